@@ -1,0 +1,217 @@
+# Build of both agents. One make process sees the whole tree; nothing is
+# written outside build/ and $(DEPS). Run "make help" for the targets.
+
+MAKEFLAGS     += --no-builtin-rules --no-print-directory
+.DEFAULT_GOAL := all
+.DELETE_ON_ERROR:
+.SECONDARY:
+
+# ---- knobs -----------------------------------------------------------------
+BUILD      ?= release
+O          ?= build/$(BUILD)
+# where third-party packages and what is built from them are kept, for all checkouts
+export DEPS ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/coroot-agents
+CC         := $(if $(filter default undefined,$(origin CC)),gcc,$(CC))
+CLANG      ?= clang
+BPFTOOL    ?= bpftool
+LLVM_STRIP ?= llvm-strip
+PROTOC_C   ?= protoc-c
+PKG_CONFIG ?= pkg-config
+INSTALL    ?= install
+prefix     ?= /usr/local
+bindir     ?= $(prefix)/bin
+VERSION    := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
+BPF_ARCH   := $(patsubst aarch64,arm64,$(patsubst x86_64,x86,$(shell uname -m)))
+
+# ---- flavours --------------------------------------------------------------
+san_asan := -fsanitize=address,undefined -fno-sanitize-recover=all
+san_tsan := -fsanitize=thread
+opt_release := -O2 -D_FORTIFY_SOURCE=2
+opt_debug := -Og
+opt_asan := -O1
+opt_tsan := -O1
+opt_cov := -O0 --coverage
+san := $(san_$(BUILD))
+ifeq ($(opt_$(BUILD)),)
+$(error BUILD=$(BUILD) is not one of: release debug asan tsan cov)
+endif
+
+WARN := -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wmissing-prototypes \
+        -Wold-style-definition -Wpointer-arith -Wwrite-strings -Wvla -Wundef \
+        -Wformat=2 -Wimplicit-fallthrough -Wcast-qual -Wdate-time
+CPPFLAGS_ALL = -I. -isystem $(O)/gen -D_GNU_SOURCE $(CPPFLAGS)
+CFLAGS_ALL   = -std=gnu11 -g -fno-common -fno-omit-frame-pointer -fstack-protector-strong \
+               $(opt_$(BUILD)) $(san) $(WARN) $(pkg_cflags) $(CFLAGS)
+LDFLAGS_ALL  = $(san) $(if $(filter cov,$(BUILD)),--coverage) -Wl,-z,relro,-z,now $(LDFLAGS)
+
+# ---- libraries -------------------------------------------------------------
+pkgs_common  := libcurl libprotobuf-c libmicrohttpd yaml-0.1 zlib
+pkgs_node    := $(pkgs_common) libbpf libelf
+pkgs_cluster := $(pkgs_common) jansson
+pkgs         := $(sort $(pkgs_node) $(pkgs_cluster))
+# goals that work before anything is installed
+early_goals  := deps run test help clean format
+ifneq ($(filter-out $(early_goals),$(or $(MAKECMDGOALS),all)),)
+missing := $(strip $(foreach p,$(pkgs),$(shell $(PKG_CONFIG) --exists $(p) || echo $(p))))
+ifneq ($(missing),)
+$(error missing development packages (pkg-config names): $(missing); "make deps" installs them)
+endif
+pkg_cflags := $(shell $(PKG_CONFIG) --cflags $(pkgs))
+# libdeflate 1.14 and libiberty of Debian 12 come without a .pc file
+libs_node    := $(shell $(PKG_CONFIG) --libs $(pkgs_node)) -ldeflate -liberty -lpthread
+libs_cluster := $(shell $(PKG_CONFIG) --libs $(pkgs_cluster)) -ldeflate -ldl -lpthread
+endif
+
+# ---- sources: a file in the folder is a file in the build ------------------
+src_common  := $(sort $(wildcard common/*.c))
+src_node    := $(sort $(filter-out node-agent/main.c,$(wildcard node-agent/*.c node-agent/*/*.c)))
+src_cluster := $(sort $(filter-out cluster-agent/main.c,$(wildcard cluster-agent/*.c cluster-agent/*/*.c)))
+hdrs        := $(sort $(wildcard common/*.h node-agent/*.h node-agent/*/*.h cluster-agent/*.h cluster-agent/*/*.h test/lib/*.h))
+protos      := $(sort $(wildcard proto/*.proto))
+bpf_progs   := $(sort $(wildcard bpf/*.bpf.c))
+unit_tests  := $(patsubst test/unit/%.c,$(O)/test/unit/%,$(sort $(wildcard test/unit/test_*.c)))
+fuzzers     := $(patsubst test/fuzz/%.c,%,$(sort $(wildcard test/fuzz/fuzz_*.c)))
+
+obj   = $(patsubst %.c,$(O)/obj/%.o,$(1))
+skels := $(patsubst bpf/%.bpf.c,$(O)/gen/bpf/%.skel.h,$(bpf_progs))
+pbc   := $(patsubst proto/%.proto,$(O)/gen/proto/%.pb-c.c,$(protos))
+pbo   := $(patsubst $(O)/gen/%.c,$(O)/obj/gen/%.o,$(pbc))
+all_c := $(src_common) $(src_node) $(src_cluster) node-agent/main.c cluster-agent/main.c \
+         $(wildcard test/unit/*.c test/lib/*.c test/fuzz/*.c)
+
+# ---- output ----------------------------------------------------------------
+ifeq ($(V),1)
+Q :=
+say = @:
+else
+Q := @
+say = @printf '  %-7s %s\n' "$(1)" "$(patsubst $(O)/%,%,$@)"
+endif
+
+# All directories at once, so that rules need no mkdir of their own.
+ifneq ($(filter-out $(early_goals),$(or $(MAKECMDGOALS),all)),)
+$(shell mkdir -p $(sort $(dir $(call obj,$(all_c)) $(pbo) $(pbc) $(skels) $(unit_tests) \
+                              $(O)/obj/bpf/ $(O)/test/fuzz/)))
+endif
+
+# ---- stamps: rewritten only when their content changes ----------------------
+flags_now := $(CC) $(CPPFLAGS_ALL) $(CFLAGS_ALL) $(LDFLAGS_ALL)
+update = cmp -s $@.new $@ && rm $@.new || mv $@.new $@
+$(O)/.flags: FORCE
+	$(file >$@.new,$(flags_now))
+	@$(update)
+$(O)/gen/version.h: FORCE
+	@echo '#define VERSION "$(VERSION)"' >$@.new; $(update)
+FORCE:
+
+# ---- rules -----------------------------------------------------------------
+all: $(O)/coroot-node-agent $(O)/coroot-cluster-agent ## build both agents (default)
+
+$(O)/coroot-node-agent: $(call obj,node-agent/main.c) $(O)/libnode.a $(O)/libcommon.a
+	$(call say,LINK)
+	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $^ $(libs_node)
+$(O)/coroot-cluster-agent: $(call obj,cluster-agent/main.c) $(O)/libcluster.a $(O)/libcommon.a
+	$(call say,LINK)
+	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $^ $(libs_cluster)
+
+$(O)/libcommon.a:  $(call obj,$(src_common)) $(pbo)
+$(O)/libnode.a:    $(call obj,$(src_node))
+$(O)/libcluster.a: $(call obj,$(src_cluster))
+$(O)/lib%.a:
+	$(call say,AR)
+	$(Q)rm -f $@ && ar rcs $@ $^
+
+$(O)/obj/%.o: %.c $(O)/.flags | gen
+	$(call say,CC)
+	$(file >$@.json,{"directory":"$(CURDIR)","file":"$<","command":"$(subst ",\",$(CC) $(CPPFLAGS_ALL) $(CFLAGS_ALL)) -c $<"},)
+	$(Q)$(CC) $(CPPFLAGS_ALL) $(CFLAGS_ALL) -MMD -MP -c -o $@ $<
+
+# generated code: our include paths, not our warnings
+$(O)/obj/gen/%.o: $(O)/gen/%.c $(O)/.flags
+	$(call say,CC)
+	$(Q)$(CC) $(CPPFLAGS_ALL) $(CFLAGS_ALL) -w -MMD -MP -c -o $@ $<
+
+$(O)/gen/proto/%.pb-c.c $(O)/gen/proto/%.pb-c.h &: proto/%.proto
+	$(call say,PROTOC)
+	$(Q)$(PROTOC_C) --c_out=$(O)/gen $<
+
+# -target bpf drops the multiarch include folder; take it from the host clang
+bpf_sysinc = $(shell $(CLANG) -v -E - </dev/null 2>&1 | \
+    sed -n '/<...> search starts here:/,/End of search list/{ s| \(/.*\)|-idirafter \1|p }')
+$(O)/obj/bpf/%.bpf.o: bpf/%.bpf.c
+	$(call say,BPF)
+	$(Q)$(CLANG) -target bpf -mcpu=v3 -g -O2 -Wall -Wextra -Werror -D__TARGET_ARCH_$(BPF_ARCH) \
+	    -Ibpf $(bpf_sysinc) -MMD -MP -c -o $@ $<
+	$(Q)$(LLVM_STRIP) -g $@
+$(O)/gen/bpf/%.skel.h: $(O)/obj/bpf/%.bpf.o
+	$(call say,SKEL)
+	$(Q)$(BPFTOOL) gen skeleton $< name $*_bpf > $@
+
+gen: $(skels) $(pbc) $(O)/gen/version.h
+
+# ---- tests -----------------------------------------------------------------
+$(O)/test/unit/%: $(O)/obj/test/unit/%.o $(O)/obj/test/lib/oom.o $(O)/libcluster.a $(O)/libnode.a $(O)/libcommon.a
+	$(call say,LINK)
+	$(Q)$(CC) $(LDFLAGS_ALL) -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=strdup \
+	    -o $@ $^ $(libs_node) $(libs_cluster) -lcmocka
+
+check: $(unit_tests) ## unit tests of the current BUILD
+	$(Q)test/run-unit.sh $(unit_tests)
+check-asan: ## unit tests under ASan + UBSan
+	$(Q)$(MAKE) BUILD=asan check
+check-tsan: ## unit tests under TSan
+	$(Q)$(MAKE) BUILD=tsan check
+check-valgrind: ## unit tests under valgrind (uninitialised reads, fds)
+	$(Q)$(MAKE) BUILD=debug check RUNNER="valgrind -q --error-exitcode=99 --leak-check=full --track-fds=yes"
+
+# libFuzzer binaries are self-contained: sources are compiled with coverage.
+FUZZ_TIME ?= 30
+fuzz-%: gen ## run one fuzzer for FUZZ_TIME seconds (fuzz-maps, ...)
+	@mkdir -p build/fuzz build/fuzz/corpus/$*
+	$(Q)$(CLANG) $(CPPFLAGS_ALL) -std=gnu11 -g -O1 -fsanitize=fuzzer,address,undefined $(pkg_cflags) \
+	    test/fuzz/fuzz_$*.c $(src_common) $(src_node) $(src_cluster) $(pbc) -o build/fuzz/$* $(libs_node) $(libs_cluster)
+	$(Q)build/fuzz/$* -max_total_time=$(FUZZ_TIME) -print_final_stats=1 build/fuzz/corpus/$* test/fuzz/corpus/$*
+check-fuzz: ## replay every corpus with the plain compiler + ASan
+	$(Q)$(MAKE) BUILD=asan replay
+replay: $(fuzzers:%=$(O)/test/fuzz/%)
+	$(Q)test/run-fuzz-corpus.sh $(O)/test/fuzz $(fuzzers)
+$(O)/test/fuzz/%: $(O)/obj/test/fuzz/%.o $(O)/obj/test/lib/fuzz_main.o $(O)/libcluster.a $(O)/libnode.a $(O)/libcommon.a
+	$(call say,LINK)
+	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $^ $(libs_node) $(libs_cluster)
+
+# ---- lint ------------------------------------------------------------------
+lint: lint-format lint-headers lint-layers lint-analyze lint-tidy lint-cppcheck ## all static checks
+format: ## rewrite the tree with clang-format
+	$(Q)clang-format -i $(all_c) $(hdrs) $(wildcard bpf/*.c bpf/*.h)
+lint-format:
+	$(Q)clang-format --dry-run -Werror $(all_c) $(hdrs) $(wildcard bpf/*.c bpf/*.h)
+lint-headers: gen # every header compiles alone
+	$(Q)for h in $(hdrs); do $(CC) $(CPPFLAGS_ALL) $(CFLAGS_ALL) -fsyntax-only -x c $$h || exit 1; done
+lint-layers: # common knows no agent; agents do not know each other
+	$(Q)! grep -nE '#include "(node|cluster)-agent/' common/*.[ch]
+	$(Q)! grep -rnE '#include "cluster-agent/' node-agent
+	$(Q)! grep -rnE '#include "node-agent/' cluster-agent
+lint-analyze: gen # gcc's analyzer understands __attribute__((cleanup)); clang-tidy 14's does not
+	$(Q)for f in $(src_common) $(src_node) $(src_cluster); do \
+	  gcc $(CPPFLAGS_ALL) $(CFLAGS_ALL) -O2 -fanalyzer -c -o /dev/null $$f || exit 1; done
+lint-tidy: compile_commands.json
+	$(Q)clang-tidy --quiet -p . $(src_common) $(src_node) $(src_cluster)
+lint-cppcheck: compile_commands.json
+	$(Q)cppcheck -q --project=compile_commands.json --enable=warning,portability,performance \
+	    --inline-suppr --error-exitcode=1 --suppress='*:$(O)/gen/*' -i$(O)
+compile_commands.json: all ## for clangd, clang-tidy, cppcheck, IWYU
+	$(Q){ echo '['; cat $$(find $(O)/obj -name '*.json') | sed '$$s/,$$//'; echo ']'; } > $@
+
+# ---- install ---------------------------------------------------------------
+install: all ## install into $(DESTDIR)$(prefix)
+	$(Q)$(INSTALL) -d $(DESTDIR)$(bindir)
+	$(Q)$(INSTALL) -m 0755 $(O)/coroot-node-agent $(O)/coroot-cluster-agent $(DESTDIR)$(bindir)/
+clean: ## remove build/
+	$(Q)rm -rf build compile_commands.json
+help: ## this text
+	@awk -F':.*## ' '/^[a-z%-]+:.*## /{printf "  %-16s %s\n",$$1,$$2}' $(MAKEFILE_LIST)
+	@echo; echo "  BUILD=release|debug|asan|tsan|cov  V=1  O=dir  DESTDIR=  prefix=  CC=clang"
+
+.PHONY: all gen check check-asan check-tsan check-valgrind check-fuzz replay lint format \
+        lint-format lint-headers lint-layers lint-analyze lint-tidy lint-cppcheck install clean help FORCE
+-include $(shell find $(O)/obj -name '*.d' 2>/dev/null)
