@@ -1,0 +1,16 @@
+/* Time as uint64_t nanoseconds. */
+#ifndef COMMON_CLOCK_H
+#define COMMON_CLOCK_H
+
+#include "common/base.h"
+
+#define NS_PER_S UINT64_C(1000000000)
+#define NS_PER_MS UINT64_C(1000000)
+
+/* Steps never, suspended time excluded: for intervals and deadlines. */
+uint64_t clock_monotonic_ns(void);
+
+/* Since the Unix epoch: for what is stored and shown. */
+uint64_t clock_realtime_ns(void);
+
+#endif /* COMMON_CLOCK_H */

@@ -1,0 +1,17 @@
+/* Whole buffers, by libdeflate. Pure. */
+#ifndef COMMON_GZIP_H
+#define COMMON_GZIP_H
+
+#include "common/base.h"
+#include "common/buf.h"
+
+/* True when data begins with gzip's magic. */
+bool gzip_detect(const void *data, size_t len);
+
+/* Appends to out. -EBADMSG: corrupt; -EFBIG: would exceed out's limit; -ENOMEM. */
+int gzip_inflate(const void *data, size_t len, struct buf *out) MUST_CHECK;
+
+/* level 1 (fast) … 12. */
+int gzip_deflate(const void *data, size_t len, int level, struct buf *out) MUST_CHECK;
+
+#endif /* COMMON_GZIP_H */

@@ -1,0 +1,53 @@
+/*
+ * HTTP client: libcurl's multi interface on our loop. Loop thread only.
+ *
+ * Never follows redirects, only http and https, TLS verified unless switched
+ * off. The number of requests under way is the caller's business.
+ */
+#ifndef COMMON_HTTP_H
+#define COMMON_HTTP_H
+
+#include "common/base.h"
+#include "common/loop.h"
+
+struct http_client;
+
+struct http_client_config {
+	const char *ca_file; /* NULL: the system's */
+	bool insecure_skip_verify;
+	const char *user_agent;
+};
+
+struct http_request {
+	const char *method; /* "GET", "POST" */
+	const char *url;
+	const char *const *headers; /* "Name: value", NULL-terminated; may be NULL */
+	const void *body;           /* borrowed until done is called */
+	size_t body_len;
+	uint64_t timeout_ns;
+	size_t max_response_bytes; /* more than that ends the request with -EFBIG */
+};
+
+struct http_result {
+	int error;       /* 0, or -errno: -ETIMEDOUT, -ECONNREFUSED, -EFBIG, -EIO … */
+	const char *msg; /* one line for a person when error; valid during the call */
+	int status;      /* 0 when error */
+	const char *body;
+	size_t body_len;
+	uint64_t retry_after_ns; /* from Retry-After in seconds; 0: not given */
+};
+
+/* Called once, on the loop thread, never from inside http_send(). */
+typedef void (*http_done_fn)(void *ctx, const struct http_result *result);
+
+int http_client_new(struct http_client **ret, struct loop *l,
+		    const struct http_client_config *cfg) MUST_CHECK;
+/* Cancels what is under way; their done functions are not called. */
+void http_client_free(struct http_client *c);
+DEFINE_CLEANUP(struct http_client *, http_client_free);
+
+/* Strings and headers are copied, the body is not. -ENOMEM, -EINVAL (bad URL). */
+int http_send(struct http_client *c, const struct http_request *req, http_done_fn done,
+	      void *ctx) MUST_CHECK;
+
+#endif /* COMMON_HTTP_H */

@@ -1,0 +1,67 @@
+/*
+ * Counters and gauges in Prometheus' text format.
+ *
+ * A metric is a static array element owned by the module that counts; metrics_register() makes
+ * it visible. Adding is atomic and safe from any thread; registration happens before threads
+ * start. Labels are fixed text: `reason="ring_full"`; few and bounded.
+ */
+#ifndef COMMON_METRICS_H
+#define COMMON_METRICS_H
+
+#include <stdatomic.h>
+
+#include "common/base.h"
+#include "common/buf.h"
+
+enum metric_kind {
+	METRIC_COUNTER,
+	METRIC_GAUGE,
+};
+
+struct metric {
+	const char *name;   /* metrics that differ in labels alone stand next to each other */
+	const char *labels; /* NULL: none */
+	const char *help;
+	enum metric_kind kind;
+	double scale; /* shown value = value × scale; 0 means 1 */
+	_Atomic uint64_t value;
+	uint64_t (*read)(
+		void *ctx); /* when not NULL: asked instead of value, by the scraping thread */
+	void *ctx;
+};
+
+static inline void metric_add(struct metric *m, uint64_t n)
+{
+	atomic_fetch_add_explicit(&m->value, n, memory_order_relaxed);
+}
+
+static inline void metric_set(struct metric *m, uint64_t v)
+{
+	atomic_store_explicit(&m->value, v, memory_order_relaxed);
+}
+
+static inline uint64_t metric_get(struct metric *m)
+{
+	return atomic_load_explicit(&m->value, memory_order_relaxed);
+}
+
+struct metrics;
+
+int metrics_new(struct metrics **ret) MUST_CHECK;
+void metrics_free(struct metrics *ms);
+DEFINE_CLEANUP(struct metrics *, metrics_free);
+
+/* The array stays the caller's and must outlive ms. */
+int metrics_register(struct metrics *ms, struct metric *array, size_t n) MUST_CHECK;
+
+/*
+ * process_cpu_seconds_total, process_resident_memory_bytes, process_open_fds,
+ * process_start_time_seconds and <prefix>_build_info{version=…}.
+ */
+int metrics_register_process(struct metrics *ms, const char *prefix,
+			     const char *version) MUST_CHECK;
+
+/* Prometheus text format 0.0.4: HELP and TYPE once per name. From any thread. */
+int metrics_write(struct metrics *ms, struct buf *out) MUST_CHECK;
+
+#endif /* COMMON_METRICS_H */
