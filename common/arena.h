@@ -11,7 +11,7 @@
 struct arena_chunk;
 
 struct arena {
-	struct arena_chunk *chunks; /* newest first */
+	struct arena_chunk *chunks; /* the one in use first */
 	size_t used_bytes;          /* of all chunks, headers included */
 	size_t limit_bytes;
 };
@@ -22,7 +22,7 @@ void arena_init(struct arena *a, size_t limit_bytes);
 /* Free everything; a is then as after arena_init() with the same limit. */
 void arena_fini(struct arena *a);
 
-/* As arena_fini(), but keeps one chunk for the next use. */
+/* As arena_fini(), but keeps one chunk of at most 1 MiB for the next use. */
 void arena_clear(struct arena *a);
 
 /* Aligned for any type, not zeroed. NULL when out of memory or over the limit. */

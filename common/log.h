@@ -4,7 +4,8 @@
  * The message is constant (greppable, countable), what varies is in fields:
  *   log_warn("skipping process", "pid=%d reason=%s", pid, "gone");
  * prints  level=warn msg="skipping process" pid=812 reason=gone
- * Use LOG_QUOTED for field values that come from outside.
+ * Use LOG_QUOTED for field values that come from outside:
+ *   log_warn("skipping process", "comm=%s", LOG_QUOTED(comm));
  *
  * error: a person must act; warn: something is lost but we go on; info: start,
  * stop, configuration; debug: everything else. No secrets, no whole URLs.
@@ -22,6 +23,9 @@ enum log_level {
 	LOG_LEVEL_DEBUG,
 };
 
+/* A line is cut beyond this; it then ends in "...". */
+#define LOG_LINE_BYTES 2048
+
 /* State of one call site that may repeat: printed once, then at most once a minute with a count. */
 struct log_limit {
 	uint64_t next_ns;
@@ -30,10 +34,26 @@ struct log_limit {
 
 void log_set_level(enum log_level level);
 
+/* Where lines go instead of stderr; borrowed. Each line is one write(2). */
+void log_set_fd(int fd);
+
 /* fields may be "" but not NULL. Escapes control characters in the formatted fields. */
 void log_line(enum log_level level, const char *msg, const char *fields, ...) PRINTF_LIKE(3, 4);
 void log_line_limited(struct log_limit *limit, enum log_level level, const char *msg,
 		      const char *fields, ...) PRINTF_LIKE(4, 5);
+
+struct log_quoted {
+	char text[256];
+};
+
+/*
+ * s (NULL: "") in quotes, with quotes, backslashes and control characters
+ * escaped; cut to fit, then ending in "...". Returns q->text.
+ */
+const char *log_quote(struct log_quoted *q, const char *s);
+
+/* Valid until the end of the enclosing block. */
+#define LOG_QUOTED(s) log_quote(&(struct log_quoted){""}, s)
 
 #define log_error(msg, ...) log_line(LOG_LEVEL_ERROR, msg, __VA_ARGS__)
 #define log_warn(msg, ...) log_line(LOG_LEVEL_WARN, msg, __VA_ARGS__)

@@ -1,0 +1,35 @@
+/*
+ * Hash tables: uthash, told to survive a failed allocation and to hash by
+ * XXH3. Include this, never <uthash.h>.
+ *
+ * Keys come from the network and from other processes, so the hash is seeded
+ * at random per process; nothing observable may depend on its value
+ * (iteration is in order of insertion and does not).
+ *
+ * A HASH_ADD may fail for lack of memory. The table is then as before; ask
+ * TABLE_ADDED() after every one and free the element yourself when it is false.
+ */
+#ifndef COMMON_TABLE_H
+#define COMMON_TABLE_H
+
+#include "common/base.h"
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#define HASH_NONFATAL_OOM 1
+#define HASH_FUNCTION(key, len, hashv) ((hashv) = table_hash(key, len))
+#include <uthash.h>
+
+/* Set before main(), constant afterwards. */
+extern uint64_t table_seed;
+
+static inline uint32_t table_hash(const void *key, size_t len)
+{
+	return (uint32_t)XXH3_64bits_withSeed(key, len, table_seed);
+}
+
+/* Whether the HASH_ADD just made took the element in; hh is the handle's field. */
+#define TABLE_ADDED(hh, element) ((element)->hh.tbl != NULL)
+
+#endif /* COMMON_TABLE_H */

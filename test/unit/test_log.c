@@ -1,0 +1,185 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <sys/mman.h>
+
+#include "common/clock.h"
+#include "common/log.h"
+#include "test/lib/unit.h"
+
+static char output[1024 * 1024];
+static int fd = -1;
+
+static int open_log(void **state)
+{
+	(void)state;
+	fd = memfd_create("log", MFD_CLOEXEC);
+	log_set_fd(fd);
+	log_set_level(LOG_LEVEL_INFO);
+	return fd < 0;
+}
+
+static int close_log(void **state)
+{
+	(void)state;
+	log_set_fd(STDERR_FILENO);
+	return close(fd);
+}
+
+static const char *logged(void)
+{
+	ssize_t n = pread(fd, output, sizeof(output) - 1, 0);
+
+	assert_true(n >= 0);
+	output[n] = '\0';
+	return output;
+}
+
+static void prints_level_message_and_fields(void **state)
+{
+	(void)state;
+	log_warn("skipping process", "pid=%d reason=%s", 812, "gone");
+	log_error("no fields", "%s", "");
+	assert_string_equal(logged(), "level=warn msg=\"skipping process\" pid=812 reason=gone\n"
+				      "level=error msg=\"no fields\"\n");
+}
+
+static void prints_nothing_above_the_level(void **state)
+{
+	(void)state;
+	log_debug("hidden", "a=%d", 1);
+	log_info("shown", "a=%d", 2);
+	log_set_level(LOG_LEVEL_DEBUG);
+	log_debug("shown too", "a=%d", 3);
+	assert_string_equal(logged(), "level=info msg=\"shown\" a=2\n"
+				      "level=debug msg=\"shown too\" a=3\n");
+}
+
+static void a_process_name_cannot_forge_a_line(void **state)
+{
+	(void)state;
+	log_info("seen", "comm=%s", "a\nlevel=error\r\x1b[31m\x7f\xc2\x9b\t\\");
+	assert_string_equal(logged(), "level=info msg=\"seen\" "
+				      "comm=a\\nlevel=error\\x0d\\x1b[31m\\x7f\\xc2\\x9b\\t\\\n");
+}
+
+static void quoted_values_cannot_forge_a_field(void **state)
+{
+	(void)state;
+	log_info("seen", "comm=%s pid=%d", LOG_QUOTED("x\" pid=1 \\ \n\xc3\xa9"), 7);
+	log_info("seen", "comm=%s", LOG_QUOTED(NULL));
+	assert_string_equal(logged(), "level=info msg=\"seen\" "
+				      "comm=\"x\\\" pid=1 \\\\ \\n\xc3\xa9\" pid=7\n"
+				      "level=info msg=\"seen\" comm=\"\"\n");
+}
+
+static void cuts_what_is_too_long_and_says_so(void **state)
+{
+	char many[5000];
+	struct log_quoted q;
+	const char *text;
+
+	(void)state;
+	memset(many, 'x', sizeof(many));
+	many[sizeof(many) - 1] = '\0';
+	log_info("long", "v=%s", many);
+	text = logged();
+	assert_in_range(strlen(text), LOG_LINE_BYTES - 10, LOG_LINE_BYTES + 8);
+	assert_string_equal(text + strlen(text) - 6, "xx...\n");
+
+	memset(many, '\n', sizeof(many) - 1);
+	log_info("long", "v=%s", many);
+	text = strchr(logged(), '\n') + 1;
+	assert_in_range(strlen(text), LOG_LINE_BYTES - 10, LOG_LINE_BYTES + 8);
+	assert_string_equal(text + strlen(text) - 8, "\\n\\n...\n");
+
+	log_quote(&q, many);
+	assert_in_range(strlen(q.text), sizeof(q.text) - 10, sizeof(q.text) - 1);
+	assert_string_equal(q.text + strlen(q.text) - 8, "\\n\\n...\"");
+}
+
+static void errno_survives_and_can_be_printed(void **state)
+{
+	(void)state;
+	errno = ENOENT;
+	log_info("failed", "error=%s", strerror(errno));
+	assert_int_equal(errno, ENOENT);
+	log_info("failed", "error=%m");
+	assert_string_equal(logged(),
+			    "level=info msg=\"failed\" error=No such file or directory\n"
+			    "level=info msg=\"failed\" error=No such file or directory\n");
+}
+
+static void a_repeating_line_comes_once_a_minute_with_a_count(void **state)
+{
+	struct log_limit limit = {0};
+
+	(void)state;
+	for (int i = 0; i < 5; i++)
+		log_line_limited(&limit, LOG_LEVEL_WARN, "ring full", "lost=%d", i);
+	assert_string_equal(logged(), "level=warn msg=\"ring full\" lost=0\n");
+	assert_in_range(limit.next_ns - clock_monotonic_ns(), 30 * NS_PER_S, 60 * NS_PER_S);
+
+	limit.next_ns = 0; /* the minute is over */
+	log_line_limited(&limit, LOG_LEVEL_WARN, "ring full", "lost=%d", 5);
+	assert_string_equal(strchr(logged(), '\n') + 1,
+			    "level=warn msg=\"ring full\" repeated=4 lost=5\n");
+	assert_int_equal(limit.n_held, 0);
+}
+
+static void *log_many(void *arg)
+{
+	(void)arg;
+	for (int i = 0; i < 1000; i++) {
+		log_info("from a thread", "text=%s", "0123456789abcdef");
+		log_warn_limited("limited", "text=%s", "x");
+	}
+	return NULL;
+}
+
+static void lines_of_threads_do_not_mix(void **state)
+{
+	static const char line[] = "level=info msg=\"from a thread\" text=0123456789abcdef\n";
+	pthread_t threads[4];
+	int n_lines = 0, n_limited = 0;
+	const char *p;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(threads); i++)
+		assert_int_equal(pthread_create(&threads[i], NULL, log_many, NULL), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(threads); i++)
+		pthread_join(threads[i], NULL);
+	for (p = logged(); *p; p = strchr(p, '\n') + 1) {
+		if (strncmp(p, line, sizeof(line) - 1) == 0)
+			n_lines++;
+		else if (strncmp(p, "level=warn msg=\"limited\" text=x\n", 32) == 0)
+			n_limited++;
+		else
+			fail_msg("broken line: %.60s", p);
+	}
+	assert_int_equal(n_lines, 4000);
+	assert_int_equal(n_limited, 1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(prints_level_message_and_fields, open_log,
+						close_log),
+		cmocka_unit_test_setup_teardown(prints_nothing_above_the_level, open_log,
+						close_log),
+		cmocka_unit_test_setup_teardown(a_process_name_cannot_forge_a_line, open_log,
+						close_log),
+		cmocka_unit_test_setup_teardown(quoted_values_cannot_forge_a_field, open_log,
+						close_log),
+		cmocka_unit_test_setup_teardown(cuts_what_is_too_long_and_says_so, open_log,
+						close_log),
+		cmocka_unit_test_setup_teardown(errno_survives_and_can_be_printed, open_log,
+						close_log),
+		cmocka_unit_test_setup_teardown(a_repeating_line_comes_once_a_minute_with_a_count,
+						open_log, close_log),
+		cmocka_unit_test_setup_teardown(lines_of_threads_do_not_mix, open_log, close_log),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
