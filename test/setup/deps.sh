@@ -1,0 +1,86 @@
+#!/bin/sh
+# Installs the Debian packages that are missing; nothing is ever upgraded or removed.
+# Runs as root, or through sudo. Fast when everything is there: one dpkg-query.
+#
+# What is newer than Debian 12 comes from elsewhere: libchdb by
+# cluster-agent/store/install-chdb.sh, npm packages by the lock files, Go by test/setup/go.sh.
+set -eu
+
+build='gcc libc6-dev make git ca-certificates pkg-config clang llvm bpftool libbpf-dev libelf-dev
+libcurl4-openssl-dev libprotobuf-c-dev protobuf-c-compiler libjansson-dev libyaml-dev
+libmicrohttpd-dev libdeflate-dev libxxhash-dev libiberty-dev uthash-dev zlib1g-dev xz-utils'
+# curl, jq: the scripts; g++, golang: programs that the profiler is tried on
+test='libcmocka-dev libclang-rt-14-dev chromium fonts-dejavu-core curl jq g++ util-linux procps'
+lint='clang-format clang-tidy cppcheck universal-ctags shellcheck'
+
+# at_least MIN VERSION: is the first number of VERSION (and the second, if MIN has one) high enough?
+at_least()
+{
+	[ -n "$2" ] && [ "$(printf '%s\n%s\n' "$1" "$2" | sort -V | head -n 1)" = "$1" ]
+}
+
+# prints the names in $@ that dpkg does not show as installed
+not_installed()
+{
+	# shellcheck disable=SC2016 # the fields are dpkg-query's
+	dpkg-query -W -f '${Package} ${db:Status-Abbrev}\n' "$@" 2>/dev/null |
+		awk -v want="$*" '$2 ~ /^.i/ { have[$1] = 1 }
+			END { n = split(want, w, " ")
+			      for (i = 1; i <= n; i++) if (!(w[i] in have)) printf "%s ", w[i] }'
+}
+
+# a foreign Node.js or Go that is new enough stays; Debian's would conflict with it
+node=$(node --version 2>/dev/null | tr -d v) || node=
+at_least 18 "$node" && command -v npm >/dev/null || build="$build nodejs npm"
+go=$(go version 2>/dev/null | sed -n 's/.* go\([0-9.]*\).*/\1/p') || go=
+at_least 1.19 "$go" || test="$test golang"
+
+# shellcheck disable=SC2086 # lists of words
+missing=$(not_installed $build $test $lint)
+[ -n "$missing" ] || exit 0
+
+echo "deps: Debian packages that are missing: $missing"
+run=
+if [ "$(id -u)" -ne 0 ]; then
+	command -v sudo >/dev/null || {
+		echo "deps: installing packages needs root, and there is no sudo; run 'make deps' as root" >&2
+		exit 1
+	}
+	run=sudo
+fi
+
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+# quietly LABEL COMMAND...: one line when it works, the whole output when it does not
+quietly()
+{
+	printf 'deps: %s … ' "$1"
+	shift
+	if "$@" >"$log" 2>&1 </dev/null; then
+		echo 'done'
+	else
+		echo failed
+		return 1
+	fi
+}
+install()
+{
+	# shellcheck disable=SC2086 # a list of words, and a command that may be empty
+	quietly "apt-get install" $run env DEBIAN_FRONTEND=noninteractive \
+		apt-get install -y -q --no-install-recommends --no-upgrade $missing
+}
+update()
+{
+	# some other source of the machine may be down: whether ours worked shows in the installation
+	quietly "apt-get update" $run apt-get update -q || cat "$log"
+}
+
+# package lists may be absent (a minimal image) or too old (a mirror no longer has that version)
+# shellcheck disable=SC2086 # a list of words
+candidates=$(apt-cache policy $missing | grep -c '^  Candidate: [^(]' || true)
+if [ "$candidates" -lt "$(echo "$missing" | wc -w)" ]; then
+	update
+	install || { cat "$log" >&2; exit 1; }
+else
+	install || { update; install; } || { cat "$log" >&2; exit 1; }
+fi
