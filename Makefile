@@ -1,5 +1,5 @@
 # Build of both agents. One make process sees the whole tree; nothing is
-# written outside build/ and $(DEPS). Run "make help" for the targets.
+# written outside build/, node_modules/ and $(DEPS). Run "make help" for the targets.
 
 MAKEFLAGS     += --no-builtin-rules --no-print-directory
 .DEFAULT_GOAL := all
@@ -20,6 +20,7 @@ PKG_CONFIG ?= pkg-config
 INSTALL    ?= install
 prefix     ?= /usr/local
 bindir     ?= $(prefix)/bin
+JOBS       ?= $(shell nproc)
 VERSION    := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 BPF_ARCH   := $(patsubst aarch64,arm64,$(patsubst x86_64,x86,$(shell uname -m)))
 
@@ -72,12 +73,20 @@ bpf_progs   := $(sort $(wildcard bpf/*.bpf.c))
 unit_tests  := $(patsubst test/unit/%.c,$(O)/test/unit/%,$(sort $(wildcard test/unit/test_*.c)))
 fuzzers     := $(patsubst test/fuzz/%.c,%,$(sort $(wildcard test/fuzz/fuzz_*.c)))
 
+# The headers that other folders of the same agent may include, in the order in which data moves:
+# a stage includes entries of stages before it only.
+entries := node-agent/process/process_table.h
+
 obj   = $(patsubst %.c,$(O)/obj/%.o,$(1))
 skels := $(patsubst bpf/%.bpf.c,$(O)/gen/bpf/%.skel.h,$(bpf_progs))
 pbc   := $(patsubst proto/%.proto,$(O)/gen/proto/%.pb-c.c,$(protos))
 pbo   := $(patsubst $(O)/gen/%.c,$(O)/obj/gen/%.o,$(pbc))
 all_c := $(src_common) $(src_node) $(src_cluster) node-agent/main.c cluster-agent/main.c \
          $(wildcard test/unit/*.c test/lib/*.c test/fuzz/*.c)
+
+lint_c   := $(src_common) $(src_node) $(src_cluster) node-agent/main.c cluster-agent/main.c
+tidied   := $(lint_c:%.c=$(O)/lint/%.tidied)
+analyzed := $(lint_c:%.c=$(O)/lint/%.analyzed)
 
 # ---- output ----------------------------------------------------------------
 ifeq ($(V),1)
@@ -91,7 +100,7 @@ endif
 # All directories at once, so that rules need no mkdir of their own.
 ifneq ($(filter-out $(early_goals),$(or $(MAKECMDGOALS),all)),)
 $(shell mkdir -p $(sort $(dir $(call obj,$(all_c)) $(pbo) $(pbc) $(skels) $(unit_tests) \
-                              $(O)/obj/bpf/ $(O)/test/fuzz/)))
+                              $(O)/obj/bpf/ $(O)/test/fuzz/ $(tidied) $(analyzed))))
 endif
 
 # ---- stamps: rewritten only when their content changes ----------------------
@@ -149,6 +158,19 @@ $(O)/gen/bpf/%.skel.h: $(O)/obj/bpf/%.bpf.o
 
 gen: $(skels) $(pbc) $(O)/gen/version.h
 
+# ---- from nothing to running -------------------------------------------------
+# Sub-makes, because what the first lines of this file look up may be installed meanwhile.
+deps: ## install what is missing (Debian packages, libchdb, npm packages); quick when nothing is
+	$(Q)test/setup/deps.sh
+	$(Q)cluster-agent/store/install-chdb.sh
+	$(Q)$(MAKE) $(e2e_modules)
+run: ## install, build and run both agents here until Ctrl-C (PORT=10301 RUN_DIR=build/run)
+	$(Q)$(MAKE) deps
+	$(Q)$(MAKE) -j$(JOBS) all
+	$(Q)test/setup/run.sh
+test: ## install, build and run every check there is
+	$(Q)test/run-all.sh
+
 # ---- tests -----------------------------------------------------------------
 $(O)/test/unit/%: $(O)/obj/test/unit/%.o $(O)/obj/test/lib/oom.o $(O)/libcluster.a $(O)/libnode.a $(O)/libcommon.a
 	$(call say,LINK)
@@ -179,26 +201,56 @@ $(O)/test/fuzz/%: $(O)/obj/test/fuzz/%.o $(O)/obj/test/lib/fuzz_main.o $(O)/libc
 	$(call say,LINK)
 	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $^ $(libs_node) $(libs_cluster)
 
+# Workloads and real daemons; the browser is Debian's, driven from Node.js.
+e2e_modules   := test/e2e/node_modules/.package-lock.json
+e2e_workloads := $(patsubst test/e2e/workloads/%.c,build/e2e/%,$(wildcard test/e2e/workloads/*.c)) \
+                 $(patsubst test/e2e/workloads/%.go,build/e2e/%,$(wildcard test/e2e/workloads/*.go))
+$(e2e_modules): test/e2e/package-lock.json
+	@echo "deps: npm packages of test/e2e"
+	$(Q)npm ci --prefix test/e2e --no-audit --no-fund --loglevel=error
+	@touch $@
+build/e2e/%: test/e2e/workloads/%.c
+	@mkdir -p $(@D)
+	$(Q)$(CC) -std=gnu11 -g -O1 -Wall -Wextra -Werror -fno-omit-frame-pointer \
+	    -fno-optimize-sibling-calls -o $@ $<
+build/e2e/%: test/e2e/workloads/%.go
+	@mkdir -p $(@D)
+	$(Q)go build -o $@ $<
+check-e2e: all $(e2e_modules) $(e2e_workloads) ## both agents on real workloads, up to the page (E2E="shares page")
+	$(Q)test/e2e/run.sh $(E2E)
+
 # ---- lint ------------------------------------------------------------------
-lint: lint-format lint-headers lint-layers lint-analyze lint-tidy lint-cppcheck ## all static checks
+lint_checks := lint-format lint-headers lint-layers lint-files lint-size lint-shell lint-analyze lint-tidy lint-cppcheck
+lint: ## all static checks, JOBS at a time
+	$(Q)$(MAKE) -j$(JOBS) -k --output-sync=target $(lint_checks)
+	@echo "lint: $(words $(lint_checks)) passed, 0 failed"
 format: ## rewrite the tree with clang-format
 	$(Q)clang-format -i $(all_c) $(hdrs) $(wildcard bpf/*.c bpf/*.h)
 lint-format:
-	$(Q)clang-format --dry-run -Werror $(all_c) $(hdrs) $(wildcard bpf/*.c bpf/*.h)
+	$(Q)clang-format --dry-run -Werror $(all_c) $(hdrs) $(wildcard bpf/*.c bpf/*.h test/e2e/workloads/*.c)
 lint-headers: gen # every header compiles alone
-	$(Q)for h in $(hdrs); do $(CC) $(CPPFLAGS_ALL) $(CFLAGS_ALL) -fsyntax-only -x c $$h || exit 1; done
-lint-layers: # common knows no agent; agents do not know each other
-	$(Q)! grep -nE '#include "(node|cluster)-agent/' common/*.[ch]
-	$(Q)! grep -rnE '#include "cluster-agent/' node-agent
-	$(Q)! grep -rnE '#include "node-agent/' cluster-agent
-lint-analyze: gen # gcc's analyzer understands __attribute__((cleanup)); clang-tidy 14's does not
-	$(Q)for f in $(src_common) $(src_node) $(src_cluster); do \
-	  gcc $(CPPFLAGS_ALL) $(CFLAGS_ALL) -O2 -fanalyzer -c -o /dev/null $$f || exit 1; done
-lint-tidy: compile_commands.json
-	$(Q)clang-tidy --quiet -p . $(src_common) $(src_node) $(src_cluster)
-lint-cppcheck: compile_commands.json
-	$(Q)cppcheck -q --project=compile_commands.json --enable=warning,portability,performance \
-	    --inline-suppr --error-exitcode=1 --suppress='*:$(O)/gen/*' -i$(O)
+	$(Q)printf '%s\n' $(hdrs) | xargs -n 1 -P $(JOBS) $(CC) $(CPPFLAGS_ALL) $(CFLAGS_ALL) -fsyntax-only -x c
+lint-layers: # who may include whom; the stages in the order in which data moves
+	$(Q)test/lint-layers.sh $(entries)
+lint-files: # names are unique, and those in the documents exist
+	$(Q)test/lint-files.sh
+lint-size: # clang-tidy does not see BPF programs and tests
+	$(Q)test/lint-size.sh $(all_c) $(hdrs) $(wildcard bpf/*.c bpf/*.h)
+lint-shell:
+	$(Q)git ls-files -z '*.sh' .ci/run | xargs -0 shellcheck
+# A stamp per file, newer than the object, so that only what changed is looked at again.
+lint-analyze: $(analyzed) # gcc's analyzer understands __attribute__((cleanup)); clang-tidy 14's does not
+$(O)/lint/%.analyzed: %.c $(O)/obj/%.o
+	$(Q)gcc $(CPPFLAGS_ALL) $(CFLAGS_ALL) -O2 -fanalyzer -c -o /dev/null $<
+	@touch $@
+lint-tidy: $(tidied)
+$(O)/lint/%.tidied: %.c $(O)/obj/%.o .clang-tidy
+	$(Q)clang-tidy --quiet $< -- $(CPPFLAGS_ALL) -std=gnu11 $(pkg_cflags) 2>$@.log || { cat $@.log; exit 1; }
+	@touch $@
+lint-cppcheck: gen
+	@mkdir -p $(O)/lint/cppcheck
+	$(Q)cppcheck -q -j $(JOBS) --cppcheck-build-dir=$(O)/lint/cppcheck --enable=warning,portability,performance \
+	    --library=posix --std=c11 -D_GNU_SOURCE -I. --inline-suppr --error-exitcode=1 $(lint_c)
 compile_commands.json: all ## for clangd, clang-tidy, cppcheck, IWYU
 	$(Q){ echo '['; cat $$(find $(O)/obj -name '*.json') | sed '$$s/,$$//'; echo ']'; } > $@
 
@@ -212,6 +264,6 @@ help: ## this text
 	@awk -F':.*## ' '/^[a-z%-]+:.*## /{printf "  %-16s %s\n",$$1,$$2}' $(MAKEFILE_LIST)
 	@echo; echo "  BUILD=release|debug|asan|tsan|cov  V=1  O=dir  DESTDIR=  prefix=  CC=clang"
 
-.PHONY: all gen check check-asan check-tsan check-valgrind check-fuzz replay lint format \
-        lint-format lint-headers lint-layers lint-analyze lint-tidy lint-cppcheck install clean help FORCE
+.PHONY: all gen deps run test check check-asan check-tsan check-valgrind check-fuzz replay check-e2e \
+        lint format $(lint_checks) install clean help FORCE
 -include $(shell find $(O)/obj -name '*.d' 2>/dev/null)

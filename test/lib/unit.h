@@ -5,11 +5,11 @@
 #ifndef TEST_LIB_UNIT_H
 #define TEST_LIB_UNIT_H
 
-/* cmocka.h asks for these four in this order */
+/* cmocka.h wants these four before it */
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <setjmp.h>
 
 #include <cmocka.h>
 

@@ -8,8 +8,8 @@ static void wrap_puts_the_context_in_front(void **state)
 	struct err err = {""};
 
 	(void)state;
-	assert_int_equal(
-		err_wrap(&err, err_set(&err, -ENOENT, "no symtab"), "load %s", "/bin/x"), -ENOENT);
+	assert_int_equal(err_wrap(&err, err_set(&err, -ENOENT, "no symtab"), "load %s", "/bin/x"),
+			 -ENOENT);
 	assert_string_equal(err.msg, "load /bin/x: no symtab");
 }
 

@@ -1,0 +1,112 @@
+#!/bin/bash
+# "make run": both agents with the embedded store in one terminal, until Ctrl-C.
+#
+#   PORT=10301        page and API of the cluster-agent, on 127.0.0.1
+#   NODE_PORT=10300   metrics of the node-agent, on 127.0.0.1
+#   RUN_DIR=build/run profiles (data/), spool (wal/), logs
+#   INTERVAL=10s      how often the node-agent sends
+#
+# The node-agent needs root, so all of this runs through sudo when it is not; the cluster-agent
+# then goes back to the user who called.
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+
+if [ "$(id -u)" -ne 0 ]; then
+	command -v sudo >/dev/null || { echo "run: the node-agent needs root, and there is no sudo" >&2; exit 1; }
+	exec sudo --preserve-env=PORT,NODE_PORT,RUN_DIR,INTERVAL,DEPS,BIN "$0" "$@"
+fi
+
+port=${PORT:-10301}
+node_port=${NODE_PORT:-10300}
+dir=${RUN_DIR:-build/run}
+bin=${BIN:-build/release}
+url=http://127.0.0.1:$port
+as_user=()
+if [ -n "${SUDO_UID:-}" ] && [ "$SUDO_UID" -ne 0 ]; then
+	as_user=(setpriv "--reuid=$SUDO_UID" "--regid=$SUDO_GID" --init-groups)
+fi
+"${as_user[@]}" mkdir -p "$dir/data" || exit 1
+mkdir -p "$dir/wal" || exit 1
+cluster_log=$dir/cluster-agent.log
+node_log=$dir/node-agent.log
+: >"$cluster_log"
+: >"$node_log"
+
+cluster_pid='' node_pid='' stopping=''
+
+# stop PID NAME: asks, waits, and insists after the time that a flush may take
+stop()
+{
+	local pid=$1 i
+	[ -n "$pid" ] && kill -TERM "$pid" 2>/dev/null || return 0
+	for ((i = 0; i < 150; i++)); do
+		kill -0 "$pid" 2>/dev/null || return 0
+		sleep 0.1
+	done
+	echo "run: the $2 does not stop; killing it" >&2
+	kill -KILL "$pid" 2>/dev/null
+}
+
+# the node-agent first: it still sends what it has
+stop_both()
+{
+	stop "$node_pid" node-agent
+	stop "$cluster_pid" cluster-agent
+	wait "$node_pid" "$cluster_pid" 2>/dev/null
+	sleep 0.2 # the last lines of the logs reach the terminal
+}
+trap 'stopping=1' INT TERM HUP
+
+# died NAME LOG STATUS: the other one cannot be of use alone
+died()
+{
+	stop_both
+	echo "run: the $1 ended by itself (status $3); its last lines, from $2:" >&2
+	tail -n 5 "$2" >&2
+	exit 1
+}
+
+# Both in their own sessions, so that Ctrl-C reaches only this script, which knows the order.
+setsid "${as_user[@]}" "$bin/coroot-cluster-agent" --listen="127.0.0.1:$port" \
+	--storage=embedded --data-dir="$dir/data" "$@" >>"$cluster_log" 2>&1 </dev/null &
+cluster_pid=$!
+tail -n +1 --pid=$$ -f "$cluster_log" 2>/dev/null | sed -u 's/^/cluster-agent: /' &
+tail -n +1 --pid=$$ -f "$node_log" 2>/dev/null | sed -u 's/^/node-agent:    /' &
+
+wait_for()
+{
+	local i
+	for ((i = 0; i < 300; i++)); do
+		[ -z "$stopping" ] || { stop_both; exit 0; }
+		curl -sf -o /dev/null -m 2 "$1" && return 0
+		kill -0 "$cluster_pid" 2>/dev/null || { wait "$cluster_pid"; died cluster-agent "$cluster_log" $?; }
+		[ -z "$node_pid" ] || kill -0 "$node_pid" 2>/dev/null ||
+			{ wait "$node_pid"; died node-agent "$node_log" $?; }
+		sleep 0.1
+	done
+	echo "run: no answer from $1 within 30 s" >&2
+	stop_both
+	exit 1
+}
+wait_for "$url/readyz"
+
+setsid "$bin/coroot-node-agent" --listen="127.0.0.1:$node_port" --collector-endpoint="$url" \
+	--profile-interval="${INTERVAL:-10s}" --wal-dir="$dir/wal" >>"$node_log" 2>&1 </dev/null &
+node_pid=$!
+wait_for "http://127.0.0.1:$node_port/healthz"
+
+cat <<END
+
+  Profiling this machine. Open  $url  (first data in ${INTERVAL:-10s})
+  Profiles are kept in $dir/data, logs in $dir; Ctrl-C stops both agents.
+
+END
+
+while [ -z "$stopping" ]; do
+	kill -0 "$cluster_pid" 2>/dev/null || { wait "$cluster_pid"; died cluster-agent "$cluster_log" $?; }
+	kill -0 "$node_pid" 2>/dev/null || { wait "$node_pid"; died node-agent "$node_log" $?; }
+	sleep 0.5 &
+	wait $! # unlike sleep itself, interrupted by a signal at once
+done
+echo "run: stopping"
+stop_both
