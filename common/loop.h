@@ -1,7 +1,8 @@
 /*
  * The event loop: file descriptors, timers, signals and wake-ups from other
  * threads, on epoll. One thread runs it and is the only one to call the
- * functions below, loop_wake() excepted.
+ * functions below, loop_wake() excepted. Each source other than a descriptor
+ * of the caller's takes a descriptor of its own.
  */
 #ifndef COMMON_LOOP_H
 #define COMMON_LOOP_H
@@ -29,7 +30,10 @@ int loop_add_timer(struct loop *l, loop_fn fn, void *ctx, struct loop_source **r
 /* Fire once after delay_ns (0: at the next turn); replaces what was set. UINT64_MAX: never. */
 void loop_set_timer(struct loop_source *s, uint64_t delay_ns);
 
-/* Blocks signo in this thread (call before any other is made) and receives it by signalfd. */
+/*
+ * Blocks signo in this thread (call before any other is made) and receives it by signalfd. It
+ * stays blocked after loop_free().
+ */
 int loop_add_signal(struct loop *l, int signo, loop_fn fn, void *ctx) MUST_CHECK;
 
 /* fn runs on the loop thread after loop_wake(); several wakes may give one call. */
@@ -39,7 +43,7 @@ void loop_wake(struct loop_source *s); /* from any thread; async-signal-safe */
 /* Allowed inside callbacks, for the running source too. NULL is allowed. */
 void loop_remove(struct loop_source *s);
 
-/* Until loop_stop(). 0 or -errno of epoll. */
+/* Until loop_stop(), which may come first. 0 or -errno of epoll. */
 int loop_run(struct loop *l) MUST_CHECK;
 void loop_stop(struct loop *l);
 

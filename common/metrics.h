@@ -51,12 +51,16 @@ int metrics_new(struct metrics **ret) MUST_CHECK;
 void metrics_free(struct metrics *ms);
 DEFINE_CLEANUP(struct metrics *, metrics_free);
 
-/* The array stays the caller's and must outlive ms. */
+/*
+ * The array stays the caller's and must outlive ms. -ENOMEM; -EINVAL for a programming error: no
+ * name or help, a name that is not [a-z0-9_:], a counter that does not end in _total (or a gauge
+ * that does), a name that is registered already and not the last one.
+ */
 int metrics_register(struct metrics *ms, struct metric *array, size_t n) MUST_CHECK;
 
 /*
  * process_cpu_seconds_total, process_resident_memory_bytes, process_open_fds,
- * process_start_time_seconds and <prefix>_build_info{version=…}.
+ * process_start_time_seconds and <prefix>_build_info{version=…}. Once per ms.
  */
 int metrics_register_process(struct metrics *ms, const char *prefix,
 			     const char *version) MUST_CHECK;
