@@ -9,7 +9,7 @@
 
 struct intern;
 
-/* limit_bytes bounds the sum of string bytes. -ENOMEM is the only failure. */
+/* limit_bytes bounds the sum of string bytes, one NUL each included. -ENOMEM is the only failure. */
 int intern_new(struct intern **ret, size_t limit_bytes) MUST_CHECK;
 void intern_free(struct intern *in);
 DEFINE_CLEANUP(struct intern *, intern_free);

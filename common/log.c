@@ -128,6 +128,7 @@ static void write_line(const struct line *l)
 	}
 }
 
+PRINTF_LIKE(4, 0)
 static void print(enum log_level level, const char *msg, uint64_t n_held, const char *fields,
 		  va_list ap)
 {
