@@ -12,3 +12,13 @@ __attribute__((constructor)) static void choose_seed(void)
 	if (getrandom(&seed, sizeof(seed), GRND_NONBLOCK) == (ssize_t)sizeof(seed))
 		table_seed = seed;
 }
+
+void *table_malloc(size_t size)
+{
+	return malloc(size);
+}
+
+void table_free(void *p)
+{
+	free(p);
+}
