@@ -1,0 +1,91 @@
+#include "node-agent/node_options.h"
+
+#include <errno.h>
+
+#include "common/clock.h"
+
+#define FIELD(name) offsetof(struct node_options, name)
+
+const struct option_def node_option_defs[] = {
+	{.name = "listen",
+	 .type = OPTION_STRING,
+	 .offset = FIELD(listen),
+	 .def = "127.0.0.1:10300",
+	 .value = "ADDR:PORT",
+	 .help = "where /metrics and /healthz are served"},
+	{.name = "collector-endpoint",
+	 .type = OPTION_STRING,
+	 .offset = FIELD(collector_endpoint),
+	 .value = "URL",
+	 .help = "base URL of the receiver; profiles go to <URL>/v1/profiles"},
+	{.name = "profiles-endpoint",
+	 .type = OPTION_STRING,
+	 .offset = FIELD(profiles_endpoint),
+	 .value = "URL",
+	 .help = "full URL for profiles; overrides --collector-endpoint"},
+	{.name = "api-key",
+	 .type = OPTION_SECRET,
+	 .offset = FIELD(api_key),
+	 .value = "KEY",
+	 .help = "sent with each profile in the X-Api-Key header"},
+	{.name = "ca-file",
+	 .type = OPTION_STRING,
+	 .offset = FIELD(ca_file),
+	 .value = "FILE",
+	 .help = "certificate authorities to trust instead of the system's"},
+	{.name = "insecure-skip-verify",
+	 .type = OPTION_BOOL,
+	 .offset = FIELD(insecure_skip_verify),
+	 .def = "false",
+	 .help = "do not verify the receiver's certificate"},
+	{.name = "profile-interval",
+	 .type = OPTION_DURATION,
+	 .offset = FIELD(profile_interval_ns),
+	 .def = "60s",
+	 .min = 1 * NS_PER_S,
+	 .max = 600 * NS_PER_S,
+	 .value = "DURATION",
+	 .help = "time covered by one profile"},
+	{.name = "profile-frequency",
+	 .type = OPTION_UINT,
+	 .offset = FIELD(profile_frequency_hz),
+	 .def = "99",
+	 .min = 1,
+	 .max = 999,
+	 .value = "HZ",
+	 .help = "CPU samples per second and CPU"},
+	{.name = "wal-dir",
+	 .type = OPTION_STRING,
+	 .offset = FIELD(wal_dir),
+	 .def = "/tmp/coroot-node-agent",
+	 .value = "DIR",
+	 .help = "directory of the agent's own files; nothing is written to it yet"},
+	{.name = "log-level",
+	 .type = OPTION_ENUM,
+	 .offset = FIELD(log_level),
+	 .def = "info",
+	 .choices = "error|warn|info|debug",
+	 .help = "least important lines that are logged"},
+	{},
+};
+
+static bool is_http_url(const char *s)
+{
+	return strncmp(s, "http://", 7) == 0 || strncmp(s, "https://", 8) == 0;
+}
+
+int node_options_check(const struct node_options *o, struct err *err)
+{
+	if (!o->collector_endpoint && !o->profiles_endpoint)
+		return err_set(err, -EINVAL,
+			       "--collector-endpoint is missing: nowhere to send profiles to");
+	if (o->profiles_endpoint && !is_http_url(o->profiles_endpoint))
+		return err_set(err, -EINVAL,
+			       "--profiles-endpoint: \"%s\" is not an http:// or https:// URL",
+			       o->profiles_endpoint);
+	if (o->collector_endpoint && !is_http_url(o->collector_endpoint))
+		return err_set(err, -EINVAL,
+			       "--collector-endpoint: \"%s\" is not an http:// or https:// URL",
+			       o->collector_endpoint);
+	return 0;
+}
