@@ -5,7 +5,12 @@
  * Order of strength: flag, environment, file (--config), default. Unknown
  * flags and keys, bad values and repeated flags are errors of one line. The flag is the name with "--"
  * in front; the variable is the name in capitals with '_' for '-'; the YAML key is the name.
- * Values are "--name=value" or "--name value"; a bool flag alone means true.
+ * Values are "--name=value" or "--name value"; a bool flag alone means true, and takes a value
+ * only after '='. An empty variable, and an empty or null value in the file, count as not given; an
+ * empty flag unsets a string.
+ *
+ * Built in: --config FILE (or the variable CONFIG), --print-config, --version, --help and -h. No
+ * table may use these names.
  */
 #ifndef COMMON_OPTIONS_H
 #define COMMON_OPTIONS_H
@@ -39,12 +44,17 @@ enum options_outcome {
 	OPTIONS_EXIT, /* --help, --version or --print-config was answered on stdout */
 };
 
+/* Of the file given by --config. */
+#define OPTIONS_FILE_BYTES (1024 * 1024)
+
 /*
  * Fills the struct at opts, which must be zeroed. OPTIONS_OK or OPTIONS_EXIT;
- * -EINVAL with a sentence in err; -ENOMEM. Strings are owned by opts: options_fini().
+ * -EINVAL, or what reading the file gave, with a sentence in err; -ENOMEM. Strings are
+ * owned by opts: options_fini(). After a failure there are none.
  */
 int options_parse(const struct option_def *defs, void *opts, int argc, char **argv,
 		  const char *program, const char *version, struct err *err) MUST_CHECK;
+/* Frees and unsets the strings of opts; may be called again. */
 void options_fini(const struct option_def *defs, void *opts);
 
 #endif /* COMMON_OPTIONS_H */
