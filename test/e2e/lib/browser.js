@@ -1,0 +1,40 @@
+// Debian's Chromium, driven by Playwright.
+"use strict";
+
+const path = require("node:path");
+const { chromium } = require("playwright-core");
+const { runDir } = require("./daemon");
+
+// A page whose errors (exceptions, console errors, failed requests) gather in page.errors.
+async function openBrowser() {
+  const browser = await chromium.launch({
+    executablePath: "/usr/bin/chromium",
+    args: [
+      ...["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"],
+      ...["--disable-background-networking", "--disable-component-update", "--disable-sync"],
+    ],
+  });
+  const page = await browser.newPage({ viewport: { width: 1440, height: 900 } });
+  page.setDefaultTimeout(15000);
+  page.errors = [];
+  page.on("pageerror", (e) => page.errors.push(e.message));
+  page.on("console", (m) => m.type() === "error" && page.errors.push(m.text()));
+  page.on("response", (r) => r.status() >= 400 && page.errors.push(`${r.status()} ${r.url()}`));
+  page.picture = (name) => page.screenshot({ path: path.join(runDir, `${name}.png`) });
+  return { browser, page };
+}
+
+// Frames as drawn: { name, file, total, self, x, y, w, h } in pixels of the window.
+const drawnFrames = (page) => page.evaluate(() => window.__flame?.frames() ?? []);
+
+// How many pixels of a canvas are not transparent.
+const inked = (page, selector) =>
+  page.evaluate((s) => {
+    const c = document.querySelector(s);
+    const { data } = c.getContext("2d").getImageData(0, 0, c.width, c.height);
+    let n = 0;
+    for (let i = 3; i < data.length; i += 4) n += data[i] > 0;
+    return n;
+  }, selector);
+
+module.exports = { openBrowser, drawnFrames, inked };

@@ -1,0 +1,159 @@
+// The two agents as child processes, with ports and folders of their own.
+"use strict";
+
+const { spawn } = require("node:child_process");
+const fs = require("node:fs");
+const net = require("node:net");
+const path = require("node:path");
+const { eventually, sleep } = require("./wait");
+
+const root = path.resolve(__dirname, "../../..");
+const bin = process.env.BIN || path.join(root, "build/release");
+const nodeAgent = path.join(bin, "coroot-node-agent");
+const clusterAgent = path.join(bin, "coroot-cluster-agent");
+
+// One folder per test file, emptied at its start and kept for a look at the logs afterwards.
+const runDir = path.join(root, "build/e2e/run", path.basename(require.main.filename, ".test.js"));
+fs.rmSync(runDir, { recursive: true, force: true });
+fs.mkdirSync(runDir, { recursive: true });
+
+const alive = new Set();
+process.on("exit", () => {
+  for (const d of alive) d.child.kill("SIGKILL");
+});
+for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => process.exit(1));
+
+function freePort() {
+  return new Promise((resolve, reject) => {
+    const s = net.createServer();
+    s.once("error", reject);
+    s.listen(0, "127.0.0.1", () => {
+      const { port } = s.address();
+      s.close(() => resolve(port));
+    });
+  });
+}
+
+let count = 0;
+const scratch = (name) => path.join(runDir, `${name}-${++count}`);
+
+class Daemon {
+  constructor(command, args, { name = path.basename(command), env = {}, url = "" } = {}) {
+    this.name = name;
+    this.url = url;
+    this.logFile = `${scratch(name)}.log`;
+    this.startedAt = Date.now();
+    const out = fs.openSync(this.logFile, "a");
+    this.child = spawn(command, args, {
+      stdio: ["ignore", out, out],
+      env: { ...process.env, ...env },
+      cwd: root,
+    });
+    fs.closeSync(out);
+    alive.add(this);
+    this.exited = new Promise((resolve) => {
+      const done = (code, signal) => {
+        alive.delete(this);
+        this.result = { code, signal };
+        resolve(this.result);
+      };
+      this.child.once("exit", done);
+      this.child.once("error", (e) => {
+        fs.appendFileSync(this.logFile, `${e.message}\n`);
+        done(-1, null);
+      });
+    });
+  }
+
+  get pid() {
+    return this.child.pid;
+  }
+  get running() {
+    return !this.result;
+  }
+  log() {
+    return fs.readFileSync(this.logFile, "utf8");
+  }
+
+  // waits until GET path answers 200; a daemon that ends meanwhile says why in the error
+  async ready(path, timeoutMs = 30000) {
+    await Promise.race([
+      eventually(`${this.name} ${path}`, async () => (await fetch(this.url + path)).ok, timeoutMs),
+      this.exited.then((r) => {
+        throw new Error(`${this.name} ended (${JSON.stringify(r)}): ${this.log()}`);
+      }),
+    ]);
+    return this;
+  }
+
+  async stop(signal = "SIGTERM", timeoutMs = 20000) {
+    if (this.running) this.child.kill(signal);
+    const late = sleep(timeoutMs).then(() => ({ code: "late" }));
+    const result = await Promise.race([this.exited, late]);
+    if (result.code === "late") {
+      this.child.kill("SIGKILL");
+      throw new Error(`${this.name} does not end within ${timeoutMs} ms of ${signal}`);
+    }
+    return result;
+  }
+
+  // Sums a metric over its labels; 0 if it is not there.
+  async metric(name, labels = "") {
+    const text = await (await fetch(`${this.url}/metrics`)).text();
+    let sum = 0;
+    for (const line of text.split("\n")) {
+      const m = /^([a-zA-Z0-9_:]+)(\{.*\})? (\S+)/.exec(line);
+      if (m && m[1] === name && (m[2] || "").includes(labels)) sum += Number(m[3]);
+    }
+    return sum;
+  }
+}
+
+async function startCluster({ dataDir = scratch("data"), port, sqlPort, args = [], wait = true } = {}) {
+  port = port || (await freePort());
+  sqlPort = sqlPort || (await freePort());
+  const d = new Daemon(
+    clusterAgent,
+    [
+      `--listen=127.0.0.1:${port}`,
+      "--storage=embedded",
+      `--data-dir=${dataDir}`,
+      `--clickhouse-listen=127.0.0.1:${sqlPort}`,
+      ...args,
+    ],
+    { url: `http://127.0.0.1:${port}` },
+  );
+  Object.assign(d, { dataDir, port, sqlPort });
+  return wait ? d.ready("/readyz") : d;
+}
+
+async function startNode({ cluster, collector, interval = "5s", port, args = [], wait = true } = {}) {
+  port = port || (await freePort());
+  const d = new Daemon(
+    nodeAgent,
+    [
+      `--listen=127.0.0.1:${port}`,
+      `--collector-endpoint=${collector || cluster.url}`,
+      `--profile-interval=${interval}`,
+      `--wal-dir=${scratch("wal")}`,
+      ...args,
+    ],
+    { url: `http://127.0.0.1:${port}` },
+  );
+  d.port = port;
+  return wait ? d.ready("/healthz") : d;
+}
+
+// A start that must fail: what it printed, and how it ended.
+async function failToStart(command, args, timeoutMs = 10000) {
+  const d = new Daemon(command, args);
+  const late = sleep(timeoutMs).then(() => null);
+  const result = await Promise.race([d.exited, late]);
+  if (!result) {
+    await d.stop("SIGKILL");
+    throw new Error(`${d.name} ${args.join(" ")} keeps running: ${d.log()}`);
+  }
+  return { ...result, lines: d.log().trimEnd().split("\n") };
+}
+
+module.exports = { Daemon, root, runDir, scratch, nodeAgent, clusterAgent, freePort, startCluster, startNode, failToStart };

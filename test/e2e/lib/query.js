@@ -1,0 +1,71 @@
+// Questions to a cluster-agent: SQL, and the JSON API with its flame graph.
+"use strict";
+
+const CPU = "ebpf:cpu:nanoseconds";
+
+// Rows as objects; numbers of 64 bits come as numbers.
+async function sql(cluster, query) {
+  const r = await fetch(`http://127.0.0.1:${cluster.sqlPort}/?output_format_json_quote_64bit_integers=0`, {
+    method: "POST",
+    body: `${query} FORMAT JSON`,
+  });
+  const text = await r.text();
+  if (!r.ok) throw new Error(`${query}: ${r.status} ${text}`);
+  return JSON.parse(text).data;
+}
+
+async function api(cluster, path, params) {
+  const r = await fetch(`${cluster.url}/api/${path}?${new URLSearchParams(params)}`);
+  const text = await r.text();
+  if (!r.ok) throw new Error(`/api/${path}: ${r.status} ${text}`);
+  return JSON.parse(text);
+}
+
+// The answer of /api/flamegraph, which comes as columns, as a tree.
+class Flame {
+  constructor(answer) {
+    Object.assign(this, answer);
+    const n = answer.nodes;
+    const path = [];
+    this.list = n.name.map((name, i) => {
+      const node = {
+        name: answer.names[name],
+        file: answer.files[n.file[i]],
+        total: n.total[i],
+        self: n.self[i],
+        depth: n.depth[i],
+        children: [],
+        parent: null,
+      };
+      path.length = node.depth;
+      if (path.length) {
+        node.parent = path[path.length - 1];
+        node.parent.children.push(node);
+      }
+      path.push(node);
+      return node;
+    });
+    this.root = this.list[0];
+  }
+  find(name) {
+    return this.list.filter((n) => n.name === name);
+  }
+  // the function's share of everything, callees included, recursion counted once
+  share(name) {
+    const within = (n) => n !== null && (n.name === name || within(n.parent));
+    const sum = this.find(name).reduce((s, n) => s + (within(n.parent) ? 0 : n.total), 0);
+    return sum / this.total;
+  }
+}
+
+async function flame(cluster, params) {
+  return new Flame(await api(cluster, "flamegraph", { type: CPU, ...params }));
+}
+
+// The only application whose name ends so ("/process/share", or a unit that the tests run in).
+async function application(cluster, name, range = { from: Date.now() - 3600e3, to: Date.now() + 60e3 }) {
+  const { applications } = await api(cluster, "applications", range);
+  return applications.find((a) => a.service.endsWith(`/${name}`));
+}
+
+module.exports = { CPU, sql, api, flame, application };

@@ -1,0 +1,22 @@
+"use strict";
+
+const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+
+// Asks again until check() returns something true; the last exception says why it never did.
+async function eventually(what, check, timeoutMs = 10000) {
+  const end = Date.now() + timeoutMs;
+  let last;
+  for (;;) {
+    try {
+      const value = await check();
+      if (value) return value;
+      last = `got ${JSON.stringify(value)}`;
+    } catch (e) {
+      last = e.message;
+    }
+    if (Date.now() > end) throw new Error(`${what}: not within ${timeoutMs} ms; last: ${last}`);
+    await sleep(50);
+  }
+}
+
+module.exports = { sleep, eventually };

@@ -1,0 +1,127 @@
+// "make run" as a user meets it: half a minute after the start, a true flame graph in the browser.
+"use strict";
+
+const assert = require("node:assert");
+const { test, before, after } = require("node:test");
+const { Daemon, freePort, root, scratch } = require("./lib/daemon");
+const { openBrowser, drawnFrames, inked } = require("./lib/browser");
+const { runWorkload } = require("./lib/workload");
+const { eventually } = require("./lib/wait");
+
+let run;
+let browser;
+let page;
+let ran;
+let visibleMs;
+
+before(async () => {
+  const [port, nodePort] = [await freePort(), await freePort()];
+  run = new Daemon(`${root}/test/setup/run.sh`, [], {
+    name: "run",
+    url: `http://127.0.0.1:${port}`,
+    env: { PORT: port, NODE_PORT: nodePort, RUN_DIR: scratch("run"), INTERVAL: "10s" },
+  });
+  run.nodeUrl = `http://127.0.0.1:${nodePort}`;
+  const work = runWorkload("share", 20);
+  ({ browser, page } = await openBrowser());
+  await run.ready("/readyz");
+  await page.goto(run.url);
+  // the page looks for new data by itself: no reload
+  const row = page.locator('[data-testid="application"][data-service$="/share"]');
+  await row.waitFor({ timeout: 30000 });
+  await row.locator("a").first().click();
+  await eventually("a drawn flame graph", async () => (await drawnFrames(page)).some((f) => f.name === "spend_seventy"));
+  visibleMs = Date.now() - run.startedAt;
+  await page.picture("first");
+  ran = await work;
+});
+after(async () => {
+  await browser.close();
+  if (run.running) await run.stop("SIGKILL");
+});
+
+const frame = async (name) => (await drawnFrames(page)).find((f) => f.name === name);
+const clickFrame = async (f) => page.mouse.click(f.x + f.w / 2, f.y + f.h / 2);
+
+test("the flame graph is visible within 30 s of the daemons' start", () => {
+  assert.ok(visibleMs < 30000, `took ${visibleMs} ms`);
+});
+
+test("the list of applications shows what runs here, busiest first", async () => {
+  await page.goto(run.url);
+  const rows = page.locator('[data-testid="application"]');
+  await rows.first().waitFor();
+  const services = await rows.evaluateAll((all) => all.map((r) => r.dataset.service));
+  assert.ok(services.some((s) => s.endsWith("/share")), `${services}`);
+  assert.ok(services.some((s) => s.includes("coroot-cluster-agent")), `${services}`);
+  await page.picture("applications");
+  await page.locator('[data-testid="application"][data-service$="/share"] a').first().click();
+  await eventually("the flame graph", () => frame("spend_seventy"));
+});
+
+test("frames are as wide as their share, and stand on their callers", async () => {
+  const frames = await drawnFrames(page);
+  const total = frames.find((f) => f.name === "total");
+  const widthOf = (name) => frames.filter((f) => f.name === name).reduce((s, f) => s + f.w, 0) / total.w;
+  assert.ok(Math.abs(widthOf("spend_seventy") - ran.spend_seventy / ran.cpuNs) < 0.05, `${widthOf("spend_seventy")}`);
+  assert.ok(Math.abs(widthOf("spend_thirty") - ran.spend_thirty / ran.cpuNs) < 0.05, `${widthOf("spend_thirty")}`);
+  const leaf = frames.find((f) => f.name === "spend_seventy");
+  const caller = frames.find((f) => f.name === "share_work");
+  assert.ok(leaf.y > caller.y && leaf.x >= caller.x - 1 && leaf.x + leaf.w <= caller.x + caller.w + 1);
+  assert.ok((await inked(page, '[data-testid="flame"]')) > 10000, "the canvas has ink on it");
+});
+
+test("the timeline is drawn", async () => {
+  assert.ok((await inked(page, '[data-testid="timeline"] canvas')) > 200);
+});
+
+test("hovering tells name, file and numbers", async () => {
+  const f = await frame("spend_seventy");
+  await page.mouse.move(f.x + f.w / 2, f.y + f.h / 2);
+  const tip = page.locator('[data-testid="tooltip"]');
+  await tip.waitFor();
+  const text = await tip.innerText();
+  assert.match(text, /spend_seventy/);
+  assert.match(text, /%/);
+  await page.mouse.move(5, 5);
+});
+
+test("search says which share of the time matches", async () => {
+  await page.fill('[data-testid="search"]', "spend_thirty");
+  const share = await eventually("the matched share", async () => {
+    const m = /([\d.]+) ?%/.exec(await page.locator('[data-testid="search-total"]').innerText());
+    return m && Number(m[1]);
+  });
+  assert.ok(Math.abs(share / 100 - ran.spend_thirty / ran.cpuNs) < 0.05, `${share} %`);
+  assert.match(page.url(), /spend_thirty/, "the address holds the state");
+  await page.picture("search");
+  await page.fill('[data-testid="search"]', "");
+});
+
+test("a click zooms in, the address keeps it, and back leads out again", async () => {
+  const whole = await frame("share_work");
+  await clickFrame(await frame("spend_seventy"));
+  await eventually("the zoom", async () => (await page.evaluate(() => window.__flame.zoom())) === "spend_seventy");
+  const zoomed = await frame("spend_seventy");
+  assert.ok(zoomed.w > whole.w * 0.95, `as wide as the picture: ${zoomed.w}`);
+  const address = page.url();
+  await page.reload();
+  await eventually("the same zoom after a reload", async () =>
+    (await page.evaluate(() => window.__flame?.zoom())) === "spend_seventy");
+  assert.strictEqual(page.url(), address);
+  await page.picture("zoom");
+  await page.goBack();
+  await eventually("the whole picture", async () => (await page.evaluate(() => window.__flame?.zoom())) === "total");
+});
+
+test("the page had no errors", () => {
+  assert.deepStrictEqual(page.errors, []);
+});
+
+test("Ctrl-C stops both agents, and the last profiles arrive first", async () => {
+  const result = await run.stop("SIGINT");
+  assert.strictEqual(result.code, 0, run.log());
+  await assert.rejects(fetch(`${run.url}/healthz`));
+  await assert.rejects(fetch(`${run.nodeUrl}/healthz`));
+  assert.doesNotMatch(run.log(), /killing it|ended by itself/);
+});

@@ -1,0 +1,75 @@
+// Agents that come and go: the other one stays, and little or nothing is lost.
+"use strict";
+
+const assert = require("node:assert");
+const { test } = require("node:test");
+const { freePort, startCluster, startNode } = require("./lib/daemon");
+const { CPU, sql, application } = require("./lib/query");
+const { runWorkload } = require("./lib/workload");
+const { eventually, sleep } = require("./lib/wait");
+
+const INTERVAL_S = 2;
+
+const sampledNs = async (cluster, service) =>
+  (await sql(cluster, `SELECT sum(Value) AS ns FROM profiling_samples WHERE ServiceName = '${service}' AND Type = '${CPU}'`))[0].ns;
+
+test("no cluster-agent at the start: the node-agent runs, counts, and delivers later", async (t) => {
+  const port = await freePort();
+  const node = await startNode({ collector: `http://127.0.0.1:${port}`, interval: `${INTERVAL_S}s` });
+  t.after(() => node.stop());
+  const ran = await runWorkload("share", 3);
+  await eventually(
+    "failed uploads are counted",
+    async () => (await node.metric("coroot_node_agent_upload_errors_total")) > 0,
+  );
+  assert.ok(node.running, node.log());
+
+  const cluster = await startCluster({ port });
+  t.after(() => cluster.stop());
+  const app = await eventually("the workload", () => application(cluster, "share"), 60000);
+  await eventually(
+    "what was sampled before there was anyone to send it to",
+    async () => (await sampledNs(cluster, app.service)) > 0.9 * ran.cpuNs,
+    60000,
+  );
+});
+
+test("SIGKILL of the cluster-agent: what it missed comes when it is back", async (t) => {
+  let cluster = await startCluster();
+  t.after(() => cluster.stop());
+  const node = await startNode({ cluster, interval: `${INTERVAL_S}s` });
+  t.after(() => node.stop());
+  const work = runWorkload("share", 10);
+  const app = await eventually("first data", () => application(cluster, "share"), 20000);
+  const stored = await sampledNs(cluster, app.service);
+  await cluster.stop("SIGKILL");
+  await sleep(1000);
+  cluster = await startCluster({ port: cluster.port, sqlPort: cluster.sqlPort, dataDir: cluster.dataDir });
+  assert.ok((await sampledNs(cluster, app.service)) >= stored, "what had been stored is still there");
+  const ran = await work;
+  await eventually(
+    "all of the workload's CPU time",
+    async () => (await sampledNs(cluster, app.service)) > 0.9 * ran.cpuNs,
+    60000,
+  );
+  assert.ok((await sampledNs(cluster, app.service)) < 1.1 * ran.cpuNs, "nothing twice");
+});
+
+test("SIGKILL of the node-agent: at most the current interval is lost", async (t) => {
+  const cluster = await startCluster();
+  t.after(() => cluster.stop());
+  let node = await startNode({ cluster, interval: `${INTERVAL_S}s` });
+  t.after(() => node.stop());
+  const work = runWorkload("share", 12);
+  await eventually("first data", () => application(cluster, "share"), 20000);
+  await sleep(1500);
+  const from = Date.now();
+  await node.stop("SIGKILL");
+  node = await startNode({ cluster, interval: `${INTERVAL_S}s`, port: node.port });
+  const blindS = (Date.now() - from) / 1000;
+  const ran = await work;
+  assert.strictEqual((await node.stop()).code, 0);
+  const app = await application(cluster, "share");
+  const lostS = (ran.cpuNs - (await sampledNs(cluster, app.service))) / 1e9;
+  assert.ok(lostS < INTERVAL_S + blindS + 1, `lost ${lostS} s of CPU, blind for ${blindS} s`);
+});

@@ -1,0 +1,140 @@
+// The whole path: what programs know about themselves against what is stored about them.
+"use strict";
+
+const assert = require("node:assert");
+const { test, before, after } = require("node:test");
+const { startCluster, startNode } = require("./lib/daemon");
+const { runWorkload } = require("./lib/workload");
+const { CPU, sql, api, flame, application } = require("./lib/query");
+const { eventually } = require("./lib/wait");
+
+const INTERVAL_S = 5;
+// how far a share may be off: at 99 Hz and 12 s of CPU, three standard deviations are 4 points
+const POINTS = 0.05;
+
+let cluster;
+let node;
+let firstDataMs;
+const ran = {};
+const range = {};
+
+const near = (got, want, tolerance, what) =>
+  assert.ok(Math.abs(got - want) <= tolerance, `${what}: got ${got}, want ${want} ± ${tolerance}`);
+
+// The agents run while the workloads do, and the node-agent has sent everything when this is done.
+before(async () => {
+  cluster = await startCluster();
+  node = await startNode({ cluster, interval: `${INTERVAL_S}s` });
+  range.from = node.startedAt;
+  const work = Promise.all([runWorkload("share", 12), runWorkload("goshare", 12)]);
+  firstDataMs = await eventually(
+    "first data",
+    async () => (await application(cluster, "share")) && Date.now() - node.startedAt,
+    INTERVAL_S * 4000,
+  );
+  for (const w of await work) ran[w.name] = w;
+  ran.kernelread = await runWorkload("kernelread", 4);
+  ran.metrics = {
+    dropped: await node.metric("coroot_node_agent_samples_dropped_total"),
+    rss: await node.metric("process_resident_memory_bytes"),
+  };
+  ran.stop = { from: Date.now(), ...(await node.stop()) };
+  ran.stop.ms = Date.now() - ran.stop.from;
+  range.to = Date.now() + 1000;
+});
+after(async () => {
+  await cluster.stop();
+});
+
+test("the node-agent ends cleanly and quickly on SIGTERM", () => {
+  assert.strictEqual(ran.stop.code, 0, node.log());
+  assert.ok(ran.stop.ms < 10000, `took ${ran.stop.ms} ms`);
+});
+
+test("first data is there within one interval of the start", () => {
+  assert.ok(firstDataMs <= (INTERVAL_S + 3) * 1000, `took ${firstDataMs} ms, 3000 of them for start and upload`);
+});
+
+for (const [program, functions] of [
+  ["share", ["spend_seventy", "spend_thirty"]],
+  ["goshare", ["main.spendSixty", "main.(*worker).spendForty"]],
+]) {
+  test(`${program}: SQL shows the CPU time it used, and no sample is lost`, async () => {
+    const app = await application(cluster, program);
+    const [row] = await sql(
+      cluster,
+      `SELECT sum(Value) AS ns FROM profiling_samples WHERE ServiceName = '${app.service}' AND Type = '${CPU}'`,
+    );
+    near(row.ns / ran[program].cpuNs, 1, 0.06, "sampled against used CPU time");
+    const [quality] = await sql(
+      cluster,
+      `SELECT sum(arraySum(mapValues(Lost))) AS lost, sum(Samples) AS samples FROM profiling_quality WHERE ServiceName = '${app.service}'`,
+    );
+    assert.strictEqual(quality.lost, 0);
+    near(quality.samples, row.ns / (1e9 / 99), 1, "samples counted");
+  });
+
+  test(`${program}: SQL on stacks gives each function its share`, async () => {
+    const app = await application(cluster, program);
+    for (const f of functions) {
+      const [row] = await sql(
+        cluster,
+        `SELECT sumIf(Value, arrayExists(x -> splitByChar(' ', x)[1] = '${f}', Stack)) / sum(Value) AS share
+         FROM profiling_samples
+         INNER JOIN (SELECT Hash, any(Stack) AS Stack FROM profiling_stacks WHERE ServiceName = '${app.service}' GROUP BY Hash) AS s
+           ON StackHash = s.Hash
+         WHERE ServiceName = '${app.service}' AND Type = '${CPU}'`,
+      );
+      near(row.share, ran[program][f] / ran[program].cpuNs, POINTS, f);
+    }
+  });
+
+  test(`${program}: the API's tree gives each function its share, below main`, async () => {
+    const app = await application(cluster, program);
+    const tree = await flame(cluster, { service: app.service, ...range });
+    for (const f of functions) {
+      near(tree.share(f), ran[program][f] / ran[program].cpuNs, POINTS, f);
+      const names = [];
+      for (let n = tree.find(f).sort((a, b) => b.total - a.total)[0]; n; n = n.parent) names.push(n.name);
+      assert.ok(names.includes("main") || names.includes("main.main"), `callers of ${f}: ${names}`);
+      assert.strictEqual(names[names.length - 2], program, `below "total" stands the process: ${names}`);
+    }
+    assert.strictEqual(tree.quality.lost, 0);
+    assert.ok(tree.share("[truncated]") < 0.02, "walks that did not reach the bottom");
+  });
+}
+
+test("kernel time is there, by name, and marked as the kernel's", async () => {
+  const app = await application(cluster, "kernelread");
+  const tree = await flame(cluster, { service: app.service, ...range });
+  near(tree.total / ran.kernelread.cpuNs, 1, 0.1, "sampled against used CPU time");
+  const kernel = tree.list.filter((n) => n.file === "[kernel]" && n.parent.file !== "[kernel]");
+  near(kernel.reduce((s, n) => s + n.total, 0) / tree.total, 0.97, 0.06, "share of the kernel");
+  assert.ok(tree.list.some((n) => n.file === "[kernel]" && /read/.test(n.name)), "a kernel function that reads");
+  const reader = tree.find("read_zeros")[0];
+  assert.ok(reader && reader.total / tree.total > 0.9, "kernel frames stand on the user frames that called");
+});
+
+test("the agents themselves are profiled like everything else", async () => {
+  const { applications } = await api(cluster, "applications", range);
+  assert.ok(applications.some((a) => a.service.includes("coroot-cluster-agent")));
+  for (const a of applications) assert.ok(a.cores >= 0 && a.cores < 64 && a.lastSeen > range.from - 1, JSON.stringify(a));
+});
+
+test("the timeline adds up to what was used", async () => {
+  const app = await application(cluster, "share");
+  const t = await api(cluster, "timeline", { service: app.service, type: CPU, points: 30, ...range });
+  assert.strictEqual(t.unit, "cores");
+  const coreSeconds = t.values.reduce((s, v) => s + (v || 0), 0) * (t.stepMs / 1000);
+  near((coreSeconds * 1e9) / ran.share.cpuNs, 1, 0.08, "area below the line");
+  assert.ok(t.values.every((v) => v === null || (v >= 0 && v < 1.2)), `one thread: ${t.values}`);
+});
+
+test("the node-agent counted nothing as dropped, and stays small", () => {
+  assert.strictEqual(ran.metrics.dropped, 0);
+  assert.ok(ran.metrics.rss > 0 && ran.metrics.rss < 64 << 20, `${ran.metrics.rss} bytes resident`);
+});
+
+test("SQL cannot write", async () => {
+  await assert.rejects(sql(cluster, "INSERT INTO profiling_samples (ServiceName) VALUES ('x')"), /Code: \d+/);
+});

@@ -1,0 +1,120 @@
+// What cannot work does not start: one line that names the reason, and exit status 1.
+"use strict";
+
+const assert = require("node:assert");
+const fs = require("node:fs");
+const net = require("node:net");
+const os = require("node:os");
+const path = require("node:path");
+const { test } = require("node:test");
+const { Daemon, nodeAgent, clusterAgent, freePort, scratch, startCluster, failToStart } = require("./lib/daemon");
+
+// Whatever else was logged before, the last line is the reason.
+function refused(result, pattern) {
+  assert.strictEqual(result.code, 1, result.lines.join("\n"));
+  assert.match(result.lines[result.lines.length - 1], pattern);
+}
+const nodeArgs = async (...more) => [
+  `--listen=127.0.0.1:${await freePort()}`,
+  "--collector-endpoint=http://127.0.0.1:1",
+  `--wal-dir=${scratch("wal")}`,
+  ...more,
+];
+const clusterArgs = async (...more) => [
+  `--listen=127.0.0.1:${await freePort()}`,
+  "--storage=embedded",
+  `--data-dir=${scratch("data")}`,
+  ...more,
+];
+
+for (const agent of [nodeAgent, clusterAgent]) {
+  const name = path.basename(agent);
+  test(`${name}: an unknown flag`, async () => {
+    const r = await failToStart(agent, ["--no-such-flag=1"]);
+    refused(r, /no-such-flag/);
+    assert.strictEqual(r.lines.length, 1, r.lines.join("\n"));
+  });
+}
+
+test("node-agent: values that make no sense", async () => {
+  refused(await failToStart(nodeAgent, await nodeArgs("--profile-frequency=0")), /profile-frequency/);
+  refused(await failToStart(nodeAgent, await nodeArgs("--profile-interval=soon")), /profile-interval/);
+  refused(await failToStart(nodeAgent, ["--collector-endpoint=localhost"]), /collector-endpoint/);
+  refused(await failToStart(nodeAgent, []), /collector-endpoint/);
+});
+
+test("cluster-agent: values that make no sense", async () => {
+  refused(await failToStart(clusterAgent, await clusterArgs("--profiles-ttl=never")), /profiles-ttl/);
+  refused(await failToStart(clusterAgent, await clusterArgs("--storage=paper")), /storage/);
+  refused(await failToStart(clusterAgent, await clusterArgs("--clickhouse-listen=0.0.0.0:0")), /clickhouse-listen|api-key/);
+});
+
+test("both: the port is taken", async (t) => {
+  const taken = net.createServer().listen(0, "127.0.0.1");
+  t.after(() => taken.close());
+  await new Promise((resolve) => taken.once("listening", resolve));
+  const { port } = taken.address();
+  const listen = `--listen=127.0.0.1:${port}`;
+  const without = (args) => args.filter((a) => !a.startsWith("--listen="));
+  refused(await failToStart(nodeAgent, [...without(await nodeArgs()), listen]), new RegExp(`${port}`));
+  refused(await failToStart(clusterAgent, [...without(await clusterArgs()), listen]), new RegExp(`${port}`));
+});
+
+test("cluster-agent: another one has the data directory", async (t) => {
+  const first = await startCluster();
+  t.after(() => first.stop());
+  const r = await failToStart(clusterAgent, await clusterArgs(`--data-dir=${first.dataDir}`).then((a) => a.filter((x, i) => i !== 2)));
+  refused(r, new RegExp(path.basename(first.dataDir)));
+  assert.ok(first.running);
+});
+
+test("node-agent: not root", async (t) => {
+  // where another user may read it
+  const dir = fs.mkdtempSync(path.join(os.tmpdir(), "e2e-"));
+  t.after(() => fs.rmSync(dir, { recursive: true }));
+  fs.chmodSync(dir, 0o755);
+  const copy = path.join(dir, "coroot-node-agent");
+  fs.copyFileSync(nodeAgent, copy);
+  fs.chmodSync(copy, 0o755);
+  const args = (await nodeArgs()).map((a) => (a.startsWith("--wal-dir=") ? `--wal-dir=${dir}/wal` : a));
+  refused(
+    await failToStart("setpriv", ["--reuid=65534", "--regid=65534", "--clear-groups", copy, ...args]),
+    /root|CAP_/,
+  );
+});
+
+for (const [dropped, named] of [
+  ["-bpf,-sys_admin", /CAP_BPF/],
+  ["-perfmon,-sys_admin", /CAP_PERFMON/],
+]) {
+  test(`node-agent: root without capabilities (${dropped})`, async () => {
+    refused(await failToStart("setpriv", [`--bounding-set=${dropped}`, nodeAgent, ...(await nodeArgs())]), named);
+  });
+}
+
+test("node-agent: does not need CAP_SYS_RESOURCE", async (t) => {
+  const args = await nodeArgs();
+  const url = args[0].replace("--listen=", "http://");
+  const d = new Daemon("setpriv", ["--bounding-set=-sys_resource", nodeAgent, ...args], { url, name: "no-resource" });
+  t.after(() => d.stop());
+  await d.ready("/healthz");
+});
+
+test("node-agent: a kernel without type information", async () => {
+  const empty = scratch("empty");
+  fs.mkdirSync(empty);
+  const hide = `mount --bind ${empty} /sys/kernel/btf && exec "$0" "$@"`;
+  refused(
+    await failToStart("unshare", ["--mount", "--propagation=private", "sh", "-c", hide, nodeAgent, ...(await nodeArgs())]),
+    /BTF/,
+  );
+});
+
+test("both: --help and --version answer on stdout and end well", async () => {
+  for (const agent of [nodeAgent, clusterAgent]) {
+    const help = await failToStart(agent, ["--help"]);
+    assert.strictEqual(help.code, 0);
+    assert.match(help.lines.join("\n"), /--listen/);
+    assert.strictEqual((await failToStart(agent, ["--version"])).code, 0);
+  }
+});

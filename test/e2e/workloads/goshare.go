@@ -1,0 +1,74 @@
+// Spends CPU in two functions, 60 to 40, as its own thread CPU clock says, and
+// prints what it spent: goshare SECONDS
+package main
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+	"strconv"
+	"syscall"
+	"unsafe"
+)
+
+const (
+	quantum          = 2000000
+	threadCPUClockID = 3
+)
+
+var sink uint64
+
+func cpuNs() uint64 {
+	var t syscall.Timespec
+	syscall.Syscall(syscall.SYS_CLOCK_GETTIME, threadCPUClockID, uintptr(unsafe.Pointer(&t)), 0)
+	return uint64(t.Nano())
+}
+
+//go:noinline
+func spendSixty() {
+	x := sink
+	for i := 0; i < quantum; i++ {
+		x = x*6364136223846793005 + 1442695040888963407
+	}
+	sink = x
+}
+
+type worker struct{ rounds int }
+
+//go:noinline
+func (w *worker) spendForty() {
+	x := sink | 1
+	for i := 0; i < quantum; i++ {
+		x ^= x << 13
+		x ^= x >> 7
+	}
+	sink = x
+	w.rounds++
+}
+
+func main() {
+	seconds, err := strconv.ParseFloat(os.Args[1], 64)
+	if err != nil {
+		panic(err)
+	}
+	runtime.LockOSThread()
+	var sixty, forty uint64
+	w := &worker{}
+	from := cpuNs()
+	for before := from; before-from < uint64(seconds*1e9); {
+		first := sixty*2 <= forty*3
+		if first {
+			spendSixty()
+		} else {
+			w.spendForty()
+		}
+		now := cpuNs()
+		if first {
+			sixty += now - before
+		} else {
+			forty += now - before
+		}
+		before = now
+	}
+	fmt.Printf("{\"cpuNs\":%d,\"main.spendSixty\":%d,\"main.(*worker).spendForty\":%d}\n", sixty+forty, sixty, forty)
+}
