@@ -15,6 +15,7 @@ fi
 for doc in ARCHITECTURE.md README.md CONTRIBUTING.md test/README.md; do
 	[ -f "$doc" ] || { echo "$doc does not exist"; bad=1; continue; }
 	# x.{h,c} and x.{c,h} stand for both
+	# shellcheck disable=SC2016 # backquotes of Markdown
 	for name in $(sed -E 's/([A-Za-z0-9_./-]+)\.\{(h,c|c,h)\}/\1.h \1.c/g' "$doc" |
 		grep -oE '(^|[ `(|])[A-Za-z0-9_./-]*[A-Za-z0-9_-]+\.(c|h|sh|ts|tsx|css|proto|md|bpf\.c|test\.js)([`),.:;| ]|$)' |
 		tr -d '`(),:;| ' | sed 's/\.$//' | sort -u); do

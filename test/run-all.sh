@@ -24,9 +24,9 @@ counts_of()
 			p += w[1]; f += w[3]; n++
 			if (match($0, /[0-9]+ skipped/)) s += substr($0, RSTART) + 0
 		}
-		/^(#|ℹ) (pass|fail|skipped|todo) [0-9]+$/ {
+		/^(#|ℹ) (pass|fail|cancelled|skipped|todo) [0-9]+$/ {
 			n++
-			if ($2 == "pass") p += $3; else if ($2 == "fail") f += $3; else s += $3
+			if ($2 == "pass") p += $3; else if ($2 == "fail" || $2 == "cancelled") f += $3; else s += $3
 		}
 		END { if (n) print p + 0, f + 0, s + 0 }'
 }
