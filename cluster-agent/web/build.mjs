@@ -1,0 +1,130 @@
+// Builds the page, and turns it into C.
+//   node build.mjs page DEPS OUT            bundle into OUT (index.html, app-HASH.js, app-HASH.css, icon-HASH.svg)
+//   node build.mjs embed DIST FILE.c        FILE.c: the files of DIST, compressed, as an array of struct web_asset
+//   node build.mjs test DEPS OUT FILE...    bundle unit tests for "node --test"
+//   node build.mjs tsconfig DEPS FILE       tsconfig.json that finds its packages in DEPS
+
+import { createHash } from "node:crypto";
+import * as fs from "node:fs";
+import { createRequire } from "node:module";
+import * as path from "node:path";
+import { fileURLToPath } from "node:url";
+import { gzipSync } from "node:zlib";
+
+const here = path.dirname(fileURLToPath(import.meta.url));
+const MAX_SCRIPT = 80 * 1024; // gzipped; the page must be quick over a port-forward
+
+const digest = (data) => createHash("sha256").update(data).digest("hex");
+const esbuildOf = (deps) => createRequire(path.resolve(deps, "package.json"))("esbuild");
+
+const common = (deps) => ({
+  bundle: true,
+  nodePaths: [path.resolve(deps, "node_modules")],
+  jsx: "automatic",
+  jsxImportSource: "preact",
+  logLevel: "warning",
+});
+
+async function page(deps, out) {
+  const result = await esbuildOf(deps).build({
+    ...common(deps),
+    entryPoints: { app: path.join(here, "src/main.tsx") },
+    outdir: out,
+    entryNames: "[name]-[hash]",
+    format: "esm",
+    target: ["es2020"],
+    minify: true,
+    legalComments: "none",
+    metafile: true,
+    write: false,
+  });
+  fs.rmSync(out, { recursive: true, force: true });
+  fs.mkdirSync(path.join(out, "assets"), { recursive: true });
+  const names = {};
+  const put = (name, data) => {
+    fs.writeFileSync(path.join(out, "assets", name), data);
+    names[path.extname(name)] = `assets/${name}`;
+  };
+  for (const f of result.outputFiles) put(path.basename(f.path), f.contents);
+  const icon = fs.readFileSync(path.join(here, "icon.svg"));
+  put(`icon-${digest(icon).slice(0, 8)}.svg`, icon);
+  const html = fs
+    .readFileSync(path.join(here, "index.html"), "utf8")
+    .replace("__JS__", names[".js"])
+    .replace("__CSS__", names[".css"])
+    .replace("__ICON__", names[".svg"]);
+  fs.writeFileSync(path.join(out, "index.html"), html);
+  const size = gzipSync(fs.readFileSync(path.join(out, names[".js"])), { level: 9 }).length;
+  if (size > MAX_SCRIPT) throw new Error(`the script has ${size} bytes compressed, more than ${MAX_SCRIPT}`);
+}
+
+const types = {
+  ".html": "text/html; charset=utf-8",
+  ".js": "text/javascript; charset=utf-8",
+  ".css": "text/css; charset=utf-8",
+  ".svg": "image/svg+xml",
+};
+
+function embed(dist, file) {
+  const found = fs
+    .readdirSync(path.join(dist, "assets"))
+    .sort()
+    .map((name) => `/assets/${name}`);
+  const list = ["/index.html", ...found].map((name) => {
+    const raw = fs.readFileSync(path.join(dist, name));
+    const data = gzipSync(raw, { level: 9 });
+    data[9] = 255; // "made on": unknown, so that the output does not depend on the machine
+    return { url: name === "/index.html" ? "/" : name, type: types[path.extname(name)], etag: digest(raw).slice(0, 16), data };
+  });
+  const lines = ['#include "cluster-agent/web/web_assets.h"', ""];
+  list.forEach((a, i) => {
+    lines.push(`static const unsigned char data_${i}[] = {`);
+    for (let k = 0; k < a.data.length; k += 24) lines.push(`${[...a.data.subarray(k, k + 24)].join(",")},`);
+    lines.push("};");
+  });
+  lines.push("const struct web_asset web_assets[] = {");
+  list.forEach((a, i) =>
+    lines.push(
+      `\t{ .path = "${a.url}", .content_type = "${a.type}", .etag = "\\"${a.etag}\\"", .gzip = data_${i}, .len = sizeof(data_${i}), .immutable = ${i > 0} },`,
+    ),
+  );
+  lines.push("};", "const size_t n_web_assets = sizeof(web_assets) / sizeof(web_assets[0]);", "");
+  fs.writeFileSync(file, lines.join("\n"));
+}
+
+async function test(deps, out, files) {
+  fs.rmSync(out, { recursive: true, force: true });
+  await esbuildOf(deps).build({
+    ...common(deps),
+    entryPoints: files,
+    outdir: out,
+    outExtension: { ".js": ".mjs" },
+    platform: "node",
+    target: ["node18"],
+    format: "esm",
+    sourcemap: "inline",
+  });
+}
+
+function tsconfig(deps, file) {
+  const modules = path.resolve(deps, "node_modules");
+  const config = {
+    extends: path.join(here, "tsconfig.json"),
+    compilerOptions: {
+      paths: {
+        "preact/jsx-runtime": [`${modules}/preact/jsx-runtime/src/index.d.ts`],
+        "preact/hooks": [`${modules}/preact/hooks/src/index.d.ts`],
+        preact: [`${modules}/preact/src/index.d.ts`],
+        "*": [`${modules}/*`],
+      },
+      typeRoots: [`${modules}/@types`],
+    },
+    include: [path.join(here, "src"), path.join(here, "../../test/page/unit")],
+  };
+  fs.writeFileSync(file, JSON.stringify(config));
+}
+
+const [what, ...args] = process.argv.slice(2);
+const commands = { page, embed, test: (deps, out, ...files) => test(deps, out, files), tsconfig };
+if (!commands[what]) throw new Error(`no such command: ${what}`);
+await commands[what](...args);

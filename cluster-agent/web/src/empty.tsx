@@ -1,0 +1,79 @@
+// Pages without data say what to do.
+
+import { ago, clock, day, duration } from "./time_range";
+
+const command = (): string => `coroot-node-agent --collector-endpoint=${location.origin}`;
+
+export function NoDataYet() {
+  return (
+    <main class="empty" data-testid="empty">
+      <h1>No profiles yet</h1>
+      <p>Start the node agent as root on every machine that you want to see:</p>
+      <pre>
+        <code>{command()}</code>
+      </pre>
+      <p class="dim">
+        Every process of the machine appears here by itself after one upload interval (60 s unless{" "}
+        <code>--profile-interval</code> says otherwise). If nothing comes, the agent’s own <code>/metrics</code> and log say why.
+        With an API key, give both agents the same <code>--api-key</code>.
+      </p>
+    </main>
+  );
+}
+
+interface NothingProps {
+  what: string;
+  rangeMs: number;
+  lastSeen: number | null;
+  now: number;
+  onJump: (lastSeen: number) => void;
+}
+
+export function NothingInRange({ what, rangeMs, lastSeen, now, onJump }: NothingProps) {
+  return (
+    <main class="empty" data-testid="empty">
+      <h1>Nothing in this range</h1>
+      {lastSeen === null ? (
+        <p>
+          There is no profile of {what} in these {duration(rangeMs)}, and none was found in the last 30 days.
+        </p>
+      ) : (
+        <>
+          <p>
+            The last profile of {what} ended {ago(lastSeen, now)}, on {day(lastSeen)} at {clock(lastSeen, true)}.
+          </p>
+          <button type="button" class="button primary" data-testid="jump" onClick={() => onJump(lastSeen)}>
+            Show the last data
+          </button>
+        </>
+      )}
+    </main>
+  );
+}
+
+/** An agent that fell silent; nothing while profiles keep coming. */
+export function Silence({ lastSeen, now }: { lastSeen: number | null; now: number }) {
+  if (lastSeen === null || now - lastSeen < 180_000) return null;
+  return (
+    <div class="strip warn-strip" role="status" data-testid="silence">
+      No new profiles since {clock(lastSeen, true)} ({ago(lastSeen, now)}). Is the node agent running?
+    </div>
+  );
+}
+
+interface ProblemProps {
+  problems: { what: string; error: string }[];
+  onRetry: () => void;
+}
+
+export function Problems({ problems, onRetry }: ProblemProps) {
+  if (problems.length === 0) return null;
+  return (
+    <div class="strip error-strip" role="alert" data-testid="error">
+      <span class="one-line">{problems.map((p) => `${p.what}: ${p.error}`).join(" · ")}</span>
+      <button type="button" class="button small" onClick={onRetry}>
+        Retry
+      </button>
+    </div>
+  );
+}

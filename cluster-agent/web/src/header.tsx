@@ -1,0 +1,200 @@
+// First line of the page: application, profile types, instances, range of time, theme.
+
+import type { Application, Timeline } from "./api";
+import type { Navigate, Theme } from "./hooks";
+import { splitService } from "./names";
+import { Popover, MenuItem } from "./popover";
+import { describe, tabsOf, type ProfileType } from "./profile_types";
+import { RangePicker } from "./range_picker";
+import { ApplicationPicker } from "./start";
+import { percent, rate } from "./units";
+import type { UrlState } from "./url_state";
+
+interface Props {
+  state: UrlState;
+  type: string;
+  navigate: Navigate;
+  applications: Application[];
+  registry: ProfileType[];
+  timeline: Timeline | null;
+  perSecond: boolean;
+  now: number;
+  live: string; // "": absolute range; "live"; otherwise why it is paused
+  onRefresh: () => void;
+  theme: Theme;
+  setTheme: (t: Theme) => void;
+}
+
+function ServiceLabel({ service }: { service: string }) {
+  if (!service) return <b>All applications</b>;
+  const { group, name } = splitService(service);
+  return (
+    <span class="service-name">
+      {group && <span class="dim">{group} / </span>}
+      <b>{name}</b>
+    </span>
+  );
+}
+
+function Types({ state, type, navigate, applications, registry }: Props) {
+  const known = applications.find((a) => a.service === state.service)?.types ?? [];
+  const types = known.includes(type) || !type ? known : [...known, type];
+  if (types.length === 0) return null;
+  const tabs = tabsOf(types, registry);
+  const pick = (t: string): void => navigate({ type: t, zoom: "" });
+  return (
+    <nav class="types" aria-label="Profile type">
+      {tabs.map((t) => (
+        <button
+          type="button"
+          key={t.title}
+          class="tab"
+          aria-pressed={t.types.includes(type)}
+          title={describe(t.type, registry).title}
+          data-testid={`type-${t.title.toLowerCase()}`}
+          onClick={() => pick(t.type)}
+        >
+          {t.title}
+        </button>
+      ))}
+      <Popover label="All types" title="All profile types of this application" testId="all-types" className="plain">
+        {(close) =>
+          tabs.map((tab) => (
+            <div role="group" aria-label={tab.title} key={tab.title}>
+              <div class="menu-title">{tab.title}</div>
+              {tab.types.map((t) => (
+                <MenuItem
+                  key={t}
+                  checked={t === type}
+                  testId={`type-item-${t}`}
+                  onClick={() => {
+                    pick(t);
+                    close();
+                  }}
+                >
+                  <span>{describe(t, registry).title}</span>
+                  <span class="mono dim">{t}</span>
+                </MenuItem>
+              ))}
+            </div>
+          ))
+        }
+      </Popover>
+    </nav>
+  );
+}
+
+const shortId = (id: string): string => (id.length > 30 ? `${id.slice(0, 12)}…${id.slice(-14)}` : id);
+
+function Instances({ state, navigate, timeline, perSecond }: Props) {
+  const list = timeline?.instances ?? [];
+  if (list.length === 0 && !state.instance) return null;
+  const sum = list.reduce((s, i) => s + i.value, 0);
+  const label = state.instance
+    ? shortId(state.instance)
+    : list.length === 1
+      ? "1 instance"
+      : `All ${list.length} instances`;
+  return (
+    <Popover label={label} title="Instances" testId="instances" align="right">
+      {(close) => (
+        <div class="scroll">
+          <MenuItem
+            checked={!state.instance}
+            onClick={() => {
+              navigate({ instance: "" });
+              close();
+            }}
+          >
+            <span>All instances</span>
+          </MenuItem>
+          {list.map((i) => (
+            <MenuItem
+              key={i.id}
+              checked={i.id === state.instance}
+              testId="instance"
+              onClick={() => {
+                navigate({ instance: i.id });
+                close();
+              }}
+            >
+              <span class="mono">{i.id}</span>
+              <span class="dim num" title={timeline ? rate(i.value, timeline.unit, perSecond) : ""}>
+                {percent(i.value, sum)}
+              </span>
+            </MenuItem>
+          ))}
+        </div>
+      )}
+    </Popover>
+  );
+}
+
+function Live({ live, onRefresh }: Props) {
+  const on = live === "live";
+  return (
+    <button
+      type="button"
+      class={on ? "live on" : "live"}
+      data-testid="live"
+      title={on ? "Refreshed every 10 s. Click to refresh now" : `Paused ${live}. Click to refresh now`}
+      onClick={onRefresh}
+    >
+      <span class="dot" aria-hidden="true" />
+      {on ? "Live" : "Paused"}
+    </button>
+  );
+}
+
+const themeNames: Record<Theme, string> = { auto: "as the system", light: "light", dark: "dark" };
+const nextTheme: Record<Theme, Theme> = { auto: "light", light: "dark", dark: "auto" };
+
+export function Header(p: Props) {
+  return (
+    <header class="header">
+      <Popover
+        label={<ServiceLabel service={p.state.service} />}
+        title="Choose an application"
+        testId="picker"
+        className="plain app"
+      >
+        {(close) => (
+          <ApplicationPicker
+            applications={p.applications}
+            current={p.state.service}
+            pick={(service) => {
+              p.navigate({ service, type: "", instance: "", zoom: "", search: "" });
+              close();
+            }}
+          />
+        )}
+      </Popover>
+      {p.state.service ? <Types {...p} /> : <span class="types" />}
+      <div class="header-right">
+        {p.live && <Live {...p} />}
+        {p.state.service && <Instances {...p} />}
+        <RangePicker range={p.state.range} now={p.now} navigate={p.navigate} />
+        <button
+          type="button"
+          class="button square"
+          aria-label={`Theme: ${themeNames[p.theme]}`}
+          title={`Theme: ${themeNames[p.theme]}`}
+          data-testid="theme"
+          onClick={() => p.setTheme(nextTheme[p.theme])}
+        >
+          <ThemeIcon theme={p.theme} />
+        </button>
+      </div>
+    </header>
+  );
+}
+
+function ThemeIcon({ theme }: { theme: Theme }) {
+  return (
+    <svg width="14" height="14" viewBox="0 0 14 14" aria-hidden="true">
+      <circle cx="7" cy="7" r="5.3" fill={theme === "dark" ? "currentColor" : "none"} stroke="currentColor" stroke-width="1.4" />
+      {theme === "auto" && <path d="M7 1.7a5.3 5.3 0 010 10.6z" fill="currentColor" />}
+    </svg>
+  );
+}
+

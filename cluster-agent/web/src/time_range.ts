@@ -1,0 +1,99 @@
+// The range of time on show: the last N seconds, or from one instant to another.
+
+export type TimeRange = { last: number } | { from: number; to: number };
+
+export interface Span {
+  from: number;
+  to: number;
+}
+
+export const presets: { seconds: number; label: string }[] = [
+  { seconds: 300, label: "Last 5 minutes" },
+  { seconds: 900, label: "Last 15 minutes" },
+  { seconds: 3600, label: "Last hour" },
+  { seconds: 3 * 3600, label: "Last 3 hours" },
+  { seconds: 24 * 3600, label: "Last 24 hours" },
+  { seconds: 7 * 24 * 3600, label: "Last 7 days" },
+];
+
+export const defaultRange: TimeRange = { last: 3600 };
+
+export const isRelative = (r: TimeRange): r is { last: number } => "last" in r;
+
+export function resolve(r: TimeRange, nowMs: number): Span {
+  return isRelative(r) ? { from: nowMs - r.last * 1000, to: nowMs } : { from: r.from, to: r.to };
+}
+
+const unitSeconds: Record<string, number> = { s: 1, m: 60, h: 3600, d: 86400 };
+
+/** "15m" or "1700000000000-1700000360000"; null for anything else. */
+export function parseRange(text: string): TimeRange | null {
+  const rel = /^(\d{1,6})([smhd])$/.exec(text);
+  if (rel) {
+    const last = Number(rel[1]) * unitSeconds[rel[2]];
+    return last > 0 && last <= 366 * 86400 ? { last } : null;
+  }
+  const abs = /^(\d{1,14})-(\d{1,14})$/.exec(text);
+  if (!abs) return null;
+  const from = Number(abs[1]);
+  const to = Number(abs[2]);
+  return from < to ? { from, to } : null;
+}
+
+export function printRange(r: TimeRange): string {
+  if (!isRelative(r)) return `${Math.round(r.from)}-${Math.round(r.to)}`;
+  for (const unit of ["d", "h", "m"])
+    if (r.last % unitSeconds[unit] === 0) return `${r.last / unitSeconds[unit]}${unit}`;
+  return `${r.last}s`;
+}
+
+const two = (n: number): string => String(n).padStart(2, "0");
+const months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+
+export function clock(ms: number, seconds = false): string {
+  const d = new Date(ms);
+  return `${two(d.getHours())}:${two(d.getMinutes())}${seconds ? `:${two(d.getSeconds())}` : ""}`;
+}
+
+export const day = (ms: number): string => `${new Date(ms).getDate()} ${months[new Date(ms).getMonth()]}`;
+
+const sameDay = (a: number, b: number): boolean => new Date(a).toDateString() === new Date(b).toDateString();
+
+/** "14:05 – 15:05", with days as soon as they are not today. */
+export function spanLabel(s: Span, nowMs: number): string {
+  const seconds = s.to - s.from < 10 * 60_000;
+  if (sameDay(s.from, nowMs) && sameDay(s.to, nowMs)) return `${clock(s.from, seconds)} – ${clock(s.to, seconds)}`;
+  if (sameDay(s.from, s.to)) return `${day(s.from)}, ${clock(s.from, seconds)} – ${clock(s.to, seconds)}`;
+  return `${day(s.from)} ${clock(s.from)} – ${day(s.to)} ${clock(s.to)}`;
+}
+
+export function rangeLabel(r: TimeRange, nowMs: number): string {
+  if (!isRelative(r)) return spanLabel(r, nowMs);
+  const preset = presets.find((p) => p.seconds === r.last);
+  return preset ? preset.label : `Last ${duration(r.last * 1000)}`;
+}
+
+/** "45 s", "12 min", "3.5 h", "2 d". */
+export function duration(ms: number): string {
+  const s = Math.max(0, ms) / 1000;
+  const one = (v: number): string => String(Math.round(v * 10) / 10);
+  if (s < 90) return `${Math.round(s)} s`;
+  if (s < 90 * 60) return `${Math.round(s / 60)} min`;
+  if (s < 36 * 3600) return `${one(s / 3600)} h`;
+  return `${one(s / 86400)} d`;
+}
+
+export function ago(ms: number, nowMs: number): string {
+  return nowMs - ms < 5000 ? "just now" : `${duration(nowMs - ms)} ago`;
+}
+
+/** Value of <input type="datetime-local"> in local time, and back. */
+export function toLocalInput(ms: number): string {
+  const d = new Date(ms);
+  return `${d.getFullYear()}-${two(d.getMonth() + 1)}-${two(d.getDate())}T${clock(ms, true)}`;
+}
+
+export function fromLocalInput(text: string): number | null {
+  const ms = new Date(text).getTime();
+  return Number.isFinite(ms) ? ms : null;
+}
