@@ -71,27 +71,19 @@ hdrs        := $(sort $(wildcard common/*.h node-agent/*.h node-agent/*/*.h clus
 protos      := $(sort $(wildcard proto/*.proto))
 bpf_progs   := $(sort $(wildcard bpf/*.bpf.c))
 unit_tests  := $(patsubst test/unit/%.c,$(O)/test/unit/%,$(sort $(wildcard test/unit/test_*.c)))
+bpf_tests   := $(patsubst test/bpf/%.c,$(O)/test/bpf/%,$(sort $(wildcard test/bpf/test_*.c)))
 fuzzers     := $(patsubst test/fuzz/%.c,%,$(sort $(wildcard test/fuzz/fuzz_*.c)))
 
 # The headers that other folders of the same agent may include, in the order in which data moves:
 # a stage includes entries of stages before it only.
-entries := node-agent/process/process_table.h
+entries := node-agent/process/process_table.h node-agent/sample/sampler.h
 
 obj   = $(patsubst %.c,$(O)/obj/%.o,$(1))
 skels := $(patsubst bpf/%.bpf.c,$(O)/gen/bpf/%.skel.h,$(bpf_progs))
 pbc   := $(patsubst proto/%.proto,$(O)/gen/proto/%.pb-c.c,$(protos))
 pbo   := $(patsubst $(O)/gen/%.c,$(O)/obj/gen/%.o,$(pbc))
 all_c := $(src_common) $(src_node) $(src_cluster) node-agent/main.c cluster-agent/main.c \
-         $(wildcard test/unit/*.c test/lib/*.c test/fuzz/*.c)
-
-# The page: its packages are kept by the hash of its lock file, so that a clean tree installs nothing.
-web         := cluster-agent/web
-web_deps    := $(DEPS)/web-$(shell sha256sum $(web)/package-lock.json | cut -c1-16)
-web_modules := $(web_deps)/node_modules/.package-lock.json
-web_src     := $(sort $(wildcard $(web)/src/* $(web)/*.html $(web)/*.svg $(web)/*.mjs $(web)/tsconfig.json))
-web_tests   := $(sort $(wildcard test/page/unit/*.test.ts))
-web_page    := build/web/dist/index.html
-web_c       := $(O)/gen/web/web_assets.gen.c
+         $(wildcard test/unit/*.c test/bpf/*.c test/lib/*.c test/fuzz/*.c)
 
 lint_c   := $(src_common) $(src_node) $(src_cluster) node-agent/main.c cluster-agent/main.c
 tidied   := $(lint_c:%.c=$(O)/lint/%.tidied)
@@ -108,7 +100,7 @@ endif
 
 # All directories at once, so that rules need no mkdir of their own.
 ifneq ($(filter-out $(early_goals),$(or $(MAKECMDGOALS),all)),)
-$(shell mkdir -p $(sort $(dir $(call obj,$(all_c)) $(pbo) $(pbc) $(skels) $(unit_tests) $(web_c) $(O)/obj/gen/web/ build/web/ \
+$(shell mkdir -p $(sort $(dir $(call obj,$(all_c)) $(pbo) $(pbc) $(skels) $(unit_tests) $(bpf_tests) \
                               $(O)/obj/bpf/ $(O)/test/fuzz/ $(tidied) $(analyzed))))
 endif
 
@@ -134,7 +126,7 @@ $(O)/coroot-cluster-agent: $(call obj,cluster-agent/main.c) $(O)/libcluster.a $(
 
 $(O)/libcommon.a:  $(call obj,$(src_common)) $(pbo)
 $(O)/libnode.a:    $(call obj,$(src_node))
-$(O)/libcluster.a: $(call obj,$(src_cluster)) $(O)/obj/gen/web/web_assets.gen.o
+$(O)/libcluster.a: $(call obj,$(src_cluster))
 $(O)/lib%.a:
 	$(call say,AR)
 	$(Q)rm -f $@ && ar rcs $@ $^
@@ -165,19 +157,6 @@ $(O)/gen/bpf/%.skel.h: $(O)/obj/bpf/%.bpf.o
 	$(call say,SKEL)
 	$(Q)$(BPFTOOL) gen skeleton $< name $*_bpf > $@
 
-$(web_modules):
-	@echo "deps: npm packages of the page"
-	$(Q)rm -rf $(web_deps).$$$$ && mkdir -p $(web_deps).$$$$ && cd $(web_deps).$$$$ && \
-	    cp $(CURDIR)/$(web)/package.json $(CURDIR)/$(web)/package-lock.json $(CURDIR)/$(web)/.npmrc . && \
-	    npm ci --ignore-scripts --loglevel=error && cd .. && \
-	    { mv -T $(web_deps).$$$$ $(web_deps) 2>/dev/null || rm -rf $(web_deps).$$$$; }
-$(web_page): $(web_src) $(web)/package-lock.json | $(web_modules)
-	$(call say,PAGE)
-	$(Q)node $(web)/build.mjs page $(web_deps) $(@D)
-$(web_c): $(web_page)
-	$(call say,EMBED)
-	$(Q)node $(web)/build.mjs embed $(dir $(web_page)) $@
-
 gen: $(skels) $(pbc) $(O)/gen/version.h
 
 # ---- from nothing to running -------------------------------------------------
@@ -185,7 +164,7 @@ gen: $(skels) $(pbc) $(O)/gen/version.h
 deps: ## install what is missing (Debian packages, libchdb, npm packages); quick when nothing is
 	$(Q)test/setup/deps.sh
 	$(Q)cluster-agent/store/install-chdb.sh
-	$(Q)$(MAKE) $(e2e_modules) $(web_modules)
+	$(Q)$(MAKE) $(e2e_modules)
 run: ## install, build and run both agents here until Ctrl-C (PORT=10301 RUN_DIR=build/run)
 	$(Q)$(MAKE) deps
 	$(Q)$(MAKE) -j$(JOBS) all
@@ -198,6 +177,14 @@ $(O)/test/unit/%: $(O)/obj/test/unit/%.o $(O)/obj/test/lib/oom.o $(O)/libcluster
 	$(call say,LINK)
 	$(Q)$(CC) $(LDFLAGS_ALL) -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=strdup \
 	    -o $@ $^ $(libs_node) $(libs_cluster) -lcmocka
+
+# on the running kernel, as root
+$(O)/test/bpf/%: $(O)/obj/test/bpf/%.o $(O)/obj/test/lib/oom.o $(O)/libnode.a $(O)/libcommon.a
+	$(call say,LINK)
+	$(Q)$(CC) $(LDFLAGS_ALL) -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=strdup \
+	    -o $@ $^ $(libs_node) -lcmocka
+check-bpf: $(bpf_tests) ## the sampler on this kernel (needs root)
+	$(Q)test/run-unit.sh $(bpf_tests)
 
 check: $(unit_tests) ## unit tests of the current BUILD
 	$(Q)test/run-unit.sh $(unit_tests)
@@ -222,15 +209,6 @@ replay: $(fuzzers:%=$(O)/test/fuzz/%)
 $(O)/test/fuzz/%: $(O)/obj/test/fuzz/%.o $(O)/obj/test/lib/fuzz_main.o $(O)/libcluster.a $(O)/libnode.a $(O)/libcommon.a
 	$(call say,LINK)
 	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $^ $(libs_node) $(libs_cluster)
-
-# The page alone: types, pure modules, and the built page in a browser on generated answers.
-check-page: $(web_page) | $(web_modules) ## types and tests of the page
-	$(Q)node $(web)/build.mjs tsconfig $(web_deps) build/web/tsconfig.json
-	$(Q)node $(web_deps)/node_modules/typescript/bin/tsc -p build/web/tsconfig.json
-	$(Q)node $(web)/build.mjs test $(web_deps) build/web/unit $(web_tests)
-	$(Q)DEPS_WEB=$(web_deps) node --test build/web/unit test/page
-page-server: $(web_page) ## the page on generated answers, to work on it (PORT=8099)
-	$(Q)node test/page/page_server.mjs $(dir $(web_page)) $(or $(PORT),8099)
 
 # Workloads and real daemons; the browser is Debian's, driven from Node.js.
 e2e_modules   := test/e2e/node_modules/.package-lock.json
@@ -295,6 +273,6 @@ help: ## this text
 	@awk -F':.*## ' '/^[a-z%-]+:.*## /{printf "  %-16s %s\n",$$1,$$2}' $(MAKEFILE_LIST)
 	@echo; echo "  BUILD=release|debug|asan|tsan|cov  V=1  O=dir  DESTDIR=  prefix=  CC=clang"
 
-.PHONY: all gen deps run test check check-asan check-tsan check-valgrind check-fuzz replay check-page page-server check-e2e \
+.PHONY: all gen deps run test check check-bpf check-asan check-tsan check-valgrind check-fuzz replay check-e2e \
         lint format $(lint_checks) install clean help FORCE
 -include $(shell find $(O)/obj -name '*.d' 2>/dev/null)

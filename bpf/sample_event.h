@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * Contract between sampler.bpf.c and node-agent/sample: what a record of the
+ * ring buffer looks like, and the counters.
+ *
+ * Compiled by clang for bpf and by the host compiler: only fixed-width __uNN
+ * types, explicit padding, and a size assertion per struct. The includer
+ * provides the types (linux/types.h).
+ */
+#ifndef BPF_SAMPLE_EVENT_H
+#define BPF_SAMPLE_EVENT_H
+
+#define SAMPLER_KERNEL_FRAMES 127 /* what bpf_get_stack() gives by default settings */
+#define SAMPLER_USER_FRAMES 512
+#define SAMPLER_COMM_BYTES 16
+/* Room for addresses: a power of two, so that an index can be masked. */
+#define SAMPLER_MAX_ADDRS 1024
+_Static_assert(SAMPLER_KERNEL_FRAMES + SAMPLER_USER_FRAMES < SAMPLER_MAX_ADDRS, "room for a stack");
+
+enum event_type {
+	EVENT_SAMPLE = 1,
+	EVENT_EXEC = 2, /* a process has a new image */
+	EVENT_EXIT = 3, /* the last thread of a process ended */
+};
+
+/* Begins every record; EVENT_EXEC and EVENT_EXIT are nothing more. */
+struct event_header {
+	__u32 type; /* enum event_type */
+	__u32 size; /* of the whole record */
+	__u32 tgid; /* process, in the initial PID namespace */
+	__u32 tid;
+	__u64 start_boottime_ns; /* of the thread-group leader; with tgid it names the process */
+	__u64 ktime_ns;          /* CLOCK_MONOTONIC */
+};
+_Static_assert(sizeof(struct event_header) == 32, "event_header layout");
+
+/* Why a walk over the user stack ended. */
+enum walk_end {
+	WALK_END_BOTTOM,        /* the outermost frame was reached */
+	WALK_END_NO_USER_STACK, /* kernel thread or worker: there is none */
+	WALK_END_DEPTH_LIMIT,
+	WALK_END_UNREADABLE,    /* a frame lies in memory that is not there */
+	WALK_END_NOT_ASCENDING, /* the caller's frame is not above its callee's */
+	WALK_END_BAD_ADDRESS,   /* a return address outside user space */
+	WALK_END_COMPAT,        /* 32-bit code: only the leaf is known */
+	WALK_END_MAX,
+};
+
+enum sample_flag {
+	SAMPLE_IN_KERNEL = 1,          /* the tick hit kernel mode */
+	SAMPLE_KERNEL_THREAD = 2,      /* no user space at all */
+	SAMPLE_KERNEL_STACK_CUT = 4,   /* deeper than SAMPLER_KERNEL_FRAMES */
+	SAMPLE_KERNEL_STACK_ERROR = 8, /* the kernel did not give its stack */
+};
+
+/* Followed by n_kernel + n_user addresses, leaf first: kernel, then user. */
+struct sample_event {
+	struct event_header header;
+	__u64 cgroup_id;               /* of cgroup v2; 0 where unknown */
+	char comm[SAMPLER_COMM_BYTES]; /* of the thread-group leader */
+	__u32 cpu;
+	__u16 n_kernel;
+	__u16 n_user;
+	__u8 end;   /* enum walk_end */
+	__u8 flags; /* enum sample_flag */
+	__u8 pad[6];
+};
+_Static_assert(sizeof(struct sample_event) == 72, "sample_event layout");
+
+/*
+ * One set per CPU, only ever growing:
+ * ticks == idle + sent + lost_ring_full + lost_no_task.
+ */
+struct sampler_counters {
+	__u64 ticks;          /* the program ran */
+	__u64 idle;           /* pid 0: not a sample */
+	__u64 sent;           /* samples in the ring buffer */
+	__u64 lost_ring_full; /* samples that found no room there */
+	__u64 lost_no_task;   /* samples whose process could not be read */
+	__u64 events_sent;    /* exec, exit */
+	__u64 events_lost;    /* exec, exit that found no room */
+	__u64 kernel_stack_errors;
+	__u64 wakeups; /* of user space */
+};
+_Static_assert(sizeof(struct sampler_counters) == 72, "sampler_counters layout");
+
+#endif /* BPF_SAMPLE_EVENT_H */

@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
+/*
+ * CPU sampler: every perf tick becomes one record in a ring buffer; so do exec
+ * and exit of processes, in the same ring, so that their order is kept.
+ *
+ * Nothing is aggregated here and no hash map is written: streaming costs the
+ * same, cannot collide, and a hash map's bucket lock taken from an interrupt
+ * has locked up kernels. User space is not woken for every record but when
+ * the ring is half full, and early for processes it has not seen, because it
+ * must look into /proc before they are gone.
+ */
+#include <linux/bpf.h>
+#include <linux/bpf_perf_event.h>
+#include <stdbool.h>
+
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+
+#include "kernel_types.h"
+#include "sample_event.h"
+#include "user_walk.bpf.h"
+
+#define SEEN_SLOTS 1024 /* a power of two */
+#define EARLY_WAKEUP_NS 50000000ULL
+
+const volatile bool cfg_kernel_stacks = true;
+const volatile __u64 cfg_wakeup_bytes = 128 * 1024; /* unread bytes that wake user space */
+
+/* Too large for the stack of a BPF program. */
+struct scratch {
+	__u64 early_wakeup_ns; /* time of this CPU's last one */
+	__u32 n_addrs;
+	__u32 pad;
+	struct sample_event event; /* addrs must follow: they are sent as one piece */
+	__u64 addrs[SAMPLER_MAX_ADDRS];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__type(key, __u32);
+	__type(value, struct scratch);
+	__uint(max_entries, 1);
+} scratch SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__type(key, __u32);
+	__type(value, struct sampler_counters);
+	__uint(max_entries, 1);
+} counters SEC(".maps");
+
+/* Processes that user space was woken for, by the low bits of their id. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__type(key, __u32);
+	__type(value, __u32);
+	__uint(max_entries, SEEN_SLOTS);
+} seen SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 4096); /* sized by user space */
+} events SEC(".maps");
+
+static struct sampler_counters *get_counters(void)
+{
+	__u32 zero = 0;
+
+	return bpf_map_lookup_elem(&counters, &zero);
+}
+
+static __u64 start_boottime(struct task_struct *leader)
+{
+	if (bpf_core_field_exists(leader->start_boottime))
+		return BPF_CORE_READ(leader, start_boottime);
+	return BPF_CORE_READ((struct task_struct___pre55 *)leader, real_start_time);
+}
+
+static void fill_header(struct event_header *h, __u32 type, struct task_struct *leader)
+{
+	__u64 id = bpf_get_current_pid_tgid();
+
+	h->type = type;
+	h->size = sizeof(*h);
+	h->tgid = id >> 32;
+	h->tid = (__u32)id;
+	h->start_boottime_ns = start_boottime(leader);
+	h->ktime_ns = bpf_ktime_get_ns();
+}
+
+static __u32 *seen_slot(__u32 tgid)
+{
+	__u32 slot = tgid & (SEEN_SLOTS - 1);
+
+	return bpf_map_lookup_elem(&seen, &slot);
+}
+
+/* Flags for the output of a sample: whether user space is to wake up for it. */
+static __u64 wakeup_flags(struct scratch *s)
+{
+	__u32 *slot = seen_slot(s->event.header.tgid);
+
+	if (slot && *slot != s->event.header.tgid &&
+	    s->event.header.ktime_ns - s->early_wakeup_ns > EARLY_WAKEUP_NS) {
+		*slot = s->event.header.tgid;
+		s->early_wakeup_ns = s->event.header.ktime_ns;
+		return BPF_RB_FORCE_WAKEUP;
+	}
+	if (bpf_ringbuf_query(&events, BPF_RB_AVAIL_DATA) >= cfg_wakeup_bytes)
+		return BPF_RB_FORCE_WAKEUP;
+	return BPF_RB_NO_WAKEUP;
+}
+
+/*
+ * The index goes through memory and a mask: the verifier then need not follow
+ * each length a stack can have, and old ones still see that it is in bounds.
+ */
+static void push_addr(struct scratch *s, __u64 addr)
+{
+	__u32 n = s->n_addrs;
+
+	s->addrs[n & (SAMPLER_MAX_ADDRS - 1)] = addr;
+	s->n_addrs = n + 1;
+}
+
+static void take_kernel_stack(struct bpf_perf_event_data *ctx, struct scratch *s,
+			      struct sampler_counters *c)
+{
+	const __u32 max = SAMPLER_KERNEL_FRAMES * sizeof(__u64);
+	long r = bpf_get_stack(ctx, s->addrs, max, 0);
+
+	if (r <= 0) {
+		c->kernel_stack_errors++;
+		s->event.flags |= SAMPLE_KERNEL_STACK_ERROR;
+		return;
+	}
+	if (r == max)
+		s->event.flags |= SAMPLE_KERNEL_STACK_CUT;
+	s->n_addrs = (__u32)r / sizeof(__u64);
+}
+
+static enum walk_end walk_user(struct scratch *s, struct walk *w)
+{
+	int end;
+
+	if (w->ip == 0) /* a worker that the kernel runs inside the process */
+		return WALK_END_NO_USER_STACK;
+
+	push_addr(s, w->ip);
+	if (w->compat)
+		return WALK_END_COMPAT;
+
+#pragma clang loop unroll(disable)
+	for (int i = 1; i < SAMPLER_USER_FRAMES; i++) {
+		end = next_frame(w);
+		if (end != WALK_GOES_ON)
+			return end;
+		push_addr(s, w->ip);
+	}
+	end = next_frame(w); /* exactly as deep as the limit is not too deep */
+	return end == WALK_GOES_ON ? WALK_END_DEPTH_LIMIT : end;
+}
+
+static void take_stacks(struct bpf_perf_event_data *ctx, struct scratch *s,
+			struct task_struct *task, struct sampler_counters *c)
+{
+	const struct pt_regs___kernel *saved;
+	struct walk w = {};
+
+	s->n_addrs = 0;
+	if (regs_are_user(&ctx->regs)) {
+		walk_from_event(&w, &ctx->regs);
+	} else {
+		s->event.flags |= SAMPLE_IN_KERNEL;
+		if (cfg_kernel_stacks)
+			take_kernel_stack(ctx, s, c);
+	}
+	s->event.n_kernel = s->n_addrs;
+
+	if (s->event.flags & SAMPLE_IN_KERNEL && !(s->event.flags & SAMPLE_KERNEL_THREAD)) {
+		saved = saved_user_regs(task);
+		if (saved)
+			walk_from_saved(&w, saved);
+	}
+	s->event.end = walk_user(s, &w);
+	s->event.n_user = s->n_addrs - s->event.n_kernel;
+}
+
+static void send_sample(struct scratch *s, struct sampler_counters *c)
+{
+	__u32 size = sizeof(s->event) + (s->n_addrs & (SAMPLER_MAX_ADDRS - 1)) * sizeof(__u64);
+	__u64 flags = wakeup_flags(s);
+
+	s->event.header.size = size;
+	if (bpf_ringbuf_output(&events, &s->event, size, flags)) {
+		c->lost_ring_full++;
+		return;
+	}
+	c->sent++;
+	if (flags == BPF_RB_FORCE_WAKEUP)
+		c->wakeups++;
+}
+
+SEC("perf_event")
+int sample_cpu(struct bpf_perf_event_data *ctx)
+{
+	struct task_struct *task = (void *)bpf_get_current_task(), *leader;
+	struct sampler_counters *c = get_counters();
+	struct scratch *s;
+	__u32 zero = 0;
+
+	s = bpf_map_lookup_elem(&scratch, &zero);
+	if (!c || !s) /* cannot be: both arrays have an element 0 */
+		return 0;
+
+	c->ticks++;
+	if (bpf_get_current_pid_tgid() == 0) {
+		c->idle++;
+		return 0;
+	}
+	leader = BPF_CORE_READ(task, group_leader);
+	if (!leader ||
+	    bpf_probe_read_kernel_str(s->event.comm, sizeof(s->event.comm), &leader->comm) < 0) {
+		c->lost_no_task++;
+		return 0;
+	}
+	fill_header(&s->event.header, EVENT_SAMPLE, leader);
+	s->event.cgroup_id = bpf_get_current_cgroup_id();
+	s->event.cpu = bpf_get_smp_processor_id();
+	s->event.flags = BPF_CORE_READ(task, flags) & PF_KTHREAD ? SAMPLE_KERNEL_THREAD : 0;
+	take_stacks(ctx, s, task, c);
+	send_sample(s, c);
+	return 0;
+}
+
+static void send_process_event(__u32 type, struct task_struct *task)
+{
+	struct sampler_counters *c = get_counters();
+	struct task_struct *leader = BPF_CORE_READ(task, group_leader);
+	struct event_header h = {};
+	__u32 *slot;
+
+	fill_header(&h, type, leader);
+	/* the next image of this process, or the next process of this id, is news again */
+	slot = seen_slot(h.tgid);
+	if (slot && *slot == h.tgid)
+		*slot = 0;
+
+	if (!c)
+		return;
+	if (bpf_ringbuf_output(&events, &h, sizeof(h), BPF_RB_NO_WAKEUP))
+		__sync_fetch_and_add(&c->events_lost, 1);
+	else
+		__sync_fetch_and_add(&c->events_sent, 1);
+}
+
+/*
+ * Raw tracepoints: both run in the task they are about, so their arguments,
+ * which differ between kernels, are not needed; and they attach without
+ * tracefs and without BPF trampolines.
+ */
+SEC("raw_tp/sched_process_exec")
+int on_exec(void *ctx)
+{
+	(void)ctx;
+	send_process_event(EVENT_EXEC, (void *)bpf_get_current_task());
+	return 0;
+}
+
+/*
+ * Every thread passes here; a process ends with the last one, which need not
+ * be the leader. The kernel counts a thread off before the tracepoint, so two
+ * that end at once may both see zero: an exit can arrive twice, never not at all.
+ */
+SEC("raw_tp/sched_process_exit")
+int on_exit(void *ctx)
+{
+	struct task_struct *task = (void *)bpf_get_current_task();
+
+	(void)ctx;
+	if (BPF_CORE_READ(task, signal, live.counter) == 0)
+		send_process_event(EVENT_EXIT, task);
+	return 0;
+}
+
+/* For measurements: what a tick costs that does nothing. Loaded on request only. */
+SEC("perf_event")
+int empty(struct bpf_perf_event_data *ctx)
+{
+	(void)ctx;
+	return 0;
+}
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";

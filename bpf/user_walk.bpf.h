@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * Walking a user stack: registers at the tick → return addresses.
+ *
+ * We do it ourselves with bpf_probe_read_user() instead of asking the kernel's
+ * user callchain: that one has crashed hosts, gives 127 frames at most and
+ * cannot tell why it stopped.
+ */
+#ifndef BPF_USER_WALK_BPF_H
+#define BPF_USER_WALK_BPF_H
+
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+#include <stdbool.h>
+
+#include "kernel_types.h"
+#include "sample_event.h"
+
+/* Bytes of a kernel stack, at whose end user registers are saved; set by user space. */
+const volatile __u32 cfg_kernel_stack_bytes = 16384;
+
+struct walk {
+	__u64 ip; /* of the current frame: leaf, later return addresses */
+	__u64 sp;
+	__u64 fp;
+	bool compat; /* 32-bit code */
+};
+
+/* How the caller of a frame is found; one mode per mapping. */
+enum unwind_mode {
+	UNWIND_FRAME_POINTER,
+};
+
+/* Outcome of next_frame() while there are more; beside enum walk_end. */
+#define WALK_GOES_ON (-1)
+
+#define PAGE_ZERO_END 4096
+
+#if defined(__TARGET_ARCH_x86)
+#define USER_SPACE_END (1ULL << 56) /* five-level page tables */
+#define CS_RPL_MASK 3
+#define CS_USER32 0x23
+
+static bool regs_are_user(const bpf_user_pt_regs_t *regs)
+{
+	return regs->cs & CS_RPL_MASK;
+}
+
+static __u64 code_address(__u64 address)
+{
+	return address;
+}
+
+static void walk_from_event(struct walk *w, const bpf_user_pt_regs_t *regs)
+{
+	w->ip = regs->rip;
+	w->sp = regs->rsp;
+	w->fp = regs->rbp;
+	w->compat = regs->cs == CS_USER32;
+}
+
+static void walk_from_saved(struct walk *w, const struct pt_regs___kernel *regs)
+{
+	w->ip = BPF_CORE_READ(regs, ip);
+	w->sp = BPF_CORE_READ(regs, sp);
+	w->fp = BPF_CORE_READ(regs, bp);
+	/* above the selector later kernels keep other bits */
+	w->compat = (BPF_CORE_READ(regs, cs) & 0xffff) == CS_USER32;
+}
+#elif defined(__TARGET_ARCH_arm64)
+#define USER_SPACE_END (1ULL << 52)
+#define PSTATE_MODE_MASK 0xf
+#define PSTATE_AARCH32 0x10
+#define REG_FP 29
+
+static bool regs_are_user(const bpf_user_pt_regs_t *regs)
+{
+	return (regs->pstate & PSTATE_MODE_MASK) == 0;
+}
+
+/*
+ * Return addresses may be signed: the signature is in the bits above the
+ * address. 48 bits are what user space gets unless it asks mmap() for more.
+ */
+static __u64 code_address(__u64 address)
+{
+	return address & ((1ULL << 48) - 1);
+}
+
+static void walk_from_event(struct walk *w, const bpf_user_pt_regs_t *regs)
+{
+	w->ip = regs->pc;
+	w->sp = regs->sp;
+	w->fp = regs->regs[REG_FP];
+	w->compat = regs->pstate & PSTATE_AARCH32;
+}
+
+static void walk_from_saved(struct walk *w, const struct pt_regs___kernel *regs)
+{
+	w->ip = BPF_CORE_READ(regs, pc);
+	w->sp = BPF_CORE_READ(regs, sp);
+	w->fp = BPF_CORE_READ(regs, regs[REG_FP]);
+	w->compat = BPF_CORE_READ(regs, pstate) & PSTATE_AARCH32;
+}
+#endif
+
+/*
+ * Registers that user space had when it entered the kernel. Before 5.15 there
+ * is no helper that knows where they are, but the place has been fixed: the
+ * end of the kernel stack.
+ */
+static const struct pt_regs___kernel *saved_user_regs(struct task_struct *task)
+{
+	void *stack;
+
+	if (bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_task_pt_regs))
+		return (const void *)bpf_task_pt_regs(bpf_get_current_task_btf());
+	stack = BPF_CORE_READ(task, stack);
+	if (!stack)
+		return NULL;
+	return stack + cfg_kernel_stack_bytes - bpf_core_type_size(struct pt_regs___kernel);
+}
+
+/* The one place that decides how a frame is unwound. */
+static enum unwind_mode unwind_mode_at(const struct walk *w)
+{
+	(void)w;
+	return UNWIND_FRAME_POINTER;
+}
+
+/* A frame begins with the caller's frame pointer and the return address into the caller. */
+static int step_by_frame_pointer(struct walk *w)
+{
+	__u64 frame[2];
+
+	if (w->fp == 0)
+		return WALK_END_BOTTOM;
+	if (bpf_probe_read_user(frame, sizeof(frame), (void *)w->fp))
+		return WALK_END_UNREADABLE;
+	if (frame[1] == 0) /* how thread and signal trampolines say that nobody called them */
+		return WALK_END_BOTTOM;
+	frame[1] = code_address(frame[1]);
+	if (frame[1] < PAGE_ZERO_END || frame[1] >= USER_SPACE_END)
+		return WALK_END_BAD_ADDRESS;
+	if (frame[0] != 0 && frame[0] <= w->fp)
+		return WALK_END_NOT_ASCENDING;
+	w->sp = w->fp + sizeof(frame);
+	w->fp = frame[0];
+	w->ip = frame[1];
+	return WALK_GOES_ON;
+}
+
+/* From one frame to its caller: WALK_GOES_ON, or why there is none. */
+static int next_frame(struct walk *w)
+{
+	switch (unwind_mode_at(w)) {
+	case UNWIND_FRAME_POINTER:
+		return step_by_frame_pointer(w);
+	}
+	return WALK_END_UNREADABLE;
+}
+
+#endif /* BPF_USER_WALK_BPF_H */

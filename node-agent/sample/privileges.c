@@ -1,0 +1,141 @@
+#include "node-agent/sample/privileges.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <sys/resource.h>
+#include <sys/utsname.h>
+
+#include "common/fs.h"
+
+#define CAP_EFF_LINE "\nCapEff:\t"
+#define CAP_EFF_DIGITS 16
+#define STATUS_MAX_BYTES 65536
+#define PARANOID_UNKNOWN (-100)
+#define BTF_PATH "/sys/kernel/btf/vmlinux"
+
+static bool version_before(const struct privileges *p, unsigned major, unsigned minor)
+{
+	return p->kernel_major < major || (p->kernel_major == major && p->kernel_minor < minor);
+}
+
+int privileges_parse_status(const char *text, size_t len, uint64_t *ret)
+{
+	const char *p = memmem(text, len, CAP_EFF_LINE, strlen(CAP_EFF_LINE));
+	uint64_t v = 0;
+
+	if (!p)
+		return -EBADMSG;
+	p += strlen(CAP_EFF_LINE);
+	if ((size_t)(text + len - p) < CAP_EFF_DIGITS)
+		return -EBADMSG;
+	for (int i = 0; i < CAP_EFF_DIGITS; i++) {
+		const char *digits = "0123456789abcdef";
+		const char *d = p[i] ? strchr(digits, p[i]) : NULL;
+
+		if (!d)
+			return -EBADMSG;
+		v = v << 4 | (uint64_t)(d - digits);
+	}
+	*ret = v;
+	return 0;
+}
+
+static void read_capabilities(struct privileges *ret)
+{
+	CLEANUP(buf_fini) struct buf text;
+
+	buf_init(&text, STATUS_MAX_BYTES);
+	ret->effective_known = fs_read_at(AT_FDCWD, "/proc/self/status", &text) == 0 &&
+			       privileges_parse_status(text.data, text.len, &ret->effective) == 0;
+}
+
+static void read_paranoid(struct privileges *ret)
+{
+	CLEANUP(buf_fini) struct buf text;
+
+	buf_init(&text, 64);
+	ret->perf_event_paranoid = PARANOID_UNKNOWN;
+	if (fs_read_at(AT_FDCWD, "/proc/sys/kernel/perf_event_paranoid", &text) == 0 && text.data)
+		ret->perf_event_paranoid = (int)strtol(text.data, NULL, 10);
+}
+
+static void read_lockdown(struct privileges *ret)
+{
+	CLEANUP(buf_fini) struct buf text;
+
+	buf_init(&text, 256);
+	ret->locked_down = fs_read_at(AT_FDCWD, "/sys/kernel/security/lockdown", &text) == 0 &&
+			   text.data && strstr(text.data, "[confidentiality]");
+}
+
+void privileges_read(struct privileges *ret)
+{
+	struct utsname u;
+	struct rlimit lim;
+
+	*ret = (struct privileges){.memlock_bytes = UINT64_MAX, .kernel_major = UINT32_MAX};
+	ret->root = geteuid() == 0;
+	ret->btf = access(BTF_PATH, R_OK) == 0;
+	read_capabilities(ret);
+	read_paranoid(ret);
+	read_lockdown(ret);
+	if (getrlimit(RLIMIT_MEMLOCK, &lim) == 0 && lim.rlim_cur != RLIM_INFINITY)
+		ret->memlock_bytes = lim.rlim_cur;
+	if (uname(&u) == 0) {
+		char *end;
+
+		ret->kernel_major = (unsigned)strtoul(u.release, &end, 10);
+		if (*end == '.')
+			ret->kernel_minor = (unsigned)strtoul(end + 1, NULL, 10);
+	}
+}
+
+static bool has(const struct privileges *p, unsigned cap)
+{
+	return !p->effective_known || p->effective >> cap & 1;
+}
+
+/* The capability a step lacks, or NULL. CAP_SYS_ADMIN has been enough for everything at all times. */
+static const char *missing_capability(const struct privileges *p, enum privileges_step step)
+{
+	if (has(p, CAP_SYS_ADMIN))
+		return NULL;
+	if (version_before(p, 5, 8))
+		return "CAP_SYS_ADMIN";
+	if (step == PRIVILEGES_LOAD_BPF && !has(p, CAP_BPF))
+		return "CAP_BPF";
+	return has(p, CAP_PERFMON) ? NULL : "CAP_PERFMON";
+}
+
+int privileges_explain(const struct privileges *p, enum privileges_step step, int code,
+		       struct err *err)
+{
+	const char *what = step == PRIVILEGES_LOAD_BPF ? "load BPF programs" : "open perf events";
+	const char *cap = missing_capability(p, step);
+
+	if (code != -EPERM && code != -EACCES) {
+		if (step == PRIVILEGES_LOAD_BPF && !p->btf)
+			return err_set(err, code, "cannot %s: this kernel has no " BTF_PATH, what);
+		return err_set(err, code, "cannot %s: %s", what, strerror(-code));
+	}
+	if (cap && !p->root)
+		return err_set(err, code, "cannot %s: not root and without %s", what, cap);
+	if (cap)
+		return err_set(err, code, "cannot %s: root without %s", what, cap);
+	if (p->locked_down)
+		return err_set(err, code, "cannot %s: kernel lockdown is \"confidentiality\"",
+			       what);
+	if (step == PRIVILEGES_OPEN_PERF_EVENT && p->perf_event_paranoid > 2)
+		return err_set(err, code,
+			       "cannot %s: set sysctl kernel.perf_event_paranoid=2 (is %d)", what,
+			       p->perf_event_paranoid);
+	if (step == PRIVILEGES_LOAD_BPF && version_before(p, 5, 11) &&
+	    p->memlock_bytes != UINT64_MAX)
+		return err_set(err, code,
+			       "cannot %s: RLIMIT_MEMLOCK is %llu bytes and raising it needs "
+			       "CAP_SYS_RESOURCE",
+			       what, (unsigned long long)p->memlock_bytes);
+	return err_set(err, code, "cannot %s: %s (a security module or seccomp?)", what,
+		       strerror(-code));
+}

@@ -1,0 +1,525 @@
+/*
+ * The sampler on the running kernel: needs root, BTF and nothing else. The
+ * programs that it looks at are children of this one, compiled with frame
+ * pointers, at the same addresses.
+ */
+#include <bpf/bpf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include "bpf/sampler.skel.h"
+#include "common/clock.h"
+#include "node-agent/sample/sampler.h"
+#include "test/lib/unit.h"
+
+#define HZ 499
+#define DEPTH 30
+#define FUNCTION_BYTES 64 /* more than any of f1 … f30 has */
+#define MAX_SEEN 64
+
+static volatile uint64_t sink;
+static volatile bool stop; /* never set; for the compiler, functions return */
+
+/* Asking for the frame's address makes the compiler set one up in this leaf too. */
+static void __attribute__((noinline)) burn(void)
+{
+	uintptr_t frame = (uintptr_t)__builtin_frame_address(0);
+
+	while (!stop)
+		sink += frame;
+}
+
+/* f1 calls burn(), each fN calls fN-1; the empty asm keeps the call from becoming a jump. */
+#define CHAIN(n, callee)                                 \
+	static void __attribute__((noinline)) f##n(void) \
+	{                                                \
+		callee();                                \
+		__asm__ volatile("");                    \
+	}
+CHAIN(1, burn)
+CHAIN(2, f1)
+CHAIN(3, f2)
+CHAIN(4, f3)
+CHAIN(5, f4)
+CHAIN(6, f5)
+CHAIN(7, f6)
+CHAIN(8, f7)
+CHAIN(9, f8)
+CHAIN(10, f9)
+CHAIN(11, f10)
+CHAIN(12, f11)
+CHAIN(13, f12)
+CHAIN(14, f13)
+CHAIN(15, f14)
+CHAIN(16, f15)
+CHAIN(17, f16)
+CHAIN(18, f17)
+CHAIN(19, f18)
+CHAIN(20, f19)
+CHAIN(21, f20)
+CHAIN(22, f21)
+CHAIN(23, f22)
+CHAIN(24, f23)
+CHAIN(25, f24)
+CHAIN(26, f25)
+CHAIN(27, f26)
+CHAIN(28, f27)
+CHAIN(29, f28)
+CHAIN(30, f29)
+
+typedef void (*chain_fn)(void);
+static const chain_fn chain[DEPTH] = {f1,  f2,  f3,  f4,  f5,  f6,  f7,  f8,  f9,  f10,
+				      f11, f12, f13, f14, f15, f16, f17, f18, f19, f20,
+				      f21, f22, f23, f24, f25, f26, f27, f28, f29, f30};
+
+static void __attribute__((noinline)) recurse(unsigned n)
+{
+	if (n == 0)
+		burn();
+	else
+		recurse(n - 1);
+	__asm__ volatile("");
+}
+
+static void burn_deep(void)
+{
+	f30();
+}
+
+static void burn_too_deep(void)
+{
+	recurse(SAMPLER_USER_FRAMES + 50);
+}
+
+static void __attribute__((noinline)) read_zeros(void)
+{
+	static char zeros[1 << 20];
+	int fd = open("/dev/zero", O_RDONLY);
+
+	while (!stop)
+		sink += (uint64_t)read(fd, zeros, sizeof(zeros));
+}
+
+/* libc's read() keeps no frame, so the walk goes from it to the caller of read_zeros(). */
+static void __attribute__((noinline)) call_reader(void)
+{
+	read_zeros();
+	__asm__ volatile("");
+}
+
+/* What the handlers saw of one process. */
+struct seen {
+	pid_t pid;
+	unsigned n_samples;
+	unsigned n_chain;       /* with exactly f1 … f30 above burn() */
+	unsigned n_depth_limit; /* of SAMPLER_USER_FRAMES frames */
+	unsigned n_kernel;      /* with kernel frames */
+	unsigned n_both;        /* and with call_reader() among the user frames */
+	unsigned n_idle;        /* of pid 0, anybody's */
+	unsigned n_exec;
+	unsigned n_exit;
+	uint64_t start_ns;
+	char comm[SAMPLER_COMM_BYTES];
+};
+
+static bool is_in(uint64_t addr, const void *fn, size_t bytes)
+{
+	return addr > (uintptr_t)fn && addr < (uintptr_t)fn + bytes;
+}
+
+static bool has_chain(const uint64_t *user, unsigned n)
+{
+	if (n < DEPTH + 1)
+		return false;
+	for (unsigned i = 0; i < DEPTH; i++) {
+		if (!is_in(user[i + 1], (const void *)(uintptr_t)chain[i], FUNCTION_BYTES))
+			return false;
+	}
+	return true;
+}
+
+static bool has_reader(const uint64_t *user, unsigned n)
+{
+	for (unsigned i = 0; i < n; i++) {
+		if (is_in(user[i], (const void *)(uintptr_t)call_reader, FUNCTION_BYTES))
+			return true;
+	}
+	return false;
+}
+
+static void on_sample(void *ctx, const struct sample_event *e)
+{
+	struct seen *s = ctx;
+	const uint64_t *addrs = sample_event_addrs(e);
+
+	s->n_idle += e->header.tgid == 0;
+	if ((pid_t)e->header.tgid != s->pid)
+		return;
+	s->n_samples++;
+	s->n_chain += e->n_kernel == 0 && has_chain(addrs, e->n_user);
+	s->n_depth_limit += e->end == WALK_END_DEPTH_LIMIT && e->n_user == SAMPLER_USER_FRAMES;
+	s->n_kernel +=
+		e->n_kernel > 0 && e->flags & SAMPLE_IN_KERNEL && addrs[0] >= UINT64_C(1) << 63;
+	s->n_both += e->n_kernel > 0 && has_reader(addrs + e->n_kernel, e->n_user);
+	s->start_ns = e->header.start_boottime_ns;
+	memcpy(s->comm, e->comm, sizeof(s->comm));
+}
+
+static void on_exec(void *ctx, const struct event_header *e)
+{
+	struct seen *s = ctx;
+
+	s->n_exec += (pid_t)e->tgid == s->pid;
+}
+
+static void on_exit_event(void *ctx, const struct event_header *e)
+{
+	struct seen *s = ctx;
+
+	s->n_exit += (pid_t)e->tgid == s->pid;
+}
+
+static struct sampler_handlers handlers(struct seen *s)
+{
+	return (struct sampler_handlers){on_sample, on_exec, on_exit_event, s};
+}
+
+static void drain(struct sampler *sampler, struct seen *s)
+{
+	struct sampler_handlers h = handlers(s);
+
+	assert_true(sampler_drain(sampler, &h) >= 0);
+}
+
+static struct sampler *new_sampler(const struct sampler_config *cfg)
+{
+	struct sampler *s = NULL;
+	struct err err = {0};
+
+	if (sampler_new(&s, cfg, &err) < 0)
+		fail_msg("%s", err.msg);
+	return s;
+}
+
+static struct sampler *new_default_sampler(void)
+{
+	return new_sampler(&(struct sampler_config){.hz = HZ, .kernel_stacks = true});
+}
+
+static pid_t start_child(void (*body)(void))
+{
+	pid_t pid = fork();
+
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		alarm(20); /* not longer than the test, whatever happens to it */
+		body();
+		_exit(0);
+	}
+	return pid;
+}
+
+static void stop_child(pid_t pid)
+{
+	kill(pid, SIGKILL);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+}
+
+/* Samples body until the counter at want has reached enough, for ten seconds at most. */
+static void watch(struct sampler *sampler, struct seen *s, const unsigned *want, unsigned enough)
+{
+	for (int i = 0; i < 200 && *want < enough; i++) {
+		usleep(50000);
+		drain(sampler, s);
+	}
+}
+
+/* ---- tests ---- */
+
+static unsigned budget_of(const char *program)
+{
+	char line[512], want[64];
+	unsigned budget = 0;
+	FILE *f = fopen("bpf/README.md", "r");
+
+	assert_non_null(f);
+	snprintf(want, sizeof(want), "| `%s` |", program);
+	while (fgets(line, sizeof(line), f)) {
+		if (strncmp(line, want, strlen(want)) == 0)
+			budget = (unsigned)strtoul(line + strlen(want), NULL, 10);
+	}
+	fclose(f);
+	return budget;
+}
+
+static void every_program_loads_within_its_instruction_budget(void **state)
+{
+	struct sampler_bpf *skel = sampler_bpf__open();
+	struct bpf_program *prog;
+
+	(void)state;
+	assert_non_null(skel);
+	assert_int_equal(bpf_map__set_max_entries(skel->maps.events, SAMPLER_RING_MIN_BYTES), 0);
+	assert_int_equal(sampler_bpf__load(skel), 0);
+	bpf_object__for_each_program(prog, skel->obj)
+	{
+		struct bpf_prog_info info = {0};
+		uint32_t len = sizeof(info);
+		unsigned budget = budget_of(bpf_program__name(prog));
+
+		assert_int_equal(bpf_obj_get_info_by_fd(bpf_program__fd(prog), &info, &len), 0);
+		printf("%s: %u instructions, %u verified, budget %u\n", bpf_program__name(prog),
+		       info.xlated_prog_len / 8, info.verified_insns, budget);
+		assert_true(info.verified_insns > 0);
+		assert_true(info.verified_insns <= budget);
+	}
+	sampler_bpf__destroy(skel);
+}
+
+static void a_chain_of_thirty_frames_arrives_whole(void **state)
+{
+	CLEANUP(sampler_freep) struct sampler *sampler = new_default_sampler();
+	struct seen s = {.pid = start_child(burn_deep)};
+
+	(void)state;
+	watch(sampler, &s, &s.n_chain, 50);
+	stop_child(s.pid);
+	assert_true(s.n_chain >= 50);
+	assert_true(s.n_chain >= s.n_samples * 9 / 10); /* the others: start of the child */
+	assert_int_equal(s.n_idle, 0);
+	assert_string_equal(s.comm, "test_sampler");
+}
+
+static void a_stack_beyond_the_limit_says_so(void **state)
+{
+	CLEANUP(sampler_freep) struct sampler *sampler = new_default_sampler();
+	struct seen s = {.pid = start_child(burn_too_deep)};
+
+	(void)state;
+	watch(sampler, &s, &s.n_depth_limit, 10);
+	stop_child(s.pid);
+	assert_true(s.n_depth_limit >= 10);
+}
+
+static void a_tick_in_the_kernel_gives_both_halves_of_the_stack(void **state)
+{
+	CLEANUP(sampler_freep) struct sampler *sampler = new_default_sampler();
+	struct seen s = {.pid = start_child(call_reader)};
+
+	(void)state;
+	watch(sampler, &s, &s.n_both, 50);
+	stop_child(s.pid);
+	assert_true(s.n_kernel >= 50);
+	assert_true(s.n_both >= s.n_kernel / 2);
+}
+
+static void kernel_stacks_can_be_switched_off(void **state)
+{
+	CLEANUP(sampler_freep)
+	struct sampler *sampler = new_sampler(&(struct sampler_config){.hz = HZ});
+	struct seen s = {.pid = start_child(call_reader)};
+
+	(void)state;
+	watch(sampler, &s, &s.n_samples, 50);
+	stop_child(s.pid);
+	assert_true(s.n_samples >= 50);
+	assert_int_equal(s.n_kernel, 0);
+}
+
+static void the_start_time_is_that_of_proc(void **state)
+{
+	CLEANUP(sampler_freep) struct sampler *sampler = new_default_sampler();
+	struct seen s = {.pid = start_child(burn)};
+	char path[64], text[1024] = "";
+	const char *p;
+	FILE *f;
+
+	(void)state;
+	watch(sampler, &s, &s.n_samples, 5);
+	snprintf(path, sizeof(path), "/proc/%d/stat", s.pid);
+	f = fopen(path, "r");
+	assert_non_null(f);
+	assert_non_null(fgets(text, sizeof(text), f));
+	fclose(f);
+	stop_child(s.pid);
+
+	p = strrchr(text, ')');
+	for (int i = 0; p && i < 20; i++)
+		p = strchr(p + 1, ' ');
+	assert_non_null(p);
+	assert_int_equal(s.start_ns / (NS_PER_S / (uint64_t)sysconf(_SC_CLK_TCK)),
+			 strtoull(p, NULL, 10));
+}
+
+static void write_text(const char *path, const char *text)
+{
+	FILE *f = fopen(path, "w");
+
+	assert_non_null(f);
+	fputs(text, f);
+	fclose(f);
+}
+
+static void cpus_come_and_go_and_every_tick_is_accounted_for(void **state)
+{
+	char dir[] = "/tmp/test_sampler.XXXXXX", path[64];
+	struct sampler_stats a, b;
+	struct seen s = {0};
+	struct sampler *sampler;
+
+	(void)state;
+	assert_non_null(mkdtemp(dir));
+	snprintf(path, sizeof(path), "%s/online", dir);
+	write_text(path, "0\n");
+	sampler = new_sampler(&(struct sampler_config){.hz = HZ, .online_path = path});
+	s.pid = start_child(burn_deep);
+
+	assert_int_equal(sampler_read_stats(sampler, &a), 0);
+	assert_int_equal(a.n_cpus, 1);
+	assert_int_equal(sampler_update_cpus(sampler, NULL), 0);
+	write_text(path, "0-1\n");
+	assert_int_equal(sampler_update_cpus(sampler, NULL), sysconf(_SC_NPROCESSORS_CONF) > 1);
+	watch(sampler, &s, &s.n_samples, 50);
+	write_text(path, "\n"); /* none: the counters stand still */
+	assert_true(sampler_update_cpus(sampler, NULL) >= 1);
+	stop_child(s.pid);
+
+	assert_int_equal(sampler_read_stats(sampler, &a), 0);
+	usleep(100000);
+	assert_int_equal(sampler_read_stats(sampler, &b), 0);
+	assert_int_equal(a.n_cpus, 0);
+	assert_true(a.kernel.ticks >= 50);
+	assert_int_equal(a.kernel.ticks, b.kernel.ticks);
+	assert_int_equal(a.kernel.ticks, a.kernel.idle + a.kernel.sent + a.kernel.lost_ring_full +
+						 a.kernel.lost_no_task);
+	assert_int_equal(a.kernel.lost_ring_full, 0);
+	assert_true(a.map_bytes > SAMPLER_RING_MIN_BYTES && a.map_bytes < 16 * 1024 * 1024);
+	sampler_free(sampler);
+	unlink(path);
+	rmdir(dir);
+}
+
+static void what_nobody_drains_is_counted_as_lost(void **state)
+{
+	CLEANUP(sampler_freep)
+	struct sampler *sampler = new_sampler(
+		&(struct sampler_config){.hz = HZ, .ring_bytes = (size_t)sysconf(_SC_PAGESIZE)});
+	pid_t pid = start_child(burn_deep);
+	struct sampler_stats stats;
+
+	(void)state;
+	for (int i = 0; i < 100; i++) {
+		usleep(50000);
+		assert_int_equal(sampler_read_stats(sampler, &stats), 0);
+		if (stats.kernel.lost_ring_full > 20)
+			break;
+	}
+	stop_child(pid);
+	assert_true(stats.kernel.lost_ring_full > 20);
+	assert_true(stats.kernel.sent > 0);
+}
+
+static void exec_true(void)
+{
+	usleep(20000);
+	execl("/bin/true", "true", (char *)NULL);
+}
+
+static void *outlive_the_leader(void *arg)
+{
+	(void)arg;
+	usleep(300000);
+	_exit(0);
+}
+
+static void leave_a_thread_behind(void)
+{
+	pthread_t t;
+
+	pthread_create(&t, NULL, outlive_the_leader, NULL);
+	syscall(SYS_exit, 0); /* this thread alone */
+}
+
+static void exec_and_exit_arrive(void **state)
+{
+	CLEANUP(sampler_freep) struct sampler *sampler = new_default_sampler();
+	struct seen s = {.pid = start_child(exec_true)};
+
+	(void)state;
+	assert_int_equal(waitpid(s.pid, NULL, 0), s.pid);
+	drain(sampler, &s);
+	assert_int_equal(s.n_exec, 1);
+	assert_int_equal(s.n_exit, 1);
+}
+
+static void a_process_ends_with_its_last_thread(void **state)
+{
+	CLEANUP(sampler_freep) struct sampler *sampler = new_default_sampler();
+	struct seen s = {.pid = start_child(leave_a_thread_behind)};
+
+	(void)state;
+	usleep(150000); /* the leader has gone, its thread sleeps */
+	drain(sampler, &s);
+	assert_int_equal(s.n_exit, 0);
+	assert_int_equal(waitpid(s.pid, NULL, 0), s.pid);
+	drain(sampler, &s);
+	assert_int_equal(s.n_exit, 1);
+}
+
+static void a_new_process_wakes_us_at_its_first_sample(void **state)
+{
+	CLEANUP(sampler_freep) struct sampler *sampler = new_default_sampler();
+	struct pollfd p = {.fd = sampler_fd(sampler), .events = POLLIN};
+	struct seen s = {0};
+	uint64_t begin, waited = 0;
+
+	(void)state;
+	usleep(200000); /* those that run already */
+	drain(sampler, &s);
+	s.pid = start_child(burn);
+	begin = clock_monotonic_ns();
+	while (s.n_samples == 0 && waited < 5 * NS_PER_S) {
+		assert_true(poll(&p, 1, 5000) >= 0);
+		drain(sampler, &s);
+		waited = clock_monotonic_ns() - begin;
+	}
+	stop_child(s.pid);
+	/* half a ring of one process at this rate would take ten times as long */
+	assert_true(s.n_samples >= 1 && s.n_samples <= HZ / 5);
+}
+
+static void says_which_rate_it_does_not_take(void **state)
+{
+	struct sampler *s = NULL;
+	struct err err = {0};
+
+	(void)state;
+	assert_int_equal(sampler_new(&s, &(struct sampler_config){.hz = 0}, &err), -EINVAL);
+	assert_non_null(strstr(err.msg, "sample rate 0 Hz"));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_program_loads_within_its_instruction_budget),
+		cmocka_unit_test(a_chain_of_thirty_frames_arrives_whole),
+		cmocka_unit_test(a_stack_beyond_the_limit_says_so),
+		cmocka_unit_test(a_tick_in_the_kernel_gives_both_halves_of_the_stack),
+		cmocka_unit_test(kernel_stacks_can_be_switched_off),
+		cmocka_unit_test(the_start_time_is_that_of_proc),
+		cmocka_unit_test(cpus_come_and_go_and_every_tick_is_accounted_for),
+		cmocka_unit_test(what_nobody_drains_is_counted_as_lost),
+		cmocka_unit_test(exec_and_exit_arrive),
+		cmocka_unit_test(a_process_ends_with_its_last_thread),
+		cmocka_unit_test(a_new_process_wakes_us_at_its_first_sample),
+		cmocka_unit_test(says_which_rate_it_does_not_take),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

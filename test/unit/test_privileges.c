@@ -1,0 +1,135 @@
+#include <errno.h>
+#include <linux/capability.h>
+
+#include "node-agent/sample/bpf_log.h"
+#include "node-agent/sample/privileges.h"
+#include "test/lib/unit.h"
+
+#define BIT(cap) (UINT64_C(1) << (cap))
+
+static struct privileges all(void)
+{
+	return (struct privileges){
+		.effective = BIT(CAP_SYS_ADMIN) | BIT(CAP_BPF) | BIT(CAP_PERFMON),
+		.effective_known = true,
+		.root = true,
+		.btf = true,
+		.perf_event_paranoid = 2,
+		.memlock_bytes = UINT64_MAX,
+		.kernel_major = 6,
+		.kernel_minor = 1,
+	};
+}
+
+static void check_says(const struct privileges *p, enum privileges_step step, int code,
+		       const char *part)
+{
+	struct err err = {0};
+
+	assert_int_equal(privileges_explain(p, step, code, &err), code);
+	if (!strstr(err.msg, part))
+		fail_msg("\"%s\" is not in \"%s\"", part, err.msg);
+	assert_null(strchr(err.msg, '\n'));
+}
+
+static void names_the_capability_that_is_missing(void **state)
+{
+	struct privileges p = all();
+
+	(void)state;
+	p.effective = 0;
+	check_says(&p, PRIVILEGES_LOAD_BPF, -EPERM, "root without CAP_BPF");
+	p.root = false;
+	check_says(&p, PRIVILEGES_LOAD_BPF, -EPERM, "not root and without CAP_BPF");
+	p.effective = BIT(CAP_BPF);
+	check_says(&p, PRIVILEGES_LOAD_BPF, -EPERM, "CAP_PERFMON");
+	check_says(&p, PRIVILEGES_OPEN_PERF_EVENT, -EACCES, "CAP_PERFMON");
+	p.kernel_major = 5;
+	p.kernel_minor = 4;
+	check_says(&p, PRIVILEGES_LOAD_BPF, -EPERM, "CAP_SYS_ADMIN");
+}
+
+static void names_the_setting_that_is_in_the_way(void **state)
+{
+	struct privileges p = all();
+
+	(void)state;
+	p.perf_event_paranoid = 4;
+	check_says(&p, PRIVILEGES_OPEN_PERF_EVENT, -EACCES, "kernel.perf_event_paranoid=2 (is 4)");
+	p.locked_down = true;
+	check_says(&p, PRIVILEGES_LOAD_BPF, -EPERM, "lockdown");
+
+	p = all();
+	p.kernel_major = 5;
+	p.kernel_minor = 10;
+	p.memlock_bytes = 65536;
+	check_says(&p, PRIVILEGES_LOAD_BPF, -EPERM, "CAP_SYS_RESOURCE");
+	p.kernel_minor = 11;
+	check_says(&p, PRIVILEGES_LOAD_BPF, -EPERM, "security module");
+}
+
+static void names_the_missing_types_of_the_kernel(void **state)
+{
+	struct privileges p = all();
+
+	(void)state;
+	p.btf = false;
+	check_says(&p, PRIVILEGES_LOAD_BPF, -ESRCH, "/sys/kernel/btf/vmlinux");
+	p.btf = true;
+	check_says(&p, PRIVILEGES_LOAD_BPF, -ENOMEM, "Cannot allocate memory");
+}
+
+static void reads_the_effective_capabilities_only(void **state)
+{
+	const char *text =
+		"Name:\tx\nCapPrm:\t0000000000000001\nCapEff:\t000001c0000000a2\nCapBnd:";
+	uint64_t v = 0;
+
+	(void)state;
+	assert_int_equal(privileges_parse_status(text, strlen(text), &v), 0);
+	assert_int_equal(v, 0x1c0000000a2);
+	assert_int_equal(privileges_parse_status(text, strlen(text) - 12, &v), -EBADMSG);
+	assert_int_equal(privileges_parse_status("", 0, &v), -EBADMSG);
+	assert_int_equal(privileges_parse_status("\nCapEff:\t00000000000000zz\n", 26, &v),
+			 -EBADMSG);
+}
+
+static void what_it_reads_of_this_machine_is_plausible(void **state)
+{
+	struct privileges p;
+
+	(void)state;
+	privileges_read(&p);
+	assert_true(p.effective_known);
+	assert_true(p.kernel_major >= 4 && p.kernel_major < 100);
+	assert_int_equal(p.root, geteuid() == 0);
+}
+
+static void keeps_the_verifiers_last_words(void **state)
+{
+	char line[40];
+
+	(void)state;
+	bpf_log_last_line("\n0: (b7) r0 = 1\nR1 type=scalar expected=fp\nprocessed 3 insns\n"
+			  "-- END PROG LOAD LOG --\n",
+			  line, sizeof(line));
+	assert_string_equal(line, "R1 type=scalar expected=fp");
+	bpf_log_last_line("", line, sizeof(line));
+	assert_string_equal(line, "");
+	bpf_log_last_line("0123456789012345678901234567890123456789xyz", line, sizeof(line));
+	assert_int_equal(strlen(line), sizeof(line) - 1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(names_the_capability_that_is_missing),
+		cmocka_unit_test(names_the_setting_that_is_in_the_way),
+		cmocka_unit_test(names_the_missing_types_of_the_kernel),
+		cmocka_unit_test(reads_the_effective_capabilities_only),
+		cmocka_unit_test(what_it_reads_of_this_machine_is_plausible),
+		cmocka_unit_test(keeps_the_verifiers_last_words),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
