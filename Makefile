@@ -85,6 +85,15 @@ pbo   := $(patsubst $(O)/gen/%.c,$(O)/obj/gen/%.o,$(pbc))
 all_c := $(src_common) $(src_node) $(src_cluster) node-agent/main.c cluster-agent/main.c \
          $(wildcard test/unit/*.c test/bpf/*.c test/lib/*.c test/fuzz/*.c)
 
+# The page: its packages are kept by the hash of its lock file, so that a clean tree installs nothing.
+web         := cluster-agent/web
+web_deps    := $(DEPS)/web-$(shell sha256sum $(web)/package-lock.json | cut -c1-16)
+web_modules := $(web_deps)/node_modules/.package-lock.json
+web_src     := $(sort $(wildcard $(web)/src/* $(web)/*.html $(web)/*.svg $(web)/*.mjs $(web)/tsconfig.json))
+web_tests   := $(sort $(wildcard test/page/unit/*.test.ts))
+web_page    := build/web/dist/index.html
+web_c       := $(O)/gen/web/web_assets.gen.c
+
 lint_c   := $(src_common) $(src_node) $(src_cluster) node-agent/main.c cluster-agent/main.c
 tidied   := $(lint_c:%.c=$(O)/lint/%.tidied)
 analyzed := $(lint_c:%.c=$(O)/lint/%.analyzed)
@@ -100,7 +109,7 @@ endif
 
 # All directories at once, so that rules need no mkdir of their own.
 ifneq ($(filter-out $(early_goals),$(or $(MAKECMDGOALS),all)),)
-$(shell mkdir -p $(sort $(dir $(call obj,$(all_c)) $(pbo) $(pbc) $(skels) $(unit_tests) $(bpf_tests) \
+$(shell mkdir -p $(sort $(dir $(call obj,$(all_c)) $(pbo) $(pbc) $(skels) $(unit_tests) $(bpf_tests) $(web_c) $(O)/obj/gen/web/ build/web/ \
                               $(O)/obj/bpf/ $(O)/test/fuzz/ $(tidied) $(analyzed))))
 endif
 
@@ -126,7 +135,7 @@ $(O)/coroot-cluster-agent: $(call obj,cluster-agent/main.c) $(O)/libcluster.a $(
 
 $(O)/libcommon.a:  $(call obj,$(src_common)) $(pbo)
 $(O)/libnode.a:    $(call obj,$(src_node))
-$(O)/libcluster.a: $(call obj,$(src_cluster))
+$(O)/libcluster.a: $(call obj,$(src_cluster)) $(O)/obj/gen/web/web_assets.gen.o
 $(O)/lib%.a:
 	$(call say,AR)
 	$(Q)rm -f $@ && ar rcs $@ $^
@@ -157,6 +166,19 @@ $(O)/gen/bpf/%.skel.h: $(O)/obj/bpf/%.bpf.o
 	$(call say,SKEL)
 	$(Q)$(BPFTOOL) gen skeleton $< name $*_bpf > $@
 
+$(web_modules):
+	@echo "deps: npm packages of the page"
+	$(Q)rm -rf $(web_deps).$$$$ && mkdir -p $(web_deps).$$$$ && cd $(web_deps).$$$$ && \
+	    cp $(CURDIR)/$(web)/package.json $(CURDIR)/$(web)/package-lock.json $(CURDIR)/$(web)/.npmrc . && \
+	    npm ci --ignore-scripts --loglevel=error && cd .. && \
+	    { mv -T $(web_deps).$$$$ $(web_deps) 2>/dev/null || rm -rf $(web_deps).$$$$; }
+$(web_page): $(web_src) $(web)/package-lock.json | $(web_modules)
+	$(call say,PAGE)
+	$(Q)node $(web)/build.mjs page $(web_deps) $(@D)
+$(web_c): $(web_page)
+	$(call say,EMBED)
+	$(Q)node $(web)/build.mjs embed $(dir $(web_page)) $@
+
 gen: $(skels) $(pbc) $(O)/gen/version.h
 
 # ---- from nothing to running -------------------------------------------------
@@ -164,7 +186,7 @@ gen: $(skels) $(pbc) $(O)/gen/version.h
 deps: ## install what is missing (Debian packages, libchdb, npm packages); quick when nothing is
 	$(Q)test/setup/deps.sh
 	$(Q)cluster-agent/store/install-chdb.sh
-	$(Q)$(MAKE) $(e2e_modules)
+	$(Q)$(MAKE) $(e2e_modules) $(web_modules)
 run: ## install, build and run both agents here until Ctrl-C (PORT=10301 RUN_DIR=build/run)
 	$(Q)$(MAKE) deps
 	$(Q)$(MAKE) -j$(JOBS) all
@@ -209,6 +231,15 @@ replay: $(fuzzers:%=$(O)/test/fuzz/%)
 $(O)/test/fuzz/%: $(O)/obj/test/fuzz/%.o $(O)/obj/test/lib/fuzz_main.o $(O)/libcluster.a $(O)/libnode.a $(O)/libcommon.a
 	$(call say,LINK)
 	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $^ $(libs_node) $(libs_cluster)
+
+# The page alone: types, pure modules, and the built page in a browser on generated answers.
+check-page: $(web_page) | $(web_modules) ## types and tests of the page
+	$(Q)node $(web)/build.mjs tsconfig $(web_deps) build/web/tsconfig.json
+	$(Q)node $(web_deps)/node_modules/typescript/bin/tsc -p build/web/tsconfig.json
+	$(Q)node $(web)/build.mjs test $(web_deps) build/web/unit $(web_tests)
+	$(Q)DEPS_WEB=$(web_deps) node --test build/web/unit test/page
+page-server: $(web_page) ## the page on generated answers, to work on it (PORT=8099)
+	$(Q)node test/page/page_server.mjs $(dir $(web_page)) $(or $(PORT),8099)
 
 # Workloads and real daemons; the browser is Debian's, driven from Node.js.
 e2e_modules   := test/e2e/node_modules/.package-lock.json
@@ -273,6 +304,6 @@ help: ## this text
 	@awk -F':.*## ' '/^[a-z%-]+:.*## /{printf "  %-16s %s\n",$$1,$$2}' $(MAKEFILE_LIST)
 	@echo; echo "  BUILD=release|debug|asan|tsan|cov  V=1  O=dir  DESTDIR=  prefix=  CC=clang"
 
-.PHONY: all gen deps run test check check-bpf check-asan check-tsan check-valgrind check-fuzz replay check-e2e \
+.PHONY: all gen deps run test check check-bpf check-asan check-tsan check-valgrind check-fuzz replay check-page page-server check-e2e \
         lint format $(lint_checks) install clean help FORCE
 -include $(shell find $(O)/obj -name '*.d' 2>/dev/null)

@@ -21,13 +21,8 @@
 /* A producer faster than we are must not keep the loop here for ever. */
 #define MAX_RECORDS_PER_DRAIN 100000
 
-#if defined(__x86_64__)
+/* x86-64 and arm64 alike, unless pages are larger. */
 #define KERNEL_STACK_BYTES 16384
-#elif defined(__aarch64__)
-#define KERNEL_STACK_BYTES 16384 /* or one page where pages are larger */
-#else
-#error "kernel stack of this architecture is not known"
-#endif
 
 struct sampler {
 	struct sampler_bpf *skel;
