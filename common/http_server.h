@@ -2,12 +2,23 @@
  * HTTP server: libmicrohttpd behind routes, limits and suspended requests.
  *
  * Requests are untrusted. A request reaches its handler once its body is whole
- * and within the route's limit; 404, 405, 413, 408 and 503 (too many
- * connections) are answered here. Handlers run on the server's own threads and must
- * not block: they respond at once, or keep the request and call
- * http_respond() later from any thread, exactly once. HEAD is served by the GET
- * handler without its body. Answers to GET are gzipped when the
- * client accepts it and the body is above 1 KiB.
+ * and within the route's limit; 404, 405, 413, 414, 431 and 503 with Retry-After
+ * (too many connections, no memory for the body) are answered here. Request
+ * line and headers together fit in about 30 KiB.
+ *
+ * Handlers run on the server's own threads and must not block: they respond at
+ * once, or keep the request and call http_respond() later from any thread,
+ * exactly once. A kept exchange has no time-out, and nobody notices that its
+ * client left: whoever keeps it sees to it that it is answered in time.
+ *
+ * HEAD is served by the GET handler without its body. Answers to GET are
+ * gzipped when the client accepts it and the body is above 1 KiB.
+ *
+ * A connection that is idle for timeout_s, or that takes longer than timeout_s
+ * plus 1 s per 16 KiB to send a body, is closed without an answer. A body
+ * that is refused is still read up to 64 MiB, so that the answer is seen; one
+ * announced as longer, or by a client that sent "Expect: 100-continue", is
+ * answered at once.
  */
 #ifndef COMMON_HTTP_SERVER_H
 #define COMMON_HTTP_SERVER_H
@@ -33,8 +44,8 @@ struct http_server_config {
 	const char *listen; /* "127.0.0.1:80", "[::1]:80", ":80"; port 0 picks one */
 	unsigned n_threads; /* 0: 1 */
 	unsigned max_connections;
-	unsigned timeout_s;           /* of an idle or slow connection */
-	size_t max_body_memory_bytes; /* of all bodies being received; beyond: 503 + Retry-After */
+	unsigned timeout_s;              /* of an idle or slow connection; not 0 */
+	size_t max_body_memory_bytes;    /* of all bodies received and not answered; beyond: 503 */
 	const struct http_route *routes; /* copied; ends with a zeroed one */
 };
 
@@ -42,8 +53,8 @@ struct http_server_config {
 int http_server_new(struct http_server **ret, const struct http_server_config *cfg,
 		    struct err *err) MUST_CHECK;
 /*
- * Stops accepting, waits for handlers under way; exchanges that were kept must
- * have been answered before.
+ * Stops accepting and waits until every exchange is answered, so somebody else
+ * must answer those that were kept. Answers then have 1 s to get out.
  */
 void http_server_free(struct http_server *s);
 DEFINE_CLEANUP(struct http_server *, http_server_free);
@@ -51,7 +62,10 @@ DEFINE_CLEANUP(struct http_server *, http_server_free);
 void http_server_quiesce(struct http_server *s);
 unsigned http_server_port(const struct http_server *s);
 
-/* Borrowed until http_respond(). Query parameters are percent-decoded; NULL when absent. */
+/*
+ * Borrowed until http_respond(). Path and query parameters are percent-decoded; %00 and what is
+ * no %XX stay as they are. Of a parameter given twice the first counts. NULL when absent.
+ */
 const char *http_exchange_path(const struct http_exchange *x);
 const char *http_exchange_param(const struct http_exchange *x, const char *name);
 const char *http_exchange_header(const struct http_exchange *x, const char *name);
@@ -61,7 +75,10 @@ void http_exchange_each_param(const struct http_exchange *x,
 			      void (*fn)(void *ctx, const char *name, const char *value),
 			      void *ctx);
 
-/* Extra header of the answer, before http_respond(). Copied. */
+/*
+ * Extra header of the answer, before http_respond(). Copied. -ENOSPC after the eighth; -EINVAL
+ * when it would break the answer's lines; -ENOMEM.
+ */
 int http_exchange_set_header(struct http_exchange *x, const char *name,
 			     const char *value) MUST_CHECK;
 

@@ -122,13 +122,15 @@ fail:
 int loop_add_fd(struct loop *l, int fd, uint32_t events, loop_fd_fn fn, void *ctx,
 		struct loop_source **ret)
 {
+	struct loop_source *s = NULL;
 	int r;
 
-	r = add_source(l, SOURCE_FD, fd, events, ret);
-	if (r < 0)
+	r = add_source(l, SOURCE_FD, fd, events, &s);
+	if (!s)
 		return r;
-	(*ret)->fd_fn = fn;
-	(*ret)->ctx = ctx;
+	s->fd_fn = fn;
+	s->ctx = ctx;
+	*ret = s;
 	return 0;
 }
 
@@ -142,15 +144,17 @@ int loop_modify_fd(struct loop_source *s, uint32_t events)
 static int add_own_fd(struct loop *l, enum source_kind kind, int fd, loop_fn fn, void *ctx,
 		      struct loop_source **ret)
 {
+	struct loop_source *s = NULL;
 	int r;
 
 	if (fd < 0)
 		return -errno;
-	r = add_source(l, kind, fd, EPOLLIN, ret);
-	if (r < 0)
+	r = add_source(l, kind, fd, EPOLLIN, &s);
+	if (!s)
 		return r;
-	(*ret)->fn = fn;
-	(*ret)->ctx = ctx;
+	s->fn = fn;
+	s->ctx = ctx;
+	*ret = s;
 	return 0;
 }
 
