@@ -356,6 +356,8 @@ int sampler_read_stats(struct sampler *s, struct sampler_stats *ret)
 		ret->run_time_ns = info.run_time_ns;
 		ret->run_count = info.run_cnt;
 	}
-	bpf_object__for_each_map(map, s->skel->obj) ret->map_bytes += map_bytes(map);
+	for (map = bpf_object__next_map(s->skel->obj, NULL); map;
+	     map = bpf_object__next_map(s->skel->obj, map))
+		ret->map_bytes += map_bytes(map);
 	return 0;
 }

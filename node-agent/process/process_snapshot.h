@@ -1,0 +1,59 @@
+/*
+ * What is known about a process at one moment: who it is and what it has
+ * mapped executable. Made on the loop thread, read on the worker's.
+ *
+ * Immutable but for the count of references, which any thread may change. A
+ * process that executes a new image or maps more code gets a new snapshot; the
+ * old one lives as long as a cycle holds it.
+ */
+#ifndef NODE_AGENT_PROCESS_PROCESS_SNAPSHOT_H
+#define NODE_AGENT_PROCESS_PROCESS_SNAPSHOT_H
+
+#include <stdatomic.h>
+#include <sys/types.h>
+
+#include "common/base.h"
+#include "node-agent/process/mapped_file.h"
+
+#define PROCESS_COMM_BYTES 16
+
+enum process_mapping_kind {
+	PROCESS_MAPPING_FILE,
+	PROCESS_MAPPING_VDSO,
+	PROCESS_MAPPING_ANONYMOUS, /* JIT code, memfd, and what has no file */
+};
+
+struct process_mapping {
+	uint64_t start;
+	uint64_t end; /* exclusive */
+	uint64_t file_offset;
+	enum process_mapping_kind kind;
+	struct mapped_file *file; /* NULL unless PROCESS_MAPPING_FILE */
+};
+
+struct process_snapshot {
+	atomic_uint refs;
+	pid_t pid; /* in the initial PID namespace */
+	bool kernel_thread;
+	bool gone;                     /* could not be read any more: comm is all there is */
+	uint64_t start_time;           /* clock ticks since boot, as in /proc/<pid>/stat */
+	char comm[PROCESS_COMM_BYTES]; /* of the thread-group leader */
+	char *exe;                     /* path in the process's mount namespace; "" unknown */
+	char *service;                 /* "/system.slice/cron.service" …; never empty */
+	char *container_id;
+	struct process_mapping *mappings; /* executable ones, ascending, disjoint */
+	size_t n_mappings;
+};
+
+/* Returns s. */
+struct process_snapshot *process_snapshot_ref(struct process_snapshot *s);
+
+/* The last one frees it and lets go of its files. NULL is allowed. */
+void process_snapshot_unref(struct process_snapshot *s);
+DEFINE_CLEANUP(struct process_snapshot *, process_snapshot_unref);
+
+/* The mapping that contains addr, or NULL. Borrowed from s. */
+const struct process_mapping *process_snapshot_find(const struct process_snapshot *s,
+						    uint64_t addr);
+
+#endif /* NODE_AGENT_PROCESS_PROCESS_SNAPSHOT_H */
