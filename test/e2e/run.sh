@@ -2,7 +2,13 @@
 # Runs test/e2e/*.test.js one after the other, or those named: run.sh shares page
 set -u
 cd "$(dirname "$0")/../.." || exit 1
-[ "$(id -u)" -eq 0 ] || { echo "e2e: needs root (the node-agent does)" >&2; exit 1; }
+if [ "$(id -u)" -ne 0 ]; then
+	command -v sudo >/dev/null || { echo "e2e: the node-agent needs root, and there is no sudo" >&2; exit 1; }
+	exec sudo --preserve-env=BIN,DEPS,CI,PATH "$0" "$@"
+fi
+# what root wrote goes back to the user who called
+# shellcheck disable=SC2153 # both come from sudo
+[ -z "${SUDO_UID:-}" ] || trap 'chown -R "$SUDO_UID:$SUDO_GID" build/e2e' EXIT
 
 files=()
 for f in "$@"; do
