@@ -1,5 +1,5 @@
 #!/bin/bash
-# Runs test/e2e/*.test.js one after the other, or those named: run.sh shares page
+# Runs test/e2e/*.test.js one after the other, or those named: run-e2e.sh shares page
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 if [ "$(id -u)" -ne 0 ]; then
