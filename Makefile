@@ -257,7 +257,7 @@ build/e2e/%: test/e2e/workloads/%.go
 	@mkdir -p $(@D)
 	$(Q)go build -o $@ $<
 check-e2e: all $(e2e_modules) $(e2e_workloads) ## both agents on real workloads, up to the page (E2E="shares page")
-	$(Q)test/e2e/run-e2e.sh $(E2E)
+	$(Q)test/e2e/run.sh $(E2E)
 
 # ---- lint ------------------------------------------------------------------
 lint_checks := lint-format lint-headers lint-layers lint-files lint-size lint-shell lint-analyze lint-tidy lint-cppcheck
@@ -290,7 +290,7 @@ $(O)/lint/%.tidied: %.c $(O)/obj/%.o .clang-tidy
 lint-cppcheck: gen # does not know __attribute__((cleanup)): leaks are left to the others
 	@mkdir -p $(O)/lint/cppcheck
 	$(Q)cppcheck -q -j $(JOBS) --cppcheck-build-dir=$(O)/lint/cppcheck --enable=warning,portability,performance \
-	    --library=posix --std=c11 -D_GNU_SOURCE -I. -D'bpf_object__for_each_map(m,o)=while ((m = next(o)))' --inline-suppr --suppress=resourceLeak --suppress=memleak --suppress=readdirCalled --error-exitcode=1 $(lint_c)
+	    --library=posix --std=c11 -D_GNU_SOURCE -I. --inline-suppr --suppress=resourceLeak --suppress=memleak --suppress=readdirCalled --error-exitcode=1 $(lint_c)
 compile_commands.json: all ## for clangd, clang-tidy, cppcheck, IWYU
 	$(Q){ echo '['; cat $$(find $(O)/obj -name '*.json') | sed '$$s/,$$//'; echo ']'; } > $@
 

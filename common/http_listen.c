@@ -73,15 +73,14 @@ static unsigned port_of(int fd)
 	socklen_t len = sizeof(addr);
 
 	getsockname(fd, (struct sockaddr *)&addr, &len);
-	/* NOLINTNEXTLINE(clang-analyzer-core.CallAndMessage): the kernel has filled it */
 	return ntohs(addr.ss_family == AF_INET6 ? ((const struct sockaddr_in6 *)&addr)->sin6_port
 						: ((const struct sockaddr_in *)&addr)->sin_port);
 }
 
 int http_listen(const char *text, unsigned *ret_port, struct err *err)
 {
-	struct sockaddr_storage addr = {0};
-	bool dual_stack = false;
+	struct sockaddr_storage addr;
+	bool dual_stack;
 	int fd, r;
 
 	r = http_parse_listen(text, &addr, &dual_stack, err);

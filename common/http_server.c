@@ -263,7 +263,6 @@ static enum MHD_Result receive(struct http_exchange *x, const char *data, size_t
 	return MHD_YES;
 }
 
-/* NOLINTNEXTLINE(readability-function-size): the library's signature */
 static enum MHD_Result on_request(void *server, struct MHD_Connection *conn, const char *url,
 				  const char *method, const char *version, const char *data,
 				  size_t *len, void **exchange)

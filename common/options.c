@@ -26,7 +26,7 @@ void options_env_name(const char *name, char ret[static OPTIONS_ENV_NAME_BYTES])
 {
 	size_t i;
 
-	for (i = 0; i < OPTIONS_ENV_NAME_BYTES - 1 && name[i]; i++)
+	for (i = 0; name[i] && i < OPTIONS_ENV_NAME_BYTES - 1; i++)
 		ret[i] = name[i] == '-' ? '_' : (char)toupper((unsigned char)name[i]);
 	ret[i] = '\0';
 }
@@ -264,7 +264,6 @@ static int set_all(const struct option_def *defs, void *opts, const struct flags
 	return r;
 }
 
-/* NOLINTNEXTLINE(readability-function-size): argc and argv are one thing */
 int options_parse(const struct option_def *defs, void *opts, int argc, char **argv,
 		  const char *program, const char *version, struct err *err)
 {

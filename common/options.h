@@ -45,7 +45,7 @@ enum options_outcome {
 };
 
 /* Of the file given by --config. */
-#define OPTIONS_FILE_BYTES (1u << 20)
+#define OPTIONS_FILE_BYTES (1024 * 1024)
 
 /*
  * Fills the struct at opts, which must be zeroed. OPTIONS_OK or OPTIONS_EXIT;

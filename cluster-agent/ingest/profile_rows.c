@@ -1,0 +1,402 @@
+#include "cluster-agent/ingest/profile_rows.h"
+
+#include <errno.h>
+
+#include "common/clock.h"
+#include "common/hash.h"
+#include "common/parse.h"
+
+#define TRUNCATED "[truncated]"
+#define LOST "lost:"
+
+/* The arena refuses for two reasons, of which only one will pass. */
+static int no_room(const struct profile *p, size_t size, struct err *err)
+{
+	if (size > p->arena->limit_bytes - p->arena->used_bytes)
+		return err_set(err, -EFBIG, "profile needs more memory than allowed");
+	return -ENOMEM;
+}
+
+static int check_times(struct profile_rows *r, const struct profile_rows_limits *limits,
+		       struct err *err)
+{
+	int64_t end = r->profile->time_ns, duration = r->profile->duration_ns;
+
+	if (end == 0)
+		end = limits->now_ns;
+	if (end < 0)
+		return err_set(err, -EBADMSG, "time_nanos is negative");
+	if (end > limits->now_ns + limits->max_future_ns)
+		return err_set(err, -EBADMSG, "time_nanos is %lld s in the future",
+			       (long long)((end - limits->now_ns) / (int64_t)NS_PER_S));
+	if (end < limits->now_ns - limits->max_age_ns)
+		return err_set(err, -EBADMSG,
+			       "time_nanos is %lld s in the past, profiles are kept for %lld s",
+			       (long long)((limits->now_ns - end) / (int64_t)NS_PER_S),
+			       (long long)(limits->max_age_ns / (int64_t)NS_PER_S));
+	if (duration < 0 || duration > limits->max_age_ns || duration > end)
+		return err_set(err, -EBADMSG, "duration_nanos is out of range");
+	r->end_ns = end;
+	r->start_ns = end - duration;
+	return 0;
+}
+
+static size_t decimal(char *end, int64_t v)
+{
+	uint64_t rest = v < 0 ? -(uint64_t)v : (uint64_t)v;
+	char *p = end;
+
+	do {
+		*--p = (char)('0' + rest % 10);
+		rest /= 10;
+	} while (rest > 0);
+	if (v < 0)
+		*--p = '-';
+	return (size_t)(end - p);
+}
+
+static int format_frame(struct row_text *ret, const struct profile *p,
+			const struct profile_line *line, struct err *err)
+{
+	const struct profile_function *f = &p->functions[line->function];
+	char digits[24];
+	size_t n_digits = decimal(digits + sizeof(digits), line->line);
+	size_t len = f->name.len + 1 + f->file.len + 1 + n_digits;
+	char *text = arena_alloc(p->arena, len), *at = text;
+
+	if (!text)
+		return no_room(p, len, err);
+	*ret = (struct row_text){.data = text, .len = len};
+	memcpy(at, f->name.data, f->name.len);
+	at += f->name.len;
+	*at++ = ' ';
+	memcpy(at, f->file.data, f->file.len);
+	at += f->file.len;
+	*at++ = ':';
+	memcpy(at, digits + sizeof(digits) - n_digits, n_digits);
+	return 0;
+}
+
+/* Every frame is formatted once per profile; stacks then refer to them. */
+static int format_locations(struct profile_rows *r, struct err *err)
+{
+	const struct profile *p = r->profile;
+	size_t size = p->n_locations * sizeof(*r->locations);
+
+	r->locations = arena_calloc(p->arena, p->n_locations + 1, sizeof(*r->locations));
+	if (!r->locations)
+		return no_room(p, size, err);
+	for (uint32_t i = 0; i < p->n_locations; i++) {
+		const struct profile_location *l = &p->locations[i];
+		struct row_text *frames;
+
+		if (l->n_lines == 0)
+			continue;
+		frames = arena_calloc(p->arena, l->n_lines, sizeof(*frames));
+		if (!frames)
+			return no_room(p, l->n_lines * sizeof(*frames), err);
+		for (uint32_t line = 0; line < l->n_lines; line++) {
+			int e = format_frame(&frames[line], p, &l->lines[line], err);
+
+			if (e < 0)
+				return e;
+		}
+		r->locations[i].frames = frames;
+		r->locations[i].n_frames = l->n_lines;
+		for (uint32_t line = 0; line < l->n_lines; line++)
+			r->locations[i].n_bytes += frames[line].len;
+	}
+	return 0;
+}
+
+static int check_text_bytes(const struct profile_rows *r, uint64_t max, struct err *err)
+{
+	const struct profile *p = r->profile;
+	uint64_t n = 0;
+
+	for (uint32_t i = 0; i < p->n_samples; i++) {
+		const struct profile_sample *s = &p->samples[i];
+
+		for (uint32_t l = 0; l < s->n_locations; l++)
+			n += r->locations[s->locations[l]].n_bytes;
+		if (n > max)
+			return err_set(err, -EFBIG, "stacks are more than %llu bytes of text",
+				       (unsigned long long)max);
+	}
+	return 0;
+}
+
+static bool has_truncated(const struct profile *p, const struct profile_location *l)
+{
+	for (uint32_t i = 0; i < l->n_lines; i++) {
+		const struct profile_string *name = &p->functions[l->lines[i].function].name;
+
+		if (name->len == strlen(TRUNCATED) &&
+		    memcmp(name->data, TRUNCATED, strlen(TRUNCATED)) == 0)
+			return true;
+	}
+	return false;
+}
+
+static void read_stack(struct profile_rows *r, uint32_t sample, struct profile_rows_stack *ret)
+{
+	const struct profile *p = r->profile;
+	const struct profile_sample *s = &p->samples[sample];
+	uint32_t n_frames = 0;
+
+	*ret = (struct profile_rows_stack){.hash = FNV1A64_INIT, .sample = sample};
+	for (uint32_t i = 0; i < s->n_locations; i++) {
+		const struct profile_rows_location *l = &r->locations[s->locations[i]];
+
+		for (uint32_t f = 0; f < l->n_frames; f++)
+			ret->hash = fnv1a64(ret->hash, l->frames[f].data, l->frames[f].len);
+		n_frames += l->n_frames;
+		ret->truncated |= has_truncated(p, &p->locations[s->locations[i]]);
+	}
+	if (n_frames > r->max_frames)
+		r->max_frames = n_frames;
+}
+
+/*
+ * by_hash is an open table of stack indexes + 1. Foreign names can be chosen so
+ * that hashes collide in their low bits, hence the multiplication.
+ */
+static uint32_t find_or_add(struct profile_rows *r, uint32_t *by_hash, unsigned bits,
+			    const struct profile_rows_stack *stack)
+{
+	uint32_t mask = (UINT32_C(1) << bits) - 1;
+	uint32_t i = (uint32_t)(stack->hash * UINT64_C(0x9e3779b97f4a7c15) >> (64 - bits));
+
+	while (by_hash[i] != 0) {
+		if (r->stacks[by_hash[i] - 1].hash == stack->hash)
+			return by_hash[i] - 1;
+		i = (i + 1) & mask;
+	}
+	r->stacks[r->n_stacks] = *stack;
+	by_hash[i] = ++r->n_stacks;
+	return r->n_stacks - 1;
+}
+
+/* Fills r->stacks; stack_of[sample] is its index there. */
+static int merge_stacks(struct profile_rows *r, uint32_t *stack_of, struct err *err)
+{
+	const struct profile *p = r->profile;
+	unsigned bits = 4;
+	uint32_t *by_hash;
+
+	while ((UINT32_C(1) << bits) < 2 * p->n_samples)
+		bits++;
+	by_hash = arena_calloc(p->arena, UINT32_C(1) << bits, sizeof(*by_hash));
+	r->stacks = arena_calloc(p->arena, p->n_samples + 1, sizeof(*r->stacks));
+	if (!by_hash || !r->stacks)
+		return no_room(p, (p->n_samples + 1) * sizeof(*r->stacks), err);
+	for (uint32_t i = 0; i < p->n_samples; i++) {
+		struct profile_rows_stack stack;
+
+		read_stack(r, i, &stack);
+		stack_of[i] = find_or_add(r, by_hash, bits, &stack);
+	}
+	if (r->n_stacks == 0)
+		r->stacks[r->n_stacks++] =
+			(struct profile_rows_stack){.hash = FNV1A64_INIT, .sample = UINT32_MAX};
+	return 0;
+}
+
+static bool is_type(const struct profile_string *type)
+{
+	size_t n_chars = 0;
+	int n_parts = 1;
+
+	for (size_t i = 0; i < type->len; i++) {
+		unsigned char c = (unsigned char)type->data[i];
+
+		if (c != ':') {
+			/* the string is a key: spaces and controls have no business in it */
+			if (c <= ' ' || c >= 0x7f)
+				return false;
+			n_chars++;
+			continue;
+		}
+		if (n_chars == 0)
+			return false;
+		n_chars = 0;
+		n_parts++;
+	}
+	return n_parts == 3 && n_chars > 0;
+}
+
+static bool same(const struct profile_string *a, const struct profile_string *b)
+{
+	return a->len == b->len && memcmp(a->data, b->data, a->len) == 0;
+}
+
+static uint64_t observations(const struct profile *p, uint32_t type, uint64_t value,
+			     uint64_t n_pprof_samples)
+{
+	uint64_t period = p->period > 0 ? (uint64_t)p->period : 0;
+
+	if (period == 0 || p->period_type.unit.len == 0 ||
+	    !same(&p->period_type.unit, &p->types[type].unit))
+		return n_pprof_samples;
+	return value / period + (value % period >= period - period / 2);
+}
+
+static int add_type(struct profile_rows *r, uint32_t type, const uint32_t *stack_of,
+		    struct err *err)
+{
+	const struct profile *p = r->profile;
+	int64_t *values = arena_calloc(p->arena, r->n_stacks, sizeof(*values));
+	uint64_t sum = 0, n = 0, truncated_sum = 0, n_truncated = 0;
+
+	if (!values)
+		return no_room(p, r->n_stacks * sizeof(*values), err);
+	for (uint32_t i = 0; i < p->n_samples; i++) {
+		int64_t v = p->samples[i].values[type];
+		uint32_t stack = stack_of[i];
+
+		if (v < 0)
+			return err_set(err, -EBADMSG, "sample %u has a negative value", i);
+		if (v == 0)
+			continue;
+		if (__builtin_add_overflow(values[stack], v, &values[stack]) ||
+		    sum + (uint64_t)v > INT64_MAX)
+			return err_set(err, -EBADMSG, "sum of values exceeds 63 bits");
+		sum += (uint64_t)v;
+		n++;
+		if (r->stacks[stack].truncated) {
+			truncated_sum += (uint64_t)v;
+			n_truncated++;
+		}
+	}
+	r->types[r->n_types++] = (struct profile_rows_type){
+		.type = p->types[type].type,
+		.values = values,
+		.is_zero = sum == 0,
+		.n_samples = observations(p, type, sum, n),
+		.n_truncated = observations(p, type, truncated_sum, n_truncated),
+	};
+	return 0;
+}
+
+static int add_types(struct profile_rows *r, const uint32_t *stack_of, struct err *err)
+{
+	const struct profile *p = r->profile;
+
+	r->types = arena_calloc(p->arena, p->n_types + 1, sizeof(*r->types));
+	if (!r->types)
+		return no_room(p, p->n_types * sizeof(*r->types), err);
+	for (uint32_t i = 0; i < p->n_types; i++) {
+		int e = 0;
+
+		if (p->types[i].type.len > 0)
+			e = add_type(r, i, stack_of, err);
+		if (e < 0)
+			return e;
+	}
+	return 0;
+}
+
+/* Before anything costly: every named type must be one we would find again. */
+static int check_types(const struct profile *p, struct err *err)
+{
+	uint32_t n_named = 0;
+
+	for (uint32_t i = 0; i < p->n_types; i++) {
+		const struct profile_string *type = &p->types[i].type;
+
+		n_named += type->len > 0;
+		if (type->len > 0 && !is_type(type))
+			return err_set(err, -EBADMSG,
+				       "sample type \"%.64s\" is not \"source:name:unit\"",
+				       type->data);
+	}
+	return n_named > 0 ? 0 : err_set(err, -EBADMSG, "no sample type has a name");
+}
+
+/* "lost:<reason>=<count>"; every other comment is somebody's prose. */
+static bool parse_lost(const struct profile_string *comment, struct row_count *ret)
+{
+	size_t prefix = strlen(LOST);
+	const char *equals;
+
+	if (comment->len <= prefix || memcmp(comment->data, LOST, prefix) != 0)
+		return false;
+	equals = memchr(comment->data, '=', comment->len);
+	if (!equals || equals == comment->data + prefix)
+		return false;
+	ret->name.data = comment->data + prefix;
+	ret->name.len = (size_t)(equals - ret->name.data);
+	return parse_u64(equals + 1, (size_t)(comment->data + comment->len - equals - 1), 0,
+			 INT64_MAX, &ret->count) == 0;
+}
+
+static int read_lost(struct profile_rows *r, struct err *err)
+{
+	const struct profile *p = r->profile;
+
+	r->lost = arena_calloc(p->arena, PROFILE_ROWS_MAX_LOST, sizeof(*r->lost));
+	if (!r->lost)
+		return no_room(p, PROFILE_ROWS_MAX_LOST * sizeof(*r->lost), err);
+	for (uint32_t i = 0; i < p->n_comments; i++) {
+		struct row_count lost;
+
+		if (!parse_lost(&p->comments[i], &lost))
+			continue;
+		if (r->n_lost == PROFILE_ROWS_MAX_LOST)
+			return err_set(err, -EBADMSG, "more than %u reasons of loss",
+				       PROFILE_ROWS_MAX_LOST);
+		r->lost[r->n_lost++] = lost;
+	}
+	return 0;
+}
+
+int profile_rows_make(struct profile_rows *ret, const struct profile *p,
+		      const struct profile_rows_limits *limits, struct err *err)
+{
+	struct profile_rows r = {.profile = p};
+	uint32_t *stack_of;
+	int e = check_types(p, err);
+
+	if (e == 0)
+		e = check_times(&r, limits, err);
+	if (e == 0)
+		e = format_locations(&r, err);
+	if (e == 0)
+		e = check_text_bytes(&r, limits->max_hash_bytes, err);
+	if (e == 0)
+		e = read_lost(&r, err);
+	if (e < 0)
+		return e;
+	stack_of = arena_calloc(p->arena, p->n_samples + 1, sizeof(*stack_of));
+	if (!stack_of)
+		return no_room(p, p->n_samples * sizeof(*stack_of), err);
+	e = merge_stacks(&r, stack_of, err);
+	if (e == 0)
+		e = add_types(&r, stack_of, err);
+	if (e == 0)
+		*ret = r;
+	return e;
+}
+
+size_t profile_rows_frames(const struct profile_rows *r, uint32_t stack, struct row_text *frames)
+{
+	uint32_t sample = r->stacks[stack].sample;
+	const struct profile_sample *s;
+	size_t n = 0;
+
+	if (sample == UINT32_MAX)
+		return 0;
+	s = &r->profile->samples[sample];
+	for (uint32_t i = 0; i < s->n_locations; i++) {
+		const struct profile_rows_location *l = &r->locations[s->locations[i]];
+
+		for (uint32_t f = 0; f < l->n_frames; f++)
+			frames[n++] = l->frames[f];
+	}
+	return n;
+}
+
+bool profile_rows_has(const struct profile_rows_type *t, uint32_t stack)
+{
+	return t->values[stack] != 0 || (stack == 0 && t->is_zero);
+}

@@ -1,0 +1,82 @@
+/*
+ * struct profile → what becomes rows: distinct stacks with their hashes, and a
+ * value per stack and sample type. Pure.
+ *
+ * Frames are "name file:line", leaf first, inlined calls before their caller;
+ * the hash of a stack is FNV-1a 64 over its frames without separator, as
+ * Coroot writes it. A sample type with an empty name is skipped.
+ *
+ * Samples of one profile with the same stack are merged per type. Values of 0
+ * are no rows, but a type whose values are all 0 has one row with its first
+ * stack (or the empty one), so that every profile received is to be found: an
+ * average over time needs to know of it.
+ */
+#ifndef CLUSTER_AGENT_INGEST_PROFILE_ROWS_H
+#define CLUSTER_AGENT_INGEST_PROFILE_ROWS_H
+
+#include "cluster-agent/store/row_batch.h"
+#include "common/base.h"
+#include "common/err.h"
+#include "common/profile.h"
+
+#define PROFILE_ROWS_MAX_LOST 64u
+
+struct profile_rows_limits {
+	int64_t now_ns;        /* stands in for a profile without a time */
+	int64_t max_future_ns; /* how far a profile may be ahead of now */
+	int64_t max_age_ns; /* how old, and how long, it may be: older rows would expire at once */
+	uint64_t max_hash_bytes; /* text of all stacks together: what hashing them may cost */
+};
+
+struct profile_rows_stack {
+	uint64_t hash;
+	uint32_t sample; /* the first in the profile that has it; UINT32_MAX: the empty stack */
+	bool truncated;  /* has the frame "[truncated]" */
+};
+
+struct profile_rows_type {
+	struct profile_string type;
+	const int64_t *values; /* by stack */
+	bool is_zero;          /* all of them are 0 */
+	uint64_t n_samples;    /* observations, see below */
+	uint64_t n_truncated;  /* those whose stack is truncated */
+};
+
+struct profile_rows_location {
+	const struct row_text *frames;
+	uint32_t n_frames;
+	uint64_t n_bytes; /* of all frames */
+};
+
+/* All in the profile's arena. */
+struct profile_rows {
+	const struct profile *profile; /* borrowed */
+	int64_t start_ns;
+	int64_t end_ns;
+	struct profile_rows_location *locations; /* by profile location */
+	struct profile_rows_stack *stacks;       /* at least one */
+	uint32_t n_stacks;
+	uint32_t max_frames; /* of any stack */
+	struct profile_rows_type *types;
+	uint32_t n_types;
+	struct row_count *lost; /* from the comments "lost:<reason>=<count>" */
+	size_t n_lost;
+};
+
+/*
+ * n_samples of a type is the sum of values / period when the profile gives a
+ * period in the type's unit, otherwise the number of samples with a value.
+ *
+ * 0; -EBADMSG: not to be stored, err says why in one line; -EFBIG: too large,
+ * likewise; -ENOMEM.
+ */
+int profile_rows_make(struct profile_rows *ret, const struct profile *p,
+		      const struct profile_rows_limits *limits, struct err *err) MUST_CHECK;
+
+/* Writes the stack's frames to frames[max_frames]; their number. */
+size_t profile_rows_frames(const struct profile_rows *r, uint32_t stack, struct row_text *frames);
+
+/* Whether (type, stack) is a row: its value is not 0, or it stands for a type that is all 0. */
+bool profile_rows_has(const struct profile_rows_type *t, uint32_t stack);
+
+#endif /* CLUSTER_AGENT_INGEST_PROFILE_ROWS_H */

@@ -1,0 +1,119 @@
+#include "cluster-agent/ingest/seen_stacks.h"
+
+#include <errno.h>
+#include <pthread.h>
+
+#include "common/clock.h"
+#include "common/table.h"
+
+#define N_WAYS 8u
+
+/* last_seen_s is rounded down, so that a stack is rather sent too early than too late. */
+struct entry {
+	uint64_t low;
+	uint32_t high;
+	uint32_t last_seen_s; /* 0: free */
+};
+
+struct seen_stacks {
+	pthread_mutex_t lock;
+	size_t n_sets; /* a power of two */
+	struct entry entries[];
+};
+
+int seen_stacks_new(struct seen_stacks **ret, size_t n_entries)
+{
+	size_t n_sets = 1;
+	struct seen_stacks *s;
+
+	while (n_sets * N_WAYS < n_entries)
+		n_sets *= 2;
+	s = calloc(1, sizeof(*s) + n_sets * N_WAYS * sizeof(s->entries[0]));
+	if (!s)
+		return -ENOMEM;
+	s->n_sets = n_sets;
+	pthread_mutex_init(&s->lock, NULL);
+	*ret = s;
+	return 0;
+}
+
+void seen_stacks_free(struct seen_stacks *s)
+{
+	if (!s)
+		return;
+	pthread_mutex_destroy(&s->lock);
+	free(s);
+}
+
+struct seen_key seen_stacks_key(const char *service, size_t service_len, uint64_t hash)
+{
+	uint64_t seed = XXH3_64bits_withSeed(service, service_len, table_seed);
+	XXH128_hash_t h = XXH3_128bits_withSeed(&hash, sizeof(hash), seed);
+
+	return (struct seen_key){.low = h.low64, .high = h.high64};
+}
+
+static struct entry *set_of(struct seen_stacks *s, const struct seen_key *key)
+{
+	return &s->entries[((key->high >> 32) & (s->n_sets - 1)) * N_WAYS];
+}
+
+static bool is_key(const struct entry *e, const struct seen_key *key)
+{
+	return e->last_seen_s != 0 && e->low == key->low && e->high == (uint32_t)key->high;
+}
+
+static uint32_t seconds(int64_t ns)
+{
+	int64_t s = ns / (int64_t)NS_PER_S;
+
+	return s < 0 ? 0 : s > UINT32_MAX ? UINT32_MAX : (uint32_t)s;
+}
+
+static bool knows(struct seen_stacks *s, const struct seen_key *key, int64_t end_ns)
+{
+	const struct entry *set = set_of(s, key);
+
+	for (unsigned i = 0; i < N_WAYS; i++)
+		if (is_key(&set[i], key))
+			return end_ns <= (int64_t)set[i].last_seen_s * (int64_t)NS_PER_S;
+	return false;
+}
+
+void seen_stacks_check(struct seen_stacks *s, const struct seen_key *keys, size_t n, int64_t end_ns,
+		       bool *known)
+{
+	pthread_mutex_lock(&s->lock);
+	for (size_t i = 0; i < n; i++)
+		known[i] = knows(s, &keys[i], end_ns);
+	pthread_mutex_unlock(&s->lock);
+}
+
+static void add(struct seen_stacks *s, const struct seen_key *key, uint32_t last_seen_s)
+{
+	struct entry *set = set_of(s, key), *at = &set[0];
+
+	for (unsigned i = 0; i < N_WAYS; i++) {
+		if (is_key(&set[i], key)) {
+			at = &set[i];
+			break;
+		}
+		if (set[i].last_seen_s < at->last_seen_s)
+			at = &set[i];
+	}
+	if (is_key(at, key) && at->last_seen_s > last_seen_s)
+		return;
+	*at = (struct entry){
+		.low = key->low, .high = (uint32_t)key->high, .last_seen_s = last_seen_s};
+}
+
+void seen_stacks_add(struct seen_stacks *s, const struct seen_key *keys, size_t n,
+		     int64_t last_seen_ns)
+{
+	uint32_t last_seen_s = seconds(last_seen_ns);
+
+	pthread_mutex_lock(&s->lock);
+	for (size_t i = 0; i < n; i++)
+		add(s, &keys[i], last_seen_s);
+	pthread_mutex_unlock(&s->lock);
+}

@@ -1,0 +1,178 @@
+#include "cluster-agent/query/application_query.h"
+
+#include <errno.h>
+
+#include "cluster-agent/query/profile_types.h"
+#include "cluster-agent/store/rowbinary.h"
+
+#define MAX_ANSWER_BYTES ((size_t)64 << 20)
+#define MAX_LAST_SEEN_BYTES ((size_t)4096)
+#define MIN_ROW_BYTES 34u /* two empty strings and four numbers */
+
+#define SQL_TYPES                                                                      \
+	"SELECT ServiceName, Type, toUnixTimestamp64Nano(max(End)), "                  \
+	"toUnixTimestamp64Nano(min(Start)), "                                          \
+	"sum(toFloat64(Value) * ${overlap_ns} / ${window_ns}) FROM profiling_samples " \
+	"WHERE ${range} GROUP BY ServiceName, Type ORDER BY ServiceName, Type"
+#define SQL_LAST_SEEN "SELECT count(), toUnixTimestamp64Nano(max(LastSeen)) FROM profiling_profiles"
+
+/* From the first to the last profile, as far as they lie in the range. */
+struct span {
+	int64_t from_ns;
+	int64_t to_ns;
+};
+
+static void read_type(struct rowbinary_reader *r, struct application_type *t, struct span *span)
+{
+	int64_t start_ns;
+
+	t->service = rowbinary_get_string(r, &t->service_len);
+	t->type = rowbinary_get_string(r, &t->type_len);
+	t->last_seen_ns = rowbinary_get_i64(r);
+	start_ns = rowbinary_get_i64(r);
+	t->cores = rowbinary_get_f64(r);
+	if (start_ns < span->from_ns)
+		span->from_ns = start_ns;
+	if (t->last_seen_ns > span->to_ns)
+		span->to_ns = t->last_seen_ns;
+}
+
+static bool counts_cpu_time(const struct application_type *t)
+{
+	char name[64];
+	const struct profile_type *known;
+
+	if (t->type_len >= sizeof(name))
+		return false;
+	memcpy(name, t->type, t->type_len);
+	name[t->type_len] = '\0';
+	known = profile_type_get(name);
+	return strcmp(known->category, "cpu") == 0 &&
+	       strcmp(profile_type_unit(name), "nanoseconds") == 0;
+}
+
+static int read_types(struct application_list *l, int64_t from_ns, int64_t to_ns, struct err *err)
+{
+	struct span span = {.from_ns = to_ns, .to_ns = from_ns};
+	size_t max = l->query.answer.len / MIN_ROW_BYTES + 1;
+	struct rowbinary_reader r;
+	double span_ns;
+
+	l->types = calloc(max, sizeof(*l->types));
+	if (!l->types)
+		return -ENOMEM;
+	rowbinary_reader_init(&r, l->query.answer.data, l->query.answer.len);
+	while (rowbinary_has_more(&r) && l->n_types < max)
+		read_type(&r, &l->types[l->n_types++], &span);
+	if (rowbinary_reader_finish(&r) < 0)
+		return err_set(err, -EBADMSG, "unexpected answer of the store");
+	span.from_ns = span.from_ns > from_ns ? span.from_ns : from_ns;
+	span.to_ns = span.to_ns < to_ns ? span.to_ns : to_ns;
+	span_ns = span.to_ns > span.from_ns ? (double)(span.to_ns - span.from_ns) : 1;
+	for (size_t i = 0; i < l->n_types; i++) {
+		l->types[i].has_cores = counts_cpu_time(&l->types[i]);
+		l->types[i].cores = l->types[i].has_cores ? l->types[i].cores / span_ns : 0;
+	}
+	return 0;
+}
+
+static int compare_service(const struct application_type *a, const struct application_type *b)
+{
+	size_t n = a->service_len < b->service_len ? a->service_len : b->service_len;
+	int c = memcmp(a->service, b->service, n);
+
+	return c ? c : (a->service_len > b->service_len) - (a->service_len < b->service_len);
+}
+
+static int busiest_first(const void *a, const void *b)
+{
+	const struct application *x = a, *y = b;
+
+	if (x->cores > y->cores || x->cores < y->cores)
+		return x->cores > y->cores ? -1 : 1;
+	return compare_service(x->types, y->types);
+}
+
+/* Types come sorted by service, so those of one application are neighbours. */
+static int group_types(struct application_list *l)
+{
+	l->items = calloc(l->n_types + 1, sizeof(*l->items));
+	if (!l->items)
+		return -ENOMEM;
+	for (size_t i = 0; i < l->n_types; i++) {
+		const struct application_type *t = &l->types[i];
+		struct application *a = &l->items[l->n_items];
+
+		if (i > 0 && compare_service(t, t - 1) == 0)
+			a--;
+		else
+			l->n_items++;
+		if (a->n_types++ == 0)
+			a->types = t;
+		a->has_cores |= t->has_cores;
+		a->cores = t->cores > a->cores ? t->cores : a->cores;
+		if (t->last_seen_ns > a->last_seen_ns)
+			a->last_seen_ns = t->last_seen_ns;
+	}
+	qsort(l->items, l->n_items, sizeof(*l->items), busiest_first);
+	return 0;
+}
+
+static int query_last_seen(struct store *store, const struct query_filter *f, int64_t *ret,
+			   struct err *err)
+{
+	CLEANUP(query_fini) struct query q;
+	struct rowbinary_reader reader;
+	uint64_t n;
+	int r = query_init(&q, f, MAX_LAST_SEEN_BYTES);
+
+	if (r == 0)
+		r = query_add_sql(&q, f, SQL_LAST_SEEN);
+	if (r == 0)
+		r = query_run(&q, store, err);
+	if (r < 0)
+		return r;
+	rowbinary_reader_init(&reader, q.answer.data, q.answer.len);
+	n = rowbinary_get_u64(&reader);
+	*ret = rowbinary_get_i64(&reader);
+	if (n == 0)
+		*ret = 0;
+	return rowbinary_reader_finish(&reader) < 0
+		       ? err_set(err, -EBADMSG, "unexpected answer of the store")
+		       : 0;
+}
+
+int application_query(struct store *store, int64_t from_ns, int64_t to_ns,
+		      struct application_list *ret, struct err *err)
+{
+	struct query_filter f = {.from_ns = from_ns, .to_ns = to_ns};
+	struct application_list l = {0};
+	int r = query_last_seen(store, &f, &l.last_seen_ns, err);
+
+	if (r < 0)
+		return r;
+	r = query_init(&l.query, &f, MAX_ANSWER_BYTES);
+	if (r == 0)
+		r = query_add_sql(&l.query, &f, SQL_TYPES);
+	if (r == 0)
+		r = query_run(&l.query, store, err);
+	if (r == 0)
+		r = read_types(&l, from_ns, to_ns, err);
+	if (r == 0)
+		r = group_types(&l);
+	if (r < 0) {
+		application_list_fini(&l);
+		return r;
+	}
+	*ret = l;
+	return 0;
+}
+
+void application_list_fini(struct application_list *l)
+{
+	free(l->types);
+	free(l->items);
+	query_fini(&l->query);
+	l->types = NULL;
+	l->items = NULL;
+}

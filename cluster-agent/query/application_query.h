@@ -1,0 +1,51 @@
+/*
+ * Which services have profiles in a time range, of which types, and how busy
+ * they are.
+ *
+ * Blocks on the store: call it from a worker.
+ */
+#ifndef CLUSTER_AGENT_QUERY_APPLICATION_QUERY_H
+#define CLUSTER_AGENT_QUERY_APPLICATION_QUERY_H
+
+#include "cluster-agent/query/query_filter.h"
+#include "common/base.h"
+
+/* Texts are borrowed from the answer, not NUL-terminated. */
+struct application_type {
+	const char *service;
+	size_t service_len;
+	const char *type;
+	size_t type_len;
+	int64_t last_seen_ns;
+	bool has_cores; /* a type that counts CPU time */
+	double cores;
+};
+
+struct application {
+	const struct application_type *types; /* by name */
+	size_t n_types;
+	int64_t last_seen_ns;
+	bool has_cores;
+	double cores; /* of the busiest type: two profilers see the same CPU time */
+};
+
+struct application_list {
+	struct query query; /* owns the texts */
+	struct application_type *types;
+	size_t n_types;
+	struct application *items; /* cores descending, then name */
+	size_t n_items;
+	int64_t last_seen_ns; /* of anything, also outside the range; 0: never */
+};
+
+/*
+ * Cores are CPU time per time: of the range, less what lies before the first
+ * and after the last profile of any service in it.
+ * Errors as those of stack_query(); after 0 ret is released with
+ * application_list_fini().
+ */
+int application_query(struct store *store, int64_t from_ns, int64_t to_ns,
+		      struct application_list *ret, struct err *err) MUST_CHECK;
+void application_list_fini(struct application_list *l);
+
+#endif /* CLUSTER_AGENT_QUERY_APPLICATION_QUERY_H */

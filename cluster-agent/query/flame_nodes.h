@@ -1,0 +1,63 @@
+/*
+ * Inside of struct flame_tree, shared by the part that builds it and the part
+ * that shows it. Not for others.
+ */
+#ifndef CLUSTER_AGENT_QUERY_FLAME_NODES_H
+#define CLUSTER_AGENT_QUERY_FLAME_NODES_H
+
+#include "cluster-agent/query/flame_tree.h"
+#include "cluster-agent/query/pair_table.h"
+#include "common/base.h"
+#include "common/intern.h"
+
+/* function ids every tree has */
+#define FLAME_FUNCTION_OTHER 0u
+
+/* A parent always has a smaller index than its children. Node 0 is the root. */
+struct flame_node {
+	uint32_t parent;
+	uint32_t function;
+	int64_t total; /* of the stacks through here, cut ones included */
+	int64_t self;
+	int64_t cut;    /* part of total whose deeper frames did not fit */
+	uint64_t n_cut; /* stacks in it */
+};
+
+struct flame_tree_function {
+	uint32_t name; /* in names */
+	uint32_t file; /* in files */
+	int64_t self;
+	int64_t total;
+	uint64_t last_stack; /* the stack that counted it last */
+};
+
+struct flame_tree {
+	struct flame_tree_limits limits;
+	uint64_t n_stacks;
+
+	struct intern *texts;     /* whole frames */
+	uint32_t *text_functions; /* by id in texts */
+	uint32_t n_text_functions;
+	uint32_t max_text_functions;
+
+	struct intern *names;
+	struct intern *files;
+	struct pair_table function_ids; /* (name, file) → functions */
+	struct flame_tree_function *functions;
+	uint32_t n_functions;
+	uint32_t max_functions;
+
+	struct pair_table children; /* (node, function) → nodes */
+	struct flame_node *nodes;
+	uint32_t n_nodes;
+	uint32_t max_nodes;
+};
+
+/* Values only grow, and stay at INT64_MAX once there. */
+static inline void flame_sum(int64_t *sum, int64_t value)
+{
+	if (__builtin_add_overflow(*sum, value, sum))
+		*sum = INT64_MAX;
+}
+
+#endif /* CLUSTER_AGENT_QUERY_FLAME_NODES_H */

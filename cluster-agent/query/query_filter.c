@@ -1,0 +1,168 @@
+#include "cluster-agent/query/query_filter.h"
+
+#include <errno.h>
+
+#include "cluster-agent/query/profile_types.h"
+
+#define PARAM_BYTES ((size_t)256 * 1024)
+#define SQL_BYTES ((size_t)64 * 1024)
+
+/* A profile counts when its window overlaps the range; a window has at least one ns. */
+#define RANGE                                              \
+	"Start < fromUnixTimestamp64Nano({to:Int64}) AND " \
+	"End > fromUnixTimestamp64Nano({from:Int64})"
+#define HOST "if(Labels['host.name'] != '', Labels['host.name'], Labels['node'])"
+#define ID_CONTAINER "Labels['container.id']"
+#define ID_POD                                                                      \
+	"if(Labels['pod'] != '', concat(Labels['namespace'], '/', Labels['pod']), " \
+	"Labels['container.id'])"
+#define WINDOW_NS "greatest(toUnixTimestamp64Nano(End) - toUnixTimestamp64Nano(Start), 1)"
+#define OVERLAP_NS                                                  \
+	"greatest(least(toUnixTimestamp64Nano(End), {to:Int64}) - " \
+	"greatest(toUnixTimestamp64Nano(Start), {from:Int64}), 1)"
+
+struct piece {
+	const char *name;
+	const char *sql;
+};
+
+static const struct piece pieces[] = {
+	{"range", RANGE},
+	{"host", HOST},
+	{"window_ns", WINDOW_NS},
+	{"overlap_ns", OVERLAP_NS},
+};
+
+/* The same text as ClickHouse unescapes it when it binds a String. */
+static const char *escape(struct arena *arena, const char *s)
+{
+	char *out = arena_alloc(arena, 2 * strlen(s) + 1), *at = out;
+
+	if (!out)
+		return NULL;
+	for (; *s; s++) {
+		if (*s == '\\' || *s == '\t' || *s == '\n' || *s == '\r')
+			*at++ = '\\';
+		*at++ = *s == '\t' ? 't' : *s == '\n' ? 'n' : *s == '\r' ? 'r' : *s;
+	}
+	*at = '\0';
+	return out;
+}
+
+static int add_param(struct query *q, const char *name, const char *value)
+{
+	if (!value || q->n_params == QUERY_MAX_PARAMS)
+		return -ENOMEM;
+	q->params[q->n_params++] = (struct store_param){.name = name, .value = value};
+	return 0;
+}
+
+static int add_string(struct query *q, const char *name, const char *value)
+{
+	return add_param(q, name, escape(&q->arena, value ? value : ""));
+}
+
+static int add_int(struct query *q, const char *name, int64_t value)
+{
+	char text[24];
+	int n = snprintf(text, sizeof(text), "%lld", (long long)value);
+
+	return add_param(q, name, arena_strndup(&q->arena, text, (size_t)n));
+}
+
+int query_add_uint(struct query *q, const char *name, uint64_t value)
+{
+	char text[24];
+	int n = snprintf(text, sizeof(text), "%llu", (unsigned long long)value);
+
+	return add_param(q, name, arena_strndup(&q->arena, text, (size_t)n));
+}
+
+int query_init(struct query *q, const struct query_filter *f, size_t max_answer_bytes)
+{
+	int r;
+
+	q->n_params = 0;
+	arena_init(&q->arena, PARAM_BYTES);
+	buf_init(&q->sql, SQL_BYTES);
+	buf_init(&q->answer, max_answer_bytes);
+	r = add_int(q, "from", f->from_ns);
+	if (r == 0)
+		r = add_int(q, "to", f->to_ns);
+	if (r == 0 && f->service)
+		r = add_string(q, "service", f->service);
+	if (r == 0 && f->type)
+		r = add_string(q, "type", f->type);
+	if (r == 0 && f->instance && f->instance[0])
+		r = add_string(q, "instance", f->instance);
+	return r;
+}
+
+void query_fini(struct query *q)
+{
+	buf_fini(&q->answer);
+	buf_fini(&q->sql);
+	arena_fini(&q->arena);
+}
+
+static const char *id_of(const struct query_filter *f)
+{
+	return f->type && profile_type_get(f->type)->node_agent ? ID_CONTAINER : ID_POD;
+}
+
+static int add_which(struct query *q, const struct query_filter *f)
+{
+	int r = buf_addf(&q->sql, "ServiceName = {service:String} AND Type = {type:String} "
+				  "AND " RANGE);
+
+	if (r == 0 && f->instance && f->instance[0])
+		r = buf_addf(&q->sql,
+			     " AND (%s = {instance:String} OR "
+			     "concat(%s, '@', " HOST ") = {instance:String})",
+			     id_of(f), id_of(f));
+	return r;
+}
+
+static int add_piece(struct query *q, const struct query_filter *f, const char *name, size_t len)
+{
+	if (len == 5 && memcmp(name, "which", 5) == 0)
+		return add_which(q, f);
+	if (len == 2 && memcmp(name, "id", 2) == 0)
+		return buf_add(&q->sql, id_of(f), strlen(id_of(f)));
+	for (size_t i = 0; i < ARRAY_SIZE(pieces); i++)
+		if (strlen(pieces[i].name) == len && memcmp(pieces[i].name, name, len) == 0)
+			return buf_add(&q->sql, pieces[i].sql, strlen(pieces[i].sql));
+	return -EINVAL;
+}
+
+int query_add_sql(struct query *q, const struct query_filter *f, const char *template)
+{
+	for (;;) {
+		const char *mark = strstr(template, "${");
+		const char *end = mark ? strchr(mark, '}') : NULL;
+		int r;
+
+		if (!end)
+			return buf_add(&q->sql, template, strlen(template));
+		r = buf_add(&q->sql, template, (size_t)(mark - template));
+		if (r == 0)
+			r = add_piece(q, f, mark + 2, (size_t)(end - mark - 2));
+		if (r < 0)
+			return r;
+		template = end + 1;
+	}
+}
+
+int query_run(struct query *q, struct store *store, struct err *err)
+{
+	struct store_query sq = {
+		.sql = q->sql.data,
+		.params = q->params,
+		.n_params = q->n_params,
+		.format = "RowBinary",
+	};
+	int r = store_query(store, &sq, &q->answer, err);
+
+	return r == -EFBIG ? err_set(err, r, "the answer is too large, ask for a shorter range")
+			   : r;
+}

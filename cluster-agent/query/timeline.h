@@ -1,0 +1,43 @@
+/*
+ * Profile windows → one value per step of a time range. Pure.
+ *
+ * A profile says how much happened between its start and its end, not when;
+ * so its value is spread evenly over that window, and each step receives the
+ * part that overlaps it. A step's value is then divided by the time within it
+ * that any profile covers: a step half of which lies in the future is not half
+ * as busy. Steps that no profile covers have no value (NAN).
+ */
+#ifndef CLUSTER_AGENT_QUERY_TIMELINE_H
+#define CLUSTER_AGENT_QUERY_TIMELINE_H
+
+#include "cluster-agent/query/profile_types.h"
+#include "common/base.h"
+
+/* Times in ns since the Unix epoch. A window that does not end after its start lasts 1 ns. */
+struct timeline_window {
+	int64_t start_ns;
+	int64_t end_ns;
+	int64_t value;
+};
+
+struct timeline_step {
+	/* sums: per second (CPU time: ns per s); averages: mean of the level */
+	double value;
+	double covered_ns;
+};
+
+struct timeline {
+	int64_t from_ns;
+	int64_t step_ns; /* above 0; n_steps of them must not overflow int64_t */
+	uint32_t n_steps;
+	enum profile_aggregation aggregation;
+	struct timeline_step *steps; /* the caller's, n_steps */
+};
+
+/* Fill t->steps. Sorts windows by start. */
+void timeline_fill(struct timeline *t, struct timeline_window *windows, size_t n_windows);
+
+/* Step for at most n_points steps over the range: a round number of ms, at least 1 s. */
+int64_t timeline_step_ms(int64_t range_ms, uint32_t n_points);
+
+#endif /* CLUSTER_AGENT_QUERY_TIMELINE_H */

@@ -1,0 +1,252 @@
+#include <errno.h>
+
+#include "cluster-agent/query/flame_json.h"
+#include "cluster-agent/query/flame_tree.h"
+#include "test/lib/unit.h"
+
+#define MAX_FRAMES 16
+
+static const struct flame_view_limits no_limits = {UINT32_MAX, UINT32_MAX};
+
+/* frames: root first, split at ';' */
+static int add(struct flame_tree *t, const char *stack, int64_t value)
+{
+	struct flame_frame frames[MAX_FRAMES];
+	size_t n = 0;
+
+	for (const char *s = stack; *s;) {
+		size_t len = strcspn(s, ";");
+
+		n++;
+		frames[MAX_FRAMES - n] = (struct flame_frame){s, len};
+		s += len + (s[len] == ';');
+	}
+	return flame_tree_add(t, &frames[MAX_FRAMES - n], n, value);
+}
+
+/* "depth name/file total self" per line */
+static void assert_tree(const struct flame_view *v, const char *expected)
+{
+	CLEANUP(buf_fini) struct buf b;
+
+	buf_init(&b, 10000);
+	for (uint32_t i = 0; i < v->n_nodes; i++)
+		assert_int_equal(buf_addf(&b, "%u %s/%s %lld %lld\n", v->node_depth[i],
+					  v->names[v->node_name[i]], v->files[v->node_file[i]],
+					  (long long)v->node_total[i], (long long)v->node_self[i]),
+				 0);
+	assert_string_equal(b.data, expected);
+}
+
+static void assert_functions(const struct flame_view *v, const char *expected)
+{
+	CLEANUP(buf_fini) struct buf b;
+
+	buf_init(&b, 10000);
+	for (uint32_t i = 0; i < v->n_functions; i++)
+		assert_int_equal(buf_addf(&b, "%s %lld %lld\n", v->names[v->functions[i].name],
+					  (long long)v->functions[i].self,
+					  (long long)v->functions[i].total),
+				 0);
+	assert_string_equal(b.data ? b.data : "", expected);
+}
+
+static void stacks_merge_by_name_and_file(void **state)
+{
+	CLEANUP(flame_tree_freep) struct flame_tree *t = NULL;
+	CLEANUP(flame_view_fini) struct flame_view v = {0};
+
+	(void)state;
+	assert_int_equal(flame_tree_new(&t, NULL), 0);
+	assert_int_equal(add(t, "main m.c:1;work m.c:5", 10), 0);
+	assert_int_equal(add(t, "main m.c:2;work m.c:9", 5), 0);
+	assert_int_equal(add(t, "main m.c:2;work other.c:9", 3), 0);
+	assert_int_equal(add(t, "main m.c:3", 2), 0);
+	assert_int_equal(add(t, "", 1), 0);
+	assert_int_equal(add(t, "ignored :0", 0), 0);
+	assert_int_equal(add(t, "ignored :0", -4), 0);
+	assert_int_equal(flame_tree_view(t, &no_limits, &v), 0);
+	assert_tree(&v, "0 total/ 21 1\n"
+			"1 main/m.c 20 2\n"
+			"2 work/m.c 15 15\n"
+			"2 work/other.c 3 3\n");
+	assert_string_equal(v.files[0], "");
+	assert_int_equal(v.other_nodes, 0);
+}
+
+static void children_are_sorted_by_name(void **state)
+{
+	CLEANUP(flame_tree_freep) struct flame_tree *t = NULL;
+	CLEANUP(flame_view_fini) struct flame_view v = {0};
+
+	(void)state;
+	assert_int_equal(flame_tree_new(&t, NULL), 0);
+	assert_int_equal(add(t, "b :0;z :0", 1), 0);
+	assert_int_equal(add(t, "aa :0", 1), 0);
+	assert_int_equal(add(t, "b :0;c :0", 1), 0);
+	assert_int_equal(add(t, "a :0", 1), 0);
+	assert_int_equal(flame_tree_view(t, &no_limits, &v), 0);
+	assert_tree(&v, "0 total/ 4 0\n"
+			"1 a/ 1 1\n"
+			"1 aa/ 1 1\n"
+			"1 b/ 2 0\n"
+			"2 c/ 1 1\n"
+			"2 z/ 1 1\n");
+}
+
+static void recursion_counts_once_in_a_function(void **state)
+{
+	CLEANUP(flame_tree_freep) struct flame_tree *t = NULL;
+	CLEANUP(flame_view_fini) struct flame_view v = {0};
+
+	(void)state;
+	assert_int_equal(flame_tree_new(&t, NULL), 0);
+	assert_int_equal(add(t, "main :0;fib :0;fib :0;fib :0", 10), 0);
+	assert_int_equal(add(t, "main :0;fib :0", 5), 0);
+	assert_int_equal(flame_tree_view(t, &no_limits, &v), 0);
+	assert_functions(&v, "fib 15 15\n"
+			     "main 0 15\n");
+}
+
+static void what_is_cut_is_called_other_and_not_lost(void **state)
+{
+	CLEANUP(flame_tree_freep) struct flame_tree *t = NULL;
+	CLEANUP(flame_view_fini) struct flame_view v = {0};
+	const struct flame_view_limits limits = {.max_nodes = 3, .max_functions = 2};
+
+	(void)state;
+	assert_int_equal(flame_tree_new(&t, NULL), 0);
+	assert_int_equal(add(t, "main :0;hot :0", 100), 0);
+	assert_int_equal(add(t, "main :0;cold :0;deep :0", 7), 0);
+	assert_int_equal(add(t, "main :0;cool :0", 5), 0);
+	assert_int_equal(add(t, "rare :0", 1), 0);
+	flame_tree_add_other(t, 40, 12);
+	assert_int_equal(flame_tree_view(t, &limits, &v), 0);
+	assert_tree(&v, "0 total/ 125 0\n"
+			"1 main/ 112 0\n"
+			"2 hot/ 100 100\n"
+			"2 other/ 12 12\n"
+			"1 other/ 13 13\n");
+	assert_int_equal(v.other_nodes, 4 + 40);
+	assert_int_equal(v.other_value, 25);
+	/* functions are exact whatever the tree shows */
+	assert_functions(&v, "hot 100 100\n"
+			     "deep 7 7\n");
+}
+
+static void a_full_tree_keeps_its_total(void **state)
+{
+	CLEANUP(flame_tree_freep) struct flame_tree *t = NULL;
+	CLEANUP(flame_view_fini) struct flame_view v = {0};
+	const struct flame_tree_limits limits = {.max_nodes = 2, .max_text_bytes = 100};
+
+	(void)state;
+	assert_int_equal(flame_tree_new(&t, &limits), 0);
+	assert_int_equal(add(t, "main :0;a :0;b :0", 10), 0);
+	assert_int_equal(add(t, "other_root :0", 3), 0);
+	assert_int_equal(add(t, "main :0", 1), 0);
+	/* a name that does not fit at all */
+	assert_int_equal(add(t,
+			     "main :0;"
+			     "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"
+			     "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx",
+			     2),
+			 0);
+	assert_int_equal(flame_tree_view(t, &no_limits, &v), 0);
+	assert_tree(&v, "0 total/ 16 0\n"
+			"1 main/ 13 1\n"
+			"2 other/ 12 12\n"
+			"1 other/ 3 3\n");
+	assert_functions(&v, "b 10 10\n"
+			     "other_root 3 3\n"
+			     "main 1 13\n"
+			     "a 0 10\n");
+}
+
+static void sums_stop_at_their_maximum(void **state)
+{
+	CLEANUP(flame_tree_freep) struct flame_tree *t = NULL;
+	CLEANUP(flame_view_fini) struct flame_view v = {0};
+
+	(void)state;
+	assert_int_equal(flame_tree_new(&t, NULL), 0);
+	assert_int_equal(add(t, "a :0", INT64_MAX), 0);
+	assert_int_equal(add(t, "a :0", INT64_MAX), 0);
+	assert_int_equal(flame_tree_view(t, &no_limits, &v), 0);
+	assert_true(v.node_total[0] == INT64_MAX && v.node_self[1] == INT64_MAX);
+}
+
+static void json_has_the_columns_of_the_contract(void **state)
+{
+	CLEANUP(flame_tree_freep) struct flame_tree *t = NULL;
+	CLEANUP(flame_view_fini) struct flame_view v = {0};
+	CLEANUP(buf_fini) struct buf b;
+	const struct query_filter f = {.service = "/k8s/a/b",
+				       .type = "ebpf:cpu:nanoseconds",
+				       .from_ns = INT64_C(5000000000),
+				       .to_ns = INT64_C(7000000000)};
+	const struct stack_query_result r = {.n_stacks = 9,
+					     .n_stacks_cut = 8,
+					     .value_cut = 3,
+					     .n_samples = 10,
+					     .n_lost = 4,
+					     .reasons = {{"ring_full", 4}},
+					     .n_reasons = 1};
+
+	(void)state;
+	buf_init(&b, 10000);
+	assert_int_equal(flame_tree_new(&t, NULL), 0);
+	assert_int_equal(add(t, "m\xff x.c:1", 2), 0);
+	flame_tree_add_other(t, 8, 3);
+	assert_int_equal(flame_tree_view(t, &no_limits, &v), 0);
+	assert_int_equal(flame_json_write(&b, &f, &v, &r), 0);
+	assert_string_equal(
+		b.data,
+		"{\"service\":\"/k8s/a/b\",\"type\":\"ebpf:cpu:nanoseconds\","
+		"\"unit\":\"nanoseconds\",\"from\":5000,\"to\":7000,\"total\":5,"
+		"\"quality\":{\"samples\":10,\"truncated\":0,\"lost\":4,"
+		"\"lostReasons\":{\"ring_full\":4}},"
+		"\"names\":[\"total\",\"m\xef\xbf\xbd\",\"other\"],\"files\":[\"\",\"x.c\"],"
+		"\"nodes\":{\"name\":[0,1,2],\"file\":[0,1,0],\"depth\":[0,1,1],"
+		"\"total\":[5,2,3],\"self\":[0,2,3]},\"other\":{\"nodes\":8,\"value\":3},"
+		"\"functions\":{\"name\":[1],\"file\":[1],\"self\":[2],\"total\":[2]},"
+		"\"stacks\":9,\"stacksCut\":8,\"valueCut\":3}");
+}
+
+static int build_and_view(void *arg)
+{
+	CLEANUP(flame_tree_freep) struct flame_tree *t = NULL;
+	CLEANUP(flame_view_fini) struct flame_view v = {0};
+	int r = flame_tree_new(&t, NULL);
+
+	(void)arg;
+	for (int i = 0; r == 0 && i < 600; i++) {
+		char stack[64];
+
+		snprintf(stack, sizeof(stack), "main m.c:1;f%d m.c:2;g%d m.c:3", i % 30, i);
+		r = add(t, stack, i + 1);
+	}
+	return r < 0 ? r : flame_tree_view(t, &no_limits, &v);
+}
+
+static void survives_every_failed_allocation(void **state)
+{
+	(void)state;
+	check_oom(build_and_view, NULL);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(stacks_merge_by_name_and_file),
+		cmocka_unit_test(children_are_sorted_by_name),
+		cmocka_unit_test(recursion_counts_once_in_a_function),
+		cmocka_unit_test(what_is_cut_is_called_other_and_not_lost),
+		cmocka_unit_test(a_full_tree_keeps_its_total),
+		cmocka_unit_test(sums_stop_at_their_maximum),
+		cmocka_unit_test(json_has_the_columns_of_the_contract),
+		cmocka_unit_test(survives_every_failed_allocation),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

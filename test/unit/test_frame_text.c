@@ -1,0 +1,74 @@
+#include "cluster-agent/query/frame_text.h"
+#include "test/lib/unit.h"
+
+struct sample {
+	const char *text;
+	const char *name;
+	const char *file;
+	int64_t line;
+};
+
+static const struct sample samples[] = {
+	{"main.work /src/app/main.go:42", "main.work", "/src/app/main.go", 42},
+	{"operator new(unsigned long) [libstdc++.so.6]:0", "operator new(unsigned long)",
+	 "[libstdc++.so.6]", 0},
+	{"std::map<int, char>::find(int const&) map.h:7", "std::map<int, char>::find(int const&)",
+	 "map.h", 7},
+	/* what Coroot's node agent writes */
+	{"tcp_sendmsg :0", "tcp_sendmsg", "", 0},
+	{"[truncated] :0", "[truncated]", "", 0},
+	{"libc.so.6+0x1234 [libc.so.6]:0", "libc.so.6+0x1234", "[libc.so.6]", 0},
+	/* colons in the name and in the file */
+	{"std::sort<T> C:/x.cpp:9", "std::sort<T>", "C:/x.cpp", 9},
+	{"a::b c::d", "a::b c::d", "", 0},
+	/* not of our form: all name */
+	{"", "", "", 0},
+	{" ", " ", "", 0},
+	{"name", "name", "", 0},
+	{"two words", "two words", "", 0},
+	{"name file:", "name file:", "", 0},
+	{"name file:12x", "name file:12x", "", 0},
+	{"name file:99999999999999999999", "name file:99999999999999999999", "", 0},
+	{"name:12", "name:12", "", 0},
+	{"name file:-1", "name", "file", 0},
+	{" :0", "", "", 0},
+	{" file:3", "", "file", 3},
+};
+
+static void is_split_from_the_right(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(samples); i++) {
+		const struct sample *s = &samples[i];
+		struct frame_text t;
+
+		frame_text_split(&t, s->text, strlen(s->text));
+		assert_int_equal(t.name_len, strlen(s->name));
+		assert_memory_equal(t.name, s->name, t.name_len);
+		assert_int_equal(t.file_len, strlen(s->file));
+		assert_memory_equal(t.file, s->file, t.file_len);
+		assert_int_equal(t.line, s->line);
+	}
+}
+
+static void does_not_look_beyond_its_length(void **state)
+{
+	struct frame_text t;
+
+	(void)state;
+	frame_text_split(&t, "name file:12", strlen("name file:1"));
+	assert_int_equal(t.line, 1);
+	frame_text_split(&t, "name file:12", strlen("name"));
+	assert_int_equal(t.name_len, 4);
+	assert_int_equal(t.file_len, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(is_split_from_the_right),
+		cmocka_unit_test(does_not_look_beyond_its_length),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

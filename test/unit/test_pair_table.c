@@ -1,0 +1,46 @@
+#include "cluster-agent/query/pair_table.h"
+#include "test/lib/unit.h"
+
+static void finds_what_was_added_and_nothing_else(void **state)
+{
+	CLEANUP(pair_table_fini) struct pair_table t = {0};
+
+	(void)state;
+	assert_int_equal(pair_table_find(&t, 1, 2), PAIR_TABLE_ABSENT);
+	for (uint32_t i = 0; i < 10000; i++)
+		assert_int_equal(pair_table_add(&t, i % 100, i / 100, i), 0);
+	for (uint32_t i = 0; i < 10000; i++)
+		assert_int_equal(pair_table_find(&t, i % 100, i / 100), i);
+	assert_int_equal(pair_table_find(&t, 100, 0), PAIR_TABLE_ABSENT);
+	assert_int_equal(pair_table_find(&t, 0, 100), PAIR_TABLE_ABSENT);
+}
+
+static int fill(void *arg)
+{
+	CLEANUP(pair_table_fini) struct pair_table t = {0};
+
+	(void)arg;
+	for (uint32_t i = 0; i < 5000; i++) {
+		int r = pair_table_add(&t, i, i, i);
+
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+static void survives_every_failed_allocation(void **state)
+{
+	(void)state;
+	check_oom(fill, NULL);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(finds_what_was_added_and_nothing_else),
+		cmocka_unit_test(survives_every_failed_allocation),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

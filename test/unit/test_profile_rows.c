@@ -1,0 +1,337 @@
+#include <errno.h>
+
+#include "cluster-agent/ingest/profile_rows.h"
+#include "common/clock.h"
+#include "common/hash.h"
+#include "test/lib/unit.h"
+
+#define S ((int64_t)NS_PER_S)
+#define NOW (INT64_C(1700000000) * S)
+#define TEXT(s)                    \
+	{                          \
+		(s), sizeof(s) - 1 \
+	}
+
+static const struct profile_rows_limits limits = {
+	.now_ns = NOW,
+	.max_future_ns = 3600 * S,
+	.max_age_ns = 7 * 86400 * S,
+	.max_hash_bytes = 1 << 20,
+};
+
+/* Two functions, three locations: work, main, and main with work inlined. */
+static struct profile_function functions[] = {
+	{TEXT("work"), TEXT("w.c")},
+	{TEXT("main loop"), TEXT("")},
+	{TEXT("[truncated]"), TEXT("")},
+};
+static struct profile_line lines[] = {{0, 7}, {1, 0}, {0, -1}, {1, 12}, {2, 0}};
+static struct profile_location locations[] = {
+	{&lines[0], 1, 0}, {&lines[1], 1, 0}, {&lines[2], 2, 0},
+	{&lines[4], 1, 0}, {NULL, 0, 0xffff}, /* no symbol */
+};
+static const uint32_t plain[] = {0, 1};
+static const uint32_t inlined[] = {2};
+static const uint32_t cut[] = {0, 3};
+static const uint32_t nameless[] = {4};
+
+struct fixture {
+	struct arena arena;
+	struct profile_value_type types[2];
+	struct profile_sample samples[8];
+	int64_t values[8][2];
+	struct profile profile;
+};
+
+static void sample(struct fixture *f, const uint32_t *stack, uint32_t n, int64_t a, int64_t b)
+{
+	uint32_t i = f->profile.n_samples++;
+
+	f->values[i][0] = a;
+	f->values[i][1] = b;
+	f->samples[i] = (struct profile_sample){stack, n, f->values[i]};
+}
+
+static void setup(struct fixture *f)
+{
+	*f = (struct fixture){
+		.types = {{TEXT("ebpf:cpu:nanoseconds"), TEXT("nanoseconds")},
+			  {TEXT("go:heap_inuse_space:bytes"), TEXT("bytes")}},
+		.profile = {.n_types = 2,
+			    .functions = functions,
+			    .n_functions = ARRAY_SIZE(functions),
+			    .locations = locations,
+			    .n_locations = ARRAY_SIZE(locations),
+			    .time_ns = NOW - S,
+			    .duration_ns = 10 * S},
+	};
+	arena_init(&f->arena, 1 << 20);
+	f->profile.arena = &f->arena;
+	f->profile.types = f->types;
+	f->profile.samples = f->samples;
+}
+
+static void teardown(struct fixture *f)
+{
+	arena_fini(&f->arena);
+}
+
+static uint64_t hash_of(const char *text)
+{
+	return fnv1a64(FNV1A64_INIT, text, strlen(text));
+}
+
+static void assert_frames(const struct profile_rows *r, uint32_t stack, const char *expected)
+{
+	struct row_text frames[8];
+	char text[256] = "";
+	size_t n, at = 0;
+
+	assert_true(r->max_frames <= ARRAY_SIZE(frames));
+	n = profile_rows_frames(r, stack, frames);
+	for (size_t i = 0; i < n; i++)
+		at += (size_t)snprintf(text + at, sizeof(text) - at, "%.*s;", (int)frames[i].len,
+				       frames[i].data);
+	assert_string_equal(text, expected);
+}
+
+static void frames_are_leaf_first_and_hash_as_coroot_does(void **state)
+{
+	CLEANUP(teardown) struct fixture f;
+	struct profile_rows r;
+
+	(void)state;
+	setup(&f);
+	sample(&f, plain, 2, 5, 0);
+	sample(&f, inlined, 1, 6, 1);
+	sample(&f, nameless, 1, 7, 1);
+	assert_int_equal(profile_rows_make(&r, &f.profile, &limits, NULL), 0);
+	assert_int_equal(r.n_stacks, 3);
+	assert_frames(&r, 0, "work w.c:7;main loop :0;");
+	assert_frames(&r, 1, "work w.c:-1;main loop :12;");
+	assert_frames(&r, 2, "");
+	assert_true(r.stacks[0].hash == hash_of("work w.c:7main loop :0"));
+	assert_true(r.stacks[1].hash == hash_of("work w.c:-1main loop :12"));
+	assert_true(r.stacks[2].hash == UINT64_C(14695981039346656037));
+	assert_true(r.end_ns == NOW - S && r.start_ns == NOW - 11 * S);
+}
+
+static void equal_stacks_are_merged_per_type(void **state)
+{
+	CLEANUP(teardown) struct fixture f;
+	struct profile_rows r;
+
+	(void)state;
+	setup(&f);
+	sample(&f, plain, 2, 5, 100);
+	sample(&f, inlined, 1, 1, 0);
+	sample(&f, plain, 2, 7, 11);
+	assert_int_equal(profile_rows_make(&r, &f.profile, &limits, NULL), 0);
+	assert_int_equal(r.n_stacks, 2);
+	assert_int_equal(r.n_types, 2);
+	assert_int_equal(r.types[0].values[0], 12);
+	assert_int_equal(r.types[0].values[1], 1);
+	assert_int_equal(r.types[1].values[0], 111);
+	assert_true(profile_rows_has(&r.types[1], 0));
+	assert_false(profile_rows_has(&r.types[1], 1));
+}
+
+static void a_type_without_values_still_has_one_row(void **state)
+{
+	CLEANUP(teardown) struct fixture f;
+	struct profile_rows r;
+
+	(void)state;
+	setup(&f);
+	sample(&f, plain, 2, 5, 0);
+	sample(&f, inlined, 1, 5, 0);
+	assert_int_equal(profile_rows_make(&r, &f.profile, &limits, NULL), 0);
+	assert_true(profile_rows_has(&r.types[1], 0));
+	assert_false(profile_rows_has(&r.types[1], 1));
+
+	f.profile.n_samples = 0;
+	assert_int_equal(profile_rows_make(&r, &f.profile, &limits, NULL), 0);
+	assert_int_equal(r.n_stacks, 1);
+	assert_true(r.stacks[0].hash == UINT64_C(14695981039346656037));
+	assert_frames(&r, 0, "");
+	assert_true(profile_rows_has(&r.types[0], 0));
+}
+
+static void a_nameless_type_is_skipped(void **state)
+{
+	CLEANUP(teardown) struct fixture f;
+	struct profile_rows r;
+
+	(void)state;
+	setup(&f);
+	f.types[0].type = (struct profile_string)TEXT("");
+	sample(&f, plain, 2, 5, 8);
+	assert_int_equal(profile_rows_make(&r, &f.profile, &limits, NULL), 0);
+	assert_int_equal(r.n_types, 1);
+	assert_string_equal(r.types[0].type.data, "go:heap_inuse_space:bytes");
+	assert_int_equal(r.types[0].values[0], 8);
+}
+
+static void observations_are_values_by_period(void **state)
+{
+	CLEANUP(teardown) struct fixture f;
+	struct profile_rows r;
+
+	(void)state;
+	setup(&f);
+	f.profile.period = 10101010;
+	f.profile.period_type = (struct profile_value_type){TEXT("cpu"), TEXT("nanoseconds")};
+	sample(&f, plain, 2, INT64_C(10101010) * 7, 5);
+	sample(&f, cut, 2, INT64_C(10101010) * 3, 5);
+	sample(&f, inlined, 1, 0, 5);
+	assert_int_equal(profile_rows_make(&r, &f.profile, &limits, NULL), 0);
+	assert_int_equal(r.types[0].n_samples, 10);
+	assert_int_equal(r.types[0].n_truncated, 3);
+	/* the period is not of this unit: pprof samples are counted */
+	assert_int_equal(r.types[1].n_samples, 3);
+	assert_int_equal(r.types[1].n_truncated, 1);
+}
+
+static void losses_come_from_the_comments(void **state)
+{
+	CLEANUP(teardown) struct fixture f;
+	struct profile_string comments[] = {
+		TEXT("lost:ring_full=12"), TEXT("hello"),  TEXT("lost:=3"),
+		TEXT("lost:x=y"),          TEXT("lost:x"), TEXT("lost:no_stack=0")};
+	struct profile_rows r;
+
+	(void)state;
+	setup(&f);
+	f.profile.comments = comments;
+	f.profile.n_comments = ARRAY_SIZE(comments);
+	assert_int_equal(profile_rows_make(&r, &f.profile, &limits, NULL), 0);
+	assert_int_equal(r.n_lost, 2);
+	assert_memory_equal(r.lost[0].name.data, "ring_full", r.lost[0].name.len);
+	assert_int_equal(r.lost[0].count, 12);
+	assert_int_equal(r.lost[1].count, 0);
+}
+
+static void refuses(const struct profile *p, const char *reason)
+{
+	struct profile_rows r;
+	struct err err = {""};
+
+	assert_int_equal(profile_rows_make(&r, p, &limits, &err), -EBADMSG);
+	assert_string_equal(err.msg, reason);
+}
+
+static void bad_types_are_refused(void **state)
+{
+	static const struct profile_string bad[] = {TEXT("cpu"),  TEXT("a:b"),     TEXT("a:b:c:d"),
+						    TEXT("::"),   TEXT("a::c"),    TEXT(":b:c"),
+						    TEXT("a:b:"), TEXT("a b:c:d"), TEXT("a:b:c\n")};
+	CLEANUP(teardown) struct fixture f;
+
+	(void)state;
+	setup(&f);
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
+		struct profile_rows r;
+
+		f.types[1].type = bad[i];
+		assert_int_equal(profile_rows_make(&r, &f.profile, &limits, NULL), -EBADMSG);
+	}
+	f.types[1].type = (struct profile_string)TEXT("samples");
+	refuses(&f.profile, "sample type \"samples\" is not \"source:name:unit\"");
+	f.profile.n_types = 0;
+	refuses(&f.profile, "no sample type has a name");
+}
+
+static void absurd_times_are_refused(void **state)
+{
+	CLEANUP(teardown) struct fixture f;
+	struct profile_rows r;
+
+	(void)state;
+	setup(&f);
+	f.profile.time_ns = NOW + 3601 * S;
+	refuses(&f.profile, "time_nanos is 3601 s in the future");
+	f.profile.time_ns = NOW - 604801 * S;
+	refuses(&f.profile, "time_nanos is 604801 s in the past, profiles are kept for 604800 s");
+	f.profile.time_ns = -1;
+	refuses(&f.profile, "time_nanos is negative");
+	f.profile.time_ns = INT64_MAX;
+	assert_int_equal(profile_rows_make(&r, &f.profile, &limits, NULL), -EBADMSG);
+	f.profile.time_ns = NOW;
+	f.profile.duration_ns = -1;
+	refuses(&f.profile, "duration_nanos is out of range");
+	f.profile.duration_ns = INT64_MAX;
+	refuses(&f.profile, "duration_nanos is out of range");
+	f.profile.time_ns = 0;
+	f.profile.duration_ns = 2 * S;
+	assert_int_equal(profile_rows_make(&r, &f.profile, &limits, NULL), 0);
+	assert_true(r.end_ns == NOW && r.start_ns == NOW - 2 * S);
+}
+
+static void values_that_make_no_sense_are_refused(void **state)
+{
+	CLEANUP(teardown) struct fixture f;
+
+	(void)state;
+	setup(&f);
+	sample(&f, plain, 2, 5, -1);
+	refuses(&f.profile, "sample 0 has a negative value");
+	f.values[0][1] = INT64_MAX;
+	sample(&f, inlined, 1, 1, INT64_MAX);
+	refuses(&f.profile, "sum of values exceeds 63 bits");
+}
+
+static void text_to_hash_is_bounded(void **state)
+{
+	CLEANUP(teardown) struct fixture f;
+	struct profile_rows_limits small = limits;
+	struct profile_rows r;
+
+	(void)state;
+	setup(&f);
+	sample(&f, plain, 2, 5, 1);
+	small.max_hash_bytes = strlen("work w.c:7main loop :0");
+	assert_int_equal(profile_rows_make(&r, &f.profile, &small, NULL), 0);
+	small.max_hash_bytes--;
+	assert_int_equal(profile_rows_make(&r, &f.profile, &small, NULL), -EFBIG);
+	/* an arena that is too small is the profile's fault as well */
+	arena_fini(&f.arena);
+	arena_init(&f.arena, 512);
+	assert_int_equal(profile_rows_make(&r, &f.profile, &limits, NULL), -EFBIG);
+}
+
+static int make_rows(void *arg)
+{
+	CLEANUP(teardown) struct fixture f;
+	struct profile_rows r;
+
+	(void)arg;
+	setup(&f);
+	sample(&f, plain, 2, 5, 1);
+	sample(&f, inlined, 1, 5, 1);
+	return profile_rows_make(&r, &f.profile, &limits, NULL);
+}
+
+static void survives_every_failed_allocation(void **state)
+{
+	(void)state;
+	check_oom(make_rows, NULL);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(frames_are_leaf_first_and_hash_as_coroot_does),
+		cmocka_unit_test(equal_stacks_are_merged_per_type),
+		cmocka_unit_test(a_type_without_values_still_has_one_row),
+		cmocka_unit_test(a_nameless_type_is_skipped),
+		cmocka_unit_test(observations_are_values_by_period),
+		cmocka_unit_test(losses_come_from_the_comments),
+		cmocka_unit_test(bad_types_are_refused),
+		cmocka_unit_test(absurd_times_are_refused),
+		cmocka_unit_test(values_that_make_no_sense_are_refused),
+		cmocka_unit_test(text_to_hash_is_bounded),
+		cmocka_unit_test(survives_every_failed_allocation),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
