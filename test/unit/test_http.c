@@ -1,0 +1,707 @@
+#include <arpa/inet.h>
+#include <errno.h>
+#include <microhttpd.h>
+#include <netinet/in.h>
+#include <pthread.h>
+#include <sys/socket.h>
+
+#include "common/clock.h"
+#include "common/http.h"
+#include "common/http_server.h"
+#include "test/lib/unit.h"
+
+/* Made for these tests, for 127.0.0.1, valid for a hundred years; trusted by nobody. */
+static const char tls_key[] = "-----BEGIN PRIVATE KEY-----\n"
+			      "MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgkxB5goi1HsTDKiqf\n"
+			      "XZlqmivvTxYn+VHXercwqFZFop+hRANCAATj2h7Uq9JEBVYefT5C3Fjcul26HoQw\n"
+			      "6dcZnmtAQSttTdAlcDWHz6RubAuV3uHJWJmE4ISE9TiSOWPDuWpjuCLi\n"
+			      "-----END PRIVATE KEY-----\n";
+static const char tls_cert[] = "-----BEGIN CERTIFICATE-----\n"
+			       "MIIBkDCCATagAwIBAgIUemUYOdju5dHxUF7BTPRWZqhjLcUwCgYIKoZIzj0EAwIw\n"
+			       "FDESMBAGA1UEAwwJdW5pdCB0ZXN0MCAXDTI2MTEyMDE3NTY0MFoYDzIxMjYxMDI3\n"
+			       "MTc1NjQwWjAUMRIwEAYDVQQDDAl1bml0IHRlc3QwWTATBgcqhkjOPQIBBggqhkjO\n"
+			       "PQMBBwNCAATj2h7Uq9JEBVYefT5C3Fjcul26HoQw6dcZnmtAQSttTdAlcDWHz6Ru\n"
+			       "bAuV3uHJWJmE4ISE9TiSOWPDuWpjuCLio2QwYjAdBgNVHQ4EFgQU6nrB8ok+5k+U\n"
+			       "qjfxD78FmieXAI4wHwYDVR0jBBgwFoAU6nrB8ok+5k+UqjfxD78FmieXAI4wDwYD\n"
+			       "VR0TAQH/BAUwAwEB/zAPBgNVHREECDAGhwR/AAABMAoGCCqGSM49BAMCA0gAMEUC\n"
+			       "IDifqCRgAXfpB/zDibBkSIW7kTDtA443+PREbzrolSn1AiEAljUeNmcOiypPlRmZ\n"
+			       "fysGs2TF0sdOe4owjdxbG0buAJ4=\n"
+			       "-----END CERTIFICATE-----\n";
+
+/* What the raw server does after it has read a request and sent its reply. */
+enum after_reply {
+	THEN_CLOSE,
+	THEN_RESET,
+	THEN_HANG, /* until the client leaves */
+};
+
+struct fixture {
+	struct loop *loop;
+	struct http_client *client;
+	struct http_server *server;
+	struct loop_source *stopper; /* a wake, fired by each answer */
+	char url[64];
+
+	/* the raw server: answers each connection once */
+	pthread_t raw_thread;
+	int raw_fd;
+	const char *reply;
+	size_t reply_len;
+	enum after_reply then;
+
+	/* the last result */
+	int n_done;
+	int error, status;
+	char *body;
+	size_t body_len;
+	uint64_t retry_after_ns;
+	char msg[256];
+};
+
+/* ---- our own server -------------------------------------------------------------- */
+
+static void echo(void *ctx, struct http_exchange *x)
+{
+	size_t len;
+	const char *body = http_exchange_body(x, &len);
+	char *copy = malloc(len + 1);
+
+	(void)ctx;
+	memcpy(copy, body, len);
+	http_respond(x, 200, "text/plain", copy, len);
+}
+
+static void describe(void *ctx, struct http_exchange *x)
+{
+	const char *type = http_exchange_header(x, "Content-Type");
+	const char *agent = http_exchange_header(x, "User-Agent");
+	const char *extra = http_exchange_header(x, "X-Extra");
+	const char *encoding = http_exchange_header(x, "Accept-Encoding");
+
+	(void)ctx;
+	http_respond_text(x, 202, "type=%s agent=%s extra=%s encoding=%s", type ? type : "-",
+			  agent ? agent : "-", extra ? extra : "-", encoding ? encoding : "-");
+}
+
+static void start_server(struct fixture *f)
+{
+	static const struct http_route routes[] = {{"GET", "/describe", 0, describe, NULL},
+						   {"POST", "/describe", 100, describe, NULL},
+						   {"POST", "/echo", 4 << 20, echo, NULL},
+						   {0}};
+	const struct http_server_config cfg = {
+		.listen = "127.0.0.1:0",
+		.n_threads = 2,
+		.max_connections = 100,
+		.timeout_s = 30,
+		.max_body_memory_bytes = 64 << 20,
+		.routes = routes,
+	};
+
+	assert_int_equal(http_server_new(&f->server, &cfg, NULL), 0);
+	snprintf(f->url, sizeof(f->url), "http://127.0.0.1:%u/", http_server_port(f->server));
+}
+
+/* ---- a server that does as it is told ---------------------------------------------- */
+
+static bool read_request(int fd)
+{
+	char in[4096];
+	size_t len = 0;
+
+	while (len < sizeof(in) - 1) {
+		ssize_t n = recv(fd, in + len, sizeof(in) - 1 - len, 0);
+
+		if (n <= 0)
+			return false;
+		len += (size_t)n;
+		in[len] = '\0';
+		if (strstr(in, "\r\n\r\n"))
+			return true;
+	}
+	return false;
+}
+
+static void serve_one(const struct fixture *f, int fd)
+{
+	const struct linger reset = {.l_onoff = 1};
+	char rest[4096];
+
+	if (!read_request(fd))
+		return;
+	for (size_t sent = 0; sent < f->reply_len;) {
+		ssize_t n = send(fd, f->reply + sent, f->reply_len - sent, MSG_NOSIGNAL);
+
+		if (n <= 0)
+			return;
+		sent += (size_t)n;
+	}
+	if (f->then == THEN_RESET) {
+		/* let the client have what was sent: a reset would overtake it */
+		usleep(20000);
+		setsockopt(fd, SOL_SOCKET, SO_LINGER, &reset, sizeof(reset));
+	}
+	while (f->then == THEN_HANG && recv(fd, rest, sizeof(rest), 0) > 0)
+		;
+}
+
+static void *serve_raw(void *fixture)
+{
+	struct fixture *f = fixture;
+
+	for (;;) {
+		AUTO_CLOSE int fd = accept(f->raw_fd, NULL, NULL);
+
+		if (fd < 0)
+			return NULL;
+		serve_one(f, fd);
+	}
+}
+
+static unsigned listen_raw(struct fixture *f)
+{
+	struct sockaddr_in addr = {.sin_family = AF_INET,
+				   .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	socklen_t len = sizeof(addr);
+
+	f->raw_fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	assert_int_equal(bind(f->raw_fd, (const struct sockaddr *)&addr, sizeof(addr)), 0);
+	assert_int_equal(listen(f->raw_fd, 8), 0);
+	assert_int_equal(getsockname(f->raw_fd, (struct sockaddr *)&addr, &len), 0);
+	return ntohs(addr.sin_port);
+}
+
+static void start_raw_with(struct fixture *f, const char *reply, size_t len, enum after_reply then)
+{
+	f->reply = reply;
+	f->reply_len = len;
+	f->then = then;
+	snprintf(f->url, sizeof(f->url), "http://127.0.0.1:%u/", listen_raw(f));
+	assert_int_equal(pthread_create(&f->raw_thread, NULL, serve_raw, f), 0);
+}
+
+static void start_raw(struct fixture *f, const char *reply, enum after_reply then)
+{
+	start_raw_with(f, reply, strlen(reply), then);
+}
+
+static void stop_raw(struct fixture *f)
+{
+	shutdown(f->raw_fd, SHUT_RDWR);
+	pthread_join(f->raw_thread, NULL);
+	close(f->raw_fd);
+	f->raw_fd = -1;
+}
+
+/* ---- fixture --------------------------------------------------------------------------- */
+
+static void stop(void *ctx)
+{
+	struct fixture *f = ctx;
+
+	loop_stop(f->loop);
+}
+
+static int set_up(void **state)
+{
+	struct fixture *f = calloc(1, sizeof(*f));
+	const struct http_client_config cfg = {.user_agent = "unit/1"};
+	int r;
+
+	*state = f;
+	f->raw_fd = -1;
+	r = loop_new(&f->loop);
+	if (r == 0)
+		r = loop_add_wake(f->loop, stop, f, &f->stopper);
+	if (r == 0)
+		r = http_client_new(&f->client, f->loop, &cfg);
+	return r;
+}
+
+static int tear_down(void **state)
+{
+	struct fixture *f = *state;
+
+	http_client_free(f->client);
+	http_server_free(f->server);
+	loop_free(f->loop);
+	if (f->raw_fd >= 0)
+		stop_raw(f);
+	free(f->body);
+	free(f);
+	return 0;
+}
+
+static void keep_result(void *ctx, const struct http_result *result)
+{
+	struct fixture *f = ctx;
+
+	f->n_done++;
+	f->error = result->error;
+	f->status = result->status;
+	f->retry_after_ns = result->retry_after_ns;
+	free(f->body);
+	f->body = NULL;
+	f->body_len = 0;
+	if (result->error) {
+		snprintf(f->msg, sizeof(f->msg), "%s", result->msg);
+	} else {
+		f->body = malloc(result->body_len + 1);
+		memcpy(f->body, result->body, result->body_len);
+		f->body[result->body_len] = '\0';
+		f->body_len = result->body_len;
+	}
+	loop_wake(f->stopper);
+}
+
+/* One request to f->url with path behind it; what came of it is in f. */
+static void ask(struct fixture *f, struct http_request req, const char *path)
+{
+	char url[128];
+	int n_before = f->n_done;
+
+	snprintf(url, sizeof(url), "%s%s", f->url, path);
+	req.url = url;
+	if (!req.method)
+		req.method = "GET";
+	if (!req.timeout_ns)
+		req.timeout_ns = 20 * NS_PER_S;
+	if (!req.max_response_bytes)
+		req.max_response_bytes = 8 << 20;
+	assert_int_equal(http_send(f->client, &req, keep_result, f), 0);
+	assert_int_equal(f->n_done, n_before);
+	assert_int_equal(loop_run(f->loop), 0);
+	assert_int_equal(f->n_done, n_before + 1);
+}
+
+static void assert_failed(const struct fixture *f, int error)
+{
+	if (f->error != error)
+		fail_msg("%d is not %d: %s", f->error, error, f->msg);
+	assert_int_equal(f->status, 0);
+	assert_true(strlen(f->msg) > 5);
+}
+
+/* ---- against our server ------------------------------------------------------------------ */
+
+static void requests_carry_what_they_were_given(void **state)
+{
+	static const char *const headers[] = {"X-Extra: 1 2", "content-type: a/b", NULL};
+	struct fixture *f = *state;
+
+	start_server(f);
+	ask(f, (struct http_request){0}, "describe");
+	assert_int_equal(f->status, 202);
+	assert_string_equal(f->body, "type=- agent=unit/1 extra=- encoding=-\n");
+	ask(f, (struct http_request){.method = "POST", .body = "x", .body_len = 1}, "describe");
+	assert_string_equal(f->body, "type=- agent=unit/1 extra=- encoding=-\n");
+	ask(f, (struct http_request){.method = "POST", .headers = headers}, "describe");
+	assert_string_equal(f->body, "type=a/b agent=unit/1 extra=1 2 encoding=-\n");
+	assert_int_equal(f->retry_after_ns, 0);
+}
+
+static void large_bodies_go_both_ways_unchanged(void **state)
+{
+	struct fixture *f = *state;
+	size_t len = 3 << 20;
+	char *body = malloc(len);
+
+	start_server(f);
+	for (size_t i = 0; i < len; i++)
+		body[i] = (char)(i * 7 + i / 1000);
+	ask(f, (struct http_request){.method = "POST", .body = body, .body_len = len}, "echo");
+	assert_int_equal(f->status, 200);
+	assert_int_equal(f->body_len, len);
+	assert_memory_equal(f->body, body, len);
+	free(body);
+}
+
+static void the_answer_to_an_oversize_body_is_seen(void **state)
+{
+	struct fixture *f = *state;
+	size_t len = 6 << 20;
+	char *body = calloc(1, len);
+
+	start_server(f);
+	/* with "Expect: 100-continue", and without */
+	ask(f, (struct http_request){.method = "POST", .body = body, .body_len = len}, "echo");
+	assert_int_equal(f->status, 413);
+	ask(f, (struct http_request){.method = "POST", .body = body, .body_len = 500000},
+	    "describe");
+	assert_int_equal(f->status, 413);
+	free(body);
+}
+
+struct chain {
+	struct fixture *f;
+	int n_left;
+	int *n_running;
+	char body[16];
+};
+
+static void send_next(struct chain *c);
+
+static void on_link_done(void *ctx, const struct http_result *result)
+{
+	struct chain *c = ctx;
+
+	assert_int_equal(result->error, 0);
+	assert_string_equal(result->body, c->body);
+	if (--c->n_left > 0)
+		send_next(c);
+	else if (--*c->n_running == 0)
+		loop_stop(c->f->loop);
+}
+
+static void send_next(struct chain *c)
+{
+	char url[80];
+	struct http_request req = {.method = "POST",
+				   .url = url,
+				   .body = c->body,
+				   .timeout_ns = 20 * NS_PER_S,
+				   .max_response_bytes = 100};
+
+	snprintf(c->body, sizeof(c->body), "%d", c->n_left);
+	snprintf(url, sizeof(url), "%secho", c->f->url);
+	req.body_len = strlen(c->body);
+	assert_int_equal(http_send(c->f->client, &req, on_link_done, c), 0);
+}
+
+static void many_requests_run_at_once_and_send_the_next_when_done(void **state)
+{
+	struct fixture *f = *state;
+	struct chain chains[30];
+	int n_running = ARRAY_SIZE(chains);
+
+	start_server(f);
+	for (size_t i = 0; i < ARRAY_SIZE(chains); i++) {
+		chains[i] = (struct chain){.f = f, .n_left = 10, .n_running = &n_running};
+		send_next(&chains[i]);
+	}
+	assert_int_equal(loop_run(f->loop), 0);
+	assert_int_equal(n_running, 0);
+}
+
+/* ---- against servers that misbehave ------------------------------------------------------- */
+
+static void redirects_are_answers_like_any_other(void **state)
+{
+	struct fixture *f = *state;
+
+	start_raw(f,
+		  "HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:1/\r\n"
+		  "Content-Length: 0\r\n\r\n",
+		  THEN_CLOSE);
+	ask(f, (struct http_request){0}, "");
+	assert_int_equal(f->error, 0);
+	assert_int_equal(f->status, 302);
+	assert_string_equal(f->body, "");
+}
+
+static void retry_after_is_read_and_capped(void **state)
+{
+	static const struct {
+		const char *reply;
+		uint64_t seconds;
+	} cases[] = {
+		{"HTTP/1.1 503 No\r\nRetry-After: 7\r\nContent-Length: 0\r\n\r\n", 7},
+		{"HTTP/1.1 503 No\r\nRetry-After: 999999999\r\nContent-Length: 0\r\n\r\n", 86400},
+		{"HTTP/1.1 503 No\r\nRetry-After: -5\r\nContent-Length: 0\r\n\r\n", 0},
+		{"HTTP/1.1 503 No\r\nRetry-After: soon\r\nContent-Length: 0\r\n\r\n", 0},
+		{"HTTP/1.1 503 No\r\nRetry-After: Thu, 01 Jan 1970 00:00:00 GMT\r\n"
+		 "Content-Length: 0\r\n\r\n",
+		 0},
+		{"HTTP/1.1 503 No\r\nContent-Length: 0\r\n\r\n", 0},
+	};
+	struct fixture *f = *state;
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		start_raw(f, cases[i].reply, THEN_CLOSE);
+		ask(f, (struct http_request){0}, "");
+		assert_int_equal(f->status, 503);
+		assert_int_equal(f->retry_after_ns, cases[i].seconds * NS_PER_S);
+		stop_raw(f);
+	}
+}
+
+static void a_refused_connection_is_econnrefused(void **state)
+{
+	struct fixture *f = *state;
+
+	snprintf(f->url, sizeof(f->url), "http://127.0.0.1:%u/", listen_raw(f));
+	close(f->raw_fd);
+	f->raw_fd = -1;
+	ask(f, (struct http_request){0}, "");
+	assert_failed(f, -ECONNREFUSED);
+}
+
+static void a_server_that_hangs_is_etimedout(void **state)
+{
+	struct fixture *f = *state;
+
+	start_raw(f, "", THEN_HANG);
+	ask(f, (struct http_request){.timeout_ns = 100 * NS_PER_MS}, "");
+	assert_failed(f, -ETIMEDOUT);
+}
+
+static void a_server_that_hangs_in_the_body_is_etimedout(void **state)
+{
+	struct fixture *f = *state;
+
+	start_raw(f, "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc", THEN_HANG);
+	ask(f, (struct http_request){.timeout_ns = 100 * NS_PER_MS}, "");
+	assert_failed(f, -ETIMEDOUT);
+}
+
+static void a_response_up_to_the_limit_is_taken_and_a_longer_one_is_efbig(void **state)
+{
+	struct fixture *f = *state;
+
+	start_raw(f, "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n0123456789", THEN_CLOSE);
+	ask(f, (struct http_request){.max_response_bytes = 10}, "");
+	assert_int_equal(f->error, 0);
+	assert_string_equal(f->body, "0123456789");
+	ask(f, (struct http_request){.max_response_bytes = 9}, "");
+	assert_failed(f, -EFBIG);
+}
+
+static void endless_headers_are_efbig(void **state)
+{
+	struct fixture *f = *state;
+	size_t len = 200000;
+	char *reply = calloc(1, len + 1);
+
+	memcpy(reply, "HTTP/1.1 200 OK\r\n", 17);
+	for (size_t at = 17; at + 10 <= len; at += 10)
+		memcpy(reply + at, "X-A: bbb\r\n", 10);
+	start_raw(f, reply, THEN_HANG);
+	ask(f, (struct http_request){0}, "");
+	assert_failed(f, -EFBIG);
+	http_client_free(TAKE_PTR(f->client));
+	stop_raw(f);
+	free(reply);
+}
+
+static void a_connection_that_ends_too_early_is_econnreset(void **state)
+{
+	static const struct {
+		const char *reply;
+		enum after_reply then;
+	} cases[] = {
+		{"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc", THEN_CLOSE},
+		{"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc", THEN_RESET},
+		{"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nabc", THEN_CLOSE},
+		{"", THEN_CLOSE},
+		{"", THEN_RESET},
+	};
+	struct fixture *f = *state;
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		start_raw(f, cases[i].reply, cases[i].then);
+		ask(f, (struct http_request){0}, "");
+		assert_failed(f, -ECONNRESET);
+		stop_raw(f);
+	}
+}
+
+static void what_is_no_http_is_an_error(void **state)
+{
+	struct fixture *f = *state;
+
+	start_raw(f, "SSH-2.0-OpenSSH_9.2\r\n", THEN_CLOSE);
+	ask(f, (struct http_request){0}, "");
+	assert_failed(f, -EIO);
+}
+
+static void a_kept_connection_the_server_closed_does_not_fail_the_next_request(void **state)
+{
+	struct fixture *f = *state;
+
+	start_raw(f, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok", THEN_CLOSE);
+	for (int i = 0; i < 3; i++) {
+		ask(f, (struct http_request){.method = "POST", .body = "b", .body_len = 1}, "");
+		assert_int_equal(f->error, 0);
+		assert_string_equal(f->body, "ok");
+	}
+}
+
+/* ---- TLS ------------------------------------------------------------------------------------ */
+
+static enum MHD_Result answer_tls(void *cls, struct MHD_Connection *conn, const char *url,
+				  const char *method, const char *version, const char *data,
+				  size_t *len, void **request)
+{
+	static char text[] = "over TLS";
+	struct MHD_Response *r;
+	enum MHD_Result ok;
+
+	(void)cls, (void)url, (void)method, (void)version, (void)data, (void)len, (void)request;
+	r = MHD_create_response_from_buffer(strlen(text), text, MHD_RESPMEM_PERSISTENT);
+	ok = MHD_queue_response(conn, 200, r);
+	MHD_destroy_response(r);
+	return ok;
+}
+
+static void ask_with(struct fixture *f, const struct http_client_config *cfg)
+{
+	http_client_free(TAKE_PTR(f->client));
+	assert_int_equal(http_client_new(&f->client, f->loop, cfg), 0);
+	ask(f, (struct http_request){0}, "");
+}
+
+static void https_needs_a_certificate_we_trust(void **state)
+{
+	struct fixture *f = *state;
+	char ca_file[] = "/tmp/test_http_ca_XXXXXX";
+	AUTO_CLOSE int ca_fd = mkstemp(ca_file);
+	struct MHD_Daemon *d;
+
+	assert_int_equal(write(ca_fd, tls_cert, strlen(tls_cert)), strlen(tls_cert));
+	d = MHD_start_daemon(MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_TLS, 0, NULL, NULL,
+			     answer_tls, NULL, MHD_OPTION_HTTPS_MEM_KEY, tls_key,
+			     MHD_OPTION_HTTPS_MEM_CERT, tls_cert, MHD_OPTION_END);
+	assert_non_null(d);
+	snprintf(f->url, sizeof(f->url), "https://127.0.0.1:%u/",
+		 MHD_get_daemon_info(d, MHD_DAEMON_INFO_BIND_PORT)->port);
+
+	ask_with(f, &(struct http_client_config){0});
+	assert_failed(f, -EKEYREJECTED);
+	ask_with(f, &(struct http_client_config){.insecure_skip_verify = true});
+	assert_int_equal(f->error, 0);
+	assert_string_equal(f->body, "over TLS");
+	ask_with(f, &(struct http_client_config){.ca_file = ca_file});
+	assert_int_equal(f->error, 0);
+	assert_string_equal(f->body, "over TLS");
+	ask_with(f, &(struct http_client_config){.ca_file = "/nonexistent/ca"});
+	assert_failed(f, -EKEYREJECTED);
+
+	http_client_free(TAKE_PTR(f->client));
+	MHD_stop_daemon(d);
+	unlink(ca_file);
+}
+
+/* ---- refusals and life -------------------------------------------------------------------- */
+
+static void requests_that_make_no_sense_are_refused(void **state)
+{
+	static const char *const urls[] = {"",
+					   "127.0.0.1/no/scheme",
+					   "http://",
+					   "ftp://127.0.0.1/",
+					   "file:///etc/passwd",
+					   "http://127.0.0.1:99999/",
+					   "http://a b/",
+					   "http://127.0.0.1/a\r\nX: 1"};
+	static const char *const smuggled[] = {"X-A: 1\r\nX-B: 2", NULL};
+	static const char *const no_colon[] = {"X-A", NULL};
+	struct fixture *f = *state;
+	struct http_request good = {
+		.method = "GET", .url = "http://127.0.0.1:1/", .timeout_ns = NS_PER_S};
+	struct http_request req;
+
+	for (size_t i = 0; i < ARRAY_SIZE(urls); i++) {
+		req = good;
+		req.url = urls[i];
+		if (http_send(f->client, &req, keep_result, f) != -EINVAL)
+			fail_msg("\"%s\" was accepted", urls[i]);
+	}
+	req = good;
+	req.method = "DELETE";
+	assert_int_equal(http_send(f->client, &req, keep_result, f), -EINVAL);
+	req = good;
+	req.body_len = 1;
+	assert_int_equal(http_send(f->client, &req, keep_result, f), -EINVAL);
+	req = good;
+	req.timeout_ns = 0;
+	assert_int_equal(http_send(f->client, &req, keep_result, f), -EINVAL);
+	req = good;
+	req.headers = smuggled;
+	assert_int_equal(http_send(f->client, &req, keep_result, f), -EINVAL);
+	req = good;
+	req.headers = no_colon;
+	assert_int_equal(http_send(f->client, &req, keep_result, f), -EINVAL);
+	assert_int_equal(f->n_done, 0);
+}
+
+static void freeing_the_client_cancels_without_calling_back(void **state)
+{
+	struct fixture *f = *state;
+	struct http_request req = {
+		.method = "GET", .timeout_ns = 60 * NS_PER_S, .max_response_bytes = 100};
+	struct loop_source *timer;
+
+	start_raw(f, "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc", THEN_HANG);
+	req.url = f->url;
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(http_send(f->client, &req, keep_result, f), 0);
+	assert_int_equal(loop_add_timer(f->loop, stop, f, &timer), 0);
+	loop_set_timer(timer, 50 * NS_PER_MS);
+	assert_int_equal(loop_run(f->loop), 0);
+	http_client_free(TAKE_PTR(f->client));
+	loop_set_timer(timer, 10 * NS_PER_MS);
+	assert_int_equal(loop_run(f->loop), 0);
+	assert_int_equal(f->n_done, 0);
+}
+
+static int construct(void *arg)
+{
+	static const char *const headers[] = {"X-A: 1", NULL};
+	const struct http_client_config cfg = {.ca_file = "/ca", .user_agent = "x"};
+	const struct http_request req = {.method = "POST",
+					 .url = "http://127.0.0.1:1/",
+					 .headers = headers,
+					 .timeout_ns = NS_PER_S};
+	CLEANUP(loop_freep) struct loop *l = NULL;
+	CLEANUP(http_client_freep) struct http_client *c = NULL;
+	int r;
+
+	(void)arg;
+	r = loop_new(&l);
+	if (r == 0)
+		r = http_client_new(&c, l, &cfg);
+	if (r == 0)
+		r = http_send(c, &req, keep_result, NULL);
+	return r;
+}
+
+static void construction_survives_lack_of_memory(void **state)
+{
+	(void)state;
+	check_oom(construct, NULL);
+	http_client_free(NULL);
+}
+
+#define with_fixture(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		with_fixture(requests_carry_what_they_were_given),
+		with_fixture(large_bodies_go_both_ways_unchanged),
+		with_fixture(the_answer_to_an_oversize_body_is_seen),
+		with_fixture(many_requests_run_at_once_and_send_the_next_when_done),
+		with_fixture(redirects_are_answers_like_any_other),
+		with_fixture(retry_after_is_read_and_capped),
+		with_fixture(a_refused_connection_is_econnrefused),
+		with_fixture(a_server_that_hangs_is_etimedout),
+		with_fixture(a_server_that_hangs_in_the_body_is_etimedout),
+		with_fixture(a_response_up_to_the_limit_is_taken_and_a_longer_one_is_efbig),
+		with_fixture(endless_headers_are_efbig),
+		with_fixture(a_connection_that_ends_too_early_is_econnreset),
+		with_fixture(what_is_no_http_is_an_error),
+		with_fixture(a_kept_connection_the_server_closed_does_not_fail_the_next_request),
+		with_fixture(https_needs_a_certificate_we_trust),
+		with_fixture(requests_that_make_no_sense_are_refused),
+		with_fixture(freeing_the_client_cancels_without_calling_back),
+		cmocka_unit_test(construction_survives_lack_of_memory),
+	};
+
+	/* the proxies of whoever runs the tests */
+	unsetenv("http_proxy");
+	unsetenv("https_proxy");
+	unsetenv("HTTPS_PROXY");
+	unsetenv("all_proxy");
+	unsetenv("ALL_PROXY");
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
