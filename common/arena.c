@@ -1,5 +1,6 @@
 #include "common/arena.h"
 
+#include <errno.h>
 #include <stdalign.h>
 
 #define ARENA_ALIGN alignof(max_align_t)
@@ -91,15 +92,28 @@ static struct arena_chunk *new_chunk(struct arena *a, size_t cap)
 	return c;
 }
 
+/* What size bytes take of a chunk: at least one byte, so that pieces differ in address. */
+static size_t rounded(size_t size)
+{
+	return (size + ARENA_GAP_BYTES + !size + ARENA_ALIGN - 1) / ARENA_ALIGN * ARENA_ALIGN;
+}
+
+static bool limit_allows(const struct arena *a, size_t need)
+{
+	size_t room = a->limit_bytes - a->used_bytes;
+
+	return room >= sizeof(struct arena_chunk) && need <= room - sizeof(struct arena_chunk);
+}
+
 /* A chunk with at least need bytes, linked in. NULL: no memory, or over the limit. */
 static struct arena_chunk *add_chunk(struct arena *a, size_t need)
 {
 	struct arena_chunk *c, *head = a->chunks;
-	size_t room = a->limit_bytes - a->used_bytes, cap;
+	size_t room, cap;
 
-	if (room < sizeof(*c) || need > room - sizeof(*c))
+	if (!limit_allows(a, need))
 		return NULL;
-	room -= sizeof(*c);
+	room = a->limit_bytes - a->used_bytes - sizeof(*c);
 
 	cap = head ? head->cap * 2 : ARENA_CHUNK_MIN_BYTES;
 	if (cap > ARENA_CHUNK_MAX_BYTES)
@@ -136,8 +150,7 @@ void *arena_alloc(struct arena *a, size_t size)
 	if (size > a->limit_bytes || size > SIZE_MAX / 2)
 		return NULL;
 
-	/* at least one byte, so that pieces differ in address */
-	need = (size + ARENA_GAP_BYTES + !size + ARENA_ALIGN - 1) / ARENA_ALIGN * ARENA_ALIGN;
+	need = rounded(size);
 	if (!c || need > c->cap - c->used) {
 		c = add_chunk(a, need);
 		if (!c)
@@ -148,6 +161,13 @@ void *arena_alloc(struct arena *a, size_t size)
 	c->used += need;
 	unpoison(p, size);
 	return p;
+}
+
+int arena_error(const struct arena *a, size_t size)
+{
+	if (size > a->limit_bytes || size > SIZE_MAX / 2)
+		return -EFBIG;
+	return limit_allows(a, rounded(size)) ? -ENOMEM : -EFBIG;
 }
 
 void *arena_calloc(struct arena *a, size_t n, size_t size)

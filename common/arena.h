@@ -29,6 +29,9 @@ void arena_clear(struct arena *a);
 void *arena_alloc(struct arena *a, size_t size) MUST_CHECK;
 void *arena_calloc(struct arena *a, size_t n, size_t size) MUST_CHECK;
 
+/* Why arena_alloc(a, size) just gave NULL: -EFBIG for the limit, else -ENOMEM. */
+int arena_error(const struct arena *a, size_t size);
+
 /* NUL-terminated copy. */
 char *arena_strndup(struct arena *a, const char *s, size_t len) MUST_CHECK;
 

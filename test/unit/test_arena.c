@@ -53,7 +53,10 @@ static void never_exceeds_its_limit(void **state)
 	assert_true(a.used_bytes <= 100000);
 	/* headers and rounding may cost something, but not a tenth */
 	assert_true(got >= 90000);
+	assert_int_equal(arena_error(&a, 1000), -EFBIG);
 	assert_null(arena_alloc(&a, 100001));
+	assert_int_equal(arena_error(&a, 100001), -EFBIG);
+	assert_int_equal(arena_error(&a, SIZE_MAX - 20), -EFBIG);
 	assert_null(arena_alloc(&a, SIZE_MAX));
 	assert_null(arena_alloc(&a, SIZE_MAX - 20));
 }
@@ -134,9 +137,9 @@ static int fill(void *arg)
 	for (int i = 0; i < 100; i++) {
 		if (!arena_alloc(&a, 500) || !arena_calloc(&a, 5, 100) ||
 		    !arena_strndup(&a, "x", 1))
-			return -ENOMEM;
+			return arena_error(&a, 500);
 	}
-	return arena_alloc(&a, 100000) ? 0 : -ENOMEM;
+	return arena_alloc(&a, 100000) ? 0 : arena_error(&a, 100000);
 }
 
 static void survives_every_failed_allocation(void **state)
