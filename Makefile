@@ -20,6 +20,8 @@ PKG_CONFIG ?= pkg-config
 INSTALL    ?= install
 prefix     ?= /usr/local
 bindir     ?= $(prefix)/bin
+# what the kernel allows to root only: the tests that load BPF programs
+SUDO       ?= $(if $(filter 0,$(shell id -u)),,sudo -E)
 JOBS       ?= $(shell nproc)
 VERSION    := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 BPF_ARCH   := $(patsubst aarch64,arm64,$(patsubst x86_64,x86,$(shell uname -m)))
@@ -206,7 +208,7 @@ $(O)/test/bpf/%: $(O)/obj/test/bpf/%.o $(O)/obj/test/lib/oom.o $(O)/libnode.a $(
 	$(Q)$(CC) $(LDFLAGS_ALL) -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=strdup \
 	    -o $@ $^ $(libs_node) -lcmocka
 check-bpf: $(bpf_tests) ## the sampler on this kernel (needs root)
-	$(Q)test/run-unit.sh $(bpf_tests)
+	$(Q)$(SUDO) test/run-unit.sh $(bpf_tests)
 
 check: $(unit_tests) ## unit tests of the current BUILD
 	$(Q)test/run-unit.sh $(unit_tests)
@@ -259,6 +261,17 @@ build/e2e/%: test/e2e/workloads/%.go
 check-e2e: all $(e2e_modules) $(e2e_workloads) ## both agents on real workloads, up to the page (E2E="shares page")
 	$(Q)test/e2e/run.sh $(E2E)
 
+# What the node-agent costs; the numbers of BENCHMARKS.md.
+build/bench/%: test/bench/%.c
+	@mkdir -p $(@D)
+	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE -g -O1 -Wall -Wextra -Werror -fno-omit-frame-pointer \
+	    -fno-optimize-sibling-calls -o $@ $< $(if $(findstring bpf,$*),$(shell $(PKG_CONFIG) --libs libbpf))
+build/bench/%.bpf.o: test/bench/%.bpf.c
+	@mkdir -p $(@D)
+	$(Q)$(CLANG) -target bpf -mcpu=v3 -g -O2 -Wall -Wextra -Werror $(bpf_sysinc) -c -o $@ $<
+bench: all build/bench/paths build/bench/bpf_floor build/bench/empty.bpf.o ## cost of the node-agent under full load (SECONDS=60)
+	$(Q)$(SUDO) node test/bench/bench.js
+
 # ---- lint ------------------------------------------------------------------
 lint_checks := lint-format lint-headers lint-layers lint-files lint-size lint-shell lint-analyze lint-tidy lint-cppcheck
 lint: ## all static checks, JOBS at a time
@@ -304,6 +317,6 @@ help: ## this text
 	@awk -F':.*## ' '/^[a-z%-]+:.*## /{printf "  %-16s %s\n",$$1,$$2}' $(MAKEFILE_LIST)
 	@echo; echo "  BUILD=release|debug|asan|tsan|cov  V=1  O=dir  DESTDIR=  prefix=  CC=clang"
 
-.PHONY: all gen deps run test check check-bpf check-asan check-tsan check-valgrind check-fuzz replay check-page page-server check-e2e \
+.PHONY: all gen deps run test bench check check-bpf check-asan check-tsan check-valgrind check-fuzz replay check-page page-server check-e2e \
         lint format $(lint_checks) install clean help FORCE
 -include $(shell find $(O)/obj -name '*.d' 2>/dev/null)

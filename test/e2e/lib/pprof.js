@@ -43,6 +43,56 @@ function encode({
   return Buffer.concat(parts);
 }
 
+// Reads varints one after the other.
+function reader(bytes) {
+  const r = { at: 0, more: () => r.at < bytes.length };
+  r.next = () => {
+    let value = 0n;
+    for (let shift = 0n; ; shift += 7n) {
+      const byte = bytes[r.at++];
+      value |= BigInt(byte & 127) << shift;
+      if (byte < 128) return Number(value);
+    }
+  };
+  return r;
+}
+// Repeated numbers, packed or one by one.
+function numbers(values = []) {
+  return values.flatMap((v) => {
+    if (typeof v === "number") return [v];
+    const all = [];
+    for (const r = reader(v); r.more(); ) all.push(r.next());
+    return all;
+  });
+}
+// Fields of a message, as { number: [values] }: numbers, or the bytes of what has a length.
+function fields(message) {
+  const found = {};
+  for (const r = reader(message); r.more(); ) {
+    const tag = r.next();
+    let value = r.next();
+    if ((tag & 7) === 2) {
+      value = message.subarray(r.at, r.at + value);
+      r.at += value.length;
+    }
+    (found[tag >> 3] ??= []).push(value);
+  }
+  return found;
+}
+
+// What a gzipped profile of the node-agent holds in sum: stacks, observations, and its comments.
+function summary(body) {
+  const p = fields(zlib.gunzipSync(body));
+  const strings = p[6].map(String);
+  const period = p[12][0];
+  const samples = (p[2] ?? []).map((sample) => numbers(fields(sample)[2])[0] / period);
+  return {
+    stacks: samples.length,
+    samples: Math.round(samples.reduce((sum, n) => sum + n, 0)),
+    comments: numbers(p[13]).map((c) => strings[c]),
+  };
+}
+
 async function upload(cluster, service, body = zlib.gzipSync(encode()), headers = {}) {
   const labels = new URLSearchParams({ "host.name": "e2e" });
   if (service) labels.set("service.name", service);
@@ -50,4 +100,4 @@ async function upload(cluster, service, body = zlib.gzipSync(encode()), headers 
   return { status: r.status, text: await r.text(), retryAfter: r.headers.get("retry-after") };
 }
 
-module.exports = { encode, upload };
+module.exports = { encode, summary, upload };

@@ -1,0 +1,126 @@
+// "make bench": what the node-agent costs under full load of every core, as a Markdown table.
+// SECONDS=60 of load by chains of 30 frames over PATHS=8192 distinct stacks. Needs root.
+"use strict";
+
+const { execFileSync, spawn } = require("node:child_process");
+const fs = require("node:fs");
+const http = require("node:http");
+const os = require("node:os");
+const path = require("node:path");
+const { root, startNode } = require("../e2e/lib/daemon");
+const { summary } = require("../e2e/lib/pprof");
+const { sleep } = require("../e2e/lib/wait");
+
+const SECONDS = Number(process.env.SECONDS || 60);
+const PATHS = Number(process.env.PATHS || 8192);
+const HZ = 99;
+const cores = os.cpus().length;
+const built = (name) => path.join(root, "build/bench", name);
+const bpftool = (...args) => JSON.parse(execFileSync("bpftool", ["-j", ...args], { maxBuffer: 1 << 26 }));
+
+// Everything is received and nothing refused: what the agent costs, not what the receiver does.
+function startSink() {
+  const sink = { profiles: 0, bytes: 0, samples: 0, stacks: 0, lost: 0 };
+  const bodies = [];
+  const server = http.createServer((req, res) => {
+    const chunks = [];
+    req.on("data", (c) => chunks.push(c));
+    req.on("end", () => {
+      bodies.push(Buffer.concat(chunks));
+      res.end();
+    });
+  });
+  sink.finish = () => {
+    server.close();
+    for (const body of bodies) {
+      const s = summary(body);
+      sink.profiles++;
+      sink.bytes += body.length;
+      sink.samples += s.samples;
+      sink.stacks += s.stacks;
+      // every profile of an interval repeats the node's losses: the sum is an upper bound
+      for (const c of s.comments) sink.lost += Number(/^lost:.*=(\d+)$/.exec(c)?.[1] ?? 0);
+    }
+    return sink;
+  };
+  return new Promise((resolve) => server.listen(0, "127.0.0.1", () => resolve(Object.assign(sink, { port: server.address().port }))));
+}
+
+// One process per core; resolves when all have ended.
+const load = (seconds) =>
+  Promise.all(
+    Array.from({ length: cores }, () => {
+      const p = spawn(built("paths"), [String(seconds), String(PATHS)], { stdio: "ignore" });
+      return new Promise((resolve) => p.once("exit", resolve));
+    }),
+  );
+
+function cpuSeconds(pid) {
+  let ns = 0;
+  for (const t of fs.readdirSync(`/proc/${pid}/task`))
+    ns += Number(fs.readFileSync(`/proc/${pid}/task/${t}/schedstat`, "utf8").split(" ")[0]);
+  return ns / 1e9;
+}
+const statusMiB = (pid, key) =>
+  Number(new RegExp(`^${key}:\\s+(\\d+)`, "m").exec(fs.readFileSync(`/proc/${pid}/status`, "utf8"))[1]) / 1024;
+// CPU time of all cores that was not idle
+function busySeconds() {
+  const [user, nice, system, , , irq, softirq] = fs.readFileSync("/proc/stat", "utf8").split("\n")[0].trim().split(/\s+/).slice(1).map(Number);
+  return (user + nice + system + irq + softirq) / 100;
+}
+const of = (pid) => (o) => (o.pids ?? []).some((p) => p.pid === pid);
+
+async function main() {
+  const statsFile = "/proc/sys/kernel/bpf_stats_enabled";
+  const statsBefore = fs.readFileSync(statsFile, "utf8");
+
+  const floorLoad = load(7);
+  await sleep(500);
+  const floorNs = Number(execFileSync(built("bpf_floor"), [built("empty.bpf.o"), String(HZ), "5"]));
+  await floorLoad;
+
+  fs.writeFileSync(statsFile, "1");
+  process.on("exit", () => fs.writeFileSync(statsFile, statsBefore));
+  const sink = await startSink();
+  const node = await startNode({ collector: `http://127.0.0.1:${sink.port}`, interval: "60s" });
+  const readyMs = Date.now() - node.startedAt;
+  await sleep(1000);
+  const startCpu = cpuSeconds(node.pid);
+
+  const program = () => bpftool("prog", "show").filter(of(node.pid)).find((p) => p.type === "perf_event");
+  const before = { cpu: cpuSeconds(node.pid), busy: busySeconds(), prog: program(), at: Date.now() };
+  await load(SECONDS);
+  const end = { cpu: cpuSeconds(node.pid), busy: busySeconds(), prog: program(), at: Date.now() };
+  const rss = statusMiB(node.pid, "VmRSS");
+  const peak = statusMiB(node.pid, "VmHWM");
+  const mapBytes = bpftool("map", "show").filter(of(node.pid)).reduce((sum, m) => sum + (m.bytes_memlock ?? 0), 0);
+  await sleep(200);
+  const ticks = program().run_cnt;
+  const result = await node.stop();
+  if (result.code !== 0) throw new Error(`the node-agent ended with ${JSON.stringify(result)}: ${node.log()}`);
+  sink.finish();
+
+  const wall = (end.at - before.at) / 1000;
+  const runs = end.prog.run_cnt - before.prog.run_cnt;
+  const bpfSeconds = (end.prog.run_time_ns - before.prog.run_time_ns) / 1e9;
+  const rows = [
+    ["BPF per sample of 30 frames", `${Math.round((bpfSeconds * 1e9) / runs)} ns (empty program: ${Math.round(floorNs)} ns)`, "< 5000 ns"],
+    ["agent, BPF included, of one core", `${(((end.cpu - before.cpu + bpfSeconds) / wall) * 100).toFixed(2)} %`, "< 0.3 %"],
+    ["— of that in BPF", `${((bpfSeconds / wall) * 100).toFixed(2)} %`, ""],
+    ["resident memory", `${rss.toFixed(1)} MiB (peak ${peak.toFixed(1)} MiB)`, "< 20 MiB"],
+    ["BPF maps", `${(mapBytes / (1 << 20)).toFixed(1)} MiB`, "< 16 MiB"],
+    ["CPU for the start", `${startCpu.toFixed(3)} s (ready after ${readyMs} ms)`, "< 0.5 s"],
+    ["on the wire", `${(sink.bytes / sink.samples).toFixed(1)} bytes per sample, ${sink.bytes} bytes in ${sink.profiles} profiles`, ""],
+    ["distinct stacks sent", `${sink.stacks}`, "≥ 5000 a minute"],
+    ["samples delivered, of those taken", `${((sink.samples / ticks) * 100).toFixed(2)} % (${sink.samples} of ${ticks}; counted as lost: ${sink.lost})`, "≥ 99.9 %"],
+    ["samples taken, of those due", `${((runs / ((end.busy - before.busy) * HZ)) * 100).toFixed(2)} % of busy time × ${HZ} Hz`, ""],
+  ];
+  console.log(`${os.cpus()[0].model}, ${cores} cores, kernel ${os.release()}, ${HZ} Hz, ${SECONDS} s of full load\n`);
+  console.log("| what | measured | target |\n|---|---|---|");
+  for (const r of rows) console.log(`| ${r.join(" | ")} |`);
+}
+
+main().catch((e) => {
+  console.error(e);
+  process.exit(1);
+});
