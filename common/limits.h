@@ -24,6 +24,14 @@
 #define LIMIT_PPROF_STRING_BYTES (64u * 1024) /* of one string */
 #define LIMIT_PPROF_ARENA_BYTES (512 * MIB)
 
+/*
+ * Text of all stacks of one profile, frame by frame: it is hashed, and a few names that a million
+ * stacks repeat would keep a CPU busy for hours.
+ */
+#define LIMIT_PROFILE_STACK_TEXT_BYTES (1024 * MIB)
+/* Rows made from one profile, per table. */
+#define LIMIT_PROFILE_ROWS_BYTES (256 * MIB)
+
 /* Symbol names, demangled ones included; longer ones are cut. */
 #define LIMIT_SYMBOL_NAME_BYTES 1024u
 

@@ -126,7 +126,7 @@ static int read_stacks(struct query *q, stack_query_fn fn, void *ctx,
 static int add_value_sql(struct query *q, struct store *store, const struct query_filter *f,
 			 struct err *err)
 {
-	double covered_ns;
+	double covered_ns = 0;
 	int r;
 
 	if (profile_type_get(f->type)->aggregation == PROFILE_AGGREGATION_SUM)

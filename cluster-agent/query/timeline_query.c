@@ -56,7 +56,7 @@ int timeline_query(struct store *store, const struct query_filter *f, struct tim
 {
 	AUTO_FREE struct timeline_window *windows = NULL;
 	CLEANUP(query_fini) struct query q;
-	size_t n_windows;
+	size_t n_windows = 0;
 	int r = query_init(&q, f, MAX_ANSWER_BYTES);
 
 	if (r == 0)
@@ -121,7 +121,7 @@ int timeline_query_instances(struct store *store, const struct query_filter *f,
 	struct query_filter all = *f;
 	bool sum = profile_type_get(f->type)->aggregation == PROFILE_AGGREGATION_SUM;
 	struct timeline_instances is = {0};
-	double covered_ns;
+	double covered_ns = 0;
 	int r;
 
 	all.instance = NULL;

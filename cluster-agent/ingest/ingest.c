@@ -1,0 +1,399 @@
+#include "cluster-agent/ingest/ingest.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "cluster-agent/ingest/profile_rows.h"
+#include "cluster-agent/ingest/seen_stacks.h"
+#include "cluster-agent/store/store_writer.h"
+#include "common/arena.h"
+#include "common/clock.h"
+#include "common/limits.h"
+#include "common/metrics.h"
+#include "common/pprof_decode.h"
+#include "common/queue.h"
+#include "common/table.h"
+
+#define MAX_THREADS 4u
+#define DEFAULT_MAX_QUEUED 256u
+#define SEEN_ENTRIES ((size_t)1 << 20)
+#define MAX_FUTURE_NS (INT64_C(3600) * (int64_t)NS_PER_S)
+#define KEEP_STACK_NS (INT64_C(3600) * (int64_t)NS_PER_S)
+
+enum {
+	METRIC_STORED,
+	METRIC_STACKS,
+	METRIC_STACKS_KNOWN,
+	METRIC_SAMPLES,
+	METRIC_QUEUE,
+	METRIC_BYTES,
+	METRIC_MAX,
+};
+
+struct ingest {
+	struct ingest_config cfg;
+	struct queue *queue; /* of struct ingest_upload */
+	struct seen_stacks *seen;
+	pthread_t threads[MAX_THREADS];
+	unsigned n_threads;             /* running */
+	_Atomic uint64_t give_up_at_ns; /* monotonic; what is popped later is refused */
+	struct metric metrics[METRIC_MAX];
+};
+
+/* From the worker to the writer's answer. */
+struct pending {
+	struct ingest *in;
+	struct ingest_upload *upload;
+	int64_t last_seen_ns;
+	size_t n_keys;
+	struct seen_key keys[]; /* of the stacks sent with it */
+};
+
+/* The layout of one upload. */
+struct layout {
+	struct profile_rows rows;
+	struct row_batch batch;
+	struct row_text *frames; /* scratch, rows.max_frames */
+	bool *known;             /* by stack */
+	struct pending *pending; /* keys of all stacks first, then of those sent */
+};
+
+static void layout_fini(struct layout *l)
+{
+	row_batch_fini(&l->batch);
+	free(l->frames);
+	free(l->known);
+	free(l->pending);
+}
+
+static enum ingest_outcome outcome_of(int error)
+{
+	switch (error) {
+	case -EBADMSG:
+		return INGEST_BAD_PROFILE;
+	case -EFBIG:
+		return INGEST_TOO_LARGE;
+	case -EAGAIN:
+	case -EPIPE:
+		return INGEST_BUSY;
+	default:
+		return INGEST_FAILED;
+	}
+}
+
+static void refuse(struct ingest_upload *u, int error, const char *reason)
+{
+	static const char *const reasons[INGEST_OUTCOME_MAX] = {
+		[INGEST_BAD_PROFILE] = "not a profile",
+		[INGEST_TOO_LARGE] = "profile is too large",
+		[INGEST_BUSY] = "too many profiles are waiting to be stored",
+		[INGEST_FAILED] = "out of memory",
+	};
+	enum ingest_outcome outcome = outcome_of(error);
+
+	u->done(u->ctx, outcome, reason[0] ? reason : reasons[outcome]);
+}
+
+/* On the writer's thread. Only now may the stacks be left out of later uploads. */
+static void rows_done(void *ctx, int result)
+{
+	AUTO_FREE struct pending *p = ctx;
+
+	if (result < 0) {
+		p->upload->done(p->upload->ctx, INGEST_FAILED, "the store refused the rows");
+		return;
+	}
+	seen_stacks_add(p->in->seen, p->keys, p->n_keys, p->last_seen_ns);
+	metric_add(&p->in->metrics[METRIC_STORED], 1);
+	p->upload->done(p->upload->ctx, INGEST_STORED, "");
+}
+
+static int layout_init(struct layout *l, struct ingest *in, struct ingest_upload *u)
+{
+	uint32_t n = l->rows.n_stacks;
+
+	l->frames = calloc(l->rows.max_frames + 1, sizeof(*l->frames));
+	l->known = calloc(n, sizeof(*l->known));
+	l->pending = calloc(1, sizeof(*l->pending) + n * sizeof(l->pending->keys[0]));
+	if (!l->frames || !l->known || !l->pending)
+		return -ENOMEM;
+	l->pending->in = in;
+	l->pending->upload = u;
+	l->pending->last_seen_ns = l->rows.end_ns + KEEP_STACK_NS;
+	for (uint32_t i = 0; i < n; i++)
+		l->pending->keys[i] =
+			seen_stacks_key(u->service.data, u->service.len, l->rows.stacks[i].hash);
+	seen_stacks_check(in->seen, l->pending->keys, n, l->rows.end_ns, l->known);
+	return 0;
+}
+
+static bool is_used(const struct profile_rows *r, uint32_t stack)
+{
+	for (uint32_t i = 0; i < r->n_types; i++)
+		if (profile_rows_has(&r->types[i], stack))
+			return true;
+	return false;
+}
+
+static int add_stacks(struct layout *l, struct ingest *in, const struct ingest_upload *u)
+{
+	const struct profile_rows *r = &l->rows;
+	size_t n_sent = 0, n_known = 0;
+
+	for (uint32_t i = 0; i < r->n_stacks; i++) {
+		struct stack_row row = {
+			.service = u->service,
+			.hash = r->stacks[i].hash,
+			.last_seen_ns = l->pending->last_seen_ns,
+			.frames = l->frames,
+		};
+		int e;
+
+		n_known += l->known[i];
+		if (l->known[i] || !is_used(r, i))
+			continue;
+		row.n_frames = profile_rows_frames(r, i, l->frames);
+		e = row_batch_add_stack(&l->batch, &row);
+		if (e < 0)
+			return e;
+		l->pending->keys[n_sent++] = l->pending->keys[i];
+	}
+	l->pending->n_keys = n_sent;
+	metric_add(&in->metrics[METRIC_STACKS], n_sent);
+	metric_add(&in->metrics[METRIC_STACKS_KNOWN], n_known);
+	return 0;
+}
+
+static int add_samples(struct layout *l, struct ingest *in, const struct ingest_upload *u,
+		       const struct profile_rows_type *t)
+{
+	const struct profile_rows *r = &l->rows;
+	struct sample_row row = {
+		.service = u->service,
+		.type = {.data = t->type.data, .len = t->type.len},
+		.start_ns = r->start_ns,
+		.end_ns = r->end_ns,
+		.labels = u->labels,
+		.n_labels = u->n_labels,
+	};
+
+	for (uint32_t i = 0; i < r->n_stacks; i++) {
+		int e;
+
+		if (!profile_rows_has(t, i))
+			continue;
+		row.stack_hash = r->stacks[i].hash;
+		row.value = t->values[i];
+		e = row_batch_add_sample(&l->batch, &row);
+		if (e < 0)
+			return e;
+		metric_add(&in->metrics[METRIC_SAMPLES], 1);
+	}
+	return 0;
+}
+
+static int add_quality(struct layout *l, const struct ingest_upload *u,
+		       const struct profile_rows_type *t)
+{
+	const struct profile_rows *r = &l->rows;
+	struct quality_row row = {
+		.service = u->service,
+		.type = {.data = t->type.data, .len = t->type.len},
+		.start_ns = r->start_ns,
+		.end_ns = r->end_ns,
+		.host = u->host,
+		.n_samples = t->n_samples,
+		.n_truncated = t->n_truncated,
+		.lost = r->lost,
+		.n_lost = r->n_lost,
+	};
+
+	return row_batch_add_quality(&l->batch, &row);
+}
+
+static int lay_out(struct layout *l, struct ingest *in, struct ingest_upload *u)
+{
+	int e = layout_init(l, in, u);
+
+	if (e == 0)
+		e = add_stacks(l, in, u);
+	for (uint32_t i = 0; e == 0 && i < l->rows.n_types; i++) {
+		e = add_samples(l, in, u, &l->rows.types[i]);
+		if (e == 0)
+			e = add_quality(l, u, &l->rows.types[i]);
+	}
+	return e;
+}
+
+static void hash_text(XXH3_state_t *state, const struct row_text *t)
+{
+	uint64_t len = t->len;
+
+	/* with its length, so that what moves from one text to the next is another upload */
+	XXH3_128bits_update(state, &len, sizeof(len));
+	XXH3_128bits_update(state, t->data, t->len);
+}
+
+static struct upload_id id_of(const struct ingest_upload *u)
+{
+	XXH3_state_t state;
+	XXH128_hash_t h;
+
+	XXH3_128bits_reset(&state);
+	hash_text(&state, &u->service);
+	for (size_t i = 0; i < u->n_labels; i++) {
+		hash_text(&state, &u->labels[i].name);
+		hash_text(&state, &u->labels[i].value);
+	}
+	XXH3_128bits_update(&state, u->body, u->len);
+	h = XXH3_128bits_digest(&state);
+	return (struct upload_id){.low = h.low64, .high = h.high64};
+}
+
+static int process(struct ingest *in, struct ingest_upload *u, struct arena *arena, struct err *err)
+{
+	const struct profile_rows_limits limits = {
+		.now_ns = (int64_t)clock_realtime_ns(),
+		.max_future_ns = MAX_FUTURE_NS,
+		.max_age_ns = (int64_t)in->cfg.profiles_ttl_ns,
+		.max_hash_bytes = LIMIT_PROFILE_STACK_TEXT_BYTES,
+	};
+	CLEANUP(layout_fini) struct layout l = {0};
+	struct profile profile;
+	int e = pprof_decode(&profile, arena, u->body, u->len, err);
+
+	row_batch_init(&l.batch, LIMIT_PROFILE_ROWS_BYTES);
+	if (e == 0)
+		e = profile_rows_make(&l.rows, &profile, &limits, err);
+	if (e == 0)
+		e = lay_out(&l, in, u);
+	if (e == 0)
+		e = store_writer_submit(in->cfg.writer, id_of(u), &l.batch, rows_done, l.pending);
+	if (e == 0)
+		TAKE_PTR(l.pending);
+	return e;
+}
+
+static void *work(void *ctx)
+{
+	struct ingest *in = ctx;
+	CLEANUP(arena_fini) struct arena arena;
+	struct ingest_upload *u;
+
+	arena_init(&arena, LIMIT_PPROF_ARENA_BYTES);
+	while ((u = queue_pop(in->queue))) {
+		struct err err = {""};
+		int e;
+
+		if (clock_monotonic_ns() > atomic_load(&in->give_up_at_ns)) {
+			refuse(u, -EPIPE, "shutting down");
+			continue;
+		}
+		metric_add(&in->metrics[METRIC_BYTES], u->len);
+		e = process(in, u, &arena, &err);
+		arena_clear(&arena);
+		if (e < 0)
+			refuse(u, e, err.msg);
+	}
+	return NULL;
+}
+
+static int start_threads(struct ingest *in, unsigned n)
+{
+	for (; in->n_threads < n; in->n_threads++) {
+		int e = pthread_create(&in->threads[in->n_threads], NULL, work, in);
+
+		if (e != 0)
+			return -e;
+	}
+	return 0;
+}
+
+static uint64_t read_queue(void *ctx)
+{
+	return queue_count(ctx);
+}
+
+static void init_metrics(struct ingest *in)
+{
+	struct metric *m = in->metrics;
+
+	m[METRIC_STORED] = (struct metric){.name = "ingest_profiles_stored_total",
+					   .help = "Uploads whose rows are durable."};
+	m[METRIC_STACKS] = (struct metric){.name = "ingest_stacks_total",
+					   .labels = "sent=\"yes\"",
+					   .help = "Stacks of uploads, by whether a row was made."};
+	m[METRIC_STACKS_KNOWN] = (struct metric){.name = "ingest_stacks_total",
+						 .labels = "sent=\"known\"",
+						 .help = m[METRIC_STACKS].help};
+	m[METRIC_SAMPLES] = (struct metric){.name = "ingest_sample_rows_total",
+					    .help = "Rows of samples made from uploads."};
+	m[METRIC_BYTES] = (struct metric){.name = "ingest_bytes_total",
+					  .help = "Bytes of uploads as received."};
+	m[METRIC_QUEUE] = (struct metric){.name = "ingest_queue_length",
+					  .help = "Uploads that wait for a worker.",
+					  .kind = METRIC_GAUGE,
+					  .read = read_queue,
+					  .ctx = in->queue};
+}
+
+static unsigned n_workers(unsigned wanted)
+{
+	long n_cpus = sysconf(_SC_NPROCESSORS_ONLN);
+	unsigned n = wanted ? wanted : n_cpus > 0 ? (unsigned)n_cpus : 1;
+
+	return n < MAX_THREADS ? n : MAX_THREADS;
+}
+
+int ingest_new(struct ingest **ret, const struct ingest_config *cfg)
+{
+	CLEANUP(ingest_freep) struct ingest *in = calloc(1, sizeof(*in));
+	int r;
+
+	if (!in)
+		return -ENOMEM;
+	in->cfg = *cfg;
+	atomic_init(&in->give_up_at_ns, UINT64_MAX);
+	r = seen_stacks_new(&in->seen, SEEN_ENTRIES);
+	if (r == 0)
+		r = queue_new(&in->queue, cfg->max_queued ? cfg->max_queued : DEFAULT_MAX_QUEUED);
+	if (r == 0)
+		init_metrics(in);
+	if (r == 0)
+		r = start_threads(in, n_workers(cfg->n_threads));
+	if (r < 0)
+		return r;
+	*ret = TAKE_PTR(in);
+	return 0;
+}
+
+void ingest_stop(struct ingest *in, uint64_t timeout_ns)
+{
+	if (!in->queue)
+		return;
+	atomic_store(&in->give_up_at_ns, clock_monotonic_ns() + timeout_ns);
+	queue_close(in->queue);
+	for (; in->n_threads > 0; in->n_threads--)
+		pthread_join(in->threads[in->n_threads - 1], NULL);
+}
+
+void ingest_free(struct ingest *in)
+{
+	if (!in)
+		return;
+	ingest_stop(in, 0);
+	queue_free(in->queue);
+	seen_stacks_free(in->seen);
+	free(in);
+}
+
+int ingest_register(struct ingest *in, struct metrics *ms)
+{
+	return metrics_register(ms, in->metrics, METRIC_MAX);
+}
+
+int ingest_submit(struct ingest *in, struct ingest_upload *u)
+{
+	return queue_push(in->queue, u);
+}

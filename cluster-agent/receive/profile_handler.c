@@ -1,0 +1,150 @@
+#include "cluster-agent/receive/profile_handler.h"
+
+#include <errno.h>
+
+#include "cluster-agent/ingest/ingest.h"
+#include "cluster-agent/receive/upload_params.h"
+#include "common/log.h"
+#include "common/metrics.h"
+
+#define RETRY_AFTER_S "5"
+
+enum upload_result {
+	UPLOAD_STORED,
+	UPLOAD_WRONG_KEY,
+	UPLOAD_BAD_PARAMS,
+	UPLOAD_BAD_PROFILE,
+	UPLOAD_TOO_LARGE,
+	UPLOAD_BUSY,
+	UPLOAD_FAILED,
+	UPLOAD_RESULT_MAX,
+};
+
+struct result_def {
+	unsigned status;
+	const char *labels; /* of the metric */
+};
+
+static const struct result_def results[UPLOAD_RESULT_MAX] = {
+	[UPLOAD_STORED] = {200, "result=\"stored\""},
+	[UPLOAD_WRONG_KEY] = {401, "result=\"wrong_key\""},
+	[UPLOAD_BAD_PARAMS] = {400, "result=\"bad_parameters\""},
+	[UPLOAD_BAD_PROFILE] = {400, "result=\"bad_profile\""},
+	[UPLOAD_TOO_LARGE] = {413, "result=\"too_large\""},
+	[UPLOAD_BUSY] = {503, "result=\"busy\""},
+	[UPLOAD_FAILED] = {503, "result=\"failed\""},
+};
+
+struct profile_handler {
+	struct profile_handler_config cfg;
+	struct metric metrics[UPLOAD_RESULT_MAX];
+};
+
+/* One request while ingest has it. */
+struct request {
+	struct profile_handler *handler;
+	struct http_exchange *exchange;
+	struct upload_params params;
+	struct ingest_upload upload;
+};
+
+static void answer(struct profile_handler *h, struct http_exchange *x, enum upload_result result,
+		   const char *reason)
+{
+	unsigned status = results[result].status;
+
+	metric_add(&h->metrics[result], 1);
+	if (result == UPLOAD_STORED) {
+		http_respond(x, status, "text/plain", NULL, 0);
+		return;
+	}
+	log_warn_limited("refusing an upload", "status=%u service=%s reason=%s", status,
+			 LOG_QUOTED(http_exchange_param(x, "service.name") ?: ""),
+			 LOG_QUOTED(reason));
+	/* without the header a sender waits as long as it likes */
+	if (status == 503 && http_exchange_set_header(x, "Retry-After", RETRY_AFTER_S) < 0)
+		log_debug("answering without Retry-After", "status=%u", status);
+	http_respond_text(x, status, "%s", reason);
+}
+
+static void upload_done(void *ctx, enum ingest_outcome outcome, const char *reason)
+{
+	static const enum upload_result by_outcome[INGEST_OUTCOME_MAX] = {
+		[INGEST_STORED] = UPLOAD_STORED,       [INGEST_BAD_PROFILE] = UPLOAD_BAD_PROFILE,
+		[INGEST_TOO_LARGE] = UPLOAD_TOO_LARGE, [INGEST_BUSY] = UPLOAD_BUSY,
+		[INGEST_FAILED] = UPLOAD_FAILED,
+	};
+	AUTO_FREE struct request *r = ctx;
+
+	answer(r->handler, r->exchange, by_outcome[outcome], reason);
+}
+
+static void add_param(void *ctx, const char *name, const char *value)
+{
+	upload_params_add(ctx, name, value);
+}
+
+void profile_handler_serve(void *ctx, struct http_exchange *x)
+{
+	struct profile_handler *h = ctx;
+	AUTO_FREE struct request *r = NULL;
+	struct err err = {""};
+
+	if (!http_exchange_has_api_key(x, h->cfg.api_key)) {
+		answer(h, x, UPLOAD_WRONG_KEY, "wrong or missing X-Api-Key");
+		return;
+	}
+	r = calloc(1, sizeof(*r));
+	if (!r) {
+		answer(h, x, UPLOAD_FAILED, "out of memory");
+		return;
+	}
+	r->handler = h;
+	r->exchange = x;
+	http_exchange_each_param(x, add_param, &r->params);
+	if (upload_params_finish(&r->params, &err) < 0) {
+		answer(h, x, UPLOAD_BAD_PARAMS, err.msg);
+		return;
+	}
+	r->upload = (struct ingest_upload){
+		.service = r->params.service,
+		.host = r->params.host,
+		.labels = r->params.labels,
+		.n_labels = r->params.n_labels,
+		.done = upload_done,
+		.ctx = r,
+	};
+	r->upload.body = http_exchange_body(x, &r->upload.len);
+	if (ingest_submit(h->cfg.ingest, &r->upload) < 0) {
+		answer(h, x, UPLOAD_BUSY, "too many profiles are waiting");
+		return;
+	}
+	/* upload_done() frees it, maybe already has */
+	TAKE_PTR(r);
+}
+
+int profile_handler_new(struct profile_handler **ret, const struct profile_handler_config *cfg)
+{
+	struct profile_handler *h = calloc(1, sizeof(*h));
+
+	if (!h)
+		return -ENOMEM;
+	h->cfg = *cfg;
+	for (size_t i = 0; i < UPLOAD_RESULT_MAX; i++)
+		h->metrics[i] =
+			(struct metric){.name = "uploads_total",
+					.labels = results[i].labels,
+					.help = "Uploaded profiles, by what became of them."};
+	*ret = h;
+	return 0;
+}
+
+void profile_handler_free(struct profile_handler *h)
+{
+	free(h);
+}
+
+int profile_handler_register(struct profile_handler *h, struct metrics *ms)
+{
+	return metrics_register(ms, h->metrics, UPLOAD_RESULT_MAX);
+}

@@ -1,0 +1,35 @@
+/*
+ * POST /v1/profiles: who may send, what it is about, and the answer.
+ *
+ * 200 once the profile is durable; 400, 401, 413 with a line of text when it
+ * will never be; 503 with Retry-After when it may be later. Handlers run on
+ * the HTTP server's threads and hand the upload to ingest.
+ */
+#ifndef CLUSTER_AGENT_RECEIVE_PROFILE_HANDLER_H
+#define CLUSTER_AGENT_RECEIVE_PROFILE_HANDLER_H
+
+#include "common/base.h"
+#include "common/http_server.h"
+
+struct ingest;
+struct metrics;
+struct profile_handler;
+
+struct profile_handler_config {
+	struct ingest *ingest; /* borrowed; outlives the handler */
+	const char *api_key;   /* borrowed; NULL or "": everybody may send */
+};
+
+int profile_handler_new(struct profile_handler **ret,
+			const struct profile_handler_config *cfg) MUST_CHECK;
+/* Every upload has been answered. */
+void profile_handler_free(struct profile_handler *h);
+DEFINE_CLEANUP(struct profile_handler *, profile_handler_free);
+
+/* Counters uploads_*; the handler must outlive ms. */
+int profile_handler_register(struct profile_handler *h, struct metrics *ms) MUST_CHECK;
+
+/* An http_handler_fn; ctx is the handler. */
+void profile_handler_serve(void *ctx, struct http_exchange *x);
+
+#endif /* CLUSTER_AGENT_RECEIVE_PROFILE_HANDLER_H */
