@@ -72,6 +72,7 @@ src_cluster := $(sort $(filter-out cluster-agent/main.c,$(wildcard cluster-agent
 hdrs        := $(sort $(wildcard common/*.h node-agent/*.h node-agent/*/*.h cluster-agent/*.h cluster-agent/*/*.h test/lib/*.h))
 protos      := $(sort $(wildcard proto/*.proto))
 bpf_progs   := $(sort $(wildcard bpf/*.bpf.c))
+store_tests := $(patsubst test/store/%.c,$(O)/test/store/%,$(sort $(wildcard test/store/test_*.c)))
 unit_tests  := $(patsubst test/unit/%.c,$(O)/test/unit/%,$(sort $(wildcard test/unit/test_*.c)))
 bpf_tests   := $(patsubst test/bpf/%.c,$(O)/test/bpf/%,$(sort $(wildcard test/bpf/test_*.c)))
 fuzzers     := $(patsubst test/fuzz/%.c,%,$(sort $(wildcard test/fuzz/fuzz_*.c)))
@@ -85,7 +86,7 @@ skels := $(patsubst bpf/%.bpf.c,$(O)/gen/bpf/%.skel.h,$(bpf_progs))
 pbc   := $(patsubst proto/%.proto,$(O)/gen/proto/%.pb-c.c,$(protos))
 pbo   := $(patsubst $(O)/gen/%.c,$(O)/obj/gen/%.o,$(pbc))
 all_c := $(src_common) $(src_node) $(src_cluster) node-agent/main.c cluster-agent/main.c \
-         $(wildcard test/unit/*.c test/bpf/*.c test/lib/*.c test/fuzz/*.c)
+         $(wildcard test/unit/*.c test/bpf/*.c test/store/*.c test/lib/*.c test/fuzz/*.c)
 
 # The page: its packages are kept by the hash of its lock file, so that a clean tree installs nothing.
 web         := cluster-agent/web
@@ -111,7 +112,7 @@ endif
 
 # All directories at once, so that rules need no mkdir of their own.
 ifneq ($(filter-out $(early_goals),$(or $(MAKECMDGOALS),all)),)
-$(shell mkdir -p $(sort $(dir $(call obj,$(all_c)) $(pbo) $(pbc) $(skels) $(unit_tests) $(bpf_tests) $(web_c) $(O)/obj/gen/web/ build/web/ \
+$(shell mkdir -p $(sort $(dir $(call obj,$(all_c)) $(pbo) $(pbc) $(skels) $(unit_tests) $(bpf_tests) $(store_tests) $(web_c) $(O)/obj/gen/web/ build/web/ \
                               $(O)/obj/bpf/ $(O)/test/fuzz/ $(tidied) $(analyzed))))
 endif
 
@@ -126,7 +127,12 @@ $(O)/gen/version.h: FORCE
 FORCE:
 
 # ---- rules -----------------------------------------------------------------
-all: $(O)/coroot-node-agent $(O)/coroot-cluster-agent ## build both agents (default)
+all: $(O)/coroot-node-agent $(O)/coroot-cluster-agent $(O)/.chdb ## build both agents (default)
+
+# the embedded engine next to the binary, where the cluster-agent looks first
+$(O)/.chdb: cluster-agent/store/package-lock.json cluster-agent/store/install-chdb.sh
+	$(Q)ln -sfn "$$(cluster-agent/store/install-chdb.sh --print)" $(O)/libchdb.so
+	$(Q)touch $@
 
 $(O)/coroot-node-agent: $(call obj,node-agent/main.c) $(O)/libnode.a $(O)/libcommon.a
 	$(call say,LINK)
@@ -209,6 +215,13 @@ $(O)/test/bpf/%: $(O)/obj/test/bpf/%.o $(O)/obj/test/lib/oom.o $(O)/libnode.a $(
 	    -o $@ $^ $(libs_node) -lcmocka
 check-bpf: $(bpf_tests) ## the sampler on this kernel (needs root)
 	$(Q)$(SUDO) test/run-unit.sh $(bpf_tests)
+
+# The engine brings its own allocator, so these run without sanitizers and failing allocations.
+$(store_tests): $(O)/test/store/%: $(O)/obj/test/store/%.o $(O)/libcluster.a $(O)/libcommon.a $(O)/.chdb
+	$(call say,LINK)
+	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $(filter %.o %.a,$^) $(libs_cluster) -lcmocka
+check-store: $(store_tests) ## the store on the embedded engine
+	$(Q)CHDB_LIBRARY=$(abspath $(O))/libchdb.so test/run-unit.sh $(store_tests)
 
 check: $(unit_tests) ## unit tests of the current BUILD
 	$(Q)test/run-unit.sh $(unit_tests)
@@ -317,6 +330,6 @@ help: ## this text
 	@awk -F':.*## ' '/^[a-z%-]+:.*## /{printf "  %-16s %s\n",$$1,$$2}' $(MAKEFILE_LIST)
 	@echo; echo "  BUILD=release|debug|asan|tsan|cov  V=1  O=dir  DESTDIR=  prefix=  CC=clang"
 
-.PHONY: all gen deps run test bench check check-bpf check-asan check-tsan check-valgrind check-fuzz replay check-page page-server check-e2e \
+.PHONY: all gen deps run test bench check check-store check-bpf check-asan check-tsan check-valgrind check-fuzz replay check-page page-server check-e2e \
         lint format $(lint_checks) install clean help FORCE
 -include $(shell find $(O)/obj -name '*.d' 2>/dev/null)

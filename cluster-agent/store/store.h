@@ -34,16 +34,17 @@ struct store_param {
 };
 
 struct store_query {
-	const char *sql; /* one statement that reads; others are refused by the engine */
+	const char *sql; /* one statement that reads; the engine refuses every other */
 	const struct store_param *params;
 	size_t n_params;
-	const char *format;  /* "RowBinary", "JSON", …; used unless the SQL has a FORMAT clause */
-	uint64_t timeout_ns; /* 0: STORE_QUERY_TIMEOUT_NS */
-	uint64_t max_memory_bytes; /* 0: STORE_QUERY_MEMORY_BYTES */
+	const char *format; /* "RowBinary", "JSON", …; used unless the SQL has a FORMAT clause */
 };
 
-#define STORE_QUERY_TIMEOUT_NS UINT64_C(30000000000)
+/* Limits of every query, beside the limit of the buffer it answers into. */
+#define STORE_QUERY_TIMEOUT_S 30
 #define STORE_QUERY_MEMORY_BYTES (UINT64_C(512) << 20)
+/* Queries under way at once; the next one waits. */
+#define STORE_MAX_QUERIES 4
 
 /*
  * -EBUSY: another process holds data_dir; -ENOTEMPTY: data_dir holds something else; -ENOENT: no
@@ -57,17 +58,22 @@ void store_close(struct store *s);
 DEFINE_CLEANUP(struct store *, store_close);
 
 /*
- * Add RowBinary rows in the column order of row_batch.h. After 0 they survive the death of this
- * process. -EIO when the engine refused them, with its words in err.
+ * Add RowBinary rows in the column order of row_batch.h, all or none of one day. After 0 they are
+ * on disk. token, up to STORE_TOKEN_BYTES of [0-9a-f], makes a repetition of the same insert do
+ * nothing, also after a restart, as long as it is among the table's last STORE_TOKENS_KEPT; NULL:
+ * no such check. -EREMOTEIO when the engine refused the rows, with its words in err; -ENOMEM.
  */
-int store_insert(struct store *s, enum store_table table, const void *rows, size_t len,
-		 struct err *err) MUST_CHECK;
+int store_insert(struct store *s, enum store_table table, const char *token, const void *rows,
+		 size_t len, struct err *err) MUST_CHECK;
+#define STORE_TOKEN_BYTES 64
+#define STORE_TOKENS_KEPT 1000
 
 /*
  * Append the answer to out, whose limit bounds it.
  * -EREMOTEIO: the engine answered with an exception: out then holds its whole text
  *  ("Code: 62. DB::Exception: …") instead, see store_exception_code(), and err its beginning;
- * -EFBIG: the answer exceeds out's limit; -ENOMEM.
+ * -EFBIG: the answer exceeds out's limit; -EAGAIN: other queries took all of
+ * STORE_QUERY_TIMEOUT_S; -ENOMEM.
  */
 int store_query(struct store *s, const struct store_query *q, struct buf *out,
 		struct err *err) MUST_CHECK;

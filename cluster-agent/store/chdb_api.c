@@ -1,0 +1,92 @@
+#include "cluster-agent/store/chdb_api.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <limits.h>
+#include <unistd.h>
+
+#define LIBRARY "libchdb.so"
+
+/* Directory of the running binary, without a slash at its end. */
+static int find_own_dir(char *ret, size_t size)
+{
+	ssize_t n = readlink("/proc/self/exe", ret, size - 1);
+	char *slash;
+
+	if (n < 0)
+		return -errno;
+	ret[n] = '\0';
+	slash = strrchr(ret, '/');
+	if (!slash)
+		return -ENOENT;
+	*slash = '\0';
+	return 0;
+}
+
+static int open_library(void **ret, const char *path, struct err *err)
+{
+	void *lib = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+
+	if (!lib)
+		return err_set(err, -ELIBBAD, "%s", dlerror());
+	*ret = lib;
+	return 0;
+}
+
+static int open_any(void **ret, struct err *err)
+{
+	char dir[PATH_MAX], path[PATH_MAX + 64];
+	static const char *const below[] = {"", "/../lib/coroot"};
+
+	if (find_own_dir(dir, sizeof(dir)) < 0)
+		dir[0] = '\0';
+	for (size_t i = 0; dir[0] && i < ARRAY_SIZE(below); i++) {
+		snprintf(path, sizeof(path), "%s%s/" LIBRARY, dir, below[i]);
+		if (access(path, F_OK) == 0)
+			return open_library(ret, path, err);
+	}
+	if (open_library(ret, LIBRARY, NULL) == 0)
+		return 0;
+	return err_set(err, -ENOENT,
+		       LIBRARY " not found in %s, %s/../lib/coroot and the library path; "
+			       "name it with --chdb-library",
+		       dir, dir);
+}
+
+int chdb_api_load(struct chdb_api *ret, const char *path, struct err *err)
+{
+	struct chdb_api api = {0};
+	const struct {
+		void *field;
+		const char *name;
+	} wanted[] = {
+		{&api.connect, "chdb_connect"},
+		{&api.close, "chdb_close_conn"},
+		{&api.query, "chdb_query_with_params_n"},
+		{&api.destroy, "chdb_destroy_query_result"},
+		{&api.buffer, "chdb_result_buffer"},
+		{&api.length, "chdb_result_length"},
+		{&api.error, "chdb_result_error"},
+		{&api.enable_signal_handlers, "chdb_set_signal_handlers_enabled"},
+	};
+	void *lib = NULL;
+	int r;
+
+	if (path && access(path, R_OK) < 0)
+		return err_set(err, -ENOENT, "%s: %m", path);
+	r = path ? open_library(&lib, path, err) : open_any(&lib, err);
+	if (r < 0)
+		return r;
+
+	for (size_t i = 0; i < ARRAY_SIZE(wanted); i++) {
+		void *symbol = dlsym(lib, wanted[i].name);
+
+		if (!symbol)
+			return err_set(err, -ELIBBAD, LIBRARY " has no %s: another version?",
+				       wanted[i].name);
+		memcpy(wanted[i].field, &symbol, sizeof(symbol));
+	}
+	api.enable_signal_handlers(0);
+	*ret = api;
+	return 0;
+}

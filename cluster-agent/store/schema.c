@@ -1,0 +1,147 @@
+#include "cluster-agent/store/schema.h"
+
+#include <errno.h>
+#include <inttypes.h>
+
+#include "common/clock.h"
+
+#define TEXT "LowCardinality(String) CODEC(ZSTD(1))"
+#define NUMBER "UInt64 CODEC(ZSTD(1))"
+#define TIME "DateTime64(9) CODEC(Delta, ZSTD(1))"
+
+/*
+ * fsync: an answered upload must outlive a power cut as well. Merged parts need none: their
+ * sources stay for eight minutes, long after the kernel has written the result.
+ * Whole parts are dropped, a partition being a day: expiry then costs no rewriting.
+ */
+#define SETTINGS                                                                      \
+	"ttl_only_drop_parts = 1, fsync_after_insert = 1, fsync_part_directory = 1, " \
+	"non_replicated_deduplication_window = 1000"
+_Static_assert(STORE_TOKENS_KEPT == 1000, "SETTINGS spells this number");
+
+struct table {
+	const char *name;
+	const char *columns;
+	const char *engine; /* up to the time to live */
+	const char *time;   /* the column it counts from */
+};
+
+static const struct table tables[] = {
+	{
+		"profiling_stacks",
+		"ServiceName " TEXT ", Hash " NUMBER ", LastSeen " TIME
+		", Stack Array(String) CODEC(ZSTD(1))",
+		"ReplacingMergeTree PARTITION BY toDate(LastSeen) PRIMARY KEY (ServiceName, Hash) "
+		"ORDER BY (ServiceName, Hash)",
+		"LastSeen",
+	},
+	{
+		"profiling_samples",
+		"ServiceName " TEXT ", Type " TEXT ", Start " TIME ", End " TIME
+		", Labels Map(LowCardinality(String), String) CODEC(ZSTD(1)), StackHash " NUMBER
+		", Value Int64 CODEC(ZSTD(1))",
+		"MergeTree PARTITION BY toDate(Start) "
+		"ORDER BY (ServiceName, Type, toUnixTimestamp(Start), toUnixTimestamp(End))",
+		"Start",
+	},
+	{
+		"profiling_quality",
+		"ServiceName " TEXT ", Type " TEXT ", Start " TIME ", End " TIME ", Host " TEXT
+		", Samples " NUMBER ", Truncated " NUMBER
+		", Lost Map(LowCardinality(String), UInt64) CODEC(ZSTD(1))",
+		"MergeTree PARTITION BY toDate(Start) "
+		"ORDER BY (ServiceName, Type, toUnixTimestamp(Start))",
+		"Start",
+	},
+	{
+		"profiling_profiles",
+		"ServiceName " TEXT ", Type " TEXT ", LastSeen " TIME,
+		"ReplacingMergeTree PARTITION BY toDate(LastSeen) PRIMARY KEY (ServiceName, Type) "
+		"ORDER BY (ServiceName, Type)",
+		"LastSeen",
+	},
+};
+
+static const char *const insert_columns[] = {
+	[STORE_STACKS] = "(ServiceName, Hash, LastSeen, Stack)",
+	[STORE_SAMPLES] = "(ServiceName, Type, Start, End, Labels, StackHash, Value)",
+	[STORE_QUALITY] = "(ServiceName, Type, Start, End, Host, Samples, Truncated, Lost)",
+};
+
+static int create(schema_run_fn run, void *ctx, const struct table *t, uint64_t ttl_s,
+		  struct err *err)
+{
+	CLEANUP(buf_fini) struct buf sql;
+	int r;
+
+	buf_init(&sql, 4096);
+	r = buf_addf(&sql,
+		     "CREATE TABLE IF NOT EXISTS %s (%s) ENGINE = %s "
+		     "TTL toDateTime(%s) + toIntervalSecond(%" PRIu64 ") SETTINGS " SETTINGS,
+		     t->name, t->columns, t->engine, t->time, ttl_s);
+	if (r < 0)
+		return err_set(err, r, "create %s: %s", t->name, strerror(-r));
+	r = run(ctx, sql.data, NULL, err);
+	return r < 0 ? err_wrap(err, r, "create %s", t->name) : 0;
+}
+
+/* An ALTER rewrites the TTL of every part, so it is only sent when something changes. */
+static int set_ttl(schema_run_fn run, void *ctx, const struct table *t, uint64_t ttl_s,
+		   struct err *err)
+{
+	CLEANUP(buf_fini) struct buf sql;
+	CLEANUP(buf_fini) struct buf answer;
+	int r;
+
+	buf_init(&sql, 4096);
+	buf_init(&answer, 4096);
+	r = buf_addf(&sql,
+		     "SELECT position(engine_full, 'toIntervalSecond(%" PRIu64 ")') > 0 "
+		     "FROM system.tables WHERE database = currentDatabase() AND name = '%s'",
+		     ttl_s, t->name);
+	if (r == 0)
+		r = run(ctx, sql.data, &answer, err);
+	if (r < 0)
+		return err_wrap(err, r, "time to live of %s", t->name);
+	if (answer.len > 0 && answer.data[0] == '1')
+		return 0;
+
+	buf_fini(&sql);
+	r = buf_addf(&sql,
+		     "ALTER TABLE %s MODIFY TTL toDateTime(%s) + toIntervalSecond(%" PRIu64 ")",
+		     t->name, t->time, ttl_s);
+	if (r == 0)
+		r = run(ctx, sql.data, NULL, err);
+	return r < 0 ? err_wrap(err, r, "change the time to live of %s", t->name) : 0;
+}
+
+int schema_apply(schema_run_fn run, void *ctx, uint64_t ttl_ns, struct err *err)
+{
+	uint64_t ttl_s = ttl_ns / NS_PER_S;
+	int r = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(tables) && r == 0; i++) {
+		r = create(run, ctx, &tables[i], ttl_s, err);
+		if (r == 0)
+			r = set_ttl(run, ctx, &tables[i], ttl_s, err);
+	}
+	if (r < 0)
+		return r;
+	r = run(ctx,
+		"CREATE MATERIALIZED VIEW IF NOT EXISTS profiling_profiles_mv "
+		"TO profiling_profiles AS "
+		"SELECT ServiceName, Type, max(End) AS LastSeen FROM profiling_samples "
+		"GROUP BY ServiceName, Type",
+		NULL, err);
+	return r < 0 ? err_wrap(err, r, "create profiling_profiles_mv") : 0;
+}
+
+const char *schema_table_name(enum store_table table)
+{
+	return tables[table].name;
+}
+
+const char *schema_columns(enum store_table table)
+{
+	return insert_columns[table];
+}

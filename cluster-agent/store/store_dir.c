@@ -1,0 +1,102 @@
+#include "cluster-agent/store/store_dir.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+
+#include "common/parse.h"
+
+#define LOCK_FILE "LOCK"
+
+static void closedirp(DIR **dir)
+{
+	if (*dir)
+		closedir(*dir);
+}
+
+/* A fresh file system has lost+found; that is as good as empty. */
+static int is_empty(int dir_fd)
+{
+	AUTO_CLOSE int fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	CLEANUP(closedirp) DIR *dir = NULL;
+	const struct dirent *e;
+
+	if (fd < 0)
+		return -errno;
+	dir = fdopendir(fd);
+	if (!dir)
+		return -errno;
+	fd = -1; /* closedir() closes it */
+	while ((e = readdir(dir)) != NULL) {
+		if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0 &&
+		    strcmp(e->d_name, "lost+found") != 0)
+			return 0;
+	}
+	return 1;
+}
+
+static int open_lock_file(int dir_fd, const char *path, struct err *err)
+{
+	int r, fd = openat(dir_fd, LOCK_FILE, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+
+	if (fd >= 0)
+		return fd;
+	if (errno != ENOENT)
+		return err_set(err, -errno, "open %s/" LOCK_FILE ": %m", path);
+
+	r = is_empty(dir_fd);
+	if (r < 0)
+		return err_set(err, r, "read %s: %s", path, strerror(-r));
+	if (r == 0)
+		return err_set(err, -ENOTEMPTY,
+			       "data directory %s holds other files; give an empty one", path);
+	fd = openat(dir_fd, LOCK_FILE, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (fd < 0)
+		return err_set(err, -errno, "create %s/" LOCK_FILE ": %m", path);
+	return fd;
+}
+
+/* The process that holds the lock, as it wrote into the file; 0 when that cannot be read. */
+static uint64_t read_owner(int fd)
+{
+	char text[32];
+	ssize_t n = pread(fd, text, sizeof(text), 0);
+	uint64_t pid;
+
+	while (n > 0 && text[n - 1] == '\n')
+		n--;
+	if (n <= 0 || parse_u64(text, (size_t)n, 1, INT32_MAX, &pid) < 0)
+		return 0;
+	return pid;
+}
+
+int store_dir_lock(const char *path, int *ret_fd, struct err *err)
+{
+	AUTO_CLOSE int dir_fd = -1;
+	AUTO_CLOSE int fd = -1;
+	char pid[32];
+	int n;
+
+	if (mkdir(path, 0700) < 0 && errno != EEXIST)
+		return err_set(err, -errno, "create data directory %s: %m", path);
+	dir_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (dir_fd < 0)
+		return err_set(err, -errno, "open data directory %s: %m", path);
+	fd = open_lock_file(dir_fd, path, err);
+	if (fd < 0)
+		return fd;
+
+	if (flock(fd, LOCK_EX | LOCK_NB) < 0) {
+		if (errno == EWOULDBLOCK)
+			return err_set(err, -EBUSY, "data directory %s is in use by process %llu",
+				       path, (unsigned long long)read_owner(fd));
+		return err_set(err, -errno, "lock %s: %m", path);
+	}
+	n = snprintf(pid, sizeof(pid), "%d\n", getpid());
+	if (ftruncate(fd, 0) < 0 || pwrite(fd, pid, (size_t)n, 0) != n)
+		return err_set(err, -EIO, "write %s/" LOCK_FILE ": %m", path);
+	*ret_fd = TAKE_FD(fd);
+	return 0;
+}

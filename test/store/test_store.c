@@ -1,0 +1,385 @@
+/* The store on the real engine. The environment names libchdb.so as CHDB_LIBRARY. */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#include "cluster-agent/store/row_batch.h"
+#include "cluster-agent/store/rowbinary.h"
+#include "cluster-agent/store/store.h"
+#include "common/clock.h"
+#include "test/lib/unit.h"
+
+#define DAY_S UINT64_C(86400)
+#define NOISE "\n\n;;\n SELECT 1;\n\t\\'--"
+#define T(s) ((struct row_text){s, sizeof(s) - 1})
+
+static char dir[64];
+static struct store_embedded_config cfg;
+
+static int remove_entry(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+	(void)st;
+	(void)type;
+	(void)ftw;
+	return remove(path);
+}
+
+static int make_dir(void **state)
+{
+	char template[] = "/tmp/test_store.XXXXXX";
+
+	(void)state;
+	if (!mkdtemp(template))
+		return -1;
+	snprintf(dir, sizeof(dir), "%s", template);
+	cfg = (struct store_embedded_config){dir, DAY_S * NS_PER_S, getenv("CHDB_LIBRARY")};
+	return 0;
+}
+
+static int remove_dir(void **state)
+{
+	(void)state;
+	return nftw(dir, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+static struct store *open_store(void)
+{
+	struct err err = {0};
+	struct store *s = NULL;
+
+	if (store_open_embedded(&s, &cfg, &err) < 0)
+		fail_msg("open: %s", err.msg);
+	return s;
+}
+
+static uint64_t query_u64(struct store *s, const char *sql)
+{
+	CLEANUP(buf_fini) struct buf out;
+	const struct store_query q = {.sql = sql, .format = "RowBinary"};
+	struct err err = {0};
+	struct rowbinary_reader r;
+	uint64_t v;
+
+	buf_init(&out, 1000);
+	if (store_query(s, &q, &out, &err) < 0)
+		fail_msg("%s: %s", sql, err.msg);
+	rowbinary_reader_init(&r, out.data, out.len);
+	v = rowbinary_get_u64(&r);
+	assert_int_equal(rowbinary_reader_finish(&r), 0);
+	assert_false(rowbinary_has_more(&r));
+	return v;
+}
+
+static void fill(struct row_batch *b, uint64_t hash)
+{
+	const int64_t now = (int64_t)clock_realtime_ns();
+	const struct row_text frames[] = {T("leaf a.c:1"), T(NOISE), T("")};
+	const struct row_label labels[] = {{T("host.name"), T(NOISE)}};
+	const struct row_count lost[] = {{T("ring_full"), 12}};
+	const struct stack_row stack = {T("/svc"), hash, now, frames, 3};
+	const struct sample_row sample = {T("/svc"), T("a:b:count"), now - 10, now, labels,
+					  1,         hash,           -7};
+	const struct quality_row quality = {
+		T("/svc"), T("a:b:count"), now - 10, now, T("host"), 100, 3, lost, 1};
+
+	assert_int_equal(row_batch_add_stack(b, &stack), 0);
+	assert_int_equal(row_batch_add_sample(b, &sample), 0);
+	assert_int_equal(row_batch_add_quality(b, &quality), 0);
+}
+
+static void insert(struct store *s, const char *token, const struct row_batch *b)
+{
+	for (int t = 0; t < STORE_TABLE_MAX; t++) {
+		struct err err = {0};
+
+		if (store_insert(s, (enum store_table)t, token, b->rows[t].data, b->rows[t].len,
+				 &err) < 0)
+			fail_msg("insert: %s", err.msg);
+	}
+}
+
+static void keeps_every_column_of_every_row(void **state)
+{
+	CLEANUP(store_closep) struct store *s = open_store();
+	CLEANUP(row_batch_fini) struct row_batch b;
+
+	(void)state;
+	row_batch_init(&b, 10000);
+	fill(&b, UINT64_MAX);
+	fill(&b, 10); /* a newline as first byte of a number */
+	insert(s, NULL, &b);
+	assert_int_equal(
+		query_u64(s, "SELECT count() FROM profiling_stacks WHERE ServiceName = '/svc' "
+			     "AND Hash IN (10, 18446744073709551615) AND Stack = "
+			     "['leaf a.c:1', '\\n\\n;;\\n SELECT 1;\\n\\t\\\\\\'--', '']"),
+		2);
+	assert_int_equal(query_u64(s, "SELECT count() FROM profiling_samples WHERE Value = -7 "
+				      "AND Labels['host.name'] LIKE '%SELECT 1%' "
+				      "AND toUnixTimestamp64Nano(End) = "
+				      "toUnixTimestamp64Nano(Start) + 10"),
+			 2);
+	assert_int_equal(query_u64(s, "SELECT count() FROM profiling_quality WHERE Host = 'host' "
+				      "AND Samples = 100 AND Truncated = 3 "
+				      "AND Lost['ring_full'] = 12"),
+			 2);
+	assert_int_equal(query_u64(s, "SELECT count() FROM profiling_profiles FINAL WHERE "
+				      "ServiceName = '/svc' AND Type = 'a:b:count'"),
+			 1);
+}
+
+static void repeats_of_an_insert_do_nothing_also_after_reopening(void **state)
+{
+	CLEANUP(store_closep) struct store *s = open_store();
+	CLEANUP(row_batch_fini) struct row_batch b;
+
+	(void)state;
+	row_batch_init(&b, 10000);
+	fill(&b, 1);
+	insert(s, "00ff", &b);
+	insert(s, "00ff", &b);
+	assert_int_equal(query_u64(s, "SELECT count() FROM profiling_samples"), 1);
+	store_close(TAKE_PTR(s));
+
+	s = open_store();
+	insert(s, "00ff", &b);
+	assert_int_equal(query_u64(s, "SELECT count() FROM profiling_samples"), 1);
+	insert(s, "00fe", &b);
+	assert_int_equal(query_u64(s, "SELECT count() FROM profiling_samples"), 2);
+	assert_int_equal(store_insert(s, STORE_SAMPLES, "' --", "x", 1, NULL), -EINVAL);
+}
+
+static void refuses_broken_rows_as_a_whole(void **state)
+{
+	CLEANUP(store_closep) struct store *s = open_store();
+	CLEANUP(row_batch_fini) struct row_batch b;
+	struct err err = {0};
+
+	(void)state;
+	row_batch_init(&b, 10000);
+	fill(&b, 1);
+	fill(&b, 2);
+	assert_int_equal(store_insert(s, STORE_SAMPLES, NULL, b.rows[STORE_SAMPLES].data,
+				      b.rows[STORE_SAMPLES].len - 1, &err),
+			 -EREMOTEIO);
+	assert_int_equal(store_exception_code(err.msg, strlen(err.msg)), 33);
+	assert_int_equal(query_u64(s, "SELECT count() FROM profiling_samples"), 0);
+}
+
+static void rows_outlive_a_killed_process(void **state)
+{
+	CLEANUP(store_closep) struct store *s = NULL;
+	int status;
+	pid_t pid = fork();
+
+	(void)state;
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		CLEANUP(row_batch_fini) struct row_batch b;
+
+		row_batch_init(&b, 10000);
+		fill(&b, 1);
+		insert(open_store(), NULL, &b);
+		kill(getpid(), SIGKILL);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+
+	s = open_store();
+	assert_int_equal(query_u64(s, "SELECT count() FROM profiling_stacks"), 1);
+	assert_int_equal(query_u64(s, "SELECT count() FROM profiling_samples"), 1);
+	assert_int_equal(query_u64(s, "SELECT count() FROM profiling_quality"), 1);
+}
+
+static void a_second_process_is_told_who_holds_the_directory(void **state)
+{
+	CLEANUP(store_closep) struct store *s = open_store(), *second = NULL;
+	char expected[160];
+	struct err err = {0};
+
+	(void)state;
+	assert_int_equal(store_open_embedded(&second, &cfg, &err), -EBUSY);
+	snprintf(expected, sizeof(expected), "data directory %s is in use by process %d", dir,
+		 getpid());
+	assert_string_equal(err.msg, expected);
+}
+
+static void binds_parameters_instead_of_pasting_them(void **state)
+{
+	CLEANUP(store_closep) struct store *s = open_store();
+	CLEANUP(buf_fini) struct buf out;
+	const struct store_param params[] = {{"name", "x' OR 1 --"}, {"n", "18446744073709551615"}};
+	const struct store_query q = {
+		.sql = "SELECT {name:String}, {n:UInt64}",
+		.params = params,
+		.n_params = 2,
+		.format = "TSV",
+	};
+
+	(void)state;
+	buf_init(&out, 1000);
+	assert_int_equal(store_query(s, &q, &out, NULL), 0);
+	assert_string_equal(out.data, "x\\' OR 1 --\t18446744073709551615\n");
+}
+
+static void gives_the_text_and_code_of_an_exception(void **state)
+{
+	CLEANUP(store_closep) struct store *s = open_store();
+	CLEANUP(buf_fini) struct buf out;
+	const struct store_query q = {.sql = "SELECT nothing FROM nowhere", .format = "TSV"};
+
+	(void)state;
+	buf_init(&out, 10000);
+	assert_int_equal(store_query(s, &q, &out, NULL), -EREMOTEIO);
+	assert_int_equal(store_exception_code(out.data, out.len), 60);
+	assert_non_null(strstr(out.data, "UNKNOWN_TABLE"));
+	assert_int_equal(store_ping(s), 0);
+}
+
+static void greedy_queries_end_without_ending_us(void **state)
+{
+	static const struct {
+		const char *sql;
+		int error;
+		int code;
+	} cases[] = {
+		{"SELECT groupArray(toString(number)) FROM numbers(100000000)", -EREMOTEIO, 241},
+		{"SELECT number FROM numbers(100000000)", -EREMOTEIO, 396},
+		{"SELECT number FROM numbers(1000000)", -EFBIG, 0},
+	};
+	CLEANUP(store_closep) struct store *s = open_store();
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		CLEANUP(buf_fini) struct buf out;
+		const struct store_query q = {.sql = cases[i].sql, .format = "RowBinary"};
+		int r;
+
+		buf_init(&out, 10000);
+		r = store_query(s, &q, &out, NULL);
+		assert_int_equal(r, cases[i].error);
+		assert_int_equal(store_exception_code(out.data, out.len), cases[i].code);
+	}
+	assert_int_equal(store_ping(s), 0);
+}
+
+static void readers_can_neither_write_nor_unlock_themselves(void **state)
+{
+	static const char *const attacks[] = {
+		"INSERT INTO profiling_samples (Value) VALUES (1)",
+		"SELECT 1; INSERT INTO profiling_samples (Value) VALUES (1)",
+		"DROP TABLE profiling_samples",
+		"ALTER TABLE profiling_samples DELETE WHERE 1",
+		"TRUNCATE TABLE profiling_samples",
+		"CREATE TABLE t (x Int8) ENGINE = Memory",
+		"SET readonly = 0",
+		"SET max_memory_usage = 0",
+		"SELECT 1 SETTINGS readonly = 0",
+		"SELECT * FROM file('/etc/passwd', 'LineAsString')",
+		"SELECT * FROM url('http://127.0.0.1:9/', 'LineAsString')",
+		"SELECT * FROM '/etc/passwd'",
+	};
+	CLEANUP(store_closep) struct store *s = open_store();
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(attacks); i++) {
+		CLEANUP(buf_fini) struct buf out;
+		const struct store_query q = {.sql = attacks[i], .format = "TSV"};
+
+		buf_init(&out, 10000);
+		if (store_query(s, &q, &out, NULL) != -EREMOTEIO)
+			fail_msg("%s: not refused: %s", attacks[i], out.data);
+	}
+	assert_int_equal(query_u64(s, "SELECT count() FROM profiling_samples"), 0);
+}
+
+static void a_new_time_to_live_changes_existing_tables(void **state)
+{
+	static const char count_of[] = "SELECT countIf(position(engine_full, "
+				       "'toIntervalSecond(%llu)') > 0) FROM system.tables "
+				       "WHERE database = 'coroot'";
+	static const unsigned long long ttls_s[] = {86400, 86400, 3600};
+	char sql[200];
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(ttls_s); i++) {
+		CLEANUP(store_closep) struct store *s = NULL;
+
+		cfg.profiles_ttl_ns = ttls_s[i] * NS_PER_S;
+		s = open_store();
+		/* the count is of four tables: a view keeps nothing */
+		snprintf(sql, sizeof(sql), count_of, ttls_s[i]);
+		assert_int_equal(query_u64(s, sql), 4);
+	}
+}
+
+static void expired_rows_go(void **state)
+{
+	CLEANUP(store_closep) struct store *s = NULL;
+	CLEANUP(row_batch_fini) struct row_batch b;
+	const struct sample_row old = {T("/svc"), T("a:b:count"), 10, 20, NULL, 0, 1, 1};
+
+	(void)state;
+	s = open_store();
+	row_batch_init(&b, 10000);
+	assert_int_equal(row_batch_add_sample(&b, &old), 0);
+	insert(s, NULL, &b);
+	for (int i = 0; i < 100; i++) {
+		if (query_u64(s, "SELECT count() FROM profiling_samples") == 0)
+			return;
+		usleep(100000);
+	}
+	fail_msg("rows of 1970 are still there after 10 s");
+}
+
+static void bad_places_are_refused_with_a_sentence(void **state)
+{
+	CLEANUP(store_closep) struct store *s = NULL;
+	struct err err = {0};
+	char path[128];
+	int fd;
+
+	(void)state;
+	cfg.chdb_library = "/nonexistent/libchdb.so";
+	assert_int_equal(store_open_embedded(&s, &cfg, &err), -ENOENT);
+	assert_non_null(strstr(err.msg, "/nonexistent/libchdb.so"));
+
+	snprintf(path, sizeof(path), "%s/LOCK", dir);
+	assert_int_equal(unlink(path), 0);
+	snprintf(path, sizeof(path), "%s/other", dir);
+	fd = open(path, O_CREAT | O_WRONLY, 0600);
+	assert_true(fd >= 0);
+	close(fd);
+	assert_int_equal(store_open_embedded(&s, &cfg, &err), -ENOTEMPTY);
+	assert_non_null(strstr(err.msg, dir));
+}
+
+#define WITH_DIR(f) cmocka_unit_test_setup_teardown(f, make_dir, remove_dir)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		/* forks, so it comes before the engine has threads here */
+		WITH_DIR(rows_outlive_a_killed_process),
+		WITH_DIR(keeps_every_column_of_every_row),
+		WITH_DIR(repeats_of_an_insert_do_nothing_also_after_reopening),
+		WITH_DIR(refuses_broken_rows_as_a_whole),
+		WITH_DIR(a_second_process_is_told_who_holds_the_directory),
+		WITH_DIR(binds_parameters_instead_of_pasting_them),
+		WITH_DIR(gives_the_text_and_code_of_an_exception),
+		WITH_DIR(greedy_queries_end_without_ending_us),
+		WITH_DIR(readers_can_neither_write_nor_unlock_themselves),
+		WITH_DIR(a_new_time_to_live_changes_existing_tables),
+		WITH_DIR(expired_rows_go),
+		WITH_DIR(bad_places_are_refused_with_a_sentence),
+	};
+
+	if (!getenv("CHDB_LIBRARY")) {
+		fprintf(stderr, "CHDB_LIBRARY is not set\n");
+		return 1;
+	}
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
