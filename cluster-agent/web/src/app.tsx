@@ -140,7 +140,9 @@ export function App() {
         setTheme={setTheme}
       />
       <Problems problems={problems} onRetry={retry} />
-      {relative && !empty && apps.data && <Silence lastSeen={lastSeen} now={now} />}
+      {relative && !empty && apps.data && (
+        <Silence what={service && group} own={app?.lastSeen ?? null} any={apps.data.lastSeen} now={now} />
+      )}
       {service === "" ? (
         startOrEmpty()
       ) : (

@@ -51,9 +51,28 @@ export function NothingInRange({ what, rangeMs, lastSeen, now, onJump }: Nothing
   );
 }
 
-/** An agent that fell silent; nothing while profiles keep coming. */
-export function Silence({ lastSeen, now }: { lastSeen: number | null; now: number }) {
-  if (lastSeen === null || now - lastSeen < 180_000) return null;
+const SILENT_MS = 180_000; // three upload intervals
+
+interface SilenceProps {
+  what: string; // the application, "" on the start page
+  own: number | null; // newest profile of it
+  any: number | null; // newest profile of anything
+  now: number;
+}
+
+/** An agent that fell silent, or an application that stopped; nothing while profiles keep coming. */
+export function Silence({ what, own, any, now }: SilenceProps) {
+  if (any !== null && now - any < SILENT_MS) {
+    if (!what || own === null || now - own < SILENT_MS) return null;
+    return (
+      <div class="strip" role="status" data-testid="silence">
+        No samples of {what} since {clock(own, true)} ({ago(own, now)}): it is idle or has ended. Other applications are up to
+        date.
+      </div>
+    );
+  }
+  const lastSeen = any;
+  if (lastSeen === null) return null;
   return (
     <div class="strip warn-strip" role="status" data-testid="silence">
       No new profiles since {clock(lastSeen, true)} ({ago(lastSeen, now)}). Is the node agent running?

@@ -42,8 +42,8 @@ function shortNative(name: string): string {
 /** The name without its path: `cmd/compile/internal/ssa.Compile` → `ssa.Compile`. */
 export function shortName(name: string): string {
   if (name.includes("::")) return shortNative(name);
-  if (name.startsWith("[") || !name.includes("/")) return name;
-  // Go: import paths in front and inside type arguments
+  // Go: import paths in front and inside type arguments; "kworker/0:2" is the name of a process
+  if (name.startsWith("[") || !/\/[^/]*\./.test(name)) return name;
   const text = name.replace(/[\w.~%@-]*\//g, "");
   return text === "" ? name : text;
 }
@@ -62,6 +62,7 @@ export function moduleOf(name: string, file: string): string {
 export function packageOf(name: string, file: string): string {
   if (file === KERNEL) return KERNEL;
   if (name.startsWith("[")) return "";
+  if (file === "") return name.replace(/\/.*/, ""); // a process; all of kworker/… are one
   if (name.includes("::")) {
     const bare = name.replace(/^[<&]+(mut )?/, "");
     const head = bare.slice(0, bare.indexOf("::"));

@@ -63,8 +63,16 @@ export function Profile(p: Props) {
     trail.current.push(state.zoom);
     navigate({ zoom: pathKey(tree, node) });
   };
+  // the newest earlier zoom that the current one lies in; the browser's own back may have moved meanwhile
+  const outward = (): string => {
+    for (let key = trail.current.pop(); key !== undefined; key = trail.current.pop()) {
+      const node = tree ? findByKey(tree, key) : -1;
+      if (tree && node >= 0 && node < zoom && zoom < tree.end[node]) return key;
+    }
+    return "";
+  };
   const back = (): void => {
-    if (state.zoom) navigate({ zoom: trail.current.pop() ?? "" });
+    if (state.zoom) navigate({ zoom: outward() });
     else if (state.search) navigate({ search: "" }, "replace");
     else if (state.selection) navigate({ selection: null });
   };

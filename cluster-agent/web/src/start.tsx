@@ -17,6 +17,9 @@ function useFilter(applications: Application[]): [Application[], string, (s: str
   return [shown, filter, setFilter];
 }
 
+/** Three decimals always, so that the points stand in a line. */
+const coresColumn = (v: number): string => (v > 0 && v < 0.0005 ? "<0.001" : v.toFixed(3));
+
 function Name({ service }: { service: string }) {
   const { group, name } = splitService(service);
   return (
@@ -65,7 +68,7 @@ export function ApplicationPicker({ applications, current, pick }: PickerProps) 
             onClick={() => pick(a.service)}
           >
             <Name service={a.service} />
-            <span class="num dim">{a.cores === null ? "" : digits(a.cores)}</span>
+            <span class="num dim">{a.cores === null ? "" : coresColumn(a.cores)}</span>
           </button>
         ))}
         {shown.length === 0 && <div class="note">No application matches</div>}
@@ -137,7 +140,7 @@ export function Start({ applications, state, registry, now, pick }: StartProps) 
                     <Name service={a.service} />
                   </a>
                 </td>
-                <td class="num">{a.cores === null ? "–" : digits(a.cores)}</td>
+                <td class="num">{a.cores === null ? "–" : coresColumn(a.cores)}</td>
                 <td class="bar-cell" aria-hidden="true">
                   <div class="cores-bar" style={{ width: `${most > 0 ? ((a.cores ?? 0) / most) * 100 : 0}%` }} />
                 </td>

@@ -120,9 +120,11 @@ function FunctionTable(p: Props) {
                   <span class="share" style={{ width: `${most > 0 ? (bar[i] / most) * 90 : 0}%` }} />
                 </td>
                 <td class="num" title={value(f.self[i], graph.unit)}>
+                  <span class="dim unit">{value(f.self[i], graph.unit)}</span>
                   {percentFixed(f.self[i], graph.total)}
                 </td>
                 <td class="num" title={value(f.total[i], graph.unit)}>
+                  <span class="dim unit">{value(f.total[i], graph.unit)}</span>
                   {percentFixed(f.total[i], graph.total)}
                 </td>
               </tr>

@@ -55,7 +55,12 @@ export function clock(ms: number, seconds = false): string {
   return `${two(d.getHours())}:${two(d.getMinutes())}${seconds ? `:${two(d.getSeconds())}` : ""}`;
 }
 
-export const day = (ms: number): string => `${new Date(ms).getDate()} ${months[new Date(ms).getMonth()]}`;
+/** "20 Nov", with the year when it is not the current one. */
+export function day(ms: number, nowMs = Date.now()): string {
+  const d = new Date(ms);
+  const year = d.getFullYear() === new Date(nowMs).getFullYear() ? "" : ` ${d.getFullYear()}`;
+  return `${d.getDate()} ${months[d.getMonth()]}${year}`;
+}
 
 const sameDay = (a: number, b: number): boolean => new Date(a).toDateString() === new Date(b).toDateString();
 
@@ -63,8 +68,8 @@ const sameDay = (a: number, b: number): boolean => new Date(a).toDateString() ==
 export function spanLabel(s: Span, nowMs: number): string {
   const seconds = s.to - s.from < 10 * 60_000;
   if (sameDay(s.from, nowMs) && sameDay(s.to, nowMs)) return `${clock(s.from, seconds)} – ${clock(s.to, seconds)}`;
-  if (sameDay(s.from, s.to)) return `${day(s.from)}, ${clock(s.from, seconds)} – ${clock(s.to, seconds)}`;
-  return `${day(s.from)} ${clock(s.from)} – ${day(s.to)} ${clock(s.to)}`;
+  if (sameDay(s.from, s.to)) return `${day(s.from, nowMs)}, ${clock(s.from, seconds)} – ${clock(s.to, seconds)}`;
+  return `${day(s.from, nowMs)} ${clock(s.from)} – ${day(s.to, nowMs)} ${clock(s.to)}`;
 }
 
 export function rangeLabel(r: TimeRange, nowMs: number): string {

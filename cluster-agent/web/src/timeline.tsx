@@ -6,7 +6,7 @@ import "uplot/dist/uPlot.min.css";
 import type { Timeline as Data } from "./api";
 import { useSize } from "./hooks";
 import { clock, day, type Span } from "./time_range";
-import { rate } from "./units";
+import { rate, tick } from "./units";
 
 interface Props {
   data: Data | null;
@@ -35,6 +35,7 @@ function axisTime(span: Span): (u: uPlot, splits: number[]) => string[] {
 
 function options(p: Props, width: number, events: { select: (u: uPlot) => void; cursor: (u: uPlot) => void }): uPlot.Options {
   const unit = p.data?.unit ?? "";
+  const some = p.data?.values.some((v) => v !== null) ?? false;
   const grid = { stroke: css("--line"), width: 1 };
   const font = '11px system-ui, -apple-system, "Segoe UI", Roboto, "DejaVu Sans", sans-serif';
   return {
@@ -56,8 +57,9 @@ function options(p: Props, width: number, events: { select: (u: uPlot) => void; 
         gap: 6,
         grid,
         ticks: { show: false },
-        space: 24,
-        values: (_u, splits) => splits.map((v) => rate(v, unit, p.perSecond)),
+        space: 18,
+        // without data the scale means nothing
+        values: (_u, splits) => splits.map((v) => (some ? tick(v, unit, p.perSecond) : "")),
       },
     ],
     series: [

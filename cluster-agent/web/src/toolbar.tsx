@@ -91,7 +91,7 @@ function QualityMark({ graph }: { graph: FlameGraph }) {
     <span class="quality-label num" data-testid="quality">
       <span class={`dot ${level}`} aria-hidden="true" />
       {grouped(q.samples)} samples<span class="dim"> · </span>
-      {percentComplete(good, q.samples)} complete stacks
+      {percentComplete(good, q.samples)} complete<span class="wider"> stacks</span>
       {q.lost > 0 && (
         <>
           <span class="dim"> · </span>

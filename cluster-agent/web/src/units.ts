@@ -9,7 +9,7 @@ export function digits(v: number): string {
   if (a >= 99.95) return thin(v);
   if (a >= 9.995) return v.toFixed(1);
   if (a >= 0.995) return v.toFixed(2);
-  return String(Number(v.toPrecision(2)));
+  return a >= 0.001 ? v.toPrecision(2) : a >= 0.0001 ? v.toFixed(4) : "<0.0001";
 }
 
 /** One decimal while it tells something: 1.4, 14.2, 142. */
@@ -25,6 +25,7 @@ const timeSteps: [number, string][] = [
 ];
 
 export function nanoseconds(ns: number): string {
+  if (ns === 0) return "0 s";
   // a minute and a half is still better read in seconds
   for (const [size, name] of timeSteps)
     if (Math.abs(ns) >= size * (size > 1e9 ? 1.2 : 1)) return `${short(ns / size)} ${name}`;
@@ -71,6 +72,10 @@ export function rate(v: number, unit: string, perSecond: boolean): string {
   const text = unit === "bytes" ? bytes(v) : count(v);
   return perSecond ? `${text}/s` : text;
 }
+
+/** The same on an axis, where most values are round: 2 cores, not 2.00 cores. */
+export const tick = (v: number, unit: string, perSecond: boolean): string =>
+  rate(v, unit, perSecond).replace(/\.0+(?=\D|$)|(\.\d*?[1-9])0+(?=\D|$)/, "$1");
 
 /** Share of the whole, three digits: 69.8 %, 6.76 %, <0.01 %. */
 export function percent(part: number, whole: number): string {

@@ -1,0 +1,358 @@
+// The built page in a browser, on made-up answers: everything that a person can do with it.
+// PAGE_DIST: folder of the built page; DEPS_WEB: folder with node_modules.
+
+import assert from "node:assert/strict";
+import * as fs from "node:fs";
+import { after, before, test } from "node:test";
+import { openBrowser } from "./page_browser.mjs";
+import { createFixture } from "./page_fixture.mjs";
+import { servePage } from "./page_server.mjs";
+
+const APP = "/docker/4f1d2c9ab310";
+let browser;
+let fixture;
+let server;
+let page;
+let complaints;
+
+before(async () => {
+  browser = await openBrowser();
+});
+after(() => browser?.close());
+
+async function start(options = {}) {
+  fixture = createFixture({ samples: 6000, ...options });
+  server = await servePage(process.env.PAGE_DIST, fixture);
+}
+
+async function open(query = "", { width = 1440, height = 860, colorScheme = "light" } = {}) {
+  page = await browser.newPage({ viewport: { width, height }, colorScheme });
+  page.on("pageerror", (e) => complaints.push(e.message));
+  page.on("console", (m) => m.type() === "error" && !/status of 503/.test(m.text()) && complaints.push(m.text()));
+  await page.goto(server.url + query);
+}
+
+/** A test with a server and a page of its own; fails on any error in the console, policy violations included. */
+function pageTest(name, options, run) {
+  test(name, { timeout: 60_000 }, async () => {
+    complaints = [];
+    await start(options);
+    try {
+      await run();
+      assert.deepEqual(complaints, []);
+    } finally {
+      await page?.close();
+      await server.close();
+    }
+  });
+}
+
+const id = (testId) => page.getByTestId(testId);
+const query = () => new URLSearchParams(new URL(page.url()).search);
+const drawn = () => page.waitForFunction(() => window.__flame?.frames().length > 3);
+
+async function frame(name) {
+  await drawn();
+  const found = await page.evaluate((n) => window.__flame.frames().filter((f) => f.name === n).sort((a, b) => b.w - a.w)[0], name);
+  assert.ok(found, `no frame ${name}`);
+  return { ...found, cx: found.x + found.w / 2, cy: found.y + found.h / 2 };
+}
+
+async function eventually(check) {
+  const end = Date.now() + 10_000;
+  for (;;) {
+    try {
+      return await check();
+    } catch (e) {
+      if (Date.now() > end) throw e;
+      await new Promise((done) => setTimeout(done, 50));
+    }
+  }
+}
+
+pageTest("the start page lists applications by CPU and opens one by click", {}, async () => {
+  await open();
+  const rows = id("application");
+  await rows.first().waitFor();
+  assert.equal(await rows.count(), 8);
+  assert.match(await rows.nth(0).innerText(), /4f1d2c9ab310[\s\S]*1\.310/);
+  await id("application-filter").fill("burn");
+  assert.equal(await rows.count(), 1);
+  await rows.first().click();
+  await drawn();
+  assert.equal(query().get("service"), "/process/burn");
+  assert.equal(await id("picker").innerText(), "process / burn");
+  await page.goBack();
+  await rows.first().waitFor();
+});
+
+pageTest("the picker finds an application by its name", {}, async () => {
+  await open(`?service=${APP}`);
+  await id("picker").click();
+  await page.keyboard.type("kubelet");
+  assert.equal(await id("picker-item").count(), 1);
+  await page.keyboard.press("Enter");
+  await eventually(() => assert.equal(query().get("service"), "/system.slice/kubelet.service"));
+});
+
+pageTest("nothing scrolls the page, at any size", {}, async () => {
+  for (const [width, height] of [[1440, 860], [1280, 720], [1024, 600]]) {
+    await open(`?service=${APP}`, { width, height });
+    await drawn();
+    const over = await page.evaluate(() => [
+      document.documentElement.scrollHeight - innerHeight,
+      document.documentElement.scrollWidth - innerWidth,
+      [...document.querySelectorAll(".header > *, .header-right > *, .toolbar > *, .toolbar-right > *")]
+        .filter((e) => e.getBoundingClientRect().right > innerWidth + 0.5).length,
+    ]);
+    assert.deepEqual(over, [0, 0, 0], `${width}×${height}`);
+    if (width !== 1024) await page.close();
+  }
+});
+
+pageTest("a click zooms, Escape and a click on an ancestor go back, the address keeps it", {}, async () => {
+  await open(`?service=${APP}`);
+  const python = await frame("python3");
+  await page.mouse.click(python.cx, python.cy);
+  await eventually(async () => assert.ok((await frame("python3")).w > 900));
+  assert.match(query().get("zoom"), /^[0-9a-f]{16}$/);
+  assert.match(await id("reset-zoom").innerText(), /python3/);
+
+  await page.reload();
+  await drawn();
+  assert.equal(await page.evaluate(() => window.__flame.zoom()), "python3");
+
+  const total = await frame("total");
+  await page.mouse.click(total.cx, total.cy);
+  await eventually(() => assert.equal(query().get("zoom"), null));
+  await page.goBack();
+  await eventually(async () => assert.equal(await page.evaluate(() => window.__flame.zoom()), "python3"));
+  await page.keyboard.press("Escape");
+  await eventually(async () => assert.equal(await page.evaluate(() => window.__flame.zoom()), "total"));
+});
+
+pageTest("the tooltip describes the frame, leaves it free and stays in the window", {}, async () => {
+  await open(`?service=${APP}`, { width: 1280, height: 720 });
+  await drawn();
+  const all = await page.evaluate(() => window.__flame.frames().filter((f) => f.w > 8 && f.y < innerHeight - 60));
+  const step = Math.ceil(all.length / 60);
+  for (let i = 0; i < all.length; i += step) {
+    const f = all[i];
+    await page.mouse.move(f.x + f.w / 2, f.y + f.h / 2);
+    await eventually(async () => assert.equal(await id("tooltip").locator("b").innerText(), f.name));
+    const box = await id("tooltip").boundingBox();
+    assert.ok(box.x >= 0 && box.y >= 0 && box.x + box.width <= 1280 && box.y + box.height <= 720, `in the window: ${f.name}`);
+    assert.ok(box.y >= f.y + f.h || box.y + box.height <= f.y, `beside its frame: ${f.name}`);
+  }
+  const python = await frame("python3");
+  await page.mouse.move(python.cx, python.cy);
+  const share = (python.total / (await frame("total")).total) * 100;
+  await eventually(async () => assert.ok((await id("tooltip").innerText()).includes(`${share.toFixed(1)} %`)));
+  await eventually(async () => assert.match(await id("status").innerText(), /^python3/));
+});
+
+pageTest("a search tells its share of the whole, filters the table and is part of the address", {}, async () => {
+  await open(`?service=${APP}`);
+  await drawn();
+  await page.keyboard.press("/");
+  await page.keyboard.type("/^python3$/");
+  const python = await frame("python3");
+  const share = (python.total / (await frame("total")).total) * 100;
+  await eventually(async () => assert.equal(await id("matched").innerText(), `matched ${share.toFixed(1)} %`));
+  assert.equal(query().get("search"), "/^python3$/");
+  await id("search").fill("malloc");
+  await eventually(async () => {
+    const rows = await id("function").evaluateAll((list) => list.map((r) => r.dataset.name));
+    assert.ok(rows.length > 1 && rows.every((n) => /malloc/i.test(n)), rows.join());
+  });
+  await id("search").fill("/(/");
+  await eventually(async () => assert.match(await id("matched").innerText(), /not a regular expression/));
+  await page.keyboard.press("Escape");
+  await eventually(() => assert.equal(query().get("search"), null));
+});
+
+pageTest("a row of the table marks its function and frees it again", {}, async () => {
+  await open(`?service=${APP}`);
+  const row = page.locator('[data-testid=function][data-name="PyLong_FromString"]');
+  await row.click();
+  assert.equal(query().get("search"), '"PyLong_FromString"');
+  await eventually(async () => assert.equal(await row.getAttribute("aria-selected"), "true"));
+  const total = await row.locator("td").nth(2).innerText();
+  const matched = await id("matched").innerText();
+  assert.ok(Math.abs(parseFloat(total) - parseFloat(matched.replace("matched ", ""))) < 0.06, `${total} ${matched}`);
+  await row.click();
+  await eventually(() => assert.equal(query().get("search"), null));
+});
+
+pageTest("the table sorts by its heads", {}, async () => {
+  await open(`?service=${APP}&view=table`);
+  await id("sort-total").click();
+  const column = (k) => id("function").evaluateAll((rows, k) => rows.map((r) => parseFloat(r.cells[k].innerText.replace(/.* (?=\d+\.\d+ %)/, ""))), k);
+  await eventually(async () => {
+    const totals = await id("function").evaluateAll((rows) => rows.map((r) => parseFloat(/([\d.]+) %/.exec(r.cells[2].innerText)[1])));
+    assert.deepEqual(totals, [...totals].sort((a, b) => b - a));
+  });
+  assert.equal(query().get("sort"), "-total");
+  await id("sort-name").click();
+  await eventually(async () => assert.equal(query().get("sort"), "name"));
+  assert.ok((await column(1)).length > 5);
+});
+
+pageTest("only the visible rows of a long table exist", {}, async () => {
+  await open(`?service=${APP}`);
+  await drawn();
+  const all = Number(await id("functions").getAttribute("aria-rowcount"));
+  assert.ok(all > 80, `${all}`);
+  assert.ok((await id("function").count()) < 60);
+  await page.locator(".table").evaluate((e) => (e.scrollTop = e.scrollHeight));
+  await eventually(async () => assert.equal(Number(await id("function").last().getAttribute("aria-rowindex")), all));
+});
+
+pageTest("dragging on the timeline narrows the flame graph at once, and Zoom makes it the range", {}, async () => {
+  await open(`?service=${APP}`);
+  await drawn();
+  const box = await id("timeline").boundingBox();
+  await page.mouse.move(box.x + 700, box.y + 40);
+  await page.mouse.down();
+  await page.mouse.move(box.x + 1000, box.y + 40, { steps: 6 });
+  await page.mouse.up();
+  await id("selection-zoom").waitFor();
+  const [from, to] = query().get("select").split("-").map(Number);
+  assert.ok(to - from > 600_000 && to - from < 1_200_000);
+  await eventually(() => {
+    const last = server.requests.filter((r) => r.name === "flamegraph").pop();
+    assert.deepEqual([last.params.from, last.params.to], [from, to]);
+  });
+  assert.match(await id("live").getAttribute("title"), /selected/);
+  await id("selection-clear").click();
+  await eventually(() => assert.equal(query().get("select"), null));
+  await page.goBack();
+  await id("selection-zoom").click();
+  await eventually(() => assert.equal(query().get("range"), `${from}-${to}`));
+  assert.equal(query().get("select"), null);
+  assert.equal(await id("live").count(), 0);
+});
+
+pageTest("arrows walk through the frames and Enter zooms", {}, async () => {
+  await open(`?service=${APP}`);
+  await drawn();
+  await id("flame").focus();
+  await page.keyboard.press("ArrowDown");
+  await page.keyboard.press("ArrowDown");
+  await eventually(async () => assert.match(await id("status").innerText(), /^compile/));
+  await page.keyboard.press("ArrowRight");
+  await eventually(async () => assert.match(await id("status").innerText(), /^indexer/));
+  await page.keyboard.press("Enter");
+  await eventually(async () => assert.equal(await page.evaluate(() => window.__flame.zoom()), "indexer"));
+  await page.keyboard.press("Escape");
+  await eventually(async () => assert.equal(await page.evaluate(() => window.__flame.zoom()), "total"));
+});
+
+pageTest("types, instances, ranges and colours reach the server and the address", {}, async () => {
+  await open(`?service=${APP}`);
+  await drawn();
+  await id("type-memory").click();
+  await eventually(() => assert.equal(server.requests.filter((r) => r.name === "flamegraph").pop().params.type, "go:heap_inuse_space:bytes"));
+  await id("all-types").click();
+  await id("type-item-ebpf:cpu:nanoseconds").click();
+  assert.equal(query().get("type"), "ebpf:cpu:nanoseconds");
+  await id("instances").click();
+  await id("instance").nth(1).click();
+  await eventually(() => assert.equal(server.requests.filter((r) => r.name === "flamegraph").pop().params.instance, "4f1d2c9ab310 · node-b"));
+  await id("range").click();
+  await id("range-900").click();
+  assert.equal(query().get("range"), "15m");
+  await eventually(() => {
+    const { from, to } = server.requests.filter((r) => r.name === "timeline").pop().params;
+    assert.equal(to - from, 900_000);
+  });
+  await id("range").click();
+  await id("range-from").fill("2026-01-02T03:04:05");
+  await id("range-to").fill("2026-01-02T03:04:04");
+  await id("range-apply").click();
+  assert.match(await page.locator(".problem").innerText(), /before/);
+  await id("range-to").fill("2026-01-02T04:04:05");
+  await id("range-apply").click();
+  const [from, to] = query().get("range").split("-").map(Number);
+  assert.equal(to - from, 3_600_000);
+});
+
+pageTest("quality is always in sight, and tells why samples were lost", {}, async () => {
+  await open(`?service=${APP}`);
+  await eventually(async () => assert.match(await id("quality").innerText(), /6,000 samples.*99\.96 % complete stacks.*12 lost/));
+  await id("quality").click();
+  assert.match(await page.locator(".quality-panel").innerText(), /ring full\s+9/);
+});
+
+pageTest("exports are a pprof from the server and folded text from the page", {}, async () => {
+  await open(`?service=${APP}`);
+  await drawn();
+  await id("export").click();
+  const [pprof] = await Promise.all([page.waitForEvent("download"), id("export-pprof").click()]);
+  assert.equal(pprof.suggestedFilename(), "cpu.pb.gz");
+  await id("export").click();
+  const [folded] = await Promise.all([page.waitForEvent("download"), id("export-folded").click()]);
+  const lines = fs.readFileSync(await folded.path(), "utf8").trim().split("\n");
+  const sum = lines.reduce((s, l) => s + Number(l.slice(l.lastIndexOf(" ") + 1)), 0);
+  assert.equal(sum, (await frame("total")).total);
+});
+
+pageTest("without any data the page says how to start", { empty: true }, async () => {
+  await open();
+  await eventually(async () => assert.match(await id("empty").innerText(), /coroot-node-agent --collector-endpoint=http:\/\/127\.0\.0\.1/));
+});
+
+pageTest("a range without data leads to the last one", {}, async () => {
+  await open(`?service=${APP}&range=1600000000000-1600003600000`);
+  await id("jump").click();
+  await drawn();
+  const [, to] = query().get("range").split("-").map(Number);
+  assert.ok(Date.now() - to < 60_000);
+});
+
+pageTest("a silent agent is reported with the time of its last word", { lastSeen: Date.now() - 20 * 60_000 }, async () => {
+  await open(`?service=${APP}`);
+  await eventually(async () => assert.match(await id("silence").innerText(), /2\d min ago.*node agent/));
+  await drawn();
+});
+
+pageTest("an error is one line, and the rest goes on", { faults: { timeline: "store is busy" } }, async () => {
+  await open(`?service=${APP}`);
+  await drawn();
+  await eventually(async () => assert.match(await id("error").innerText(), /Timeline: store is busy/));
+  fixture.options.faults = {};
+  await page.getByRole("button", { name: "Retry" }).click();
+  await eventually(async () => assert.equal(await id("error").count(), 0));
+});
+
+pageTest("the theme follows the system until it is chosen", {}, async () => {
+  await open(`?service=${APP}`, { colorScheme: "dark" });
+  const theme = () => page.evaluate(() => document.documentElement.dataset.theme);
+  await drawn();
+  assert.equal(await theme(), "dark");
+  await id("theme").click();
+  assert.equal(await theme(), "light");
+  await page.reload();
+  await drawn();
+  assert.equal(await theme(), "light");
+});
+
+pageTest("views show the table, the flame graph or both", {}, async () => {
+  await open(`?service=${APP}`);
+  await drawn();
+  await id("view-flame").click();
+  assert.equal(await id("functions").count(), 0);
+  await eventually(async () => assert.ok((await frame("total")).w > 1400));
+  await id("view-table").click();
+  await eventually(async () => assert.equal(await id("flame").count(), 0));
+  assert.equal(query().get("view"), "table");
+});
+
+pageTest("a deep graph scrolls inside itself", {}, async () => {
+  await open(`?service=${APP}`, { width: 1280, height: 480 });
+  await drawn();
+  const before = await frame("total");
+  await page.mouse.move(before.cx, before.cy);
+  await page.mouse.wheel(0, 190);
+  await eventually(async () => assert.ok((await frame("total")).y < before.y - 100));
+});

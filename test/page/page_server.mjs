@@ -1,0 +1,58 @@
+// The built page with made-up answers: to work on the page without agents, and for its tests.
+//   node page_server.mjs DIST [PORT]
+
+import * as fs from "node:fs";
+import * as http from "node:http";
+import * as path from "node:path";
+import { pathToFileURL } from "node:url";
+import { createFixture } from "./page_fixture.mjs";
+
+const types = { ".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml" };
+// the policy under which cluster-agent serves the page
+const policy = "default-src 'self'; style-src 'self' 'unsafe-inline'";
+
+/** Starts a server; `requests` collects the API requests that came. */
+export async function servePage(dist, fixture, port = 0) {
+  const requests = [];
+  const answer = (url, res) => {
+    const params = Object.fromEntries(url.searchParams);
+    for (const name of ["from", "to", "points"]) if (params[name]) params[name] = Number(params[name]);
+    const name = url.pathname.slice("/api/".length);
+    requests.push({ name, params });
+    const fault = fixture.options.faults?.[name];
+    if (fault) {
+      res.writeHead(503, { "content-type": "application/json" });
+      return res.end(JSON.stringify({ error: fault }));
+    }
+    if (name === "pprof") {
+      res.writeHead(200, { "content-type": "application/octet-stream", "content-disposition": 'attachment; filename="cpu.pb.gz"' });
+      return res.end("made up");
+    }
+    if (!(name in fixture)) {
+      res.writeHead(404, { "content-type": "application/json" });
+      return res.end(JSON.stringify({ error: "no such endpoint" }));
+    }
+    res.writeHead(200, { "content-type": "application/json" });
+    res.end(JSON.stringify(fixture[name](params)));
+  };
+  const server = http.createServer((req, res) => {
+    const url = new URL(req.url, "http://localhost");
+    if (url.pathname.startsWith("/api/")) return answer(url, res);
+    const file = path.join(dist, url.pathname === "/" ? "index.html" : path.normalize(url.pathname));
+    if (!fs.existsSync(file)) {
+      res.writeHead(404);
+      return res.end();
+    }
+    res.writeHead(200, { "content-type": types[path.extname(file)] ?? "application/octet-stream", "content-security-policy": policy });
+    res.end(fs.readFileSync(file));
+  });
+  await new Promise((done) => server.listen(port, "127.0.0.1", done));
+  const { port: actual } = server.address();
+  return { url: `http://127.0.0.1:${actual}/`, requests, close: () => new Promise((done) => (server.closeAllConnections(), server.close(done))) };
+}
+
+if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) {
+  const [dist, port] = process.argv.slice(2);
+  const { url } = await servePage(dist, createFixture(), Number(port ?? 8099));
+  console.log(`the page on made-up data: ${url}`);
+}
