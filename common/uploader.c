@@ -1,0 +1,373 @@
+#include "common/uploader.h"
+
+#include <errno.h>
+
+#include "common/backoff.h"
+#include "common/clock.h"
+#include "common/log.h"
+
+struct upload {
+	struct upload *next; /* newer */
+	struct uploader *uploader;
+	char *url;
+	char *body;
+	size_t body_len;
+	bool sending;
+};
+
+enum uploader_metric {
+	UPLOADED,
+	UPLOADED_BYTES,
+	RETRIES,
+	DROPPED_QUEUE_FULL,
+	DROPPED_REJECTED,
+	DROPPED_SHUTDOWN,
+	DROPPED_NO_MEMORY,
+	QUEUE_ITEMS,
+	QUEUE_BYTES,
+	UPLOADER_METRIC_MAX,
+};
+
+struct uploader {
+	struct http_client *client; /* borrowed */
+	struct loop_source *retry_timer;
+	char *endpoint;
+	char *api_key_header; /* NULL: none */
+	size_t max_items;
+	size_t max_bytes;
+	unsigned max_sending;
+	uint64_t timeout_ns;
+	struct backoff backoff;
+
+	struct upload *first; /* oldest */
+	struct upload **last_next;
+	size_t n_items;
+	size_t n_bytes;
+	unsigned n_sending;
+	bool waiting; /* the retry timer is set: nothing new is sent */
+	bool down;    /* the last try failed: said once */
+
+	loop_fn idle;
+	void *idle_ctx;
+	char *metric_names[UPLOADER_METRIC_MAX];
+	struct metric metrics[UPLOADER_METRIC_MAX];
+};
+
+static const struct {
+	const char *suffix;
+	const char *labels;
+	const char *help;
+	enum metric_kind kind;
+} metric_defs[UPLOADER_METRIC_MAX] = {
+	[UPLOADED] = {"profiles_uploaded_total", NULL, "Profiles the receiver has accepted",
+		      METRIC_COUNTER},
+	[UPLOADED_BYTES] = {"profiles_uploaded_bytes_total", NULL,
+			    "Compressed bytes of the profiles the receiver has accepted",
+			    METRIC_COUNTER},
+	[RETRIES] = {"profile_upload_retries_total", NULL,
+		     "Uploads that failed and are tried again", METRIC_COUNTER},
+	[DROPPED_QUEUE_FULL] = {"profiles_dropped_total", "reason=\"queue_full\"",
+				"Profiles lost after they were made", METRIC_COUNTER},
+	[DROPPED_REJECTED] = {"profiles_dropped_total", "reason=\"rejected\"", "", METRIC_COUNTER},
+	[DROPPED_SHUTDOWN] = {"profiles_dropped_total", "reason=\"shutdown\"", "", METRIC_COUNTER},
+	[DROPPED_NO_MEMORY] = {"profiles_dropped_total", "reason=\"no_memory\"", "",
+			       METRIC_COUNTER},
+	[QUEUE_ITEMS] = {"upload_queue_profiles", NULL, "Profiles waiting for the receiver",
+			 METRIC_GAUGE},
+	[QUEUE_BYTES] = {"upload_queue_bytes", NULL, "Bytes of the profiles waiting", METRIC_GAUGE},
+};
+
+static void upload_free(struct upload *up)
+{
+	if (!up)
+		return;
+	free(up->url);
+	free(up->body);
+	free(up);
+}
+DEFINE_CLEANUP(struct upload *, upload_free);
+
+static void show_queue(struct uploader *u)
+{
+	metric_set(&u->metrics[QUEUE_ITEMS], u->n_items);
+	metric_set(&u->metrics[QUEUE_BYTES], u->n_bytes);
+}
+
+/* Takes the upload that *link points to out of the list. */
+static struct upload *unlink_upload(struct uploader *u, struct upload **link)
+{
+	struct upload *up = *link;
+
+	*link = up->next;
+	if (u->last_next == &up->next)
+		u->last_next = link;
+	u->n_items--;
+	u->n_bytes -= up->body_len;
+	show_queue(u);
+	return up;
+}
+
+/* The oldest that is not under way, or NULL. */
+static struct upload **find_unsent(struct uploader *u)
+{
+	struct upload **link = &u->first;
+
+	while (*link && (*link)->sending)
+		link = &(*link)->next;
+	return *link ? link : NULL;
+}
+
+static bool drop_oldest(struct uploader *u)
+{
+	struct upload **link = find_unsent(u);
+
+	if (!link)
+		return false;
+	upload_free(unlink_upload(u, link));
+	metric_add(&u->metrics[DROPPED_QUEUE_FULL], 1);
+	log_warn_limited("dropped the oldest profile: the upload queue is full", "profiles=%zu",
+			 u->n_items);
+	return true;
+}
+
+/* False when what is under way alone leaves none. */
+static bool make_room(struct uploader *u, size_t len)
+{
+	while (u->n_items >= u->max_items || len > u->max_bytes - u->n_bytes) {
+		if (!drop_oldest(u))
+			return false;
+	}
+	return true;
+}
+
+static void retry_later(struct uploader *u, const struct http_result *res)
+{
+	uint64_t delay;
+
+	metric_add(&u->metrics[RETRIES], 1);
+	if (u->waiting)
+		return;
+	delay = backoff_next_ns(&u->backoff);
+	if (res->retry_after_ns > delay)
+		delay = res->retry_after_ns;
+	if (!u->down)
+		log_warn("cannot upload profiles, trying again",
+			 "status=%d error=\"%s\" in_ms=%llu", res->status,
+			 res->error ? res->msg : "", (unsigned long long)(delay / NS_PER_MS));
+	u->down = true;
+	u->waiting = true;
+	loop_set_timer(u->retry_timer, delay);
+}
+
+static void finish(struct uploader *u, struct upload *done, const struct http_result *res)
+{
+	CLEANUP(upload_freep) struct upload *up = NULL;
+	struct upload **link = &u->first;
+
+	while (*link != done)
+		link = &(*link)->next;
+	up = unlink_upload(u, link);
+
+	backoff_reset(&u->backoff);
+	if (u->down)
+		log_info("uploads work again", "waiting=%zu", u->n_items);
+	u->down = false;
+	if (res->status >= 200 && res->status < 300) {
+		metric_add(&u->metrics[UPLOADED], 1);
+		metric_add(&u->metrics[UPLOADED_BYTES], up->body_len);
+	} else {
+		metric_add(&u->metrics[DROPPED_REJECTED], 1);
+		log_warn_limited("the receiver refused a profile", "status=%d answer=\"%.*s\"",
+				 res->status, (int)(res->body_len < 200 ? res->body_len : 200),
+				 res->body ? res->body : "");
+	}
+}
+
+static void send_more(struct uploader *u);
+
+static void on_done(void *ctx, const struct http_result *res)
+{
+	struct upload *up = ctx;
+	struct uploader *u = up->uploader;
+
+	up->sending = false;
+	u->n_sending--;
+	if (res->error || res->status == 429 || res->status >= 500)
+		retry_later(u, res);
+	else
+		finish(u, up, res);
+
+	send_more(u);
+	if (u->n_items == 0 && u->idle)
+		u->idle(u->idle_ctx);
+}
+
+static int send_upload(struct uploader *u, struct upload *up)
+{
+	const char *const headers[] = {u->api_key_header, NULL};
+	struct http_request req = {
+		.method = "POST",
+		.url = up->url,
+		.headers = headers,
+		.body = up->body,
+		.body_len = up->body_len,
+		.timeout_ns = u->timeout_ns,
+		.max_response_bytes = 64 * 1024,
+	};
+
+	return http_send(u->client, &req, on_done, up);
+}
+
+static void send_more(struct uploader *u)
+{
+	/* while the receiver is down one request at a time is enough to find out */
+	unsigned max = u->down ? 1 : u->max_sending;
+	struct upload **link;
+
+	while (!u->waiting && u->n_sending < max && (link = find_unsent(u))) {
+		struct upload *up = *link;
+		int r = send_upload(u, up);
+
+		if (r < 0) {
+			retry_later(u, &(struct http_result){.error = r, .msg = strerror(-r)});
+			return;
+		}
+		up->sending = true;
+		u->n_sending++;
+	}
+}
+
+static void on_retry(void *ctx)
+{
+	struct uploader *u = ctx;
+
+	u->waiting = false;
+	send_more(u);
+}
+
+static int make_metrics(struct uploader *u, const char *prefix)
+{
+	for (size_t i = 0; i < UPLOADER_METRIC_MAX; i++) {
+		if (asprintf(&u->metric_names[i], "%s_%s", prefix, metric_defs[i].suffix) < 0) {
+			u->metric_names[i] = NULL;
+			return -ENOMEM;
+		}
+		u->metrics[i].name = u->metric_names[i];
+		u->metrics[i].labels = metric_defs[i].labels;
+		u->metrics[i].help = metric_defs[i].help;
+		u->metrics[i].kind = metric_defs[i].kind;
+	}
+	return 0;
+}
+
+int uploader_new(struct uploader **ret, struct loop *l, struct http_client *client,
+		 const struct uploader_config *cfg)
+{
+	CLEANUP(uploader_freep) struct uploader *u = NULL;
+	int r;
+
+	u = calloc(1, sizeof(*u));
+	if (!u)
+		return -ENOMEM;
+
+	u->client = client;
+	u->max_items = cfg->max_items;
+	u->max_bytes = cfg->max_bytes;
+	u->max_sending = cfg->max_sending;
+	u->timeout_ns = cfg->timeout_ns;
+	u->last_next = &u->first;
+	u->backoff = (struct backoff){
+		.min_ns = cfg->retry_min_ns,
+		.max_ns = cfg->retry_max_ns,
+		.random = clock_monotonic_ns() ^ ((uint64_t)getpid() << 32),
+	};
+	u->endpoint = strdup(cfg->endpoint);
+	if (!u->endpoint)
+		return -ENOMEM;
+	if (cfg->api_key && cfg->api_key[0] &&
+	    asprintf(&u->api_key_header, "X-Api-Key: %s", cfg->api_key) < 0) {
+		u->api_key_header = NULL;
+		return -ENOMEM;
+	}
+	r = make_metrics(u, cfg->metrics_prefix);
+	if (r == 0)
+		r = loop_add_timer(l, on_retry, u, &u->retry_timer);
+	if (r < 0)
+		return r;
+
+	*ret = TAKE_PTR(u);
+	return 0;
+}
+
+void uploader_free(struct uploader *u)
+{
+	if (!u)
+		return;
+	if (u->n_items > 0) {
+		metric_add(&u->metrics[DROPPED_SHUTDOWN], u->n_items);
+		log_warn("stopping with profiles that could not be uploaded", "profiles=%zu",
+			 u->n_items);
+	}
+	while (u->first)
+		upload_free(unlink_upload(u, &u->first));
+	loop_remove(u->retry_timer);
+	for (size_t i = 0; i < UPLOADER_METRIC_MAX; i++)
+		free(u->metric_names[i]);
+	free(u->endpoint);
+	free(u->api_key_header);
+	free(u);
+}
+
+int uploader_register_metrics(struct uploader *u, struct metrics *ms)
+{
+	return metrics_register(ms, u->metrics, UPLOADER_METRIC_MAX);
+}
+
+int uploader_add(struct uploader *u, const struct upload_label *labels, struct buf *body)
+{
+	CLEANUP(upload_freep) struct upload *up = NULL;
+	int r = -ENOMEM;
+
+	up = calloc(1, sizeof(*up));
+	if (up)
+		r = upload_url_make(&up->url, u->endpoint, labels);
+	if (r < 0) {
+		buf_fini(body);
+		metric_add(&u->metrics[DROPPED_NO_MEMORY], 1);
+		return r;
+	}
+	up->uploader = u;
+	up->body = buf_take(body, &up->body_len);
+
+	if (!make_room(u, up->body_len)) {
+		metric_add(&u->metrics[DROPPED_QUEUE_FULL], 1);
+		return -EFBIG;
+	}
+	u->n_items++;
+	u->n_bytes += up->body_len;
+	*u->last_next = up;
+	u->last_next = &up->next;
+	(void)TAKE_PTR(up);
+	show_queue(u);
+
+	send_more(u);
+	return 0;
+}
+
+size_t uploader_pending(const struct uploader *u)
+{
+	return u->n_items;
+}
+
+void uploader_hurry(struct uploader *u)
+{
+	backoff_reset(&u->backoff);
+	if (u->waiting)
+		loop_set_timer(u->retry_timer, 0);
+}
+
+void uploader_on_idle(struct uploader *u, loop_fn idle, void *ctx)
+{
+	u->idle = idle;
+	u->idle_ctx = ctx;
+}

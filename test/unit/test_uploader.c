@@ -1,0 +1,208 @@
+/* The uploader against our own HTTP server on loopback: real sockets, scripted answers. */
+#include <errno.h>
+#include <stdatomic.h>
+
+#include "common/clock.h"
+#include "common/http_server.h"
+#include "common/uploader.h"
+#include "test/lib/unit.h"
+
+struct fixture {
+	struct loop *loop;
+	struct http_server *server;
+	struct http_client *client;
+	struct uploader *uploader;
+	struct metrics *metrics;
+	struct loop_source *deadline;
+	_Atomic unsigned n_requests;
+	_Atomic unsigned n_refusals; /* answer this many with refusal first */
+	unsigned refusal;
+	bool timed_out;
+};
+
+static void answer(void *ctx, struct http_exchange *x)
+{
+	struct fixture *f = ctx;
+
+	atomic_fetch_add(&f->n_requests, 1);
+	if (!http_exchange_has_api_key(x, "secret")) {
+		http_respond_text(x, 401, "wrong key");
+	} else if (f->n_refusals > 0) {
+		atomic_fetch_sub(&f->n_refusals, 1);
+		http_respond_text(x, f->refusal, "not now");
+	} else {
+		http_respond_text(x, 200, "ok");
+	}
+}
+
+static void on_deadline(void *ctx)
+{
+	struct fixture *f = ctx;
+
+	f->timed_out = true;
+	loop_stop(f->loop);
+}
+
+static void on_idle(void *ctx)
+{
+	struct fixture *f = ctx;
+
+	loop_stop(f->loop);
+}
+
+static void set_up(struct fixture *f, bool with_server, unsigned max_sending, size_t max_items)
+{
+	const struct http_route routes[] = {
+		{"POST", "/v1/profiles", 1 << 20, answer, f},
+		{},
+	};
+	const struct http_server_config server = {
+		.listen = "127.0.0.1:0",
+		.max_connections = 16,
+		.timeout_s = 5,
+		.max_body_memory_bytes = 1 << 20,
+		.routes = routes,
+	};
+	AUTO_FREE char *endpoint = NULL;
+	struct err err = {""};
+	unsigned port = 1; /* nobody listens there */
+
+	assert_int_equal(loop_new(&f->loop), 0);
+	assert_int_equal(metrics_new(&f->metrics), 0);
+	if (with_server) {
+		assert_int_equal(http_server_new(&f->server, &server, &err), 0);
+		port = http_server_port(f->server);
+	}
+	assert_int_equal(http_client_new(&f->client, f->loop, &(struct http_client_config){0}), 0);
+	assert_true(asprintf(&endpoint, "http://127.0.0.1:%u/v1/profiles", port) > 0);
+	const struct uploader_config cfg = {
+		.endpoint = endpoint,
+		.api_key = "secret",
+		.metrics_prefix = "test",
+		.max_items = max_items,
+		.max_bytes = 1000,
+		.max_sending = max_sending,
+		.timeout_ns = 2 * NS_PER_S,
+		.retry_min_ns = 5 * NS_PER_MS,
+		.retry_max_ns = 20 * NS_PER_MS,
+	};
+	assert_int_equal(uploader_new(&f->uploader, f->loop, f->client, &cfg), 0);
+	assert_int_equal(uploader_register_metrics(f->uploader, f->metrics), 0);
+	uploader_on_idle(f->uploader, on_idle, f);
+	assert_int_equal(loop_add_timer(f->loop, on_deadline, f, &f->deadline), 0);
+	loop_set_timer(f->deadline, 10 * NS_PER_S);
+}
+
+static void tear_down(struct fixture *f)
+{
+	metrics_free(f->metrics);
+	http_client_free(f->client);
+	uploader_free(f->uploader);
+	http_server_free(f->server);
+	loop_remove(f->deadline);
+	loop_free(f->loop);
+}
+
+static void add(struct fixture *f, const char *body)
+{
+	const struct upload_label labels[] = {{"service.name", "a"}, {}};
+	CLEANUP(buf_fini) struct buf b;
+
+	buf_init(&b, 10000);
+	assert_int_equal(buf_add(&b, body, strlen(body)), 0);
+	assert_int_equal(uploader_add(f->uploader, labels, &b), 0);
+}
+
+static void assert_metric(struct fixture *f, const char *line)
+{
+	CLEANUP(buf_fini) struct buf b;
+
+	buf_init(&b, 1 << 20);
+	assert_int_equal(metrics_write(f->metrics, &b), 0);
+	if (!strstr(b.data, line))
+		fail_msg("no \"%s\" in:\n%s", line, b.data);
+}
+
+static void all_are_sent(void **state)
+{
+	struct fixture f = {0};
+
+	(void)state;
+	set_up(&f, true, 4, 100);
+	for (int i = 0; i < 20; i++)
+		add(&f, "profile");
+	assert_int_equal(loop_run(f.loop), 0);
+	assert_false(f.timed_out);
+	assert_int_equal(f.n_requests, 20);
+	assert_int_equal(uploader_pending(f.uploader), 0);
+	assert_metric(&f, "\ntest_profiles_uploaded_total 20\n");
+	assert_metric(&f, "\ntest_profiles_uploaded_bytes_total 140\n");
+	tear_down(&f);
+}
+
+static void a_receiver_that_is_full_is_tried_again(void **state)
+{
+	struct fixture f = {.n_refusals = 5, .refusal = 503};
+
+	(void)state;
+	set_up(&f, true, 4, 100);
+	for (int i = 0; i < 3; i++)
+		add(&f, "profile");
+	assert_int_equal(loop_run(f.loop), 0);
+	assert_false(f.timed_out);
+	assert_int_equal(f.n_requests, 8);
+	assert_metric(&f, "\ntest_profiles_uploaded_total 3\n");
+	assert_metric(&f, "\ntest_profile_upload_retries_total 5\n");
+	tear_down(&f);
+}
+
+static void a_refused_profile_does_not_hold_up_the_next(void **state)
+{
+	struct fixture f = {.n_refusals = 1, .refusal = 400};
+
+	(void)state;
+	set_up(&f, true, 4, 100);
+	add(&f, "bad");
+	add(&f, "good");
+	assert_int_equal(loop_run(f.loop), 0);
+	assert_false(f.timed_out);
+	assert_metric(&f, "\ntest_profiles_uploaded_total 1\n");
+	assert_metric(&f, "\ntest_profiles_dropped_total{reason=\"rejected\"} 1\n");
+	tear_down(&f);
+}
+
+static void a_full_queue_loses_the_oldest_and_counts_it(void **state)
+{
+	struct fixture f = {0};
+	char big[601];
+
+	(void)state;
+	memset(big, 'x', 600);
+	big[600] = '\0';
+	set_up(&f, false, 1, 3);
+	for (int i = 0; i < 10; i++)
+		add(&f, "profile");
+	assert_int_equal(uploader_pending(f.uploader), 3);
+	assert_metric(&f, "\ntest_profiles_dropped_total{reason=\"queue_full\"} 7\n");
+	add(&f, big);
+	add(&f, big); /* two of them are over the bytes */
+	assert_int_equal(uploader_pending(f.uploader), 2);
+	assert_metric(&f, "\ntest_profiles_dropped_total{reason=\"queue_full\"} 10\n");
+	assert_metric(&f, "\ntest_upload_queue_bytes 607\n");
+	loop_set_timer(f.deadline, 100 * NS_PER_MS);
+	assert_int_equal(loop_run(f.loop), 0);
+	assert_metric(&f, "\ntest_profiles_uploaded_total 0\n");
+	tear_down(&f);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(all_are_sent),
+		cmocka_unit_test(a_receiver_that_is_full_is_tried_again),
+		cmocka_unit_test(a_refused_profile_does_not_hold_up_the_next),
+		cmocka_unit_test(a_full_queue_loses_the_oldest_and_counts_it),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
