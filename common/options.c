@@ -264,15 +264,15 @@ static int set_all(const struct option_def *defs, void *opts, const struct flags
 	return r;
 }
 
-int options_parse(const struct option_def *defs, void *opts, int argc, char **argv,
-		  const char *program, const char *version, struct err *err)
+int options_parse(const struct option_def *defs, void *opts, char **argv, const char *program,
+		  const char *version, struct err *err)
 {
 	AUTO_FREE const char **text = NULL;
 	struct flags flags = {0};
 	size_t n = 0;
 	int r;
 
-	if (argc < 1)
+	if (!argv[0])
 		return err_set(err, -EINVAL, "no arguments, not even a program name");
 	r = answer(defs, argv, program, version);
 	if (r != OPTIONS_OK)

@@ -45,15 +45,17 @@ enum options_outcome {
 };
 
 /* Of the file given by --config. */
-#define OPTIONS_FILE_BYTES (1024 * 1024)
+#define OPTIONS_FILE_BYTES ((size_t)1024 * 1024)
 
 /*
- * Fills the struct at opts, which must be zeroed. OPTIONS_OK or OPTIONS_EXIT;
- * -EINVAL, or what reading the file gave, with a sentence in err; -ENOMEM. Strings are
- * owned by opts: options_fini(). After a failure there are none.
+ * Fills the struct at opts, which must be zeroed. argv is that of main(): it
+ * begins with the program's own name and ends with NULL. OPTIONS_OK or
+ * OPTIONS_EXIT; -EINVAL, or what reading the file gave, with a sentence in err;
+ * -ENOMEM. Strings are owned by opts: options_fini(). After a failure there are
+ * none.
  */
-int options_parse(const struct option_def *defs, void *opts, int argc, char **argv,
-		  const char *program, const char *version, struct err *err) MUST_CHECK;
+int options_parse(const struct option_def *defs, void *opts, char **argv, const char *program,
+		  const char *version, struct err *err) MUST_CHECK;
 /* Frees and unsets the strings of opts; may be called again. */
 void options_fini(const struct option_def *defs, void *opts);
 

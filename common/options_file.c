@@ -21,7 +21,7 @@ static int read_file(const char *path, struct buf *out, struct err *err)
 		int r;
 
 		if (want == 0)
-			return err_set(err, -EINVAL, "%s: larger than %d bytes", path,
+			return err_set(err, -EINVAL, "%s: larger than %zu bytes", path,
 				       OPTIONS_FILE_BYTES);
 		r = buf_reserve(out, want < READ_BYTES ? want : READ_BYTES);
 		if (r < 0)

@@ -54,7 +54,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		abort();
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 
-	r = options_parse(defs, &opts, 3, argv, "agent", "v1", &err);
+	r = options_parse(defs, &opts, argv, "agent", "v1", &err);
 	if (r == OPTIONS_OK)
 		check_accepted(&opts);
 	else if (!err.msg[0])

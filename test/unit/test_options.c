@@ -75,10 +75,10 @@ static void write_file(const char *text, size_t len)
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", file_fd);
 }
 
-#define PARSE(...)                                                                               \
-	({                                                                                       \
-		char *argv_[] = {(char[]){"agent"}, ##__VA_ARGS__, NULL};                        \
-		options_parse(defs, &opts, ARRAY_SIZE(argv_) - 1, argv_, "agent", "v1.2", &err); \
+#define PARSE(...)                                                        \
+	({                                                                \
+		char *argv_[] = {(char[]){"agent"}, ##__VA_ARGS__, NULL}; \
+		options_parse(defs, &opts, argv_, "agent", "v1.2", &err); \
 	})
 #define ARG(text) ((char[]){text})
 
@@ -245,12 +245,18 @@ static void a_wrong_command_line_is_explained(void **state)
 
 		snprintf(a, sizeof(a), "%s", cases[i].argv[0]);
 		snprintf(b, sizeof(b), "%s", cases[i].argv[1] ? cases[i].argv[1] : "");
-		assert_int_equal(
-			options_parse(defs, &opts, argv[2] ? 3 : 2, argv, "agent", "v1", &err),
-			-EINVAL);
+		assert_int_equal(options_parse(defs, &opts, argv, "agent", "v1", &err), -EINVAL);
 		assert_string_equal(err.msg, cases[i].msg);
 		assert_null(opts.listen);
 	}
+}
+
+static void a_missing_program_name_is_an_error(void **state)
+{
+	char *argv[] = {NULL};
+
+	(void)state;
+	assert_int_equal(options_parse(defs, &opts, argv, "agent", "v1", &err), -EINVAL);
 }
 
 static void a_wrong_variable_is_named(void **state)
@@ -465,6 +471,7 @@ int main(void)
 		TEST(the_file_may_be_named_by_the_environment),
 		TEST(empty_values_unset_or_count_as_not_given),
 		TEST(a_wrong_command_line_is_explained),
+		TEST(a_missing_program_name_is_an_error),
 		TEST(a_wrong_variable_is_named),
 		TEST(a_wrong_file_is_explained_by_line),
 		TEST(a_file_that_cannot_be_read_is_explained),
