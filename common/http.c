@@ -9,9 +9,9 @@
 #include "common/buf.h"
 #include "common/clock.h"
 
-#define MAX_HEADER_BYTES (64 * 1024) /* of one response, all header lines together */
+#define MAX_HEADER_BYTES ((size_t)64 * 1024) /* of one response, all header lines together */
 #define MAX_IDLE_CONNECTIONS 16L
-#define MAX_RETRY_AFTER_S (24 * 3600)
+#define MAX_RETRY_AFTER_S (24L * 3600)
 
 struct transfer;
 

@@ -69,18 +69,22 @@ static int open_socket(const struct sockaddr_storage *addr, bool dual_stack)
 
 static unsigned port_of(int fd)
 {
-	struct sockaddr_storage addr = {0};
+	union {
+		struct sockaddr any;
+		struct sockaddr_in v4;
+		struct sockaddr_in6 v6;
+	} addr = {.v6 = {0}};
 	socklen_t len = sizeof(addr);
 
-	getsockname(fd, (struct sockaddr *)&addr, &len);
-	return ntohs(addr.ss_family == AF_INET6 ? ((const struct sockaddr_in6 *)&addr)->sin6_port
-						: ((const struct sockaddr_in *)&addr)->sin_port);
+	if (getsockname(fd, &addr.any, &len) < 0)
+		return 0;
+	return ntohs(addr.any.sa_family == AF_INET6 ? addr.v6.sin6_port : addr.v4.sin_port);
 }
 
 int http_listen(const char *text, unsigned *ret_port, struct err *err)
 {
-	struct sockaddr_storage addr;
-	bool dual_stack;
+	struct sockaddr_storage addr = {0};
+	bool dual_stack = false;
 	int fd, r;
 
 	r = http_parse_listen(text, &addr, &dual_stack, err);

@@ -11,6 +11,7 @@
 #include "common/http_listen.h"
 #include "common/http_text.h"
 #include "common/log.h"
+#include "common/metrics.h"
 
 /* Connections beyond max_connections that are accepted to be told so; others wait in the backlog. */
 #define SPARE_CONNECTIONS_PER_THREAD 16
@@ -28,6 +29,21 @@
 #define LINGER_S 1
 #define RETRY_AFTER_S "5"
 
+enum server_metric {
+	SERVER_REQUESTS,
+	REFUSED_UNKNOWN,
+	REFUSED_CONNECTIONS,
+	REFUSED_STOPPING,
+	REFUSED_BODY_SIZE,
+	REFUSED_BODY_MEMORY,
+	REFUSED_BODY_ENDLESS,
+	REFUSED_BODY_SLOW,
+	REFUSED_NO_MEMORY,
+	SERVER_CONNECTIONS,
+	SERVER_BODY_MEMORY,
+	N_SERVER_METRICS,
+};
+
 struct http_server {
 	struct MHD_Daemon *daemon;
 	struct http_route *routes;
@@ -40,6 +56,7 @@ struct http_server {
 	_Atomic unsigned n_connections;
 	_Atomic uint64_t body_memory_bytes;
 	_Atomic bool stopping;
+	struct metric metrics[N_SERVER_METRICS];
 
 	pthread_mutex_t lock;
 	pthread_cond_t changed; /* one of: */
@@ -76,6 +93,55 @@ static bool charge_body(struct http_exchange *x)
 	x->charged_bytes += more;
 	return atomic_fetch_add(&x->server->body_memory_bytes, more) + more <=
 	       x->server->max_body_memory_bytes;
+}
+
+static uint64_t read_connections(void *server)
+{
+	return atomic_load(&((struct http_server *)server)->n_connections);
+}
+
+static uint64_t read_body_memory(void *server)
+{
+	return atomic_load(&((struct http_server *)server)->body_memory_bytes);
+}
+
+static void describe_metrics(struct http_server *s)
+{
+	static const char *const reasons[] = {
+		[REFUSED_UNKNOWN] = "reason=\"unknown\"",
+		[REFUSED_CONNECTIONS] = "reason=\"connections\"",
+		[REFUSED_STOPPING] = "reason=\"stopping\"",
+		[REFUSED_BODY_SIZE] = "reason=\"body_size\"",
+		[REFUSED_BODY_MEMORY] = "reason=\"body_memory\"",
+		[REFUSED_BODY_ENDLESS] = "reason=\"body_endless\"",
+		[REFUSED_BODY_SLOW] = "reason=\"body_slow\"",
+		[REFUSED_NO_MEMORY] = "reason=\"no_memory\"",
+	};
+
+	s->metrics[SERVER_REQUESTS] = (struct metric){
+		.name = "http_server_requests_total",
+		.help = "Requests that reached their handler",
+	};
+	for (int i = REFUSED_UNKNOWN; i <= REFUSED_NO_MEMORY; i++)
+		s->metrics[i] = (struct metric){
+			.name = "http_server_refused_total",
+			.labels = reasons[i],
+			.help = "Requests that were refused before their handler",
+		};
+	s->metrics[SERVER_CONNECTIONS] = (struct metric){
+		.name = "http_server_connections",
+		.help = "Open connections",
+		.kind = METRIC_GAUGE,
+		.read = read_connections,
+		.ctx = s,
+	};
+	s->metrics[SERVER_BODY_MEMORY] = (struct metric){
+		.name = "http_server_body_memory_bytes",
+		.help = "Memory of request bodies received and not answered",
+		.kind = METRIC_GAUGE,
+		.read = read_body_memory,
+		.ctx = s,
+	};
 }
 
 /* ---- routes and refusals ----------------------------------------------------- */
@@ -119,6 +185,12 @@ static const struct http_route *find_route(const struct http_server *s, const ch
 	return NULL;
 }
 
+static void refuse(struct http_exchange *x, unsigned status, enum server_metric reason)
+{
+	x->refusal = status;
+	metric_add(&x->server->metrics[reason], 1);
+}
+
 static void route_request(struct http_exchange *x, const char *method)
 {
 	struct buf allow;
@@ -126,11 +198,11 @@ static void route_request(struct http_exchange *x, const char *method)
 	buf_init(&allow, 128);
 	x->route = find_route(x->server, method, x->path, &allow);
 	if (!x->route && allow.len == 0)
-		x->refusal = MHD_HTTP_NOT_FOUND;
+		refuse(x, MHD_HTTP_NOT_FOUND, REFUSED_UNKNOWN);
+	else if (!x->route && http_exchange_set_header(x, "Allow", allow.data) < 0)
+		refuse(x, MHD_HTTP_INTERNAL_SERVER_ERROR, REFUSED_NO_MEMORY);
 	else if (!x->route)
-		x->refusal = http_exchange_set_header(x, "Allow", allow.data) < 0
-				     ? MHD_HTTP_INTERNAL_SERVER_ERROR
-				     : MHD_HTTP_METHOD_NOT_ALLOWED;
+		refuse(x, MHD_HTTP_METHOD_NOT_ALLOWED, REFUSED_UNKNOWN);
 	buf_fini(&allow);
 }
 
@@ -150,16 +222,19 @@ static void admit(struct http_exchange *x, const char *method)
 	uint64_t announced = announced_bytes(x);
 
 	info = MHD_get_connection_info(x->conn, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
-	if ((info && info->socket_context) || atomic_load(&s->stopping))
-		x->refusal = MHD_HTTP_SERVICE_UNAVAILABLE;
+	if (info && info->socket_context)
+		refuse(x, MHD_HTTP_SERVICE_UNAVAILABLE, REFUSED_CONNECTIONS);
+	else if (atomic_load(&s->stopping))
+		refuse(x, MHD_HTTP_SERVICE_UNAVAILABLE, REFUSED_STOPPING);
 	else
 		route_request(x, method);
+	if (x->refusal || announced == 0)
+		return;
 
-	if (!x->refusal && announced > x->route->max_body_bytes)
-		x->refusal = MHD_HTTP_CONTENT_TOO_LARGE;
-	if (!x->refusal && announced > 0 &&
-	    announced + atomic_load(&s->body_memory_bytes) > s->max_body_memory_bytes)
-		x->refusal = MHD_HTTP_SERVICE_UNAVAILABLE;
+	if (announced > x->route->max_body_bytes)
+		refuse(x, MHD_HTTP_CONTENT_TOO_LARGE, REFUSED_BODY_SIZE);
+	else if (announced + atomic_load(&s->body_memory_bytes) > s->max_body_memory_bytes)
+		refuse(x, MHD_HTTP_SERVICE_UNAVAILABLE, REFUSED_BODY_MEMORY);
 }
 
 static void answer_refusal(struct http_exchange *x)
@@ -192,10 +267,12 @@ static enum MHD_Result answer(struct http_exchange *x)
 	if (!x->handled) {
 		x->handled = true;
 		count(x->server, &x->server->n_unanswered, 1);
-		if (x->refusal)
+		if (x->refusal) {
 			answer_refusal(x);
-		else
+		} else {
+			metric_add(&x->server->metrics[SERVER_REQUESTS], 1);
 			x->route->fn(x->route->ctx, x);
+		}
 	}
 	if (atomic_load(&x->state) == EXCHANGE_ANSWERED)
 		return queue_answer(x);
@@ -220,8 +297,10 @@ static enum MHD_Result begin(struct http_server *s, struct MHD_Connection *conn,
 	struct http_exchange *x;
 
 	x = calloc(1, sizeof(*x));
-	if (!x)
+	if (!x) {
+		metric_add(&s->metrics[REFUSED_NO_MEMORY], 1);
 		return MHD_NO;
+	}
 	x->server = s;
 	x->conn = conn;
 	x->path = url;
@@ -239,6 +318,14 @@ static enum MHD_Result begin(struct http_server *s, struct MHD_Connection *conn,
 	return MHD_YES;
 }
 
+/* Closes the connection; a request refused before is counted already. */
+static enum MHD_Result cut_off(struct http_exchange *x, enum server_metric reason)
+{
+	if (!x->refusal)
+		metric_add(&x->server->metrics[reason], 1);
+	return MHD_NO;
+}
+
 static enum MHD_Result receive(struct http_exchange *x, const char *data, size_t len)
 {
 	uint64_t allowed_ns;
@@ -247,22 +334,26 @@ static enum MHD_Result receive(struct http_exchange *x, const char *data, size_t
 	x->received_bytes += len;
 	allowed_ns = x->server->timeout_s * NS_PER_S +
 		     x->received_bytes * (NS_PER_S / MIN_BODY_BYTES_PER_S);
-	if (x->received_bytes > MAX_DISCARDED_BYTES + x->body.limit ||
-	    clock_monotonic_ns() - x->begin_ns > allowed_ns)
-		return MHD_NO;
+	if (x->received_bytes > MAX_DISCARDED_BYTES + x->body.limit)
+		return cut_off(x, REFUSED_BODY_ENDLESS);
+	if (clock_monotonic_ns() - x->begin_ns > allowed_ns)
+		return cut_off(x, REFUSED_BODY_SLOW);
 	if (x->refusal)
 		return MHD_YES;
 
 	r = buf_add(&x->body, data, len);
 	if (r == -EFBIG)
-		x->refusal = MHD_HTTP_CONTENT_TOO_LARGE;
-	else if (r < 0 || !charge_body(x))
-		x->refusal = MHD_HTTP_SERVICE_UNAVAILABLE;
+		refuse(x, MHD_HTTP_CONTENT_TOO_LARGE, REFUSED_BODY_SIZE);
+	else if (r < 0)
+		refuse(x, MHD_HTTP_SERVICE_UNAVAILABLE, REFUSED_NO_MEMORY);
+	else if (!charge_body(x))
+		refuse(x, MHD_HTTP_SERVICE_UNAVAILABLE, REFUSED_BODY_MEMORY);
 	if (x->refusal)
 		release_body(x);
 	return MHD_YES;
 }
 
+/* NOLINTNEXTLINE(readability-function-size): MHD says which parameters there are */
 static enum MHD_Result on_request(void *server, struct MHD_Connection *conn, const char *url,
 				  const char *method, const char *version, const char *data,
 				  size_t *len, void **exchange)
@@ -374,6 +465,7 @@ int http_server_new(struct http_server **ret, const struct http_server_config *c
 	if (!s)
 		return err_set(err, -ENOMEM, "out of memory");
 	s->quiesced_fd = -1;
+	describe_metrics(s);
 	s->max_connections = cfg->max_connections;
 	s->timeout_s = cfg->timeout_s;
 	s->max_body_memory_bytes = cfg->max_body_memory_bytes;
@@ -386,6 +478,12 @@ int http_server_new(struct http_server **ret, const struct http_server_config *c
 	r = copy_routes(s, cfg->routes);
 	if (r < 0)
 		return err_set(err, r, "out of memory");
+	if (cfg->metrics) {
+		r = metrics_register(cfg->metrics, s->metrics, N_SERVER_METRICS);
+		if (r < 0)
+			return err_set(err, r, "register the HTTP server's metrics: %s",
+				       strerror(-r));
+	}
 	fd = http_listen(cfg->listen, &s->port, err);
 	if (fd < 0)
 		return fd;

@@ -26,6 +26,7 @@
 #include "common/base.h"
 #include "common/buf.h"
 #include "common/err.h"
+#include "common/metrics.h"
 
 struct http_server;
 struct http_exchange; /* one request and its answer */
@@ -47,6 +48,11 @@ struct http_server_config {
 	unsigned timeout_s;              /* of an idle or slow connection; not 0 */
 	size_t max_body_memory_bytes;    /* of all bodies received and not answered; beyond: 503 */
 	const struct http_route *routes; /* copied; ends with a zeroed one */
+	/*
+	 * Where to show http_server_*; NULL: nowhere. For one server of a process. Refers to the
+	 * server, so nobody may write them after http_server_free() or a failed http_server_new().
+	 */
+	struct metrics *metrics;
 };
 
 /* -EADDRINUSE, -EACCES, -EINVAL (bad address) … with a sentence in err. */

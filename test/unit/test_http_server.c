@@ -681,6 +681,30 @@ static void freeing_the_server_waits_for_kept_exchanges(void **state)
 	assert_has(read_until(f, fd, NULL), "the last one\n");
 }
 
+static void refusals_are_counted_by_reason(void **state)
+{
+	struct fixture *f = *state;
+	CLEANUP(metrics_freep) struct metrics *ms = NULL;
+	struct buf text;
+
+	assert_int_equal(metrics_new(&ms), 0);
+	start(f, &(struct http_server_config){.metrics = ms});
+	get(f, "/page", "");
+	get(f, "/nothing", "");
+	ask(f, "DELETE /echo HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+	ask(f, "POST /big HTTP/1.1\r\nHost: x\r\nConnection: close\r\n"
+	       "Content-Length: 11\r\n\r\n01234567890");
+	buf_init(&text, 1 << 16);
+	assert_int_equal(metrics_write(ms, &text), 0);
+	assert_has(text.data, "\nhttp_server_requests_total 1\n");
+	assert_has(text.data, "\nhttp_server_refused_total{reason=\"unknown\"} 2\n");
+	assert_has(text.data, "\nhttp_server_refused_total{reason=\"body_size\"} 1\n");
+	assert_has(text.data, "\nhttp_server_refused_total{reason=\"body_slow\"} 0\n");
+	assert_has(text.data, "\nhttp_server_connections ");
+	assert_has(text.data, "\nhttp_server_body_memory_bytes 0\n");
+	buf_fini(&text);
+}
+
 static void addresses_that_cannot_be_listened_on_are_errors_with_a_sentence(void **state)
 {
 	static const struct http_route none[] = {{0}};
@@ -762,6 +786,7 @@ int main(void)
 		with_fixture(a_client_that_leaves_in_the_middle_of_its_body_harms_nobody),
 		with_fixture(a_quiesced_server_refuses_connections_and_finishes_what_it_has),
 		with_fixture(freeing_the_server_waits_for_kept_exchanges),
+		with_fixture(refusals_are_counted_by_reason),
 		with_fixture(addresses_that_cannot_be_listened_on_are_errors_with_a_sentence),
 		with_fixture(a_port_alone_listens_on_every_address),
 		cmocka_unit_test(construction_survives_lack_of_memory),
