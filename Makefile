@@ -77,9 +77,14 @@ unit_tests  := $(patsubst test/unit/%.c,$(O)/test/unit/%,$(sort $(wildcard test/
 bpf_tests   := $(patsubst test/bpf/%.c,$(O)/test/bpf/%,$(sort $(wildcard test/bpf/test_*.c)))
 fuzzers     := $(patsubst test/fuzz/%.c,%,$(sort $(wildcard test/fuzz/fuzz_*.c)))
 
-# The headers that other folders of the same agent may include, in the order in which data moves:
-# a stage includes entries of stages before it only.
-entries := node-agent/process/process_table.h node-agent/sample/sampler.h
+# The headers that other folders of the same agent may include. A folder knows only folders that
+# come before it here; the rest is up to the wiring (node_agent.c, cluster_agent.c).
+entries := $(addprefix node-agent/, \
+             process/process_table.h process/process_snapshot.h process/mapped_file.h \
+             sample/sampler.h symbol/symbolizer.h profile/profile_builder.h) \
+           $(addprefix cluster-agent/, \
+             store/store.h store/store_writer.h store/row_batch.h store/rowbinary.h \
+             ingest/ingest.h receive/profile_handler.h query/profile_query.h web/web_api.h)
 
 obj   = $(patsubst %.c,$(O)/obj/%.o,$(1))
 skels := $(patsubst bpf/%.bpf.c,$(O)/gen/bpf/%.skel.h,$(bpf_progs))
@@ -273,7 +278,7 @@ build/e2e/%: test/e2e/workloads/%.go
 	@mkdir -p $(@D)
 	$(Q)go build -o $@ $<
 check-e2e: all $(e2e_modules) $(e2e_workloads) ## both agents on real workloads, up to the page (E2E="shares page")
-	$(Q)test/e2e/run.sh $(E2E)
+	$(Q)test/e2e/run-e2e.sh $(E2E)
 
 # What the node-agent costs; the numbers of BENCHMARKS.md.
 build/bench/%: test/bench/%.c

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Who may include whom: lint-layers.sh ENTRY_HEADER...
-# common/ knows no agent; the agents do not know each other; a stage's folder is entered through
-# its entry header only, and a stage includes only entries that come before its own in the list.
+# common/ knows no agent; the agents do not know each other; a folder is entered through
+# its entry headers only, and only by folders that come after it in the list.
 set -u
 git ls-files 'common/*.[ch]' 'node-agent/*.[ch]' 'cluster-agent/*.[ch]' 'bpf/*.[ch]' |
 	xargs grep -nE '^#include "' |
@@ -33,7 +33,7 @@ git ls-files 'common/*.[ch]' 'node-agent/*.[ch]' 'cluster-agent/*.[ch]' 'bpf/*.[
 			else if (from != top(file) && !(from in stage))
 				complain("the folder " from " has no entry header (entries in the Makefile)")
 			else if (from != top(file) && stage[to] > stage[from])
-				complain("a stage does not know the ones after it")
+				complain("a folder does not know the ones after it")
 		}
 	}
 	END { exit bad }'

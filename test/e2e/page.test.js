@@ -89,7 +89,7 @@ test("hovering tells name, file and numbers", async () => {
 test("search says which share of the time matches", async () => {
   await page.fill('[data-testid="search"]', "spend_thirty");
   const share = await eventually("the matched share", async () => {
-    const m = /([\d.]+) ?%/.exec(await page.locator('[data-testid="search-total"]').innerText());
+    const m = /([\d.]+) ?%/.exec(await page.locator('[data-testid="matched"]').innerText());
     return m && Number(m[1]);
   });
   assert.ok(Math.abs(share / 100 - ran.spend_thirty / ran.cpuNs) < 0.05, `${share} %`);

@@ -5,7 +5,7 @@
 #   test/setup/clean-machine.sh [make target or "sh -c …"] (default: make test)
 #
 # The tree is made once in $CLEAN_DIR (default $DEPS/clean-machine) and copied for every run; the
-# copy stays for a look afterwards. How packages are reached (sources, proxies, certificates) is
+# copy stays for a look afterwards, and KEEP=1 goes on in it with a new clone. How packages are reached (sources, proxies, certificates) is
 # taken from this machine. Needs root and debootstrap.
 set -eu
 cd "$(dirname "$0")/../.."
@@ -51,9 +51,12 @@ if [ ! -f "$base/.complete" ]; then
 	debootstrap --variant=minbase bookworm "$base" "$(debian_mirror)"
 	touch "$base/.complete"
 fi
-rm -rf "$root"
-cp -a --reflink=auto "$base" "$root"
-copy_settings
+if [ -z "${KEEP:-}" ]; then
+	rm -rf "$root"
+	cp -a --reflink=auto "$base" "$root"
+	copy_settings
+fi
+rm -rf "$root/root/agents"
 git clone -q . "$root/root/agents"
 for d in proc sys dev; do
 	mount --rbind "/$d" "$root/$d"

@@ -53,6 +53,7 @@ stop_both()
 	stop "$node_pid" node-agent
 	stop "$cluster_pid" cluster-agent
 	wait "$node_pid" "$cluster_pid" 2>/dev/null
+	[ -z "${SUDO_UID:-}" ] || chown -R "$SUDO_UID:$SUDO_GID" "$dir"
 	sleep 0.2 # the last lines of the logs reach the terminal
 }
 trap 'stopping=1' INT TERM HUP

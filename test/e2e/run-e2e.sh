@@ -1,0 +1,25 @@
+#!/bin/bash
+# Runs test/e2e/*.test.js one after the other, or those named: run-e2e.sh shares page
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+if [ "$(id -u)" -ne 0 ]; then
+	command -v sudo >/dev/null || { echo "e2e: the node-agent needs root, and there is no sudo" >&2; exit 1; }
+	exec sudo --preserve-env=BIN,DEPS,CI,PATH "$0" "$@"
+fi
+# what root wrote goes back to the user who called
+# shellcheck disable=SC2153 # both come from sudo
+[ -z "${SUDO_UID:-}" ] || trap 'chown -R "$SUDO_UID:$SUDO_GID" build/e2e' EXIT
+
+files=()
+for f in "$@"; do
+	files+=("test/e2e/$f.test.js")
+done
+[ $# -gt 0 ] || files=(test/e2e/*.test.js)
+
+failed=0
+for f in "${files[@]}"; do
+	echo "== $f"
+	# a test that hangs is a failure of its own, with its daemons gone
+	timeout --kill-after=10 300 node --test-reporter=spec "$f" || failed=$((failed + 1))
+done
+[ "$failed" -eq 0 ]
