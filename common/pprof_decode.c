@@ -17,23 +17,12 @@
 #include "common/buf.h"
 #include "common/gzip.h"
 #include "common/limits.h"
+#include "common/pprof_ids.h"
 #include "common/pprof_wire.h"
 #include "proto/profile.pb-c.h"
 
 /* Of one unpacked message. The largest legitimate one is a deep sample: 64 KiB. */
 #define SCRATCH_BYTES ((size_t)(16 * MIB))
-
-/* pprof ids, which need not be dense, to indexes. */
-struct id_entry {
-	uint64_t id;
-	uint32_t index;
-};
-
-struct id_index {
-	struct id_entry *entries; /* sorted by id once complete */
-	uint32_t n;
-	const char *what; /* for sentences */
-};
 
 struct string_ref {
 	const char *data; /* in the input, or in the arena when copied */
@@ -48,8 +37,8 @@ struct decoder {
 	uint64_t counts[PPROF_FIELD_MAX];
 	struct string_ref *strings;
 	uint32_t n_strings;
-	struct id_index functions;
-	struct id_index locations;
+	struct pprof_ids functions;
+	struct pprof_ids locations;
 	struct wire_field period_type;
 	struct arena scratch;
 	ProtobufCAllocator allocator; /* on scratch */
@@ -80,8 +69,6 @@ static void decoder_init(struct decoder *d, struct arena *arena, struct err *err
 {
 	*d = (struct decoder){
 		.profile = {.arena = arena},
-		.functions = {.what = "function"},
-		.locations = {.what = "location"},
 		.allocator = {.alloc = scratch_alloc, .free = scratch_free, .allocator_data = d},
 		.err = err,
 	};
@@ -91,8 +78,8 @@ static void decoder_init(struct decoder *d, struct arena *arena, struct err *err
 static void decoder_fini(struct decoder *d)
 {
 	free(d->strings);
-	free(d->functions.entries);
-	free(d->locations.entries);
+	pprof_ids_fini(&d->functions);
+	pprof_ids_fini(&d->locations);
 	arena_fini(&d->scratch);
 }
 
@@ -140,8 +127,6 @@ static int each(struct decoder *d, uint32_t number, field_fn fn)
 	}
 	return r < 0 ? fail(d, "broken field") : 0;
 }
-
-/* ---- counts and single numbers */
 
 static int count_comments(struct decoder *d, const struct wire_field *f)
 {
@@ -221,8 +206,6 @@ static int count_fields(struct decoder *d)
 	return d->counts[PPROF_SAMPLE_TYPE] > 0 ? 0 : fail(d, "no sample types");
 }
 
-/* ---- strings */
-
 static int note_string(struct decoder *d, const struct wire_field *f)
 {
 	if (f->len > LIMIT_PPROF_STRING_BYTES)
@@ -270,8 +253,6 @@ static int get_string(struct decoder *d, int64_t index, struct profile_string *r
 	*ret = (struct profile_string){s->data, s->len};
 	return 0;
 }
-
-/* ---- types and comments */
 
 static int load_value_type(struct decoder *d, const struct wire_field *f,
 			   struct profile_value_type *ret)
@@ -336,67 +317,6 @@ static int load_comments(struct decoder *d)
 	return d->profile.comments ? each(d, PPROF_COMMENT, load_comment) : r;
 }
 
-/* ---- ids */
-
-static int compare_ids(const void *a, const void *b)
-{
-	uint64_t x = ((const struct id_entry *)a)->id, y = ((const struct id_entry *)b)->id;
-
-	return x < y ? -1 : x > y;
-}
-
-static int ids_new(struct id_index *ids, uint64_t n)
-{
-	ids->entries = calloc(n + 1, sizeof(*ids->entries));
-	return ids->entries ? 0 : -ENOMEM;
-}
-
-static void ids_add(struct id_index *ids, uint64_t id)
-{
-	ids->entries[ids->n] = (struct id_entry){id, ids->n};
-	ids->n++;
-}
-
-/* After the last ids_add(). Id 0 and ids given twice make the profile invalid. */
-static int ids_finish(struct decoder *d, struct id_index *ids)
-{
-	struct id_entry *e = ids->entries;
-	bool sorted = true;
-
-	for (uint32_t i = 1; i < ids->n && sorted; i++)
-		sorted = e[i - 1].id < e[i].id;
-	if (!sorted)
-		qsort(e, ids->n, sizeof(*e), compare_ids);
-
-	if (ids->n > 0 && e[0].id == 0)
-		return err_set(d->err, -EBADMSG, "not a valid pprof: %s without id", ids->what);
-	for (uint32_t i = 1; i < ids->n; i++) {
-		if (e[i - 1].id == e[i].id)
-			return err_set(d->err, -EBADMSG, "not a valid pprof: two %ss of id %llu",
-				       ids->what, (unsigned long long)e[i].id);
-	}
-	return 0;
-}
-
-static int ids_find(struct decoder *d, const struct id_index *ids, uint64_t id, uint32_t *ret)
-{
-	const struct id_entry key = {.id = id}, *e = ids->entries;
-
-	/* most senders count from 1 */
-	if (id - 1 < ids->n && e[id - 1].id == id) {
-		*ret = e[id - 1].index;
-		return 0;
-	}
-	e = bsearch(&key, e, ids->n, sizeof(*e), compare_ids);
-	if (!e)
-		return err_set(d->err, -EBADMSG, "not a valid pprof: no %s of id %llu", ids->what,
-			       (unsigned long long)id);
-	*ret = e->index;
-	return 0;
-}
-
-/* ---- functions, locations, samples */
-
 static int load_function(struct decoder *d, const struct wire_field *f)
 {
 	struct profile_function *fn = &d->profile.functions[d->profile.n_functions++];
@@ -406,7 +326,7 @@ static int load_function(struct decoder *d, const struct wire_field *f)
 	msg = perftools__profiles__function__unpack(&d->allocator, f->len, f->data);
 	if (!msg)
 		return unpack_error(d, "broken function");
-	ids_add(&d->functions, msg->id);
+	pprof_ids_add(&d->functions, msg->id);
 	r = get_string(d, msg->name, &fn->name);
 	if (r == 0)
 		r = get_string(d, msg->filename, &fn->file);
@@ -419,14 +339,14 @@ static int load_functions(struct decoder *d)
 	uint64_t n = d->counts[PPROF_FUNCTION];
 	int r;
 
-	r = ids_new(&d->functions, n);
+	r = pprof_ids_init(&d->functions, "function", n);
 	if (r < 0)
 		return r;
 	d->profile.functions = result_alloc(d, n, sizeof(*d->profile.functions), &r);
 	if (!d->profile.functions)
 		return r;
 	r = each(d, PPROF_FUNCTION, load_function);
-	return r < 0 ? r : ids_finish(d, &d->functions);
+	return r < 0 ? r : pprof_ids_sort(&d->functions, d->err);
 }
 
 static int fill_location(struct decoder *d, const Perftools__Profiles__Location *msg)
@@ -435,7 +355,7 @@ static int fill_location(struct decoder *d, const Perftools__Profiles__Location 
 	struct profile_line *lines;
 	int r;
 
-	ids_add(&d->locations, msg->id);
+	pprof_ids_add(&d->locations, msg->id);
 	l->address = msg->address;
 	if (msg->n_line == 0)
 		return 0;
@@ -447,7 +367,8 @@ static int fill_location(struct decoder *d, const Perftools__Profiles__Location 
 	if (!lines)
 		return r;
 	for (size_t i = 0; i < msg->n_line; i++) {
-		r = ids_find(d, &d->functions, msg->line[i]->function_id, &lines[i].function);
+		r = pprof_ids_find(&d->functions, msg->line[i]->function_id, &lines[i].function,
+				   d->err);
 		if (r < 0)
 			return r;
 		lines[i].line = msg->line[i]->line;
@@ -475,14 +396,14 @@ static int load_locations(struct decoder *d)
 	uint64_t n = d->counts[PPROF_LOCATION];
 	int r;
 
-	r = ids_new(&d->locations, n);
+	r = pprof_ids_init(&d->locations, "location", n);
 	if (r < 0)
 		return r;
 	d->profile.locations = result_alloc(d, n, sizeof(*d->profile.locations), &r);
 	if (!d->profile.locations)
 		return r;
 	r = each(d, PPROF_LOCATION, load_location);
-	return r < 0 ? r : ids_finish(d, &d->locations);
+	return r < 0 ? r : pprof_ids_sort(&d->locations, d->err);
 }
 
 static int fill_sample(struct decoder *d, const Perftools__Profiles__Sample *msg)
@@ -507,7 +428,7 @@ static int fill_sample(struct decoder *d, const Perftools__Profiles__Sample *msg
 	memcpy(values, msg->value, msg->n_value * sizeof(*values));
 	locations = (uint32_t *)(values + msg->n_value);
 	for (size_t i = 0; i < n; i++) {
-		r = ids_find(d, &d->locations, msg->location_id[i], &locations[i]);
+		r = pprof_ids_find(&d->locations, msg->location_id[i], &locations[i], d->err);
 		if (r < 0)
 			return r;
 	}

@@ -5,7 +5,12 @@
 #include "common/limits.h"
 #include "common/pprof_wire.h"
 
-#define GZIP_LEVEL 6
+/*
+ * Measured on a CPU profile of 190 KB: level 1 costs 0.4 of level 6's time and
+ * gives 8 % more bytes, level 2 0.55 and 4 %, levels above 6 take up to ten
+ * times as long for 4 % less. The node's CPU is what we promise not to use.
+ */
+#define GZIP_LEVEL 2
 
 /*
  * One mapping stands for all: what pprof needs it for, symbols, is there. The

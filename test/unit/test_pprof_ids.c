@@ -1,0 +1,83 @@
+#include <errno.h>
+
+#include "common/pprof_ids.h"
+#include "test/lib/unit.h"
+
+static void sort_of(struct pprof_ids *ids, const uint64_t *values, size_t n, int want)
+{
+	struct err err;
+
+	assert_int_equal(pprof_ids_init(ids, "function", n), 0);
+	for (size_t i = 0; i < n; i++)
+		pprof_ids_add(ids, values[i]);
+	assert_int_equal(pprof_ids_sort(ids, &err), want);
+}
+
+static void finds_the_index_of_every_id_and_of_no_other(void **state)
+{
+	static const struct {
+		uint64_t ids[5];
+		size_t n;
+	} cases[] = {
+		{{0}, 0},
+		{{1, 2, 3, 4, 5}, 5},
+		{{5, 4, 3, 2, 1}, 5},
+		{{2, 3, 4, 5, 6}, 5},
+		{{UINT64_MAX, 1, 4, 1000, UINT64_MAX - 1}, 5},
+		{{3}, 1},
+	};
+	static const uint64_t absent[] = {0, 7, 8, 999, UINT64_MAX - 2, UINT64_MAX / 2};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		CLEANUP(pprof_ids_fini) struct pprof_ids ids = {0};
+		struct err err = {0};
+		uint32_t index;
+
+		sort_of(&ids, cases[i].ids, cases[i].n, 0);
+		for (size_t j = 0; j < cases[i].n; j++) {
+			assert_int_equal(pprof_ids_find(&ids, cases[i].ids[j], &index, &err), 0);
+			assert_int_equal(index, j);
+		}
+		for (size_t j = 0; j < ARRAY_SIZE(absent); j++)
+			assert_int_equal(pprof_ids_find(&ids, absent[j], &index, &err), -EBADMSG);
+		assert_string_equal(err.msg, "not a valid pprof: no function of id "
+					     "9223372036854775807");
+	}
+}
+
+static void refuses_zero_and_duplicates(void **state)
+{
+	static const uint64_t zero[] = {1, 0, 2}, twice[] = {7, 1, 7}, neighbours[] = {1, 2, 2};
+	CLEANUP(pprof_ids_fini) struct pprof_ids a = {0}, b = {0}, c = {0};
+
+	(void)state;
+	sort_of(&a, zero, 3, -EBADMSG);
+	sort_of(&b, twice, 3, -EBADMSG);
+	sort_of(&c, neighbours, 3, -EBADMSG);
+}
+
+static int init(void *arg)
+{
+	CLEANUP(pprof_ids_fini) struct pprof_ids ids = {0};
+
+	(void)arg;
+	return pprof_ids_init(&ids, "function", 10);
+}
+
+static void survives_every_failed_allocation(void **state)
+{
+	(void)state;
+	check_oom(init, NULL);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(finds_the_index_of_every_id_and_of_no_other),
+		cmocka_unit_test(refuses_zero_and_duplicates),
+		cmocka_unit_test(survives_every_failed_allocation),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
