@@ -659,7 +659,7 @@ static void a_quiesced_server_refuses_connections_and_finishes_what_it_has(void 
 
 static void *answer_after_a_while(void *exchange)
 {
-	usleep(50000);
+	usleep(1200000); /* longer than given answers have to get out */
 	http_respond_text(exchange, 200, "the last one");
 	return NULL;
 }
