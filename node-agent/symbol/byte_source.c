@@ -1,0 +1,75 @@
+#include "node-agent/symbol/byte_source.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+/* Most names are shorter; one read is then enough. */
+#define FIRST_STRING_READ_BYTES 128
+
+void byte_source_from_fd(struct byte_source *src, int fd, uint64_t size_bytes)
+{
+	*src = (struct byte_source){.fd = fd, .size_bytes = size_bytes};
+}
+
+void byte_source_from_memory(struct byte_source *src, const void *data, size_t len)
+{
+	*src = (struct byte_source){.data = data, .fd = -1, .size_bytes = len};
+}
+
+static int read_fd(int fd, uint64_t offset, uint8_t *to, size_t len)
+{
+	while (len > 0) {
+		ssize_t n = pread(fd, to, len, (off_t)offset);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		if (n == 0)
+			return -ENODATA; /* truncated since it was opened */
+		to += n;
+		offset += (uint64_t)n;
+		len -= (size_t)n;
+	}
+	return 0;
+}
+
+int byte_source_read(const struct byte_source *src, uint64_t offset, void *to, size_t len)
+{
+	if (offset > src->size_bytes || len > src->size_bytes - offset)
+		return -ENODATA;
+	if (!src->data)
+		return read_fd(src->fd, offset, to, len);
+	if (len > 0)
+		memcpy(to, src->data + offset, len);
+	return 0;
+}
+
+int byte_source_read_string(const struct byte_source *src, uint64_t offset, uint64_t limit,
+			    char *to, size_t cap)
+{
+	size_t have = 0, want;
+
+	if (limit > src->size_bytes)
+		limit = src->size_bytes;
+	if (offset >= limit)
+		return -ENODATA;
+	if (cap > limit - offset)
+		cap = (size_t)(limit - offset);
+	want = cap < FIRST_STRING_READ_BYTES ? cap : FIRST_STRING_READ_BYTES;
+
+	while (have < cap) {
+		const char *end;
+		int r;
+
+		r = byte_source_read(src, offset + have, to + have, want - have);
+		if (r < 0)
+			return r;
+		end = memchr(to + have, '\0', want - have);
+		if (end)
+			return (int)(end - to);
+		have = want;
+		want = cap;
+	}
+	return -ENAMETOOLONG;
+}

@@ -1,0 +1,33 @@
+/*
+ * Bytes of a file that somebody else owns, read at offsets.
+ *
+ * The file of a profiled process may be truncated or rewritten at any moment, so it is never
+ * mapped: a read beyond its end is an error code here, not a SIGBUS, and its pages never count
+ * as ours. The second implementation, plain memory, is the vDSO's and the tests'.
+ */
+#ifndef NODE_AGENT_SYMBOL_BYTE_SOURCE_H
+#define NODE_AGENT_SYMBOL_BYTE_SOURCE_H
+
+#include "common/base.h"
+
+struct byte_source {
+	const uint8_t *data; /* borrowed; NULL: read from fd */
+	int fd;              /* borrowed */
+	uint64_t size_bytes; /* what the file had when it was opened */
+};
+
+void byte_source_from_fd(struct byte_source *src, int fd, uint64_t size_bytes);
+void byte_source_from_memory(struct byte_source *src, const void *data, size_t len);
+
+/* All of len bytes or nothing. -ENODATA: not within the file; -EIO and others of pread(2). */
+int byte_source_read(const struct byte_source *src, uint64_t offset, void *to,
+		     size_t len) MUST_CHECK;
+
+/*
+ * A NUL-terminated string at offset which ends before limit (an offset too) and has at most
+ * cap - 1 bytes. Its length; -ENAMETOOLONG: no end found within cap or limit; else as above.
+ */
+int byte_source_read_string(const struct byte_source *src, uint64_t offset, uint64_t limit,
+			    char *to, size_t cap) MUST_CHECK;
+
+#endif /* NODE_AGENT_SYMBOL_BYTE_SOURCE_H */

@@ -1,0 +1,148 @@
+#include "node-agent/symbol/demangle.h"
+
+#include <setjmp.h>
+
+#include <libiberty/demangle.h>
+
+struct output {
+	char *to;
+	size_t cap;
+	size_t len;
+	bool is_rust; /* as far as known: that demangler is at work */
+	jmp_buf full;
+};
+
+static bool is_ascii(const char *s, size_t len)
+{
+	for (size_t i = 0; i < len; i++) {
+		if ((unsigned char)s[i] >= 0x80)
+			return false;
+	}
+	return true;
+}
+
+/*
+ * libiberty's callback cannot say "enough", so leaving an explosion of output takes a jump.
+ * That is sound because the callback forms hold their state on the stack. One part allocates:
+ * the Rust demangler while it hands over a decoded Punycode identifier, in one piece, which
+ * has a character beyond ASCII by its nature. Not jumping out of such pieces leaves that alone,
+ * and every construct of Rust names that multiplies output prints separators in between.
+ */
+static void append(const char *s, size_t len, void *ctx)
+{
+	struct output *out = ctx;
+	size_t room = out->cap - 1 - out->len;
+	size_t n = len < room ? len : room;
+
+	memcpy(out->to + out->len, s, n);
+	out->len += n;
+	if (len > room && (!out->is_rust || is_ascii(s, len)))
+		longjmp(out->full, 1);
+}
+
+/* Not more than this is looked for behind a name: "[clone .part.0] [clone .cold]". */
+static size_t without_clones(const char *s, size_t len)
+{
+	static const char clone[] = " [clone ";
+
+	for (size_t i = 0; i + sizeof(clone) - 1 < len && s[len - 1] == ']'; i++) {
+		if (memcmp(s + i, clone, sizeof(clone) - 1) == 0)
+			return i;
+	}
+	return len;
+}
+
+/* False: not a mangled name. The jump is caught here, so no variable changes in between. */
+static bool demangle_into(const char *name, struct output *out)
+{
+	if (setjmp(out->full))
+		return true;
+	out->is_rust = true;
+	if (rust_demangle_callback(name, 0, append, out))
+		return true;
+	out->is_rust = false;
+	out->len = 0;
+	return name[0] == '_' && name[1] == 'Z' &&
+	       cplus_demangle_v3_callback(name, DMGL_PARAMS | DMGL_ANSI, append, out);
+}
+
+static size_t copy_plain(const char *name, size_t len, char *to, size_t cap)
+{
+	if (len > cap - 1)
+		len = cap - 1;
+	memcpy(to, name, len);
+	return len;
+}
+
+size_t demangle(const char *name, char *to, size_t cap)
+{
+	char mangled[DEMANGLE_INPUT_MAX_BYTES + 1];
+	struct output out = {.to = to, .cap = cap};
+	size_t len = strnlen(name, sizeof(mangled));
+	const char *version = memchr(name, '@', len);
+
+	if (version && version != name)
+		len = (size_t)(version - name);
+	if (name[0] != '_' || len == sizeof(mangled)) {
+		len = copy_plain(name, len, to, cap);
+	} else {
+		memcpy(mangled, name, len);
+		mangled[len] = '\0';
+		if (demangle_into(mangled, &out) && out.len > 0)
+			len = without_clones(to, out.len);
+		else
+			len = copy_plain(mangled, len, to, cap);
+	}
+	len = make_printable(to, len);
+	to[len] = '\0';
+	return len;
+}
+
+/* Bytes of the well-formed UTF-8 character at s; 0: none; -1: its end is missing. */
+static int character_bytes(const unsigned char *s, size_t len)
+{
+	static const struct {
+		unsigned char mask, lead;
+		uint32_t smallest;
+	} forms[] = {{0xe0, 0xc0, 0x80}, {0xf0, 0xe0, 0x800}, {0xf8, 0xf0, 0x10000}};
+
+	if (s[0] < 0x80)
+		return s[0] >= 0x20 && s[0] != 0x7f;
+	for (size_t f = 0; f < ARRAY_SIZE(forms); f++) {
+		size_t n = f + 2;
+		uint32_t c = s[0] & (unsigned char)~forms[f].mask;
+
+		if ((s[0] & forms[f].mask) != forms[f].lead)
+			continue;
+		for (size_t i = 1; i < n; i++) {
+			if (i == len)
+				return -1;
+			if ((s[i] & 0xc0) != 0x80)
+				return 0;
+			c = c << 6 | (s[i] & 0x3f);
+		}
+		if (c < forms[f].smallest || c > 0x10ffff || (c >= 0xd800 && c < 0xe000) ||
+		    (c >= 0x80 && c < 0xa0))
+			return 0;
+		return (int)n;
+	}
+	return 0;
+}
+
+size_t make_printable(char *s, size_t len)
+{
+	size_t i = 0;
+
+	while (i < len) {
+		int n = character_bytes((const unsigned char *)s + i, len - i);
+
+		if (n < 0)
+			return i;
+		if (n == 0) {
+			s[i] = '?';
+			n = 1;
+		}
+		i += (size_t)n;
+	}
+	return len;
+}

@@ -1,0 +1,157 @@
+#include "node-agent/symbol/frame_cache.h"
+
+#include <errno.h>
+
+#include "common/arena.h"
+#include "common/table.h"
+
+#define WAYS 4u
+#define ADDRESSES_MIN 64u
+
+struct text {
+	UT_hash_handle hh;
+	char s[];
+};
+
+struct frame_node {
+	struct frame frame; /* the key: two pointers of interned texts */
+	UT_hash_handle hh;
+};
+
+struct slot {
+	uint64_t address;
+	const struct frame *frame; /* NULL: free */
+	uint32_t object;
+};
+
+struct frame_cache {
+	struct arena arena; /* texts and frames */
+	struct text *texts;
+	struct frame_node *frames;
+	struct slot *slots; /* sets of WAYS, the last used first */
+	size_t n_slots;
+};
+
+int frame_cache_new(struct frame_cache **ret, size_t limit_bytes, size_t n_addresses)
+{
+	CLEANUP(frame_cache_freep) struct frame_cache *c = calloc(1, sizeof(*c));
+
+	if (!c)
+		return -ENOMEM;
+	arena_init(&c->arena, limit_bytes);
+	c->n_slots = ADDRESSES_MIN;
+	while (c->n_slots <= n_addresses / 2)
+		c->n_slots *= 2;
+	c->slots = calloc(c->n_slots, sizeof(*c->slots));
+	if (!c->slots)
+		return -ENOMEM;
+	*ret = TAKE_PTR(c);
+	return 0;
+}
+
+static void forget(struct frame_cache *c)
+{
+	HASH_CLEAR(hh, c->texts);
+	HASH_CLEAR(hh, c->frames);
+	arena_fini(&c->arena);
+	memset(c->slots, 0, c->n_slots * sizeof(*c->slots));
+}
+
+void frame_cache_free(struct frame_cache *c)
+{
+	if (!c)
+		return;
+	if (c->slots)
+		forget(c);
+	free(c->slots);
+	free(c);
+}
+
+static int intern_text(struct frame_cache *c, const char *s, const char **ret)
+{
+	size_t len = strlen(s);
+	struct text *t = NULL;
+
+	HASH_FIND(hh, c->texts, s, len, t);
+	if (!t) {
+		t = arena_alloc(&c->arena, sizeof(*t) + len + 1);
+		if (!t)
+			return -ENOMEM;
+		memcpy(t->s, s, len + 1);
+		HASH_ADD_KEYPTR(hh, c->texts, t->s, len, t);
+		if (!TABLE_ADDED(hh, t))
+			return -ENOMEM;
+	}
+	*ret = t->s;
+	return 0;
+}
+
+int frame_cache_intern(struct frame_cache *c, const char *function, const char *file,
+		       const struct frame **ret)
+{
+	struct frame_node *node = NULL;
+	struct frame frame;
+	int r;
+
+	r = intern_text(c, function, &frame.function);
+	if (r == 0)
+		r = intern_text(c, file, &frame.file);
+	if (r < 0)
+		return r;
+	HASH_FIND(hh, c->frames, &frame, sizeof(frame), node);
+	if (!node) {
+		node = arena_alloc(&c->arena, sizeof(*node));
+		if (!node)
+			return -ENOMEM;
+		node->frame = frame;
+		HASH_ADD(hh, c->frames, frame, sizeof(frame), node);
+		if (!TABLE_ADDED(hh, node))
+			return -ENOMEM;
+	}
+	*ret = &node->frame;
+	return 0;
+}
+
+static struct slot *set_of(struct frame_cache *c, uint32_t object, uint64_t address)
+{
+	uint64_t h = (address + object) * UINT64_C(0x9e3779b97f4a7c15) + object;
+
+	return &c->slots[(h >> 32) % (c->n_slots / WAYS) * WAYS];
+}
+
+static void put_first(struct slot *set, size_t way, struct slot s)
+{
+	memmove(set + 1, set, way * sizeof(*set));
+	set[0] = s;
+}
+
+const struct frame *frame_cache_get(struct frame_cache *c, uint32_t object, uint64_t address)
+{
+	struct slot *set = set_of(c, object, address);
+
+	for (size_t way = 0; way < WAYS && set[way].frame; way++) {
+		if (set[way].address == address && set[way].object == object) {
+			put_first(set, way, set[way]);
+			return set[0].frame;
+		}
+	}
+	return NULL;
+}
+
+void frame_cache_put(struct frame_cache *c, uint32_t object, uint64_t address,
+		     const struct frame *frame)
+{
+	put_first(set_of(c, object, address), WAYS - 1,
+		  (struct slot){.address = address, .object = object, .frame = frame});
+}
+
+void frame_cache_end_cycle(struct frame_cache *c)
+{
+	if (c->arena.used_bytes > c->arena.limit_bytes / 2)
+		forget(c);
+}
+
+size_t frame_cache_bytes(const struct frame_cache *c)
+{
+	return c->arena.used_bytes + c->n_slots * sizeof(*c->slots);
+}

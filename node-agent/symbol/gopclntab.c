@@ -1,0 +1,389 @@
+#include "node-agent/symbol/gopclntab.h"
+
+#include <elf.h>
+#include <errno.h>
+
+#include "node-agent/symbol/elf_symbols.h"
+
+#define MAGIC_1_2 0xfffffffbu
+#define MAGIC_1_16 0xfffffffau
+#define MAGIC_1_18 0xfffffff0u
+#define MAGIC_1_20 0xfffffff1u
+
+#define POINTER_BYTES 8u
+#define HEADER_BYTES 8u     /* magic, two zero bytes, instruction quantum, pointer size */
+#define HEADER_WORD_TEXT 2u /* since 1.18; counted behind the first eight bytes */
+#define SCAN_STEP_BYTES (64u * 1024)
+/* The linker aligns the end of text to less than this. */
+#define TEXT_PADDING_MAX_BYTES 64u
+
+/* Words of struct moduledata in runtime/symtab.go, Go 1.26. */
+#define MODULE_WORD_PCHEADER 0u
+#define MODULE_WORD_MINPC 20u
+#define MODULE_WORD_TEXT 22u
+
+static uint32_t u32_at(const uint8_t *p)
+{
+	uint32_t v;
+
+	memcpy(&v, p, sizeof(v));
+	return v;
+}
+
+static bool parse_magic(const uint8_t *header, enum gopclntab_version *ret)
+{
+	if (header[4] != 0 || header[5] != 0 || header[7] != POINTER_BYTES ||
+	    (header[6] != 1 && header[6] != 2 && header[6] != 4))
+		return false;
+	switch (u32_at(header)) {
+	case MAGIC_1_2:
+		*ret = GOPCLNTAB_1_2;
+		return true;
+	case MAGIC_1_16:
+		*ret = GOPCLNTAB_1_16;
+		return true;
+	case MAGIC_1_18:
+		*ret = GOPCLNTAB_1_18;
+		return true;
+	case MAGIC_1_20:
+		*ret = GOPCLNTAB_1_20;
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* Bytes of one number in the table of functions, which are pairs: address, offset. */
+static uint32_t field_bytes(const struct gopclntab *t)
+{
+	return t->version >= GOPCLNTAB_1_18 ? 4 : POINTER_BYTES;
+}
+
+static int read_table(const struct gopclntab *t, const struct byte_source *src, uint64_t offset,
+		      void *to, size_t len)
+{
+	if (offset > t->size_bytes || len > t->size_bytes - offset)
+		return -ENOENT;
+	return byte_source_read(src, t->offset + offset, to, len);
+}
+
+static int read_number(const struct gopclntab *t, const struct byte_source *src, uint64_t offset,
+		       uint64_t *ret)
+{
+	uint64_t v = 0; /* the low bytes come first */
+	int r;
+
+	r = read_table(t, src, offset, &v, field_bytes(t));
+	if (r < 0)
+		return r;
+	*ret = v;
+	return 0;
+}
+
+/* Address of function i; i == n_functions gives the end of the last. */
+static int read_start(const struct gopclntab *t, const struct byte_source *src, uint64_t i,
+		      uint64_t *ret)
+{
+	int r;
+
+	r = read_number(t, src, t->functions_offset + i * 2 * field_bytes(t), ret);
+	if (r == 0)
+		*ret += t->text_start;
+	return r;
+}
+
+/* The header's fields behind the first eight bytes; their number and order is the version's. */
+static int parse_header(struct gopclntab *t, const struct byte_source *src)
+{
+	uint64_t words[8];
+	int r;
+
+	t->text_start = 0;
+	t->names_offset = 0;
+	if (t->version == GOPCLNTAB_1_2) {
+		r = read_table(t, src, HEADER_BYTES, words, sizeof(*words));
+		t->functions_offset = HEADER_BYTES + POINTER_BYTES;
+	} else if (t->version == GOPCLNTAB_1_16) {
+		/* functions, files, names, units, file names, pc data, function table */
+		r = read_table(t, src, HEADER_BYTES, words, 7 * sizeof(*words));
+		t->names_offset = r < 0 ? 0 : words[2];
+		t->functions_offset = r < 0 ? 0 : words[6];
+	} else {
+		/* the same with the text start in third place */
+		r = read_table(t, src, HEADER_BYTES, words, 8 * sizeof(*words));
+		t->text_start = r < 0 ? 0 : words[HEADER_WORD_TEXT];
+		t->names_offset = r < 0 ? 0 : words[3];
+		t->functions_offset = r < 0 ? 0 : words[7];
+	}
+	if (r < 0)
+		return r;
+	t->n_functions = words[0];
+	if (t->names_offset >= t->size_bytes || t->functions_offset >= t->size_bytes)
+		return -ENOENT;
+	if (t->n_functions == 0 ||
+	    t->n_functions > (t->size_bytes - t->functions_offset) / (2 * field_bytes(t)))
+		return -ENOENT;
+	return 0;
+}
+
+/* First and last address, without the text start where that is not known yet. */
+static int parse_range(struct gopclntab *t, const struct byte_source *src)
+{
+	int r;
+
+	r = read_start(t, src, 0, &t->first);
+	if (r == 0)
+		r = read_start(t, src, t->n_functions, &t->end);
+	if (r < 0)
+		return r;
+	return t->first < t->end ? 0 : -ENOENT;
+}
+
+/* The table that begins at this offset of a section and ends with it. */
+static int parse_at(struct gopclntab *t, const struct byte_source *src,
+		    const struct elf_section *section, uint64_t offset)
+{
+	uint8_t header[HEADER_BYTES];
+	int r;
+
+	*t = (struct gopclntab){
+		.offset = section->offset + offset,
+		.vaddr = section->vaddr + offset,
+		.size_bytes = section->size_bytes - offset,
+	};
+	r = read_table(t, src, 0, header, sizeof(header));
+	if (r < 0)
+		return r;
+	if (!parse_magic(header, &t->version))
+		return -ENOENT;
+	r = parse_header(t, src);
+	if (r < 0)
+		return r;
+	return parse_range(t, src);
+}
+
+/* The linker puts the table on a multiple of 16 bytes at least. */
+static int scan_section(struct gopclntab *t, const struct byte_source *src,
+			const struct elf_section *s)
+{
+	AUTO_FREE uint8_t *chunk = NULL;
+	uint64_t end = s->size_bytes;
+	uint64_t skew = -s->vaddr & 15;
+
+	if (end > GOPCLNTAB_SCAN_MAX_BYTES)
+		end = GOPCLNTAB_SCAN_MAX_BYTES;
+	chunk = malloc(SCAN_STEP_BYTES);
+	if (!chunk)
+		return -ENOMEM;
+	for (uint64_t at = skew; at < end; at += SCAN_STEP_BYTES) {
+		size_t len = end - at < SCAN_STEP_BYTES ? (size_t)(end - at) : SCAN_STEP_BYTES;
+		int r;
+
+		r = byte_source_read(src, s->offset + at, chunk, len);
+		if (r < 0)
+			return r;
+		for (size_t i = 0; i + HEADER_BYTES <= len; i += 16) {
+			enum gopclntab_version version;
+
+			if (!parse_magic(chunk + i, &version))
+				continue;
+			r = parse_at(t, src, s, at + i);
+			if (r != -ENOENT)
+				return r;
+		}
+	}
+	return -ENOENT;
+}
+
+static int locate(struct gopclntab *t, const struct elf_layout *l, const struct byte_source *src)
+{
+	const struct elf_section *own = &l->sections[ELF_SECTION_GOPCLNTAB];
+	int r;
+
+	if (own->size_bytes > 0)
+		return parse_at(t, src, own, 0);
+	if (!l->is_go)
+		return -ENOENT;
+	r = scan_section(t, src, &l->sections[ELF_SECTION_DATA_REL_RO]);
+	if (r == -ENOENT)
+		r = scan_section(t, src, &l->sections[ELF_SECTION_RODATA]);
+	return r;
+}
+
+/* What the dynamic linker adds the load address to and stores at vaddr. */
+static int read_relocation(const struct elf_layout *l, const struct byte_source *src,
+			   uint64_t vaddr, uint64_t *ret)
+{
+	const struct elf_section *s = &l->sections[ELF_SECTION_RELA_DYN];
+	uint32_t relative = l->machine == EM_AARCH64 ? R_AARCH64_RELATIVE : R_X86_64_RELATIVE;
+	uint64_t n = s->size_bytes / sizeof(Elf64_Rela);
+	Elf64_Rela relas[128];
+
+	for (uint64_t i = 0; i < n; i += ARRAY_SIZE(relas)) {
+		uint64_t count = n - i < ARRAY_SIZE(relas) ? n - i : ARRAY_SIZE(relas);
+		int r;
+
+		r = byte_source_read(src, s->offset + i * sizeof(*relas), relas,
+				     (size_t)count * sizeof(*relas));
+		if (r < 0)
+			return r;
+		for (uint64_t j = 0; j < count; j++) {
+			if (relas[j].r_offset == vaddr &&
+			    ELF64_R_TYPE(relas[j].r_info) == relative) {
+				*ret = (uint64_t)relas[j].r_addend;
+				return 0;
+			}
+		}
+	}
+	return -ENOENT;
+}
+
+/* A pointer in the file's data as it is at run time, load address 0. */
+static int read_pointer(const struct elf_layout *l, const struct byte_source *src, uint64_t vaddr,
+			uint64_t *ret)
+{
+	uint64_t offset;
+	int r;
+
+	r = elf_layout_offset(l, vaddr, &offset);
+	if (r == 0)
+		r = byte_source_read(src, offset, ret, sizeof(*ret));
+	if (r < 0)
+		return r;
+	return *ret != 0 ? 0 : read_relocation(l, src, vaddr, ret);
+}
+
+/* moduledata.text, believed when the fields around it agree with the table. */
+static int text_start_of_module(const struct gopclntab *t, const struct elf_layout *l,
+				const struct byte_source *src, uint64_t *ret)
+{
+	const struct elf_section *module = &l->sections[ELF_SECTION_GO_MODULE];
+	uint64_t header, header_offset, min_pc, text;
+	int r;
+
+	if (module->size_bytes < (MODULE_WORD_TEXT + 1) * POINTER_BYTES)
+		return -ENOENT;
+	r = read_pointer(l, src, module->vaddr + MODULE_WORD_PCHEADER * POINTER_BYTES, &header);
+	if (r == 0)
+		r = elf_layout_offset(l, header, &header_offset);
+	if (r == 0)
+		r = read_pointer(l, src, module->vaddr + MODULE_WORD_MINPC * POINTER_BYTES,
+				 &min_pc);
+	if (r == 0)
+		r = read_pointer(l, src, module->vaddr + MODULE_WORD_TEXT * POINTER_BYTES, &text);
+	if (r < 0)
+		return r;
+	if (header_offset != t->offset || min_pc - text != t->first)
+		return -ENOENT;
+	*ret = text;
+	return 0;
+}
+
+/* With C code in it, .text is larger than Go's functions together. */
+static int text_start_of_section(const struct gopclntab *t, const struct elf_layout *l,
+				 uint64_t *ret)
+{
+	const struct elf_section *text = &l->sections[ELF_SECTION_TEXT];
+
+	if (t->first != 0 || text->size_bytes < t->end ||
+	    text->size_bytes - t->end > TEXT_PADDING_MAX_BYTES)
+		return -ENOENT;
+	*ret = text->vaddr;
+	return 0;
+}
+
+static int find_text_start(struct gopclntab *t, const struct elf_layout *l,
+			   const struct byte_source *src)
+{
+	int r;
+
+	if (t->version < GOPCLNTAB_1_18 || t->text_start != 0)
+		return 0;
+	r = read_relocation(l, src, t->vaddr + HEADER_BYTES + HEADER_WORD_TEXT * POINTER_BYTES,
+			    &t->text_start);
+	if (r == -ENOENT)
+		r = elf_symbol_address(l, src, "runtime.text", &t->text_start);
+	if (r == -ENOENT)
+		r = text_start_of_module(t, l, src, &t->text_start);
+	if (r == -ENOENT)
+		r = text_start_of_section(t, l, &t->text_start);
+	if (r < 0)
+		return r;
+	t->first += t->text_start;
+	t->end += t->text_start;
+	return 0;
+}
+
+int gopclntab_open(struct gopclntab *ret, const struct elf_layout *layout,
+		   const struct byte_source *src)
+{
+	struct gopclntab t;
+	int r;
+
+	r = locate(&t, layout, src);
+	if (r == 0)
+		r = find_text_start(&t, layout, src);
+	if (r < 0)
+		return r;
+	/* a text start that is wrong, or a table made up, shows here */
+	if (t.first >= t.end || !elf_layout_is_text(layout, t.first) ||
+	    !elf_layout_is_text(layout, t.end - 1))
+		return -ENOENT;
+	*ret = t;
+	return 0;
+}
+
+/* Index of the last function that starts at or before vaddr. */
+static int find_function(const struct gopclntab *t, const struct byte_source *src, uint64_t vaddr,
+			 uint64_t *ret)
+{
+	uint64_t lo = 0, hi = t->n_functions;
+
+	while (hi - lo > 1) {
+		uint64_t mid = lo + (hi - lo) / 2, start;
+		int r;
+
+		r = read_start(t, src, mid, &start);
+		if (r < 0)
+			return r;
+		if (start <= vaddr)
+			lo = mid;
+		else
+			hi = mid;
+	}
+	*ret = lo;
+	return 0;
+}
+
+int gopclntab_find(const struct gopclntab *t, const struct byte_source *src, uint64_t vaddr,
+		   char *name, size_t cap)
+{
+	uint64_t i, function;
+	uint64_t base = t->version == GOPCLNTAB_1_2 ? 0 : t->functions_offset;
+	int32_t name_offset;
+	int r;
+
+	if (!gopclntab_covers(t, vaddr))
+		return -ENOENT;
+	r = find_function(t, src, vaddr, &i);
+	if (r == 0)
+		r = read_number(t, src, t->functions_offset + (i * 2 + 1) * field_bytes(t),
+				&function);
+	if (r < 0)
+		return r;
+	/* the function's record: its address, then the offset of its name */
+	if (function > t->size_bytes)
+		return -ENOENT;
+	r = read_table(t, src, base + function + field_bytes(t), &name_offset, sizeof(name_offset));
+	if (r < 0)
+		return r;
+	if (name_offset <= 0 && t->version == GOPCLNTAB_1_2)
+		return -ENOENT;
+	if (name_offset < 0 || (uint64_t)name_offset >= t->size_bytes - t->names_offset)
+		return -ENOENT;
+	r = byte_source_read_string(src, t->offset + t->names_offset + (uint64_t)name_offset,
+				    t->offset + t->size_bytes, name, cap);
+	if (r < 0)
+		return r == -ENAMETOOLONG ? -ENOENT : r;
+	return r > 0 ? 0 : -ENOENT;
+}

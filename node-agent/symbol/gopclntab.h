@@ -1,0 +1,63 @@
+/*
+ * Function names of Go binaries from .gopclntab, which survives stripping. Pure.
+ *
+ * Facts are those of the Go linker (cmd/link/internal/ld/pcln.go) and runtime (symtab.go):
+ * four layouts, told apart by the magic number of Go 1.2, 1.16, 1.18 and 1.20. The table of
+ * functions in it is sorted, so it is searched where it lies, by reads, and costs no memory.
+ *
+ * Since 1.18 addresses in it are relative to the text start in its header; Go 1.26 and newer
+ * leave that 0. Then it is, in this order: the header's relocation (a position-independent file
+ * made by an external linker); the symbol runtime.text; the field of the module
+ * data in .go.module (with its relocation in a position-independent file); the address of
+ * .text, if the functions fill that section and nothing else (C code) can be in it. None of
+ * them: the table is not used.
+ */
+#ifndef NODE_AGENT_SYMBOL_GOPCLNTAB_H
+#define NODE_AGENT_SYMBOL_GOPCLNTAB_H
+
+#include "common/base.h"
+#include "node-agent/symbol/elf_layout.h"
+
+enum gopclntab_version {
+	GOPCLNTAB_1_2,
+	GOPCLNTAB_1_16,
+	GOPCLNTAB_1_18,
+	GOPCLNTAB_1_20,
+};
+
+struct gopclntab {
+	uint64_t offset; /* of the table in the file */
+	uint64_t vaddr;
+	uint64_t size_bytes;
+	uint64_t functions_offset; /* of the sorted table of functions, within the table */
+	uint64_t names_offset;     /* of the names, within the table */
+	uint64_t n_functions;
+	uint64_t text_start; /* added to the addresses; 0 before 1.18 */
+	uint64_t first;      /* address of the first function */
+	uint64_t end;        /* and the end of the last */
+	enum gopclntab_version version;
+};
+
+/*
+ * 0; -ENOENT: the file has none, or where its text starts cannot be told for sure; -ENODATA,
+ * -EIO …: cannot be read. Looks for the magic number in the read-only data of Go files whose
+ * section was merged into another by an external linker, in GOPCLNTAB_SCAN_MAX_BYTES at most.
+ */
+#define GOPCLNTAB_SCAN_MAX_BYTES (64u << 20)
+int gopclntab_open(struct gopclntab *ret, const struct elf_layout *layout,
+		   const struct byte_source *src) MUST_CHECK;
+
+/* Whether vaddr lies in Go's part of the text: C code of the same binary does not. */
+static inline bool gopclntab_covers(const struct gopclntab *t, uint64_t vaddr)
+{
+	return vaddr >= t->first && vaddr < t->end;
+}
+
+/*
+ * Name of the function that has vaddr, NUL-terminated, at most cap - 1 bytes. 0; -ENOENT: none,
+ * broken or longer; -ENODATA, -EIO …: cannot be read.
+ */
+int gopclntab_find(const struct gopclntab *t, const struct byte_source *src, uint64_t vaddr,
+		   char *name, size_t cap) MUST_CHECK;
+
+#endif /* NODE_AGENT_SYMBOL_GOPCLNTAB_H */

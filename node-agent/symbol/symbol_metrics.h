@@ -1,0 +1,31 @@
+/* What the symbolizer counts; registered by symbolizer_register_metrics(). */
+#ifndef NODE_AGENT_SYMBOL_SYMBOL_METRICS_H
+#define NODE_AGENT_SYMBOL_SYMBOL_METRICS_H
+
+#include "common/metrics.h"
+
+enum symbol_metric {
+	/* addresses looked up: those that the frame cache knew, then the others by their outcome */
+	SYMBOL_METRIC_CACHED,
+	SYMBOL_METRIC_RESOLVED,
+	SYMBOL_METRIC_NO_MAPPING,     /* no mapping, or one without a file: JIT code */
+	SYMBOL_METRIC_NO_FILE,        /* the file cannot be opened or read */
+	SYMBOL_METRIC_BAD_ELF,        /* not an ELF file of ours, or no segment has the address */
+	SYMBOL_METRIC_NO_SYMBOL,      /* the file has no function there: stripped */
+	SYMBOL_METRIC_TOO_BIG,        /* symbols denser than a table may have bytes */
+	SYMBOL_METRIC_KERNEL_HIDDEN,  /* kptr_restrict, or CAP_SYSLOG is missing */
+	SYMBOL_METRIC_KERNEL_UNKNOWN, /* not in kallsyms */
+	SYMBOL_METRIC_NO_MEMORY,      /* allocation failed, or the frames of a cycle are too many */
+	SYMBOL_METRIC_TABLES_LOADED,
+	SYMBOL_METRIC_TABLES_EVICTED,
+	SYMBOL_METRIC_KERNEL_LOADS,
+	SYMBOL_METRIC_TABLE_BYTES,
+	SYMBOL_METRIC_KERNEL_BYTES,
+	SYMBOL_METRIC_FRAME_BYTES,
+	SYMBOL_METRIC_FILES,
+	SYMBOL_METRIC_MAX,
+};
+
+extern struct metric symbol_metrics[SYMBOL_METRIC_MAX];
+
+#endif /* NODE_AGENT_SYMBOL_SYMBOL_METRICS_H */

@@ -1,0 +1,95 @@
+/*
+ * An array, searched from end to end: it is asked only for addresses the frame cache does not
+ * know, and a node has some hundred libraries.
+ */
+#include "node-agent/symbol/table_cache.h"
+
+#include <assert.h>
+#include <errno.h>
+
+#include "node-agent/symbol/symbol_metrics.h"
+
+struct cached_table {
+	struct table_key key;
+	uint64_t last_use;
+	struct elf_symbol_table *table; /* owned */
+};
+
+struct table_cache {
+	size_t budget_bytes;
+	size_t used_bytes;
+	uint64_t uses;
+	size_t n;
+	struct cached_table tables[TABLE_CACHE_TABLES_MAX];
+};
+
+int table_cache_new(struct table_cache **ret, size_t budget_bytes)
+{
+	struct table_cache *c = calloc(1, sizeof(*c));
+
+	if (!c)
+		return -ENOMEM;
+	c->budget_bytes = budget_bytes;
+	*ret = c;
+	return 0;
+}
+
+void table_cache_free(struct table_cache *c)
+{
+	if (!c)
+		return;
+	for (size_t i = 0; i < c->n; i++)
+		elf_symbol_table_free(c->tables[i].table);
+	free(c);
+}
+
+const struct elf_symbol_table *table_cache_get(struct table_cache *c, struct table_key key,
+					       uint64_t vaddr)
+{
+	for (size_t i = 0; i < c->n; i++) {
+		struct cached_table *t = &c->tables[i];
+
+		if (t->key.low == key.low && t->key.high == key.high &&
+		    elf_symbol_table_covers(t->table, vaddr)) {
+			t->last_use = ++c->uses;
+			return t->table;
+		}
+	}
+	return NULL;
+}
+
+static void evict_oldest(struct table_cache *c)
+{
+	size_t oldest = 0;
+
+	for (size_t i = 1; i < c->n; i++) {
+		if (c->tables[i].last_use < c->tables[oldest].last_use)
+			oldest = i;
+	}
+	c->used_bytes -= elf_symbol_table_bytes(c->tables[oldest].table);
+	elf_symbol_table_free(c->tables[oldest].table);
+	c->tables[oldest] = c->tables[--c->n];
+	metric_add(&symbol_metrics[SYMBOL_METRIC_TABLES_EVICTED], 1);
+}
+
+void table_cache_adopt(struct table_cache *c, struct table_key key, struct elf_symbol_table *t)
+{
+	size_t bytes = elf_symbol_table_bytes(t);
+
+	assert(bytes <= c->budget_bytes);
+	while (c->n == TABLE_CACHE_TABLES_MAX || bytes > c->budget_bytes - c->used_bytes)
+		evict_oldest(c);
+	c->tables[c->n++] = (struct cached_table){
+		.key = key,
+		.last_use = ++c->uses,
+		.table = t,
+	};
+	c->used_bytes += bytes;
+	metric_add(&symbol_metrics[SYMBOL_METRIC_TABLES_LOADED], 1);
+	metric_set(&symbol_metrics[SYMBOL_METRIC_TABLE_BYTES], c->used_bytes);
+}
+
+size_t table_cache_bytes(const struct table_cache *c)
+{
+	return c->used_bytes;
+}

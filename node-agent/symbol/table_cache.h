@@ -1,0 +1,34 @@
+/*
+ * Symbol tables within a budget of bytes; the least recently used goes first.
+ *
+ * The key says which content a table was made from, so that one table serves every copy of a
+ * library; tables of parts of a large file share its key.
+ */
+#ifndef NODE_AGENT_SYMBOL_TABLE_CACHE_H
+#define NODE_AGENT_SYMBOL_TABLE_CACHE_H
+
+#include "common/base.h"
+#include "node-agent/symbol/elf_symbols.h"
+
+#define TABLE_CACHE_TABLES_MAX 512u
+
+struct table_key {
+	uint64_t low, high;
+};
+
+struct table_cache;
+
+/* -ENOMEM is the only failure. */
+int table_cache_new(struct table_cache **ret, size_t budget_bytes) MUST_CHECK;
+void table_cache_free(struct table_cache *c);
+DEFINE_CLEANUP(struct table_cache *, table_cache_free);
+
+/* Borrowed; valid until the next table_cache_adopt(). NULL: absent. */
+const struct elf_symbol_table *table_cache_get(struct table_cache *c, struct table_key key,
+					       uint64_t vaddr);
+
+/* Takes t, whose size is at most the budget. */
+void table_cache_adopt(struct table_cache *c, struct table_key key, struct elf_symbol_table *t);
+size_t table_cache_bytes(const struct table_cache *c);
+
+#endif /* NODE_AGENT_SYMBOL_TABLE_CACHE_H */

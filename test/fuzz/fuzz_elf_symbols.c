@@ -1,0 +1,44 @@
+/*
+ * Any bytes as an ELF file: layout, symbol table, lookups, linkage stubs. Whatever is found has
+ * an address in the text, a text that ends, and a table within its limit.
+ */
+#include <assert.h>
+
+#include "node-agent/symbol/elf_plt.h"
+#include "node-agent/symbol/elf_symbols.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void look_up(const struct elf_layout *l, const struct byte_source *src, uint64_t vaddr,
+		    size_t max_bytes)
+{
+	CLEANUP(elf_symbol_table_freep) struct elf_symbol_table *t = NULL;
+	char name[256];
+
+	if (elf_plt_find(l, src, vaddr, name, sizeof(name)) == 0)
+		assert(strlen(name) > 0 && strlen(name) < sizeof(name));
+	if (elf_symbol_table_new(&t, l, src, vaddr, max_bytes) < 0)
+		return;
+	assert(elf_symbol_table_covers(t, vaddr));
+	assert(elf_symbol_table_bytes(t) <= max_bytes + 1024);
+	if (elf_symbol_table_find(t, l, src, vaddr, name, sizeof(name)) == 0)
+		assert(strlen(name) > 0 && strlen(name) < sizeof(name));
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct byte_source src;
+	struct elf_layout l;
+	uint64_t address;
+
+	byte_source_from_memory(&src, data, size);
+	if (elf_layout_parse(&l, &src) < 0)
+		return 0;
+	for (uint64_t offset = 0; offset < size; offset += 61) {
+		if (elf_layout_address(&l, offset, &address) == 0)
+			look_up(&l, &src, address, offset % 2 ? 1024 : 100000);
+	}
+	if (elf_symbol_address(&l, &src, "main", &address) == 0)
+		(void)elf_layout_is_text(&l, address);
+	return 0;
+}

@@ -1,0 +1,334 @@
+/* The whole folder on this very process: its own file, its libraries, the vDSO, the kernel. */
+#include "node-agent/symbol/symbolizer.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <sys/auxv.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "node-agent/symbol/symbol_metrics.h"
+#include "test/lib/unit.h"
+
+/* The mapping of /proc/self/maps that has the address; its path is the caller's to free. */
+static void find_mapping(uint64_t address, struct symbol_mapping *ret)
+{
+	FILE *f = fopen("/proc/self/maps", "re");
+	char line[4096];
+
+	memset(ret, 0, sizeof(*ret));
+	ret->fd = -1;
+	assert_non_null(f);
+	while (fgets(line, sizeof(line), f)) {
+		uint64_t start, end, offset;
+		int path = 0;
+		struct stat st;
+
+		assert_int_equal(sscanf(line, "%" SCNx64 "-%" SCNx64 " %*s %" SCNx64 " %*s %*s %n",
+					&start, &end, &offset, &path),
+				 3);
+		if (address < start || address >= end)
+			continue;
+		line[strcspn(line, "\n")] = '\0';
+		ret->path = strdup(line + path);
+		ret->start = start;
+		ret->file_offset = offset;
+		ret->fd = open(ret->path, O_RDONLY | O_CLOEXEC);
+		if (ret->fd >= 0 && fstat(ret->fd, &st) == 0)
+			ret->id =
+				(struct symbol_file_id){st.st_dev, st.st_ino, (uint64_t)st.st_size,
+							(uint64_t)st.st_mtim.tv_sec * 1000000000u +
+								(uint64_t)st.st_mtim.tv_nsec};
+		break;
+	}
+	fclose(f);
+	assert_non_null(ret->path);
+}
+
+static void drop_mapping(struct symbol_mapping *m)
+{
+	free((void *)(uintptr_t)m->path);
+	closep(&m->fd);
+}
+
+static int start(void **state)
+{
+	const struct symbolizer_config cfg = {.table_budget_bytes = 0};
+
+	return symbolizer_new((struct symbolizer **)state, &cfg);
+}
+
+static int stop(void **state)
+{
+	symbolizer_free(*state);
+	return 0;
+}
+
+static const struct frame *resolve(struct symbolizer *s, const struct symbol_mapping *m,
+				   uint64_t address, enum symbol_address_kind kind)
+{
+	struct frame_list list;
+
+	symbolizer_resolve_user(s, m, address, kind, &list);
+	assert_int_equal(list.n, 1);
+	return list.frames;
+}
+
+static uint64_t counted(enum symbol_metric m)
+{
+	return metric_get(&symbol_metrics[m]);
+}
+
+static void our_own_functions_have_their_names(void **state)
+{
+	uint64_t address = (uintptr_t)symbolizer_new;
+	struct symbol_mapping m;
+	const struct frame *f;
+	uint64_t cached = counted(SYMBOL_METRIC_CACHED);
+
+	find_mapping(address, &m);
+	f = resolve(*state, &m, address, SYMBOL_ADDRESS_EXACT);
+	assert_string_equal(f->function, "symbolizer_new");
+	assert_string_equal(f->file, "[test_symbolizer]");
+	/* its return address would belong to the function before it */
+	assert_string_not_equal(resolve(*state, &m, address, SYMBOL_ADDRESS_RETURN)->function,
+				"symbolizer_new");
+	assert_ptr_equal(resolve(*state, &m, address + 1, SYMBOL_ADDRESS_RETURN), f);
+	assert_true(counted(SYMBOL_METRIC_CACHED) > cached);
+	drop_mapping(&m);
+}
+
+static void a_library_function_has_its_exported_name(void **state)
+{
+	uint64_t address = (uintptr_t)getpid;
+	struct symbol_mapping m;
+	const struct frame *f;
+
+	find_mapping(address, &m);
+	f = resolve(*state, &m, address, SYMBOL_ADDRESS_EXACT);
+	assert_string_equal(f->function, "getpid");
+	assert_string_equal(f->file, "[libc.so.6]");
+	drop_mapping(&m);
+}
+
+static void equal_strings_are_the_same_pointer(void **state)
+{
+	struct symbol_mapping m;
+	const struct frame *a, *b;
+
+	find_mapping((uintptr_t)getpid, &m);
+	a = resolve(*state, &m, (uintptr_t)getpid, SYMBOL_ADDRESS_EXACT);
+	b = resolve(*state, &m, (uintptr_t)getppid, SYMBOL_ADDRESS_EXACT);
+	assert_ptr_equal(a->file, b->file);
+	assert_ptr_equal(symbolizer_frame(*state, "getpid", "[libc.so.6]"), a);
+	drop_mapping(&m);
+}
+
+static void the_vdso_has_names(void **state)
+{
+	uint64_t vdso = getauxval(AT_SYSINFO_EHDR), found = 0;
+	struct symbol_mapping m;
+
+	assert_true(vdso != 0);
+	find_mapping(vdso, &m);
+	assert_string_equal(m.path, "[vdso]");
+	for (uint64_t a = vdso; a < vdso + 8192; a++) {
+		const struct frame *f = resolve(*state, &m, a, SYMBOL_ADDRESS_EXACT);
+
+		assert_string_equal(f->file, "[vdso]");
+		found += strcmp(f->function, "clock_gettime") == 0;
+	}
+	assert_true(found > 0);
+	drop_mapping(&m);
+}
+
+static void what_has_no_file_is_unknown(void **state)
+{
+	const struct symbol_mapping jit = {.path = "", .fd = -1, .start = 0x1000};
+	const struct symbol_mapping heap = {.path = "[heap]", .fd = -1, .start = 0x1000};
+	const struct symbol_mapping *const mappings[] = {NULL, &jit, &heap};
+	uint64_t before = counted(SYMBOL_METRIC_NO_MAPPING);
+
+	for (size_t i = 0; i < ARRAY_SIZE(mappings); i++) {
+		const struct frame *f = resolve(*state, mappings[i], 0x1800, SYMBOL_ADDRESS_EXACT);
+
+		assert_string_equal(f->function, "[unknown]");
+		assert_string_equal(f->file, "");
+	}
+	assert_int_equal(counted(SYMBOL_METRIC_NO_MAPPING), before + 3);
+}
+
+static void a_file_that_cannot_be_opened_shows_the_offset(void **state)
+{
+	const struct symbol_mapping m = {.path = "/usr/lib/my lib.so (deleted)",
+					 .fd = -1,
+					 .start = 0x7f0000001000,
+					 .file_offset = 0x2000};
+	const struct frame *f = resolve(*state, &m, 0x7f0000001234, SYMBOL_ADDRESS_EXACT);
+
+	assert_string_equal(f->function, "my_lib.so+0x2234");
+	assert_string_equal(f->file, "[my_lib.so]");
+}
+
+static void a_file_that_is_no_elf_file_shows_the_offset(void **state)
+{
+	struct symbol_mapping m = {.path = "/proc/self/maps", .start = 0x1000, .id = {1, 2, 3, 4}};
+	uint64_t before = counted(SYMBOL_METRIC_BAD_ELF);
+
+	m.fd = open("/etc/passwd", O_RDONLY | O_CLOEXEC);
+	m.id.size_bytes = 64;
+	assert_string_equal(resolve(*state, &m, 0x1010, SYMBOL_ADDRESS_EXACT)->function,
+			    "maps+0x10");
+	assert_int_equal(counted(SYMBOL_METRIC_BAD_ELF), before + 1);
+	closep(&m.fd);
+}
+
+static void a_file_truncated_meanwhile_is_no_crash(void **state)
+{
+	char path[] = "/tmp/symbolizer-XXXXXX";
+	uint64_t address = (uintptr_t)symbolizer_new;
+	struct symbol_mapping m, copy;
+	char buf[4096];
+	off_t at = 0;
+	ssize_t n;
+	int fd = mkstemp(path);
+
+	assert_true(fd >= 0);
+	find_mapping(address, &m);
+	for (; (n = pread(m.fd, buf, sizeof(buf), at)) > 0; at += n)
+		assert_int_equal(pwrite(fd, buf, (size_t)n, at), n);
+	copy = m;
+	copy.fd = fd;
+	copy.path = path;
+	copy.id.inode++;
+	assert_string_equal(resolve(*state, &copy, address, SYMBOL_ADDRESS_EXACT)->function,
+			    "symbolizer_new");
+	assert_int_equal(ftruncate(fd, 5000), 0);
+	assert_non_null(strstr(
+		resolve(*state, &copy, (uintptr_t)symbolizer_free, SYMBOL_ADDRESS_EXACT)->function,
+		"+0x"));
+	unlink(path);
+	close(fd);
+	drop_mapping(&m);
+}
+
+static void kernel_addresses_have_names(void **state)
+{
+	struct symbolizer *s = *state;
+	uint64_t address = 0;
+	char line[512], name[256] = "";
+	struct frame_list list;
+	FILE *f = fopen("/proc/kallsyms", "re");
+
+	assert_non_null(f);
+	while (address == 0 && fgets(line, sizeof(line), f)) {
+		if (strstr(line, " do_syscall_64\n") || strstr(line, " el0t_64_sync\n") ||
+		    strstr(line, " el0_svc\n"))
+			assert_int_equal(sscanf(line, "%" SCNx64 " %*c %255s", &address, name), 2);
+	}
+	fclose(f);
+	if (address == 0) {
+		/* hidden from us */
+		symbolizer_resolve_kernel(s, UINT64_C(0xffffffff81000000), SYMBOL_ADDRESS_EXACT,
+					  &list);
+		assert_string_equal(list.frames->function, "[kernel]");
+	} else {
+		symbolizer_resolve_kernel(s, address + 8, SYMBOL_ADDRESS_RETURN, &list);
+		assert_string_equal(list.frames->function, name);
+		symbolizer_resolve_kernel(s, 0x8000000000000000, SYMBOL_ADDRESS_EXACT, &list);
+		assert_string_equal(list.frames->function, "[unknown]");
+	}
+	assert_string_equal(list.frames->file, "[kernel]");
+}
+
+static void hidden_kernel_symbols_say_so(void **state)
+{
+	char root[] = "/tmp/symbolizer-proc-XXXXXX", path[64];
+	struct symbolizer_config cfg = {.proc_root = root};
+	CLEANUP(symbolizer_freep) struct symbolizer *s = NULL;
+	struct frame_list list;
+	FILE *f;
+
+	(void)state;
+	assert_non_null(mkdtemp(root));
+	snprintf(path, sizeof(path), "%s/kallsyms", root);
+	f = fopen(path, "we");
+	assert_non_null(f);
+	fputs("0000000000000000 T _stext\n", f);
+	fclose(f);
+	assert_int_equal(symbolizer_new(&s, &cfg), 0);
+	symbolizer_resolve_kernel(s, 0xffffffff81000000, SYMBOL_ADDRESS_EXACT, &list);
+	assert_string_equal(list.frames->function, "[kernel]");
+	assert_string_equal(list.frames->file, "[kernel]");
+	unlink(path);
+	rmdir(root);
+}
+
+static void frames_of_our_own_have_clean_texts(void **state)
+{
+	const struct frame *f = symbolizer_frame(*state, "my\nname", "a file");
+
+	assert_string_equal(f->function, "my?name");
+	assert_string_equal(f->file, "a_file");
+	assert_ptr_equal(symbolizer_frame(*state, "my\nname", "a file"), f);
+}
+
+static void a_full_frame_cache_gives_unknown_and_recovers(void **state)
+{
+	struct symbolizer_config cfg = {.frame_limit_bytes = 64u * 1024};
+	CLEANUP(symbolizer_freep) struct symbolizer *s = NULL;
+	uint64_t before = counted(SYMBOL_METRIC_NO_MEMORY);
+	char name[32];
+
+	(void)state;
+	assert_int_equal(symbolizer_new(&s, &cfg), 0);
+	for (int i = 0; i < 5000; i++) {
+		snprintf(name, sizeof(name), "function-%d", i);
+		symbolizer_frame(s, name, "[file]");
+	}
+	assert_string_equal(symbolizer_frame(s, "one more", "x")->function, "[unknown]");
+	assert_true(counted(SYMBOL_METRIC_NO_MEMORY) > before);
+	symbolizer_end_cycle(s);
+	assert_string_equal(symbolizer_frame(s, "one more", "x")->function, "one more");
+}
+
+static int new_and_free(void *arg)
+{
+	CLEANUP(symbolizer_freep) struct symbolizer *s = NULL;
+	const struct symbolizer_config cfg = {.n_addresses = 64};
+
+	(void)arg;
+	return symbolizer_new(&s, &cfg);
+}
+
+static void survives_every_failed_allocation(void **state)
+{
+	(void)state;
+	check_oom(new_and_free, NULL);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(our_own_functions_have_their_names, start, stop),
+		cmocka_unit_test_setup_teardown(a_library_function_has_its_exported_name, start,
+						stop),
+		cmocka_unit_test_setup_teardown(equal_strings_are_the_same_pointer, start, stop),
+		cmocka_unit_test_setup_teardown(the_vdso_has_names, start, stop),
+		cmocka_unit_test_setup_teardown(what_has_no_file_is_unknown, start, stop),
+		cmocka_unit_test_setup_teardown(a_file_that_cannot_be_opened_shows_the_offset,
+						start, stop),
+		cmocka_unit_test_setup_teardown(a_file_that_is_no_elf_file_shows_the_offset, start,
+						stop),
+		cmocka_unit_test_setup_teardown(a_file_truncated_meanwhile_is_no_crash, start,
+						stop),
+		cmocka_unit_test_setup_teardown(kernel_addresses_have_names, start, stop),
+		cmocka_unit_test(hidden_kernel_symbols_say_so),
+		cmocka_unit_test_setup_teardown(frames_of_our_own_have_clean_texts, start, stop),
+		cmocka_unit_test(a_full_frame_cache_gives_unknown_and_recovers),
+		cmocka_unit_test(survives_every_failed_allocation),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
