@@ -26,7 +26,7 @@ void options_env_name(const char *name, char ret[static OPTIONS_ENV_NAME_BYTES])
 {
 	size_t i;
 
-	for (i = 0; name[i] && i < OPTIONS_ENV_NAME_BYTES - 1; i++)
+	for (i = 0; i < OPTIONS_ENV_NAME_BYTES - 1 && name[i]; i++)
 		ret[i] = name[i] == '-' ? '_' : (char)toupper((unsigned char)name[i]);
 	ret[i] = '\0';
 }

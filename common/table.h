@@ -15,6 +15,8 @@
 #include "common/base.h"
 
 #define XXH_INLINE_ALL
+/* its always_inline does not compile at -Og, and at -O2 makes nothing faster */
+#define XXH_NO_INLINE_HINTS 1
 #include <xxhash.h>
 
 /*
