@@ -6,7 +6,11 @@
  * are durable. A batch that the engine refuses is found by inserting the group's batches one by
  * one, so it fails alone.
  *
- * An upload whose id was committed before is answered with 0 and not inserted again.
+ * Repetitions: an upload whose id was stored lately (upload_set.h) is answered with 0 and not
+ * stored again. The engine itself ignores a repeated insert by its token, also after a restart;
+ * the token of an upload that was alone in its group is its id. What remains: uploads of one group
+ * of several, stored but not answered when the agent was killed, count twice when they are sent
+ * again; so do those of a group that straddles midnight UTC and failed on one side of it.
  */
 #ifndef CLUSTER_AGENT_STORE_STORE_WRITER_H
 #define CLUSTER_AGENT_STORE_STORE_WRITER_H
@@ -39,7 +43,7 @@ int store_writer_new(struct store_writer **ret, const struct store_writer_config
 void store_writer_free(struct store_writer *w);
 DEFINE_CLEANUP(struct store_writer *, store_writer_free);
 
-/* Counters store_*; before threads start. The writer must outlive ms. */
+/* Counters cluster_agent_store_*; before threads start. The writer must outlive ms. */
 int store_writer_register(struct store_writer *w, struct metrics *ms) MUST_CHECK;
 
 /*

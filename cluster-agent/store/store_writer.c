@@ -1,0 +1,319 @@
+#include "cluster-agent/store/store_writer.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <pthread.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "cluster-agent/store/store.h"
+#include "cluster-agent/store/upload_set.h"
+#include "common/clock.h"
+#include "common/limits.h"
+#include "common/log.h"
+#include "common/metrics.h"
+#include "common/queue.h"
+
+#define MAX_GROUP_UPLOADS 256
+#define DEFAULT_QUEUED 1024
+#define DEFAULT_DELAY_NS (200 * NS_PER_MS)
+#define DEFAULT_GROUP_BYTES (32 * MIB)
+
+struct upload {
+	struct row_batch rows;
+	struct upload_id id;
+	store_done_fn done;
+	void *ctx;
+	unsigned n_tables;   /* written so far, in the order of enum store_table */
+	int result;          /* 1: not known yet */
+	struct upload *twin; /* an equal one earlier in the group: has the same result */
+};
+
+enum {
+	STORED,
+	DUPLICATE,
+	FAILED,
+	ROWS_STACKS,
+	ROWS_SAMPLES,
+	ROWS_QUALITY,
+	GROUPS,
+	INSERT_NS,
+	QUEUED,
+	N_METRICS,
+};
+
+struct store_writer {
+	struct store_writer_config cfg;
+	struct queue *queue;
+	struct upload_set *recent; /* of the thread alone */
+	pthread_t thread;
+	bool has_thread;
+	struct metric metrics[N_METRICS];
+};
+
+static uint64_t read_queued(void *ctx)
+{
+	return queue_count(((struct store_writer *)ctx)->queue);
+}
+
+#define UPLOADS "cluster_agent_store_uploads_total", .help = "Uploads by what became of them"
+#define ROWS "cluster_agent_store_rows_total", .help = "Rows written by table"
+
+static void init_metrics(struct store_writer *w)
+{
+	static const struct metric all[N_METRICS] = {
+		[STORED] = {.name = UPLOADS, .labels = "result=\"stored\""},
+		[DUPLICATE] = {.name = UPLOADS, .labels = "result=\"duplicate\""},
+		[FAILED] = {.name = UPLOADS, .labels = "result=\"failed\""},
+		[ROWS_STACKS] = {.name = ROWS, .labels = "table=\"stacks\""},
+		[ROWS_SAMPLES] = {.name = ROWS, .labels = "table=\"samples\""},
+		[ROWS_QUALITY] = {.name = ROWS, .labels = "table=\"quality\""},
+		[GROUPS] = {.name = "cluster_agent_store_groups_total",
+			    .help = "Groups of uploads written together"},
+		[INSERT_NS] = {.name = "cluster_agent_store_insert_seconds_total",
+			       .help = "Time spent in inserts",
+			       .scale = 1e-9},
+		[QUEUED] = {.name = "cluster_agent_store_queued_uploads",
+			    .help = "Uploads that wait to be written",
+			    .kind = METRIC_GAUGE,
+			    .read = read_queued},
+	};
+
+	memcpy(w->metrics, all, sizeof(all));
+	w->metrics[QUEUED].ctx = w;
+}
+
+/* ---- the thread ------------------------------------------------------------ */
+
+struct group {
+	struct upload *uploads[MAX_GROUP_UPLOADS];
+	size_t n;
+	size_t bytes;
+};
+
+static void add_to_group(struct group *g, struct upload *u)
+{
+	g->uploads[g->n++] = u;
+	g->bytes += row_batch_bytes(&u->rows);
+}
+
+/* Waits for a first upload, then a moment for company. False when there will be none. */
+static bool collect_group(struct store_writer *w, struct group *g)
+{
+	struct upload *u = queue_pop(w->queue);
+	uint64_t now, deadline;
+
+	*g = (struct group){0};
+	if (!u)
+		return false;
+	add_to_group(g, u);
+	deadline = clock_monotonic_ns() + w->cfg.max_delay_ns;
+	while (g->n < MAX_GROUP_UPLOADS && g->bytes < w->cfg.max_group_bytes) {
+		now = clock_monotonic_ns();
+		u = queue_pop_timeout(w->queue, now < deadline ? deadline - now : 0);
+		if (!u)
+			break;
+		add_to_group(g, u);
+	}
+	return true;
+}
+
+static void format_token(char *ret, size_t size, struct upload_id id)
+{
+	snprintf(ret, size, "%016" PRIx64 "%016" PRIx64, id.high, id.low);
+}
+
+/* Write tables from *n_tables on and count them there. */
+static int insert(struct store_writer *w, const struct row_batch *rows, struct upload_id id,
+		  unsigned *n_tables)
+{
+	char token[STORE_TOKEN_BYTES + 1];
+
+	format_token(token, sizeof(token), id);
+	for (; *n_tables < STORE_TABLE_MAX; (*n_tables)++) {
+		enum store_table t = (enum store_table) * n_tables;
+		uint64_t start = clock_monotonic_ns();
+		struct err err = {0};
+		int r = store_insert(w->cfg.store, t, token, rows->rows[t].data, rows->rows[t].len,
+				     &err);
+
+		metric_add(&w->metrics[INSERT_NS], clock_monotonic_ns() - start);
+		if (r < 0) {
+			log_warn_limited("the store refused rows", "error=\"%s\"", err.msg);
+			return r;
+		}
+		metric_add(&w->metrics[ROWS_STACKS + t], rows->n_rows[t]);
+	}
+	return 0;
+}
+
+static void settle(struct store_writer *w, struct upload *u, int r)
+{
+	/* samples without their quality: a repetition only has to add that */
+	bool has_samples = u->n_tables > STORE_SAMPLES;
+
+	u->result = r < 0 ? -EIO : 0;
+	metric_add(&w->metrics[r < 0 ? FAILED : STORED], 1);
+	if (has_samples)
+		upload_set_put(w->recent, u->id, u->n_tables, clock_monotonic_ns());
+}
+
+/* Answer from memory what can be, and find equal uploads in the group. */
+static void find_repetitions(struct store_writer *w, struct group *g)
+{
+	for (size_t i = 0; i < g->n; i++) {
+		struct upload *u = g->uploads[i];
+
+		u->n_tables = upload_set_get(w->recent, u->id);
+		if (u->n_tables >= STORE_TABLE_MAX)
+			u->result = 0;
+		for (size_t j = 0; j < i && !u->twin; j++) {
+			if (memcmp(&g->uploads[j]->id, &u->id, sizeof(u->id)) == 0)
+				u->twin = g->uploads[j];
+		}
+		if (u->result == 0 || u->twin)
+			metric_add(&w->metrics[DUPLICATE], 1);
+	}
+}
+
+static bool is_fresh(const struct upload *u)
+{
+	return u->result > 0 && !u->twin && u->n_tables == 0;
+}
+
+/* All fresh uploads by one insert per table; what fails is left for insert_singly(). */
+static void insert_together(struct store_writer *w, struct group *g)
+{
+	CLEANUP(row_batch_fini) struct row_batch all;
+	struct upload_id ids[MAX_GROUP_UPLOADS];
+	unsigned n_tables = 0;
+	size_t n_fresh = 0;
+	XXH128_hash_t h;
+	int r = 0;
+
+	/* no table has more bytes than all of them have together */
+	row_batch_init(&all, g->bytes);
+	for (size_t i = 0; i < g->n && r == 0; i++) {
+		if (!is_fresh(g->uploads[i]))
+			continue;
+		ids[n_fresh++] = g->uploads[i]->id;
+		r = row_batch_append(&all, &g->uploads[i]->rows);
+	}
+	/* one alone keeps its own id as token, which holds across a restart */
+	if (r < 0 || n_fresh < 2)
+		return;
+
+	h = XXH3_128bits(ids, n_fresh * sizeof(ids[0]));
+	r = insert(w, &all, (struct upload_id){h.low64, h.high64}, &n_tables);
+	for (size_t i = 0; i < g->n; i++) {
+		if (!is_fresh(g->uploads[i]))
+			continue;
+		g->uploads[i]->n_tables = n_tables;
+		if (r == 0)
+			settle(w, g->uploads[i], 0);
+	}
+}
+
+static void insert_singly(struct store_writer *w, struct group *g)
+{
+	for (size_t i = 0; i < g->n; i++) {
+		struct upload *u = g->uploads[i];
+
+		if (u->result > 0 && !u->twin)
+			settle(w, u, insert(w, &u->rows, u->id, &u->n_tables));
+	}
+}
+
+static void answer(struct group *g)
+{
+	for (size_t i = 0; i < g->n; i++) {
+		struct upload *u = g->uploads[i];
+
+		u->done(u->ctx, u->twin ? u->twin->result : u->result);
+	}
+	for (size_t i = 0; i < g->n; i++) {
+		row_batch_fini(&g->uploads[i]->rows);
+		free(g->uploads[i]);
+	}
+}
+
+static void *write_groups(void *arg)
+{
+	struct store_writer *w = arg;
+	struct group g;
+
+	while (collect_group(w, &g)) {
+		metric_add(&w->metrics[GROUPS], 1);
+		find_repetitions(w, &g);
+		insert_together(w, &g);
+		insert_singly(w, &g);
+		answer(&g);
+	}
+	return NULL;
+}
+
+/* ---- the others ------------------------------------------------------------ */
+
+int store_writer_new(struct store_writer **ret, const struct store_writer_config *cfg)
+{
+	CLEANUP(store_writer_freep) struct store_writer *w = calloc(1, sizeof(*w));
+	int r;
+
+	if (!w)
+		return -ENOMEM;
+	w->cfg = *cfg;
+	if (w->cfg.max_queued == 0)
+		w->cfg.max_queued = DEFAULT_QUEUED;
+	if (w->cfg.max_delay_ns == 0)
+		w->cfg.max_delay_ns = DEFAULT_DELAY_NS;
+	if (w->cfg.max_group_bytes == 0)
+		w->cfg.max_group_bytes = DEFAULT_GROUP_BYTES;
+	init_metrics(w);
+	r = queue_new(&w->queue, w->cfg.max_queued);
+	if (r == 0)
+		r = upload_set_new(&w->recent);
+	if (r == 0)
+		r = -pthread_create(&w->thread, NULL, write_groups, w);
+	if (r < 0)
+		return r;
+	w->has_thread = true;
+	*ret = TAKE_PTR(w);
+	return 0;
+}
+
+void store_writer_free(struct store_writer *w)
+{
+	if (!w)
+		return;
+	if (w->has_thread) {
+		queue_close(w->queue);
+		pthread_join(w->thread, NULL);
+	}
+	queue_free(w->queue);
+	upload_set_free(w->recent);
+	free(w);
+}
+
+int store_writer_register(struct store_writer *w, struct metrics *ms)
+{
+	return metrics_register(ms, w->metrics, N_METRICS);
+}
+
+int store_writer_submit(struct store_writer *w, struct upload_id id, struct row_batch *batch,
+			store_done_fn done, void *ctx)
+{
+	struct upload *u = malloc(sizeof(*u));
+	size_t limit = batch->rows[0].limit;
+	int r;
+
+	if (!u)
+		return -ENOMEM;
+	*u = (struct upload){.rows = *batch, .id = id, .done = done, .ctx = ctx, .result = 1};
+	r = queue_push(w->queue, u);
+	if (r < 0)
+		free(u);
+	else
+		row_batch_init(batch, limit);
+	return r;
+}

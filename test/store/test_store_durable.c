@@ -1,0 +1,189 @@
+/*
+ * What was answered is there after SIGKILL at any moment. The environment names libchdb.so as
+ * CHDB_LIBRARY.
+ */
+#include <errno.h>
+#include <ftw.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#include "cluster-agent/store/rowbinary.h"
+#include "cluster-agent/store/store.h"
+#include "cluster-agent/store/store_writer.h"
+#include "common/clock.h"
+#include "test/lib/unit.h"
+
+#define N_ROUNDS 5
+#define N_UPLOADS 2000
+
+static char dir[64];
+
+static int remove_entry(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+	(void)st;
+	(void)type;
+	(void)ftw;
+	return remove(path);
+}
+
+static int make_dir(void **state)
+{
+	(void)state;
+	snprintf(dir, sizeof(dir), "/tmp/test_store.XXXXXX");
+	return mkdtemp(dir) ? 0 : -1;
+}
+
+static int remove_dir(void **state)
+{
+	(void)state;
+	return nftw(dir, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+static struct store *open_store(void)
+{
+	const struct store_embedded_config cfg = {dir, UINT64_C(86400) * NS_PER_S,
+						  getenv("CHDB_LIBRARY")};
+	struct err err = {0};
+	struct store *s = NULL;
+
+	if (store_open_embedded(&s, &cfg, &err) < 0)
+		fail_msg("open: %s", err.msg);
+	return s;
+}
+
+static int answers; /* write end of the pipe, in the child */
+
+/* ctx is the number of the upload. */
+static void pass_on(void *ctx, int result)
+{
+	uint64_t v = (uint64_t)(uintptr_t)ctx;
+
+	if (result != 0 || write(answers, &v, sizeof(v)) != (ssize_t)sizeof(v))
+		_exit(1);
+}
+
+/* Never returns: sends uploads first, first + 1, … until it is killed. */
+static void send_until_killed(uint64_t first)
+{
+	const struct store_writer_config cfg = {.store = open_store(),
+						.max_delay_ns = 5 * NS_PER_MS};
+	const int64_t now = (int64_t)clock_realtime_ns();
+	struct store_writer *w = NULL;
+
+	if (store_writer_new(&w, &cfg) < 0)
+		_exit(1);
+	for (uint64_t i = first; i < first + N_UPLOADS; i++) {
+		CLEANUP(row_batch_fini) struct row_batch b;
+		const struct row_text text = {"/svc", 4};
+		const struct stack_row stack = {text, i, now, &text, 1};
+		const struct sample_row sample = {text, text, now, now + 1, NULL, 0, i, 1};
+		const struct quality_row quality = {text, text, now, now + 1, text, i, 0, NULL, 0};
+
+		row_batch_init(&b, 10000);
+		if (row_batch_add_stack(&b, &stack) < 0 || row_batch_add_sample(&b, &sample) < 0 ||
+		    row_batch_add_quality(&b, &quality) < 0)
+			_exit(1);
+		while (store_writer_submit(w, (struct upload_id){i, 1}, &b, pass_on,
+					   (void *)(uintptr_t)i) == -EAGAIN)
+			usleep(1000);
+		usleep(1000);
+	}
+	for (;;)
+		pause();
+}
+
+static uint64_t query_u64(struct store *s, const char *sql)
+{
+	CLEANUP(buf_fini) struct buf out;
+	const struct store_query q = {.sql = sql, .format = "RowBinary"};
+	struct rowbinary_reader r;
+
+	buf_init(&out, 1000);
+	assert_int_equal(store_query(s, &q, &out, NULL), 0);
+	rowbinary_reader_init(&r, out.data, out.len);
+	return rowbinary_get_u64(&r);
+}
+
+/* In a process of its own: the parent has to fork again, and the engine has threads. */
+static int count_missing(uint64_t first, uint64_t n)
+{
+	static const char *const columns[][2] = {
+		{"profiling_stacks", "Hash"},
+		{"profiling_samples", "StackHash"},
+		{"profiling_quality", "Samples"},
+	};
+	struct store *s = open_store();
+	int n_missing = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(columns); i++) {
+		char sql[200];
+
+		snprintf(sql, sizeof(sql),
+			 "SELECT uniqExact(%s) FROM %s WHERE %s >= %llu AND %s < %llu",
+			 columns[i][1], columns[i][0], columns[i][1], (unsigned long long)first,
+			 columns[i][1], (unsigned long long)(first + n));
+		n_missing += query_u64(s, sql) != n;
+	}
+	store_close(s);
+	return n_missing;
+}
+
+/* Number of uploads that were answered, counted from the first. */
+static uint64_t read_answers(int fd, uint64_t first, uint64_t enough, pid_t pid)
+{
+	uint64_t v, n = 0;
+
+	while (read(fd, &v, sizeof(v)) == (ssize_t)sizeof(v)) {
+		assert_int_equal(v, first + n);
+		if (++n == enough)
+			kill(pid, SIGKILL);
+	}
+	return n;
+}
+
+static void what_was_answered_outlives_a_kill(void **state)
+{
+	(void)state;
+	for (uint64_t round = 0; round < N_ROUNDS; round++) {
+		uint64_t first = 1 + round * N_UPLOADS, n;
+		int fds[2], status;
+		pid_t pid;
+
+		assert_int_equal(pipe(fds), 0);
+		pid = fork();
+		assert_true(pid >= 0);
+		if (pid == 0) {
+			close(fds[0]);
+			answers = fds[1];
+			send_until_killed(first);
+		}
+		close(fds[1]);
+		n = read_answers(fds[0], first, 20 + 37 * round, pid);
+		close(fds[0]);
+		assert_int_equal(waitpid(pid, &status, 0), pid);
+		assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+		assert_true(n >= 20);
+
+		pid = fork();
+		assert_true(pid >= 0);
+		if (pid == 0)
+			_exit(count_missing(first, n));
+		assert_int_equal(waitpid(pid, &status, 0), pid);
+		assert_int_equal(status, 0);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(what_was_answered_outlives_a_kill, make_dir,
+						remove_dir),
+	};
+
+	if (!getenv("CHDB_LIBRARY")) {
+		fprintf(stderr, "CHDB_LIBRARY is not set\n");
+		return 1;
+	}
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

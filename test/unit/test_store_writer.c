@@ -1,0 +1,253 @@
+/* The writer over a store that is an array: store_insert() below is the second implementation. */
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "cluster-agent/store/store.h"
+#include "cluster-agent/store/store_writer.h"
+#include "common/clock.h"
+#include "test/lib/unit.h"
+
+#define POISON UINT64_C(666)
+#define N_THREADS 4
+#define N_PER_THREAD 100
+
+/* What reached the store; only the writer's thread touches it while one runs. */
+static struct {
+	uint64_t n_rows[STORE_TABLE_MAX];
+	unsigned n_inserts;
+	int fail_table; /* whose inserts fail, -1: none */
+} store;
+
+static atomic_uint n_stored, n_failed;
+
+/* Rows of this test are a hash each; one of them is refused. */
+int store_insert(struct store *s, enum store_table table, const char *token, const void *rows,
+		 size_t len, struct err *err)
+{
+	const uint64_t *hashes = rows;
+	size_t n = len / sizeof(uint64_t);
+
+	(void)s;
+	assert_int_equal(strlen(token), 32);
+	store.n_inserts++;
+	for (size_t i = 0; i < n; i++) {
+		if (hashes[i] == POISON)
+			return err_set(err, -EREMOTEIO, "Code: 117. DB::Exception: poison");
+	}
+	if ((int)table == store.fail_table)
+		return err_set(err, -EREMOTEIO, "Code: 243. DB::Exception: disk full");
+	store.n_rows[table] += n;
+	return 0;
+}
+
+static void count_result(void *ctx, int result)
+{
+	(void)ctx;
+	atomic_fetch_add(result == 0 ? &n_stored : &n_failed, 1);
+}
+
+static int reset(void **state)
+{
+	(void)state;
+	memset(&store, 0, sizeof(store));
+	store.fail_table = -1;
+	atomic_store(&n_stored, 0);
+	atomic_store(&n_failed, 0);
+	return 0;
+}
+
+/* One row per table; the hash of the stack is that of the upload. */
+static void submit(struct store_writer *w, uint64_t hash)
+{
+	CLEANUP(row_batch_fini) struct row_batch b;
+
+	row_batch_init(&b, 1000);
+	for (int t = 0; t < STORE_TABLE_MAX; t++) {
+		uint64_t v = t == STORE_STACKS ? hash : 1;
+
+		assert_int_equal(buf_add(&b.rows[t], &v, sizeof(v)), 0);
+		b.n_rows[t] = 1;
+	}
+	assert_int_equal(
+		store_writer_submit(w, (struct upload_id){hash, 0}, &b, count_result, NULL), 0);
+	assert_int_equal(row_batch_bytes(&b), 0);
+}
+
+static struct store_writer *start(void)
+{
+	const struct store_writer_config cfg = {.max_delay_ns = 50 * NS_PER_MS};
+	struct store_writer *w = NULL;
+
+	assert_int_equal(store_writer_new(&w, &cfg), 0);
+	return w;
+}
+
+static void assert_rows(uint64_t stacks, uint64_t samples, uint64_t quality)
+{
+	assert_int_equal(store.n_rows[STORE_STACKS], stacks);
+	assert_int_equal(store.n_rows[STORE_SAMPLES], samples);
+	assert_int_equal(store.n_rows[STORE_QUALITY], quality);
+}
+
+static void assert_answers(unsigned stored, unsigned failed)
+{
+	assert_int_equal(atomic_load(&n_stored), stored);
+	assert_int_equal(atomic_load(&n_failed), failed);
+}
+
+/* Ends the writer and so waits for its answers. */
+static void submit_and_finish(const uint64_t *hashes, size_t n)
+{
+	CLEANUP(store_writer_freep) struct store_writer *w = start();
+
+	for (size_t i = 0; i < n; i++)
+		submit(w, hashes[i]);
+}
+
+static void uploads_that_come_together_are_one_insert_per_table(void **state)
+{
+	static const uint64_t hashes[] = {1, 2, 3, 4, 5};
+
+	(void)state;
+	submit_and_finish(hashes, 5);
+	assert_rows(5, 5, 5);
+	assert_answers(5, 0);
+	/* two groups at most: the thread may have taken the first before the others came */
+	assert_in_range(store.n_inserts, 3, 6);
+}
+
+static void a_poisoned_upload_fails_alone(void **state)
+{
+	static const uint64_t hashes[] = {1, 2, POISON, 4};
+
+	(void)state;
+	submit_and_finish(hashes, 4);
+	assert_rows(3, 3, 3);
+	assert_answers(3, 1);
+}
+
+static void a_repeated_upload_is_answered_but_not_stored(void **state)
+{
+	static const uint64_t hashes[] = {1, 1, 2, 1};
+
+	(void)state;
+	submit_and_finish(hashes, 4);
+	assert_rows(2, 2, 2);
+	assert_answers(4, 0);
+}
+
+static void wait_for_answers(unsigned n)
+{
+	while (atomic_load(&n_stored) + atomic_load(&n_failed) < n)
+		usleep(1000);
+}
+
+static void a_retry_writes_only_what_is_missing(void **state)
+{
+	CLEANUP(store_writer_freep) struct store_writer *w = NULL;
+
+	(void)state;
+	store.fail_table = STORE_QUALITY;
+	w = start();
+	submit(w, 1);
+	submit(w, 2);
+	wait_for_answers(2);
+	/* the queue orders this after the answers and before the next inserts */
+	store.fail_table = -1;
+	submit(w, 1);
+	submit(w, 2);
+	wait_for_answers(4);
+	assert_answers(2, 2);
+	store_writer_free(TAKE_PTR(w));
+	assert_rows(2, 2, 2);
+}
+
+static void a_full_queue_refuses_and_leaves_the_batch_to_its_owner(void **state)
+{
+	const struct store_writer_config cfg = {.max_queued = 1, .max_delay_ns = NS_PER_S};
+	CLEANUP(store_writer_freep) struct store_writer *w = NULL;
+	CLEANUP(row_batch_fini) struct row_batch b;
+	unsigned n_accepted = 0, n_tries = 0;
+	int r;
+
+	(void)state;
+	assert_int_equal(store_writer_new(&w, &cfg), 0);
+	row_batch_init(&b, 1000);
+	do {
+		uint64_t v = n_tries;
+
+		if (b.rows[0].len == 0)
+			assert_int_equal(buf_add(&b.rows[0], &v, sizeof(v)), 0);
+		r = store_writer_submit(w, (struct upload_id){v, 1}, &b, count_result, NULL);
+		n_accepted += r == 0;
+	} while (r == 0 && n_tries++ < 1000000);
+	assert_int_equal(r, -EAGAIN);
+	assert_int_equal(row_batch_bytes(&b), 8);
+	store_writer_free(TAKE_PTR(w));
+	assert_answers(n_accepted, 0);
+}
+
+struct sender {
+	struct store_writer *writer;
+	uint64_t first;
+};
+
+static void *send_many(void *arg)
+{
+	const struct sender *s = arg;
+
+	for (uint64_t i = 0; i < N_PER_THREAD; i++)
+		submit(s->writer, s->first + i);
+	return NULL;
+}
+
+static void takes_uploads_from_many_threads(void **state)
+{
+	CLEANUP(store_writer_freep) struct store_writer *w = start();
+	pthread_t threads[N_THREADS];
+	struct sender senders[N_THREADS];
+
+	(void)state;
+	for (size_t i = 0; i < N_THREADS; i++) {
+		senders[i] = (struct sender){w, 1000 * (i + 1)};
+		assert_int_equal(pthread_create(&threads[i], NULL, send_many, &senders[i]), 0);
+	}
+	for (size_t i = 0; i < N_THREADS; i++)
+		pthread_join(threads[i], NULL);
+	store_writer_free(TAKE_PTR(w));
+	assert_answers(N_THREADS * N_PER_THREAD, 0);
+	assert_rows(N_THREADS * N_PER_THREAD, N_THREADS * N_PER_THREAD, N_THREADS * N_PER_THREAD);
+}
+
+static int make_one(void *arg)
+{
+	const struct store_writer_config cfg = {0};
+	CLEANUP(store_writer_freep) struct store_writer *w = NULL;
+
+	(void)arg;
+	return store_writer_new(&w, &cfg);
+}
+
+static void survives_every_failed_allocation(void **state)
+{
+	(void)state;
+	check_oom(make_one, NULL);
+}
+
+#define TEST(f) cmocka_unit_test_setup(f, reset)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(uploads_that_come_together_are_one_insert_per_table),
+		TEST(a_poisoned_upload_fails_alone),
+		TEST(a_repeated_upload_is_answered_but_not_stored),
+		TEST(a_retry_writes_only_what_is_missing),
+		TEST(a_full_queue_refuses_and_leaves_the_batch_to_its_owner),
+		TEST(takes_uploads_from_many_threads),
+		TEST(survives_every_failed_allocation),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
