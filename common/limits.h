@@ -12,6 +12,8 @@
 /* Uploads. A busy node's profile of one workload is below 1 MiB gzipped. */
 #define LIMIT_UPLOAD_BYTES (32 * MIB)
 #define LIMIT_UPLOAD_INFLATED_BYTES (256 * MIB)
+/* Bodies of all uploads that are not answered yet. */
+#define LIMIT_UPLOADS_MEMORY_BYTES (256 * MIB)
 
 /* pprof: counts beyond these are no profile anyone reads. */
 #define LIMIT_PPROF_TYPES 64u

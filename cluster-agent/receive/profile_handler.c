@@ -132,7 +132,7 @@ int profile_handler_new(struct profile_handler **ret, const struct profile_handl
 	h->cfg = *cfg;
 	for (size_t i = 0; i < UPLOAD_RESULT_MAX; i++)
 		h->metrics[i] =
-			(struct metric){.name = "uploads_total",
+			(struct metric){.name = "cluster_agent_uploads_total",
 					.labels = results[i].labels,
 					.help = "Uploaded profiles, by what became of them."};
 	*ret = h;

@@ -98,11 +98,8 @@ export function Flame(p: Props) {
   useEffect(() => {
     setHover(null);
     p.cursor.set(-1);
-  }, [p.tree, p.zoom]);
-  useEffect(() => {
-    // some ancestors stay in view; a mere refresh does not scroll
     if (scroller.current) scroller.current.scrollTop = Math.max(0, (p.tree.depth[p.zoom] - 8) * ROW);
-  }, [p.zoom]);
+  }, [p.tree, p.zoom]);
 
   useEffect(
     () =>

@@ -26,16 +26,17 @@ interface Props {
 
 function Search({ state, navigate, query, matches, tree }: Props) {
   const [text, setText] = useState(state.search);
-  const typed = useRef<string[]>([]); // typed here, not yet back from the address
+  const typed = useRef(state.search);
   useEffect(() => {
-    const known = typed.current.indexOf(state.search);
-    typed.current.splice(0, known + 1);
-    if (known < 0) setText(state.search); // changed elsewhere: a row of the table, the back button
+    // changed elsewhere: a row of the table, the back button
+    if (state.search !== typed.current) {
+      typed.current = state.search;
+      setText(state.search);
+    }
   }, [state.search]);
   const set = (s: string): void => {
     setText(s);
-    if (s === state.search) typed.current = [];
-    else typed.current.push(s);
+    typed.current = s;
     navigate({ search: s }, "replace");
   };
   const share = matches && tree ? percent(matches.total, tree.total[0]) : "";

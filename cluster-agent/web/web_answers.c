@@ -1,0 +1,253 @@
+#include "cluster-agent/web/web_answers.h"
+
+#include <errno.h>
+
+#include "cluster-agent/query/application_query.h"
+#include "cluster-agent/query/flame_json.h"
+#include "cluster-agent/query/json_writer.h"
+#include "cluster-agent/query/pprof_export.h"
+#include "cluster-agent/query/profile_types.h"
+#include "cluster-agent/query/stack_query.h"
+#include "cluster-agent/query/timeline_query.h"
+#include "common/clock.h"
+
+#define MAX_FUNCTIONS 2000u
+
+static void put_text(struct json_writer *w, const char *key, const char *s)
+{
+	json_key(w, key);
+	json_put_string(w, s, strlen(s));
+}
+
+int web_answer_types(struct store *store, const struct web_params *p, struct buf *out,
+		     struct err *err)
+{
+	struct json_writer w;
+	size_t n;
+	const struct profile_type *types = profile_types(&n);
+
+	(void)store;
+	(void)p;
+	(void)err;
+	json_writer_init(&w, out);
+	json_open(&w, '{');
+	json_key(&w, "types");
+	json_open(&w, '[');
+	for (size_t i = 0; i < n; i++) {
+		bool sum = types[i].aggregation == PROFILE_AGGREGATION_SUM;
+
+		json_open(&w, '{');
+		put_text(&w, "type", types[i].type);
+		put_text(&w, "title", types[i].title);
+		put_text(&w, "category", types[i].category);
+		put_text(&w, "aggregation", sum ? "sum" : "avg");
+		put_text(&w, "unit", profile_type_unit(types[i].type));
+		json_key(&w, "featured");
+		json_put_bool(&w, types[i].featured);
+		json_key(&w, "nodeAgent");
+		json_put_bool(&w, types[i].node_agent);
+		json_close(&w, '}');
+	}
+	json_close(&w, ']');
+	json_close(&w, '}');
+	return json_writer_finish(&w);
+}
+
+static void put_application(struct json_writer *w, const struct application *a)
+{
+	json_open(w, '{');
+	json_key(w, "service");
+	json_put_string(w, a->types->service, a->types->service_len);
+	json_key(w, "types");
+	json_open(w, '[');
+	for (size_t i = 0; i < a->n_types; i++)
+		json_put_string(w, a->types[i].type, a->types[i].type_len);
+	json_close(w, ']');
+	json_key(w, "lastSeen");
+	json_put_int(w, a->last_seen_ns / (int64_t)NS_PER_MS);
+	json_key(w, "cores");
+	if (a->has_cores)
+		json_put_double(w, a->cores);
+	else
+		json_put_null(w);
+	json_close(w, '}');
+}
+
+int web_answer_applications(struct store *store, const struct web_params *p, struct buf *out,
+			    struct err *err)
+{
+	struct application_list list;
+	struct json_writer w;
+	int r = application_query(store, p->filter.from_ns, p->filter.to_ns, &list, err);
+
+	if (r < 0)
+		return r;
+	json_writer_init(&w, out);
+	json_open(&w, '{');
+	json_key(&w, "applications");
+	json_open(&w, '[');
+	for (size_t i = 0; i < list.n_items; i++)
+		put_application(&w, &list.items[i]);
+	json_close(&w, ']');
+	json_key(&w, "lastSeen");
+	if (list.last_seen_ns > 0)
+		json_put_int(&w, list.last_seen_ns / (int64_t)NS_PER_MS);
+	else
+		json_put_null(&w);
+	json_close(&w, '}');
+	application_list_fini(&list);
+	return json_writer_finish(&w);
+}
+
+/* What a rate of the type is counted in, and by how much to divide it for that. */
+struct rate {
+	const char *unit;
+	double divisor;
+};
+
+static struct rate rate_of(const char *type)
+{
+	const char *unit = profile_type_unit(type);
+
+	if (profile_type_get(type)->aggregation == PROFILE_AGGREGATION_SUM &&
+	    strcmp(unit, "nanoseconds") == 0)
+		return (struct rate){"cores", (double)NS_PER_S};
+	return (struct rate){unit, 1};
+}
+
+static void put_steps(struct json_writer *w, const struct timeline *t, double divisor)
+{
+	json_key(w, "startMs");
+	json_put_int(w, t->from_ns / (int64_t)NS_PER_MS);
+	json_key(w, "stepMs");
+	json_put_int(w, t->step_ns / (int64_t)NS_PER_MS);
+	json_key(w, "values");
+	json_open(w, '[');
+	for (uint32_t i = 0; i < t->n_steps; i++)
+		json_put_double(w, t->steps[i].value / divisor);
+	json_close(w, ']');
+}
+
+/* The id as the parameter "instance" understands it. */
+static int put_instance(struct json_writer *w, const struct timeline_instance *i, bool with_host,
+			double divisor)
+{
+	CLEANUP(buf_fini) struct buf id;
+	int r;
+
+	buf_init(&id, i->id_len + i->host_len + 1);
+	r = buf_add(&id, i->id, i->id_len);
+	if (r == 0 && with_host)
+		r = buf_add(&id, "@", 1);
+	if (r == 0 && with_host)
+		r = buf_add(&id, i->host, i->host_len);
+	if (r < 0)
+		return r;
+	json_open(w, '{');
+	json_key(w, "id");
+	json_put_string(w, id.data, id.len);
+	json_key(w, "value");
+	json_put_double(w, i->value / divisor);
+	json_close(w, '}');
+	return 0;
+}
+
+static int put_instances(struct json_writer *w, struct store *store, const struct query_filter *f,
+			 double divisor, struct err *err)
+{
+	struct timeline_instances is;
+	int r = timeline_query_instances(store, f, &is, err);
+
+	if (r < 0)
+		return r;
+	json_key(w, "instances");
+	json_open(w, '[');
+	for (size_t i = 0; r == 0 && i < is.n_items; i++)
+		r = put_instance(w, &is.items[i], is.has_hosts, divisor);
+	json_close(w, ']');
+	timeline_instances_fini(&is);
+	return r;
+}
+
+int web_answer_timeline(struct store *store, const struct web_params *p, struct buf *out,
+			struct err *err)
+{
+	const struct query_filter *f = &p->filter;
+	int64_t range_ms = (f->to_ns - f->from_ns) / (int64_t)NS_PER_MS;
+	int64_t step_ms = timeline_step_ms(range_ms, p->n_points);
+	uint32_t n_steps = (uint32_t)((range_ms + step_ms - 1) / step_ms);
+	AUTO_FREE struct timeline_step *steps = calloc(n_steps, sizeof(*steps));
+	struct timeline t = {
+		.from_ns = f->from_ns,
+		.step_ns = step_ms * (int64_t)NS_PER_MS,
+		.n_steps = n_steps,
+		.aggregation = profile_type_get(f->type)->aggregation,
+		.steps = steps,
+	};
+	struct rate rate = rate_of(f->type);
+	struct json_writer w;
+	int r = steps ? timeline_query(store, f, &t, err) : -ENOMEM;
+
+	if (r < 0)
+		return r;
+	json_writer_init(&w, out);
+	json_open(&w, '{');
+	put_steps(&w, &t, rate.divisor);
+	put_text(&w, "unit", rate.unit);
+	r = put_instances(&w, store, f, rate.divisor, err);
+	json_close(&w, '}');
+	return r < 0 ? r : json_writer_finish(&w);
+}
+
+static int add_to_tree(void *ctx, const struct flame_frame *frames, size_t n_frames, int64_t value)
+{
+	return flame_tree_add(ctx, frames, n_frames, value);
+}
+
+int web_answer_flamegraph(struct store *store, const struct web_params *p, struct buf *out,
+			  struct err *err)
+{
+	CLEANUP(flame_tree_freep) struct flame_tree *tree = NULL;
+	CLEANUP(flame_view_fini) struct flame_view view = {0};
+	const struct flame_view_limits limits = {.max_nodes = p->max_nodes,
+						 .max_functions = MAX_FUNCTIONS};
+	struct stack_query_result stacks;
+	int r = flame_tree_new(&tree, NULL);
+
+	if (r == 0)
+		r = stack_query(store, &p->filter, add_to_tree, tree, &stacks, err);
+	if (r < 0)
+		return r;
+	flame_tree_add_other(tree, stacks.n_stacks_cut, stacks.value_cut);
+	r = flame_tree_view(tree, &limits, &view);
+	return r == 0 ? flame_json_write(out, &p->filter, &view, &stacks) : r;
+}
+
+static int add_to_pprof(void *ctx, const struct flame_frame *frames, size_t n_frames, int64_t value)
+{
+	return pprof_export_add(ctx, frames, n_frames, value);
+}
+
+int web_answer_pprof(struct store *store, const struct web_params *p, struct buf *out,
+		     struct err *err)
+{
+	static const struct flame_frame other = {"other :0", sizeof("other :0") - 1};
+	CLEANUP(pprof_export_fini) struct pprof_export e = {0};
+	struct stack_query_result stacks;
+	int r = pprof_export_init(&e, STACK_QUERY_MAX_STACKS + 1);
+
+	if (r == 0)
+		r = stack_query(store, &p->filter, add_to_pprof, &e, &stacks, err);
+	if (r == 0 && stacks.value_cut > 0)
+		r = pprof_export_add(&e, &other, 1, stacks.value_cut);
+	return r == 0 ? pprof_export_write(&e, &p->filter, out) : r;
+}
+
+int web_answer_ready(struct store *store, const struct web_params *p, struct buf *out,
+		     struct err *err)
+{
+	(void)p;
+	if (store_ping(store) < 0)
+		return err_set(err, -EIO, "the store does not answer");
+	return buf_add(out, "ready\n", 6);
+}

@@ -1,0 +1,281 @@
+#include "cluster-agent/web/web_api.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "cluster-agent/query/json_writer.h"
+#include "cluster-agent/web/web_answers.h"
+#include "common/clock.h"
+#include "common/log.h"
+#include "common/metrics.h"
+#include "common/queue.h"
+
+#define MAX_THREADS 8u
+#define DEFAULT_THREADS 2u
+#define DEFAULT_MAX_QUEUED 64u
+#define MAX_ANSWER_BYTES ((size_t)256 << 20)
+
+typedef int (*web_answer_fn)(struct store *store, const struct web_params *p, struct buf *out,
+			     struct err *err);
+
+struct endpoint {
+	const char *path;
+	web_answer_fn answer;
+	enum web_params_need need;
+	const char *content_type;
+	const char *attachment; /* file name, or NULL */
+};
+
+static const struct endpoint endpoints[] = {
+	{"/api/types", web_answer_types, WEB_PARAMS_RANGE, "application/json", NULL},
+	{"/api/applications", web_answer_applications, WEB_PARAMS_RANGE, "application/json", NULL},
+	{"/api/timeline", web_answer_timeline, WEB_PARAMS_SERVICE_TYPE, "application/json", NULL},
+	{"/api/flamegraph", web_answer_flamegraph, WEB_PARAMS_SERVICE_TYPE, "application/json",
+	 NULL},
+	{"/api/pprof", web_answer_pprof, WEB_PARAMS_SERVICE_TYPE, "application/octet-stream",
+	 "attachment; filename=\"profile.pb.gz\""},
+	{"/readyz", web_answer_ready, WEB_PARAMS_RANGE, "text/plain", NULL},
+};
+
+enum {
+	METRIC_ANSWERED,
+	METRIC_BAD_REQUEST,
+	METRIC_FAILED,
+	METRIC_BUSY,
+	METRIC_SECONDS,
+	METRIC_MAX,
+};
+
+struct web_api {
+	struct store *store;
+	struct queue *queue; /* of struct request */
+	pthread_t threads[MAX_THREADS];
+	unsigned n_threads; /* running */
+	atomic_bool stopping;
+	struct metric metrics[METRIC_MAX];
+};
+
+struct request {
+	struct http_exchange *exchange;
+	const struct endpoint *endpoint;
+	struct web_params params; /* texts are the exchange's */
+};
+
+static void set_header(struct http_exchange *x, const char *name, const char *value)
+{
+	/* an answer without it is still an answer */
+	if (http_exchange_set_header(x, name, value) < 0)
+		log_debug("answering without a header", "name=%s", name);
+}
+
+static void respond_error(struct http_exchange *x, unsigned status, const char *reason)
+{
+	CLEANUP(buf_fini) struct buf b;
+	struct json_writer w;
+	size_t len;
+	char *body;
+
+	buf_init(&b, 4096);
+	json_writer_init(&w, &b);
+	json_open(&w, '{');
+	json_key(&w, "error");
+	json_put_string(&w, reason, strlen(reason));
+	json_close(&w, '}');
+	if (status == 503)
+		set_header(x, "Retry-After", "1");
+	if (json_writer_finish(&w) < 0) {
+		http_respond(x, status, "application/json", NULL, 0);
+		return;
+	}
+	body = buf_take(&b, &len);
+	http_respond(x, status, "application/json", body, len);
+}
+
+static void fail(struct web_api *api, const struct request *r, int error, const char *reason)
+{
+	unsigned status = error == -EFBIG ? 400 : error == -ENOMEM || error == -EIO ? 503 : 500;
+
+	if (!reason[0])
+		reason = error == -EFBIG    ? "the answer is too large, ask for a shorter range"
+			 : error == -ENOMEM ? "out of memory"
+					    : strerror(-error);
+	log_warn_limited("failing a query", "path=%s reason=%s", r->endpoint->path,
+			 LOG_QUOTED(reason));
+	metric_add(&api->metrics[METRIC_FAILED], 1);
+	respond_error(r->exchange, status, reason);
+}
+
+static void run(struct web_api *api, struct request *r)
+{
+	CLEANUP(buf_fini) struct buf out;
+	struct err err = {""};
+	uint64_t start_ns = clock_monotonic_ns();
+	size_t len;
+	char *body;
+	int e;
+
+	buf_init(&out, MAX_ANSWER_BYTES);
+	e = r->endpoint->answer(api->store, &r->params, &out, &err);
+	metric_add(&api->metrics[METRIC_SECONDS], clock_monotonic_ns() - start_ns);
+	if (e < 0) {
+		fail(api, r, e, err.msg);
+		return;
+	}
+	metric_add(&api->metrics[METRIC_ANSWERED], 1);
+	set_header(r->exchange, "Cache-Control", "no-store");
+	if (r->endpoint->attachment)
+		set_header(r->exchange, "Content-Disposition", r->endpoint->attachment);
+	body = buf_take(&out, &len);
+	http_respond(r->exchange, 200, r->endpoint->content_type, body, len);
+}
+
+static void refuse_busy(struct web_api *api, struct http_exchange *x, const char *reason)
+{
+	metric_add(&api->metrics[METRIC_BUSY], 1);
+	respond_error(x, 503, reason);
+}
+
+static void *work(void *ctx)
+{
+	struct web_api *api = ctx;
+	struct request *next;
+
+	while ((next = queue_pop(api->queue))) {
+		AUTO_FREE struct request *r = next;
+
+		if (atomic_load(&api->stopping))
+			refuse_busy(api, r->exchange, "shutting down");
+		else
+			run(api, r);
+	}
+	return NULL;
+}
+
+static const struct endpoint *find_endpoint(const char *path)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(endpoints); i++)
+		if (strcmp(endpoints[i].path, path) == 0)
+			return &endpoints[i];
+	return NULL;
+}
+
+static int read_params(struct http_exchange *x, struct request *r, struct err *err)
+{
+	const struct web_params_text text = {
+		.service = http_exchange_param(x, "service"),
+		.type = http_exchange_param(x, "type"),
+		.instance = http_exchange_param(x, "instance"),
+		.from = http_exchange_param(x, "from"),
+		.to = http_exchange_param(x, "to"),
+		.points = http_exchange_param(x, "points"),
+		.max_nodes = http_exchange_param(x, "maxNodes"),
+	};
+
+	return web_params_parse(&r->params, &text, r->endpoint->need,
+				(int64_t)(clock_realtime_ns() / NS_PER_MS), err);
+}
+
+void web_api_serve(void *ctx, struct http_exchange *x)
+{
+	struct web_api *api = ctx;
+	AUTO_FREE struct request *r = NULL;
+	const struct endpoint *endpoint = find_endpoint(http_exchange_path(x));
+	struct err err = {""};
+
+	if (!endpoint) {
+		metric_add(&api->metrics[METRIC_BAD_REQUEST], 1);
+		respond_error(x, 404, "no such path");
+		return;
+	}
+	r = calloc(1, sizeof(*r));
+	if (!r) {
+		refuse_busy(api, x, "out of memory");
+		return;
+	}
+	r->exchange = x;
+	r->endpoint = endpoint;
+	if (read_params(x, r, &err) < 0) {
+		metric_add(&api->metrics[METRIC_BAD_REQUEST], 1);
+		respond_error(x, 400, err.msg);
+		return;
+	}
+	if (queue_push(api->queue, r) < 0) {
+		refuse_busy(api, x, "too many queries are waiting");
+		return;
+	}
+	TAKE_PTR(r);
+}
+
+static void init_metrics(struct web_api *api)
+{
+	static const char *const labels[] = {
+		[METRIC_ANSWERED] = "result=\"answered\"",
+		[METRIC_BAD_REQUEST] = "result=\"bad_request\"",
+		[METRIC_FAILED] = "result=\"failed\"",
+		[METRIC_BUSY] = "result=\"busy\"",
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(labels); i++)
+		api->metrics[i] = (struct metric){.name = "cluster_agent_api_requests_total",
+						  .labels = labels[i],
+						  .help = "Requests to the API, by outcome."};
+	api->metrics[METRIC_SECONDS] =
+		(struct metric){.name = "cluster_agent_api_query_seconds_total",
+				.help = "Time that workers spent on requests.",
+				.scale = 1e-9};
+}
+
+static int start_threads(struct web_api *api, unsigned n)
+{
+	for (; api->n_threads < n; api->n_threads++) {
+		int e = pthread_create(&api->threads[api->n_threads], NULL, work, api);
+
+		if (e != 0)
+			return -e;
+	}
+	return 0;
+}
+
+int web_api_new(struct web_api **ret, const struct web_api_config *cfg)
+{
+	CLEANUP(web_api_freep) struct web_api *api = calloc(1, sizeof(*api));
+	unsigned n_threads = cfg->n_threads ? cfg->n_threads : DEFAULT_THREADS;
+	int r;
+
+	if (!api)
+		return -ENOMEM;
+	api->store = cfg->store;
+	init_metrics(api);
+	r = queue_new(&api->queue, cfg->max_queued ? cfg->max_queued : DEFAULT_MAX_QUEUED);
+	if (r == 0)
+		r = start_threads(api, n_threads < MAX_THREADS ? n_threads : MAX_THREADS);
+	if (r < 0)
+		return r;
+	*ret = TAKE_PTR(api);
+	return 0;
+}
+
+void web_api_stop(struct web_api *api)
+{
+	if (!api->queue)
+		return;
+	atomic_store(&api->stopping, true);
+	queue_close(api->queue);
+	for (; api->n_threads > 0; api->n_threads--)
+		pthread_join(api->threads[api->n_threads - 1], NULL);
+}
+
+void web_api_free(struct web_api *api)
+{
+	if (!api)
+		return;
+	web_api_stop(api);
+	queue_free(api->queue);
+	free(api);
+}
+
+int web_api_register(struct web_api *api, struct metrics *ms)
+{
+	return metrics_register(ms, api->metrics, METRIC_MAX);
+}
