@@ -176,7 +176,7 @@ pageTest("a row of the table marks its function and frees it again", {}, async (
   const row = page.locator('[data-testid=function][data-name="PyLong_FromString"]');
   await row.click();
   assert.equal(query().get("search"), '"PyLong_FromString"');
-  await eventually(async () => assert.equal(await row.getAttribute("aria-selected"), "true"));
+  await eventually(async () => assert.equal(await row.getAttribute("aria-current"), "true"));
   const total = await row.locator("td").nth(2).innerText();
   const matched = await id("matched").innerText();
   assert.ok(Math.abs(parseFloat(total) - parseFloat(matched.replace("matched ", ""))) < 0.06, `${total} ${matched}`);
@@ -355,4 +355,31 @@ pageTest("a deep graph scrolls inside itself", {}, async () => {
   await page.mouse.move(before.cx, before.cy);
   await page.mouse.wheel(0, 190);
   await eventually(async () => assert.ok((await frame("total")).y < before.y - 100));
+});
+
+pageTest("a refresh brings new data, keeps the scroll, and waits while a frame is under the mouse", {}, async () => {
+  await open(`?service=${APP}`, { width: 1280, height: 480 });
+  await drawn();
+  const asked = () => server.requests.filter((r) => r.name === "flamegraph").length;
+  await page.locator(".flame-scroll").evaluate((e) => (e.scrollTop = 95));
+  const before = asked();
+  await id("live").click();
+  await eventually(() => assert.equal(asked(), before + 1));
+  await eventually(async () => assert.equal(await page.locator(".progress").count(), 0));
+  assert.equal(await page.locator(".flame-scroll").evaluate((e) => e.scrollTop), 95);
+  assert.equal(await id("live").innerText(), "Live");
+  const box = await id("flame").boundingBox();
+  await page.mouse.move(box.x + box.width / 2, box.y + 9);
+  await eventually(async () => assert.equal(await id("live").innerText(), "Paused"));
+});
+
+pageTest("an answer that is no tree is reported and does not break the page", {}, async () => {
+  const flamegraph = fixture.flamegraph;
+  fixture.flamegraph = (p) => {
+    const answer = flamegraph(p);
+    return { ...answer, nodes: { ...answer.nodes, depth: answer.nodes.depth.map(() => 7) } };
+  };
+  await open(`?service=${APP}`);
+  await eventually(async () => assert.match(await page.locator(".error-strip").innerText(), /no tree/));
+  assert.equal(await id("timeline").count(), 1);
 });

@@ -156,6 +156,7 @@ export function Header(p: Props) {
         label={<ServiceLabel service={p.state.service} />}
         title="Choose an application"
         testId="picker"
+        kind="dialog"
         className="plain app"
       >
         {(close) => (

@@ -10,12 +10,14 @@ interface Props {
   className?: string;
   align?: "left" | "right";
   chevron?: boolean;
+  kind?: "menu" | "dialog"; // a menu holds items only
   children: (close: () => void) => ComponentChildren;
 }
 
 const focusable = "[role=menuitem],[role=menuitemradio],[role=option],a[href],button,input";
 
 export function Popover(p: Props) {
+  const kind = p.kind ?? "menu";
   const [open, setOpen] = useState(false);
   const root = useRef<HTMLDivElement>(null);
   const panel = useRef<HTMLDivElement>(null);
@@ -66,9 +68,8 @@ export function Popover(p: Props) {
       <button
         type="button"
         class={open ? "button open" : "button"}
-        aria-haspopup="dialog"
+        aria-haspopup={kind}
         aria-expanded={open}
-        aria-label={p.title}
         title={p.title}
         data-testid={p.testId}
         onClick={() => setOpen(!open)}
@@ -77,7 +78,7 @@ export function Popover(p: Props) {
         {p.chevron !== false && <Chevron />}
       </button>
       {open && (
-        <div class={`panel ${p.align ?? "left"}`} ref={panel} role="dialog" aria-label={p.title}>
+        <div class={`panel ${p.align ?? "left"}`} ref={panel} role={kind} aria-label={p.title}>
           {p.children(close)}
         </div>
       )}

@@ -30,7 +30,7 @@ export function RangePicker({ range, now, navigate }: Props) {
     rangeLabel(range, now)
   );
   return (
-    <Popover label={label} title="Range of time" testId="range" align="right">
+    <Popover label={label} title="Range of time" testId="range" align="right" kind="dialog">
       {(close) => (
         <RangePanel
           range={range}
@@ -60,7 +60,7 @@ function RangePanel({ range, now, pick }: { range: TimeRange; now: number; pick:
   };
   return (
     <div class="range-panel">
-      <div role="group" aria-label="Up to now">
+      <div role="menu" aria-label="Up to now">
         {presets.map((p) => (
           <MenuItem
             key={p.seconds}

@@ -83,6 +83,7 @@ function FunctionTable(p: Props) {
 
   const from = Math.max(0, Math.min(Math.floor(top / ROW) - SPARE, order.length));
   const to = Math.min(order.length, from + Math.ceil(height / ROW) + 2 * SPARE);
+  const entry = Math.min(order.length - 1, Math.ceil(top / ROW)); // the row that Tab leads to; arrows go on
   const bar = p.sort === "total" ? f.total : f.self;
 
   return (
@@ -100,9 +101,9 @@ function FunctionTable(p: Props) {
               <tr
                 key={i}
                 class={on ? "row on" : "row"}
-                tabIndex={0}
+                tabIndex={from + k === entry ? 0 : -1}
                 aria-rowindex={from + k + 2}
-                aria-selected={on}
+                aria-current={on}
                 data-testid="function"
                 data-name={name}
                 onClick={pick}

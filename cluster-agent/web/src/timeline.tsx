@@ -19,6 +19,7 @@ interface Props {
 }
 
 const HEIGHT = 92;
+const ACTIONS = 112; // px, the width of the buttons beside a selection
 const MIN_DRAG = 4; // px; less is a click
 
 const css = (name: string): string => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
@@ -75,6 +76,18 @@ function columns(d: Data): uPlot.AlignedData {
   return [x, d.values];
 }
 
+interface Box {
+  left: number;
+  width: number;
+}
+
+/** Beside the selection, where they hide nothing of it; on it when it leaves no room. */
+function actionsLeft(box: Box, width: number): number {
+  if (box.left - ACTIONS > 80) return box.left - ACTIONS;
+  const right = box.left + box.width + 8;
+  return right + ACTIONS < width ? right : box.left + box.width / 2 - ACTIONS / 2;
+}
+
 export function Timeline(p: Props) {
   const host = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot | null>(null);
@@ -83,7 +96,7 @@ export function Timeline(p: Props) {
   const dragged = useRef<Span | null>(null); // what the mouse drew, against calls of our own
   const { width } = useSize(host);
   const [reading, setReading] = useState("");
-  const [box, setBox] = useState<{ left: number; width: number } | null>(null);
+  const [box, setBox] = useState<Box | null>(null);
 
   const place = (u: uPlot): void => {
     const s = latest.current.selection;
@@ -138,7 +151,6 @@ export function Timeline(p: Props) {
     if (plot.current) place(plot.current);
   }, [p.selection?.from, p.selection?.to]);
 
-  const middle = box ? box.left + box.width / 2 : 0;
   return (
     <section class="timeline" aria-label="Timeline" data-testid="timeline">
       <div class="plot" ref={host} />
@@ -148,7 +160,7 @@ export function Timeline(p: Props) {
           class="selection-actions"
           role="group"
           aria-label="Selected part"
-          style={{ left: `${Math.max(90, Math.min(middle, width - 90))}px` }}
+          style={{ left: `${actionsLeft(box, width)}px` }}
         >
           <button
             type="button"

@@ -101,7 +101,7 @@ function QualityMark({ graph }: { graph: FlameGraph }) {
     </span>
   );
   return (
-    <Popover label={label} title="How complete this profile is" chevron={false} className="plain quality" align="right">
+    <Popover label={label} title="How complete this profile is" chevron={false} className="plain quality" align="right" kind="dialog">
       {() => (
         <div class="quality-panel">
           <dl>
@@ -158,13 +158,14 @@ function Export({ tree, subject, span }: Props) {
     <Popover label="Export" title="Export" testId="export" align="right">
       {(close) => (
         <>
-          <a class="item" href={pprofUrl(subject, span)} download data-testid="export-pprof" onClick={close}>
+          <a class="item" role="menuitem" href={pprofUrl(subject, span)} download data-testid="export-pprof" onClick={close}>
             <span>pprof</span>
             <span class="dim">for go tool pprof and others</span>
           </a>
           <button
             type="button"
             class="item"
+            role="menuitem"
             disabled={!tree}
             data-testid="export-folded"
             onClick={() => {
