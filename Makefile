@@ -199,7 +199,7 @@ gen: $(skels) $(pbc) $(O)/gen/version.h
 deps: ## install what is missing (Debian packages, libchdb, npm packages); quick when nothing is
 	$(Q)test/setup/deps.sh
 	$(Q)cluster-agent/store/install-chdb.sh
-	$(Q)$(MAKE) $(e2e_modules) $(web_modules)
+	$(Q)$(MAKE) -s $(e2e_modules) $(web_modules)
 run: ## install, build and run both agents here until Ctrl-C (PORT=10301 RUN_DIR=build/run)
 	$(Q)$(MAKE) deps
 	$(Q)$(MAKE) -j$(JOBS) all

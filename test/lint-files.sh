@@ -17,7 +17,7 @@ for doc in ARCHITECTURE.md README.md CONTRIBUTING.md test/README.md; do
 	# x.{h,c} and x.{c,h} stand for both
 	# shellcheck disable=SC2016 # backquotes of Markdown
 	for name in $(sed -E 's/([A-Za-z0-9_./-]+)\.\{(h,c|c,h)\}/\1.h \1.c/g' "$doc" |
-		grep -oE '(^|[ `(|])[A-Za-z0-9_./-]*[A-Za-z0-9_-]+\.(c|h|sh|ts|tsx|css|proto|md|bpf\.c|test\.js)([`),.:;| ]|$)' |
+		grep -oE '(^|[ `(|])[A-Za-z0-9_./-]*[A-Za-z0-9_-]+\.(c|h|sh|ts|tsx|css|proto|md|png|bpf\.c|test\.js)([`),.:;| ]|$)' |
 		tr -d '`(),:;| ' | sed 's/\.$//' | sort -u); do
 		git ls-files | grep -qE "(^|/)$(printf '%s' "${name#./}" | sed 's/\./\\./g')\$" || {
 			echo "$doc names $name, which does not exist"

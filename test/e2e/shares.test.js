@@ -35,7 +35,8 @@ before(async () => {
   for (const w of await work) ran[w.name] = w;
   ran.kernelread = await runWorkload("kernelread", 4);
   ran.metrics = {
-    dropped: await node.metric("coroot_node_agent_samples_dropped_total"),
+    lost: await node.metric("coroot_node_agent_samples_lost_total"),
+    unsent: await node.metric("coroot_node_agent_profiles_dropped_total"),
     rss: await node.metric("process_resident_memory_bytes"),
   };
   ran.stop = { from: Date.now(), ...(await node.stop()) };
@@ -130,8 +131,9 @@ test("the timeline adds up to what was used", async () => {
   assert.ok(t.values.every((v) => v === null || (v >= 0 && v < 1.2)), `one thread: ${t.values}`);
 });
 
-test("the node-agent counted nothing as dropped, and stays small", () => {
-  assert.strictEqual(ran.metrics.dropped, 0);
+test("the node-agent counted nothing as lost, and stays small", () => {
+  assert.strictEqual(ran.metrics.lost, 0);
+  assert.strictEqual(ran.metrics.unsent, 0);
   assert.ok(ran.metrics.rss > 0 && ran.metrics.rss < 64 << 20, `${ran.metrics.rss} bytes resident`);
 });
 

@@ -75,7 +75,10 @@ function growStacks(seed, samples) {
     }
     at.self += value;
   };
-  for (let i = 0; i < samples; i++) {
+  // real programs repeat themselves: a few thousand stacks, the more common ones much more common
+  const distinct = Math.min(2200, samples);
+  let left = samples;
+  for (let i = 0; i < distinct; i++) {
     let w = rnd() * weight;
     const [comm, lib] = roots.find((r) => (w -= r[2]) < 0) ?? roots[0];
     const own = libraries[lib];
@@ -93,7 +96,10 @@ function growStacks(seed, samples) {
     if (rnd() < 0.02) frames.push(["[unknown]", ""]);
     if (lib !== "[kernel]" && rnd() < 0.25) frames.push([pick(libraries["[libc.so.6]"], 1.5), "[libc.so.6]"]);
     if (rnd() < 0.2) for (let k = 0; k < 2 + rnd() * 5; k++) frames.push([libraries["[kernel]"][Math.floor(k * 2 + rnd() * 4)], "[kernel]"]);
-    add(frames, period);
+    const share = 1 / (i + 4) / Math.log(distinct / 4);
+    const times = i === distinct - 1 ? left : Math.max(1, Math.min(left - (distinct - i), Math.round(samples * share * (0.4 + rnd()))));
+    left -= times;
+    add(frames, period * times);
   }
   return root;
 }

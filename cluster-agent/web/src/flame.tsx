@@ -98,8 +98,11 @@ export function Flame(p: Props) {
   useEffect(() => {
     setHover(null);
     p.cursor.set(-1);
-    if (scroller.current) scroller.current.scrollTop = Math.max(0, (p.tree.depth[p.zoom] - 8) * ROW);
   }, [p.tree, p.zoom]);
+  useEffect(() => {
+    // some ancestors stay in view; a mere refresh does not scroll
+    if (scroller.current) scroller.current.scrollTop = Math.max(0, (p.tree.depth[p.zoom] - 8) * ROW);
+  }, [p.zoom]);
 
   useEffect(
     () =>

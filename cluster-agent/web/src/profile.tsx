@@ -51,7 +51,13 @@ function Status({ tree, unit, cursor, zoom }: { tree: Tree | null; unit: string;
 
 export function Profile(p: Props) {
   const { state, navigate, graph } = p;
-  const tree = useMemo(() => (graph ? buildTree(graph) : null), [graph]);
+  const [tree, broken] = useMemo((): [Tree | null, string] => {
+    try {
+      return [graph ? buildTree(graph) : null, ""];
+    } catch (e) {
+      return [null, (e as Error).message];
+    }
+  }, [graph]);
   const found = useMemo(() => (tree ? findByKey(tree, state.zoom) : 0), [tree, state.zoom]);
   const zoom = Math.max(0, found);
   const query = useMemo(() => compileQuery(state.search), [state.search]);
@@ -102,6 +108,11 @@ export function Profile(p: Props) {
         matches={matches}
         onResetZoom={reset}
       />
+      {broken && (
+        <div class="strip error-strip" role="alert">
+          <span class="one-line">The answer of the cluster-agent is no tree: {broken}</span>
+        </div>
+      )}
       {found < 0 && (
         <div class="strip" role="status">
           <span class="one-line">The zoomed stack is not in this range; the whole is shown.</span>

@@ -24,19 +24,23 @@ const MIN_DRAG = 4; // px; less is a click
 
 const css = (name: string): string => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
-function axisTime(span: Span): (u: uPlot, splits: number[]) => string[] {
+function axisTimes(span: Span, splits: number[]): string[] {
   const long = span.to - span.from > 36 * 3600_000;
   const seconds = span.to - span.from < 4 * 60_000;
-  return (_u, splits) =>
-    splits.map((s) => {
-      const ms = s * 1000;
-      return long && new Date(ms).getHours() === 0 && new Date(ms).getMinutes() === 0 ? day(ms) : clock(ms, seconds);
-    });
+  return splits.map((s) => {
+    const ms = s * 1000;
+    return long && new Date(ms).getHours() === 0 && new Date(ms).getMinutes() === 0 ? day(ms) : clock(ms, seconds);
+  });
 }
 
-function options(p: Props, width: number, events: { select: (u: uPlot) => void; cursor: (u: uPlot) => void }): uPlot.Options {
-  const unit = p.data?.unit ?? "";
-  const some = p.data?.values.some((v) => v !== null) ?? false;
+function axisValues({ data, perSecond }: Props, splits: number[]): string[] {
+  const some = data?.values.some((v) => v !== null) ?? false;
+  // without data the scale means nothing
+  return splits.map((v) => (some && data ? tick(v, data.unit, perSecond) : ""));
+}
+
+/** `now` gives the newest properties: the chart lives longer than they do. */
+function options(now: () => Props, width: number, events: { select: (u: uPlot) => void; cursor: (u: uPlot) => void }): uPlot.Options {
   const grid = { stroke: css("--line"), width: 1 };
   const font = '11px system-ui, -apple-system, "Segoe UI", Roboto, "DejaVu Sans", sans-serif';
   return {
@@ -46,11 +50,11 @@ function options(p: Props, width: number, events: { select: (u: uPlot) => void; 
     legend: { show: false },
     cursor: { y: false, drag: { x: true, y: false, setScale: false, dist: MIN_DRAG }, points: { size: 6 } },
     scales: {
-      x: { time: true, range: [p.span.from / 1000, p.span.to / 1000] },
+      x: { time: true, range: () => [now().span.from / 1000, now().span.to / 1000] },
       y: { range: (_u, _min, max) => [0, max > 0 ? max * 1.12 : 1] },
     },
     axes: [
-      { stroke: css("--dim"), font, size: 22, gap: 4, grid: { show: false }, ticks: { show: false }, values: axisTime(p.span), space: 90 },
+      { stroke: css("--dim"), font, size: 22, gap: 4, grid: { show: false }, ticks: { show: false }, values: (_u, splits) => axisTimes(now().span, splits), space: 90 },
       {
         stroke: css("--dim"),
         font,
@@ -59,8 +63,7 @@ function options(p: Props, width: number, events: { select: (u: uPlot) => void; 
         grid,
         ticks: { show: false },
         space: 18,
-        // without data the scale means nothing
-        values: (_u, splits) => splits.map((v) => (some ? tick(v, unit, p.perSecond) : "")),
+        values: (_u, splits) => axisValues(now(), splits),
       },
     ],
     series: [
@@ -71,7 +74,8 @@ function options(p: Props, width: number, events: { select: (u: uPlot) => void; 
   };
 }
 
-function columns(d: Data): uPlot.AlignedData {
+function columns(d: Data | null): uPlot.AlignedData {
+  if (!d) return [[], []];
   const x = d.values.map((_, i) => (d.startMs + (i + 0.5) * d.stepMs) / 1000); // the middle of each step
   return [x, d.values];
 }
@@ -98,10 +102,14 @@ export function Timeline(p: Props) {
   const [reading, setReading] = useState("");
   const [box, setBox] = useState<Box | null>(null);
 
+  const boxed = useRef(false);
+
   const place = (u: uPlot): void => {
     const s = latest.current.selection;
     if (!s) {
-      if (u.select.width > 0) u.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
+      // a drag under way is not ours to clear
+      if (boxed.current) u.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
+      boxed.current = false;
       setBox(null);
       return;
     }
@@ -109,13 +117,14 @@ export function Timeline(p: Props) {
     const left = Math.max(0, u.valToPos(s.from / 1000, "x"));
     const right = Math.min(full, u.valToPos(s.to / 1000, "x"));
     u.setSelect({ left, top: 0, width: Math.max(0, right - left), height: u.over.clientHeight }, false);
+    boxed.current = true;
     setBox({ left: left + u.over.offsetLeft, width: right - left });
   };
 
   useEffect(() => {
     if (!host.current || width === 0) return;
     const u = new uPlot(
-      options(p, width, {
+      options(() => latest.current, width, {
         select: (plot) => {
           if (plot.select.width < MIN_DRAG) return;
           const at = (px: number): number => Math.round(plot.posToVal(px, "x") * 1000);
@@ -131,13 +140,13 @@ export function Timeline(p: Props) {
           setReading(`${t}  ${v === null || v === undefined ? "no data" : rate(v, data.unit, perSecond)}`);
         },
       }),
-      p.data ? columns(p.data) : [[], []],
+      columns(p.data),
       host.current,
     );
-    // a click without a drag drops the selection
+    // a click without a drag drops the selection; a drag may end outside, without a click
+    u.over.addEventListener("pointerdown", () => (dragged.current = null));
     u.over.addEventListener("click", () => {
       if (!dragged.current && latest.current.selection) latest.current.onSelect(null);
-      dragged.current = null;
     });
     plot.current = u;
     place(u);
@@ -145,11 +154,15 @@ export function Timeline(p: Props) {
       u.destroy();
       plot.current = null;
     };
-  }, [width, p.dark, p.data, p.span.from, p.span.to, p.perSecond]);
+  }, [width, p.dark]);
+
+  useEffect(() => {
+    plot.current?.setData(columns(p.data));
+  }, [p.data, p.span.from, p.span.to, p.perSecond]);
 
   useEffect(() => {
     if (plot.current) place(plot.current);
-  }, [p.selection?.from, p.selection?.to]);
+  }, [p.data, p.span.from, p.span.to, p.selection?.from, p.selection?.to]);
 
   return (
     <section class="timeline" aria-label="Timeline" data-testid="timeline">

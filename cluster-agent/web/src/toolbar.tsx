@@ -26,17 +26,16 @@ interface Props {
 
 function Search({ state, navigate, query, matches, tree }: Props) {
   const [text, setText] = useState(state.search);
-  const typed = useRef(state.search);
+  const typed = useRef<string[]>([]); // typed here, not yet back from the address
   useEffect(() => {
-    // changed elsewhere: a row of the table, the back button
-    if (state.search !== typed.current) {
-      typed.current = state.search;
-      setText(state.search);
-    }
+    const known = typed.current.indexOf(state.search);
+    typed.current.splice(0, known + 1);
+    if (known < 0) setText(state.search); // changed elsewhere: a row of the table, the back button
   }, [state.search]);
   const set = (s: string): void => {
     setText(s);
-    typed.current = s;
+    if (s === state.search) typed.current = [];
+    else typed.current.push(s);
     navigate({ search: s }, "replace");
   };
   const share = matches && tree ? percent(matches.total, tree.total[0]) : "";

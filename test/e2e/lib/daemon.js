@@ -97,15 +97,16 @@ class Daemon {
     return result;
   }
 
-  // Sums a metric over its labels; 0 if it is not there.
+  // The sum over its labels, or over those that contain some text.
   async metric(name, labels = "") {
     const text = await (await fetch(`${this.url}/metrics`)).text();
-    let sum = 0;
+    const values = [];
     for (const line of text.split("\n")) {
       const m = /^([a-zA-Z0-9_:]+)(\{.*\})? (\S+)/.exec(line);
-      if (m && m[1] === name && (m[2] || "").includes(labels)) sum += Number(m[3]);
+      if (m && m[1] === name && (m[2] || "").includes(labels)) values.push(Number(m[3]));
     }
-    return sum;
+    if (values.length === 0) throw new Error(`${this.name} has no metric ${name} (${labels})`);
+    return values.reduce((sum, v) => sum + v, 0);
   }
 }
 
