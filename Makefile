@@ -73,6 +73,7 @@ hdrs        := $(sort $(wildcard common/*.h node-agent/*.h node-agent/*/*.h clus
 protos      := $(sort $(wildcard proto/*.proto))
 bpf_progs   := $(sort $(wildcard bpf/*.bpf.c))
 store_tests := $(patsubst test/store/%.c,$(O)/test/store/%,$(sort $(wildcard test/store/test_*.c)))
+pipeline_tests := $(patsubst test/pipeline/%.c,$(O)/test/pipeline/%,$(sort $(wildcard test/pipeline/test_*.c)))
 unit_tests  := $(patsubst test/unit/%.c,$(O)/test/unit/%,$(sort $(wildcard test/unit/test_*.c)))
 bpf_tests   := $(patsubst test/bpf/%.c,$(O)/test/bpf/%,$(sort $(wildcard test/bpf/test_*.c)))
 fuzzers     := $(patsubst test/fuzz/%.c,%,$(sort $(wildcard test/fuzz/fuzz_*.c)))
@@ -84,14 +85,14 @@ entries := $(addprefix node-agent/, \
              sample/sampler.h symbol/symbolizer.h profile/profile_builder.h) \
            $(addprefix cluster-agent/, \
              store/store.h store/store_writer.h store/row_batch.h store/rowbinary.h \
-             ingest/ingest.h receive/profile_handler.h query/profile_query.h web/web_api.h)
+             ingest/ingest.h receive/profile_handler.h query/profile_query.h web/web_api.h web/web_page.h)
 
 obj   = $(patsubst %.c,$(O)/obj/%.o,$(1))
 skels := $(patsubst bpf/%.bpf.c,$(O)/gen/bpf/%.skel.h,$(bpf_progs))
 pbc   := $(patsubst proto/%.proto,$(O)/gen/proto/%.pb-c.c,$(protos))
 pbo   := $(patsubst $(O)/gen/%.c,$(O)/obj/gen/%.o,$(pbc))
 all_c := $(src_common) $(src_node) $(src_cluster) node-agent/main.c cluster-agent/main.c \
-         $(wildcard test/unit/*.c test/bpf/*.c test/store/*.c test/lib/*.c test/fuzz/*.c)
+         $(wildcard test/unit/*.c test/bpf/*.c test/store/*.c test/pipeline/*.c test/lib/*.c test/fuzz/*.c)
 
 # The page: its packages are kept by the hash of its lock file, so that a clean tree installs nothing.
 web         := cluster-agent/web
@@ -117,7 +118,7 @@ endif
 
 # All directories at once, so that rules need no mkdir of their own.
 ifneq ($(filter-out $(early_goals),$(or $(MAKECMDGOALS),all)),)
-$(shell mkdir -p $(sort $(dir $(call obj,$(all_c)) $(pbo) $(pbc) $(skels) $(unit_tests) $(bpf_tests) $(store_tests) $(web_c) $(O)/obj/gen/web/ build/web/ \
+$(shell mkdir -p $(sort $(dir $(call obj,$(all_c)) $(pbo) $(pbc) $(skels) $(unit_tests) $(bpf_tests) $(store_tests) $(pipeline_tests) $(web_c) $(O)/obj/gen/web/ build/web/ \
                               $(O)/obj/bpf/ $(O)/test/fuzz/ $(tidied) $(analyzed))))
 endif
 
@@ -228,6 +229,14 @@ $(store_tests): $(O)/test/store/%: $(O)/obj/test/store/%.o $(O)/libcluster.a $(O
 check-store: $(store_tests) ## the store on the embedded engine
 	$(Q)CHDB_LIBRARY=$(abspath $(O))/libchdb.so test/run-unit.sh $(store_tests)
 
+$(pipeline_tests): $(O)/test/pipeline/%: $(O)/obj/test/pipeline/%.o $(O)/obj/test/pipeline/agent_process.o \
+                   $(O)/libcluster.a $(O)/libcommon.a $(O)/coroot-cluster-agent $(O)/.chdb
+	$(call say,LINK)
+	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $(filter %.o %.a,$^) $(libs_cluster) -lcmocka
+check-pipeline: $(pipeline_tests) ## uploads through the real cluster-agent and its store
+	$(Q)CHDB_LIBRARY=$(abspath $(O))/libchdb.so CLUSTER_AGENT=$(abspath $(O))/coroot-cluster-agent \
+	    TEST_DATA=test/data test/run-unit.sh $(pipeline_tests)
+
 check: $(unit_tests) ## unit tests of the current BUILD
 	$(Q)test/run-unit.sh $(unit_tests)
 check-asan: ## unit tests under ASan + UBSan
@@ -336,6 +345,6 @@ help: ## this text
 	@awk -F':.*## ' '/^[a-z%-]+:.*## /{printf "  %-16s %s\n",$$1,$$2}' $(MAKEFILE_LIST)
 	@echo; echo "  BUILD=release|debug|asan|tsan|cov  V=1  O=dir  DESTDIR=  prefix=  CC=clang"
 
-.PHONY: all gen deps run test bench check check-store check-bpf check-asan check-tsan check-valgrind check-fuzz replay check-page page-server check-e2e \
+.PHONY: all gen deps run test bench check check-store check-pipeline check-bpf check-asan check-tsan check-valgrind check-fuzz replay check-page page-server check-e2e \
         lint format $(lint_checks) install clean help FORCE
 -include $(shell find $(O)/obj -name '*.d' 2>/dev/null)

@@ -4,9 +4,10 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "cluster-agent/query/json_writer.h"
-#include "cluster-agent/web/web_answers.h"
+#include "cluster-agent/query/profile_query.h"
+#include "cluster-agent/web/web_params.h"
 #include "common/clock.h"
+#include "common/json_writer.h"
 #include "common/log.h"
 #include "common/metrics.h"
 #include "common/queue.h"
@@ -16,7 +17,7 @@
 #define DEFAULT_MAX_QUEUED 64u
 #define MAX_ANSWER_BYTES ((size_t)256 << 20)
 
-typedef int (*web_answer_fn)(struct store *store, const struct web_params *p, struct buf *out,
+typedef int (*web_answer_fn)(struct store *store, const struct query_request *p, struct buf *out,
 			     struct err *err);
 
 struct endpoint {
@@ -28,14 +29,16 @@ struct endpoint {
 };
 
 static const struct endpoint endpoints[] = {
-	{"/api/types", web_answer_types, WEB_PARAMS_RANGE, "application/json", NULL},
-	{"/api/applications", web_answer_applications, WEB_PARAMS_RANGE, "application/json", NULL},
-	{"/api/timeline", web_answer_timeline, WEB_PARAMS_SERVICE_TYPE, "application/json", NULL},
-	{"/api/flamegraph", web_answer_flamegraph, WEB_PARAMS_SERVICE_TYPE, "application/json",
+	{"/api/types", profile_query_types, WEB_PARAMS_RANGE, "application/json", NULL},
+	{"/api/applications", profile_query_applications, WEB_PARAMS_RANGE, "application/json",
 	 NULL},
-	{"/api/pprof", web_answer_pprof, WEB_PARAMS_SERVICE_TYPE, "application/octet-stream",
+	{"/api/timeline", profile_query_timeline, WEB_PARAMS_SERVICE_TYPE, "application/json",
+	 NULL},
+	{"/api/flamegraph", profile_query_flamegraph, WEB_PARAMS_SERVICE_TYPE, "application/json",
+	 NULL},
+	{"/api/pprof", profile_query_pprof, WEB_PARAMS_SERVICE_TYPE, "application/octet-stream",
 	 "attachment; filename=\"profile.pb.gz\""},
-	{"/readyz", web_answer_ready, WEB_PARAMS_RANGE, "text/plain", NULL},
+	{"/readyz", profile_query_ready, WEB_PARAMS_RANGE, "text/plain", NULL},
 };
 
 enum {
@@ -59,7 +62,7 @@ struct web_api {
 struct request {
 	struct http_exchange *exchange;
 	const struct endpoint *endpoint;
-	struct web_params params; /* texts are the exchange's */
+	struct query_request params; /* texts are the exchange's */
 };
 
 static void set_header(struct http_exchange *x, const char *name, const char *value)

@@ -30,7 +30,7 @@ static int parse_number(const struct number *n, uint64_t *ret, struct err *err)
 	return 0;
 }
 
-static int parse_range(struct web_params *p, const struct web_params_text *text, int64_t now_ms,
+static int parse_range(struct query_request *p, const struct web_params_text *text, int64_t now_ms,
 		       struct err *err)
 {
 	uint64_t from, to;
@@ -53,10 +53,10 @@ static int parse_range(struct web_params *p, const struct web_params_text *text,
 	return 0;
 }
 
-int web_params_parse(struct web_params *ret, const struct web_params_text *text,
+int web_params_parse(struct query_request *ret, const struct web_params_text *text,
 		     enum web_params_need need, int64_t now_ms, struct err *err)
 {
-	struct web_params p = {
+	struct query_request p = {
 		.filter = {.service = text->service,
 			   .type = text->type,
 			   .instance = text->instance},

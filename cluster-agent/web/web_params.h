@@ -5,7 +5,7 @@
 #ifndef CLUSTER_AGENT_WEB_WEB_PARAMS_H
 #define CLUSTER_AGENT_WEB_WEB_PARAMS_H
 
-#include "cluster-agent/query/query_filter.h"
+#include "cluster-agent/query/profile_query.h"
 #include "common/base.h"
 #include "common/err.h"
 
@@ -20,12 +20,6 @@ struct web_params_text {
 	const char *max_nodes;
 };
 
-struct web_params {
-	struct query_filter filter; /* texts borrowed */
-	uint32_t n_points;
-	uint32_t max_nodes;
-};
-
 enum web_params_need {
 	WEB_PARAMS_RANGE,        /* from, to */
 	WEB_PARAMS_SERVICE_TYPE, /* these, service and type */
@@ -35,7 +29,7 @@ enum web_params_need {
  * Without "to" the range ends at now_ms, without "from" it begins an hour
  * before its end. 0; -EINVAL with one line in err.
  */
-int web_params_parse(struct web_params *ret, const struct web_params_text *text,
+int web_params_parse(struct query_request *ret, const struct web_params_text *text,
 		     enum web_params_need need, int64_t now_ms, struct err *err) MUST_CHECK;
 
 #endif /* CLUSTER_AGENT_WEB_WEB_PARAMS_H */

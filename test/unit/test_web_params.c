@@ -9,7 +9,7 @@
 static void times_become_ns(void **state)
 {
 	const struct web_params_text text = {.from = "1699999990000", .to = "1700000000000"};
-	struct web_params p;
+	struct query_request p;
 
 	(void)state;
 	assert_int_equal(web_params_parse(&p, &text, WEB_PARAMS_RANGE, NOW, NULL), 0);
@@ -19,7 +19,7 @@ static void times_become_ns(void **state)
 static void what_is_not_given_has_a_default(void **state)
 {
 	const struct web_params_text text = {0};
-	struct web_params p;
+	struct query_request p;
 
 	(void)state;
 	assert_int_equal(web_params_parse(&p, &text, WEB_PARAMS_RANGE, NOW, NULL), 0);
@@ -51,7 +51,7 @@ static void nonsense_is_refused_with_a_sentence(void **state)
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct web_params_text text = cases[i].text;
-		struct web_params p;
+		struct query_request p;
 		struct err err = {""};
 
 		if (!text.service && !text.type)
@@ -65,7 +65,7 @@ static void nonsense_is_refused_with_a_sentence(void **state)
 static void texts_are_passed_on(void **state)
 {
 	const struct web_params_text text = {.service = "s", .type = "t", .instance = "i"};
-	struct web_params p;
+	struct query_request p;
 
 	(void)state;
 	assert_int_equal(web_params_parse(&p, &text, WEB_PARAMS_SERVICE_TYPE, NOW, NULL), 0);

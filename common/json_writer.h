@@ -6,8 +6,8 @@
  * valid. The first failure sticks and turns later calls into no-ops; check
  * once, with json_writer_finish().
  */
-#ifndef CLUSTER_AGENT_QUERY_JSON_WRITER_H
-#define CLUSTER_AGENT_QUERY_JSON_WRITER_H
+#ifndef COMMON_JSON_WRITER_H
+#define COMMON_JSON_WRITER_H
 
 #include "common/base.h"
 #include "common/buf.h"
@@ -36,4 +36,4 @@ void json_put_double(struct json_writer *w, double v);
 void json_put_bool(struct json_writer *w, bool v);
 void json_put_null(struct json_writer *w);
 
-#endif /* CLUSTER_AGENT_QUERY_JSON_WRITER_H */
+#endif /* COMMON_JSON_WRITER_H */

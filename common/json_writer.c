@@ -1,4 +1,4 @@
-#include "cluster-agent/query/json_writer.h"
+#include "common/json_writer.h"
 
 #include <math.h>
 

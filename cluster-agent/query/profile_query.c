@@ -1,15 +1,15 @@
-#include "cluster-agent/web/web_answers.h"
+#include "cluster-agent/query/profile_query.h"
 
 #include <errno.h>
 
 #include "cluster-agent/query/application_query.h"
 #include "cluster-agent/query/flame_json.h"
-#include "cluster-agent/query/json_writer.h"
 #include "cluster-agent/query/pprof_export.h"
 #include "cluster-agent/query/profile_types.h"
 #include "cluster-agent/query/stack_query.h"
 #include "cluster-agent/query/timeline_query.h"
 #include "common/clock.h"
+#include "common/json_writer.h"
 
 #define MAX_FUNCTIONS 2000u
 
@@ -19,8 +19,8 @@ static void put_text(struct json_writer *w, const char *key, const char *s)
 	json_put_string(w, s, strlen(s));
 }
 
-int web_answer_types(struct store *store, const struct web_params *p, struct buf *out,
-		     struct err *err)
+int profile_query_types(struct store *store, const struct query_request *p, struct buf *out,
+			struct err *err)
 {
 	struct json_writer w;
 	size_t n;
@@ -73,8 +73,8 @@ static void put_application(struct json_writer *w, const struct application *a)
 	json_close(w, '}');
 }
 
-int web_answer_applications(struct store *store, const struct web_params *p, struct buf *out,
-			    struct err *err)
+int profile_query_applications(struct store *store, const struct query_request *p, struct buf *out,
+			       struct err *err)
 {
 	struct application_list list;
 	struct json_writer w;
@@ -169,8 +169,8 @@ static int put_instances(struct json_writer *w, struct store *store, const struc
 	return r;
 }
 
-int web_answer_timeline(struct store *store, const struct web_params *p, struct buf *out,
-			struct err *err)
+int profile_query_timeline(struct store *store, const struct query_request *p, struct buf *out,
+			   struct err *err)
 {
 	const struct query_filter *f = &p->filter;
 	int64_t range_ms = (f->to_ns - f->from_ns) / (int64_t)NS_PER_MS;
@@ -204,8 +204,8 @@ static int add_to_tree(void *ctx, const struct flame_frame *frames, size_t n_fra
 	return flame_tree_add(ctx, frames, n_frames, value);
 }
 
-int web_answer_flamegraph(struct store *store, const struct web_params *p, struct buf *out,
-			  struct err *err)
+int profile_query_flamegraph(struct store *store, const struct query_request *p, struct buf *out,
+			     struct err *err)
 {
 	CLEANUP(flame_tree_freep) struct flame_tree *tree = NULL;
 	CLEANUP(flame_view_fini) struct flame_view view = {0};
@@ -228,8 +228,8 @@ static int add_to_pprof(void *ctx, const struct flame_frame *frames, size_t n_fr
 	return pprof_export_add(ctx, frames, n_frames, value);
 }
 
-int web_answer_pprof(struct store *store, const struct web_params *p, struct buf *out,
-		     struct err *err)
+int profile_query_pprof(struct store *store, const struct query_request *p, struct buf *out,
+			struct err *err)
 {
 	static const struct flame_frame other = {"other :0", sizeof("other :0") - 1};
 	CLEANUP(pprof_export_fini) struct pprof_export e = {0};
@@ -243,8 +243,8 @@ int web_answer_pprof(struct store *store, const struct web_params *p, struct buf
 	return r == 0 ? pprof_export_write(&e, &p->filter, out) : r;
 }
 
-int web_answer_ready(struct store *store, const struct web_params *p, struct buf *out,
-		     struct err *err)
+int profile_query_ready(struct store *store, const struct query_request *p, struct buf *out,
+			struct err *err)
 {
 	(void)p;
 	if (store_ping(store) < 0)
