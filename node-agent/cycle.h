@@ -17,7 +17,7 @@ struct cycle;
 
 struct cycle_config {
 	uint32_t max_stacks; /* distinct ones */
-	size_t max_bytes;    /* of everything */
+	size_t max_bytes;    /* of stacks and processes; the index takes 16 to 32 more per stack */
 };
 
 /* Why a sample is not in the cycle; the names go into profiles and metrics. */
@@ -34,6 +34,7 @@ enum cycle_lost {
 /* Addresses leaf first: n_kernel, then n_user. */
 struct cycle_stack {
 	struct cycle_stack *next; /* of the same process */
+	struct cycle_process *process;
 	uint64_t hash;
 	uint64_t n_samples;
 	uint16_t n_kernel;

@@ -1,0 +1,36 @@
+#include "node-agent/process/mapped_file.h"
+
+#include <errno.h>
+
+int mapped_file_new(struct mapped_file **ret, const struct mapped_file_key *key, int fd,
+		    const char *path, size_t path_len)
+{
+	struct mapped_file *f = malloc(sizeof(*f) + path_len + 1);
+
+	if (!f)
+		return -ENOMEM;
+	atomic_init(&f->refs, 1);
+	f->fd = fd;
+	f->key = *key;
+	if (path_len > 0)
+		memcpy(f->path, path, path_len);
+	f->path[path_len] = '\0';
+	*ret = f;
+	return 0;
+}
+
+struct mapped_file *mapped_file_ref(struct mapped_file *f)
+{
+	atomic_fetch_add_explicit(&f->refs, 1, memory_order_relaxed);
+	return f;
+}
+
+void mapped_file_unref(struct mapped_file *f)
+{
+	/* acquire: what other owners did with f comes before it is freed */
+	if (!f || atomic_fetch_sub_explicit(&f->refs, 1, memory_order_acq_rel) > 1)
+		return;
+	if (f->fd >= 0)
+		close(f->fd);
+	free(f);
+}

@@ -1,0 +1,188 @@
+#include "node-agent/process/process_reader.h"
+
+#include <errno.h>
+
+#include "common/buf.h"
+#include "common/fs.h"
+#include "node-agent/process/cgroup_path.h"
+#include "node-agent/process/file_registry.h"
+#include "node-agent/process/proc_maps.h"
+#include "node-agent/process/procfs.h"
+#include "node-agent/process/workload.h"
+
+#define CGROUP_MAX_BYTES 65536
+#define FIRST_MAPPINGS 16
+
+/* While the lines of maps come in. */
+struct collector {
+	struct process_snapshot *snapshot;
+	struct file_registry *files;
+	int proc_fd;
+	size_t cap;
+	bool cut;
+};
+
+static bool path_is(const struct proc_map *m, const char *prefix)
+{
+	return m->path_len >= strlen(prefix) && memcmp(m->path, prefix, strlen(prefix)) == 0;
+}
+
+static enum process_mapping_kind kind_of(const struct proc_map *m)
+{
+	if (path_is(m, "[vdso]"))
+		return PROCESS_MAPPING_VDSO;
+	/* memory that only looks like a file, and devices */
+	if (m->ino == 0 || !path_is(m, "/") || path_is(m, "/memfd:") || path_is(m, "/SYSV") ||
+	    path_is(m, "/dev/") || path_is(m, "/anon_hugepage"))
+		return PROCESS_MAPPING_ANONYMOUS;
+	return PROCESS_MAPPING_FILE;
+}
+
+static int make_room(struct collector *c)
+{
+	struct process_snapshot *s = c->snapshot;
+	struct process_mapping *m;
+	size_t cap;
+
+	if (s->n_mappings < c->cap)
+		return 0;
+	cap = c->cap ? c->cap * 2 : FIRST_MAPPINGS;
+	m = realloc(s->mappings, cap * sizeof(*m));
+	if (!m)
+		return -ENOMEM;
+	s->mappings = m;
+	c->cap = cap;
+	return 0;
+}
+
+static int add_mapping(void *ctx, const char *line, size_t len)
+{
+	struct collector *c = ctx;
+	struct process_snapshot *s = c->snapshot;
+	struct process_mapping p;
+	struct proc_map m;
+	int r;
+
+	if (proc_map_parse(line, len, &m) < 0 || !m.exec)
+		return 0;
+	/* the text is not read in one piece: mappings can move while we read */
+	if (s->n_mappings > 0 && m.start < s->mappings[s->n_mappings - 1].end)
+		return 0;
+	if (s->n_mappings == PROCESS_MAX_MAPPINGS) {
+		c->cut = true;
+		return -EFBIG;
+	}
+	r = make_room(c);
+	if (r < 0)
+		return r;
+	p = (struct process_mapping){
+		.start = m.start, .end = m.end, .file_offset = m.file_offset, .kind = kind_of(&m)};
+	if (p.kind == PROCESS_MAPPING_FILE) {
+		r = file_registry_get(c->files, c->proc_fd, &m, &p.file);
+		if (r < 0)
+			return r;
+		if (!p.file)
+			p.kind = PROCESS_MAPPING_ANONYMOUS;
+	}
+	s->mappings[s->n_mappings++] = p;
+	return 0;
+}
+
+static int read_mappings(struct process_snapshot *s, struct file_registry *files, int proc_fd,
+			 bool *ret_cut)
+{
+	struct collector c = {.snapshot = s, .files = files, .proc_fd = proc_fd};
+	int r = procfs_each_map(proc_fd, PROCESS_MAX_MAPS_BYTES, add_mapping, &c);
+
+	*ret_cut = r == -EFBIG;
+	return r == -ENOMEM ? r : 0; /* not readable: no mappings */
+}
+
+/* Service, container and executable; proc_fd -1 when there is only id to go by. */
+static int fill_names(struct process_snapshot *s, int proc_fd)
+{
+	char name[WORKLOAD_NAME_BYTES];
+	CLEANUP(buf_fini) struct buf cgroup;
+	struct workload_facts facts = {.comm = s->comm, .kernel_thread = s->kernel_thread};
+	int r = -ENOENT;
+
+	buf_init(&cgroup, CGROUP_MAX_BYTES);
+	if (proc_fd >= 0) {
+		if (fs_read_at(proc_fd, "cgroup", &cgroup) == -ENOMEM)
+			return -ENOMEM;
+		cgroup_path_parse(cgroup.data ? cgroup.data : "", cgroup.len, &facts.cgroup);
+		r = procfs_read_link(proc_fd, "exe", &s->exe);
+	}
+	if (r < 0 && r != -ENOMEM)
+		s->exe = strdup("");
+	if (!s->exe)
+		return -ENOMEM;
+	facts.exe = s->exe;
+	workload_name(&facts, name);
+	s->service = strdup(name);
+	s->container_id = strdup(name);
+	return s->service && s->container_id ? 0 : -ENOMEM;
+}
+
+/* The folder of exactly this process, or an error. */
+static int open_same(int root_fd, const struct process_identity *id, bool *ret_changed)
+{
+	AUTO_CLOSE int fd = -1;
+	struct proc_stat st;
+	int r;
+
+	fd = procfs_open_process(root_fd, id->pid);
+	if (fd < 0)
+		return fd;
+	r = procfs_read_stat(fd, &st);
+	if (r < 0)
+		return r;
+	if (st.start_time != id->start_time)
+		return -ESRCH;
+	*ret_changed = strcmp(st.comm, id->comm) != 0;
+	return *ret_changed ? -ESTALE : TAKE_FD(fd);
+}
+
+int process_read(int root_fd, struct file_registry *files, const struct process_identity *id,
+		 struct process_reading *ret)
+{
+	CLEANUP(process_snapshot_unrefp) struct process_snapshot *s = NULL;
+	bool cut = false, changed = false;
+	AUTO_CLOSE int fd = -1;
+	int r;
+
+	s = calloc(1, sizeof(*s));
+	if (!s)
+		return -ENOMEM;
+	atomic_init(&s->refs, 1);
+	s->pid = id->pid;
+	s->start_time = id->start_time;
+	s->kernel_thread = id->kernel_thread;
+	memcpy(s->comm, id->comm, sizeof(s->comm));
+
+	if (!id->kernel_thread)
+		fd = open_same(root_fd, id, &changed);
+	r = fill_names(s, fd);
+	if (r == 0 && fd >= 0)
+		r = read_mappings(s, files, fd, &cut);
+	if (r < 0)
+		return r;
+	/* one that is just ending has a folder, but no memory and no executable */
+	s->gone = !id->kernel_thread && (fd < 0 || (s->n_mappings == 0 && s->exe[0] == '\0'));
+	*ret = (struct process_reading){.snapshot = TAKE_PTR(s), .cut = cut, .changed = changed};
+	return 0;
+}
+
+bool process_mappings_equal(const struct process_snapshot *a, const struct process_snapshot *b)
+{
+	if (a->n_mappings != b->n_mappings)
+		return false;
+	for (size_t i = 0; i < a->n_mappings; i++) {
+		const struct process_mapping *x = &a->mappings[i], *y = &b->mappings[i];
+
+		if (x->start != y->start || x->end != y->end || x->file_offset != y->file_offset ||
+		    x->kind != y->kind || x->file != y->file)
+			return false;
+	}
+	return true;
+}

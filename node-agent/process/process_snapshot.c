@@ -1,0 +1,35 @@
+#include "node-agent/process/process_snapshot.h"
+
+struct process_snapshot *process_snapshot_ref(struct process_snapshot *s)
+{
+	atomic_fetch_add_explicit(&s->refs, 1, memory_order_relaxed);
+	return s;
+}
+
+void process_snapshot_unref(struct process_snapshot *s)
+{
+	if (!s || atomic_fetch_sub_explicit(&s->refs, 1, memory_order_acq_rel) > 1)
+		return;
+	for (size_t i = 0; i < s->n_mappings; i++)
+		mapped_file_unref(s->mappings[i].file);
+	free(s->mappings);
+	free(s->exe);
+	free(s->service);
+	free(s->container_id);
+	free(s);
+}
+
+const struct process_mapping *process_snapshot_find(const struct process_snapshot *s, uint64_t addr)
+{
+	size_t lo = 0, hi = s->n_mappings;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (addr >= s->mappings[mid].end)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo < s->n_mappings && addr >= s->mappings[lo].start ? &s->mappings[lo] : NULL;
+}

@@ -1,0 +1,140 @@
+#include "node-agent/process/procfs.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+
+#include "common/fs.h"
+#include "common/parse.h"
+
+#define STAT_MAX_BYTES 4096
+#define FIELD_FLAGS 9 /* as proc(5) counts them */
+#define FIELD_START_TIME 22
+#define FIRST_FIELD_AFTER_COMM 3
+#define PF_KTHREAD 0x00200000
+
+/* The field after n spaces, counted from the one behind the name. */
+static int take_field(const char *text, const char *end, int field, uint64_t *ret)
+{
+	const char *p = text, *stop;
+
+	for (int i = FIRST_FIELD_AFTER_COMM; i < field; i++) {
+		p = memchr(p, ' ', (size_t)(end - p));
+		if (!p)
+			return -EBADMSG;
+		p++;
+	}
+	stop = memchr(p, ' ', (size_t)(end - p));
+	if (!stop)
+		return -EBADMSG;
+	return parse_u64(p, (size_t)(stop - p), 0, UINT64_MAX, ret) < 0 ? -EBADMSG : 0;
+}
+
+int proc_stat_parse(const char *text, size_t len, struct proc_stat *ret)
+{
+	/* the name may contain anything, ')' and spaces too */
+	const char *open = memchr(text, '(', len), *close = memrchr(text, ')', len);
+	const char *end = text + len;
+	struct proc_stat s = {0};
+	uint64_t flags;
+	size_t comm_len;
+
+	if (!open || !close || close < open || end - close < 2)
+		return -EBADMSG;
+	if (take_field(close + 2, end, FIELD_FLAGS, &flags) < 0 ||
+	    take_field(close + 2, end, FIELD_START_TIME, &s.start_time) < 0)
+		return -EBADMSG;
+	comm_len = (size_t)(close - open - 1);
+	if (comm_len >= sizeof(s.comm)) /* kernel workers have more to tell there */
+		comm_len = sizeof(s.comm) - 1;
+	memcpy(s.comm, open + 1, comm_len);
+	s.kernel_thread = flags & PF_KTHREAD;
+	*ret = s;
+	return 0;
+}
+
+int procfs_open_process(int root_fd, pid_t pid)
+{
+	char name[16];
+	int fd;
+
+	snprintf(name, sizeof(name), "%d", (int)pid);
+	fd = openat(root_fd, name, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+int procfs_read_stat(int proc_fd, struct proc_stat *ret)
+{
+	char text[STAT_MAX_BYTES];
+	AUTO_CLOSE int fd = -1;
+	ssize_t n;
+
+	fd = openat(proc_fd, "stat", O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	n = read(fd, text, sizeof(text));
+	if (n < 0)
+		return -errno;
+	return proc_stat_parse(text, (size_t)n, ret);
+}
+
+int procfs_read_link(int proc_fd, const char *name, char **ret)
+{
+	char target[PATH_MAX];
+	ssize_t n = readlinkat(proc_fd, name, target, sizeof(target) - 1);
+
+	if (n < 0)
+		return -errno;
+	if ((size_t)n == sizeof(target) - 1)
+		return -ENAMETOOLONG;
+	target[n] = '\0';
+	*ret = strdup(target);
+	return *ret ? 0 : -ENOMEM;
+}
+
+/* Hands over the whole lines of text[0..len); *ret_rest bytes at its end begin a line. */
+static int each_line(const char *text, size_t len,
+		     int (*fn)(void *ctx, const char *line, size_t len), void *ctx,
+		     size_t *ret_rest)
+{
+	const char *p = text, *end = text + len, *newline;
+	int r = 0;
+
+	while (r == 0 && (newline = memchr(p, '\n', (size_t)(end - p))) != NULL) {
+		r = fn(ctx, p, (size_t)(newline - p));
+		p = newline + 1;
+	}
+	*ret_rest = (size_t)(end - p);
+	return r;
+}
+
+int procfs_each_map(int proc_fd, size_t max_bytes,
+		    int (*fn)(void *ctx, const char *line, size_t len), void *ctx)
+{
+	/* a line is a path, four-fold by escapes, and some numbers */
+	char text[4 * PATH_MAX + 4096];
+	AUTO_CLOSE int fd = -1;
+	size_t total = 0, rest = 0;
+
+	fd = openat(proc_fd, "maps", O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	for (;;) {
+		ssize_t n = read(fd, text + rest, sizeof(text) - rest);
+		size_t len;
+		int r;
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return n < 0 ? -errno : 0;
+		len = rest + (size_t)n;
+		r = each_line(text, len, fn, ctx, &rest);
+		if (r != 0)
+			return r;
+		total += (size_t)n;
+		if (total > max_bytes || rest == sizeof(text))
+			return -EFBIG;
+		memmove(text, text + len - rest, rest);
+	}
+}

@@ -1,0 +1,23 @@
+#include <stdint.h>
+
+#include "node-agent/process/cgroup_path.h"
+#include "node-agent/process/workload.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* An id exactly when there is a kind, and a printable service name in any case. */
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct workload_facts f = {.exe = "", .comm = "x"};
+	char name[WORKLOAD_NAME_BYTES];
+
+	cgroup_path_parse((const char *)data, size, &f.cgroup);
+	if (!memchr(f.cgroup.id, '\0', sizeof(f.cgroup.id)))
+		__builtin_trap();
+	if (f.cgroup.kind == CGROUP_NONE && f.cgroup.id[0])
+		__builtin_trap();
+	workload_name(&f, name);
+	if (name[0] != '/' || strpbrk(name, "\n\t\x7f"))
+		__builtin_trap();
+	return 0;
+}

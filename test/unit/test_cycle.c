@@ -1,0 +1,231 @@
+#include <errno.h>
+
+#include "node-agent/cycle.h"
+#include "test/lib/unit.h"
+
+#define DEPTH 30
+
+struct record {
+	struct sample_event e;
+	uint64_t addrs[DEPTH];
+};
+
+/* Stack number n: one kernel frame, the others user frames. */
+static struct record stack(uint64_t n)
+{
+	struct record r = {
+		.e = {.header = {.type = EVENT_SAMPLE, .size = sizeof(r)},
+		      .n_kernel = 1,
+		      .n_user = DEPTH - 1,
+		      .end = WALK_END_BOTTOM},
+	};
+
+	for (unsigned i = 0; i < DEPTH; i++)
+		r.addrs[i] = n * 1000 + i;
+	return r;
+}
+
+static struct process_snapshot *process(pid_t pid, const char *service)
+{
+	struct process_snapshot *s = calloc(1, sizeof(*s));
+
+	if (!s)
+		return NULL;
+	atomic_init(&s->refs, 1);
+	s->pid = pid;
+	s->service = strdup(service);
+	return s;
+}
+
+static struct cycle *new_cycle(uint32_t max_stacks, size_t max_bytes)
+{
+	struct cycle *c = NULL;
+	struct cycle_config cfg = {.max_stacks = max_stacks, .max_bytes = max_bytes};
+
+	assert_int_equal(cycle_new(&c, &cfg), 0);
+	return c;
+}
+
+static int add(struct cycle *c, struct process_snapshot *p, uint64_t n)
+{
+	struct record r = stack(n);
+
+	return cycle_add_sample(c, p, &r.e);
+}
+
+static void the_same_stack_is_counted_not_kept_twice(void **state)
+{
+	CLEANUP(cycle_freep) struct cycle *c = new_cycle(100, 1 << 20);
+	CLEANUP(process_snapshot_unrefp) struct process_snapshot *p = process(7, "/a");
+	struct cycle_process *const *all;
+	size_t n;
+
+	(void)state;
+	for (int i = 0; i < 1000; i++)
+		assert_int_equal(add(c, p, i % 10 == 0), 0);
+	assert_int_equal(cycle_n_samples(c), 1000);
+	assert_int_equal(cycle_n_stacks(c), 2);
+	all = cycle_processes(c, &n);
+	assert_int_equal(n, 1);
+	assert_ptr_equal(all[0]->snapshot, p);
+	assert_int_equal(all[0]->n_stacks, 2);
+	assert_int_equal(all[0]->n_samples, 1000);
+	assert_int_equal(all[0]->n_cut, 0);
+	assert_int_equal(all[0]->stacks->n_samples + all[0]->stacks->next->n_samples, 1000);
+	assert_int_equal(all[0]->stacks->addrs[DEPTH - 1] % 1000, DEPTH - 1);
+	assert_int_equal(all[0]->stacks->n_kernel, 1);
+}
+
+static void stacks_differ_by_all_that_is_shown(void **state)
+{
+	CLEANUP(cycle_freep) struct cycle *c = new_cycle(100, 1 << 20);
+	CLEANUP(process_snapshot_unrefp) struct process_snapshot *p = process(7, "/a");
+	CLEANUP(process_snapshot_unrefp) struct process_snapshot *q = process(8, "/a");
+	struct cycle_process *const *all;
+	struct record r = stack(1);
+	size_t n;
+
+	(void)state;
+	assert_int_equal(cycle_add_sample(c, p, &r.e), 0);
+	assert_int_equal(cycle_add_sample(c, q, &r.e), 0);
+	r.e.end = WALK_END_UNREADABLE;
+	assert_int_equal(cycle_add_sample(c, p, &r.e), 0);
+	r.e.n_kernel = 2;
+	r.e.n_user = DEPTH - 2;
+	assert_int_equal(cycle_add_sample(c, p, &r.e), 0);
+	r.e.n_user = DEPTH - 3;
+	assert_int_equal(cycle_add_sample(c, p, &r.e), 0);
+	assert_int_equal(cycle_n_stacks(c), 5);
+	all = cycle_processes(c, &n);
+	assert_int_equal(n, 2);
+	assert_int_equal(all[0]->n_cut, 3);
+	assert_int_equal(all[1]->n_cut, 0);
+}
+
+static void many_stacks_are_all_found_again(void **state)
+{
+	CLEANUP(cycle_freep) struct cycle *c = new_cycle(20000, 64 << 20);
+	CLEANUP(process_snapshot_unrefp) struct process_snapshot *p = process(7, "/a");
+	struct cycle_process *const *all;
+	size_t n_processes, n = 0;
+
+	(void)state;
+	for (int round = 0; round < 3; round++) {
+		for (uint64_t i = 0; i < 10000; i++)
+			assert_int_equal(add(c, p, i), 0);
+	}
+	assert_int_equal(cycle_n_stacks(c), 10000);
+	all = cycle_processes(c, &n_processes);
+	for (const struct cycle_stack *s = all[0]->stacks; s; s = s->next, n++)
+		assert_int_equal(s->n_samples, 3);
+	assert_int_equal(n, 10000);
+}
+
+static void what_is_over_a_limit_is_counted_and_the_rest_goes_on(void **state)
+{
+	CLEANUP(cycle_freep) struct cycle *few = new_cycle(3, 1 << 20);
+	CLEANUP(cycle_freep) struct cycle *small = new_cycle(1000, 8192);
+	CLEANUP(process_snapshot_unrefp) struct process_snapshot *p = process(7, "/a");
+	int r = 0;
+
+	(void)state;
+	for (uint64_t i = 0; i < 5; i++)
+		assert_int_equal(add(few, p, i), i < 3 ? 0 : -EFBIG);
+	assert_int_equal(add(few, p, 2), 0);
+	assert_int_equal(cycle_lost(few, CYCLE_LOST_STACKS_FULL), 2);
+	assert_int_equal(cycle_n_samples(few), 4);
+
+	for (uint64_t i = 0; r == 0; i++)
+		r = add(small, p, i);
+	assert_int_equal(r, -EFBIG);
+	assert_int_equal(cycle_lost(small, CYCLE_LOST_BYTES_FULL), 1);
+	assert_int_equal(add(small, p, 0), 0);
+	assert_int_equal(cycle_n_samples(small), cycle_n_stacks(small) + 1);
+}
+
+static void losses_are_kept_by_reason_and_every_reason_has_a_name(void **state)
+{
+	CLEANUP(cycle_freep) struct cycle *c = new_cycle(3, 1 << 20);
+
+	(void)state;
+	cycle_add_lost(c, CYCLE_LOST_RING_FULL, 5);
+	cycle_add_lost(c, CYCLE_LOST_RING_FULL, 2);
+	assert_int_equal(cycle_lost(c, CYCLE_LOST_RING_FULL), 7);
+	assert_int_equal(cycle_lost(c, CYCLE_LOST_NO_TASK), 0);
+	for (int why = 0; why < CYCLE_LOST_MAX; why++)
+		assert_non_null(cycle_lost_name((enum cycle_lost)why));
+	assert_string_equal(cycle_lost_name(CYCLE_LOST_RING_FULL), "ring_full");
+}
+
+static void processes_come_by_service(void **state)
+{
+	CLEANUP(cycle_freep) struct cycle *c = new_cycle(10, 1 << 20);
+	CLEANUP(process_snapshot_unrefp) struct process_snapshot *p = process(9, "/b");
+	CLEANUP(process_snapshot_unrefp) struct process_snapshot *q = process(8, "/b");
+	CLEANUP(process_snapshot_unrefp) struct process_snapshot *r = process(10, "/a");
+	struct cycle_process *const *all;
+	size_t n;
+
+	(void)state;
+	all = cycle_processes(c, &n);
+	assert_int_equal(n, 0);
+	assert_int_equal(add(c, p, 1), 0);
+	assert_int_equal(add(c, q, 1), 0);
+	assert_int_equal(add(c, r, 1), 0);
+	all = cycle_processes(c, &n);
+	assert_int_equal(n, 3);
+	assert_ptr_equal(all[0]->snapshot, r);
+	assert_ptr_equal(all[1]->snapshot, q);
+	assert_ptr_equal(all[2]->snapshot, p);
+}
+
+static void holds_its_processes(void **state)
+{
+	struct cycle *c = new_cycle(10, 1 << 20);
+	CLEANUP(process_snapshot_unrefp) struct process_snapshot *p = process(9, "/b");
+
+	(void)state;
+	assert_int_equal(add(c, p, 1), 0);
+	assert_int_equal(add(c, p, 2), 0);
+	assert_int_equal(atomic_load(&p->refs), 2);
+	cycle_free(c);
+	assert_int_equal(atomic_load(&p->refs), 1);
+}
+
+static int add_a_lot(void *arg)
+{
+	CLEANUP(cycle_freep) struct cycle *c = NULL;
+	struct cycle_config cfg = {.max_stacks = 1000, .max_bytes = 1 << 20};
+	int r = cycle_new(&c, &cfg);
+
+	for (uint64_t i = 0; r == 0 && i < 600; i++)
+		r = add(c, arg, i);
+	if (r < 0 && c)
+		assert_int_equal(cycle_lost(c, CYCLE_LOST_NO_MEMORY), 1);
+	return r;
+}
+
+static void survives_every_failed_allocation(void **state)
+{
+	CLEANUP(process_snapshot_unrefp) struct process_snapshot *p = process(9, "/b");
+
+	(void)state;
+	check_oom(add_a_lot, p);
+	assert_int_equal(atomic_load(&p->refs), 1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_same_stack_is_counted_not_kept_twice),
+		cmocka_unit_test(stacks_differ_by_all_that_is_shown),
+		cmocka_unit_test(many_stacks_are_all_found_again),
+		cmocka_unit_test(what_is_over_a_limit_is_counted_and_the_rest_goes_on),
+		cmocka_unit_test(losses_are_kept_by_reason_and_every_reason_has_a_name),
+		cmocka_unit_test(processes_come_by_service),
+		cmocka_unit_test(holds_its_processes),
+		cmocka_unit_test(survives_every_failed_allocation),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,518 @@
+/* On the real /proc: this process and children of it. */
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#include "common/clock.h"
+#include "common/queue.h"
+#include "node-agent/process/process_table.h"
+#include "node-agent/process/procfs.h"
+#include "test/lib/unit.h"
+
+static uint64_t start_boottime_ns(pid_t pid)
+{
+	AUTO_CLOSE int root = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	AUTO_CLOSE int fd = procfs_open_process(root, pid);
+	struct proc_stat s;
+
+	assert_int_equal(procfs_read_stat(fd, &s), 0);
+	return s.start_time * (NS_PER_S / (uint64_t)sysconf(_SC_CLK_TCK));
+}
+
+static struct process_seen seen_of(pid_t pid, const char *comm)
+{
+	return (struct process_seen){
+		.pid = pid, .start_boottime_ns = start_boottime_ns(pid), .comm = comm};
+}
+
+static struct process_seen seen_self(void)
+{
+	static char comm[PROCESS_COMM_BYTES];
+
+	prctl(PR_GET_NAME, comm);
+	return seen_of(getpid(), comm);
+}
+
+static struct process_table *new_table(size_t max_open_files)
+{
+	struct process_table *t = NULL;
+
+	assert_int_equal(
+		process_table_new(
+			&t, &(struct process_table_config){.max_open_files = max_open_files}, NULL),
+		0);
+	return t;
+}
+
+static struct process_snapshot *get(struct process_table *t, const struct process_seen *seen,
+				    uint64_t now_ns)
+{
+	struct process_snapshot *s = NULL;
+
+	assert_int_equal(process_table_get(t, seen, now_ns, &s), 0);
+	assert_non_null(s);
+	return s;
+}
+
+static struct process_table_stats stats_of(const struct process_table *t)
+{
+	struct process_table_stats s;
+
+	process_table_read_stats(t, &s);
+	return s;
+}
+
+static bool begins_like_elf(const struct mapped_file *f)
+{
+	char magic[4];
+
+	return f && f->fd >= 0 && pread(f->fd, magic, 4, 0) == 4 &&
+	       memcmp(magic, "\177ELF", 4) == 0;
+}
+
+static void a_sampled_process_is_read_once(void **state)
+{
+	CLEANUP(process_table_freep) struct process_table *t = new_table(0);
+	struct process_seen seen = seen_self();
+	const struct process_mapping *m;
+	struct process_snapshot *s;
+
+	(void)state;
+	s = get(t, &seen, 1);
+	assert_int_equal(s->pid, getpid());
+	assert_false(s->gone);
+	assert_non_null(strstr(s->exe, "/test_process_table"));
+	assert_int_equal(s->service[0], '/');
+	m = process_snapshot_find(s, (uintptr_t)a_sampled_process_is_read_once);
+	assert_non_null(m);
+	assert_int_equal(m->kind, PROCESS_MAPPING_FILE);
+	assert_string_equal(m->file->path, s->exe);
+	assert_true(begins_like_elf(m->file));
+	assert_null(process_snapshot_find(s, 0));
+	assert_null(process_snapshot_find(s, UINT64_MAX));
+	assert_ptr_equal(get(t, &seen, 2), s);
+	assert_int_equal(stats_of(t).snapshots, 1);
+	assert_true(stats_of(t).n_open_files > 0);
+}
+
+static void the_vdso_is_told_from_files(void **state)
+{
+	CLEANUP(process_table_freep) struct process_table *t = new_table(0);
+	struct process_seen seen = seen_self();
+	struct process_snapshot *s = get(t, &seen, 1);
+	unsigned n_vdso = 0;
+
+	(void)state;
+	for (size_t i = 0; i < s->n_mappings; i++) {
+		n_vdso += s->mappings[i].kind == PROCESS_MAPPING_VDSO;
+		assert_int_equal(s->mappings[i].file != NULL,
+				 s->mappings[i].kind == PROCESS_MAPPING_FILE);
+	}
+	assert_int_equal(n_vdso, 1);
+}
+
+static void a_process_that_is_gone_keeps_its_name(void **state)
+{
+	CLEANUP(process_table_freep) struct process_table *t = new_table(0);
+	struct process_seen seen;
+	struct process_snapshot *s;
+	pid_t pid = fork();
+
+	(void)state;
+	if (pid == 0) {
+		pause();
+		_exit(0);
+	}
+	seen = seen_of(pid, "short");
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	s = get(t, &seen, 1);
+	assert_true(s->gone);
+	assert_string_equal(s->service, "/process/short");
+	assert_int_equal(s->n_mappings, 0);
+	assert_int_equal(stats_of(t).gone, 1);
+}
+
+static void another_start_time_is_another_process(void **state)
+{
+	CLEANUP(process_table_freep) struct process_table *t = new_table(0);
+	struct process_seen seen = seen_self();
+
+	(void)state;
+	assert_false(get(t, &seen, 1)->gone);
+	seen.start_boottime_ns -= NS_PER_S;
+	assert_true(get(t, &seen, 1)->gone);
+	assert_int_equal(stats_of(t).n_processes, 1);
+}
+
+static void another_name_means_another_image_until_they_agree(void **state)
+{
+	CLEANUP(process_table_freep) struct process_table *t = new_table(0);
+	struct process_seen before = seen_self(), after = seen_self();
+
+	(void)state;
+	before.comm = "shell";
+	assert_true(get(t, &before, NS_PER_S)->gone);
+	/* not at once again: some rename themselves all the time */
+	assert_true(get(t, &after, NS_PER_S)->gone);
+	assert_int_equal(stats_of(t).snapshots, 1);
+	assert_false(get(t, &after, 2 * NS_PER_S)->gone);
+}
+
+static void exec_asks_for_a_new_snapshot(void **state)
+{
+	CLEANUP(process_table_freep) struct process_table *t = new_table(0);
+	CLEANUP(process_snapshot_unrefp) struct process_snapshot *old = NULL;
+	struct process_seen seen = seen_self();
+
+	(void)state;
+	old = process_snapshot_ref(get(t, &seen, 1));
+	process_table_exec(t, seen.pid, seen.start_boottime_ns);
+	assert_ptr_not_equal(get(t, &seen, 2), old);
+	assert_int_equal(stats_of(t).snapshots, 2);
+	assert_non_null(process_snapshot_find(old, (uintptr_t)exec_asks_for_a_new_snapshot));
+}
+
+static uint64_t map_code(void)
+{
+	void *p = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	assert_true(p != MAP_FAILED);
+	return (uintptr_t)p;
+}
+
+static void code_mapped_later_is_found_once_a_second(void **state)
+{
+	CLEANUP(process_table_freep) struct process_table *t = new_table(0);
+	struct process_seen seen = seen_self();
+	const uint64_t now = NS_PER_S, later = now + 300 * NS_PER_S;
+	const struct process_mapping *m;
+	uint64_t addr;
+
+	(void)state;
+	get(t, &seen, now);
+	addr = map_code();
+	seen.addrs = &addr;
+	seen.n_addrs = 1;
+	m = process_snapshot_find(get(t, &seen, now), addr);
+	assert_non_null(m);
+	assert_int_equal(m->kind, PROCESS_MAPPING_ANONYMOUS);
+
+	munmap((void *)(uintptr_t)addr, 4096);
+	addr = 4096; /* nothing is there, ever */
+	assert_null(process_snapshot_find(get(t, &seen, now + NS_PER_MS), addr));
+	assert_int_equal(stats_of(t).snapshots, 2); /* too early to look */
+	get(t, &seen, later);
+	assert_int_equal(stats_of(t).snapshots, 3);
+}
+
+static void garbage_makes_us_look_ever_more_seldom(void **state)
+{
+	CLEANUP(process_table_freep) struct process_table *t = new_table(0);
+	struct process_seen seen = seen_self();
+	struct process_snapshot *s = get(t, &seen, 0);
+	const uint64_t addr = 4096;
+
+	(void)state;
+	seen.addrs = &addr;
+	seen.n_addrs = 1;
+	for (uint64_t now = 0; now < 600 * NS_PER_S; now += 100 * NS_PER_MS)
+		assert_ptr_equal(get(t, &seen, now), s);
+	/* 2 + 4 + … + 64, then every 64 seconds at most */
+	assert_in_range(stats_of(t).snapshots, 5, 17);
+}
+
+static void an_ended_process_lingers_and_goes_with_its_files(void **state)
+{
+	CLEANUP(process_table_freep) struct process_table *t = new_table(0);
+	struct process_seen seen = seen_self();
+	struct process_snapshot *s = get(t, &seen, 1);
+
+	(void)state;
+	process_table_exit(t, seen.pid, seen.start_boottime_ns, NS_PER_S);
+	process_table_sweep(t, 2 * NS_PER_S);
+	assert_ptr_equal(get(t, &seen, 2 * NS_PER_S), s); /* a sample of its last moments */
+	process_snapshot_ref(s);
+	process_table_sweep(t, 3 * NS_PER_S);
+	assert_int_equal(stats_of(t).n_processes, 0);
+	assert_true(stats_of(t).n_files > 0); /* still ours */
+	process_snapshot_unref(s);
+	process_table_sweep(t, 3 * NS_PER_S);
+	assert_int_equal(stats_of(t).n_files, 0);
+	assert_int_equal(stats_of(t).n_open_files, 0);
+}
+
+static void a_lost_exit_is_noticed(void **state)
+{
+	CLEANUP(process_table_freep) struct process_table *t = new_table(0);
+	pid_t pid = fork();
+	struct process_seen seen;
+
+	(void)state;
+	if (pid == 0) {
+		pause();
+		_exit(0);
+	}
+	seen = seen_of(pid, "x");
+	process_table_sweep(t, 0);
+	process_table_exec(t, seen.pid, seen.start_boottime_ns);
+	process_table_sweep(t, 61 * NS_PER_S);
+	assert_int_equal(stats_of(t).n_processes, 1);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	process_table_sweep(t, 122 * NS_PER_S);
+	assert_int_equal(stats_of(t).n_processes, 0);
+}
+
+static void a_scan_knows_everyone_and_reads_nobody(void **state)
+{
+	CLEANUP(process_table_freep) struct process_table *t = new_table(0);
+	int n;
+
+	(void)state;
+	n = process_table_scan(t);
+	assert_true(n >= 1);
+	assert_int_equal(stats_of(t).n_processes, n);
+	assert_int_equal(stats_of(t).snapshots, 0);
+	assert_int_equal(stats_of(t).n_open_files, 0);
+}
+
+static void kernel_threads_are_one_service(void **state)
+{
+	CLEANUP(process_table_freep) struct process_table *t = new_table(0);
+	struct process_seen seen = {.pid = 2, .comm = "kthreadd", .kernel_thread = true};
+	struct process_snapshot *s = get(t, &seen, 1);
+
+	(void)state;
+	assert_string_equal(s->service, "/kernel");
+	assert_true(s->kernel_thread);
+	assert_false(s->gone);
+}
+
+static void no_more_files_than_allowed_are_open(void **state)
+{
+	CLEANUP(process_table_freep) struct process_table *t = new_table(1);
+	struct process_seen seen = seen_self();
+	struct process_snapshot *s = get(t, &seen, 1);
+	unsigned n_open = 0, n_named = 0;
+
+	(void)state;
+	for (size_t i = 0; i < s->n_mappings; i++) {
+		n_open += s->mappings[i].file && s->mappings[i].file->fd >= 0;
+		n_named += s->mappings[i].file && s->mappings[i].file->path[0] == '/';
+	}
+	assert_int_equal(n_open, 1);
+	assert_true(n_named > 1);
+	assert_int_equal(stats_of(t).n_open_files, 1);
+	assert_int_equal(stats_of(t).files_over_limit, n_named - 1);
+}
+
+static void copy_file(const char *from, const char *to)
+{
+	AUTO_CLOSE int in = open(from, O_RDONLY | O_CLOEXEC);
+	AUTO_CLOSE int out = open(to, O_WRONLY | O_CREAT | O_CLOEXEC, 0700);
+	char chunk[65536];
+	ssize_t n;
+
+	while ((n = read(in, chunk, sizeof(chunk))) > 0)
+		assert_int_equal(write(out, chunk, (size_t)n), n);
+	assert_int_equal(n, 0);
+}
+
+static void wait_for_comm(pid_t pid, const char *comm)
+{
+	AUTO_CLOSE int root = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	AUTO_CLOSE int fd = procfs_open_process(root, pid);
+	struct proc_stat s = {0};
+
+	for (int i = 0; i < 500 && strcmp(s.comm, comm) != 0; i++) {
+		usleep(10000);
+		assert_int_equal(procfs_read_stat(fd, &s), 0);
+	}
+	assert_string_equal(s.comm, comm);
+}
+
+static void a_deleted_executable_can_still_be_read_after_the_end(void **state)
+{
+	CLEANUP(process_table_freep) struct process_table *t = new_table(0);
+	char path[64];
+	struct process_seen seen;
+	struct process_snapshot *s;
+	unsigned n_found = 0;
+	pid_t pid;
+
+	(void)state;
+	snprintf(path, sizeof(path), "/tmp/tpt_%d", getpid());
+	copy_file("/bin/sleep", path);
+	pid = fork();
+	if (pid == 0) {
+		execl(path, path, "20", (char *)NULL);
+		_exit(1);
+	}
+	wait_for_comm(pid, path + 5);
+	unlink(path);
+	seen = seen_of(pid, path + 5);
+	s = get(t, &seen, 1);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	for (size_t i = 0; i < s->n_mappings; i++) {
+		if (s->mappings[i].file && strcmp(s->mappings[i].file->path, path) == 0)
+			n_found += begins_like_elf(s->mappings[i].file);
+	}
+	assert_true(n_found > 0);
+	snprintf(path, sizeof(path), "/process/tpt_%d", getpid());
+	if (strncmp(s->service, "/process/", 9) == 0)
+		assert_string_equal(s->service, path);
+}
+
+static void count_one(void *ctx, struct process_snapshot *s)
+{
+	unsigned *n = ctx;
+
+	*n += s->pid == getpid();
+}
+
+static void each_shows_live_processes_that_were_read(void **state)
+{
+	CLEANUP(process_table_freep) struct process_table *t = new_table(0);
+	struct process_seen seen = seen_self();
+	unsigned n = 0;
+
+	(void)state;
+	assert_true(process_table_scan(t) > 0);
+	process_table_each(t, count_one, &n);
+	assert_int_equal(n, 0);
+	get(t, &seen, 1);
+	process_table_each(t, count_one, &n);
+	assert_int_equal(n, 1);
+}
+
+static void says_when_it_is_not_in_the_hosts_pid_namespace(void **state)
+{
+	char root[] = "/tmp/test_proc.XXXXXX", path[64], target[64] = "";
+	struct err err = {0};
+
+	(void)state;
+	assert_true(readlink("/proc/self/ns/pid", target, sizeof(target) - 1) > 0);
+	assert_int_equal(process_table_check_namespace("/proc", &err),
+			 strcmp(target, "pid:[4026531836]") == 0 ? 0 : -EPERM);
+
+	assert_non_null(mkdtemp(root));
+	assert_int_equal(process_table_check_namespace(root, &err), -ENOENT);
+	for (const char *const *d =
+		     (const char *const[]){"/self", "/self/ns", "/self/ns/pid", NULL};
+	     *d; d++) {
+		snprintf(path, sizeof(path), "%s%s", root, *d);
+		assert_int_equal(mkdir(path, 0700), 0);
+	}
+	assert_int_equal(process_table_check_namespace(root, &err), -EPERM);
+	assert_non_null(strstr(err.msg, "hostPID"));
+	for (const char *const *d =
+		     (const char *const[]){"/self/ns/pid", "/self/ns", "/self", "", NULL};
+	     *d; d++) {
+		snprintf(path, sizeof(path), "%s%s", root, *d);
+		assert_int_equal(rmdir(path), 0);
+	}
+}
+
+static void a_missing_proc_is_named(void **state)
+{
+	struct process_table *t = NULL;
+	struct err err = {0};
+
+	(void)state;
+	assert_int_equal(process_table_new(
+				 &t, &(struct process_table_config){.proc_root = "/nowhere"}, &err),
+			 -ENOENT);
+	assert_non_null(strstr(err.msg, "/nowhere"));
+}
+
+static int read_self(void *arg)
+{
+	CLEANUP(process_table_freep) struct process_table *t = NULL;
+	struct process_table_config cfg = {0};
+	struct process_snapshot *s;
+	int r = process_table_new(&t, &cfg, NULL);
+
+	return r < 0 ? r : process_table_get(t, arg, 1, &s);
+}
+
+static void survives_every_failed_allocation(void **state)
+{
+	struct process_seen seen = seen_self();
+
+	(void)state;
+	check_oom(read_self, &seen);
+}
+
+static void *read_snapshots(void *arg)
+{
+	struct process_snapshot *s;
+
+	while ((s = queue_pop(arg)) != NULL) {
+		const struct process_mapping *m =
+			process_snapshot_find(s, (uintptr_t)read_snapshots);
+
+		if (!m || !begins_like_elf(m->file))
+			abort();
+		process_snapshot_unref(s);
+	}
+	return NULL;
+}
+
+/* TSan watches this one: the worker reads and frees while the loop thread makes and sweeps. */
+static void snapshots_travel_to_another_thread(void **state)
+{
+	CLEANUP(process_table_freep) struct process_table *t = new_table(0);
+	CLEANUP(queue_freep) struct queue *q = NULL;
+	struct process_seen seen = seen_self();
+	pthread_t worker;
+
+	(void)state;
+	assert_int_equal(queue_new(&q, 1000), 0);
+	assert_int_equal(pthread_create(&worker, NULL, read_snapshots, q), 0);
+	for (uint64_t i = 0; i < 200; i++) {
+		assert_int_equal(queue_push(q, process_snapshot_ref(get(t, &seen, i))), 0);
+		process_table_exec(t, seen.pid, seen.start_boottime_ns);
+		if (i % 10 == 0)
+			process_table_exit(t, seen.pid, seen.start_boottime_ns, 0);
+		process_table_sweep(t, 10 * NS_PER_S);
+	}
+	queue_close(q);
+	pthread_join(worker, NULL);
+	process_table_exit(t, seen.pid, seen.start_boottime_ns, 0);
+	process_table_sweep(t, 10 * NS_PER_S);
+	assert_int_equal(stats_of(t).n_open_files, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_sampled_process_is_read_once),
+		cmocka_unit_test(the_vdso_is_told_from_files),
+		cmocka_unit_test(a_process_that_is_gone_keeps_its_name),
+		cmocka_unit_test(another_start_time_is_another_process),
+		cmocka_unit_test(another_name_means_another_image_until_they_agree),
+		cmocka_unit_test(exec_asks_for_a_new_snapshot),
+		cmocka_unit_test(code_mapped_later_is_found_once_a_second),
+		cmocka_unit_test(garbage_makes_us_look_ever_more_seldom),
+		cmocka_unit_test(an_ended_process_lingers_and_goes_with_its_files),
+		cmocka_unit_test(a_lost_exit_is_noticed),
+		cmocka_unit_test(a_scan_knows_everyone_and_reads_nobody),
+		cmocka_unit_test(kernel_threads_are_one_service),
+		cmocka_unit_test(no_more_files_than_allowed_are_open),
+		cmocka_unit_test(a_deleted_executable_can_still_be_read_after_the_end),
+		cmocka_unit_test(each_shows_live_processes_that_were_read),
+		cmocka_unit_test(says_when_it_is_not_in_the_hosts_pid_namespace),
+		cmocka_unit_test(a_missing_proc_is_named),
+		cmocka_unit_test(survives_every_failed_allocation),
+		cmocka_unit_test(snapshots_travel_to_another_thread),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,143 @@
+#include <errno.h>
+#include <fcntl.h>
+
+#include "node-agent/process/procfs.h"
+#include "test/lib/unit.h"
+
+#define REST " S 1 1 1 0 -1 %s 0 0 0 0 0 0 0 0 20 0 1 0 %s 1000 10\n"
+
+static int parse(const char *head, const char *flags, const char *start, struct proc_stat *ret)
+{
+	char text[512];
+
+	snprintf(text, sizeof(text), "%s" REST, head, flags, start);
+	return proc_stat_parse(text, strlen(text), ret);
+}
+
+static void a_name_may_contain_anything(void **state)
+{
+	struct proc_stat s;
+
+	(void)state;
+	assert_int_equal(parse("1 (init)", "4194560", "77", &s), 0);
+	assert_string_equal(s.comm, "init");
+	assert_int_equal(s.start_time, 77);
+	assert_false(s.kernel_thread);
+	assert_int_equal(parse("1 (a) S 1 (b))", "4194560", "78", &s), 0);
+	assert_string_equal(s.comm, "a) S 1 (b)");
+	assert_int_equal(s.start_time, 78);
+	assert_int_equal(parse("9 (kworker/0:1-events_unbound)", "69238880", "5", &s), 0);
+	assert_string_equal(s.comm, "kworker/0:1-eve");
+	assert_true(s.kernel_thread);
+}
+
+static void what_is_no_stat_is_refused(void **state)
+{
+	static const char *const bad[] = {"",
+					  "1",
+					  "1 (x)",
+					  "1 (x) S 1",
+					  ")(",
+					  "1 x S 1 1 1 0 -1 0",
+					  "1 (x) S 1 1 1 0 -1 flags 0 0 0 0 0 0 0 0 20 0 1 0 77 1"};
+	struct proc_stat s;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
+		assert_int_equal(proc_stat_parse(bad[i], strlen(bad[i]), &s), -EBADMSG);
+	assert_int_equal(parse("1 (x)", "0", "", &s), -EBADMSG);
+}
+
+static void reads_this_very_process(void **state)
+{
+	AUTO_CLOSE int root = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	AUTO_CLOSE int fd = procfs_open_process(root, getpid());
+	AUTO_FREE char *exe = NULL;
+	struct proc_stat s;
+
+	(void)state;
+	assert_true(fd >= 0);
+	assert_int_equal(procfs_read_stat(fd, &s), 0);
+	assert_string_equal(s.comm, "test_procfs");
+	assert_int_equal(procfs_read_link(fd, "exe", &exe), 0);
+	assert_non_null(strstr(exe, "/test_procfs"));
+	assert_int_equal(procfs_open_process(root, 0), -ENOENT);
+}
+
+struct lines {
+	unsigned n;
+	unsigned stop_at;
+	char first[256];
+};
+
+static int count_line(void *ctx, const char *line, size_t len)
+{
+	struct lines *l = ctx;
+
+	if (l->n++ == 0)
+		snprintf(l->first, sizeof(l->first), "%.*s", (int)len, line);
+	return l->n == l->stop_at ? -ECANCELED : 0;
+}
+
+static int make_maps(char *dir, const char *text, size_t len)
+{
+	int dir_fd, fd;
+
+	assert_non_null(mkdtemp(dir));
+	dir_fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	fd = openat(dir_fd, "maps", O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, text, len), len);
+	close(fd);
+	return dir_fd;
+}
+
+static void lines_come_whole_however_the_text_is_read(void **state)
+{
+	const size_t n = 10000; /* many times the size of one read */
+	AUTO_FREE char *text = malloc(n * 13);
+	char dir[] = "/tmp/test_procfs.XXXXXX";
+	struct lines l = {0}, stopped = {.stop_at = 7};
+	AUTO_CLOSE int fd = -1;
+
+	(void)state;
+	for (size_t i = 0; i < n; i++)
+		snprintf(text + i * 12, 13, "line %06zu\n", i);
+	fd = make_maps(dir, text, n * 12);
+	assert_int_equal(procfs_each_map(fd, n * 12, count_line, &l), 0);
+	assert_int_equal(l.n, n);
+	assert_string_equal(l.first, "line 000000");
+	assert_int_equal(procfs_each_map(fd, n * 12, count_line, &stopped), -ECANCELED);
+	assert_int_equal(stopped.n, 7);
+	assert_int_equal(procfs_each_map(fd, n * 12 - 1, count_line, &l), -EFBIG);
+	unlinkat(fd, "maps", 0);
+	rmdir(dir);
+}
+
+static void a_line_without_end_is_too_big(void **state)
+{
+	char dir[] = "/tmp/test_procfs.XXXXXX", text[100000];
+	struct lines l = {0};
+	AUTO_CLOSE int fd = -1;
+
+	(void)state;
+	memset(text, 'x', sizeof(text));
+	fd = make_maps(dir, text, sizeof(text));
+	assert_int_equal(procfs_each_map(fd, 1 << 20, count_line, &l), -EFBIG);
+	assert_int_equal(l.n, 0);
+	unlinkat(fd, "maps", 0);
+	rmdir(dir);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_name_may_contain_anything),
+		cmocka_unit_test(what_is_no_stat_is_refused),
+		cmocka_unit_test(reads_this_very_process),
+		cmocka_unit_test(lines_come_whole_however_the_text_is_read),
+		cmocka_unit_test(a_line_without_end_is_too_big),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
