@@ -11,7 +11,8 @@
 #include "common/arena.h"
 #include "common/table.h"
 
-#define FIRST_SLOTS 1024 /* a power of two */
+#define FIRST_SLOTS 1024        /* a power of two */
+#define ARENA_OVERHEAD_BYTES 64 /* more than an arena adds to a piece */
 
 struct process_entry {
 	UT_hash_handle hh; /* by process.snapshot */
@@ -139,7 +140,8 @@ static int grow_processes(struct cycle *c)
 /* -EFBIG or -ENOMEM: which of the two made the arena refuse. */
 static int why_refused(const struct cycle *c, size_t size)
 {
-	return size > c->arena.limit_bytes - c->arena.used_bytes ? -EFBIG : -ENOMEM;
+	return size + ARENA_OVERHEAD_BYTES > c->arena.limit_bytes - c->arena.used_bytes ? -EFBIG
+											: -ENOMEM;
 }
 
 static int require_process(struct cycle *c, struct process_snapshot *snapshot,
