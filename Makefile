@@ -84,7 +84,7 @@ entries := $(addprefix node-agent/, \
              process/process_table.h process/process_snapshot.h process/mapped_file.h \
              sample/sampler.h symbol/symbolizer.h profile/profile_builder.h) \
            $(addprefix cluster-agent/, \
-             store/store.h store/store_writer.h store/row_batch.h store/rowbinary.h \
+             store/store.h store/store_writer.h store/row_batch.h store/rowbinary.h store/clickhouse_port.h \
              ingest/ingest.h receive/profile_handler.h query/profile_query.h web/web_api.h web/web_page.h)
 
 obj   = $(patsubst %.c,$(O)/obj/%.o,$(1))

@@ -7,6 +7,7 @@
 #include "cluster-agent/cluster_status.h"
 #include "cluster-agent/ingest/ingest.h"
 #include "cluster-agent/receive/profile_handler.h"
+#include "cluster-agent/store/clickhouse_port.h"
 #include "cluster-agent/store/store.h"
 #include "cluster-agent/store/store_writer.h"
 #include "cluster-agent/web/web_api.h"
@@ -36,6 +37,7 @@ struct cluster_agent {
 	struct ingest *ingest;
 	struct profile_handler *handler;
 	struct web_api *web;
+	struct clickhouse_port *sql; /* NULL unless asked for */
 	struct http_server *server;
 };
 
@@ -113,6 +115,21 @@ static int make_metrics(struct cluster_agent *a)
 	return r;
 }
 
+static int open_sql_port(struct cluster_agent *a, struct err *err)
+{
+	const struct clickhouse_port_config cfg = {
+		.store = a->store,
+		.listen = a->opts->clickhouse_listen,
+		.api_key = a->opts->api_key,
+	};
+	int r;
+
+	if (!cfg.listen)
+		return 0;
+	r = clickhouse_port_new(&a->sql, &cfg, err);
+	return r < 0 ? r : clickhouse_port_register(a->sql, a->metrics);
+}
+
 static int listen_on(struct cluster_agent *a, struct err *err)
 {
 	const struct http_route routes[] = {
@@ -161,7 +178,9 @@ int cluster_agent_new(struct cluster_agent **ret, const struct cluster_options *
 		r = make_metrics(a);
 	if (r < 0)
 		return err_set(err, r, "cannot start: %s", strerror(-r));
-	r = listen_on(a, err);
+	r = open_sql_port(a, err);
+	if (r == 0)
+		r = listen_on(a, err);
 	if (r < 0)
 		return r;
 	*ret = TAKE_PTR(a);
@@ -191,6 +210,7 @@ void cluster_agent_free(struct cluster_agent *a)
 	if (a->web)
 		web_api_stop(a->web);
 	http_server_free(a->server);
+	clickhouse_port_free(a->sql);
 	web_api_free(a->web);
 	profile_handler_free(a->handler);
 	ingest_free(a->ingest);

@@ -59,27 +59,9 @@ const struct option_def cluster_option_defs[] = {
 	{},
 };
 
-static bool starts_with(const char *s, const char *prefix)
-{
-	return strncmp(s, prefix, strlen(prefix)) == 0;
-}
-
-static bool is_loopback(const char *address)
-{
-	return starts_with(address, "127.") || starts_with(address, "[::1]:") ||
-	       starts_with(address, "localhost:");
-}
-
 int cluster_options_check(const struct cluster_options *o, struct err *err)
 {
-	bool has_key = o->api_key && o->api_key[0];
-
 	if (!o->data_dir || !o->data_dir[0])
 		return err_set(err, -EINVAL, "--data-dir is empty");
-	if (o->clickhouse_listen && !has_key && !is_loopback(o->clickhouse_listen))
-		return err_set(err, -EINVAL,
-			       "--clickhouse-listen=%s is not a loopback address, which needs "
-			       "--api-key",
-			       o->clickhouse_listen);
 	return 0;
 }

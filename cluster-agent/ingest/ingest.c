@@ -319,19 +319,20 @@ static void init_metrics(struct ingest *in)
 {
 	struct metric *m = in->metrics;
 
-	m[METRIC_STORED] = (struct metric){.name = "cluster_agent_ingest_profiles_stored_total",
-					   .help = "Uploads whose rows are durable."};
-	m[METRIC_STACKS] = (struct metric){.name = "cluster_agent_ingest_stacks_total",
+	m[METRIC_STORED] =
+		(struct metric){.name = "coroot_cluster_agent_ingest_profiles_stored_total",
+				.help = "Uploads whose rows are durable."};
+	m[METRIC_STACKS] = (struct metric){.name = "coroot_cluster_agent_ingest_stacks_total",
 					   .labels = "sent=\"yes\"",
 					   .help = "Stacks of uploads, by whether a row was made."};
-	m[METRIC_STACKS_KNOWN] = (struct metric){.name = "cluster_agent_ingest_stacks_total",
+	m[METRIC_STACKS_KNOWN] = (struct metric){.name = "coroot_cluster_agent_ingest_stacks_total",
 						 .labels = "sent=\"known\"",
 						 .help = m[METRIC_STACKS].help};
-	m[METRIC_SAMPLES] = (struct metric){.name = "cluster_agent_ingest_sample_rows_total",
+	m[METRIC_SAMPLES] = (struct metric){.name = "coroot_cluster_agent_ingest_sample_rows_total",
 					    .help = "Rows of samples made from uploads."};
-	m[METRIC_BYTES] = (struct metric){.name = "cluster_agent_ingest_bytes_total",
+	m[METRIC_BYTES] = (struct metric){.name = "coroot_cluster_agent_ingest_bytes_total",
 					  .help = "Bytes of uploads as received."};
-	m[METRIC_QUEUE] = (struct metric){.name = "cluster_agent_ingest_queue_length",
+	m[METRIC_QUEUE] = (struct metric){.name = "coroot_cluster_agent_ingest_queue_length",
 					  .help = "Uploads that wait for a worker.",
 					  .kind = METRIC_GAUGE,
 					  .read = read_queue,

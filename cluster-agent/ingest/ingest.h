@@ -56,7 +56,7 @@ void ingest_stop(struct ingest *in, uint64_t timeout_ns);
 void ingest_free(struct ingest *in);
 DEFINE_CLEANUP(struct ingest *, ingest_free);
 
-/* Counters cluster_agent_ingest_*; before the first upload. The ingest must outlive ms. */
+/* Counters coroot_cluster_agent_ingest_*; before the first upload. The ingest must outlive ms. */
 int ingest_register(struct ingest *in, struct metrics *ms) MUST_CHECK;
 
 /* 0, and done is called exactly once; -EAGAIN when the queue is full; -EPIPE when stopped. */

@@ -26,13 +26,13 @@ struct result_def {
 };
 
 static const struct result_def results[UPLOAD_RESULT_MAX] = {
-	[UPLOAD_STORED] = {200, "result=\"stored\""},
-	[UPLOAD_WRONG_KEY] = {401, "result=\"wrong_key\""},
-	[UPLOAD_BAD_PARAMS] = {400, "result=\"bad_parameters\""},
-	[UPLOAD_BAD_PROFILE] = {400, "result=\"bad_profile\""},
-	[UPLOAD_TOO_LARGE] = {413, "result=\"too_large\""},
-	[UPLOAD_BUSY] = {503, "result=\"busy\""},
-	[UPLOAD_FAILED] = {503, "result=\"failed\""},
+	[UPLOAD_STORED] = {200, NULL},
+	[UPLOAD_WRONG_KEY] = {401, "reason=\"wrong_key\""},
+	[UPLOAD_BAD_PARAMS] = {400, "reason=\"bad_parameters\""},
+	[UPLOAD_BAD_PROFILE] = {400, "reason=\"bad_profile\""},
+	[UPLOAD_TOO_LARGE] = {413, "reason=\"too_large\""},
+	[UPLOAD_BUSY] = {503, "reason=\"busy\""},
+	[UPLOAD_FAILED] = {503, "reason=\"failed\""},
 };
 
 struct profile_handler {
@@ -131,10 +131,13 @@ int profile_handler_new(struct profile_handler **ret, const struct profile_handl
 		return -ENOMEM;
 	h->cfg = *cfg;
 	for (size_t i = 0; i < UPLOAD_RESULT_MAX; i++)
-		h->metrics[i] =
-			(struct metric){.name = "cluster_agent_uploads_total",
-					.labels = results[i].labels,
-					.help = "Uploaded profiles, by what became of them."};
+		h->metrics[i] = (struct metric){
+			.name = "coroot_cluster_agent_uploads_refused_total",
+			.labels = results[i].labels,
+			.help = "Uploads that were not stored, by reason.",
+		};
+	h->metrics[UPLOAD_STORED].name = "coroot_cluster_agent_uploads_stored_total";
+	h->metrics[UPLOAD_STORED].help = "Uploads that were answered with 200.";
 	*ret = h;
 	return 0;
 }

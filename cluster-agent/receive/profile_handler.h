@@ -26,7 +26,7 @@ int profile_handler_new(struct profile_handler **ret,
 void profile_handler_free(struct profile_handler *h);
 DEFINE_CLEANUP(struct profile_handler *, profile_handler_free);
 
-/* Counters cluster_agent_uploads_*; the handler must outlive ms. */
+/* Counters coroot_cluster_agent_uploads_*; the handler must outlive ms. */
 int profile_handler_register(struct profile_handler *h, struct metrics *ms) MUST_CHECK;
 
 /* An http_handler_fn; ctx is the handler. */

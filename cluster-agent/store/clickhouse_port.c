@@ -57,7 +57,8 @@ struct clickhouse_port {
 	struct metric metrics[N_METRICS];
 };
 
-#define QUERIES "cluster_agent_sql_queries_total", .help = "SQL queries by what became of them"
+#define QUERIES \
+	"coroot_cluster_agent_sql_queries_total", .help = "SQL queries by what became of them"
 
 static const struct metric initial_metrics[N_METRICS] = {
 	[ANSWERED] = {.name = QUERIES, .labels = "result=\"answered\""},

@@ -35,7 +35,7 @@ DEFINE_CLEANUP(struct clickhouse_port *, clickhouse_port_free);
 
 /* The number it listens on. */
 unsigned clickhouse_port_number(const struct clickhouse_port *p);
-/* Counters cluster_agent_sql_*; before requests are expected. The port must outlive ms. */
+/* Counters coroot_cluster_agent_sql_*; before requests are expected. The port must outlive ms. */
 int clickhouse_port_register(struct clickhouse_port *p, struct metrics *ms) MUST_CHECK;
 
 #endif /* CLUSTER_AGENT_STORE_CLICKHOUSE_PORT_H */

@@ -57,8 +57,8 @@ static uint64_t read_queued(void *ctx)
 	return queue_count(((struct store_writer *)ctx)->queue);
 }
 
-#define UPLOADS "cluster_agent_store_uploads_total", .help = "Uploads by what became of them"
-#define ROWS "cluster_agent_store_rows_total", .help = "Rows written by table"
+#define UPLOADS "coroot_cluster_agent_store_uploads_total", .help = "Uploads by what became of them"
+#define ROWS "coroot_cluster_agent_store_rows_total", .help = "Rows written by table"
 
 static void init_metrics(struct store_writer *w)
 {
@@ -69,12 +69,12 @@ static void init_metrics(struct store_writer *w)
 		[ROWS_STACKS] = {.name = ROWS, .labels = "table=\"stacks\""},
 		[ROWS_SAMPLES] = {.name = ROWS, .labels = "table=\"samples\""},
 		[ROWS_QUALITY] = {.name = ROWS, .labels = "table=\"quality\""},
-		[GROUPS] = {.name = "cluster_agent_store_groups_total",
+		[GROUPS] = {.name = "coroot_cluster_agent_store_groups_total",
 			    .help = "Groups of uploads written together"},
-		[INSERT_NS] = {.name = "cluster_agent_store_insert_seconds_total",
+		[INSERT_NS] = {.name = "coroot_cluster_agent_store_insert_seconds_total",
 			       .help = "Time spent in inserts",
 			       .scale = 1e-9},
-		[QUEUED] = {.name = "cluster_agent_store_queued_uploads",
+		[QUEUED] = {.name = "coroot_cluster_agent_store_queued_uploads",
 			    .help = "Uploads that wait to be written",
 			    .kind = METRIC_GAUGE,
 			    .read = read_queued},

@@ -220,11 +220,11 @@ static void init_metrics(struct web_api *api)
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(labels); i++)
-		api->metrics[i] = (struct metric){.name = "cluster_agent_api_requests_total",
+		api->metrics[i] = (struct metric){.name = "coroot_cluster_agent_api_requests_total",
 						  .labels = labels[i],
 						  .help = "Requests to the API, by outcome."};
 	api->metrics[METRIC_SECONDS] =
-		(struct metric){.name = "cluster_agent_api_query_seconds_total",
+		(struct metric){.name = "coroot_cluster_agent_api_query_seconds_total",
 				.help = "Time that workers spent on requests.",
 				.scale = 1e-9};
 }

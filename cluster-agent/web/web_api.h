@@ -28,7 +28,7 @@ void web_api_stop(struct web_api *api);
 void web_api_free(struct web_api *api);
 DEFINE_CLEANUP(struct web_api *, web_api_free);
 
-/* Counters cluster_agent_api_*; the API must outlive ms. */
+/* Counters coroot_cluster_agent_api_*; the API must outlive ms. */
 int web_api_register(struct web_api *api, struct metrics *ms) MUST_CHECK;
 
 /* An http_handler_fn for GET /api/…, and /readyz; ctx is the API. */

@@ -612,6 +612,8 @@ static void what_prevents_a_start_is_said_in_one_line(void **state)
 	const char *const busy[] = {"a", other, taken, NULL};
 	const char *const unknown[] = {"a", "--no-such-flag", NULL};
 	const char *const bad[] = {"a", "--profiles-ttl=soon", NULL};
+	const char *const open_sql[] = {"a", other, "--listen=127.0.0.1:0",
+					"--clickhouse-listen=0.0.0.0:0", NULL};
 
 	(void)state;
 	assert_non_null(mkdtemp(other_dir));
@@ -622,6 +624,7 @@ static void what_prevents_a_start_is_said_in_one_line(void **state)
 	assert_refuses_to_start(busy, taken + strlen("--listen="));
 	assert_refuses_to_start(unknown, "no-such-flag");
 	assert_refuses_to_start(bad, "profiles-ttl");
+	assert_refuses_to_start(open_sql, "key");
 	agent_process_remove(other_dir);
 }
 

@@ -32,41 +32,34 @@ static void defaults_are_those_of_coroot(void **state)
 	assert_null(o.api_key);
 }
 
-static void sql_beyond_this_machine_needs_a_key(void **state)
+static void an_empty_data_dir_is_refused(void **state)
 {
-	char sql[] = "--clickhouse-listen=0.0.0.0:8123";
-	char local[] = "--clickhouse-listen=127.0.0.1:8123";
-	char key[] = "--api-key=secret";
-	char *open[] = {(char[]){"x"}, sql, NULL};
-	char *keyed[] = {(char[]){"x"}, sql, key, NULL};
-	char *loopback[] = {(char[]){"x"}, local, NULL};
+	CLEANUP(options_finip) struct cluster_options o = {0};
+	char *args[] = {(char[]){"x"}, (char[]){"--data-dir="}, NULL};
 	struct err err = {""};
 
 	(void)state;
-	{
-		CLEANUP(options_finip) struct cluster_options o = {0};
+	assert_int_equal(parse(&o, args, &err), -EINVAL);
+	assert_true(strstr(err.msg, "data-dir") != NULL);
+}
 
-		assert_int_equal(parse(&o, open, &err), -EINVAL);
-		assert_string_equal(err.msg, "--clickhouse-listen=0.0.0.0:8123 is not a loopback "
-					     "address, which needs --api-key");
-	}
-	{
-		CLEANUP(options_finip) struct cluster_options o = {0};
+static void only_the_embedded_engine_is_there(void **state)
+{
+	CLEANUP(options_finip) struct cluster_options o = {0};
+	char *args[] = {(char[]){"x"}, (char[]){"--storage=tape"}, NULL};
+	struct err err = {""};
 
-		assert_int_equal(parse(&o, keyed, NULL), 0);
-	}
-	{
-		CLEANUP(options_finip) struct cluster_options o = {0};
-
-		assert_int_equal(parse(&o, loopback, NULL), 0);
-	}
+	(void)state;
+	assert_int_equal(parse(&o, args, &err), -EINVAL);
+	assert_true(strstr(err.msg, "storage") != NULL);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(defaults_are_those_of_coroot),
-		cmocka_unit_test(sql_beyond_this_machine_needs_a_key),
+		cmocka_unit_test(an_empty_data_dir_is_refused),
+		cmocka_unit_test(only_the_embedded_engine_is_there),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
