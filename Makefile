@@ -74,6 +74,7 @@ protos      := $(sort $(wildcard proto/*.proto))
 bpf_progs   := $(sort $(wildcard bpf/*.bpf.c))
 store_tests := $(patsubst test/store/%.c,$(O)/test/store/%,$(sort $(wildcard test/store/test_*.c)))
 pipeline_tests := $(patsubst test/pipeline/%.c,$(O)/test/pipeline/%,$(sort $(wildcard test/pipeline/test_*.c)))
+src_test    := $(filter-out test/lib/fuzz_main.c,$(sort $(wildcard test/lib/*.c)))
 unit_tests  := $(patsubst test/unit/%.c,$(O)/test/unit/%,$(sort $(wildcard test/unit/test_*.c)))
 bpf_tests   := $(patsubst test/bpf/%.c,$(O)/test/bpf/%,$(sort $(wildcard test/bpf/test_*.c)))
 fuzzers     := $(patsubst test/fuzz/%.c,%,$(sort $(wildcard test/fuzz/fuzz_*.c)))
@@ -209,13 +210,13 @@ test: ## install, build and run every check there is
 	$(Q)test/run-all.sh
 
 # ---- tests -----------------------------------------------------------------
-$(O)/test/unit/%: $(O)/obj/test/unit/%.o $(O)/obj/test/lib/oom.o $(O)/libcluster.a $(O)/libnode.a $(O)/libcommon.a
+$(O)/test/unit/%: $(O)/obj/test/unit/%.o $(call obj,$(src_test)) $(O)/libcluster.a $(O)/libnode.a $(O)/libcommon.a
 	$(call say,LINK)
 	$(Q)$(CC) $(LDFLAGS_ALL) -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=strdup \
 	    -o $@ $^ $(libs_node) $(libs_cluster) -lcmocka
 
 # on the running kernel, as root
-$(O)/test/bpf/%: $(O)/obj/test/bpf/%.o $(O)/obj/test/lib/oom.o $(O)/libnode.a $(O)/libcommon.a
+$(O)/test/bpf/%: $(O)/obj/test/bpf/%.o $(call obj,$(src_test)) $(O)/libnode.a $(O)/libcommon.a
 	$(call say,LINK)
 	$(Q)$(CC) $(LDFLAGS_ALL) -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=strdup \
 	    -o $@ $^ $(libs_node) -lcmocka

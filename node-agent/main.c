@@ -1,9 +1,36 @@
-#include <stdio.h>
+#include <errno.h>
 
+#include "common/err.h"
+#include "node-agent/node_agent.h"
+#include "node-agent/node_options.h"
 #include "version.h"
 
-int main(void)
+#define PROGRAM "coroot-node-agent"
+
+static int run(char **argv, struct node_options *o, struct err *err)
 {
-	printf("coroot-node-agent %s\n", VERSION);
-	return 0;
+	CLEANUP(node_agent_freep) struct node_agent *a = NULL;
+	int r;
+
+	r = options_parse(node_option_defs, o, argv, PROGRAM, VERSION, err);
+	if (r == OPTIONS_EXIT)
+		return 0;
+	if (r == 0)
+		r = node_options_check(o, err);
+	if (r == 0)
+		r = node_agent_new(&a, o, err);
+	return r == 0 ? node_agent_run(a) : r;
+}
+
+int main(int argc, char **argv)
+{
+	struct node_options options = {0};
+	struct err err = {""};
+	int r = run(argv, &options, &err);
+
+	(void)argc;
+	options_fini(node_option_defs, &options);
+	if (r < 0)
+		fprintf(stderr, PROGRAM ": %s\n", err.msg[0] ? err.msg : strerror(-r));
+	return r < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
 }

@@ -9,14 +9,10 @@
 
 #include "common/limits.h"
 #include "common/table.h"
-
-struct frame_key {
-	const char *function;
-	const char *file;
-};
+#include "node-agent/symbol/symbolizer.h"
 
 struct frame_entry {
-	struct frame_key key;
+	const struct frame *frame; /* the pointer is the key */
 	uint32_t location;
 	struct frame_entry *next; /* by location */
 	UT_hash_handle hh;
@@ -65,22 +61,20 @@ void profile_builder_free(struct profile_builder *b)
 	free(b);
 }
 
-static int find_location(struct profile_builder *b, const struct profile_frame *frame,
-			 uint32_t *ret)
+static int find_location(struct profile_builder *b, const struct frame *frame, uint32_t *ret)
 {
-	struct frame_key key = {frame->function, frame->file};
 	struct frame_entry *e;
 
-	HASH_FIND(hh, b->frames, &key, sizeof(key), e);
+	HASH_FIND_PTR(b->frames, &frame, e);
 	if (!e) {
 		if (b->n_frames >= LIMIT_PPROF_LOCATIONS)
 			return -EFBIG;
 		e = arena_calloc(b->arena, 1, sizeof(*e));
 		if (!e)
 			return -ENOMEM;
-		e->key = key;
+		e->frame = frame;
 		e->location = b->n_frames;
-		HASH_ADD(hh, b->frames, key, sizeof(e->key), e);
+		HASH_ADD_PTR(b->frames, frame, e);
 		if (!TABLE_ADDED(hh, e))
 			return -ENOMEM;
 		*b->last_frame = e;
@@ -113,7 +107,7 @@ static int add_stack(struct profile_builder *b, uint32_t n, int64_t value)
 	return 0;
 }
 
-int profile_builder_add(struct profile_builder *b, const struct profile_frame *frames,
+int profile_builder_add(struct profile_builder *b, const struct frame *const *frames,
 			size_t n_frames, int64_t value)
 {
 	struct stack_entry *e;
@@ -122,7 +116,7 @@ int profile_builder_add(struct profile_builder *b, const struct profile_frame *f
 	if (n_frames == 0 || n_frames > LIMIT_PPROF_STACK_DEPTH)
 		return -EFBIG;
 	for (size_t i = 0; i < n_frames; i++) {
-		r = find_location(b, &frames[i], &b->scratch[i]);
+		r = find_location(b, frames[i], &b->scratch[i]);
 		if (r < 0)
 			return r;
 	}
@@ -150,8 +144,8 @@ static int fill_locations(const struct profile_builder *b, struct profile *p)
 		return -ENOMEM;
 
 	for (const struct frame_entry *e = b->first_frame; e; e = e->next, i++) {
-		p->functions[i].name = view(e->key.function);
-		p->functions[i].file = view(e->key.file);
+		p->functions[i].name = view(e->frame->function);
+		p->functions[i].file = view(e->frame->file);
 		lines[i].function = i;
 		p->locations[i].lines = &lines[i];
 		p->locations[i].n_lines = 1;

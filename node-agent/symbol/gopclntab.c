@@ -358,7 +358,7 @@ static int find_function(const struct gopclntab *t, const struct byte_source *sr
 int gopclntab_find(const struct gopclntab *t, const struct byte_source *src, uint64_t vaddr,
 		   char *name, size_t cap)
 {
-	uint64_t i, function;
+	uint64_t i = 0, function = 0;
 	uint64_t base = t->version == GOPCLNTAB_1_2 ? 0 : t->functions_offset;
 	int32_t name_offset;
 	int r;

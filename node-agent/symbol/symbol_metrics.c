@@ -2,12 +2,12 @@
 
 #define LOOKUP(result)                                                                             \
 	{                                                                                          \
-		.name = "node_agent_symbol_lookups_total", .labels = "result=\"" result "\"",      \
+		.name = "coroot_node_agent_symbol_lookups_total", .labels = "result=\"" result "\"",      \
 		.help = "Addresses turned into function names, by result.", .kind = METRIC_COUNTER \
 	}
 #define MEMORY(of)                                                                   \
 	{                                                                            \
-		.name = "node_agent_symbol_memory_bytes", .labels = "of=\"" of "\"", \
+		.name = "coroot_node_agent_symbol_memory_bytes", .labels = "of=\"" of "\"", \
 		.help = "Memory held by the symbolizer.", .kind = METRIC_GAUGE       \
 	}
 
@@ -22,19 +22,19 @@ struct metric symbol_metrics[SYMBOL_METRIC_MAX] = {
 	[SYMBOL_METRIC_KERNEL_HIDDEN] = LOOKUP("kernel_hidden"),
 	[SYMBOL_METRIC_KERNEL_UNKNOWN] = LOOKUP("kernel_unknown"),
 	[SYMBOL_METRIC_NO_MEMORY] = LOOKUP("no_memory"),
-	[SYMBOL_METRIC_TABLES_LOADED] = {.name = "node_agent_symbol_tables_loaded_total",
+	[SYMBOL_METRIC_TABLES_LOADED] = {.name = "coroot_node_agent_symbol_tables_loaded_total",
 					 .help = "Symbol tables of ELF files read.",
 					 .kind = METRIC_COUNTER},
-	[SYMBOL_METRIC_TABLES_EVICTED] = {.name = "node_agent_symbol_tables_evicted_total",
+	[SYMBOL_METRIC_TABLES_EVICTED] = {.name = "coroot_node_agent_symbol_tables_evicted_total",
 					  .help = "Symbol tables dropped to stay in the budget.",
 					  .kind = METRIC_COUNTER},
-	[SYMBOL_METRIC_KERNEL_LOADS] = {.name = "node_agent_symbol_kernel_loads_total",
+	[SYMBOL_METRIC_KERNEL_LOADS] = {.name = "coroot_node_agent_symbol_kernel_loads_total",
 					.help = "Readings of /proc/kallsyms.",
 					.kind = METRIC_COUNTER},
 	[SYMBOL_METRIC_TABLE_BYTES] = MEMORY("tables"),
 	[SYMBOL_METRIC_KERNEL_BYTES] = MEMORY("kernel"),
 	[SYMBOL_METRIC_FRAME_BYTES] = MEMORY("frames"),
-	[SYMBOL_METRIC_FILES] = {.name = "node_agent_symbol_files",
+	[SYMBOL_METRIC_FILES] = {.name = "coroot_node_agent_symbol_files",
 				 .help = "Files whose layout is known.",
 				 .kind = METRIC_GAUGE},
 };

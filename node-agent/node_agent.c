@@ -1,0 +1,434 @@
+#include "node-agent/node_agent.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <sys/epoll.h>
+
+#include "common/clock.h"
+#include "common/http.h"
+#include "common/limits.h"
+#include "common/log.h"
+#include "common/loop.h"
+#include "common/metrics.h"
+#include "common/uploader.h"
+#include "node-agent/cycle.h"
+#include "node-agent/host_identity.h"
+#include "node-agent/node_options.h"
+#include "node-agent/node_status.h"
+#include "node-agent/process/process_table.h"
+#include "node-agent/profile/profile_worker.h"
+#include "node-agent/sample/sampler.h"
+#include "version.h"
+
+#define DRAIN_EVERY_NS (1 * NS_PER_S)
+#define HOUSEKEEPING_EVERY_NS (5 * NS_PER_S)
+#define FIRST_CYCLE_NS (10 * NS_PER_S) /* a new node shows something soon */
+#define SHUTDOWN_NS (9 * NS_PER_S)     /* ten seconds are promised */
+
+#define CYCLE_MAX_STACKS 200000u
+#define CYCLE_MAX_BYTES (64 * MIB)
+#define UPLOAD_QUEUE_ITEMS 10000
+#define UPLOAD_QUEUE_BYTES (32 * MIB)
+#define UPLOADS_AT_ONCE 16
+#define UPLOAD_TIMEOUT_NS (30 * NS_PER_S)
+#define UPLOAD_RETRY_MIN_NS (500 * NS_PER_MS)
+#define UPLOAD_RETRY_MAX_NS (30 * NS_PER_S)
+
+struct node_agent {
+	const struct node_options *o; /* borrowed */
+	struct host_identity host;
+	struct loop *loop;
+	struct metrics *metrics;
+	struct node_status *status;
+	struct http_client *client;
+	struct uploader *uploader;
+	struct process_table *processes;
+	struct sampler *sampler;
+	struct profile_worker *worker;
+
+	struct cycle *cycle;     /* being filled */
+	uint64_t cycle_start_ns; /* since the Unix epoch */
+	uint64_t cycle_start_mono_ns;
+	struct sampler_stats before; /* at its start */
+
+	struct loop_source *ring;
+	struct loop_source *drain_timer;
+	struct loop_source *cycle_timer;
+	struct loop_source *housekeeping_timer;
+	struct loop_source *shutdown_timer;
+	bool stopping;
+};
+
+static void on_sample(void *ctx, const struct sample_event *e)
+{
+	struct node_agent *a = ctx;
+	struct process_snapshot *snapshot;
+	char comm[SAMPLER_COMM_BYTES];
+	const struct process_seen seen = {
+		.pid = (pid_t)e->header.tgid,
+		.start_boottime_ns = e->header.start_boottime_ns,
+		.comm = comm,
+		.kernel_thread = e->flags & SAMPLE_KERNEL_THREAD,
+		.addrs = (const uint64_t *)(e + 1) + e->n_kernel,
+		.n_addrs = e->n_user,
+	};
+
+	memcpy(comm, e->comm, sizeof(comm));
+	comm[sizeof(comm) - 1] = '\0';
+	if (process_table_get(a->processes, &seen, clock_monotonic_ns(), &snapshot) < 0)
+		cycle_add_lost(a->cycle, CYCLE_LOST_NO_MEMORY, 1);
+	else
+		(void)cycle_add_sample(a->cycle, snapshot, e); /* counts what it refuses */
+}
+
+static void on_process_exec(void *ctx, const struct event_header *e)
+{
+	struct node_agent *a = ctx;
+
+	process_table_exec(a->processes, (pid_t)e->tgid, e->start_boottime_ns);
+}
+
+static void on_process_exit(void *ctx, const struct event_header *e)
+{
+	struct node_agent *a = ctx;
+
+	process_table_exit(a->processes, (pid_t)e->tgid, e->start_boottime_ns,
+			   clock_monotonic_ns());
+}
+
+static void drain(struct node_agent *a)
+{
+	const struct sampler_handlers handlers = {on_sample, on_process_exec, on_process_exit, a};
+	int r = sampler_drain(a->sampler, &handlers);
+
+	if (r < 0)
+		log_warn_limited("cannot read the ring buffer", "error=\"%s\"", strerror(-r));
+}
+
+static void on_ring(void *ctx, uint32_t events)
+{
+	(void)events;
+	drain(ctx);
+}
+
+static void on_drain_timer(void *ctx)
+{
+	struct node_agent *a = ctx;
+
+	drain(a);
+	node_status_beat(a->status);
+	loop_set_timer(a->drain_timer, DRAIN_EVERY_NS);
+}
+
+static int start_cycle(struct node_agent *a)
+{
+	const struct cycle_config cfg = {CYCLE_MAX_STACKS, CYCLE_MAX_BYTES};
+
+	a->cycle_start_ns = clock_realtime_ns();
+	a->cycle_start_mono_ns = clock_monotonic_ns();
+	return cycle_new(&a->cycle, &cfg);
+}
+
+/* What the kernel side lost since the cycle began. */
+static void add_kernel_losses(struct node_agent *a, const struct sampler_stats *now)
+{
+	const struct sampler_stats *before = &a->before;
+
+	cycle_add_lost(a->cycle, CYCLE_LOST_RING_FULL,
+		       now->kernel.lost_ring_full - before->kernel.lost_ring_full);
+	cycle_add_lost(a->cycle, CYCLE_LOST_NO_TASK,
+		       now->kernel.lost_no_task - before->kernel.lost_no_task);
+	cycle_add_lost(a->cycle, CYCLE_LOST_BAD_RECORD, now->bad_records - before->bad_records);
+	a->before = *now;
+}
+
+static void update_status(struct node_agent *a, struct sampler_stats *stats)
+{
+	struct process_table_stats processes;
+	int r = sampler_read_stats(a->sampler, stats);
+
+	if (r < 0) {
+		log_warn_limited("cannot read the sampler's counters", "error=\"%s\"",
+				 strerror(-r));
+		*stats = a->before;
+		return;
+	}
+	process_table_read_stats(a->processes, &processes);
+	node_status_update(a->status, stats, &processes);
+}
+
+/* Hands the cycle on. When no new one can be made, this one goes on being filled. */
+static void end_cycle(struct node_agent *a)
+{
+	uint64_t start_ns = a->cycle_start_ns;
+	int64_t duration_ns = (int64_t)(clock_monotonic_ns() - a->cycle_start_mono_ns);
+	struct cycle *done = a->cycle;
+	struct sampler_stats stats;
+	int r;
+
+	drain(a);
+	update_status(a, &stats);
+	add_kernel_losses(a, &stats);
+	node_status_add_cycle(a->status, done);
+
+	r = start_cycle(a);
+	if (r < 0) {
+		a->cycle = done;
+		log_warn_limited("no memory for a new cycle, the interval becomes longer",
+				 "error=\"%s\"", strerror(-r));
+		return;
+	}
+	r = profile_worker_adopt(a->worker, done, (int64_t)start_ns + duration_ns, duration_ns);
+	if (r < 0) {
+		node_status_lost_cycle(a->status, done);
+		log_warn_limited("lost an interval: profiles take longer than it", "samples=%llu",
+				 (unsigned long long)cycle_n_samples(done));
+		cycle_free(done);
+	}
+}
+
+static void on_cycle_timer(void *ctx)
+{
+	struct node_agent *a = ctx;
+
+	end_cycle(a);
+	loop_set_timer(a->cycle_timer, a->o->profile_interval_ns);
+}
+
+static void on_housekeeping(void *ctx)
+{
+	struct node_agent *a = ctx;
+	struct sampler_stats stats;
+	struct err err = {""};
+
+	if (sampler_update_cpus(a->sampler, &err) < 0)
+		log_warn_limited("cannot follow CPUs", "error=\"%s\"", err.msg);
+	process_table_sweep(a->processes, clock_monotonic_ns());
+	update_status(a, &stats);
+	loop_set_timer(a->housekeeping_timer, HOUSEKEEPING_EVERY_NS);
+}
+
+static void on_profile(void *ctx, const struct workload_profile *p)
+{
+	struct node_agent *a = ctx;
+	const struct upload_label labels[] = {
+		{"service.name", p->service},
+		{"container.id", p->container_id},
+		{"host.name", a->host.name},
+		{"host.id", a->host.id},
+		{},
+	};
+	int r = uploader_add(a->uploader, labels, p->pprof);
+
+	if (r < 0)
+		log_warn_limited("cannot queue a profile", "service=%s error=\"%s\"", p->service,
+				 strerror(-r));
+}
+
+static void stop_when_sent(void *ctx)
+{
+	struct node_agent *a = ctx;
+
+	if (a->stopping && profile_worker_pending(a->worker) == 0 &&
+	    uploader_pending(a->uploader) == 0)
+		loop_stop(a->loop);
+}
+
+static void on_shutdown_timeout(void *ctx)
+{
+	struct node_agent *a = ctx;
+
+	loop_stop(a->loop);
+}
+
+static void on_signal(void *ctx)
+{
+	struct node_agent *a = ctx;
+
+	if (a->stopping) {
+		loop_stop(a->loop);
+		return;
+	}
+	log_info("stopping: sending the last profiles", "waiting=%zu",
+		 uploader_pending(a->uploader));
+	a->stopping = true;
+	loop_set_timer(a->cycle_timer, UINT64_MAX);
+	loop_set_timer(a->shutdown_timer, SHUTDOWN_NS);
+	end_cycle(a);
+	uploader_hurry(a->uploader);
+	stop_when_sent(a);
+}
+
+static int make_uploader(struct node_agent *a)
+{
+	const struct http_client_config client = {
+		.ca_file = a->o->ca_file,
+		.insecure_skip_verify = a->o->insecure_skip_verify,
+		.user_agent = "coroot-node-agent/" VERSION,
+	};
+	AUTO_FREE char *endpoint = NULL;
+	int r;
+
+	if (a->o->profiles_endpoint) {
+		endpoint = strdup(a->o->profiles_endpoint);
+		r = endpoint ? 0 : -ENOMEM;
+	} else {
+		r = upload_url_from_collector(&endpoint, a->o->collector_endpoint);
+	}
+	if (r == 0)
+		r = http_client_new(&a->client, a->loop, &client);
+	if (r < 0)
+		return r;
+
+	const struct uploader_config cfg = {
+		.endpoint = endpoint,
+		.api_key = a->o->api_key,
+		.metrics_prefix = "coroot_node_agent",
+		.max_items = UPLOAD_QUEUE_ITEMS,
+		.max_bytes = UPLOAD_QUEUE_BYTES,
+		.max_sending = UPLOADS_AT_ONCE,
+		.timeout_ns = UPLOAD_TIMEOUT_NS,
+		.retry_min_ns = UPLOAD_RETRY_MIN_NS,
+		.retry_max_ns = UPLOAD_RETRY_MAX_NS,
+	};
+	r = uploader_new(&a->uploader, a->loop, a->client, &cfg);
+	if (r < 0)
+		return r;
+	uploader_on_idle(a->uploader, stop_when_sent, a);
+	return uploader_register_metrics(a->uploader, a->metrics);
+}
+
+static int make_loop(struct node_agent *a)
+{
+	int r;
+
+	r = loop_new(&a->loop);
+	if (r == 0)
+		r = loop_add_signal(a->loop, SIGTERM, on_signal, a);
+	if (r == 0)
+		r = loop_add_signal(a->loop, SIGINT, on_signal, a);
+	if (r == 0)
+		r = loop_add_timer(a->loop, on_drain_timer, a, &a->drain_timer);
+	if (r == 0)
+		r = loop_add_timer(a->loop, on_cycle_timer, a, &a->cycle_timer);
+	if (r == 0)
+		r = loop_add_timer(a->loop, on_housekeeping, a, &a->housekeeping_timer);
+	if (r == 0)
+		r = loop_add_timer(a->loop, on_shutdown_timeout, a, &a->shutdown_timer);
+	if (r == 0)
+		r = metrics_new(&a->metrics);
+	return r == 0 ? node_status_new(&a->status, a->metrics) : r;
+}
+
+/* The parts that look into the kernel and may be refused. */
+static int make_sampling(struct node_agent *a, struct err *err)
+{
+	const struct sampler_config cfg = {
+		.hz = (unsigned)a->o->profile_frequency_hz,
+		.kernel_stacks = true,
+	};
+	int r;
+
+	r = process_table_check_namespace("/proc", err);
+	if (r == 0)
+		r = process_table_new(&a->processes, &(struct process_table_config){0}, err);
+	if (r < 0)
+		return r;
+	r = process_table_scan(a->processes);
+	if (r < 0)
+		return err_set(err, r, "list processes: %s", strerror(-r));
+	r = sampler_new(&a->sampler, &cfg, err);
+	if (r == 0)
+		r = loop_add_fd(a->loop, sampler_fd(a->sampler), EPOLLIN, on_ring, a, &a->ring);
+	return r == 0 ? start_cycle(a) : r;
+}
+
+static enum log_level level_by_name(const char *name)
+{
+	static const char *const names[] = {
+		[LOG_LEVEL_ERROR] = "error",
+		[LOG_LEVEL_WARN] = "warn",
+		[LOG_LEVEL_INFO] = "info",
+		[LOG_LEVEL_DEBUG] = "debug",
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		if (strcmp(names[i], name) == 0)
+			return (enum log_level)i;
+	}
+	return LOG_LEVEL_INFO;
+}
+
+int node_agent_new(struct node_agent **ret, const struct node_options *o, struct err *err)
+{
+	CLEANUP(node_agent_freep) struct node_agent *a = calloc(1, sizeof(*a));
+	int r;
+
+	if (!a)
+		return -ENOMEM;
+	a->o = o;
+	log_set_level(level_by_name(o->log_level));
+	signal(SIGPIPE, SIG_IGN);
+
+	r = make_loop(a);
+	if (r == 0)
+		r = make_sampling(a, err);
+	if (r == 0)
+		r = make_uploader(a);
+	if (r < 0)
+		return r;
+
+	const struct profile_worker_config worker = {
+		.hz = (unsigned)o->profile_frequency_hz,
+		.on_profile = on_profile,
+		.on_cycle_done = stop_when_sent,
+		.ctx = a,
+	};
+	r = profile_worker_new(&a->worker, a->loop, &worker);
+	if (r == 0)
+		r = profile_worker_register_metrics(a->worker, a->metrics);
+	if (r == 0)
+		r = node_status_listen(a->status, o->listen, err);
+	if (r < 0)
+		return r;
+
+	host_identity_read(&a->host, "/");
+	*ret = TAKE_PTR(a);
+	return 0;
+}
+
+void node_agent_free(struct node_agent *a)
+{
+	if (!a)
+		return;
+	node_status_free(a->status);
+	profile_worker_free(a->worker);
+	loop_remove(a->ring);
+	sampler_free(a->sampler);
+	cycle_free(a->cycle);
+	process_table_free(a->processes);
+	http_client_free(a->client);
+	uploader_free(a->uploader);
+	loop_remove(a->drain_timer);
+	loop_remove(a->cycle_timer);
+	loop_remove(a->housekeeping_timer);
+	loop_remove(a->shutdown_timer);
+	loop_free(a->loop);
+	metrics_free(a->metrics);
+	free(a);
+}
+
+int node_agent_run(struct node_agent *a)
+{
+	uint64_t first = a->o->profile_interval_ns;
+
+	if (first > FIRST_CYCLE_NS)
+		first = FIRST_CYCLE_NS;
+	log_info("started", "version=%s host=%s hz=%llu interval_s=%llu listen=%s", VERSION,
+		 a->host.name, (unsigned long long)a->o->profile_frequency_hz,
+		 (unsigned long long)(a->o->profile_interval_ns / NS_PER_S), a->o->listen);
+	loop_set_timer(a->drain_timer, 0);
+	loop_set_timer(a->housekeeping_timer, 0);
+	loop_set_timer(a->cycle_timer, first);
+	return loop_run(a->loop);
+}

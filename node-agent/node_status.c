@@ -1,0 +1,212 @@
+#include "node-agent/node_status.h"
+
+#include <errno.h>
+
+#include "common/clock.h"
+#include "common/http_server.h"
+#include "node-agent/cycle.h"
+#include "node-agent/process/process_table.h"
+#include "node-agent/sample/sampler.h"
+#include "version.h"
+
+#define BEAT_TIMEOUT_NS (30 * NS_PER_S)
+#define PREFIX "coroot_node_agent"
+
+enum status_metric {
+	TICKS,
+	TICKS_IDLE,
+	SAMPLES,
+	LOST_RING_FULL,
+	LOST_NO_TASK,
+	LOST_BAD_RECORD,
+	LOST_STACKS_FULL,
+	LOST_BYTES_FULL,
+	LOST_NO_MEMORY,
+	LOST_WORKER_BUSY,
+	EVENTS_LOST,
+	BPF_RUN_TIME,
+	BPF_RUNS,
+	BPF_MAP_BYTES,
+	CPUS,
+	PROCESSES,
+	PROCESSES_GONE,
+	SNAPSHOTS,
+	MAPS_CUT,
+	FILES_OPEN,
+	FILES_UNOPENED,
+	FILES_OVER_LIMIT,
+	STATUS_METRIC_MAX,
+};
+
+/* The reasons of enum cycle_lost, in its order. */
+static const enum status_metric lost_metrics[CYCLE_LOST_MAX] = {
+	[CYCLE_LOST_RING_FULL] = LOST_RING_FULL,   [CYCLE_LOST_NO_TASK] = LOST_NO_TASK,
+	[CYCLE_LOST_BAD_RECORD] = LOST_BAD_RECORD, [CYCLE_LOST_STACKS_FULL] = LOST_STACKS_FULL,
+	[CYCLE_LOST_BYTES_FULL] = LOST_BYTES_FULL, [CYCLE_LOST_NO_MEMORY] = LOST_NO_MEMORY,
+};
+
+#define LOST(reason)                                           \
+	PREFIX "_samples_lost_total", "reason=\"" reason "\"", \
+		"Samples lost before they were in a profile"
+
+static const struct metric metric_defs[STATUS_METRIC_MAX] = {
+	[TICKS] = {PREFIX "_ticks_total", NULL, "Clock ticks of all CPUs that the sampler saw"},
+	[TICKS_IDLE] = {PREFIX "_ticks_idle_total", NULL, "Of these, ticks of idle CPUs"},
+	[SAMPLES] = {PREFIX "_samples_total", NULL, "Samples that left the kernel"},
+	[LOST_RING_FULL] = {LOST("ring_full")},
+	[LOST_NO_TASK] = {LOST("no_task")},
+	[LOST_BAD_RECORD] = {LOST("bad_record")},
+	[LOST_STACKS_FULL] = {LOST("stacks_full")},
+	[LOST_BYTES_FULL] = {LOST("bytes_full")},
+	[LOST_NO_MEMORY] = {LOST("no_memory")},
+	[LOST_WORKER_BUSY] = {LOST("worker_busy")},
+	[EVENTS_LOST] = {PREFIX "_process_events_lost_total", NULL,
+			 "Exec and exit events that found no room in the ring buffer"},
+	[BPF_RUN_TIME] = {PREFIX "_bpf_run_seconds_total", NULL,
+			  "Time of the BPF program; counted while kernel.bpf_stats_enabled is 1",
+			  .scale = 1e-9},
+	[BPF_RUNS] = {PREFIX "_bpf_runs_total", NULL,
+		      "Runs of the BPF program; counted while kernel.bpf_stats_enabled is 1"},
+	[BPF_MAP_BYTES] = {PREFIX "_bpf_map_bytes", NULL, "Kernel memory of all BPF maps",
+			   METRIC_GAUGE},
+	[CPUS] = {PREFIX "_cpus_sampled", NULL, "CPUs that are sampled now", METRIC_GAUGE},
+	[PROCESSES] = {PREFIX "_processes", NULL, "Processes known now", METRIC_GAUGE},
+	[PROCESSES_GONE] = {PREFIX "_processes_gone_total", NULL,
+			    "Sampled processes that ended before they could be read"},
+	[SNAPSHOTS] = {PREFIX "_process_snapshots_total", NULL, "Readings of a process"},
+	[MAPS_CUT] = {PREFIX "_process_maps_cut_total", NULL,
+		      "Readings of a process that met a limit"},
+	[FILES_OPEN] = {PREFIX "_mapped_files_open", NULL, "Executable files held open",
+			METRIC_GAUGE},
+	[FILES_UNOPENED] =
+		{PREFIX "_mapped_files_unopened_total", "reason=\"failed\"",
+		 "Executable files that could not be opened: their frames have no names"},
+	[FILES_OVER_LIMIT] =
+		{PREFIX "_mapped_files_unopened_total", "reason=\"limit\"",
+		 "Executable files that could not be opened: their frames have no names"},
+};
+
+struct node_status {
+	struct metrics *registry; /* borrowed */
+	struct http_server *server;
+	_Atomic uint64_t beat_ns;
+	struct metric metrics[STATUS_METRIC_MAX];
+};
+
+int node_status_new(struct node_status **ret, struct metrics *ms)
+{
+	CLEANUP(node_status_freep) struct node_status *s = calloc(1, sizeof(*s));
+	int r;
+
+	if (!s)
+		return -ENOMEM;
+	s->registry = ms;
+	memcpy(s->metrics, metric_defs, sizeof(s->metrics));
+	r = metrics_register(ms, s->metrics, STATUS_METRIC_MAX);
+	if (r == 0)
+		r = metrics_register_process(ms, PREFIX, VERSION);
+	if (r < 0)
+		return r;
+	node_status_beat(s);
+	*ret = TAKE_PTR(s);
+	return 0;
+}
+
+void node_status_free(struct node_status *s)
+{
+	if (!s)
+		return;
+	http_server_free(s->server);
+	free(s);
+}
+
+static void serve_metrics(void *ctx, struct http_exchange *x)
+{
+	struct node_status *s = ctx;
+	CLEANUP(buf_fini) struct buf b;
+	size_t len;
+	char *text;
+
+	buf_init(&b, 1 << 20);
+	if (metrics_write(s->registry, &b) < 0) {
+		http_respond_text(x, 500, "out of memory");
+		return;
+	}
+	text = buf_take(&b, &len);
+	http_respond(x, 200, "text/plain; version=0.0.4", text, len);
+}
+
+static void serve_health(void *ctx, struct http_exchange *x)
+{
+	struct node_status *s = ctx;
+	uint64_t age_ns = clock_monotonic_ns() - atomic_load(&s->beat_ns);
+
+	if (age_ns > BEAT_TIMEOUT_NS)
+		http_respond_text(x, 503, "the loop has not moved for %llu s",
+				  (unsigned long long)(age_ns / NS_PER_S));
+	else
+		http_respond_text(x, 200, "ok");
+}
+
+int node_status_listen(struct node_status *s, const char *listen, struct err *err)
+{
+	const struct http_route routes[] = {
+		{"GET", "/metrics", 0, serve_metrics, s},
+		{"GET", "/healthz", 0, serve_health, s},
+		{},
+	};
+	const struct http_server_config cfg = {
+		.listen = listen,
+		.n_threads = 1,
+		.max_connections = 64,
+		.timeout_s = 30,
+		.max_body_memory_bytes = 64 * 1024,
+		.routes = routes,
+	};
+
+	return http_server_new(&s->server, &cfg, err);
+}
+
+void node_status_beat(struct node_status *s)
+{
+	atomic_store(&s->beat_ns, clock_monotonic_ns());
+}
+
+void node_status_update(struct node_status *s, const struct sampler_stats *sampler,
+			const struct process_table_stats *processes)
+{
+	const struct {
+		enum status_metric metric;
+		uint64_t value;
+	} values[] = {
+		{TICKS, sampler->kernel.ticks},
+		{TICKS_IDLE, sampler->kernel.idle},
+		{SAMPLES, sampler->kernel.sent},
+		{EVENTS_LOST, sampler->kernel.events_lost},
+		{BPF_RUN_TIME, sampler->run_time_ns},
+		{BPF_RUNS, sampler->run_count},
+		{BPF_MAP_BYTES, sampler->map_bytes},
+		{CPUS, sampler->n_cpus},
+		{PROCESSES, processes->n_processes},
+		{PROCESSES_GONE, processes->gone},
+		{SNAPSHOTS, processes->snapshots},
+		{MAPS_CUT, processes->maps_cut},
+		{FILES_OPEN, processes->n_open_files},
+		{FILES_UNOPENED, processes->files_unopened},
+		{FILES_OVER_LIMIT, processes->files_over_limit},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(values); i++)
+		metric_set(&s->metrics[values[i].metric], values[i].value);
+}
+
+void node_status_add_cycle(struct node_status *s, const struct cycle *c)
+{
+	for (enum cycle_lost why = 0; why < CYCLE_LOST_MAX; why++)
+		metric_add(&s->metrics[lost_metrics[why]], cycle_lost(c, why));
+}
+
+void node_status_lost_cycle(struct node_status *s, const struct cycle *c)
+{
+	metric_add(&s->metrics[LOST_WORKER_BUSY], cycle_n_samples(c));
+}

@@ -1,0 +1,46 @@
+/*
+ * A cycle's stacks, named and grouped → one pprof per workload.
+ *
+ * The stack of a sample is its kernel frames, its user frames, "[truncated]" when the walk
+ * cannot be shown to have reached the bottom, and the process's name at the root. Return addresses
+ * outside every known mapping are no frames: a walk over code without frame pointers may
+ * make them up, so the stack is cut there.
+ */
+#ifndef NODE_AGENT_PROFILE_CPU_PROFILE_H
+#define NODE_AGENT_PROFILE_CPU_PROFILE_H
+
+#include "common/base.h"
+#include "common/buf.h"
+
+struct cycle;
+struct symbolizer;
+
+struct cpu_profile_config {
+	unsigned hz;
+	int64_t end_ns; /* since the Unix epoch */
+	int64_t duration_ns;
+};
+
+/* One workload's pprof. Strings are borrowed; the content of pprof may be taken (buf_take). */
+struct workload_profile {
+	const char *service;
+	const char *container_id;
+	struct buf *pprof;
+};
+
+typedef void (*cpu_profile_fn)(void *ctx, const struct workload_profile *p);
+
+struct cpu_profile_result {
+	uint64_t n_samples;   /* in the profiles */
+	uint64_t n_truncated; /* of these, with a stack not known to be whole */
+	uint64_t n_lost;      /* could not be put into a profile: no memory, over a limit */
+};
+
+/*
+ * Calls emit once per workload. c is only read. A workload that cannot be
+ * encoded is lost, counted, and the others go on.
+ */
+void cpu_profile_build(struct cycle *c, struct symbolizer *s, const struct cpu_profile_config *cfg,
+		       cpu_profile_fn emit, void *ctx, struct cpu_profile_result *ret);
+
+#endif /* NODE_AGENT_PROFILE_CPU_PROFILE_H */

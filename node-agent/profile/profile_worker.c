@@ -1,0 +1,249 @@
+#include "node-agent/profile/profile_worker.h"
+
+#include <errno.h>
+#include <malloc.h>
+#include <pthread.h>
+#include <sys/resource.h>
+
+#include "common/clock.h"
+#include "common/log.h"
+#include "common/queue.h"
+#include "node-agent/cycle.h"
+#include "node-agent/symbol/symbolizer.h"
+
+/* One cycle in work and one that waits: a worker slower than that loses cycles, which are counted. */
+#define MAX_JOBS 2
+/* Profiles of one cycle that wait for the loop; there are as many as there are workloads. */
+#define MAX_RESULTS 16384
+#define WORKER_NICE 5
+
+struct job {
+	struct cycle *cycle;
+	int64_t end_ns;
+	int64_t duration_ns;
+};
+
+struct result {
+	char *service;
+	char *container_id;
+	struct buf pprof;
+};
+
+enum worker_metric {
+	SAMPLES,
+	SAMPLES_TRUNCATED,
+	SAMPLES_LOST,
+	PROFILES,
+	PROFILES_LOST,
+	CPU_NS,
+	WORKER_METRIC_MAX,
+};
+
+struct profile_worker {
+	struct profile_worker_config cfg;
+	struct symbolizer *symbolizer; /* the thread's, once it runs */
+	struct queue *jobs;            /* struct job */
+	struct queue *results;         /* struct result */
+	struct loop_source *wake;
+	pthread_t thread;
+	bool started;
+	_Atomic unsigned n_done; /* cycles finished and not yet reported */
+	unsigned n_pending;      /* of the loop thread */
+	struct metric metrics[WORKER_METRIC_MAX];
+};
+
+static const struct metric metric_defs[WORKER_METRIC_MAX] = {
+	[SAMPLES] = {.name = "coroot_node_agent_samples_profiled_total",
+		     .help = "Samples in finished profiles"},
+	[SAMPLES_TRUNCATED] = {.name = "coroot_node_agent_samples_truncated_total",
+			       .help = "Samples in finished profiles whose stack is not known to "
+				       "be whole"},
+	[SAMPLES_LOST] = {.name = "coroot_node_agent_samples_unprofiled_total",
+			  .help = "Samples that could not be put into a profile"},
+	[PROFILES] = {.name = "coroot_node_agent_profiles_total",
+		      .help = "Profiles made, one per workload and interval"},
+	[PROFILES_LOST] = {.name = "coroot_node_agent_profiles_lost_total",
+			   .help = "Profiles made that the agent had no memory or room for"},
+	[CPU_NS] = {.name = "coroot_node_agent_profile_cpu_seconds_total",
+		    .help = "CPU time spent on naming addresses and encoding profiles",
+		    .scale = 1e-9},
+};
+
+static void result_free(struct result *r)
+{
+	if (!r)
+		return;
+	buf_fini(&r->pprof);
+	free(r->service);
+	free(r->container_id);
+	free(r);
+}
+DEFINE_CLEANUP(struct result *, result_free);
+
+static void job_free(struct job *j)
+{
+	if (!j)
+		return;
+	cycle_free(j->cycle);
+	free(j);
+}
+
+static void pass_on(void *ctx, const struct workload_profile *p)
+{
+	CLEANUP(result_freep) struct result *r = calloc(1, sizeof(*r));
+	struct profile_worker *w = ctx;
+
+	if (r) {
+		r->service = strdup(p->service);
+		r->container_id = strdup(p->container_id);
+	}
+	if (!r || !r->service || !r->container_id) {
+		metric_add(&w->metrics[PROFILES_LOST], 1);
+		return;
+	}
+	buf_init(&r->pprof, p->pprof->limit);
+	r->pprof = *p->pprof;
+	buf_init(p->pprof, r->pprof.limit);
+	if (queue_push(w->results, r) < 0) {
+		metric_add(&w->metrics[PROFILES_LOST], 1);
+		return;
+	}
+	(void)TAKE_PTR(r);
+	metric_add(&w->metrics[PROFILES], 1);
+	loop_wake(w->wake);
+}
+
+static void do_job(struct profile_worker *w, const struct job *j)
+{
+	const struct cpu_profile_config cfg = {w->cfg.hz, j->end_ns, j->duration_ns};
+	uint64_t started_ns = clock_thread_cpu_ns();
+	struct cpu_profile_result res;
+
+	cpu_profile_build(j->cycle, w->symbolizer, &cfg, pass_on, w, &res);
+	symbolizer_end_cycle(w->symbolizer);
+	metric_add(&w->metrics[SAMPLES], res.n_samples);
+	metric_add(&w->metrics[SAMPLES_TRUNCATED], res.n_truncated);
+	metric_add(&w->metrics[SAMPLES_LOST], res.n_lost);
+	metric_add(&w->metrics[CPU_NS], clock_thread_cpu_ns() - started_ns);
+}
+
+static void *run(void *arg)
+{
+	struct profile_worker *w = arg;
+	struct job *j;
+
+	/* a thread of its own has a nice value of its own; sampling goes first */
+	(void)setpriority(PRIO_PROCESS, 0, WORKER_NICE);
+	while ((j = queue_pop(w->jobs))) {
+		do_job(w, j);
+		job_free(j);
+		malloc_trim(0); /* a cycle is large and the next one is an interval away */
+		atomic_fetch_add(&w->n_done, 1);
+		loop_wake(w->wake);
+	}
+	return NULL;
+}
+
+/* On the loop thread. */
+static void on_wake(void *ctx)
+{
+	struct profile_worker *w = ctx;
+	/* read before the results: everything of these cycles is in the queue by then */
+	unsigned n_done = atomic_exchange(&w->n_done, 0);
+	struct result *r;
+
+	while ((r = queue_pop_timeout(w->results, 0))) {
+		const struct workload_profile p = {r->service, r->container_id, &r->pprof};
+
+		w->cfg.on_profile(w->cfg.ctx, &p);
+		result_free(r);
+	}
+	for (; n_done > 0; n_done--) {
+		w->n_pending--;
+		w->cfg.on_cycle_done(w->cfg.ctx);
+	}
+}
+
+int profile_worker_new(struct profile_worker **ret, struct loop *l,
+		       const struct profile_worker_config *cfg)
+{
+	CLEANUP(profile_worker_freep) struct profile_worker *w = NULL;
+	int r;
+
+	w = calloc(1, sizeof(*w));
+	if (!w)
+		return -ENOMEM;
+	w->cfg = *cfg;
+	memcpy(w->metrics, metric_defs, sizeof(w->metrics));
+
+	r = symbolizer_new(&w->symbolizer, &(struct symbolizer_config){0});
+	if (r == 0)
+		r = queue_new(&w->jobs, MAX_JOBS);
+	if (r == 0)
+		r = queue_new(&w->results, MAX_RESULTS);
+	if (r == 0)
+		r = loop_add_wake(l, on_wake, w, &w->wake);
+	if (r < 0)
+		return r;
+
+	r = pthread_create(&w->thread, NULL, run, w);
+	if (r != 0)
+		return -r;
+	w->started = true;
+	(void)pthread_setname_np(w->thread, "symbolize");
+	*ret = TAKE_PTR(w);
+	return 0;
+}
+
+void profile_worker_free(struct profile_worker *w)
+{
+	struct result *r;
+	struct job *j;
+
+	if (!w)
+		return;
+	if (w->started) {
+		/* what waits is not begun any more */
+		while ((j = queue_pop_timeout(w->jobs, 0)))
+			job_free(j);
+		queue_close(w->jobs);
+		pthread_join(w->thread, NULL);
+	}
+	while (w->results && (r = queue_pop_timeout(w->results, 0)))
+		result_free(r);
+	loop_remove(w->wake);
+	queue_free(w->jobs);
+	queue_free(w->results);
+	symbolizer_free(w->symbolizer);
+	free(w);
+}
+
+int profile_worker_adopt(struct profile_worker *w, struct cycle *c, int64_t end_ns,
+			 int64_t duration_ns)
+{
+	AUTO_FREE struct job *j = malloc(sizeof(*j));
+	int r;
+
+	if (!j)
+		return -ENOMEM;
+	*j = (struct job){c, end_ns, duration_ns};
+	r = queue_push(w->jobs, j);
+	if (r < 0)
+		return r;
+	(void)TAKE_PTR(j);
+	w->n_pending++;
+	return 0;
+}
+
+unsigned profile_worker_pending(const struct profile_worker *w)
+{
+	return w->n_pending;
+}
+
+int profile_worker_register_metrics(struct profile_worker *w, struct metrics *ms)
+{
+	int r;
+
+	r = metrics_register(ms, w->metrics, WORKER_METRIC_MAX);
+	return r == 0 ? symbolizer_register_metrics(ms) : r;
+}

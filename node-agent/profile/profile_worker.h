@@ -1,0 +1,46 @@
+/*
+ * The worker thread: cycles in, encoded profiles out.
+ *
+ * Naming addresses reads files of other people's processes and may take a while, so it has a
+ * thread of its own, which owns the symbolizer. Everything it needs to know about processes comes
+ * inside the cycle. All functions are called from the loop thread.
+ */
+#ifndef NODE_AGENT_PROFILE_PROFILE_WORKER_H
+#define NODE_AGENT_PROFILE_PROFILE_WORKER_H
+
+#include "common/base.h"
+#include "common/loop.h"
+#include "common/metrics.h"
+#include "node-agent/profile/cpu_profile.h"
+
+struct cycle;
+struct profile_worker;
+
+struct profile_worker_config {
+	unsigned hz;
+	cpu_profile_fn on_profile;        /* on the loop thread */
+	void (*on_cycle_done)(void *ctx); /* likewise, after the last profile of a cycle */
+	void *ctx;
+};
+
+/* l is borrowed. -ENOMEM, -EAGAIN (no thread). */
+int profile_worker_new(struct profile_worker **ret, struct loop *l,
+		       const struct profile_worker_config *cfg) MUST_CHECK;
+/* Waits for the cycle in work; what it made is dropped. NULL is allowed. */
+void profile_worker_free(struct profile_worker *w);
+DEFINE_CLEANUP(struct profile_worker *, profile_worker_free);
+
+/*
+ * Takes c on success; it covers duration_ns up to end_ns since the Unix epoch. -EAGAIN: still busy
+ * with earlier ones; -ENOMEM.
+ */
+int profile_worker_adopt(struct profile_worker *w, struct cycle *c, int64_t end_ns,
+			 int64_t duration_ns) MUST_CHECK;
+
+/* Cycles taken and not yet reported as done. */
+unsigned profile_worker_pending(const struct profile_worker *w);
+
+/* Before other threads start: the symbolizer's metrics as well. */
+int profile_worker_register_metrics(struct profile_worker *w, struct metrics *ms) MUST_CHECK;
+
+#endif /* NODE_AGENT_PROFILE_PROFILE_WORKER_H */

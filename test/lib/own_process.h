@@ -1,0 +1,12 @@
+/* The test's own process as the node agent would see it: real mappings, real files. */
+#ifndef TEST_LIB_OWN_PROCESS_H
+#define TEST_LIB_OWN_PROCESS_H
+
+#include "node-agent/process/process_table.h"
+
+#define OWN_PROCESS_COMM "own-process"
+
+/* A reference, the caller's; fails the test when there is none. */
+struct process_snapshot *own_process_snapshot(struct process_table *t);
+
+#endif /* TEST_LIB_OWN_PROCESS_H */

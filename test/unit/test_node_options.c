@@ -1,0 +1,69 @@
+#include <errno.h>
+
+#include "node-agent/node_options.h"
+#include "test/lib/unit.h"
+
+/* Parses and checks; the sentence of the error, if any, is left in err. */
+static int parse(char **argv, struct err *err)
+{
+	struct node_options o = {0};
+	int r;
+
+	r = options_parse(node_option_defs, &o, argv, "coroot-node-agent", "0", err);
+	if (r == 0)
+		r = node_options_check(&o, err);
+	options_fini(node_option_defs, &o);
+	return r;
+}
+
+static void a_collector_endpoint_is_enough(void **state)
+{
+	char *argv[] = {(char[]){"x"}, (char[]){"--collector-endpoint=http://h:1"}, NULL};
+	struct err err = {""};
+
+	(void)state;
+	assert_int_equal(parse(argv, &err), 0);
+}
+
+static void without_an_endpoint_the_missing_flag_is_named(void **state)
+{
+	char *argv[] = {(char[]){"x"}, NULL};
+	struct err err = {""};
+
+	(void)state;
+	assert_int_equal(parse(argv, &err), -EINVAL);
+	assert_non_null(strstr(err.msg, "--collector-endpoint"));
+}
+
+static void what_is_no_url_is_refused(void **state)
+{
+	char *argv[] = {(char[]){"x"}, (char[]){"--profiles-endpoint=h:1/v1/profiles"}, NULL};
+	struct err err = {""};
+
+	(void)state;
+	assert_int_equal(parse(argv, &err), -EINVAL);
+	assert_non_null(strstr(err.msg, "h:1/v1/profiles"));
+}
+
+static void a_frequency_out_of_range_is_refused(void **state)
+{
+	char *argv[] = {(char[]){"x"}, (char[]){"--collector-endpoint=http://h:1"},
+			(char[]){"--profile-frequency=1000"}, NULL};
+	struct err err = {""};
+
+	(void)state;
+	assert_true(parse(argv, &err) < 0);
+	assert_non_null(strstr(err.msg, "--profile-frequency"));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_collector_endpoint_is_enough),
+		cmocka_unit_test(without_an_endpoint_the_missing_flag_is_named),
+		cmocka_unit_test(what_is_no_url_is_refused),
+		cmocka_unit_test(a_frequency_out_of_range_is_refused),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
