@@ -340,6 +340,8 @@ compile_commands.json: all ## for clangd, clang-tidy, cppcheck, IWYU
 install: all ## install into $(DESTDIR)$(prefix)
 	$(Q)$(INSTALL) -d $(DESTDIR)$(bindir)
 	$(Q)$(INSTALL) -m 0755 $(O)/coroot-node-agent $(O)/coroot-cluster-agent $(DESTDIR)$(bindir)/
+	$(Q)$(INSTALL) -d $(DESTDIR)$(prefix)/lib/coroot
+	$(Q)$(INSTALL) -m 0644 $(O)/libchdb.so $(DESTDIR)$(prefix)/lib/coroot/
 clean: ## remove build/
 	$(Q)rm -rf build compile_commands.json
 help: ## this text

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdatomic.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 
@@ -14,6 +15,7 @@
 #include "common/queue.h"
 
 #define MAX_PARAMS 64
+#define PURGE_EVERY_NS (10 * NS_PER_S)
 #define STRING_(x) #x
 #define STRING(x) STRING_(x)
 
@@ -23,6 +25,7 @@ struct store {
 	chdb_handle *writer;                     /* the engine runs one statement of it at a time */
 	chdb_handle *readers[STORE_MAX_QUERIES]; /* the same */
 	struct queue *idle;                      /* those of readers that nobody uses now */
+	_Atomic uint64_t purge_ns;               /* when memory is to be given back next */
 };
 
 /*
@@ -274,6 +277,19 @@ void store_close(struct store *s)
 	free(s);
 }
 
+/*
+ * The engine's allocator keeps what it freed until it is busy again: tens of MiB after a large
+ * query, for as long as the agent lives.
+ */
+static void give_memory_back(struct store *s)
+{
+	uint64_t due = atomic_load(&s->purge_ns), now = clock_monotonic_ns();
+
+	/* failing to do so costs memory only */
+	if (now >= due && atomic_compare_exchange_strong(&s->purge_ns, &due, now + PURGE_EVERY_NS))
+		(void)run_sql(s, s->writer, "SYSTEM JEMALLOC PURGE", NULL);
+}
+
 /* A file without a name that holds the rows: they may contain what ends a statement. */
 static int make_row_file(const void *rows, size_t len, struct err *err)
 {
@@ -297,6 +313,7 @@ int store_insert(struct store *s, enum store_table table, const char *token, con
 {
 	AUTO_CLOSE int fd = -1;
 	char sql[512], dedup[128] = "";
+	int r;
 
 	if (len == 0)
 		return 0;
@@ -313,7 +330,9 @@ int store_insert(struct store *s, enum store_table table, const char *token, con
 	snprintf(sql, sizeof(sql),
 		 "INSERT INTO %s %s FROM INFILE '/proc/self/fd/%d' %sFORMAT RowBinary",
 		 schema_table_name(table), schema_columns(table), fd, dedup);
-	return run_sql(s, s->writer, sql, err);
+	r = run_sql(s, s->writer, sql, err);
+	give_memory_back(s);
+	return r;
 }
 
 int store_query(struct store *s, const struct store_query *q, struct buf *out, struct err *err)
@@ -334,6 +353,7 @@ int store_query(struct store *s, const struct store_query *q, struct buf *out, s
 	/* has as many places as there are connections */
 	if (queue_push(s->idle, conn) < 0)
 		abort();
+	give_memory_back(s);
 	return r;
 }
 

@@ -53,7 +53,10 @@ struct store_query {
  */
 int store_open_embedded(struct store **ret, const struct store_embedded_config *cfg,
 			struct err *err) MUST_CHECK;
-/* Waits for nothing: no insert or query may be under way. NULL is allowed. */
+/*
+ * No insert or query may be under way. NULL is allowed. Must come before exit(3), during which an
+ * open engine aborts; a killed process loses nothing that was inserted.
+ */
 void store_close(struct store *s);
 DEFINE_CLEANUP(struct store *, store_close);
 
