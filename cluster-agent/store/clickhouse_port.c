@@ -329,7 +329,7 @@ static int start_server(struct clickhouse_port *p, const char *listen, struct er
 		.listen = listen,
 		.max_connections = MAX_CONNECTIONS,
 		.timeout_s = IDLE_TIMEOUT_S,
-		.max_body_memory_bytes = (size_t)16 * SQL_GUARD_MAX_BYTES,
+		.max_body_memory_bytes = 16 * SQL_GUARD_MAX_BYTES,
 		.routes = routes,
 	};
 

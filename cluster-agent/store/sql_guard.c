@@ -303,7 +303,7 @@ int sql_guard_check(const char *sql, size_t len, struct sql_facts *ret, struct e
 
 	*ret = (struct sql_facts){0};
 	if (len > SQL_GUARD_MAX_BYTES)
-		return err_set(err, -EFBIG, "the query is longer than %u bytes",
+		return err_set(err, -EFBIG, "the query is longer than %zu bytes",
 			       SQL_GUARD_MAX_BYTES);
 	if (memchr(sql, '\0', len))
 		return err_set(err, -EINVAL, "the query has a zero byte");

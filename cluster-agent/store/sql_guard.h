@@ -14,7 +14,7 @@
 #include "common/err.h"
 
 /* As the engine's own limit of one statement. */
-#define SQL_GUARD_MAX_BYTES (256u * 1024)
+#define SQL_GUARD_MAX_BYTES ((size_t)256 * 1024)
 
 struct sql_facts {
 	char format[48]; /* of the FORMAT clause at the end; "" without one */
