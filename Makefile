@@ -158,8 +158,9 @@ $(O)/lib%.a:
 $(O)/obj/%.o: %.c $(O)/.flags | gen
 	$(call say,CC)
 	$(file >$@.json,{"directory":"$(CURDIR)","file":"$<","command":"$(subst ",\",$(CC) $(CPPFLAGS_ALL) $(CFLAGS_ALL)) -c $<"},)
-	$(Q)$(CC) $(CPPFLAGS_ALL) $(CFLAGS_ALL) -MMD -MP -c -o $@ $<
+	$(Q)$(CC) $(CPPFLAGS_ALL) $(CFLAGS_ALL) -MD -MP -c -o $@ $<
 
+# -MD and not -MMD: generated headers are system headers to the compiler
 # generated code: our include paths, not our warnings
 $(O)/obj/gen/%.o: $(O)/gen/%.c $(O)/.flags
 	$(call say,CC)

@@ -20,7 +20,7 @@ test("no cluster-agent at the start: the node-agent runs, counts, and delivers l
   const ran = await runWorkload("share", 3);
   await eventually(
     "failed uploads are counted",
-    async () => (await node.metric("coroot_node_agent_profile_upload_retries_total")) > 0,
+    async () => (await node.metric("node_agent_profile_upload_retries_total")) > 0,
   );
   assert.ok(node.running, node.log());
 

@@ -35,8 +35,8 @@ before(async () => {
   for (const w of await work) ran[w.name] = w;
   ran.kernelread = await runWorkload("kernelread", 4);
   ran.metrics = {
-    lost: await node.metric("coroot_node_agent_samples_lost_total"),
-    unsent: await node.metric("coroot_node_agent_profiles_dropped_total"),
+    lost: await node.metric("node_agent_samples_lost_total"),
+    unsent: await node.metric("node_agent_profiles_dropped_total"),
     rss: await node.metric("process_resident_memory_bytes"),
   };
   ran.stop = { from: Date.now(), ...(await node.stop()) };

@@ -5,7 +5,7 @@ const { spawn } = require("node:child_process");
 const fs = require("node:fs");
 const net = require("node:net");
 const path = require("node:path");
-const { eventually, sleep } = require("./wait");
+const { deadline, eventually } = require("./wait");
 
 const root = path.resolve(__dirname, "../../..");
 const bin = process.env.BIN || path.join(root, "build/release");
@@ -77,18 +77,15 @@ class Daemon {
 
   // waits until GET path answers 200; a daemon that ends meanwhile says why in the error
   async ready(path, timeoutMs = 30000) {
-    await Promise.race([
-      eventually(`${this.name} ${path}`, async () => (await fetch(this.url + path)).ok, timeoutMs),
-      this.exited.then((r) => {
-        throw new Error(`${this.name} ended (${JSON.stringify(r)}): ${this.log()}`);
-      }),
-    ]);
+    const answers = async () => !this.running || (await fetch(this.url + path)).ok;
+    await eventually(`${this.name} ${path}`, answers, timeoutMs);
+    if (!this.running) throw new Error(`${this.name} ended (${JSON.stringify(this.result)}): ${this.log()}`);
     return this;
   }
 
   async stop(signal = "SIGTERM", timeoutMs = 20000) {
     if (this.running) this.child.kill(signal);
-    const late = sleep(timeoutMs).then(() => ({ code: "late" }));
+    const late = deadline(timeoutMs).then(() => ({ code: "late" }));
     const result = await Promise.race([this.exited, late]);
     if (result.code === "late") {
       this.child.kill("SIGKILL");
@@ -97,13 +94,13 @@ class Daemon {
     return result;
   }
 
-  // The sum over its labels, or over those that contain some text.
+  // The sum over its labels, or over those that contain some text. Names without "coroot_".
   async metric(name, labels = "") {
     const text = await (await fetch(`${this.url}/metrics`)).text();
     const values = [];
     for (const line of text.split("\n")) {
       const m = /^([a-zA-Z0-9_:]+)(\{.*\})? (\S+)/.exec(line);
-      if (m && m[1] === name && (m[2] || "").includes(labels)) values.push(Number(m[3]));
+      if (m && m[1].replace(/^coroot_/, "") === name && (m[2] || "").includes(labels)) values.push(Number(m[3]));
     }
     if (values.length === 0) throw new Error(`${this.name} has no metric ${name} (${labels})`);
     return values.reduce((sum, v) => sum + v, 0);
@@ -148,7 +145,7 @@ async function startNode({ cluster, collector, interval = "5s", port, args = [],
 // A start that must fail: what it printed, and how it ended.
 async function failToStart(command, args, timeoutMs = 10000) {
   const d = new Daemon(command, args);
-  const late = sleep(timeoutMs).then(() => null);
+  const late = deadline(timeoutMs).then(() => null);
   const result = await Promise.race([d.exited, late]);
   if (!result) {
     await d.stop("SIGKILL");

@@ -1,6 +1,8 @@
 "use strict";
 
 const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+// the same for races: nobody waits for it when it is the only thing left
+const deadline = (ms) => new Promise((resolve) => setTimeout(resolve, ms).unref());
 
 // Asks again until check() returns something true; the last exception says why it never did.
 async function eventually(what, check, timeoutMs = 10000) {
@@ -19,4 +21,4 @@ async function eventually(what, check, timeoutMs = 10000) {
   }
 }
 
-module.exports = { sleep, eventually };
+module.exports = { sleep, deadline, eventually };
