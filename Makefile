@@ -186,7 +186,7 @@ $(web_modules):
 	@echo "deps: npm packages of the page"
 	$(Q)rm -rf $(web_deps).$$$$ && mkdir -p $(web_deps).$$$$ && cd $(web_deps).$$$$ && \
 	    cp $(CURDIR)/$(web)/package.json $(CURDIR)/$(web)/package-lock.json $(CURDIR)/$(web)/.npmrc . && \
-	    npm ci --ignore-scripts --loglevel=error && cd .. && \
+	    npm ci --ignore-scripts --loglevel=error >/dev/null && cd .. && \
 	    { mv -T $(web_deps).$$$$ $(web_deps) 2>/dev/null || rm -rf $(web_deps).$$$$; }
 $(web_page): $(web_src) $(web)/package-lock.json | $(web_modules)
 	$(call say,PAGE)

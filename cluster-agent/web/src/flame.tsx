@@ -164,6 +164,17 @@ export function Flame(p: Props) {
     }
   };
 
+  // arrows work at once, without going to the graph by Tab first
+  useEffect(() => {
+    const onKey = (e: KeyboardEvent): void => {
+      if (e.target !== document.body || !(moves[e.key] || e.key === "Enter")) return;
+      canvas.current?.focus({ preventScroll: true });
+      key(e);
+    };
+    addEventListener("keydown", onKey);
+    return () => removeEventListener("keydown", onKey);
+  });
+
   return (
     <div class="flame">
       <div
