@@ -115,8 +115,10 @@ void process_table_free(struct process_table *t)
 
 	if (!t)
 		return;
-	HASH_ITER(hh, t->processes, p, next)
-	drop(t, p);
+	for (p = t->processes; p; p = next) {
+		next = p->hh.next;
+		drop(t, p);
+	}
 	file_registry_free(t->files);
 	closep(&t->root_fd);
 	free(t->proc_root);
