@@ -111,11 +111,28 @@ static void on_ring(void *ctx, uint32_t events)
 	drain(ctx);
 }
 
+static void update_status(struct node_agent *a, struct sampler_stats *stats)
+{
+	struct process_table_stats processes;
+	int r = sampler_read_stats(a->sampler, stats);
+
+	if (r < 0) {
+		log_warn_limited("cannot read the sampler's counters", "error=\"%s\"",
+				 strerror(-r));
+		*stats = a->before;
+		return;
+	}
+	process_table_read_stats(a->processes, &processes);
+	node_status_update(a->status, stats, &processes);
+}
+
 static void on_drain_timer(void *ctx)
 {
 	struct node_agent *a = ctx;
+	struct sampler_stats stats;
 
 	drain(a);
+	update_status(a, &stats);
 	node_status_beat(a->status);
 	loop_set_timer(a->drain_timer, DRAIN_EVERY_NS);
 }
@@ -140,21 +157,6 @@ static void add_kernel_losses(struct node_agent *a, const struct sampler_stats *
 		       now->kernel.lost_no_task - before->kernel.lost_no_task);
 	cycle_add_lost(a->cycle, CYCLE_LOST_BAD_RECORD, now->bad_records - before->bad_records);
 	a->before = *now;
-}
-
-static void update_status(struct node_agent *a, struct sampler_stats *stats)
-{
-	struct process_table_stats processes;
-	int r = sampler_read_stats(a->sampler, stats);
-
-	if (r < 0) {
-		log_warn_limited("cannot read the sampler's counters", "error=\"%s\"",
-				 strerror(-r));
-		*stats = a->before;
-		return;
-	}
-	process_table_read_stats(a->processes, &processes);
-	node_status_update(a->status, stats, &processes);
 }
 
 /* Hands the cycle on. When no new one can be made, this one goes on being filled. */
@@ -198,13 +200,11 @@ static void on_cycle_timer(void *ctx)
 static void on_housekeeping(void *ctx)
 {
 	struct node_agent *a = ctx;
-	struct sampler_stats stats;
 	struct err err = {""};
 
 	if (sampler_update_cpus(a->sampler, &err) < 0)
 		log_warn_limited("cannot follow CPUs", "error=\"%s\"", err.msg);
 	process_table_sweep(a->processes, clock_monotonic_ns());
-	update_status(a, &stats);
 	loop_set_timer(a->housekeeping_timer, HOUSEKEEPING_EVERY_NS);
 }
 
@@ -249,12 +249,13 @@ static void on_signal(void *ctx)
 		loop_stop(a->loop);
 		return;
 	}
-	log_info("stopping: sending the last profiles", "waiting=%zu",
-		 uploader_pending(a->uploader));
 	a->stopping = true;
 	loop_set_timer(a->cycle_timer, UINT64_MAX);
 	loop_set_timer(a->shutdown_timer, SHUTDOWN_NS);
 	end_cycle(a);
+	log_info("stopping: sending the last profiles", "waiting=%zu samples=%llu lost=%llu",
+		 uploader_pending(a->uploader), (unsigned long long)a->before.kernel.sent,
+		 (unsigned long long)a->before.kernel.lost_ring_full);
 	uploader_hurry(a->uploader);
 	stop_when_sent(a);
 }
