@@ -2,6 +2,7 @@
 
 #include <errno.h>
 
+#include "cluster-agent/ingest/stack_hash.h"
 #include "common/clock.h"
 #include "common/hash.h"
 #include "common/parse.h"
@@ -77,6 +78,18 @@ static int format_frame(struct row_text *ret, const struct profile *p,
 	return 0;
 }
 
+static bool has_truncated(const struct profile *p, const struct profile_location *l)
+{
+	for (uint32_t i = 0; i < l->n_lines; i++) {
+		const struct profile_string *name = &p->functions[l->lines[i].function].name;
+
+		if (name->len == strlen(TRUNCATED) &&
+		    memcmp(name->data, TRUNCATED, strlen(TRUNCATED)) == 0)
+			return true;
+	}
+	return false;
+}
+
 /* Every frame is formatted once per profile; stacks then refer to them. */
 static int format_locations(struct profile_rows *r, struct err *err)
 {
@@ -103,6 +116,7 @@ static int format_locations(struct profile_rows *r, struct err *err)
 		}
 		r->locations[i].frames = frames;
 		r->locations[i].n_frames = l->n_lines;
+		r->locations[i].truncated = has_truncated(p, l);
 		for (uint32_t line = 0; line < l->n_lines; line++)
 			r->locations[i].n_bytes += frames[line].len;
 	}
@@ -126,32 +140,18 @@ static int check_text_bytes(const struct profile_rows *r, uint64_t max, struct e
 	return 0;
 }
 
-static bool has_truncated(const struct profile *p, const struct profile_location *l)
-{
-	for (uint32_t i = 0; i < l->n_lines; i++) {
-		const struct profile_string *name = &p->functions[l->lines[i].function].name;
-
-		if (name->len == strlen(TRUNCATED) &&
-		    memcmp(name->data, TRUNCATED, strlen(TRUNCATED)) == 0)
-			return true;
-	}
-	return false;
-}
-
 static void read_stack(struct profile_rows *r, uint32_t sample, struct profile_rows_stack *ret)
 {
 	const struct profile *p = r->profile;
 	const struct profile_sample *s = &p->samples[sample];
 	uint32_t n_frames = 0;
 
-	*ret = (struct profile_rows_stack){.hash = FNV1A64_INIT, .sample = sample};
+	ret->sample = sample;
 	for (uint32_t i = 0; i < s->n_locations; i++) {
 		const struct profile_rows_location *l = &r->locations[s->locations[i]];
 
-		for (uint32_t f = 0; f < l->n_frames; f++)
-			ret->hash = fnv1a64(ret->hash, l->frames[f].data, l->frames[f].len);
 		n_frames += l->n_frames;
-		ret->truncated |= has_truncated(p, &p->locations[s->locations[i]]);
+		ret->truncated |= l->truncated;
 	}
 	if (n_frames > r->max_frames)
 		r->max_frames = n_frames;
@@ -183,15 +183,18 @@ static int merge_stacks(struct profile_rows *r, uint32_t *stack_of, struct err *
 	const struct profile *p = r->profile;
 	unsigned bits = 4;
 	uint32_t *by_hash;
+	uint64_t *hashes;
 
 	while ((UINT32_C(1) << bits) < 2 * p->n_samples)
 		bits++;
 	by_hash = arena_calloc(p->arena, UINT32_C(1) << bits, sizeof(*by_hash));
 	r->stacks = arena_calloc(p->arena, p->n_samples + 1, sizeof(*r->stacks));
-	if (!by_hash || !r->stacks)
+	hashes = arena_calloc(p->arena, p->n_samples + 1, sizeof(*hashes));
+	if (!by_hash || !r->stacks || !hashes)
 		return no_room(p, (p->n_samples + 1) * sizeof(*r->stacks), err);
+	stack_hash_all(r->locations, p->samples, p->n_samples, hashes);
 	for (uint32_t i = 0; i < p->n_samples; i++) {
-		struct profile_rows_stack stack;
+		struct profile_rows_stack stack = {.hash = hashes[i]};
 
 		read_stack(r, i, &stack);
 		stack_of[i] = find_or_add(r, by_hash, bits, &stack);

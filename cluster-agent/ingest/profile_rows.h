@@ -46,6 +46,7 @@ struct profile_rows_location {
 	const struct row_text *frames;
 	uint32_t n_frames;
 	uint64_t n_bytes; /* of all frames */
+	bool truncated;   /* one of them is "[truncated]" */
 };
 
 /* All in the profile's arena. */
