@@ -102,6 +102,8 @@ void json_put_string(struct json_writer *w, const char *s, size_t len)
 	while (len > 0 && w->error == 0) {
 		size_t n = plain_len(p, len);
 
+		if (n == 0 && *p >= 0x80)
+			n = utf8_len(p, len);
 		if (n > 0) {
 			put(w, (const char *)p, n);
 		} else if (*p == '"' || *p == '\\') {
@@ -110,8 +112,6 @@ void json_put_string(struct json_writer *w, const char *s, size_t len)
 		} else if (*p < 0x20 || *p == 0x7f) {
 			put_control(w, *p);
 			n = 1;
-		} else if ((n = utf8_len(p, len)) > 0) {
-			put(w, (const char *)p, n);
 		} else {
 			put(w, "\xef\xbf\xbd", 3);
 			n = 1;

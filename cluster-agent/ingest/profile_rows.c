@@ -1,5 +1,6 @@
 #include "cluster-agent/ingest/profile_rows.h"
 
+#include <assert.h>
 #include <errno.h>
 
 #include "cluster-agent/ingest/stack_hash.h"
@@ -146,6 +147,7 @@ static void read_stack(struct profile_rows *r, uint32_t sample, struct profile_r
 	const struct profile_sample *s = &p->samples[sample];
 	uint32_t n_frames = 0;
 
+	assert(r->locations);
 	ret->sample = sample;
 	for (uint32_t i = 0; i < s->n_locations; i++) {
 		const struct profile_rows_location *l = &r->locations[s->locations[i]];

@@ -42,7 +42,7 @@ static bool counts_cpu_time(const struct application_type *t)
 	char name[64];
 	const struct profile_type *known;
 
-	if (t->type_len >= sizeof(name))
+	if (!t->type || t->type_len >= sizeof(name))
 		return false;
 	memcpy(name, t->type, t->type_len);
 	name[t->type_len] = '\0';
@@ -79,7 +79,7 @@ static int read_types(struct application_list *l, int64_t from_ns, int64_t to_ns
 static int compare_service(const struct application_type *a, const struct application_type *b)
 {
 	size_t n = a->service_len < b->service_len ? a->service_len : b->service_len;
-	int c = memcmp(a->service, b->service, n);
+	int c = a->service && b->service ? memcmp(a->service, b->service, n) : 0;
 
 	return c ? c : (a->service_len > b->service_len) - (a->service_len < b->service_len);
 }

@@ -5,6 +5,7 @@
  */
 #include "cluster-agent/query/flame_tree.h"
 
+#include <assert.h>
 #include <errno.h>
 
 #include "cluster-agent/query/flame_nodes.h"
@@ -44,7 +45,7 @@ static int add_node(struct flame_tree *t, uint32_t parent, uint32_t function)
 /* -EFBIG when the names do not fit any more. */
 static int intern_function(struct flame_tree *t, const struct frame_text *text, uint32_t *ret)
 {
-	uint32_t name, file, id;
+	uint32_t name = 0, file = 0, id;
 	void *functions = t->functions;
 	int r = intern_add(t->names, text->name, text->name_len, &name);
 
@@ -93,6 +94,7 @@ static int function_of(struct flame_tree *t, const struct flame_frame *frame, ui
 		*ret = FLAME_FUNCTION_OTHER;
 	else if (r < 0)
 		return r;
+	assert(t->text_functions);
 	t->text_functions[t->n_text_functions++] = *ret;
 	return 0;
 }
@@ -119,7 +121,7 @@ static int new_parts(struct flame_tree *t)
 		r = reserve(&by_text, 0, &t->max_text_functions, sizeof(*t->text_functions));
 		t->text_functions = by_text;
 	}
-	if (r == 0)
+	if (r == 0 && t->text_functions)
 		t->text_functions[t->n_text_functions++] = id;
 	return r == 0 ? add_node(t, 0, FLAME_FUNCTION_OTHER) : -ENOMEM;
 }

@@ -35,7 +35,7 @@ static int grow(struct pair_table *t)
 
 	if (bigger.n_slots == 0)
 		return -ENOMEM;
-	bigger.slots = malloc(bigger.n_slots * sizeof(*bigger.slots));
+	bigger.slots = calloc(bigger.n_slots, sizeof(*bigger.slots));
 	if (!bigger.slots)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < bigger.n_slots; i++)

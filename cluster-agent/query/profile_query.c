@@ -211,7 +211,7 @@ int profile_query_flamegraph(struct store *store, const struct query_request *p,
 	CLEANUP(flame_view_fini) struct flame_view view = {0};
 	const struct flame_view_limits limits = {.max_nodes = p->max_nodes,
 						 .max_functions = MAX_FUNCTIONS};
-	struct stack_query_result stacks;
+	struct stack_query_result stacks = {0};
 	int r = flame_tree_new(&tree, NULL);
 
 	if (r == 0)
@@ -233,7 +233,7 @@ int profile_query_pprof(struct store *store, const struct query_request *p, stru
 {
 	static const struct flame_frame other = {"other :0", sizeof("other :0") - 1};
 	CLEANUP(pprof_export_fini) struct pprof_export e = {0};
-	struct stack_query_result stacks;
+	struct stack_query_result stacks = {0};
 	int r = pprof_export_init(&e, STACK_QUERY_MAX_STACKS + 1);
 
 	if (r == 0)
