@@ -1,0 +1,171 @@
+/* Real files, made here by the compiler in every way that lays them out differently. */
+#include "test/lib/unit.h"
+
+#include "test/lib/symbol_truth.h"
+
+static char dir[] = "/tmp/symbol-truth-XXXXXX";
+
+static const char assembler[] =
+	"__asm__(\".text\\n.globl bare\\n.type bare, @function\\n\"\n"
+	"        \"bare: nop\\nnop\\nnop\\nret\\n.skip 64, 0x90\\n\"\n"
+	"        \".globl untyped\\nuntyped: nop\\nret\\n.skip 48, 0x90\\n\");\n";
+
+static void write_sources(void)
+{
+	char path[64];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/a.c", dir);
+	f = fopen(path, "we");
+	assert_non_null(f);
+	fputs("#include <stdio.h>\n#include <string.h>\nextern char **environ;\n", f);
+	fputs(assembler, f);
+	for (int i = 0; i < 200; i++)
+		fprintf(f,
+			"__attribute__((noinline, aligned(%d))) %s int f%d(int x) { if (x == %d) "
+			"puts(environ[0]); return x * %d; }\n",
+			i % 3 ? 16 : 64, i % 2 ? "static" : "", i, i, i + 3);
+	fputs("__attribute__((alias(\"f0\"))) int another_name(int);\n", f);
+	fputs("int main(int n, char **v) { int s = (int)strlen(v[0]);\n", f);
+	for (int i = 0; i < 200; i++)
+		fprintf(f, "s += f%d(n + s);\n", i);
+	fputs("return s; }\n", f);
+	fclose(f);
+
+	snprintf(path, sizeof(path), "%s/b.cc", dir);
+	f = fopen(path, "we");
+	assert_non_null(f);
+	fputs("#include <map>\n#include <string>\n#include <vector>\n"
+	      "namespace shop { template <class T> struct Cart { std::vector<T> items;\n"
+	      "  __attribute__((noinline)) void add(const T &t) { items.push_back(t); }\n"
+	      "  virtual ~Cart() {} }; }\n"
+	      "int main() { shop::Cart<std::string> c; shop::Cart<std::map<int, double>> d;\n"
+	      "  c.add(\"x\"); d.add({{1, 2.0}}); return (int)(c.items.size() + d.items.size()); "
+	      "}\n",
+	      f);
+	fclose(f);
+}
+
+static int make_sources(void **state)
+{
+	(void)state;
+	if (!mkdtemp(dir))
+		return -1;
+	write_sources();
+	return 0;
+}
+
+static int remove_sources(void **state)
+{
+	char command[128];
+
+	(void)state;
+	snprintf(command, sizeof(command), "rm -rf %s", dir);
+	return system(command); // NOLINT(cert-env33-c)
+}
+
+static void run(const char *command)
+{
+	char line[512];
+
+	snprintf(line, sizeof(line), "cd %s && %s", dir, command);
+	assert_int_equal(system(line), 0); // NOLINT(cert-env33-c)
+}
+
+static struct truth_result compare(const char *nm, const char *file)
+{
+	struct truth_result result;
+	struct truth truth;
+	char text[256], path[256];
+	FILE *f;
+
+	snprintf(text, sizeof(text), "cd %s && %s", dir, nm);
+	f = popen(text, "re"); // NOLINT(cert-env33-c)
+	assert_non_null(f);
+	truth_read(&truth, f);
+	assert_int_equal(pclose(f), 0);
+	snprintf(path, sizeof(path), "%s/%s", file[0] == '/' ? "" : dir, file);
+	assert_int_equal(truth_check(&truth, path, &result), 0);
+	truth_fini(&truth);
+	print_message("%s: %zu right, %zu unresolved, %zu gaps, %zu wrong\n", file, result.right,
+		      result.unresolved, result.gaps, result.wrong);
+	assert_int_equal(result.wrong, 0);
+	return result;
+}
+
+static void every_layout_of_an_executable_is_named_right(void **state)
+{
+	static const char *const flags[] = {"-pie -fPIE",
+					    "-no-pie -fno-pie",
+					    "-static",
+					    "-static-pie -fPIE",
+					    "-pie -fPIE -Wl,-z,noseparate-code",
+					    "-pie -fPIE -ffunction-sections -fcf-protection=none"};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(flags); i++) {
+		struct truth_result r;
+		char command[256];
+
+		snprintf(command, sizeof(command), "cc -O1 %s -o a a.c", flags[i]);
+		run(command);
+		r = compare("nm -S --defined-only a", "a");
+		assert_true(r.right > 600 && r.unresolved == 0);
+	}
+}
+
+static void a_stripped_executable_has_no_names_and_no_wrong_ones(void **state)
+{
+	struct truth_result r;
+
+	(void)state;
+	run("cc -O1 -o a a.c && strip -o b a");
+	r = compare("nm -S --defined-only a", "b");
+	assert_int_equal(r.right, 0);
+	assert_true(r.unresolved > 600);
+}
+
+static void a_stripped_library_has_its_exported_names_alone(void **state)
+{
+	struct truth_result r;
+
+	(void)state;
+	run("cc -O1 -shared -fPIC -o a a.c && strip -o b a");
+	r = compare("nm -S --defined-only a", "b");
+	assert_true(r.right > 300 && r.unresolved >= 290);
+}
+
+static void cpp_names_are_readable(void **state)
+{
+	struct truth_result r;
+
+	(void)state;
+	run("c++ -O1 -o a b.cc");
+	r = compare("nm -S --defined-only a", "a");
+	assert_true(r.right > 50 && r.unresolved == 0);
+}
+
+static void the_c_library_is_named_right(void **state)
+{
+	const char *libc = "/lib/x86_64-linux-gnu/libc.so.6";
+	struct truth_result r;
+
+	(void)state;
+	if (access(libc, R_OK) < 0)
+		libc = "/lib/aarch64-linux-gnu/libc.so.6";
+	r = compare("nm -DS --defined-only $(ls /lib/*-linux-gnu/libc.so.6)", libc);
+	assert_true(r.right > 5000 && r.unresolved == 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_layout_of_an_executable_is_named_right),
+		cmocka_unit_test(a_stripped_executable_has_no_names_and_no_wrong_ones),
+		cmocka_unit_test(a_stripped_library_has_its_exported_names_alone),
+		cmocka_unit_test(cpp_names_are_readable),
+		cmocka_unit_test(the_c_library_is_named_right),
+	};
+
+	return cmocka_run_group_tests(tests, make_sources, remove_sources);
+}
