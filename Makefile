@@ -93,7 +93,7 @@ skels := $(patsubst bpf/%.bpf.c,$(O)/gen/bpf/%.skel.h,$(bpf_progs))
 pbc   := $(patsubst proto/%.proto,$(O)/gen/proto/%.pb-c.c,$(protos))
 pbo   := $(patsubst $(O)/gen/%.c,$(O)/obj/gen/%.o,$(pbc))
 all_c := $(src_common) $(src_node) $(src_cluster) node-agent/main.c cluster-agent/main.c \
-         $(wildcard test/unit/*.c test/bpf/*.c test/store/*.c test/pipeline/*.c test/lib/*.c test/fuzz/*.c)
+         $(wildcard test/unit/*.c test/bpf/*.c test/store/*.c test/pipeline/*.c test/lib/*.c test/fuzz/*.c test/go-symbols/*.c)
 
 # The page: its packages are kept by the hash of its lock file, so that a clean tree installs nothing.
 web         := cluster-agent/web
@@ -223,6 +223,12 @@ $(O)/test/bpf/%: $(O)/obj/test/bpf/%.o $(call obj,$(src_test)) $(O)/libnode.a $(
 	    -o $@ $^ $(libs_node) -lcmocka
 check-bpf: $(bpf_tests) ## the sampler on this kernel (needs root)
 	$(Q)$(SUDO) test/run-unit.sh $(bpf_tests)
+
+$(O)/test/go-symbols/check_symbols: $(call obj,test/go-symbols/check_symbols.c) $(O)/libnode.a $(O)/libcommon.a
+	$(call say,LINK)
+	$(Q)mkdir -p $(@D) && $(CC) $(LDFLAGS_ALL) -o $@ $^ $(libs_node)
+check-go-symbols: $(O)/test/go-symbols/check_symbols ## names of Go functions, for every Go from 1.18 on (fetches them; GO_VERSIONS=)
+	$(Q)test/go-symbols/go-symbols.sh $< "$$(test/setup/go.sh)"
 
 # The engine brings its own allocator, so these run without sanitizers and failing allocations.
 $(store_tests): $(O)/test/store/%: $(O)/obj/test/store/%.o $(O)/libcluster.a $(O)/libcommon.a $(O)/.chdb

@@ -86,10 +86,10 @@ int elf_plt_find(const struct elf_layout *layout, const struct byte_source *src,
 {
 	const struct elf_section *symbols = &layout->sections[ELF_SECTION_DYNSYM];
 	const struct elf_section *strings = &layout->sections[ELF_SECTION_DYNSYM_STRINGS];
-	uint64_t start = vaddr & ~(uint64_t)(STUB_BYTES - 1), offset, slot;
-	uint8_t stub[STUB_BYTES];
+	uint64_t start = vaddr & ~(uint64_t)(STUB_BYTES - 1), offset = 0, slot = 0;
+	uint8_t stub[STUB_BYTES] = {0};
 	bool is_stub;
-	uint32_t index;
+	uint32_t index = 0;
 	Elf64_Sym sym;
 	int r;
 

@@ -363,12 +363,19 @@ static unsigned binding_of(const Elf64_Sym *sym)
 	}
 }
 
-static int read_candidate(const struct elf_symbol_table *t, const struct entry *e,
-			  const struct elf_layout *l, const struct byte_source *src,
-			  struct candidate *ret, char *name, size_t cap)
+/* A table and the file its names are in. */
+struct lookup {
+	const struct elf_symbol_table *table;
+	const struct elf_layout *layout;
+	const struct byte_source *src;
+};
+
+static int read_candidate(const struct lookup *in, const struct entry *e, struct candidate *ret,
+			  char *name, size_t cap)
 {
 	const struct elf_section *symbols =
-		&l->sections[e->ref & REF_DYNSYM ? ELF_SECTION_DYNSYM : ELF_SECTION_SYMTAB];
+		&in->layout
+			 ->sections[e->ref & REF_DYNSYM ? ELF_SECTION_DYNSYM : ELF_SECTION_SYMTAB];
 	const struct elf_section *strings = symbols + 1;
 	uint64_t at = (uint64_t)(e->ref & REF_INDEX) * sizeof(Elf64_Sym);
 	Elf64_Sym sym;
@@ -376,13 +383,13 @@ static int read_candidate(const struct elf_symbol_table *t, const struct entry *
 
 	if (at >= symbols->size_bytes)
 		return -ENOENT;
-	r = byte_source_read(src, symbols->offset + at, &sym, sizeof(sym));
+	r = byte_source_read(in->src, symbols->offset + at, &sym, sizeof(sym));
 	if (r < 0)
 		return r;
 	/* another file of the same build id, or changed since */
-	if (sym.st_value != t->base + e->start || !is_function(l, &sym))
+	if (sym.st_value != in->table->base + e->start || !is_function(in->layout, &sym))
 		return -ENOENT;
-	r = byte_source_read_string(src, strings->offset + sym.st_name,
+	r = byte_source_read_string(in->src, strings->offset + sym.st_name,
 				    strings->offset + strings->size_bytes, name, cap);
 	if (r < 0)
 		return r == -ENAMETOOLONG ? -ENOENT : r;
@@ -425,6 +432,7 @@ int elf_symbol_table_find(const struct elf_symbol_table *t, const struct elf_lay
 			  const struct byte_source *src, uint64_t vaddr, char *name, size_t cap)
 {
 	AUTO_FREE char *other = NULL;
+	const struct lookup in = {t, layout, src};
 	struct candidate best = {0}, next;
 	const struct entry *found;
 	int64_t last;
@@ -448,7 +456,7 @@ int elf_symbol_table_find(const struct elf_symbol_table *t, const struct elf_lay
 		if ((e->ref ^ found->ref) & REF_SIZELESS ||
 		    !reaches(e, (uint32_t)(vaddr - t->base)))
 			continue;
-		r = read_candidate(t, e, layout, src, &next, other, cap);
+		r = read_candidate(&in, e, &next, other, cap);
 		if (r == -ENOENT)
 			continue;
 		if (r < 0)

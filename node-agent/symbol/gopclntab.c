@@ -10,10 +10,10 @@
 #define MAGIC_1_18 0xfffffff0u
 #define MAGIC_1_20 0xfffffff1u
 
-#define POINTER_BYTES 8u
-#define HEADER_BYTES 8u     /* magic, two zero bytes, instruction quantum, pointer size */
-#define HEADER_WORD_TEXT 2u /* since 1.18; counted behind the first eight bytes */
-#define SCAN_STEP_BYTES (64u * 1024)
+#define POINTER_BYTES UINT64_C(8)
+#define HEADER_BYTES UINT64_C(8) /* magic, two zero bytes, instruction quantum, pointer size */
+#define HEADER_WORD_TEXT 2u      /* since 1.18; counted behind the first eight bytes */
+#define SCAN_STEP_BYTES 65536u
 /* The linker aligns the end of text to less than this. */
 #define TEXT_PADDING_MAX_BYTES 64u
 
@@ -54,7 +54,7 @@ static bool parse_magic(const uint8_t *header, enum gopclntab_version *ret)
 }
 
 /* Bytes of one number in the table of functions, which are pairs: address, offset. */
-static uint32_t field_bytes(const struct gopclntab *t)
+static uint64_t field_bytes(const struct gopclntab *t)
 {
 	return t->version >= GOPCLNTAB_1_18 ? 4 : POINTER_BYTES;
 }
@@ -258,7 +258,7 @@ static int text_start_of_module(const struct gopclntab *t, const struct elf_layo
 				const struct byte_source *src, uint64_t *ret)
 {
 	const struct elf_section *module = &l->sections[ELF_SECTION_GO_MODULE];
-	uint64_t header, header_offset, min_pc, text;
+	uint64_t header = 0, header_offset = 0, min_pc = 0, text = 0;
 	int r;
 
 	if (module->size_bytes < (MODULE_WORD_TEXT + 1) * POINTER_BYTES)
@@ -317,7 +317,7 @@ static int find_text_start(struct gopclntab *t, const struct elf_layout *l,
 int gopclntab_open(struct gopclntab *ret, const struct elf_layout *layout,
 		   const struct byte_source *src)
 {
-	struct gopclntab t;
+	struct gopclntab t = {0};
 	int r;
 
 	r = locate(&t, layout, src);

@@ -43,7 +43,7 @@ struct gopclntab {
  * -EIO …: cannot be read. Looks for the magic number in the read-only data of Go files whose
  * section was merged into another by an external linker, in GOPCLNTAB_SCAN_MAX_BYTES at most.
  */
-#define GOPCLNTAB_SCAN_MAX_BYTES (64u << 20)
+#define GOPCLNTAB_SCAN_MAX_BYTES UINT64_C(67108864)
 int gopclntab_open(struct gopclntab *ret, const struct elf_layout *layout,
 		   const struct byte_source *src) MUST_CHECK;
 

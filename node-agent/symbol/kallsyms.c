@@ -14,6 +14,7 @@
 #define FIRST_ENTRIES 65536u
 #define FIRST_NAMES_BYTES (1u << 20)
 #define NAME_NONE UINT32_MAX /* the entry only ends the function before it */
+#define KERNEL_HALF (UINT64_C(1) << 63)
 #define WINDOW_BELOW_BYTES (UINT64_C(1) << 31)
 
 struct kallsyms {
@@ -109,10 +110,11 @@ static int hex_digit(char c)
 static bool parse_line(struct symbol *ret, const char *line, size_t len)
 {
 	const char *end = line + len, *p = line, *tab;
+	uint64_t address = 0;
 
-	*ret = (struct symbol){.owner = ""};
 	while (p < end && p - line < 16 && hex_digit(*p) >= 0)
-		ret->address = ret->address << 4 | (uint64_t)hex_digit(*p++);
+		address = address << 4 | (uint64_t)hex_digit(*p++);
+	*ret = (struct symbol){.address = address, .owner = ""};
 	if (p == line || end - p < 4 || p[0] != ' ' || p[2] != ' ')
 		return false;
 	ret->type = p[1];
@@ -150,7 +152,7 @@ static int add_symbol(struct kallsyms *k, const struct symbol *sym)
 
 	if (sym->address == 0)
 		k->n_zero++;
-	if (sym->address >> 63 == 0) /* per-CPU offsets and other constants */
+	if (sym->address < KERNEL_HALF) /* per-CPU offsets and other constants */
 		return 0;
 	if (sym->name[0] == '$') /* arm64 marks code and data within functions */
 		return 0;
@@ -177,7 +179,7 @@ static int add_symbol(struct kallsyms *k, const struct symbol *sym)
 
 static int finish_line(struct kallsyms *k)
 {
-	struct symbol sym;
+	struct symbol sym = {0};
 	int r = 0;
 
 	if (!k->line_too_long && parse_line(&sym, k->line, k->line_bytes))

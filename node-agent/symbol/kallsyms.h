@@ -14,7 +14,7 @@
 /* A kernel has 60 to 250 thousand. */
 #define KALLSYMS_SYMBOLS_MAX 1000000u
 #define KALLSYMS_NAMES_MAX_BYTES (32u << 20)
-#define KALLSYMS_GAP_MAX_BYTES (16u * 1024)
+#define KALLSYMS_GAP_MAX_BYTES UINT64_C(16384)
 
 struct kallsyms;
 

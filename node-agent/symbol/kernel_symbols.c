@@ -8,7 +8,7 @@
 #include "node-agent/symbol/kallsyms.h"
 #include "node-agent/symbol/symbol_metrics.h"
 
-#define READ_BYTES (64u * 1024)
+#define READ_BYTES 65536u
 #define RELOAD_AFTER_NS (60 * NS_PER_S)
 #define RELOAD_BLINDLY_AFTER_NS (600 * NS_PER_S)
 

@@ -17,7 +17,7 @@
 #define DEFAULT_TABLE_BUDGET_BYTES (8 * MIB)
 #define DEFAULT_FRAME_LIMIT_BYTES (8 * MIB)
 #define DEFAULT_ADDRESSES 16384u
-#define TABLE_BUDGET_MIN_BYTES (64u * 1024)
+#define TABLE_BUDGET_MIN_BYTES 65536u
 
 struct symbolizer {
 	struct frame_cache *frames;

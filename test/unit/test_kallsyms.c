@@ -159,7 +159,7 @@ static void the_running_kernel_is_read_whole(void **state)
 	rewind(f);
 	while (outcome == KALLSYMS_READY && fgets(line, sizeof(line), f)) {
 		assert_int_equal(sscanf(line, "%llx %c %511s", &address, &type, name), 3);
-		if (!strchr("tT", type) || address >> 63 == 0)
+		if (!strchr("tT", type) || address < (UINT64_C(1) << 63))
 			continue;
 		n++;
 		assert_non_null(kallsyms_find(k, address));

@@ -1,0 +1,183 @@
+#include <errno.h>
+
+#include "node-agent/symbol/elf_layout.h"
+#include "node-agent/symbol/elf_plt.h"
+#include "test/lib/elf_builder.h"
+#include "test/lib/unit.h"
+
+struct fixture {
+	struct elf_builder elf;
+	struct byte_source src;
+	struct elf_layout layout;
+};
+
+static int parse(struct fixture *f)
+{
+	byte_source_from_memory(&f->src, f->elf.data, f->elf.len);
+	return elf_layout_parse(&f->layout, &f->src);
+}
+
+static void addresses_are_found_by_the_segment(void **state)
+{
+	struct fixture f;
+	uint64_t v = 0;
+
+	(void)state;
+	elf_builder_init(&f.elf, EM_X86_64);
+	elf_builder_segment(&f.elf, PT_LOAD, PF_R, 0, 0x400000, 0x6a4);
+	/* shares its first page in the file with the one before, as lld makes them */
+	elf_builder_segment(&f.elf, PT_LOAD, PF_R | PF_X, 0x6b0, 0x4016b0, 0x1000);
+	elf_builder_finish(&f.elf);
+	assert_int_equal(parse(&f), 0);
+	assert_int_equal(elf_layout_address(&f.layout, 0x6b0, &v), 0);
+	assert_int_equal(v, 0x4016b0);
+	assert_int_equal(elf_layout_address(&f.layout, 0x16af, &v), 0);
+	assert_int_equal(v, 0x4026af);
+	assert_int_equal(elf_layout_address(&f.layout, 0x1fff, &v), 0); /* padding to the page */
+	assert_int_equal(elf_layout_address(&f.layout, 0x2000, &v), -ENOENT);
+	assert_int_equal(elf_layout_offset(&f.layout, 0x4016b0, &v), 0);
+	assert_int_equal(v, 0x6b0);
+	assert_int_equal(elf_layout_offset(&f.layout, 0x4026b0, &v), -ENOENT);
+	assert_true(elf_layout_is_text(&f.layout, 0x4016b0));
+	assert_false(elf_layout_is_text(&f.layout, 0x400000));
+}
+
+static void other_files_are_refused(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	elf_builder_init(&f.elf, EM_X86_64);
+	elf_builder_segment(&f.elf, PT_LOAD, PF_R | PF_X, 0, 0, 64);
+	elf_builder_finish(&f.elf);
+	assert_int_equal(parse(&f), 0);
+	f.elf.data[EI_CLASS] = ELFCLASS32;
+	assert_int_equal(parse(&f), -ENOEXEC);
+	f.elf.data[EI_CLASS] = ELFCLASS64;
+	f.elf.data[1] = 'x';
+	assert_int_equal(parse(&f), -ENOEXEC);
+	f.elf.len = 10;
+	assert_int_equal(parse(&f), -ENOEXEC);
+	f.elf.len = 0;
+	assert_int_equal(parse(&f), -ENOEXEC);
+}
+
+/* Cut anywhere: refused, or everything it says lies within what is left. */
+static void a_file_cut_anywhere_has_no_offsets_behind_its_end(void **state)
+{
+	struct fixture f;
+	size_t len;
+
+	(void)state;
+	elf_builder_init(&f.elf, EM_X86_64);
+	elf_builder_section(&f.elf, ".text", SHT_PROGBITS, SHF_ALLOC | SHF_EXECINSTR, 0x1000, NULL,
+			    64);
+	elf_builder_segment(&f.elf, PT_LOAD, PF_R | PF_X, f.elf.sections[1].sh_offset, 0x1000, 64);
+	elf_builder_symbol(&f.elf, "main", STB_GLOBAL, STT_FUNC, 0x1000, 16);
+	elf_builder_symbol_table(&f.elf, SHT_SYMTAB);
+	elf_builder_finish(&f.elf);
+	len = f.elf.len;
+	assert_int_equal(parse(&f), 0);
+	assert_true(f.layout.sections[ELF_SECTION_SYMTAB].size_bytes > 0);
+	for (f.elf.len = 0; f.elf.len < len; f.elf.len++) {
+		if (parse(&f) < 0)
+			continue;
+		for (size_t i = 0; i < ELF_SECTION_MAX; i++) {
+			const struct elf_section *s = &f.layout.sections[i];
+
+			assert_true(s->offset + s->size_bytes <= f.elf.len);
+		}
+	}
+}
+
+static void a_file_without_section_headers_still_has_addresses(void **state)
+{
+	struct fixture f;
+	uint64_t v;
+
+	(void)state;
+	elf_builder_init(&f.elf, EM_X86_64);
+	elf_builder_segment(&f.elf, PT_LOAD, PF_R | PF_X, 0, 0x1000, 64);
+	assert_int_equal(parse(&f), 0);
+	assert_int_equal(elf_layout_address(&f.layout, 32, &v), 0);
+	assert_int_equal(v, 0x1020);
+}
+
+static void add_note(struct fixture *f, uint32_t type, const char name[4], const char *id)
+{
+	uint8_t note[128];
+	const Elf64_Nhdr nh = {4, (uint32_t)strlen(id), type};
+	Elf64_Shdr *sh;
+
+	memcpy(note, &nh, sizeof(nh));
+	memcpy(note + sizeof(nh), name, 4);
+	memcpy(note + sizeof(nh) + 4, id, strlen(id));
+	sh = elf_builder_section(&f->elf, ".note", SHT_NOTE, SHF_ALLOC, 0, note,
+				 sizeof(nh) + 4 + ((strlen(id) + 3) & ~(size_t)3));
+	elf_builder_segment(&f->elf, PT_NOTE, PF_R, sh->sh_offset, 0, sh->sh_size);
+}
+
+static void the_build_id_is_gnus_before_gos(void **state)
+{
+	struct fixture gnu, go, both;
+
+	(void)state;
+	for (int i = 0; i < 3; i++) {
+		struct fixture *f = i == 0 ? &gnu : i == 1 ? &go : &both;
+
+		elf_builder_init(&f->elf, EM_X86_64);
+		elf_builder_segment(&f->elf, PT_LOAD, PF_R | PF_X, 0, 0, 64);
+		if (i != 1)
+			add_note(f, NT_GNU_BUILD_ID, "GNU", "01234567");
+		if (i != 0)
+			add_note(f, 4, "Go\0", "abc/def");
+		elf_builder_finish(&f->elf);
+		assert_int_equal(parse(f), 0);
+		assert_true(f->layout.has_build_id);
+	}
+	assert_false(gnu.layout.is_go);
+	assert_true(go.layout.is_go && both.layout.is_go);
+	assert_memory_equal(both.layout.build_id, gnu.layout.build_id, 16);
+	assert_memory_not_equal(go.layout.build_id, gnu.layout.build_id, 16);
+}
+
+/* endbr64; jmp *slot(%rip) in a section of stubs, and the relocation of the slot. */
+static void a_linkage_stub_has_the_name_of_its_import(void **state)
+{
+	static const uint8_t stub[16] = {0xf3, 0x0f, 0x1e, 0xfa, 0xff, 0x25, 0xf6, 0x1f, 0, 0};
+	const Elf64_Rela rela = {0x4000, ELF64_R_INFO(1, R_X86_64_JUMP_SLOT), 0};
+	struct fixture f;
+	char name[32];
+	Elf64_Shdr *sh;
+
+	(void)state;
+	elf_builder_init(&f.elf, EM_X86_64);
+	sh = elf_builder_section(&f.elf, ".plt.sec", SHT_PROGBITS, SHF_ALLOC | SHF_EXECINSTR,
+				 0x2000, stub, sizeof(stub));
+	elf_builder_segment(&f.elf, PT_LOAD, PF_R | PF_X, sh->sh_offset, 0x2000, sizeof(stub));
+	elf_builder_section(&f.elf, ".rela.plt", SHT_RELA, SHF_ALLOC, 0, &rela, sizeof(rela));
+	elf_builder_symbol(&f.elf, "puts", STB_GLOBAL, STT_FUNC, 0, 0);
+	elf_builder_symbol_table(&f.elf, SHT_DYNSYM);
+	elf_builder_finish(&f.elf);
+	assert_int_equal(parse(&f), 0);
+	/* 0x200a is the end of the jump, 0x1ff6 further is 0x4000 */
+	assert_int_equal(elf_plt_find(&f.layout, &f.src, 0x2004, name, sizeof(name)), 0);
+	assert_string_equal(name, "puts");
+	assert_int_equal(elf_plt_find(&f.layout, &f.src, 0x2010, name, sizeof(name)), -ENOENT);
+	f.elf.data[sh->sh_offset + 6]++; /* another slot */
+	assert_int_equal(elf_plt_find(&f.layout, &f.src, 0x2004, name, sizeof(name)), -ENOENT);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(addresses_are_found_by_the_segment),
+		cmocka_unit_test(other_files_are_refused),
+		cmocka_unit_test(a_file_cut_anywhere_has_no_offsets_behind_its_end),
+		cmocka_unit_test(a_file_without_section_headers_still_has_addresses),
+		cmocka_unit_test(the_build_id_is_gnus_before_gos),
+		cmocka_unit_test(a_linkage_stub_has_the_name_of_its_import),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

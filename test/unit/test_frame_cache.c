@@ -1,0 +1,129 @@
+#include <errno.h>
+
+#include "node-agent/symbol/frame_cache.h"
+#include "test/lib/unit.h"
+
+static void equal_texts_are_one_frame(void **state)
+{
+	CLEANUP(frame_cache_freep) struct frame_cache *c = NULL;
+	const struct frame *a, *b, *other;
+
+	(void)state;
+	assert_int_equal(frame_cache_new(&c, 65536, 64), 0);
+	assert_int_equal(frame_cache_intern(c, "main", "[a]", &a), 0);
+	assert_int_equal(frame_cache_intern(c, "main", "[a]", &b), 0);
+	assert_int_equal(frame_cache_intern(c, "main", "[b]", &other), 0);
+	assert_ptr_equal(a, b);
+	assert_ptr_not_equal(a, other);
+	assert_ptr_equal(a->function, other->function);
+	assert_string_equal(other->file, "[b]");
+}
+
+static void an_address_belongs_to_its_object(void **state)
+{
+	CLEANUP(frame_cache_freep) struct frame_cache *c = NULL;
+	const struct frame *a, *b;
+
+	(void)state;
+	assert_int_equal(frame_cache_new(&c, 65536, 64), 0);
+	assert_int_equal(frame_cache_intern(c, "a", "", &a), 0);
+	assert_int_equal(frame_cache_intern(c, "b", "", &b), 0);
+	frame_cache_put(c, 1, 0x1000, a);
+	frame_cache_put(c, 2, 0x1000, b);
+	assert_ptr_equal(frame_cache_get(c, 1, 0x1000), a);
+	assert_ptr_equal(frame_cache_get(c, 2, 0x1000), b);
+	assert_null(frame_cache_get(c, 3, 0x1000));
+	assert_null(frame_cache_get(c, 1, 0x1001));
+}
+
+/* Many more addresses than places: what is found is never another's. */
+static void addresses_are_forgotten_but_never_mixed_up(void **state)
+{
+	CLEANUP(frame_cache_freep) struct frame_cache *c = NULL;
+	const struct frame *frames[100];
+	size_t found = 0;
+
+	(void)state;
+	assert_int_equal(frame_cache_new(&c, 65536, 64), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(frames); i++) {
+		char name[8];
+
+		snprintf(name, sizeof(name), "f%zu", i);
+		assert_int_equal(frame_cache_intern(c, name, "", &frames[i]), 0);
+	}
+	for (uint64_t a = 0; a < 10000; a++)
+		frame_cache_put(c, 1, a, frames[a % ARRAY_SIZE(frames)]);
+	for (uint64_t a = 0; a < 10000; a++) {
+		const struct frame *f = frame_cache_get(c, 1, a);
+
+		assert_true(!f || f == frames[a % ARRAY_SIZE(frames)]);
+		found += f != NULL;
+	}
+	assert_true(found > 0 && found <= 64);
+	assert_ptr_equal(frame_cache_get(c, 1, 9999), frames[99]);
+}
+
+static void the_limit_holds_until_the_cycle_ends(void **state)
+{
+	CLEANUP(frame_cache_freep) struct frame_cache *c = NULL;
+	const struct frame *f;
+	char name[16];
+	int r = 0;
+
+	(void)state;
+	assert_int_equal(frame_cache_new(&c, 32768, 64), 0);
+	for (int i = 0; r == 0 && i < 10000; i++) {
+		snprintf(name, sizeof(name), "%d", i);
+		r = frame_cache_intern(c, name, "", &f);
+	}
+	assert_int_equal(r, -ENOMEM);
+	assert_true(frame_cache_bytes(c) < 32768 + 64 * 64);
+	frame_cache_put(c, 1, 1, f);
+	frame_cache_end_cycle(c);
+	assert_null(frame_cache_get(c, 1, 1));
+	assert_int_equal(frame_cache_intern(c, "again", "", &f), 0);
+}
+
+static void little_use_is_kept_over_the_end_of_a_cycle(void **state)
+{
+	CLEANUP(frame_cache_freep) struct frame_cache *c = NULL;
+	const struct frame *f;
+
+	(void)state;
+	assert_int_equal(frame_cache_new(&c, 1 << 20, 64), 0);
+	assert_int_equal(frame_cache_intern(c, "kept", "", &f), 0);
+	frame_cache_put(c, 1, 1, f);
+	frame_cache_end_cycle(c);
+	assert_ptr_equal(frame_cache_get(c, 1, 1), f);
+}
+
+static int new_and_intern(void *arg)
+{
+	CLEANUP(frame_cache_freep) struct frame_cache *c = NULL;
+	const struct frame *f;
+	int r;
+
+	(void)arg;
+	r = frame_cache_new(&c, 65536, 64);
+	return r < 0 ? r : frame_cache_intern(c, "function", "file", &f);
+}
+
+static void survives_every_failed_allocation(void **state)
+{
+	(void)state;
+	check_oom(new_and_intern, NULL);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(equal_texts_are_one_frame),
+		cmocka_unit_test(an_address_belongs_to_its_object),
+		cmocka_unit_test(addresses_are_forgotten_but_never_mixed_up),
+		cmocka_unit_test(the_limit_holds_until_the_cycle_ends),
+		cmocka_unit_test(little_use_is_kept_over_the_end_of_a_cycle),
+		cmocka_unit_test(survives_every_failed_allocation),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,126 @@
+#include "node-agent/symbol/kernel_symbols.h"
+
+#include "common/clock.h"
+#include "test/lib/unit.h"
+
+#define NEW_MODULE UINT64_C(0xffffffffc0100010)
+
+struct fixture {
+	char root[64];
+	struct kernel_symbols *ks;
+};
+
+static void write_file(const struct fixture *f, const char *name, const char *text)
+{
+	char path[128];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s/%s", f->root, name);
+	file = fopen(path, "we");
+	assert_non_null(file);
+	fputs(text, file);
+	fclose(file);
+}
+
+static void begin(struct fixture *f)
+{
+	snprintf(f->root, sizeof(f->root), "/tmp/kernel-symbols-XXXXXX");
+	assert_non_null(mkdtemp(f->root));
+	write_file(f, "kallsyms", "ffffffff81000000 T _stext\nffffffff81000100 T _etext\n");
+	write_file(f, "modules", "veth 1 0 - Live 0xffffffffc0000000\n");
+	assert_int_equal(kernel_symbols_new(&f->ks, f->root), 0);
+}
+
+static void end(struct fixture *f)
+{
+	char path[128];
+
+	kernel_symbols_free(f->ks);
+	snprintf(path, sizeof(path), "%s/kallsyms", f->root);
+	unlink(path);
+	snprintf(path, sizeof(path), "%s/modules", f->root);
+	unlink(path);
+	rmdir(f->root);
+}
+
+static enum kernel_symbols_outcome find(const struct fixture *f, uint64_t address, uint64_t now_ns)
+{
+	const char *name;
+
+	return kernel_symbols_find(f->ks, address, now_ns, &name);
+}
+
+static void load_a_module(const struct fixture *f)
+{
+	write_file(f, "kallsyms",
+		   "ffffffff81000000 T _stext\nffffffff81000100 T _etext\n"
+		   "ffffffffc0100000 t fresh\t[nf]\n");
+	write_file(f, "modules",
+		   "veth 1 0 - Live 0xffffffffc0000000\n"
+		   "nf 1 0 - Live 0xffffffffc0100000\n");
+}
+
+static void a_new_module_is_found_a_minute_later(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	begin(&f);
+	assert_int_equal(find(&f, NEW_MODULE, 1), KERNEL_SYMBOLS_UNKNOWN);
+	load_a_module(&f);
+	assert_int_equal(find(&f, NEW_MODULE, 59 * NS_PER_S), KERNEL_SYMBOLS_UNKNOWN);
+	assert_int_equal(find(&f, NEW_MODULE, 61 * NS_PER_S), KERNEL_SYMBOLS_FOUND);
+	assert_int_equal(kernel_symbols_generation(f.ks), 2);
+	end(&f);
+}
+
+static void a_module_used_more_often_is_no_reason_to_read_again(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	begin(&f);
+	assert_int_equal(find(&f, NEW_MODULE, 1), KERNEL_SYMBOLS_UNKNOWN);
+	write_file(&f, "modules", "veth 1 5 bridge, Live 0xffffffffc0000000\n");
+	assert_int_equal(find(&f, NEW_MODULE, 61 * NS_PER_S), KERNEL_SYMBOLS_UNKNOWN);
+	assert_int_equal(kernel_symbols_generation(f.ks), 1);
+	end(&f);
+}
+
+static void without_modules_it_is_read_again_after_ten_minutes(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	begin(&f);
+	assert_int_equal(find(&f, NEW_MODULE, 1), KERNEL_SYMBOLS_UNKNOWN);
+	write_file(&f, "kallsyms",
+		   "ffffffff81000000 T _stext\n"
+		   "ffffffffc0100000 t bpf_prog_1\t[bpf]\n");
+	assert_int_equal(find(&f, NEW_MODULE, 300 * NS_PER_S), KERNEL_SYMBOLS_UNKNOWN);
+	assert_int_equal(find(&f, NEW_MODULE, 601 * NS_PER_S), KERNEL_SYMBOLS_FOUND);
+	end(&f);
+}
+
+static void what_cannot_be_read_is_hidden(void **state)
+{
+	struct kernel_symbols *ks;
+	const char *name;
+
+	(void)state;
+	assert_int_equal(kernel_symbols_new(&ks, "/nonexistent"), 0);
+	assert_int_equal(kernel_symbols_find(ks, NEW_MODULE, 1, &name), KERNEL_SYMBOLS_HIDDEN);
+	kernel_symbols_free(ks);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_new_module_is_found_a_minute_later),
+		cmocka_unit_test(a_module_used_more_often_is_no_reason_to_read_again),
+		cmocka_unit_test(without_modules_it_is_read_again_after_ten_minutes),
+		cmocka_unit_test(what_cannot_be_read_is_hidden),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
