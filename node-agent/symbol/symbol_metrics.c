@@ -2,13 +2,14 @@
 
 #define LOOKUP(result)                                                                             \
 	{                                                                                          \
-		.name = "coroot_node_agent_symbol_lookups_total", .labels = "result=\"" result "\"",      \
+		.name = "coroot_node_agent_symbol_lookups_total",                                  \
+		.labels = "result=\"" result "\"",                                                 \
 		.help = "Addresses turned into function names, by result.", .kind = METRIC_COUNTER \
 	}
-#define MEMORY(of)                                                                   \
-	{                                                                            \
+#define MEMORY(of)                                                                          \
+	{                                                                                   \
 		.name = "coroot_node_agent_symbol_memory_bytes", .labels = "of=\"" of "\"", \
-		.help = "Memory held by the symbolizer.", .kind = METRIC_GAUGE       \
+		.help = "Memory held by the symbolizer.", .kind = METRIC_GAUGE              \
 	}
 
 struct metric symbol_metrics[SYMBOL_METRIC_MAX] = {
