@@ -34,7 +34,8 @@ static void append(const char *s, size_t len, void *ctx)
 	size_t room = out->cap - 1 - out->len;
 	size_t n = len < room ? len : room;
 
-	memcpy(out->to + out->len, s, n);
+	if (n > 0) /* of nothing, s may be NULL */
+		memcpy(out->to + out->len, s, n);
 	out->len += n;
 	if (len > room && (!out->is_rust || is_ascii(s, len)))
 		longjmp(out->full, 1);
