@@ -112,8 +112,9 @@ test("kernel time is there, by name, and marked as the kernel's", async () => {
   const kernel = tree.list.filter((n) => n.file === "[kernel]" && n.parent.file !== "[kernel]");
   near(kernel.reduce((s, n) => s + n.total, 0) / tree.total, 0.97, 0.06, "share of the kernel");
   assert.ok(tree.list.some((n) => n.file === "[kernel]" && /read/.test(n.name)), "a kernel function that reads");
-  const reader = tree.find("read_zeros")[0];
-  assert.ok(reader && reader.total / tree.total > 0.9, "kernel frames stand on the user frames that called");
+  // read_zeros itself is not seen: the C library's read() keeps no frame pointer
+  assert.ok(tree.share("main") > 0.9, "kernel frames stand on the user frames that called");
+  assert.ok(kernel.every((n) => n.parent.name !== "total"), "kernel frames stand on the process");
 });
 
 test("the agents themselves are profiled like everything else", async () => {

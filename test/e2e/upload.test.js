@@ -139,8 +139,8 @@ test("a full disk: 503 and counted, alive, and well again when there is space", 
   assert.ok(Number(refused.retryAfter) > 0, "Retry-After");
   assert.ok(cluster.running, cluster.log());
   assert.strictEqual((await fetch(`${cluster.url}/healthz`)).status, 200, "liveness does not depend on the disk");
-  const uploads = (result) => cluster.metric("cluster_agent_uploads_total", `result="${result}"`);
-  assert.ok((await uploads("failed")) + (await uploads("busy")) > 0, "counted");
+  const refusals = (reason) => cluster.metric("cluster_agent_uploads_refused_total", `reason="${reason}"`);
+  assert.ok((await refusals("failed")) + (await refusals("busy")) > 0, "counted");
 
   fs.rmSync(filler);
   await eventually("an upload that is taken", async () => (await upload(cluster, "/disk/after")).status === 200, 20000);
