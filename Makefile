@@ -279,8 +279,6 @@ check-page: $(web_page) | $(web_modules) ## types and tests of the page
 page-server: $(web_page) ## the page on generated answers, to work on it (PORT=8099)
 	$(Q)node test/page/page_server.mjs $(dir $(web_page)) $(or $(PORT),8099)
 
-# leaf functions too: without, their callers are missing in every stack
-frame_pointers := -fno-omit-frame-pointer -mno-omit-leaf-frame-pointer
 # Workloads and real daemons; the browser is Debian's, driven from Node.js.
 e2e_modules   := test/e2e/node_modules/.package-lock.json
 e2e_workloads := $(patsubst test/e2e/workloads/%.c,build/e2e/%,$(wildcard test/e2e/workloads/*.c)) \
@@ -289,10 +287,10 @@ $(e2e_modules): test/e2e/package-lock.json
 	@echo "deps: npm packages of test/e2e"
 	$(Q)npm ci --prefix test/e2e --no-audit --no-fund --loglevel=error
 	@touch $@
+# -O0: gcc gives leaf functions no frame pointer otherwise, and their callers cannot be seen
 build/e2e/%: test/e2e/workloads/%.c
 	@mkdir -p $(@D)
-	$(Q)$(CC) -std=gnu11 -g -O1 -Wall -Wextra -Werror $(frame_pointers) \
-	    -fno-optimize-sibling-calls -o $@ $<
+	$(Q)$(CC) -std=gnu11 -g -O0 -Wall -Wextra -Werror -fno-omit-frame-pointer -o $@ $<
 build/e2e/%: test/e2e/workloads/%.go
 	@mkdir -p $(@D)
 	$(Q)go build -o $@ $<
@@ -302,7 +300,7 @@ check-e2e: all $(e2e_modules) $(e2e_workloads) ## both agents on real workloads,
 # What the node-agent costs; the numbers of BENCHMARKS.md.
 build/bench/%: test/bench/%.c
 	@mkdir -p $(@D)
-	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE -g -O1 -Wall -Wextra -Werror $(frame_pointers) \
+	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE -g -O1 -Wall -Wextra -Werror -fno-omit-frame-pointer \
 	    -fno-optimize-sibling-calls -o $@ $< $(if $(findstring bpf,$*),$(shell $(PKG_CONFIG) --libs libbpf))
 build/bench/%.bpf.o: test/bench/%.bpf.c
 	@mkdir -p $(@D)

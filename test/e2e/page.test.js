@@ -5,7 +5,7 @@ const assert = require("node:assert");
 const { test, before, after } = require("node:test");
 const { Daemon, freePort, root, scratch } = require("./lib/daemon");
 const { openBrowser, drawnFrames, inked } = require("./lib/browser");
-const { runWorkload } = require("./lib/workload");
+const { program, runWorkload } = require("./lib/workload");
 const { eventually } = require("./lib/wait");
 
 let run;
@@ -27,7 +27,7 @@ before(async () => {
   await run.ready("/readyz");
   await page.goto(run.url);
   // the page looks for new data by itself: no reload
-  const row = page.locator('[data-testid="application"][data-service$="/share"]');
+  const row = page.locator(`[data-testid="application"][data-service$="/${program("share")}"]`);
   await row.waitFor({ timeout: 30000 });
   await row.locator("a").first().click();
   await eventually("a drawn flame graph", async () => (await drawnFrames(page)).some((f) => f.name === "spend_seventy"));
@@ -52,10 +52,10 @@ test("the list of applications shows what runs here, busiest first", async () =>
   const rows = page.locator('[data-testid="application"]');
   await rows.first().waitFor();
   const services = await rows.evaluateAll((all) => all.map((r) => r.dataset.service));
-  assert.ok(services.some((s) => s.endsWith("/share")), `${services}`);
+  assert.ok(services.some((s) => s.endsWith(`/${program("share")}`)), `${services}`);
   assert.ok(services.some((s) => s.includes("coroot-cluster-agent")), `${services}`);
   await page.picture("applications");
-  await page.locator('[data-testid="application"][data-service$="/share"] a').first().click();
+  await page.locator(`[data-testid="application"][data-service$="/${program("share")}"] a`).first().click();
   await eventually("the flame graph", () => frame("spend_seventy"));
 });
 

@@ -5,7 +5,7 @@ const assert = require("node:assert");
 const { test } = require("node:test");
 const { freePort, startCluster, startNode } = require("./lib/daemon");
 const { CPU, sql, application } = require("./lib/query");
-const { runWorkload } = require("./lib/workload");
+const { program, runWorkload } = require("./lib/workload");
 const { eventually, sleep } = require("./lib/wait");
 
 const INTERVAL_S = 2;
@@ -26,7 +26,7 @@ test("no cluster-agent at the start: the node-agent runs, counts, and delivers l
 
   const cluster = await startCluster({ port });
   t.after(() => cluster.stop());
-  const app = await eventually("the workload", () => application(cluster, "share"), 60000);
+  const app = await eventually("the workload", () => application(cluster, program("share")), 60000);
   await eventually(
     "what was sampled before there was anyone to send it to",
     async () => (await sampledNs(cluster, app.service)) > 0.9 * ran.cpuNs,
@@ -40,7 +40,7 @@ test("SIGKILL of the cluster-agent: what it missed comes when it is back", async
   const node = await startNode({ cluster, interval: `${INTERVAL_S}s` });
   t.after(() => node.stop());
   const work = runWorkload("share", 10);
-  const app = await eventually("first data", () => application(cluster, "share"), 20000);
+  const app = await eventually("first data", () => application(cluster, program("share")), 20000);
   const stored = await sampledNs(cluster, app.service);
   await cluster.stop("SIGKILL");
   await sleep(1000);
@@ -61,7 +61,7 @@ test("SIGKILL of the node-agent: at most the current interval is lost", async (t
   let node = await startNode({ cluster, interval: `${INTERVAL_S}s` });
   t.after(() => node.stop());
   const work = runWorkload("share", 12);
-  await eventually("first data", () => application(cluster, "share"), 20000);
+  await eventually("first data", () => application(cluster, program("share")), 20000);
   await sleep(1500);
   const from = Date.now();
   await node.stop("SIGKILL");
@@ -69,7 +69,7 @@ test("SIGKILL of the node-agent: at most the current interval is lost", async (t
   const blindS = (Date.now() - from) / 1000;
   const ran = await work;
   assert.strictEqual((await node.stop()).code, 0);
-  const app = await application(cluster, "share");
+  const app = await application(cluster, program("share"));
   const lostS = (ran.cpuNs - (await sampledNs(cluster, app.service))) / 1e9;
   assert.ok(lostS < INTERVAL_S + blindS + 1, `lost ${lostS} s of CPU, blind for ${blindS} s`);
 });

@@ -4,7 +4,7 @@
 const assert = require("node:assert");
 const { test, before, after } = require("node:test");
 const { startCluster, startNode } = require("./lib/daemon");
-const { runWorkload } = require("./lib/workload");
+const { program, runWorkload } = require("./lib/workload");
 const { CPU, sql, api, flame, application } = require("./lib/query");
 const { eventually } = require("./lib/wait");
 
@@ -29,7 +29,7 @@ before(async () => {
   const work = Promise.all([runWorkload("share", 12), runWorkload("goshare", 12)]);
   firstDataMs = await eventually(
     "first data",
-    async () => (await application(cluster, "share")) && Date.now() - node.startedAt,
+    async () => (await application(cluster, program("share"))) && Date.now() - node.startedAt,
     INTERVAL_S * 4000,
   );
   for (const w of await work) ran[w.name] = w;
@@ -56,17 +56,17 @@ test("first data is there within one interval of the start", () => {
   assert.ok(firstDataMs <= (INTERVAL_S + 3) * 1000, `took ${firstDataMs} ms, 3000 of them for start and upload`);
 });
 
-for (const [program, functions] of [
+for (const [name, functions] of [
   ["share", ["spend_seventy", "spend_thirty"]],
   ["goshare", ["main.spendSixty", "main.(*worker).spendForty"]],
 ]) {
-  test(`${program}: SQL shows the CPU time it used, and no sample is lost`, async () => {
-    const app = await application(cluster, program);
+  test(`${name}: SQL shows the CPU time it used, and no sample is lost`, async () => {
+    const app = await application(cluster, program(name));
     const [row] = await sql(
       cluster,
       `SELECT sum(Value) AS ns FROM profiling_samples WHERE ServiceName = '${app.service}' AND Type = '${CPU}'`,
     );
-    near(row.ns / ran[program].cpuNs, 1, 0.06, "sampled against used CPU time");
+    near(row.ns / ran[name].cpuNs, 1, 0.06, "sampled against used CPU time");
     const [quality] = await sql(
       cluster,
       `SELECT sum(arraySum(mapValues(Lost))) AS lost, sum(Samples) AS samples FROM profiling_quality WHERE ServiceName = '${app.service}'`,
@@ -75,8 +75,8 @@ for (const [program, functions] of [
     near(quality.samples, row.ns / (1e9 / 99), 1, "samples counted");
   });
 
-  test(`${program}: SQL on stacks gives each function its share`, async () => {
-    const app = await application(cluster, program);
+  test(`${name}: SQL on stacks gives each function its share`, async () => {
+    const app = await application(cluster, program(name));
     for (const f of functions) {
       const [row] = await sql(
         cluster,
@@ -86,19 +86,19 @@ for (const [program, functions] of [
            ON StackHash = s.Hash
          WHERE ServiceName = '${app.service}' AND Type = '${CPU}'`,
       );
-      near(row.share, ran[program][f] / ran[program].cpuNs, POINTS, f);
+      near(row.share, ran[name][f] / ran[name].cpuNs, POINTS, f);
     }
   });
 
-  test(`${program}: the API's tree gives each function its share, below main`, async () => {
-    const app = await application(cluster, program);
+  test(`${name}: the API's tree gives each function its share, below main`, async () => {
+    const app = await application(cluster, program(name));
     const tree = await flame(cluster, { service: app.service, ...range });
     for (const f of functions) {
-      near(tree.share(f), ran[program][f] / ran[program].cpuNs, POINTS, f);
+      near(tree.share(f), ran[name][f] / ran[name].cpuNs, POINTS, f);
       const names = [];
       for (let n = tree.find(f).sort((a, b) => b.total - a.total)[0]; n; n = n.parent) names.push(n.name);
       assert.ok(names.includes("main") || names.includes("main.main"), `callers of ${f}: ${names}`);
-      assert.strictEqual(names[names.length - 2], program, `below "total" stands the process: ${names}`);
+      assert.strictEqual(names[names.length - 2], program(name), `below "total" stands the process: ${names}`);
     }
     assert.strictEqual(tree.quality.lost, 0);
     assert.ok(tree.share("[truncated]") < 0.02, "walks that did not reach the bottom");
@@ -106,7 +106,7 @@ for (const [program, functions] of [
 }
 
 test("kernel time is there, by name, and marked as the kernel's", async () => {
-  const app = await application(cluster, "kernelread");
+  const app = await application(cluster, program("kernelread"));
   const tree = await flame(cluster, { service: app.service, ...range });
   near(tree.total / ran.kernelread.cpuNs, 1, 0.1, "sampled against used CPU time");
   const kernel = tree.list.filter((n) => n.file === "[kernel]" && n.parent.file !== "[kernel]");
@@ -124,7 +124,7 @@ test("the agents themselves are profiled like everything else", async () => {
 });
 
 test("the timeline adds up to what was used", async () => {
-  const app = await application(cluster, "share");
+  const app = await application(cluster, program("share"));
   const t = await api(cluster, "timeline", { service: app.service, type: CPU, points: 30, ...range });
   assert.strictEqual(t.unit, "cores");
   const coreSeconds = t.values.reduce((s, v) => s + (v || 0), 0) * (t.stepMs / 1000);
