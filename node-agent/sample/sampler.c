@@ -36,6 +36,7 @@ struct sampler {
 	char *online_path;
 	struct sampler_counters *per_cpu; /* room for one read */
 	uint64_t bad_records;
+	uint64_t map_bytes;
 	const struct sampler_handlers *handlers; /* during a drain */
 	unsigned n_drained;                      /* likewise */
 };
@@ -92,6 +93,33 @@ static int configure(struct sampler *s, const struct sampler_config *cfg)
 	return bpf_map__set_max_entries(skel->maps.events, (uint32_t)ring);
 }
 
+/* The kernel tells what a map is charged for in the fdinfo of its descriptor. */
+static uint64_t map_bytes(const struct bpf_map *map)
+{
+	CLEANUP(buf_fini) struct buf text;
+	const char *p;
+	char path[64];
+
+	buf_init(&text, 4096);
+	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", bpf_map__fd(map));
+	if (fs_read_at(AT_FDCWD, path, &text) < 0)
+		return 0;
+	p = strstr(text.data ? text.data : "", "\nmemlock:");
+	return p ? strtoull(p + strlen("\nmemlock:"), NULL, 10) : 0;
+}
+
+/* Maps do not grow: what they take after loading is what they take. */
+static uint64_t all_map_bytes(const struct sampler_bpf *skel)
+{
+	struct bpf_map *map;
+	uint64_t sum = 0;
+
+	for (map = bpf_object__next_map(skel->obj, NULL); map;
+	     map = bpf_object__next_map(skel->obj, map))
+		sum += map_bytes(map);
+	return sum;
+}
+
 static int load(struct sampler *s, const struct sampler_config *cfg, struct err *err)
 {
 	int r;
@@ -103,8 +131,10 @@ static int load(struct sampler *s, const struct sampler_config *cfg, struct err 
 	r = configure(s, cfg);
 	if (r == 0)
 		r = sampler_bpf__load(s->skel);
-	if (r == 0)
+	if (r == 0) {
+		s->map_bytes = all_map_bytes(s->skel);
 		return 0;
+	}
 	r = explain(PRIVILEGES_LOAD_BPF, r, err);
 	if (err && bpf_log_verifier_line()[0]) {
 		struct err inner = *err;
@@ -322,30 +352,15 @@ static int sum_counters(struct sampler *s, struct sampler_counters *ret)
 	return 0;
 }
 
-/* The kernel tells what a map is charged for in the fdinfo of its descriptor. */
-static uint64_t map_bytes(const struct bpf_map *map)
-{
-	CLEANUP(buf_fini) struct buf text;
-	const char *p;
-	char path[64];
-
-	buf_init(&text, 4096);
-	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", bpf_map__fd(map));
-	if (fs_read_at(AT_FDCWD, path, &text) < 0)
-		return 0;
-	p = strstr(text.data ? text.data : "", "\nmemlock:");
-	return p ? strtoull(p + strlen("\nmemlock:"), NULL, 10) : 0;
-}
-
 int sampler_read_stats(struct sampler *s, struct sampler_stats *ret)
 {
 	struct bpf_prog_info info = {0};
 	uint32_t info_len = sizeof(info);
-	struct bpf_map *map;
 	int r;
 
 	*ret = (struct sampler_stats){
 		.bad_records = s->bad_records,
+		.map_bytes = s->map_bytes,
 		.n_cpus = cpu_set_count(&s->attached),
 	};
 	r = sum_counters(s, &ret->kernel);
@@ -356,8 +371,5 @@ int sampler_read_stats(struct sampler *s, struct sampler_stats *ret)
 		ret->run_time_ns = info.run_time_ns;
 		ret->run_count = info.run_cnt;
 	}
-	for (map = bpf_object__next_map(s->skel->obj, NULL); map;
-	     map = bpf_object__next_map(s->skel->obj, map))
-		ret->map_bytes += map_bytes(map);
 	return 0;
 }

@@ -16,7 +16,7 @@ export const presets: { seconds: number; label: string }[] = [
   { seconds: 7 * 24 * 3600, label: "Last 7 days" },
 ];
 
-export const defaultRange: TimeRange = { last: 3600 };
+export const defaultRange: TimeRange = { last: 900 };
 
 export const isRelative = (r: TimeRange): r is { last: number } => "last" in r;
 
