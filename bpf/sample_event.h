@@ -13,6 +13,8 @@
 #define SAMPLER_KERNEL_FRAMES 127 /* what bpf_get_stack() gives by default settings */
 #define SAMPLER_USER_FRAMES 512
 #define SAMPLER_COMM_BYTES 16
+/* Go runs parts of its runtime on a thread's stack and signal handlers on a third. */
+#define SAMPLER_STACK_SWITCHES 2
 /* Room for addresses: a power of two, so that an index can be masked. */
 #define SAMPLER_MAX_ADDRS 1024
 _Static_assert(SAMPLER_KERNEL_FRAMES + SAMPLER_USER_FRAMES < SAMPLER_MAX_ADDRS, "room for a stack");
@@ -40,7 +42,7 @@ enum walk_end {
 	WALK_END_NO_USER_STACK, /* kernel thread or worker: there is none */
 	WALK_END_DEPTH_LIMIT,
 	WALK_END_UNREADABLE,    /* a frame lies in memory that is not there */
-	WALK_END_NOT_ASCENDING, /* the caller's frame is not above its callee's */
+	WALK_END_NOT_ASCENDING, /* a caller's frame is not above its callee's, once too often */
 	WALK_END_BAD_ADDRESS,   /* a return address outside user space */
 	WALK_END_COMPAT,        /* 32-bit code: only the leaf is known */
 	WALK_END_MAX,
@@ -63,7 +65,12 @@ struct sample_event {
 	__u16 n_user;
 	__u8 end;   /* enum walk_end */
 	__u8 flags; /* enum sample_flag */
-	__u8 pad[6];
+	__u8 pad[2];
+	/*
+	 * Indexes among the user addresses, 0 for none: from here on the frames lie on another
+	 * stack, below the one before. True only if the function there is one that switches stacks.
+	 */
+	__u16 stack_switch[SAMPLER_STACK_SWITCHES];
 };
 _Static_assert(sizeof(struct sample_event) == 72, "sample_event layout");
 

@@ -30,7 +30,7 @@ const volatile __u64 cfg_wakeup_bytes = 128 * 1024; /* unread bytes that wake us
 struct scratch {
 	__u64 early_wakeup_ns; /* time of this CPU's last one */
 	__u32 n_addrs;
-	__u32 pad;
+	__u32 n_switches;
 	struct sample_event event; /* addrs must follow: they are sent as one piece */
 	__u64 addrs[SAMPLER_MAX_ADDRS];
 };
@@ -139,6 +139,24 @@ static void take_kernel_stack(struct bpf_perf_event_data *ctx, struct scratch *s
 	s->n_addrs = (__u32)r / sizeof(__u64);
 }
 
+_Static_assert(SAMPLER_STACK_SWITCHES == 2, "the index is masked by 1");
+
+/*
+ * The user frame of this index is below its callee's. That happens a few times in a good stack; a
+ * walk that has lost its way does it again and again. False when it was once too often. (Counted
+ * in memory for the same reason as addresses.)
+ */
+static bool note_stack_switch(struct scratch *s, __u32 index)
+{
+	__u32 n = s->n_switches;
+
+	if (n >= SAMPLER_STACK_SWITCHES)
+		return false;
+	s->event.stack_switch[n & 1] = index;
+	s->n_switches = n + 1;
+	return true;
+}
+
 static enum walk_end walk_user(struct scratch *s, struct walk *w)
 {
 	int end;
@@ -155,6 +173,8 @@ static enum walk_end walk_user(struct scratch *s, struct walk *w)
 		end = next_frame(w);
 		if (end != WALK_GOES_ON)
 			return end;
+		if (w->descended && !note_stack_switch(s, i))
+			return WALK_END_NOT_ASCENDING;
 		push_addr(s, w->ip);
 	}
 	end = next_frame(w); /* exactly as deep as the limit is not too deep */
@@ -168,6 +188,8 @@ static void take_stacks(struct bpf_perf_event_data *ctx, struct scratch *s,
 	struct walk w = {};
 
 	s->n_addrs = 0;
+	s->n_switches = 0;
+	__builtin_memset(s->event.stack_switch, 0, sizeof(s->event.stack_switch));
 	if (regs_are_user(&ctx->regs)) {
 		walk_from_event(&w, &ctx->regs);
 	} else {

@@ -23,7 +23,8 @@ struct walk {
 	__u64 ip; /* of the current frame: leaf, later return addresses */
 	__u64 sp;
 	__u64 fp;
-	bool compat; /* 32-bit code */
+	bool compat;    /* 32-bit code */
+	bool descended; /* the last step went to a frame below */
 };
 
 /* How the caller of a frame is found; one mode per mapping. */
@@ -142,8 +143,9 @@ static int step_by_frame_pointer(struct walk *w)
 	frame[1] = code_address(frame[1]);
 	if (frame[1] < PAGE_ZERO_END || frame[1] >= USER_SPACE_END)
 		return WALK_END_BAD_ADDRESS;
-	if (frame[0] != 0 && frame[0] <= w->fp)
+	if (frame[0] == w->fp)
 		return WALK_END_NOT_ASCENDING;
+	w->descended = frame[0] != 0 && frame[0] < w->fp;
 	w->sp = w->fp + sizeof(frame);
 	w->fp = frame[0];
 	w->ip = frame[1];

@@ -196,6 +196,7 @@ static int add_stack(struct cycle *c, struct cycle_stack **slot, uint64_t hash,
 		.end = e->end,
 		.flags = e->flags,
 	};
+	memcpy(s->stack_switch, e->stack_switch, sizeof(s->stack_switch));
 	memcpy(s->addrs, sample_event_addrs(e), n_addrs(e) * sizeof(uint64_t));
 	process->stacks = s;
 	process->n_stacks++;

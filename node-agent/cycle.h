@@ -39,8 +39,9 @@ struct cycle_stack {
 	uint64_t n_samples;
 	uint16_t n_kernel;
 	uint16_t n_user;
-	uint8_t end;   /* enum walk_end */
-	uint8_t flags; /* enum sample_flag */
+	uint8_t end;                                   /* enum walk_end */
+	uint8_t flags;                                 /* enum sample_flag */
+	uint16_t stack_switch[SAMPLER_STACK_SWITCHES]; /* as in struct sample_event */
 	uint64_t addrs[];
 };
 

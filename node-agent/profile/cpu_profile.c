@@ -9,7 +9,7 @@
 #include "common/pprof_encode.h"
 #include "node-agent/cycle.h"
 #include "node-agent/profile/profile_builder.h"
-#include "node-agent/profile/stack_root.h"
+#include "node-agent/profile/stack_landmark.h"
 #include "node-agent/symbol/symbolizer.h"
 
 #define PROFILE_ARENA_BYTES (64 * MIB)
@@ -75,7 +75,19 @@ static void resolve_user(struct build *b, const struct process_mapping *m, uint6
 	symbolizer_resolve_user(b->symbolizer, &sm, addr, kind, ret);
 }
 
-/* False when an address that cannot be code was met: the rest of the stack is made up. */
+static bool is_switch_index(const struct cycle_stack *stack, size_t i)
+{
+	for (size_t k = 0; i > 0 && k < SAMPLER_STACK_SWITCHES; k++) {
+		if (stack->stack_switch[k] == i)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * False when the rest of the stack is made up: an address that cannot be code, or a frame on
+ * another stack that nothing there switched to.
+ */
 static bool push_user_frames(struct build *b, const struct process_snapshot *p,
 			     const struct cycle_stack *stack)
 {
@@ -89,6 +101,8 @@ static bool push_user_frames(struct build *b, const struct process_snapshot *p,
 			return false;
 		resolve_user(b, m, addrs[i], i == 0 ? SYMBOL_ADDRESS_EXACT : SYMBOL_ADDRESS_RETURN,
 			     &list);
+		if (is_switch_index(stack, i) && !stack_is_switch(list.frames[0].function))
+			return false;
 		push_frames(b, &list);
 	}
 	return true;
@@ -107,7 +121,7 @@ static bool is_whole(const struct build *b, const struct cycle_stack *stack, boo
 	if (stack->n_user == 0)
 		return stack->end == WALK_END_NO_USER_STACK;
 	for (size_t i = n; i > first_user && i + 2 > n; i--) {
-		if (stack_root_is(b->frames[i - 1]->function))
+		if (stack_is_root(b->frames[i - 1]->function))
 			return true;
 	}
 	return all_code && stack->end == WALK_END_BOTTOM && stack->n_user > 1;

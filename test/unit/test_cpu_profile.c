@@ -16,6 +16,7 @@ struct fixture {
 	struct profile profile;
 	struct cpu_profile_result result;
 	unsigned n_profiles;
+	uint16_t stack_switch; /* of the next sample */
 };
 
 __attribute__((noinline)) void known_leaf(void);
@@ -73,6 +74,7 @@ static void add(struct fixture *f, enum walk_end end, const uint64_t *addrs, uin
 	sample.e.header.size = (uint32_t)(sizeof(sample.e) + n * sizeof(uint64_t));
 	sample.e.n_user = n;
 	sample.e.end = (uint8_t)end;
+	sample.e.stack_switch[0] = f->stack_switch;
 	memcpy(sample.addrs, addrs, n * sizeof(*addrs));
 	assert_int_equal(cycle_add_sample(f->cycle, f->self, &sample.e), 0);
 }
@@ -172,6 +174,17 @@ static void an_address_that_cannot_be_code_cuts_the_stack(void **state)
 	assert_string_equal(folded(f, 0), "known_leaf;[truncated];" OWN_PROCESS_COMM);
 }
 
+static void a_stack_that_changes_over_where_nothing_switches_is_cut(void **state)
+{
+	struct fixture *f = *state;
+	const uint64_t addrs[] = {inside(known_leaf), inside(known_caller), inside(known_leaf)};
+
+	f->stack_switch = 1;
+	add(f, WALK_END_BOTTOM, addrs, 3);
+	build(f);
+	assert_string_equal(folded(f, 0), "known_leaf;[truncated];" OWN_PROCESS_COMM);
+}
+
 static void losses_travel_as_comments(void **state)
 {
 	struct fixture *f = *state;
@@ -195,6 +208,8 @@ int main(void)
 			frame_pointer_zero_proves_the_bottom_after_a_step_only, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(an_address_that_cannot_be_code_cuts_the_stack,
 						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(
+			a_stack_that_changes_over_where_nothing_switches_is_cut, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(losses_travel_as_comments, set_up, tear_down),
 	};
 

@@ -1,4 +1,4 @@
-#include "node-agent/profile/stack_root.h"
+#include "node-agent/profile/stack_landmark.h"
 #include "test/lib/unit.h"
 
 static void start_up_code_is_a_root(void **state)
@@ -8,7 +8,7 @@ static void start_up_code_is_a_root(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(roots); i++)
-		assert_true(stack_root_is(roots[i]));
+		assert_true(stack_is_root(roots[i]));
 }
 
 static void what_somebody_calls_is_not(void **state)
@@ -18,7 +18,16 @@ static void what_somebody_calls_is_not(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(others); i++)
-		assert_false(stack_root_is(others[i]));
+		assert_false(stack_is_root(others[i]));
+}
+
+static void what_changes_stacks_is_known(void **state)
+{
+	(void)state;
+	assert_true(stack_is_switch("runtime.systemstack"));
+	assert_true(stack_is_switch("runtime.systemstack.abi0"));
+	assert_false(stack_is_switch("runtime.goexit"));
+	assert_false(stack_is_switch("main.main"));
 }
 
 int main(void)
@@ -26,6 +35,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(start_up_code_is_a_root),
 		cmocka_unit_test(what_somebody_calls_is_not),
+		cmocka_unit_test(what_changes_stacks_is_known),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
