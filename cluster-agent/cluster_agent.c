@@ -4,7 +4,6 @@
 #include <signal.h>
 
 #include "cluster-agent/cluster_options.h"
-#include "cluster-agent/cluster_status.h"
 #include "cluster-agent/ingest/ingest.h"
 #include "cluster-agent/receive/profile_handler.h"
 #include "cluster-agent/store/clickhouse_port.h"
@@ -12,6 +11,7 @@
 #include "cluster-agent/store/store_writer.h"
 #include "cluster-agent/web/web_api.h"
 #include "cluster-agent/web/web_page.h"
+#include "common/agent_status.h"
 #include "common/clock.h"
 #include "common/http_server.h"
 #include "common/limits.h"
@@ -31,7 +31,7 @@ struct cluster_agent {
 	struct loop *loop;
 	struct loop_source *beat;
 	struct metrics *metrics;
-	struct cluster_status status;
+	struct agent_status status;
 	struct store *store;
 	struct store_writer *writer;
 	struct ingest *ingest;
@@ -53,7 +53,7 @@ static void beat(void *ctx)
 {
 	struct cluster_agent *a = ctx;
 
-	cluster_status_beat(&a->status);
+	agent_status_beat(&a->status);
 	loop_set_timer(a->beat, BEAT_NS);
 }
 
@@ -136,8 +136,8 @@ static int listen_on(struct cluster_agent *a, struct err *err)
 		{"POST", "/v1/profiles", LIMIT_UPLOAD_BYTES, profile_handler_serve, a->handler},
 		{"GET", "/api/*", 0, web_api_serve, a->web},
 		{"GET", "/readyz", 0, web_api_serve, a->web},
-		{"GET", "/healthz", 0, cluster_status_healthz, &a->status},
-		{"GET", "/metrics", 0, cluster_status_metrics, &a->status},
+		{"GET", "/healthz", 0, agent_status_healthz, &a->status},
+		{"GET", "/metrics", 0, agent_status_metrics, &a->status},
 		{"GET", "/", 0, web_page_serve, NULL},
 		{"GET", "/assets/*", 0, web_page_serve, NULL},
 		{},
@@ -169,7 +169,7 @@ int cluster_agent_new(struct cluster_agent **ret, const struct cluster_options *
 		r = metrics_new(&a->metrics);
 	if (r < 0)
 		return err_set(err, r, "cannot start: %s", strerror(-r));
-	cluster_status_init(&a->status, a->metrics);
+	agent_status_init(&a->status, a->metrics);
 	r = open_store(a, err);
 	if (r < 0)
 		return r;

@@ -12,14 +12,6 @@ static void options_finip(struct cluster_options *o)
 	options_fini(cluster_option_defs, o);
 }
 
-static enum log_level level_of(const char *name)
-{
-	return strcmp(name, "error") == 0   ? LOG_LEVEL_ERROR
-	       : strcmp(name, "warn") == 0  ? LOG_LEVEL_WARN
-	       : strcmp(name, "debug") == 0 ? LOG_LEVEL_DEBUG
-					    : LOG_LEVEL_INFO;
-}
-
 static int run(char **argv, struct err *err)
 {
 	CLEANUP(options_finip) struct cluster_options opts = {0};
@@ -28,7 +20,7 @@ static int run(char **argv, struct err *err)
 
 	if (r < 0 || r == OPTIONS_EXIT)
 		return r;
-	log_set_level(level_of(opts.log_level));
+	log_set_level_name(opts.log_level);
 	signal(SIGPIPE, SIG_IGN);
 	r = cluster_options_check(&opts, err);
 	if (r == 0)

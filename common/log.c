@@ -10,6 +10,13 @@
 #define LINE_ESCAPE_BYTES 8 /* the longest is that of a two-byte character */
 #define LOG_LIMIT_INTERVAL_NS (60 * NS_PER_S)
 
+static const char *const level_names[] = {
+	[LOG_LEVEL_ERROR] = "error",
+	[LOG_LEVEL_WARN] = "warn",
+	[LOG_LEVEL_INFO] = "info",
+	[LOG_LEVEL_DEBUG] = "debug",
+};
+
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* lines, and every struct log_limit */
 static _Atomic int max_level = LOG_LEVEL_INFO;
 static _Atomic int out_fd = STDERR_FILENO;
@@ -107,6 +114,14 @@ void log_set_level(enum log_level level)
 	atomic_store(&max_level, (int)level);
 }
 
+void log_set_level_name(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(level_names); i++) {
+		if (strcmp(name, level_names[i]) == 0)
+			log_set_level((enum log_level)i);
+	}
+}
+
 void log_set_fd(int fd)
 {
 	atomic_store(&out_fd, fd);
@@ -132,19 +147,13 @@ PRINTF_LIKE(4, 0)
 static void print(enum log_level level, const char *msg, uint64_t n_held, const char *fields,
 		  va_list ap)
 {
-	static const char *const names[] = {
-		[LOG_LEVEL_ERROR] = "error",
-		[LOG_LEVEL_WARN] = "warn",
-		[LOG_LEVEL_INFO] = "info",
-		[LOG_LEVEL_DEBUG] = "debug",
-	};
 	char text[LOG_LINE_BYTES + 8], formatted[LOG_LINE_BYTES];
 	struct line l = {.text = text, .size = LOG_LINE_BYTES};
 
 	vsnprintf(formatted, sizeof(formatted), fields, ap);
 
 	line_add_str(&l, "level=");
-	line_add_str(&l, names[level]);
+	line_add_str(&l, level_names[level]);
 	line_add_str(&l, " msg=\"");
 	line_add_escaped(&l, msg, "\"\\");
 	line_add_str(&l, "\"");

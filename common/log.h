@@ -34,6 +34,9 @@ struct log_limit {
 
 void log_set_level(enum log_level level);
 
+/* By name: "error", "warn", "info", "debug". Anything else changes nothing. */
+void log_set_level_name(const char *name);
+
 /* Where lines go instead of stderr; borrowed. Each line is one write(2). */
 void log_set_fd(int fd);
 

@@ -344,22 +344,6 @@ static int make_sampling(struct node_agent *a, struct err *err)
 	return r == 0 ? start_cycle(a) : r;
 }
 
-static enum log_level level_by_name(const char *name)
-{
-	static const char *const names[] = {
-		[LOG_LEVEL_ERROR] = "error",
-		[LOG_LEVEL_WARN] = "warn",
-		[LOG_LEVEL_INFO] = "info",
-		[LOG_LEVEL_DEBUG] = "debug",
-	};
-
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
-		if (strcmp(names[i], name) == 0)
-			return (enum log_level)i;
-	}
-	return LOG_LEVEL_INFO;
-}
-
 int node_agent_new(struct node_agent **ret, const struct node_options *o, struct err *err)
 {
 	CLEANUP(node_agent_freep) struct node_agent *a = calloc(1, sizeof(*a));
@@ -368,7 +352,7 @@ int node_agent_new(struct node_agent **ret, const struct node_options *o, struct
 	if (!a)
 		return -ENOMEM;
 	a->o = o;
-	log_set_level(level_by_name(o->log_level));
+	log_set_level_name(o->log_level);
 	signal(SIGPIPE, SIG_IGN);
 
 	r = make_loop(a);

@@ -2,14 +2,13 @@
 
 #include <errno.h>
 
-#include "common/clock.h"
+#include "common/agent_status.h"
 #include "common/http_server.h"
 #include "node-agent/cycle.h"
 #include "node-agent/process/process_table.h"
 #include "node-agent/sample/sampler.h"
 #include "version.h"
 
-#define BEAT_TIMEOUT_NS (30 * NS_PER_S)
 #define PREFIX "coroot_node_agent"
 
 enum status_metric {
@@ -87,9 +86,8 @@ static const struct metric metric_defs[STATUS_METRIC_MAX] = {
 };
 
 struct node_status {
-	struct metrics *registry; /* borrowed */
+	struct agent_status agent;
 	struct http_server *server;
-	_Atomic uint64_t beat_ns;
 	struct metric metrics[STATUS_METRIC_MAX];
 };
 
@@ -100,14 +98,13 @@ int node_status_new(struct node_status **ret, struct metrics *ms)
 
 	if (!s)
 		return -ENOMEM;
-	s->registry = ms;
+	agent_status_init(&s->agent, ms);
 	memcpy(s->metrics, metric_defs, sizeof(s->metrics));
 	r = metrics_register(ms, s->metrics, STATUS_METRIC_MAX);
 	if (r == 0)
 		r = metrics_register_process(ms, PREFIX, VERSION);
 	if (r < 0)
 		return r;
-	node_status_beat(s);
 	*ret = TAKE_PTR(s);
 	return 0;
 }
@@ -120,39 +117,11 @@ void node_status_free(struct node_status *s)
 	free(s);
 }
 
-static void serve_metrics(void *ctx, struct http_exchange *x)
-{
-	struct node_status *s = ctx;
-	CLEANUP(buf_fini) struct buf b;
-	size_t len;
-	char *text;
-
-	buf_init(&b, 1 << 20);
-	if (metrics_write(s->registry, &b) < 0) {
-		http_respond_text(x, 500, "out of memory");
-		return;
-	}
-	text = buf_take(&b, &len);
-	http_respond(x, 200, "text/plain; version=0.0.4", text, len);
-}
-
-static void serve_health(void *ctx, struct http_exchange *x)
-{
-	struct node_status *s = ctx;
-	uint64_t age_ns = clock_monotonic_ns() - atomic_load(&s->beat_ns);
-
-	if (age_ns > BEAT_TIMEOUT_NS)
-		http_respond_text(x, 503, "the loop has not moved for %llu s",
-				  (unsigned long long)(age_ns / NS_PER_S));
-	else
-		http_respond_text(x, 200, "ok");
-}
-
 int node_status_listen(struct node_status *s, const char *listen, struct err *err)
 {
 	const struct http_route routes[] = {
-		{"GET", "/metrics", 0, serve_metrics, s},
-		{"GET", "/healthz", 0, serve_health, s},
+		{"GET", "/metrics", 0, agent_status_metrics, &s->agent},
+		{"GET", "/healthz", 0, agent_status_healthz, &s->agent},
 		{},
 	};
 	const struct http_server_config cfg = {
@@ -169,7 +138,7 @@ int node_status_listen(struct node_status *s, const char *listen, struct err *er
 
 void node_status_beat(struct node_status *s)
 {
-	atomic_store(&s->beat_ns, clock_monotonic_ns());
+	agent_status_beat(&s->agent);
 }
 
 void node_status_update(struct node_status *s, const struct sampler_stats *sampler,

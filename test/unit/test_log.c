@@ -55,6 +55,17 @@ static void prints_nothing_above_the_level(void **state)
 				      "level=debug msg=\"shown too\" a=3\n");
 }
 
+static void levels_have_names(void **state)
+{
+	(void)state;
+	log_set_level_name("debug");
+	log_debug("shown", "a=%d", 1);
+	log_set_level_name("error");
+	log_set_level_name("no such level");
+	log_warn("hidden", "a=%d", 2);
+	assert_string_equal(logged(), "level=debug msg=\"shown\" a=1\n");
+}
+
 static void a_process_name_cannot_forge_a_line(void **state)
 {
 	(void)state;
@@ -168,6 +179,7 @@ int main(void)
 						close_log),
 		cmocka_unit_test_setup_teardown(prints_nothing_above_the_level, open_log,
 						close_log),
+		cmocka_unit_test_setup_teardown(levels_have_names, open_log, close_log),
 		cmocka_unit_test_setup_teardown(a_process_name_cannot_forge_a_line, open_log,
 						close_log),
 		cmocka_unit_test_setup_teardown(quoted_values_cannot_forge_a_field, open_log,

@@ -1,4 +1,4 @@
-#include "cluster-agent/cluster_status.h"
+#include "common/agent_status.h"
 
 #include "common/buf.h"
 #include "common/clock.h"
@@ -8,20 +8,20 @@
 #define MAX_SILENCE_NS (30 * NS_PER_S)
 #define MAX_METRICS_BYTES ((size_t)1 << 20)
 
-void cluster_status_init(struct cluster_status *s, struct metrics *metrics)
+void agent_status_init(struct agent_status *s, struct metrics *metrics)
 {
 	s->metrics = metrics;
 	atomic_init(&s->last_beat_ns, clock_monotonic_ns());
 }
 
-void cluster_status_beat(struct cluster_status *s)
+void agent_status_beat(struct agent_status *s)
 {
 	atomic_store(&s->last_beat_ns, clock_monotonic_ns());
 }
 
-void cluster_status_healthz(void *ctx, struct http_exchange *x)
+void agent_status_healthz(void *ctx, struct http_exchange *x)
 {
-	struct cluster_status *s = ctx;
+	struct agent_status *s = ctx;
 	uint64_t silent_ns = clock_monotonic_ns() - atomic_load(&s->last_beat_ns);
 
 	if (silent_ns > MAX_SILENCE_NS)
@@ -31,9 +31,9 @@ void cluster_status_healthz(void *ctx, struct http_exchange *x)
 		http_respond_text(x, 200, "ok");
 }
 
-void cluster_status_metrics(void *ctx, struct http_exchange *x)
+void agent_status_metrics(void *ctx, struct http_exchange *x)
 {
-	struct cluster_status *s = ctx;
+	struct agent_status *s = ctx;
 	CLEANUP(buf_fini) struct buf b;
 	size_t len;
 	char *body;

@@ -1,0 +1,124 @@
+#include "common/agent_status.h"
+#include "common/clock.h"
+#include "common/http.h"
+#include "common/http_server.h"
+#include "common/metrics.h"
+#include "test/lib/unit.h"
+
+static struct metric served = {.name = "served_total", .help = "Things served"};
+
+struct fixture {
+	struct loop *loop;
+	struct metrics *metrics;
+	struct agent_status status;
+	struct http_server *server;
+	struct http_client *client;
+	int got_status;
+	char got_body[4096];
+};
+
+static int set_up(void **state)
+{
+	struct fixture *f = calloc(1, sizeof(*f));
+	struct err err = {""};
+
+	assert_non_null(f);
+	assert_int_equal(loop_new(&f->loop), 0);
+	assert_int_equal(metrics_new(&f->metrics), 0);
+	assert_int_equal(metrics_register(f->metrics, &served, 1), 0);
+	agent_status_init(&f->status, f->metrics);
+	const struct http_route routes[] = {
+		{"GET", "/metrics", 0, agent_status_metrics, &f->status},
+		{"GET", "/healthz", 0, agent_status_healthz, &f->status},
+		{},
+	};
+	const struct http_server_config cfg = {
+		.listen = "127.0.0.1:0",
+		.max_connections = 4,
+		.timeout_s = 5,
+		.max_body_memory_bytes = 1024,
+		.routes = routes,
+	};
+
+	assert_int_equal(http_server_new(&f->server, &cfg, &err), 0);
+	assert_int_equal(http_client_new(&f->client, f->loop, &(struct http_client_config){0}), 0);
+	*state = f;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	struct fixture *f = *state;
+
+	http_client_free(f->client);
+	http_server_free(f->server);
+	metrics_free(f->metrics);
+	loop_free(f->loop);
+	free(f);
+	return 0;
+}
+
+static void keep(void *ctx, const struct http_result *res)
+{
+	struct fixture *f = ctx;
+
+	assert_int_equal(res->error, 0);
+	f->got_status = res->status;
+	snprintf(f->got_body, sizeof(f->got_body), "%.*s", (int)res->body_len, res->body);
+	loop_stop(f->loop);
+}
+
+static void get(struct fixture *f, const char *path)
+{
+	AUTO_FREE char *url = NULL;
+
+	assert_true(asprintf(&url, "http://127.0.0.1:%u%s", http_server_port(f->server), path) > 0);
+	const struct http_request req = {
+		.method = "GET",
+		.url = url,
+		.timeout_ns = 5 * NS_PER_S,
+		.max_response_bytes = sizeof(f->got_body) - 1,
+	};
+	assert_int_equal(http_send(f->client, &req, keep, f), 0);
+	assert_int_equal(loop_run(f->loop), 0);
+}
+
+static void a_loop_that_turns_is_healthy(void **state)
+{
+	struct fixture *f = *state;
+
+	agent_status_beat(&f->status);
+	get(f, "/healthz");
+	assert_int_equal(f->got_status, 200);
+}
+
+static void a_loop_that_stands_still_is_not(void **state)
+{
+	struct fixture *f = *state;
+
+	atomic_store(&f->status.last_beat_ns, clock_monotonic_ns() - 31 * NS_PER_S);
+	get(f, "/healthz");
+	assert_int_equal(f->got_status, 503);
+	assert_non_null(strstr(f->got_body, "31 s"));
+}
+
+static void metrics_are_served_as_text(void **state)
+{
+	struct fixture *f = *state;
+
+	metric_add(&served, 7);
+	get(f, "/metrics");
+	assert_int_equal(f->got_status, 200);
+	assert_non_null(strstr(f->got_body, "\nserved_total 7\n"));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(a_loop_that_turns_is_healthy, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_loop_that_stands_still_is_not, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(metrics_are_served_as_text, set_up, tear_down),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
