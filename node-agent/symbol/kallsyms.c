@@ -9,6 +9,7 @@
 #include <errno.h>
 
 #include "node-agent/symbol/heap_sort.h"
+#include "node-agent/symbol/packed_text.h"
 
 #define LINE_MAX_BYTES 1024u /* KSYM_NAME_LEN is 512 */
 #define FIRST_ENTRIES 65536u
@@ -21,13 +22,14 @@ struct kallsyms {
 	uint64_t *entries; /* address in the window << 32 | offset of the name */
 	uint32_t n;
 	uint32_t capacity;
-	char *names; /* each: owner's number (one byte), name, NUL */
+	char *names; /* each: owner's number (one byte), name, NUL; NULL once packed */
 	uint32_t names_bytes;
 	uint32_t names_capacity;
-	uint64_t base;   /* 0: no function yet */
-	uint64_t n_zero; /* lines whose address is hidden */
-	char line[LINE_MAX_BYTES];
-	uint32_t line_bytes; /* of a line that has begun */
+	struct packed_text *packed; /* the same, a third of the size */
+	uint64_t base;              /* 0: no function yet */
+	uint64_t n_zero;            /* lines whose address is hidden */
+	char line[LINE_MAX_BYTES];  /* being read; later the name found last */
+	uint32_t line_bytes;        /* of a line that has begun */
 	bool line_too_long;
 	char owner[64];       /* module of the last symbol, "" is the kernel */
 	uint8_t owner_number; /* counts modules, modulo 256 */
@@ -49,6 +51,7 @@ void kallsyms_free(struct kallsyms *k)
 		return;
 	free(k->entries);
 	free(k->names);
+	packed_text_free(k->packed);
 	free(k);
 }
 
@@ -248,20 +251,21 @@ static void drop_idle_ends(struct kallsyms *k)
 static int shrink(struct kallsyms *k)
 {
 	uint64_t *entries;
-	char *names;
+	int r;
 
-	if (k->n == 0 || k->names_bytes == 0)
-		return 0;
-	entries = realloc(k->entries, k->n * sizeof(*entries));
-	if (!entries)
-		return -ENOMEM;
-	k->entries = entries;
-	k->capacity = k->n;
-	names = realloc(k->names, k->names_bytes);
-	if (!names)
-		return -ENOMEM;
-	k->names = names;
-	k->names_capacity = k->names_bytes;
+	if (k->n > 0) {
+		entries = realloc(k->entries, k->n * sizeof(*entries));
+		if (!entries)
+			return -ENOMEM;
+		k->entries = entries;
+		k->capacity = k->n;
+	}
+	r = packed_text_new(&k->packed, k->names ? k->names : "", k->names_bytes);
+	if (r < 0)
+		return r;
+	free(k->names);
+	k->names = NULL;
+	k->names_capacity = 0;
 	return 0;
 }
 
@@ -296,9 +300,17 @@ static uint32_t entries_until(const struct kallsyms *k, uint64_t address)
 	return lo;
 }
 
-static bool same_owner(const struct kallsyms *k, uint64_t a, uint64_t b)
+static uint8_t owner_of(struct kallsyms *k, uint64_t entry)
 {
-	return name_of(b) != NAME_NONE && k->names[name_of(a)] == k->names[name_of(b)];
+	char owner = 0;
+
+	packed_text_read(k->packed, name_of(entry), &owner, 1);
+	return (uint8_t)owner;
+}
+
+static bool same_owner(struct kallsyms *k, uint64_t a, uint64_t b)
+{
+	return name_of(b) != NAME_NONE && owner_of(k, a) == owner_of(k, b);
 }
 
 /* Of several names at one address the first in the file, as the kernel itself prints it. */
@@ -309,9 +321,10 @@ static uint32_t first_alias(const struct kallsyms *k, uint32_t i)
 	return i;
 }
 
-const char *kallsyms_find(const struct kallsyms *k, uint64_t address)
+const char *kallsyms_find(struct kallsyms *k, uint64_t address)
 {
 	uint32_t until = entries_until(k, address), first;
+	size_t len;
 
 	if (until == 0 || address < k->base || name_of(k->entries[until - 1]) == NAME_NONE)
 		return NULL;
@@ -319,7 +332,10 @@ const char *kallsyms_find(const struct kallsyms *k, uint64_t address)
 	if (address - address_of(k, k->entries[first]) >= KALLSYMS_GAP_MAX_BYTES &&
 	    (until == k->n || !same_owner(k, k->entries[first], k->entries[until])))
 		return NULL;
-	return k->names + name_of(k->entries[first]) + 1;
+	len = packed_text_read(k->packed, name_of(k->entries[first]) + 1, k->line,
+			       sizeof(k->line) - 1);
+	k->line[len] = '\0'; /* the name ends at its own NUL, before that */
+	return k->line;
 }
 
 size_t kallsyms_count(const struct kallsyms *k)
@@ -329,5 +345,6 @@ size_t kallsyms_count(const struct kallsyms *k)
 
 size_t kallsyms_bytes(const struct kallsyms *k)
 {
-	return sizeof(*k) + k->capacity * sizeof(*k->entries) + k->names_capacity;
+	return sizeof(*k) + k->capacity * sizeof(*k->entries) + k->names_capacity +
+	       (k->packed ? packed_text_bytes(k->packed) : 0);
 }

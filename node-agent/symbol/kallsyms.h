@@ -2,7 +2,7 @@
  * Names of kernel functions by address, from the text of /proc/kallsyms. Pure.
  *
  * The text is fed in pieces of any size. Kept are functions (types t and w), modules' and BPF
- * programs' included: 8 bytes each and the name. kallsyms has no sizes: a function ends at the
+ * programs' included: 8 bytes each and the name, packed. kallsyms has no sizes: a function ends at the
  * next symbol of any type; where that belongs to another module it ends KALLSYMS_GAP_MAX_BYTES
  * after its start at most, because what lies between is not known.
  */
@@ -34,8 +34,8 @@ enum kallsyms_outcome {
 /* All text was added: makes it ready for kallsyms_find(). An outcome, or as kallsyms_add(). */
 int kallsyms_finish(struct kallsyms *k) MUST_CHECK;
 
-/* Borrowed, NUL-terminated, valid until kallsyms_free(). NULL when no function has the address. */
-const char *kallsyms_find(const struct kallsyms *k, uint64_t address);
+/* Borrowed, NUL-terminated, valid until the next call. NULL when no function has the address. */
+const char *kallsyms_find(struct kallsyms *k, uint64_t address);
 
 size_t kallsyms_count(const struct kallsyms *k);
 size_t kallsyms_bytes(const struct kallsyms *k);

@@ -31,7 +31,7 @@ static struct kallsyms *parse(const char *s, size_t len, size_t step, int outcom
 	return k;
 }
 
-static void expect(const struct kallsyms *k, uint64_t address, const char *name)
+static void expect(struct kallsyms *k, uint64_t address, const char *name)
 {
 	const char *found = kallsyms_find(k, address);
 
