@@ -94,7 +94,7 @@ static int configure(struct sampler *s, const struct sampler_config *cfg)
 }
 
 /* The kernel tells what a map is charged for in the fdinfo of its descriptor. */
-static uint64_t map_bytes(const struct bpf_map *map)
+static uint64_t charged_map_bytes(const struct bpf_map *map)
 {
 	CLEANUP(buf_fini) struct buf text;
 	const char *p;
@@ -108,15 +108,27 @@ static uint64_t map_bytes(const struct bpf_map *map)
 	return p ? strtoull(p + strlen("\nmemlock:"), NULL, 10) : 0;
 }
 
+/* From 5.11 to 6.3 the kernel counts nothing of a ring buffer, and one CPU of a per-CPU array. */
+static uint64_t map_bytes(const struct bpf_map *map, unsigned n_cpus)
+{
+	uint64_t least = bpf_map__max_entries(map), charged = charged_map_bytes(map);
+
+	if (bpf_map__type(map) != BPF_MAP_TYPE_RINGBUF)
+		least *= bpf_map__value_size(map);
+	if (bpf_map__type(map) == BPF_MAP_TYPE_PERCPU_ARRAY)
+		least *= n_cpus;
+	return charged > least ? charged : least;
+}
+
 /* Maps do not grow: what they take after loading is what they take. */
-static uint64_t all_map_bytes(const struct sampler_bpf *skel)
+static uint64_t all_map_bytes(const struct sampler_bpf *skel, unsigned n_cpus)
 {
 	struct bpf_map *map;
 	uint64_t sum = 0;
 
 	for (map = bpf_object__next_map(skel->obj, NULL); map;
 	     map = bpf_object__next_map(skel->obj, map))
-		sum += map_bytes(map);
+		sum += map_bytes(map, n_cpus);
 	return sum;
 }
 
@@ -132,7 +144,7 @@ static int load(struct sampler *s, const struct sampler_config *cfg, struct err 
 	if (r == 0)
 		r = sampler_bpf__load(s->skel);
 	if (r == 0) {
-		s->map_bytes = all_map_bytes(s->skel);
+		s->map_bytes = all_map_bytes(s->skel, s->n_possible);
 		return 0;
 	}
 	r = explain(PRIVILEGES_LOAD_BPF, r, err);
