@@ -223,6 +223,8 @@ $(O)/test/bpf/%: $(O)/obj/test/bpf/%.o $(call obj,$(src_test)) $(O)/libnode.a $(
 	    -o $@ $^ $(libs_node) -lcmocka
 check-bpf: $(bpf_tests) ## the sampler on this kernel (needs root)
 	$(Q)$(SUDO) test/run-unit.sh $(bpf_tests)
+check-kernels: $(O)/coroot-node-agent $(bpf_tests) build/e2e/share ## the same, and the node-agent, on Debian's kernels in qemu
+	$(Q)test/kernels/run-kernels.sh $^
 
 $(O)/test/go-symbols/check_symbols: $(call obj,test/go-symbols/check_symbols.c) $(O)/libnode.a $(O)/libcommon.a
 	$(call say,LINK)
@@ -355,6 +357,6 @@ help: ## this text
 	@awk -F':.*## ' '/^[a-z%-]+:.*## /{printf "  %-16s %s\n",$$1,$$2}' $(MAKEFILE_LIST)
 	@echo; echo "  BUILD=release|debug|asan|tsan|cov  V=1  O=dir  DESTDIR=  prefix=  CC=clang"
 
-.PHONY: all gen deps run test bench check check-store check-pipeline check-bpf check-asan check-tsan check-valgrind check-fuzz replay check-page page-server check-e2e \
+.PHONY: all gen deps run test bench check check-store check-pipeline check-bpf check-kernels check-asan check-tsan check-valgrind check-fuzz replay check-page page-server check-e2e \
         lint format $(lint_checks) install clean help FORCE
 -include $(shell find $(O)/obj -name '*.d' 2>/dev/null)

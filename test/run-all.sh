@@ -100,6 +100,7 @@ wait
 # alone, because they run real daemons against the clock
 target check-tsan
 target check-bpf
+target check-kernels
 target check-store
 target check-pipeline
 target check-e2e

@@ -1,0 +1,51 @@
+#!/bin/sh
+# fetch-packages.sh SUITE ARCH DIR PACKAGE...: the files of Debian packages of any suite and
+# architecture below DIR, without installing them. A meta package stands for the kernel image that
+# it depends on; modules and documents are left out. Done once: remove DIR to get newer versions.
+#
+# The machine's own package lists stay as they are: sources and lists are private to this script.
+# Mirror, proxies and certificates are those of the machine. Needs no root.
+set -eu
+suite=$1 arch=$2 dir=$3
+shift 3
+[ ! -d "$dir" ] || exit 0
+keyring=/usr/share/keyrings/debian-archive-keyring.gpg
+
+# shellcheck disable=SC2016 # the field is apt's
+mirror=$(apt-get indextargets --format '$(SITE)' 'Created-By: Packages' | grep -m 1 -E '/debian/?$') || {
+	echo "fetch-packages: the package sources of this machine name no Debian mirror" >&2
+	exit 1
+}
+
+echo "deps: $* ($arch) from $suite"
+mkdir -p "${dir%/*}"
+new=$(mktemp -d "$dir.XXXXXX")
+apt=$(mktemp -d)
+trap 'rm -rf "$new" "$apt"' EXIT
+mkdir -p "$apt/lists/partial" "$apt/archives/partial" "$apt/deb"
+: >"$apt/status"
+echo "deb [arch=$arch lang=none target=Packages signed-by=$keyring] $mirror $suite main" >"$apt/sources.list"
+cat >"$apt/apt.conf" <<END
+Dir::Etc::SourceList "$apt/sources.list";
+Dir::Etc::SourceParts "/dev/null";
+Dir::Etc::Preferences "/dev/null";
+Dir::Etc::PreferencesParts "/dev/null";
+Dir::State "$apt";
+Dir::State::status "$apt/status";
+Dir::Cache "$apt";
+APT::Architecture "$arch";
+APT::Architectures { "$arch"; };
+APT::Sandbox::User "root";
+END
+export APT_CONFIG="$apt/apt.conf"
+
+apt-get update -q >"$apt/log" 2>&1 || { cat "$apt/log" >&2; exit 1; }
+for package in "$@"; do
+	image=$(apt-cache depends "$package" | sed -n 's/^ *Depends: \(linux-image-[0-9].*\)$/\1/p' | head -n 1)
+	(cd "$apt/deb" && apt-get download -q "${image:-$package}") >"$apt/log" 2>&1 || { cat "$apt/log" >&2; exit 1; }
+done
+for deb in "$apt"/deb/*.deb; do
+	dpkg-deb --fsys-tarfile "$deb" | tar -x -C "$new" --exclude=./lib/modules --exclude=./usr/share
+done
+chmod 755 "$new"
+mv -T "$new" "$dir"

@@ -1,0 +1,89 @@
+#!/bin/sh
+# shellcheck shell=dash
+# First process of the initramfs: runs everything, reports on the serial console, powers off.
+# boot-kernel.sh reads the lines that begin with "@".
+export PATH=/bin HOME=/ TERM=dumb
+/bin/busybox --install -s /bin
+mount -t proc proc /proc
+mount -t sysfs sysfs /sys
+mount -t devtmpfs dev /dev
+mount -t tmpfs tmpfs /tmp
+mount -t cgroup2 cgroup2 /sys/fs/cgroup
+ip link set lo up
+exec >/dev/console 2>&1
+echo "@kernel $(uname -r)"
+
+# check SENTENCE COMMAND...
+check()
+{
+	local what=$1
+	shift
+	if "$@"; then
+		echo "@pass $what"
+	else
+		echo "@fail $what"
+	fi
+}
+
+bpf_tests_pass() { test_sampler 2>&1; }
+check "the sampler's own tests pass" bpf_tests_pass
+
+# ---- the whole agent: busy processes, and a receiver that keeps what is sent ----
+
+version_is_printed() { coroot-node-agent --version | grep '^coroot-node-agent '; }
+check "the agent tells its version" version_is_printed
+
+httpd -p 127.0.0.1:8080 -h /www
+share 60 >/dev/null &
+busy=$!
+dd if=/dev/zero of=/dev/null bs=1M 2>/dev/null &
+busy="$busy $!"
+coroot-node-agent --profiles-endpoint=http://127.0.0.1:8080/cgi-bin/upload --profile-interval=2s \
+	--wal-dir=/tmp/wal >/tmp/agent.log 2>&1 &
+agent=$!
+
+# profiles are gzip streams; names of functions are plain text inside
+names_arrive() { zcat /tmp/profile.* 2>/dev/null | grep -q "$1"; }
+soon()
+{
+	local i=0
+	while [ "$i" -lt 60 ]; do
+		! "$@" || return 0
+		kill -0 "$agent" || return 1
+		i=$((i + 1))
+		sleep 1
+	done
+	return 1
+}
+check "functions of a busy process arrive by name" soon names_arrive spend_seventy
+check "functions of the kernel arrive by name" soon names_arrive vfs_read
+# shellcheck disable=SC2086 # two process ids
+kill $busy
+wget -q -O /tmp/metrics http://127.0.0.1:10300/metrics
+
+# metric NAME: the sum over its labels
+metric()
+{
+	awk -v name="$1" '{ n = $1; sub(/\{.*/, "", n) }
+		n == name { s += $2; k++ }
+		END { print k ? s : "missing" }' /tmp/metrics
+}
+samples_are_counted() { [ "$(metric coroot_node_agent_samples_total)" -gt 50 ]; }
+is_zero() { [ "$(metric "$1")" = 0 ]; }
+check "samples are counted" samples_are_counted
+check "no sample is lost" is_zero coroot_node_agent_samples_lost_total
+check "no exec or exit is lost" is_zero coroot_node_agent_process_events_lost_total
+
+ends_well() { kill -TERM "$agent" && wait "$agent"; }
+check "the agent stops when asked to" ends_well
+agent_is_content() { ! grep -E 'level=(error|warn)' /tmp/agent.log; }
+check "the agent complained about nothing" agent_is_content
+kernel_is_content() { ! dmesg | grep -E 'BUG:|WARNING:|Oops' | grep -v 'soft lockup'; } # by too little time of the host
+check "the kernel complained about nothing" kernel_is_content
+
+echo "--- /metrics"
+grep -v '^#' /tmp/metrics
+echo "--- log of the agent"
+cat /tmp/agent.log
+echo "@done"
+poweroff -f

@@ -1,0 +1,24 @@
+#!/bin/sh
+# run-kernels.sh BIN...: the sampler's tests and the whole node-agent on kernels of Debian, in
+# plain emulation, as many at once as there are cores. See test/README.md.
+set -eu
+cd "$(dirname "$0")/../.."
+deps=${DEPS:-${XDG_CACHE_HOME:-$HOME/.cache}/coroot-agents}/kernels
+out=build/kernels
+# name, suite, architecture
+kernels='5.10 bullseye amd64
+6.1 bookworm amd64
+6.12 bookworm-backports amd64'
+
+[ "$(uname -m)" = x86_64 ] || { echo "kernels: the programs of this machine do not run on amd64 kernels" >&2; exit 1; }
+mkdir -p "$out"
+rm -f "$out"/*.result
+echo "$kernels" | while read -r name suite arch; do
+	test/kernels/fetch-packages.sh "$suite" "$arch" "$deps/$name" "linux-image-cloud-$arch"
+done
+test/kernels/fetch-packages.sh bookworm amd64 "$deps/tools-amd64" busybox-static
+test/kernels/make-initramfs.sh "$out/amd64.cpio" "$deps/tools-amd64/bin/busybox" "$@"
+# shellcheck disable=SC2016 # expanded by the inner shell
+echo "$kernels" | xargs -P "$(nproc)" -L 1 sh -c \
+	'test/kernels/boot-kernel.sh "$2" "$4" "$0/$2" "$1/$4.cpio" "$1/$2.log"' "$deps" "$out"
+awk '{ p += $1; f += $2 } END { printf "kernels: %d passed, %d failed\n", p, f; exit f > 0 || p == 0 }' "$out"/*.result
