@@ -28,7 +28,7 @@ void bpf_log_last_line(const char *log, char *ret, size_t size)
 }
 
 /* libbpf hands over whole messages; a program's load log is one of them, of any length. */
-static int print(enum libbpf_print_level level, const char *fmt, va_list ap)
+static PRINTF_LIKE(2, 0) int print(enum libbpf_print_level level, const char *fmt, va_list ap)
 {
 	char *msg;
 	int n;
