@@ -26,7 +26,7 @@ const css = (name: string): string => getComputedStyle(document.documentElement)
 
 function axisTimes(span: Span, splits: number[]): string[] {
   const long = span.to - span.from > 36 * 3600_000;
-  const seconds = span.to - span.from < 4 * 60_000;
+  const seconds = splits.some((s) => s % 60 !== 0);
   return splits.map((s) => {
     const ms = s * 1000;
     return long && new Date(ms).getHours() === 0 && new Date(ms).getMinutes() === 0 ? day(ms) : clock(ms, seconds);
