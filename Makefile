@@ -84,7 +84,7 @@ fuzzers     := $(patsubst test/fuzz/%.c,%,$(sort $(wildcard test/fuzz/fuzz_*.c))
 # come before it here; the rest is up to the wiring (node_agent.c, cluster_agent.c).
 entries := $(addprefix node-agent/, \
              process/process_table.h process/process_snapshot.h process/mapped_file.h \
-             sample/sampler.h symbol/symbolizer.h profile/profile_builder.h profile/profile_worker.h) \
+             sample/sampler.h symbol/symbolizer.h profile/profile_worker.h) \
            $(addprefix cluster-agent/, \
              store/store.h store/store_writer.h store/row_batch.h store/rowbinary.h store/clickhouse_port.h \
              ingest/ingest.h receive/profile_handler.h query/profile_query.h web/web_api.h web/web_page.h)
