@@ -5,15 +5,7 @@
 #include "common/backoff.h"
 #include "common/clock.h"
 #include "common/log.h"
-
-struct upload {
-	struct upload *next; /* newer */
-	struct uploader *uploader;
-	char *url;
-	char *body;
-	size_t body_len;
-	bool sending;
-};
+#include "common/upload_queue.h"
 
 enum uploader_metric {
 	UPLOADED,
@@ -22,7 +14,7 @@ enum uploader_metric {
 	DROPPED_QUEUE_FULL,
 	DROPPED_REJECTED,
 	DROPPED_SHUTDOWN,
-	DROPPED_NO_MEMORY,
+	DROPPED_UNQUEUED,
 	QUEUE_ITEMS,
 	QUEUE_BYTES,
 	UPLOADER_METRIC_MAX,
@@ -33,16 +25,11 @@ struct uploader {
 	struct loop_source *retry_timer;
 	char *endpoint;
 	char *api_key_header; /* NULL: none */
-	size_t max_items;
-	size_t max_bytes;
 	unsigned max_sending;
 	uint64_t timeout_ns;
 	struct backoff backoff;
 
-	struct upload *first; /* oldest */
-	struct upload **last_next;
-	size_t n_items;
-	size_t n_bytes;
+	struct upload_queue queue;
 	unsigned n_sending;
 	bool waiting; /* the retry timer is set: nothing new is sent */
 	bool down;    /* the last try failed: said once */
@@ -70,74 +57,16 @@ static const struct {
 				"Profiles lost after they were made", METRIC_COUNTER},
 	[DROPPED_REJECTED] = {"profiles_dropped_total", "reason=\"rejected\"", "", METRIC_COUNTER},
 	[DROPPED_SHUTDOWN] = {"profiles_dropped_total", "reason=\"shutdown\"", "", METRIC_COUNTER},
-	[DROPPED_NO_MEMORY] = {"profiles_dropped_total", "reason=\"no_memory\"", "",
-			       METRIC_COUNTER},
+	[DROPPED_UNQUEUED] = {"profiles_dropped_total", "reason=\"unqueued\"", "", METRIC_COUNTER},
 	[QUEUE_ITEMS] = {"upload_queue_profiles", NULL, "Profiles waiting for the receiver",
 			 METRIC_GAUGE},
 	[QUEUE_BYTES] = {"upload_queue_bytes", NULL, "Bytes of the profiles waiting", METRIC_GAUGE},
 };
 
-static void upload_free(struct upload *up)
-{
-	if (!up)
-		return;
-	free(up->url);
-	free(up->body);
-	free(up);
-}
-DEFINE_CLEANUP(struct upload *, upload_free);
-
 static void show_queue(struct uploader *u)
 {
-	metric_set(&u->metrics[QUEUE_ITEMS], u->n_items);
-	metric_set(&u->metrics[QUEUE_BYTES], u->n_bytes);
-}
-
-/* Takes the upload that *link points to out of the list. */
-static struct upload *unlink_upload(struct uploader *u, struct upload **link)
-{
-	struct upload *up = *link;
-
-	*link = up->next;
-	if (u->last_next == &up->next)
-		u->last_next = link;
-	u->n_items--;
-	u->n_bytes -= up->body_len;
-	show_queue(u);
-	return up;
-}
-
-/* The oldest that is not under way, or NULL. */
-static struct upload **find_unsent(struct uploader *u)
-{
-	struct upload **link = &u->first;
-
-	while (*link && (*link)->sending)
-		link = &(*link)->next;
-	return *link ? link : NULL;
-}
-
-static bool drop_oldest(struct uploader *u)
-{
-	struct upload **link = find_unsent(u);
-
-	if (!link)
-		return false;
-	upload_free(unlink_upload(u, link));
-	metric_add(&u->metrics[DROPPED_QUEUE_FULL], 1);
-	log_warn_limited("dropped the oldest profile: the upload queue is full", "profiles=%zu",
-			 u->n_items);
-	return true;
-}
-
-/* False when what is under way alone leaves none. */
-static bool make_room(struct uploader *u, size_t len)
-{
-	while (u->n_items >= u->max_items || len > u->max_bytes - u->n_bytes) {
-		if (!drop_oldest(u))
-			return false;
-	}
-	return true;
+	metric_set(&u->metrics[QUEUE_ITEMS], u->queue.n_items);
+	metric_set(&u->metrics[QUEUE_BYTES], u->queue.n_bytes);
 }
 
 static void retry_later(struct uploader *u, const struct http_result *res)
@@ -159,18 +88,11 @@ static void retry_later(struct uploader *u, const struct http_result *res)
 	loop_set_timer(u->retry_timer, delay);
 }
 
-static void finish(struct uploader *u, struct upload *done, const struct http_result *res)
+static void finish(struct uploader *u, struct upload *up, const struct http_result *res)
 {
-	CLEANUP(upload_freep) struct upload *up = NULL;
-	struct upload **link = &u->first;
-
-	while (*link != done)
-		link = &(*link)->next;
-	up = unlink_upload(u, link);
-
 	backoff_reset(&u->backoff);
 	if (u->down)
-		log_info("uploads work again", "waiting=%zu", u->n_items);
+		log_info("uploads work again", "waiting=%zu", u->queue.n_items);
 	u->down = false;
 	if (res->status >= 200 && res->status < 300) {
 		metric_add(&u->metrics[UPLOADED], 1);
@@ -181,6 +103,8 @@ static void finish(struct uploader *u, struct upload *done, const struct http_re
 				 res->status, (int)(res->body_len < 200 ? res->body_len : 200),
 				 res->body ? res->body : "");
 	}
+	upload_queue_remove(&u->queue, up);
+	show_queue(u);
 }
 
 static void send_more(struct uploader *u);
@@ -188,7 +112,7 @@ static void send_more(struct uploader *u);
 static void on_done(void *ctx, const struct http_result *res)
 {
 	struct upload *up = ctx;
-	struct uploader *u = up->uploader;
+	struct uploader *u = up->context;
 
 	up->sending = false;
 	u->n_sending--;
@@ -198,7 +122,7 @@ static void on_done(void *ctx, const struct http_result *res)
 		finish(u, up, res);
 
 	send_more(u);
-	if (u->n_items == 0 && u->idle)
+	if (u->queue.n_items == 0 && u->idle)
 		u->idle(u->idle_ctx);
 }
 
@@ -222,10 +146,9 @@ static void send_more(struct uploader *u)
 {
 	/* while the receiver is down one request at a time is enough to find out */
 	unsigned max = u->down ? 1 : u->max_sending;
-	struct upload **link;
+	struct upload *up;
 
-	while (!u->waiting && u->n_sending < max && (link = find_unsent(u))) {
-		struct upload *up = *link;
+	while (!u->waiting && u->n_sending < max && (up = upload_queue_next(&u->queue))) {
 		int r = send_upload(u, up);
 
 		if (r < 0) {
@@ -271,11 +194,9 @@ int uploader_new(struct uploader **ret, struct loop *l, struct http_client *clie
 		return -ENOMEM;
 
 	u->client = client;
-	u->max_items = cfg->max_items;
-	u->max_bytes = cfg->max_bytes;
+	upload_queue_init(&u->queue, cfg->max_items, cfg->max_bytes);
 	u->max_sending = cfg->max_sending;
 	u->timeout_ns = cfg->timeout_ns;
-	u->last_next = &u->first;
 	u->backoff = (struct backoff){
 		.min_ns = cfg->retry_min_ns,
 		.max_ns = cfg->retry_max_ns,
@@ -303,13 +224,12 @@ void uploader_free(struct uploader *u)
 {
 	if (!u)
 		return;
-	if (u->n_items > 0) {
-		metric_add(&u->metrics[DROPPED_SHUTDOWN], u->n_items);
+	if (u->queue.n_items > 0) {
+		metric_add(&u->metrics[DROPPED_SHUTDOWN], u->queue.n_items);
 		log_warn("stopping with profiles that could not be uploaded", "profiles=%zu",
-			 u->n_items);
+			 u->queue.n_items);
 	}
-	while (u->first)
-		upload_free(unlink_upload(u, &u->first));
+	upload_queue_fini(&u->queue);
 	loop_remove(u->retry_timer);
 	for (size_t i = 0; i < UPLOADER_METRIC_MAX; i++)
 		free(u->metric_names[i]);
@@ -325,38 +245,24 @@ int uploader_register_metrics(struct uploader *u, struct metrics *ms)
 
 int uploader_add(struct uploader *u, const struct upload_label *labels, struct buf *body)
 {
-	CLEANUP(upload_freep) struct upload *up = NULL;
-	int r = -ENOMEM;
+	uint64_t dropped_before = u->queue.n_dropped;
+	int r = upload_queue_add(&u->queue, u->endpoint, labels, body, u);
 
-	up = calloc(1, sizeof(*up));
-	if (up)
-		r = upload_url_make(&up->url, u->endpoint, labels);
-	if (r < 0) {
-		buf_fini(body);
-		metric_add(&u->metrics[DROPPED_NO_MEMORY], 1);
-		return r;
+	if (u->queue.n_dropped > dropped_before) {
+		metric_add(&u->metrics[DROPPED_QUEUE_FULL], u->queue.n_dropped - dropped_before);
+		log_warn_limited("dropped the oldest profiles: the upload queue is full",
+				 "profiles=%zu", u->queue.n_items);
+	} else if (r < 0) {
+		metric_add(&u->metrics[DROPPED_UNQUEUED], 1);
 	}
-	up->uploader = u;
-	up->body = buf_take(body, &up->body_len);
-
-	if (!make_room(u, up->body_len)) {
-		metric_add(&u->metrics[DROPPED_QUEUE_FULL], 1);
-		return -EFBIG;
-	}
-	u->n_items++;
-	u->n_bytes += up->body_len;
-	*u->last_next = up;
-	u->last_next = &up->next;
-	(void)TAKE_PTR(up);
 	show_queue(u);
-
 	send_more(u);
-	return 0;
+	return r;
 }
 
 size_t uploader_pending(const struct uploader *u)
 {
-	return u->n_items;
+	return u->queue.n_items;
 }
 
 void uploader_hurry(struct uploader *u)

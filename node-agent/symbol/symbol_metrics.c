@@ -9,7 +9,7 @@
 #define MEMORY(of)                                                                          \
 	{                                                                                   \
 		.name = "coroot_node_agent_symbol_memory_bytes", .labels = "of=\"" of "\"", \
-		.help = "Memory held by the symbolizer", .kind = METRIC_GAUGE              \
+		.help = "Memory held by the symbolizer", .kind = METRIC_GAUGE               \
 	}
 
 struct metric symbol_metrics[SYMBOL_METRIC_MAX] = {
