@@ -12,7 +12,7 @@ from=$(date +%s)
 # wrong EFLAGS to an interrupt that follows it, and the kernel's allocator is full of it.
 case $arch in
 amd64) set -- qemu-system-x86_64 -cpu qemu64,cx16=off -append "console=ttyS0 quiet panic=-1" ;;
-arm64) set -- qemu-system-aarch64 -machine virt -cpu cortex-a72 -append "console=ttyAMA0 quiet panic=-1" ;;
+arm64) set -- qemu-system-aarch64 -machine virt -cpu max,pauth-impdef=on -append "console=ttyAMA0 quiet panic=-1" ;;
 esac
 timeout "$seconds" "$@" -accel tcg -smp 2 -m 512 -nodefaults -no-reboot -display none -serial stdio \
 	-kernel "$image" -initrd "$initramfs" </dev/null 2>&1 | tr -d '\r' >"$log"

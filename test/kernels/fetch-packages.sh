@@ -1,13 +1,14 @@
 #!/bin/sh
-# fetch-packages.sh SUITE ARCH DIR PACKAGE...: the files of Debian packages of any suite and
-# architecture below DIR, without installing them. A meta package stands for the kernel image that
-# it depends on; modules and documents are left out. Done once: remove DIR to get newer versions.
+# fetch-packages.sh these|needs SUITE ARCH DIR PACKAGE...: the files of Debian packages of any suite
+# and architecture below DIR, without installing them: of these alone, or also of all that they
+# need. A meta package stands for the kernel image that it depends on; modules and documents are
+# left out. Done once: remove DIR to get newer versions.
 #
 # The machine's own package lists stay as they are: sources and lists are private to this script.
 # Mirror, proxies and certificates are those of the machine. Needs no root.
 set -eu
-suite=$1 arch=$2 dir=$3
-shift 3
+with=$1 suite=$2 arch=$3 dir=$4
+shift 4
 [ ! -d "$dir" ] || exit 0
 keyring=/usr/share/keyrings/debian-archive-keyring.gpg
 
@@ -22,7 +23,7 @@ mkdir -p "${dir%/*}"
 new=$(mktemp -d "$dir.XXXXXX")
 apt=$(mktemp -d)
 trap 'rm -rf "$new" "$apt"' EXIT
-mkdir -p "$apt/lists/partial" "$apt/archives/partial" "$apt/deb"
+mkdir -p "$apt/lists/partial" "$apt/archives/partial"
 : >"$apt/status"
 echo "deb [arch=$arch lang=none target=Packages signed-by=$keyring] $mirror $suite main" >"$apt/sources.list"
 cat >"$apt/apt.conf" <<END
@@ -40,11 +41,17 @@ END
 export APT_CONFIG="$apt/apt.conf"
 
 apt-get update -q >"$apt/log" 2>&1 || { cat "$apt/log" >&2; exit 1; }
+wanted=
 for package in "$@"; do
 	image=$(apt-cache depends "$package" | sed -n 's/^ *Depends: \(linux-image-[0-9].*\)$/\1/p' | head -n 1)
-	(cd "$apt/deb" && apt-get download -q "${image:-$package}") >"$apt/log" 2>&1 || { cat "$apt/log" >&2; exit 1; }
+	wanted="$wanted ${image:-$package}"
 done
-for deb in "$apt"/deb/*.deb; do
+# shellcheck disable=SC2086 # a list of words
+case $with in
+these) (cd "$apt/archives" && apt-get download -q $wanted) ;;
+needs) apt-get install -q -y --download-only --no-install-recommends $wanted ;;
+esac >"$apt/log" 2>&1 || { cat "$apt/log" >&2; exit 1; }
+for deb in "$apt"/archives/*.deb; do
 	dpkg-deb --fsys-tarfile "$deb" | tar -x -C "$new" --exclude=./lib/modules --exclude=./usr/share
 done
 chmod 755 "$new"

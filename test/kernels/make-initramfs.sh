@@ -1,9 +1,10 @@
 #!/bin/sh
-# make-initramfs.sh FILE BUSYBOX BIN...: an initramfs with busybox (static), the programs BIN in
-# /bin, the shared libraries they need, and guest-init.sh as its first process.
+# make-initramfs.sh FILE BUSYBOX SYSROOT BIN...: an initramfs with busybox (static), the programs BIN
+# in /bin, guest-init.sh as its first process, and shared libraries: those that the programs need
+# on this machine, or, with a SYSROOT other than "/", all that it has.
 set -eu
-out=$1 busybox=$2
-shift 2
+out=$1 busybox=$2 sysroot=$3
+shift 3
 here=$(dirname "$0")
 root=$(mktemp -d)
 trap 'rm -rf "$root"' EXIT
@@ -16,12 +17,23 @@ cp bpf/README.md "$root/bpf/" # the instruction budgets
 cp "$busybox" "$root/bin/busybox"
 ln -s busybox "$root/bin/sh"
 
+shared_libraries()
+{
+	if [ "$sysroot" = / ]; then
+		for bin in "$@"; do
+			ldd "$bin" | sed -nE 's|.*[[:space:]](/[^ ]+) \(0x.*|\1|p'
+		done | sort -u
+	else
+		(cd "$sysroot" && find lib usr/lib -name '*.so.*' -printf '/%p\n')
+	fi
+}
+
 for bin in "$@"; do
 	# names of functions stay: the agent reads them
-	strip -g -o "$root/bin/${bin##*/}" "$bin"
-	ldd "$bin" | sed -nE 's|.*[[:space:]](/[^ ]+) \(0x.*|\1|p'
-done | sort -u | while read -r lib; do
+	"${LLVM_STRIP:-llvm-strip}" -g -o "$root/bin/${bin##*/}" "$bin"
+done
+shared_libraries "$@" | while read -r lib; do
 	mkdir -p "$root${lib%/*}"
-	cp -L "$lib" "$root$lib"
+	cp -L "${sysroot%/}$lib" "$root$lib"
 done
 (cd "$root" && find . | cpio --quiet -o -H newc -R 0:0) >"$out"
