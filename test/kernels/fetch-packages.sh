@@ -55,4 +55,5 @@ for deb in "$apt"/archives/*.deb; do
 	dpkg-deb --fsys-tarfile "$deb" | tar -x -C "$new" --exclude=./lib/modules --exclude=./usr/share
 done
 chmod 755 "$new"
-mv -T "$new" "$dir"
+# another checkout may have been faster
+mv -T "$new" "$dir" 2>/dev/null || [ -d "$dir" ]
