@@ -120,10 +120,14 @@ static int read_segments(struct elf_layout *l, const struct byte_source *src, co
 		r = byte_source_read(src, at, &ph, sizeof(ph));
 		if (r < 0)
 			return r == -ENODATA ? -EBADMSG : r;
-		if (ph.p_type == PT_LOAD)
+		if (ph.p_type == PT_LOAD) {
 			add_segment(l, &ph);
-		else if (ph.p_type == PT_NOTE)
+		} else if (ph.p_type == PT_NOTE) {
 			r = read_notes(l, src, &ph);
+		} else if (ph.p_type == PT_GNU_EH_FRAME) {
+			l->eh_frame_hdr = ph.p_vaddr;
+			l->eh_frame_hdr_bytes = ph.p_filesz;
+		}
 		if (r < 0)
 			return r;
 	}

@@ -54,7 +54,9 @@ struct elf_layout {
 	struct elf_section texts[ELF_LAYOUT_TEXTS_MAX]; /* executable sections */
 	uint32_t n_texts;
 	struct elf_section sections[ELF_SECTION_MAX];
-	uint64_t text_start; /* executable segments lie in text_start … text_end */
+	uint64_t eh_frame_hdr;       /* address of PT_GNU_EH_FRAME */
+	uint64_t eh_frame_hdr_bytes; /* 0: there is none */
+	uint64_t text_start;         /* executable segments lie in text_start … text_end */
 	uint64_t text_end;
 	uint16_t machine;     /* EM_… */
 	bool is_go;           /* has a Go build id or build info */

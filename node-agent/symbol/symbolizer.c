@@ -6,6 +6,7 @@
 #include "common/clock.h"
 #include "common/limits.h"
 #include "node-agent/symbol/demangle.h"
+#include "node-agent/symbol/eh_function.h"
 #include "node-agent/symbol/elf_plt.h"
 #include "node-agent/symbol/elf_symbols.h"
 #include "node-agent/symbol/kernel_symbols.h"
@@ -180,6 +181,15 @@ static int find_name(struct symbolizer *s, struct object *o, const struct byte_s
 	return r;
 }
 
+/* So that the samples of a function without a name are together; the address itself if unknown. */
+static uint64_t function_start(const struct object *o, const struct byte_source *src,
+			       uint64_t address)
+{
+	uint64_t start;
+
+	return eh_function_start(o->layout, src, address, &start) == 0 ? start : address;
+}
+
 static const struct frame *resolve_in_object(struct symbolizer *s, struct object *o,
 					     const struct byte_source *src, uint64_t file_offset)
 {
@@ -207,7 +217,8 @@ static const struct frame *resolve_in_object(struct symbolizer *s, struct object
 		      : r == -ENOMEM ? SYMBOL_METRIC_NO_MEMORY
 				     : SYMBOL_METRIC_NO_FILE);
 	}
-	frame = r == 0 ? intern(s, s->name, o->label) : unresolved(s, o, address);
+	frame = r == 0 ? intern(s, s->name, o->label)
+		       : unresolved(s, o, r == -ENOENT ? function_start(o, src, address) : address);
 	if (frame != &frame_of_last_resort)
 		frame_cache_put(s->frames, o->number, address, frame);
 	return frame;

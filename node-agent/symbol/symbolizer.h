@@ -8,7 +8,8 @@
  * and a count by reason in symbol_metrics.h.
  *
  * Texts of frames are those of the frame contract: file "[libc.so.6]" or "[kernel]", without
- * blanks; unresolved "libc.so.6+0x2a3b1" with the ELF virtual address (of a file that cannot
+ * blanks; unresolved "libc.so.6+0x2a3b0" with the ELF virtual address at which the function
+ * begins, where exception tables tell, else of the instruction (of a file that cannot
  * be read: the offset in the file), "[unknown]" with file "" where no file is mapped, and
  * "[unknown]" or, when addresses are hidden from us, "[kernel]" for the kernel.
  */

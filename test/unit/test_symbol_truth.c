@@ -1,6 +1,9 @@
 /* Real files, made here by the compiler in every way that lays them out differently. */
+#include <errno.h>
+
 #include "test/lib/unit.h"
 
+#include "node-agent/symbol/eh_function.h"
 #include "test/lib/symbol_truth.h"
 
 static char dir[] = "/tmp/symbol-truth-XXXXXX";
@@ -135,6 +138,72 @@ static void a_stripped_library_has_its_exported_names_alone(void **state)
 	assert_true(r.right > 300 && r.unresolved >= 290);
 }
 
+/* -1: no function; else its start, which must be one that nm knows and that has the address */
+static int64_t ask_start(const struct elf_layout *l, const struct byte_source *src,
+			 const struct truth *t, uint64_t address)
+{
+	uint64_t start;
+	int r = eh_function_start(l, src, address, &start);
+
+	if (r < 0) {
+		assert_int_equal(r, -ENOENT);
+		return -1;
+	}
+	for (size_t i = 0; i < t->n; i++) {
+		if (t->symbols[i].start == start)
+			assert_true(t->symbols[i].size == 0 ||
+				    address - start < t->symbols[i].size);
+	}
+	return (int64_t)start;
+}
+
+static void read_truth(struct truth *t, const char *file)
+{
+	char command[256];
+	FILE *f;
+
+	snprintf(command, sizeof(command), "cd %s && nm -S --defined-only %s", dir, file);
+	f = popen(command, "re"); // NOLINT(cert-env33-c)
+	assert_non_null(f);
+	truth_read(t, f);
+	assert_int_equal(pclose(f), 0);
+}
+
+static void functions_without_names_are_told_apart(void **state)
+{
+	struct byte_source src;
+	struct elf_layout l;
+	AUTO_CLOSE int fd = -1;
+	struct truth t;
+	struct stat st;
+	char path[64];
+	size_t n_right = 0;
+
+	(void)state;
+	run("cc -O1 -o a a.c && strip -o b a");
+	read_truth(&t, "a");
+	snprintf(path, sizeof(path), "%s/b", dir);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	assert_true(fd >= 0);
+	assert_int_equal(fstat(fd, &st), 0);
+	byte_source_from_fd(&src, fd, (uint64_t)st.st_size);
+	assert_int_equal(elf_layout_parse(&l, &src), 0);
+	for (size_t i = 0; i < t.n; i++) {
+		const struct truth_symbol *s = &t.symbols[i];
+		uint64_t end = s->start + s->size;
+
+		if (s->size == 0 || strncmp(s->name, "f", 1) != 0)
+			continue;
+		assert_int_equal(ask_start(&l, &src, &t, s->start), s->start);
+		assert_int_equal(ask_start(&l, &src, &t, s->start + s->size / 2), s->start);
+		assert_int_equal(ask_start(&l, &src, &t, end - 1), s->start);
+		assert_int_not_equal(ask_start(&l, &src, &t, end), s->start);
+		n_right++;
+	}
+	assert_true(n_right >= 200);
+	truth_fini(&t);
+}
+
 static void cpp_names_are_readable(void **state)
 {
 	struct truth_result r;
@@ -163,6 +232,7 @@ int main(void)
 		cmocka_unit_test(every_layout_of_an_executable_is_named_right),
 		cmocka_unit_test(a_stripped_executable_has_no_names_and_no_wrong_ones),
 		cmocka_unit_test(a_stripped_library_has_its_exported_names_alone),
+		cmocka_unit_test(functions_without_names_are_told_apart),
 		cmocka_unit_test(cpp_names_are_readable),
 		cmocka_unit_test(the_c_library_is_named_right),
 	};
