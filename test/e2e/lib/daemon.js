@@ -94,13 +94,14 @@ class Daemon {
     return result;
   }
 
-  // The sum over its labels, or over those that contain some text. Names without "coroot_".
+  // The sum over its labels, or over those that contain some text. "coroot_" may be left out.
   async metric(name, labels = "") {
     const text = await (await fetch(`${this.url}/metrics`)).text();
+    const bare = (s) => s.replace(/^coroot_/, "");
     const values = [];
     for (const line of text.split("\n")) {
       const m = /^([a-zA-Z0-9_:]+)(\{.*\})? (\S+)/.exec(line);
-      if (m && m[1].replace(/^coroot_/, "") === name && (m[2] || "").includes(labels)) values.push(Number(m[3]));
+      if (m && bare(m[1]) === bare(name) && (m[2] || "").includes(labels)) values.push(Number(m[3]));
     }
     if (values.length === 0) throw new Error(`${this.name} has no metric ${name} (${labels})`);
     return values.reduce((sum, v) => sum + v, 0);
