@@ -333,10 +333,8 @@ lint-shell:
 # A stamp per file, newer than the object, so that only what changed is looked at again.
 lint-analyze: $(analyzed) # gcc's analyzer understands __attribute__((cleanup)); clang-tidy 14's does not
 $(O)/lint/%.analyzed: %.c $(O)/obj/%.o
-	$(Q)gcc $(CPPFLAGS_ALL) $(CFLAGS_ALL) -O2 -include test/lint-errno.h -fanalyzer $(analyzer_off) -c -o /dev/null $<
+	$(Q)gcc $(CPPFLAGS_ALL) $(CFLAGS_ALL) -O2 -include test/lint-errno.h -fanalyzer -c -o /dev/null $<
 	@touch $@
-# loses sight of the list that owns what is waiting to be sent
-$(O)/lint/common/uploader.analyzed: analyzer_off := -Wno-analyzer-malloc-leak
 lint-tidy: $(tidied)
 $(O)/lint/%.tidied: %.c $(O)/obj/%.o .clang-tidy
 	$(Q)clang-tidy --quiet $< -- $(CPPFLAGS_ALL) -std=gnu11 -include test/lint-errno.h $(pkg_cflags) 2>$@.log || { cat $@.log; exit 1; }

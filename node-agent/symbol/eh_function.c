@@ -107,22 +107,12 @@ static int search_index(const struct elf_layout *l, const struct byte_source *sr
 	return lo > 0 ? 0 : -ENOENT;
 }
 
-/* Bytes of an LEB128 number at p, 0 when it does not end before end. */
-static size_t leb_bytes(const uint8_t *p, const uint8_t *end)
+/* Past n LEB128 numbers; false when they do not end before end. */
+static bool skip_lebs(const uint8_t **p, const uint8_t *end, unsigned n)
 {
-	for (const uint8_t *q = p; q < end; q++) {
-		if (!(*q & 0x80))
-			return (size_t)(q - p) + 1;
-	}
-	return 0;
-}
-
-static bool skip_leb(const uint8_t **p, const uint8_t *end)
-{
-	size_t n = leb_bytes(*p, end);
-
-	*p += n;
-	return n > 0;
+	for (; n > 0 && *p < end; (*p)++)
+		n -= !(**p & 0x80);
+	return n == 0;
 }
 
 /* How addresses are written in the descriptions of a CIE: what follows 'R' in its augmentation. */
@@ -136,11 +126,9 @@ static int pointer_encoding(const uint8_t *cie, size_t len)
 		return -ENOENT;
 	p++;
 	/* code and data alignment, return register */
-	if (!skip_leb(&p, end) || !skip_leb(&p, end))
+	if (!skip_lebs(&p, end, 2) || (version == 1 ? p++ >= end : !skip_lebs(&p, end, 1)))
 		return -ENOENT;
-	if (version == 1 ? p++ >= end : !skip_leb(&p, end))
-		return -ENOENT;
-	if (!skip_leb(&p, end)) /* length of what follows */
+	if (!skip_lebs(&p, end, 1)) /* length of what follows */
 		return -ENOENT;
 	for (const uint8_t *a = augmentation + 1; *a && p < end; a++) {
 		switch (*a) {
