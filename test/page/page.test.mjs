@@ -209,7 +209,7 @@ pageTest("only the visible rows of a long table exist", {}, async () => {
 });
 
 pageTest("dragging on the timeline narrows the flame graph at once, and Zoom makes it the range", {}, async () => {
-  await open(`?service=${APP}`);
+  await open(`?service=${APP}&range=1h`);
   await drawn();
   const box = await id("timeline").boundingBox();
   await page.mouse.move(box.x + 700, box.y + 40);
@@ -259,11 +259,11 @@ pageTest("types, instances, ranges and colours reach the server and the address"
   await id("instance").nth(1).click();
   await eventually(() => assert.equal(server.requests.filter((r) => r.name === "flamegraph").pop().params.instance, "4f1d2c9ab310 · node-b"));
   await id("range").click();
-  await id("range-900").click();
-  assert.equal(query().get("range"), "15m");
+  await id("range-3600").click();
+  assert.equal(query().get("range"), "1h");
   await eventually(() => {
     const { from, to } = server.requests.filter((r) => r.name === "timeline").pop().params;
-    assert.equal(to - from, 900_000);
+    assert.equal(to - from, 3_600_000);
   });
   await id("range").click();
   await id("range-from").fill("2026-01-02T03:04:05");
@@ -310,7 +310,7 @@ pageTest("a range without data leads to the last one", {}, async () => {
 });
 
 pageTest("a silent agent is reported with the time of its last word", { lastSeen: Date.now() - 20 * 60_000 }, async () => {
-  await open(`?service=${APP}`);
+  await open(`?service=${APP}&range=1h`);
   await eventually(async () => assert.match(await id("silence").innerText(), /2\d min ago.*node agent/));
   await drawn();
 });

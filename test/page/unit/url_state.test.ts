@@ -30,8 +30,8 @@ test("every part of the state survives the address", () => {
 
 test("addresses stay readable", () => {
   assert.equal(
-    printState({ ...emptyState, service: "/process/burn", type: "ebpf:cpu:nanoseconds", range: { last: 900 } }),
-    "?service=/process/burn&type=ebpf:cpu:nanoseconds&range=15m",
+    printState({ ...emptyState, service: "/process/burn", type: "ebpf:cpu:nanoseconds", range: { last: 3600 } }),
+    "?service=/process/burn&type=ebpf:cpu:nanoseconds&range=1h",
   );
 });
 
