@@ -1,4 +1,5 @@
 #include <errno.h>
+#include <malloc.h>
 
 #include "common/err.h"
 #include "node-agent/node_agent.h"
@@ -26,9 +27,12 @@ int main(int argc, char **argv)
 {
 	struct node_options options = {0};
 	struct err err = {""};
-	int r = run(argv, &options, &err);
+	int r;
 
 	(void)argc;
+	/* threads that rarely allocate at once need no heap each, which would keep what it frees */
+	mallopt(M_ARENA_MAX, 1);
+	r = run(argv, &options, &err);
 	options_fini(node_option_defs, &options);
 	if (r < 0)
 		fprintf(stderr, PROGRAM ": %s\n", err.msg[0] ? err.msg : strerror(-r));
