@@ -54,7 +54,7 @@ pkgs_node    := $(pkgs_common) libbpf libelf
 pkgs_cluster := $(pkgs_common) jansson
 pkgs         := $(sort $(pkgs_node) $(pkgs_cluster))
 # goals that work before anything is installed
-early_goals  := deps run test help clean format
+early_goals  := deps deps-build run test help clean format
 ifneq ($(filter-out $(early_goals),$(or $(MAKECMDGOALS),all)),)
 missing := $(strip $(foreach p,$(pkgs),$(shell $(PKG_CONFIG) --exists $(p) || echo $(p))))
 ifneq ($(missing),)
@@ -200,12 +200,15 @@ gen: $(skels) $(pbc) $(O)/gen/version.h
 
 # ---- from nothing to running -------------------------------------------------
 # Sub-makes, because what the first lines of this file look up may be installed meanwhile.
-deps: ## install what is missing (Debian packages, libchdb, npm packages); quick when nothing is
-	$(Q)test/setup/deps.sh
+deps-build: ## install what building and running needs (Debian packages, libchdb, the page's npm packages)
+	$(Q)test/setup/deps.sh build
 	$(Q)cluster-agent/store/install-chdb.sh
-	$(Q)$(MAKE) -s $(e2e_modules) $(web_modules)
+	$(Q)$(MAKE) -s $(web_modules)
+deps: ## install what is missing for everything; quick when nothing is
+	$(Q)test/setup/deps.sh build test lint
+	$(Q)$(MAKE) -s deps-build $(e2e_modules)
 run: ## install, build and run both agents here until Ctrl-C (PORT=10301 RUN_DIR=build/run)
-	$(Q)$(MAKE) deps
+	$(Q)$(MAKE) deps-build
 	$(Q)$(MAKE) -j$(JOBS) all
 	$(Q)test/setup/run.sh
 test: ## install, build and run every check there is
@@ -358,6 +361,6 @@ help: ## this text
 	@awk -F':.*## ' '/^[a-z%-]+:.*## /{printf "  %-16s %s\n",$$1,$$2}' $(MAKEFILE_LIST)
 	@echo; echo "  BUILD=release|debug|asan|tsan|cov  V=1  O=dir  DESTDIR=  prefix=  CC=clang"
 
-.PHONY: all gen deps run test bench check check-store check-pipeline check-bpf check-kernels check-asan check-tsan check-valgrind check-fuzz replay check-page page-server check-e2e \
+.PHONY: all gen deps deps-build run test bench check check-store check-pipeline check-bpf check-kernels check-asan check-tsan check-valgrind check-fuzz replay check-page page-server check-e2e \
         lint format $(lint_checks) install clean help FORCE
 -include $(shell find $(O)/obj -name '*.d' 2>/dev/null)

@@ -1,5 +1,6 @@
 #!/bin/sh
-# Installs the Debian packages that are missing; nothing is ever upgraded or removed.
+# deps.sh build [test] [lint]: installs the Debian packages that are missing for that; nothing is
+# ever upgraded or removed.
 # Runs as root, or through sudo. Fast when everything is there: one dpkg-query.
 #
 # What is newer than Debian 12 comes from elsewhere: libchdb by
@@ -36,8 +37,17 @@ at_least 18 "$node" && command -v npm >/dev/null || build="$build nodejs npm"
 go=$(go version 2>/dev/null | sed -n 's/.* go\([0-9.]*\).*/\1/p') || go=
 at_least 1.19 "$go" || test="$test golang"
 
+wanted=
+for list in "$@"; do
+	case $list in
+	build) wanted="$wanted $build" ;;
+	test) wanted="$wanted $test" ;;
+	lint) wanted="$wanted $lint" ;;
+	*) echo "deps.sh: '$list' is none of: build test lint" >&2; exit 2 ;;
+	esac
+done
 # shellcheck disable=SC2086 # lists of words
-missing=$(not_installed $build $test $lint)
+missing=$(not_installed $wanted)
 [ -n "$missing" ] || exit 0
 
 echo "deps: Debian packages that are missing: $missing"
