@@ -230,6 +230,8 @@ int store_open_embedded(struct store **ret, const struct store_embedded_config *
 			struct err *err)
 {
 	CLEANUP(store_closep) struct store *s = calloc(1, sizeof(*s));
+	struct store_embedded_config absolute = *cfg;
+	AUTO_FREE char *data_dir = NULL;
 	char config[PATH_MAX];
 	int r;
 
@@ -241,15 +243,20 @@ int store_open_embedded(struct store **ret, const struct store_embedded_config *
 	r = store_dir_lock(cfg->data_dir, &s->lock_fd, err);
 	if (r < 0)
 		return r;
+	/* the engine takes some of its paths as relative to others */
+	data_dir = realpath(cfg->data_dir, NULL);
+	if (!data_dir)
+		return err_set(err, -errno, "data directory %s: %m", cfg->data_dir);
+	absolute.data_dir = data_dir;
 	r = chdb_api_load(&s->api, cfg->chdb_library, err);
 	if (r < 0)
 		return r;
-	snprintf(config, sizeof(config), "%s/engine.xml", cfg->data_dir);
+	snprintf(config, sizeof(config), "%s/engine.xml", data_dir);
 	r = write_config(config, err);
 	if (r == 0)
 		r = queue_new(&s->idle, STORE_MAX_QUERIES);
 	if (r == 0)
-		r = open_engine(s, cfg, err);
+		r = open_engine(s, &absolute, err);
 	if (r < 0)
 		return err_wrap(err, r == -EREMOTEIO ? -EIO : r, "open store");
 	*ret = TAKE_PTR(s);

@@ -152,6 +152,25 @@ static void repeats_of_an_insert_do_nothing_also_after_reopening(void **state)
 	assert_int_equal(store_insert(s, STORE_SAMPLES, "' --", "x", 1, NULL), -EINVAL);
 }
 
+static void a_relative_directory_is_as_good(void **state)
+{
+	AUTO_FREE char *before = getcwd(NULL, 0);
+	CLEANUP(row_batch_fini) struct row_batch b;
+	struct store *s;
+
+	(void)state;
+	assert_non_null(before);
+	assert_int_equal(chdir(dir), 0);
+	cfg.data_dir = "data";
+	s = open_store();
+	row_batch_init(&b, 10000);
+	fill(&b, 1);
+	insert(s, "00ff", &b);
+	assert_int_equal(query_u64(s, "SELECT count() FROM profiling_samples"), 1);
+	store_close(s);
+	assert_int_equal(chdir(before), 0);
+}
+
 static void refuses_broken_rows_as_a_whole(void **state)
 {
 	CLEANUP(store_closep) struct store *s = open_store();
@@ -366,6 +385,7 @@ int main(void)
 		WITH_DIR(rows_outlive_a_killed_process),
 		WITH_DIR(keeps_every_column_of_every_row),
 		WITH_DIR(repeats_of_an_insert_do_nothing_also_after_reopening),
+		WITH_DIR(a_relative_directory_is_as_good),
 		WITH_DIR(refuses_broken_rows_as_a_whole),
 		WITH_DIR(a_second_process_is_told_who_holds_the_directory),
 		WITH_DIR(binds_parameters_instead_of_pasting_them),
