@@ -1,6 +1,7 @@
 // "make run" as a user meets it: half a minute after the start, a true flame graph in the browser.
 "use strict";
 
+const path = require("node:path");
 const assert = require("node:assert");
 const { test, before, after } = require("node:test");
 const { Daemon, freePort, root, scratch } = require("./lib/daemon");
@@ -19,7 +20,7 @@ before(async () => {
   run = new Daemon(`${root}/test/setup/run.sh`, [], {
     name: "run",
     url: `http://127.0.0.1:${port}`,
-    env: { PORT: port, NODE_PORT: nodePort, RUN_DIR: scratch("run"), INTERVAL: "10s" },
+    env: { PORT: port, NODE_PORT: nodePort, RUN_DIR: path.relative(root, scratch("run")), INTERVAL: "10s" },
   });
   run.nodeUrl = `http://127.0.0.1:${nodePort}`;
   const work = runWorkload("share", 20);
@@ -65,8 +66,10 @@ test("frames are as wide as their share, and stand on their callers", async () =
   const widthOf = (name) => frames.filter((f) => f.name === name).reduce((s, f) => s + f.w, 0) / total.w;
   assert.ok(Math.abs(widthOf("spend_seventy") - ran.spend_seventy / ran.cpuNs) < 0.05, `${widthOf("spend_seventy")}`);
   assert.ok(Math.abs(widthOf("spend_thirty") - ran.spend_thirty / ran.cpuNs) < 0.05, `${widthOf("spend_thirty")}`);
-  const leaf = frames.find((f) => f.name === "spend_seventy");
-  const caller = frames.find((f) => f.name === "share_work");
+  // a sample or two may have hit a prologue and stand elsewhere
+  const widest = (name) => frames.filter((f) => f.name === name).reduce((a, b) => (b.w > a.w ? b : a));
+  const leaf = widest("spend_seventy");
+  const caller = widest("share_work");
   assert.ok(leaf.y > caller.y && leaf.x >= caller.x - 1 && leaf.x + leaf.w <= caller.x + caller.w + 1);
   assert.ok((await inked(page, '[data-testid="flame"]')) > 10000, "the canvas has ink on it");
 });
