@@ -294,17 +294,17 @@ $(e2e_modules): test/e2e/package-lock.json
 	$(Q)npm ci --prefix test/e2e --no-audit --no-fund --loglevel=error
 	@touch $@
 # -O0: gcc gives leaf functions no frame pointer otherwise, and their callers cannot be seen
-build/e2e/%: test/e2e/workloads/%.c
+build/e2e/%: test/e2e/workloads/%.c Makefile
 	@mkdir -p $(@D)
 	$(Q)$(CC) -std=gnu11 -g -O0 -Wall -Wextra -Werror -fno-omit-frame-pointer -o $@ $<
-build/e2e/%: test/e2e/workloads/%.go
+build/e2e/%: test/e2e/workloads/%.go Makefile
 	@mkdir -p $(@D)
 	$(Q)go build -o $@ $<
 check-e2e: all $(e2e_modules) $(e2e_workloads) ## both agents on real workloads, up to the page (E2E="shares page")
 	$(Q)test/e2e/run-e2e.sh $(E2E)
 
 # What the node-agent costs; the numbers of BENCHMARKS.md.
-build/bench/%: test/bench/%.c
+build/bench/%: test/bench/%.c Makefile
 	@mkdir -p $(@D)
 	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE -g -O1 -Wall -Wextra -Werror -fno-omit-frame-pointer \
 	    -fno-optimize-sibling-calls -o $@ $< $(if $(findstring bpf,$*),$(shell $(PKG_CONFIG) --libs libbpf))
