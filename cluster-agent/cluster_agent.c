@@ -197,6 +197,7 @@ int cluster_agent_run(struct cluster_agent *a)
 /*
  * The server goes only after everything it may have handed a request to has
  * answered, and these go only after the server, whose threads call them.
+ * Queries are not worth waiting for.
  */
 void cluster_agent_free(struct cluster_agent *a)
 {
@@ -204,6 +205,8 @@ void cluster_agent_free(struct cluster_agent *a)
 		return;
 	if (a->server)
 		http_server_quiesce(a->server);
+	if (a->store)
+		store_stop_queries(a->store);
 	if (a->ingest)
 		ingest_stop(a->ingest, FLUSH_TIMEOUT_NS);
 	store_writer_free(a->writer);

@@ -19,8 +19,8 @@ struct cluster_options;
 int cluster_agent_new(struct cluster_agent **ret, const struct cluster_options *opts,
 		      struct err *err) MUST_CHECK;
 /*
- * Stops accepting, stores what was accepted (uploads that wait longer than
- * 10 s for a worker are refused), closes the store.
+ * Stops accepting, ends queries, stores what was accepted (uploads that wait
+ * longer than 8 s for a worker are refused), closes the store.
  */
 void cluster_agent_free(struct cluster_agent *a);
 DEFINE_CLEANUP(struct cluster_agent *, cluster_agent_free);

@@ -26,6 +26,7 @@ enum {
 	CODE_READONLY = 164,
 	CODE_TOO_MANY_QUERIES = 202,
 	CODE_NO_MEMORY = 241,
+	CODE_CANCELLED = 394,
 	CODE_ANSWER_TOO_LARGE = 396,
 	CODE_AUTHENTICATION_FAILED = 516,
 	CODE_ENGINE = 1001,
@@ -264,6 +265,7 @@ static void respond_failure(struct clickhouse_port *p, struct job *j, int r, str
 	if (r != -EREMOTEIO) {
 		code = r == -EFBIG    ? CODE_ANSWER_TOO_LARGE
 		       : r == -EAGAIN ? CODE_TOO_MANY_QUERIES
+		       : r == -EPIPE  ? CODE_CANCELLED
 				      : CODE_ENGINE;
 		refuse(p, j->exchange, code, err->msg);
 		return;

@@ -13,6 +13,8 @@
  * fsync: an answered upload must outlive a power cut as well. Merged parts need none: their
  * sources stay for eight minutes, long after the kernel has written the result.
  * Whole parts are dropped, a partition being a day: expiry then costs no rewriting.
+ * Of equal keys the latest LastSeen stays, not the row that was inserted last: an old profile that
+ * arrives late must not make a stack look older than it is.
  */
 #define SETTINGS                                                                      \
 	"ttl_only_drop_parts = 1, fsync_after_insert = 1, fsync_part_directory = 1, " \
@@ -31,7 +33,8 @@ static const struct table tables[] = {
 		"profiling_stacks",
 		"ServiceName " TEXT ", Hash " NUMBER ", LastSeen " TIME
 		", Stack Array(String) CODEC(ZSTD(1))",
-		"ReplacingMergeTree PARTITION BY toDate(LastSeen) PRIMARY KEY (ServiceName, Hash) "
+		"ReplacingMergeTree(LastSeen) PARTITION BY toDate(LastSeen) PRIMARY KEY "
+		"(ServiceName, Hash) "
 		"ORDER BY (ServiceName, Hash)",
 		"LastSeen",
 	},
@@ -56,7 +59,8 @@ static const struct table tables[] = {
 	{
 		"profiling_profiles",
 		"ServiceName " TEXT ", Type " TEXT ", LastSeen " TIME,
-		"ReplacingMergeTree PARTITION BY toDate(LastSeen) PRIMARY KEY (ServiceName, Type) "
+		"ReplacingMergeTree(LastSeen) PARTITION BY toDate(LastSeen) PRIMARY KEY "
+		"(ServiceName, Type) "
 		"ORDER BY (ServiceName, Type)",
 		"LastSeen",
 	},

@@ -16,6 +16,8 @@
 
 #define MAX_PARAMS 64
 #define PURGE_EVERY_NS (10 * NS_PER_S)
+#define STOP_TIMEOUT_NS (3 * NS_PER_S)
+#define STOP_RETRY_US 20000
 #define STRING_(x) #x
 #define STRING(x) STRING_(x)
 
@@ -26,6 +28,7 @@ struct store {
 	chdb_handle *readers[STORE_MAX_QUERIES]; /* the same */
 	struct queue *idle;                      /* those of readers that nobody uses now */
 	_Atomic uint64_t purge_ns;               /* when memory is to be given back next */
+	atomic_bool no_queries;                  /* store_stop_queries() was called */
 };
 
 /*
@@ -352,16 +355,35 @@ int store_query(struct store *s, const struct store_query *q, struct buf *out, s
 		.n_params = q->n_params,
 	};
 	chdb_handle *conn = queue_pop_timeout(s->idle, STORE_QUERY_TIMEOUT_S * NS_PER_S);
+	bool stopped;
 	int r;
 
 	if (!conn)
 		return err_set(err, -EAGAIN, "%d other queries are under way", STORE_MAX_QUERIES);
-	r = run(s, conn, &st, out, err);
+	stopped = atomic_load(&s->no_queries);
+	r = stopped ? -EPIPE : run(s, conn, &st, out, err);
+	stopped = stopped || (r == -EREMOTEIO && atomic_load(&s->no_queries));
 	/* has as many places as there are connections */
 	if (queue_push(s->idle, conn) < 0)
 		abort();
+	if (stopped)
+		return err_set(err, -EPIPE, "shutting down");
 	give_memory_back(s);
 	return r;
+}
+
+void store_stop_queries(struct store *s)
+{
+	uint64_t end_ns = clock_monotonic_ns() + STOP_TIMEOUT_NS;
+
+	atomic_store(&s->no_queries, true);
+	/* one that is about to begin is not in the engine's list yet, hence again and again */
+	while (queue_count(s->idle) < STORE_MAX_QUERIES && clock_monotonic_ns() < end_ns) {
+		(void)run_sql(s, s->writer,
+			      "KILL QUERY WHERE query_kind NOT IN ('Insert', 'KillQuery') ASYNC",
+			      NULL);
+		usleep(STOP_RETRY_US);
+	}
 }
 
 int store_ping(struct store *s)

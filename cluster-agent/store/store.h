@@ -76,10 +76,16 @@ int store_insert(struct store *s, enum store_table table, const char *token, con
  * -EREMOTEIO: the engine answered with an exception: out then holds its whole text
  *  ("Code: 62. DB::Exception: …") instead, see store_exception_code(), and err its beginning;
  * -EFBIG: the answer exceeds out's limit; -EAGAIN: other queries took all of
- * STORE_QUERY_TIMEOUT_S; -ENOMEM.
+ * STORE_QUERY_TIMEOUT_S; -EPIPE: ended by store_stop_queries(); -ENOMEM.
  */
 int store_query(struct store *s, const struct store_query *q, struct buf *out,
 		struct err *err) MUST_CHECK;
+
+/*
+ * Ends the queries that are under way and refuses all later ones, so that stopping does not take
+ * STORE_QUERY_TIMEOUT_S. Blocks until they are gone, 3 s at most. Inserts go on.
+ */
+void store_stop_queries(struct store *s);
 
 /* 0 when the engine answers. */
 int store_ping(struct store *s) MUST_CHECK;

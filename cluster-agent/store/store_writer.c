@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <pthread.h>
+#include <stdatomic.h>
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -17,11 +18,13 @@
 
 #define MAX_GROUP_UPLOADS 256
 #define DEFAULT_QUEUED 1024
+#define DEFAULT_QUEUED_BYTES (128 * MIB)
 #define DEFAULT_DELAY_NS (200 * NS_PER_MS)
 #define DEFAULT_GROUP_BYTES (32 * MIB)
 
 struct upload {
 	struct row_batch rows;
+	size_t n_bytes; /* of rows */
 	struct upload_id id;
 	store_done_fn done;
 	void *ctx;
@@ -40,12 +43,14 @@ enum {
 	GROUPS,
 	INSERT_NS,
 	QUEUED,
+	QUEUED_BYTES,
 	N_METRICS,
 };
 
 struct store_writer {
 	struct store_writer_config cfg;
 	struct queue *queue;
+	_Atomic uint64_t n_bytes;  /* of rows that are not answered yet */
 	struct upload_set *recent; /* of the thread alone */
 	pthread_t thread;
 	bool has_thread;
@@ -55,6 +60,11 @@ struct store_writer {
 static uint64_t read_queued(void *ctx)
 {
 	return queue_count(((struct store_writer *)ctx)->queue);
+}
+
+static uint64_t read_queued_bytes(void *ctx)
+{
+	return atomic_load(&((struct store_writer *)ctx)->n_bytes);
 }
 
 #define UPLOADS "coroot_cluster_agent_store_uploads_total", .help = "Uploads by what became of them"
@@ -78,10 +88,15 @@ static void init_metrics(struct store_writer *w)
 			    .help = "Uploads that wait to be written",
 			    .kind = METRIC_GAUGE,
 			    .read = read_queued},
+		[QUEUED_BYTES] = {.name = "coroot_cluster_agent_store_queued_bytes",
+				  .help = "Bytes of rows that wait to be written or are being so",
+				  .kind = METRIC_GAUGE,
+				  .read = read_queued_bytes},
 	};
 
 	memcpy(w->metrics, all, sizeof(all));
 	w->metrics[QUEUED].ctx = w;
+	w->metrics[QUEUED_BYTES].ctx = w;
 }
 
 /* ---- the thread ------------------------------------------------------------ */
@@ -95,7 +110,7 @@ struct group {
 static void add_to_group(struct group *g, struct upload *u)
 {
 	g->uploads[g->n++] = u;
-	g->bytes += row_batch_bytes(&u->rows);
+	g->bytes += u->n_bytes;
 }
 
 /* Waits for a first upload, then a moment for company. False when there will be none. */
@@ -225,17 +240,19 @@ static void insert_singly(struct store_writer *w, struct group *g)
 	}
 }
 
-static void answer(struct group *g)
+static void answer(struct store_writer *w, struct group *g)
 {
+	for (size_t i = 0; i < g->n; i++) {
+		row_batch_fini(&g->uploads[i]->rows);
+		atomic_fetch_sub(&w->n_bytes, g->uploads[i]->n_bytes);
+	}
 	for (size_t i = 0; i < g->n; i++) {
 		struct upload *u = g->uploads[i];
 
 		u->done(u->ctx, u->twin ? u->twin->result : u->result);
 	}
-	for (size_t i = 0; i < g->n; i++) {
-		row_batch_fini(&g->uploads[i]->rows);
+	for (size_t i = 0; i < g->n; i++)
 		free(g->uploads[i]);
-	}
 }
 
 static void *write_groups(void *arg)
@@ -248,7 +265,7 @@ static void *write_groups(void *arg)
 		find_repetitions(w, &g);
 		insert_together(w, &g);
 		insert_singly(w, &g);
-		answer(&g);
+		answer(w, &g);
 	}
 	return NULL;
 }
@@ -265,6 +282,8 @@ int store_writer_new(struct store_writer **ret, const struct store_writer_config
 	w->cfg = *cfg;
 	if (w->cfg.max_queued == 0)
 		w->cfg.max_queued = DEFAULT_QUEUED;
+	if (w->cfg.max_queued_bytes == 0)
+		w->cfg.max_queued_bytes = DEFAULT_QUEUED_BYTES;
 	if (w->cfg.max_delay_ns == 0)
 		w->cfg.max_delay_ns = DEFAULT_DELAY_NS;
 	if (w->cfg.max_group_bytes == 0)
@@ -300,17 +319,38 @@ int store_writer_register(struct store_writer *w, struct metrics *ms)
 	return metrics_register(ms, w->metrics, N_METRICS);
 }
 
+/* Whether there is room for n bytes, which are counted then. */
+static bool reserve_bytes(struct store_writer *w, size_t n)
+{
+	uint64_t before = atomic_fetch_add(&w->n_bytes, n);
+
+	if (before == 0 || before + n <= w->cfg.max_queued_bytes)
+		return true;
+	atomic_fetch_sub(&w->n_bytes, n);
+	return false;
+}
+
 int store_writer_submit(struct store_writer *w, struct upload_id id, struct row_batch *batch,
 			store_done_fn done, void *ctx)
 {
+	size_t n_bytes = row_batch_bytes(batch), limit = batch->rows[0].limit;
 	struct upload *u = malloc(sizeof(*u));
-	size_t limit = batch->rows[0].limit;
 	int r;
 
 	if (!u)
 		return -ENOMEM;
-	*u = (struct upload){.rows = *batch, .id = id, .done = done, .ctx = ctx, .result = 1};
-	r = queue_push(w->queue, u);
+	*u = (struct upload){.rows = *batch,
+			     .n_bytes = n_bytes,
+			     .id = id,
+			     .done = done,
+			     .ctx = ctx,
+			     .result = 1};
+	r = reserve_bytes(w, n_bytes) ? 0 : -EAGAIN;
+	if (r == 0) {
+		r = queue_push(w->queue, u);
+		if (r < 0)
+			atomic_fetch_sub(&w->n_bytes, n_bytes);
+	}
 	if (r < 0)
 		free(u);
 	else

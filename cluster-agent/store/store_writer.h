@@ -29,10 +29,11 @@ struct upload_id {
 };
 
 struct store_writer_config {
-	struct store *store;    /* borrowed; must outlive the writer */
-	size_t max_queued;      /* uploads waiting; 0: 1024 */
-	uint64_t max_delay_ns;  /* how long a group stays open; 0: 200 ms */
-	size_t max_group_bytes; /* a group is closed at that size; 0: 32 MiB */
+	struct store *store;     /* borrowed; must outlive the writer */
+	size_t max_queued;       /* uploads waiting; 0: 1024 */
+	size_t max_queued_bytes; /* rows of all uploads not answered; 0: 128 MiB */
+	uint64_t max_delay_ns;   /* how long a group stays open; 0: 200 ms */
+	size_t max_group_bytes;  /* a group is closed at that size; 0: 32 MiB */
 };
 
 /* On the writer's thread, exactly once per upload. 0: durable; -EIO: not stored, may be repeated. */
@@ -43,13 +44,13 @@ int store_writer_new(struct store_writer **ret, const struct store_writer_config
 void store_writer_free(struct store_writer *w);
 DEFINE_CLEANUP(struct store_writer *, store_writer_free);
 
-/* Counters cluster_agent_store_*; before threads start. The writer must outlive ms. */
+/* Counters coroot_cluster_agent_store_*; before threads start. The writer must outlive ms. */
 int store_writer_register(struct store_writer *w, struct metrics *ms) MUST_CHECK;
 
 /*
  * From any thread; never blocks. On success the content of batch moves to the writer and batch is
- * left empty (still to be fini'ed). -EAGAIN when the queue is full, -EPIPE while closing, -ENOMEM:
- * batch unchanged and done is not called.
+ * left empty (still to be fini'ed). -EAGAIN when too many uploads or bytes wait (an upload that is
+ * alone is never too large), -EPIPE while closing, -ENOMEM: batch unchanged and done is not called.
  */
 int store_writer_submit(struct store_writer *w, struct upload_id id, struct row_batch *batch,
 			store_done_fn done, void *ctx) MUST_CHECK;

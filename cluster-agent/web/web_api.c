@@ -97,7 +97,9 @@ static void respond_error(struct http_exchange *x, unsigned status, const char *
 
 static void fail(struct web_api *api, const struct request *r, int error, const char *reason)
 {
-	unsigned status = error == -EFBIG ? 400 : error == -ENOMEM || error == -EIO ? 503 : 500;
+	unsigned status = error == -EFBIG                                        ? 400
+			  : error == -ENOMEM || error == -EIO || error == -EPIPE ? 503
+										 : 500;
 
 	if (!reason[0])
 		reason = error == -EFBIG    ? "the answer is too large, ask for a shorter range"

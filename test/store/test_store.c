@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
+#include <pthread.h>
 #include <signal.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -186,6 +187,70 @@ static void refuses_broken_rows_as_a_whole(void **state)
 			 -EREMOTEIO);
 	assert_int_equal(store_exception_code(err.msg, strlen(err.msg)), 33);
 	assert_int_equal(query_u64(s, "SELECT count() FROM profiling_samples"), 0);
+}
+
+static void add_stack(struct row_batch *b, int64_t last_seen_ns)
+{
+	const struct row_text frame = T("leaf a.c:1");
+	const struct stack_row stack = {T("/svc"), 1, last_seen_ns, &frame, 1};
+
+	assert_int_equal(row_batch_add_stack(b, &stack), 0);
+}
+
+/* A reader looks for stacks that were seen after the beginning of its range. */
+static void an_older_profile_does_not_make_a_stack_older(void **state)
+{
+	const int64_t now = (int64_t)(clock_realtime_ns() / (DAY_S * NS_PER_S) * DAY_S * NS_PER_S);
+	CLEANUP(store_closep) struct store *s = open_store();
+	CLEANUP(row_batch_fini) struct row_batch b;
+	char sql[160];
+
+	(void)state;
+	row_batch_init(&b, 10000);
+	add_stack(&b, now + 7200);
+	add_stack(&b, now);
+	insert(s, NULL, &b);
+	snprintf(sql, sizeof(sql),
+		 "SELECT count() FROM profiling_stacks FINAL "
+		 "WHERE toUnixTimestamp64Nano(LastSeen) = %lld",
+		 (long long)now + 7200);
+	assert_int_equal(query_u64(s, sql), 1);
+}
+
+static void *query_for_long(void *ctx)
+{
+	static const struct store_query q = {
+		.sql = "SELECT count() FROM numbers(1000000000000) WHERE sipHash64(number) = 1",
+		.format = "TSV",
+	};
+	CLEANUP(buf_fini) struct buf out;
+	struct err err = {""};
+
+	buf_init(&out, 1000);
+	assert_int_equal(store_query(ctx, &q, &out, &err), -EPIPE);
+	assert_string_equal(err.msg, "shutting down");
+	return NULL;
+}
+
+static void stopping_ends_queries_and_lets_inserts_go_on(void **state)
+{
+	CLEANUP(store_closep) struct store *s = open_store();
+	CLEANUP(row_batch_fini) struct row_batch b;
+	uint64_t start_ns = clock_monotonic_ns();
+	pthread_t threads[STORE_MAX_QUERIES];
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(threads); i++)
+		assert_int_equal(pthread_create(&threads[i], NULL, query_for_long, s), 0);
+	usleep(300000);
+	store_stop_queries(s);
+	for (size_t i = 0; i < ARRAY_SIZE(threads); i++)
+		assert_int_equal(pthread_join(threads[i], NULL), 0);
+	assert_true(clock_monotonic_ns() - start_ns < STORE_QUERY_TIMEOUT_S / 2 * NS_PER_S);
+	row_batch_init(&b, 10000);
+	fill(&b, 1);
+	insert(s, NULL, &b);
+	assert_int_equal(store_ping(s), -EPIPE);
 }
 
 static void rows_outlive_a_killed_process(void **state)
@@ -387,6 +452,8 @@ int main(void)
 		WITH_DIR(repeats_of_an_insert_do_nothing_also_after_reopening),
 		WITH_DIR(a_relative_directory_is_as_good),
 		WITH_DIR(refuses_broken_rows_as_a_whole),
+		WITH_DIR(an_older_profile_does_not_make_a_stack_older),
+		WITH_DIR(stopping_ends_queries_and_lets_inserts_go_on),
 		WITH_DIR(a_second_process_is_told_who_holds_the_directory),
 		WITH_DIR(binds_parameters_instead_of_pasting_them),
 		WITH_DIR(gives_the_text_and_code_of_an_exception),

@@ -188,6 +188,42 @@ static void a_full_queue_refuses_and_leaves_the_batch_to_its_owner(void **state)
 	assert_answers(n_accepted, 0);
 }
 
+/* One row of n_bytes in the table of stacks; what submitting it says. */
+static int submit_bytes(struct store_writer *w, uint64_t hash, size_t n_bytes)
+{
+	CLEANUP(row_batch_fini) struct row_batch b;
+	AUTO_FREE char *row = calloc(1, n_bytes);
+	int r;
+
+	assert_non_null(row);
+	row_batch_init(&b, n_bytes);
+	assert_int_equal(buf_add(&b.rows[STORE_STACKS], row, n_bytes), 0);
+	r = store_writer_submit(w, (struct upload_id){hash, 0}, &b, count_result, NULL);
+	assert_int_equal(row_batch_bytes(&b), r == 0 ? 0 : n_bytes);
+	return r;
+}
+
+/* A few KiB of upload can become as many MiB of rows. */
+static void uploads_that_wait_are_bounded_by_their_bytes(void **state)
+{
+	const struct store_writer_config cfg = {.max_delay_ns = 300 * NS_PER_MS,
+						.max_queued_bytes = 8000};
+	CLEANUP(store_writer_freep) struct store_writer *w = NULL;
+
+	(void)state;
+	assert_int_equal(store_writer_new(&w, &cfg), 0);
+	assert_int_equal(submit_bytes(w, 1, 4000), 0);
+	assert_int_equal(submit_bytes(w, 2, 4008), -EAGAIN);
+	assert_int_equal(submit_bytes(w, 3, 4000), 0);
+	assert_int_equal(submit_bytes(w, 4, 8), -EAGAIN);
+	wait_for_answers(2);
+	assert_answers(2, 0);
+	/* alone, and so never too large; its bytes are given back before it is answered */
+	assert_int_equal(submit_bytes(w, 5, 80000), 0);
+	store_writer_free(TAKE_PTR(w));
+	assert_answers(3, 0);
+}
+
 struct sender {
 	struct store_writer *writer;
 	uint64_t first;
@@ -245,6 +281,7 @@ int main(void)
 		TEST(a_repeated_upload_is_answered_but_not_stored),
 		TEST(a_retry_writes_only_what_is_missing),
 		TEST(a_full_queue_refuses_and_leaves_the_batch_to_its_owner),
+		TEST(uploads_that_wait_are_bounded_by_their_bytes),
 		TEST(takes_uploads_from_many_threads),
 		TEST(survives_every_failed_allocation),
 	};
