@@ -205,6 +205,7 @@ static int add_quality(struct layout *l, const struct ingest_upload *u,
 		.host = u->host,
 		.n_samples = t->n_samples,
 		.n_truncated = t->n_truncated,
+		.value = t->sum,
 		.lost = r->lost,
 		.n_lost = r->n_lost,
 	};

@@ -276,6 +276,7 @@ static int add_type(struct profile_rows *r, uint32_t type, const uint32_t *stack
 	r->types[r->n_types++] = (struct profile_rows_type){
 		.type = p->types[type].type,
 		.values = values,
+		.sum = (int64_t)sum,
 		.is_zero = sum == 0,
 		.n_samples = observations(p, type, sum, n),
 		.n_truncated = observations(p, type, truncated_sum, n_truncated),

@@ -37,6 +37,7 @@ struct profile_rows_stack {
 struct profile_rows_type {
 	struct profile_string type;
 	const int64_t *values; /* by stack */
+	int64_t sum;           /* of values */
 	bool is_zero;          /* all of them are 0 */
 	uint64_t n_samples;    /* observations, see below */
 	uint64_t n_truncated;  /* those whose stack is truncated */

@@ -9,10 +9,11 @@
 #define MAX_LAST_SEEN_BYTES ((size_t)4096)
 #define MIN_ROW_BYTES 34u /* two empty strings and four numbers */
 
+/* One row per profile and type, where profiling_samples has one per stack: 7 days fit as well. */
 #define SQL_TYPES                                                                      \
 	"SELECT ServiceName, Type, toUnixTimestamp64Nano(max(End)), "                  \
 	"toUnixTimestamp64Nano(min(Start)), "                                          \
-	"sum(toFloat64(Value) * ${overlap_ns} / ${window_ns}) FROM profiling_samples " \
+	"sum(toFloat64(Value) * ${overlap_ns} / ${window_ns}) FROM profiling_quality " \
 	"WHERE ${range} GROUP BY ServiceName, Type ORDER BY ServiceName, Type"
 #define SQL_LAST_SEEN "SELECT count(), toUnixTimestamp64Nano(max(LastSeen)) FROM profiling_profiles"
 

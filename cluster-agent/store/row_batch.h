@@ -57,6 +57,7 @@ struct quality_row {
 	struct row_text host;
 	uint64_t n_samples;
 	uint64_t n_truncated;
+	int64_t value;                /* of all its samples together */
 	const struct row_count *lost; /* by reason */
 	size_t n_lost;
 };

@@ -187,6 +187,7 @@ static void observations_are_values_by_period(void **state)
 	assert_int_equal(profile_rows_make(&r, &f.profile, &limits, NULL), 0);
 	assert_int_equal(r.types[0].n_samples, 10);
 	assert_int_equal(r.types[0].n_truncated, 3);
+	assert_int_equal(r.types[0].sum, INT64_C(10101010) * 10);
 	/* the period is not of this unit: pprof samples are counted */
 	assert_int_equal(r.types[1].n_samples, 3);
 	assert_int_equal(r.types[1].n_truncated, 1);
