@@ -45,22 +45,31 @@ static void spread(struct timeline *t, const struct timeline_window *w, int64_t 
 	}
 }
 
+static void give_length(struct timeline_window *w, enum profile_aggregation aggregation)
+{
+	if (w->end_ns > w->start_ns || w->start_ns == INT64_MAX)
+		return;
+	if (aggregation == PROFILE_AGGREGATION_SUM && w->end_ns > INT64_MIN + (int64_t)NS_PER_S)
+		w->start_ns = w->end_ns - (int64_t)NS_PER_S;
+	else
+		w->end_ns = w->start_ns + 1;
+}
+
 void timeline_fill(struct timeline *t, struct timeline_window *windows, size_t n_windows)
 {
 	double per = t->aggregation == PROFILE_AGGREGATION_SUM ? (double)NS_PER_S : 1;
 	int64_t covered_to = INT64_MIN;
 
 	memset(t->steps, 0, t->n_steps * sizeof(*t->steps));
+	for (size_t i = 0; i < n_windows; i++)
+		give_length(&windows[i], t->aggregation);
 	if (n_windows > 0)
 		qsort(windows, n_windows, sizeof(*windows), compare_start);
 	for (size_t i = 0; i < n_windows; i++) {
-		struct timeline_window w = windows[i];
-
-		if (w.start_ns == INT64_MAX)
+		if (windows[i].start_ns == INT64_MAX)
 			break;
-		w.end_ns = max64(w.end_ns, w.start_ns + 1);
-		spread(t, &w, covered_to);
-		covered_to = max64(covered_to, w.end_ns);
+		spread(t, &windows[i], covered_to);
+		covered_to = max64(covered_to, windows[i].end_ns);
 	}
 	for (uint32_t i = 0; i < t->n_steps; i++) {
 		struct timeline_step *s = &t->steps[i];

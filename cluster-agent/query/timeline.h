@@ -13,7 +13,11 @@
 #include "cluster-agent/query/profile_types.h"
 #include "common/base.h"
 
-/* Times in ns since the Unix epoch. A window that does not end after its start lasts 1 ns. */
+/*
+ * Times in ns since the Unix epoch. A window that does not end after its start is that of a sender
+ * who does not know: what is summed then happened in the second before its end, as in 1 ns it would
+ * be millions of cores; a level was that for 1 ns.
+ */
 struct timeline_window {
 	int64_t start_ns;
 	int64_t end_ns;

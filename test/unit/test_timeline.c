@@ -85,6 +85,21 @@ static void a_level_is_averaged_over_time_and_added_over_instances(void **state)
 	assert_near(steps[1].value, 80, 1e-6);
 }
 
+static void a_sum_without_a_duration_is_one_of_a_second(void **state)
+{
+	struct timeline_step steps[2];
+	struct timeline_window w[] = {{T0 + 15 * S, T0 + 15 * S, S / 2}};
+
+	(void)state;
+	fill(steps, 2, PROFILE_AGGREGATION_SUM, w, 1);
+	assert_true(isnan(steps[0].value));
+	assert_near(steps[1].value, 0.5e9, 1);
+	assert_near(steps[1].covered_ns, 1e9, 1);
+	w[0] = (struct timeline_window){T0 + 15 * S, T0 + 15 * S, 80};
+	fill(steps, 2, PROFILE_AGGREGATION_AVG, w, 1);
+	assert_near(steps[1].value, 80, 1e-6);
+}
+
 static void absurd_windows_do_no_harm(void **state)
 {
 	struct timeline_step steps[1];
@@ -116,6 +131,7 @@ int main(void)
 		cmocka_unit_test(what_overlaps_adds_up),
 		cmocka_unit_test(a_step_without_profiles_has_no_value),
 		cmocka_unit_test(a_level_is_averaged_over_time_and_added_over_instances),
+		cmocka_unit_test(a_sum_without_a_duration_is_one_of_a_second),
 		cmocka_unit_test(absurd_windows_do_no_harm),
 		cmocka_unit_test(steps_are_round),
 	};
