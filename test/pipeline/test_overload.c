@@ -1,0 +1,198 @@
+/*
+ * More than the agent can take at once: uploads whose rows are thousands of times as large as they
+ * are themselves. CLUSTER_AGENT names the binary, CHDB_LIBRARY the engine.
+ */
+#include <pthread.h>
+
+#include "common/clock.h"
+#include "common/limits.h"
+#include "common/pprof_encode.h"
+#include "test/lib/unit.h"
+#include "test/pipeline/agent_process.h"
+
+#define CPU "ebpf:cpu:nanoseconds"
+#define TEXT(s) ((struct profile_string){(s), sizeof(s) - 1})
+#define NAME_BYTES 50000u
+#define N_UPLOADS 12
+
+static struct agent_process agent;
+static int64_t t0_ns;
+
+/* n stacks of a leaf each and one frame of NAME_BYTES; every value is 1. */
+static void make_profile(struct buf *out, uint32_t n)
+{
+	CLEANUP(arena_fini) struct arena arena;
+	struct profile_value_type type = {TEXT(CPU), TEXT("nanoseconds")};
+	struct profile p = {
+		.arena = &arena,
+		.types = &type,
+		.n_types = 1,
+		.n_functions = n + 1,
+		.n_locations = n + 1,
+		.n_samples = n,
+		.time_ns = t0_ns,
+		.duration_ns = 10 * (int64_t)NS_PER_S,
+	};
+	char *name;
+
+	arena_init(&arena, (size_t)64 << 20);
+	p.functions = arena_calloc(&arena, p.n_functions, sizeof(*p.functions));
+	p.locations = arena_calloc(&arena, p.n_locations, sizeof(*p.locations));
+	p.samples = arena_calloc(&arena, p.n_samples, sizeof(*p.samples));
+	name = arena_alloc(&arena, NAME_BYTES);
+	assert_true(p.functions && p.locations && p.samples && name);
+	memset(name, 'x', NAME_BYTES);
+	for (uint32_t i = 0; i <= n; i++) {
+		struct profile_line *line = arena_calloc(&arena, 1, sizeof(*line));
+		char leaf[16];
+		int len = snprintf(leaf, sizeof(leaf), "leaf%u", i);
+
+		assert_non_null(line);
+		line->function = i;
+		p.locations[i] = (struct profile_location){.lines = line, .n_lines = 1};
+		p.functions[i].name = (struct profile_string){
+			arena_strndup(&arena, leaf, (size_t)len), (size_t)len};
+		p.functions[i].file = TEXT("a.c");
+	}
+	p.functions[n].name = (struct profile_string){name, NAME_BYTES};
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t *locations = arena_calloc(&arena, 2, sizeof(*locations));
+		int64_t *value = arena_alloc(&arena, sizeof(*value));
+
+		assert_true(locations && value);
+		locations[0] = i;
+		locations[1] = n;
+		*value = 1;
+		p.samples[i] = (struct profile_sample){locations, 2, value};
+	}
+	assert_int_equal(pprof_encode(&p, out), 0);
+}
+
+struct sender {
+	const struct buf *body;
+	size_t i;
+	unsigned n_refused; /* with 503 and when to come back */
+	long status;        /* the last */
+};
+
+static void post(const struct sender *s, struct reply *ret)
+{
+	char params[64];
+
+	snprintf(params, sizeof(params), "service.name=large%zu", s->i);
+	agent_post(&agent, params, NULL, s->body->data, s->body->len, ret);
+}
+
+static void *post_until_stored(void *ctx)
+{
+	struct sender *s = ctx;
+
+	for (;;) {
+		CLEANUP(reply_fini) struct reply r;
+
+		post(s, &r);
+		s->status = r.status;
+		if (r.status != 503 || strcmp(r.retry_after, "5") != 0)
+			return NULL;
+		s->n_refused++;
+		usleep(200000);
+	}
+}
+
+static uint64_t peak_memory_kb(void)
+{
+	char path[64], line[128];
+	unsigned long long kb = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", (int)agent.pid);
+	f = fopen(path, "re");
+	assert_non_null(f);
+	while (kb == 0 && fgets(line, sizeof(line), f))
+		if (sscanf(line, "VmHWM: %llu kB", &kb) != 1)
+			kb = 0;
+	fclose(f);
+	assert_true(kb > 0);
+	return kb;
+}
+
+static json_int_t total_of(size_t i)
+{
+	long long end_ms = (long long)(t0_ns / (int64_t)NS_PER_MS);
+	char path[256];
+	json_int_t total;
+	json_t *flame;
+
+	snprintf(path, sizeof(path),
+		 "/api/flamegraph?service=large%zu&type=" CPU "&from=%lld&to=%lld", i,
+		 end_ms - 20000, end_ms);
+	flame = agent_get_json(&agent, path);
+	total = json_integer_value(json_object_get(flame, "total"));
+	json_decref(flame);
+	return total;
+}
+
+static void uploads_that_do_not_fit_are_told_to_come_back(void **state)
+{
+	CLEANUP(buf_fini) struct buf b;
+	struct sender senders[N_UPLOADS];
+	pthread_t threads[N_UPLOADS];
+	unsigned n_refused = 0;
+
+	(void)state;
+	buf_init(&b, 1 << 20);
+	make_profile(&b, 1200); /* 60 MB of rows */
+	assert_true(b.len < 100000);
+	for (size_t i = 0; i < N_UPLOADS; i++) {
+		senders[i] = (struct sender){.body = &b, .i = i};
+		assert_int_equal(pthread_create(&threads[i], NULL, post_until_stored, &senders[i]),
+				 0);
+	}
+	for (size_t i = 0; i < N_UPLOADS; i++) {
+		assert_int_equal(pthread_join(threads[i], NULL), 0);
+		assert_int_equal(senders[i].status, 200);
+		n_refused += senders[i].n_refused;
+		assert_int_equal(total_of(i), 1200);
+	}
+	assert_true(n_refused > 0);
+	assert_true(peak_memory_kb() < 2000000);
+}
+
+static void a_profile_larger_than_an_insert_is_refused_for_good(void **state)
+{
+	CLEANUP(buf_fini) struct buf b;
+	CLEANUP(reply_fini) struct reply r;
+	struct sender s = {.body = &b};
+
+	(void)state;
+	buf_init(&b, 1 << 20);
+	make_profile(&b, (uint32_t)(LIMIT_PROFILE_ROWS_BYTES / NAME_BYTES) + 1);
+	post(&s, &r);
+	assert_int_equal(r.status, 413);
+}
+
+static int start(void **state)
+{
+	(void)state;
+	t0_ns = (int64_t)(clock_realtime_ns() / NS_PER_S * NS_PER_S);
+	agent_process_init(&agent);
+	agent_process_start(&agent, NULL);
+	return 0;
+}
+
+static int finish(void **state)
+{
+	(void)state;
+	agent_process_fini(&agent);
+	return 0;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_profile_larger_than_an_insert_is_refused_for_good),
+		cmocka_unit_test(uploads_that_do_not_fit_are_told_to_come_back),
+	};
+
+	return cmocka_run_group_tests(tests, start, finish);
+}
