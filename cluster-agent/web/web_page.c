@@ -40,10 +40,6 @@ void web_page_serve(void *ctx, struct http_exchange *x)
 	set_header(x, "ETag", a->etag);
 	set_header(x, "Cache-Control",
 		   a->immutable ? "public, max-age=31536000, immutable" : "no-cache");
-	set_header(x, "X-Content-Type-Options", "nosniff");
-	set_header(x, "Content-Security-Policy",
-		   "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; "
-		   "frame-ancestors 'self'");
 	if (is_cached(x, a->etag))
 		http_respond(x, 304, NULL, NULL, 0);
 	else

@@ -48,6 +48,12 @@ test("the flame graph is visible within 30 s of the daemons' start", () => {
   assert.ok(visibleMs < 30000, `took ${visibleMs} ms`);
 });
 
+test("the page comes with one policy of what it may load", async () => {
+  const policy = (await fetch(run.url)).headers.get("content-security-policy");
+  assert.match(policy, /^default-src 'self';/);
+  assert.strictEqual(policy.split("default-src").length, 2, policy);
+});
+
 test("the list of applications shows what runs here, busiest first", async () => {
   await page.goto(run.url);
   const rows = page.locator('[data-testid="application"]');
