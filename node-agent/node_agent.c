@@ -66,6 +66,7 @@ static void on_sample(void *ctx, const struct sample_event *e)
 	char comm[SAMPLER_COMM_BYTES];
 	const struct process_seen seen = {
 		.pid = (pid_t)e->header.tgid,
+		.tid = (pid_t)e->header.tid,
 		.start_boottime_ns = e->header.start_boottime_ns,
 		.comm = comm,
 		.kernel_thread = e->flags & SAMPLE_KERNEL_THREAD,

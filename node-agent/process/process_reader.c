@@ -1,6 +1,7 @@
 #include "node-agent/process/process_reader.h"
 
 #include <errno.h>
+#include <sys/stat.h>
 
 #include "common/buf.h"
 #include "common/fs.h"
@@ -98,8 +99,11 @@ static int read_mappings(struct process_snapshot *s, struct file_registry *files
 	return r == -ENOMEM ? r : 0; /* not readable: no mappings */
 }
 
-/* Service, container and executable; proc_fd -1 when there is only id to go by. */
-static int fill_names(struct process_snapshot *s, int proc_fd)
+/*
+ * Service, container and executable; proc_fd -1 when there is only id to go by. The cgroup stays
+ * the same when a process executes something else (changed), the executable does not.
+ */
+static int fill_names(struct process_snapshot *s, int proc_fd, bool changed)
 {
 	char name[WORKLOAD_NAME_BYTES];
 	CLEANUP(buf_fini) struct buf cgroup;
@@ -111,7 +115,8 @@ static int fill_names(struct process_snapshot *s, int proc_fd)
 		if (fs_read_at(proc_fd, "cgroup", &cgroup) == -ENOMEM)
 			return -ENOMEM;
 		cgroup_path_parse(cgroup.data ? cgroup.data : "", cgroup.len, &facts.cgroup);
-		r = procfs_read_link(proc_fd, "exe", &s->exe);
+		if (!changed)
+			r = procfs_read_link(proc_fd, "exe", &s->exe);
 	}
 	if (r < 0 && r != -ENOMEM)
 		s->exe = strdup("");
@@ -122,6 +127,23 @@ static int fill_names(struct process_snapshot *s, int proc_fd)
 	s->service = strdup(name);
 	s->container_id = strdup(name);
 	return s->service && s->container_id ? 0 : -ENOMEM;
+}
+
+/*
+ * Of a leader that has ended nothing can be read; the folder of another thread has the same. -ESRCH
+ * when that is no thread of the process (any more).
+ */
+static int open_thread(int root_fd, int leader_fd, pid_t tid)
+{
+	AUTO_CLOSE int fd = -1;
+	struct stat st;
+	char name[32];
+
+	fd = procfs_open_process(root_fd, tid);
+	if (fd < 0)
+		return fd;
+	snprintf(name, sizeof(name), "task/%d", (int)tid);
+	return fstatat(leader_fd, name, &st, 0) < 0 ? -ESRCH : TAKE_FD(fd);
 }
 
 /* The folder of exactly this process, or an error. */
@@ -140,7 +162,9 @@ static int open_same(int root_fd, const struct process_identity *id, bool *ret_c
 	if (st.start_time != id->start_time)
 		return -ESRCH;
 	*ret_changed = strcmp(st.comm, id->comm) != 0;
-	return *ret_changed ? -ESTALE : TAKE_FD(fd);
+	if (st.ended && id->tid != 0 && id->tid != id->pid)
+		return open_thread(root_fd, fd, id->tid);
+	return TAKE_FD(fd);
 }
 
 int process_read(int root_fd, struct file_registry *files, const struct process_identity *id,
@@ -162,20 +186,22 @@ int process_read(int root_fd, struct file_registry *files, const struct process_
 
 	if (!id->kernel_thread)
 		fd = open_same(root_fd, id, &changed);
-	r = fill_names(s, fd);
-	if (r == 0 && fd >= 0)
+	r = fill_names(s, fd, changed);
+	if (r == 0 && fd >= 0 && !changed)
 		r = read_mappings(s, files, fd, &cut);
 	if (r < 0)
 		return r;
 	/* one that is just ending has a folder, but no memory and no executable */
-	s->gone = !id->kernel_thread && (fd < 0 || (s->n_mappings == 0 && s->exe[0] == '\0'));
+	s->gone = !id->kernel_thread &&
+		  (fd < 0 || changed || (s->n_mappings == 0 && s->exe[0] == '\0'));
 	*ret = (struct process_reading){.snapshot = TAKE_PTR(s), .cut = cut, .changed = changed};
 	return 0;
 }
 
-bool process_mappings_equal(const struct process_snapshot *a, const struct process_snapshot *b)
+bool process_snapshots_equal(const struct process_snapshot *a, const struct process_snapshot *b)
 {
-	if (a->n_mappings != b->n_mappings)
+	if (a->n_mappings != b->n_mappings || strcmp(a->comm, b->comm) != 0 ||
+	    strcmp(a->exe, b->exe) != 0 || strcmp(a->service, b->service) != 0)
 		return false;
 	for (size_t i = 0; i < a->n_mappings; i++) {
 		const struct process_mapping *x = &a->mappings[i], *y = &b->mappings[i];

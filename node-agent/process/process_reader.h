@@ -16,6 +16,7 @@ struct file_registry;
 /* Which process a snapshot is wanted of. */
 struct process_identity {
 	pid_t pid;
+	pid_t tid;           /* a thread to read by when the leader has ended; 0: none */
 	uint64_t start_time; /* clock ticks since boot */
 	char comm[PROCESS_COMM_BYTES];
 	bool kernel_thread;
@@ -34,7 +35,7 @@ struct process_reading {
 int process_read(int root_fd, struct file_registry *files, const struct process_identity *id,
 		 struct process_reading *ret) MUST_CHECK;
 
-/* The same mappings of the same files. */
-bool process_mappings_equal(const struct process_snapshot *a, const struct process_snapshot *b);
+/* The same names and the same mappings of the same files. */
+bool process_snapshots_equal(const struct process_snapshot *a, const struct process_snapshot *b);
 
 #endif /* NODE_AGENT_PROCESS_PROCESS_READER_H */

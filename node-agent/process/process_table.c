@@ -3,6 +3,10 @@
  * sampled processes only, and again only when a sample shows code that we do
  * not know of: at most once a second, and ever more seldom while looking again
  * brings nothing new (addresses can be garbage) or takes long.
+ *
+ * Code can also be mapped where other code was (dlclose, then dlopen), which no
+ * address shows. So mappings are read again after a number of samples too:
+ * then the cost is a small part of the CPU time that the process itself uses.
  */
 #include "node-agent/process/process_table.h"
 
@@ -20,11 +24,12 @@
 #include "node-agent/process/procfs.h"
 
 #define LINGER_NS (2 * NS_PER_S)         /* of ended processes: their last samples may still come */
-#define AUDIT_NS (60 * NS_PER_S)         /* exit events can be lost */
+#define CHECK_EXITS_NS (60 * NS_PER_S)   /* exit events can be lost */
 #define RENAMED_WAIT_NS (50 * NS_PER_MS) /* some processes change their name all the time */
 #define LOOK_AGAIN_MIN_NS NS_PER_S
 #define LOOK_AGAIN_MAX_NS (60 * NS_PER_S)
 #define LOOK_AGAIN_COST 100 /* at most this part of the time goes into it */
+#define AUDIT_SAMPLES 100   /* about a second of CPU time */
 #define MAX_FILES_DEFAULT 16384
 #define INITIAL_PID_NAMESPACE 0xEFFFFFFCu /* PROC_PID_INIT_INO in the kernel's proc_ns.h */
 
@@ -38,6 +43,8 @@ struct process {
 	uint64_t exited_ns;
 	uint64_t look_again_ns; /* not before */
 	uint64_t look_again_delay_ns;
+	uint64_t audit_ns;    /* not before */
+	unsigned n_unaudited; /* samples since the mappings were read */
 };
 
 struct process_table {
@@ -46,7 +53,7 @@ struct process_table {
 	char *proc_root;
 	int root_fd;
 	uint64_t ns_per_tick; /* of start times */
-	uint64_t next_audit_ns;
+	uint64_t next_exit_check_ns;
 	struct process_table_stats stats;
 };
 
@@ -246,7 +253,11 @@ static int read_process(struct process_table *t, const struct process *p,
 			const struct process_seen *seen, struct process_reading *ret)
 {
 	struct process_identity id = {
-		.pid = p->pid, .start_time = p->start_time, .kernel_thread = seen->kernel_thread};
+		.pid = p->pid,
+		.tid = seen->tid,
+		.start_time = p->start_time,
+		.kernel_thread = seen->kernel_thread,
+	};
 	int r;
 
 	snprintf(id.comm, sizeof(id.comm), "%s", seen->comm);
@@ -273,38 +284,59 @@ static int read_new(struct process_table *t, struct process *p, const struct pro
 	p->stale = reading.changed;
 	p->look_again_ns = reading.changed ? now_ns + RENAMED_WAIT_NS : 0;
 	p->look_again_delay_ns = LOOK_AGAIN_MIN_NS;
+	p->audit_ns = now_ns + LOOK_AGAIN_MIN_NS;
+	p->n_unaudited = 0;
 	return 0;
 }
 
-static void put_off(struct process *p, uint64_t now_ns, uint64_t cost_ns)
+static uint64_t at_least(uint64_t a, uint64_t b)
 {
-	uint64_t delay = p->look_again_delay_ns;
-
-	if (delay < cost_ns * LOOK_AGAIN_COST)
-		delay = cost_ns * LOOK_AGAIN_COST;
-	p->look_again_ns = now_ns + delay;
+	return a > b ? a : b;
 }
 
-/* Its mappings may have changed; the snapshot stays the same when they have not. */
+/*
+ * Its mappings may have changed; the snapshot stays the same when they have not. missed: code was
+ * seen that is in none of them.
+ */
 static int look_again(struct process_table *t, struct process *p, const struct process_seen *seen,
-		      uint64_t now_ns)
+		      uint64_t now_ns, bool missed)
 {
-	uint64_t begin = clock_monotonic_ns();
+	uint64_t begin_ns = clock_monotonic_ns(), pause_ns;
 	struct process_reading reading;
 	int r = read_process(t, p, seen, &reading);
 
 	if (r < 0)
 		return r;
-	if (reading.snapshot->gone || process_mappings_equal(p->snapshot, reading.snapshot)) {
+	pause_ns = (clock_monotonic_ns() - begin_ns) * LOOK_AGAIN_COST;
+	p->n_unaudited = 0;
+	p->audit_ns = now_ns + at_least(LOOK_AGAIN_MIN_NS, pause_ns);
+	if (reading.snapshot->gone || process_snapshots_equal(p->snapshot, reading.snapshot)) {
 		process_snapshot_unref(reading.snapshot);
-		if (p->look_again_delay_ns < LOOK_AGAIN_MAX_NS)
+		if (missed && p->look_again_delay_ns < LOOK_AGAIN_MAX_NS)
 			p->look_again_delay_ns *= 2;
 	} else {
 		process_snapshot_unref(p->snapshot);
 		p->snapshot = reading.snapshot;
 		p->look_again_delay_ns = LOOK_AGAIN_MIN_NS;
 	}
-	put_off(p, now_ns, clock_monotonic_ns() - begin);
+	if (missed)
+		p->look_again_ns = now_ns + at_least(p->look_again_delay_ns, pause_ns);
+	return 0;
+}
+
+static int renew_if_due(struct process_table *t, struct process *p, const struct process_seen *seen,
+			uint64_t now_ns)
+{
+	bool missed;
+
+	if (!p->snapshot || (p->stale && now_ns >= p->look_again_ns))
+		return read_new(t, p, seen, now_ns);
+	if (p->stale || p->exited || p->snapshot->kernel_thread)
+		return 0;
+	missed = now_ns >= p->look_again_ns && !knows_all(p->snapshot, seen->addrs, seen->n_addrs);
+	p->n_unaudited++;
+	if (missed || (p->n_unaudited >= AUDIT_SAMPLES && now_ns >= p->audit_ns))
+		return look_again(t, p, seen, now_ns, missed);
 	return 0;
 }
 
@@ -312,17 +344,11 @@ int process_table_get(struct process_table *t, const struct process_seen *seen, 
 		      struct process_snapshot **ret)
 {
 	struct process *p = require(t, seen->pid, seen->start_boottime_ns / t->ns_per_tick);
-	int r = 0;
+	int r;
 
 	if (!p)
 		return -ENOMEM;
-	if (!p->snapshot || (p->stale && now_ns >= p->look_again_ns)) {
-		r = read_new(t, p, seen, now_ns);
-	} else if (!p->stale && !p->exited && !p->snapshot->kernel_thread &&
-		   now_ns >= p->look_again_ns &&
-		   !knows_all(p->snapshot, seen->addrs, seen->n_addrs)) {
-		r = look_again(t, p, seen, now_ns);
-	}
+	r = renew_if_due(t, p, seen, now_ns);
 	if (r < 0)
 		return r;
 	*ret = p->snapshot;
@@ -341,16 +367,16 @@ static bool is_there(const struct process_table *t, const struct process *p)
 
 void process_table_sweep(struct process_table *t, uint64_t now_ns)
 {
-	bool audit = now_ns >= t->next_audit_ns;
+	bool check_exits = now_ns >= t->next_exit_check_ns;
 	struct process *p, *next;
 
 	for (p = t->processes; p; p = next) {
 		next = p->hh.next;
-		if (p->exited ? now_ns - p->exited_ns >= LINGER_NS : audit && !is_there(t, p))
+		if (p->exited ? now_ns - p->exited_ns >= LINGER_NS : check_exits && !is_there(t, p))
 			drop(t, p);
 	}
-	if (audit)
-		t->next_audit_ns = now_ns + AUDIT_NS;
+	if (check_exits)
+		t->next_exit_check_ns = now_ns + CHECK_EXITS_NS;
 	file_registry_sweep(t->files);
 }
 

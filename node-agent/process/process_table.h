@@ -24,6 +24,7 @@ struct process_table_config {
 /* What a sample says about its process. */
 struct process_seen {
 	pid_t pid;
+	pid_t tid; /* a thread that lives; 0: the leader */
 	uint64_t start_boottime_ns;
 	const char *comm; /* NUL-terminated, at most PROCESS_COMM_BYTES */
 	bool kernel_thread;

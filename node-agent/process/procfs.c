@@ -39,7 +39,7 @@ int proc_stat_parse(const char *text, size_t len, struct proc_stat *ret)
 	uint64_t flags;
 	size_t comm_len;
 
-	if (!open || !close || close < open || end - close < 2)
+	if (!open || !close || close < open || end - close < 3)
 		return -EBADMSG;
 	if (take_field(close + 2, end, FIELD_FLAGS, &flags) < 0 ||
 	    take_field(close + 2, end, FIELD_START_TIME, &s.start_time) < 0)
@@ -49,6 +49,7 @@ int proc_stat_parse(const char *text, size_t len, struct proc_stat *ret)
 		comm_len = sizeof(s.comm) - 1;
 	memcpy(s.comm, open + 1, comm_len);
 	s.kernel_thread = flags & PF_KTHREAD;
+	s.ended = close[2] == 'Z' || close[2] == 'X';
 	*ret = s;
 	return 0;
 }

@@ -15,12 +15,13 @@ struct proc_stat {
 	char comm[PROCESS_COMM_BYTES];
 	uint64_t start_time; /* clock ticks since boot */
 	bool kernel_thread;
+	bool ended; /* a zombie; of a leader: other threads may go on */
 };
 
 /* Text of /proc/<pid>/stat. Pure. -EBADMSG. */
 int proc_stat_parse(const char *text, size_t len, struct proc_stat *ret) MUST_CHECK;
 
-/* The descriptor (for the functions below and *at() calls), or -errno. */
+/* pid or the id of any thread: the descriptor (for the functions below and *at() calls), or -errno. */
 int procfs_open_process(int root_fd, pid_t pid) MUST_CHECK;
 
 int procfs_read_stat(int proc_fd, struct proc_stat *ret) MUST_CHECK;

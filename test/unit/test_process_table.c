@@ -1,4 +1,5 @@
 /* On the real /proc: this process and children of it. */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -9,6 +10,7 @@
 #include <sys/wait.h>
 
 #include "common/clock.h"
+#include "common/parse.h"
 #include "common/queue.h"
 #include "node-agent/process/process_table.h"
 #include "node-agent/process/procfs.h"
@@ -211,6 +213,106 @@ static void code_mapped_later_is_found_once_a_second(void **state)
 	assert_int_equal(stats_of(t).snapshots, 3);
 }
 
+static void code_mapped_where_other_code_was_is_found_after_some_samples(void **state)
+{
+	CLEANUP(process_table_freep) struct process_table *t = new_table(0);
+	CLEANUP(process_snapshot_unrefp) struct process_snapshot *old = NULL;
+	struct process_seen seen = seen_self();
+	uint64_t addr = map_code(), now = NS_PER_S;
+	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	const struct process_mapping *m;
+
+	(void)state;
+	seen.addrs = &addr;
+	seen.n_addrs = 1;
+	old = process_snapshot_ref(get(t, &seen, now));
+	assert_ptr_equal(mmap((void *)(uintptr_t)addr, 4096, PROT_READ | PROT_EXEC,
+			      MAP_PRIVATE | MAP_FIXED, fd, 0),
+			 (void *)(uintptr_t)addr);
+	close(fd);
+	for (int i = 0; i < 150; i++)
+		get(t, &seen, now + (uint64_t)i * 10 * NS_PER_MS);
+	m = process_snapshot_find(get(t, &seen, now + 2 * NS_PER_S), addr);
+	assert_non_null(m);
+	assert_int_equal(m->kind, PROCESS_MAPPING_FILE);
+	assert_ptr_not_equal(get(t, &seen, now + 2 * NS_PER_S), old);
+	assert_int_equal(stats_of(t).snapshots, 2);
+	munmap((void *)(uintptr_t)addr, 4096);
+}
+
+/* Waits in a thread of its own; the leader ends. */
+static void *outlive(void *arg)
+{
+	(void)arg;
+	for (;;)
+		pause();
+	return NULL;
+}
+
+static pid_t other_thread(pid_t pid)
+{
+	char path[64];
+	struct dirent *d;
+	pid_t tid = 0;
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+	dir = opendir(path);
+	assert_non_null(dir);
+	while ((d = readdir(dir)) != NULL) {
+		uint64_t id;
+
+		if (parse_u64(d->d_name, strlen(d->d_name), 1, INT32_MAX, &id) == 0 &&
+		    id != (uint64_t)pid)
+			tid = (pid_t)id;
+	}
+	closedir(dir);
+	return tid;
+}
+
+static void wait_until_leader_ended(pid_t pid)
+{
+	AUTO_CLOSE int root = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	AUTO_CLOSE int fd = procfs_open_process(root, pid);
+	struct proc_stat st = {.ended = false};
+
+	for (int i = 0; i < 1000 && !st.ended; i++) {
+		usleep(5000);
+		assert_int_equal(procfs_read_stat(fd, &st), 0);
+	}
+	assert_true(st.ended);
+}
+
+static void a_process_without_its_leader_is_read_by_another_thread(void **state)
+{
+	CLEANUP(process_table_freep) struct process_table *t = new_table(0);
+	struct process_seen seen = seen_self();
+	struct process_snapshot *s;
+	pid_t pid = fork();
+
+	(void)state;
+	if (pid == 0) {
+		pthread_t thread;
+
+		if (pthread_create(&thread, NULL, outlive, NULL) == 0)
+			pthread_exit(NULL);
+		_exit(1);
+	}
+	wait_until_leader_ended(pid);
+	seen.pid = pid;
+	seen.start_boottime_ns = start_boottime_ns(pid);
+	seen.tid = getpid(); /* a thread, but not of that process */
+	assert_true(get(t, &seen, 1)->gone);
+	process_table_exec(t, seen.pid, seen.start_boottime_ns);
+	seen.tid = other_thread(pid);
+	s = get(t, &seen, 2);
+	assert_false(s->gone);
+	assert_non_null(strstr(s->exe, "/test_process_table"));
+	assert_true(begins_like_elf(process_snapshot_find(s, (uintptr_t)outlive)->file));
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+}
+
 static void garbage_makes_us_look_ever_more_seldom(void **state)
 {
 	CLEANUP(process_table_freep) struct process_table *t = new_table(0);
@@ -221,7 +323,8 @@ static void garbage_makes_us_look_ever_more_seldom(void **state)
 	(void)state;
 	seen.addrs = &addr;
 	seen.n_addrs = 1;
-	for (uint64_t now = 0; now < 600 * NS_PER_S; now += 100 * NS_PER_MS)
+	/* not so many samples that they ask for a reading of their own */
+	for (uint64_t now = 0; now < 600 * NS_PER_S; now += 8 * NS_PER_S)
 		assert_ptr_equal(get(t, &seen, now), s);
 	/* 2 + 4 + … + 64, then every 64 seconds at most */
 	assert_in_range(stats_of(t).snapshots, 5, 17);
@@ -500,6 +603,8 @@ int main(void)
 		cmocka_unit_test(another_name_means_another_image_until_they_agree),
 		cmocka_unit_test(exec_asks_for_a_new_snapshot),
 		cmocka_unit_test(code_mapped_later_is_found_once_a_second),
+		cmocka_unit_test(code_mapped_where_other_code_was_is_found_after_some_samples),
+		cmocka_unit_test(a_process_without_its_leader_is_read_by_another_thread),
 		cmocka_unit_test(garbage_makes_us_look_ever_more_seldom),
 		cmocka_unit_test(an_ended_process_lingers_and_goes_with_its_files),
 		cmocka_unit_test(a_lost_exit_is_noticed),
