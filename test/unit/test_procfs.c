@@ -31,6 +31,18 @@ static void a_name_may_contain_anything(void **state)
 	assert_true(s.kernel_thread);
 }
 
+static void a_zombie_is_told_from_what_lives(void **state)
+{
+	static const char zombie[] = "1 (x) Z 1 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 7 1";
+	struct proc_stat s;
+
+	(void)state;
+	assert_int_equal(parse("1 (x)", "0", "1", &s), 0);
+	assert_false(s.ended);
+	assert_int_equal(proc_stat_parse(zombie, strlen(zombie), &s), 0);
+	assert_true(s.ended);
+}
+
 static void what_is_no_stat_is_refused(void **state)
 {
 	static const char *const bad[] = {"",
@@ -133,6 +145,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_name_may_contain_anything),
+		cmocka_unit_test(a_zombie_is_told_from_what_lives),
 		cmocka_unit_test(what_is_no_stat_is_refused),
 		cmocka_unit_test(reads_this_very_process),
 		cmocka_unit_test(lines_come_whole_however_the_text_is_read),
