@@ -82,6 +82,7 @@ static bool is_stack_of(const struct cycle_stack *s, uint64_t hash,
 {
 	return s->hash == hash && s->process->snapshot == snapshot && s->n_kernel == e->n_kernel &&
 	       s->n_user == e->n_user && s->end == e->end && s->flags == e->flags &&
+	       memcmp(s->stack_switch, e->stack_switch, sizeof(s->stack_switch)) == 0 &&
 	       memcmp(s->addrs, sample_event_addrs(e), n_addrs(e) * sizeof(uint64_t)) == 0;
 }
 
@@ -233,7 +234,6 @@ int cycle_add_sample(struct cycle *c, struct process_snapshot *snapshot,
 	}
 	(*slot)->n_samples++;
 	(*slot)->process->n_samples++;
-	(*slot)->process->n_cut += !sample_event_is_whole(e);
 	c->n_samples++;
 	return 0;
 }

@@ -50,7 +50,6 @@ struct cycle_process {
 	struct cycle_stack *stacks; /* newest first */
 	uint32_t n_stacks;
 	uint64_t n_samples;
-	uint64_t n_cut; /* samples whose walk did not reach the bottom */
 };
 
 /* -ENOMEM is the only failure. */

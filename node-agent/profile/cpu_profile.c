@@ -14,6 +14,7 @@
 
 #define PROFILE_ARENA_BYTES (64 * MIB)
 #define MAX_FRAMES_PER_STACK 2048
+#define MARKERS 3 /* frames of our own: twice [truncated], and the root */
 #define COMMENT_BYTES 96
 
 /* One call of cpu_profile_build(). */
@@ -33,12 +34,14 @@ struct build {
 
 static void push_frames(struct build *b, const struct frame_list *list)
 {
-	for (size_t i = 0; i < list->n && b->n_frames < MAX_FRAMES_PER_STACK - 2; i++)
+	for (size_t i = 0; i < list->n && b->n_frames < MAX_FRAMES_PER_STACK - MARKERS; i++)
 		b->frames[b->n_frames++] = &list->frames[i];
 }
 
-static void push_kernel_frames(struct build *b, const struct cycle_stack *stack)
+/* False when the kernel's outermost frames are missing; then a marker has their place. */
+static bool push_kernel_frames(struct build *b, const struct cycle_stack *stack)
 {
+	bool cut = stack->flags & (SAMPLE_KERNEL_STACK_CUT | SAMPLE_KERNEL_STACK_ERROR);
 	struct frame_list list;
 
 	for (size_t i = 0; i < stack->n_kernel; i++) {
@@ -47,6 +50,9 @@ static void push_kernel_frames(struct build *b, const struct cycle_stack *stack)
 					  &list);
 		push_frames(b, &list);
 	}
+	if (cut)
+		b->frames[b->n_frames++] = b->truncated;
+	return !cut;
 }
 
 static void resolve_user(struct build *b, const struct process_mapping *m, uint64_t addr,
@@ -85,31 +91,35 @@ static bool is_switch_index(const struct cycle_stack *stack, size_t i)
 }
 
 /*
- * False when the rest of the stack is made up: an address that cannot be code, or a frame on
- * another stack that nothing there switched to.
+ * Stops where the rest of the stack is made up: at an address that cannot be code, or at a frame
+ * on another stack that nothing there switched to. True when all of it is known to be code.
  */
 static bool push_user_frames(struct build *b, const struct process_snapshot *p,
 			     const struct cycle_stack *stack)
 {
 	const uint64_t *addrs = stack->addrs + stack->n_kernel;
 	struct frame_list list;
+	bool all_code = true;
 
 	for (size_t i = 0; i < stack->n_user; i++) {
 		const struct process_mapping *m = process_snapshot_find(p, addrs[i]);
 
-		if (!m && i > 0 && p->n_mappings > 0)
-			return false;
+		if (!m && i > 0) {
+			if (p->n_mappings > 0)
+				return false;
+			all_code = false; /* of a process that is gone nobody can tell */
+		}
 		resolve_user(b, m, addrs[i], i == 0 ? SYMBOL_ADDRESS_EXACT : SYMBOL_ADDRESS_RETURN,
 			     &list);
 		if (is_switch_index(stack, i) && !stack_is_switch(list.frames[0].function))
 			return false;
 		push_frames(b, &list);
 	}
-	return true;
+	return all_code;
 }
 
 /*
- * Whether the walk saw everything. That a frame pointer was 0 proves it only after a step: code
+ * Whether the walk over the user stack saw everything. That a frame pointer was 0 proves it only after a step: code
  * built without frame pointers leaves any value there, 0 as well. The name at the bottom proves it,
  * or the name above it where the start-up code itself has no symbol.
  */
@@ -132,14 +142,14 @@ static void add_stack(struct build *b, const struct process_snapshot *p, const s
 {
 	int64_t period = (int64_t)(NS_PER_S / b->cfg->hz);
 	size_t first_user;
-	bool whole;
+	bool kernel_whole, user_whole, all_code;
 
 	b->n_frames = 0;
-	push_kernel_frames(b, stack);
+	kernel_whole = push_kernel_frames(b, stack);
 	first_user = b->n_frames;
-	whole = push_user_frames(b, p, stack);
-	whole = is_whole(b, stack, whole, first_user);
-	if (!whole)
+	all_code = push_user_frames(b, p, stack);
+	user_whole = is_whole(b, stack, all_code, first_user);
+	if (!user_whole)
 		b->frames[b->n_frames++] = b->truncated;
 	b->frames[b->n_frames++] = root;
 
@@ -149,7 +159,7 @@ static void add_stack(struct build *b, const struct process_snapshot *p, const s
 		return;
 	}
 	b->n_samples += stack->n_samples;
-	if (!whole)
+	if (!kernel_whole || !user_whole)
 		b->result->n_truncated += stack->n_samples;
 }
 

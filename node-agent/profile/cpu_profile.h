@@ -2,7 +2,8 @@
  * A cycle's stacks, named and grouped → one pprof per workload.
  *
  * The stack of a sample is its kernel frames, its user frames, "[truncated]" when the walk
- * cannot be shown to have reached the bottom, and the process's name at the root. Return addresses
+ * cannot be shown to have reached the bottom, and the process's name at the root. Where the kernel's
+ * own frames are cut, the mark is between them and the user frames. Return addresses
  * outside every known mapping are no frames: a walk over code without frame pointers may
  * make them up, so the stack is cut there.
  */

@@ -20,10 +20,4 @@ static inline const uint64_t *sample_event_addrs(const struct sample_event *e)
 	return (const uint64_t *)(const void *)(e + 1);
 }
 
-/* True when nothing is missing between the leaf and the outermost frame. */
-static inline bool sample_event_is_whole(const struct sample_event *e)
-{
-	return e->end == WALK_END_BOTTOM || e->end == WALK_END_NO_USER_STACK;
-}
-
 #endif /* NODE_AGENT_SAMPLE_EVENT_PARSE_H */

@@ -17,6 +17,7 @@ struct fixture {
 	struct cpu_profile_result result;
 	unsigned n_profiles;
 	uint16_t stack_switch; /* of the next sample */
+	uint8_t flags;         /* likewise */
 };
 
 __attribute__((noinline)) void known_leaf(void);
@@ -75,6 +76,7 @@ static void add(struct fixture *f, enum walk_end end, const uint64_t *addrs, uin
 	sample.e.n_user = n;
 	sample.e.end = (uint8_t)end;
 	sample.e.stack_switch[0] = f->stack_switch;
+	sample.e.flags = f->flags;
 	memcpy(sample.addrs, addrs, n * sizeof(*addrs));
 	assert_int_equal(cycle_add_sample(f->cycle, f->self, &sample.e), 0);
 }
@@ -185,6 +187,36 @@ static void a_stack_that_changes_over_where_nothing_switches_is_cut(void **state
 	assert_string_equal(folded(f, 0), "known_leaf;[truncated];" OWN_PROCESS_COMM);
 }
 
+static void a_kernel_stack_that_is_cut_is_marked_where_it_is_cut(void **state)
+{
+	struct fixture *f = *state;
+	const uint64_t addrs[] = {inside(known_caller), inside((void (*)(void))main)};
+
+	f->flags = SAMPLE_IN_KERNEL | SAMPLE_KERNEL_STACK_ERROR;
+	add(f, WALK_END_BOTTOM, addrs, 2);
+	f->flags = SAMPLE_IN_KERNEL | SAMPLE_KERNEL_THREAD | SAMPLE_KERNEL_STACK_CUT;
+	add(f, WALK_END_NO_USER_STACK, addrs, 0);
+	build(f);
+	assert_int_equal(f->profile.n_samples, 2);
+	assert_string_equal(folded(f, 0), "[truncated];" OWN_PROCESS_COMM);
+	assert_string_equal(folded(f, 1), "[truncated];known_caller;main;" OWN_PROCESS_COMM);
+	assert_int_equal(f->result.n_truncated, 2);
+}
+
+static void nothing_is_known_to_be_whole_of_a_process_that_is_gone(void **state)
+{
+	struct fixture *f = *state;
+	const uint64_t addrs[] = {inside(known_leaf), inside(known_caller)};
+	size_t n_mappings = f->self->n_mappings;
+
+	f->self->n_mappings = 0; /* as if it had never been read */
+	add(f, WALK_END_BOTTOM, addrs, 2);
+	build(f);
+	f->self->n_mappings = n_mappings;
+	assert_string_equal(folded(f, 0), "[unknown];[unknown];[truncated];" OWN_PROCESS_COMM);
+	assert_int_equal(f->result.n_truncated, 1);
+}
+
 static void losses_travel_as_comments(void **state)
 {
 	struct fixture *f = *state;
@@ -210,6 +242,10 @@ int main(void)
 						set_up, tear_down),
 		cmocka_unit_test_setup_teardown(
 			a_stack_that_changes_over_where_nothing_switches_is_cut, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(
+			a_kernel_stack_that_is_cut_is_marked_where_it_is_cut, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(
+			nothing_is_known_to_be_whole_of_a_process_that_is_gone, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(losses_travel_as_comments, set_up, tear_down),
 	};
 

@@ -70,7 +70,6 @@ static void the_same_stack_is_counted_not_kept_twice(void **state)
 	assert_ptr_equal(all[0]->snapshot, p);
 	assert_int_equal(all[0]->n_stacks, 2);
 	assert_int_equal(all[0]->n_samples, 1000);
-	assert_int_equal(all[0]->n_cut, 0);
 	assert_int_equal(all[0]->stacks->n_samples + all[0]->stacks->next->n_samples, 1000);
 	assert_int_equal(all[0]->stacks->addrs[DEPTH - 1] % 1000, DEPTH - 1);
 	assert_int_equal(all[0]->stacks->n_kernel, 1);
@@ -95,11 +94,13 @@ static void stacks_differ_by_all_that_is_shown(void **state)
 	assert_int_equal(cycle_add_sample(c, p, &r.e), 0);
 	r.e.n_user = DEPTH - 3;
 	assert_int_equal(cycle_add_sample(c, p, &r.e), 0);
-	assert_int_equal(cycle_n_stacks(c), 5);
+	r.e.stack_switch[1] = 3;
+	assert_int_equal(cycle_add_sample(c, p, &r.e), 0);
+	assert_int_equal(cycle_n_stacks(c), 6);
 	all = cycle_processes(c, &n);
 	assert_int_equal(n, 2);
-	assert_int_equal(all[0]->n_cut, 3);
-	assert_int_equal(all[1]->n_cut, 0);
+	assert_int_equal(all[0]->n_stacks, 5);
+	assert_int_equal(all[1]->n_stacks, 1);
 }
 
 static void many_stacks_are_all_found_again(void **state)
