@@ -41,6 +41,12 @@ void upload_queue_remove(struct upload_queue *q, struct upload *up)
 	upload_free(up);
 }
 
+void upload_queue_move_back(struct upload_queue *q, struct upload *up)
+{
+	DL_DELETE(q->uploads, up);
+	DL_APPEND(q->uploads, up);
+}
+
 /* False when what is under way alone leaves none. */
 static bool make_room(struct upload_queue *q, size_t len)
 {

@@ -15,7 +15,10 @@ struct upload {
 	char *url;
 	char *body;
 	size_t body_len;
-	bool sending;  /* under way: not to be dropped; set by the sender */
+	bool sending; /* under way: not to be dropped; set by the sender */
+	/* the sender's: answers of 500, and how many profiles had been accepted at the last one */
+	unsigned n_failures;
+	uint64_t n_accepted;
 	void *context; /* the sender's */
 };
 
@@ -42,5 +45,8 @@ int upload_queue_add(struct upload_queue *q, const char *endpoint,
 /* The oldest that is not under way, or NULL. Borrowed until upload_queue_remove(). */
 struct upload *upload_queue_next(const struct upload_queue *q);
 void upload_queue_remove(struct upload_queue *q, struct upload *up);
+
+/* All others come first from now on. */
+void upload_queue_move_back(struct upload_queue *q, struct upload *up);
 
 #endif /* COMMON_UPLOAD_QUEUE_H */

@@ -7,6 +7,9 @@
 #include "common/log.h"
 #include "common/upload_queue.h"
 
+/* To one profile, while others are accepted in between; then it is taken for the cause. */
+#define MAX_500_ANSWERS 10
+
 enum uploader_metric {
 	UPLOADED,
 	UPLOADED_BYTES,
@@ -109,6 +112,26 @@ static void finish(struct uploader *u, struct upload *up, const struct http_resu
 
 static void send_more(struct uploader *u);
 
+static bool is_for_later(const struct http_result *res)
+{
+	return res->error || res->status == 429 || res->status >= 500;
+}
+
+/*
+ * A receiver that fails because of one profile says 500 to it whenever it comes, and takes others.
+ * Other codes are about the receiver, or about a proxy before it.
+ */
+static bool is_own_fault(struct uploader *u, struct upload *up, const struct http_result *res)
+{
+	uint64_t n_accepted = metric_get(&u->metrics[UPLOADED]);
+
+	if (res->error || res->status != 500)
+		return false;
+	up->n_failures += up->n_failures == 0 || n_accepted > up->n_accepted;
+	up->n_accepted = n_accepted;
+	return up->n_failures >= MAX_500_ANSWERS;
+}
+
 static void on_done(void *ctx, const struct http_result *res)
 {
 	struct upload *up = ctx;
@@ -116,10 +139,13 @@ static void on_done(void *ctx, const struct http_result *res)
 
 	up->sending = false;
 	u->n_sending--;
-	if (res->error || res->status == 429 || res->status >= 500)
-		retry_later(u, res);
-	else
+	if (is_own_fault(u, up, res) || !is_for_later(res)) {
 		finish(u, up, res);
+	} else {
+		if (res->status >= 500)
+			upload_queue_move_back(&u->queue, up);
+		retry_later(u, res);
+	}
 
 	send_more(u);
 	if (u->queue.n_items == 0 && u->idle)

@@ -4,7 +4,8 @@
  * What is added waits in memory until the receiver has answered 2xx. When it cannot be reached or
  * asks to wait (429, 5xx), everything waits with it, with back-off and jitter; when the bounds are
  * reached the oldest profile is dropped. A 4xx concerns one profile only: it is dropped
- * and the next one sent. Whatever is dropped is counted by reason.
+ * and the next one sent. A 5xx may: that profile goes to the end of the queue, and is dropped when
+ * it gets a 500 again and again while others are accepted. Whatever is dropped is counted by reason.
  *
  * Loop thread only.
  */

@@ -17,8 +17,17 @@ struct fixture {
 	_Atomic unsigned n_requests;
 	_Atomic unsigned n_refusals; /* answer this many with refusal first */
 	unsigned refusal;
+	bool fails_on_poison; /* 500 to a body that begins with 'p', always */
 	bool timed_out;
 };
+
+static bool is_poison(const struct http_exchange *x)
+{
+	size_t len;
+	const char *body = http_exchange_body(x, &len);
+
+	return len > 0 && body[0] == 'p';
+}
 
 static void answer(void *ctx, struct http_exchange *x)
 {
@@ -27,6 +36,8 @@ static void answer(void *ctx, struct http_exchange *x)
 	atomic_fetch_add(&f->n_requests, 1);
 	if (!http_exchange_has_api_key(x, "secret")) {
 		http_respond_text(x, 401, "wrong key");
+	} else if (f->fails_on_poison && is_poison(x)) {
+		http_respond_text(x, 500, "cannot");
 	} else if (f->n_refusals > 0) {
 		atomic_fetch_sub(&f->n_refusals, 1);
 		http_respond_text(x, f->refusal, "not now");
@@ -171,6 +182,31 @@ static void a_refused_profile_does_not_hold_up_the_next(void **state)
 	tear_down(&f);
 }
 
+static void a_profile_that_the_receiver_fails_on_holds_up_nobody(void **state)
+{
+	struct fixture f = {.fails_on_poison = true};
+
+	(void)state;
+	set_up(&f, true, 1, 100);
+	add(&f, "poison");
+	for (int i = 0; i < 3; i++)
+		add(&f, "good");
+	loop_set_timer(f.deadline, 200 * NS_PER_MS);
+	assert_int_equal(loop_run(f.loop), 0);
+	assert_metric(&f, "\ntest_profiles_uploaded_total 3\n");
+	/* the receiver may have failed for another reason: only others' success shows that not */
+	assert_int_equal(uploader_pending(f.uploader), 1);
+
+	for (int i = 0; i < 20 && uploader_pending(f.uploader) > 0; i++) {
+		add(&f, "good");
+		loop_set_timer(f.deadline, 100 * NS_PER_MS);
+		assert_int_equal(loop_run(f.loop), 0);
+	}
+	assert_int_equal(uploader_pending(f.uploader), 0);
+	assert_metric(&f, "\ntest_profiles_dropped_total{reason=\"rejected\"} 1\n");
+	tear_down(&f);
+}
+
 static void a_full_queue_loses_the_oldest_and_counts_it(void **state)
 {
 	struct fixture f = {0};
@@ -201,6 +237,7 @@ int main(void)
 		cmocka_unit_test(all_are_sent),
 		cmocka_unit_test(a_receiver_that_is_full_is_tried_again),
 		cmocka_unit_test(a_refused_profile_does_not_hold_up_the_next),
+		cmocka_unit_test(a_profile_that_the_receiver_fails_on_holds_up_nobody),
 		cmocka_unit_test(a_full_queue_loses_the_oldest_and_counts_it),
 	};
 
