@@ -30,7 +30,7 @@ struct cycle {
 	struct cycle_process **processes;
 	size_t n_processes;
 	size_t cap_processes;
-	uint64_t lost[CYCLE_LOST_MAX];
+	struct cycle_losses lost;
 };
 
 int cycle_new(struct cycle **ret, const struct cycle_config *cfg)
@@ -240,20 +240,33 @@ int cycle_add_sample(struct cycle *c, struct process_snapshot *snapshot,
 
 void cycle_add_lost(struct cycle *c, enum cycle_lost why, uint64_t n)
 {
-	c->lost[why] += n;
+	c->lost.n[why] += n;
+}
+
+const struct cycle_losses *cycle_losses(const struct cycle *c)
+{
+	return &c->lost;
+}
+
+void cycle_add_dropped(struct cycle *c, const struct cycle *dropped)
+{
+	for (enum cycle_lost why = 0; why < CYCLE_LOST_MAX; why++)
+		c->lost.n[why] += dropped->lost.n[why];
+	c->lost.n[CYCLE_LOST_WORKER_BUSY] += dropped->n_samples;
 }
 
 uint64_t cycle_lost(const struct cycle *c, enum cycle_lost why)
 {
-	return c->lost[why];
+	return c->lost.n[why];
 }
 
 const char *cycle_lost_name(enum cycle_lost why)
 {
 	static const char *const names[CYCLE_LOST_MAX] = {
-		[CYCLE_LOST_RING_FULL] = "ring_full",   [CYCLE_LOST_NO_TASK] = "no_task",
-		[CYCLE_LOST_BAD_RECORD] = "bad_record", [CYCLE_LOST_STACKS_FULL] = "stacks_full",
-		[CYCLE_LOST_BYTES_FULL] = "bytes_full", [CYCLE_LOST_NO_MEMORY] = "no_memory",
+		[CYCLE_LOST_RING_FULL] = "ring_full",     [CYCLE_LOST_NO_TASK] = "no_task",
+		[CYCLE_LOST_BAD_RECORD] = "bad_record",   [CYCLE_LOST_STACKS_FULL] = "stacks_full",
+		[CYCLE_LOST_BYTES_FULL] = "bytes_full",   [CYCLE_LOST_NO_MEMORY] = "no_memory",
+		[CYCLE_LOST_WORKER_BUSY] = "worker_busy",
 	};
 
 	return why < CYCLE_LOST_MAX ? names[why] : "unknown";

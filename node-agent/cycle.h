@@ -28,7 +28,12 @@ enum cycle_lost {
 	CYCLE_LOST_STACKS_FULL, /* max_stacks */
 	CYCLE_LOST_BYTES_FULL,  /* max_bytes */
 	CYCLE_LOST_NO_MEMORY,
+	CYCLE_LOST_WORKER_BUSY, /* a whole cycle before this one: the worker did not keep up */
 	CYCLE_LOST_MAX,
+};
+
+struct cycle_losses {
+	uint64_t n[CYCLE_LOST_MAX];
 };
 
 /* Addresses leaf first: n_kernel, then n_user. */
@@ -63,6 +68,9 @@ int cycle_add_sample(struct cycle *c, struct process_snapshot *snapshot,
 
 void cycle_add_lost(struct cycle *c, enum cycle_lost why, uint64_t n);
 uint64_t cycle_lost(const struct cycle *c, enum cycle_lost why);
+const struct cycle_losses *cycle_losses(const struct cycle *c);
+/* dropped is given up: its samples, and what it had lost, are losses of c. */
+void cycle_add_dropped(struct cycle *c, const struct cycle *dropped);
 /* "ring_full" … */
 const char *cycle_lost_name(enum cycle_lost why);
 

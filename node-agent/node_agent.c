@@ -138,13 +138,17 @@ static void on_drain_timer(void *ctx)
 	loop_set_timer(a->drain_timer, DRAIN_EVERY_NS);
 }
 
+/* Nothing changes when there is no memory for one. */
 static int start_cycle(struct node_agent *a)
 {
 	const struct cycle_config cfg = {CYCLE_MAX_STACKS, CYCLE_MAX_BYTES};
+	int r = cycle_new(&a->cycle, &cfg);
 
+	if (r < 0)
+		return r;
 	a->cycle_start_ns = clock_realtime_ns();
 	a->cycle_start_mono_ns = clock_monotonic_ns();
-	return cycle_new(&a->cycle, &cfg);
+	return 0;
 }
 
 /* What the kernel side lost since the cycle began. */
@@ -160,11 +164,15 @@ static void add_kernel_losses(struct node_agent *a, const struct sampler_stats *
 	a->before = *now;
 }
 
-/* Hands the cycle on. When no new one can be made, this one goes on being filled. */
+/*
+ * Hands the cycle on. When no new one can be made, this one goes on being filled; when the worker
+ * does not take it, the next one's profiles tell what was lost.
+ */
 static void end_cycle(struct node_agent *a)
 {
 	uint64_t start_ns = a->cycle_start_ns;
 	int64_t duration_ns = (int64_t)(clock_monotonic_ns() - a->cycle_start_mono_ns);
+	struct cycle_losses losses;
 	struct cycle *done = a->cycle;
 	struct sampler_stats stats;
 	int r;
@@ -172,18 +180,19 @@ static void end_cycle(struct node_agent *a)
 	drain(a);
 	update_status(a, &stats);
 	add_kernel_losses(a, &stats);
-	node_status_add_cycle(a->status, done);
+	losses = *cycle_losses(done);
 
 	r = start_cycle(a);
 	if (r < 0) {
-		a->cycle = done;
 		log_warn_limited("no memory for a new cycle, the interval becomes longer",
 				 "error=\"%s\"", strerror(-r));
 		return;
 	}
 	r = profile_worker_adopt(a->worker, done, (int64_t)start_ns + duration_ns, duration_ns);
-	if (r < 0) {
-		node_status_lost_cycle(a->status, done);
+	if (r == 0) {
+		node_status_add_losses(a->status, &losses);
+	} else {
+		cycle_add_dropped(a->cycle, done);
 		log_warn_limited("lost an interval: profiles take longer than it", "samples=%llu",
 				 (unsigned long long)cycle_n_samples(done));
 		cycle_free(done);

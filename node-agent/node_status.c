@@ -39,9 +39,10 @@ enum status_metric {
 
 /* The reasons of enum cycle_lost, in its order. */
 static const enum status_metric lost_metrics[CYCLE_LOST_MAX] = {
-	[CYCLE_LOST_RING_FULL] = LOST_RING_FULL,   [CYCLE_LOST_NO_TASK] = LOST_NO_TASK,
-	[CYCLE_LOST_BAD_RECORD] = LOST_BAD_RECORD, [CYCLE_LOST_STACKS_FULL] = LOST_STACKS_FULL,
-	[CYCLE_LOST_BYTES_FULL] = LOST_BYTES_FULL, [CYCLE_LOST_NO_MEMORY] = LOST_NO_MEMORY,
+	[CYCLE_LOST_RING_FULL] = LOST_RING_FULL,     [CYCLE_LOST_NO_TASK] = LOST_NO_TASK,
+	[CYCLE_LOST_BAD_RECORD] = LOST_BAD_RECORD,   [CYCLE_LOST_STACKS_FULL] = LOST_STACKS_FULL,
+	[CYCLE_LOST_BYTES_FULL] = LOST_BYTES_FULL,   [CYCLE_LOST_NO_MEMORY] = LOST_NO_MEMORY,
+	[CYCLE_LOST_WORKER_BUSY] = LOST_WORKER_BUSY,
 };
 
 #define LOST(reason)                                           \
@@ -169,13 +170,8 @@ void node_status_update(struct node_status *s, const struct sampler_stats *sampl
 		metric_set(&s->metrics[values[i].metric], values[i].value);
 }
 
-void node_status_add_cycle(struct node_status *s, const struct cycle *c)
+void node_status_add_losses(struct node_status *s, const struct cycle_losses *losses)
 {
 	for (enum cycle_lost why = 0; why < CYCLE_LOST_MAX; why++)
-		metric_add(&s->metrics[lost_metrics[why]], cycle_lost(c, why));
-}
-
-void node_status_lost_cycle(struct node_status *s, const struct cycle *c)
-{
-	metric_add(&s->metrics[LOST_WORKER_BUSY], cycle_n_samples(c));
+		metric_add(&s->metrics[lost_metrics[why]], losses->n[why]);
 }

@@ -12,7 +12,7 @@
 #include "common/metrics.h"
 
 struct node_status;
-struct cycle;
+struct cycle_losses;
 struct process_table_stats;
 struct sampler_stats;
 
@@ -30,10 +30,7 @@ void node_status_beat(struct node_status *s);
 void node_status_update(struct node_status *s, const struct sampler_stats *sampler,
 			const struct process_table_stats *processes);
 
-/* The losses of a cycle that is about to be handed on. */
-void node_status_add_cycle(struct node_status *s, const struct cycle *c);
-
-/* A whole cycle was lost: the worker did not keep up. */
-void node_status_lost_cycle(struct node_status *s, const struct cycle *c);
+/* The losses of a cycle that was handed on. */
+void node_status_add_losses(struct node_status *s, const struct cycle_losses *losses);
 
 #endif /* NODE_AGENT_NODE_STATUS_H */

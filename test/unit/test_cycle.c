@@ -158,6 +158,24 @@ static void losses_are_kept_by_reason_and_every_reason_has_a_name(void **state)
 	assert_string_equal(cycle_lost_name(CYCLE_LOST_RING_FULL), "ring_full");
 }
 
+static void a_cycle_that_is_given_up_is_a_loss_of_the_next(void **state)
+{
+	CLEANUP(cycle_freep) struct cycle *dropped = new_cycle(3, 1 << 20);
+	CLEANUP(cycle_freep) struct cycle *next = new_cycle(3, 1 << 20);
+	CLEANUP(process_snapshot_unrefp) struct process_snapshot *p = process(7, "/a");
+
+	(void)state;
+	assert_int_equal(add(dropped, p, 0), 0);
+	assert_int_equal(add(dropped, p, 0), 0);
+	cycle_add_lost(dropped, CYCLE_LOST_RING_FULL, 5);
+	cycle_add_lost(dropped, CYCLE_LOST_WORKER_BUSY, 10);
+	cycle_add_dropped(next, dropped);
+	assert_int_equal(cycle_lost(next, CYCLE_LOST_RING_FULL), 5);
+	assert_int_equal(cycle_lost(next, CYCLE_LOST_WORKER_BUSY), 12);
+	assert_int_equal(cycle_losses(next)->n[CYCLE_LOST_WORKER_BUSY], 12);
+	assert_int_equal(cycle_n_samples(next), 0);
+}
+
 static void processes_come_by_service(void **state)
 {
 	CLEANUP(cycle_freep) struct cycle *c = new_cycle(10, 1 << 20);
@@ -223,6 +241,7 @@ int main(void)
 		cmocka_unit_test(many_stacks_are_all_found_again),
 		cmocka_unit_test(what_is_over_a_limit_is_counted_and_the_rest_goes_on),
 		cmocka_unit_test(losses_are_kept_by_reason_and_every_reason_has_a_name),
+		cmocka_unit_test(a_cycle_that_is_given_up_is_a_loss_of_the_next),
 		cmocka_unit_test(processes_come_by_service),
 		cmocka_unit_test(holds_its_processes),
 		cmocka_unit_test(survives_every_failed_allocation),
