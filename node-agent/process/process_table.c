@@ -5,7 +5,7 @@
  * brings nothing new (addresses can be garbage) or takes long.
  *
  * Code can also be mapped where other code was (dlclose, then dlopen), which no
- * address shows. So mappings are read again after a number of samples too:
+ * address shows. So mappings are read again after some tens of samples too:
  * then the cost is a small part of the CPU time that the process itself uses.
  */
 #include "node-agent/process/process_table.h"
@@ -29,7 +29,7 @@
 #define LOOK_AGAIN_MIN_NS NS_PER_S
 #define LOOK_AGAIN_MAX_NS (60 * NS_PER_S)
 #define LOOK_AGAIN_COST 100 /* at most this part of the time goes into it */
-#define AUDIT_SAMPLES 100   /* about a second of CPU time */
+#define AUDIT_SAMPLES 30    /* about a third of a second of CPU time */
 #define MAX_FILES_DEFAULT 16384
 #define INITIAL_PID_NAMESPACE 0xEFFFFFFCu /* PROC_PID_INIT_INO in the kernel's proc_ns.h */
 
