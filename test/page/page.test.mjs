@@ -86,6 +86,15 @@ pageTest("the start page lists applications by CPU and opens one by click", {}, 
   await rows.first().waitFor();
 });
 
+pageTest("a long name leaves room for the numbers beside it", { more: [[`/system.slice/${"very-long-".repeat(30)}.service`, 0.5]] }, async () => {
+  await open("", { width: 1280, height: 720 });
+  await id("application").first().waitFor();
+  for (const cell of await id("application").last().locator("td").all()) {
+    const box = await cell.boundingBox();
+    assert.ok(box.width > 40 && box.x + box.width <= 1280, JSON.stringify(box));
+  }
+});
+
 pageTest("the picker finds an application by its name", {}, async () => {
   await open(`?service=${APP}`);
   await id("picker").click();

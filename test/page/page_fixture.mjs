@@ -176,7 +176,7 @@ const services = [
 
 /**
  * One made-up cluster. `options.samples` sets how wide the trees grow; `options.lastSeen` (ms since
- * the epoch) is when the newest profile ended.
+ * the epoch) is when the newest profile ended; `options.more` are services, [name, cores], beside the usual ones.
  */
 export function createFixture(options = {}) {
   const samples = options.samples ?? 42_000;
@@ -190,7 +190,7 @@ export function createFixture(options = {}) {
 
   const applications = ({ from, to }) => ({
     applications: !options.empty && covered(from, to)
-      ? services.map(([service, cores], i) => ({
+      ? [...services, ...(options.more ?? [])].map(([service, cores], i) => ({
           service,
           types: i === 0 ? types.map((t) => t.type) : ["ebpf:cpu:nanoseconds"],
           lastSeen: lastSeen() - i * 700,
