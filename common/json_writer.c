@@ -2,6 +2,8 @@
 
 #include <math.h>
 
+#include "common/utf8.h"
+
 void json_writer_init(struct json_writer *w, struct buf *out)
 {
 	*w = (struct json_writer){.out = out};
@@ -43,34 +45,6 @@ void json_key(struct json_writer *w, const char *key)
 	json_put_string(w, key, strlen(key));
 	put(w, ":", 1);
 	w->comma = false;
-}
-
-/*
- * Length of the valid UTF-8 sequence at s (RFC 3629: no overlong forms, no
- * surrogates, nothing above U+10FFFF), or 0.
- */
-static size_t utf8_len(const unsigned char *s, size_t len)
-{
-	unsigned char low = 0x80, high = 0xbf;
-	size_t n;
-
-	if (s[0] < 0xc2 || s[0] > 0xf4)
-		return s[0] < 0x80;
-	n = s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3 : 4;
-	if (s[0] == 0xe0)
-		low = 0xa0;
-	if (s[0] == 0xed)
-		high = 0x9f;
-	if (s[0] == 0xf0)
-		low = 0x90;
-	if (s[0] == 0xf4)
-		high = 0x8f;
-	if (len < n || s[1] < low || s[1] > high)
-		return 0;
-	for (size_t i = 2; i < n; i++)
-		if ((s[i] & 0xc0) != 0x80)
-			return 0;
-	return n;
 }
 
 static void put_control(struct json_writer *w, unsigned char c)

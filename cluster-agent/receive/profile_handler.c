@@ -4,10 +4,14 @@
 
 #include "cluster-agent/ingest/ingest.h"
 #include "cluster-agent/receive/upload_params.h"
+#include "common/arena.h"
 #include "common/log.h"
 #include "common/metrics.h"
+#include "common/utf8.h"
 
 #define RETRY_AFTER_S "5"
+/* more than the whole request line may have */
+#define MAX_REPAIRED_BYTES ((size_t)64 * 1024)
 
 enum upload_result {
 	UPLOAD_STORED,
@@ -45,8 +49,17 @@ struct request {
 	struct profile_handler *handler;
 	struct http_exchange *exchange;
 	struct upload_params params;
+	struct arena repaired; /* texts of params that were not UTF-8 */
+	bool out_of_memory;
 	struct ingest_upload upload;
 };
+
+static void request_free(struct request *r)
+{
+	arena_fini(&r->repaired);
+	free(r);
+}
+DEFINE_CLEANUP(struct request *, request_free);
 
 static void answer(struct profile_handler *h, struct http_exchange *x, enum upload_result result,
 		   const char *reason)
@@ -74,20 +87,42 @@ static void upload_done(void *ctx, enum ingest_outcome outcome, const char *reas
 		[INGEST_TOO_LARGE] = UPLOAD_TOO_LARGE, [INGEST_BUSY] = UPLOAD_BUSY,
 		[INGEST_FAILED] = UPLOAD_FAILED,
 	};
-	AUTO_FREE struct request *r = ctx;
+	CLEANUP(request_freep) struct request *r = ctx;
 
 	answer(r->handler, r->exchange, by_outcome[outcome], reason);
 }
 
+/*
+ * Names are asked for by what JSON showed of them, so one that JSON cannot
+ * show (of a process with a name in Latin-1, say) would never be found again.
+ */
+static const char *repair(struct request *r, const char *text)
+{
+	size_t len = strlen(text);
+	char *copy;
+
+	if (utf8_is_valid(text, len))
+		return text;
+	copy = arena_strndup(&r->repaired, text, len);
+	if (!copy) {
+		r->out_of_memory = true;
+		return "";
+	}
+	utf8_repair(copy, len);
+	return copy;
+}
+
 static void add_param(void *ctx, const char *name, const char *value)
 {
-	upload_params_add(ctx, name, value);
+	struct request *r = ctx;
+
+	upload_params_add(&r->params, repair(r, name), repair(r, value));
 }
 
 void profile_handler_serve(void *ctx, struct http_exchange *x)
 {
 	struct profile_handler *h = ctx;
-	AUTO_FREE struct request *r = NULL;
+	CLEANUP(request_freep) struct request *r = NULL;
 	struct err err = {""};
 
 	if (!http_exchange_has_api_key(x, h->cfg.api_key)) {
@@ -101,7 +136,12 @@ void profile_handler_serve(void *ctx, struct http_exchange *x)
 	}
 	r->handler = h;
 	r->exchange = x;
-	http_exchange_each_param(x, add_param, &r->params);
+	arena_init(&r->repaired, MAX_REPAIRED_BYTES);
+	http_exchange_each_param(x, add_param, r);
+	if (r->out_of_memory) {
+		answer(h, x, UPLOAD_FAILED, "out of memory");
+		return;
+	}
 	if (upload_params_finish(&r->params, &err) < 0) {
 		answer(h, x, UPLOAD_BAD_PARAMS, err.msg);
 		return;

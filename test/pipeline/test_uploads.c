@@ -207,6 +207,9 @@ static void strange_names_stay_as_they_are(void **state)
 	post_expecting(200, "service.name=a%5Cb%27c%22d%09e%20%7Bx:String%7D%20%25", b.data, b.len);
 	assert_int_equal(total_of("a%5Cb%27c%22d%09e%20%7Bx:String%7D%20%25"), 10000000);
 	assert_int_equal(total_of("a%5Cb%27c%22d"), 0);
+	/* what is not UTF-8 could be shown but not be asked for */
+	post_expecting(200, "service.name=f%FCr&host.name=%FF", b.data, b.len);
+	assert_int_equal(total_of("f%3Fr"), 10000000);
 }
 
 static void the_same_upload_counts_once(void **state)
