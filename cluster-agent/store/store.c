@@ -18,17 +18,23 @@
 #define PURGE_EVERY_NS (10 * NS_PER_S)
 #define STOP_TIMEOUT_NS (3 * NS_PER_S)
 #define STOP_RETRY_US 20000
+#define CLEAN_ATTEMPTS 3
 #define STRING_(x) #x
 #define STRING(x) STRING_(x)
+
+struct reader {
+	chdb_handle *conn; /* the engine runs one statement of it at a time */
+	bool dirty;        /* its last statement failed, see clean_reader() */
+};
 
 struct store {
 	struct chdb_api api;
 	int lock_fd;
-	chdb_handle *writer;                     /* the engine runs one statement of it at a time */
-	chdb_handle *readers[STORE_MAX_QUERIES]; /* the same */
-	struct queue *idle;                      /* those of readers that nobody uses now */
-	_Atomic uint64_t purge_ns;               /* when memory is to be given back next */
-	atomic_bool no_queries;                  /* store_stop_queries() was called */
+	chdb_handle *writer; /* the engine runs one statement of it at a time */
+	struct reader readers[STORE_MAX_QUERIES];
+	struct queue *idle;        /* those of readers that nobody uses now */
+	_Atomic uint64_t purge_ns; /* when memory is to be given back next */
+	atomic_bool no_queries;    /* store_stop_queries() was called */
 };
 
 /*
@@ -194,7 +200,7 @@ static int prepare_writer(struct store *s, uint64_t ttl_ns, struct err *err)
 	return r < 0 ? r : schema_apply(run_for_schema, s, ttl_ns, err);
 }
 
-static int prepare_reader(struct store *s, chdb_handle *reader, struct err *err)
+static int prepare_reader(struct store *s, chdb_handle *conn, struct err *err)
 {
 	/* After the last one the connection can neither write nor change a setting again. */
 	static const char *const prepare[] = {
@@ -209,7 +215,7 @@ static int prepare_reader(struct store *s, chdb_handle *reader, struct err *err)
 	};
 
 	_Static_assert(STORE_QUERY_MEMORY_BYTES == 536870912, "prepare spells this number");
-	return run_all(s, reader, prepare, ARRAY_SIZE(prepare), err);
+	return run_all(s, conn, prepare, ARRAY_SIZE(prepare), err);
 }
 
 /* Everybody connects before "default" goes, as connecting begins in that database. */
@@ -218,13 +224,13 @@ static int open_engine(struct store *s, const struct store_embedded_config *cfg,
 	int r = connect_to(s, cfg->data_dir, &s->writer, err);
 
 	for (size_t i = 0; i < STORE_MAX_QUERIES && r == 0; i++)
-		r = connect_to(s, cfg->data_dir, &s->readers[i], err);
+		r = connect_to(s, cfg->data_dir, &s->readers[i].conn, err);
 	if (r == 0)
 		r = prepare_writer(s, cfg->profiles_ttl_ns, err);
 	for (size_t i = 0; i < STORE_MAX_QUERIES && r == 0; i++) {
-		r = prepare_reader(s, s->readers[i], err);
+		r = prepare_reader(s, s->readers[i].conn, err);
 		if (r == 0)
-			r = queue_push(s->idle, s->readers[i]);
+			r = queue_push(s->idle, &s->readers[i]);
 	}
 	return r;
 }
@@ -277,8 +283,8 @@ void store_close(struct store *s)
 		queue_free(s->idle);
 	}
 	for (size_t i = 0; i < STORE_MAX_QUERIES; i++) {
-		if (s->readers[i])
-			s->api.close(s->readers[i]);
+		if (s->readers[i].conn)
+			s->api.close(s->readers[i].conn);
 	}
 	if (s->writer)
 		s->api.close(s->writer);
@@ -345,6 +351,40 @@ int store_insert(struct store *s, enum store_table table, const char *token, con
 	return r;
 }
 
+/*
+ * What a statement had answered before it failed comes as the beginning of the connection's next
+ * answer. 0 once an answer is nothing but itself.
+ */
+static int clean_reader(struct store *s, struct reader *reader)
+{
+	static const char sql[] = "SELECT 1";
+	const struct statement st = {.sql = sql, .sql_len = sizeof(sql) - 1, .format = "TSV"};
+
+	for (int i = 0; i < CLEAN_ATTEMPTS && reader->dirty; i++) {
+		CLEANUP(buf_fini) struct buf out;
+
+		buf_init(&out, 16);
+		reader->dirty = run(s, reader->conn, &st, &out, NULL) < 0 || out.len != 2 ||
+				memcmp(out.data, "1\n", 2) != 0;
+	}
+	return reader->dirty ? -EAGAIN : 0;
+}
+
+static int run_on(struct store *s, struct reader *reader, const struct statement *st,
+		  struct buf *out, struct err *err)
+{
+	int r = clean_reader(s, reader);
+
+	if (r < 0)
+		return err_set(err, r, "the embedded engine has not got over a failed query");
+	r = run(s, reader->conn, st, out, err);
+	/* at once, as the next one may be far away and what was left is large */
+	reader->dirty = r < 0;
+	if (reader->dirty)
+		(void)clean_reader(s, reader);
+	return r;
+}
+
 int store_query(struct store *s, const struct store_query *q, struct buf *out, struct err *err)
 {
 	const struct statement st = {
@@ -354,17 +394,17 @@ int store_query(struct store *s, const struct store_query *q, struct buf *out, s
 		.params = q->params,
 		.n_params = q->n_params,
 	};
-	chdb_handle *conn = queue_pop_timeout(s->idle, STORE_QUERY_TIMEOUT_S * NS_PER_S);
+	struct reader *reader = queue_pop_timeout(s->idle, STORE_QUERY_TIMEOUT_S * NS_PER_S);
 	bool stopped;
 	int r;
 
-	if (!conn)
+	if (!reader)
 		return err_set(err, -EAGAIN, "%d other queries are under way", STORE_MAX_QUERIES);
 	stopped = atomic_load(&s->no_queries);
-	r = stopped ? -EPIPE : run(s, conn, &st, out, err);
+	r = stopped ? -EPIPE : run_on(s, reader, &st, out, err);
 	stopped = stopped || (r == -EREMOTEIO && atomic_load(&s->no_queries));
 	/* has as many places as there are connections */
-	if (queue_push(s->idle, conn) < 0)
+	if (queue_push(s->idle, reader) < 0)
 		abort();
 	if (stopped)
 		return err_set(err, -EPIPE, "shutting down");

@@ -217,6 +217,28 @@ static void an_older_profile_does_not_make_a_stack_older(void **state)
 	assert_int_equal(query_u64(s, sql), 1);
 }
 
+static void a_failed_query_leaves_nothing_in_later_answers(void **state)
+{
+	static const char *const failing[] = {
+		"SELECT number, throwIf(number = 3000000) FROM numbers(10000000)",
+		"SELECT number FROM numbers(100000000)",
+	};
+	static const char *const formats[] = {"TSV", "JSON", "RowBinary"};
+	CLEANUP(store_closep) struct store *s = open_store();
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(failing) * ARRAY_SIZE(formats); i++) {
+		CLEANUP(buf_fini) struct buf out;
+		const struct store_query q = {.sql = failing[i % ARRAY_SIZE(failing)],
+					      .format = formats[i / ARRAY_SIZE(failing)]};
+
+		buf_init(&out, 10000);
+		assert_int_equal(store_query(s, &q, &out, NULL), -EREMOTEIO);
+		for (uint64_t n = 0; n < STORE_MAX_QUERIES; n++)
+			assert_int_equal(query_u64(s, "SELECT toUInt64(42)"), 42);
+	}
+}
+
 static void *query_for_long(void *ctx)
 {
 	static const struct store_query q = {
@@ -453,6 +475,7 @@ int main(void)
 		WITH_DIR(a_relative_directory_is_as_good),
 		WITH_DIR(refuses_broken_rows_as_a_whole),
 		WITH_DIR(an_older_profile_does_not_make_a_stack_older),
+		WITH_DIR(a_failed_query_leaves_nothing_in_later_answers),
 		WITH_DIR(stopping_ends_queries_and_lets_inserts_go_on),
 		WITH_DIR(a_second_process_is_told_who_holds_the_directory),
 		WITH_DIR(binds_parameters_instead_of_pasting_them),
