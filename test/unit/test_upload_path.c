@@ -1,0 +1,269 @@
+/*
+ * HTTP server, receive, ingest, store writer and API together, on several threads at once, over a
+ * store that is an array: the functions of store.h below are its third implementation. What the
+ * engine keeps from running under a sanitizer runs here.
+ */
+#include <curl/curl.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "cluster-agent/ingest/ingest.h"
+#include "cluster-agent/receive/profile_handler.h"
+#include "cluster-agent/store/store.h"
+#include "cluster-agent/store/store_writer.h"
+#include "cluster-agent/web/web_api.h"
+#include "common/clock.h"
+#include "common/http_server.h"
+#include "common/metrics.h"
+#include "common/pprof_encode.h"
+#include "test/lib/unit.h"
+
+#define N_THREADS 6
+#define N_PER_THREAD 40
+#define TEXT(s) ((struct profile_string){(s), sizeof(s) - 1})
+
+static struct {
+	atomic_ulong n_bytes[STORE_TABLE_MAX];
+	atomic_uint n_queries;
+} store;
+
+int store_insert(struct store *s, enum store_table table, const char *token, const void *rows,
+		 size_t len, struct err *err)
+{
+	(void)s;
+	(void)token;
+	(void)rows;
+	(void)err;
+	atomic_fetch_add(&store.n_bytes[table], len);
+	return 0;
+}
+
+int store_query(struct store *s, const struct store_query *q, struct buf *out, struct err *err)
+{
+	(void)s;
+	(void)q;
+	(void)out;
+	/* the first half of them fails */
+	if (atomic_fetch_add(&store.n_queries, 1) < N_PER_THREAD)
+		return err_set(err, -EREMOTEIO, "Code: 1. DB::Exception: no");
+	return 0;
+}
+
+int store_ping(struct store *s)
+{
+	(void)s;
+	return 0;
+}
+
+struct stages {
+	struct metrics *metrics;
+	struct store_writer *writer;
+	struct ingest *ingest;
+	struct profile_handler *handler;
+	struct web_api *web;
+	struct http_server *server;
+	struct buf body;
+	atomic_uint n_stored, n_refused, n_answered;
+};
+
+static void make_profile(struct buf *out)
+{
+	struct profile_value_type type = {TEXT("ebpf:cpu:nanoseconds"), TEXT("nanoseconds")};
+	struct profile_function function = {TEXT("leaf"), TEXT("a.c")};
+	struct profile_line line = {.function = 0, .line = 1};
+	struct profile_location location = {.lines = &line, .n_lines = 1};
+	uint32_t locations[] = {0};
+	int64_t value = 10;
+	struct profile_sample sample = {locations, 1, &value};
+	struct profile p = {
+		.types = &type,
+		.n_types = 1,
+		.functions = &function,
+		.n_functions = 1,
+		.locations = &location,
+		.n_locations = 1,
+		.samples = &sample,
+		.n_samples = 1,
+		.time_ns = (int64_t)clock_realtime_ns(),
+		.duration_ns = (int64_t)NS_PER_S,
+	};
+
+	assert_int_equal(pprof_encode(&p, out), 0);
+}
+
+static void start(struct stages *s)
+{
+	struct err err = {""};
+
+	*s = (struct stages){0};
+	memset(&store, 0, sizeof(store));
+	buf_init(&s->body, 10000);
+	make_profile(&s->body);
+	assert_int_equal(metrics_new(&s->metrics), 0);
+	assert_int_equal(
+		store_writer_new(&s->writer,
+				 &(struct store_writer_config){.max_delay_ns = 5 * NS_PER_MS}),
+		0);
+	assert_int_equal(
+		ingest_new(&s->ingest, &(struct ingest_config){.writer = s->writer,
+							       .profiles_ttl_ns = 86400 * NS_PER_S,
+							       .n_threads = 4,
+							       .max_queued = 4}),
+		0);
+	assert_int_equal(profile_handler_new(&s->handler,
+					     &(struct profile_handler_config){.ingest = s->ingest}),
+			 0);
+	assert_int_equal(web_api_new(&s->web, &(struct web_api_config){.n_threads = 3}), 0);
+	assert_int_equal(profile_handler_register(s->handler, s->metrics), 0);
+	assert_int_equal(ingest_register(s->ingest, s->metrics), 0);
+	assert_int_equal(store_writer_register(s->writer, s->metrics), 0);
+	assert_int_equal(web_api_register(s->web, s->metrics), 0);
+	const struct http_route routes[] = {
+		{"POST", "/v1/profiles", 10000, profile_handler_serve, s->handler},
+		{"GET", "/api/*", 0, web_api_serve, s->web},
+		{},
+	};
+	assert_int_equal(
+		http_server_new(&s->server,
+				&(struct http_server_config){.listen = "127.0.0.1:0",
+							     .n_threads = 2,
+							     .max_connections = 100,
+							     .timeout_s = 10,
+							     .max_body_memory_bytes = 1000000,
+							     .routes = routes,
+							     .metrics = s->metrics},
+				&err),
+		0);
+}
+
+/* In the agent's order. */
+static void stop(struct stages *s)
+{
+	http_server_quiesce(s->server);
+	ingest_stop(s->ingest, NS_PER_S);
+	store_writer_free(s->writer);
+	web_api_stop(s->web);
+	http_server_free(s->server);
+	web_api_free(s->web);
+	profile_handler_free(s->handler);
+	ingest_free(s->ingest);
+	metrics_free(s->metrics);
+	buf_fini(&s->body);
+}
+
+static size_t ignore(char *data, size_t size, size_t n, void *ctx)
+{
+	(void)data;
+	(void)ctx;
+	return size * n;
+}
+
+/* Status, 0 when the connection fails. body NULL: GET. */
+static long request(const struct stages *s, const char *path, const struct buf *body)
+{
+	CURL *curl = curl_easy_init();
+	char url[256];
+	long status = 0;
+
+	snprintf(url, sizeof(url), "http://127.0.0.1:%u%s", http_server_port(s->server), path);
+	curl_easy_setopt(curl, CURLOPT_URL, url);
+	curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
+	curl_easy_setopt(curl, CURLOPT_TIMEOUT, 60L);
+	curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, ignore);
+	if (body) {
+		curl_easy_setopt(curl, CURLOPT_POSTFIELDS, body->data);
+		curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE, (long)body->len);
+	}
+	if (curl_easy_perform(curl) == CURLE_OK)
+		curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &status);
+	curl_easy_cleanup(curl);
+	return status;
+}
+
+static void *send_uploads(void *ctx)
+{
+	struct stages *s = ctx;
+
+	for (int i = 0; i < N_PER_THREAD; i++) {
+		char path[128];
+		long status;
+
+		/* some of them are the same for all threads */
+		snprintf(path, sizeof(path), "/v1/profiles?service.name=s%d&host.name=%p", i,
+			 i % 2 ? (void *)&status : NULL);
+		status = request(s, path, &s->body);
+		atomic_fetch_add(status == 200   ? &s->n_stored
+				 : status == 503 ? &s->n_refused
+						 : &s->n_answered,
+				 1);
+	}
+	return NULL;
+}
+
+static void *ask(void *ctx)
+{
+	static const char *const paths[] = {"/api/types", "/api/flamegraph?service=a&type=b:c:d",
+					    "/api/pprof?service=a&type=b:c:d", "/api/nothing"};
+	struct stages *s = ctx;
+
+	for (size_t i = 0; i < N_PER_THREAD; i++)
+		if (request(s, paths[i % ARRAY_SIZE(paths)], NULL) != 0)
+			atomic_fetch_add(&s->n_answered, 1);
+	return NULL;
+}
+
+static void run_threads(struct stages *s, bool stop_early)
+{
+	pthread_t threads[N_THREADS];
+
+	for (size_t i = 0; i < N_THREADS; i++)
+		assert_int_equal(pthread_create(&threads[i], NULL,
+						i < N_THREADS - 2 ? send_uploads : ask, s),
+				 0);
+	if (stop_early) {
+		while (atomic_load(&s->n_stored) < N_THREADS)
+			usleep(1000);
+		http_server_quiesce(s->server);
+		ingest_stop(s->ingest, 0);
+	}
+	for (size_t i = 0; i < N_THREADS; i++)
+		assert_int_equal(pthread_join(threads[i], NULL), 0);
+}
+
+static void every_request_is_answered_and_what_was_stored_reached_the_store(void **state)
+{
+	struct stages s;
+
+	(void)state;
+	start(&s);
+	run_threads(&s, false);
+	stop(&s);
+	assert_int_equal(atomic_load(&s.n_stored) + atomic_load(&s.n_refused),
+			 (N_THREADS - 2) * N_PER_THREAD);
+	assert_true(atomic_load(&s.n_stored) > 0);
+	assert_int_equal(atomic_load(&s.n_answered), 2 * N_PER_THREAD);
+	for (int t = 0; t < STORE_TABLE_MAX; t++)
+		assert_true(atomic_load(&store.n_bytes[t]) > 0);
+}
+
+static void stopping_amid_uploads_answers_those_that_were_taken(void **state)
+{
+	struct stages s;
+
+	(void)state;
+	start(&s);
+	run_threads(&s, true);
+	stop(&s);
+	assert_true(atomic_load(&s.n_stored) >= N_THREADS);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_request_is_answered_and_what_was_stored_reached_the_store),
+		cmocka_unit_test(stopping_amid_uploads_answers_those_that_were_taken),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
