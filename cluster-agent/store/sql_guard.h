@@ -3,7 +3,8 @@
  *
  * The engine's own readonly mode refuses writing, changing settings and most table functions; this
  * refuses what is left: files and network by ordinary functions and by DESCRIBE, INTO OUTFILE,
- * which the engine's client part executes, SETTINGS in subqueries, KILL, SYSTEM, USE and several statements at once.
+ * which the engine's client part executes, SETTINGS in subqueries, KILL, SYSTEM, USE and several
+ * statements at once.
  * Strict: text on whose tokens two readers could differ (heredocs, nested comments, typographic
  * quotes, backslashes outside of strings) is refused, too.
  */

@@ -22,7 +22,10 @@ struct web_api_config {
 };
 
 int web_api_new(struct web_api **ret, const struct web_api_config *cfg) MUST_CHECK;
-/* Waits for the queries under way (store_stop_queries() ends them), answers those that wait with 503, joins the threads. */
+/*
+ * Waits for the queries under way (store_stop_queries() ends them), answers those that wait with
+ * 503, joins the threads.
+ */
 void web_api_stop(struct web_api *api);
 /* Stops if that was not done. */
 void web_api_free(struct web_api *api);

@@ -119,9 +119,9 @@ static bool push_user_frames(struct build *b, const struct process_snapshot *p,
 }
 
 /*
- * Whether the walk over the user stack saw everything. That a frame pointer was 0 proves it only after a step: code
- * built without frame pointers leaves any value there, 0 as well. The name at the bottom proves it,
- * or the name above it where the start-up code itself has no symbol.
+ * Whether the walk over the user stack saw everything. That a frame pointer was 0 proves it only
+ * after a step: code built without frame pointers leaves any value there, 0 as well. The name at
+ * the bottom proves it, or the name above it where the start-up code itself has no symbol.
  */
 static bool is_whole(const struct build *b, const struct cycle_stack *stack, bool all_code,
 		     size_t first_user)
