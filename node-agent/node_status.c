@@ -34,6 +34,7 @@ enum status_metric {
 	FILES_OPEN,
 	FILES_UNOPENED,
 	FILES_OVER_LIMIT,
+	FILES_HUNG,
 	STATUS_METRIC_MAX,
 };
 
@@ -81,6 +82,8 @@ static const struct metric metric_defs[STATUS_METRIC_MAX] = {
 	[FILES_UNOPENED] =
 		{PREFIX "_mapped_files_unopened_total", "reason=\"failed\"",
 		 "Executable files that could not be opened: their frames have no names"},
+	[FILES_HUNG] = {PREFIX "_mapped_files_unopened_total", "reason=\"hung\"",
+			"Executable files that could not be opened: their frames have no names"},
 	[FILES_OVER_LIMIT] =
 		{PREFIX "_mapped_files_unopened_total", "reason=\"limit\"",
 		 "Executable files that could not be opened: their frames have no names"},
@@ -164,6 +167,7 @@ void node_status_update(struct node_status *s, const struct sampler_stats *sampl
 		{FILES_OPEN, processes->n_open_files},
 		{FILES_UNOPENED, processes->files_unopened},
 		{FILES_OVER_LIMIT, processes->files_over_limit},
+		{FILES_HUNG, processes->files_hung},
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(values); i++)

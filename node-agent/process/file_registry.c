@@ -1,52 +1,33 @@
-/*
- * Opening a file of another process. /proc/<pid>/map_files/<range> leads to
- * the very file that is mapped, deleted or replaced or not, but needs
- * CAP_SYS_ADMIN or CAP_CHECKPOINT_RESTORE. Without, the path is looked up below
- * the process's root, symbolic links included, and what is found must be the
- * file of the mapping by device and inode. Nothing but regular files is ever
- * opened: opening a device or a pipe can have effects.
- */
 #include "node-agent/process/file_registry.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <linux/openat2.h>
-#include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/sysmacros.h>
 
-#include "common/clock.h"
 #include "common/table.h"
-
-#define PATH_BYTES 4096
+#include "node-agent/process/file_finder.h"
 
 struct entry {
 	UT_hash_handle hh; /* by file->key */
 	struct mapped_file *file;
 	bool over_limit; /* not opened for max_open: worth another try */
+	bool hung;       /* not opened in time: likewise */
 };
 
 struct file_registry {
 	struct entry *entries;
+	struct file_finder *finder;
 	size_t max_open;
 	struct file_registry_stats stats;
 };
 
-/* Where a file was found: its attributes, and how to open it. */
-struct found {
-	struct stat st;
-	int path_fd;       /* O_PATH, or -1: by map_files */
-	char map_name[64]; /* below /proc/<pid> */
-};
-
 int file_registry_new(struct file_registry **ret, size_t max_open)
 {
-	struct file_registry *r = calloc(1, sizeof(*r));
+	CLEANUP(file_registry_freep) struct file_registry *r = calloc(1, sizeof(*r));
 
-	if (!r)
+	if (!r || file_finder_new(&r->finder) < 0)
 		return -ENOMEM;
 	r->max_open = max_open;
-	*ret = r;
+	*ret = TAKE_PTR(r);
 	return 0;
 }
 
@@ -69,67 +50,8 @@ void file_registry_free(struct file_registry *r)
 		next = e->hh.next;
 		drop(r, e);
 	}
+	file_finder_free(r->finder);
 	free(r);
-}
-
-static int open_below_root(int proc_fd, const struct proc_map *m)
-{
-	struct open_how how = {.flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_IN_ROOT};
-	AUTO_CLOSE int root_fd = -1;
-	char path[PATH_BYTES];
-
-	if (m->deleted || m->path_len >= sizeof(path))
-		return -ENOENT;
-	memcpy(path, m->path, m->path_len);
-	path[m->path_len] = '\0';
-	root_fd = openat(proc_fd, "root", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (root_fd < 0)
-		return -errno;
-	return (int)syscall(SYS_openat2, root_fd, path, &how, sizeof(how));
-}
-
-static int find(int proc_fd, const struct proc_map *m, struct found *ret)
-{
-	AUTO_CLOSE int fd = -1;
-
-	ret->path_fd = -1;
-	snprintf(ret->map_name, sizeof(ret->map_name), "map_files/%llx-%llx",
-		 (unsigned long long)m->start, (unsigned long long)m->end);
-	if (fstatat(proc_fd, ret->map_name, &ret->st, 0) == 0)
-		return 0;
-
-	fd = open_below_root(proc_fd, m);
-	if (fd < 0 || fstat(fd, &ret->st) < 0)
-		return -ENOENT;
-	if (ret->st.st_ino != m->ino || ret->st.st_dev != makedev(m->dev_major, m->dev_minor))
-		return -ENOENT;
-	ret->path_fd = TAKE_FD(fd);
-	return 0;
-}
-
-static struct mapped_file_key key_of(const struct stat *st)
-{
-	return (struct mapped_file_key){
-		.dev = st->st_dev,
-		.ino = st->st_ino,
-		.size_bytes = (uint64_t)st->st_size,
-		.mtime_ns = (uint64_t)st->st_mtim.tv_sec * NS_PER_S + (uint64_t)st->st_mtim.tv_nsec,
-	};
-}
-
-/* -1 when it cannot be opened or is not what was found any more. */
-static int open_found(int proc_fd, const struct found *f)
-{
-	const int flags = O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
-	AUTO_CLOSE int fd = -1;
-	char path[32];
-	struct stat st;
-
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", f->path_fd);
-	fd = f->path_fd >= 0 ? open(path, flags) : openat(proc_fd, f->map_name, flags);
-	if (fd < 0 || fstat(fd, &st) < 0 || st.st_ino != f->st.st_ino || st.st_dev != f->st.st_dev)
-		return -1;
-	return TAKE_FD(fd);
 }
 
 /* Takes fd in any case. */
@@ -155,27 +77,45 @@ static int add(struct file_registry *r, const struct mapped_file_key *key, int f
 	return 0;
 }
 
-static int get_found(struct file_registry *r, int proc_fd, const struct proc_map *m,
-		     const struct found *f, struct mapped_file **ret)
+static int add_found(struct file_registry *r, const struct proc_map *m,
+		     const struct found_file *found, const struct opened_file *opened, int why_not,
+		     struct entry **ret)
 {
-	struct mapped_file_key key = key_of(&f->st);
-	bool room = r->stats.n_open < r->max_open;
-	struct entry *e;
-	int fd, result;
+	int result = add(r, &found->key, opened->fd, m, ret);
 
-	HASH_FIND(hh, r->entries, &key, sizeof(key), e);
-	if (e && e->over_limit && room) {
+	if (result < 0)
+		return result;
+	(*ret)->file->may_hang = opened->may_hang;
+	(*ret)->over_limit = why_not == -EMFILE;
+	(*ret)->hung = why_not == -ETIMEDOUT || why_not == -EBUSY;
+	r->stats.over_limit += (*ret)->over_limit;
+	r->stats.hung += (*ret)->hung;
+	r->stats.unopened += why_not < 0 && !(*ret)->over_limit && !(*ret)->hung;
+	return 0;
+}
+
+static int get_found(struct file_registry *r, int proc_fd, const struct proc_map *m,
+		     const struct found_file *found, struct mapped_file **ret)
+{
+	struct opened_file opened = {.fd = -1};
+	int result, why_not = 0;
+	struct entry *e;
+
+	HASH_FIND(hh, r->entries, &found->key, sizeof(found->key), e);
+	if (!e || e->hung || e->over_limit)
+		why_not = r->stats.n_open < r->max_open
+				  ? file_finder_open(r->finder, proc_fd, found, &opened)
+				  : -EMFILE;
+	if (why_not == -ENOMEM)
+		return why_not;
+	if (e && opened.fd >= 0) {
 		drop(r, e);
 		e = NULL;
 	}
 	if (!e) {
-		fd = room ? open_found(proc_fd, f) : -1;
-		result = add(r, &key, fd, m, &e);
+		result = add_found(r, m, found, &opened, why_not, &e);
 		if (result < 0)
 			return result;
-		e->over_limit = !room;
-		r->stats.over_limit += !room;
-		r->stats.unopened += room && fd < 0;
 	}
 	*ret = mapped_file_ref(e->file);
 	return 0;
@@ -202,14 +142,15 @@ static int get_unfound(struct file_registry *r, const struct proc_map *m, struct
 int file_registry_get(struct file_registry *r, int proc_fd, const struct proc_map *m,
 		      struct mapped_file **ret)
 {
-	struct found f;
+	struct found_file found;
 	int result;
 
-	if (find(proc_fd, m, &f) < 0)
-		return get_unfound(r, m, ret);
+	result = file_finder_find(r->finder, proc_fd, m, &found);
+	if (result < 0)
+		return result == -ENOMEM ? result : get_unfound(r, m, ret);
 	*ret = NULL;
-	result = S_ISREG(f.st.st_mode) ? get_found(r, proc_fd, m, &f, ret) : 0;
-	closep(&f.path_fd);
+	result = found.regular ? get_found(r, proc_fd, m, &found, ret) : 0;
+	closep(&found.path_fd);
 	return result;
 }
 

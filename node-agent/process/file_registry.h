@@ -19,6 +19,7 @@ struct file_registry_stats {
 	uint64_t n_open;
 	uint64_t unopened;   /* total */
 	uint64_t over_limit; /* total */
+	uint64_t hung;       /* total: file systems that did not answer */
 };
 
 int file_registry_new(struct file_registry **ret, size_t max_open) MUST_CHECK;

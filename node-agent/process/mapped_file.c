@@ -11,6 +11,7 @@ int mapped_file_new(struct mapped_file **ret, const struct mapped_file_key *key,
 		return -ENOMEM;
 	atomic_init(&f->refs, 1);
 	f->fd = fd;
+	f->may_hang = false;
 	f->key = *key;
 	if (path_len > 0)
 		memcpy(f->path, path, path_len);

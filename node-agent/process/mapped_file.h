@@ -23,7 +23,8 @@ struct mapped_file_key {
 
 struct mapped_file {
 	atomic_uint refs;
-	int fd; /* regular file, read-only; -1: could not be opened, or too many are */
+	int fd;        /* regular file, read-only; -1: could not be opened, or too many are */
+	bool may_hang; /* reading may wait for another machine or program, for ever */
 	struct mapped_file_key key;
 	char path[]; /* in the mount namespace of the process; for names only */
 };

@@ -390,6 +390,7 @@ void process_table_read_stats(const struct process_table *t, struct process_tabl
 	ret->n_open_files = files.n_open;
 	ret->files_unopened = files.unopened;
 	ret->files_over_limit = files.over_limit;
+	ret->files_hung = files.hung;
 }
 
 void process_table_each(const struct process_table *t,

@@ -41,6 +41,7 @@ struct process_table_stats {
 	uint64_t maps_cut;         /* total: readings that met a limit */
 	uint64_t files_unopened;   /* total: executables that could not be opened */
 	uint64_t files_over_limit; /* total: executables not opened for max_open_files */
+	uint64_t files_hung;       /* total: executables whose file system did not answer */
 };
 
 /* -ENOMEM; -errno with err set when proc_root cannot be opened. */

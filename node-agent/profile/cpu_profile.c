@@ -71,6 +71,7 @@ static void resolve_user(struct build *b, const struct process_mapping *m, uint6
 	if (m->file) {
 		sm.path = m->file->path;
 		sm.fd = m->file->fd;
+		sm.may_hang = m->file->may_hang;
 		sm.id = (struct symbol_file_id){
 			.dev = m->file->key.dev,
 			.inode = m->file->key.ino,

@@ -1,7 +1,10 @@
 #include "node-agent/symbol/byte_source.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <unistd.h>
+
+#include "common/deadline_call.h"
 
 /* Most names are shorter; one read is then enough. */
 #define FIRST_STRING_READ_BYTES 128
@@ -9,6 +12,13 @@
 void byte_source_from_fd(struct byte_source *src, int fd, uint64_t size_bytes)
 {
 	*src = (struct byte_source){.fd = fd, .size_bytes = size_bytes};
+}
+
+void byte_source_from_slow_fd(struct byte_source *src, int fd, uint64_t size_bytes,
+			      struct deadline_caller *caller, uint64_t dev)
+{
+	*src = (struct byte_source){
+		.fd = fd, .size_bytes = size_bytes, .caller = caller, .dev = dev};
 }
 
 void byte_source_from_memory(struct byte_source *src, const void *data, size_t len)
@@ -34,10 +44,70 @@ static int read_fd(int fd, uint64_t offset, uint8_t *to, size_t len)
 	return 0;
 }
 
+/* Has a descriptor and room of its own: it may still run when nobody waits for it any more. */
+struct read_job {
+	struct deadline_job job; /* first */
+	int fd;
+	uint64_t offset;
+	size_t len;
+	int result;
+	uint8_t data[];
+};
+
+static void read_job_run(struct deadline_job *j)
+{
+	struct read_job *job = (struct read_job *)j;
+
+	job->result = read_fd(job->fd, job->offset, job->data, job->len);
+}
+
+static void drop_read_job(struct read_job *job)
+{
+	closep(&job->fd);
+	free(job);
+}
+
+static void read_job_free(struct deadline_job *j)
+{
+	drop_read_job((struct read_job *)j);
+}
+
+static struct read_job *read_job_new(const struct byte_source *src, uint64_t offset, size_t len)
+{
+	struct read_job *job = calloc(1, sizeof(*job) + len);
+
+	if (!job)
+		return NULL;
+	job->job = (struct deadline_job){read_job_run, read_job_free, src->dev};
+	job->fd = fcntl(src->fd, F_DUPFD_CLOEXEC, 0);
+	job->offset = offset;
+	job->len = len;
+	return job;
+}
+
+static int read_slow(const struct byte_source *src, uint64_t offset, void *to, size_t len)
+{
+	struct read_job *job = read_job_new(src, offset, len);
+	int r;
+
+	if (!job)
+		return -ENOMEM;
+	r = deadline_call(src->caller, &job->job);
+	if (r < 0)
+		return r;
+	r = job->result;
+	if (r == 0)
+		memcpy(to, job->data, len);
+	drop_read_job(job);
+	return r;
+}
+
 int byte_source_read(const struct byte_source *src, uint64_t offset, void *to, size_t len)
 {
 	if (offset > src->size_bytes || len > src->size_bytes - offset)
 		return -ENODATA;
+	if (!src->data && src->caller)
+		return read_slow(src, offset, to, len);
 	if (!src->data)
 		return read_fd(src->fd, offset, to, len);
 	if (len > 0)

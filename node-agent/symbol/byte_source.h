@@ -10,13 +10,20 @@
 
 #include "common/base.h"
 
+struct deadline_caller;
+
 struct byte_source {
-	const uint8_t *data; /* borrowed; NULL: read from fd */
-	int fd;              /* borrowed */
-	uint64_t size_bytes; /* what the file had when it was opened */
+	const uint8_t *data;            /* borrowed; NULL: read from fd */
+	int fd;                         /* borrowed */
+	uint64_t size_bytes;            /* what the file had when it was opened */
+	struct deadline_caller *caller; /* borrowed; reads fd; NULL: the calling thread does */
+	uint64_t dev;                   /* for caller */
 };
 
 void byte_source_from_fd(struct byte_source *src, int fd, uint64_t size_bytes);
+/* Of a file system that may not answer: reads end with -ETIMEDOUT or -EBUSY then. */
+void byte_source_from_slow_fd(struct byte_source *src, int fd, uint64_t size_bytes,
+			      struct deadline_caller *caller, uint64_t dev);
 void byte_source_from_memory(struct byte_source *src, const void *data, size_t len);
 
 /* All of len bytes or nothing. -ENODATA: not within the file; -EIO and others of pread(2). */

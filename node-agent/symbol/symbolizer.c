@@ -4,6 +4,7 @@
 #include <inttypes.h>
 
 #include "common/clock.h"
+#include "common/deadline_call.h"
 #include "common/limits.h"
 #include "node-agent/symbol/demangle.h"
 #include "node-agent/symbol/eh_function.h"
@@ -19,12 +20,15 @@
 #define DEFAULT_FRAME_LIMIT_BYTES (8 * MIB)
 #define DEFAULT_ADDRESSES 16384u
 #define TABLE_BUDGET_MIN_BYTES 65536u
+#define READ_TIMEOUT_NS NS_PER_S
+#define HUNG_PAUSE_NS (60 * NS_PER_S)
 
 struct symbolizer {
 	struct frame_cache *frames;
 	struct object_cache *objects;
 	struct table_cache *tables;
 	struct kernel_symbols *kernel;
+	struct deadline_caller *caller; /* for files that may hang */
 	size_t table_max_bytes; /* of one table, so that a big file does not push out all others */
 	void *vdso;             /* our copy of it; NULL: not asked for yet, or there is none */
 	size_t vdso_bytes;
@@ -57,6 +61,8 @@ int symbolizer_new(struct symbolizer **ret, const struct symbolizer_config *cfg)
 	if (r == 0)
 		r = table_cache_new(&s->tables, budget);
 	if (r == 0)
+		r = deadline_caller_new(&s->caller, READ_TIMEOUT_NS, HUNG_PAUSE_NS);
+	if (r == 0)
 		r = kernel_symbols_new(&s->kernel, cfg->proc_root ? cfg->proc_root : "/proc");
 	if (r < 0)
 		return r;
@@ -72,6 +78,7 @@ void symbolizer_free(struct symbolizer *s)
 	object_cache_free(s->objects);
 	table_cache_free(s->tables);
 	kernel_symbols_free(s->kernel);
+	deadline_caller_free(s->caller);
 	free(s->vdso);
 	free(s);
 }
@@ -110,6 +117,12 @@ static const struct frame *unknown(struct symbolizer *s, enum symbol_metric reas
 	return intern(s, "[unknown]", "");
 }
 
+/* Another try later may do better. */
+static bool is_passing(int error)
+{
+	return error == -ENOMEM || error == -ETIMEDOUT || error == -EBUSY;
+}
+
 static const struct elf_symbol_table *get_table(struct symbolizer *s, struct object *o,
 						const struct byte_source *src, uint64_t vaddr,
 						int *ret_error)
@@ -126,7 +139,7 @@ static const struct elf_symbol_table *get_table(struct symbolizer *s, struct obj
 	}
 	r = elf_symbol_table_new(&fresh, o->layout, src, vaddr, s->table_max_bytes);
 	if (r < 0) {
-		o->symbols_failed = r != -ENOMEM;
+		o->symbols_failed = !is_passing(r);
 		*ret_error = r;
 		return NULL;
 	}
@@ -141,7 +154,7 @@ static const struct gopclntab *get_go(struct object *o, const struct byte_source
 
 		if (r < 0)
 			o->go.n_functions = 0;
-		o->go_looked_for = r != -ENOMEM;
+		o->go_looked_for = !is_passing(r);
 	}
 	return o->go.n_functions > 0 ? &o->go : NULL;
 }
@@ -219,7 +232,7 @@ static const struct frame *resolve_in_object(struct symbolizer *s, struct object
 	}
 	frame = r == 0 ? intern(s, s->name, o->label)
 		       : unresolved(s, o, r == -ENOENT ? function_start(o, src, address) : address);
-	if (frame != &frame_of_last_resort)
+	if (frame != &frame_of_last_resort && !is_passing(r))
 		frame_cache_put(s->frames, o->number, address, frame);
 	return frame;
 }
@@ -268,7 +281,11 @@ static const struct frame *resolve_user(struct symbolizer *s, const struct symbo
 		if (!open_vdso(s, &src))
 			return resolve_unreadable(s, m->path, file_offset);
 	} else if (m->path[0] == '/') {
-		byte_source_from_fd(&src, m->fd, m->id.size_bytes);
+		if (m->may_hang)
+			byte_source_from_slow_fd(&src, m->fd, m->id.size_bytes, s->caller,
+						 m->id.dev);
+		else
+			byte_source_from_fd(&src, m->fd, m->id.size_bytes);
 	} else {
 		return unknown(s, SYMBOL_METRIC_NO_MAPPING);
 	}

@@ -34,6 +34,7 @@ struct symbol_file_id {
 struct symbol_mapping {
 	const char *path; /* as in /proc/<pid>/maps; "" for anonymous memory; borrowed */
 	int fd;           /* open for reading; -1: cannot be opened; borrowed for the call */
+	bool may_hang;    /* reading may wait for another machine or program: has a deadline */
 	struct symbol_file_id id;
 	uint64_t start;       /* address of the mapping's first byte */
 	uint64_t file_offset; /* of that byte */

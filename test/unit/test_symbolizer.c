@@ -99,6 +99,18 @@ static void our_own_functions_have_their_names(void **state)
 	drop_mapping(&m);
 }
 
+static void a_file_that_may_hang_is_read_all_the_same(void **state)
+{
+	uint64_t address = (uintptr_t)our_own_functions_have_their_names;
+	struct symbol_mapping m;
+
+	find_mapping(address, &m);
+	m.may_hang = true;
+	assert_string_equal(resolve(*state, &m, address, SYMBOL_ADDRESS_EXACT)->function,
+			    "our_own_functions_have_their_names");
+	drop_mapping(&m);
+}
+
 static void a_library_function_has_its_exported_name(void **state)
 {
 	uint64_t address = (uintptr_t)getpid;
@@ -312,6 +324,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(our_own_functions_have_their_names, start, stop),
+		cmocka_unit_test_setup_teardown(a_file_that_may_hang_is_read_all_the_same, start,
+						stop),
 		cmocka_unit_test_setup_teardown(a_library_function_has_its_exported_name, start,
 						stop),
 		cmocka_unit_test_setup_teardown(equal_strings_are_the_same_pointer, start, stop),

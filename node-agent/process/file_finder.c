@@ -1,0 +1,216 @@
+#include "node-agent/process/file_finder.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <linux/openat2.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
+#include <sys/vfs.h>
+
+#include "common/clock.h"
+#include "common/deadline_call.h"
+
+#define PATH_BYTES 4096
+#define OPEN_TIMEOUT_NS (200 * NS_PER_MS) /* sampling waits; the ring has room for seconds */
+#define HUNG_PAUSE_NS (60 * NS_PER_S)
+
+#define ZFS_MAGIC 0x2fc12fc1 /* not in linux/magic.h */
+
+struct file_finder {
+	struct deadline_caller *caller;
+};
+
+/* A lookup below a process's root, or an opening: what waits for a file system. */
+struct file_job {
+	struct deadline_job job; /* first */
+	int at_fd;               /* owned; what path is relative to */
+	int result;
+	int fd; /* the result's */
+	struct stat st;
+	bool may_hang;
+	char path[PATH_BYTES];
+};
+
+int file_finder_new(struct file_finder **ret)
+{
+	CLEANUP(file_finder_freep) struct file_finder *f = calloc(1, sizeof(*f));
+
+	if (!f || deadline_caller_new(&f->caller, OPEN_TIMEOUT_NS, HUNG_PAUSE_NS) < 0)
+		return -ENOMEM;
+	*ret = TAKE_PTR(f);
+	return 0;
+}
+
+void file_finder_free(struct file_finder *f)
+{
+	if (!f)
+		return;
+	deadline_caller_free(f->caller);
+	free(f);
+}
+
+static void job_free(struct deadline_job *j)
+{
+	struct file_job *job = (struct file_job *)j;
+
+	closep(&job->at_fd);
+	closep(&job->fd);
+	free(job);
+}
+
+static struct file_job *job_new(void (*run)(struct deadline_job *j), int at_fd, uint64_t key)
+{
+	struct file_job *job = calloc(1, sizeof(*job));
+
+	if (!job)
+		return NULL;
+	job->job = (struct deadline_job){.run = run, .free = job_free, .key = key};
+	job->fd = -1;
+	/* a descriptor of its own: the caller's may be closed, and its number used again */
+	job->at_fd = fcntl(at_fd, F_DUPFD_CLOEXEC, 0);
+	return job;
+}
+
+/* ---- finding ---- */
+
+static void look_below_root(struct deadline_job *j)
+{
+	struct open_how how = {.flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_IN_ROOT};
+	struct file_job *job = (struct file_job *)j;
+
+	job->fd = (int)syscall(SYS_openat2, job->at_fd, job->path, &how, sizeof(how));
+	job->result = job->fd < 0 || fstat(job->fd, &job->st) < 0 ? -errno : 0;
+}
+
+static struct mapped_file_key key_of(const struct stat *st)
+{
+	return (struct mapped_file_key){
+		.dev = st->st_dev,
+		.ino = st->st_ino,
+		.size_bytes = (uint64_t)st->st_size,
+		.mtime_ns = (uint64_t)st->st_mtim.tv_sec * NS_PER_S + (uint64_t)st->st_mtim.tv_nsec,
+	};
+}
+
+static int find_below_root(struct file_finder *f, int proc_fd, const struct proc_map *m,
+			   struct found_file *ret)
+{
+	uint64_t dev = makedev(m->dev_major, m->dev_minor);
+	AUTO_CLOSE int root_fd = -1;
+	struct file_job *job;
+	int r;
+
+	if (m->deleted || m->path_len >= PATH_BYTES)
+		return -ENOENT;
+	root_fd = openat(proc_fd, "root", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (root_fd < 0)
+		return -errno;
+	job = job_new(look_below_root, root_fd, dev);
+	if (!job)
+		return -ENOMEM;
+	memcpy(job->path, m->path, m->path_len);
+	r = deadline_call(f->caller, &job->job);
+	if (r < 0)
+		return r;
+	r = job->result;
+	if (r == 0 && (job->st.st_ino != m->ino || job->st.st_dev != dev))
+		r = -ENOENT;
+	if (r == 0) {
+		ret->key = key_of(&job->st);
+		ret->regular = S_ISREG(job->st.st_mode);
+		ret->path_fd = TAKE_FD(job->fd);
+	}
+	job_free(&job->job);
+	return r;
+}
+
+int file_finder_find(struct file_finder *f, int proc_fd, const struct proc_map *m,
+		     struct found_file *ret)
+{
+	struct statx st;
+
+	ret->path_fd = -1;
+	snprintf(ret->map_name, sizeof(ret->map_name), "map_files/%llx-%llx",
+		 (unsigned long long)m->start, (unsigned long long)m->end);
+	/* what the kernel knows: it need not ask the file system */
+	if (statx(proc_fd, ret->map_name, AT_STATX_DONT_SYNC, STATX_BASIC_STATS, &st) < 0)
+		return find_below_root(f, proc_fd, m, ret);
+	ret->regular = S_ISREG(st.stx_mode);
+	ret->key = (struct mapped_file_key){
+		.dev = makedev(st.stx_dev_major, st.stx_dev_minor),
+		.ino = st.stx_ino,
+		.size_bytes = st.stx_size,
+		.mtime_ns = (uint64_t)st.stx_mtime.tv_sec * NS_PER_S + st.stx_mtime.tv_nsec,
+	};
+	return 0;
+}
+
+/* ---- opening ---- */
+
+/* On a disk or in memory. Layers over other file systems may have anything below. */
+static bool is_local(int fd)
+{
+	struct statfs fs;
+
+	if (fstatfs(fd, &fs) < 0)
+		return false;
+	switch ((unsigned long)fs.f_type) {
+	case EXT4_SUPER_MAGIC: /* and ext2, ext3 */
+	case XFS_SUPER_MAGIC:
+	case BTRFS_SUPER_MAGIC:
+	case F2FS_SUPER_MAGIC:
+	case ZFS_MAGIC:
+	case EROFS_SUPER_MAGIC_V1:
+	case SQUASHFS_MAGIC:
+	case ISOFS_SUPER_MAGIC:
+	case TMPFS_MAGIC:
+	case RAMFS_MAGIC:
+		return true;
+	default:
+		return false;
+	}
+}
+
+static void open_file(struct deadline_job *j)
+{
+	const int flags = O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
+	struct file_job *job = (struct file_job *)j;
+
+	job->fd = openat(job->at_fd, job->path, flags);
+	if (job->fd < 0 || fstat(job->fd, &job->st) < 0) {
+		job->result = -errno;
+		return;
+	}
+	job->may_hang = !is_local(job->fd);
+}
+
+int file_finder_open(struct file_finder *f, int proc_fd, const struct found_file *found,
+		     struct opened_file *ret)
+{
+	struct file_job *job = job_new(open_file, proc_fd, found->key.dev);
+	int r;
+
+	if (!job)
+		return -ENOMEM;
+	if (found->path_fd >= 0) {
+		closep(&job->at_fd);
+		job->at_fd = fcntl(found->path_fd, F_DUPFD_CLOEXEC, 0);
+		snprintf(job->path, sizeof(job->path), "/proc/self/fd/%d", job->at_fd);
+	} else {
+		snprintf(job->path, sizeof(job->path), "%s", found->map_name);
+	}
+	r = deadline_call(f->caller, &job->job);
+	if (r < 0)
+		return r;
+	r = job->result;
+	if (r == 0 && (job->st.st_ino != found->key.ino || job->st.st_dev != found->key.dev))
+		r = -ESTALE;
+	if (r == 0) {
+		ret->fd = TAKE_FD(job->fd);
+		ret->may_hang = job->may_hang;
+	}
+	job_free(&job->job);
+	return r;
+}
