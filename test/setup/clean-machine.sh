@@ -58,6 +58,8 @@ if [ -z "${KEEP:-}" ]; then
 fi
 rm -rf "$root/root/agents"
 git clone -q . "$root/root/agents"
+# tests make mount namespaces of their own, for which the root must be a mount
+mount --bind "$root" "$root"
 for d in proc sys dev; do
 	mount --rbind "/$d" "$root/$d"
 done
