@@ -10,6 +10,9 @@
 /* To one profile, while others are accepted in between; then it is taken for the cause. */
 #define MAX_500_ANSWERS 10
 
+/* What a receiver may ask for: longer and its mistake would look like our death. */
+#define MAX_RETRY_AFTER_NS (300 * NS_PER_S)
+
 enum uploader_metric {
 	UPLOADED,
 	UPLOADED_BYTES,
@@ -81,7 +84,8 @@ static void retry_later(struct uploader *u, const struct http_result *res)
 		return;
 	delay = backoff_next_ns(&u->backoff);
 	if (res->retry_after_ns > delay)
-		delay = res->retry_after_ns;
+		delay = res->retry_after_ns < MAX_RETRY_AFTER_NS ? res->retry_after_ns
+								 : MAX_RETRY_AFTER_NS;
 	if (!u->down)
 		log_warn("cannot upload profiles, trying again",
 			 "status=%d error=\"%s\" in_ms=%llu", res->status,

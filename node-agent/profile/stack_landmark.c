@@ -13,7 +13,6 @@ static const char *const roots[] = {
 	"__clone",
 	"clone3",
 	"__clone3",
-	"start",
 	"runtime.goexit",
 	"runtime.goexit.abi0",
 	"runtime.mstart",
