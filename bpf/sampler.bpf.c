@@ -305,12 +305,4 @@ int on_exit(void *ctx)
 	return 0;
 }
 
-/* For measurements: what a tick costs that does nothing. Loaded on request only. */
-SEC("perf_event")
-int empty(struct bpf_perf_event_data *ctx)
-{
-	(void)ctx;
-	return 0;
-}
-
 char LICENSE[] SEC("license") = "Dual BSD/GPL";

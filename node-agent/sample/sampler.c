@@ -89,7 +89,6 @@ static int configure(struct sampler *s, const struct sampler_config *cfg)
 	skel->rodata->cfg_wakeup_bytes = ring / 2;
 	skel->rodata->cfg_kernel_stack_bytes =
 		(uint32_t)(page > KERNEL_STACK_BYTES ? page : KERNEL_STACK_BYTES);
-	bpf_program__set_autoload(skel->progs.empty, false);
 	return bpf_map__set_max_entries(skel->maps.events, (uint32_t)ring);
 }
 
