@@ -392,12 +392,3 @@ void process_table_read_stats(const struct process_table *t, struct process_tabl
 	ret->files_over_limit = files.over_limit;
 	ret->files_hung = files.hung;
 }
-
-void process_table_each(const struct process_table *t,
-			void (*fn)(void *ctx, struct process_snapshot *s), void *ctx)
-{
-	for (struct process *p = t->processes; p; p = p->hh.next) {
-		if (p->snapshot && !p->exited && !p->stale)
-			fn(ctx, p->snapshot);
-	}
-}

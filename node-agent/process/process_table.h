@@ -72,10 +72,6 @@ void process_table_sweep(struct process_table *t, uint64_t now_ns);
 
 void process_table_read_stats(const struct process_table *t, struct process_table_stats *ret);
 
-/* Calls fn for each live process that has a snapshot; fn must not call into t. */
-void process_table_each(const struct process_table *t,
-			void (*fn)(void *ctx, struct process_snapshot *s), void *ctx);
-
 /* 0; -EPERM when proc_root's own process is not in the initial PID namespace; err says so. */
 int process_table_check_namespace(const char *proc_root, struct err *err) MUST_CHECK;
 

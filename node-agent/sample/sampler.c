@@ -41,21 +41,6 @@ struct sampler {
 	unsigned n_drained;                      /* likewise */
 };
 
-const char *walk_end_name(enum walk_end end)
-{
-	static const char *const names[WALK_END_MAX] = {
-		[WALK_END_BOTTOM] = "bottom",
-		[WALK_END_NO_USER_STACK] = "no_user_stack",
-		[WALK_END_DEPTH_LIMIT] = "depth_limit",
-		[WALK_END_UNREADABLE] = "unreadable",
-		[WALK_END_NOT_ASCENDING] = "not_ascending",
-		[WALK_END_BAD_ADDRESS] = "bad_address",
-		[WALK_END_COMPAT] = "compat",
-	};
-
-	return end < WALK_END_MAX ? names[end] : "unknown";
-}
-
 size_t sampler_ring_bytes(unsigned hz, unsigned n_cpus)
 {
 	size_t record = RING_RECORD_HEADER_BYTES + sizeof(struct sample_event) +

@@ -81,7 +81,4 @@ int sampler_read_stats(struct sampler *s, struct sampler_stats *ret) MUST_CHECK;
 /* Bytes of the ring for a node: two seconds of deep stacks on all CPUs, within the limits. Pure. */
 size_t sampler_ring_bytes(unsigned hz, unsigned n_cpus);
 
-/* "depth_limit", "unreadable" …; for metrics and texts. */
-const char *walk_end_name(enum walk_end end);
-
 #endif /* NODE_AGENT_SAMPLE_SAMPLER_H */

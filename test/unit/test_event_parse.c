@@ -73,15 +73,6 @@ static void exec_and_exit_are_headers(void **state)
 	assert_int_equal(event_parse(&h, sizeof(h)), EVENT_EXEC);
 }
 
-static void every_end_of_a_walk_has_a_name(void **state)
-{
-	(void)state;
-	for (int i = 0; i < WALK_END_MAX; i++)
-		assert_non_null(walk_end_name((enum walk_end)i));
-	assert_string_equal(walk_end_name(WALK_END_DEPTH_LIMIT), "depth_limit");
-	assert_string_equal(walk_end_name(WALK_END_MAX), "unknown");
-}
-
 static void the_ring_follows_rate_and_cpus_within_its_limits(void **state)
 {
 	(void)state;
@@ -96,7 +87,6 @@ int main(void)
 		cmocka_unit_test(a_good_sample_passes_with_its_addresses),
 		cmocka_unit_test(whatever_does_not_add_up_is_refused),
 		cmocka_unit_test(exec_and_exit_are_headers),
-		cmocka_unit_test(every_end_of_a_walk_has_a_name),
 		cmocka_unit_test(the_ring_follows_rate_and_cpus_within_its_limits),
 	};
 

@@ -473,28 +473,6 @@ static void a_deleted_executable_can_still_be_read_after_the_end(void **state)
 		assert_string_equal(s->service, path);
 }
 
-static void count_one(void *ctx, struct process_snapshot *s)
-{
-	unsigned *n = ctx;
-
-	*n += s->pid == getpid();
-}
-
-static void each_shows_live_processes_that_were_read(void **state)
-{
-	CLEANUP(process_table_freep) struct process_table *t = new_table(0);
-	struct process_seen seen = seen_self();
-	unsigned n = 0;
-
-	(void)state;
-	assert_true(process_table_scan(t) > 0);
-	process_table_each(t, count_one, &n);
-	assert_int_equal(n, 0);
-	get(t, &seen, 1);
-	process_table_each(t, count_one, &n);
-	assert_int_equal(n, 1);
-}
-
 static void says_when_it_is_not_in_the_hosts_pid_namespace(void **state)
 {
 	char root[] = "/tmp/test_proc.XXXXXX", path[64], target[64] = "";
@@ -612,7 +590,6 @@ int main(void)
 		cmocka_unit_test(kernel_threads_are_one_service),
 		cmocka_unit_test(no_more_files_than_allowed_are_open),
 		cmocka_unit_test(a_deleted_executable_can_still_be_read_after_the_end),
-		cmocka_unit_test(each_shows_live_processes_that_were_read),
 		cmocka_unit_test(says_when_it_is_not_in_the_hosts_pid_namespace),
 		cmocka_unit_test(a_missing_proc_is_named),
 		cmocka_unit_test(survives_every_failed_allocation),
