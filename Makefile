@@ -86,6 +86,8 @@ entries := $(addprefix node-agent/, \
              process/process_table.h process/process_snapshot.h process/mapped_file.h \
              sample/sampler.h symbol/symbolizer.h profile/profile_worker.h) \
            $(addprefix cluster-agent/, \
+             kubernetes/kube_config.h kubernetes/kube_client.h kubernetes/kube_watch.h replica/replica_set.h \
+             discover/scrape_target.h discover/discovery.h scrape/scraper.h \
              store/store.h store/store_writer.h store/row_batch.h store/rowbinary.h store/clickhouse_port.h \
              ingest/ingest.h receive/profile_handler.h query/profile_query.h web/web_api.h web/web_page.h)
 

@@ -14,28 +14,48 @@
 #include "common/loop.h"
 
 struct http_client;
+struct http_transfer; /* one request under way */
 
+/* Strings are copied; NULL: not given. Files are read at each connection, so they may be replaced. */
 struct http_client_config {
-	const char *ca_file; /* NULL: the system's */
+	const char *ca_file; /* neither this nor ca_pem: the system's */
+	const char *ca_pem;
 	bool insecure_skip_verify;
+	const char *cert_file; /* client certificate, PEM; with its key */
+	const char *cert_pem;
+	const char *key_file;
+	const char *key_pem;
 	const char *user_agent;
+	const char *proxy;             /* NULL: as the environment says; "": none */
+	unsigned max_idle_connections; /* kept alive for later requests; 0: 8 */
+	size_t max_memory_bytes; /* of all response bodies being received; beyond: -ENOBUFS; 0: no limit */
 };
 
 struct http_request {
-	const char *method; /* "GET", "POST" */
+	const char *method; /* GET, POST, PUT, PATCH, DELETE */
 	const char *url;
 	const char *const *headers; /* "Name: value", NULL-terminated; may be NULL */
 	const void *body;           /* borrowed until done is called */
 	size_t body_len;
-	uint64_t timeout_ns;       /* of the whole request, connecting included; not 0 */
+	uint64_t
+		timeout_ns; /* whole, connecting included; 0: none, then idle_timeout_ns is not 0 */
+	uint64_t idle_timeout_ns;  /* no byte for so long ends it with -ETIMEDOUT; 0: no matter */
 	size_t max_response_bytes; /* more than that ends the request with -EFBIG */
+	/*
+	 * When not NULL: the body of a 2xx answer in pieces as they arrive, instead of result.body and
+	 * without its limit; a negative result ends the request with it. May not call http_cancel().
+	 */
+	int (*on_data)(void *ctx, const char *data, size_t len);
+	/* Where to connect instead of the URL's host and port: "10.0.0.1:80", "[::1]:80"; NULL */
+	const char *connect_to;
 };
 
 struct http_result {
 	/*
 	 * 0; -ETIMEDOUT; -ECONNREFUSED or what else connect(2) said; -EHOSTUNREACH: no such name;
 	 * -ECONNRESET: the connection ended before the answer did; -EFBIG; -EKEYREJECTED: the
-	 * server's certificate is not trusted; -ENOMEM; -EIO: anything else
+	 * server's certificate is not trusted; -ENOBUFS: max_memory_bytes; what on_data gave; -ENOMEM;
+	 * -EIO: anything else
 	 */
 	int error;
 	const char *msg; /* one line for a person when error; valid during the call */
@@ -59,10 +79,16 @@ void http_client_free(struct http_client *c);
 DEFINE_CLEANUP(struct http_client *, http_client_free);
 
 /*
- * Strings and headers are copied, the body is not. -ENOMEM; -EINVAL: bad URL, a method other than
- * GET and POST, GET with a body, a header without ':' or with a line break, no time-out.
+ * Strings and headers are copied, the body is not. *ret may be NULL; the transfer is valid until
+ * done is called. -ENOMEM; -EINVAL: bad URL, unknown method, GET with a body, a header without ':'
+ * or with a line break, no time-out.
  */
+int http_start(struct http_client *c, const struct http_request *req, http_done_fn done, void *ctx,
+	       struct http_transfer **ret) MUST_CHECK;
+/* The same, for those that do not cancel. */
 int http_send(struct http_client *c, const struct http_request *req, http_done_fn done,
 	      void *ctx) MUST_CHECK;
+/* done is not called. Not from inside on_data. */
+void http_cancel(struct http_transfer *t);
 
 #endif /* COMMON_HTTP_H */

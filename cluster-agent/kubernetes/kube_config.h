@@ -1,0 +1,64 @@
+/*
+ * How to reach an API server and as whom: a kubeconfig file, or the service
+ * account of the pod we run in.
+ *
+ * Sources: k8s.io/client-go/tools/clientcmd/api/v1/types.go (kubeconfig) and
+ * rest.InClusterConfig() (KUBERNETES_SERVICE_HOST, _PORT and the files under
+ * /var/run/secrets/kubernetes.io/serviceaccount).
+ */
+#ifndef CLUSTER_AGENT_KUBERNETES_KUBE_CONFIG_H
+#define CLUSTER_AGENT_KUBERNETES_KUBE_CONFIG_H
+
+#include "common/base.h"
+#include "common/err.h"
+
+#define KUBE_CONFIG_FILE_BYTES ((size_t)4 * 1024 * 1024)
+#define KUBE_SERVICE_ACCOUNT_DIR "/var/run/secrets/kubernetes.io/serviceaccount"
+
+/* A command that prints an ExecCredential (client.authentication.k8s.io/v1 or v1beta1). */
+struct kube_exec {
+	char *command; /* NULL: there is none */
+	char **args;   /* NULL-terminated, without the command */
+	char **env;    /* "NAME=value", NULL-terminated; added to ours */
+	char *api_version;
+	bool provide_cluster_info;
+};
+
+/* Strings are owned; NULL when not given. Of a pair "_file" and "_pem" at most one is set. */
+struct kube_config {
+	char *server;    /* https://host:port[/base], without a '/' at the end */
+	char *namespace; /* of the context or service account; "default" when neither says */
+	char *tls_server_name;
+	char *proxy_url;
+	bool insecure_skip_verify;
+	char *ca_file;
+	char *ca_pem;
+	char *cert_file;
+	char *cert_pem;
+	char *key_file;
+	char *key_pem;
+	char *token;
+	char *token_file; /* read again when it changes; wins over token, as in client-go */
+	char *username;
+	char *password;
+	struct kube_exec exec;
+};
+
+/* Whether the environment is that of a pod. */
+bool kube_config_in_cluster(void);
+
+/* ret is zeroed before. -ENOENT: not in a pod; with a sentence in err. */
+int kube_config_load_service_account(struct kube_config *ret, const char *dir,
+				     struct err *err) MUST_CHECK;
+
+/*
+ * context: NULL for the file's current-context. Paths in the file are relative to it. -errno of
+ * reading it; -EBADMSG: not a kubeconfig; -ENOENT: no such context, cluster or user; -ENOTSUP: an
+ * auth-provider, which client-go has dropped too. With a sentence in err.
+ */
+int kube_config_load_file(struct kube_config *ret, const char *path, const char *context,
+			  struct err *err) MUST_CHECK;
+
+void kube_config_fini(struct kube_config *c);
+
+#endif /* CLUSTER_AGENT_KUBERNETES_KUBE_CONFIG_H */

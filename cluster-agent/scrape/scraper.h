@@ -1,0 +1,82 @@
+/*
+ * Fetches the profiles of all targets, each endpoint once per interval, and hands them on in the
+ * form of an upload. Loop thread, and threads of its own that decode and encode.
+ *
+ * An endpoint's slot within the interval comes from a hash of pod, port and kind, so the load is even
+ * and stays where it is. A new target is scraped once right away (a few of them per second; beyond
+ * that they wait for their slot). At most max_in_flight requests run at once, bodies together have at
+ * most max_memory_bytes. What is late, skipped, refused or fails is counted by reason.
+ *
+ * Requests go to the pod's own address only: no redirects, no proxy.
+ */
+#ifndef CLUSTER_AGENT_SCRAPE_SCRAPER_H
+#define CLUSTER_AGENT_SCRAPE_SCRAPER_H
+
+#include "cluster-agent/discover/scrape_target.h"
+#include "common/base.h"
+#include "common/buf.h"
+#include "common/err.h"
+#include "common/loop.h"
+#include "common/metrics.h"
+#include "common/upload_url.h"
+
+struct http_exchange;
+struct scraper;
+
+/* Strings are borrowed and outlive the scraper; NULL: not given. */
+struct scraper_auth {
+	const char *ca_file; /* NULL: the system's */
+	bool insecure_skip_verify;
+	const char *tls_server_name; /* expected in certificates instead of the address */
+	const char *cert_file;
+	const char *key_file;
+	const char *token_file; /* bearer token; read again when it is a minute old */
+	const char *username;
+	const char *password_file; /* likewise */
+	bool over_http;            /* send token or password over http too; else over https alone */
+};
+
+struct scraper_config {
+	struct loop *loop;
+	uint64_t interval_ns;
+	uint64_t timeout_ns;      /* of a request, beyond the time a CPU profile takes */
+	uint64_t cpu_duration_ns; /* whole seconds, at most the interval */
+	unsigned max_in_flight;
+	size_t max_body_bytes;
+	size_t max_memory_bytes;
+	unsigned n_threads; /* 0: 1 */
+	struct scraper_auth auth;
+
+	void *ctx;
+	/* Whether this replica scrapes the pod. */
+	bool (*owns)(void *ctx, const char *uid);
+	/* Takes the content of body (a gzipped pprof) in every case. labels as of upload_url_make(). */
+	void (*put)(void *ctx, const struct upload_label *labels, struct buf *body);
+};
+
+int scraper_new(struct scraper **ret, const struct scraper_config *cfg, struct err *err) MUST_CHECK;
+/* Cancels what is under way. */
+void scraper_free(struct scraper *s);
+DEFINE_CLEANUP(struct scraper *, scraper_free);
+
+/* t is copied. The pod's state (previous values) lives as long as address and endpoints stay. */
+int scraper_upsert(struct scraper *s, const struct scrape_target *t) MUST_CHECK;
+/* Stops at once; a request under way is cancelled. */
+void scraper_remove(struct scraper *s, const char *uid);
+/* Asks owns() again for every pod. What was let go and comes back starts anew. */
+void scraper_ownership_changed(struct scraper *s);
+
+/*
+ * An http_handler_fn for GET /targets as JSON, from any thread; ctx is the scraper:
+ * {"now":ms,"intervalMs":…,"discovery":{"synced":bool,"problem":""},"targets":[{"namespace","pod","node","service","ip",
+ *  "state":"up|down|pending|invalid|elsewhere","problem","endpoints":[{"type","url","state":"up|down|pending",
+ *  "lastScrape":ms|null,"lastDurationMs","lastBytes","lastError","nextScrape":ms|null}]}]}
+ */
+void scraper_serve_targets(void *ctx, struct http_exchange *x);
+/* What "discovery" in it says; problem is copied. */
+void scraper_set_discovery(struct scraper *s, bool synced, const char *problem);
+
+/* coroot_cluster_agent_scrape_…; call before other threads start (they start at the first upsert). */
+int scraper_register(struct scraper *s, struct metrics *ms) MUST_CHECK;
+
+#endif /* CLUSTER_AGENT_SCRAPE_SCRAPER_H */
