@@ -97,7 +97,8 @@ static int read_fraction(struct cursor *c, int *ret_ns)
 
 static int read_offset(struct cursor *c, int *ret_s)
 {
-	int hours, minutes, sign;
+	int hours, minutes;
+	char sign;
 
 	*ret_s = 0;
 	if (c->at == c->end)
@@ -156,7 +157,9 @@ void rfc3339_format_us(int64_t ns, char ret[static 32])
 	days -= days_since_epoch(year, 1, 1);
 	for (; days >= days_of_month(year, month); month++)
 		days -= days_of_month(year, month);
-	snprintf(ret, 32, "%04d-%02d-%02dT%02d:%02d:%02d.%06dZ", year, month, (int)days + 1,
-		 (int)(of_day / 3600), (int)(of_day / 60 % 60), (int)(of_day % 60),
-		 (int)(rest / 1000));
+	/* the remainders change nothing; they show the compiler that the text fits */
+	snprintf(ret, 32, "%04u-%02u-%02uT%02u:%02u:%02u.%06uZ", (unsigned)year % 10000,
+		 (unsigned)month % 100, (unsigned)(days + 1) % 100, (unsigned)(of_day / 3600) % 100,
+		 (unsigned)(of_day / 60) % 60, (unsigned)of_day % 60,
+		 (unsigned)(rest / 1000) % 1000000);
 }
