@@ -3,73 +3,125 @@
 #include <curl/curl.h>
 #include <errno.h>
 #include <inttypes.h>
-#include <strings.h>
-#include <sys/epoll.h>
 
 #include "common/buf.h"
 #include "common/clock.h"
+#include "common/curl_loop.h"
+#include "common/http_options.h"
 
 #define MAX_HEADER_BYTES ((size_t)64 * 1024) /* of one response, all header lines together */
-#define MAX_IDLE_CONNECTIONS 16L
 #define MAX_RETRY_AFTER_S (24L * 3600)
-
-struct transfer;
+#define DEFAULT_IDLE_CONNECTIONS 8
 
 struct http_client {
-	struct loop *loop;
-	CURLM *multi;
-	struct loop_source *timer;
-	struct transfer *transfers;
-	char *ca_file;
-	char *user_agent;
-	bool insecure_skip_verify;
+	struct curl_loop curl;
+	struct loop_source *idle_timer; /* for when a transfer may have been silent for too long */
+	uint64_t idle_check_ns;         /* when; UINT64_MAX: never */
+	struct http_transfer *transfers;
+	unsigned n_transfers;
+	struct http_transfer *deferred;
+	unsigned max_idle_connections;
+	size_t max_memory_bytes;
+	size_t memory_bytes; /* allocated for responses */
+	struct http_options options;
 };
 
-/* One socket of curl's, as curl asks us to watch it. */
-struct watch {
+struct http_transfer {
 	struct http_client *client;
-	curl_socket_t fd;
-	struct loop_source *source;
-};
-
-struct transfer {
-	struct http_client *client;
-	struct transfer *prev, *next;
+	struct http_transfer *prev, *next;
+	struct http_transfer *next_deferred;
+	bool is_deferred; /* in the client's list: to be added, or freed when is_cancelled */
+	bool is_added;
+	bool is_cancelled;
 	CURL *easy;
-	struct curl_slist *headers;
+	struct http_lists lists;
 	struct buf response;
 	size_t header_bytes;
+	uint64_t idle_timeout_ns;
+	uint64_t last_byte_ns;
+	curl_off_t n_sent;
 	int failure; /* -errno of our own callbacks: what curl only calls a write error */
+	const char *why;
 	char msg[CURL_ERROR_SIZE];
+	int (*on_data)(void *ctx, const char *data, size_t len);
 	http_done_fn done;
 	void *ctx;
 };
 
-static void transfer_free(struct transfer *t)
+static void transfer_free(struct http_transfer *t)
 {
 	if (t->easy)
 		curl_easy_cleanup(t->easy);
-	curl_slist_free_all(t->headers);
+	http_lists_fini(&t->lists);
+	t->client->memory_bytes -= t->response.cap;
 	buf_fini(&t->response);
 	free(t);
 }
 
-DEFINE_CLEANUP(struct transfer *, transfer_free);
+DEFINE_CLEANUP(struct http_transfer *, transfer_free);
 
-static void unlink_transfer(struct transfer *t)
+/* curl counts the connections in use too, which are as many as there are transfers. */
+static void limit_connections(const struct http_client *c)
+{
+	long others = c->n_transfers > 0 ? (long)c->n_transfers - 1 : 0;
+
+	if (!c->curl.in_curl)
+		curl_multi_setopt(c->curl.multi, CURLMOPT_MAXCONNECTS,
+				  others + (long)c->max_idle_connections);
+}
+
+static void check_idle_in(struct http_client *c, uint64_t now_ns, uint64_t delay_ns)
+{
+	if (now_ns + delay_ns >= c->idle_check_ns)
+		return;
+	c->idle_check_ns = now_ns + delay_ns;
+	loop_set_timer(c->idle_timer, delay_ns);
+}
+
+static void link_transfer(struct http_transfer *t)
 {
 	struct http_client *c = t->client;
 
-	curl_multi_remove_handle(c->multi, t->easy);
+	t->next = c->transfers;
+	if (t->next)
+		t->next->prev = t;
+	c->transfers = t;
+	c->n_transfers++;
+	limit_connections(c);
+	if (t->idle_timeout_ns) {
+		t->last_byte_ns = clock_monotonic_ns();
+		check_idle_in(c, t->last_byte_ns, t->idle_timeout_ns);
+	}
+}
+
+static void unlink_transfer(struct http_transfer *t)
+{
+	struct http_client *c = t->client;
+
+	if (t->is_added)
+		curl_multi_remove_handle(c->curl.multi, t->easy);
 	if (t->prev)
 		t->prev->next = t->next;
 	else
 		c->transfers = t->next;
 	if (t->next)
 		t->next->prev = t->prev;
+	c->n_transfers--;
+	limit_connections(c);
 }
 
-static int error_of(const struct transfer *t, CURLcode code)
+static void defer(struct http_transfer *t)
+{
+	struct http_client *c = t->client;
+
+	if (t->is_deferred)
+		return;
+	t->is_deferred = true;
+	t->next_deferred = c->deferred;
+	c->deferred = t;
+}
+
+static int error_of(const struct http_transfer *t, CURLcode code)
 {
 	long os_errno = 0;
 
@@ -110,7 +162,7 @@ static uint64_t retry_after_ns(CURL *easy)
 	return (uint64_t)seconds * NS_PER_S;
 }
 
-static void finish(struct transfer *t, CURLcode code)
+static void finish(struct http_transfer *t, CURLcode code)
 {
 	struct http_result result = {.error = t->failure ? t->failure : error_of(t, code)};
 	long status = 0;
@@ -123,7 +175,7 @@ static void finish(struct transfer *t, CURLcode code)
 		result.body_len = t->response.len;
 		result.retry_after_ns = retry_after_ns(t->easy);
 	} else {
-		result.msg = t->msg[0] ? t->msg : curl_easy_strerror(code);
+		result.msg = t->why ? t->why : t->msg[0] ? t->msg : curl_easy_strerror(code);
 	}
 	t->done(t->ctx, &result);
 	transfer_free(t);
@@ -134,115 +186,158 @@ static void finish_those_done(struct http_client *c)
 	const CURLMsg *m;
 	int left;
 
-	while ((m = curl_multi_info_read(c->multi, &left))) {
+	while ((m = curl_multi_info_read(c->curl.multi, &left))) {
 		CURLcode code = m->data.result;
 		char *private = NULL;
 
 		if (m->msg != CURLMSG_DONE)
 			continue;
 		curl_easy_getinfo(m->easy_handle, CURLINFO_PRIVATE, &private);
-		finish((struct transfer *)(void *)private, code);
+		finish((struct http_transfer *)(void *)private, code);
 	}
 }
 
-static void on_socket_event(void *ctx, uint32_t events)
+/* What was asked of us from inside curl. */
+static void settle_deferred(struct http_client *c)
 {
-	const struct watch *w = ctx;
-	struct http_client *c = w->client;
-	int n_running, mask = 0;
+	struct http_transfer *t;
 
-	if (events & EPOLLIN)
-		mask |= CURL_CSELECT_IN;
-	if (events & EPOLLOUT)
-		mask |= CURL_CSELECT_OUT;
-	if (events & (EPOLLERR | EPOLLHUP))
-		mask |= CURL_CSELECT_ERR;
-	/* frees w when curl closes the socket */
-	curl_multi_socket_action(c->multi, w->fd, mask, &n_running);
-	finish_those_done(c);
+	while ((t = c->deferred)) {
+		c->deferred = t->next_deferred;
+		t->is_deferred = false;
+		if (t->is_cancelled) {
+			unlink_transfer(t);
+			transfer_free(t);
+		} else if (curl_multi_add_handle(c->curl.multi, t->easy) == CURLM_OK) {
+			t->is_added = true;
+		} else {
+			finish(t, CURLE_OUT_OF_MEMORY);
+		}
+	}
 }
 
-static void on_timer(void *ctx)
+static void after_curl(void *ctx)
+{
+	settle_deferred(ctx);
+	finish_those_done(ctx);
+}
+
+/* ---- silence --------------------------------------------------------------------------- */
+
+static uint64_t idle_left_ns(const struct http_transfer *t, uint64_t now_ns)
+{
+	uint64_t end_ns = t->last_byte_ns + t->idle_timeout_ns;
+
+	if (t->idle_timeout_ns == 0)
+		return UINT64_MAX;
+	return end_ns > now_ns ? end_ns - now_ns : 0;
+}
+
+/*
+ * Bytes only move a transfer's time stamp; the timer looks at all when the first of them can have been
+ * silent for long enough.
+ */
+static void on_idle_timer(void *ctx)
 {
 	struct http_client *c = ctx;
-	int n_running;
+	uint64_t now_ns = clock_monotonic_ns();
+	struct http_transfer *t = c->transfers;
 
-	curl_multi_socket_action(c->multi, CURL_SOCKET_TIMEOUT, 0, &n_running);
-	finish_those_done(c);
-}
+	c->idle_check_ns = UINT64_MAX;
+	while (t) {
+		uint64_t left_ns = idle_left_ns(t, now_ns);
 
-static int watch_socket(struct http_client *c, curl_socket_t fd, uint32_t events)
-{
-	struct watch *w;
-
-	w = calloc(1, sizeof(*w));
-	if (!w)
-		return -1;
-	w->client = c;
-	w->fd = fd;
-	if (loop_add_fd(c->loop, fd, events, on_socket_event, w, &w->source) < 0) {
-		free(w);
-		return -1;
+		if (left_ns == 0) {
+			t->failure = -ETIMEDOUT;
+			snprintf(t->msg, sizeof(t->msg), "silent for %" PRIu64 " ms",
+				 t->idle_timeout_ns / NS_PER_MS);
+			t->why = t->msg;
+			finish(t, CURLE_OPERATION_TIMEDOUT);
+			/* done may have started and cancelled any */
+			t = c->transfers;
+			continue;
+		}
+		if (left_ns != UINT64_MAX)
+			check_idle_in(c, now_ns, left_ns);
+		t = t->next;
 	}
-	curl_multi_assign(c->multi, fd, w);
-	return 0;
 }
 
-/* curl says what it wants to know of a socket. -1 makes it fail all transfers under way. */
-static int curl_wants_socket(CURL *easy, curl_socket_t fd, int what, void *client, void *watch)
-{
-	struct http_client *c = client;
-	struct watch *w = watch;
-	uint32_t events = 0;
+/* ---- what curl has for us ---------------------------------------------------------------- */
 
-	(void)easy;
-	if (what == CURL_POLL_REMOVE) {
-		if (w)
-			loop_remove(w->source);
-		free(w);
-		curl_multi_assign(c->multi, fd, NULL);
-		return 0;
-	}
-	if (what & CURL_POLL_IN)
-		events |= EPOLLIN;
-	if (what & CURL_POLL_OUT)
-		events |= EPOLLOUT;
-	if (!w)
-		return watch_socket(c, fd, events);
-	return loop_modify_fd(w->source, events) < 0 ? -1 : 0;
+static bool is_for_reader(const struct http_transfer *t)
+{
+	long status = 0;
+
+	if (!t->on_data)
+		return false;
+	curl_easy_getinfo(t->easy, CURLINFO_RESPONSE_CODE, &status);
+	return status >= 200 && status < 300;
 }
 
-static int curl_wants_timer(CURLM *multi, long timeout_ms, void *client)
+static int keep_body(struct http_transfer *t, const char *data, size_t len)
 {
-	struct http_client *c = client;
+	struct http_client *c = t->client;
+	size_t cap = t->response.cap;
+	int r = buf_add(&t->response, data, len);
 
-	(void)multi;
-	loop_set_timer(c->timer, timeout_ms < 0 ? UINT64_MAX : (uint64_t)timeout_ms * NS_PER_MS);
-	return 0;
+	c->memory_bytes += t->response.cap - cap;
+	if (r == 0 && c->max_memory_bytes && c->memory_bytes > c->max_memory_bytes)
+		r = -ENOBUFS;
+	return r;
 }
 
 static size_t on_body(char *data, size_t size, size_t n, void *transfer)
 {
-	struct transfer *t = transfer;
+	struct http_transfer *t = transfer;
+	int r;
 
-	t->failure = buf_add(&t->response, data, size * n);
-	if (t->failure == 0)
+	if (t->is_cancelled)
+		return CURL_WRITEFUNC_ERROR;
+	if (t->idle_timeout_ns)
+		t->last_byte_ns = clock_monotonic_ns();
+	if (is_for_reader(t)) {
+		r = t->on_data(t->ctx, data, size * n);
+		t->why = "response body: its reader refused it";
+	} else {
+		r = keep_body(t, data, size * n);
+		t->why = r == -EFBIG     ? "response body: larger than allowed"
+			 : r == -ENOBUFS ? "response body: too large beside the others under way"
+					 : "response body: out of memory";
+	}
+	if (r >= 0 && !t->is_cancelled) {
+		t->why = NULL;
 		return size * n;
-	snprintf(t->msg, sizeof(t->msg), "response body: %s",
-		 t->failure == -EFBIG ? "larger than allowed" : "out of memory");
+	}
+	t->failure = r;
 	return CURL_WRITEFUNC_ERROR;
+}
+
+/* For what is sent: curl has no other word of it. */
+static int on_progress(void *transfer, curl_off_t expected, curl_off_t received, curl_off_t to_send,
+		       curl_off_t sent)
+{
+	struct http_transfer *t = transfer;
+
+	(void)expected, (void)received, (void)to_send;
+	if (sent != t->n_sent)
+		t->last_byte_ns = clock_monotonic_ns();
+	t->n_sent = sent;
+	return 0;
 }
 
 static size_t on_header(char *data, size_t size, size_t n, void *transfer)
 {
-	struct transfer *t = transfer;
+	struct http_transfer *t = transfer;
 
 	(void)data;
+	if (t->idle_timeout_ns)
+		t->last_byte_ns = clock_monotonic_ns();
 	t->header_bytes += size * n;
 	if (t->header_bytes <= MAX_HEADER_BYTES)
 		return size * n;
 	t->failure = -EFBIG;
-	snprintf(t->msg, sizeof(t->msg), "response headers: larger than allowed");
+	t->why = "response headers: larger than allowed";
 	return CURL_WRITEFUNC_ERROR;
 }
 
@@ -258,24 +353,18 @@ int http_client_new(struct http_client **ret, struct loop *l, const struct http_
 		curl_global_cleanup();
 		return -ENOMEM;
 	}
-	c->loop = l;
-	c->insecure_skip_verify = cfg->insecure_skip_verify;
-	r = loop_add_timer(l, on_timer, c, &c->timer);
+	c->idle_check_ns = UINT64_MAX;
+	c->max_memory_bytes = cfg->max_memory_bytes;
+	c->max_idle_connections =
+		cfg->max_idle_connections ? cfg->max_idle_connections : DEFAULT_IDLE_CONNECTIONS;
+	r = http_options_init(&c->options, cfg);
+	if (r == 0)
+		r = loop_add_timer(l, on_idle_timer, c, &c->idle_timer);
+	if (r == 0)
+		r = curl_loop_init(&c->curl, l, after_curl, c);
 	if (r < 0)
 		return r;
-	if (cfg->ca_file && !(c->ca_file = strdup(cfg->ca_file)))
-		return -ENOMEM;
-	if (cfg->user_agent && !(c->user_agent = strdup(cfg->user_agent)))
-		return -ENOMEM;
-
-	c->multi = curl_multi_init();
-	if (!c->multi)
-		return -ENOMEM;
-	curl_multi_setopt(c->multi, CURLMOPT_SOCKETFUNCTION, curl_wants_socket);
-	curl_multi_setopt(c->multi, CURLMOPT_SOCKETDATA, c);
-	curl_multi_setopt(c->multi, CURLMOPT_TIMERFUNCTION, curl_wants_timer);
-	curl_multi_setopt(c->multi, CURLMOPT_TIMERDATA, c);
-	curl_multi_setopt(c->multi, CURLMOPT_MAXCONNECTS, MAX_IDLE_CONNECTIONS);
+	limit_connections(c);
 	*ret = TAKE_PTR(c);
 	return 0;
 }
@@ -284,139 +373,84 @@ void http_client_free(struct http_client *c)
 {
 	if (!c)
 		return;
-	while (c->transfers) {
-		struct transfer *t = c->transfers;
-
-		unlink_transfer(t);
-		transfer_free(t);
-	}
-	/* closes what is idle, and calls back to unwatch it */
-	if (c->multi)
-		curl_multi_cleanup(c->multi);
-	loop_remove(c->timer);
-	free(c->ca_file);
-	free(c->user_agent);
+	while (c->transfers)
+		http_cancel(c->transfers);
+	curl_loop_fini(&c->curl);
+	loop_remove(c->idle_timer);
+	http_options_fini(&c->options);
 	free(c);
 	curl_global_cleanup();
 }
 
-static bool url_is_usable(const char *url)
+static void set_callbacks(struct http_transfer *t)
 {
-	CURLU *u = curl_url();
-	char *scheme = NULL;
-	bool ok;
+	CURL *easy = t->easy;
 
-	ok = u && curl_url_set(u, CURLUPART_URL, url, 0) == CURLUE_OK &&
-	     curl_url_get(u, CURLUPART_SCHEME, &scheme, 0) == CURLUE_OK &&
-	     (strcmp(scheme, "http") == 0 || strcmp(scheme, "https") == 0);
-	curl_free(scheme);
-	curl_url_cleanup(u);
-	return ok;
+	/* none of these allocates */
+	curl_easy_setopt(easy, CURLOPT_PRIVATE, t);
+	curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, t->msg);
+	curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, on_body);
+	curl_easy_setopt(easy, CURLOPT_WRITEDATA, t);
+	curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, on_header);
+	curl_easy_setopt(easy, CURLOPT_HEADERDATA, t);
+	if (t->idle_timeout_ns == 0)
+		return;
+	curl_easy_setopt(easy, CURLOPT_NOPROGRESS, 0L);
+	curl_easy_setopt(easy, CURLOPT_XFERINFOFUNCTION, on_progress);
+	curl_easy_setopt(easy, CURLOPT_XFERINFODATA, t);
 }
 
-static int add_header(struct transfer *t, const char *line)
+int http_start(struct http_client *c, const struct http_request *req, http_done_fn done, void *ctx,
+	       struct http_transfer **ret)
 {
-	struct curl_slist *longer;
-
-	/* a line break would smuggle in further headers */
-	if (strpbrk(line, "\r\n") || !strchr(line, ':'))
-		return -EINVAL;
-	longer = curl_slist_append(t->headers, line);
-	if (!longer)
-		return -ENOMEM;
-	t->headers = longer;
-	return 0;
-}
-
-static int add_headers(struct transfer *t, const struct http_request *req)
-{
-	static const char content_type[] = "Content-Type:";
-	bool has_type = false;
-	int r = 0;
-
-	for (const char *const *h = req->headers; h && *h && r == 0; h++) {
-		if (strncasecmp(*h, content_type, strlen(content_type)) == 0)
-			has_type = true;
-		r = add_header(t, *h);
-	}
-	/* else curl calls every body a form; a header without value takes it out */
-	if (r == 0 && !has_type)
-		r = add_header(t, content_type);
-	return r;
-}
-
-#define SET(option, value) (ok = ok && curl_easy_setopt(t->easy, (option), (value)) == CURLE_OK)
-
-static int set_options(struct transfer *t, const struct http_request *req)
-{
-	const struct http_client *c = t->client;
-	uint64_t timeout_ms = req->timeout_ns / NS_PER_MS + 1;
-	bool ok = true;
-
-	if (timeout_ms > INT32_MAX)
-		timeout_ms = INT32_MAX;
-
-	SET(CURLOPT_URL, req->url);
-	SET(CURLOPT_PROTOCOLS_STR, "http,https");
-	SET(CURLOPT_FOLLOWLOCATION, 0L);
-	SET(CURLOPT_NOSIGNAL, 1L);
-	SET(CURLOPT_TIMEOUT_MS, (long)timeout_ms);
-	SET(CURLOPT_HTTPHEADER, t->headers);
-	SET(CURLOPT_USERAGENT, c->user_agent);
-	SET(CURLOPT_PRIVATE, t);
-	SET(CURLOPT_ERRORBUFFER, t->msg);
-	SET(CURLOPT_WRITEFUNCTION, on_body);
-	SET(CURLOPT_WRITEDATA, t);
-	SET(CURLOPT_HEADERFUNCTION, on_header);
-	SET(CURLOPT_HEADERDATA, t);
-	if (c->ca_file)
-		SET(CURLOPT_CAINFO, c->ca_file);
-	SET(CURLOPT_SSL_VERIFYPEER, c->insecure_skip_verify ? 0L : 1L);
-	SET(CURLOPT_SSL_VERIFYHOST, c->insecure_skip_verify ? 0L : 2L);
-	if (strcmp(req->method, "POST") == 0) {
-		SET(CURLOPT_POST, 1L);
-		SET(CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)req->body_len);
-		SET(CURLOPT_POSTFIELDS, req->body ? req->body : "");
-	}
-	return ok ? 0 : -ENOMEM;
-}
-
-#undef SET
-
-int http_send(struct http_client *c, const struct http_request *req, http_done_fn done, void *ctx)
-{
-	CLEANUP(transfer_freep) struct transfer *t = NULL;
+	CLEANUP(transfer_freep) struct http_transfer *t = NULL;
 	int r;
-
-	if (strcmp(req->method, "POST") != 0 &&
-	    (strcmp(req->method, "GET") != 0 || req->body_len > 0))
-		return -EINVAL;
-	if (req->timeout_ns == 0 || !url_is_usable(req->url))
-		return -EINVAL;
 
 	t = calloc(1, sizeof(*t));
 	if (!t)
 		return -ENOMEM;
 	t->client = c;
 	t->done = done;
+	t->on_data = req->on_data;
 	t->ctx = ctx;
+	t->idle_timeout_ns = req->idle_timeout_ns;
 	buf_init(&t->response, req->max_response_bytes);
 	t->easy = curl_easy_init();
 	if (!t->easy)
 		return -ENOMEM;
-	r = add_headers(t, req);
-	if (r == 0)
-		r = set_options(t, req);
+	set_callbacks(t);
+	r = http_options_apply(&c->options, t->easy, req, &t->lists);
 	if (r < 0)
 		return r;
 
-	/* starts with the timer, so on the loop */
-	if (curl_multi_add_handle(c->multi, t->easy) != CURLM_OK)
+	/* starts with the timer, so on the loop; not at all from inside curl */
+	if (c->curl.in_curl)
+		defer(t);
+	else if (curl_multi_add_handle(c->curl.multi, t->easy) == CURLM_OK)
+		t->is_added = true;
+	else
 		return -ENOMEM;
-	t->next = c->transfers;
-	if (t->next)
-		t->next->prev = t;
-	c->transfers = t;
+	link_transfer(t);
+	if (ret)
+		*ret = t;
 	t = NULL;
 	return 0;
+}
+
+int http_send(struct http_client *c, const struct http_request *req, http_done_fn done, void *ctx)
+{
+	return http_start(c, req, done, ctx, NULL);
+}
+
+void http_cancel(struct http_transfer *t)
+{
+	if (!t)
+		return;
+	t->is_cancelled = true;
+	if (t->client->curl.in_curl) {
+		defer(t);
+		return;
+	}
+	unlink_transfer(t);
+	transfer_free(t);
 }

@@ -2,7 +2,7 @@
  * HTTP client: libcurl's multi interface on our loop. Loop thread only.
  *
  * Never follows redirects, only http and https, TLS verified unless switched
- * off. Bodies come as sent: nothing asks for compression or undoes it. Proxies
+ * off, HTTP/1.1. Bodies come as sent: nothing asks for compression or undoes it. Proxies
  * are those of the environment (https_proxy, no_proxy …). Response headers are
  * limited to 64 KiB. The number of requests under way is the caller's
  * business. The process ignores SIGPIPE: OpenSSL writes without MSG_NOSIGNAL.
@@ -16,7 +16,10 @@
 struct http_client;
 struct http_transfer; /* one request under way */
 
-/* Strings are copied; NULL: not given. Files are read at each connection, so they may be replaced. */
+/*
+ * Strings are copied; NULL: not given. Files are read at each connection (the CA file at most once
+ * a second), so they may be replaced.
+ */
 struct http_client_config {
 	const char *ca_file; /* neither this nor ca_pem: the system's */
 	const char *ca_pem;
@@ -28,7 +31,11 @@ struct http_client_config {
 	const char *user_agent;
 	const char *proxy;             /* NULL: as the environment says; "": none */
 	unsigned max_idle_connections; /* kept alive for later requests; 0: 8 */
-	size_t max_memory_bytes; /* of all response bodies being received; beyond: -ENOBUFS; 0: no limit */
+	/*
+	 * Of all response bodies being received; the one that passes it ends with -ENOBUFS. Counts what is
+	 * allocated, up to twice what was received. 0: no limit
+	 */
+	size_t max_memory_bytes;
 };
 
 struct http_request {
@@ -43,10 +50,11 @@ struct http_request {
 	size_t max_response_bytes; /* more than that ends the request with -EFBIG */
 	/*
 	 * When not NULL: the body of a 2xx answer in pieces as they arrive, instead of result.body and
-	 * without its limit; a negative result ends the request with it. May not call http_cancel().
+	 * without its limit; a negative result ends the request with it. May start and cancel requests,
+	 * its own too; what is cancelled is not called again.
 	 */
 	int (*on_data)(void *ctx, const char *data, size_t len);
-	/* Where to connect instead of the URL's host and port: "10.0.0.1:80", "[::1]:80"; NULL */
+	/* The address to connect to instead of the URL's host: "10.0.0.1:80", "[::1]:80"; NULL */
 	const char *connect_to;
 };
 
@@ -81,14 +89,14 @@ DEFINE_CLEANUP(struct http_client *, http_client_free);
 /*
  * Strings and headers are copied, the body is not. *ret may be NULL; the transfer is valid until
  * done is called. -ENOMEM; -EINVAL: bad URL, unknown method, GET with a body, a header without ':'
- * or with a line break, no time-out.
+ * or with a line break, connect_to that is no address, no time-out.
  */
 int http_start(struct http_client *c, const struct http_request *req, http_done_fn done, void *ctx,
 	       struct http_transfer **ret) MUST_CHECK;
 /* The same, for those that do not cancel. */
 int http_send(struct http_client *c, const struct http_request *req, http_done_fn done,
 	      void *ctx) MUST_CHECK;
-/* done is not called. Not from inside on_data. */
+/* done is not called. NULL is allowed. */
 void http_cancel(struct http_transfer *t);
 
 #endif /* COMMON_HTTP_H */

@@ -1,13 +1,10 @@
-#include <arpa/inet.h>
 #include <errno.h>
 #include <microhttpd.h>
-#include <netinet/in.h>
-#include <pthread.h>
-#include <sys/socket.h>
 
 #include "common/clock.h"
 #include "common/http.h"
 #include "common/http_server.h"
+#include "test/lib/raw_server.h"
 #include "test/lib/unit.h"
 
 /* Made for these tests, for 127.0.0.1, valid for a hundred years; trusted by nobody. */
@@ -28,13 +25,6 @@ static const char tls_cert[] = "-----BEGIN CERTIFICATE-----\n"
 			       "fysGs2TF0sdOe4owjdxbG0buAJ4=\n"
 			       "-----END CERTIFICATE-----\n";
 
-/* What the raw server does after it has read a request and sent its reply. */
-enum after_reply {
-	THEN_CLOSE,
-	THEN_RESET,
-	THEN_HANG, /* until the client leaves */
-};
-
 struct fixture {
 	struct loop *loop;
 	struct http_client *client;
@@ -42,12 +32,7 @@ struct fixture {
 	struct loop_source *stopper; /* a wake, fired by each answer */
 	char url[64];
 
-	/* the raw server: answers each connection once */
-	pthread_t raw_thread;
-	int raw_fd;
-	const char *reply;
-	size_t reply_len;
-	enum after_reply then;
+	struct raw_server raw;
 
 	/* the last result */
 	int n_done;
@@ -102,95 +87,11 @@ static void start_server(struct fixture *f)
 	snprintf(f->url, sizeof(f->url), "http://127.0.0.1:%u/", http_server_port(f->server));
 }
 
-/* ---- a server that does as it is told ---------------------------------------------- */
-
-static bool read_request(int fd)
-{
-	char in[4096];
-	size_t len = 0;
-
-	while (len < sizeof(in) - 1) {
-		ssize_t n = recv(fd, in + len, sizeof(in) - 1 - len, 0);
-
-		if (n <= 0)
-			return false;
-		len += (size_t)n;
-		in[len] = '\0';
-		if (strstr(in, "\r\n\r\n"))
-			return true;
-	}
-	return false;
-}
-
-static void serve_one(const struct fixture *f, int fd)
-{
-	const struct linger reset = {.l_onoff = 1};
-	char rest[4096];
-
-	if (!read_request(fd))
-		return;
-	for (size_t sent = 0; sent < f->reply_len;) {
-		ssize_t n = send(fd, f->reply + sent, f->reply_len - sent, MSG_NOSIGNAL);
-
-		if (n <= 0)
-			return;
-		sent += (size_t)n;
-	}
-	if (f->then == THEN_RESET) {
-		/* let the client have what was sent: a reset would overtake it */
-		usleep(20000);
-		setsockopt(fd, SOL_SOCKET, SO_LINGER, &reset, sizeof(reset));
-	}
-	while (f->then == THEN_HANG && recv(fd, rest, sizeof(rest), 0) > 0)
-		;
-}
-
-static void *serve_raw(void *fixture)
-{
-	struct fixture *f = fixture;
-
-	for (;;) {
-		AUTO_CLOSE int fd = accept(f->raw_fd, NULL, NULL);
-
-		if (fd < 0)
-			return NULL;
-		serve_one(f, fd);
-	}
-}
-
-static unsigned listen_raw(struct fixture *f)
-{
-	struct sockaddr_in addr = {.sin_family = AF_INET,
-				   .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-	socklen_t len = sizeof(addr);
-
-	f->raw_fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	assert_int_equal(bind(f->raw_fd, (const struct sockaddr *)&addr, sizeof(addr)), 0);
-	assert_int_equal(listen(f->raw_fd, 8), 0);
-	assert_int_equal(getsockname(f->raw_fd, (struct sockaddr *)&addr, &len), 0);
-	return ntohs(addr.sin_port);
-}
-
-static void start_raw_with(struct fixture *f, const char *reply, size_t len, enum after_reply then)
-{
-	f->reply = reply;
-	f->reply_len = len;
-	f->then = then;
-	snprintf(f->url, sizeof(f->url), "http://127.0.0.1:%u/", listen_raw(f));
-	assert_int_equal(pthread_create(&f->raw_thread, NULL, serve_raw, f), 0);
-}
-
 static void start_raw(struct fixture *f, const char *reply, enum after_reply then)
 {
-	start_raw_with(f, reply, strlen(reply), then);
-}
-
-static void stop_raw(struct fixture *f)
-{
-	shutdown(f->raw_fd, SHUT_RDWR);
-	pthread_join(f->raw_thread, NULL);
-	close(f->raw_fd);
-	f->raw_fd = -1;
+	f->raw = (struct raw_server){.reply = reply, .then = then};
+	raw_server_start(&f->raw);
+	snprintf(f->url, sizeof(f->url), "%s", f->raw.url);
 }
 
 /* ---- fixture --------------------------------------------------------------------------- */
@@ -209,7 +110,6 @@ static int set_up(void **state)
 	int r;
 
 	*state = f;
-	f->raw_fd = -1;
 	r = loop_new(&f->loop);
 	if (r == 0)
 		r = loop_add_wake(f->loop, stop, f, &f->stopper);
@@ -225,8 +125,7 @@ static int tear_down(void **state)
 	http_client_free(f->client);
 	http_server_free(f->server);
 	loop_free(f->loop);
-	if (f->raw_fd >= 0)
-		stop_raw(f);
+	raw_server_stop(&f->raw);
 	free(f->body);
 	free(f);
 	return 0;
@@ -298,6 +197,44 @@ static void requests_carry_what_they_were_given(void **state)
 	ask(f, (struct http_request){.method = "POST", .headers = headers}, "describe");
 	assert_string_equal(f->body, "type=a/b agent=unit/1 extra=1 2 encoding=-\n");
 	assert_int_equal(f->retry_after_ns, 0);
+}
+
+static void each_method_goes_out_with_and_without_a_body(void **state)
+{
+	static const struct {
+		const char *method, *body;
+		const char *start, *end;
+	} cases[] = {
+		{"GET", NULL, "GET /x HTTP/1.1\r\n", "\r\n\r\n"},
+		{"POST", "b", "POST /x HTTP/1.1\r\n", "Content-Length: 1\r\n\r\nb"},
+		{"POST", NULL, "POST /x HTTP/1.1\r\n", "Content-Length: 0\r\n\r\n"},
+		{"PUT", "{}", "PUT /x HTTP/1.1\r\n", "Content-Length: 2\r\n\r\n{}"},
+		{"PUT", NULL, "PUT /x HTTP/1.1\r\n", "Content-Length: 0\r\n\r\n"},
+		{"PATCH", "[]", "PATCH /x HTTP/1.1\r\n", "Content-Length: 2\r\n\r\n[]"},
+		{"DELETE", "now", "DELETE /x HTTP/1.1\r\n", "Content-Length: 3\r\n\r\nnow"},
+		{"DELETE", NULL, "DELETE /x HTTP/1.1\r\n", "\r\n\r\n"},
+	};
+	struct fixture *f = *state;
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		const char *body = cases[i].body;
+		const char *got = f->raw.request;
+		bool says_length;
+
+		start_raw(f, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", THEN_CLOSE);
+		ask(f,
+		    (struct http_request){.method = cases[i].method,
+					  .body = body,
+					  .body_len = body ? strlen(body) : 0},
+		    "x");
+		raw_server_stop(&f->raw);
+		assert_int_equal(f->status, 200);
+		assert_memory_equal(got, cases[i].start, strlen(cases[i].start));
+		assert_string_equal(got + strlen(got) - strlen(cases[i].end), cases[i].end);
+		says_length = strstr(got, "Content-Length") != NULL;
+		assert_int_equal(says_length, strstr(cases[i].end, "Content-Length") != NULL);
+		assert_null(strstr(got, "Content-Type"));
+	}
 }
 
 static void large_bodies_go_both_ways_unchanged(void **state)
@@ -421,7 +358,7 @@ static void retry_after_is_read_and_capped(void **state)
 		ask(f, (struct http_request){0}, "");
 		assert_int_equal(f->status, 503);
 		assert_int_equal(f->retry_after_ns, cases[i].seconds * NS_PER_S);
-		stop_raw(f);
+		raw_server_stop(&f->raw);
 	}
 }
 
@@ -429,9 +366,8 @@ static void a_refused_connection_is_econnrefused(void **state)
 {
 	struct fixture *f = *state;
 
-	snprintf(f->url, sizeof(f->url), "http://127.0.0.1:%u/", listen_raw(f));
-	close(f->raw_fd);
-	f->raw_fd = -1;
+	start_raw(f, "", THEN_CLOSE);
+	raw_server_stop(&f->raw);
 	ask(f, (struct http_request){0}, "");
 	assert_failed(f, -ECONNREFUSED);
 }
@@ -479,7 +415,7 @@ static void endless_headers_are_efbig(void **state)
 	ask(f, (struct http_request){0}, "");
 	assert_failed(f, -EFBIG);
 	http_client_free(TAKE_PTR(f->client));
-	stop_raw(f);
+	raw_server_stop(&f->raw);
 	free(reply);
 }
 
@@ -501,7 +437,7 @@ static void a_connection_that_ends_too_early_is_econnreset(void **state)
 		start_raw(f, cases[i].reply, cases[i].then);
 		ask(f, (struct http_request){0}, "");
 		assert_failed(f, -ECONNRESET);
-		stop_raw(f);
+		raw_server_stop(&f->raw);
 	}
 }
 
@@ -593,6 +529,10 @@ static void requests_that_make_no_sense_are_refused(void **state)
 					   "http://127.0.0.1:99999/",
 					   "http://a b/",
 					   "http://127.0.0.1/a\r\nX: 1"};
+	static const char *const addresses[] = {
+		"",         "127.0.0.1", "127.0.0.1:",    "127.0.0.1:0",    "127.0.0.1:65536",
+		"::1:80",   "[::1]",     "[127.0.0.1]:1", "localhost:80",   "1.2.3.4:80:1.2.3.4:80",
+		"[::1]x:1", "[::1:1",    ":80",           "1.2.3.4:80\r\nX"};
 	static const char *const smuggled[] = {"X-A: 1\r\nX-B: 2", NULL};
 	static const char *const no_colon[] = {"X-A", NULL};
 	struct fixture *f = *state;
@@ -607,11 +547,17 @@ static void requests_that_make_no_sense_are_refused(void **state)
 			fail_msg("\"%s\" was accepted", urls[i]);
 	}
 	req = good;
-	req.method = "DELETE";
+	req.method = "TRACE";
 	assert_int_equal(http_send(f->client, &req, keep_result, f), -EINVAL);
 	req = good;
 	req.body_len = 1;
 	assert_int_equal(http_send(f->client, &req, keep_result, f), -EINVAL);
+	for (size_t i = 0; i < ARRAY_SIZE(addresses); i++) {
+		req = good;
+		req.connect_to = addresses[i];
+		if (http_send(f->client, &req, keep_result, f) != -EINVAL)
+			fail_msg("\"%s\" was accepted", addresses[i]);
+	}
 	req = good;
 	req.timeout_ns = 0;
 	assert_int_equal(http_send(f->client, &req, keep_result, f), -EINVAL);
@@ -678,6 +624,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		with_fixture(requests_carry_what_they_were_given),
+		with_fixture(each_method_goes_out_with_and_without_a_body),
 		with_fixture(large_bodies_go_both_ways_unchanged),
 		with_fixture(the_answer_to_an_oversize_body_is_seen),
 		with_fixture(many_requests_run_at_once_and_send_the_next_when_done),
