@@ -1,0 +1,140 @@
+/*
+ * The hash of a stack is a polynomial over the hashes of its frames, modulo 2^64. A location's part
+ * of it is computed once; adding it to a stack is then one multiplication, however many inlined
+ * frames it has, and it does not matter how frames are distributed over locations. The hashes of the
+ * frames are XXH3 with a secret seed, so stacks that differ are as unlikely to meet as random
+ * numbers.
+ */
+#include "cluster-agent/scrape/merged_stacks.h"
+
+#include <errno.h>
+
+#include "common/table.h"
+
+#define FACTOR UINT64_C(0x9e3779b97f4a7c17) /* odd, and FACTOR - 1 is no multiple of 4 */
+
+/* What a location does to the hash of the stack below it: hash × power + sum. */
+struct step {
+	uint64_t power;
+	uint64_t sum;
+};
+
+static uint64_t hash_text(const struct profile_string *s)
+{
+	return XXH3_64bits_withSeed(s->data, s->len, table_seed);
+}
+
+static uint64_t hash_numbers(uint64_t a, uint64_t b)
+{
+	const uint64_t both[] = {a, b};
+
+	return XXH3_64bits_withSeed(both, sizeof(both), table_seed);
+}
+
+static void add_frame(struct step *s, uint64_t frame)
+{
+	s->power *= FACTOR;
+	s->sum = s->sum * FACTOR + frame;
+}
+
+static struct step step_of(const struct profile_location *l, const uint64_t *functions)
+{
+	struct step s = {1, 0};
+
+	for (uint32_t i = 0; i < l->n_lines; i++)
+		add_frame(&s, hash_numbers(functions[l->lines[i].function],
+					   (uint64_t)l->lines[i].line));
+	if (l->n_lines == 0)
+		add_frame(&s, hash_numbers(table_seed, l->address));
+	return s;
+}
+
+static int make_steps(struct step **ret, const struct profile *p)
+{
+	uint64_t *functions = arena_calloc(p->arena, p->n_functions, sizeof(*functions));
+	struct step *steps = arena_calloc(p->arena, p->n_locations, sizeof(*steps));
+
+	if (!functions || !steps)
+		return arena_error(p->arena, p->n_locations * sizeof(*steps) +
+						     p->n_functions * sizeof(*functions));
+	for (uint32_t i = 0; i < p->n_functions; i++)
+		functions[i] = hash_numbers(hash_text(&p->functions[i].name),
+					    hash_text(&p->functions[i].file));
+	for (uint32_t i = 0; i < p->n_locations; i++)
+		steps[i] = step_of(&p->locations[i], functions);
+	*ret = steps;
+	return 0;
+}
+
+static uint64_t hash_stack(const struct profile_sample *s, const struct step *steps)
+{
+	uint64_t h = 0;
+
+	for (uint32_t i = 0; i < s->n_locations; i++) {
+		const struct step *step = &steps[s->locations[i]];
+
+		h = h * step->power + step->sum;
+	}
+	return h;
+}
+
+/* by_hash is an open table of stack indexes + 1. */
+static uint32_t find_or_add(struct merged_stacks *m, uint32_t *by_hash, unsigned bits,
+			    const struct merged_stack *stack)
+{
+	uint32_t mask = (UINT32_C(1) << bits) - 1;
+	uint32_t i = (uint32_t)(stack->hash >> (64 - bits));
+
+	while (by_hash[i] != 0) {
+		if (m->stacks[by_hash[i] - 1].hash == stack->hash)
+			return by_hash[i] - 1;
+		i = (i + 1) & mask;
+	}
+	m->stacks[m->n] = *stack;
+	by_hash[i] = ++m->n;
+	return m->n - 1;
+}
+
+static int add_values(int64_t *row, const int64_t *values, const uint32_t *columns, uint32_t n,
+		      struct err *err)
+{
+	for (uint32_t c = 0; c < n; c++) {
+		int64_t v = values[columns[c]];
+
+		if (v < 0)
+			return err_set(err, -EBADMSG, "a sample has a negative value");
+		if (__builtin_add_overflow(row[c], v, &row[c]))
+			return err_set(err, -EBADMSG, "the values of a stack exceed 63 bits");
+	}
+	return 0;
+}
+
+int merged_stacks_make(struct merged_stacks *ret, const struct profile *p, const uint32_t *columns,
+		       uint32_t n_columns, struct err *err)
+{
+	struct merged_stacks m = {.n_columns = n_columns};
+	struct step *steps = NULL;
+	uint32_t *by_hash;
+	unsigned bits = 4;
+	int r = make_steps(&steps, p);
+
+	if (r < 0)
+		return r;
+	while ((UINT64_C(1) << bits) < 2 * (uint64_t)p->n_samples)
+		bits++;
+	by_hash = arena_calloc(p->arena, (size_t)1 << bits, sizeof(*by_hash));
+	m.stacks = arena_calloc(p->arena, p->n_samples, sizeof(*m.stacks));
+	m.values = arena_calloc(p->arena, (size_t)p->n_samples * n_columns, sizeof(*m.values));
+	if (!by_hash || !m.stacks || !m.values)
+		return arena_error(p->arena, (size_t)p->n_samples * n_columns * sizeof(*m.values));
+	for (uint32_t i = 0; i < p->n_samples && r == 0; i++) {
+		const struct merged_stack stack = {hash_stack(&p->samples[i], steps), i};
+		size_t row = find_or_add(&m, by_hash, bits, &stack);
+
+		r = add_values(&m.values[row * n_columns], p->samples[i].values, columns, n_columns,
+			       err);
+	}
+	if (r == 0)
+		*ret = m;
+	return r;
+}

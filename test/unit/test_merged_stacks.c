@@ -1,0 +1,195 @@
+#include <errno.h>
+
+#include "cluster-agent/scrape/merged_stacks.h"
+#include "test/lib/made_profile.h"
+#include "test/lib/unit.h"
+
+static const uint32_t both[] = {0, 1};
+
+static void setup(struct arena *arena)
+{
+	arena_init(arena, 1 << 20);
+}
+
+static struct merged_stacks merge(const struct profile *p)
+{
+	struct merged_stacks m;
+
+	assert_int_equal(merged_stacks_make(&m, p, both, 2, NULL), 0);
+	return m;
+}
+
+static void equal_stacks_are_added_in_all_dimensions(void **state)
+{
+	static const struct made_sample samples[] = {
+		{{1, 2}, 2, {1, 100}},
+		{{3}, 1, {5, 50}},
+		{{1, 2}, 2, {0, 7}},
+		{{1, 2}, 2, {2, 0}},
+	};
+	CLEANUP(arena_fini) struct arena arena;
+	struct merged_stacks m;
+	struct profile p;
+
+	(void)state;
+	setup(&arena);
+	p = made_profile(&arena, "a/count b/bytes", samples, ARRAY_SIZE(samples));
+	m = merge(&p);
+	assert_int_equal(m.n, 2);
+	assert_int_equal(m.stacks[0].sample, 0);
+	assert_int_equal(m.stacks[1].sample, 1);
+	assert_int_equal(m.values[0], 3);
+	assert_int_equal(m.values[1], 107);
+	assert_int_equal(m.values[2], 5);
+	assert_int_equal(m.values[3], 50);
+}
+
+static void columns_that_are_not_asked_for_are_not_looked_at(void **state)
+{
+	static const struct made_sample samples[] = {{{1}, 1, {-1, 5}}, {{1}, 1, {-1, 6}}};
+	static const uint32_t second[] = {1};
+	CLEANUP(arena_fini) struct arena arena;
+	struct merged_stacks m;
+	struct profile p;
+
+	(void)state;
+	setup(&arena);
+	p = made_profile(&arena, "a/count b/bytes", samples, ARRAY_SIZE(samples));
+	assert_int_equal(merged_stacks_make(&m, &p, second, 1, NULL), 0);
+	assert_int_equal(m.n, 1);
+	assert_int_equal(m.values[0], 11);
+}
+
+static void order_depth_and_leaf_make_stacks_differ(void **state)
+{
+	static const struct made_sample samples[] = {
+		{{1, 2}, 2, {1}}, {{2, 1}, 2, {1}},    {{1}, 1, {1}},
+		{{2}, 1, {1}},    {{1, 1}, 2, {1}},    {{1, 1, 1}, 3, {1}},
+		{{0}, 0, {1}},    {{1, 2, 3}, 3, {1}}, {{1, 3, 2}, 3, {1}},
+	};
+	CLEANUP(arena_fini) struct arena arena;
+	struct profile p;
+
+	(void)state;
+	setup(&arena);
+	p = made_profile(&arena, "a/count b/bytes", samples, ARRAY_SIZE(samples));
+	assert_int_equal(merge(&p).n, ARRAY_SIZE(samples));
+}
+
+static void name_file_and_line_are_what_counts_and_not_the_address(void **state)
+{
+	static const struct made_sample samples[] = {
+		{{0}, 1, {1}}, {{1}, 1, {1}}, {{2}, 1, {1}}, {{3}, 1, {1}}, {{4}, 1, {1}}};
+	CLEANUP(arena_fini) struct arena arena;
+	struct profile_line line;
+	struct profile p;
+
+	(void)state;
+	setup(&arena);
+	p = made_profile(&arena, "a/count b/bytes", samples, ARRAY_SIZE(samples));
+	/* 1 is another address of 0; 2, 3 and 4 differ from it in name, file and line */
+	p.locations[1].lines = p.locations[0].lines;
+	for (uint32_t i = 2; i < 5; i++)
+		p.functions[i] = p.functions[0];
+	p.functions[2].name = p.functions[9].name;
+	p.functions[3].file = p.functions[9].file;
+	for (uint32_t i = 2; i < 4; i++) {
+		struct profile_line *l = arena_alloc(&arena, sizeof(*l));
+
+		assert_non_null(l);
+		*l = (struct profile_line){i, 10};
+		p.locations[i].lines = l;
+	}
+	line = (struct profile_line){4, 11};
+	p.locations[4].lines = &line;
+	assert_int_equal(merge(&p).n, 4);
+}
+
+static void inlined_frames_are_frames(void **state)
+{
+	/* location 9 is frame 1 inlined into frame 2 */
+	static const struct made_sample samples[] = {
+		{{1, 2, 3}, 3, {1}}, {{9, 3}, 2, {2}}, {{2, 1, 3}, 3, {4}}};
+	static const struct profile_line lines[] = {{1, 11}, {2, 12}};
+	CLEANUP(arena_fini) struct arena arena;
+	struct merged_stacks m;
+	struct profile p;
+
+	(void)state;
+	setup(&arena);
+	p = made_profile(&arena, "a/count b/bytes", samples, ARRAY_SIZE(samples));
+	p.locations[9] = (struct profile_location){lines, 2, 1};
+	m = merge(&p);
+	assert_int_equal(m.n, 2);
+	assert_int_equal(m.values[0], 3);
+	assert_int_equal(m.values[2], 4);
+}
+
+static void a_location_without_lines_is_its_address(void **state)
+{
+	static const struct made_sample samples[] = {{{1}, 1, {1}}, {{2}, 1, {1}}, {{3}, 1, {1}}};
+	CLEANUP(arena_fini) struct arena arena;
+	struct profile p;
+
+	(void)state;
+	setup(&arena);
+	p = made_profile(&arena, "a/count b/bytes", samples, ARRAY_SIZE(samples));
+	for (uint32_t i = 1; i <= 3; i++)
+		p.locations[i].n_lines = 0;
+	p.locations[3].address = p.locations[1].address;
+	assert_int_equal(merge(&p).n, 2);
+}
+
+static void negative_values_and_sums_beyond_63_bits_are_refused(void **state)
+{
+	static const struct made_sample negative[] = {{{1}, 1, {0, -1}}};
+	static const struct made_sample large[] = {{{1}, 1, {0, INT64_MAX}}, {{1}, 1, {0, 1}}};
+	static const struct made_sample just[] = {{{1}, 1, {0, INT64_MAX - 1}}, {{1}, 1, {0, 1}}};
+	CLEANUP(arena_fini) struct arena arena;
+	struct merged_stacks m;
+	struct err err = {""};
+	struct profile p;
+
+	(void)state;
+	setup(&arena);
+	p = made_profile(&arena, "a/count b/bytes", negative, 1);
+	assert_int_equal(merged_stacks_make(&m, &p, both, 2, &err), -EBADMSG);
+	assert_string_equal(err.msg, "a sample has a negative value");
+	p = made_profile(&arena, "a/count b/bytes", large, 2);
+	assert_int_equal(merged_stacks_make(&m, &p, both, 2, &err), -EBADMSG);
+	assert_string_equal(err.msg, "the values of a stack exceed 63 bits");
+	p = made_profile(&arena, "a/count b/bytes", just, 2);
+	assert_true(merge(&p).values[1] == INT64_MAX);
+}
+
+static void an_arena_that_is_too_small_is_told_from_no_memory(void **state)
+{
+	static const struct made_sample samples[] = {{{1}, 1, {1, 1}}};
+	CLEANUP(arena_fini) struct arena arena;
+	struct merged_stacks m;
+	struct profile p;
+
+	(void)state;
+	setup(&arena);
+	p = made_profile(&arena, "a/count b/bytes", samples, 1);
+	arena.limit_bytes = arena.used_bytes;
+	p.n_samples = 1 << 20; /* never read */
+	p.n_locations = 1 << 20;
+	assert_int_equal(merged_stacks_make(&m, &p, both, 2, NULL), -EFBIG);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(equal_stacks_are_added_in_all_dimensions),
+		cmocka_unit_test(columns_that_are_not_asked_for_are_not_looked_at),
+		cmocka_unit_test(order_depth_and_leaf_make_stacks_differ),
+		cmocka_unit_test(name_file_and_line_are_what_counts_and_not_the_address),
+		cmocka_unit_test(inlined_frames_are_frames),
+		cmocka_unit_test(a_location_without_lines_is_its_address),
+		cmocka_unit_test(negative_values_and_sums_beyond_63_bits_are_refused),
+		cmocka_unit_test(an_arena_that_is_too_small_is_told_from_no_memory),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,39 @@
+#include "cluster-agent/discover/scrape_target.h"
+#include "test/lib/unit.h"
+
+static enum profile_kind find(const char *name)
+{
+	return profile_kind_find(name, strlen(name));
+}
+
+static void kinds_are_found_by_our_names_and_grafanas(void **state)
+{
+	(void)state;
+	for (unsigned k = 0; k < PROFILE_KIND_MAX; k++)
+		assert_int_equal(find(profile_kind_name((enum profile_kind)k)), k);
+	assert_int_equal(find("memory"), PROFILE_KIND_HEAP);
+	assert_int_equal(find("profile"), PROFILE_KIND_MAX);
+	assert_int_equal(find("Heap"), PROFILE_KIND_MAX);
+	assert_int_equal(profile_kind_find("heap", 3), PROFILE_KIND_MAX);
+	assert_int_equal(find(""), PROFILE_KIND_MAX);
+}
+
+static void paths_are_those_of_go(void **state)
+{
+	(void)state;
+	assert_string_equal(profile_kind_path(PROFILE_KIND_CPU), "profile");
+	assert_string_equal(profile_kind_path(PROFILE_KIND_HEAP), "heap");
+	assert_string_equal(profile_kind_path(PROFILE_KIND_GOROUTINE), "goroutine");
+	assert_string_equal(profile_kind_path(PROFILE_KIND_MUTEX), "mutex");
+	assert_string_equal(profile_kind_path(PROFILE_KIND_BLOCK), "block");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(kinds_are_found_by_our_names_and_grafanas),
+		cmocka_unit_test(paths_are_those_of_go),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,624 @@
+#include <errno.h>
+#include <fcntl.h>
+
+#include "cluster-agent/scrape/scraped_profile.h"
+#include "common/clock.h"
+#include "common/fs.h"
+#include "common/limits.h"
+#include "common/pprof_decode.h"
+#include "test/lib/made_profile.h"
+#include "test/lib/unit.h"
+
+#define S ((int64_t)NS_PER_S)
+#define NOW (INT64_C(1800000000) * S)
+#define HEAP "alloc_objects/count alloc_space/bytes inuse_objects/count inuse_space/bytes"
+#define LOCK "contentions/count delay/nanoseconds"
+
+/* An endpoint that is scraped every minute. */
+struct fixture {
+	struct arena arena;
+	struct profile_baseline baseline;
+	struct scraped_profile_info info;
+	struct profile p; /* the last one */
+	bool restarted;
+	struct err err;
+};
+
+static void setup(struct fixture *f, enum profile_kind kind)
+{
+	*f = (struct fixture){.info = {.kind = kind, .scraped_at_ns = NOW, .interval_ns = 60 * S}};
+	arena_init(&f->arena, LIMIT_PPROF_ARENA_BYTES);
+}
+
+static void teardown(struct fixture *f)
+{
+	profile_baseline_fini(&f->baseline);
+	arena_fini(&f->arena);
+}
+
+static int convert(struct fixture *f)
+{
+	f->restarted = false;
+	f->err.msg[0] = '\0';
+	return scraped_profile_convert(&f->p, &f->baseline, &f->info, &f->restarted, &f->err);
+}
+
+static int scrape(struct fixture *f, const char *types, const struct made_sample *samples,
+		  uint32_t n)
+{
+	arena_clear(&f->arena);
+	f->p = made_profile(&f->arena, types, samples, n);
+	return convert(f);
+}
+
+static void assert_types(const struct profile *p, const char *expected)
+{
+	char text[512] = "";
+	size_t at = 0;
+
+	for (uint32_t i = 0; i < p->n_types; i++)
+		at += (size_t)snprintf(text + at, sizeof(text) - at, "%s%s", i ? " " : "",
+				       p->types[i].type.data);
+	assert_string_equal(text, expected);
+}
+
+static void load(struct fixture *f, const char *path)
+{
+	CLEANUP(buf_fini) struct buf in;
+
+	buf_init(&in, MIB);
+	assert_int_equal(fs_read_at(AT_FDCWD, path, &in), 0);
+	arena_clear(&f->arena);
+	assert_int_equal(pprof_decode(&f->p, &f->arena, in.data, in.len, NULL), 0);
+}
+
+/* ---- what Go serves ------------------------------------------------------------------ */
+
+static void a_heap_of_go_keeps_every_value_of_stacks_that_it_repeats(void **state)
+{
+	CLEANUP(teardown) struct fixture f;
+	int64_t objects, space;
+	uint32_t n;
+
+	(void)state;
+	setup(&f, PROFILE_KIND_HEAP);
+	load(&f, "test/data/go_heap.pb.gz");
+	n = f.p.n_samples;
+	objects = made_profile_sum(&f.p, 2);
+	space = made_profile_sum(&f.p, 3);
+	assert_int_equal(convert(&f), 0);
+	assert_types(&f.p, "go:heap_inuse_objects:count go:heap_inuse_space:bytes");
+	assert_true(f.p.n_samples > 0 && f.p.n_samples < n);
+	assert_int_equal(made_profile_sum(&f.p, 0), objects);
+	assert_int_equal(made_profile_sum(&f.p, 1), space);
+	assert_string_equal(f.p.types[1].unit.data, "bytes");
+	assert_false(f.restarted);
+}
+
+static void a_heap_that_did_not_change_has_nothing_added(void **state)
+{
+	CLEANUP(teardown) struct fixture f;
+	int64_t space;
+
+	(void)state;
+	setup(&f, PROFILE_KIND_HEAP);
+	load(&f, "test/data/go_heap.pb.gz");
+	assert_int_equal(convert(&f), 0);
+	load(&f, "test/data/go_heap.pb.gz");
+	space = made_profile_sum(&f.p, 3);
+	assert_int_equal(convert(&f), 0);
+	assert_types(&f.p, "go:heap_alloc_objects:count go:heap_alloc_space:bytes "
+			   "go:heap_inuse_objects:count go:heap_inuse_space:bytes");
+	assert_int_equal(made_profile_sum(&f.p, 0), 0);
+	assert_int_equal(made_profile_sum(&f.p, 1), 0);
+	assert_int_equal(made_profile_sum(&f.p, 3), space);
+}
+
+static void a_cpu_profile_of_go_loses_its_samples_and_keeps_its_period(void **state)
+{
+	CLEANUP(teardown) struct fixture f;
+	int64_t cpu, duration;
+
+	(void)state;
+	setup(&f, PROFILE_KIND_CPU);
+	load(&f, "test/data/go_cpu.pb.gz");
+	cpu = made_profile_sum(&f.p, 1);
+	duration = f.p.duration_ns;
+	assert_int_equal(convert(&f), 0);
+	assert_types(&f.p, "go:profile_cpu:nanoseconds");
+	assert_string_equal(f.p.types[0].unit.data, "nanoseconds");
+	assert_int_equal(made_profile_sum(&f.p, 0), cpu);
+	assert_int_equal(f.p.period, 10000000);
+	assert_string_equal(f.p.period_type.unit.data, "nanoseconds");
+	assert_true(f.p.time_ns == NOW && f.p.duration_ns == duration);
+	assert_false(f.baseline.valid);
+}
+
+/* ---- differences ---------------------------------------------------------------------- */
+
+static void the_first_profile_of_a_lock_gives_nothing(void **state)
+{
+	static const struct made_sample samples[] = {{{1}, 1, {5, 500}}};
+	CLEANUP(teardown) struct fixture f;
+
+	(void)state;
+	setup(&f, PROFILE_KIND_MUTEX);
+	assert_int_equal(scrape(&f, LOCK, samples, 1), 0);
+	assert_int_equal(f.p.n_types, 0);
+	assert_int_equal(f.p.n_samples, 0);
+	assert_true(f.baseline.valid);
+	assert_int_equal(profile_baseline_bytes(&f.baseline), 24);
+}
+
+static void later_ones_give_what_was_added_to_each_stack(void **state)
+{
+	static const struct made_sample first[] = {{{1}, 1, {5, 500}}, {{2}, 1, {1, 10}}};
+	static const struct made_sample second[] = {
+		{{2}, 1, {1, 10}}, {{3}, 1, {4, 40}}, {{1}, 1, {6, 300}}, {{1}, 1, {1, 400}}};
+	CLEANUP(teardown) struct fixture f;
+
+	(void)state;
+	setup(&f, PROFILE_KIND_BLOCK);
+	assert_int_equal(scrape(&f, LOCK, first, ARRAY_SIZE(first)), 0);
+	assert_int_equal(scrape(&f, LOCK, second, ARRAY_SIZE(second)), 0);
+	assert_types(&f.p, "go:block_contentions:count go:block_delay:nanoseconds");
+	assert_false(f.restarted);
+	assert_int_equal(f.p.n_samples, 2);
+	assert_int_equal(f.p.samples[0].values[0], 4);
+	assert_int_equal(f.p.samples[0].values[1], 40);
+	assert_int_equal(f.p.samples[1].values[0], 2);
+	assert_int_equal(f.p.samples[1].values[1], 200);
+	assert_int_equal(f.p.n_functions, 2);
+	/* nothing happened after that */
+	assert_int_equal(scrape(&f, LOCK, second, ARRAY_SIZE(second)), 0);
+	assert_int_equal(f.p.n_samples, 0);
+}
+
+static void a_stack_that_is_new_in_a_type_is_not_a_restart(void **state)
+{
+	static const struct made_sample first[] = {{{1}, 1, {0, 0, 1, 10}},
+						   {{2}, 1, {3, 30, 0, 0}}};
+	static const struct made_sample second[] = {{{1}, 1, {2, 20, 0, 0}},
+						    {{2}, 1, {3, 30, 0, 0}}};
+	CLEANUP(teardown) struct fixture f;
+
+	(void)state;
+	setup(&f, PROFILE_KIND_HEAP);
+	assert_int_equal(scrape(&f, HEAP, first, 2), 0);
+	assert_int_equal(profile_baseline_bytes(&f.baseline), 24);
+	assert_int_equal(scrape(&f, HEAP, second, 2), 0);
+	assert_false(f.restarted);
+	assert_int_equal(f.p.n_samples, 1);
+	assert_int_equal(f.p.samples[0].values[1], 20);
+}
+
+static void after_a_restart_everything_was_added(void **state)
+{
+	static const struct made_sample before[] = {{{1}, 1, {5, 500}}, {{2}, 1, {1, 10}}};
+	static const struct made_sample fell[] = {{{1}, 1, {9, 499}}, {{2}, 1, {1, 10}}};
+	static const struct made_sample gone[] = {{{1}, 1, {9, 900}}};
+	static const struct made_sample other[] = {{{3}, 1, {2, 20}}};
+	CLEANUP(teardown) struct fixture f;
+
+	(void)state;
+	setup(&f, PROFILE_KIND_MUTEX);
+	assert_int_equal(scrape(&f, LOCK, before, 2), 0);
+	assert_int_equal(scrape(&f, LOCK, fell, 2), 0);
+	assert_true(f.restarted);
+	assert_int_equal(made_profile_sum(&f.p, 0), 10);
+	assert_int_equal(made_profile_sum(&f.p, 1), 509);
+	assert_int_equal(scrape(&f, LOCK, gone, 1), 0);
+	assert_true(f.restarted);
+	assert_int_equal(made_profile_sum(&f.p, 1), 900);
+	assert_int_equal(scrape(&f, LOCK, other, 1), 0);
+	assert_true(f.restarted);
+	assert_int_equal(made_profile_sum(&f.p, 1), 20);
+	assert_int_equal(scrape(&f, LOCK, NULL, 0), 0);
+	assert_true(f.restarted);
+	assert_int_equal(f.p.n_samples, 0);
+	assert_int_equal(profile_baseline_bytes(&f.baseline), 0);
+	assert_int_equal(scrape(&f, LOCK, other, 1), 0);
+	assert_false(f.restarted);
+	assert_int_equal(made_profile_sum(&f.p, 1), 20);
+}
+
+/* Kubernetes tells of a new container when its process has been scraped already. */
+static void a_restart_that_is_told_late_is_not_counted_again(void **state)
+{
+	static const struct made_sample old[] = {{{1}, 1, {50, 500}}};
+	static const struct made_sample fresh[] = {{{1}, 1, {3, 30}}};
+	static const struct made_sample later[] = {{{1}, 1, {5, 50}}};
+	CLEANUP(teardown) struct fixture f;
+
+	(void)state;
+	setup(&f, PROFILE_KIND_MUTEX);
+	assert_int_equal(scrape(&f, LOCK, old, 1), 0);
+	assert_int_equal(scrape(&f, LOCK, fresh, 1), 0);
+	assert_true(f.restarted);
+	f.info.restarted = true;
+	assert_int_equal(scrape(&f, LOCK, later, 1), 0);
+	assert_false(f.restarted);
+	assert_int_equal(made_profile_sum(&f.p, 1), 20);
+}
+
+static void other_types_are_a_new_beginning(void **state)
+{
+	static const struct made_sample samples[] = {{{1}, 1, {5, 500}}};
+	CLEANUP(teardown) struct fixture f;
+
+	(void)state;
+	setup(&f, PROFILE_KIND_MUTEX);
+	assert_int_equal(scrape(&f, LOCK, samples, 1), 0);
+	assert_int_equal(scrape(&f, "contentions/count delay/seconds", samples, 1), 0);
+	assert_int_equal(f.p.n_types, 0);
+	assert_false(f.restarted);
+	/* as the containers changed, so did the program */
+	f.info.restarted = true;
+	assert_int_equal(scrape(&f, LOCK, samples, 1), 0);
+	assert_true(f.restarted);
+	assert_types(&f.p, "go:mutex_contentions:count go:mutex_delay:nanoseconds");
+	assert_int_equal(made_profile_sum(&f.p, 0), 5);
+}
+
+/* ---- any sequence --------------------------------------------------------------------- */
+
+#define N_STACKS 24u
+#define MAX_SAMPLES 96u
+
+/* A process: what it did so far, per stack. */
+struct model {
+	uint64_t random;
+	uint32_t life; /* how often it began */
+	int64_t did[N_STACKS][4];
+};
+
+static uint32_t pick(struct model *m, uint32_t n)
+{
+	m->random = m->random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+	return (uint32_t)(m->random >> 33) % n;
+}
+
+static void work(struct model *m)
+{
+	for (uint32_t n = pick(m, 40); n > 0; n--) {
+		int64_t *did = m->did[pick(m, N_STACKS - 2)];
+		int64_t objects = 1 + pick(m, 5), bytes = objects * (1 + pick(m, 1000));
+
+		did[0] += objects;
+		did[1] += bytes;
+		/* what is in use comes and goes */
+		did[2] = pick(m, 3);
+		did[3] = did[2] * 100;
+	}
+}
+
+static void begin_anew(struct model *m)
+{
+	memset(m->did, 0, sizeof(m->did));
+	/* each life has its own first allocation: any restart shows */
+	m->life++;
+	m->did[N_STACKS - 1 - m->life % 2][0] = 1;
+	m->did[N_STACKS - 1 - m->life % 2][1] = 64;
+}
+
+static struct made_sample sample_of(uint32_t stack)
+{
+	return (struct made_sample){{stack, stack / 4, 31}, 3, {0}};
+}
+
+/* The process's profile: stacks in any order, their values spread over up to four samples. */
+static uint32_t profile_of(struct model *m, struct made_sample *samples)
+{
+	uint32_t n = 0, offset = pick(m, N_STACKS);
+
+	for (uint32_t i = 0; i < N_STACKS; i++) {
+		uint32_t stack = (i + offset) % N_STACKS;
+		uint32_t parts = 1 + pick(m, 4);
+		int64_t rest[4];
+
+		memcpy(rest, m->did[stack], sizeof(rest));
+		if (rest[0] == 0 && pick(m, 2))
+			continue;
+		for (uint32_t part = 1; part <= parts; part++) {
+			samples[n] = sample_of(stack);
+			for (uint32_t t = 0; t < 4; t++) {
+				int64_t v =
+					part == parts ? rest[t] : pick(m, (uint32_t)rest[t] + 1);
+
+				samples[n].values[t] = v;
+				rest[t] -= v;
+			}
+			n++;
+		}
+	}
+	assert_true(n <= MAX_SAMPLES);
+	return n;
+}
+
+static void add_to(int64_t sums[N_STACKS][4], const struct profile *p)
+{
+	for (uint32_t i = 0; i < p->n_samples; i++) {
+		const struct profile_sample *s = &p->samples[i];
+		const struct profile_line *leaf = p->locations[s->locations[0]].lines;
+		uint32_t stack = (uint32_t)leaf->line - 10;
+
+		assert_true(stack < N_STACKS);
+		for (uint32_t t = 0; t < p->n_types; t++)
+			sums[stack][t] += s->values[t];
+	}
+}
+
+static void assert_in_use(const struct fixture *f, const struct model *m)
+{
+	int64_t now[N_STACKS][4] = {0};
+
+	add_to(now, &f->p);
+	for (uint32_t s = 0; s < N_STACKS; s++) {
+		assert_int_equal(now[s][2], m->did[s][2]);
+		assert_int_equal(now[s][3], m->did[s][3]);
+	}
+}
+
+/*
+ * Scrapes a process that begins anew now and then, right before a scrape so that the model knows
+ * what no profile can tell; the sums of what was passed on must be what it did.
+ */
+static void run_sequence(uint64_t seed, bool restarts)
+{
+	struct made_sample samples[MAX_SAMPLES];
+	int64_t passed_on[N_STACKS][4] = {0}, expected[N_STACKS][4] = {0};
+	CLEANUP(teardown) struct fixture f;
+	struct model m = {.random = seed};
+
+	setup(&f, PROFILE_KIND_HEAP);
+	begin_anew(&m);
+	work(&m);
+	assert_int_equal(scrape(&f, HEAP, samples, profile_of(&m, samples)), 0);
+	for (int i = 0; i < 30; i++) {
+		int64_t before[N_STACKS][4];
+		bool begins = restarts && pick(&m, 5) == 0;
+
+		memcpy(before, m.did, sizeof(before));
+		if (begins) {
+			begin_anew(&m);
+			memset(before, 0, sizeof(before));
+		}
+		work(&m);
+		/* late, early, or about another container */
+		f.info.restarted = pick(&m, 3) == 0;
+		assert_int_equal(scrape(&f, HEAP, samples, profile_of(&m, samples)), 0);
+		assert_int_equal(f.restarted, begins);
+		assert_in_use(&f, &m);
+		add_to(passed_on, &f.p);
+		for (uint32_t s = 0; s < N_STACKS; s++)
+			for (uint32_t t = 0; t < 2; t++)
+				expected[s][t] += m.did[s][t] - before[s][t];
+	}
+	for (uint32_t s = 0; s < N_STACKS; s++)
+		for (uint32_t t = 0; t < 2; t++)
+			assert_int_equal(passed_on[s][t], expected[s][t]);
+}
+
+static void differences_add_up_to_what_the_process_did(void **state)
+{
+	(void)state;
+	for (uint64_t seed = 1; seed <= 300; seed++)
+		run_sequence(seed, false);
+}
+
+static void differences_add_up_over_restarts(void **state)
+{
+	(void)state;
+	for (uint64_t seed = 1; seed <= 300; seed++)
+		run_sequence(seed * 7919, true);
+}
+
+/* ---- what is refused -------------------------------------------------------------------- */
+
+static void a_cpu_profile_must_have_cpu_time(void **state)
+{
+	static const struct made_sample samples[] = {{{1}, 1, {5, 500}}};
+	CLEANUP(teardown) struct fixture f;
+
+	(void)state;
+	setup(&f, PROFILE_KIND_CPU);
+	assert_int_equal(scrape(&f, "samples/count", samples, 1), -EBADMSG);
+	assert_string_equal(f.err.msg,
+			    "not a CPU profile: none of its types is cpu in nanoseconds");
+	assert_int_equal(scrape(&f, "samples/count cpu/seconds", samples, 1), -EBADMSG);
+	assert_int_equal(scrape(&f, "samples/count cpu/nanoseconds", samples, 1), 0);
+	assert_types(&f.p, "go:profile_cpu:nanoseconds");
+	assert_int_equal(f.p.samples[0].values[0], 500);
+}
+
+static void unknown_types_are_passed_on_and_unusable_ones_refused(void **state)
+{
+	static const struct made_sample samples[] = {{{1}, 1, {5, 500}}};
+	static const char *const refused[] = {"a:b/count", "/count", "a/",
+					      "a b/count", "a/c-d",  "\xc3\xa4/count"};
+	CLEANUP(teardown) struct fixture f;
+	char name[80];
+
+	(void)state;
+	setup(&f, PROFILE_KIND_HEAP);
+	assert_int_equal(scrape(&f, "Rss_4/pages", samples, 1), 0);
+	assert_types(&f.p, "go:heap_Rss_4:pages");
+	/* not of this kind: values as they are */
+	assert_int_equal(scrape(&f, "contentions/count delay/nanoseconds", samples, 1), 0);
+	assert_types(&f.p, "go:heap_contentions:count go:heap_delay:nanoseconds");
+	for (size_t i = 0; i < ARRAY_SIZE(refused); i++) {
+		assert_int_equal(scrape(&f, refused[i], samples, 1), -EBADMSG);
+		assert_true(strlen(f.err.msg) > 0);
+	}
+	memset(name, 'a', 65);
+	memcpy(name + 64, "/b", 3);
+	assert_int_equal(scrape(&f, name, samples, 1), 0);
+	memcpy(name + 64, "a/b", 4);
+	assert_int_equal(scrape(&f, name, samples, 1), -EBADMSG);
+	assert_int_equal(scrape(&f, "a/count b/count a/count", samples, 1), -EBADMSG);
+	assert_string_equal(f.err.msg, "sample type a is there twice");
+	assert_int_equal(scrape(&f, "a/count a/bytes", samples, 1), 0);
+}
+
+static void a_refused_profile_leaves_the_baseline_as_it_was(void **state)
+{
+	static const struct made_sample first[] = {{{1}, 1, {5, 500}}};
+	static const struct made_sample negative[] = {{{1}, 1, {7, -1}}};
+	static const struct made_sample large[] = {{{1}, 1, {6, INT64_MAX}},
+						   {{2}, 1, {6, INT64_MAX}}};
+	static const struct made_sample last[] = {{{1}, 1, {9, 900}}};
+	CLEANUP(teardown) struct fixture f;
+
+	(void)state;
+	setup(&f, PROFILE_KIND_MUTEX);
+	assert_int_equal(scrape(&f, LOCK, first, 1), 0);
+	assert_int_equal(scrape(&f, LOCK, negative, 1), -EBADMSG);
+	assert_int_equal(scrape(&f, LOCK, large, 2), -EBADMSG);
+	assert_string_equal(f.err.msg, "the values exceed 63 bits");
+	assert_int_equal(scrape(&f, LOCK, last, 1), 0);
+	assert_int_equal(made_profile_sum(&f.p, 0), 4);
+	assert_int_equal(made_profile_sum(&f.p, 1), 400);
+}
+
+static void a_profile_that_takes_too_much_memory_is_refused(void **state)
+{
+	static const struct made_sample samples[] = {{{1}, 1, {5, 500}}};
+	CLEANUP(teardown) struct fixture f;
+
+	(void)state;
+	setup(&f, PROFILE_KIND_MUTEX);
+	f.p = made_profile(&f.arena, LOCK, samples, 1);
+	f.arena.limit_bytes = f.arena.used_bytes;
+	f.p.n_functions = 1 << 20; /* never read */
+	assert_int_equal(convert(&f), -EFBIG);
+	assert_true(strncmp(f.err.msg, "the profile takes more than ", 28) == 0);
+	assert_false(f.baseline.valid);
+}
+
+/* ---- windows ------------------------------------------------------------------------------ */
+
+static void a_profile_covers_the_time_since_the_one_before(void **state)
+{
+	static const struct made_sample samples[] = {{{1}, 1, {5}}};
+	CLEANUP(teardown) struct fixture f;
+
+	(void)state;
+	setup(&f, PROFILE_KIND_GOROUTINE);
+	assert_int_equal(scrape(&f, "goroutine/count", samples, 1), 0);
+	assert_types(&f.p, "go:goroutine_goroutine:count");
+	assert_true(f.p.time_ns == NOW && f.p.duration_ns == 60 * S);
+	f.info.previous_at_ns = NOW - 61 * S;
+	assert_int_equal(scrape(&f, "goroutine/count", samples, 1), 0);
+	assert_true(f.p.duration_ns == 61 * S);
+	/* our clock was set back */
+	f.info.previous_at_ns = NOW + S;
+	assert_int_equal(scrape(&f, "goroutine/count", samples, 1), 0);
+	assert_true(f.p.duration_ns == 60 * S);
+}
+
+static void a_cpu_profile_covers_its_own_duration_if_it_says(void **state)
+{
+	static const struct made_sample samples[] = {{{1}, 1, {5}}};
+	static const struct {
+		int64_t says, is;
+	} cases[] = {{9 * S, 9 * S}, {0, 10 * S}, {-S, 10 * S}, {INT64_MAX, 10 * S}};
+	CLEANUP(teardown) struct fixture f;
+
+	(void)state;
+	setup(&f, PROFILE_KIND_CPU);
+	f.info.interval_ns = 10 * S;
+	f.info.previous_at_ns = NOW - 61 * S;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		f.p = made_profile(&f.arena, "cpu/nanoseconds", samples, 1);
+		f.p.time_ns = 12345;
+		f.p.duration_ns = cases[i].says;
+		assert_int_equal(convert(&f), 0);
+		assert_true(f.p.time_ns == NOW && f.p.duration_ns == cases[i].is);
+	}
+}
+
+static void comments_of_the_server_are_not_ours(void **state)
+{
+	struct profile_string comment = {"lost:everything=1", 17};
+	CLEANUP(teardown) struct fixture f;
+
+	(void)state;
+	setup(&f, PROFILE_KIND_GOROUTINE);
+	f.p = made_profile(&f.arena, "goroutine/count", NULL, 0);
+	f.p.comments = &comment;
+	f.p.n_comments = 1;
+	assert_int_equal(convert(&f), 0);
+	assert_int_equal(f.p.n_comments, 0);
+	assert_int_equal(f.p.n_samples, 0);
+}
+
+/* ---- memory -------------------------------------------------------------------------------- */
+
+static void baselines_of_5000_pods_fit_in_40_mib(void **state)
+{
+	struct profile_baseline pod = {.n_entries = 300, .n_types = 2};
+
+	(void)state;
+	assert_true(5000 * (sizeof(pod) * 3 + profile_baseline_bytes(&pod)) < 40 * MIB);
+}
+
+static int convert_with_little_memory(void *ctx)
+{
+	static const struct made_sample samples[] = {
+		{{1}, 1, {9, 900}}, {{2}, 1, {1, 10}}, {{3}, 1, {1, 1}}};
+	struct fixture *f = ctx;
+	struct profile_baseline b = {.valid = false};
+	struct profile p = made_profile(&f->arena, LOCK, samples, ARRAY_SIZE(samples));
+	CLEANUP(arena_fini) struct arena arena;
+	bool restarted;
+	int r;
+
+	arena_init(&arena, MIB);
+	p.arena = &arena;
+	r = scraped_profile_convert(&p, &b, &f->info, &restarted, NULL);
+	assert_true(b.valid == (r == 0));
+	profile_baseline_fini(&b);
+	return r;
+}
+
+static void no_memory_is_an_error(void **state)
+{
+	CLEANUP(teardown) struct fixture f;
+	void *room;
+
+	(void)state;
+	setup(&f, PROFILE_KIND_MUTEX);
+	/* so that making the profiles allocates nothing */
+	room = arena_alloc(&f.arena, 900000);
+	assert_non_null(room);
+	arena_clear(&f.arena);
+	check_oom(convert_with_little_memory, &f);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_heap_of_go_keeps_every_value_of_stacks_that_it_repeats),
+		cmocka_unit_test(a_heap_that_did_not_change_has_nothing_added),
+		cmocka_unit_test(a_cpu_profile_of_go_loses_its_samples_and_keeps_its_period),
+		cmocka_unit_test(the_first_profile_of_a_lock_gives_nothing),
+		cmocka_unit_test(later_ones_give_what_was_added_to_each_stack),
+		cmocka_unit_test(a_stack_that_is_new_in_a_type_is_not_a_restart),
+		cmocka_unit_test(after_a_restart_everything_was_added),
+		cmocka_unit_test(a_restart_that_is_told_late_is_not_counted_again),
+		cmocka_unit_test(other_types_are_a_new_beginning),
+		cmocka_unit_test(differences_add_up_to_what_the_process_did),
+		cmocka_unit_test(differences_add_up_over_restarts),
+		cmocka_unit_test(a_cpu_profile_must_have_cpu_time),
+		cmocka_unit_test(unknown_types_are_passed_on_and_unusable_ones_refused),
+		cmocka_unit_test(a_refused_profile_leaves_the_baseline_as_it_was),
+		cmocka_unit_test(a_profile_that_takes_too_much_memory_is_refused),
+		cmocka_unit_test(a_profile_covers_the_time_since_the_one_before),
+		cmocka_unit_test(a_cpu_profile_covers_its_own_duration_if_it_says),
+		cmocka_unit_test(comments_of_the_server_are_not_ours),
+		cmocka_unit_test(baselines_of_5000_pods_fit_in_40_mib),
+		cmocka_unit_test(no_memory_is_an_error),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
