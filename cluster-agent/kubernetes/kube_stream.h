@@ -4,6 +4,10 @@
  *
  * Only structure is looked at here (strings, escapes, nesting up to 512); an object is
  * handed on whole, as text, and parsed by whoever wants it. Memory: one object.
+ *
+ * A list without "items" is none; one whose items are null is empty. A Status in the place of a list
+ * (an error that came with 200) is -EBADMSG with its message. Keys written with escapes are not
+ * recognized: no server does that.
  */
 #ifndef CLUSTER_AGENT_KUBERNETES_KUBE_STREAM_H
 #define CLUSTER_AGENT_KUBERNETES_KUBE_STREAM_H
@@ -35,7 +39,10 @@ int kube_stream_new(struct kube_stream **ret, const struct kube_stream_config *c
 void kube_stream_free(struct kube_stream *s);
 DEFINE_CLEANUP(struct kube_stream *, kube_stream_free);
 
-/* The next bytes, cut anywhere. 0; -EBADMSG with a sentence in err; what object() gave; -ENOMEM. */
+/*
+ * The next bytes, cut anywhere. 0; -EBADMSG with a sentence in err; what object() gave; -ENOMEM.
+ * Whatever failed fails again.
+ */
 int kube_stream_feed(struct kube_stream *s, const char *data, size_t len,
 		     struct err *err) MUST_CHECK;
 
