@@ -1,14 +1,19 @@
 /*
- * Shares work among the replicas of the cluster-agent: each keeps a Lease
- * (coordination.k8s.io/v1) alive, all see the same members, and a key belongs to the member with
- * the highest hash of (member, key). Loop thread only.
+ * Shares work among the replicas of the cluster-agent: each keeps a Lease (coordination.k8s.io/v1)
+ * alive, all see the same members, and a key belongs to the member with the highest hash of
+ * (member, key). Loop thread only.
  *
- * Nothing is done twice: a key that moves between two living members is let go at once by the old
- * one and begun by the new one only REPLICA_HANDOVER_NS later; a member that could not renew its
- * Lease for REPLICA_PAUSE_NS owns nothing until it can; others take its keys after
- * REPLICA_EXPIRY_NS without a change of its Lease, measured with their own monotonic clock (clocks of
- * nodes may differ). A member that ends deletes its Lease, so that its keys move at once. While the
- * own list of Leases fails, nobody is declared dead.
+ * Nothing is done twice: a member works only REPLICA_PAUSE_NS beyond the last renewal and the last
+ * list that succeeded; others take its keys when its Lease has not changed for REPLICA_EXPIRY_NS,
+ * measured with their own monotonic clock (clocks of nodes may differ, and run up to 10 %
+ * differently fast). Who is new has its keys let go by the others when they see it, and begins
+ * REPLICA_HANDOVER_NS after it came. The keys of a member that dies have a new owner within 30 s as
+ * long as the API server answers within REPLICA_TIMEOUT_NS; one that ends deletes its Lease, so
+ * that they move at once. Who deletes the Lease of a living member by hand has its keys worked on
+ * twice until that member's next renewal.
+ *
+ * Of two processes with the same name the one that came last works; the other has nothing, says so,
+ * and goes on when the first is dead.
  */
 #ifndef CLUSTER_AGENT_REPLICA_REPLICA_SET_H
 #define CLUSTER_AGENT_REPLICA_REPLICA_SET_H
@@ -19,10 +24,15 @@
 #include "common/loop.h"
 #include "common/metrics.h"
 
-#define REPLICA_RENEW_NS (4 * NS_PER_S)
-#define REPLICA_PAUSE_NS (14 * NS_PER_S)
-#define REPLICA_EXPIRY_NS (18 * NS_PER_S)
-#define REPLICA_HANDOVER_NS (10 * NS_PER_S)
+#define REPLICA_RENEW_NS (3 * NS_PER_S)   /* between renewals, and between lists */
+#define REPLICA_TIMEOUT_NS (3 * NS_PER_S) /* of one request */
+#define REPLICA_PAUSE_NS (13 * NS_PER_S)
+#define REPLICA_EXPIRY_NS (17 * NS_PER_S)
+#define REPLICA_HANDOVER_NS (17 * NS_PER_S)
+/*
+ * Leases in the group; with more of them nobody works. Those of the dead are deleted after some
+ * minutes.
+ */
 #define REPLICA_MAX_MEMBERS 256
 
 struct replica_set;
