@@ -89,7 +89,7 @@ entries := $(addprefix node-agent/, \
              kubernetes/kube_config.h kubernetes/kube_client.h kubernetes/kube_watch.h replica/replica_set.h \
              discover/scrape_target.h discover/discovery.h scrape/scraper.h \
              store/store.h store/store_writer.h store/row_batch.h store/rowbinary.h store/clickhouse_port.h \
-             ingest/ingest.h receive/profile_handler.h query/profile_query.h web/web_api.h web/web_page.h)
+             ingest/ingest.h ingest/ingest_feed.h receive/profile_handler.h query/profile_query.h web/web_api.h web/web_page.h)
 
 obj   = $(patsubst %.c,$(O)/obj/%.o,$(1))
 skels := $(patsubst bpf/%.bpf.c,$(O)/gen/bpf/%.skel.h,$(bpf_progs))

@@ -1,0 +1,288 @@
+/* The feed over an ingest that does as it is told: ingest_submit() below is the second implementation. */
+#include <errno.h>
+
+#include "cluster-agent/ingest/ingest_feed.h"
+#include "common/clock.h"
+#include "test/lib/unit.h"
+
+#define MAX_TAKEN 256
+
+/* What ingest was handed and has not answered. */
+static struct {
+	struct ingest_upload *taken[MAX_TAKEN];
+	size_t n_taken;
+	size_t n_total;
+	size_t room;
+} fake;
+
+int ingest_submit(struct ingest *in, struct ingest_upload *u)
+{
+	(void)in;
+	if (fake.n_taken == fake.room)
+		return -EAGAIN;
+	fake.taken[fake.n_taken++] = u;
+	fake.n_total++;
+	return 0;
+}
+
+struct fixture {
+	struct loop *loop;
+	struct loop_source *end;
+	struct ingest_feed *feed;
+	struct metrics *metrics;
+};
+
+static void stop(void *loop)
+{
+	loop_stop(loop);
+}
+
+static void turn(struct fixture *f, uint64_t ms)
+{
+	loop_set_timer(f->end, ms * NS_PER_MS);
+	assert_int_equal(loop_run(f->loop), 0);
+}
+
+static void answer_all(enum ingest_outcome outcome)
+{
+	size_t n = fake.n_taken;
+	struct ingest_upload *taken[MAX_TAKEN];
+
+	memcpy(taken, fake.taken, sizeof(taken));
+	fake.n_taken = 0;
+	for (size_t i = 0; i < n; i++)
+		taken[i]->done(taken[i]->ctx, outcome, "because");
+}
+
+static void set_up(struct fixture *f, size_t max_items, size_t max_bytes)
+{
+	memset(&fake, 0, sizeof(fake));
+	fake.room = MAX_TAKEN;
+	memset(f, 0, sizeof(*f));
+	assert_int_equal(loop_new(&f->loop), 0);
+	assert_int_equal(loop_add_timer(f->loop, stop, f->loop, &f->end), 0);
+	assert_int_equal(metrics_new(&f->metrics), 0);
+	assert_int_equal(ingest_feed_new(&f->feed,
+					 &(struct ingest_feed_config){
+						 .loop = f->loop,
+						 .max_items = max_items,
+						 .max_bytes = max_bytes,
+						 .retry_min_ns = NS_PER_MS,
+						 .retry_max_ns = 2 * NS_PER_MS,
+					 }),
+			 0);
+	assert_int_equal(ingest_feed_register(f->feed, f->metrics), 0);
+}
+
+static void tear_down(struct fixture *f)
+{
+	ingest_feed_free(f->feed);
+	metrics_free(f->metrics);
+	loop_free(f->loop);
+}
+
+static void put(struct fixture *f, const char *text)
+{
+	const struct upload_label labels[] = {
+		{"service.name", "/k8s/shop/catalog"},
+		{"namespace", "shop"},
+		{"pod", "catalog-1"},
+		{"node", "worker-7"},
+		{"port", ""},
+		{},
+	};
+	CLEANUP(buf_fini) struct buf body;
+
+	buf_init(&body, 1024);
+	assert_int_equal(buf_add(&body, text, strlen(text)), 0);
+	ingest_feed_put(f->feed, labels, &body);
+}
+
+static void shows(struct fixture *f, const char *line)
+{
+	CLEANUP(buf_fini) struct buf out;
+
+	buf_init(&out, 65536);
+	assert_int_equal(metrics_write(f->metrics, &out), 0);
+	if (!strstr(out.data, line))
+		fail_msg("no \"%s\" in:\n%s", line, out.data);
+}
+
+static void a_profile_reaches_ingest_with_its_labels(void **state)
+{
+	struct fixture f;
+	struct ingest_upload *u;
+
+	(void)state;
+	set_up(&f, 0, 0);
+	put(&f, "pprof");
+	assert_int_equal(fake.n_taken, 1);
+	u = fake.taken[0];
+	assert_memory_equal(u->body, "pprof", 5);
+	assert_int_equal(u->len, 5);
+	assert_memory_equal(u->service.data, "/k8s/shop/catalog", u->service.len + 1);
+	assert_memory_equal(u->host.data, "worker-7", u->host.len + 1);
+	assert_int_equal(u->n_labels, 3);
+	assert_memory_equal(u->labels[1].name.data, "pod", 4);
+	assert_memory_equal(u->labels[1].value.data, "catalog-1", 10);
+	shows(&f, "scraped_profiles_waiting 1\n");
+	answer_all(INGEST_STORED);
+	turn(&f, 5);
+	shows(&f, "scraped_profiles_stored_total 1\n");
+	shows(&f, "scraped_profiles_waiting 0\n");
+	shows(&f, "scraped_profiles_waiting_bytes 0\n");
+	tear_down(&f);
+}
+
+static void what_the_store_puts_off_is_given_again(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	set_up(&f, 0, 0);
+	put(&f, "one");
+	answer_all(INGEST_FAILED);
+	turn(&f, 20);
+	assert_int_equal(fake.n_taken, 1);
+	answer_all(INGEST_BUSY);
+	turn(&f, 20);
+	answer_all(INGEST_STORED);
+	turn(&f, 20);
+	assert_int_equal(fake.n_total, 3);
+	shows(&f, "scraped_profiles_stored_total 1\n");
+	shows(&f, "scraped_profile_retries_total 2\n");
+	tear_down(&f);
+}
+
+static void a_full_ingest_is_tried_again(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	set_up(&f, 0, 0);
+	fake.room = 0;
+	put(&f, "one");
+	put(&f, "two");
+	turn(&f, 5);
+	assert_int_equal(fake.n_total, 0);
+	fake.room = MAX_TAKEN;
+	turn(&f, 20);
+	assert_int_equal(fake.n_total, 2);
+	answer_all(INGEST_STORED);
+	turn(&f, 5);
+	shows(&f, "scraped_profiles_stored_total 2\n");
+	tear_down(&f);
+}
+
+static void a_refused_profile_is_dropped_and_counted(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	set_up(&f, 0, 0);
+	put(&f, "bad");
+	answer_all(INGEST_BAD_PROFILE);
+	turn(&f, 5);
+	assert_int_equal(fake.n_total, 1);
+	shows(&f, "dropped_total{reason=\"refused\"} 1\n");
+	tear_down(&f);
+}
+
+static void the_oldest_makes_room_in_number_and_in_bytes(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	set_up(&f, 2, 0);
+	fake.room = 0;
+	put(&f, "1");
+	put(&f, "2");
+	put(&f, "3");
+	shows(&f, "dropped_total{reason=\"queue_full\"} 1\n");
+	fake.room = MAX_TAKEN;
+	turn(&f, 20);
+	assert_int_equal(fake.n_taken, 2);
+	for (size_t i = 0; i < 2; i++)
+		assert_memory_not_equal(fake.taken[i]->body, "1", 1);
+	answer_all(INGEST_STORED);
+	turn(&f, 5);
+	tear_down(&f);
+
+	set_up(&f, 0, 10);
+	fake.room = 0;
+	put(&f, "123456");
+	put(&f, "abcdef");
+	shows(&f, "dropped_total{reason=\"queue_full\"} 1\n");
+	shows(&f, "scraped_profiles_waiting_bytes 6\n");
+	tear_down(&f);
+}
+
+static void what_waits_at_the_end_is_flushed_or_counted(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	set_up(&f, 0, 0);
+	fake.room = 1;
+	for (int i = 0; i < 4; i++)
+		put(&f, "x");
+	fake.room = 3;
+	ingest_feed_flush(f.feed);
+	assert_int_equal(fake.n_taken, 3);
+	shows(&f, "dropped_total{reason=\"shutdown\"} 1\n");
+	answer_all(INGEST_STORED);
+	tear_down(&f);
+}
+
+static void many_go_a_few_at_a_time(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	set_up(&f, 0, 0);
+	for (int i = 0; i < 200; i++)
+		put(&f, "x");
+	assert_in_range(fake.n_taken, 1, 199);
+	for (int i = 0; i < 10; i++) {
+		answer_all(INGEST_STORED);
+		turn(&f, 2);
+	}
+	shows(&f, "scraped_profiles_stored_total 200\n");
+	tear_down(&f);
+}
+
+static int make(void *loop)
+{
+	struct ingest_feed *f;
+	int r = ingest_feed_new(&f, &(struct ingest_feed_config){.loop = loop});
+
+	if (r == 0)
+		ingest_feed_free(f);
+	return r;
+}
+
+static void running_out_of_memory_is_an_error(void **state)
+{
+	struct loop *loop;
+
+	(void)state;
+	assert_int_equal(loop_new(&loop), 0);
+	check_oom(make, loop);
+	loop_free(loop);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_profile_reaches_ingest_with_its_labels),
+		cmocka_unit_test(what_the_store_puts_off_is_given_again),
+		cmocka_unit_test(a_full_ingest_is_tried_again),
+		cmocka_unit_test(a_refused_profile_is_dropped_and_counted),
+		cmocka_unit_test(the_oldest_makes_room_in_number_and_in_bytes),
+		cmocka_unit_test(what_waits_at_the_end_is_flushed_or_counted),
+		cmocka_unit_test(many_go_a_few_at_a_time),
+		cmocka_unit_test(running_out_of_memory_is_an_error),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
