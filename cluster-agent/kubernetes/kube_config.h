@@ -29,7 +29,7 @@ struct kube_config {
 	char *server;    /* https://host:port[/base], without a '/' at the end */
 	char *namespace; /* of the context or service account; "default" when neither says */
 	char *tls_server_name;
-	char *proxy_url;
+	char *proxy_url; /* NULL: as the environment says */
 	bool insecure_skip_verify;
 	char *ca_file;
 	char *ca_pem;
@@ -47,17 +47,25 @@ struct kube_config {
 /* Whether the environment is that of a pod. */
 bool kube_config_in_cluster(void);
 
-/* ret is zeroed before. -ENOENT: not in a pod; with a sentence in err. */
+/*
+ * ret is zeroed before. -ENOENT: not in a pod; -EINVAL: its environment makes no sense; -errno of
+ * reading the token. With a sentence in err. -ENOMEM.
+ */
 int kube_config_load_service_account(struct kube_config *ret, const char *dir,
 				     struct err *err) MUST_CHECK;
 
 /*
- * context: NULL for the file's current-context. Paths in the file are relative to it. -errno of
- * reading it; -EBADMSG: not a kubeconfig; -ENOENT: no such context, cluster or user; -ENOTSUP: an
- * auth-provider, which client-go has dropped too. With a sentence in err.
+ * path: a file, or several as in KUBECONFIG ("a:b"), of which some may be missing and the first wins.
+ * context: NULL for the current-context. ret is zeroed before. -errno of reading; -EFBIG; -EBADMSG:
+ * not a kubeconfig; -ENOENT: also no such context, cluster or user; -ENOTSUP: an auth-provider,
+ * which client-go has dropped too, impersonation, or a plugin that asks at a terminal. With a
+ * sentence in err. -ENOMEM.
  */
 int kube_config_load_file(struct kube_config *ret, const char *path, const char *context,
 			  struct err *err) MUST_CHECK;
+
+/* ret is zeroed before. -ENOMEM. */
+int kube_config_copy(struct kube_config *ret, const struct kube_config *c) MUST_CHECK;
 
 void kube_config_fini(struct kube_config *c);
 
