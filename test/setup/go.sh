@@ -19,10 +19,11 @@ if [ ! -x "$dir/bin/go" ]; then
 	trap 'chmod -R u+w "$cache"; rm -rf "$cache"' EXIT
 	GOMODCACHE=$cache GOFLAGS=-modcacherw go mod download "$mod" >&2
 	mkdir -p "$DEPS"
-	rm -rf "$dir.new" "$dir"
-	cp -r "$cache/$mod" "$dir.new"
+	new=$dir.$$
+	cp -r "$cache/$mod" "$new"
 	# module archives carry no permissions
-	find "$dir.new/bin" "$dir.new/pkg/tool" -type f -exec chmod +x {} +
-	mv "$dir.new" "$dir"
+	find "$new/bin" "$new/pkg/tool" -type f -exec chmod +x {} +
+	# someone else may have been faster
+	mv -T "$new" "$dir" 2>/dev/null || rm -rf "$new"
 fi
 echo "$dir/bin/go"
