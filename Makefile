@@ -305,6 +305,21 @@ build/e2e/%: test/e2e/workloads/%.go Makefile
 check-e2e: all $(e2e_modules) $(e2e_workloads) ## both agents on real workloads, up to the page (E2E="shares page")
 	$(Q)test/e2e/run-e2e.sh $(E2E)
 
+# A Kubernetes for the tests: built once, by the hash of its sources; images of a workload, one per
+# release of Go.
+kubernetes_go := 1.21.13 1.23.4 1.26.8
+kubernetes-build: ## build the Kubernetes that the tests run on, once (about 8 minutes of CPU time)
+	$(Q)test/kubernetes/build.sh "$$(test/setup/go.sh)"
+build/kubernetes/workload-%.tar: $(wildcard test/kubernetes/workload/*) test/kubernetes/make-image.sh
+	$(call say,IMAGE)
+	$(Q)mkdir -p build/kubernetes/go$*
+	$(Q)go=$$(test/setup/go.sh) && cd test/kubernetes/workload && GOTOOLCHAIN=go$* CGO_ENABLED=0 GOFLAGS=-buildvcs=false \
+	    "$$go" build -o $(CURDIR)/build/kubernetes/go$*/workload .
+	$(Q)test/kubernetes/make-image.sh $@ localhost/workload:$* $(CURDIR)/build/kubernetes/go$*/workload
+check-kubernetes: all $(kubernetes_go:%=build/kubernetes/workload-%.tar) ## discovery and scraping on a real Kubernetes (KUBERNETES="api cluster.node")
+	$(Q)KN_BIN=$$(test/kubernetes/build.sh "$$(test/setup/go.sh)") && export KN_BIN && \
+	    KN_GO_VERSIONS="$(kubernetes_go)" test/kubernetes/run-kubernetes.sh $(KUBERNETES)
+
 # What the node-agent costs; the numbers of BENCHMARKS.md.
 build/bench/%: test/bench/%.c Makefile
 	@mkdir -p $(@D)
@@ -363,6 +378,6 @@ help: ## this text
 	@awk -F':.*## ' '/^[a-z%-]+:.*## /{printf "  %-16s %s\n",$$1,$$2}' $(MAKEFILE_LIST)
 	@echo; echo "  BUILD=release|debug|asan|tsan|cov  V=1  O=dir  DESTDIR=  prefix=  CC=clang"
 
-.PHONY: all gen deps deps-build run test bench check check-store check-pipeline check-bpf check-kernels check-asan check-tsan check-valgrind check-fuzz replay check-page page-server check-e2e \
+.PHONY: all gen deps deps-build run test bench check check-store check-pipeline check-bpf check-kernels check-asan check-tsan check-valgrind check-fuzz replay check-page page-server check-e2e kubernetes-build check-kubernetes \
         lint format $(lint_checks) install clean help FORCE
 -include $(shell find $(O)/obj -name '*.d' 2>/dev/null)

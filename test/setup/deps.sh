@@ -10,9 +10,11 @@ set -eu
 build='gcc libc6-dev make git ca-certificates pkg-config clang llvm bpftool libbpf-dev libelf-dev
 libcurl4-openssl-dev libprotobuf-c-dev protobuf-c-compiler libjansson-dev libyaml-dev
 libmicrohttpd-dev libdeflate-dev libxxhash-dev libiberty-dev uthash-dev zlib1g-dev xz-utils'
-# curl, jq: the scripts; g++, golang: programs that the profiler is tried on
+# curl, jq: the scripts; g++, golang: programs that the profiler is tried on; containerd … openssl: a
+# Kubernetes node
 test='libcmocka-dev libclang-rt-14-dev chromium fonts-dejavu-core curl jq g++ util-linux procps
-qemu-system-x86 qemu-system-arm gcc-aarch64-linux-gnu cpio debian-archive-keyring'
+qemu-system-x86 qemu-system-arm gcc-aarch64-linux-gnu cpio debian-archive-keyring
+containerd runc containernetworking-plugins iptables iproute2 openssl'
 lint='clang-format clang-tidy cppcheck universal-ctags shellcheck'
 
 # at_least MIN VERSION: is the first number of VERSION (and the second, if MIN has one) high enough?

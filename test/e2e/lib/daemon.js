@@ -13,7 +13,7 @@ const nodeAgent = path.join(bin, "coroot-node-agent");
 const clusterAgent = path.join(bin, "coroot-cluster-agent");
 
 // One folder per test file, emptied at its start and kept for a look at the logs afterwards.
-const runDir = path.join(root, "build/e2e/run", path.basename(require.main.filename, ".test.js"));
+const runDir = path.join(root, process.env.RUN_DIR || "build/e2e/run", path.basename(require.main.filename, ".test.js"));
 fs.rmSync(runDir, { recursive: true, force: true });
 fs.mkdirSync(runDir, { recursive: true });
 

@@ -1,0 +1,86 @@
+#!/bin/bash
+# node-config.sh DIR NODE IP CGROUP: writes the configuration of a node's daemons into DIR/node, for
+# a root that may lack CAP_SYS_RESOURCE, for cgroup v1 or v2, and for no systemd.
+set -eu
+dir=$1 node=$2 ip=$3 cgroup=$4
+state=$dir/node
+mkdir -p "$state/cni" "$state/kubelet" "$state/run"
+
+cat >"$state/cni/10-bridge.conflist" <<END
+{"cniVersion": "1.0.0", "name": "bridge", "plugins": [
+  {"type": "bridge", "bridge": "cni0", "isGateway": true, "hairpinMode": true,
+   "ipam": {"type": "host-local", "dataDir": "$state/cni/addresses",
+            "ranges": [[{"subnet": "10.244.0.0/24"}]], "routes": [{"dst": "0.0.0.0/0"}]}},
+  {"type": "portmap", "capabilities": {"portMappings": true}}]}
+END
+
+# oom_score_adj cannot go below the daemon's own without CAP_SYS_RESOURCE, and every pod wants that
+cat >"$state/containerd.toml" <<END
+version = 2
+root = "$state/containerd"
+state = "$state/run/containerd"
+disabled_plugins = ["io.containerd.snapshotter.v1.btrfs", "io.containerd.snapshotter.v1.zfs",
+  "io.containerd.snapshotter.v1.devmapper", "io.containerd.snapshotter.v1.aufs"]
+[grpc]
+  address = "$state/run/containerd.sock"
+[plugins."io.containerd.internal.v1.opt"]
+  path = "$state/containerd/opt"
+[plugins."io.containerd.grpc.v1.cri"]
+  sandbox_image = "localhost/pause:1"
+  restrict_oom_score_adj = true
+  disable_apparmor = true
+  netns_mounts_under_state_dir = true
+  [plugins."io.containerd.grpc.v1.cri".cni]
+    bin_dir = "/usr/lib/cni"
+    conf_dir = "$state/cni"
+  [plugins."io.containerd.grpc.v1.cri".containerd]
+    snapshotter = "overlayfs"
+    [plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc]
+      runtime_type = "io.containerd.runc.v2"
+      [plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc.options]
+        SystemdCgroup = false
+END
+
+# KubeletInUserNamespace: machine-wide settings that cannot be written are no error.
+# Nothing is evicted: a disk that is full of other things must not remove our images.
+cat >"$state/kubelet.yaml" <<END
+apiVersion: kubelet.config.k8s.io/v1beta1
+kind: KubeletConfiguration
+address: 0.0.0.0
+authentication:
+  anonymous: {enabled: false}
+  webhook: {enabled: true}
+  x509: {clientCAFile: "$dir/pki/ca.crt"}
+authorization: {mode: Webhook}
+tlsCertFile: "$dir/pki/kubelet-server.crt"
+tlsPrivateKeyFile: "$dir/pki/kubelet-server.key"
+containerRuntimeEndpoint: "unix://$state/run/containerd.sock"
+featureGates: {KubeletInUserNamespace: true}
+cgroupDriver: cgroupfs
+cgroupRoot: "$cgroup"
+failCgroupV1: false
+failSwapOn: false
+oomScoreAdj: 0
+maxOpenFiles: $(ulimit -n)
+clusterDomain: cluster.local
+clusterDNS: [10.96.0.10]
+resolvConf: ""
+podLogsDir: "$dir/log/pods"
+volumePluginDir: "$state/kubelet/volume-plugins"
+evictionHard: {memory.available: "0%", nodefs.available: "0%", nodefs.inodesFree: "0%", imagefs.available: "0%"}
+imageGCHighThresholdPercent: 100
+syncFrequency: 10s
+nodeStatusUpdateFrequency: 5s
+END
+
+# limits of connection tracking are machine-wide too: left alone
+cat >"$state/kube-proxy.yaml" <<END
+apiVersion: kubeproxy.config.k8s.io/v1alpha1
+kind: KubeProxyConfiguration
+mode: iptables
+bindAddress: $ip
+clusterCIDR: 10.244.0.0/16
+hostnameOverride: "$node"
+clientConnection: {kubeconfig: "$dir/kubeconfig/kube-proxy"}
+conntrack: {maxPerCore: 0, min: 0, tcpEstablishedTimeout: 0s, tcpCloseWaitTimeout: 0s}
+END
