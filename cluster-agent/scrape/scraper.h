@@ -55,7 +55,12 @@ struct scraper_config {
 };
 
 int scraper_new(struct scraper **ret, const struct scraper_config *cfg, struct err *err) MUST_CHECK;
-/* Cancels what is under way. */
+/*
+ * Before scraper_free(), while an HTTP server's threads may still call scraper_serve_targets():
+ * cancels what is under way, answers kept exchanges with 503 and new ones too, joins the threads.
+ */
+void scraper_stop(struct scraper *s);
+/* Stops if that was not done. */
 void scraper_free(struct scraper *s);
 DEFINE_CLEANUP(struct scraper *, scraper_free);
 
@@ -75,6 +80,9 @@ void scraper_ownership_changed(struct scraper *s);
 void scraper_serve_targets(void *ctx, struct http_exchange *x);
 /* What "discovery" in it says; problem is copied. */
 void scraper_set_discovery(struct scraper *s, bool synced, const char *problem);
+
+/* Shown as "forwarding":"<url>" in it, absent when not set; copied. */
+int scraper_set_forwarding(struct scraper *s, const char *url) MUST_CHECK;
 
 /* coroot_cluster_agent_scrape_…; call before other threads start (they start at the first upsert). */
 int scraper_register(struct scraper *s, struct metrics *ms) MUST_CHECK;
