@@ -53,7 +53,7 @@ run()
 	local file=$1
 	shift
 	echo "== $file"
-	"$@" timeout --kill-after=20 600 node --test-reporter=spec "$file" || failed=$((failed + 1))
+	"$@" timeout --foreground --kill-after=20 600 node --test-reporter=spec "$file" || failed=$((failed + 1))
 }
 
 for file in "${alone[@]}"; do
