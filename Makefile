@@ -316,9 +316,13 @@ build/kubernetes/workload-%.tar: $(wildcard test/kubernetes/workload/*) test/kub
 	$(Q)go=$$(test/setup/go.sh) && cd test/kubernetes/workload && GOTOOLCHAIN=go$* CGO_ENABLED=0 GOFLAGS=-buildvcs=false \
 	    "$$go" build -o $(CURDIR)/build/kubernetes/go$*/workload .
 	$(Q)test/kubernetes/make-image.sh $@ localhost/workload:$* $(CURDIR)/build/kubernetes/go$*/workload
-check-kubernetes: all $(kubernetes_go:%=build/kubernetes/workload-%.tar) ## discovery and scraping on a real Kubernetes (KUBERNETES="api cluster.node")
+build/kubernetes/cluster-agent.tar: $(O)/coroot-cluster-agent test/kubernetes/make-image.sh
+	$(call say,IMAGE)
+	$(Q)mkdir -p $(@D) && test/kubernetes/make-image.sh $@ localhost/cluster-agent:1 $(abspath $<)
+kubernetes_images := build/kubernetes/cluster-agent.tar $(kubernetes_go:%=build/kubernetes/workload-%.tar)
+check-kubernetes: all $(kubernetes_images) ## discovery and scraping on a real Kubernetes (KUBERNETES="api cluster.node")
 	$(Q)KN_BIN=$$(test/kubernetes/build.sh "$$(test/setup/go.sh)") && export KN_BIN && \
-	    KN_GO_VERSIONS="$(kubernetes_go)" test/kubernetes/run-kubernetes.sh $(KUBERNETES)
+	    KN_GO_VERSIONS="$(kubernetes_go)" KN_IMAGES="$(kubernetes_images)" test/kubernetes/run-kubernetes.sh $(KUBERNETES)
 
 # What the node-agent costs; the numbers of BENCHMARKS.md.
 build/bench/%: test/bench/%.c Makefile

@@ -30,13 +30,14 @@ fi
 if [ ! -x "$out/kubenode" ]; then
 	echo "deps: Kubernetes $version from the Go module proxy; takes some minutes" >&2
 	mkdir -p "$caches/out"
-	# static, so that it runs in any image; -modcacherw, so that the caches can be removed
+	# static, so that it runs in any image
 	GOCACHE=$caches/go GOMODCACHE=$caches/mod GOTOOLCHAIN=auto CGO_ENABLED=0 \
-		GOFLAGS='-trimpath -buildvcs=false -mod=readonly -modcacherw' \
+		GOFLAGS='-trimpath -buildvcs=false -mod=readonly' \
 		"$go" build -ldflags "$ldflags" -o "$caches/out/kubenode" . >&2
 	mkdir -p "$out"
 	ln -sf kubenode "$out/kubectl"
 	mv "$caches/out/kubenode" "$out/kubenode"
+	chmod -R u+w "$caches" # Go makes them read-only
 	rm -rf "$caches"
 fi
 echo "$out"

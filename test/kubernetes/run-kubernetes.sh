@@ -2,12 +2,12 @@
 # Runs test/kubernetes/*.test.js one after the other, or those named: run-kubernetes.sh watch pods.node
 #
 # Files called *.node.test.js run in the network namespace of one cluster with a node, which they
-# share, with the workload's images on it. All others start what they need themselves.
+# share, with the images $KN_IMAGES on it. All others start what they need themselves.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 if [ "$(id -u)" -ne 0 ]; then
 	command -v sudo >/dev/null || { echo "kubernetes: needs root, and there is no sudo" >&2; exit 1; }
-	exec sudo --preserve-env=BIN,DEPS,CI,PATH,KN_BIN,KN_GO_VERSIONS "$0" "$@"
+	exec sudo --preserve-env=BIN,DEPS,CI,PATH,KN_BIN,KN_GO_VERSIONS,KN_IMAGES "$0" "$@"
 fi
 
 cluster=test/kubernetes/cluster.sh
@@ -62,8 +62,8 @@ done
 if [ ${#on_node[@]} -gt 0 ]; then
 	export KN_DIR=$clusters/node
 	"$cluster" up-node || exit 1
-	for version in $KN_GO_VERSIONS; do
-		"$cluster" import "build/kubernetes/workload-$version.tar" || exit 1
+	for image in $KN_IMAGES; do
+		"$cluster" import "$image" || exit 1
 	done
 	for file in "${on_node[@]}"; do
 		run "$file" "$cluster" exec

@@ -1,0 +1,79 @@
+// Cluster-agents that scrape pods, as processes beside the test or as pods, and what they stored.
+"use strict";
+
+const { Daemon, clusterAgent, freePort, startCluster } = require("../../e2e/lib/daemon");
+const { sql } = require("../../e2e/lib/query");
+
+// Quick, for tests: every two seconds, CPU for one. kubeconfig: a file.
+function scrapeArgs({ kubeconfig, interval = "2s", timeout = "2s", cpuDuration = "1s", args = [] }) {
+  return [
+    ...(kubeconfig ? [`--kubeconfig=${kubeconfig}`] : []),
+    `--profiles-scrape-interval=${interval}`,
+    `--profiles-scrape-timeout=${timeout}`,
+    `--profiles-scrape-cpu-duration=${cpuDuration}`,
+    ...args,
+  ];
+}
+
+// One that scrapes and stores; as startCluster(), so sql() and api() can ask it.
+const startScraper = (options) => startCluster({ ...options, args: scrapeArgs(options) });
+
+// One that scrapes and sends what it has to another agent.
+async function startForwarder(options) {
+  const port = await freePort();
+  const d = new Daemon(
+    clusterAgent,
+    [`--listen=127.0.0.1:${port}`, `--coroot-url=${options.to.url}`, ...scrapeArgs(options)],
+    { url: `http://127.0.0.1:${port}`, env: options.env },
+  );
+  d.port = port;
+  return d.ready("/healthz");
+}
+
+// The same as a pod with a service account; in the node's network, so that 127.0.0.1 is that of
+// the test.
+function forwarderPod({ name, namespace = "default", to, port, serviceAccount, ...options }) {
+  return {
+    apiVersion: "v1",
+    kind: "Pod",
+    metadata: { name, namespace },
+    spec: {
+      serviceAccountName: serviceAccount,
+      hostNetwork: true,
+      terminationGracePeriodSeconds: 5,
+      containers: [
+        {
+          name: "cluster-agent",
+          image: "localhost/cluster-agent:1",
+          imagePullPolicy: "Never",
+          args: [`--listen=127.0.0.1:${port}`, `--coroot-url=${to.url}`, ...scrapeArgs(options)],
+          readinessProbe: { httpGet: { host: "127.0.0.1", port, path: "/readyz" }, periodSeconds: 1 },
+        },
+      ],
+    },
+  };
+}
+
+const targets = async (agent) => (await fetch(`${agent.url}/targets`)).json();
+
+// The target of a pod as /targets shows it; undefined when it is none.
+async function target(agent, name) {
+  return (await targets(agent)).targets.find((t) => t.pod === name);
+}
+
+const quoted = (text) => `'${text.replaceAll("\\", "\\\\").replaceAll("'", "\\'")}'`;
+
+// The sum of all values stored of a type, e.g. "go:heap_alloc_space:bytes", and how many profiles
+// they are from. name: only stacks with that function in them; pod: only what is labelled with it.
+async function stored(agent, { service, type, name, pod }) {
+  const where = [`ServiceName = ${quoted(service)}`, `Type = ${quoted(type)}`];
+  if (pod) where.push(`Labels['pod'] = ${quoted(pod)}`);
+  if (name) {
+    where.push(`StackHash IN (SELECT Hash FROM profiling_stacks WHERE ServiceName = ${quoted(service)}
+      AND arrayExists(f -> startsWith(f, ${quoted(`${name} `)}), Stack))`);
+  }
+  const query = `SELECT sum(Value) AS sum, uniqExact(End) AS profiles FROM profiling_samples WHERE ${where.join(" AND ")}`;
+  return (await sql(agent, query))[0];
+}
+
+module.exports = { startScraper, startForwarder, forwarderPod, target, targets, stored };
