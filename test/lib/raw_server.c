@@ -71,8 +71,10 @@ static void serve_one(struct raw_server *s, int fd)
 	const struct linger reset = {.l_onoff = 1};
 	char rest[4096];
 
-	if (!read_request(s, fd) || !send_reply(s, fd))
-		return;
+	do {
+		if (!read_request(s, fd) || !send_reply(s, fd))
+			return;
+	} while (s->then == THEN_REPEAT);
 	if (s->then == THEN_RESET) {
 		/* let the client have what was sent: a reset would overtake it */
 		usleep(20000);

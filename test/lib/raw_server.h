@@ -1,6 +1,6 @@
 /*
  * A server that does as it is told: on a thread of its own it takes one connection after the
- * other, reads one request, sends the reply byte for byte, and then misbehaves.
+ * other, reads a request, sends the reply byte for byte, and then misbehaves.
  */
 #ifndef TEST_LIB_RAW_SERVER_H
 #define TEST_LIB_RAW_SERVER_H
@@ -12,7 +12,8 @@
 enum after_reply {
 	THEN_CLOSE,
 	THEN_RESET,
-	THEN_HANG, /* until the client leaves */
+	THEN_HANG,   /* until the client leaves */
+	THEN_REPEAT, /* with the next request on the connection */
 };
 
 struct raw_server {

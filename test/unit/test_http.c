@@ -1,29 +1,10 @@
 #include <errno.h>
-#include <microhttpd.h>
 
 #include "common/clock.h"
 #include "common/http.h"
 #include "common/http_server.h"
 #include "test/lib/raw_server.h"
 #include "test/lib/unit.h"
-
-/* Made for these tests, for 127.0.0.1, valid for a hundred years; trusted by nobody. */
-static const char tls_key[] = "-----BEGIN PRIVATE KEY-----\n"
-			      "MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgkxB5goi1HsTDKiqf\n"
-			      "XZlqmivvTxYn+VHXercwqFZFop+hRANCAATj2h7Uq9JEBVYefT5C3Fjcul26HoQw\n"
-			      "6dcZnmtAQSttTdAlcDWHz6RubAuV3uHJWJmE4ISE9TiSOWPDuWpjuCLi\n"
-			      "-----END PRIVATE KEY-----\n";
-static const char tls_cert[] = "-----BEGIN CERTIFICATE-----\n"
-			       "MIIBkDCCATagAwIBAgIUemUYOdju5dHxUF7BTPRWZqhjLcUwCgYIKoZIzj0EAwIw\n"
-			       "FDESMBAGA1UEAwwJdW5pdCB0ZXN0MCAXDTI2MTEyMDE3NTY0MFoYDzIxMjYxMDI3\n"
-			       "MTc1NjQwWjAUMRIwEAYDVQQDDAl1bml0IHRlc3QwWTATBgcqhkjOPQIBBggqhkjO\n"
-			       "PQMBBwNCAATj2h7Uq9JEBVYefT5C3Fjcul26HoQw6dcZnmtAQSttTdAlcDWHz6Ru\n"
-			       "bAuV3uHJWJmE4ISE9TiSOWPDuWpjuCLio2QwYjAdBgNVHQ4EFgQU6nrB8ok+5k+U\n"
-			       "qjfxD78FmieXAI4wHwYDVR0jBBgwFoAU6nrB8ok+5k+UqjfxD78FmieXAI4wDwYD\n"
-			       "VR0TAQH/BAUwAwEB/zAPBgNVHREECDAGhwR/AAABMAoGCCqGSM49BAMCA0gAMEUC\n"
-			       "IDifqCRgAXfpB/zDibBkSIW7kTDtA443+PREbzrolSn1AiEAljUeNmcOiypPlRmZ\n"
-			       "fysGs2TF0sdOe4owjdxbG0buAJ4=\n"
-			       "-----END CERTIFICATE-----\n";
 
 struct fixture {
 	struct loop *loop;
@@ -462,61 +443,6 @@ static void a_kept_connection_the_server_closed_does_not_fail_the_next_request(v
 	}
 }
 
-/* ---- TLS ------------------------------------------------------------------------------------ */
-
-static enum MHD_Result answer_tls(void *cls, struct MHD_Connection *conn, const char *url,
-				  const char *method, const char *version, const char *data,
-				  size_t *len, void **request)
-{
-	static char text[] = "over TLS";
-	struct MHD_Response *r;
-	enum MHD_Result ok;
-
-	(void)cls, (void)url, (void)method, (void)version, (void)data, (void)len, (void)request;
-	r = MHD_create_response_from_buffer(strlen(text), text, MHD_RESPMEM_PERSISTENT);
-	ok = MHD_queue_response(conn, 200, r);
-	MHD_destroy_response(r);
-	return ok;
-}
-
-static void ask_with(struct fixture *f, const struct http_client_config *cfg)
-{
-	http_client_free(TAKE_PTR(f->client));
-	assert_int_equal(http_client_new(&f->client, f->loop, cfg), 0);
-	ask(f, (struct http_request){0}, "");
-}
-
-static void https_needs_a_certificate_we_trust(void **state)
-{
-	struct fixture *f = *state;
-	char ca_file[] = "/tmp/test_http_ca_XXXXXX";
-	AUTO_CLOSE int ca_fd = mkstemp(ca_file);
-	struct MHD_Daemon *d;
-
-	assert_int_equal(write(ca_fd, tls_cert, strlen(tls_cert)), strlen(tls_cert));
-	d = MHD_start_daemon(MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_TLS, 0, NULL, NULL,
-			     answer_tls, NULL, MHD_OPTION_HTTPS_MEM_KEY, tls_key,
-			     MHD_OPTION_HTTPS_MEM_CERT, tls_cert, MHD_OPTION_END);
-	assert_non_null(d);
-	snprintf(f->url, sizeof(f->url), "https://127.0.0.1:%u/",
-		 MHD_get_daemon_info(d, MHD_DAEMON_INFO_BIND_PORT)->port);
-
-	ask_with(f, &(struct http_client_config){0});
-	assert_failed(f, -EKEYREJECTED);
-	ask_with(f, &(struct http_client_config){.insecure_skip_verify = true});
-	assert_int_equal(f->error, 0);
-	assert_string_equal(f->body, "over TLS");
-	ask_with(f, &(struct http_client_config){.ca_file = ca_file});
-	assert_int_equal(f->error, 0);
-	assert_string_equal(f->body, "over TLS");
-	ask_with(f, &(struct http_client_config){.ca_file = "/nonexistent/ca"});
-	assert_failed(f, -EKEYREJECTED);
-
-	http_client_free(TAKE_PTR(f->client));
-	MHD_stop_daemon(d);
-	unlink(ca_file);
-}
-
 /* ---- refusals and life -------------------------------------------------------------------- */
 
 static void requests_that_make_no_sense_are_refused(void **state)
@@ -638,7 +564,6 @@ int main(void)
 		with_fixture(a_connection_that_ends_too_early_is_econnreset),
 		with_fixture(what_is_no_http_is_an_error),
 		with_fixture(a_kept_connection_the_server_closed_does_not_fail_the_next_request),
-		with_fixture(https_needs_a_certificate_we_trust),
 		with_fixture(requests_that_make_no_sense_are_refused),
 		with_fixture(freeing_the_client_cancels_without_calling_back),
 		cmocka_unit_test(construction_survives_lack_of_memory),

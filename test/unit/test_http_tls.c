@@ -1,0 +1,277 @@
+/* TLS, against the server of OpenSSL's command. */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/wait.h>
+
+#include "common/clock.h"
+#include "common/http.h"
+#include "test/lib/unit.h"
+
+/* Made for these tests, for 127.0.0.1, valid for a hundred years; trusted by nobody. */
+static const char tls_key[] = "-----BEGIN PRIVATE KEY-----\n"
+			      "MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgkxB5goi1HsTDKiqf\n"
+			      "XZlqmivvTxYn+VHXercwqFZFop+hRANCAATj2h7Uq9JEBVYefT5C3Fjcul26HoQw\n"
+			      "6dcZnmtAQSttTdAlcDWHz6RubAuV3uHJWJmE4ISE9TiSOWPDuWpjuCLi\n"
+			      "-----END PRIVATE KEY-----\n";
+static const char tls_cert[] = "-----BEGIN CERTIFICATE-----\n"
+			       "MIIBkDCCATagAwIBAgIUemUYOdju5dHxUF7BTPRWZqhjLcUwCgYIKoZIzj0EAwIw\n"
+			       "FDESMBAGA1UEAwwJdW5pdCB0ZXN0MCAXDTI2MTEyMDE3NTY0MFoYDzIxMjYxMDI3\n"
+			       "MTc1NjQwWjAUMRIwEAYDVQQDDAl1bml0IHRlc3QwWTATBgcqhkjOPQIBBggqhkjO\n"
+			       "PQMBBwNCAATj2h7Uq9JEBVYefT5C3Fjcul26HoQw6dcZnmtAQSttTdAlcDWHz6Ru\n"
+			       "bAuV3uHJWJmE4ISE9TiSOWPDuWpjuCLio2QwYjAdBgNVHQ4EFgQU6nrB8ok+5k+U\n"
+			       "qjfxD78FmieXAI4wHwYDVR0jBBgwFoAU6nrB8ok+5k+UqjfxD78FmieXAI4wDwYD\n"
+			       "VR0TAQH/BAUwAwEB/zAPBgNVHREECDAGhwR/AAABMAoGCCqGSM49BAMCA0gAMEUC\n"
+			       "IDifqCRgAXfpB/zDibBkSIW7kTDtA443+PREbzrolSn1AiEAljUeNmcOiypPlRmZ\n"
+			       "fysGs2TF0sdOe4owjdxbG0buAJ4=\n"
+			       "-----END CERTIFICATE-----\n";
+
+/* Made likewise, for "the other". */
+static const char other_cert[] =
+	"-----BEGIN CERTIFICATE-----\n"
+	"MIIBkDCCATagAwIBAgIUZbZ2E+t7MsIb54pMLQvPCzMNIJkwCgYIKoZIzj0EAwIw\n"
+	"FDESMBAGA1UEAwwJdGhlIG90aGVyMCAXDTI2MTEyMDIxMDIxNFoYDzIxMjYxMDI3\n"
+	"MjEwMjE0WjAUMRIwEAYDVQQDDAl0aGUgb3RoZXIwWTATBgcqhkjOPQIBBggqhkjO\n"
+	"PQMBBwNCAASaQEY2nmQANeNG/Tme5O+Ew+ERT6kmqISvkt24eURu1ycm2WiLsJ5S\n"
+	"nRjkcO6UicfR+rX3bJQN/9nZKUhxOpkNo2QwYjAdBgNVHQ4EFgQUoAMstQBzLk9U\n"
+	"KMNv3d3DOJ4i3akwHwYDVR0jBBgwFoAUoAMstQBzLk9UKMNv3d3DOJ4i3akwDwYD\n"
+	"VR0TAQH/BAUwAwEB/zAPBgNVHREECDAGhwR/AAABMAoGCCqGSM49BAMCA0gAMEUC\n"
+	"IQDa0Grh4WoiMwY6kJag4bFEGlZLwaS6X8XkxZu1+rUChwIgVUgUfHHzUc8mtRNZ\n"
+	"ZMABbV/OPErCcGrC8oYgdXaOTI4=\n"
+	"-----END CERTIFICATE-----\n";
+
+struct fixture {
+	struct loop *loop;
+	char dir[32];
+	char cert_file[64], key_file[64], other_file[64];
+
+	pid_t server;
+	FILE *out; /* of the server */
+	unsigned port;
+
+	/* the last result */
+	int error, status;
+	char msg[256];
+};
+
+static void write_text(const char *path, const char *text)
+{
+	AUTO_CLOSE int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+
+	assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+}
+
+static int set_up(void **state)
+{
+	struct fixture *f = calloc(1, sizeof(*f));
+
+	*state = f;
+	snprintf(f->dir, sizeof(f->dir), "/tmp/test_http_tls_XXXXXX");
+	assert_non_null(mkdtemp(f->dir));
+	snprintf(f->cert_file, sizeof(f->cert_file), "%s/cert.pem", f->dir);
+	snprintf(f->key_file, sizeof(f->key_file), "%s/key.pem", f->dir);
+	snprintf(f->other_file, sizeof(f->other_file), "%s/other.pem", f->dir);
+	write_text(f->cert_file, tls_cert);
+	write_text(f->key_file, tls_key);
+	write_text(f->other_file, other_cert);
+	return loop_new(&f->loop);
+}
+
+static void stop_server(struct fixture *f)
+{
+	if (f->server <= 0)
+		return;
+	kill(f->server, SIGKILL);
+	waitpid(f->server, NULL, 0);
+	f->server = 0;
+	fclose(f->out);
+}
+
+static int tear_down(void **state)
+{
+	struct fixture *f = *state;
+
+	stop_server(f);
+	loop_free(f->loop);
+	unlink(f->cert_file);
+	unlink(f->key_file);
+	unlink(f->other_file);
+	rmdir(f->dir);
+	free(f);
+	return 0;
+}
+
+/* Serves a page on a port of its choice, which it prints. */
+static void start_server(struct fixture *f, bool wants_certificate)
+{
+	char line[256];
+	int out[2];
+	FILE *in;
+
+	assert_int_equal(pipe2(out, O_CLOEXEC), 0);
+	f->server = fork();
+	assert_true(f->server >= 0);
+	if (f->server == 0) {
+		int null = open("/dev/null", O_RDWR);
+
+		dup2(null, STDIN_FILENO);
+		dup2(out[1], STDOUT_FILENO);
+		dup2(null, STDERR_FILENO);
+		/* the arguments end earlier at the NULL */
+		execlp("openssl", "openssl", "s_server", "-accept", "127.0.0.1:0", "-www", "-cert",
+		       f->cert_file, "-key", f->key_file, "-CAfile", f->cert_file,
+		       wants_certificate ? "-Verify" : NULL, "1", "-verify_return_error", NULL);
+		_exit(127);
+	}
+	close(out[1]);
+	in = fdopen(out[0], "r");
+	f->port = 0;
+	while (f->port == 0 && fgets(line, sizeof(line), in)) {
+		if (strncmp(line, "ACCEPT ", 7) == 0)
+			f->port = (unsigned)strtoul(strrchr(line, ':') + 1, NULL, 10);
+	}
+	assert_true(f->port > 0);
+	f->out = in;
+}
+
+static void keep_result(void *ctx, const struct http_result *result)
+{
+	struct fixture *f = ctx;
+
+	f->error = result->error;
+	f->status = result->status;
+	snprintf(f->msg, sizeof(f->msg), "%s", result->error ? result->msg : "");
+	loop_stop(f->loop);
+}
+
+static void ask(struct fixture *f, struct http_client *c, const char *host)
+{
+	char url[64], address[32];
+	const struct http_request req = {.method = "GET",
+					 .url = url,
+					 .timeout_ns = 20 * NS_PER_S,
+					 .max_response_bytes = 1 << 20,
+					 .connect_to = address};
+
+	snprintf(url, sizeof(url), "https://%s:%u/", host, f->port);
+	snprintf(address, sizeof(address), "127.0.0.1:%u", f->port);
+	assert_int_equal(http_send(c, &req, keep_result, f), 0);
+	assert_int_equal(loop_run(f->loop), 0);
+}
+
+static void ask_with(struct fixture *f, const struct http_client_config *cfg)
+{
+	CLEANUP(http_client_freep) struct http_client *c = NULL;
+
+	assert_int_equal(http_client_new(&c, f->loop, cfg), 0);
+	ask(f, c, "127.0.0.1");
+}
+
+static void assert_ok(const struct fixture *f)
+{
+	if (f->error)
+		fail_msg("%d: %s", f->error, f->msg);
+	assert_int_equal(f->status, 200);
+}
+
+static void https_needs_a_certificate_we_trust(void **state)
+{
+	struct fixture *f = *state;
+
+	start_server(f, false);
+	ask_with(f, &(struct http_client_config){0});
+	assert_int_equal(f->error, -EKEYREJECTED);
+	assert_true(strlen(f->msg) > 5);
+	ask_with(f, &(struct http_client_config){.insecure_skip_verify = true});
+	assert_ok(f);
+	ask_with(f, &(struct http_client_config){.ca_file = f->cert_file});
+	assert_ok(f);
+	ask_with(f, &(struct http_client_config){.ca_pem = tls_cert});
+	assert_ok(f);
+	ask_with(f, &(struct http_client_config){.ca_file = f->other_file});
+	assert_int_equal(f->error, -EKEYREJECTED);
+	ask_with(f, &(struct http_client_config){.ca_pem = other_cert});
+	assert_int_equal(f->error, -EKEYREJECTED);
+	ask_with(f, &(struct http_client_config){.ca_file = "/nonexistent/ca"});
+	assert_int_equal(f->error, -EKEYREJECTED);
+	ask_with(f, &(struct http_client_config){.ca_pem = "garbage"});
+	assert_int_equal(f->error, -EKEYREJECTED);
+}
+
+static void a_certificate_is_for_the_name_of_the_url(void **state)
+{
+	CLEANUP(http_client_freep) struct http_client *c = NULL;
+	struct fixture *f = *state;
+
+	start_server(f, false);
+	assert_int_equal(
+		http_client_new(&c, f->loop, &(struct http_client_config){.ca_pem = tls_cert}), 0);
+	ask(f, c, "name.invalid");
+	assert_int_equal(f->error, -EKEYREJECTED);
+}
+
+static void a_replaced_ca_file_is_read(void **state)
+{
+	CLEANUP(http_client_freep) struct http_client *c = NULL;
+	struct fixture *f = *state;
+	uint64_t start_ns = clock_monotonic_ns();
+
+	start_server(f, false);
+	assert_int_equal(http_client_new(&c, f->loop,
+					 &(struct http_client_config){.ca_file = f->other_file}),
+			 0);
+	ask(f, c, "127.0.0.1");
+	assert_int_equal(f->error, -EKEYREJECTED);
+	write_text(f->other_file, tls_cert);
+	do {
+		usleep(50000);
+		ask(f, c, "127.0.0.1");
+	} while (f->error && clock_monotonic_ns() - start_ns < 10 * NS_PER_S);
+	assert_ok(f);
+}
+
+static void a_server_that_wants_a_certificate_gets_ours(void **state)
+{
+	struct fixture *f = *state;
+	struct http_client_config cfg = {.ca_pem = tls_cert};
+
+	start_server(f, true);
+	ask_with(f, &cfg);
+	assert_true(f->error < 0);
+
+	cfg.cert_file = f->cert_file;
+	cfg.key_file = f->key_file;
+	ask_with(f, &cfg);
+	assert_ok(f);
+
+	cfg.cert_file = cfg.key_file = NULL;
+	cfg.cert_pem = tls_cert;
+	cfg.key_pem = tls_key;
+	ask_with(f, &cfg);
+	assert_ok(f);
+
+	cfg.key_pem = "garbage";
+	ask_with(f, &cfg);
+	assert_int_equal(f->error, -EIO);
+	assert_non_null(strstr(f->msg, "key"));
+}
+
+#define with_fixture(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		with_fixture(https_needs_a_certificate_we_trust),
+		with_fixture(a_certificate_is_for_the_name_of_the_url),
+		with_fixture(a_replaced_ca_file_is_read),
+		with_fixture(a_server_that_wants_a_certificate_gets_ours),
+	};
+
+	/* the proxies of whoever runs the tests; sockets closed by the other side, as in the agents */
+	unsetenv("https_proxy");
+	unsetenv("HTTPS_PROXY");
+	unsetenv("all_proxy");
+	unsetenv("ALL_PROXY");
+	signal(SIGPIPE, SIG_IGN);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
