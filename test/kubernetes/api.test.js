@@ -44,10 +44,10 @@ test("after a compaction, a watch from before it gets 410", async (t) => {
   const old = pod.metadata.resourceVersion;
   for (let i = 0; i < 3; i++) await annotate(cluster, pod, { round: `${i}` });
   await cluster.compact();
-  const watch = `/api/v1/pods?watch=1&timeoutSeconds=2&resourceVersion=${old}`;
-  const event = await cluster.get(watch);
-  assert.strictEqual(event.type, "ERROR");
-  assert.strictEqual(event.object.code, 410);
+  const events = await cluster.watch(`/api/v1/pods?watch=1&timeoutSeconds=2&resourceVersion=${old}`);
+  assert.strictEqual(events.length, 1);
+  assert.strictEqual(events[0].type, "ERROR");
+  assert.strictEqual(events[0].object.code, 410);
 });
 
 test("a token may do what its account's role says, and nothing without a role", async (t) => {

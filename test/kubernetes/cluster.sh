@@ -281,7 +281,8 @@ make_cgroups()
 #
 # Network: one link that is up, with the address and a default route, by which kube-apiserver and
 # kubelet find out what address they have.
-# Mounts: the folders that these programs know by heart are empty, and the machine's settings that a
+# Mounts: the folders that these programs know by heart (made if the machine has none, and all that
+# stays) are empty, and the machine's settings that a
 # kubelet insists on changing (to reboot by itself after a panic, among others) are plain files.
 hold_namespaces()
 {

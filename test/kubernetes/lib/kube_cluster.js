@@ -104,9 +104,9 @@ class KubeCluster {
     return run(script, ["kubectl", "apply", "-f", "-"], { env: this.env, input });
   }
 
-  // A request to the API server as administrator, or as whoever owns the token. The answer as JSON;
-  // an exception with .status when it is not 2xx.
-  request(method, path, body, { type = "application/json", token } = {}) {
+  // A request to the API server as administrator, or as whoever owns the token. What it answers; an
+  // exception with .status when that is not 2xx.
+  ask(method, path, body, { type = "application/json", token } = {}) {
     const text = body === undefined ? "" : JSON.stringify(body);
     // node would send a DELETE's body without saying that there is one
     const headers = { "Content-Type": type, "Content-Length": Buffer.byteLength(text) };
@@ -119,7 +119,7 @@ class KubeCluster {
         answer.on("data", (piece) => (got += piece));
         answer.on("error", reject);
         answer.on("end", () => {
-          if (answer.statusCode < 300) return resolve(JSON.parse(got));
+          if (answer.statusCode < 300) return resolve(got);
           const e = new Error(`${method} ${path}: ${answer.statusCode} ${got}`);
           reject(Object.assign(e, { status: answer.statusCode }));
         });
@@ -128,6 +128,9 @@ class KubeCluster {
       r.on("error", reject);
       r.end(text);
     });
+  }
+  async request(...args) {
+    return JSON.parse(await this.ask(...args));
   }
   get(path) {
     return this.request("GET", path);
@@ -141,6 +144,11 @@ class KubeCluster {
   }
   delete(path) {
     return this.request("DELETE", path, { gracePeriodSeconds: 0 });
+  }
+  // The events of a watch that the server ends, as timeoutSeconds in the path tells it to.
+  async watch(path) {
+    const lines = (await this.ask("GET", path)).split("\n");
+    return lines.filter(Boolean).map((line) => JSON.parse(line));
   }
 
   // ---- who may do what ----
@@ -194,4 +202,4 @@ class KubeCluster {
   }
 }
 
-module.exports = { KubeCluster, run };
+module.exports = { KubeCluster };
