@@ -67,17 +67,19 @@ static void put(struct wire_writer *w, const void *data, size_t len)
 		w->error = buf_add(w->out, data, len);
 }
 
+/* Most of what a profile is made of: written in place. */
 void wire_put_varint(struct wire_writer *w, uint64_t value)
 {
-	uint8_t bytes[VARINT_MAX_BYTES];
-	size_t n = 0;
+	struct buf *b = w->out;
 
-	while (value >= 0x80) {
-		bytes[n++] = (uint8_t)(value | 0x80);
-		value >>= 7;
-	}
-	bytes[n++] = (uint8_t)value;
-	put(w, bytes, n);
+	if (w->error == 0)
+		w->error = buf_reserve(b, wire_varint_len(value));
+	if (w->error < 0)
+		return;
+	for (; value >= 0x80; value >>= 7)
+		b->data[b->len++] = (char)(value | 0x80);
+	b->data[b->len++] = (char)value;
+	b->data[b->len] = '\0';
 }
 
 void wire_put_number(struct wire_writer *w, uint32_t field, uint64_t value)
