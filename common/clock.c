@@ -16,6 +16,11 @@ uint64_t clock_monotonic_ns(void)
 	return read_ns(CLOCK_MONOTONIC);
 }
 
+uint64_t clock_boottime_ns(void)
+{
+	return read_ns(CLOCK_BOOTTIME);
+}
+
 uint64_t clock_thread_cpu_ns(void)
 {
 	return read_ns(CLOCK_THREAD_CPUTIME_ID);

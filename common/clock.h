@@ -10,6 +10,9 @@
 /* Steps never, suspended time excluded: for intervals and deadlines. */
 uint64_t clock_monotonic_ns(void);
 
+/* The same with suspended time: for how long others may think that we are dead. */
+uint64_t clock_boottime_ns(void);
+
 /* CPU time of the calling thread: for what work costs, however busy the machine is. */
 uint64_t clock_thread_cpu_ns(void);
 

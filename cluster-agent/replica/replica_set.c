@@ -1,0 +1,509 @@
+#include "cluster-agent/replica/replica_set.h"
+
+#include <errno.h>
+#include <sys/random.h>
+
+#include "cluster-agent/replica/lease_requests.h"
+#include "cluster-agent/replica/own_lease.h"
+#include "cluster-agent/replica/replica_members.h"
+#include "common/log.h"
+
+/* After a failure that comes at once. */
+#define RETRY_NS (500 * NS_PER_MS)
+/* The API server not answering once is nothing to talk about. */
+#define FAILURES_TO_TELL 2
+
+/* What may be under way at the same time, one of each. */
+enum slot_kind {
+	SLOT_OWN, /* read, create, renew the own Lease */
+	SLOT_LIST,
+	SLOT_DELETE, /* a stale one; the own one at the end */
+	SLOT_MAX,
+};
+
+enum trouble {
+	TROUBLE_NONE,
+	TROUBLE_UNREACHABLE,
+	TROUBLE_TOO_MANY,
+	TROUBLE_RIVAL,
+	TROUBLE_FORBIDDEN,
+};
+
+struct slot {
+	struct kube_call *call; /* NULL: none is under way */
+	uint64_t sent_ns;
+	uint64_t due_ns; /* of the next */
+	unsigned n_failures;
+	enum trouble trouble;
+};
+
+enum replica_metric {
+	MEMBERS,
+	PAUSED,
+	ERRORS_CONFLICT,
+	ERRORS_FORBIDDEN,
+	ERRORS_TIMEOUT,
+	ERRORS_UNREACHABLE,
+	ERRORS_REFUSED,
+	ERRORS_BAD,
+	ERRORS_TOO_MANY,
+	REPLICA_METRIC_MAX,
+};
+
+#define PREFIX "coroot_cluster_agent_replica_"
+
+static const struct metric metric_defs[REPLICA_METRIC_MAX] = {
+	[MEMBERS] = {PREFIX "members", NULL,
+		     "Living members of the group of replicas, this one included", METRIC_GAUGE},
+	[PAUSED] = {PREFIX "paused", NULL, "1 while this replica has no targets of its own",
+		    METRIC_GAUGE},
+	[ERRORS_CONFLICT] = {PREFIX "lease_errors_total", "reason=\"conflict\"",
+			     "Requests about Leases that failed", METRIC_COUNTER},
+	[ERRORS_FORBIDDEN] = {PREFIX "lease_errors_total", "reason=\"forbidden\"", "",
+			      METRIC_COUNTER},
+	[ERRORS_TIMEOUT] = {PREFIX "lease_errors_total", "reason=\"timeout\"", "", METRIC_COUNTER},
+	[ERRORS_UNREACHABLE] = {PREFIX "lease_errors_total", "reason=\"unreachable\"", "",
+				METRIC_COUNTER},
+	[ERRORS_REFUSED] = {PREFIX "lease_errors_total", "reason=\"refused\"", "", METRIC_COUNTER},
+	[ERRORS_BAD] = {PREFIX "lease_errors_total", "reason=\"bad_answer\"", "", METRIC_COUNTER},
+	[ERRORS_TOO_MANY] = {PREFIX "lease_errors_total", "reason=\"too_many_leases\"", "",
+			     METRIC_COUNTER},
+};
+
+struct replica_set {
+	struct loop_source *timer;
+	struct lease_requests requests;
+	struct replica_members members;
+	struct own_lease own;
+	struct slot slots[SLOT_MAX];
+
+	void *ctx;
+	void (*changed)(void *ctx);
+	bool told_active; /* as of the last changed() */
+	uint64_t told_generation;
+	enum trouble told_trouble;
+
+	bool leaving;
+	uint64_t leave_until_ns;
+	loop_fn left; /* NULL when it was called */
+	void *left_ctx;
+
+	struct metric metrics[REPLICA_METRIC_MAX];
+};
+
+/* ---- what is said ---- */
+
+static bool is_active(const struct replica_set *rs)
+{
+	return !rs->leaving && replica_members_active(&rs->members, clock_boottime_ns());
+}
+
+static enum trouble worst_trouble(const struct replica_set *rs)
+{
+	enum trouble worst = TROUBLE_NONE;
+
+	for (size_t i = 0; i < SLOT_MAX; i++)
+		if (rs->slots[i].trouble > worst)
+			worst = rs->slots[i].trouble;
+	return worst;
+}
+
+/* why: what the API server answered, or who holds the Lease. */
+static void tell_trouble(struct replica_set *rs, const char *why)
+{
+	enum trouble t = worst_trouble(rs);
+
+	if (t == rs->told_trouble)
+		return;
+	rs->told_trouble = t;
+	switch (t) {
+	case TROUBLE_NONE:
+		log_info("replicas see each other's leases again", "lease=%s", rs->own.name);
+		break;
+	case TROUBLE_UNREACHABLE:
+		log_warn("cannot read or renew leases, without which this replica scrapes nothing",
+			 "lease=%s reason=%s", rs->own.name, LOG_QUOTED(why));
+		break;
+	case TROUBLE_TOO_MANY:
+		log_error("more leases in the group than there may be replicas: nothing is scraped",
+			  "group=%s max=%d", rs->requests.group, REPLICA_MAX_MEMBERS);
+		break;
+	case TROUBLE_RIVAL:
+		log_error("another process runs under the name of this replica: this one scrapes "
+			  "nothing",
+			  "lease=%s holder=%s", rs->own.name, LOG_QUOTED(why));
+		break;
+	case TROUBLE_FORBIDDEN:
+		log_error("no permission to share targets with other replicas, nothing is scraped: "
+			  "the role needs get, list, create, update and delete of "
+			  "leases.coordination.k8s.io",
+			  "namespace=%s reason=%s", rs->requests.namespace, LOG_QUOTED(why));
+		break;
+	}
+}
+
+static void tell_changes(struct replica_set *rs)
+{
+	bool active = is_active(rs);
+	size_t n = replica_set_count(rs);
+
+	metric_set(&rs->metrics[MEMBERS], n);
+	metric_set(&rs->metrics[PAUSED], !active);
+	if (active == rs->told_active && rs->members.generation == rs->told_generation)
+		return;
+	if (!rs->leaving)
+		log_info(active ? "sharing targets with the other replicas"
+				: "leaving all targets to the other replicas for now",
+			 "members=%zu lease=%s", n, rs->own.name);
+	rs->told_active = active;
+	rs->told_generation = rs->members.generation;
+	if (rs->changed)
+		rs->changed(rs->ctx);
+}
+
+/* ---- answers ---- */
+
+static void count_failure(struct replica_set *rs, enum lease_answer a)
+{
+	static const enum replica_metric metric_of[LEASE_ANSWER_MAX] = {
+		[LEASE_ANSWER_CONFLICT] = ERRORS_CONFLICT,
+		[LEASE_ANSWER_FORBIDDEN] = ERRORS_FORBIDDEN,
+		[LEASE_ANSWER_TIMEOUT] = ERRORS_TIMEOUT,
+		[LEASE_ANSWER_UNREACHABLE] = ERRORS_UNREACHABLE,
+		[LEASE_ANSWER_REFUSED] = ERRORS_REFUSED,
+		[LEASE_ANSWER_BAD] = ERRORS_BAD,
+		/* the namespace */
+		[LEASE_ANSWER_NONE] = ERRORS_REFUSED,
+	};
+
+	metric_add(&rs->metrics[metric_of[a]], 1);
+}
+
+static void succeed(struct replica_set *rs, struct slot *s, enum trouble trouble, const char *why)
+{
+	s->n_failures = 0;
+	s->trouble = trouble;
+	s->due_ns = s->sent_ns + REPLICA_RENEW_NS;
+	tell_trouble(rs, why);
+}
+
+static void fail(struct replica_set *rs, struct slot *s, enum lease_answer a, const char *why)
+{
+	uint64_t soonest_ns = clock_boottime_ns() + RETRY_NS;
+
+	count_failure(rs, a);
+	s->due_ns = s->sent_ns + REPLICA_RENEW_NS;
+	if (s->due_ns < soonest_ns)
+		s->due_ns = soonest_ns;
+	s->n_failures++;
+	if (a == LEASE_ANSWER_FORBIDDEN)
+		s->trouble = TROUBLE_FORBIDDEN;
+	else if (s->n_failures >= FAILURES_TO_TELL)
+		s->trouble = TROUBLE_UNREACHABLE;
+	tell_trouble(rs, why);
+}
+
+static void turn(struct replica_set *rs);
+
+static void on_list(void *ctx, const struct kube_result *result)
+{
+	CLEANUP(lease_doc_fini) struct lease_doc d = {0};
+	struct replica_set *rs = ctx;
+	struct slot *s = &rs->slots[SLOT_LIST];
+	enum lease_answer a = lease_requests_read(&d, result);
+	uint64_t now_ns = clock_boottime_ns();
+
+	s->call = NULL;
+	if (a != LEASE_ANSWER_OK) {
+		fail(rs, s, a, result->msg);
+		turn(rs);
+		return;
+	}
+	metric_add(&rs->metrics[ERRORS_BAD], d.n_bad);
+	replica_members_list_begin(&rs->members);
+	for (size_t i = 0; i < d.n; i++)
+		replica_members_list_add(&rs->members, d.leases[i].name, d.leases[i].version,
+					 !strcmp(d.leases[i].holder, rs->own.holder), now_ns);
+	replica_members_list_end(&rs->members, s->sent_ns);
+	rs->members.too_many |= d.more;
+
+	metric_add(&rs->metrics[ERRORS_TOO_MANY], rs->members.too_many);
+	succeed(rs, s, rs->members.too_many ? TROUBLE_TOO_MANY : TROUBLE_NONE, "");
+	if (s->due_ns > replica_members_expiry_ns(&rs->members))
+		s->due_ns = replica_members_expiry_ns(&rs->members);
+	turn(rs);
+}
+
+/* The next step follows at once, if it is another one. */
+static void on_read(struct replica_set *rs, const struct lease *l)
+{
+	struct slot *s = &rs->slots[SLOT_OWN];
+	uint64_t now_ns = clock_boottime_ns();
+
+	if (!own_lease_read(&rs->own, l, s->sent_ns, now_ns))
+		replica_members_lost(&rs->members);
+	if (l && rs->own.has_rival)
+		succeed(rs, s, TROUBLE_RIVAL, l->holder);
+	else
+		s->due_ns = now_ns;
+}
+
+static void on_written(struct replica_set *rs, const struct lease *l)
+{
+	struct slot *s = &rs->slots[SLOT_OWN];
+	uint64_t now_ns = clock_boottime_ns();
+
+	own_lease_written(&rs->own, l, now_ns);
+	replica_members_renewed(&rs->members, s->sent_ns, now_ns);
+	succeed(rs, s, TROUBLE_NONE, "");
+}
+
+/* Another has changed, taken or deleted it. */
+static void on_conflict(struct replica_set *rs, enum lease_answer a)
+{
+	own_lease_unknown(&rs->own);
+	if (a == LEASE_ANSWER_NONE)
+		replica_members_lost(&rs->members);
+	count_failure(rs, LEASE_ANSWER_CONFLICT);
+	rs->slots[SLOT_OWN].due_ns = clock_boottime_ns() + RETRY_NS;
+}
+
+/* A server that changed what we wrote is not one to rely on. */
+static bool is_ours(const struct replica_set *rs, const struct lease_doc *d)
+{
+	return d->n == 1 && !strcmp(d->leases[0].name, rs->own.name) &&
+	       !strcmp(d->leases[0].holder, rs->own.holder);
+}
+
+static void on_own(void *ctx, const struct kube_result *result)
+{
+	CLEANUP(lease_doc_fini) struct lease_doc d = {0};
+	struct replica_set *rs = ctx;
+	struct slot *s = &rs->slots[SLOT_OWN];
+	enum lease_answer a = lease_requests_read(&d, result);
+	bool reading = rs->own.step == OWN_LEASE_READ;
+
+	s->call = NULL;
+	if (a == LEASE_ANSWER_OK && (reading ? d.n != 1 : !is_ours(rs, &d)))
+		a = LEASE_ANSWER_BAD;
+	if (reading && (a == LEASE_ANSWER_OK || a == LEASE_ANSWER_NONE)) {
+		on_read(rs, a == LEASE_ANSWER_OK ? &d.leases[0] : NULL);
+	} else if (a == LEASE_ANSWER_OK) {
+		on_written(rs, &d.leases[0]);
+	} else if (a == LEASE_ANSWER_CONFLICT ||
+		   (a == LEASE_ANSWER_NONE && rs->own.step == OWN_LEASE_WRITE)) {
+		on_conflict(rs, a);
+	} else {
+		own_lease_unknown(&rs->own);
+		fail(rs, s, a, result->msg);
+	}
+	turn(rs);
+}
+
+/* Somebody else may have been faster. */
+static void on_deleted(void *ctx, const struct kube_result *result)
+{
+	struct replica_set *rs = ctx;
+	struct slot *s = &rs->slots[SLOT_DELETE];
+	enum lease_answer a = lease_requests_status(result);
+
+	s->call = NULL;
+	if (rs->leaving)
+		rs->leave_until_ns = 0;
+	if (a == LEASE_ANSWER_OK || a == LEASE_ANSWER_NONE || a == LEASE_ANSWER_CONFLICT)
+		succeed(rs, s, TROUBLE_NONE, "");
+	else
+		fail(rs, s, a, result->msg);
+	turn(rs);
+}
+
+/* ---- requests ---- */
+
+static void after_send(struct replica_set *rs, struct slot *s, int r)
+{
+	if (r < 0)
+		fail(rs, s, LEASE_ANSWER_UNREACHABLE, strerror(-r));
+}
+
+static void send_own(struct replica_set *rs, uint64_t now_ns)
+{
+	struct slot *s = &rs->slots[SLOT_OWN];
+	struct lease l;
+	int r;
+
+	s->sent_ns = now_ns;
+	own_lease_text(&rs->own, &l);
+	if (rs->own.step == OWN_LEASE_READ)
+		r = lease_requests_get(&rs->requests, rs->own.name, on_own, rs, &s->call);
+	else
+		r = lease_requests_put(&rs->requests, &l, on_own, rs, &s->call);
+	after_send(rs, s, r);
+}
+
+static void send_list(struct replica_set *rs, uint64_t now_ns)
+{
+	struct slot *s = &rs->slots[SLOT_LIST];
+
+	s->sent_ns = now_ns;
+	after_send(rs, s, lease_requests_list(&rs->requests, on_list, rs, &s->call));
+}
+
+static void send_delete(struct replica_set *rs, const char *name, const char *version,
+			uint64_t now_ns)
+{
+	struct slot *s = &rs->slots[SLOT_DELETE];
+
+	s->sent_ns = now_ns;
+	after_send(rs, s,
+		   lease_requests_delete(&rs->requests, name, version, on_deleted, rs, &s->call));
+}
+
+/* ---- turns ---- */
+
+static void finish_leaving(struct replica_set *rs)
+{
+	loop_fn left = TAKE_PTR(rs->left);
+
+	for (size_t i = 0; i < SLOT_MAX; i++)
+		kube_call_cancel(TAKE_PTR(rs->slots[i].call));
+	loop_set_timer(rs->timer, UINT64_MAX);
+	if (left)
+		left(rs->left_ctx);
+}
+
+/* A renewal under way is waited for: it would make the Lease another one than that to delete. */
+static void leave_turn(struct replica_set *rs, uint64_t now_ns)
+{
+	struct slot *s = &rs->slots[SLOT_DELETE];
+
+	if (now_ns >= rs->leave_until_ns) {
+		finish_leaving(rs);
+		return;
+	}
+	loop_set_timer(rs->timer, rs->leave_until_ns - now_ns);
+	if (rs->slots[SLOT_OWN].call || s->call)
+		return;
+	if (own_lease_may_delete(&rs->own, now_ns))
+		send_delete(rs, rs->own.name, rs->own.version, now_ns);
+	if (!s->call)
+		finish_leaving(rs);
+}
+
+static void arm(struct replica_set *rs, uint64_t now_ns)
+{
+	uint64_t t = replica_members_turn_ns(&rs->members, now_ns);
+
+	for (size_t i = SLOT_OWN; i <= SLOT_LIST; i++)
+		if (!rs->slots[i].call && rs->slots[i].due_ns < t)
+			t = rs->slots[i].due_ns;
+	loop_set_timer(rs->timer, t == UINT64_MAX ? t : t > now_ns ? t - now_ns : 0);
+}
+
+static void turn(struct replica_set *rs)
+{
+	uint64_t now_ns = clock_boottime_ns();
+	struct slot *s = rs->slots;
+	const struct replica_member *stale;
+
+	if (rs->leaving) {
+		leave_turn(rs, now_ns);
+		return;
+	}
+	if (!s[SLOT_OWN].call && now_ns >= s[SLOT_OWN].due_ns)
+		send_own(rs, now_ns);
+	if (!s[SLOT_LIST].call && now_ns >= s[SLOT_LIST].due_ns)
+		send_list(rs, now_ns);
+	stale = replica_members_stale(&rs->members, now_ns);
+	if (stale && !s[SLOT_DELETE].call && now_ns >= s[SLOT_DELETE].due_ns)
+		send_delete(rs, stale->name, stale->version, now_ns);
+	arm(rs, now_ns);
+	tell_changes(rs);
+}
+
+static void on_timer(void *ctx)
+{
+	turn(ctx);
+}
+
+/* ---- public ---- */
+
+/* Two processes never hold a Lease under the same identity. */
+static int make_own(struct replica_set *rs, const struct replica_set_config *cfg)
+{
+	char name[LEASE_NAME_BYTES], holder[OWN_LEASE_HOLDER_BYTES];
+	uint64_t process;
+	int r = lease_requests_name(cfg->group, cfg->name, name);
+
+	if (r < 0)
+		return r;
+	if (getrandom(&process, sizeof(process), 0) != (ssize_t)sizeof(process))
+		return -EIO;
+	snprintf(holder, sizeof(holder), "%s_%016llx", name + strlen(cfg->group) + 1,
+		 (unsigned long long)process);
+	own_lease_init(&rs->own, name, holder);
+	replica_members_init(&rs->members, name);
+	return 0;
+}
+
+int replica_set_new(struct replica_set **ret, const struct replica_set_config *cfg)
+{
+	CLEANUP(replica_set_freep) struct replica_set *rs = NULL;
+	int r;
+
+	rs = calloc(1, sizeof(*rs));
+	if (!rs)
+		return -ENOMEM;
+	memcpy(rs->metrics, metric_defs, sizeof(rs->metrics));
+	metric_set(&rs->metrics[PAUSED], 1);
+	rs->ctx = cfg->ctx;
+	rs->changed = cfg->changed;
+	r = make_own(rs, cfg);
+	if (r == 0)
+		r = lease_requests_init(&rs->requests, cfg->client, cfg->namespace, cfg->group);
+	if (r == 0)
+		r = loop_add_timer(cfg->loop, on_timer, rs, &rs->timer);
+	if (r < 0)
+		return r;
+	loop_set_timer(rs->timer, 0);
+
+	*ret = TAKE_PTR(rs);
+	return 0;
+}
+
+void replica_set_free(struct replica_set *rs)
+{
+	if (!rs)
+		return;
+	for (size_t i = 0; i < SLOT_MAX; i++)
+		kube_call_cancel(rs->slots[i].call);
+	loop_remove(rs->timer);
+	lease_requests_fini(&rs->requests);
+	free(rs);
+}
+
+void replica_set_leave(struct replica_set *rs, loop_fn done, void *ctx)
+{
+	rs->left = done;
+	rs->left_ctx = ctx;
+	rs->leaving = true;
+	rs->leave_until_ns = clock_boottime_ns() + REPLICA_TIMEOUT_NS;
+	kube_call_cancel(TAKE_PTR(rs->slots[SLOT_LIST].call));
+	kube_call_cancel(TAKE_PTR(rs->slots[SLOT_DELETE].call));
+	tell_changes(rs);
+	loop_set_timer(rs->timer, 0);
+}
+
+bool replica_set_owns(const struct replica_set *rs, const char *key)
+{
+	return !rs->leaving && replica_members_owns(&rs->members, key, clock_boottime_ns());
+}
+
+size_t replica_set_count(const struct replica_set *rs)
+{
+	return replica_members_count(&rs->members, clock_boottime_ns());
+}
+
+int replica_set_register(struct replica_set *rs, struct metrics *ms)
+{
+	return metrics_register(ms, rs->metrics, REPLICA_METRIC_MAX);
+}
