@@ -1,0 +1,3 @@
+module simulation
+
+go 1.21
