@@ -8,8 +8,8 @@
 #include "common/parse.h"
 
 /*
- * curl receives into a buffer of this size in each transfer that is connected. Larger ones make bodies of many
- * megabytes only a little cheaper, and a thousand transfers that wait expensive.
+ * curl receives into a buffer of this size in each transfer that is connected. Larger ones make
+ * bodies of many megabytes only a little cheaper, and a thousand transfers that wait expensive.
  */
 #define RECEIVE_BUFFER_BYTES 8192L
 /* The parsed CA file is shared by the connections of this time; else each would parse it. */
@@ -89,8 +89,8 @@ static bool url_is_usable(const char *url)
 }
 
 /*
- * "address:port", IPv6 addresses in brackets. curl would take anything, and connect to the URL's own host when it
- * does not understand it.
+ * "address:port", IPv6 addresses in brackets. curl would take anything, and connect to the URL's
+ * own host when it does not understand it.
  */
 static bool address_is_usable(const char *s)
 {

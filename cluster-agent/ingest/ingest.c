@@ -193,6 +193,32 @@ static int add_samples(struct layout *l, struct ingest *in, const struct ingest_
 	return 0;
 }
 
+/* A container, or a pod and the port it was scraped at. */
+static bool names_instance(const struct row_text *label)
+{
+	static const char *const names[] = {"container.id", "namespace", "pod", "port"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		if (label->len == strlen(names[i]) &&
+		    memcmp(label->data, names[i], label->len) == 0)
+			return true;
+	}
+	return false;
+}
+
+static uint64_t instance_of(const struct ingest_upload *u)
+{
+	uint64_t hash = 0;
+
+	for (size_t i = 0; i < u->n_labels; i++) {
+		const struct row_label *l = &u->labels[i];
+
+		if (names_instance(&l->name))
+			hash = XXH3_64bits_withSeed(l->value.data, l->value.len, hash + 1);
+	}
+	return hash;
+}
+
 static int add_quality(struct layout *l, const struct ingest_upload *u,
 		       const struct profile_rows_type *t)
 {
@@ -208,6 +234,7 @@ static int add_quality(struct layout *l, const struct ingest_upload *u,
 		.value = t->sum,
 		.lost = r->lost,
 		.n_lost = r->n_lost,
+		.instance = instance_of(u),
 	};
 
 	return row_batch_add_quality(&l->batch, &row);

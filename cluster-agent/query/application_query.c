@@ -3,18 +3,35 @@
 #include <errno.h>
 
 #include "cluster-agent/query/profile_types.h"
+#include "cluster-agent/query/timeline_query.h"
 #include "cluster-agent/store/rowbinary.h"
 
 #define MAX_ANSWER_BYTES ((size_t)64 << 20)
 #define MAX_LAST_SEEN_BYTES ((size_t)4096)
-#define MIN_ROW_BYTES 34u /* two empty strings and four numbers */
+#define MIN_ROW_BYTES 42u /* two empty strings and five numbers of 8 bytes */
 
-/* One row per profile and type, where profiling_samples has one per stack: 7 days fit as well. */
-#define SQL_TYPES                                                                      \
-	"SELECT ServiceName, Type, toUnixTimestamp64Nano(max(End)), "                  \
-	"toUnixTimestamp64Nano(min(Start)), "                                          \
-	"sum(toFloat64(Value) * ${overlap_ns} / ${window_ns}) FROM profiling_quality " \
-	"WHERE ${range} GROUP BY ServiceName, Type ORDER BY ServiceName, Type"
+/*
+ * One row per profile and type, where profiling_samples has one per stack: 7 days fit as well.
+ *
+ * held is v as if the profiles of each instance went on until the next, as timeline_query.c has
+ * it, but told from sums alone: n profiles that began at the same distance stand for n times that,
+ * each for {hold} beyond its end at most.
+ */
+#define SQL_TYPES                                                                               \
+	"WITH instances AS (SELECT ServiceName, Type, "                                         \
+	"toUnixTimestamp64Nano(max(End)) AS stop, toUnixTimestamp64Nano(min(Start)) AS begin, " \
+	"sum(toFloat64(Value) * ${overlap_ns} / ${window_ns}) AS v, "                           \
+	"sum(toFloat64(${overlap_ns})) AS own, count() AS n, "                                  \
+	"toFloat64(toUnixTimestamp64Nano(max(Start)) - begin) * n / greatest(n - 1, 1) "        \
+	"AS reach FROM profiling_quality WHERE ${range} "                                       \
+	"GROUP BY ServiceName, Type, Host, Instance), "                                         \
+	"held AS (SELECT ServiceName, Type, stop, begin, v, "                                   \
+	"toFloat64(max(stop) OVER () - min(begin) OVER ()) AS span, "                           \
+	"v * greatest(least(reach, own + n * {hold:UInt64}, span, toFloat64({to:Int64} - "      \
+	"{from:Int64})) "                                                                       \
+	"/ own, 1) AS held FROM instances) "                                                    \
+	"SELECT ServiceName, Type, max(stop), min(begin), sum(v), sum(held) "                   \
+	"FROM held GROUP BY ServiceName, Type ORDER BY ServiceName, Type"
 #define SQL_LAST_SEEN "SELECT count(), toUnixTimestamp64Nano(max(LastSeen)) FROM profiling_profiles"
 
 /* From the first to the last profile, as far as they lie in the range. */
@@ -23,33 +40,39 @@ struct span {
 	int64_t to_ns;
 };
 
+/* Those of the node agent leave no gaps. */
+static void set_cpu_time(struct application_type *t, double cpu_ns, double held_ns)
+{
+	char name[64];
+	const struct profile_type *known;
+
+	if (!t->type || t->type_len >= sizeof(name))
+		return;
+	memcpy(name, t->type, t->type_len);
+	name[t->type_len] = '\0';
+	known = profile_type_get(name);
+	t->has_cores = strcmp(known->category, "cpu") == 0 &&
+		       strcmp(profile_type_unit(name), "nanoseconds") == 0;
+	if (t->has_cores)
+		t->cores = known->node_agent ? cpu_ns : held_ns;
+}
+
 static void read_type(struct rowbinary_reader *r, struct application_type *t, struct span *span)
 {
+	double cpu_ns, held_ns;
 	int64_t start_ns;
 
 	t->service = rowbinary_get_string(r, &t->service_len);
 	t->type = rowbinary_get_string(r, &t->type_len);
 	t->last_seen_ns = rowbinary_get_i64(r);
 	start_ns = rowbinary_get_i64(r);
-	t->cores = rowbinary_get_f64(r);
+	cpu_ns = rowbinary_get_f64(r);
+	held_ns = rowbinary_get_f64(r);
+	set_cpu_time(t, cpu_ns, held_ns);
 	if (start_ns < span->from_ns)
 		span->from_ns = start_ns;
 	if (t->last_seen_ns > span->to_ns)
 		span->to_ns = t->last_seen_ns;
-}
-
-static bool counts_cpu_time(const struct application_type *t)
-{
-	char name[64];
-	const struct profile_type *known;
-
-	if (!t->type || t->type_len >= sizeof(name))
-		return false;
-	memcpy(name, t->type, t->type_len);
-	name[t->type_len] = '\0';
-	known = profile_type_get(name);
-	return strcmp(known->category, "cpu") == 0 &&
-	       strcmp(profile_type_unit(name), "nanoseconds") == 0;
 }
 
 static int read_types(struct application_list *l, int64_t from_ns, int64_t to_ns, struct err *err)
@@ -70,10 +93,8 @@ static int read_types(struct application_list *l, int64_t from_ns, int64_t to_ns
 	span.from_ns = span.from_ns > from_ns ? span.from_ns : from_ns;
 	span.to_ns = span.to_ns < to_ns ? span.to_ns : to_ns;
 	span_ns = span.to_ns > span.from_ns ? (double)(span.to_ns - span.from_ns) : 1;
-	for (size_t i = 0; i < l->n_types; i++) {
-		l->types[i].has_cores = counts_cpu_time(&l->types[i]);
-		l->types[i].cores = l->types[i].has_cores ? l->types[i].cores / span_ns : 0;
-	}
+	for (size_t i = 0; i < l->n_types; i++)
+		l->types[i].cores /= span_ns;
 	return 0;
 }
 
@@ -153,6 +174,8 @@ int application_query(struct store *store, int64_t from_ns, int64_t to_ns,
 	if (r < 0)
 		return r;
 	r = query_init(&l.query, &f, MAX_ANSWER_BYTES);
+	if (r == 0)
+		r = query_add_uint(&l.query, "hold", TIMELINE_HOLD_NS);
 	if (r == 0)
 		r = query_add_sql(&l.query, &f, SQL_TYPES);
 	if (r == 0)

@@ -40,7 +40,8 @@ struct application_list {
 
 /*
  * Cores are CPU time per time: of the range, less what lies before the first
- * and after the last profile of any service in it.
+ * and after the last profile of any service in it. Profiles of types that leave
+ * gaps stand for these too, see TIMELINE_HOLD_NS.
  * Errors as those of stack_query(); after 0 ret is released with
  * application_list_fini().
  */

@@ -107,12 +107,15 @@ struct rate {
 
 static struct rate rate_of(const char *type)
 {
+	const struct profile_type *known = profile_type_get(type);
 	const char *unit = profile_type_unit(type);
 
-	if (profile_type_get(type)->aggregation == PROFILE_AGGREGATION_SUM &&
-	    strcmp(unit, "nanoseconds") == 0)
-		return (struct rate){"cores", (double)NS_PER_S};
-	return (struct rate){unit, 1};
+	if (known->aggregation != PROFILE_AGGREGATION_SUM || strcmp(unit, "nanoseconds") != 0)
+		return (struct rate){unit, 1};
+	/* of waiting, by however many threads; only CPU time per time is CPUs */
+	if (strcmp(known->category, "cpu") != 0)
+		return (struct rate){"seconds per second", (double)NS_PER_S};
+	return (struct rate){"cores", (double)NS_PER_S};
 }
 
 static void put_steps(struct json_writer *w, const struct timeline *t, double divisor)

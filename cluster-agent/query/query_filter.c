@@ -11,6 +11,9 @@
 #define RANGE                                              \
 	"Start < fromUnixTimestamp64Nano({to:Int64}) AND " \
 	"End > fromUnixTimestamp64Nano({from:Int64})"
+#define HOLD_RANGE                                                                  \
+	"Start < fromUnixTimestamp64Nano({to:Int64} + toInt64({hold:UInt64})) AND " \
+	"End > fromUnixTimestamp64Nano({from:Int64} - toInt64({hold:UInt64}))"
 #define HOST "if(Labels['host.name'] != '', Labels['host.name'], Labels['node'])"
 #define ID_CONTAINER "Labels['container.id']"
 #define ID_POD                                                                      \
@@ -110,10 +113,10 @@ static const char *id_of(const struct query_filter *f)
 	return f->type && profile_type_get(f->type)->node_agent ? ID_CONTAINER : ID_POD;
 }
 
-static int add_which(struct query *q, const struct query_filter *f)
+static int add_which(struct query *q, const struct query_filter *f, const char *range)
 {
-	int r = buf_addf(&q->sql, "ServiceName = {service:String} AND Type = {type:String} "
-				  "AND " RANGE);
+	int r = buf_addf(&q->sql, "ServiceName = {service:String} AND Type = {type:String} AND %s",
+			 range);
 
 	if (r == 0 && f->instance && f->instance[0])
 		r = buf_addf(&q->sql,
@@ -126,7 +129,9 @@ static int add_which(struct query *q, const struct query_filter *f)
 static int add_piece(struct query *q, const struct query_filter *f, const char *name, size_t len)
 {
 	if (len == 5 && memcmp(name, "which", 5) == 0)
-		return add_which(q, f);
+		return add_which(q, f, RANGE);
+	if (len == 10 && memcmp(name, "which_hold", 10) == 0)
+		return add_which(q, f, HOLD_RANGE);
 	if (len == 2 && memcmp(name, "id", 2) == 0)
 		return buf_add(&q->sql, id_of(f), strlen(id_of(f)));
 	for (size_t i = 0; i < ARRAY_SIZE(pieces); i++)

@@ -23,7 +23,7 @@ struct query_filter {
 	int64_t to_ns;
 };
 
-#define QUERY_MAX_PARAMS 8u
+#define QUERY_MAX_PARAMS 12u
 
 /* One query on its way: SQL, parameters and answer. */
 struct query {

@@ -11,11 +11,45 @@
 /* ranges above this have their windows rounded */
 #define EXACT_RANGE_NS (INT64_C(6) * 3600 * (int64_t)NS_PER_S)
 
-#define SQL_WINDOWS                                                                            \
-	"SELECT intDiv(toUnixTimestamp64Nano(Start), {grid:UInt64}) * toInt64({grid:UInt64}) " \
-	"AS s, "                                                                               \
-	"intDiv(toUnixTimestamp64Nano(End), {grid:UInt64}) * toInt64({grid:UInt64}) AS e, "    \
-	"sum(Value) FROM profiling_samples WHERE ${which} GROUP BY s, e"
+/* Windows (s, e) with what happened in them (x), of profiles that leave no gaps. */
+#define SQL_PLAIN                                                                         \
+	"WITH windows AS (SELECT ${id} AS id, ${host} AS host, "                          \
+	"toUnixTimestamp64Nano(Start) AS s, toUnixTimestamp64Nano(End) AS e, Value AS x " \
+	"FROM profiling_samples WHERE ${which}) "
+
+/*
+ * The same of profiles that are samples of time, as 10 s of CPU profile a minute are: each stands
+ * for the time until the next of its instance, and the last for as much beyond its end as lay
+ * before its start. Gaps of more than {hold} stay gaps. What has no length gets one as in timeline.h.
+ */
+#define SQL_HELD                                                                           \
+	"WITH own AS (SELECT ${id} AS id, ${host} AS host, Labels['port'] AS port, "       \
+	"toUnixTimestamp64Nano(End) AS stop, toUnixTimestamp64Nano(Start) AS begin, "      \
+	"if(stop > begin, begin, stop - {least:UInt64}) AS s, "                            \
+	"sum(toFloat64(Value)) AS v FROM profiling_samples WHERE ${which_hold} "           \
+	"GROUP BY id, host, port, stop, begin), "                                          \
+	"neighbours AS (SELECT id, host, s, stop, v, "                                     \
+	"leadInFrame(s, 1, stop) OVER later - stop AS gap_after, "                         \
+	"s - lagInFrame(stop, 1, s) OVER earlier AS gap_before, "                          \
+	"leadInFrame(1, 1, 0) OVER later AS has_next FROM own WINDOW "                     \
+	"later AS (PARTITION BY id, host, port ORDER BY s "                                \
+	"ROWS BETWEEN CURRENT ROW AND 1 FOLLOWING), "                                      \
+	"earlier AS (PARTITION BY id, host, port ORDER BY s "                              \
+	"ROWS BETWEEN 1 PRECEDING AND CURRENT ROW)), "                                     \
+	"windows AS (SELECT id, host, s, if(has_next = 1, gap_after, gap_before) AS gap, " \
+	"stop + if(gap BETWEEN 0 AND toInt64({hold:UInt64}), gap, 0) AS e, "               \
+	"toInt64(round(least(if({sum:UInt8}, v * (e - s) / (stop - s), v), 9e18))) AS x "  \
+	"FROM neighbours WHERE s < {to:Int64} AND e > {from:Int64}) "
+
+#define SQL_TIMELINE                                                      \
+	"SELECT intDiv(s, {grid:UInt64}) * toInt64({grid:UInt64}) AS a, " \
+	"intDiv(e, {grid:UInt64}) * toInt64({grid:UInt64}) AS b, "        \
+	"sum(x) FROM windows GROUP BY a, b"
+
+#define SQL_INSTANCES                                                                       \
+	"SELECT id, host, sum(toFloat64(x) * greatest(least(e, {to:Int64}) - "              \
+	"greatest(s, {from:Int64}), 1) / if({sum:UInt8}, greatest(e - s, 1), 1)) AS value " \
+	"FROM windows GROUP BY id, host ORDER BY value DESC, id, host LIMIT {max:UInt64}"
 
 /*
  * On long ranges windows are rounded to a 16th of a step at most: hundreds of
@@ -51,8 +85,31 @@ static int read_windows(struct query *q, struct timeline_window **ret, size_t *r
 	return 0;
 }
 
-int timeline_query(struct store *store, const struct query_filter *f, struct timeline *t,
-		   struct err *err)
+/*
+ * The node agent's profiles cover all of the time: their instances need not be known, and the
+ * labels, which are most of the work, are not read.
+ */
+static bool leaves_gaps(const struct query_filter *f)
+{
+	return !profile_type_get(f->type)->node_agent;
+}
+
+static int add_windows(struct query *q, const struct query_filter *f, bool held)
+{
+	bool sum = profile_type_get(f->type)->aggregation == PROFILE_AGGREGATION_SUM;
+	int r = query_add_uint(q, "sum", sum);
+
+	if (!held)
+		return r == 0 ? query_add_sql(q, f, SQL_PLAIN) : r;
+	if (r == 0)
+		r = query_add_uint(q, "hold", TIMELINE_HOLD_NS);
+	if (r == 0)
+		r = query_add_uint(q, "least", sum ? NS_PER_S : 1);
+	return r == 0 ? query_add_sql(q, f, SQL_HELD) : r;
+}
+
+static int query_timeline(struct store *store, const struct query_filter *f, struct timeline *t,
+			  bool held, struct err *err)
 {
 	AUTO_FREE struct timeline_window *windows = NULL;
 	CLEANUP(query_fini) struct query q;
@@ -63,7 +120,9 @@ int timeline_query(struct store *store, const struct query_filter *f, struct tim
 		r = query_add_uint(&q, "grid",
 				   (uint64_t)grid_ns(f->to_ns - f->from_ns, t->step_ns));
 	if (r == 0)
-		r = query_add_sql(&q, f, SQL_WINDOWS);
+		r = add_windows(&q, f, held);
+	if (r == 0)
+		r = query_add_sql(&q, f, SQL_TIMELINE);
 	if (r == 0)
 		r = query_run(&q, store, err);
 	if (r == 0)
@@ -74,8 +133,14 @@ int timeline_query(struct store *store, const struct query_filter *f, struct tim
 	return 0;
 }
 
-int timeline_query_covered(struct store *store, const struct query_filter *f, double *ret_ns,
-			   struct err *err)
+int timeline_query(struct store *store, const struct query_filter *f, struct timeline *t,
+		   struct err *err)
+{
+	return query_timeline(store, f, t, leaves_gaps(f), err);
+}
+
+static int query_covered(struct store *store, const struct query_filter *f, bool held,
+			 double *ret_ns, struct err *err)
 {
 	struct timeline_step step;
 	struct timeline t = {
@@ -84,11 +149,17 @@ int timeline_query_covered(struct store *store, const struct query_filter *f, do
 		.n_steps = 1,
 		.steps = &step,
 	};
-	int r = timeline_query(store, f, &t, err);
+	int r = query_timeline(store, f, &t, held, err);
 
 	if (r == 0)
 		*ret_ns = step.covered_ns;
 	return r;
+}
+
+int timeline_query_covered(struct store *store, const struct query_filter *f, double *ret_ns,
+			   struct err *err)
+{
+	return query_covered(store, f, false, ret_ns, err);
 }
 
 static int read_instances(struct timeline_instances *is, double scale, struct err *err)
@@ -125,23 +196,16 @@ int timeline_query_instances(struct store *store, const struct query_filter *f,
 	int r;
 
 	all.instance = NULL;
-	r = timeline_query_covered(store, &all, &covered_ns, err);
+	r = query_covered(store, &all, leaves_gaps(f), &covered_ns, err);
 	if (r < 0)
 		return r;
 	r = query_init(&is.query, &all, MAX_ANSWER_BYTES);
 	if (r == 0)
 		r = query_add_uint(&is.query, "max", TIMELINE_QUERY_MAX_INSTANCES);
 	if (r == 0)
-		r = query_add_sql(&is.query, &all,
-				  "SELECT ${id} AS id, ${host} AS host, "
-				  "sum(toFloat64(Value) * ${overlap_ns} / ");
+		r = add_windows(&is.query, &all, leaves_gaps(f));
 	if (r == 0)
-		r = query_add_sql(&is.query, &all, sum ? "${window_ns}" : "1");
-	if (r == 0)
-		r = query_add_sql(&is.query, &all,
-				  ") AS v FROM profiling_samples WHERE ${which} "
-				  "GROUP BY id, host ORDER BY v DESC, id, host "
-				  "LIMIT {max:UInt64}");
+		r = query_add_sql(&is.query, &all, SQL_INSTANCES);
 	if (r == 0)
 		r = query_run(&is.query, store, err);
 	if (r == 0)

@@ -10,13 +10,18 @@
 #include "cluster-agent/query/timeline.h"
 #include "common/base.h"
 
+/*
+ * Profiles of types that are scraped stand for the time until the next of their instance, if that
+ * began no later than so after their end: a scrape a minute may fail once.
+ */
+#define TIMELINE_HOLD_NS (INT64_C(150) * 1000 * 1000 * 1000)
 #define TIMELINE_QUERY_MAX_INSTANCES 1000u
 
 /* Fill t->steps. Errors as those of stack_query(). */
 int timeline_query(struct store *store, const struct query_filter *f, struct timeline *t,
 		   struct err *err) MUST_CHECK;
 
-/* Time within the range that any profile of the filter covers. */
+/* Time within the range that any profile of the filter itself covers, gaps left out. */
 int timeline_query_covered(struct store *store, const struct query_filter *f, double *ret_ns,
 			   struct err *err) MUST_CHECK;
 

@@ -89,6 +89,7 @@ int row_batch_add_quality(struct row_batch *b, const struct quality_row *row)
 	rowbinary_put_u64(&w, row->n_samples);
 	rowbinary_put_u64(&w, row->n_truncated);
 	rowbinary_put_i64(&w, row->value);
+	rowbinary_put_u64(&w, row->instance);
 	rowbinary_put_count(&w, row->n_lost);
 	for (size_t i = 0; i < row->n_lost; i++) {
 		put_text(&w, row->lost[i].name);

@@ -60,6 +60,7 @@ struct quality_row {
 	int64_t value;                /* of all its samples together */
 	const struct row_count *lost; /* by reason */
 	size_t n_lost;
+	uint64_t instance; /* a hash: what of the service this is of; 0: not known */
 };
 
 struct row_batch {

@@ -8,6 +8,7 @@
 #define TEXT "LowCardinality(String) CODEC(ZSTD(1))"
 #define NUMBER "UInt64 CODEC(ZSTD(1))"
 #define TOTAL "Value Int64 CODEC(ZSTD(1))"
+#define INSTANCE "Instance UInt64 CODEC(ZSTD(1))"
 #define TIME "DateTime64(9) CODEC(Delta, ZSTD(1))"
 
 /*
@@ -51,7 +52,7 @@ static const struct table tables[] = {
 	{
 		"profiling_quality",
 		"ServiceName " TEXT ", Type " TEXT ", Start " TIME ", End " TIME ", Host " TEXT
-		", Samples " NUMBER ", Truncated " NUMBER ", " TOTAL
+		", Samples " NUMBER ", Truncated " NUMBER ", " TOTAL ", " INSTANCE
 		", Lost Map(LowCardinality(String), UInt64) CODEC(ZSTD(1))",
 		"MergeTree PARTITION BY toDate(Start) "
 		"ORDER BY (ServiceName, Type, toUnixTimestamp(Start))",
@@ -70,7 +71,8 @@ static const struct table tables[] = {
 static const char *const insert_columns[] = {
 	[STORE_STACKS] = "(ServiceName, Hash, LastSeen, Stack)",
 	[STORE_SAMPLES] = "(ServiceName, Type, Start, End, Labels, StackHash, Value)",
-	[STORE_QUALITY] = "(ServiceName, Type, Start, End, Host, Samples, Truncated, Value, Lost)",
+	[STORE_QUALITY] = "(ServiceName, Type, Start, End, Host, Samples, Truncated, Value, "
+			  "Instance, Lost)",
 };
 
 static int create(schema_run_fn run, void *ctx, const struct table *t, uint64_t ttl_s,
@@ -132,8 +134,11 @@ int schema_apply(schema_run_fn run, void *ctx, uint64_t ttl_ns, struct err *err)
 	}
 	if (r < 0)
 		return r;
-	/* stores of before it had the column */
-	r = run(ctx, "ALTER TABLE profiling_quality ADD COLUMN IF NOT EXISTS " TOTAL, NULL, err);
+	/* stores of before it had the columns */
+	r = run(ctx,
+		"ALTER TABLE profiling_quality ADD COLUMN IF NOT EXISTS " TOTAL
+		", ADD COLUMN IF NOT EXISTS " INSTANCE,
+		NULL, err);
 	if (r < 0)
 		return err_wrap(err, r, "extend profiling_quality");
 	r = run(ctx,

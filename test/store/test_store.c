@@ -85,7 +85,7 @@ static void fill(struct row_batch *b, uint64_t hash)
 	const struct sample_row sample = {T("/svc"), T("a:b:count"), now - 10, now, labels,
 					  1,         hash,           -7};
 	const struct quality_row quality = {
-		T("/svc"), T("a:b:count"), now - 10, now, T("host"), 100, 3, -7, lost, 1};
+		T("/svc"), T("a:b:count"), now - 10, now, T("host"), 100, 3, -7, lost, 1, 99};
 
 	assert_int_equal(row_batch_add_stack(b, &stack), 0);
 	assert_int_equal(row_batch_add_sample(b, &sample), 0);
@@ -125,6 +125,7 @@ static void keeps_every_column_of_every_row(void **state)
 			 2);
 	assert_int_equal(query_u64(s, "SELECT count() FROM profiling_quality WHERE Host = 'host' "
 				      "AND Samples = 100 AND Truncated = 3 AND Value = -7 "
+				      "AND Instance = 99 "
 				      "AND Lost['ring_full'] = 12"),
 			 2);
 	assert_int_equal(query_u64(s, "SELECT count() FROM profiling_profiles FINAL WHERE "

@@ -78,8 +78,8 @@ static void send_until_killed(uint64_t first)
 		const struct row_text text = {"/svc", 4};
 		const struct stack_row stack = {text, i, now, &text, 1};
 		const struct sample_row sample = {text, text, now, now + 1, NULL, 0, i, 1};
-		const struct quality_row quality = {text, text, now, now + 1, text,
-						    i,    0,    1,   NULL,    0};
+		const struct quality_row quality = {text, text, now,  now + 1, text, i,
+						    0,    1,    NULL, 0,       i};
 
 		row_batch_init(&b, 10000);
 		if (row_batch_add_stack(&b, &stack) < 0 || row_batch_add_sample(&b, &sample) < 0 ||

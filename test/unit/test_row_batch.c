@@ -6,7 +6,8 @@
 static const struct row_text frames[] = {{"leaf a.c:1", 10}, {"root ", 5}};
 static const struct stack_row stack = {{"/svc", 4}, 7, 9, frames, 2};
 static const struct sample_row sample = {{"/svc", 4}, {"t", 1}, 1, 2, NULL, 0, 7, -1};
-static const struct quality_row quality = {{"/svc", 4}, {"t", 1}, 1, 2, {"h", 1}, 3, 4, 5, NULL, 0};
+static const struct quality_row quality = {{"/svc", 4}, {"t", 1}, 1,    2, {"h", 1}, 3,
+					   4,           5,        NULL, 0, 6};
 
 static void encodes_columns_in_the_order_of_the_insert(void **state)
 {
