@@ -46,7 +46,7 @@ static void appending_concatenates_or_changes_nothing(void **state)
 	CLEANUP(row_batch_fini) struct row_batch a, b;
 
 	(void)state;
-	row_batch_init(&a, 100);
+	row_batch_init(&a, 116); /* two rows of quality */
 	row_batch_init(&b, 1000);
 	assert_int_equal(row_batch_add_stack(&b, &stack), 0);
 	assert_int_equal(row_batch_add_sample(&b, &sample), 0);
