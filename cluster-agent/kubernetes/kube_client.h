@@ -31,13 +31,13 @@ struct kube_request {
 	size_t max_response_bytes; /* of result.body */
 	/*
 	 * When not NULL: the body of a 2xx answer in pieces, as it arrives, instead of result.body.
-	 * A negative result ends the request with it. Must not cancel the call.
+	 * A negative result ends the request with it. May send and cancel, its own call too.
 	 */
 	int (*on_data)(void *ctx, const char *data, size_t len);
 };
 
 struct kube_result {
-	int error;  /* 0, or as of http_result; -EACCES: no credentials could be had */
+	int error;  /* 0, or as of http_result; -EACCES also: no credentials could be had */
 	int status; /* HTTP status; 0 when error */
 	const char
 		*msg; /* one line when error or not 2xx: the server's own message if it gave one */
@@ -48,7 +48,10 @@ struct kube_result {
 
 typedef void (*kube_done_fn)(void *ctx, const struct kube_result *result);
 
-/* cfg is copied. -ENOMEM … */
+/*
+ * cfg is copied. -ENOMEM, -EMFILE …; -EBADMSG: a token that cannot be sent; -ENOTSUP: a
+ * tls_server_name for a server that is not given by its address. With a sentence in err.
+ */
 int kube_client_new(struct kube_client **ret, struct loop *l, const struct kube_config *cfg,
 		    struct err *err) MUST_CHECK;
 /* Cancels what is under way; done functions are not called. */
@@ -60,8 +63,8 @@ const char *kube_client_server(const struct kube_client *c);
 const char *kube_client_namespace(const struct kube_client *c);
 
 /*
- * done is called once, on the loop thread, never from inside. *ret (may be NULL) is valid until
- * then. -ENOMEM; -EINVAL.
+ * done is called once, on the loop thread, never from inside; it may do anything but free c. *ret
+ * (may be NULL) is valid until then. -ENOMEM; -EINVAL: no path or time-out, line breaks.
  */
 int kube_client_send(struct kube_client *c, const struct kube_request *req, kube_done_fn done,
 		     void *ctx, struct kube_call **ret) MUST_CHECK;

@@ -1,0 +1,72 @@
+/*
+ * A kube_client and an API server for it that takes one Authorization header and refuses all
+ * others with 401. Files of a test live in a folder of its own.
+ */
+#ifndef TEST_LIB_KUBE_FIXTURE_H
+#define TEST_LIB_KUBE_FIXTURE_H
+
+#include <pthread.h>
+
+#include "cluster-agent/kubernetes/kube_client.h"
+#include "common/http_server.h"
+#include "common/loop.h"
+
+struct kube_fixture {
+	struct loop *loop;
+	struct loop_source *stopper;
+	struct kube_client *client;
+	struct kube_config cfg; /* strings are the test's */
+	char dir[64];
+	char url[64]; /* of the server, without '/' at the end */
+
+	/* the server; its handler runs on another thread */
+	struct http_server *server;
+	pthread_mutex_t lock;
+	char wanted[128];     /* Authorization; "": anything */
+	char rotate_path[96]; /* when not "": on a 401, rotate_to is written there */
+	char rotate_to[64];
+	unsigned n_requests;
+	char seen[256]; /* Authorization of the last request */
+
+	/* the last result */
+	int n_done, n_expected;
+	int error, status;
+	char msg[512];
+	char body[512];
+	uint64_t retry_after_ns;
+};
+
+/* For cmocka: *state becomes a struct kube_fixture *. */
+int kube_fixture_set_up(void **state);
+int kube_fixture_tear_down(void **state);
+
+void kube_fixture_write(const struct kube_fixture *f, const char *name, const char *text);
+/* A shell script that finds its folder in $dir. */
+void kube_fixture_write_script(const struct kube_fixture *f, const char *name, const char *text);
+/* How many bytes it has: scripts count with them. 0 when it is not there. */
+size_t kube_fixture_size(const struct kube_fixture *f, const char *name);
+/* Valid until the fixture is torn down; at most 8. */
+char *kube_fixture_path(struct kube_fixture *f, const char *name);
+
+/* Starts the server; cfg.server is its URL. */
+void kube_fixture_serve(struct kube_fixture *f, const char *wanted);
+void kube_fixture_want(struct kube_fixture *f, const char *wanted);
+unsigned kube_fixture_requests(struct kube_fixture *f);
+
+/* The client of cfg. */
+void kube_fixture_connect(struct kube_fixture *f);
+/* Sends GET /api/v1/pods, or what req says; done keeps the result and stops the loop. */
+struct kube_call *kube_fixture_send(struct kube_fixture *f, struct kube_request req);
+void kube_fixture_keep_result(void *ctx, const struct kube_result *result);
+/* Runs the loop until all that was sent is answered. */
+void kube_fixture_wait(struct kube_fixture *f);
+/* One request from sending to the result. */
+void kube_fixture_ask(struct kube_fixture *f, struct kube_request req);
+/* Runs the loop for that long. */
+void kube_fixture_pass(struct kube_fixture *f, uint64_t ns);
+
+void kube_fixture_assert_ok(const struct kube_fixture *f);
+/* sentence: a part of it */
+void kube_fixture_assert_failed(const struct kube_fixture *f, int error, const char *sentence);
+
+#endif /* TEST_LIB_KUBE_FIXTURE_H */
