@@ -324,7 +324,7 @@ check-kubernetes: all $(kubernetes_images) ## discovery and scraping on a real K
 	$(Q)KN_BIN=$$(test/kubernetes/build.sh "$$(test/setup/go.sh)") && export KN_BIN && \
 	    KN_GO_VERSIONS="$(kubernetes_go)" KN_IMAGES="$(kubernetes_images)" test/kubernetes/run-kubernetes.sh $(KUBERNETES)
 
-# What the node-agent costs; the numbers of BENCHMARKS.md.
+# What the agents cost; the numbers of BENCHMARKS.md.
 build/bench/%: test/bench/%.c Makefile
 	@mkdir -p $(@D)
 	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE -g -O1 -Wall -Wextra -Werror -fno-omit-frame-pointer \
@@ -332,8 +332,15 @@ build/bench/%: test/bench/%.c Makefile
 build/bench/%.bpf.o: test/bench/%.bpf.c
 	@mkdir -p $(@D)
 	$(Q)$(CLANG) -target bpf -mcpu=v3 -g -O2 -Wall -Wextra -Werror $(bpf_sysinc) -c -o $@ $<
-bench: all build/bench/paths build/bench/bpf_floor build/bench/empty.bpf.o ## cost of the node-agent under full load (SECONDS=60)
+bench-node: all build/bench/paths build/bench/bpf_floor build/bench/empty.bpf.o ## cost of the node-agent under full load (SECONDS=60)
 	$(Q)$(SUDO) node test/bench/bench.js
+build/bench/simulation: $(wildcard test/bench/simulation/*)
+	@mkdir -p $(@D)
+	$(Q)cd $(<D) && "$$($(CURDIR)/test/setup/go.sh)" build -o $(CURDIR)/$@ .
+bench-scrapes: all build/bench/simulation ## cost of the cluster-agent that scrapes 5,000 pods (PODS=5000 MINUTES=4)
+	$(Q)node test/bench/scrapes.js
+bench: bench-node ## both, one after the other
+	$(Q)$(MAKE) bench-scrapes
 
 # ---- lint ------------------------------------------------------------------
 lint_checks := lint-format lint-headers lint-layers lint-files lint-size lint-shell lint-analyze lint-tidy lint-cppcheck
@@ -382,6 +389,6 @@ help: ## this text
 	@awk -F':.*## ' '/^[a-z%-]+:.*## /{printf "  %-16s %s\n",$$1,$$2}' $(MAKEFILE_LIST)
 	@echo; echo "  BUILD=release|debug|asan|tsan|cov  V=1  O=dir  DESTDIR=  prefix=  CC=clang"
 
-.PHONY: all gen deps deps-build run test bench check check-store check-pipeline check-bpf check-kernels check-asan check-tsan check-valgrind check-fuzz replay check-page page-server check-e2e kubernetes-build check-kubernetes \
+.PHONY: all gen deps deps-build run test bench bench-node bench-scrapes check check-store check-pipeline check-bpf check-kernels check-asan check-tsan check-valgrind check-fuzz replay check-page page-server check-e2e kubernetes-build check-kubernetes \
         lint format $(lint_checks) install clean help FORCE
 -include $(shell find $(O)/obj -name '*.d' 2>/dev/null)

@@ -1,4 +1,4 @@
-// "make bench": what the node-agent costs under full load of every core, as a Markdown table.
+// "make bench-node": what the node-agent costs under full load of every core, as a Markdown table.
 // SECONDS=60 of load by chains of 30 frames over PATHS=8192 distinct stacks, measured after a warm-up
 // of WARMUP=75 s, in which the first two profiles are made. Needs root.
 "use strict";
