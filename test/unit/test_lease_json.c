@@ -99,8 +99,8 @@ static void other_answers_are_refused(void **state)
 		"{\"kind\":\"Lease\",\"metadata\":{\"name\":5,\"resourceVersion\":\"1\"}}",
 		"{\"kind\":\"Lease\",\"metadata\":{\"name\":\"a\",\"resourceVersion\":\"1\"}} x",
 		/* 64 characters of a version */
-		"{\"kind\":\"Lease\",\"metadata\":{\"name\":\"a\",\"resourceVersion\":"
-		"\"0123456789012345678901234567890123456789012345678901234567890123\"}}",
+		("{\"kind\":\"Lease\",\"metadata\":{\"name\":\"a\",\"resourceVersion\":"
+		 "\"0123456789012345678901234567890123456789012345678901234567890123\"}}"),
 	};
 	struct lease_doc d;
 
