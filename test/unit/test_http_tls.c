@@ -2,52 +2,18 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <sys/wait.h>
 
 #include "common/clock.h"
 #include "common/http.h"
+#include "test/lib/tls_server.h"
 #include "test/lib/unit.h"
-
-/* Made for these tests, for 127.0.0.1, valid for a hundred years; trusted by nobody. */
-static const char tls_key[] = "-----BEGIN PRIVATE KEY-----\n"
-			      "MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgkxB5goi1HsTDKiqf\n"
-			      "XZlqmivvTxYn+VHXercwqFZFop+hRANCAATj2h7Uq9JEBVYefT5C3Fjcul26HoQw\n"
-			      "6dcZnmtAQSttTdAlcDWHz6RubAuV3uHJWJmE4ISE9TiSOWPDuWpjuCLi\n"
-			      "-----END PRIVATE KEY-----\n";
-static const char tls_cert[] = "-----BEGIN CERTIFICATE-----\n"
-			       "MIIBkDCCATagAwIBAgIUemUYOdju5dHxUF7BTPRWZqhjLcUwCgYIKoZIzj0EAwIw\n"
-			       "FDESMBAGA1UEAwwJdW5pdCB0ZXN0MCAXDTI2MTEyMDE3NTY0MFoYDzIxMjYxMDI3\n"
-			       "MTc1NjQwWjAUMRIwEAYDVQQDDAl1bml0IHRlc3QwWTATBgcqhkjOPQIBBggqhkjO\n"
-			       "PQMBBwNCAATj2h7Uq9JEBVYefT5C3Fjcul26HoQw6dcZnmtAQSttTdAlcDWHz6Ru\n"
-			       "bAuV3uHJWJmE4ISE9TiSOWPDuWpjuCLio2QwYjAdBgNVHQ4EFgQU6nrB8ok+5k+U\n"
-			       "qjfxD78FmieXAI4wHwYDVR0jBBgwFoAU6nrB8ok+5k+UqjfxD78FmieXAI4wDwYD\n"
-			       "VR0TAQH/BAUwAwEB/zAPBgNVHREECDAGhwR/AAABMAoGCCqGSM49BAMCA0gAMEUC\n"
-			       "IDifqCRgAXfpB/zDibBkSIW7kTDtA443+PREbzrolSn1AiEAljUeNmcOiypPlRmZ\n"
-			       "fysGs2TF0sdOe4owjdxbG0buAJ4=\n"
-			       "-----END CERTIFICATE-----\n";
-
-/* Made likewise, for "the other". */
-static const char other_cert[] =
-	"-----BEGIN CERTIFICATE-----\n"
-	"MIIBkDCCATagAwIBAgIUZbZ2E+t7MsIb54pMLQvPCzMNIJkwCgYIKoZIzj0EAwIw\n"
-	"FDESMBAGA1UEAwwJdGhlIG90aGVyMCAXDTI2MTEyMDIxMDIxNFoYDzIxMjYxMDI3\n"
-	"MjEwMjE0WjAUMRIwEAYDVQQDDAl0aGUgb3RoZXIwWTATBgcqhkjOPQIBBggqhkjO\n"
-	"PQMBBwNCAASaQEY2nmQANeNG/Tme5O+Ew+ERT6kmqISvkt24eURu1ycm2WiLsJ5S\n"
-	"nRjkcO6UicfR+rX3bJQN/9nZKUhxOpkNo2QwYjAdBgNVHQ4EFgQUoAMstQBzLk9U\n"
-	"KMNv3d3DOJ4i3akwHwYDVR0jBBgwFoAUoAMstQBzLk9UKMNv3d3DOJ4i3akwDwYD\n"
-	"VR0TAQH/BAUwAwEB/zAPBgNVHREECDAGhwR/AAABMAoGCCqGSM49BAMCA0gAMEUC\n"
-	"IQDa0Grh4WoiMwY6kJag4bFEGlZLwaS6X8XkxZu1+rUChwIgVUgUfHHzUc8mtRNZ\n"
-	"ZMABbV/OPErCcGrC8oYgdXaOTI4=\n"
-	"-----END CERTIFICATE-----\n";
 
 struct fixture {
 	struct loop *loop;
 	char dir[32];
 	char cert_file[64], key_file[64], other_file[64];
 
-	pid_t server;
-	FILE *out; /* of the server */
-	unsigned port;
+	struct tls_server server;
 
 	/* the last result */
 	int error, status;
@@ -73,25 +39,15 @@ static int set_up(void **state)
 	snprintf(f->other_file, sizeof(f->other_file), "%s/other.pem", f->dir);
 	write_text(f->cert_file, tls_cert);
 	write_text(f->key_file, tls_key);
-	write_text(f->other_file, other_cert);
+	write_text(f->other_file, tls_other_cert);
 	return loop_new(&f->loop);
-}
-
-static void stop_server(struct fixture *f)
-{
-	if (f->server <= 0)
-		return;
-	kill(f->server, SIGKILL);
-	waitpid(f->server, NULL, 0);
-	f->server = 0;
-	fclose(f->out);
 }
 
 static int tear_down(void **state)
 {
 	struct fixture *f = *state;
 
-	stop_server(f);
+	tls_server_stop(&f->server);
 	loop_free(f->loop);
 	unlink(f->cert_file);
 	unlink(f->key_file);
@@ -99,39 +55,6 @@ static int tear_down(void **state)
 	rmdir(f->dir);
 	free(f);
 	return 0;
-}
-
-/* Serves a page on a port of its choice, which it prints. */
-static void start_server(struct fixture *f, bool wants_certificate)
-{
-	char line[256];
-	int out[2];
-	FILE *in;
-
-	assert_int_equal(pipe2(out, O_CLOEXEC), 0);
-	f->server = fork();
-	assert_true(f->server >= 0);
-	if (f->server == 0) {
-		int null = open("/dev/null", O_RDWR);
-
-		dup2(null, STDIN_FILENO);
-		dup2(out[1], STDOUT_FILENO);
-		dup2(null, STDERR_FILENO);
-		/* the arguments end earlier at the NULL */
-		execlp("openssl", "openssl", "s_server", "-accept", "127.0.0.1:0", "-www", "-cert",
-		       f->cert_file, "-key", f->key_file, "-CAfile", f->cert_file,
-		       wants_certificate ? "-Verify" : NULL, "1", "-verify_return_error", NULL);
-		_exit(127);
-	}
-	close(out[1]);
-	in = fdopen(out[0], "r");
-	f->port = 0;
-	while (f->port == 0 && fgets(line, sizeof(line), in)) {
-		if (strncmp(line, "ACCEPT ", 7) == 0)
-			f->port = (unsigned)strtoul(strrchr(line, ':') + 1, NULL, 10);
-	}
-	assert_true(f->port > 0);
-	f->out = in;
 }
 
 static void keep_result(void *ctx, const struct http_result *result)
@@ -153,8 +76,8 @@ static void ask(struct fixture *f, struct http_client *c, const char *host)
 					 .max_response_bytes = 1 << 20,
 					 .connect_to = address};
 
-	snprintf(url, sizeof(url), "https://%s:%u/", host, f->port);
-	snprintf(address, sizeof(address), "127.0.0.1:%u", f->port);
+	snprintf(url, sizeof(url), "https://%s:%u/", host, f->server.port);
+	snprintf(address, sizeof(address), "127.0.0.1:%u", f->server.port);
 	assert_int_equal(http_send(c, &req, keep_result, f), 0);
 	assert_int_equal(loop_run(f->loop), 0);
 }
@@ -178,7 +101,7 @@ static void https_needs_a_certificate_we_trust(void **state)
 {
 	struct fixture *f = *state;
 
-	start_server(f, false);
+	tls_server_start(&f->server);
 	ask_with(f, &(struct http_client_config){0});
 	assert_int_equal(f->error, -EKEYREJECTED);
 	assert_true(strlen(f->msg) > 5);
@@ -190,7 +113,7 @@ static void https_needs_a_certificate_we_trust(void **state)
 	assert_ok(f);
 	ask_with(f, &(struct http_client_config){.ca_file = f->other_file});
 	assert_int_equal(f->error, -EKEYREJECTED);
-	ask_with(f, &(struct http_client_config){.ca_pem = other_cert});
+	ask_with(f, &(struct http_client_config){.ca_pem = tls_other_cert});
 	assert_int_equal(f->error, -EKEYREJECTED);
 	ask_with(f, &(struct http_client_config){.ca_file = "/nonexistent/ca"});
 	assert_int_equal(f->error, -EKEYREJECTED);
@@ -203,7 +126,7 @@ static void a_certificate_is_for_the_name_of_the_url(void **state)
 	CLEANUP(http_client_freep) struct http_client *c = NULL;
 	struct fixture *f = *state;
 
-	start_server(f, false);
+	tls_server_start(&f->server);
 	assert_int_equal(
 		http_client_new(&c, f->loop, &(struct http_client_config){.ca_pem = tls_cert}), 0);
 	ask(f, c, "name.invalid");
@@ -216,7 +139,7 @@ static void a_replaced_ca_file_is_read(void **state)
 	struct fixture *f = *state;
 	uint64_t start_ns = clock_monotonic_ns();
 
-	start_server(f, false);
+	tls_server_start(&f->server);
 	assert_int_equal(http_client_new(&c, f->loop,
 					 &(struct http_client_config){.ca_file = f->other_file}),
 			 0);
@@ -235,7 +158,8 @@ static void a_server_that_wants_a_certificate_gets_ours(void **state)
 	struct fixture *f = *state;
 	struct http_client_config cfg = {.ca_pem = tls_cert};
 
-	start_server(f, true);
+	f->server.wants_certificate = true;
+	tls_server_start(&f->server);
 	ask_with(f, &cfg);
 	assert_true(f->error < 0);
 
