@@ -20,6 +20,10 @@ export async function servePage(dist, fixture, port = 0) {
     const name = url.pathname.slice("/api/".length);
     requests.push({ name, params });
     const fault = fixture.options.faults?.[name];
+    if (fixture.options.forwarding) {
+      res.writeHead(404, { "content-type": "application/json" });
+      return res.end(JSON.stringify({ error: "profiles are forwarded, nothing is stored here" }));
+    }
     if (fault) {
       res.writeHead(503, { "content-type": "application/json" });
       return res.end(JSON.stringify({ error: fault }));
@@ -35,10 +39,17 @@ export async function servePage(dist, fixture, port = 0) {
     res.writeHead(200, { "content-type": "application/json" });
     res.end(JSON.stringify(fixture[name](params)));
   };
+  const answerTargets = (res) => {
+    const off = fixture.options.scrapingOff;
+    res.writeHead(off ? 404 : 200, { "content-type": "application/json" });
+    res.end(JSON.stringify(off ? { error: off } : fixture.targets()));
+  };
   const server = http.createServer((req, res) => {
     const url = new URL(req.url, "http://localhost");
     if (url.pathname.startsWith("/api/")) return answer(url, res);
-    const file = path.join(dist, url.pathname === "/" ? "index.html" : path.normalize(url.pathname));
+    const page = url.pathname === "/" || url.pathname === "/targets";
+    if (url.pathname === "/targets" && (req.headers.accept ?? "").includes("application/json")) return answerTargets(res);
+    const file = path.join(dist, page ? "index.html" : path.normalize(url.pathname));
     if (!fs.existsSync(file)) {
       res.writeHead(404);
       return res.end();

@@ -78,25 +78,35 @@ export const timelineUrl = (w: Selection, s: Span, points: number): string =>
 export const flamegraphUrl = (w: Selection, s: Span): string => query("api/flamegraph", { ...w, ...ms(s) });
 export const pprofUrl = (w: Selection, s: Span): string => query("api/pprof", { ...w, ...ms(s) });
 
-/** One answer, or an Error whose message is one line. */
+/** Why there is no answer, in one line. */
+export class ApiError extends Error {
+  constructor(
+    message: string,
+    readonly status: number, // of HTTP; 0: nobody answered
+  ) {
+    super(message);
+  }
+}
+
+/** One answer, or an ApiError. */
 export async function fetchJson<T>(url: string, signal?: AbortSignal): Promise<T> {
   let res: Response;
   try {
-    res = await fetch(url, { signal });
+    res = await fetch(url, { signal, headers: { Accept: "application/json" } });
   } catch (e) {
     if ((e as Error).name === "AbortError") throw e;
-    throw new Error("The cluster-agent does not answer");
+    throw new ApiError("The cluster-agent does not answer", 0);
   }
   const text = await res.text();
   let body: unknown = null;
   try {
     body = JSON.parse(text);
   } catch {
-    throw new Error(res.ok ? "The answer is no JSON" : `HTTP ${res.status}`);
+    throw new ApiError(res.ok ? "The answer is no JSON" : `HTTP ${res.status}`, res.status);
   }
   if (!res.ok) {
     const why = (body as { error?: unknown } | null)?.error;
-    throw new Error(typeof why === "string" && why !== "" ? why : `HTTP ${res.status}`);
+    throw new ApiError(typeof why === "string" && why !== "" ? why : `HTTP ${res.status}`, res.status);
   }
   return body as T;
 }
@@ -104,6 +114,7 @@ export async function fetchJson<T>(url: string, signal?: AbortSignal): Promise<T
 export interface Loaded<T> {
   data: T | null; // of the newest answer; kept while the next one is under way
   error: string;
+  status: number; // of HTTP, when error
   loading: boolean;
 }
 
@@ -112,9 +123,10 @@ export interface Loaded<T> {
  * is under way, unless `subject` (what the data is about) changed: then it would be a lie.
  */
 export function useApi<T>(url: string | null, subject: string, attempt = 0): Loaded<T> {
-  const [state, setState] = useState<{ data: T | null; error: string; subject: string; done: string }>({
+  const [state, setState] = useState<{ data: T | null; error: string; status: number; subject: string; done: string }>({
     data: null,
     error: "",
+    status: 0,
     subject: "",
     done: "",
   });
@@ -125,12 +137,13 @@ export function useApi<T>(url: string | null, subject: string, attempt = 0): Loa
     if (url === null) return;
     const abort = new AbortController();
     fetchJson<T>(url, abort.signal).then(
-      (data) => latest.current === want && setState({ data, error: "", subject, done: want }),
+      (data) => latest.current === want && setState({ data, error: "", status: 0, subject, done: want }),
       (e: Error) => {
         if (e.name === "AbortError" || latest.current !== want) return;
         setState((old) => ({
           data: old.subject === subject ? old.data : null,
           error: e.message,
+          status: e instanceof ApiError ? e.status : 0,
           subject,
           done: want,
         }));
@@ -142,6 +155,7 @@ export function useApi<T>(url: string | null, subject: string, attempt = 0): Loa
   return {
     data: same ? state.data : null,
     error: same ? state.error : "",
+    status: same ? state.status : 0,
     loading: url !== null && state.done !== want,
   };
 }

@@ -14,15 +14,18 @@ import {
 } from "./api";
 import { palettes } from "./colors";
 import { NoDataYet, NothingInRange, Problems, Silence } from "./empty";
-import { Header } from "./header";
-import { Cell, useHidden, useNow, useTheme, useUrlState } from "./hooks";
+import { Header, TargetsHeader } from "./header";
+import { Cell, useHidden, useNow, useTheme, useUrlState, type Navigate, type Theme } from "./hooks";
 import { splitService } from "./names";
 import { describe, tabsOf } from "./profile_types";
 import { Profile } from "./profile";
 import { Start } from "./start";
+import type { Targets } from "./targets";
+import { TargetsPage } from "./target_page";
 import { Timeline } from "./timeline";
 import { isRelative, resolve } from "./time_range";
-import type { UrlState } from "./url_state";
+import { unitOf } from "./units";
+import { emptyState, type UrlState } from "./url_state";
 
 const POINTS = 180;
 const DAY = 86_400_000;
@@ -61,13 +64,43 @@ function useSlashKey(): void {
   }, []);
 }
 
+/** The same, with the name of what it counts as its unit. */
+function useNamed<T extends { unit: string }>(data: T | null, type: string): T | null {
+  return useMemo(() => data && { ...data, unit: unitOf(type, data.unit) }, [data, type]);
+}
+
+interface PageProps {
+  state: UrlState;
+  navigate: Navigate;
+  theme: Theme;
+  dark: boolean;
+  setTheme: (t: Theme) => void;
+}
+
 export function App() {
   const [state, navigate] = useUrlState();
-  const { theme, dark, setTheme } = useTheme();
+  const look = useTheme();
+  useSlashKey();
+  const Page = state.page === "targets" ? Targeting : Profiles;
+  return <Page state={state} navigate={navigate} {...look} />;
+}
+
+function Targeting(p: PageProps) {
+  const hidden = useHidden();
+  const [now, refresh] = useNow(!hidden);
+  const [forwarding, setForwarding] = useState(false);
+  return (
+    <>
+      <TargetsHeader {...p} forwarding={forwarding} live={pauseReason(p.state, hidden, false) || "live"} onRefresh={refresh} />
+      <TargetsPage state={p.state} navigate={p.navigate} now={now} onLoaded={setForwarding} />
+    </>
+  );
+}
+
+function Profiles({ state, navigate, theme, dark, setTheme }: PageProps) {
   const hidden = useHidden();
   const pointing = usePointing();
   const [attempt, setAttempt] = useState(0);
-  useSlashKey();
 
   const relative = isRelative(state.range);
   const paused = pauseReason(state, hidden, pointing);
@@ -94,6 +127,14 @@ export function App() {
     attempt,
   );
   const flame = useApi<FlameGraph>(known ? flamegraphUrl(subject, shown) : null, about, attempt);
+  const timelineData = useNamed(timeline.data, type);
+  const graph = useNamed(flame.data, type);
+  // without a store all of the above fail: then there are but targets to see
+  const targets = useApi<Targets>(apps.status === 404 ? "targets" : null, "", 0);
+  useEffect(() => {
+    if (targets.data?.forwarding !== undefined) navigate({ ...emptyState, page: "targets" }, "replace");
+  }, [targets.data]);
+
   const empty = service !== "" && (known ? flame.data?.total === 0 : apps.data !== null && types.data !== null);
   const wide = useApi<Applications>(empty ? applicationsUrl({ from: now - 30 * DAY, to: now }) : null, "", attempt);
 
@@ -131,7 +172,7 @@ export function App() {
         navigate={navigate}
         applications={apps.data?.applications ?? []}
         registry={registry}
-        timeline={instance && everyone.data ? everyone.data : timeline.data}
+        timeline={instance && everyone.data ? everyone.data : timelineData}
         perSecond={perSecond}
         now={now}
         live={relative ? paused || "live" : ""}
@@ -148,7 +189,7 @@ export function App() {
       ) : (
         <>
           <Timeline
-            data={timeline.data}
+            data={timelineData}
             span={span}
             perSecond={perSecond}
             dark={dark}
@@ -170,7 +211,7 @@ export function App() {
             <Profile
               state={state}
               navigate={navigate}
-              graph={flame.data}
+              graph={graph}
               loading={flame.loading}
               palette={dark ? palettes.dark : palettes.light}
               subject={subject}

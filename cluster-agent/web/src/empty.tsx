@@ -4,6 +4,26 @@ import { ago, clock, day, duration } from "./time_range";
 
 const command = (): string => `coroot-node-agent --collector-endpoint=${location.origin}`;
 
+const annotate = "kubectl annotate pod <pod> coroot.com/profile-scrape=true coroot.com/profile-port=8080";
+const patch =
+  `kubectl patch deployment <name> -p '{"spec":{"template":{"metadata":{"annotations":` +
+  `{"coroot.com/profile-scrape":"true","coroot.com/profile-port":"8080"}}}}}'`;
+
+/** How pods ask to be scraped: one that runs, and all that a deployment will make. */
+export function AnnotateCommands() {
+  return (
+    <>
+      <pre>
+        <code>{annotate}</code>
+      </pre>
+      <p class="dim">A running pod follows within seconds. To keep it for the pods to come:</p>
+      <pre>
+        <code>{patch}</code>
+      </pre>
+    </>
+  );
+}
+
 export function NoDataYet() {
   return (
     <main class="empty" data-testid="empty">
@@ -16,6 +36,13 @@ export function NoDataYet() {
         Every process of the machine appears here by itself after one upload interval (60 s unless{" "}
         <code>--profile-interval</code> says otherwise). If nothing comes, the agent’s own <code>/metrics</code> and log say why.
         With an API key, give both agents the same <code>--api-key</code>.
+      </p>
+      <p>In Kubernetes, applications that serve profiles over HTTP, as Go does under /debug/pprof, are scraped when their pods ask for it:</p>
+      <pre>
+        <code>{annotate}</code>
+      </pre>
+      <p class="dim">
+        What came of it is on the page of <a href="targets">targets</a>.
       </p>
     </main>
   );

@@ -1,5 +1,6 @@
 // First line of the page: application, profile types, instances, range of time, theme.
 
+import type { ComponentChildren } from "preact";
 import type { Application, Timeline } from "./api";
 import type { Navigate, Theme } from "./hooks";
 import { splitService } from "./names";
@@ -8,7 +9,7 @@ import { describe, tabsOf, type ProfileType } from "./profile_types";
 import { RangePicker } from "./range_picker";
 import { ApplicationPicker } from "./start";
 import { percent, rate } from "./units";
-import type { UrlState } from "./url_state";
+import { emptyState, type Page, type UrlState } from "./url_state";
 
 interface Props {
   state: UrlState;
@@ -23,6 +24,7 @@ interface Props {
   onRefresh: () => void;
   theme: Theme;
   setTheme: (t: Theme) => void;
+
 }
 
 function ServiceLabel({ service }: { service: string }) {
@@ -130,7 +132,7 @@ function Instances({ state, navigate, timeline, perSecond }: Props) {
   );
 }
 
-function Live({ live, onRefresh }: Props) {
+function Live({ live, onRefresh }: Pick<Props, "live" | "onRefresh">) {
   const on = live === "live";
   return (
     <button
@@ -148,6 +150,70 @@ function Live({ live, onRefresh }: Props) {
 
 const themeNames: Record<Theme, string> = { auto: "as the system", light: "light", dark: "dark" };
 const nextTheme: Record<Theme, Theme> = { auto: "light", light: "dark", dark: "auto" };
+
+/** A link to the other page; what is chosen here means nothing there. */
+function PageLink({ to, children, navigate, className }: PageLinkProps) {
+  const there = { ...emptyState, page: to };
+  return (
+    <a
+      class={`button plain ${className}`}
+      href={to === "targets" ? "targets" : "./"}
+      data-testid={`to-${to}`}
+      onClick={(e) => {
+        if (e.metaKey || e.ctrlKey || e.shiftKey || e.button !== 0) return;
+        e.preventDefault();
+        navigate(there);
+      }}
+    >
+      {children}
+    </a>
+  );
+}
+
+interface PageLinkProps {
+  to: Page;
+  children: ComponentChildren;
+  navigate: Navigate;
+  className: string;
+}
+
+function ThemeButton({ theme, setTheme }: Pick<Props, "theme" | "setTheme">) {
+  return (
+    <button
+      type="button"
+      class="button square"
+      aria-label={`Theme: ${themeNames[theme]}`}
+      title={`Theme: ${themeNames[theme]}`}
+      data-testid="theme"
+      onClick={() => setTheme(nextTheme[theme])}
+    >
+      <ThemeIcon theme={theme} />
+    </button>
+  );
+}
+
+type TargetsProps = Pick<Props, "navigate" | "live" | "onRefresh" | "theme" | "setTheme"> & {
+  forwarding: boolean; // there is nothing but targets
+};
+
+export function TargetsHeader(p: TargetsProps) {
+  return (
+    <header class="header">
+      <h1 class="title">Targets</h1>
+      <span class="types">
+        {!p.forwarding && (
+          <PageLink to="profiles" navigate={p.navigate} className="quiet-link">
+            All applications
+          </PageLink>
+        )}
+      </span>
+      <div class="header-right">
+        <Live {...p} />
+        <ThemeButton {...p} />
+      </div>
+    </header>
+  );
+}
 
 export function Header(p: Props) {
   return (
@@ -172,19 +238,13 @@ export function Header(p: Props) {
       </Popover>
       {p.state.service ? <Types {...p} /> : <span class="types" />}
       <div class="header-right">
+        <PageLink to="targets" navigate={p.navigate} className={p.state.service ? "quiet-link wider" : "quiet-link"}>
+          Targets
+        </PageLink>
         {p.live && <Live {...p} />}
         {p.state.service && <Instances {...p} />}
         <RangePicker range={p.state.range} now={p.now} navigate={p.navigate} />
-        <button
-          type="button"
-          class="button square"
-          aria-label={`Theme: ${themeNames[p.theme]}`}
-          title={`Theme: ${themeNames[p.theme]}`}
-          data-testid="theme"
-          onClick={() => p.setTheme(nextTheme[p.theme])}
-        >
-          <ThemeIcon theme={p.theme} />
-        </button>
+        <ThemeButton {...p} />
       </div>
     </header>
   );

@@ -1,21 +1,21 @@
 // State that outlives one component: address, theme, the clock of the live mode.
 
 import { useCallback, useEffect, useState } from "preact/hooks";
-import { parseState, printState, type UrlState } from "./url_state";
+import { parseState, printAddress, type UrlState } from "./url_state";
 
 export type Navigate = (patch: Partial<UrlState>, how?: "push" | "replace") => void;
 
 export function useUrlState(): [UrlState, Navigate] {
-  const [state, setState] = useState<UrlState>(() => parseState(location.search));
+  const [state, setState] = useState<UrlState>(() => parseState(location.search, location.pathname));
   useEffect(() => {
-    const onPop = (): void => setState(parseState(location.search));
+    const onPop = (): void => setState(parseState(location.search, location.pathname));
     addEventListener("popstate", onPop);
     return () => removeEventListener("popstate", onPop);
   }, []);
   const navigate = useCallback<Navigate>((patch, how = "push") => {
     setState((old) => {
       const next = { ...old, ...patch };
-      const address = location.pathname + printState(next);
+      const address = printAddress(next, location.pathname);
       if (address !== location.pathname + location.search) {
         if (how === "push") history.pushState(null, "", address);
         else history.replaceState(null, "", address);

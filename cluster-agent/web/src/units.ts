@@ -58,24 +58,42 @@ export const grouped = thin;
 
 export const cores = (v: number): string => `${digits(v)} ${v === 1 ? "core" : "cores"}`;
 
+/** Time that threads spent waiting, all together, per time. */
+const WAITING = "seconds per second";
+
 /** Value of a profile in its unit. */
 export function value(v: number, unit: string): string {
   if (unit === "nanoseconds") return nanoseconds(v);
   if (unit === "bytes") return bytes(v);
-  return count(v);
+  return unit === "count" || unit === "" ? count(v) : `${count(v)} ${v === 1 ? unit.replace(/s$/, "") : unit}`;
+}
+
+const counted = ["object", "goroutine", "contention"];
+
+/** What a type counts, when all it says is "count": "go:heap_inuse_objects:count" → "objects". */
+export function unitOf(type: string, unit: string): string {
+  if (unit !== "count") return unit;
+  const what = counted.find((w) => type.includes(w));
+  return what ? `${what}s` : unit;
 }
 
 /** Value on the timeline. `perSecond` says that the values of a type of sums are rates. */
 export function rate(v: number, unit: string, perSecond: boolean): string {
   if (unit === "cores") return cores(v);
+  if (unit === WAITING) return `${digits(v)} s waiting/s`;
   if (unit === "nanoseconds") return nanoseconds(v);
-  const text = unit === "bytes" ? bytes(v) : count(v);
+  const text = value(v, unit);
   return perSecond ? `${text}/s` : text;
+}
+
+function shortRate(v: number, unit: string, perSecond: boolean): string {
+  if (unit === WAITING) return `${digits(v)} s/s`;
+  return rate(v, ["cores", "nanoseconds", "bytes"].includes(unit) ? unit : "count", perSecond);
 }
 
 /** The same on an axis, where most values are round: 2 cores, not 2.00 cores. */
 export const tick = (v: number, unit: string, perSecond: boolean): string =>
-  rate(v, unit, perSecond).replace(/\.0+(?=\D|$)|(\.\d*?[1-9])0+(?=\D|$)/, "$1");
+  shortRate(v, unit, perSecond).replace(/\.0+(?=\D|$)|(\.\d*?[1-9])0+(?=\D|$)/, "$1");
 
 /** Share of the whole, three digits: 69.8 %, 6.76 %, <0.01 %. */
 export function percent(part: number, whole: number): string {

@@ -71,3 +71,22 @@ test("an axis drops zeros behind the point, and only those", () => {
   assert.equal(u.tick(2 * 1024 ** 3, "bytes", true), "2 GiB/s");
   assert.equal(u.tick(10, "cores", true), "10 cores");
 });
+
+test("what is counted has a name, once", () => {
+  assert.equal(u.unitOf("go:heap_inuse_objects:count", "count"), "objects");
+  assert.equal(u.unitOf("go:goroutine_goroutine:count", "count"), "goroutines");
+  assert.equal(u.unitOf("go:mutex_contentions:count", "count"), "contentions");
+  assert.equal(u.unitOf("a:b:count", "count"), "count");
+  assert.equal(u.unitOf("go:heap_inuse_space:bytes", "bytes"), "bytes");
+  assert.equal(u.value(1, "goroutines"), "1 goroutine");
+  assert.equal(u.value(1_500_000, "objects"), "1.5 M objects");
+  assert.equal(u.value(12, "count"), "12");
+  assert.equal(u.rate(12, "contentions", true), "12 contentions/s");
+  assert.equal(u.rate(12, "goroutines", false), "12 goroutines");
+  assert.equal(u.tick(200, "objects", true), "200/s");
+});
+
+test("waiting is told in seconds per second, not in cores", () => {
+  assert.equal(u.rate(2.5, "seconds per second", true), "2.50 s waiting/s");
+  assert.equal(u.tick(2.5, "seconds per second", true), "2.5 s/s");
+});
