@@ -26,7 +26,7 @@ struct scrape_endpoint {
 	enum profile_kind kind;
 	bool https;
 	uint16_t port;
-	const char *path; /* begins with '/', has no query: "/debug/pprof/heap" */
+	const char *path; /* "/debug/pprof/heap": no query, no "..", nothing to be escaped */
 };
 
 /* Immutable; strings are never NULL. Owned by whoever made it. */
@@ -35,11 +35,15 @@ struct scrape_target {
 	const char *namespace;
 	const char *pod;
 	const char *node;
-	const char *service;    /* "/k8s/<namespace>/<owner>" */
-	const char *ip;         /* numeric, v4 or v6 without brackets; the pod's own */
-	const char *containers; /* changes whenever a container of the pod starts anew */
-	const char *problem;    /* why there is nothing to scrape, one line; "" when there is */
-	struct scrape_endpoint *endpoints;
+	const char *service; /* "/k8s/<namespace>/<owner>" */
+	const char *ip;      /* numeric, v4 or v6 without brackets; the pod's own */
+	/*
+	 * Changes when the process behind the endpoints is known to be a new one. "" when it cannot be
+	 * known: the endpoints belong to several containers, or nothing says to which.
+	 */
+	const char *containers;
+	const char *problem; /* what is wrong with its annotations, one line; "": nothing */
+	struct scrape_endpoint *endpoints; /* also with a problem: those whose meaning is clear */
 	size_t n_endpoints;
 };
 

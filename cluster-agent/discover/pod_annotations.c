@@ -1,0 +1,425 @@
+#include "cluster-agent/discover/pod_annotations.h"
+
+#include <errno.h>
+#include <stdarg.h>
+
+#include "common/parse.h"
+#include "common/utf8.h"
+
+#define COROOT "coroot.com/profile-"
+#define GRAFANA "profiles.grafana.com/"
+#define PYROSCOPE "pyroscope.io/"
+#define PPROF_PATH "/debug/pprof"
+
+#define MAX_KEY_BYTES 128
+/* of a value in a sentence */
+#define MAX_QUOTED_BYTES 64
+
+struct reader {
+	struct pod_annotations *out;
+	struct arena *arena;
+	const json_t *pod;
+	const json_t *annotations;
+	const bool *default_kinds;
+	int error; /* sticky */
+};
+
+/* What the endpoints of one group have in common. */
+struct group {
+	struct port_list ports;
+	bool https;
+	bool kinds[PROFILE_KIND_MAX];
+};
+
+/* An annotation's value; text is NULL when there is none. */
+struct value {
+	const char *text;
+	size_t len;
+};
+
+/* ---- sentences ------------------------------------------------------------------------ */
+
+static void complain(struct reader *r, const char *fmt, ...) PRINTF_LIKE(2, 3);
+
+static void complain(struct reader *r, const char *fmt, ...)
+{
+	size_t used = strlen(r->out->problem);
+	size_t room = sizeof(r->out->problem) - used;
+	va_list ap;
+
+	if (used > 0 && room > 2) {
+		memcpy(r->out->problem + used, "; ", 3);
+		used += 2;
+		room -= 2;
+	}
+	va_start(ap, fmt);
+	if (vsnprintf(r->out->problem + used, room, fmt, ap) >= (int)room)
+		memcpy(r->out->problem + sizeof(r->out->problem) - 4, "...", 4);
+	va_end(ap);
+}
+
+/* What somebody wrote, fit to be shown: short and printable. */
+static const char *shown(char out[static MAX_QUOTED_BYTES], struct value v)
+{
+	bool cut = v.len >= MAX_QUOTED_BYTES;
+	size_t len = cut ? MAX_QUOTED_BYTES - 4 : v.len;
+
+	memcpy(out, v.text, len);
+	for (size_t i = 0; i < len; i++)
+		if ((unsigned char)out[i] < ' ' || out[i] == 0x7f)
+			out[i] = '?';
+	memcpy(out + len, "...", cut ? 4 : 0);
+	out[cut ? len + 3 : len] = '\0';
+	utf8_repair(out, strlen(out));
+	return out;
+}
+
+#define SHOWN(v) shown((char[MAX_QUOTED_BYTES]){""}, v)
+
+/* ---- values --------------------------------------------------------------------------------- */
+
+static struct value get(const struct reader *r, const char *key)
+{
+	const json_t *v = json_object_get(r->annotations, key);
+
+	return (struct value){json_string_value(v), json_string_length(v)};
+}
+
+static bool value_is(struct value v, const char *text)
+{
+	return v.text && v.len == strlen(text) && memcmp(v.text, text, v.len) == 0;
+}
+
+/* The part of a comma-separated list at *pos, which moves behind it, without blanks around it. */
+static struct value next_part(struct value list, size_t *pos)
+{
+	const char *comma = memchr(list.text + *pos, ',', list.len - *pos);
+	size_t end = comma ? (size_t)(comma - list.text) : list.len;
+	struct value part = {list.text + *pos, end - *pos};
+
+	*pos = end + 1;
+	while (part.len > 0 && part.text[0] == ' ') {
+		part.text++;
+		part.len--;
+	}
+	while (part.len > 0 && part.text[part.len - 1] == ' ')
+		part.len--;
+	return part;
+}
+
+/* result is what adding to a list of ports said. */
+static bool is_full(struct reader *r, int result)
+{
+	if (result < 0)
+		complain(r, "more than %d ports", SCRAPE_TARGET_MAX_PORTS);
+	return result < 0;
+}
+
+/* Adds "8080" or "8080,9090". Whether the annotation is there. */
+static bool read_ports(struct reader *r, const char *key, struct port_list *l)
+{
+	struct value list = get(r, key);
+
+	if (!list.text)
+		return false;
+	for (size_t pos = 0; pos <= list.len;) {
+		struct value part = next_part(list, &pos);
+		uint64_t port;
+
+		if (parse_u64(part.text, part.len, 1, UINT16_MAX, &port) < 0)
+			complain(r, "annotation %s: \"%s\" is no port", key, SHOWN(part));
+		else if (is_full(r, port_list_add(l, (uint16_t)port)))
+			break;
+	}
+	return true;
+}
+
+/* Adds the ports called "http" or "http,admin". Whether the annotation is there. */
+static bool read_port_names(struct reader *r, const char *key, struct port_list *l)
+{
+	struct value list = get(r, key);
+
+	if (!list.text)
+		return false;
+	for (size_t pos = 0; pos <= list.len;) {
+		struct value part = next_part(list, &pos);
+		int n = pod_ports_find(r->pod, part.text, part.len, l);
+
+		if (is_full(r, n))
+			break;
+		if (n == 0)
+			complain(r, "annotation %s: no container has a port called \"%s\"", key,
+				 SHOWN(part));
+	}
+	return true;
+}
+
+/* false, after a complaint: it is there and neither http nor https. */
+static bool read_scheme(struct reader *r, const char *key, bool *https)
+{
+	struct value v = get(r, key);
+
+	*https = value_is(v, "https");
+	if (!v.text || *https || value_is(v, "http"))
+		return true;
+	complain(r, "annotation %s is \"%s\", not http or https", key, SHOWN(v));
+	return false;
+}
+
+/* What a path may consist of without anything being escaped or meaning something else. */
+static bool is_path(struct value v)
+{
+	static const char marks[] = "/-._~!$&'()*+,;=:@";
+
+	if (v.len == 0 || v.len > POD_ANNOTATIONS_PATH_BYTES || v.text[0] != '/')
+		return false;
+	for (size_t i = 0; i < v.len; i++) {
+		char c = v.text[i];
+		bool is_word =
+			(c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+
+		if (!is_word && (c == '\0' || !strchr(marks, c)))
+			return false;
+	}
+	return !memmem(v.text, v.len, "..", 2);
+}
+
+/* false, after a complaint: it is there and no path. *path is as it was when there is none. */
+static bool read_path(struct reader *r, const char *key, struct value *path)
+{
+	struct value v = get(r, key);
+
+	if (!v.text)
+		return true;
+	if (!is_path(v)) {
+		complain(r, "annotation %s is \"%s\", not a path", key, SHOWN(v));
+		return false;
+	}
+	*path = v;
+	return true;
+}
+
+/* "cpu,heap"; the defaults when it is not there. */
+static void read_kinds(struct reader *r, const char *key, bool kinds[static PROFILE_KIND_MAX])
+{
+	struct value list = get(r, key);
+
+	if (!list.text) {
+		memcpy(kinds, r->default_kinds, PROFILE_KIND_MAX * sizeof(kinds[0]));
+		return;
+	}
+	for (size_t pos = 0; pos <= list.len;) {
+		struct value part = next_part(list, &pos);
+		enum profile_kind k = profile_kind_find(part.text, part.len);
+
+		if (k < PROFILE_KIND_MAX)
+			kinds[k] = true;
+		else
+			complain(r, "annotation %s: \"%s\" is no type of profile", key,
+				 SHOWN(part));
+	}
+}
+
+/* ---- endpoints -------------------------------------------------------------------------------- */
+
+static void add_endpoints(struct reader *r, const struct group *g, enum profile_kind kind,
+			  const char *path)
+{
+	struct pod_annotations *out = r->out;
+
+	for (size_t i = 0; i < g->ports.n && out->n_endpoints < ARRAY_SIZE(out->endpoints); i++) {
+		/* other groups may have filled the list */
+		if (is_full(r, port_list_add(&out->ports, g->ports.ports[i])))
+			return;
+		out->endpoints[out->n_endpoints++] = (struct scrape_endpoint){
+			.kind = kind,
+			.https = g->https,
+			.port = g->ports.ports[i],
+			.path = path,
+		};
+	}
+}
+
+/* prefix + "/debug/pprof/heap" in the arena; NULL and an error when there is no memory. */
+static const char *make_path(struct reader *r, struct value prefix, enum profile_kind kind)
+{
+	char path[POD_ANNOTATIONS_PATH_BYTES + 64];
+	const char *copy;
+	int len;
+
+	while (prefix.len > 0 && prefix.text[prefix.len - 1] == '/')
+		prefix.len--;
+	len = snprintf(path, sizeof(path), "%.*s" PPROF_PATH "/%s", (int)prefix.len, prefix.text,
+		       profile_kind_path(kind));
+	copy = arena_strndup(r->arena, path, (size_t)len);
+	if (!copy)
+		r->error = -ENOMEM;
+	return copy;
+}
+
+/* All kinds of the group under their usual names. */
+static void add_kinds(struct reader *r, const struct group *g, struct value prefix)
+{
+	for (enum profile_kind k = 0; k < PROFILE_KIND_MAX; k++) {
+		const char *path = g->kinds[k] ? make_path(r, prefix, k) : NULL;
+
+		if (path)
+			add_endpoints(r, g, k, path);
+	}
+}
+
+/* ---- families ---------------------------------------------------------------------------------- */
+
+static void read_coroot(struct reader *r)
+{
+	struct value prefix = {"", 0};
+	struct group g = {0};
+	bool is_clear, has_port, has_name;
+
+	has_port = read_ports(r, COROOT "port", &g.ports);
+	has_name = read_port_names(r, COROOT "port-name", &g.ports);
+	/* as in Coroot: each annotation has its own fallback */
+	if (!has_port && !has_name && !read_ports(r, PYROSCOPE "port", &g.ports))
+		complain(r, "annotation " COROOT "port is missing");
+	is_clear = read_scheme(r, COROOT "scheme", &g.https);
+	is_clear = read_path(r, COROOT "path-prefix", &prefix) && is_clear;
+	read_kinds(r, COROOT "types", g.kinds);
+	if (is_clear)
+		add_kinds(r, &g, prefix);
+}
+
+static void grafana_key(char key[static MAX_KEY_BYTES], const char *type, const char *what)
+{
+	snprintf(key, MAX_KEY_BYTES, GRAFANA "%s.%s", type, what);
+}
+
+static const char *grafana_type(enum profile_kind k)
+{
+	return k == PROFILE_KIND_HEAP ? "memory" : profile_kind_name(k);
+}
+
+static bool grafana_wants(const struct reader *r, enum profile_kind k)
+{
+	char key[MAX_KEY_BYTES];
+
+	grafana_key(key, grafana_type(k), "scrape");
+	return value_is(get(r, key), "true");
+}
+
+static void read_grafana_ports(struct reader *r, const char *type, struct port_list *l)
+{
+	char key[MAX_KEY_BYTES], name_key[MAX_KEY_BYTES];
+	int n;
+
+	grafana_key(key, type, "port");
+	grafana_key(name_key, type, "port_name");
+	if (read_ports(r, key, l) || read_port_names(r, name_key, l))
+		return;
+	n = pod_ports_find_usual(r->pod, l);
+	if (!is_full(r, n) && n == 0)
+		complain(r, "annotation %s is missing", key);
+}
+
+static void read_grafana_type(struct reader *r, enum profile_kind k)
+{
+	const char *type = grafana_type(k), *path;
+	char key[MAX_KEY_BYTES];
+	struct value own_path = {NULL, 0};
+	struct group g = {0};
+	bool is_clear;
+
+	read_grafana_ports(r, type, &g.ports);
+	grafana_key(key, type, "scheme");
+	is_clear = read_scheme(r, key, &g.https);
+	grafana_key(key, type, "path");
+	is_clear = read_path(r, key, &own_path) && is_clear;
+	if (!is_clear || g.ports.n == 0)
+		return;
+	if (own_path.text)
+		path = arena_strndup(r->arena, own_path.text, own_path.len);
+	else
+		path = make_path(r, (struct value){"", 0}, k);
+	if (path)
+		add_endpoints(r, &g, k, path);
+	else
+		r->error = -ENOMEM;
+}
+
+static bool read_grafana(struct reader *r)
+{
+	bool wanted = false;
+
+	for (enum profile_kind k = 0; k < PROFILE_KIND_MAX; k++) {
+		if (!grafana_wants(r, k))
+			continue;
+		wanted = true;
+		read_grafana_type(r, k);
+	}
+	return wanted;
+}
+
+static void read_pyroscope(struct reader *r)
+{
+	/* the switches of Pyroscope's own chart before Grafana's; these two are in use */
+	static const struct {
+		const char *key;
+		enum profile_kind kind;
+	} switches[] = {
+		{PYROSCOPE "profile-cpu-enabled", PROFILE_KIND_CPU},
+		{PYROSCOPE "profile-mem-enabled", PROFILE_KIND_HEAP},
+	};
+	struct group g = {0};
+
+	if (!read_ports(r, PYROSCOPE "port", &g.ports) && !read_ports(r, COROOT "port", &g.ports))
+		complain(r, "annotation " PYROSCOPE "port is missing");
+	memcpy(g.kinds, r->default_kinds, sizeof(g.kinds));
+	for (size_t i = 0; i < ARRAY_SIZE(switches); i++) {
+		struct value v = get(r, switches[i].key);
+
+		if (value_is(v, "true") || value_is(v, "false"))
+			g.kinds[switches[i].kind] = value_is(v, "true");
+	}
+	if (read_scheme(r, PYROSCOPE "scheme", &g.https))
+		add_kinds(r, &g, (struct value){"", 0});
+}
+
+/* Whether any family wants the pod. */
+static bool read_families(struct reader *r)
+{
+	struct value own = get(r, COROOT "scrape");
+
+	if (value_is(own, "false"))
+		return false;
+	if (value_is(own, "true")) {
+		read_coroot(r);
+	} else if (own.text) {
+		complain(r, "annotation " COROOT "scrape is \"%s\", not true or false", SHOWN(own));
+	} else if (!read_grafana(r)) {
+		if (!value_is(get(r, PYROSCOPE "scrape"), "true"))
+			return false;
+		read_pyroscope(r);
+	}
+	return true;
+}
+
+int pod_annotations_read(struct pod_annotations *ret, struct arena *arena, const json_t *pod,
+			 const bool default_kinds[static PROFILE_KIND_MAX])
+{
+	struct reader r = {
+		.out = ret,
+		.arena = arena,
+		.pod = pod,
+		.annotations = json_object_get(json_object_get(pod, "metadata"), "annotations"),
+		.default_kinds = default_kinds,
+	};
+
+	*ret = (struct pod_annotations){0};
+	if (!read_families(&r))
+		return 0;
+	if (r.error < 0)
+		return r.error;
+	if (ret->n_endpoints == 0 && !ret->problem[0])
+		complain(&r, "no type of profile is switched on");
+	utf8_repair(ret->problem, strlen(ret->problem));
+	return 1;
+}

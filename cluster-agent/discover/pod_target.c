@@ -1,0 +1,190 @@
+#include "cluster-agent/discover/pod_target.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <netinet/in.h>
+
+#include "cluster-agent/discover/pod_annotations.h"
+#include "cluster-agent/discover/pod_service.h"
+
+#define MAX_UID_BYTES 128
+#define MAX_CONTAINER_BYTES 512
+
+/* ---- whether it runs ------------------------------------------------------------------- */
+
+/* Counts the containers of a list of statuses, and those that have ended. */
+static void count_ended(const json_t *statuses, size_t *n, size_t *n_ended)
+{
+	const json_t *status;
+	size_t i;
+
+	json_array_foreach (statuses, i, status) {
+		(*n)++;
+		if (json_object_get(json_object_get(status, "state"), "terminated"))
+			(*n_ended)++;
+	}
+}
+
+/*
+ * A pod that is being deleted works until its containers have ended; its phase stays Running until
+ * it is gone.
+ */
+static bool is_running(const json_t *pod)
+{
+	const json_t *status = json_object_get(pod, "status");
+	const char *phase = json_string_value(json_object_get(status, "phase"));
+	size_t n = 0, n_ended = 0;
+
+	if (!phase || strcmp(phase, "Running") != 0)
+		return false;
+	if (!json_object_get(json_object_get(pod, "metadata"), "deletionTimestamp"))
+		return true;
+	count_ended(json_object_get(status, "containerStatuses"), &n, &n_ended);
+	count_ended(json_object_get(status, "initContainerStatuses"), &n, &n_ended);
+	return n == 0 || n_ended < n;
+}
+
+/* ---- address ----------------------------------------------------------------------------- */
+
+/*
+ * Loopback is fine: the address comes from the kubelet, not from whoever wrote the annotations. The
+ * link's own is not: nothing routes it, and clouds keep credentials there.
+ */
+static bool is_unicast4(struct in_addr a)
+{
+	uint32_t ip = ntohl(a.s_addr);
+
+	return ip != INADDR_ANY && ip != INADDR_BROADCAST && !IN_MULTICAST(ip) &&
+	       ip >> 16 != 0xa9fe;
+}
+
+static bool is_unicast6(const struct in6_addr *a)
+{
+	return !IN6_IS_ADDR_UNSPECIFIED(a) && !IN6_IS_ADDR_MULTICAST(a) &&
+	       !IN6_IS_ADDR_LINKLOCAL(a) && !IN6_IS_ADDR_V4MAPPED(a) && !IN6_IS_ADDR_V4COMPAT(a);
+}
+
+/* In its usual spelling. */
+static bool read_ip(char ret[static INET6_ADDRSTRLEN], const char *text)
+{
+	struct in6_addr v6;
+	struct in_addr v4;
+
+	if (inet_pton(AF_INET, text, &v4) == 1)
+		return is_unicast4(v4) && inet_ntop(AF_INET, &v4, ret, INET6_ADDRSTRLEN);
+	/* ::1 is of the kind that IN6_IS_ADDR_V4COMPAT() leaves out */
+	return inet_pton(AF_INET6, text, &v6) == 1 && is_unicast6(&v6) &&
+	       inet_ntop(AF_INET6, &v6, ret, INET6_ADDRSTRLEN);
+}
+
+/* ---- container ------------------------------------------------------------------------------ */
+
+static const json_t *find_status(const json_t *statuses, const char *name)
+{
+	const json_t *status;
+	size_t i;
+
+	json_array_foreach (statuses, i, status) {
+		const char *s = json_string_value(json_object_get(status, "name"));
+
+		if (s && strcmp(s, name) == 0)
+			return status;
+	}
+	return NULL;
+}
+
+/* "containerd://0123…/2": which container, and its how many-th start. */
+static void read_container(char ret[static MAX_CONTAINER_BYTES], const json_t *pod,
+			   const struct port_list *ports)
+{
+	const json_t *statuses = json_object_get(pod, "status");
+	const char *name = pod_ports_container(pod, ports);
+	const json_t *status = NULL;
+	const char *id;
+
+	ret[0] = '\0';
+	if (name)
+		status = find_status(json_object_get(statuses, "containerStatuses"), name);
+	if (name && !status)
+		status = find_status(json_object_get(statuses, "initContainerStatuses"), name);
+	id = json_string_value(json_object_get(status, "containerID"));
+	if (id)
+		snprintf(ret, MAX_CONTAINER_BYTES, "%s/%" JSON_INTEGER_FORMAT, id,
+			 json_integer_value(json_object_get(status, "restartCount")));
+}
+
+/* ---- all of it ------------------------------------------------------------------------------- */
+
+static const char *copy(struct arena *arena, const char *s)
+{
+	return arena_strndup(arena, s, strlen(s));
+}
+
+static int copy_endpoints(struct scrape_target *ret, struct arena *arena,
+			  const struct pod_annotations *a)
+{
+	ret->endpoints = arena_calloc(arena, a->n_endpoints + 1, sizeof(ret->endpoints[0]));
+	if (!ret->endpoints)
+		return -ENOMEM;
+	memcpy(ret->endpoints, a->endpoints, a->n_endpoints * sizeof(a->endpoints[0]));
+	ret->n_endpoints = a->n_endpoints;
+	return 0;
+}
+
+static int fill(struct scrape_target *ret, struct arena *arena, const json_t *pod,
+		const struct pod_annotations *a)
+{
+	const json_t *spec = json_object_get(pod, "spec");
+	const char *node = pod_name_text(json_object_get(spec, "nodeName"), POD_NAME_BYTES);
+	char container[MAX_CONTAINER_BYTES], service[POD_SERVICE_BYTES];
+
+	pod_service_name(service, pod, ret->namespace, ret->pod);
+	read_container(container, pod, &a->ports);
+	ret->uid = copy(arena, ret->uid);
+	ret->namespace = copy(arena, ret->namespace);
+	ret->pod = copy(arena, ret->pod);
+	ret->ip = copy(arena, ret->ip);
+	ret->node = copy(arena, node ? node : "");
+	ret->service = copy(arena, service);
+	ret->containers = copy(arena, container);
+	ret->problem = copy(arena, a->problem);
+	if (!ret->uid || !ret->namespace || !ret->pod || !ret->ip || !ret->node || !ret->service ||
+	    !ret->containers || !ret->problem)
+		return -ENOMEM;
+	return copy_endpoints(ret, arena, a);
+}
+
+int pod_target_make(struct scrape_target *ret, struct arena *arena, const json_t *pod,
+		    const bool default_kinds[static PROFILE_KIND_MAX])
+{
+	const json_t *metadata = json_object_get(pod, "metadata");
+	const json_t *podip = json_object_get(json_object_get(pod, "status"), "podIP");
+	struct scrape_target t = {
+		.uid = pod_name_text(json_object_get(metadata, "uid"), MAX_UID_BYTES),
+		.namespace = pod_name_text(json_object_get(metadata, "namespace"), POD_NAME_BYTES),
+		.pod = pod_name_text(json_object_get(metadata, "name"), POD_NAME_BYTES),
+	};
+	struct pod_annotations a;
+	char ip[INET6_ADDRSTRLEN] = "";
+	int r;
+
+	if (!t.uid || !t.namespace || !t.pod)
+		return -EBADMSG;
+	if (!is_running(pod) || json_string_length(podip) == 0)
+		return 0;
+	r = pod_annotations_read(&a, arena, pod, default_kinds);
+	if (r <= 0)
+		return r;
+	if (!read_ip(ip, json_string_value(podip))) {
+		ip[0] = '\0';
+		a.n_endpoints = 0;
+		snprintf(a.problem, sizeof(a.problem), "the pod has no address that can be used");
+	}
+	t.ip = ip;
+	r = fill(&t, arena, pod, &a);
+	if (r < 0)
+		return r;
+	*ret = t;
+	return 1;
+}

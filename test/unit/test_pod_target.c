@@ -1,0 +1,545 @@
+#include "cluster-agent/discover/pod_target.h"
+
+#include <errno.h>
+
+#include "cluster-agent/discover/pod_annotations.h"
+#include "test/lib/unit.h"
+
+static const bool cpu_and_heap[PROFILE_KIND_MAX] = {
+	[PROFILE_KIND_CPU] = true, [PROFILE_KIND_HEAP] = true};
+
+static const char spec_of_two[] =
+	"'nodeName':'n1','containers':["
+	"{'name':'app','ports':[{'name':'http','containerPort':8080,'protocol':'TCP'},"
+	"{'name':'dns','containerPort':53,'protocol':'UDP'}]},"
+	"{'name':'proxy','ports':[{'name':'admin','containerPort':9901},{'containerPort':1}]}],"
+	"'initContainers':[{'name':'set-up','ports':[{'name':'early','containerPort':7}]},"
+	"{'name':'mesh','restartPolicy':'Always','ports':["
+	"{'name':'mesh-metrics','containerPort':15020}]}]";
+
+struct case_pod {
+	const char *name;        /* NULL: web-2 */
+	const char *annotations; /* without braces; quotes are ' */
+	const char *metadata;    /* more of it; begins with a comma */
+	const char *spec;        /* NULL: spec_of_two */
+	const char *status;      /* NULL: runs at 10.0.0.1 */
+};
+
+static json_t *make_pod(const struct case_pod *c)
+{
+	char text[8192];
+	json_t *pod;
+
+	snprintf(text, sizeof(text),
+		 "{'metadata':{'name':'%s','namespace':'shop','uid':'u-1','annotations':{%s}%s},"
+		 "'spec':{%s},'status':{%s}}",
+		 c->name ? c->name : "web-2", c->annotations ? c->annotations : "",
+		 c->metadata ? c->metadata : "", c->spec ? c->spec : spec_of_two,
+		 c->status ? c->status : "'phase':'Running','podIP':'10.0.0.1'");
+	for (char *p = text; *p; p++)
+		if (*p == '\'')
+			*p = '"';
+	pod = json_loads(text, JSON_ALLOW_NUL, NULL);
+	if (!pod)
+		fail_msg("no JSON: %s", text);
+	return pod;
+}
+
+static int make(struct scrape_target *t, struct arena *arena, const struct case_pod *c)
+{
+	json_t *pod = make_pod(c);
+	int r;
+
+	arena_init(arena, POD_TARGET_ARENA_BYTES);
+	r = pod_target_make(t, arena, pod, cpu_and_heap);
+	/* nothing of the target is the pod's */
+	json_decref(pod);
+	return r;
+}
+
+/* "cpu http:8080/debug/pprof/profile" for each endpoint, in lines, and the problem in '!'. */
+static void describe(const struct scrape_target *t, char *text, size_t size)
+{
+	size_t used = 0;
+
+	text[0] = '\0';
+	for (size_t i = 0; i < t->n_endpoints && used < size; i++) {
+		const struct scrape_endpoint *e = &t->endpoints[i];
+
+		used += (size_t)snprintf(text + used, size - used, "%s %s:%u%s\n",
+					 profile_kind_name(e->kind), e->https ? "https" : "http",
+					 e->port, e->path);
+	}
+	if (t->problem[0] && used < size)
+		snprintf(text + used, size - used, "! %s\n", t->problem);
+}
+
+static void check(const char *annotations, const char *want)
+{
+	const struct case_pod c = {.annotations = annotations};
+	struct scrape_target t;
+	struct arena arena;
+	char text[4096];
+	int r = make(&t, &arena, &c);
+
+	if (r != (want != NULL))
+		fail_msg("%s: %d", annotations, r);
+	if (want) {
+		describe(&t, text, sizeof(text));
+		if (strcmp(text, want) != 0)
+			fail_msg("%s:\n%s and not\n%s", annotations, text, want);
+	}
+	arena_fini(&arena);
+}
+
+static void pods_that_do_not_ask_are_no_targets(void **state)
+{
+	(void)state;
+	check("", NULL);
+	check("'coroot.com/profile-port':'80'", NULL);
+	check("'pyroscope.io/scrape':'yes','pyroscope.io/port':'80'", NULL);
+	check("'profiles.grafana.com/cpu.scrape':'True'", NULL);
+	check("'profiles.grafana.com/heap.scrape':'true'", NULL);
+	check("'coroot.com/profile-scrape':'false','pyroscope.io/scrape':'true',"
+	      "'profiles.grafana.com/cpu.scrape':'true','pyroscope.io/port':'80'",
+	      NULL);
+}
+
+static void coroot_annotations_are_understood(void **state)
+{
+	(void)state;
+	check("'coroot.com/profile-scrape':'true','coroot.com/profile-port':'8080'",
+	      "cpu http:8080/debug/pprof/profile\nheap http:8080/debug/pprof/heap\n");
+	check("'coroot.com/profile-scrape':'true','coroot.com/profile-port':' 80, 81,80',"
+	      "'coroot.com/profile-types':'goroutine, memory','coroot.com/profile-scheme':'https',"
+	      "'coroot.com/profile-path-prefix':'/in/ner/'",
+	      "heap https:80/in/ner/debug/pprof/heap\nheap https:81/in/ner/debug/pprof/heap\n"
+	      "goroutine https:80/in/ner/debug/pprof/goroutine\n"
+	      "goroutine https:81/in/ner/debug/pprof/goroutine\n");
+	check("'coroot.com/profile-scrape':'true','coroot.com/profile-port':'1',"
+	      "'coroot.com/profile-port-name':'admin,mesh-metrics','coroot.com/"
+	      "profile-types':'mutex',"
+	      "'coroot.com/profile-path-prefix':'/'",
+	      "mutex http:1/debug/pprof/mutex\nmutex http:9901/debug/pprof/mutex\n"
+	      "mutex http:15020/debug/pprof/mutex\n");
+	/* Coroot's fallback for the port alone */
+	check("'coroot.com/profile-scrape':'true','pyroscope.io/port':'77'",
+	      "cpu http:77/debug/pprof/profile\nheap http:77/debug/pprof/heap\n");
+}
+
+static void grafana_annotations_are_understood_type_by_type(void **state)
+{
+	(void)state;
+	check("'profiles.grafana.com/cpu.scrape':'true','profiles.grafana.com/cpu.port':'6060',"
+	      "'profiles.grafana.com/memory.scrape':'true',"
+	      "'profiles.grafana.com/memory.port_name':'http',"
+	      "'profiles.grafana.com/memory.scheme':'https',"
+	      "'profiles.grafana.com/memory.path':'/heap.pb',"
+	      "'profiles.grafana.com/mutex.scrape':'false','profiles.grafana.com/mutex.port':'1',"
+	      "'profiles.grafana.com/block.scrape':'true'",
+	      "cpu http:6060/debug/pprof/profile\nheap https:8080/heap.pb\n"
+	      "block http:15020/debug/pprof/block\n");
+}
+
+static void pyroscope_annotations_are_understood(void **state)
+{
+	(void)state;
+	check("'pyroscope.io/scrape':'true','pyroscope.io/port':'6060'",
+	      "cpu http:6060/debug/pprof/profile\nheap http:6060/debug/pprof/heap\n");
+	check("'pyroscope.io/scrape':'true','coroot.com/profile-port':'6061',"
+	      "'pyroscope.io/scheme':'https','pyroscope.io/profile-mem-enabled':'false',"
+	      "'pyroscope.io/profile-cpu-enabled':'true'",
+	      "cpu https:6061/debug/pprof/profile\n");
+}
+
+static void the_first_family_that_asks_wins(void **state)
+{
+	static const char all[] =
+		"'pyroscope.io/scrape':'true','pyroscope.io/port':'3',"
+		"'profiles.grafana.com/block.scrape':'true','profiles.grafana.com/block.port':'2'";
+	char with_coroot[512];
+
+	(void)state;
+	check(all, "block http:2/debug/pprof/block\n");
+	snprintf(with_coroot, sizeof(with_coroot),
+		 "%s,'coroot.com/profile-scrape':'true','coroot.com/profile-port':'1',"
+		 "'coroot.com/profile-types':'cpu'",
+		 all);
+	check(with_coroot, "cpu http:1/debug/pprof/profile\n");
+}
+
+#define ON "'coroot.com/profile-scrape':'true','coroot.com/profile-types':'cpu',"
+#define CPU_AT_80 "cpu http:80/debug/pprof/profile\n"
+
+static void mistakes_are_told_and_spare_what_is_clear(void **state)
+{
+	static const struct {
+		const char *annotations, *want;
+	} cases[] = {
+		{"'coroot.com/profile-scrape':'yes','coroot.com/profile-port':'80'",
+		 "! annotation coroot.com/profile-scrape is \"yes\", not true or false\n"},
+		{"'coroot.com/profile-scrape':'true'",
+		 "! annotation coroot.com/profile-port is missing\n"},
+		{ON "'coroot.com/profile-port':'80x'",
+		 "! annotation coroot.com/profile-port: \"80x\" is no port\n"},
+		{ON "'coroot.com/profile-port':''",
+		 "! annotation coroot.com/profile-port: \"\" is no port\n"},
+		{ON "'coroot.com/profile-port':'0'",
+		 "! annotation coroot.com/profile-port: \"0\" is no port\n"},
+		{ON "'coroot.com/profile-port':'80,65536,+1'",
+		 CPU_AT_80 "! annotation coroot.com/profile-port: \"65536\" is no port; "
+			   "annotation coroot.com/profile-port: \"+1\" is no port\n"},
+		{ON "'coroot.com/profile-port':'80\\u0000'",
+		 "! annotation coroot.com/profile-port: \"80?\" is no port\n"},
+		{ON "'coroot.com/profile-port':'1,2,3,4,5,6,7,8,9'",
+		 "cpu http:1/debug/pprof/profile\ncpu http:2/debug/pprof/profile\n"
+		 "cpu http:3/debug/pprof/profile\ncpu http:4/debug/pprof/profile\n"
+		 "cpu http:5/debug/pprof/profile\ncpu http:6/debug/pprof/profile\n"
+		 "cpu http:7/debug/pprof/profile\ncpu http:8/debug/pprof/profile\n"
+		 "! more than 8 ports\n"},
+		{ON "'coroot.com/profile-port':'80','coroot.com/profile-port-name':'dns,early'",
+		 CPU_AT_80 "! annotation coroot.com/profile-port-name: no container has a port "
+			   "called \"dns\"; annotation coroot.com/profile-port-name: no container "
+			   "has a port called \"early\"\n"},
+		{ON "'coroot.com/profile-port':'80','coroot.com/profile-scheme':'ftp'",
+		 "! annotation coroot.com/profile-scheme is \"ftp\", not http or https\n"},
+		{ON "'coroot.com/profile-port':'80','coroot.com/profile-path-prefix':'x'",
+		 "! annotation coroot.com/profile-path-prefix is \"x\", not a path\n"},
+		{"'coroot.com/profile-scrape':'true','coroot.com/profile-port':'80',"
+		 "'coroot.com/profile-types':'cpu,threads'",
+		 CPU_AT_80 "! annotation coroot.com/profile-types: \"threads\" is no type of "
+			   "profile\n"},
+		{"'coroot.com/profile-scrape':'true','coroot.com/profile-port':'80',"
+		 "'coroot.com/profile-types':''",
+		 "! annotation coroot.com/profile-types: \"\" is no type of profile\n"},
+		{"'profiles.grafana.com/cpu.scrape':'true','profiles.grafana.com/cpu.port':'80',"
+		 "'profiles.grafana.com/mutex.scrape':'true','profiles.grafana.com/mutex.port':'-',"
+		 "'profiles.grafana.com/block.scrape':'true','profiles.grafana.com/block.path':'?'",
+		 CPU_AT_80 "! annotation profiles.grafana.com/mutex.port: \"-\" is no port; "
+			   "annotation profiles.grafana.com/block.path is \"?\", not a path\n"},
+		{"'pyroscope.io/scrape':'true'", "! annotation pyroscope.io/port is missing\n"},
+		{"'pyroscope.io/scrape':'true','pyroscope.io/port':'1',"
+		 "'pyroscope.io/profile-cpu-enabled':'false',"
+		 "'pyroscope.io/profile-mem-enabled':'false'",
+		 "! no type of profile is switched on\n"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+		check(cases[i].annotations, cases[i].want);
+}
+
+static void paths_can_mean_nothing_but_themselves(void **state)
+{
+	static const char *const bad[] = {"",         "//a/../b", "/..",     "/a b",
+					  "/a?b",     "/a#b",     "/%2e.",   "/a\\\\b",
+					  "/\\u00e4", "/a\\nb",   "/\\u0000"};
+	char annotations[1024], path[600];
+	struct case_pod c = {.annotations = annotations};
+	struct scrape_target t;
+	struct arena arena;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
+		snprintf(annotations, sizeof(annotations),
+			 ON "'coroot.com/profile-port':'1','coroot.com/profile-path-prefix':'%s'",
+			 bad[i]);
+		assert_int_equal(make(&t, &arena, &c), 1);
+		if (t.n_endpoints > 0 || !strstr(t.problem, "not a path"))
+			fail_msg("\"%s\" is taken for a path: %s", bad[i], t.problem);
+		arena_fini(&arena);
+	}
+	for (size_t len = POD_ANNOTATIONS_PATH_BYTES; len <= POD_ANNOTATIONS_PATH_BYTES + 1;
+	     len++) {
+		memset(path, 'x', len);
+		path[0] = '/';
+		path[len] = '\0';
+		snprintf(annotations, sizeof(annotations),
+			 ON "'coroot.com/profile-port':'1','coroot.com/profile-path-prefix':'%s'",
+			 path);
+		assert_int_equal(make(&t, &arena, &c), 1);
+		assert_int_equal(t.n_endpoints, len == POD_ANNOTATIONS_PATH_BYTES);
+		arena_fini(&arena);
+	}
+}
+
+static void sentences_stay_short_and_printable(void **state)
+{
+	char annotations[4096] = ON "'coroot.com/profile-port':'\\u0007\\u00e9", *end;
+	struct case_pod c = {.annotations = annotations};
+	struct scrape_target t;
+	struct arena arena;
+
+	(void)state;
+	end = annotations + strlen(annotations);
+	for (int i = 0; i < 500; i++)
+		end += snprintf(end, 8, "\xc3\xa9%s", i % 50 == 49 ? "," : "");
+	memcpy(end, "'", 2);
+	assert_int_equal(make(&t, &arena, &c), 1);
+	assert_int_equal(strlen(t.problem), POD_ANNOTATIONS_PROBLEM_BYTES - 1);
+	assert_memory_equal(t.problem, "annotation coroot.com/profile-port: \"?\xc3\xa9\xc3\xa9",
+			    42);
+	assert_non_null(strstr(t.problem, "...\" is no port; annotation"));
+	assert_string_equal(t.problem + strlen(t.problem) - 3, "...");
+	arena_fini(&arena);
+}
+
+static void pods_that_do_not_run_are_no_targets(void **state)
+{
+	static const char ann[] = ON "'coroot.com/profile-port':'80'";
+	static const char deleted[] = ",'deletionTimestamp':'2026-01-01T00:00:00Z'";
+	const struct {
+		struct case_pod pod;
+		int want;
+	} cases[] = {
+		{{.annotations = ann, .status = "'phase':'Pending','podIP':'10.0.0.1'"}, 0},
+		{{.annotations = ann, .status = "'phase':'Succeeded','podIP':'10.0.0.1'"}, 0},
+		{{.annotations = ann, .status = "'podIP':'10.0.0.1'"}, 0},
+		{{.annotations = ann, .status = "'phase':'Running'"}, 0},
+		{{.annotations = ann, .status = "'phase':'Running','podIP':''"}, 0},
+		{{.annotations = ann, .metadata = deleted}, 1},
+		{{.annotations = ann,
+		  .metadata = deleted,
+		  .status = "'phase':'Running','podIP':'10.0.0.1','containerStatuses':["
+			    "{'state':{'terminated':{}}},{'state':{'running':{}}}]"},
+		 1},
+		{{.annotations = ann,
+		  .metadata = deleted,
+		  .status = "'phase':'Running','podIP':'10.0.0.1','containerStatuses':["
+			    "{'state':{'terminated':{}}},{'state':{'terminated':{}}}],"
+			    "'initContainerStatuses':[{'state':{'terminated':{}}}]"},
+		 0},
+		/* containers that ended and will be started again */
+		{{.annotations = ann,
+		  .status = "'phase':'Running','podIP':'10.0.0.1','containerStatuses':["
+			    "{'state':{'terminated':{}}}]"},
+		 1},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct scrape_target t;
+		struct arena arena;
+
+		if (make(&t, &arena, &cases[i].pod) != cases[i].want)
+			fail_msg("case %zu", i);
+		arena_fini(&arena);
+	}
+}
+
+static void addresses_are_numeric_and_of_one_host(void **state)
+{
+	static const struct {
+		const char *ip, *want; /* NULL: refused */
+	} cases[] = {
+		{"10.1.2.3", "10.1.2.3"},
+		{"127.0.0.7", "127.0.0.7"},
+		{"FD00:0:0::1", "fd00::1"},
+		{"::1", "::1"},
+		{"0.0.0.0", NULL},
+		{"169.254.169.254", NULL},
+		{"224.0.0.1", NULL},
+		{"255.255.255.255", NULL},
+		{"::", NULL},
+		{"fe80::1", NULL},
+		{"ff02::1", NULL},
+		{"::ffff:169.254.169.254", NULL},
+		{"::169.254.169.254", NULL},
+		{"10.1.2", NULL},
+		{"web.example", NULL},
+		{"10.0.0.1:80", NULL},
+		{"[::1]", NULL},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		char status[128];
+		const struct case_pod c = {.annotations = ON "'coroot.com/profile-port':'80'",
+					   .status = status};
+		struct scrape_target t;
+		struct arena arena;
+
+		snprintf(status, sizeof(status), "'phase':'Running','podIP':'%s'", cases[i].ip);
+		assert_int_equal(make(&t, &arena, &c), 1);
+		assert_string_equal(t.ip, cases[i].want ? cases[i].want : "");
+		assert_int_equal(t.n_endpoints, cases[i].want ? 1 : 0);
+		assert_string_equal(t.problem,
+				    cases[i].want ? "" : "the pod has no address that can be used");
+		arena_fini(&arena);
+	}
+}
+
+#define OWNER(kind, name)                                               \
+	",'ownerReferences':[{'kind':'X','name':'not-the-controller'}," \
+	"{'kind':'" kind "','name':'" name "','controller':true}]"
+
+static void services_are_named_by_rule_and_then_by_owner(void **state)
+{
+	static const struct {
+		const char *pod, *metadata, *want;
+	} cases[] = {
+		{"web-7d4b9c6f55-x2x4z", OWNER("ReplicaSet", "other-7d4b9c6f55"), "web"},
+		{"web-2", NULL, "web"},
+		{"bare", NULL, "bare"},
+		{"bare", ",'ownerReferences':[{'kind':'X','name':'y'}]", "bare"},
+		{"kafka-broker-a", OWNER("StrimziPodSet", "kafka-broker"), "kafka-broker"},
+		/* long names have no room for the last dash */
+		{"long-7d4b9c6f5x2x4z", OWNER("ReplicaSet", "long-7d4b9c6f5"), "long"},
+		{"long-7d4b9c6f5x2x4z", OWNER("ReplicaSet", "lonely"), "lonely"},
+		{"job-28283967a", OWNER("Job", "job-28283967"), "job"},
+		{"job-28283967a", OWNER("Job", "job-2x"), "job-2x"},
+		{"etcd-node-one", OWNER("Node", "node-one"), "etcd"},
+		{"etcd-node-one", OWNER("Node", "node-two"), "etcd-node-one"},
+		{"bare", OWNER("X", "../../x"), "bare"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		const struct case_pod c = {.name = cases[i].pod,
+					   .annotations = ON "'coroot.com/profile-port':'80'",
+					   .metadata = cases[i].metadata};
+		struct scrape_target t;
+		struct arena arena;
+		char want[64];
+
+		snprintf(want, sizeof(want), "/k8s/shop/%s", cases[i].want);
+		assert_int_equal(make(&t, &arena, &c), 1);
+		assert_string_equal(t.service, want);
+		assert_string_equal(t.pod, cases[i].pod);
+		assert_string_equal(t.namespace, "shop");
+		assert_string_equal(t.node, "n1");
+		assert_string_equal(t.uid, "u-1");
+		arena_fini(&arena);
+	}
+}
+
+static void containers_are_told_where_they_are_known(void **state)
+{
+	static const char status[] = "'phase':'Running','podIP':'10.0.0.1','containerStatuses':["
+				     "{'name':'app','containerID':'cri://a','restartCount':3},"
+				     "{'name':'proxy','containerID':'cri://p','restartCount':1}],"
+				     "'initContainerStatuses':[{'name':'mesh','containerID':'cri://"
+				     "m','restartCount':0}]";
+	static const char one[] = "'containers':[{'name':'app'}]";
+	static const struct {
+		const char *ports, *spec, *want;
+	} cases[] = {
+		{"8080", NULL, "cri://a/3"},
+		{"9901,1", NULL, "cri://p/1"},
+		{"15020", NULL, "cri://m/0"},
+		/* of two containers, and of nobody knows which */
+		{"8080,9901", NULL, ""},
+		{"4711", NULL, ""},
+		/* who else */
+		{"4711", one, "cri://a/3"},
+		{"1", "'containers':[{'name':'unheard-of'}]", ""},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		char annotations[256];
+		const struct case_pod c = {
+			.annotations = annotations, .spec = cases[i].spec, .status = status};
+		struct scrape_target t;
+		struct arena arena;
+
+		snprintf(annotations, sizeof(annotations), ON "'coroot.com/profile-port':'%s'",
+			 cases[i].ports);
+		assert_int_equal(make(&t, &arena, &c), 1);
+		assert_string_equal(t.containers, cases[i].want);
+		arena_fini(&arena);
+	}
+}
+
+static void what_is_no_pod_is_refused(void **state)
+{
+	static const char *const texts[] = {
+		"[]",
+		"{}",
+		"{\"metadata\":{\"name\":\"a\",\"uid\":\"u\"}}",
+		"{\"metadata\":{\"name\":\"a/b\",\"namespace\":\"n\",\"uid\":\"u\"}}",
+		"{\"metadata\":{\"name\":\"a\",\"namespace\":\"n\",\"uid\":7}}",
+		"{\"metadata\":{\"name\":\"a\",\"namespace\":\"n\\u0000\",\"uid\":\"u\"}}"};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
+		json_t *v = json_loads(texts[i], JSON_ALLOW_NUL, NULL);
+		struct scrape_target t;
+		struct arena arena;
+
+		assert_non_null(v);
+		arena_init(&arena, POD_TARGET_ARENA_BYTES);
+		assert_int_equal(pod_target_make(&t, &arena, v, cpu_and_heap), -EBADMSG);
+		arena_fini(&arena);
+		json_decref(v);
+	}
+}
+
+static void kinds_have_names_and_paths(void **state)
+{
+	(void)state;
+	for (enum profile_kind k = 0; k < PROFILE_KIND_MAX; k++)
+		assert_int_equal(
+			profile_kind_find(profile_kind_name(k), strlen(profile_kind_name(k))), k);
+	assert_int_equal(profile_kind_find("memory", 6), PROFILE_KIND_HEAP);
+	assert_int_equal(profile_kind_find("memory", 5), PROFILE_KIND_MAX);
+	assert_int_equal(profile_kind_find("", 0), PROFILE_KIND_MAX);
+	assert_string_equal(profile_kind_path(PROFILE_KIND_CPU), "profile");
+}
+
+static int make_from(void *arg)
+{
+	struct scrape_target t;
+	struct arena arena;
+	int r;
+
+	arena_init(&arena, POD_TARGET_ARENA_BYTES);
+	r = pod_target_make(&t, &arena, arg, cpu_and_heap);
+	arena_fini(&arena);
+	return r < 0 ? r : 0;
+}
+
+static void lack_of_memory_is_survived(void **state)
+{
+	const struct case_pod c = {.annotations = ON "'coroot.com/profile-port':'80,81'"};
+	json_t *pod = make_pod(&c);
+	struct scrape_target t;
+	struct arena tiny;
+	size_t limit = 0;
+	int r = -ENOMEM;
+
+	(void)state;
+	check_oom(make_from, pod);
+	while (r < 0) {
+		arena_init(&tiny, limit);
+		r = pod_target_make(&t, &tiny, pod, cpu_and_heap);
+		arena_fini(&tiny);
+		assert_true(r == 1 || r == -ENOMEM);
+		limit += 16;
+	}
+	assert_in_range(limit, 100, POD_TARGET_ARENA_BYTES);
+	json_decref(pod);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(pods_that_do_not_ask_are_no_targets),
+		cmocka_unit_test(coroot_annotations_are_understood),
+		cmocka_unit_test(grafana_annotations_are_understood_type_by_type),
+		cmocka_unit_test(pyroscope_annotations_are_understood),
+		cmocka_unit_test(the_first_family_that_asks_wins),
+		cmocka_unit_test(mistakes_are_told_and_spare_what_is_clear),
+		cmocka_unit_test(paths_can_mean_nothing_but_themselves),
+		cmocka_unit_test(sentences_stay_short_and_printable),
+		cmocka_unit_test(pods_that_do_not_run_are_no_targets),
+		cmocka_unit_test(addresses_are_numeric_and_of_one_host),
+		cmocka_unit_test(services_are_named_by_rule_and_then_by_owner),
+		cmocka_unit_test(containers_are_told_where_they_are_known),
+		cmocka_unit_test(what_is_no_pod_is_refused),
+		cmocka_unit_test(kinds_have_names_and_paths),
+		cmocka_unit_test(lack_of_memory_is_survived),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
