@@ -1,0 +1,163 @@
+#include "cluster-agent/scrape/scrape_schedule.h"
+
+#include <assert.h>
+#include <errno.h>
+
+#include "common/clock.h"
+
+void scrape_schedule_init(struct scrape_schedule *s, uint64_t interval_ns)
+{
+	assert(interval_ns > 0);
+	*s = (struct scrape_schedule){.interval_ns = interval_ns};
+}
+
+void scrape_schedule_fini(struct scrape_schedule *s)
+{
+	free(s->heap);
+	s->heap = NULL;
+}
+
+int scrape_schedule_reserve(struct scrape_schedule *s, size_t n)
+{
+	size_t cap = s->cap > 0 ? s->cap : 64;
+	struct schedule_item **heap;
+
+	if (n <= s->cap)
+		return 0;
+	while (cap < n)
+		cap *= 2;
+	heap = realloc(s->heap, cap * sizeof(struct schedule_item *));
+	if (!heap)
+		return -ENOMEM;
+	s->heap = heap;
+	s->cap = cap;
+	return 0;
+}
+
+bool scrape_schedule_may_burst(struct scrape_schedule *s, uint64_t now_ns)
+{
+	const uint64_t each_ns = NS_PER_S / SCHEDULE_BURST_PER_S;
+	uint64_t full_at = s->burst_full_at_ns > now_ns ? s->burst_full_at_ns : now_ns;
+
+	if (full_at + each_ns - now_ns > SCHEDULE_BURST * each_ns)
+		return false;
+	s->burst_full_at_ns = full_at + each_ns;
+	return true;
+}
+
+static void set(struct scrape_schedule *s, size_t position, struct schedule_item *item)
+{
+	s->heap[position - 1] = item;
+	item->position = position;
+}
+
+static void move_up(struct scrape_schedule *s, struct schedule_item *item)
+{
+	size_t at = item->position;
+
+	while (at > 1 && s->heap[at / 2 - 1]->due_ns > item->due_ns) {
+		set(s, at, s->heap[at / 2 - 1]);
+		at /= 2;
+	}
+	set(s, at, item);
+}
+
+static void move_down(struct scrape_schedule *s, struct schedule_item *item)
+{
+	size_t at = item->position;
+
+	for (size_t child = 2 * at; child <= s->n; child = 2 * at) {
+		if (child < s->n && s->heap[child]->due_ns < s->heap[child - 1]->due_ns)
+			child++;
+		if (s->heap[child - 1]->due_ns >= item->due_ns)
+			break;
+		set(s, at, s->heap[child - 1]);
+		at = child;
+	}
+	set(s, at, item);
+}
+
+static void insert(struct scrape_schedule *s, struct schedule_item *item)
+{
+	assert(item->position == 0 && s->n < s->cap);
+	set(s, ++s->n, item);
+	move_up(s, item);
+}
+
+void scrape_schedule_remove(struct scrape_schedule *s, struct schedule_item *item)
+{
+	struct schedule_item *last;
+
+	if (item->position == 0)
+		return;
+	last = s->heap[--s->n];
+	if (last != item) {
+		set(s, item->position, last);
+		move_up(s, last);
+		move_down(s, last);
+	}
+	item->position = 0;
+}
+
+void scrape_schedule_place(const struct scrape_schedule *s, struct schedule_item *item,
+			   uint64_t hash)
+{
+	item->offset_ns = hash % s->interval_ns;
+}
+
+static uint64_t slot_after(const struct scrape_schedule *s, const struct schedule_item *item,
+			   uint64_t after_ns)
+{
+	if (after_ns < item->offset_ns)
+		return item->offset_ns;
+	return after_ns - (after_ns - item->offset_ns) % s->interval_ns + s->interval_ns;
+}
+
+void scrape_schedule_put_now(struct scrape_schedule *s, struct schedule_item *item, uint64_t now_ns)
+{
+	item->slot_ns = now_ns;
+	item->due_ns = now_ns;
+	insert(s, item);
+}
+
+void scrape_schedule_put(struct scrape_schedule *s, struct schedule_item *item, uint64_t after_ns)
+{
+	scrape_schedule_put_now(s, item, slot_after(s, item, after_ns));
+}
+
+void scrape_schedule_defer(struct scrape_schedule *s, struct schedule_item *item, uint64_t due_ns)
+{
+	item->due_ns = due_ns;
+	insert(s, item);
+}
+
+uint64_t scrape_schedule_next_ns(const struct scrape_schedule *s)
+{
+	return s->n > 0 ? s->heap[0]->due_ns : UINT64_MAX;
+}
+
+struct schedule_item *scrape_schedule_pop(struct scrape_schedule *s, uint64_t now_ns,
+					  uint64_t *missed)
+{
+	struct schedule_item *item;
+	uint64_t n;
+
+	if (scrape_schedule_next_ns(s) > now_ns)
+		return NULL;
+	item = s->heap[0];
+	scrape_schedule_remove(s, item);
+	n = scrape_schedule_slots(s, item, item->slot_ns, now_ns);
+	if (n > 0) {
+		*missed += n;
+		item->slot_ns = slot_after(s, item, now_ns) - s->interval_ns;
+	}
+	return item;
+}
+
+uint64_t scrape_schedule_slots(const struct scrape_schedule *s, const struct schedule_item *item,
+			       uint64_t after_ns, uint64_t now_ns)
+{
+	uint64_t first = slot_after(s, item, after_ns);
+
+	return now_ns < first ? 0 : (now_ns - first) / s->interval_ns + 1;
+}

@@ -1,0 +1,214 @@
+#include <errno.h>
+
+#include "cluster-agent/scrape/scrape_schedule.h"
+#include "common/clock.h"
+#include "test/lib/unit.h"
+
+#define S NS_PER_S
+#define MINUTE (60 * S)
+
+static void setup(struct scrape_schedule *s, size_t n)
+{
+	scrape_schedule_init(s, MINUTE);
+	assert_int_equal(scrape_schedule_reserve(s, n), 0);
+}
+
+static void an_item_is_due_once_per_interval_at_its_offset(void **state)
+{
+	CLEANUP(scrape_schedule_fini) struct scrape_schedule s;
+	struct schedule_item item = {0};
+	uint64_t missed = 0, now = 1000 * MINUTE + 7 * S;
+
+	(void)state;
+	setup(&s, 1);
+	assert_true(scrape_schedule_next_ns(&s) == UINT64_MAX);
+	scrape_schedule_place(&s, &item, 3 * MINUTE + 42 * S);
+	scrape_schedule_put(&s, &item, now);
+	for (int i = 0; i < 5; i++) {
+		uint64_t due = 1000 * MINUTE + (uint64_t)i * MINUTE + 42 * S;
+
+		assert_true(scrape_schedule_next_ns(&s) == due);
+		assert_null(scrape_schedule_pop(&s, due - 1, &missed));
+		assert_ptr_equal(scrape_schedule_pop(&s, due, &missed), &item);
+		assert_true(item.slot_ns == due);
+		/* exactly at a slot, the next one is meant */
+		scrape_schedule_put(&s, &item, due);
+	}
+	assert_int_equal(missed, 0);
+}
+
+static void before_the_first_offset_of_the_clock_there_is_no_slot(void **state)
+{
+	CLEANUP(scrape_schedule_fini) struct scrape_schedule s;
+	struct schedule_item item = {0};
+
+	(void)state;
+	setup(&s, 1);
+	scrape_schedule_place(&s, &item, 42 * S);
+	scrape_schedule_put(&s, &item, 3 * S);
+	assert_true(item.due_ns == 42 * S);
+	assert_int_equal(scrape_schedule_slots(&s, &item, 0, 41 * S), 0);
+	assert_int_equal(scrape_schedule_slots(&s, &item, 0, 42 * S), 1);
+}
+
+static void one_that_waits_longer_than_an_interval_stands_for_its_last_slot(void **state)
+{
+	CLEANUP(scrape_schedule_fini) struct scrape_schedule s;
+	struct schedule_item item = {0};
+	uint64_t missed = 0;
+
+	(void)state;
+	setup(&s, 1);
+	scrape_schedule_place(&s, &item, 10 * S);
+	scrape_schedule_put(&s, &item, 0);
+	assert_ptr_equal(scrape_schedule_pop(&s, 69 * S, &missed), &item);
+	assert_int_equal(missed, 0);
+	assert_true(item.slot_ns == 10 * S);
+	scrape_schedule_put(&s, &item, 69 * S);
+	assert_ptr_equal(scrape_schedule_pop(&s, 70 * S + 2 * MINUTE + S, &missed), &item);
+	assert_int_equal(missed, 2);
+	assert_true(item.slot_ns == 70 * S + 2 * MINUTE);
+}
+
+static void one_that_takes_longer_than_an_interval_misses_slots(void **state)
+{
+	CLEANUP(scrape_schedule_fini) struct scrape_schedule s;
+	struct schedule_item item = {0};
+
+	(void)state;
+	setup(&s, 1);
+	scrape_schedule_place(&s, &item, 10 * S);
+	assert_int_equal(scrape_schedule_slots(&s, &item, 10 * S, 69 * S), 0);
+	assert_int_equal(scrape_schedule_slots(&s, &item, 10 * S, 70 * S), 1);
+	assert_int_equal(scrape_schedule_slots(&s, &item, 10 * S, 190 * S), 3);
+}
+
+static void a_deferred_item_keeps_its_slot(void **state)
+{
+	CLEANUP(scrape_schedule_fini) struct scrape_schedule s;
+	struct schedule_item item = {0};
+	uint64_t missed = 0;
+
+	(void)state;
+	setup(&s, 1);
+	scrape_schedule_place(&s, &item, 10 * S);
+	scrape_schedule_put(&s, &item, 0);
+	assert_non_null(scrape_schedule_pop(&s, 11 * S, &missed));
+	scrape_schedule_defer(&s, &item, 12 * S);
+	assert_null(scrape_schedule_pop(&s, 12 * S - 1, &missed));
+	assert_non_null(scrape_schedule_pop(&s, 12 * S, &missed));
+	assert_true(item.slot_ns == 10 * S);
+}
+
+static void new_targets_go_first_up_to_the_burst(void **state)
+{
+	CLEANUP(scrape_schedule_fini) struct scrape_schedule s;
+	uint64_t now = 5000 * S;
+	unsigned n = 0;
+
+	(void)state;
+	setup(&s, 1);
+	while (scrape_schedule_may_burst(&s, now))
+		n++;
+	assert_int_equal(n, SCHEDULE_BURST);
+	assert_false(scrape_schedule_may_burst(&s, now + S / 2 - 1));
+	assert_true(scrape_schedule_may_burst(&s, now + S / 2));
+	assert_false(scrape_schedule_may_burst(&s, now + S / 2));
+	now += 3600 * S;
+	for (n = 0; scrape_schedule_may_burst(&s, now);)
+		n++;
+	assert_int_equal(n, SCHEDULE_BURST);
+}
+
+#define N_ITEMS 1000u
+
+static uint64_t next_random(uint64_t *random)
+{
+	*random = *random * UINT64_C(6364136223846793005) + 1;
+	return *random >> 20;
+}
+
+/* Any order of putting, removing and taking: always the earliest, and nothing lost. */
+static void items_come_in_the_order_in_which_they_are_due(void **state)
+{
+	static struct schedule_item items[N_ITEMS];
+	CLEANUP(scrape_schedule_fini) struct scrape_schedule s;
+	uint64_t random = 1, missed = 0, last = 0;
+	const struct schedule_item *item;
+	size_t n = 0;
+
+	(void)state;
+	setup(&s, N_ITEMS);
+	for (size_t i = 0; i < N_ITEMS; i++) {
+		scrape_schedule_place(&s, &items[i], next_random(&random));
+		scrape_schedule_put(&s, &items[i], 0);
+	}
+	for (size_t i = 0; i < 5 * N_ITEMS; i++) {
+		struct schedule_item *one = &items[next_random(&random) % N_ITEMS];
+
+		if (one->position != 0)
+			scrape_schedule_remove(&s, one);
+		else
+			scrape_schedule_put(&s, one, next_random(&random) % MINUTE);
+	}
+	for (size_t i = 0; i < N_ITEMS; i++)
+		n += items[i].position != 0;
+	assert_int_equal(s.n, n);
+	while ((item = scrape_schedule_pop(&s, UINT64_MAX / 2, &missed))) {
+		assert_int_equal(item->position, 0);
+		assert_true(item->due_ns >= last);
+		last = item->due_ns;
+		n--;
+	}
+	assert_int_equal(n, 0);
+}
+
+static void slots_of_many_pods_are_even(void **state)
+{
+	CLEANUP(scrape_schedule_fini) struct scrape_schedule s;
+	unsigned per_second[60] = {0};
+	uint64_t random = 1;
+
+	(void)state;
+	setup(&s, 1);
+	for (unsigned i = 0; i < 60000; i++) {
+		struct schedule_item item = {0};
+
+		scrape_schedule_place(&s, &item,
+				      next_random(&random) * UINT64_C(0x9e3779b97f4a7c15));
+		per_second[item.offset_ns / S]++;
+	}
+	for (unsigned i = 0; i < 60; i++)
+		assert_in_range(per_second[i], 800, 1200);
+}
+
+static int reserve(void *ctx)
+{
+	return scrape_schedule_reserve(ctx, 1000);
+}
+
+static void no_memory_is_an_error(void **state)
+{
+	CLEANUP(scrape_schedule_fini) struct scrape_schedule s;
+
+	(void)state;
+	scrape_schedule_init(&s, MINUTE);
+	check_oom(reserve, &s);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(an_item_is_due_once_per_interval_at_its_offset),
+		cmocka_unit_test(before_the_first_offset_of_the_clock_there_is_no_slot),
+		cmocka_unit_test(one_that_waits_longer_than_an_interval_stands_for_its_last_slot),
+		cmocka_unit_test(one_that_takes_longer_than_an_interval_misses_slots),
+		cmocka_unit_test(a_deferred_item_keeps_its_slot),
+		cmocka_unit_test(new_targets_go_first_up_to_the_burst),
+		cmocka_unit_test(items_come_in_the_order_in_which_they_are_due),
+		cmocka_unit_test(slots_of_many_pods_are_even),
+		cmocka_unit_test(no_memory_is_an_error),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
