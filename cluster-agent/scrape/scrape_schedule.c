@@ -113,6 +113,15 @@ static uint64_t slot_after(const struct scrape_schedule *s, const struct schedul
 	return after_ns - (after_ns - item->offset_ns) % s->interval_ns + s->interval_ns;
 }
 
+/* Slots in after_ns < slot <= now_ns. */
+static uint64_t slots_between(const struct scrape_schedule *s, const struct schedule_item *item,
+			      uint64_t after_ns, uint64_t now_ns)
+{
+	uint64_t first = slot_after(s, item, after_ns);
+
+	return now_ns < first ? 0 : (now_ns - first) / s->interval_ns + 1;
+}
+
 void scrape_schedule_put_now(struct scrape_schedule *s, struct schedule_item *item, uint64_t now_ns)
 {
 	item->slot_ns = now_ns;
@@ -123,6 +132,20 @@ void scrape_schedule_put_now(struct scrape_schedule *s, struct schedule_item *it
 void scrape_schedule_put(struct scrape_schedule *s, struct schedule_item *item, uint64_t after_ns)
 {
 	scrape_schedule_put_now(s, item, slot_after(s, item, after_ns));
+}
+
+void scrape_schedule_put_again(struct scrape_schedule *s, struct schedule_item *item,
+			       uint64_t now_ns, uint64_t *missed)
+{
+	uint64_t n = slots_between(s, item, item->slot_ns, now_ns);
+	uint64_t next_ns = slot_after(s, item, now_ns);
+
+	if (n > 0 && now_ns - (next_ns - s->interval_ns) < s->interval_ns / 4) {
+		next_ns -= s->interval_ns;
+		n--;
+	}
+	*missed += n;
+	scrape_schedule_put_now(s, item, next_ns);
 }
 
 void scrape_schedule_defer(struct scrape_schedule *s, struct schedule_item *item, uint64_t due_ns)
@@ -146,18 +169,10 @@ struct schedule_item *scrape_schedule_pop(struct scrape_schedule *s, uint64_t no
 		return NULL;
 	item = s->heap[0];
 	scrape_schedule_remove(s, item);
-	n = scrape_schedule_slots(s, item, item->slot_ns, now_ns);
+	n = slots_between(s, item, item->slot_ns, now_ns);
 	if (n > 0) {
 		*missed += n;
 		item->slot_ns = slot_after(s, item, now_ns) - s->interval_ns;
 	}
 	return item;
-}
-
-uint64_t scrape_schedule_slots(const struct scrape_schedule *s, const struct schedule_item *item,
-			       uint64_t after_ns, uint64_t now_ns)
-{
-	uint64_t first = slot_after(s, item, after_ns);
-
-	return now_ns < first ? 0 : (now_ns - first) / s->interval_ns + 1;
 }

@@ -48,6 +48,13 @@ void scrape_schedule_put_now(struct scrape_schedule *s, struct schedule_item *it
 			     uint64_t now_ns);
 /* For its first slot after after_ns. */
 void scrape_schedule_put(struct scrape_schedule *s, struct schedule_item *item, uint64_t after_ns);
+/*
+ * After it was under way: for its next slot, or at once for the last one, when that has passed
+ * less than a quarter of an interval ago, so that what takes a whole interval can go on and on. Adds
+ * the slots that were missed.
+ */
+void scrape_schedule_put_again(struct scrape_schedule *s, struct schedule_item *item,
+			       uint64_t now_ns, uint64_t *missed);
 /* For the slot it had, but not before due_ns. */
 void scrape_schedule_defer(struct scrape_schedule *s, struct schedule_item *item, uint64_t due_ns);
 /* Items that are in no schedule stay so. */
@@ -61,8 +68,4 @@ uint64_t scrape_schedule_next_ns(const struct scrape_schedule *s);
  */
 struct schedule_item *scrape_schedule_pop(struct scrape_schedule *s, uint64_t now_ns,
 					  uint64_t *missed);
-/* Slots in after_ns < slot <= now_ns; of an item that was under way since after_ns, they are missed. */
-uint64_t scrape_schedule_slots(const struct scrape_schedule *s, const struct schedule_item *item,
-			       uint64_t after_ns, uint64_t now_ns);
-
 #endif /* CLUSTER_AGENT_SCRAPE_SCRAPE_SCHEDULE_H */

@@ -56,15 +56,20 @@ struct scraper_config {
 
 int scraper_new(struct scraper **ret, const struct scraper_config *cfg, struct err *err) MUST_CHECK;
 /*
+/*
  * Before scraper_free(), while an HTTP server's threads may still call scraper_serve_targets():
- * cancels what is under way, answers kept exchanges with 503 and new ones too, joins the threads.
+ * cancels what is under way, begins nothing any more, answers kept and new exchanges with 503. put()
+ * is not called after it.
  */
 void scraper_stop(struct scraper *s);
-/* Stops if that was not done. */
+/* Stops if that was not done, and waits for conversions under way. */
 void scraper_free(struct scraper *s);
 DEFINE_CLEANUP(struct scraper *, scraper_free);
 
-/* t is copied. The pod's state (previous values) lives as long as address and endpoints stay. */
+/*
+ * t is copied. The state of an endpoint (previous values) lives as long as address, kind, scheme, port and path
+ * stay. -ENOMEM: the pod may be forgotten.
+ */
 int scraper_upsert(struct scraper *s, const struct scrape_target *t) MUST_CHECK;
 /* Stops at once; a request under way is cancelled. */
 void scraper_remove(struct scraper *s, const char *uid);
@@ -73,18 +78,20 @@ void scraper_ownership_changed(struct scraper *s);
 
 /*
  * An http_handler_fn for GET /targets as JSON, from any thread; ctx is the scraper:
- * {"now":ms,"intervalMs":…,"discovery":{"synced":bool,"problem":""},"targets":[{"namespace","pod","node","service","ip",
+ * {"now":ms,"intervalMs":…,"discovery":{"synced":bool,"problem":""},"forwarding":"<url>","targets":[{"namespace","pod","node","service","ip",
  *  "state":"up|down|pending|invalid|elsewhere","problem","endpoints":[{"type","url","state":"up|down|pending",
  *  "lastScrape":ms|null,"lastDurationMs","lastBytes","lastError","nextScrape":ms|null}]}]}
  */
 void scraper_serve_targets(void *ctx, struct http_exchange *x);
 /* What "discovery" in it says; problem is copied. */
 void scraper_set_discovery(struct scraper *s, bool synced, const char *problem);
-
-/* Shown as "forwarding":"<url>" in it, absent when not set; copied. */
+/* What "forwarding" in it says; it is left out unless set. Copied, without user and password. -ENOMEM. */
 int scraper_set_forwarding(struct scraper *s, const char *url) MUST_CHECK;
 
-/* coroot_cluster_agent_scrape_…; call before other threads start (they start at the first upsert). */
+/*
+ * coroot_cluster_agent_scrape…; call before other threads start. The scraper's own start with the first
+ * profile.
+ */
 int scraper_register(struct scraper *s, struct metrics *ms) MUST_CHECK;
 
 #endif /* CLUSTER_AGENT_SCRAPE_SCRAPER_H */

@@ -47,8 +47,6 @@ static void before_the_first_offset_of_the_clock_there_is_no_slot(void **state)
 	scrape_schedule_place(&s, &item, 42 * S);
 	scrape_schedule_put(&s, &item, 3 * S);
 	assert_true(item.due_ns == 42 * S);
-	assert_int_equal(scrape_schedule_slots(&s, &item, 0, 41 * S), 0);
-	assert_int_equal(scrape_schedule_slots(&s, &item, 0, 42 * S), 1);
 }
 
 static void one_that_waits_longer_than_an_interval_stands_for_its_last_slot(void **state)
@@ -72,15 +70,48 @@ static void one_that_waits_longer_than_an_interval_stands_for_its_last_slot(void
 
 static void one_that_takes_longer_than_an_interval_misses_slots(void **state)
 {
+	static const struct {
+		uint64_t now, slot, missed;
+	} cases[] = {
+		{11, 70, 0},   {69, 70, 0}, /* in time */
+		{70, 70, 0},   {84, 70, 0}, /* a little late: at once, for the slot that has passed */
+		{85, 130, 1},  {129, 130, 1}, /* too late for that */
+		{130, 130, 1}, {200, 190, 2}, {210, 250, 3},
+	};
+	CLEANUP(scrape_schedule_fini) struct scrape_schedule s;
+
+	(void)state;
+	setup(&s, 1);
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct schedule_item item = {.slot_ns = 10 * S, .offset_ns = 10 * S};
+		uint64_t missed = 0;
+
+		scrape_schedule_put_again(&s, &item, cases[i].now * S, &missed);
+		assert_true(item.slot_ns == cases[i].slot * S && item.due_ns == item.slot_ns);
+		assert_int_equal(missed, cases[i].missed);
+		scrape_schedule_remove(&s, &item);
+	}
+}
+
+static void what_takes_exactly_an_interval_misses_nothing_for_long(void **state)
+{
 	CLEANUP(scrape_schedule_fini) struct scrape_schedule s;
 	struct schedule_item item = {0};
+	uint64_t now = 0, missed = 0;
 
 	(void)state;
 	setup(&s, 1);
 	scrape_schedule_place(&s, &item, 10 * S);
-	assert_int_equal(scrape_schedule_slots(&s, &item, 10 * S, 69 * S), 0);
-	assert_int_equal(scrape_schedule_slots(&s, &item, 10 * S, 70 * S), 1);
-	assert_int_equal(scrape_schedule_slots(&s, &item, 10 * S, 190 * S), 3);
+	scrape_schedule_put(&s, &item, 0);
+	/* a CPU profile of a minute, and the network takes 20 ms */
+	for (int i = 0; i < 2000; i++) {
+		if (now < scrape_schedule_next_ns(&s))
+			now = scrape_schedule_next_ns(&s);
+		assert_non_null(scrape_schedule_pop(&s, now, &missed));
+		now += MINUTE + S / 50;
+		scrape_schedule_put_again(&s, &item, now, &missed);
+	}
+	assert_int_equal(missed, 2);
 }
 
 static void a_deferred_item_keeps_its_slot(void **state)
@@ -203,6 +234,7 @@ int main(void)
 		cmocka_unit_test(before_the_first_offset_of_the_clock_there_is_no_slot),
 		cmocka_unit_test(one_that_waits_longer_than_an_interval_stands_for_its_last_slot),
 		cmocka_unit_test(one_that_takes_longer_than_an_interval_misses_slots),
+		cmocka_unit_test(what_takes_exactly_an_interval_misses_nothing_for_long),
 		cmocka_unit_test(a_deferred_item_keeps_its_slot),
 		cmocka_unit_test(new_targets_go_first_up_to_the_burst),
 		cmocka_unit_test(items_come_in_the_order_in_which_they_are_due),

@@ -1,0 +1,540 @@
+#include "cluster-agent/scrape/scrape_run.h"
+
+#include <assert.h>
+#include <errno.h>
+
+#include "cluster-agent/scrape/scrape_answer.h"
+#include "cluster-agent/scrape/scrape_metrics.h"
+#include "cluster-agent/scrape/scrape_request.h"
+#include "cluster-agent/scrape/scrape_worker.h"
+#include "common/clock.h"
+#include "common/http.h"
+#include "common/log.h"
+#include "version.h"
+
+#define LATE_NS NS_PER_S
+/* Another CPU profile of the same process is under way: Go refuses a second one. */
+#define CPU_BUSY_NS NS_PER_S
+/* Of an answer that is no profile; only its first line is of use. */
+#define MAX_ERROR_BODY_BYTES ((size_t)256 * 1024)
+/* After so many answers 404 in a row, only every tenth slot is used. */
+#define NOT_FOUND_LIMIT 3u
+#define NOT_FOUND_SLOTS 10u
+
+struct scrape_job {
+	struct scrape_conversion conversion; /* first */
+	struct scrape_run *run;
+	struct target_endpoint *endpoint; /* NULL: it was stopped */
+	struct http_transfer *transfer;   /* NULL: not being received */
+	uint64_t began_ns;
+	uint64_t ended_at_ns; /* since the epoch */
+	uint64_t took_ns;
+	size_t n_bytes;
+	size_t memory_bytes;   /* as counted in run */
+	size_t baseline_bytes; /* likewise, while the baseline is here */
+};
+
+struct scrape_run {
+	struct scrape_run_config cfg;
+	const struct scraper_config *scraper;
+	struct http_client *client;
+	struct scrape_worker *worker;
+	struct scrape_schedule schedule;
+	struct scrape_credentials credentials;
+	struct loop_source *timer;
+	unsigned n_in_flight;
+	unsigned n_converting;
+	size_t memory_bytes; /* of bodies */
+	size_t baseline_bytes;
+};
+
+static void count(struct scrape_run *run, unsigned metric, uint64_t n)
+{
+	metric_add(&run->cfg.metrics[metric], n);
+}
+
+static void count_outcome(struct scrape_run *run, enum scrape_outcome outcome)
+{
+	count(run, SCRAPE_METRIC_OUTCOMES + (unsigned)outcome, 1);
+}
+
+static void show_gauges(struct scrape_run *run)
+{
+	struct metric *m = run->cfg.metrics;
+
+	metric_set(&m[SCRAPE_METRIC_IN_FLIGHT], run->n_in_flight);
+	metric_set(&m[SCRAPE_METRIC_CONVERTING], run->n_converting);
+	metric_set(&m[SCRAPE_METRIC_BODY_BYTES], run->memory_bytes);
+	metric_set(&m[SCRAPE_METRIC_BASELINE_BYTES], run->baseline_bytes);
+}
+
+/* ---- jobs ---------------------------------------------------------------------------- */
+
+static void count_memory(struct scrape_job *job, size_t bytes)
+{
+	job->run->memory_bytes += bytes - job->memory_bytes;
+	job->memory_bytes = bytes;
+}
+
+static void job_free(struct scrape_job *job)
+{
+	count_memory(job, 0);
+	job->run->baseline_bytes -= job->baseline_bytes;
+	scrape_conversion_fini(&job->conversion);
+	free(job);
+}
+
+static void release_conversion(struct scrape_conversion *c)
+{
+	job_free(c->owner);
+}
+
+static struct scrape_job *job_new(struct scrape_run *run, struct target_endpoint *e)
+{
+	struct scrape_job *job = calloc(1, sizeof(*job));
+
+	if (!job)
+		return NULL;
+	job->run = run;
+	job->endpoint = e;
+	job->began_ns = clock_monotonic_ns();
+	job->conversion.owner = job;
+	buf_init(&job->conversion.body, run->scraper->max_body_bytes);
+	e->job = job;
+	return job;
+}
+
+/* ---- ends ----------------------------------------------------------------------------- */
+
+static void arm(struct scrape_run *run);
+
+static bool may_begin(const struct scrape_run *run)
+{
+	const struct scraper_config *cfg = run->scraper;
+
+	return run->n_in_flight < cfg->max_in_flight && run->n_converting < cfg->max_in_flight &&
+	       (cfg->max_memory_bytes == 0 || run->memory_bytes < cfg->max_memory_bytes);
+}
+
+static void say_why(struct target_endpoint *e, const char *error)
+{
+	free(e->error);
+	/* without memory the state has to say it */
+	e->error = error ? strdup(error) : NULL;
+}
+
+static void schedule_again(struct scrape_run *run, struct target_endpoint *e, bool is_first)
+{
+	uint64_t now_ns = clock_monotonic_ns(), missed = 0;
+
+	if (e->n_not_found >= NOT_FOUND_LIMIT)
+		scrape_schedule_put(&run->schedule, &e->item,
+				    now_ns + (NOT_FOUND_SLOTS - 1) * run->scraper->interval_ns);
+	else if (is_first)
+		scrape_schedule_put(&run->schedule, &e->item, now_ns);
+	else
+		scrape_schedule_put_again(&run->schedule, &e->item, now_ns, &missed);
+	count(run, SCRAPE_METRIC_MISSED, missed);
+}
+
+/* Frees the job. error: NULL when all was well. */
+static void end_scrape(struct scrape_run *run, struct target_endpoint *e,
+		       enum scrape_outcome outcome, const char *error)
+{
+	struct scrape_job *job = e->job;
+	enum target_state was = e->state;
+	bool is_first = e->last_at_ns == 0;
+
+	e->job = NULL;
+	e->last_at_ns = clock_realtime_ns();
+	if (job) {
+		e->last_took_ns =
+			job->took_ns ? job->took_ns : clock_monotonic_ns() - job->began_ns;
+		e->last_bytes = job->n_bytes;
+	}
+	e->state = error ? TARGET_DOWN : TARGET_UP;
+	say_why(e, error);
+	count_outcome(run, outcome);
+	if (error && was != TARGET_DOWN)
+		log_warn_limited("cannot scrape a profile", "pod=%s/%s type=%s error=%s",
+				 e->target->namespace, e->target->pod, profile_kind_name(e->kind),
+				 LOG_QUOTED(error));
+	schedule_again(run, e, is_first);
+	run->cfg.changed(run->cfg.ctx, e->target);
+	/* the sentence may be the job's */
+	if (job)
+		job_free(job);
+}
+
+/* ---- the way back ---------------------------------------------------------------------- */
+
+static void hand_on(struct scrape_run *run, const struct target_endpoint *e,
+		    struct scrape_conversion *c)
+{
+	const struct target *t = e->target;
+	char port[8] = "";
+	const struct upload_label labels[] = {
+		{"service.name", t->service},
+		{"namespace", t->namespace},
+		{"pod", t->pod},
+		{"node", t->node},
+		{"port", port},
+		{0},
+	};
+
+	if (c->upload.len == 0)
+		return;
+	if (t->several_ports)
+		snprintf(port, sizeof(port), "%u", e->port);
+	count(run, SCRAPE_METRIC_PROFILES + (unsigned)e->kind, 1);
+	run->scraper->put(run->scraper->ctx, labels, &c->upload);
+}
+
+static void finish_conversion(struct scrape_run *run, struct scrape_job *job)
+{
+	struct scrape_conversion *c = &job->conversion;
+	struct target_endpoint *e = job->endpoint;
+
+	run->n_converting--;
+	count(run, SCRAPE_METRIC_CPU_NS, c->cpu_ns);
+	if (!e) {
+		job_free(job);
+		return;
+	}
+	run->baseline_bytes += profile_baseline_bytes(&c->baseline);
+	e->baseline = c->baseline;
+	c->baseline = (struct profile_baseline){0};
+	if (c->error < 0) {
+		end_scrape(run, e, scrape_outcome_of_conversion(c->error),
+			   c->err.msg[0] ? c->err.msg : strerror(-c->error));
+		return;
+	}
+	e->previous_at_ns = c->info.scraped_at_ns;
+	/* what was learned while this was under way is about the next one */
+	if (c->info.restarted)
+		e->restarted = false;
+	count(run, SCRAPE_METRIC_RESTARTS, c->restarted);
+	hand_on(run, e, c);
+	end_scrape(run, e, SCRAPE_OK, NULL);
+}
+
+void scrape_run_take_results(struct scrape_run *run)
+{
+	struct scrape_conversion *c;
+
+	while ((c = scrape_worker_take(run->worker)))
+		finish_conversion(run, c->owner);
+	arm(run);
+}
+
+/* The answer is whole: its profile goes to a thread, and the baseline with it. */
+static void convert(struct scrape_run *run, struct scrape_job *job)
+{
+	struct target_endpoint *e = job->endpoint;
+	struct scrape_conversion *c = &job->conversion;
+	const struct scraper_config *cfg = run->scraper;
+	int r;
+
+	count(run, SCRAPE_METRIC_BYTES, job->n_bytes);
+	c->info = (struct scraped_profile_info){
+		.kind = e->kind,
+		.scraped_at_ns = (int64_t)job->ended_at_ns,
+		.previous_at_ns = e->previous_at_ns,
+		.interval_ns = (int64_t)(e->kind == PROFILE_KIND_CPU ? cfg->cpu_duration_ns
+								     : cfg->interval_ns),
+		.restarted = e->restarted,
+	};
+	c->baseline = e->baseline;
+	r = scrape_worker_adopt(run->worker, c);
+	if (r < 0) {
+		c->baseline = (struct profile_baseline){0};
+		end_scrape(run, e, scrape_outcome_of_conversion(r), strerror(-r));
+		return;
+	}
+	job->baseline_bytes = profile_baseline_bytes(&e->baseline);
+	e->baseline = (struct profile_baseline){0};
+	run->n_converting++;
+}
+
+static int on_data(void *ctx, const char *data, size_t len)
+{
+	struct scrape_job *job = ctx;
+	const struct scraper_config *cfg = job->run->scraper;
+	struct buf *body = &job->conversion.body;
+	int r = buf_add(body, data, len);
+
+	job->n_bytes += len;
+	count_memory(job, body->cap);
+	if (r == 0 && cfg->max_memory_bytes > 0 && job->run->memory_bytes > cfg->max_memory_bytes)
+		r = -ENOBUFS;
+	return r;
+}
+
+static void fail_request(struct scrape_run *run, struct target_endpoint *e,
+			 const struct http_result *res)
+{
+	const struct scraper_config *cfg = run->scraper;
+	struct err err = {""};
+
+	if (res->error == -EFBIG)
+		err_set(&err, res->error, "the answer is larger than %zu bytes",
+			cfg->max_body_bytes);
+	else if (res->error == -ENOBUFS)
+		err_set(&err, res->error, "the answers under way take more than %zu bytes",
+			cfg->max_memory_bytes);
+	else
+		err_set(&err, res->error, "%s", res->msg);
+	end_scrape(run, e, scrape_outcome_of_request(res->error), err.msg);
+}
+
+static void on_done(void *ctx, const struct http_result *res)
+{
+	struct scrape_job *job = ctx;
+	struct scrape_run *run = job->run;
+	struct target_endpoint *e = job->endpoint;
+	struct err err = {""};
+
+	run->n_in_flight--;
+	job->transfer = NULL;
+	job->took_ns = clock_monotonic_ns() - job->began_ns;
+	job->ended_at_ns = clock_realtime_ns();
+	if (res->error == 0)
+		e->n_not_found = res->status != 404           ? 0
+				 : e->n_not_found < UINT8_MAX ? e->n_not_found + 1
+							      : UINT8_MAX;
+	if (res->error != 0) {
+		fail_request(run, e, res);
+	} else if (res->status != 200) {
+		scrape_answer_status(res->status, res->body, res->body_len, &err);
+		end_scrape(run, e, SCRAPE_HTTP_STATUS, err.msg);
+	} else {
+		convert(run, job);
+	}
+	arm(run);
+}
+
+/* ---- the way out ----------------------------------------------------------------------- */
+
+static int send_request(struct scrape_run *run, struct target_endpoint *e, const char *credentials)
+{
+	const struct scraper_config *cfg = run->scraper;
+	const struct scrape_place place = {e->target->ip, e->port, e->https, e->path};
+	const char *host = e->https ? cfg->auth.tls_server_name : NULL;
+	const char *const headers[] = {credentials, NULL};
+	bool is_cpu = e->kind == PROFILE_KIND_CPU;
+	char address[SCRAPE_ADDRESS_BYTES];
+	AUTO_FREE char *url = NULL;
+	struct http_request req = {
+		.method = "GET",
+		.headers = headers,
+		.timeout_ns = cfg->timeout_ns + (is_cpu ? cfg->cpu_duration_ns : 0),
+		.max_response_bytes = MAX_ERROR_BODY_BYTES,
+		.on_data = on_data,
+		.connect_to = host ? address : NULL,
+	};
+	int r = scrape_url_make(&url, &place, host, is_cpu ? cfg->cpu_duration_ns / NS_PER_S : 0);
+
+	if (r < 0)
+		return r;
+	req.url = url;
+	scrape_address(address, &place);
+	return http_start(run->client, &req, on_done, e->job, &e->job->transfer);
+}
+
+static void begin(struct scrape_run *run, struct target_endpoint *e, uint64_t now_ns)
+{
+	struct scrape_job *job = job_new(run, e);
+	const char *credentials;
+	struct err err = {""};
+	int r;
+
+	if (!job) {
+		end_scrape(run, e, SCRAPE_MEMORY, "out of memory");
+		return;
+	}
+	count(run, SCRAPE_METRIC_LATE, now_ns - e->item.slot_ns > LATE_NS);
+	r = scrape_credentials_get(&run->credentials, e->https, now_ns, &credentials, &err);
+	if (r < 0) {
+		end_scrape(run, e, SCRAPE_CREDENTIALS, err.msg[0] ? err.msg : strerror(-r));
+		return;
+	}
+	r = send_request(run, e, credentials);
+	if (r == 0)
+		run->n_in_flight++;
+	else
+		end_scrape(run, e, scrape_outcome_of_request(r), strerror(-r));
+}
+
+/* Whether its process is making a CPU profile for another endpoint, and so cannot make this one. */
+static bool is_cpu_busy(const struct target_endpoint *e)
+{
+	const struct target *t = e->target;
+
+	for (size_t i = 0; e->kind == PROFILE_KIND_CPU && i < t->n_endpoints; i++) {
+		const struct target_endpoint *other = t->endpoints[i];
+
+		if (other != e && other->kind == e->kind && other->port == e->port && other->job &&
+		    other->job->transfer)
+			return true;
+	}
+	return false;
+}
+
+static void on_timer(void *ctx)
+{
+	struct scrape_run *run = ctx;
+	uint64_t now_ns = clock_monotonic_ns(), missed = 0;
+	struct schedule_item *item;
+
+	while (may_begin(run) && (item = scrape_schedule_pop(&run->schedule, now_ns, &missed))) {
+		/* the item is the endpoint's first field */
+		struct target_endpoint *e = (struct target_endpoint *)(void *)item;
+
+		if (is_cpu_busy(e))
+			scrape_schedule_defer(&run->schedule, item, now_ns + CPU_BUSY_NS);
+		else
+			begin(run, e, now_ns);
+	}
+	count(run, SCRAPE_METRIC_MISSED, missed);
+	arm(run);
+}
+
+/* To when the next one is due. While none may begin, the end of any that is under way arms again. */
+static void arm(struct scrape_run *run)
+{
+	uint64_t next_ns = scrape_schedule_next_ns(&run->schedule);
+	uint64_t now_ns = clock_monotonic_ns();
+
+	if (!may_begin(run) || next_ns == UINT64_MAX)
+		loop_set_timer(run->timer, UINT64_MAX);
+	else
+		loop_set_timer(run->timer, next_ns > now_ns ? next_ns - now_ns : 0);
+	show_gauges(run);
+}
+
+/* ---- which ------------------------------------------------------------------------------ */
+
+/* The same after a restart of this agent, so that the load stays where it is. */
+static uint64_t place_of(const struct target_endpoint *e)
+{
+	const uint64_t numbers[] = {XXH3_64bits(e->target->uid, strlen(e->target->uid)), e->port,
+				    e->kind, XXH3_64bits(e->path, strlen(e->path))};
+
+	return XXH3_64bits(numbers, sizeof(numbers));
+}
+
+void scrape_run_start(struct scrape_run *run, struct target *target)
+{
+	uint64_t now_ns = clock_monotonic_ns();
+	int burst = -1; /* asked once, when it matters */
+
+	for (size_t i = 0; i < target->n_endpoints; i++) {
+		struct target_endpoint *e = target->endpoints[i];
+
+		if (e->job || e->item.position != 0)
+			continue;
+		if (burst < 0)
+			burst = scrape_schedule_may_burst(&run->schedule, now_ns);
+		scrape_schedule_place(&run->schedule, &e->item, place_of(e));
+		if (burst)
+			scrape_schedule_put_now(&run->schedule, &e->item, now_ns);
+		else
+			scrape_schedule_put(&run->schedule, &e->item, now_ns);
+	}
+	arm(run);
+}
+
+static void stop_job(struct scrape_run *run, struct target_endpoint *e)
+{
+	struct scrape_job *job = e->job;
+
+	e->job = NULL;
+	job->endpoint = NULL;
+	count_outcome(run, SCRAPE_CANCELLED);
+	if (!job->transfer)
+		return;
+	http_cancel(job->transfer);
+	run->n_in_flight--;
+	job_free(job);
+}
+
+void scrape_run_stop(struct scrape_run *run, struct target *target)
+{
+	for (size_t i = 0; i < target->n_endpoints; i++) {
+		struct target_endpoint *e = target->endpoints[i];
+
+		if (e->job)
+			stop_job(run, e);
+		scrape_schedule_remove(&run->schedule, &e->item);
+		run->baseline_bytes -= profile_baseline_bytes(&e->baseline);
+		profile_baseline_fini(&e->baseline);
+		say_why(e, NULL);
+		e->state = TARGET_PENDING;
+		e->previous_at_ns = 0;
+		e->last_at_ns = e->last_took_ns = e->last_bytes = 0;
+		e->restarted = false;
+		e->n_not_found = 0;
+	}
+	arm(run);
+}
+
+int scrape_run_reserve(struct scrape_run *run, size_t n)
+{
+	return scrape_schedule_reserve(&run->schedule, n);
+}
+
+/* ---- construction ------------------------------------------------------------------------ */
+
+static int make_client(struct scrape_run *run)
+{
+	const struct scraper_auth *auth = &run->scraper->auth;
+	const struct http_client_config cfg = {
+		.ca_file = auth->ca_file,
+		.insecure_skip_verify = auth->insecure_skip_verify,
+		.cert_file = auth->cert_file,
+		.key_file = auth->key_file,
+		.user_agent = "coroot-cluster-agent/" VERSION,
+		.proxy = "",
+		.max_idle_connections = run->scraper->max_in_flight,
+	};
+
+	return http_client_new(&run->client, run->scraper->loop, &cfg);
+}
+
+int scrape_run_new(struct scrape_run **ret, const struct scrape_run_config *cfg)
+{
+	CLEANUP(scrape_run_freep) struct scrape_run *run = calloc(1, sizeof(*run));
+	const struct scraper_config *scraper = cfg->scraper;
+	int r;
+
+	if (!run)
+		return -ENOMEM;
+	run->cfg = *cfg;
+	run->scraper = scraper;
+	scrape_schedule_init(&run->schedule, scraper->interval_ns);
+	scrape_credentials_init(&run->credentials, &scraper->auth);
+	r = make_client(run);
+	if (r == 0)
+		r = loop_add_timer(scraper->loop, on_timer, run, &run->timer);
+	/* those that may begin while as many are being converted */
+	if (r == 0)
+		r = scrape_worker_new(&run->worker, scraper->n_threads,
+				      2 * (size_t)scraper->max_in_flight, cfg->wake);
+	if (r < 0)
+		return r;
+	*ret = TAKE_PTR(run);
+	return 0;
+}
+
+void scrape_run_free(struct scrape_run *run)
+{
+	if (!run)
+		return;
+	assert(run->n_in_flight == 0 && run->schedule.n == 0);
+	http_client_free(run->client);
+	scrape_worker_free(run->worker, release_conversion);
+	loop_remove(run->timer);
+	scrape_schedule_fini(&run->schedule);
+	scrape_credentials_fini(&run->credentials);
+	free(run);
+}

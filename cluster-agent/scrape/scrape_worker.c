@@ -1,0 +1,159 @@
+#include "cluster-agent/scrape/scrape_worker.h"
+
+#include <errno.h>
+#include <pthread.h>
+
+#include "cluster-agent/scrape/scrape_answer.h"
+#include "common/clock.h"
+#include "common/limits.h"
+#include "common/pprof_decode.h"
+#include "common/pprof_encode.h"
+#include "common/queue.h"
+
+#define MAX_THREADS 16u
+
+struct scrape_worker {
+	struct queue *jobs;
+	struct queue *results;
+	struct loop_source *done; /* borrowed */
+	pthread_t threads[MAX_THREADS];
+	unsigned n_threads; /* running */
+	unsigned n_wanted;
+	size_t n_given; /* and not taken; of the caller's thread */
+	size_t max_given;
+};
+
+void scrape_conversion_fini(struct scrape_conversion *c)
+{
+	buf_fini(&c->body);
+	buf_fini(&c->upload);
+	profile_baseline_fini(&c->baseline);
+}
+
+static int convert(struct scrape_conversion *c, struct arena *arena)
+{
+	struct profile p;
+	int r = pprof_decode(&p, arena, c->body.data, c->body.len, &c->err);
+
+	if (r == -EBADMSG)
+		return scrape_answer_explain(c->body.data, c->body.len, &c->err);
+	/* everything that is needed of it is in the arena now */
+	buf_fini(&c->body);
+	if (r == 0)
+		r = scraped_profile_convert(&p, &c->baseline, &c->info, &c->restarted, &c->err);
+	if (r < 0 || p.n_types == 0 || p.n_samples == 0)
+		return r;
+	r = pprof_encode(&p, &c->upload);
+	return r == -EFBIG ? err_set(&c->err, r, "the profile is too large to upload") : r;
+}
+
+void scrape_conversion_run(struct scrape_conversion *c, struct arena *arena)
+{
+	uint64_t started_ns = clock_thread_cpu_ns();
+
+	arena_clear(arena);
+	buf_init(&c->upload, LIMIT_UPLOAD_BYTES);
+	c->restarted = false;
+	c->err.msg[0] = '\0';
+	c->error = convert(c, arena);
+	buf_fini(&c->body);
+	if (c->error < 0)
+		buf_fini(&c->upload);
+	arena_clear(arena);
+	c->cpu_ns = clock_thread_cpu_ns() - started_ns;
+}
+
+static void *run(void *ctx)
+{
+	struct scrape_worker *w = ctx;
+	CLEANUP(arena_fini) struct arena arena;
+	struct scrape_conversion *c;
+
+	arena_init(&arena, LIMIT_PPROF_ARENA_BYTES);
+	while ((c = queue_pop(w->jobs))) {
+		scrape_conversion_run(c, &arena);
+		/* there is room for all that were given: see scrape_worker_adopt() */
+		if (queue_push(w->results, c) < 0)
+			abort();
+		loop_wake(w->done);
+	}
+	return NULL;
+}
+
+static int start_threads(struct scrape_worker *w)
+{
+	for (; w->n_threads < w->n_wanted; w->n_threads++) {
+		int e = pthread_create(&w->threads[w->n_threads], NULL, run, w);
+
+		if (e != 0)
+			return -e;
+		(void)pthread_setname_np(w->threads[w->n_threads], "scrape");
+	}
+	return 0;
+}
+
+int scrape_worker_new(struct scrape_worker **ret, unsigned n_threads, size_t max_queued,
+		      struct loop_source *done)
+{
+	struct scrape_worker *w = calloc(1, sizeof(*w));
+	int r;
+
+	if (!w)
+		return -ENOMEM;
+	w->done = done;
+	w->max_given = max_queued;
+	w->n_wanted = n_threads < 1 ? 1 : n_threads > MAX_THREADS ? MAX_THREADS : n_threads;
+	r = queue_new(&w->jobs, max_queued);
+	if (r == 0)
+		r = queue_new(&w->results, max_queued);
+	if (r < 0) {
+		queue_free(w->jobs);
+		free(w);
+		return r;
+	}
+	*ret = w;
+	return 0;
+}
+
+void scrape_worker_free(struct scrape_worker *w, void (*release)(struct scrape_conversion *c))
+{
+	struct scrape_conversion *c;
+
+	if (!w)
+		return;
+	/* what waits is not begun any more */
+	while ((c = queue_pop_timeout(w->jobs, 0)))
+		release(c);
+	queue_close(w->jobs);
+	for (; w->n_threads > 0; w->n_threads--)
+		pthread_join(w->threads[w->n_threads - 1], NULL);
+	while ((c = queue_pop_timeout(w->results, 0)))
+		release(c);
+	queue_free(w->jobs);
+	queue_free(w->results);
+	free(w);
+}
+
+int scrape_worker_adopt(struct scrape_worker *w, struct scrape_conversion *c)
+{
+	int r = start_threads(w);
+
+	/* one thread is enough to go on with */
+	if (r < 0 && w->n_threads == 0)
+		return r;
+	if (w->n_given == w->max_given)
+		return -EAGAIN;
+	r = queue_push(w->jobs, c);
+	if (r == 0)
+		w->n_given++;
+	return r;
+}
+
+struct scrape_conversion *scrape_worker_take(struct scrape_worker *w)
+{
+	struct scrape_conversion *c = queue_pop_timeout(w->results, 0);
+
+	if (c)
+		w->n_given--;
+	return c;
+}

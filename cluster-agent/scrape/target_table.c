@@ -1,0 +1,267 @@
+#include "cluster-agent/scrape/target_table.h"
+
+#include <arpa/inet.h>
+#include <assert.h>
+#include <errno.h>
+
+struct target_table {
+	struct target *targets;
+	size_t n_endpoints;
+};
+
+const char *target_state_name(enum target_state s)
+{
+	static const char *const names[TARGET_STATE_MAX] = {
+		[TARGET_PENDING] = "pending",     [TARGET_UP] = "up",
+		[TARGET_DOWN] = "down",           [TARGET_INVALID] = "invalid",
+		[TARGET_ELSEWHERE] = "elsewhere",
+	};
+
+	assert(s < TARGET_STATE_MAX);
+	return names[s];
+}
+
+int target_table_new(struct target_table **ret)
+{
+	struct target_table *t = calloc(1, sizeof(*t));
+
+	if (!t)
+		return -ENOMEM;
+	*ret = t;
+	return 0;
+}
+
+void target_table_free(struct target_table *t)
+{
+	struct target *target, *tmp;
+
+	if (!t)
+		return;
+	HASH_ITER(hh, t->targets, target, tmp)
+	{
+		HASH_DEL(t->targets, target);
+		target_free(target);
+	}
+	free(t);
+}
+
+size_t target_table_count(const struct target_table *t)
+{
+	return HASH_COUNT(t->targets);
+}
+
+size_t target_table_endpoints(const struct target_table *t)
+{
+	return t->n_endpoints;
+}
+
+struct target *target_table_find(const struct target_table *t, const char *uid)
+{
+	struct target *target;
+
+	HASH_FIND_STR(t->targets, uid, target);
+	return target;
+}
+
+struct target *target_table_first(const struct target_table *t)
+{
+	return t->targets;
+}
+
+struct target *target_table_next(const struct target *target)
+{
+	return target->hh.next;
+}
+
+int target_table_adopt(struct target_table *t, struct target *target)
+{
+	HASH_ADD_KEYPTR(hh, t->targets, target->uid, strlen(target->uid), target);
+	if (!TABLE_ADDED(hh, target))
+		return -ENOMEM;
+	t->n_endpoints += target->n_endpoints;
+	return 0;
+}
+
+void target_table_remove(struct target_table *t, struct target *target)
+{
+	t->n_endpoints -= target->n_endpoints;
+	HASH_DEL(t->targets, target);
+}
+
+static bool is_address(const char *ip)
+{
+	unsigned char address[sizeof(struct in6_addr)];
+
+	return inet_pton(AF_INET, ip, address) == 1 || inet_pton(AF_INET6, ip, address) == 1;
+}
+
+/* Of what discovery said; anything else would end up in a URL with another host than the pod. */
+static const char *problem_of(const struct scrape_target *from)
+{
+	if (from->problem[0])
+		return from->problem;
+	if (!is_address(from->ip))
+		return "the pod's IP is not an address";
+	for (size_t i = 0; i < from->n_endpoints; i++)
+		if (from->endpoints[i].path[0] != '/' || strpbrk(from->endpoints[i].path, "?#"))
+			return "a path does not begin with '/' or has a query";
+	return from->n_endpoints > 0 ? "" : "nothing to scrape";
+}
+
+static int copy_strings(struct target *target, const struct scrape_target *from)
+{
+	struct {
+		const char *from;
+		const char **to;
+	} const strings[] = {
+		{from->uid, &target->uid},
+		{from->namespace, &target->namespace},
+		{from->pod, &target->pod},
+		{from->node, &target->node},
+		{from->service, &target->service},
+		{from->ip, &target->ip},
+		{from->containers, &target->containers},
+		{problem_of(from), &target->problem},
+	};
+	size_t len = 0;
+	char *at;
+
+	for (size_t i = 0; i < ARRAY_SIZE(strings); i++)
+		len += strlen(strings[i].from) + 1;
+	at = target->strings = malloc(len);
+	if (!at)
+		return -ENOMEM;
+	for (size_t i = 0; i < ARRAY_SIZE(strings); i++) {
+		len = strlen(strings[i].from) + 1;
+		memcpy(at, strings[i].from, len);
+		*strings[i].to = at;
+		at += len;
+	}
+	return 0;
+}
+
+static bool is_same(const struct target_endpoint *e, const struct scrape_endpoint *other)
+{
+	return e->kind == other->kind && e->https == other->https && e->port == other->port &&
+	       strcmp(e->path, other->path) == 0;
+}
+
+static int add_endpoint(struct target *target, const struct scrape_endpoint *from)
+{
+	size_t len = strlen(from->path) + 1;
+	struct target_endpoint *e;
+
+	for (size_t i = 0; i < target->n_endpoints; i++)
+		if (is_same(target->endpoints[i], from))
+			return 0;
+	e = calloc(1, sizeof(*e) + len);
+	if (!e)
+		return -ENOMEM;
+	e->target = target;
+	e->kind = from->kind;
+	e->https = from->https;
+	e->port = from->port;
+	memcpy(e->path, from->path, len);
+	target->several_ports |= target->n_endpoints > 0 && target->endpoints[0]->port != e->port;
+	target->endpoints[target->n_endpoints++] = e;
+	return 0;
+}
+
+int target_new(struct target **ret, const struct scrape_target *from)
+{
+	CLEANUP(target_freep) struct target *target = calloc(1, sizeof(*target));
+	size_t n = from->n_endpoints;
+	int r;
+
+	if (!target)
+		return -ENOMEM;
+	r = copy_strings(target, from);
+	if (r < 0)
+		return r;
+	if (target->problem[0])
+		n = 0;
+	if (n > SCRAPE_TARGET_MAX_ENDPOINTS)
+		n = SCRAPE_TARGET_MAX_ENDPOINTS;
+	target->endpoints = calloc(n + 1, sizeof(*target->endpoints));
+	if (!target->endpoints)
+		return -ENOMEM;
+	for (size_t i = 0; i < n && r == 0; i++)
+		r = add_endpoint(target, &from->endpoints[i]);
+	if (r < 0)
+		return r;
+	target->state = target_state_of(target);
+	*ret = TAKE_PTR(target);
+	return 0;
+}
+
+static void endpoint_free(struct target_endpoint *e)
+{
+	assert(!e->job && e->item.position == 0);
+	profile_baseline_fini(&e->baseline);
+	free(e->error);
+	free(e);
+}
+
+void target_free(struct target *target)
+{
+	if (!target)
+		return;
+	for (size_t i = 0; i < target->n_endpoints; i++)
+		endpoint_free(target->endpoints[i]);
+	free(target->endpoints);
+	free(target->strings);
+	free(target);
+}
+
+static void exchange(struct target_endpoint **a, struct target_endpoint **b)
+{
+	struct target_endpoint *e = *a;
+	struct target *target = (*b)->target;
+
+	(*b)->target = e->target;
+	e->target = target;
+	*a = *b;
+	*b = e;
+}
+
+static void inherit(struct target_endpoint **fresh, struct target *old, bool restarted)
+{
+	const struct scrape_endpoint wanted = {(*fresh)->kind, (*fresh)->https, (*fresh)->port,
+					       (*fresh)->path};
+
+	for (size_t i = 0; i < old->n_endpoints; i++) {
+		if (!is_same(old->endpoints[i], &wanted))
+			continue;
+		exchange(fresh, &old->endpoints[i]);
+		if (restarted) {
+			(*fresh)->restarted = true;
+			(*fresh)->n_not_found = 0;
+		}
+		return;
+	}
+}
+
+void target_inherit(struct target *fresh, struct target *old)
+{
+	if (strcmp(fresh->ip, old->ip) != 0)
+		return;
+	for (size_t i = 0; i < fresh->n_endpoints; i++)
+		inherit(&fresh->endpoints[i], old, strcmp(fresh->containers, old->containers) != 0);
+}
+
+enum target_state target_state_of(const struct target *target)
+{
+	enum target_state state = TARGET_PENDING;
+
+	if (target->problem[0])
+		return TARGET_INVALID;
+	if (!target->owned)
+		return TARGET_ELSEWHERE;
+	for (size_t i = 0; i < target->n_endpoints; i++) {
+		if (target->endpoints[i]->state == TARGET_UP)
+			return TARGET_UP;
+		if (target->endpoints[i]->state == TARGET_DOWN)
+			state = TARGET_DOWN;
+	}
+	return state;
+}
