@@ -56,7 +56,6 @@ struct scraper_config {
 
 int scraper_new(struct scraper **ret, const struct scraper_config *cfg, struct err *err) MUST_CHECK;
 /*
-/*
  * Before scraper_free(), while an HTTP server's threads may still call scraper_serve_targets():
  * cancels what is under way, begins nothing any more, answers kept and new exchanges with 503. put()
  * is not called after it.

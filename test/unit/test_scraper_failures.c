@@ -1,0 +1,143 @@
+#include "test/lib/scraped_pods.h"
+
+/* ---- what goes wrong --------------------------------------------------------------------------- */
+
+static bool failed(struct fixture *f)
+{
+	static const char *const all[] = {"timeout", "connect", "http_status", "too_large",
+					  "memory",  "invalid", "credentials", "failed"};
+	uint64_t n = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(all); i++)
+		n += outcomes(f, all[i]);
+	return n > 0;
+}
+
+static void assert_failure(const char *path, const char *answer, unsigned status,
+			   const char *outcome, const char *error)
+{
+	static const struct scraper_config quick = {.interval_ns = 60 * NS_PER_S,
+						    .timeout_ns = 200 * NS_PER_MS};
+	CLEANUP(teardown) struct fixture f;
+
+	setup_with(&f, &quick);
+	f.answer = answer;
+	f.answer_status = status;
+	upsert(&f, "pod-1", endpoint(&f, PROFILE_KIND_MUTEX, path));
+	run_until(&f, failed);
+	assert_int_equal(outcomes(&f, outcome), 1);
+	assert_true(strncmp(last_error(&f), error, strlen(error)) == 0);
+	assert_int_equal(metric(&f, "scrape_targets{state=\"down\"}"), 1);
+	assert_int_equal(f.n_puts, 0);
+}
+
+static void every_failure_has_its_outcome_and_sentence(void **state)
+{
+	(void)state;
+	assert_failure("/text", "Could not enable CPU profiling: cpu profiling already in use", 500,
+		       "http_status",
+		       "HTTP 500: Could not enable CPU profiling: cpu profiling already in use");
+	assert_failure("/nowhere", "", 0, "http_status", "HTTP 404: ");
+	assert_failure("/text", "moved", 302, "http_status", "HTTP 302: moved");
+	assert_failure("/text", "<!DOCTYPE html><html>", 200, "invalid",
+		       "not a pprof profile: <!DOCTYPE html><html>");
+	assert_failure("/text", "heap profile: 1: 2 [3: 4] @ heap/1", 200, "invalid",
+		       "a profile as text");
+	assert_failure("/large", "", 0, "too_large", "the answer is larger than 1048576 bytes");
+	assert_failure("/never", "", 0, "timeout", "");
+}
+
+static void answers_under_way_have_a_limit_together(void **state)
+{
+	static const struct scraper_config little = {
+		.interval_ns = 60 * NS_PER_S, .max_memory_bytes = MIB, .max_body_bytes = 16 * MIB};
+	CLEANUP(teardown) struct fixture f;
+
+	(void)state;
+	setup_with(&f, &little);
+	upsert(&f, "pod-1", endpoint(&f, PROFILE_KIND_HEAP, "/large"));
+	run_until(&f, failed);
+	assert_int_equal(outcomes(&f, "memory"), 1);
+	assert_string_equal(last_error(&f), "the answers under way take more than 1048576 bytes");
+}
+
+static bool asked_four_times(struct fixture *f)
+{
+	return outcomes(f, "http_status") >= 3;
+}
+
+static void what_is_not_found_is_asked_for_less_often(void **state)
+{
+	CLEANUP(teardown) struct fixture f;
+	json_t *json;
+	const json_t *e;
+	json_int_t wait;
+
+	(void)state;
+	setup(&f);
+	upsert(&f, "pod-1", endpoint(&f, PROFILE_KIND_BLOCK, "/nowhere"));
+	run_until(&f, asked_four_times);
+	json = fetch_targets(&f);
+	e = json_array_get(
+		json_object_get(json_array_get(json_object_get(json, "targets"), 0), "endpoints"),
+		0);
+	wait = json_integer_value(json_object_get(e, "nextScrape")) -
+	       json_integer_value(json_object_get(json, "now"));
+	assert_in_range(wait, 7000, 10000);
+	assert_int_equal(metric(&f, "scrapes_missed_total"), 0);
+	json_decref(json);
+}
+
+/* ---- credentials ------------------------------------------------------------------------------------ */
+
+static void a_token_is_sent_over_http_only_when_told_to(void **state)
+{
+	struct scraper_config cfg = {.interval_ns = NS_PER_S};
+	char file[] = "/tmp/scraper-token-XXXXXX";
+	int fd = mkstemp(file);
+
+	(void)state;
+	assert_true(fd >= 0 && write(fd, "s3cret\n", 7) == 7);
+	close(fd);
+	cfg.auth.token_file = file;
+	for (int over_http = 0; over_http < 2; over_http++) {
+		CLEANUP(teardown) struct fixture f;
+
+		cfg.auth.over_http = over_http;
+		setup_with(&f, &cfg);
+		upsert(&f, "pod-1", endpoint(&f, PROFILE_KIND_CPU, "/debug/pprof/profile"));
+		run_until(&f, one_put);
+		assert_string_equal(f.authorization, over_http ? "Bearer s3cret" : "-");
+	}
+	unlink(file);
+}
+
+static void without_its_token_file_nothing_is_asked(void **state)
+{
+	static const struct scraper_config cfg = {
+		.interval_ns = 60 * NS_PER_S,
+		.auth = {.token_file = "/nonexistent/token", .over_http = true}};
+	CLEANUP(teardown) struct fixture f;
+
+	(void)state;
+	setup_with(&f, &cfg);
+	upsert(&f, "pod-1", endpoint(&f, PROFILE_KIND_CPU, "/debug/pprof/profile"));
+	run_until(&f, failed);
+	assert_int_equal(outcomes(&f, "credentials"), 1);
+	assert_string_equal(last_error(&f),
+			    "cannot read /nonexistent/token: No such file or directory");
+	assert_int_equal(f.n_requests, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_failure_has_its_outcome_and_sentence),
+		cmocka_unit_test(answers_under_way_have_a_limit_together),
+		cmocka_unit_test(what_is_not_found_is_asked_for_less_often),
+		cmocka_unit_test(a_token_is_sent_over_http_only_when_told_to),
+		cmocka_unit_test(without_its_token_file_nothing_is_asked),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
