@@ -12,33 +12,42 @@
 #define EXACT_RANGE_NS (INT64_C(6) * 3600 * (int64_t)NS_PER_S)
 
 /* Windows (s, e) with what happened in them (x), of profiles that leave no gaps. */
-#define SQL_PLAIN                                                                         \
-	"WITH windows AS (SELECT ${id} AS id, ${host} AS host, "                          \
-	"toUnixTimestamp64Nano(Start) AS s, toUnixTimestamp64Nano(End) AS e, Value AS x " \
-	"FROM profiling_samples WHERE ${which}) "
+#define SQL_PLAIN                                                     \
+	"WITH windows AS (SELECT toUnixTimestamp64Nano(Start) AS s, " \
+	"toUnixTimestamp64Nano(End) AS e, Value AS x FROM profiling_samples WHERE ${which}) "
 
 /*
- * The same of profiles that are samples of time, as 10 s of CPU profile a minute are: each stands
+ * Profiles by instance (key). profiling_quality has one row for each, and not one per stack; only
+ * the labels of samples know one instance by its name.
+ */
+#define SQL_OWN                                                                       \
+	"WITH own AS (SELECT tuple(Host, Instance) AS key, "                          \
+	"toUnixTimestamp64Nano(End) AS stop, toUnixTimestamp64Nano(Start) AS begin, " \
+	"if(stop > begin, begin, stop - {least:UInt64}) AS s, toFloat64(Value) AS v " \
+	"FROM profiling_quality WHERE ${which_hold}), "
+#define SQL_OWN_OF_ONE                                                                \
+	"WITH own AS (SELECT tuple(${host}, Labels['port']) AS key, "                 \
+	"toUnixTimestamp64Nano(End) AS stop, toUnixTimestamp64Nano(Start) AS begin, " \
+	"if(stop > begin, begin, stop - {least:UInt64}) AS s, "                       \
+	"sum(toFloat64(Value)) AS v FROM profiling_samples WHERE ${which_hold} "      \
+	"GROUP BY key, stop, begin), "
+
+/*
+ * Windows of profiles that are samples of time, as 10 s of CPU profile a minute are: each stands
  * for the time until the next of its instance, and the last for as much beyond its end as lay
  * before its start. Gaps of more than {hold} stay gaps. What has no length gets one as in timeline.h.
  */
-#define SQL_HELD                                                                           \
-	"WITH own AS (SELECT ${id} AS id, ${host} AS host, Labels['port'] AS port, "       \
-	"toUnixTimestamp64Nano(End) AS stop, toUnixTimestamp64Nano(Start) AS begin, "      \
-	"if(stop > begin, begin, stop - {least:UInt64}) AS s, "                            \
-	"sum(toFloat64(Value)) AS v FROM profiling_samples WHERE ${which_hold} "           \
-	"GROUP BY id, host, port, stop, begin), "                                          \
-	"neighbours AS (SELECT id, host, s, stop, v, "                                     \
-	"leadInFrame(s, 1, stop) OVER later - stop AS gap_after, "                         \
-	"s - lagInFrame(stop, 1, s) OVER earlier AS gap_before, "                          \
-	"leadInFrame(1, 1, 0) OVER later AS has_next FROM own WINDOW "                     \
-	"later AS (PARTITION BY id, host, port ORDER BY s "                                \
-	"ROWS BETWEEN CURRENT ROW AND 1 FOLLOWING), "                                      \
-	"earlier AS (PARTITION BY id, host, port ORDER BY s "                              \
-	"ROWS BETWEEN 1 PRECEDING AND CURRENT ROW)), "                                     \
-	"windows AS (SELECT id, host, s, if(has_next = 1, gap_after, gap_before) AS gap, " \
-	"stop + if(gap BETWEEN 0 AND toInt64({hold:UInt64}), gap, 0) AS e, "               \
-	"toInt64(round(least(if({sum:UInt8}, v * (e - s) / (stop - s), v), 9e18))) AS x "  \
+#define SQL_HELD                                                                            \
+	"neighbours AS (SELECT s, stop, v, "                                                \
+	"leadInFrame(s, 1, stop) OVER later - stop AS gap_after, "                          \
+	"s - lagInFrame(stop, 1, s) OVER earlier AS gap_before, "                           \
+	"leadInFrame(1, 1, 0) OVER later AS has_next FROM own WINDOW "                      \
+	"later AS (PARTITION BY key ORDER BY s ROWS BETWEEN CURRENT ROW AND 1 FOLLOWING), " \
+	"earlier AS (PARTITION BY key ORDER BY s "                                          \
+	"ROWS BETWEEN 1 PRECEDING AND CURRENT ROW)), "                                      \
+	"windows AS (SELECT s, if(has_next = 1, gap_after, gap_before) AS gap, "            \
+	"stop + if(gap BETWEEN 0 AND toInt64({hold:UInt64}), gap, 0) AS e, "                \
+	"toInt64(round(least(if({sum:UInt8}, v * (e - s) / (stop - s), v), 9e18))) AS x "   \
 	"FROM neighbours WHERE s < {to:Int64} AND e > {from:Int64}) "
 
 #define SQL_TIMELINE                                                      \
@@ -46,10 +55,24 @@
 	"intDiv(e, {grid:UInt64}) * toInt64({grid:UInt64}) AS b, "        \
 	"sum(x) FROM windows GROUP BY a, b"
 
-#define SQL_INSTANCES                                                                       \
-	"SELECT id, host, sum(toFloat64(x) * greatest(least(e, {to:Int64}) - "              \
-	"greatest(s, {from:Int64}), 1) / if({sum:UInt8}, greatest(e - s, 1), 1)) AS value " \
-	"FROM windows GROUP BY id, host ORDER BY value DESC, id, host LIMIT {max:UInt64}"
+/*
+ * held is v as if the profiles had windows as above, but told from sums: labels are slow enough to
+ * read. n profiles that began at the same distance stand for n times that.
+ */
+#define SQL_INSTANCES                                        \
+	"WITH own AS (SELECT ${id} AS id, ${host} AS host, " \
+	"sum(toFloat64(Value) * ${overlap_ns} / if({sum:UInt8}, ${window_ns}, 1)) AS v"
+#define SQL_INSTANCES_PLAIN ", v AS held FROM profiling_samples WHERE ${which} GROUP BY id, host) "
+#define SQL_INSTANCES_HELD                                                                  \
+	", uniq(Start) AS n, avg(${overlap_ns}) * n AS covered, "                           \
+	"toFloat64(toUnixTimestamp64Nano(max(Start)) - toUnixTimestamp64Nano(min(Start))) " \
+	"* n / greatest(n - 1, 1) AS reach, "                                               \
+	"v * greatest(least(reach, covered + n * {hold:UInt64}, "                           \
+	"toFloat64({to:Int64} - {from:Int64})) / covered, 1) AS held "                      \
+	"FROM profiling_samples WHERE ${which} GROUP BY id, host, Labels['port']) "
+#define SQL_INSTANCES_TOP                               \
+	"SELECT id, host, sum(held) AS value FROM own " \
+	"GROUP BY id, host ORDER BY value DESC, id, host LIMIT {max:UInt64}"
 
 /*
  * On long ranges windows are rounded to a 16th of a step at most: hundreds of
@@ -94,17 +117,27 @@ static bool leaves_gaps(const struct query_filter *f)
 	return !profile_type_get(f->type)->node_agent;
 }
 
-static int add_windows(struct query *q, const struct query_filter *f, bool held)
+static int add_hold(struct query *q, const struct query_filter *f)
 {
 	bool sum = profile_type_get(f->type)->aggregation == PROFILE_AGGREGATION_SUM;
 	int r = query_add_uint(q, "sum", sum);
 
+	return r == 0 ? query_add_uint(q, "hold", TIMELINE_HOLD_NS) : r;
+}
+
+static int add_windows(struct query *q, const struct query_filter *f, bool held)
+{
+	bool sum = profile_type_get(f->type)->aggregation == PROFILE_AGGREGATION_SUM;
+	bool one = f->instance && f->instance[0];
+	int r;
+
 	if (!held)
-		return r == 0 ? query_add_sql(q, f, SQL_PLAIN) : r;
-	if (r == 0)
-		r = query_add_uint(q, "hold", TIMELINE_HOLD_NS);
+		return query_add_sql(q, f, SQL_PLAIN);
+	r = add_hold(q, f);
 	if (r == 0)
 		r = query_add_uint(q, "least", sum ? NS_PER_S : 1);
+	if (r == 0)
+		r = query_add_sql(q, f, one ? SQL_OWN_OF_ONE : SQL_OWN);
 	return r == 0 ? query_add_sql(q, f, SQL_HELD) : r;
 }
 
@@ -186,6 +219,19 @@ static int read_instances(struct timeline_instances *is, double scale, struct er
 	return 0;
 }
 
+static int add_instances(struct query *q, const struct query_filter *f)
+{
+	int r = query_add_uint(q, "max", TIMELINE_QUERY_MAX_INSTANCES);
+
+	if (r == 0)
+		r = add_hold(q, f);
+	if (r == 0)
+		r = query_add_sql(q, f, SQL_INSTANCES);
+	if (r == 0)
+		r = query_add_sql(q, f, leaves_gaps(f) ? SQL_INSTANCES_HELD : SQL_INSTANCES_PLAIN);
+	return r == 0 ? query_add_sql(q, f, SQL_INSTANCES_TOP) : r;
+}
+
 int timeline_query_instances(struct store *store, const struct query_filter *f,
 			     struct timeline_instances *ret, struct err *err)
 {
@@ -201,11 +247,7 @@ int timeline_query_instances(struct store *store, const struct query_filter *f,
 		return r;
 	r = query_init(&is.query, &all, MAX_ANSWER_BYTES);
 	if (r == 0)
-		r = query_add_uint(&is.query, "max", TIMELINE_QUERY_MAX_INSTANCES);
-	if (r == 0)
-		r = add_windows(&is.query, &all, leaves_gaps(f));
-	if (r == 0)
-		r = query_add_sql(&is.query, &all, SQL_INSTANCES);
+		r = add_instances(&is.query, &all);
 	if (r == 0)
 		r = query_run(&is.query, store, err);
 	if (r == 0)
