@@ -9,15 +9,28 @@
 #include "common/fs.h"
 #include "common/parse.h"
 
-#define N_TEXTS 16
+#define N_TEXTS 17
 
 static void texts_of(struct kube_config *c, char **ret[static N_TEXTS])
 {
 	char **const texts[N_TEXTS] = {
-		&c->server,   &c->namespace, &c->tls_server_name, &c->proxy_url,
-		&c->ca_file,  &c->ca_pem,    &c->cert_file,       &c->cert_pem,
-		&c->key_file, &c->key_pem,   &c->token,           &c->token_file,
-		&c->username, &c->password,  &c->exec.command,    &c->exec.api_version,
+		&c->server,
+		&c->namespace,
+		&c->tls_server_name,
+		&c->proxy_url,
+		&c->ca_file,
+		&c->ca_pem,
+		&c->cert_file,
+		&c->cert_pem,
+		&c->key_file,
+		&c->key_pem,
+		&c->token,
+		&c->token_file,
+		&c->username,
+		&c->password,
+		&c->exec.command,
+		&c->exec.api_version,
+		&c->exec.cluster_config,
 	};
 
 	memcpy(ret, texts, sizeof(texts));

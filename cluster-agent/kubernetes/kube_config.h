@@ -22,6 +22,7 @@ struct kube_exec {
 	char **env;    /* "NAME=value", NULL-terminated; added to ours */
 	char *api_version;
 	bool provide_cluster_info;
+	char *cluster_config; /* JSON; what the cluster's entry has for the plugin */
 };
 
 /* Strings are owned; NULL when not given. Of a pair "_file" and "_pem" at most one is set. */

@@ -55,6 +55,33 @@ static struct entry get_entry(const struct entry *e, const char *key)
 	return (struct entry){e->reader, e->file, get(e, key)};
 }
 
+static bool has_name(const struct entry *item, const char *name)
+{
+	const yaml_node_t *node = get(item, "name");
+	const char *text = node ? kube_config_yaml_text(node) : NULL;
+
+	return text && strcmp(text, name) == 0;
+}
+
+/* What is called kind in the item of that name of a list; node is NULL when there is none. */
+static struct entry find(const struct entry *e, const char *list, const char *kind,
+			 const char *name)
+{
+	struct entry item = {e->reader, e->file, NULL};
+	const yaml_node_t *items = get(e, list);
+
+	if (!items || items->type != YAML_SEQUENCE_NODE)
+		return item;
+	for (const yaml_node_item_t *i = items->data.sequence.items.start;
+	     i < items->data.sequence.items.top; i++) {
+		item.node = yaml_document_get_node(&e->file->doc, *i);
+		if (has_name(&item, name))
+			return get_entry(&item, kind);
+	}
+	item.node = NULL;
+	return item;
+}
+
 /* ---- values: NULL when the key is not there or empty, or something is wrong ----------------- */
 
 /* Borrowed from the document. */
@@ -299,6 +326,25 @@ static char *copy_proxy(const struct entry *e)
 	return remote;
 }
 
+static char *copy_plugin_config(const struct entry *e)
+{
+	static const char name[] = "client.authentication.k8s.io/exec";
+	struct entry extension = find(e, "extensions", "extension", name);
+	CLEANUP(buf_fini) struct buf json;
+	size_t len;
+	int r;
+
+	buf_init(&json, KUBE_CONFIG_MAX_EXEC_CONFIG_BYTES);
+	if (!extension.node)
+		return NULL;
+	r = kube_config_yaml_to_json(&e->file->doc, extension.node, &json);
+	if (r == -ENOMEM)
+		out_of_memory(e->reader);
+	else if (r < 0)
+		complain(e, -EBADMSG, extension.node, name, "nested too deeply or too long");
+	return r < 0 ? NULL : buf_take(&json, &len);
+}
+
 static void read_cluster(const struct entry *e, struct kube_config *ret)
 {
 	ret->server = copy_server(e);
@@ -306,6 +352,7 @@ static void read_cluster(const struct entry *e, struct kube_config *ret)
 	ret->insecure_skip_verify = get_flag(e, "insecure-skip-tls-verify");
 	ret->tls_server_name = copy_text(e, "tls-server-name");
 	ret->proxy_url = copy_proxy(e);
+	ret->exec.cluster_config = copy_plugin_config(e);
 }
 
 /* ---- the whole ------------------------------------------------------------------------------ */
@@ -332,41 +379,17 @@ static void load(struct reader *rd, const struct kube_config_text *text)
 		rd->error = err_set(rd->err, -EBADMSG, "%s: not a kubeconfig", f->path);
 }
 
-static bool has_name(const struct entry *item, const char *name)
-{
-	const yaml_node_t *node = get(item, "name");
-	const char *text = node ? kube_config_yaml_text(node) : NULL;
-
-	return text && strcmp(text, name) == 0;
-}
-
-/* The mapping called kind of the item in list with that name; node is NULL when there is none. */
-static struct entry find(struct reader *rd, struct file *f, const char *list, const char *kind,
-			 const char *name)
-{
-	struct entry root = root_of(rd, f), item = {rd, f, NULL};
-	const yaml_node_t *items = get(&root, list);
-
-	if (!items || items->type != YAML_SEQUENCE_NODE)
-		return item;
-	for (const yaml_node_item_t *i = items->data.sequence.items.start;
-	     i < items->data.sequence.items.top; i++) {
-		item.node = yaml_document_get_node(&f->doc, *i);
-		if (has_name(&item, name))
-			return get_entry(&item, kind);
-	}
-	item.node = NULL;
-	return item;
-}
-
 static struct entry require(struct reader *rd, const char *kind, const char *name)
 {
 	struct entry e = {rd, &rd->files[0], NULL};
 	char list[16];
 
 	snprintf(list, sizeof(list), "%ss", kind);
-	for (size_t i = 0; i < rd->n_files && !e.node; i++)
-		e = find(rd, &rd->files[i], list, kind, name);
+	for (size_t i = 0; i < rd->n_files && !e.node; i++) {
+		struct entry root = root_of(rd, &rd->files[i]);
+
+		e = find(&root, list, kind, name);
+	}
 	if (!e.node && !rd->error)
 		rd->error = err_set(rd->err, -ENOENT, "%s%s: no %s \"%s\"", rd->files[0].path,
 				    rd->n_files > 1 ? " and others" : "", kind, name);

@@ -15,6 +15,7 @@
 /* Of one KUBECONFIG. */
 #define KUBE_CONFIG_MAX_FILES 16
 #define KUBE_CONFIG_MAX_EXEC_WORDS 256 /* arguments, and variables */
+#define KUBE_CONFIG_MAX_EXEC_CONFIG_BYTES ((size_t)64 * 1024)
 
 struct kube_config_text {
 	const char *path; /* of the file: for sentences, and what paths are relative to */

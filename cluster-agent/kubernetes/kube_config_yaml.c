@@ -2,6 +2,8 @@
 
 #include <errno.h>
 
+#include "common/json_writer.h"
+
 #define MAX_LEVELS 32
 #define MAX_NODES 200000
 
@@ -127,4 +129,86 @@ const char *kube_config_yaml_text(const yaml_node_t *node)
 		return NULL;
 	s = (const char *)node->data.scalar.value;
 	return strlen(s) == node->data.scalar.length ? s : NULL;
+}
+
+/* ---- JSON ----------------------------------------------------------------------------------- */
+
+/* False: a text. */
+static bool put_number(struct json_writer *w, const char *s)
+{
+	char *end;
+	long long i;
+	double d;
+
+	if (!*s || s[strspn(s, "+-.0123456789eE")])
+		return false;
+	errno = 0;
+	i = strtoll(s, &end, 10);
+	if (!*end && errno == 0) {
+		json_put_int(w, i);
+		return true;
+	}
+	d = strtod(s, &end);
+	if (*end || end == s)
+		return false;
+	json_put_double(w, d);
+	return true;
+}
+
+static void put_scalar(struct json_writer *w, const yaml_node_t *node)
+{
+	const char *s = (const char *)node->data.scalar.value;
+	bool is_plain = node->data.scalar.style == YAML_PLAIN_SCALAR_STYLE;
+
+	if (is_null(node))
+		json_put_null(w);
+	else if (is_plain && (strcmp(s, "true") == 0 || strcmp(s, "false") == 0))
+		json_put_bool(w, s[0] == 't');
+	else if (!is_plain || !put_number(w, s))
+		json_put_string(w, s, node->data.scalar.length);
+}
+
+/* The writer's error stops it, so aliases cannot multiply beyond the limit of its buffer. */
+/* NOLINTNEXTLINE(misc-no-recursion): at most MAX_LEVELS */
+static int put_node(yaml_document_t *doc, const yaml_node_t *node, struct json_writer *w,
+		    unsigned level)
+{
+	int r = 0;
+
+	if (level > MAX_LEVELS)
+		return -EBADMSG;
+	if (node->type == YAML_SCALAR_NODE) {
+		put_scalar(w, node);
+	} else if (node->type == YAML_SEQUENCE_NODE) {
+		json_open(w, '[');
+		for (yaml_node_item_t *i = node->data.sequence.items.start;
+		     i < node->data.sequence.items.top && r == 0 && w->error == 0; i++)
+			r = put_node(doc, yaml_document_get_node(doc, *i), w, level + 1);
+		json_close(w, ']');
+	} else {
+		json_open(w, '{');
+		for (yaml_node_pair_t *p = node->data.mapping.pairs.start;
+		     p < node->data.mapping.pairs.top && r == 0 && w->error == 0; p++) {
+			const char *key =
+				kube_config_yaml_text(yaml_document_get_node(doc, p->key));
+
+			if (!key)
+				return -EBADMSG;
+			json_key(w, key);
+			r = put_node(doc, yaml_document_get_node(doc, p->value), w, level + 1);
+		}
+		json_close(w, '}');
+	}
+	return r;
+}
+
+int kube_config_yaml_to_json(yaml_document_t *doc, const yaml_node_t *node, struct buf *out)
+{
+	struct json_writer w;
+	int r, finished;
+
+	json_writer_init(&w, out);
+	r = put_node(doc, node, &w, 1);
+	finished = json_writer_finish(&w);
+	return r < 0 ? r : finished;
 }

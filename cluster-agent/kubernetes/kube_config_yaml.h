@@ -10,6 +10,7 @@
 #include <yaml.h>
 
 #include "common/base.h"
+#include "common/buf.h"
 #include "common/err.h"
 
 /*
@@ -25,5 +26,12 @@ const yaml_node_t *kube_config_yaml_get(yaml_document_t *doc, const yaml_node_t 
 
 /* Valid as long as the document. NULL when node is not one value, or one with a NUL in it. */
 const char *kube_config_yaml_text(const yaml_node_t *node);
+
+/*
+ * As JSON, appended to out; plain words and numbers become what they are in JSON. -EBADMSG: nested
+ * too deeply, as by an alias of itself, or a key that is no text; -EFBIG: beyond out's limit; -ENOMEM.
+ */
+int kube_config_yaml_to_json(yaml_document_t *doc, const yaml_node_t *node,
+			     struct buf *out) MUST_CHECK;
 
 #endif /* CLUSTER_AGENT_KUBERNETES_KUBE_CONFIG_YAML_H */

@@ -130,6 +130,18 @@ static void put_text(struct json_writer *w, const char *key, const char *text)
 	json_put_string(w, text, strlen(text));
 }
 
+/* JSON already; NULL: none */
+static void put_config(struct json_writer *w, const char *json)
+{
+	json_key(w, "config");
+	if (!json) {
+		json_put_null(w);
+	} else if (w->error == 0) {
+		w->error = buf_add(w->out, json, strlen(json));
+		w->comma = true;
+	}
+}
+
 static int put_cluster(struct json_writer *w, const struct kube_config *cfg, const char *ca_pem)
 {
 	CLEANUP(buf_fini) struct buf ca;
@@ -148,8 +160,7 @@ static int put_cluster(struct json_writer *w, const struct kube_config *cfg, con
 	}
 	put_text(w, "certificate-authority-data", ca.data);
 	put_text(w, "proxy-url", cfg->proxy_url);
-	json_key(w, "config");
-	json_put_null(w);
+	put_config(w, cfg->exec.cluster_config);
 	json_close(w, '}');
 	return r;
 }

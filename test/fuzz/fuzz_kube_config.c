@@ -2,11 +2,21 @@
  * Any bytes as a kubeconfig, alone and as the first and second of two: refused with a sentence, or
  * a server, a namespace and nothing that contradicts itself.
  */
+#include <jansson.h>
 #include <strings.h>
 
 #include "cluster-agent/kubernetes/kube_config_parse.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void check_json(const char *text)
+{
+	json_t *value = json_loads(text, JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL);
+
+	if (!value)
+		abort();
+	json_decref(value);
+}
 
 static void check_accepted(const struct kube_config *c)
 {
@@ -24,6 +34,8 @@ static void check_accepted(const struct kube_config *c)
 		abort();
 	if (c->exec.command && !c->exec.api_version)
 		abort();
+	if (c->exec.cluster_config)
+		check_json(c->exec.cluster_config);
 }
 
 static void parse(const struct kube_config_text *files, size_t n)

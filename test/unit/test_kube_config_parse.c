@@ -146,6 +146,63 @@ static void a_command_without_a_slash_is_searched_for(void **state)
 	assert_false(c.exec.provide_cluster_info);
 }
 
+static void what_a_cluster_has_for_the_plugin_becomes_json(void **state)
+{
+	static const struct {
+		const char *yaml, *json;
+	} cases[] = {
+		{"{audience: x, n: [1, -2.5, 1e400, 0x1], t: true, f: 'true', '~': ~}",
+		 "{\"audience\":\"x\",\"n\":[1,-2.5,null,\"0x1\"],\"t\":true,\"f\":\"true\","
+		 "\"~\":null}"},
+		{"text \"with\" quotes", "\"text \\\"with\\\" quotes\""},
+		{"[]", "[]"},
+		{"99999999999999999999", "1e+20"},
+		{"'5'", "\"5\""},
+	};
+	char text[512];
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		CLEANUP(kube_config_fini) struct kube_config c = {0};
+
+		snprintf(text, sizeof(text),
+			 AROUND("{server: https://a, extensions: [{name: other, extension: 7}, "
+				"{name: "
+				"client.authentication.k8s.io/exec, extension: %s}]}",
+				"{}"),
+			 cases[i].yaml);
+		assert_parses(&c, text, NULL);
+		assert_string_equal(c.exec.cluster_config, cases[i].json);
+	}
+}
+
+static void what_never_ends_as_json_is_refused(void **state)
+{
+	static const char *const configs[] = {
+		"&a [*a]",
+		"&a {b: *a}",
+		"{[a]: b}",
+		"[&a [x,x,x,x,x,x,x,x,x,x], &b [*a,*a,*a,*a,*a,*a,*a,*a,*a,*a], "
+		"&c [*b,*b,*b,*b,*b,*b,*b,*b,*b,*b], &d [*c,*c,*c,*c,*c,*c,*c,*c,*c,*c], "
+		"&e [*d,*d,*d,*d,*d,*d,*d,*d,*d,*d], [*e,*e,*e,*e,*e,*e,*e,*e,*e,*e]]",
+	};
+	char text[1024];
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(configs); i++) {
+		struct kube_config c = {0};
+		struct err err = {""};
+
+		snprintf(text, sizeof(text),
+			 AROUND("{server: https://a, extensions: [{name: "
+				"client.authentication.k8s.io/exec, extension: %s}]}",
+				"{}"),
+			 configs[i]);
+		assert_int_equal(parse(&c, text, NULL, &err), -EBADMSG);
+		assert_non_null(strstr(err.msg, "exec: nested too deeply or too long"));
+	}
+}
+
 static void json_is_read_too(void **state)
 {
 	static const char json[] = "{\"kind\": \"Config\", \"current-context\": \"x\",\n"
@@ -363,6 +420,8 @@ int main(void)
 		cmocka_unit_test(another_context_can_be_asked_for),
 		cmocka_unit_test(a_plugin_is_read_with_its_arguments_and_variables),
 		cmocka_unit_test(a_command_without_a_slash_is_searched_for),
+		cmocka_unit_test(what_a_cluster_has_for_the_plugin_becomes_json),
+		cmocka_unit_test(what_never_ends_as_json_is_refused),
 		cmocka_unit_test(json_is_read_too),
 		cmocka_unit_test(of_several_files_the_first_entry_wins_as_a_whole),
 		cmocka_unit_test(what_cannot_be_used_is_refused_with_a_sentence),

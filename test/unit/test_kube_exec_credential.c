@@ -116,6 +116,8 @@ static void nesting_without_end_is_refused(void **state)
 static void a_plugin_is_told_the_cluster_when_it_wants_to_know(void **state)
 {
 	char server[] = "https://a:1", version[] = V1, proxy[] = "http://p";
+	char config[] = "{\"audience\":\"x\"}";
+	json_t *info;
 	struct kube_config cfg = {.server = server,
 				  .proxy_url = proxy,
 				  .insecure_skip_verify = true,
@@ -134,7 +136,18 @@ static void a_plugin_is_told_the_cluster_when_it_wants_to_know(void **state)
 				     "\"https://a:1\",\"insecure-skip-tls-verify\":true,"
 				     "\"certificate-authority-data\":\"UEVN\","
 				     "\"proxy-url\":\"http://p\",\"config\":null}}}"));
-	json_decref(json_loads(text, 0, NULL));
+	free(text);
+
+	cfg.exec.cluster_config = config;
+	assert_int_equal(kube_exec_info(&text, &cfg, NULL), 0);
+	info = json_loads(text, 0, NULL);
+	assert_string_equal(
+		json_string_value(json_object_get(
+			json_object_get(json_object_get(json_object_get(info, "spec"), "cluster"),
+					"config"),
+			"audience")),
+		"x");
+	json_decref(info);
 	free(text);
 }
 
