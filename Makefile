@@ -283,7 +283,7 @@ check-page: $(web_page) | $(web_modules) ## types and tests of the page
 	$(Q)node $(web_deps)/node_modules/typescript/bin/tsc -p build/web/tsconfig.json
 	$(Q)node $(web)/build.mjs test $(web_deps) build/web/unit $(web_tests)
 	$(Q)DEPS_WEB=$(web_deps) PAGE_DIST=$(dir $(web_page)) node --test --test-reporter=spec \
-	    $(web_tests:test/page/unit/%.ts=build/web/unit/%.mjs) test/page/page.test.mjs
+	    $(web_tests:test/page/unit/%.ts=build/web/unit/%.mjs) $(sort $(wildcard test/page/*.test.mjs))
 page-server: $(web_page) ## the page on generated answers, to work on it (PORT=8099)
 	$(Q)node test/page/page_server.mjs $(dir $(web_page)) $(or $(PORT),8099)
 

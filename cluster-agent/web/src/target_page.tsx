@@ -136,10 +136,16 @@ function EndpointCells({ line, now }: { line: Line; now: number }) {
 
 function Cells({ line, open, now, props }: { line: Line; open: boolean; now: number; props: Props }) {
   if (line.note)
+    // over the columns that a narrow window has too: one too many would widen the table
     return (
-      <td class={line.endpoint ? "note-cell bad-text" : "note-cell warn"} colSpan={heads.length} title={line.note}>
-        {line.note}
-      </td>
+      <>
+        <td class={line.endpoint ? "note-cell bad-text" : "note-cell warn"} colSpan={heads.length - 3} title={line.note}>
+          {line.note}
+        </td>
+        <td class="t-node" />
+        <td class="t-more" />
+        <td class="t-more" />
+      </>
     );
   if (line.endpoint) return <EndpointCells line={line} now={now} />;
   return <PodCells pod={line.pod} open={open} now={now} props={props} />;

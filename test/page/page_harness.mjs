@@ -1,0 +1,69 @@
+// A page in a browser for each test, with a server of its own. PAGE_DIST: folder of the built page.
+
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { openBrowser } from "./page_browser.mjs";
+import { createFixture } from "./page_fixture.mjs";
+import { servePage } from "./page_server.mjs";
+
+let browser;
+let complaints;
+/** Of the test that runs. */
+export let fixture;
+export let server;
+export let page;
+
+before(async () => {
+  browser = await openBrowser();
+});
+after(() => browser?.close());
+
+async function start(options = {}) {
+  fixture = createFixture({ samples: 6000, ...options });
+  server = await servePage(process.env.PAGE_DIST, fixture);
+}
+
+export async function open(query = "", { width = 1440, height = 860, colorScheme = "light" } = {}) {
+  page = await browser.newPage({ viewport: { width, height }, colorScheme });
+  page.on("pageerror", (e) => complaints.push(e.message));
+  page.on("console", (m) => m.type() === "error" && !/status of (404|503)/.test(m.text()) && complaints.push(m.text()));
+  await page.goto(server.url + query);
+}
+
+/** A test with a server and a page of its own; fails on any error in the console, policy violations included. */
+export function pageTest(name, options, run) {
+  test(name, { timeout: 60_000 }, async () => {
+    complaints = [];
+    await start(options);
+    try {
+      await run();
+      assert.deepEqual(complaints, []);
+    } finally {
+      await page?.close();
+      await server.close();
+    }
+  });
+}
+
+export const id = (testId) => page.getByTestId(testId);
+export const query = () => new URLSearchParams(new URL(page.url()).search);
+export const drawn = () => page.waitForFunction(() => window.__flame?.frames().length > 3);
+
+export async function frame(name) {
+  await drawn();
+  const found = await page.evaluate((n) => window.__flame.frames().filter((f) => f.name === n).sort((a, b) => b.w - a.w)[0], name);
+  assert.ok(found, `no frame ${name}`);
+  return { ...found, cx: found.x + found.w / 2, cy: found.y + found.h / 2 };
+}
+
+export async function eventually(check) {
+  const end = Date.now() + 10_000;
+  for (;;) {
+    try {
+      return await check();
+    } catch (e) {
+      if (Date.now() > end) throw e;
+      await new Promise((done) => setTimeout(done, 50));
+    }
+  }
+}
