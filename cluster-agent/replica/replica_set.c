@@ -76,6 +76,7 @@ struct replica_set {
 	struct replica_members members;
 	struct own_lease own;
 	struct slot slots[SLOT_MAX];
+	uint64_t renew_ns;
 
 	void *ctx;
 	void (*changed)(void *ctx);
@@ -183,7 +184,7 @@ static void succeed(struct replica_set *rs, struct slot *s, enum trouble trouble
 {
 	s->n_failures = 0;
 	s->trouble = trouble;
-	s->due_ns = s->sent_ns + REPLICA_RENEW_NS;
+	s->due_ns = s->sent_ns + rs->renew_ns;
 	tell_trouble(rs, why);
 }
 
@@ -192,7 +193,7 @@ static void fail(struct replica_set *rs, struct slot *s, enum lease_answer a, co
 	uint64_t soonest_ns = clock_boottime_ns() + RETRY_NS;
 
 	count_failure(rs, a);
-	s->due_ns = s->sent_ns + REPLICA_RENEW_NS;
+	s->due_ns = s->sent_ns + rs->renew_ns;
 	if (s->due_ns < soonest_ns)
 		s->due_ns = soonest_ns;
 	s->n_failures++;
@@ -457,6 +458,7 @@ int replica_set_new(struct replica_set **ret, const struct replica_set_config *c
 	metric_set(&rs->metrics[PAUSED], 1);
 	rs->ctx = cfg->ctx;
 	rs->changed = cfg->changed;
+	rs->renew_ns = cfg->renew_ns ? cfg->renew_ns : REPLICA_RENEW_NS;
 	r = make_own(rs, cfg);
 	if (r == 0)
 		r = lease_requests_init(&rs->requests, cfg->client, cfg->namespace, cfg->group);

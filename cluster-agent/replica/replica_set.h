@@ -43,6 +43,7 @@ struct replica_set_config {
 	const char *namespace; /* of the Leases */
 	const char *group;     /* a DNS label; the Leases' label coroot.com/replica-group */
 	const char *name;      /* of this member, unique in the group: the pod's name */
+	uint64_t renew_ns;     /* 0: REPLICA_RENEW_NS; at most that */
 	void *ctx;
 	void (*changed)(void *ctx); /* ask replica_set_owns() again for every key */
 };
