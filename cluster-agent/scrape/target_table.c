@@ -45,11 +45,6 @@ void target_table_free(struct target_table *t)
 	free(t);
 }
 
-size_t target_table_count(const struct target_table *t)
-{
-	return HASH_COUNT(t->targets);
-}
-
 size_t target_table_endpoints(const struct target_table *t)
 {
 	return t->n_endpoints;
@@ -185,11 +180,13 @@ int target_new(struct target **ret, const struct scrape_target *from)
 	target->endpoints = calloc(n + 1, sizeof(*target->endpoints));
 	if (!target->endpoints)
 		return -ENOMEM;
+	target->n_endpoints = 0;
 	for (size_t i = 0; i < n && r == 0; i++)
 		r = add_endpoint(target, &from->endpoints[i]);
 	if (r < 0)
 		return r;
-	target->state = target_state_of(target);
+	/* nobody's yet */
+	target->state = target->problem[0] ? TARGET_INVALID : TARGET_ELSEWHERE;
 	*ret = TAKE_PTR(target);
 	return 0;
 }

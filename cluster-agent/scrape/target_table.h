@@ -70,7 +70,6 @@ struct target_table;
 int target_table_new(struct target_table **ret) MUST_CHECK;
 void target_table_free(struct target_table *t);
 DEFINE_CLEANUP(struct target_table *, target_table_free);
-size_t target_table_count(const struct target_table *t);
 /* All endpoints of all targets. */
 size_t target_table_endpoints(const struct target_table *t);
 

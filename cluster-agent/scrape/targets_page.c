@@ -62,7 +62,7 @@ static void put_endpoint(struct json_writer *w, const struct target_endpoint *e,
 	put_text(w, "state", target_state_name(e->state));
 	put_ms(w, "lastScrape", e->last_at_ns);
 	json_key(w, "lastDurationMs");
-	json_put_double(w, (double)(e->last_took_ns / 1000) / 1000);
+	json_put_double(w, (double)e->last_took_ns / (double)NS_PER_MS);
 	json_key(w, "lastBytes");
 	json_put_int(w, (int64_t)e->last_bytes);
 	put_text(w, "lastError", e->error ? e->error : e->state == TARGET_DOWN ? "failed" : "");

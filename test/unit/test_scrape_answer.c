@@ -1,0 +1,83 @@
+#include <errno.h>
+
+#include "cluster-agent/scrape/scrape_answer.h"
+#include "common/utf8.h"
+#include "test/lib/unit.h"
+
+static void assert_line(const char *body, size_t len, const char *expected)
+{
+	char line[ANSWER_LINE_BYTES];
+
+	scrape_answer_line(line, body, len);
+	assert_string_equal(line, expected);
+}
+
+static void the_first_line_is_printable_and_short(void **state)
+{
+	char long_body[300], line[ANSWER_LINE_BYTES];
+
+	(void)state;
+	assert_line("", 0, "");
+	assert_line("\n \r\n", 4, "");
+	assert_line("\n  one\ttwo \r\nthree", 18, "one two");
+	assert_line("a\0b\x1b[31mc\x7f", 10, "a?b?[31mc?");
+	assert_line("caf\xc3\xa9 \xff\xc3", 8, "caf\xc3\xa9 ??");
+	assert_line("without an end", 7, "without");
+	memset(long_body, 'x', sizeof(long_body));
+	memcpy(long_body + 119, "\xc3\xa9", 2);
+	scrape_answer_line(line, long_body, sizeof(long_body));
+	assert_int_equal(strlen(line), 120);
+	assert_true(utf8_is_valid(line, strlen(line)));
+}
+
+static void a_status_is_told_with_what_the_server_says(void **state)
+{
+	struct err err = {""};
+
+	(void)state;
+	assert_int_equal(scrape_answer_status(404, "404 page not found\n", 19, &err), -EPROTO);
+	assert_string_equal(err.msg, "HTTP 404: 404 page not found");
+	assert_int_equal(scrape_answer_status(503, NULL, 0, &err), -EPROTO);
+	assert_string_equal(err.msg, "HTTP 503");
+}
+
+static void assert_explained(const char *body, size_t len, const char *expected)
+{
+	struct err err;
+
+	err_set(&err, 0, "not a valid pprof: broken field");
+	assert_int_equal(scrape_answer_explain(body, len, &err), -EBADMSG);
+	assert_string_equal(err.msg, expected);
+}
+
+static void what_is_no_pprof_is_named(void **state)
+{
+	static const uint64_t gperftools[] = {0, 3, 0, 10000, 0, 1, 1, 0x1234};
+	static const char page[] = "<html><body>Sign in</body>";
+	static const char heap[] = "heap profile: 1: 2 [3: 4] @ heap/1048576\n1: 2";
+	static const char mutex[] = "--- mutex:\ncycles/second=2200000000\n";
+
+	(void)state;
+	assert_explained(page, strlen(page), "not a pprof profile: <html><body>Sign in</body>");
+	assert_explained(heap, strlen(heap),
+			 "a profile as text, as with debug=1 or from Go before 1.9: "
+			 "heap profile: 1: 2 [3: 4] @ heap/1048576");
+	assert_explained(mutex, strlen(mutex),
+			 "a profile as text, as with debug=1 or from Go before 1.9: --- mutex:");
+	assert_explained((const char *)gperftools, sizeof(gperftools),
+			 "not a pprof profile but a CPU profile in gperftools' own format");
+	/* the decoder knows best what is wrong with bytes */
+	assert_explained("\x0a\x03\x00", 3, "not a valid pprof: broken field");
+	assert_explained("", 0, "not a valid pprof: broken field");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_first_line_is_printable_and_short),
+		cmocka_unit_test(a_status_is_told_with_what_the_server_says),
+		cmocka_unit_test(what_is_no_pprof_is_named),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,181 @@
+#include <errno.h>
+
+#include "cluster-agent/scrape/target_table.h"
+#include "test/lib/unit.h"
+
+static struct scrape_endpoint endpoints[] = {
+	{PROFILE_KIND_HEAP, false, 80, "/heap"},
+	{PROFILE_KIND_CPU, false, 80, "/cpu"},
+	{PROFILE_KIND_HEAP, false, 81, "/heap"},
+	{PROFILE_KIND_HEAP, false, 80, "/heap"}, /* once more */
+};
+
+static struct scrape_target pod(const char *ip, const char *containers, size_t first, size_t n)
+{
+	return (struct scrape_target){
+		"uid", "ns", "pod", "node", "svc", ip, containers, "", endpoints + first, n};
+}
+
+static struct target *make(const char *ip, const char *containers, size_t first, size_t n)
+{
+	const struct scrape_target from = pod(ip, containers, first, n);
+	struct target *t = NULL;
+
+	assert_int_equal(target_new(&t, &from), 0);
+	return t;
+}
+
+static void an_endpoint_that_stays_keeps_its_state(void **state)
+{
+	CLEANUP(target_freep) struct target *old = make("10.0.0.1", "1", 0, 2);
+	CLEANUP(target_freep) struct target *fresh = make("10.0.0.1", "1", 1, 2);
+	const struct target_endpoint *cpu = old->endpoints[1], *other = fresh->endpoints[1];
+
+	(void)state;
+	target_inherit(fresh, old);
+	assert_ptr_equal(fresh->endpoints[0], cpu);
+	assert_ptr_equal(fresh->endpoints[1], other);
+	assert_false(cpu->restarted);
+	for (size_t i = 0; i < 2; i++) {
+		assert_ptr_equal(fresh->endpoints[i]->target, fresh);
+		assert_ptr_equal(old->endpoints[i]->target, old);
+	}
+}
+
+static void new_containers_are_told_to_endpoints_that_stay(void **state)
+{
+	CLEANUP(target_freep) struct target *old = make("10.0.0.1", "1", 0, 1);
+	CLEANUP(target_freep) struct target *fresh = make("10.0.0.1", "2", 0, 1);
+
+	(void)state;
+	old->endpoints[0]->n_not_found = 9;
+	target_inherit(fresh, old);
+	assert_true(fresh->endpoints[0]->restarted);
+	assert_int_equal(fresh->endpoints[0]->n_not_found, 0);
+}
+
+static void nothing_is_kept_at_another_address(void **state)
+{
+	CLEANUP(target_freep) struct target *old = make("10.0.0.1", "1", 0, 1);
+	CLEANUP(target_freep) struct target *fresh = make("10.0.0.2", "1", 0, 1);
+	const struct target_endpoint *was = old->endpoints[0];
+
+	(void)state;
+	target_inherit(fresh, old);
+	assert_ptr_equal(old->endpoints[0], was);
+}
+
+static void an_endpoint_is_there_once(void **state)
+{
+	CLEANUP(target_freep) struct target *one = make("10.0.0.1", "1", 0, 2);
+	CLEANUP(target_freep) struct target *all = make("fd00::1", "1", 0, 4);
+
+	(void)state;
+	assert_false(one->several_ports);
+	assert_true(all->several_ports);
+	assert_int_equal(all->n_endpoints, 3);
+}
+
+static void what_could_leave_the_pod_is_a_problem(void **state)
+{
+	static const char *const addresses[] = {
+		"example.com", "10.0.0.1@example.com", "", "10.0.0.1 ", "[::1]", "10.0.0.1/24"};
+	static const char *const paths[] = {"", "heap", "@example.com/", "/a?b", "/a#b"};
+	struct scrape_endpoint e = endpoints[0];
+	struct scrape_target from = pod("10.0.0.1", "", 0, 1);
+	struct target *t = NULL;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(addresses); i++) {
+		t = make(addresses[i], "", 0, 1);
+		assert_true(t->problem[0] && t->n_endpoints == 0 && t->state == TARGET_INVALID);
+		target_free(t);
+	}
+	from.endpoints = &e;
+	for (size_t i = 0; i < ARRAY_SIZE(paths); i++) {
+		e.path = paths[i];
+		assert_int_equal(target_new(&t, &from), 0);
+		assert_true(t->problem[0] && t->n_endpoints == 0);
+		target_free(t);
+	}
+}
+
+static void a_pod_is_up_when_one_endpoint_is(void **state)
+{
+	CLEANUP(target_freep) struct target *t = make("10.0.0.1", "1", 0, 2);
+
+	(void)state;
+	assert_int_equal(target_state_of(t), TARGET_ELSEWHERE);
+	t->owned = true;
+	assert_int_equal(target_state_of(t), TARGET_PENDING);
+	t->endpoints[0]->state = TARGET_DOWN;
+	assert_int_equal(target_state_of(t), TARGET_DOWN);
+	t->endpoints[1]->state = TARGET_UP;
+	assert_int_equal(target_state_of(t), TARGET_UP);
+}
+
+static void targets_are_found_by_uid(void **state)
+{
+	CLEANUP(target_table_freep) struct target_table *table = NULL;
+	struct target *t = make("10.0.0.1", "1", 0, 2);
+
+	(void)state;
+	assert_int_equal(target_table_new(&table), 0);
+	assert_null(target_table_first(table));
+	assert_int_equal(target_table_adopt(table, t), 0);
+	assert_ptr_equal(target_table_find(table, "uid"), t);
+	assert_null(target_table_find(table, "ui"));
+	assert_ptr_equal(target_table_first(table), t);
+	assert_null(target_table_next(t));
+	assert_int_equal(target_table_endpoints(table), 2);
+	target_table_remove(table, t);
+	assert_null(target_table_find(table, "uid"));
+	assert_int_equal(target_table_endpoints(table), 0);
+	target_free(t);
+}
+
+static int make_table(void *ctx)
+{
+	const struct scrape_target from = pod("10.0.0.1", "1", 0, 3);
+	CLEANUP(target_table_freep) struct target_table *table = NULL;
+	CLEANUP(target_freep) struct target *t = NULL;
+	int r = target_table_new(&table);
+
+	(void)ctx;
+	if (r == 0)
+		r = target_new(&t, &from);
+	if (r == 0)
+		r = target_table_adopt(table, t);
+	if (r == 0)
+		t = NULL;
+	return r;
+}
+
+static void no_memory_is_an_error(void **state)
+{
+	(void)state;
+	check_oom(make_table, NULL);
+}
+
+static void an_endpoint_takes_less_than_a_kib(void **state)
+{
+	(void)state;
+	assert_true(sizeof(struct target_endpoint) + sizeof(struct target) / 5 < 400);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(an_endpoint_that_stays_keeps_its_state),
+		cmocka_unit_test(new_containers_are_told_to_endpoints_that_stay),
+		cmocka_unit_test(nothing_is_kept_at_another_address),
+		cmocka_unit_test(an_endpoint_is_there_once),
+		cmocka_unit_test(what_could_leave_the_pod_is_a_problem),
+		cmocka_unit_test(a_pod_is_up_when_one_endpoint_is),
+		cmocka_unit_test(targets_are_found_by_uid),
+		cmocka_unit_test(no_memory_is_an_error),
+		cmocka_unit_test(an_endpoint_takes_less_than_a_kib),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
