@@ -1,0 +1,142 @@
+#include "cluster-agent/kubernetes/kube_watch_state.h"
+
+#include <errno.h>
+
+#define SHORT_WATCH_S 2u
+#define MIN_WATCH_S 240u
+#define MAX_WATCH_S 300u
+
+void kube_watch_state_init(struct kube_watch_state *st, uint64_t retry_min_ns,
+			   uint64_t retry_max_ns, uint64_t random)
+{
+	*st = (struct kube_watch_state){
+		.step = KUBE_STEP_LIST,
+		.backoff = {.min_ns = retry_min_ns, .max_ns = retry_max_ns, .random = random},
+	};
+}
+
+static bool is_ok(const struct kube_outcome *o)
+{
+	return o->error == 0 && o->status >= 200 && o->status < 300 && o->event_code == 0;
+}
+
+/* A proxy that cuts connections after a while ends a watch as well as the server itself does. */
+static bool watch_ended(const struct kube_watch_state *st, const struct kube_outcome *o)
+{
+	return is_ok(o) || (o->error == -ECONNRESET && o->event_code == 0 &&
+			    (o->n_events > 0 || o->lasted_ns >= st->backoff.min_ns));
+}
+
+static bool is_gone(const struct kube_outcome *o)
+{
+	return o->status == 410 || o->event_code == 410;
+}
+
+/* Whether the same request may be understood and answered later. */
+static bool is_worth_repeating(const struct kube_outcome *o)
+{
+	static const int later[] = {401, 403, 404, 408, 429};
+
+	if (o->error == -EBADMSG || o->event_code != 0)
+		return false;
+	if (o->error < 0 || o->status >= 500)
+		return true;
+	for (size_t i = 0; i < ARRAY_SIZE(later); i++)
+		if (o->status == later[i])
+			return true;
+	return false;
+}
+
+static void go_to(struct kube_watch_state *st, enum kube_step step, uint64_t delay_ns)
+{
+	st->step = step;
+	st->delay_ns = delay_ns;
+}
+
+/* A watch's failure is not over because lists work: the right to watch is another one. */
+static void end_failing(struct kube_watch_state *st, enum kube_step step)
+{
+	if (step == KUBE_STEP_WATCH || st->failing_step != KUBE_STEP_WATCH)
+		st->failing = false;
+}
+
+static enum kube_verdict go_on(struct kube_watch_state *st, const struct kube_outcome *o)
+{
+	uint64_t spacing = 2 * st->backoff.min_ns;
+
+	end_failing(st, st->step);
+	if (st->step != KUBE_STEP_WATCH) {
+		go_to(st, o->has_more ? KUBE_STEP_PAGE : KUBE_STEP_WATCH, 0);
+		return KUBE_VERDICT_FINE;
+	}
+	if (o->lasted_ns >= st->backoff.min_ns) {
+		backoff_reset(&st->backoff);
+		st->was_gone = false;
+	}
+	go_to(st, KUBE_STEP_WATCH, o->lasted_ns < spacing ? spacing - o->lasted_ns : 0);
+	return KUBE_VERDICT_FINE;
+}
+
+static uint64_t retry_delay(struct kube_watch_state *st, const struct kube_outcome *o)
+{
+	uint64_t delay = backoff_next_ns(&st->backoff), wanted = o->retry_after_ns;
+
+	if (wanted > KUBE_WATCH_RETRY_AFTER_MAX_NS)
+		wanted = KUBE_WATCH_RETRY_AFTER_MAX_NS;
+	return delay > wanted ? delay : wanted;
+}
+
+enum kube_verdict kube_watch_state_advance(struct kube_watch_state *st,
+					   const struct kube_outcome *o)
+{
+	bool is_watch = st->step == KUBE_STEP_WATCH;
+
+	if (is_watch ? watch_ended(st, o) : is_ok(o))
+		return go_on(st, o);
+	if (is_gone(o) && !st->was_gone) {
+		st->was_gone = true;
+		go_to(st, KUBE_STEP_LIST, retry_delay(st, o));
+		return KUBE_VERDICT_GONE;
+	}
+	st->failing_step = st->step;
+	st->failing = true;
+	go_to(st, is_worth_repeating(o) && !is_gone(o) ? st->step : KUBE_STEP_LIST,
+	      retry_delay(st, o));
+	return KUBE_VERDICT_FAILED;
+}
+
+void kube_watch_state_event(struct kube_watch_state *st)
+{
+	backoff_reset(&st->backoff);
+	st->failing = false;
+	st->was_gone = false;
+}
+
+unsigned kube_watch_state_timeout_s(struct kube_watch_state *st)
+{
+	if (st->failing)
+		return SHORT_WATCH_S;
+	/* its own step of the generator that spreads the retries */
+	st->backoff.random = st->backoff.random * UINT64_C(6364136223846793005) + 1;
+	return MIN_WATCH_S +
+	       (unsigned)((st->backoff.random >> 32) * (MAX_WATCH_S - MIN_WATCH_S + 1) >> 32);
+}
+
+void kube_watch_explain(struct kube_watch_problem *ret, const char *what, enum kube_step step,
+			const struct kube_outcome *o, const char *msg)
+{
+	const char *verb = step == KUBE_STEP_WATCH ? "watch" : "list";
+	const char *why = o->error == -EBADMSG ? "the answer is not understood: " : "";
+
+	snprintf(ret->text, sizeof(ret->text), "cannot %s %s: %s%s", verb, what, why, msg);
+	ret->hint[0] = '\0';
+	if (o->status == 401)
+		snprintf(ret->hint, sizeof(ret->hint),
+			 "the API server does not take the agent's credentials");
+	else if (o->status == 403)
+		snprintf(ret->hint, sizeof(ret->hint),
+			 "the agent needs get, list and watch of %s (RBAC)", what);
+	else if (o->status == 404)
+		snprintf(ret->hint, sizeof(ret->hint),
+			 "is this the address of an API server, and does it have %s?", what);
+}
