@@ -393,8 +393,6 @@ static void set_callbacks(struct http_transfer *t)
 	curl_easy_setopt(easy, CURLOPT_WRITEDATA, t);
 	curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, on_header);
 	curl_easy_setopt(easy, CURLOPT_HEADERDATA, t);
-	/* curl goes through all addresses it remembers, numeric ones too, at each connection */
-	curl_easy_setopt(easy, CURLOPT_DNS_CACHE_TIMEOUT, 0L);
 	if (t->idle_timeout_ns == 0)
 		return;
 	curl_easy_setopt(easy, CURLOPT_NOPROGRESS, 0L);

@@ -191,6 +191,8 @@ static bool set_connection(const struct http_options *o, CURL *easy)
 	SET(CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
 	SET(CURLOPT_FOLLOWLOCATION, 0L);
 	SET(CURLOPT_NOSIGNAL, 1L);
+	/* curl goes through all addresses it remembers, numeric ones too, at each connection */
+	SET(CURLOPT_DNS_CACHE_TIMEOUT, 0L);
 	SET(CURLOPT_BUFFERSIZE, RECEIVE_BUFFER_BYTES);
 	SET(CURLOPT_SSL_VERIFYPEER, o->insecure_skip_verify ? 0L : 1L);
 	SET(CURLOPT_SSL_VERIFYHOST, o->insecure_skip_verify ? 0L : 2L);
