@@ -2,7 +2,9 @@
 
 #include <errno.h>
 
+#include "cluster-agent/discover/scrape_target.h"
 #include "common/clock.h"
+#include "common/limits.h"
 
 #define FIELD(name) offsetof(struct cluster_options, name)
 #define DAY_NS (UINT64_C(86400) * NS_PER_S)
@@ -50,6 +52,150 @@ const struct option_def cluster_option_defs[] = {
 	 .offset = FIELD(chdb_library),
 	 .value = "FILE",
 	 .help = "libchdb.so of the embedded engine; unset: looked for in the usual places"},
+	{.name = "coroot-url",
+	 .type = OPTION_STRING,
+	 .offset = FIELD(coroot_url),
+	 .value = "URL",
+	 .help = "keep no store: send what is scraped to the cluster-agent or Coroot server at "
+		 "this base URL"},
+	{.name = "ca-file",
+	 .type = OPTION_STRING,
+	 .offset = FIELD(ca_file),
+	 .value = "FILE",
+	 .help = "certificate authorities to trust at --coroot-url instead of the system's"},
+	{.name = "insecure-skip-verify",
+	 .type = OPTION_BOOL,
+	 .offset = FIELD(insecure_skip_verify),
+	 .def = "false",
+	 .help = "do not verify the certificate of --coroot-url"},
+	{.name = "kubeconfig",
+	 .type = OPTION_STRING,
+	 .offset = FIELD(kubeconfig),
+	 .value = "FILE",
+	 .help = "how to reach the Kubernetes API; unset: the pod's service account, and outside a "
+		 "pod nothing is scraped"},
+	{.name = "kube-context",
+	 .type = OPTION_STRING,
+	 .offset = FIELD(kube_context),
+	 .value = "NAME",
+	 .help = "context of the kubeconfig; unset: its current one"},
+	{.name = "kube-namespace",
+	 .type = OPTION_STRING,
+	 .offset = FIELD(kube_namespace),
+	 .value = "NAME",
+	 .help = "namespace whose pods are scraped; unset: all"},
+	{.name = "profiles-scrape-interval",
+	 .type = OPTION_DURATION,
+	 .offset = FIELD(scrape_interval_ns),
+	 .def = "60s",
+	 .value = "DURATION",
+	 .help = "how often each profile of an annotated pod is fetched; 0: never"},
+	{.name = "profiles-scrape-timeout",
+	 .type = OPTION_DURATION,
+	 .offset = FIELD(scrape_timeout_ns),
+	 .def = "10s",
+	 .min = NS_PER_MS * 100,
+	 .max = 600 * NS_PER_S,
+	 .value = "DURATION",
+	 .help = "how long a pod may take to answer, beyond the time a CPU profile takes"},
+	{.name = "profiles-scrape-cpu-duration",
+	 .type = OPTION_DURATION,
+	 .offset = FIELD(scrape_cpu_duration_ns),
+	 .def = "10s",
+	 .min = NS_PER_S,
+	 .value = "DURATION",
+	 .help = "time covered by one CPU profile, in whole seconds, at most the interval"},
+	{.name = "profiles-scrape-types",
+	 .type = OPTION_STRING,
+	 .offset = FIELD(scrape_types),
+	 .def = "cpu,heap,goroutine,mutex,block",
+	 .value = "LIST",
+	 .help = "what pods are asked for that do not say themselves"},
+	{.name = "profiles-scrape-concurrency",
+	 .type = OPTION_UINT,
+	 .offset = FIELD(scrape_concurrency),
+	 .def = "1000",
+	 .min = 1,
+	 .max = 20000,
+	 .value = "N",
+	 .help = "requests to pods at the same time"},
+	{.name = "profiles-scrape-max-size",
+	 .type = OPTION_UINT,
+	 .offset = FIELD(scrape_max_profile_mib),
+	 .def = "32",
+	 .min = 1,
+	 .max = LIMIT_UPLOAD_INFLATED_BYTES / MIB,
+	 .value = "MIB",
+	 .help = "largest profile that is accepted from a pod"},
+	{.name = "profiles-scrape-max-memory",
+	 .type = OPTION_UINT,
+	 .offset = FIELD(scrape_max_memory_mib),
+	 .def = "128",
+	 .min = 1,
+	 .max = 1024 * 1024,
+	 .value = "MIB",
+	 .help = "of all profiles being fetched"},
+	{.name = "profiles-scrape-ca-file",
+	 .type = OPTION_STRING,
+	 .offset = FIELD(scrape_ca_file),
+	 .value = "FILE",
+	 .help = "certificate authorities of pods that are scraped by https; unset: the system's"},
+	{.name = "profiles-scrape-insecure-skip-verify",
+	 .type = OPTION_BOOL,
+	 .offset = FIELD(scrape_insecure_skip_verify),
+	 .def = "false",
+	 .help = "do not verify the certificates of pods"},
+	{.name = "profiles-scrape-tls-server-name",
+	 .type = OPTION_STRING,
+	 .offset = FIELD(scrape_tls_server_name),
+	 .value = "NAME",
+	 .help = "name that pods' certificates must have; unset: the pod's IP"},
+	{.name = "profiles-scrape-cert-file",
+	 .type = OPTION_STRING,
+	 .offset = FIELD(scrape_cert_file),
+	 .value = "FILE",
+	 .help = "client certificate shown to pods; with --profiles-scrape-key-file"},
+	{.name = "profiles-scrape-key-file",
+	 .type = OPTION_STRING,
+	 .offset = FIELD(scrape_key_file),
+	 .value = "FILE",
+	 .help = "key of --profiles-scrape-cert-file"},
+	{.name = "profiles-scrape-token-file",
+	 .type = OPTION_STRING,
+	 .offset = FIELD(scrape_token_file),
+	 .value = "FILE",
+	 .help = "bearer token sent to pods by https; every pod that is annotated gets it"},
+	{.name = "profiles-scrape-username",
+	 .type = OPTION_STRING,
+	 .offset = FIELD(scrape_username),
+	 .value = "NAME",
+	 .help = "basic auth towards pods; with --profiles-scrape-password-file"},
+	{.name = "profiles-scrape-password-file",
+	 .type = OPTION_STRING,
+	 .offset = FIELD(scrape_password_file),
+	 .value = "FILE",
+	 .help = "password of --profiles-scrape-username"},
+	{.name = "profiles-scrape-auth-over-http",
+	 .type = OPTION_BOOL,
+	 .offset = FIELD(scrape_auth_over_http),
+	 .def = "false",
+	 .help = "send token or password without TLS too"},
+	{.name = "replica-group",
+	 .type = OPTION_STRING,
+	 .offset = FIELD(replica_group),
+	 .value = "NAME",
+	 .help = "share the pods with the other agents of this group, by Leases in the API; unset: "
+		 "scrape all of them"},
+	{.name = "replica-name",
+	 .type = OPTION_STRING,
+	 .offset = FIELD(replica_name),
+	 .value = "NAME",
+	 .help = "of this agent within the group; unset: the host name, which is the pod's"},
+	{.name = "replica-namespace",
+	 .type = OPTION_STRING,
+	 .offset = FIELD(replica_namespace),
+	 .value = "NAME",
+	 .help = "of the Leases; unset: the agent's own"},
 	{.name = "log-level",
 	 .type = OPTION_ENUM,
 	 .offset = FIELD(log_level),
@@ -59,8 +205,88 @@ const struct option_def cluster_option_defs[] = {
 	{},
 };
 
+#define MIN_SCRAPE_INTERVAL_NS NS_PER_S
+
+bool cluster_options_forward(const struct cluster_options *o)
+{
+	return o->coroot_url && o->coroot_url[0];
+}
+
+int cluster_options_scrape_kinds(const struct cluster_options *o, bool ret[PROFILE_KIND_MAX],
+				 struct err *err)
+{
+	const char *at = o->scrape_types ? o->scrape_types : "";
+
+	memset(ret, 0, sizeof(bool) * PROFILE_KIND_MAX);
+	while (*at) {
+		size_t len = strcspn(at, ",");
+		enum profile_kind k = profile_kind_find(at, len);
+
+		if (k == PROFILE_KIND_MAX)
+			return err_set(err, -EINVAL,
+				       "--profiles-scrape-types: \"%.*s\" is none of cpu, heap, "
+				       "goroutine, mutex, block",
+				       (int)(len < 40 ? len : 40), at);
+		ret[k] = true;
+		at += len + (at[len] == ',');
+	}
+	return 0;
+}
+
+static int check_scraping(const struct cluster_options *o, struct err *err)
+{
+	bool kinds[PROFILE_KIND_MAX];
+
+	if (o->scrape_interval_ns > 0 && o->scrape_interval_ns < MIN_SCRAPE_INTERVAL_NS)
+		return err_set(err, -EINVAL,
+			       "--profiles-scrape-interval is below 1s (0 switches scraping off)");
+	if (o->scrape_cpu_duration_ns % NS_PER_S != 0)
+		return err_set(err, -EINVAL, "--profiles-scrape-cpu-duration: not whole seconds");
+	if (o->scrape_interval_ns > 0 && o->scrape_cpu_duration_ns > o->scrape_interval_ns)
+		return err_set(err, -EINVAL,
+			       "--profiles-scrape-cpu-duration is longer than "
+			       "--profiles-scrape-interval");
+	if (!o->scrape_cert_file != !o->scrape_key_file)
+		return err_set(err, -EINVAL,
+			       "--profiles-scrape-cert-file and --profiles-scrape-key-file go "
+			       "together");
+	if (!o->scrape_username != !o->scrape_password_file)
+		return err_set(err, -EINVAL,
+			       "--profiles-scrape-username and --profiles-scrape-password-file go "
+			       "together");
+	if (o->scrape_token_file && o->scrape_username)
+		return err_set(err, -EINVAL,
+			       "--profiles-scrape-token-file and --profiles-scrape-username "
+			       "contradict each other");
+	return cluster_options_scrape_kinds(o, kinds, err);
+}
+
+static int check_forwarding(const struct cluster_options *o, struct err *err)
+{
+	const char *url = o->coroot_url;
+
+	if (strncmp(url, "http://", 7) != 0 && strncmp(url, "https://", 8) != 0)
+		return err_set(err, -EINVAL,
+			       "--coroot-url: \"%.80s\" is not an http:// or https:// URL", url);
+	if (o->scrape_interval_ns == 0)
+		return err_set(
+			err, -EINVAL,
+			"--coroot-url with --profiles-scrape-interval=0 leaves nothing to do");
+	if (o->clickhouse_listen)
+		return err_set(
+			err, -EINVAL,
+			"--clickhouse-listen needs a store, which --coroot-url does without");
+	return 0;
+}
+
 int cluster_options_check(const struct cluster_options *o, struct err *err)
 {
+	int r = check_scraping(o, err);
+
+	if (r == 0 && cluster_options_forward(o))
+		r = check_forwarding(o, err);
+	if (r < 0)
+		return r;
 	if (!o->data_dir || !o->data_dir[0])
 		return err_set(err, -EINVAL, "--data-dir is empty");
 	return 0;

@@ -2,6 +2,7 @@
 #ifndef CLUSTER_AGENT_CLUSTER_OPTIONS_H
 #define CLUSTER_AGENT_CLUSTER_OPTIONS_H
 
+#include "cluster-agent/discover/scrape_target.h"
 #include "common/base.h"
 #include "common/err.h"
 #include "common/options.h"
@@ -14,10 +15,42 @@ struct cluster_options {
 	uint64_t profiles_ttl_ns;
 	char *clickhouse_listen;
 	char *chdb_library;
+	char *coroot_url;
+	char *ca_file;
+	bool insecure_skip_verify;
+	char *kubeconfig;
+	char *kube_context;
+	char *kube_namespace;
+	uint64_t scrape_interval_ns;
+	uint64_t scrape_timeout_ns;
+	uint64_t scrape_cpu_duration_ns;
+	char *scrape_types;
+	uint64_t scrape_concurrency;
+	uint64_t scrape_max_profile_mib;
+	uint64_t scrape_max_memory_mib;
+	char *scrape_ca_file;
+	bool scrape_insecure_skip_verify;
+	char *scrape_tls_server_name;
+	char *scrape_cert_file;
+	char *scrape_key_file;
+	char *scrape_token_file;
+	char *scrape_username;
+	char *scrape_password_file;
+	bool scrape_auth_over_http;
+	char *replica_group;
+	char *replica_name;
+	char *replica_namespace;
 	char *log_level;
 };
 
 extern const struct option_def cluster_option_defs[];
+
+/* Whether profiles are sent on instead of stored. */
+bool cluster_options_forward(const struct cluster_options *o);
+
+/* --profiles-scrape-types. -EINVAL with one line in err. */
+int cluster_options_scrape_kinds(const struct cluster_options *o, bool ret[PROFILE_KIND_MAX],
+				 struct err *err) MUST_CHECK;
 
 /* Contradictions between options: -EINVAL with one line in err. */
 int cluster_options_check(const struct cluster_options *o, struct err *err) MUST_CHECK;

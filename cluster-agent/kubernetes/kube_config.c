@@ -119,10 +119,16 @@ static const char *from_environment(const char *name)
 	return value && *value ? value : NULL;
 }
 
-bool kube_config_in_cluster(void)
+bool kube_config_in_cluster(const char *dir)
 {
+	AUTO_FREE char *token = NULL;
+
+	if (asprintf(&token, "%s/token", dir) < 0) {
+		token = NULL;
+		return false;
+	}
 	return from_environment("KUBERNETES_SERVICE_HOST") &&
-	       from_environment("KUBERNETES_SERVICE_PORT");
+	       from_environment("KUBERNETES_SERVICE_PORT") && access(token, F_OK) == 0;
 }
 
 static int set_server(struct kube_config *ret, struct err *err)

@@ -45,8 +45,8 @@ struct kube_config {
 	struct kube_exec exec;
 };
 
-/* Whether the environment is that of a pod. */
-bool kube_config_in_cluster(void);
+/* Whether we are in a pod that has a token of its service account in dir, as client-go decides it. */
+bool kube_config_in_cluster(const char *dir);
 
 /*
  * ret is zeroed before. -ENOENT: not in a pod; -EINVAL: its environment makes no sense; -errno of

@@ -30,7 +30,8 @@ static bool is_cached(const struct http_exchange *x, const char *etag)
 
 void web_page_serve(void *ctx, struct http_exchange *x)
 {
-	const struct web_asset *a = find_asset(http_exchange_path(x));
+	const char *path = http_exchange_path(x);
+	const struct web_asset *a = find_asset(strcmp(path, "/targets") == 0 ? "/" : path);
 
 	(void)ctx;
 	if (!a) {
@@ -38,6 +39,7 @@ void web_page_serve(void *ctx, struct http_exchange *x)
 		return;
 	}
 	set_header(x, "ETag", a->etag);
+	set_header(x, "Vary", "Accept"); /* /targets is JSON too */
 	set_header(x, "Cache-Control",
 		   a->immutable ? "public, max-age=31536000, immutable" : "no-cache");
 	if (is_cached(x, a->etag))

@@ -54,12 +54,81 @@ static void only_the_embedded_engine_is_there(void **state)
 	assert_true(strstr(err.msg, "storage") != NULL);
 }
 
+static void refused(const char *flag, const char *second, const char *why)
+{
+	CLEANUP(options_finip) struct cluster_options o = {0};
+	AUTO_FREE char *a = strdup(flag);
+	AUTO_FREE char *b = second ? strdup(second) : NULL;
+	char *args[] = {(char[]){"x"}, a, b, NULL};
+	struct err err = {""};
+
+	assert_int_equal(parse(&o, args, &err), -EINVAL);
+	if (!strstr(err.msg, why))
+		fail_msg("%s: \"%s\" does not say \"%s\"", flag, err.msg, why);
+}
+
+static void scraping_is_that_of_coroot_unless_told_otherwise(void **state)
+{
+	CLEANUP(options_finip) struct cluster_options o = {0};
+	char *args[] = {(char[]){"x"}, NULL};
+	bool kinds[PROFILE_KIND_MAX];
+
+	(void)state;
+	assert_int_equal(parse(&o, args, NULL), 0);
+	assert_true(o.scrape_interval_ns == 60 * NS_PER_S);
+	assert_true(o.scrape_timeout_ns == 10 * NS_PER_S);
+	assert_true(o.scrape_cpu_duration_ns == 10 * NS_PER_S);
+	assert_false(cluster_options_forward(&o));
+	assert_int_equal(cluster_options_scrape_kinds(&o, kinds, NULL), 0);
+	for (int k = 0; k < PROFILE_KIND_MAX; k++)
+		assert_true(kinds[k]);
+}
+
+static void types_to_scrape_are_a_list_of_known_names(void **state)
+{
+	CLEANUP(options_finip) struct cluster_options o = {0};
+	char *args[] = {(char[]){"x"}, (char[]){"--profiles-scrape-types=heap,memory,block"}, NULL};
+	bool kinds[PROFILE_KIND_MAX];
+
+	(void)state;
+	assert_int_equal(parse(&o, args, NULL), 0);
+	assert_int_equal(cluster_options_scrape_kinds(&o, kinds, NULL), 0);
+	assert_false(kinds[PROFILE_KIND_CPU]);
+	assert_true(kinds[PROFILE_KIND_HEAP]);
+	assert_true(kinds[PROFILE_KIND_BLOCK]);
+	refused("--profiles-scrape-types=heap,hopes", NULL, "\"hopes\" is none of");
+	refused("--profiles-scrape-types=heap,,cpu", NULL, "\"\" is none of");
+}
+
+static void contradictions_in_scraping_are_refused(void **state)
+{
+	(void)state;
+	refused("--profiles-scrape-interval=999ms", NULL, "below 1s");
+	refused("--profiles-scrape-cpu-duration=1500ms", NULL, "whole seconds");
+	refused("--profiles-scrape-interval=10s", "--profiles-scrape-cpu-duration=11s", "longer");
+	refused("--profiles-scrape-cert-file=c", NULL, "go together");
+	refused("--profiles-scrape-username=u", NULL, "go together");
+	refused("--profiles-scrape-concurrency=0", NULL, "concurrency");
+}
+
+static void forwarding_keeps_no_store(void **state)
+{
+	(void)state;
+	refused("--coroot-url=coroot:8080", NULL, "not an http:// or https:// URL");
+	refused("--coroot-url=http://c", "--profiles-scrape-interval=0", "nothing to do");
+	refused("--coroot-url=http://c", "--clickhouse-listen=:8123", "needs a store");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(defaults_are_those_of_coroot),
 		cmocka_unit_test(an_empty_data_dir_is_refused),
 		cmocka_unit_test(only_the_embedded_engine_is_there),
+		cmocka_unit_test(scraping_is_that_of_coroot_unless_told_otherwise),
+		cmocka_unit_test(types_to_scrape_are_a_list_of_known_names),
+		cmocka_unit_test(contradictions_in_scraping_are_refused),
+		cmocka_unit_test(forwarding_keeps_no_store),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -74,12 +74,12 @@ static void the_service_account_is_used_in_a_pod(void **state)
 	CLEANUP(kube_config_fini) struct kube_config c = {0};
 	struct fixture *f = *state;
 
-	write_text(f, "token", "secret");
 	write_text(f, "ca.crt", "PEM");
 	write_text(f, "namespace", "shop\n");
-	assert_false(kube_config_in_cluster());
 	be_in_a_pod("10.96.0.1", "443");
-	assert_true(kube_config_in_cluster());
+	assert_false(kube_config_in_cluster(f->dir));
+	write_text(f, "token", "secret");
+	assert_true(kube_config_in_cluster(f->dir));
 	assert_int_equal(kube_config_load_service_account(&c, f->dir, NULL), 0);
 	assert_string_equal(c.server, "https://10.96.0.1:443");
 	assert_string_equal(c.namespace, "shop");

@@ -1,0 +1,244 @@
+#include "cluster-agent/pod_scraping.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+
+#include "cluster-agent/discover/discovery.h"
+#include "cluster-agent/kubernetes/kube_client.h"
+#include "cluster-agent/kubernetes/kube_config.h"
+#include "cluster-agent/replica/replica_set.h"
+#include "cluster-agent/scrape/scraper.h"
+#include "common/limits.h"
+#include "common/log.h"
+
+#define HOST_NAME_BYTES 256
+
+/* In the order in which they are made. */
+struct pod_scraping {
+	struct pod_scraping_config cfg;
+	struct kube_config kube;
+	struct kube_client *client;
+	struct replica_set *replicas; /* NULL: alone */
+	struct scraper *scraper;
+	struct discovery *discovery;
+	_Atomic bool synced;
+};
+
+static const char *given(const char *s)
+{
+	return s && s[0] ? s : NULL;
+}
+
+bool pod_scraping_wanted(const struct cluster_options *o)
+{
+	return o->scrape_interval_ns > 0 &&
+	       (given(o->kubeconfig) || kube_config_in_cluster(KUBE_SERVICE_ACCOUNT_DIR));
+}
+
+static bool owns(void *ctx, const char *uid)
+{
+	const struct pod_scraping *p = ctx;
+
+	return !p->replicas || replica_set_owns(p->replicas, uid);
+}
+
+static void put(void *ctx, const struct upload_label *labels, struct buf *body)
+{
+	struct pod_scraping *p = ctx;
+
+	p->cfg.put(p->cfg.ctx, labels, body);
+}
+
+static void ownership_changed(void *ctx)
+{
+	struct pod_scraping *p = ctx;
+
+	if (p->scraper)
+		scraper_ownership_changed(p->scraper);
+}
+
+static void upsert(void *ctx, const struct scrape_target *t)
+{
+	struct pod_scraping *p = ctx;
+	int r = scraper_upsert(p->scraper, t);
+
+	if (r < 0)
+		log_warn_limited("cannot scrape a pod", "namespace=%s pod=%s error=\"%s\"",
+				 t->namespace, t->pod, strerror(-r));
+}
+
+static void remove_target(void *ctx, const char *uid)
+{
+	struct pod_scraping *p = ctx;
+
+	scraper_remove(p->scraper, uid);
+}
+
+static int make_client(struct pod_scraping *p, struct err *err)
+{
+	const struct cluster_options *o = p->cfg.opts;
+	int r;
+
+	if (given(o->kubeconfig))
+		r = kube_config_load_file(&p->kube, o->kubeconfig, given(o->kube_context), err);
+	else
+		r = kube_config_load_service_account(&p->kube, KUBE_SERVICE_ACCOUNT_DIR, err);
+	return r < 0 ? r : kube_client_new(&p->client, p->cfg.loop, &p->kube, err);
+}
+
+static int make_replicas(struct pod_scraping *p, struct err *err)
+{
+	const struct cluster_options *o = p->cfg.opts;
+	char host[HOST_NAME_BYTES] = "";
+	struct replica_set_config cfg = {
+		.client = p->client,
+		.loop = p->cfg.loop,
+		.namespace = given(o->replica_namespace) ?: kube_client_namespace(p->client),
+		.group = o->replica_group,
+		.name = given(o->replica_name) ?: host,
+		.ctx = p,
+		.changed = ownership_changed,
+	};
+	int r;
+
+	if (!given(o->replica_group))
+		return 0;
+	if (gethostname(host, sizeof(host) - 1) < 0)
+		return err_set(err, -errno, "no host name; give --replica-name");
+	r = replica_set_new(&p->replicas, &cfg);
+	return r < 0 ? err_set(err, r, "--replica-group \"%s\", --replica-name \"%s\": %s",
+			       cfg.group, cfg.name, strerror(-r))
+		     : 0;
+}
+
+static int make_scraper(struct pod_scraping *p, struct err *err)
+{
+	const struct cluster_options *o = p->cfg.opts;
+	const struct scraper_config cfg = {
+		.loop = p->cfg.loop,
+		.interval_ns = o->scrape_interval_ns,
+		.timeout_ns = o->scrape_timeout_ns,
+		.cpu_duration_ns = o->scrape_cpu_duration_ns,
+		.max_in_flight = (unsigned)o->scrape_concurrency,
+		.max_body_bytes = o->scrape_max_profile_mib * MIB,
+		.max_memory_bytes = o->scrape_max_memory_mib * MIB,
+		.auth = {.ca_file = given(o->scrape_ca_file),
+			 .insecure_skip_verify = o->scrape_insecure_skip_verify,
+			 .tls_server_name = given(o->scrape_tls_server_name),
+			 .cert_file = given(o->scrape_cert_file),
+			 .key_file = given(o->scrape_key_file),
+			 .token_file = given(o->scrape_token_file),
+			 .username = given(o->scrape_username),
+			 .password_file = given(o->scrape_password_file),
+			 .over_http = o->scrape_auth_over_http},
+		.ctx = p,
+		.owns = owns,
+		.put = put,
+	};
+	int r = scraper_new(&p->scraper, &cfg, err);
+
+	if (r == 0 && cluster_options_forward(o))
+		r = scraper_set_forwarding(p->scraper, o->coroot_url);
+	return r;
+}
+
+static int make_discovery(struct pod_scraping *p, struct err *err)
+{
+	const struct cluster_options *o = p->cfg.opts;
+	struct discovery_config cfg = {
+		.client = p->client,
+		.loop = p->cfg.loop,
+		.namespace = given(o->kube_namespace),
+		.ctx = p,
+		.upsert = upsert,
+		.remove = remove_target,
+	};
+	int r = cluster_options_scrape_kinds(o, cfg.kinds, err);
+
+	return r < 0 ? r : discovery_new(&p->discovery, &cfg);
+}
+
+int pod_scraping_new(struct pod_scraping **ret, const struct pod_scraping_config *cfg,
+		     struct err *err)
+{
+	CLEANUP(pod_scraping_freep) struct pod_scraping *p = calloc(1, sizeof(*p));
+	int r;
+
+	if (!p)
+		return -ENOMEM;
+	p->cfg = *cfg;
+	r = make_client(p, err);
+	if (r == 0)
+		r = make_replicas(p, err);
+	if (r == 0)
+		r = make_scraper(p, err);
+	if (r == 0)
+		r = make_discovery(p, err);
+	if (r < 0)
+		return r;
+	log_info("scraping annotated pods", "api=%s interval_ms=%llu replica_group=%s",
+		 kube_client_server(p->client),
+		 (unsigned long long)(cfg->opts->scrape_interval_ns / NS_PER_MS),
+		 given(cfg->opts->replica_group) ?: "");
+	*ret = TAKE_PTR(p);
+	return 0;
+}
+
+void pod_scraping_stop(struct pod_scraping *p)
+{
+	discovery_free(p->discovery);
+	p->discovery = NULL;
+	scraper_stop(p->scraper);
+}
+
+/* The client last: the others cancel their requests. */
+void pod_scraping_free(struct pod_scraping *p)
+{
+	if (!p)
+		return;
+	discovery_free(p->discovery);
+	scraper_free(p->scraper);
+	replica_set_free(p->replicas);
+	kube_client_free(p->client);
+	kube_config_fini(&p->kube);
+	free(p);
+}
+
+int pod_scraping_register(struct pod_scraping *p, struct metrics *ms)
+{
+	int r = discovery_register(p->discovery, ms);
+
+	if (r == 0)
+		r = scraper_register(p->scraper, ms);
+	if (r == 0 && p->replicas)
+		r = replica_set_register(p->replicas, ms);
+	return r;
+}
+
+void pod_scraping_leave(struct pod_scraping *p, loop_fn done, void *ctx)
+{
+	if (p->replicas)
+		replica_set_leave(p->replicas, done, ctx);
+	else
+		done(ctx);
+}
+
+void pod_scraping_beat(struct pod_scraping *p)
+{
+	bool synced = discovery_synced(p->discovery);
+
+	atomic_store(&p->synced, synced);
+	scraper_set_discovery(p->scraper, synced, discovery_problem(p->discovery));
+}
+
+bool pod_scraping_synced(struct pod_scraping *p)
+{
+	return atomic_load(&p->synced);
+}
+
+void pod_scraping_serve_targets(void *ctx, struct http_exchange *x)
+{
+	struct pod_scraping *p = ctx;
+
+	scraper_serve_targets(p->scraper, x);
+}
