@@ -90,16 +90,26 @@ static bool is_address(const char *ip)
 	return inet_pton(AF_INET, ip, address) == 1 || inet_pton(AF_INET6, ip, address) == 1;
 }
 
-/* Of what discovery said; anything else would end up in a URL with another host than the pod. */
-static const char *problem_of(const struct scrape_target *from)
+/* What would end up in a URL with another host than the pod; NULL: nothing. */
+static const char *danger_of(const struct scrape_target *from)
 {
-	if (from->problem[0])
-		return from->problem;
-	if (!is_address(from->ip))
+	if (from->n_endpoints > 0 && !is_address(from->ip))
 		return "the pod's IP is not an address";
 	for (size_t i = 0; i < from->n_endpoints; i++)
 		if (from->endpoints[i].path[0] != '/' || strpbrk(from->endpoints[i].path, "?#"))
 			return "a path does not begin with '/' or has a query";
+	return NULL;
+}
+
+/* A pod may have a problem and endpoints: those that it does not concern. */
+static const char *problem_of(const struct scrape_target *from)
+{
+	const char *danger = danger_of(from);
+
+	if (danger)
+		return danger;
+	if (from->problem[0])
+		return from->problem;
 	return from->n_endpoints > 0 ? "" : "nothing to scrape";
 }
 
@@ -165,7 +175,7 @@ static int add_endpoint(struct target *target, const struct scrape_endpoint *fro
 int target_new(struct target **ret, const struct scrape_target *from)
 {
 	CLEANUP(target_freep) struct target *target = calloc(1, sizeof(*target));
-	size_t n = from->n_endpoints;
+	size_t n = danger_of(from) ? 0 : from->n_endpoints;
 	int r;
 
 	if (!target)
@@ -173,8 +183,6 @@ int target_new(struct target **ret, const struct scrape_target *from)
 	r = copy_strings(target, from);
 	if (r < 0)
 		return r;
-	if (target->problem[0])
-		n = 0;
 	if (n > SCRAPE_TARGET_MAX_ENDPOINTS)
 		n = SCRAPE_TARGET_MAX_ENDPOINTS;
 	target->endpoints = calloc(n + 1, sizeof(*target->endpoints));
@@ -186,7 +194,7 @@ int target_new(struct target **ret, const struct scrape_target *from)
 	if (r < 0)
 		return r;
 	/* nobody's yet */
-	target->state = target->problem[0] ? TARGET_INVALID : TARGET_ELSEWHERE;
+	target->state = n == 0 ? TARGET_INVALID : TARGET_ELSEWHERE;
 	*ret = TAKE_PTR(target);
 	return 0;
 }
@@ -240,17 +248,21 @@ static void inherit(struct target_endpoint **fresh, struct target *old, bool res
 
 void target_inherit(struct target *fresh, struct target *old)
 {
+	/* "" is a container that is not known, and no news */
+	bool restarted = fresh->containers[0] && old->containers[0] &&
+			 strcmp(fresh->containers, old->containers) != 0;
+
 	if (strcmp(fresh->ip, old->ip) != 0)
 		return;
 	for (size_t i = 0; i < fresh->n_endpoints; i++)
-		inherit(&fresh->endpoints[i], old, strcmp(fresh->containers, old->containers) != 0);
+		inherit(&fresh->endpoints[i], old, restarted);
 }
 
 enum target_state target_state_of(const struct target *target)
 {
 	enum target_state state = TARGET_PENDING;
 
-	if (target->problem[0])
+	if (target->n_endpoints == 0)
 		return TARGET_INVALID;
 	if (!target->owned)
 		return TARGET_ELSEWHERE;

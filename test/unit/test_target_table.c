@@ -54,6 +54,38 @@ static void new_containers_are_told_to_endpoints_that_stay(void **state)
 	assert_int_equal(fresh->endpoints[0]->n_not_found, 0);
 }
 
+static void a_container_that_is_not_known_is_no_new_one(void **state)
+{
+	CLEANUP(target_freep) struct target *old = make("10.0.0.1", "1", 0, 1);
+	CLEANUP(target_freep) struct target *unknown = make("10.0.0.1", "", 0, 1);
+	CLEANUP(target_freep) struct target *known = make("10.0.0.1", "1", 0, 1);
+
+	(void)state;
+	target_inherit(unknown, old);
+	assert_false(unknown->endpoints[0]->restarted);
+	target_inherit(known, unknown);
+	assert_false(known->endpoints[0]->restarted);
+}
+
+static void a_problem_spares_the_endpoints_it_does_not_concern(void **state)
+{
+	struct scrape_target from = pod("10.0.0.1", "1", 0, 2);
+	struct target *t = NULL;
+
+	(void)state;
+	from.problem = "annotation x: \"y\" is no port";
+	assert_int_equal(target_new(&t, &from), 0);
+	assert_int_equal(t->n_endpoints, 2);
+	assert_string_equal(t->problem, from.problem);
+	assert_int_equal(target_state_of(t), TARGET_ELSEWHERE);
+	target_free(t);
+	from.n_endpoints = 0;
+	assert_int_equal(target_new(&t, &from), 0);
+	assert_string_equal(t->problem, from.problem);
+	assert_int_equal(target_state_of(t), TARGET_INVALID);
+	target_free(t);
+}
+
 static void nothing_is_kept_at_another_address(void **state)
 {
 	CLEANUP(target_freep) struct target *old = make("10.0.0.1", "1", 0, 1);
@@ -168,6 +200,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_endpoint_that_stays_keeps_its_state),
 		cmocka_unit_test(new_containers_are_told_to_endpoints_that_stay),
+		cmocka_unit_test(a_container_that_is_not_known_is_no_new_one),
+		cmocka_unit_test(a_problem_spares_the_endpoints_it_does_not_concern),
 		cmocka_unit_test(nothing_is_kept_at_another_address),
 		cmocka_unit_test(an_endpoint_is_there_once),
 		cmocka_unit_test(what_could_leave_the_pod_is_a_problem),
