@@ -6,46 +6,91 @@
 #include "cluster-agent/discover/pod_target.h"
 #include "cluster-agent/kubernetes/kube_watch.h"
 #include "common/arena.h"
-#include "common/log.h"
+
+#define MAX_NAMESPACE_BYTES 63
 
 enum discovery_metric {
 	PODS_READ,
-	PODS_BAD,
-	PODS_NO_MEMORY,
 	TARGETS_TOLD,
 	TARGETS,
+	LEFT_OUT_NO_POD,
+	LEFT_OUT_LIMIT,
+	LEFT_OUT_MEMORY,
 	DISCOVERY_METRIC_MAX,
 };
 
 struct discovery {
 	struct discovery_config cfg;
 	struct kube_watch *watch;
-	struct known_pods *pods;
-	struct arena arena; /* of the one pod being looked at */
-	uint64_t list;      /* number of the list under way, or of the last one */
+	struct known_pods *known;
+	struct arena arena; /* of one pod */
 	struct metric metrics[DISCOVERY_METRIC_MAX];
 };
 
-static void tell_removed(void *ctx, const char *uid)
-{
-	struct discovery *d = ctx;
+static const struct metric metric_defs[DISCOVERY_METRIC_MAX] = {
+	[PODS_READ] = {.name = "coroot_cluster_agent_discovery_pods_read_total",
+		       .help = "Pods that the API server named, changed ones anew",
+		       .kind = METRIC_COUNTER},
+	[TARGETS_TOLD] = {.name = "coroot_cluster_agent_discovery_changes_total",
+			  .help = "Targets that appeared or changed",
+			  .kind = METRIC_COUNTER},
+	[TARGETS] = {.name = "coroot_cluster_agent_discovery_targets",
+		     .help = "Pods that ask to be scraped",
+		     .kind = METRIC_GAUGE},
+	[LEFT_OUT_NO_POD] = {.name = "coroot_cluster_agent_discovery_pods_ignored_total",
+			     .labels = "reason=\"no_pod\"",
+			     .help = "Pods, or new states of pods, that were not looked at",
+			     .kind = METRIC_COUNTER},
+	[LEFT_OUT_LIMIT] = {.name = "coroot_cluster_agent_discovery_pods_ignored_total",
+			    .labels = "reason=\"limit\"",
+			    .help = "",
+			    .kind = METRIC_COUNTER},
+	[LEFT_OUT_MEMORY] = {.name = "coroot_cluster_agent_discovery_pods_ignored_total",
+			     .labels = "reason=\"memory\"",
+			     .help = "",
+			     .kind = METRIC_COUNTER},
+};
 
-	d->cfg.remove(d->cfg.ctx, uid);
-}
-
-static void forget(struct discovery *d, const json_t *pod)
+static const char *uid_of(const json_t *pod)
 {
 	const char *uid =
 		json_string_value(json_object_get(json_object_get(pod, "metadata"), "uid"));
 
-	if (uid && known_pods_remove(d->pods, uid))
-		tell_removed(d, uid);
-	metric_set(&d->metrics[TARGETS], known_pods_count(d->pods));
+	return uid ? uid : "";
 }
 
+static void show_count(struct discovery *d)
+{
+	metric_set(&d->metrics[TARGETS], known_pods_count(d->known));
+}
+
+static void forget(struct discovery *d, const char *uid)
+{
+	if (known_pods_remove(d->known, uid))
+		d->cfg.remove(d->cfg.ctx, uid);
+	show_count(d);
+}
+
+static void on_gone(void *discovery, const json_t *pod)
+{
+	forget(discovery, uid_of(pod));
+}
+
+/* A state of a pod that we cannot take in: what we know of it stays. */
+static void leave_out(struct discovery *d, const char *uid, int why)
+{
+	enum discovery_metric reason = why == -EBADMSG  ? LEFT_OUT_NO_POD
+				       : why == -ENOSPC ? LEFT_OUT_LIMIT
+							: LEFT_OUT_MEMORY;
+
+	known_pods_keep(d->known, uid);
+	metric_add(&d->metrics[reason], 1);
+}
+
+/* When it is news. */
 static int tell(struct discovery *d, const struct scrape_target *t)
 {
-	int r = known_pods_put(d->pods, t, d->list);
+	int r = known_pods_put(d->known, t);
 
 	if (r <= 0)
 		return r;
@@ -54,87 +99,66 @@ static int tell(struct discovery *d, const struct scrape_target *t)
 	return 0;
 }
 
-static void on_object(void *ctx, const json_t *pod)
+static void on_pod(void *discovery, const json_t *pod)
 {
-	struct discovery *d = ctx;
+	struct discovery *d = discovery;
 	struct scrape_target t;
 	int r = pod_target_make(&t, &d->arena, pod, d->cfg.kinds);
 
 	metric_add(&d->metrics[PODS_READ], 1);
 	if (r > 0)
 		r = tell(d, &t);
-	else
-		forget(d, pod);
+	else if (r == 0)
+		forget(d, uid_of(pod));
 	if (r < 0)
-		metric_add(&d->metrics[r == -ENOMEM ? PODS_NO_MEMORY : PODS_BAD], 1);
-	metric_set(&d->metrics[TARGETS], known_pods_count(d->pods));
+		leave_out(d, uid_of(pod), r);
+	show_count(d);
 	arena_clear(&d->arena);
 }
 
-static void on_gone(void *ctx, const json_t *pod)
+static void on_list_begins(void *discovery)
 {
-	forget(ctx, pod);
+	struct discovery *d = discovery;
+
+	known_pods_unmark(d->known);
 }
 
-static void on_list_begins(void *ctx)
+static void on_listed(void *discovery)
 {
-	struct discovery *d = ctx;
+	struct discovery *d = discovery;
 
-	d->list++;
+	known_pods_sweep(d->known, d->cfg.remove, d->cfg.ctx);
+	show_count(d);
 }
 
-static void on_listed(void *ctx)
+static bool is_namespace(const char *s)
 {
-	struct discovery *d = ctx;
+	size_t len = strlen(s);
 
-	known_pods_sweep(d->pods, d->list, tell_removed, d);
-	metric_set(&d->metrics[TARGETS], known_pods_count(d->pods));
-	log_info("pods are known", "targets=%zu", known_pods_count(d->pods));
+	return len > 0 && len <= MAX_NAMESPACE_BYTES &&
+	       strspn(s, "abcdefghijklmnopqrstuvwxyz0123456789-") == len;
 }
 
-static void init_metrics(struct discovery *d)
+static int start_watch(struct discovery *d, const char *namespace)
 {
-	d->metrics[PODS_READ] =
-		(struct metric){.name = "coroot_cluster_agent_discovery_pods_read_total",
-				.help = "Pods that the API named, changed ones anew."};
-	d->metrics[PODS_BAD] =
-		(struct metric){.name = "coroot_cluster_agent_discovery_pods_ignored_total",
-				.labels = "reason=\"no_pod\"",
-				.help = "Objects that could not be looked at, by reason."};
-	d->metrics[PODS_NO_MEMORY] = d->metrics[PODS_BAD];
-	d->metrics[PODS_NO_MEMORY].labels = "reason=\"memory\"";
-	d->metrics[TARGETS_TOLD] =
-		(struct metric){.name = "coroot_cluster_agent_discovery_changes_total",
-				.help = "Targets that appeared or changed."};
-	d->metrics[TARGETS] =
-		(struct metric){.name = "coroot_cluster_agent_discovery_targets",
-				.help = "Running pods that are annotated to be scraped.",
-				.kind = METRIC_GAUGE};
-}
-
-static int start_watch(struct discovery *d)
-{
-	AUTO_FREE char *path = NULL;
-	const char *namespace = d->cfg.namespace;
-	struct kube_watch_config cfg = {
+	char path[MAX_NAMESPACE_BYTES + 40] = "/api/v1/pods";
+	const struct kube_watch_config cfg = {
 		.client = d->cfg.client,
 		.loop = d->cfg.loop,
-		.path = "/api/v1/pods",
+		.path = path,
 		.selectors = "fieldSelector=status.phase%3DRunning",
 		.what = "pods",
 		.ctx = d,
 		.list_begins = on_list_begins,
-		.object = on_object,
+		.object = on_pod,
 		.gone = on_gone,
 		.listed = on_listed,
 	};
 
 	if (namespace && namespace[0]) {
-		if (asprintf(&path, "/api/v1/namespaces/%s/pods", namespace) < 0) {
-			path = NULL;
-			return -ENOMEM;
-		}
-		cfg.path = path;
+		if (!is_namespace(namespace))
+			return -EINVAL;
+		snprintf(path, sizeof(path), "/api/v1/namespaces/%s/pods", namespace);
 	}
 	return kube_watch_new(&d->watch, &cfg);
 }
@@ -147,14 +171,14 @@ int discovery_new(struct discovery **ret, const struct discovery_config *cfg)
 	if (!d)
 		return -ENOMEM;
 	d->cfg = *cfg;
+	d->cfg.namespace = NULL; /* the caller's, and not needed again */
 	arena_init(&d->arena, POD_TARGET_ARENA_BYTES);
-	init_metrics(d);
-	r = known_pods_new(&d->pods);
+	memcpy(d->metrics, metric_defs, sizeof(d->metrics));
+	r = known_pods_new(&d->known, DISCOVERY_MAX_TARGETS);
 	if (r == 0)
-		r = start_watch(d);
+		r = start_watch(d, cfg->namespace);
 	if (r < 0)
 		return r;
-	d->cfg.namespace = NULL; /* borrowed for the call */
 	*ret = TAKE_PTR(d);
 	return 0;
 }
@@ -164,7 +188,7 @@ void discovery_free(struct discovery *d)
 	if (!d)
 		return;
 	kube_watch_free(d->watch);
-	known_pods_free(d->pods);
+	known_pods_free(d->known);
 	arena_fini(&d->arena);
 	free(d);
 }

@@ -4,6 +4,8 @@
  * Watches running pods (field selector status.phase=Running), so a pod that leaves Running is gone
  * like one that is deleted. Needs get, list and watch of pods. What each annotation
  * means is in pod_target.h; what a pod got wrong is told as a target with a problem, not in the log.
+ * While the API server is away or lists anew, targets stay as they are. Of pods that do not ask
+ * nothing is kept; of those beyond DISCOVERY_MAX_TARGETS neither, but they are counted.
  */
 #ifndef CLUSTER_AGENT_DISCOVER_DISCOVERY_H
 #define CLUSTER_AGENT_DISCOVER_DISCOVERY_H
@@ -13,6 +15,8 @@
 #include "common/base.h"
 #include "common/loop.h"
 #include "common/metrics.h"
+
+#define DISCOVERY_MAX_TARGETS ((size_t)50000)
 
 struct discovery;
 
@@ -27,6 +31,7 @@ struct discovery_config {
 	void (*remove)(void *ctx, const char *uid);
 };
 
+/* -EINVAL: not a name for a namespace. -ENOMEM, -EMFILE … */
 int discovery_new(struct discovery **ret, const struct discovery_config *cfg) MUST_CHECK;
 void discovery_free(struct discovery *d);
 DEFINE_CLEANUP(struct discovery *, discovery_free);

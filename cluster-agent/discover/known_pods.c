@@ -4,128 +4,155 @@
 
 #include "common/table.h"
 
-struct pod {
+struct known_pod {
 	UT_hash_handle hh;
-	uint64_t list;
-	XXH128_hash_t hash;
+	XXH128_hash_t digest;
+	uint64_t round; /* the last one that marked it */
 	char uid[];
 };
 
 struct known_pods {
-	struct pod *pods;
+	struct known_pod *pods;
+	size_t max;
+	uint64_t round;
 };
 
-static void add_text(XXH3_state_t *state, const char *s)
+int known_pods_new(struct known_pods **ret, size_t max)
 {
-	/* with its NUL, so that what moves from one text to the next is another target */
-	XXH3_128bits_update(state, s, strlen(s) + 1);
+	struct known_pods *k = calloc(1, sizeof(*k));
+
+	if (!k)
+		return -ENOMEM;
+	k->max = max;
+	*ret = k;
+	return 0;
 }
 
-static XXH128_hash_t hash_target(const struct scrape_target *t)
-{
-	const char *const texts[] = {t->namespace, t->pod,        t->node,   t->service,
-				     t->ip,        t->containers, t->problem};
-	XXH3_state_t state;
-
-	XXH3_128bits_reset(&state);
-	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
-		add_text(&state, texts[i]);
-	for (size_t i = 0; i < t->n_endpoints; i++) {
-		const struct scrape_endpoint *e = &t->endpoints[i];
-		const uint32_t numbers[] = {e->kind, e->https, e->port};
-
-		XXH3_128bits_update(&state, numbers, sizeof(numbers));
-		add_text(&state, e->path);
-	}
-	return XXH3_128bits_digest(&state);
-}
-
-static struct pod *find(const struct known_pods *k, const char *uid)
-{
-	struct pod *p;
-
-	HASH_FIND_STR(k->pods, uid, p);
-	return p;
-}
-
-static struct pod *add(struct known_pods *k, const char *uid)
-{
-	size_t len = strlen(uid);
-	struct pod *p = table_malloc(sizeof(*p) + len + 1);
-
-	if (!p)
-		return NULL;
-	memset(p, 0, sizeof(*p));
-	memcpy(p->uid, uid, len + 1);
-	HASH_ADD_STR(k->pods, uid, p);
-	if (TABLE_ADDED(hh, p))
-		return p;
-	table_free(p);
-	return NULL;
-}
-
-static void take_out(struct known_pods *k, struct pod *p)
+static void drop(struct known_pods *k, struct known_pod *p)
 {
 	HASH_DEL(k->pods, p);
-	table_free(p);
-}
-
-int known_pods_new(struct known_pods **ret)
-{
-	*ret = calloc(1, sizeof(**ret));
-	return *ret ? 0 : -ENOMEM;
+	free(p);
 }
 
 void known_pods_free(struct known_pods *k)
 {
-	struct pod *p, *next;
+	struct known_pod *p, *next;
 
 	if (!k)
 		return;
 	HASH_ITER(hh, k->pods, p, next)
-	take_out(k, p);
+	drop(k, p);
 	free(k);
+}
+
+static struct known_pod *find(const struct known_pods *k, const char *uid)
+{
+	struct known_pod *p;
+
+	HASH_FIND(hh, k->pods, uid, strlen(uid), p);
+	return p;
+}
+
+/* With its NUL, so that "a", "b" is not "ab", "". */
+static void add_text(XXH3_state_t *h, const char *s)
+{
+	XXH3_128bits_update(h, s, strlen(s) + 1);
+}
+
+static void add_number(XXH3_state_t *h, uint64_t n)
+{
+	XXH3_128bits_update(h, &n, sizeof(n));
+}
+
+static XXH128_hash_t digest_of(const struct scrape_target *t)
+{
+	const char *const texts[] = {t->namespace, t->pod,        t->node,   t->service,
+				     t->ip,        t->containers, t->problem};
+	XXH3_state_t h;
+
+	XXH3_INITSTATE(&h);
+	XXH3_128bits_reset_withSeed(&h, table_seed);
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
+		add_text(&h, texts[i]);
+	for (size_t i = 0; i < t->n_endpoints; i++) {
+		add_number(&h, t->endpoints[i].kind);
+		add_number(&h, t->endpoints[i].https);
+		add_number(&h, t->endpoints[i].port);
+		add_text(&h, t->endpoints[i].path);
+	}
+	return XXH3_128bits_digest(&h);
+}
+
+static int add(struct known_pods *k, const char *uid, XXH128_hash_t digest)
+{
+	size_t len = strlen(uid);
+	struct known_pod *p;
+
+	if (HASH_COUNT(k->pods) >= k->max)
+		return -ENOSPC;
+	p = calloc(1, sizeof(*p) + len + 1);
+	if (!p)
+		return -ENOMEM;
+	memcpy(p->uid, uid, len + 1);
+	p->digest = digest;
+	p->round = k->round;
+	HASH_ADD_KEYPTR(hh, k->pods, p->uid, len, p);
+	if (TABLE_ADDED(hh, p))
+		return 1;
+	free(p);
+	return -ENOMEM;
+}
+
+int known_pods_put(struct known_pods *k, const struct scrape_target *t)
+{
+	XXH128_hash_t digest = digest_of(t);
+	struct known_pod *p = find(k, t->uid);
+
+	if (!p)
+		return add(k, t->uid, digest);
+	p->round = k->round;
+	if (XXH128_isEqual(p->digest, digest))
+		return 0;
+	p->digest = digest;
+	return 1;
+}
+
+void known_pods_keep(struct known_pods *k, const char *uid)
+{
+	struct known_pod *p = find(k, uid);
+
+	if (p)
+		p->round = k->round;
+}
+
+bool known_pods_remove(struct known_pods *k, const char *uid)
+{
+	struct known_pod *p = find(k, uid);
+
+	if (p)
+		drop(k, p);
+	return p != NULL;
+}
+
+void known_pods_unmark(struct known_pods *k)
+{
+	k->round++;
+}
+
+void known_pods_sweep(struct known_pods *k, void (*gone)(void *ctx, const char *uid), void *ctx)
+{
+	struct known_pod *p, *next;
+
+	HASH_ITER(hh, k->pods, p, next)
+	{
+		if (p->round == k->round)
+			continue;
+		gone(ctx, p->uid);
+		drop(k, p);
+	}
 }
 
 size_t known_pods_count(const struct known_pods *k)
 {
 	return HASH_COUNT(k->pods);
-}
-
-int known_pods_put(struct known_pods *k, const struct scrape_target *t, uint64_t list)
-{
-	XXH128_hash_t hash = hash_target(t);
-	struct pod *p = find(k, t->uid);
-	bool same = p && XXH128_isEqual(p->hash, hash);
-
-	if (!p)
-		p = add(k, t->uid);
-	if (!p)
-		return -ENOMEM;
-	p->list = list;
-	p->hash = hash;
-	return !same;
-}
-
-bool known_pods_remove(struct known_pods *k, const char *uid)
-{
-	struct pod *p = find(k, uid);
-
-	if (p)
-		take_out(k, p);
-	return p != NULL;
-}
-
-void known_pods_sweep(struct known_pods *k, uint64_t list, void (*gone)(void *ctx, const char *uid),
-		      void *ctx)
-{
-	struct pod *p, *next;
-
-	HASH_ITER(hh, k->pods, p, next)
-	{
-		if (p->list >= list)
-			continue;
-		gone(ctx, p->uid);
-		take_out(k, p);
-	}
 }

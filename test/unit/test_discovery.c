@@ -1,0 +1,229 @@
+#include "cluster-agent/discover/discovery.h"
+
+#include <errno.h>
+
+#include "common/clock.h"
+#include "common/log.h"
+#include "test/lib/script_server.h"
+#include "test/lib/unit.h"
+
+#define OK_HEAD "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nConnection: close\r\n\r\n"
+#define ON(port) "\"coroot.com/profile-scrape\":\"true\",\"coroot.com/profile-port\":\"" port "\""
+#define OFF "\"coroot.com/profile-scrape\":\"false\""
+#define POD_IN(phase, name, version, annotations)                                         \
+	"{\"metadata\":{\"name\":\"" name "\",\"namespace\":\"ns\",\"uid\":\"" name "\"," \
+	"\"resourceVersion\":\"" version "\",\"annotations\":{" annotations "}},"         \
+	"\"status\":{\"phase\":\"" phase "\",\"podIP\":\"10.0.0.1\"}}"
+#define POD(name, version, annotations) POD_IN("Running", name, version, annotations)
+#define EVENT(type, object) "{\"type\":\"" type "\",\"object\":" object "}\n"
+#define LIST(items) OK_HEAD "{\"metadata\":{\"resourceVersion\":\"1\"},\"items\":[" items "]}"
+#define GONE "HTTP/1.1 410 Gone\r\nConnection: close\r\n\r\n"
+
+struct fixture {
+	struct loop *loop;
+	struct loop_source *timer;
+	struct kube_client *client;
+	struct discovery *discovery;
+	struct script_server server;
+	uint64_t deadline_ns;
+	const char *wanted;
+	char seen[1024]; /* "+name:port " and "-name " */
+};
+
+static void on_upsert(void *ctx, const struct scrape_target *t)
+{
+	struct fixture *f = ctx;
+	size_t used = strlen(f->seen);
+
+	snprintf(f->seen + used, sizeof(f->seen) - used, "+%s:%u ", t->pod,
+		 t->n_endpoints ? t->endpoints[0].port : 0);
+}
+
+static void on_remove(void *ctx, const char *uid)
+{
+	struct fixture *f = ctx;
+	size_t used = strlen(f->seen);
+
+	snprintf(f->seen + used, sizeof(f->seen) - used, "-%s ", uid);
+}
+
+static void look(void *ctx)
+{
+	struct fixture *f = ctx;
+
+	if (strcmp(f->seen, f->wanted) == 0 || clock_monotonic_ns() > f->deadline_ns)
+		loop_stop(f->loop);
+	else
+		loop_set_timer(f->timer, 2 * NS_PER_MS);
+}
+
+static int new_discovery(struct fixture *f, const char *namespace)
+{
+	const struct discovery_config cfg = {
+		.client = f->client,
+		.loop = f->loop,
+		.namespace = namespace,
+		.kinds = {[PROFILE_KIND_CPU] = true},
+		.ctx = f,
+		.upsert = on_upsert,
+		.remove = on_remove,
+	};
+
+	return discovery_new(&f->discovery, &cfg);
+}
+
+static void play(struct fixture *f, const char *namespace, const struct script_reply *replies,
+		 size_t n)
+{
+	struct kube_config cfg = {0};
+
+	f->server.replies = replies;
+	f->server.n_replies = n;
+	script_server_start(&f->server);
+	cfg.server = f->server.url;
+	assert_int_equal(kube_client_new(&f->client, f->loop, &cfg, NULL), 0);
+	assert_int_equal(new_discovery(f, namespace), 0);
+}
+
+static void check_seen(struct fixture *f, const char *wanted)
+{
+	f->wanted = wanted;
+	f->deadline_ns = clock_monotonic_ns() + 20 * NS_PER_S;
+	loop_set_timer(f->timer, 0);
+	assert_int_equal(loop_run(f->loop), 0);
+	assert_string_equal(f->seen, wanted);
+}
+
+static int set_up(void **state)
+{
+	struct fixture *f = calloc(1, sizeof(*f));
+	int r = loop_new(&f->loop);
+
+	*state = f;
+	log_set_level(LOG_LEVEL_ERROR);
+	return r < 0 ? r : loop_add_timer(f->loop, look, f, &f->timer);
+}
+
+static int tear_down(void **state)
+{
+	struct fixture *f = *state;
+
+	discovery_free(f->discovery);
+	kube_client_free(f->client);
+	if (f->server.replies)
+		script_server_stop(&f->server);
+	loop_free(f->loop);
+	free(f);
+	return 0;
+}
+
+static void pods_that_ask_are_told_with_each_change(void **state)
+{
+	static const struct script_reply script[] = {
+		{.text = LIST(
+			 POD("a", "1", ON("80")) "," POD("b", "1", "") "," POD("c", "1", OFF))},
+		{.text = OK_HEAD EVENT("MODIFIED", POD("a", "2", ON("80"))) EVENT(
+			 "MODIFIED", POD("b", "3", ON("81"))) EVENT("MODIFIED",
+								    POD("a", "4", ON("82")))
+			 EVENT("MODIFIED", POD("b", "5", OFF)) EVENT("DELETED", POD("c", "6", OFF))
+				 EVENT("DELETED", POD_IN("Succeeded", "a", "7", ON("82")))
+					 EVENT("ADDED", POD("d", "8", ON("83"))),
+		 .end = SCRIPT_HOLD},
+	};
+	struct fixture *f = *state;
+
+	play(f, NULL, script, ARRAY_SIZE(script));
+	check_seen(f, "+a:80 +b:81 +a:82 -b -a +d:83 ");
+	assert_string_equal(f->server.requests[0],
+			    "GET /api/v1/pods?fieldSelector=status.phase%3DRunning&limit=500");
+	assert_true(discovery_synced(f->discovery));
+	assert_string_equal(discovery_problem(f->discovery), "");
+}
+
+static void a_new_list_removes_only_what_it_does_not_name(void **state)
+{
+	static const struct script_reply script[] = {
+		{.text = LIST(POD("a", "1", ON("80")) "," POD("b", "1", ON("81")) "," POD(
+			 "c", "1", ON("82")))},
+		{.text = GONE},
+		/* broken off: nothing is removed yet */
+		{.text = OK_HEAD "{\"items\":[" POD("a", "1", ON("80"))},
+		{.text = LIST(POD("b", "9", ON("81")) "," POD("a", "9", ON("99")))},
+		{.text = OK_HEAD EVENT("ADDED", POD("d", "8", ON("83"))), .end = SCRIPT_HOLD},
+	};
+	struct fixture *f = *state;
+
+	play(f, "", script, ARRAY_SIZE(script));
+	check_seen(f, "+a:80 +b:81 +c:82 +a:99 -c +d:83 ");
+}
+
+static void what_is_no_pod_is_counted_and_changes_nothing(void **state)
+{
+	static const struct script_reply script[] = {
+		{.text = LIST("{\"metadata\":{\"uid\":\"x\"}}," POD("a", "1", ON("80")))},
+		{.text = OK_HEAD EVENT("MODIFIED",
+				       "{\"metadata\":{\"uid\":\"a\",\"resourceVersion\":\"2\"}}")
+			 EVENT("ADDED", POD("b", "3", ON("0"))),
+		 .end = SCRIPT_HOLD},
+	};
+	struct fixture *f = *state;
+	CLEANUP(metrics_freep) struct metrics *ms = NULL;
+	struct buf out;
+
+	play(f, "default", script, ARRAY_SIZE(script));
+	check_seen(f, "+a:80 +b:0 ");
+	assert_memory_equal(f->server.requests[0], "GET /api/v1/namespaces/default/pods?", 36);
+
+	buf_init(&out, 65536);
+	assert_int_equal(metrics_new(&ms), 0);
+	assert_int_equal(discovery_register(f->discovery, ms), 0);
+	assert_int_equal(metrics_write(ms, &out), 0);
+	assert_non_null(strstr(out.data, "\ncoroot_cluster_agent_discovery_targets 2\n"));
+	assert_non_null(strstr(out.data, "pods_ignored_total{reason=\"no_pod\"} 2\n"));
+	assert_non_null(strstr(out.data, "\ncoroot_cluster_agent_kubernetes_pods_lists_total 1\n"));
+	buf_fini(&out);
+}
+
+static void namespaces_are_names(void **state)
+{
+	static const char *const bad[] = {"a/b", "A", "a?b", "..", "a b"};
+	struct fixture *f = *state;
+
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
+		assert_int_equal(new_discovery(f, bad[i]), -EINVAL);
+}
+
+static int construct(void *fixture)
+{
+	struct fixture *f = fixture;
+	int r = new_discovery(f, "default");
+
+	discovery_free(TAKE_PTR(f->discovery));
+	return r;
+}
+
+static void construction_survives_lack_of_memory(void **state)
+{
+	struct fixture *f = *state;
+
+	check_oom(construct, f);
+	discovery_free(NULL);
+}
+
+#define with_fixture(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		with_fixture(pods_that_ask_are_told_with_each_change),
+		with_fixture(a_new_list_removes_only_what_it_does_not_name),
+		with_fixture(what_is_no_pod_is_counted_and_changes_nothing),
+		with_fixture(namespaces_are_names),
+		with_fixture(construction_survives_lack_of_memory),
+	};
+
+	unsetenv("http_proxy");
+	unsetenv("all_proxy");
+	unsetenv("ALL_PROXY");
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

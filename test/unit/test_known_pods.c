@@ -1,0 +1,141 @@
+#include "cluster-agent/discover/known_pods.h"
+
+#include <errno.h>
+
+#include "test/lib/unit.h"
+
+static struct scrape_endpoint endpoint = {.kind = PROFILE_KIND_HEAP, .port = 80, .path = "/heap"};
+
+static struct scrape_target pod(const char *uid)
+{
+	return (struct scrape_target){.uid = uid,
+				      .namespace = "ns",
+				      .pod = "pod",
+				      .node = "node",
+				      .service = "/k8s/ns/pod",
+				      .ip = "10.0.0.1",
+				      .containers = "c/1",
+				      .problem = "",
+				      .endpoints = &endpoint,
+				      .n_endpoints = 1};
+}
+
+static void only_what_changed_is_news(void **state)
+{
+	CLEANUP(known_pods_freep) struct known_pods *k = NULL;
+	struct scrape_endpoint other = endpoint;
+	struct scrape_target t = pod("a");
+
+	(void)state;
+	assert_int_equal(known_pods_new(&k, 10), 0);
+	assert_int_equal(known_pods_put(k, &t), 1);
+	assert_int_equal(known_pods_put(k, &t), 0);
+
+	/* every field counts */
+	const char **texts[] = {&t.namespace, &t.pod,        &t.node,   &t.service,
+				&t.ip,        &t.containers, &t.problem};
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
+		*texts[i] = "other";
+		assert_int_equal(known_pods_put(k, &t), 1);
+		assert_int_equal(known_pods_put(k, &t), 0);
+	}
+	t.endpoints = &other;
+	assert_int_equal(known_pods_put(k, &t), 0);
+	other.port = 81;
+	assert_int_equal(known_pods_put(k, &t), 1);
+	other.https = true;
+	assert_int_equal(known_pods_put(k, &t), 1);
+	other.kind = PROFILE_KIND_CPU;
+	assert_int_equal(known_pods_put(k, &t), 1);
+	other.path = "/profile";
+	assert_int_equal(known_pods_put(k, &t), 1);
+	t.n_endpoints = 0;
+	assert_int_equal(known_pods_put(k, &t), 1);
+	assert_int_equal(known_pods_put(k, &t), 0);
+	assert_int_equal(known_pods_count(k), 1);
+}
+
+static void keep_gone(void *ctx, const char *uid)
+{
+	char *gone = ctx;
+	size_t used = strlen(gone);
+
+	snprintf(gone + used, 64 - used, "%s ", uid);
+}
+
+static void what_has_no_mark_is_swept(void **state)
+{
+	CLEANUP(known_pods_freep) struct known_pods *k = NULL;
+	const struct scrape_target a = pod("a"), b = pod("b"), c = pod("c"), d = pod("d");
+	char gone[64] = "";
+
+	(void)state;
+	assert_int_equal(known_pods_new(&k, 10), 0);
+	assert_int_equal(known_pods_put(k, &a), 1);
+	assert_int_equal(known_pods_put(k, &b), 1);
+	assert_int_equal(known_pods_put(k, &c), 1);
+	known_pods_sweep(k, keep_gone, gone);
+	assert_string_equal(gone, "");
+
+	known_pods_unmark(k);
+	assert_int_equal(known_pods_put(k, &b), 0);
+	assert_int_equal(known_pods_put(k, &d), 1);
+	known_pods_keep(k, "c");
+	known_pods_keep(k, "unheard of");
+	known_pods_sweep(k, keep_gone, gone);
+	assert_string_equal(gone, "a ");
+	assert_int_equal(known_pods_count(k), 3);
+	assert_true(known_pods_remove(k, "c"));
+	assert_false(known_pods_remove(k, "c"));
+	assert_false(known_pods_remove(k, "a"));
+	assert_int_equal(known_pods_put(k, &a), 1);
+}
+
+static void there_are_no_more_than_the_limit(void **state)
+{
+	CLEANUP(known_pods_freep) struct known_pods *k = NULL;
+	const struct scrape_target a = pod("a"), b = pod("b"), c = pod("c");
+
+	(void)state;
+	assert_int_equal(known_pods_new(&k, 2), 0);
+	assert_int_equal(known_pods_put(k, &a), 1);
+	assert_int_equal(known_pods_put(k, &b), 1);
+	assert_int_equal(known_pods_put(k, &c), -ENOSPC);
+	assert_int_equal(known_pods_put(k, &a), 0);
+	assert_true(known_pods_remove(k, "b"));
+	assert_int_equal(known_pods_put(k, &c), 1);
+}
+
+static int fill(void *arg)
+{
+	CLEANUP(known_pods_freep) struct known_pods *k = NULL;
+	const struct scrape_target a = pod("a"), b = pod("b");
+	int r;
+
+	(void)arg;
+	r = known_pods_new(&k, 2);
+	if (r == 0)
+		r = known_pods_put(k, &a);
+	if (r == 1)
+		r = known_pods_put(k, &b);
+	return r < 0 ? r : 0;
+}
+
+static void lack_of_memory_is_survived(void **state)
+{
+	(void)state;
+	check_oom(fill, NULL);
+	known_pods_free(NULL);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(only_what_changed_is_news),
+		cmocka_unit_test(what_has_no_mark_is_swept),
+		cmocka_unit_test(there_are_no_more_than_the_limit),
+		cmocka_unit_test(lack_of_memory_is_survived),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
