@@ -21,6 +21,9 @@
 #define NOT_FOUND_LIMIT 3u
 #define NOT_FOUND_SLOTS 10u
 
+/* Libcurl goes through all connections of a client at the end of each request. */
+#define N_CLIENTS 16u
+
 struct scrape_job {
 	struct scrape_conversion conversion; /* first */
 	struct scrape_run *run;
@@ -37,7 +40,7 @@ struct scrape_job {
 struct scrape_run {
 	struct scrape_run_config cfg;
 	const struct scraper_config *scraper;
-	struct http_client *client;
+	struct http_client *clients[N_CLIENTS]; /* each for some of the pods */
 	struct scrape_worker *worker;
 	struct scrape_schedule schedule;
 	struct scrape_credentials credentials;
@@ -338,7 +341,8 @@ static int send_request(struct scrape_run *run, struct target_endpoint *e, const
 		return r;
 	req.url = url;
 	scrape_address(address, &place);
-	return http_start(run->client, &req, on_done, e->job, &e->job->transfer);
+	return http_start(run->clients[e->target->hh.hashv % N_CLIENTS], &req, on_done, e->job,
+			  &e->job->transfer);
 }
 
 static void begin(struct scrape_run *run, struct target_endpoint *e, uint64_t now_ns)
@@ -485,7 +489,7 @@ int scrape_run_reserve(struct scrape_run *run, size_t n)
 
 /* ---- construction ------------------------------------------------------------------------ */
 
-static int make_client(struct scrape_run *run)
+static int make_clients(struct scrape_run *run)
 {
 	const struct scraper_auth *auth = &run->scraper->auth;
 	const struct http_client_config cfg = {
@@ -495,10 +499,13 @@ static int make_client(struct scrape_run *run)
 		.key_file = auth->key_file,
 		.user_agent = "coroot-cluster-agent/" VERSION,
 		.proxy = "",
-		.max_idle_connections = run->scraper->max_in_flight,
+		.max_idle_connections = run->scraper->max_in_flight / N_CLIENTS + 1,
 	};
+	int r = 0;
 
-	return http_client_new(&run->client, run->scraper->loop, &cfg);
+	for (size_t i = 0; i < N_CLIENTS && r == 0; i++)
+		r = http_client_new(&run->clients[i], run->scraper->loop, &cfg);
+	return r;
 }
 
 int scrape_run_new(struct scrape_run **ret, const struct scrape_run_config *cfg)
@@ -513,7 +520,7 @@ int scrape_run_new(struct scrape_run **ret, const struct scrape_run_config *cfg)
 	run->scraper = scraper;
 	scrape_schedule_init(&run->schedule, scraper->interval_ns);
 	scrape_credentials_init(&run->credentials, &scraper->auth);
-	r = make_client(run);
+	r = make_clients(run);
 	if (r == 0)
 		r = loop_add_timer(scraper->loop, on_timer, run, &run->timer);
 	/* those that may begin while as many are being converted */
@@ -531,7 +538,8 @@ void scrape_run_free(struct scrape_run *run)
 	if (!run)
 		return;
 	assert(run->n_in_flight == 0 && run->schedule.n == 0);
-	http_client_free(run->client);
+	for (size_t i = 0; i < N_CLIENTS; i++)
+		http_client_free(run->clients[i]);
 	scrape_worker_free(run->worker, release_conversion);
 	loop_remove(run->timer);
 	scrape_schedule_fini(&run->schedule);
