@@ -106,10 +106,10 @@ static const char *problem_of(const struct scrape_target *from)
 {
 	const char *danger = danger_of(from);
 
-	if (danger)
-		return danger;
 	if (from->problem[0])
 		return from->problem;
+	if (danger)
+		return danger;
 	return from->n_endpoints > 0 ? "" : "nothing to scrape";
 }
 
