@@ -1,6 +1,13 @@
 #include "cluster-agent/scrape/profile_baseline.h"
 
+#include <assert.h>
 #include <errno.h>
+
+#include "common/limits.h"
+#include "common/pprof_wire.h"
+
+/* Allocations are a multiple of it, so that one that grows a little stays where it is. */
+#define STEP_BYTES ((size_t)64)
 
 /* A stack with a value, on its way into the next baseline. */
 struct entry {
@@ -8,20 +15,53 @@ struct entry {
 	uint32_t row; /* of merged_stacks */
 };
 
+/* Walks over the entries of a baseline. */
+struct cursor {
+	struct wire_reader reader;
+	uint32_t n_left;
+	uint32_t n_types;
+	uint64_t hash; /* of the entry it is at */
+	uint64_t values[LIMIT_PPROF_TYPES];
+};
+
 void profile_baseline_fini(struct profile_baseline *b)
 {
-	free(b->words);
+	free(b->data);
 	*b = (struct profile_baseline){0};
-}
-
-static size_t stride(const struct profile_baseline *b)
-{
-	return 1 + (size_t)b->n_types;
 }
 
 size_t profile_baseline_bytes(const struct profile_baseline *b)
 {
-	return b->n_entries * stride(b) * sizeof(*b->words);
+	return (b->n_bytes + STEP_BYTES - 1) / STEP_BYTES * STEP_BYTES;
+}
+
+static struct cursor cursor_at_start(const struct profile_baseline *b)
+{
+	return (struct cursor){.reader = {b->data, b->data + b->n_bytes},
+			       .n_left = b->n_entries,
+			       .n_types = b->n_types};
+}
+
+static uint64_t next_number(struct cursor *c)
+{
+	uint64_t v = 0;
+	int r = wire_read_varint(&c->reader, &v);
+
+	assert(r > 0);
+	(void)r;
+	return v;
+}
+
+/* To the next entry; false at the end. */
+static bool advance(struct cursor *c)
+{
+	if (c->n_left == 0)
+		return false;
+	c->n_left--;
+	c->hash += next_number(c);
+	for (uint32_t i = 0; i < c->n_types; i++)
+		c->values[i] = next_number(c);
+	return true;
 }
 
 static int compare(const void *left, const void *right)
@@ -58,32 +98,56 @@ static uint32_t sort_entries(struct entry *entries, const struct merged_stacks *
 	return n;
 }
 
-static void fill_words(struct profile_baseline *next, const struct entry *entries,
-		       const struct merged_stacks *m, const struct cumulative_columns *c)
+static uint8_t *put_number(uint8_t *at, uint64_t v)
 {
-	uint64_t *w = next->words;
+	for (; v >= 0x80; v >>= 7)
+		*at++ = (uint8_t)(v | 0x80);
+	*at++ = (uint8_t)v;
+	return at;
+}
 
+static int fill(struct profile_baseline *next, const struct entry *entries,
+		const struct merged_stacks *m, const struct cumulative_columns *c,
+		struct arena *arena)
+{
+	enum { MAX_VARINT_BYTES = 10 };
+	size_t max = (size_t)next->n_entries * (1 + c->n) * MAX_VARINT_BYTES;
+	uint8_t *at = max <= UINT32_MAX ? arena_alloc(arena, max) : NULL;
+	uint64_t last = 0;
+
+	if (!at)
+		return max <= UINT32_MAX ? arena_error(arena, max) : -EFBIG;
+	next->data = at;
 	for (uint32_t e = 0; e < next->n_entries; e++) {
-		*w++ = entries[e].hash;
+		at = put_number(at, entries[e].hash - last);
+		last = entries[e].hash;
 		for (uint32_t i = 0; i < c->n; i++)
-			*w++ = (uint64_t)*value_of(m, entries[e].row, c, i);
+			at = put_number(at, (uint64_t)*value_of(m, entries[e].row, c, i));
 	}
+	next->n_bytes = (uint32_t)(at - next->data);
+	return 0;
+}
+
+static bool has_at_least(const struct cursor *now, const struct cursor *was)
+{
+	for (uint32_t i = 0; i < was->n_types; i++)
+		if (now->values[i] < was->values[i])
+			return false;
+	return true;
 }
 
 /* Whether every stack of b is still there, with nothing less than it had. */
 static bool continues(const struct profile_baseline *b, const struct profile_baseline *next)
 {
-	const uint64_t *now = next->words, *end = now + next->n_entries * stride(next);
-	const uint64_t *was = b->words;
+	struct cursor was = cursor_at_start(b), now = cursor_at_start(next);
 
-	for (uint32_t e = 0; e < b->n_entries; e++, was += stride(b)) {
-		while (now < end && now[0] < was[0])
-			now += stride(next);
-		if (now == end || now[0] != was[0])
+	while (advance(&was)) {
+		bool more = advance(&now);
+
+		while (more && now.hash < was.hash)
+			more = advance(&now);
+		if (!more || now.hash != was.hash || !has_at_least(&now, &was))
 			return false;
-		for (uint32_t i = 1; i <= b->n_types; i++)
-			if (now[i] < was[i])
-				return false;
 	}
 	return true;
 }
@@ -92,15 +156,13 @@ static bool continues(const struct profile_baseline *b, const struct profile_bas
 static void subtract(struct merged_stacks *m, const struct cumulative_columns *c,
 		     const struct entry *entries, const struct profile_baseline *b)
 {
-	const uint64_t *was = b->words;
+	struct cursor was = cursor_at_start(b);
 
-	for (uint32_t e = 0, found = 0; found < b->n_entries; e++) {
-		if (entries[e].hash != was[0])
-			continue;
+	while (advance(&was)) {
+		while (entries->hash != was.hash)
+			entries++;
 		for (uint32_t i = 0; i < c->n; i++)
-			*value_of(m, entries[e].row, c, i) -= (int64_t)was[1 + i];
-		was += stride(b);
-		found++;
+			*value_of(m, entries->row, c, i) -= (int64_t)was.values[i];
 	}
 }
 
@@ -111,15 +173,14 @@ int profile_baseline_subtract(const struct profile_baseline *b, struct merged_st
 	struct profile_baseline next = {
 		.n_types = c->n, .types_hash = c->types_hash, .valid = true};
 	struct entry *entries = arena_calloc(arena, m->n, sizeof(*entries));
+	int r;
 
 	if (!entries)
 		return arena_error(arena, m->n * sizeof(*entries));
 	next.n_entries = sort_entries(entries, m, c);
-	next.words = arena_alloc(arena, profile_baseline_bytes(&next));
-	if (!next.words)
-		return arena_error(arena, profile_baseline_bytes(&next));
-	fill_words(&next, entries, m, c);
-
+	r = fill(&next, entries, m, c, arena);
+	if (r < 0)
+		return r;
 	*ret = BASELINE_NONE;
 	if (b->valid && b->types_hash == c->types_hash && b->n_types == c->n)
 		*ret = continues(b, &next) ? BASELINE_CONTINUED : BASELINE_RESTARTED;
@@ -129,35 +190,33 @@ int profile_baseline_subtract(const struct profile_baseline *b, struct merged_st
 	return 0;
 }
 
-/* Of the same size as before, mostly: then the heap stays as it is. */
 static int make_room(struct profile_baseline *b, size_t size)
 {
-	uint64_t *words = NULL;
+	uint8_t *data = NULL;
 
 	if (size == profile_baseline_bytes(b))
 		return 0;
 	if (size > 0) {
-		words = malloc(size);
-		if (!words)
+		data = malloc(size);
+		if (!data)
 			return -ENOMEM;
 	}
-	free(b->words);
-	b->words = words;
+	free(b->data);
+	b->data = data;
 	return 0;
 }
 
 int profile_baseline_commit(struct profile_baseline *b, const struct profile_baseline *next)
 {
-	size_t size = profile_baseline_bytes(next);
-	uint64_t *words;
-	int r = make_room(b, size);
+	uint8_t *data;
+	int r = make_room(b, profile_baseline_bytes(next));
 
 	if (r < 0)
 		return r;
-	words = b->words;
-	if (size > 0)
-		memcpy(words, next->words, size);
+	data = b->data;
+	if (data && next->n_bytes > 0)
+		memcpy(data, next->data, next->n_bytes);
 	*b = *next;
-	b->words = words;
+	b->data = data;
 	return 0;
 }

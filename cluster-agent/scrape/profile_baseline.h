@@ -2,9 +2,9 @@
  * What the cumulative values of one endpoint's stacks were at its last profile, so that the next
  * one can be told as what was added. Pure.
  *
- * Kept as compact as it can be for fast access, because there are three of them for each pod: 8 bytes for
- * the stack and 8 for each value, in one allocation of exactly that size. Stacks whose values are all
- * 0 are left out.
+ * Kept small, because there are three of them for each pod: numbers of variable length, about 15 bytes for
+ * a stack with two values, in one allocation. It is only ever read from its beginning to its end.
+ * Stacks whose values are all 0 are left out.
  */
 #ifndef CLUSTER_AGENT_SCRAPE_PROFILE_BASELINE_H
 #define CLUSTER_AGENT_SCRAPE_PROFILE_BASELINE_H
@@ -15,14 +15,17 @@
 
 /* A zeroed one is empty. */
 struct profile_baseline {
-	uint64_t *words; /* n_entries × (hash, n_types values), by hash */
+	/* n_entries × (hash less the one before, n_types values), as varints of pprof, by hash */
+	uint8_t *data;
+	uint32_t n_bytes;
 	uint32_t n_entries;
 	uint32_t n_types;
-	uint64_t types_hash; /* of the names of the types they belong to */
 	bool valid;
+	uint64_t types_hash; /* of the names of the types they belong to */
 };
 
 void profile_baseline_fini(struct profile_baseline *b);
+/* What is allocated. */
 size_t profile_baseline_bytes(const struct profile_baseline *b);
 
 enum baseline_outcome {

@@ -159,6 +159,12 @@ uint64_t scrape_schedule_next_ns(const struct scrape_schedule *s)
 	return s->n > 0 ? s->heap[0]->due_ns : UINT64_MAX;
 }
 
+static bool is_slot(const struct scrape_schedule *s, const struct schedule_item *item,
+		    uint64_t time_ns)
+{
+	return time_ns >= item->offset_ns && (time_ns - item->offset_ns) % s->interval_ns == 0;
+}
+
 struct schedule_item *scrape_schedule_pop(struct scrape_schedule *s, uint64_t now_ns,
 					  uint64_t *missed)
 {
@@ -171,7 +177,8 @@ struct schedule_item *scrape_schedule_pop(struct scrape_schedule *s, uint64_t no
 	scrape_schedule_remove(s, item);
 	n = slots_between(s, item, item->slot_ns, now_ns);
 	if (n > 0) {
-		*missed += n;
+		/* what was put for now had no slot to miss */
+		*missed += is_slot(s, item, item->slot_ns) ? n : n - 1;
 		item->slot_ns = slot_after(s, item, now_ns) - s->interval_ns;
 	}
 	return item;

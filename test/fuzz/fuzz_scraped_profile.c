@@ -66,7 +66,7 @@ static void scrape_twice(const uint8_t *data, size_t size, enum profile_kind kin
 	    pprof_decode(&second, &arena, data, size, NULL) < 0)
 		return;
 	if (scraped_profile_convert(&first, &baseline, &info, &restarted, NULL) < 0) {
-		assert(!baseline.valid && !baseline.words);
+		assert(!baseline.valid && !baseline.data);
 		return;
 	}
 	check(&first);

@@ -151,6 +151,21 @@ static void new_targets_go_first_up_to_the_burst(void **state)
 	assert_int_equal(n, SCHEDULE_BURST);
 }
 
+static void one_put_for_now_that_waits_past_a_slot_has_missed_nothing(void **state)
+{
+	CLEANUP(scrape_schedule_fini) struct scrape_schedule s;
+	struct schedule_item item = {0};
+	uint64_t missed = 0;
+
+	(void)state;
+	setup(&s, 1);
+	scrape_schedule_place(&s, &item, 10 * S);
+	scrape_schedule_put_now(&s, &item, 9 * S);
+	assert_non_null(scrape_schedule_pop(&s, 11 * S, &missed));
+	assert_true(item.slot_ns == 10 * S);
+	assert_int_equal(missed, 0);
+}
+
 #define N_ITEMS 1000u
 
 static uint64_t next_random(uint64_t *random)
@@ -237,6 +252,7 @@ int main(void)
 		cmocka_unit_test(what_takes_exactly_an_interval_misses_nothing_for_long),
 		cmocka_unit_test(a_deferred_item_keeps_its_slot),
 		cmocka_unit_test(new_targets_go_first_up_to_the_burst),
+		cmocka_unit_test(one_put_for_now_that_waits_past_a_slot_has_missed_nothing),
 		cmocka_unit_test(items_come_in_the_order_in_which_they_are_due),
 		cmocka_unit_test(slots_of_many_pods_are_even),
 		cmocka_unit_test(no_memory_is_an_error),

@@ -147,7 +147,7 @@ static void the_first_profile_of_a_lock_gives_nothing(void **state)
 	assert_int_equal(f.p.n_types, 0);
 	assert_int_equal(f.p.n_samples, 0);
 	assert_true(f.baseline.valid);
-	assert_int_equal(profile_baseline_bytes(&f.baseline), 24);
+	assert_int_equal(f.baseline.n_entries, 1);
 }
 
 static void later_ones_give_what_was_added_to_each_stack(void **state)
@@ -185,7 +185,7 @@ static void a_stack_that_is_new_in_a_type_is_not_a_restart(void **state)
 	(void)state;
 	setup(&f, PROFILE_KIND_HEAP);
 	assert_int_equal(scrape(&f, HEAP, first, 2), 0);
-	assert_int_equal(profile_baseline_bytes(&f.baseline), 24);
+	assert_int_equal(f.baseline.n_entries, 1);
 	assert_int_equal(scrape(&f, HEAP, second, 2), 0);
 	assert_false(f.restarted);
 	assert_int_equal(f.p.n_samples, 1);
@@ -554,12 +554,32 @@ static void comments_of_the_server_are_not_ours(void **state)
 
 /* ---- memory -------------------------------------------------------------------------------- */
 
+/* 300 stacks of a pod that allocated a terabyte. */
 static void baselines_of_5000_pods_fit_in_40_mib(void **state)
 {
-	struct profile_baseline pod = {.n_entries = 300, .n_types = 2};
+	CLEANUP(arena_fini) struct arena arena;
+	CLEANUP(profile_baseline_fini) struct profile_baseline b = {0};
+	static const uint32_t columns[] = {0, 1};
+	const struct cumulative_columns c = {columns, 2, 1};
+	struct merged_stack stacks[300];
+	int64_t values[300][2];
+	struct merged_stacks m = {stacks, values[0], 300, 2};
+	struct profile_baseline next;
+	enum baseline_outcome outcome;
+	uint64_t random = 1;
 
 	(void)state;
-	assert_true(5000 * (sizeof(pod) * 3 + profile_baseline_bytes(&pod)) < 40 * MIB);
+	arena_init(&arena, MIB);
+	for (uint32_t i = 0; i < 300; i++) {
+		random = random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+		stacks[i] = (struct merged_stack){random, i};
+		values[i][0] = (int64_t)(random >> 40);
+		values[i][1] = values[i][0] * 400;
+	}
+	assert_int_equal(profile_baseline_subtract(&b, &m, &c, &arena, &next, &outcome), 0);
+	assert_int_equal(profile_baseline_commit(&b, &next), 0);
+	assert_int_equal(b.n_entries, 300);
+	assert_true(5000 * (sizeof(b) * 3 + profile_baseline_bytes(&b)) < 30 * MIB);
 }
 
 static int convert_with_little_memory(void *ctx)

@@ -26,7 +26,7 @@ static void a_lock_profile_is_taken_every_interval_as_differences(void **state)
 	assert_in_range(f.puts[2].duration_ns, NS_PER_S / 2, 3 * NS_PER_S);
 	assert_int_equal(outcomes(&f, "ok"), 4);
 	assert_int_equal(metric(&f, "scrape_targets{state=\"up\"}"), 1);
-	assert_int_equal(metric(&f, "scrape_baseline_bytes"), 48);
+	assert_int_equal(metric(&f, "scrape_baseline_bytes"), 64);
 	assert_int_equal(metric(&f, "scrape_memory_bytes"), 0);
 	assert_int_equal(metric(&f, "scraped_profiles_total{kind=\"mutex\"}"), 3);
 	assert_string_equal(f.authorization, "-");
