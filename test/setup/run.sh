@@ -16,6 +16,9 @@ if [ "$(id -u)" -ne 0 ]; then
 	exec sudo --preserve-env=PORT,NODE_PORT,RUN_DIR,INTERVAL,DEPS,BIN "$0" "$@"
 fi
 
+# this machine is what is profiled, not the pods of whatever cluster its user works with
+unset KUBECONFIG
+
 port=${PORT:-10301}
 node_port=${NODE_PORT:-10300}
 dir=${RUN_DIR:-build/run}
