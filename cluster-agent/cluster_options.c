@@ -20,7 +20,8 @@ const struct option_def cluster_option_defs[] = {
 	 .type = OPTION_SECRET,
 	 .offset = FIELD(api_key),
 	 .value = "KEY",
-	 .help = "what uploads and SQL must have in the X-Api-Key header; unset: nothing"},
+	 .help = "what uploads and SQL must have in the X-Api-Key header, and what is sent "
+		 "to --coroot-url; unset: nothing"},
 	{.name = "storage",
 	 .type = OPTION_ENUM,
 	 .offset = FIELD(storage),
