@@ -1,10 +1,11 @@
 #include "common/http_server.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <microhttpd.h>
 #include <pthread.h>
 #include <strings.h>
-#include <sys/socket.h>
+#include <sys/eventfd.h>
 
 #include "common/clock.h"
 #include "common/http_exchange.h"
@@ -52,7 +53,8 @@ struct http_server {
 	unsigned timeout_s;
 	uint64_t max_body_memory_bytes;
 	unsigned port;
-	int quiesced_fd; /* the listening socket once MHD gave it back */
+	int listen_fd; /* MHD's */
+	bool quiesced;
 	_Atomic unsigned n_connections;
 	_Atomic uint64_t body_memory_bytes;
 	_Atomic bool stopping;
@@ -449,6 +451,7 @@ static int start_daemon(struct http_server *s, int fd, unsigned n_threads, struc
 		CONNECTION_MEMORY_BYTES, MHD_OPTION_NOTIFY_COMPLETED, on_completed, s,
 		MHD_OPTION_NOTIFY_CONNECTION, on_connection, s, MHD_OPTION_UNESCAPE_CALLBACK,
 		on_unescape, s, MHD_OPTION_ARRAY, pool, MHD_OPTION_END);
+	s->listen_fd = fd;
 	if (s->daemon)
 		return 0;
 	close(fd);
@@ -464,7 +467,6 @@ int http_server_new(struct http_server **ret, const struct http_server_config *c
 	s = calloc(1, sizeof(*s));
 	if (!s)
 		return err_set(err, -ENOMEM, "out of memory");
-	s->quiesced_fd = -1;
 	describe_metrics(s);
 	s->max_connections = cfg->max_connections;
 	s->timeout_s = cfg->timeout_s;
@@ -494,14 +496,22 @@ int http_server_new(struct http_server **ret, const struct http_server_config *c
 	return 0;
 }
 
+/*
+ * Not by MHD_quiesce_daemon(): while it takes the socket out of a worker's epoll set, that worker may
+ * do the same, and the second of them aborts the process (libmicrohttpd 0.9.75). The number of the
+ * listening socket gets another file instead, one that nothing ever comes from; the kernel then
+ * takes the socket out of all sets by itself, as its last reference is gone.
+ */
 void http_server_quiesce(struct http_server *s)
 {
-	if (s->quiesced_fd >= 0)
+	AUTO_CLOSE int silent = -1;
+
+	if (s->quiesced)
 		return;
-	s->quiesced_fd = MHD_quiesce_daemon(s->daemon);
-	/* the backlog would go on collecting connections nobody accepts */
-	if (s->quiesced_fd >= 0)
-		shutdown(s->quiesced_fd, SHUT_RDWR);
+	silent = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	/* without a descriptor to spare, connections are accepted until the end */
+	if (silent >= 0)
+		s->quiesced = dup3(silent, s->listen_fd, O_CLOEXEC) >= 0;
 }
 
 static void wait_for_exchanges(struct http_server *s)
@@ -529,8 +539,6 @@ void http_server_free(struct http_server *s)
 		wait_for_exchanges(s);
 		MHD_stop_daemon(s->daemon);
 	}
-	if (s->quiesced_fd >= 0)
-		close(s->quiesced_fd);
 	pthread_cond_destroy(&s->changed);
 	pthread_mutex_destroy(&s->lock);
 	free(s->routes);
