@@ -31,7 +31,7 @@ int known_pods_new(struct known_pods **ret, size_t max)
 static void drop(struct known_pods *k, struct known_pod *p)
 {
 	HASH_DEL(k->pods, p);
-	free(p);
+	table_free(p);
 }
 
 void known_pods_free(struct known_pods *k)
@@ -41,7 +41,9 @@ void known_pods_free(struct known_pods *k)
 	if (!k)
 		return;
 	HASH_ITER(hh, k->pods, p, next)
-	drop(k, p);
+	{
+		drop(k, p);
+	}
 	free(k);
 }
 
@@ -90,16 +92,17 @@ static int add(struct known_pods *k, const char *uid, XXH128_hash_t digest)
 
 	if (HASH_COUNT(k->pods) >= k->max)
 		return -ENOSPC;
-	p = calloc(1, sizeof(*p) + len + 1);
+	p = table_malloc(sizeof(*p) + len + 1);
 	if (!p)
 		return -ENOMEM;
+	memset(p, 0, sizeof(*p));
 	memcpy(p->uid, uid, len + 1);
 	p->digest = digest;
 	p->round = k->round;
 	HASH_ADD_KEYPTR(hh, k->pods, p->uid, len, p);
 	if (TABLE_ADDED(hh, p))
 		return 1;
-	free(p);
+	table_free(p);
 	return -ENOMEM;
 }
 
@@ -147,8 +150,9 @@ void known_pods_sweep(struct known_pods *k, void (*gone)(void *ctx, const char *
 	{
 		if (p->round == k->round)
 			continue;
+		HASH_DEL(k->pods, p);
 		gone(ctx, p->uid);
-		drop(k, p);
+		table_free(p);
 	}
 }
 

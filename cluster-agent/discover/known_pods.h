@@ -1,6 +1,6 @@
 /*
- * Which pods have been told as targets, and as what: so that only what changed is told again, and what a
- * new list no longer names is known. Loop thread only.
+ * Which pods have been told as targets, and as what: so that only what changed is told again, and
+ * what a new list no longer names is known. Loop thread only.
  *
  * Keeps a uid and a hash per pod, some 150 bytes.
  */
@@ -16,7 +16,10 @@ int known_pods_new(struct known_pods **ret, size_t max) MUST_CHECK;
 void known_pods_free(struct known_pods *k);
 DEFINE_CLEANUP(struct known_pods *, known_pods_free);
 
-/* Marks t's pod. 1: it is new, or different from before; 0: it is not; -ENOSPC: there are max. -ENOMEM. */
+/*
+ * Marks t's pod. 1: it is new, or different from before; 0: it is not; -ENOSPC: there are max;
+ * -ENOMEM.
+ */
 int known_pods_put(struct known_pods *k, const struct scrape_target *t) MUST_CHECK;
 /* Marks it when it is known. */
 void known_pods_keep(struct known_pods *k, const char *uid);

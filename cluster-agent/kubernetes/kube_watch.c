@@ -2,10 +2,10 @@
  * One request at a time: list, page, page …, watch, watch … What comes next is decided in
  * kube_watch_state.c; here it is asked for and taken apart.
  *
- * Lists are asked for without a resourceVersion, which means "as it is now". With 0 a server would answer from its
- * cache, but whole instead of in pages if it is an old one, and after its own restart perhaps with
- * an older state than the one we know: pods would go and come. Newer servers (1.31 on) answer the
- * exact question from their cache as well.
+ * Lists are asked for without a resourceVersion, which means "as it is now". With 0 a server would
+ * answer from its cache: whole instead of in pages if it is an old one, and after its own restart
+ * perhaps with an older state than the one we know, so that pods would go and come. Newer servers
+ * (1.31 on) answer the exact question from their cache as well.
  */
 #include "cluster-agent/kubernetes/kube_watch.h"
 
@@ -213,7 +213,7 @@ static void begin_problem(struct kube_watch *w, enum kube_step step, const struc
 			  const char *msg)
 {
 	int reason = o->event_code ? o->event_code : o->status ? o->status : o->error;
-	struct kube_watch_problem p;
+	struct kube_watch_problem p = {"", ""};
 
 	kube_watch_explain(&p, w->cfg.what, step, o, msg);
 	if (!w->problem[0])

@@ -56,134 +56,114 @@ static void check_wait(size_t i, enum wait wait, uint64_t lasted_ns, uint64_t de
 		fail_msg("case %zu waits for %llu ns", i, (unsigned long long)delay_ns);
 }
 
+static const struct {
+	enum kube_step step;
+	struct kube_outcome outcome;
+	enum kube_verdict verdict;
+	enum kube_step next;
+	enum wait wait;
+} outcomes[] = {
+	/* lists */
+	{KUBE_STEP_LIST, {.status = 200}, KUBE_VERDICT_FINE, KUBE_STEP_WATCH, AT_ONCE},
+	{KUBE_STEP_LIST,
+	 {.status = 200, .has_more = true},
+	 KUBE_VERDICT_FINE,
+	 KUBE_STEP_PAGE,
+	 AT_ONCE},
+	{KUBE_STEP_PAGE,
+	 {.status = 200, .has_more = true},
+	 KUBE_VERDICT_FINE,
+	 KUBE_STEP_PAGE,
+	 AT_ONCE},
+	{KUBE_STEP_PAGE, {.status = 200}, KUBE_VERDICT_FINE, KUBE_STEP_WATCH, AT_ONCE},
+	{KUBE_STEP_PAGE, {.status = 410}, KUBE_VERDICT_GONE, KUBE_STEP_LIST, BACKED_OFF},
+	{KUBE_STEP_PAGE, {.status = 500}, KUBE_VERDICT_FAILED, KUBE_STEP_PAGE, BACKED_OFF},
+	{KUBE_STEP_PAGE, {.error = -ECONNRESET}, KUBE_VERDICT_FAILED, KUBE_STEP_PAGE, BACKED_OFF},
+	{KUBE_STEP_PAGE, {.status = 400}, KUBE_VERDICT_FAILED, KUBE_STEP_LIST, BACKED_OFF},
+	{KUBE_STEP_PAGE,
+	 {.status = 200, .error = -EBADMSG},
+	 KUBE_VERDICT_FAILED,
+	 KUBE_STEP_LIST,
+	 BACKED_OFF},
+	{KUBE_STEP_LIST, {.status = 403}, KUBE_VERDICT_FAILED, KUBE_STEP_LIST, BACKED_OFF},
+	{KUBE_STEP_LIST,
+	 {.status = 429, .retry_after_ns = 7 * NS_PER_S},
+	 KUBE_VERDICT_FAILED,
+	 KUBE_STEP_LIST,
+	 ASKED},
+	{KUBE_STEP_LIST, {.error = -ECONNREFUSED}, KUBE_VERDICT_FAILED, KUBE_STEP_LIST, BACKED_OFF},
+	/* watches that end */
+	{KUBE_STEP_WATCH,
+	 {.status = 200, .lasted_ns = 270 * NS_PER_S},
+	 KUBE_VERDICT_FINE,
+	 KUBE_STEP_WATCH,
+	 AT_ONCE},
+	{KUBE_STEP_WATCH, {.status = 200}, KUBE_VERDICT_FINE, KUBE_STEP_WATCH, SPACED},
+	{KUBE_STEP_WATCH,
+	 {.status = 200, .lasted_ns = NS_PER_MS, .n_events = 3},
+	 KUBE_VERDICT_FINE,
+	 KUBE_STEP_WATCH,
+	 SPACED},
+	{KUBE_STEP_WATCH,
+	 {.error = -ECONNRESET, .lasted_ns = NS_PER_S},
+	 KUBE_VERDICT_FINE,
+	 KUBE_STEP_WATCH,
+	 AT_ONCE},
+	{KUBE_STEP_WATCH,
+	 {.error = -ECONNRESET, .n_events = 1},
+	 KUBE_VERDICT_FINE,
+	 KUBE_STEP_WATCH,
+	 SPACED},
+	/* watches that fail */
+	{KUBE_STEP_WATCH,
+	 {.error = -ECONNRESET, .lasted_ns = NS_PER_MS},
+	 KUBE_VERDICT_FAILED,
+	 KUBE_STEP_WATCH,
+	 BACKED_OFF},
+	{KUBE_STEP_WATCH,
+	 {.error = -ETIMEDOUT, .lasted_ns = 90 * NS_PER_S},
+	 KUBE_VERDICT_FAILED,
+	 KUBE_STEP_WATCH,
+	 BACKED_OFF},
+	{KUBE_STEP_WATCH, {.status = 401}, KUBE_VERDICT_FAILED, KUBE_STEP_WATCH, BACKED_OFF},
+	{KUBE_STEP_WATCH, {.status = 403}, KUBE_VERDICT_FAILED, KUBE_STEP_WATCH, BACKED_OFF},
+	{KUBE_STEP_WATCH, {.status = 404}, KUBE_VERDICT_FAILED, KUBE_STEP_WATCH, BACKED_OFF},
+	{KUBE_STEP_WATCH,
+	 {.status = 503, .retry_after_ns = 7 * NS_PER_S},
+	 KUBE_VERDICT_FAILED,
+	 KUBE_STEP_WATCH,
+	 ASKED},
+	{KUBE_STEP_WATCH, {.status = 400}, KUBE_VERDICT_FAILED, KUBE_STEP_LIST, BACKED_OFF},
+	{KUBE_STEP_WATCH, {.status = 302}, KUBE_VERDICT_FAILED, KUBE_STEP_LIST, BACKED_OFF},
+	{KUBE_STEP_WATCH,
+	 {.error = -EBADMSG, .n_events = 5},
+	 KUBE_VERDICT_FAILED,
+	 KUBE_STEP_LIST,
+	 BACKED_OFF},
+	{KUBE_STEP_WATCH, {.status = 410}, KUBE_VERDICT_GONE, KUBE_STEP_LIST, BACKED_OFF},
+	{KUBE_STEP_WATCH,
+	 {.error = -ECANCELED, .event_code = 410},
+	 KUBE_VERDICT_GONE,
+	 KUBE_STEP_LIST,
+	 BACKED_OFF},
+	{KUBE_STEP_WATCH,
+	 {.error = -ECANCELED, .event_code = 500},
+	 KUBE_VERDICT_FAILED,
+	 KUBE_STEP_LIST,
+	 BACKED_OFF},
+};
+
 static void every_outcome_leads_somewhere(void **state)
 {
-	static const struct {
-		enum kube_step step;
-		struct kube_outcome outcome;
-		enum kube_verdict verdict;
-		enum kube_step next;
-		enum wait wait;
-	} cases[] = {
-		/* lists */
-		{KUBE_STEP_LIST, {.status = 200}, KUBE_VERDICT_FINE, KUBE_STEP_WATCH, AT_ONCE},
-		{KUBE_STEP_LIST,
-		 {.status = 200, .has_more = true},
-		 KUBE_VERDICT_FINE,
-		 KUBE_STEP_PAGE,
-		 AT_ONCE},
-		{KUBE_STEP_PAGE,
-		 {.status = 200, .has_more = true},
-		 KUBE_VERDICT_FINE,
-		 KUBE_STEP_PAGE,
-		 AT_ONCE},
-		{KUBE_STEP_PAGE, {.status = 200}, KUBE_VERDICT_FINE, KUBE_STEP_WATCH, AT_ONCE},
-		{KUBE_STEP_PAGE, {.status = 410}, KUBE_VERDICT_GONE, KUBE_STEP_LIST, BACKED_OFF},
-		{KUBE_STEP_PAGE, {.status = 500}, KUBE_VERDICT_FAILED, KUBE_STEP_PAGE, BACKED_OFF},
-		{KUBE_STEP_PAGE,
-		 {.error = -ECONNRESET},
-		 KUBE_VERDICT_FAILED,
-		 KUBE_STEP_PAGE,
-		 BACKED_OFF},
-		{KUBE_STEP_PAGE, {.status = 400}, KUBE_VERDICT_FAILED, KUBE_STEP_LIST, BACKED_OFF},
-		{KUBE_STEP_PAGE,
-		 {.status = 200, .error = -EBADMSG},
-		 KUBE_VERDICT_FAILED,
-		 KUBE_STEP_LIST,
-		 BACKED_OFF},
-		{KUBE_STEP_LIST, {.status = 403}, KUBE_VERDICT_FAILED, KUBE_STEP_LIST, BACKED_OFF},
-		{KUBE_STEP_LIST,
-		 {.status = 429, .retry_after_ns = 7 * NS_PER_S},
-		 KUBE_VERDICT_FAILED,
-		 KUBE_STEP_LIST,
-		 ASKED},
-		{KUBE_STEP_LIST,
-		 {.error = -ECONNREFUSED},
-		 KUBE_VERDICT_FAILED,
-		 KUBE_STEP_LIST,
-		 BACKED_OFF},
-		/* watches that end */
-		{KUBE_STEP_WATCH,
-		 {.status = 200, .lasted_ns = 270 * NS_PER_S},
-		 KUBE_VERDICT_FINE,
-		 KUBE_STEP_WATCH,
-		 AT_ONCE},
-		{KUBE_STEP_WATCH, {.status = 200}, KUBE_VERDICT_FINE, KUBE_STEP_WATCH, SPACED},
-		{KUBE_STEP_WATCH,
-		 {.status = 200, .lasted_ns = NS_PER_MS, .n_events = 3},
-		 KUBE_VERDICT_FINE,
-		 KUBE_STEP_WATCH,
-		 SPACED},
-		{KUBE_STEP_WATCH,
-		 {.error = -ECONNRESET, .lasted_ns = NS_PER_S},
-		 KUBE_VERDICT_FINE,
-		 KUBE_STEP_WATCH,
-		 AT_ONCE},
-		{KUBE_STEP_WATCH,
-		 {.error = -ECONNRESET, .n_events = 1},
-		 KUBE_VERDICT_FINE,
-		 KUBE_STEP_WATCH,
-		 SPACED},
-		/* watches that fail */
-		{KUBE_STEP_WATCH,
-		 {.error = -ECONNRESET, .lasted_ns = NS_PER_MS},
-		 KUBE_VERDICT_FAILED,
-		 KUBE_STEP_WATCH,
-		 BACKED_OFF},
-		{KUBE_STEP_WATCH,
-		 {.error = -ETIMEDOUT, .lasted_ns = 90 * NS_PER_S},
-		 KUBE_VERDICT_FAILED,
-		 KUBE_STEP_WATCH,
-		 BACKED_OFF},
-		{KUBE_STEP_WATCH,
-		 {.status = 401},
-		 KUBE_VERDICT_FAILED,
-		 KUBE_STEP_WATCH,
-		 BACKED_OFF},
-		{KUBE_STEP_WATCH,
-		 {.status = 403},
-		 KUBE_VERDICT_FAILED,
-		 KUBE_STEP_WATCH,
-		 BACKED_OFF},
-		{KUBE_STEP_WATCH,
-		 {.status = 404},
-		 KUBE_VERDICT_FAILED,
-		 KUBE_STEP_WATCH,
-		 BACKED_OFF},
-		{KUBE_STEP_WATCH,
-		 {.status = 503, .retry_after_ns = 7 * NS_PER_S},
-		 KUBE_VERDICT_FAILED,
-		 KUBE_STEP_WATCH,
-		 ASKED},
-		{KUBE_STEP_WATCH, {.status = 400}, KUBE_VERDICT_FAILED, KUBE_STEP_LIST, BACKED_OFF},
-		{KUBE_STEP_WATCH, {.status = 302}, KUBE_VERDICT_FAILED, KUBE_STEP_LIST, BACKED_OFF},
-		{KUBE_STEP_WATCH,
-		 {.error = -EBADMSG, .n_events = 5},
-		 KUBE_VERDICT_FAILED,
-		 KUBE_STEP_LIST,
-		 BACKED_OFF},
-		{KUBE_STEP_WATCH, {.status = 410}, KUBE_VERDICT_GONE, KUBE_STEP_LIST, BACKED_OFF},
-		{KUBE_STEP_WATCH,
-		 {.error = -ECANCELED, .event_code = 410},
-		 KUBE_VERDICT_GONE,
-		 KUBE_STEP_LIST,
-		 BACKED_OFF},
-		{KUBE_STEP_WATCH,
-		 {.error = -ECANCELED, .event_code = 500},
-		 KUBE_VERDICT_FAILED,
-		 KUBE_STEP_LIST,
-		 BACKED_OFF},
-	};
-
 	(void)state;
-	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		struct kube_watch_state st = at(cases[i].step);
-		enum kube_verdict v = kube_watch_state_advance(&st, &cases[i].outcome);
+	for (size_t i = 0; i < ARRAY_SIZE(outcomes); i++) {
+		struct kube_watch_state st = at(outcomes[i].step);
+		enum kube_verdict v = kube_watch_state_advance(&st, &outcomes[i].outcome);
 
-		if (v != cases[i].verdict || st.step != cases[i].next)
+		if (v != outcomes[i].verdict || st.step != outcomes[i].next)
 			fail_msg("case %zu: verdict %d, step %d", i, (int)v, (int)st.step);
 		assert_int_equal(st.failing, v == KUBE_VERDICT_FAILED);
-		check_wait(i, cases[i].wait, cases[i].outcome.lasted_ns, st.delay_ns);
+		check_wait(i, outcomes[i].wait, outcomes[i].outcome.lasted_ns, st.delay_ns);
 	}
 }
 
