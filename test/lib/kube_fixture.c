@@ -106,6 +106,8 @@ static void answer(void *ctx, struct http_exchange *x)
 	if (!note_request(f, http_exchange_header(x, "Authorization")))
 		http_respond(x, 401, "application/json", strdup(unauthorized),
 			     strlen(unauthorized));
+	else if (f->answer)
+		f->answer(f, x);
 	else if (strcmp(path, "/api/forbidden") == 0)
 		http_respond(x, 403, "application/json", strdup(forbidden), strlen(forbidden));
 	else

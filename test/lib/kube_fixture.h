@@ -21,6 +21,8 @@ struct kube_fixture {
 
 	/* the server; its handler runs on another thread */
 	struct http_server *server;
+	http_handler_fn
+		answer; /* to who is let in; NULL: a list, or a refusal for /api/forbidden */
 	pthread_mutex_t lock;
 	char wanted[128];     /* Authorization; "": anything */
 	char rotate_path[96]; /* when not "": on a 401, rotate_to is written there */
