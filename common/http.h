@@ -55,7 +55,7 @@ struct http_request {
 	 * requests, its own too; what is cancelled is not called again.
 	 */
 	int (*on_data)(void *ctx, const char *data, size_t len);
-	/* The address to connect to instead of the URL's host: "10.0.0.1:80", "[::1]:80"; NULL */
+	/* What to connect to instead of the URL's host: "10.0.0.1:80", "[::1]:80", "name:80"; NULL */
 	const char *connect_to;
 };
 
@@ -90,7 +90,7 @@ DEFINE_CLEANUP(struct http_client *, http_client_free);
 /*
  * Strings and headers are copied, the body is not. *ret may be NULL; the transfer is valid until
  * done is called. -ENOMEM; -EINVAL: bad URL, unknown method, GET with a body, a header without ':'
- * or with a line break, connect_to that is no address, no time-out.
+ * or with a line break, connect_to that is none, no time-out.
  */
 int http_start(struct http_client *c, const struct http_request *req, http_done_fn done, void *ctx,
 	       struct http_transfer **ret) MUST_CHECK;

@@ -12,6 +12,8 @@
  * bodies of many megabytes only a little cheaper, and a thousand transfers that wait expensive.
  */
 #define RECEIVE_BUFFER_BYTES 8192L
+/* RFC 1035 */
+#define HOST_NAME_BYTES 253
 /* The parsed CA file is shared by the connections of this time; else each would parse it. */
 #define CA_CACHE_S 1L
 
@@ -88,30 +90,36 @@ static bool url_is_usable(const char *url)
 	return ok;
 }
 
+static bool is_host_name(const char *s, size_t len)
+{
+	static const char allowed[] =
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._";
+
+	return len > 0 && len <= HOST_NAME_BYTES && s[0] != '-' && strspn(s, allowed) == len;
+}
+
 /*
- * "address:port", IPv6 addresses in brackets. curl would take anything, and connect to the URL's
+ * "host:port", IPv6 addresses in brackets. curl would take anything, and connect to the URL's
  * own host when it does not understand it.
  */
 static bool address_is_usable(const char *s)
 {
 	const char *colon = strrchr(s, ':');
+	char host[INET6_ADDRSTRLEN];
 	struct in6_addr in6;
-	struct in_addr in;
-	char host[64];
 	uint64_t port;
 	size_t len;
 
 	if (!colon || parse_u64(colon + 1, strlen(colon + 1), 1, UINT16_MAX, &port) < 0)
 		return false;
 	len = (size_t)(colon - s);
-	if (len >= sizeof(host))
+	if (s[0] != '[')
+		return is_host_name(s, len);
+	if (len < 2 || len - 2 >= sizeof(host) || s[len - 1] != ']')
 		return false;
-	memcpy(host, s, len);
-	host[len] = '\0';
-	if (host[0] != '[' || host[len - 1] != ']')
-		return inet_pton(AF_INET, host, &in) == 1;
-	host[len - 1] = '\0';
-	return inet_pton(AF_INET6, host + 1, &in6) == 1;
+	memcpy(host, s + 1, len - 2);
+	host[len - 2] = '\0';
+	return inet_pton(AF_INET6, host, &in6) == 1;
 }
 
 /* ---- lists ------------------------------------------------------------------------------ */
@@ -148,7 +156,7 @@ static int add_headers(struct curl_slist **list, const struct http_request *req)
 
 static int add_connect_to(struct curl_slist **list, const char *address)
 {
-	char line[80];
+	char line[HOST_NAME_BYTES + 16];
 
 	if (!address_is_usable(address))
 		return -EINVAL;

@@ -1,6 +1,5 @@
 #include "cluster-agent/kubernetes/kube_endpoint.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <strings.h>
 
@@ -12,23 +11,6 @@ void kube_endpoint_fini(struct kube_endpoint *e)
 	free(e->connect_to);
 	free(e->host_header);
 	*e = (struct kube_endpoint){0};
-}
-
-/* What is in front of a port: "10.0.0.1", "[::1]". */
-static bool is_address(const char *s, size_t len)
-{
-	char host[INET6_ADDRSTRLEN + 2];
-	struct in6_addr v6;
-	struct in_addr v4;
-
-	if (len < 2 || len >= sizeof(host))
-		return false;
-	memcpy(host, s, len);
-	host[len] = '\0';
-	if (host[0] != '[' || host[len - 1] != ']')
-		return inet_pton(AF_INET, host, &v4) == 1;
-	host[len - 1] = '\0';
-	return inet_pton(AF_INET6, host + 1, &v6) == 1;
 }
 
 /* The URL gets the name, so that it is sent by SNI and checked, the connection the address. */
@@ -47,10 +29,9 @@ static int rename_server(struct kube_endpoint *ret, const char *server, const ch
 	if (colon && memchr(colon, ']', (size_t)(path - colon)))
 		colon = NULL;
 	host_len = colon ? (size_t)(colon - host) : (size_t)len;
-	if (!is_address(host, host_len))
-		return err_set(err, -ENOTSUP,
-			       "a tls-server-name needs a server given by its IP address, not %.*s",
-			       len, host);
+	if (host_len == 0 || memchr(host, '@', (size_t)len))
+		return err_set(err, -ENOTSUP, "a tls-server-name for the server \"%.*s\"", len,
+			       host);
 	if (!colon)
 		colon = path;
 	if (asprintf(&ret->base, "%s%s%.*s%s", https, name, (int)(path - colon), colon, path) < 0) {

@@ -457,7 +457,7 @@ static void requests_that_make_no_sense_are_refused(void **state)
 					   "http://127.0.0.1/a\r\nX: 1"};
 	static const char *const addresses[] = {
 		"",         "127.0.0.1", "127.0.0.1:",    "127.0.0.1:0",    "127.0.0.1:65536",
-		"::1:80",   "[::1]",     "[127.0.0.1]:1", "localhost:80",   "1.2.3.4:80:1.2.3.4:80",
+		"::1:80",   "[::1]",     "[127.0.0.1]:1", "local host:80",  "1.2.3.4:80:1.2.3.4:80",
 		"[::1]x:1", "[::1:1",    ":80",           "1.2.3.4:80\r\nX"};
 	static const char *const smuggled[] = {"X-A: 1\r\nX-B: 2", NULL};
 	static const char *const no_colon[] = {"X-A", NULL};

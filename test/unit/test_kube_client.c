@@ -129,7 +129,7 @@ static void requests_that_make_no_sense_are_refused(void **state)
 
 static void clients_that_make_no_sense_are_refused(void **state)
 {
-	static char spaced[] = "a b", server[] = "https://name.example.test", name[] = "other";
+	static char spaced[] = "a b", server[] = "http://name.example.test", name[] = "other";
 	struct kube_fixture *f = *state;
 	struct kube_client *c = NULL;
 	struct err err = {""};
