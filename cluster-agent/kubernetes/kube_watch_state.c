@@ -94,7 +94,9 @@ enum kube_verdict kube_watch_state_advance(struct kube_watch_state *st,
 	if (is_watch ? watch_ended(st, o) : is_ok(o))
 		return go_on(st, o);
 	if (is_gone(o) && !st->was_gone) {
+		/* the server is there, however long it was away */
 		st->was_gone = true;
+		backoff_reset(&st->backoff);
 		go_to(st, KUBE_STEP_LIST, retry_delay(st, o));
 		return KUBE_VERDICT_GONE;
 	}

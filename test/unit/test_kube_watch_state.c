@@ -243,6 +243,22 @@ static void gone_again_and_again_is_a_failure(void **state)
 	assert_int_equal(kube_watch_state_advance(&st, &gone), KUBE_VERDICT_GONE);
 }
 
+static void gone_after_a_long_absence_is_not_waited_for(void **state)
+{
+	const struct kube_outcome away = {.error = -ECONNREFUSED}, gone = {.status = 410};
+	struct kube_watch_state st = at(KUBE_STEP_WATCH);
+
+	(void)state;
+	for (int i = 0; i < 20; i++)
+		kube_watch_state_advance(&st, &away);
+	assert_int_equal(kube_watch_state_advance(&st, &gone), KUBE_VERDICT_GONE);
+	assert_in_range(st.delay_ns, MIN_NS / 2, MIN_NS);
+	/* but not for ever */
+	for (int i = 0; i < 20; i++)
+		assert_int_equal(kube_watch_state_advance(&st, &gone), KUBE_VERDICT_FAILED);
+	assert_in_range(st.delay_ns, MAX_NS / 2, MAX_NS);
+}
+
 static void watches_closed_each_second_go_on_without_waiting_longer(void **state)
 {
 	const struct kube_outcome closed = {.error = -ECONNRESET, .lasted_ns = NS_PER_S};
@@ -331,6 +347,7 @@ int main(void)
 		cmocka_unit_test(lists_that_work_do_not_excuse_watches_that_do_not),
 		cmocka_unit_test(a_list_that_works_ends_a_lists_failure),
 		cmocka_unit_test(gone_again_and_again_is_a_failure),
+		cmocka_unit_test(gone_after_a_long_absence_is_not_waited_for),
 		cmocka_unit_test(watches_closed_each_second_go_on_without_waiting_longer),
 		cmocka_unit_test(watches_last_four_to_five_minutes_and_two_seconds_after_a_failure),
 		cmocka_unit_test(failures_say_what_is_needed),
