@@ -15,6 +15,8 @@
 #define LATE_NS NS_PER_S
 /* Another CPU profile of the same process is under way: Go refuses a second one. */
 #define CPU_BUSY_NS NS_PER_S
+/* Whose pod it is will have been told by then. */
+#define NOT_OWNED_NS NS_PER_S
 /* Of an answer that is no profile; only its first line is of use. */
 #define MAX_ERROR_BODY_BYTES ((size_t)256 * 1024)
 /* After so many answers 404 in a row, only every tenth slot is used. */
@@ -384,6 +386,15 @@ static bool is_cpu_busy(const struct target_endpoint *e)
 	return false;
 }
 
+/*
+ * Asked again at the last moment: after the process or its machine was halted, this turn may come before the
+ * one in which the other replicas are found to have taken over.
+ */
+static bool is_owned(const struct target_endpoint *e, const struct scraper_config *cfg)
+{
+	return !cfg->owns || cfg->owns(cfg->ctx, e->target->uid);
+}
+
 static void on_timer(void *ctx)
 {
 	struct scrape_run *run = ctx;
@@ -394,7 +405,9 @@ static void on_timer(void *ctx)
 		/* the item is the endpoint's first field */
 		struct target_endpoint *e = (struct target_endpoint *)(void *)item;
 
-		if (is_cpu_busy(e))
+		if (!is_owned(e, run->scraper))
+			scrape_schedule_defer(&run->schedule, item, now_ns + NOT_OWNED_NS);
+		else if (is_cpu_busy(e))
 			scrape_schedule_defer(&run->schedule, item, now_ns + CPU_BUSY_NS);
 		else
 			begin(run, e, now_ns);

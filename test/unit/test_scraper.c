@@ -237,6 +237,27 @@ static void what_another_replica_owns_is_not_scraped(void **state)
 	assert_int_equal(f.contentions, 40);
 }
 
+static bool waited(struct fixture *f)
+{
+	return clock_monotonic_ns() > f->deadline_ns - PATIENCE_NS + 300 * NS_PER_MS;
+}
+
+static void ownership_is_asked_again_before_each_scrape(void **state)
+{
+	CLEANUP(teardown) struct fixture f;
+
+	(void)state;
+	setup(&f);
+	upsert(&f, "pod-1", endpoint(&f, PROFILE_KIND_MUTEX, "/debug/pprof/mutex"));
+	/* what was not told yet: the process slept while its pods were taken over */
+	f.owns = false;
+	run_until(&f, waited);
+	assert_int_equal(metric(&f, "scrapes_in_flight"), 0);
+	assert_int_equal(f.n_requests, 0);
+	f.owns = true;
+	run_until(&f, one_put);
+}
+
 static void what_cannot_be_asked_is_invalid(void **state)
 {
 	CLEANUP(teardown) struct fixture f;
@@ -380,6 +401,7 @@ int main(void)
 		cmocka_unit_test(a_pod_at_another_address_starts_anew),
 		cmocka_unit_test(other_labels_keep_the_state_of_a_pod),
 		cmocka_unit_test(what_another_replica_owns_is_not_scraped),
+		cmocka_unit_test(ownership_is_asked_again_before_each_scrape),
 		cmocka_unit_test(what_cannot_be_asked_is_invalid),
 		cmocka_unit_test(no_more_than_max_in_flight_run_at_once),
 		cmocka_unit_test(pods_may_go_at_any_moment),
