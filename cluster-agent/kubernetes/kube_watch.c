@@ -22,6 +22,8 @@
 #define DEFAULT_RETRY_MAX_NS (60 * NS_PER_S)
 /* of one page, however slowly it comes */
 #define PAGE_TIMEOUT_NS (120 * NS_PER_S)
+/* without a byte of a watch that ends by itself after KUBE_WATCH_SHORT_S */
+#define SHORT_IDLE_NS (15 * NS_PER_S)
 #define UNSYNCED_NS (120 * NS_PER_S)
 /* etcd's are 64-bit numbers; the API calls them opaque */
 #define MAX_VERSION_BYTES 128
@@ -46,6 +48,7 @@ struct kube_watch {
 
 	/* of the call */
 	uint64_t started_ns;
+	unsigned timeout_s; /* of a watch */
 	size_t n_events;
 	int event_code;
 	char event_msg[256];
@@ -298,8 +301,15 @@ static int make_path(struct kube_watch *w, struct buf *path)
 		return r;
 	}
 	r = buf_addf(path, "watch=1&allowWatchBookmarks=true&timeoutSeconds=%u&resourceVersion=",
-		     kube_watch_state_timeout_s(&w->state));
+		     w->timeout_s);
 	return r < 0 ? r : add_value(path, w->version);
+}
+
+static uint64_t idle_ns(const struct kube_watch *w)
+{
+	bool is_short = w->state.step == KUBE_STEP_WATCH && w->timeout_s == KUBE_WATCH_SHORT_S;
+
+	return is_short && w->cfg.idle_ns > SHORT_IDLE_NS ? SHORT_IDLE_NS : w->cfg.idle_ns;
 }
 
 static int try_request(struct kube_watch *w, struct buf *path)
@@ -315,7 +325,7 @@ static int try_request(struct kube_watch *w, struct buf *path)
 	struct kube_request req = {
 		.method = "GET",
 		.timeout_ns = is_watch ? 0 : PAGE_TIMEOUT_NS,
-		.idle_timeout_ns = w->cfg.idle_ns,
+		.idle_timeout_ns = idle_ns(w),
 		.max_response_bytes = MAX_ERROR_BODY_BYTES,
 		.on_data = on_data,
 	};
@@ -344,6 +354,7 @@ static void send_request(void *watch)
 		w->n_objects = 0;
 		w->cfg.list_begins(w->cfg.ctx);
 	} else if (w->state.step == KUBE_STEP_WATCH) {
+		w->timeout_s = kube_watch_state_timeout_s(&w->state);
 		kube_watch_metrics_add(&w->metrics, KUBE_WATCH_METRIC_WATCHES);
 	}
 	buf_init(&path, MAX_PATH_BYTES);

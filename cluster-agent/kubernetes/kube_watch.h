@@ -4,8 +4,8 @@
  * Ended watches resume from the last resource version (bookmarks move it on). 410 Gone, as a status
  * or as an event, and any answer that cannot be understood lead to a new list; the owner keeps what
  * it knows until that list is whole. Failures are retried with back-off and jitter, up to a minute.
- * A server that sends nothing for KUBE_WATCH_IDLE_NS, not even a bookmark, is given up and asked
- * anew. Memory: one object at a time. An object that is too large, or is no JSON that can be
+ * A server that sends nothing for KUBE_WATCH_IDLE_NS, not even a bookmark, is asked anew for a short
+ * watch; it has a problem when that does not end either. Memory: one object at a time. An object that is too large, or is no JSON that can be
  * read, is counted and left out. The first failure of a row is logged, with what to do about
  * it when it is a matter of RBAC, and then only when the reason changes; and that it works again.
  *

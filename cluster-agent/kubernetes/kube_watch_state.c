@@ -2,7 +2,6 @@
 
 #include <errno.h>
 
-#define SHORT_WATCH_S 2u
 #define MIN_WATCH_S 240u
 #define MAX_WATCH_S 300u
 
@@ -65,6 +64,7 @@ static enum kube_verdict go_on(struct kube_watch_state *st, const struct kube_ou
 	uint64_t spacing = 2 * st->backoff.min_ns;
 
 	end_failing(st, st->step);
+	st->was_silent = false;
 	if (st->step != KUBE_STEP_WATCH) {
 		go_to(st, o->has_more ? KUBE_STEP_PAGE : KUBE_STEP_WATCH, 0);
 		return KUBE_VERDICT_FINE;
@@ -93,6 +93,12 @@ enum kube_verdict kube_watch_state_advance(struct kube_watch_state *st,
 
 	if (is_watch ? watch_ended(st, o) : is_ok(o))
 		return go_on(st, o);
+	if (is_watch && o->error == -ETIMEDOUT && !st->was_silent && !st->failing) {
+		st->was_silent = true;
+		go_to(st, KUBE_STEP_WATCH, 0);
+		return KUBE_VERDICT_FINE;
+	}
+	st->was_silent = false;
 	if (is_gone(o) && !st->was_gone) {
 		/* the server is there, however long it was away */
 		st->was_gone = true;
@@ -112,12 +118,13 @@ void kube_watch_state_event(struct kube_watch_state *st)
 	backoff_reset(&st->backoff);
 	st->failing = false;
 	st->was_gone = false;
+	st->was_silent = false;
 }
 
 unsigned kube_watch_state_timeout_s(struct kube_watch_state *st)
 {
-	if (st->failing)
-		return SHORT_WATCH_S;
+	if (st->failing || st->was_silent)
+		return KUBE_WATCH_SHORT_S;
 	/* its own step of the generator that spreads the retries */
 	st->backoff.random = st->backoff.random * UINT64_C(6364136223846793005) + 1;
 	return MIN_WATCH_S +

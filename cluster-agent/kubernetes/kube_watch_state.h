@@ -47,6 +47,7 @@ struct kube_watch_state {
 	bool failing;
 	enum kube_step failing_step; /* what has to work for failing to end */
 	bool was_gone;               /* since the last event */
+	bool was_silent;             /* the last watch, until its time was up */
 };
 
 void kube_watch_state_init(struct kube_watch_state *st, uint64_t retry_min_ns,
@@ -59,9 +60,12 @@ enum kube_verdict kube_watch_state_advance(struct kube_watch_state *st,
 /* An event came through a watch, bookmarks included: it works. */
 void kube_watch_state_event(struct kube_watch_state *st);
 
+#define KUBE_WATCH_SHORT_S 2u
+
 /*
  * timeoutSeconds of the next watch: spread, so that not all clients come back at once. The first
- * one after a failure is short: a quiet watch says that it works only by its end.
+ * one after a failure is short: a quiet watch says that it works only by its end. So is the one
+ * after a silent watch: there are servers without bookmarks, and one that hangs does not end it.
  */
 unsigned kube_watch_state_timeout_s(struct kube_watch_state *st);
 

@@ -31,6 +31,10 @@
 	"GET /api/v1/pods?fieldSelector=a%3Db&watch=1&allowWatchBookmarks=true" \
 	"&timeoutSeconds=N&resourceVersion=" version
 
+#define SHORT_WATCH_FROM(version)                                               \
+	"GET /api/v1/pods?fieldSelector=a%3Db&watch=1&allowWatchBookmarks=true" \
+	"&timeoutSeconds=M&resourceVersion=" version
+
 struct fixture {
 	struct loop *loop;
 	struct loop_source *timer;
@@ -360,9 +364,7 @@ static void errors_inside_of_a_watch_lead_to_a_new_list(void **state)
 	assert_string_equal(f->seen, "[]+one [+one ]");
 	assert_string_equal(kube_watch_problem(f->watch),
 			    "cannot watch pods: unable to decode an event");
-	check_request(f, 3,
-		      "GET /api/v1/pods?fieldSelector=a%3Db&watch=1&allowWatchBookmarks=true"
-		      "&timeoutSeconds=M&resourceVersion=3");
+	check_request(f, 3, SHORT_WATCH_FROM("3"));
 }
 
 static void answers_that_are_not_understood_lead_to_a_new_list(void **state)
@@ -386,9 +388,7 @@ static void answers_that_are_not_understood_lead_to_a_new_list(void **state)
 
 	play_out(f, script, ARRAY_SIZE(script));
 	assert_string_equal(f->seen, "[[[[[][][][][]");
-	check_request(f, 13,
-		      "GET /api/v1/pods?fieldSelector=a%3Db&watch=1&allowWatchBookmarks=true"
-		      "&timeoutSeconds=M&resourceVersion=6");
+	check_request(f, 13, SHORT_WATCH_FROM("6"));
 	assert_string_equal(kube_watch_problem(f->watch),
 			    "cannot watch pods: the answer is not understood: an event without "
 			    "resourceVersion");
@@ -474,15 +474,20 @@ static void a_server_that_falls_silent_is_asked_anew(void **state)
 	static const struct script_reply script[] = {
 		{.text = LIST("1", "")},
 		{.text = OK_HEAD EVENT("ADDED", "one", "2"), .end = SCRIPT_HOLD},
+		{.text = OK_HEAD},
+		{.text = OK_HEAD, .end = SCRIPT_HOLD},
+		{.text = OK_HEAD, .end = SCRIPT_HOLD},
 	};
 	struct fixture *f = *state;
 
 	f->idle_ns = 500 * NS_PER_MS;
-	play_out(f, script, ARRAY_SIZE(script));
+	play(f, script, ARRAY_SIZE(script));
+	run_until(f, has_problem);
 	assert_string_equal(f->seen, "[]+one ");
-	check_request(f, 2,
-		      "GET /api/v1/pods?fieldSelector=a%3Db&watch=1&allowWatchBookmarks=true"
-		      "&timeoutSeconds=M&resourceVersion=2");
+	assert_int_equal(script_server_requests(&f->server), 5);
+	check_request(f, 2, SHORT_WATCH_FROM("2"));
+	check_request(f, 3, WATCH_FROM("2"));
+	check_request(f, 4, SHORT_WATCH_FROM("2"));
 }
 
 static void a_server_that_is_away_is_a_problem(void **state)

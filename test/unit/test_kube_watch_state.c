@@ -120,11 +120,12 @@ static const struct {
 	 KUBE_VERDICT_FAILED,
 	 KUBE_STEP_WATCH,
 	 BACKED_OFF},
+	/* silence may be all there is to say */
 	{KUBE_STEP_WATCH,
 	 {.error = -ETIMEDOUT, .lasted_ns = 90 * NS_PER_S},
-	 KUBE_VERDICT_FAILED,
+	 KUBE_VERDICT_FINE,
 	 KUBE_STEP_WATCH,
-	 BACKED_OFF},
+	 AT_ONCE},
 	{KUBE_STEP_WATCH, {.status = 401}, KUBE_VERDICT_FAILED, KUBE_STEP_WATCH, BACKED_OFF},
 	{KUBE_STEP_WATCH, {.status = 403}, KUBE_VERDICT_FAILED, KUBE_STEP_WATCH, BACKED_OFF},
 	{KUBE_STEP_WATCH, {.status = 404}, KUBE_VERDICT_FAILED, KUBE_STEP_WATCH, BACKED_OFF},
@@ -293,6 +294,27 @@ static void watches_last_four_to_five_minutes_and_two_seconds_after_a_failure(vo
 	assert_in_range(kube_watch_state_timeout_s(&st), 240, 300);
 }
 
+static void silence_is_a_failure_when_a_short_watch_does_not_end(void **state)
+{
+	const struct kube_outcome silent = {.error = -ETIMEDOUT, .lasted_ns = 90 * NS_PER_S};
+	const struct kube_outcome ended = {.status = 200, .lasted_ns = 2 * NS_PER_S};
+	struct kube_watch_state st = at(KUBE_STEP_WATCH);
+
+	(void)state;
+	/* a quiet server without bookmarks: never a failure */
+	for (int i = 0; i < 5; i++) {
+		assert_int_equal(kube_watch_state_advance(&st, &silent), KUBE_VERDICT_FINE);
+		assert_int_equal(kube_watch_state_timeout_s(&st), KUBE_WATCH_SHORT_S);
+		assert_int_equal(kube_watch_state_advance(&st, &ended), KUBE_VERDICT_FINE);
+		assert_in_range(kube_watch_state_timeout_s(&st), 240, 300);
+	}
+	/* one that hangs */
+	assert_int_equal(kube_watch_state_advance(&st, &silent), KUBE_VERDICT_FINE);
+	assert_int_equal(kube_watch_state_advance(&st, &silent), KUBE_VERDICT_FAILED);
+	assert_int_equal(kube_watch_state_advance(&st, &silent), KUBE_VERDICT_FAILED);
+	assert_int_equal(st.step, KUBE_STEP_WATCH);
+}
+
 static void failures_say_what_is_needed(void **state)
 {
 	static const struct {
@@ -350,6 +372,7 @@ int main(void)
 		cmocka_unit_test(gone_after_a_long_absence_is_not_waited_for),
 		cmocka_unit_test(watches_closed_each_second_go_on_without_waiting_longer),
 		cmocka_unit_test(watches_last_four_to_five_minutes_and_two_seconds_after_a_failure),
+		cmocka_unit_test(silence_is_a_failure_when_a_short_watch_does_not_end),
 		cmocka_unit_test(failures_say_what_is_needed),
 	};
 
