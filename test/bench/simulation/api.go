@@ -32,6 +32,18 @@ func newAPI(c *cluster, podPort int) http.Handler {
 	return mux
 }
 
+// What Kubernetes makes random names of, so that nobody reads a word in them.
+const nameLetters = "bcdfghjklmnpqrstvwxz2456789"
+
+func suffix(i int) string {
+	var name [5]byte
+	for at := range name {
+		name[at] = nameLetters[i%len(nameLetters)]
+		i /= len(nameLetters)
+	}
+	return string(name[:])
+}
+
 type object = map[string]any
 
 // In the order in which an API server writes them.
@@ -51,7 +63,7 @@ type event struct {
 func (a *api) pod(i int, version int64) object {
 	application := a.cluster.app(i)
 	replicaSet := fmt.Sprintf("%s-%x", application.name, 0x5f6b7c8d)
-	name := fmt.Sprintf("%s-%05x", replicaSet, i)
+	name := replicaSet + "-" + suffix(i)
 	created := "2026-11-20T08:00:00Z"
 	var env []object
 	for _, n := range []string{"DATABASE_URL", "CACHE_ADDRESS", "LOG_LEVEL", "REGION", "FEATURE_FLAGS", "QUEUE_NAME", "OTEL_ENDPOINT", "POD_NAME"} {

@@ -70,7 +70,7 @@ func (r *receiver) upload(w http.ResponseWriter, req *http.Request) {
 
 // Services and types whose uploads do not add up to what was served, and the other way round.
 func (r *receiver) differences() []string {
-	var d []string
+	d := []string{}
 	compare := func(a, b map[string]map[string]int64, say func(service, name string, a, b int64)) {
 		for service, types := range a {
 			for name, sum := range types {
