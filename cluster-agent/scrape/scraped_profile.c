@@ -136,7 +136,7 @@ static int make_types(struct conversion *c)
 /* The row's values of the columns that are passed on; whether any is not 0. */
 static bool pick_values(const struct conversion *c, uint32_t row, int64_t *values)
 {
-	const int64_t *all = &c->stacks.values[(size_t)row * c->n_columns];
+	const int64_t *all = c->stacks.values + (size_t)row * c->n_columns;
 	bool any = false;
 
 	for (uint32_t i = 0; i < c->n_columns; i++) {
