@@ -20,7 +20,7 @@
 
 #define LOCK "contentions/count delay/nanoseconds"
 #define MAX_PUTS 256
-#define PATIENCE_NS (20 * NS_PER_S)
+#define PATIENCE_NS (60 * NS_PER_S)
 
 struct put {
 	char service[64], pod[64], port[8];
@@ -28,6 +28,7 @@ struct put {
 	uint32_t n_samples;
 	int64_t first, last; /* sums of the first and the last type */
 	int64_t duration_ns;
+	int64_t contentions; /* of the server then: no other request of a single endpoint was under way */
 };
 
 struct fixture {
@@ -42,6 +43,7 @@ struct fixture {
 	bool owns;
 	struct put puts[MAX_PUTS];
 	size_t n_puts;
+	size_t n_before; /* what one_more_put() waits for more than */
 
 	/* what the server does and sees; its own threads */
 	pthread_mutex_t lock;
@@ -210,6 +212,9 @@ static inline void put(void *ctx, const struct upload_label *labels, struct buf 
 	put->first = made_profile_sum(&p, 0);
 	put->last = made_profile_sum(&p, p.n_types - 1);
 	put->duration_ns = p.duration_ns;
+	pthread_mutex_lock(&f->lock);
+	put->contentions = f->contentions;
+	pthread_mutex_unlock(&f->lock);
 }
 
 static inline void look(void *ctx)
@@ -261,7 +266,7 @@ static inline struct scraper_config default_config(struct fixture *f)
 	return (struct scraper_config){
 		.loop = f->loop,
 		.interval_ns = NS_PER_S,
-		.timeout_ns = 5 * NS_PER_S,
+		.timeout_ns = 30 * NS_PER_S,
 		.cpu_duration_ns = NS_PER_S,
 		.max_in_flight = 10,
 		.max_body_bytes = MIB,
@@ -366,6 +371,11 @@ static uint64_t outcomes(const struct fixture *f, const char *outcome)
 static inline bool one_put(struct fixture *f)
 {
 	return f->n_puts >= 1;
+}
+
+static inline bool one_more_put(struct fixture *f)
+{
+	return f->n_puts > f->n_before;
 }
 
 static inline bool two_puts(struct fixture *f)
