@@ -10,8 +10,11 @@
 #include "cluster-agent/scrape/scraper.h"
 #include "common/limits.h"
 #include "common/log.h"
+#include "common/open_files.h"
 
 #define HOST_NAME_BYTES 256
+/* What a request to a pod may take: its own, and a connection that is kept for later. */
+#define SOCKETS_PER_REQUEST 2
 
 /* In the order in which they are made. */
 struct pod_scraping {
@@ -111,6 +114,21 @@ static int make_replicas(struct pod_scraping *p, struct err *err)
 		     : 0;
 }
 
+/* The HTTP server that finds no descriptor left is one that spins. */
+static unsigned requests_at_once(const struct cluster_options *o)
+{
+	size_t limit = open_files_raise();
+	size_t n = open_files_share(limit) / SOCKETS_PER_REQUEST;
+
+	if (n >= o->scrape_concurrency)
+		return (unsigned)o->scrape_concurrency;
+	n = n > 0 ? n : 1;
+	log_warn("fewer requests to pods at the same time, for lack of file descriptors",
+		 "limit=%zu requests=%zu wanted=%llu", limit, n,
+		 (unsigned long long)o->scrape_concurrency);
+	return (unsigned)n;
+}
+
 static int make_scraper(struct pod_scraping *p, struct err *err)
 {
 	const struct cluster_options *o = p->cfg.opts;
@@ -119,7 +137,7 @@ static int make_scraper(struct pod_scraping *p, struct err *err)
 		.interval_ns = o->scrape_interval_ns,
 		.timeout_ns = o->scrape_timeout_ns,
 		.cpu_duration_ns = o->scrape_cpu_duration_ns,
-		.max_in_flight = (unsigned)o->scrape_concurrency,
+		.max_in_flight = requests_at_once(o),
 		.max_body_bytes = o->scrape_max_profile_mib * MIB,
 		.max_memory_bytes = o->scrape_max_memory_mib * MIB,
 		.auth = {.ca_file = given(o->scrape_ca_file),

@@ -1,0 +1,50 @@
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+
+#include "common/open_files.h"
+#include "test/lib/unit.h"
+
+/* In a process of its own, since limits do not come back for those who are not root. */
+static void the_soft_limit_becomes_the_hard_one(void **state)
+{
+	int status;
+	pid_t pid = fork();
+
+	(void)state;
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		const struct rlimit low = {40, 400};
+		struct rlimit now;
+		bool right;
+
+		right = setrlimit(RLIMIT_NOFILE, &low) == 0 && open_files_raise() == 400 &&
+			getrlimit(RLIMIT_NOFILE, &now) == 0 && now.rlim_cur == 400 &&
+			open_files_raise() == 400 && fcntl(0, F_DUPFD, 399) == 399;
+		_exit(right ? 0 : 1);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+}
+
+static void a_share_leaves_something_for_the_others(void **state)
+{
+	static const size_t limits[] = {0, 1, 64, 128, 130, 131, 256, 1024, 65536, SIZE_MAX};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(limits); i++) {
+		assert_true(open_files_share(limits[i]) >= 1);
+		assert_true(open_files_share(limits[i]) <= limits[i] / 2 + 1);
+	}
+	assert_int_equal(open_files_share(1024), 448);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_soft_limit_becomes_the_hard_one),
+		cmocka_unit_test(a_share_leaves_something_for_the_others),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
