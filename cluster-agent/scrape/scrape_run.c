@@ -13,10 +13,8 @@
 #include "version.h"
 
 #define LATE_NS NS_PER_S
-/* Another CPU profile of the same process is under way: Go refuses a second one. */
-#define CPU_BUSY_NS NS_PER_S
-/* Whose pod it is will have been told by then. */
-#define NOT_OWNED_NS NS_PER_S
+/* When to try again what cannot be asked for now: see may_ask(). */
+#define DEFER_NS NS_PER_S
 /* Of an answer that is no profile; only its first line is of use. */
 #define MAX_ERROR_BODY_BYTES ((size_t)256 * 1024)
 /* After so many answers 404 in a row, only every tenth slot is used. */
@@ -371,7 +369,7 @@ static void begin(struct scrape_run *run, struct target_endpoint *e, uint64_t no
 		end_scrape(run, e, scrape_outcome_of_request(r), strerror(-r));
 }
 
-/* Whether its process is making a CPU profile for another endpoint, and so cannot make this one. */
+/* Whether its process is making a CPU profile for another endpoint: Go refuses a second one. */
 static bool is_cpu_busy(const struct target_endpoint *e)
 {
 	const struct target *t = e->target;
@@ -395,6 +393,11 @@ static bool is_owned(const struct target_endpoint *e, const struct scraper_confi
 	return !cfg->owns || cfg->owns(cfg->ctx, e->target->uid);
 }
 
+static bool may_ask(const struct target_endpoint *e, const struct scraper_config *cfg)
+{
+	return is_owned(e, cfg) && !is_cpu_busy(e);
+}
+
 static void on_timer(void *ctx)
 {
 	struct scrape_run *run = ctx;
@@ -405,12 +408,10 @@ static void on_timer(void *ctx)
 		/* the item is the endpoint's first field */
 		struct target_endpoint *e = (struct target_endpoint *)(void *)item;
 
-		if (!is_owned(e, run->scraper))
-			scrape_schedule_defer(&run->schedule, item, now_ns + NOT_OWNED_NS);
-		else if (is_cpu_busy(e))
-			scrape_schedule_defer(&run->schedule, item, now_ns + CPU_BUSY_NS);
-		else
+		if (may_ask(e, run->scraper))
 			begin(run, e, now_ns);
+		else
+			scrape_schedule_defer(&run->schedule, item, now_ns + DEFER_NS);
 	}
 	count(run, SCRAPE_METRIC_MISSED, missed);
 	arm(run);
