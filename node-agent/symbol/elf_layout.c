@@ -96,7 +96,9 @@ static void add_segment(struct elf_layout *l, const Elf64_Phdr *ph)
 		.vaddr = ph->p_vaddr,
 		.offset = ph->p_offset,
 		.file_bytes = ph->p_filesz,
+		.memory_bytes = ph->p_memsz > ph->p_filesz ? ph->p_memsz : ph->p_filesz,
 		.executable = ph->p_flags & PF_X,
+		.writable = ph->p_flags & PF_W,
 	};
 	if (!(ph->p_flags & PF_X))
 		return;
@@ -147,6 +149,7 @@ static const struct {
 	{".data.rel.ro.gopclntab", ELF_SECTION_GOPCLNTAB},
 	{".go.module", ELF_SECTION_GO_MODULE},
 	{".data.rel.ro.go.module", ELF_SECTION_GO_MODULE},
+	{".go.buildinfo", ELF_SECTION_GO_BUILDINFO},
 };
 
 /* The section headers of a file, as far as they matter while walking them. */
@@ -298,6 +301,8 @@ int elf_layout_parse(struct elf_layout *ret, const struct byte_source *src)
 	if (r < 0)
 		return r;
 	ret->machine = eh.e_machine;
+	ret->entry = eh.e_entry;
+	ret->relocatable = eh.e_type == ET_DYN;
 	r = read_segments(ret, src, &eh);
 	if (r < 0)
 		return r;

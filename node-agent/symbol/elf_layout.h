@@ -23,7 +23,9 @@ struct elf_segment {
 	uint64_t vaddr;
 	uint64_t offset;
 	uint64_t file_bytes;
+	uint64_t memory_bytes; /* at least file_bytes: the rest is zeroed memory */
 	bool executable;
+	bool writable;
 };
 
 struct elf_section {
@@ -45,6 +47,7 @@ enum elf_section_kind {
 	ELF_SECTION_DATA_REL_RO,
 	ELF_SECTION_GOPCLNTAB,
 	ELF_SECTION_GO_MODULE,
+	ELF_SECTION_GO_BUILDINFO,
 	ELF_SECTION_MAX,
 };
 
@@ -58,7 +61,9 @@ struct elf_layout {
 	uint64_t eh_frame_hdr_bytes; /* 0: there is none */
 	uint64_t text_start;         /* executable segments lie in text_start … text_end */
 	uint64_t text_end;
+	uint64_t entry;       /* address of the first instruction */
 	uint16_t machine;     /* EM_… */
+	bool relocatable;     /* is loaded at any address */
 	bool is_go;           /* has a Go build id or build info */
 	bool has_build_id;    /* GNU's, else Go's */
 	uint64_t build_id[2]; /* XXH3-128 of it */

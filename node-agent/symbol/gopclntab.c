@@ -59,8 +59,8 @@ static uint64_t field_bytes(const struct gopclntab *t)
 	return t->version >= GOPCLNTAB_1_18 ? 4 : POINTER_BYTES;
 }
 
-static int read_table(const struct gopclntab *t, const struct byte_source *src, uint64_t offset,
-		      void *to, size_t len)
+int gopclntab_read(const struct gopclntab *t, const struct byte_source *src, uint64_t offset,
+		   void *to, size_t len)
 {
 	if (offset > t->size_bytes || len > t->size_bytes - offset)
 		return -ENOENT;
@@ -73,7 +73,7 @@ static int read_number(const struct gopclntab *t, const struct byte_source *src,
 	uint64_t v = 0; /* the low bytes come first */
 	int r;
 
-	r = read_table(t, src, offset, &v, field_bytes(t));
+	r = gopclntab_read(t, src, offset, &v, field_bytes(t));
 	if (r < 0)
 		return r;
 	*ret = v;
@@ -92,38 +92,54 @@ static int read_start(const struct gopclntab *t, const struct byte_source *src, 
 	return r;
 }
 
+/* Before 1.16 file names have a table of offsets of their own, behind the functions. */
+static int parse_files(struct gopclntab *t, const struct byte_source *src)
+{
+	uint32_t offset;
+	int r;
+
+	/* pairs, and the end of the last function */
+	r = gopclntab_read(t, src, t->functions_offset + (t->n_functions * 2 + 1) * POINTER_BYTES,
+			   &offset, sizeof(offset));
+	if (r == 0)
+		t->files_offset = offset;
+	return r;
+}
+
 /* The header's fields behind the first eight bytes; their number and order is the version's. */
 static int parse_header(struct gopclntab *t, const struct byte_source *src)
 {
-	uint64_t words[8];
+	bool has_text = t->version >= GOPCLNTAB_1_18;
+	/* functions, files, [text start,] names, units, file names, values, function table */
+	size_t n = t->version == GOPCLNTAB_1_2 ? 1 : has_text ? 8 : 7;
+	uint64_t words[8] = {0};
 	int r;
 
-	t->text_start = 0;
-	t->names_offset = 0;
-	if (t->version == GOPCLNTAB_1_2) {
-		r = read_table(t, src, HEADER_BYTES, words, sizeof(*words));
-		t->functions_offset = HEADER_BYTES + POINTER_BYTES;
-	} else if (t->version == GOPCLNTAB_1_16) {
-		/* functions, files, names, units, file names, pc data, function table */
-		r = read_table(t, src, HEADER_BYTES, words, 7 * sizeof(*words));
-		t->names_offset = r < 0 ? 0 : words[2];
-		t->functions_offset = r < 0 ? 0 : words[6];
-	} else {
-		/* the same with the text start in third place */
-		r = read_table(t, src, HEADER_BYTES, words, 8 * sizeof(*words));
-		t->text_start = r < 0 ? 0 : words[HEADER_WORD_TEXT];
-		t->names_offset = r < 0 ? 0 : words[3];
-		t->functions_offset = r < 0 ? 0 : words[7];
-	}
+	r = gopclntab_read(t, src, HEADER_BYTES, words, n * sizeof(*words));
 	if (r < 0)
 		return r;
 	t->n_functions = words[0];
-	if (t->names_offset >= t->size_bytes || t->functions_offset >= t->size_bytes)
+	if (has_text)
+		t->text_start = words[HEADER_WORD_TEXT];
+	if (t->version == GOPCLNTAB_1_2) {
+		t->functions_offset = HEADER_BYTES + POINTER_BYTES;
+	} else {
+		const uint64_t *tables = words + 2 + has_text;
+
+		t->names_offset = tables[0];
+		t->units_offset = tables[1];
+		t->files_offset = tables[2];
+		t->values_offset = tables[3];
+		t->functions_offset = tables[4];
+	}
+	if (t->names_offset >= t->size_bytes || t->functions_offset >= t->size_bytes ||
+	    t->units_offset >= t->size_bytes || t->files_offset >= t->size_bytes ||
+	    t->values_offset >= t->size_bytes)
 		return -ENOENT;
 	if (t->n_functions == 0 ||
 	    t->n_functions > (t->size_bytes - t->functions_offset) / (2 * field_bytes(t)))
 		return -ENOENT;
-	return 0;
+	return t->version == GOPCLNTAB_1_2 ? parse_files(t, src) : 0;
 }
 
 /* First and last address, without the text start where that is not known yet. */
@@ -139,11 +155,25 @@ static int parse_range(struct gopclntab *t, const struct byte_source *src)
 	return t->first < t->end ? 0 : -ENOENT;
 }
 
+/* Everything but the text start, which is the header's. */
+static int parse_table(struct gopclntab *t, const struct byte_source *src)
+{
+	uint8_t header[HEADER_BYTES];
+	int r;
+
+	r = gopclntab_read(t, src, 0, header, sizeof(header));
+	if (r < 0)
+		return r;
+	if (!parse_magic(header, &t->version))
+		return -ENOENT;
+	t->quantum = header[6];
+	return parse_header(t, src);
+}
+
 /* The table that begins at this offset of a section and ends with it. */
 static int parse_at(struct gopclntab *t, const struct byte_source *src,
 		    const struct elf_section *section, uint64_t offset)
 {
-	uint8_t header[HEADER_BYTES];
 	int r;
 
 	*t = (struct gopclntab){
@@ -151,15 +181,8 @@ static int parse_at(struct gopclntab *t, const struct byte_source *src,
 		.vaddr = section->vaddr + offset,
 		.size_bytes = section->size_bytes - offset,
 	};
-	r = read_table(t, src, 0, header, sizeof(header));
-	if (r < 0)
-		return r;
-	if (!parse_magic(header, &t->version))
-		return -ENOENT;
-	r = parse_header(t, src);
-	if (r < 0)
-		return r;
-	return parse_range(t, src);
+	r = parse_table(t, src);
+	return r == 0 ? parse_range(t, src) : r;
 }
 
 /* The linker puts the table on a multiple of 16 bytes at least. */
@@ -333,6 +356,22 @@ int gopclntab_open(struct gopclntab *ret, const struct elf_layout *layout,
 	return 0;
 }
 
+int gopclntab_open_at(struct gopclntab *ret, const struct byte_source *src, uint64_t offset,
+		      uint64_t size_bytes, uint64_t text_start)
+{
+	struct gopclntab t = {.offset = offset, .vaddr = offset, .size_bytes = size_bytes};
+	int r;
+
+	r = parse_table(&t, src);
+	if (r < 0)
+		return r;
+	t.text_start = t.version >= GOPCLNTAB_1_18 ? text_start : 0;
+	r = parse_range(&t, src);
+	if (r == 0)
+		*ret = t;
+	return r;
+}
+
 /* Index of the last function that starts at or before vaddr. */
 static int find_function(const struct gopclntab *t, const struct byte_source *src, uint64_t vaddr,
 			 uint64_t *ret)
@@ -355,35 +394,160 @@ static int find_function(const struct gopclntab *t, const struct byte_source *sr
 	return 0;
 }
 
-int gopclntab_find(const struct gopclntab *t, const struct byte_source *src, uint64_t vaddr,
-		   char *name, size_t cap)
+/* Function i with its record. */
+static int read_function(const struct gopclntab *t, const struct byte_source *src, uint64_t i,
+			 struct gopclntab_function *ret)
 {
-	uint64_t i = 0, function = 0;
 	uint64_t base = t->version == GOPCLNTAB_1_2 ? 0 : t->functions_offset;
-	int32_t name_offset;
+	struct gopclntab_function f;
+	uint64_t record = 0;
+	int32_t name;
+	int r;
+
+	r = read_start(t, src, i, &f.start);
+	if (r == 0)
+		r = read_start(t, src, i + 1, &f.end);
+	if (r == 0)
+		r = read_number(t, src, t->functions_offset + (i * 2 + 1) * field_bytes(t),
+				&record);
+	if (r < 0)
+		return r;
+	if (record > t->size_bytes)
+		return -ENOENT;
+	/* the record: its address, then the offset of its name */
+	f.record_offset = base + record;
+	r = gopclntab_read(t, src, f.record_offset + field_bytes(t), &name, sizeof(name));
+	if (r < 0)
+		return r;
+	if (name < 0 || (name == 0 && t->version == GOPCLNTAB_1_2) ||
+	    (uint64_t)name >= t->size_bytes - t->names_offset)
+		return -ENOENT;
+	f.name_offset = t->names_offset + (uint64_t)name;
+	*ret = f;
+	return 0;
+}
+
+int gopclntab_find_function(const struct gopclntab *t, const struct byte_source *src,
+			    uint64_t vaddr, struct gopclntab_function *ret)
+{
+	uint64_t i = 0;
 	int r;
 
 	if (!gopclntab_covers(t, vaddr))
 		return -ENOENT;
 	r = find_function(t, src, vaddr, &i);
-	if (r == 0)
-		r = read_number(t, src, t->functions_offset + (i * 2 + 1) * field_bytes(t),
-				&function);
-	if (r < 0)
-		return r;
-	/* the function's record: its address, then the offset of its name */
-	if (function > t->size_bytes)
-		return -ENOENT;
-	r = read_table(t, src, base + function + field_bytes(t), &name_offset, sizeof(name_offset));
-	if (r < 0)
-		return r;
-	if (name_offset <= 0 && t->version == GOPCLNTAB_1_2)
-		return -ENOENT;
-	if (name_offset < 0 || (uint64_t)name_offset >= t->size_bytes - t->names_offset)
-		return -ENOENT;
-	r = byte_source_read_string(src, t->offset + t->names_offset + (uint64_t)name_offset,
-				    t->offset + t->size_bytes, name, cap);
+	return r == 0 ? read_function(t, src, i, ret) : r;
+}
+
+static int read_name(const struct gopclntab *t, const struct byte_source *src, uint64_t offset,
+		     char *name, size_t cap)
+{
+	int r = byte_source_read_string(src, t->offset + offset, t->offset + t->size_bytes, name,
+					cap);
+
 	if (r < 0)
 		return r == -ENAMETOOLONG ? -ENOENT : r;
 	return r > 0 ? 0 : -ENOENT;
+}
+
+int gopclntab_find(const struct gopclntab *t, const struct byte_source *src, uint64_t vaddr,
+		   char *name, size_t cap)
+{
+	struct gopclntab_function f;
+	int r;
+
+	r = gopclntab_find_function(t, src, vaddr, &f);
+	return r == 0 ? read_name(t, src, f.name_offset, name, cap) : r;
+}
+
+/* A piece of the table, for reads that move forward in small steps. */
+struct piece {
+	uint64_t offset;
+	size_t len;
+	uint8_t bytes[SCAN_STEP_BYTES];
+};
+
+static int read_piece(struct piece *p, const struct gopclntab *t, const struct byte_source *src,
+		      uint64_t offset, size_t want)
+{
+	int r;
+
+	if (offset >= p->offset && offset - p->offset + want <= p->len)
+		return 0;
+	if (offset > t->size_bytes || want > t->size_bytes - offset)
+		return -ENOENT;
+	p->len = t->size_bytes - offset < sizeof(p->bytes) ? (size_t)(t->size_bytes - offset)
+							   : sizeof(p->bytes);
+	p->offset = offset;
+	r = gopclntab_read(t, src, offset, p->bytes, p->len);
+	if (r < 0)
+		p->len = 0;
+	return r;
+}
+
+/* Functions are in order of address, and so mostly are their records: both are read in pieces. */
+static int find_by_name_offset(const struct gopclntab *t, const struct byte_source *src,
+			       uint64_t name_offset, struct gopclntab_function *ret)
+{
+	uint64_t base = t->version == GOPCLNTAB_1_2 ? 0 : t->functions_offset;
+	AUTO_FREE struct piece *pairs = calloc(2, sizeof(*pairs));
+	size_t field = (size_t)field_bytes(t);
+	struct piece *records = pairs + 1;
+
+	if (!pairs)
+		return -ENOMEM;
+	for (uint64_t i = 0; i < t->n_functions; i++) {
+		uint64_t at = t->functions_offset + (i * 2 + 1) * field, record = 0;
+		int r = read_piece(pairs, t, src, at, field);
+		uint32_t name;
+
+		if (r < 0)
+			return r;
+		memcpy(&record, pairs->bytes + (at - pairs->offset), field);
+		if (record > t->size_bytes)
+			continue;
+		record += base + field;
+		r = read_piece(records, t, src, record, sizeof(name));
+		if (r == -ENOENT)
+			continue;
+		if (r < 0)
+			return r;
+		memcpy(&name, records->bytes + (record - records->offset), sizeof(name));
+		if (t->names_offset + name == name_offset)
+			return read_function(t, src, i, ret);
+	}
+	return -ENOENT;
+}
+
+int gopclntab_find_named(const struct gopclntab *t, const struct byte_source *src, const char *name,
+			 struct gopclntab_function *ret)
+{
+	AUTO_FREE uint8_t *chunk = malloc(SCAN_STEP_BYTES);
+	uint64_t names_end = t->version == GOPCLNTAB_1_2 ? t->size_bytes : t->units_offset;
+	size_t want = strlen(name) + 2; /* between NULs: it is a whole name */
+	uint64_t at = t->names_offset, name_offset = 0;
+	char key[256];
+
+	if (!chunk)
+		return -ENOMEM;
+	if (want > sizeof(key))
+		return -ENOENT;
+	memset(key, 0, sizeof(key));
+	memcpy(key + 1, name, want - 2);
+	while (name_offset == 0 && at < names_end && names_end - at >= want) {
+		uint64_t left = names_end - at;
+		size_t len = left < SCAN_STEP_BYTES ? (size_t)left : SCAN_STEP_BYTES;
+		const uint8_t *hit;
+		int r = gopclntab_read(t, src, at, chunk, len);
+
+		if (r < 0)
+			return r;
+		hit = memmem(chunk, len, key, want);
+		if (hit)
+			name_offset = at + (uint64_t)(hit - chunk) + 1;
+		at += len - (len < SCAN_STEP_BYTES ? 0 : want);
+	}
+	if (name_offset == 0)
+		return -ENOENT;
+	return find_by_name_offset(t, src, name_offset, ret);
 }

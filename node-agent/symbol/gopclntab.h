@@ -31,11 +31,15 @@ struct gopclntab {
 	uint64_t size_bytes;
 	uint64_t functions_offset; /* of the sorted table of functions, within the table */
 	uint64_t names_offset;     /* of the names, within the table */
+	uint64_t units_offset;     /* of the compilation units' file numbers; 0 before 1.16 */
+	uint64_t files_offset;     /* of the file names; before 1.16 of their offsets */
+	uint64_t values_offset;    /* what the offsets of values by address count from */
 	uint64_t n_functions;
 	uint64_t text_start; /* added to the addresses; 0 before 1.18 */
 	uint64_t first;      /* address of the first function */
 	uint64_t end;        /* and the end of the last */
 	enum gopclntab_version version;
+	uint8_t quantum; /* bytes that the shortest instruction has */
 };
 
 /*
@@ -46,6 +50,14 @@ struct gopclntab {
 #define GOPCLNTAB_SCAN_MAX_BYTES UINT64_C(67108864)
 int gopclntab_open(struct gopclntab *ret, const struct elf_layout *layout,
 		   const struct byte_source *src) MUST_CHECK;
+
+/*
+ * A table whose place is known: in the memory of a process src is that memory, offset is the
+ * table's address, and text_start (moduledata.text) is used whatever the header says. Results as
+ * above.
+ */
+int gopclntab_open_at(struct gopclntab *ret, const struct byte_source *src, uint64_t offset,
+		      uint64_t size_bytes, uint64_t text_start) MUST_CHECK;
 
 /* Whether vaddr lies in Go's part of the text: C code of the same binary does not. */
 static inline bool gopclntab_covers(const struct gopclntab *t, uint64_t vaddr)
@@ -59,5 +71,25 @@ static inline bool gopclntab_covers(const struct gopclntab *t, uint64_t vaddr)
  */
 int gopclntab_find(const struct gopclntab *t, const struct byte_source *src, uint64_t vaddr,
 		   char *name, size_t cap) MUST_CHECK;
+
+/* One function's record; offsets are within the table, 0 where the format has no such thing. */
+struct gopclntab_function {
+	uint64_t start;
+	uint64_t end;
+	uint64_t name_offset;
+	uint64_t record_offset;
+};
+
+/* The function that has vaddr. Results as of gopclntab_find(). */
+int gopclntab_find_function(const struct gopclntab *t, const struct byte_source *src,
+			    uint64_t vaddr, struct gopclntab_function *ret) MUST_CHECK;
+
+/* The function of this name: reads the whole table. Results as of gopclntab_find(). */
+int gopclntab_find_named(const struct gopclntab *t, const struct byte_source *src, const char *name,
+			 struct gopclntab_function *ret) MUST_CHECK;
+
+/* len bytes at offset in the table. -ENOENT: not within it; -ENODATA, -EIO …: cannot be read. */
+int gopclntab_read(const struct gopclntab *t, const struct byte_source *src, uint64_t offset,
+		   void *to, size_t len) MUST_CHECK;
 
 #endif /* NODE_AGENT_SYMBOL_GOPCLNTAB_H */
