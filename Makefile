@@ -84,7 +84,10 @@ fuzzers     := $(patsubst test/fuzz/%.c,%,$(sort $(wildcard test/fuzz/fuzz_*.c))
 # come before it here; the rest is up to the wiring (node_agent.c, cluster_agent.c).
 entries := $(addprefix node-agent/, \
              process/process_table.h process/process_snapshot.h process/mapped_file.h \
-             sample/sampler.h symbol/symbolizer.h profile/profile_worker.h) \
+             process/procfs.h process/cgroup_path.h process/workload.h \
+             sample/sampler.h symbol/symbolizer.h symbol/byte_source.h symbol/elf_layout.h \
+             symbol/elf_symbols.h symbol/gopclntab.h symbol/gopclntab_line.h symbol/heap_sort.h \
+             profile/profile_worker.h heap/heap_worker.h) \
            $(addprefix cluster-agent/, \
              kubernetes/kube_config.h kubernetes/kube_client.h kubernetes/kube_watch.h replica/replica_set.h \
              discover/scrape_target.h discover/discovery.h scrape/scraper.h \
@@ -96,7 +99,7 @@ skels := $(patsubst bpf/%.bpf.c,$(O)/gen/bpf/%.skel.h,$(bpf_progs))
 pbc   := $(patsubst proto/%.proto,$(O)/gen/proto/%.pb-c.c,$(protos))
 pbo   := $(patsubst $(O)/gen/%.c,$(O)/obj/gen/%.o,$(pbc))
 all_c := $(src_common) $(src_node) $(src_cluster) node-agent/main.c cluster-agent/main.c \
-         $(wildcard test/unit/*.c test/bpf/*.c test/store/*.c test/pipeline/*.c test/lib/*.c test/fuzz/*.c test/go-symbols/*.c)
+         $(wildcard test/unit/*.c test/bpf/*.c test/store/*.c test/pipeline/*.c test/lib/*.c test/fuzz/*.c test/go-symbols/*.c test/go-matrix/*.c)
 
 # The page: its packages are kept by the hash of its lock file, so that a clean tree installs nothing.
 web         := cluster-agent/web
@@ -237,6 +240,12 @@ $(O)/test/go-symbols/check_symbols: $(call obj,test/go-symbols/check_symbols.c) 
 	$(Q)mkdir -p $(@D) && $(CC) $(LDFLAGS_ALL) -o $@ $^ $(libs_node)
 check-go-symbols: $(O)/test/go-symbols/check_symbols ## names of Go functions, for every Go from 1.18 on (fetches them; GO_VERSIONS=)
 	$(Q)test/go-symbols/go-symbols.sh $< "$$(test/setup/go.sh)"
+
+$(O)/test/go-matrix/check_heap: $(call obj,test/go-matrix/check_heap.c) $(O)/libnode.a $(O)/libcommon.a
+	$(call say,LINK)
+	$(Q)mkdir -p $(@D) && $(CC) $(LDFLAGS_ALL) -o $@ $^ $(libs_node)
+check-go-matrix: $(O)/test/go-matrix/check_heap ## heap profiles of Go programs against their own, for many releases (fetches them; GO_VERSIONS=)
+	$(Q)test/go-matrix/go-matrix.sh $< "$$(test/setup/go.sh)"
 
 # The engine brings its own allocator, so these run without sanitizers and failing allocations.
 $(store_tests): $(O)/test/store/%: $(O)/obj/test/store/%.o $(O)/libcluster.a $(O)/libcommon.a $(O)/.chdb
@@ -389,6 +398,6 @@ help: ## this text
 	@awk -F':.*## ' '/^[a-z%-]+:.*## /{printf "  %-16s %s\n",$$1,$$2}' $(MAKEFILE_LIST)
 	@echo; echo "  BUILD=release|debug|asan|tsan|cov  V=1  O=dir  DESTDIR=  prefix=  CC=clang"
 
-.PHONY: all gen deps deps-build run test bench bench-node bench-scrapes check check-store check-pipeline check-bpf check-kernels check-asan check-tsan check-valgrind check-fuzz replay check-page page-server check-e2e kubernetes-build check-kubernetes \
+.PHONY: all gen deps deps-build run test bench bench-node bench-scrapes check check-store check-pipeline check-bpf check-kernels check-asan check-tsan check-valgrind check-fuzz replay check-page page-server check-e2e check-go-symbols check-go-matrix kubernetes-build check-kubernetes \
         lint format $(lint_checks) install clean help FORCE
 -include $(shell find $(O)/obj -name '*.d' 2>/dev/null)

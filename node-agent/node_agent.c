@@ -12,6 +12,7 @@
 #include "common/metrics.h"
 #include "common/uploader.h"
 #include "node-agent/cycle.h"
+#include "node-agent/heap/heap_worker.h"
 #include "node-agent/host_identity.h"
 #include "node-agent/node_options.h"
 #include "node-agent/node_status.h"
@@ -45,6 +46,7 @@ struct node_agent {
 	struct process_table *processes;
 	struct sampler *sampler;
 	struct profile_worker *worker;
+	struct heap_worker *heap; /* NULL: disabled */
 
 	struct cycle *cycle;     /* being filled */
 	uint64_t cycle_start_ns; /* since the Unix epoch */
@@ -218,21 +220,31 @@ static void on_housekeeping(void *ctx)
 	loop_set_timer(a->housekeeping_timer, HOUSEKEEPING_EVERY_NS);
 }
 
-static void on_profile(void *ctx, const struct workload_profile *p)
+static void upload(struct node_agent *a, const char *service, const char *container_id,
+		   struct buf *pprof)
 {
-	struct node_agent *a = ctx;
 	const struct upload_label labels[] = {
-		{"service.name", p->service},
-		{"container.id", p->container_id},
+		{"service.name", service},
+		{"container.id", container_id},
 		{"host.name", a->host.name},
 		{"host.id", a->host.id},
 		{},
 	};
-	int r = uploader_add(a->uploader, labels, p->pprof);
+	int r = uploader_add(a->uploader, labels, pprof);
 
 	if (r < 0)
-		log_warn_limited("cannot queue a profile", "service=%s error=\"%s\"", p->service,
+		log_warn_limited("cannot queue a profile", "service=%s error=\"%s\"", service,
 				 strerror(-r));
+}
+
+static void on_profile(void *ctx, const struct workload_profile *p)
+{
+	upload(ctx, p->service, p->container_id, p->pprof);
+}
+
+static void on_heap_profile(void *ctx, const struct heap_upload *u)
+{
+	upload(ctx, u->service, u->container_id, u->pprof);
 }
 
 static void stop_when_sent(void *ctx)
@@ -354,6 +366,30 @@ static int make_sampling(struct node_agent *a, struct err *err)
 	return r == 0 ? start_cycle(a) : r;
 }
 
+static int make_workers(struct node_agent *a, struct err *err)
+{
+	const struct profile_worker_config worker = {
+		.hz = (unsigned)a->o->profile_frequency_hz,
+		.on_profile = on_profile,
+		.on_cycle_done = stop_when_sent,
+		.ctx = a,
+	};
+	const struct heap_worker_config heap = {
+		.interval_ns = a->o->go_heap_interval_ns,
+		.raw = a->o->go_heap_raw,
+		.on_profile = on_heap_profile,
+		.ctx = a,
+	};
+	int r;
+
+	r = profile_worker_new(&a->worker, a->loop, &worker);
+	if (r == 0)
+		r = profile_worker_register_metrics(a->worker, a->metrics);
+	if (r == 0 && strcmp(a->o->go_heap_profiler, "disabled") != 0)
+		r = heap_worker_new(&a->heap, a->loop, a->metrics, &heap, err);
+	return r;
+}
+
 int node_agent_new(struct node_agent **ret, const struct node_options *o, struct err *err)
 {
 	CLEANUP(node_agent_freep) struct node_agent *a = calloc(1, sizeof(*a));
@@ -370,18 +406,8 @@ int node_agent_new(struct node_agent **ret, const struct node_options *o, struct
 		r = make_sampling(a, err);
 	if (r == 0)
 		r = make_uploader(a);
-	if (r < 0)
-		return r;
-
-	const struct profile_worker_config worker = {
-		.hz = (unsigned)o->profile_frequency_hz,
-		.on_profile = on_profile,
-		.on_cycle_done = stop_when_sent,
-		.ctx = a,
-	};
-	r = profile_worker_new(&a->worker, a->loop, &worker);
 	if (r == 0)
-		r = profile_worker_register_metrics(a->worker, a->metrics);
+		r = make_workers(a, err);
 	if (r == 0)
 		r = node_status_listen(a->status, o->listen, err);
 	if (r < 0)
@@ -397,6 +423,7 @@ void node_agent_free(struct node_agent *a)
 	if (!a)
 		return;
 	node_status_free(a->status);
+	heap_worker_free(a->heap);
 	profile_worker_free(a->worker);
 	loop_remove(a->ring);
 	sampler_free(a->sampler);

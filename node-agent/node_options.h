@@ -15,6 +15,9 @@ struct node_options {
 	bool insecure_skip_verify;
 	uint64_t profile_interval_ns;
 	uint64_t profile_frequency_hz;
+	char *go_heap_profiler;
+	uint64_t go_heap_interval_ns;
+	bool go_heap_raw;
 	char *wal_dir;
 	char *log_level;
 };

@@ -1,0 +1,220 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/wait.h>
+
+#include "node-agent/heap/go_processes.h"
+#include "node-agent/process/procfs.h"
+#include "test/lib/unit.h"
+
+struct fixture {
+	pid_t child;
+	int say[2]; /* closing the second end makes the child execute something else */
+	int root_fd;
+	struct deadline_caller *caller;
+	struct go_process_id id;
+	uint64_t secret;
+};
+
+static struct go_process_id id_of(int root_fd, pid_t pid)
+{
+	AUTO_CLOSE int fd = procfs_open_process(root_fd, pid);
+	struct go_process_id id = {.pid = pid};
+	struct proc_stat st;
+
+	assert_true(fd >= 0);
+	assert_int_equal(procfs_read_stat(fd, &st), 0);
+	assert_int_equal(go_target_read_key(fd, &id.exe), 0);
+	id.start_time = st.start_time;
+	return id;
+}
+
+static void begin(struct fixture *f)
+{
+	char byte;
+
+	f->secret = 0x1234567890abcdef;
+	assert_int_equal(pipe2(f->say, O_CLOEXEC), 0);
+	f->child = fork();
+	if (f->child == 0) {
+		close(f->say[1]);
+		if (read(f->say[0], &byte, 1) == 0)
+			execl("/bin/sleep", "sleep", "60", (char *)NULL);
+		_exit(1);
+	}
+	assert_true(f->child > 0);
+	f->root_fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	assert_int_equal(deadline_caller_new(&f->caller, UINT64_C(5000000000), 1), 0);
+	f->id = id_of(f->root_fd, f->child);
+}
+
+static void end(struct fixture *f)
+{
+	kill(f->child, SIGKILL);
+	waitpid(f->child, NULL, 0);
+	close(f->say[0]);
+	if (f->say[1] >= 0)
+		close(f->say[1]);
+	deadline_caller_free(f->caller);
+	close(f->root_fd);
+}
+
+static void execute_something_else(struct fixture *f)
+{
+	struct go_process_id now;
+
+	close(f->say[1]);
+	f->say[1] = -1;
+	for (int i = 0; i < 1000; i++) {
+		now = id_of(f->root_fd, f->child);
+		if (now.exe.ino != f->id.exe.ino)
+			return;
+		usleep(10000);
+	}
+	fail();
+}
+
+static void test_memory_and_file_of_a_process_are_read(void **state)
+{
+	char service[WORKLOAD_NAME_BYTES];
+	struct go_target t;
+	struct fixture f;
+	uint64_t got = 0;
+
+	(void)state;
+	begin(&f);
+	assert_int_equal(go_target_open(&t, f.root_fd, &f.id, f.caller), 0);
+	assert_int_equal(
+		byte_source_read(&t.memory, (uint64_t)(uintptr_t)&f.secret, &got, sizeof(got)), 0);
+	assert_int_equal(got, f.secret);
+	/* it is this very program: its code lies bias after where the file says */
+	assert_true(elf_layout_is_text(&t.layout, (uint64_t)(uintptr_t)id_of - t.bias));
+	assert_int_equal(go_target_service(&t, service), 0);
+	assert_true(service[0] == '/');
+	go_target_close(&t);
+	end(&f);
+}
+
+static void test_a_process_that_ended_has_no_memory(void **state)
+{
+	struct go_target t;
+	struct fixture f;
+	uint64_t got;
+
+	(void)state;
+	begin(&f);
+	assert_int_equal(go_target_open(&t, f.root_fd, &f.id, f.caller), 0);
+	kill(f.child, SIGKILL);
+	waitpid(f.child, NULL, 0);
+	assert_int_equal(
+		byte_source_read(&t.memory, (uint64_t)(uintptr_t)&f.secret, &got, sizeof(got)),
+		-ENODATA);
+	go_target_close(&t);
+	assert_int_equal(go_target_open(&t, f.root_fd, &f.id, f.caller), -ESRCH);
+	end(&f);
+}
+
+static void test_a_process_that_executed_something_else_is_another(void **state)
+{
+	struct go_target t;
+	struct fixture f;
+	uint64_t got;
+
+	(void)state;
+	begin(&f);
+	assert_int_equal(go_target_open(&t, f.root_fd, &f.id, f.caller), 0);
+	execute_something_else(&f);
+	assert_int_equal(
+		byte_source_read(&t.memory, (uint64_t)(uintptr_t)&f.secret, &got, sizeof(got)),
+		-ENODATA);
+	go_target_close(&t);
+	assert_int_equal(go_target_open(&t, f.root_fd, &f.id, f.caller), -ESRCH);
+	end(&f);
+}
+
+static void test_another_process_of_the_same_number_is_not_meant(void **state)
+{
+	struct go_process_id earlier;
+	struct go_target t;
+	struct fixture f;
+
+	(void)state;
+	begin(&f);
+	earlier = f.id;
+	earlier.start_time--;
+	assert_int_equal(go_target_open(&t, f.root_fd, &earlier, f.caller), -ESRCH);
+	end(&f);
+}
+
+/* ---- which there are ---- */
+
+struct detecting {
+	struct fixture *f;
+	unsigned n_asked;
+};
+
+static int detect(void *ctx, const struct go_process_id *id)
+{
+	struct detecting *d = ctx;
+	bool is_it = id->exe.ino == d->f->id.exe.ino && id->exe.dev == d->f->id.exe.dev;
+
+	d->n_asked += is_it;
+	return is_it;
+}
+
+/* Those of this program: the test and its child. */
+static size_t scan(struct go_processes *p, uint64_t now_ns)
+{
+	assert_int_equal(go_processes_scan(p, now_ns), 0);
+	return go_processes_count(p);
+}
+
+static void test_processes_are_found_once_and_become_due_one_after_the_other(void **state)
+{
+	struct detecting d = {0};
+	struct go_processes *p;
+	struct go_process *g;
+	struct fixture f;
+
+	(void)state;
+	begin(&f);
+	d.f = &f;
+	const struct go_processes_config cfg = {f.root_fd, 1000, 10, detect, &d};
+
+	assert_int_equal(go_processes_new(&p, &cfg), 0);
+	assert_int_equal(scan(p, 5000), 2);
+	assert_int_equal(scan(p, 5001), 2);
+	assert_int_equal(d.n_asked, 1); /* an executable, not a process, is Go's */
+	g = go_processes_next(p);
+	assert_int_equal(g->due_ns, 5000);
+	go_processes_done(p, g, 5000, false);
+	assert_int_equal(g->due_ns, 6000);
+	g = go_processes_next(p);
+	assert_int_equal(g->due_ns, 5500);
+	go_processes_done(p, g, 7000, true);
+	assert_int_equal(g->due_ns, 7500);
+	go_processes_done(p, g, 7500, true);
+	assert_int_equal(g->due_ns, 11500); /* less and less often */
+
+	execute_something_else(&f);
+	assert_int_equal(scan(p, 9000), 1);
+	g = go_processes_next(p);
+	go_processes_remove(p, g);
+	assert_null(go_processes_next(p));
+	assert_int_equal(scan(p, 9500), 1);
+	go_processes_free(p);
+	end(&f);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_memory_and_file_of_a_process_are_read),
+		cmocka_unit_test(test_a_process_that_ended_has_no_memory),
+		cmocka_unit_test(test_a_process_that_executed_something_else_is_another),
+		cmocka_unit_test(test_another_process_of_the_same_number_is_not_meant),
+		cmocka_unit_test(test_processes_are_found_once_and_become_due_one_after_the_other),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

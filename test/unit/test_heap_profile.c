@@ -1,0 +1,246 @@
+#include <errno.h>
+
+#include "common/limits.h"
+#include "common/pprof_decode.h"
+#include "node-agent/heap/heap_profile.h"
+#include "test/lib/unit.h"
+
+#define RATE 524288u
+
+/* Addresses below 100 are the runtime's, 1000 is the root; 200 is inlined into 201. */
+static int resolve(void *ctx, uint64_t address, bool all, struct heap_frames *ret)
+{
+	static char names[16][32];
+	static unsigned next;
+	char *name = names[next++ % 16];
+
+	(void)ctx;
+	if (address == 5000)
+		return -EIO;
+	snprintf(name, sizeof(names[0]), address < 100 ? "runtime.f%llu" : "main.f%llu",
+		 (unsigned long long)address);
+	ret->frames[0] = (struct heap_frame){name, "main.go", (uint32_t)address};
+	ret->n = 1;
+	if (address == 1000)
+		ret->frames[0].function = "runtime.goexit";
+	if (address == 200 && all)
+		ret->frames[ret->n++] = (struct heap_frame){"main.outer", "main.go", 7};
+	return 0;
+}
+
+static bool is_runtime(void *ctx, uint64_t address)
+{
+	(void)ctx;
+	return address < 100 || address == 1000;
+}
+
+static const struct heap_profile_config config = {
+	.symbols = {resolve, is_runtime, NULL},
+	.max_bytes = 1 << 20,
+};
+
+struct fixture {
+	struct heap_profile *p;
+	struct buf out;
+	struct arena arena;
+	struct profile profile;
+	size_t n_samples;
+};
+
+static void begin(struct fixture *f)
+{
+	memset(f, 0, sizeof(*f));
+	buf_init(&f->out, LIMIT_UPLOAD_BYTES);
+	arena_init(&f->arena, LIMIT_PPROF_ARENA_BYTES);
+	assert_int_equal(heap_profile_new(&f->p, &config), 0);
+}
+
+static void end(struct fixture *f)
+{
+	heap_profile_free(f->p);
+	buf_fini(&f->out);
+	arena_fini(&f->arena);
+}
+
+static int add(struct heap_profile *p, const uint64_t *stack, uint32_t n, struct heap_counts active,
+	       struct heap_counts future)
+{
+	static struct heap_bucket b;
+
+	b.size = RATE * 64; /* stands for itself */
+	b.n_stack = n;
+	b.active = active;
+	b.future = future;
+	memcpy(b.stack, stack, n * sizeof(*stack));
+	return heap_profile_add(p, &b, active.allocs + future.allocs);
+}
+
+static void finish(struct fixture *f)
+{
+	const struct heap_profile_times times = {.end_ns = 5, .duration_ns = 3, .rate = RATE};
+	struct err err = {""};
+
+	assert_int_equal(heap_profile_finish(f->p, &times, &f->out, &f->n_samples), 0);
+	if (f->n_samples > 0)
+		assert_int_equal(
+			pprof_decode(&f->profile, &f->arena, f->out.data, f->out.len, &err), 0);
+}
+
+static const char *frame(const struct fixture *f, uint32_t sample, uint32_t i)
+{
+	const struct profile_location *l =
+		&f->profile.locations[f->profile.samples[sample].locations[i]];
+
+	return f->profile.functions[l->lines[0].function].name.data;
+}
+
+static void test_allocations_and_what_is_in_use_are_four_types(void **state)
+{
+	const uint64_t stack[] = {101, 102, 1000};
+	struct fixture f;
+
+	(void)state;
+	begin(&f);
+	assert_int_equal(
+		add(f.p, stack, 3, (struct heap_counts){10, 4}, (struct heap_counts){3, 1}), 0);
+	finish(&f);
+	assert_int_equal(f.profile.n_types, 4);
+	assert_string_equal(f.profile.types[3].type.data, "go_runtime:heap_inuse_space:bytes");
+	assert_int_equal(f.profile.n_samples, 1);
+	assert_int_equal(f.profile.samples[0].n_locations, 2); /* goexit says nothing */
+	assert_string_equal(frame(&f, 0, 0), "main.f101");
+	assert_int_equal(f.profile.samples[0].values[0], 13);
+	assert_int_equal(f.profile.samples[0].values[1], INT64_C(13) * RATE * 64);
+	assert_int_equal(f.profile.samples[0].values[2], 6);
+	assert_int_equal(f.profile.samples[0].values[3], INT64_C(6) * RATE * 64);
+	end(&f);
+}
+
+static void test_before_the_second_collection_the_future_is_in_use(void **state)
+{
+	const uint64_t stack[] = {101};
+	struct fixture f;
+
+	(void)state;
+	begin(&f);
+	assert_int_equal(add(f.p, stack, 1, (struct heap_counts){0, 0}, (struct heap_counts){3, 1}),
+			 0);
+	finish(&f);
+	assert_int_equal(f.profile.samples[0].values[2], 2);
+	end(&f);
+}
+
+static void test_the_runtime_at_the_leaf_is_hidden_unless_it_is_all(void **state)
+{
+	const uint64_t mixed[] = {1, 2, 101, 3}, runtime[] = {1, 2, 1000};
+	struct fixture f;
+
+	(void)state;
+	begin(&f);
+	assert_int_equal(add(f.p, mixed, 4, (struct heap_counts){1, 0}, (struct heap_counts){0}),
+			 0);
+	assert_int_equal(add(f.p, runtime, 3, (struct heap_counts){1, 0}, (struct heap_counts){0}),
+			 0);
+	finish(&f);
+	assert_int_equal(f.profile.samples[0].n_locations, 2);
+	assert_string_equal(frame(&f, 0, 0), "main.f101");
+	assert_string_equal(frame(&f, 0, 1), "runtime.f3");
+	assert_int_equal(f.profile.samples[1].n_locations, 2);
+	assert_string_equal(frame(&f, 1, 0), "runtime.f1");
+	end(&f);
+}
+
+static void test_only_the_last_address_stands_for_its_callers_too(void **state)
+{
+	const uint64_t first[] = {200, 101}, last[] = {101, 200};
+	struct fixture f;
+
+	(void)state;
+	begin(&f);
+	assert_int_equal(add(f.p, first, 2, (struct heap_counts){1, 0}, (struct heap_counts){0}),
+			 0);
+	assert_int_equal(add(f.p, last, 2, (struct heap_counts){1, 0}, (struct heap_counts){0}), 0);
+	finish(&f);
+	assert_int_equal(f.profile.samples[0].n_locations, 2);
+	assert_int_equal(f.profile.samples[1].n_locations, 3);
+	assert_string_equal(frame(&f, 1, 2), "main.outer");
+	end(&f);
+}
+
+static void test_equal_stacks_are_one_and_empty_ones_none(void **state)
+{
+	const uint64_t a[] = {101, 102}, b[] = {1, 101, 102}, c[] = {103};
+	struct fixture f;
+
+	(void)state;
+	begin(&f);
+	assert_int_equal(add(f.p, c, 1, (struct heap_counts){0, 0}, (struct heap_counts){0}), 0);
+	finish(&f);
+	assert_int_equal(f.n_samples, 0);
+	assert_int_equal(f.out.len, 0);
+	assert_int_equal(add(f.p, a, 2, (struct heap_counts){1, 0}, (struct heap_counts){0}), 0);
+	assert_int_equal(add(f.p, b, 3, (struct heap_counts){2, 0}, (struct heap_counts){0}), 0);
+	finish(&f);
+	assert_int_equal(f.n_samples, 1);
+	assert_int_equal(f.profile.samples[0].values[2], 3);
+	end(&f);
+}
+
+static void test_what_cannot_be_read_or_kept_ends_it(void **state)
+{
+	const uint64_t unreadable[] = {101, 5000};
+	uint64_t stack[100];
+	struct fixture f;
+	int r = 0;
+
+	(void)state;
+	begin(&f);
+	assert_int_equal(
+		add(f.p, unreadable, 2, (struct heap_counts){1, 0}, (struct heap_counts){0}), -EIO);
+	for (uint64_t i = 0; r == 0 && i < 100000; i++) {
+		for (size_t k = 0; k < ARRAY_SIZE(stack); k++)
+			stack[k] = 10000 + i * 100 + k;
+		r = add(f.p, stack, ARRAY_SIZE(stack), (struct heap_counts){1, 0},
+			(struct heap_counts){0});
+	}
+	assert_int_equal(r, -ENOBUFS);
+	end(&f);
+}
+
+static int make(void *arg)
+{
+	const struct heap_profile_times times = {.rate = RATE};
+	CLEANUP(heap_profile_freep) struct heap_profile *p = NULL;
+	CLEANUP(buf_fini) struct buf out;
+	const uint64_t stack[] = {1, 101, 102};
+	size_t n;
+	int r;
+
+	(void)arg;
+	buf_init(&out, LIMIT_UPLOAD_BYTES);
+	r = heap_profile_new(&p, &config);
+	if (r == 0)
+		r = add(p, stack, 3, (struct heap_counts){1, 0}, (struct heap_counts){0});
+	return r == 0 ? heap_profile_finish(p, &times, &out, &n) : r;
+}
+
+static void test_failed_allocations_are_survived(void **state)
+{
+	(void)state;
+	check_oom(make, NULL);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_allocations_and_what_is_in_use_are_four_types),
+		cmocka_unit_test(test_before_the_second_collection_the_future_is_in_use),
+		cmocka_unit_test(test_the_runtime_at_the_leaf_is_hidden_unless_it_is_all),
+		cmocka_unit_test(test_only_the_last_address_stands_for_its_callers_too),
+		cmocka_unit_test(test_equal_stacks_are_one_and_empty_ones_none),
+		cmocka_unit_test(test_what_cannot_be_read_or_kept_ends_it),
+		cmocka_unit_test(test_failed_allocations_are_survived),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
