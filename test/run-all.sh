@@ -98,6 +98,7 @@ checks=$!
 	stage lint "$MAKE" lint JOBS=1
 	target check-page
 	target check-go-symbols
+	target check-go-matrix
 ) &
 wait "$checks" $!
 target check-tsan

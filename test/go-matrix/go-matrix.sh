@@ -1,0 +1,84 @@
+#!/bin/bash
+# Heap profiles read from the memory of Go programs against those that the programs make themselves,
+# for every layout of the runtime and way of linking: go-matrix.sh CHECK_HEAP GO
+# The targets are kept below $DEPS/go-heap-targets, the toolchains where Go keeps its modules.
+set -u
+check=$1 go=$2
+here=$(cd "$(dirname "$0")" && pwd)
+versions=${GO_VERSIONS:-"1.15.15 1.17.13 1.19.13 1.21.13 1.23.4 1.25.3 1.26.8 1.27rc1"}
+base=$DEPS/go-heap-targets/$(cat "$here"/target/* | cksum | cut -d' ' -f1)
+work=$(mktemp -d)
+passed=0 failed=0 pid=
+trap '[ -z "$pid" ] || kill "$pid" 2>/dev/null; rm -rf "$work"' EXIT
+
+# build NAME CGO FLAGS…: the file $out/NAME, once
+build() {
+	local name=$1 cgo=$2
+	shift 2
+	[ -x "$out/$name" ] && return
+	(cd "$here/target" && GOTOOLCHAIN=go$version CGO_ENABLED=$cgo GOFLAGS=-mod=mod \
+		"$go" build -o "$out/$name" "$@" .)
+}
+
+build_all() {
+	build plain 0 &&
+		build stripped 0 -ldflags='-s -w' &&
+		build trimmed 0 -trimpath -ldflags='-s -w' &&
+		build pie 0 -buildmode=pie -ldflags='-s -w' &&
+		build cgo 1 -ldflags='-linkmode=external -s -w' &&
+		build cgo-pie 1 -buildmode=pie -ldflags='-linkmode=external -s -w' &&
+		build static-pie 1 -buildmode=pie -tags=netgo,osusergo -ldflags='-linkmode=external -extldflags=-static-pie -s -w'
+}
+
+# attempt NAME RATE: the program stands still while both profiles are made
+attempt() {
+	local name=$1 rate=$2 address same=1
+	rm -f "$work/in"
+	mkfifo "$work/in"
+	: >"$work/out"
+	"$out/$name" "$rate" <"$work/in" >"$work/out" 2>&1 &
+	pid=$!
+	exec 9>"$work/in"
+	for _ in $(seq 300); do
+		grep -q '^ready ' "$work/out" && break
+		sleep 0.05
+	done
+	address=$(sed -n 's/^ready //p' "$work/out")
+	"$check" read "$pid" "$work/ours" &&
+		curl -sf --max-time 20 "http://$address/debug/pprof/heap?gc=0" >"$work/theirs" &&
+		"$check" same "$work/ours" "$work/theirs" && same=0
+	exec 9>&-
+	wait "$pid" 2>/dev/null
+	pid=
+	return $same
+}
+
+# compare NAME RATE: all values of all stacks must be the same. A runtime that starts one more thread
+# between the last garbage collection and our reading spoils an attempt, not three of them.
+compare() {
+	local name=$1 rate=$2
+	for _ in 1 2 3; do
+		printf '  go%-8s %-10s rate %-6s ' "$version" "$name" "$rate"
+		if attempt "$name" "$rate"; then
+			passed=$((passed + 1))
+			return
+		fi
+	done
+	failed=$((failed + 1))
+}
+
+for version in $versions; do
+	out=$base/$version
+	mkdir -p "$out"
+	if ! build_all; then
+		echo "  go$version: cannot be built"
+		failed=$((failed + 1))
+		continue
+	fi
+	for name in plain stripped trimmed pie cgo cgo-pie static-pie; do
+		compare "$name" 0
+		compare "$name" 4096
+	done
+done
+echo "go matrix: $passed passed, $failed failed"
+[ "$failed" -eq 0 ]

@@ -1,0 +1,3 @@
+module heaptarget
+
+go 1.15
