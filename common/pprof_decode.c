@@ -5,7 +5,7 @@
  * to ten times its size before the first check could refuse it; so the peak is
  * the inflated bytes plus the result. Each walk collects what the next one
  * refers to, because the format allows any order of fields: counts, strings,
- * functions, locations, samples.
+ * functions, locations, samples; and goes only from the first of its fields to the last.
  *
  * Strings are copied into the caller's arena at their first use. Those that
  * only labels and mappings use are never copied, and the inflated bytes can go.
@@ -35,6 +35,8 @@ struct decoder {
 	size_t len;
 	struct profile profile;
 	uint64_t counts[PPROF_FIELD_MAX];
+	/* Where fields of a number are: from the first to the end of the last. */
+	struct wire_reader spans[PPROF_FIELD_MAX];
 	struct string_ref *strings;
 	uint32_t n_strings;
 	struct pprof_ids functions;
@@ -112,9 +114,9 @@ static int unpack_error(struct decoder *d, const char *what)
 }
 
 /* Call fn for each field of that number, in order. */
-static int each(struct decoder *d, uint32_t number, field_fn fn)
+static int each(struct decoder *d, enum pprof_field number, field_fn fn)
 {
-	struct wire_reader reader = {d->data, d->data + d->len};
+	struct wire_reader reader = d->spans[number];
 	struct wire_field f;
 	int r;
 
@@ -174,6 +176,18 @@ static int note_field(struct decoder *d, const struct wire_field *f)
 	return 0;
 }
 
+static void note_span(struct decoder *d, uint32_t number, const uint8_t *begin, const uint8_t *end)
+{
+	struct wire_reader *span;
+
+	if (number >= PPROF_FIELD_MAX)
+		return;
+	span = &d->spans[number];
+	if (!span->p)
+		span->p = begin;
+	span->end = end;
+}
+
 static int count_fields(struct decoder *d)
 {
 	static const struct {
@@ -188,6 +202,7 @@ static int count_fields(struct decoder *d)
 		{PPROF_COMMENT, LIMIT_PPROF_STRINGS, "comments"},
 	};
 	struct wire_reader reader = {d->data, d->data + d->len};
+	const uint8_t *begin = reader.p;
 	struct wire_field f;
 	int r;
 
@@ -195,6 +210,8 @@ static int count_fields(struct decoder *d)
 		r = note_field(d, &f);
 		if (r < 0)
 			return r;
+		note_span(d, f.number, begin, reader.p);
+		begin = reader.p;
 	}
 	if (r < 0)
 		return fail(d, "broken field");
