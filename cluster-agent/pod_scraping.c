@@ -235,6 +235,7 @@ int pod_scraping_register(struct pod_scraping *p, struct metrics *ms)
 
 void pod_scraping_leave(struct pod_scraping *p, loop_fn done, void *ctx)
 {
+	scraper_stop(p->scraper);
 	if (p->replicas)
 		replica_set_leave(p->replicas, done, ctx);
 	else

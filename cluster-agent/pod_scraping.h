@@ -38,7 +38,10 @@ DEFINE_CLEANUP(struct pod_scraping *, pod_scraping_free);
 
 int pod_scraping_register(struct pod_scraping *p, struct metrics *ms) MUST_CHECK;
 
-/* Hands the pods over to other replicas, if there are any; done is called within some seconds. */
+/*
+ * Scrapes nothing any more and hands the pods over to other replicas, if there are any; done is called
+ * within some seconds.
+ */
 void pod_scraping_leave(struct pod_scraping *p, loop_fn done, void *ctx);
 
 /* Every second or so: brings what others are told about discovery up to date. */
