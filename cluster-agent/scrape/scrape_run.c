@@ -469,8 +469,10 @@ static void stop_job(struct scrape_run *run, struct target_endpoint *e)
 	e->job = NULL;
 	job->endpoint = NULL;
 	count_outcome(run, SCRAPE_CANCELLED);
-	if (!job->transfer)
+	if (!job->transfer) {
+		atomic_store(&job->conversion.unwanted, true);
 		return;
+	}
 	http_cancel(job->transfer);
 	run->n_in_flight--;
 	job_free(job);

@@ -55,7 +55,7 @@ void scrape_conversion_run(struct scrape_conversion *c, struct arena *arena)
 	buf_init(&c->upload, LIMIT_UPLOAD_BYTES);
 	c->restarted = false;
 	c->err.msg[0] = '\0';
-	c->error = convert(c, arena);
+	c->error = atomic_load(&c->unwanted) ? -ECANCELED : convert(c, arena);
 	buf_fini(&c->body);
 	if (c->error < 0)
 		buf_fini(&c->upload);

@@ -4,6 +4,8 @@
 #ifndef CLUSTER_AGENT_SCRAPE_SCRAPE_WORKER_H
 #define CLUSTER_AGENT_SCRAPE_SCRAPE_WORKER_H
 
+#include <stdatomic.h>
+
 #include "cluster-agent/scrape/scraped_profile.h"
 #include "common/arena.h"
 #include "common/base.h"
@@ -15,12 +17,14 @@ struct scrape_worker;
 
 struct scrape_conversion {
 	void *owner; /* the caller's */
+	/* from any time on: its result is not looked at any more, so that it need not be made */
+	_Atomic bool unwanted;
 
 	struct buf body; /* as served; released by the conversion */
 	struct scraped_profile_info info;
 	struct profile_baseline baseline; /* of the endpoint; becomes this profile's */
 
-	int error; /* 0; -EBADMSG, -EFBIG: err says why; -ENOMEM */
+	int error; /* 0; -EBADMSG, -EFBIG: err says why; -ENOMEM; -ECANCELED */
 	struct err err;
 	struct buf upload; /* gzipped pprof; empty: there is nothing to upload */
 	bool restarted;
