@@ -492,10 +492,11 @@ static int find_by_name_offset(const struct gopclntab *t, const struct byte_sour
 	uint64_t base = t->version == GOPCLNTAB_1_2 ? 0 : t->functions_offset;
 	AUTO_FREE struct piece *pairs = calloc(2, sizeof(*pairs));
 	size_t field = (size_t)field_bytes(t);
-	struct piece *records = pairs + 1;
+	struct piece *records;
 
 	if (!pairs)
 		return -ENOMEM;
+	records = &pairs[1];
 	for (uint64_t i = 0; i < t->n_functions; i++) {
 		uint64_t at = t->functions_offset + (i * 2 + 1) * field, record = 0;
 		int r = read_piece(pairs, t, src, at, field);
