@@ -279,7 +279,8 @@ static void fail_request(struct scrape_run *run, struct target_endpoint *e,
 	const struct scraper_config *cfg = run->scraper;
 	struct err err = {""};
 
-	if (res->error == -EFBIG)
+	/* else it is the headers, or the page with an error */
+	if (res->error == -EFBIG && e->job->n_bytes > cfg->max_body_bytes)
 		err_set(&err, res->error, "the answer is larger than %zu bytes",
 			cfg->max_body_bytes);
 	else if (res->error == -ENOBUFS)

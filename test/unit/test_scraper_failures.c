@@ -36,7 +36,11 @@ static void assert_failure(const char *path, const char *answer, unsigned status
 
 static void every_failure_has_its_outcome_and_sentence(void **state)
 {
+	static char text[300 * 1024];
+
 	(void)state;
+	memset(text, 'x', sizeof(text) - 1);
+	assert_failure("/text", text, 500, "too_large", "response body: larger than allowed");
 	assert_failure("/text", "Could not enable CPU profiling: cpu profiling already in use", 500,
 		       "http_status",
 		       "HTTP 500: Could not enable CPU profiling: cpu profiling already in use");
