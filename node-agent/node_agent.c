@@ -377,6 +377,8 @@ static int make_workers(struct node_agent *a, struct err *err)
 	const struct heap_worker_config heap = {
 		.interval_ns = a->o->go_heap_interval_ns,
 		.raw = a->o->go_heap_raw,
+		.force = strcmp(a->o->go_heap_profiler, "force") == 0,
+		.restore = a->o->go_heap_restore,
 		.on_profile = on_heap_profile,
 		.ctx = a,
 	};

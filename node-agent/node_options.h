@@ -18,6 +18,7 @@ struct node_options {
 	char *go_heap_profiler;
 	uint64_t go_heap_interval_ns;
 	bool go_heap_raw;
+	bool go_heap_restore;
 	char *wal_dir;
 	char *log_level;
 };

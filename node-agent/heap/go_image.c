@@ -154,6 +154,45 @@ static int find_rate_in_code(struct locating *l, uint64_t *ret)
 	return only_load(l->refs, (size_t)n, l->others, (size_t)n_others, ret);
 }
 
+/*
+ * The byte is looked at just before the rate is set to 0: in schedinit since 1.20, before in the
+ * package's initialisation.
+ */
+static int find_disabled_in_code(struct locating *l, uint64_t rate, uint64_t *ret)
+{
+	const char *name = l->image->minor >= 20 ? "runtime.schedinit" : "runtime.init";
+	int n = read_refs(l, name, l->refs);
+
+	for (int i = 1; i < n; i++) {
+		if (l->refs[i].kind != GO_REF_STORE || l->refs[i].target != rate)
+			continue;
+		for (int back = i - 1; back >= 0 && back >= i - 3; back--) {
+			if (l->refs[back].kind != GO_REF_LOAD || l->refs[back].size_bytes != 1)
+				continue;
+			*ret = l->refs[back].target;
+			return 0;
+		}
+	}
+	return n < 0 ? n : -ENOENT;
+}
+
+static int find_disabled(struct locating *l, uint64_t rate, uint64_t *ret)
+{
+	const struct go_image *im = l->image;
+	uint64_t address = 0;
+	int r;
+
+	r = elf_symbol_address(im->layout, im->file, "runtime.disableMemoryProfiling", &address);
+	if (r == 0 && is_writable(im, address + im->bias)) {
+		*ret = address;
+		return 0;
+	}
+	r = find_disabled_in_code(l, rate + im->bias, &address);
+	if (r == 0)
+		*ret = address - im->bias;
+	return r;
+}
+
 typedef int find_fn(struct locating *l, uint64_t *ret);
 
 /* By symbol or by code. *ret is without the bias. */
@@ -191,6 +230,8 @@ int go_image_locate(const struct go_image *image, struct go_addresses *ret)
 	if (r < 0)
 		return r;
 	r = find_variable(l, "runtime.mbuckets", find_buckets_in_code, &at.buckets);
+	if (r == 0 || r == -ENOENT)
+		r = find_disabled(l, at.rate, &at.disabled);
 	if (r < 0 && r != -ENOENT)
 		return r;
 	*ret = at;

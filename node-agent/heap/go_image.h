@@ -30,13 +30,14 @@ struct go_image {
 
 /* Without the bias: they are the same in each process of an executable. 0: not found. */
 struct go_addresses {
-	uint64_t module;  /* runtime.firstmoduledata */
-	uint64_t buckets; /* runtime.mbuckets */
-	uint64_t rate;    /* runtime.MemProfileRate */
+	uint64_t module;   /* runtime.firstmoduledata */
+	uint64_t buckets;  /* runtime.mbuckets */
+	uint64_t rate;     /* runtime.MemProfileRate */
+	uint64_t disabled; /* runtime.disableMemoryProfiling; since 1.17 */
 };
 
 /*
- * Both but buckets, perhaps: ret->buckets is 0 where neither symbols nor code tell. -ENOENT: no
+ * Of buckets and disabled, what neither symbols nor code tell is 0. -ENOENT: no
  * module data, or no rate; -ENOMEM; -ENODATA, -EIO …: cannot be read.
  */
 int go_image_locate(const struct go_image *image, struct go_addresses *ret) MUST_CHECK;

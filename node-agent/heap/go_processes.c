@@ -271,6 +271,33 @@ void go_processes_done(struct go_processes *p, struct go_process *g, uint64_t no
 	while (g->due_ns <= now_ns);
 }
 
+int go_processes_restart(struct go_processes *p, struct go_process *g, uint64_t due_ns)
+{
+	const struct heap_history_config cfg = {HEAP_HISTORY_FROM_NOW, p->cfg.max_buckets};
+	struct heap_history *h;
+	int r = heap_history_new(&h, &cfg);
+
+	if (r < 0)
+		return r;
+	heap_history_free(g->history);
+	g->history = h;
+	g->due_ns = due_ns;
+	return 0;
+}
+
+struct go_process *go_processes_each(struct go_processes *p, struct go_process *g)
+{
+	struct entry *e = p->entries;
+
+	if (g) {
+		HASH_FIND(hh, p->entries, &g->id.pid, sizeof(g->id.pid), e);
+		e = e ? e->hh.next : NULL;
+	}
+	while (e && !e->is_go)
+		e = e->hh.next;
+	return e ? &e->go : NULL;
+}
+
 size_t go_processes_count(const struct go_processes *p)
 {
 	return p->n_go;

@@ -28,6 +28,7 @@ struct go_process {
 	uint64_t due_ns;     /* on clock_monotonic_ns() */
 	uint64_t told_ns;    /* up to when its last profile went */
 	unsigned n_failures; /* in a row */
+	bool is_ours;        /* its profiler is on because we have switched it on */
 };
 
 int go_processes_new(struct go_processes **ret, const struct go_processes_config *cfg) MUST_CHECK;
@@ -44,6 +45,15 @@ struct go_process *go_processes_next(struct go_processes *p);
 void go_processes_remove(struct go_processes *p, struct go_process *g);
 /* It was read, or that failed: when it is due again. */
 void go_processes_done(struct go_processes *p, struct go_process *g, uint64_t now_ns, bool failed);
+
+/*
+ * Its profiler has just been switched on: due again at due_ns, to begin with what is counted then.
+ * -ENOMEM.
+ */
+int go_processes_restart(struct go_processes *p, struct go_process *g, uint64_t due_ns) MUST_CHECK;
+
+/* All of Go, one after the other: NULL gives the first, the last gives NULL. */
+struct go_process *go_processes_each(struct go_processes *p, struct go_process *g);
 
 /* Of Go. */
 size_t go_processes_count(const struct go_processes *p);

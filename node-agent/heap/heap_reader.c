@@ -6,6 +6,7 @@
 #include "common/clock.h"
 #include "node-agent/heap/go_buildinfo.h"
 #include "node-agent/heap/go_executables.h"
+#include "node-agent/heap/go_force.h"
 #include "node-agent/heap/heap_profile.h"
 
 #define READ_TIMEOUT_NS (500 * NS_PER_MS)
@@ -14,6 +15,7 @@
 
 struct heap_reader {
 	bool raw;
+	bool force;
 	int root_fd;
 	struct deadline_caller *caller;
 	struct go_executables *executables;
@@ -23,6 +25,7 @@ struct heap_reader {
 /* One process in work. */
 struct reading {
 	struct heap_reader *reader;
+	const struct go_process_id *id; /* borrowed */
 	struct go_target target;
 	struct go_executable *executable; /* borrowed from the reader's */
 	struct go_module *modules;
@@ -41,6 +44,7 @@ int heap_reader_new(struct heap_reader **ret, const struct heap_reader_config *c
 	if (!r)
 		return -ENOMEM;
 	r->raw = cfg->raw;
+	r->force = cfg->force;
 	r->root_fd =
 		open(cfg->proc_root ? cfg->proc_root : "/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (r->root_fd < 0)
@@ -173,6 +177,16 @@ static int read_opened(struct reading *d, struct heap_history *history, int64_t 
 	r = find_modules(d);
 	if (r < 0)
 		return r;
+	if (d->reader->force) {
+		r = go_force(&d->target, d->id, d->executable, &d->modules[0], GO_FORCE_ON);
+		ret->forced = r == 1;
+		ret->is_ours = r >= 0;
+		if (r == 1)
+			return 0;
+		/* a program that cannot be forced is read as it is */
+		if (r < 0 && r != -ENOTSUP && r != -EALREADY)
+			return r;
+	}
 	ret->off = d->rate == 0 || d->rate > INT64_MAX;
 	if (ret->off)
 		return 0;
@@ -196,25 +210,56 @@ static int read_opened(struct reading *d, struct heap_history *history, int64_t 
 	return r;
 }
 
+static void close_reading(struct reading *d)
+{
+	heap_profile_free(d->profile);
+	free(d->modules);
+	go_target_close(&d->target);
+	free(d);
+}
+DEFINE_CLEANUP(struct reading *, close_reading);
+
+static int open_reading(struct reading **ret, struct heap_reader *r, const struct go_process_id *id)
+{
+	struct reading *d = calloc(1, sizeof(*d));
+	int result;
+
+	if (!d)
+		return -ENOMEM;
+	d->reader = r;
+	d->id = id;
+	result = go_target_open(&d->target, r->root_fd, id, r->caller);
+	if (result == 0)
+		result = go_executables_get(r->executables, &d->target, &d->executable);
+	if (result < 0) {
+		close_reading(d);
+		return result;
+	}
+	*ret = d;
+	return 0;
+}
+
 int heap_reader_read(struct heap_reader *r, const struct go_process_id *id,
 		     struct heap_history *history, int64_t duration_ns, struct buf *out,
 		     struct heap_reading *ret)
 {
-	AUTO_FREE struct reading *d = calloc(1, sizeof(*d));
+	CLEANUP(close_readingp) struct reading *d = NULL;
 	int result;
 
 	*ret = (struct heap_reading){0};
-	if (!d)
-		return -ENOMEM;
-	d->reader = r;
-	result = go_target_open(&d->target, r->root_fd, id, r->caller);
+	result = open_reading(&d, r, id);
+	return result == 0 ? read_opened(d, history, duration_ns, out, ret) : result;
+}
+
+int heap_reader_restore(struct heap_reader *r, const struct go_process_id *id)
+{
+	CLEANUP(close_readingp) struct reading *d = NULL;
+	int result;
+
+	result = open_reading(&d, r, id);
+	if (result == 0)
+		result = find_modules(d);
 	if (result < 0)
 		return result;
-	result = go_executables_get(r->executables, &d->target, &d->executable);
-	if (result == 0)
-		result = read_opened(d, history, duration_ns, out, ret);
-	heap_profile_free(d->profile);
-	free(d->modules);
-	go_target_close(&d->target);
-	return result;
+	return go_force(&d->target, id, d->executable, &d->modules[0], GO_FORCE_OFF);
 }

@@ -1,6 +1,6 @@
 /*
- * The heap profile of one Go process, read from its memory. Nothing is written to it, and it is not
- * stopped. Everything read is untrusted: lengths, counts and time are limited. One thread.
+ * The heap profile of one Go process, read from its memory. It is not stopped, and unless force
+ * asks for it (go_force.h), nothing is written to it. Everything read is untrusted: lengths, counts and time are limited. One thread.
  */
 #ifndef NODE_AGENT_HEAP_HEAP_READER_H
 #define NODE_AGENT_HEAP_HEAP_READER_H
@@ -20,11 +20,14 @@ struct heap_reader;
 struct heap_reader_config {
 	const char *proc_root; /* NULL: "/proc" */
 	bool raw;              /* counters as they are, not scaled by their sampling rate */
+	bool force;            /* switch profilers on that the linker has switched off */
 };
 
 struct heap_reading {
 	size_t n_samples; /* 0: no profile */
 	bool off;         /* the program has switched its profiler off, or never had it on */
+	bool forced;      /* it was off and has been switched on just now: begin anew in a second */
+	bool is_ours;     /* the linker had switched it off, and we on */
 	struct heap_round_result round;
 	char service[WORKLOAD_NAME_BYTES]; /* when there is a profile */
 };
@@ -48,5 +51,8 @@ int heap_reader_detect(struct heap_reader *r, const struct go_process_id *id) MU
 int heap_reader_read(struct heap_reader *r, const struct go_process_id *id,
 		     struct heap_history *history, int64_t duration_ns, struct buf *out,
 		     struct heap_reading *ret) MUST_CHECK;
+
+/* Switches the profiler of a process off again that we had switched on. Results of go_force(). */
+int heap_reader_restore(struct heap_reader *r, const struct go_process_id *id) MUST_CHECK;
 
 #endif /* NODE_AGENT_HEAP_HEAP_READER_H */

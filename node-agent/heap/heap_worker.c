@@ -14,6 +14,7 @@
 
 #define MAX_RESULTS 4096
 #define WORKER_NICE 5
+#define FORCED_WAIT_NS (1 * NS_PER_S) /* each processor counts one sample too much at the switch */
 #define SCANS_PER_INTERVAL 4
 #define SCAN_MIN_NS (1 * NS_PER_S)
 #define SCAN_MAX_NS (15 * NS_PER_S)
@@ -26,6 +27,8 @@ enum heap_metric {
 	TORN,
 	BACKWARDS,
 	OFF,
+	FORCED,
+	RESTORED,
 	CPU_NS,
 	/* rounds without a profile, by reason */
 	GONE,
@@ -58,6 +61,10 @@ static const struct metric metric_defs[HEAP_METRIC_MAX] = {
 		       "Of these, with less than the last time: taken as nothing new"},
 	[OFF] = {PREFIX "_off_total", NULL,
 		 "Readings of Go processes whose memory profiler is off"},
+	[FORCED] = {PREFIX "_forced_total", NULL,
+		    "Go processes whose memory profiler was switched on"},
+	[RESTORED] = {PREFIX "_restored_total", NULL,
+		      "Of these, switched off again when the agent ended"},
 	[CPU_NS] = {PREFIX "_cpu_seconds_total", NULL, "CPU time spent on heap profiles",
 		    .scale = 1e-9},
 	[GONE] = {FAILED("gone")},
@@ -151,6 +158,11 @@ static int read_process(struct heap_worker *w, struct go_process *g, uint64_t no
 	if (r < 0)
 		return r;
 	g->told_ns = now_ns;
+	g->is_ours = reading.is_ours;
+	if (reading.forced) {
+		metric_add(&w->metrics[FORCED], 1);
+		return go_processes_restart(w->processes, g, now_ns + FORCED_WAIT_NS);
+	}
 	if (reading.n_samples == 0)
 		return 0;
 	r = pass_on(w, made, reading.service);
@@ -183,7 +195,7 @@ static void do_process(struct heap_worker *w, struct go_process *g)
 	/* -ENODATA is also what memory gives when the process has executed something else */
 	if (r == -ESRCH || r == -ENODATA)
 		go_processes_remove(w->processes, g);
-	else
+	else if (r < 0 || g->due_ns <= now_ns)
 		go_processes_done(w->processes, g, now_ns, r < 0);
 }
 
@@ -228,6 +240,20 @@ static uint64_t turn(struct heap_worker *w)
 	return next_ns > now_ns ? next_ns - now_ns : 0;
 }
 
+/* What this and earlier agents have switched on. */
+static void restore(struct heap_worker *w)
+{
+	for (struct go_process *g = go_processes_each(w->processes, NULL); g;
+	     g = go_processes_each(w->processes, g)) {
+		int r = g->is_ours ? heap_reader_restore(w->reader, &g->id) : 0;
+
+		if (r < 0 && r != -ESRCH && r != -ENODATA)
+			log_warn_limited("cannot switch a memory profiler off again",
+					 "pid=%d error=\"%s\"", (int)g->id.pid, strerror(-r));
+		metric_add(&w->metrics[RESTORED], r > 0);
+	}
+}
+
 static void *run(void *arg)
 {
 	struct heap_worker *w = arg;
@@ -243,6 +269,8 @@ static void *run(void *arg)
 		told_ns = cpu_ns;
 		(void)queue_pop_timeout(w->stop, wait_ns);
 	}
+	if (w->cfg.force && w->cfg.restore)
+		restore(w);
 	return NULL;
 }
 
@@ -264,7 +292,7 @@ static void on_wake(void *ctx)
 
 static int make_reader(struct heap_worker *w, struct err *err)
 {
-	const struct heap_reader_config reader = {w->cfg.proc_root, w->cfg.raw};
+	const struct heap_reader_config reader = {w->cfg.proc_root, w->cfg.raw, w->cfg.force};
 	int r = heap_reader_new(&w->reader, &reader);
 
 	if (r < 0)

@@ -28,7 +28,9 @@ struct heap_upload {
 struct heap_worker_config {
 	const char *proc_root; /* NULL: "/proc" */
 	uint64_t interval_ns;
-	bool raw; /* counters as they are, not scaled by their sampling rate */
+	bool raw;     /* counters as they are, not scaled by their sampling rate */
+	bool force;   /* switch profilers on that the linker has switched off: go_force.h */
+	bool restore; /* and off again in the end */
 	void (*on_profile)(void *ctx, const struct heap_upload *u); /* on the loop thread */
 	void *ctx;
 };

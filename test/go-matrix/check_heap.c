@@ -1,10 +1,14 @@
 /*
  * check_heap read PID FILE: the heap profile of a process, by the node agent's reader.
+ * check_heap force PID DONE: whether a profiler that is off can be switched on, shows what test/go-matrix/unprofiled
+ * says it allocates until the file DONE is there, within three standard deviations, and goes off again.
  * check_heap same OURS THEIRS: whether two profiles have the same stacks, function by function and line
  * by line, with the same four values each.
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
+#include <signal.h>
 
 #include "common/fs.h"
 #include "common/limits.h"
@@ -80,6 +84,119 @@ static int do_read(const char *pid, const char *file)
 	}
 	printf("%zu buckets", n_buckets);
 	return 0;
+}
+
+/* ---- force ---- */
+
+#define SMALL_BYTES (20000.0 * 8192)
+#define LARGE_BYTES (4000.0 * 65536)
+#define RATE 524288.0
+#define POLLS 600
+#define POLL_US 50000
+
+struct forcing {
+	struct heap_reader *reader;
+	struct heap_history *history;
+	struct go_process_id id;
+	struct heap_reading reading;
+};
+
+static int64_t sum_of(const struct profile *p, const char *function)
+{
+	int64_t bytes = 0;
+
+	for (uint32_t i = 0; i < p->n_samples; i++) {
+		const struct profile_sample *s = &p->samples[i];
+		const struct profile_location *l = &p->locations[s->locations[0]];
+
+		if (strcmp(p->functions[l->lines[0].function].name.data, function) == 0)
+			bytes += s->values[1];
+	}
+	return bytes;
+}
+
+static bool is_near(const struct profile *p, const char *function, double want)
+{
+	double got = (double)sum_of(p, function), sigma = sqrt(RATE / want);
+
+	printf(", %s %.3f of what it made", function, got / want);
+	return fabs(got / want - 1) <= 3 * sigma;
+}
+
+static int round_of(struct forcing *f, struct buf *out)
+{
+	return heap_reader_read(f->reader, &f->id, f->history, 1, out, &f->reading);
+}
+
+/* What was allocated between two rounds. */
+static int measure(struct forcing *f, const char *done, struct buf *out)
+{
+	int r = round_of(f, out);
+
+	out->len = 0;
+	if (r == 0 && kill(f->id.pid, SIGUSR1) < 0)
+		r = -errno;
+	for (int i = 0; r == 0 && access(done, F_OK) < 0; i++) {
+		usleep(POLL_US);
+		if (i == POLLS)
+			r = -ETIME;
+	}
+	return r == 0 ? round_of(f, out) : r;
+}
+
+static int force_and_restore(struct forcing *f, const char *done, struct buf *out)
+{
+	struct buf nothing;
+	int r = round_of(f, out);
+
+	if (r < 0 || !f->reading.forced)
+		return r < 0 ? r : -EALREADY;
+	usleep(1000000);
+	r = measure(f, done, out);
+	if (r < 0)
+		return r;
+	if (heap_reader_restore(f->reader, &f->id) != 1)
+		return -EPROTO;
+	/* it is off, so it can be switched on */
+	buf_init(&nothing, LIMIT_UPLOAD_BYTES);
+	r = round_of(f, &nothing);
+	buf_fini(&nothing);
+	return r == 0 && !f->reading.forced ? -EPROTO : r;
+}
+
+static int do_force(const char *pid, const char *done)
+{
+	const struct heap_history_config cfg = {HEAP_HISTORY_FROM_NOW, HEAP_READER_MAX_BUCKETS};
+	CLEANUP(arena_fini) struct arena arena;
+	CLEANUP(buf_fini) struct buf out;
+	struct forcing f = {0};
+	struct err err = {""};
+	struct profile p;
+	bool good;
+	int r;
+
+	arena_init(&arena, LIMIT_PPROF_ARENA_BYTES);
+	buf_init(&out, LIMIT_UPLOAD_BYTES);
+	r = heap_reader_new(&f.reader, &(struct heap_reader_config){.force = true});
+	if (r == 0)
+		r = heap_history_new(&f.history, &cfg);
+	if (r == 0)
+		r = find_process(f.reader, pid, &f.id);
+	if (r == 0)
+		r = force_and_restore(&f, done, &out);
+	if (r == 0)
+		r = pprof_decode(&p, &arena, out.data, out.len, &err);
+	heap_history_free(f.history);
+	heap_reader_free(f.reader);
+	if (r < 0) {
+		printf("cannot be forced: %s %s\n", strerror(-r), err.msg);
+		return 1;
+	}
+	printf("forced");
+	good = is_near(&p, "main.makeSmall", SMALL_BYTES);
+	good &= is_near(&p, "main.makeLarge", LARGE_BYTES);
+	printf("\n");
+	return !good;
 }
 
 /* ---- same ---- */
@@ -233,6 +350,9 @@ int main(int argc, char **argv)
 		return do_read(argv[2], argv[3]);
 	if (argc == 4 && strcmp(argv[1], "same") == 0)
 		return do_same(argv[2], argv[3]);
-	fprintf(stderr, "usage: check_heap read PID FILE | check_heap same OURS THEIRS\n");
+	if (argc == 4 && strcmp(argv[1], "force") == 0)
+		return do_force(argv[2], argv[3]);
+	fprintf(stderr, "usage: check_heap read PID FILE | check_heap force PID DONE | check_heap "
+			"same OURS THEIRS\n");
 	return 2;
 }

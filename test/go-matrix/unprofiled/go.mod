@@ -1,0 +1,3 @@
+module unprofiled
+
+go 1.15
