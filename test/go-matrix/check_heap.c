@@ -2,6 +2,7 @@
  * check_heap read PID FILE: the heap profile of a process, by the node agent's reader.
  * check_heap force PID DONE: whether a profiler that is off can be switched on, shows what test/go-matrix/unprofiled
  * says it allocates until the file DONE is there, within three standard deviations, and goes off again.
+ * check_heap worker PROC PID: the same by the agent's own thread, with PROC for /proc, which has only that process.
  * check_heap same OURS THEIRS: whether two profiles have the same stacks, function by function and line
  * by line, with the same four values each.
  */
@@ -10,11 +11,15 @@
 #include <math.h>
 #include <signal.h>
 
+#include "common/clock.h"
 #include "common/fs.h"
 #include "common/limits.h"
+#include "common/loop.h"
+#include "common/metrics.h"
 #include "common/parse.h"
 #include "common/pprof_decode.h"
 #include "node-agent/heap/heap_reader.h"
+#include "node-agent/heap/heap_worker.h"
 #include "node-agent/process/procfs.h"
 
 #define N_VALUES 4u
@@ -199,6 +204,112 @@ static int do_force(const char *pid, const char *done)
 	return !good;
 }
 
+/* ---- worker ---- */
+
+#define ALLOCATE_AFTER_NS (3 * NS_PER_S) /* it is forced, and has begun to count a second later */
+#define GIVE_UP_AFTER_NS (20 * NS_PER_S)
+
+struct working {
+	struct loop *loop;
+	pid_t pid;
+	bool told; /* a profile came that shows what was allocated */
+};
+
+static void on_worker_profile(void *ctx, const struct heap_upload *u)
+{
+	CLEANUP(arena_fini) struct arena arena;
+	struct working *w = ctx;
+	struct err err = {""};
+	struct profile p;
+
+	arena_init(&arena, LIMIT_PPROF_ARENA_BYTES);
+	if (pprof_decode(&p, &arena, u->pprof->data, u->pprof->len, &err) < 0 ||
+	    sum_of(&p, "main.makeLarge") == 0)
+		return;
+	printf("worker: %s", u->service);
+	w->told = true;
+	loop_stop(w->loop);
+}
+
+static void on_allocate(void *ctx)
+{
+	struct working *w = ctx;
+
+	(void)kill(w->pid, SIGUSR1);
+}
+
+static void on_give_up(void *ctx)
+{
+	struct working *w = ctx;
+
+	loop_stop(w->loop);
+}
+
+static int run_worker(struct working *w, const char *proc)
+{
+	const struct heap_worker_config cfg = {
+		.proc_root = proc,
+		.interval_ns = 1 * NS_PER_S,
+		.force = true,
+		.restore = true,
+		.on_profile = on_worker_profile,
+		.ctx = w,
+	};
+	struct loop_source *allocate, *give_up;
+	struct heap_worker *worker = NULL;
+	struct metrics *ms = NULL;
+	struct err err = {""};
+	int r;
+
+	r = loop_new(&w->loop);
+	if (r == 0)
+		r = metrics_new(&ms);
+	if (r == 0)
+		r = heap_worker_new(&worker, w->loop, ms, &cfg, &err);
+	if (r == 0)
+		r = loop_add_timer(w->loop, on_allocate, w, &allocate);
+	if (r == 0)
+		r = loop_add_timer(w->loop, on_give_up, w, &give_up);
+	if (r == 0) {
+		loop_set_timer(allocate, ALLOCATE_AFTER_NS);
+		loop_set_timer(give_up, GIVE_UP_AFTER_NS);
+		r = loop_run(w->loop);
+	}
+	heap_worker_free(worker);
+	loop_free(w->loop);
+	metrics_free(ms);
+	return r;
+}
+
+static int do_worker(const char *proc, const char *pid)
+{
+	CLEANUP(buf_fini) struct buf out;
+	struct working w = {0};
+	struct forcing f = {0};
+	const struct heap_history_config cfg = {HEAP_HISTORY_FROM_NOW, HEAP_READER_MAX_BUCKETS};
+	int r;
+
+	buf_init(&out, LIMIT_UPLOAD_BYTES);
+	r = heap_reader_new(&f.reader, &(struct heap_reader_config){0});
+	if (r == 0)
+		r = heap_history_new(&f.history, &cfg);
+	if (r == 0)
+		r = find_process(f.reader, pid, &f.id);
+	w.pid = f.id.pid;
+	if (r == 0)
+		r = run_worker(&w, proc);
+	if (r == 0)
+		r = round_of(&f, &out);
+	heap_history_free(f.history);
+	heap_reader_free(f.reader);
+	if (r == 0 && w.told && f.reading.off) {
+		printf(", restored\n");
+		return 0;
+	}
+	printf("worker: %s, told %d, off %d\n", strerror(-r), w.told, f.reading.off);
+	return 1;
+}
+
 /* ---- same ---- */
 
 struct line {
@@ -352,6 +463,8 @@ int main(int argc, char **argv)
 		return do_same(argv[2], argv[3]);
 	if (argc == 4 && strcmp(argv[1], "force") == 0)
 		return do_force(argv[2], argv[3]);
+	if (argc == 4 && strcmp(argv[1], "worker") == 0)
+		return do_worker(argv[2], argv[3]);
 	fprintf(stderr, "usage: check_heap read PID FILE | check_heap force PID DONE | check_heap "
 			"same OURS THEIRS\n");
 	return 2;
