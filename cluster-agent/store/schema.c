@@ -71,8 +71,8 @@ static const struct table tables[] = {
 static const char *const insert_columns[] = {
 	[STORE_STACKS] = "(ServiceName, Hash, LastSeen, Stack)",
 	[STORE_SAMPLES] = "(ServiceName, Type, Start, End, Labels, StackHash, Value)",
-	[STORE_QUALITY] = "(ServiceName, Type, Start, End, Host, Samples, Truncated, Value, "
-			  "Instance, Lost)",
+	[STORE_QUALITY] = ("(ServiceName, Type, Start, End, Host, Samples, Truncated, Value, "
+			   "Instance, Lost)"),
 };
 
 static int create(schema_run_fn run, void *ctx, const struct table *t, uint64_t ttl_s,
