@@ -233,7 +233,7 @@ static int collect(struct heap_profile *p, const struct heap_bucket *b, bool hid
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < b->n_stack; i++) {
-		struct address *e;
+		struct address *e = NULL;
 		int r = find_address(p, b->stack[i], i + 1 == b->n_stack, &e);
 
 		if (r < 0)
@@ -274,7 +274,7 @@ static int find_stack(struct heap_profile *p, uint32_t n, struct stack **ret)
 int heap_profile_add(struct heap_profile *p, const struct heap_bucket *b, uint64_t allocs)
 {
 	struct record *rec;
-	struct stack *stack;
+	struct stack *stack = NULL;
 	uint32_t n = 0;
 	int r;
 
