@@ -62,7 +62,10 @@ func collectBetweenLoad() {
 		pauseLock.Lock()
 		if !isPaused {
 			running.Lock()
-			runtime.GC()
+		}
+		// profiles leave something behind even in a pause
+		runtime.GC()
+		if !isPaused {
 			running.Unlock()
 		}
 		pauseLock.Unlock()
