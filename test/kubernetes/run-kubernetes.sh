@@ -1,8 +1,9 @@
 #!/bin/bash
-# Runs test/kubernetes/*.test.js one after the other, or those named: run-kubernetes.sh watch pods.node
+# Runs test/kubernetes/*.test.js, or those named: run-kubernetes.sh watch pods.node
 #
 # Files called *.node.test.js run in the network namespace of one cluster with a node, which they
-# share, with the images $KN_IMAGES on it. All others start what they need themselves.
+# share, with the images $KN_IMAGES on it, one after the other. All others start what they need themselves
+# and run three at a time.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 if [ "$(id -u)" -ne 0 ]; then
@@ -47,18 +48,41 @@ for file in "${files[@]}"; do
 done
 
 failed=0
-# run FILE [PREFIX...]: a test that hangs is a failure of its own, with its daemons gone
-run()
+# check FILE [PREFIX...]: a test that hangs is a failure of its own, with its daemons gone
+check()
 {
 	local file=$1
 	shift
-	echo "== $file"
-	"$@" timeout --foreground --kill-after=20 600 node --test-reporter=spec "$file" || failed=$((failed + 1))
+	"$@" timeout --foreground --kill-after=20 600 node --test-reporter=spec "$file"
 }
 
+# The same, said in one piece at the end.
+check_quietly()
+{
+	local said result=0
+	said=$(check "$1" 2>&1) || result=$?
+	printf '== %s\n%s\n' "$1" "$said"
+	return "$result"
+}
+
+# one_ends: waits for one of those in the background
+one_ends()
+{
+	wait -n || failed=$((failed + 1))
+	under_way=$((under_way - 1))
+}
+
+# they wait more than they work
+under_way=0
 for file in "${alone[@]}"; do
-	run "$file"
+	[ "$under_way" -lt 3 ] || one_ends
+	check_quietly "$file" &
+	under_way=$((under_way + 1))
 done
+while [ "$under_way" -gt 0 ]; do
+	one_ends
+done
+
 if [ ${#on_node[@]} -gt 0 ]; then
 	export KN_DIR=$clusters/node
 	"$cluster" up-node || exit 1
@@ -66,7 +90,8 @@ if [ ${#on_node[@]} -gt 0 ]; then
 		"$cluster" import "$image" || exit 1
 	done
 	for file in "${on_node[@]}"; do
-		run "$file" "$cluster" exec
+		echo "== $file"
+		check "$file" "$cluster" exec || failed=$((failed + 1))
 	done
 fi
 [ "$failed" -eq 0 ]
