@@ -3,6 +3,7 @@
 
 const { Daemon, clusterAgent, freePort, startCluster } = require("../../e2e/lib/daemon");
 const { sql } = require("../../e2e/lib/query");
+const { eventually } = require("../../e2e/lib/wait");
 
 // Quick, for tests: every two seconds, CPU for one. kubeconfig: a file.
 function scrapeArgs({ kubeconfig, interval = "2s", timeout = "2s", cpuDuration = "1s", args = [] }) {
@@ -61,19 +62,53 @@ async function target(agent, name) {
   return (await targets(agent)).targets.find((t) => t.pod === name);
 }
 
+// Every profile of the pod was asked for after that time and is here, well or not; the target then.
+function scrapedSince(agent, name, ms, timeoutMs = 20000) {
+  return eventually(
+    `${name} scraped`,
+    async () => {
+      const t = await target(agent, name);
+      const isNew = (e) => e.lastScrape && e.lastScrape - e.lastDurationMs > ms;
+      return t?.endpoints.length > 0 && t.endpoints.every(isNew) && t;
+    },
+    timeoutMs,
+  );
+}
+
+// Nothing that was scraped is on its way to the store any more.
+function nothingWaits(agent) {
+  return eventually("all is stored", async () => (await agent.metric("cluster_agent_scraped_profiles_waiting")) === 0);
+}
+
 const quoted = (text) => `'${text.replaceAll("\\", "\\\\").replaceAll("'", "\\'")}'`;
 
-// The sum of all values stored of a type, e.g. "go:heap_alloc_space:bytes", and how many profiles
-// they are from. name: only stacks with that function in them; pod: only what is labelled with it.
-async function stored(agent, { service, type, name, pod }) {
+// The sum of all values stored of a type, e.g. "go:heap_alloc_space:bytes", the least of them, how many
+// profiles they are from and how many seconds those cover. name: only stacks with that function in
+// them; pod and port: only what is labelled so; fromMs, toMs: only profiles that lie within.
+async function stored(agent, { service, type, name, pod, port, fromMs, toMs }) {
   const where = [`ServiceName = ${quoted(service)}`, `Type = ${quoted(type)}`];
+  if (port) where.push(`Labels['port'] = ${quoted(`${port}`)}`);
+  if (fromMs) where.push(`toUnixTimestamp64Milli(Start) >= ${fromMs}`);
+  if (toMs) where.push(`toUnixTimestamp64Milli(End) <= ${toMs}`);
   if (pod) where.push(`Labels['pod'] = ${quoted(pod)}`);
   if (name) {
     where.push(`StackHash IN (SELECT Hash FROM profiling_stacks WHERE ServiceName = ${quoted(service)}
       AND arrayExists(f -> startsWith(f, ${quoted(`${name} `)}), Stack))`);
   }
-  const query = `SELECT sum(Value) AS sum, uniqExact(End) AS profiles FROM profiling_samples WHERE ${where.join(" AND ")}`;
+  const query = `SELECT sum(v) AS sum, min(least) AS least, count() AS profiles,
+      sum(toUnixTimestamp64Nano(End) - toUnixTimestamp64Nano(Start)) / 1e9 AS seconds FROM
+    (SELECT sum(Value) AS v, min(Value) AS least, Labels, Start, End FROM profiling_samples
+      WHERE ${where.join(" AND ")} GROUP BY Labels, Start, End)`;
   return (await sql(agent, query))[0];
 }
 
-module.exports = { startScraper, startForwarder, forwarderPod, target, targets, stored };
+module.exports = {
+  startScraper,
+  startForwarder,
+  forwarderPod,
+  targets,
+  target,
+  scrapedSince,
+  nothingWaits,
+  stored,
+};

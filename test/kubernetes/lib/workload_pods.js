@@ -81,4 +81,4 @@ async function ask(pod, path = "truth") {
   return r.json();
 }
 
-module.exports = { goVersions, workloadPod, startWorkloads, waitReady, ask };
+module.exports = { goVersions, workloadPod, tlsSecret, startWorkloads, waitReady, ask };

@@ -1,0 +1,147 @@
+// Pods that answer as no application should: each is told apart in /targets and in the metrics, and
+// the healthy ones beside them are scraped in time. The pods are addresses of one process.
+"use strict";
+
+const assert = require("node:assert");
+const fs = require("node:fs");
+const http = require("node:http");
+const { after, before, test } = require("node:test");
+const { annotate, createPods } = require("./lib/fake_pods");
+const { KubeCluster } = require("./lib/kube_cluster");
+const { nothingWaits, scrapedSince, startScraper, stored, target, targets } = require("./lib/scraping_agents");
+const { scrapedPod, startWorkload } = require("./lib/workload_process");
+const { freePort } = require("../e2e/lib/daemon");
+const { sql } = require("../e2e/lib/query");
+const { eventually, sleep } = require("../e2e/lib/wait");
+
+const healthy = ["well-a", "well-b", "well-c", "well-d", "well-e"];
+// what /targets says of each, and how it is counted
+const faults = {
+  hang: [/time|timed/i, "timeout"],
+  trickle: [/time|timed/i, "timeout"],
+  huge: [/larger than 4194304 bytes/, "too_large"],
+  "huge-chunked": [/larger than 4194304 bytes/, "too_large"],
+  bomb: [/./, "too_large"],
+  garbage: [/./, "invalid"],
+  empty: [/empty|no bytes|no profile/i, "invalid"],
+  text: [/not a pprof profile: <!doctype html>/, "invalid"],
+  truncated: [/gzip|truncated|cut|ends/i, "invalid"],
+  cut: [/./, "connect"],
+  404: [/^HTTP 404: 404 page not found$/, "http_status"],
+  500: [/^HTTP 500: out of order$/, "http_status"],
+  redirect: [/^HTTP 302/, "http_status"],
+  closed: [/refused|connect/i, "connect"],
+};
+const intervalMs = 2000;
+
+let agent, workload, cluster, elsewhere;
+const visits = [];
+before(async () => {
+  cluster = await KubeCluster.start();
+  elsewhere = http.createServer((request, answer) => {
+    visits.push(request.url);
+    answer.end();
+  });
+  await new Promise((resolve) => elsewhere.listen(0, "127.0.0.1", resolve));
+  workload = await startWorkload([
+    "-heap-objects=50",
+    "-slow=1s",
+    `-redirect=http://127.0.0.1:${elsewhere.address().port}`,
+  ]);
+  agent = await startScraper({
+    kubeconfig: cluster.kubeconfigFile("admin"),
+    interval: "2s",
+    timeout: "2s",
+    args: ["--profiles-scrape-max-size=4"],
+  });
+});
+after(async () => {
+  await Promise.all([agent, workload].map((d) => d?.stop()));
+  elsewhere.close();
+  await cluster?.down();
+});
+
+const outcome = (name) => agent.metric("cluster_agent_scrapes_total", `outcome="${name}"`);
+
+test("every kind of bad answer has its own error, and healthy pods stay on time", async () => {
+  const { port } = workload;
+  const closed = await freePort();
+  let n = 0;
+  const pod = (name, more) => scrapedPod({ name, ip: `127.0.3.${++n}`, port, types: "goroutine", ...more });
+  const list = healthy.map((name) => pod(name));
+  list.push(pod("slow", { "path-prefix": "/bad/slow" }));
+  for (const mode of Object.keys(faults))
+    list.push(pod(`bad-${mode}`, mode === "closed" ? { port: closed } : { "path-prefix": `/bad/${mode}` }));
+  const earlier = Object.fromEntries(
+    await Promise.all([...new Set(Object.values(faults).map((f) => f[1]))].map(async (o) => [o, await outcome(o)])),
+  );
+  const pods = await createPods(cluster, list);
+
+  for (const name of [...healthy, "slow"]) await scrapedSince(agent, name, 0);
+  const start = Date.now();
+  for (const [mode, [message]] of Object.entries(faults)) {
+    const t = await eventually(mode, async () => {
+      const now = await target(agent, `bad-${mode}`);
+      return now?.state === "down" && now;
+    });
+    assert.match(t.endpoints[0].lastError, message, mode);
+  }
+  for (const [mode, [, reason]] of Object.entries(faults)) {
+    const expected = Object.values(faults).filter((f) => f[1] === reason).length;
+    await eventually(`${mode} counted as ${reason}`, async () => (await outcome(reason)) >= earlier[reason] + expected);
+  }
+  await sleep(Math.max(0, start + 5 * intervalMs - Date.now()));
+  const end = Date.now();
+  await nothingWaits(agent);
+
+  for (const name of [...healthy, "slow"]) {
+    const times = await sql(
+      agent,
+      `SELECT DISTINCT toUnixTimestamp64Milli(End) AS ms FROM profiling_samples WHERE ServiceName = '/k8s/default/${name}' ORDER BY ms`,
+    );
+    const seen = times.map((row) => row.ms).filter((ms) => ms >= start && ms <= end);
+    // a slot that was left out would make a gap of two intervals
+    for (let i = 1; i < seen.length; i++) assert.ok(seen[i] - seen[i - 1] < 1.75 * intervalMs, `${name}: ${seen}`);
+    assert.ok(seen.length >= 4, `${name}: ${seen} of ${start} to ${end}`);
+    const t = await target(agent, name);
+    assert.deepStrictEqual([t.state, t.endpoints[0].lastError], ["up", ""], name);
+  }
+  // nothing of the bad ones is in the store, and nobody was led anywhere
+  const services = (await sql(agent, "SELECT DISTINCT ServiceName AS s FROM profiling_samples")).map((r) => r.s);
+  assert.deepStrictEqual(services.sort(), [...healthy, "slow"].map((s) => `/k8s/default/${s}`).sort());
+  assert.deepStrictEqual(visits, []);
+  await fetch(`${workload.url}/bad/redirect/debug/pprof/heap`);
+  assert.deepStrictEqual(visits, ["/debug/pprof/heap"], "who follows gets there");
+  // 100 MB each, and nobody held them: 4 MiB of body is the limit
+  const rss = Number(/VmHWM:\s+(\d+)/.exec(fs.readFileSync(`/proc/${agent.pid}/status`, "utf8"))[1]);
+  assert.ok(rss < 600 * 1024, `${rss} KiB at most`);
+
+  // one that gets well is fetched again
+  await annotate(cluster, pods[list.findIndex((p) => p.name === "bad-garbage")], {
+    "coroot.com/profile-path-prefix": null,
+  });
+  await eventually(
+    "well again",
+    async () =>
+      (await stored(agent, { service: "/k8s/default/bad-garbage", type: "go:goroutine_goroutine:count" })).profiles > 0,
+  );
+});
+
+test("what annotations get wrong is told of the pod, not in the log", async () => {
+  const wrong = [
+    ["no-port", { port: "eighty" }, /"eighty" is no port/],
+    ["no-scheme", { scheme: "gopher" }, /"gopher", not http or https/],
+    ["no-type", { types: "heap,wall" }, /"wall" is no type of profile/],
+  ];
+  await createPods(
+    cluster,
+    wrong.map(([name, more], i) => scrapedPod({ name, ip: `127.0.4.${i + 1}`, port: workload.port, ...more })),
+  );
+  for (const [name, , message] of wrong) {
+    const t = await eventually(name, () => target(agent, name), 5000);
+    assert.match(t.problem, message);
+  }
+  const states = Object.fromEntries((await targets(agent)).targets.map((t) => [t.pod, t.state]));
+  assert.deepStrictEqual([states["no-port"], states["no-scheme"]], ["invalid", "invalid"]);
+  assert.ok(!agent.log().includes("eighty"));
+});
