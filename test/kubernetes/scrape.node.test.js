@@ -118,7 +118,7 @@ test("annotated pods of every Go release: their profiles say what they did, no m
     const service = serviceOf(pod);
     const want = add(last[i], before[i], -1);
     assert.ok(
-      want.allocatedObjects > 1500 && want.mutexContentions > 100 && want.blockWaits > 100,
+      want.allocatedObjects > 300 && want.mutexContentions > 30 && want.blockWaits > 30,
       JSON.stringify(want),
     );
     assertSums(await storedTruth(agent, service), want, service);
