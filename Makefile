@@ -225,8 +225,8 @@ $(O)/test/unit/%: $(O)/obj/test/unit/%.o $(call obj,$(src_test)) $(O)/libcluster
 	$(Q)$(CC) $(LDFLAGS_ALL) -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=strdup \
 	    -o $@ $^ $(libs_node) $(libs_cluster) -lcmocka
 
-# on the running kernel, as root
-$(O)/test/bpf/%: $(O)/obj/test/bpf/%.o $(call obj,$(src_test)) $(O)/libnode.a $(O)/libcommon.a
+# on the running kernel, as root; without the cluster-agent, whose libraries the guests do not have
+$(O)/test/bpf/%: $(O)/obj/test/bpf/%.o $(call obj,test/lib/oom.c test/lib/own_process.c) $(O)/libnode.a $(O)/libcommon.a
 	$(call say,LINK)
 	$(Q)$(CC) $(LDFLAGS_ALL) -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=strdup \
 	    -o $@ $^ $(libs_node) -lcmocka
