@@ -84,16 +84,18 @@ const quoted = (text) => `'${text.replaceAll("\\", "\\\\").replaceAll("'", "\\'"
 
 // The sum of all values stored of a type, e.g. "go:heap_alloc_space:bytes", the least of them, how many
 // profiles they are from and how many seconds those cover. name: only stacks with that function in
-// them; pod and port: only what is labelled so; fromMs, toMs: only profiles that lie within.
-async function stored(agent, { service, type, name, pod, port, fromMs, toMs }) {
+// them, and none whose name begins with without; pod and port: only what is labelled so; fromMs, toMs:
+// only profiles that lie within.
+async function stored(agent, { service, type, name, without, pod, port, fromMs, toMs }) {
   const where = [`ServiceName = ${quoted(service)}`, `Type = ${quoted(type)}`];
   if (port) where.push(`Labels['port'] = ${quoted(`${port}`)}`);
   if (fromMs) where.push(`toUnixTimestamp64Milli(Start) >= ${fromMs}`);
   if (toMs) where.push(`toUnixTimestamp64Milli(End) <= ${toMs}`);
   if (pod) where.push(`Labels['pod'] = ${quoted(pod)}`);
+  const has = (start) => `arrayExists(f -> startsWith(f, ${quoted(start)}), Stack)`;
   if (name) {
     where.push(`StackHash IN (SELECT Hash FROM profiling_stacks WHERE ServiceName = ${quoted(service)}
-      AND arrayExists(f -> startsWith(f, ${quoted(`${name} `)}), Stack))`);
+      AND ${has(`${name} `)}${without ? ` AND NOT ${has(without)}` : ""})`);
   }
   const query = `SELECT sum(v) AS sum, min(least) AS least, count() AS profiles,
       sum(toUnixTimestamp64Nano(End) - toUnixTimestamp64Nano(Start)) / 1e9 AS seconds FROM

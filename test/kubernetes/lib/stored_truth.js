@@ -18,8 +18,9 @@ const counted = [
 
 // What the store has of the named functions, with the names of /truth.
 async function storedTruth(agent, service) {
+  // since Go 1.22 locks of the runtime itself are reported too, below whatever function ran into them
   const sum = async (type, name) => {
-    const r = await stored(agent, { service, type, name });
+    const r = await stored(agent, { service, type, name, without: "runtime.unlock" });
     assert.ok(r.profiles === 0 || r.least >= 0, `${service} ${type}: ${r.least}`);
     return r.sum;
   };
