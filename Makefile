@@ -84,7 +84,7 @@ fuzzers     := $(patsubst test/fuzz/%.c,%,$(sort $(wildcard test/fuzz/fuzz_*.c))
 # come before it here; the rest is up to the wiring (node_agent.c, cluster_agent.c).
 entries := $(addprefix node-agent/, \
              process/process_table.h process/process_snapshot.h process/mapped_file.h \
-             process/procfs.h process/cgroup_path.h process/workload.h \
+             process/procfs.h process/local_fs.h process/cgroup_path.h process/workload.h \
              sample/sampler.h symbol/symbolizer.h symbol/byte_source.h symbol/elf_layout.h \
              symbol/elf_symbols.h symbol/gopclntab.h symbol/gopclntab_line.h symbol/heap_sort.h \
              profile/profile_worker.h heap/heap_worker.h) \

@@ -3,20 +3,17 @@
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/magic.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
-#include <sys/vfs.h>
 
 #include "common/clock.h"
 #include "common/fs.h"
+#include "node-agent/process/local_fs.h"
 #include "node-agent/process/procfs.h"
 
 #define CGROUP_MAX_BYTES 65536u
 #define AUXV_MAX_BYTES 4096u
 #define MEMORY_END (UINT64_C(1) << 47) /* of what a process can have; file offsets go further */
-#define XFS_MAGIC 0x58465342
-#define ZFS_MAGIC 0x2fc12fc1
 
 struct open_job {
 	struct deadline_job job; /* first */
@@ -44,37 +41,13 @@ int go_target_read_key(int proc_fd, struct go_file_key *ret)
 
 /* ---- the executable ---- */
 
-/* File systems that are neither another machine nor a program. */
-static bool is_local(int fd)
-{
-	struct statfs fs;
-
-	if (fstatfs(fd, &fs) < 0)
-		return false;
-	switch ((unsigned long)fs.f_type) {
-	case EXT4_SUPER_MAGIC: /* and its predecessors */
-	case XFS_MAGIC:
-	case BTRFS_SUPER_MAGIC:
-	case TMPFS_MAGIC:
-	case RAMFS_MAGIC:
-	case F2FS_SUPER_MAGIC:
-	case SQUASHFS_MAGIC:
-	case EROFS_SUPER_MAGIC_V1:
-	case OVERLAYFS_SUPER_MAGIC:
-	case ZFS_MAGIC:
-		return true;
-	default:
-		return false;
-	}
-}
-
 static void open_exe(struct deadline_job *j)
 {
 	struct open_job *job = (struct open_job *)j;
 
 	job->fd = openat(job->proc_fd, "exe", O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	job->result = job->fd < 0 || fstat(job->fd, &job->st) < 0 ? -errno : 0;
-	job->may_hang = job->result == 0 && !is_local(job->fd);
+	job->may_hang = job->result == 0 && !local_fs_has(job->fd);
 }
 
 static void open_job_free(struct deadline_job *j)

@@ -2,21 +2,18 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/magic.h>
 #include <linux/openat2.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
-#include <sys/vfs.h>
 
 #include "common/clock.h"
 #include "common/deadline_call.h"
+#include "node-agent/process/local_fs.h"
 
 #define PATH_BYTES 4096
 #define OPEN_TIMEOUT_NS (200 * NS_PER_MS) /* sampling waits; the ring has room for seconds */
 #define HUNG_PAUSE_NS (60 * NS_PER_S)
-
-#define ZFS_MAGIC 0x2fc12fc1 /* not in linux/magic.h */
 
 struct file_finder {
 	struct deadline_caller *caller;
@@ -149,30 +146,6 @@ int file_finder_find(struct file_finder *f, int proc_fd, const struct proc_map *
 
 /* ---- opening ---- */
 
-/* On a disk or in memory. Layers over other file systems may have anything below. */
-static bool is_local(int fd)
-{
-	struct statfs fs;
-
-	if (fstatfs(fd, &fs) < 0)
-		return false;
-	switch ((unsigned long)fs.f_type) {
-	case EXT4_SUPER_MAGIC: /* and ext2, ext3 */
-	case XFS_SUPER_MAGIC:
-	case BTRFS_SUPER_MAGIC:
-	case F2FS_SUPER_MAGIC:
-	case ZFS_MAGIC:
-	case EROFS_SUPER_MAGIC_V1:
-	case SQUASHFS_MAGIC:
-	case ISOFS_SUPER_MAGIC:
-	case TMPFS_MAGIC:
-	case RAMFS_MAGIC:
-		return true;
-	default:
-		return false;
-	}
-}
-
 static void open_file(struct deadline_job *j)
 {
 	const int flags = O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
@@ -183,7 +156,7 @@ static void open_file(struct deadline_job *j)
 		job->result = -errno;
 		return;
 	}
-	job->may_hang = !is_local(job->fd);
+	job->may_hang = !local_fs_has(job->fd);
 }
 
 int file_finder_open(struct file_finder *f, int proc_fd, const struct found_file *found,

@@ -1,0 +1,29 @@
+#include "node-agent/process/local_fs.h"
+
+#include <linux/magic.h>
+#include <sys/vfs.h>
+
+#define ZFS_MAGIC 0x2fc12fc1 /* not in linux/magic.h */
+
+bool local_fs_has(int fd)
+{
+	struct statfs fs;
+
+	if (fstatfs(fd, &fs) < 0)
+		return false;
+	switch ((unsigned long)fs.f_type) {
+	case EXT4_SUPER_MAGIC: /* and ext2, ext3 */
+	case XFS_SUPER_MAGIC:
+	case BTRFS_SUPER_MAGIC:
+	case F2FS_SUPER_MAGIC:
+	case ZFS_MAGIC:
+	case EROFS_SUPER_MAGIC_V1:
+	case SQUASHFS_MAGIC:
+	case ISOFS_SUPER_MAGIC:
+	case TMPFS_MAGIC:
+	case RAMFS_MAGIC:
+		return true;
+	default:
+		return false;
+	}
+}
