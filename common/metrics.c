@@ -18,9 +18,13 @@ enum process_metric {
 	N_PROCESS_METRICS,
 };
 
+/* Metrics, or families whose lines somebody writes. */
 struct metrics_block {
-	struct metric *array;
+	struct metric *array; /* NULL: families */
+	const struct metric_family *families;
 	size_t n;
+	metric_family_fn *write;
+	void *ctx;
 };
 
 struct metrics {
@@ -75,25 +79,34 @@ static const struct metric *last_registered(const struct metrics *ms)
 	if (ms->n_blocks == 0)
 		return NULL;
 	b = &ms->blocks[ms->n_blocks - 1];
-	return &b->array[b->n - 1];
+	return b->array ? &b->array[b->n - 1] : NULL;
+}
+
+static const char *name_in(const struct metrics_block *b, size_t i)
+{
+	return b->array ? b->array[i].name : b->families[i].name;
 }
 
 static bool is_registered(const struct metrics *ms, const char *name)
 {
 	for (size_t b = 0; b < ms->n_blocks; b++)
 		for (size_t i = 0; i < ms->blocks[b].n; i++)
-			if (strcmp(ms->blocks[b].array[i].name, name) == 0)
+			if (strcmp(name_in(&ms->blocks[b], i), name) == 0)
 				return true;
 	return false;
+}
+
+static bool describes(const char *name, const char *help, enum metric_kind kind)
+{
+	return name && help && name_is_valid(name) &&
+	       ends_in_total(name) == (kind == METRIC_COUNTER);
 }
 
 /* May m stand right after prev (NULL: at the beginning)? */
 static bool is_well_formed(const struct metrics *ms, const struct metric *m,
 			   const struct metric *prev)
 {
-	if (!m->name || !m->help || !name_is_valid(m->name))
-		return false;
-	if (ends_in_total(m->name) != (m->kind == METRIC_COUNTER))
+	if (!describes(m->name, m->help, m->kind))
 		return false;
 	if (prev && strcmp(prev->name, m->name) == 0)
 		return prev->kind == m->kind;
@@ -108,10 +121,20 @@ static bool repeats_within(const struct metric *array, size_t i)
 	return false;
 }
 
+static int add_block(struct metrics *ms, const struct metrics_block *b)
+{
+	struct metrics_block *blocks = reallocarray(ms->blocks, ms->n_blocks + 1, sizeof(*blocks));
+
+	if (!blocks)
+		return -ENOMEM;
+	ms->blocks = blocks;
+	ms->blocks[ms->n_blocks++] = *b;
+	return 0;
+}
+
 int metrics_register(struct metrics *ms, struct metric *array, size_t n)
 {
 	const struct metric *prev = last_registered(ms);
-	struct metrics_block *blocks;
 
 	if (n == 0)
 		return 0;
@@ -120,13 +143,23 @@ int metrics_register(struct metrics *ms, struct metric *array, size_t n)
 			return -EINVAL;
 		prev = &array[i];
 	}
+	return add_block(ms, &(struct metrics_block){.array = array, .n = n});
+}
 
-	blocks = reallocarray(ms->blocks, ms->n_blocks + 1, sizeof(*blocks));
-	if (!blocks)
-		return -ENOMEM;
-	ms->blocks = blocks;
-	ms->blocks[ms->n_blocks++] = (struct metrics_block){array, n};
-	return 0;
+int metrics_register_families(struct metrics *ms, const struct metric_family *families, size_t n,
+			      metric_family_fn *fn, void *ctx)
+{
+	for (size_t i = 0; i < n; i++) {
+		const struct metric_family *f = &families[i];
+
+		if (!describes(f->name, f->help, f->kind) || is_registered(ms, f->name))
+			return -EINVAL;
+		for (size_t j = 0; j < i; j++)
+			if (strcmp(families[j].name, f->name) == 0)
+				return -EINVAL;
+	}
+	return add_block(
+		ms, &(struct metrics_block){.families = families, .n = n, .write = fn, .ctx = ctx});
 }
 
 static uint64_t read_cpu_ns(void *ctx)
@@ -231,6 +264,11 @@ static int add_escaped(struct buf *out, const char *s, bool escape_quotes)
 	return r;
 }
 
+int metrics_add_label_value(struct buf *out, const char *text)
+{
+	return add_escaped(out, text, true);
+}
+
 static int set_build_info(struct metrics *ms, const char *prefix, const char *version)
 {
 	int r;
@@ -293,16 +331,16 @@ int metrics_register_process(struct metrics *ms, const char *prefix, const char 
 	return metrics_register(ms, ms->process, N_PROCESS_METRICS);
 }
 
-static int write_head(struct buf *out, const struct metric *m)
+static int write_head(struct buf *out, const char *name, const char *help, enum metric_kind kind)
 {
 	int r;
 
-	r = buf_addf(out, "# HELP %s ", m->name);
+	r = buf_addf(out, "# HELP %s ", name);
 	if (r == 0)
-		r = add_escaped(out, m->help, false);
+		r = add_escaped(out, help, false);
 	if (r == 0)
-		r = buf_addf(out, "\n# TYPE %s %s\n", m->name,
-			     m->kind == METRIC_COUNTER ? "counter" : "gauge");
+		r = buf_addf(out, "\n# TYPE %s %s\n", name,
+			     kind == METRIC_COUNTER ? "counter" : "gauge");
 	return r;
 }
 
@@ -320,21 +358,46 @@ static int write_sample(struct buf *out, struct metric *m)
 	return buf_addf(out, "%.15g\n", (double)value * m->scale);
 }
 
+static int write_families(struct buf *out, const struct metrics_block *b)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < b->n && r == 0; i++) {
+		const struct metric_family *f = &b->families[i];
+
+		r = write_head(out, f->name, f->help, f->kind);
+		if (r == 0)
+			r = b->write(b->ctx, i, out);
+	}
+	return r;
+}
+
+/* *name: the last one written, which needs no head any more. */
+static int write_metrics(struct buf *out, const struct metrics_block *b, const char **name)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < b->n && r == 0; i++) {
+		struct metric *m = &b->array[i];
+
+		if (strcmp(m->name, *name) != 0)
+			r = write_head(out, m->name, m->help, m->kind);
+		if (r == 0)
+			r = write_sample(out, m);
+		*name = m->name;
+	}
+	return r;
+}
+
 int metrics_write(struct metrics *ms, struct buf *out)
 {
 	const char *name = "";
 	int r = 0;
 
-	for (size_t b = 0; b < ms->n_blocks; b++) {
-		for (size_t i = 0; i < ms->blocks[b].n && r == 0; i++) {
-			struct metric *m = &ms->blocks[b].array[i];
+	for (size_t b = 0; b < ms->n_blocks && r == 0; b++) {
+		const struct metrics_block *block = &ms->blocks[b];
 
-			if (strcmp(m->name, name) != 0)
-				r = write_head(out, m);
-			if (r == 0)
-				r = write_sample(out, m);
-			name = m->name;
-		}
+		r = block->array ? write_metrics(out, block, &name) : write_families(out, block);
 	}
 	return r;
 }

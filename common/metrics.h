@@ -3,7 +3,8 @@
  *
  * A metric is a static array element owned by the module that counts; metrics_register() makes
  * it visible. Adding is atomic and safe from any thread; registration happens before threads
- * start. Labels are fixed text: `reason="ring_full"`; few and bounded.
+ * start. Labels are fixed text: `reason="ring_full"`; few and bounded. What has labels that come and go is written by
+ * its module at each scrape: struct metric_family.
  */
 #ifndef COMMON_METRICS_H
 #define COMMON_METRICS_H
@@ -45,6 +46,18 @@ static inline uint64_t metric_get(struct metric *m)
 	return atomic_load_explicit(&m->value, memory_order_relaxed);
 }
 
+struct metric_family {
+	const char *name;
+	const char *help;
+	enum metric_kind kind;
+};
+
+/*
+ * Appends the lines of the family with that index, which may be none, each `name{label="…"} value\n`. Called by the scraping
+ * thread. Results of buf_add().
+ */
+typedef int metric_family_fn(void *ctx, size_t family, struct buf *out);
+
 struct metrics;
 
 int metrics_new(struct metrics **ret) MUST_CHECK;
@@ -57,6 +70,13 @@ DEFINE_CLEANUP(struct metrics *, metrics_free);
  * that does), a name that is registered already and not the last one.
  */
 int metrics_register(struct metrics *ms, struct metric *array, size_t n) MUST_CHECK;
+
+/* The same for families whose lines fn writes. */
+int metrics_register_families(struct metrics *ms, const struct metric_family *families, size_t n,
+			      metric_family_fn *fn, void *ctx) MUST_CHECK;
+
+/* Appends text as it stands between the quotes of a label. Results of buf_add(). */
+int metrics_add_label_value(struct buf *out, const char *text) MUST_CHECK;
 
 /*
  * process_cpu_seconds_total, process_resident_memory_bytes, process_open_fds,

@@ -165,9 +165,97 @@ static void output_over_the_limit_is_an_error(void **state)
 	assert_int_equal(metrics_write(ms, &out), -EFBIG);
 }
 
+struct two_families {
+	size_t n_lines[2];
+};
+
+static int write_lines(void *ctx, size_t family, struct buf *to)
+{
+	const struct two_families *f = ctx;
+	int r = 0;
+
+	for (size_t i = 0; i < f->n_lines[family] && r == 0; i++) {
+		r = buf_addf(to, "%s{of=\"", family == 0 ? "made_total" : "kept");
+		if (r == 0)
+			r = metrics_add_label_value(to, i == 0 ? "a\"b\\c\nd" : "plain");
+		if (r == 0)
+			r = buf_addf(to, "\"} %zu\n", i);
+	}
+	return r;
+}
+
+static const struct metric_family two_families[] = {
+	{"made_total", "Made", METRIC_COUNTER},
+	{"kept", "Kept", METRIC_GAUGE},
+};
+
+static void a_module_writes_lines_of_its_families(void **state)
+{
+	CLEANUP(metrics_freep) struct metrics *ms = NULL;
+	struct metric before = {.name = "a_total", .help = "A"},
+		      after = {.name = "z_total", .help = "Z"};
+	struct two_families f = {{2, 0}};
+
+	(void)state;
+	assert_int_equal(metrics_new(&ms), 0);
+	assert_int_equal(metrics_register(ms, &before, 1), 0);
+	assert_int_equal(metrics_register_families(ms, two_families, 2, write_lines, &f), 0);
+	assert_int_equal(metrics_register(ms, &after, 1), 0);
+	assert_int_equal(metrics_write(ms, &out), 0);
+	assert_string_equal(out.data, "# HELP a_total A\n"
+				      "# TYPE a_total counter\n"
+				      "a_total 0\n"
+				      "# HELP made_total Made\n"
+				      "# TYPE made_total counter\n"
+				      "made_total{of=\"a\\\"b\\\\c\\nd\"} 0\n"
+				      "made_total{of=\"plain\"} 1\n"
+				      "# HELP kept Kept\n"
+				      "# TYPE kept gauge\n"
+				      "# HELP z_total Z\n"
+				      "# TYPE z_total counter\n"
+				      "z_total 0\n");
+}
+
+static void families_keep_to_the_rules_for_names(void **state)
+{
+	CLEANUP(metrics_freep) struct metrics *ms = NULL;
+	struct metric taken = {.name = "kept", .help = "K", .kind = METRIC_GAUGE};
+	const struct metric_family bad[][2] = {
+		{{"made", "A counter without _total", METRIC_COUNTER}, two_families[1]},
+		{two_families[0], {"kept_total", "A gauge with it", METRIC_GAUGE}},
+		{two_families[0], two_families[0]},
+		{{"made total_total", "A blank", METRIC_COUNTER}, two_families[1]},
+		{{"made_total", NULL, METRIC_COUNTER}, two_families[1]},
+		{{NULL, "No name", METRIC_COUNTER}, two_families[1]},
+	};
+	struct two_families f = {{0, 0}};
+
+	(void)state;
+	assert_int_equal(metrics_new(&ms), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
+		assert_int_equal(metrics_register_families(ms, bad[i], 2, write_lines, &f),
+				 -EINVAL);
+	assert_int_equal(metrics_register_families(ms, two_families, 2, write_lines, &f), 0);
+	assert_int_equal(metrics_register_families(ms, two_families, 2, write_lines, &f), -EINVAL);
+	assert_int_equal(metrics_register(ms, &taken, 1), -EINVAL);
+}
+
+static void lines_over_the_limit_are_an_error(void **state)
+{
+	CLEANUP(metrics_freep) struct metrics *ms = NULL;
+	struct two_families f = {{0, 100}};
+
+	(void)state;
+	out.limit = 300;
+	assert_int_equal(metrics_new(&ms), 0);
+	assert_int_equal(metrics_register_families(ms, two_families, 2, write_lines, &f), 0);
+	assert_int_equal(metrics_write(ms, &out), -EFBIG);
+}
+
 static int construct(void *arg)
 {
 	static struct metric m = {.name = "a_total", .help = "A"};
+	struct two_families f = {{1, 1}};
 	CLEANUP(metrics_freep) struct metrics *ms = NULL;
 	struct buf text;
 	int r;
@@ -179,6 +267,8 @@ static int construct(void *arg)
 		r = metrics_register_process(ms, "agent", "1.0");
 	if (r == 0)
 		r = metrics_register(ms, &m, 1);
+	if (r == 0)
+		r = metrics_register_families(ms, two_families, 2, write_lines, &f);
 	if (r == 0)
 		r = metrics_write(ms, &text);
 	buf_fini(&text);
@@ -203,6 +293,9 @@ int main(void)
 		with_output(a_name_that_comes_back_after_another_is_refused),
 		with_output(the_process_describes_itself),
 		with_output(output_over_the_limit_is_an_error),
+		with_output(a_module_writes_lines_of_its_families),
+		with_output(families_keep_to_the_rules_for_names),
+		with_output(lines_over_the_limit_are_an_error),
 		cmocka_unit_test(construction_survives_lack_of_memory),
 	};
 
