@@ -1,0 +1,152 @@
+#include <errno.h>
+
+#include "common/gzip.h"
+#include "common/limits.h"
+#include "common/pprof_decode.h"
+#include "common/pprof_writer.h"
+#include "test/lib/unit.h"
+
+#define STR(s)                   \
+	{                        \
+		s, sizeof(s) - 1 \
+	}
+#define DEPTH 20u
+
+static const struct profile_value_type type = {STR("space"), STR("bytes")};
+static const struct pprof_times times = {&type, 512, INT64_C(1700000000000000000), 60};
+
+static void put_function(struct pprof_writer *w, unsigned i)
+{
+	const struct profile_line line = {i, i + 10};
+	const struct profile_location location = {.lines = &line, .n_lines = 1};
+	struct profile_function f = {.file = STR("main.go")};
+	char name[32];
+
+	f.name.len = (size_t)snprintf(name, sizeof(name), "f%u", i);
+	f.name.data = name;
+	pprof_put_function(w, &f);
+	pprof_put_location(w, &location);
+}
+
+/* Sample i has the digits of i for its stack. */
+static void put_sample(struct pprof_writer *w, uint32_t i)
+{
+	uint8_t packed[DEPTH * PPROF_PACKED_LOCATION_MAX_BYTES];
+	const int64_t values[] = {i, -(int64_t)i};
+	size_t len = 0;
+	uint32_t rest = i;
+
+	for (unsigned k = 0; k < DEPTH; k++, rest /= 200)
+		len += pprof_pack_location(packed + len, rest % 200);
+	pprof_put_packed_sample(w, &(struct pprof_packed_sample){packed, len, values, 2});
+}
+
+static int write_all(struct buf *out, uint32_t n_samples)
+{
+	CLEANUP(pprof_writer_freep) struct pprof_writer *w = NULL;
+	int r = pprof_writer_new(&w, PPROF_LEVEL_FAST, out);
+
+	if (r < 0)
+		return r;
+	pprof_put_type(w, &type);
+	pprof_put_type(w, &type);
+	for (uint32_t i = 0; i < n_samples; i++)
+		put_sample(w, i);
+	for (unsigned i = 0; i < 200; i++)
+		put_function(w, i);
+	return pprof_writer_finish(w, &times);
+}
+
+static void check(uint32_t n_samples)
+{
+	CLEANUP(arena_fini) struct arena arena;
+	CLEANUP(buf_fini) struct buf out;
+	struct err err = {""};
+	struct profile p;
+
+	arena_init(&arena, LIMIT_PPROF_ARENA_BYTES);
+	buf_init(&out, LIMIT_UPLOAD_BYTES);
+	assert_int_equal(write_all(&out, n_samples), 0);
+	assert_int_equal(pprof_decode(&p, &arena, out.data, out.len, &err), 0);
+	assert_int_equal(p.n_samples, n_samples);
+	assert_int_equal(p.n_functions, 200);
+	assert_string_equal(p.functions[199].name.data, "f199");
+	for (uint32_t i = 0; i < n_samples; i++) {
+		const struct profile_sample *s = &p.samples[i];
+
+		assert_int_equal(s->n_locations, DEPTH);
+		assert_int_equal(s->locations[0], i % 200);
+		assert_int_equal(s->locations[1], i / 200 % 200);
+		assert_int_equal(s->values[0], i);
+		assert_int_equal(s->values[1], -(int64_t)i);
+	}
+}
+
+static void packed_samples_are_samples(void **state)
+{
+	(void)state;
+	check(3);
+	check(500);
+}
+
+static void what_is_large_is_written_in_pieces_of_one_file(void **state)
+{
+	(void)state;
+	check(40000); /* 30 bytes each */
+}
+
+static void out_is_as_before_unless_it_is_finished(void **state)
+{
+	CLEANUP(buf_fini) struct buf out;
+	struct pprof_writer *w;
+
+	(void)state;
+	buf_init(&out, LIMIT_UPLOAD_BYTES);
+	assert_int_equal(buf_add(&out, "head", 4), 0);
+	assert_int_equal(pprof_writer_new(&w, PPROF_LEVEL_FAST, &out), 0);
+	for (uint32_t i = 0; i < 40000; i++)
+		put_sample(w, i);
+	assert_true(out.len > 4);
+	pprof_writer_free(w);
+	assert_int_equal(out.len, 4);
+	assert_string_equal(out.data, "head");
+}
+
+static void beyond_the_limit_there_is_nothing(void **state)
+{
+	CLEANUP(buf_fini) struct buf out;
+
+	(void)state;
+	buf_init(&out, 20000);
+	assert_int_equal(write_all(&out, 40000), -EFBIG);
+	assert_int_equal(out.len, 0);
+}
+
+static int write_some(void *arg)
+{
+	CLEANUP(buf_fini) struct buf out;
+
+	buf_init(&out, LIMIT_UPLOAD_BYTES);
+	return write_all(&out, *(uint32_t *)arg);
+}
+
+static void survives_every_failed_allocation(void **state)
+{
+	uint32_t n_samples = 20000;
+
+	(void)state;
+	check_oom(write_some, &n_samples);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(packed_samples_are_samples),
+		cmocka_unit_test(what_is_large_is_written_in_pieces_of_one_file),
+		cmocka_unit_test(out_is_as_before_unless_it_is_finished),
+		cmocka_unit_test(beyond_the_limit_there_is_nothing),
+		cmocka_unit_test(survives_every_failed_allocation),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
