@@ -17,6 +17,7 @@
 
 struct file_finder {
 	struct deadline_caller *caller;
+	struct deadline_caller *own; /* NULL: the caller is borrowed */
 };
 
 /* A lookup below a process's root, or an opening: what waits for a file system. */
@@ -34,9 +35,21 @@ int file_finder_new(struct file_finder **ret)
 {
 	CLEANUP(file_finder_freep) struct file_finder *f = calloc(1, sizeof(*f));
 
-	if (!f || deadline_caller_new(&f->caller, OPEN_TIMEOUT_NS, HUNG_PAUSE_NS) < 0)
+	if (!f || deadline_caller_new(&f->own, OPEN_TIMEOUT_NS, HUNG_PAUSE_NS) < 0)
 		return -ENOMEM;
+	f->caller = f->own;
 	*ret = TAKE_PTR(f);
+	return 0;
+}
+
+int file_finder_new_with(struct file_finder **ret, struct deadline_caller *caller)
+{
+	struct file_finder *f = calloc(1, sizeof(*f));
+
+	if (!f)
+		return -ENOMEM;
+	f->caller = caller;
+	*ret = f;
 	return 0;
 }
 
@@ -44,7 +57,7 @@ void file_finder_free(struct file_finder *f)
 {
 	if (!f)
 		return;
-	deadline_caller_free(f->caller);
+	deadline_caller_free(f->own);
 	free(f);
 }
 

@@ -9,7 +9,7 @@
  * A file system may be served by another machine or by a program of anybody, and not answer. What
  * could wait for it is done with a deadline; its files are left alone for a while after one.
  *
- * Loop thread only.
+ * One thread: the loop's, if nobody gives it a caller of calls with deadlines.
  */
 #ifndef NODE_AGENT_PROCESS_FILE_FINDER_H
 #define NODE_AGENT_PROCESS_FILE_FINDER_H
@@ -18,6 +18,7 @@
 #include "node-agent/process/mapped_file.h"
 #include "node-agent/process/proc_maps.h"
 
+struct deadline_caller;
 struct file_finder;
 
 /* Where a file was found: its attributes, and how to open it. */
@@ -34,6 +35,8 @@ struct opened_file {
 };
 
 int file_finder_new(struct file_finder **ret) MUST_CHECK;
+/* With the deadlines of a caller that is borrowed, on its thread. */
+int file_finder_new_with(struct file_finder **ret, struct deadline_caller *caller) MUST_CHECK;
 void file_finder_free(struct file_finder *f);
 DEFINE_CLEANUP(struct file_finder *, file_finder_free);
 

@@ -26,6 +26,12 @@ void byte_source_from_memory(struct byte_source *src, const void *data, size_t l
 	*src = (struct byte_source){.data = data, .fd = -1, .size_bytes = len};
 }
 
+void byte_source_from_reader(struct byte_source *src, byte_source_read_fn *read, void *ctx,
+			     uint64_t size_bytes)
+{
+	*src = (struct byte_source){.fd = -1, .size_bytes = size_bytes, .read = read, .ctx = ctx};
+}
+
 static int read_fd(int fd, uint64_t offset, uint8_t *to, size_t len)
 {
 	while (len > 0) {
@@ -106,6 +112,8 @@ int byte_source_read(const struct byte_source *src, uint64_t offset, void *to, s
 {
 	if (offset > src->size_bytes || len > src->size_bytes - offset)
 		return -ENODATA;
+	if (src->read)
+		return src->read(src->ctx, offset, to, len);
 	if (!src->data && src->caller)
 		return read_slow(src, offset, to, len);
 	if (!src->data)

@@ -462,6 +462,7 @@ int gopclntab_find(const struct gopclntab *t, const struct byte_source *src, uin
 
 /* A piece of the table, for reads that move forward in small steps. */
 struct piece {
+	uint64_t *left_bytes; /* that may be read of all pieces together */
 	uint64_t offset;
 	size_t len;
 	uint8_t bytes[SCAN_STEP_BYTES];
@@ -479,6 +480,9 @@ static int read_piece(struct piece *p, const struct gopclntab *t, const struct b
 	p->len = t->size_bytes - offset < sizeof(p->bytes) ? (size_t)(t->size_bytes - offset)
 							   : sizeof(p->bytes);
 	p->offset = offset;
+	if (*p->left_bytes < p->len)
+		return -EFBIG;
+	*p->left_bytes -= p->len;
 	r = gopclntab_read(t, src, offset, p->bytes, p->len);
 	if (r < 0)
 		p->len = 0;
@@ -491,12 +495,14 @@ static int find_by_name_offset(const struct gopclntab *t, const struct byte_sour
 {
 	uint64_t base = t->version == GOPCLNTAB_1_2 ? 0 : t->functions_offset;
 	AUTO_FREE struct piece *pairs = calloc(2, sizeof(*pairs));
+	uint64_t left_bytes = GOPCLNTAB_NAMED_MAX_BYTES;
 	size_t field = (size_t)field_bytes(t);
 	struct piece *records;
 
 	if (!pairs)
 		return -ENOMEM;
 	records = &pairs[1];
+	pairs->left_bytes = records->left_bytes = &left_bytes;
 	for (uint64_t i = 0; i < t->n_functions; i++) {
 		uint64_t at = t->functions_offset + (i * 2 + 1) * field, record = 0;
 		int r = read_piece(pairs, t, src, at, field);
@@ -535,6 +541,8 @@ int gopclntab_find_named(const struct gopclntab *t, const struct byte_source *sr
 		return -ENOENT;
 	memset(key, 0, sizeof(key));
 	memcpy(key + 1, name, want - 2);
+	if (names_end > at && names_end - at > GOPCLNTAB_NAMED_MAX_BYTES)
+		return -EFBIG;
 	while (name_offset == 0 && at < names_end && names_end - at >= want) {
 		uint64_t left = names_end - at;
 		size_t len = left < SCAN_STEP_BYTES ? (size_t)left : SCAN_STEP_BYTES;

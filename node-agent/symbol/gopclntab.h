@@ -84,7 +84,11 @@ struct gopclntab_function {
 int gopclntab_find_function(const struct gopclntab *t, const struct byte_source *src,
 			    uint64_t vaddr, struct gopclntab_function *ret) MUST_CHECK;
 
-/* The function of this name: reads the whole table. Results as of gopclntab_find(). */
+/*
+ * The function of this name: reads the whole table. Results as of gopclntab_find(); -EFBIG: more
+ * than GOPCLNTAB_NAMED_MAX_BYTES would have to be read; those of large programs have a tenth of it.
+ */
+#define GOPCLNTAB_NAMED_MAX_BYTES UINT64_C(268435456)
 int gopclntab_find_named(const struct gopclntab *t, const struct byte_source *src, const char *name,
 			 struct gopclntab_function *ret) MUST_CHECK;
 

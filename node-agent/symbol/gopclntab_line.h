@@ -25,6 +25,7 @@ struct gopclntab_line {
 	char name[GOPCLNTAB_TEXT_BYTES]; /* the innermost function, inlined or not */
 	char file[GOPCLNTAB_TEXT_BYTES]; /* "" unknown */
 	uint32_t line;                   /* 0: unknown */
+	uint8_t id; /* that the runtime gives to functions it treats specially (funcID) */
 	uint64_t
 		caller; /* address in the function around that this is inlined into; 0: not inlined */
 };

@@ -7,7 +7,7 @@
 
 #include "common/base.h"
 
-#define HEAP_SORT_ELEMENT_MAX_BYTES 32u
+#define HEAP_SORT_ELEMENT_MAX_BYTES 40u
 
 /* less than 0, 0 or greater than 0, as for qsort(3) */
 typedef int heap_sort_compare(const void *a, const void *b);

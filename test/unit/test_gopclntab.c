@@ -312,6 +312,40 @@ static void broken_tables_give_no_names(void **state)
 	}
 }
 
+/* Each record would need a read of its own: more than a program of any size is worth. */
+static void a_name_is_sought_in_so_many_bytes_and_no_more(void **state)
+{
+	const uint64_t names_at = 256, records[] = {0x60000, 0x80000};
+	struct gopclntab_function found;
+	AUTO_FREE uint8_t *bytes = calloc(1, 0x100000);
+	struct byte_source src;
+	struct gopclntab go;
+	struct table t;
+
+	(void)state;
+	assert_non_null(bytes);
+	make_table(&t, GOPCLNTAB_1_20, 0);
+	put(&t, 40, names_at + sizeof(names), 8); /* where they end */
+	memcpy(bytes, t.bytes, t.len);
+	byte_source_from_memory(&src, bytes, 0x100000);
+	assert_int_equal(gopclntab_open_at(&go, &src, 0, 0x100000, TEXT), 0);
+	assert_int_equal(gopclntab_find_named(&go, &src, "main.b[...]", &found), 0);
+	assert_int_equal(found.start, TEXT + 0x100);
+
+	for (uint32_t i = 0; i < 20000; i++) {
+		uint32_t pair[] = {i, (uint32_t)records[i % 2] - 72};
+
+		memcpy(bytes + 0x1000 + i * sizeof(pair), pair, sizeof(pair));
+	}
+	go.functions_offset = 0x1000;
+	go.n_functions = 2000;
+	assert_int_equal(gopclntab_find_named(&go, &src, "main.a", &found), -ENOENT);
+	go.n_functions = 19999;
+	assert_int_equal(gopclntab_find_named(&go, &src, "main.a", &found), -EFBIG);
+	go.units_offset = GOPCLNTAB_NAMED_MAX_BYTES * 2;
+	assert_int_equal(gopclntab_find_named(&go, &src, "main.z", &found), -EFBIG);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -326,6 +360,7 @@ int main(void)
 		cmocka_unit_test(relocations_of_the_module_data_are_applied),
 		cmocka_unit_test(the_relocation_of_the_header_is_applied),
 		cmocka_unit_test(broken_tables_give_no_names),
+		cmocka_unit_test(a_name_is_sought_in_so_many_bytes_and_no_more),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

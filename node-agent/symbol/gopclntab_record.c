@@ -1,0 +1,117 @@
+#include "node-agent/symbol/gopclntab_record.h"
+
+#include <errno.h>
+
+#define CHUNK_BYTES 256u
+#define VALUES_MAX_BYTES (1u << 20) /* of one table of one function */
+
+static const struct gopclntab_format formats[] = {
+	[GOPCLNTAB_1_2] = {20, 24, 28, 32, 0, 36, 0, 39, 40, 4, 8, 20, 2, 12, 16},
+	[GOPCLNTAB_1_16] = {20, 24, 28, 32, 36, 40, 41, 43, 44, 3, 8, 20, 2, 12, 16},
+	[GOPCLNTAB_1_18] = {16, 20, 24, 28, 32, 36, 37, 39, 40, 3, 4, 20, 2, 12, 16},
+	[GOPCLNTAB_1_20] = {16, 20, 24, 28, 32, 40, 41, 43, 44, 3, 4, 16, 0, 4, 8},
+};
+
+int gopclntab_record_find(struct gopclntab_record *ret, const struct gopclntab *t,
+			  const struct byte_source *src, uint64_t address)
+{
+	int r;
+
+	*ret = (struct gopclntab_record){
+		.table = t,
+		.src = src,
+		.format = &formats[t->version],
+	};
+	r = gopclntab_find_function(t, src, address, &ret->function);
+	return r == 0 ? gopclntab_read(t, src, ret->function.record_offset, ret->bytes,
+				       ret->format->size_bytes)
+		      : r;
+}
+
+uint32_t gopclntab_record_field(const struct gopclntab_record *r, size_t offset)
+{
+	uint32_t v;
+
+	memcpy(&v, r->bytes + offset, sizeof(v));
+	return v;
+}
+
+/* ---- values by address ---- */
+
+struct value_reader {
+	const struct gopclntab_record *record;
+	uint64_t offset; /* of what follows the chunk */
+	uint64_t end;
+	size_t at, len;
+	uint8_t chunk[CHUNK_BYTES];
+};
+
+static int next_byte(struct value_reader *v, uint8_t *ret)
+{
+	if (v->at == v->len) {
+		uint64_t left = v->end - v->offset;
+		size_t len = left < sizeof(v->chunk) ? (size_t)left : sizeof(v->chunk);
+		int r = len > 0 ? gopclntab_read(v->record->table, v->record->src, v->offset,
+						 v->chunk, len)
+				: -ENOENT;
+
+		if (r < 0)
+			return r;
+		v->offset += len;
+		v->len = len;
+		v->at = 0;
+	}
+	*ret = v->chunk[v->at++];
+	return 0;
+}
+
+static int next_number(struct value_reader *v, uint32_t *ret)
+{
+	uint32_t n = 0;
+	uint8_t byte = 0;
+	int r;
+
+	for (unsigned shift = 0; shift < 32; shift += 7) {
+		r = next_byte(v, &byte);
+		if (r < 0)
+			return r;
+		n |= (uint32_t)(byte & 0x7f) << shift;
+		if (!(byte & 0x80)) {
+			*ret = n;
+			return 0;
+		}
+	}
+	return -ENOENT;
+}
+
+int gopclntab_record_value(const struct gopclntab_record *r, uint32_t offset, uint64_t address,
+			   int32_t *ret)
+{
+	uint64_t begin = r->table->values_offset + offset, size = r->table->size_bytes;
+	struct value_reader v = {.record = r, .offset = begin};
+	uint64_t at = r->function.start;
+	uint32_t value = UINT32_MAX; /* -1 */
+
+	*ret = -1;
+	if (offset == 0 || begin >= size)
+		return 0;
+	v.end = size - begin < VALUES_MAX_BYTES ? size : begin + VALUES_MAX_BYTES;
+	for (bool first = true;; first = false) {
+		uint32_t delta, step;
+		int e = next_number(&v, &delta);
+
+		if (e < 0)
+			return e;
+		if (delta == 0 && !first)
+			return 0;
+		e = next_number(&v, &step);
+		if (e < 0)
+			return e;
+		value += delta & 1 ? ~(delta >> 1) : delta >> 1;
+		at += (uint64_t)step * r->table->quantum;
+		if (address < at) {
+			*ret = (int32_t)value;
+			return 0;
+		}
+	}
+}
