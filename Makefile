@@ -84,10 +84,14 @@ fuzzers     := $(patsubst test/fuzz/%.c,%,$(sort $(wildcard test/fuzz/fuzz_*.c))
 # come before it here; the rest is up to the wiring (node_agent.c, cluster_agent.c).
 entries := $(addprefix node-agent/, \
              process/process_table.h process/process_snapshot.h process/mapped_file.h \
-             process/procfs.h process/local_fs.h process/cgroup_path.h process/workload.h \
+             process/procfs.h process/proc_maps.h process/file_finder.h process/local_fs.h process/cgroup_path.h process/workload.h \
              sample/sampler.h symbol/symbolizer.h symbol/byte_source.h symbol/elf_layout.h \
-             symbol/elf_symbols.h symbol/gopclntab.h symbol/gopclntab_line.h symbol/heap_sort.h \
-             profile/profile_worker.h heap/heap_worker.h) \
+             symbol/elf_symbols.h symbol/gopclntab.h symbol/gopclntab_line.h symbol/gopclntab_frame.h symbol/heap_sort.h \
+             profile/profile_worker.h \
+             go/go_target.h go/go_runtime.h go/go_reader.h go/go_write.h go/go_bucket.h go/go_bucket_scan.h \
+             go/bucket_history.h go/memory_windows.h go/stack_profile.h \
+             heap/heap_reader.h heap/heap_force.h heap/heap_variables.h goroutine/goroutine_reader.h lock/lock_reader.h \
+             gc/gc_reader.h gc/gc_counters.h go_profile/go_worker.h) \
            $(addprefix cluster-agent/, \
              kubernetes/kube_config.h kubernetes/kube_client.h kubernetes/kube_watch.h replica/replica_set.h \
              discover/scrape_target.h discover/discovery.h scrape/scraper.h \
@@ -99,7 +103,7 @@ skels := $(patsubst bpf/%.bpf.c,$(O)/gen/bpf/%.skel.h,$(bpf_progs))
 pbc   := $(patsubst proto/%.proto,$(O)/gen/proto/%.pb-c.c,$(protos))
 pbo   := $(patsubst $(O)/gen/%.c,$(O)/obj/gen/%.o,$(pbc))
 all_c := $(src_common) $(src_node) $(src_cluster) node-agent/main.c cluster-agent/main.c \
-         $(wildcard test/unit/*.c test/bpf/*.c test/store/*.c test/pipeline/*.c test/lib/*.c test/fuzz/*.c test/go-symbols/*.c test/go-matrix/*.c)
+         $(wildcard test/unit/*.c test/bpf/*.c test/store/*.c test/pipeline/*.c test/lib/*.c test/fuzz/*.c test/go-symbols/*.c test/go-matrix/*.c test/bench/go_cost.c)
 
 # The page: its packages are kept by the hash of its lock file, so that a clean tree installs nothing.
 web         := cluster-agent/web
@@ -241,11 +245,19 @@ $(O)/test/go-symbols/check_symbols: $(call obj,test/go-symbols/check_symbols.c) 
 check-go-symbols: $(O)/test/go-symbols/check_symbols ## names of Go functions, for every Go from 1.18 on (fetches them; GO_VERSIONS=)
 	$(Q)test/go-symbols/go-symbols.sh $< "$$(test/setup/go.sh)"
 
-$(O)/test/go-matrix/check_heap: $(call obj,test/go-matrix/check_heap.c) $(O)/libnode.a $(O)/libcommon.a
+$(O)/test/go-matrix/check_%: $(call obj,test/go-matrix/check_%.c test/go-matrix/profile_stacks.c test/go-matrix/heap_process.c) $(O)/libnode.a $(O)/libcommon.a
 	$(call say,LINK)
 	$(Q)mkdir -p $(@D) && $(CC) $(LDFLAGS_ALL) -o $@ $^ $(libs_node)
-check-go-matrix: $(O)/test/go-matrix/check_heap ## heap profiles of Go programs against their own, for many releases (fetches them; GO_VERSIONS=)
-	$(Q)test/go-matrix/go-matrix.sh $< "$$(test/setup/go.sh)"
+check-go-matrix: $(O)/test/go-matrix/check_heap $(O)/test/go-matrix/check_between $(O)/test/go-matrix/check_stress $(O)/test/go-matrix/check_locks $(O)/test/go-matrix/check_goroutines $(O)/test/go-matrix/check_gc $(O)/test/go-matrix/check_containers $(O)/coroot-node-agent ## profiles of Go programs against their own, for many releases (fetches them; GO_VERSIONS=)
+	$(Q)NODE_AGENT=$(abspath $(O))/coroot-node-agent test/go-matrix/go-matrix.sh $< "$$(test/setup/go.sh)"
+	$(Q)test/go-matrix/debian-programs.sh $< $(O)/test/go-matrix/check_between
+	$(Q)test/go-matrix/go-stress.sh $(O)/test/go-matrix/check_stress "$$(test/setup/go.sh)"
+	$(Q)test/go-matrix/locks.sh $(O)/test/go-matrix/check_locks "$$(test/setup/go.sh)"
+	$(Q)test/go-matrix/goroutines.sh $(O)/test/go-matrix/check_goroutines $(O)/coroot-node-agent "$$(test/setup/go.sh)"
+	$(Q)test/go-matrix/counters.sh $(O)/test/go-matrix/check_gc $(O)/test/go-matrix/check_containers "$$(test/setup/go.sh)"
+
+check-go-arm64: $(O)/test/go-matrix/check_heap $(O)/test/go-matrix/check_guest $(O)/test/go-matrix/check_goroutines $(O)/test/go-matrix/check_locks ## the same for programs of arm64, emulated
+	$(Q)test/go-matrix/arm64.sh $^ "$$(test/setup/go.sh)"
 
 # The engine brings its own allocator, so these run without sanitizers and failing allocations.
 $(store_tests): $(O)/test/store/%: $(O)/obj/test/store/%.o $(O)/libcluster.a $(O)/libcommon.a $(O)/.chdb
@@ -308,9 +320,10 @@ $(e2e_modules): test/e2e/package-lock.json
 build/e2e/%: test/e2e/workloads/%.c Makefile
 	@mkdir -p $(@D)
 	$(Q)$(CC) -std=gnu11 -g -O0 -Wall -Wextra -Werror -fno-omit-frame-pointer -o $@ $<
+build/e2e/goforce build/e2e/gocounters: go_flags := -ldflags='-s -w'
 build/e2e/%: test/e2e/workloads/%.go Makefile
 	@mkdir -p $(@D)
-	$(Q)go build -o $@ $<
+	$(Q)go build $(go_flags) -o $@ $<
 check-e2e: all $(e2e_modules) $(e2e_workloads) ## both agents on real workloads, up to the page (E2E="shares page")
 	$(Q)test/e2e/run-e2e.sh $(E2E)
 
@@ -348,8 +361,25 @@ build/bench/simulation: $(wildcard test/bench/simulation/*)
 	$(Q)cd $(<D) && "$$($(CURDIR)/test/setup/go.sh)" build -o $(CURDIR)/$@ .
 bench-scrapes: all build/bench/simulation ## cost of the cluster-agent that scrapes 5,000 pods (PODS=5000 MINUTES=4)
 	$(Q)node test/bench/scrapes.js
-bench: bench-node ## both, one after the other
+build/bench/go_service: $(wildcard test/bench/go_service/*)
+	@mkdir -p $@.src
+	$(Q)cp test/bench/go_service/go_service.go test/bench/go_service/go.mod $@.src
+	$(Q)go=$$(test/setup/go.sh) && "$$go" run test/bench/go_service/make_paths.go >$@.src/paths.go && \
+	    cd $@.src && "$$go" build -o ../go_service .
+$(O)/test/bench/go_cost: $(call obj,test/bench/go_cost.c test/go-matrix/heap_process.c) $(O)/libnode.a $(O)/libcommon.a
+	$(call say,LINK)
+	$(Q)mkdir -p $(@D) && $(CC) $(LDFLAGS_ALL) -o $@ $^ $(libs_node)
+build/bench/go_locks: $(wildcard test/bench/locks/*)
+	@mkdir -p $(@D)
+	$(Q)cd $(<D) && "$$($(CURDIR)/test/setup/go.sh)" build -o $(CURDIR)/$@ .
+build/bench/go_goroutines: $(wildcard test/bench/goroutines/*)
+	@mkdir -p $(@D)
+	$(Q)cd $(<D) && "$$($(CURDIR)/test/setup/go.sh)" build -o $(CURDIR)/$@ .
+bench-go: build/bench/go_service build/bench/go_locks build/bench/go_goroutines $(O)/test/bench/go_cost $(O)/test/go-matrix/check_stress $(O)/test/go-matrix/check_goroutines $(O)/test/go-matrix/check_locks ## cost of reading Go processes (BENCH="heap service")
+	$(Q)$(SUDO) node test/bench/go.js $(O) $(BENCH)
+bench: bench-node ## all of them, one after the other
 	$(Q)$(MAKE) bench-scrapes
+	$(Q)$(MAKE) bench-go
 
 # ---- lint ------------------------------------------------------------------
 lint_checks := lint-format lint-headers lint-layers lint-files lint-size lint-shell lint-analyze lint-tidy lint-cppcheck
@@ -398,6 +428,6 @@ help: ## this text
 	@awk -F':.*## ' '/^[a-z%-]+:.*## /{printf "  %-16s %s\n",$$1,$$2}' $(MAKEFILE_LIST)
 	@echo; echo "  BUILD=release|debug|asan|tsan|cov  V=1  O=dir  DESTDIR=  prefix=  CC=clang"
 
-.PHONY: all gen deps deps-build run test bench bench-node bench-scrapes check check-store check-pipeline check-bpf check-kernels check-asan check-tsan check-valgrind check-fuzz replay check-page page-server check-e2e check-go-symbols check-go-matrix kubernetes-build check-kubernetes \
+.PHONY: all gen deps deps-build run test bench bench-node bench-scrapes bench-go check check-store check-pipeline check-bpf check-kernels check-asan check-tsan check-valgrind check-fuzz replay check-page page-server check-e2e check-go-symbols check-go-matrix check-go-arm64 kubernetes-build check-kubernetes \
         lint format $(lint_checks) install clean help FORCE
 -include $(shell find $(O)/obj -name '*.d' 2>/dev/null)

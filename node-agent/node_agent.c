@@ -12,7 +12,7 @@
 #include "common/metrics.h"
 #include "common/uploader.h"
 #include "node-agent/cycle.h"
-#include "node-agent/heap/heap_worker.h"
+#include "node-agent/go_profile/go_worker.h"
 #include "node-agent/host_identity.h"
 #include "node-agent/node_options.h"
 #include "node-agent/node_status.h"
@@ -46,7 +46,7 @@ struct node_agent {
 	struct process_table *processes;
 	struct sampler *sampler;
 	struct profile_worker *worker;
-	struct heap_worker *heap; /* NULL: disabled */
+	struct go_worker *go; /* NULL: disabled */
 
 	struct cycle *cycle;     /* being filled */
 	uint64_t cycle_start_ns; /* since the Unix epoch */
@@ -242,7 +242,7 @@ static void on_profile(void *ctx, const struct workload_profile *p)
 	upload(ctx, p->service, p->container_id, p->pprof);
 }
 
-static void on_heap_profile(void *ctx, const struct heap_upload *u)
+static void on_go_profile(void *ctx, const struct go_upload *u)
 {
 	upload(ctx, u->service, u->container_id, u->pprof);
 }
@@ -374,12 +374,22 @@ static int make_workers(struct node_agent *a, struct err *err)
 		.on_cycle_done = stop_when_sent,
 		.ctx = a,
 	};
-	const struct heap_worker_config heap = {
+	bool force = strcmp(a->o->go_heap_profiler, "force") == 0;
+	const struct go_locks_config locks = {
+		.mutex = strcmp(a->o->go_mutex_profiler, "on") == 0,
+		.block = strcmp(a->o->go_block_profiler, "burst") == 0,
+		.burst_ns = a->o->go_block_burst_ns,
+	};
+	const struct go_worker_config go = {
 		.interval_ns = a->o->go_heap_interval_ns,
-		.raw = a->o->go_heap_raw,
-		.force = strcmp(a->o->go_heap_profiler, "force") == 0,
-		.restore = a->o->go_heap_restore,
-		.on_profile = on_heap_profile,
+		.heap = strcmp(a->o->go_heap_profiler, "disabled") != 0,
+		.heap_reader = {.raw = a->o->go_heap_raw, .force = force},
+		.heap_restore = force && a->o->go_heap_restore,
+		.goroutines = strcmp(a->o->go_goroutine_profiler, "disabled") != 0,
+		.goroutine_reader = {strcmp(a->o->go_goroutine_profiler, "reasons") == 0,
+				     (int64_t)a->o->go_heap_interval_ns},
+		.locks = locks,
+		.on_profile = on_go_profile,
 		.ctx = a,
 	};
 	int r;
@@ -387,8 +397,8 @@ static int make_workers(struct node_agent *a, struct err *err)
 	r = profile_worker_new(&a->worker, a->loop, &worker);
 	if (r == 0)
 		r = profile_worker_register_metrics(a->worker, a->metrics);
-	if (r == 0 && strcmp(a->o->go_heap_profiler, "disabled") != 0)
-		r = heap_worker_new(&a->heap, a->loop, a->metrics, &heap, err);
+	if (r == 0 && (go.heap || go.goroutines || locks.mutex || locks.block))
+		r = go_worker_new(&a->go, a->loop, a->metrics, &go, err);
 	return r;
 }
 
@@ -425,7 +435,7 @@ void node_agent_free(struct node_agent *a)
 	if (!a)
 		return;
 	node_status_free(a->status);
-	heap_worker_free(a->heap);
+	go_worker_free(a->go);
 	profile_worker_free(a->worker);
 	loop_remove(a->ring);
 	sampler_free(a->sampler);

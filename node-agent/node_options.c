@@ -68,7 +68,7 @@ const struct option_def node_option_defs[] = {
 	 .min = 1 * NS_PER_S,
 	 .max = 3600 * NS_PER_S,
 	 .value = "DURATION",
-	 .help = "time between two heap profiles of a Go process"},
+	 .help = "time between two readings of a Go process, of whatever kind"},
 	{.name = "go-heap-raw",
 	 .type = OPTION_BOOL,
 	 .offset = FIELD(go_heap_raw),
@@ -79,6 +79,35 @@ const struct option_def node_option_defs[] = {
 	 .offset = FIELD(go_heap_restore),
 	 .def = "false",
 	 .help = "at the end, switch off again what --go-heap-profiler=force has switched on"},
+	{.name = "go-goroutine-profiler",
+	 .type = OPTION_ENUM,
+	 .offset = FIELD(go_goroutine_profiler),
+	 .def = "disabled",
+	 .choices = "disabled|enabled|reasons",
+	 .help = "read goroutine profiles of Go processes from their memory, once per "
+		 "--go-heap-interval; reasons shows under each stack what it waits for"},
+	{.name = "go-mutex-profiler",
+	 .type = OPTION_ENUM,
+	 .offset = FIELD(go_mutex_profiler),
+	 .def = "off",
+	 .choices = "off|on",
+	 .help = "mutex profiles of Go processes; on switches the profiler of each on while the "
+		 "agent runs, by writing one byte to its memory"},
+	{.name = "go-block-profiler",
+	 .type = OPTION_ENUM,
+	 .offset = FIELD(go_block_profiler),
+	 .def = "off",
+	 .choices = "off|burst",
+	 .help = "block profiles of Go processes; burst switches the profiler of each on for a "
+		 "while in each --go-heap-interval, by writing one byte to its memory"},
+	{.name = "go-block-burst",
+	 .type = OPTION_DURATION,
+	 .offset = FIELD(go_block_burst_ns),
+	 .def = "10s",
+	 .min = NS_PER_S / 10,
+	 .max = 600 * NS_PER_S,
+	 .value = "DURATION",
+	 .help = "how long that is; shorter than --go-heap-interval"},
 	{.name = "wal-dir",
 	 .type = OPTION_STRING,
 	 .offset = FIELD(wal_dir),
@@ -108,6 +137,10 @@ int node_options_check(const struct node_options *o, struct err *err)
 		return err_set(err, -EINVAL,
 			       "--profiles-endpoint: \"%s\" is not an http:// or https:// URL",
 			       o->profiles_endpoint);
+	if (strcmp(o->go_block_profiler, "burst") == 0 &&
+	    o->go_block_burst_ns >= o->go_heap_interval_ns)
+		return err_set(err, -EINVAL,
+			       "--go-block-burst is not shorter than --go-heap-interval");
 	if (o->collector_endpoint && !is_http_url(o->collector_endpoint))
 		return err_set(err, -EINVAL,
 			       "--collector-endpoint: \"%s\" is not an http:// or https:// URL",

@@ -19,6 +19,10 @@ struct node_options {
 	uint64_t go_heap_interval_ns;
 	bool go_heap_raw;
 	bool go_heap_restore;
+	char *go_goroutine_profiler;
+	char *go_mutex_profiler;
+	char *go_block_profiler;
+	uint64_t go_block_burst_ns;
 	char *wal_dir;
 	char *log_level;
 };

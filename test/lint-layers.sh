@@ -27,7 +27,7 @@ git ls-files 'common/*.[ch]' 'node-agent/*.[ch]' 'cluster-agent/*.[ch]' 'bpf/*.[
 			complain("common knows no agent")
 		else if (header ~ /^(node|cluster)-agent\// && top(header) != top(file))
 			complain("the agents do not know each other")
-		else if (header ~ /^[a-z-]+-agent\/[a-z]+\// && to != from) {
+		else if (header ~ /^[a-z-]+-agent\/[a-z_]+\// && to != from) {
 			if (!(header in entry))
 				complain("not an entry header (entries in the Makefile)")
 			else if (from != top(file) && !(from in stage))

@@ -1,7 +1,7 @@
 /* Any bytes as an ELF file, and as the memory it is loaded to: the release is found within bounds. */
 #include <assert.h>
 
-#include "node-agent/heap/go_buildinfo.h"
+#include "node-agent/go/go_buildinfo.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -1,56 +1,82 @@
 /*
  * Any bytes as the memory of a Go process: the list of records, the module data and its tables are
  * read within bounds, in bounded time, and every record passed on is whole. The first byte says
- * which release, the second eight where the list begins.
+ * which release, the next one which profiler's records, the third whether their hashes are to be
+ * made right first (no search finds those), the second eight where the list begins.
  */
 #include <assert.h>
+#include <errno.h>
 
-#include "node-agent/heap/go_image.h"
-#include "node-agent/heap/heap_history.h"
+#include "node-agent/go/bucket_history.h"
+#include "node-agent/go/go_bucket_scan.h"
+#include "node-agent/heap/heap_counts.h"
 #include "node-agent/symbol/gopclntab_line.h"
 
 #define MAX_BUCKETS 64u
 #define MAX_READ_BYTES (UINT64_C(16) * 1024 * 1024)
+#define MAX_INPUT_BYTES 65536u
+#define LOCK_WORDS 2u
+#define HEADER_WORDS 6u
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static int on_bucket(void *ctx, const struct heap_bucket *b, uint64_t allocs)
-{
-	size_t *n = ctx;
+struct seen {
+	const struct go_bucket_format *format;
+	size_t n;
+};
 
-	(void)allocs;
-	assert(b->n_stack > 0 && b->n_stack <= HEAP_BUCKET_STACK_MAX);
-	assert(b->active.frees <= b->active.allocs);
-	assert(b->size > 0);
-	assert(++*n <= MAX_BUCKETS);
+static int on_bucket(void *ctx, const struct go_bucket *b, const uint64_t *before, uint64_t *now)
+{
+	struct seen *seen = ctx;
+	bool is_memory = seen->format->type == GO_BUCKET_MEMORY;
+	struct heap_counts c;
+
+	(void)before;
+	assert((b->n_stack > 0 || !is_memory) && b->n_stack <= GO_BUCKET_STACK_MAX);
+	assert((b->size > 0) == is_memory);
+	assert(++seen->n <= MAX_BUCKETS);
+	if (!is_memory) {
+		memcpy(now, b->words, LOCK_WORDS * sizeof(*now));
+		return 0;
+	}
+	if (heap_counts_decode(b, seen->format->n_words, &c) < 0) {
+		seen->n--; /* it is asked again */
+		return -EAGAIN;
+	}
+	assert(c.active.frees <= c.active.allocs);
+	*now = c.active.allocs;
 	return 0;
 }
 
-static void read_list(const struct byte_source *memory, const struct heap_bucket_format *format,
+static void read_list(const struct byte_source *memory, const struct go_bucket_format *format,
 		      uint64_t head)
 {
-	const struct heap_history_config cfg = {HEAP_HISTORY_FROM_ZERO, MAX_BUCKETS};
+	const struct bucket_history_config cfg = {
+		.start = BUCKET_HISTORY_FROM_ZERO,
+		.n_counters = format->type == GO_BUCKET_MEMORY ? 1 : LOCK_WORDS,
+		.max_buckets = MAX_BUCKETS,
+	};
 	static struct memory_windows *windows;
 	const struct go_module module = {.data = {{0, 0}, {0, 0}, {0, memory->size_bytes}}};
-	struct heap_round_result result;
-	struct heap_history *h;
+	struct bucket_round_result result;
+	struct bucket_history *h;
 	uint64_t found;
 
 	if (!windows && memory_windows_new(&windows) < 0)
 		abort();
-	if (heap_history_new(&h, &cfg) < 0)
+	if (bucket_history_new(&h, &cfg) < 0)
 		abort();
 	for (int i = 0; i < 2; i++) {
-		const struct heap_round round = {windows, format, head, UINT64_MAX};
-		size_t n = 0;
+		const struct bucket_round round = {windows, format, head, UINT64_MAX};
+		struct seen seen = {format, 0};
 
 		memory_windows_begin(windows, memory, MAX_READ_BYTES);
-		if (heap_history_round(h, &round, on_bucket, &n, &result) == 0)
-			heap_history_commit(h);
+		if (bucket_history_round(h, &round, on_bucket, &seen, &result) == 0)
+			bucket_history_commit(h);
 	}
-	heap_history_free(h);
+	bucket_history_free(h);
 	memory_windows_begin(windows, memory, MAX_READ_BYTES);
-	if (go_image_scan_buckets(windows, &module, format, &found) == 0)
+	if (go_bucket_scan(windows, &module, format, &found) == 0)
 		assert(found < memory->size_bytes);
 }
 
@@ -72,21 +98,39 @@ static void read_module(const struct byte_source *memory, unsigned minor)
 	}
 }
 
+/* Wherever a record could be. */
+static void mend_hashes(uint64_t *words, size_t n, const struct go_bucket_format *format)
+{
+	for (size_t i = 0; i + HEADER_WORDS < n; i++) {
+		uint64_t *h = words + i, n_stack = h[5];
+
+		if (h[2] == (uint64_t)format->type && n_stack > 0 &&
+		    n_stack <= n - i - HEADER_WORDS)
+			h[3] = go_bucket_hash(h + HEADER_WORDS, (size_t)n_stack, h[4]);
+	}
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+	AUTO_FREE uint64_t *words = NULL;
 	const struct go_range text = {0x400000, 0x500000};
-	struct heap_bucket_format format = {.text = &text, .n_text = 1};
+	struct go_bucket_format format = {.text = &text, .n_text = 1};
 	struct byte_source memory;
-	uint64_t head;
 	unsigned minor;
 
-	if (size < 16 || size > 65536)
+	if (size < 16 || size > MAX_INPUT_BYTES)
 		return 0;
 	minor = 13 + data[0] % 16;
-	format.has_bytes = minor < 27;
-	memcpy(&head, data + 8, sizeof(head));
-	byte_source_from_memory(&memory, data, size);
-	read_list(&memory, &format, head);
+	format.type = (enum go_bucket_type)(GO_BUCKET_MEMORY + data[1] % 3);
+	format.n_words = format.type == GO_BUCKET_MEMORY ? heap_counts_words(minor) : LOCK_WORDS;
+	words = malloc(size); /* exactly: ASan sees a byte too far */
+	if (!words)
+		abort();
+	memcpy(words, data, size);
+	if (data[2] & 1)
+		mend_hashes(words, size / sizeof(*words), &format);
+	byte_source_from_memory(&memory, words, size);
+	read_list(&memory, &format, words[1]);
 	read_module(&memory, minor);
 	return 0;
 }

@@ -3,7 +3,7 @@
 #include <signal.h>
 #include <sys/wait.h>
 
-#include "node-agent/heap/go_processes.h"
+#include "node-agent/go_profile/go_processes.h"
 #include "node-agent/process/procfs.h"
 #include "test/lib/unit.h"
 
@@ -179,7 +179,7 @@ static void test_processes_are_found_once_and_become_due_one_after_the_other(voi
 	(void)state;
 	begin(&f);
 	d.f = &f;
-	const struct go_processes_config cfg = {f.root_fd, 1000, 10, detect, &d};
+	const struct go_processes_config cfg = {f.root_fd, 1000, detect, &d, NULL};
 
 	assert_int_equal(go_processes_new(&p, &cfg), 0);
 	assert_int_equal(scan(p, 5000), 2);

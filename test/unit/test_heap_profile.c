@@ -8,23 +8,22 @@
 #define RATE 524288u
 
 /* Addresses below 100 are the runtime's, 1000 is the root; 200 is inlined into 201. */
-static int resolve(void *ctx, uint64_t address, bool all, struct heap_frames *ret)
+static int resolve(void *ctx, uint64_t address, bool all, struct go_frame_list *ret)
 {
-	static char names[16][32];
-	static unsigned next;
-	char *name = names[next++ % 16];
+	static char names[1100][32];
+	char *name = names[address % ARRAY_SIZE(names)];
 
 	(void)ctx;
 	if (address == 5000)
 		return -EIO;
 	snprintf(name, sizeof(names[0]), address < 100 ? "runtime.f%llu" : "main.f%llu",
 		 (unsigned long long)address);
-	ret->frames[0] = (struct heap_frame){name, "main.go", (uint32_t)address};
+	ret->frames[0] = (struct go_frame){name, "main.go", (uint32_t)address};
 	ret->n = 1;
 	if (address == 1000)
 		ret->frames[0].function = "runtime.goexit";
 	if (address == 200 && all)
-		ret->frames[ret->n++] = (struct heap_frame){"main.outer", "main.go", 7};
+		ret->frames[ret->n++] = (struct go_frame){"main.outer", "main.go", 7};
 	return 0;
 }
 
@@ -34,10 +33,9 @@ static bool is_runtime(void *ctx, uint64_t address)
 	return address < 100 || address == 1000;
 }
 
+#define MAX_BYTES (1u << 20)
 static const struct heap_profile_config config = {
-	.symbols = {resolve, is_runtime, NULL},
-	.max_bytes = 1 << 20,
-};
+	.symbols = {resolve, is_runtime, NULL}, .rate = RATE, .max_bytes = MAX_BYTES};
 
 struct fixture {
 	struct heap_profile *p;
@@ -62,25 +60,23 @@ static void end(struct fixture *f)
 	arena_fini(&f->arena);
 }
 
-static int add(struct heap_profile *p, const uint64_t *stack, uint32_t n, struct heap_counts active,
-	       struct heap_counts future)
+static int add(struct heap_profile *p, const uint64_t *stack, uint32_t n, struct heap_pair active,
+	       struct heap_pair future)
 {
-	static struct heap_bucket b;
+	const struct heap_counts counts = {active, future};
+	static struct go_bucket b;
 
 	b.size = RATE * 64; /* stands for itself */
 	b.n_stack = n;
-	b.active = active;
-	b.future = future;
 	memcpy(b.stack, stack, n * sizeof(*stack));
-	return heap_profile_add(p, &b, active.allocs + future.allocs);
+	return heap_profile_add(p, &b, &counts, active.allocs + future.allocs);
 }
 
 static void finish(struct fixture *f)
 {
-	const struct heap_profile_times times = {.end_ns = 5, .duration_ns = 3, .rate = RATE};
 	struct err err = {""};
 
-	assert_int_equal(heap_profile_finish(f->p, &times, &f->out, &f->n_samples), 0);
+	assert_int_equal(heap_profile_finish(f->p, 5, 3, &f->out, &f->n_samples), 0);
 	if (f->n_samples > 0)
 		assert_int_equal(
 			pprof_decode(&f->profile, &f->arena, f->out.data, f->out.len, &err), 0);
@@ -101,8 +97,8 @@ static void test_allocations_and_what_is_in_use_are_four_types(void **state)
 
 	(void)state;
 	begin(&f);
-	assert_int_equal(
-		add(f.p, stack, 3, (struct heap_counts){10, 4}, (struct heap_counts){3, 1}), 0);
+	assert_int_equal(add(f.p, stack, 3, (struct heap_pair){10, 4}, (struct heap_pair){3, 1}),
+			 0);
 	finish(&f);
 	assert_int_equal(f.profile.n_types, 4);
 	assert_string_equal(f.profile.types[3].type.data, "go_runtime:heap_inuse_space:bytes");
@@ -123,10 +119,32 @@ static void test_before_the_second_collection_the_future_is_in_use(void **state)
 
 	(void)state;
 	begin(&f);
-	assert_int_equal(add(f.p, stack, 1, (struct heap_counts){0, 0}, (struct heap_counts){3, 1}),
-			 0);
+	assert_int_equal(add(f.p, stack, 1, (struct heap_pair){0, 0}, (struct heap_pair){3, 1}), 0);
 	finish(&f);
 	assert_int_equal(f.profile.samples[0].values[2], 2);
+	end(&f);
+}
+
+/* Which counters are in use is known in the middle of a round. */
+static void test_once_a_record_is_active_the_future_is_in_use_of_none(void **state)
+{
+	const uint64_t fresh[] = {101}, old[] = {102}, both[] = {103};
+	struct fixture f;
+
+	(void)state;
+	begin(&f);
+	assert_int_equal(add(f.p, fresh, 1, (struct heap_pair){0, 0}, (struct heap_pair){3, 1}), 0);
+	assert_int_equal(add(f.p, both, 1, (struct heap_pair){0, 0}, (struct heap_pair){3, 1}), 0);
+	assert_int_equal(add(f.p, old, 1, (struct heap_pair){5, 1}, (struct heap_pair){3, 1}), 0);
+	assert_int_equal(add(f.p, both, 1, (struct heap_pair){2, 1}, (struct heap_pair){3, 1}), 0);
+	finish(&f);
+	assert_int_equal(f.n_samples, 3);
+	assert_int_equal(f.profile.samples[0].values[0], 3);
+	assert_int_equal(f.profile.samples[0].values[2], 0);
+	assert_int_equal(f.profile.samples[0].values[3], 0);
+	assert_int_equal(f.profile.samples[1].values[0], 8);
+	assert_int_equal(f.profile.samples[1].values[2], 1);
+	assert_int_equal(f.profile.samples[2].values[2], 4);
 	end(&f);
 }
 
@@ -137,10 +155,8 @@ static void test_the_runtime_at_the_leaf_is_hidden_unless_it_is_all(void **state
 
 	(void)state;
 	begin(&f);
-	assert_int_equal(add(f.p, mixed, 4, (struct heap_counts){1, 0}, (struct heap_counts){0}),
-			 0);
-	assert_int_equal(add(f.p, runtime, 3, (struct heap_counts){1, 0}, (struct heap_counts){0}),
-			 0);
+	assert_int_equal(add(f.p, mixed, 4, (struct heap_pair){1, 0}, (struct heap_pair){0}), 0);
+	assert_int_equal(add(f.p, runtime, 3, (struct heap_pair){1, 0}, (struct heap_pair){0}), 0);
 	finish(&f);
 	assert_int_equal(f.profile.samples[0].n_locations, 2);
 	assert_string_equal(frame(&f, 0, 0), "main.f101");
@@ -157,9 +173,8 @@ static void test_only_the_last_address_stands_for_its_callers_too(void **state)
 
 	(void)state;
 	begin(&f);
-	assert_int_equal(add(f.p, first, 2, (struct heap_counts){1, 0}, (struct heap_counts){0}),
-			 0);
-	assert_int_equal(add(f.p, last, 2, (struct heap_counts){1, 0}, (struct heap_counts){0}), 0);
+	assert_int_equal(add(f.p, first, 2, (struct heap_pair){1, 0}, (struct heap_pair){0}), 0);
+	assert_int_equal(add(f.p, last, 2, (struct heap_pair){1, 0}, (struct heap_pair){0}), 0);
 	finish(&f);
 	assert_int_equal(f.profile.samples[0].n_locations, 2);
 	assert_int_equal(f.profile.samples[1].n_locations, 3);
@@ -174,15 +189,33 @@ static void test_equal_stacks_are_one_and_empty_ones_none(void **state)
 
 	(void)state;
 	begin(&f);
-	assert_int_equal(add(f.p, c, 1, (struct heap_counts){0, 0}, (struct heap_counts){0}), 0);
+	assert_int_equal(add(f.p, c, 1, (struct heap_pair){0, 0}, (struct heap_pair){0}), 0);
 	finish(&f);
 	assert_int_equal(f.n_samples, 0);
 	assert_int_equal(f.out.len, 0);
-	assert_int_equal(add(f.p, a, 2, (struct heap_counts){1, 0}, (struct heap_counts){0}), 0);
-	assert_int_equal(add(f.p, b, 3, (struct heap_counts){2, 0}, (struct heap_counts){0}), 0);
+	end(&f);
+	begin(&f);
+	assert_int_equal(add(f.p, a, 2, (struct heap_pair){1, 0}, (struct heap_pair){0}), 0);
+	assert_int_equal(add(f.p, b, 3, (struct heap_pair){2, 0}, (struct heap_pair){0}), 0);
 	finish(&f);
 	assert_int_equal(f.n_samples, 1);
 	assert_int_equal(f.profile.samples[0].values[2], 3);
+	end(&f);
+}
+
+static void test_counters_that_no_program_has_do_not_become_negative(void **state)
+{
+	const uint64_t stack[] = {101};
+	const struct heap_pair huge = {UINT64_MAX / 2, 0};
+	struct fixture f;
+
+	(void)state;
+	begin(&f);
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(add(f.p, stack, 1, huge, huge), 0);
+	finish(&f);
+	for (size_t i = 0; i < 4; i++)
+		assert_int_equal(f.profile.samples[0].values[i], INT64_MAX);
 	end(&f);
 }
 
@@ -195,13 +228,13 @@ static void test_what_cannot_be_read_or_kept_ends_it(void **state)
 
 	(void)state;
 	begin(&f);
-	assert_int_equal(
-		add(f.p, unreadable, 2, (struct heap_counts){1, 0}, (struct heap_counts){0}), -EIO);
+	assert_int_equal(add(f.p, unreadable, 2, (struct heap_pair){1, 0}, (struct heap_pair){0}),
+			 -EIO);
 	for (uint64_t i = 0; r == 0 && i < 100000; i++) {
 		for (size_t k = 0; k < ARRAY_SIZE(stack); k++)
 			stack[k] = 10000 + i * 100 + k;
-		r = add(f.p, stack, ARRAY_SIZE(stack), (struct heap_counts){1, 0},
-			(struct heap_counts){0});
+		r = add(f.p, stack, ARRAY_SIZE(stack), (struct heap_pair){1, 0},
+			(struct heap_pair){0});
 	}
 	assert_int_equal(r, -ENOBUFS);
 	end(&f);
@@ -209,7 +242,6 @@ static void test_what_cannot_be_read_or_kept_ends_it(void **state)
 
 static int make(void *arg)
 {
-	const struct heap_profile_times times = {.rate = RATE};
 	CLEANUP(heap_profile_freep) struct heap_profile *p = NULL;
 	CLEANUP(buf_fini) struct buf out;
 	const uint64_t stack[] = {1, 101, 102};
@@ -220,8 +252,8 @@ static int make(void *arg)
 	buf_init(&out, LIMIT_UPLOAD_BYTES);
 	r = heap_profile_new(&p, &config);
 	if (r == 0)
-		r = add(p, stack, 3, (struct heap_counts){1, 0}, (struct heap_counts){0});
-	return r == 0 ? heap_profile_finish(p, &times, &out, &n) : r;
+		r = add(p, stack, 3, (struct heap_pair){1, 0}, (struct heap_pair){0});
+	return r == 0 ? heap_profile_finish(p, 5, 3, &out, &n) : r;
 }
 
 static void test_failed_allocations_are_survived(void **state)
@@ -235,9 +267,11 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_allocations_and_what_is_in_use_are_four_types),
 		cmocka_unit_test(test_before_the_second_collection_the_future_is_in_use),
+		cmocka_unit_test(test_once_a_record_is_active_the_future_is_in_use_of_none),
 		cmocka_unit_test(test_the_runtime_at_the_leaf_is_hidden_unless_it_is_all),
 		cmocka_unit_test(test_only_the_last_address_stands_for_its_callers_too),
 		cmocka_unit_test(test_equal_stacks_are_one_and_empty_ones_none),
+		cmocka_unit_test(test_counters_that_no_program_has_do_not_become_negative),
 		cmocka_unit_test(test_what_cannot_be_read_or_kept_ends_it),
 		cmocka_unit_test(test_failed_allocations_are_survived),
 	};

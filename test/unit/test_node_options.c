@@ -56,6 +56,23 @@ static void a_frequency_out_of_range_is_refused(void **state)
 	assert_non_null(strstr(err.msg, "--profile-frequency"));
 }
 
+static void a_burst_as_long_as_the_interval_is_refused(void **state)
+{
+	char *argv[] = {(char[]){"x"},
+			(char[]){"--collector-endpoint=http://h:1"},
+			(char[]){"--go-heap-interval=10s"},
+			(char[]){"--go-block-burst=10s"},
+			(char[]){"--go-block-profiler=off"},
+			NULL};
+	struct err err = {""};
+
+	(void)state;
+	assert_int_equal(parse(argv, &err), 0);
+	argv[4] = (char[]){"--go-block-profiler=burst"};
+	assert_int_equal(parse(argv, &err), -EINVAL);
+	assert_non_null(strstr(err.msg, "--go-block-burst"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -63,6 +80,7 @@ int main(void)
 		cmocka_unit_test(without_an_endpoint_the_missing_flag_is_named),
 		cmocka_unit_test(what_is_no_url_is_refused),
 		cmocka_unit_test(a_frequency_out_of_range_is_refused),
+		cmocka_unit_test(a_burst_as_long_as_the_interval_is_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,41 @@
+/*
+ * Return addresses of one Go executable → function, file and line, kept from one process of it to
+ * the next. Implements struct go_symbols (stack_profile.h). One thread.
+ */
+#ifndef NODE_AGENT_GO_GO_FRAMES_H
+#define NODE_AGENT_GO_GO_FRAMES_H
+
+#include "common/base.h"
+#include "node-agent/go/go_module.h"
+#include "node-agent/go/stack_profile.h"
+
+struct go_frames;
+
+/* A process: all borrowed until the next go_frames_begin(). */
+struct go_frames_process {
+	const struct byte_source *memory;
+	const struct go_module *modules; /* the executable's first, then plugins */
+	size_t n_modules;
+	uint64_t bias;  /* of the executable */
+	unsigned minor; /* of the release: 1.minor */
+	uint64_t
+		deadline_ns; /* on clock_monotonic_ns(), for what is not known yet; UINT64_MAX: none */
+};
+
+/* max_bytes of memory for addresses, and as much for texts. -ENOMEM. */
+int go_frames_new(struct go_frames **ret, size_t max_bytes) MUST_CHECK;
+void go_frames_free(struct go_frames *f);
+DEFINE_CLEANUP(struct go_frames *, go_frames_free);
+
+/*
+ * From now on of this process; the texts of earlier ones are not in use any more, and are
+ * forgotten when they take more than half of what is allowed. -ENOMEM.
+ */
+int go_frames_begin(struct go_frames *f, const struct go_frames_process *p) MUST_CHECK;
+
+/* ctx is f. Results of resolve: 0, -ENOMEM, -ENOBUFS, -ETIME, those of byte_source_read(). */
+struct go_symbols go_frames_symbols(struct go_frames *f);
+
+size_t go_frames_bytes(const struct go_frames *f);
+
+#endif /* NODE_AGENT_GO_GO_FRAMES_H */

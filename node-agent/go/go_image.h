@@ -1,0 +1,32 @@
+/*
+ * An ELF file with a Go runtime in it as one process has loaded it, and its modules. Pure, given what
+ * reads the file and the memory.
+ */
+#ifndef NODE_AGENT_GO_GO_IMAGE_H
+#define NODE_AGENT_GO_GO_IMAGE_H
+
+#include "common/base.h"
+#include "node-agent/go/go_module.h"
+#include "node-agent/symbol/elf_layout.h"
+
+#define GO_IMAGE_MODULES_MAX 64u
+
+struct go_image {
+	const struct elf_layout *layout;  /* all borrowed */
+	const struct byte_source *file;   /* the ELF file */
+	const struct byte_source *memory; /* the process's; offsets are addresses */
+	uint64_t bias;                    /* added to the file's addresses */
+	unsigned minor;                   /* of the release: 1.minor */
+};
+
+/* That of the file itself. -ENOENT: none; -ENOMEM; -ENODATA, -EIO …: cannot be read. */
+int go_image_find_module(const struct go_image *image, struct go_module *ret) MUST_CHECK;
+
+/*
+ * The module at this address (of a go_image_find_module()) first, then its plugins. Their number, or
+ * -errno.
+ */
+int go_image_modules(const struct go_image *image, uint64_t address, struct go_module *modules,
+		     size_t max) MUST_CHECK;
+
+#endif /* NODE_AGENT_GO_GO_IMAGE_H */

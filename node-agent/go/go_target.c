@@ -1,0 +1,311 @@
+#include "node-agent/go/go_target.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+
+#include "common/clock.h"
+#include "common/fs.h"
+#include "common/table.h"
+#include "node-agent/go/go_library.h"
+#include "node-agent/process/local_fs.h"
+#include "node-agent/process/procfs.h"
+
+#define CGROUP_MAX_BYTES 65536u
+#define AUXV_MAX_BYTES 4096u
+#define MEMORY_END (UINT64_C(1) << 48) /* of what a Go process can have: arm64 has all of it */
+
+struct open_job {
+	struct deadline_job job; /* first */
+	int proc_fd;             /* owned */
+	int fd;                  /* the result's */
+	int result;
+	bool may_hang;
+	struct stat st;
+};
+
+int go_target_read_key(int proc_fd, struct go_file_key *ret)
+{
+	struct statx st;
+
+	if (statx(proc_fd, "exe", AT_STATX_DONT_SYNC, STATX_BASIC_STATS, &st) < 0)
+		return -errno;
+	*ret = (struct go_file_key){
+		.dev = makedev(st.stx_dev_major, st.stx_dev_minor),
+		.ino = st.stx_ino,
+		.size_bytes = st.stx_size,
+		.mtime_ns = (uint64_t)st.stx_mtime.tv_sec * NS_PER_S + st.stx_mtime.tv_nsec,
+	};
+	return 0;
+}
+
+/* ---- the executable ---- */
+
+static void open_exe(struct deadline_job *j)
+{
+	struct open_job *job = (struct open_job *)j;
+
+	job->fd = openat(job->proc_fd, "exe", O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	job->result = job->fd < 0 || fstat(job->fd, &job->st) < 0 ? -errno : 0;
+	job->may_hang = job->result == 0 && !local_fs_has(job->fd);
+}
+
+static void open_job_free(struct deadline_job *j)
+{
+	struct open_job *job = (struct open_job *)j;
+
+	closep(&job->proc_fd);
+	closep(&job->fd);
+	free(job);
+}
+
+/* Not by its size: a file can be cut or grow while it is executed. */
+static bool is_same_file(const struct stat *st, const struct go_file_key *key)
+{
+	return S_ISREG(st->st_mode) && st->st_dev == key->dev && st->st_ino == key->ino;
+}
+
+static void set_sources(struct go_target *t, uint64_t size_bytes, const uint64_t *hung_dev,
+			struct deadline_caller *caller)
+{
+	if (!hung_dev) {
+		byte_source_from_fd(&t->file, t->exe_fd, size_bytes);
+		byte_source_from_fd(&t->memory, t->mem_fd, MEMORY_END);
+		return;
+	}
+	byte_source_from_slow_fd(&t->file, t->exe_fd, size_bytes, caller, *hung_dev);
+	/* its pages may have to come from there too */
+	byte_source_from_slow_fd(&t->memory, t->mem_fd, MEMORY_END, caller, *hung_dev);
+}
+
+static int open_executable(struct go_target *t, const struct go_file_key *key,
+			   struct deadline_caller *caller)
+{
+	struct open_job *job = calloc(1, sizeof(*job));
+	int r;
+
+	if (!job)
+		return -ENOMEM;
+	job->job = (struct deadline_job){open_exe, open_job_free, key->dev};
+	job->fd = -1;
+	job->proc_fd = fcntl(t->proc_fd, F_DUPFD_CLOEXEC, 0);
+	r = deadline_call(caller, &job->job);
+	if (r < 0)
+		return r;
+	r = job->result;
+	if (r == 0 && !is_same_file(&job->st, key))
+		r = -ESRCH;
+	if (r == 0) {
+		t->exe_fd = TAKE_FD(job->fd);
+		set_sources(t, (uint64_t)job->st.st_size, job->may_hang ? &key->dev : NULL, caller);
+	}
+	open_job_free(&job->job);
+	return r;
+}
+
+/* ---- the process ---- */
+
+/*
+ * What the kernel told the program about itself when it was started: where its first instruction is, and, all of it,
+ * addresses that are chosen at random for each execve(2).
+ */
+static int read_auxv(int proc_fd, uint64_t *ret_entry, uint64_t *ret_image)
+{
+	CLEANUP(buf_fini) struct buf auxv;
+	int r;
+
+	buf_init(&auxv, AUXV_MAX_BYTES);
+	r = fs_read_at(proc_fd, "auxv", &auxv);
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i + 2 * sizeof(uint64_t) <= auxv.len; i += 2 * sizeof(uint64_t)) {
+		uint64_t pair[2];
+
+		memcpy(pair, auxv.data + i, sizeof(pair));
+		if (pair[0] == AT_ENTRY) {
+			*ret_entry = pair[1];
+			*ret_image = XXH3_64bits(auxv.data, auxv.len);
+			return 0;
+		}
+	}
+	return -ESRCH; /* of one that is ending it is empty */
+}
+
+static int check_identity(const struct go_target *t, const struct go_process_id *id)
+{
+	struct proc_stat st;
+	int r = procfs_read_stat(t->proc_fd, &st);
+
+	if (r < 0)
+		return r;
+	return st.start_time == id->start_time && !st.ended ? 0 : -ESRCH;
+}
+
+static int open_folder(struct go_target *t, int root_fd, const struct go_process_id *id)
+{
+	*t = (struct go_target){.proc_fd = -1, .mem_fd = -1, .exe_fd = -1};
+	t->proc_fd = procfs_open_process(root_fd, id->pid);
+	return t->proc_fd < 0 ? t->proc_fd : 0;
+}
+
+/* Of a process that has just ended, files are not there, or nobody may follow its links. */
+static int finish_open(struct go_target *t, const struct go_process_id *id, int r)
+{
+	if (r == -ENOENT || ((r == -EACCES || r == -EPERM) && check_identity(t, id) < 0))
+		r = -ESRCH;
+	if (r < 0)
+		go_target_close(t);
+	return r;
+}
+
+/* Whether it executes what it did. */
+static int check_executable(const struct go_target *t, const struct go_process_id *id)
+{
+	struct go_file_key key;
+	int r = go_target_read_key(t->proc_fd, &key);
+
+	if (r < 0)
+		return r;
+	return key.dev == id->exe.dev && key.ino == id->exe.ino ? 0 : -ESRCH;
+}
+
+static int open_library(struct go_target *t, const struct go_process_id *id,
+			struct deadline_caller *caller, struct go_library *ret)
+{
+	const uint64_t *dev = &id->library.dev;
+	int r = check_executable(t, id);
+
+	if (r == 0)
+		r = go_library_open(t->proc_fd, &id->library, caller, ret);
+	if (r < 0)
+		return r;
+	t->exe_fd = ret->fd;
+	set_sources(t, ret->size_bytes, ret->may_hang ? dev : NULL, caller);
+	return 0;
+}
+
+/* By the mapping that was found, as nothing else says where a library is. */
+static int find_bias(struct go_target *t, const struct go_library *library)
+{
+	uint64_t vaddr;
+	int r = elf_layout_address(&t->layout, library->file_offset, &vaddr);
+
+	if (r < 0)
+		return -EBADMSG;
+	t->bias = library->start - vaddr;
+	return 0;
+}
+
+/* Everything but the memory, which is open already when it is wanted. */
+static int open_rest(struct go_target *t, const struct go_process_id *id,
+		     struct deadline_caller *caller)
+{
+	bool is_library = id->library.ino != 0;
+	struct go_library library;
+	int r;
+
+	r = check_identity(t, id);
+	if (r == 0)
+		r = is_library ? open_library(t, id, caller, &library)
+			       : open_executable(t, &id->exe, caller);
+	if (r == 0)
+		r = elf_layout_parse(&t->layout, &t->file);
+	if (r == 0 && is_library)
+		r = find_bias(t, &library);
+	return r == -ENODATA ? -EBADMSG : r; /* it was cut */
+}
+
+int go_target_open_file(struct go_target *ret, int root_fd, const struct go_process_id *id,
+			struct deadline_caller *caller)
+{
+	int r;
+
+	r = open_folder(ret, root_fd, id);
+	if (r == 0)
+		r = open_rest(ret, id, caller);
+	return finish_open(ret, id, r);
+}
+
+/* Memory that was opened in between is of the image that was before and is after. */
+static int open_memory(struct go_target *t, uint64_t *ret_entry)
+{
+	uint64_t image;
+	int r;
+
+	r = read_auxv(t->proc_fd, ret_entry, &image);
+	if (r < 0)
+		return r;
+	t->mem_fd = openat(t->proc_fd, "mem", O_RDONLY | O_CLOEXEC);
+	if (t->mem_fd < 0)
+		return -errno;
+	r = read_auxv(t->proc_fd, ret_entry, &t->image);
+	if (r < 0)
+		return r;
+	return t->image == image ? 0 : -ESRCH;
+}
+
+int go_target_open(struct go_target *ret, int root_fd, const struct go_process_id *id,
+		   struct deadline_caller *caller)
+{
+	uint64_t entry = 0;
+	int r;
+
+	r = open_folder(ret, root_fd, id);
+	if (r == 0)
+		r = open_memory(ret, &entry);
+	if (r == 0)
+		r = open_rest(ret, id, caller);
+	if (r == 0 && id->library.ino == 0 && ret->layout.relocatable)
+		ret->bias = entry - ret->layout.entry;
+	return finish_open(ret, id, r);
+}
+
+void go_target_close(struct go_target *t)
+{
+	closep(&t->exe_fd);
+	closep(&t->mem_fd);
+	closep(&t->proc_fd);
+	t->exe_fd = t->mem_fd = t->proc_fd = -1;
+}
+
+bool go_target_is_current(const struct go_target *t, const struct go_process_id *id)
+{
+	uint64_t entry, image;
+
+	return check_identity(t, id) == 0 && check_executable(t, id) == 0 &&
+	       read_auxv(t->proc_fd, &entry, &image) == 0 && image == t->image;
+}
+
+int go_target_reason(const struct go_target *t, const struct go_process_id *id, int error)
+{
+	if (error == -ENOMEM)
+		return error;
+	if (!go_target_is_current(t, id))
+		return -ESRCH;
+	return error == -ENODATA ? -EBADMSG : error;
+}
+
+int go_target_service(const struct go_target *t, char ret[static WORKLOAD_NAME_BYTES])
+{
+	CLEANUP(buf_fini) struct buf cgroup;
+	AUTO_FREE char *exe = NULL;
+	struct workload_facts facts = {0};
+	struct proc_stat st;
+	int r;
+
+	buf_init(&cgroup, CGROUP_MAX_BYTES);
+	r = procfs_read_stat(t->proc_fd, &st);
+	if (r == 0)
+		r = procfs_read_link(t->proc_fd, "exe", &exe);
+	if (r == 0)
+		r = fs_read_at(t->proc_fd, "cgroup", &cgroup);
+	if (r < 0)
+		return r == -ENOENT ? -ESRCH : r;
+	cgroup_path_parse(cgroup.data ? cgroup.data : "", cgroup.len, &facts.cgroup);
+	facts.exe = exe;
+	facts.comm = st.comm;
+	workload_name(&facts, ret);
+	return 0;
+}

@@ -1,0 +1,82 @@
+/*
+ * One live process opened for reading: its memory, its executable, and the proof that both are
+ * still those of the process that is meant.
+ *
+ * A descriptor of /proc/<pid>/mem stays with the memory it was opened for: it reads nothing any more
+ * after the process has ended or executed something else. So it is opened first, and who the
+ * process is, is checked afterwards. What could wait for a file system that does not answer has a
+ * deadline. One thread.
+ */
+#ifndef NODE_AGENT_GO_GO_TARGET_H
+#define NODE_AGENT_GO_GO_TARGET_H
+
+#include <sys/types.h>
+
+#include "common/base.h"
+#include "common/deadline_call.h"
+#include "node-agent/process/workload.h"
+#include "node-agent/symbol/elf_layout.h"
+
+/* Which file, and whether it still has the same content. */
+struct go_file_key {
+	uint64_t dev;
+	uint64_t ino;
+	uint64_t size_bytes;
+	uint64_t mtime_ns;
+};
+
+/* Who is meant. */
+struct go_process_id {
+	pid_t pid;
+	uint64_t start_time; /* clock ticks since boot */
+	struct go_file_key exe;
+	struct go_file_key
+		library; /* the mapped file that has the runtime; ino 0: the executable has */
+};
+
+struct go_target {
+	int proc_fd; /* /proc/<pid> */
+	int mem_fd;
+	int exe_fd;                /* of the executable, or of the library that is meant */
+	struct byte_source memory; /* offsets are addresses */
+	struct byte_source file;
+	struct elf_layout layout;
+	uint64_t bias;  /* added to the file's addresses */
+	uint64_t image; /* another one after each execve(2), of the same file as well */
+};
+
+/*
+ * The file that a process executes, without asking its file system. -ENOENT: none (a kernel
+ * thread), -ESRCH …: it has ended.
+ */
+int go_target_read_key(int proc_fd, struct go_file_key *ret) MUST_CHECK;
+
+/*
+ * The file alone: memory cannot be read, and bias is 0. Results as of go_target_open().
+ */
+int go_target_open_file(struct go_target *ret, int root_fd, const struct go_process_id *id,
+			struct deadline_caller *caller) MUST_CHECK;
+
+/*
+ * 0: go_target_close() is due. -ESRCH: it is not that process, or not that file, any more;
+ * -EACCES, -EPERM: may not be read; -ENOEXEC, -EBADMSG: no ELF file of ours; -ETIMEDOUT, -EBUSY: its
+ * file system does not answer; -ENOMEM; others of open(2).
+ */
+int go_target_open(struct go_target *ret, int root_fd, const struct go_process_id *id,
+		   struct deadline_caller *caller) MUST_CHECK;
+void go_target_close(struct go_target *t);
+
+/* Whether the process still is who was opened, and has executed nothing since, not the same file either. */
+bool go_target_is_current(const struct go_target *t, const struct go_process_id *id);
+
+/*
+ * Why something failed on an open target: -ESRCH when the process has ended or executed something else (the same
+ * file too) meanwhile; -EBADMSG for -ENODATA, which memory gives when there is no such address; else error.
+ */
+int go_target_reason(const struct go_target *t, const struct go_process_id *id,
+		     int error) MUST_CHECK;
+
+/* What the user calls the thing the process belongs to, as for its CPU profiles. -ENOMEM; -ESRCH. */
+int go_target_service(const struct go_target *t, char ret[static WORKLOAD_NAME_BYTES]) MUST_CHECK;
+
+#endif /* NODE_AGENT_GO_GO_TARGET_H */

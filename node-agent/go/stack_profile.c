@@ -1,0 +1,228 @@
+/* Stacks are kept as the pprof will have them: locations packed, leaf first. */
+#include "node-agent/go/stack_profile.h"
+
+#include <errno.h>
+
+#include "common/limits.h"
+#include "common/pprof_writer.h"
+#include "node-agent/go/stack_locations.h"
+#include "node-agent/go/stack_table.h"
+
+_Static_assert(STACK_PROFILE_DEPTH_MAX *PPROF_PACKED_LOCATION_MAX_BYTES <=
+		       STACK_TABLE_KEY_MAX_BYTES,
+	       "the deepest stack has a place");
+_Static_assert(STACK_PROFILE_TYPES_MAX <= PPROF_PACKED_VALUES_MAX, "all values can be written");
+
+struct stack_profile {
+	struct stack_profile_config cfg;
+	struct stack_locations *locations;
+	struct stack_table *stacks;
+	uint8_t packed[STACK_PROFILE_DEPTH_MAX * PPROF_PACKED_LOCATION_MAX_BYTES];
+};
+
+int stack_profile_new(struct stack_profile **ret, const struct stack_profile_config *cfg)
+{
+	CLEANUP(stack_profile_freep) struct stack_profile *p = malloc(sizeof(*p));
+	int r;
+
+	if (!p)
+		return -ENOMEM;
+	p->cfg = *cfg;
+	p->stacks = NULL;
+	p->locations = NULL;
+	r = stack_locations_new(&p->locations, &cfg->symbols, cfg->max_bytes);
+	if (r == 0)
+		r = stack_table_new(&p->stacks, cfg->max_bytes);
+	if (r < 0)
+		return r;
+	*ret = TAKE_PTR(p);
+	return 0;
+}
+
+void stack_profile_free(struct stack_profile *p)
+{
+	if (!p)
+		return;
+	stack_table_free(p->stacks);
+	stack_locations_free(p->locations);
+	free(p);
+}
+
+/* A stack in the making, in p->packed. */
+struct collected {
+	uint32_t n;
+	size_t len;              /* bytes */
+	bool wrappers;           /* those that are listed were not left out when they could be */
+	enum go_frame_role last; /* of the frame that came last, shown or not */
+};
+
+static void push(struct stack_profile *p, uint32_t location, struct collected *c)
+{
+	if (c->n == STACK_PROFILE_DEPTH_MAX)
+		return;
+	c->len += pprof_pack_location(p->packed + c->len, location);
+	c->n++;
+}
+
+/* Up to the frame that the next address of the stack is of; 0: there is none. */
+static void push_frames(struct stack_profile *p, const struct stack_address *a, uint64_t next,
+			struct collected *c)
+{
+	const struct stack_frame *f = stack_locations_frames(p->locations, a);
+
+	for (uint32_t i = 0; i < a->n; i++, f++) {
+		if (i > 0 && next != 0 && f->address == next)
+			break;
+		if (f->role != GO_FRAME_WRAPPER || c->last == GO_FRAME_PANIC ||
+		    (i == 0 && c->wrappers))
+			push(p, f->location, c);
+		c->last = f->role;
+	}
+}
+
+/* Locations of a stack behind those that are in p->packed. */
+static int collect(struct stack_profile *p, const struct stack_profile_stack *s, bool hide,
+		   struct collected *c)
+{
+	c->wrappers = s->inlined == STACK_PROFILE_LOGICAL;
+	for (size_t i = 0; i < s->n; i++) {
+		bool all = s->inlined != STACK_PROFILE_LOGICAL || i + 1 == s->n;
+		struct stack_address *a = NULL;
+		int r = stack_locations_find(p->locations, s->addresses[i], all, &a);
+
+		if (r < 0)
+			return r;
+		if (hide && stack_locations_is_runtime(p->locations, a))
+			continue;
+		hide = false;
+		push_frames(p, a, i + 1 < s->n ? s->addresses[i + 1] : 0, c);
+	}
+	return 0;
+}
+
+/* A frame that is no code. */
+static int collect_text(struct stack_profile *p, const char *text, struct collected *c)
+{
+	const struct go_frame frame = {.function = text, .file = ""};
+	uint32_t location = 0;
+	int r = stack_locations_add(p->locations, &frame, &location);
+
+	if (r == 0)
+		push(p, location, c);
+	return r;
+}
+
+int stack_profile_add(struct stack_profile *p, const struct stack_profile_stack *s,
+		      struct stack_values **ret)
+{
+	struct stack_entry *entry = NULL;
+	struct collected c = {0};
+	uint32_t begin;
+	int r = 0;
+
+	*ret = NULL;
+	if (s->reason)
+		r = collect_text(p, s->reason, &c);
+	begin = c.n;
+	if (r == 0)
+		r = collect(p, s, s->hide_runtime, &c);
+	if (r == 0 && c.n == begin && s->hide_runtime)
+		r = collect(p, s, false, &c);
+	if (r == 0 && s->root)
+		r = collect_text(p, s->root, &c);
+	if (r < 0 || c.n == 0)
+		return r;
+	r = stack_table_find(p->stacks, p->packed, c.len, &entry);
+	if (r == 0)
+		*ret = &entry->values;
+	return r;
+}
+
+void stack_profile_forget(struct stack_profile *p, size_t type)
+{
+	struct stack_cursor cursor = {0};
+	struct stack_entry *e;
+
+	while ((e = stack_table_next(p->stacks, &cursor)))
+		e->values.v[type] = 0;
+}
+
+/* ---- the pprof ---- */
+
+static bool has_value(const struct stack_entry *e)
+{
+	for (size_t i = 0; i < STACK_PROFILE_TYPES_MAX; i++) {
+		if (e->values.v[i] != 0)
+			return true;
+	}
+	return false;
+}
+
+static bool has_sample(const struct stack_profile *p)
+{
+	struct stack_cursor cursor = {0};
+	const struct stack_entry *e;
+
+	while ((e = stack_table_next(p->stacks, &cursor))) {
+		if (has_value(e))
+			return true;
+	}
+	return false;
+}
+
+/* The stacks are not needed any more, and as their samples come into being their memory is free for those. */
+static int put_samples(struct stack_profile *p, struct pprof_writer *w, size_t *n)
+{
+	struct stack_cursor cursor = {0};
+	const struct stack_entry *e;
+
+	while ((e = stack_table_next(p->stacks, &cursor))) {
+		const struct pprof_packed_sample sample = {e->key, e->len, e->values.v,
+							   (uint32_t)p->cfg.n_types};
+
+		if (!has_value(e))
+			continue;
+		if (*n == LIMIT_PPROF_SAMPLES)
+			return -ENOBUFS;
+		pprof_put_packed_sample(w, &sample);
+		stack_table_release(p->stacks, &cursor);
+		(*n)++;
+	}
+	return 0;
+}
+
+static struct profile_value_type type_of(const char *type, const char *unit)
+{
+	return (struct profile_value_type){{type, strlen(type)}, {unit, strlen(unit)}};
+}
+
+int stack_profile_finish(struct stack_profile *p, const struct stack_profile_times *times,
+			 struct buf *out, size_t *ret_samples)
+{
+	const struct profile_value_type period = type_of(p->cfg.period_type, p->cfg.period_unit);
+	const struct pprof_times t = {&period, times->period, times->end_ns, times->duration_ns};
+	CLEANUP(pprof_writer_freep) struct pprof_writer *w = NULL;
+	size_t n = 0;
+	int r;
+
+	*ret_samples = 0;
+	if (!has_sample(p))
+		return 0;
+	r = pprof_writer_new(&w, PPROF_LEVEL_FAST, out);
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < p->cfg.n_types; i++) {
+		const struct profile_value_type type = type_of(p->cfg.types[i], p->cfg.units[i]);
+
+		pprof_put_type(w, &type);
+	}
+	r = put_samples(p, w, &n);
+	if (r < 0)
+		return r;
+	stack_locations_write(p->locations, w);
+	r = pprof_writer_finish(w, &t);
+	if (r < 0)
+		return r == -EFBIG ? -ENOBUFS : r;
+	*ret_samples = n;
+	return 0;
+}

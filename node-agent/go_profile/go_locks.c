@@ -1,0 +1,111 @@
+#include "node-agent/go_profile/go_locks.h"
+
+#define PREFIX "coroot_node_agent_go_lock"
+#define MUTEX "profile=\"mutex\""
+#define BLOCK "profile=\"block\""
+
+/* Each is followed by that of the next enum lock_kind. */
+enum {
+	RECORDS,
+	TORN = 2,
+	BACKWARDS = 4,
+	SWITCHED_ON = 6,
+	RESTORED = 8,
+	RESTORE_FAILED = 10,
+};
+
+static const struct metric metric_defs[] = {
+	{PREFIX "_records_total", MUTEX,
+	 "Records of Go's mutex and block profilers that were read"},
+	{PREFIX "_records_total", BLOCK,
+	 "Records of Go's mutex and block profilers that were read"},
+	{PREFIX "_records_torn_total", MUTEX, "Of these, left out: their counters made no sense"},
+	{PREFIX "_records_torn_total", BLOCK, "Of these, left out: their counters made no sense"},
+	{PREFIX "_records_backwards_total", MUTEX,
+	 "Of these, with less than the last time: taken as nothing new"},
+	{PREFIX "_records_backwards_total", BLOCK,
+	 "Of these, with less than the last time: taken as nothing new"},
+	{PREFIX "_switched_on_total", MUTEX,
+	 "Times that a profiler of a Go process was switched on"},
+	{PREFIX "_switched_on_total", BLOCK,
+	 "Times that a profiler of a Go process was switched on"},
+	{PREFIX "_restored_total", MUTEX, "Times that it was switched off again"},
+	{PREFIX "_restored_total", BLOCK, "Times that it was switched off again"},
+	{PREFIX "_restore_failed_total", MUTEX, "Times that this was not possible"},
+	{PREFIX "_restore_failed_total", BLOCK, "Times that this was not possible"},
+};
+
+_Static_assert(ARRAY_SIZE(metric_defs) == GO_LOCKS_METRICS, "one per metric and profiler");
+
+int go_locks_init(struct go_locks *l, struct metrics *ms, const struct go_locks_config *cfg)
+{
+	*l = (struct go_locks){.cfg = *cfg};
+	memcpy(l->metrics, metric_defs, sizeof(l->metrics));
+	tick_clock_init(&l->clock);
+	return metrics_register(ms, l->metrics, GO_LOCKS_METRICS);
+}
+
+static void count(struct go_locks *l, enum lock_kind kind, const struct lock_reading *r)
+{
+	metric_add(&l->metrics[RECORDS + kind], r->round.n_buckets);
+	metric_add(&l->metrics[TORN + kind], r->round.n_torn);
+	metric_add(&l->metrics[BACKWARDS + kind], r->n_backwards);
+	metric_add(&l->metrics[SWITCHED_ON + kind], r->switched_on);
+	metric_add(&l->metrics[RESTORED + kind], r->restored);
+}
+
+/* An earlier burst that could not be ended, by this agent or another, is taken for one that begins now. */
+static void begin_burst(const struct go_locks *l, struct go_process *g, uint64_t now_ns)
+{
+	if (g->locks[LOCK_BLOCK].is_ours && g->burst_end_ns == 0)
+		g->burst_end_ns = now_ns + l->cfg.burst_ns;
+}
+
+int go_locks_read(struct go_locks *l, enum lock_kind kind, struct go_process *g,
+		  const struct go_opened *o, uint64_t now_ns, struct buf *out)
+{
+	bool is_end = kind == LOCK_BLOCK && g->burst_end_ns != 0 && g->burst_end_ns <= now_ns;
+	const struct lock_turn turn = {
+		.runtime = o->runtime,
+		.id = &g->id,
+		.clock = &l->clock,
+		.now_ns = now_ns,
+		.when = is_end ? LOCK_READING_BURST_END : LOCK_READING_TURN,
+	};
+	struct lock_reading reading;
+	int r;
+
+	if (!(kind == LOCK_MUTEX ? l->cfg.mutex : l->cfg.block))
+		return 0;
+	r = lock_session_read(&g->locks[kind], &turn, out, &reading);
+	count(l, kind, &reading);
+	if (is_end) {
+		metric_add(&l->metrics[RESTORE_FAILED + kind], reading.switch_error != 0);
+		g->burst_end_ns = 0;
+	} else if (kind == LOCK_BLOCK) {
+		begin_burst(l, g, now_ns);
+	}
+	if (r < 0)
+		out->len = 0;
+	return r < 0 ? r : reading.switch_error;
+}
+
+bool go_locks_any_ours(const struct go_process *g)
+{
+	return g->locks[LOCK_MUTEX].is_ours || g->locks[LOCK_BLOCK].is_ours;
+}
+
+int go_locks_restore(struct go_locks *l, struct go_process *g, const struct go_opened *o)
+{
+	int first = 0;
+
+	for (int kind = 0; kind < LOCK_KINDS; kind++) {
+		int r = lock_session_restore(&g->locks[kind], o->runtime, &g->id);
+
+		metric_add(&l->metrics[RESTORED + kind], r > 0);
+		metric_add(&l->metrics[RESTORE_FAILED + kind], r < 0);
+		if (first == 0 && r < 0)
+			first = r;
+	}
+	return first;
+}

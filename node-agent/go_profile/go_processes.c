@@ -1,0 +1,516 @@
+#include "node-agent/go_profile/go_processes.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+
+#include "common/clock.h"
+#include "common/parse.h"
+#include "common/table.h"
+#include "node-agent/go/go_reader.h"
+#include "node-agent/go_profile/go_verdicts.h"
+#include "node-agent/heap/heap_reader.h"
+#include "node-agent/process/procfs.h"
+
+#define BACKOFF_MAX_SHIFT 6u /* a process that cannot be read is tried about once an hour */
+
+struct entry_key {
+	uint64_t pid;
+	uint64_t dev; /* of the library; 0: of the process itself */
+	uint64_t ino;
+};
+
+struct entry {
+	UT_hash_handle hh;
+	struct entry_key key;
+	bool is_go;
+	bool ended;           /* whoever has its id at the next scan is somebody else */
+	uint64_t scan;        /* the last one that saw it; not of libraries */
+	struct go_process go; /* id is valid in any case */
+
+	/* of a process whose executable is not Go's */
+	uint64_t look_ns; /* when its libraries are looked at */
+	unsigned n_looks;
+	enum bucket_history_start start; /* of those found then */
+};
+
+struct go_processes {
+	struct go_processes_config cfg;
+	struct entry *entries;
+	struct go_verdicts *verdicts;
+	struct go_file_key *libraries; /* room for those of one process */
+	uint64_t n_scans;
+	uint64_t
+		scan_ticks; /* since boot, at the last scan but this; UINT64_MAX: this is the first */
+	size_t n_go;
+	size_t n_denied, n_denied_now; /* of the last scan, and of this */
+};
+
+int go_processes_new(struct go_processes **ret, const struct go_processes_config *cfg)
+{
+	CLEANUP(go_processes_freep) struct go_processes *p = calloc(1, sizeof(*p));
+	int r;
+
+	if (!p)
+		return -ENOMEM;
+	p->cfg = *cfg;
+	p->scan_ticks = UINT64_MAX;
+	p->libraries = calloc(GO_READER_LIBRARIES_MAX, sizeof(*p->libraries));
+	if (!p->libraries)
+		return -ENOMEM;
+	r = go_verdicts_new(&p->verdicts);
+	if (r < 0)
+		return r;
+	*ret = TAKE_PTR(p);
+	return 0;
+}
+
+static void forget_records(struct go_process *g)
+{
+	bucket_history_free(TAKE_PTR(g->heap));
+	for (int i = 0; i < LOCK_KINDS; i++)
+		lock_session_fini(&g->locks[i]);
+}
+
+static void drop(struct go_processes *p, struct entry *e)
+{
+	HASH_DEL(p->entries, e);
+	p->n_go -= e->is_go;
+	forget_records(&e->go);
+	go_share_free(e->go.share);
+	table_free(e);
+}
+
+void go_processes_free(struct go_processes *p)
+{
+	struct entry *e, *next;
+
+	if (!p)
+		return;
+	for (e = p->entries; e; e = next) {
+		next = e->hh.next;
+		drop(p, e);
+	}
+	go_verdicts_free(p->verdicts);
+	free(p->libraries);
+	free(p);
+}
+
+static struct entry_key key_of(const struct go_process_id *id)
+{
+	return (struct entry_key){(uint64_t)id->pid, id->library.dev, id->library.ino};
+}
+
+static struct entry *find(const struct go_processes *p, const struct go_process_id *id)
+{
+	struct entry_key key = key_of(id);
+	struct entry *e;
+
+	HASH_FIND(hh, p->entries, &key, sizeof(key), e);
+	return e;
+}
+
+/* The entry of its process. */
+static struct entry *host_of(const struct go_processes *p, const struct entry *e)
+{
+	const struct go_process_id id = {.pid = e->go.id.pid};
+
+	return find(p, &id);
+}
+
+/* Not by the file's size and times: those of a program that runs can only be touched. */
+static bool is_same(const struct go_process_id *a, const struct go_process_id *b)
+{
+	return a->start_time == b->start_time && a->exe.dev == b->exe.dev &&
+	       a->exe.ino == b->exe.ino;
+}
+
+/* ---- Go's or not ---- */
+
+/* 1, 0; -errno: not known now. */
+static int detect(struct go_processes *p, const struct go_process_id *id)
+{
+	const struct go_file_key *key = id->library.ino != 0 ? &id->library : &id->exe;
+	int is_go = go_verdicts_find(p->verdicts, key), r;
+
+	if (is_go >= 0)
+		return is_go;
+	is_go = p->cfg.detect(p->cfg.ctx, id);
+	if (is_go < 0)
+		return is_go;
+	r = go_verdicts_add(p->verdicts, key, is_go > 0);
+	return r < 0 ? r : is_go;
+}
+
+static int add(struct go_processes *p, const struct go_process_id *id, bool is_go,
+	       struct entry **ret)
+{
+	struct entry *e = table_malloc(sizeof(*e));
+
+	if (!e)
+		return -ENOMEM;
+	*e = (struct entry){.key = key_of(id), .is_go = is_go, .go = {.id = *id}};
+	HASH_ADD(hh, p->entries, key, sizeof(e->key), e);
+	if (!TABLE_ADDED(hh, e)) {
+		table_free(e);
+		return -ENOMEM;
+	}
+	p->n_go += is_go;
+	*ret = e;
+	return 0;
+}
+
+static void init_locks(struct go_process *g, enum bucket_history_start start, uint64_t now_ns)
+{
+	for (int i = 0; i < LOCK_KINDS; i++)
+		lock_session_init(&g->locks[i], (enum lock_kind)i, start, now_ns);
+}
+
+static int add_runtime(struct go_processes *p, const struct go_process_id *id,
+		       enum bucket_history_start start, uint64_t now_ns)
+{
+	struct entry *e;
+	int r = add(p, id, true, &e);
+
+	if (r < 0)
+		return r;
+	e->scan = p->n_scans;
+	e->go.due_ns = now_ns;
+	e->go.told_ns = now_ns;
+	init_locks(&e->go, start, now_ns);
+	e->go.start = start;
+	r = heap_history_new(&e->go.heap, start);
+	if (r < 0)
+		drop(p, e);
+	return r;
+}
+
+/* ---- libraries ---- */
+
+/* 1: whether it is Go's cannot be told now. */
+static int look_at_library(struct go_processes *p, const struct entry *host,
+			   const struct go_file_key *library, uint64_t now_ns)
+{
+	struct go_process_id id = host->go.id;
+	struct entry *known;
+	int is_go;
+
+	id.library = *library;
+	known = find(p, &id);
+	if (known && is_same(&known->go.id, &id))
+		return 0;
+	if (known) /* of whoever had the id before */
+		drop(p, known);
+	is_go = detect(p, &id);
+	if (is_go < 0)
+		return is_go == -ENOMEM ? is_go : 1;
+	return is_go ? add_runtime(p, &id, host->start, now_ns) : 0;
+}
+
+static uint64_t look_pause_ns(const struct go_processes *p, unsigned n_looks)
+{
+	uint64_t ns = p->cfg.interval_ns;
+
+	if (n_looks == 1)
+		return 0; /* at the next scan */
+	for (unsigned i = 2; i < n_looks && ns < GO_PROCESSES_LOOK_MAX_NS; i++)
+		ns *= 2;
+	return ns < GO_PROCESSES_LOOK_MAX_NS ? ns : GO_PROCESSES_LOOK_MAX_NS;
+}
+
+/* Of what is loaded after the first look all allocations are news, if only that look saw everything. */
+static int look(struct go_processes *p, struct entry *e, uint64_t now_ns)
+{
+	bool sure = true;
+	int n, r = 0;
+
+	e->look_ns = UINT64_MAX;
+	if (!p->cfg.libraries)
+		return 0;
+	n = p->cfg.libraries(p->cfg.ctx, &e->go.id, p->libraries, GO_READER_LIBRARIES_MAX);
+	if (n == -ENOMEM)
+		return n;
+	sure = n >= 0;
+	for (int i = 0; r >= 0 && i < n; i++) {
+		r = look_at_library(p, e, &p->libraries[i], now_ns);
+		sure &= r == 0;
+	}
+	if (sure)
+		e->start = BUCKET_HISTORY_FROM_ZERO;
+	e->n_looks++;
+	e->look_ns = now_ns + look_pause_ns(p, e->n_looks);
+	return r < 0 ? r : 0;
+}
+
+/* ---- scanning ---- */
+
+/* As start times of processes are given. */
+static uint64_t boot_ticks(void)
+{
+	return clock_boottime_ns() / (NS_PER_S / (uint64_t)sysconf(_SC_CLK_TCK));
+}
+
+/*
+ * Of a process that began, or what it executes now, after the last scan all allocations are news. One that was there
+ * before could only not be looked at then.
+ */
+static int add_new(struct go_processes *p, const struct go_process_id *id, bool replaces,
+		   uint64_t now_ns)
+{
+	enum bucket_history_start start = replaces || id->start_time >= p->scan_ticks
+						  ? BUCKET_HISTORY_FROM_ZERO
+						  : BUCKET_HISTORY_FROM_NOW;
+	int is_go = detect(p, id), r;
+	struct entry *e;
+
+	if (is_go < 0) /* perhaps at the next scan */
+		return is_go == -ENOMEM ? is_go : 0;
+	if (is_go)
+		return add_runtime(p, id, start, now_ns);
+	r = add(p, id, false, &e);
+	if (r < 0)
+		return r;
+	e->scan = p->n_scans;
+	e->start = start;
+	return look(p, e, now_ns);
+}
+
+/* Until its libraries are looked at again, who it is does not matter. */
+static bool is_known_other(const struct entry *e, const struct go_file_key *exe, uint64_t now_ns)
+{
+	return e && !e->is_go && !e->ended && now_ns < e->look_ns && e->go.id.exe.dev == exe->dev &&
+	       e->go.id.exe.ino == exe->ino;
+}
+
+/*
+ * Who has this pid; e is who had it, or NULL. -ENOENT, -ESRCH: nobody, or a kernel thread; else it cannot be told
+ * now.
+ */
+static int look_at(const struct go_processes *p, pid_t pid, const struct entry *e, uint64_t now_ns,
+		   struct go_process_id *ret)
+{
+	AUTO_CLOSE int fd = procfs_open_process(p->cfg.root_fd, pid);
+	struct proc_stat st;
+	int r, key;
+
+	*ret = (struct go_process_id){.pid = pid};
+	key = fd < 0 ? fd : go_target_read_key(fd, &ret->exe);
+	if (key < 0 && key != -EACCES && key != -EPERM)
+		return key;
+	if (key == 0 && is_known_other(e, &ret->exe, now_ns)) {
+		ret->start_time = e->go.id.start_time;
+		return 0;
+	}
+	r = procfs_read_stat(fd, &st);
+	if (r < 0 || st.kernel_thread)
+		return r < 0 ? r : -ENOENT;
+	ret->start_time = st.start_time;
+	return key;
+}
+
+static int scan_one(struct go_processes *p, pid_t pid, uint64_t now_ns)
+{
+	struct go_process_id id = {.pid = pid};
+	struct entry *e;
+	bool replaces;
+	int r;
+
+	e = find(p, &id);
+	r = look_at(p, pid, e, now_ns, &id);
+	p->n_denied_now += r == -EACCES || r == -EPERM;
+	if (r == -ENOENT || r == -ESRCH)
+		return 0;
+	if (e && (r < 0 || (!e->ended && is_same(&e->go.id, &id)))) {
+		e->scan = p->n_scans;
+		return r < 0 || e->is_go || now_ns < e->look_ns ? 0 : look(p, e, now_ns);
+	}
+	if (r < 0)
+		return 0;
+	replaces = e != NULL;
+	if (e)
+		drop(p, e);
+	return add_new(p, &id, replaces, now_ns);
+}
+
+/* Those found together become due one after the other. */
+static void spread(struct go_processes *p, uint64_t now_ns)
+{
+	uint64_t n = 0, i = 0;
+
+	for (const struct entry *e = p->entries; e; e = e->hh.next)
+		n += e->is_go && e->go.due_ns == now_ns;
+	for (struct entry *e = p->entries; e; e = e->hh.next) {
+		if (e->is_go && e->go.due_ns == now_ns)
+			e->go.due_ns = now_ns + p->cfg.interval_ns / n * i++;
+	}
+}
+
+static void drop_unseen(struct go_processes *p)
+{
+	struct entry *e, *next;
+
+	for (e = p->entries; e; e = next) {
+		const struct entry *process = host_of(p, e);
+
+		next = e->hh.next;
+		if (!process || process->scan != p->n_scans || !is_same(&process->go.id, &e->go.id))
+			drop(p, e);
+	}
+}
+
+int go_processes_scan(struct go_processes *p, uint64_t now_ns)
+{
+	int fd = openat(p->cfg.root_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct dirent *d;
+	DIR *dir;
+	uint64_t ticks = boot_ticks();
+	int r = 0;
+
+	if (fd < 0)
+		return -errno;
+	dir = fdopendir(fd);
+	if (!dir) {
+		close(fd);
+		return -ENOMEM;
+	}
+	p->n_scans++;
+	p->n_denied_now = 0;
+	while (r == 0 && (d = readdir(dir)) != NULL) {
+		uint64_t pid;
+
+		if (parse_u64(d->d_name, strlen(d->d_name), 1, INT32_MAX, &pid) == 0)
+			r = scan_one(p, (pid_t)pid, now_ns);
+	}
+	closedir(dir);
+	if (r == 0)
+		drop_unseen(p);
+	p->scan_ticks = ticks;
+	p->n_denied = p->n_denied_now;
+	spread(p, now_ns);
+	return r;
+}
+
+/* ---- one by one ---- */
+
+struct go_process *go_processes_next(struct go_processes *p)
+{
+	struct entry *next = NULL;
+
+	for (struct entry *e = p->entries; e; e = e->hh.next) {
+		if (e->is_go &&
+		    (!next || go_process_next_ns(&e->go) < go_process_next_ns(&next->go)))
+			next = e;
+	}
+	return next ? &next->go : NULL;
+}
+
+void go_processes_remove(struct go_processes *p, struct go_process *g)
+{
+	struct entry *e = find(p, &g->id), *host = e ? host_of(p, e) : NULL;
+
+	if (!e)
+		return;
+	if (e->key.ino != 0) { /* the next scan looks at what the process has mapped then */
+		if (host)
+			host->n_looks = 0, host->look_ns = 0;
+		drop(p, e);
+		return;
+	}
+	p->n_go -= e->is_go;
+	e->is_go = false;
+	e->ended = true;
+	forget_records(&e->go);
+	go_share_free(TAKE_PTR(e->go.share));
+}
+
+void go_processes_done(struct go_processes *p, struct go_process *g, uint64_t now_ns, bool failed)
+{
+	unsigned shift;
+
+	g->n_failures = failed ? g->n_failures + 1 : 0;
+	shift = g->n_failures < BACKOFF_MAX_SHIFT ? g->n_failures : BACKOFF_MAX_SHIFT;
+	/* at fixed times, so that they stay spread */
+	do
+		g->due_ns += p->cfg.interval_ns << shift;
+	while (g->due_ns <= now_ns);
+}
+
+static int renew_heap(struct go_process *g, enum bucket_history_start start)
+{
+	struct bucket_history *h;
+	int r = heap_history_new(&h, start);
+
+	if (r < 0)
+		return r;
+	bucket_history_free(g->heap);
+	g->heap = h;
+	return 0;
+}
+
+/* A program that has just begun has no rates of ours. */
+static void renew_locks(struct go_process *g, enum bucket_history_start start)
+{
+	for (int i = 0; i < LOCK_KINDS; i++) {
+		lock_session_forget(&g->locks[i], start);
+		if (start == BUCKET_HISTORY_FROM_ZERO)
+			lock_session_init(&g->locks[i], (enum lock_kind)i, start,
+					  g->locks[i].told_ns);
+	}
+	if (start == BUCKET_HISTORY_FROM_ZERO)
+		g->burst_end_ns = 0;
+}
+
+int go_processes_renew(struct go_process *g, enum bucket_history_start start)
+{
+	int r = renew_heap(g, start);
+
+	if (r == 0)
+		renew_locks(g, start);
+	return r;
+}
+
+int go_processes_restart(struct go_process *g, uint64_t due_ns)
+{
+	int r = renew_heap(g, BUCKET_HISTORY_FROM_NOW);
+
+	if (r == 0)
+		g->due_ns = due_ns;
+	return r;
+}
+
+struct go_process *go_processes_each(struct go_processes *p, struct go_process *g)
+{
+	struct entry *e = p->entries;
+
+	if (g) {
+		e = find(p, &g->id);
+		e = e ? e->hh.next : NULL;
+	}
+	while (e && !e->is_go)
+		e = e->hh.next;
+	return e ? &e->go : NULL;
+}
+
+size_t go_processes_count(const struct go_processes *p)
+{
+	return p->n_go;
+}
+
+size_t go_processes_denied(const struct go_processes *p)
+{
+	return p->n_denied;
+}
+
+size_t go_processes_bytes(const struct go_processes *p)
+{
+	size_t bytes = 0;
+
+	for (const struct entry *e = p->entries; e; e = e->hh.next) {
+		if (!e->is_go)
+			continue;
+		bytes += bucket_history_bytes(e->go.heap);
+		for (int i = 0; i < LOCK_KINDS; i++)
+			bytes += lock_session_bytes(&e->go.locks[i]);
+	}
+	return bytes;
+}

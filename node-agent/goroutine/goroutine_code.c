@@ -1,0 +1,185 @@
+#include "node-agent/goroutine/goroutine_code.h"
+
+#include <errno.h>
+
+#include "common/arena.h"
+#include "common/clock.h"
+#include "common/table.h"
+#include "node-agent/symbol/gopclntab_frame.h"
+
+#define BYTES_MAX ((size_t)16 * 1024 * 1024)
+
+struct known {
+	uint64_t pc;
+	UT_hash_handle hh;
+	struct stack_frame frame;
+	bool found;
+	bool is_runtime;
+	enum goroutine_owner owner; /* of a goroutine that starts with the function */
+};
+
+struct goroutine_code {
+	const struct byte_source *memory; /* borrowed, as are modules */
+	const struct go_module *modules;
+	size_t n_modules;
+	uint64_t deadline_ns;
+	struct arena arena;
+	struct known *table;
+	struct gopclntab_frame frame; /* large: not on the stack */
+};
+
+int goroutine_code_new(struct goroutine_code **ret, const struct byte_source *memory,
+		       const struct go_module *modules, size_t n_modules, uint64_t deadline_ns)
+{
+	struct goroutine_code *c = calloc(1, sizeof(*c));
+
+	if (!c)
+		return -ENOMEM;
+	c->memory = memory;
+	c->modules = modules;
+	c->n_modules = n_modules;
+	c->deadline_ns = deadline_ns;
+	arena_init(&c->arena, BYTES_MAX);
+	*ret = c;
+	return 0;
+}
+
+static void forget(struct goroutine_code *c)
+{
+	HASH_CLEAR(hh, c->table);
+	arena_clear(&c->arena);
+}
+
+void goroutine_code_free(struct goroutine_code *c)
+{
+	if (!c)
+		return;
+	HASH_CLEAR(hh, c->table);
+	arena_fini(&c->arena);
+	free(c);
+}
+
+/* ---- what the names say ---- */
+
+static bool is_one_of(const char *name, const char *const *names, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (strcmp(name, names[i]) == 0)
+			return true;
+	}
+	return false;
+}
+
+static bool has_prefix(const char *name, const char *prefix)
+{
+	return strncmp(name, prefix, strlen(prefix)) == 0;
+}
+
+/* Names say it in each release; ids and flags of functions have changed. */
+static enum stack_frame_kind kind_of(const struct gopclntab_frame *f)
+{
+	static const char *const injected[] = {"runtime.sigpanic", "runtime.asyncPreempt",
+					       "runtime.debugCallV1", "runtime.debugCallV2"};
+
+	if (f->flags & GOPCLNTAB_TOP_FRAME || strcmp(f->name, "runtime.goexit") == 0)
+		return STACK_FRAME_TOP;
+	if (is_one_of(f->name, injected, ARRAY_SIZE(injected)))
+		return STACK_FRAME_INJECTED;
+	/* it goes from the system's stack to the goroutine's, and looks right on both */
+	if (f->flags & GOPCLNTAB_SP_WRITE && strcmp(f->name, "runtime.cgocallback") != 0)
+		return STACK_FRAME_SP_WRITE;
+	return STACK_FRAME_PLAIN;
+}
+
+static enum goroutine_owner owner_of(const char *name)
+{
+	static const char *const programs[] = {"runtime.main", "runtime.corostart"};
+	static const char *const finalizers[] = {"runtime.runfinq", "runtime.runFinalizers",
+						 "runtime.runCleanups"};
+
+	if (!has_prefix(name, "runtime.") || is_one_of(name, programs, ARRAY_SIZE(programs)))
+		return GOROUTINE_OF_PROGRAM;
+	return is_one_of(name, finalizers, ARRAY_SIZE(finalizers)) ? GOROUTINE_OF_FINALIZERS
+								   : GOROUTINE_OF_RUNTIME;
+}
+
+/* ---- the table ---- */
+
+static int look_up(struct goroutine_code *c, struct known *k)
+{
+	struct gopclntab_frame *f = &c->frame;
+	int r = -ENOENT;
+
+	/* tables can be made to be slow */
+	if (clock_monotonic_ns() > c->deadline_ns)
+		return -ETIME;
+	for (size_t i = 0; i < c->n_modules && r == -ENOENT; i++) {
+		const struct gopclntab *t = &c->modules[i].table;
+
+		if (gopclntab_covers(t, k->pc))
+			r = gopclntab_find_frame(t, c->memory, k->pc, f);
+	}
+	if (r < 0)
+		return r == -ENOENT ? 0 : r;
+	k->frame = (struct stack_frame){f->start, f->bytes, kind_of(f)};
+	k->found = true;
+	k->owner = owner_of(f->name);
+	k->is_runtime = has_prefix(f->name, "runtime.") || has_prefix(f->name, "internal/runtime/");
+	return 0;
+}
+
+static int get(struct goroutine_code *c, uint64_t pc, const struct known **ret)
+{
+	struct known *k;
+	int r;
+
+	HASH_FIND(hh, c->table, &pc, sizeof(pc), k);
+	if (!k) {
+		if (HASH_COUNT(c->table) >= GOROUTINE_CODE_MAX)
+			forget(c);
+		k = arena_calloc(&c->arena, 1, sizeof(*k));
+		if (!k)
+			return -ENOMEM;
+		k->pc = pc;
+		r = look_up(c, k);
+		if (r < 0)
+			return r;
+		HASH_ADD(hh, c->table, pc, sizeof(k->pc), k);
+		if (!TABLE_ADDED(hh, k))
+			return -ENOMEM;
+	}
+	*ret = k;
+	return 0;
+}
+
+int goroutine_code_find(void *ctx, uint64_t pc, struct stack_frame *ret)
+{
+	const struct known *k = NULL;
+	int r = get(ctx, pc, &k);
+
+	if (r < 0)
+		return r;
+	*ret = k->frame;
+	return k->found ? 0 : -ENOENT;
+}
+
+int goroutine_code_owner(struct goroutine_code *c, uint64_t start_pc, enum goroutine_owner *ret)
+{
+	const struct known *k = NULL;
+	int r = get(c, start_pc, &k);
+
+	if (r == 0)
+		*ret = k->owner;
+	return r;
+}
+
+bool goroutine_code_is_runtime(struct goroutine_code *c, const uint64_t *pcs, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		const struct known *k = NULL;
+
+		if (get(c, pcs[i], &k) == 0 && k->found && !k->is_runtime)
+			return false;
+	}
+	return true;
+}

@@ -1,0 +1,20 @@
+/*
+ * Groups of goroutines as text for people.
+ */
+#ifndef NODE_AGENT_GOROUTINE_GOROUTINE_TEXT_H
+#define NODE_AGENT_GOROUTINE_GOROUTINE_TEXT_H
+
+#include "common/base.h"
+#include "common/buf.h"
+#include "node-agent/goroutine/goroutine_names.h"
+
+/*
+ * A paragraph for each group: how many, what they do, for how long the first of them has waited as far as the
+ * runtime knows (its garbage collector notes when it first sees that), which that is, and the calls. 0; errors
+ * of buf_add(), goroutine_names_reason() and go_symbols.resolve; -ENOMEM.
+ */
+int goroutine_text_append(struct buf *out, struct goroutine_names *names,
+			  const struct go_symbols *symbols,
+			  const struct goroutine_group *const *groups, size_t n) MUST_CHECK;
+
+#endif /* NODE_AGENT_GOROUTINE_GOROUTINE_TEXT_H */

@@ -1,0 +1,189 @@
+#include "node-agent/goroutine/goroutine_variables.h"
+
+#include <errno.h>
+
+#include "node-agent/goroutine/goroutine_layout.h"
+
+#define REASONS_MAX 128u
+#define CAPACITY_MAX (UINT64_C(1) << 32)
+#define HEADER_TRIES 8
+#define CHECKED 16u                       /* goroutines of a list, before it is believed */
+#define SECOND_REASON "GC assist marking" /* the first is empty; both since 1.13 at least */
+
+/* A slice. */
+struct list {
+	uint64_t address;
+	uint64_t n;
+	uint64_t capacity;
+};
+
+struct text {
+	uint64_t address;
+	uint64_t len;
+};
+
+/* ---- the list ---- */
+
+static int read_one(struct go_runtime *rt, const struct list *l, uint64_t i, struct goroutine *ret)
+{
+	uint8_t bytes[GOROUTINE_MAX_BYTES];
+	const struct goroutine_layout *layout;
+	uint64_t address = 0;
+	int r = goroutine_layout_find(rt->image.minor, &layout);
+
+	if (r == 0)
+		r = byte_source_read(rt->image.memory, l->address + i * sizeof(address), &address,
+				     sizeof(address));
+	if (r == 0 && (address == 0 || address % 8 != 0))
+		r = -EBADMSG;
+	if (r == 0)
+		r = byte_source_read(rt->image.memory, address, bytes, layout->size_bytes);
+	return r == 0 ? goroutine_decode(layout, bytes, ret) : r;
+}
+
+/* Whether its first elements are goroutines. Their number that are not dead. */
+static int check_list(struct go_runtime *rt, const struct list *l)
+{
+	int n_alive = 0;
+
+	if (l->n == 0 || l->n > l->capacity || l->capacity > CAPACITY_MAX || l->address % 8 != 0)
+		return -EBADMSG;
+	for (uint64_t i = 0; i < l->n && i < CHECKED; i++) {
+		struct goroutine g;
+		int r = read_one(rt, l, i, &g);
+
+		if (r < 0)
+			return r;
+		n_alive += !goroutine_is_dead(&g);
+	}
+	return n_alive;
+}
+
+/*
+ * A list without one that lives says nothing for good: a process that has just been started has no
+ * goroutine yet.
+ */
+static int find_in_code(struct go_runtime *rt, uint64_t *ret)
+{
+	struct go_ref refs[GO_RUNTIME_REFS_MAX];
+	int n = go_runtime_refs(rt, "runtime.allgadd", refs, ARRAY_SIZE(refs));
+
+	for (int i = 0; i < n; i++) {
+		struct list l;
+		int r = byte_source_read(rt->image.memory, refs[i].target, &l, sizeof(l));
+
+		if (r < 0 || check_list(rt, &l) <= 0)
+			continue;
+		*ret = refs[i].target;
+		return 0;
+	}
+	return n < 0 ? n : -EBADMSG;
+}
+
+/* The runtime replaces all three words one after the other when the array grows. */
+static int read_header(struct go_runtime *rt, uint64_t address, struct list *ret)
+{
+	struct list again;
+	int r = byte_source_read(rt->image.memory, address, ret, sizeof(*ret));
+
+	for (int i = 0; r == 0 && i < HEADER_TRIES; i++) {
+		r = byte_source_read(rt->image.memory, address, &again, sizeof(again));
+		if (r == 0 && again.address == ret->address && again.capacity == ret->capacity)
+			return 0;
+		*ret = again;
+	}
+	return r < 0 ? r : -EBADMSG;
+}
+
+static int by_value(const void *a, const void *b)
+{
+	const uint64_t *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+int goroutine_variables_list(struct go_runtime *rt, uint64_t **ret, size_t *ret_n)
+{
+	AUTO_FREE uint64_t *list = NULL;
+	struct list l = {0};
+	const struct goroutine_layout *layout;
+	uint64_t address = 0;
+	int r = goroutine_layout_find(rt->image.minor, &layout);
+
+	if (r == 0)
+		r = go_runtime_find(rt, GO_ALL_GOROUTINES, "runtime.allgs", find_in_code, &address);
+	if (r == 0)
+		r = read_header(rt, address, &l);
+	if (r == 0 && l.n > GOROUTINE_MAX)
+		r = -E2BIG;
+	if (r == 0)
+		r = check_list(rt, &l);
+	if (r < 0 || l.n == 0)
+		return r < 0 ? r : -EBADMSG;
+	list = malloc((size_t)l.n * sizeof(*list));
+	if (!list)
+		return -ENOMEM;
+	r = byte_source_read(rt->image.memory, l.address, list, (size_t)l.n * sizeof(*list));
+	if (r < 0)
+		return r;
+	qsort(list, (size_t)l.n, sizeof(*list), by_value);
+	*ret = TAKE_PTR(list);
+	*ret_n = (size_t)l.n;
+	return 0;
+}
+
+/* ---- what they wait for ---- */
+
+static int read_text(struct go_runtime *rt, uint64_t table, uint8_t reason, char *to)
+{
+	struct text t;
+	int r = byte_source_read(rt->image.memory, table + reason * sizeof(t), &t, sizeof(t));
+
+	if (r < 0)
+		return r;
+	if (t.len >= GOROUTINE_REASON_BYTES)
+		return -ENOENT;
+	r = byte_source_read(rt->image.memory, t.address, to, (size_t)t.len);
+	to[t.len] = '\0';
+	for (size_t i = 0; r == 0 && i < t.len; i++) {
+		if (to[i] < ' ' || to[i] > '~')
+			r = -ENOENT;
+	}
+	return r;
+}
+
+/* The functions that put such a text into a traceback. */
+static int find_texts(struct go_runtime *rt, uint64_t *ret)
+{
+	static const char *const names[] = {"runtime.waitReason.String", "runtime.goroutineheader"};
+	struct go_ref refs[GO_RUNTIME_REFS_MAX];
+	char text[GOROUTINE_REASON_BYTES];
+	int n = 0;
+
+	for (size_t k = 0; k < ARRAY_SIZE(names); k++) {
+		n = go_runtime_refs(rt, names[k], refs, ARRAY_SIZE(refs));
+		for (int i = 0; i < n; i++) {
+			if (read_text(rt, refs[i].target, 1, text) < 0 ||
+			    strcmp(text, SECOND_REASON) != 0)
+				continue;
+			*ret = refs[i].target;
+			return 0;
+		}
+		if (n < 0 && n != -ENOENT)
+			return n;
+	}
+	return -ENOENT;
+}
+
+int goroutine_variables_reason(struct go_runtime *rt, uint8_t reason, char *ret)
+{
+	uint64_t table = 0;
+	int r = go_runtime_find(rt, GO_WAIT_REASONS, "runtime.waitReasonStrings", find_texts,
+				&table);
+
+	if (r == 0 && reason >= REASONS_MAX)
+		r = -ENOENT;
+	if (r == 0)
+		r = read_text(rt, table, reason, ret);
+	return r == 0 && ret[0] == '\0' ? -ENOENT : r;
+}

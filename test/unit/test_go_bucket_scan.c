@@ -1,0 +1,231 @@
+#include <errno.h>
+
+#include "node-agent/go/go_bucket_scan.h"
+#include "test/lib/heap_image.h"
+#include "test/lib/unit.h"
+
+#define RECORD 0x12000u /* above what no program has: the first 64 KiB */
+#define OTHER 0x13000u
+#define BSS 0x20000u
+#define BSS_END 0x24000u
+#define NOPTRBSS 0x30000u
+#define NOPTRBSS_END 0x31000u
+
+struct fixture {
+	struct heap_image image;
+	struct go_module module;
+	struct memory_windows *windows;
+	uint64_t max_bytes;
+	uint64_t found;
+};
+
+static void begin(struct fixture *f)
+{
+	memset(f, 0, sizeof(*f));
+	heap_image_init(&f->image, true);
+	heap_image_record(&f->image, RECORD, 0, 16, 3, 1);
+	heap_image_record(&f->image, OTHER, RECORD, 16, 3, 2);
+	f->module.data[1] = (struct go_range){0x10, 0x10000};
+	f->module.data[2] = (struct go_range){BSS, BSS_END};
+	f->module.data[3] = (struct go_range){NOPTRBSS, NOPTRBSS_END};
+	f->max_bytes = UINT64_MAX;
+	assert_int_equal(memory_windows_new(&f->windows), 0);
+}
+
+static void end(struct fixture *f)
+{
+	memory_windows_free(f->windows);
+}
+
+static int scan(struct fixture *f)
+{
+	memory_windows_begin(f->windows, &f->image.source, f->max_bytes);
+	return go_bucket_scan(f->windows, &f->module, &f->image.format, &f->found);
+}
+
+static void test_the_one_variable_that_points_to_a_record_is_found(void **state)
+{
+	static const uint64_t places[] = {BSS,         BSS + 0xff8, BSS + 0x1000,
+					  BSS_END - 8, NOPTRBSS,    NOPTRBSS_END - 8};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
+		struct fixture f;
+
+		begin(&f);
+		heap_image_put(&f.image, places[i], RECORD);
+		assert_int_equal(scan(&f), 0);
+		assert_int_equal(f.found, places[i]);
+		end(&f);
+	}
+}
+
+static void test_only_zeroed_data_is_searched(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	begin(&f);
+	assert_int_equal(scan(&f), -ENOENT);
+	heap_image_put(&f.image, 0x8000, RECORD);       /* initialised data */
+	heap_image_put(&f.image, BSS - 8, RECORD);      /* nobody's */
+	heap_image_put(&f.image, BSS_END, RECORD);      /* … */
+	heap_image_put(&f.image, NOPTRBSS_END, RECORD); /* … */
+	assert_int_equal(scan(&f), -ENOENT);
+	end(&f);
+}
+
+static void test_two_of_them_are_none(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	begin(&f);
+	heap_image_put(&f.image, BSS, RECORD);
+	heap_image_put(&f.image, BSS + 64, OTHER);
+	assert_int_equal(scan(&f), -ENOENT);
+	heap_image_put(&f.image, BSS + 64, 0);
+	heap_image_put(&f.image, NOPTRBSS, OTHER); /* in both ranges together */
+	assert_int_equal(scan(&f), -ENOENT);
+	heap_image_put(&f.image, BSS, 0);
+	assert_int_equal(scan(&f), 0);
+	assert_int_equal(f.found, NOPTRBSS);
+	end(&f);
+}
+
+static void test_words_that_are_no_records_addresses_are_passed_by(void **state)
+{
+	struct fixture f;
+	uint64_t at = BSS;
+
+	(void)state;
+	begin(&f);
+	for (uint64_t v = 1; v != 0; v <<= 1) {
+		heap_image_put(&f.image, at, v);
+		heap_image_put(&f.image, at + 8, v - 1);
+		heap_image_put(&f.image, at + 16, RECORD + v % 8);
+		heap_image_put(&f.image, at + 24, ~v);
+		at += 32;
+	}
+	for (uint64_t v = 8; v < 0x100; v += 8) {
+		heap_image_put(&f.image, at, RECORD + v); /* within a record */
+		at += 8;
+	}
+	/* three are the record's own address plus a multiple of 8 */
+	for (uint64_t clear = BSS; clear < at; clear += 8) {
+		uint64_t v;
+
+		memcpy(&v, f.image.data + clear, sizeof(v));
+		if (v == RECORD || v == OTHER)
+			heap_image_put(&f.image, clear, 0);
+	}
+	heap_image_put(&f.image, BSS + 0x3000, RECORD);
+	assert_int_equal(scan(&f), 0);
+	assert_int_equal(f.found, BSS + 0x3000);
+	end(&f);
+}
+
+static void test_records_of_another_profiler_are_not_it(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	begin(&f);
+	heap_image_put(&f.image, BSS, RECORD);
+	heap_image_put(&f.image, RECORD + 16, GO_BUCKET_BLOCK);
+	assert_int_equal(scan(&f), -ENOENT);
+	end(&f);
+}
+
+static void test_a_range_is_searched_up_to_a_limit(void **state)
+{
+	static uint8_t large[BSS + GO_BUCKET_SCAN_MAX_BYTES + 4096];
+	const uint64_t record = RECORD;
+	struct fixture f;
+
+	(void)state;
+	begin(&f);
+	memcpy(large, f.image.data, sizeof(f.image.data));
+	byte_source_from_memory(&f.image.source, large, sizeof(large));
+	f.module.data[2].end = sizeof(large);
+	f.module.data[3] = (struct go_range){0, 0};
+	memcpy(large + BSS + GO_BUCKET_SCAN_MAX_BYTES, &record, sizeof(record));
+	assert_int_equal(scan(&f), -ENOENT);
+	memcpy(large + BSS + GO_BUCKET_SCAN_MAX_BYTES - 8, &record, sizeof(record));
+	assert_int_equal(scan(&f), 0);
+	/* and no more is read than the round may */
+	f.max_bytes = GO_BUCKET_SCAN_MAX_BYTES - 1;
+	assert_int_equal(scan(&f), -EFBIG);
+	end(&f);
+}
+
+static void test_data_that_cannot_be_read_is_said(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	begin(&f);
+	heap_image_put(&f.image, BSS, RECORD);
+	byte_source_from_memory(&f.image.source, f.image.data, NOPTRBSS + 8);
+	assert_int_equal(scan(&f), -ENODATA);
+	/* but a word that points to what cannot be read is only none */
+	f.module.data[3] = (struct go_range){0, 0};
+	heap_image_put(&f.image, BSS + 8, NOPTRBSS_END);
+	assert_int_equal(scan(&f), 0);
+	end(&f);
+}
+
+static void test_ranges_that_are_none_are_empty(void **state)
+{
+	static const struct go_range ranges[] = {{UINT64_MAX - 3, UINT64_MAX},
+						 {UINT64_MAX, UINT64_MAX},
+						 {BSS_END, BSS},
+						 {BSS + 1, BSS + 7}};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(ranges); i++) {
+		struct fixture f;
+
+		begin(&f);
+		heap_image_put(&f.image, 0, RECORD);
+		heap_image_put(&f.image, BSS, RECORD);
+		f.module.data[2] = ranges[i];
+		assert_int_equal(scan(&f), -ENOENT);
+		end(&f);
+	}
+}
+
+static int make(void *arg)
+{
+	struct fixture *f = arg;
+
+	return scan(f);
+}
+
+static void test_failed_allocations_are_survived(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	begin(&f);
+	heap_image_put(&f.image, BSS, RECORD);
+	check_oom(make, &f);
+	end(&f);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_the_one_variable_that_points_to_a_record_is_found),
+		cmocka_unit_test(test_only_zeroed_data_is_searched),
+		cmocka_unit_test(test_two_of_them_are_none),
+		cmocka_unit_test(test_words_that_are_no_records_addresses_are_passed_by),
+		cmocka_unit_test(test_records_of_another_profiler_are_not_it),
+		cmocka_unit_test(test_a_range_is_searched_up_to_a_limit),
+		cmocka_unit_test(test_data_that_cannot_be_read_is_said),
+		cmocka_unit_test(test_ranges_that_are_none_are_empty),
+		cmocka_unit_test(test_failed_allocations_are_survived),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

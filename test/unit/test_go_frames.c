@@ -1,0 +1,336 @@
+#include <errno.h>
+
+#include "node-agent/go/go_frames.h"
+#include "test/lib/go_image_builder.h"
+#include "test/lib/unit.h"
+
+#define MAX_BYTES 262144u
+#define BIAS 0x1000u
+
+static const char *const names[] = {"main.a", "runtime.b", "internal/runtime/maps.c"};
+
+struct fixture {
+	struct go_image_builder image;
+	struct go_module modules[2];
+	struct go_frames *frames;
+	struct go_symbols symbols;
+	struct go_frame_list list;
+	uint64_t bias;
+	uint64_t deadline_ns;
+};
+
+static void next_process(struct fixture *f, size_t n_modules)
+{
+	const struct go_frames_process p = {&f->image.memory, f->modules, n_modules,
+					    f->bias,          24,         f->deadline_ns};
+
+	assert_int_equal(go_frames_begin(f->frames, &p), 0);
+}
+
+static void begin(struct fixture *f)
+{
+	go_image_build(&f->image, 24, names);
+	assert_int_equal(go_module_parse(&f->modules[0], &f->image.memory, GO_IMAGE_MODULE, 24), 0);
+	assert_int_equal(go_frames_new(&f->frames, MAX_BYTES), 0);
+	f->bias = BIAS;
+	f->deadline_ns = UINT64_MAX;
+	f->symbols = go_frames_symbols(f->frames);
+	next_process(f, 1);
+}
+
+static void end(struct fixture *f)
+{
+	go_frames_free(f->frames);
+}
+
+static int resolve(struct fixture *f, uint64_t offset, bool all)
+{
+	return f->symbols.resolve(f->symbols.ctx, GO_IMAGE_TEXT + offset, all, &f->list);
+}
+
+/* What the program's tables say from now on. */
+static void rename_first(struct fixture *f)
+{
+	f->image.data[GO_IMAGE_TABLE + GO_IMAGE_NAMES + 1] = 'M';
+}
+
+static void test_a_return_address_is_of_the_call_before_it(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	begin(&f);
+	assert_int_equal(resolve(&f, 0x10, true), 0);
+	assert_int_equal(f.list.n, 1);
+	assert_string_equal(f.list.frames[0].function, "main.a");
+	assert_int_equal(f.list.frames[0].line, 10);
+	/* behind the last instruction of the program */
+	assert_int_equal(resolve(&f, GO_IMAGE_TEXT_BYTES, true), 0);
+	assert_string_equal(f.list.frames[0].function, "internal/runtime/maps.c");
+	end(&f);
+}
+
+static void test_the_start_of_a_function_is_of_that_function(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	begin(&f);
+	assert_int_equal(resolve(&f, 0, true), 0);
+	assert_string_equal(f.list.frames[0].function, "main.a");
+	assert_int_equal(resolve(&f, 0x100, true), 0);
+	assert_string_equal(f.list.frames[0].function, "runtime.b");
+	assert_int_equal(resolve(&f, 0x101, true), 0);
+	assert_string_equal(f.list.frames[0].function, "runtime.b");
+	end(&f);
+}
+
+static void test_inlined_calls_are_frames_when_asked(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	begin(&f);
+	for (int turn = 0; turn < 2; turn++) { /* found, and known */
+		assert_int_equal(resolve(&f, 0x30, true), 0);
+		assert_int_equal(f.list.n, 3);
+		assert_string_equal(f.list.frames[0].function, "main.inner");
+		assert_string_equal(f.list.frames[1].function, "main.middle");
+		assert_string_equal(f.list.frames[2].function, "main.a");
+		assert_string_equal(f.list.frames[2].file, "/src/a.go");
+		assert_int_equal(f.list.frames[2].line, 10);
+		assert_int_equal(resolve(&f, 0x30, false), 0);
+		assert_int_equal(f.list.n, 1);
+		assert_string_equal(f.list.frames[0].function, "main.inner");
+	}
+	end(&f);
+}
+
+static void test_a_tree_that_goes_round_gives_as_many_frames_as_there_may_be(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	begin(&f);
+	go_image_put_tree(&f.image, GOPCLNTAB_1_20, 1, 1, 0x28);
+	assert_int_equal(resolve(&f, 0x30, true), 0);
+	assert_int_equal(f.list.n, GO_FRAMES_MAX);
+	end(&f);
+}
+
+static void test_addresses_of_nothing_are_unknown(void **state)
+{
+	static const uint64_t offsets[] = {(uint64_t)-1, GO_IMAGE_TEXT_BYTES + 1,
+					   (uint64_t)-GO_IMAGE_TEXT, (uint64_t)-GO_IMAGE_TEXT - 1};
+	struct fixture f;
+
+	(void)state;
+	begin(&f);
+	for (size_t i = 0; i < ARRAY_SIZE(offsets); i++) {
+		assert_int_equal(resolve(&f, offsets[i], true), 0);
+		assert_int_equal(f.list.n, 1);
+		assert_string_equal(f.list.frames[0].function, "[unknown]");
+		assert_string_equal(f.list.frames[0].file, "");
+		assert_false(f.symbols.is_runtime(f.symbols.ctx, GO_IMAGE_TEXT + offsets[i] - 1));
+	}
+	end(&f);
+}
+
+static void test_the_runtime_is_known_by_its_packages(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	begin(&f);
+	assert_false(f.symbols.is_runtime(f.symbols.ctx, GO_IMAGE_TEXT));
+	assert_true(f.symbols.is_runtime(f.symbols.ctx, GO_IMAGE_TEXT + 0x100));
+	assert_true(f.symbols.is_runtime(f.symbols.ctx, GO_IMAGE_TEXT + 0x180));
+	end(&f);
+}
+
+static void test_whether_it_is_the_runtime_is_asked_once_of_an_address(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	begin(&f);
+	assert_int_equal(resolve(&f, 0x101, false), 0);
+	assert_true(f.symbols.is_runtime(f.symbols.ctx, GO_IMAGE_TEXT + 0x101));
+	f.deadline_ns = 1; /* nothing can be looked up any more */
+	next_process(&f, 1);
+	assert_true(f.symbols.is_runtime(f.symbols.ctx, GO_IMAGE_TEXT + 0x101));
+	assert_false(f.symbols.is_runtime(f.symbols.ctx, GO_IMAGE_TEXT + 0x102));
+	f.deadline_ns = UINT64_MAX;
+	next_process(&f, 1);
+	assert_true(f.symbols.is_runtime(f.symbols.ctx, GO_IMAGE_TEXT + 0x102));
+	/* of one that was only looked up with what is around its inlined calls */
+	assert_int_equal(resolve(&f, 0x103, true), 0);
+	assert_true(f.symbols.is_runtime(f.symbols.ctx, GO_IMAGE_TEXT + 0x103));
+	f.deadline_ns = 1;
+	next_process(&f, 1);
+	assert_true(f.symbols.is_runtime(f.symbols.ctx, GO_IMAGE_TEXT + 0x103));
+	end(&f);
+}
+
+static void test_what_is_known_of_one_process_is_known_of_the_next(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	begin(&f);
+	assert_int_equal(resolve(&f, 0x10, true), 0);
+	rename_first(&f);
+	next_process(&f, 1);
+	assert_int_equal(resolve(&f, 0x10, true), 0);
+	assert_string_equal(f.list.frames[0].function, "main.a"); /* not read again */
+	assert_int_equal(resolve(&f, 0x11, false), 0);
+	assert_string_equal(f.list.frames[0].function, "main.middle");
+	assert_int_equal(resolve(&f, 0x50, true), 0);
+	assert_string_equal(f.list.frames[0].function, "Main.a");
+	end(&f);
+}
+
+static void test_another_bias_is_another_address_of_the_same_code(void **state)
+{
+	struct go_image_builder moved;
+	struct fixture f;
+
+	(void)state;
+	begin(&f);
+	assert_int_equal(resolve(&f, 0x10, true), 0);
+	/* its code is 16 bytes further on in the next process */
+	moved = f.image;
+	rename_first(&f);
+	f.modules[0].table.text_start += 16;
+	f.modules[0].table.first += 16;
+	f.modules[0].table.end += 16;
+	const struct go_frames_process p = {&moved.memory, f.modules, 1, BIAS + 16, 24, UINT64_MAX};
+
+	byte_source_from_memory(&moved.memory, moved.data, sizeof(moved.data));
+	assert_int_equal(go_frames_begin(f.frames, &p), 0);
+	assert_int_equal(resolve(&f, 0x20, true), 0);
+	assert_string_equal(f.list.frames[0].function, "main.a");
+	end(&f);
+}
+
+static void test_code_of_plugins_is_looked_up_each_time(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	begin(&f);
+	/* the same code, but behind another module */
+	f.modules[1] = f.modules[0];
+	f.modules[0].table.first = f.modules[0].table.end = GO_IMAGE_TEXT + 0x4000;
+	next_process(&f, 2);
+	assert_int_equal(resolve(&f, 0x10, true), 0);
+	assert_string_equal(f.list.frames[0].function, "main.a");
+	rename_first(&f);
+	assert_int_equal(resolve(&f, 0x10, true), 0);
+	assert_string_equal(f.list.frames[0].function, "Main.a");
+	end(&f);
+}
+
+static void test_what_cannot_be_read_now_is_not_unknown_for_ever(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	begin(&f);
+	byte_source_from_memory(&f.image.memory, f.image.data, GO_IMAGE_TREE);
+	assert_int_equal(resolve(&f, 0x30, true), -ENODATA);
+	byte_source_from_memory(&f.image.memory, f.image.data, sizeof(f.image.data));
+	assert_int_equal(resolve(&f, 0x30, true), 0);
+	assert_int_equal(f.list.n, 3);
+	end(&f);
+}
+
+static void test_it_forgets_between_processes_when_it_is_half_full(void **state)
+{
+	struct fixture f;
+	size_t before;
+
+	(void)state;
+	begin(&f);
+	assert_int_equal(resolve(&f, 0x10, true), 0);
+	rename_first(&f);
+	before = go_frames_bytes(f.frames);
+	next_process(&f, 1);
+	assert_int_equal(go_frames_bytes(f.frames), before);
+	/* processes that would have their code elsewhere */
+	for (f.bias = BIAS + 1; go_frames_bytes(f.frames) <= MAX_BYTES / 2; f.bias += 0x1000) {
+		next_process(&f, 1);
+		for (uint64_t at = 0x101; at < GO_IMAGE_TEXT_BYTES; at++)
+			assert_int_equal(resolve(&f, at, true), 0);
+	}
+	before = go_frames_bytes(f.frames);
+	f.bias = BIAS;
+	next_process(&f, 1);
+	assert_true(go_frames_bytes(f.frames) < before);
+	assert_int_equal(resolve(&f, 0x10, true), 0);
+	assert_string_equal(f.list.frames[0].function, "Main.a");
+	end(&f);
+}
+
+static void test_after_the_deadline_only_what_is_known_is_given(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	begin(&f);
+	assert_int_equal(resolve(&f, 0x10, true), 0);
+	f.deadline_ns = 1;
+	next_process(&f, 1);
+	assert_int_equal(resolve(&f, 0x10, true), 0);
+	assert_int_equal(resolve(&f, 0x50, true), -ETIME);
+	assert_false(f.symbols.is_runtime(f.symbols.ctx, GO_IMAGE_TEXT + 0x100));
+	end(&f);
+}
+
+static int make(void *arg)
+{
+	CLEANUP(go_frames_freep) struct go_frames *frames = NULL;
+	struct fixture *f = arg;
+	const struct go_frames_process p = {&f->image.memory, f->modules, 1, 0, 24, UINT64_MAX};
+	int r = go_frames_new(&frames, MAX_BYTES);
+
+	if (r == 0)
+		r = go_frames_begin(frames, &p);
+	if (r == 0) {
+		f->symbols = go_frames_symbols(frames);
+		r = resolve(f, 0x30, true);
+	}
+	return r;
+}
+
+static void test_failed_allocations_are_survived(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	begin(&f);
+	check_oom(make, &f);
+	end(&f);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_a_return_address_is_of_the_call_before_it),
+		cmocka_unit_test(test_the_start_of_a_function_is_of_that_function),
+		cmocka_unit_test(test_inlined_calls_are_frames_when_asked),
+		cmocka_unit_test(test_a_tree_that_goes_round_gives_as_many_frames_as_there_may_be),
+		cmocka_unit_test(test_addresses_of_nothing_are_unknown),
+		cmocka_unit_test(test_the_runtime_is_known_by_its_packages),
+		cmocka_unit_test(test_whether_it_is_the_runtime_is_asked_once_of_an_address),
+		cmocka_unit_test(test_what_is_known_of_one_process_is_known_of_the_next),
+		cmocka_unit_test(test_another_bias_is_another_address_of_the_same_code),
+		cmocka_unit_test(test_code_of_plugins_is_looked_up_each_time),
+		cmocka_unit_test(test_what_cannot_be_read_now_is_not_unknown_for_ever),
+		cmocka_unit_test(test_it_forgets_between_processes_when_it_is_half_full),
+		cmocka_unit_test(test_after_the_deadline_only_what_is_known_is_given),
+		cmocka_unit_test(test_failed_allocations_are_survived),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,225 @@
+#include <errno.h>
+
+#include "common/limits.h"
+#include "node-agent/go_profile/go_locks.h"
+#include "node-agent/lock/lock_rate.h"
+#include "test/lib/lock_child.h"
+#include "test/lib/unit.h"
+
+#define BURST_NS 10000u
+#define INTERVAL_NS 60000u
+
+struct fixture {
+	struct lock_child child;
+	struct go_opened opened;
+	struct go_process process;
+	struct go_locks locks;
+	struct metrics *metrics;
+	uint64_t now_ns;
+	size_t told_bytes;
+};
+
+static void begin(struct fixture *f, bool mutex, bool block)
+{
+	const struct go_locks_config cfg = {mutex, block, BURST_NS};
+
+	memset(f, 0, sizeof(*f));
+	lock_child_begin(&f->child);
+	f->now_ns = 1000000;
+	f->opened.runtime = &f->child.runtime;
+	f->process.id = f->child.id;
+	f->process.due_ns = f->now_ns;
+	for (int i = 0; i < LOCK_KINDS; i++)
+		lock_session_init(&f->process.locks[i], (enum lock_kind)i, BUCKET_HISTORY_FROM_NOW,
+				  f->now_ns);
+	assert_int_equal(metrics_new(&f->metrics), 0);
+	assert_int_equal(go_locks_init(&f->locks, f->metrics, &cfg), 0);
+}
+
+static void end(struct fixture *f)
+{
+	for (int i = 0; i < LOCK_KINDS; i++)
+		lock_session_fini(&f->process.locks[i]);
+	metrics_free(f->metrics);
+	lock_child_end(&f->child);
+}
+
+static int read_one(struct fixture *f, enum lock_kind kind)
+{
+	CLEANUP(buf_fini) struct buf out;
+	int r;
+
+	buf_init(&out, LIMIT_UPLOAD_BYTES);
+	memory_windows_begin(f->child.runtime.windows, &f->child.target.memory, UINT64_MAX);
+	r = go_locks_read(&f->locks, kind, &f->process, &f->opened, f->now_ns, &out);
+	f->told_bytes = out.len;
+	return r;
+}
+
+/* Both, as in a turn. */
+static void turn(struct fixture *f)
+{
+	assert_int_equal(read_one(f, LOCK_MUTEX), 0);
+	assert_int_equal(read_one(f, LOCK_BLOCK), 0);
+}
+
+static void expect_rates(const struct fixture *f, uint64_t mutex, uint64_t block)
+{
+	assert_int_equal(f->child.memory->rates[LOCK_MUTEX], mutex);
+	assert_int_equal(f->child.memory->rates[LOCK_BLOCK], block);
+}
+
+static void test_nothing_is_done_unless_asked_for(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	begin(&f, false, false);
+	turn(&f);
+	expect_rates(&f, 0, 0);
+	assert_false(go_locks_any_ours(&f.process));
+	assert_int_equal(f.process.burst_end_ns, 0);
+	end(&f);
+	begin(&f, true, false);
+	turn(&f);
+	expect_rates(&f, LOCK_RATE_MUTEX, 0);
+	end(&f);
+	begin(&f, false, true);
+	turn(&f);
+	expect_rates(&f, 0, LOCK_RATE_BLOCK);
+	end(&f);
+}
+
+static void test_a_turn_begins_a_burst_whose_end_comes_before_the_next_turn(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	begin(&f, true, true);
+	for (unsigned i = 0; i < 3; i++) {
+		turn(&f);
+		f.process.due_ns += INTERVAL_NS;
+		expect_rates(&f, LOCK_RATE_MUTEX, LOCK_RATE_BLOCK);
+		assert_int_equal(go_process_next_ns(&f.process), f.now_ns + BURST_NS);
+
+		f.now_ns = go_process_next_ns(&f.process);
+		lock_child_record(&f.child, i, LOCK_BLOCK, 3, 1000000);
+		assert_int_equal(read_one(&f, LOCK_BLOCK), 0);
+		assert_true(f.told_bytes > 0);
+		expect_rates(&f, LOCK_RATE_MUTEX, 0);
+		assert_int_equal(go_process_next_ns(&f.process), f.process.due_ns);
+		f.now_ns = f.process.due_ns;
+	}
+	end(&f);
+}
+
+static void test_a_turn_in_the_middle_of_a_burst_neither_ends_nor_prolongs_it(void **state)
+{
+	struct fixture f;
+	uint64_t end_ns;
+
+	(void)state;
+	begin(&f, false, true);
+	turn(&f);
+	end_ns = f.process.burst_end_ns;
+	f.now_ns += BURST_NS / 2;
+	turn(&f);
+	assert_int_equal(f.process.burst_end_ns, end_ns);
+	expect_rates(&f, 0, LOCK_RATE_BLOCK);
+	end(&f);
+}
+
+static void test_a_program_with_a_rate_of_its_own_has_no_bursts(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	begin(&f, true, true);
+	f.child.memory->rates[LOCK_BLOCK] = 1;
+	f.child.memory->rates[LOCK_MUTEX] = 1;
+	turn(&f);
+	assert_int_equal(f.process.burst_end_ns, 0);
+	assert_false(go_locks_any_ours(&f.process));
+	lock_child_record(&f.child, 0, LOCK_BLOCK, 3, 1000000);
+	assert_int_equal(read_one(&f, LOCK_BLOCK), 0);
+	assert_true(f.told_bytes > 0);
+	expect_rates(&f, 1, 1);
+	end(&f);
+}
+
+static void test_a_burst_of_a_killed_agent_is_ended(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	begin(&f, false, true);
+	f.child.memory->rates[LOCK_BLOCK] = LOCK_RATE_BLOCK;
+	turn(&f);
+	assert_int_equal(f.process.burst_end_ns, f.now_ns + BURST_NS);
+	f.now_ns += BURST_NS;
+	assert_int_equal(read_one(&f, LOCK_BLOCK), 0);
+	expect_rates(&f, 0, 0);
+	end(&f);
+}
+
+static void test_what_cannot_be_read_is_switched_off_all_the_same(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	begin(&f, false, true);
+	turn(&f);
+	f.child.memory->lists[LOCK_BLOCK] = 1;
+	f.now_ns += BURST_NS;
+	assert_int_equal(read_one(&f, LOCK_BLOCK), -EBADMSG);
+	assert_int_equal(f.told_bytes, 0);
+	expect_rates(&f, 0, 0);
+	assert_int_equal(f.process.burst_end_ns, 0);
+	end(&f);
+}
+
+static void test_in_the_end_all_is_as_it_was(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	begin(&f, true, true);
+	turn(&f);
+	assert_true(go_locks_any_ours(&f.process));
+	assert_int_equal(go_locks_restore(&f.locks, &f.process, &f.opened), 0);
+	expect_rates(&f, 0, 0);
+	assert_false(go_locks_any_ours(&f.process));
+	end(&f);
+}
+
+static void test_what_cannot_be_switched_off_is_said(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	begin(&f, true, true);
+	turn(&f);
+	f.process.id.start_time++; /* somebody else's */
+	f.now_ns += BURST_NS;
+	assert_int_equal(read_one(&f, LOCK_BLOCK), -ESRCH);
+	assert_int_equal(go_locks_restore(&f.locks, &f.process, &f.opened), -ESRCH);
+	expect_rates(&f, LOCK_RATE_MUTEX, LOCK_RATE_BLOCK);
+	assert_true(go_locks_any_ours(&f.process));
+	end(&f);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_nothing_is_done_unless_asked_for),
+		cmocka_unit_test(test_a_turn_begins_a_burst_whose_end_comes_before_the_next_turn),
+		cmocka_unit_test(test_a_turn_in_the_middle_of_a_burst_neither_ends_nor_prolongs_it),
+		cmocka_unit_test(test_a_program_with_a_rate_of_its_own_has_no_bursts),
+		cmocka_unit_test(test_a_burst_of_a_killed_agent_is_ended),
+		cmocka_unit_test(test_what_cannot_be_read_is_switched_off_all_the_same),
+		cmocka_unit_test(test_in_the_end_all_is_as_it_was),
+		cmocka_unit_test(test_what_cannot_be_switched_off_is_said),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,526 @@
+/* The thread that reads Go processes, on children of the test in a folder for /proc: it sees those alone. */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <grp.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#include "common/clock.h"
+#include "common/limits.h"
+#include "common/log.h"
+#include "common/pprof_decode.h"
+#include "node-agent/go_profile/go_worker.h"
+#include "test/lib/go_lookalike.h"
+#include "test/lib/unit.h"
+
+#define N_RECORDS 40u
+#define LOOKALIKE "--lookalike"
+#define INTERVAL_NS (100 * NS_PER_MS)
+#define GIVE_UP_NS (30 * NS_PER_S)
+
+struct fixture {
+	char root[64];
+	struct loop *loop;
+	struct loop_source *timer, *give_up;
+	struct metrics *ms;
+	struct go_worker *worker;
+	/* what came */
+	unsigned n_profiles;
+	int64_t in_use;    /* of the last */
+	int64_t allocated; /* of all together */
+	/* what is waited for */
+	bool (*is_done)(struct fixture *f);
+	bool late;
+};
+
+static void on_profile(void *ctx, const struct go_upload *u)
+{
+	CLEANUP(arena_fini) struct arena arena;
+	struct fixture *f = ctx;
+	struct err err = {""};
+	struct profile p;
+
+	arena_init(&arena, LIMIT_PPROF_ARENA_BYTES);
+	assert_int_equal(pprof_decode(&p, &arena, u->pprof->data, u->pprof->len, &err), 0);
+	f->n_profiles++;
+	f->in_use = 0;
+	for (uint32_t i = 0; i < p.n_samples; i++) {
+		f->allocated += p.samples[i].values[0];
+		f->in_use += p.samples[i].values[2];
+	}
+}
+
+static void on_timer(void *ctx)
+{
+	struct fixture *f = ctx;
+
+	if (f->is_done(f))
+		loop_stop(f->loop);
+	else
+		loop_set_timer(f->timer, 5 * NS_PER_MS);
+}
+
+static void on_give_up(void *ctx)
+{
+	struct fixture *f = ctx;
+
+	f->late = true;
+	loop_stop(f->loop);
+}
+
+static void make_root(struct fixture *f)
+{
+	memset(f, 0, sizeof(*f));
+	(void)snprintf(f->root, sizeof(f->root), "/tmp/test_go_worker.XXXXXX");
+	assert_non_null(mkdtemp(f->root));
+	assert_int_equal(chmod(f->root, 0755), 0);
+}
+
+static int begin_work(struct fixture *f, size_t max_bytes)
+{
+	const struct go_worker_config cfg = {
+		.proc_root = f->root,
+		.interval_ns = INTERVAL_NS,
+		.heap = true,
+		.history_max_bytes = max_bytes,
+		.on_profile = on_profile,
+		.ctx = f,
+	};
+	struct err err = {""};
+	int r;
+
+	r = loop_new(&f->loop);
+	if (r == 0)
+		r = metrics_new(&f->ms);
+	if (r == 0)
+		r = loop_add_timer(f->loop, on_timer, f, &f->timer);
+	if (r == 0)
+		r = loop_add_timer(f->loop, on_give_up, f, &f->give_up);
+	return r == 0 ? go_worker_new(&f->worker, f->loop, f->ms, &cfg, &err) : r;
+}
+
+static void end_work(struct fixture *f)
+{
+	go_worker_free(f->worker);
+	loop_free(f->loop);
+	metrics_free(f->ms);
+}
+
+static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+	(void)st;
+	(void)type;
+	(void)ftw;
+	return remove(path);
+}
+
+static void end(struct fixture *f)
+{
+	end_work(f);
+	assert_int_equal(nftw(f->root, remove_one, 16, FTW_DEPTH | FTW_PHYS), 0);
+}
+
+/* Works until is_done(). */
+static bool work(struct fixture *f, bool (*is_done)(struct fixture *f))
+{
+	f->is_done = is_done;
+	f->late = false;
+	loop_set_timer(f->timer, 0);
+	loop_set_timer(f->give_up, GIVE_UP_NS);
+	return loop_run(f->loop) == 0 && !f->late;
+}
+
+/* With its labels; the sum of all that begin so. */
+static uint64_t metric(struct fixture *f, const char *name)
+{
+	CLEANUP(buf_fini) struct buf text;
+	uint64_t sum = 0;
+
+	buf_init(&text, LIMIT_UPLOAD_BYTES);
+	if (metrics_write(f->ms, &text) < 0 || buf_add(&text, "", 1) < 0)
+		abort();
+	for (const char *at = text.data; (at = strstr(at, name)) != NULL; at++) {
+		const char *value = strchr(at, ' ');
+
+		if ((at == (const char *)text.data || at[-1] == '\n') && value)
+			sum += strtoull(value, NULL, 10);
+	}
+	return sum;
+}
+
+#define FAILED "coroot_node_agent_go_readings_failed_total"
+
+static uint64_t failed(struct fixture *f, const char *reason)
+{
+	char name[128];
+
+	(void)snprintf(name, sizeof(name), FAILED "{reason=\"%s\"}", reason);
+	return metric(f, name);
+}
+
+static void show(struct fixture *f, pid_t pid)
+{
+	char link[96], target[32];
+
+	(void)snprintf(link, sizeof(link), "%s/%d", f->root, (int)pid);
+	(void)snprintf(target, sizeof(target), "/proc/%d", (int)pid);
+	assert_int_equal(symlink(target, link), 0);
+}
+
+static void end_child(pid_t pid)
+{
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+}
+
+/* ---- a process that executes itself ---- */
+
+#define FIRST_COUNT 10u
+
+static void on_signal(int signo)
+{
+	(void)signo;
+}
+
+static int run_lookalike(const char *text)
+{
+	unsigned count = (unsigned)strtoul(text, NULL, 10);
+	const struct sigaction act = {.sa_handler = on_signal};
+	char next[16];
+	sigset_t set;
+	int signo;
+
+	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+	(void)sigemptyset(&set);
+	(void)sigaddset(&set, SIGUSR1);
+	(void)sigaction(SIGUSR1, &act, NULL);
+	(void)sigprocmask(SIG_BLOCK, &set, NULL);
+	if (!go_lookalike_build(N_RECORDS, count))
+		return 1;
+	if (count == FIRST_COUNT) /* the test goes on when it is set up */
+		(void)raise(SIGSTOP);
+	(void)sigwait(&set, &signo);
+	(void)snprintf(next, sizeof(next), "%u", count + FIRST_COUNT);
+	execl("/proc/self/exe", "lookalike", LOOKALIKE, next, (char *)NULL);
+	return 1;
+}
+
+static bool has_first(struct fixture *f)
+{
+	return f->n_profiles >= 2 && f->in_use == 10 * N_RECORDS;
+}
+
+static bool has_second(struct fixture *f)
+{
+	return f->in_use == 20 * N_RECORDS;
+}
+
+static bool has_three_more(struct fixture *f)
+{
+	static unsigned begun;
+
+	if (begun == 0)
+		begun = f->n_profiles;
+	return f->n_profiles >= begun + 3;
+}
+
+static void test_the_same_file_executed_anew_is_told_whole_and_once(void **state)
+{
+	struct fixture f;
+	pid_t child;
+	int status;
+
+	(void)state;
+	make_root(&f);
+	child = fork();
+	if (child == 0) {
+		execl("/proc/self/exe", "lookalike", LOOKALIKE, "10", (char *)NULL);
+		_exit(1);
+	}
+	assert_int_equal(waitpid(child, &status, WUNTRACED), child);
+	assert_true(WIFSTOPPED(status));
+	kill(child, SIGCONT);
+	show(&f, child);
+	assert_int_equal(begin_work(&f, 0), 0);
+	assert_true(work(&f, has_first));
+	/* what was allocated before the agent began is not told */
+	assert_int_equal(f.allocated, 0);
+	kill(child, SIGUSR1);
+	assert_true(work(&f, has_second));
+	assert_true(work(&f, has_three_more));
+	assert_int_equal(f.allocated, 20 * N_RECORDS);
+	end_child(child);
+	end(&f);
+}
+
+/* ---- a list that is broken for a while ---- */
+
+static bool has_failed(struct fixture *f)
+{
+	return failed(f, "corrupt_list") >= 2;
+}
+
+static bool has_profile(struct fixture *f)
+{
+	return f->n_profiles > 0;
+}
+
+/* Each signal breaks what is whole and mends what is broken; the pipe says when. */
+static void run_broken(int said)
+{
+	uint64_t head = go_lookalike_word(GO_LOOKALIKE_BUCKETS);
+	sigset_t set;
+	int signo;
+
+	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+	(void)sigemptyset(&set);
+	(void)sigaddset(&set, SIGUSR1);
+	(void)sigprocmask(SIG_BLOCK, &set, NULL);
+	for (bool broken = false;; broken = !broken) {
+		go_lookalike_put(GO_LOOKALIKE_BUCKETS, broken ? UINT64_MAX - 7 : head);
+		(void)!write(said, "", 1);
+		(void)sigwait(&set, &signo);
+	}
+}
+
+static void test_a_wild_pointer_is_no_end_after_which_all_is_news(void **state)
+{
+	struct fixture f;
+	int said[2];
+	pid_t child;
+	char byte;
+
+	(void)state;
+	make_root(&f);
+	assert_int_equal(pipe2(said, O_CLOEXEC), 0);
+	assert_true(go_lookalike_build(N_RECORDS, 10));
+	child = fork();
+	if (child == 0)
+		run_broken(said[1]);
+	assert_int_equal(read(said[0], &byte, 1), 1);
+	show(&f, child);
+	assert_int_equal(begin_work(&f, 0), 0);
+	assert_true(work(&f, has_profile));
+	for (int turn = 0; turn < 2; turn++) {
+		kill(child, SIGUSR1);
+		assert_int_equal(read(said[0], &byte, 1), 1);
+		if (turn == 0)
+			assert_true(work(&f, has_failed));
+	}
+	f.n_profiles = 0;
+	assert_true(work(&f, has_profile));
+	assert_int_equal(f.in_use, 10 * N_RECORDS);
+	assert_int_equal(f.allocated, 0);
+	assert_int_equal(metric(&f, FAILED), failed(&f, "corrupt_list"));
+	close(said[0]);
+	close(said[1]);
+	end_child(child);
+	end(&f);
+}
+
+/* ---- what is too much ---- */
+
+static bool is_over(struct fixture *f)
+{
+	return failed(f, "limit_records") > 0 && f->n_profiles > 2;
+}
+
+static void test_processes_that_are_too_much_together_are_not_remembered(void **state)
+{
+	pid_t children[2];
+	struct fixture f;
+
+	(void)state;
+	make_root(&f);
+	assert_true(go_lookalike_build(N_RECORDS, 10));
+	for (size_t i = 0; i < ARRAY_SIZE(children); i++) {
+		children[i] = fork();
+		if (children[i] == 0) {
+			(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+			for (;;)
+				pause();
+		}
+		show(&f, children[i]);
+	}
+	/* room for two that are empty, and the records of one */
+	assert_int_equal(begin_work(&f, 2 * sizeof(struct go_bucket) + 2048), 0);
+	assert_true(work(&f, is_over));
+	assert_int_equal(f.allocated, 0);
+	for (size_t i = 0; i < ARRAY_SIZE(children); i++)
+		end_child(children[i]);
+	end(&f);
+}
+
+/* ---- what may not be read ---- */
+
+static bool has_scanned_twice(struct fixture *f)
+{
+	static uint64_t begun_ns;
+
+	if (begun_ns == 0)
+		begun_ns = clock_monotonic_ns();
+	return metric(f, "coroot_node_agent_go_processes_denied") > 0 &&
+	       clock_monotonic_ns() > begun_ns + 2500 * NS_PER_MS;
+}
+
+/* Without the rights of root, in a process of its own; says where it fails. */
+static int work_denied(struct fixture *f, int log_fd)
+{
+	if (geteuid() == 0 && (setgroups(0, NULL) < 0 || setgid(65534) < 0 || setuid(65534) < 0))
+		return __LINE__;
+	if (dup2(log_fd, STDERR_FILENO) < 0)
+		return __LINE__;
+	if (begin_work(f, 0) < 0 || !work(f, has_scanned_twice))
+		return __LINE__;
+	if (metric(f, FAILED) != 0 || metric(f, "coroot_node_agent_go_processes ") != 0)
+		return __LINE__;
+	end_work(f);
+	return 0;
+}
+
+static unsigned count_lines(int fd, const char *text)
+{
+	char log[4096] = "";
+	unsigned n = 0;
+
+	assert_true(pread(fd, log, sizeof(log) - 1, 0) >= 0);
+	for (const char *at = log; (at = strstr(at, text)) != NULL; at++)
+		n++;
+	return n;
+}
+
+static void test_processes_that_may_not_be_looked_at_are_counted_and_told_once(void **state)
+{
+	int log_fd = open("/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600), status;
+	struct fixture f;
+	pid_t child, agent;
+
+	(void)state;
+	assert_true(log_fd >= 0);
+	make_root(&f);
+	child = fork();
+	if (child == 0) {
+		(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+		(void)prctl(PR_SET_DUMPABLE, 0);
+		(void)raise(SIGSTOP);
+		for (;;)
+			pause();
+	}
+	assert_int_equal(waitpid(child, &status, WUNTRACED), child);
+	show(&f, child);
+	agent = fork();
+	if (agent == 0) {
+		int line = work_denied(&f, log_fd);
+
+		if (line != 0)
+			print_message("line %d: %s\n", line, strerror(errno));
+		_exit(line != 0);
+	}
+	assert_int_equal(waitpid(agent, &status, 0), agent);
+	assert_int_equal(status, 0);
+	assert_int_equal(count_lines(log_fd, "CAP_SYS_PTRACE"), 1);
+	close(log_fd);
+	end_child(child);
+	end(&f);
+}
+
+/* ---- many that live for a moment ---- */
+
+#define STORM 600u
+#define AT_A_TIME 60u
+
+static unsigned n_stormed;
+static pid_t storm[AT_A_TIME];
+
+static bool is_over_storm(struct fixture *f)
+{
+	for (size_t i = 0; i < AT_A_TIME; i++) {
+		char link[96];
+
+		if (storm[i] > 0 && waitpid(storm[i], NULL, WNOHANG) == 0)
+			continue;
+		if (storm[i] > 0) {
+			(void)snprintf(link, sizeof(link), "%s/%d", f->root, (int)storm[i]);
+			(void)unlink(link);
+			storm[i] = 0;
+		}
+		if (n_stormed == STORM)
+			continue;
+		n_stormed++;
+		storm[i] = fork();
+		if (storm[i] == 0) {
+			usleep(50000 + n_stormed * 37 % 400 * 1000);
+			_exit(0);
+		}
+		show(f, storm[i]);
+	}
+	for (size_t i = 0; i < AT_A_TIME; i++) {
+		if (storm[i] > 0)
+			return false;
+	}
+	return n_stormed == STORM && metric(f, "coroot_node_agent_go_processes ") == 0;
+}
+
+static size_t count_descriptors(void)
+{
+	DIR *dir = opendir("/proc/self/fd");
+	size_t n = 0;
+
+	assert_non_null(dir);
+	while (readdir(dir))
+		n++;
+	closedir(dir);
+	return n;
+}
+
+static bool has_scanned(struct fixture *f)
+{
+	return metric(f, "coroot_node_agent_go_cpu_seconds_total") < UINT64_MAX;
+}
+
+static size_t n_before;
+
+/* Some are open while the thread looks at a process. */
+static bool has_closed(struct fixture *f)
+{
+	(void)f;
+	return count_descriptors() <= n_before;
+}
+
+static void test_a_storm_of_processes_leaves_nothing_behind(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	make_root(&f);
+	assert_true(go_lookalike_build(N_RECORDS, 10));
+	assert_int_equal(begin_work(&f, 0), 0);
+	assert_true(work(&f, has_scanned));
+	n_before = count_descriptors();
+	assert_true(work(&f, is_over_storm));
+	assert_true(f.n_profiles > 0);
+	assert_true(work(&f, has_closed));
+	/* nothing was wrong with any of them but that it ended */
+	assert_int_equal(metric(&f, FAILED), failed(&f, "gone"));
+	end(&f);
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_the_same_file_executed_anew_is_told_whole_and_once),
+		cmocka_unit_test(test_a_wild_pointer_is_no_end_after_which_all_is_news),
+		cmocka_unit_test(test_processes_that_are_too_much_together_are_not_remembered),
+		cmocka_unit_test(
+			test_processes_that_may_not_be_looked_at_are_counted_and_told_once),
+		cmocka_unit_test(test_a_storm_of_processes_leaves_nothing_behind),
+	};
+
+	if (argc == 3 && strcmp(argv[1], LOOKALIKE) == 0)
+		return run_lookalike(argv[2]);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,250 @@
+/* Into a child that looks like Go's. What is refused leaves it as it was. */
+#include <errno.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+
+#include "node-agent/go/go_reader.h"
+#include "node-agent/go/go_write.h"
+#include "test/lib/go_lookalike.h"
+#include "test/lib/unit.h"
+
+#define ON (UINT64_C(1) << 19)
+#define AT GO_LOOKALIKE_SPARE
+#define GUARD GO_LOOKALIKE_DISABLED
+
+struct fixture {
+	struct go_reader *reader;
+	struct go_process_id id;
+	struct go_opened *o;
+	pid_t child;
+	struct go_write w;
+};
+
+/* A child with this value, and with a guard of 1. */
+static void begin(struct fixture *f, uint64_t value)
+{
+	memset(f, 0, sizeof(*f));
+	assert_true(go_lookalike_build(4, 1));
+	go_lookalike_put(AT, value);
+	go_lookalike_put(GUARD, 0x7f01);
+	f->child = fork();
+	if (f->child == 0) {
+		(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+		for (;;)
+			pause();
+	}
+	assert_int_equal(go_reader_new(&f->reader, NULL), 0);
+	assert_int_equal(go_reader_identify(f->reader, f->child, &f->id), 0);
+	assert_int_equal(go_reader_open(f->reader, &f->id, &f->o), 0);
+	f->w = (struct go_write){.address = go_lookalike_address(AT),
+				 .from = 0,
+				 .to = ON,
+				 .guard_address = go_lookalike_address(GUARD),
+				 .guard_value = 1};
+}
+
+static void end(struct fixture *f)
+{
+	go_opened_close(f->o);
+	go_reader_free(f->reader);
+	kill(f->child, SIGKILL);
+	waitpid(f->child, NULL, 0);
+}
+
+static int write_it(struct fixture *f)
+{
+	return go_write_word(f->o->runtime, &f->id, &f->w);
+}
+
+/* The word and its neighbours. */
+static void expect(struct fixture *f, uint64_t value)
+{
+	uint64_t words[3];
+
+	assert_int_equal(byte_source_read(&f->o->target.memory, go_lookalike_address(AT) - 8, words,
+					  sizeof(words)),
+			 0);
+	assert_int_equal(words[0], 0x7f01);
+	assert_int_equal(words[1], value);
+	assert_int_equal(words[2], 0);
+}
+
+static void test_one_byte_is_written_and_taken_back(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	begin(&f, 0);
+	assert_int_equal(write_it(&f), 1);
+	expect(&f, ON);
+	assert_int_equal(write_it(&f), 0); /* it is so already */
+	f.w.from = ON;
+	f.w.to = 0;
+	assert_int_equal(write_it(&f), 1);
+	expect(&f, 0);
+	/* in each of its bytes, and without a guard */
+	f.w.guard_address = 0;
+	for (int i = 0; i < 8; i++) {
+		f.w.from = 0;
+		f.w.to = UINT64_C(0x80) << (8 * i);
+		assert_int_equal(write_it(&f), 1);
+		expect(&f, f.w.to);
+		f.w.from = f.w.to;
+		f.w.to = 0;
+		assert_int_equal(write_it(&f), 1);
+	}
+	expect(&f, 0);
+	end(&f);
+}
+
+static void test_values_that_have_more_than_one_byte_are_refused(void **state)
+{
+	static const uint64_t values[][2] = {{0, 0},     {0, 0x101}, {0, UINT64_MAX},
+					     {0x180, 0}, {1, 2},     {ON, ON}};
+	struct fixture f;
+
+	(void)state;
+	begin(&f, 0);
+	for (size_t i = 0; i < ARRAY_SIZE(values); i++) {
+		f.w.from = values[i][0];
+		f.w.to = values[i][1];
+		assert_int_equal(write_it(&f), -EINVAL);
+	}
+	expect(&f, 0);
+	end(&f);
+}
+
+static void test_another_value_is_the_programs_own(void **state)
+{
+	static const uint64_t values[] = {1, 4096, ON | 1, ON << 1, UINT64_MAX};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(values); i++) {
+		struct fixture f;
+
+		begin(&f, values[i]);
+		assert_int_equal(write_it(&f), -EALREADY);
+		f.w.from = ON;
+		f.w.to = 0;
+		assert_int_equal(write_it(&f), -EALREADY);
+		expect(&f, values[i]);
+		end(&f);
+	}
+}
+
+static void test_another_guard_keeps_it_off(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	begin(&f, 0);
+	f.w.guard_value = 0;
+	assert_int_equal(write_it(&f), -EALREADY);
+	f.w.guard_value = 1;
+	f.w.guard_address += 1; /* 0x7f there */
+	assert_int_equal(write_it(&f), -EALREADY);
+	expect(&f, 0);
+	end(&f);
+}
+
+static void test_what_is_no_variable_is_not_written_to(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	begin(&f, 0);
+	const uint64_t addresses[] = {
+		go_lookalike_address(AT) + 4,            /* not a word */
+		go_lookalike_address(GO_IMAGE_TEXT),     /* code */
+		go_lookalike_address(GO_IMAGE_DATA) - 8, /* before all data */
+		go_lookalike_address(GO_IMAGE_DATA) + 0x4000,
+		(uint64_t)(uintptr_t)go_lookalike_records,
+		0,
+		UINT64_MAX - 7,
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(addresses); i++) {
+		f.w.address = addresses[i];
+		assert_int_equal(write_it(&f), -ENOTSUP);
+	}
+	f.w.address = go_lookalike_address(AT);
+	f.w.guard_address = go_lookalike_address(GO_IMAGE_TEXT);
+	assert_int_equal(write_it(&f), -ENOTSUP);
+	expect(&f, 0);
+	end(&f);
+}
+
+static void test_a_newer_release_is_not_written_to(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	begin(&f, 0);
+	f.o->runtime->image.minor = GO_WRITE_MINOR_MAX + 1;
+	assert_int_equal(write_it(&f), -ENOTSUP);
+	expect(&f, 0);
+	f.o->runtime->image.minor = GO_WRITE_MINOR_MAX;
+	assert_int_equal(write_it(&f), 1);
+	end(&f);
+}
+
+static void test_another_process_than_the_one_that_is_meant_is_not_written_to(void **state)
+{
+	struct go_process_id id;
+	struct fixture f;
+
+	(void)state;
+	begin(&f, 0);
+	id = f.id;
+	f.id.start_time--;
+	assert_int_equal(write_it(&f), -ESRCH);
+	f.id = id;
+	f.id.exe.ino++;
+	assert_int_equal(write_it(&f), -ESRCH);
+	f.id = id;
+	f.id.exe.dev++;
+	assert_int_equal(write_it(&f), -ESRCH);
+	f.id = id;
+	/* as after it has executed its own file again: addresses are others then */
+	f.o->target.image++;
+	assert_int_equal(write_it(&f), -ESRCH);
+	f.o->target.image--;
+	expect(&f, 0);
+	kill(f.child, SIGKILL);
+	waitpid(f.child, NULL, 0);
+	assert_int_equal(write_it(&f), -ESRCH);
+	end(&f);
+}
+
+/* A zombie has its name and start time still. */
+static void test_one_that_has_ended_is_not_written_to(void **state)
+{
+	struct fixture f;
+	siginfo_t info;
+	int r;
+
+	(void)state;
+	begin(&f, 0);
+	kill(f.child, SIGKILL);
+	assert_int_equal(waitid(P_PID, (id_t)f.child, &info, WEXITED | WNOWAIT), 0);
+	r = write_it(&f);
+	assert_true(r == -ESRCH || r == -ENOENT || r == -EACCES);
+	end(&f);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_one_byte_is_written_and_taken_back),
+		cmocka_unit_test(test_values_that_have_more_than_one_byte_are_refused),
+		cmocka_unit_test(test_another_value_is_the_programs_own),
+		cmocka_unit_test(test_another_guard_keeps_it_off),
+		cmocka_unit_test(test_what_is_no_variable_is_not_written_to),
+		cmocka_unit_test(test_a_newer_release_is_not_written_to),
+		cmocka_unit_test(test_another_process_than_the_one_that_is_meant_is_not_written_to),
+		cmocka_unit_test(test_one_that_has_ended_is_not_written_to),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

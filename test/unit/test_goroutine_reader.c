@@ -1,0 +1,319 @@
+#include <elf.h>
+#include <errno.h>
+
+#include "common/limits.h"
+#include "common/pprof_decode.h"
+#include "node-agent/go/go_frames.h"
+#include "node-agent/goroutine/goroutine_reader.h"
+#include "node-agent/goroutine/goroutine_variables.h"
+#include "test/lib/goroutine_image.h"
+#include "test/lib/unit.h"
+
+/* In the image, which leaves these free. */
+#define LIST 0x100u /* runtime.allgs: address, length, capacity */
+#define ARRAY 0x200u
+#define REASONS 0x300u /* runtime.waitReasonStrings: address and length each */
+#define TEXTS 0x400u
+#define MODULE 0x500u
+
+static struct goroutine_image im;
+static const enum image_function parked[] = {IMAGE_PARK, IMAGE_CALLEE, IMAGE_WORKER, IMAGE_GOEXIT};
+
+struct fixture {
+	struct go_runtime rt;
+	struct go_executable executable;
+	struct elf_layout layout;
+	struct buf out;
+	struct goroutine_reading reading;
+	struct arena arena;
+	struct profile profile;
+};
+
+/* A process of which all variables are known. */
+static void begin(struct fixture *f, bool is_arm)
+{
+	memset(f, 0, sizeof(*f));
+	goroutine_image_init(&im, is_arm);
+	buf_init(&f->out, LIMIT_UPLOAD_BYTES);
+	arena_init(&f->arena, LIMIT_PPROF_ARENA_BYTES);
+	assert_int_equal(go_frames_new(&f->executable.frames, 1u << 20), 0);
+	f->executable.minor = 26;
+	f->executable.sought = UINT32_MAX;
+	f->executable.at[GO_ALL_GOROUTINES] = LIST;
+	f->executable.at[GO_WAIT_REASONS] = REASONS;
+	f->layout.machine = is_arm ? EM_AARCH64 : EM_X86_64;
+	f->rt.executable = &f->executable;
+	f->rt.deadline_ns = UINT64_MAX;
+	f->rt.image = (struct go_image){.layout = &f->layout, .memory = &im.memory, .minor = 26};
+	f->rt.tables = im.memory;
+	f->rt.modules[0] = im.module;
+	f->rt.modules[0].address = MODULE;
+	f->rt.n_modules = 1;
+}
+
+static void end(struct fixture *f)
+{
+	go_frames_free(f->executable.frames);
+	buf_fini(&f->out);
+	arena_fini(&f->arena);
+}
+
+static uint64_t add_parked(uint8_t reason)
+{
+	uint64_t g = image_add(&im, GOROUTINE_WAITING, IMAGE_WORKER);
+
+	image_calls(&im, g, parked, ARRAY_SIZE(parked));
+	image_put(&im, g + im.layout->wait_reason, reason, 1);
+	return g;
+}
+
+/* All that were added, in the process's own list. */
+static void put_list(void)
+{
+	for (size_t i = 0; i < im.n; i++)
+		image_put(&im, ARRAY + i * 8, im.addresses[im.n - 1 - i], 8);
+	image_put(&im, LIST, ARRAY, 8);
+	image_put(&im, LIST + 8, im.n, 8);
+	image_put(&im, LIST + 16, im.n, 8);
+}
+
+static void put_reason(unsigned i, const char *text, size_t len)
+{
+	uint64_t at = TEXTS + i * 0x10;
+
+	memcpy(im.data + at, text, strlen(text));
+	image_put(&im, REASONS + i * 16, at, 8);
+	image_put(&im, REASONS + i * 16 + 8, len, 8);
+}
+
+static int read_it(struct fixture *f, bool wait_reasons)
+{
+	const struct goroutine_reader_config cfg = {wait_reasons, 5};
+
+	return goroutine_reader_read(&f->rt, &cfg, &f->out, &f->reading);
+}
+
+static void decode(struct fixture *f)
+{
+	struct err err = {""};
+
+	assert_int_equal(pprof_decode(&f->profile, &f->arena, f->out.data, f->out.len, &err), 0);
+}
+
+static const char *frame(const struct fixture *f, uint32_t sample, uint32_t i)
+{
+	const struct profile *p = &f->profile;
+	uint32_t l = p->samples[sample].locations[i];
+
+	return p->functions[p->locations[l].lines[0].function].name.data;
+}
+
+static void the_profile_has_stacks_and_their_numbers(bool is_arm)
+{
+	struct fixture f;
+
+	begin(&f, is_arm);
+	add_parked(0);
+	add_parked(0);
+	(void)image_add(&im, GOROUTINE_RUNNING, IMAGE_WORKER);
+	put_list();
+	assert_int_equal(read_it(&f, false), 0);
+	assert_int_equal(f.reading.n_goroutines, 3);
+	assert_int_equal(f.reading.n_running, 1);
+	decode(&f);
+	assert_string_equal(f.profile.types[0].type.data, "go:goroutine_goroutine:count");
+	assert_int_equal(f.profile.duration_ns, 5);
+	assert_int_equal(f.profile.n_samples, 2);
+	assert_int_equal(f.profile.samples[0].values[0], 2);
+	assert_int_equal(f.profile.samples[0].n_locations, 3); /* goexit says nothing */
+	assert_string_equal(frame(&f, 0, 0), "runtime.gopark");
+	assert_string_equal(frame(&f, 0, 2), "main.worker");
+	assert_string_equal(frame(&f, 1, 0), "[running]");
+	assert_string_equal(frame(&f, 1, 1), "main.worker");
+	end(&f);
+}
+
+static void test_the_profile_has_stacks_and_their_numbers(void **state)
+{
+	(void)state;
+	the_profile_has_stacks_and_their_numbers(false);
+	the_profile_has_stacks_and_their_numbers(true);
+}
+
+static void test_what_they_wait_for_is_the_leaf_when_asked(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	begin(&f, false);
+	put_reason(1, "chan receive", 12);
+	add_parked(1);
+	put_list();
+	assert_int_equal(read_it(&f, true), 0);
+	decode(&f);
+	assert_string_equal(frame(&f, 0, 0), "[chan receive]");
+	assert_string_equal(frame(&f, 0, 1), "runtime.gopark");
+	end(&f);
+}
+
+/* Too long, not text, nowhere, beyond the table, empty. */
+static void test_reasons_that_cannot_be_read_are_a_state(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	begin(&f, false);
+	put_reason(1, "long", GOROUTINE_REASON_BYTES);
+	put_reason(2, "a\x01", 2);
+	put_reason(3, "", 0);
+	add_parked(1);
+	add_parked(2);
+	add_parked(3);
+	add_parked(200);
+	put_list();
+	assert_int_equal(read_it(&f, true), 0);
+	decode(&f);
+	assert_int_equal(f.profile.n_samples, 1);
+	assert_int_equal(f.profile.samples[0].values[0], 4);
+	assert_string_equal(frame(&f, 0, 0), "[waiting]");
+	end(&f);
+}
+
+static void test_a_stack_that_is_not_whole_says_so(void **state)
+{
+	struct fixture f;
+	uint64_t g, sp;
+
+	(void)state;
+	begin(&f, false);
+	add_parked(0);
+	g = add_parked(0);
+	memcpy(&sp, im.data + g + 56, sizeof(sp));
+	image_put(&im, sp + image_frame_bytes(IMAGE_PARK), 0, 8); /* who called gopark */
+	put_list();
+	assert_int_equal(read_it(&f, false), 0);
+	assert_int_equal(f.reading.n_goroutines, 2);
+	assert_int_equal(f.reading.n_broken, 1);
+	decode(&f);
+	assert_int_equal(f.profile.n_samples, 2);
+	assert_string_equal(frame(&f, 1, 0), "runtime.gopark");
+	assert_string_equal(frame(&f, 1, 1), "[truncated]");
+	end(&f);
+}
+
+static void test_the_number_and_the_text_are_of_the_same_goroutines(void **state)
+{
+	struct fixture f;
+	uint64_t n = 0;
+
+	(void)state;
+	begin(&f, false);
+	add_parked(0);
+	add_parked(0);
+	(void)image_add(&im, GOROUTINE_WAITING, IMAGE_SWEEPER);
+	put_list();
+	assert_int_equal(goroutine_reader_count(&f.rt, &n), 0);
+	assert_int_equal(n, 2);
+	assert_int_equal(goroutine_reader_text(&f.rt, &f.out, &f.reading), 0);
+	assert_string_equal(f.out.data, "2 goroutines [waiting], e.g. id 1:\n"
+					"    runtime.gopark\n"
+					"    main.callee\n"
+					"    main.worker\n");
+	end(&f);
+}
+
+static void expect_list(uint64_t address, uint64_t n, uint64_t capacity, int error)
+{
+	struct fixture f;
+
+	begin(&f, false);
+	add_parked(0);
+	put_list();
+	image_put(&im, LIST, address, 8);
+	image_put(&im, LIST + 8, n, 8);
+	image_put(&im, LIST + 16, capacity, 8);
+	assert_int_equal(read_it(&f, false), error);
+	assert_int_equal(f.out.len > 0, error == 0);
+	end(&f);
+}
+
+static void test_what_is_no_list_is_not_read(void **state)
+{
+	(void)state;
+	expect_list(ARRAY, 1, 1, 0);
+	expect_list(ARRAY, 0, 0, -EBADMSG);
+	expect_list(ARRAY, 2, 1, -EBADMSG);
+	expect_list(ARRAY + 4, 1, 1, -EBADMSG);
+	expect_list(ARRAY, 1, UINT64_MAX, -EBADMSG);
+	expect_list(ARRAY, GOROUTINE_MAX + 1, GOROUTINE_MAX + 1, -E2BIG);
+	expect_list(ARRAY, GOROUTINE_MAX, GOROUTINE_MAX, -EBADMSG); /* nothing behind the first */
+	expect_list(0x7fff0000, 1, 1, -ENODATA);
+	expect_list(MODULE, 1, 1, -EBADMSG); /* of a pointer to nothing */
+}
+
+static void test_releases_that_are_not_known_are_not_read(void **state)
+{
+	struct fixture f;
+	uint64_t n = 0;
+
+	(void)state;
+	begin(&f, false);
+	add_parked(0);
+	put_list();
+	f.rt.image.minor = 28;
+	assert_int_equal(read_it(&f, false), -ENOTSUP);
+	assert_int_equal(goroutine_reader_count(&f.rt, &n), -ENOTSUP);
+	end(&f);
+}
+
+static void test_a_process_that_ends_meanwhile_has_no_profile(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	begin(&f, false);
+	add_parked(0);
+	put_list();
+	f.rt.modules[0].address = GOROUTINE_IMAGE_BYTES;
+	assert_int_equal(read_it(&f, false), -ENODATA);
+	end(&f);
+}
+
+static int read_again(void *arg)
+{
+	struct fixture *f = arg;
+
+	buf_fini(&f->out);
+	return read_it(f, true);
+}
+
+static void test_failed_allocations_are_survived(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	begin(&f, false);
+	put_reason(1, "select", 6);
+	add_parked(1);
+	put_list();
+	assert_int_equal(read_it(&f, true), 0); /* names are kept from now on */
+	check_oom(read_again, &f);
+	end(&f);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_the_profile_has_stacks_and_their_numbers),
+		cmocka_unit_test(test_what_they_wait_for_is_the_leaf_when_asked),
+		cmocka_unit_test(test_reasons_that_cannot_be_read_are_a_state),
+		cmocka_unit_test(test_a_stack_that_is_not_whole_says_so),
+		cmocka_unit_test(test_the_number_and_the_text_are_of_the_same_goroutines),
+		cmocka_unit_test(test_what_is_no_list_is_not_read),
+		cmocka_unit_test(test_releases_that_are_not_known_are_not_read),
+		cmocka_unit_test(test_a_process_that_ends_meanwhile_has_no_profile),
+		cmocka_unit_test(test_failed_allocations_are_survived),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

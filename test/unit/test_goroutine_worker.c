@@ -1,0 +1,222 @@
+/* The thread that reads Go processes, told to read goroutines only, on a child that looks like a Go program. */
+#include <errno.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#include "common/clock.h"
+#include "common/limits.h"
+#include "common/pprof_decode.h"
+#include "node-agent/go_profile/go_worker.h"
+#include "node-agent/goroutine/goroutine_layout.h"
+#include "test/lib/go_lookalike.h"
+#include "test/lib/unit.h"
+
+#define INTERVAL_NS (100 * NS_PER_MS)
+#define GIVE_UP_NS (30 * NS_PER_S)
+#define ENOUGH_PROFILES 10u
+
+/* Within its data: the list, its array, and two goroutines. */
+#define LIST 0x6040u
+#define ARRAY 0x6060u
+#define FIRST 0x6100u
+#define SECOND 0x6300u
+#define STACK 0x6800u
+#define STACK_BYTES 0x200u
+
+/* clang-format off */
+__asm__(".set \"runtime.allgs\", go_lookalike + 0x6040\n");
+/* clang-format on */
+
+struct fixture {
+	char root[64], link[96];
+	struct loop *loop;
+	struct metrics *ms;
+	struct go_worker *worker;
+	pid_t child;
+	unsigned n_profiles;
+	int64_t n_goroutines; /* of the last */
+	bool running;         /* it shows one that runs, where it was started */
+	bool waiting;         /* and one that waits */
+	bool late;
+};
+
+static void look_at(struct fixture *f, const struct profile *p)
+{
+	f->n_goroutines = 0;
+	for (uint32_t i = 0; i < p->n_samples; i++) {
+		const struct profile_sample *s = &p->samples[i];
+		const char *names[2] = {"", ""};
+
+		f->n_goroutines += s->values[0];
+		for (uint32_t k = 0; k < s->n_locations && k < 2; k++)
+			names[k] = p->functions[p->locations[s->locations[k]].lines[0].function]
+					   .name.data;
+		f->running |= strcmp(names[0], "[running]") == 0 && strcmp(names[1], "main.c") == 0;
+		f->waiting |= strcmp(names[0], "[waiting]") == 0 && strcmp(names[1], "main.b") == 0;
+	}
+}
+
+static void on_profile(void *ctx, const struct go_upload *u)
+{
+	CLEANUP(arena_fini) struct arena arena;
+	struct fixture *f = ctx;
+	struct err err = {""};
+	struct profile p;
+
+	arena_init(&arena, LIMIT_PPROF_ARENA_BYTES);
+	assert_int_equal(pprof_decode(&p, &arena, u->pprof->data, u->pprof->len, &err), 0);
+	if (p.n_types == 1)
+		look_at(f, &p);
+	if (++f->n_profiles == ENOUGH_PROFILES)
+		loop_stop(f->loop);
+}
+
+static void on_give_up(void *ctx)
+{
+	struct fixture *f = ctx;
+
+	f->late = true;
+	loop_stop(f->loop);
+}
+
+static void put_goroutine(size_t at, const struct goroutine_layout *l, enum goroutine_status status,
+			  uint64_t pc)
+{
+	go_lookalike_put(at, go_lookalike_address(STACK));
+	go_lookalike_put(at + 8, go_lookalike_address(STACK + STACK_BYTES));
+	go_lookalike_put(at + 56, go_lookalike_address(STACK + STACK_BYTES - 0x40));
+	go_lookalike_put(at + 64, pc);
+	go_lookalike_put(at + l->status, status);
+	go_lookalike_put(at + l->id, at == FIRST ? 1 : 2);
+	go_lookalike_put(at + l->start_pc, go_lookalike_address(GO_IMAGE_TEXT + 0x180));
+}
+
+static void make_child(struct fixture *f, uint64_t n_goroutines)
+{
+	const struct goroutine_layout *l;
+	char target[32];
+
+	assert_int_equal(goroutine_layout_find(24, &l), 0);
+	assert_true(go_lookalike_build(1, 1));
+	put_goroutine(FIRST, l, GOROUTINE_WAITING, go_lookalike_address(GO_IMAGE_TEXT + 0x110));
+	put_goroutine(SECOND, l, GOROUTINE_RUNNING, 0);
+	go_lookalike_put(ARRAY, go_lookalike_address(FIRST));
+	go_lookalike_put(ARRAY + 8, go_lookalike_address(SECOND));
+	go_lookalike_put(LIST, go_lookalike_address(ARRAY));
+	go_lookalike_put(LIST + 8, n_goroutines);
+	go_lookalike_put(LIST + 16, n_goroutines);
+	f->child = fork();
+	if (f->child == 0) {
+		(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+		for (;;)
+			pause();
+	}
+	(void)snprintf(f->root, sizeof(f->root), "/tmp/test_goroutine_worker.XXXXXX");
+	assert_non_null(mkdtemp(f->root));
+	(void)snprintf(f->link, sizeof(f->link), "%s/%d", f->root, (int)f->child);
+	(void)snprintf(target, sizeof(target), "/proc/%d", (int)f->child);
+	assert_int_equal(symlink(target, f->link), 0);
+}
+
+static void work(struct fixture *f, bool heap)
+{
+	const struct go_worker_config cfg = {
+		.proc_root = f->root,
+		.interval_ns = INTERVAL_NS,
+		.heap = heap,
+		.history_max_bytes = 1u << 20,
+		.goroutines = true,
+		.goroutine_reader = {.wait_reasons = true, .duration_ns = INTERVAL_NS},
+		.on_profile = on_profile,
+		.ctx = f,
+	};
+	struct loop_source *give_up;
+	struct err err = {""};
+
+	assert_int_equal(loop_new(&f->loop), 0);
+	assert_int_equal(metrics_new(&f->ms), 0);
+	assert_int_equal(loop_add_timer(f->loop, on_give_up, f, &give_up), 0);
+	loop_set_timer(give_up, GIVE_UP_NS);
+	assert_int_equal(go_worker_new(&f->worker, f->loop, f->ms, &cfg, &err), 0);
+	assert_int_equal(loop_run(f->loop), 0);
+}
+
+static void end(struct fixture *f)
+{
+	go_worker_free(f->worker);
+	loop_free(f->loop);
+	metrics_free(f->ms);
+	kill(f->child, SIGKILL);
+	waitpid(f->child, NULL, 0);
+	unlink(f->link);
+	rmdir(f->root);
+}
+
+static uint64_t metric(struct fixture *f, const char *name)
+{
+	CLEANUP(buf_fini) struct buf text;
+	uint64_t v = UINT64_MAX;
+	const char *at;
+
+	buf_init(&text, LIMIT_UPLOAD_BYTES);
+	assert_int_equal(metrics_write(f->ms, &text), 0);
+	assert_int_equal(buf_add(&text, "", 1), 0);
+	at = strstr(text.data, name);
+	if (at)
+		v = strtoull(at + strlen(name), NULL, 10);
+	return v;
+}
+
+#define GO "\ncoroot_node_agent_go_"
+
+static void test_goroutines_alone_are_read_and_counted(void **state)
+{
+	struct fixture f = {0};
+	uint64_t n;
+
+	(void)state;
+	make_child(&f, 2);
+	work(&f, false);
+	assert_false(f.late);
+	assert_int_equal(f.n_goroutines, 2);
+	assert_true(f.running && f.waiting);
+	/* it goes on meanwhile: what is read later is not less */
+	n = metric(&f, GO "profiles_total{profile=\"goroutine\"} ");
+	assert_in_range(n, ENOUGH_PROFILES, 10000);
+	assert_in_range(metric(&f, GO "goroutines_read_total "), 2 * n, 20000);
+	assert_in_range(metric(&f, GO "goroutines_without_stack_total{reason=\"running\"} "), n,
+			10000);
+	/* its functions have no table of sizes */
+	assert_in_range(metric(&f, GO "goroutines_incomplete_stack_total{reason=\"broken\"} "), n,
+			10000);
+	assert_int_equal(metric(&f, GO "profiles_total{profile=\"heap\"} "), 0);
+	end(&f);
+}
+
+/* Each reading of the goroutines fails; if that put the next turn off, as failures do, this would be too late. */
+static void test_a_list_that_is_no_list_does_not_cost_the_other_profiles(void **state)
+{
+	struct fixture f = {0};
+
+	(void)state;
+	make_child(&f, 0);
+	work(&f, true);
+	assert_false(f.late);
+	assert_int_equal(f.n_goroutines, 0);
+	assert_in_range(metric(&f, GO "profiles_total{profile=\"heap\"} "), ENOUGH_PROFILES, 10000);
+	assert_in_range(metric(&f, GO "readings_failed_total{reason=\"corrupt_list\"} "),
+			ENOUGH_PROFILES - 1, 10000);
+	end(&f);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_goroutines_alone_are_read_and_counted),
+		cmocka_unit_test(test_a_list_that_is_no_list_does_not_cost_the_other_profiles),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,104 @@
+#include <errno.h>
+
+#include "node-agent/lock/lock_rate.h"
+#include "test/lib/lock_child.h"
+#include "test/lib/unit.h"
+
+static int turn(struct lock_child *c, enum lock_kind kind, enum lock_rate_wish wish)
+{
+	return lock_rate_switch(&c->runtime, &c->id, kind, wish);
+}
+
+static void expect_rates(const struct lock_child *c, uint64_t mutex, uint64_t block)
+{
+	assert_int_equal(c->memory->rates[LOCK_MUTEX], mutex);
+	assert_int_equal(c->memory->rates[LOCK_BLOCK], block);
+}
+
+static void test_rates_are_switched_on_and_off_again(void **state)
+{
+	struct lock_child c;
+	uint64_t rate = 1;
+
+	(void)state;
+	lock_child_begin(&c);
+	assert_int_equal(lock_rate_read(&c.runtime, LOCK_MUTEX, &rate), 0);
+	assert_int_equal(rate, 0);
+	assert_int_equal(turn(&c, LOCK_MUTEX, LOCK_RATE_OFF), 0);
+	assert_int_equal(turn(&c, LOCK_MUTEX, LOCK_RATE_ON), 1);
+	expect_rates(&c, LOCK_RATE_MUTEX, 0);
+	assert_int_equal(turn(&c, LOCK_MUTEX, LOCK_RATE_ON), 0);
+	assert_int_equal(turn(&c, LOCK_BLOCK, LOCK_RATE_ON), 1);
+	expect_rates(&c, LOCK_RATE_MUTEX, 0x2000000);
+	assert_int_equal(lock_rate_read(&c.runtime, LOCK_BLOCK, &rate), 0);
+	assert_int_equal(rate, 0x2000000);
+	assert_int_equal(turn(&c, LOCK_MUTEX, LOCK_RATE_OFF), 1);
+	assert_int_equal(turn(&c, LOCK_BLOCK, LOCK_RATE_OFF), 1);
+	expect_rates(&c, 0, 0);
+	lock_child_end(&c);
+}
+
+static void test_what_the_program_has_chosen_stays(void **state)
+{
+	struct lock_child c;
+
+	(void)state;
+	lock_child_begin(&c);
+	c.memory->rates[LOCK_MUTEX] = 5;
+	c.memory->rates[LOCK_BLOCK] = 1;
+	for (int kind = 0; kind < LOCK_KINDS; kind++) {
+		assert_int_equal(turn(&c, (enum lock_kind)kind, LOCK_RATE_ON), -EALREADY);
+		assert_int_equal(turn(&c, (enum lock_kind)kind, LOCK_RATE_OFF), -EALREADY);
+	}
+	expect_rates(&c, 5, 1);
+	lock_child_end(&c);
+}
+
+/* What is remembered was found in another process, whose owner may have liked it so. */
+static void test_an_address_from_another_process_is_not_written_to(void **state)
+{
+	struct lock_child c;
+
+	(void)state;
+	lock_child_begin(&c);
+	/* 0 too, and a variable */
+	c.executable.at[GO_MUTEX_RATE] = c.executable.at[GO_BLOCK_BUCKETS];
+	assert_int_equal(turn(&c, LOCK_MUTEX, LOCK_RATE_ON), 1);
+	expect_rates(&c, LOCK_RATE_MUTEX, 0);
+	assert_int_equal(c.memory->lists[LOCK_BLOCK], 0);
+	lock_child_end(&c);
+}
+
+static void test_another_process_or_release_is_not_written_to(void **state)
+{
+	struct lock_child c;
+
+	(void)state;
+	lock_child_begin(&c);
+	c.id.start_time++;
+	assert_int_equal(turn(&c, LOCK_MUTEX, LOCK_RATE_ON), -ESRCH);
+	c.id.start_time--;
+	c.runtime.image.minor = 28;
+	assert_int_equal(turn(&c, LOCK_MUTEX, LOCK_RATE_ON), -ENOTSUP);
+	c.runtime.image.minor = 27;
+	c.runtime.modules[0].data[1].end = c.runtime.modules[0].data[1].start + 4;
+	assert_int_equal(turn(&c, LOCK_MUTEX, LOCK_RATE_ON), -ENOTSUP);
+	c.executable.at[GO_MUTEX_RATE] = 0; /* it could not be found */
+	assert_int_equal(turn(&c, LOCK_MUTEX, LOCK_RATE_ON), -ENOENT);
+	expect_rates(&c, 0, 0);
+	lock_child_kill(&c);
+	assert_int_equal(turn(&c, LOCK_BLOCK, LOCK_RATE_ON) < 0, 1);
+	lock_child_end(&c);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_rates_are_switched_on_and_off_again),
+		cmocka_unit_test(test_what_the_program_has_chosen_stays),
+		cmocka_unit_test(test_an_address_from_another_process_is_not_written_to),
+		cmocka_unit_test(test_another_process_or_release_is_not_written_to),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

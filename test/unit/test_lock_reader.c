@@ -1,0 +1,332 @@
+#include <errno.h>
+#include <math.h>
+
+#include "common/limits.h"
+#include "common/pprof_decode.h"
+#include "node-agent/lock/lock_rate.h"
+#include "test/lib/lock_child.h"
+#include "test/lib/unit.h"
+
+struct fixture {
+	struct lock_child child;
+	struct lock_session session;
+	struct tick_clock clock;
+	struct lock_reading reading;
+	uint64_t now_ns;
+	/* of the profile of the last reading */
+	int64_t waits, delay_ns, duration_ns;
+};
+
+static void restart(struct fixture *f, enum lock_kind kind, enum bucket_history_start start)
+{
+	lock_session_fini(&f->session);
+	lock_session_init(&f->session, kind, start, f->now_ns);
+}
+
+static void begin(struct fixture *f, enum lock_kind kind, enum bucket_history_start start)
+{
+	memset(f, 0, sizeof(*f));
+	f->now_ns = 1000;
+	lock_child_begin(&f->child);
+	tick_clock_init(&f->clock);
+	restart(f, kind, start);
+}
+
+static void end(struct fixture *f)
+{
+	lock_session_fini(&f->session);
+	lock_child_end(&f->child);
+}
+
+static void decode(struct fixture *f, const struct buf *out)
+{
+	CLEANUP(arena_fini) struct arena arena;
+	struct err err = {""};
+	struct profile p;
+
+	arena_init(&arena, LIMIT_PPROF_ARENA_BYTES);
+	f->waits = 0;
+	f->delay_ns = 0;
+	f->duration_ns = -1;
+	if (f->reading.n_samples == 0)
+		return;
+	assert_int_equal(pprof_decode(&p, &arena, out->data, out->len, &err), 0);
+	f->duration_ns = p.duration_ns;
+	for (uint32_t i = 0; i < p.n_samples; i++) {
+		f->waits += p.samples[i].values[0];
+		f->delay_ns += p.samples[i].values[1];
+	}
+}
+
+static int read_it(struct fixture *f, enum lock_reading_when when)
+{
+	CLEANUP(buf_fini) struct buf out;
+	const struct lock_turn turn = {
+		.runtime = &f->child.runtime,
+		.id = &f->child.id,
+		.clock = &f->clock,
+		.now_ns = f->now_ns += 1000,
+		.when = when,
+	};
+	int r;
+
+	buf_init(&out, LIMIT_UPLOAD_BYTES);
+	memory_windows_begin(f->child.runtime.windows, &f->child.target.memory, UINT64_MAX);
+	r = lock_session_read(&f->session, &turn, &out, &f->reading);
+	if (r == 0)
+		decode(f, &out);
+	return r;
+}
+
+static uint64_t rate(const struct fixture *f, enum lock_kind kind)
+{
+	return f->child.memory->rates[kind];
+}
+
+static void test_only_what_is_new_is_told(void **state)
+{
+	struct fixture f;
+	double ns;
+
+	(void)state;
+	begin(&f, LOCK_MUTEX, BUCKET_HISTORY_FROM_NOW);
+	lock_child_record(&f.child, 0, LOCK_MUTEX, 256, 1000000);
+	assert_int_equal(read_it(&f, LOCK_READING_TURN), 0);
+	assert_int_equal(f.reading.n_samples, 0);
+	assert_int_equal(f.reading.round.n_buckets, 1);
+
+	f.child.memory->records[0].waits += 128.5;
+	f.child.memory->records[0].ticks += 3000000;
+	lock_child_record(&f.child, 1, LOCK_MUTEX, 1, 1000000);
+	f.now_ns += 5000;
+	assert_int_equal(read_it(&f, LOCK_READING_TURN), 0);
+	assert_int_equal(f.reading.n_samples, 1); /* neither has names here, so they are one */
+	assert_int_equal(f.waits, 129);
+	ns = 4000000 * tick_clock_ns_per_tick(&f.clock, f.child.target.layout.machine);
+	assert_true(fabs((double)f.delay_ns / ns - 1) < 0.01);
+	assert_int_equal(f.duration_ns, 6000);
+
+	assert_int_equal(read_it(&f, LOCK_READING_TURN), 0);
+	assert_int_equal(f.reading.n_samples, 0);
+	f.child.memory->records[0].waits += 0.5;
+	assert_int_equal(read_it(&f, LOCK_READING_TURN), 0);
+	assert_int_equal(f.waits, 1); /* 385 in sum, as the runtime says */
+	end(&f);
+}
+
+static void test_a_process_that_is_new_is_told_from_its_start(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	begin(&f, LOCK_MUTEX, BUCKET_HISTORY_FROM_ZERO);
+	lock_child_record(&f.child, 0, LOCK_MUTEX, 7, 1000000);
+	assert_int_equal(read_it(&f, LOCK_READING_TURN), 0);
+	assert_int_equal(f.waits, 7);
+	end(&f);
+}
+
+static void test_counters_that_go_back_tell_nothing(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	begin(&f, LOCK_MUTEX, BUCKET_HISTORY_FROM_ZERO);
+	lock_child_record(&f.child, 0, LOCK_MUTEX, 7, 1000000);
+	assert_int_equal(read_it(&f, LOCK_READING_TURN), 0);
+	f.child.memory->records[0].waits = 3;
+	assert_int_equal(read_it(&f, LOCK_READING_TURN), 0);
+	assert_int_equal(f.reading.n_backwards, 1);
+	assert_int_equal(f.reading.n_samples, 0);
+	f.child.memory->records[0].waits = NAN;
+	assert_int_equal(read_it(&f, LOCK_READING_TURN), 0);
+	assert_int_equal(f.reading.round.n_torn, 1);
+	f.child.memory->records[0].waits = 9;
+	assert_int_equal(read_it(&f, LOCK_READING_TURN), 0);
+	assert_int_equal(f.waits, 2);
+	end(&f);
+}
+
+static void test_mutexes_are_switched_on_at_first_sight_and_off_at_the_end(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	begin(&f, LOCK_MUTEX, BUCKET_HISTORY_FROM_NOW);
+	assert_int_equal(read_it(&f, LOCK_READING_TURN), 0);
+	assert_true(f.reading.switched_on);
+	assert_int_equal(rate(&f, LOCK_MUTEX), LOCK_RATE_MUTEX);
+	assert_int_equal(rate(&f, LOCK_BLOCK), 0);
+	assert_int_equal(read_it(&f, LOCK_READING_TURN), 0);
+	assert_false(f.reading.switched_on);
+	assert_int_equal(lock_session_restore(&f.session, &f.child.runtime, &f.child.id), 1);
+	assert_int_equal(rate(&f, LOCK_MUTEX), 0);
+	assert_int_equal(lock_session_restore(&f.session, &f.child.runtime, &f.child.id), 0);
+	end(&f);
+}
+
+static void test_a_program_that_chooses_later_keeps_what_it_chose(void **state)
+{
+	static const uint64_t chosen[] = {0, 5};
+	struct fixture f;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(chosen); i++) {
+		begin(&f, LOCK_MUTEX, BUCKET_HISTORY_FROM_NOW);
+		assert_int_equal(read_it(&f, LOCK_READING_TURN), 0);
+		f.child.memory->rates[LOCK_MUTEX] = chosen[i];
+		assert_int_equal(read_it(&f, LOCK_READING_TURN), 0);
+		assert_int_equal(rate(&f, LOCK_MUTEX), chosen[i]);
+		assert_int_equal(lock_session_restore(&f.session, &f.child.runtime, &f.child.id),
+				 0);
+		assert_int_equal(rate(&f, LOCK_MUTEX), chosen[i]);
+		end(&f);
+	}
+}
+
+static void test_what_a_killed_agent_left_is_adopted_where_it_can_be_its(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	begin(&f, LOCK_MUTEX, BUCKET_HISTORY_FROM_NOW);
+	f.child.memory->rates[LOCK_MUTEX] = LOCK_RATE_MUTEX;
+	assert_int_equal(read_it(&f, LOCK_READING_TURN), 0);
+	assert_false(f.reading.switched_on);
+	assert_int_equal(lock_session_restore(&f.session, &f.child.runtime, &f.child.id), 1);
+	assert_int_equal(rate(&f, LOCK_MUTEX), 0);
+
+	/* nobody but the program can have switched on what has just started */
+	f.child.memory->rates[LOCK_MUTEX] = LOCK_RATE_MUTEX;
+	restart(&f, LOCK_MUTEX, BUCKET_HISTORY_FROM_ZERO);
+	assert_int_equal(read_it(&f, LOCK_READING_TURN), 0);
+	assert_int_equal(lock_session_restore(&f.session, &f.child.runtime, &f.child.id), 0);
+	assert_int_equal(rate(&f, LOCK_MUTEX), LOCK_RATE_MUTEX);
+	end(&f);
+}
+
+static void test_a_burst_covers_its_time(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	begin(&f, LOCK_BLOCK, BUCKET_HISTORY_FROM_NOW);
+	for (int i = 1; i <= 2; i++) {
+		assert_int_equal(read_it(&f, LOCK_READING_TURN), 0);
+		assert_true(f.reading.switched_on);
+		assert_int_equal(rate(&f, LOCK_BLOCK), LOCK_RATE_BLOCK);
+		lock_child_record(&f.child, (unsigned)i, LOCK_BLOCK, 5, 1000000);
+		f.now_ns += 9000;
+		assert_int_equal(read_it(&f, LOCK_READING_BURST_END), 0);
+		assert_true(f.reading.restored);
+		assert_int_equal(rate(&f, LOCK_BLOCK), 0);
+		assert_int_equal(f.waits, 5);
+		assert_int_equal(f.duration_ns, 10000);
+		f.now_ns += 50000;
+	}
+	end(&f);
+}
+
+static void test_a_burst_of_a_program_with_a_rate_switches_nothing(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	begin(&f, LOCK_BLOCK, BUCKET_HISTORY_FROM_NOW);
+	f.child.memory->rates[LOCK_BLOCK] = 1;
+	assert_int_equal(read_it(&f, LOCK_READING_TURN), 0);
+	assert_false(f.reading.switched_on);
+	assert_int_equal(read_it(&f, LOCK_READING_BURST_END), 0);
+	assert_false(f.reading.restored);
+	assert_int_equal(f.reading.switch_error, 0);
+	assert_int_equal(rate(&f, LOCK_BLOCK), 1);
+	end(&f);
+}
+
+static void test_a_release_that_is_not_known_is_read_only(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	begin(&f, LOCK_MUTEX, BUCKET_HISTORY_FROM_ZERO);
+	f.child.runtime.image.minor = 28;
+	lock_child_record(&f.child, 0, LOCK_MUTEX, 7, 1000000);
+	assert_int_equal(read_it(&f, LOCK_READING_TURN), 0);
+	assert_int_equal(f.reading.switch_error, -ENOTSUP);
+	assert_int_equal(f.waits, 7);
+	assert_int_equal(rate(&f, LOCK_MUTEX), 0);
+	end(&f);
+}
+
+static void test_a_list_of_the_other_kind_is_none(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	begin(&f, LOCK_MUTEX, BUCKET_HISTORY_FROM_ZERO);
+	lock_child_record(&f.child, 0, LOCK_BLOCK, 7, 1000000);
+	f.child.memory->lists[LOCK_MUTEX] = f.child.memory->lists[LOCK_BLOCK];
+	assert_int_equal(read_it(&f, LOCK_READING_TURN), -EBADMSG);
+	assert_int_equal(rate(&f, LOCK_MUTEX), 0);
+	end(&f);
+}
+
+static void test_a_process_that_has_ended_is_not_written_to(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	begin(&f, LOCK_BLOCK, BUCKET_HISTORY_FROM_NOW);
+	assert_int_equal(read_it(&f, LOCK_READING_TURN), 0);
+	lock_child_kill(&f.child);
+	assert_int_equal(read_it(&f, LOCK_READING_BURST_END), -ENODATA);
+	assert_true(lock_session_restore(&f.session, &f.child.runtime, &f.child.id) < 0);
+	/* what is shared with it still has the rate, so nobody has written there */
+	assert_int_equal(rate(&f, LOCK_BLOCK), LOCK_RATE_BLOCK);
+	end(&f);
+}
+
+static int read_once(void *arg)
+{
+	struct fixture *f = arg;
+	struct lock_reading reading;
+	CLEANUP(buf_fini) struct buf out;
+	const struct lock_turn turn = {&f->child.runtime, &f->child.id, &f->clock, 2000,
+				       LOCK_READING_BURST_END};
+
+	buf_init(&out, LIMIT_UPLOAD_BYTES);
+	restart(f, LOCK_MUTEX, BUCKET_HISTORY_FROM_ZERO);
+	memory_windows_begin(f->child.runtime.windows, &f->child.target.memory, UINT64_MAX);
+	return lock_session_read(&f->session, &turn, &out, &reading);
+}
+
+static void test_failed_allocations_are_survived(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	begin(&f, LOCK_MUTEX, BUCKET_HISTORY_FROM_ZERO);
+	lock_child_record(&f.child, 0, LOCK_MUTEX, 7, 1000000);
+	check_oom(read_once, &f);
+	end(&f);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_only_what_is_new_is_told),
+		cmocka_unit_test(test_a_process_that_is_new_is_told_from_its_start),
+		cmocka_unit_test(test_counters_that_go_back_tell_nothing),
+		cmocka_unit_test(test_mutexes_are_switched_on_at_first_sight_and_off_at_the_end),
+		cmocka_unit_test(test_a_program_that_chooses_later_keeps_what_it_chose),
+		cmocka_unit_test(test_what_a_killed_agent_left_is_adopted_where_it_can_be_its),
+		cmocka_unit_test(test_a_burst_covers_its_time),
+		cmocka_unit_test(test_a_burst_of_a_program_with_a_rate_switches_nothing),
+		cmocka_unit_test(test_a_release_that_is_not_known_is_read_only),
+		cmocka_unit_test(test_a_list_of_the_other_kind_is_none),
+		cmocka_unit_test(test_a_process_that_has_ended_is_not_written_to),
+		cmocka_unit_test(test_failed_allocations_are_survived),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

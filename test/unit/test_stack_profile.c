@@ -1,0 +1,258 @@
+#include <errno.h>
+
+#include "common/limits.h"
+#include "common/pprof_decode.h"
+#include "node-agent/go/stack_profile.h"
+#include "test/lib/unit.h"
+
+#define MAX_BYTES (1u << 20)
+
+/*
+ * At 523 a leaf is inlined into a middle, whose call is listed as 500, and that into an outer, listed as 501. 900 is
+ * the root, 300 a wrapper, 400 what a wrapper calls when it panics; the line is the address.
+ */
+static int resolve(void *ctx, uint64_t address, bool all, struct go_frame_list *ret)
+{
+	static const char *const names[] = {"leaf", "middle", "outer"};
+
+	(void)ctx;
+	if (address == 5000)
+		return -EIO;
+	ret->frames[0] = (struct go_frame){names[address == 500   ? 1
+						 : address == 501 ? 2
+								  : 0],
+					   "a.go", (uint32_t)address, address};
+	ret->n = 1;
+	if (address == 300 || address == 400)
+		ret->frames[0].role = address == 300 ? GO_FRAME_WRAPPER : GO_FRAME_PANIC;
+	if (address == 900)
+		ret->frames[0].function = "runtime.goexit";
+	if (address == 523 && all) {
+		ret->frames[1] = (struct go_frame){names[1], "a.go", 500, 500};
+		ret->frames[2] = (struct go_frame){names[2], "a.go", 501, 501};
+		ret->n = 3;
+	}
+	return 0;
+}
+
+static bool is_runtime(void *ctx, uint64_t address)
+{
+	(void)ctx;
+	return address < 100;
+}
+
+static const struct stack_profile_config config = {
+	.symbols = {resolve, is_runtime, NULL},
+	.types = {"go:mutex_contentions:count", "go:mutex_delay:nanoseconds"},
+	.units = {"count", "nanoseconds"},
+	.n_types = 2,
+	.period_type = "contentions",
+	.period_unit = "count",
+	.max_bytes = MAX_BYTES,
+};
+
+struct fixture {
+	struct stack_profile *p;
+	struct buf out;
+	struct arena arena;
+	struct profile profile;
+	size_t n_samples;
+};
+
+static void begin(struct fixture *f)
+{
+	memset(f, 0, sizeof(*f));
+	buf_init(&f->out, LIMIT_UPLOAD_BYTES);
+	arena_init(&f->arena, LIMIT_PPROF_ARENA_BYTES);
+	assert_int_equal(stack_profile_new(&f->p, &config), 0);
+}
+
+static void end(struct fixture *f)
+{
+	stack_profile_free(f->p);
+	buf_fini(&f->out);
+	arena_fini(&f->arena);
+}
+
+static int add(struct fixture *f, const uint64_t *addresses, size_t n,
+	       enum stack_profile_inlined inlined)
+{
+	const struct stack_profile_stack stack = {
+		.addresses = addresses, .n = n, .inlined = inlined};
+	struct stack_values *values;
+	int r = stack_profile_add(f->p, &stack, &values);
+
+	if (r == 0 && values)
+		values->v[0]++;
+	return r;
+}
+
+static void finish(struct fixture *f)
+{
+	const struct stack_profile_times times = {5, 3, 1};
+	struct err err = {""};
+
+	assert_int_equal(stack_profile_finish(f->p, &times, &f->out, &f->n_samples), 0);
+	assert_int_equal(pprof_decode(&f->profile, &f->arena, f->out.data, f->out.len, &err), 0);
+}
+
+/* Lines, which are the addresses, of a sample. */
+static void expect_lines(const struct fixture *f, uint32_t sample, const int64_t *lines, uint32_t n)
+{
+	const struct profile_sample *s = &f->profile.samples[sample];
+
+	assert_int_equal(s->n_locations, n);
+	for (uint32_t i = 0; i < n; i++)
+		assert_int_equal(f->profile.locations[s->locations[i]].lines[0].line, lines[i]);
+}
+
+static void test_each_physical_address_stands_for_what_it_is_inlined_into(void **state)
+{
+	const uint64_t stack[] = {523, 110, 523, 120, 900};
+	const int64_t lines[] = {523, 500, 501, 110, 523, 500, 501, 120};
+	struct fixture f;
+
+	(void)state;
+	begin(&f);
+	assert_int_equal(add(&f, stack, 5, STACK_PROFILE_PHYSICAL), 0);
+	finish(&f);
+	expect_lines(&f, 0, lines, 8);
+	end(&f);
+}
+
+static void test_frames_that_are_listed_as_well_are_shown_once(void **state)
+{
+	const uint64_t all[] = {523, 500, 501, 110}, rest[] = {500, 501, 110},
+		       from_second[] = {523, 501, 110};
+	const int64_t all_lines[] = {523, 500, 501, 110}, rest_lines[] = {500, 501, 110},
+		      second_lines[] = {523, 500, 501, 110};
+	struct fixture f;
+
+	(void)state;
+	begin(&f);
+	assert_int_equal(add(&f, rest, 3, STACK_PROFILE_PHYSICAL), 0);
+	assert_int_equal(add(&f, all, 4, STACK_PROFILE_PHYSICAL), 0);
+	assert_int_equal(add(&f, from_second, 3, STACK_PROFILE_PHYSICAL), 0);
+	finish(&f);
+	assert_int_equal(f.n_samples, 2);
+	expect_lines(&f, 0, rest_lines, 3);
+	expect_lines(&f, 1, all_lines, 4);
+	expect_lines(&f, 1, second_lines, 4);
+	assert_int_equal(f.profile.samples[1].values[0], 2);
+	end(&f);
+}
+
+static void test_logical_addresses_are_one_frame_each(void **state)
+{
+	const uint64_t stack[] = {523, 110}, last[] = {110, 523};
+	const int64_t lines[] = {523, 110}, last_lines[] = {110, 523, 500, 501};
+	struct fixture f;
+
+	(void)state;
+	begin(&f);
+	assert_int_equal(add(&f, stack, 2, STACK_PROFILE_LOGICAL), 0);
+	assert_int_equal(add(&f, last, 2, STACK_PROFILE_LOGICAL), 0);
+	finish(&f);
+	expect_lines(&f, 0, lines, 2);
+	expect_lines(&f, 1, last_lines, 4);
+	end(&f);
+}
+
+static void test_wrappers_are_shown_where_they_panicked_or_were_listed(void **state)
+{
+	const uint64_t stack[] = {110, 300, 120}, panicked[] = {400, 300, 300, 120};
+	const int64_t hidden[] = {110, 120}, shown[] = {400, 300, 120}, all[] = {110, 300, 120};
+	struct fixture f;
+
+	(void)state;
+	begin(&f);
+	assert_int_equal(add(&f, stack, 3, STACK_PROFILE_PHYSICAL), 0);
+	assert_int_equal(add(&f, panicked, 4, STACK_PROFILE_PHYSICAL), 0);
+	assert_int_equal(add(&f, stack, 3, STACK_PROFILE_LOGICAL), 0);
+	finish(&f);
+	expect_lines(&f, 0, hidden, 2);
+	expect_lines(&f, 1, shown, 3);
+	expect_lines(&f, 2, all, 3);
+	end(&f);
+}
+
+static void test_a_reason_is_the_leaf(void **state)
+{
+	const uint64_t addresses[] = {300, 120};
+	const struct stack_profile_stack stack = {addresses, 2, STACK_PROFILE_PHYSICAL, false,
+						  "[select]"};
+	const int64_t lines[] = {0, 120};
+	struct stack_values *values = NULL;
+	struct fixture f;
+
+	(void)state;
+	begin(&f);
+	assert_int_equal(stack_profile_add(f.p, &stack, &values), 0);
+	assert_non_null(values);
+	values->v[0]++;
+	finish(&f);
+	expect_lines(&f, 0, lines, 2);
+	assert_string_equal(f.profile.functions[0].name.data, "[select]");
+	end(&f);
+}
+
+static void test_a_stack_is_cut_at_its_limit(void **state)
+{
+	static uint64_t stack[STACK_PROFILE_DEPTH_MAX];
+	struct fixture f;
+
+	(void)state;
+	begin(&f);
+	for (size_t i = 0; i < ARRAY_SIZE(stack); i++)
+		stack[i] = 523;
+	assert_int_equal(add(&f, stack, ARRAY_SIZE(stack), STACK_PROFILE_PHYSICAL), 0);
+	finish(&f);
+	assert_int_equal(f.profile.samples[0].n_locations, STACK_PROFILE_DEPTH_MAX);
+	end(&f);
+}
+
+static void test_what_cannot_be_read_is_no_stack(void **state)
+{
+	const uint64_t stack[] = {110, 5000};
+	struct fixture f;
+
+	(void)state;
+	begin(&f);
+	assert_int_equal(add(&f, stack, 2, STACK_PROFILE_PHYSICAL), -EIO);
+	end(&f);
+}
+
+static int make(void *arg)
+{
+	const uint64_t stack[] = {523, 110};
+	CLEANUP(stack_profile_freep) struct stack_profile *p = NULL;
+	const struct stack_profile_stack s = {
+		.addresses = stack, .n = 2, .inlined = STACK_PROFILE_PHYSICAL};
+	struct stack_values *values;
+	int r = stack_profile_new(&p, &config);
+
+	(void)arg;
+	return r == 0 ? stack_profile_add(p, &s, &values) : r;
+}
+
+static void test_failed_allocations_are_survived(void **state)
+{
+	(void)state;
+	check_oom(make, NULL);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_each_physical_address_stands_for_what_it_is_inlined_into),
+		cmocka_unit_test(test_frames_that_are_listed_as_well_are_shown_once),
+		cmocka_unit_test(test_logical_addresses_are_one_frame_each),
+		cmocka_unit_test(test_wrappers_are_shown_where_they_panicked_or_were_listed),
+		cmocka_unit_test(test_a_reason_is_the_leaf),
+		cmocka_unit_test(test_a_stack_is_cut_at_its_limit),
+		cmocka_unit_test(test_what_cannot_be_read_is_no_stack),
+		cmocka_unit_test(test_failed_allocations_are_survived),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,387 @@
+#include <errno.h>
+
+#include "common/limits.h"
+#include "common/pprof_decode.h"
+#include "node-agent/go/stack_profile.h"
+#include "test/lib/unit.h"
+
+#define MAX_BYTES ((size_t)1 << 20)
+
+/* Addresses below 100 are the runtime's, 900 is the root. */
+struct program {
+	unsigned n_resolved;
+	unsigned n_asked; /* whether it is the runtime's */
+	char names[1000][32];
+};
+
+static int resolve(void *ctx, uint64_t address, bool all, struct go_frame_list *ret)
+{
+	struct program *p = ctx;
+	char *name = p->names[address % ARRAY_SIZE(p->names)];
+
+	(void)all;
+	p->n_resolved++;
+	(void)snprintf(name, sizeof(p->names[0]), address < 100 ? "runtime.f%llu" : "main.f%llu",
+		       (unsigned long long)address);
+	ret->frames[0] = (struct go_frame){.function = address == 900 ? "runtime.goexit" : name,
+					   .file = "main.go",
+					   .line = (uint32_t)address,
+					   .address = address};
+	ret->n = 1;
+	return 0;
+}
+
+static bool is_runtime(void *ctx, uint64_t address)
+{
+	struct program *p = ctx;
+
+	p->n_asked++;
+	return address < 100 || address == 900;
+}
+
+struct fixture {
+	struct program program;
+	struct stack_profile *p;
+	struct buf out;
+	struct arena arena;
+	struct profile profile;
+	size_t n_samples;
+};
+
+static void begin(struct fixture *f, size_t max_bytes)
+{
+	const struct stack_profile_config cfg = {
+		.symbols = {resolve, is_runtime, &f->program},
+		.types = {"go:mutex_contentions:count", "go:mutex_delay:nanoseconds"},
+		.units = {"count", "nanoseconds"},
+		.n_types = 2,
+		.period_type = "contentions",
+		.period_unit = "count",
+		.max_bytes = max_bytes,
+	};
+
+	memset(f, 0, sizeof(*f));
+	buf_init(&f->out, LIMIT_UPLOAD_BYTES);
+	arena_init(&f->arena, LIMIT_PPROF_ARENA_BYTES);
+	assert_int_equal(stack_profile_new(&f->p, &cfg), 0);
+}
+
+static void end(struct fixture *f)
+{
+	stack_profile_free(f->p);
+	buf_fini(&f->out);
+	arena_fini(&f->arena);
+}
+
+static void add(struct fixture *f, const struct stack_profile_stack *s, int64_t value)
+{
+	struct stack_values *values;
+
+	assert_int_equal(stack_profile_add(f->p, s, &values), 0);
+	assert_non_null(values);
+	values->v[0] += 1;
+	values->v[1] += value;
+}
+
+static void finish(struct fixture *f)
+{
+	const struct stack_profile_times times = {.end_ns = 50, .duration_ns = 30, .period = 7};
+	struct err err = {""};
+
+	assert_int_equal(stack_profile_finish(f->p, &times, &f->out, &f->n_samples), 0);
+	if (f->n_samples > 0)
+		assert_int_equal(
+			pprof_decode(&f->profile, &f->arena, f->out.data, f->out.len, &err), 0);
+}
+
+/* Functions of a sample, leaf first. */
+static void expect(const struct fixture *f, uint32_t sample, const char *expected)
+{
+	const struct profile_sample *s = &f->profile.samples[sample];
+	char got[256] = "";
+	size_t len = 0;
+
+	assert_true(sample < f->profile.n_samples);
+	for (uint32_t i = 0; i < s->n_locations; i++) {
+		const struct profile_location *l = &f->profile.locations[s->locations[i]];
+
+		assert_int_equal(l->n_lines, 1);
+		len += (size_t)snprintf(got + len, sizeof(got) - len, "%s%s", i ? " " : "",
+					f->profile.functions[l->lines[0].function].name.data);
+		assert_true(len < sizeof(got));
+	}
+	assert_string_equal(got, expected);
+}
+
+static void test_it_is_a_pprof_with_its_types_and_times(void **state)
+{
+	const uint64_t stack[] = {101, 102};
+	const struct stack_profile_stack s = {.addresses = stack, .n = 2};
+	struct fixture f;
+
+	(void)state;
+	begin(&f, MAX_BYTES);
+	add(&f, &s, 40);
+	finish(&f);
+	assert_int_equal(f.profile.n_types, 2);
+	assert_string_equal(f.profile.types[1].type.data, "go:mutex_delay:nanoseconds");
+	assert_string_equal(f.profile.types[1].unit.data, "nanoseconds");
+	assert_string_equal(f.profile.period_type.type.data, "contentions");
+	assert_int_equal(f.profile.period, 7);
+	assert_int_equal(f.profile.time_ns, 50);
+	assert_int_equal(f.profile.duration_ns, 30);
+	expect(&f, 0, "main.f101 main.f102");
+	assert_int_equal(f.profile.samples[0].values[1], 40);
+	end(&f);
+}
+
+static void test_a_reason_is_in_front_of_the_leaf(void **state)
+{
+	const uint64_t stack[] = {1, 101};
+	struct stack_profile_stack s = {
+		.addresses = stack, .n = 2, .hide_runtime = true, .reason = "[chan receive]"};
+	struct fixture f;
+
+	(void)state;
+	begin(&f, MAX_BYTES);
+	add(&f, &s, 1);
+	s.n = 1; /* the runtime's alone: it is shown then */
+	add(&f, &s, 1);
+	s.n = 0;
+	add(&f, &s, 1);
+	finish(&f);
+	expect(&f, 0, "[chan receive] main.f101");
+	expect(&f, 1, "[chan receive] runtime.f1");
+	expect(&f, 2, "[chan receive]");
+	end(&f);
+}
+
+static void test_the_runtime_is_hidden_at_the_leaf_only(void **state)
+{
+	const uint64_t stack[] = {1, 2, 101, 3, 900};
+	struct stack_profile_stack s = {.addresses = stack, .n = 5, .hide_runtime = true};
+	struct fixture f;
+
+	(void)state;
+	begin(&f, MAX_BYTES);
+	add(&f, &s, 1);
+	s.hide_runtime = false;
+	add(&f, &s, 1);
+	s.n = 2;
+	s.hide_runtime = true;
+	add(&f, &s, 1);
+	finish(&f);
+	expect(&f, 0, "main.f101 runtime.f3");
+	expect(&f, 1, "runtime.f1 runtime.f2 main.f101 runtime.f3");
+	expect(&f, 2, "runtime.f1 runtime.f2");
+	end(&f);
+}
+
+static void test_a_stack_with_nothing_to_show_is_none(void **state)
+{
+	const uint64_t root[] = {900};
+	const struct stack_profile_stack stacks[] = {
+		{.addresses = root, .n = 0},
+		{.addresses = root, .n = 1},
+		{.addresses = root, .n = 1, .hide_runtime = true}};
+	struct stack_values *values = NULL;
+	struct fixture f;
+
+	(void)state;
+	begin(&f, MAX_BYTES);
+	for (size_t i = 0; i < ARRAY_SIZE(stacks); i++) {
+		assert_int_equal(stack_profile_add(f.p, &stacks[i], &values), 0);
+		assert_null(values);
+	}
+	finish(&f);
+	assert_int_equal(f.n_samples, 0);
+	assert_int_equal(f.out.len, 0);
+	end(&f);
+}
+
+static void test_equal_stacks_are_one_sample_and_addresses_are_looked_up_once(void **state)
+{
+	const uint64_t stack[] = {101, 102, 103}, shorter[] = {101, 102}, hidden[] = {1, 101, 102};
+	struct stack_profile_stack s = {.addresses = stack, .n = 3};
+	struct fixture f;
+
+	(void)state;
+	begin(&f, MAX_BYTES);
+	add(&f, &s, 5);
+	add(&f, &s, 6);
+	s.addresses = shorter;
+	s.n = 2;
+	add(&f, &s, 7);
+	s.addresses = hidden;
+	s.n = 3;
+	s.hide_runtime = true;
+	add(&f, &s, 8);
+	finish(&f);
+	assert_int_equal(f.n_samples, 2);
+	assert_int_equal(f.profile.samples[0].values[0], 2);
+	assert_int_equal(f.profile.samples[0].values[1], 11);
+	assert_int_equal(f.profile.samples[1].values[1], 15);
+	/* the last one of a stack, with what is around it, is asked for apart */
+	assert_int_equal(f.program.n_resolved, 5);
+	assert_int_equal(f.program.n_asked, 2);
+	end(&f);
+}
+
+static void test_samples_without_a_value_are_left_out(void **state)
+{
+	const uint64_t stack[] = {101, 102};
+	struct stack_profile_stack s = {.addresses = stack, .n = 2};
+	struct stack_values *values;
+	struct fixture f;
+
+	(void)state;
+	begin(&f, MAX_BYTES);
+	assert_int_equal(stack_profile_add(f.p, &s, &values), 0);
+	s.n = 1;
+	add(&f, &s, -1);
+	finish(&f);
+	assert_int_equal(f.n_samples, 1);
+	expect(&f, 0, "main.f101");
+	end(&f);
+}
+
+/* Until it is full, then up to the pprof with hardly any room left. */
+static int fill(struct fixture *f, size_t max_stacks)
+{
+	struct stack_values *values;
+	int r = 0;
+
+	for (uint64_t i = 0; r == 0 && i < max_stacks; i++) {
+		const uint64_t stack[] = {1000000 + i, 102};
+		const struct stack_profile_stack s = {.addresses = stack, .n = 2};
+
+		r = stack_profile_add(f->p, &s, &values);
+		if (r == 0)
+			values->v[0] = 1;
+	}
+	return r;
+}
+
+static void test_more_than_its_memory_is_no_profile(void **state)
+{
+	const struct stack_profile_times times = {0};
+	size_t n_full = 0;
+
+	(void)state;
+	for (size_t n = 1; n_full < 3; n *= 2) {
+		struct fixture f;
+		int r;
+
+		begin(&f, MAX_BYTES / 4);
+		r = fill(&f, n);
+		if (r < 0) {
+			assert_int_equal(r, -ENOBUFS);
+			n_full++;
+		}
+		r = stack_profile_finish(f.p, &times, &f.out, &f.n_samples);
+		if (r < 0)
+			assert_int_equal(r, -ENOBUFS);
+		end(&f);
+	}
+}
+
+static void test_a_profile_that_is_nearly_full_is_finished(void **state)
+{
+	const struct stack_profile_times times = {0};
+	size_t n_done = 0, n_over = 0;
+
+	(void)state;
+	for (size_t n = 100; n_over == 0; n += 100) {
+		struct fixture f;
+
+		begin(&f, MAX_BYTES / 4);
+		if (fill(&f, n) == 0) {
+			assert_int_equal(stack_profile_finish(f.p, &times, &f.out, &f.n_samples),
+					 0);
+			assert_int_equal(f.n_samples, n);
+			n_done++;
+		} else {
+			n_over++;
+		}
+		end(&f);
+	}
+	assert_true(n_done > 3);
+}
+
+static void test_values_of_a_type_can_be_forgotten(void **state)
+{
+	const uint64_t stack[] = {101, 102, 103};
+	struct stack_profile_stack s = {.addresses = stack, .n = 3};
+	struct fixture f;
+
+	(void)state;
+	begin(&f, MAX_BYTES);
+	add(&f, &s, 5);
+	s.n = 2;
+	add(&f, &s, 6);
+	stack_profile_forget(f.p, 1);
+	add(&f, &s, 7);
+	finish(&f);
+	assert_int_equal(f.profile.samples[0].values[0], 1);
+	assert_int_equal(f.profile.samples[0].values[1], 0);
+	assert_int_equal(f.profile.samples[1].values[0], 2);
+	assert_int_equal(f.profile.samples[1].values[1], 7);
+	end(&f);
+}
+
+static int make(void *arg)
+{
+	const struct stack_profile_times times = {0};
+	CLEANUP(stack_profile_freep) struct stack_profile *p = NULL;
+	CLEANUP(buf_fini) struct buf out;
+	const struct stack_profile_config cfg = {
+		.symbols = {resolve, is_runtime, arg},
+		.types = {"a"},
+		.units = {"b"},
+		.n_types = 1,
+		.period_type = "c",
+		.period_unit = "d",
+		.max_bytes = MAX_BYTES,
+	};
+	const uint64_t stack[] = {1, 200, 101};
+	const struct stack_profile_stack s = {
+		.addresses = stack, .n = 3, .hide_runtime = true, .reason = "[sleep]"};
+	struct stack_values *values;
+	size_t n;
+	int r;
+
+	buf_init(&out, LIMIT_UPLOAD_BYTES);
+	r = stack_profile_new(&p, &cfg);
+	if (r == 0)
+		r = stack_profile_add(p, &s, &values);
+	if (r < 0)
+		return r;
+	values->v[0] = 1;
+	return stack_profile_finish(p, &times, &out, &n);
+}
+
+static void test_failed_allocations_are_survived(void **state)
+{
+	struct program program = {0};
+
+	(void)state;
+	check_oom(make, &program);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_it_is_a_pprof_with_its_types_and_times),
+		cmocka_unit_test(test_a_reason_is_in_front_of_the_leaf),
+		cmocka_unit_test(test_the_runtime_is_hidden_at_the_leaf_only),
+		cmocka_unit_test(test_a_stack_with_nothing_to_show_is_none),
+		cmocka_unit_test(test_equal_stacks_are_one_sample_and_addresses_are_looked_up_once),
+		cmocka_unit_test(test_samples_without_a_value_are_left_out),
+		cmocka_unit_test(test_more_than_its_memory_is_no_profile),
+		cmocka_unit_test(test_a_profile_that_is_nearly_full_is_finished),
+		cmocka_unit_test(test_values_of_a_type_can_be_forgotten),
+		cmocka_unit_test(test_failed_allocations_are_survived),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
