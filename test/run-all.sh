@@ -99,6 +99,7 @@ checks=$!
 	target check-page
 	target check-go-symbols
 	target check-go-matrix
+	target check-go-arm64
 ) &
 wait "$checks" $!
 target check-tsan

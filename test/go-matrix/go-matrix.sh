@@ -1,131 +1,155 @@
 #!/bin/bash
 # Heap profiles read from the memory of Go programs against those that the programs make themselves,
 # for every layout of the runtime and way of linking: go-matrix.sh CHECK_HEAP GO
-# "debian" is the release that Debian 12 has. The targets are kept below $DEPS/go-heap-targets, the toolchains where Go keeps its modules.
+# The targets are kept below $DEPS/go-heap-targets.
+#
+# Releases whose structures or ways of linking differ are tried in every shape, those between them in three.
 set -u
 check=$1 go=$2
-here=$(cd "$(dirname "$0")" && pwd)
-versions=${GO_VERSIONS:-"1.15.15 1.17.13 debian 1.21.13 1.23.4 1.25.3 1.26.8 1.27rc1"}
-base=$DEPS/go-heap-targets/$(cat "$here"/target/* "$here"/unprofiled/* | cksum | cut -d' ' -f1)
-work=$(mktemp -d)
-passed=0 failed=0 pid=
-trap '[ -z "$pid" ] || kill "$pid" 2>/dev/null; rm -rf "$work"' EXIT
+# shellcheck source=test/go-matrix/matrix.sh
+. "$(dirname "$0")/matrix.sh"
+whole=" 1.13.15 1.16.15 debian 1.21.13 1.24.13 1.26.8 1.27.4 "
+base=$(kept_in go-heap-targets target unprofiled plugin host)
 
-# build NAME CGO FLAGS…: the file $out/NAME, once
-build() {
-	local name=$1 cgo=$2 folder=target command=$go toolchain=go$version
-	shift 2
-	[ -x "$out/$name" ] && return
-	[ "$version" = debian ] && command=/usr/lib/go-1.19/bin/go toolchain=
-	[ "${name#unprofiled}" = "$name" ] || folder=unprofiled
-	(cd "$here/$folder" && GOTOOLCHAIN=$toolchain CGO_ENABLED=$cgo GOFLAGS=-mod=mod \
-		"$command" build -o "$out/$name" "$@" .)
+# ---- programs ----
+
+build_few() {
+	build plain target 0 &&
+		build stripped target 0 -ldflags='-s -w' &&
+		build pie target 0 -buildmode=pie -ldflags='-s -w' &&
+		build unprofiled unprofiled 0 -ldflags='-s -w'
 }
 
-build_all() {
-	build plain 0 &&
-		build stripped 0 -ldflags='-s -w' &&
-		build trimmed 0 -trimpath -ldflags='-s -w' &&
-		build pie 0 -buildmode=pie -ldflags='-s -w' &&
-		build cgo 1 -ldflags='-linkmode=external -s -w' &&
-		build cgo-pie 1 -buildmode=pie -ldflags='-linkmode=external -s -w' &&
-		build static-pie 1 -buildmode=pie -tags=netgo,osusergo -ldflags='-linkmode=external -extldflags=-static-pie -s -w' &&
-		build unprofiled 0 -ldflags='-s -w' &&
-		build unprofiled-pie 0 -buildmode=pie -ldflags='-s -w'
+build_rest() {
+	build trimmed target 0 -trimpath -ldflags='-s -w' &&
+		build cgo target 1 -ldflags='-linkmode=external -s -w' &&
+		build cgo-pie target 1 -buildmode=pie -ldflags='-linkmode=external -s -w' &&
+		build static-pie target 1 -buildmode=pie -tags=netgo,osusergo -ldflags='-linkmode=external -extldflags=-static-pie -s -w' &&
+		build plugin target 1 -tags=plugins -ldflags='-s -w' &&
+		build plugin.so plugin 1 -buildmode=plugin -ldflags='-s -w' &&
+		build shared.so target 1 -tags=shared -buildmode=c-shared -ldflags='-s -w' &&
+		build shared-2.so target 1 -tags=shared -buildmode=c-shared &&
+		build unprofiled-pie unprofiled 0 -buildmode=pie -ldflags='-s -w' &&
+		build unprofiled-shared.so unprofiled 1 -tags=shared -buildmode=c-shared -ldflags='-s -w' &&
+		cc -O1 -o "$out/host" "$here/host/shared_host.c" -pthread -ldl
 }
 
-# start NAME ARGUMENT: returns when it has said "ready"; its input is descriptor 9
-start() {
-	rm -f "$work/in"
-	mkfifo "$work/in"
-	: >"$work/out"
-	"$out/$1" "$2" <"$work/in" >"$work/out" 2>&1 &
-	pid=$!
-	exec 9>"$work/in"
+# launch_shape NAME ARGUMENT: the target in a process as NAME wants it
+launch_shape() {
+	local command=("$out/$1" "$2")
+	case $1 in
+	plugin) command+=("$out/plugin.so") ;;
+	*shared) command=("$out/host" 0 "$out/$1.so" "$2") ;;
+	late) command=("$out/host" 1500000 "$out/unprofiled-shared.so" "$2") ;;
+	two) command=("$out/host" 0 "$out/shared.so" "$out/shared-2.so" "$2") ;;
+	esac
+	launch "${command[@]}"
+}
+
+start_shape() {
+	launch_shape "$@" && said ready
+}
+
+# ---- checks ----
+
+# heap NAME RATE: the program stands still while both profiles are made, so all values of all stacks must
+# be the same.
+heap() {
+	start_shape "$1" "$2" && "$check" read "$pid" "$work/ours" && fetch 'heap?gc=0' &&
+		"$check" same "$work/ours" "$work/theirs"
+}
+
+# plugin NAME RATE: the same, and code of the plugin is in it
+plugin() {
+	heap "$1" "$2" && zcat "$work/ours" | grep -aq 'keptByPlugin' && zcat "$work/ours" | grep -aq 'heap_plugin.go'
+}
+
+# force NAME: a program that the linker has made without a profiler
+force() {
+	start_shape "$1" "$work/done" && "$check" force "$pid" "$work/done"
+}
+
+# two RATE: a process with two Go runtimes, each of which has a profile of its own
+two() {
+	local good=1 i
+	start_shape two "$1"
 	for _ in $(seq 300); do
-		grep -q '^ready' "$work/out" && break
+		[ "$(grep -c '^ready' "$work/out")" -eq 2 ] && break
 		sleep 0.05
 	done
-}
-
-stop() {
-	exec 9>&-
-	wait "$pid" 2>/dev/null
-	pid=
-}
-
-# attempt NAME RATE: the program stands still while both profiles are made
-attempt() {
-	local same=1
-	start "$1" "$2"
-	"$check" read "$pid" "$work/ours" &&
-		curl -sf --max-time 20 "http://$(sed -n 's/^ready //p' "$work/out")/debug/pprof/heap?gc=0" >"$work/theirs" &&
-		"$check" same "$work/ours" "$work/theirs" && same=0
-	stop
-	return $same
-}
-
-# force NAME: a program that the linker has made without a profiler. One in a hundred honest
-# measurements is outside of three standard deviations with one of two functions.
-force() {
-	local good=1
-	for _ in 1 2; do
-		printf '  go%-8s %-14s ' "$version" "$1"
-		rm -f "$work/done"
-		start "$1" "$work/done"
-		"$check" force "$pid" "$work/done" && good=0
-		stop
-		[ $good -eq 0 ] && passed=$((passed + 1)) && return
+	"$check" read "$pid" "$work/ours.1" "$out/shared.so" && "$check" read "$pid" "$work/ours.2" "$out/shared-2.so" &&
+		for i in 1 2; do
+			curl -sf --max-time 20 "http://$(address | sed -n ${i}p)/debug/pprof/heap?gc=0" >"$work/theirs.$i"
+		done
+	# whichever was ready first
+	for i in "1 2" "2 1"; do
+		"$check" same "$work/ours.1" "$work/theirs.${i% *}" >"$work/same" &&
+			"$check" same "$work/ours.2" "$work/theirs.${i#* }" >>"$work/same" && good=0 && break
 	done
-	failed=$((failed + 1))
+	paste -s "$work/same"
+	return $good
+}
+
+# command_of NAME: what the node-agent's command says of a process whose Go is in a library
+command_of() {
+	start_shape "$1" 0 && "$NODE_AGENT" goroutines "$pid" >"$work/text" && grep -q 'main.run_target' "$work/text" &&
+		head -n 1 "$work/text"
 }
 
 # worker NAME: as the agent does it, with a /proc that has this program only
 worker() {
-	printf '  go%-8s %-14s ' "$version" "$1"
-	start "$1" "$work/done"
-	rm -rf "$work/proc"
+	launch_shape "$1" "$work/done"
 	mkdir "$work/proc"
 	ln -s "/proc/$pid" "$work/proc/$pid"
-	if "$check" worker "$work/proc" "$pid"; then
-		passed=$((passed + 1))
-	else
-		failed=$((failed + 1))
-	fi
-	stop
+	"$check" worker "$work/proc" "$pid"
 }
 
-# compare NAME RATE: all values of all stacks must be the same. A runtime that starts one more thread
-# between the last garbage collection and our reading spoils an attempt, not three of them.
-compare() {
-	local name=$1 rate=$2
-	for _ in 1 2 3; do
-		printf '  go%-8s %-10s rate %-6s ' "$version" "$name" "$rate"
-		if attempt "$name" "$rate"; then
-			passed=$((passed + 1))
-			return
+# A runtime that starts one more thread between the last garbage collection and our reading spoils
+# one comparison, not five of them.
+check_few() {
+	for name in plain stripped pie; do
+		try 5 heap "$name" 0
+		try 5 heap "$name" 4096
+	done
+}
+
+check_rest() {
+	for name in trimmed cgo cgo-pie static-pie shared; do
+		try 5 heap "$name" 4096
+	done
+	try 5 plugin plugin 4096
+}
+
+# One in a hundred honest measurements is outside of three standard deviations with one of two functions.
+check_forced() {
+	for name in "$@"; do
+		if [ -e "$out/$name" ] || [ -e "$out/$name.so" ]; then
+			try 2 force "$name"
 		fi
 	done
-	failed=$((failed + 1))
 }
 
-for version in $versions; do
-	out=$base/$version
-	mkdir -p "$out"
-	if ! build_all; then
-		echo "  go$version: cannot be built"
-		failed=$((failed + 1))
-		continue
-	fi
-	for name in plain stripped trimmed pie cgo cgo-pie static-pie; do
-		compare "$name" 0
-		compare "$name" 4096
-	done
+is_whole() {
+	[ "${whole#* "$version" }" != "$whole" ]
+}
+
+build_all() {
+	build_few && { ! is_whole || build_rest; }
+}
+
+check_version() {
+	check_few
+	is_whole && check_rest
 	case $version in
-	1.15.*) ;; # its linker leaves the profiler on
-	*) force unprofiled && force unprofiled-pie ;;
+	1.13.* | 1.14.* | 1.15.* | 1.16.*) ;; # their linkers leave the profiler on
+	*) check_forced unprofiled unprofiled-pie unprofiled-shared ;;
 	esac
-	[ "$version" != 1.26.8 ] || worker unprofiled
-done
-echo "go matrix: $passed passed, $failed failed"
-[ "$failed" -eq 0 ]
+	if [ "$version" = 1.26.8 ]; then
+		try 5 two 4096
+		try 1 command_of shared
+		try 1 worker unprofiled
+		try 1 worker late
+	fi
+}
+
+each_release "$(nproc)" "go matrix"

@@ -5,7 +5,7 @@
 set -u
 check=$1 go=$2
 here=$(cd "$(dirname "$0")" && pwd)
-versions=${GO_VERSIONS:-"1.18.10 1.20.14 1.22.12 1.25.3 1.26.8 1.27rc1"}
+versions=${GO_VERSIONS:-"1.18.10 1.20.14 1.22.12 1.25.3 1.26.8 1.27.4"}
 base=$DEPS/go-targets/$(cat "$here"/target/* "$0" | cksum | cut -d' ' -f1)
 passed=0 failed=0
 

@@ -1,3 +1,3 @@
 module heaptarget
 
-go 1.15
+go 1.13

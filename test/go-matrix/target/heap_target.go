@@ -28,6 +28,9 @@ type node struct {
 
 var roots []*node
 
+// Of a plugin, when it is built with one.
+var beforeWork = func() {}
+
 func inlinedLeaf(n int) []byte   { return make([]byte, n) }
 func inlinedMiddle(n int) []byte { return inlinedLeaf(n + 1) }
 
@@ -94,6 +97,7 @@ func main() {
 		}
 	}
 	extra()
+	beforeWork()
 	var all sync.WaitGroup
 	for i := 0; i < 4; i++ {
 		all.Add(1)

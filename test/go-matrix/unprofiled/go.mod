@@ -1,3 +1,3 @@
 module unprofiled
 
-go 1.15
+go 1.13

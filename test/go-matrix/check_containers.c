@@ -1,0 +1,211 @@
+/*
+ * check_containers PROC PROGRAM OUTPUT: whether the agent's thread, with PROC (an empty folder) for /proc, makes the metrics that
+ * test/go-matrix/counters says it should, of a process of it that begins after the agent, and takes its values
+ * away when it has ended.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/wait.h>
+
+#include "common/clock.h"
+#include "common/fs.h"
+#include "common/loop.h"
+#include "common/metrics.h"
+#include "node-agent/go_profile/go_worker.h"
+
+#define POLL_NS (100 * NS_PER_MS)
+#define START_AFTER_POLLS 25 /* the agent has looked for processes twice */
+#define GIVE_UP_AFTER_POLLS 300
+#define TEXT_MAX_BYTES ((size_t)1 << 20)
+#define SAMPLED_SLACK 0.2 /* of the profile of 200 MB by 512 KiB: four standard deviations */
+#define SPANS_SLACK 0.02  /* before 1.19 spans count as soon as they are in use */
+
+struct watch {
+	struct loop *loop;
+	struct loop_source *timer;
+	struct metrics *ms;
+	const char *proc, *program, *output;
+	int polls;
+	pid_t pid;
+	int in; /* the program's; it ends when this is closed */
+	double got, want;
+	enum {
+		BEFORE,
+		RUNS,
+		STOPPED,
+		GOOD,
+	} state;
+};
+
+static int start_program(struct watch *w)
+{
+	char name[64], target[64];
+	int fds[2];
+
+	if (pipe2(fds, O_CLOEXEC) < 0)
+		return -errno;
+	w->pid = fork();
+	if (w->pid == 0) {
+		int out = open(w->output, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+
+		dup2(fds[0], 0);
+		dup2(out, 1);
+		execl(w->program, w->program, (char *)NULL);
+		_exit(127);
+	}
+	close(fds[0]);
+	w->in = fds[1];
+	(void)snprintf(name, sizeof(name), "%s/%d", w->proc, (int)w->pid);
+	(void)snprintf(target, sizeof(target), "/proc/%d", (int)w->pid);
+	return w->pid < 0 || symlink(target, name) < 0 ? -errno : 0;
+}
+
+static void stop_program(struct watch *w)
+{
+	char name[64];
+
+	close(w->in);
+	waitpid(w->pid, NULL, 0);
+	(void)snprintf(name, sizeof(name), "%s/%d", w->proc, (int)w->pid);
+	(void)unlink(name);
+	w->pid = 0;
+}
+
+/* The number behind what ends with a blank; -1: it is not there. */
+static double value_in(const char *text, const char *name)
+{
+	const char *at = text ? strstr(text, name) : NULL;
+	const char *blank = at ? strchr(at, ' ') : NULL;
+
+	return blank ? strtod(blank, NULL) : -1;
+}
+
+static double metric_now(const struct watch *w, const char *name)
+{
+	CLEANUP(buf_fini) struct buf text;
+	char line[96];
+
+	buf_init(&text, TEXT_MAX_BYTES);
+	if (metrics_write(w->ms, &text) < 0)
+		return -1;
+	(void)snprintf(line, sizeof(line), "\n%s{", name);
+	return value_in(text.data, line);
+}
+
+static double said(const struct watch *w, const char *name)
+{
+	CLEANUP(buf_fini) struct buf text;
+
+	buf_init(&text, TEXT_MAX_BYTES);
+	return fs_read_at(AT_FDCWD, w->output, &text) < 0 || !text.data ||
+			       !strstr(text.data, "ready")
+		       ? -1
+		       : value_in(text.data, name);
+}
+
+static double slack(const char *program)
+{
+	const char *minor = strstr(program, "/1.");
+	long n = minor ? strtol(minor + 3, NULL, 10) : 19; /* Debian's is 1.19 */
+
+	return n < 16 ? SAMPLED_SLACK : n < 19 ? SPANS_SLACK : 0;
+}
+
+static bool is_near(struct watch *w, const char *metric, const char *name, double most)
+{
+	w->got = metric_now(w, metric);
+	w->want = said(w, name);
+	return w->want > 0 && w->got >= w->want * (1 - most) && w->got <= w->want * (1 + most);
+}
+
+static bool is_told(struct watch *w)
+{
+	double most = slack(w->program);
+
+	return is_near(w, "container_go_gc_cycles_total", "cycles ", 0) &&
+	       is_near(w, "container_go_alloc_bytes_total", "alloc_bytes ", most) &&
+	       (most == SAMPLED_SLACK ||
+		is_near(w, "container_go_alloc_objects_total", "alloc_objects ", most)) &&
+	       metric_now(w, "container_go_goroutines") == 1;
+}
+
+static void on_poll(void *ctx)
+{
+	struct watch *w = ctx;
+
+	w->polls++;
+	if (w->state == BEFORE && w->polls == START_AFTER_POLLS) {
+		w->state = RUNS;
+		if (start_program(w) < 0)
+			w->polls = GIVE_UP_AFTER_POLLS;
+	} else if (w->state == RUNS && is_told(w)) {
+		stop_program(w);
+		w->state = STOPPED;
+	} else if (w->state == STOPPED && metric_now(w, "container_go_goroutines") < 0 &&
+		   metric_now(w, "container_go_gc_cycles_total") > 0) {
+		w->state = GOOD;
+	}
+	if (w->state == GOOD || w->polls >= GIVE_UP_AFTER_POLLS)
+		loop_stop(w->loop);
+	else
+		loop_set_timer(w->timer, POLL_NS);
+}
+
+static void on_profile(void *ctx, const struct go_upload *u)
+{
+	(void)ctx;
+	(void)u;
+}
+
+static int run(struct watch *w)
+{
+	const struct go_worker_config cfg = {
+		.proc_root = w->proc,
+		.interval_ns = NS_PER_S,
+		.heap = true,
+		.on_profile = on_profile,
+	};
+	struct go_worker *worker = NULL;
+	struct err err = {""};
+	int r = loop_new(&w->loop);
+
+	if (r == 0)
+		r = metrics_new(&w->ms);
+	if (r == 0)
+		r = go_worker_new(&worker, w->loop, w->ms, &cfg, &err);
+	if (r == 0)
+		r = loop_add_timer(w->loop, on_poll, w, &w->timer);
+	if (r == 0) {
+		loop_set_timer(w->timer, POLL_NS);
+		r = loop_run(w->loop);
+	}
+	go_worker_free(worker);
+	loop_remove(w->timer);
+	loop_free(w->loop);
+	metrics_free(w->ms);
+	return r;
+}
+
+int main(int argc, char **argv)
+{
+	struct watch w = {0};
+	int r;
+
+	if (argc != 4) {
+		fprintf(stderr, "usage: check_containers PROC PROGRAM OUTPUT\n");
+		return 2;
+	}
+	w.proc = argv[1];
+	w.program = argv[2];
+	w.output = argv[3];
+	r = run(&w);
+	if (w.pid > 0)
+		stop_program(&w);
+	if (r == 0 && w.state == GOOD) {
+		printf("told within %d ms\n", w.polls * 100);
+		return 0;
+	}
+	printf("%s: state %d, %.0f instead of %.0f\n", strerror(-r), (int)w.state, w.got, w.want);
+	return 1;
+}

@@ -1,0 +1,46 @@
+#!/bin/bash
+# Counters of the memory manager, read from the memory of Go programs, against those that the programs see themselves, for every layout
+# of the runtime: counters.sh CHECK_GC CHECK_CONTAINERS GO. The targets are kept below $DEPS/go-counters-targets.
+set -u
+check=$1 check_containers=$2 go=$3
+# shellcheck source=test/go-matrix/matrix.sh
+. "$(dirname "$0")/matrix.sh"
+base=$(kept_in go-counters-targets counters)
+
+build_all() {
+	build plain counters 0 &&
+		build stripped counters 0 -ldflags='-s -w' &&
+		build pie counters 0 -buildmode=pie -ldflags='-s -w'
+}
+
+# same NAME
+same() {
+	start "$1" && "$check" same "$pid" "$work/out"
+}
+
+# limited NAME: with a limit of its memory
+limited() {
+	GOMEMLIMIT=60MiB same "$1"
+}
+
+# worker NAME: as the agent does it, which has a /proc with this program only
+worker() {
+	mkdir "$work/proc"
+	"$check_containers" "$work/proc" "$out/$1" "$work/out"
+}
+
+# busy NAME
+busy() {
+	start "$1" busy && "$check" watch "$pid"
+}
+
+check_version() {
+	for name in plain stripped pie; do
+		try 1 same "$name"
+	done
+	try 1 limited plain
+	try 1 worker plain
+	try 1 busy stripped
+}
+
+each_release 1 "go counters"

@@ -1,0 +1,86 @@
+#!/bin/bash
+# Heap profiles of Go programs as Debian ships them, stripped, against their own while they work: debian-programs.sh CHECK_HEAP CHECK_BETWEEN
+# The packages are unpacked below $DEPS/go-programs, not installed. All listen on loopback only.
+set -u
+check=$1 between=$2
+# shellcheck source=test/go-matrix/matrix.sh
+. "$(dirname "$0")/matrix.sh"
+root=$DEPS/go-programs
+"$here"/../kernels/fetch-packages.sh these bookworm "$(dpkg --print-architecture)" "$root" \
+	prometheus-node-exporter etcd-server caddy || exit 1
+
+# waits until something answers there
+answers() {
+	for _ in $(seq 300); do
+		curl -sf -o "$work/answer" "$1" && return
+		sleep 0.1
+	done
+	echo "nothing at $1"
+	tail -5 "$work/log"
+	return 1
+}
+
+port() {
+	echo $((20000 + RANDOM % 10000))
+}
+
+# Each starts the program, makes it work, and says where its profile is: $url
+
+node_exporter() {
+	local at
+	at=127.0.0.1:$(port)
+	"$root/usr/bin/prometheus-node-exporter" --web.listen-address="$at" >"$work/log" 2>&1 &
+	pid=$! url=http://$at/debug/pprof/heap
+	answers "http://$at/metrics" && curl -sf -o "$work/answer" "http://$at/metrics?[1-150]"
+}
+
+etcd() {
+	local at peer
+	at=127.0.0.1:$(port) peer=http://127.0.0.1:$(port)
+	rm -rf "$work/etcd"
+	"$root/usr/bin/etcd" --data-dir "$work/etcd" --enable-pprof --log-level error \
+		--listen-client-urls "http://$at" --advertise-client-urls "http://$at" \
+		--listen-peer-urls "$peer" --initial-advertise-peer-urls "$peer" --initial-cluster "default=$peer" >"$work/log" 2>&1 &
+	pid=$! url=http://$at/debug/pprof/heap
+	answers "http://$at/health" &&
+		curl -sf -o "$work/answer" -d "{\"key\":\"a2V5\",\"value\":\"$(head -c 30000 /dev/zero | base64 -w 0)\"}" "http://$at/v3/kv/put?[1-300]"
+}
+
+caddy() {
+	local at admin
+	at=127.0.0.1:$(port) admin=127.0.0.1:$(port)
+	printf '{\n\tadmin %s\n}\nhttp://%s {\n\ttemplates\n\troot * %s\n\tfile_server browse\n}\n' "$admin" "$at" "$root/etc" >"$work/Caddyfile"
+	HOME=$work XDG_CONFIG_HOME=$work XDG_DATA_HOME=$work \
+		"$root/usr/bin/caddy" run --config "$work/Caddyfile" --adapter caddyfile >"$work/log" 2>&1 &
+	pid=$! url=http://$admin/debug/pprof/heap
+	answers "http://$at/" && curl -sf -o "$work/answer" "http://$at/?[1-300]"
+}
+
+# It works on: whoever collects garbage or allocates between two readings spoils one attempt.
+compare() {
+	curl -sf --max-time 20 -o "$work/before" "$url?gc=1" &&
+		"$check" read "$pid" "$work/ours" &&
+		curl -sf --max-time 20 -o "$work/after" "$url?gc=1" &&
+		"$between" "$work/ours" "$work/before" "$work/after"
+}
+
+# check_program NAME
+check_program() {
+	local good=1
+	if "$1"; then
+		for _ in $(seq 10); do
+			printf '  %-24s ' "$1"
+			compare && good=0 && break
+			sleep 0.2
+		done
+	fi
+	kill "$pid"
+	wait "$pid" 2>/dev/null
+	pid=
+	count $good
+}
+
+for program in node_exporter etcd caddy; do
+	check_program $program
+done
+report "Go programs of Debian"

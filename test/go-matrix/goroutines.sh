@@ -1,0 +1,51 @@
+#!/bin/bash
+# Goroutine profiles read from the memory of Go programs that stand still against those that the programs make
+# themselves, and the command of the agent that prints them: goroutines.sh CHECK_GOROUTINES AGENT GO
+# The targets are kept below $DEPS/go-goroutine-targets.
+set -u
+check=$1 agent=$2 go=$3
+# shellcheck source=test/go-matrix/matrix.sh
+. "$(dirname "$0")/matrix.sh"
+base=$(kept_in go-goroutine-targets goroutines)
+
+build_all() {
+	build plain goroutines 0 &&
+		build stripped goroutines 0 -trimpath -ldflags='-s -w' &&
+		build pie goroutines 0 -buildmode=pie -ldflags='-s -w' &&
+		build cgo goroutines 1 -ldflags='-linkmode=external -s -w'
+}
+
+# same NAME
+same() {
+	start "$1" "$work/theirs" && "$check" read "$pid" "$work/ours" "$(address)" && echo >&9 && said told &&
+		"$check" same "$work/ours" "$work/theirs" "$(profile_depth)"
+}
+
+# command_line NAME: what a person sees, who looks at a program that never answers
+command_line() {
+	start "$1" "$work/theirs" && "$agent" goroutines "$pid" >"$work/text" &&
+		grep -q '^300 goroutines \[chan receive\]' "$work/text" &&
+		grep -q '^    main.receive .*goroutine_target.go:[0-9]*$' "$work/text" &&
+		grep -q '^1 goroutine \[semacquire\|^1 goroutine \[sync.Mutex.Lock\]' "$work/text" &&
+		"$agent" goroutines "$pid" --pprof "$work/ours" && echo >&9 && said told &&
+		"$check" counts "$work/ours" "$work/theirs" &&
+		! "$agent" goroutines $$ 2>"$work/text" && grep -q 'not a Go program' "$work/text" &&
+		! "$agent" goroutines 2>"$work/text" && grep -q 'usage' "$work/text" &&
+		! "$agent" goroutines 4194304 2>"$work/text" && grep -q 'no such process' "$work/text"
+}
+
+# busy NAME: none is lost or counted twice, whatever they do
+busy() {
+	start "$1" "$work/theirs" busy && "$check" busy "$pid" "$(address)"
+}
+
+check_version() {
+	for name in plain stripped pie cgo; do
+		try 1 same "$name"
+	done
+	case $version in
+	1.15.15 | debian | 1.26.8) try 1 command_line stripped && try 1 busy stripped ;;
+	esac
+}
+
+each_release 1 "goroutines of the go matrix"

@@ -1,0 +1,3 @@
+module goroutine_target
+
+go 1.18

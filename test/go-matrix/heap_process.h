@@ -1,0 +1,24 @@
+/* A Go process whose heap is read again and again, by the node agent's reader. */
+#ifndef TEST_GO_MATRIX_HEAP_PROCESS_H
+#define TEST_GO_MATRIX_HEAP_PROCESS_H
+
+#include "node-agent/go/go_reader.h"
+#include "node-agent/heap/heap_reader.h"
+
+struct heap_process {
+	struct go_reader *reader;
+	struct bucket_history *history;
+	struct go_process_id id;
+	struct heap_reader_config cfg;
+	struct heap_reading reading; /* the last */
+};
+
+/* pid: a number as text. Results of go_reader_find(). heap_process_fini() is due in any case. */
+int heap_process_init(struct heap_process *p, const char *pid,
+		      enum bucket_history_start start) MUST_CHECK;
+void heap_process_fini(struct heap_process *p);
+
+/* Appends the pprof. Results of go_reader_open() and heap_reader_read(). */
+int heap_process_read(struct heap_process *p, struct buf *out) MUST_CHECK;
+
+#endif /* TEST_GO_MATRIX_HEAP_PROCESS_H */

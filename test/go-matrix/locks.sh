@@ -1,0 +1,63 @@
+#!/bin/bash
+# Mutex and block profiles read from the memory of Go programs against those that the programs make
+# themselves, with rates of theirs and of ours: locks.sh CHECK_LOCKS GO
+# The targets are kept below $DEPS/go-lock-targets.
+set -u
+check=$1 go=$2
+# shellcheck source=test/go-matrix/matrix.sh
+. "$(dirname "$0")/matrix.sh"
+base=$(kept_in go-lock-targets locks)
+
+build_all() {
+	build plain locks 0 &&
+		build stripped locks 0 -trimpath -ldflags='-s -w' &&
+		build pie locks 0 -buildmode=pie -ldflags='-s -w' &&
+		build bare locks 0 -tags=bare -ldflags='-s -w'
+}
+
+# switch on|off KIND
+switch() {
+	"$check" "$1" "$pid" "$2"
+}
+
+# same KIND: as the program says itself, which stands still
+same() {
+	"$check" read "$pid" "$1" "$work/ours" && fetch "$1" && "$check" same "$work/ours" "$work/theirs"
+}
+
+# theirs NAME MUTEX_RATE BLOCK_RATE: the program's own rates stay
+theirs() {
+	start "$@" && echo >&9 && said worked && same mutex && same block && "$check" rates "$pid" "$2" 0
+}
+
+# ours NAME: an agent switches both on and is killed, the next one switches them off
+ours() {
+	start "$1" 0 0 && "$check" rates "$pid" 0 0 && switch on mutex && switch on block && "$check" rates "$pid" 113 33554432 &&
+		echo >&9 && said worked && switch off block && same mutex && same block &&
+		switch off mutex && "$check" rates "$pid" 0 0
+}
+
+# shows KIND FUNCTION
+shows() {
+	"$check" read "$pid" "$1" "$work/ours" && "$check" shows "$work/ours" "  $2 "
+}
+
+# bare NAME: a program that does not know of profiles
+bare() {
+	start "$1" 0 0 && switch on mutex && switch on block && echo >&9 && said worked &&
+		switch off block && switch off mutex && "$check" rates "$pid" 0 0 &&
+		shows mutex main.holdDeep && shows block main.channels
+}
+
+# A lock of the runtime itself that is waited for between our reading and theirs spoils an attempt, not three of them.
+check_version() {
+	try 3 theirs plain 1 1
+	try 3 theirs stripped 10 100000
+	try 3 theirs pie 1 1
+	try 3 ours plain
+	try 3 ours stripped
+	try 3 bare bare
+}
+
+# they wait most of the time
+each_release $((2 * $(nproc))) "locks of the go matrix"

@@ -1,0 +1,6 @@
+//go:build bare
+// +build bare
+
+package main
+
+func serve() string { return "-" }

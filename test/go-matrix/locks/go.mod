@@ -1,0 +1,3 @@
+module locktarget
+
+go 1.15

@@ -1,0 +1,155 @@
+# shellcheck shell=bash
+# What the scripts of this folder share; they source it. Where a script sets something, it is: go (a command that fetches any
+# release by itself), base (where its targets are kept, see kept_in) and, for other releases than those of the list, versions.
+#
+# Programs    kept_in, build           kept as long as their sources are the same; "debian" is the release that Debian 12 has
+# A target    launch, start, said, stop    one at a time: $pid; its input is descriptor 9, what it says is in $work/out
+#             address, fetch           where it answers, and its own profile
+# Results     try, count, report       report prints "N passed, N failed" as test/run-all.sh reads it
+# Releases    each_release             the script's build_all and check_version, with $version and $out
+#
+# $work is a folder for files, gone in the end; try empties it before each attempt.
+set -u
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+versions=${GO_VERSIONS:-$(cat "$here/releases")}
+scratch=$(mktemp -d)
+work=$scratch version='' out='' base='' pid='' passed=0 failed=0
+trap '[ -z "$pid" ] || kill "$pid" 2>/dev/null; rm -rf "$scratch"' EXIT
+
+# ---- programs ----
+
+# kept_in NAME FOLDER…: the folder below $DEPS for the targets whose sources are in the folders FOLDER of this one
+kept_in() {
+	local name=$1 folder
+	shift
+	echo "$DEPS/$name/$(for folder; do cat "$here/$folder"/*; done | cksum | cut -d' ' -f1)"
+}
+
+# build NAME FOLDER CGO FLAGS…: the file $out/NAME, once, from the folder FOLDER of this one or of any place
+build() {
+	local name=$1 folder=$2 cgo=$3 command=${go:?} toolchain=go$version
+	shift 3
+	[ -e "$out/$name" ] && return
+	[ "$version" = debian ] && command=/usr/lib/go-1.19/bin/go toolchain=
+	# some value of GOFLAGS that every release understands, or the machine's would be in force
+	(cd "$here" && cd "$folder" && GOTOOLCHAIN=$toolchain CGO_ENABLED=$cgo GOFLAGS=-v=false \
+		"$command" build -o "$out/$name" "$@" .)
+}
+
+# ---- a target ----
+
+# launch COMMAND…
+launch() {
+	rm -f "$work/in"
+	mkfifo "$work/in"
+	: >"$work/out"
+	"$@" <"$work/in" >"$work/out" 2>&1 &
+	pid=$!
+	exec 9>"$work/in"
+}
+
+# said WORD: waits until the target has
+said() {
+	for _ in $(seq 1200); do
+		grep -q "^$1" "$work/out" && return
+		sleep 0.05
+	done
+	echo "it does not say $1"
+	return 1
+}
+
+# start NAME ARGUMENT…: $out/NAME, until it has said "ready"
+start() {
+	launch "$out/$1" "${@:2}" && said ready
+}
+
+# stop: a target ends with its input
+stop() {
+	exec 9>&-
+	wait "$pid" 2>/dev/null
+	pid=
+}
+
+# address: what it has said after "ready"
+address() {
+	sed -n 's/^ready //p' "$work/out"
+}
+
+# fetch PROFILE: the target's own, as $work/theirs
+fetch() {
+	curl -sf --max-time 60 "http://$(address)/debug/pprof/$1" >"$work/theirs"
+}
+
+# profile_depth: how many calls of a goroutine the target's own profile shows
+profile_depth() {
+	local minor=${version#1.}
+	minor=${minor%%.*}
+	case $version in
+	debian) echo 32 ;;
+	*) [ "${minor%%[!0-9]*}" -ge 23 ] && echo 128 || echo 32 ;;
+	esac
+}
+
+# ---- results ----
+
+# count STATUS: one more that has passed, if it is 0, or failed
+count() {
+	if [ "$1" -eq 0 ]; then passed=$((passed + 1)); else failed=$((failed + 1)); fi
+}
+
+# try TIMES CHECK ARGUMENT…: one check, which has passed when one attempt has; stops the target that it has started
+try() {
+	local times=$1 status=1
+	shift
+	for _ in $(seq "$times"); do
+		rm -rf "$work"
+		mkdir -p "$work"
+		"$@" >"$work.result" 2>&1
+		status=$?
+		[ -z "$pid" ] || stop
+		printf '  go%-8s %-32s %s\n' "$version" "$*" "$(cat "$work.result")"
+		[ $status -eq 0 ] && break
+	done
+	count $status
+}
+
+# report TITLE: the last line; fails unless all have passed
+report() {
+	echo "$1: $passed passed, $failed failed"
+	[ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]
+}
+
+# ---- releases ----
+
+# in a subshell
+run_release() {
+	version=$1 out=$base/$1 work=$scratch/$1
+	trap '[ -z "$pid" ] || kill "$pid" 2>/dev/null' EXIT
+	mkdir -p "$out"
+	if build_all; then
+		check_version
+	else
+		echo "  go$version: cannot be built"
+		failed=1
+	fi
+	echo "$passed $failed" >"$scratch/$version.counts"
+}
+
+# each_release PROCESSES TITLE: all $versions, each in a process of its own, PROCESSES at a time, and the report.
+# A release that leaves no counts has failed.
+each_release() {
+	local running=0 v
+	for v in $versions; do
+		if [ "$running" -ge "$1" ]; then
+			wait -n
+			running=$((running - 1))
+		fi
+		(run_release "$v" >"$scratch/$v.log" 2>&1; cat "$scratch/$v.log") &
+		running=$((running + 1))
+	done
+	wait
+	read -r passed failed < <(cat "$scratch"/*.counts | awk -v n="$(echo "$versions" | wc -w)" '
+		{ p += $1; f += $2 }
+		END { print p + 0, f + n - NR }')
+	report "$2"
+}

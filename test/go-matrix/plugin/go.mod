@@ -1,0 +1,3 @@
+module heapplugin
+
+go 1.13
