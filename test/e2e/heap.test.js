@@ -53,6 +53,6 @@ test("what it allocated is told once, whatever the interval", async () => {
 });
 
 test("every round is in a profile or counted", async () => {
-  assert.ok((await node.metric("node_agent_go_heap_profiles_total")) >= 8);
-  assert.strictEqual(await node.metric("node_agent_go_heap_rounds_failed_total", "corrupt_list"), 0);
+  assert.ok((await node.metric("node_agent_go_profiles_total", "heap")) >= 8);
+  assert.strictEqual(await node.metric("node_agent_go_readings_failed_total", "corrupt_list"), 0);
 });

@@ -23,15 +23,22 @@ process.on("exit", () => {
 });
 for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => process.exit(1));
 
-function freePort() {
-  return new Promise((resolve, reject) => {
+const FIRST_PORT = 20000;
+const PORTS = 12000;
+
+const isFree = (port) =>
+  new Promise((resolve) => {
     const s = net.createServer();
-    s.once("error", reject);
-    s.listen(0, "127.0.0.1", () => {
-      const { port } = s.address();
-      s.close(() => resolve(port));
-    });
+    s.once("error", () => resolve(false));
+    s.listen(port, "127.0.0.1", () => s.close(() => resolve(true)));
   });
+
+// Below those that the kernel gives to connections, so that a daemon which is started again finds its own still free.
+async function freePort() {
+  for (;;) {
+    const port = FIRST_PORT + Math.floor(Math.random() * PORTS);
+    if (await isFree(port)) return port;
+  }
 }
 
 let count = 0;
@@ -126,18 +133,22 @@ async function startCluster({ dataDir = scratch("data"), port, sqlPort, args = [
   return wait ? d.ready("/readyz") : d;
 }
 
-async function startNode({ cluster, collector, interval = "5s", port, args = [], wait = true } = {}) {
+// pids: the only processes that it sees in /proc, for an agent that writes to those it finds
+async function startNode({ cluster, collector, interval = "5s", port, args = [], wait = true, pids } = {}) {
   port = port || (await freePort());
+  const view = pids ? [path.join(root, "test/e2e/private-proc.sh"), pids.join(" ")] : [];
+  const [command, ...first] = [...view, nodeAgent];
   const d = new Daemon(
-    nodeAgent,
+    command,
     [
+      ...first,
       `--listen=127.0.0.1:${port}`,
       `--collector-endpoint=${collector || cluster.url}`,
       `--profile-interval=${interval}`,
       `--wal-dir=${scratch("wal")}`,
       ...args,
     ],
-    { url: `http://127.0.0.1:${port}` },
+    { url: `http://127.0.0.1:${port}`, name: path.basename(nodeAgent) },
   );
   d.port = port;
   return wait ? d.ready("/healthz") : d;

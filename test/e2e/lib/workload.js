@@ -1,9 +1,10 @@
 // Programs that know what a true profile of them says (test/e2e/workloads).
 "use strict";
 
-const { execFile } = require("node:child_process");
+const { execFile, spawn } = require("node:child_process");
 const fs = require("node:fs");
 const path = require("node:path");
+const readline = require("node:readline");
 const { promisify } = require("node:util");
 const { root, runDir } = require("./daemon");
 
@@ -19,4 +20,29 @@ async function runWorkload(name, cpuSeconds) {
   return { name, ...JSON.parse(stdout) };
 }
 
-module.exports = { program, runWorkload };
+// One that does something for each line that it is given, and answers with a line.
+class AskedWorkload {
+  constructor(name) {
+    const file = path.join(runDir, program(name));
+    fs.copyFileSync(path.join(root, "build/e2e", name), file);
+    this.child = spawn(file, [], { stdio: ["pipe", "pipe", "inherit"] });
+    this.lines = readline.createInterface({ input: this.child.stdout })[Symbol.asyncIterator]();
+  }
+  get pid() {
+    return this.child.pid;
+  }
+  async line() {
+    const { value, done } = await this.lines.next();
+    if (done) throw new Error("the workload has ended");
+    return value;
+  }
+  async ask(text) {
+    this.child.stdin.write(`${text}\n`);
+    return JSON.parse(await this.line());
+  }
+  stop() {
+    this.child.kill("SIGKILL");
+  }
+}
+
+module.exports = { program, runWorkload, AskedWorkload };

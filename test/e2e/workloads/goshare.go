@@ -12,11 +12,20 @@ import (
 )
 
 const (
-	quantum          = 2000000
+	quantumMin       = 500000
+	quantumMask      = 0x3fffff
 	threadCPUClockID = 3
 )
 
 var sink uint64
+var random uint64 = 88172645463325252
+
+// Random, because equal quanta would alternate at a fixed pace, which a sampler of fixed pace can
+// fall in with.
+func nextQuantum() int {
+	random = random*6364136223846793005 + 1442695040888963407
+	return quantumMin + int(random>>33&quantumMask)
+}
 
 func cpuNs() uint64 {
 	var t syscall.Timespec
@@ -28,7 +37,7 @@ func cpuNs() uint64 {
 // its caller cannot be seen.
 
 //go:noinline
-func spendSixty() {
+func spendSixty(quantum int) {
 	var last [16]uint64
 	x := sink
 	for i := 0; i < quantum; i++ {
@@ -41,7 +50,7 @@ func spendSixty() {
 type worker struct{ rounds int }
 
 //go:noinline
-func (w *worker) spendForty() {
+func (w *worker) spendForty(quantum int) {
 	var last [16]uint64
 	x := sink | 1
 	for i := 0; i < quantum; i++ {
@@ -65,9 +74,9 @@ func main() {
 	for before := from; before-from < uint64(seconds*1e9); {
 		first := sixty*2 <= forty*3
 		if first {
-			spendSixty()
+			spendSixty(nextQuantum())
 		} else {
-			w.spendForty()
+			w.spendForty(nextQuantum())
 		}
 		now := cpuNs()
 		if first {

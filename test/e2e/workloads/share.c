@@ -7,10 +7,21 @@
 #include <stdlib.h>
 #include <time.h>
 
-/* a quantum is so long that reading the clock (a system call) does not show */
-enum { QUANTUM = 2000000 };
+/*
+ * A quantum is so long that reading the clock (a system call) does not show. Its length is
+ * random: equal ones would alternate at a fixed pace, which a sampler of fixed pace can fall in with.
+ */
+enum { QUANTUM_MIN = 500000, QUANTUM_MASK = 0x3fffff };
 
 static volatile uint64_t sink;
+
+static int next_quantum(void)
+{
+	static uint64_t state = 88172645463325252u;
+
+	state = state * 6364136223846793005u + 1442695040888963407u;
+	return QUANTUM_MIN + (int)(state >> 33 & QUANTUM_MASK);
+}
 
 static uint64_t cpu_ns(void)
 {
@@ -20,20 +31,20 @@ static uint64_t cpu_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-__attribute__((noinline)) static void spend_seventy(void)
+__attribute__((noinline)) static void spend_seventy(int quantum)
 {
 	uint64_t x = sink;
 
-	for (int i = 0; i < QUANTUM; i++)
+	for (int i = 0; i < quantum; i++)
 		x = x * 6364136223846793005u + 1442695040888963407u;
 	sink = x;
 }
 
-__attribute__((noinline)) static void spend_thirty(void)
+__attribute__((noinline)) static void spend_thirty(int quantum)
 {
 	uint64_t x = sink | 1;
 
-	for (int i = 0; i < QUANTUM; i++) {
+	for (int i = 0; i < quantum; i++) {
 		x ^= x << 13;
 		x ^= x >> 7;
 	}
@@ -49,9 +60,9 @@ __attribute__((noinline)) static void share_work(uint64_t until, uint64_t spent[
 		uint64_t now;
 
 		if (which)
-			spend_thirty();
+			spend_thirty(next_quantum());
 		else
-			spend_seventy();
+			spend_seventy(next_quantum());
 		now = cpu_ns();
 		spent[which] += now - before;
 		before = now;

@@ -1,0 +1,109 @@
+// A Go program whose linker has left the memory profiler out: switched on from outside, its profile up to
+// the store, and switched off again. The agents see this program only, as they write to all of Go they find.
+"use strict";
+
+const assert = require("node:assert");
+const { test, before, after } = require("node:test");
+const { startCluster, startNode } = require("./lib/daemon");
+const { program, AskedWorkload } = require("./lib/workload");
+const { sql, flame, application } = require("./lib/query");
+const { eventually, sleep } = require("./lib/wait");
+
+const IN_USE = "go_runtime:heap_inuse_space:bytes";
+const ALLOCATED = "go_runtime:heap_alloc_space:bytes";
+const FORCE = ["--go-heap-profiler=force", "--go-heap-restore"];
+// the agent waits so long after the switch, and has its first round behind it one interval later
+const SWITCHED_MS = 1000;
+const INTERVAL_MS = 1000;
+
+let cluster;
+let workload;
+
+before(async () => {
+  cluster = await startCluster();
+  workload = new AskedWorkload("goforce");
+  assert.strictEqual(await workload.line(), "ready");
+});
+after(async () => {
+  workload.stop();
+  await cluster.stop();
+});
+
+const start = (args) =>
+  startNode({ cluster, interval: "2s", pids: [workload.pid], args: ["--go-heap-interval=1s", ...args] });
+const forced = (node) => node.metric("node_agent_go_heap_forced_total");
+const offs = (node) => node.metric("node_agent_go_heap_off_total");
+const records = (node) => node.metric("node_agent_go_heap_records_total");
+
+// Two turns of an agent that only looks: whether the profiler is on.
+async function isOn() {
+  const node = await start([]);
+  await eventually("a turn", async () => (await offs(node)) + (await records(node)) > 0);
+  await sleep(2 * INTERVAL_MS);
+  const [n, off] = [await records(node), await offs(node)];
+  assert.strictEqual(await forced(node), 0);
+  await node.stop();
+  assert.ok(n === 0 || off === 0, `${n} records, ${off} times off`);
+  return n > 0;
+}
+
+test("the linker has switched the profiler off", async () => {
+  assert.strictEqual(await isOn(), false);
+});
+
+test("forced, its allocations are told where they were made, and after the end it is off", async () => {
+  const range = { from: Date.now() };
+  const node = await start(FORCE);
+  await eventually("the switch", async () => (await forced(node)) === 1);
+  await sleep(SWITCHED_MS + INTERVAL_MS);
+  const said = await workload.ask("allocate");
+  const { service } = await eventually("the application", () => application(cluster, program("goforce")), 20000);
+
+  // 128 MiB in blocks of 64 KiB at a rate of 512 KiB are 256 samples: three times their deviation is 19 %
+  const near = (bytes, of) => bytes > 0.75 * of && bytes < 1.25 * of;
+  const sum = (type, name) => async () => {
+    const f = await flame(cluster, { service, type, ...range, to: Date.now() + 1000 });
+    return f.find(name).reduce((s, n) => s + n.total, 0);
+  };
+  const thrown = sum(ALLOCATED, "main.throwForced");
+  await eventually("what it threw away", async () => near(await thrown(), said.thrownBytes), 20000);
+  const latest = async () => {
+    const [row] = await sql(
+      cluster,
+      `SELECT sum(Value) AS bytes FROM profiling_samples WHERE ServiceName = '${service}' AND Type = '${IN_USE}'
+       GROUP BY Start ORDER BY Start DESC LIMIT 1`,
+    );
+    return row ? row.bytes : 0;
+  };
+  await eventually("what it keeps", async () => near(await latest(), said.keptBytes), 20000);
+  assert.ok((await sum(IN_USE, "main.keepForced")()) > 0);
+  // told once: it does not become more
+  await sleep(3 * INTERVAL_MS);
+  assert.ok(near(await thrown(), said.thrownBytes), `${await thrown()} of ${said.thrownBytes} bytes`);
+
+  assert.strictEqual(await forced(node), 1);
+  assert.strictEqual((await node.stop()).code, 0);
+  assert.strictEqual(await isOn(), false);
+});
+
+test("what an agent that was killed has switched on, the next one switches off", async () => {
+  let node = await start(FORCE);
+  await eventually("the switch", async () => (await forced(node)) === 1);
+  await node.stop("SIGKILL");
+  await workload.ask("allocate");
+  assert.strictEqual(await isOn(), true);
+
+  node = await start(FORCE);
+  await eventually("a turn", async () => (await records(node)) > 0);
+  assert.strictEqual(await forced(node), 0);
+  assert.strictEqual((await node.stop()).code, 0);
+  assert.strictEqual(await isOn(), false);
+});
+
+test("without the wish to restore it stays on", async () => {
+  const node = await start(FORCE.slice(0, 1));
+  await eventually("the switch", async () => (await forced(node)) === 1);
+  await node.stop();
+  await workload.ask("allocate");
+  assert.strictEqual(await isOn(), true);
+});

@@ -1,0 +1,46 @@
+// Does not refer to any profiler, so its linker switches the one of memory off. For each line that it
+// reads it keeps and throws away what it then says; ends when there are no more: goforce
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"runtime"
+)
+
+const (
+	block  = 64 << 10
+	keeps  = 128 << 20
+	throws = 512 << 20
+)
+
+var kept [][]byte
+var thrown []byte
+
+//go:noinline
+func keepForced() {
+	kept = append(kept, make([]byte, block))
+}
+
+//go:noinline
+func throwForced() {
+	thrown = make([]byte, block)
+}
+
+func main() {
+	fmt.Println("ready")
+	for in := bufio.NewScanner(os.Stdin); in.Scan(); {
+		kept = nil
+		for i := 0; i < keeps/block; i++ {
+			keepForced()
+		}
+		for i := 0; i < throws/block; i++ {
+			throwForced()
+		}
+		// what is in use is told of the last collection but one
+		runtime.GC()
+		runtime.GC()
+		fmt.Printf("{\"keptBytes\": %d, \"thrownBytes\": %d}\n", keeps, throws)
+	}
+}
