@@ -1,0 +1,3 @@
+module lockcost
+
+go 1.18
