@@ -97,12 +97,12 @@ test("annotated pods of every Go release: their profiles say what they did, no m
   );
   await Promise.all(pods.map((p) => scrapedSince(agent, p.metadata.name, 0)));
 
+  const follows = await Promise.all(pods.map((p) => followTruth(t, p)));
   const first = await Promise.all(pods.map((p) => ask(p, "resume")));
-  const follows = pods.map((p) => followTruth(t, p));
   for (const pod of pods) for (const type of types) await hasProfiles(agent, { service: serviceOf(pod), type });
   await sleep(Math.max(0, first[0].nowMs + 15000 - Date.now()));
-  await Promise.all(follows.map((f) => f.stop()));
   const last = await Promise.all(pods.map((p) => ask(p, "pause")));
+  await Promise.all(follows.map((f) => f.stop()));
   const end = Date.now();
   for (const pod of pods) {
     const shown = await scrapedSince(agent, pod.metadata.name, end);

@@ -63,9 +63,10 @@ async function lastValue(agent, service, type, name) {
   return last[0].sum;
 }
 
-// Follows what a pod has spent until stop() is called; at(ms) is then what it was at that time.
-function followTruth(t, pod) {
-  const seen = [];
+// Follows what a pod has spent from the moment the promise is kept to that of the call of stop(); at(ms)
+// is then what it was at a time between the two.
+async function followTruth(t, pod) {
+  const seen = [await ask(pod)];
   let go = true;
   t.after(() => (go = false));
   const done = (async () => {
@@ -80,7 +81,12 @@ function followTruth(t, pod) {
     const [a, b] = [seen[i - 1], seen[i]];
     return a[key] + ((b[key] - a[key]) * (ms - a.nowMs)) / (b.nowMs - a.nowMs);
   };
-  return { stop: async () => ((go = false), await done), at };
+  const stop = async () => {
+    go = false;
+    await done; // what is under way may have been asked before the call
+    seen.push(await ask(pod));
+  };
+  return { stop, at };
 }
 
 // CPU of the profiles between two times, in ns: what they say, all and in burnCPU, and what the kernel
