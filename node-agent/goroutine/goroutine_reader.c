@@ -150,7 +150,9 @@ int goroutine_reader_text(struct go_runtime *rt, struct buf *out, struct gorouti
 	r = read_groups(rt, &d, ret);
 	if (r == 0)
 		r = go_runtime_symbols(rt, &symbols);
-	return r == 0 ? goroutine_text_append(out, &names, &symbols, d.sorted, d.n_sorted) : r;
+	return r == 0 ? goroutine_text_append(out, &names, &symbols, d.sorted, d.n_sorted,
+					      clock_monotonic_ns())
+		      : r;
 }
 
 int goroutine_reader_count(struct go_runtime *rt, uint64_t *ret)

@@ -94,7 +94,7 @@ static int append_calls(struct buf *out, const struct goroutine_group *g,
 }
 
 static int append_group(struct buf *out, struct goroutine_names *names,
-			const struct goroutine_group *g)
+			const struct goroutine_group *g, uint64_t now_ns)
 {
 	const char *reason = NULL;
 	int r = goroutine_names_reason(names, &g->place, &reason);
@@ -103,7 +103,7 @@ static int append_group(struct buf *out, struct goroutine_names *names,
 		r = buf_addf(out, "%" PRIu64 " %s %s", g->n, g->n == 1 ? "goroutine" : "goroutines",
 			     reason);
 	if (r == 0)
-		r = append_wait(out, g->wait_since_ns, clock_monotonic_ns());
+		r = append_wait(out, g->wait_since_ns, now_ns);
 	if (r == 0)
 		r = buf_addf(out,
 			     g->n == 1 ? ", id %" PRIu64 "%s:\n" : ", e.g. id %" PRIu64 "%s:\n",
@@ -113,7 +113,7 @@ static int append_group(struct buf *out, struct goroutine_names *names,
 
 int goroutine_text_append(struct buf *out, struct goroutine_names *names,
 			  const struct go_symbols *symbols,
-			  const struct goroutine_group *const *groups, size_t n)
+			  const struct goroutine_group *const *groups, size_t n, uint64_t now_ns)
 {
 	AUTO_FREE struct go_frame_list *frames = malloc(sizeof(*frames));
 	int r = frames ? 0 : -ENOMEM;
@@ -122,7 +122,7 @@ int goroutine_text_append(struct buf *out, struct goroutine_names *names,
 		if (i > 0)
 			r = buf_add(out, "\n", 1);
 		if (r == 0)
-			r = append_group(out, names, groups[i]);
+			r = append_group(out, names, groups[i], now_ns);
 		if (r == 0)
 			r = append_calls(out, groups[i], symbols, frames);
 	}

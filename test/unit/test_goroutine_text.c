@@ -5,6 +5,7 @@
 #include "test/lib/unit.h"
 
 #define MAX_BYTES 4096u
+#define NOW_NS (10000 * NS_PER_S)
 
 /* 900 is the root, 300 a wrapper, at 200 a leaf is inlined into another function. */
 static int resolve(void *ctx, uint64_t address, bool all, struct go_frame_list *ret)
@@ -47,7 +48,8 @@ static void expect(const struct goroutine_group *a, const struct goroutine_group
 
 	buf_init(&out, MAX_BYTES);
 	goroutine_names_init(&names, NULL);
-	assert_int_equal(goroutine_text_append(&out, &names, &symbols, groups, b ? 2 : 1), 0);
+	assert_int_equal(goroutine_text_append(&out, &names, &symbols, groups, b ? 2 : 1, NOW_NS),
+			 0);
 	assert_string_equal(out.data, text);
 }
 
@@ -115,8 +117,8 @@ static void expect_wait(uint64_t wait_ns, const char *text)
 
 	buf_init(&out, MAX_BYTES);
 	goroutine_names_init(&names, NULL);
-	g.wait_since_ns = clock_monotonic_ns() - wait_ns;
-	assert_int_equal(goroutine_text_append(&out, &names, &symbols, groups, 1), 0);
+	g.wait_since_ns = NOW_NS - wait_ns;
+	assert_int_equal(goroutine_text_append(&out, &names, &symbols, groups, 1, NOW_NS), 0);
 	assert_non_null(strstr(out.data, text));
 }
 
@@ -126,6 +128,8 @@ static void test_how_long_it_waits_is_told_in_two_units(void **state)
 	expect_wait(59 * NS_PER_S, ", for at least 59s, id");
 	expect_wait(200 * NS_PER_S, ", for at least 3m20s, id");
 	expect_wait(7300 * NS_PER_S, ", for at least 2h1m, id");
+	expect_wait(NOW_NS - 1, ", for at least 2h46m, id");
+	expect_wait(NOW_NS, "[runnable], id");
 	expect_wait(-(uint64_t)(60 * NS_PER_S), "[runnable], id"); /* of another clock */
 }
 
@@ -141,9 +145,10 @@ static void test_errors_end_it(void **state)
 	(void)state;
 	buf_init(&out, MAX_BYTES);
 	goroutine_names_init(&names, NULL);
-	assert_int_equal(goroutine_text_append(&out, &names, &symbols, groups, 1), -EIO);
+	assert_int_equal(goroutine_text_append(&out, &names, &symbols, groups, 1, NOW_NS), -EIO);
 	buf_init(&small, 8);
-	assert_int_equal(goroutine_text_append(&small, &names, &symbols, groups, 1), -EFBIG);
+	assert_int_equal(goroutine_text_append(&small, &names, &symbols, groups, 1, NOW_NS),
+			 -EFBIG);
 }
 
 static int append(void *arg)
@@ -157,7 +162,7 @@ static int append(void *arg)
 	(void)arg;
 	buf_init(&out, MAX_BYTES);
 	goroutine_names_init(&names, NULL);
-	return goroutine_text_append(&out, &names, &symbols, groups, 1);
+	return goroutine_text_append(&out, &names, &symbols, groups, 1, NOW_NS);
 }
 
 static void test_failed_allocations_are_survived(void **state)
