@@ -13,7 +13,7 @@
 
 struct go_reader {
 	int root_fd;
-	struct deadline_caller *caller;
+	struct go_target_files files; /* owned */
 	struct go_executables *executables;
 	struct memory_windows *windows;
 };
@@ -28,7 +28,9 @@ int go_reader_new(struct go_reader **ret, const char *proc_root)
 	r->root_fd = open(proc_root ? proc_root : "/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (r->root_fd < 0)
 		return -errno;
-	e = deadline_caller_new(&r->caller, READ_TIMEOUT_NS, HUNG_PAUSE_NS);
+	e = deadline_caller_new(&r->files.caller, READ_TIMEOUT_NS, HUNG_PAUSE_NS);
+	if (e == 0)
+		e = go_layouts_new(&r->files.layouts);
 	if (e == 0)
 		e = go_executables_new(&r->executables);
 	if (e == 0)
@@ -45,7 +47,8 @@ void go_reader_free(struct go_reader *r)
 		return;
 	memory_windows_free(r->windows);
 	go_executables_free(r->executables);
-	deadline_caller_free(r->caller);
+	go_layouts_free(r->files.layouts);
+	deadline_caller_free(r->files.caller);
 	closep(&r->root_fd);
 	free(r);
 }
@@ -76,7 +79,7 @@ int go_reader_detect(struct go_reader *r, const struct go_process_id *id)
 	struct go_target t;
 	int e;
 
-	e = go_target_open_file(&t, r->root_fd, id, r->caller);
+	e = go_target_open_file(&t, r->root_fd, id, &r->files);
 	if (e == -ENOEXEC || e == -EBADMSG)
 		return 0;
 	if (e < 0)
@@ -95,7 +98,7 @@ int go_reader_libraries(struct go_reader *r, const struct go_process_id *id,
 
 	if (fd < 0)
 		return fd == -ENOENT ? -ESRCH : fd;
-	return go_library_list(fd, &id->exe, r->caller, keys, max);
+	return go_library_list(fd, &id->exe, r->files.caller, keys, max);
 }
 
 int go_reader_find(struct go_reader *r, pid_t pid, struct go_process_id *ret)
@@ -126,7 +129,7 @@ int go_reader_open(struct go_reader *r, const struct go_process_id *id, struct g
 
 	if (!o)
 		return -ENOMEM;
-	e = go_target_open(&o->target, r->root_fd, id, r->caller);
+	e = go_target_open(&o->target, r->root_fd, id, &r->files);
 	if (e == 0) {
 		e = go_runtime_open(&o->runtime, &o->target, r->executables, r->windows);
 		e = e < 0 ? go_target_reason(&o->target, id, e) : e;

@@ -17,54 +17,63 @@
 #define AUXV_MAX_BYTES 4096u
 #define MEMORY_END (UINT64_C(1) << 48) /* of what a Go process can have: arm64 has all of it */
 
+/* ---- files ---- */
+
+/* A file that was opened. */
+struct opened_exe {
+	int fd; /* the caller's; -1 */
+	bool regular;
+	bool may_hang;
+	struct go_file_version version;
+};
+
 struct open_job {
 	struct deadline_job job; /* first */
 	int proc_fd;             /* owned */
-	int fd;                  /* the result's */
 	int result;
-	bool may_hang;
-	struct stat st;
+	struct opened_exe exe;
 };
 
-int go_target_read_key(int proc_fd, struct go_file_key *ret)
+static struct go_file_version version_of(const struct statx *st)
+{
+	return (struct go_file_version){
+		.key =
+			{
+				.dev = makedev(st->stx_dev_major, st->stx_dev_minor),
+				.ino = st->stx_ino,
+				.size_bytes = st->stx_size,
+				.mtime_ns = (uint64_t)st->stx_mtime.tv_sec * NS_PER_S +
+					    st->stx_mtime.tv_nsec,
+			},
+		.ctime_ns = (uint64_t)st->stx_ctime.tv_sec * NS_PER_S + st->stx_ctime.tv_nsec,
+	};
+}
+
+/* Of the file that a process executes. */
+static int read_version(int proc_fd, struct go_file_version *ret)
 {
 	struct statx st;
 
 	if (statx(proc_fd, "exe", AT_STATX_DONT_SYNC, STATX_BASIC_STATS, &st) < 0)
 		return -errno;
-	*ret = (struct go_file_key){
-		.dev = makedev(st.stx_dev_major, st.stx_dev_minor),
-		.ino = st.stx_ino,
-		.size_bytes = st.stx_size,
-		.mtime_ns = (uint64_t)st.stx_mtime.tv_sec * NS_PER_S + st.stx_mtime.tv_nsec,
-	};
+	*ret = version_of(&st);
 	return 0;
 }
 
-/* ---- the executable ---- */
-
-static void open_exe(struct deadline_job *j)
+int go_target_read_key(int proc_fd, struct go_file_key *ret)
 {
-	struct open_job *job = (struct open_job *)j;
+	struct go_file_version version;
+	int r = read_version(proc_fd, &version);
 
-	job->fd = openat(job->proc_fd, "exe", O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	job->result = job->fd < 0 || fstat(job->fd, &job->st) < 0 ? -errno : 0;
-	job->may_hang = job->result == 0 && !local_fs_has(job->fd);
+	if (r < 0)
+		return r;
+	*ret = version.key;
+	return 0;
 }
 
-static void open_job_free(struct deadline_job *j)
+static bool is_same_file(const struct go_file_key *a, const struct go_file_key *b)
 {
-	struct open_job *job = (struct open_job *)j;
-
-	closep(&job->proc_fd);
-	closep(&job->fd);
-	free(job);
-}
-
-/* Not by its size: a file can be cut or grow while it is executed. */
-static bool is_same_file(const struct stat *st, const struct go_file_key *key)
-{
-	return S_ISREG(st->st_mode) && st->st_dev == key->dev && st->st_ino == key->ino;
+	return a->dev == b->dev && a->ino == b->ino;
 }
 
 static void set_sources(struct go_target *t, uint64_t size_bytes, const uint64_t *hung_dev,
@@ -80,29 +89,102 @@ static void set_sources(struct go_target *t, uint64_t size_bytes, const uint64_t
 	byte_source_from_slow_fd(&t->memory, t->mem_fd, MEMORY_END, caller, *hung_dev);
 }
 
-static int open_executable(struct go_target *t, const struct go_file_key *key,
-			   struct deadline_caller *caller)
+/* file: NULL when its file system may not answer: others may have written to the file, and nobody here knows. */
+static int read_layout(struct go_target *t, const struct go_file_version *file,
+		       struct go_layouts *layouts)
+{
+	const struct elf_layout *known;
+	int r;
+
+	if (!file || !layouts)
+		return elf_layout_parse(&t->layout, &t->file);
+	known = go_layouts_find(layouts, file);
+	if (known) {
+		t->layout = *known;
+		return 0;
+	}
+	r = elf_layout_parse(&t->layout, &t->file);
+	return r == 0 ? go_layouts_add(layouts, file, &t->layout) : r;
+}
+
+/* ---- the executable ---- */
+
+static int open_exe(int proc_fd, struct opened_exe *ret)
+{
+	struct statx st;
+
+	ret->fd = openat(proc_fd, "exe", O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (ret->fd < 0 ||
+	    statx(ret->fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_BASIC_STATS, &st) < 0)
+		return -errno;
+	ret->regular = S_ISREG(st.stx_mode);
+	ret->version = version_of(&st);
+	ret->may_hang = !local_fs_has(ret->fd);
+	return 0;
+}
+
+static void open_job_run(struct deadline_job *j)
+{
+	struct open_job *job = (struct open_job *)j;
+
+	job->result = open_exe(job->proc_fd, &job->exe);
+}
+
+static void open_job_free(struct deadline_job *j)
+{
+	struct open_job *job = (struct open_job *)j;
+
+	closep(&job->proc_fd);
+	closep(&job->exe.fd);
+	free(job);
+}
+
+static int open_exe_in_time(int proc_fd, uint64_t dev, struct deadline_caller *caller,
+			    struct opened_exe *ret)
 {
 	struct open_job *job = calloc(1, sizeof(*job));
 	int r;
 
 	if (!job)
 		return -ENOMEM;
-	job->job = (struct deadline_job){open_exe, open_job_free, key->dev};
-	job->fd = -1;
-	job->proc_fd = fcntl(t->proc_fd, F_DUPFD_CLOEXEC, 0);
+	job->job = (struct deadline_job){open_job_run, open_job_free, dev};
+	job->exe.fd = -1;
+	job->proc_fd = fcntl(proc_fd, F_DUPFD_CLOEXEC, 0);
 	r = deadline_call(caller, &job->job);
 	if (r < 0)
 		return r;
 	r = job->result;
-	if (r == 0 && !is_same_file(&job->st, key))
-		r = -ESRCH;
-	if (r == 0) {
-		t->exe_fd = TAKE_FD(job->fd);
-		set_sources(t, (uint64_t)job->st.st_size, job->may_hang ? &key->dev : NULL, caller);
-	}
+	*ret = job->exe;
+	job->exe.fd = -1;
 	open_job_free(&job->job);
 	return r;
+}
+
+/* What is known is on a file system that answers: opening it needs no other thread. */
+static bool is_known(int proc_fd, const struct go_layouts *layouts)
+{
+	struct go_file_version now;
+
+	return layouts && read_version(proc_fd, &now) == 0 && go_layouts_find(layouts, &now);
+}
+
+static int open_executable(struct go_target *t, const struct go_file_key *key,
+			   const struct go_target_files *files)
+{
+	struct opened_exe exe = {.fd = -1};
+	int r;
+
+	r = is_known(t->proc_fd, files->layouts)
+		    ? open_exe(t->proc_fd, &exe)
+		    : open_exe_in_time(t->proc_fd, key->dev, files->caller, &exe);
+	t->exe_fd = exe.fd;
+	/* not by its size: a file can be cut or grow while it is executed */
+	if (r == 0 && (!exe.regular || !is_same_file(&exe.version.key, key)))
+		r = -ESRCH;
+	if (r < 0)
+		return r;
+	set_sources(t, exe.version.key.size_bytes, exe.may_hang ? &key->dev : NULL, files->caller);
+	return read_layout(t, exe.may_hang ? NULL : &exe.version, files->layouts);
 }
 
 /* ---- the process ---- */
@@ -133,14 +215,13 @@ static int read_auxv(int proc_fd, uint64_t *ret_entry, uint64_t *ret_image)
 	return -ESRCH; /* of one that is ending it is empty */
 }
 
-static int check_identity(const struct go_target *t, const struct go_process_id *id)
+static int check_identity(int proc_fd, const struct go_process_id *id, struct proc_stat *ret)
 {
-	struct proc_stat st;
-	int r = procfs_read_stat(t->proc_fd, &st);
+	int r = procfs_read_stat(proc_fd, ret);
 
 	if (r < 0)
 		return r;
-	return st.start_time == id->start_time && !st.ended ? 0 : -ESRCH;
+	return ret->start_time == id->start_time && !ret->ended ? 0 : -ESRCH;
 }
 
 static int open_folder(struct go_target *t, int root_fd, const struct go_process_id *id)
@@ -153,7 +234,10 @@ static int open_folder(struct go_target *t, int root_fd, const struct go_process
 /* Of a process that has just ended, files are not there, or nobody may follow its links. */
 static int finish_open(struct go_target *t, const struct go_process_id *id, int r)
 {
-	if (r == -ENOENT || ((r == -EACCES || r == -EPERM) && check_identity(t, id) < 0))
+	struct proc_stat st;
+
+	if (r == -ENOENT ||
+	    ((r == -EACCES || r == -EPERM) && check_identity(t->proc_fd, id, &st) < 0))
 		r = -ESRCH;
 	if (r < 0)
 		go_target_close(t);
@@ -163,27 +247,34 @@ static int finish_open(struct go_target *t, const struct go_process_id *id, int 
 /* Whether it executes what it did. */
 static int check_executable(const struct go_target *t, const struct go_process_id *id)
 {
-	struct go_file_key key;
+	struct go_file_key key = {0};
 	int r = go_target_read_key(t->proc_fd, &key);
 
 	if (r < 0)
 		return r;
-	return key.dev == id->exe.dev && key.ino == id->exe.ino ? 0 : -ESRCH;
+	return is_same_file(&key, &id->exe) ? 0 : -ESRCH;
 }
 
 static int open_library(struct go_target *t, const struct go_process_id *id,
-			struct deadline_caller *caller, struct go_library *ret)
+			const struct go_target_files *files, struct go_library *ret)
 {
 	const uint64_t *dev = &id->library.dev;
+	struct go_file_version version;
+	struct statx st;
 	int r = check_executable(t, id);
 
 	if (r == 0)
-		r = go_library_open(t->proc_fd, &id->library, caller, ret);
+		r = go_library_open(t->proc_fd, &id->library, files->caller, ret);
 	if (r < 0)
 		return r;
 	t->exe_fd = ret->fd;
-	set_sources(t, ret->size_bytes, ret->may_hang ? dev : NULL, caller);
-	return 0;
+	set_sources(t, ret->size_bytes, ret->may_hang ? dev : NULL, files->caller);
+	if (ret->may_hang)
+		return read_layout(t, NULL, files->layouts);
+	if (statx(t->exe_fd, "", AT_EMPTY_PATH, STATX_BASIC_STATS, &st) < 0)
+		return -errno;
+	version = version_of(&st);
+	return read_layout(t, &version, files->layouts);
 }
 
 /* By the mapping that was found, as nothing else says where a library is. */
@@ -200,31 +291,29 @@ static int find_bias(struct go_target *t, const struct go_library *library)
 
 /* Everything but the memory, which is open already when it is wanted. */
 static int open_rest(struct go_target *t, const struct go_process_id *id,
-		     struct deadline_caller *caller)
+		     const struct go_target_files *files)
 {
 	bool is_library = id->library.ino != 0;
 	struct go_library library;
 	int r;
 
-	r = check_identity(t, id);
+	r = check_identity(t->proc_fd, id, &t->stat);
 	if (r == 0)
-		r = is_library ? open_library(t, id, caller, &library)
-			       : open_executable(t, &id->exe, caller);
-	if (r == 0)
-		r = elf_layout_parse(&t->layout, &t->file);
+		r = is_library ? open_library(t, id, files, &library)
+			       : open_executable(t, &id->exe, files);
 	if (r == 0 && is_library)
 		r = find_bias(t, &library);
 	return r == -ENODATA ? -EBADMSG : r; /* it was cut */
 }
 
 int go_target_open_file(struct go_target *ret, int root_fd, const struct go_process_id *id,
-			struct deadline_caller *caller)
+			const struct go_target_files *files)
 {
 	int r;
 
 	r = open_folder(ret, root_fd, id);
 	if (r == 0)
-		r = open_rest(ret, id, caller);
+		r = open_rest(ret, id, files);
 	return finish_open(ret, id, r);
 }
 
@@ -247,7 +336,7 @@ static int open_memory(struct go_target *t, uint64_t *ret_entry)
 }
 
 int go_target_open(struct go_target *ret, int root_fd, const struct go_process_id *id,
-		   struct deadline_caller *caller)
+		   const struct go_target_files *files)
 {
 	uint64_t entry = 0;
 	int r;
@@ -256,7 +345,7 @@ int go_target_open(struct go_target *ret, int root_fd, const struct go_process_i
 	if (r == 0)
 		r = open_memory(ret, &entry);
 	if (r == 0)
-		r = open_rest(ret, id, caller);
+		r = open_rest(ret, id, files);
 	if (r == 0 && id->library.ino == 0 && ret->layout.relocatable)
 		ret->bias = entry - ret->layout.entry;
 	return finish_open(ret, id, r);
@@ -273,8 +362,9 @@ void go_target_close(struct go_target *t)
 bool go_target_is_current(const struct go_target *t, const struct go_process_id *id)
 {
 	uint64_t entry, image;
+	struct proc_stat st;
 
-	return check_identity(t, id) == 0 && check_executable(t, id) == 0 &&
+	return check_identity(t->proc_fd, id, &st) == 0 && check_executable(t, id) == 0 &&
 	       read_auxv(t->proc_fd, &entry, &image) == 0 && image == t->image;
 }
 
@@ -291,21 +381,19 @@ int go_target_service(const struct go_target *t, char ret[static WORKLOAD_NAME_B
 {
 	CLEANUP(buf_fini) struct buf cgroup;
 	AUTO_FREE char *exe = NULL;
-	struct workload_facts facts = {0};
-	struct proc_stat st;
+	struct workload_facts facts = {.exe = "", .comm = t->stat.comm};
 	int r;
 
 	buf_init(&cgroup, CGROUP_MAX_BYTES);
-	r = procfs_read_stat(t->proc_fd, &st);
+	r = fs_read_at(t->proc_fd, "cgroup", &cgroup);
 	if (r == 0)
+		cgroup_path_parse(cgroup.data ? cgroup.data : "", cgroup.len, &facts.cgroup);
+	if (r == 0 && facts.cgroup.kind == CGROUP_NONE) {
 		r = procfs_read_link(t->proc_fd, "exe", &exe);
-	if (r == 0)
-		r = fs_read_at(t->proc_fd, "cgroup", &cgroup);
+		facts.exe = exe;
+	}
 	if (r < 0)
 		return r == -ENOENT ? -ESRCH : r;
-	cgroup_path_parse(cgroup.data ? cgroup.data : "", cgroup.len, &facts.cgroup);
-	facts.exe = exe;
-	facts.comm = st.comm;
 	workload_name(&facts, ret);
 	return 0;
 }

@@ -14,16 +14,11 @@
 
 #include "common/base.h"
 #include "common/deadline_call.h"
+#include "node-agent/go/go_file_key.h"
+#include "node-agent/go/go_layouts.h"
+#include "node-agent/process/procfs.h"
 #include "node-agent/process/workload.h"
 #include "node-agent/symbol/elf_layout.h"
-
-/* Which file, and whether it still has the same content. */
-struct go_file_key {
-	uint64_t dev;
-	uint64_t ino;
-	uint64_t size_bytes;
-	uint64_t mtime_ns;
-};
 
 /* Who is meant. */
 struct go_process_id {
@@ -43,6 +38,7 @@ struct go_target {
 	struct elf_layout layout;
 	uint64_t bias;  /* added to the file's addresses */
 	uint64_t image; /* another one after each execve(2), of the same file as well */
+	struct proc_stat stat;
 };
 
 /*
@@ -51,11 +47,17 @@ struct go_target {
  */
 int go_target_read_key(int proc_fd, struct go_file_key *ret) MUST_CHECK;
 
+/* How files are opened. Borrowed. */
+struct go_target_files {
+	struct deadline_caller *caller;
+	struct go_layouts *layouts; /* NULL: none are kept */
+};
+
 /*
  * The file alone: memory cannot be read, and bias is 0. Results as of go_target_open().
  */
 int go_target_open_file(struct go_target *ret, int root_fd, const struct go_process_id *id,
-			struct deadline_caller *caller) MUST_CHECK;
+			const struct go_target_files *files) MUST_CHECK;
 
 /*
  * 0: go_target_close() is due. -ESRCH: it is not that process, or not that file, any more;
@@ -63,7 +65,7 @@ int go_target_open_file(struct go_target *ret, int root_fd, const struct go_proc
  * file system does not answer; -ENOMEM; others of open(2).
  */
 int go_target_open(struct go_target *ret, int root_fd, const struct go_process_id *id,
-		   struct deadline_caller *caller) MUST_CHECK;
+		   const struct go_target_files *files) MUST_CHECK;
 void go_target_close(struct go_target *t);
 
 /* Whether the process still is who was opened, and has executed nothing since, not the same file either. */

@@ -47,7 +47,7 @@ struct lock_child {
 	struct lock_child_memory *memory;
 	pid_t pid;
 	int root_fd;
-	struct deadline_caller *caller;
+	struct go_target_files files;
 	struct go_process_id id;
 	struct go_target target;
 	struct go_executable executable;
@@ -111,12 +111,12 @@ static inline void lock_child_begin(struct lock_child *c)
 	}
 	assert_true(c->pid > 0);
 	c->root_fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	assert_int_equal(deadline_caller_new(&c->caller, UINT64_C(5000000000), 1), 0);
+	assert_int_equal(deadline_caller_new(&c->files.caller, UINT64_C(5000000000), 1), 0);
 	proc_fd = procfs_open_process(c->root_fd, c->pid);
 	assert_int_equal(procfs_read_stat(proc_fd, &st), 0);
 	c->id = (struct go_process_id){.pid = c->pid, .start_time = st.start_time};
 	assert_int_equal(go_target_read_key(proc_fd, &c->id.exe), 0);
-	assert_int_equal(go_target_open(&c->target, c->root_fd, &c->id, c->caller), 0);
+	assert_int_equal(go_target_open(&c->target, c->root_fd, &c->id, &c->files), 0);
 	lock_child_open_runtime(c);
 }
 
@@ -134,7 +134,7 @@ static inline void lock_child_end(struct lock_child *c)
 {
 	lock_child_kill(c);
 	go_target_close(&c->target);
-	deadline_caller_free(c->caller);
+	deadline_caller_free(c->files.caller);
 	memory_windows_free(c->runtime.windows);
 	go_frames_free(c->executable.frames);
 	close(c->root_fd);

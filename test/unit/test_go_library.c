@@ -25,7 +25,7 @@ struct fixture {
 	char root[64]; /* a /proc with that process only */
 	int root_fd;
 	int proc_fd;
-	struct deadline_caller *caller;
+	struct go_target_files files;
 	struct go_process_id id;
 	struct go_file_key libc;
 	uint64_t libc_start;
@@ -73,7 +73,7 @@ static void begin(struct fixture *f)
 	assert_int_equal(procfs_read_stat(f->proc_fd, &st), 0);
 	f->id = (struct go_process_id){.pid = f->child, .start_time = st.start_time};
 	assert_int_equal(go_target_read_key(f->proc_fd, &f->id.exe), 0);
-	assert_int_equal(deadline_caller_new(&f->caller, UINT64_C(5000000000), 1), 0);
+	assert_int_equal(deadline_caller_new(&f->files.caller, UINT64_C(5000000000), 1), 0);
 	find_libc(f);
 }
 
@@ -94,7 +94,7 @@ static void end(struct fixture *f)
 	kill_child(f);
 	assert_int_equal(unlink(link), 0);
 	assert_int_equal(rmdir(f->root), 0);
-	deadline_caller_free(f->caller);
+	deadline_caller_free(f->files.caller);
 	close(f->proc_fd);
 	close(f->root_fd);
 }
@@ -115,7 +115,7 @@ static void test_each_mapped_file_is_listed_once_but_the_executable(void **state
 
 	(void)state;
 	begin(&f);
-	n = go_library_list(f.proc_fd, &f.id.exe, f.caller, keys, KEYS);
+	n = go_library_list(f.proc_fd, &f.id.exe, f.files.caller, keys, KEYS);
 	assert_in_range(n, 3, KEYS - 1); /* and the loader, and cmocka */
 	for (int i = 0; i < n; i++) {
 		assert_false(is_same(&keys[i], &f.id.exe));
@@ -125,9 +125,9 @@ static void test_each_mapped_file_is_listed_once_but_the_executable(void **state
 			assert_false(is_same(&keys[i], &keys[j]));
 	}
 	assert_int_equal(n_libc, 1);
-	assert_int_equal(go_library_list(f.proc_fd, &f.id.exe, f.caller, keys, 2), 2);
+	assert_int_equal(go_library_list(f.proc_fd, &f.id.exe, f.files.caller, keys, 2), 2);
 	kill_child(&f);
-	assert_int_equal(go_library_list(f.proc_fd, &f.id.exe, f.caller, keys, KEYS), -ESRCH);
+	assert_int_equal(go_library_list(f.proc_fd, &f.id.exe, f.files.caller, keys, KEYS), -ESRCH);
 	end(&f);
 }
 
@@ -140,7 +140,7 @@ static void test_a_library_is_opened_with_where_it_lies(void **state)
 	(void)state;
 	begin(&f);
 	f.id.library = f.libc;
-	assert_int_equal(go_target_open(&t, f.root_fd, &f.id, f.caller), 0);
+	assert_int_equal(go_target_open(&t, f.root_fd, &f.id, &f.files), 0);
 	assert_int_equal(t.bias, f.libc_start);
 	assert_int_equal(byte_source_read(&t.memory, t.bias, magic, sizeof(magic)), 0);
 	assert_memory_equal(magic, "\177ELF", sizeof(magic));
@@ -162,11 +162,11 @@ static void test_what_is_not_mapped_is_not_opened(void **state)
 	begin(&f);
 	f.id.library = f.libc;
 	f.id.library.ino++;
-	assert_int_equal(go_target_open(&t, f.root_fd, &f.id, f.caller), -ESRCH);
-	assert_int_equal(go_target_open_file(&t, f.root_fd, &f.id, f.caller), -ESRCH);
+	assert_int_equal(go_target_open(&t, f.root_fd, &f.id, &f.files), -ESRCH);
+	assert_int_equal(go_target_open_file(&t, f.root_fd, &f.id, &f.files), -ESRCH);
 	f.id.library = f.libc;
 	f.id.exe.ino++; /* another program, which has loaded the same library */
-	assert_int_equal(go_target_open(&t, f.root_fd, &f.id, f.caller), -ESRCH);
+	assert_int_equal(go_target_open(&t, f.root_fd, &f.id, &f.files), -ESRCH);
 	end(&f);
 }
 
@@ -341,7 +341,7 @@ static int list_anew(void *arg)
 {
 	struct go_file_key keys[KEYS];
 	struct fixture *f = arg;
-	int r = go_library_list(f->proc_fd, &f->id.exe, f->caller, keys, KEYS);
+	int r = go_library_list(f->proc_fd, &f->id.exe, f->files.caller, keys, KEYS);
 
 	return r < 0 ? r : 0;
 }

@@ -1,8 +1,12 @@
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <sys/wait.h>
 
+#include "common/clock.h"
 #include "node-agent/go_profile/go_processes.h"
 #include "node-agent/process/procfs.h"
 #include "test/lib/unit.h"
@@ -11,7 +15,7 @@ struct fixture {
 	pid_t child;
 	int say[2]; /* closing the second end makes the child execute something else */
 	int root_fd;
-	struct deadline_caller *caller;
+	struct go_target_files files;
 	struct go_process_id id;
 	uint64_t secret;
 };
@@ -44,7 +48,8 @@ static void begin(struct fixture *f)
 	}
 	assert_true(f->child > 0);
 	f->root_fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	assert_int_equal(deadline_caller_new(&f->caller, UINT64_C(5000000000), 1), 0);
+	assert_int_equal(deadline_caller_new(&f->files.caller, UINT64_C(5000000000), 1), 0);
+	assert_int_equal(go_layouts_new(&f->files.layouts), 0);
 	f->id = id_of(f->root_fd, f->child);
 }
 
@@ -55,7 +60,8 @@ static void end(struct fixture *f)
 	close(f->say[0]);
 	if (f->say[1] >= 0)
 		close(f->say[1]);
-	deadline_caller_free(f->caller);
+	go_layouts_free(f->files.layouts);
+	deadline_caller_free(f->files.caller);
 	close(f->root_fd);
 }
 
@@ -83,7 +89,7 @@ static void test_memory_and_file_of_a_process_are_read(void **state)
 
 	(void)state;
 	begin(&f);
-	assert_int_equal(go_target_open(&t, f.root_fd, &f.id, f.caller), 0);
+	assert_int_equal(go_target_open(&t, f.root_fd, &f.id, &f.files), 0);
 	assert_int_equal(
 		byte_source_read(&t.memory, (uint64_t)(uintptr_t)&f.secret, &got, sizeof(got)), 0);
 	assert_int_equal(got, f.secret);
@@ -103,14 +109,14 @@ static void test_a_process_that_ended_has_no_memory(void **state)
 
 	(void)state;
 	begin(&f);
-	assert_int_equal(go_target_open(&t, f.root_fd, &f.id, f.caller), 0);
+	assert_int_equal(go_target_open(&t, f.root_fd, &f.id, &f.files), 0);
 	kill(f.child, SIGKILL);
 	waitpid(f.child, NULL, 0);
 	assert_int_equal(
 		byte_source_read(&t.memory, (uint64_t)(uintptr_t)&f.secret, &got, sizeof(got)),
 		-ENODATA);
 	go_target_close(&t);
-	assert_int_equal(go_target_open(&t, f.root_fd, &f.id, f.caller), -ESRCH);
+	assert_int_equal(go_target_open(&t, f.root_fd, &f.id, &f.files), -ESRCH);
 	end(&f);
 }
 
@@ -122,13 +128,13 @@ static void test_a_process_that_executed_something_else_is_another(void **state)
 
 	(void)state;
 	begin(&f);
-	assert_int_equal(go_target_open(&t, f.root_fd, &f.id, f.caller), 0);
+	assert_int_equal(go_target_open(&t, f.root_fd, &f.id, &f.files), 0);
 	execute_something_else(&f);
 	assert_int_equal(
 		byte_source_read(&t.memory, (uint64_t)(uintptr_t)&f.secret, &got, sizeof(got)),
 		-ENODATA);
 	go_target_close(&t);
-	assert_int_equal(go_target_open(&t, f.root_fd, &f.id, f.caller), -ESRCH);
+	assert_int_equal(go_target_open(&t, f.root_fd, &f.id, &f.files), -ESRCH);
 	end(&f);
 }
 
@@ -142,7 +148,99 @@ static void test_another_process_of_the_same_number_is_not_meant(void **state)
 	begin(&f);
 	earlier = f.id;
 	earlier.start_time--;
-	assert_int_equal(go_target_open(&t, f.root_fd, &earlier, f.caller), -ESRCH);
+	assert_int_equal(go_target_open(&t, f.root_fd, &earlier, &f.files), -ESRCH);
+	end(&f);
+}
+
+/* ---- what is known about its file ---- */
+
+static size_t count_threads(void)
+{
+	DIR *dir = opendir("/proc/self/task");
+	size_t n = 0;
+
+	assert_non_null(dir);
+	while (readdir(dir))
+		n++;
+	closedir(dir);
+	return n;
+}
+
+static struct go_file_version own_version(void)
+{
+	struct statx st;
+
+	assert_int_equal(statx(AT_FDCWD, "/proc/self/exe", 0, STATX_BASIC_STATS, &st), 0);
+	return (struct go_file_version){
+		.key = {makedev(st.stx_dev_major, st.stx_dev_minor), st.stx_ino, st.stx_size,
+			(uint64_t)st.stx_mtime.tv_sec * NS_PER_S + st.stx_mtime.tv_nsec},
+		.ctime_ns = (uint64_t)st.stx_ctime.tv_sec * NS_PER_S + st.stx_ctime.tv_nsec,
+	};
+}
+
+static void test_what_is_known_about_a_file_is_not_read_again(void **state)
+{
+	struct go_file_version file = own_version();
+	struct elf_layout other;
+	struct go_target t;
+	struct fixture f;
+
+	(void)state;
+	begin(&f);
+	assert_int_equal(go_target_open(&t, f.root_fd, &f.id, &f.files), 0);
+	go_target_close(&t);
+	assert_non_null(go_layouts_find(f.files.layouts, &file));
+
+	go_layouts_free(f.files.layouts);
+	assert_int_equal(go_layouts_new(&f.files.layouts), 0);
+	other = t.layout;
+	other.text_start++; /* as nothing but what is remembered would say */
+	assert_int_equal(go_layouts_add(f.files.layouts, &file, &other), 0);
+	assert_int_equal(go_target_open(&t, f.root_fd, &f.id, &f.files), 0);
+	assert_int_equal(t.layout.text_start, other.text_start);
+	assert_int_equal(t.file.size_bytes, file.key.size_bytes);
+	go_target_close(&t);
+	end(&f);
+}
+
+static void test_a_file_that_was_touched_is_read_again(void **state)
+{
+	struct go_file_version file = own_version();
+	struct elf_layout other = {0};
+	struct go_target t;
+	struct fixture f;
+	struct stat st;
+
+	(void)state;
+	begin(&f);
+	assert_int_equal(go_layouts_add(f.files.layouts, &file, &other), 0);
+	assert_int_equal(stat("/proc/self/exe", &st), 0);
+	assert_int_equal(chmod("/proc/self/exe", st.st_mode & 07777), 0); /* as it was */
+	assert_int_equal(go_target_open(&t, f.root_fd, &f.id, &f.files), 0);
+	assert_true(elf_layout_is_text(&t.layout, (uint64_t)(uintptr_t)id_of - t.bias));
+	go_target_close(&t);
+	end(&f);
+}
+
+static void test_a_file_that_is_known_needs_no_thread_of_its_own(void **state)
+{
+	size_t n_threads = count_threads();
+	struct go_file_version file = own_version();
+	struct elf_layout layout = {0};
+	struct go_target t;
+	struct fixture f;
+
+	(void)state;
+	begin(&f);
+	assert_int_equal(go_layouts_add(f.files.layouts, &file, &layout), 0);
+	assert_int_equal(go_target_open(&t, f.root_fd, &f.id, &f.files), 0);
+	go_target_close(&t);
+	assert_int_equal(count_threads(), n_threads);
+	f.id.start_time--;
+	assert_int_equal(go_target_open(&t, f.root_fd, &f.id, &f.files), -ESRCH);
+	f.id.start_time++;
+	f.id.exe.ino++; /* who is meant executes another file */
+	assert_int_equal(go_target_open(&t, f.root_fd, &f.id, &f.files), -ESRCH);
 	end(&f);
 }
 
@@ -213,6 +311,9 @@ int main(void)
 		cmocka_unit_test(test_a_process_that_ended_has_no_memory),
 		cmocka_unit_test(test_a_process_that_executed_something_else_is_another),
 		cmocka_unit_test(test_another_process_of_the_same_number_is_not_meant),
+		cmocka_unit_test(test_what_is_known_about_a_file_is_not_read_again),
+		cmocka_unit_test(test_a_file_that_was_touched_is_read_again),
+		cmocka_unit_test(test_a_file_that_is_known_needs_no_thread_of_its_own),
 		cmocka_unit_test(test_processes_are_found_once_and_become_due_one_after_the_other),
 	};
 

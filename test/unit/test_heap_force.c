@@ -23,7 +23,7 @@ __asm__(".set \"runtime.MemProfileRate\", variables + 8\n"
 struct fixture {
 	pid_t child;
 	int root_fd;
-	struct deadline_caller *caller;
+	struct go_target_files files;
 	struct go_process_id id;
 	struct go_target target;
 	struct go_executable executable;
@@ -45,12 +45,13 @@ static void begin(struct fixture *f, uint64_t rate, uint8_t disabled)
 	}
 	assert_true(f->child > 0);
 	f->root_fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	assert_int_equal(deadline_caller_new(&f->caller, UINT64_C(5000000000), 1), 0);
+	f->files.layouts = NULL;
+	assert_int_equal(deadline_caller_new(&f->files.caller, UINT64_C(5000000000), 1), 0);
 	proc_fd = procfs_open_process(f->root_fd, f->child);
 	assert_int_equal(procfs_read_stat(proc_fd, &st), 0);
 	f->id = (struct go_process_id){.pid = f->child, .start_time = st.start_time};
 	assert_int_equal(go_target_read_key(proc_fd, &f->id.exe), 0);
-	assert_int_equal(go_target_open(&f->target, f->root_fd, &f->id, f->caller), 0);
+	assert_int_equal(go_target_open(&f->target, f->root_fd, &f->id, &f->files), 0);
 
 	f->executable = (struct go_executable){
 		.sought = 1u << GO_MEMORY_RATE | 1u << GO_MEMORY_DISABLED,
@@ -77,7 +78,7 @@ static void end(struct fixture *f)
 	kill(f->child, SIGKILL);
 	waitpid(f->child, NULL, 0);
 	go_target_close(&f->target);
-	deadline_caller_free(f->caller);
+	deadline_caller_free(f->files.caller);
 	close(f->root_fd);
 }
 

@@ -1,0 +1,72 @@
+#include "node-agent/go/go_layouts.h"
+
+#include <errno.h>
+
+#include "common/table.h"
+
+struct entry {
+	UT_hash_handle hh;
+	struct go_file_version file;
+	struct elf_layout layout;
+};
+
+struct go_layouts {
+	struct entry *table;
+};
+
+int go_layouts_new(struct go_layouts **ret)
+{
+	struct go_layouts *l = calloc(1, sizeof(*l));
+
+	if (!l)
+		return -ENOMEM;
+	*ret = l;
+	return 0;
+}
+
+static void forget(struct go_layouts *l)
+{
+	struct entry *e, *next;
+
+	for (e = l->table; e; e = next) {
+		next = e->hh.next;
+		HASH_DEL(l->table, e);
+		table_free(e);
+	}
+}
+
+void go_layouts_free(struct go_layouts *l)
+{
+	if (!l)
+		return;
+	forget(l);
+	free(l);
+}
+
+const struct elf_layout *go_layouts_find(const struct go_layouts *l,
+					 const struct go_file_version *file)
+{
+	struct entry *e;
+
+	HASH_FIND(hh, l->table, file, sizeof(*file), e);
+	return e ? &e->layout : NULL;
+}
+
+int go_layouts_add(struct go_layouts *l, const struct go_file_version *file,
+		   const struct elf_layout *layout)
+{
+	struct entry *e;
+
+	if (HASH_COUNT(l->table) >= GO_LAYOUTS_MAX)
+		forget(l);
+	e = table_malloc(sizeof(*e));
+	if (!e)
+		return -ENOMEM;
+	*e = (struct entry){.file = *file, .layout = *layout};
+	HASH_ADD(hh, l->table, file, sizeof(e->file), e);
+	if (!TABLE_ADDED(hh, e)) {
+		table_free(e);
+		return -ENOMEM;
+	}
+	return 0;
+}
