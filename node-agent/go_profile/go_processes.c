@@ -8,9 +8,9 @@
 #include "common/parse.h"
 #include "common/table.h"
 #include "node-agent/go/go_reader.h"
+#include "node-agent/go_profile/due_heap.h"
 #include "node-agent/go_profile/go_verdicts.h"
-#include "node-agent/heap/heap_reader.h"
-#include "node-agent/process/procfs.h"
+#include "node-agent/go_profile/pid_owner.h"
 
 #define BACKOFF_MAX_SHIFT 6u /* a process that cannot be read is tried about once an hour */
 
@@ -24,9 +24,12 @@ struct entry {
 	UT_hash_handle hh;
 	struct entry_key key;
 	bool is_go;
-	bool ended;           /* whoever has its id at the next scan is somebody else */
-	uint64_t scan;        /* the last one that saw it; not of libraries */
-	struct go_process go; /* id is valid in any case */
+	bool ended;             /* whoever has its id at the next scan is somebody else */
+	uint64_t scan;          /* the last one that saw it; not of libraries */
+	struct pid_owner owner; /* as it was read last; not of libraries */
+	struct go_process go;   /* id is valid in any case */
+	struct due due;         /* go_process_next_ns(), in no heap if it is not Go */
+	size_t n_bytes;         /* go_process_bytes() */
 
 	/* of a process whose executable is not Go's */
 	uint64_t look_ns; /* when its libraries are looked at */
@@ -37,6 +40,9 @@ struct entry {
 struct go_processes {
 	struct go_processes_config cfg;
 	struct entry *entries;
+	struct due_heap due;
+	struct entry *in_turn; /* due and n_bytes may have changed; NULL: none */
+	size_t n_bytes;        /* of all */
 	struct go_verdicts *verdicts;
 	struct go_file_key *libraries; /* room for those of one process */
 	uint64_t n_scans;
@@ -65,19 +71,23 @@ int go_processes_new(struct go_processes **ret, const struct go_processes_config
 	return 0;
 }
 
-static void forget_records(struct go_process *g)
+/* It has none, or not any more. */
+static void drop_runtime(struct go_processes *p, struct entry *e)
 {
-	bucket_history_free(TAKE_PTR(g->heap));
-	for (int i = 0; i < LOCK_KINDS; i++)
-		lock_session_fini(&g->locks[i]);
+	due_heap_remove(&p->due, &e->due);
+	if (p->in_turn == e)
+		p->in_turn = NULL;
+	p->n_bytes -= e->n_bytes;
+	e->n_bytes = 0;
+	p->n_go -= e->is_go;
+	e->is_go = false;
+	go_process_fini(&e->go);
 }
 
 static void drop(struct go_processes *p, struct entry *e)
 {
+	drop_runtime(p, e);
 	HASH_DEL(p->entries, e);
-	p->n_go -= e->is_go;
-	forget_records(&e->go);
-	go_share_free(e->go.share);
 	table_free(e);
 }
 
@@ -91,6 +101,7 @@ void go_processes_free(struct go_processes *p)
 		next = e->hh.next;
 		drop(p, e);
 	}
+	due_heap_fini(&p->due);
 	go_verdicts_free(p->verdicts);
 	free(p->libraries);
 	free(p);
@@ -160,29 +171,25 @@ static int add(struct go_processes *p, const struct go_process_id *id, bool is_g
 	return 0;
 }
 
-static void init_locks(struct go_process *g, enum bucket_history_start start, uint64_t now_ns)
-{
-	for (int i = 0; i < LOCK_KINDS; i++)
-		lock_session_init(&g->locks[i], (enum lock_kind)i, start, now_ns);
-}
-
 static int add_runtime(struct go_processes *p, const struct go_process_id *id,
-		       enum bucket_history_start start, uint64_t now_ns)
+		       enum bucket_history_start start, uint64_t now_ns, struct entry **ret)
 {
 	struct entry *e;
 	int r = add(p, id, true, &e);
 
 	if (r < 0)
 		return r;
-	e->scan = p->n_scans;
-	e->go.due_ns = now_ns;
-	e->go.told_ns = now_ns;
-	init_locks(&e->go, start, now_ns);
-	e->go.start = start;
-	r = heap_history_new(&e->go.heap, start);
-	if (r < 0)
+	r = go_process_init(&e->go, start, now_ns);
+	if (r == 0)
+		r = due_heap_add(&p->due, &e->due, now_ns);
+	if (r < 0) {
 		drop(p, e);
-	return r;
+		return r;
+	}
+	e->n_bytes = go_process_bytes(&e->go);
+	p->n_bytes += e->n_bytes;
+	*ret = e;
+	return 0;
 }
 
 /* ---- libraries ---- */
@@ -204,7 +211,7 @@ static int look_at_library(struct go_processes *p, const struct entry *host,
 	is_go = detect(p, &id);
 	if (is_go < 0)
 		return is_go == -ENOMEM ? is_go : 1;
-	return is_go ? add_runtime(p, &id, host->start, now_ns) : 0;
+	return is_go ? add_runtime(p, &id, host->start, now_ns, &known) : 0;
 }
 
 static uint64_t look_pause_ns(const struct go_processes *p, unsigned n_looks)
@@ -254,9 +261,10 @@ static uint64_t boot_ticks(void)
  * Of a process that began, or what it executes now, after the last scan all allocations are news. One that was there
  * before could only not be looked at then.
  */
-static int add_new(struct go_processes *p, const struct go_process_id *id, bool replaces,
+static int add_new(struct go_processes *p, const struct pid_owner *owner, bool replaces,
 		   uint64_t now_ns)
 {
+	const struct go_process_id *id = &owner->id;
 	enum bucket_history_start start = replaces || id->start_time >= p->scan_ticks
 						  ? BUCKET_HISTORY_FROM_ZERO
 						  : BUCKET_HISTORY_FROM_NOW;
@@ -265,63 +273,51 @@ static int add_new(struct go_processes *p, const struct go_process_id *id, bool 
 
 	if (is_go < 0) /* perhaps at the next scan */
 		return is_go == -ENOMEM ? is_go : 0;
-	if (is_go)
-		return add_runtime(p, id, start, now_ns);
-	r = add(p, id, false, &e);
+	r = is_go ? add_runtime(p, id, start, now_ns, &e) : add(p, id, false, &e);
 	if (r < 0)
 		return r;
+	e->owner = *owner;
 	e->scan = p->n_scans;
+	if (is_go)
+		return 0;
 	e->start = start;
 	return look(p, e, now_ns);
 }
 
-/* Until its libraries are looked at again, who it is does not matter. */
-static bool is_known_other(const struct entry *e, const struct go_file_key *exe, uint64_t now_ns)
-{
-	return e && !e->is_go && !e->ended && now_ns < e->look_ns && e->go.id.exe.dev == exe->dev &&
-	       e->go.id.exe.ino == exe->ino;
-}
-
-/*
- * Who has this pid; e is who had it, or NULL. -ENOENT, -ESRCH: nobody, or a kernel thread; else it cannot be told
- * now.
- */
+/* Who has this pid; e is who had it, or NULL. Results as of pid_owner_read(). */
 static int look_at(const struct go_processes *p, pid_t pid, const struct entry *e, uint64_t now_ns,
-		   struct go_process_id *ret)
+		   struct pid_owner *ret)
 {
-	AUTO_CLOSE int fd = procfs_open_process(p->cfg.root_fd, pid);
-	struct proc_stat st;
-	int r, key;
+	bool known = e && !e->ended;
 
-	*ret = (struct go_process_id){.pid = pid};
-	key = fd < 0 ? fd : go_target_read_key(fd, &ret->exe);
-	if (key < 0 && key != -EACCES && key != -EPERM)
-		return key;
-	if (key == 0 && is_known_other(e, &ret->exe, now_ns)) {
-		ret->start_time = e->go.id.start_time;
-		return 0;
-	}
-	r = procfs_read_stat(fd, &st);
-	if (r < 0 || st.kernel_thread)
-		return r < 0 ? r : -ENOENT;
-	ret->start_time = st.start_time;
-	return key;
+	/* until the libraries of one that is not Go's are looked at again, who it is does not matter */
+	if (known)
+		known = !e->is_go && now_ns < e->look_ns
+				? pid_owner_executes(&e->owner, p->cfg.root_fd)
+				: pid_owner_is_current(&e->owner, p->cfg.root_fd);
+	if (!known)
+		return pid_owner_read(ret, p->cfg.root_fd, pid);
+	*ret = e->owner;
+	return 0;
 }
 
 static int scan_one(struct go_processes *p, pid_t pid, uint64_t now_ns)
 {
-	struct go_process_id id = {.pid = pid};
+	const struct go_process_id any = {.pid = pid};
+	struct pid_owner owner;
 	struct entry *e;
 	bool replaces;
 	int r;
 
-	e = find(p, &id);
-	r = look_at(p, pid, e, now_ns, &id);
+	e = find(p, &any);
+	r = look_at(p, pid, e, now_ns, &owner);
 	p->n_denied_now += r == -EACCES || r == -EPERM;
 	if (r == -ENOENT || r == -ESRCH)
 		return 0;
-	if (e && (r < 0 || (!e->ended && is_same(&e->go.id, &id)))) {
+	if (e && (r < 0 || (!e->ended && is_same(&e->go.id, &owner.id)))) {
 		e->scan = p->n_scans;
+		if (r == 0)
+			e->owner = owner;
 		return r < 0 || e->is_go || now_ns < e->look_ns ? 0 : look(p, e, now_ns);
 	}
 	if (r < 0)
@@ -329,7 +325,7 @@ static int scan_one(struct go_processes *p, pid_t pid, uint64_t now_ns)
 	replaces = e != NULL;
 	if (e)
 		drop(p, e);
-	return add_new(p, &id, replaces, now_ns);
+	return add_new(p, &owner, replaces, now_ns);
 }
 
 /* Those found together become due one after the other. */
@@ -340,8 +336,10 @@ static void spread(struct go_processes *p, uint64_t now_ns)
 	for (const struct entry *e = p->entries; e; e = e->hh.next)
 		n += e->is_go && e->go.due_ns == now_ns;
 	for (struct entry *e = p->entries; e; e = e->hh.next) {
-		if (e->is_go && e->go.due_ns == now_ns)
-			e->go.due_ns = now_ns + p->cfg.interval_ns / n * i++;
+		if (!e->is_go || e->go.due_ns != now_ns)
+			continue;
+		e->go.due_ns = now_ns + p->cfg.interval_ns / n * i++;
+		due_heap_move(&p->due, &e->due, go_process_next_ns(&e->go));
 	}
 }
 
@@ -392,16 +390,32 @@ int go_processes_scan(struct go_processes *p, uint64_t now_ns)
 
 /* ---- one by one ---- */
 
+static struct entry *entry_of(struct due *d)
+{
+	return (struct entry *)((char *)d - offsetof(struct entry, due));
+}
+
+static void end_turn(struct go_processes *p)
+{
+	struct entry *e = p->in_turn;
+
+	if (!e)
+		return;
+	due_heap_move(&p->due, &e->due, go_process_next_ns(&e->go));
+	p->n_bytes -= e->n_bytes;
+	e->n_bytes = go_process_bytes(&e->go);
+	p->n_bytes += e->n_bytes;
+	p->in_turn = NULL;
+}
+
 struct go_process *go_processes_next(struct go_processes *p)
 {
-	struct entry *next = NULL;
+	struct due *first;
 
-	for (struct entry *e = p->entries; e; e = e->hh.next) {
-		if (e->is_go &&
-		    (!next || go_process_next_ns(&e->go) < go_process_next_ns(&next->go)))
-			next = e;
-	}
-	return next ? &next->go : NULL;
+	end_turn(p);
+	first = due_heap_first(&p->due);
+	p->in_turn = first ? entry_of(first) : NULL;
+	return first ? &p->in_turn->go : NULL;
 }
 
 void go_processes_remove(struct go_processes *p, struct go_process *g)
@@ -416,11 +430,8 @@ void go_processes_remove(struct go_processes *p, struct go_process *g)
 		drop(p, e);
 		return;
 	}
-	p->n_go -= e->is_go;
-	e->is_go = false;
+	drop_runtime(p, e);
 	e->ended = true;
-	forget_records(&e->go);
-	go_share_free(TAKE_PTR(e->go.share));
 }
 
 void go_processes_done(struct go_processes *p, struct go_process *g, uint64_t now_ns, bool failed)
@@ -433,49 +444,7 @@ void go_processes_done(struct go_processes *p, struct go_process *g, uint64_t no
 	do
 		g->due_ns += p->cfg.interval_ns << shift;
 	while (g->due_ns <= now_ns);
-}
-
-static int renew_heap(struct go_process *g, enum bucket_history_start start)
-{
-	struct bucket_history *h;
-	int r = heap_history_new(&h, start);
-
-	if (r < 0)
-		return r;
-	bucket_history_free(g->heap);
-	g->heap = h;
-	return 0;
-}
-
-/* A program that has just begun has no rates of ours. */
-static void renew_locks(struct go_process *g, enum bucket_history_start start)
-{
-	for (int i = 0; i < LOCK_KINDS; i++) {
-		lock_session_forget(&g->locks[i], start);
-		if (start == BUCKET_HISTORY_FROM_ZERO)
-			lock_session_init(&g->locks[i], (enum lock_kind)i, start,
-					  g->locks[i].told_ns);
-	}
-	if (start == BUCKET_HISTORY_FROM_ZERO)
-		g->burst_end_ns = 0;
-}
-
-int go_processes_renew(struct go_process *g, enum bucket_history_start start)
-{
-	int r = renew_heap(g, start);
-
-	if (r == 0)
-		renew_locks(g, start);
-	return r;
-}
-
-int go_processes_restart(struct go_process *g, uint64_t due_ns)
-{
-	int r = renew_heap(g, BUCKET_HISTORY_FROM_NOW);
-
-	if (r == 0)
-		g->due_ns = due_ns;
-	return r;
+	due_heap_move(&p->due, &find(p, &g->id)->due, go_process_next_ns(g));
 }
 
 struct go_process *go_processes_each(struct go_processes *p, struct go_process *g)
@@ -503,14 +472,7 @@ size_t go_processes_denied(const struct go_processes *p)
 
 size_t go_processes_bytes(const struct go_processes *p)
 {
-	size_t bytes = 0;
+	const struct entry *e = p->in_turn;
 
-	for (const struct entry *e = p->entries; e; e = e->hh.next) {
-		if (!e->is_go)
-			continue;
-		bytes += bucket_history_bytes(e->go.heap);
-		for (int i = 0; i < LOCK_KINDS; i++)
-			bytes += lock_session_bytes(&e->go.locks[i]);
-	}
-	return bytes;
+	return e ? p->n_bytes - e->n_bytes + go_process_bytes(&e->go) : p->n_bytes;
 }

@@ -19,6 +19,7 @@ struct fixture {
 	struct go_processes *p;
 	int answer; /* to whether an executable is Go's */
 	unsigned n_asked;
+	unsigned n_stopped;
 };
 
 static int detect(void *ctx, const struct go_process_id *id)
@@ -101,15 +102,14 @@ static void start(struct fixture *f, unsigned pid, uint64_t start_time, const ch
 	execute(f, pid, exe);
 }
 
+/* Its folder stays under another name, so that no other one gets its inode. */
 static void stop(struct fixture *f, unsigned pid)
 {
-	static const char *const files[] = {"/stat", "/exe", ""};
-	char name[32];
+	char name[32], gone[32];
 
-	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
-		(void)snprintf(name, sizeof(name), "%u%s", pid, files[i]);
-		assert_int_equal(unlinkat(f->root_fd, name, i == 2 ? AT_REMOVEDIR : 0), 0);
-	}
+	(void)snprintf(name, sizeof(name), "%u", pid);
+	(void)snprintf(gone, sizeof(gone), "gone.%u", f->n_stopped++);
+	assert_int_equal(renameat(f->root_fd, name, f->root_fd, gone), 0);
 }
 
 /* Number of Go processes. */
@@ -252,6 +252,25 @@ static void test_an_id_that_is_used_again_is_another_process(void **state)
 	end(&f);
 }
 
+/* Its folder is the same, so what is in it was not looked at again. */
+static void test_who_is_known_is_not_read_again(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	begin(&f);
+	start(&f, 1, BEFORE, "a");
+	start(&f, 2, BEFORE, "a");
+	assert_int_equal(scan(&f, 1), 2);
+	put_stat(&f, 1, AFTER, 0);
+	assert_int_equal(scan(&f, 2), 2);
+	assert_int_equal(find(&f, 1)->id.start_time, BEFORE);
+	go_processes_remove(f.p, find(&f, 1));
+	assert_int_equal(scan(&f, 3), 2);
+	assert_int_equal(find(&f, 1)->id.start_time, AFTER);
+	end(&f);
+}
+
 /* Its memory was gone in the middle of a reading. */
 static void test_one_that_was_said_to_have_ended_begins_anew(void **state)
 {
@@ -386,6 +405,66 @@ static void test_the_end_of_a_burst_comes_between_two_turns(void **state)
 	end(&f);
 }
 
+static void test_the_next_is_the_one_due_first_whatever_happens_to_the_others(void **state)
+{
+	static const unsigned order[] = {3, 5, 2, 4};
+	struct fixture f;
+
+	(void)state;
+	begin(&f);
+	for (unsigned pid = 1; pid <= 5; pid++) {
+		start(&f, pid, BEFORE, "a");
+		assert_int_equal(scan(&f, pid), pid);
+	}
+	for (unsigned pid = 1; pid <= 5; pid++) {
+		assert_int_equal(go_processes_next(f.p)->id.pid, pid);
+		go_processes_done(f.p, find(&f, (pid_t)pid), pid, false);
+	}
+	/* due at 1001 to 1005 */
+	assert_int_equal(go_processes_next(f.p)->id.pid, 1);
+	assert_int_equal(go_processes_restart(go_processes_next(f.p), 7000), 0);
+	go_processes_done(f.p, find(&f, 4), 1004, false);
+	go_processes_done(f.p, find(&f, 2), 1004, false);
+	stop(&f, 1);
+	assert_int_equal(scan(&f, 6), 4);
+	for (size_t i = 0; i < ARRAY_SIZE(order); i++) {
+		struct go_process *g = go_processes_next(f.p);
+
+		assert_int_equal(g->id.pid, order[i]);
+		go_processes_remove(f.p, g);
+	}
+	assert_null(go_processes_next(f.p));
+	assert_int_equal(go_processes_bytes(f.p), 0);
+	end(&f);
+}
+
+static void test_what_is_remembered_is_counted_as_it_grows(void **state)
+{
+	struct go_process *g;
+	struct fixture f;
+	size_t bytes;
+
+	(void)state;
+	begin(&f);
+	start(&f, 1, BEFORE, "a");
+	start(&f, 2, BEFORE, "a");
+	assert_int_equal(scan(&f, 1), 2);
+	bytes = go_processes_bytes(f.p);
+	assert_int_equal(bytes, go_process_bytes(find(&f, 1)) + go_process_bytes(find(&f, 2)));
+	g = go_processes_next(f.p);
+	(void)is_from_zero(g); /* reads a record */
+	assert_true(go_processes_bytes(f.p) > bytes);
+	assert_int_equal(go_processes_bytes(f.p),
+			 go_process_bytes(find(&f, 1)) + go_process_bytes(find(&f, 2)));
+	go_processes_done(f.p, g, 1, false);
+	assert_ptr_not_equal(go_processes_next(f.p), g);
+	assert_int_equal(go_processes_bytes(f.p),
+			 go_process_bytes(find(&f, 1)) + go_process_bytes(find(&f, 2)));
+	go_processes_remove(f.p, g);
+	assert_int_equal(go_processes_bytes(f.p), go_process_bytes(go_processes_next(f.p)));
+	end(&f);
+}
+
 static void test_another_program_has_no_rates_of_ours(void **state)
 {
 	struct go_process *g;
@@ -438,12 +517,15 @@ int main(void)
 		cmocka_unit_test(test_allocations_are_news_since_the_last_scan_only),
 		cmocka_unit_test(test_a_process_that_executes_something_else_is_new),
 		cmocka_unit_test(test_an_id_that_is_used_again_is_another_process),
+		cmocka_unit_test(test_who_is_known_is_not_read_again),
 		cmocka_unit_test(test_one_that_was_said_to_have_ended_begins_anew),
 		cmocka_unit_test(test_what_cannot_be_told_now_is_asked_again),
 		cmocka_unit_test(test_who_has_an_id_may_be_unknown_for_a_while),
 		cmocka_unit_test(test_answers_are_remembered_up_to_a_limit),
 		cmocka_unit_test(test_a_profiler_just_switched_on_begins_now),
 		cmocka_unit_test(test_the_end_of_a_burst_comes_between_two_turns),
+		cmocka_unit_test(test_the_next_is_the_one_due_first_whatever_happens_to_the_others),
+		cmocka_unit_test(test_what_is_remembered_is_counted_as_it_grows),
 		cmocka_unit_test(test_another_program_has_no_rates_of_ours),
 		cmocka_unit_test(test_failed_allocations_are_survived),
 	};

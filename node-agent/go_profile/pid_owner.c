@@ -1,0 +1,63 @@
+#include "node-agent/go_profile/pid_owner.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+
+#include "common/clock.h"
+#include "node-agent/process/procfs.h"
+
+#define NAME_BYTES 32 /* and /exe */
+
+static int stat_folder(int dir_fd, const char *name, int flags, struct pid_owner *ret)
+{
+	struct statx st;
+
+	if (statx(dir_fd, name, flags, STATX_INO | STATX_CTIME, &st) < 0)
+		return -errno;
+	ret->folder_ino = st.stx_ino;
+	ret->folder_ctime_ns = (uint64_t)st.stx_ctime.tv_sec * NS_PER_S + st.stx_ctime.tv_nsec;
+	return 0;
+}
+
+int pid_owner_read(struct pid_owner *ret, int root_fd, pid_t pid)
+{
+	AUTO_CLOSE int fd = procfs_open_process(root_fd, pid);
+	struct proc_stat st;
+	int key, r;
+
+	*ret = (struct pid_owner){.id.pid = pid};
+	key = fd < 0 ? fd : go_target_read_key(fd, &ret->id.exe);
+	if (key < 0 && key != -EACCES && key != -EPERM)
+		return key;
+	r = procfs_read_stat(fd, &st);
+	if (r == 0)
+		r = stat_folder(fd, "", AT_EMPTY_PATH, ret);
+	if (r < 0 || st.kernel_thread)
+		return r < 0 ? r : -ENOENT;
+	ret->id.start_time = st.start_time;
+	return key;
+}
+
+bool pid_owner_executes(const struct pid_owner *o, int root_fd)
+{
+	char name[NAME_BYTES];
+	struct statx st;
+
+	(void)snprintf(name, sizeof(name), "%d/exe", (int)o->id.pid);
+	return statx(root_fd, name, AT_STATX_DONT_SYNC, STATX_INO, &st) == 0 &&
+	       makedev(st.stx_dev_major, st.stx_dev_minor) == o->id.exe.dev &&
+	       st.stx_ino == o->id.exe.ino;
+}
+
+bool pid_owner_is_current(const struct pid_owner *o, int root_fd)
+{
+	char name[NAME_BYTES];
+	struct pid_owner now = {0};
+
+	(void)snprintf(name, sizeof(name), "%d", (int)o->id.pid);
+	/* in this order: whoever is there afterwards has been there all the time */
+	return pid_owner_executes(o, root_fd) && stat_folder(root_fd, name, 0, &now) == 0 &&
+	       now.folder_ino == o->folder_ino && now.folder_ctime_ns == o->folder_ctime_ns;
+}
