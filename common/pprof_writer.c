@@ -17,9 +17,8 @@
  */
 #define MAPPING_ID 1
 
-#define VARINT_MAX_BYTES 10u
-#define HEAD_MAX_BYTES (2 * VARINT_MAX_BYTES)
-#define NUMBER_MAX_BYTES (2 * VARINT_MAX_BYTES)
+#define HEAD_MAX_BYTES (2 * PPROF_PACKED_MAX_BYTES)
+#define NUMBER_MAX_BYTES (2 * PPROF_PACKED_MAX_BYTES)
 
 struct pprof_writer {
 	struct wire_writer w; /* into raw */
@@ -83,16 +82,6 @@ static void flush_if_full(struct pprof_writer *w)
 		flush(w);
 }
 
-static size_t pack(uint8_t *to, uint64_t value)
-{
-	size_t n = 0;
-
-	for (; value >= 0x80; value >>= 7)
-		to[n++] = (uint8_t)(value | 0x80);
-	to[n++] = (uint8_t)value;
-	return n;
-}
-
 /* A number that is not 0: zero is left out. */
 static size_t pack_number(uint8_t *to, uint32_t field, uint64_t value)
 {
@@ -100,16 +89,16 @@ static size_t pack_number(uint8_t *to, uint32_t field, uint64_t value)
 
 	if (value == 0)
 		return 0;
-	n = pack(to, (uint64_t)field << 3 | WIRE_VARINT);
-	return n + pack(to + n, value);
+	n = pprof_pack(to, (uint64_t)field << 3 | WIRE_VARINT);
+	return n + pprof_pack(to + n, value);
 }
 
 /* What comes before len bytes. */
 static size_t pack_head(uint8_t *to, uint32_t field, size_t len)
 {
-	size_t n = pack(to, (uint64_t)field << 3 | WIRE_BYTES);
+	size_t n = pprof_pack(to, (uint64_t)field << 3 | WIRE_BYTES);
 
-	return n + pack(to + n, len);
+	return n + pprof_pack(to + n, len);
 }
 
 /* Messages that there are thousands of are written in place, in one piece. */
@@ -200,22 +189,18 @@ void pprof_put_sample(struct pprof_writer *w, const struct profile_sample *s, ui
 
 void pprof_put_packed_sample(struct pprof_writer *w, const struct pprof_packed_sample *s)
 {
-	uint8_t values[PPROF_PACKED_VALUES_MAX * VARINT_MAX_BYTES], *to;
-	size_t values_len = 0, n;
+	uint8_t *to = reserve(w, s->locations_len + s->values_len + 3 * HEAD_MAX_BYTES);
+	size_t n;
 
-	assert(s->n_values <= PPROF_PACKED_VALUES_MAX);
-	for (uint32_t i = 0; i < s->n_values; i++)
-		values_len += pack(values + values_len, (uint64_t)s->values[i]);
-	to = reserve(w, s->len + values_len + 3 * HEAD_MAX_BYTES);
 	if (!to)
 		return;
-	n = pack_head(to, PPROF_SAMPLE, sample_len(s->len, values_len));
-	n += pack_head(to + n, SAMPLE_LOCATIONS, s->len);
-	memcpy(to + n, s->locations, s->len);
-	n += s->len;
-	n += pack_head(to + n, SAMPLE_VALUES, values_len);
-	memcpy(to + n, values, values_len);
-	advance(w, n + values_len);
+	n = pack_head(to, PPROF_SAMPLE, sample_len(s->locations_len, s->values_len));
+	n += pack_head(to + n, SAMPLE_LOCATIONS, s->locations_len);
+	memcpy(to + n, s->locations, s->locations_len);
+	n += s->locations_len;
+	n += pack_head(to + n, SAMPLE_VALUES, s->values_len);
+	memcpy(to + n, s->values, s->values_len);
+	advance(w, n + s->values_len);
 }
 
 /* ---- what they refer to ---- */
@@ -281,9 +266,9 @@ void pprof_put_function(struct pprof_writer *w, const struct profile_function *f
 /* A packed field may come in parts. */
 void pprof_put_comment(struct pprof_writer *w, const struct profile_string *s)
 {
-	uint8_t message[VARINT_MAX_BYTES];
+	uint8_t message[PPROF_PACKED_MAX_BYTES];
 
-	put_small(w, PPROF_COMMENT, message, pack(message, intern_string(w, s)));
+	put_small(w, PPROF_COMMENT, message, pprof_pack(message, intern_string(w, s)));
 }
 
 /* Last, when every string is known. */

@@ -35,27 +35,31 @@ void pprof_put_location(struct pprof_writer *w, const struct profile_location *l
 void pprof_put_function(struct pprof_writer *w, const struct profile_function *f);
 void pprof_put_comment(struct pprof_writer *w, const struct profile_string *s);
 
-/* A sample whose locations are packed already: each by pprof_pack_location(), leaf first. */
+/* A sample that is packed already: locations by pprof_pack_location(), leaf first, values by pprof_pack(). */
 struct pprof_packed_sample {
 	const uint8_t *locations;
-	size_t len; /* bytes */
-	const int64_t *values;
-	uint32_t n_values; /* at most PPROF_PACKED_VALUES_MAX */
+	size_t locations_len; /* bytes */
+	const uint8_t *values;
+	size_t values_len;
 };
-#define PPROF_PACKED_VALUES_MAX 8u
 void pprof_put_packed_sample(struct pprof_writer *w, const struct pprof_packed_sample *s);
 
-#define PPROF_PACKED_LOCATION_MAX_BYTES 5u
+#define PPROF_PACKED_MAX_BYTES 10u
 /* Bytes written to to. */
-static inline size_t pprof_pack_location(uint8_t *to, uint32_t location)
+static inline size_t pprof_pack(uint8_t *to, uint64_t value)
 {
-	uint64_t id = (uint64_t)location + 1;
 	size_t n = 0;
 
-	for (; id >= 0x80; id >>= 7)
-		to[n++] = (uint8_t)(id | 0x80);
-	to[n++] = (uint8_t)id;
+	for (; value >= 0x80; value >>= 7)
+		to[n++] = (uint8_t)(value | 0x80);
+	to[n++] = (uint8_t)value;
 	return n;
+}
+
+#define PPROF_PACKED_LOCATION_MAX_BYTES 5u
+static inline size_t pprof_pack_location(uint8_t *to, uint32_t location)
+{
+	return pprof_pack(to, (uint64_t)location + 1);
 }
 
 struct pprof_times {

@@ -8,6 +8,7 @@
 
 #include "common/limits.h"
 #include "common/table.h"
+#include "node-agent/go/plain_locations.h"
 
 #define GOEXIT "runtime.goexit"
 #define FIRST_PLACES_LOG2 8u
@@ -40,7 +41,8 @@ struct stack_locations {
 	struct numbers location_numbers;
 	struct stack_address *places;
 	unsigned places_log2;
-	uint32_t n; /* addresses */
+	uint32_t n;                      /* addresses */
+	struct plain_locations plain[2]; /* innermost, all */
 	struct stack_frame *frames;
 	uint32_t n_frames, cap_frames;
 	struct go_frame_list list;
@@ -72,6 +74,8 @@ void stack_locations_free(struct stack_locations *l)
 	free(l->locations);
 	free(l->location_numbers.slots);
 	free(l->places);
+	plain_locations_fini(&l->plain[false]);
+	plain_locations_fini(&l->plain[true]);
 	free(l->frames);
 	free(l);
 }
@@ -308,6 +312,9 @@ static int add_address(struct stack_locations *l, uint64_t address, uint8_t kind
 		r = stack_locations_add(l, f, &to->location);
 		a.n++;
 	}
+	if (r == 0 && a.n == 1 && l->frames[a.first].role == GO_FRAME_PLAIN)
+		r = plain_locations_add(&l->plain[kind == ALL], address,
+					l->frames[a.first].location);
 	if (r < 0)
 		return r;
 	l->n_frames += a.n;
@@ -327,6 +334,12 @@ int stack_locations_find(struct stack_locations *l, uint64_t address, bool all,
 		return add_address(l, address, kind, ret);
 	*ret = a;
 	return 0;
+}
+
+size_t stack_locations_pack(const struct stack_locations *l, const uint64_t *addresses, size_t n,
+			    bool all, uint8_t *to, size_t *ret_len)
+{
+	return plain_locations_pack(&l->plain[all], addresses, n, to, ret_len);
 }
 
 const struct stack_frame *stack_locations_frames(const struct stack_locations *l,

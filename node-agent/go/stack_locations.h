@@ -40,6 +40,14 @@ int stack_locations_find(struct stack_locations *l, uint64_t address, bool all,
 /* a->n of them, innermost first; valid until the next stack_locations_find(). */
 const struct stack_frame *stack_locations_frames(const struct stack_locations *l,
 						 const struct stack_address *a);
+
+/*
+ * Packs (pprof_pack_location()) the locations of the first of n addresses, as far as those have been looked for and are one frame
+ * of GO_FRAME_PLAIN each: how many, and *ret_len bytes. to has PPROF_PACKED_LOCATION_MAX_BYTES for each.
+ */
+size_t stack_locations_pack(const struct stack_locations *l, const uint64_t *addresses, size_t n,
+			    bool all, uint8_t *to, size_t *ret_len);
+
 bool stack_locations_is_runtime(struct stack_locations *l, struct stack_address *a);
 
 /* Of a frame that no address has. Results as above. */

@@ -11,7 +11,6 @@
 _Static_assert(STACK_PROFILE_DEPTH_MAX *PPROF_PACKED_LOCATION_MAX_BYTES <=
 		       STACK_TABLE_KEY_MAX_BYTES,
 	       "the deepest stack has a place");
-_Static_assert(STACK_PROFILE_TYPES_MAX <= PPROF_PACKED_VALUES_MAX, "all values can be written");
 
 struct stack_profile {
 	struct stack_profile_config cfg;
@@ -32,7 +31,7 @@ int stack_profile_new(struct stack_profile **ret, const struct stack_profile_con
 	p->locations = NULL;
 	r = stack_locations_new(&p->locations, &cfg->symbols, cfg->max_bytes);
 	if (r == 0)
-		r = stack_table_new(&p->stacks, cfg->max_bytes);
+		r = stack_table_new(&p->stacks, cfg->n_types, cfg->max_bytes);
 	if (r < 0)
 		return r;
 	*ret = TAKE_PTR(p);
@@ -80,16 +79,36 @@ static void push_frames(struct stack_profile *p, const struct stack_address *a, 
 	}
 }
 
+/* Plain addresses, n at most: they do not ask what is around them. How many there were. */
+static size_t push_plain(struct stack_profile *p, const uint64_t *addresses, size_t n, bool all,
+			 struct collected *c)
+{
+	size_t room = STACK_PROFILE_DEPTH_MAX - c->n, len = 0;
+	size_t pushed = stack_locations_pack(p->locations, addresses, n < room ? n : room, all,
+					     p->packed + c->len, &len);
+
+	c->len += len;
+	c->n += (uint32_t)pushed;
+	if (pushed > 0)
+		c->last = GO_FRAME_PLAIN;
+	return pushed;
+}
+
 /* Locations of a stack behind those that are in p->packed. */
 static int collect(struct stack_profile *p, const struct stack_profile_stack *s, bool hide,
 		   struct collected *c)
 {
-	c->wrappers = s->inlined == STACK_PROFILE_LOGICAL;
-	for (size_t i = 0; i < s->n; i++) {
-		bool all = s->inlined != STACK_PROFILE_LOGICAL || i + 1 == s->n;
-		struct stack_address *a = NULL;
-		int r = stack_locations_find(p->locations, s->addresses[i], all, &a);
+	bool physical = s->inlined == STACK_PROFILE_PHYSICAL;
 
+	c->wrappers = !physical;
+	for (size_t i = 0; i < s->n; i++) {
+		struct stack_address *a = NULL;
+		int r;
+
+		if (!hide)
+			i += push_plain(p, s->addresses + i, s->n - 1 - i, physical, c);
+		r = stack_locations_find(p->locations, s->addresses[i], physical || i + 1 == s->n,
+					 &a);
 		if (r < 0)
 			return r;
 		if (hide && stack_locations_is_runtime(p->locations, a))
@@ -113,14 +132,12 @@ static int collect_text(struct stack_profile *p, const char *text, struct collec
 }
 
 int stack_profile_add(struct stack_profile *p, const struct stack_profile_stack *s,
-		      struct stack_values **ret)
+		      const struct stack_values *values)
 {
-	struct stack_entry *entry = NULL;
 	struct collected c = {0};
 	uint32_t begin;
 	int r = 0;
 
-	*ret = NULL;
 	if (s->reason)
 		r = collect_text(p, s->reason, &c);
 	begin = c.n;
@@ -132,56 +149,29 @@ int stack_profile_add(struct stack_profile *p, const struct stack_profile_stack 
 		r = collect_text(p, s->root, &c);
 	if (r < 0 || c.n == 0)
 		return r;
-	r = stack_table_find(p->stacks, p->packed, c.len, &entry);
+	return stack_table_add(p->stacks, p->packed, c.len, values);
+}
+
+int stack_profile_forget(struct stack_profile *p, size_t type)
+{
+	int r = stack_table_settle(p->stacks);
+
 	if (r == 0)
-		*ret = &entry->values;
+		stack_table_forget(p->stacks, type);
 	return r;
 }
 
-void stack_profile_forget(struct stack_profile *p, size_t type)
-{
-	struct stack_cursor cursor = {0};
-	struct stack_entry *e;
-
-	while ((e = stack_table_next(p->stacks, &cursor)))
-		e->values.v[type] = 0;
-}
-
 /* ---- the pprof ---- */
-
-static bool has_value(const struct stack_entry *e)
-{
-	for (size_t i = 0; i < STACK_PROFILE_TYPES_MAX; i++) {
-		if (e->values.v[i] != 0)
-			return true;
-	}
-	return false;
-}
-
-static bool has_sample(const struct stack_profile *p)
-{
-	struct stack_cursor cursor = {0};
-	const struct stack_entry *e;
-
-	while ((e = stack_table_next(p->stacks, &cursor))) {
-		if (has_value(e))
-			return true;
-	}
-	return false;
-}
 
 /* The stacks are not needed any more, and as their samples come into being their memory is free for those. */
 static int put_samples(struct stack_profile *p, struct pprof_writer *w, size_t *n)
 {
 	struct stack_cursor cursor = {0};
-	const struct stack_entry *e;
+	struct stack_view s;
 
-	while ((e = stack_table_next(p->stacks, &cursor))) {
-		const struct pprof_packed_sample sample = {e->key, e->len, e->values.v,
-							   (uint32_t)p->cfg.n_types};
+	while (stack_table_next(p->stacks, &cursor, &s)) {
+		const struct pprof_packed_sample sample = {s.key, s.len, s.values, s.values_len};
 
-		if (!has_value(e))
-			continue;
 		if (*n == LIMIT_PPROF_SAMPLES)
 			return -ENOBUFS;
 		pprof_put_packed_sample(w, &sample);
@@ -202,12 +192,15 @@ int stack_profile_finish(struct stack_profile *p, const struct stack_profile_tim
 	const struct profile_value_type period = type_of(p->cfg.period_type, p->cfg.period_unit);
 	const struct pprof_times t = {&period, times->period, times->end_ns, times->duration_ns};
 	CLEANUP(pprof_writer_freep) struct pprof_writer *w = NULL;
+	struct stack_cursor first = {0};
+	struct stack_view s;
 	size_t n = 0;
 	int r;
 
 	*ret_samples = 0;
-	if (!has_sample(p))
-		return 0;
+	r = stack_table_settle(p->stacks);
+	if (r < 0 || !stack_table_next(p->stacks, &first, &s))
+		return r;
 	r = pprof_writer_new(&w, PPROF_LEVEL_FAST, out);
 	if (r < 0)
 		return r;

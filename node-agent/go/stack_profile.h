@@ -76,7 +76,7 @@ struct stack_profile_stack {
 
 struct stack_profile;
 
-/* The values of a stack, n_types of them: to be added to by stack_values_add(). */
+/* The values of a stack, n_types of them. */
 struct stack_values {
 	int64_t v[STACK_PROFILE_TYPES_MAX];
 };
@@ -94,14 +94,14 @@ void stack_profile_free(struct stack_profile *p);
 DEFINE_CLEANUP(struct stack_profile *, stack_profile_free);
 
 /*
- * *ret is valid as long as the profile; NULL: there is nothing in the stack to show. 0; -ENOMEM; -ENOBUFS over a limit; what
- * resolve returned.
+ * Adds values to those of the stack, unless there is nothing in it to show. 0; -ENOMEM; -ENOBUFS over a limit; what resolve
+ * returned. After an error the profile is of no use.
  */
 int stack_profile_add(struct stack_profile *p, const struct stack_profile_stack *stack,
-		      struct stack_values **ret) MUST_CHECK;
+		      const struct stack_values *values) MUST_CHECK;
 
-/* All stacks that were added have none of this type. */
-void stack_profile_forget(struct stack_profile *p, size_t type);
+/* All stacks that were added have none of this type. Results as above. */
+int stack_profile_forget(struct stack_profile *p, size_t type) MUST_CHECK;
 
 struct stack_profile_times {
 	int64_t end_ns; /* since the Unix epoch */

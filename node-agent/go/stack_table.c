@@ -5,21 +5,33 @@
 #include <errno.h>
 #include <malloc.h>
 
+#include "common/pprof_wire.h"
+#include "common/pprof_writer.h"
 #include "common/table.h"
 
 #define FIRST_CHUNK_BYTES ((size_t)16 * 1024)
 #define CHUNK_MAX_BYTES \
-	((size_t)256 * 1024)       /* each is twice as large as the one before, up to this */
-#define UNIT_BYTES sizeof(int64_t) /* of places within a chunk */
+	((size_t)256 * 1024)   /* each is twice as large as the one before, up to this */
+#define UNIT_BYTES ((size_t)4) /* of places within a chunk */
 #define UNITS_MAX (CHUNK_MAX_BYTES / UNIT_BYTES)
 #define LARGE_BYTES ((size_t)4 * 1024 * 1024)
 #define FIRST_SLOTS 64u
-_Static_assert(sizeof(struct stack_entry) + STACK_TABLE_KEY_MAX_BYTES <= FIRST_CHUNK_BYTES,
+#define VALUES_MAX_BYTES (STACK_PROFILE_TYPES_MAX * PPROF_PACKED_MAX_BYTES)
+
+/* A stack, at a multiple of UNIT_BYTES. */
+struct entry {
+	uint16_t len;
+	uint8_t values_len; /* 0: the stack is in another place, where there is room for its values */
+	uint8_t values_cap;
+	uint8_t bytes[]; /* the key, then the values */
+};
+_Static_assert(sizeof(struct entry) + STACK_TABLE_KEY_MAX_BYTES + VALUES_MAX_BYTES <=
+		       FIRST_CHUNK_BYTES,
 	       "a stack lies in one chunk");
 
 struct chunk {
 	size_t used, cap; /* bytes */
-	uint64_t data[];
+	uint32_t data[];
 };
 
 /* All zero: empty. */
@@ -30,20 +42,27 @@ struct slot {
 
 struct stack_table {
 	size_t max_bytes;
+	size_t n_values;
 	size_t n; /* stacks */
 	struct slot *slots;
 	size_t n_slots; /* a power of two */
 	struct chunk **chunks;
 	size_t n_chunks, max_chunks;
 	size_t chunk_bytes; /* of all */
+	/* What was added last: behind the last stack. */
+	bool is_pending;
+	uint32_t pending_hash;
+	struct stack_values pending_values;
 };
 
-int stack_table_new(struct stack_table **ret, size_t max_bytes)
+int stack_table_new(struct stack_table **ret, size_t n_values, size_t max_bytes)
 {
 	CLEANUP(stack_table_freep) struct stack_table *t = calloc(1, sizeof(*t));
 
 	if (!t)
 		return -ENOMEM;
+	assert(n_values <= STACK_PROFILE_TYPES_MAX);
+	t->n_values = n_values;
 	t->max_bytes = max_bytes;
 	t->max_chunks = max_bytes / CHUNK_MAX_BYTES + 8;
 	t->n_slots = FIRST_SLOTS;
@@ -69,19 +88,58 @@ void stack_table_free(struct stack_table *t)
 	free(t);
 }
 
-static struct stack_entry *entry_at(const struct stack_table *t, uint32_t place)
+static struct entry *entry_at(const struct stack_table *t, uint32_t place)
 {
 	size_t unit = (size_t)place - 1;
 
-	return (struct stack_entry *)&t->chunks[unit / UNITS_MAX]->data[unit % UNITS_MAX];
+	return (struct entry *)&t->chunks[unit / UNITS_MAX]->data[unit % UNITS_MAX];
 }
 
-static size_t entry_bytes(size_t len)
+static size_t round_up(size_t bytes)
 {
-	size_t bytes = offsetof(struct stack_entry, key) + len;
-
 	return (bytes + UNIT_BYTES - 1) / UNIT_BYTES * UNIT_BYTES;
 }
+
+static size_t entry_bytes(const struct entry *e)
+{
+	return round_up(sizeof(*e) + e->len + e->values_cap);
+}
+
+/* ---- values ---- */
+
+static uint8_t pack_values(const struct stack_table *t, const struct stack_values *values,
+			   uint8_t to[VALUES_MAX_BYTES])
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < t->n_values; i++)
+		n += pprof_pack(to + n, (uint64_t)values->v[i]);
+	return (uint8_t)n;
+}
+
+static void unpack_values(const struct stack_table *t, const struct entry *e,
+			  struct stack_values *ret)
+{
+	const uint8_t *values = e->bytes + e->len;
+	struct wire_reader r = {values, values + e->values_len};
+	uint64_t v;
+
+	*ret = (struct stack_values){{0}};
+	for (size_t i = 0; i < t->n_values && wire_read_varint(&r, &v) == 1; i++)
+		ret->v[i] = (int64_t)v;
+}
+
+/* Zeros are packed as zeros. */
+static bool has_value(const struct entry *e)
+{
+	for (size_t i = 0; i < e->values_len; i++) {
+		if (e->bytes[e->len + i] != 0)
+			return true;
+	}
+	return false;
+}
+
+/* ---- places ---- */
 
 static bool fits(const struct stack_table *t, size_t more_bytes)
 {
@@ -141,69 +199,170 @@ static bool has_room(const struct stack_table *t, size_t bytes)
 	return last && bytes <= last->cap - last->used;
 }
 
-static int add_entry(struct stack_table *t, const void *key, size_t len, uint32_t *ret)
+/* Room for an entry behind the last one. */
+static int reserve(struct stack_table *t, size_t bytes)
 {
-	size_t bytes = entry_bytes(len);
-	struct stack_entry *e;
-	struct chunk *c;
+	return has_room(t, bytes) ? 0 : add_chunk(t);
+}
 
-	if (!has_room(t, bytes)) {
-		int r = add_chunk(t);
+/* Behind the last one, where there is room. */
+static struct entry *free_entry(const struct stack_table *t)
+{
+	struct chunk *c = t->chunks[t->n_chunks - 1];
 
-		if (r < 0)
-			return r;
+	return (struct entry *)&c->data[c->used / UNIT_BYTES];
+}
+
+/* The free entry is one of the table's. Its place. */
+static uint32_t take_entry(struct stack_table *t)
+{
+	struct chunk *c = t->chunks[t->n_chunks - 1];
+	size_t unit = c->used / UNIT_BYTES;
+
+	c->used += entry_bytes(free_entry(t));
+	return (uint32_t)((t->n_chunks - 1) * UNITS_MAX + unit + 1);
+}
+
+static void set_values(struct entry *e, const uint8_t *packed, uint8_t len)
+{
+	memcpy(e->bytes + e->len, packed, len);
+	e->values_len = len;
+}
+
+/* Of the stack in this slot, which gets another place when its values have not enough room: then for any values. */
+static int add_values(struct stack_table *t, struct slot *slot, const struct stack_values *values)
+{
+	struct entry *e = entry_at(t, slot->place), *other;
+	uint8_t packed[VALUES_MAX_BYTES], len;
+	struct stack_values sum;
+	int r;
+
+	unpack_values(t, e, &sum);
+	for (size_t i = 0; i < t->n_values; i++)
+		stack_values_add(&sum, i, values->v[i]);
+	len = pack_values(t, &sum, packed);
+	if (len <= e->values_cap) {
+		set_values(e, packed, len);
+		return 0;
 	}
-	c = t->chunks[t->n_chunks - 1];
-	*ret = (uint32_t)((t->n_chunks - 1) * UNITS_MAX + c->used / UNIT_BYTES + 1);
-	c->used += bytes;
-	e = entry_at(t, *ret);
-	e->values = (struct stack_values){{0}};
-	e->len = (uint16_t)len;
-	memcpy(e->key, key, len);
+	r = reserve(t, round_up(sizeof(*e) + e->len + VALUES_MAX_BYTES));
+	if (r < 0)
+		return r;
+	other = free_entry(t);
+	other->len = e->len;
+	other->values_cap = VALUES_MAX_BYTES;
+	memcpy(other->bytes, e->bytes, e->len);
+	set_values(other, packed, len);
+	e->values_len = 0;
+	slot->place = take_entry(t);
 	return 0;
 }
 
-int stack_table_find(struct stack_table *t, const void *key, size_t len, struct stack_entry **ret)
+/* The slot of a stack, or the empty one where it belongs. */
+static struct slot *find_slot(const struct stack_table *t, uint32_t hash, const struct entry *like)
 {
-	uint32_t hash = table_hash(key, len), place = 0;
-	size_t i;
-	int r;
+	for (size_t i = hash & (t->n_slots - 1);; i = (i + 1) & (t->n_slots - 1)) {
+		const struct entry *e;
 
-	assert(len <= STACK_TABLE_KEY_MAX_BYTES);
-	r = t->n < t->n_slots / 2 ? 0 : grow_slots(t);
-	if (r < 0)
-		return r;
-	for (i = hash & (t->n_slots - 1); t->slots[i].place != 0; i = (i + 1) & (t->n_slots - 1)) {
-		struct stack_entry *e;
-
+		if (t->slots[i].place == 0)
+			return &t->slots[i];
 		if (t->slots[i].hash != hash)
 			continue;
 		e = entry_at(t, t->slots[i].place);
-		if (e->len == len && memcmp(e->key, key, len) == 0) {
-			*ret = e;
-			return 0;
-		}
+		if (e->len == like->len && memcmp(e->bytes, like->bytes, e->len) == 0)
+			return &t->slots[i];
 	}
-	r = add_entry(t, key, len, &place);
+}
+
+int stack_table_settle(struct stack_table *t)
+{
+	struct slot *slot;
+	int r;
+
+	if (!t->is_pending)
+		return 0;
+	t->is_pending = false;
+	r = t->n < t->n_slots / 2 ? 0 : grow_slots(t);
 	if (r < 0)
 		return r;
-	t->slots[i] = (struct slot){hash, place};
+	slot = find_slot(t, t->pending_hash, free_entry(t));
+	if (slot->place != 0)
+		return add_values(t, slot, &t->pending_values);
+	*slot = (struct slot){t->pending_hash, take_entry(t)};
 	t->n++;
-	*ret = entry_at(t, place);
 	return 0;
 }
 
-struct stack_entry *stack_table_next(const struct stack_table *t, struct stack_cursor *c)
+int stack_table_add(struct stack_table *t, const void *key, size_t len,
+		    const struct stack_values *values)
 {
-	struct stack_entry *e;
+	uint32_t hash = table_hash(key, len);
+	uint8_t packed[VALUES_MAX_BYTES], values_len;
+	struct entry *e;
+	int r;
+
+	assert(len <= STACK_TABLE_KEY_MAX_BYTES);
+	__builtin_prefetch(&t->slots[hash & (t->n_slots - 1)]);
+	r = stack_table_settle(t);
+	if (r < 0)
+		return r;
+	values_len = pack_values(t, values, packed);
+	r = reserve(t, round_up(sizeof(*e) + len + values_len));
+	if (r < 0)
+		return r;
+	e = free_entry(t);
+	e->len = (uint16_t)len;
+	e->values_cap = values_len;
+	memcpy(e->bytes, key, len);
+	set_values(e, packed, values_len);
+	t->pending_hash = hash;
+	t->pending_values = *values;
+	t->is_pending = true;
+	return 0;
+}
+
+/* ---- all of them ---- */
+
+static struct entry *next_entry(const struct stack_table *t, struct stack_cursor *c)
+{
+	struct entry *e;
 
 	while (c->chunk < t->n_chunks && c->offset == t->chunks[c->chunk]->used)
 		*c = (struct stack_cursor){c->chunk + 1, 0};
 	if (c->chunk == t->n_chunks)
 		return NULL;
-	e = (struct stack_entry *)&t->chunks[c->chunk]->data[c->offset / UNIT_BYTES];
-	c->offset += entry_bytes(e->len);
+	e = (struct entry *)&t->chunks[c->chunk]->data[c->offset / UNIT_BYTES];
+	c->offset += entry_bytes(e);
 	return e;
+}
+
+void stack_table_forget(struct stack_table *t, size_t value)
+{
+	struct stack_cursor cursor = {0};
+	uint8_t packed[VALUES_MAX_BYTES];
+	struct stack_values values;
+	struct entry *e;
+
+	while ((e = next_entry(t, &cursor))) {
+		if (e->values_len == 0)
+			continue;
+		unpack_values(t, e, &values);
+		values.v[value] = 0;
+		set_values(e, packed, pack_values(t, &values, packed));
+	}
+}
+
+bool stack_table_next(const struct stack_table *t, struct stack_cursor *c, struct stack_view *ret)
+{
+	struct entry *e;
+
+	do
+		e = next_entry(t, c);
+	while (e && !has_value(e));
+	if (!e)
+		return false;
+	*ret = (struct stack_view){e->bytes, e->len, e->bytes + e->len, e->values_len};
+	return true;
 }
 
 void stack_table_release(struct stack_table *t, const struct stack_cursor *c)

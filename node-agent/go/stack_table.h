@@ -1,8 +1,8 @@
 /*
  * Stacks with values, each once: what a profile of a hundred thousand stacks is made of, so of few bytes. Pure.
  *
- * A stack is whatever bytes its maker packs it into. Stacks lie one behind the other in chunks, which can be
- * given back while they are read for the last time.
+ * A stack is whatever bytes its maker packs it into; values are packed as a pprof has them. Stacks lie one behind the other
+ * in chunks, which can be given back while they are read for the last time.
  */
 #ifndef NODE_AGENT_GO_STACK_TABLE_H
 #define NODE_AGENT_GO_STACK_TABLE_H
@@ -14,20 +14,30 @@
 
 struct stack_table;
 
-struct stack_entry {
-	struct stack_values values;
-	uint16_t len;
-	uint8_t key[]; /* len bytes */
+/* Borrowed from the table. */
+struct stack_view {
+	const uint8_t *key;
+	size_t len;            /* bytes */
+	const uint8_t *values; /* packed */
+	size_t values_len;
 };
 
-/* -ENOMEM. */
-int stack_table_new(struct stack_table **ret, size_t max_bytes) MUST_CHECK;
+/* Of stacks with n_values values each, at most STACK_PROFILE_TYPES_MAX. -ENOMEM. */
+int stack_table_new(struct stack_table **ret, size_t n_values, size_t max_bytes) MUST_CHECK;
 void stack_table_free(struct stack_table *t);
 DEFINE_CLEANUP(struct stack_table *, stack_table_free);
 
-/* The stack of these bytes, made when there is none; it stays where it is. 0; -ENOMEM; -ENOBUFS over the limit. */
-int stack_table_find(struct stack_table *t, const void *key, size_t len,
-		     struct stack_entry **ret) MUST_CHECK;
+/*
+ * Adds values to the stack of these bytes. 0; of this one or of the one before: -ENOMEM; -ENOBUFS over the limit.
+ * Whether the stack is a new one is looked for at the next call, when that is in the processor's cache.
+ */
+int stack_table_add(struct stack_table *t, const void *key, size_t len,
+		    const struct stack_values *values) MUST_CHECK;
+/* The stack that was added last is looked for: before any of what follows. Results as above. */
+int stack_table_settle(struct stack_table *t) MUST_CHECK;
+
+/* All stacks have 0 of this value. */
+void stack_table_forget(struct stack_table *t, size_t value);
 
 /* Begins zeroed. */
 struct stack_cursor {
@@ -35,10 +45,10 @@ struct stack_cursor {
 	size_t offset;
 };
 
-/* One stack after the other, in the order in which they were made; NULL behind the last. */
-struct stack_entry *stack_table_next(const struct stack_table *t, struct stack_cursor *c);
+/* One stack that has a value after the other, mostly in the order in which they were made; false behind the last. */
+bool stack_table_next(const struct stack_table *t, struct stack_cursor *c, struct stack_view *ret);
 
-/* No stack will be looked for any more; what is behind the cursor will not be looked at. */
+/* No stack will be added any more; what is behind the cursor will not be looked at. */
 void stack_table_release(struct stack_table *t, const struct stack_cursor *c);
 
 #endif /* NODE_AGENT_GO_STACK_TABLE_H */

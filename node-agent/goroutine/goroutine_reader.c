@@ -90,16 +90,12 @@ static int add_group(struct stack_profile *p, struct goroutine_names *names,
 		.inlined = STACK_PROFILE_PHYSICAL,
 		.root = g->place.truncated ? GOROUTINE_TRUNCATED : NULL,
 	};
-	struct stack_values *values = NULL;
+	const struct stack_values values = {{(int64_t)g->n}};
 	int r = 0;
 
 	if (cfg->wait_reasons || g->place.no_stack)
 		r = goroutine_names_reason(names, &g->place, &stack.reason);
-	if (r == 0)
-		r = stack_profile_add(p, &stack, &values);
-	if (r == 0 && values)
-		stack_values_add(values, 0, (int64_t)g->n);
-	return r;
+	return r == 0 ? stack_profile_add(p, &stack, &values) : r;
 }
 
 static int make_profile(struct go_runtime *rt, const struct goroutine_reader_config *cfg,

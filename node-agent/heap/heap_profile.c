@@ -54,13 +54,15 @@ void heap_profile_free(struct heap_profile *p)
 	free(p);
 }
 
-static void note_active(struct heap_profile *p, const struct heap_pair *active)
+static int note_active(struct heap_profile *p, const struct heap_pair *active)
 {
+	int r;
+
 	if (p->any_active || (active->allocs == 0 && active->frees == 0))
-		return;
+		return 0;
 	p->any_active = true;
-	stack_profile_forget(p->stacks, USED_OBJECTS);
-	stack_profile_forget(p->stacks, USED_BYTES);
+	r = stack_profile_forget(p->stacks, USED_OBJECTS);
+	return r == 0 ? stack_profile_forget(p->stacks, USED_BYTES) : r;
 }
 
 int heap_profile_add(struct heap_profile *p, const struct go_bucket *b, const struct heap_counts *c,
@@ -71,25 +73,21 @@ int heap_profile_add(struct heap_profile *p, const struct go_bucket *b, const st
 		.n = b->n_stack,
 		.hide_runtime = true,
 	};
+	struct stack_values values = {{0}};
 	const struct heap_pair *use;
 	struct heap_amount made, used;
-	struct stack_values *values;
-	int r;
+	int r = note_active(p, &c->active);
 
-	note_active(p, &c->active);
 	use = p->any_active ? &c->active : &c->future;
-	if (allocs == 0 && use->allocs == use->frees)
-		return 0;
-	r = stack_profile_add(p->stacks, &stack, &values);
-	if (r < 0 || !values)
+	if (r < 0 || (allocs == 0 && use->allocs == use->frees))
 		return r;
 	made = heap_scale(allocs, b->size, p->rate);
 	used = heap_scale(use->allocs - use->frees, b->size, p->rate);
-	stack_values_add(values, MADE_OBJECTS, made.objects);
-	stack_values_add(values, MADE_BYTES, made.bytes);
-	stack_values_add(values, USED_OBJECTS, used.objects);
-	stack_values_add(values, USED_BYTES, used.bytes);
-	return 0;
+	values.v[MADE_OBJECTS] = made.objects;
+	values.v[MADE_BYTES] = made.bytes;
+	values.v[USED_OBJECTS] = used.objects;
+	values.v[USED_BYTES] = used.bytes;
+	return stack_profile_add(p->stacks, &stack, &values);
 }
 
 int heap_profile_finish(struct heap_profile *p, int64_t end_ns, int64_t duration_ns,

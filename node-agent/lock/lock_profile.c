@@ -62,17 +62,13 @@ int lock_profile_add(struct lock_profile *p, const struct go_bucket *b,
 		.reason = b->n_stack == has_mark ? "[unknown]" : NULL,
 	};
 	double factor = (double)p->cfg.factor;
-	struct stack_values *values;
-	int r;
+	const struct stack_values values = {
+		{to_value((double)since->waits * factor),
+		 to_value((double)since->ticks * p->cfg.ns_per_tick * factor)}};
 
 	if (since->waits == 0 && since->ticks == 0)
 		return 0;
-	r = stack_profile_add(p->stacks, &stack, &values);
-	if (r < 0 || !values)
-		return r;
-	stack_values_add(values, 0, to_value((double)since->waits * factor));
-	stack_values_add(values, 1, to_value((double)since->ticks * p->cfg.ns_per_tick * factor));
-	return 0;
+	return stack_profile_add(p->stacks, &stack, &values);
 }
 
 int lock_profile_finish(struct lock_profile *p, int64_t end_ns, int64_t duration_ns,

@@ -90,6 +90,17 @@ static const char *frame(const struct fixture *f, uint32_t sample, uint32_t i)
 	return f->profile.functions[l->lines[0].function].name.data;
 }
 
+/* Of the sample with this leaf. */
+static const int64_t *values_of(const struct fixture *f, const char *leaf)
+{
+	for (uint32_t i = 0; i < f->profile.n_samples; i++) {
+		if (strcmp(frame(f, i, 0), leaf) == 0)
+			return f->profile.samples[i].values;
+	}
+	fail_msg("no sample of %s", leaf);
+	return NULL;
+}
+
 static void test_allocations_and_what_is_in_use_are_four_types(void **state)
 {
 	const uint64_t stack[] = {101, 102, 1000};
@@ -139,12 +150,12 @@ static void test_once_a_record_is_active_the_future_is_in_use_of_none(void **sta
 	assert_int_equal(add(f.p, both, 1, (struct heap_pair){2, 1}, (struct heap_pair){3, 1}), 0);
 	finish(&f);
 	assert_int_equal(f.n_samples, 3);
-	assert_int_equal(f.profile.samples[0].values[0], 3);
-	assert_int_equal(f.profile.samples[0].values[2], 0);
-	assert_int_equal(f.profile.samples[0].values[3], 0);
-	assert_int_equal(f.profile.samples[1].values[0], 8);
-	assert_int_equal(f.profile.samples[1].values[2], 1);
-	assert_int_equal(f.profile.samples[2].values[2], 4);
+	assert_int_equal(values_of(&f, "main.f101")[0], 3);
+	assert_int_equal(values_of(&f, "main.f101")[2], 0);
+	assert_int_equal(values_of(&f, "main.f101")[3], 0);
+	assert_int_equal(values_of(&f, "main.f103")[0], 8);
+	assert_int_equal(values_of(&f, "main.f103")[2], 1);
+	assert_int_equal(values_of(&f, "main.f102")[2], 4);
 	end(&f);
 }
 

@@ -32,13 +32,15 @@ static void put_function(struct pprof_writer *w, unsigned i)
 static void put_sample(struct pprof_writer *w, uint32_t i)
 {
 	uint8_t packed[DEPTH * PPROF_PACKED_LOCATION_MAX_BYTES];
-	const int64_t values[] = {i, -(int64_t)i};
-	size_t len = 0;
+	uint8_t values[2 * PPROF_PACKED_MAX_BYTES];
+	size_t len = 0, values_len;
 	uint32_t rest = i;
 
 	for (unsigned k = 0; k < DEPTH; k++, rest /= 200)
 		len += pprof_pack_location(packed + len, rest % 200);
-	pprof_put_packed_sample(w, &(struct pprof_packed_sample){packed, len, values, 2});
+	values_len = pprof_pack(values, i);
+	values_len += pprof_pack(values + values_len, (uint64_t) - (int64_t)i);
+	pprof_put_packed_sample(w, &(struct pprof_packed_sample){packed, len, values, values_len});
 }
 
 static int write_all(struct buf *out, uint32_t n_samples)

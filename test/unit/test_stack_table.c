@@ -1,18 +1,64 @@
 #include <errno.h>
 
+#include "common/pprof_wire.h"
 #include "node-agent/go/stack_table.h"
 #include "test/lib/unit.h"
 
-#define MAX_BYTES ((size_t)8 << 20)
+#define MAX_BYTES ((size_t)16 << 20)
+#define N_VALUES 3u
 
-static struct stack_entry *find(struct stack_table *t, uint64_t number, size_t len)
+static void add(struct stack_table *t, uint64_t number, size_t len, struct stack_values values)
 {
-	struct stack_entry *e = NULL;
 	uint8_t key[256] = {0};
 
 	memcpy(key, &number, sizeof(number));
-	assert_int_equal(stack_table_find(t, key, len, &e), 0);
-	return e;
+	assert_int_equal(stack_table_add(t, key, len, &values), 0);
+}
+
+static int64_t value_of(const struct stack_view *v, size_t value)
+{
+	struct wire_reader r = {v->values, v->values + v->values_len};
+	uint64_t n = 0;
+
+	for (size_t i = 0; i <= value; i++)
+		assert_int_equal(wire_read_varint(&r, &n), 1);
+	return (int64_t)n;
+}
+
+static size_t len_of(uint64_t number)
+{
+	return 8 + number % 200;
+}
+
+/* Stacks 0 to n - 1, each once; what its values must be is told by expect. */
+static void check(struct stack_table *t, uint64_t n,
+		  int64_t (*expect)(uint64_t number, size_t value))
+{
+	uint8_t *seen = calloc(n, 1);
+	struct stack_cursor c = {0};
+	struct stack_view v;
+	uint64_t n_seen = 0;
+
+	assert_non_null(seen);
+	assert_int_equal(stack_table_settle(t), 0);
+	for (; stack_table_next(t, &c, &v); n_seen++) {
+		uint64_t number;
+
+		memcpy(&number, v.key, sizeof(number));
+		assert_true(number < n && !seen[number]);
+		seen[number] = 1;
+		assert_int_equal(v.len, len_of(number));
+		for (size_t i = 0; i < N_VALUES; i++)
+			assert_int_equal(value_of(&v, i), expect(number, i));
+	}
+	assert_int_equal(n_seen, n);
+	free(seen);
+}
+
+/* Sums of small values and of ones that need more bytes, and more than there was room for. */
+static int64_t sum(uint64_t number, size_t value)
+{
+	return value == number % N_VALUES ? (int64_t)(number * number * 3000 + 3) : 0;
 }
 
 static void test_equal_stacks_are_one(void **state)
@@ -20,34 +66,94 @@ static void test_equal_stacks_are_one(void **state)
 	struct stack_table *t;
 
 	(void)state;
-	assert_int_equal(stack_table_new(&t, MAX_BYTES), 0);
-	for (int turn = 0; turn < 2; turn++) {
-		for (uint64_t i = 0; i < 20000; i++)
-			find(t, i, 8 + i % 200)->values.v[i % 4] += (int64_t)i;
+	assert_int_equal(stack_table_new(&t, N_VALUES, MAX_BYTES), 0);
+	for (int64_t turn = 0; turn < 3; turn++) {
+		for (uint64_t i = 0; i < 20000; i++) {
+			struct stack_values values = {{0}};
+
+			values.v[i % N_VALUES] = (int64_t)(i * i * 1000) * turn + 1;
+			add(t, i, len_of(i), values);
+		}
 	}
-	for (uint64_t i = 0; i < 20000; i++)
-		assert_int_equal(find(t, i, 8 + i % 200)->values.v[i % 4], 2 * i);
-	/* the same bytes and more of them are another stack */
-	assert_ptr_not_equal(find(t, 1, 9), find(t, 1, 10));
+	check(t, 20000, sum);
+	stack_table_free(t);
+}
+
+static void test_the_same_bytes_and_more_are_another_stack(void **state)
+{
+	struct stack_cursor c = {0};
+	struct stack_table *t;
+	struct stack_view v;
+
+	(void)state;
+	assert_int_equal(stack_table_new(&t, N_VALUES, MAX_BYTES), 0);
+	add(t, 1, 9, (struct stack_values){{1}});
+	add(t, 1, 10, (struct stack_values){{1}});
+	assert_int_equal(stack_table_settle(t), 0);
+	assert_true(stack_table_next(t, &c, &v));
+	assert_int_equal(v.len, 9);
+	assert_true(stack_table_next(t, &c, &v));
+	assert_int_equal(v.len, 10);
+	assert_false(stack_table_next(t, &c, &v));
+	stack_table_free(t);
+}
+
+static void test_sums_stay_at_the_end_of_what_fits(void **state)
+{
+	struct stack_cursor c = {0};
+	struct stack_table *t;
+	struct stack_view v;
+
+	(void)state;
+	assert_int_equal(stack_table_new(&t, N_VALUES, MAX_BYTES), 0);
+	add(t, 1, 8, (struct stack_values){{1, -1, -5}});
+	add(t, 1, 8, (struct stack_values){{INT64_MAX, INT64_MIN, 7}});
+	assert_int_equal(stack_table_settle(t), 0);
+	assert_true(stack_table_next(t, &c, &v));
+	assert_int_equal(value_of(&v, 0), INT64_MAX);
+	assert_int_equal(value_of(&v, 1), INT64_MIN);
+	assert_int_equal(value_of(&v, 2), 2);
+	assert_false(stack_table_next(t, &c, &v));
+	stack_table_free(t);
+}
+
+static void test_stacks_without_a_value_are_left_out(void **state)
+{
+	struct stack_cursor c = {0};
+	struct stack_table *t;
+	struct stack_view v;
+
+	(void)state;
+	assert_int_equal(stack_table_new(&t, N_VALUES, MAX_BYTES), 0);
+	add(t, 1, 8, (struct stack_values){{300, 0, 0}});
+	add(t, 2, 8, (struct stack_values){{300, 0, 5}});
+	add(t, 3, 8, (struct stack_values){{0}});
+	add(t, 2, 8, (struct stack_values){{0, 0, 500000}}); /* gets another place */
+	assert_int_equal(stack_table_settle(t), 0);
+	stack_table_forget(t, 0);
+	assert_true(stack_table_next(t, &c, &v));
+	assert_int_equal(v.key[0], 2);
+	assert_int_equal(value_of(&v, 0), 0);
+	assert_int_equal(value_of(&v, 2), 500005);
+	assert_false(stack_table_next(t, &c, &v));
 	stack_table_free(t);
 }
 
 static void test_they_come_in_the_order_in_which_they_were_made(void **state)
 {
 	struct stack_cursor c = {0};
-	struct stack_entry *e;
 	struct stack_table *t;
+	struct stack_view v;
 	uint64_t n = 0;
 
 	(void)state;
-	assert_int_equal(stack_table_new(&t, MAX_BYTES), 0);
-	assert_null(stack_table_next(t, &c));
+	assert_int_equal(stack_table_new(&t, N_VALUES, MAX_BYTES), 0);
+	assert_false(stack_table_next(t, &c, &v));
 	for (uint64_t i = 0; i < 20000; i++)
-		(void)find(t, i, 8 + i % 200);
-	while ((e = stack_table_next(t, &c))) {
-		assert_memory_equal(e->key, &n, sizeof(n));
-		assert_int_equal(e->len, 8 + n % 200);
-		n++;
+		add(t, i, len_of(i), (struct stack_values){{1}});
+	assert_int_equal(stack_table_settle(t), 0);
+	for (; stack_table_next(t, &c, &v); n++) {
+		assert_memory_equal(v.key, &n, sizeof(n));
 		stack_table_release(t, &c);
 	}
 	assert_int_equal(n, 20000);
@@ -56,17 +162,17 @@ static void test_they_come_in_the_order_in_which_they_were_made(void **state)
 
 static void test_its_memory_is_limited(void **state)
 {
+	const struct stack_values values = {{1}};
 	struct stack_table *t;
-	struct stack_entry *e;
 	uint8_t key[200] = {0};
 	uint64_t n = 0;
 	int r = 0;
 
 	(void)state;
-	assert_int_equal(stack_table_new(&t, 1 << 20), 0);
+	assert_int_equal(stack_table_new(&t, N_VALUES, 1 << 20), 0);
 	for (; r == 0; n++) {
 		memcpy(key, &n, sizeof(n));
-		r = stack_table_find(t, key, sizeof(key), &e);
+		r = stack_table_add(t, key, sizeof(key), &values);
 	}
 	assert_int_equal(r, -ENOBUFS);
 	assert_in_range(n * sizeof(key), 1 << 18, 1 << 20);
@@ -76,13 +182,17 @@ static void test_its_memory_is_limited(void **state)
 static int make(void *arg)
 {
 	CLEANUP(stack_table_freep) struct stack_table *t = NULL;
-	struct stack_entry *e;
-	int r = stack_table_new(&t, MAX_BYTES);
+	int r = stack_table_new(&t, N_VALUES, MAX_BYTES);
 
 	(void)arg;
-	for (uint64_t i = 0; r == 0 && i < 3000; i++)
-		r = stack_table_find(t, &i, sizeof(i), &e);
-	return r;
+	for (uint64_t i = 0; r == 0 && i < 3000; i++) {
+		const struct stack_values values = {{(int64_t)i}};
+
+		r = stack_table_add(t, &i, sizeof(i), &values);
+		if (r == 0)
+			r = stack_table_add(t, &i, sizeof(i), &values);
+	}
+	return r == 0 ? stack_table_settle(t) : r;
 }
 
 static void test_failed_allocations_are_survived(void **state)
@@ -95,6 +205,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_equal_stacks_are_one),
+		cmocka_unit_test(test_the_same_bytes_and_more_are_another_stack),
+		cmocka_unit_test(test_sums_stay_at_the_end_of_what_fits),
+		cmocka_unit_test(test_stacks_without_a_value_are_left_out),
 		cmocka_unit_test(test_they_come_in_the_order_in_which_they_were_made),
 		cmocka_unit_test(test_its_memory_is_limited),
 		cmocka_unit_test(test_failed_allocations_are_survived),
