@@ -149,7 +149,8 @@ static void end_scrape(struct scrape_run *run, struct target_endpoint *e,
 	bool is_first = e->last_at_ns == 0;
 
 	e->job = NULL;
-	e->last_at_ns = clock_realtime_ns();
+	/* not when its conversion ended: less the duration, that is when it was asked for */
+	e->last_at_ns = job && job->ended_at_ns > 0 ? job->ended_at_ns : clock_realtime_ns();
 	if (job) {
 		e->last_took_ns =
 			job->took_ns ? job->took_ns : clock_monotonic_ns() - job->began_ns;

@@ -40,7 +40,7 @@ struct target_endpoint {
 	bool https;
 	bool restarted;      /* a container began anew since then */
 	uint8_t n_not_found; /* answers 404 in a row, as far as they are counted */
-	uint64_t last_at_ns; /* when the last scrape ended, since the epoch; 0: none yet */
+	uint64_t last_at_ns; /* when the last answer had come, since the epoch; 0: none yet */
 	uint64_t last_took_ns;
 	size_t last_bytes;
 	char *error; /* of the last scrape; NULL: none */

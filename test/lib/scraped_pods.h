@@ -27,7 +27,7 @@ struct put {
 	char types[128];
 	uint32_t n_samples;
 	int64_t first, last; /* sums of the first and the last type */
-	int64_t duration_ns;
+	int64_t end_ns, duration_ns;
 	int64_t contentions; /* of the server then: no other request of a single endpoint was under way */
 };
 
@@ -211,6 +211,7 @@ static inline void put(void *ctx, const struct upload_label *labels, struct buf 
 	put->n_samples = p.n_samples;
 	put->first = made_profile_sum(&p, 0);
 	put->last = made_profile_sum(&p, p.n_types - 1);
+	put->end_ns = p.time_ns;
 	put->duration_ns = p.duration_ns;
 	pthread_mutex_lock(&f->lock);
 	put->contentions = f->contentions;
@@ -383,11 +384,6 @@ static inline bool two_puts(struct fixture *f)
 	return f->n_puts >= 2;
 }
 
-static inline bool three_puts(struct fixture *f)
-{
-	return f->n_puts >= 3;
-}
-
 /* ---- /targets ------------------------------------------------------------------------------- */
 
 struct page {
@@ -419,10 +415,8 @@ static inline json_t *fetch_targets(struct fixture *f)
 	CLEANUP(http_client_freep) struct http_client *client = NULL;
 	struct page p = {.f = f};
 	char url[64];
-	struct http_request req = {.method = "GET",
-				   .url = url,
-				   .timeout_ns = 10 * NS_PER_S,
-				   .max_response_bytes = MIB};
+	struct http_request req = {
+		.method = "GET", .url = url, .timeout_ns = PATIENCE_NS, .max_response_bytes = MIB};
 
 	snprintf(url, sizeof(url), "http://127.0.0.1:%u/targets", http_server_port(f->server));
 	page = &p;
