@@ -111,7 +111,7 @@ static inline void lock_child_begin(struct lock_child *c)
 	}
 	assert_true(c->pid > 0);
 	c->root_fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	assert_int_equal(deadline_caller_new(&c->files.caller, UINT64_C(5000000000), 1), 0);
+	assert_int_equal(deadline_caller_new(&c->files.caller, UINT64_C(60000000000), 1), 0);
 	proc_fd = procfs_open_process(c->root_fd, c->pid);
 	assert_int_equal(procfs_read_stat(proc_fd, &st), 0);
 	c->id = (struct go_process_id){.pid = c->pid, .start_time = st.start_time};

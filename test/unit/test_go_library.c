@@ -73,7 +73,7 @@ static void begin(struct fixture *f)
 	assert_int_equal(procfs_read_stat(f->proc_fd, &st), 0);
 	f->id = (struct go_process_id){.pid = f->child, .start_time = st.start_time};
 	assert_int_equal(go_target_read_key(f->proc_fd, &f->id.exe), 0);
-	assert_int_equal(deadline_caller_new(&f->files.caller, UINT64_C(5000000000), 1), 0);
+	assert_int_equal(deadline_caller_new(&f->files.caller, UINT64_C(60000000000), 1), 0);
 	find_libc(f);
 }
 

@@ -48,7 +48,7 @@ static void begin(struct fixture *f)
 	}
 	assert_true(f->child > 0);
 	f->root_fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	assert_int_equal(deadline_caller_new(&f->files.caller, UINT64_C(5000000000), 1), 0);
+	assert_int_equal(deadline_caller_new(&f->files.caller, UINT64_C(60000000000), 1), 0);
 	assert_int_equal(go_layouts_new(&f->files.layouts), 0);
 	f->id = id_of(f->root_fd, f->child);
 }

@@ -14,7 +14,7 @@
 #include "test/lib/unit.h"
 
 #define INTERVAL_NS (100 * NS_PER_MS)
-#define GIVE_UP_NS (30 * NS_PER_S)
+#define GIVE_UP_NS (120 * NS_PER_S)
 #define ENOUGH_PROFILES 10u
 
 /* Within its data: the list, its array, and two goroutines. */

@@ -46,7 +46,7 @@ static void begin(struct fixture *f, uint64_t rate, uint8_t disabled)
 	assert_true(f->child > 0);
 	f->root_fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	f->files.layouts = NULL;
-	assert_int_equal(deadline_caller_new(&f->files.caller, UINT64_C(5000000000), 1), 0);
+	assert_int_equal(deadline_caller_new(&f->files.caller, UINT64_C(60000000000), 1), 0);
 	proc_fd = procfs_open_process(f->root_fd, f->child);
 	assert_int_equal(procfs_read_stat(proc_fd, &st), 0);
 	f->id = (struct go_process_id){.pid = f->child, .start_time = st.start_time};

@@ -149,7 +149,7 @@ static void a_replaced_ca_file_is_read(void **state)
 	do {
 		usleep(50000);
 		ask(f, c, "127.0.0.1");
-	} while (f->error && clock_monotonic_ns() - start_ns < 10 * NS_PER_S);
+	} while (f->error && clock_monotonic_ns() - start_ns < 60 * NS_PER_S);
 	assert_ok(f);
 }
 

@@ -43,7 +43,7 @@ static void start(struct kube_fixture *f)
 		.loop = f->loop,
 		.path = "/api/v1/pods",
 		.what = "pods",
-		.idle_ns = 10 * NS_PER_S,
+		.idle_ns = 60 * NS_PER_S,
 		.retry_min_ns = 10 * NS_PER_MS,
 		.retry_max_ns = 40 * NS_PER_MS,
 		.ctx = f,

@@ -433,7 +433,7 @@ static void wait_for_comm(pid_t pid, const char *comm)
 	AUTO_CLOSE int fd = procfs_open_process(root, pid);
 	struct proc_stat s = {0};
 
-	for (int i = 0; i < 500 && strcmp(s.comm, comm) != 0; i++) {
+	for (int i = 0; i < 6000 && strcmp(s.comm, comm) != 0; i++) {
 		usleep(10000);
 		assert_int_equal(procfs_read_stat(fd, &s), 0);
 	}
@@ -454,7 +454,7 @@ static void a_deleted_executable_can_still_be_read_after_the_end(void **state)
 	copy_file("/bin/sleep", path);
 	pid = fork();
 	if (pid == 0) {
-		execl(path, path, "20", (char *)NULL);
+		execl(path, path, "1000", (char *)NULL);
 		_exit(1);
 	}
 	wait_for_comm(pid, path + 5);
