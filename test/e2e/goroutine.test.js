@@ -4,7 +4,7 @@
 const assert = require("node:assert");
 const { test, before, after } = require("node:test");
 const { startCluster, startNode } = require("./lib/daemon");
-const { program, runWorkload } = require("./lib/workload");
+const { program, AskedWorkload } = require("./lib/workload");
 const { sql, flame, application } = require("./lib/query");
 const { eventually } = require("./lib/wait");
 
@@ -12,41 +12,43 @@ const TYPE = "go:goroutine_goroutine:count";
 
 let cluster;
 let node;
+let workload;
 let ran;
-const range = {};
+let from;
 
 before(async () => {
   cluster = await startCluster();
+  workload = new AskedWorkload("gowaits");
+  ran = JSON.parse(await workload.line());
+  from = Date.now();
   node = await startNode({
     cluster,
     interval: "5s",
     args: ["--go-heap-interval=1s", "--go-heap-profiler=disabled", "--go-goroutine-profiler=reasons"],
   });
-  range.from = node.startedAt;
-  ran = await runWorkload("gowaits", 8);
-  range.to = Date.now() + 1000;
 });
 after(async () => {
+  workload.stop();
   await node.stop();
   await cluster.stop();
 });
 
-const service = async () =>
-  (await eventually("the application", () => application(cluster, program("gowaits")), 10000)).service;
+const service = async () => (await eventually("the application", () => application(cluster, program("gowaits")))).service;
 
 test("each profile has all goroutines of the program, and none of the runtime's", async () => {
-  const rows = await sql(
-    cluster,
-    `SELECT End, sum(Value) AS n FROM profiling_samples
-     WHERE ServiceName = '${await service()}' AND Type = '${TYPE}' GROUP BY End ORDER BY End`,
-  );
-  assert.ok(rows.length >= 5, `${rows.length} profiles`);
-  // the first one may have been read while they were started
-  for (const row of rows.slice(1)) assert.strictEqual(row.n, ran.workers + ran.sleepers + 1);
+  const rows = await eventually("five profiles", async () => {
+    const all = await sql(
+      cluster,
+      `SELECT End, sum(Value) AS n FROM profiling_samples
+       WHERE ServiceName = '${await service()}' AND Type = '${TYPE}' GROUP BY End ORDER BY End`,
+    );
+    return all.length >= 5 && all;
+  });
+  for (const row of rows) assert.strictEqual(row.n, ran.workers + ran.sleepers + 1);
 });
 
 test("the flame graph shows where they wait, and for what", async () => {
-  const f = await flame(cluster, { service: await service(), type: TYPE, ...range });
+  const f = await flame(cluster, { service: await service(), type: TYPE, from, to: Date.now() + 1000 });
   const all = ran.workers + ran.sleepers + 1;
   const names = f.list.map((n) => n.name).join(" ");
   assert.ok(Math.abs(f.share("main.waitForWork") - ran.workers / all) < 0.02, names);

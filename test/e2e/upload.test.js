@@ -74,7 +74,9 @@ test("SIGKILL at any time loses nothing that was answered 200", async (t) => {
       }
     };
     const senders = [0, 1, 2].map(sender);
-    await sleep(600 + 700 * round);
+    const before = answered.length;
+    await eventually("an answer", () => answered.length > before);
+    await sleep(300 + 700 * round);
     await cluster.stop("SIGKILL");
     stop = true;
     await Promise.all(senders);
@@ -143,7 +145,7 @@ test("a full disk: 503 and counted, alive, and well again when there is space", 
   assert.ok((await refusals("failed")) + (await refusals("busy")) > 0, "counted");
 
   fs.rmSync(filler);
-  await eventually("an upload that is taken", async () => (await upload(cluster, "/disk/after")).status === 200, 20000);
+  await eventually("an upload that is taken", async () => (await upload(cluster, "/disk/after")).status === 200);
   const [{ n }] = await sql(cluster, "SELECT count() AS n FROM profiling_samples WHERE ServiceName IN ('/disk/before', '/disk/after')");
   assert.ok(n >= 2);
 });

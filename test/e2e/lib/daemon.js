@@ -2,6 +2,7 @@
 "use strict";
 
 const { spawn } = require("node:child_process");
+const dgram = require("node:dgram");
 const fs = require("node:fs");
 const net = require("node:net");
 const path = require("node:path");
@@ -33,11 +34,20 @@ const isFree = (port) =>
     s.listen(port, "127.0.0.1", () => s.close(() => resolve(true)));
   });
 
+// The same number for UDP, which nobody else uses, is ours as long as this process lives: no test beside it takes the
+// port before its daemon does.
+const reserve = (port) =>
+  new Promise((resolve) => {
+    const s = dgram.createSocket("udp4");
+    s.once("error", () => resolve(false));
+    s.bind({ port, address: "127.0.0.1", exclusive: true }, () => resolve(Boolean(s.unref())));
+  });
+
 // Below those that the kernel gives to connections, so that a daemon which is started again finds its own still free.
 async function freePort() {
   for (;;) {
     const port = FIRST_PORT + Math.floor(Math.random() * PORTS);
-    if (await isFree(port)) return port;
+    if ((await reserve(port)) && (await isFree(port))) return port;
   }
 }
 
@@ -83,14 +93,14 @@ class Daemon {
   }
 
   // waits until GET path answers 200; a daemon that ends meanwhile says why in the error
-  async ready(path, timeoutMs = 30000) {
+  async ready(path, timeoutMs = 60000) {
     const answers = async () => !this.running || (await fetch(this.url + path)).ok;
     await eventually(`${this.name} ${path}`, answers, timeoutMs);
     if (!this.running) throw new Error(`${this.name} ended (${JSON.stringify(this.result)}): ${this.log()}`);
     return this;
   }
 
-  async stop(signal = "SIGTERM", timeoutMs = 20000) {
+  async stop(signal = "SIGTERM", timeoutMs = 30000) {
     if (this.running) this.child.kill(signal);
     const late = deadline(timeoutMs).then(() => ({ code: "late" }));
     const result = await Promise.race([this.exited, late]);
@@ -155,7 +165,7 @@ async function startNode({ cluster, collector, interval = "5s", port, args = [],
 }
 
 // A start that must fail: what it printed, and how it ended.
-async function failToStart(command, args, timeoutMs = 10000) {
+async function failToStart(command, args, timeoutMs = 60000) {
   const d = new Daemon(command, args);
   const late = deadline(timeoutMs).then(() => null);
   const result = await Promise.race([d.exited, late]);

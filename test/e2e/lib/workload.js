@@ -16,7 +16,7 @@ const program = (name) => `${name}${process.pid % 10000}`;
 async function runWorkload(name, cpuSeconds) {
   const file = path.join(runDir, program(name));
   fs.copyFileSync(path.join(root, "build/e2e", name), file);
-  const { stdout } = await promisify(execFile)(file, [String(cpuSeconds)], { timeout: cpuSeconds * 20000 });
+  const { stdout } = await promisify(execFile)(file, [String(cpuSeconds)], { timeout: 240000 });
   return { name, ...JSON.parse(stdout) };
 }
 
@@ -26,6 +26,7 @@ class AskedWorkload {
     const file = path.join(runDir, program(name));
     fs.copyFileSync(path.join(root, "build/e2e", name), file);
     this.child = spawn(file, [], { stdio: ["pipe", "pipe", "inherit"] });
+    process.on("exit", () => this.stop());
     this.lines = readline.createInterface({ input: this.child.stdout })[Symbol.asyncIterator]();
   }
   get pid() {

@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	block  = 64 << 10
+	block  = 1 << 20
 	keeps  = 128 << 20
 	throws = 512 << 20
 )

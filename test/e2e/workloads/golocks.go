@@ -1,5 +1,5 @@
 // Pairs of goroutines that wait for each other's lock all the time. To each line of its input it answers with
-// what it knows about that: {"waitedNs", "mutexRate", "blockCycles"}, and ends with its input.
+// what it knows about that: {"atNs", "waits", "waitedNs", "mutexRate", "blockCycles"}, and ends with its input.
 package main
 
 import (
@@ -12,10 +12,11 @@ import (
 	"time"
 )
 
-const pairs = 32
-const held = time.Millisecond
+// A lock is held for far longer than who waits for it needs, on a busy machine, to notice that it is free.
+const pairs = 320
+const held = 10 * time.Millisecond
 
-var waitedNs int64
+var waits, waitedNs int64
 
 type pair struct{ m sync.Mutex }
 
@@ -24,6 +25,7 @@ func (p *pair) turn() {
 	if !p.m.TryLock() {
 		begin := time.Now()
 		p.m.Lock()
+		atomic.AddInt64(&waits, 1)
 		atomic.AddInt64(&waitedNs, int64(time.Since(begin)))
 	}
 	time.Sleep(held)
@@ -44,6 +46,7 @@ func blockCycles() (sum int64) {
 }
 
 func main() {
+	began := time.Now()
 	for i := 0; i < pairs; i++ {
 		p := &pair{}
 		for k := 0; k < 2; k++ {
@@ -55,7 +58,7 @@ func main() {
 		}
 	}
 	for in := bufio.NewScanner(os.Stdin); in.Scan(); {
-		fmt.Printf("{\"waitedNs\": %d, \"mutexRate\": %d, \"blockCycles\": %d}\n",
-			atomic.LoadInt64(&waitedNs), runtime.SetMutexProfileFraction(-1), blockCycles())
+		fmt.Printf("{\"atNs\": %d, \"waits\": %d, \"waitedNs\": %d, \"mutexRate\": %d, \"blockCycles\": %d}\n",
+			time.Since(began), atomic.LoadInt64(&waits), atomic.LoadInt64(&waitedNs), runtime.SetMutexProfileFraction(-1), blockCycles())
 	}
 }

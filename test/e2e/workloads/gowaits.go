@@ -1,38 +1,39 @@
-// Starts 200 goroutines that wait for work and 50 that sleep, and is idle: gowaits SECONDS
+// Starts 200 goroutines that wait for work and 50 that sleep, says so, and is idle.
 package main
 
 import (
 	"fmt"
-	"os"
-	"strconv"
+	"sync/atomic"
 	"time"
 )
 
 const workers, sleepers = 200, 50
 
 var work = make(chan int)
+var begun int32
 
 //go:noinline
 func waitForWork() {
+	atomic.AddInt32(&begun, 1)
 	<-work
 }
 
 //go:noinline
 func sleepOn() {
+	atomic.AddInt32(&begun, 1)
 	time.Sleep(time.Hour)
 }
 
 func main() {
-	seconds, err := strconv.ParseFloat(os.Args[1], 64)
-	if err != nil {
-		panic(err)
-	}
 	for i := 0; i < workers; i++ {
 		go waitForWork()
 	}
 	for i := 0; i < sleepers; i++ {
 		go sleepOn()
 	}
-	time.Sleep(time.Duration(seconds * 1e9))
+	for atomic.LoadInt32(&begun) < workers+sleepers {
+		time.Sleep(time.Millisecond)
+	}
 	fmt.Printf("{\"workers\": %d, \"sleepers\": %d}\n", workers, sleepers)
+	time.Sleep(10 * time.Minute)
 }
