@@ -84,7 +84,8 @@ static int examine(const struct go_target *t, struct go_executable *ret)
 		.bias = t->bias,
 	};
 	struct go_buildinfo info;
-	struct go_module module;
+	struct byte_source file;
+	uint64_t module = 0;
 	int r;
 
 	r = go_buildinfo_find(&info, &t->layout, &t->file);
@@ -94,11 +95,12 @@ static int examine(const struct go_target *t, struct go_executable *ret)
 		return r == -EBADMSG ? -ENOENT : r;
 	if (image.minor < GO_EXECUTABLES_MINOR_MIN)
 		return -ENOTSUP;
-	r = go_image_find_module(&image, &module);
+	byte_source_from_image(&file, &image);
+	r = go_image_find_module(&image, &file, &module);
 	if (r < 0)
 		return r;
 	ret->minor = image.minor;
-	ret->at[GO_MODULE_DATA] = module.address - t->bias;
+	ret->at[GO_MODULE_DATA] = module - t->bias;
 	ret->sought = UINT32_C(1) << GO_MODULE_DATA;
 	return go_frames_new(&ret->frames, GO_EXECUTABLE_MAX_BYTES);
 }

@@ -21,11 +21,25 @@ struct cached_frame {
 };
 
 struct cached {
-	uint64_t key[2]; /* address in the file; 1: with what is around its inlined calls */
+	uint64_t key[2]; /* address in the file; see key_of() */
 	uint32_t n;
 	int8_t is_runtime; /* -1: not asked yet */
 	UT_hash_handle hh;
 	struct cached_frame frames[];
+};
+
+/*
+ * What names depend on besides the address: the same words, the same names. The process is none of it when its tables are the
+ * file's.
+ */
+struct origin {
+	uint64_t pid;
+	uint64_t start_time;
+	uint64_t table; /* this and the following without the bias */
+	uint64_t table_bytes;
+	uint64_t text;
+	uint64_t gofunc;
+	uint64_t minor;
 };
 
 struct go_frames {
@@ -34,6 +48,9 @@ struct go_frames {
 	struct intern *texts;
 	size_t texts_bytes; /* about */
 	struct cached *table;
+	struct origin origins[GO_FRAMES_ORIGINS_MAX];
+	size_t n_origins;
+	size_t origin; /* the process's: an index */
 	struct go_frames_process process;
 	struct gopclntab_line line; /* large: not on the stack */
 	struct cached_frame found[GO_FRAMES_MAX];
@@ -47,6 +64,7 @@ static int clear(struct go_frames *f)
 	intern_free(f->texts);
 	f->texts = NULL;
 	f->texts_bytes = 0;
+	f->n_origins = 0;
 	return intern_new(&f->texts, f->max_bytes);
 }
 
@@ -76,12 +94,52 @@ void go_frames_free(struct go_frames *f)
 	free(f);
 }
 
+static struct origin origin_of(const struct go_frames_process *p)
+{
+	const struct go_module *m = &p->modules[0];
+
+	return (struct origin){
+		.pid = m->in_file ? 0 : (uint64_t)p->pid,
+		.start_time = m->in_file ? 0 : p->start_time,
+		.table = m->table.offset - p->bias,
+		.table_bytes = m->table.size_bytes,
+		.text = m->table.text_start - p->bias,
+		.gofunc = m->gofunc - p->bias,
+		.minor = p->minor,
+	};
+}
+
+/* Its index; n_origins: it is new. */
+static size_t find_origin(const struct go_frames *f, const struct origin *o)
+{
+	size_t i = 0;
+
+	while (i < f->n_origins && memcmp(&f->origins[i], o, sizeof(*o)) != 0)
+		i++;
+	return i;
+}
+
+static bool is_half_full(const struct go_frames *f)
+{
+	return f->arena.used_bytes > f->max_bytes / 2 || f->texts_bytes > f->max_bytes / 2;
+}
+
 int go_frames_begin(struct go_frames *f, const struct go_frames_process *p)
 {
+	const struct origin o = origin_of(p);
+	size_t i = find_origin(f, &o);
+	int r;
+
 	f->process = *p;
-	if (!f->texts || f->arena.used_bytes > f->max_bytes / 2 ||
-	    f->texts_bytes > f->max_bytes / 2)
-		return clear(f);
+	if (!f->texts || is_half_full(f) || i == GO_FRAMES_ORIGINS_MAX) {
+		r = clear(f);
+		if (r < 0)
+			return r;
+		i = 0;
+	}
+	if (i == f->n_origins)
+		f->origins[f->n_origins++] = o;
+	f->origin = i;
 	return 0;
 }
 
@@ -110,12 +168,12 @@ static bool is_late(const struct go_frames *f)
 static int find_line(struct go_frames *f, uint64_t address)
 {
 	const struct go_module *m = find_module(f, address);
-	struct gopclntab_trees trees = {.memory = f->process.memory};
+	struct gopclntab_trees trees;
 
 	if (!m)
 		return -ENOENT;
-	trees.gofunc = m->gofunc;
-	return gopclntab_find_line(&m->table, f->process.memory, &trees, address, &f->line);
+	trees = (struct gopclntab_trees){.memory = m->source, .gofunc = m->gofunc};
+	return gopclntab_find_line(&m->table, m->source, &trees, address, &f->line);
 }
 
 static int add_text(struct go_frames *f, const char *text, uint32_t *ret)
@@ -177,8 +235,7 @@ static int address_of_call(const struct go_frames *f, uint64_t return_address, u
 	int r = -ENOENT;
 
 	if (m && return_address % FUNCTION_ALIGN_BYTES == 0)
-		r = gopclntab_find_function(&m->table, f->process.memory, return_address,
-					    &function);
+		r = gopclntab_find_function(&m->table, m->source, return_address, &function);
 	if (r < 0 && r != -ENOENT)
 		return r;
 	*ret = r == 0 && function.start == return_address ? return_address : return_address - 1;
@@ -245,6 +302,13 @@ static void give(const struct go_frames *f, const struct cached_frame *frames, s
 	ret->n = n;
 }
 
+/* all: with what is around its inlined calls. */
+static void key_of(const struct go_frames *f, uint64_t address, bool all, uint64_t ret[2])
+{
+	ret[0] = address - f->process.bias;
+	ret[1] = f->origin * 2 + all;
+}
+
 /* Plugins lie elsewhere in each process. */
 static struct cached *find_cached(const struct go_frames *f, const struct go_module *m,
 				  const uint64_t key[2])
@@ -260,10 +324,12 @@ static int resolve(void *ctx, uint64_t return_address, bool all, struct go_frame
 {
 	struct go_frames *f = ctx;
 	const struct go_module *m = find_module(f, return_address - 1);
-	uint64_t key[2] = {return_address - f->process.bias, all};
-	struct cached *e = find_cached(f, m, key);
+	struct cached *e;
+	uint64_t key[2];
 	int r;
 
+	key_of(f, return_address, all, key);
+	e = find_cached(f, m, key);
 	if (e) {
 		give(f, e->frames, e->n, return_address, ret);
 		return 0;
@@ -291,12 +357,14 @@ static bool is_runtime(void *ctx, uint64_t address)
 {
 	struct go_frames *f = ctx;
 	const struct go_module *m = find_module(f, address - 1);
-	uint64_t key[2] = {address - f->process.bias, false};
-	struct cached *e = find_cached(f, m, key);
+	struct cached *e;
+	uint64_t key[2];
 	int r;
 
+	key_of(f, address, false, key);
+	e = find_cached(f, m, key);
 	if (!e) {
-		key[1] = true;
+		key_of(f, address, true, key);
 		e = find_cached(f, m, key);
 	}
 	if (e && e->is_runtime >= 0)

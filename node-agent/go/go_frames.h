@@ -1,6 +1,9 @@
 /*
  * Return addresses of one Go executable → function, file and line, kept from one process of it to
  * the next. Implements struct go_symbols (stack_profile.h). One thread.
+ *
+ * A name is given to another process only if it was read from the file, and that process has its tables at the
+ * same place of the file: what a process writes into its own memory changes no names but its own.
  */
 #ifndef NODE_AGENT_GO_GO_FRAMES_H
 #define NODE_AGENT_GO_GO_FRAMES_H
@@ -9,13 +12,16 @@
 #include "node-agent/go/go_module.h"
 #include "node-agent/go/stack_profile.h"
 
+#define GO_FRAMES_ORIGINS_MAX 64u /* processes whose names are their own, and places of tables */
+
 struct go_frames;
 
-/* A process: all borrowed until the next go_frames_begin(). */
+/* A process: modules are borrowed until the next go_frames_begin(). */
 struct go_frames_process {
-	const struct byte_source *memory;
 	const struct go_module *modules; /* the executable's first, then plugins */
 	size_t n_modules;
+	pid_t pid;
+	uint64_t start_time;
 	uint64_t bias;  /* of the executable */
 	unsigned minor; /* of the release: 1.minor */
 	uint64_t

@@ -19,14 +19,25 @@ struct go_image {
 	unsigned minor;                   /* of the release: 1.minor */
 };
 
-/* That of the file itself. -ENOENT: none; -ENOMEM; -ENODATA, -EIO …: cannot be read. */
-int go_image_find_module(const struct go_image *image, struct go_module *ret) MUST_CHECK;
+/*
+ * What a process cannot rightly change of the file that it has loaded, as the file has it: segments that are not
+ * writable, and what is read-only once it is relocated, without the relocations. Offsets are the addresses in the process; image is
+ * borrowed. -ENODATA for all else.
+ */
+void byte_source_from_image(struct byte_source *src, struct go_image *image);
 
 /*
- * The module at this address (of a go_image_find_module()) first, then its plugins. Their number, or
- * -errno.
+ * Address of the module of the file itself; file is a byte_source_from_image(). -ENOENT: none; -ENOMEM; -ENODATA, -EIO …: cannot
+ * be read.
  */
-int go_image_modules(const struct go_image *image, uint64_t address, struct go_module *modules,
-		     size_t max) MUST_CHECK;
+int go_image_find_module(const struct go_image *image, const struct byte_source *file,
+			 uint64_t *ret) MUST_CHECK;
+
+/*
+ * The module at this address (of a go_image_find_module()) first, then its plugins, which are other files. Their number,
+ * or -errno.
+ */
+int go_image_modules(const struct go_image *image, const struct byte_source *file, uint64_t address,
+		     struct go_module *modules, size_t max) MUST_CHECK;
 
 #endif /* NODE_AGENT_GO_GO_IMAGE_H */

@@ -69,8 +69,35 @@ static struct go_module module_of(const struct module_format *f, const uint64_t 
 	return m;
 }
 
-int go_module_parse(struct go_module *ret, const struct byte_source *memory, uint64_t address,
-		    unsigned minor)
+static int open_table(struct go_module *m, const struct byte_source *source, const uint64_t *w,
+		      const struct module_format *f)
+{
+	int r = gopclntab_open_at(&m->table, source, w[0], table_bytes(f, w), m->text.start);
+
+	if (r < 0)
+		return r;
+	/* both know the first function, and where the last one ends; with addresses in it that are not relocated it does not */
+	if (m->table.first != w[f->min_pc] || m->table.end != w[f->min_pc + 1])
+		return -ENOENT;
+	m->source = source;
+	return 0;
+}
+
+/* With the inline trees that its functions point to: since 1.18 all are in one place. */
+static int open_table_of_file(struct go_module *m, const struct byte_source *file,
+			      const uint64_t *w, const struct module_format *f)
+{
+	uint8_t byte;
+	int r = open_table(m, file, w, f);
+
+	if (r == 0 && f->gofunc)
+		r = byte_source_read(file, m->gofunc, &byte, sizeof(byte));
+	m->in_file = r == 0;
+	return r;
+}
+
+int go_module_parse(struct go_module *ret, const struct byte_source *memory,
+		    const struct byte_source *file, uint64_t address, unsigned minor)
 {
 	const struct module_format *f = format_of(minor);
 	uint64_t w[WORDS_MAX], size;
@@ -84,12 +111,11 @@ int go_module_parse(struct go_module *ret, const struct byte_source *memory, uin
 	if (!are_bounds(w + f->min_pc) || size == 0 || size > TABLE_MAX_BYTES)
 		return -ENOENT;
 	m = module_of(f, w, address);
-	r = gopclntab_open_at(&m.table, memory, w[0], size, m.text.start);
+	r = file ? open_table_of_file(&m, file, w, f) : -ENOENT;
+	if (r < 0 && r != -ENOMEM)
+		r = open_table(&m, memory, w, f);
 	if (r < 0)
 		return r == -ENOMEM ? r : -ENOENT;
-	/* both know the first function, and where the last one ends */
-	if (m.table.first != w[f->min_pc] || m.table.end != w[f->min_pc + 1])
-		return -ENOENT;
 	*ret = m;
 	return 0;
 }
@@ -110,7 +136,7 @@ static bool find_bounds(const uint8_t *chunk, size_t len, const struct module_fo
 }
 
 int go_module_scan(struct go_module *ret, const struct byte_source *memory,
-		   const struct go_range *range, unsigned minor)
+		   const struct byte_source *file, const struct go_range *range, unsigned minor)
 {
 	const struct module_format *f = format_of(minor);
 	AUTO_FREE uint8_t *chunk = malloc(SCAN_STEP_BYTES);
@@ -133,7 +159,7 @@ int go_module_scan(struct go_module *ret, const struct byte_source *memory,
 		for (size_t at = 0; find_bounds(chunk, len, f, &at); at += WORD_BYTES) {
 			if (n_tried++ == GO_MODULE_TRIES_MAX)
 				return -ENOENT;
-			r = go_module_parse(ret, memory, base + at, minor);
+			r = go_module_parse(ret, memory, file, base + at, minor);
 			if (r == 0 || r == -ENOMEM)
 				return r;
 		}

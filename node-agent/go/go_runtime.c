@@ -9,6 +9,54 @@
 #define FUNCTION_MAX_BYTES 65536u
 #define WORD_BYTES 8u
 
+static int open_sources(struct go_runtime *rt, const struct go_target *t)
+{
+	int r;
+
+	rt->image = (struct go_image){
+		.layout = &t->layout,
+		.file = &t->file,
+		.memory = &t->memory,
+		.bias = t->bias,
+		.minor = rt->executable->minor,
+	};
+	byte_source_from_image(&rt->constants, &rt->image);
+	r = page_cache_new(&rt->constants_pages, &rt->constants);
+	if (r == 0)
+		r = page_cache_new(&rt->memory_pages, &t->memory);
+	if (r < 0)
+		return r;
+	byte_source_from_pages(&rt->file_tables, rt->constants_pages);
+	byte_source_from_pages(&rt->memory_tables, rt->memory_pages);
+	return 0;
+}
+
+/* What is remembered may be what another process has made of its own memory. */
+static int find_modules(struct go_runtime *rt)
+{
+	uint64_t bias = rt->image.bias, address = rt->executable->at[GO_MODULE_DATA] + bias;
+	int r = go_image_modules(&rt->image, &rt->file_tables, address, rt->modules,
+				 GO_IMAGE_MODULES_MAX);
+
+	if (r == -ENOENT) {
+		r = go_image_find_module(&rt->image, &rt->file_tables, &address);
+		if (r == 0)
+			r = go_image_modules(&rt->image, &rt->file_tables, address, rt->modules,
+					     GO_IMAGE_MODULES_MAX);
+		if (r > 0)
+			rt->executable->at[GO_MODULE_DATA] = address - bias;
+	}
+	if (r <= 0)
+		return r < 0 ? r : -ENOENT;
+	rt->n_modules = (size_t)r;
+	for (size_t i = 0; i < rt->n_modules; i++) {
+		rt->text[i] = rt->modules[i].text;
+		if (!rt->modules[i].in_file)
+			rt->modules[i].source = &rt->memory_tables;
+	}
+	return 0;
+}
+
 int go_runtime_open(struct go_runtime **ret, const struct go_target *t, struct go_executables *x,
 		    struct memory_windows *w)
 {
@@ -17,30 +65,16 @@ int go_runtime_open(struct go_runtime **ret, const struct go_target *t, struct g
 
 	if (!rt)
 		return -ENOMEM;
-	r = page_cache_new(&rt->pages, &t->memory);
-	if (r < 0)
-		return r;
-	byte_source_from_pages(&rt->tables, rt->pages);
 	r = go_executables_get(x, t, &rt->executable);
+	if (r == 0)
+		r = open_sources(rt, t);
+	if (r == 0)
+		r = find_modules(rt);
 	if (r < 0)
 		return r;
 	rt->target = t;
 	rt->windows = w;
 	rt->deadline_ns = clock_monotonic_ns() + GO_RUNTIME_NAMES_MAX_NS;
-	rt->image = (struct go_image){
-		.layout = &t->layout,
-		.file = &t->file,
-		.memory = &t->memory,
-		.bias = t->bias,
-		.minor = rt->executable->minor,
-	};
-	r = go_image_modules(&rt->image, rt->executable->at[GO_MODULE_DATA] + t->bias, rt->modules,
-			     GO_IMAGE_MODULES_MAX);
-	if (r <= 0)
-		return r < 0 ? r : -ENOENT;
-	rt->n_modules = (size_t)r;
-	for (size_t i = 0; i < rt->n_modules; i++)
-		rt->text[i] = rt->modules[i].text;
 	memory_windows_begin(w, &t->memory, GO_RUNTIME_MAX_BYTES);
 	*ret = TAKE_PTR(rt);
 	return 0;
@@ -50,7 +84,8 @@ void go_runtime_close(struct go_runtime *rt)
 {
 	if (!rt)
 		return;
-	page_cache_free(rt->pages);
+	page_cache_free(rt->constants_pages);
+	page_cache_free(rt->memory_pages);
 	free(rt);
 }
 
@@ -125,13 +160,13 @@ int go_runtime_find(struct go_runtime *rt, enum go_variable v, const char *symbo
 
 int go_runtime_refs(struct go_runtime *rt, const char *function, struct go_ref *refs, size_t max)
 {
-	const struct go_image *im = &rt->image;
+	const struct go_module *m = &rt->modules[0];
 	struct gopclntab_function f;
 	AUTO_FREE uint8_t *code = NULL;
 	size_t len, n, kept = 0;
 	int r;
 
-	r = gopclntab_find_named(&rt->modules[0].table, im->memory, function, &f);
+	r = gopclntab_find_named(&m->table, m->source, function, &f);
 	if (r < 0)
 		return r;
 	if (f.end <= f.start || f.end - f.start > FUNCTION_MAX_BYTES)
@@ -140,10 +175,10 @@ int go_runtime_refs(struct go_runtime *rt, const char *function, struct go_ref *
 	code = malloc(len);
 	if (!code)
 		return -ENOMEM;
-	r = byte_source_read(im->memory, f.start, code, len);
+	r = byte_source_read(m->source, f.start, code, len);
 	if (r < 0)
 		return r;
-	n = go_code_refs(im->layout->machine, code, len, f.start, refs, max);
+	n = go_code_refs(rt->image.layout->machine, code, len, f.start, refs, max);
 	for (size_t i = 0; i < n; i++) {
 		if (go_runtime_is_data(rt, refs[i].target, 1))
 			refs[kept++] = refs[i];
@@ -154,7 +189,8 @@ int go_runtime_refs(struct go_runtime *rt, const char *function, struct go_ref *
 int go_runtime_symbols(struct go_runtime *rt, struct go_symbols *ret)
 {
 	const struct go_frames_process process = {
-		.memory = &rt->tables,
+		.pid = rt->target->pid,
+		.start_time = rt->target->start_time,
 		.modules = rt->modules,
 		.n_modules = rt->n_modules,
 		.bias = rt->image.bias,

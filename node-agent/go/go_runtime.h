@@ -27,10 +27,13 @@ struct go_runtime {
 	struct go_image image;
 	struct go_executable *executable; /* borrowed */
 	struct memory_windows *windows;   /* borrowed */
-	struct page_cache *pages;
-	struct byte_source tables; /* the memory, for what does not change in it; by way of pages */
-	uint64_t deadline_ns;      /* on clock_monotonic_ns(), for naming code */
-	bool own;                  /* go_runtime_find() looks into this very process */
+	struct byte_source constants;     /* of the file; by addresses, as is all that follows */
+	struct page_cache *constants_pages;
+	struct page_cache *memory_pages;
+	struct byte_source file_tables;   /* constants and … */
+	struct byte_source memory_tables; /* … memory, for what does not change; by way of pages */
+	uint64_t deadline_ns;             /* on clock_monotonic_ns(), for naming code */
+	bool own;                         /* go_runtime_find() looks into this very process */
 	size_t n_modules;
 	struct go_module modules[GO_IMAGE_MODULES_MAX]; /* the executable's first */
 	struct go_range text[GO_IMAGE_MODULES_MAX];     /* their code, in the same order */

@@ -226,7 +226,13 @@ static int check_identity(int proc_fd, const struct go_process_id *id, struct pr
 
 static int open_folder(struct go_target *t, int root_fd, const struct go_process_id *id)
 {
-	*t = (struct go_target){.proc_fd = -1, .mem_fd = -1, .exe_fd = -1};
+	*t = (struct go_target){
+		.pid = id->pid,
+		.start_time = id->start_time,
+		.proc_fd = -1,
+		.mem_fd = -1,
+		.exe_fd = -1,
+	};
 	t->proc_fd = procfs_open_process(root_fd, id->pid);
 	return t->proc_fd < 0 ? t->proc_fd : 0;
 }

@@ -30,7 +30,9 @@ struct go_process_id {
 };
 
 struct go_target {
-	int proc_fd; /* /proc/<pid> */
+	pid_t pid;
+	uint64_t start_time; /* clock ticks since boot */
+	int proc_fd;         /* /proc/<pid> */
 	int mem_fd;
 	int exe_fd;                /* of the executable, or of the library that is meant */
 	struct byte_source memory; /* offsets are addresses */

@@ -1,5 +1,5 @@
 /*
- * Parts of another process's memory that do not change, like the tables of its code, for many small reads all over
+ * Parts of another process's memory or file that do not change, like the tables of its code, for many small reads all over
  * them: pages are read whole and kept until their place is needed. A page that cannot be read is not missed where
  * the exact bytes can. One thread.
  */

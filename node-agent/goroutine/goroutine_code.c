@@ -19,8 +19,7 @@ struct known {
 };
 
 struct goroutine_code {
-	const struct byte_source *memory; /* borrowed, as are modules */
-	const struct go_module *modules;
+	const struct go_module *modules; /* borrowed */
 	size_t n_modules;
 	uint64_t deadline_ns;
 	struct arena arena;
@@ -28,14 +27,13 @@ struct goroutine_code {
 	struct gopclntab_frame frame; /* large: not on the stack */
 };
 
-int goroutine_code_new(struct goroutine_code **ret, const struct byte_source *memory,
-		       const struct go_module *modules, size_t n_modules, uint64_t deadline_ns)
+int goroutine_code_new(struct goroutine_code **ret, const struct go_module *modules,
+		       size_t n_modules, uint64_t deadline_ns)
 {
 	struct goroutine_code *c = calloc(1, sizeof(*c));
 
 	if (!c)
 		return -ENOMEM;
-	c->memory = memory;
 	c->modules = modules;
 	c->n_modules = n_modules;
 	c->deadline_ns = deadline_ns;
@@ -114,10 +112,10 @@ static int look_up(struct goroutine_code *c, struct known *k)
 	if (clock_monotonic_ns() > c->deadline_ns)
 		return -ETIME;
 	for (size_t i = 0; i < c->n_modules && r == -ENOENT; i++) {
-		const struct gopclntab *t = &c->modules[i].table;
+		const struct go_module *m = &c->modules[i];
 
-		if (gopclntab_covers(t, k->pc))
-			r = gopclntab_find_frame(t, c->memory, k->pc, f);
+		if (gopclntab_covers(&m->table, k->pc))
+			r = gopclntab_find_frame(&m->table, m->source, k->pc, f);
 	}
 	if (r < 0)
 		return r == -ENOENT ? 0 : r;

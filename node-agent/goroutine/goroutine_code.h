@@ -20,10 +20,9 @@ enum goroutine_owner {
 
 struct goroutine_code;
 
-/* memory and modules are borrowed; after deadline_ns, on clock_monotonic_ns(), nothing new is found. -ENOMEM. */
-int goroutine_code_new(struct goroutine_code **ret, const struct byte_source *memory,
-		       const struct go_module *modules, size_t n_modules,
-		       uint64_t deadline_ns) MUST_CHECK;
+/* modules are borrowed; after deadline_ns, on clock_monotonic_ns(), nothing new is found. -ENOMEM. */
+int goroutine_code_new(struct goroutine_code **ret, const struct go_module *modules,
+		       size_t n_modules, uint64_t deadline_ns) MUST_CHECK;
 void goroutine_code_free(struct goroutine_code *c);
 DEFINE_CLEANUP(struct goroutine_code *, goroutine_code_free);
 

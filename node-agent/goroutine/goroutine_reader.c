@@ -39,7 +39,7 @@ static int prepare(struct go_runtime *rt, struct reading *d)
 	if (r == 0)
 		r = goroutine_variables_list(rt, &d->addresses, &d->scan.n_addresses);
 	d->scan.addresses = d->addresses;
-	return r == 0 ? goroutine_code_new(&d->code, &rt->tables, rt->modules, rt->n_modules,
+	return r == 0 ? goroutine_code_new(&d->code, rt->modules, rt->n_modules,
 					   d->scan.deadline_ns)
 		      : r;
 }

@@ -129,6 +129,9 @@ static int read_segments(struct elf_layout *l, const struct byte_source *src, co
 		} else if (ph.p_type == PT_GNU_EH_FRAME) {
 			l->eh_frame_hdr = ph.p_vaddr;
 			l->eh_frame_hdr_bytes = ph.p_filesz;
+		} else if (ph.p_type == PT_GNU_RELRO &&
+			   !__builtin_add_overflow(ph.p_vaddr, ph.p_memsz, &l->relro_end)) {
+			l->relro_start = ph.p_vaddr;
 		}
 		if (r < 0)
 			return r;

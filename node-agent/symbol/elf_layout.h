@@ -59,7 +59,9 @@ struct elf_layout {
 	struct elf_section sections[ELF_SECTION_MAX];
 	uint64_t eh_frame_hdr;       /* address of PT_GNU_EH_FRAME */
 	uint64_t eh_frame_hdr_bytes; /* 0: there is none */
-	uint64_t text_start;         /* executable segments lie in text_start … text_end */
+	uint64_t relro_start;        /* PT_GNU_RELRO: read-only once it is relocated */
+	uint64_t relro_end;
+	uint64_t text_start; /* executable segments lie in text_start … text_end */
 	uint64_t text_end;
 	uint64_t entry;       /* address of the first instruction */
 	uint16_t machine;     /* EM_… */

@@ -5,8 +5,8 @@
  * Facts are those of the Go runtime (runtime/symtab.go, symtabinl.go): tables of values by
  * address are delta-encoded; the tree of a function says for an index which function was inlined
  * there and at which address of the function around it the call is. Since 1.18 the trees are
- * found from moduledata.gofunc, before by addresses; they are read from the memory of a process
- * in both cases, because relocations have been applied there.
+ * found from moduledata.gofunc, before by addresses, which are relocated in position-independent programs: then only the
+ * memory of a process has them.
  */
 #ifndef NODE_AGENT_SYMBOL_GOPCLNTAB_LINE_H
 #define NODE_AGENT_SYMBOL_GOPCLNTAB_LINE_H
@@ -17,7 +17,7 @@
 #define GOPCLNTAB_TEXT_BYTES 1024u /* of a name or a file; longer ones are not given */
 
 struct gopclntab_trees {
-	const struct byte_source *memory; /* borrowed; offsets are addresses */
+	const struct byte_source *memory; /* or a file; borrowed; offsets are addresses */
 	uint64_t gofunc;                  /* moduledata.gofunc; unused before 1.18 */
 };
 

@@ -66,13 +66,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (h.table >= size ||
 	    gopclntab_open_at(&module.table, &memory, h.table, size - h.table, h.text) < 0)
 		return 0;
+	module.source = &memory;
 	for (size_t i = 0; i < MAX_GOROUTINES; i++)
 		addresses[i] = h.goroutines + 0x200 * i;
 	cfg.memory = &memory;
 	cfg.has_lr = h.is_arm & 1;
 	cfg.addresses = addresses;
 	cfg.n_addresses = h.n < MAX_GOROUTINES ? h.n : MAX_GOROUTINES;
-	if (goroutine_code_new(&code, &memory, &module, 1, UINT64_MAX) < 0 ||
+	if (goroutine_code_new(&code, &module, 1, UINT64_MAX) < 0 ||
 	    goroutine_groups_new(&groups, GROUPS_BYTES) < 0)
 		abort();
 	if (goroutine_scan(&cfg, code, groups, &tally) == 0)

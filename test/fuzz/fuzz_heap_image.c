@@ -87,7 +87,7 @@ static void read_module(const struct byte_source *memory, unsigned minor)
 	struct gopclntab_trees trees = {.memory = memory};
 	struct go_module m;
 
-	if (go_module_scan(&m, memory, &all, minor) < 0)
+	if (go_module_scan(&m, memory, NULL, &all, minor) < 0)
 		return;
 	trees.gofunc = m.gofunc;
 	for (uint64_t i = 0; i < 16; i++) {

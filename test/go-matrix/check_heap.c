@@ -1,6 +1,8 @@
 /*
  * check_heap read PID FILE [LIBRARY]: the heap profile of a process, by the node agent's reader; that of a Go library which
  * it has loaded.
+ * check_heap rename PID: the process's own functions get other names, in its memory.
+ * check_heap after OTHER PID FILE: the heap profile of PID, when OTHER has been looked at before.
  * check_heap force PID DONE: whether a profiler that is off can be switched on, shows what test/go-matrix/unprofiled
  * says it allocates until the file DONE is there, within three standard deviations, and goes off again.
  * check_heap worker PROC PID: the same by the agent's own thread, with PROC for /proc, which has only that process.
@@ -8,6 +10,8 @@
  * by line, with the same four values each.
  */
 #include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
 #include <math.h>
 #include <signal.h>
 #include <sys/stat.h>
@@ -49,11 +53,21 @@ static int choose_library(struct heap_process *s, const char *path)
 	return 0;
 }
 
+static int write_profile(const char *file, const struct buf *out)
+{
+	FILE *f = fopen(file, "we");
+
+	if (!f || fwrite(out->data, 1, out->len, f) != out->len || fclose(f) != 0) {
+		perror(file);
+		return 1;
+	}
+	return 0;
+}
+
 static int do_read(const char *pid, const char *file, const char *library)
 {
 	CLEANUP(heap_process_fini) struct heap_process s;
 	CLEANUP(buf_fini) struct buf out;
-	FILE *f;
 	int r;
 
 	buf_init(&out, LIMIT_UPLOAD_BYTES);
@@ -66,13 +80,87 @@ static int do_read(const char *pid, const char *file, const char *library)
 		fprintf(stderr, "cannot read the heap of %s: %s\n", pid, strerror(-r));
 		return 1;
 	}
-	f = fopen(file, "we");
-	if (!f || fwrite(out.data, 1, out.len, f) != out.len || fclose(f) != 0) {
-		perror(file);
+	printf("%zu buckets", s.reading.round.n_buckets);
+	return write_profile(file, &out);
+}
+
+/* ---- rename ---- */
+
+#define OLD_PREFIX "main."
+#define NEW_PREFIX "evil."
+#define PREFIX_BYTES 5u
+
+/* Names of functions in this part of the memory; their number, or -errno. */
+static int rename_in(int fd, uint64_t start, uint64_t end)
+{
+	AUTO_FREE uint8_t *bytes = malloc(end - start);
+	ssize_t n = bytes ? pread(fd, bytes, end - start, (off_t)start) : -1;
+	int n_names = 0;
+
+	for (ssize_t i = 1; i + (ssize_t)PREFIX_BYTES <= n; i++) {
+		if (bytes[i - 1] != '\0' || memcmp(bytes + i, OLD_PREFIX, PREFIX_BYTES) != 0)
+			continue;
+		if (pwrite(fd, NEW_PREFIX, PREFIX_BYTES, (off_t)start + i) != PREFIX_BYTES)
+			return -errno;
+		n_names++;
+	}
+	return n_names;
+}
+
+static int do_rename(const char *pid)
+{
+	char path[64], line[4096], permissions[5];
+	uint64_t start, end, ino;
+	AUTO_CLOSE int fd = -1;
+	int n = 0, r = 0;
+	FILE *maps;
+
+	snprintf(path, sizeof(path), "/proc/%s/mem", pid);
+	fd = open(path, O_RDWR | O_CLOEXEC);
+	snprintf(path, sizeof(path), "/proc/%s/maps", pid);
+	maps = fopen(path, "re");
+	if (fd < 0 || !maps) {
+		perror(path);
 		return 1;
 	}
-	printf("%zu buckets", s.reading.round.n_buckets);
-	return 0;
+	while (r >= 0 && fgets(line, sizeof(line), maps)) {
+		if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %*s %*s %" SCNu64, &start, &end,
+			   permissions, &ino) == 4 &&
+		    ino != 0 && permissions[2] != 'x')
+			r = rename_in(fd, start, end);
+		n += r > 0 ? r : 0;
+	}
+	fclose(maps);
+	printf("%d names, ", n);
+	return r >= 0 && n > 0 ? 0 : 1;
+}
+
+static int do_after(const char *other, const char *pid, const char *file)
+{
+	CLEANUP(heap_process_fini) struct heap_process first, s;
+	CLEANUP(buf_fini) struct buf out;
+	int r;
+
+	buf_init(&out, LIMIT_UPLOAD_BYTES);
+	s = (struct heap_process){0};
+	r = heap_process_init(&first, other, BUCKET_HISTORY_FROM_ZERO);
+	if (r == 0)
+		r = heap_process_read(&first, &out);
+	if (r == 0) {
+		out.len = 0;
+		r = heap_process_init(&s, pid, BUCKET_HISTORY_FROM_ZERO);
+	}
+	if (r == 0) {
+		/* what is known of the executable stays */
+		go_reader_free(s.reader);
+		s.reader = TAKE_PTR(first.reader);
+		r = heap_process_read(&s, &out);
+	}
+	if (r < 0) {
+		fprintf(stderr, "cannot read the heap of %s: %s\n", pid, strerror(-r));
+		return 1;
+	}
+	return write_profile(file, &out);
 }
 
 /* ---- force ---- */
@@ -292,14 +380,18 @@ int main(int argc, char **argv)
 {
 	if ((argc == 4 || argc == 5) && strcmp(argv[1], "read") == 0)
 		return do_read(argv[2], argv[3], argv[4]);
+	if (argc == 3 && strcmp(argv[1], "rename") == 0)
+		return do_rename(argv[2]);
+	if (argc == 5 && strcmp(argv[1], "after") == 0)
+		return do_after(argv[2], argv[3], argv[4]);
 	if (argc == 4 && strcmp(argv[1], "same") == 0)
 		return do_same(argv[2], argv[3]);
 	if (argc == 4 && strcmp(argv[1], "force") == 0)
 		return do_force(argv[2], argv[3]);
 	if (argc == 4 && strcmp(argv[1], "worker") == 0)
 		return do_worker(argv[2], argv[3]);
-	fprintf(stderr, "usage: check_heap read PID FILE [LIBRARY] | check_heap force PID DONE | "
-			"check_heap "
-			"same OURS THEIRS\n");
+	fprintf(stderr, "usage: check_heap read PID FILE [LIBRARY] | check_heap rename PID "
+			"| check_heap after OTHER PID FILE | check_heap force PID DONE "
+			"| check_heap worker PROC PID | check_heap same OURS THEIRS\n");
 	return 2;
 }

@@ -96,6 +96,38 @@ command_of() {
 		head -n 1 "$work/text"
 }
 
+# command_of_others NAME: the same of a process that has loaded something else as well, which cannot be read
+command_of_others() {
+	cc -shared -fPIC -o "$work/old.so" "$here/old/old_library.c" || return 1
+	for order in "$out/$1.so $work/old.so" "$work/old.so $out/$1.so"; do
+		# shellcheck disable=SC2086
+		launch "$out/host" 0 $order 0
+		said ready && said loaded && "$NODE_AGENT" goroutines "$pid" >"$work/text" 2>"$work/errors" &&
+			grep -q 'main.run_target' "$work/text" && head -n 1 "$work/text" | grep -q "of $out/$1.so" &&
+			[ "$(wc -l <"$work/errors")" -eq 1 ] && grep -q "$work/old.so: its release" "$work/errors" || return 1
+		stop
+	done
+	launch "$out/host" 0 "$work/old.so" 0
+	said loaded && ! "$NODE_AGENT" goroutines "$pid" 2>"$work/errors" && grep -q "$work/old.so: its release" "$work/errors" &&
+		cat "$work/errors"
+}
+
+# overwritten NAME: another process of the program is looked at first, which has other names in its memory
+overwritten() {
+	local other status
+	mkfifo "$work/other"
+	"$out/$1" 4096 <"$work/other" >"$work/out" 2>&1 &
+	other=$!
+	exec 8>"$work/other"
+	said ready && "$check" rename "$other" && start "$1" 4096 && "$check" after "$other" "$pid" "$work/ours" &&
+		fetch 'heap?gc=0' && "$check" same "$work/ours" "$work/theirs"
+	status=$?
+	kill "$other"
+	exec 8>&-
+	wait "$other" 2>/dev/null
+	return $status
+}
+
 # worker NAME: as the agent does it, with a /proc that has this program only
 worker() {
 	launch_shape "$1" "$work/done"
@@ -111,6 +143,8 @@ check_few() {
 		try 5 heap "$name" 0
 		try 5 heap "$name" 4096
 	done
+	try 5 overwritten stripped
+	try 5 overwritten pie
 }
 
 check_rest() {
@@ -147,6 +181,7 @@ check_version() {
 	if [ "$version" = 1.26.8 ]; then
 		try 5 two 4096
 		try 1 command_of shared
+		try 1 command_of_others shared
 		try 1 worker unprofiled
 		try 1 worker late
 	fi

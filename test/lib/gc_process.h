@@ -74,7 +74,8 @@ static inline void gc_process_begin(struct gc_process *f, unsigned minor, bool s
 	f->rt.executable = &f->executable;
 	f->rt.n_modules = 1;
 	assert_int_equal(
-		go_module_parse(&f->rt.modules[0], &f->image.memory, GO_IMAGE_MODULE, minor), 0);
+		go_module_parse(&f->rt.modules[0], &f->image.memory, NULL, GO_IMAGE_MODULE, minor),
+		0);
 	/* large enough for these */
 	f->rt.modules[0].data[0].end = GO_IMAGE_DATA + 0x4000;
 	gc_image_make(&f->gc, minor);

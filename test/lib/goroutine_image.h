@@ -137,6 +137,7 @@ static inline void goroutine_image_init(struct goroutine_image *im, bool is_arm)
 			      GOROUTINE_IMAGE_TEXT);
 	assert(r == 0);
 	(void)r;
+	im->module.source = &im->memory;
 	image_put(im, 0, 26 - 13, 1); /* of the releases that are known */
 	image_put(im, 1, is_arm, 1);
 	image_put(im, 8, GOROUTINE_IMAGE_GS, 8);

@@ -17,12 +17,13 @@ struct fixture {
 	struct go_frame_list list;
 	uint64_t bias;
 	uint64_t deadline_ns;
+	pid_t pid;
 };
 
 static void next_process(struct fixture *f, size_t n_modules)
 {
-	const struct go_frames_process p = {&f->image.memory, f->modules, n_modules,
-					    f->bias,          24,         f->deadline_ns};
+	const struct go_frames_process p = {f->modules, n_modules, f->pid,        7,
+					    f->bias,    24,        f->deadline_ns};
 
 	assert_int_equal(go_frames_begin(f->frames, &p), 0);
 }
@@ -30,8 +31,11 @@ static void next_process(struct fixture *f, size_t n_modules)
 static void begin(struct fixture *f)
 {
 	go_image_build(&f->image, 24, names);
-	assert_int_equal(go_module_parse(&f->modules[0], &f->image.memory, GO_IMAGE_MODULE, 24), 0);
+	assert_int_equal(
+		go_module_parse(&f->modules[0], &f->image.memory, NULL, GO_IMAGE_MODULE, 24), 0);
+	f->modules[0].in_file = true;
 	assert_int_equal(go_frames_new(&f->frames, MAX_BYTES), 0);
+	f->pid = 1;
 	f->bias = BIAS;
 	f->deadline_ns = UINT64_MAX;
 	f->symbols = go_frames_symbols(f->frames);
@@ -201,15 +205,70 @@ static void test_another_bias_is_another_address_of_the_same_code(void **state)
 	/* its code is 16 bytes further on in the next process */
 	moved = f.image;
 	rename_first(&f);
+	f.modules[0].source = &moved.memory;
+	f.modules[0].gofunc += 16;
+	f.modules[0].table.offset += 16;
 	f.modules[0].table.text_start += 16;
 	f.modules[0].table.first += 16;
 	f.modules[0].table.end += 16;
-	const struct go_frames_process p = {&moved.memory, f.modules, 1, BIAS + 16, 24, UINT64_MAX};
-
+	f.bias += 16;
+	f.pid = 2;
 	byte_source_from_memory(&moved.memory, moved.data, sizeof(moved.data));
-	assert_int_equal(go_frames_begin(f.frames, &p), 0);
+	next_process(&f, 1);
 	assert_int_equal(resolve(&f, 0x20, true), 0);
 	assert_string_equal(f.list.frames[0].function, "main.a");
+	end(&f);
+}
+
+static void test_what_was_read_from_memory_is_known_of_that_process_alone(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	begin(&f);
+	f.modules[0].in_file = false;
+	next_process(&f, 1);
+	assert_int_equal(resolve(&f, 0x10, true), 0);
+	assert_string_equal(f.list.frames[0].function, "main.a");
+	rename_first(&f);
+	f.pid = 2;
+	next_process(&f, 1);
+	assert_int_equal(resolve(&f, 0x10, true), 0);
+	assert_string_equal(f.list.frames[0].function, "Main.a");
+	f.modules[0].in_file = true;
+	next_process(&f, 1);
+	assert_int_equal(resolve(&f, 0x10, true), 0);
+	assert_string_equal(f.list.frames[0].function, "Main.a");
+	f.modules[0].in_file = false;
+	f.pid = 1;
+	next_process(&f, 1);
+	assert_int_equal(resolve(&f, 0x10, true), 0);
+	assert_string_equal(f.list.frames[0].function, "main.a");
+	end(&f);
+}
+
+static void test_it_forgets_when_too_many_processes_have_their_own(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	begin(&f);
+	f.modules[0].in_file = false;
+	next_process(&f, 1);
+	assert_int_equal(resolve(&f, 0x10, true), 0);
+	rename_first(&f);
+	for (f.pid = 2; f.pid < (pid_t)GO_FRAMES_ORIGINS_MAX; f.pid++)
+		next_process(&f, 1);
+	f.pid = 1;
+	next_process(&f, 1);
+	assert_int_equal(resolve(&f, 0x10, true), 0);
+	assert_string_equal(f.list.frames[0].function, "main.a");
+	for (f.pid = 2; f.pid <= (pid_t)GO_FRAMES_ORIGINS_MAX; f.pid++)
+		next_process(&f, 1);
+	f.pid = 1;
+	next_process(&f, 1);
+	assert_int_equal(resolve(&f, 0x10, true), 0);
+	assert_string_equal(f.list.frames[0].function, "Main.a");
 	end(&f);
 }
 
@@ -291,7 +350,7 @@ static int make(void *arg)
 {
 	CLEANUP(go_frames_freep) struct go_frames *frames = NULL;
 	struct fixture *f = arg;
-	const struct go_frames_process p = {&f->image.memory, f->modules, 1, 0, 24, UINT64_MAX};
+	const struct go_frames_process p = {f->modules, 1, 1, 7, 0, 24, UINT64_MAX};
 	int r = go_frames_new(&frames, MAX_BYTES);
 
 	if (r == 0)
@@ -325,6 +384,8 @@ int main(void)
 		cmocka_unit_test(test_whether_it_is_the_runtime_is_asked_once_of_an_address),
 		cmocka_unit_test(test_what_is_known_of_one_process_is_known_of_the_next),
 		cmocka_unit_test(test_another_bias_is_another_address_of_the_same_code),
+		cmocka_unit_test(test_what_was_read_from_memory_is_known_of_that_process_alone),
+		cmocka_unit_test(test_it_forgets_when_too_many_processes_have_their_own),
 		cmocka_unit_test(test_code_of_plugins_is_looked_up_each_time),
 		cmocka_unit_test(test_what_cannot_be_read_now_is_not_unknown_for_ever),
 		cmocka_unit_test(test_it_forgets_between_processes_when_it_is_half_full),

@@ -16,7 +16,7 @@ static void test_the_module_of_every_release_is_parsed(void **state)
 
 		go_image_build(&b, minor, names);
 		go_image_put_module(&b, minor, GO_IMAGE_MODULE, 0x1234);
-		assert_int_equal(go_module_parse(&m, &b.memory, GO_IMAGE_MODULE, minor), 0);
+		assert_int_equal(go_module_parse(&m, &b.memory, NULL, GO_IMAGE_MODULE, minor), 0);
 		assert_int_equal(m.address, GO_IMAGE_MODULE);
 		assert_int_equal(m.table.version, release->table);
 		assert_int_equal(m.table.offset, GO_IMAGE_TABLE);
@@ -38,7 +38,7 @@ static void test_a_newer_release_is_tried_as_the_newest_that_is_known(void **sta
 
 	(void)state;
 	go_image_build(&b, 27, names);
-	assert_int_equal(go_module_parse(&m, &b.memory, GO_IMAGE_MODULE, 99), 0);
+	assert_int_equal(go_module_parse(&m, &b.memory, NULL, GO_IMAGE_MODULE, 99), 0);
 	assert_int_equal(m.gofunc, GO_IMAGE_GOFUNC);
 }
 
@@ -73,8 +73,9 @@ static void test_a_module_that_contradicts_itself_is_none(void **state)
 
 			go_image_build(&b, minor, names);
 			go_image_put_word(&b, GO_IMAGE_MODULE, base + breaks[i].word, breaks[i].v);
-			assert_int_equal(go_module_parse(&m, &b.memory, GO_IMAGE_MODULE, minor),
-					 -ENOENT);
+			assert_int_equal(
+				go_module_parse(&m, &b.memory, NULL, GO_IMAGE_MODULE, minor),
+				-ENOENT);
 			assert_int_equal(m.address, 7); /* untouched */
 		}
 	}
@@ -91,11 +92,13 @@ static void test_the_size_of_the_table_is_no_more_than_can_be(void **state)
 
 		go_image_build(&b, 13, names);
 		go_image_put_word(&b, GO_IMAGE_MODULE, 1, sizes[i]);
-		assert_int_equal(go_module_parse(&m, &b.memory, GO_IMAGE_MODULE, 13), -ENOENT);
+		assert_int_equal(go_module_parse(&m, &b.memory, NULL, GO_IMAGE_MODULE, 13),
+				 -ENOENT);
 		go_image_build(&b, 27, names);
 		go_image_put_word(&b, GO_IMAGE_MODULE, 13, GO_IMAGE_TABLE);
 		go_image_put_word(&b, GO_IMAGE_MODULE, 14, sizes[i]);
-		assert_int_equal(go_module_parse(&m, &b.memory, GO_IMAGE_MODULE, 27), -ENOENT);
+		assert_int_equal(go_module_parse(&m, &b.memory, NULL, GO_IMAGE_MODULE, 27),
+				 -ENOENT);
 	}
 }
 
@@ -106,8 +109,8 @@ static void test_what_cannot_be_read_is_said(void **state)
 
 	(void)state;
 	go_image_build(&b, 27, names);
-	assert_int_equal(go_module_parse(&m, &b.memory, GO_IMAGE_BYTES - 8, 27), -ENODATA);
-	assert_int_equal(go_module_parse(&m, &b.memory, UINT64_MAX - 8, 27), -ENODATA);
+	assert_int_equal(go_module_parse(&m, &b.memory, NULL, GO_IMAGE_BYTES - 8, 27), -ENODATA);
+	assert_int_equal(go_module_parse(&m, &b.memory, NULL, UINT64_MAX - 8, 27), -ENODATA);
 }
 
 static void test_a_module_is_found_wherever_it_lies(void **state)
@@ -125,11 +128,11 @@ static void test_a_module_is_found_wherever_it_lies(void **state)
 		memset(b.data + GO_IMAGE_MODULE, 0, 0x400);
 		range = (struct go_range){0xb001, GO_IMAGE_BYTES};
 		go_image_put_module(&b, 27, 0xb008 + distances[i], 0);
-		assert_int_equal(go_module_scan(&m, &b.memory, &range, 27), 0);
+		assert_int_equal(go_module_scan(&m, &b.memory, NULL, &range, 27), 0);
 		assert_int_equal(m.address, 0xb008 + distances[i]);
 		/* its bounds are behind the end of this range, but not of memory */
 		range.end = 0xb008 + distances[i] + 20 * 8;
-		assert_int_equal(go_module_scan(&m, &b.memory, &range, 27), -ENOENT);
+		assert_int_equal(go_module_scan(&m, &b.memory, NULL, &range, 27), -ENOENT);
 	}
 }
 
@@ -146,7 +149,7 @@ static void test_a_scan_goes_on_behind_what_only_looks_like_one(void **state)
 		go_image_put_word(&b, at, 0, GO_IMAGE_TABLE + 16);
 	}
 	go_image_put_module(&b, 20, 0xf000, 0);
-	assert_int_equal(go_module_scan(&m, &b.memory, &range, 20), 0);
+	assert_int_equal(go_module_scan(&m, &b.memory, NULL, &range, 20), 0);
 	assert_int_equal(m.address, 0xf000);
 }
 
@@ -166,15 +169,15 @@ static void test_a_scan_gives_up_where_everything_looks_like_one(void **state)
 	for (size_t i = 0; i < at; i++)
 		words[i] = (const uint64_t[]){5, 6, 5, 7}[i % 4];
 	memcpy(words, b.data, GO_IMAGE_TEXT); /* tables are at the beginning, and its module … */
-	assert_int_equal(go_module_scan(&m, &memory, &range, 20), 0);
+	assert_int_equal(go_module_scan(&m, &memory, NULL, &range, 20), 0);
 	assert_int_equal(m.address, GO_IMAGE_MODULE);
 	memset((uint8_t *)words + GO_IMAGE_MODULE, 0, 0x400);
 	memcpy(words + at, b.data + GO_IMAGE_MODULE, 0x400); /* … now behind all that */
-	assert_int_equal(go_module_scan(&m, &memory, &range, 20), 0);
+	assert_int_equal(go_module_scan(&m, &memory, NULL, &range, 20), 0);
 	assert_int_equal(m.address, at * 8);
 	for (size_t i = 0; i < at; i++) /* each word begins one */
 		words[i] = i % 2 ? 6 : 5;
-	assert_int_equal(go_module_scan(&m, &memory, &range, 20), -ENOENT);
+	assert_int_equal(go_module_scan(&m, &memory, NULL, &range, 20), -ENOENT);
 }
 
 static void test_ranges_that_are_none_are_empty(void **state)
@@ -187,7 +190,7 @@ static void test_ranges_that_are_none_are_empty(void **state)
 	(void)state;
 	go_image_build(&b, 20, names);
 	for (size_t i = 0; i < ARRAY_SIZE(ranges); i++)
-		assert_true(go_module_scan(&m, &b.memory, &ranges[i], 20) < 0);
+		assert_true(go_module_scan(&m, &b.memory, NULL, &ranges[i], 20) < 0);
 }
 
 /* Plugins follow one another; a circle of them ends with the room for them. */
@@ -201,17 +204,17 @@ static void test_modules_are_a_list_with_an_end(void **state)
 	go_image_build(&b, 24, names);
 	go_image_put_module(&b, 24, GO_IMAGE_MODULE, 0xb000);
 	go_image_put_module(&b, 24, 0xb000, 0);
-	assert_int_equal(go_image_modules(&image, GO_IMAGE_MODULE, modules, 4), 2);
+	assert_int_equal(go_image_modules(&image, NULL, GO_IMAGE_MODULE, modules, 4), 2);
 	assert_int_equal(modules[1].address, 0xb000);
 	go_image_put_module(&b, 24, 0xb000, GO_IMAGE_MODULE);
-	assert_int_equal(go_image_modules(&image, GO_IMAGE_MODULE, modules, 4), 4);
+	assert_int_equal(go_image_modules(&image, NULL, GO_IMAGE_MODULE, modules, 4), 4);
 	/* a wild pointer to something that can be read ends the list, and one to nothing all */
 	go_image_put_module(&b, 24, 0xb000, 0xc000);
-	assert_int_equal(go_image_modules(&image, GO_IMAGE_MODULE, modules, 4), 2);
+	assert_int_equal(go_image_modules(&image, NULL, GO_IMAGE_MODULE, modules, 4), 2);
 	go_image_put_module(&b, 24, 0xb000, UINT64_MAX - 7);
-	assert_int_equal(go_image_modules(&image, GO_IMAGE_MODULE, modules, 4), -ENODATA);
-	assert_int_equal(go_image_modules(&image, 0xc000, modules, 4), -ENOENT);
-	assert_int_equal(go_image_modules(&image, 0, modules, 4), 0);
+	assert_int_equal(go_image_modules(&image, NULL, GO_IMAGE_MODULE, modules, 4), -ENODATA);
+	assert_int_equal(go_image_modules(&image, NULL, 0xc000, modules, 4), -ENOENT);
+	assert_int_equal(go_image_modules(&image, NULL, 0, modules, 4), 0);
 }
 
 static int parse(void *arg)
@@ -220,7 +223,7 @@ static int parse(void *arg)
 	struct go_image_builder *b = arg;
 	struct go_module m;
 
-	return go_module_scan(&m, &b->memory, &range, 24);
+	return go_module_scan(&m, &b->memory, NULL, &range, 24);
 }
 
 static void test_failed_allocations_are_survived(void **state)

@@ -42,8 +42,8 @@ static void begin(struct fixture *f, uint64_t symbol)
 	f->rt.image = (struct go_image){&f->layout, &f->file, &f->image.memory, BIAS, 24};
 	f->rt.executable = &f->executable;
 	f->rt.n_modules = 1;
-	assert_int_equal(go_module_parse(&f->rt.modules[0], &f->image.memory, GO_IMAGE_MODULE, 24),
-			 0);
+	assert_int_equal(
+		go_module_parse(&f->rt.modules[0], &f->image.memory, NULL, GO_IMAGE_MODULE, 24), 0);
 }
 
 static unsigned n_sought;

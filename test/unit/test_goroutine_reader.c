@@ -20,6 +20,7 @@ static struct goroutine_image im;
 static const enum image_function parked[] = {IMAGE_PARK, IMAGE_CALLEE, IMAGE_WORKER, IMAGE_GOEXIT};
 
 struct fixture {
+	struct go_target target;
 	struct go_runtime rt;
 	struct go_executable executable;
 	struct elf_layout layout;
@@ -45,7 +46,7 @@ static void begin(struct fixture *f, bool is_arm)
 	f->rt.executable = &f->executable;
 	f->rt.deadline_ns = UINT64_MAX;
 	f->rt.image = (struct go_image){.layout = &f->layout, .memory = &im.memory, .minor = 26};
-	f->rt.tables = im.memory;
+	f->rt.target = &f->target;
 	f->rt.modules[0] = im.module;
 	f->rt.modules[0].address = MODULE;
 	f->rt.n_modules = 1;

@@ -31,7 +31,7 @@ static void begin(struct fixture *f)
 		.deadline_ns = UINT64_MAX,
 		.max_stack_bytes = 1u << 20,
 	};
-	assert_int_equal(goroutine_code_new(&f->code, &im.memory, &im.module, 1, UINT64_MAX), 0);
+	assert_int_equal(goroutine_code_new(&f->code, &im.module, 1, UINT64_MAX), 0);
 	assert_int_equal(goroutine_groups_new(&f->groups, GROUPS_BYTES), 0);
 }
 
@@ -329,7 +329,7 @@ static int scan_once(void *arg)
 	const struct goroutine_group **sorted = NULL;
 	struct goroutine_tally tally;
 	size_t n;
-	int r = goroutine_code_new(&code, &im.memory, &im.module, 1, UINT64_MAX);
+	int r = goroutine_code_new(&code, &im.module, 1, UINT64_MAX);
 
 	if (r == 0)
 		r = goroutine_groups_new(&groups, GROUPS_BYTES);
