@@ -6,12 +6,28 @@
 #include "common/parse.h"
 #include "node-agent/go/go_reader.h"
 #include "node-agent/goroutine/goroutine_reader.h"
+#include "node-agent/process/proc_maps.h"
+#include "node-agent/process/procfs.h"
 
 #define TEXT_MAX_BYTES ((size_t)256 * 1024 * 1024)
+#define MAPS_MAX_BYTES ((size_t)16 * 1024 * 1024)
+#define NAME_BYTES 256u
 
 struct command {
 	pid_t pid;
 	const char *pprof; /* NULL: text to standard output */
+};
+
+/* A process, file by file: each may have a Go runtime. */
+struct search {
+	const struct command *command;
+	struct go_reader *reader;
+	struct go_process_id id; /* with the file that is looked at */
+	size_t n_read;           /* runtimes */
+	size_t n_failed;         /* files */
+	/* the first one that failed: it is not said before it is clear that it is not all that there is to say */
+	struct go_process_id failed;
+	int error;
 };
 
 static int parse(char **args, struct command *ret, struct err *err)
@@ -23,7 +39,7 @@ static int parse(char **args, struct command *ret, struct err *err)
 		return err_set(err, -EINVAL, "usage: %s PID [--pprof FILE]", GOROUTINES_COMMAND);
 	if (parse_u64(args[0], strlen(args[0]), 1, INT32_MAX, &pid) < 0)
 		return err_set(err, -EINVAL, "\"%s\" is not a process id", args[0]);
-	*ret = (struct command){(pid_t)pid, has_file ? args[2] : NULL};
+	*ret = (struct command){.pid = (pid_t)pid, .pprof = has_file ? args[2] : NULL};
 	return 0;
 }
 
@@ -38,7 +54,7 @@ static const struct {
 	{-EACCES, "it may not be read: that needs the same user, or CAP_SYS_PTRACE"},
 	{-EPERM, "it may not be read: that needs the same user, or CAP_SYS_PTRACE"},
 	{-ENOENT, "it is not a Go program, or one that cannot be understood"},
-	{-ENOEXEC, "it is not a Go program"},
+	{-ENOEXEC, "it is not a Go program, and has loaded none"},
 	{-ENOTSUP, "its release of Go is not known here: 1.13 to 1.27 are"},
 	{-EBADMSG, "its memory cannot be understood"},
 	{-E2BIG, "it has more than 1,000,000 goroutines"},
@@ -47,36 +63,64 @@ static const struct {
 	{-EFBIG, "it has too many different stacks"},
 };
 
-static int explain(const struct command *c, int error, struct err *err)
+static const char *reason_of(int error)
 {
-	const char *text = strerror(-error);
-
 	for (size_t i = 0; i < ARRAY_SIZE(reasons); i++) {
 		if (reasons[i].error == error)
-			text = reasons[i].text;
+			return reasons[i].text;
 	}
-	return err_set(err, error, "process %d: %s", (int)c->pid, text);
+	return strerror(-error);
 }
 
-/* ---- reading ---- */
+struct naming {
+	uint64_t ino;
+	char *to; /* NAME_BYTES */
+};
 
-static int read_goroutines(const struct command *c, struct buf *out, struct goroutine_reading *ret)
+/* The process chooses names, and they go to somebody's terminal. */
+static int on_map(void *ctx, const char *line, size_t len)
 {
-	const struct goroutine_reader_config cfg = {.wait_reasons = true};
-	CLEANUP(go_reader_freep) struct go_reader *reader = NULL;
-	CLEANUP(go_opened_closep) struct go_opened *o = NULL;
-	struct go_process_id id;
-	int r = go_reader_new(&reader, NULL);
+	struct naming *n = ctx;
+	struct proc_map m;
+	size_t i;
 
-	if (r == 0)
-		r = go_reader_find(reader, c->pid, &id);
-	if (r < 0)
-		return r;
-	r = go_reader_open(reader, &id, &o);
-	if (r < 0)
-		return r;
-	return c->pprof ? goroutine_reader_read(o->runtime, &cfg, out, ret)
-			: goroutine_reader_text(o->runtime, out, ret);
+	if (proc_map_parse(line, len, &m) < 0 || m.ino != n->ino || m.path_len == 0)
+		return 0;
+	for (i = 0; i < m.path_len && i < NAME_BYTES - 1; i++)
+		n->to[i] = m.path[i] >= ' ' && m.path[i] != 0x7f ? m.path[i] : '?';
+	n->to[i] = '\0';
+	return 1;
+}
+
+static void name_file(struct search *s, const struct go_process_id *id, char to[static NAME_BYTES])
+{
+	AUTO_CLOSE int fd = procfs_open_process(go_reader_root(s->reader), id->pid);
+	struct naming naming = {id->library.ino, to};
+
+	if (id->library.ino == 0)
+		snprintf(to, NAME_BYTES, "its executable");
+	else if (fd < 0 || procfs_each_map(fd, MAPS_MAX_BYTES, on_map, &naming) <= 0)
+		snprintf(to, NAME_BYTES, "the library with inode %" PRIu64, id->library.ino);
+}
+
+static void say_failed(struct search *s, const struct go_process_id *id, int error)
+{
+	char name[NAME_BYTES];
+
+	name_file(s, id, name);
+	fprintf(stderr, "process %d, %s: %s\n", (int)id->pid, name, reason_of(error));
+}
+
+static void add_failed(struct search *s, int error)
+{
+	if (s->n_failed == 1)
+		say_failed(s, &s->failed, s->error);
+	if (s->n_failed++ > 0) {
+		say_failed(s, &s->id, error);
+		return;
+	}
+	s->failed = s->id;
+	s->error = error;
 }
 
 /* What somebody who counts wants to know. */
@@ -100,10 +144,17 @@ static void print_losses(const struct goroutine_reading *r)
 	}
 }
 
-static int print(const struct buf *text, const struct goroutine_reading *r, struct err *err)
+static int print(struct search *s, const struct buf *text, const struct goroutine_reading *r,
+		 struct err *err)
 {
-	printf("%" PRIu64 " %s", r->n_goroutines,
+	char name[NAME_BYTES];
+
+	printf("%s%" PRIu64 " %s", s->n_read > 0 ? "\n" : "", r->n_goroutines,
 	       r->n_goroutines == 1 ? "goroutine" : "goroutines");
+	if (s->id.library.ino != 0) {
+		name_file(s, &s->id, name);
+		printf(" of %s", name);
+	}
 	print_losses(r);
 	printf("\n\n");
 	(void)fwrite(text->data, 1, text->len, stdout);
@@ -126,19 +177,99 @@ static int write_file(const char *path, const struct buf *pprof, struct err *err
 	return r;
 }
 
-int goroutines_command(char **args, struct err *err)
+/* ---- files of the process ---- */
+
+static int read_runtime(struct search *s, struct buf *out, struct goroutine_reading *ret)
 {
-	CLEANUP(buf_fini) struct buf out;
+	const struct goroutine_reader_config cfg = {.wait_reasons = true};
+	CLEANUP(go_opened_closep) struct go_opened *o = NULL;
+	int r = go_reader_detect(s->reader, &s->id);
+
+	if (r <= 0)
+		return r < 0 ? r : -ENOEXEC;
+	r = go_reader_open(s->reader, &s->id, &o);
+	if (r < 0)
+		return r;
+	return s->command->pprof ? goroutine_reader_read(o->runtime, &cfg, out, ret)
+				 : goroutine_reader_text(o->runtime, out, ret);
+}
+
+/* 0, also when it cannot be read; -errno of what is written. */
+static int look_at(struct search *s, struct err *err)
+{
 	struct goroutine_reading reading = {0};
-	struct command c = {0};
+	CLEANUP(buf_fini) struct buf out;
 	int r;
 
 	buf_init(&out, TEXT_MAX_BYTES);
-	r = parse(args, &c, err);
+	r = read_runtime(s, &out, &reading);
+	if (r == -ENOEXEC)
+		return 0;
+	if (r < 0) {
+		add_failed(s, r);
+		return 0;
+	}
+	r = s->command->pprof ? write_file(s->command->pprof, &out, err)
+			      : print(s, &out, &reading, err);
+	s->n_read++;
+	return r;
+}
+
+static int look_at_libraries(struct search *s, struct err *err)
+{
+	AUTO_FREE struct go_file_key *keys = calloc(GO_READER_LIBRARIES_MAX, sizeof(*keys));
+	int n = -ENOMEM, r = 0;
+
+	if (keys)
+		n = go_reader_libraries(s->reader, &s->id, keys, GO_READER_LIBRARIES_MAX);
+	if (n < 0)
+		return err_set(err, n, "process %d: %s", (int)s->id.pid, reason_of(n));
+	for (int i = 0; r == 0 && i < n; i++) {
+		s->id.library = keys[i];
+		if (s->n_read == 0 || !s->command->pprof)
+			r = look_at(s, err);
+	}
+	return r;
+}
+
+static int conclude(struct search *s, struct err *err)
+{
+	char name[NAME_BYTES];
+	int pid = (int)s->id.pid;
+
+	if (s->n_read > 0) {
+		if (s->n_failed == 1)
+			say_failed(s, &s->failed, s->error);
+		return 0;
+	}
+	if (s->n_failed == 0)
+		return err_set(err, -ENOEXEC, "process %d: %s", pid, reason_of(-ENOEXEC));
+	if (s->n_failed > 1)
+		return err_set(err, s->error, "process %d: nothing of it can be read", pid);
+	if (s->failed.library.ino == 0)
+		return err_set(err, s->error, "process %d: %s", pid, reason_of(s->error));
+	name_file(s, &s->failed, name);
+	return err_set(err, s->error, "process %d, %s: %s", pid, name, reason_of(s->error));
+}
+
+int goroutines_command(char **args, struct err *err)
+{
+	CLEANUP(go_reader_freep) struct go_reader *reader = NULL;
+	struct command c = {0};
+	struct search s = {.command = &c};
+	int r = parse(args, &c, err);
+
 	if (r < 0)
 		return r;
-	r = read_goroutines(&c, &out, &reading);
+	r = go_reader_new(&reader, NULL);
+	if (r == 0)
+		r = go_reader_identify(reader, c.pid, &s.id);
 	if (r < 0)
-		return explain(&c, r, err);
-	return c.pprof ? write_file(c.pprof, &out, err) : print(&out, &reading, err);
+		return err_set(err, r, "process %d: %s", (int)c.pid, reason_of(r));
+	s.reader = reader;
+	r = look_at(&s, err);
+	/* a Go program has one runtime, its own */
+	if (r == 0 && s.n_read == 0)
+		r = look_at_libraries(&s, err);
+	return r < 0 ? r : conclude(&s, err);
 }

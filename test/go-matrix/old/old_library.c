@@ -1,0 +1,19 @@
+/* A library that says it is Go's, of a release that is not known: test/go-matrix/host loads it as it does others. */
+#include <unistd.h>
+
+void run_target(void);
+
+__attribute__((section(".go.buildinfo"), used, aligned(16))) static const char build_info[64] =
+	"\xff Go buildinf:\x08\x02\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\x06"
+	"go1.12";
+
+/* It ends with its input, as they do. */
+void run_target(void)
+{
+	char c;
+
+	if (write(STDOUT_FILENO, "loaded\n", 7) < 0)
+		return;
+	while (read(STDIN_FILENO, &c, 1) > 0)
+		;
+}
