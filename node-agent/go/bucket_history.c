@@ -7,7 +7,7 @@
 #include <errno.h>
 
 #include "common/clock.h"
-#include "node-agent/symbol/heap_sort.h"
+#include "node-agent/go/word_sort.h"
 
 #define FRESH UINT64_C(1)   /* found in the round since */
 #define UNKNOWN UINT64_C(2) /* what it had counted is not known */
@@ -84,12 +84,51 @@ static bool is_late(const struct bucket_round *round, size_t n)
 	       clock_monotonic_ns() > round->deadline_ns;
 }
 
+/* What the records of the first round counted before it may be no news. */
+static bool is_unknown(const struct bucket_history *h, const uint64_t *item)
+{
+	return (item[0] & UNKNOWN) ||
+	       ((item[0] & FRESH) && h->cfg.start == BUCKET_HISTORY_FROM_NOW && h->head == 0);
+}
+
+/* A round in work. */
+struct work {
+	const struct bucket_round *round;
+	bucket_history_fn *fn;
+	void *ctx;
+	size_t n_torn;
+};
+
+/* Of the item; what is in the record stays in h->bucket. */
+static int read_one(struct bucket_history *h, uint64_t *item, struct work *work)
+{
+	const struct bucket_round *round = work->round;
+	uint64_t address = item[0] & ~FLAGS;
+	uint64_t *before = item + 1, *now = item + 1 + h->cfg.n_counters;
+	bool unknown = is_unknown(h, item);
+	int r;
+
+	item[0] &= ~READ;
+	memcpy(now, before, h->cfg.n_counters * sizeof(*now));
+	r = go_bucket_read(round->windows, round->format, address, &h->bucket);
+	for (int i = 0; r == 0; i++) {
+		r = work->fn(work->ctx, &h->bucket, unknown ? NULL : before, now);
+		if (r != -EAGAIN || i == TRIES)
+			break;
+		r = go_bucket_read_now(round->windows, round->format, address, &h->bucket);
+	}
+	if (r == 0)
+		item[0] |= READ;
+	if (r == -EAGAIN)
+		work->n_torn++;
+	return r == -EAGAIN ? 0 : r;
+}
+
 /*
- * From the new head to the known one; whether all of them are records shows when they are read. A
- * circle is noticed by an address that is remembered at each power of two: once that is longer than
- * the circle, it comes round again.
+ * From the new head to the known one. A circle is noticed by an address that is remembered at each power of two:
+ * once that is longer than the circle, it comes round again.
  */
-static int walk(struct bucket_history *h, const struct bucket_round *round)
+static int read_fresh(struct bucket_history *h, struct work *work)
 {
 	uint64_t remembered = 0;
 	uint64_t at = h->new_head;
@@ -103,49 +142,36 @@ static int walk(struct bucket_history *h, const struct bucket_round *round)
 			return -ELOOP;
 		if ((n & (n - 1)) == 0)
 			remembered = at;
-		if (is_late(round, n))
+		if (is_late(work->round, n))
 			return -ETIME;
 		r = add(h, at);
 		if (r == 0)
-			r = go_bucket_read_next(round->windows, round->format, at, &at);
+			r = read_one(h, item_at(h, h->n - 1), work);
 		if (r < 0)
 			return r;
+		at = h->bucket.next;
 	}
 	return 0;
 }
 
-static int by_address(const void *a, const void *b)
+static int read_known(struct bucket_history *h, size_t n, struct work *work)
 {
-	const uint64_t *x = a, *y = b;
+	int r = 0;
 
-	return *x < *y ? -1 : *x > *y;
+	for (size_t i = 0; r == 0 && i < n; i++)
+		r = is_late(work->round, i + 1) ? -ETIME : read_one(h, item_at(h, i), work);
+	return r;
 }
 
-static void swap_items(struct bucket_history *h, size_t a, size_t b)
-{
-	for (size_t i = 0; i < h->n_words; i++) {
-		uint64_t word = item_at(h, a)[i];
-
-		item_at(h, a)[i] = item_at(h, b)[i];
-		item_at(h, b)[i] = word;
-	}
-}
-
-/*
- * Those found since are sorted and merged with the others. The list has the newest first, and allocators hand
- * out ascending addresses: turned round, they are nearly sorted.
- */
+/* Those found since are sorted and merged with the others. */
 static int sort_fresh(struct bucket_history *h, size_t n_before)
 {
 	size_t size = h->n_words * sizeof(*h->items), n = h->n - n_before, to = h->n,
 	       old = n_before;
 	AUTO_FREE uint64_t *fresh = NULL;
 
-	for (size_t i = 0; i < n / 2; i++)
-		swap_items(h, n_before + i, h->n - 1 - i);
-	heap_sort(item_at(h, n_before), n, size, by_address);
-	if (n == 0 || n_before == 0 ||
-	    by_address(item_at(h, n_before - 1), item_at(h, n_before)) < 0)
+	word_sort(item_at(h, n_before), n, h->n_words);
+	if (n == 0 || n_before == 0 || *item_at(h, n_before - 1) < *item_at(h, n_before))
 		return 0;
 	fresh = malloc(n * size);
 	if (!fresh)
@@ -154,57 +180,11 @@ static int sort_fresh(struct bucket_history *h, size_t n_before)
 	while (n > 0) {
 		const uint64_t *f = fresh + (n - 1) * h->n_words;
 
-		if (old > 0 && by_address(item_at(h, old - 1), f) > 0)
+		if (old > 0 && *item_at(h, old - 1) > *f)
 			f = item_at(h, --old);
 		else
 			n--;
 		memcpy(item_at(h, --to), f, size);
-	}
-	return 0;
-}
-
-/* What the records of the first round counted before it may be no news. */
-static bool is_unknown(const struct bucket_history *h, const uint64_t *item)
-{
-	return (item[0] & UNKNOWN) ||
-	       ((item[0] & FRESH) && h->cfg.start == BUCKET_HISTORY_FROM_NOW && h->head == 0);
-}
-
-static int read_one(struct bucket_history *h, uint64_t *item, const struct bucket_round *round,
-		    bucket_history_fn *fn, void *ctx)
-{
-	uint64_t address = item[0] & ~FLAGS;
-	uint64_t *before = item + 1, *now = item + 1 + h->cfg.n_counters;
-	bool unknown = is_unknown(h, item);
-	int r;
-
-	item[0] &= ~READ;
-	memcpy(now, before, h->cfg.n_counters * sizeof(*now));
-	r = go_bucket_read(round->windows, round->format, address, &h->bucket);
-	for (int i = 0; r == 0; i++) {
-		r = fn(ctx, &h->bucket, unknown ? NULL : before, now);
-		if (r != -EAGAIN || i == TRIES)
-			break;
-		r = go_bucket_read_now(round->windows, round->format, address, &h->bucket);
-	}
-	if (r == 0)
-		item[0] |= READ;
-	return r;
-}
-
-static int read_all(struct bucket_history *h, const struct bucket_round *round,
-		    bucket_history_fn *fn, void *ctx, struct bucket_round_result *ret)
-{
-	for (size_t i = 0; i < h->n; i++) {
-		int r;
-
-		if (is_late(round, i + 1))
-			return -ETIME;
-		r = read_one(h, item_at(h, i), round, fn, ctx);
-		if (r == -EAGAIN)
-			ret->n_torn++;
-		else if (r != 0)
-			return r;
 	}
 	return 0;
 }
@@ -234,6 +214,7 @@ static void give_back(struct bucket_history *h)
 int bucket_history_round(struct bucket_history *h, const struct bucket_round *round,
 			 bucket_history_fn *fn, void *ctx, struct bucket_round_result *ret)
 {
+	struct work work = {round, fn, ctx, 0};
 	size_t n_before;
 	int r;
 
@@ -243,11 +224,12 @@ int bucket_history_round(struct bucket_history *h, const struct bucket_round *ro
 	r = memory_windows_read_now(round->windows, round->head_address, &h->new_head,
 				    sizeof(h->new_head));
 	if (r == 0)
-		r = walk(h, round);
+		r = read_fresh(h, &work);
+	if (r == 0)
+		r = read_known(h, n_before, &work);
 	if (r == 0)
 		r = sort_fresh(h, n_before);
-	if (r == 0)
-		r = read_all(h, round, fn, ctx, ret);
+	ret->n_torn = work.n_torn;
 	ret->n_buckets = h->n;
 	if (r == 0)
 		return 0;

@@ -108,16 +108,3 @@ int go_bucket_read(struct memory_windows *w, const struct go_bucket_format *f, u
 	/* what was read in passing may be of a moment before the record was filled */
 	return r == -EBADMSG ? go_bucket_read_now(w, f, address, ret) : r;
 }
-
-int go_bucket_read_next(struct memory_windows *w, const struct go_bucket_format *f,
-			uint64_t address, uint64_t *ret)
-{
-	struct header h;
-	int r = read_header(memory_windows_read, w, f->type, address, &h);
-
-	if (r == -EBADMSG)
-		r = read_header(memory_windows_read_now, w, f->type, address, &h);
-	if (r == 0)
-		*ret = h.next;
-	return r;
-}

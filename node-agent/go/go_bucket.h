@@ -51,13 +51,6 @@ int go_bucket_read(struct memory_windows *w, const struct go_bucket_format *f, u
 int go_bucket_read_now(struct memory_windows *w, const struct go_bucket_format *f, uint64_t address,
 		       struct go_bucket *ret) MUST_CHECK;
 
-/*
- * The record made before the one at this address; 0: there is none. What is there looks like a record, but its hash is not
- * asked. Results as of go_bucket_read().
- */
-int go_bucket_read_next(struct memory_windows *w, const struct go_bucket_format *f,
-			uint64_t address, uint64_t *ret) MUST_CHECK;
-
 /* The hash of a record with this stack and size. */
 uint64_t go_bucket_hash(const uint64_t *stack, size_t n, uint64_t size);
 
