@@ -1,7 +1,7 @@
 #include <errno.h>
-#include <malloc.h>
 
 #include "common/err.h"
+#include "node-agent/allocator.h"
 #include "node-agent/goroutines_command.h"
 #include "node-agent/node_agent.h"
 #include "node-agent/node_options.h"
@@ -44,8 +44,7 @@ int main(int argc, char **argv)
 	int r;
 
 	(void)argc;
-	/* threads that rarely allocate at once need no heap each, which would keep what it frees */
-	mallopt(M_ARENA_MAX, 1);
+	allocator_setup();
 	r = run(argv, &options, &err);
 	options_fini(node_option_defs, &options);
 	if (r < 0)

@@ -3,7 +3,6 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <malloc.h>
 
 #include "common/pprof_wire.h"
 #include "common/pprof_writer.h"
@@ -14,7 +13,6 @@
 	((size_t)256 * 1024)   /* each is twice as large as the one before, up to this */
 #define UNIT_BYTES ((size_t)4) /* of places within a chunk */
 #define UNITS_MAX (CHUNK_MAX_BYTES / UNIT_BYTES)
-#define LARGE_BYTES ((size_t)4 * 1024 * 1024)
 #define FIRST_SLOTS 64u
 #define VALUES_MAX_BYTES (STACK_PROFILE_TYPES_MAX * PPROF_PACKED_MAX_BYTES)
 
@@ -82,9 +80,6 @@ void stack_table_free(struct stack_table *t)
 		table_free(t->chunks[i]);
 	free(t->chunks);
 	free(t->slots);
-	/* so much is not needed all the time, and the allocator would keep it for this thread */
-	if (t->chunk_bytes > LARGE_BYTES)
-		(void)malloc_trim(0);
 	free(t);
 }
 

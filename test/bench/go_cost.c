@@ -10,7 +10,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <malloc.h>
 #include <poll.h>
 
 #include "common/clock.h"
@@ -19,6 +18,7 @@
 #include "common/loop.h"
 #include "common/metrics.h"
 #include "common/parse.h"
+#include "node-agent/allocator.h"
 #include "node-agent/go/go_reader.h"
 #include "node-agent/go_profile/go_worker.h"
 #include "node-agent/heap/heap_counts.h"
@@ -274,7 +274,10 @@ static int run(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-	int r = run(argc, argv);
+	int r;
+
+	allocator_setup();
+	r = run(argc, argv);
 
 	if (r < 0)
 		fprintf(stderr, "go_cost: %s\n", strerror(-r));
