@@ -35,13 +35,13 @@ static int open_sources(struct go_runtime *rt, const struct go_target *t)
 static int find_modules(struct go_runtime *rt)
 {
 	uint64_t bias = rt->image.bias, address = rt->executable->at[GO_MODULE_DATA] + bias;
-	int r = go_image_modules(&rt->image, &rt->file_tables, address, rt->modules,
+	int r = go_image_modules(&rt->image, &rt->constants, address, rt->modules,
 				 GO_IMAGE_MODULES_MAX);
 
 	if (r == -ENOENT) {
-		r = go_image_find_module(&rt->image, &rt->file_tables, &address);
+		r = go_image_find_module(&rt->image, &rt->constants, &address);
 		if (r == 0)
-			r = go_image_modules(&rt->image, &rt->file_tables, address, rt->modules,
+			r = go_image_modules(&rt->image, &rt->constants, address, rt->modules,
 					     GO_IMAGE_MODULES_MAX);
 		if (r > 0)
 			rt->executable->at[GO_MODULE_DATA] = address - bias;
@@ -49,10 +49,11 @@ static int find_modules(struct go_runtime *rt)
 	if (r <= 0)
 		return r < 0 ? r : -ENOENT;
 	rt->n_modules = (size_t)r;
+	/* names are mostly known: pages, which are worth it for many reads, begin here */
 	for (size_t i = 0; i < rt->n_modules; i++) {
 		rt->text[i] = rt->modules[i].text;
-		if (!rt->modules[i].in_file)
-			rt->modules[i].source = &rt->memory_tables;
+		rt->modules[i].source =
+			rt->modules[i].in_file ? &rt->file_tables : &rt->memory_tables;
 	}
 	return 0;
 }
