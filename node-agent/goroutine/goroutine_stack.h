@@ -4,13 +4,17 @@
  * As the runtime's own tracebacks (unwinder in runtime/traceback.go, gentraceback before 1.21): the
  * size of a function's frame at an instruction leads to the frame around it. The copy may
  * hold anything: each word is looked for within it, and there is a maximum of frames.
+ *
+ * It is the maximum here, not that of runtime/pprof: that shows 32 frames (since 1.23 profstackdepth of GODEBUG,
+ * which is 128 unless told), inlined ones among them, and what the last one is inlined into. The stack is there as a whole, and who wants
+ * to know where a goroutine comes from needs the other end of it.
  */
 #ifndef NODE_AGENT_GOROUTINE_GOROUTINE_STACK_H
 #define NODE_AGENT_GOROUTINE_GOROUTINE_STACK_H
 
 #include "common/base.h"
 
-#define GOROUTINE_STACK_DEPTH_MAX 1024u
+#define GOROUTINE_STACK_DEPTH_MAX 1024u /* each with what is inlined into it */
 
 enum stack_frame_kind {
 	STACK_FRAME_PLAIN,

@@ -49,6 +49,14 @@ static int64_t to_value(double value)
 	return value < MAX_VALUE ? (int64_t)value : INT64_MAX;
 }
 
+/*
+ * How deep a stack is. Before 1.23 a record has up to 32 frames, inlined ones among them, and runtime/pprof shows those and
+ * what the last one is inlined into. Since then it has up to profstackdepth of GODEBUG, which is 128 unless told, and up to 7
+ * addresses more of functions, which stand for all frames inlined into them. Of these runtime/pprof shows the first
+ * profstackdepth frames (expandInlinedFrames), and what the last one is inlined into. Here are all: what was recorded is
+ * what has called, nearer to the root, and the number that is in force is not known, as it is a variable of the process
+ * without a fixed place, so that leaving out what is beyond the usual number would take away what others have asked for.
+ */
 int lock_profile_add(struct lock_profile *p, const struct go_bucket *b,
 		     const struct lock_counts *since)
 {

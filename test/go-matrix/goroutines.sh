@@ -6,19 +6,26 @@ set -u
 check=$1 agent=$2 go=$3
 # shellcheck source=test/go-matrix/matrix.sh
 . "$(dirname "$0")/matrix.sh"
-base=$(kept_in go-goroutine-targets goroutines)
+base=$(kept_in go-goroutine-targets goroutines goroutine_plugin)
 
 build_all() {
 	build plain goroutines 0 &&
 		build stripped goroutines 0 -trimpath -ldflags='-s -w' &&
 		build pie goroutines 0 -buildmode=pie -ldflags='-s -w' &&
-		build cgo goroutines 1 -ldflags='-linkmode=external -s -w'
+		build cgo goroutines 1 -ldflags='-linkmode=external -s -w' &&
+		build plugin goroutines 1 -tags=plugins -ldflags='-s -w' &&
+		build plugin.so goroutine_plugin 1 -buildmode=plugin -ldflags='-s -w'
 }
 
 # same NAME
 same() {
 	start "$1" "$work/theirs" && "$check" read "$pid" "$work/ours" "$(address)" && echo >&9 && said told &&
 		"$check" same "$work/ours" "$work/theirs" "$(profile_depth)"
+}
+
+# plugin NAME: the same, and code of the plugin is in it
+plugin() {
+	same "$1" && zcat "$work/ours" | grep -aq 'recurseInPlugin' && zcat "$work/ours" | grep -aq 'goroutine_plugin.go'
 }
 
 # command_line NAME: what a person sees, who looks at a program that never answers
@@ -40,9 +47,11 @@ busy() {
 }
 
 check_version() {
+	export GOROUTINE_PLUGIN=$out/plugin.so
 	for name in plain stripped pie cgo; do
 		try 1 same "$name"
 	done
+	try 1 plugin plugin
 	case $version in
 	1.15.15 | debian | 1.26.8) try 1 command_line stripped && try 1 busy stripped ;;
 	esac

@@ -6,13 +6,23 @@ set -u
 check=$1 go=$2
 # shellcheck source=test/go-matrix/matrix.sh
 . "$(dirname "$0")/matrix.sh"
-base=$(kept_in go-lock-targets locks)
+base=$(kept_in go-lock-targets locks host)
 
 build_all() {
 	build plain locks 0 &&
 		build stripped locks 0 -trimpath -ldflags='-s -w' &&
 		build pie locks 0 -buildmode=pie -ldflags='-s -w' &&
-		build bare locks 0 -tags=bare -ldflags='-s -w'
+		build bare locks 0 -tags=bare -ldflags='-s -w' &&
+		build shared.so locks 1 -tags=shared -buildmode=c-shared -ldflags='-s -w' &&
+		cc -O1 -o "$out/host" "$here/host/shared_host.c" -pthread -ldl
+}
+
+# start_shape NAME MUTEX_RATE BLOCK_RATE: the target in a process as NAME wants it
+start_shape() {
+	case $1 in
+	shared) start host 0 "$out/shared.so" "$2,$3" ;;
+	*) start "$@" ;;
+	esac
 }
 
 # switch on|off KIND
@@ -22,17 +32,17 @@ switch() {
 
 # same KIND: as the program says itself, which stands still
 same() {
-	"$check" read "$pid" "$1" "$work/ours" && fetch "$1" && "$check" same "$work/ours" "$work/theirs"
+	"$check" read "$pid" "$1" "$work/ours" && fetch "$1" && "$check" same "$work/ours" "$work/theirs" 128
 }
 
 # theirs NAME MUTEX_RATE BLOCK_RATE: the program's own rates stay
 theirs() {
-	start "$@" && echo >&9 && said worked && same mutex && same block && "$check" rates "$pid" "$2" 0
+	start_shape "$@" && echo >&9 && said worked && same mutex && same block && "$check" rates "$pid" "$2" 0
 }
 
 # ours NAME: an agent switches both on and is killed, the next one switches them off
 ours() {
-	start "$1" 0 0 && "$check" rates "$pid" 0 0 && switch on mutex && switch on block && "$check" rates "$pid" 113 33554432 &&
+	start_shape "$1" 0 0 && "$check" rates "$pid" 0 0 && switch on mutex && switch on block && "$check" rates "$pid" 113 33554432 &&
 		echo >&9 && said worked && switch off block && same mutex && same block &&
 		switch off mutex && "$check" rates "$pid" 0 0
 }
@@ -54,8 +64,10 @@ check_version() {
 	try 3 theirs plain 1 1
 	try 3 theirs stripped 10 100000
 	try 3 theirs pie 1 1
+	try 3 theirs shared 1 1
 	try 3 ours plain
 	try 3 ours stripped
+	try 3 ours shared
 	try 3 bare bare
 }
 

@@ -16,6 +16,7 @@ import (
 )
 
 var never = make(chan int)
+var fromPlugin = func(func()) []func() { return nil }
 var nobody chan int
 
 //go:noinline
@@ -48,6 +49,18 @@ func recurse(n int) int {
 		return 0
 	}
 	return recurse(n-1) + 1
+}
+
+// Each call of it is three, two of them inlined: nested(60) has more than a profile shows.
+//
+//go:noinline
+func nested(n int)      { nestedInner(n) }
+func nestedInner(n int) { nestedInnermost(n) }
+func nestedInnermost(n int) {
+	if n == 0 {
+		<-never
+	}
+	nested(n - 1)
 }
 
 //go:noinline
@@ -175,6 +188,8 @@ func startAll() {
 		func() { choose(never) },
 		func() { recurse(20) },
 		func() { recurse(1200) },
+		func() { nested(20) },
+		func() { nested(60) },
 		func() { largeFrame(100) },
 		func() { throughInterface(outer{w}) },
 		func() { once.Do(receive) },
@@ -182,6 +197,7 @@ func startAll() {
 	}
 	kinds = append(kinds, generics()...)
 	kinds = append(kinds, extra()...)
+	kinds = append(kinds, fromPlugin(receive)...)
 	for _, k := range kinds {
 		go k()
 	}

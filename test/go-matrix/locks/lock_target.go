@@ -70,6 +70,19 @@ func holdDeep(a *account, n int) {
 	holdDeep(a, n-1)
 }
 
+// Each call of it is three, two of them inlined: holdNested(a, 60) has more than a profile shows.
+//
+//go:noinline
+func holdNested(a *account, n int)      { holdNestedInner(a, n) }
+func holdNestedInner(a *account, n int) { holdNestedInnermost(a, n) }
+func holdNestedInnermost(a *account, n int) {
+	if n == 0 {
+		addTwice(a)
+		return
+	}
+	holdNested(a, n-1)
+}
+
 // Goroutines that do the same, one after the other, by means of a lock.
 func together(n, times int, f func()) {
 	var all sync.WaitGroup
@@ -164,6 +177,9 @@ func work(times int) {
 		addTwice, holdDeferred, holdClosure, holdInterface, holdMethodValue,
 		func(a *account) { holdDeep(a, 20) },
 		func(a *account) { holdDeep(a, 100) },
+		func(a *account) { holdDeep(a, 140) },
+		func(a *account) { holdNested(a, 20) },
+		func(a *account) { holdNested(a, 60) },
 	}
 	var all sync.WaitGroup
 	for i := 0; i < 4*len(locked); i++ {

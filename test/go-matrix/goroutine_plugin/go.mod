@@ -1,0 +1,3 @@
+module goroutineplugin
+
+go 1.13
