@@ -3,7 +3,7 @@
 # in one line what its log tells; the whole log too when something failed.
 set -u
 name=$1 arch=$2 dir=$3 initramfs=$4 log=$5
-seconds=${BOOT_TIMEOUT:-180}
+seconds=${BOOT_TIMEOUT:-600}
 image=$(ls "$dir"/boot/vmlinuz-*)
 release=${image##*/vmlinuz-}
 from=$(date +%s)

@@ -41,7 +41,7 @@ version_is_printed() { coroot-node-agent --version | grep '^coroot-node-agent ';
 check "the agent tells its version" version_is_printed
 
 httpd -p 127.0.0.1:8080 -h /www
-share 60 >/dev/null &
+share 600 >/dev/null &
 busy=$!
 dd if=/dev/zero of=/dev/null bs=1M 2>/dev/null &
 busy="$busy $!"
@@ -54,7 +54,7 @@ names_arrive() { zcat /tmp/profile.* 2>/dev/null | grep -q "$1"; }
 soon()
 {
 	local i=0
-	while [ "$i" -lt 60 ]; do
+	while [ "$i" -lt 180 ]; do
 		! "$@" || return 0
 		kill -0 "$agent" || return 1
 		i=$((i + 1))

@@ -132,19 +132,15 @@ static json_int_t total_of(size_t i)
 	return total;
 }
 
-static void uploads_that_do_not_fit_are_told_to_come_back(void **state)
+/* How often they were told to come back. */
+static unsigned post_at_once(const struct buf *body, size_t first)
 {
-	CLEANUP(buf_fini) struct buf b;
 	struct sender senders[N_UPLOADS];
 	pthread_t threads[N_UPLOADS];
 	unsigned n_refused = 0;
 
-	(void)state;
-	buf_init(&b, 1 << 20);
-	make_profile(&b, 1200); /* 60 MB of rows */
-	assert_true(b.len < 100000);
 	for (size_t i = 0; i < N_UPLOADS; i++) {
-		senders[i] = (struct sender){.body = &b, .i = i};
+		senders[i] = (struct sender){.body = body, .i = first + i};
 		assert_int_equal(pthread_create(&threads[i], NULL, post_until_stored, &senders[i]),
 				 0);
 	}
@@ -152,8 +148,23 @@ static void uploads_that_do_not_fit_are_told_to_come_back(void **state)
 		assert_int_equal(pthread_join(threads[i], NULL), 0);
 		assert_int_equal(senders[i].status, 200);
 		n_refused += senders[i].n_refused;
-		assert_int_equal(total_of(i), 1200);
+		assert_int_equal(total_of(first + i), 1200);
 	}
+	return n_refused;
+}
+
+static void uploads_that_do_not_fit_are_told_to_come_back(void **state)
+{
+	CLEANUP(buf_fini) struct buf b;
+	unsigned n_refused = 0;
+
+	(void)state;
+	buf_init(&b, 1 << 20);
+	make_profile(&b, 1200); /* 60 MB of rows */
+	assert_true(b.len < 100000);
+	/* one after the other, as on a machine that stands still between them, they do fit */
+	for (size_t round = 0; n_refused == 0 && round < 5; round++)
+		n_refused = post_at_once(&b, round * N_UPLOADS);
 	assert_true(n_refused > 0);
 	assert_true(peak_memory_kb() < 2000000);
 }

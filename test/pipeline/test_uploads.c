@@ -547,10 +547,11 @@ static void *post_until_refused(void *ctx)
 	struct parallel *p = ctx;
 	char params[64];
 
-	for (p->i = 0;; p->i++) {
+	for (int i = 0;; i++) {
 		CLEANUP(reply_fini) struct reply r;
 
-		snprintf(params, sizeof(params), "service.name=last&host.name=n%d", p->i);
+		__atomic_store_n(&p->i, i, __ATOMIC_RELEASE);
+		snprintf(params, sizeof(params), "service.name=last&host.name=n%d", i);
 		agent_post(&agent, params, NULL, p->body->data, p->body->len, &r);
 		if (r.status != 200)
 			return NULL;
@@ -568,12 +569,13 @@ static void sigterm_stores_what_was_accepted(void **state)
 	buf_init(&b, 1 << 20);
 	make_profile(&b, 10, 5);
 	assert_int_equal(pthread_create(&thread, NULL, post_until_refused, &p), 0);
-	usleep(500 * 1000);
+	for (int i = 0; i < 60000 && __atomic_load_n(&p.i, __ATOMIC_ACQUIRE) < 3; i++)
+		usleep(1000);
 	status = agent_process_stop(&agent, SIGTERM);
 	assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 	assert_int_equal(pthread_join(thread, NULL), 0);
 	agent_process_start(&agent, NULL);
-	assert_true(p.i > 0);
+	assert_true(p.i >= 3);
 	/* an upload whose answer got lost may be there, one that was answered must be */
 	assert_true(total_of("last") >= p.i * INT64_C(55) * 10000000);
 	assert_true(total_of("last") <= (p.i + 1) * INT64_C(55) * 10000000);
