@@ -25,6 +25,7 @@ async function start(options = {}) {
 
 export async function open(query = "", { width = 1440, height = 860, colorScheme = "light" } = {}) {
   page = await browser.newPage({ viewport: { width, height }, colorScheme });
+  page.setDefaultTimeout(60_000);
   page.on("pageerror", (e) => complaints.push(e.message));
   page.on("console", (m) => m.type() === "error" && !/status of (404|503)/.test(m.text()) && complaints.push(m.text()));
   await page.goto(server.url + query);
@@ -32,7 +33,7 @@ export async function open(query = "", { width = 1440, height = 860, colorScheme
 
 /** A test with a server and a page of its own; fails on any error in the console, policy violations included. */
 export function pageTest(name, options, run) {
-  test(name, { timeout: 60_000 }, async () => {
+  test(name, { timeout: 240_000 }, async () => {
     complaints = [];
     await start(options);
     try {
@@ -57,7 +58,7 @@ export async function frame(name) {
 }
 
 export async function eventually(check) {
-  const end = Date.now() + 10_000;
+  const end = Date.now() + 30_000;
   for (;;) {
     try {
       return await check();

@@ -8,15 +8,15 @@ pageTest("targets are a page of their own, problems first", {}, async () => {
   await id("to-targets").click();
   const rows = id("target");
   await rows.first().waitFor();
-  assert.equal(new URL(page.url()).pathname, "/targets");
-  assert.match(await rows.first().innerText(), /Down[\s\S]*cpu[\s\S]*s ago[\s\S]*in \d+ s[\s\S]*connection refused/);
-  assert.match(await id("state-down").innerText(), /Down\s*3/);
-  assert.match(await id("state-all").innerText(), /All\s*40/);
+  await eventually(() => assert.equal(new URL(page.url()).pathname, "/targets"));
+  await eventually(async () => assert.match(await rows.first().innerText(), /Down[\s\S]*cpu[\s\S]*s ago[\s\S]*in \d+ s[\s\S]*connection refused/));
+  await eventually(async () => assert.match(await id("state-down").innerText(), /Down\s*3/));
+  await eventually(async () => assert.match(await id("state-all").innerText(), /All\s*40/));
   await page.reload();
   await rows.first().waitFor();
   await id("to-profiles").click();
   await id("application").first().waitFor();
-  assert.equal(new URL(page.url()).pathname, "/");
+  await eventually(() => assert.equal(new URL(page.url()).pathname, "/"));
   await page.goBack();
   await rows.first().waitFor();
 });
@@ -27,12 +27,12 @@ pageTest("targets are filtered by state and by text, and the address keeps both"
   await rows.first().waitFor();
   await id("state-invalid").click();
   await eventually(async () => assert.equal(await rows.count(), 2));
-  assert.match(await rows.first().innerText(), /"eighty" is no port|coroot.com\/profile-port/);
+  await eventually(async () => assert.match(await rows.first().innerText(), /"eighty" is no port|coroot.com\/profile-port/));
   await id("state-all").click();
   await page.keyboard.press("/");
   await page.keyboard.type("checkout node-2");
   await eventually(async () => assert.ok((await rows.count()) < 5));
-  assert.equal(query().get("search"), "checkout node-2");
+  await eventually(() => assert.equal(query().get("search"), "checkout node-2"));
   await page.reload();
   await eventually(async () => assert.ok((await rows.count()) > 0 && (await rows.count()) < 5));
   await id("target-filter").fill("no such pod");
@@ -43,39 +43,39 @@ pageTest("a target opens by click and by keys, and shows its endpoints and error
   await open("targets");
   const rows = id("target");
   await rows.first().click();
-  assert.equal(await rows.first().getAttribute("aria-expanded"), "true");
-  assert.equal(await id("endpoint").count(), 5);
-  assert.match(await id("endpoint").first().innerText(), /http:\/\/10\.42\.\d+\.\d+:8080\/debug\/pprof\/profile\?seconds=10/);
-  assert.equal((await id("note").first().innerText()).trim(), "connection refused");
+  await eventually(async () => assert.equal(await rows.first().getAttribute("aria-expanded"), "true"));
+  await eventually(async () => assert.equal(await id("endpoint").count(), 5));
+  await eventually(async () => assert.match(await id("endpoint").first().innerText(), /http:\/\/10\.42\.\d+\.\d+:8080\/debug\/pprof\/profile\?seconds=10/));
+  await eventually(async () => assert.equal((await id("note").first().innerText()).trim(), "connection refused"));
   const right = (row) => row.evaluate((tr) => Math.max(...[...tr.cells].map((td) => td.getBoundingClientRect().right)));
   for (const width of [1440, 1024]) {
     await page.setViewportSize({ width, height: 600 });
-    for (const row of [rows.first(), id("endpoint").first(), id("note").first()]) assert.equal(Math.round(await right(row)), width);
+    for (const row of [rows.first(), id("endpoint").first(), id("note").first()]) await eventually(async () => assert.equal(Math.round(await right(row)), width));
   }
   await rows.first().click();
-  assert.equal(await id("endpoint").count(), 0);
+  await eventually(async () => assert.equal(await id("endpoint").count(), 0));
   await rows.first().focus();
   await page.keyboard.press("ArrowDown");
   await page.keyboard.press("ArrowRight");
-  assert.equal(await rows.nth(1).getAttribute("aria-expanded"), "true");
+  await eventually(async () => assert.equal(await rows.nth(1).getAttribute("aria-expanded"), "true"));
   await page.keyboard.press("ArrowLeft");
-  assert.equal(await rows.nth(1).getAttribute("aria-expanded"), "false");
+  await eventually(async () => assert.equal(await rows.nth(1).getAttribute("aria-expanded"), "false"));
 });
 
 pageTest("the application of a target leads to its profiles", {}, async () => {
   await open("targets");
   await id("target").first().getByRole("link").click();
   await eventually(() => assert.match(query().get("service"), /^\/k8s\/(shop|platform)\/\w+$/));
-  assert.equal(new URL(page.url()).pathname, "/");
+  await eventually(() => assert.equal(new URL(page.url()).pathname, "/"));
 });
 
 pageTest("five thousand targets scroll without drawing all of them", { pods: 5000 }, async () => {
   await open("targets", { width: 1280, height: 720 });
   const rows = id("target");
   await rows.first().waitFor();
-  assert.match(await id("state-all").innerText(), /5,000/);
-  assert.ok((await rows.count()) < 60);
-  assert.equal(await id("targets").getAttribute("aria-rowcount"), "5001");
+  await eventually(async () => assert.match(await id("state-all").innerText(), /5,000/));
+  await eventually(async () => assert.ok((await rows.count()) < 60));
+  await eventually(async () => assert.equal(await id("targets").getAttribute("aria-rowcount"), "5001"));
   const scroller = page.locator(".start-scroll");
   await scroller.evaluate((e) => (e.scrollTop = e.scrollHeight));
   await eventually(async () => assert.equal(await rows.last().getAttribute("aria-rowindex"), "5001"));
@@ -97,7 +97,7 @@ pageTest("targets count down by themselves and are loaded anew", {}, async () =>
 pageTest("what keeps pods from being found is said", { discoveryProblem: "HTTP 403: pods is forbidden", synced: false, pods: 0 }, async () => {
   await open("targets");
   await eventually(async () => assert.match(await id("discovery-problem").innerText(), /pods is forbidden/));
-  assert.match(await id("no-targets").innerText(), /Reading the pods/);
+  await eventually(async () => assert.match(await id("no-targets").innerText(), /Reading the pods/));
 });
 
 pageTest("where nothing is scraped the page says how to change that", { scrapingOff: "not in a pod, and no --kubeconfig" }, async () => {
@@ -108,7 +108,7 @@ pageTest("where nothing is scraped the page says how to change that", { scraping
 pageTest("an agent that forwards shows its targets alone", { forwarding: "https://coroot.example.com" }, async () => {
   await open();
   await eventually(async () => assert.match(await id("forwarding").innerText(), /https:\/\/coroot\.example\.com/));
-  assert.equal(new URL(page.url()).pathname, "/targets");
-  assert.equal(await id("to-profiles").count(), 0);
-  assert.equal(await id("target").first().getByRole("link").count(), 0);
+  await eventually(() => assert.equal(new URL(page.url()).pathname, "/targets"));
+  await eventually(async () => assert.equal(await id("to-profiles").count(), 0));
+  await eventually(async () => assert.equal(await id("target").first().getByRole("link").count(), 0));
 });
