@@ -201,6 +201,8 @@ start_kube-apiserver()
 		--service-cluster-ip-range=10.96.0.0/16 --authorization-mode=Node,RBAC \
 		--enable-admission-plugins=NodeRestriction --allow-privileged=true --profiling=false "${flags[@]}"
 	wait_for kube-apiserver get /readyz
+	# what makes it runs beside
+	wait_for kube-apiserver get /api/v1/namespaces/default
 }
 
 start_kube-controller-manager()

@@ -6,6 +6,7 @@ const fs = require("node:fs");
 const https = require("node:https");
 const path = require("node:path");
 const { freePort, root, scratch } = require("../../e2e/lib/daemon");
+const { eventually } = require("../../e2e/lib/wait");
 
 const script = path.join(root, "test/kubernetes/cluster.sh");
 const pki = path.join(root, "test/kubernetes/pki.sh");
@@ -113,7 +114,7 @@ class KubeCluster {
     if (token) headers.Authorization = `Bearer ${token}`;
     const agent = token ? new https.Agent({ ca: this.agent.options.ca }) : this.agent;
     return new Promise((resolve, reject) => {
-      const r = https.request(this.url + path, { method, agent, headers, timeout: 20000 }, (answer) => {
+      const r = https.request(this.url + path, { method, agent, headers, timeout: 60000 }, (answer) => {
         let got = "";
         answer.setEncoding("utf8");
         answer.on("data", (piece) => (got += piece));
@@ -165,6 +166,13 @@ class KubeCluster {
       roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: full },
       subjects: [{ kind: "ServiceAccount", namespace, name }],
     });
+    if (rules.length > 0) await this.isGranted(`system:serviceaccount:${namespace}:${name}`, rules[0]);
+  }
+  // Who decides learns of roles by a watch, some time after they were written.
+  isGranted(user, { apiGroups: [group], resources: [resource], verbs: [verb] }) {
+    const spec = { user, resourceAttributes: { group, resource, verb } };
+    const ask = () => this.post("/apis/authorization.k8s.io/v1/subjectaccessreviews", { spec });
+    return eventually(`${user} may ${verb} ${resource}`, async () => (await ask()).status.allowed);
   }
   // Its token, bound to nothing else; ten minutes are the least that an API server gives. It is
   // refused from some ten seconds after the account is deleted.

@@ -62,17 +62,21 @@ async function target(agent, name) {
   return (await targets(agent)).targets.find((t) => t.pod === name);
 }
 
-// Every profile of the pod was asked for after that time and is here, well or not; the target then.
-function scrapedSince(agent, name, ms, timeoutMs = 20000) {
-  return eventually(
-    `${name} scraped`,
-    async () => {
-      const t = await target(agent, name);
-      const isNew = (e) => e.lastScrape && e.lastScrape - e.lastDurationMs > ms;
-      return t?.endpoints.length > 0 && t.endpoints.every(isNew) && t;
-    },
-    timeoutMs,
-  );
+// Every profile of the pod was asked for after that time and is here, and well: one that came too late on a busy
+// machine is not what the next is compared with. The target then.
+function scrapedSince(agent, name, ms) {
+  return eventually(`${name} scraped`, async () => {
+    const t = await target(agent, name);
+    const isNew = (e) => e.state === "up" && e.lastScrape - e.lastDurationMs > ms;
+    if (!(t?.endpoints.length > 0 && t.endpoints.every(isNew))) throw new Error(JSON.stringify(t));
+    return t;
+  });
+}
+
+// Nothing that was scraped waits to be sent to another agent any more.
+function nothingIsUnsent(agent) {
+  const unsent = () => Daemon.prototype.metric.call(agent, "cluster_agent_upload_queue_profiles");
+  return eventually("all is sent", async () => (await unsent()) === 0);
 }
 
 // Nothing that was scraped is on its way to the store any more.
@@ -111,6 +115,7 @@ module.exports = {
   targets,
   target,
   scrapedSince,
+  nothingIsUnsent,
   nothingWaits,
   stored,
 };

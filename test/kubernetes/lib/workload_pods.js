@@ -53,7 +53,7 @@ function tlsSecret({ name, namespace = "default", tls, clientCa }) {
 const isReady = (pod) => (pod.status.conditions || []).some((c) => c.type === "Ready" && c.status === "True");
 
 // A pod object, real or not, once it is ready; with .ip.
-async function waitReady(cluster, pod, timeoutMs = 60000) {
+async function waitReady(cluster, pod) {
   const ready = await eventually(
     `pod ${pod.metadata.name} ready`,
     async () => {
@@ -61,7 +61,7 @@ async function waitReady(cluster, pod, timeoutMs = 60000) {
       if (!isReady(now)) throw new Error(JSON.stringify(now.status.containerStatuses || now.status));
       return now;
     },
-    timeoutMs,
+    120000,
   );
   return Object.assign(ready, { ip: ready.status.podIP });
 }

@@ -58,7 +58,9 @@ func resume() {
 // which are not counted; so they take place while there is none, and only then.
 func collectBetweenLoad() {
 	debug.SetGCPercent(-1)
-	for range time.Tick(500 * time.Millisecond) {
+	for {
+		// after the one before: on a busy machine one after the other would leave no time for the load
+		time.Sleep(500 * time.Millisecond)
 		pauseLock.Lock()
 		if !isPaused {
 			running.Lock()
@@ -200,12 +202,15 @@ func waitForChannel(c chan struct{}) {
 // waitOnce makes one goroutine wait once.
 func waitOnce() {
 	c := make(chan struct{})
+	begun := make(chan struct{})
 	waited := make(chan time.Duration)
 	go func() {
 		start := time.Now()
+		close(begun)
 		waitForChannel(c)
 		waited <- time.Since(start)
 	}()
+	<-begun
 	time.Sleep(*blockWait)
 	// without a buffer this succeeds only once the other goroutine waits
 	for sent := false; !sent; {
