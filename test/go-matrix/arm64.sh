@@ -59,13 +59,13 @@ check_version() {
 	try 3 heap plain 0
 	try 3 heap stripped 4096
 	try 3 heap pie 4096
-	try 1 goroutines goroutines
-	try 1 goroutines goroutines-stripped
-	try 3 locks locks
-	try 3 locks locks-stripped
+	try 3 goroutines goroutines
+	try 3 goroutines goroutines-stripped
+	try 6 locks locks
+	try 6 locks locks-stripped
 	# before 1.19 one span more may be counted than the program has said
-	[ "$version" = 1.17.13 ] || try 1 counters counters
-	[ "$version" = 1.17.13 ] || try 1 counters counters-stripped
+	[ "$version" = 1.17.13 ] || try 3 counters counters
+	[ "$version" = 1.17.13 ] || try 3 counters counters-stripped
 }
 
 each_release 1 "go matrix, arm64"

@@ -12,7 +12,7 @@
 #include "test/go-matrix/heap_process.h"
 
 #define PAUSE_MS 200
-#define LAST_TRIES 20
+#define LAST_TRIES 60
 #define WRITING_NS (500 * NS_PER_MS) /* of the pprof, when all records are read */
 
 struct stress {

@@ -66,17 +66,23 @@ compare() {
 
 # check_program NAME
 check_program() {
-	local good=1
-	if "$1"; then
-		for _ in $(seq 10); do
-			printf '  %-24s ' "$1"
-			compare && good=0 && break
-			sleep 0.2
-		done
-	fi
-	kill "$pid"
-	wait "$pid" 2>/dev/null
-	pid=
+	local good=1 start
+	# a port may be taken
+	for start in 1 2 3; do
+		[ "$good" -ne 0 ] || break
+		if "$1"; then
+			for _ in $(seq 10); do
+				printf '  %-24s ' "$1"
+				compare && good=0 && break
+				sleep 0.2
+			done
+			start=started
+		fi
+		kill "$pid" 2>/dev/null
+		wait "$pid" 2>/dev/null
+		pid=
+		[ "$start" != started ] || break
+	done
 	count $good
 }
 
