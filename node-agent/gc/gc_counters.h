@@ -39,7 +39,8 @@ static inline bool gc_counters_have(const struct gc_counters *c, enum gc_counter
 uint32_t gc_counters_of(const struct gc_layout *l);
 
 /*
- * Adds what runtime.memstats tells, of which memory and again hold l->memstats.n_bytes, one read after the other.
+ * Adds what runtime.memstats tells, of which memory holds l->memstats.n_bytes. again has, at the same offsets, the deltas
+ * (gc_layout_deltas_bytes()) as they were read after that; if there are none, nothing.
  * -EBADMSG: that is another variable; -EAGAIN: it may be another, or was read while it changed.
  */
 int gc_counters_add_memstats(struct gc_counters *c, const struct gc_layout *l,

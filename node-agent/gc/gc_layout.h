@@ -55,6 +55,12 @@ struct gc_layout {
 	struct gc_pacer_layout pacer;
 };
 
+/* The three deltas, and the word behind them. */
+static inline size_t gc_layout_deltas_bytes(const struct gc_layout *l)
+{
+	return (size_t)GC_DELTAS * l->delta.n_bytes + sizeof(uint32_t);
+}
+
 /* -ENOTSUP: a release that is not known. */
 int gc_layout_get(unsigned minor, struct gc_layout *ret) MUST_CHECK;
 

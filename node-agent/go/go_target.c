@@ -14,7 +14,7 @@
 #include "node-agent/process/procfs.h"
 
 #define CGROUP_MAX_BYTES 65536u
-#define AUXV_MAX_BYTES 4096u
+#define AUXV_MAX_WORDS 512u            /* the kernel gives it in one piece; it has some forty */
 #define MEMORY_END (UINT64_C(1) << 48) /* of what a Go process can have: arm64 has all of it */
 
 /* ---- files ---- */
@@ -195,20 +195,18 @@ static int open_executable(struct go_target *t, const struct go_file_key *key,
  */
 static int read_auxv(int proc_fd, uint64_t *ret_entry, uint64_t *ret_image)
 {
-	CLEANUP(buf_fini) struct buf auxv;
-	int r;
+	uint64_t auxv[AUXV_MAX_WORDS];
+	AUTO_CLOSE int fd = openat(proc_fd, "auxv", O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, auxv, sizeof(auxv));
 
-	buf_init(&auxv, AUXV_MAX_BYTES);
-	r = fs_read_at(proc_fd, "auxv", &auxv);
-	if (r < 0)
-		return r;
-	for (size_t i = 0; i + 2 * sizeof(uint64_t) <= auxv.len; i += 2 * sizeof(uint64_t)) {
-		uint64_t pair[2];
-
-		memcpy(pair, auxv.data + i, sizeof(pair));
-		if (pair[0] == AT_ENTRY) {
-			*ret_entry = pair[1];
-			*ret_image = XXH3_64bits(auxv.data, auxv.len);
+	if (n < 0)
+		return -errno;
+	if (n == sizeof(auxv))
+		return -EFBIG;
+	for (size_t i = 0; (i + 2) * sizeof(*auxv) <= (size_t)n; i += 2) {
+		if (auxv[i] == AT_ENTRY) {
+			*ret_entry = auxv[i + 1];
+			*ret_image = XXH3_64bits(auxv, (size_t)n);
 			return 0;
 		}
 	}

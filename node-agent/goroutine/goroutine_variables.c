@@ -3,6 +3,7 @@
 #include <errno.h>
 
 #include "node-agent/goroutine/goroutine_layout.h"
+#include "node-agent/goroutine/memory_ranges.h"
 
 #define REASONS_MAX 128u
 #define CAPACITY_MAX (UINT64_C(1) << 32)
@@ -24,39 +25,65 @@ struct text {
 
 /* ---- the list ---- */
 
-static int read_one(struct go_runtime *rt, const struct list *l, uint64_t i, struct goroutine *ret)
-{
-	uint8_t bytes[GOROUTINE_MAX_BYTES];
+/* Elements of a list that are looked at. */
+struct check {
+	const struct byte_source *memory;
 	const struct goroutine_layout *layout;
-	uint64_t address = 0;
-	int r = goroutine_layout_find(rt->image.minor, &layout);
+	uint64_t addresses[CHECKED];
+	struct memory_range ranges[CHECKED];
+	int n_alive;
+};
 
+static int check_one(void *ctx, uint32_t tag, const uint8_t *bytes)
+{
+	uint8_t own[GOROUTINE_MAX_BYTES];
+	struct check *c = ctx;
+	struct goroutine g;
+	int r = 0;
+
+	if (!bytes) /* why? */
+		r = byte_source_read(c->memory, c->addresses[tag], own, c->layout->size_bytes);
 	if (r == 0)
-		r = byte_source_read(rt->image.memory, l->address + i * sizeof(address), &address,
-				     sizeof(address));
-	if (r == 0 && (address == 0 || address % 8 != 0))
-		r = -EBADMSG;
+		r = goroutine_decode(c->layout, bytes ? bytes : own, &g);
 	if (r == 0)
-		r = byte_source_read(rt->image.memory, address, bytes, layout->size_bytes);
-	return r == 0 ? goroutine_decode(layout, bytes, ret) : r;
+		c->n_alive += !goroutine_is_dead(&g);
+	return r;
+}
+
+static int check_elements(struct check *c, uint32_t n)
+{
+	struct memory_ranges reader;
+	int r;
+
+	for (uint32_t i = 0; i < n; i++) {
+		if (c->addresses[i] == 0 || c->addresses[i] % 8 != 0)
+			return -EBADMSG;
+		c->ranges[i] = (struct memory_range){c->addresses[i], c->layout->size_bytes, i};
+	}
+	memory_ranges_sort(c->ranges, n);
+	r = memory_ranges_init(&reader, c->memory, UINT64_MAX, UINT64_MAX);
+	if (r < 0)
+		return r;
+	r = memory_ranges_read(&reader, c->ranges, n, check_one, c);
+	memory_ranges_fini(&reader);
+	return r;
 }
 
 /* Whether its first elements are goroutines. Their number that are not dead. */
 static int check_list(struct go_runtime *rt, const struct list *l)
 {
-	int n_alive = 0;
+	uint32_t n = l->n < CHECKED ? (uint32_t)l->n : CHECKED;
+	struct check c = {.memory = rt->image.memory};
+	int r;
 
 	if (l->n == 0 || l->n > l->capacity || l->capacity > CAPACITY_MAX || l->address % 8 != 0)
 		return -EBADMSG;
-	for (uint64_t i = 0; i < l->n && i < CHECKED; i++) {
-		struct goroutine g;
-		int r = read_one(rt, l, i, &g);
-
-		if (r < 0)
-			return r;
-		n_alive += !goroutine_is_dead(&g);
-	}
-	return n_alive;
+	r = goroutine_layout_find(rt->image.minor, &c.layout);
+	if (r == 0)
+		r = byte_source_read(c.memory, l->address, c.addresses, n * sizeof(*c.addresses));
+	if (r == 0)
+		r = check_elements(&c, n);
+	return r < 0 ? r : c.n_alive;
 }
 
 /*
