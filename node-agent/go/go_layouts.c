@@ -7,7 +7,7 @@
 struct entry {
 	UT_hash_handle hh;
 	struct go_file_version file;
-	struct elf_layout layout;
+	struct go_known_file known;
 };
 
 struct go_layouts {
@@ -43,17 +43,17 @@ void go_layouts_free(struct go_layouts *l)
 	free(l);
 }
 
-const struct elf_layout *go_layouts_find(const struct go_layouts *l,
-					 const struct go_file_version *file)
+const struct go_known_file *go_layouts_find(const struct go_layouts *l,
+					    const struct go_file_version *file)
 {
 	struct entry *e;
 
 	HASH_FIND(hh, l->table, file, sizeof(*file), e);
-	return e ? &e->layout : NULL;
+	return e ? &e->known : NULL;
 }
 
 int go_layouts_add(struct go_layouts *l, const struct go_file_version *file,
-		   const struct elf_layout *layout)
+		   const struct go_known_file *known)
 {
 	struct entry *e;
 
@@ -62,7 +62,7 @@ int go_layouts_add(struct go_layouts *l, const struct go_file_version *file,
 	e = table_malloc(sizeof(*e));
 	if (!e)
 		return -ENOMEM;
-	*e = (struct entry){.file = *file, .layout = *layout};
+	*e = (struct entry){.file = *file, .known = *known};
 	HASH_ADD(hh, l->table, file, sizeof(e->file), e);
 	if (!TABLE_ADDED(hh, e)) {
 		table_free(e);

@@ -1,7 +1,6 @@
 /*
  * Headers of executables and libraries as they were parsed, by what says that a file is the same and has not been
- * written to. Only files of file systems that answer are in it: one that is known can be opened without a
- * deadline. No file is kept open. Bounded: a full table is forgotten as a whole. One thread.
+ * written to. No file is kept open. Bounded: a full table is forgotten as a whole. One thread.
  */
 #ifndef NODE_AGENT_GO_GO_LAYOUTS_H
 #define NODE_AGENT_GO_GO_LAYOUTS_H
@@ -18,12 +17,17 @@ int go_layouts_new(struct go_layouts **ret) MUST_CHECK;
 void go_layouts_free(struct go_layouts *l);
 DEFINE_CLEANUP(struct go_layouts *, go_layouts_free);
 
+struct go_known_file {
+	bool may_hang; /* its file system may not answer */
+	struct elf_layout layout;
+};
+
 /* NULL: not known. Borrowed until the next is added. */
-const struct elf_layout *go_layouts_find(const struct go_layouts *l,
-					 const struct go_file_version *file);
+const struct go_known_file *go_layouts_find(const struct go_layouts *l,
+					    const struct go_file_version *file);
 
 /* One that is not known. -ENOMEM. */
 int go_layouts_add(struct go_layouts *l, const struct go_file_version *file,
-		   const struct elf_layout *layout) MUST_CHECK;
+		   const struct go_known_file *known) MUST_CHECK;
 
 #endif /* NODE_AGENT_GO_GO_LAYOUTS_H */

@@ -23,7 +23,7 @@
 struct opened_exe {
 	int fd; /* the caller's; -1 */
 	bool regular;
-	bool may_hang;
+	enum fs_kind fs;
 	struct go_file_version version;
 };
 
@@ -76,6 +76,16 @@ static bool is_same_file(const struct go_file_key *a, const struct go_file_key *
 	return a->dev == b->dev && a->ino == b->ino;
 }
 
+/* Reading what is mapped from the file may wait for its file system, and reading what is not does not. */
+static int read_memory(void *ctx, uint64_t offset, void *to, size_t len)
+{
+	const struct go_target *t = ctx;
+	bool mapped = elf_layout_is_mapped(&t->layout, offset - t->bias, len,
+					   (uint64_t)sysconf(_SC_PAGESIZE));
+
+	return byte_source_read(mapped ? &t->mapped : &t->anonymous, offset, to, len);
+}
+
 static void set_sources(struct go_target *t, uint64_t size_bytes, const uint64_t *hung_dev,
 			struct deadline_caller *caller)
 {
@@ -85,26 +95,31 @@ static void set_sources(struct go_target *t, uint64_t size_bytes, const uint64_t
 		return;
 	}
 	byte_source_from_slow_fd(&t->file, t->exe_fd, size_bytes, caller, *hung_dev);
-	/* its pages may have to come from there too */
-	byte_source_from_slow_fd(&t->memory, t->mem_fd, MEMORY_END, caller, *hung_dev);
+	byte_source_from_slow_fd(&t->mapped, t->mem_fd, MEMORY_END, caller, *hung_dev);
+	byte_source_from_fd(&t->anonymous, t->mem_fd, MEMORY_END);
+	byte_source_from_reader(&t->memory, read_memory, t, MEMORY_END);
 }
 
-/* file: NULL when its file system may not answer: others may have written to the file, and nobody here knows. */
-static int read_layout(struct go_target *t, const struct go_file_version *file,
+/* Of an other file system nobody here knows when the file was written to. */
+static int read_layout(struct go_target *t, const struct go_file_version *file, enum fs_kind fs,
 		       struct go_layouts *layouts)
 {
-	const struct elf_layout *known;
+	const struct go_known_file *known;
+	struct go_known_file found;
 	int r;
 
-	if (!file || !layouts)
+	if (fs == FS_OTHER || !layouts)
 		return elf_layout_parse(&t->layout, &t->file);
 	known = go_layouts_find(layouts, file);
 	if (known) {
-		t->layout = *known;
+		t->layout = known->layout;
 		return 0;
 	}
 	r = elf_layout_parse(&t->layout, &t->file);
-	return r == 0 ? go_layouts_add(layouts, file, &t->layout) : r;
+	if (r < 0)
+		return r;
+	found = (struct go_known_file){fs != FS_LOCAL, t->layout};
+	return go_layouts_add(layouts, file, &found);
 }
 
 /* ---- the executable ---- */
@@ -119,7 +134,7 @@ static int open_exe(int proc_fd, struct opened_exe *ret)
 		return -errno;
 	ret->regular = S_ISREG(st.stx_mode);
 	ret->version = version_of(&st);
-	ret->may_hang = !local_fs_has(ret->fd);
+	ret->fs = local_fs_kind(ret->fd);
 	return 0;
 }
 
@@ -160,12 +175,15 @@ static int open_exe_in_time(int proc_fd, uint64_t dev, struct deadline_caller *c
 	return r;
 }
 
-/* What is known is on a file system that answers: opening it needs no other thread. */
-static bool is_known(int proc_fd, const struct go_layouts *layouts)
+/* Whether its file system is known to answer: opening it needs no other thread. */
+static bool is_quick(int proc_fd, const struct go_layouts *layouts)
 {
+	const struct go_known_file *known = NULL;
 	struct go_file_version now;
 
-	return layouts && read_version(proc_fd, &now) == 0 && go_layouts_find(layouts, &now);
+	if (layouts && read_version(proc_fd, &now) == 0)
+		known = go_layouts_find(layouts, &now);
+	return known && !known->may_hang;
 }
 
 static int open_executable(struct go_target *t, const struct go_file_key *key,
@@ -174,7 +192,7 @@ static int open_executable(struct go_target *t, const struct go_file_key *key,
 	struct opened_exe exe = {.fd = -1};
 	int r;
 
-	r = is_known(t->proc_fd, files->layouts)
+	r = is_quick(t->proc_fd, files->layouts)
 		    ? open_exe(t->proc_fd, &exe)
 		    : open_exe_in_time(t->proc_fd, key->dev, files->caller, &exe);
 	t->exe_fd = exe.fd;
@@ -183,8 +201,9 @@ static int open_executable(struct go_target *t, const struct go_file_key *key,
 		r = -ESRCH;
 	if (r < 0)
 		return r;
-	set_sources(t, exe.version.key.size_bytes, exe.may_hang ? &key->dev : NULL, files->caller);
-	return read_layout(t, exe.may_hang ? NULL : &exe.version, files->layouts);
+	set_sources(t, exe.version.key.size_bytes, exe.fs == FS_LOCAL ? NULL : &key->dev,
+		    files->caller);
+	return read_layout(t, &exe.version, exe.fs, files->layouts);
 }
 
 /* ---- the process ---- */
@@ -274,11 +293,11 @@ static int open_library(struct go_target *t, const struct go_process_id *id,
 	t->exe_fd = ret->fd;
 	set_sources(t, ret->size_bytes, ret->may_hang ? dev : NULL, files->caller);
 	if (ret->may_hang)
-		return read_layout(t, NULL, files->layouts);
+		return read_layout(t, NULL, FS_OTHER, files->layouts);
 	if (statx(t->exe_fd, "", AT_EMPTY_PATH, STATX_BASIC_STATS, &st) < 0)
 		return -errno;
 	version = version_of(&st);
-	return read_layout(t, &version, files->layouts);
+	return read_layout(t, &version, FS_LOCAL, files->layouts);
 }
 
 /* By the mapping that was found, as nothing else says where a library is. */

@@ -34,13 +34,18 @@ struct go_target {
 	uint64_t start_time; /* clock ticks since boot */
 	int proc_fd;         /* /proc/<pid> */
 	int mem_fd;
-	int exe_fd;                /* of the executable, or of the library that is meant */
-	struct byte_source memory; /* offsets are addresses */
+	int exe_fd; /* of the executable, or of the library that is meant */
+	struct byte_source
+		memory; /* offsets are addresses; does not outlive the target, which stays where it is */
 	struct byte_source file;
 	struct elf_layout layout;
 	uint64_t bias;  /* added to the file's addresses */
 	uint64_t image; /* another one after each execve(2), of the same file as well */
 	struct proc_stat stat;
+
+	/* when the file system may not answer: what memory is made of */
+	struct byte_source anonymous; /* what no file has */
+	struct byte_source mapped;    /* pages that may have to come from there */
 };
 
 /*

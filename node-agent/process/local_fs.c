@@ -5,12 +5,12 @@
 
 #define ZFS_MAGIC 0x2fc12fc1 /* not in linux/magic.h */
 
-bool local_fs_has(int fd)
+enum fs_kind local_fs_kind(int fd)
 {
 	struct statfs fs;
 
 	if (fstatfs(fd, &fs) < 0)
-		return false;
+		return FS_OTHER;
 	switch ((unsigned long)fs.f_type) {
 	case EXT4_SUPER_MAGIC: /* and ext2, ext3 */
 	case XFS_SUPER_MAGIC:
@@ -22,8 +22,10 @@ bool local_fs_has(int fd)
 	case ISOFS_SUPER_MAGIC:
 	case TMPFS_MAGIC:
 	case RAMFS_MAGIC:
-		return true;
+		return FS_LOCAL;
+	case OVERLAYFS_SUPER_MAGIC:
+		return FS_LAYERED;
 	default:
-		return false;
+		return FS_OTHER;
 	}
 }

@@ -355,6 +355,23 @@ int elf_layout_offset(const struct elf_layout *layout, uint64_t vaddr, uint64_t 
 	return -ENOENT;
 }
 
+bool elf_layout_is_mapped(const struct elf_layout *layout, uint64_t vaddr, size_t len,
+			  uint64_t page_bytes)
+{
+	uint64_t first = vaddr / page_bytes, last = (vaddr + (len > 0 ? len - 1 : 0)) / page_bytes;
+
+	if (layout->n_segments == ELF_LAYOUT_SEGMENTS_MAX)
+		return true;
+	for (uint32_t i = 0; i < layout->n_segments; i++) {
+		const struct elf_segment *s = &layout->segments[i];
+
+		if (last >= s->vaddr / page_bytes &&
+		    first <= (s->vaddr + s->file_bytes - 1) / page_bytes)
+			return true;
+	}
+	return false;
+}
+
 bool elf_layout_is_text(const struct elf_layout *layout, uint64_t vaddr)
 {
 	for (uint32_t i = 0; i < layout->n_segments; i++) {

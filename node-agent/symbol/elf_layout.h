@@ -89,6 +89,13 @@ int elf_layout_address(const struct elf_layout *layout, uint64_t file_offset,
 int elf_layout_offset(const struct elf_layout *layout, uint64_t vaddr,
 		      uint64_t *ret_file_offset) MUST_CHECK;
 
+/*
+ * Whether one of these bytes may be in a page that is mapped from the file. What is not in the layout, because there is
+ * too much, counts as mapped.
+ */
+bool elf_layout_is_mapped(const struct elf_layout *layout, uint64_t vaddr, size_t len,
+			  uint64_t page_bytes);
+
 /* Whether vaddr lies in an executable segment. */
 bool elf_layout_is_text(const struct elf_layout *layout, uint64_t vaddr);
 

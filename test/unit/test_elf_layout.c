@@ -42,6 +42,37 @@ static void addresses_are_found_by_the_segment(void **state)
 	assert_false(elf_layout_is_text(&f.layout, 0x400000));
 }
 
+static void what_a_file_has_is_mapped_in_whole_pages(void **state)
+{
+	static const struct {
+		uint64_t vaddr;
+		size_t len;
+		bool mapped;
+	} cases[] = {
+		{0x400000, 8, true},      {0x3fffff, 1, false}, {0x3fffff, 2, true},
+		{0x400fff, 1, true},      {0x401000, 1, false}, {0x401000, 0xfff, false},
+		{0x401000, 0x1001, true},                       /* up to the next one */
+		{0x402fff, 1, true},      {0x403000, 1, true},  /* of the file, and zeroed memory */
+		{0x403fff, 1, true},      {0x404000, 8, false}, /* zeroed memory alone */
+		{0x1000, 0x800000, true},
+	};
+	struct fixture f;
+
+	(void)state;
+	elf_builder_init(&f.elf, EM_X86_64);
+	elf_builder_segment(&f.elf, PT_LOAD, PF_R, 0, 0x400000, 0x6a4);
+	elf_builder_segment(&f.elf, PT_LOAD, PF_R | PF_W, 0x2100, 0x402100, 0xf01);
+	elf_builder_finish(&f.elf);
+	assert_int_equal(parse(&f), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+		assert_int_equal(
+			elf_layout_is_mapped(&f.layout, cases[i].vaddr, cases[i].len, 0x1000),
+			cases[i].mapped);
+	assert_true(elf_layout_is_mapped(&f.layout, 0x408000, 1, 0x10000));
+	f.layout.n_segments = ELF_LAYOUT_SEGMENTS_MAX;
+	assert_true(elf_layout_is_mapped(&f.layout, 0x408000, 1, 0x1000));
+}
+
 static void other_files_are_refused(void **state)
 {
 	struct fixture f;
@@ -172,6 +203,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(addresses_are_found_by_the_segment),
+		cmocka_unit_test(what_a_file_has_is_mapped_in_whole_pages),
 		cmocka_unit_test(other_files_are_refused),
 		cmocka_unit_test(a_file_cut_anywhere_has_no_offsets_behind_its_end),
 		cmocka_unit_test(a_file_without_section_headers_still_has_addresses),

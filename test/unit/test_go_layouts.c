@@ -12,14 +12,14 @@ static void test_only_the_very_same_file_is_known(void **state)
 		{{1, 2, 3, 9}, 5}, {{1, 2, 3, 4}, 9},
 	};
 	CLEANUP(go_layouts_freep) struct go_layouts *l = NULL;
-	const struct elf_layout layout = {.entry = 77};
+	const struct go_known_file known = {false, {.entry = 77}};
 
 	(void)state;
 	assert_int_equal(go_layouts_new(&l), 0);
 	assert_null(go_layouts_find(l, &one));
-	assert_int_equal(go_layouts_add(l, &one, &layout), 0);
+	assert_int_equal(go_layouts_add(l, &one, &known), 0);
 	assert_non_null(go_layouts_find(l, &one));
-	assert_int_equal(go_layouts_find(l, &one)->entry, 77);
+	assert_int_equal(go_layouts_find(l, &one)->layout.entry, 77);
 	for (size_t i = 0; i < ARRAY_SIZE(others); i++)
 		assert_null(go_layouts_find(l, &others[i]));
 }
@@ -27,19 +27,19 @@ static void test_only_the_very_same_file_is_known(void **state)
 static void test_a_full_table_is_forgotten(void **state)
 {
 	CLEANUP(go_layouts_freep) struct go_layouts *l = NULL;
-	const struct elf_layout layout = {0};
+	const struct go_known_file known = {0};
 	struct go_file_version file = one;
 
 	(void)state;
 	assert_int_equal(go_layouts_new(&l), 0);
 	for (uint64_t i = 0; i < GO_LAYOUTS_MAX; i++) {
 		file.key.ino = i;
-		assert_int_equal(go_layouts_add(l, &file, &layout), 0);
+		assert_int_equal(go_layouts_add(l, &file, &known), 0);
 	}
 	file.key.ino = 0;
 	assert_non_null(go_layouts_find(l, &file));
 	file.key.ino = GO_LAYOUTS_MAX;
-	assert_int_equal(go_layouts_add(l, &file, &layout), 0);
+	assert_int_equal(go_layouts_add(l, &file, &known), 0);
 	assert_non_null(go_layouts_find(l, &file));
 	file.key.ino = 0;
 	assert_null(go_layouts_find(l, &file));
@@ -48,11 +48,11 @@ static void test_a_full_table_is_forgotten(void **state)
 static int add_one(void *arg)
 {
 	CLEANUP(go_layouts_freep) struct go_layouts *l = NULL;
-	const struct elf_layout layout = {0};
+	const struct go_known_file known = {0};
 	int r = go_layouts_new(&l);
 
 	(void)arg;
-	return r == 0 ? go_layouts_add(l, &one, &layout) : r;
+	return r == 0 ? go_layouts_add(l, &one, &known) : r;
 }
 
 static void test_failed_allocations_are_survived(void **state)

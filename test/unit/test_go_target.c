@@ -181,7 +181,7 @@ static struct go_file_version own_version(void)
 static void test_what_is_known_about_a_file_is_not_read_again(void **state)
 {
 	struct go_file_version file = own_version();
-	struct elf_layout other;
+	struct go_known_file other = {0};
 	struct go_target t;
 	struct fixture f;
 
@@ -193,11 +193,11 @@ static void test_what_is_known_about_a_file_is_not_read_again(void **state)
 
 	go_layouts_free(f.files.layouts);
 	assert_int_equal(go_layouts_new(&f.files.layouts), 0);
-	other = t.layout;
-	other.text_start++; /* as nothing but what is remembered would say */
+	other.layout = t.layout;
+	other.layout.text_start++; /* as nothing but what is remembered would say */
 	assert_int_equal(go_layouts_add(f.files.layouts, &file, &other), 0);
 	assert_int_equal(go_target_open(&t, f.root_fd, &f.id, &f.files), 0);
-	assert_int_equal(t.layout.text_start, other.text_start);
+	assert_int_equal(t.layout.text_start, other.layout.text_start);
 	assert_int_equal(t.file.size_bytes, file.key.size_bytes);
 	go_target_close(&t);
 	end(&f);
@@ -206,7 +206,7 @@ static void test_what_is_known_about_a_file_is_not_read_again(void **state)
 static void test_a_file_that_was_touched_is_read_again(void **state)
 {
 	struct go_file_version file = own_version();
-	struct elf_layout other = {0};
+	struct go_known_file other = {0};
 	struct go_target t;
 	struct fixture f;
 	struct stat st;
@@ -226,13 +226,13 @@ static void test_a_file_that_is_known_needs_no_thread_of_its_own(void **state)
 {
 	size_t n_threads = count_threads();
 	struct go_file_version file = own_version();
-	struct elf_layout layout = {0};
+	struct go_known_file known = {0};
 	struct go_target t;
 	struct fixture f;
 
 	(void)state;
 	begin(&f);
-	assert_int_equal(go_layouts_add(f.files.layouts, &file, &layout), 0);
+	assert_int_equal(go_layouts_add(f.files.layouts, &file, &known), 0);
 	assert_int_equal(go_target_open(&t, f.root_fd, &f.id, &f.files), 0);
 	go_target_close(&t);
 	assert_int_equal(count_threads(), n_threads);

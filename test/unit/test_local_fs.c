@@ -12,6 +12,7 @@ static void memory_is_local_and_proc_is_not_known(void **state)
 	assert_true(shm >= 0 && proc >= 0);
 	assert_true(local_fs_has(shm));
 	assert_false(local_fs_has(proc));
+	assert_int_equal(local_fs_kind(proc), FS_OTHER);
 	assert_false(local_fs_has(-1));
 }
 
