@@ -65,12 +65,13 @@ static int add_cycles(struct gc_counters *c, const struct gc_memstats_layout *l,
 	uint64_t last_ns = word_at(memory, l->last_gc_unix);
 	uint64_t pause_ns = word_at(memory, l->pause_total);
 	uint64_t hash_bytes = word_at(memory, l->buckhash_sys);
+	uint64_t cache_bytes = word_at(memory, l->buckhash_sys - 8u);
 	size_t slot = (cycles - 1) % PAUSE_CYCLES;
 
-	if (memory[l->enablegc] > 1 || pause_ns >= TOTAL_MAX || hash_bytes >= HEAP_MAX_BYTES)
+	if (pause_ns >= TOTAL_MAX || hash_bytes >= HEAP_MAX_BYTES || cache_bytes >= HEAP_MAX_BYTES)
 		return -EBADMSG;
-	/* it is set while the process starts */
-	if (memory[l->enablegc] != 1)
+	/* there is no allocation without it; a process that has just started has none */
+	if (cache_bytes == 0)
 		return -EAGAIN;
 	if (cycles == 0 ? last_ns != 0
 			: last_ns == 0 || last_ns != word_at(memory, l->pause_end + slot * 8))

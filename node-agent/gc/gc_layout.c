@@ -21,15 +21,14 @@ struct pacer_row {
 
 /* clang-format off */
 
-/*                 bytes  hash  last  total end   numgc enable by_size  tiny     deltas */
+/*      bytes  hash  last  total end   numgc by_size  tiny     deltas */
 static const struct memstats_row memstats_rows[] = {
-	{26, {10433, 3544, 3568, 3576, 5632, 7680, 10432, GC_NONE, GC_NONE, 0}},
-	{25, { 8257, 3544, 3568, 3576, 5632, 7680,  8256, GC_NONE, GC_NONE, 0}},
-	{19, { 7737, 3568, 3592, 3600, 5656, 7704,  7736, GC_NONE, GC_NONE, 0}},
-	{18, { 9516,  128,  168,  176, 2232, 4280,  4296, 4304,    GC_NONE, 5960}},
-	{17, { 9492,  128,  168,  176, 2232, 4280,  4296, 4304,    GC_NONE, 5960}},
-	{16, { 9532,  128,  176,  184, 2240, 4288,  4304, 4312,    5960,    6024}},
-	{13, { 4305,  144,  176,  184, 2240, 4288,  4304, GC_NONE, GC_NONE, GC_NONE}},
+	{25, {7684, 3544, 3568, 3576, 5632, 7680, GC_NONE, GC_NONE, 0}},
+	{19, {7708, 3568, 3592, 3600, 5656, 7704, GC_NONE, GC_NONE, 0}},
+	{18, {9516,  128,  168,  176, 2232, 4280, 4304,    GC_NONE, 5960}},
+	{17, {9492,  128,  168,  176, 2232, 4280, 4304,    GC_NONE, 5960}},
+	{16, {9532,  128,  176,  184, 2240, 4288, 4312,    5960,    6024}},
+	{13, {4292,  144,  176,  184, 2240, 4288, GC_NONE, GC_NONE, GC_NONE}},
 };
 
 static const struct delta_row delta_rows[] = {

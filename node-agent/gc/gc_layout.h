@@ -12,18 +12,20 @@
 #define GC_SIZE_CLASSES 68u
 #define GC_DELTAS 3u
 #define GC_NONE UINT16_MAX /* of an offset: the release has no such thing */
-#define GC_MEMSTATS_MAX_BYTES 10433u
+#define GC_MEMSTATS_MAX_BYTES 9532u
 #define GC_PACER_MAX_BYTES 6024u
 
-/* Of runtime.memstats. */
+/*
+ * Of runtime.memstats. Behind numgc there is something whose size depends on the collector that was chosen with
+ * GOEXPERIMENT, since 1.25.
+ */
 struct gc_memstats_layout {
-	uint16_t n_bytes; /* up to the end of the last field below */
-	uint16_t buckhash_sys;
+	uint16_t n_bytes;      /* up to the end of the last field below */
+	uint16_t buckhash_sys; /* mcache_sys is in front of it */
 	uint16_t last_gc_unix;
 	uint16_t pause_total;
 	uint16_t pause_end; /* of 256 cycles, in a ring */
 	uint16_t numgc;     /* 32 bits */
-	uint16_t enablegc;  /* a byte */
 	uint16_t by_size;   /* of each size class: its size, and what does not matter */
 	uint16_t tinyallocs;
 	uint16_t deltas; /* three of them, then a word that says which one is written to */

@@ -100,7 +100,7 @@ static inline void gc_image_make(struct gc_image *im, unsigned minor)
 	gc_image_put(im->memstats, m->last_gc_unix, GC_IMAGE_LAST_NS, 8);
 	gc_image_put(im->memstats, m->pause_end + slot * 8, GC_IMAGE_LAST_NS, 8);
 	gc_image_put(im->memstats, m->buckhash_sys, 2366, 8);
-	gc_image_put(im->memstats, m->enablegc, 1, 1);
+	gc_image_put(im->memstats, m->buckhash_sys - 8u, 15600, 8); /* mcache_sys */
 	gc_image_put_allocations(im);
 	gc_image_put_pacer(im);
 }

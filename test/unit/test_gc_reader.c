@@ -90,9 +90,9 @@ static void a_process_that_has_just_started_is_read_later(void **state)
 	(void)state;
 	gc_process_begin(&f, 24, false);
 	gc_process_put_code(&f);
-	go_image_put(&f.image, GC_PROCESS_MEMSTATS + f.gc.l.memstats.enablegc, 0, 1);
+	go_image_put(&f.image, GC_PROCESS_MEMSTATS + f.gc.l.memstats.buckhash_sys - 8u, 0, 8);
 	assert_int_equal(gc_reader_read(&f.rt, &c), -EBADMSG);
-	go_image_put(&f.image, GC_PROCESS_MEMSTATS + f.gc.l.memstats.enablegc, 1, 1);
+	go_image_put(&f.image, GC_PROCESS_MEMSTATS + f.gc.l.memstats.buckhash_sys - 8u, 1, 8);
 	assert_read(&f);
 }
 
@@ -103,7 +103,7 @@ static void a_variable_that_is_none_is_not_told(void **state)
 
 	(void)state;
 	gc_process_begin(&f, 24, true);
-	go_image_put(&f.image, GC_PROCESS_MEMSTATS + f.gc.l.memstats.enablegc, 7, 1);
+	go_image_put(&f.image, GC_PROCESS_MEMSTATS + f.gc.l.memstats.buckhash_sys, UINT64_MAX, 8);
 	assert_int_equal(gc_reader_read(&f.rt, &c), -EBADMSG);
 	gc_process_begin(&f, 24, true);
 	go_image_put(&f.image, GC_PROCESS_PACER, 101, 4);
