@@ -7,28 +7,29 @@
 #define WORD_BYTES 8u
 #define COMPARE_BEFORE 3 /* references at most between the byte's and the rate's */
 
-static bool is_word_load(const struct go_ref *r)
+/* Of the size that pointers and rates have. */
+static bool is_word(const struct go_ref *r, enum go_ref_kind kind)
 {
-	return r->kind == GO_REF_LOAD && r->size_bytes == WORD_BYTES;
+	return r->kind == kind && r->size_bytes == WORD_BYTES;
 }
 
 static bool is_among(const struct go_ref *r, const struct go_ref *refs, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
-		if (is_word_load(&refs[i]) && refs[i].target == r->target)
+		if (is_word(&refs[i], r->kind) && refs[i].target == r->target)
 			return true;
 	}
 	return false;
 }
 
-/* The one word that is loaded, among those in others if there are any. -ENOENT: none, or several. */
-static int only_load(const struct go_ref *refs, size_t n, const struct go_ref *others,
-		     size_t n_others, uint64_t *ret)
+/* The one word that is referred to so, among those in others if there are any. -ENOENT: none, or several. */
+static int only_word(const struct go_ref *refs, size_t n, enum go_ref_kind kind,
+		     const struct go_ref *others, size_t n_others, uint64_t *ret)
 {
 	uint64_t found = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		if (!is_word_load(&refs[i]) || (others && !is_among(&refs[i], others, n_others)))
+		if (!is_word(&refs[i], kind) || (others && !is_among(&refs[i], others, n_others)))
 			continue;
 		if (found != 0 && found != refs[i].target)
 			return -ENOENT;
@@ -40,27 +41,51 @@ static int only_load(const struct go_ref *refs, size_t n, const struct go_ref *o
 	return 0;
 }
 
-/* mProf_FlushLocked walks the list and loads nothing else of this size. */
-static int find_buckets(struct go_runtime *rt, uint64_t *ret)
+/* The one word that the function loads. */
+static int find_only(struct go_runtime *rt, const char *function, uint64_t *ret)
 {
 	struct go_ref refs[GO_RUNTIME_REFS_MAX];
-	int n = go_runtime_refs(rt, "runtime.mProf_FlushLocked", refs, ARRAY_SIZE(refs));
+	int n = go_runtime_refs(rt, function, refs, ARRAY_SIZE(refs));
 
-	return n < 0 ? n : only_load(refs, (size_t)n, NULL, 0, ret);
+	return n < 0 ? n : only_word(refs, (size_t)n, GO_REF_LOAD, NULL, 0, ret);
 }
 
-/* Both functions load the rate, and no other word. */
-static int find_rate(struct go_runtime *rt, uint64_t *ret)
+/* The one word that both functions refer to so. */
+static int find_common(struct go_runtime *rt, const char *a, const char *b, enum go_ref_kind kind,
+		       uint64_t *ret)
 {
 	struct go_ref refs[GO_RUNTIME_REFS_MAX], others[GO_RUNTIME_REFS_MAX];
-	int n = go_runtime_refs(rt, "runtime.profilealloc", refs, ARRAY_SIZE(refs)), n_others;
+	int n = go_runtime_refs(rt, a, refs, ARRAY_SIZE(refs)), n_others;
 
 	if (n < 0)
 		return n;
-	n_others = go_runtime_refs(rt, "runtime.allocmcache", others, ARRAY_SIZE(others));
+	n_others = go_runtime_refs(rt, b, others, ARRAY_SIZE(others));
 	if (n_others < 0)
 		return n_others;
-	return only_load(refs, (size_t)n, others, (size_t)n_others, ret);
+	return only_word(refs, (size_t)n, kind, others, (size_t)n_others, ret);
+}
+
+/*
+ * mProf_FlushLocked walks the list and loads nothing else of this size. Where the compiler was told not to inline
+ * functions it takes the address instead, as stkbucket does.
+ */
+static int find_buckets(struct go_runtime *rt, uint64_t *ret)
+{
+	static const char walks[] = "runtime.mProf_FlushLocked";
+	int r = find_only(rt, walks, ret);
+
+	return r == -ENOENT ? find_common(rt, walks, "runtime.stkbucket", GO_REF_ADDRESS, ret) : r;
+}
+
+/*
+ * Both functions load it, and no other word: nextSample is a part of them. Where the compiler was told not to inline functions
+ * it is a function of its own, which loads nothing else of this size.
+ */
+static int find_rate(struct go_runtime *rt, uint64_t *ret)
+{
+	int r = find_common(rt, "runtime.profilealloc", "runtime.allocmcache", GO_REF_LOAD, ret);
+
+	return r == -ENOENT ? find_only(rt, "runtime.nextSample", ret) : r;
 }
 
 int heap_variables_rate(struct go_runtime *rt, uint64_t *ret)

@@ -1,7 +1,7 @@
 /*
  * The variables of Go's memory profiler in a process. Addresses are the process's.
  *
- * In code: mProf_FlushLocked walks the list, profilealloc and allocmcache load the rate, schedinit or
+ * In code: mProf_FlushLocked walks the list, profilealloc and allocmcache (or nextSample) load the rate, schedinit or
  * init (before 1.20) look whether the linker has switched the profiler off (1.13 to 1.27).
  */
 #ifndef NODE_AGENT_HEAP_HEAP_VARIABLES_H

@@ -137,14 +137,17 @@ static int tell(struct lock_session *s, const struct lock_turn *t, uint64_t rate
 
 /* ---- the switch ---- */
 
-/* Whose the rate is. A program may have changed it since. */
+/*
+ * Whose the rate is. A program may have changed it since. What the mutex profiler's was before is told to who changes it, so
+ * a program may set ours again: once it was ours, it is each time.
+ */
 static void look_at_rate(struct lock_session *s, uint64_t rate)
 {
 	bool is_our_value = rate == lock_rate_value(s->kind);
 
 	if (!s->is_known)
 		s->is_ours = is_our_value && s->start == BUCKET_HISTORY_FROM_NOW;
-	else
+	else if (s->kind == LOCK_BLOCK)
 		s->is_ours &= is_our_value;
 }
 

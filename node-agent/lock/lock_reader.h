@@ -26,7 +26,7 @@ struct lock_session {
 	struct bucket_history *history; /* NULL: not read yet */
 	uint64_t told_ns;               /* up to when its last profile went */
 	bool is_known;                  /* its rate has been seen */
-	bool is_ours; /* it is on because we, or an agent before us, switched it on */
+	bool is_ours; /* where it has our value, we, or an agent before us, switched it on */
 };
 
 enum lock_reading_when {

@@ -6,6 +6,7 @@
 
 #define WORD_BYTES 8u
 #define MEMORY_WORDS_MIN 8u         /* of any release; more do not matter here */
+#define RECORD_TYPE_AT 16u          /* struct bucket: its third word */
 #define MINOR_WITH_ATOMIC_LISTS 19u /* their addresses are taken; before, they are loaded */
 
 static const struct {
@@ -139,8 +140,39 @@ static int find_block_list(struct go_runtime *rt, uint64_t *ret)
 	return find_list(rt, variables[LOCK_BLOCK].position, ret);
 }
 
-int lock_variables_buckets(struct go_runtime *rt, enum lock_kind kind, uint64_t *ret)
+static int find_by_position(struct go_runtime *rt, enum lock_kind kind, uint64_t *ret)
 {
 	return go_runtime_find(rt, variables[kind].list, variables[kind].list_symbol,
 			       kind == LOCK_MUTEX ? find_mutex_list : find_block_list, ret);
+}
+
+/* Whether its newest record is of this kind. */
+static bool leads_to(struct go_runtime *rt, uint64_t list, enum lock_kind kind)
+{
+	uint64_t wanted = kind == LOCK_MUTEX ? GO_BUCKET_MUTEX : GO_BUCKET_BLOCK;
+	uint64_t record = 0, type = 0;
+
+	return byte_source_read(rt->image.memory, list, &record, sizeof(record)) == 0 &&
+	       record != 0 &&
+	       byte_source_read(rt->image.memory, record + RECORD_TYPE_AT, &type, sizeof(type)) ==
+		       0 &&
+	       type == wanted;
+}
+
+/* Not all compilers put the two into the code in the same order. Which is which then shows with the first record. */
+int lock_variables_buckets(struct go_runtime *rt, enum lock_kind kind, uint64_t *ret)
+{
+	enum lock_kind other = kind == LOCK_MUTEX ? LOCK_BLOCK : LOCK_MUTEX;
+	uint64_t list = 0, others = 0;
+	int r = find_by_position(rt, kind, &list);
+
+	if (r < 0)
+		return r;
+	*ret = list;
+	if (leads_to(rt, list, kind))
+		return 0;
+	r = find_by_position(rt, other, &others);
+	if (r == 0 && (leads_to(rt, list, other) || leads_to(rt, others, kind)))
+		*ret = others;
+	return r == -ENOENT ? 0 : r;
 }

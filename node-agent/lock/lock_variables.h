@@ -1,7 +1,7 @@
 /*
  * The variables of Go's mutex and block profilers in a process. Addresses are the process's.
  *
- * In code: stkbucket puts a new record in front of the list of memory, of mutexes or of blocks, in
+ * In code: stkbucket puts a new record in front of the list of memory, of mutexes or of blocks, mostly in
  * this order; the functions that record an event load their rate first, and semacquire1 looks at both (1.13 to
  * 1.27).
  */

@@ -126,6 +126,33 @@ static void test_a_process_that_is_new_is_told_from_its_start(void **state)
 	end(&f);
 }
 
+/* In the code of some programs they follow each other in another order. */
+static void
+test_lists_that_were_mistaken_for_each_other_are_told_apart_by_their_records(void **state)
+{
+	struct fixture f;
+	uint64_t *at, list;
+
+	(void)state;
+	for (int kind = 0; kind < LOCK_KINDS; kind++) {
+		begin(&f, (enum lock_kind)kind, BUCKET_HISTORY_FROM_ZERO);
+		at = f.child.executable.at;
+		list = at[GO_MUTEX_BUCKETS];
+		at[GO_MUTEX_BUCKETS] = at[GO_BLOCK_BUCKETS];
+		at[GO_BLOCK_BUCKETS] = list;
+		assert_int_equal(read_it(&f, LOCK_READING_TURN), 0);
+		assert_int_equal(f.reading.round.n_buckets, 0);
+		/* what the other one has says it, and what this one has */
+		lock_child_record(&f.child, 0, (enum lock_kind) !kind, 7, 1000000);
+		assert_int_equal(read_it(&f, LOCK_READING_TURN), 0);
+		assert_int_equal(f.reading.round.n_buckets, 0);
+		lock_child_record(&f.child, 1, (enum lock_kind)kind, 5, 1000000);
+		assert_int_equal(read_it(&f, LOCK_READING_TURN), 0);
+		assert_int_equal(f.waits, 5);
+		end(&f);
+	}
+}
+
 static void test_counters_that_go_back_tell_nothing(void **state)
 {
 	struct fixture f;
@@ -182,6 +209,24 @@ static void test_a_program_that_chooses_later_keeps_what_it_chose(void **state)
 		assert_int_equal(rate(&f, LOCK_MUTEX), chosen[i]);
 		end(&f);
 	}
+}
+
+static void test_our_rate_is_ours_when_a_program_has_set_it_again(void **state)
+{
+	struct fixture f;
+	uint64_t before;
+
+	(void)state;
+	begin(&f, LOCK_MUTEX, BUCKET_HISTORY_FROM_NOW);
+	assert_int_equal(read_it(&f, LOCK_READING_TURN), 0);
+	before = rate(&f, LOCK_MUTEX);
+	f.child.memory->rates[LOCK_MUTEX] = 5;
+	assert_int_equal(read_it(&f, LOCK_READING_TURN), 0);
+	f.child.memory->rates[LOCK_MUTEX] = before;
+	assert_int_equal(read_it(&f, LOCK_READING_TURN), 0);
+	assert_int_equal(lock_session_restore(&f.session, &f.child.runtime, &f.child.id), 1);
+	assert_int_equal(rate(&f, LOCK_MUTEX), 0);
+	end(&f);
 }
 
 static void test_what_a_killed_agent_left_is_adopted_where_it_can_be_its(void **state)
@@ -316,9 +361,12 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_only_what_is_new_is_told),
 		cmocka_unit_test(test_a_process_that_is_new_is_told_from_its_start),
+		cmocka_unit_test(
+			test_lists_that_were_mistaken_for_each_other_are_told_apart_by_their_records),
 		cmocka_unit_test(test_counters_that_go_back_tell_nothing),
 		cmocka_unit_test(test_mutexes_are_switched_on_at_first_sight_and_off_at_the_end),
 		cmocka_unit_test(test_a_program_that_chooses_later_keeps_what_it_chose),
+		cmocka_unit_test(test_our_rate_is_ours_when_a_program_has_set_it_again),
 		cmocka_unit_test(test_what_a_killed_agent_left_is_adopted_where_it_can_be_its),
 		cmocka_unit_test(test_a_burst_covers_its_time),
 		cmocka_unit_test(test_a_burst_of_a_program_with_a_rate_switches_nothing),
