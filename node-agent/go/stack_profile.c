@@ -98,9 +98,9 @@ static size_t push_plain(struct stack_profile *p, const uint64_t *addresses, siz
 static int collect(struct stack_profile *p, const struct stack_profile_stack *s, bool hide,
 		   struct collected *c)
 {
-	bool physical = s->inlined == STACK_PROFILE_PHYSICAL;
+	bool physical = s->inlined != STACK_PROFILE_LOGICAL;
 
-	c->wrappers = !physical;
+	c->wrappers = s->inlined != STACK_PROFILE_UNWOUND;
 	for (size_t i = 0; i < s->n; i++) {
 		struct stack_address *a = NULL;
 		int r;

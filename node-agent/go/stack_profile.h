@@ -59,10 +59,12 @@ struct stack_profile_config {
 enum stack_profile_inlined {
 	STACK_PROFILE_LOGICAL, /* one frame per address; the last may stand for more (of heap profiles) */
 	/*
-	 * All frames of each address but wrappers, unless the next address is the one of the next frame: the runtime lists
-	 * frames of the function at the leaf one by one when it has left others of it out.
+	 * All frames of each address, unless the next address is the one of the next frame: the runtime lists frames of the
+	 * function at the leaf one by one when it has left others of it out. Wrappers that others are inlined into are left
+	 * out.
 	 */
 	STACK_PROFILE_PHYSICAL,
+	STACK_PROFILE_UNWOUND, /* the same without any wrapper, as the runtime unwinds */
 };
 
 struct stack_profile_stack {

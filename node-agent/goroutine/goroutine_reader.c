@@ -87,7 +87,7 @@ static int add_group(struct stack_profile *p, struct goroutine_names *names,
 	struct stack_profile_stack stack = {
 		.addresses = g->place.pcs,
 		.n = g->place.n_pcs,
-		.inlined = STACK_PROFILE_PHYSICAL,
+		.inlined = STACK_PROFILE_UNWOUND,
 		.root = g->place.truncated ? GOROUTINE_TRUNCATED : NULL,
 	};
 	const struct stack_values values = {{(int64_t)g->n}};

@@ -9,7 +9,8 @@
 
 /*
  * At 523 a leaf is inlined into a middle, whose call is listed as 500, and that into an outer, listed as 501. 900 is
- * the root, 300 a wrapper, 400 what a wrapper calls when it panics; the line is the address.
+ * the root, 300 a wrapper, into which a leaf is inlined at 623, 400 what a wrapper calls when it panics; the line is
+ * the address.
  */
 static int resolve(void *ctx, uint64_t address, bool all, struct go_frame_list *ret)
 {
@@ -31,6 +32,10 @@ static int resolve(void *ctx, uint64_t address, bool all, struct go_frame_list *
 		ret->frames[1] = (struct go_frame){names[1], "a.go", 500, 500};
 		ret->frames[2] = (struct go_frame){names[2], "a.go", 501, 501};
 		ret->n = 3;
+	}
+	if (address == 623 && all) {
+		ret->frames[1] = (struct go_frame){names[0], "a.go", 300, 300, GO_FRAME_WRAPPER};
+		ret->n = 2;
 	}
 	return 0;
 }
@@ -158,26 +163,32 @@ static void test_logical_addresses_are_one_frame_each(void **state)
 
 static void test_wrappers_are_shown_where_they_panicked_or_were_listed(void **state)
 {
-	const uint64_t stack[] = {110, 300, 120}, panicked[] = {400, 300, 300, 120};
-	const int64_t hidden[] = {110, 120}, shown[] = {400, 300, 120}, all[] = {110, 300, 120};
+	const uint64_t stack[] = {110, 300, 120}, panicked[] = {400, 300, 300, 120},
+		       inlined[] = {623, 120};
+	const int64_t hidden[] = {110, 120}, shown[] = {400, 300, 120}, all[] = {110, 300, 120},
+		      around[] = {623, 120};
 	struct fixture f;
 
 	(void)state;
 	begin(&f);
+	assert_int_equal(add(&f, stack, 3, STACK_PROFILE_UNWOUND), 0);
+	assert_int_equal(add(&f, panicked, 4, STACK_PROFILE_UNWOUND), 0);
 	assert_int_equal(add(&f, stack, 3, STACK_PROFILE_PHYSICAL), 0);
-	assert_int_equal(add(&f, panicked, 4, STACK_PROFILE_PHYSICAL), 0);
-	assert_int_equal(add(&f, stack, 3, STACK_PROFILE_LOGICAL), 0);
+	assert_int_equal(add(&f, inlined, 2, STACK_PROFILE_PHYSICAL), 0);
+	assert_int_equal(add(&f, stack, 3, STACK_PROFILE_LOGICAL), 0); /* as if physical */
 	finish(&f);
 	expect_lines(&f, 0, hidden, 2);
 	expect_lines(&f, 1, shown, 3);
 	expect_lines(&f, 2, all, 3);
+	expect_lines(&f, 3, around, 2);
+	assert_int_equal(f.profile.samples[2].values[0], 2);
 	end(&f);
 }
 
 static void test_a_reason_is_the_leaf(void **state)
 {
 	const uint64_t addresses[] = {300, 120};
-	const struct stack_profile_stack stack = {addresses, 2, STACK_PROFILE_PHYSICAL, false,
+	const struct stack_profile_stack stack = {addresses, 2, STACK_PROFILE_UNWOUND, false,
 						  "[select]"};
 	const int64_t lines[] = {0, 120};
 	struct fixture f;
