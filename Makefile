@@ -255,6 +255,7 @@ check-go-matrix: $(O)/test/go-matrix/check_heap $(O)/test/go-matrix/check_betwee
 	$(Q)test/go-matrix/locks.sh $(O)/test/go-matrix/check_locks "$$(test/setup/go.sh)"
 	$(Q)test/go-matrix/goroutines.sh $(O)/test/go-matrix/check_goroutines $(O)/coroot-node-agent "$$(test/setup/go.sh)"
 	$(Q)test/go-matrix/counters.sh $(O)/test/go-matrix/check_gc $(O)/test/go-matrix/check_containers "$$(test/setup/go.sh)"
+	$(Q)test/go-matrix/variants.sh $(patsubst %,$(O)/test/go-matrix/check_%,heap locks goroutines gc) "$$(test/setup/go.sh)"
 
 check-go-arm64: $(O)/test/go-matrix/check_heap $(O)/test/go-matrix/check_guest $(O)/test/go-matrix/check_goroutines $(O)/test/go-matrix/check_locks ## the same for programs of arm64, emulated
 	$(Q)test/go-matrix/arm64.sh $^ "$$(test/setup/go.sh)"

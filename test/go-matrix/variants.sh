@@ -1,0 +1,69 @@
+#!/bin/bash
+# Everything that is read of Go programs, for programs that were not built as most are: with flags and experiments that change the
+# runtime's code or its structures: variants.sh CHECK_HEAP CHECK_LOCKS CHECK_GOROUTINES CHECK_GC GO
+# The targets are kept below $DEPS/go-variant-targets. They have no symbols, so that variables are found in the code.
+set -u
+check_heap=$1 check_locks=$2 check_goroutines=$3 check_gc=$4 go=$5
+GO_VERSIONS=${GO_VARIANTS:-"
+	1.18.10-unoptimized 1.21.13-unoptimized 1.25.3-unoptimized 1.27.4-unoptimized
+	1.26.8-race 1.26.8-v3 1.26.8-random-heap 1.25.3-green-tea 1.27.4-no-green-tea 1.26.8-gold"}
+# shellcheck source=test/go-matrix/matrix.sh
+. "$(dirname "$0")/matrix.sh"
+base=$(kept_in go-variant-targets target locks goroutines counters)
+
+# build_with CGO FLAGS…
+build_with() {
+	local name
+	for name in target locks goroutines counters; do
+		build $name $name "$@" || return
+	done
+}
+
+build_all() {
+	local variant=${version#*-}
+	version=${version%%-*}
+	case $variant in
+	unoptimized) build_with 0 -gcflags='all=-N -l' -ldflags='-s -w' ;;
+	race) build_with 1 -race -ldflags='-s -w' ;;
+	v3) GOAMD64=v3 build_with 0 -ldflags='-s -w' ;;
+	gold) build_with 1 -ldflags='-s -w -linkmode=external -extldflags=-fuse-ld=gold' ;;
+	random-heap) GOEXPERIMENT=randomizedheapbase64 build_with 0 -ldflags='-s -w' ;;
+	green-tea) GOEXPERIMENT=greenteagc build_with 0 -ldflags='-s -w' ;;
+	no-green-tea) GOEXPERIMENT=nogreenteagc build_with 0 -ldflags='-s -w' ;;
+	esac
+}
+
+heap() {
+	start target 4096 && "$check_heap" read "$pid" "$work/ours" && fetch 'heap?gc=0' &&
+		"$check_heap" same "$work/ours" "$work/theirs"
+}
+
+goroutines() {
+	start goroutines "$work/theirs" && "$check_goroutines" read "$pid" "$work/ours" "$(address)" && echo >&9 && said told &&
+		"$check_goroutines" same "$work/ours" "$work/theirs" "$(profile_depth)"
+}
+
+# same_locks KIND
+same_locks() {
+	"$check_locks" read "$pid" "$1" "$work/ours" && fetch "$1" && "$check_locks" same "$work/ours" "$work/theirs"
+}
+
+locks() {
+	start locks 0 0 && "$check_locks" on "$pid" mutex && "$check_locks" on "$pid" block &&
+		echo >&9 && said worked && "$check_locks" off "$pid" block && same_locks mutex && same_locks block &&
+		"$check_locks" off "$pid" mutex && "$check_locks" rates "$pid" 0 0
+}
+
+counters() {
+	start counters && "$check_gc" same "$pid" "$work/out"
+}
+
+check_version() {
+	echo "  ${out##*/}"
+	try 5 heap
+	try 3 locks
+	try 1 goroutines
+	try 1 counters
+}
+
+each_release "$(nproc)" "variants of Go programs"
