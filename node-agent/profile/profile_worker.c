@@ -2,12 +2,11 @@
 
 #include <errno.h>
 #include <malloc.h>
-#include <pthread.h>
-#include <sys/resource.h>
 
 #include "common/clock.h"
 #include "common/log.h"
 #include "common/queue.h"
+#include "common/worker_thread.h"
 #include "node-agent/cycle.h"
 #include "node-agent/symbol/symbolizer.h"
 
@@ -15,7 +14,6 @@
 #define MAX_JOBS 2
 /* Profiles of one cycle that wait for the loop; there are as many as there are workloads. */
 #define MAX_RESULTS 16384
-#define WORKER_NICE 5
 
 struct job {
 	struct cycle *cycle;
@@ -45,8 +43,7 @@ struct profile_worker {
 	struct queue *jobs;            /* struct job */
 	struct queue *results;         /* struct result */
 	struct loop_source *wake;
-	pthread_t thread;
-	bool started;
+	struct worker_thread *thread;
 	_Atomic unsigned n_done; /* cycles finished and not yet reported */
 	unsigned n_pending;      /* of the loop thread */
 	struct metric metrics[WORKER_METRIC_MAX];
@@ -127,13 +124,12 @@ static void do_job(struct profile_worker *w, const struct job *j)
 	metric_add(&w->metrics[CPU_NS], clock_thread_cpu_ns() - started_ns);
 }
 
-static void *run(void *arg)
+static void run(void *ctx, struct worker_thread *t)
 {
-	struct profile_worker *w = arg;
+	struct profile_worker *w = ctx;
 	struct job *j;
 
-	/* a thread of its own has a nice value of its own; sampling goes first */
-	(void)setpriority(PRIO_PROCESS, 0, WORKER_NICE);
+	(void)t;
 	while ((j = queue_pop(w->jobs))) {
 		do_job(w, j);
 		job_free(j);
@@ -141,7 +137,6 @@ static void *run(void *arg)
 		atomic_fetch_add(&w->n_done, 1);
 		loop_wake(w->wake);
 	}
-	return NULL;
 }
 
 /* On the loop thread. */
@@ -167,10 +162,10 @@ static void on_wake(void *ctx)
 int profile_worker_new(struct profile_worker **ret, struct loop *l,
 		       const struct profile_worker_config *cfg)
 {
-	CLEANUP(profile_worker_freep) struct profile_worker *w = NULL;
+	CLEANUP(profile_worker_freep) struct profile_worker *w = calloc(1, sizeof(*w));
+	const struct worker_thread_config thread = {.name = "symbolize", .run = run, .ctx = w};
 	int r;
 
-	w = calloc(1, sizeof(*w));
 	if (!w)
 		return -ENOMEM;
 	w->cfg = *cfg;
@@ -183,14 +178,10 @@ int profile_worker_new(struct profile_worker **ret, struct loop *l,
 		r = queue_new(&w->results, MAX_RESULTS);
 	if (r == 0)
 		r = loop_add_wake(l, on_wake, w, &w->wake);
+	if (r == 0)
+		r = worker_thread_start(&w->thread, &thread);
 	if (r < 0)
 		return r;
-
-	r = pthread_create(&w->thread, NULL, run, w);
-	if (r != 0)
-		return -r;
-	w->started = true;
-	(void)pthread_setname_np(w->thread, "symbolize");
 	*ret = TAKE_PTR(w);
 	return 0;
 }
@@ -202,13 +193,13 @@ void profile_worker_free(struct profile_worker *w)
 
 	if (!w)
 		return;
-	if (w->started) {
+	if (w->thread) {
 		/* what waits is not begun any more */
 		while ((j = queue_pop_timeout(w->jobs, 0)))
 			job_free(j);
 		queue_close(w->jobs);
-		pthread_join(w->thread, NULL);
 	}
+	worker_thread_join(w->thread, UINT64_MAX);
 	while (w->results && (r = queue_pop_timeout(w->results, 0)))
 		result_free(r);
 	loop_remove(w->wake);

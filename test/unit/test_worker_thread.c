@@ -1,0 +1,178 @@
+/* What hangs waits for a queue of the test. Run under TSan as well. */
+#include <errno.h>
+
+#include "common/clock.h"
+#include "common/queue.h"
+#include "common/worker_thread.h"
+#include "test/lib/unit.h"
+
+#define A_WHILE_NS (30 * NS_PER_S)
+
+struct fixture {
+	struct queue *answers; /* what the thread waits for, whatever it is asked for meanwhile */
+	struct queue *ends;    /* what was freed: &alone or &joined */
+	unsigned n_entered;    /* the owner's too: in between enter and leave only */
+	bool hangs;
+};
+
+static char alone, joined, an_answer;
+
+static void run(void *ctx, struct worker_thread *t)
+{
+	struct fixture *f = ctx;
+
+	if (f->hangs)
+		assert_non_null(queue_pop(f->answers));
+	do {
+		if (worker_thread_enter(t)) {
+			f->n_entered++;
+			worker_thread_leave(t);
+		}
+		worker_thread_wait(t, UINT64_MAX);
+	} while (!worker_thread_must_end(t));
+}
+
+static void on_free(void *ctx, bool abandoned)
+{
+	struct fixture *f = ctx;
+
+	assert_int_equal(queue_push(f->ends, abandoned ? &alone : &joined), 0);
+}
+
+static struct worker_thread *begin(struct fixture *f, bool hangs)
+{
+	const struct worker_thread_config cfg = {"test", run, on_free, f};
+	struct worker_thread *t = NULL;
+
+	*f = (struct fixture){.hangs = hangs};
+	assert_int_equal(queue_new(&f->answers, 1), 0);
+	assert_int_equal(queue_new(&f->ends, 1), 0);
+	assert_int_equal(worker_thread_start(&t, &cfg), 0);
+	return t;
+}
+
+static void end(struct fixture *f)
+{
+	assert_int_equal(queue_count(f->ends), 0);
+	queue_free(f->answers);
+	queue_free(f->ends);
+}
+
+static void answer(struct fixture *f)
+{
+	assert_int_equal(queue_push(f->answers, &an_answer), 0);
+}
+
+static void test_one_that_waits_ends_when_it_is_asked_to(void **state)
+{
+	struct worker_thread *t;
+	struct fixture f;
+
+	(void)state;
+	t = begin(&f, false);
+	assert_int_equal(worker_thread_join(t, UINT64_MAX), 0);
+	assert_int_equal(f.n_entered, 1);
+	assert_ptr_equal(queue_pop_timeout(f.ends, 0), &joined);
+	end(&f);
+	assert_int_equal(worker_thread_join(NULL, UINT64_MAX), 0);
+}
+
+static void test_one_that_hangs_is_not_waited_for_any_longer_than_allowed(void **state)
+{
+	struct worker_thread *t;
+	struct fixture f;
+
+	(void)state;
+	t = begin(&f, true);
+	assert_int_equal(worker_thread_join(t, 0), -ETIMEDOUT);
+	assert_int_equal(worker_thread_join(t, NS_PER_MS), -ETIMEDOUT);
+	answer(&f);
+	assert_int_equal(worker_thread_join(t, UINT64_MAX), 0);
+	assert_int_equal(f.n_entered, 1); /* asked to end is not abandoned */
+	assert_ptr_equal(queue_pop_timeout(f.ends, 0), &joined);
+	end(&f);
+}
+
+static void test_an_abandoned_one_frees_itself_and_touches_nothing_of_its_owner(void **state)
+{
+	struct worker_thread *t;
+	struct fixture f;
+
+	(void)state;
+	t = begin(&f, true);
+	assert_true(worker_thread_abandon(t));
+	f.n_entered = 1000;
+	answer(&f);
+	assert_ptr_equal(queue_pop_timeout(f.ends, A_WHILE_NS), &alone);
+	assert_int_equal(f.n_entered, 1000);
+	end(&f);
+}
+
+static void test_one_that_ends_while_it_is_abandoned_is_freed_once(void **state)
+{
+	struct worker_thread *t;
+	struct fixture f;
+	bool left;
+
+	(void)state;
+	for (int i = 0; i < 50; i++) {
+		t = begin(&f, false);
+		worker_thread_stop(t);
+		left = worker_thread_abandon(t);
+		assert_ptr_equal(queue_pop_timeout(f.ends, A_WHILE_NS), left ? &alone : &joined);
+		end(&f);
+	}
+}
+
+static void test_cpu_time_is_that_of_the_thread(void **state)
+{
+	struct worker_thread *t;
+	struct fixture f;
+	uint64_t before;
+
+	(void)state;
+	t = begin(&f, true);
+	answer(&f);
+	while ((before = worker_thread_cpu_ns(t)) == 0)
+		usleep(1000);
+	/* our own does not count */
+	for (uint64_t until = clock_thread_cpu_ns() + 200 * NS_PER_MS;
+	     clock_thread_cpu_ns() < until;)
+		;
+	assert_true(worker_thread_cpu_ns(t) < before + 100 * NS_PER_MS);
+	assert_int_equal(worker_thread_join(t, UINT64_MAX), 0);
+	assert_ptr_equal(queue_pop_timeout(f.ends, 0), &joined);
+	end(&f);
+}
+
+static int start_and_join(void *arg)
+{
+	const struct worker_thread_config cfg = {"test", run, NULL, arg};
+	struct worker_thread *t;
+	int r = worker_thread_start(&t, &cfg);
+
+	return r < 0 ? r : worker_thread_join(t, UINT64_MAX);
+}
+
+static void test_without_memory_there_is_none(void **state)
+{
+	struct fixture f = {0};
+
+	(void)state;
+	check_oom(start_and_join, &f);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_one_that_waits_ends_when_it_is_asked_to),
+		cmocka_unit_test(test_one_that_hangs_is_not_waited_for_any_longer_than_allowed),
+		cmocka_unit_test(
+			test_an_abandoned_one_frees_itself_and_touches_nothing_of_its_owner),
+		cmocka_unit_test(test_one_that_ends_while_it_is_abandoned_is_freed_once),
+		cmocka_unit_test(test_cpu_time_is_that_of_the_thread),
+		cmocka_unit_test(test_without_memory_there_is_none),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
