@@ -274,6 +274,7 @@ static void on_signal(void *ctx)
 	a->stopping = true;
 	loop_set_timer(a->cycle_timer, UINT64_MAX);
 	loop_set_timer(a->shutdown_timer, SHUTDOWN_NS);
+	go_worker_stop(a->go);
 	end_cycle(a);
 	log_info("stopping: sending the last profiles", "waiting=%zu samples=%llu lost=%llu",
 		 uploader_pending(a->uploader), (unsigned long long)a->before.kernel.sent,
@@ -380,7 +381,7 @@ static int make_workers(struct node_agent *a, struct err *err)
 		.block = strcmp(a->o->go_block_profiler, "burst") == 0,
 		.burst_ns = a->o->go_block_burst_ns,
 	};
-	const struct go_worker_config go = {
+	const struct go_profiler_config profiler = {
 		.interval_ns = a->o->go_heap_interval_ns,
 		.heap = strcmp(a->o->go_heap_profiler, "disabled") != 0,
 		.heap_reader = {.raw = a->o->go_heap_raw, .force = force},
@@ -389,6 +390,9 @@ static int make_workers(struct node_agent *a, struct err *err)
 		.goroutine_reader = {strcmp(a->o->go_goroutine_profiler, "reasons") == 0,
 				     (int64_t)a->o->go_heap_interval_ns},
 		.locks = locks,
+	};
+	const struct go_worker_config go = {
+		.profiler = profiler,
 		.on_profile = on_go_profile,
 		.ctx = a,
 	};
@@ -397,7 +401,7 @@ static int make_workers(struct node_agent *a, struct err *err)
 	r = profile_worker_new(&a->worker, a->loop, &worker);
 	if (r == 0)
 		r = profile_worker_register_metrics(a->worker, a->metrics);
-	if (r == 0 && (go.heap || go.goroutines || locks.mutex || locks.block))
+	if (r == 0 && (profiler.heap || profiler.goroutines || locks.mutex || locks.block))
 		r = go_worker_new(&a->go, a->loop, a->metrics, &go, err);
 	return r;
 }

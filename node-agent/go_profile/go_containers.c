@@ -59,7 +59,8 @@ struct container {
 
 struct go_share {
 	struct go_containers *containers;
-	struct container *of;
+	struct container *of; /* for as long as it is not disowned */
+	uint64_t generation;
 	uint32_t known; /* counters: what was told before; gauges: what is in the sum */
 	uint64_t v[GO_CONTAINER_VALUES];
 };
@@ -67,6 +68,7 @@ struct go_share {
 struct go_containers {
 	pthread_mutex_t lock; /* of all that follows but metrics */
 	struct container *table;
+	uint64_t generation; /* of shares; those of another are disowned */
 	struct metric metrics[OWN_METRICS];
 };
 
@@ -159,8 +161,22 @@ void go_containers_expire(struct go_containers *cs, uint64_t now_ns)
 			continue;
 		if (c->idle_since_ns == 0)
 			c->idle_since_ns = now_ns;
-		else if (now_ns - c->idle_since_ns >= GO_CONTAINERS_IDLE_NS)
+		else if (now_ns >= c->idle_since_ns + GO_CONTAINERS_IDLE_NS)
 			drop(cs, c);
+	}
+	pthread_mutex_unlock(&cs->lock);
+}
+
+void go_containers_disown(struct go_containers *cs)
+{
+	pthread_mutex_lock(&cs->lock);
+	cs->generation++;
+	for (struct container *c = cs->table; c; c = c->hh.next) {
+		c->n_shares = 0;
+		for (unsigned i = FIRST_GAUGE; i < GO_CONTAINER_VALUES; i++) {
+			c->v[i] = 0;
+			c->n_known[i] = 0;
+		}
 	}
 	pthread_mutex_unlock(&cs->lock);
 }
@@ -202,6 +218,7 @@ static int join(struct go_share *s, const struct go_container_labels *labels)
 	if (!s->of)
 		r = add_container(cs, labels, &s->of);
 	if (r == 0) {
+		s->generation = cs->generation;
 		s->of->n_shares++;
 		s->of->idle_since_ns = 0;
 	}
@@ -233,6 +250,12 @@ int go_share_new(struct go_share **ret, struct go_containers *cs,
 	return 0;
 }
 
+/* Under the lock. */
+static bool is_disowned(const struct go_share *s)
+{
+	return s->generation != s->containers->generation;
+}
+
 static void take_back(struct go_share *s, unsigned gauge)
 {
 	if (!(s->known >> gauge & 1))
@@ -247,9 +270,10 @@ void go_share_free(struct go_share *s)
 	if (!s)
 		return;
 	pthread_mutex_lock(&s->containers->lock);
-	for (unsigned i = FIRST_GAUGE; i < GO_CONTAINER_VALUES; i++)
+	for (unsigned i = FIRST_GAUGE; i < GO_CONTAINER_VALUES && !is_disowned(s); i++)
 		take_back(s, i);
-	s->of->n_shares--;
+	if (!is_disowned(s))
+		s->of->n_shares--;
 	pthread_mutex_unlock(&s->containers->lock);
 	free(s);
 }
@@ -280,7 +304,7 @@ static void tell_gauge(struct go_share *s, unsigned gauge, uint64_t now)
 void go_share_tell(struct go_share *s, const struct go_values *values)
 {
 	pthread_mutex_lock(&s->containers->lock);
-	for (unsigned i = 0; i < GO_CONTAINER_VALUES; i++) {
+	for (unsigned i = 0; i < GO_CONTAINER_VALUES && !is_disowned(s); i++) {
 		bool known = values->known >> i & 1, unread = values->unread >> i & 1;
 
 		if (i >= FIRST_GAUGE && !unread)
@@ -296,8 +320,10 @@ void go_share_tell(struct go_share *s, const struct go_values *values)
 void go_share_add(struct go_share *s, enum gc_counter counter, uint64_t gained)
 {
 	pthread_mutex_lock(&s->containers->lock);
-	s->of->n_known[counter] = 1;
-	s->of->v[counter] += gained;
+	if (!is_disowned(s)) {
+		s->of->n_known[counter] = 1;
+		s->of->v[counter] += gained;
+	}
 	pthread_mutex_unlock(&s->containers->lock);
 }
 

@@ -3,7 +3,7 @@
  *
  * A process contributes by its share, from when it is first read until it has ended. Counters of a container
  * stay when its processes have ended, and go with the container some time after. The number of containers is limited. The
- * functions are called by the thread that reads processes, while another one scrapes.
+ * functions are called by threads that read processes, each with shares of its own, while another one scrapes.
  */
 #ifndef NODE_AGENT_GO_PROFILE_GO_CONTAINERS_H
 #define NODE_AGENT_GO_PROFILE_GO_CONTAINERS_H
@@ -43,6 +43,12 @@ DEFINE_CLEANUP(struct go_containers *, go_containers_free);
 
 /* Containers whose processes have all ended a while ago are forgotten. Time is that of clock_monotonic_ns(). */
 void go_containers_expire(struct go_containers *cs, uint64_t now_ns);
+
+/*
+ * Whoever tells the shares that there are will tell nothing true any more: what their processes have now is taken out, and
+ * they change nothing from now on. From any thread.
+ */
+void go_containers_disown(struct go_containers *cs);
 
 /*
  * A process of that container. start: whether what it has counted until the first go_share_tell() is news. -ENOSPC:

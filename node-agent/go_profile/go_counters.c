@@ -64,6 +64,11 @@ void go_counters_free(struct go_counters *c)
 	free(c);
 }
 
+void go_counters_disown(struct go_counters *c)
+{
+	go_containers_disown(c->containers);
+}
+
 void go_counters_expire(struct go_counters *c, uint64_t now_ns)
 {
 	go_containers_expire(c->containers, now_ns);

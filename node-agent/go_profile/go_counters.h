@@ -1,5 +1,5 @@
 /*
- * Reads the counters of one Go process into its container's metrics. One thread.
+ * Reads the counters of one Go process into its container's metrics. From several threads, if each has processes of its own.
  *
  * Allocations are exact where the release tells them, else those of the memory profiler, scaled.
  */
@@ -27,6 +27,9 @@ int go_counters_read(struct go_counters *c, struct go_process *g, struct go_open
 /* What the memory profiler has counted since the last reading. Results as above. */
 int go_counters_add_heap(struct go_counters *c, struct go_process *g, struct go_opened *o,
 			 const struct heap_reading *heap) MUST_CHECK;
+
+/* Processes that were read so far are read by nobody any more: go_containers_disown(). */
+void go_counters_disown(struct go_counters *c);
 
 /* Now and then: forgets containers that have gone. */
 void go_counters_expire(struct go_counters *c, uint64_t now_ns);

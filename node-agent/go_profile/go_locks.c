@@ -14,7 +14,7 @@ enum {
 	RESTORE_FAILED = 10,
 };
 
-static const struct metric metric_defs[] = {
+const struct metric go_locks_metrics[GO_LOCKS_METRICS] = {
 	{PREFIX "_records_total", MUTEX,
 	 "Records of Go's mutex and block profilers that were read"},
 	{PREFIX "_records_total", BLOCK,
@@ -35,14 +35,10 @@ static const struct metric metric_defs[] = {
 	{PREFIX "_restore_failed_total", BLOCK, "Times that this was not possible"},
 };
 
-_Static_assert(ARRAY_SIZE(metric_defs) == GO_LOCKS_METRICS, "one per metric and profiler");
-
-int go_locks_init(struct go_locks *l, struct metrics *ms, const struct go_locks_config *cfg)
+void go_locks_init(struct go_locks *l, struct metric *metrics, const struct go_locks_config *cfg)
 {
-	*l = (struct go_locks){.cfg = *cfg};
-	memcpy(l->metrics, metric_defs, sizeof(l->metrics));
+	*l = (struct go_locks){.cfg = *cfg, .metrics = metrics};
 	tick_clock_init(&l->clock);
-	return metrics_register(ms, l->metrics, GO_LOCKS_METRICS);
 }
 
 static void count(struct go_locks *l, enum lock_kind kind, const struct lock_reading *r)
@@ -88,6 +84,13 @@ int go_locks_read(struct go_locks *l, enum lock_kind kind, struct go_process *g,
 	if (r < 0)
 		out->len = 0;
 	return r < 0 ? r : reading.switch_error;
+}
+
+/* Restoring switches off nothing but our own values. */
+void go_locks_claim(const struct go_locks *l, struct go_process *g)
+{
+	g->locks[LOCK_MUTEX].is_ours = l->cfg.mutex;
+	g->locks[LOCK_BLOCK].is_ours = l->cfg.block;
 }
 
 bool go_locks_any_ours(const struct go_process *g)

@@ -25,12 +25,13 @@ struct go_locks_config {
 struct go_locks {
 	struct go_locks_config cfg;
 	struct tick_clock clock;
-	struct metric metrics[GO_LOCKS_METRICS];
+	struct metric *metrics; /* borrowed */
 };
 
-/* -EINVAL: a broken table; -ENOMEM. ms borrows l. */
-int go_locks_init(struct go_locks *l, struct metrics *ms,
-		  const struct go_locks_config *cfg) MUST_CHECK;
+/* What metrics begins as. */
+extern const struct metric go_locks_metrics[GO_LOCKS_METRICS];
+
+void go_locks_init(struct go_locks *l, struct metric *metrics, const struct go_locks_config *cfg);
 
 /*
  * One profiler of an open process. Appends a pprof to out if there is something to tell. 0; errors of lock_session_read(), then
@@ -38,6 +39,9 @@ int go_locks_init(struct go_locks *l, struct metrics *ms,
  */
 int go_locks_read(struct go_locks *l, enum lock_kind kind, struct go_process *g,
 		  const struct go_opened *o, uint64_t now_ns, struct buf *out) MUST_CHECK;
+
+/* What may be on in it is taken for ours: by another thread of this agent, which has not told. */
+void go_locks_claim(const struct go_locks *l, struct go_process *g);
 
 /* Whether the agent's end has anything to switch off in it. */
 bool go_locks_any_ours(const struct go_process *g);

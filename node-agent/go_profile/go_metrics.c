@@ -14,7 +14,7 @@
 	PREFIX "_readings_failed_total", "reason=\"" reason "\"", \
 		"Readings of a Go process that failed"
 
-const struct metric go_metrics[GO_METRIC_MAX] = {
+static const struct metric metric_defs[GO_METRIC_MAX] = {
 	[GO_METRIC_PROCESSES] = {PREFIX "_processes", NULL, "Go processes known now", METRIC_GAUGE},
 	[GO_METRIC_LOOKS_FAILED] =
 		{PREFIX "_library_looks_failed_total", NULL,
@@ -52,6 +52,11 @@ const struct metric go_metrics[GO_METRIC_MAX] = {
 	[GO_METRIC_GOROUTINES_CUT] = {INCOMPLETE("limit_depth")},
 	[GO_METRIC_CPU_NS] = {PREFIX "_cpu_seconds_total", NULL, "CPU time spent on Go processes",
 			      .scale = 1e-9},
+	[GO_METRIC_LEFT_OUT] =
+		{PREFIX "_processes_left_out_total", NULL,
+		 "Processes that are not read any more: a reading did not come back"},
+	[GO_METRIC_STUCK] = {PREFIX "_stuck_threads", NULL,
+			     "Threads of the agent that wait for memory of these", METRIC_GAUGE},
 	[GO_METRIC_GONE] = {FAILED("gone")},
 	[GO_METRIC_DENIED] = {FAILED("denied")},
 	[GO_METRIC_UNKNOWN] = {FAILED("unknown_layout")},
@@ -65,6 +70,41 @@ const struct metric go_metrics[GO_METRIC_MAX] = {
 	[GO_METRIC_QUEUE_FULL] = {FAILED("queue_full")},
 	[GO_METRIC_UNREADABLE] = {FAILED("unreadable")},
 };
+
+int go_metrics_new(struct go_metrics **ret, struct metrics *ms)
+{
+	CLEANUP(go_metrics_unrefp) struct go_metrics *m = calloc(1, sizeof(*m));
+	int r;
+
+	if (!m)
+		return -ENOMEM;
+	atomic_init(&m->n_refs, 1);
+	memcpy(m->of, metric_defs, sizeof(m->of));
+	memcpy(m->locks, go_locks_metrics, sizeof(m->locks));
+	r = metrics_register(ms, m->locks, GO_LOCKS_METRICS);
+	if (r == 0)
+		r = metrics_register(ms, m->of, GO_METRIC_MAX);
+	if (r == 0)
+		r = go_counters_new(&m->counters, ms);
+	if (r < 0)
+		return r;
+	*ret = TAKE_PTR(m);
+	return 0;
+}
+
+struct go_metrics *go_metrics_ref(struct go_metrics *m)
+{
+	atomic_fetch_add(&m->n_refs, 1);
+	return m;
+}
+
+void go_metrics_unref(struct go_metrics *m)
+{
+	if (!m || atomic_fetch_sub(&m->n_refs, 1) > 1)
+		return;
+	go_counters_free(m->counters);
+	free(m);
+}
 
 static const struct {
 	int error;

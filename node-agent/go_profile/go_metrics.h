@@ -1,11 +1,13 @@
 /*
- * What the Go worker counts for /metrics.
+ * What reading Go processes counts for /metrics: registered once, and shared by all threads that do it.
  */
 #ifndef NODE_AGENT_GO_PROFILE_GO_METRICS_H
 #define NODE_AGENT_GO_PROFILE_GO_METRICS_H
 
 #include "common/base.h"
 #include "common/metrics.h"
+#include "node-agent/go_profile/go_counters.h"
+#include "node-agent/go_profile/go_locks.h"
 
 enum go_metric {
 	GO_METRIC_PROCESSES,
@@ -29,6 +31,8 @@ enum go_metric {
 	GO_METRIC_GOROUTINES_BROKEN,
 	GO_METRIC_GOROUTINES_CUT,
 	GO_METRIC_CPU_NS,
+	GO_METRIC_LEFT_OUT,
+	GO_METRIC_STUCK,
 	/* readings that failed, by reason */
 	GO_METRIC_GONE,
 	GO_METRIC_DENIED,
@@ -45,7 +49,19 @@ enum go_metric {
 	GO_METRIC_MAX,
 };
 
-extern const struct metric go_metrics[GO_METRIC_MAX];
+struct go_metrics {
+	atomic_uint n_refs;
+	struct metric of[GO_METRIC_MAX];
+	struct metric locks[GO_LOCKS_METRICS];
+	struct go_counters *counters;
+};
+
+/* With one reference, which outlives ms. -ENOMEM; -EINVAL: a broken table. */
+int go_metrics_new(struct go_metrics **ret, struct metrics *ms) MUST_CHECK;
+struct go_metrics *go_metrics_ref(struct go_metrics *m);
+/* NULL is allowed. */
+void go_metrics_unref(struct go_metrics *m);
+DEFINE_CLEANUP(struct go_metrics *, go_metrics_unref);
 
 /* Which of the reasons an error of a reading is. */
 enum go_metric go_metrics_reason(int error);

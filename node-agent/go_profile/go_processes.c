@@ -48,6 +48,7 @@ struct go_processes {
 	uint64_t n_scans;
 	uint64_t
 		scan_ticks; /* since boot, at the last scan but this; UINT64_MAX: this is the first */
+	uint64_t seen_ticks; /* since boot, after the last scan; 0: it was not finished */
 	size_t n_go;
 	size_t n_denied, n_denied_now; /* of the last scan, and of this */
 };
@@ -60,7 +61,7 @@ int go_processes_new(struct go_processes **ret, const struct go_processes_config
 	if (!p)
 		return -ENOMEM;
 	p->cfg = *cfg;
-	p->scan_ticks = UINT64_MAX;
+	p->scan_ticks = cfg->seen_ticks > 0 ? cfg->seen_ticks : UINT64_MAX;
 	p->libraries = calloc(GO_READER_LIBRARIES_MAX, sizeof(*p->libraries));
 	if (!p->libraries)
 		return -ENOMEM;
@@ -301,6 +302,16 @@ static int look_at(const struct go_processes *p, pid_t pid, const struct entry *
 	return 0;
 }
 
+static bool is_left_out(const struct go_processes *p, const struct go_process_id *id)
+{
+	for (size_t i = 0; i < p->cfg.n_left_out; i++) {
+		if (p->cfg.left_out[i].pid == id->pid &&
+		    p->cfg.left_out[i].start_time == id->start_time)
+			return true;
+	}
+	return false;
+}
+
 static int scan_one(struct go_processes *p, pid_t pid, uint64_t now_ns)
 {
 	const struct go_process_id any = {.pid = pid};
@@ -320,7 +331,7 @@ static int scan_one(struct go_processes *p, pid_t pid, uint64_t now_ns)
 			e->owner = owner;
 		return r < 0 || e->is_go || now_ns < e->look_ns ? 0 : look(p, e, now_ns);
 	}
-	if (r < 0)
+	if (r < 0 || is_left_out(p, &owner.id))
 		return 0;
 	replaces = e != NULL;
 	if (e)
@@ -373,6 +384,7 @@ int go_processes_scan(struct go_processes *p, uint64_t now_ns)
 	}
 	p->n_scans++;
 	p->n_denied_now = 0;
+	p->seen_ticks = 0;
 	while (r == 0 && (d = readdir(dir)) != NULL) {
 		uint64_t pid;
 
@@ -383,6 +395,8 @@ int go_processes_scan(struct go_processes *p, uint64_t now_ns)
 	if (r == 0)
 		drop_unseen(p);
 	p->scan_ticks = ticks;
+	if (r == 0)
+		p->seen_ticks = boot_ticks() + 1;
 	p->n_denied = p->n_denied_now;
 	spread(p, now_ns);
 	return r;
@@ -458,6 +472,11 @@ struct go_process *go_processes_each(struct go_processes *p, struct go_process *
 	while (e && !e->is_go)
 		e = e->hh.next;
 	return e ? &e->go : NULL;
+}
+
+uint64_t go_processes_seen_ticks(const struct go_processes *p)
+{
+	return p->seen_ticks;
 }
 
 size_t go_processes_count(const struct go_processes *p)

@@ -31,6 +31,10 @@ struct go_processes_config {
 	go_detect_fn *detect;
 	void *ctx;
 	go_libraries_fn *libraries; /* NULL: only executables are looked at */
+	/* whose memory is not to be touched: by pid and start time; borrowed */
+	const struct go_process_id *left_out;
+	size_t n_left_out;
+	uint64_t seen_ticks; /* go_processes_seen_ticks() of who looked before; 0: nobody did */
 };
 
 int go_processes_new(struct go_processes **ret, const struct go_processes_config *cfg) MUST_CHECK;
@@ -53,6 +57,11 @@ void go_processes_done(struct go_processes *p, struct go_process *g, uint64_t no
 
 /* All of Go, one after the other: NULL gives the first, the last gives NULL. */
 struct go_process *go_processes_each(struct go_processes *p, struct go_process *g);
+
+/*
+ * Since when processes have begun that no scan has seen, in ticks since boot; 0: that is not known.
+ */
+uint64_t go_processes_seen_ticks(const struct go_processes *p);
 
 /* Of Go. */
 size_t go_processes_count(const struct go_processes *p);

@@ -213,9 +213,12 @@ static int do_worker(const char *proc, uint64_t interval_ms, uint64_t seconds)
 {
 	uint64_t n_profiles = 0, start_ns;
 	const struct go_worker_config cfg = {
-		.proc_root = proc,
-		.interval_ns = interval_ms * NS_PER_MS,
-		.heap = true,
+		.profiler =
+			{
+				.proc_root = proc,
+				.interval_ns = interval_ms * NS_PER_MS,
+				.heap = true,
+			},
 		.on_profile = on_profile,
 		.ctx = &n_profiles,
 	};

@@ -161,9 +161,12 @@ static void on_profile(void *ctx, const struct go_upload *u)
 static int run(struct watch *w)
 {
 	const struct go_worker_config cfg = {
-		.proc_root = w->proc,
-		.interval_ns = NS_PER_S,
-		.heap = true,
+		.profiler =
+			{
+				.proc_root = w->proc,
+				.interval_ns = NS_PER_S,
+				.heap = true,
+			},
 		.on_profile = on_profile,
 	};
 	struct go_worker *worker = NULL;

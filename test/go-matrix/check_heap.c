@@ -303,11 +303,14 @@ static void on_give_up(void *ctx)
 static int run_worker(struct working *w, const char *proc)
 {
 	const struct go_worker_config cfg = {
-		.proc_root = proc,
-		.interval_ns = 1 * NS_PER_S,
-		.heap = true,
-		.heap_reader = {.force = true},
-		.heap_restore = true,
+		.profiler =
+			{
+				.proc_root = proc,
+				.interval_ns = 1 * NS_PER_S,
+				.heap = true,
+				.heap_reader = {.force = true},
+				.heap_restore = true,
+			},
 		.on_profile = on_worker_profile,
 		.ctx = w,
 	};

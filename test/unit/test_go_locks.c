@@ -15,6 +15,7 @@ struct fixture {
 	struct go_process process;
 	struct go_locks locks;
 	struct metrics *metrics;
+	struct metric counts[GO_LOCKS_METRICS];
 	uint64_t now_ns;
 	size_t told_bytes;
 };
@@ -33,7 +34,9 @@ static void begin(struct fixture *f, bool mutex, bool block)
 		lock_session_init(&f->process.locks[i], (enum lock_kind)i, BUCKET_HISTORY_FROM_NOW,
 				  f->now_ns);
 	assert_int_equal(metrics_new(&f->metrics), 0);
-	assert_int_equal(go_locks_init(&f->locks, f->metrics, &cfg), 0);
+	memcpy(f->counts, go_locks_metrics, sizeof(f->counts));
+	assert_int_equal(metrics_register(f->metrics, f->counts, GO_LOCKS_METRICS), 0);
+	go_locks_init(&f->locks, f->counts, &cfg);
 }
 
 static void end(struct fixture *f)

@@ -83,10 +83,13 @@ static void make_root(struct fixture *f)
 static int begin_work(struct fixture *f, size_t max_bytes)
 {
 	const struct go_worker_config cfg = {
-		.proc_root = f->root,
-		.interval_ns = INTERVAL_NS,
-		.heap = true,
-		.history_max_bytes = max_bytes,
+		.profiler =
+			{
+				.proc_root = f->root,
+				.interval_ns = INTERVAL_NS,
+				.heap = true,
+				.history_max_bytes = max_bytes,
+			},
 		.on_profile = on_profile,
 		.ctx = f,
 	};

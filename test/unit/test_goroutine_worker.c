@@ -123,12 +123,16 @@ static void make_child(struct fixture *f, uint64_t n_goroutines)
 static void work(struct fixture *f, bool heap)
 {
 	const struct go_worker_config cfg = {
-		.proc_root = f->root,
-		.interval_ns = INTERVAL_NS,
-		.heap = heap,
-		.history_max_bytes = 1u << 20,
-		.goroutines = true,
-		.goroutine_reader = {.wait_reasons = true, .duration_ns = INTERVAL_NS},
+		.profiler =
+			{
+				.proc_root = f->root,
+				.interval_ns = INTERVAL_NS,
+				.heap = heap,
+				.history_max_bytes = 1u << 20,
+				.goroutines = true,
+				.goroutine_reader = {.wait_reasons = true,
+						     .duration_ns = INTERVAL_NS},
+			},
 		.on_profile = on_profile,
 		.ctx = f,
 	};

@@ -1,0 +1,474 @@
+/*
+ * A Go process whose memory does not answer: its records become those of a file that is silent (silent_file.h) while the agent reads
+ * them. Run under TSan and ASan as well: what comes back late must not touch what has gone.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#include "common/clock.h"
+#include "common/limits.h"
+#include "common/log.h"
+#include "common/pprof_decode.h"
+#include "node-agent/go_profile/go_worker.h"
+#include "node-agent/heap/heap_force.h"
+#include "test/lib/go_lookalike.h"
+#include "test/lib/silent_file.h"
+#include "test/lib/unit.h"
+
+#define N_RECORDS 40u
+#define INTERVAL_NS (50 * NS_PER_MS)
+#define HANG_NS (1 * NS_PER_S)
+#define GIVE_UP_NS (60 * NS_PER_S)
+#define MAX_CHILDREN 8u
+/* Counted by each record: who a profile is of. */
+#define SOUND 10u
+#define HUNG 100u
+#define LOG_BYTES 65536
+
+struct child {
+	pid_t pid;
+	int said; /* it has done what the last signal asked for */
+};
+
+struct fixture {
+	char root[64];
+	struct silent_file *silent;
+	struct child children[MAX_CHILDREN];
+	size_t n_children;
+	int log_fd;
+	struct loop *loop;
+	struct loop_source *timer, *give_up;
+	struct metrics *ms;
+	struct go_worker *worker;
+	/* what came */
+	unsigned n_sound, n_hung;
+	int64_t allocated; /* by the sound one */
+	/* what is waited for */
+	bool (*is_done)(struct fixture *f);
+	unsigned n_wanted;
+	bool late;
+};
+
+static void on_profile(void *ctx, const struct go_upload *u)
+{
+	CLEANUP(arena_fini) struct arena arena;
+	struct fixture *f = ctx;
+	struct err err = {""};
+	struct profile p;
+	int64_t in_use = 0, allocated = 0;
+
+	arena_init(&arena, LIMIT_PPROF_ARENA_BYTES);
+	assert_int_equal(pprof_decode(&p, &arena, u->pprof->data, u->pprof->len, &err), 0);
+	for (uint32_t i = 0; i < p.n_samples; i++) {
+		allocated += p.samples[i].values[0];
+		in_use += p.samples[i].values[2];
+	}
+	if (in_use >= (int64_t)HUNG * N_RECORDS) {
+		f->n_hung++;
+		assert_int_equal(allocated, 0);
+	} else {
+		f->n_sound++;
+		f->allocated += allocated;
+	}
+}
+
+static void on_timer(void *ctx)
+{
+	struct fixture *f = ctx;
+
+	if (f->is_done(f))
+		loop_stop(f->loop);
+	else
+		loop_set_timer(f->timer, 5 * NS_PER_MS);
+}
+
+static void on_give_up(void *ctx)
+{
+	struct fixture *f = ctx;
+
+	f->late = true;
+	loop_stop(f->loop);
+}
+
+static bool work(struct fixture *f, bool (*is_done)(struct fixture *f))
+{
+	f->is_done = is_done;
+	f->late = false;
+	loop_set_timer(f->timer, 0);
+	loop_set_timer(f->give_up, GIVE_UP_NS);
+	return loop_run(f->loop) == 0 && !f->late;
+}
+
+/* ---- children ---- */
+
+/* The first signal: allocates as much again, or its records go silent. Those of the sound one do so at each. */
+static void run_child(const struct fixture *f, bool is_sound, unsigned count, int said)
+{
+	sigset_t set;
+	int signo;
+
+	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+	(void)sigemptyset(&set);
+	(void)sigaddset(&set, SIGUSR1);
+	(void)sigprocmask(SIG_BLOCK, &set, NULL);
+	for (unsigned i = 1;; i++) {
+		(void)!write(said, "", 1);
+		(void)sigwait(&set, &signo);
+		if (is_sound)
+			(void)go_lookalike_build(N_RECORDS, count * (i + 1));
+		else if (mmap(go_lookalike_records, SILENT_FILE_BYTES, PROT_READ | PROT_WRITE,
+			      MAP_PRIVATE | MAP_FIXED, f->silent->fd, 0) == MAP_FAILED)
+			_exit(1);
+	}
+}
+
+static void await(const struct child *c)
+{
+	char byte;
+
+	assert_int_equal(read(c->said, &byte, 1), 1);
+}
+
+static void tell(const struct child *c)
+{
+	kill(c->pid, SIGUSR1);
+	await(c);
+}
+
+static struct child *add_child(struct fixture *f, bool is_sound)
+{
+	struct child *c = &f->children[f->n_children++];
+	unsigned count = is_sound ? SOUND : HUNG;
+	char link[96], target[32];
+	int said[2];
+
+	assert_true(f->n_children <= MAX_CHILDREN);
+	assert_true(go_lookalike_build(N_RECORDS, count));
+	if (!is_sound) {
+		memcpy(f->silent->content, go_lookalike_records, SILENT_FILE_BYTES);
+		/* off, by the linker */
+		go_lookalike_put(GO_LOOKALIKE_RATE, 0);
+		go_lookalike_put(GO_LOOKALIKE_DISABLED, 1);
+	}
+	assert_int_equal(pipe2(said, O_CLOEXEC), 0);
+	c->pid = fork();
+	if (c->pid == 0)
+		run_child(f, is_sound, count, said[1]);
+	go_lookalike_put(GO_LOOKALIKE_DISABLED, 0);
+	c->said = said[0];
+	close(said[1]);
+	await(c);
+	(void)snprintf(link, sizeof(link), "%s/%d", f->root, (int)c->pid);
+	(void)snprintf(target, sizeof(target), "/proc/%d", (int)c->pid);
+	assert_int_equal(symlink(target, link), 0);
+	return c;
+}
+
+static uint64_t rate_of(const struct child *c)
+{
+	AUTO_CLOSE int fd = -1;
+	uint64_t rate = UINT64_MAX;
+	char path[32];
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/mem", (int)c->pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	assert_int_equal(
+		pread(fd, &rate, sizeof(rate), (off_t)go_lookalike_address(GO_LOOKALIKE_RATE)),
+		sizeof(rate));
+	return rate;
+}
+
+/* ---- the fixture ---- */
+
+/* A sanitizer may have threads of its own. */
+static bool has_no_thread(struct fixture *f)
+{
+	DIR *dir = opendir("/proc/self/task");
+	const struct dirent *d;
+	size_t n = 0;
+
+	(void)f;
+	assert_non_null(dir);
+	while ((d = readdir(dir)) != NULL) {
+		char path[300], name[32] = "";
+		AUTO_CLOSE int fd = -1;
+
+		(void)snprintf(path, sizeof(path), "/proc/self/task/%s/comm", d->d_name);
+		fd = open(path, O_RDONLY | O_CLOEXEC);
+		if (fd >= 0 && read(fd, name, sizeof(name) - 1) > 0)
+			n += strcmp(name, "go-profile\n") == 0;
+	}
+	closedir(dir);
+	return n == 0;
+}
+
+static bool begin(struct fixture *f)
+{
+	memset(f, 0, sizeof(*f));
+	f->silent = silent_file_new();
+	if (!f->silent)
+		return false;
+	(void)snprintf(f->root, sizeof(f->root), "/tmp/test_go_hang.XXXXXX");
+	assert_non_null(mkdtemp(f->root));
+	f->log_fd = open("/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	assert_true(f->log_fd >= 0);
+	log_set_fd(f->log_fd);
+	return true;
+}
+
+static void begin_work(struct fixture *f)
+{
+	const struct go_worker_config cfg = {
+		.profiler =
+			{
+				.proc_root = f->root,
+				.interval_ns = INTERVAL_NS,
+				.heap = true,
+				.heap_reader = {.raw = true, .force = true},
+				.heap_restore = true,
+			},
+		.hang_ns = HANG_NS,
+		.on_profile = on_profile,
+		.ctx = f,
+	};
+	struct err err = {""};
+
+	assert_int_equal(loop_new(&f->loop), 0);
+	assert_int_equal(metrics_new(&f->ms), 0);
+	assert_int_equal(loop_add_timer(f->loop, on_timer, f, &f->timer), 0);
+	assert_int_equal(loop_add_timer(f->loop, on_give_up, f, &f->give_up), 0);
+	assert_int_equal(go_worker_new(&f->worker, f->loop, f->ms, &cfg, &err), 0);
+}
+
+/* The worker is gone already. */
+static void end(struct fixture *f)
+{
+	assert_true(work(f, has_no_thread));
+	loop_free(f->loop);
+	metrics_free(f->ms);
+	for (size_t i = 0; i < f->n_children; i++) {
+		char link[96];
+
+		kill(f->children[i].pid, SIGKILL);
+		waitpid(f->children[i].pid, NULL, 0);
+		close(f->children[i].said);
+		(void)snprintf(link, sizeof(link), "%s/%d", f->root, (int)f->children[i].pid);
+		(void)unlink(link);
+	}
+	assert_int_equal(rmdir(f->root), 0);
+	log_set_fd(STDERR_FILENO);
+	close(f->log_fd);
+	silent_file_free(f->silent);
+}
+
+static uint64_t metric(struct fixture *f, const char *name)
+{
+	CLEANUP(buf_fini) struct buf text;
+	uint64_t v = UINT64_MAX;
+	const char *at;
+
+	buf_init(&text, LIMIT_UPLOAD_BYTES);
+	assert_int_equal(metrics_write(f->ms, &text), 0);
+	assert_int_equal(buf_add(&text, "", 1), 0);
+	at = strstr(text.data, name);
+	if (at)
+		v = strtoull(at + strlen(name), NULL, 10);
+	return v;
+}
+
+#define GO "\ncoroot_node_agent_go_"
+
+static uint64_t n_left_out(struct fixture *f)
+{
+	return metric(f, GO "processes_left_out_total ");
+}
+
+static uint64_t n_stuck(struct fixture *f)
+{
+	return metric(f, GO "stuck_threads ");
+}
+
+static unsigned count_lines(const struct fixture *f, const char *text)
+{
+	static char log[LOG_BYTES];
+	ssize_t len = pread(f->log_fd, log, sizeof(log) - 1, 0);
+	unsigned n = 0;
+
+	assert_true(len >= 0);
+	log[len] = '\0';
+	for (const char *at = log; (at = strstr(at, text)) != NULL; at++)
+		n++;
+	return n;
+}
+
+#define LEFT_OUT_LINE "left out from now on"
+
+/* ---- what is waited for ---- */
+
+static bool has_both(struct fixture *f)
+{
+	return f->n_sound >= 2 && f->n_hung >= 2;
+}
+
+static bool waits(struct fixture *f)
+{
+	return silent_file_is_waited_for(f->silent);
+}
+
+static bool has_left_out(struct fixture *f)
+{
+	return n_left_out(f) >= f->n_wanted;
+}
+
+static bool has_more_sound(struct fixture *f)
+{
+	return f->n_sound >= f->n_wanted;
+}
+
+static bool has_allocated(struct fixture *f)
+{
+	return f->allocated >= (int64_t)(f->n_wanted * N_RECORDS);
+}
+
+static bool has_none_stuck(struct fixture *f)
+{
+	return n_stuck(f) == 0;
+}
+
+static bool wait_for_sound(struct fixture *f, unsigned n)
+{
+	f->n_wanted = f->n_sound + n;
+	return work(f, has_more_sound);
+}
+
+static bool wait_for_allocated(struct fixture *f, unsigned count)
+{
+	f->n_wanted = count;
+	return work(f, has_allocated);
+}
+
+static bool wait_for_left_out(struct fixture *f, unsigned n)
+{
+	f->n_wanted = n;
+	return work(f, has_left_out);
+}
+
+/* ---- tests ---- */
+
+static void test_a_process_that_hangs_is_left_out_and_the_others_are_not(void **state)
+{
+	struct child *sound, *hung;
+	struct fixture f;
+	char pid[32];
+	unsigned n;
+
+	(void)state;
+	if (!begin(&f))
+		skip();
+	sound = add_child(&f, true);
+	hung = add_child(&f, false);
+	begin_work(&f);
+	assert_true(work(&f, has_both));
+	assert_int_equal(rate_of(hung), HEAP_FORCE_RATE);
+	tell(sound);
+	assert_true(wait_for_allocated(&f, SOUND));
+
+	silent_file_silence(f.silent);
+	tell(hung);
+	assert_true(wait_for_left_out(&f, 1));
+	n = f.n_hung;
+	/* the first one begins with what is there by now; told twice, it would be more than the second */
+	assert_true(wait_for_sound(&f, 2));
+	tell(sound);
+	assert_true(wait_for_allocated(&f, 2 * SOUND));
+	assert_true(wait_for_sound(&f, 3));
+	assert_int_equal(f.allocated, 2 * SOUND * N_RECORDS);
+	assert_int_equal(n_left_out(&f), 1);
+	assert_int_equal(n_stuck(&f), 1);
+	assert_int_equal(metric(&f, GO "processes "), 1);
+	assert_int_equal(count_lines(&f, LEFT_OUT_LINE), 1);
+	(void)snprintf(pid, sizeof(pid), "pid=%d service=\"", (int)hung->pid);
+	assert_int_equal(count_lines(&f, pid), 1);
+
+	/* what comes back tells nothing more, and leaves the process as it was */
+	silent_file_answer(f.silent);
+	assert_true(work(&f, has_none_stuck));
+	assert_int_equal(rate_of(hung), 0);
+	assert_true(wait_for_sound(&f, 3));
+	assert_int_equal(f.n_hung, n);
+	assert_int_equal(f.allocated, 2 * SOUND * N_RECORDS);
+	assert_int_equal(n_left_out(&f), 1);
+	go_worker_free(f.worker);
+	assert_int_equal(count_lines(&f, "level=warn"), 1);
+	end(&f);
+}
+
+static void test_the_end_does_not_wait_for_one_that_hangs(void **state)
+{
+	struct child *hung;
+	struct fixture f;
+
+	(void)state;
+	if (!begin(&f))
+		skip();
+	(void)add_child(&f, true);
+	hung = add_child(&f, false);
+	begin_work(&f);
+	assert_true(work(&f, has_both));
+	silent_file_silence(f.silent);
+	tell(hung);
+	assert_true(work(&f, waits));
+	go_worker_free(f.worker); /* would not come back */
+	assert_int_equal(count_lines(&f, "level=warn"), 1);
+	/* there is no worker any more by the time that its thread ends */
+	silent_file_answer(f.silent);
+	end(&f);
+}
+
+static void test_with_too_many_stuck_nothing_is_read_until_one_comes_back(void **state)
+{
+	struct child *hung[GO_WORKER_MAX_STUCK];
+	struct fixture f;
+
+	(void)state;
+	if (!begin(&f))
+		skip();
+	(void)add_child(&f, true);
+	for (size_t i = 0; i < ARRAY_SIZE(hung); i++)
+		hung[i] = add_child(&f, false);
+	begin_work(&f);
+	assert_true(work(&f, has_both));
+	silent_file_silence(f.silent);
+	for (size_t i = 0; i < ARRAY_SIZE(hung); i++)
+		tell(hung[i]);
+	assert_true(wait_for_left_out(&f, GO_WORKER_MAX_STUCK));
+	assert_int_equal(n_stuck(&f), GO_WORKER_MAX_STUCK);
+	assert_int_equal(metric(&f, GO "processes "), 0);
+	assert_int_equal(count_lines(&f, LEFT_OUT_LINE), GO_WORKER_MAX_STUCK);
+	assert_int_equal(count_lines(&f, "level=error"), 1);
+
+	silent_file_answer(f.silent);
+	assert_true(work(&f, has_none_stuck));
+	assert_true(wait_for_sound(&f, 3));
+	assert_int_equal(count_lines(&f, "level=error"), 1);
+	assert_int_equal(n_left_out(&f), GO_WORKER_MAX_STUCK);
+	assert_int_equal(metric(&f, GO "processes "), 1);
+	go_worker_free(f.worker);
+	end(&f);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_a_process_that_hangs_is_left_out_and_the_others_are_not),
+		cmocka_unit_test(test_the_end_does_not_wait_for_one_that_hangs),
+		cmocka_unit_test(test_with_too_many_stuck_nothing_is_read_until_one_comes_back),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
