@@ -101,7 +101,37 @@ static int read_inline(const struct go_buildinfo *b, const struct byte_source *f
 	return byte_source_read(file, b->offset + HEADER_BYTES + 1, text, len);
 }
 
-/* The header has a pointer to the string's header, which is relocated in memory alone. */
+static int read_at(const struct elf_layout *layout, const struct byte_source *file, uint64_t vaddr,
+		   void *to, size_t len)
+{
+	uint64_t offset = 0;
+	int r = elf_layout_offset(layout, vaddr, &offset);
+
+	return r == 0 ? byte_source_read(file, offset, to, len) : r;
+}
+
+/*
+ * The header has a pointer to the string's header. A position-independent file that an external linker has made has no pointers in
+ * it, but relocations.
+ */
+static int find_in_file(const struct go_buildinfo *b, const struct elf_layout *layout,
+			const struct byte_source *file, unsigned *ret_minor)
+{
+	char text[GO_VERSION_BYTES];
+	uint64_t at, string[2] = {0, 0};
+	int r;
+
+	r = byte_source_read(file, b->offset + VERSION_POINTER_AT, &at, sizeof(at));
+	if (r == 0)
+		r = read_at(layout, file, at, string, sizeof(string));
+	if (r == 0 && string[1] >= GO_VERSION_BYTES)
+		r = -EBADMSG;
+	if (r == 0)
+		r = read_at(layout, file, string[0], text, (size_t)string[1]);
+	return r < 0 ? r : go_version_parse(text, (size_t)string[1], ret_minor);
+}
+
+/* The same where pointers are relocated. */
 static int read_pointed(const struct go_buildinfo *b, const struct byte_source *memory,
 			uint64_t bias, char *text, size_t *ret_len)
 {
@@ -119,8 +149,9 @@ static int read_pointed(const struct go_buildinfo *b, const struct byte_source *
 	return byte_source_read(memory, string[0], text, *ret_len);
 }
 
-int go_buildinfo_minor(const struct go_buildinfo *b, const struct byte_source *file,
-		       const struct byte_source *memory, uint64_t bias, unsigned *ret_minor)
+int go_buildinfo_minor(const struct go_buildinfo *b, const struct elf_layout *layout,
+		       const struct byte_source *file, const struct byte_source *memory,
+		       uint64_t bias, unsigned *ret_minor)
 {
 	uint8_t header[HEADER_BYTES];
 	char text[GO_VERSION_BYTES];
@@ -130,11 +161,15 @@ int go_buildinfo_minor(const struct go_buildinfo *b, const struct byte_source *f
 	r = byte_source_read(file, b->offset, header, sizeof(header));
 	if (r < 0)
 		return r;
-	if (header[FLAGS_AT] & FLAG_INLINE)
+	if (header[FLAGS_AT] & FLAG_INLINE) {
 		r = read_inline(b, file, text, &len);
-	else if (header[POINTER_BYTES_AT] == 8 && !(header[FLAGS_AT] & FLAG_BIG_ENDIAN))
+	} else if (header[POINTER_BYTES_AT] == 8 && !(header[FLAGS_AT] & FLAG_BIG_ENDIAN)) {
+		r = find_in_file(b, layout, file, ret_minor);
+		if (r == 0 || r == -ENOMEM)
+			return r;
 		r = read_pointed(b, memory, bias, text, &len);
-	else
+	} else {
 		r = -EBADMSG;
+	}
 	return r < 0 ? r : go_version_parse(text, len, ret_minor);
 }

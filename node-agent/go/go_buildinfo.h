@@ -25,11 +25,12 @@ int go_buildinfo_find(struct go_buildinfo *ret, const struct elf_layout *layout,
 
 /*
  * The 24 of "go1.24.3", "devel go1.24-0123", "go1.24.3 X:…". memory is the process's, and bias what
- * was added to its addresses. -EBADMSG: not a version; else as above.
+ * was added to its addresses: what the file leads to comes first, as a process may have written into its memory.
+ * -EBADMSG: not a version; else as above.
  */
-int go_buildinfo_minor(const struct go_buildinfo *b, const struct byte_source *file,
-		       const struct byte_source *memory, uint64_t bias,
-		       unsigned *ret_minor) MUST_CHECK;
+int go_buildinfo_minor(const struct go_buildinfo *b, const struct elf_layout *layout,
+		       const struct byte_source *file, const struct byte_source *memory,
+		       uint64_t bias, unsigned *ret_minor) MUST_CHECK;
 
 /* The same of the text alone. -EBADMSG. */
 int go_version_parse(const char *text, size_t len, unsigned *ret_minor) MUST_CHECK;

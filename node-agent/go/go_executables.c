@@ -90,7 +90,8 @@ static int examine(const struct go_target *t, struct go_executable *ret)
 
 	r = go_buildinfo_find(&info, &t->layout, &t->file);
 	if (r == 0)
-		r = go_buildinfo_minor(&info, &t->file, &t->memory, t->bias, &image.minor);
+		r = go_buildinfo_minor(&info, &t->layout, &t->file, &t->memory, t->bias,
+				       &image.minor);
 	if (r < 0)
 		return r == -EBADMSG ? -ENOENT : r;
 	if (image.minor < GO_EXECUTABLES_MINOR_MIN)

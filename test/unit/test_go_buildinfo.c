@@ -83,7 +83,8 @@ static void test_the_section_is_found_with_and_without_headers(void **state)
 	for (int headers = 0; headers < 2; headers++) {
 		assert_int_equal(find(&f, ".go.buildinfo", headers), 0);
 		assert_int_equal(f.info.vaddr, DATA);
-		assert_int_equal(go_buildinfo_minor(&f.info, &f.file, &f.file, 0, &minor), 0);
+		assert_int_equal(
+			go_buildinfo_minor(&f.info, &f.layout, &f.file, &f.file, 0, &minor), 0);
 		assert_int_equal(minor, 22);
 	}
 }
@@ -113,12 +114,48 @@ static void test_old_versions_are_pointed_to(void **state)
 	memcpy(memory + DATA + BIAS + 16, &pointer, sizeof(pointer));
 	memcpy(memory + pointer, string, sizeof(string));
 	memcpy(memory + string[0], "go1.17.5", 8);
-	assert_int_equal(go_buildinfo_minor(&f.info, &f.file, &source, BIAS, &minor), 0);
+	assert_int_equal(go_buildinfo_minor(&f.info, &f.layout, &f.file, &source, BIAS, &minor), 0);
 	assert_int_equal(minor, 17);
 
 	string[1] = 1 << 20;
 	memcpy(memory + pointer, string, sizeof(string));
-	assert_int_equal(go_buildinfo_minor(&f.info, &f.file, &source, BIAS, &minor), -EBADMSG);
+	assert_int_equal(go_buildinfo_minor(&f.info, &f.layout, &f.file, &source, BIAS, &minor),
+			 -EBADMSG);
+}
+
+static void put(struct fixture *f, size_t at, uint64_t v)
+{
+	memcpy(f->blob + at, &v, sizeof(v));
+}
+
+static void test_what_the_file_points_to_is_not_changed_by_the_process(void **state)
+{
+	static struct fixture f;
+	static uint8_t memory[0x600000];
+	struct byte_source source;
+	unsigned minor;
+
+	(void)state;
+	make_blob(&f, NULL);
+	put(&f, 16, DATA + 0x40);
+	put(&f, 0x40, DATA + 0x80);
+	put(&f, 0x48, 8);
+	memcpy(f.blob + 0x80, "go1.16.5", 8);
+	assert_int_equal(find(&f, ".go.buildinfo", true), 0);
+	memcpy(memory + DATA, f.blob, sizeof(f.blob));
+	memcpy(memory + DATA + 0x80, "go1.27.5", 8);
+	byte_source_from_memory(&source, memory, sizeof(memory));
+	assert_int_equal(go_buildinfo_minor(&f.info, &f.layout, &f.file, &source, 0, &minor), 0);
+	assert_int_equal(minor, 16);
+	/* what it points to is no version: the process has it relocated */
+	f.elf.data[f.info.offset + 0x80] = 'x';
+	assert_int_equal(go_buildinfo_minor(&f.info, &f.layout, &f.file, &source, 0, &minor), 0);
+	assert_int_equal(minor, 27);
+	f.elf.data[f.info.offset + 0x48] = 200; /* too long */
+	assert_int_equal(go_buildinfo_minor(&f.info, &f.layout, &f.file, &source, 0, &minor), 0);
+	f.elf.data[f.info.offset + 18] = 0; /* outside of the file */
+	assert_int_equal(go_buildinfo_minor(&f.info, &f.layout, &f.file, &source, 0, &minor), 0);
+	assert_int_equal(minor, 27);
 }
 
 int main(void)
@@ -128,6 +165,7 @@ int main(void)
 		cmocka_unit_test(test_the_section_is_found_with_and_without_headers),
 		cmocka_unit_test(test_other_files_are_not_of_go),
 		cmocka_unit_test(test_old_versions_are_pointed_to),
+		cmocka_unit_test(test_what_the_file_points_to_is_not_changed_by_the_process),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
