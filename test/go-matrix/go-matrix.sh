@@ -128,6 +128,28 @@ overwritten() {
 	return $status
 }
 
+# in_file NAME: names are those of the file, whatever the process has in its memory
+in_file() {
+	start_shape "$1" 4096 && "$check" rename "$pid" && "$check" read "$pid" "$work/ours" &&
+		zcat "$work/ours" | grep -aq 'main\.' && ! zcat "$work/ours" | grep -aq 'evil\.'
+}
+
+# has_relocated_names NAME: tables of code have addresses in it, which are not in the file
+has_relocated_names() {
+	case $version-$1 in
+	1.13.*-plain | 1.14.*-plain | 1.15.*-plain | 1.16.*-plain | 1.17.*-plain) false ;;
+	1.13.* | 1.14.* | 1.15.* | 1.16.* | 1.17.*) true ;;
+	*) false ;;
+	esac
+}
+
+# check_in_file NAME…
+check_in_file() {
+	for name in "$@"; do
+		has_relocated_names "$name" || try 1 in_file "$name"
+	done
+}
+
 # worker NAME: as the agent does it, with a /proc that has this program only
 worker() {
 	launch_shape "$1" "$work/done"
@@ -145,6 +167,7 @@ check_few() {
 	done
 	try 5 overwritten stripped
 	try 5 overwritten pie
+	check_in_file plain pie
 }
 
 check_rest() {
@@ -152,6 +175,7 @@ check_rest() {
 		try 5 heap "$name" 4096
 	done
 	try 5 plugin plugin 4096
+	check_in_file cgo-pie static-pie shared
 }
 
 # One in a hundred honest measurements is outside of three standard deviations with one of two functions: of some
