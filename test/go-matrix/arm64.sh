@@ -47,7 +47,7 @@ counters() {
 
 # lock KIND NAME: as the program says itself
 lock() {
-	"$guest" "$1" "$pid" "$out/$2" "$work/ours" && fetch "$1" && "$check_locks" same "$work/ours" "$work/theirs" 128
+	"$guest" "$1" "$pid" "$out/$2" "$work/ours" && fetch "$1" && "$check_locks" same "$work/ours" "$work/theirs"
 }
 
 # locks NAME

@@ -32,7 +32,7 @@ switch() {
 
 # same KIND: as the program says itself, which stands still
 same() {
-	"$check" read "$pid" "$1" "$work/ours" && fetch "$1" && "$check" same "$work/ours" "$work/theirs" 128
+	"$check" read "$pid" "$1" "$work/ours" && fetch "$1" && "$check" same "$work/ours" "$work/theirs"
 }
 
 # theirs NAME MUTEX_RATE BLOCK_RATE: the program's own rates stay
