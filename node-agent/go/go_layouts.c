@@ -43,8 +43,8 @@ void go_layouts_free(struct go_layouts *l)
 	free(l);
 }
 
-const struct go_known_file *go_layouts_find(const struct go_layouts *l,
-					    const struct go_file_version *file)
+struct go_known_file *go_layouts_find(const struct go_layouts *l,
+				      const struct go_file_version *file)
 {
 	struct entry *e;
 

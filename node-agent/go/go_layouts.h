@@ -17,14 +17,36 @@ int go_layouts_new(struct go_layouts **ret) MUST_CHECK;
 void go_layouts_free(struct go_layouts *l);
 DEFINE_CLEANUP(struct go_layouts *, go_layouts_free);
 
+#define GO_FILE_NOTES 64u
+
+/* Small facts that were found in the file and nowhere else; some are lost to others. A key is a hash; all zero: none. */
+struct go_file_notes {
+	struct {
+		uint64_t key;
+		uint8_t note; /* 0: none */
+	} at[GO_FILE_NOTES];
+};
+
+static inline uint8_t go_file_note(const struct go_file_notes *n, uint64_t key)
+{
+	return n->at[key % GO_FILE_NOTES].key == key ? n->at[key % GO_FILE_NOTES].note : 0;
+}
+
+static inline void go_file_take_note(struct go_file_notes *n, uint64_t key, uint8_t note)
+{
+	n->at[key % GO_FILE_NOTES].key = key;
+	n->at[key % GO_FILE_NOTES].note = note;
+}
+
 struct go_known_file {
 	bool may_hang; /* its file system may not answer */
 	struct elf_layout layout;
+	struct go_file_notes notes;
 };
 
 /* NULL: not known. Borrowed until the next is added. */
-const struct go_known_file *go_layouts_find(const struct go_layouts *l,
-					    const struct go_file_version *file);
+struct go_known_file *go_layouts_find(const struct go_layouts *l,
+				      const struct go_file_version *file);
 
 /* One that is not known. -ENOMEM. */
 int go_layouts_add(struct go_layouts *l, const struct go_file_version *file,

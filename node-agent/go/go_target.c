@@ -104,22 +104,23 @@ static void set_sources(struct go_target *t, uint64_t size_bytes, const uint64_t
 static int read_layout(struct go_target *t, const struct go_file_version *file, enum fs_kind fs,
 		       struct go_layouts *layouts)
 {
-	const struct go_known_file *known;
 	struct go_known_file found;
 	int r;
 
 	if (fs == FS_OTHER || !layouts)
 		return elf_layout_parse(&t->layout, &t->file);
-	known = go_layouts_find(layouts, file);
-	if (known) {
-		t->layout = known->layout;
+	t->known = go_layouts_find(layouts, file);
+	if (t->known) {
+		t->layout = t->known->layout;
 		return 0;
 	}
 	r = elf_layout_parse(&t->layout, &t->file);
-	if (r < 0)
-		return r;
-	found = (struct go_known_file){fs != FS_LOCAL, t->layout};
-	return go_layouts_add(layouts, file, &found);
+	found = (struct go_known_file){.may_hang = fs != FS_LOCAL, .layout = t->layout};
+	if (r == 0)
+		r = go_layouts_add(layouts, file, &found);
+	if (r == 0)
+		t->known = go_layouts_find(layouts, file);
+	return r;
 }
 
 /* ---- the executable ---- */

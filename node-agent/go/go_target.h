@@ -39,7 +39,8 @@ struct go_target {
 		memory; /* offsets are addresses; does not outlive the target, which stays where it is */
 	struct byte_source file;
 	struct elf_layout layout;
-	uint64_t bias;  /* added to the file's addresses */
+	struct go_known_file *known; /* borrowed until the next is opened; NULL: it is not kept */
+	uint64_t bias;               /* added to the file's addresses */
 	uint64_t image; /* another one after each execve(2), of the same file as well */
 	struct proc_stat stat;
 

@@ -22,6 +22,9 @@ struct goroutine_code {
 	const struct go_module *modules; /* borrowed */
 	size_t n_modules;
 	uint64_t deadline_ns;
+	struct go_file_notes *notes; /* borrowed; NULL: what is found is for this process alone */
+	uint64_t bias;
+	uint64_t notes_seed; /* says where in the file the tables are */
 	struct arena arena;
 	struct known *table;
 	struct gopclntab_frame frame; /* large: not on the stack */
@@ -161,14 +164,43 @@ int goroutine_code_find(void *ctx, uint64_t pc, struct stack_frame *ret)
 	return k->found ? 0 : -ENOENT;
 }
 
+void goroutine_code_share(struct goroutine_code *c, struct go_file_notes *notes, uint64_t bias)
+{
+	const struct gopclntab *t = &c->modules[0].table;
+	/* what a process has changed in its own memory leads to other notes */
+	const uint64_t place[] = {
+		t->offset - bias, t->size_bytes,        t->functions_offset,  t->names_offset,
+		t->values_offset, t->n_functions,       t->text_start - bias, t->first - bias,
+		t->end - bias,    (uint64_t)t->version, t->quantum,
+	};
+
+	if (!c->modules[0].in_file)
+		return;
+	c->notes = notes;
+	c->bias = bias;
+	c->notes_seed = XXH3_64bits_withSeed(place, sizeof(place), table_seed);
+}
+
 int goroutine_code_owner(struct goroutine_code *c, uint64_t start_pc, enum goroutine_owner *ret)
 {
+	bool shared = c->notes && gopclntab_covers(&c->modules[0].table, start_pc);
+	uint64_t vaddr = start_pc - c->bias;
+	uint64_t key = XXH3_64bits_withSeed(&vaddr, sizeof(vaddr), c->notes_seed);
+	uint8_t note = shared ? go_file_note(c->notes, key) : 0;
 	const struct known *k = NULL;
-	int r = get(c, start_pc, &k);
+	int r;
 
-	if (r == 0)
-		*ret = k->owner;
-	return r;
+	if (note != 0) {
+		*ret = (enum goroutine_owner)(note - 1);
+		return 0;
+	}
+	r = get(c, start_pc, &k);
+	if (r < 0)
+		return r;
+	if (shared && k->found)
+		go_file_take_note(c->notes, key, (uint8_t)(k->owner + 1));
+	*ret = k->owner;
+	return 0;
 }
 
 bool goroutine_code_is_runtime(struct goroutine_code *c, const uint64_t *pcs, size_t n)

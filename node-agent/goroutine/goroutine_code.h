@@ -26,6 +26,9 @@ int goroutine_code_new(struct goroutine_code **ret, const struct go_module *modu
 void goroutine_code_free(struct goroutine_code *c);
 DEFINE_CLEANUP(struct goroutine_code *, goroutine_code_free);
 
+/* Whose goroutines are that start with functions of the first module is kept from one process of its file to the next. */
+void goroutine_code_share(struct goroutine_code *c, struct go_file_notes *notes, uint64_t bias);
+
 /*
  * As goroutine_stack wants it; ctx is a struct goroutine_code. 0; -ENOENT: no function; -ETIME: the deadline;
  * -ENOMEM; those of byte_source_read().

@@ -39,9 +39,11 @@ static int prepare(struct go_runtime *rt, struct reading *d)
 	if (r == 0)
 		r = goroutine_variables_list(rt, &d->addresses, &d->scan.n_addresses);
 	d->scan.addresses = d->addresses;
-	return r == 0 ? goroutine_code_new(&d->code, rt->modules, rt->n_modules,
-					   d->scan.deadline_ns)
-		      : r;
+	if (r == 0)
+		r = goroutine_code_new(&d->code, rt->modules, rt->n_modules, d->scan.deadline_ns);
+	if (r == 0 && rt->target->known)
+		goroutine_code_share(d->code, &rt->target->known->notes, rt->image.bias);
+	return r;
 }
 
 /* Of a process that ends meanwhile nothing could be read: no news of it is better than wrong news. */

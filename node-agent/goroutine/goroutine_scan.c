@@ -288,11 +288,12 @@ static int scan_batch(struct scan *s, const uint64_t *addresses, size_t n)
 static int begin(struct scan **ret, const struct goroutine_scan_config *cfg,
 		 struct goroutine_code *code)
 {
-	struct scan *s = calloc(1, sizeof(*s));
+	struct scan *s = malloc(sizeof(*s));
 	int r;
 
 	if (!s)
 		return -ENOMEM;
+	memset(s, 0, offsetof(struct scan, items)); /* of most processes few items are needed */
 	s->cfg = cfg;
 	s->code = code;
 	s->left_stack_bytes = cfg->max_stack_bytes;

@@ -353,6 +353,43 @@ static void test_failed_allocations_are_survived(void **state)
 	end(&f);
 }
 
+/* How many there are, to a process that has the file with these notes; NULL: to one that has it for itself. */
+static uint64_t count_with(struct go_file_notes *notes, uint64_t bias)
+{
+	struct fixture f;
+	uint64_t n = 0;
+
+	begin(&f);
+	if (notes)
+		goroutine_code_share(f.code, notes, bias);
+	assert_int_equal(goroutine_scan_count(&f.cfg, f.code, &n), 0);
+	end(&f);
+	return n;
+}
+
+static void test_whose_goroutines_are_is_known_to_the_next_process_of_the_file(void **state)
+{
+	struct go_file_notes notes = {0};
+
+	(void)state;
+	goroutine_image_init(&im, false);
+	add_parked();
+	image_add(&im, GOROUTINE_WAITING, IMAGE_SWEEPER); /* the runtime's */
+	im.module.in_file = true;
+	assert_int_equal(count_with(&notes, 0), 1);
+
+	/* without its name it is taken for the program's */
+	memset(im.data + GOROUTINE_IMAGE_TABLE + im.module.table.names_offset, 0, 0x200);
+	assert_int_equal(count_with(NULL, 0), 2);
+	assert_int_equal(count_with(&notes, 0), 1);
+	assert_int_equal(count_with(&notes, 0x1000), 2); /* other functions of the file */
+	im.module.table.names_offset++;
+	assert_int_equal(count_with(&notes, 0), 2); /* other tables */
+	im.module.table.names_offset--;
+	im.module.in_file = false;
+	assert_int_equal(count_with(&notes, 0), 2); /* tables of its own */
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -368,6 +405,8 @@ int main(void)
 		cmocka_unit_test(test_limits_are_kept_and_told),
 		cmocka_unit_test(test_layouts_of_unknown_releases_are_not_guessed),
 		cmocka_unit_test(test_failed_allocations_are_survived),
+		cmocka_unit_test(
+			test_whose_goroutines_are_is_known_to_the_next_process_of_the_file),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
