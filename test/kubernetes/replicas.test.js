@@ -14,8 +14,8 @@ const { sql } = require("../e2e/lib/query");
 const { eventually, sleep } = require("../e2e/lib/wait");
 
 const allocated = "go:heap_alloc_objects:count";
-// that many exact heap profiles of one process keep it busy
-const pace = { interval: "4s", timeout: "10s" };
+// that many exact heap profiles of one process keep it busy, on a slow machine for most of the time
+const pace = { interval: "8s", timeout: "15s" };
 const load = ["-exact", "-paused", "-heap-objects=200", "-heap-bytes=512"];
 
 let cluster, kubeconfig;
@@ -114,7 +114,7 @@ describe("forwarding", { concurrency: true }, () => {
       await group.stop();
       await Promise.all([store.stop(), workload.stop()]);
     });
-    const n = 30;
+    const n = 40; // with fewer one of three may have none by chance
     await createPods(
       cluster,
       Array.from({ length: n }, (_, i) =>
@@ -148,7 +148,7 @@ describe("forwarding", { concurrency: true }, () => {
     };
 
     await workload.ask("resume");
-    await eventually("some load", async () => (await workload.ask()).allocatedObjects > 500);
+    await eventually("some load", async () => (await workload.ask()).allocatedObjects > 200, 240000);
     const whole = await settle();
 
     const orphans = [...owner].filter(([, name]) => name === "a").map(([pod]) => pod);
@@ -157,7 +157,7 @@ describe("forwarding", { concurrency: true }, () => {
     await group.leave("a", "SIGKILL");
     assert.deepStrictEqual((await handOver()).sort(), orphans.sort(), "only the dead one's pods move");
     await group.scrapedSince(owner, killedAt);
-    assert.ok(Date.now() - killedAt < 45000, "taken over and scraped");
+    assert.ok(Date.now() - killedAt < 60000, "taken over and scraped");
     const takenOver = await workload.ask();
     await sleep(2500);
     const afterKill = await settle();

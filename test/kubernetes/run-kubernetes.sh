@@ -53,7 +53,7 @@ check()
 {
 	local file=$1
 	shift
-	"$@" timeout --foreground --kill-after=20 600 node --test-reporter=spec "$file"
+	"$@" timeout --foreground --kill-after=20 1200 node --test-reporter=spec "$file"
 }
 
 # The same, said in one piece at the end.
