@@ -7,6 +7,7 @@
 #include "common/clock.h"
 
 #define MAX_PAUSED 16
+#define N_WAITS 10
 
 enum helper_state {
 	HELPER_IDLE,
@@ -160,15 +161,23 @@ static struct timespec monotonic_time(uint64_t ns)
 				 .tv_nsec = (long)(ns % NS_PER_S)};
 }
 
-/* True when the job was done in time; else the helper belongs to itself from now on. */
+/*
+ * True when the job was done in time; else the helper belongs to itself from now on. The time is
+ * waited for in parts: when this process or the machine stands still, one of them is over, not all,
+ * and on a busy machine that wakes the helper late, they are over late, too.
+ */
 static bool wait_for(struct helper *h, uint64_t timeout_ns)
 {
-	struct timespec deadline = monotonic_time(clock_monotonic_ns() + timeout_ns);
 	bool done;
-	int r = 0;
 
-	while (h->state == HELPER_RUNS && r == 0)
-		r = pthread_cond_timedwait(&h->changed, &h->lock, &deadline);
+	for (unsigned i = 0; i < N_WAITS && h->state == HELPER_RUNS; i++) {
+		struct timespec deadline =
+			monotonic_time(clock_monotonic_ns() + timeout_ns / N_WAITS);
+		int r = 0;
+
+		while (h->state == HELPER_RUNS && r == 0)
+			r = pthread_cond_timedwait(&h->changed, &h->lock, &deadline);
+	}
 	done = h->state == HELPER_DONE;
 	if (done) {
 		h->state = HELPER_IDLE;

@@ -1,9 +1,10 @@
 /*
  * Calls that may never return, like those on a file of a file system whose server hangs.
  *
- * A call runs on a thread of its own and is waited for until a deadline; then the thread is left
- * alone with it, and calls with the same key (a device, say) are refused for a while. As many as
- * DEADLINE_CALL_MAX_STUCK threads of the program may be stuck; beyond, all calls are refused.
+ * A call runs on a thread of its own and is waited for until a deadline, which moves on while the
+ * process itself does not run; then the thread is left alone with it, and calls with the same key (a
+ * device, say) are refused for a while. As many as DEADLINE_CALL_MAX_STUCK threads of the program may
+ * be stuck; beyond, all calls are refused.
  *
  * One thread owns a caller and makes all calls.
  */
