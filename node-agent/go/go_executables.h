@@ -39,6 +39,7 @@ struct go_executable {
 	unsigned minor;            /* 1.minor */
 	uint32_t sought;           /* a bit per variable */
 	uint64_t at[GO_VARIABLES]; /* without the bias: the same in each process; 0: not found */
+	struct go_module_shape module; /* of the process in which they were found */
 	struct go_frames *frames;
 };
 

@@ -35,11 +35,8 @@ struct cached {
 struct origin {
 	uint64_t pid;
 	uint64_t start_time;
-	uint64_t table; /* this and the following without the bias */
-	uint64_t table_bytes;
-	uint64_t text;
-	uint64_t gofunc;
 	uint64_t minor;
+	struct go_module_shape module;
 };
 
 struct go_frames {
@@ -101,11 +98,8 @@ static struct origin origin_of(const struct go_frames_process *p)
 	return (struct origin){
 		.pid = m->in_file ? 0 : (uint64_t)p->pid,
 		.start_time = m->in_file ? 0 : p->start_time,
-		.table = m->table.offset - p->bias,
-		.table_bytes = m->table.size_bytes,
-		.text = m->table.text_start - p->bias,
-		.gofunc = m->gofunc - p->bias,
 		.minor = p->minor,
+		.module = go_module_shape(m, p->bias),
 	};
 }
 

@@ -120,6 +120,27 @@ int go_module_parse(struct go_module *ret, const struct byte_source *memory,
 	return 0;
 }
 
+static struct go_range without_bias(const struct go_range *r, uint64_t bias)
+{
+	return (struct go_range){r->start - bias, r->end - bias};
+}
+
+struct go_module_shape go_module_shape(const struct go_module *m, uint64_t bias)
+{
+	struct go_module_shape s = {
+		.in_file = m->in_file,
+		.table = m->table.offset - bias,
+		.table_bytes = m->table.size_bytes,
+		.text_start = m->table.text_start - bias,
+		.gofunc = m->gofunc - bias,
+		.text = without_bias(&m->text, bias),
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(s.data); i++)
+		s.data[i] = without_bias(&m->data[i], bias);
+	return s;
+}
+
 /* In a piece of memory that was read; *at is where to begin, then where it was found. */
 static bool find_bounds(const uint8_t *chunk, size_t len, const struct module_format *f, size_t *at)
 {

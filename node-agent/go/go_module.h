@@ -36,6 +36,19 @@ struct go_module {
 	bool in_file;    /* source is the file */
 };
 
+/* What is the same in all processes that run a file, unless one of them has changed it: addresses are without the bias. */
+struct go_module_shape {
+	uint64_t in_file;
+	uint64_t table;
+	uint64_t table_bytes;
+	uint64_t text_start; /* of the table */
+	uint64_t gofunc;
+	struct go_range text;
+	struct go_range data[4];
+};
+
+struct go_module_shape go_module_shape(const struct go_module *m, uint64_t bias);
+
 /*
  * The structure at this address of the memory. file (NULL: none) has what of the file never changes, at the same
  * addresses. -ENOENT: there is none; -ENODATA, -EIO …: cannot be read.

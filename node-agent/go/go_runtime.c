@@ -31,6 +31,18 @@ static int open_sources(struct go_runtime *rt, const struct go_target *t)
 	return 0;
 }
 
+/* What was found with other code and data than this process has is not remembered for it. */
+static void compare_shape(struct go_runtime *rt)
+{
+	const struct go_module_shape shape = go_module_shape(&rt->modules[0], rt->image.bias);
+	struct go_executable *x = rt->executable;
+
+	if (memcmp(&x->module, &shape, sizeof(shape)) == 0)
+		return;
+	x->module = shape;
+	x->sought = UINT32_C(1) << GO_MODULE_DATA;
+}
+
 /* What is remembered may be what another process has made of its own memory. */
 static int find_modules(struct go_runtime *rt)
 {
@@ -49,6 +61,7 @@ static int find_modules(struct go_runtime *rt)
 	if (r <= 0)
 		return r < 0 ? r : -ENOENT;
 	rt->n_modules = (size_t)r;
+	compare_shape(rt);
 	/* names are mostly known: pages, which are worth it for many reads, begin here */
 	for (size_t i = 0; i < rt->n_modules; i++) {
 		rt->text[i] = rt->modules[i].text;
@@ -157,6 +170,11 @@ int go_runtime_find(struct go_runtime *rt, enum go_variable v, const char *symbo
 		return -ENOENT;
 	*ret = address;
 	return 0;
+}
+
+void go_runtime_forget(struct go_runtime *rt, enum go_variable v)
+{
+	rt->executable->sought &= ~(UINT32_C(1) << v);
 }
 
 int go_runtime_refs(struct go_runtime *rt, const char *function, struct go_ref *refs, size_t max)

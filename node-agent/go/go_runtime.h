@@ -60,6 +60,9 @@ DEFINE_CLEANUP(struct go_runtime *, go_runtime_close);
 int go_runtime_find(struct go_runtime *rt, enum go_variable v, const char *symbol,
 		    go_find_fn *in_code, uint64_t *ret) MUST_CHECK;
 
+/* What is remembered is wrong in this process: it is sought again, here, when it is wanted next. */
+void go_runtime_forget(struct go_runtime *rt, enum go_variable v);
+
 /* References of a function to writable data, in the order of its code. Their number, or -ENOENT and as above. */
 int go_runtime_refs(struct go_runtime *rt, const char *function, struct go_ref *refs,
 		    size_t max) MUST_CHECK;

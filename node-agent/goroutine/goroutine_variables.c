@@ -129,22 +129,36 @@ static int by_value(const void *a, const void *b)
 	return (*x > *y) - (*x < *y);
 }
 
+static int find_list(struct go_runtime *rt, struct list *ret)
+{
+	uint64_t address = 0;
+	int r;
+
+	r = go_runtime_find(rt, GO_ALL_GOROUTINES, "runtime.allgs", find_in_code, &address);
+	if (r == 0)
+		r = read_header(rt, address, ret);
+	if (r == 0 && ret->n > GOROUTINE_MAX)
+		r = -E2BIG;
+	if (r == 0)
+		r = check_list(rt, ret);
+	return r;
+}
+
 int goroutine_variables_list(struct go_runtime *rt, uint64_t **ret, size_t *ret_n)
 {
 	AUTO_FREE uint64_t *list = NULL;
 	struct list l = {0};
 	const struct goroutine_layout *layout;
-	uint64_t address = 0;
-	int r = goroutine_layout_find(rt->image.minor, &layout);
+	int r = goroutine_layout_find(rt->image.minor, &layout), again;
 
 	if (r == 0)
-		r = go_runtime_find(rt, GO_ALL_GOROUTINES, "runtime.allgs", find_in_code, &address);
-	if (r == 0)
-		r = read_header(rt, address, &l);
-	if (r == 0 && l.n > GOROUTINE_MAX)
-		r = -E2BIG;
-	if (r == 0)
-		r = check_list(rt, &l);
+		r = find_list(rt, &l);
+	/* which one it is was told by the memory of the process in which it was found */
+	if (r < 0 && r != -ENOMEM && r != -ENOENT) {
+		go_runtime_forget(rt, GO_ALL_GOROUTINES);
+		again = find_list(rt, &l);
+		r = again >= 0 || again == -ENOMEM ? again : r;
+	}
 	if (r < 0 || l.n == 0)
 		return r < 0 ? r : -EBADMSG;
 	list = malloc((size_t)l.n * sizeof(*list));

@@ -207,6 +207,12 @@ static void test_another_bias_is_another_address_of_the_same_code(void **state)
 	rename_first(&f);
 	f.modules[0].source = &moved.memory;
 	f.modules[0].gofunc += 16;
+	f.modules[0].text.start += 16;
+	f.modules[0].text.end += 16;
+	for (size_t i = 0; i < ARRAY_SIZE(f.modules[0].data); i++) {
+		f.modules[0].data[i].start += 16;
+		f.modules[0].data[i].end += 16;
+	}
 	f.modules[0].table.offset += 16;
 	f.modules[0].table.text_start += 16;
 	f.modules[0].table.first += 16;

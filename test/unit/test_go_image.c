@@ -331,6 +331,30 @@ static void test_a_module_that_is_elsewhere_in_one_process_is_found_in_the_next(
 	end(&f);
 }
 
+/* What variables are is told by code and by the bounds of data, which the module says. */
+static void test_variables_of_a_process_with_another_module_are_not_anothers(void **state)
+{
+	const struct go_image_release *r = go_image_release_of(24);
+	struct go_executable *x = NULL;
+	struct fixture f;
+
+	(void)state;
+	begin(&f, 24, BIAS, false);
+	go_image_put_word(&f.hostile.image, GO_IMAGE_MODULE, r->min_pc + 4,
+			  f.hostile.image.base + GO_IMAGE_DATA + 8);
+	assert_named(&f, &f.hostile, LAST, "main.c");
+	assert_int_equal(go_executables_get(f.x, &f.hostile.target, &x), 0);
+	x->at[GO_MEMORY_RATE] = 8;
+	x->sought |= 1u << GO_MEMORY_RATE;
+	assert_named(&f, &f.hostile, LAST, "main.c");
+	assert_int_equal(go_executables_get(f.x, &f.hostile.target, &x), 0);
+	assert_int_equal(x->sought >> GO_MEMORY_RATE & 1, 1);
+	assert_named(&f, &f.honest, LAST, "main.c");
+	assert_int_equal(go_executables_get(f.x, &f.honest.target, &x), 0);
+	assert_int_equal(x->sought, 1u << GO_MODULE_DATA);
+	end(&f);
+}
+
 static void test_a_file_that_was_cut_is_not_replaced_by_memory(void **state)
 {
 	struct fixture f;
@@ -383,6 +407,7 @@ int main(void)
 		cmocka_unit_test(test_inline_trees_outside_of_the_file_are_not_anothers),
 		cmocka_unit_test(
 			test_a_module_that_is_elsewhere_in_one_process_is_found_in_the_next),
+		cmocka_unit_test(test_variables_of_a_process_with_another_module_are_not_anothers),
 		cmocka_unit_test(test_a_file_that_was_cut_is_not_replaced_by_memory),
 		cmocka_unit_test(test_failed_allocations_are_survived),
 	};

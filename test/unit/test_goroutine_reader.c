@@ -6,6 +6,7 @@
 #include "node-agent/go/go_frames.h"
 #include "node-agent/goroutine/goroutine_reader.h"
 #include "node-agent/goroutine/goroutine_variables.h"
+#include "test/lib/elf_builder.h"
 #include "test/lib/goroutine_image.h"
 #include "test/lib/unit.h"
 
@@ -21,6 +22,7 @@ static const enum image_function parked[] = {IMAGE_PARK, IMAGE_CALLEE, IMAGE_WOR
 
 struct fixture {
 	struct go_target target;
+	struct byte_source file; /* without symbols */
 	struct go_runtime rt;
 	struct go_executable executable;
 	struct elf_layout layout;
@@ -47,6 +49,8 @@ static void begin(struct fixture *f, bool is_arm)
 	f->rt.deadline_ns = UINT64_MAX;
 	f->rt.image = (struct go_image){.layout = &f->layout, .memory = &im.memory, .minor = 26};
 	f->rt.target = &f->target;
+	byte_source_from_memory(&f->file, NULL, 0);
+	f->rt.image.file = &f->file;
 	f->rt.modules[0] = im.module;
 	f->rt.modules[0].address = MODULE;
 	f->rt.n_modules = 1;
@@ -252,6 +256,32 @@ static void test_what_is_no_list_is_not_read(void **state)
 	expect_list(MODULE, 1, 1, -EBADMSG); /* of a pointer to nothing */
 }
 
+/* Where the symbol says, when it is not where another process had it. */
+static void test_a_list_that_is_elsewhere_than_remembered_is_sought(void **state)
+{
+	struct elf_builder elf;
+	struct fixture f;
+	uint64_t n = 0;
+
+	(void)state;
+	begin(&f, false);
+	add_parked(0);
+	put_list();
+	elf_builder_init(&elf, EM_X86_64);
+	elf_builder_segment(&elf, PT_LOAD, PF_R | PF_W, 0, 0, 1);
+	elf_builder_symbol(&elf, "runtime.allgs", STB_LOCAL, STT_OBJECT, LIST, 24);
+	elf_builder_symbol_table(&elf, SHT_SYMTAB);
+	elf_builder_finish(&elf);
+	byte_source_from_memory(&f.file, elf.data, elf.len);
+	assert_int_equal(elf_layout_parse(&f.layout, &f.file), 0);
+	f.rt.modules[0].data[0] = (struct go_range){LIST, LIST + 24};
+	f.executable.at[GO_ALL_GOROUTINES] = ARRAY;
+	assert_int_equal(goroutine_reader_count(&f.rt, &n), 0);
+	assert_int_equal(n, 1);
+	assert_int_equal(f.executable.at[GO_ALL_GOROUTINES], LIST);
+	end(&f);
+}
+
 static void test_releases_that_are_not_known_are_not_read(void **state)
 {
 	struct fixture f;
@@ -311,6 +341,7 @@ int main(void)
 		cmocka_unit_test(test_a_stack_that_is_not_whole_says_so),
 		cmocka_unit_test(test_the_number_and_the_text_are_of_the_same_goroutines),
 		cmocka_unit_test(test_what_is_no_list_is_not_read),
+		cmocka_unit_test(test_a_list_that_is_elsewhere_than_remembered_is_sought),
 		cmocka_unit_test(test_releases_that_are_not_known_are_not_read),
 		cmocka_unit_test(test_a_process_that_ends_meanwhile_has_no_profile),
 		cmocka_unit_test(test_failed_allocations_are_survived),
