@@ -121,7 +121,7 @@ report() {
 
 # ---- releases ----
 
-# in a subshell
+# in a subshell; build_all may set $version to what of it is the release
 run_release() {
 	version=$1 out=$base/$1 work=$scratch/$1
 	trap '[ -z "$pid" ] || kill "$pid" 2>/dev/null' EXIT
@@ -132,7 +132,7 @@ run_release() {
 		echo "  go$version: cannot be built"
 		failed=1
 	fi
-	echo "$passed $failed" >"$scratch/$version.counts"
+	echo "$passed $failed" >"$scratch/$1.counts"
 }
 
 # each_release PROCESSES TITLE: all $versions, each in a process of its own, PROCESSES at a time, and the report.
