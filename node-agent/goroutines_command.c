@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <inttypes.h>
 
+#include "common/clock.h"
 #include "common/parse.h"
 #include "node-agent/go/go_reader.h"
 #include "node-agent/goroutine/goroutine_reader.h"
@@ -136,6 +137,7 @@ static void print_losses(const struct goroutine_reading *r)
 		{r->n_unreadable, "without a stack: it cannot be read"},
 		{r->n_broken, "with a part of their stack: the rest is not understood"},
 		{r->n_cut, "with a part of their stack: it is too deep"},
+		{r->n_bad, "not counted: they are not understood"},
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(losses); i++) {
@@ -183,6 +185,7 @@ static int read_runtime(struct search *s, struct buf *out, struct goroutine_read
 {
 	const struct goroutine_reader_config cfg = {.wait_reasons = true};
 	CLEANUP(go_opened_closep) struct go_opened *o = NULL;
+	uint64_t now_ns;
 	int r = go_reader_detect(s->reader, &s->id);
 
 	if (r <= 0)
@@ -190,8 +193,10 @@ static int read_runtime(struct search *s, struct buf *out, struct goroutine_read
 	r = go_reader_open(s->reader, &s->id, &o);
 	if (r < 0)
 		return r;
-	return s->command->pprof ? goroutine_reader_read(o->runtime, &cfg, out, ret)
-				 : goroutine_reader_text(o->runtime, out, ret);
+	if (s->command->pprof)
+		return goroutine_reader_read(o->runtime, &cfg, out, ret);
+	now_ns = go_target_shares_clock(&o->target) ? clock_monotonic_ns() : 0;
+	return goroutine_reader_text(o->runtime, now_ns, out, ret);
 }
 
 /* 0, also when it cannot be read; -errno of what is written. */

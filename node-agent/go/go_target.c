@@ -14,6 +14,7 @@
 #include "node-agent/process/procfs.h"
 
 #define CGROUP_MAX_BYTES 65536u
+#define RANDOM_BYTES 16                /* of AT_RANDOM */
 #define AUXV_MAX_WORDS 512u            /* the kernel gives it in one piece; it has some forty */
 #define MEMORY_END (UINT64_C(1) << 48) /* of what a Go process can have: arm64 has all of it */
 
@@ -209,28 +210,33 @@ static int open_executable(struct go_target *t, const struct go_file_key *key,
 
 /* ---- the process ---- */
 
-/*
- * What the kernel told the program about itself when it was started: where its first instruction is, and, all of it,
- * addresses that are chosen at random for each execve(2).
- */
-static int read_auxv(int proc_fd, uint64_t *ret_entry, uint64_t *ret_image)
+/* What the kernel told the program about itself when it was started. */
+struct auxv {
+	uint64_t entry;  /* where its first instruction is */
+	uint64_t random; /* where it has random bytes; 0: nowhere */
+	uint64_t image;  /* of all of it: addresses are chosen at random for each execve(2) */
+};
+
+static int read_auxv(int proc_fd, struct auxv *ret)
 {
-	uint64_t auxv[AUXV_MAX_WORDS];
+	uint64_t words[AUXV_MAX_WORDS];
 	AUTO_CLOSE int fd = openat(proc_fd, "auxv", O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? -1 : read(fd, auxv, sizeof(auxv));
+	ssize_t n = fd < 0 ? -1 : read(fd, words, sizeof(words));
+	struct auxv a = {0};
 
 	if (n < 0)
 		return -errno;
-	if (n == sizeof(auxv))
+	if (n == sizeof(words))
 		return -EFBIG;
-	for (size_t i = 0; (i + 2) * sizeof(*auxv) <= (size_t)n; i += 2) {
-		if (auxv[i] == AT_ENTRY) {
-			*ret_entry = auxv[i + 1];
-			*ret_image = XXH3_64bits(auxv, (size_t)n);
-			return 0;
-		}
+	for (size_t i = 0; (i + 2) * sizeof(*words) <= (size_t)n; i += 2) {
+		if (words[i] == AT_ENTRY)
+			a.entry = words[i + 1];
+		else if (words[i] == AT_RANDOM)
+			a.random = words[i + 1];
 	}
-	return -ESRCH; /* of one that is ending it is empty */
+	a.image = XXH3_64bits(words, (size_t)n);
+	*ret = a;
+	return a.entry != 0 ? 0 : -ESRCH; /* of one that is ending it is empty */
 }
 
 static int check_identity(int proc_fd, const struct go_process_id *id, struct proc_stat *ret)
@@ -344,19 +350,21 @@ int go_target_open_file(struct go_target *ret, int root_fd, const struct go_proc
 /* Memory that was opened in between is of the image that was before and is after. */
 static int open_memory(struct go_target *t, uint64_t *ret_entry)
 {
-	uint64_t image;
+	struct auxv before, after;
 	int r;
 
-	r = read_auxv(t->proc_fd, ret_entry, &image);
+	r = read_auxv(t->proc_fd, &before);
 	if (r < 0)
 		return r;
 	t->mem_fd = openat(t->proc_fd, "mem", O_RDONLY | O_CLOEXEC);
 	if (t->mem_fd < 0)
 		return -errno;
-	r = read_auxv(t->proc_fd, ret_entry, &t->image);
+	r = read_auxv(t->proc_fd, &after);
 	if (r < 0)
 		return r;
-	return t->image == image ? 0 : -ESRCH;
+	*ret_entry = after.entry;
+	t->image = after.image;
+	return before.image == after.image ? 0 : -ESRCH;
 }
 
 int go_target_open(struct go_target *ret, int root_fd, const struct go_process_id *id,
@@ -385,11 +393,37 @@ void go_target_close(struct go_target *t)
 
 bool go_target_is_current(const struct go_target *t, const struct go_process_id *id)
 {
-	uint64_t entry, image;
 	struct proc_stat st;
+	struct auxv now;
 
 	return check_identity(t->proc_fd, id, &st) == 0 && check_executable(t, id) == 0 &&
-	       read_auxv(t->proc_fd, &entry, &image) == 0 && image == t->image;
+	       read_auxv(t->proc_fd, &now) == 0 && now.image == t->image;
+}
+
+/* Where addresses are not chosen at random, the random bytes tell two that execute the same file apart. */
+bool go_target_is_copy(const struct go_target *t, int root_fd)
+{
+	AUTO_CLOSE int proc_fd = procfs_open_process(root_fd, t->stat.parent);
+	AUTO_CLOSE int mem_fd = -1;
+	uint8_t ours[RANDOM_BYTES], theirs[RANDOM_BYTES];
+	struct auxv parent;
+
+	if (proc_fd < 0 || read_auxv(proc_fd, &parent) < 0 || parent.image != t->image)
+		return false;
+	mem_fd = openat(proc_fd, "mem", O_RDONLY | O_CLOEXEC);
+	return mem_fd >= 0 &&
+	       pread(t->mem_fd, ours, sizeof(ours), (off_t)parent.random) == sizeof(ours) &&
+	       pread(mem_fd, theirs, sizeof(theirs), (off_t)parent.random) == sizeof(theirs) &&
+	       memcmp(ours, theirs, sizeof(ours)) == 0;
+}
+
+bool go_target_shares_clock(const struct go_target *t)
+{
+	struct stat its, ours;
+
+	return fstatat(t->proc_fd, "ns/time", &its, 0) < 0 ||
+	       stat("/proc/self/ns/time", &ours) < 0 ||
+	       (its.st_dev == ours.st_dev && its.st_ino == ours.st_ino);
 }
 
 int go_target_reason(const struct go_target *t, const struct go_process_id *id, int error)

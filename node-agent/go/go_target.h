@@ -80,6 +80,15 @@ void go_target_close(struct go_target *t);
 bool go_target_is_current(const struct go_target *t, const struct go_process_id *id);
 
 /*
+ * Whether it is a copy of its parent that has executed nothing since fork(2), or that shares its parent's memory until it does
+ * (vfork(2)): what is counted there is the parent's. One whose parent has ended is not known as such.
+ */
+bool go_target_is_copy(const struct go_target *t, int root_fd);
+
+/* Whether its CLOCK_MONOTONIC is ours: not in another time namespace. */
+bool go_target_shares_clock(const struct go_target *t);
+
+/*
  * Why something failed on an open target: -ESRCH when the process has ended or executed something else (the same
  * file too) meanwhile; -EBADMSG for -ENODATA, which memory gives when there is no such address; else error.
  */

@@ -50,6 +50,8 @@ static const struct metric metric_defs[GO_METRIC_MAX] = {
 	[GO_METRIC_GOROUTINES_UNREADABLE] = {WITHOUT_STACK("unreadable")},
 	[GO_METRIC_GOROUTINES_BROKEN] = {INCOMPLETE("broken")},
 	[GO_METRIC_GOROUTINES_CUT] = {INCOMPLETE("limit_depth")},
+	[GO_METRIC_GOROUTINES_BAD] = {PREFIX "_goroutines_bad_total", NULL,
+				      "Elements of lists of goroutines that were none"},
 	[GO_METRIC_CPU_NS] = {PREFIX "_cpu_seconds_total", NULL, "CPU time spent on Go processes",
 			      .scale = 1e-9},
 	[GO_METRIC_LEFT_OUT] =
@@ -58,6 +60,7 @@ static const struct metric metric_defs[GO_METRIC_MAX] = {
 	[GO_METRIC_STUCK] = {PREFIX "_stuck_threads", NULL,
 			     "Threads of the agent that wait for memory of these", METRIC_GAUGE},
 	[GO_METRIC_GONE] = {FAILED("gone")},
+	[GO_METRIC_COPY] = {FAILED("copy_of_parent")},
 	[GO_METRIC_DENIED] = {FAILED("denied")},
 	[GO_METRIC_UNKNOWN] = {FAILED("unknown_layout")},
 	[GO_METRIC_CORRUPT] = {FAILED("corrupt_list")},
@@ -110,23 +113,15 @@ static const struct {
 	int error;
 	enum go_metric metric;
 } reasons[] = {
-	{-ESRCH, GO_METRIC_GONE},
-	{-EACCES, GO_METRIC_DENIED},
-	{-EPERM, GO_METRIC_DENIED},
-	{-ENOENT, GO_METRIC_UNKNOWN},
-	{-ENOTSUP, GO_METRIC_UNKNOWN},
-	{-ENOEXEC, GO_METRIC_UNKNOWN},
-	{-EBADMSG, GO_METRIC_CORRUPT},
-	{-ELOOP, GO_METRIC_CORRUPT},
-	{-ESTALE, GO_METRIC_CORRUPT},
-	{-E2BIG, GO_METRIC_LIMIT_BUCKETS},
-	{-EFBIG, GO_METRIC_LIMIT_BYTES},
-	{-ETIME, GO_METRIC_LIMIT_TIME},
-	{-ENOBUFS, GO_METRIC_LIMIT_PROFILE},
-	{-ETIMEDOUT, GO_METRIC_HUNG},
-	{-EBUSY, GO_METRIC_HUNG},
-	{-ENOMEM, GO_METRIC_NO_MEMORY},
-	{-EAGAIN, GO_METRIC_QUEUE_FULL},
+	{-ESRCH, GO_METRIC_GONE},          {-ECHILD, GO_METRIC_COPY}, /* go_target_is_copy() */
+	{-EACCES, GO_METRIC_DENIED},       {-EPERM, GO_METRIC_DENIED},
+	{-ENOENT, GO_METRIC_UNKNOWN},      {-ENOTSUP, GO_METRIC_UNKNOWN},
+	{-ENOEXEC, GO_METRIC_UNKNOWN},     {-EBADMSG, GO_METRIC_CORRUPT},
+	{-ELOOP, GO_METRIC_CORRUPT},       {-ESTALE, GO_METRIC_CORRUPT},
+	{-E2BIG, GO_METRIC_LIMIT_BUCKETS}, {-EFBIG, GO_METRIC_LIMIT_BYTES},
+	{-ETIME, GO_METRIC_LIMIT_TIME},    {-ENOBUFS, GO_METRIC_LIMIT_PROFILE},
+	{-ETIMEDOUT, GO_METRIC_HUNG},      {-EBUSY, GO_METRIC_HUNG},
+	{-ENOMEM, GO_METRIC_NO_MEMORY},    {-EAGAIN, GO_METRIC_QUEUE_FULL},
 };
 
 enum go_metric go_metrics_reason(int error)

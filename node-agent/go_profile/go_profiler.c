@@ -150,6 +150,7 @@ static void count_goroutines(struct go_profiler *p, const struct goroutine_readi
 	metric_add(&p->metrics->of[GO_METRIC_GOROUTINES_UNREADABLE], reading->n_unreadable);
 	metric_add(&p->metrics->of[GO_METRIC_GOROUTINES_BROKEN], reading->n_broken);
 	metric_add(&p->metrics->of[GO_METRIC_GOROUTINES_CUT], reading->n_cut);
+	metric_add(&p->metrics->of[GO_METRIC_GOROUTINES_BAD], reading->n_bad);
 }
 
 /* What is soon said, and will be again, does not make the process one that is read less often. */
@@ -226,11 +227,16 @@ static int (*const readers[])(struct go_profiler *p, struct go_process *g, struc
 	read_heap, read_goroutines, read_mutex, read_block, read_counters,
 };
 
-/* It may have executed the same file anew: what was known is not of this process then. */
-static int check_image(struct go_process *g, const struct go_opened *o)
+/*
+ * It may have executed the same file anew: what was known is not of this process then. And a child that has executed nothing
+ * yet has nothing of its own to tell. -ECHILD: it is one.
+ */
+static int check_image(const struct go_profiler *p, struct go_process *g, const struct go_opened *o)
 {
 	bool is_new = g->image != 0 && g->image != o->target.image;
 
+	if (g->image == 0 && go_target_is_copy(&o->target, go_reader_root(p->reader)))
+		return -ECHILD;
 	g->image = o->target.image;
 	if (is_new && g->share)
 		go_share_restart(g->share);
@@ -253,7 +259,7 @@ static int read_process(struct go_profiler *p, struct go_process *g, uint64_t no
 	int r = go_reader_open(p->reader, &g->id, &o);
 
 	if (r == 0)
-		r = check_image(g, o);
+		r = check_image(p, g, o);
 	if (r < 0) {
 		count_failure(p, r);
 		return r;
@@ -281,7 +287,7 @@ static int end_burst(struct go_profiler *p, struct go_process *g, uint64_t now_n
 	int r = go_reader_open(p->reader, &g->id, &o);
 
 	if (r == 0)
-		r = check_image(g, o);
+		r = check_image(p, g, o);
 	if (r == 0)
 		r = g->burst_end_ns != 0 ? read_block(p, g, o, now_ns) : 0;
 	else

@@ -77,6 +77,7 @@ static int read_groups(struct go_runtime *rt, struct reading *d, struct goroutin
 		.n_unreadable = t.n_unreadable,
 		.n_broken = t.n_broken,
 		.n_cut = t.n_cut,
+		.n_bad = t.n_bad,
 	};
 	return 0;
 }
@@ -110,7 +111,6 @@ static int make_profile(struct go_runtime *rt, const struct goroutine_reader_con
 		.period_type = "goroutine",
 		.period_unit = "count",
 		.max_bytes = GOROUTINE_READER_PROFILE_BYTES,
-		.out = out,
 	};
 	const struct stack_profile_times times = {(int64_t)clock_realtime_ns(), cfg->duration_ns,
 						  1};
@@ -123,7 +123,7 @@ static int make_profile(struct go_runtime *rt, const struct goroutine_reader_con
 	goroutine_names_init(&names, rt);
 	for (size_t i = 0; r == 0 && i < d->n_sorted; i++)
 		r = add_group(p, &names, cfg, d->sorted[i]);
-	return r == 0 ? stack_profile_finish(p, &times, ret_samples) : r;
+	return r == 0 ? stack_profile_finish(p, &times, out, ret_samples) : r;
 }
 
 int goroutine_reader_read(struct go_runtime *rt, const struct goroutine_reader_config *cfg,
@@ -137,7 +137,8 @@ int goroutine_reader_read(struct go_runtime *rt, const struct goroutine_reader_c
 	return r == 0 ? make_profile(rt, cfg, &d, out, &ret->n_samples) : r;
 }
 
-int goroutine_reader_text(struct go_runtime *rt, struct buf *out, struct goroutine_reading *ret)
+int goroutine_reader_text(struct go_runtime *rt, uint64_t now_ns, struct buf *out,
+			  struct goroutine_reading *ret)
 {
 	CLEANUP(reading_fini) struct reading d = {0};
 	struct goroutine_names names;
@@ -149,8 +150,7 @@ int goroutine_reader_text(struct go_runtime *rt, struct buf *out, struct gorouti
 	r = read_groups(rt, &d, ret);
 	if (r == 0)
 		r = go_runtime_symbols(rt, &symbols);
-	return r == 0 ? goroutine_text_append(out, &names, &symbols, d.sorted, d.n_sorted,
-					      clock_monotonic_ns())
+	return r == 0 ? goroutine_text_append(out, &names, &symbols, d.sorted, d.n_sorted, now_ns)
 		      : r;
 }
 

@@ -30,6 +30,8 @@ struct goroutine_reading {
 	/* of these, with some of the calls nearest to the leaf, and "[truncated]" behind */
 	uint64_t n_broken; /* the stack is not understood */
 	uint64_t n_cut;    /* there are too many */
+	/* not of these */
+	uint64_t n_bad; /* what is listed is no goroutine */
 };
 
 /*
@@ -42,9 +44,10 @@ int goroutine_reader_read(struct go_runtime *rt, const struct goroutine_reader_c
 			  struct buf *out, struct goroutine_reading *ret) MUST_CHECK;
 
 /*
- * Appends them as text for people: a paragraph for each place where some are, the largest first. Results as above.
+ * Appends them as text for people: a paragraph for each place where some are, the largest first. now_ns: on the process's
+ * CLOCK_MONOTONIC; 0: not known, and for how long they have waited is not told. Results as above.
  */
-int goroutine_reader_text(struct go_runtime *rt, struct buf *out,
+int goroutine_reader_text(struct go_runtime *rt, uint64_t now_ns, struct buf *out,
 			  struct goroutine_reading *ret) MUST_CHECK;
 
 /* How many the program has: runtime.NumGoroutine(). Results as above. */

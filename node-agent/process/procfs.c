@@ -8,7 +8,8 @@
 #include "common/parse.h"
 
 #define STAT_MAX_BYTES 4096
-#define FIELD_FLAGS 9 /* as proc(5) counts them */
+#define FIELD_PARENT 4 /* as proc(5) counts them */
+#define FIELD_FLAGS 9
 #define FIELD_START_TIME 22
 #define FIRST_FIELD_AFTER_COMM 3
 #define PF_KTHREAD 0x00200000
@@ -36,18 +37,20 @@ int proc_stat_parse(const char *text, size_t len, struct proc_stat *ret)
 	const char *open = memchr(text, '(', len), *close = memrchr(text, ')', len);
 	const char *end = text + len;
 	struct proc_stat s = {0};
-	uint64_t flags;
+	uint64_t parent, flags;
 	size_t comm_len;
 
 	if (!open || !close || close < open || end - close < 3)
 		return -EBADMSG;
-	if (take_field(close + 2, end, FIELD_FLAGS, &flags) < 0 ||
+	if (take_field(close + 2, end, FIELD_PARENT, &parent) < 0 || parent > INT32_MAX ||
+	    take_field(close + 2, end, FIELD_FLAGS, &flags) < 0 ||
 	    take_field(close + 2, end, FIELD_START_TIME, &s.start_time) < 0)
 		return -EBADMSG;
 	comm_len = (size_t)(close - open - 1);
 	if (comm_len >= sizeof(s.comm)) /* kernel workers have more to tell there */
 		comm_len = sizeof(s.comm) - 1;
 	memcpy(s.comm, open + 1, comm_len);
+	s.parent = (pid_t)parent;
 	s.kernel_thread = flags & PF_KTHREAD;
 	s.ended = close[2] == 'Z' || close[2] == 'X';
 	*ret = s;

@@ -13,6 +13,7 @@
 
 struct proc_stat {
 	char comm[PROCESS_COMM_BYTES];
+	pid_t parent;        /* 0: there is none here */
 	uint64_t start_time; /* clock ticks since boot */
 	bool kernel_thread;
 	bool ended; /* a zombie; of a leader: other threads may go on */

@@ -101,6 +101,56 @@ static void test_memory_and_file_of_a_process_are_read(void **state)
 	end(&f);
 }
 
+static void test_a_child_is_a_copy_until_it_executes_something(void **state)
+{
+	struct go_target t;
+	struct fixture f;
+
+	(void)state;
+	begin(&f);
+	assert_int_equal(go_target_open(&t, f.root_fd, &f.id, &f.files), 0);
+	assert_true(go_target_is_copy(&t, f.root_fd));
+	t.image++; /* as if addresses had been chosen anew */
+	assert_false(go_target_is_copy(&t, f.root_fd));
+	go_target_close(&t);
+	execute_something_else(&f);
+	f.id = id_of(f.root_fd, f.child);
+	assert_int_equal(go_target_open(&t, f.root_fd, &f.id, &f.files), 0);
+	assert_false(go_target_is_copy(&t, f.root_fd));
+	t.stat.parent = 0;
+	assert_false(go_target_is_copy(&t, f.root_fd));
+	go_target_close(&t);
+	end(&f);
+}
+
+static void test_a_process_of_another_time_namespace_has_another_clock(void **state)
+{
+	char dir[] = "/tmp/test_go_target.XXXXXX", path[64];
+	struct go_target t;
+	struct fixture f;
+	AUTO_CLOSE int fd = -1;
+
+	(void)state;
+	begin(&f);
+	assert_int_equal(go_target_open(&t, f.root_fd, &f.id, &f.files), 0);
+	assert_true(go_target_shares_clock(&t));
+	go_target_close(&t);
+	end(&f);
+
+	assert_non_null(mkdtemp(dir));
+	t.proc_fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	assert_true(go_target_shares_clock(&t)); /* a kernel without them */
+	assert_int_equal(mkdirat(t.proc_fd, "ns", 0700), 0);
+	fd = openat(t.proc_fd, "ns/time", O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
+	assert_true(fd >= 0);
+	assert_false(go_target_shares_clock(&t));
+	assert_int_equal(unlinkat(t.proc_fd, "ns/time", 0), 0);
+	close(t.proc_fd);
+	snprintf(path, sizeof(path), "%s/ns", dir);
+	assert_int_equal(rmdir(path), 0);
+	assert_int_equal(rmdir(dir), 0);
+}
+
 static void test_a_process_that_ended_has_no_memory(void **state)
 {
 	struct go_target t;
@@ -308,6 +358,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_memory_and_file_of_a_process_are_read),
+		cmocka_unit_test(test_a_child_is_a_copy_until_it_executes_something),
+		cmocka_unit_test(test_a_process_of_another_time_namespace_has_another_clock),
 		cmocka_unit_test(test_a_process_that_ended_has_no_memory),
 		cmocka_unit_test(test_a_process_that_executed_something_else_is_another),
 		cmocka_unit_test(test_another_process_of_the_same_number_is_not_meant),

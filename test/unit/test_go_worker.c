@@ -325,6 +325,69 @@ static void test_a_wild_pointer_is_no_end_after_which_all_is_news(void **state)
 	end(&f);
 }
 
+/* ---- a child that has not executed anything ---- */
+
+static void pause_for_ever(void)
+{
+	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+	for (;;)
+		pause();
+}
+
+/* Has a child when it is signalled, and says which. */
+static void run_parent(int said)
+{
+	sigset_t set;
+	pid_t copy;
+	int signo;
+
+	(void)sigemptyset(&set);
+	(void)sigaddset(&set, SIGUSR1);
+	(void)sigprocmask(SIG_BLOCK, &set, NULL);
+	(void)!write(said, "", 1);
+	(void)sigwait(&set, &signo);
+	copy = fork();
+	if (copy > 0)
+		(void)!write(said, &copy, sizeof(copy));
+	pause_for_ever();
+}
+
+static bool has_met_the_copy(struct fixture *f)
+{
+	return failed(f, "copy_of_parent") > 0 && f->n_profiles >= 3;
+}
+
+static void test_what_a_copy_has_of_its_parent_is_not_told_again(void **state)
+{
+	pid_t child, copy = 0;
+	struct fixture f;
+	int said[2];
+	char byte;
+
+	(void)state;
+	make_root(&f);
+	assert_int_equal(pipe2(said, O_CLOEXEC), 0);
+	assert_true(go_lookalike_build(N_RECORDS, 10));
+	child = fork();
+	if (child == 0)
+		run_parent(said[1]);
+	assert_int_equal(read(said[0], &byte, 1), 1);
+	show(&f, child); /* its own parent is not to be seen */
+	assert_int_equal(begin_work(&f, 0), 0);
+	assert_true(work(&f, has_profile));
+	kill(child, SIGUSR1);
+	assert_int_equal(read(said[0], &copy, sizeof(copy)), sizeof(copy));
+	show(&f, copy);
+	f.n_profiles = 0;
+	assert_true(work(&f, has_met_the_copy));
+	assert_int_equal(f.allocated, 0);
+	assert_int_equal(metric(&f, FAILED), failed(&f, "copy_of_parent"));
+	close(said[0]);
+	close(said[1]);
+	end_child(child); /* which is the end of the other */
+	end(&f);
+}
+
 /* ---- what is too much ---- */
 
 static bool is_over(struct fixture *f)
@@ -342,11 +405,8 @@ static void test_processes_that_are_too_much_together_are_not_remembered(void **
 	assert_true(go_lookalike_build(N_RECORDS, 10));
 	for (size_t i = 0; i < ARRAY_SIZE(children); i++) {
 		children[i] = fork();
-		if (children[i] == 0) {
-			(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-			for (;;)
-				pause();
-		}
+		if (children[i] == 0)
+			pause_for_ever();
 		show(&f, children[i]);
 	}
 	/* room for two that are empty, and the records of one */
@@ -523,6 +583,7 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_the_same_file_executed_anew_is_told_whole_and_once),
 		cmocka_unit_test(test_a_wild_pointer_is_no_end_after_which_all_is_news),
+		cmocka_unit_test(test_what_a_copy_has_of_its_parent_is_not_told_again),
 		cmocka_unit_test(test_processes_that_are_too_much_together_are_not_remembered),
 		cmocka_unit_test(
 			test_processes_that_may_not_be_looked_at_are_counted_and_told_once),

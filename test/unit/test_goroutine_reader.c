@@ -219,7 +219,7 @@ static void test_the_number_and_the_text_are_of_the_same_goroutines(void **state
 	put_list();
 	assert_int_equal(goroutine_reader_count(&f.rt, &n), 0);
 	assert_int_equal(n, 2);
-	assert_int_equal(goroutine_reader_text(&f.rt, &f.out, &f.reading), 0);
+	assert_int_equal(goroutine_reader_text(&f.rt, 1, &f.out, &f.reading), 0);
 	assert_string_equal(f.out.data, "2 goroutines [waiting], e.g. id 1:\n"
 					"    runtime.gopark\n"
 					"    main.callee\n"

@@ -4,7 +4,7 @@
 #include "node-agent/process/procfs.h"
 #include "test/lib/unit.h"
 
-#define REST " S 1 1 1 0 -1 %s 0 0 0 0 0 0 0 0 20 0 1 0 %s 1000 10\n"
+#define REST " S 6 1 1 0 -1 %s 0 0 0 0 0 0 0 0 20 0 1 0 %s 1000 10\n"
 
 static int parse(const char *head, const char *flags, const char *start, struct proc_stat *ret)
 {
@@ -22,6 +22,7 @@ static void a_name_may_contain_anything(void **state)
 	assert_int_equal(parse("1 (init)", "4194560", "77", &s), 0);
 	assert_string_equal(s.comm, "init");
 	assert_int_equal(s.start_time, 77);
+	assert_int_equal(s.parent, 6);
 	assert_false(s.kernel_thread);
 	assert_int_equal(parse("1 (a) S 1 (b))", "4194560", "78", &s), 0);
 	assert_string_equal(s.comm, "a) S 1 (b)");
@@ -45,13 +46,16 @@ static void a_zombie_is_told_from_what_lives(void **state)
 
 static void what_is_no_stat_is_refused(void **state)
 {
-	static const char *const bad[] = {"",
-					  "1",
-					  "1 (x)",
-					  "1 (x) S 1",
-					  ")(",
-					  "1 x S 1 1 1 0 -1 0",
-					  "1 (x) S 1 1 1 0 -1 flags 0 0 0 0 0 0 0 0 20 0 1 0 77 1"};
+	static const char *const bad[] = {
+		"",
+		"1",
+		"1 (x)",
+		"1 (x) S 1",
+		")(",
+		"1 x S 1 1 1 0 -1 0",
+		"1 (x) S -1 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 77 1",
+		"1 (x) S 2147483648 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 77 1",
+		"1 (x) S 1 1 1 0 -1 flags 0 0 0 0 0 0 0 0 20 0 1 0 77 1"};
 	struct proc_stat s;
 
 	(void)state;
