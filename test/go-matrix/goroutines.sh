@@ -6,7 +6,7 @@ set -u
 check=$1 agent=$2 go=$3
 # shellcheck source=test/go-matrix/matrix.sh
 . "$(dirname "$0")/matrix.sh"
-base=$(kept_in go-goroutine-targets goroutines goroutine_plugin)
+base=$(kept_in go-goroutine-targets goroutines goroutine_plugin host)
 
 build_all() {
 	build plain goroutines 0 &&
@@ -14,12 +14,22 @@ build_all() {
 		build pie goroutines 0 -buildmode=pie -ldflags='-s -w' &&
 		build cgo goroutines 1 -ldflags='-linkmode=external -s -w' &&
 		build plugin goroutines 1 -tags=plugins -ldflags='-s -w' &&
-		build plugin.so goroutine_plugin 1 -buildmode=plugin -ldflags='-s -w'
+		build plugin.so goroutine_plugin 1 -buildmode=plugin -ldflags='-s -w' &&
+		build shared.so goroutines 1 -tags=shared -buildmode=c-shared -ldflags='-s -w' &&
+		cc -O1 -o "$out/host" "$here/host/shared_host.c" -pthread -ldl
+}
+
+# start_shape NAME ARGUMENT: the target in a process as NAME wants it
+start_shape() {
+	case $1 in
+	shared) start host 0 "$out/shared.so" "$2" ;;
+	*) start "$@" ;;
+	esac
 }
 
 # same NAME
 same() {
-	start "$1" "$work/theirs" && "$check" read "$pid" "$work/ours" "$(address)" && echo >&9 && said told &&
+	start_shape "$1" "$work/theirs" && "$check" read "$pid" "$work/ours" "$(address)" && echo >&9 && said told &&
 		"$check" same "$work/ours" "$work/theirs" "$(profile_depth)"
 }
 
@@ -49,7 +59,7 @@ busy() {
 # On a busy machine one may still be on its way to where it stands still.
 check_version() {
 	export GOROUTINE_PLUGIN=$out/plugin.so
-	for name in plain stripped pie cgo; do
+	for name in plain stripped pie cgo shared; do
 		try 3 same "$name"
 	done
 	try 1 plugin plugin
