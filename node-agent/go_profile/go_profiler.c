@@ -335,13 +335,13 @@ static uint64_t scan_period_ns(const struct go_profiler *p)
 	return ns < SCAN_MIN_NS ? SCAN_MIN_NS : ns > SCAN_MAX_NS ? SCAN_MAX_NS : ns;
 }
 
-/* One that must end finds out no more about files. */
+/* An abandoned one finds out no more about files. */
 static int detect(void *ctx, const struct go_process_id *id)
 {
 	struct go_profiler *p = ctx;
 	int r;
 
-	if (worker_thread_must_end(p->thread))
+	if (worker_thread_is_abandoned(p->thread))
 		return -ECANCELED;
 	set_position(p, true, id);
 	r = go_reader_detect(p->reader, id);
@@ -355,7 +355,7 @@ static int libraries(void *ctx, const struct go_process_id *id, struct go_file_k
 	struct go_profiler *p = ctx;
 	int n;
 
-	if (worker_thread_must_end(p->thread))
+	if (worker_thread_is_abandoned(p->thread))
 		return -ECANCELED;
 	set_position(p, true, id);
 	n = go_reader_libraries(p->reader, id, keys, max);
@@ -392,7 +392,7 @@ static void scan(struct go_profiler *p, uint64_t now_ns)
 
 	set_position(p, true, NULL);
 	r = go_processes_scan(p->processes, now_ns);
-	if (worker_thread_must_end(p->thread))
+	if (worker_thread_is_abandoned(p->thread))
 		return;
 	if (r < 0)
 		log_warn_limited("cannot look for Go processes", "error=\"%s\"", strerror(-r));
@@ -453,6 +453,8 @@ static void claim(const struct go_profiler *p, struct go_process *g)
 /* What this and earlier agents have switched on. pid: of all (0), or of one alone. */
 static void restore(struct go_profiler *p, pid_t pid)
 {
+	if (p->past.any && p->next_scan_ns == 0)
+		scan(p, clock_monotonic_ns());
 	for (struct go_process *g = go_processes_each(p->processes, NULL); g;
 	     g = go_processes_each(p->processes, g)) {
 		int r = 0;

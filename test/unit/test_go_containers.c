@@ -100,6 +100,33 @@ static void one_that_ran_before_counts_from_its_first_reading(void **state)
 	go_share_free(s);
 }
 
+static void disowned_shares_change_nothing_and_have_nothing_any_more(void **state)
+{
+	struct fixture *f = *state;
+	struct go_share *old = join(f, &labels_b, BUCKET_HISTORY_FROM_ZERO), *s;
+
+	tell(old, 1000);
+	go_containers_disown(f->cs);
+	assert_true(shows(f, "\ncontainer_go_alloc_bytes_total" LABELS_B "1000\n"));
+	assert_false(shows(f, "\ncontainer_go_goroutines" LABELS_B));
+	s = join(f, &labels_b, BUCKET_HISTORY_FROM_NOW);
+	tell(s, 1007);
+	/* whoever had the old one comes back late */
+	tell(old, 1005);
+	go_share_add(old, GC_ALLOC_BYTES, 5);
+	assert_true(shows(f, "\ncontainer_go_alloc_bytes_total" LABELS_B "1000\n"));
+	assert_true(shows(f, "\ncontainer_go_goroutines" LABELS_B "1007\n"));
+	go_share_free(old);
+	tell(s, 1009);
+	assert_true(shows(f, "\ncontainer_go_alloc_bytes_total" LABELS_B "1002\n"));
+	assert_true(shows(f, "\ncontainer_go_goroutines" LABELS_B "1009\n"));
+	/* it is this one's alone: it goes when that has ended, not before */
+	go_containers_expire(f->cs, 1);
+	go_containers_expire(f->cs, 1 + GO_CONTAINERS_IDLE_NS);
+	assert_true(shows(f, "\ncontainer_go_goroutines" LABELS_B "1009\n"));
+	go_share_free(s);
+}
+
 static void what_is_not_known_is_not_shown(void **state)
 {
 	struct fixture *f = *state;
@@ -331,6 +358,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		with_containers(a_process_that_began_later_counts_from_zero),
 		with_containers(one_that_ran_before_counts_from_its_first_reading),
+		with_containers(disowned_shares_change_nothing_and_have_nothing_any_more),
 		with_containers(what_is_not_known_is_not_shown),
 		with_containers(processes_of_a_container_are_one_sum),
 		with_containers(

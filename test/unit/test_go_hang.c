@@ -22,6 +22,7 @@
 
 #define N_RECORDS 40u
 #define INTERVAL_NS (50 * NS_PER_MS)
+#define LONG_INTERVAL_NS (2 * NS_PER_S)
 #define HANG_NS (1 * NS_PER_S)
 #define GIVE_UP_NS (60 * NS_PER_S)
 #define MAX_CHILDREN 8u
@@ -106,6 +107,15 @@ static bool work(struct fixture *f, bool (*is_done)(struct fixture *f))
 
 /* ---- children ---- */
 
+/* The rate stays what it is now. */
+static void allocate(unsigned count)
+{
+	uint64_t rate = go_lookalike_word(GO_LOOKALIKE_RATE);
+
+	(void)go_lookalike_build(N_RECORDS, count);
+	go_lookalike_put(GO_LOOKALIKE_RATE, rate);
+}
+
 /* The first signal: allocates as much again, or its records go silent. Those of the sound one do so at each. */
 static void run_child(const struct fixture *f, bool is_sound, unsigned count, int said)
 {
@@ -120,7 +130,7 @@ static void run_child(const struct fixture *f, bool is_sound, unsigned count, in
 		(void)!write(said, "", 1);
 		(void)sigwait(&set, &signo);
 		if (is_sound)
-			(void)go_lookalike_build(N_RECORDS, count * (i + 1));
+			allocate(count * (i + 1));
 		else if (mmap(go_lookalike_records, SILENT_FILE_BYTES, PROT_READ | PROT_WRITE,
 			      MAP_PRIVATE | MAP_FIXED, f->silent->fd, 0) == MAP_FAILED)
 			_exit(1);
@@ -149,12 +159,11 @@ static struct child *add_child(struct fixture *f, bool is_sound)
 
 	assert_true(f->n_children <= MAX_CHILDREN);
 	assert_true(go_lookalike_build(N_RECORDS, count));
-	if (!is_sound) {
+	if (!is_sound)
 		memcpy(f->silent->content, go_lookalike_records, SILENT_FILE_BYTES);
-		/* off, by the linker */
-		go_lookalike_put(GO_LOOKALIKE_RATE, 0);
-		go_lookalike_put(GO_LOOKALIKE_DISABLED, 1);
-	}
+	/* off, by the linker */
+	go_lookalike_put(GO_LOOKALIKE_RATE, 0);
+	go_lookalike_put(GO_LOOKALIKE_DISABLED, 1);
 	assert_int_equal(pipe2(said, O_CLOEXEC), 0);
 	c->pid = fork();
 	if (c->pid == 0)
@@ -221,13 +230,13 @@ static bool begin(struct fixture *f)
 	return true;
 }
 
-static void begin_work(struct fixture *f)
+static void begin_work(struct fixture *f, uint64_t interval_ns)
 {
 	const struct go_worker_config cfg = {
 		.profiler =
 			{
 				.proc_root = f->root,
-				.interval_ns = INTERVAL_NS,
+				.interval_ns = interval_ns,
 				.heap = true,
 				.heap_reader = {.raw = true, .force = true},
 				.heap_restore = true,
@@ -372,7 +381,7 @@ static void test_a_process_that_hangs_is_left_out_and_the_others_are_not(void **
 		skip();
 	sound = add_child(&f, true);
 	hung = add_child(&f, false);
-	begin_work(&f);
+	begin_work(&f, INTERVAL_NS);
 	assert_true(work(&f, has_both));
 	assert_int_equal(rate_of(hung), HEAP_FORCE_RATE);
 	tell(sound);
@@ -418,7 +427,7 @@ static void test_the_end_does_not_wait_for_one_that_hangs(void **state)
 		skip();
 	(void)add_child(&f, true);
 	hung = add_child(&f, false);
-	begin_work(&f);
+	begin_work(&f, INTERVAL_NS);
 	assert_true(work(&f, has_both));
 	silent_file_silence(f.silent);
 	tell(hung);
@@ -427,6 +436,42 @@ static void test_the_end_does_not_wait_for_one_that_hangs(void **state)
 	assert_int_equal(count_lines(&f, "level=warn"), 1);
 	/* there is no worker any more by the time that its thread ends */
 	silent_file_answer(f.silent);
+	end(&f);
+}
+
+static bool has_forced_all(struct fixture *f)
+{
+	for (size_t i = 0; i < f->n_children; i++) {
+		if (rate_of(&f->children[i]) != HEAP_FORCE_RATE)
+			return false;
+	}
+	return f->n_hung > 0;
+}
+
+/* The second one has not read most of them by then. */
+static void test_what_an_abandoned_one_has_switched_on_is_switched_off_by_the_next(void **state)
+{
+	struct child *hung;
+	struct fixture f;
+
+	(void)state;
+	if (!begin(&f))
+		skip();
+	hung = add_child(&f, false);
+	for (int i = 0; i < 4; i++)
+		(void)add_child(&f, true);
+	begin_work(&f, LONG_INTERVAL_NS);
+	assert_true(work(&f, has_forced_all));
+	silent_file_silence(f.silent);
+	tell(hung);
+	assert_true(wait_for_left_out(&f, 1));
+	go_worker_free(f.worker);
+	for (size_t i = 1; i < f.n_children; i++)
+		assert_int_equal(rate_of(&f.children[i]), 0);
+	assert_int_equal(rate_of(hung), HEAP_FORCE_RATE);
+	silent_file_answer(f.silent);
+	assert_true(work(&f, has_no_thread));
+	assert_int_equal(rate_of(hung), 0);
 	end(&f);
 }
 
@@ -441,7 +486,7 @@ static void test_with_too_many_stuck_nothing_is_read_until_one_comes_back(void *
 	(void)add_child(&f, true);
 	for (size_t i = 0; i < ARRAY_SIZE(hung); i++)
 		hung[i] = add_child(&f, false);
-	begin_work(&f);
+	begin_work(&f, INTERVAL_NS);
 	assert_true(work(&f, has_both));
 	silent_file_silence(f.silent);
 	for (size_t i = 0; i < ARRAY_SIZE(hung); i++)
@@ -467,6 +512,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_process_that_hangs_is_left_out_and_the_others_are_not),
 		cmocka_unit_test(test_the_end_does_not_wait_for_one_that_hangs),
+		cmocka_unit_test(
+			test_what_an_abandoned_one_has_switched_on_is_switched_off_by_the_next),
 		cmocka_unit_test(test_with_too_many_stuck_nothing_is_read_until_one_comes_back),
 	};
 

@@ -209,6 +209,61 @@ static void test_allocations_are_news_since_the_last_scan_only(void **state)
 	end(&f);
 }
 
+/* Anew, as by one who takes over. */
+static void begin_after(struct fixture *f, const struct go_processes_config *before)
+{
+	struct go_processes_config cfg = *before;
+
+	cfg.root_fd = f->root_fd;
+	cfg.interval_ns = INTERVAL_NS;
+	cfg.detect = detect;
+	cfg.ctx = f;
+	go_processes_free(f->p);
+	assert_int_equal(go_processes_new(&f->p, &cfg), 0);
+}
+
+static void test_allocations_are_news_to_who_takes_over_since_the_last_scan_before(void **state)
+{
+	struct go_processes_config before = {0};
+	struct fixture f;
+
+	(void)state;
+	begin(&f);
+	assert_int_equal(go_processes_seen_ticks(f.p), 0);
+	start(&f, 1, BEFORE, "go");
+	assert_int_equal(scan(&f, 1), 1);
+	before.seen_ticks = go_processes_seen_ticks(f.p);
+	/* one that began in the same tick may have been seen */
+	start(&f, 2, before.seen_ticks - 1, "go");
+	start(&f, 3, before.seen_ticks, "go");
+	begin_after(&f, &before);
+	assert_int_equal(scan(&f, 2), 3);
+	assert_false(is_from_zero(find(&f, 1)));
+	assert_false(is_from_zero(find(&f, 2)));
+	assert_true(is_from_zero(find(&f, 3)));
+	end(&f);
+}
+
+static void test_who_is_left_out_is_so_until_somebody_else_has_the_id(void **state)
+{
+	const struct go_process_id left_out[] = {{.pid = 2, .start_time = BEFORE}};
+	const struct go_processes_config before = {.left_out = left_out, .n_left_out = 1};
+	struct fixture f;
+
+	(void)state;
+	begin(&f);
+	begin_after(&f, &before);
+	start(&f, 1, BEFORE, "go");
+	start(&f, 2, BEFORE, "go");
+	assert_int_equal(scan(&f, 1), 1);
+	assert_int_equal(scan(&f, 2), 1);
+	assert_null(find(&f, 2));
+	stop(&f, 2);
+	start(&f, 2, AFTER, "go");
+	assert_int_equal(scan(&f, 3), 2);
+	end(&f);
+}
+
 static void test_a_process_that_executes_something_else_is_new(void **state)
 {
 	struct fixture f;
@@ -515,6 +570,9 @@ int main(void)
 		cmocka_unit_test(test_processes_found_together_are_spread_over_the_interval),
 		cmocka_unit_test(test_one_that_cannot_be_read_is_tried_less_and_less_often),
 		cmocka_unit_test(test_allocations_are_news_since_the_last_scan_only),
+		cmocka_unit_test(
+			test_allocations_are_news_to_who_takes_over_since_the_last_scan_before),
+		cmocka_unit_test(test_who_is_left_out_is_so_until_somebody_else_has_the_id),
 		cmocka_unit_test(test_a_process_that_executes_something_else_is_new),
 		cmocka_unit_test(test_an_id_that_is_used_again_is_another_process),
 		cmocka_unit_test(test_who_is_known_is_not_read_again),
