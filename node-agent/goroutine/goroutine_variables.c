@@ -193,35 +193,56 @@ static int read_text(struct go_runtime *rt, uint64_t table, uint8_t reason, char
 	return r;
 }
 
-/* The functions that put such a text into a traceback. */
+static bool is_table(struct go_runtime *rt, uint64_t address)
+{
+	char text[GOROUTINE_REASON_BYTES];
+
+	return read_text(rt, address, 1, text) == 0 && strcmp(text, SECOND_REASON) == 0;
+}
+
+/*
+ * The functions that put such a text into a traceback. -EBADMSG: none of what they refer to is it, which says nothing of other
+ * processes.
+ */
 static int find_texts(struct go_runtime *rt, uint64_t *ret)
 {
 	static const char *const names[] = {"runtime.waitReason.String", "runtime.goroutineheader"};
 	struct go_ref refs[GO_RUNTIME_REFS_MAX];
-	char text[GOROUTINE_REASON_BYTES];
-	int n = 0;
+	int n = 0, result = -ENOENT;
 
 	for (size_t k = 0; k < ARRAY_SIZE(names); k++) {
 		n = go_runtime_refs(rt, names[k], refs, ARRAY_SIZE(refs));
 		for (int i = 0; i < n; i++) {
-			if (read_text(rt, refs[i].target, 1, text) < 0 ||
-			    strcmp(text, SECOND_REASON) != 0)
+			if (!is_table(rt, refs[i].target))
 				continue;
 			*ret = refs[i].target;
 			return 0;
 		}
 		if (n < 0 && n != -ENOENT)
 			return n;
+		if (n > 0)
+			result = -EBADMSG;
 	}
-	return -ENOENT;
+	return result;
+}
+
+static int find_table(struct go_runtime *rt, uint64_t *ret)
+{
+	return go_runtime_find(rt, GO_WAIT_REASONS, "runtime.waitReasonStrings", find_texts, ret);
 }
 
 int goroutine_variables_reason(struct go_runtime *rt, uint8_t reason, char *ret)
 {
 	uint64_t table = 0;
-	int r = go_runtime_find(rt, GO_WAIT_REASONS, "runtime.waitReasonStrings", find_texts,
-				&table);
+	int r = find_table(rt, &table);
 
+	/* it may be what another process had there */
+	if (r == 0 && !is_table(rt, table)) {
+		go_runtime_forget(rt, GO_WAIT_REASONS);
+		r = find_table(rt, &table);
+	}
+	if (r == -EBADMSG)
+		r = -ENOENT;
 	if (r == 0 && reason >= REASONS_MAX)
 		r = -ENOENT;
 	if (r == 0)

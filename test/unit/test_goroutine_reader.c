@@ -15,6 +15,7 @@
 #define ARRAY 0x200u
 #define REASONS 0x300u /* runtime.waitReasonStrings: address and length each */
 #define TEXTS 0x400u
+#define KNOWN_TEXT 0x4e0u
 #define MODULE 0x500u
 
 static struct goroutine_image im;
@@ -32,6 +33,16 @@ struct fixture {
 	struct profile profile;
 };
 
+/* The one that tables of reasons are known by. */
+static void put_known_reason(uint64_t table)
+{
+	static const char text[] = "GC assist marking";
+
+	memcpy(im.data + KNOWN_TEXT, text, sizeof(text));
+	image_put(&im, table + 16, KNOWN_TEXT, 8);
+	image_put(&im, table + 24, sizeof(text) - 1, 8);
+}
+
 /* A process of which all variables are known. */
 static void begin(struct fixture *f, bool is_arm)
 {
@@ -44,6 +55,7 @@ static void begin(struct fixture *f, bool is_arm)
 	f->executable.sought = UINT32_MAX;
 	f->executable.at[GO_ALL_GOROUTINES] = LIST;
 	f->executable.at[GO_WAIT_REASONS] = REASONS;
+	put_known_reason(REASONS);
 	f->layout.machine = is_arm ? EM_AARCH64 : EM_X86_64;
 	f->rt.executable = &f->executable;
 	f->rt.deadline_ns = UINT64_MAX;
@@ -151,8 +163,8 @@ static void test_what_they_wait_for_is_the_leaf_when_asked(void **state)
 
 	(void)state;
 	begin(&f, false);
-	put_reason(1, "chan receive", 12);
-	add_parked(1);
+	put_reason(2, "chan receive", 12);
+	add_parked(2);
 	put_list();
 	assert_int_equal(read_it(&f, true), 0);
 	decode(&f);
@@ -168,12 +180,12 @@ static void test_reasons_that_cannot_be_read_are_a_state(void **state)
 
 	(void)state;
 	begin(&f, false);
-	put_reason(1, "long", GOROUTINE_REASON_BYTES);
-	put_reason(2, "a\x01", 2);
-	put_reason(3, "", 0);
-	add_parked(1);
+	put_reason(2, "long", GOROUTINE_REASON_BYTES);
+	put_reason(3, "a\x01", 2);
+	put_reason(4, "", 0);
 	add_parked(2);
 	add_parked(3);
+	add_parked(4);
 	add_parked(200);
 	put_list();
 	assert_int_equal(read_it(&f, true), 0);
@@ -256,7 +268,19 @@ static void test_what_is_no_list_is_not_read(void **state)
 	expect_list(MODULE, 1, 1, -EBADMSG); /* of a pointer to nothing */
 }
 
-/* Where the symbol says, when it is not where another process had it. */
+/* The process's file has a symbol, for what is remembered from another process. */
+static void put_symbol(struct fixture *f, struct elf_builder *elf, const char *name, uint64_t at)
+{
+	elf_builder_init(elf, EM_X86_64);
+	elf_builder_segment(elf, PT_LOAD, PF_R | PF_W, 0, 0, 1);
+	elf_builder_symbol(elf, name, STB_LOCAL, STT_OBJECT, at, 24);
+	elf_builder_symbol_table(elf, SHT_SYMTAB);
+	elf_builder_finish(elf);
+	byte_source_from_memory(&f->file, elf->data, elf->len);
+	assert_int_equal(elf_layout_parse(&f->layout, &f->file), 0);
+	f->rt.modules[0].data[0] = (struct go_range){at, at + 24};
+}
+
 static void test_a_list_that_is_elsewhere_than_remembered_is_sought(void **state)
 {
 	struct elf_builder elf;
@@ -267,18 +291,29 @@ static void test_a_list_that_is_elsewhere_than_remembered_is_sought(void **state
 	begin(&f, false);
 	add_parked(0);
 	put_list();
-	elf_builder_init(&elf, EM_X86_64);
-	elf_builder_segment(&elf, PT_LOAD, PF_R | PF_W, 0, 0, 1);
-	elf_builder_symbol(&elf, "runtime.allgs", STB_LOCAL, STT_OBJECT, LIST, 24);
-	elf_builder_symbol_table(&elf, SHT_SYMTAB);
-	elf_builder_finish(&elf);
-	byte_source_from_memory(&f.file, elf.data, elf.len);
-	assert_int_equal(elf_layout_parse(&f.layout, &f.file), 0);
-	f.rt.modules[0].data[0] = (struct go_range){LIST, LIST + 24};
+	put_symbol(&f, &elf, "runtime.allgs", LIST);
 	f.executable.at[GO_ALL_GOROUTINES] = ARRAY;
 	assert_int_equal(goroutine_reader_count(&f.rt, &n), 0);
 	assert_int_equal(n, 1);
 	assert_int_equal(f.executable.at[GO_ALL_GOROUTINES], LIST);
+	end(&f);
+}
+
+static void test_reasons_that_are_elsewhere_than_remembered_are_sought(void **state)
+{
+	struct elf_builder elf;
+	struct fixture f;
+
+	(void)state;
+	begin(&f, false);
+	put_reason(2, "chan receive", 12);
+	add_parked(2);
+	put_list();
+	put_symbol(&f, &elf, "runtime.waitReasonStrings", REASONS);
+	f.executable.at[GO_WAIT_REASONS] = REASONS + 16;
+	assert_int_equal(read_it(&f, true), 0);
+	decode(&f);
+	assert_string_equal(frame(&f, 0, 0), "[chan receive]");
 	end(&f);
 }
 
@@ -324,8 +359,8 @@ static void test_failed_allocations_are_survived(void **state)
 
 	(void)state;
 	begin(&f, false);
-	put_reason(1, "select", 6);
-	add_parked(1);
+	put_reason(2, "select", 6);
+	add_parked(2);
 	put_list();
 	assert_int_equal(read_it(&f, true), 0); /* names are kept from now on */
 	check_oom(read_again, &f);
@@ -342,6 +377,7 @@ int main(void)
 		cmocka_unit_test(test_the_number_and_the_text_are_of_the_same_goroutines),
 		cmocka_unit_test(test_what_is_no_list_is_not_read),
 		cmocka_unit_test(test_a_list_that_is_elsewhere_than_remembered_is_sought),
+		cmocka_unit_test(test_reasons_that_are_elsewhere_than_remembered_are_sought),
 		cmocka_unit_test(test_releases_that_are_not_known_are_not_read),
 		cmocka_unit_test(test_a_process_that_ends_meanwhile_has_no_profile),
 		cmocka_unit_test(test_failed_allocations_are_survived),
