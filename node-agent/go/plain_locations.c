@@ -13,6 +13,7 @@
 #define FIRST_LOG2 6u
 #define BUCKET_ADDRESSES 4u
 #define LENGTH_SHIFT 24u
+#define GOLDEN_RATIO UINT64_C(0x9e3779b97f4a7c15)
 _Static_assert(LIMIT_PPROF_LOCATIONS < 1u << 7 * LENGTH_SHIFT / 8, "three bytes are enough");
 
 /* One of each address of a bucket. */
@@ -33,8 +34,10 @@ void plain_locations_fini(struct plain_locations *t)
 
 static inline struct plain_bucket *bucket_of(const struct plain_locations *t, uint32_t address)
 {
-	/* odd, and not known to who makes the addresses */
-	return &t->buckets[address * (table_seed | 1) >> (64 - t->log2)];
+	/* not known to who makes the addresses; they may be any multiples */
+	uint64_t h = (address ^ table_seed) * GOLDEN_RATIO;
+
+	return &t->buckets[(h ^ h >> 32) * (table_seed | 1) >> (64 - t->log2)];
 }
 
 static void put(struct plain_locations *t, uint32_t address, uint32_t packed)
@@ -87,7 +90,7 @@ int plain_locations_add(struct plain_locations *t, uint64_t address, uint32_t lo
 		return 0;
 	if (!t->buckets)
 		r = resize(t, FIRST_LOG2);
-	else if (t->n >= BUCKET_ADDRESSES / 2 << t->log2)
+	else if (t->n >= (size_t)3 << t->log2 >> 1) /* three for each two buckets */
 		r = resize(t, t->log2 + 1);
 	if (r < 0)
 		return r;

@@ -12,10 +12,18 @@ _Static_assert(STACK_PROFILE_DEPTH_MAX *PPROF_PACKED_LOCATION_MAX_BYTES <=
 		       STACK_TABLE_KEY_MAX_BYTES,
 	       "the deepest stack has a place");
 
+/*
+ * Of stacks: then those that are there become samples. What a processor's cache has room for; the time and memory that a
+ * profile of any size takes for them.
+ */
+#define KEPT_BYTES ((size_t)2 * 1024 * 1024)
+
 struct stack_profile {
 	struct stack_profile_config cfg;
 	struct stack_locations *locations;
 	struct stack_table *stacks;
+	struct pprof_writer *w; /* NULL: no sample yet */
+	size_t n_samples;
 	uint8_t packed[STACK_PROFILE_DEPTH_MAX * PPROF_PACKED_LOCATION_MAX_BYTES];
 };
 
@@ -29,6 +37,8 @@ int stack_profile_new(struct stack_profile **ret, const struct stack_profile_con
 	p->cfg = *cfg;
 	p->stacks = NULL;
 	p->locations = NULL;
+	p->w = NULL;
+	p->n_samples = 0;
 	r = stack_locations_new(&p->locations, &cfg->symbols, cfg->max_bytes);
 	if (r == 0)
 		r = stack_table_new(&p->stacks, cfg->n_types, cfg->max_bytes);
@@ -42,6 +52,7 @@ void stack_profile_free(struct stack_profile *p)
 {
 	if (!p)
 		return;
+	pprof_writer_free(p->w);
 	stack_table_free(p->stacks);
 	stack_locations_free(p->locations);
 	free(p);
@@ -131,6 +142,52 @@ static int collect_text(struct stack_profile *p, const char *text, struct collec
 	return r;
 }
 
+/* ---- the pprof ---- */
+
+static struct profile_value_type type_of(const char *type, const char *unit)
+{
+	return (struct profile_value_type){{type, strlen(type)}, {unit, strlen(unit)}};
+}
+
+static int begin_pprof(struct stack_profile *p)
+{
+	int r = pprof_writer_new(&p->w, PPROF_LEVEL_FAST, p->cfg.out);
+
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < p->cfg.n_types; i++) {
+		const struct profile_value_type type = type_of(p->cfg.types[i], p->cfg.units[i]);
+
+		pprof_put_type(p->w, &type);
+	}
+	return 0;
+}
+
+/* The stacks become samples, and are not there any more. */
+static int put_samples(struct stack_profile *p)
+{
+	struct stack_view s;
+	size_t at = 0;
+	int r = stack_table_settle(p->stacks);
+
+	if (r < 0)
+		return r;
+	stack_table_group(p->stacks);
+	for (; stack_table_next(p->stacks, &at, &s); p->n_samples++) {
+		const struct pprof_packed_sample sample = {s.key, s.len, s.values, s.values_len};
+
+		if (!p->w)
+			r = begin_pprof(p);
+		if (p->n_samples == LIMIT_PPROF_SAMPLES)
+			r = -ENOBUFS;
+		if (r < 0)
+			return r;
+		pprof_put_packed_sample(p->w, &sample);
+	}
+	stack_table_clear(p->stacks);
+	return 0;
+}
+
 int stack_profile_add(struct stack_profile *p, const struct stack_profile_stack *s,
 		      const struct stack_values *values)
 {
@@ -149,73 +206,32 @@ int stack_profile_add(struct stack_profile *p, const struct stack_profile_stack 
 		r = collect_text(p, s->root, &c);
 	if (r < 0 || c.n == 0)
 		return r;
-	return stack_table_add(p->stacks, p->packed, c.len, values);
+	if (!p->cfg.tentative && stack_table_bytes(p->stacks) >= KEPT_BYTES)
+		r = put_samples(p);
+	return r == 0 ? stack_table_add(p->stacks, p->packed, c.len, values) : r;
 }
 
-int stack_profile_forget(struct stack_profile *p, size_t type)
+int stack_profile_forget(struct stack_profile *p, size_t first, size_t last)
 {
 	int r = stack_table_settle(p->stacks);
 
-	if (r == 0)
+	p->cfg.tentative = false;
+	for (size_t type = first; r == 0 && type <= last; type++)
 		stack_table_forget(p->stacks, type);
 	return r;
 }
 
-/* ---- the pprof ---- */
-
-/* The stacks are not needed any more, and as their samples come into being their memory is free for those. */
-static int put_samples(struct stack_profile *p, struct pprof_writer *w, size_t *n)
-{
-	struct stack_cursor cursor = {0};
-	struct stack_view s;
-
-	while (stack_table_next(p->stacks, &cursor, &s)) {
-		const struct pprof_packed_sample sample = {s.key, s.len, s.values, s.values_len};
-
-		if (*n == LIMIT_PPROF_SAMPLES)
-			return -ENOBUFS;
-		pprof_put_packed_sample(w, &sample);
-		stack_table_release(p->stacks, &cursor);
-		(*n)++;
-	}
-	return 0;
-}
-
-static struct profile_value_type type_of(const char *type, const char *unit)
-{
-	return (struct profile_value_type){{type, strlen(type)}, {unit, strlen(unit)}};
-}
-
 int stack_profile_finish(struct stack_profile *p, const struct stack_profile_times *times,
-			 struct buf *out, size_t *ret_samples)
+			 size_t *ret_samples)
 {
 	const struct profile_value_type period = type_of(p->cfg.period_type, p->cfg.period_unit);
 	const struct pprof_times t = {&period, times->period, times->end_ns, times->duration_ns};
-	CLEANUP(pprof_writer_freep) struct pprof_writer *w = NULL;
-	struct stack_cursor first = {0};
-	struct stack_view s;
-	size_t n = 0;
-	int r;
+	int r = put_samples(p);
 
-	*ret_samples = 0;
-	r = stack_table_settle(p->stacks);
-	if (r < 0 || !stack_table_next(p->stacks, &first, &s))
+	*ret_samples = p->n_samples;
+	if (r < 0 || p->n_samples == 0)
 		return r;
-	r = pprof_writer_new(&w, PPROF_LEVEL_FAST, out);
-	if (r < 0)
-		return r;
-	for (size_t i = 0; i < p->cfg.n_types; i++) {
-		const struct profile_value_type type = type_of(p->cfg.types[i], p->cfg.units[i]);
-
-		pprof_put_type(w, &type);
-	}
-	r = put_samples(p, w, &n);
-	if (r < 0)
-		return r;
-	stack_locations_write(p->locations, w);
-	r = pprof_writer_finish(w, &t);
-	if (r < 0)
-		return r == -EFBIG ? -ENOBUFS : r;
-	*ret_samples = n;
-	return 0;
+	stack_locations_write(p->locations, p->w);
+	r = pprof_writer_finish(p->w, &t);
+	return r == -EFBIG ? -ENOBUFS : r;
 }

@@ -1,8 +1,8 @@
 /*
  * Stacks of return addresses of a Go process, with values, → one pprof. Pure.
  *
- * What is at an address comes from struct go_symbols. Equal stacks are one sample. Memory is
- * limited.
+ * What is at an address comes from struct go_symbols. Equal stacks are one sample; of tens of thousands of stacks some may come
+ * twice, since not all are kept until the end. Memory is limited.
  */
 #ifndef NODE_AGENT_GO_STACK_PROFILE_H
 #define NODE_AGENT_GO_STACK_PROFILE_H
@@ -53,7 +53,9 @@ struct stack_profile_config {
 	size_t n_types;
 	const char *period_type;
 	const char *period_unit;
+	bool tentative; /* values of a type may have to be forgotten: all stacks are kept until then */
 	size_t max_bytes; /* of memory for stacks, and as much for addresses and names */
+	struct buf *out; /* borrowed; the pprof is appended, and if there is none it is as before */
 };
 
 enum stack_profile_inlined {
@@ -102,8 +104,8 @@ DEFINE_CLEANUP(struct stack_profile *, stack_profile_free);
 int stack_profile_add(struct stack_profile *p, const struct stack_profile_stack *stack,
 		      const struct stack_values *values) MUST_CHECK;
 
-/* All stacks that were added have none of this type. Results as above. */
-int stack_profile_forget(struct stack_profile *p, size_t type) MUST_CHECK;
+/* Of a tentative one, once: all stacks that were added have 0 of the types from first to last. Results as above. */
+int stack_profile_forget(struct stack_profile *p, size_t first, size_t last) MUST_CHECK;
 
 struct stack_profile_times {
 	int64_t end_ns; /* since the Unix epoch */
@@ -112,10 +114,10 @@ struct stack_profile_times {
 };
 
 /*
- * Appends the pprof of the stacks that have a value. *ret_samples 0: none has, and nothing was appended.
+ * The pprof is that of the stacks that have a value. *ret_samples 0: none has, and nothing was appended.
  * Once per profile. Results as of stack_profile_add().
  */
 int stack_profile_finish(struct stack_profile *p, const struct stack_profile_times *times,
-			 struct buf *out, size_t *ret_samples) MUST_CHECK;
+			 size_t *ret_samples) MUST_CHECK;
 
 #endif /* NODE_AGENT_GO_STACK_PROFILE_H */

@@ -14,6 +14,11 @@
 #define UNIT_BYTES ((size_t)4) /* of places within a chunk */
 #define UNITS_MAX (CHUNK_MAX_BYTES / UNIT_BYTES)
 #define FIRST_SLOTS 64u
+#define GROUPS_LOG2 12u
+#define GROUPS (1u << GROUPS_LOG2)
+#define GOLDEN_RATIO 0x9e3779b9u
+#define AHEAD 8u         /* stacks */
+#define FEW_STACKS 1000u /* deflate finds what they have in common in any order */
 #define VALUES_MAX_BYTES (STACK_PROFILE_TYPES_MAX * PPROF_PACKED_MAX_BYTES)
 
 /* A stack, at a multiple of UNIT_BYTES. */
@@ -32,21 +37,24 @@ struct chunk {
 	uint32_t data[];
 };
 
-/* All zero: empty. */
-struct slot {
-	uint32_t hash;
-	uint32_t place; /* of the stack: 1 + number of the chunk * UNITS_MAX + unit */
-};
+/*
+ * Half of the hash above, the place of the stack below: 1 + number of the chunk * UNITS_MAX + unit. 0: empty. When
+ * they are grouped, the group takes the place of the hash.
+ */
+typedef uint64_t slot;
+#define PLACE_BITS 32u
 
 struct stack_table {
 	size_t max_bytes;
 	size_t n_values;
 	size_t n; /* stacks */
-	struct slot *slots;
+	slot *slots;
 	size_t n_slots; /* a power of two */
 	struct chunk **chunks;
 	size_t n_chunks, max_chunks;
+	size_t last;        /* chunk in use */
 	size_t chunk_bytes; /* of all */
+	size_t used_bytes;  /* of these */
 	/* What was added last: behind the last stack. */
 	bool is_pending;
 	uint32_t pending_hash;
@@ -88,6 +96,11 @@ static struct entry *entry_at(const struct stack_table *t, uint32_t place)
 	size_t unit = (size_t)place - 1;
 
 	return (struct entry *)&t->chunks[unit / UNITS_MAX]->data[unit % UNITS_MAX];
+}
+
+static uint32_t make_place(size_t chunk, size_t unit)
+{
+	return (uint32_t)(chunk * UNITS_MAX + unit + 1);
 }
 
 static size_t round_up(size_t bytes)
@@ -143,10 +156,25 @@ static bool fits(const struct stack_table *t, size_t more_bytes)
 	return used <= t->max_bytes && more_bytes <= t->max_bytes - used;
 }
 
+static uint32_t place_of(slot s)
+{
+	return (uint32_t)s;
+}
+
+static uint32_t hash_of(slot s)
+{
+	return (uint32_t)(s >> PLACE_BITS);
+}
+
+static slot make_slot(uint32_t hash, uint32_t place)
+{
+	return (slot)hash << PLACE_BITS | place;
+}
+
 static int grow_slots(struct stack_table *t)
 {
 	size_t n = t->n_slots * 2;
-	struct slot *slots;
+	slot *slots;
 
 	if (!fits(t, n * sizeof(*slots)))
 		return -ENOBUFS;
@@ -154,11 +182,11 @@ static int grow_slots(struct stack_table *t)
 	if (!slots)
 		return -ENOMEM;
 	for (size_t i = 0; i < t->n_slots; i++) {
-		size_t to = t->slots[i].hash & (n - 1);
+		size_t to = hash_of(t->slots[i]) & (n - 1);
 
-		if (t->slots[i].place == 0)
+		if (t->slots[i] == 0)
 			continue;
-		while (slots[to].place != 0)
+		while (slots[to] != 0)
 			to = (to + 1) & (n - 1);
 		slots[to] = t->slots[i];
 	}
@@ -187,23 +215,27 @@ static int add_chunk(struct stack_table *t)
 	return 0;
 }
 
-static bool has_room(const struct stack_table *t, size_t bytes)
-{
-	const struct chunk *last = t->n_chunks > 0 ? t->chunks[t->n_chunks - 1] : NULL;
-
-	return last && bytes <= last->cap - last->used;
-}
-
 /* Room for an entry behind the last one. */
 static int reserve(struct stack_table *t, size_t bytes)
 {
-	return has_room(t, bytes) ? 0 : add_chunk(t);
+	const struct chunk *c = t->n_chunks > 0 ? t->chunks[t->last] : NULL;
+
+	if (c && bytes <= c->cap - c->used)
+		return 0;
+	if (t->last + 1 >= t->n_chunks) {
+		int r = add_chunk(t);
+
+		if (r < 0)
+			return r;
+	}
+	t->last += c != NULL;
+	return 0;
 }
 
 /* Behind the last one, where there is room. */
 static struct entry *free_entry(const struct stack_table *t)
 {
-	struct chunk *c = t->chunks[t->n_chunks - 1];
+	struct chunk *c = t->chunks[t->last];
 
 	return (struct entry *)&c->data[c->used / UNIT_BYTES];
 }
@@ -211,11 +243,12 @@ static struct entry *free_entry(const struct stack_table *t)
 /* The free entry is one of the table's. Its place. */
 static uint32_t take_entry(struct stack_table *t)
 {
-	struct chunk *c = t->chunks[t->n_chunks - 1];
-	size_t unit = c->used / UNIT_BYTES;
+	struct chunk *c = t->chunks[t->last];
+	size_t unit = c->used / UNIT_BYTES, bytes = entry_bytes(free_entry(t));
 
-	c->used += entry_bytes(free_entry(t));
-	return (uint32_t)((t->n_chunks - 1) * UNITS_MAX + unit + 1);
+	c->used += bytes;
+	t->used_bytes += bytes;
+	return make_place(t->last, unit);
 }
 
 static void set_values(struct entry *e, const uint8_t *packed, uint8_t len)
@@ -225,9 +258,9 @@ static void set_values(struct entry *e, const uint8_t *packed, uint8_t len)
 }
 
 /* Of the stack in this slot, which gets another place when its values have not enough room: then for any values. */
-static int add_values(struct stack_table *t, struct slot *slot, const struct stack_values *values)
+static int add_values(struct stack_table *t, slot *s, const struct stack_values *values)
 {
-	struct entry *e = entry_at(t, slot->place), *other;
+	struct entry *e = entry_at(t, place_of(*s)), *other;
 	uint8_t packed[VALUES_MAX_BYTES], len;
 	struct stack_values sum;
 	int r;
@@ -249,21 +282,21 @@ static int add_values(struct stack_table *t, struct slot *slot, const struct sta
 	memcpy(other->bytes, e->bytes, e->len);
 	set_values(other, packed, len);
 	e->values_len = 0;
-	slot->place = take_entry(t);
+	*s = make_slot(hash_of(*s), take_entry(t));
 	return 0;
 }
 
 /* The slot of a stack, or the empty one where it belongs. */
-static struct slot *find_slot(const struct stack_table *t, uint32_t hash, const struct entry *like)
+static slot *find_slot(const struct stack_table *t, uint32_t hash, const struct entry *like)
 {
 	for (size_t i = hash & (t->n_slots - 1);; i = (i + 1) & (t->n_slots - 1)) {
 		const struct entry *e;
 
-		if (t->slots[i].place == 0)
+		if (t->slots[i] == 0)
 			return &t->slots[i];
-		if (t->slots[i].hash != hash)
+		if (hash_of(t->slots[i]) != hash)
 			continue;
-		e = entry_at(t, t->slots[i].place);
+		e = entry_at(t, place_of(t->slots[i]));
 		if (e->len == like->len && memcmp(e->bytes, like->bytes, e->len) == 0)
 			return &t->slots[i];
 	}
@@ -271,7 +304,7 @@ static struct slot *find_slot(const struct stack_table *t, uint32_t hash, const 
 
 int stack_table_settle(struct stack_table *t)
 {
-	struct slot *slot;
+	slot *s;
 	int r;
 
 	if (!t->is_pending)
@@ -280,10 +313,10 @@ int stack_table_settle(struct stack_table *t)
 	r = t->n < t->n_slots / 2 ? 0 : grow_slots(t);
 	if (r < 0)
 		return r;
-	slot = find_slot(t, t->pending_hash, free_entry(t));
-	if (slot->place != 0)
-		return add_values(t, slot, &t->pending_values);
-	*slot = (struct slot){t->pending_hash, take_entry(t)};
+	s = find_slot(t, t->pending_hash, free_entry(t));
+	if (*s != 0)
+		return add_values(t, s, &t->pending_values);
+	*s = make_slot(t->pending_hash, take_entry(t));
 	t->n++;
 	return 0;
 }
@@ -318,54 +351,91 @@ int stack_table_add(struct stack_table *t, const void *key, size_t len,
 
 /* ---- all of them ---- */
 
-static struct entry *next_entry(const struct stack_table *t, struct stack_cursor *c)
-{
-	struct entry *e;
-
-	while (c->chunk < t->n_chunks && c->offset == t->chunks[c->chunk]->used)
-		*c = (struct stack_cursor){c->chunk + 1, 0};
-	if (c->chunk == t->n_chunks)
-		return NULL;
-	e = (struct entry *)&t->chunks[c->chunk]->data[c->offset / UNIT_BYTES];
-	c->offset += entry_bytes(e);
-	return e;
-}
-
 void stack_table_forget(struct stack_table *t, size_t value)
 {
-	struct stack_cursor cursor = {0};
 	uint8_t packed[VALUES_MAX_BYTES];
 	struct stack_values values;
-	struct entry *e;
 
-	while ((e = next_entry(t, &cursor))) {
-		if (e->values_len == 0)
+	for (size_t i = 0; i < t->n_slots; i++) {
+		struct entry *e;
+
+		if (t->slots[i] == 0)
 			continue;
+		e = entry_at(t, place_of(t->slots[i]));
 		unpack_values(t, e, &values);
 		values.v[value] = 0;
 		set_values(e, packed, pack_values(t, &values, packed));
 	}
 }
 
-bool stack_table_next(const struct stack_table *t, struct stack_cursor *c, struct stack_view *ret)
+size_t stack_table_bytes(const struct stack_table *t)
 {
-	struct entry *e;
-
-	do
-		e = next_entry(t, c);
-	while (e && !has_value(e));
-	if (!e)
-		return false;
-	*ret = (struct stack_view){e->bytes, e->len, e->bytes + e->len, e->values_len};
-	return true;
+	return t->used_bytes;
 }
 
-void stack_table_release(struct stack_table *t, const struct stack_cursor *c)
+/* A number that stacks with the same first bytes have in common. */
+static uint32_t group_of(const struct entry *e)
 {
-	free(t->slots);
-	t->slots = NULL;
-	for (size_t i = c->chunk; i-- > 0 && t->chunks[i];) {
-		table_free(t->chunks[i]);
-		t->chunks[i] = NULL;
+	uint32_t head = 0;
+
+	memcpy(&head, e->bytes, e->len < sizeof(head) ? e->len : sizeof(head));
+	return (head * GOLDEN_RATIO) >> (32 - GROUPS_LOG2);
+}
+
+/* By counting: into the half of the slots that is free then. */
+void stack_table_group(struct stack_table *t)
+{
+	slot *groups = t->slots, *grouped = t->slots + t->n_slots / 2;
+	bool is_one = t->n < FEW_STACKS;
+	uint32_t ends[GROUPS] = {0};
+	size_t n = 0;
+
+	for (size_t c = 0; c < t->n_chunks; c++) {
+		const struct chunk *in = t->chunks[c];
+		const struct entry *e;
+
+		for (size_t unit = 0; unit < in->used / UNIT_BYTES;
+		     unit += entry_bytes(e) / UNIT_BYTES) {
+			uint32_t group;
+
+			e = (const struct entry *)&in->data[unit];
+			if (e->values_len == 0)
+				continue;
+			group = is_one ? 0 : group_of(e);
+			ends[group]++;
+			groups[n++] = make_slot(group, make_place(c, unit));
+		}
 	}
+	for (uint32_t i = 1; i < GROUPS; i++)
+		ends[i] += ends[i - 1];
+	while (n-- > 0)
+		grouped[--ends[hash_of(groups[n])]] = groups[n];
+}
+
+bool stack_table_next(const struct stack_table *t, size_t *at, struct stack_view *ret)
+{
+	const slot *grouped = t->slots + t->n_slots / 2;
+
+	while (*at < t->n) {
+		const struct entry *e = entry_at(t, place_of(grouped[*at]));
+
+		if (*at + AHEAD < t->n)
+			__builtin_prefetch(entry_at(t, place_of(grouped[*at + AHEAD])));
+		(*at)++;
+		if (!has_value(e))
+			continue;
+		*ret = (struct stack_view){e->bytes, e->len, e->bytes + e->len, e->values_len};
+		return true;
+	}
+	return false;
+}
+
+void stack_table_clear(struct stack_table *t)
+{
+	for (size_t i = 0; i < t->n_chunks; i++)
+		t->chunks[i]->used = 0;
+	memset(t->slots, 0, t->n_slots * sizeof(*t->slots));
+	t->last = 0;
+	t->used_bytes = 0;
+	t->n = 0;
 }

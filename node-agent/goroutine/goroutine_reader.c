@@ -111,6 +111,7 @@ static int make_profile(struct go_runtime *rt, const struct goroutine_reader_con
 		.period_type = "goroutine",
 		.period_unit = "count",
 		.max_bytes = GOROUTINE_READER_PROFILE_BYTES,
+		.out = out,
 	};
 	const struct stack_profile_times times = {(int64_t)clock_realtime_ns(), cfg->duration_ns,
 						  1};
@@ -123,7 +124,7 @@ static int make_profile(struct go_runtime *rt, const struct goroutine_reader_con
 	goroutine_names_init(&names, rt);
 	for (size_t i = 0; r == 0 && i < d->n_sorted; i++)
 		r = add_group(p, &names, cfg, d->sorted[i]);
-	return r == 0 ? stack_profile_finish(p, &times, out, ret_samples) : r;
+	return r == 0 ? stack_profile_finish(p, &times, ret_samples) : r;
 }
 
 int goroutine_reader_read(struct go_runtime *rt, const struct goroutine_reader_config *cfg,

@@ -30,7 +30,9 @@ int heap_profile_new(struct heap_profile **ret, const struct heap_profile_config
 		.n_types = TYPES,
 		.period_type = "space",
 		.period_unit = "bytes",
+		.tentative = true,
 		.max_bytes = cfg->max_bytes,
+		.out = cfg->out,
 	};
 	CLEANUP(heap_profile_freep) struct heap_profile *p = calloc(1, sizeof(*p));
 	int r;
@@ -56,13 +58,10 @@ void heap_profile_free(struct heap_profile *p)
 
 static int note_active(struct heap_profile *p, const struct heap_pair *active)
 {
-	int r;
-
 	if (p->any_active || (active->allocs == 0 && active->frees == 0))
 		return 0;
 	p->any_active = true;
-	r = stack_profile_forget(p->stacks, USED_OBJECTS);
-	return r == 0 ? stack_profile_forget(p->stacks, USED_BYTES) : r;
+	return stack_profile_forget(p->stacks, USED_OBJECTS, USED_BYTES);
 }
 
 int heap_profile_add(struct heap_profile *p, const struct go_bucket *b, const struct heap_counts *c,
@@ -91,7 +90,7 @@ int heap_profile_add(struct heap_profile *p, const struct go_bucket *b, const st
 }
 
 int heap_profile_finish(struct heap_profile *p, int64_t end_ns, int64_t duration_ns,
-			struct buf *out, size_t *ret_samples)
+			size_t *ret_samples)
 {
 	const struct stack_profile_times times = {
 		.end_ns = end_ns,
@@ -99,5 +98,5 @@ int heap_profile_finish(struct heap_profile *p, int64_t end_ns, int64_t duration
 		.period = (int64_t)p->period,
 	};
 
-	return stack_profile_finish(p->stacks, &times, out, ret_samples);
+	return stack_profile_finish(p->stacks, &times, ret_samples);
 }

@@ -23,6 +23,7 @@ struct heap_profile_config {
 	uint64_t rate;    /* runtime.MemProfileRate: bytes per sample */
 	bool raw;         /* do not scale */
 	size_t max_bytes; /* of memory */
+	struct buf *out;  /* borrowed; the pprof is appended */
 };
 
 /* -ENOMEM. */
@@ -35,10 +36,10 @@ int heap_profile_add(struct heap_profile *p, const struct go_bucket *b, const st
 		     uint64_t allocs) MUST_CHECK;
 
 /*
- * Appends the pprof of duration_ns up to end_ns (since the Unix epoch). *ret_samples 0: there is nothing to tell, and
+ * The pprof is that of duration_ns up to end_ns (since the Unix epoch). *ret_samples 0: there is nothing to tell, and
  * nothing was appended.
  */
 int heap_profile_finish(struct heap_profile *p, int64_t end_ns, int64_t duration_ns,
-			struct buf *out, size_t *ret_samples) MUST_CHECK;
+			size_t *ret_samples) MUST_CHECK;
 
 #endif /* NODE_AGENT_HEAP_HEAP_PROFILE_H */

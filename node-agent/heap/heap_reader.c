@@ -102,8 +102,8 @@ int heap_reader_read(struct go_runtime *rt, const struct heap_subject *subject,
 		     const struct heap_reader_config *cfg, struct buf *out,
 		     struct heap_reading *ret)
 {
-	struct heap_profile_config profile = {.raw = cfg->raw,
-					      .max_bytes = HEAP_READER_PROFILE_BYTES};
+	struct heap_profile_config profile = {
+		.raw = cfg->raw, .max_bytes = HEAP_READER_PROFILE_BYTES, .out = out};
 	struct heap_round d = {
 		.format = {GO_BUCKET_MEMORY, heap_counts_words(rt->image.minor), rt->text,
 			   rt->n_modules},
@@ -119,7 +119,7 @@ int heap_reader_read(struct go_runtime *rt, const struct heap_subject *subject,
 	r = read_round(rt, &d, subject->history, &profile);
 	if (r == 0)
 		r = heap_profile_finish(d.profile, (int64_t)clock_realtime_ns(),
-					subject->duration_ns, out, &ret->n_samples);
+					subject->duration_ns, &ret->n_samples);
 	if (r == 0)
 		bucket_history_commit(subject->history);
 	heap_profile_free(d.profile);

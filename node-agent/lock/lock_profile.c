@@ -22,6 +22,7 @@ int lock_profile_new(struct lock_profile **ret, const struct lock_profile_config
 		.period_type = "contentions",
 		.period_unit = "count",
 		.max_bytes = cfg->max_bytes,
+		.out = cfg->out,
 	};
 	CLEANUP(lock_profile_freep) struct lock_profile *p = calloc(1, sizeof(*p));
 	int r;
@@ -80,9 +81,9 @@ int lock_profile_add(struct lock_profile *p, const struct go_bucket *b,
 }
 
 int lock_profile_finish(struct lock_profile *p, int64_t end_ns, int64_t duration_ns,
-			struct buf *out, size_t *ret_samples)
+			size_t *ret_samples)
 {
 	const struct stack_profile_times times = {end_ns, duration_ns, 1};
 
-	return stack_profile_finish(p->stacks, &times, out, ret_samples);
+	return stack_profile_finish(p->stacks, &times, ret_samples);
 }

@@ -21,6 +21,7 @@ struct lock_profile_config {
 	uint64_t factor; /* lock_counts_factor() */
 	double ns_per_tick;
 	size_t max_bytes; /* of memory at most */
+	struct buf *out;  /* borrowed; the pprof is appended */
 };
 
 /* -ENOMEM. */
@@ -32,8 +33,8 @@ DEFINE_CLEANUP(struct lock_profile *, lock_profile_free);
 int lock_profile_add(struct lock_profile *p, const struct go_bucket *b,
 		     const struct lock_counts *since) MUST_CHECK;
 
-/* Appends the pprof. *ret_samples 0: there is nothing to tell, and nothing was appended. */
+/* *ret_samples 0: there is nothing to tell, and nothing was appended. */
 int lock_profile_finish(struct lock_profile *p, int64_t end_ns, int64_t duration_ns,
-			struct buf *out, size_t *ret_samples) MUST_CHECK;
+			size_t *ret_samples) MUST_CHECK;
 
 #endif /* NODE_AGENT_LOCK_LOCK_PROFILE_H */

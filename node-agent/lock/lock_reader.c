@@ -82,7 +82,7 @@ static int make_history(struct lock_session *s)
 }
 
 static int read_list(struct lock_session *s, const struct lock_turn *t, struct lock_round *d,
-		     uint64_t rate)
+		     uint64_t rate, struct buf *out)
 {
 	struct go_runtime *rt = t->runtime;
 	struct lock_profile_config cfg = {
@@ -91,6 +91,7 @@ static int read_list(struct lock_session *s, const struct lock_turn *t, struct l
 		.factor = lock_counts_factor(s->kind, rt->image.minor, rate),
 		.ns_per_tick = tick_clock_ns_per_tick(t->clock, rt->image.layout->machine),
 		.max_bytes = LOCK_READER_PROFILE_BYTES,
+		.out = out,
 	};
 	struct bucket_round round = {
 		.windows = rt->windows,
@@ -122,11 +123,11 @@ static int tell(struct lock_session *s, const struct lock_turn *t, uint64_t rate
 		.minor = rt->image.minor,
 		.reading = ret,
 	};
-	int r = read_list(s, t, &d, rate);
+	int r = read_list(s, t, &d, rate, out);
 
 	if (r == 0)
 		r = lock_profile_finish(d.profile, (int64_t)clock_realtime_ns(),
-					(int64_t)(t->now_ns - s->told_ns), out, &ret->n_samples);
+					(int64_t)(t->now_ns - s->told_ns), &ret->n_samples);
 	if (r == 0) {
 		bucket_history_commit(s->history);
 		s->told_ns = t->now_ns;

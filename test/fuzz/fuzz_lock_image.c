@@ -69,11 +69,12 @@ static void read_round(struct bucket_history *h, const struct bucket_round *roun
 	size_t n;
 
 	buf_init(&out, LIMIT_UPLOAD_BYTES);
+	cfg->out = &out;
 	if (lock_profile_new(&d.profile, cfg) < 0)
 		abort();
 	if (bucket_history_round(h, round, on_bucket, &d, &result) == 0) {
 		bucket_history_commit(h);
-		if (lock_profile_finish(d.profile, 1, 1, &out, &n) == 0)
+		if (lock_profile_finish(d.profile, 1, 1, &n) == 0)
 			assert((n == 0) == (out.len == 0));
 	}
 	lock_profile_free(d.profile);

@@ -47,10 +47,13 @@ struct fixture {
 
 static void begin(struct fixture *f)
 {
+	struct heap_profile_config cfg = config;
+
 	memset(f, 0, sizeof(*f));
+	cfg.out = &f->out;
 	buf_init(&f->out, LIMIT_UPLOAD_BYTES);
 	arena_init(&f->arena, LIMIT_PPROF_ARENA_BYTES);
-	assert_int_equal(heap_profile_new(&f->p, &config), 0);
+	assert_int_equal(heap_profile_new(&f->p, &cfg), 0);
 }
 
 static void end(struct fixture *f)
@@ -76,7 +79,7 @@ static void finish(struct fixture *f)
 {
 	struct err err = {""};
 
-	assert_int_equal(heap_profile_finish(f->p, 5, 3, &f->out, &f->n_samples), 0);
+	assert_int_equal(heap_profile_finish(f->p, 5, 3, &f->n_samples), 0);
 	if (f->n_samples > 0)
 		assert_int_equal(
 			pprof_decode(&f->profile, &f->arena, f->out.data, f->out.len, &err), 0);
@@ -253,18 +256,20 @@ static void test_what_cannot_be_read_or_kept_ends_it(void **state)
 
 static int make(void *arg)
 {
-	CLEANUP(heap_profile_freep) struct heap_profile *p = NULL;
 	CLEANUP(buf_fini) struct buf out;
+	CLEANUP(heap_profile_freep) struct heap_profile *p = NULL;
+	struct heap_profile_config cfg = config;
 	const uint64_t stack[] = {1, 101, 102};
 	size_t n;
 	int r;
 
 	(void)arg;
 	buf_init(&out, LIMIT_UPLOAD_BYTES);
-	r = heap_profile_new(&p, &config);
+	cfg.out = &out;
+	r = heap_profile_new(&p, &cfg);
 	if (r == 0)
 		r = add(p, stack, 3, (struct heap_pair){1, 0}, (struct heap_pair){0});
-	return r == 0 ? heap_profile_finish(p, 5, 3, &out, &n) : r;
+	return r == 0 ? heap_profile_finish(p, 5, 3, &n) : r;
 }
 
 static void test_failed_allocations_are_survived(void **state)

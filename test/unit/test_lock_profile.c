@@ -40,6 +40,7 @@ static void begin(struct fixture *f, enum lock_kind kind, unsigned minor, uint64
 		.factor = factor,
 		.ns_per_tick = 0.5,
 		.max_bytes = 1u << 20,
+		.out = &f->out,
 	};
 
 	memset(f, 0, sizeof(*f));
@@ -70,7 +71,7 @@ static void finish(struct fixture *f)
 {
 	struct err err = {""};
 
-	assert_int_equal(lock_profile_finish(f->p, 10, 4, &f->out, &f->n_samples), 0);
+	assert_int_equal(lock_profile_finish(f->p, 10, 4, &f->n_samples), 0);
 	if (f->n_samples > 0)
 		assert_int_equal(
 			pprof_decode(&f->profile, &f->arena, f->out.data, f->out.len, &err), 0);
@@ -181,12 +182,13 @@ static void test_sums_do_not_overflow(void **state)
 
 static int make(void *arg)
 {
+	CLEANUP(buf_fini) struct buf out;
 	const struct lock_profile_config cfg = {.symbols = {resolve, is_runtime, NULL},
 						.minor = 24,
 						.factor = 1,
-						.max_bytes = 1u << 20};
+						.max_bytes = 1u << 20,
+						.out = &out};
 	CLEANUP(lock_profile_freep) struct lock_profile *p = NULL;
-	CLEANUP(buf_fini) struct buf out;
 	const uint64_t stack[] = {200, 101};
 	size_t n;
 	int r;
@@ -196,7 +198,7 @@ static int make(void *arg)
 	r = lock_profile_new(&p, &cfg);
 	if (r == 0)
 		r = add(p, stack, 2, 1, 1);
-	return r == 0 ? lock_profile_finish(p, 1, 1, &out, &n) : r;
+	return r == 0 ? lock_profile_finish(p, 1, 1, &n) : r;
 }
 
 static void test_failed_allocations_are_survived(void **state)

@@ -68,10 +68,13 @@ struct fixture {
 
 static void begin(struct fixture *f)
 {
+	struct stack_profile_config cfg = config;
+
 	memset(f, 0, sizeof(*f));
+	cfg.out = &f->out;
 	buf_init(&f->out, LIMIT_UPLOAD_BYTES);
 	arena_init(&f->arena, LIMIT_PPROF_ARENA_BYTES);
-	assert_int_equal(stack_profile_new(&f->p, &config), 0);
+	assert_int_equal(stack_profile_new(&f->p, &cfg), 0);
 }
 
 static void end(struct fixture *f)
@@ -95,7 +98,7 @@ static void finish(struct fixture *f)
 	const struct stack_profile_times times = {5, 3, 1};
 	struct err err = {""};
 
-	assert_int_equal(stack_profile_finish(f->p, &times, &f->out, &f->n_samples), 0);
+	assert_int_equal(stack_profile_finish(f->p, &times, &f->n_samples), 0);
 	assert_int_equal(pprof_decode(&f->profile, &f->arena, f->out.data, f->out.len, &err), 0);
 }
 

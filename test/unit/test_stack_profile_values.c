@@ -57,7 +57,9 @@ static void begin(struct fixture *f, size_t max_bytes)
 		.n_types = 2,
 		.period_type = "contentions",
 		.period_unit = "count",
+		.tentative = true,
 		.max_bytes = max_bytes,
+		.out = &f->out,
 	};
 
 	memset(f, 0, sizeof(*f));
@@ -85,7 +87,7 @@ static void finish(struct fixture *f)
 	const struct stack_profile_times times = {.end_ns = 50, .duration_ns = 30, .period = 7};
 	struct err err = {""};
 
-	assert_int_equal(stack_profile_finish(f->p, &times, &f->out, &f->n_samples), 0);
+	assert_int_equal(stack_profile_finish(f->p, &times, &f->n_samples), 0);
 	if (f->n_samples > 0)
 		assert_int_equal(
 			pprof_decode(&f->profile, &f->arena, f->out.data, f->out.len, &err), 0);
@@ -271,7 +273,7 @@ static void test_more_than_its_memory_is_no_profile(void **state)
 			assert_int_equal(r, -ENOBUFS);
 			n_full++;
 		}
-		r = stack_profile_finish(f.p, &times, &f.out, &f.n_samples);
+		r = stack_profile_finish(f.p, &times, &f.n_samples);
 		if (r < 0)
 			assert_int_equal(r, -ENOBUFS);
 		end(&f);
@@ -289,8 +291,7 @@ static void test_a_profile_that_is_nearly_full_is_finished(void **state)
 
 		begin(&f, MAX_BYTES / 4);
 		if (fill(&f, n) == 0) {
-			assert_int_equal(stack_profile_finish(f.p, &times, &f.out, &f.n_samples),
-					 0);
+			assert_int_equal(stack_profile_finish(f.p, &times, &f.n_samples), 0);
 			assert_int_equal(f.n_samples, n);
 			n_done++;
 		} else {
@@ -312,7 +313,7 @@ static void test_values_of_a_type_can_be_forgotten(void **state)
 	add(&f, &s, 5);
 	s.n = 2;
 	add(&f, &s, 6);
-	assert_int_equal(stack_profile_forget(f.p, 1), 0);
+	assert_int_equal(stack_profile_forget(f.p, 1, 1), 0);
 	add(&f, &s, 7);
 	finish(&f);
 	assert_int_equal(f.profile.samples[0].values[0], 1);
@@ -322,11 +323,46 @@ static void test_values_of_a_type_can_be_forgotten(void **state)
 	end(&f);
 }
 
+/* Those that were added more than once may be several samples then. */
+static void test_the_memory_for_stacks_is_that_of_some_of_them(void **state)
+{
+	enum { STACKS = 300 * 300, TURNS = 2 };
+	uint8_t *sums = calloc(STACKS, 1);
+	struct fixture f;
+
+	(void)state;
+	assert_non_null(sums);
+	begin(&f, (size_t)8 << 20);
+	assert_int_equal(stack_profile_forget(f.p, 0, 1), 0);
+	for (size_t i = 0; i < (size_t)STACKS * TURNS; i++) {
+		uint64_t stack[14] = {100 + i % 300, 400 + i / 300 % 300};
+		struct stack_profile_stack s = {.addresses = stack, .n = ARRAY_SIZE(stack)};
+
+		for (size_t k = 2; k < ARRAY_SIZE(stack); k++)
+			stack[k] = 800 + k;
+
+		add(&f, &s, 1);
+	}
+	finish(&f);
+	assert_in_range(f.n_samples, STACKS + 1, STACKS * TURNS);
+	for (uint32_t i = 0; i < f.profile.n_samples; i++) {
+		const struct profile_sample *s = &f.profile.samples[i];
+		int64_t leaf = f.profile.locations[s->locations[0]].lines[0].line - 100;
+		int64_t caller = f.profile.locations[s->locations[1]].lines[0].line - 400;
+
+		sums[caller * 300 + leaf] += (uint8_t)s->values[0];
+	}
+	for (size_t i = 0; i < STACKS; i++)
+		assert_int_equal(sums[i], TURNS);
+	free(sums);
+	end(&f);
+}
+
 static int make(void *arg)
 {
 	const struct stack_profile_times times = {0};
-	CLEANUP(stack_profile_freep) struct stack_profile *p = NULL;
 	CLEANUP(buf_fini) struct buf out;
+	CLEANUP(stack_profile_freep) struct stack_profile *p = NULL;
 	const struct stack_profile_config cfg = {
 		.symbols = {resolve, is_runtime, arg},
 		.types = {"a"},
@@ -335,6 +371,7 @@ static int make(void *arg)
 		.period_type = "c",
 		.period_unit = "d",
 		.max_bytes = MAX_BYTES,
+		.out = &out,
 	};
 	const uint64_t stack[] = {1, 200, 101};
 	const struct stack_profile_stack s = {
@@ -349,7 +386,7 @@ static int make(void *arg)
 		r = stack_profile_add(p, &s, &values);
 	if (r < 0)
 		return r;
-	return stack_profile_finish(p, &times, &out, &n);
+	return stack_profile_finish(p, &times, &n);
 }
 
 static void test_failed_allocations_are_survived(void **state)
@@ -372,6 +409,7 @@ int main(void)
 		cmocka_unit_test(test_more_than_its_memory_is_no_profile),
 		cmocka_unit_test(test_a_profile_that_is_nearly_full_is_finished),
 		cmocka_unit_test(test_values_of_a_type_can_be_forgotten),
+		cmocka_unit_test(test_the_memory_for_stacks_is_that_of_some_of_them),
 		cmocka_unit_test(test_failed_allocations_are_survived),
 	};
 

@@ -35,13 +35,14 @@ static void check(struct stack_table *t, uint64_t n,
 		  int64_t (*expect)(uint64_t number, size_t value))
 {
 	uint8_t *seen = calloc(n, 1);
-	struct stack_cursor c = {0};
 	struct stack_view v;
 	uint64_t n_seen = 0;
+	size_t at = 0;
 
 	assert_non_null(seen);
 	assert_int_equal(stack_table_settle(t), 0);
-	for (; stack_table_next(t, &c, &v); n_seen++) {
+	stack_table_group(t);
+	for (; stack_table_next(t, &at, &v); n_seen++) {
 		uint64_t number;
 
 		memcpy(&number, v.key, sizeof(number));
@@ -81,7 +82,7 @@ static void test_equal_stacks_are_one(void **state)
 
 static void test_the_same_bytes_and_more_are_another_stack(void **state)
 {
-	struct stack_cursor c = {0};
+	size_t at = 0;
 	struct stack_table *t;
 	struct stack_view v;
 
@@ -90,17 +91,18 @@ static void test_the_same_bytes_and_more_are_another_stack(void **state)
 	add(t, 1, 9, (struct stack_values){{1}});
 	add(t, 1, 10, (struct stack_values){{1}});
 	assert_int_equal(stack_table_settle(t), 0);
-	assert_true(stack_table_next(t, &c, &v));
+	stack_table_group(t);
+	assert_true(stack_table_next(t, &at, &v));
 	assert_int_equal(v.len, 9);
-	assert_true(stack_table_next(t, &c, &v));
+	assert_true(stack_table_next(t, &at, &v));
 	assert_int_equal(v.len, 10);
-	assert_false(stack_table_next(t, &c, &v));
+	assert_false(stack_table_next(t, &at, &v));
 	stack_table_free(t);
 }
 
 static void test_sums_stay_at_the_end_of_what_fits(void **state)
 {
-	struct stack_cursor c = {0};
+	size_t at = 0;
 	struct stack_table *t;
 	struct stack_view v;
 
@@ -109,17 +111,18 @@ static void test_sums_stay_at_the_end_of_what_fits(void **state)
 	add(t, 1, 8, (struct stack_values){{1, -1, -5}});
 	add(t, 1, 8, (struct stack_values){{INT64_MAX, INT64_MIN, 7}});
 	assert_int_equal(stack_table_settle(t), 0);
-	assert_true(stack_table_next(t, &c, &v));
+	stack_table_group(t);
+	assert_true(stack_table_next(t, &at, &v));
 	assert_int_equal(value_of(&v, 0), INT64_MAX);
 	assert_int_equal(value_of(&v, 1), INT64_MIN);
 	assert_int_equal(value_of(&v, 2), 2);
-	assert_false(stack_table_next(t, &c, &v));
+	assert_false(stack_table_next(t, &at, &v));
 	stack_table_free(t);
 }
 
 static void test_stacks_without_a_value_are_left_out(void **state)
 {
-	struct stack_cursor c = {0};
+	size_t at = 0;
 	struct stack_table *t;
 	struct stack_view v;
 
@@ -131,32 +134,63 @@ static void test_stacks_without_a_value_are_left_out(void **state)
 	add(t, 2, 8, (struct stack_values){{0, 0, 500000}}); /* gets another place */
 	assert_int_equal(stack_table_settle(t), 0);
 	stack_table_forget(t, 0);
-	assert_true(stack_table_next(t, &c, &v));
+	stack_table_group(t);
+	assert_true(stack_table_next(t, &at, &v));
 	assert_int_equal(v.key[0], 2);
 	assert_int_equal(value_of(&v, 0), 0);
 	assert_int_equal(value_of(&v, 2), 500005);
-	assert_false(stack_table_next(t, &c, &v));
+	assert_false(stack_table_next(t, &at, &v));
 	stack_table_free(t);
 }
 
-static void test_they_come_in_the_order_in_which_they_were_made(void **state)
+static void test_stacks_that_begin_alike_come_together(void **state)
 {
-	struct stack_cursor c = {0};
+	uint8_t seen[16] = {0};
 	struct stack_table *t;
 	struct stack_view v;
-	uint64_t n = 0;
+	uint8_t last = 0;
+	size_t at = 0;
 
 	(void)state;
 	assert_int_equal(stack_table_new(&t, N_VALUES, MAX_BYTES), 0);
-	assert_false(stack_table_next(t, &c, &v));
-	for (uint64_t i = 0; i < 20000; i++)
-		add(t, i, len_of(i), (struct stack_values){{1}});
+	for (uint64_t i = 0; i < 10000; i++)
+		add(t, (i << 32) | (i % 10 + 1), 12, (struct stack_values){{1}});
 	assert_int_equal(stack_table_settle(t), 0);
-	for (; stack_table_next(t, &c, &v); n++) {
-		assert_memory_equal(v.key, &n, sizeof(n));
-		stack_table_release(t, &c);
+	stack_table_group(t);
+	while (stack_table_next(t, &at, &v)) {
+		if (v.key[0] != last)
+			assert_int_equal(seen[v.key[0]]++, 0);
+		last = v.key[0];
 	}
-	assert_int_equal(n, 20000);
+	stack_table_free(t);
+}
+
+static int64_t one(uint64_t number, size_t value)
+{
+	(void)number;
+	return value == 0;
+}
+
+static void test_once_cleared_it_is_empty_and_takes_others(void **state)
+{
+	struct stack_table *t;
+	struct stack_view v;
+	size_t full = 0, at = 0;
+
+	(void)state;
+	assert_int_equal(stack_table_new(&t, N_VALUES, MAX_BYTES), 0);
+	for (int turn = 0; turn < 3; turn++) {
+		for (uint64_t i = 0; i < 5000; i++)
+			add(t, i, len_of(i), (struct stack_values){{1}});
+		check(t, 5000, one);
+		if (turn == 0)
+			full = stack_table_bytes(t);
+		assert_int_equal(stack_table_bytes(t), full);
+		stack_table_clear(t);
+		assert_int_equal(stack_table_bytes(t), 0);
+	}
+	stack_table_group(t);
+	assert_false(stack_table_next(t, &at, &v));
 	stack_table_free(t);
 }
 
@@ -208,7 +242,8 @@ int main(void)
 		cmocka_unit_test(test_the_same_bytes_and_more_are_another_stack),
 		cmocka_unit_test(test_sums_stay_at_the_end_of_what_fits),
 		cmocka_unit_test(test_stacks_without_a_value_are_left_out),
-		cmocka_unit_test(test_they_come_in_the_order_in_which_they_were_made),
+		cmocka_unit_test(test_stacks_that_begin_alike_come_together),
+		cmocka_unit_test(test_once_cleared_it_is_empty_and_takes_others),
 		cmocka_unit_test(test_its_memory_is_limited),
 		cmocka_unit_test(test_failed_allocations_are_survived),
 	};
