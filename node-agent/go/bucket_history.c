@@ -61,6 +61,8 @@ static int add(struct bucket_history *h, uint64_t address)
 {
 	uint64_t *item;
 
+	if (address & FLAGS)
+		return -EBADMSG; /* no record is there */
 	if (h->n == h->cfg.max_buckets)
 		return -E2BIG;
 	if (h->n == h->cap) {
