@@ -4,6 +4,8 @@
 
 #include "common/table.h"
 
+#define PLACES 4u /* of a key */
+
 struct entry {
 	UT_hash_handle hh;
 	struct go_file_version file;
@@ -69,4 +71,30 @@ int go_layouts_add(struct go_layouts *l, const struct go_file_version *file,
 		return -ENOMEM;
 	}
 	return 0;
+}
+
+/* ---- notes ---- */
+
+static size_t place(uint64_t key, size_t i)
+{
+	return (size_t)(key + i) % GO_FILE_NOTES;
+}
+
+uint8_t go_file_note(const struct go_file_notes *n, uint64_t key)
+{
+	for (size_t i = 0; i < PLACES; i++) {
+		if (n->at[place(key, i)].key == key)
+			return n->at[place(key, i)].note;
+	}
+	return 0;
+}
+
+void go_file_take_note(struct go_file_notes *n, uint64_t key, uint8_t note)
+{
+	size_t at = place(key, 0);
+
+	for (size_t i = 0; i < PLACES && n->at[at].note != 0; i++)
+		at = place(key, i);
+	n->at[at].key = key;
+	n->at[at].note = note;
 }

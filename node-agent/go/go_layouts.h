@@ -17,9 +17,9 @@ int go_layouts_new(struct go_layouts **ret) MUST_CHECK;
 void go_layouts_free(struct go_layouts *l);
 DEFINE_CLEANUP(struct go_layouts *, go_layouts_free);
 
-#define GO_FILE_NOTES 64u
+#define GO_FILE_NOTES 128u
 
-/* Small facts that were found in the file and nowhere else; some are lost to others. A key is a hash; all zero: none. */
+/* Small facts that were found in the file and nowhere else, by a hash; those for which there is no room are forgotten. */
 struct go_file_notes {
 	struct {
 		uint64_t key;
@@ -27,16 +27,10 @@ struct go_file_notes {
 	} at[GO_FILE_NOTES];
 };
 
-static inline uint8_t go_file_note(const struct go_file_notes *n, uint64_t key)
-{
-	return n->at[key % GO_FILE_NOTES].key == key ? n->at[key % GO_FILE_NOTES].note : 0;
-}
-
-static inline void go_file_take_note(struct go_file_notes *n, uint64_t key, uint8_t note)
-{
-	n->at[key % GO_FILE_NOTES].key = key;
-	n->at[key % GO_FILE_NOTES].note = note;
-}
+/* 0: none. */
+uint8_t go_file_note(const struct go_file_notes *n, uint64_t key);
+/* Of a key that has none. */
+void go_file_take_note(struct go_file_notes *n, uint64_t key, uint8_t note);
 
 struct go_known_file {
 	bool may_hang; /* its file system may not answer */

@@ -45,6 +45,30 @@ static void test_a_full_table_is_forgotten(void **state)
 	assert_null(go_layouts_find(l, &file));
 }
 
+static void test_notes_are_those_of_the_key_or_none(void **state)
+{
+	struct go_file_notes n = {0};
+	size_t n_kept = 0;
+
+	(void)state;
+	assert_int_equal(go_file_note(&n, 0), 0);
+	for (uint64_t i = 0; i < 4; i++) { /* that would all have the same place */
+		assert_int_equal(go_file_note(&n, 77 + i * GO_FILE_NOTES), 0);
+		go_file_take_note(&n, 77 + i * GO_FILE_NOTES, (uint8_t)(i + 1));
+	}
+	for (uint64_t i = 0; i < 4; i++)
+		assert_int_equal(go_file_note(&n, 77 + i * GO_FILE_NOTES), i + 1);
+	for (uint64_t key = 1000; key < 1000 + 10 * GO_FILE_NOTES; key++)
+		go_file_take_note(&n, key, (uint8_t)(key % 7 + 1));
+	for (uint64_t key = 1000; key < 1000 + 10 * GO_FILE_NOTES; key++) {
+		uint8_t note = go_file_note(&n, key);
+
+		assert_true(note == 0 || note == key % 7 + 1);
+		n_kept += note != 0;
+	}
+	assert_in_range(n_kept, GO_FILE_NOTES / 2, GO_FILE_NOTES);
+}
+
 static int add_one(void *arg)
 {
 	CLEANUP(go_layouts_freep) struct go_layouts *l = NULL;
@@ -66,6 +90,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_only_the_very_same_file_is_known),
 		cmocka_unit_test(test_a_full_table_is_forgotten),
+		cmocka_unit_test(test_notes_are_those_of_the_key_or_none),
 		cmocka_unit_test(test_failed_allocations_are_survived),
 	};
 
