@@ -19,6 +19,14 @@ static uint64_t raw_ns(void)
 
 #ifdef __x86_64__
 
+/* For how long the machine has been suspended since it was started. */
+static uint64_t asleep_ns(void)
+{
+	uint64_t awake_ns = clock_monotonic_ns();
+
+	return clock_boottime_ns() - awake_ns;
+}
+
 static uint64_t read_ticks(void)
 {
 	return __builtin_ia32_rdtsc();
@@ -40,10 +48,19 @@ static void read_both(uint64_t *ticks, uint64_t *ns)
 	}
 }
 
+static void begin(struct tick_clock *c)
+{
+	read_both(&c->first_ticks, &c->first_ns);
+	c->asleep_ns = asleep_ns();
+}
+
 static double measure(struct tick_clock *c)
 {
-	uint64_t passed_ns = raw_ns() - c->first_ns, ticks = 0, ns = 0;
+	uint64_t passed_ns, ticks = 0, ns = 0;
 
+	if ((int64_t)(asleep_ns() - c->asleep_ns) > (int64_t)SHORTEST_NS)
+		begin(c);
+	passed_ns = raw_ns() - c->first_ns;
 	if (c->ns_per_tick > 0 && passed_ns > LONGEST_NS)
 		return c->ns_per_tick;
 	if (passed_ns < SHORTEST_NS) {
@@ -65,6 +82,11 @@ static void read_both(uint64_t *ticks, uint64_t *ns)
 	*ns = raw_ns();
 }
 
+static void begin(struct tick_clock *c)
+{
+	read_both(&c->first_ticks, &c->first_ns);
+}
+
 static double measure(struct tick_clock *c)
 {
 	return c->ns_per_tick;
@@ -74,8 +96,8 @@ static double measure(struct tick_clock *c)
 
 void tick_clock_init(struct tick_clock *c)
 {
-	*c = (struct tick_clock){0};
-	read_both(&c->first_ticks, &c->first_ns);
+	c->ns_per_tick = 0;
+	begin(c);
 }
 
 double tick_clock_ns_per_tick(struct tick_clock *c, uint16_t machine)

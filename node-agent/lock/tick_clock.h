@@ -3,7 +3,8 @@
  * (cputicks in runtime/).
  *
  * On amd64 that is the time stamp counter, which all processes share; its frequency is measured against
- * CLOCK_MONOTONIC_RAW from the first use on, ever more exactly. On arm64 it is CLOCK_MONOTONIC in
+ * CLOCK_MONOTONIC_RAW from the first use on, ever more exactly, and anew after the machine was suspended: one of both may
+ * have gone on. On arm64 it is CLOCK_MONOTONIC in
  * nanoseconds. One thread.
  */
 #ifndef NODE_AGENT_LOCK_TICK_CLOCK_H
@@ -14,6 +15,7 @@
 struct tick_clock {
 	uint64_t first_ticks;
 	uint64_t first_ns;
+	uint64_t asleep_ns; /* for which the machine had been suspended then */
 	double ns_per_tick; /* 0: not measured yet */
 };
 

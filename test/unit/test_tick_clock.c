@@ -38,11 +38,34 @@ static void test_the_counter_of_amd64_is_measured(void **state)
 #endif
 }
 
+#ifdef __x86_64__
+
+/* While it slept, the counter went on for a thousand seconds, and the clock did not. */
+static void test_a_machine_that_was_suspended_is_measured_anew(void **state)
+{
+	struct tick_clock awake, slept;
+	double ns_per_tick;
+
+	(void)state;
+	tick_clock_init(&awake);
+	ns_per_tick = tick_clock_ns_per_tick(&awake, EM_X86_64);
+	slept = awake;
+	slept.first_ticks -= UINT64_C(3000000000000);
+	assert_true(tick_clock_ns_per_tick(&slept, EM_X86_64) < ns_per_tick / 2);
+	slept.asleep_ns -= UINT64_C(1000000000000);
+	assert_true(fabs(tick_clock_ns_per_tick(&slept, EM_X86_64) / ns_per_tick - 1) < 0.005);
+}
+
+#endif
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_arm64_counts_nanoseconds),
 		cmocka_unit_test(test_the_counter_of_amd64_is_measured),
+#ifdef __x86_64__
+		cmocka_unit_test(test_a_machine_that_was_suspended_is_measured_anew),
+#endif
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
