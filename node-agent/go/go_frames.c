@@ -6,6 +6,7 @@
 #include "common/clock.h"
 #include "common/intern.h"
 #include "common/table.h"
+#include "common/utf8.h"
 #include "node-agent/symbol/gopclntab_line.h"
 
 #define UNKNOWN "[unknown]"
@@ -158,16 +159,28 @@ static bool is_late(const struct go_frames *f)
 	       clock_monotonic_ns() > f->process.deadline_ns;
 }
 
+/* They are shown on terminals, and a process can have any. */
+static void make_printable(char *text)
+{
+	text[utf8_make_printable(text, strlen(text))] = '\0';
+}
+
 /* Of the instruction at this address, into f->line. */
 static int find_line(struct go_frames *f, uint64_t address)
 {
 	const struct go_module *m = find_module(f, address);
 	struct gopclntab_trees trees;
+	int r;
 
 	if (!m)
 		return -ENOENT;
 	trees = (struct gopclntab_trees){.memory = m->source, .gofunc = m->gofunc};
-	return gopclntab_find_line(&m->table, m->source, &trees, address, &f->line);
+	r = gopclntab_find_line(&m->table, m->source, &trees, address, &f->line);
+	if (r < 0)
+		return r;
+	make_printable(f->line.name);
+	make_printable(f->line.file);
+	return 0;
 }
 
 static int add_text(struct go_frames *f, const char *text, uint32_t *ret)

@@ -1,5 +1,7 @@
 #include "node-agent/process/workload.h"
 
+#include "common/utf8.h"
+
 #define DELETED " (deleted)"
 
 static const char *const folders[] = {
@@ -7,14 +9,6 @@ static const char *const folders[] = {
 	[CGROUP_CRIO] = "crio",    [CGROUP_PODMAN] = "podman", [CGROUP_KUBEPODS] = "kubepods",
 	[CGROUP_LXC] = "lxc",      [CGROUP_TALOS] = "talos",
 };
-
-static void replace_controls(char *s)
-{
-	for (; *s; s++) {
-		if ((unsigned char)*s < ' ' || *s == 0x7f)
-			*s = '?';
-	}
-}
 
 static void process_name(const struct workload_facts *f, char *ret, size_t size)
 {
@@ -45,5 +39,5 @@ void workload_name(const struct workload_facts *f, char ret[static WORKLOAD_NAME
 		snprintf(ret, WORKLOAD_NAME_BYTES, "%s", c->id);
 	else
 		snprintf(ret, WORKLOAD_NAME_BYTES, "/%s/%.*s", folders[c->kind], id_len, c->id);
-	replace_controls(ret);
+	ret[utf8_make_printable(ret, strlen(ret))] = '\0';
 }

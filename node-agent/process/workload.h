@@ -19,8 +19,8 @@ struct workload_facts {
 
 /*
  * "/docker/0123456789ab", "/system.slice/cron.service", "/kernel"; processes
- * that nobody manages: "/process/<name of the executable>". Control characters
- * become '?'. Until there is metadata of containers this is the container id too.
+ * that nobody manages: "/process/<name of the executable>". What is not printable
+ * UTF-8 becomes '?'. Until there is metadata of containers this is the container id too.
  */
 void workload_name(const struct workload_facts *f, char ret[static WORKLOAD_NAME_BYTES]);
 

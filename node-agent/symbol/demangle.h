@@ -21,10 +21,4 @@
  */
 size_t demangle(const char *name, char *to, size_t cap);
 
-/*
- * Replace what is not printable UTF-8 by '?', in place: pprof's strings and ClickHouse's must be
- * text. Returns the length, which can only become smaller: a character cut at the end goes.
- */
-size_t make_printable(char *s, size_t len);
-
 #endif /* NODE_AGENT_SYMBOL_DEMANGLE_H */

@@ -2,7 +2,7 @@
 
 #include <errno.h>
 
-#include "node-agent/symbol/demangle.h"
+#include "common/utf8.h"
 
 struct object_cache {
 	struct object *objects; /* by id, in order of insertion */
@@ -84,7 +84,7 @@ char *object_name_of_path(const char *path)
 	if (!name)
 		return NULL;
 	memcpy(name, base, len);
-	len = make_printable(name, len);
+	len = utf8_make_printable(name, len);
 	for (size_t i = 0; i < len; i++) {
 		if (name[i] == ' ')
 			name[i] = '_';

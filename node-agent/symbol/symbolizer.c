@@ -6,6 +6,7 @@
 #include "common/clock.h"
 #include "common/deadline_call.h"
 #include "common/limits.h"
+#include "common/utf8.h"
 #include "node-agent/symbol/demangle.h"
 #include "node-agent/symbol/eh_function.h"
 #include "node-agent/symbol/elf_plt.h"
@@ -173,7 +174,7 @@ static int find_name(struct symbolizer *s, struct object *o, const struct byte_s
 		size_t len = strnlen(s->raw, sizeof(s->name) - 1);
 
 		memcpy(s->name, s->raw, len);
-		s->name[make_printable(s->name, len)] = '\0';
+		s->name[utf8_make_printable(s->name, len)] = '\0';
 		return 0;
 	}
 	t = get_table(s, o, src, vaddr, &r);
@@ -355,10 +356,10 @@ const struct frame *symbolizer_frame(struct symbolizer *s, const char *function,
 
 	len = strnlen(function, sizeof(safe_function) - 1);
 	memcpy(safe_function, function, len);
-	safe_function[make_printable(safe_function, len)] = '\0';
+	safe_function[utf8_make_printable(safe_function, len)] = '\0';
 	len = strnlen(file, sizeof(safe_file) - 1);
 	memcpy(safe_file, file, len);
-	safe_file[make_printable(safe_file, len)] = '\0';
+	safe_file[utf8_make_printable(safe_file, len)] = '\0';
 	for (char *p = safe_file; *p; p++) {
 		if (*p == ' ')
 			*p = '_';

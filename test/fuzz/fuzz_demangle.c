@@ -1,6 +1,7 @@
 /* Any bytes as a mangled name: the result fits, ends, and is printable UTF-8. */
 #include <assert.h>
 
+#include "common/utf8.h"
 #include "node-agent/symbol/demangle.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -16,7 +17,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	mangled[size] = '\0';
 	len = demangle(mangled, name, sizeof(name));
 	assert(len < sizeof(name) && strlen(name) == len);
-	assert(make_printable(name, len) == len && !strchr(name, '\n'));
+	assert(utf8_make_printable(name, len) == len && !strchr(name, '\n'));
 	assert(demangle(mangled, small, sizeof(small)) < sizeof(small));
 	return 0;
 }

@@ -74,6 +74,18 @@ static void test_a_return_address_is_of_the_call_before_it(void **state)
 	end(&f);
 }
 
+static void test_names_are_text_that_does_nothing_to_a_terminal(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	begin(&f);
+	memcpy(f.image.data + GO_IMAGE_TABLE + GO_IMAGE_NAMES + 1, "\x1b]\xff", 3);
+	assert_int_equal(resolve(&f, 0x10, true), 0);
+	assert_string_equal(f.list.frames[0].function, "?]?n.a");
+	end(&f);
+}
+
 static void test_the_start_of_a_function_is_of_that_function(void **state)
 {
 	struct fixture f;
@@ -382,6 +394,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_return_address_is_of_the_call_before_it),
+		cmocka_unit_test(test_names_are_text_that_does_nothing_to_a_terminal),
 		cmocka_unit_test(test_the_start_of_a_function_is_of_that_function),
 		cmocka_unit_test(test_inlined_calls_are_frames_when_asked),
 		cmocka_unit_test(test_a_tree_that_goes_round_gives_as_many_frames_as_there_may_be),

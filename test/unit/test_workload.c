@@ -1,3 +1,4 @@
+#include "common/utf8.h"
 #include "node-agent/process/workload.h"
 #include "test/lib/unit.h"
 
@@ -42,6 +43,9 @@ static void everything_else_is_called_as_its_executable(void **state)
 	check_name(&f, "/process/worker");
 	f.comm = "a\nb";
 	check_name(&f, "/process/a?b");
+	/* who is told the name wants text */
+	f.comm = "g\xc3\xb6\xff\xc2\x9b[1m";
+	check_name(&f, "/process/g\xc3\xb6???[1m");
 	f.comm = "";
 	check_name(&f, "/process/unknown");
 	f.kernel_thread = true;
@@ -60,6 +64,11 @@ static void no_name_is_too_long(void **state)
 	exe[sizeof(exe) - 1] = '\0';
 	workload_name(&f, name);
 	assert_int_equal(strlen(name), WORKLOAD_NAME_BYTES - 1);
+	for (size_t i = 1; i + 2 < sizeof(exe); i += 2)
+		memcpy(exe + i, "\xc3\xb6", 2);
+	workload_name(&f, name);
+	assert_true(utf8_is_valid(name, strlen(name)));
+	assert_in_range(strlen(name), WORKLOAD_NAME_BYTES - 2, WORKLOAD_NAME_BYTES - 1);
 }
 
 int main(void)
