@@ -27,8 +27,8 @@ static void begin(struct fixture *f, bool mutex, bool block)
 	memset(f, 0, sizeof(*f));
 	lock_child_begin(&f->child);
 	f->now_ns = 1000000;
-	f->opened.runtime = &f->child.runtime;
-	f->process.id = f->child.id;
+	f->opened.runtime = &f->child.go.runtime;
+	f->process.id = f->child.go.id;
 	f->process.due_ns = f->now_ns;
 	for (int i = 0; i < LOCK_KINDS; i++)
 		lock_session_init(&f->process.locks[i], (enum lock_kind)i, BUCKET_HISTORY_FROM_NOW,
@@ -53,7 +53,7 @@ static int read_one(struct fixture *f, enum lock_kind kind)
 	int r;
 
 	buf_init(&out, LIMIT_UPLOAD_BYTES);
-	memory_windows_begin(f->child.runtime.windows, &f->child.target.memory, UINT64_MAX);
+	memory_windows_begin(f->child.go.runtime.windows, &f->child.go.target.memory, UINT64_MAX);
 	r = go_locks_read(&f->locks, kind, &f->process, &f->opened, f->now_ns, &out);
 	f->told_bytes = out.len;
 	return r;

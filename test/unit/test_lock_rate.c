@@ -6,7 +6,7 @@
 
 static int turn(struct lock_child *c, enum lock_kind kind, enum lock_rate_wish wish)
 {
-	return lock_rate_switch(&c->runtime, &c->id, kind, wish);
+	return lock_rate_switch(&c->go.runtime, &c->go.id, kind, wish);
 }
 
 static void expect_rates(const struct lock_child *c, uint64_t mutex, uint64_t block)
@@ -22,7 +22,7 @@ static void test_rates_are_switched_on_and_off_again(void **state)
 
 	(void)state;
 	lock_child_begin(&c);
-	assert_int_equal(lock_rate_read(&c.runtime, LOCK_MUTEX, &rate), 0);
+	assert_int_equal(lock_rate_read(&c.go.runtime, LOCK_MUTEX, &rate), 0);
 	assert_int_equal(rate, 0);
 	assert_int_equal(turn(&c, LOCK_MUTEX, LOCK_RATE_OFF), 0);
 	assert_int_equal(turn(&c, LOCK_MUTEX, LOCK_RATE_ON), 1);
@@ -30,7 +30,7 @@ static void test_rates_are_switched_on_and_off_again(void **state)
 	assert_int_equal(turn(&c, LOCK_MUTEX, LOCK_RATE_ON), 0);
 	assert_int_equal(turn(&c, LOCK_BLOCK, LOCK_RATE_ON), 1);
 	expect_rates(&c, LOCK_RATE_MUTEX, 0x2000000);
-	assert_int_equal(lock_rate_read(&c.runtime, LOCK_BLOCK, &rate), 0);
+	assert_int_equal(lock_rate_read(&c.go.runtime, LOCK_BLOCK, &rate), 0);
 	assert_int_equal(rate, 0x2000000);
 	assert_int_equal(turn(&c, LOCK_MUTEX, LOCK_RATE_OFF), 1);
 	assert_int_equal(turn(&c, LOCK_BLOCK, LOCK_RATE_OFF), 1);
@@ -62,7 +62,7 @@ static void test_an_address_from_another_process_is_not_written_to(void **state)
 	(void)state;
 	lock_child_begin(&c);
 	/* 0 too, and a variable */
-	c.executable.at[GO_MUTEX_RATE] = c.executable.at[GO_BLOCK_BUCKETS];
+	c.go.executable.at[GO_MUTEX_RATE] = c.go.executable.at[GO_BLOCK_BUCKETS];
 	assert_int_equal(turn(&c, LOCK_MUTEX, LOCK_RATE_ON), 1);
 	expect_rates(&c, LOCK_RATE_MUTEX, 0);
 	assert_int_equal(c.memory->lists[LOCK_BLOCK], 0);
@@ -75,18 +75,18 @@ static void test_another_process_or_release_is_not_written_to(void **state)
 
 	(void)state;
 	lock_child_begin(&c);
-	c.id.start_time++;
+	c.go.id.start_time++;
 	assert_int_equal(turn(&c, LOCK_MUTEX, LOCK_RATE_ON), -ESRCH);
-	c.id.start_time--;
-	c.runtime.image.minor = 28;
+	c.go.id.start_time--;
+	c.go.runtime.image.minor = 28;
 	assert_int_equal(turn(&c, LOCK_MUTEX, LOCK_RATE_ON), -ENOTSUP);
-	c.runtime.image.minor = 27;
-	c.runtime.modules[0].data[1].end = c.runtime.modules[0].data[1].start + 4;
+	c.go.runtime.image.minor = 27;
+	c.go.runtime.modules[0].data[1].end = c.go.runtime.modules[0].data[1].start + 4;
 	assert_int_equal(turn(&c, LOCK_MUTEX, LOCK_RATE_ON), -ENOTSUP);
-	c.executable.at[GO_MUTEX_RATE] = 0; /* it could not be found */
+	c.go.executable.at[GO_MUTEX_RATE] = 0; /* it could not be found */
 	assert_int_equal(turn(&c, LOCK_MUTEX, LOCK_RATE_ON), -ENOENT);
 	expect_rates(&c, 0, 0);
-	lock_child_kill(&c);
+	go_child_kill(&c.go);
 	assert_int_equal(turn(&c, LOCK_BLOCK, LOCK_RATE_ON) < 0, 1);
 	lock_child_end(&c);
 }

@@ -62,8 +62,8 @@ static int read_it(struct fixture *f, enum lock_reading_when when)
 {
 	CLEANUP(buf_fini) struct buf out;
 	const struct lock_turn turn = {
-		.runtime = &f->child.runtime,
-		.id = &f->child.id,
+		.runtime = &f->child.go.runtime,
+		.id = &f->child.go.id,
 		.clock = &f->clock,
 		.now_ns = f->now_ns += 1000,
 		.when = when,
@@ -71,7 +71,7 @@ static int read_it(struct fixture *f, enum lock_reading_when when)
 	int r;
 
 	buf_init(&out, LIMIT_UPLOAD_BYTES);
-	memory_windows_begin(f->child.runtime.windows, &f->child.target.memory, UINT64_MAX);
+	memory_windows_begin(f->child.go.runtime.windows, &f->child.go.target.memory, UINT64_MAX);
 	r = lock_session_read(&f->session, &turn, &out, &f->reading);
 	if (r == 0)
 		decode(f, &out);
@@ -102,7 +102,7 @@ static void test_only_what_is_new_is_told(void **state)
 	assert_int_equal(read_it(&f, LOCK_READING_TURN), 0);
 	assert_int_equal(f.reading.n_samples, 1); /* neither has names here, so they are one */
 	assert_int_equal(f.waits, 129);
-	ns = 4000000 * tick_clock_ns_per_tick(&f.clock, f.child.target.layout.machine);
+	ns = 4000000 * tick_clock_ns_per_tick(&f.clock, f.child.go.target.layout.machine);
 	assert_true(fabs((double)f.delay_ns / ns - 1) < 0.01);
 	assert_int_equal(f.duration_ns, 6000);
 
@@ -136,7 +136,7 @@ test_lists_that_were_mistaken_for_each_other_are_told_apart_by_their_records(voi
 	(void)state;
 	for (int kind = 0; kind < LOCK_KINDS; kind++) {
 		begin(&f, (enum lock_kind)kind, BUCKET_HISTORY_FROM_ZERO);
-		at = f.child.executable.at;
+		at = f.child.go.executable.at;
 		list = at[GO_MUTEX_BUCKETS];
 		at[GO_MUTEX_BUCKETS] = at[GO_BLOCK_BUCKETS];
 		at[GO_BLOCK_BUCKETS] = list;
@@ -186,9 +186,9 @@ static void test_mutexes_are_switched_on_at_first_sight_and_off_at_the_end(void 
 	assert_int_equal(rate(&f, LOCK_BLOCK), 0);
 	assert_int_equal(read_it(&f, LOCK_READING_TURN), 0);
 	assert_false(f.reading.switched_on);
-	assert_int_equal(lock_session_restore(&f.session, &f.child.runtime, &f.child.id), 1);
+	assert_int_equal(lock_session_restore(&f.session, &f.child.go.runtime, &f.child.go.id), 1);
 	assert_int_equal(rate(&f, LOCK_MUTEX), 0);
-	assert_int_equal(lock_session_restore(&f.session, &f.child.runtime, &f.child.id), 0);
+	assert_int_equal(lock_session_restore(&f.session, &f.child.go.runtime, &f.child.go.id), 0);
 	end(&f);
 }
 
@@ -204,8 +204,8 @@ static void test_a_program_that_chooses_later_keeps_what_it_chose(void **state)
 		f.child.memory->rates[LOCK_MUTEX] = chosen[i];
 		assert_int_equal(read_it(&f, LOCK_READING_TURN), 0);
 		assert_int_equal(rate(&f, LOCK_MUTEX), chosen[i]);
-		assert_int_equal(lock_session_restore(&f.session, &f.child.runtime, &f.child.id),
-				 0);
+		assert_int_equal(
+			lock_session_restore(&f.session, &f.child.go.runtime, &f.child.go.id), 0);
 		assert_int_equal(rate(&f, LOCK_MUTEX), chosen[i]);
 		end(&f);
 	}
@@ -224,7 +224,7 @@ static void test_our_rate_is_ours_when_a_program_has_set_it_again(void **state)
 	assert_int_equal(read_it(&f, LOCK_READING_TURN), 0);
 	f.child.memory->rates[LOCK_MUTEX] = before;
 	assert_int_equal(read_it(&f, LOCK_READING_TURN), 0);
-	assert_int_equal(lock_session_restore(&f.session, &f.child.runtime, &f.child.id), 1);
+	assert_int_equal(lock_session_restore(&f.session, &f.child.go.runtime, &f.child.go.id), 1);
 	assert_int_equal(rate(&f, LOCK_MUTEX), 0);
 	end(&f);
 }
@@ -238,14 +238,14 @@ static void test_what_a_killed_agent_left_is_adopted_where_it_can_be_its(void **
 	f.child.memory->rates[LOCK_MUTEX] = LOCK_RATE_MUTEX;
 	assert_int_equal(read_it(&f, LOCK_READING_TURN), 0);
 	assert_false(f.reading.switched_on);
-	assert_int_equal(lock_session_restore(&f.session, &f.child.runtime, &f.child.id), 1);
+	assert_int_equal(lock_session_restore(&f.session, &f.child.go.runtime, &f.child.go.id), 1);
 	assert_int_equal(rate(&f, LOCK_MUTEX), 0);
 
 	/* nobody but the program can have switched on what has just started */
 	f.child.memory->rates[LOCK_MUTEX] = LOCK_RATE_MUTEX;
 	restart(&f, LOCK_MUTEX, BUCKET_HISTORY_FROM_ZERO);
 	assert_int_equal(read_it(&f, LOCK_READING_TURN), 0);
-	assert_int_equal(lock_session_restore(&f.session, &f.child.runtime, &f.child.id), 0);
+	assert_int_equal(lock_session_restore(&f.session, &f.child.go.runtime, &f.child.go.id), 0);
 	assert_int_equal(rate(&f, LOCK_MUTEX), LOCK_RATE_MUTEX);
 	end(&f);
 }
@@ -294,7 +294,7 @@ static void test_a_release_that_is_not_known_is_read_only(void **state)
 
 	(void)state;
 	begin(&f, LOCK_MUTEX, BUCKET_HISTORY_FROM_ZERO);
-	f.child.runtime.image.minor = 28;
+	f.child.go.runtime.image.minor = 28;
 	lock_child_record(&f.child, 0, LOCK_MUTEX, 7, 1000000);
 	assert_int_equal(read_it(&f, LOCK_READING_TURN), 0);
 	assert_int_equal(f.reading.switch_error, -ENOTSUP);
@@ -323,9 +323,9 @@ static void test_a_process_that_has_ended_is_not_written_to(void **state)
 	(void)state;
 	begin(&f, LOCK_BLOCK, BUCKET_HISTORY_FROM_NOW);
 	assert_int_equal(read_it(&f, LOCK_READING_TURN), 0);
-	lock_child_kill(&f.child);
+	go_child_kill(&f.child.go);
 	assert_int_equal(read_it(&f, LOCK_READING_BURST_END), -ENODATA);
-	assert_true(lock_session_restore(&f.session, &f.child.runtime, &f.child.id) < 0);
+	assert_true(lock_session_restore(&f.session, &f.child.go.runtime, &f.child.go.id) < 0);
 	/* what is shared with it still has the rate, so nobody has written there */
 	assert_int_equal(rate(&f, LOCK_BLOCK), LOCK_RATE_BLOCK);
 	end(&f);
@@ -336,12 +336,12 @@ static int read_once(void *arg)
 	struct fixture *f = arg;
 	struct lock_reading reading;
 	CLEANUP(buf_fini) struct buf out;
-	const struct lock_turn turn = {&f->child.runtime, &f->child.id, &f->clock, 2000,
+	const struct lock_turn turn = {&f->child.go.runtime, &f->child.go.id, &f->clock, 2000,
 				       LOCK_READING_BURST_END};
 
 	buf_init(&out, LIMIT_UPLOAD_BYTES);
 	restart(f, LOCK_MUTEX, BUCKET_HISTORY_FROM_ZERO);
-	memory_windows_begin(f->child.runtime.windows, &f->child.target.memory, UINT64_MAX);
+	memory_windows_begin(f->child.go.runtime.windows, &f->child.go.target.memory, UINT64_MAX);
 	return lock_session_read(&f->session, &turn, &out, &reading);
 }
 

@@ -1,0 +1,97 @@
+/*
+ * A child of the test that waits, opened as a program of Go 1.24 whose variables are where the test says. It has what the test's
+ * process has in memory when it begins.
+ */
+#ifndef TEST_LIB_GO_CHILD_H
+#define TEST_LIB_GO_CHILD_H
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+
+#include "common/clock.h"
+#include "node-agent/go/go_runtime.h"
+#include "node-agent/process/procfs.h"
+#include "test/lib/unit.h"
+
+struct go_child {
+	pid_t pid;
+	int root_fd;
+	struct go_target_files files;
+	struct go_process_id id;
+	struct go_target target;
+	struct go_executable executable;
+	struct go_runtime runtime;
+};
+
+static inline void go_child_start(struct go_child *c)
+{
+	c->pid = fork();
+	if (c->pid == 0) {
+		/* also when a test fails, nobody waits for the end of its output */
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		close(STDOUT_FILENO);
+		close(STDERR_FILENO);
+		for (;;)
+			pause();
+	}
+	assert_true(c->pid > 0);
+}
+
+/* data, up to data_end, is what its runtime has for variables. */
+static inline void go_child_begin(struct go_child *c, const void *data, const void *data_end)
+{
+	AUTO_CLOSE int proc_fd = -1;
+	struct proc_stat st;
+
+	memset(c, 0, sizeof(*c));
+	go_child_start(c);
+	c->root_fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	assert_int_equal(deadline_caller_new(&c->files.caller, 60 * NS_PER_S, 1), 0);
+	proc_fd = procfs_open_process(c->root_fd, c->pid);
+	assert_int_equal(procfs_read_stat(proc_fd, &st), 0);
+	c->id = (struct go_process_id){.pid = c->pid, .start_time = st.start_time};
+	assert_int_equal(go_target_read_key(proc_fd, &c->id.exe), 0);
+	assert_int_equal(go_target_open(&c->target, c->root_fd, &c->id, &c->files), 0);
+	c->runtime = (struct go_runtime){
+		.target = &c->target,
+		.image = {.layout = &c->target.layout,
+			  .file = &c->target.file,
+			  .memory = &c->target.memory,
+			  .bias = c->target.bias,
+			  .minor = 24},
+		.executable = &c->executable,
+		.deadline_ns = UINT64_MAX,
+		.n_modules = 1,
+	};
+	c->runtime.modules[0].data[1] =
+		(struct go_range){(uint64_t)(uintptr_t)data, (uint64_t)(uintptr_t)data_end};
+}
+
+/* Where a variable is, in both. */
+static inline void go_child_put(struct go_child *c, enum go_variable which, const void *at)
+{
+	c->executable.sought |= UINT32_C(1) << which;
+	c->executable.at[which] = (uint64_t)(uintptr_t)at - c->target.bias;
+}
+
+static inline void go_child_kill(struct go_child *c)
+{
+	if (c->pid > 0) {
+		kill(c->pid, SIGKILL);
+		waitpid(c->pid, NULL, 0);
+	}
+	c->pid = 0;
+}
+
+/* It may have been killed. */
+static inline void go_child_end(struct go_child *c)
+{
+	go_child_kill(c);
+	go_target_close(&c->target);
+	deadline_caller_free(c->files.caller);
+	close(c->root_fd);
+}
+
+#endif /* TEST_LIB_GO_CHILD_H */
