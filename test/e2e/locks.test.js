@@ -95,8 +95,9 @@ async function told(type) {
 }
 const waited = () => ((asked[1].waitedNs - asked[0].waitedNs) / (asked[1].atNs - asked[0].atNs)) * 1e9;
 
-function assertNear(got, want) {
-  assert.ok(Math.abs(got / want - 1) < 0.1, `${got / 1e9} s per second, not ${want / 1e9}`);
+function assertNear(got, want, missing = 0) {
+  const ratio = got / want;
+  assert.ok(ratio > 0.9 - missing && ratio < 1.1, `${got / 1e9} s per second, not ${want / 1e9} less ${missing * 100} %`);
 }
 
 test("while the agent runs the mutex profiler is on", () => {
@@ -137,7 +138,9 @@ test("contention is as long as it was, and in the function that holds the lock",
 });
 
 test("a burst tells how long goroutines blocked, and where", async () => {
-  assertNear(await told("go:block_delay:nanoseconds"), waited());
+  // what begins before it or ends after it is not seen: on a busy machine these are longer
+  const meanS = (asked[1].waitedNs - asked[0].waitedNs) / (asked[1].waits - asked[0].waits) / 1e9;
+  assertNear(await told("go:block_delay:nanoseconds"), waited(), (2 * meanS) / BURST_S);
   const f = await flame(cluster, { service: await service(), type: "go:block_delay:nanoseconds", ...range });
   assert.ok(f.share("main.(*pair).turn") > 0.95, `functions: ${f.list.map((n) => n.name).join(" ")}`);
 });

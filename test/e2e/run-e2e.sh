@@ -20,6 +20,6 @@ failed=0
 for f in "${files[@]}"; do
 	echo "== $f"
 	# a test that hangs is a failure of its own, with its daemons gone
-	timeout --kill-after=10 600 node --test-reporter=spec "$f" || failed=$((failed + 1))
+	timeout --kill-after=10 1200 node --test-reporter=spec "$f" || failed=$((failed + 1))
 done
 [ "$failed" -eq 0 ]
