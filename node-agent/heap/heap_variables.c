@@ -93,11 +93,20 @@ int heap_variables_rate(struct go_runtime *rt, uint64_t *ret)
 	return go_runtime_find(rt, GO_MEMORY_RATE, "runtime.MemProfileRate", find_rate, ret);
 }
 
-/*
- * The byte is looked at just before the rate is set to 0: in schedinit since 1.20, before in the
- * package's initialisation.
- */
-static int find_disabled(struct go_runtime *rt, uint64_t *ret)
+/* The one byte that the function loads. */
+static int find_only_byte(struct go_runtime *rt, const char *function, uint64_t *ret)
+{
+	struct go_ref refs[GO_RUNTIME_REFS_MAX];
+	int n = go_runtime_refs(rt, function, refs, ARRAY_SIZE(refs));
+
+	if (n != 1 || refs[0].kind != GO_REF_LOAD || refs[0].size_bytes != 1)
+		return n < 0 ? n : -ENOENT;
+	*ret = refs[0].target;
+	return 0;
+}
+
+/* The byte is looked at just before the rate is set to 0. */
+static int find_byte_before_store(struct go_runtime *rt, uint64_t *ret)
 {
 	const char *name = rt->image.minor >= 20 ? "runtime.schedinit" : "runtime.init";
 	struct go_ref refs[GO_RUNTIME_REFS_MAX];
@@ -117,6 +126,18 @@ static int find_disabled(struct go_runtime *rt, uint64_t *ret)
 		}
 	}
 	return n < 0 ? n : -ENOENT;
+}
+
+/*
+ * In schedinit since 1.20, before in the package's initialisation: by a function of its own, where the compiler was told not to
+ * inline functions.
+ */
+static int find_disabled(struct go_runtime *rt, uint64_t *ret)
+{
+	int r = rt->image.minor < 20 ? find_only_byte(rt, "runtime.defaultMemProfileRate", ret)
+				     : -ENOENT;
+
+	return r == -ENOENT ? find_byte_before_store(rt, ret) : r;
 }
 
 int heap_variables_disabled(struct go_runtime *rt, uint64_t *ret)

@@ -6,16 +6,25 @@ set -u
 check_heap=$1 check_locks=$2 check_goroutines=$3 check_gc=$4 go=$5
 GO_VERSIONS=${GO_VARIANTS:-"
 	1.18.10-unoptimized 1.21.13-unoptimized 1.25.3-unoptimized 1.27.4-unoptimized
-	1.26.8-race 1.26.8-v3 1.26.8-random-heap 1.25.3-green-tea 1.27.4-no-green-tea 1.26.8-gold"}
+	1.27.4-headerless 1.26.8-race 1.26.8-v3 1.26.8-random-heap 1.25.3-green-tea 1.27.4-no-green-tea 1.26.8-gold"}
 # shellcheck source=test/go-matrix/matrix.sh
 . "$(dirname "$0")/matrix.sh"
-base=$(kept_in go-variant-targets target locks goroutines counters)
+base=$(kept_in go-variant-targets target unprofiled locks goroutines counters)
 
 # build_with CGO FLAGS…
 build_with() {
 	local name
-	for name in target locks goroutines counters; do
+	for name in target unprofiled locks goroutines counters; do
 		build $name $name "$@" || return
+	done
+}
+
+# without section headers: of 64 bits at 40 is where they are, from 58 on how many
+build_headerless() {
+	local name
+	build_with 0 -ldflags='-s -w' && for name in target unprofiled locks goroutines counters; do
+		dd if=/dev/zero of="$out/$name" bs=1 seek=40 count=8 conv=notrunc status=none &&
+			dd if=/dev/zero of="$out/$name" bs=1 seek=58 count=6 conv=notrunc status=none || return
 	done
 }
 
@@ -24,6 +33,7 @@ build_all() {
 	version=${version%%-*}
 	case $variant in
 	unoptimized) build_with 0 -gcflags='all=-N -l' -ldflags='-s -w' ;;
+	headerless) build_headerless ;;
 	race) build_with 1 -race -ldflags='-s -w' ;;
 	v3) GOAMD64=v3 build_with 0 -ldflags='-s -w' ;;
 	gold) build_with 1 -ldflags='-s -w -linkmode=external -extldflags=-fuse-ld=gold' ;;
@@ -36,6 +46,11 @@ build_all() {
 heap() {
 	start target 4096 && "$check_heap" read "$pid" "$work/ours" && fetch 'heap?gc=0' &&
 		"$check_heap" same "$work/ours" "$work/theirs"
+}
+
+# a program that the linker has made without a profiler
+force() {
+	launch "$out/unprofiled" "$work/done" && said ready && "$check_heap" force "$pid" "$work/done"
 }
 
 goroutines() {
@@ -61,6 +76,7 @@ counters() {
 check_version() {
 	echo "  ${out##*/}"
 	try 5 heap
+	try 2 force
 	try 3 locks
 	try 1 goroutines
 	try 1 counters
