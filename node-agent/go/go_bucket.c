@@ -62,12 +62,19 @@ static bool is_stack(const struct go_bucket_format *f, const uint64_t *stack, ui
 	return n == 0 || is_text(f, stack[0]);
 }
 
-static int read_header(read_fn *read, struct memory_windows *w, enum go_bucket_type type,
-		       uint64_t address, struct header *ret)
+static bool is_record(const struct go_bucket_format *f, const struct header *h,
+		      const uint64_t *stack)
 {
-	int r = address % sizeof(uint64_t) == 0 ? read(w, address, ret, sizeof(*ret)) : -EBADMSG;
+	return is_stack(f, stack, h->n_stack) &&
+	       go_bucket_hash(stack, (size_t)h->n_stack, h->size) == h->hash;
+}
 
-	return r < 0 || is_plausible(ret, type) ? r : -EBADMSG;
+static void set_header(struct go_bucket *b, const struct header *h, const uint64_t *stack)
+{
+	b->next = h->next;
+	b->size = h->size;
+	b->n_stack = (uint32_t)h->n_stack;
+	b->stack = stack;
 }
 
 static int read_with(read_fn *read, struct memory_windows *w, const struct go_bucket_format *f,
@@ -77,19 +84,14 @@ static int read_with(read_fn *read, struct memory_windows *w, const struct go_bu
 	struct header h;
 	int r;
 
-	r = read_header(read, w, f->type, address, &h);
-	if (r < 0)
-		return r;
-	stack_len = (size_t)h.n_stack * sizeof(*ret->stack);
-	r = read(w, address + sizeof(h), ret->stack, stack_len);
-	if (r < 0)
-		return r;
-	if (!is_stack(f, ret->stack, h.n_stack) ||
-	    go_bucket_hash(ret->stack, (size_t)h.n_stack, h.size) != h.hash)
-		return -EBADMSG;
-	ret->next = h.next;
-	ret->size = h.size;
-	ret->n_stack = (uint32_t)h.n_stack;
+	r = address % sizeof(uint64_t) == 0 ? read(w, address, &h, sizeof(h)) : -EBADMSG;
+	if (r < 0 || !is_plausible(&h, f->type))
+		return r < 0 ? r : -EBADMSG;
+	stack_len = (size_t)h.n_stack * sizeof(*ret->copy);
+	r = read(w, address + sizeof(h), ret->copy, stack_len);
+	if (r < 0 || !is_record(f, &h, ret->copy))
+		return r < 0 ? r : -EBADMSG;
+	set_header(ret, &h, ret->copy);
 	return read(w, address + sizeof(h) + stack_len, ret->words,
 		    f->n_words * sizeof(*ret->words));
 }
@@ -100,11 +102,36 @@ int go_bucket_read_now(struct memory_windows *w, const struct go_bucket_format *
 	return read_with(memory_windows_read_now, w, f, address, ret);
 }
 
+/* Where it lies in a window. */
+static bool look_at(struct memory_windows *w, const struct go_bucket_format *f, uint64_t address,
+		    struct go_bucket *ret)
+{
+	const uint64_t *words = NULL;
+	struct header h;
+
+	if (address % sizeof(uint64_t) == 0)
+		words = memory_windows_words(w, address, sizeof(h) / sizeof(*words));
+	if (!words)
+		return false;
+	memcpy(&h, words, sizeof(h));
+	if (!is_plausible(&h, f->type))
+		return false;
+	words = memory_windows_words(w, address + sizeof(h), (size_t)h.n_stack + f->n_words);
+	if (!words || !is_record(f, &h, words))
+		return false;
+	set_header(ret, &h, words);
+	memcpy(ret->words, words + h.n_stack, f->n_words * sizeof(*ret->words));
+	return true;
+}
+
 int go_bucket_read(struct memory_windows *w, const struct go_bucket_format *f, uint64_t address,
 		   struct go_bucket *ret)
 {
-	int r = read_with(memory_windows_read, w, f, address, ret);
+	int r;
 
+	if (look_at(w, f, address, ret))
+		return 0;
+	r = read_with(memory_windows_read, w, f, address, ret);
 	/* what was read in passing may be of a moment before the record was filled */
 	return r == -EBADMSG ? go_bucket_read_now(w, f, address, ret) : r;
 }

@@ -29,11 +29,12 @@ enum go_bucket_type { /* values are the runtime's */
 };
 
 struct go_bucket {
-	uint64_t next;                       /* the record made before; 0: none */
-	uint64_t size;                       /* of one object; 0 unless of memory */
-	uint32_t n_stack;                    /* 0 only of locks */
-	uint64_t stack[GO_BUCKET_STACK_MAX]; /* return addresses, leaf first */
+	uint64_t next;         /* the record made before; 0: none */
+	uint64_t size;         /* of one object; 0 unless of memory */
+	uint32_t n_stack;      /* 0 only of locks */
+	const uint64_t *stack; /* return addresses, leaf first: where they were read, or copy */
 	uint64_t words[GO_BUCKET_WORDS_MAX]; /* of the counters */
+	uint64_t copy[GO_BUCKET_STACK_MAX];
 };
 
 struct go_bucket_format {
@@ -43,7 +44,10 @@ struct go_bucket_format {
 	size_t n_text;
 };
 
-/* 0; -EBADMSG: no record there; -EFBIG and others of memory_windows_read(). */
+/*
+ * *ret is valid until the next call that reads by way of w. 0; -EBADMSG: no record there; -EFBIG and others of
+ * memory_windows_read().
+ */
 int go_bucket_read(struct memory_windows *w, const struct go_bucket_format *f, uint64_t address,
 		   struct go_bucket *ret) MUST_CHECK;
 

@@ -14,7 +14,7 @@ struct memory_windows {
 	uint64_t clock;
 	size_t last; /* the window that was used last */
 	struct window windows[MEMORY_WINDOWS];
-	uint8_t data[MEMORY_WINDOWS][MEMORY_WINDOW_BYTES];
+	uint64_t data[MEMORY_WINDOWS][MEMORY_WINDOW_BYTES / sizeof(uint64_t)];
 };
 
 int memory_windows_new(struct memory_windows **ret)
@@ -77,19 +77,31 @@ static size_t find_window(struct memory_windows *w, uint64_t base)
 	return oldest;
 }
 
-int memory_windows_read(struct memory_windows *w, uint64_t address, void *to, size_t len)
+/* What is at an address; NULL as of memory_windows_words(). */
+static const char *find(struct memory_windows *w, uint64_t address, size_t len)
 {
 	uint64_t base = address & ~(MEMORY_WINDOW_BYTES - 1);
 	uint64_t offset = address - base;
 
-	if (len <= MEMORY_WINDOW_BYTES - offset) {
-		/* mostly the next read is close to the one before */
-		if (!is_window(w, w->last, base))
-			w->last = find_window(w, base);
-		if (w->windows[w->last].readable) {
-			memcpy(to, w->data[w->last] + offset, len);
-			return 0;
-		}
-	}
-	return memory_windows_read_now(w, address, to, len);
+	if (len > MEMORY_WINDOW_BYTES - offset)
+		return NULL;
+	/* mostly the next read is close to the one before */
+	if (!is_window(w, w->last, base))
+		w->last = find_window(w, base);
+	return w->windows[w->last].readable ? (const char *)w->data[w->last] + offset : NULL;
+}
+
+const uint64_t *memory_windows_words(struct memory_windows *w, uint64_t address, size_t n)
+{
+	return (const uint64_t *)(const void *)find(w, address, n * sizeof(uint64_t));
+}
+
+int memory_windows_read(struct memory_windows *w, uint64_t address, void *to, size_t len)
+{
+	const char *from = find(w, address, len);
+
+	if (!from)
+		return memory_windows_read_now(w, address, to, len);
+	memcpy(to, from, len);
+	return 0;
 }

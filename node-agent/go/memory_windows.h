@@ -29,7 +29,13 @@ void memory_windows_begin(struct memory_windows *w, const struct byte_source *me
 int memory_windows_read(struct memory_windows *w, uint64_t address, void *to,
 			size_t len) MUST_CHECK;
 
-/* The same without a window: what is there now. */
+/*
+ * n words at a multiple of their size, as they lie in one window: valid until the next call. NULL: not in one, or it
+ * cannot be read.
+ */
+const uint64_t *memory_windows_words(struct memory_windows *w, uint64_t address, size_t n);
+
+/* The same as memory_windows_read() without a window: what is there now. */
 int memory_windows_read_now(struct memory_windows *w, uint64_t address, void *to,
 			    size_t len) MUST_CHECK;
 

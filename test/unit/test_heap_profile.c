@@ -71,7 +71,8 @@ static int add(struct heap_profile *p, const uint64_t *stack, uint32_t n, struct
 
 	b.size = RATE * 64; /* stands for itself */
 	b.n_stack = n;
-	memcpy(b.stack, stack, n * sizeof(*stack));
+	b.stack = b.copy;
+	memcpy(b.copy, stack, n * sizeof(*stack));
 	return heap_profile_add(p, &b, &counts, active.allocs + future.allocs);
 }
 

@@ -63,7 +63,8 @@ static int add(struct lock_profile *p, const uint64_t *stack, uint32_t n, uint64
 	static struct go_bucket b;
 
 	b.n_stack = n;
-	memcpy(b.stack, stack, n * sizeof(*stack));
+	b.stack = b.copy;
+	memcpy(b.copy, stack, n * sizeof(*stack));
 	return lock_profile_add(p, &b, &since);
 }
 
