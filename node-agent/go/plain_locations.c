@@ -10,7 +10,7 @@
 #include "common/limits.h"
 #include "common/table.h"
 
-#define FIRST_LOG2 6u
+#define FIRST_LOG2 9u
 #define BUCKET_ADDRESSES 4u
 #define LENGTH_SHIFT 24u
 #define GOLDEN_RATIO UINT64_C(0x9e3779b97f4a7c15)
