@@ -11,6 +11,7 @@
 #include "node-agent/go_profile/due_heap.h"
 #include "node-agent/go_profile/go_verdicts.h"
 #include "node-agent/go_profile/pid_owner.h"
+#include "node-agent/process/procfs.h"
 
 #define BACKOFF_MAX_SHIFT 6u /* a process that cannot be read is tried about once an hour */
 
@@ -302,11 +303,17 @@ static int look_at(const struct go_processes *p, pid_t pid, const struct entry *
 	return 0;
 }
 
-static bool is_left_out(const struct go_processes *p, const struct go_process_id *id)
+static bool is_left_out(const struct go_processes *p, pid_t pid)
 {
 	for (size_t i = 0; i < p->cfg.n_left_out; i++) {
-		if (p->cfg.left_out[i].pid == id->pid &&
-		    p->cfg.left_out[i].start_time == id->start_time)
+		const struct go_process_id *id = &p->cfg.left_out[i];
+		AUTO_CLOSE int fd = -1;
+		struct proc_stat st;
+
+		if (id->pid != pid)
+			continue;
+		fd = procfs_open_process(p->cfg.root_fd, pid);
+		if (fd >= 0 && procfs_read_stat(fd, &st) == 0 && st.start_time == id->start_time)
 			return true;
 	}
 	return false;
@@ -320,6 +327,10 @@ static int scan_one(struct go_processes *p, pid_t pid, uint64_t now_ns)
 	bool replaces;
 	int r;
 
+	if (is_left_out(p, pid))
+		return 0;
+	if (p->cfg.at)
+		p->cfg.at(p->cfg.ctx, pid);
 	e = find(p, &any);
 	r = look_at(p, pid, e, now_ns, &owner);
 	p->n_denied_now += r == -EACCES || r == -EPERM;
@@ -331,7 +342,7 @@ static int scan_one(struct go_processes *p, pid_t pid, uint64_t now_ns)
 			e->owner = owner;
 		return r < 0 || e->is_go || now_ns < e->look_ns ? 0 : look(p, e, now_ns);
 	}
-	if (r < 0 || is_left_out(p, &owner.id))
+	if (r < 0)
 		return 0;
 	replaces = e != NULL;
 	if (e)

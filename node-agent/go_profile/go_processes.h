@@ -31,7 +31,9 @@ struct go_processes_config {
 	go_detect_fn *detect;
 	void *ctx;
 	go_libraries_fn *libraries; /* NULL: only executables are looked at */
-	/* whose memory is not to be touched: by pid and start time; borrowed */
+	/* which process is next; NULL is allowed. What it executes may be on a file system that does not answer. */
+	void (*at)(void *ctx, pid_t pid);
+	/* about whom nothing is asked but whether it is them: by pid and start time; borrowed */
 	const struct go_process_id *left_out;
 	size_t n_left_out;
 	uint64_t seen_ticks; /* go_processes_seen_ticks() of who looked before; 0: nobody did */

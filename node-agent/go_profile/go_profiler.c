@@ -335,18 +335,19 @@ static uint64_t scan_period_ns(const struct go_profiler *p)
 	return ns < SCAN_MIN_NS ? SCAN_MIN_NS : ns > SCAN_MAX_NS ? SCAN_MAX_NS : ns;
 }
 
+static void at_process(void *ctx, pid_t pid)
+{
+	set_position(ctx, true, &(struct go_process_id){.pid = pid});
+}
+
 /* An abandoned one finds out no more about files. */
 static int detect(void *ctx, const struct go_process_id *id)
 {
 	struct go_profiler *p = ctx;
-	int r;
 
 	if (worker_thread_is_abandoned(p->thread))
 		return -ECANCELED;
-	set_position(p, true, id);
-	r = go_reader_detect(p->reader, id);
-	set_position(p, true, NULL);
-	return r;
+	return go_reader_detect(p->reader, id);
 }
 
 static int libraries(void *ctx, const struct go_process_id *id, struct go_file_key *keys,
@@ -357,9 +358,7 @@ static int libraries(void *ctx, const struct go_process_id *id, struct go_file_k
 
 	if (worker_thread_is_abandoned(p->thread))
 		return -ECANCELED;
-	set_position(p, true, id);
 	n = go_reader_libraries(p->reader, id, keys, max);
-	set_position(p, true, NULL);
 	metric_add(&p->metrics->of[GO_METRIC_LOOKS_FAILED],
 		   (n < 0 && n != -ESRCH) || n == (int)max);
 	return n;
@@ -513,6 +512,7 @@ static int make_reader(struct go_profiler *p, struct err *err)
 		.detect = detect,
 		.ctx = p,
 		.libraries = libraries,
+		.at = at_process,
 		.left_out = p->past.left_out,
 		.n_left_out = p->past.n_left_out,
 		.seen_ticks = p->past.seen_ticks,

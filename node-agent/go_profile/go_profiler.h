@@ -63,10 +63,11 @@ struct go_profiler_past {
 
 /* Where it is. */
 struct go_profiler_position {
-	bool is_busy;            /* it does not wait for its next turn */
-	struct go_process_id id; /* pid 0: at no process in particular */
-	uint64_t since_ns;       /* on clock_monotonic_ns() */
-	uint64_t seen_ticks;     /* for its successor */
+	bool is_busy; /* it does not wait for its next turn */
+	struct go_process_id
+		id;          /* pid 0: at no process in particular; start_time 0: not known yet */
+	uint64_t since_ns;   /* on clock_monotonic_ns() */
+	uint64_t seen_ticks; /* for its successor */
 };
 
 void go_result_free(struct go_result *r);

@@ -102,24 +102,27 @@ static int start(struct go_worker *w, struct err *err)
 
 /* ---- the watch ---- */
 
-/* What a process is called, if it is still there: all of that is read without its memory. */
-static void name_process(const struct go_worker *w, const struct go_process_id *id,
-			 char ret[static WORKLOAD_NAME_BYTES])
+/* Who is meant, and what it is called, if it is still there: all of that is read without its memory and files. */
+static void identify(const struct go_worker *w, struct go_process_id *id,
+		     char service[static WORKLOAD_NAME_BYTES])
 {
 	const char *root = w->cfg.profiler.proc_root;
 	AUTO_CLOSE int root_fd = open(root ? root : "/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	AUTO_CLOSE int fd = -1;
-	struct proc_stat st;
 	struct go_target t = {.mem_fd = -1, .exe_fd = -1};
+	struct proc_stat st;
 
-	ret[0] = '\0';
+	service[0] = '\0';
 	if (root_fd < 0 || id->pid == 0)
 		return;
 	fd = procfs_open_process(root_fd, id->pid);
+	if (fd < 0 || procfs_read_stat(fd, &st) < 0)
+		return;
+	if (id->start_time == 0)
+		id->start_time = st.start_time;
 	t.proc_fd = fd;
-	if (fd < 0 || procfs_read_stat(fd, &st) < 0 || st.start_time != id->start_time ||
-	    go_target_service(&t, ret) < 0)
-		ret[0] = '\0';
+	if (st.start_time != id->start_time || go_target_service(&t, service) < 0)
+		service[0] = '\0';
 }
 
 static void leave_behind(struct go_worker *w)
@@ -144,11 +147,11 @@ static void remember(struct go_profiler_past *past, const struct go_profiler_pos
 		past->n_left_out++;
 }
 
-static void abandon(struct go_worker *w, const struct go_profiler_position *at)
+static void abandon(struct go_worker *w, struct go_profiler_position *at)
 {
 	char service[WORKLOAD_NAME_BYTES];
 
-	name_process(w, &at->id, service);
+	identify(w, &at->id, service);
 	log_warn("memory of a process cannot be read, nor the attempt be ended: left out from now "
 		 "on",
 		 "pid=%d service=%s seconds=%llu", (int)at->id.pid, LOG_QUOTED(service),

@@ -244,6 +244,36 @@ static void test_allocations_are_news_to_who_takes_over_since_the_last_scan_befo
 	end(&f);
 }
 
+static pid_t was_at[4];
+static size_t n_at;
+
+static void at(void *ctx, pid_t pid)
+{
+	(void)ctx;
+	assert_true(n_at < ARRAY_SIZE(was_at));
+	was_at[n_at++] = pid;
+}
+
+/* Each of them may keep the scan from going on; about one that is left out nothing is asked. */
+static void test_who_is_looked_at_is_said_before(void **state)
+{
+	const struct go_process_id left_out[] = {{.pid = 2, .start_time = BEFORE}};
+	const struct go_processes_config before = {.at = at, .left_out = left_out, .n_left_out = 1};
+	struct fixture f;
+
+	(void)state;
+	begin(&f);
+	begin_after(&f, &before);
+	start(&f, 1, BEFORE, "go");
+	start(&f, 2, BEFORE, "go");
+	assert_int_equal(scan(&f, 1), 1);
+	assert_int_equal(scan(&f, 2), 1);
+	assert_int_equal(n_at, 2);
+	assert_int_equal(was_at[0], 1);
+	assert_int_equal(was_at[1], 1);
+	end(&f);
+}
+
 static void test_who_is_left_out_is_so_until_somebody_else_has_the_id(void **state)
 {
 	const struct go_process_id left_out[] = {{.pid = 2, .start_time = BEFORE}};
@@ -572,6 +602,7 @@ int main(void)
 		cmocka_unit_test(test_allocations_are_news_since_the_last_scan_only),
 		cmocka_unit_test(
 			test_allocations_are_news_to_who_takes_over_since_the_last_scan_before),
+		cmocka_unit_test(test_who_is_looked_at_is_said_before),
 		cmocka_unit_test(test_who_is_left_out_is_so_until_somebody_else_has_the_id),
 		cmocka_unit_test(test_a_process_that_executes_something_else_is_new),
 		cmocka_unit_test(test_an_id_that_is_used_again_is_another_process),
