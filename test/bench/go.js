@@ -14,6 +14,7 @@ const { costOfLocks } = require("./locks");
 const root = path.resolve(__dirname, "../..");
 const build = path.resolve(process.argv[2] || path.join(root, "build/release"));
 const cost = path.join(build, "test/bench/go_cost");
+const goService = path.join(root, "build/bench/go_service");
 const RATE = 512 * 1024;
 
 const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
@@ -30,8 +31,8 @@ process.on("exit", () => {
 
 // test/bench/go_service, and the next line that it says.
 class Service {
-  constructor(records, percent, rate = RATE) {
-    this.child = spawn(path.join(root, "build/bench/go_service"), [records, percent, rate].map(String), {
+  constructor(records, percent, rate = RATE, program = goService) {
+    this.child = spawn(program, [records, percent, rate].map(String), {
       stdio: ["pipe", "pipe", "inherit"],
     });
     children.add(this.child);
@@ -138,13 +139,13 @@ async function target() {
   ];
 }
 
-// A /proc of these processes and as many others that are no Go.
-async function many() {
+// A /proc of processes of this program and as many others that are no Go.
+async function many(program) {
   const N = 200;
   const SECONDS = 60;
   const SHORTER = 12; // an interval of 5 s instead of 60 s, and scans of /proc in the same proportion
   const services = [];
-  for (let i = 0; i < N; i++) services.push(await new Service(50 + i, 20).ready());
+  for (let i = 0; i < N; i++) services.push(await new Service(50 + i, 20, RATE, program).ready());
   const others = Array.from({ length: N }, () => spawn("sleep", ["600"], { stdio: "ignore" }));
   for (const o of others) children.add(o);
   const proc = fs.mkdtempSync(path.join(os.tmpdir(), "proc-"));
@@ -153,13 +154,31 @@ async function many() {
   fs.rmSync(proc, { recursive: true });
   for (const o of others) o.kill();
   for (const s of services) await s.end();
+  return (
+    `${(cpuMs / (SECONDS * 1000) / SHORTER * 100).toFixed(3)} % (${ms(cpuMs / profiles)} for a profile, ${profiles} of them; ` +
+    `measured at an interval of ${60 / SHORTER} s, divided by ${SHORTER}), ${mib(rssKib)} resident`
+  );
+}
+
+// The same with an executable as that of a container: in an overlayfs.
+async function manyLayered() {
+  const dir = fs.mkdtempSync(path.join(os.tmpdir(), "layers-"));
+  const [low, up, work, all] = ["low", "up", "work", "all"].map((name) => path.join(dir, name));
+  for (const d of [low, up, work, all]) fs.mkdirSync(d);
+  fs.copyFileSync(goService, path.join(low, "go_service"));
+  execFileSync("mount", ["-t", "overlay", "overlay", "-o", `lowerdir=${low},upperdir=${up},workdir=${work}`, all]);
+  try {
+    return await many(path.join(all, "go_service"));
+  } finally {
+    execFileSync("umount", ["--lazy", all]);
+    fs.rmSync(dir, { recursive: true });
+  }
+}
+
+async function manyRows() {
   return [
-    [
-      `${N} Go processes of 50 to 250 records beside ${N} others, of one core`,
-      `${(cpuMs / (SECONDS * 1000) / SHORTER * 100).toFixed(3)} % (${ms(cpuMs / profiles)} for a profile, ${profiles} of them; ` +
-        `measured at an interval of ${60 / SHORTER} s, divided by ${SHORTER}), ${mib(rssKib)} resident`,
-      "< 0.2 %",
-    ],
+    ["200 Go processes of 50 to 250 records beside 200 others, of one core", await many(goService), "< 0.2 %"],
+    ["— whose executable is in layers (overlayfs)", await manyLayered(), ""],
   ];
 }
 
@@ -205,7 +224,7 @@ async function goroutines() {
 
 const locks = () => costOfLocks(checker("check_locks"), path.join(root, "build/bench/go_locks"), 11);
 
-const benches = { heap: largeHeap, service: smallHeap, target, many, goroutines, locks, stress };
+const benches = { heap: largeHeap, service: smallHeap, target, many: manyRows, goroutines, locks, stress };
 
 async function main() {
   const names = process.argv.slice(3);
