@@ -201,8 +201,8 @@ func main() {
 	start, end := (last/page+1)*page, first/page*page
 	stack := unsafe.Slice((*byte)(unsafe.Pointer(start)), end-start)
 	s := &server{device: device, content: append([]byte(nil), stack...)}
-	go s.serve()
 	mount := mountNowhere(device)
+	go s.serve() // the device cannot be read before
 	open := func() int { return call(syscall.SYS_OPENAT, uintptr(mount), text("file"), syscall.O_RDONLY) }
 	check(syscall.Close(open())) // finds out that closing needs no answer: our end does not wait for one
 	file := open()
