@@ -38,8 +38,8 @@ static int accept_controller(struct go_runtime *rt, const struct gc_layout *l, u
 	return r == -EBADMSG || r == -EAGAIN ? 0 : r < 0 ? r : 1;
 }
 
-/* Of the addresses that a function takes, less offset, the one that is accepted. */
-static int find_accepted(struct go_runtime *rt, const char *function, uint64_t offset,
+/* Of the addresses that the first of these functions takes, less offset, the one that is accepted. */
+static int find_accepted(struct go_runtime *rt, const char *const *functions, uint64_t offset,
 			 accept_fn *accept, uint64_t *ret)
 {
 	struct go_ref refs[GO_RUNTIME_REFS_MAX];
@@ -48,7 +48,7 @@ static int find_accepted(struct go_runtime *rt, const char *function, uint64_t o
 	int n = gc_layout_get(rt->image.minor, &l);
 
 	if (n == 0)
-		n = go_runtime_refs(rt, function, refs, ARRAY_SIZE(refs));
+		n = go_runtime_refs_any(rt, functions, refs, ARRAY_SIZE(refs));
 	for (int i = 0; i < n; i++) {
 		uint64_t address = refs[i].target - offset;
 		int r;
@@ -72,17 +72,19 @@ static int find_accepted(struct go_runtime *rt, const char *function, uint64_t o
 
 static int find_memstats(struct go_runtime *rt, uint64_t *ret)
 {
+	static const char *const functions[] = {"runtime.stkbucket", "runtime.mProf_Malloc", NULL};
 	struct gc_layout l;
 	int r = gc_layout_get(rt->image.minor, &l);
 
 	return r < 0 ? r
-		     : find_accepted(rt, "runtime.stkbucket", l.memstats.buckhash_sys,
-				     accept_memstats, ret);
+		     : find_accepted(rt, functions, l.memstats.buckhash_sys, accept_memstats, ret);
 }
 
 static int find_controller(struct go_runtime *rt, uint64_t *ret)
 {
-	return find_accepted(rt, "runtime.gcStart", 0, accept_controller, ret);
+	static const char *const functions[] = {"runtime.gcStart", NULL};
+
+	return find_accepted(rt, functions, 0, accept_controller, ret);
 }
 
 int gc_variables_memstats(struct go_runtime *rt, uint64_t *ret)

@@ -205,6 +205,16 @@ int go_runtime_refs(struct go_runtime *rt, const char *function, struct go_ref *
 	return (int)kept;
 }
 
+int go_runtime_refs_any(struct go_runtime *rt, const char *const *functions, struct go_ref *refs,
+			size_t max)
+{
+	int n = -ENOENT;
+
+	for (size_t i = 0; n == -ENOENT && functions[i]; i++)
+		n = go_runtime_refs(rt, functions[i], refs, max);
+	return n;
+}
+
 int go_runtime_symbols(struct go_runtime *rt, struct go_symbols *ret)
 {
 	const struct go_frames_process process = {

@@ -67,6 +67,13 @@ void go_runtime_forget(struct go_runtime *rt, enum go_variable v);
 int go_runtime_refs(struct go_runtime *rt, const char *function, struct go_ref *refs,
 		    size_t max) MUST_CHECK;
 
+/*
+ * The same of the first of these functions that there is; NULL ends them. With a profile of the program (-pgo) the compiler makes
+ * functions a part of those that call them, which follow here.
+ */
+int go_runtime_refs_any(struct go_runtime *rt, const char *const *functions, struct go_ref *refs,
+			size_t max) MUST_CHECK;
+
 /* Whether len bytes at this address are variables of the program. */
 bool go_runtime_is_data(const struct go_runtime *rt, uint64_t address, size_t len);
 

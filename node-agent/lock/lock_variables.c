@@ -107,6 +107,8 @@ static int memory_list(struct go_runtime *rt, uint64_t *ret)
 /* The position-th variable that stkbucket refers to behind the list of memory. */
 static int find_list(struct go_runtime *rt, unsigned position, uint64_t *ret)
 {
+	static const char *const functions[] = {"runtime.stkbucket", "runtime.saveBlockEventStack",
+						"runtime.saveblockevent", NULL};
 	bool addresses = rt->image.minor >= MINOR_WITH_ATOMIC_LISTS;
 	struct go_ref refs[GO_RUNTIME_REFS_MAX];
 	unsigned n_seen = 0;
@@ -115,7 +117,7 @@ static int find_list(struct go_runtime *rt, unsigned position, uint64_t *ret)
 
 	if (r < 0)
 		return r;
-	n = go_runtime_refs(rt, "runtime.stkbucket", refs, ARRAY_SIZE(refs));
+	n = go_runtime_refs_any(rt, functions, refs, ARRAY_SIZE(refs));
 	for (int i = 0; i < n; i++) {
 		bool is_list = addresses ? refs[i].kind == GO_REF_ADDRESS : is_word_load(&refs[i]);
 

@@ -207,6 +207,22 @@ static void test_references_of_a_function_to_data_are_kept_in_order(void **state
 	assert_int_equal(go_runtime_refs(&f.rt, "runtime.b", refs, 8), -ENODATA);
 }
 
+static void test_where_a_function_is_a_part_of_others_those_are_read(void **state)
+{
+	static const char *const functions[] = {"runtime.d", "runtime.b", "main.a", NULL},
+				 *const none[] = {"runtime.d", NULL};
+	struct go_ref refs[8];
+	struct fixture f;
+
+	(void)state;
+	begin(&f, 0);
+	put_load(&f, 0x10, DATA);
+	put_load(&f, 0x100, DATA + 16); /* runtime.b */
+	assert_int_equal(go_runtime_refs_any(&f.rt, functions, refs, 8), 1);
+	assert_int_equal(refs[0].target, DATA + 16);
+	assert_int_equal(go_runtime_refs_any(&f.rt, none, refs, 8), -ENOENT);
+}
+
 static void test_a_function_of_any_size_is_not_read(void **state)
 {
 	struct go_ref refs[8];
@@ -250,6 +266,7 @@ int main(void)
 		cmocka_unit_test(test_what_could_not_be_read_is_sought_again),
 		cmocka_unit_test(test_data_is_what_the_module_says_and_whole),
 		cmocka_unit_test(test_references_of_a_function_to_data_are_kept_in_order),
+		cmocka_unit_test(test_where_a_function_is_a_part_of_others_those_are_read),
 		cmocka_unit_test(test_a_function_of_any_size_is_not_read),
 		cmocka_unit_test(test_failed_allocations_are_survived),
 	};
