@@ -7,7 +7,7 @@
 
 #include <malloc.h>
 
-#define ALLOCATOR_OWN_PAGES_BYTES (256 * 1024)
+#define ALLOCATOR_OWN_PAGES_BYTES (640 * 1024)
 #define ALLOCATOR_KEPT_BYTES (2 * 1024 * 1024)
 
 /* Before there is a second thread. */

@@ -13,6 +13,7 @@
 #define GOEXIT "runtime.goexit"
 #define FIRST_PLACES_LOG2 8u
 #define FIRST_ELEMENTS 64u
+#define FEW_FOUND 50000u /* two thousand stacks */
 
 enum { EMPTY, INNERMOST, ALL }; /* stack_address.kind */
 
@@ -42,7 +43,8 @@ struct stack_locations {
 	struct stack_address *places;
 	unsigned places_log2;
 	uint32_t n;                      /* addresses */
-	struct plain_locations plain[2]; /* innermost, all */
+	struct plain_locations plain[2]; /* innermost, all; of those that are found often */
+	uint64_t n_found;
 	struct stack_frame *frames;
 	uint32_t n_frames, cap_frames;
 	struct go_frame_list list;
@@ -312,9 +314,6 @@ static int add_address(struct stack_locations *l, uint64_t address, uint8_t kind
 		r = stack_locations_add(l, f, &to->location);
 		a.n++;
 	}
-	if (r == 0 && a.n == 1 && l->frames[a.first].role == GO_FRAME_PLAIN)
-		r = plain_locations_add(&l->plain[kind == ALL], address,
-					l->frames[a.first].location);
 	if (r < 0)
 		return r;
 	l->n_frames += a.n;
@@ -322,6 +321,16 @@ static int add_address(struct stack_locations *l, uint64_t address, uint8_t kind
 	*ret = find_place(l->places, l->places_log2, address, kind);
 	**ret = a;
 	return 0;
+}
+
+static int put_plain(struct stack_locations *l, struct stack_address *a)
+{
+	const struct stack_frame *f = &l->frames[a->first];
+
+	a->was_put = true;
+	if (a->n != 1 || f->role != GO_FRAME_PLAIN)
+		return 0;
+	return plain_locations_add(&l->plain[a->kind == ALL], a->address, f->location);
 }
 
 int stack_locations_find(struct stack_locations *l, uint64_t address, bool all,
@@ -333,7 +342,8 @@ int stack_locations_find(struct stack_locations *l, uint64_t address, bool all,
 	if (a->kind == EMPTY)
 		return add_address(l, address, kind, ret);
 	*ret = a;
-	return 0;
+	/* a small profile would have no use for it */
+	return l->n_found++ < FEW_FOUND || a->was_put ? 0 : put_plain(l, a);
 }
 
 size_t stack_locations_pack(const struct stack_locations *l, const uint64_t *addresses, size_t n,

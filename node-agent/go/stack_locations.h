@@ -23,6 +23,7 @@ struct stack_address {
 	uint8_t n;
 	uint8_t kind;
 	int8_t is_runtime; /* -1: not asked yet */
+	bool was_put;      /* where stack_locations_pack() finds it, if it belongs there */
 };
 
 /* -ENOMEM. */
@@ -42,7 +43,7 @@ const struct stack_frame *stack_locations_frames(const struct stack_locations *l
 						 const struct stack_address *a);
 
 /*
- * Packs (pprof_pack_location()) the locations of the first of n addresses, as far as those have been looked for and are one frame
+ * Packs (pprof_pack_location()) the locations of the first of n addresses, as far as those are found often and are one frame
  * of GO_FRAME_PLAIN each: how many, and *ret_len bytes. to has PPROF_PACKED_LOCATION_MAX_BYTES for each.
  */
 size_t stack_locations_pack(const struct stack_locations *l, const uint64_t *addresses, size_t n,
