@@ -224,7 +224,8 @@ describe("following pods", { concurrency: 3 }, () => {
     assert.strictEqual(lines.length, 1);
     assert.match(lines[0], /get, list and watch of pods/);
     assert.match(lines[0], /forbidden/);
-    assert.match((await targets(agent)).discovery.problem, /get, list and watch of pods/);
+    const shown = async () => (await targets(agent)).discovery.problem; // told to the page once a second
+    await eventually("shown", async () => /get, list and watch of pods/.test(await shown()));
     assert.strictEqual((await fetch(`${agent.url}/healthz`)).status, 200);
 
     await cluster.patch(`${rbac}/clusterroles/default-agent`, { rules: readPods });
