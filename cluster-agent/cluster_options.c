@@ -3,8 +3,8 @@
 #include <errno.h>
 
 #include "cluster-agent/discover/scrape_target.h"
-#include "common/clock.h"
 #include "common/limits.h"
+#include "common/system/clock.h"
 
 #define FIELD(name) offsetof(struct cluster_options, name)
 #define DAY_NS (UINT64_C(86400) * NS_PER_S)

@@ -5,7 +5,7 @@
 #include "cluster-agent/discover/scrape_target.h"
 #include "common/base.h"
 #include "common/err.h"
-#include "common/options.h"
+#include "common/options/options.h"
 
 struct cluster_options {
 	char *listen;

@@ -2,7 +2,7 @@
 
 #include "cluster-agent/cluster_agent.h"
 #include "cluster-agent/cluster_options.h"
-#include "common/log.h"
+#include "common/telemetry/log.h"
 #include "version.h"
 
 #define PROGRAM "coroot-cluster-agent"

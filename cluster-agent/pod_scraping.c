@@ -9,8 +9,8 @@
 #include "cluster-agent/replica/replica_set.h"
 #include "cluster-agent/scrape/scraper.h"
 #include "common/limits.h"
-#include "common/log.h"
-#include "common/open_files.h"
+#include "common/system/open_files.h"
+#include "common/telemetry/log.h"
 
 #define HOST_NAME_BYTES 256
 /* What a request to a pod may take: its own, and a connection that is kept for later. */

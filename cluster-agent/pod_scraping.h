@@ -7,11 +7,11 @@
 
 #include "cluster-agent/cluster_options.h"
 #include "common/base.h"
-#include "common/buf.h"
+#include "common/data/buf.h"
 #include "common/err.h"
-#include "common/loop.h"
-#include "common/metrics.h"
-#include "common/upload_url.h"
+#include "common/system/loop.h"
+#include "common/telemetry/metrics.h"
+#include "common/upload/upload_url.h"
 
 struct http_exchange;
 struct pod_scraping;

@@ -4,7 +4,7 @@
 #include <sched.h>
 #include <sys/utsname.h>
 
-#include "common/log.h"
+#include "common/telemetry/log.h"
 
 static const char *const id_files[] = {
 	"/proc/1/root/etc/machine-id",

@@ -4,20 +4,20 @@
 #include <signal.h>
 #include <sys/epoll.h>
 
-#include "common/clock.h"
-#include "common/http.h"
+#include "common/http/http.h"
 #include "common/limits.h"
-#include "common/log.h"
-#include "common/loop.h"
-#include "common/metrics.h"
-#include "common/uploader.h"
-#include "node-agent/cycle.h"
+#include "common/system/clock.h"
+#include "common/system/loop.h"
+#include "common/telemetry/log.h"
+#include "common/telemetry/metrics.h"
+#include "common/upload/uploader.h"
 #include "node-agent/go_profile/go_worker.h"
 #include "node-agent/host_identity.h"
 #include "node-agent/node_options.h"
 #include "node-agent/node_status.h"
 #include "node-agent/process/process_table.h"
 #include "node-agent/profile/profile_worker.h"
+#include "node-agent/sample/cycle.h"
 #include "node-agent/sample/sampler.h"
 #include "version.h"
 

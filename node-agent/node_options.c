@@ -2,7 +2,7 @@
 
 #include <errno.h>
 
-#include "common/clock.h"
+#include "common/system/clock.h"
 
 #define FIELD(name) offsetof(struct node_options, name)
 

@@ -4,7 +4,7 @@
 
 #include "common/base.h"
 #include "common/err.h"
-#include "common/options.h"
+#include "common/options/options.h"
 
 struct node_options {
 	char *listen;

@@ -2,10 +2,10 @@
 
 #include <errno.h>
 
-#include "common/agent_status.h"
-#include "common/http_server.h"
-#include "node-agent/cycle.h"
+#include "common/agent/agent_status.h"
+#include "common/http/http_server.h"
 #include "node-agent/process/process_table.h"
+#include "node-agent/sample/cycle.h"
 #include "node-agent/sample/sampler.h"
 #include "version.h"
 

@@ -9,7 +9,7 @@
 
 #include "common/base.h"
 #include "common/err.h"
-#include "common/metrics.h"
+#include "common/telemetry/metrics.h"
 
 struct node_status;
 struct cycle_losses;

@@ -5,7 +5,7 @@
 #include "cluster-agent/discover/known_pods.h"
 #include "cluster-agent/discover/pod_target.h"
 #include "cluster-agent/kubernetes/kube_watch.h"
-#include "common/arena.h"
+#include "common/data/arena.h"
 
 #define MAX_NAMESPACE_BYTES 63
 

@@ -13,8 +13,8 @@
 #include "cluster-agent/discover/scrape_target.h"
 #include "cluster-agent/kubernetes/kube_client.h"
 #include "common/base.h"
-#include "common/loop.h"
-#include "common/metrics.h"
+#include "common/system/loop.h"
+#include "common/telemetry/metrics.h"
 
 #define DISCOVERY_MAX_TARGETS ((size_t)50000)
 

@@ -3,8 +3,8 @@
 #include <errno.h>
 #include <stdarg.h>
 
-#include "common/parse.h"
-#include "common/utf8.h"
+#include "common/text/parse.h"
+#include "common/text/utf8.h"
 
 #define COROOT "coroot.com/profile-"
 #define GRAFANA "profiles.grafana.com/"

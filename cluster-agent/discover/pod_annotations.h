@@ -11,8 +11,8 @@
 
 #include "cluster-agent/discover/pod_ports.h"
 #include "cluster-agent/discover/scrape_target.h"
-#include "common/arena.h"
 #include "common/base.h"
+#include "common/data/arena.h"
 
 #define POD_ANNOTATIONS_PROBLEM_BYTES 512
 #define POD_ANNOTATIONS_PATH_BYTES 512 /* longest prefix or path that is accepted */

@@ -1,6 +1,6 @@
 #include "cluster-agent/discover/pod_service.h"
 
-#include "common/kube_names.h"
+#include "common/text/kube_names.h"
 
 #define DIGITS "0123456789"
 

@@ -1,7 +1,7 @@
 /*
  * The service a pod belongs to. Pure; foreign data.
  *
- * The rules of common/kube_names.h come first, because agents that see nothing but the pod's name have no
+ * The rules of common/text/kube_names.h come first, because agents that see nothing but the pod's name have no
  * others, and a pod has one service. Only where none fits its controller is asked: a ReplicaSet
  * stands for its Deployment, a Job for its CronJob, a static pod's node for nothing; a pod without
  * controller is its own service.

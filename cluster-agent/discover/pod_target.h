@@ -20,8 +20,8 @@
 #include <jansson.h>
 
 #include "cluster-agent/discover/scrape_target.h"
-#include "common/arena.h"
 #include "common/base.h"
+#include "common/data/arena.h"
 
 #define POD_TARGET_ARENA_BYTES ((size_t)256 * 1024) /* enough for any */
 

@@ -7,13 +7,13 @@
 #include "cluster-agent/ingest/profile_rows.h"
 #include "cluster-agent/ingest/seen_stacks.h"
 #include "cluster-agent/store/store_writer.h"
-#include "common/arena.h"
-#include "common/clock.h"
+#include "common/data/arena.h"
+#include "common/data/table.h"
 #include "common/limits.h"
-#include "common/metrics.h"
-#include "common/pprof_decode.h"
-#include "common/queue.h"
-#include "common/table.h"
+#include "common/pprof/pprof_decode.h"
+#include "common/system/clock.h"
+#include "common/telemetry/metrics.h"
+#include "common/thread/queue.h"
 
 #define MAX_THREADS 4u
 #define DEFAULT_MAX_QUEUED 256u

@@ -3,10 +3,10 @@
 #include <errno.h>
 #include <stdatomic.h>
 
-#include "common/backoff.h"
-#include "common/clock.h"
-#include "common/log.h"
-#include "common/queue.h"
+#include "common/http/backoff.h"
+#include "common/system/clock.h"
+#include "common/telemetry/log.h"
+#include "common/thread/queue.h"
 
 #define DEFAULT_MAX_ITEMS 8192u
 #define DEFAULT_MAX_BYTES ((size_t)64 * 1024 * 1024)

@@ -11,10 +11,10 @@
 
 #include "cluster-agent/ingest/ingest.h"
 #include "common/base.h"
-#include "common/buf.h"
-#include "common/loop.h"
-#include "common/metrics.h"
-#include "common/upload_url.h"
+#include "common/data/buf.h"
+#include "common/system/loop.h"
+#include "common/telemetry/metrics.h"
+#include "common/upload/upload_url.h"
 
 #define INGEST_FEED_MAX_LABELS 16u
 

@@ -4,9 +4,9 @@
 #include <errno.h>
 
 #include "cluster-agent/ingest/stack_hash.h"
-#include "common/clock.h"
-#include "common/hash.h"
-#include "common/parse.h"
+#include "common/data/hash.h"
+#include "common/system/clock.h"
+#include "common/text/parse.h"
 
 #define TRUNCATED "[truncated]"
 #define LOST "lost:"

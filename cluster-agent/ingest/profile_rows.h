@@ -17,7 +17,7 @@
 #include "cluster-agent/store/row_batch.h"
 #include "common/base.h"
 #include "common/err.h"
-#include "common/profile.h"
+#include "common/pprof/profile.h"
 
 #define PROFILE_ROWS_MAX_LOST 64u
 

@@ -3,8 +3,8 @@
 #include <errno.h>
 #include <pthread.h>
 
-#include "common/clock.h"
-#include "common/table.h"
+#include "common/data/table.h"
+#include "common/system/clock.h"
 
 #define N_WAYS 8u
 

@@ -1,6 +1,6 @@
 #include "cluster-agent/ingest/stack_hash.h"
 
-#include "common/hash.h"
+#include "common/data/hash.h"
 
 #define N_LANES 4u
 #define FNV_PRIME UINT64_C(0x100000001b3)

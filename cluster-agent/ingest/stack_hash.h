@@ -10,7 +10,7 @@
 
 #include "cluster-agent/ingest/profile_rows.h"
 #include "common/base.h"
-#include "common/profile.h"
+#include "common/pprof/profile.h"
 
 /*
  * hashes[i] of samples[i]: over the frames of its locations, as fnv1a64() would

@@ -7,8 +7,8 @@
 #include "cluster-agent/kubernetes/kube_endpoint.h"
 #include "cluster-agent/kubernetes/kube_status.h"
 #include "cluster-agent/kubernetes/kube_transport.h"
-#include "common/clock.h"
-#include "common/http.h"
+#include "common/http/http.h"
+#include "common/system/clock.h"
 
 /* Of answers that are no 2xx, whatever the caller wants to read of others. */
 #define MAX_STATUS_BYTES ((size_t)64 * 1024)

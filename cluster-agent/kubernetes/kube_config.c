@@ -5,9 +5,9 @@
 #include <sys/stat.h>
 
 #include "cluster-agent/kubernetes/kube_config_parse.h"
-#include "common/buf.h"
-#include "common/fs.h"
-#include "common/parse.h"
+#include "common/data/buf.h"
+#include "common/system/fs.h"
+#include "common/text/parse.h"
 
 #define N_TEXTS 17
 

@@ -4,8 +4,8 @@
 #include <strings.h>
 
 #include "cluster-agent/kubernetes/kube_config_yaml.h"
-#include "common/base64.h"
-#include "common/parse.h"
+#include "common/text/base64.h"
+#include "common/text/parse.h"
 
 /* The first failure sticks; what is read after it may be missing and is thrown away. */
 struct reader {

@@ -2,7 +2,7 @@
 
 #include <errno.h>
 
-#include "common/json_writer.h"
+#include "common/text/json_writer.h"
 
 #define MAX_LEVELS 32
 #define MAX_NODES 200000

@@ -10,7 +10,7 @@
 #include <yaml.h>
 
 #include "common/base.h"
-#include "common/buf.h"
+#include "common/data/buf.h"
 #include "common/err.h"
 
 /*

@@ -6,10 +6,10 @@
 #include "cluster-agent/kubernetes/kube_exec.h"
 #include "cluster-agent/kubernetes/kube_exec_credential.h"
 #include "cluster-agent/kubernetes/kube_file_stamp.h"
-#include "common/base64.h"
-#include "common/buf.h"
-#include "common/clock.h"
-#include "common/fs.h"
+#include "common/data/buf.h"
+#include "common/system/clock.h"
+#include "common/system/fs.h"
+#include "common/text/base64.h"
 
 #define EXEC_TIMEOUT_NS (60 * NS_PER_S)
 #define TOKEN_MAX_AGE_NS (50 * NS_PER_S)

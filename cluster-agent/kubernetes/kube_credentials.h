@@ -11,7 +11,7 @@
 #include "cluster-agent/kubernetes/kube_config.h"
 #include "common/base.h"
 #include "common/err.h"
-#include "common/loop.h"
+#include "common/system/loop.h"
 
 struct kube_credentials;
 

@@ -10,8 +10,8 @@
 #include <sys/wait.h>
 
 #include "cluster-agent/kubernetes/kube_status.h"
-#include "common/buf.h"
-#include "common/clock.h"
+#include "common/data/buf.h"
+#include "common/system/clock.h"
 
 #define STDERR_TAIL_BYTES ((size_t)1024)
 /* A killed process is gone at once, unless a file system holds it. */

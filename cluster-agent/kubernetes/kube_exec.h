@@ -10,7 +10,7 @@
 
 #include "common/base.h"
 #include "common/err.h"
-#include "common/loop.h"
+#include "common/system/loop.h"
 
 #define KUBE_EXEC_OUTPUT_BYTES ((size_t)1024 * 1024)
 

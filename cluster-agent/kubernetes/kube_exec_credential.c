@@ -3,9 +3,9 @@
 #include <errno.h>
 #include <jansson.h>
 
-#include "common/base64.h"
-#include "common/json_writer.h"
-#include "common/rfc3339.h"
+#include "common/text/base64.h"
+#include "common/text/json_writer.h"
+#include "common/text/rfc3339.h"
 
 #define MAX_INFO_BYTES ((size_t)1024 * 1024)
 

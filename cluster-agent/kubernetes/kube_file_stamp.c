@@ -2,7 +2,7 @@
 
 #include <sys/stat.h>
 
-#include "common/clock.h"
+#include "common/system/clock.h"
 
 struct kube_file_stamp kube_file_stamp(const char *path)
 {

@@ -2,7 +2,7 @@
 
 #include <jansson.h>
 
-#include "common/utf8.h"
+#include "common/text/utf8.h"
 
 /* Longer answers are no Status, and not worth a parse. */
 #define MAX_STATUS_BYTES ((size_t)64 * 1024)

@@ -13,7 +13,7 @@
 #define CLUSTER_AGENT_KUBERNETES_KUBE_STREAM_H
 
 #include "common/base.h"
-#include "common/buf.h"
+#include "common/data/buf.h"
 #include "common/err.h"
 
 enum kube_stream_mode {

@@ -9,8 +9,8 @@
 #include "cluster-agent/kubernetes/kube_config.h"
 #include "cluster-agent/kubernetes/kube_credentials.h"
 #include "common/base.h"
-#include "common/http.h"
-#include "common/loop.h"
+#include "common/http/http.h"
+#include "common/system/loop.h"
 
 struct kube_transports;
 struct kube_transport; /* one http_client and how many requests use it */

@@ -15,8 +15,8 @@
 #include "cluster-agent/kubernetes/kube_stream.h"
 #include "cluster-agent/kubernetes/kube_watch_metrics.h"
 #include "cluster-agent/kubernetes/kube_watch_state.h"
-#include "common/buf.h"
-#include "common/log.h"
+#include "common/data/buf.h"
+#include "common/telemetry/log.h"
 
 #define DEFAULT_RETRY_MIN_NS (500 * NS_PER_MS)
 #define DEFAULT_RETRY_MAX_NS (60 * NS_PER_S)

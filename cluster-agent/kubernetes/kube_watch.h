@@ -18,9 +18,9 @@
 
 #include "cluster-agent/kubernetes/kube_client.h"
 #include "common/base.h"
-#include "common/clock.h"
-#include "common/loop.h"
-#include "common/metrics.h"
+#include "common/system/clock.h"
+#include "common/system/loop.h"
+#include "common/telemetry/metrics.h"
 
 #define KUBE_WATCH_PAGE 500
 #define KUBE_WATCH_IDLE_NS (90 * NS_PER_S)

@@ -4,7 +4,7 @@
 
 #include "cluster-agent/kubernetes/kube_watch_state.h"
 #include "common/base.h"
-#include "common/metrics.h"
+#include "common/telemetry/metrics.h"
 
 enum kube_watch_metric {
 	KUBE_WATCH_METRIC_LISTS,

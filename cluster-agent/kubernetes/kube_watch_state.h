@@ -11,9 +11,9 @@
 #ifndef CLUSTER_AGENT_KUBERNETES_KUBE_WATCH_STATE_H
 #define CLUSTER_AGENT_KUBERNETES_KUBE_WATCH_STATE_H
 
-#include "common/backoff.h"
 #include "common/base.h"
-#include "common/clock.h"
+#include "common/http/backoff.h"
+#include "common/system/clock.h"
 
 #define KUBE_WATCH_RETRY_AFTER_MAX_NS (300 * NS_PER_S)
 

@@ -1,8 +1,8 @@
 #include "cluster-agent/query/flame_json.h"
 
 #include "cluster-agent/query/profile_types.h"
-#include "common/clock.h"
-#include "common/json_writer.h"
+#include "common/system/clock.h"
+#include "common/text/json_writer.h"
 
 static void put_text(struct json_writer *w, const char *key, const char *s)
 {

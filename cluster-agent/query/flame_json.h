@@ -6,7 +6,7 @@
 #include "cluster-agent/query/query_filter.h"
 #include "cluster-agent/query/stack_query.h"
 #include "common/base.h"
-#include "common/buf.h"
+#include "common/data/buf.h"
 
 /* Appends to out. 0; -ENOMEM; -EFBIG over out's limit. */
 int flame_json_write(struct buf *out, const struct query_filter *f, const struct flame_view *v,

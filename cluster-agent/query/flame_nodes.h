@@ -8,7 +8,7 @@
 #include "cluster-agent/query/flame_tree.h"
 #include "cluster-agent/query/pair_table.h"
 #include "common/base.h"
-#include "common/intern.h"
+#include "common/data/intern.h"
 
 /* function ids every tree has */
 #define FLAME_FUNCTION_OTHER 0u

@@ -1,6 +1,6 @@
 #include "cluster-agent/query/frame_text.h"
 
-#include "common/parse.h"
+#include "common/text/parse.h"
 
 /* Index after the last c, or 0 when there is none. */
 static size_t after_last(const char *s, size_t len, char c)

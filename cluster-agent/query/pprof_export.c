@@ -5,7 +5,7 @@
 #include "cluster-agent/query/frame_text.h"
 #include "cluster-agent/query/profile_types.h"
 #include "common/limits.h"
-#include "common/pprof_encode.h"
+#include "common/pprof/pprof_encode.h"
 
 #define MAX_TEXT_BYTES ((size_t)64 << 20)
 

@@ -4,11 +4,11 @@
 
 #include "cluster-agent/query/flame_tree.h"
 #include "cluster-agent/query/query_filter.h"
-#include "common/arena.h"
 #include "common/base.h"
-#include "common/buf.h"
-#include "common/intern.h"
-#include "common/profile.h"
+#include "common/data/arena.h"
+#include "common/data/buf.h"
+#include "common/data/intern.h"
+#include "common/pprof/profile.h"
 
 /* Everything a zeroed one lacks comes with pprof_export_init(). */
 struct pprof_export {

@@ -8,8 +8,8 @@
 #include "cluster-agent/query/profile_types.h"
 #include "cluster-agent/query/stack_query.h"
 #include "cluster-agent/query/timeline_query.h"
-#include "common/clock.h"
-#include "common/json_writer.h"
+#include "common/system/clock.h"
+#include "common/text/json_writer.h"
 
 #define MAX_FUNCTIONS 2000u
 

@@ -9,7 +9,7 @@
 
 #include "cluster-agent/query/query_filter.h"
 #include "common/base.h"
-#include "common/buf.h"
+#include "common/data/buf.h"
 #include "common/err.h"
 
 struct store;

@@ -10,9 +10,9 @@
 #define CLUSTER_AGENT_QUERY_QUERY_FILTER_H
 
 #include "cluster-agent/store/store.h"
-#include "common/arena.h"
 #include "common/base.h"
-#include "common/buf.h"
+#include "common/data/arena.h"
+#include "common/data/buf.h"
 
 /* Strings are borrowed. Times in ns since the epoch; [from, to). */
 struct query_filter {

@@ -5,7 +5,7 @@
 #include "cluster-agent/query/profile_types.h"
 #include "cluster-agent/query/timeline_query.h"
 #include "cluster-agent/store/rowbinary.h"
-#include "common/hash.h"
+#include "common/data/hash.h"
 
 #define MAX_ANSWER_BYTES ((size_t)256 << 20)
 #define MAX_QUALITY_BYTES ((size_t)1 << 20)

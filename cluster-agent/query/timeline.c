@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-#include "common/clock.h"
+#include "common/system/clock.h"
 
 static int64_t max64(int64_t a, int64_t b)
 {

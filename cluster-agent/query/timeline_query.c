@@ -3,7 +3,7 @@
 #include <errno.h>
 
 #include "cluster-agent/store/rowbinary.h"
-#include "common/clock.h"
+#include "common/system/clock.h"
 
 #define MAX_ANSWER_BYTES ((size_t)64 << 20)
 #define WINDOW_BYTES 24u /* Int64 start, end, value */

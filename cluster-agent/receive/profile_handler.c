@@ -4,10 +4,10 @@
 
 #include "cluster-agent/ingest/ingest.h"
 #include "cluster-agent/receive/upload_params.h"
-#include "common/arena.h"
-#include "common/log.h"
-#include "common/metrics.h"
-#include "common/utf8.h"
+#include "common/data/arena.h"
+#include "common/telemetry/log.h"
+#include "common/telemetry/metrics.h"
+#include "common/text/utf8.h"
 
 #define RETRY_AFTER_S "5"
 /* more than the whole request line may have */

@@ -9,7 +9,7 @@
 #define CLUSTER_AGENT_RECEIVE_PROFILE_HANDLER_H
 
 #include "common/base.h"
-#include "common/http_server.h"
+#include "common/http/http_server.h"
 
 struct ingest;
 struct metrics;

@@ -2,8 +2,8 @@
 
 #include <errno.h>
 
-#include "common/json_writer.h"
-#include "common/rfc3339.h"
+#include "common/text/json_writer.h"
+#include "common/text/rfc3339.h"
 
 /* "" when not there or not a string; a string with a 0 inside counts as what is before it */
 static const char *get_string(const json_t *object, const char *key)

@@ -9,7 +9,7 @@
 #include <jansson.h>
 
 #include "common/base.h"
-#include "common/buf.h"
+#include "common/data/buf.h"
 
 #define LEASE_NAME_BYTES 254 /* a DNS subdomain, with the 0 */
 #define LEASE_VERSION_BYTES \

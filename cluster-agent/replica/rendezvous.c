@@ -1,6 +1,6 @@
 #include "cluster-agent/replica/rendezvous.h"
 
-#include "common/table.h"
+#include "common/data/table.h"
 
 /* "coroot": not table_seed, which differs from process to process */
 #define SEED UINT64_C(0x636f726f6f74)

@@ -6,7 +6,7 @@
 #include "cluster-agent/replica/lease_requests.h"
 #include "cluster-agent/replica/own_lease.h"
 #include "cluster-agent/replica/replica_members.h"
-#include "common/log.h"
+#include "common/telemetry/log.h"
 
 /* After a failure that comes at once. */
 #define RETRY_NS (500 * NS_PER_MS)

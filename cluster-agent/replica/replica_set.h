@@ -20,9 +20,9 @@
 
 #include "cluster-agent/kubernetes/kube_client.h"
 #include "common/base.h"
-#include "common/clock.h"
-#include "common/loop.h"
-#include "common/metrics.h"
+#include "common/system/clock.h"
+#include "common/system/loop.h"
+#include "common/telemetry/metrics.h"
 
 #define REPLICA_RENEW_NS (3 * NS_PER_S)   /* between renewals, and between lists */
 #define REPLICA_TIMEOUT_NS (3 * NS_PER_S) /* of one request */

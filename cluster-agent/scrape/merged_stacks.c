@@ -9,7 +9,7 @@
 
 #include <errno.h>
 
-#include "common/table.h"
+#include "common/data/table.h"
 
 #define FACTOR UINT64_C(0x9e3779b97f4a7c17) /* odd, and FACTOR - 1 is no multiple of 4 */
 

@@ -9,7 +9,7 @@
 
 #include "common/base.h"
 #include "common/err.h"
-#include "common/profile.h"
+#include "common/pprof/profile.h"
 
 struct merged_stack {
 	uint64_t hash;

@@ -4,7 +4,7 @@
 #include <errno.h>
 
 #include "common/limits.h"
-#include "common/pprof_wire.h"
+#include "common/pprof/pprof_wire.h"
 
 /* Allocations are a multiple of it, so that one that grows a little stays where it is. */
 #define STEP_BYTES ((size_t)64)

@@ -10,8 +10,8 @@
 #define CLUSTER_AGENT_SCRAPE_PROFILE_BASELINE_H
 
 #include "cluster-agent/scrape/merged_stacks.h"
-#include "common/arena.h"
 #include "common/base.h"
+#include "common/data/arena.h"
 
 /* A zeroed one is empty. */
 struct profile_baseline {

@@ -2,7 +2,7 @@
 
 #include <errno.h>
 
-#include "common/utf8.h"
+#include "common/text/utf8.h"
 
 /* That much of a body is looked at to see whether it is text. */
 #define LOOK_BYTES ((size_t)256)

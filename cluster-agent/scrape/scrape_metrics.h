@@ -4,7 +4,7 @@
 
 #include "cluster-agent/scrape/target_table.h"
 #include "common/base.h"
-#include "common/metrics.h"
+#include "common/telemetry/metrics.h"
 
 /* How a scrape ended. */
 enum scrape_outcome {

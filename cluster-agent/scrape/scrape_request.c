@@ -4,8 +4,8 @@
 #include <fcntl.h>
 
 #include "cluster-agent/scrape/scraper.h"
-#include "common/base64.h"
-#include "common/fs.h"
+#include "common/system/fs.h"
+#include "common/text/base64.h"
 
 #define MAX_SECRET_BYTES ((size_t)64 * 1024)
 

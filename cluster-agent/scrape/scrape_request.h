@@ -7,8 +7,8 @@
 
 #include "cluster-agent/discover/scrape_target.h"
 #include "common/base.h"
-#include "common/clock.h"
 #include "common/err.h"
+#include "common/system/clock.h"
 
 #define CREDENTIALS_MAX_AGE_NS (60 * NS_PER_S)
 /* Longer than any address with a port, in brackets. */

@@ -7,9 +7,9 @@
 #include "cluster-agent/scrape/scrape_metrics.h"
 #include "cluster-agent/scrape/scrape_request.h"
 #include "cluster-agent/scrape/scrape_worker.h"
-#include "common/clock.h"
-#include "common/http.h"
-#include "common/log.h"
+#include "common/http/http.h"
+#include "common/system/clock.h"
+#include "common/telemetry/log.h"
 #include "version.h"
 
 #define LATE_NS NS_PER_S

@@ -11,8 +11,8 @@
 #include "cluster-agent/scrape/scraper.h"
 #include "cluster-agent/scrape/target_table.h"
 #include "common/base.h"
-#include "common/loop.h"
-#include "common/metrics.h"
+#include "common/system/loop.h"
+#include "common/telemetry/metrics.h"
 
 struct scrape_run;
 

@@ -3,7 +3,7 @@
 #include <assert.h>
 #include <errno.h>
 
-#include "common/clock.h"
+#include "common/system/clock.h"
 
 void scrape_schedule_init(struct scrape_schedule *s, uint64_t interval_ns)
 {

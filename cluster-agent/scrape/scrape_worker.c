@@ -4,11 +4,11 @@
 #include <pthread.h>
 
 #include "cluster-agent/scrape/scrape_answer.h"
-#include "common/clock.h"
 #include "common/limits.h"
-#include "common/pprof_decode.h"
-#include "common/pprof_encode.h"
-#include "common/queue.h"
+#include "common/pprof/pprof_decode.h"
+#include "common/pprof/pprof_encode.h"
+#include "common/system/clock.h"
+#include "common/thread/queue.h"
 
 #define MAX_THREADS 16u
 

@@ -7,11 +7,11 @@
 #include <stdatomic.h>
 
 #include "cluster-agent/scrape/scraped_profile.h"
-#include "common/arena.h"
 #include "common/base.h"
-#include "common/buf.h"
+#include "common/data/arena.h"
+#include "common/data/buf.h"
 #include "common/err.h"
-#include "common/loop.h"
+#include "common/system/loop.h"
 
 struct scrape_worker;
 

@@ -4,9 +4,9 @@
 
 #include "cluster-agent/scrape/merged_stacks.h"
 #include "cluster-agent/scrape/unused_parts.h"
-#include "common/clock.h"
+#include "common/data/table.h"
 #include "common/limits.h"
-#include "common/table.h"
+#include "common/system/clock.h"
 
 #define MAX_NAME_BYTES 64u
 /* Nobody asks for longer ones; a server that says so is wrong about its clock. */

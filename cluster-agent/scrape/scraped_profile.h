@@ -24,7 +24,7 @@
 #include "cluster-agent/scrape/profile_baseline.h"
 #include "common/base.h"
 #include "common/err.h"
-#include "common/profile.h"
+#include "common/pprof/profile.h"
 
 struct scraped_profile_info {
 	enum profile_kind kind;

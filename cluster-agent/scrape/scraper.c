@@ -6,7 +6,7 @@
 #include "cluster-agent/scrape/scrape_run.h"
 #include "cluster-agent/scrape/target_table.h"
 #include "cluster-agent/scrape/targets_page.h"
-#include "common/clock.h"
+#include "common/system/clock.h"
 
 struct scraper {
 	struct scraper_config cfg;

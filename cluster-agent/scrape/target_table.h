@@ -9,7 +9,7 @@
 #include "cluster-agent/scrape/profile_baseline.h"
 #include "cluster-agent/scrape/scrape_schedule.h"
 #include "common/base.h"
-#include "common/table.h"
+#include "common/data/table.h"
 
 struct scrape_job; /* a scrape under way; the scraper's */
 

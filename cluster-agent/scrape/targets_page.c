@@ -3,11 +3,11 @@
 #include <errno.h>
 
 #include "cluster-agent/scrape/scrape_request.h"
-#include "common/clock.h"
-#include "common/http_server.h"
-#include "common/json_writer.h"
+#include "common/http/http_server.h"
 #include "common/limits.h"
-#include "common/queue.h"
+#include "common/system/clock.h"
+#include "common/text/json_writer.h"
+#include "common/thread/queue.h"
 
 #define MAX_WAITING 64u
 /* 25,000 endpoints take 8 MiB. */

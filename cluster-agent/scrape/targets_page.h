@@ -7,8 +7,8 @@
 
 #include "cluster-agent/scrape/target_table.h"
 #include "common/base.h"
-#include "common/buf.h"
-#include "common/loop.h"
+#include "common/data/buf.h"
+#include "common/system/loop.h"
 
 struct http_exchange;
 struct targets_page;

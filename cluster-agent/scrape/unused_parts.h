@@ -6,7 +6,7 @@
 #define CLUSTER_AGENT_SCRAPE_UNUSED_PARTS_H
 
 #include "common/base.h"
-#include "common/profile.h"
+#include "common/pprof/profile.h"
 
 /* In p->arena; the samples' order, stacks and values stay. 0; -EFBIG: the arena's limit; -ENOMEM. */
 int unused_parts_remove(struct profile *p) MUST_CHECK;

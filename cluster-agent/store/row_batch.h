@@ -10,7 +10,7 @@
 
 #include "cluster-agent/store/store.h"
 #include "common/base.h"
-#include "common/buf.h"
+#include "common/data/buf.h"
 
 struct row_text {
 	const char *data; /* not NUL-terminated; may be NULL when len is 0 */

@@ -13,7 +13,7 @@
 #define CLUSTER_AGENT_STORE_ROWBINARY_H
 
 #include "common/base.h"
-#include "common/buf.h"
+#include "common/data/buf.h"
 
 struct rowbinary_writer {
 	struct buf *out; /* borrowed */

@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <inttypes.h>
 
-#include "common/clock.h"
+#include "common/system/clock.h"
 
 #define TEXT "LowCardinality(String) CODEC(ZSTD(1))"
 #define NUMBER "UInt64 CODEC(ZSTD(1))"

@@ -11,8 +11,8 @@
 #include "cluster-agent/store/chdb_api.h"
 #include "cluster-agent/store/schema.h"
 #include "cluster-agent/store/store_dir.h"
-#include "common/clock.h"
-#include "common/queue.h"
+#include "common/system/clock.h"
+#include "common/thread/queue.h"
 
 #define MAX_PARAMS 64
 #define PURGE_EVERY_NS (10 * NS_PER_S)

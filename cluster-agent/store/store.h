@@ -9,7 +9,7 @@
 #define CLUSTER_AGENT_STORE_STORE_H
 
 #include "common/base.h"
-#include "common/buf.h"
+#include "common/data/buf.h"
 #include "common/err.h"
 
 struct store;

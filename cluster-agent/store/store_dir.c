@@ -6,7 +6,7 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 
-#include "common/parse.h"
+#include "common/text/parse.h"
 
 #define LOCK_FILE "LOCK"
 

@@ -10,11 +10,11 @@
 
 #include "cluster-agent/store/store.h"
 #include "cluster-agent/store/upload_set.h"
-#include "common/clock.h"
 #include "common/limits.h"
-#include "common/log.h"
-#include "common/metrics.h"
-#include "common/queue.h"
+#include "common/system/clock.h"
+#include "common/telemetry/log.h"
+#include "common/telemetry/metrics.h"
+#include "common/thread/queue.h"
 
 #define MAX_GROUP_UPLOADS 256
 #define DEFAULT_QUEUED 1024

@@ -6,11 +6,11 @@
 
 #include "cluster-agent/query/profile_query.h"
 #include "cluster-agent/web/web_params.h"
-#include "common/clock.h"
-#include "common/json_writer.h"
-#include "common/log.h"
-#include "common/metrics.h"
-#include "common/queue.h"
+#include "common/system/clock.h"
+#include "common/telemetry/log.h"
+#include "common/telemetry/metrics.h"
+#include "common/text/json_writer.h"
+#include "common/thread/queue.h"
 
 #define MAX_THREADS 8u
 #define DEFAULT_THREADS 2u

@@ -9,7 +9,7 @@
 #define CLUSTER_AGENT_WEB_WEB_API_H
 
 #include "common/base.h"
-#include "common/http_server.h"
+#include "common/http/http_server.h"
 
 struct metrics;
 struct store;

@@ -2,8 +2,8 @@
 
 #include "cluster-agent/web/web_assets.h"
 #include "common/base.h"
-#include "common/http_server.h"
-#include "common/log.h"
+#include "common/http/http_server.h"
+#include "common/telemetry/log.h"
 
 static void set_header(struct http_exchange *x, const char *name, const char *value)
 {

@@ -2,8 +2,8 @@
 
 #include <errno.h>
 
-#include "common/clock.h"
-#include "common/parse.h"
+#include "common/system/clock.h"
+#include "common/text/parse.h"
 
 /* Times beyond this do not fit ns in 63 bits; it is the year 2200. */
 #define MAX_MS UINT64_C(7258118400000)

@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <pthread.h>
 
-#include "common/table.h"
+#include "common/data/table.h"
 #include "node-agent/process/workload.h"
 
 #define FIRST_GAUGE GC_LIVE_BYTES

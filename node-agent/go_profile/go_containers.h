@@ -9,9 +9,9 @@
 #define NODE_AGENT_GO_PROFILE_GO_CONTAINERS_H
 
 #include "common/base.h"
-#include "common/metrics.h"
-#include "node-agent/gc/gc_counters.h"
-#include "node-agent/go/bucket_history.h"
+#include "common/telemetry/metrics.h"
+#include "node-agent/go/gc/gc_counters.h"
+#include "node-agent/go/record/bucket_history.h"
 
 #define GO_CONTAINERS_MAX 1000u
 #define GO_CONTAINERS_IDLE_NS ((uint64_t)600 * 1000 * 1000 * 1000)

@@ -2,8 +2,8 @@
 
 #include <errno.h>
 
-#include "node-agent/gc/gc_reader.h"
-#include "node-agent/goroutine/goroutine_reader.h"
+#include "node-agent/go/gc/gc_reader.h"
+#include "node-agent/go/goroutine/goroutine_reader.h"
 
 #define UNREAD(reason)                                                         \
 	"coroot_node_agent_go_counters_unread_total", "reason=\"" reason "\"", \

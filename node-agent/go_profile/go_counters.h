@@ -7,11 +7,11 @@
 #define NODE_AGENT_GO_PROFILE_GO_COUNTERS_H
 
 #include "common/base.h"
-#include "common/metrics.h"
-#include "node-agent/go/go_reader.h"
+#include "common/telemetry/metrics.h"
+#include "node-agent/go/heap/heap_reader.h"
+#include "node-agent/go/image/go_reader.h"
 #include "node-agent/go_profile/go_containers.h"
 #include "node-agent/go_profile/go_processes.h"
-#include "node-agent/heap/heap_reader.h"
 
 struct go_counters;
 

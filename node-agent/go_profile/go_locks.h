@@ -9,10 +9,10 @@
 #define NODE_AGENT_GO_PROFILE_GO_LOCKS_H
 
 #include "common/base.h"
-#include "common/metrics.h"
-#include "node-agent/go/go_reader.h"
+#include "common/telemetry/metrics.h"
+#include "node-agent/go/image/go_reader.h"
+#include "node-agent/go/lock/lock_reader.h"
 #include "node-agent/go_profile/go_processes.h"
-#include "node-agent/lock/lock_reader.h"
 
 #define GO_LOCKS_METRICS 12u /* per profiler: half of them */
 

@@ -5,7 +5,7 @@
 #define NODE_AGENT_GO_PROFILE_GO_METRICS_H
 
 #include "common/base.h"
-#include "common/metrics.h"
+#include "common/telemetry/metrics.h"
 #include "node-agent/go_profile/go_counters.h"
 #include "node-agent/go_profile/go_locks.h"
 

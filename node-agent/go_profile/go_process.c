@@ -1,6 +1,6 @@
 #include "node-agent/go_profile/go_process.h"
 
-#include "node-agent/heap/heap_reader.h"
+#include "node-agent/go/heap/heap_reader.h"
 
 int go_process_init(struct go_process *g, enum bucket_history_start start, uint64_t now_ns)
 {

@@ -3,10 +3,10 @@
 #define NODE_AGENT_GO_PROFILE_GO_PROCESS_H
 
 #include "common/base.h"
-#include "node-agent/go/bucket_history.h"
-#include "node-agent/go/go_target.h"
+#include "node-agent/go/lock/lock_reader.h"
+#include "node-agent/go/record/bucket_history.h"
+#include "node-agent/go/target/go_target.h"
 #include "node-agent/go_profile/go_containers.h"
-#include "node-agent/lock/lock_reader.h"
 
 struct go_process {
 	struct go_process_id id;

@@ -4,10 +4,10 @@
 #include <errno.h>
 #include <fcntl.h>
 
-#include "common/clock.h"
-#include "common/parse.h"
-#include "common/table.h"
-#include "node-agent/go/go_reader.h"
+#include "common/data/table.h"
+#include "common/system/clock.h"
+#include "common/text/parse.h"
+#include "node-agent/go/image/go_reader.h"
 #include "node-agent/go_profile/due_heap.h"
 #include "node-agent/go_profile/go_verdicts.h"
 #include "node-agent/go_profile/pid_owner.h"

@@ -11,7 +11,7 @@
 #define NODE_AGENT_GO_GO_PROCESSES_H
 
 #include "common/base.h"
-#include "node-agent/go/go_target.h"
+#include "node-agent/go/target/go_target.h"
 #include "node-agent/go_profile/go_process.h"
 
 struct go_processes;

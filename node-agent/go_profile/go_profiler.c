@@ -3,12 +3,12 @@
 #include <errno.h>
 #include <pthread.h>
 
-#include "common/clock.h"
 #include "common/limits.h"
-#include "common/log.h"
-#include "node-agent/go/go_reader.h"
+#include "common/system/clock.h"
+#include "common/telemetry/log.h"
+#include "node-agent/go/heap/heap_force.h"
+#include "node-agent/go/image/go_reader.h"
 #include "node-agent/go_profile/go_processes.h"
-#include "node-agent/heap/heap_force.h"
 
 #define FORCED_WAIT_NS (1 * NS_PER_S) /* each processor counts one sample too much at the switch */
 #define SCANS_PER_INTERVAL 4

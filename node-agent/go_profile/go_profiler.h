@@ -9,13 +9,13 @@
 #define NODE_AGENT_GO_PROFILE_GO_PROFILER_H
 
 #include "common/base.h"
-#include "common/buf.h"
+#include "common/data/buf.h"
 #include "common/err.h"
-#include "common/worker_thread.h"
+#include "common/thread/worker_thread.h"
+#include "node-agent/go/goroutine/goroutine_reader.h"
+#include "node-agent/go/heap/heap_reader.h"
 #include "node-agent/go_profile/go_locks.h"
 #include "node-agent/go_profile/go_metrics.h"
-#include "node-agent/goroutine/goroutine_reader.h"
-#include "node-agent/heap/heap_reader.h"
 
 /* What is remembered of records of all processes: of ten million. */
 #define GO_PROFILER_HISTORY_BYTES ((size_t)256 * 1024 * 1024)

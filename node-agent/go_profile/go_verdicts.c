@@ -2,7 +2,7 @@
 
 #include <errno.h>
 
-#include "common/table.h"
+#include "common/data/table.h"
 
 struct verdict {
 	UT_hash_handle hh;

@@ -6,7 +6,7 @@
 #define NODE_AGENT_GO_PROFILE_GO_VERDICTS_H
 
 #include "common/base.h"
-#include "node-agent/go/go_target.h"
+#include "node-agent/go/target/go_target.h"
 
 #define GO_VERDICTS_MAX 8192u
 

@@ -3,10 +3,10 @@
 #include <errno.h>
 #include <fcntl.h>
 
-#include "common/clock.h"
-#include "common/log.h"
-#include "common/queue.h"
-#include "common/stall_watch.h"
+#include "common/system/clock.h"
+#include "common/telemetry/log.h"
+#include "common/thread/queue.h"
+#include "common/thread/stall_watch.h"
 #include "node-agent/process/procfs.h"
 
 #define MAX_RESULTS 4096

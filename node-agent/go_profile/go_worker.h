@@ -14,8 +14,8 @@
 #define NODE_AGENT_GO_PROFILE_GO_WORKER_H
 
 #include "common/base.h"
-#include "common/loop.h"
-#include "common/metrics.h"
+#include "common/system/loop.h"
+#include "common/telemetry/metrics.h"
 #include "node-agent/go_profile/go_profiler.h"
 
 #define GO_WORKER_MAX_STUCK 4u

@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
-#include "common/clock.h"
+#include "common/system/clock.h"
 #include "node-agent/process/procfs.h"
 
 #define NAME_BYTES 32 /* and /exe */

@@ -5,7 +5,7 @@
 #define NODE_AGENT_GO_PROFILE_PID_OWNER_H
 
 #include "common/base.h"
-#include "node-agent/go/go_target.h"
+#include "node-agent/go/target/go_target.h"
 
 struct pid_owner {
 	struct go_process_id id;

@@ -7,8 +7,8 @@
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
 
-#include "common/clock.h"
-#include "common/deadline_call.h"
+#include "common/system/clock.h"
+#include "common/thread/deadline_call.h"
 #include "node-agent/process/local_fs.h"
 
 #define PATH_BYTES 4096

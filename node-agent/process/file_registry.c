@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <sys/sysmacros.h>
 
-#include "common/table.h"
+#include "common/data/table.h"
 #include "node-agent/process/file_finder.h"
 
 struct entry {

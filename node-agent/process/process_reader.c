@@ -3,8 +3,8 @@
 #include <errno.h>
 #include <sys/stat.h>
 
-#include "common/buf.h"
-#include "common/fs.h"
+#include "common/data/buf.h"
+#include "common/system/fs.h"
 #include "node-agent/process/cgroup_path.h"
 #include "node-agent/process/file_registry.h"
 #include "node-agent/process/proc_maps.h"

@@ -16,9 +16,9 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
-#include "common/clock.h"
-#include "common/parse.h"
-#include "common/table.h"
+#include "common/data/table.h"
+#include "common/system/clock.h"
+#include "common/text/parse.h"
 #include "node-agent/process/file_registry.h"
 #include "node-agent/process/process_reader.h"
 #include "node-agent/process/procfs.h"

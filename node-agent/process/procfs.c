@@ -4,8 +4,8 @@
 #include <fcntl.h>
 #include <limits.h>
 
-#include "common/fs.h"
-#include "common/parse.h"
+#include "common/system/fs.h"
+#include "common/text/parse.h"
 
 #define STAT_MAX_BYTES 4096
 #define FIELD_PARENT 4 /* as proc(5) counts them */

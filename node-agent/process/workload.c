@@ -1,6 +1,6 @@
 #include "node-agent/process/workload.h"
 
-#include "common/utf8.h"
+#include "common/text/utf8.h"
 
 #define DELETED " (deleted)"
 

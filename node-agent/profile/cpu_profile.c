@@ -3,13 +3,13 @@
 #include <errno.h>
 #include <inttypes.h>
 
-#include "common/clock.h"
 #include "common/limits.h"
-#include "common/log.h"
-#include "common/pprof_encode.h"
-#include "node-agent/cycle.h"
+#include "common/pprof/pprof_encode.h"
+#include "common/system/clock.h"
+#include "common/telemetry/log.h"
 #include "node-agent/profile/profile_builder.h"
 #include "node-agent/profile/stack_landmark.h"
+#include "node-agent/sample/cycle.h"
 #include "node-agent/symbol/symbolizer.h"
 
 #define PROFILE_ARENA_BYTES (64 * MIB)

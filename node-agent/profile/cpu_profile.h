@@ -11,7 +11,7 @@
 #define NODE_AGENT_PROFILE_CPU_PROFILE_H
 
 #include "common/base.h"
-#include "common/buf.h"
+#include "common/data/buf.h"
 
 struct cycle;
 struct symbolizer;

@@ -7,8 +7,8 @@
 
 #include <errno.h>
 
+#include "common/data/table.h"
 #include "common/limits.h"
-#include "common/table.h"
 #include "node-agent/symbol/symbolizer.h"
 
 struct frame_entry {

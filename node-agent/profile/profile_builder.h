@@ -7,9 +7,9 @@
 #ifndef NODE_AGENT_PROFILE_PROFILE_BUILDER_H
 #define NODE_AGENT_PROFILE_PROFILE_BUILDER_H
 
-#include "common/arena.h"
 #include "common/base.h"
-#include "common/profile.h"
+#include "common/data/arena.h"
+#include "common/pprof/profile.h"
 
 struct frame;
 struct profile_builder;

@@ -3,11 +3,11 @@
 #include <errno.h>
 #include <malloc.h>
 
-#include "common/clock.h"
-#include "common/log.h"
-#include "common/queue.h"
-#include "common/worker_thread.h"
-#include "node-agent/cycle.h"
+#include "common/system/clock.h"
+#include "common/telemetry/log.h"
+#include "common/thread/queue.h"
+#include "common/thread/worker_thread.h"
+#include "node-agent/sample/cycle.h"
 #include "node-agent/symbol/symbolizer.h"
 
 /* One cycle in work and one that waits: a worker slower than that loses cycles, which are counted. */

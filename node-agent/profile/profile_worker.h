@@ -9,8 +9,8 @@
 #define NODE_AGENT_PROFILE_PROFILE_WORKER_H
 
 #include "common/base.h"
-#include "common/loop.h"
-#include "common/metrics.h"
+#include "common/system/loop.h"
+#include "common/telemetry/metrics.h"
 #include "node-agent/profile/cpu_profile.h"
 
 struct cycle;

@@ -3,7 +3,7 @@
 #include <bpf/libbpf.h>
 #include <stdarg.h>
 
-#include "common/log.h"
+#include "common/telemetry/log.h"
 
 static char verifier_line[160];
 

@@ -6,7 +6,7 @@
 #include <sys/resource.h>
 #include <sys/utsname.h>
 
-#include "common/fs.h"
+#include "common/system/fs.h"
 
 #define CAP_EFF_LINE "\nCapEff:\t"
 #define CAP_EFF_DIGITS 16

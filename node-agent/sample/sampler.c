@@ -8,7 +8,7 @@
 #include <sys/syscall.h>
 
 #include "bpf/sampler.skel.h"
-#include "common/fs.h"
+#include "common/system/fs.h"
 #include "node-agent/sample/bpf_log.h"
 #include "node-agent/sample/cpu_online.h"
 #include "node-agent/sample/privileges.h"

@@ -4,7 +4,7 @@
 
 #include <libiberty/demangle.h>
 
-#include "common/utf8.h"
+#include "common/text/utf8.h"
 
 struct output {
 	char *to;

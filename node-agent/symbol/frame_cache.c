@@ -2,8 +2,8 @@
 
 #include <errno.h>
 
-#include "common/arena.h"
-#include "common/table.h"
+#include "common/data/arena.h"
+#include "common/data/table.h"
 
 #define WAYS 4u
 #define ADDRESSES_MIN 64u

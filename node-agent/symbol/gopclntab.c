@@ -3,7 +3,7 @@
 #include <elf.h>
 #include <errno.h>
 
-#include "node-agent/symbol/elf_symbols.h"
+#include "node-agent/elf/elf_symbols.h"
 
 #define MAGIC_1_2 0xfffffffbu
 #define MAGIC_1_16 0xfffffffau

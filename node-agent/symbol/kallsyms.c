@@ -8,7 +8,7 @@
 
 #include <errno.h>
 
-#include "node-agent/symbol/heap_sort.h"
+#include "common/data/heap_sort.h"
 #include "node-agent/symbol/packed_text.h"
 
 #define LINE_MAX_BYTES 1024u /* KSYM_NAME_LEN is 512 */

@@ -3,8 +3,8 @@
 #include <errno.h>
 #include <fcntl.h>
 
-#include "common/clock.h"
-#include "common/hash.h"
+#include "common/data/hash.h"
+#include "common/system/clock.h"
 #include "node-agent/symbol/kallsyms.h"
 #include "node-agent/symbol/symbol_metrics.h"
 

@@ -2,7 +2,7 @@
 
 #include <errno.h>
 
-#include "common/utf8.h"
+#include "common/text/utf8.h"
 
 struct object_cache {
 	struct object *objects; /* by id, in order of insertion */

@@ -7,8 +7,8 @@
 #define NODE_AGENT_SYMBOL_OBJECT_CACHE_H
 
 #include "common/base.h"
-#include "common/table.h"
-#include "node-agent/symbol/elf_layout.h"
+#include "common/data/table.h"
+#include "node-agent/elf/elf_layout.h"
 #include "node-agent/symbol/gopclntab.h"
 #include "node-agent/symbol/symbolizer.h"
 #include "node-agent/symbol/table_cache.h"

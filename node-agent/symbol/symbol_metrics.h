@@ -2,7 +2,7 @@
 #ifndef NODE_AGENT_SYMBOL_SYMBOL_METRICS_H
 #define NODE_AGENT_SYMBOL_SYMBOL_METRICS_H
 
-#include "common/metrics.h"
+#include "common/telemetry/metrics.h"
 
 enum symbol_metric {
 	/* addresses looked up: those that the frame cache knew, then the others by their outcome */

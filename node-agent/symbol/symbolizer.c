@@ -3,14 +3,14 @@
 #include <errno.h>
 #include <inttypes.h>
 
-#include "common/clock.h"
-#include "common/deadline_call.h"
 #include "common/limits.h"
-#include "common/utf8.h"
+#include "common/system/clock.h"
+#include "common/text/utf8.h"
+#include "common/thread/deadline_call.h"
+#include "node-agent/elf/eh_function.h"
+#include "node-agent/elf/elf_plt.h"
+#include "node-agent/elf/elf_symbols.h"
 #include "node-agent/symbol/demangle.h"
-#include "node-agent/symbol/eh_function.h"
-#include "node-agent/symbol/elf_plt.h"
-#include "node-agent/symbol/elf_symbols.h"
 #include "node-agent/symbol/kernel_symbols.h"
 #include "node-agent/symbol/object_cache.h"
 #include "node-agent/symbol/symbol_metrics.h"

@@ -12,18 +12,18 @@
 #include <fcntl.h>
 #include <poll.h>
 
-#include "common/clock.h"
-#include "common/fs.h"
 #include "common/limits.h"
-#include "common/loop.h"
-#include "common/metrics.h"
-#include "common/parse.h"
+#include "common/system/clock.h"
+#include "common/system/fs.h"
+#include "common/system/loop.h"
+#include "common/telemetry/metrics.h"
+#include "common/text/parse.h"
 #include "node-agent/allocator.h"
-#include "node-agent/go/go_reader.h"
+#include "node-agent/go/heap/heap_counts.h"
+#include "node-agent/go/heap/heap_reader.h"
+#include "node-agent/go/heap/heap_variables.h"
+#include "node-agent/go/image/go_reader.h"
 #include "node-agent/go_profile/go_worker.h"
-#include "node-agent/heap/heap_counts.h"
-#include "node-agent/heap/heap_reader.h"
-#include "node-agent/heap/heap_variables.h"
 #include "test/go-matrix/heap_process.h"
 
 static int do_round(struct heap_process *s, size_t *ret_bytes)

@@ -15,7 +15,7 @@
 #include <sys/wait.h>
 
 #include "bpf/sampler.skel.h"
-#include "common/clock.h"
+#include "common/system/clock.h"
 #include "node-agent/sample/sampler.h"
 #include "test/lib/unit.h"
 

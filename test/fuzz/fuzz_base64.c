@@ -1,5 +1,5 @@
 /* Any text as base64: what is understood is the same after writing and reading it again. */
-#include "common/base64.h"
+#include "common/text/base64.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

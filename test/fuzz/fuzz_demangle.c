@@ -1,7 +1,7 @@
 /* Any bytes as a mangled name: the result fits, ends, and is printable UTF-8. */
 #include <assert.h>
 
-#include "common/utf8.h"
+#include "common/text/utf8.h"
 #include "node-agent/symbol/demangle.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

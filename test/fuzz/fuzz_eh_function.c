@@ -1,7 +1,7 @@
 /* Any bytes as an ELF file: a start that is found is not behind the address it was asked for. */
 #include <assert.h>
 
-#include "node-agent/symbol/eh_function.h"
+#include "node-agent/elf/eh_function.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -4,8 +4,8 @@
  */
 #include <assert.h>
 
-#include "node-agent/symbol/elf_plt.h"
-#include "node-agent/symbol/elf_symbols.h"
+#include "node-agent/elf/elf_plt.h"
+#include "node-agent/elf/elf_symbols.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -4,7 +4,7 @@
  */
 #include <assert.h>
 
-#include "node-agent/gc/gc_counters.h"
+#include "node-agent/go/gc/gc_counters.h"
 
 #define HEADER_BYTES 2u
 

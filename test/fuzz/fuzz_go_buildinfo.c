@@ -4,8 +4,8 @@
  */
 #include <assert.h>
 
-#include "node-agent/go/go_buildinfo.h"
-#include "node-agent/go/go_image.h"
+#include "node-agent/go/image/go_buildinfo.h"
+#include "node-agent/go/image/go_image.h"
 #include "node-agent/symbol/gopclntab_line.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

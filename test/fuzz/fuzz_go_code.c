@@ -2,7 +2,7 @@
 #include <assert.h>
 #include <elf.h>
 
-#include "node-agent/go/go_code.h"
+#include "node-agent/go/image/go_code.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -5,7 +5,7 @@
  */
 #include <assert.h>
 
-#include "node-agent/goroutine/goroutine_scan.h"
+#include "node-agent/go/goroutine/goroutine_scan.h"
 
 #define MAX_GOROUTINES 64u
 #define MAX_STACK_BYTES (UINT64_C(1) << 22)

@@ -1,6 +1,6 @@
 /* Any bytes: the limit holds, and what inflates deflates and inflates to the same. */
-#include "common/buf.h"
-#include "common/gzip.h"
+#include "common/data/buf.h"
+#include "common/data/gzip.h"
 
 #define LIMIT_BYTES ((size_t)1024 * 1024)
 

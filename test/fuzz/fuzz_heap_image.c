@@ -7,9 +7,9 @@
 #include <assert.h>
 #include <errno.h>
 
-#include "node-agent/go/bucket_history.h"
-#include "node-agent/go/go_bucket_scan.h"
-#include "node-agent/heap/heap_counts.h"
+#include "node-agent/go/heap/heap_counts.h"
+#include "node-agent/go/record/bucket_history.h"
+#include "node-agent/go/record/go_bucket_scan.h"
 #include "node-agent/symbol/gopclntab_line.h"
 
 #define MAX_BUCKETS 64u

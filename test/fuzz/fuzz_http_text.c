@@ -1,6 +1,6 @@
 /* Any text as a URL's path, as Accept-Encoding and as a listen address. */
-#include "common/http_listen.h"
-#include "common/http_text.h"
+#include "common/http/http_listen.h"
+#include "common/http/http_text.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

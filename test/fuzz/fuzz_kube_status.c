@@ -1,6 +1,6 @@
 /* Any bytes as the body of a refusal: always one valid line that fits. */
 #include "cluster-agent/kubernetes/kube_status.h"
-#include "common/utf8.h"
+#include "common/text/utf8.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

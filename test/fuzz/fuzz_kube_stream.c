@@ -3,7 +3,7 @@
 #include <jansson.h>
 
 #include "cluster-agent/kubernetes/kube_stream.h"
-#include "common/hash.h"
+#include "common/data/hash.h"
 
 #define MAX_OBJECT_BYTES 48
 

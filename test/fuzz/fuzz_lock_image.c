@@ -8,8 +8,8 @@
 #include <errno.h>
 
 #include "common/limits.h"
-#include "node-agent/go/bucket_history.h"
-#include "node-agent/lock/lock_profile.h"
+#include "node-agent/go/lock/lock_profile.h"
+#include "node-agent/go/record/bucket_history.h"
 
 #define MAX_BUCKETS 64u
 #define MAX_READ_BYTES (UINT64_C(16) * 1024 * 1024)

@@ -2,7 +2,7 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 
-#include "common/options.h"
+#include "common/options/options.h"
 
 struct opts {
 	char *text;

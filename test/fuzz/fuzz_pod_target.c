@@ -4,7 +4,7 @@
 
 #include "cluster-agent/discover/pod_annotations.h"
 #include "cluster-agent/discover/pod_target.h"
-#include "common/utf8.h"
+#include "common/text/utf8.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

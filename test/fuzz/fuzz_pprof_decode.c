@@ -2,10 +2,10 @@
  * Any bytes: what is accepted has every reference in range, and encoding it is
  * stable: decode and encode once more, and not a byte has changed.
  */
-#include "common/arena.h"
+#include "common/data/arena.h"
 #include "common/limits.h"
-#include "common/pprof_decode.h"
-#include "common/pprof_encode.h"
+#include "common/pprof/pprof_decode.h"
+#include "common/pprof/pprof_encode.h"
 
 #define ARENA_BYTES ((size_t)(64 * MIB))
 

@@ -1,8 +1,8 @@
 #include <assert.h>
 
 #include "cluster-agent/ingest/profile_rows.h"
-#include "common/hash.h"
-#include "common/pprof_decode.h"
+#include "common/data/hash.h"
+#include "common/pprof/pprof_decode.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -1,5 +1,5 @@
 /* Any text as a point in time: what is understood is the same after writing and reading it again. */
-#include "common/rfc3339.h"
+#include "common/text/rfc3339.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -1,7 +1,7 @@
 #include <assert.h>
 
 #include "cluster-agent/scrape/scrape_answer.h"
-#include "common/utf8.h"
+#include "common/text/utf8.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -1,7 +1,7 @@
 #include <assert.h>
 
 #include "cluster-agent/scrape/scraped_profile.h"
-#include "common/pprof_decode.h"
+#include "common/pprof/pprof_decode.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

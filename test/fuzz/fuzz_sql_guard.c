@@ -4,7 +4,7 @@
  */
 #include <assert.h>
 
-#include "cluster-agent/store/sql_guard.h"
+#include "cluster-agent/sql/sql_guard.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

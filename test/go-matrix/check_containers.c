@@ -8,10 +8,10 @@
 #include <signal.h>
 #include <sys/wait.h>
 
-#include "common/clock.h"
-#include "common/fs.h"
-#include "common/loop.h"
-#include "common/metrics.h"
+#include "common/system/clock.h"
+#include "common/system/fs.h"
+#include "common/system/loop.h"
+#include "common/telemetry/metrics.h"
 #include "node-agent/go_profile/go_worker.h"
 
 #define POLL_NS (100 * NS_PER_MS)

@@ -7,10 +7,10 @@
 #include <fcntl.h>
 #include <inttypes.h>
 
-#include "common/fs.h"
-#include "common/parse.h"
-#include "node-agent/gc/gc_reader.h"
-#include "node-agent/go/go_reader.h"
+#include "common/system/fs.h"
+#include "common/text/parse.h"
+#include "node-agent/go/gc/gc_reader.h"
+#include "node-agent/go/image/go_reader.h"
 
 #define FILE_MAX_BYTES 65536u
 #define WATCHES 3000

@@ -12,11 +12,11 @@
 #include <errno.h>
 #include <inttypes.h>
 
-#include "common/clock.h"
 #include "common/limits.h"
-#include "common/parse.h"
-#include "node-agent/go/go_reader.h"
-#include "node-agent/goroutine/goroutine_reader.h"
+#include "common/system/clock.h"
+#include "common/text/parse.h"
+#include "node-agent/go/goroutine/goroutine_reader.h"
+#include "node-agent/go/image/go_reader.h"
 #include "test/go-matrix/profile_stacks.h"
 
 #define MIN_STACKS 25u

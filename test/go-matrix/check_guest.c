@@ -9,13 +9,13 @@
 #include <sys/stat.h>
 
 #include "common/limits.h"
-#include "common/parse.h"
-#include "node-agent/gc/gc_reader.h"
-#include "node-agent/go/go_executables.h"
-#include "node-agent/goroutine/goroutine_reader.h"
-#include "node-agent/heap/heap_reader.h"
-#include "node-agent/lock/lock_rate.h"
-#include "node-agent/lock/lock_reader.h"
+#include "common/text/parse.h"
+#include "node-agent/go/gc/gc_reader.h"
+#include "node-agent/go/goroutine/goroutine_reader.h"
+#include "node-agent/go/heap/heap_reader.h"
+#include "node-agent/go/image/go_executables.h"
+#include "node-agent/go/lock/lock_rate.h"
+#include "node-agent/go/lock/lock_reader.h"
 
 #define MEMORY_END (UINT64_C(1) << 47)
 #define GUEST_MUTEX_RATE 10u /* arm64.sh starts programs with it */

@@ -16,17 +16,17 @@
 #include <signal.h>
 #include <sys/stat.h>
 
-#include "common/clock.h"
 #include "common/limits.h"
-#include "common/loop.h"
-#include "common/metrics.h"
-#include "common/parse.h"
-#include "common/pprof_decode.h"
-#include "node-agent/go/go_reader.h"
+#include "common/pprof/pprof_decode.h"
+#include "common/system/clock.h"
+#include "common/system/loop.h"
+#include "common/telemetry/metrics.h"
+#include "common/text/parse.h"
+#include "node-agent/go/heap/heap_force.h"
+#include "node-agent/go/heap/heap_reader.h"
+#include "node-agent/go/image/go_reader.h"
 #include "node-agent/go_profile/go_processes.h"
 #include "node-agent/go_profile/go_worker.h"
-#include "node-agent/heap/heap_force.h"
-#include "node-agent/heap/heap_reader.h"
 #include "test/go-matrix/heap_process.h"
 #include "test/go-matrix/profile_stacks.h"
 

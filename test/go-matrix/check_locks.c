@@ -10,12 +10,12 @@
  */
 #include <errno.h>
 
-#include "common/clock.h"
 #include "common/limits.h"
-#include "common/parse.h"
-#include "node-agent/go/go_reader.h"
-#include "node-agent/lock/lock_rate.h"
-#include "node-agent/lock/lock_reader.h"
+#include "common/system/clock.h"
+#include "common/text/parse.h"
+#include "node-agent/go/image/go_reader.h"
+#include "node-agent/go/lock/lock_rate.h"
+#include "node-agent/go/lock/lock_reader.h"
 #include "test/go-matrix/profile_stacks.h"
 
 #define N_VALUES 2u

@@ -6,9 +6,9 @@
 #include <errno.h>
 #include <poll.h>
 
-#include "common/clock.h"
 #include "common/limits.h"
-#include "common/pprof_decode.h"
+#include "common/pprof/pprof_decode.h"
+#include "common/system/clock.h"
 #include "test/go-matrix/heap_process.h"
 
 #define PAUSE_MS 200

@@ -1,6 +1,6 @@
 #include "test/go-matrix/heap_process.h"
 
-#include "common/parse.h"
+#include "common/text/parse.h"
 
 int heap_process_init(struct heap_process *p, const char *pid, enum bucket_history_start start)
 {

@@ -2,8 +2,8 @@
 #ifndef TEST_GO_MATRIX_HEAP_PROCESS_H
 #define TEST_GO_MATRIX_HEAP_PROCESS_H
 
-#include "node-agent/go/go_reader.h"
-#include "node-agent/heap/heap_reader.h"
+#include "node-agent/go/image/go_reader.h"
+#include "node-agent/go/heap/heap_reader.h"
 
 struct heap_process {
 	struct go_reader *reader;

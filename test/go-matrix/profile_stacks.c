@@ -4,9 +4,9 @@
 #include <fcntl.h>
 #include <math.h>
 
-#include "common/fs.h"
 #include "common/limits.h"
-#include "common/pprof_decode.h"
+#include "common/pprof/pprof_decode.h"
+#include "common/system/fs.h"
 
 #define INIT ".init"
 #define MAX_SHOWN 6u

@@ -1,5 +1,5 @@
 /* check_symbols TRUTH FILE MIN: TRUTH is the output of nm -S; MIN percent of FILE must be named. */
-#include "common/parse.h"
+#include "common/text/parse.h"
 #include "test/lib/symbol_truth.h"
 
 int main(int argc, char **argv)

@@ -7,7 +7,7 @@
 
 #include <assert.h>
 
-#include "node-agent/gc/gc_layout.h"
+#include "node-agent/go/gc/gc_layout.h"
 
 #define GC_IMAGE_CYCLES 300u
 #define GC_IMAGE_PAUSE_NS 123456u

@@ -5,7 +5,7 @@
 #ifndef TEST_LIB_GC_PROCESS_H
 #define TEST_LIB_GC_PROCESS_H
 
-#include "node-agent/go/go_runtime.h"
+#include "node-agent/go/image/go_runtime.h"
 #include "test/lib/elf_builder.h"
 #include "test/lib/gc_image.h"
 #include "test/lib/go_image_builder.h"

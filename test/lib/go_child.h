@@ -10,8 +10,8 @@
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
-#include "common/clock.h"
-#include "node-agent/go/go_runtime.h"
+#include "common/system/clock.h"
+#include "node-agent/go/image/go_runtime.h"
 #include "node-agent/process/procfs.h"
 #include "test/lib/unit.h"
 

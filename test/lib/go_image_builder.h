@@ -14,7 +14,7 @@
 
 #include <assert.h>
 
-#include "node-agent/go/go_module.h"
+#include "node-agent/go/pclntab/go_module.h"
 
 #define GO_IMAGE_BYTES 0x20000u
 #define GO_IMAGE_TABLE 0x1000u

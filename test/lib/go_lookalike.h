@@ -9,7 +9,7 @@
 
 #include <sys/mman.h>
 
-#include "node-agent/go/go_bucket.h"
+#include "node-agent/go/record/go_bucket.h"
 #include "test/lib/go_image_builder.h"
 
 #define GO_LOOKALIKE_RECORDS_BYTES 0x100000u

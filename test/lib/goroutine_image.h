@@ -7,8 +7,8 @@
 
 #include <assert.h>
 
-#include "node-agent/go/go_module.h"
-#include "node-agent/goroutine/goroutine_layout.h"
+#include "node-agent/go/goroutine/goroutine_layout.h"
+#include "node-agent/go/pclntab/go_module.h"
 
 #define GOROUTINE_IMAGE_BYTES 65536u
 #define GOROUTINE_IMAGE_TEXT 0x400000u

@@ -4,7 +4,7 @@
 #ifndef TEST_LIB_HISTORY_START_H
 #define TEST_LIB_HISTORY_START_H
 
-#include "node-agent/go/bucket_history.h"
+#include "node-agent/go/record/bucket_history.h"
 #include "test/lib/heap_image.h"
 #include "test/lib/unit.h"
 

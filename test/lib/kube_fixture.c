@@ -4,7 +4,7 @@
 #include <fcntl.h>
 #include <signal.h>
 
-#include "common/clock.h"
+#include "common/system/clock.h"
 #include "test/lib/unit.h"
 
 #define STATUS(code, message) "{\"kind\":\"Status\",\"message\":\"" message "\",\"code\":" #code "}"

@@ -8,8 +8,8 @@
 #include <pthread.h>
 
 #include "cluster-agent/kubernetes/kube_client.h"
-#include "common/http_server.h"
-#include "common/loop.h"
+#include "common/http/http_server.h"
+#include "common/system/loop.h"
 
 struct kube_fixture {
 	struct loop *loop;

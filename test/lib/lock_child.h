@@ -7,8 +7,8 @@
 
 #include <sys/mman.h>
 
-#include "node-agent/go/go_frames.h"
-#include "node-agent/lock/lock_reader.h"
+#include "node-agent/go/lock/lock_reader.h"
+#include "node-agent/go/pclntab/go_frames.h"
 #include "test/lib/go_child.h"
 #include "test/lib/unit.h"
 

@@ -5,7 +5,7 @@
 #ifndef TEST_LIB_MADE_PROFILE_H
 #define TEST_LIB_MADE_PROFILE_H
 
-#include "common/profile.h"
+#include "common/pprof/profile.h"
 
 #define MADE_PROFILE_FRAMES 32u
 

@@ -2,7 +2,7 @@
 
 #include <sys/prctl.h>
 
-#include "common/clock.h"
+#include "common/system/clock.h"
 #include "test/lib/unit.h"
 
 /* Field 22 of /proc/self/stat, in nanoseconds. The name in field 2 has no blank here. */

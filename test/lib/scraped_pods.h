@@ -9,12 +9,12 @@
 #include <pthread.h>
 
 #include "cluster-agent/scrape/scraper.h"
-#include "common/clock.h"
-#include "common/http.h"
-#include "common/http_server.h"
+#include "common/http/http.h"
+#include "common/http/http_server.h"
 #include "common/limits.h"
-#include "common/pprof_decode.h"
-#include "common/pprof_encode.h"
+#include "common/pprof/pprof_decode.h"
+#include "common/pprof/pprof_encode.h"
+#include "common/system/clock.h"
 #include "test/lib/made_profile.h"
 #include "test/lib/unit.h"
 

@@ -13,8 +13,8 @@
 #include <inttypes.h>
 #include <sys/stat.h>
 
+#include "node-agent/elf/elf_layout.h"
 #include "node-agent/symbol/demangle.h"
-#include "node-agent/symbol/elf_layout.h"
 #include "node-agent/symbol/symbolizer.h"
 
 #define TRUTH_GO_PADDING_BYTES 64u

@@ -9,7 +9,7 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 
-#include "common/clock.h"
+#include "common/system/clock.h"
 #include "test/lib/unit.h"
 
 #define START_TIMEOUT_NS (120 * NS_PER_S)

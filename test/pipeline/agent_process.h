@@ -9,7 +9,7 @@
 #include <sys/types.h>
 
 #include "common/base.h"
-#include "common/buf.h"
+#include "common/data/buf.h"
 
 struct agent_process {
 	char dir[64]; /* data directory, made by agent_process_init() */

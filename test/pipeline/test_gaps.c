@@ -4,8 +4,8 @@
  */
 #include <signal.h>
 
-#include "common/clock.h"
-#include "common/pprof_encode.h"
+#include "common/pprof/pprof_encode.h"
+#include "common/system/clock.h"
 #include "test/lib/unit.h"
 #include "test/pipeline/agent_process.h"
 

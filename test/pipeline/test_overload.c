@@ -4,9 +4,9 @@
  */
 #include <pthread.h>
 
-#include "common/clock.h"
 #include "common/limits.h"
-#include "common/pprof_encode.h"
+#include "common/pprof/pprof_encode.h"
+#include "common/system/clock.h"
 #include "test/lib/unit.h"
 #include "test/pipeline/agent_process.h"
 

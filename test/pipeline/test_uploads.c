@@ -10,12 +10,12 @@
 #include <sys/wait.h>
 
 #include "cluster-agent/store/store.h"
-#include "common/clock.h"
-#include "common/fs.h"
-#include "common/gzip.h"
+#include "common/data/gzip.h"
 #include "common/limits.h"
-#include "common/pprof_decode.h"
-#include "common/pprof_encode.h"
+#include "common/pprof/pprof_decode.h"
+#include "common/pprof/pprof_encode.h"
+#include "common/system/clock.h"
+#include "common/system/fs.h"
 #include "test/lib/unit.h"
 #include "test/pipeline/agent_process.h"
 

@@ -5,10 +5,10 @@
 
 #include <curl/curl.h>
 
-#include "cluster-agent/store/clickhouse_port.h"
-#include "cluster-agent/store/sql_guard.h"
+#include "cluster-agent/sql/clickhouse_port.h"
+#include "cluster-agent/sql/sql_guard.h"
 #include "cluster-agent/store/store.h"
-#include "common/clock.h"
+#include "common/system/clock.h"
 #include "test/lib/unit.h"
 
 #define KEY "c0ffee"

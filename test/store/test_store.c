@@ -11,7 +11,7 @@
 #include "cluster-agent/store/row_batch.h"
 #include "cluster-agent/store/rowbinary.h"
 #include "cluster-agent/store/store.h"
-#include "common/clock.h"
+#include "common/system/clock.h"
 #include "test/lib/unit.h"
 
 #define DAY_S UINT64_C(86400)

@@ -11,7 +11,7 @@
 #include "cluster-agent/store/rowbinary.h"
 #include "cluster-agent/store/store.h"
 #include "cluster-agent/store/store_writer.h"
-#include "common/clock.h"
+#include "common/system/clock.h"
 #include "test/lib/unit.h"
 
 #define N_ROUNDS 5

@@ -1,8 +1,8 @@
-#include "common/agent_status.h"
-#include "common/clock.h"
-#include "common/http.h"
-#include "common/http_server.h"
-#include "common/metrics.h"
+#include "common/agent/agent_status.h"
+#include "common/http/http.h"
+#include "common/http/http_server.h"
+#include "common/system/clock.h"
+#include "common/telemetry/metrics.h"
 #include "test/lib/unit.h"
 
 static struct metric served = {.name = "served_total", .help = "Things served"};

@@ -1,7 +1,7 @@
 #include <errno.h>
 #include <stdalign.h>
 
-#include "common/arena.h"
+#include "common/data/arena.h"
 #include "test/lib/unit.h"
 
 static void pieces_do_not_overlap_and_are_aligned(void **state)

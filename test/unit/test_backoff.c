@@ -1,4 +1,4 @@
-#include "common/backoff.h"
+#include "common/http/backoff.h"
 #include "test/lib/unit.h"
 
 static void the_ceiling_doubles_from_floor_to_maximum(void **state)

@@ -1,6 +1,6 @@
 #include <errno.h>
 
-#include "common/base64.h"
+#include "common/text/base64.h"
 #include "test/lib/unit.h"
 
 static void both_ways_as_the_rfc_shows(void **state)

@@ -1,6 +1,6 @@
 #include <errno.h>
 
-#include "node-agent/go/bucket_history.h"
+#include "node-agent/go/record/bucket_history.h"
 #include "test/lib/heap_image.h"
 #include "test/lib/unit.h"
 

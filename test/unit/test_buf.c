@@ -1,6 +1,6 @@
 #include <errno.h>
 
-#include "common/buf.h"
+#include "common/data/buf.h"
 #include "test/lib/unit.h"
 
 static void grows_to_its_limit_and_no_further(void **state)

@@ -1,6 +1,6 @@
 #include <errno.h>
 
-#include "cluster-agent/store/clickhouse_http.h"
+#include "cluster-agent/sql/clickhouse_http.h"
 #include "test/lib/unit.h"
 
 static void tells_loopback_addresses_from_others(void **state)

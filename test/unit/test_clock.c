@@ -1,4 +1,4 @@
-#include "common/clock.h"
+#include "common/system/clock.h"
 #include "test/lib/unit.h"
 
 static void monotonic_time_goes_forward_in_nanoseconds(void **state)

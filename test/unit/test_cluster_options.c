@@ -1,7 +1,7 @@
 #include <errno.h>
 
 #include "cluster-agent/cluster_options.h"
-#include "common/clock.h"
+#include "common/system/clock.h"
 #include "test/lib/unit.h"
 
 static void options_finip(struct cluster_options *o)

@@ -1,8 +1,8 @@
 /* Stacks of the test's own process through the real symbolizer, read back as pprof. */
 #include "common/limits.h"
-#include "common/pprof_decode.h"
-#include "node-agent/cycle.h"
+#include "common/pprof/pprof_decode.h"
 #include "node-agent/profile/cpu_profile.h"
+#include "node-agent/sample/cycle.h"
 #include "node-agent/symbol/symbolizer.h"
 #include "test/lib/own_process.h"
 #include "test/lib/unit.h"

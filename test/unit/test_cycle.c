@@ -1,6 +1,6 @@
 #include <errno.h>
 
-#include "node-agent/cycle.h"
+#include "node-agent/sample/cycle.h"
 #include "test/lib/unit.h"
 
 #define DEPTH 30

@@ -5,8 +5,8 @@
 #include <stdatomic.h>
 #include <sys/wait.h>
 
-#include "common/clock.h"
-#include "common/deadline_call.h"
+#include "common/system/clock.h"
+#include "common/thread/deadline_call.h"
 #include "test/lib/unit.h"
 
 struct slow_job {

@@ -2,8 +2,8 @@
 
 #include <errno.h>
 
-#include "common/clock.h"
-#include "common/log.h"
+#include "common/system/clock.h"
+#include "common/telemetry/log.h"
 #include "test/lib/script_server.h"
 #include "test/lib/unit.h"
 

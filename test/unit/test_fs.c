@@ -1,7 +1,7 @@
 #include <errno.h>
 #include <fcntl.h>
 
-#include "common/fs.h"
+#include "common/system/fs.h"
 #include "test/lib/unit.h"
 
 static int make_file(char *path, size_t len)

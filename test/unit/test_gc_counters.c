@@ -1,6 +1,6 @@
 #include <errno.h>
 
-#include "node-agent/gc/gc_counters.h"
+#include "node-agent/go/gc/gc_counters.h"
 #include "test/lib/gc_image.h"
 #include "test/lib/unit.h"
 

@@ -1,6 +1,6 @@
 #include <errno.h>
 
-#include "node-agent/gc/gc_reader.h"
+#include "node-agent/go/gc/gc_reader.h"
 #include "test/lib/gc_process.h"
 
 /* Variables that are others. */

@@ -1,6 +1,6 @@
 #include <errno.h>
 
-#include "node-agent/go/go_bucket_scan.h"
+#include "node-agent/go/record/go_bucket_scan.h"
 #include "test/lib/heap_image.h"
 #include "test/lib/unit.h"
 

@@ -1,6 +1,6 @@
 #include <errno.h>
 
-#include "node-agent/go/go_buildinfo.h"
+#include "node-agent/go/image/go_buildinfo.h"
 #include "test/lib/elf_builder.h"
 #include "test/lib/unit.h"
 

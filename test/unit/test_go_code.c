@@ -1,6 +1,6 @@
 #include <elf.h>
 
-#include "node-agent/go/go_code.h"
+#include "node-agent/go/image/go_code.h"
 #include "test/lib/unit.h"
 
 #define BASE 0x401000u

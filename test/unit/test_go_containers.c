@@ -1,7 +1,7 @@
 #include <errno.h>
 #include <pthread.h>
 
-#include "common/clock.h"
+#include "common/system/clock.h"
 #include "node-agent/go_profile/go_containers.h"
 #include "node-agent/process/workload.h"
 #include "test/lib/unit.h"

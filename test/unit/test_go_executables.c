@@ -1,6 +1,6 @@
 #include <errno.h>
 
-#include "node-agent/go/go_executables.h"
+#include "node-agent/go/image/go_executables.h"
 #include "test/lib/elf_builder.h"
 #include "test/lib/go_image_builder.h"
 #include "test/lib/unit.h"

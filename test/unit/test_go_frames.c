@@ -1,6 +1,6 @@
 #include <errno.h>
 
-#include "node-agent/go/go_frames.h"
+#include "node-agent/go/pclntab/go_frames.h"
 #include "test/lib/go_image_builder.h"
 #include "test/lib/unit.h"
 

@@ -10,12 +10,12 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-#include "common/clock.h"
 #include "common/limits.h"
-#include "common/log.h"
-#include "common/pprof_decode.h"
+#include "common/pprof/pprof_decode.h"
+#include "common/system/clock.h"
+#include "common/telemetry/log.h"
+#include "node-agent/go/heap/heap_force.h"
 #include "node-agent/go_profile/go_worker.h"
-#include "node-agent/heap/heap_force.h"
 #include "test/lib/go_lookalike.h"
 #include "test/lib/silent_file.h"
 #include "test/lib/unit.h"

@@ -4,8 +4,8 @@
  */
 #include <errno.h>
 
-#include "node-agent/go/go_image.h"
-#include "node-agent/go/go_runtime.h"
+#include "node-agent/go/image/go_image.h"
+#include "node-agent/go/image/go_runtime.h"
 #include "test/lib/elf_builder.h"
 #include "test/lib/go_image_builder.h"
 #include "test/lib/unit.h"

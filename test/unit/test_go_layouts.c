@@ -1,6 +1,6 @@
 #include <errno.h>
 
-#include "node-agent/go/go_layouts.h"
+#include "node-agent/go/target/go_layouts.h"
 #include "test/lib/unit.h"
 
 static const struct go_file_version one = {{1, 2, 3, 4}, 5};

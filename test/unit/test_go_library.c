@@ -8,8 +8,8 @@
 #include <sys/sysmacros.h>
 #include <sys/wait.h>
 
-#include "node-agent/go/go_library.h"
-#include "node-agent/go/go_reader.h"
+#include "node-agent/go/image/go_reader.h"
+#include "node-agent/go/target/go_library.h"
 #include "node-agent/go_profile/go_processes.h"
 #include "node-agent/process/procfs.h"
 #include "test/lib/history_start.h"

@@ -1,8 +1,8 @@
 #include <errno.h>
 
 #include "common/limits.h"
+#include "node-agent/go/lock/lock_rate.h"
 #include "node-agent/go_profile/go_locks.h"
-#include "node-agent/lock/lock_rate.h"
 #include "test/lib/lock_child.h"
 #include "test/lib/unit.h"
 

@@ -1,6 +1,6 @@
 #include <errno.h>
 
-#include "node-agent/go/go_image.h"
+#include "node-agent/go/image/go_image.h"
 #include "test/lib/go_image_builder.h"
 #include "test/lib/unit.h"
 

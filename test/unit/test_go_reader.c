@@ -12,12 +12,12 @@
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
-#include "common/clock.h"
 #include "common/limits.h"
-#include "common/pprof_decode.h"
-#include "node-agent/go/go_reader.h"
-#include "node-agent/go/go_write.h"
-#include "node-agent/heap/heap_reader.h"
+#include "common/pprof/pprof_decode.h"
+#include "common/system/clock.h"
+#include "node-agent/go/heap/heap_reader.h"
+#include "node-agent/go/image/go_reader.h"
+#include "node-agent/go/image/go_write.h"
 #include "test/lib/go_lookalike.h"
 #include "test/lib/unit.h"
 

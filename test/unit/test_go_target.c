@@ -6,7 +6,7 @@
 #include <sys/sysmacros.h>
 #include <sys/wait.h>
 
-#include "common/clock.h"
+#include "common/system/clock.h"
 #include "node-agent/go_profile/go_processes.h"
 #include "node-agent/process/procfs.h"
 #include "test/lib/unit.h"

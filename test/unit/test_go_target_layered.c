@@ -10,8 +10,8 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-#include "common/clock.h"
-#include "node-agent/go/go_target.h"
+#include "common/system/clock.h"
+#include "node-agent/go/target/go_target.h"
 #include "node-agent/process/procfs.h"
 #include "test/lib/unit.h"
 

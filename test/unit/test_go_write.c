@@ -4,8 +4,8 @@
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
-#include "node-agent/go/go_reader.h"
-#include "node-agent/go/go_write.h"
+#include "node-agent/go/image/go_reader.h"
+#include "node-agent/go/image/go_write.h"
 #include "test/lib/go_lookalike.h"
 #include "test/lib/unit.h"
 

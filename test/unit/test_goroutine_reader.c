@@ -2,10 +2,10 @@
 #include <errno.h>
 
 #include "common/limits.h"
-#include "common/pprof_decode.h"
-#include "node-agent/go/go_frames.h"
-#include "node-agent/goroutine/goroutine_reader.h"
-#include "node-agent/goroutine/goroutine_variables.h"
+#include "common/pprof/pprof_decode.h"
+#include "node-agent/go/goroutine/goroutine_reader.h"
+#include "node-agent/go/goroutine/goroutine_variables.h"
+#include "node-agent/go/pclntab/go_frames.h"
 #include "test/lib/elf_builder.h"
 #include "test/lib/goroutine_image.h"
 #include "test/lib/unit.h"

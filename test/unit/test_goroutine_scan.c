@@ -1,6 +1,6 @@
 #include <errno.h>
 
-#include "node-agent/goroutine/goroutine_scan.h"
+#include "node-agent/go/goroutine/goroutine_scan.h"
 #include "test/lib/goroutine_image.h"
 #include "test/lib/unit.h"
 

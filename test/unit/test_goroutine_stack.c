@@ -1,6 +1,6 @@
 #include <errno.h>
 
-#include "node-agent/goroutine/goroutine_stack.h"
+#include "node-agent/go/goroutine/goroutine_stack.h"
 #include "test/lib/unit.h"
 
 #define BASE 0x10000u

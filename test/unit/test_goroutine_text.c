@@ -1,7 +1,7 @@
 #include <errno.h>
 
-#include "common/clock.h"
-#include "node-agent/goroutine/goroutine_text.h"
+#include "common/system/clock.h"
+#include "node-agent/go/goroutine/goroutine_text.h"
 #include "test/lib/unit.h"
 
 #define MAX_BYTES 4096u

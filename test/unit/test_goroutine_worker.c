@@ -5,11 +5,11 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-#include "common/clock.h"
 #include "common/limits.h"
-#include "common/pprof_decode.h"
+#include "common/pprof/pprof_decode.h"
+#include "common/system/clock.h"
+#include "node-agent/go/goroutine/goroutine_layout.h"
 #include "node-agent/go_profile/go_worker.h"
-#include "node-agent/goroutine/goroutine_layout.h"
 #include "test/lib/go_lookalike.h"
 #include "test/lib/unit.h"
 

@@ -1,6 +1,6 @@
 #include <errno.h>
 
-#include "common/gzip.h"
+#include "common/data/gzip.h"
 #include "test/lib/unit.h"
 
 /* "hello\n" by gzip(1), without a name */

@@ -1,4 +1,4 @@
-#include "common/hash.h"
+#include "common/data/hash.h"
 #include "test/lib/unit.h"
 
 /* The values are those of the reference code at www.isthe.com/chongo/tech/comp/fnv. */

@@ -1,8 +1,8 @@
 #include <errno.h>
 
 #include "common/limits.h"
-#include "common/pprof_decode.h"
-#include "node-agent/heap/heap_profile.h"
+#include "common/pprof/pprof_decode.h"
+#include "node-agent/go/heap/heap_profile.h"
 #include "test/lib/unit.h"
 
 #define RATE 524288u

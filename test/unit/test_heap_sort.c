@@ -1,4 +1,4 @@
-#include "node-agent/symbol/heap_sort.h"
+#include "common/data/heap_sort.h"
 #include "test/lib/unit.h"
 
 struct item {

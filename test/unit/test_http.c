@@ -1,8 +1,8 @@
 #include <errno.h>
 
-#include "common/clock.h"
-#include "common/http.h"
-#include "common/http_server.h"
+#include "common/http/http.h"
+#include "common/http/http_server.h"
+#include "common/system/clock.h"
 #include "test/lib/raw_server.h"
 #include "test/lib/unit.h"
 

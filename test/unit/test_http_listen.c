@@ -1,7 +1,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 
-#include "common/http_listen.h"
+#include "common/http/http_listen.h"
 #include "test/lib/unit.h"
 
 static void listen_addresses_are_read(void **state)

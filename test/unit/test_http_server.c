@@ -5,10 +5,10 @@
 #include <pthread.h>
 #include <sys/socket.h>
 
-#include "common/clock.h"
-#include "common/gzip.h"
-#include "common/http_server.h"
-#include "common/queue.h"
+#include "common/data/gzip.h"
+#include "common/http/http_server.h"
+#include "common/system/clock.h"
+#include "common/thread/queue.h"
 #include "test/lib/unit.h"
 
 #define PATIENCE_MS 20000

@@ -4,7 +4,7 @@
 #include <pthread.h>
 #include <sys/socket.h>
 
-#include "common/http_server.h"
+#include "common/http/http_server.h"
 #include "test/lib/unit.h"
 
 #define N_CLIENTS 4

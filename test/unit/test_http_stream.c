@@ -2,8 +2,8 @@
 #include <dirent.h>
 #include <errno.h>
 
-#include "common/clock.h"
-#include "common/http.h"
+#include "common/http/http.h"
+#include "common/system/clock.h"
 #include "test/lib/raw_server.h"
 #include "test/lib/unit.h"
 

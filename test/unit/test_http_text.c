@@ -1,4 +1,4 @@
-#include "common/http_text.h"
+#include "common/http/http_text.h"
 #include "test/lib/unit.h"
 
 static void percent_sequences_are_decoded_in_place(void **state)

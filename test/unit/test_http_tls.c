@@ -3,8 +3,8 @@
 #include <fcntl.h>
 #include <signal.h>
 
-#include "common/clock.h"
-#include "common/http.h"
+#include "common/http/http.h"
+#include "common/system/clock.h"
 #include "test/lib/tls_server.h"
 #include "test/lib/unit.h"
 

@@ -2,7 +2,7 @@
 #include <errno.h>
 
 #include "cluster-agent/ingest/ingest_feed.h"
-#include "common/clock.h"
+#include "common/system/clock.h"
 #include "test/lib/unit.h"
 
 #define MAX_TAKEN 256

@@ -1,6 +1,6 @@
 #include <errno.h>
 
-#include "common/intern.h"
+#include "common/data/intern.h"
 #include "test/lib/unit.h"
 
 static void the_empty_string_is_zero_from_the_start(void **state)

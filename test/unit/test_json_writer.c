@@ -2,7 +2,7 @@
 #include <jansson.h>
 #include <math.h>
 
-#include "common/json_writer.h"
+#include "common/text/json_writer.h"
 #include "test/lib/unit.h"
 
 static void write_string(struct buf *out, const char *s, size_t len)

@@ -1,6 +1,6 @@
 #include "node-agent/symbol/kernel_symbols.h"
 
-#include "common/clock.h"
+#include "common/system/clock.h"
 #include "test/lib/unit.h"
 
 #define NEW_MODULE UINT64_C(0xffffffffc0100010)

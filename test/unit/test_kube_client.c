@@ -1,6 +1,6 @@
 #include <errno.h>
 
-#include "common/clock.h"
+#include "common/system/clock.h"
 #include "test/lib/kube_fixture.h"
 #include "test/lib/raw_server.h"
 #include "test/lib/unit.h"

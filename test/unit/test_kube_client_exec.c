@@ -2,7 +2,7 @@
 #include <errno.h>
 #include <signal.h>
 
-#include "common/clock.h"
+#include "common/system/clock.h"
 #include "test/lib/kube_fixture.h"
 #include "test/lib/unit.h"
 

@@ -2,8 +2,8 @@
 #include <errno.h>
 #include <microhttpd.h>
 
-#include "common/clock.h"
-#include "common/json_writer.h"
+#include "common/system/clock.h"
+#include "common/text/json_writer.h"
 #include "test/lib/kube_fixture.h"
 #include "test/lib/raw_server.h"
 #include "test/lib/tls_server.h"

@@ -4,7 +4,7 @@
 #include <sys/stat.h>
 
 #include "cluster-agent/kubernetes/kube_exec.h"
-#include "common/clock.h"
+#include "common/system/clock.h"
 #include "test/lib/unit.h"
 
 struct fixture {

@@ -1,4 +1,4 @@
-#include "common/kube_names.h"
+#include "common/text/kube_names.h"
 #include "test/lib/unit.h"
 
 static void check_owner(const char *pod, const char *want)

@@ -2,7 +2,7 @@
 
 #include <errno.h>
 
-#include "common/log.h"
+#include "common/telemetry/log.h"
 #include "test/lib/script_server.h"
 #include "test/lib/unit.h"
 

@@ -1,8 +1,8 @@
 #include <errno.h>
 
 #include "common/limits.h"
-#include "common/pprof_decode.h"
-#include "node-agent/lock/lock_profile.h"
+#include "common/pprof/pprof_decode.h"
+#include "node-agent/go/lock/lock_profile.h"
 #include "test/lib/unit.h"
 
 /* At 200 a function is inlined into what is listed as 150. */

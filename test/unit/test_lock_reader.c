@@ -2,8 +2,8 @@
 #include <math.h>
 
 #include "common/limits.h"
-#include "common/pprof_decode.h"
-#include "node-agent/lock/lock_rate.h"
+#include "common/pprof/pprof_decode.h"
+#include "node-agent/go/lock/lock_rate.h"
 #include "test/lib/lock_child.h"
 #include "test/lib/unit.h"
 

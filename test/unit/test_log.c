@@ -3,8 +3,8 @@
 #include <pthread.h>
 #include <sys/mman.h>
 
-#include "common/clock.h"
-#include "common/log.h"
+#include "common/system/clock.h"
+#include "common/telemetry/log.h"
 #include "test/lib/unit.h"
 
 static char output[1024 * 1024];

@@ -5,8 +5,8 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 
-#include "common/clock.h"
-#include "common/loop.h"
+#include "common/system/clock.h"
+#include "common/system/loop.h"
 #include "test/lib/unit.h"
 
 struct fixture {

@@ -1,6 +1,6 @@
 #include <errno.h>
 
-#include "node-agent/goroutine/memory_ranges.h"
+#include "node-agent/go/goroutine/memory_ranges.h"
 #include "test/lib/unit.h"
 
 #define SIZE 65536u

@@ -1,7 +1,7 @@
 #include <errno.h>
 #include <fcntl.h>
 
-#include "common/metrics.h"
+#include "common/telemetry/metrics.h"
 #include "test/lib/unit.h"
 
 static struct buf out;

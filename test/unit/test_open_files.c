@@ -2,7 +2,7 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 
-#include "common/open_files.h"
+#include "common/system/open_files.h"
 #include "test/lib/unit.h"
 
 /* In a process of its own, since limits do not come back for those who are not root. */

@@ -2,9 +2,9 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 
-#include "common/options.h"
-#include "common/options_table.h"
-#include "common/parse.h"
+#include "common/options/options.h"
+#include "common/options/options_table.h"
+#include "common/text/parse.h"
 #include "test/lib/unit.h"
 
 struct opts {

@@ -1,6 +1,6 @@
 #include <errno.h>
 
-#include "common/parse.h"
+#include "common/text/parse.h"
 #include "test/lib/unit.h"
 
 static void reads_numbers_within_their_range(void **state)

@@ -1,4 +1,4 @@
-#include "node-agent/go/plain_locations.h"
+#include "node-agent/profile/plain_locations.h"
 #include "test/lib/unit.h"
 
 #define BASE UINT64_C(0x7f0000400000)

@@ -1,7 +1,7 @@
 #include <errno.h>
 
 #include "common/limits.h"
-#include "common/pprof_decode.h"
+#include "common/pprof/pprof_decode.h"
 #include "test/lib/unit.h"
 
 #define CORPUS "test/fuzz/corpus/pprof_decode/"

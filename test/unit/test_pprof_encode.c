@@ -1,9 +1,9 @@
 #include <errno.h>
 
-#include "common/gzip.h"
+#include "common/data/gzip.h"
 #include "common/limits.h"
-#include "common/pprof_decode.h"
-#include "common/pprof_encode.h"
+#include "common/pprof/pprof_decode.h"
+#include "common/pprof/pprof_encode.h"
 #include "proto/profile.pb-c.h"
 #include "test/lib/unit.h"
 

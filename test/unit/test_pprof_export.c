@@ -1,7 +1,7 @@
 #include <errno.h>
 
 #include "cluster-agent/query/pprof_export.h"
-#include "common/pprof_decode.h"
+#include "common/pprof/pprof_decode.h"
 #include "test/lib/unit.h"
 
 #define F(s)                       \

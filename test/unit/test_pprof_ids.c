@@ -1,6 +1,6 @@
 #include <errno.h>
 
-#include "common/pprof_ids.h"
+#include "common/pprof/pprof_ids.h"
 #include "test/lib/unit.h"
 
 static void sort_of(struct pprof_ids *ids, const uint64_t *values, size_t n, int want)

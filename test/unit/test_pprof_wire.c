@@ -1,6 +1,6 @@
 #include <errno.h>
 
-#include "common/pprof_wire.h"
+#include "common/pprof/pprof_wire.h"
 #include "test/lib/unit.h"
 
 static struct wire_reader reader(const void *data, size_t len)

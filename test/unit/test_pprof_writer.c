@@ -1,9 +1,9 @@
 #include <errno.h>
 
-#include "common/gzip.h"
+#include "common/data/gzip.h"
 #include "common/limits.h"
-#include "common/pprof_decode.h"
-#include "common/pprof_writer.h"
+#include "common/pprof/pprof_decode.h"
+#include "common/pprof/pprof_writer.h"
 #include "test/lib/unit.h"
 
 #define STR(s)                   \

@@ -9,9 +9,9 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-#include "common/clock.h"
-#include "common/parse.h"
-#include "common/queue.h"
+#include "common/system/clock.h"
+#include "common/text/parse.h"
+#include "common/thread/queue.h"
 #include "node-agent/process/process_table.h"
 #include "node-agent/process/procfs.h"
 #include "test/lib/unit.h"

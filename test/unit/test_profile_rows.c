@@ -1,8 +1,8 @@
 #include <errno.h>
 
 #include "cluster-agent/ingest/profile_rows.h"
-#include "common/clock.h"
-#include "common/hash.h"
+#include "common/data/hash.h"
+#include "common/system/clock.h"
 #include "test/lib/unit.h"
 
 #define S ((int64_t)NS_PER_S)

@@ -1,10 +1,10 @@
 /* Cycles handed to the thread come back as profiles on the loop: run under TSan as well. */
 #include <errno.h>
 
-#include "common/clock.h"
 #include "common/limits.h"
-#include "node-agent/cycle.h"
+#include "common/system/clock.h"
 #include "node-agent/profile/profile_worker.h"
+#include "node-agent/sample/cycle.h"
 #include "test/lib/own_process.h"
 #include "test/lib/unit.h"
 

@@ -1,8 +1,8 @@
 #include <errno.h>
 #include <pthread.h>
 
-#include "common/clock.h"
-#include "common/queue.h"
+#include "common/system/clock.h"
+#include "common/thread/queue.h"
 #include "test/lib/unit.h"
 
 #define N_PRODUCERS 3

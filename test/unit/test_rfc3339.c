@@ -1,6 +1,6 @@
 #include <errno.h>
 
-#include "common/rfc3339.h"
+#include "common/text/rfc3339.h"
 #include "test/lib/unit.h"
 
 #define S INT64_C(1000000000)

@@ -1,7 +1,7 @@
 #include <errno.h>
 
 #include "cluster-agent/scrape/scrape_answer.h"
-#include "common/utf8.h"
+#include "common/text/utf8.h"
 #include "test/lib/unit.h"
 
 static void assert_line(const char *body, size_t len, const char *expected)

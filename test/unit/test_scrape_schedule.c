@@ -1,7 +1,7 @@
 #include <errno.h>
 
 #include "cluster-agent/scrape/scrape_schedule.h"
-#include "common/clock.h"
+#include "common/system/clock.h"
 #include "test/lib/unit.h"
 
 #define S NS_PER_S

@@ -2,10 +2,10 @@
 #include <fcntl.h>
 
 #include "cluster-agent/scrape/scraped_profile.h"
-#include "common/clock.h"
-#include "common/fs.h"
 #include "common/limits.h"
-#include "common/pprof_decode.h"
+#include "common/pprof/pprof_decode.h"
+#include "common/system/clock.h"
+#include "common/system/fs.h"
 #include "test/lib/made_profile.h"
 #include "test/lib/unit.h"
 

@@ -1,6 +1,6 @@
 #include <errno.h>
 
-#include "cluster-agent/store/sql_guard.h"
+#include "cluster-agent/sql/sql_guard.h"
 #include "test/lib/unit.h"
 
 static int check(const char *sql, struct sql_facts *facts)

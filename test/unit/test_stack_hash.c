@@ -1,5 +1,5 @@
 #include "cluster-agent/ingest/stack_hash.h"
-#include "common/hash.h"
+#include "common/data/hash.h"
 #include "test/lib/unit.h"
 
 #define N_LOCATIONS 50u

@@ -1,8 +1,8 @@
 #include <errno.h>
 
 #include "common/limits.h"
-#include "common/pprof_decode.h"
-#include "node-agent/go/stack_profile.h"
+#include "common/pprof/pprof_decode.h"
+#include "node-agent/profile/stack_profile.h"
 #include "test/lib/unit.h"
 
 #define MAX_BYTES (1u << 20)

@@ -1,7 +1,7 @@
 #include <errno.h>
 
-#include "common/pprof_wire.h"
-#include "node-agent/go/stack_table.h"
+#include "common/pprof/pprof_wire.h"
+#include "node-agent/profile/stack_table.h"
 #include "test/lib/unit.h"
 
 #define MAX_BYTES ((size_t)16 << 20)

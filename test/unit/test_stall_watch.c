@@ -1,4 +1,4 @@
-#include "common/stall_watch.h"
+#include "common/thread/stall_watch.h"
 #include "test/lib/unit.h"
 
 static void test_a_busy_thread_without_cpu_time_stands_still(void **state)

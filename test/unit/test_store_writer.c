@@ -5,7 +5,7 @@
 
 #include "cluster-agent/store/store.h"
 #include "cluster-agent/store/store_writer.h"
-#include "common/clock.h"
+#include "common/system/clock.h"
 #include "test/lib/unit.h"
 
 #define POISON UINT64_C(666)

@@ -1,6 +1,6 @@
 #include <errno.h>
 
-#include "common/table.h"
+#include "common/data/table.h"
 #include "test/lib/unit.h"
 
 struct entry {

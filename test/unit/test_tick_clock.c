@@ -2,7 +2,7 @@
 #include <math.h>
 #include <time.h>
 
-#include "node-agent/lock/tick_clock.h"
+#include "node-agent/go/lock/tick_clock.h"
 #include "test/lib/unit.h"
 
 static void test_arm64_counts_nanoseconds(void **state)

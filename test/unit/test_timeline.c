@@ -1,7 +1,7 @@
 #include <math.h>
 
 #include "cluster-agent/query/timeline.h"
-#include "common/clock.h"
+#include "common/system/clock.h"
 #include "test/lib/unit.h"
 
 #define S ((int64_t)NS_PER_S)

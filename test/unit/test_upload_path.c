@@ -13,10 +13,10 @@
 #include "cluster-agent/store/store.h"
 #include "cluster-agent/store/store_writer.h"
 #include "cluster-agent/web/web_api.h"
-#include "common/clock.h"
-#include "common/http_server.h"
-#include "common/metrics.h"
-#include "common/pprof_encode.h"
+#include "common/http/http_server.h"
+#include "common/pprof/pprof_encode.h"
+#include "common/system/clock.h"
+#include "common/telemetry/metrics.h"
 #include "test/lib/unit.h"
 
 #define N_THREADS 6

@@ -1,6 +1,6 @@
 #include <errno.h>
 
-#include "common/upload_queue.h"
+#include "common/upload/upload_queue.h"
 #include "test/lib/unit.h"
 
 static const struct upload_label labels[] = {{"service.name", "a"}, {}};

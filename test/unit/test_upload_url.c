@@ -1,6 +1,6 @@
 #include <errno.h>
 
-#include "common/upload_url.h"
+#include "common/upload/upload_url.h"
 #include "test/lib/unit.h"
 
 static void labels_are_encoded_and_empty_ones_left_out(void **state)

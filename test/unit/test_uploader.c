@@ -2,9 +2,9 @@
 #include <errno.h>
 #include <stdatomic.h>
 
-#include "common/clock.h"
-#include "common/http_server.h"
-#include "common/uploader.h"
+#include "common/http/http_server.h"
+#include "common/system/clock.h"
+#include "common/upload/uploader.h"
 #include "test/lib/unit.h"
 
 struct fixture {

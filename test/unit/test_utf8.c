@@ -1,4 +1,4 @@
-#include "common/utf8.h"
+#include "common/text/utf8.h"
 #include "test/lib/unit.h"
 
 static void what_is_not_utf8_becomes_question_marks(void **state)

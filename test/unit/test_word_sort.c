@@ -1,4 +1,4 @@
-#include "node-agent/go/word_sort.h"
+#include "common/data/word_sort.h"
 #include "test/lib/unit.h"
 
 #define N 3000u

@@ -1,9 +1,9 @@
 /* What hangs waits for a queue of the test. Run under TSan as well. */
 #include <errno.h>
 
-#include "common/clock.h"
-#include "common/queue.h"
-#include "common/worker_thread.h"
+#include "common/system/clock.h"
+#include "common/thread/queue.h"
+#include "common/thread/worker_thread.h"
 #include "test/lib/unit.h"
 
 #define A_WHILE_NS (30 * NS_PER_S)

@@ -1,0 +1,116 @@
+#include "common/data/gzip.h"
+
+#include <errno.h>
+
+#include <libdeflate.h>
+
+#define GZIP_MIN_BYTES 18   /* header and trailer of a member */
+#define GZIP_MAX_RATIO 1032 /* of deflate: 258 bytes by two bits */
+#define GZIP_FIRST_GUESS_BYTES ((size_t)64 * 1024)
+
+DEFINE_CLEANUP(struct libdeflate_decompressor *, libdeflate_free_decompressor);
+DEFINE_CLEANUP(struct libdeflate_compressor *, libdeflate_free_compressor);
+
+bool gzip_detect(const void *data, size_t len)
+{
+	const uint8_t *p = data;
+
+	return len >= 2 && p[0] == 0x1f && p[1] == 0x8b;
+}
+
+/*
+ * Room to ask for before the first attempt. The last four bytes hold the size
+ * of the last member; they are the sender's word, so they are believed only as
+ * far as len bytes could grow. Too small costs another attempt, no more.
+ */
+static size_t guess_size(const uint8_t *p, size_t len, size_t room)
+{
+	size_t guess = GZIP_FIRST_GUESS_BYTES, most = len * GZIP_MAX_RATIO;
+
+	if (len >= GZIP_MIN_BYTES) {
+		const uint8_t *t = p + len - 4;
+		size_t isize =
+			(size_t)t[0] | (size_t)t[1] << 8 | (size_t)t[2] << 16 | (size_t)t[3] << 24;
+
+		if (isize > guess)
+			guess = isize;
+	}
+	if (guess > most)
+		guess = most;
+	return guess < room ? guess : room;
+}
+
+/* One member at p, of which *ret_used bytes were read. */
+static int inflate_member(struct libdeflate_decompressor *d, const uint8_t *p, size_t len,
+			  struct buf *out, size_t *ret_used)
+{
+	size_t room = out->limit - out->len, want = guess_size(p, len, room), n_out;
+	int r;
+
+	for (;;) {
+		r = buf_reserve(out, want);
+		if (r < 0)
+			return r;
+		switch (libdeflate_gzip_decompress_ex(d, p, len, out->data + out->len, want,
+						      ret_used, &n_out)) {
+		case LIBDEFLATE_SUCCESS:
+			out->len += n_out;
+			return 0;
+		case LIBDEFLATE_INSUFFICIENT_SPACE:
+			break;
+		default:
+			return -EBADMSG;
+		}
+		if (want == room)
+			return -EFBIG;
+		want = want > room / 2 ? room : want * 2;
+	}
+}
+
+int gzip_inflate(const void *data, size_t len, struct buf *out)
+{
+	CLEANUP(libdeflate_free_decompressorp) struct libdeflate_decompressor *d = NULL;
+	size_t before = out->len, used = 0;
+	const uint8_t *p = data;
+	int r = -EBADMSG;
+
+	d = libdeflate_alloc_decompressor();
+	if (!d)
+		return -ENOMEM;
+
+	for (size_t pos = 0; pos < len; pos += used) {
+		r = gzip_detect(p + pos, len - pos)
+			    ? inflate_member(d, p + pos, len - pos, out, &used)
+			    : -EBADMSG;
+		if (r < 0)
+			break;
+	}
+	if (r < 0)
+		out->len = before;
+	if (out->data)
+		out->data[out->len] = '\0';
+	return r;
+}
+
+int gzip_deflate(const void *data, size_t len, int level, struct buf *out)
+{
+	CLEANUP(libdeflate_free_compressorp) struct libdeflate_compressor *c = NULL;
+	size_t room = out->limit - out->len, want, n;
+	int r;
+
+	c = libdeflate_alloc_compressor(level);
+	if (!c)
+		return -ENOMEM;
+
+	want = libdeflate_gzip_compress_bound(c, len);
+	if (want > room)
+		want = room;
+	r = buf_reserve(out, want);
+	if (r < 0)
+		return r;
+
+	n = libdeflate_gzip_compress(c, data, len, out->data + out->len, want);
+	out->len += n;
+	out->data[out->len] = '\0';
+	return n > 0 ? 0 : -EFBIG;
+}

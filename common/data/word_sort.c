@@ -1,0 +1,86 @@
+#include "common/data/word_sort.h"
+
+#define BYTE_BITS 8u
+#define BYTES 256u
+#define FEW_ITEMS 16u
+
+struct items {
+	uint64_t *words;
+	size_t n_words; /* of an item */
+};
+
+static uint64_t *item_at(const struct items *s, size_t i)
+{
+	return s->words + i * s->n_words;
+}
+
+static void swap_items(const struct items *s, size_t a, size_t b)
+{
+	uint64_t *x = item_at(s, a), *y = item_at(s, b);
+
+	for (size_t i = 0; i < s->n_words; i++) {
+		uint64_t word = x[i];
+
+		x[i] = y[i];
+		y[i] = word;
+	}
+}
+
+static void sort_few(const struct items *s, size_t begin, size_t end)
+{
+	for (size_t i = begin; i < end; i++) {
+		for (size_t k = i; k > begin && *item_at(s, k - 1) > *item_at(s, k); k--)
+			swap_items(s, k - 1, k);
+	}
+}
+
+static unsigned byte_at(const struct items *s, size_t i, unsigned shift)
+{
+	return *item_at(s, i) >> shift & (BYTES - 1);
+}
+
+/* Items that are equal above the byte at shift. */
+static void sort_range(const struct items *s, size_t begin, size_t end, unsigned shift)
+{
+	uint32_t next[BYTES] = {0}, ends[BYTES];
+	size_t at = begin;
+
+	if (end - begin <= FEW_ITEMS) {
+		sort_few(s, begin, end);
+		return;
+	}
+	for (size_t i = begin; i < end; i++)
+		next[byte_at(s, i, shift)]++;
+	for (unsigned b = 0; b < BYTES; b++) {
+		at += next[b];
+		ends[b] = (uint32_t)at;
+		next[b] = (uint32_t)at - next[b];
+	}
+	for (unsigned b = 0; b < BYTES; b++) {
+		while (next[b] < ends[b]) {
+			unsigned belongs = byte_at(s, next[b], shift);
+
+			if (belongs != b)
+				swap_items(s, next[b], next[belongs]);
+			next[belongs]++;
+		}
+	}
+	for (unsigned b = 0; shift > 0 && b < BYTES; b++) {
+		size_t from = b > 0 ? ends[b - 1] : begin;
+
+		if (ends[b] - from > 1)
+			sort_range(s, from, ends[b], shift - BYTE_BITS);
+	}
+}
+
+void word_sort(uint64_t *items, size_t n, size_t n_words)
+{
+	const struct items s = {items, n_words};
+	uint64_t differs = 0;
+
+	for (size_t i = 1; i < n; i++)
+		differs |= *item_at(&s, i) ^ items[0];
+	if (differs != 0)
+		sort_range(&s, 0, n,
+			   (63u - (unsigned)__builtin_clzll(differs)) / BYTE_BITS * BYTE_BITS);
+}

@@ -1,0 +1,233 @@
+#include "common/http/http_exchange.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <strings.h>
+
+#include "common/data/gzip.h"
+#include "common/http/http_text.h"
+
+#define GZIP_FROM_BYTES 1024
+#define GZIP_LEVEL 4
+#define TEXT_PLAIN "text/plain; charset=utf-8"
+#define PAGE_POLICY                                                                    \
+	"default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; " \
+	"frame-ancestors 'none'"
+
+/* What an answer consists of. Exactly one of owned and fixed when len is not 0. */
+struct payload {
+	const char *content_type;
+	char *owned; /* by malloc(3) */
+	const void *fixed;
+	size_t len;
+	bool gzipped;
+};
+
+void http_exchange_free(struct http_exchange *x)
+{
+	for (unsigned i = 0; i < x->n_headers; i++) {
+		free(x->headers[i].name);
+		free(x->headers[i].value);
+	}
+	if (x->response)
+		MHD_destroy_response(x->response);
+	buf_fini(&x->body);
+	free(x);
+}
+
+const char *http_exchange_path(const struct http_exchange *x)
+{
+	return x->path;
+}
+
+const char *http_exchange_param(const struct http_exchange *x, const char *name)
+{
+	const char *value = NULL;
+
+	if (MHD_lookup_connection_value_n(x->conn, MHD_GET_ARGUMENT_KIND, name, strlen(name),
+					  &value, NULL) != MHD_YES)
+		return NULL;
+	return value ? value : "";
+}
+
+const char *http_exchange_header(const struct http_exchange *x, const char *name)
+{
+	return MHD_lookup_connection_value(x->conn, MHD_HEADER_KIND, name);
+}
+
+const void *http_exchange_body(const struct http_exchange *x, size_t *ret_len)
+{
+	*ret_len = x->body.len;
+	return x->body.data ? x->body.data : "";
+}
+
+struct param_visitor {
+	void (*fn)(void *ctx, const char *name, const char *value);
+	void *ctx;
+};
+
+static enum MHD_Result visit_param(void *visitor, enum MHD_ValueKind kind, const char *name,
+				   const char *value)
+{
+	const struct param_visitor *v = visitor;
+
+	(void)kind;
+	v->fn(v->ctx, name, value ? value : "");
+	return MHD_YES;
+}
+
+void http_exchange_each_param(const struct http_exchange *x,
+			      void (*fn)(void *ctx, const char *name, const char *value), void *ctx)
+{
+	struct param_visitor v = {fn, ctx};
+
+	MHD_get_connection_values(x->conn, MHD_GET_ARGUMENT_KIND, visit_param, &v);
+}
+
+bool http_exchange_has_api_key(const struct http_exchange *x, const char *key)
+{
+	const char *given;
+	size_t given_len, key_len;
+	unsigned char differ;
+
+	if (!key || !*key)
+		return true;
+	given = http_exchange_header(x, "X-Api-Key");
+	if (!given)
+		return false;
+
+	/* the time tells the length of the key, never how much of it was right */
+	given_len = strlen(given);
+	key_len = strlen(key);
+	differ = given_len != key_len;
+	for (size_t i = 0; i < key_len; i++)
+		differ |= (unsigned char)(key[i] ^ given[i < given_len ? i : given_len]);
+	return differ == 0;
+}
+
+int http_exchange_set_header(struct http_exchange *x, const char *name, const char *value)
+{
+	AUTO_FREE char *n = NULL;
+	AUTO_FREE char *v = NULL;
+
+	if (x->n_headers == HTTP_EXCHANGE_MAX_HEADERS)
+		return -ENOSPC;
+	if (!*name || strpbrk(name, "\r\n: ") || strpbrk(value, "\r\n"))
+		return -EINVAL;
+	n = strdup(name);
+	v = strdup(value);
+	if (!n || !v)
+		return -ENOMEM;
+	x->headers[x->n_headers].name = TAKE_PTR(n);
+	x->headers[x->n_headers].value = TAKE_PTR(v);
+	x->n_headers++;
+	return 0;
+}
+
+/* Replaces p's bytes by their gzip when the client takes that and it is shorter. */
+static void gzip_payload(const struct http_exchange *x, struct payload *p)
+{
+	const void *data = p->owned ? p->owned : p->fixed;
+	struct buf zipped;
+
+	if (!x->is_get || p->gzipped || p->len <= GZIP_FROM_BYTES || gzip_detect(data, p->len) ||
+	    !http_accepts_gzip(http_exchange_header(x, "Accept-Encoding")))
+		return;
+
+	buf_init(&zipped, p->len);
+	if (gzip_deflate(data, p->len, GZIP_LEVEL, &zipped) == 0) {
+		free(p->owned);
+		p->owned = buf_take(&zipped, &p->len);
+		p->fixed = NULL;
+		p->gzipped = true;
+	}
+	buf_fini(&zipped);
+}
+
+static bool add_headers(struct MHD_Response *r, const struct http_exchange *x,
+			const struct payload *p)
+{
+	bool ok;
+
+	ok = MHD_add_response_header(r, "X-Content-Type-Options", "nosniff") == MHD_YES &&
+	     MHD_add_response_header(r, "Referrer-Policy", "no-referrer") == MHD_YES;
+	if (ok && p->content_type)
+		ok = MHD_add_response_header(r, "Content-Type", p->content_type) == MHD_YES;
+	if (ok && p->content_type && strncasecmp(p->content_type, "text/html", 9) == 0)
+		ok = MHD_add_response_header(r, "Content-Security-Policy", PAGE_POLICY) == MHD_YES;
+	if (ok && x->is_get && p->len > 0)
+		ok = MHD_add_response_header(r, "Vary", "Accept-Encoding") == MHD_YES;
+	if (ok && p->gzipped)
+		ok = MHD_add_response_header(r, "Content-Encoding", "gzip") == MHD_YES;
+	for (unsigned i = 0; ok && i < x->n_headers; i++)
+		ok = MHD_add_response_header(r, x->headers[i].name, x->headers[i].value) == MHD_YES;
+	return ok;
+}
+
+static struct MHD_Response *create_response(const struct payload *p)
+{
+	/* MHD does not write to what it is told is persistent, but asks for a plain pointer */
+	union {
+		const void *given;
+		void *asked;
+	} fixed = {.given = p->len > 0 ? p->fixed : ""};
+	struct MHD_Response *r;
+
+	if (!p->owned)
+		return MHD_create_response_from_buffer(p->len, fixed.asked, MHD_RESPMEM_PERSISTENT);
+	r = MHD_create_response_from_buffer(p->len, p->owned, MHD_RESPMEM_MUST_FREE);
+	if (!r)
+		free(p->owned);
+	return r;
+}
+
+static void respond(struct http_exchange *x, unsigned status, struct payload *p)
+{
+	struct http_server *server = x->server;
+	struct MHD_Connection *conn = x->conn;
+	struct MHD_Response *r;
+
+	gzip_payload(x, p);
+	r = create_response(p);
+	if (r && !add_headers(r, x, p)) {
+		MHD_destroy_response(r);
+		r = NULL;
+	}
+	x->status = status;
+	x->response = r;
+	/* from here on x may be freed by the server's thread at any time */
+	if (atomic_exchange(&x->state, EXCHANGE_ANSWERED) == EXCHANGE_KEPT)
+		MHD_resume_connection(conn);
+	http_server_answered(server);
+}
+
+void http_respond(struct http_exchange *x, unsigned status, const char *content_type,
+		  char *body_adopt, size_t len)
+{
+	respond(x, status, &(struct payload){content_type, body_adopt, NULL, len, false});
+}
+
+void http_respond_text(struct http_exchange *x, unsigned status, const char *fmt, ...)
+{
+	struct payload p = {.content_type = TEXT_PLAIN};
+	char *line = NULL;
+	va_list ap;
+	int n;
+
+	va_start(ap, fmt);
+	n = vasprintf(&line, fmt, ap);
+	va_end(ap);
+	/* without memory for the text the status has to do */
+	if (n >= 0) {
+		line[n] = '\n'; /* in place of the NUL, which nobody reads */
+		p.owned = line;
+		p.len = (size_t)n + 1;
+	}
+	respond(x, status, &p);
+}
+
+void http_respond_static(struct http_exchange *x, const char *content_type, const void *data,
+			 size_t len, bool already_gzipped)
+{
+	respond(x, MHD_HTTP_OK, &(struct payload){content_type, NULL, data, len, already_gzipped});
+}

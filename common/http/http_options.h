@@ -1,0 +1,36 @@
+/* What a request and its client's configuration are to libcurl. For http.c alone. */
+#ifndef COMMON_HTTP_HTTP_OPTIONS_H
+#define COMMON_HTTP_HTTP_OPTIONS_H
+
+#include <curl/curl.h>
+
+#include "common/base.h"
+#include "common/http/http.h"
+
+#define HTTP_OPTIONS_STRINGS 8
+
+/* Copies of a configuration's strings, in the order of the table in http_options.c; NULL: not given. */
+struct http_options {
+	char *strings[HTTP_OPTIONS_STRINGS];
+	bool insecure_skip_verify;
+};
+
+/* What curl borrows from us while a request is under way. */
+struct http_lists {
+	struct curl_slist *headers;
+	struct curl_slist *connect_to;
+};
+
+/* o is zeroed before. -ENOMEM; to be followed by _fini() in every case. */
+int http_options_init(struct http_options *o, const struct http_client_config *cfg) MUST_CHECK;
+void http_options_fini(struct http_options *o);
+
+/*
+ * Everything but callbacks. lists is empty before and belongs to the caller in every case; o and the
+ * request's body are borrowed while easy lives. -ENOMEM; -EINVAL as of http_start().
+ */
+int http_options_apply(const struct http_options *o, CURL *easy, const struct http_request *req,
+		       struct http_lists *lists) MUST_CHECK;
+void http_lists_fini(struct http_lists *lists);
+
+#endif /* COMMON_HTTP_HTTP_OPTIONS_H */

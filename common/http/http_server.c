@@ -1,0 +1,551 @@
+#include "common/http/http_server.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <microhttpd.h>
+#include <pthread.h>
+#include <strings.h>
+#include <sys/eventfd.h>
+
+#include "common/http/http_exchange.h"
+#include "common/http/http_listen.h"
+#include "common/http/http_text.h"
+#include "common/system/clock.h"
+#include "common/telemetry/log.h"
+#include "common/telemetry/metrics.h"
+
+/* Connections beyond max_connections that are accepted to be told so; others wait in the backlog. */
+#define SPARE_CONNECTIONS_PER_THREAD 16
+/* Request line and headers, and what is read of a body at a time. */
+#define CONNECTION_MEMORY_BYTES ((size_t)32 * 1024)
+/*
+ * A refused body is read and thrown away up to here, because a client that is
+ * still sending does not read an answer, and closing with unread bytes resets
+ * the connection under the answer. Longer ones are cut off.
+ */
+#define MAX_DISCARDED_BYTES (64 * UINT64_C(1024) * 1024)
+/* A body has the idle time-out plus what it needs at this rate; trickling keeps nobody alive. */
+#define MIN_BODY_BYTES_PER_S (16 * UINT64_C(1024))
+/* For answers already given to get out when the server is freed. */
+#define LINGER_S 1
+#define RETRY_AFTER_S "5"
+
+enum server_metric {
+	SERVER_REQUESTS,
+	REFUSED_UNKNOWN,
+	REFUSED_CONNECTIONS,
+	REFUSED_STOPPING,
+	REFUSED_BODY_SIZE,
+	REFUSED_BODY_MEMORY,
+	REFUSED_BODY_ENDLESS,
+	REFUSED_BODY_SLOW,
+	REFUSED_NO_MEMORY,
+	SERVER_CONNECTIONS,
+	SERVER_BODY_MEMORY,
+	N_SERVER_METRICS,
+};
+
+struct http_server {
+	struct MHD_Daemon *daemon;
+	struct http_route *routes;
+	size_t n_routes;
+	unsigned max_connections;
+	unsigned timeout_s;
+	uint64_t max_body_memory_bytes;
+	unsigned port;
+	int listen_fd; /* MHD's */
+	bool quiesced;
+	_Atomic unsigned n_connections;
+	_Atomic uint64_t body_memory_bytes;
+	_Atomic bool stopping;
+	struct metric metrics[N_SERVER_METRICS];
+
+	pthread_mutex_t lock;
+	pthread_cond_t changed; /* one of: */
+	unsigned n_unanswered;  /* exchanges in a handler or kept */
+	unsigned n_exchanges;
+};
+
+/* ---- accounts -------------------------------------------------------------- */
+
+static void count(struct http_server *s, unsigned *what, int by)
+{
+	pthread_mutex_lock(&s->lock);
+	*what += (unsigned)by;
+	pthread_cond_broadcast(&s->changed);
+	pthread_mutex_unlock(&s->lock);
+}
+
+void http_server_answered(struct http_server *s)
+{
+	count(s, &s->n_unanswered, -1);
+}
+
+static void release_body(struct http_exchange *x)
+{
+	atomic_fetch_sub(&x->server->body_memory_bytes, x->charged_bytes);
+	x->charged_bytes = 0;
+	buf_fini(&x->body);
+}
+
+static bool charge_body(struct http_exchange *x)
+{
+	uint64_t more = x->body.cap - x->charged_bytes;
+
+	x->charged_bytes += more;
+	return atomic_fetch_add(&x->server->body_memory_bytes, more) + more <=
+	       x->server->max_body_memory_bytes;
+}
+
+static uint64_t read_connections(void *server)
+{
+	return atomic_load(&((struct http_server *)server)->n_connections);
+}
+
+static uint64_t read_body_memory(void *server)
+{
+	return atomic_load(&((struct http_server *)server)->body_memory_bytes);
+}
+
+static void describe_metrics(struct http_server *s)
+{
+	static const char *const reasons[] = {
+		[REFUSED_UNKNOWN] = "reason=\"unknown\"",
+		[REFUSED_CONNECTIONS] = "reason=\"connections\"",
+		[REFUSED_STOPPING] = "reason=\"stopping\"",
+		[REFUSED_BODY_SIZE] = "reason=\"body_size\"",
+		[REFUSED_BODY_MEMORY] = "reason=\"body_memory\"",
+		[REFUSED_BODY_ENDLESS] = "reason=\"body_endless\"",
+		[REFUSED_BODY_SLOW] = "reason=\"body_slow\"",
+		[REFUSED_NO_MEMORY] = "reason=\"no_memory\"",
+	};
+
+	s->metrics[SERVER_REQUESTS] = (struct metric){
+		.name = "http_server_requests_total",
+		.help = "Requests that reached their handler",
+	};
+	for (int i = REFUSED_UNKNOWN; i <= REFUSED_NO_MEMORY; i++)
+		s->metrics[i] = (struct metric){
+			.name = "http_server_refused_total",
+			.labels = reasons[i],
+			.help = "Requests that were refused before their handler",
+		};
+	s->metrics[SERVER_CONNECTIONS] = (struct metric){
+		.name = "http_server_connections",
+		.help = "Open connections",
+		.kind = METRIC_GAUGE,
+		.read = read_connections,
+		.ctx = s,
+	};
+	s->metrics[SERVER_BODY_MEMORY] = (struct metric){
+		.name = "http_server_body_memory_bytes",
+		.help = "Memory of request bodies received and not answered",
+		.kind = METRIC_GAUGE,
+		.read = read_body_memory,
+		.ctx = s,
+	};
+}
+
+/* ---- routes and refusals ----------------------------------------------------- */
+
+static bool path_matches(const struct http_route *route, const char *path, bool exact)
+{
+	size_t len = strlen(route->path);
+	bool is_prefix = len > 0 && route->path[len - 1] == '*';
+
+	if (is_prefix == exact)
+		return false;
+	return exact ? strcmp(path, route->path) == 0 : strncmp(path, route->path, len - 1) == 0;
+}
+
+static bool method_matches(const struct http_route *route, const char *method)
+{
+	if (strcmp(method, MHD_HTTP_METHOD_HEAD) == 0)
+		method = MHD_HTTP_METHOD_GET;
+	return strcmp(method, route->method) == 0;
+}
+
+/* allow: what 405 has to name; "" when no route has the path. */
+static const struct http_route *find_route(const struct http_server *s, const char *method,
+					   const char *path, struct buf *allow)
+{
+	for (int exact = 1; exact >= 0; exact--) {
+		for (size_t i = 0; i < s->n_routes; i++) {
+			const struct http_route *r = &s->routes[i];
+			bool is_get = strcmp(r->method, MHD_HTTP_METHOD_GET) == 0;
+
+			if (!path_matches(r, path, exact))
+				continue;
+			if (method_matches(r, method))
+				return r;
+			if (!strstr(allow->data ? allow->data : "", r->method) &&
+			    buf_addf(allow, "%s%s%s", allow->len ? ", " : "", r->method,
+				     is_get ? ", HEAD" : "") < 0)
+				return NULL;
+		}
+	}
+	return NULL;
+}
+
+static void refuse(struct http_exchange *x, unsigned status, enum server_metric reason)
+{
+	x->refusal = status;
+	metric_add(&x->server->metrics[reason], 1);
+}
+
+static void route_request(struct http_exchange *x, const char *method)
+{
+	struct buf allow;
+
+	buf_init(&allow, 128);
+	x->route = find_route(x->server, method, x->path, &allow);
+	if (!x->route && allow.len == 0)
+		refuse(x, MHD_HTTP_NOT_FOUND, REFUSED_UNKNOWN);
+	else if (!x->route && http_exchange_set_header(x, "Allow", allow.data) < 0)
+		refuse(x, MHD_HTTP_INTERNAL_SERVER_ERROR, REFUSED_NO_MEMORY);
+	else if (!x->route)
+		refuse(x, MHD_HTTP_METHOD_NOT_ALLOWED, REFUSED_UNKNOWN);
+	buf_fini(&allow);
+}
+
+/* Bytes the client announces; 0 when it does not say or has none. */
+static uint64_t announced_bytes(const struct http_exchange *x)
+{
+	const char *text = http_exchange_header(x, "Content-Length");
+
+	return text ? strtoull(text, NULL, 10) : 0;
+}
+
+/* What the headers alone let us refuse. */
+static void admit(struct http_exchange *x, const char *method)
+{
+	const union MHD_ConnectionInfo *info;
+	struct http_server *s = x->server;
+	uint64_t announced = announced_bytes(x);
+
+	info = MHD_get_connection_info(x->conn, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+	if (info && info->socket_context)
+		refuse(x, MHD_HTTP_SERVICE_UNAVAILABLE, REFUSED_CONNECTIONS);
+	else if (atomic_load(&s->stopping))
+		refuse(x, MHD_HTTP_SERVICE_UNAVAILABLE, REFUSED_STOPPING);
+	else
+		route_request(x, method);
+	if (x->refusal || announced == 0)
+		return;
+
+	if (announced > x->route->max_body_bytes)
+		refuse(x, MHD_HTTP_CONTENT_TOO_LARGE, REFUSED_BODY_SIZE);
+	else if (announced + atomic_load(&s->body_memory_bytes) > s->max_body_memory_bytes)
+		refuse(x, MHD_HTTP_SERVICE_UNAVAILABLE, REFUSED_BODY_MEMORY);
+}
+
+static void answer_refusal(struct http_exchange *x)
+{
+	const char *reason = MHD_get_reason_phrase_for(x->refusal);
+	int r = 0;
+
+	if (x->refusal == MHD_HTTP_SERVICE_UNAVAILABLE) {
+		r = http_exchange_set_header(x, "Retry-After", RETRY_AFTER_S);
+		if (r == 0)
+			r = http_exchange_set_header(x, "Connection", "close");
+	}
+	http_respond_text(x, r == 0 ? x->refusal : MHD_HTTP_INTERNAL_SERVER_ERROR, "%s", reason);
+}
+
+/* ---- the course of a request -------------------------------------------------- */
+
+static enum MHD_Result queue_answer(struct http_exchange *x)
+{
+	if (!x->response)
+		return MHD_NO;
+	return MHD_queue_response(x->conn, x->status, x->response);
+}
+
+/* Called when the body is whole, and again once a kept exchange was answered. */
+static enum MHD_Result answer(struct http_exchange *x)
+{
+	int handling = EXCHANGE_HANDLING;
+
+	if (!x->handled) {
+		x->handled = true;
+		count(x->server, &x->server->n_unanswered, 1);
+		if (x->refusal) {
+			answer_refusal(x);
+		} else {
+			metric_add(&x->server->metrics[SERVER_REQUESTS], 1);
+			x->route->fn(x->route->ctx, x);
+		}
+	}
+	if (atomic_load(&x->state) == EXCHANGE_ANSWERED)
+		return queue_answer(x);
+
+	MHD_suspend_connection(x->conn);
+	/* answered meanwhile, by somebody who saw no need to resume */
+	if (!atomic_compare_exchange_strong(&x->state, &handling, EXCHANGE_KEPT))
+		MHD_resume_connection(x->conn);
+	return MHD_YES;
+}
+
+static bool client_waits_for_continue(const struct http_exchange *x)
+{
+	const char *expect = http_exchange_header(x, "Expect");
+
+	return expect && strcasecmp(expect, "100-continue") == 0;
+}
+
+static enum MHD_Result begin(struct http_server *s, struct MHD_Connection *conn, const char *url,
+			     const char *method, void **ret_exchange)
+{
+	struct http_exchange *x;
+
+	x = calloc(1, sizeof(*x));
+	if (!x) {
+		metric_add(&s->metrics[REFUSED_NO_MEMORY], 1);
+		return MHD_NO;
+	}
+	x->server = s;
+	x->conn = conn;
+	x->path = url;
+	x->is_get = strcmp(method, MHD_HTTP_METHOD_GET) == 0 ||
+		    strcmp(method, MHD_HTTP_METHOD_HEAD) == 0;
+	x->begin_ns = clock_monotonic_ns();
+	count(s, &s->n_exchanges, 1);
+	*ret_exchange = x;
+
+	admit(x, method);
+	buf_init(&x->body, x->refusal ? 0 : x->route->max_body_bytes);
+	if (x->refusal &&
+	    (client_waits_for_continue(x) || announced_bytes(x) > MAX_DISCARDED_BYTES))
+		return answer(x);
+	return MHD_YES;
+}
+
+/* Closes the connection; a request refused before is counted already. */
+static enum MHD_Result cut_off(struct http_exchange *x, enum server_metric reason)
+{
+	if (!x->refusal)
+		metric_add(&x->server->metrics[reason], 1);
+	return MHD_NO;
+}
+
+static enum MHD_Result receive(struct http_exchange *x, const char *data, size_t len)
+{
+	uint64_t allowed_ns;
+	int r;
+
+	x->received_bytes += len;
+	allowed_ns = x->server->timeout_s * NS_PER_S +
+		     x->received_bytes * (NS_PER_S / MIN_BODY_BYTES_PER_S);
+	if (x->received_bytes > MAX_DISCARDED_BYTES + x->body.limit)
+		return cut_off(x, REFUSED_BODY_ENDLESS);
+	if (clock_monotonic_ns() - x->begin_ns > allowed_ns)
+		return cut_off(x, REFUSED_BODY_SLOW);
+	if (x->refusal)
+		return MHD_YES;
+
+	r = buf_add(&x->body, data, len);
+	if (r == -EFBIG)
+		refuse(x, MHD_HTTP_CONTENT_TOO_LARGE, REFUSED_BODY_SIZE);
+	else if (r < 0)
+		refuse(x, MHD_HTTP_SERVICE_UNAVAILABLE, REFUSED_NO_MEMORY);
+	else if (!charge_body(x))
+		refuse(x, MHD_HTTP_SERVICE_UNAVAILABLE, REFUSED_BODY_MEMORY);
+	if (x->refusal)
+		release_body(x);
+	return MHD_YES;
+}
+
+/* NOLINTNEXTLINE(readability-function-size): MHD says which parameters there are */
+static enum MHD_Result on_request(void *server, struct MHD_Connection *conn, const char *url,
+				  const char *method, const char *version, const char *data,
+				  size_t *len, void **exchange)
+{
+	(void)version;
+	if (!*exchange)
+		return begin(server, conn, url, method, exchange);
+	if (*len > 0) {
+		size_t n = *len;
+
+		*len = 0;
+		return receive(*exchange, data, n);
+	}
+	return answer(*exchange);
+}
+
+static void on_completed(void *server, struct MHD_Connection *conn, void **exchange,
+			 enum MHD_RequestTerminationCode code)
+{
+	struct http_server *s = server;
+	struct http_exchange *x = *exchange;
+
+	(void)conn;
+	(void)code;
+	if (!x)
+		return;
+	release_body(x);
+	http_exchange_free(x);
+	*exchange = NULL;
+	count(s, &s->n_exchanges, -1);
+}
+
+/* The socket's context is not NULL when it is one too many. */
+static void on_connection(void *server, struct MHD_Connection *conn, void **socket_context,
+			  enum MHD_ConnectionNotificationCode code)
+{
+	struct http_server *s = server;
+
+	(void)conn;
+	if (code == MHD_CONNECTION_NOTIFY_CLOSED)
+		atomic_fetch_sub(&s->n_connections, 1);
+	else if (atomic_fetch_add(&s->n_connections, 1) >= s->max_connections)
+		*socket_context = s;
+}
+
+static size_t on_unescape(void *server, struct MHD_Connection *conn, char *text)
+{
+	(void)server;
+	(void)conn;
+	return http_percent_decode(text);
+}
+
+static void PRINTF_LIKE(2, 0) on_log(void *server, const char *fmt, va_list ap)
+{
+	char line[256];
+
+	(void)server;
+	vsnprintf(line, sizeof(line), fmt, ap);
+	line[strcspn(line, "\n")] = '\0';
+	log_warn_limited("http server", "detail=%s", LOG_QUOTED(line));
+}
+
+/* ---- life -------------------------------------------------------------------- */
+
+static int copy_routes(struct http_server *s, const struct http_route *routes)
+{
+	size_t n = 0;
+
+	while (routes[n].method)
+		n++;
+	s->routes = calloc(n + 1, sizeof(*routes));
+	if (!s->routes)
+		return -ENOMEM;
+	memcpy(s->routes, routes, n * sizeof(*routes));
+	s->n_routes = n;
+	return 0;
+}
+
+/* Takes fd over. */
+static int start_daemon(struct http_server *s, int fd, unsigned n_threads, struct err *err)
+{
+	unsigned limit = s->max_connections + SPARE_CONNECTIONS_PER_THREAD * n_threads;
+	const struct MHD_OptionItem pool[] = {
+		{n_threads > 1 ? MHD_OPTION_THREAD_POOL_SIZE : MHD_OPTION_END, n_threads, NULL},
+		{MHD_OPTION_END, 0, NULL},
+	};
+
+	s->daemon = MHD_start_daemon(
+		MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG, 0,
+		NULL, NULL, on_request, s, MHD_OPTION_EXTERNAL_LOGGER, on_log, s,
+		MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT, limit,
+		MHD_OPTION_CONNECTION_TIMEOUT, s->timeout_s, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+		CONNECTION_MEMORY_BYTES, MHD_OPTION_NOTIFY_COMPLETED, on_completed, s,
+		MHD_OPTION_NOTIFY_CONNECTION, on_connection, s, MHD_OPTION_UNESCAPE_CALLBACK,
+		on_unescape, s, MHD_OPTION_ARRAY, pool, MHD_OPTION_END);
+	s->listen_fd = fd;
+	if (s->daemon)
+		return 0;
+	close(fd);
+	return err_set(err, -ENOMEM, "cannot start the HTTP server's threads");
+}
+
+int http_server_new(struct http_server **ret, const struct http_server_config *cfg, struct err *err)
+{
+	CLEANUP(http_server_freep) struct http_server *s = NULL;
+	pthread_condattr_t attr;
+	int fd, r;
+
+	s = calloc(1, sizeof(*s));
+	if (!s)
+		return err_set(err, -ENOMEM, "out of memory");
+	describe_metrics(s);
+	s->max_connections = cfg->max_connections;
+	s->timeout_s = cfg->timeout_s;
+	s->max_body_memory_bytes = cfg->max_body_memory_bytes;
+	pthread_mutex_init(&s->lock, NULL);
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&s->changed, &attr);
+	pthread_condattr_destroy(&attr);
+
+	r = copy_routes(s, cfg->routes);
+	if (r < 0)
+		return err_set(err, r, "out of memory");
+	if (cfg->metrics) {
+		r = metrics_register(cfg->metrics, s->metrics, N_SERVER_METRICS);
+		if (r < 0)
+			return err_set(err, r, "register the HTTP server's metrics: %s",
+				       strerror(-r));
+	}
+	fd = http_listen(cfg->listen, &s->port, err);
+	if (fd < 0)
+		return fd;
+	r = start_daemon(s, fd, cfg->n_threads ? cfg->n_threads : 1, err);
+	if (r < 0)
+		return r;
+	*ret = TAKE_PTR(s);
+	return 0;
+}
+
+/*
+ * Not by MHD_quiesce_daemon(): while it takes the socket out of a worker's epoll set, that worker may
+ * do the same, and the second of them aborts the process (libmicrohttpd 0.9.75). The number of the
+ * listening socket gets another file instead, one that nothing ever comes from; the kernel then
+ * takes the socket out of all sets by itself, as its last reference is gone.
+ */
+void http_server_quiesce(struct http_server *s)
+{
+	AUTO_CLOSE int silent = -1;
+
+	if (s->quiesced)
+		return;
+	silent = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	/* without a descriptor to spare, connections are accepted until the end */
+	if (silent >= 0)
+		s->quiesced = dup3(silent, s->listen_fd, O_CLOEXEC) >= 0;
+}
+
+static void wait_for_exchanges(struct http_server *s)
+{
+	struct timespec deadline;
+	int r = 0;
+
+	pthread_mutex_lock(&s->lock);
+	while (s->n_unanswered > 0)
+		pthread_cond_wait(&s->changed, &s->lock);
+	clock_gettime(CLOCK_MONOTONIC, &deadline);
+	deadline.tv_sec += LINGER_S;
+	while (s->n_exchanges > 0 && r == 0)
+		r = pthread_cond_timedwait(&s->changed, &s->lock, &deadline);
+	pthread_mutex_unlock(&s->lock);
+}
+
+void http_server_free(struct http_server *s)
+{
+	if (!s)
+		return;
+	if (s->daemon) {
+		http_server_quiesce(s);
+		atomic_store(&s->stopping, true);
+		wait_for_exchanges(s);
+		MHD_stop_daemon(s->daemon);
+	}
+	pthread_cond_destroy(&s->changed);
+	pthread_mutex_destroy(&s->lock);
+	free(s->routes);
+	free(s);
+}
+
+unsigned http_server_port(const struct http_server *s)
+{
+	return s->port;
+}

@@ -1,0 +1,67 @@
+#include "common/http/http_text.h"
+
+#include <strings.h>
+
+static int hex_digit(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	c |= 0x20;
+	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+size_t http_percent_decode(char *s)
+{
+	char *out = s;
+	const char *in = s;
+
+	while (*in) {
+		int high = *in == '%' ? hex_digit(in[1]) : -1;
+		int low = high >= 0 ? hex_digit(in[2]) : -1;
+
+		if (low >= 0 && (high | low) != 0) {
+			*out++ = (char)(high << 4 | low);
+			in += 3;
+		} else {
+			*out++ = *in++;
+		}
+	}
+	*out = '\0';
+	return (size_t)(out - s);
+}
+
+/* Of "gzip;q=0.5": is the weight there and zero? Only digits, '.' and zeros matter for that. */
+static bool weight_is_zero(const char *params, const char *end)
+{
+	const char *q = params;
+
+	while (q < end && (*q == ';' || *q == ' ' || *q == '\t'))
+		q++;
+	if (end - q < 3 || (q[0] | 0x20) != 'q' || q[1] != '=' || q[2] != '0')
+		return false;
+	for (q += 3; q < end; q++)
+		if (*q >= '1' && *q <= '9')
+			return false;
+	return true;
+}
+
+bool http_accepts_gzip(const char *value)
+{
+	bool star = false;
+
+	while (value && *value) {
+		const char *end, *params;
+		size_t len;
+
+		value += strspn(value, " \t,");
+		end = value + strcspn(value, ",");
+		len = strcspn(value, " \t,;");
+		params = value + len;
+		if (len == 4 && strncasecmp(value, "gzip", 4) == 0)
+			return !weight_is_zero(params, end);
+		if (len == 1 && *value == '*')
+			star = !weight_is_zero(params, end);
+		value = end;
+	}
+	return star;
+}

@@ -1,0 +1,173 @@
+#include <errno.h>
+#include <fcntl.h>
+
+#include <yaml.h>
+
+#include "common/data/buf.h"
+#include "common/options/options_table.h"
+
+#define READ_BYTES ((size_t)16 * 1024)
+
+static int read_file(const char *path, struct buf *out, struct err *err)
+{
+	AUTO_CLOSE int fd = -1;
+
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return err_set(err, -errno, "open %s: %m", path);
+	for (;;) {
+		size_t want = out->limit - out->len;
+		ssize_t n;
+		int r;
+
+		if (want == 0)
+			return err_set(err, -EINVAL, "%s: larger than %zu bytes", path,
+				       OPTIONS_FILE_BYTES);
+		r = buf_reserve(out, want < READ_BYTES ? want : READ_BYTES);
+		if (r < 0)
+			return r;
+		n = read(fd, out->data + out->len, want < READ_BYTES ? want : READ_BYTES);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return err_set(err, -errno, "read %s: %m", path);
+		if (n == 0)
+			return 0;
+		out->len += (size_t)n;
+	}
+}
+
+/* libyaml gives a line for everything but bytes that are no text. */
+static int parser_error(const yaml_parser_t *parser, const char *path, const struct buf *text,
+			struct err *err)
+{
+	size_t line = parser->problem_mark.line + 1;
+
+	if (parser->error == YAML_MEMORY_ERROR)
+		return -ENOMEM;
+	if (parser->error == YAML_READER_ERROR) {
+		line = 1;
+		for (size_t i = 0; i < parser->problem_offset && i < text->len; i++)
+			line += text->data[i] == '\n';
+	}
+	return err_set(err, -EINVAL, "%s:%zu: %s", path, line,
+		       parser->problem ? parser->problem : "not valid YAML");
+}
+
+static bool is_null(const yaml_node_t *node)
+{
+	const char *s = (const char *)node->data.scalar.value;
+
+	if (node->data.scalar.length == 0)
+		return true;
+	return node->data.scalar.style == YAML_PLAIN_SCALAR_STYLE &&
+	       (strcmp(s, "~") == 0 || strcmp(s, "null") == 0);
+}
+
+/* NULL when the node is not one value, or one that C cannot hold. */
+static const char *scalar_text(const yaml_node_t *node)
+{
+	const char *s = (const char *)node->data.scalar.value;
+
+	if (node->type != YAML_SCALAR_NODE || strlen(s) != node->data.scalar.length)
+		return NULL;
+	return s;
+}
+
+/* One "key: value"; seen has a flag per option. */
+static int set_pair(const struct option_def *defs, void *opts, bool *seen, const char *path,
+		    const yaml_node_t *const pair[2], struct err *err)
+{
+	const char *key = scalar_text(pair[0]), *value = scalar_text(pair[1]);
+	unsigned long line = pair[0]->start_mark.line + 1;
+	const struct option_def *d;
+	char where[sizeof(err->msg)];
+
+	if (!key)
+		return err_set(err, -EINVAL, "%s:%lu: expected \"name: value\"", path, line);
+	d = options_find(defs, key, strlen(key));
+	if (!d)
+		return err_set(err, -EINVAL, "%s:%lu: unknown key \"%s\"", path, line, key);
+	if (seen[d - defs])
+		return err_set(err, -EINVAL, "%s:%lu: %s is given twice", path, line, key);
+	seen[d - defs] = true;
+	if (!value)
+		return err_set(err, -EINVAL, "%s:%lu: %s: expected one value", path, line, key);
+	if (is_null(pair[1]))
+		return 0;
+	snprintf(where, sizeof(where), "%s:%lu: %s", path, line, key);
+	return options_set(d, opts, where, value, err);
+}
+
+static int set_document(const struct option_def *defs, void *opts, const char *path,
+			yaml_document_t *doc, struct err *err)
+{
+	yaml_node_t *root = yaml_document_get_root_node(doc);
+	AUTO_FREE bool *seen = NULL;
+	size_t n = 0;
+	int r = 0;
+
+	/* empty, nothing but comments, or nothing but "---" */
+	if (!root || (root->type == YAML_SCALAR_NODE && is_null(root)))
+		return 0;
+	if (root->type != YAML_MAPPING_NODE)
+		return err_set(err, -EINVAL, "%s:%zu: expected \"name: value\"", path,
+			       root->start_mark.line + 1);
+	while (defs[n].name)
+		n++;
+	seen = calloc(n + 1, sizeof(*seen));
+	if (!seen)
+		return -ENOMEM;
+
+	for (yaml_node_pair_t *p = root->data.mapping.pairs.start;
+	     p < root->data.mapping.pairs.top && r == 0; p++) {
+		const yaml_node_t *pair[2] = {yaml_document_get_node(doc, p->key),
+					      yaml_document_get_node(doc, p->value)};
+
+		r = set_pair(defs, opts, seen, path, pair, err);
+	}
+	return r;
+}
+
+/* The stream must hold one document; the options of a second would be lost. */
+static int check_end(yaml_parser_t *parser, const char *path, const struct buf *text,
+		     struct err *err)
+{
+	yaml_document_t doc;
+	int r = 0;
+
+	if (!yaml_parser_load(parser, &doc))
+		return parser_error(parser, path, text, err);
+	if (yaml_document_get_root_node(&doc))
+		r = err_set(err, -EINVAL, "%s:%zu: more than one document", path,
+			    doc.start_mark.line + 1);
+	yaml_document_delete(&doc);
+	return r;
+}
+
+int options_load_file(const struct option_def *defs, void *opts, const char *path, struct err *err)
+{
+	CLEANUP(buf_fini) struct buf text;
+	yaml_parser_t parser;
+	yaml_document_t doc;
+	int r;
+
+	buf_init(&text, OPTIONS_FILE_BYTES);
+	r = read_file(path, &text, err);
+	if (r < 0)
+		return r;
+	if (!yaml_parser_initialize(&parser))
+		return -ENOMEM;
+
+	yaml_parser_set_input_string(&parser, (const unsigned char *)text.data, text.len);
+	if (!yaml_parser_load(&parser, &doc)) {
+		r = parser_error(&parser, path, &text, err);
+	} else {
+		r = set_document(defs, opts, path, &doc, err);
+		yaml_document_delete(&doc);
+		if (r == 0)
+			r = check_end(&parser, path, &text, err);
+	}
+	yaml_parser_delete(&parser);
+	return r;
+}

@@ -1,0 +1,520 @@
+/*
+ * The outermost message is walked by hand, a few times, and only the small
+ * messages in it are unpacked by protobuf-c, one at a time, into a scratch
+ * arena that is emptied after each. Unpacked as a whole, a profile takes five
+ * to ten times its size before the first check could refuse it; so the peak is
+ * the inflated bytes plus the result. Each walk collects what the next one
+ * refers to, because the format allows any order of fields: counts, strings,
+ * functions, locations, samples; and goes only from the first of its fields to the last.
+ *
+ * Strings are copied into the caller's arena at their first use. Those that
+ * only labels and mappings use are never copied, and the inflated bytes can go.
+ */
+#include "common/pprof/pprof_decode.h"
+
+#include <errno.h>
+
+#include "common/data/buf.h"
+#include "common/data/gzip.h"
+#include "common/limits.h"
+#include "common/pprof/pprof_ids.h"
+#include "common/pprof/pprof_wire.h"
+#include "proto/profile.pb-c.h"
+
+/* Of one unpacked message. The largest legitimate one is a deep sample: 64 KiB. */
+#define SCRATCH_BYTES ((size_t)(16 * MIB))
+
+struct string_ref {
+	const char *data; /* in the input, or in the arena when copied */
+	uint32_t len;
+	bool copied;
+};
+
+struct decoder {
+	const uint8_t *data;
+	size_t len;
+	struct profile profile;
+	uint64_t counts[PPROF_FIELD_MAX];
+	/* Where fields of a number are: from the first to the end of the last. */
+	struct wire_reader spans[PPROF_FIELD_MAX];
+	struct string_ref *strings;
+	uint32_t n_strings;
+	struct pprof_ids functions;
+	struct pprof_ids locations;
+	struct wire_field period_type;
+	struct arena scratch;
+	ProtobufCAllocator allocator; /* on scratch */
+	size_t scratch_missed;        /* size of the allocation that failed; 0: none */
+	struct err *err;
+};
+
+typedef int (*field_fn)(struct decoder *d, const struct wire_field *f);
+
+static void *scratch_alloc(void *decoder, size_t size)
+{
+	struct decoder *d = decoder;
+	void *p = arena_alloc(&d->scratch, size);
+
+	if (!p)
+		d->scratch_missed = size;
+	return p;
+}
+
+static void scratch_free(void *decoder, void *p)
+{
+	/* arena_clear() after each message does it */
+	(void)decoder;
+	(void)p;
+}
+
+static void decoder_init(struct decoder *d, struct arena *arena, struct err *err)
+{
+	*d = (struct decoder){
+		.profile = {.arena = arena},
+		.allocator = {.alloc = scratch_alloc, .free = scratch_free, .allocator_data = d},
+		.err = err,
+	};
+	arena_init(&d->scratch, SCRATCH_BYTES);
+}
+
+static void decoder_fini(struct decoder *d)
+{
+	free(d->strings);
+	pprof_ids_fini(&d->functions);
+	pprof_ids_fini(&d->locations);
+	arena_fini(&d->scratch);
+}
+
+static int fail(const struct decoder *d, const char *what)
+{
+	return err_set(d->err, -EBADMSG, "not a valid pprof: %s", what);
+}
+
+static void *result_alloc(struct decoder *d, size_t n, size_t size, int *ret_error)
+{
+	void *p = arena_calloc(d->profile.arena, n, size);
+
+	if (!p) {
+		*ret_error = arena_error(d->profile.arena, n * size);
+		if (*ret_error == -EFBIG)
+			err_set(d->err, -EFBIG, "the profile takes more than %zu bytes of memory",
+				d->profile.arena->limit_bytes);
+	}
+	return p;
+}
+
+/* protobuf-c says no more than NULL. */
+static int unpack_error(struct decoder *d, const char *what)
+{
+	if (!d->scratch_missed)
+		return fail(d, what);
+	if (arena_error(&d->scratch, d->scratch_missed) == -ENOMEM)
+		return -ENOMEM;
+	return err_set(d->err, -EFBIG, "%s: too large", what);
+}
+
+/* Call fn for each field of that number, in order. */
+static int each(struct decoder *d, enum pprof_field number, field_fn fn)
+{
+	struct wire_reader reader = d->spans[number];
+	struct wire_field f;
+	int r;
+
+	while ((r = wire_read_field(&reader, &f)) > 0) {
+		if (f.number != number)
+			continue;
+		r = fn(d, &f);
+		if (r < 0)
+			return r;
+	}
+	return r < 0 ? fail(d, "broken field") : 0;
+}
+
+static int count_comments(struct decoder *d, const struct wire_field *f)
+{
+	struct wire_reader reader;
+	uint64_t ignored;
+	int r;
+
+	if (f->type == WIRE_VARINT) {
+		d->counts[PPROF_COMMENT]++;
+		return 0;
+	}
+	reader = (struct wire_reader){f->data, f->data + f->len};
+	while ((r = wire_read_varint(&reader, &ignored)) > 0)
+		d->counts[PPROF_COMMENT]++;
+	return r < 0 ? fail(d, "broken comments") : 0;
+}
+
+static int note_field(struct decoder *d, const struct wire_field *f)
+{
+	static const enum wire_type types[PPROF_FIELD_MAX] = {
+		[PPROF_SAMPLE_TYPE] = WIRE_BYTES, [PPROF_SAMPLE] = WIRE_BYTES,
+		[PPROF_MAPPING] = WIRE_BYTES,     [PPROF_LOCATION] = WIRE_BYTES,
+		[PPROF_FUNCTION] = WIRE_BYTES,    [PPROF_STRING_TABLE] = WIRE_BYTES,
+		[PPROF_TIME_NANOS] = WIRE_VARINT, [PPROF_DURATION_NANOS] = WIRE_VARINT,
+		[PPROF_PERIOD_TYPE] = WIRE_BYTES, [PPROF_PERIOD] = WIRE_VARINT,
+	};
+
+	if (f->number >= PPROF_FIELD_MAX)
+		return 0;
+	if (f->number == PPROF_COMMENT && (f->type == WIRE_BYTES || f->type == WIRE_VARINT))
+		return count_comments(d, f);
+	/* the numbers in between belong to fields we have no use for, all of them varints */
+	if (f->type != types[f->number])
+		return fail(d, "field of another type");
+
+	d->counts[f->number]++;
+	if (f->number == PPROF_TIME_NANOS)
+		d->profile.time_ns = (int64_t)f->value;
+	else if (f->number == PPROF_DURATION_NANOS)
+		d->profile.duration_ns = (int64_t)f->value;
+	else if (f->number == PPROF_PERIOD)
+		d->profile.period = (int64_t)f->value;
+	else if (f->number == PPROF_PERIOD_TYPE)
+		d->period_type = *f;
+	return 0;
+}
+
+static void note_span(struct decoder *d, uint32_t number, const uint8_t *begin, const uint8_t *end)
+{
+	struct wire_reader *span;
+
+	if (number >= PPROF_FIELD_MAX)
+		return;
+	span = &d->spans[number];
+	if (!span->p)
+		span->p = begin;
+	span->end = end;
+}
+
+static int count_fields(struct decoder *d)
+{
+	static const struct {
+		uint32_t field, max;
+		const char *name;
+	} limits[] = {
+		{PPROF_SAMPLE_TYPE, LIMIT_PPROF_TYPES, "sample types"},
+		{PPROF_SAMPLE, LIMIT_PPROF_SAMPLES, "samples"},
+		{PPROF_LOCATION, LIMIT_PPROF_LOCATIONS, "locations"},
+		{PPROF_FUNCTION, LIMIT_PPROF_FUNCTIONS, "functions"},
+		{PPROF_STRING_TABLE, LIMIT_PPROF_STRINGS, "strings"},
+		{PPROF_COMMENT, LIMIT_PPROF_STRINGS, "comments"},
+	};
+	struct wire_reader reader = {d->data, d->data + d->len};
+	const uint8_t *begin = reader.p;
+	struct wire_field f;
+	int r;
+
+	while ((r = wire_read_field(&reader, &f)) > 0) {
+		r = note_field(d, &f);
+		if (r < 0)
+			return r;
+		note_span(d, f.number, begin, reader.p);
+		begin = reader.p;
+	}
+	if (r < 0)
+		return fail(d, "broken field");
+	for (size_t i = 0; i < ARRAY_SIZE(limits); i++) {
+		if (d->counts[limits[i].field] > limits[i].max)
+			return err_set(d->err, -EFBIG, "more than %u %s", limits[i].max,
+				       limits[i].name);
+	}
+	return d->counts[PPROF_SAMPLE_TYPE] > 0 ? 0 : fail(d, "no sample types");
+}
+
+static int note_string(struct decoder *d, const struct wire_field *f)
+{
+	if (f->len > LIMIT_PPROF_STRING_BYTES)
+		return err_set(d->err, -EFBIG, "string of more than %u bytes",
+			       LIMIT_PPROF_STRING_BYTES);
+	if (d->n_strings == 0 && f->len > 0)
+		return fail(d, "the first string is not empty");
+	d->strings[d->n_strings++] = (struct string_ref){
+		.data = (const char *)f->data,
+		.len = (uint32_t)f->len,
+	};
+	return 0;
+}
+
+static int load_strings(struct decoder *d)
+{
+	uint64_t n = d->counts[PPROF_STRING_TABLE];
+
+	if (n == 0)
+		return fail(d, "no strings");
+	d->strings = calloc(n, sizeof(*d->strings));
+	if (!d->strings)
+		return -ENOMEM;
+	return each(d, PPROF_STRING_TABLE, note_string);
+}
+
+static int get_string(struct decoder *d, int64_t index, struct profile_string *ret)
+{
+	struct string_ref *s;
+	char *copy;
+	int r;
+
+	if (index < 0 || index >= d->n_strings)
+		return err_set(d->err, -EBADMSG, "not a valid pprof: no string %lld",
+			       (long long)index);
+	s = &d->strings[index];
+	if (!s->copied) {
+		copy = result_alloc(d, 1, (size_t)s->len + 1, &r);
+		if (!copy)
+			return r;
+		memcpy(copy, s->data, s->len);
+		s->data = copy;
+		s->copied = true;
+	}
+	*ret = (struct profile_string){s->data, s->len};
+	return 0;
+}
+
+static int load_value_type(struct decoder *d, const struct wire_field *f,
+			   struct profile_value_type *ret)
+{
+	Perftools__Profiles__ValueType *msg;
+	int r;
+
+	msg = perftools__profiles__value_type__unpack(&d->allocator, f->len, f->data);
+	if (!msg)
+		return unpack_error(d, "broken value type");
+	r = get_string(d, msg->type, &ret->type);
+	if (r == 0)
+		r = get_string(d, msg->unit, &ret->unit);
+	arena_clear(&d->scratch);
+	return r;
+}
+
+static int load_type(struct decoder *d, const struct wire_field *f)
+{
+	return load_value_type(d, f, &d->profile.types[d->profile.n_types++]);
+}
+
+static int load_types(struct decoder *d)
+{
+	int r;
+
+	d->profile.types =
+		result_alloc(d, d->counts[PPROF_SAMPLE_TYPE], sizeof(*d->profile.types), &r);
+	if (!d->profile.types)
+		return r;
+	r = each(d, PPROF_SAMPLE_TYPE, load_type);
+	if (r < 0)
+		return r;
+	/* without one it stays the empty message, whose strings are number 0 */
+	return load_value_type(d, &d->period_type, &d->profile.period_type);
+}
+
+static int load_comment(struct decoder *d, const struct wire_field *f)
+{
+	struct profile *p = &d->profile;
+	struct wire_reader reader;
+	uint64_t index;
+	int r;
+
+	if (f->type == WIRE_VARINT)
+		return get_string(d, (int64_t)f->value, &p->comments[p->n_comments++]);
+	reader = (struct wire_reader){f->data, f->data + f->len};
+	while ((r = wire_read_varint(&reader, &index)) > 0) {
+		r = get_string(d, (int64_t)index, &p->comments[p->n_comments++]);
+		if (r < 0)
+			return r;
+	}
+	return r;
+}
+
+static int load_comments(struct decoder *d)
+{
+	int r;
+
+	d->profile.comments =
+		result_alloc(d, d->counts[PPROF_COMMENT], sizeof(*d->profile.comments), &r);
+	return d->profile.comments ? each(d, PPROF_COMMENT, load_comment) : r;
+}
+
+static int load_function(struct decoder *d, const struct wire_field *f)
+{
+	struct profile_function *fn = &d->profile.functions[d->profile.n_functions++];
+	Perftools__Profiles__Function *msg;
+	int r;
+
+	msg = perftools__profiles__function__unpack(&d->allocator, f->len, f->data);
+	if (!msg)
+		return unpack_error(d, "broken function");
+	pprof_ids_add(&d->functions, msg->id);
+	r = get_string(d, msg->name, &fn->name);
+	if (r == 0)
+		r = get_string(d, msg->filename, &fn->file);
+	arena_clear(&d->scratch);
+	return r;
+}
+
+static int load_functions(struct decoder *d)
+{
+	uint64_t n = d->counts[PPROF_FUNCTION];
+	int r;
+
+	r = pprof_ids_init(&d->functions, "function", n);
+	if (r < 0)
+		return r;
+	d->profile.functions = result_alloc(d, n, sizeof(*d->profile.functions), &r);
+	if (!d->profile.functions)
+		return r;
+	r = each(d, PPROF_FUNCTION, load_function);
+	return r < 0 ? r : pprof_ids_sort(&d->functions, d->err);
+}
+
+static int fill_location(struct decoder *d, const Perftools__Profiles__Location *msg)
+{
+	struct profile_location *l = &d->profile.locations[d->profile.n_locations++];
+	struct profile_line *lines;
+	int r;
+
+	pprof_ids_add(&d->locations, msg->id);
+	l->address = msg->address;
+	if (msg->n_line == 0)
+		return 0;
+	if (msg->n_line > LIMIT_PPROF_LINES_PER_LOCATION)
+		return err_set(d->err, -EFBIG, "location with more than %u lines",
+			       LIMIT_PPROF_LINES_PER_LOCATION);
+
+	lines = result_alloc(d, msg->n_line, sizeof(*lines), &r);
+	if (!lines)
+		return r;
+	for (size_t i = 0; i < msg->n_line; i++) {
+		r = pprof_ids_find(&d->functions, msg->line[i]->function_id, &lines[i].function,
+				   d->err);
+		if (r < 0)
+			return r;
+		lines[i].line = msg->line[i]->line;
+	}
+	l->lines = lines;
+	l->n_lines = (uint32_t)msg->n_line;
+	return 0;
+}
+
+static int load_location(struct decoder *d, const struct wire_field *f)
+{
+	Perftools__Profiles__Location *msg;
+	int r;
+
+	msg = perftools__profiles__location__unpack(&d->allocator, f->len, f->data);
+	if (!msg)
+		return unpack_error(d, "broken location");
+	r = fill_location(d, msg);
+	arena_clear(&d->scratch);
+	return r;
+}
+
+static int load_locations(struct decoder *d)
+{
+	uint64_t n = d->counts[PPROF_LOCATION];
+	int r;
+
+	r = pprof_ids_init(&d->locations, "location", n);
+	if (r < 0)
+		return r;
+	d->profile.locations = result_alloc(d, n, sizeof(*d->profile.locations), &r);
+	if (!d->profile.locations)
+		return r;
+	r = each(d, PPROF_LOCATION, load_location);
+	return r < 0 ? r : pprof_ids_sort(&d->locations, d->err);
+}
+
+static int fill_sample(struct decoder *d, const Perftools__Profiles__Sample *msg)
+{
+	struct profile_sample *s = &d->profile.samples[d->profile.n_samples++];
+	size_t n = msg->n_location_id;
+	uint32_t *locations;
+	int64_t *values;
+	int r;
+
+	if (msg->n_value != d->profile.n_types)
+		return err_set(d->err, -EBADMSG,
+			       "not a valid pprof: sample with %zu values for %u types",
+			       msg->n_value, d->profile.n_types);
+	if (n > LIMIT_PPROF_STACK_DEPTH)
+		return err_set(d->err, -EFBIG, "stack deeper than %u", LIMIT_PPROF_STACK_DEPTH);
+
+	/* one piece of memory for both; the values first, for their alignment */
+	values = result_alloc(d, 1, msg->n_value * sizeof(*values) + n * sizeof(*locations), &r);
+	if (!values)
+		return r;
+	memcpy(values, msg->value, msg->n_value * sizeof(*values));
+	locations = (uint32_t *)(values + msg->n_value);
+	for (size_t i = 0; i < n; i++) {
+		r = pprof_ids_find(&d->locations, msg->location_id[i], &locations[i], d->err);
+		if (r < 0)
+			return r;
+	}
+	*s = (struct profile_sample){locations, (uint32_t)n, values};
+	return 0;
+}
+
+static int load_sample(struct decoder *d, const struct wire_field *f)
+{
+	Perftools__Profiles__Sample *msg;
+	int r;
+
+	msg = perftools__profiles__sample__unpack(&d->allocator, f->len, f->data);
+	if (!msg)
+		return unpack_error(d, "broken sample");
+	r = fill_sample(d, msg);
+	arena_clear(&d->scratch);
+	return r;
+}
+
+static int load_samples(struct decoder *d)
+{
+	int r;
+
+	d->profile.samples =
+		result_alloc(d, d->counts[PPROF_SAMPLE], sizeof(*d->profile.samples), &r);
+	return d->profile.samples ? each(d, PPROF_SAMPLE, load_sample) : r;
+}
+
+static int decode(struct decoder *d)
+{
+	static int (*const steps[])(struct decoder *) = {
+		count_fields,   load_strings,   load_types,   load_comments,
+		load_functions, load_locations, load_samples,
+	};
+	int r = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(steps) && r == 0; i++)
+		r = steps[i](d);
+	return r;
+}
+
+int pprof_decode(struct profile *ret, struct arena *arena, const void *data, size_t len,
+		 struct err *err)
+{
+	CLEANUP(decoder_fini) struct decoder d;
+	CLEANUP(buf_fini) struct buf inflated;
+	int r;
+
+	decoder_init(&d, arena, err);
+	buf_init(&inflated, LIMIT_UPLOAD_INFLATED_BYTES);
+
+	d.data = data;
+	d.len = len;
+	if (gzip_detect(data, len)) {
+		r = gzip_inflate(data, len, &inflated);
+		if (r == -EFBIG)
+			return err_set(err, r, "inflates to more than %llu bytes",
+				       (unsigned long long)LIMIT_UPLOAD_INFLATED_BYTES);
+		if (r == -EBADMSG)
+			return err_set(err, r, "not valid gzip");
+		if (r < 0)
+			return r;
+		d.data = (const uint8_t *)inflated.data;
+		d.len = inflated.len;
+	}
+
+	r = d.len > 0 ? decode(&d) : fail(&d, "empty");
+	if (r == 0)
+		*ret = d.profile;
+	return r;
+}

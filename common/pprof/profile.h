@@ -1,0 +1,66 @@
+/*
+ * A pprof profile in memory, with every reference checked: what the node agent
+ * builds and what the cluster agent decodes.
+ *
+ * Strings, functions, locations and samples refer to each other by index into
+ * the arrays here (not by pprof id). Everything lives in the arena given at
+ * init and goes with it. Limits are those of common/limits.h.
+ */
+#ifndef COMMON_PPROF_PROFILE_H
+#define COMMON_PPROF_PROFILE_H
+
+#include "common/base.h"
+#include "common/data/arena.h"
+
+/* Bytes in the arena, NUL-terminated; len excludes the NUL and is what counts. */
+struct profile_string {
+	const char *data;
+	size_t len;
+};
+
+struct profile_value_type {
+	struct profile_string type;
+	struct profile_string unit;
+};
+
+struct profile_function {
+	struct profile_string name;
+	struct profile_string file; /* source file, or "[module]" when only that is known */
+};
+
+struct profile_line {
+	uint32_t function; /* index into profile.functions */
+	int64_t line;      /* 0: unknown */
+};
+
+struct profile_location {
+	const struct profile_line *lines; /* innermost inlined call first; may be none */
+	uint32_t n_lines;
+	uint64_t address;
+};
+
+struct profile_sample {
+	const uint32_t *locations; /* leaf first; indexes into profile.locations */
+	uint32_t n_locations;
+	const int64_t *values; /* profile.n_types of them */
+};
+
+struct profile {
+	struct arena *arena; /* borrowed */
+	struct profile_value_type *types;
+	uint32_t n_types;
+	struct profile_function *functions;
+	uint32_t n_functions;
+	struct profile_location *locations;
+	uint32_t n_locations;
+	struct profile_sample *samples;
+	uint32_t n_samples;
+	struct profile_string *comments;
+	uint32_t n_comments;
+	struct profile_value_type period_type;
+	int64_t period;
+	int64_t time_ns; /* end, since the Unix epoch */
+	int64_t duration_ns;
+};
+
+#endif /* COMMON_PPROF_PROFILE_H */

@@ -1,0 +1,22 @@
+/* Time as uint64_t nanoseconds. */
+#ifndef COMMON_SYSTEM_CLOCK_H
+#define COMMON_SYSTEM_CLOCK_H
+
+#include "common/base.h"
+
+#define NS_PER_S UINT64_C(1000000000)
+#define NS_PER_MS UINT64_C(1000000)
+
+/* Steps never, suspended time excluded: for intervals and deadlines. */
+uint64_t clock_monotonic_ns(void);
+
+/* The same with suspended time: for how long others may think that we are dead. */
+uint64_t clock_boottime_ns(void);
+
+/* CPU time of the calling thread: for what work costs, however busy the machine is. */
+uint64_t clock_thread_cpu_ns(void);
+
+/* Since the Unix epoch: for what is stored and shown. */
+uint64_t clock_realtime_ns(void);
+
+#endif /* COMMON_SYSTEM_CLOCK_H */

@@ -1,0 +1,23 @@
+#include "common/system/open_files.h"
+
+#include <sys/resource.h>
+
+/* Timers, threads' queues, data files. */
+#define ALWAYS_OPEN 128
+
+size_t open_files_raise(void)
+{
+	struct rlimit lim, raised;
+
+	if (getrlimit(RLIMIT_NOFILE, &lim) < 0)
+		return ALWAYS_OPEN;
+	raised = (struct rlimit){lim.rlim_max, lim.rlim_max};
+	if (lim.rlim_cur != lim.rlim_max && setrlimit(RLIMIT_NOFILE, &raised) == 0)
+		lim = raised;
+	return lim.rlim_cur == RLIM_INFINITY ? SIZE_MAX : (size_t)lim.rlim_cur;
+}
+
+size_t open_files_share(size_t limit)
+{
+	return limit > ALWAYS_OPEN + 2 ? (limit - ALWAYS_OPEN) / 2 : 1;
+}

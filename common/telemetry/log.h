@@ -1,0 +1,71 @@
+/*
+ * Log lines: logfmt on stderr, one per decision.
+ *
+ * The message is constant (greppable, countable), what varies is in fields:
+ *   log_warn("skipping process", "pid=%d reason=%s", pid, "gone");
+ * prints  level=warn msg="skipping process" pid=812 reason=gone
+ * Use LOG_QUOTED for field values that come from outside:
+ *   log_warn("skipping process", "comm=%s", LOG_QUOTED(comm));
+ *
+ * error: a person must act; warn: something is lost but we go on; info: start,
+ * stop, configuration; debug: everything else. No secrets, no whole URLs.
+ * Safe from any thread.
+ */
+#ifndef COMMON_TELEMETRY_LOG_H
+#define COMMON_TELEMETRY_LOG_H
+
+#include "common/base.h"
+
+enum log_level {
+	LOG_LEVEL_ERROR,
+	LOG_LEVEL_WARN,
+	LOG_LEVEL_INFO,
+	LOG_LEVEL_DEBUG,
+};
+
+/* A line is cut beyond this; it then ends in "...". */
+#define LOG_LINE_BYTES 2048
+
+/* State of one call site that may repeat: printed once, then at most once a minute with a count. */
+struct log_limit {
+	uint64_t next_ns;
+	uint64_t n_held;
+};
+
+void log_set_level(enum log_level level);
+
+/* By name: "error", "warn", "info", "debug". Anything else changes nothing. */
+void log_set_level_name(const char *name);
+
+/* Where lines go instead of stderr; borrowed. Each line is one write(2). */
+void log_set_fd(int fd);
+
+/* fields may be "" but not NULL. Escapes control characters in the formatted fields. */
+void log_line(enum log_level level, const char *msg, const char *fields, ...) PRINTF_LIKE(3, 4);
+void log_line_limited(struct log_limit *limit, enum log_level level, const char *msg,
+		      const char *fields, ...) PRINTF_LIKE(4, 5);
+
+struct log_quoted {
+	char text[256];
+};
+
+/*
+ * s (NULL: "") in quotes, with quotes, backslashes and control characters
+ * escaped; cut to fit, then ending in "...". Returns q->text.
+ */
+const char *log_quote(struct log_quoted *q, const char *s);
+
+/* Valid until the end of the enclosing block. */
+#define LOG_QUOTED(s) log_quote(&(struct log_quoted){""}, s)
+
+#define log_error(msg, ...) log_line(LOG_LEVEL_ERROR, msg, __VA_ARGS__)
+#define log_warn(msg, ...) log_line(LOG_LEVEL_WARN, msg, __VA_ARGS__)
+#define log_info(msg, ...) log_line(LOG_LEVEL_INFO, msg, __VA_ARGS__)
+#define log_debug(msg, ...) log_line(LOG_LEVEL_DEBUG, msg, __VA_ARGS__)
+#define log_warn_limited(msg, ...)                                           \
+	do {                                                                 \
+		static struct log_limit limit_;                              \
+		log_line_limited(&limit_, LOG_LEVEL_WARN, msg, __VA_ARGS__); \
+	} while (0)
+
+#endif /* COMMON_TELEMETRY_LOG_H */

@@ -1,0 +1,152 @@
+#include "common/text/parse.h"
+
+#include <errno.h>
+#include <strings.h>
+
+#include "common/system/clock.h"
+
+static bool is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+/* The digits at s[*pos], which moves behind them. */
+static int read_digits(const char *s, size_t len, size_t *pos, uint64_t *ret)
+{
+	bool overflow = false;
+	size_t i = *pos;
+	uint64_t v = 0;
+
+	for (; i < len && is_digit(s[i]); i++) {
+		overflow |= __builtin_mul_overflow(v, 10, &v);
+		overflow |= __builtin_add_overflow(v, (uint64_t)(s[i] - '0'), &v);
+	}
+	if (i == *pos)
+		return -EINVAL;
+	*pos = i;
+	*ret = v;
+	return overflow ? -ERANGE : 0;
+}
+
+int parse_u64(const char *s, size_t len, uint64_t min, uint64_t max, uint64_t *ret)
+{
+	size_t pos = 0;
+	uint64_t v;
+	int r;
+
+	r = read_digits(s, len, &pos, &v);
+	if (r == -EINVAL || pos != len)
+		return -EINVAL;
+	if (r < 0 || v < min || v > max)
+		return -ERANGE;
+	*ret = v;
+	return 0;
+}
+
+static int read_unit(const char *s, size_t len, size_t *pos, uint64_t *ret_ns)
+{
+	static const struct {
+		const char *name;
+		uint64_t ns;
+	} units[] = {
+		{"ns", 1},
+		{"us", 1000},
+		{"ms", NS_PER_MS},
+		{"s", NS_PER_S},
+		{"m", 60 * NS_PER_S},
+		{"h", 3600 * NS_PER_S},
+		{"d", 86400 * NS_PER_S},
+	};
+	size_t end = *pos;
+
+	while (end < len && !is_digit(s[end]))
+		end++;
+	for (size_t i = 0; i < ARRAY_SIZE(units); i++) {
+		size_t n = strlen(units[i].name);
+
+		if (n == end - *pos && memcmp(units[i].name, s + *pos, n) == 0) {
+			*pos = end;
+			*ret_ns = units[i].ns;
+			return 0;
+		}
+	}
+	return -EINVAL;
+}
+
+/* ".5" as numerator and denominator; digits too small to matter are dropped. */
+static int read_fraction(const char *s, size_t len, size_t *pos, uint64_t *num, uint64_t *den)
+{
+	size_t i = *pos;
+
+	*num = 0;
+	*den = 1;
+	if (i == len || s[i] != '.')
+		return 0;
+	for (i++; i < len && is_digit(s[i]); i++) {
+		if (*den >= UINT64_C(100000000000000000))
+			continue;
+		*num = *num * 10 + (uint64_t)(s[i] - '0');
+		*den *= 10;
+	}
+	if (i == *pos + 1)
+		return -EINVAL;
+	*pos = i;
+	return 0;
+}
+
+int parse_duration(const char *s, size_t len, uint64_t *ret_ns)
+{
+	unsigned __int128 total = 0;
+	bool too_large = false;
+	size_t pos = 0;
+
+	if (len == 0)
+		return -EINVAL;
+	if (len == 1 && s[0] == '0') {
+		*ret_ns = 0;
+		return 0;
+	}
+
+	while (pos < len) {
+		uint64_t whole, num, den, unit_ns;
+		int r = read_digits(s, len, &pos, &whole);
+
+		if (r == -ERANGE)
+			too_large = true;
+		else if (r < 0)
+			return r;
+		if (read_fraction(s, len, &pos, &num, &den) < 0 ||
+		    read_unit(s, len, &pos, &unit_ns) < 0)
+			return -EINVAL;
+		total +=
+			(unsigned __int128)whole * unit_ns + (unsigned __int128)num * unit_ns / den;
+		if (total > UINT64_MAX)
+			too_large = true;
+		/* keeps the sum from wrapping, however many terms follow */
+		if (too_large)
+			total = 0;
+	}
+	if (too_large)
+		return -ERANGE;
+	*ret_ns = (uint64_t)total;
+	return 0;
+}
+
+int parse_bool(const char *s, size_t len, bool *ret)
+{
+	static const struct {
+		const char *word;
+		bool value;
+	} words[] = {
+		{"true", true}, {"false", false}, {"1", true},  {"0", false},
+		{"yes", true},  {"no", false},    {"on", true}, {"off", false},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(words); i++) {
+		if (strlen(words[i].word) == len && strncasecmp(words[i].word, s, len) == 0) {
+			*ret = words[i].value;
+			return 0;
+		}
+	}
+	return -EINVAL;
+}

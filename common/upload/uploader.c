@@ -1,0 +1,309 @@
+#include "common/upload/uploader.h"
+
+#include <errno.h>
+
+#include "common/http/backoff.h"
+#include "common/system/clock.h"
+#include "common/telemetry/log.h"
+#include "common/upload/upload_queue.h"
+
+/* To one profile, while others are accepted in between; then it is taken for the cause. */
+#define MAX_500_ANSWERS 10
+
+/* What a receiver may ask for: longer and its mistake would look like our death. */
+#define MAX_RETRY_AFTER_NS (300 * NS_PER_S)
+
+enum uploader_metric {
+	UPLOADED,
+	UPLOADED_BYTES,
+	RETRIES,
+	DROPPED_QUEUE_FULL,
+	DROPPED_REJECTED,
+	DROPPED_SHUTDOWN,
+	DROPPED_UNQUEUED,
+	QUEUE_ITEMS,
+	QUEUE_BYTES,
+	UPLOADER_METRIC_MAX,
+};
+
+struct uploader {
+	struct http_client *client; /* borrowed */
+	struct loop_source *retry_timer;
+	char *endpoint;
+	char *api_key_header; /* NULL: none */
+	unsigned max_sending;
+	uint64_t timeout_ns;
+	struct backoff backoff;
+
+	struct upload_queue queue;
+	unsigned n_sending;
+	bool waiting; /* the retry timer is set: nothing new is sent */
+	bool down;    /* the last try failed: said once */
+
+	loop_fn idle;
+	void *idle_ctx;
+	char *metric_names[UPLOADER_METRIC_MAX];
+	struct metric metrics[UPLOADER_METRIC_MAX];
+};
+
+static const struct {
+	const char *suffix;
+	const char *labels;
+	const char *help;
+	enum metric_kind kind;
+} metric_defs[UPLOADER_METRIC_MAX] = {
+	[UPLOADED] = {"profiles_uploaded_total", NULL, "Profiles the receiver has accepted",
+		      METRIC_COUNTER},
+	[UPLOADED_BYTES] = {"profiles_uploaded_bytes_total", NULL,
+			    "Compressed bytes of the profiles the receiver has accepted",
+			    METRIC_COUNTER},
+	[RETRIES] = {"profile_upload_retries_total", NULL,
+		     "Uploads that failed and are tried again", METRIC_COUNTER},
+	[DROPPED_QUEUE_FULL] = {"profiles_dropped_total", "reason=\"queue_full\"",
+				"Profiles lost after they were made", METRIC_COUNTER},
+	[DROPPED_REJECTED] = {"profiles_dropped_total", "reason=\"rejected\"", "", METRIC_COUNTER},
+	[DROPPED_SHUTDOWN] = {"profiles_dropped_total", "reason=\"shutdown\"", "", METRIC_COUNTER},
+	[DROPPED_UNQUEUED] = {"profiles_dropped_total", "reason=\"unqueued\"", "", METRIC_COUNTER},
+	[QUEUE_ITEMS] = {"upload_queue_profiles", NULL, "Profiles waiting for the receiver",
+			 METRIC_GAUGE},
+	[QUEUE_BYTES] = {"upload_queue_bytes", NULL, "Bytes of the profiles waiting", METRIC_GAUGE},
+};
+
+static void show_queue(struct uploader *u)
+{
+	metric_set(&u->metrics[QUEUE_ITEMS], u->queue.n_items);
+	metric_set(&u->metrics[QUEUE_BYTES], u->queue.n_bytes);
+}
+
+static void retry_later(struct uploader *u, const struct http_result *res)
+{
+	uint64_t delay;
+
+	metric_add(&u->metrics[RETRIES], 1);
+	if (u->waiting)
+		return;
+	delay = backoff_next_ns(&u->backoff);
+	if (res->retry_after_ns > delay)
+		delay = res->retry_after_ns < MAX_RETRY_AFTER_NS ? res->retry_after_ns
+								 : MAX_RETRY_AFTER_NS;
+	if (!u->down)
+		log_warn("cannot upload profiles, trying again",
+			 "status=%d error=\"%s\" in_ms=%llu", res->status,
+			 res->error ? res->msg : "", (unsigned long long)(delay / NS_PER_MS));
+	u->down = true;
+	u->waiting = true;
+	loop_set_timer(u->retry_timer, delay);
+}
+
+static void finish(struct uploader *u, struct upload *up, const struct http_result *res)
+{
+	backoff_reset(&u->backoff);
+	if (u->down)
+		log_info("uploads work again", "waiting=%zu", u->queue.n_items);
+	u->down = false;
+	if (res->status >= 200 && res->status < 300) {
+		metric_add(&u->metrics[UPLOADED], 1);
+		metric_add(&u->metrics[UPLOADED_BYTES], up->body_len);
+	} else {
+		metric_add(&u->metrics[DROPPED_REJECTED], 1);
+		log_warn_limited("the receiver refused a profile", "status=%d answer=\"%.*s\"",
+				 res->status, (int)(res->body_len < 200 ? res->body_len : 200),
+				 res->body ? res->body : "");
+	}
+	upload_queue_remove(&u->queue, up);
+	show_queue(u);
+}
+
+static void send_more(struct uploader *u);
+
+static bool is_for_later(const struct http_result *res)
+{
+	return res->error || res->status == 429 || res->status >= 500;
+}
+
+/*
+ * A receiver that fails because of one profile says 500 to it whenever it comes, and takes others.
+ * Other codes are about the receiver, or about a proxy before it.
+ */
+static bool is_own_fault(struct uploader *u, struct upload *up, const struct http_result *res)
+{
+	uint64_t n_accepted = metric_get(&u->metrics[UPLOADED]);
+
+	if (res->error || res->status != 500)
+		return false;
+	up->n_failures += up->n_failures == 0 || n_accepted > up->n_accepted;
+	up->n_accepted = n_accepted;
+	return up->n_failures >= MAX_500_ANSWERS;
+}
+
+static void on_done(void *ctx, const struct http_result *res)
+{
+	struct upload *up = ctx;
+	struct uploader *u = up->context;
+
+	up->sending = false;
+	u->n_sending--;
+	if (is_own_fault(u, up, res) || !is_for_later(res)) {
+		finish(u, up, res);
+	} else {
+		if (res->status >= 500)
+			upload_queue_move_back(&u->queue, up);
+		retry_later(u, res);
+	}
+
+	send_more(u);
+	if (u->queue.n_items == 0 && u->idle)
+		u->idle(u->idle_ctx);
+}
+
+static int send_upload(struct uploader *u, struct upload *up)
+{
+	const char *const headers[] = {u->api_key_header, NULL};
+	struct http_request req = {
+		.method = "POST",
+		.url = up->url,
+		.headers = headers,
+		.body = up->body,
+		.body_len = up->body_len,
+		.timeout_ns = u->timeout_ns,
+		.max_response_bytes = 64 * 1024,
+	};
+
+	return http_send(u->client, &req, on_done, up);
+}
+
+static void send_more(struct uploader *u)
+{
+	/* while the receiver is down one request at a time is enough to find out */
+	unsigned max = u->down ? 1 : u->max_sending;
+	struct upload *up;
+
+	while (!u->waiting && u->n_sending < max && (up = upload_queue_next(&u->queue))) {
+		int r = send_upload(u, up);
+
+		if (r < 0) {
+			retry_later(u, &(struct http_result){.error = r, .msg = strerror(-r)});
+			return;
+		}
+		up->sending = true;
+		u->n_sending++;
+	}
+}
+
+static void on_retry(void *ctx)
+{
+	struct uploader *u = ctx;
+
+	u->waiting = false;
+	send_more(u);
+}
+
+static int make_metrics(struct uploader *u, const char *prefix)
+{
+	for (size_t i = 0; i < UPLOADER_METRIC_MAX; i++) {
+		if (asprintf(&u->metric_names[i], "%s_%s", prefix, metric_defs[i].suffix) < 0) {
+			u->metric_names[i] = NULL;
+			return -ENOMEM;
+		}
+		u->metrics[i].name = u->metric_names[i];
+		u->metrics[i].labels = metric_defs[i].labels;
+		u->metrics[i].help = metric_defs[i].help;
+		u->metrics[i].kind = metric_defs[i].kind;
+	}
+	return 0;
+}
+
+int uploader_new(struct uploader **ret, struct loop *l, struct http_client *client,
+		 const struct uploader_config *cfg)
+{
+	CLEANUP(uploader_freep) struct uploader *u = NULL;
+	int r;
+
+	u = calloc(1, sizeof(*u));
+	if (!u)
+		return -ENOMEM;
+
+	u->client = client;
+	upload_queue_init(&u->queue, cfg->max_items, cfg->max_bytes);
+	u->max_sending = cfg->max_sending;
+	u->timeout_ns = cfg->timeout_ns;
+	u->backoff = (struct backoff){
+		.min_ns = cfg->retry_min_ns,
+		.max_ns = cfg->retry_max_ns,
+		.random = clock_monotonic_ns() ^ ((uint64_t)getpid() << 32),
+	};
+	u->endpoint = strdup(cfg->endpoint);
+	if (!u->endpoint)
+		return -ENOMEM;
+	if (cfg->api_key && cfg->api_key[0] &&
+	    asprintf(&u->api_key_header, "X-Api-Key: %s", cfg->api_key) < 0) {
+		u->api_key_header = NULL;
+		return -ENOMEM;
+	}
+	r = make_metrics(u, cfg->metrics_prefix);
+	if (r == 0)
+		r = loop_add_timer(l, on_retry, u, &u->retry_timer);
+	if (r < 0)
+		return r;
+
+	*ret = TAKE_PTR(u);
+	return 0;
+}
+
+void uploader_free(struct uploader *u)
+{
+	if (!u)
+		return;
+	if (u->queue.n_items > 0) {
+		metric_add(&u->metrics[DROPPED_SHUTDOWN], u->queue.n_items);
+		log_warn("stopping with profiles that could not be uploaded", "profiles=%zu",
+			 u->queue.n_items);
+	}
+	upload_queue_fini(&u->queue);
+	loop_remove(u->retry_timer);
+	for (size_t i = 0; i < UPLOADER_METRIC_MAX; i++)
+		free(u->metric_names[i]);
+	free(u->endpoint);
+	free(u->api_key_header);
+	free(u);
+}
+
+int uploader_register_metrics(struct uploader *u, struct metrics *ms)
+{
+	return metrics_register(ms, u->metrics, UPLOADER_METRIC_MAX);
+}
+
+int uploader_add(struct uploader *u, const struct upload_label *labels, struct buf *body)
+{
+	uint64_t dropped_before = u->queue.n_dropped;
+	int r = upload_queue_add(&u->queue, u->endpoint, labels, body, u);
+
+	if (u->queue.n_dropped > dropped_before) {
+		metric_add(&u->metrics[DROPPED_QUEUE_FULL], u->queue.n_dropped - dropped_before);
+		log_warn_limited("dropped the oldest profiles: the upload queue is full",
+				 "profiles=%zu", u->queue.n_items);
+	} else if (r < 0) {
+		metric_add(&u->metrics[DROPPED_UNQUEUED], 1);
+	}
+	show_queue(u);
+	send_more(u);
+	return r;
+}
+
+size_t uploader_pending(const struct uploader *u)
+{
+	return u->queue.n_items;
+}
+
+void uploader_hurry(struct uploader *u)
+{
+	backoff_reset(&u->backoff);
+	if (u->waiting)
+		loop_set_timer(u->retry_timer, 0);
+}
+
+void uploader_on_idle(struct uploader *u, loop_fn idle, void *ctx)
+{
+	u->idle = idle;
+	u->idle_ctx = ctx;
+}

@@ -1,0 +1,102 @@
+/*
+ * Where things are in an ELF file: segments, the few sections we read, the build id. Pure.
+ *
+ * Ours instead of libelf, because libelf either maps the file (a truncated file is then a
+ * SIGBUS in the agent, and its pages count as the agent's memory) or reads whole sections into
+ * the heap (a symbol table can have 100 MB). This reads headers only, in pieces, through a
+ * byte_source, into a structure of fixed size; every offset in it lies within the file as it
+ * was when opened. Only 64-bit little-endian executables and shared objects are understood.
+ */
+#ifndef NODE_AGENT_ELF_ELF_LAYOUT_H
+#define NODE_AGENT_ELF_ELF_LAYOUT_H
+
+#include "common/base.h"
+#include "node-agent/elf/byte_source.h"
+
+/* Real files have 2 to 5 PT_LOADs and 1 to 8 executable sections; more are ignored. */
+#define ELF_LAYOUT_SEGMENTS_MAX 16u
+#define ELF_LAYOUT_TEXTS_MAX 16u
+/* Linked files have below 100, -ffunction-sections without garbage collection included. */
+#define ELF_LAYOUT_SECTIONS_MAX 65536u
+
+struct elf_segment {
+	uint64_t vaddr;
+	uint64_t offset;
+	uint64_t file_bytes;
+	uint64_t memory_bytes; /* at least file_bytes: the rest is zeroed memory */
+	bool executable;
+	bool writable;
+};
+
+struct elf_section {
+	uint64_t vaddr;
+	uint64_t offset;
+	uint64_t size_bytes; /* 0: absent */
+	uint32_t index;      /* in the section header table */
+};
+
+enum elf_section_kind {
+	ELF_SECTION_SYMTAB,
+	ELF_SECTION_SYMTAB_STRINGS,
+	ELF_SECTION_DYNSYM,
+	ELF_SECTION_DYNSYM_STRINGS,
+	ELF_SECTION_RELA_PLT,
+	ELF_SECTION_RELA_DYN,
+	ELF_SECTION_TEXT,
+	ELF_SECTION_RODATA,
+	ELF_SECTION_DATA_REL_RO,
+	ELF_SECTION_GOPCLNTAB,
+	ELF_SECTION_GO_MODULE,
+	ELF_SECTION_GO_BUILDINFO,
+	ELF_SECTION_MAX,
+};
+
+struct elf_layout {
+	struct elf_segment segments[ELF_LAYOUT_SEGMENTS_MAX];
+	uint32_t n_segments;
+	struct elf_section texts[ELF_LAYOUT_TEXTS_MAX]; /* executable sections */
+	uint32_t n_texts;
+	struct elf_section sections[ELF_SECTION_MAX];
+	uint64_t eh_frame_hdr;       /* address of PT_GNU_EH_FRAME */
+	uint64_t eh_frame_hdr_bytes; /* 0: there is none */
+	uint64_t relro_start;        /* PT_GNU_RELRO: read-only once it is relocated */
+	uint64_t relro_end;
+	uint64_t text_start; /* executable segments lie in text_start … text_end */
+	uint64_t text_end;
+	uint64_t entry;       /* address of the first instruction */
+	uint16_t machine;     /* EM_… */
+	bool relocatable;     /* is loaded at any address */
+	bool is_go;           /* has a Go build id or build info */
+	bool has_build_id;    /* GNU's, else Go's */
+	uint64_t build_id[2]; /* XXH3-128 of it */
+};
+
+/*
+ * 0; -ENOEXEC: not an ELF file of ours; -EBADMSG: headers are broken; -ENODATA, -EIO: cannot
+ * be read. *ret is undefined on failure. A file without section headers has no sections.
+ */
+int elf_layout_parse(struct elf_layout *ret, const struct byte_source *src) MUST_CHECK;
+
+/*
+ * ELF virtual address of the byte at this file offset, by the PT_LOAD it belongs to: an
+ * executable one where there is a choice. Mappings are whole pages, so the padding around a
+ * segment counts as its. -ENOENT: no segment has it.
+ */
+int elf_layout_address(const struct elf_layout *layout, uint64_t file_offset,
+		       uint64_t *ret_vaddr) MUST_CHECK;
+
+/* File offset of an address within a PT_LOAD's file bytes. -ENOENT: in none. */
+int elf_layout_offset(const struct elf_layout *layout, uint64_t vaddr,
+		      uint64_t *ret_file_offset) MUST_CHECK;
+
+/*
+ * Whether one of these bytes may be in a page that is mapped from the file. What is not in the layout, because there is
+ * too much, counts as mapped.
+ */
+bool elf_layout_is_mapped(const struct elf_layout *layout, uint64_t vaddr, size_t len,
+			  uint64_t page_bytes);
+
+/* Whether vaddr lies in an executable segment. */
+bool elf_layout_is_text(const struct elf_layout *layout, uint64_t vaddr);
+
+#endif /* NODE_AGENT_ELF_ELF_LAYOUT_H */

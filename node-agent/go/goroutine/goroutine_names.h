@@ -1,0 +1,25 @@
+/*
+ * What goroutines do, in words: "[chan receive]". One thread.
+ */
+#ifndef NODE_AGENT_GO_GOROUTINE_GOROUTINE_NAMES_H
+#define NODE_AGENT_GO_GOROUTINE_GOROUTINE_NAMES_H
+
+#include "common/base.h"
+#include "node-agent/go/goroutine/goroutine_groups.h"
+#include "node-agent/go/goroutine/goroutine_variables.h"
+
+struct goroutine_names {
+	struct go_runtime *rt; /* borrowed */
+	char reasons[256][GOROUTINE_REASON_BYTES + 2];
+};
+
+void goroutine_names_init(struct goroutine_names *n, struct go_runtime *rt);
+
+/*
+ * Of a state, or of what it waits for; in brackets. *ret is valid as long as n. 0, also when the text cannot be found;
+ * -ENOMEM; those of byte_source_read().
+ */
+int goroutine_names_reason(struct goroutine_names *n, const struct goroutine_place *place,
+			   const char **ret) MUST_CHECK;
+
+#endif /* NODE_AGENT_GO_GOROUTINE_GOROUTINE_NAMES_H */

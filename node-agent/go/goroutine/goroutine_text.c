@@ -1,0 +1,130 @@
+#include "node-agent/go/goroutine/goroutine_text.h"
+
+#include <errno.h>
+#include <inttypes.h>
+
+#include "common/system/clock.h"
+
+#define GOEXIT "runtime.goexit"
+#define S_PER_MIN 60u
+#define S_PER_HOUR 3600u
+
+static int append_wait(struct buf *out, uint64_t since_ns, uint64_t now_ns)
+{
+	uint64_t s;
+
+	/* another clock than ours, in a time namespace of its own */
+	if (since_ns == 0 || since_ns > now_ns)
+		return 0;
+	s = (now_ns - since_ns) / NS_PER_S;
+	if (s < S_PER_MIN)
+		return buf_addf(out, ", for at least %" PRIu64 "s", s);
+	if (s < S_PER_HOUR)
+		return buf_addf(out, ", for at least %" PRIu64 "m%" PRIu64 "s", s / S_PER_MIN,
+				s % S_PER_MIN);
+	return buf_addf(out, ", for at least %" PRIu64 "h%" PRIu64 "m", s / S_PER_HOUR,
+			s % S_PER_HOUR / S_PER_MIN);
+}
+
+/* Frames on their way to the text: a recursion is one line. */
+struct calls {
+	struct buf *out;
+	struct go_frame frame;
+	size_t n; /* how often in a row; 0: there is none */
+	enum go_frame_role last;
+};
+
+static int append_pending(struct calls *c)
+{
+	const struct go_frame *f = &c->frame;
+	int r = 0;
+
+	if (c->n == 0)
+		return 0;
+	r = buf_addf(c->out, "    %s", f->function);
+	if (r == 0 && f->file[0])
+		r = buf_addf(c->out, " %s:%u", f->file, f->line);
+	if (r == 0 && c->n > 1)
+		r = buf_addf(c->out, " (%zu times)", c->n);
+	return r == 0 ? buf_add(c->out, "\n", 1) : r;
+}
+
+static bool is_same(const struct go_frame *a, const struct go_frame *b)
+{
+	return a->line == b->line && strcmp(a->function, b->function) == 0 &&
+	       strcmp(a->file, b->file) == 0;
+}
+
+/* As stack_profile.c shows physical addresses. */
+static int append_frame(struct calls *c, const struct go_frame *f)
+{
+	bool show = (f->role != GO_FRAME_WRAPPER || c->last == GO_FRAME_PANIC) &&
+		    strcmp(f->function, GOEXIT) != 0;
+	int r;
+
+	c->last = f->role;
+	if (!show)
+		return 0;
+	if (c->n > 0 && is_same(&c->frame, f)) {
+		c->n++;
+		return 0;
+	}
+	r = append_pending(c);
+	c->frame = *f;
+	c->n = 1;
+	return r;
+}
+
+static int append_calls(struct buf *out, const struct goroutine_group *g,
+			const struct go_symbols *symbols, struct go_frame_list *frames)
+{
+	struct calls c = {.out = out, .last = GO_FRAME_PLAIN};
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < g->place.n_pcs; i++) {
+		r = symbols->resolve(symbols->ctx, g->place.pcs[i], true, frames);
+		for (size_t k = 0; r == 0 && k < frames->n; k++)
+			r = append_frame(&c, &frames->frames[k]);
+	}
+	if (r == 0)
+		r = append_pending(&c);
+	if (r == 0 && g->place.truncated)
+		r = buf_addf(out, "    " GOROUTINE_TRUNCATED "\n");
+	return r;
+}
+
+static int append_group(struct buf *out, struct goroutine_names *names,
+			const struct goroutine_group *g, uint64_t now_ns)
+{
+	const char *reason = NULL;
+	int r = goroutine_names_reason(names, &g->place, &reason);
+
+	if (r == 0)
+		r = buf_addf(out, "%" PRIu64 " %s %s", g->n, g->n == 1 ? "goroutine" : "goroutines",
+			     reason);
+	if (r == 0)
+		r = append_wait(out, g->wait_since_ns, now_ns);
+	if (r == 0)
+		r = buf_addf(out,
+			     g->n == 1 ? ", id %" PRIu64 "%s:\n" : ", e.g. id %" PRIu64 "%s:\n",
+			     g->id, g->place.no_stack ? ", started with" : "");
+	return r;
+}
+
+int goroutine_text_append(struct buf *out, struct goroutine_names *names,
+			  const struct go_symbols *symbols,
+			  const struct goroutine_group *const *groups, size_t n, uint64_t now_ns)
+{
+	AUTO_FREE struct go_frame_list *frames = malloc(sizeof(*frames));
+	int r = frames ? 0 : -ENOMEM;
+
+	for (size_t i = 0; r == 0 && i < n; i++) {
+		if (i > 0)
+			r = buf_add(out, "\n", 1);
+		if (r == 0)
+			r = append_group(out, names, groups[i], now_ns);
+		if (r == 0)
+			r = append_calls(out, groups[i], symbols, frames);
+	}
+	return r;
+}

@@ -1,0 +1,39 @@
+#include "node-agent/go/heap/heap_counts.h"
+
+#include <errno.h>
+
+#define MINOR_WITHOUT_BYTES 27u
+#define CYCLES 4u /* active and three of the future */
+#define CYCLE_WORDS 2u
+#define CYCLE_WORDS_WITH_BYTES 4u
+
+uint32_t heap_counts_words(unsigned minor)
+{
+	return CYCLES * (minor < MINOR_WITHOUT_BYTES ? CYCLE_WORDS_WITH_BYTES : CYCLE_WORDS);
+}
+
+/* A garbage collection moves the numbers from one cycle to another meanwhile. */
+int heap_counts_decode(const struct go_bucket *b, uint32_t n_words, struct heap_counts *ret)
+{
+	size_t per_cycle = n_words / CYCLES;
+
+	*ret = (struct heap_counts){0};
+	for (size_t i = 0; i < CYCLES; i++) {
+		const uint64_t *c = b->words + i * per_cycle;
+
+		if (per_cycle == CYCLE_WORDS_WITH_BYTES &&
+		    (c[2] != c[0] * b->size || c[3] != c[1] * b->size))
+			return -EAGAIN;
+		if (i == 0) {
+			ret->active = (struct heap_pair){c[0], c[1]};
+		} else {
+			ret->future.allocs += c[0];
+			ret->future.frees += c[1];
+		}
+	}
+	return ret->active.frees <= ret->active.allocs &&
+			       ret->active.frees + ret->future.frees <=
+				       ret->active.allocs + ret->future.allocs
+		       ? 0
+		       : -EAGAIN;
+}

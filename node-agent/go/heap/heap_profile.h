@@ -1,0 +1,45 @@
+/*
+ * Records of the memory profiler → one pprof with the four types of a Go heap profile. Pure.
+ *
+ * Values are those that runtime/pprof would give for the same counters: each record's count is
+ * scaled up by the probability with which its size is sampled (scaleHeapSample in
+ * runtime/pprof/protomem.go), and leading frames of the runtime are hidden. In-use is of one
+ * moment, the last garbage collection that is complete; allocations are those since the last
+ * round, up to now.
+ */
+#ifndef NODE_AGENT_GO_HEAP_HEAP_PROFILE_H
+#define NODE_AGENT_GO_HEAP_HEAP_PROFILE_H
+
+#include "common/base.h"
+#include "common/data/buf.h"
+#include "node-agent/go/heap/heap_counts.h"
+#include "node-agent/go/record/go_bucket.h"
+#include "node-agent/profile/stack_profile.h"
+
+struct heap_profile;
+
+struct heap_profile_config {
+	struct go_symbols symbols;
+	uint64_t rate;    /* runtime.MemProfileRate: bytes per sample */
+	bool raw;         /* do not scale */
+	size_t max_bytes; /* of memory */
+	struct buf *out;  /* borrowed; the pprof is appended */
+};
+
+/* -ENOMEM. */
+int heap_profile_new(struct heap_profile **ret, const struct heap_profile_config *cfg) MUST_CHECK;
+void heap_profile_free(struct heap_profile *p);
+DEFINE_CLEANUP(struct heap_profile *, heap_profile_free);
+
+/* allocs: since the last round. Results of stack_profile_add(). */
+int heap_profile_add(struct heap_profile *p, const struct go_bucket *b, const struct heap_counts *c,
+		     uint64_t allocs) MUST_CHECK;
+
+/*
+ * The pprof is that of duration_ns up to end_ns (since the Unix epoch). *ret_samples 0: there is nothing to tell, and
+ * nothing was appended.
+ */
+int heap_profile_finish(struct heap_profile *p, int64_t end_ns, int64_t duration_ns,
+			size_t *ret_samples) MUST_CHECK;
+
+#endif /* NODE_AGENT_GO_HEAP_HEAP_PROFILE_H */

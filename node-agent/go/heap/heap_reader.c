@@ -1,0 +1,127 @@
+#include "node-agent/go/heap/heap_reader.h"
+
+#include <errno.h>
+
+#include "common/system/clock.h"
+#include "node-agent/go/heap/heap_force.h"
+#include "node-agent/go/heap/heap_profile.h"
+#include "node-agent/go/heap/heap_scale.h"
+#include "node-agent/go/heap/heap_variables.h"
+
+/* A round in work. */
+struct heap_round {
+	struct go_bucket_format format;
+	struct heap_profile *profile;
+	uint64_t rate;
+	struct heap_reading *reading; /* the caller's */
+};
+
+int heap_history_new(struct bucket_history **ret, enum bucket_history_start start)
+{
+	const struct bucket_history_config cfg = {
+		.start = start,
+		.n_counters = 1,
+		.max_buckets = HEAP_READER_MAX_BUCKETS,
+	};
+
+	return bucket_history_new(ret, &cfg);
+}
+
+static void count_allocs(struct heap_round *d, uint64_t allocs, uint64_t size)
+{
+	struct heap_amount made = heap_scale(allocs, size, d->rate);
+
+	d->reading->alloc_objects += (uint64_t)made.objects;
+	d->reading->alloc_bytes += (uint64_t)made.bytes;
+}
+
+static int on_bucket(void *ctx, const struct go_bucket *b, const uint64_t *before, uint64_t *now)
+{
+	struct heap_round *d = ctx;
+	struct heap_counts counts;
+	uint64_t allocs = 0;
+	int r;
+
+	r = heap_counts_decode(b, d->format.n_words, &counts);
+	if (r < 0)
+		return r;
+	*now = counts.active.allocs + counts.future.allocs;
+	if (before && *now < *before) {
+		d->reading->n_backwards++;
+		*now = *before;
+	}
+	if (before)
+		allocs = *now - *before;
+	count_allocs(d, allocs, b->size);
+	return heap_profile_add(d->profile, b, &counts, allocs);
+}
+
+/* Whether there is something to read. */
+static int switch_on(struct go_runtime *rt, const struct go_process_id *id,
+		     const struct heap_reader_config *cfg, uint64_t *rate, struct heap_reading *ret)
+{
+	uint64_t address = 0;
+	int r;
+
+	if (cfg->force) {
+		r = heap_force(rt, id, HEAP_FORCE_ON);
+		ret->forced = r == 1;
+		ret->is_ours = r >= 0;
+		/* a program that cannot be forced is read as it is */
+		if (r == 1 || (r < 0 && r != -ENOTSUP && r != -EALREADY))
+			return r < 0 ? r : 0;
+	}
+	r = heap_variables_rate(rt, &address);
+	if (r == 0)
+		r = byte_source_read(rt->image.memory, address, rate, sizeof(*rate));
+	if (r < 0)
+		return r;
+	ret->off = *rate == 0 || *rate > INT64_MAX;
+	return !ret->off;
+}
+
+static int read_round(struct go_runtime *rt, struct heap_round *d, struct bucket_history *history,
+		      struct heap_profile_config *cfg)
+{
+	struct bucket_round round = {
+		.windows = rt->windows,
+		.format = &d->format,
+		.deadline_ns = clock_monotonic_ns() + HEAP_READER_MAX_NS,
+	};
+	int r;
+
+	r = heap_variables_buckets(rt, &d->format, &round.head_address);
+	if (r == 0)
+		r = go_runtime_symbols(rt, &cfg->symbols);
+	if (r == 0)
+		r = heap_profile_new(&d->profile, cfg);
+	return r == 0 ? bucket_history_round(history, &round, on_bucket, d, &d->reading->round) : r;
+}
+
+int heap_reader_read(struct go_runtime *rt, const struct heap_subject *subject,
+		     const struct heap_reader_config *cfg, struct buf *out,
+		     struct heap_reading *ret)
+{
+	struct heap_profile_config profile = {
+		.raw = cfg->raw, .max_bytes = HEAP_READER_PROFILE_BYTES, .out = out};
+	struct heap_round d = {
+		.format = {GO_BUCKET_MEMORY, heap_counts_words(rt->image.minor), rt->text,
+			   rt->n_modules},
+		.reading = ret,
+	};
+	int r;
+
+	*ret = (struct heap_reading){0};
+	r = switch_on(rt, subject->id, cfg, &profile.rate, ret);
+	if (r <= 0)
+		return r;
+	d.rate = profile.rate;
+	r = read_round(rt, &d, subject->history, &profile);
+	if (r == 0)
+		r = heap_profile_finish(d.profile, (int64_t)clock_realtime_ns(),
+					subject->duration_ns, &ret->n_samples);
+	if (r == 0)
+		bucket_history_commit(subject->history);
+	heap_profile_free(d.profile);
+	return r;
+}

@@ -1,0 +1,234 @@
+#include "node-agent/go/image/go_runtime.h"
+
+#include <errno.h>
+
+#include "common/system/clock.h"
+#include "node-agent/elf/elf_symbols.h"
+#include "node-agent/go/pclntab/go_frames.h"
+
+#define FUNCTION_MAX_BYTES 65536u
+#define WORD_BYTES 8u
+
+static int open_sources(struct go_runtime *rt, const struct go_target *t)
+{
+	int r;
+
+	rt->image = (struct go_image){
+		.layout = &t->layout,
+		.file = &t->file,
+		.memory = &t->memory,
+		.bias = t->bias,
+		.minor = rt->executable->minor,
+	};
+	byte_source_from_image(&rt->constants, &rt->image);
+	r = page_cache_new(&rt->constants_pages, &rt->constants);
+	if (r == 0)
+		r = page_cache_new(&rt->memory_pages, &t->memory);
+	if (r < 0)
+		return r;
+	byte_source_from_pages(&rt->file_tables, rt->constants_pages);
+	byte_source_from_pages(&rt->memory_tables, rt->memory_pages);
+	return 0;
+}
+
+/* What was found with other code and data than this process has is not remembered for it. */
+static void compare_shape(struct go_runtime *rt)
+{
+	const struct go_module_shape shape = go_module_shape(&rt->modules[0], rt->image.bias);
+	struct go_executable *x = rt->executable;
+
+	if (memcmp(&x->module, &shape, sizeof(shape)) == 0)
+		return;
+	x->module = shape;
+	x->sought = UINT32_C(1) << GO_MODULE_DATA;
+}
+
+/* What is remembered may be what another process has made of its own memory. */
+static int find_modules(struct go_runtime *rt)
+{
+	uint64_t bias = rt->image.bias, address = rt->executable->at[GO_MODULE_DATA] + bias;
+	int r = go_image_modules(&rt->image, &rt->constants, address, rt->modules,
+				 GO_IMAGE_MODULES_MAX);
+
+	if (r == -ENOENT) {
+		r = go_image_find_module(&rt->image, &rt->constants, &address);
+		if (r == 0)
+			r = go_image_modules(&rt->image, &rt->constants, address, rt->modules,
+					     GO_IMAGE_MODULES_MAX);
+		if (r > 0)
+			rt->executable->at[GO_MODULE_DATA] = address - bias;
+	}
+	if (r <= 0)
+		return r < 0 ? r : -ENOENT;
+	rt->n_modules = (size_t)r;
+	compare_shape(rt);
+	/* names are mostly known: pages, which are worth it for many reads, begin here */
+	for (size_t i = 0; i < rt->n_modules; i++) {
+		rt->text[i] = rt->modules[i].text;
+		rt->modules[i].source =
+			rt->modules[i].in_file ? &rt->file_tables : &rt->memory_tables;
+	}
+	return 0;
+}
+
+int go_runtime_open(struct go_runtime **ret, const struct go_target *t, struct go_executables *x,
+		    struct memory_windows *w)
+{
+	CLEANUP(go_runtime_closep) struct go_runtime *rt = calloc(1, sizeof(*rt));
+	int r;
+
+	if (!rt)
+		return -ENOMEM;
+	r = go_executables_get(x, t, &rt->executable);
+	if (r == 0)
+		r = open_sources(rt, t);
+	if (r == 0)
+		r = find_modules(rt);
+	if (r < 0)
+		return r;
+	rt->target = t;
+	rt->windows = w;
+	rt->deadline_ns = clock_monotonic_ns() + GO_RUNTIME_NAMES_MAX_NS;
+	memory_windows_begin(w, &t->memory, GO_RUNTIME_MAX_BYTES);
+	*ret = TAKE_PTR(rt);
+	return 0;
+}
+
+void go_runtime_close(struct go_runtime *rt)
+{
+	if (!rt)
+		return;
+	page_cache_free(rt->constants_pages);
+	page_cache_free(rt->memory_pages);
+	free(rt);
+}
+
+bool go_runtime_is_data(const struct go_runtime *rt, uint64_t address, size_t len)
+{
+	const struct go_module *m = &rt->modules[0];
+
+	for (size_t i = 0; i < ARRAY_SIZE(m->data); i++) {
+		if (go_range_has(&m->data[i], address) && m->data[i].end - address >= len)
+			return true;
+	}
+	return false;
+}
+
+static int find_symbol(const struct go_runtime *rt, const char *symbol, uint64_t *ret)
+{
+	const struct go_image *im = &rt->image;
+	CLEANUP(page_cache_freep) struct page_cache *pages = NULL;
+	struct byte_source file;
+	int r;
+
+	/* thousands of names are looked at, one after the other */
+	r = page_cache_new(&pages, im->file);
+	if (r < 0)
+		return r;
+	byte_source_from_pages(&file, pages);
+	r = elf_symbol_address(im->layout, &file, symbol, ret);
+	if (r < 0)
+		return r;
+	*ret += im->bias;
+	return go_runtime_is_data(rt, *ret, 1) ? 0 : -ENOENT;
+}
+
+/* *ret is 0 when it cannot be found. */
+static int seek(struct go_runtime *rt, const char *symbol, go_find_fn *in_code, uint64_t *ret)
+{
+	int r = -ENOENT;
+
+	*ret = 0;
+	if (symbol)
+		r = find_symbol(rt, symbol, ret);
+	if (r == -ENOENT)
+		r = in_code ? in_code(rt, ret) : -ENOENT;
+	if (r == -ENOENT)
+		*ret = 0;
+	return r == -ENOENT ? 0 : r;
+}
+
+int go_runtime_find(struct go_runtime *rt, enum go_variable v, const char *symbol,
+		    go_find_fn *in_code, uint64_t *ret)
+{
+	struct go_executable *x = rt->executable;
+	uint64_t address;
+	int r;
+
+	if (rt->own || !(x->sought >> v & 1)) {
+		r = seek(rt, symbol, in_code, &address);
+		if (r < 0)
+			return r;
+	} else {
+		address = x->at[v] != 0 ? x->at[v] + rt->image.bias : 0;
+	}
+	if (!rt->own) {
+		x->at[v] = address != 0 ? address - rt->image.bias : 0;
+		x->sought |= UINT32_C(1) << v;
+	}
+	if (address == 0)
+		return -ENOENT;
+	*ret = address;
+	return 0;
+}
+
+void go_runtime_forget(struct go_runtime *rt, enum go_variable v)
+{
+	rt->executable->sought &= ~(UINT32_C(1) << v);
+}
+
+int go_runtime_refs(struct go_runtime *rt, const char *function, struct go_ref *refs, size_t max)
+{
+	const struct go_module *m = &rt->modules[0];
+	struct gopclntab_function f;
+	AUTO_FREE uint8_t *code = NULL;
+	size_t len, n, kept = 0;
+	int r;
+
+	r = gopclntab_find_named(&m->table, m->source, function, &f);
+	if (r < 0)
+		return r;
+	if (f.end <= f.start || f.end - f.start > FUNCTION_MAX_BYTES)
+		return -ENOENT;
+	len = (size_t)(f.end - f.start);
+	code = malloc(len);
+	if (!code)
+		return -ENOMEM;
+	r = byte_source_read(m->source, f.start, code, len);
+	if (r < 0)
+		return r;
+	n = go_code_refs(rt->image.layout->machine, code, len, f.start, refs, max);
+	for (size_t i = 0; i < n; i++) {
+		if (go_runtime_is_data(rt, refs[i].target, 1))
+			refs[kept++] = refs[i];
+	}
+	return (int)kept;
+}
+
+int go_runtime_refs_any(struct go_runtime *rt, const char *const *functions, struct go_ref *refs,
+			size_t max)
+{
+	int n = -ENOENT;
+
+	for (size_t i = 0; n == -ENOENT && functions[i]; i++)
+		n = go_runtime_refs(rt, functions[i], refs, max);
+	return n;
+}
+
+int go_runtime_symbols(struct go_runtime *rt, struct go_symbols *ret)
+{
+	const struct go_frames_process process = {
+		.pid = rt->target->pid,
+		.start_time = rt->target->start_time,
+		.modules = rt->modules,
+		.n_modules = rt->n_modules,
+		.bias = rt->image.bias,
+		.minor = rt->image.minor,
+		.deadline_ns = rt->deadline_ns,
+	};
+	int r = go_frames_begin(rt->executable->frames, &process);
+
+	if (r == 0)
+		*ret = go_frames_symbols(rt->executable->frames);
+	return r;
+}

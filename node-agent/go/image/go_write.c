@@ -1,0 +1,75 @@
+#include "node-agent/go/image/go_write.h"
+
+#include <errno.h>
+#include <fcntl.h>
+
+/* Opened now, so it may be of another process than t, or of what that has executed since. */
+static int open_memory(const struct go_target *t, const struct go_process_id *id)
+{
+	AUTO_CLOSE int fd = openat(t->proc_fd, "mem", O_RDWR | O_CLOEXEC);
+
+	if (fd < 0)
+		return -errno;
+	return go_target_is_current(t, id) ? TAKE_FD(fd) : -ESRCH;
+}
+
+/* 1: to be written; else as go_write_word(). */
+static int check_values(const struct byte_source *memory, const struct go_write *w)
+{
+	uint64_t now;
+	uint8_t guard = w->guard_value;
+	int r = 0;
+
+	if (w->guard_address != 0)
+		r = byte_source_read(memory, w->guard_address, &guard, sizeof(guard));
+	if (r == 0)
+		r = byte_source_read(memory, w->address, &now, sizeof(now));
+	if (r < 0)
+		return r;
+	if (guard != w->guard_value)
+		return -EALREADY;
+	if (now == w->to)
+		return 0;
+	return now == w->from ? 1 : -EALREADY;
+}
+
+/* Which byte of the word differs from 0. -EINVAL: none, or more than one. */
+static int only_byte(uint64_t value)
+{
+	for (int i = 0; i < (int)sizeof(value); i++) {
+		if (value != 0 && (value & ~(UINT64_C(0xff) << (8 * i))) == 0)
+			return i;
+	}
+	return -EINVAL;
+}
+
+int go_write_word(const struct go_runtime *rt, const struct go_process_id *id,
+		  const struct go_write *w)
+{
+	int at = only_byte(w->from | w->to);
+	struct byte_source memory;
+	AUTO_CLOSE int fd = -1;
+	uint8_t byte;
+	ssize_t n;
+	int r;
+
+	if (at < 0 || (w->from != 0 && w->to != 0))
+		return -EINVAL;
+	if (rt->image.minor > GO_WRITE_MINOR_MAX || w->address % sizeof(uint64_t) != 0 ||
+	    !go_runtime_is_data(rt, w->address, sizeof(uint64_t)))
+		return -ENOTSUP;
+	if (w->guard_address != 0 && !go_runtime_is_data(rt, w->guard_address, 1))
+		return -ENOTSUP;
+	fd = open_memory(rt->target, id);
+	if (fd < 0)
+		return fd;
+	byte_source_from_fd(&memory, fd, rt->image.memory->size_bytes);
+	r = check_values(&memory, w);
+	if (r <= 0)
+		return r;
+	byte = (uint8_t)(w->to >> (8 * at));
+	n = pwrite(fd, &byte, sizeof(byte), (off_t)(w->address + (uint64_t)at));
+	if (n < 0)
+		return -errno;
+	return n == sizeof(byte) ? 1 : -ESRCH;
+}

@@ -1,0 +1,11 @@
+/* The two profilers of waits for locks in Go's runtime. */
+#ifndef NODE_AGENT_GO_LOCK_LOCK_KIND_H
+#define NODE_AGENT_GO_LOCK_LOCK_KIND_H
+
+enum lock_kind {
+	LOCK_MUTEX, /* who lets others wait: told where a lock is released */
+	LOCK_BLOCK, /* who waits: for locks, channels, select, … */
+	LOCK_KINDS,
+};
+
+#endif /* NODE_AGENT_GO_LOCK_LOCK_KIND_H */

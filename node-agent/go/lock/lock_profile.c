@@ -1,0 +1,89 @@
+#include "node-agent/go/lock/lock_profile.h"
+
+#include <errno.h>
+
+#define MINOR_WITH_PHYSICAL_STACKS 23u
+#define MAX_VALUE 9.2e18 /* fits into an int64_t */
+
+struct lock_profile {
+	struct lock_profile_config cfg;
+	struct stack_profile *stacks;
+};
+
+int lock_profile_new(struct lock_profile **ret, const struct lock_profile_config *cfg)
+{
+	bool is_mutex = cfg->kind == LOCK_MUTEX;
+	const struct stack_profile_config stacks = {
+		.symbols = cfg->symbols,
+		.types = {is_mutex ? "go:mutex_contentions:count" : "go:block_contentions:count",
+			  is_mutex ? "go:mutex_delay:nanoseconds" : "go:block_delay:nanoseconds"},
+		.units = {"count", "nanoseconds"},
+		.n_types = 2,
+		.period_type = "contentions",
+		.period_unit = "count",
+		.max_bytes = cfg->max_bytes,
+		.out = cfg->out,
+	};
+	CLEANUP(lock_profile_freep) struct lock_profile *p = calloc(1, sizeof(*p));
+	int r;
+
+	if (!p)
+		return -ENOMEM;
+	p->cfg = *cfg;
+	r = stack_profile_new(&p->stacks, &stacks);
+	if (r < 0)
+		return r;
+	*ret = TAKE_PTR(p);
+	return 0;
+}
+
+void lock_profile_free(struct lock_profile *p)
+{
+	if (!p)
+		return;
+	stack_profile_free(p->stacks);
+	free(p);
+}
+
+static int64_t to_value(double value)
+{
+	return value < MAX_VALUE ? (int64_t)value : INT64_MAX;
+}
+
+/*
+ * How deep a stack is. Before 1.23 a record has up to 32 frames, inlined ones among them, and runtime/pprof shows those and
+ * what the last one is inlined into. Since then it has up to profstackdepth of GODEBUG, which is 128 unless told, and up to 7
+ * addresses more of functions, which stand for all frames inlined into them. Of these runtime/pprof shows the first
+ * profstackdepth frames (expandInlinedFrames), and what the last one is inlined into. Here are all: what was recorded is
+ * what has called, nearer to the root, and the number that is in force is not known, as it is a variable of the process
+ * without a fixed place, so that leaving out what is beyond the usual number would take away what others have asked for.
+ */
+int lock_profile_add(struct lock_profile *p, const struct go_bucket *b,
+		     const struct lock_counts *since)
+{
+	bool has_mark = b->n_stack > 0 && b->stack[0] == GO_BUCKET_LOGICAL;
+	const struct stack_profile_stack stack = {
+		.addresses = b->stack + has_mark,
+		.n = b->n_stack - has_mark,
+		/* what is behind a mark is logical, which the frames themselves say too */
+		.inlined = p->cfg.minor < MINOR_WITH_PHYSICAL_STACKS ? STACK_PROFILE_LOGICAL
+								     : STACK_PROFILE_PHYSICAL,
+		.reason = b->n_stack == has_mark ? "[unknown]" : NULL,
+	};
+	double factor = (double)p->cfg.factor;
+	const struct stack_values values = {
+		{to_value((double)since->waits * factor),
+		 to_value((double)since->ticks * p->cfg.ns_per_tick * factor)}};
+
+	if (since->waits == 0 && since->ticks == 0)
+		return 0;
+	return stack_profile_add(p->stacks, &stack, &values);
+}
+
+int lock_profile_finish(struct lock_profile *p, int64_t end_ns, int64_t duration_ns,
+			size_t *ret_samples)
+{
+	const struct stack_profile_times times = {end_ns, duration_ns, 1};
+
+	return stack_profile_finish(p->stacks, &times, ret_samples);
+}

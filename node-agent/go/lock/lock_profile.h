@@ -1,0 +1,40 @@
+/*
+ * Records of the mutex or the block profiler → one pprof with their number and their time. Pure.
+ *
+ * Stacks and values are those that runtime/pprof would give for the same counters.
+ */
+#ifndef NODE_AGENT_GO_LOCK_LOCK_PROFILE_H
+#define NODE_AGENT_GO_LOCK_LOCK_PROFILE_H
+
+#include "common/base.h"
+#include "common/data/buf.h"
+#include "node-agent/go/lock/lock_counts.h"
+#include "node-agent/go/record/go_bucket.h"
+#include "node-agent/profile/stack_profile.h"
+
+struct lock_profile;
+
+struct lock_profile_config {
+	struct go_symbols symbols;
+	enum lock_kind kind;
+	unsigned minor;  /* of the release: 1.minor */
+	uint64_t factor; /* lock_counts_factor() */
+	double ns_per_tick;
+	size_t max_bytes; /* of memory at most */
+	struct buf *out;  /* borrowed; the pprof is appended */
+};
+
+/* -ENOMEM. */
+int lock_profile_new(struct lock_profile **ret, const struct lock_profile_config *cfg) MUST_CHECK;
+void lock_profile_free(struct lock_profile *p);
+DEFINE_CLEANUP(struct lock_profile *, lock_profile_free);
+
+/* What b has counted since the last round. Results of stack_profile_add(). */
+int lock_profile_add(struct lock_profile *p, const struct go_bucket *b,
+		     const struct lock_counts *since) MUST_CHECK;
+
+/* *ret_samples 0: there is nothing to tell, and nothing was appended. */
+int lock_profile_finish(struct lock_profile *p, int64_t end_ns, int64_t duration_ns,
+			size_t *ret_samples) MUST_CHECK;
+
+#endif /* NODE_AGENT_GO_LOCK_LOCK_PROFILE_H */

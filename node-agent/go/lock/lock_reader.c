@@ -1,0 +1,205 @@
+#include "node-agent/go/lock/lock_reader.h"
+
+#include <errno.h>
+
+#include "common/system/clock.h"
+#include "node-agent/go/lock/lock_profile.h"
+#include "node-agent/go/lock/lock_rate.h"
+#include "node-agent/go/lock/lock_variables.h"
+
+/* A round in work. */
+struct lock_round {
+	struct go_bucket_format format;
+	struct lock_profile *profile;
+	unsigned minor;
+	struct lock_reading *reading; /* the caller's */
+};
+
+void lock_session_init(struct lock_session *s, enum lock_kind kind, enum bucket_history_start start,
+		       uint64_t now_ns)
+{
+	*s = (struct lock_session){.kind = kind, .start = start, .told_ns = now_ns};
+}
+
+void lock_session_fini(struct lock_session *s)
+{
+	bucket_history_free(s->history);
+	s->history = NULL;
+}
+
+void lock_session_forget(struct lock_session *s, enum bucket_history_start start)
+{
+	lock_session_fini(s);
+	s->start = start;
+}
+
+size_t lock_session_bytes(const struct lock_session *s)
+{
+	return s->history ? bucket_history_bytes(s->history) : 0;
+}
+
+/* ---- the list ---- */
+
+/* What a counter has gained. */
+static uint64_t gain(uint64_t before, uint64_t *now, bool *is_backwards)
+{
+	if (*now >= before)
+		return *now - before;
+	*is_backwards = true;
+	*now = before;
+	return 0;
+}
+
+static int on_bucket(void *ctx, const struct go_bucket *b, const uint64_t *before, uint64_t *now)
+{
+	struct lock_counts counts, since = {0};
+	struct lock_round *d = ctx;
+	bool is_backwards = false;
+	int r;
+
+	r = lock_counts_decode(b, d->minor, &counts);
+	if (r < 0)
+		return r;
+	now[0] = counts.waits;
+	now[1] = counts.ticks;
+	if (before) {
+		since.waits = gain(before[0], &now[0], &is_backwards);
+		since.ticks = gain(before[1], &now[1], &is_backwards);
+	}
+	d->reading->n_backwards += is_backwards;
+	return lock_profile_add(d->profile, b, &since);
+}
+
+static int make_history(struct lock_session *s)
+{
+	const struct bucket_history_config cfg = {
+		.start = s->start,
+		.n_counters = 2,
+		.max_buckets = LOCK_READER_MAX_BUCKETS,
+	};
+
+	return s->history ? 0 : bucket_history_new(&s->history, &cfg);
+}
+
+static int read_list(struct lock_session *s, const struct lock_turn *t, struct lock_round *d,
+		     uint64_t rate, struct buf *out)
+{
+	struct go_runtime *rt = t->runtime;
+	struct lock_profile_config cfg = {
+		.kind = s->kind,
+		.minor = rt->image.minor,
+		.factor = lock_counts_factor(s->kind, rt->image.minor, rate),
+		.ns_per_tick = tick_clock_ns_per_tick(t->clock, rt->image.layout->machine),
+		.max_bytes = LOCK_READER_PROFILE_BYTES,
+		.out = out,
+	};
+	struct bucket_round round = {
+		.windows = rt->windows,
+		.format = &d->format,
+		.deadline_ns = clock_monotonic_ns() + LOCK_READER_MAX_NS,
+	};
+	int r;
+
+	if (!(cfg.ns_per_tick > 0))
+		return -ENOTSUP;
+	r = make_history(s);
+	if (r == 0)
+		r = lock_variables_buckets(rt, s->kind, &round.head_address);
+	if (r == 0)
+		r = go_runtime_symbols(rt, &cfg.symbols);
+	if (r == 0)
+		r = lock_profile_new(&d->profile, &cfg);
+	return r == 0 ? bucket_history_round(s->history, &round, on_bucket, d, &d->reading->round)
+		      : r;
+}
+
+static int tell(struct lock_session *s, const struct lock_turn *t, uint64_t rate, struct buf *out,
+		struct lock_reading *ret)
+{
+	const struct go_runtime *rt = t->runtime;
+	struct lock_round d = {
+		.format = {s->kind == LOCK_MUTEX ? GO_BUCKET_MUTEX : GO_BUCKET_BLOCK,
+			   LOCK_COUNTS_WORDS, rt->text, rt->n_modules},
+		.minor = rt->image.minor,
+		.reading = ret,
+	};
+	int r = read_list(s, t, &d, rate, out);
+
+	if (r == 0)
+		r = lock_profile_finish(d.profile, (int64_t)clock_realtime_ns(),
+					(int64_t)(t->now_ns - s->told_ns), &ret->n_samples);
+	if (r == 0) {
+		bucket_history_commit(s->history);
+		s->told_ns = t->now_ns;
+	}
+	lock_profile_free(d.profile);
+	return r;
+}
+
+/* ---- the switch ---- */
+
+/*
+ * Whose the rate is. A program may have changed it since. What the mutex profiler's was before is told to who changes it, so
+ * a program may set ours again: once it was ours, it is each time.
+ */
+static void look_at_rate(struct lock_session *s, uint64_t rate)
+{
+	bool is_our_value = rate == lock_rate_value(s->kind);
+
+	if (!s->is_known)
+		s->is_ours = is_our_value && s->start == BUCKET_HISTORY_FROM_NOW;
+	else if (s->kind == LOCK_BLOCK)
+		s->is_ours &= is_our_value;
+}
+
+static void switch_on(struct lock_session *s, const struct lock_turn *t, struct lock_reading *ret)
+{
+	int r = lock_rate_switch(t->runtime, t->id, s->kind, LOCK_RATE_ON);
+
+	ret->switched_on = r == 1;
+	s->is_ours = r >= 0;
+	/* a program that was faster has what it wants */
+	if (r < 0 && r != -EALREADY)
+		ret->switch_error = r;
+}
+
+int lock_session_restore(struct lock_session *s, struct go_runtime *rt,
+			 const struct go_process_id *id)
+{
+	int r = 0;
+
+	if (s->is_ours)
+		r = lock_rate_switch(rt, id, s->kind, LOCK_RATE_OFF);
+	if (r == -EALREADY)
+		r = 0;
+	if (r >= 0)
+		s->is_ours = false;
+	return r;
+}
+
+int lock_session_read(struct lock_session *s, const struct lock_turn *t, struct buf *out,
+		      struct lock_reading *ret)
+{
+	bool is_turn = t->when == LOCK_READING_TURN;
+	uint64_t rate = 0;
+	int r;
+
+	*ret = (struct lock_reading){0};
+	r = lock_rate_read(t->runtime, s->kind, &rate);
+	if (r < 0)
+		return r;
+	look_at_rate(s, rate);
+	if (!is_turn) {
+		/* first, so that nothing is counted any more once all is told */
+		int e = lock_session_restore(s, t->runtime, t->id);
+
+		ret->restored = e == 1;
+		ret->switch_error = e < 0 ? e : 0;
+	}
+	r = tell(s, t, rate, out, ret);
+	if (r == 0 && is_turn && rate == 0 && (s->kind == LOCK_BLOCK || !s->is_known))
+		switch_on(s, t, ret);
+	if (r == 0 && ret->switch_error == 0)
+		s->is_known = true;
+	return r;
+}

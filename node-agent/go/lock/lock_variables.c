@@ -1,0 +1,180 @@
+#include "node-agent/go/lock/lock_variables.h"
+
+#include <errno.h>
+
+#include "node-agent/go/heap/heap_variables.h"
+
+#define WORD_BYTES 8u
+#define MEMORY_WORDS_MIN 8u         /* of any release; more do not matter here */
+#define RECORD_TYPE_AT 16u          /* struct bucket: its third word */
+#define MINOR_WITH_ATOMIC_LISTS 19u /* their addresses are taken; before, they are loaded */
+
+static const struct {
+	enum go_variable list, rate;
+	const char *list_symbol, *rate_symbol;
+	const char *recorders[2]; /* functions that load the rate; releases have one or the other */
+	unsigned position;        /* of the list, behind that of memory */
+} variables[LOCK_KINDS] = {
+	[LOCK_MUTEX] = {GO_MUTEX_BUCKETS,
+			GO_MUTEX_RATE,
+			"runtime.xbuckets",
+			"runtime.mutexprofilerate",
+			{"sync.event", "runtime.mutexevent"},
+			1},
+	[LOCK_BLOCK] = {GO_BLOCK_BUCKETS,
+			GO_BLOCK_RATE,
+			"runtime.bbuckets",
+			"runtime.blockprofilerate",
+			{"runtime.blockevent", "runtime.blocksampled"},
+			2},
+};
+
+/* ---- rates ---- */
+
+static bool is_word_load(const struct go_ref *r)
+{
+	return r->kind == GO_REF_LOAD && r->size_bytes == WORD_BYTES;
+}
+
+static bool is_among(const struct go_ref *r, const struct go_ref *refs, int n)
+{
+	for (int i = 0; i < n; i++) {
+		if (is_word_load(&refs[i]) && refs[i].target == r->target)
+			return true;
+	}
+	return false;
+}
+
+/* The one word that both functions load. -ENOENT: none, several, or no such function. */
+static int common_load(struct go_runtime *rt, const char *function, const struct go_ref *others,
+		       int n_others, uint64_t *ret)
+{
+	struct go_ref refs[GO_RUNTIME_REFS_MAX];
+	uint64_t found = 0;
+	int n = go_runtime_refs(rt, function, refs, ARRAY_SIZE(refs));
+
+	for (int i = 0; i < n; i++) {
+		if (!is_word_load(&refs[i]) || !is_among(&refs[i], others, n_others))
+			continue;
+		if (found != 0 && found != refs[i].target)
+			return -ENOENT;
+		found = refs[i].target;
+	}
+	if (n < 0 || found == 0)
+		return n < 0 ? n : -ENOENT;
+	*ret = found;
+	return 0;
+}
+
+static int find_rate(struct go_runtime *rt, enum lock_kind kind, uint64_t *ret)
+{
+	struct go_ref refs[GO_RUNTIME_REFS_MAX];
+	int r = -ENOENT, n = go_runtime_refs(rt, "runtime.semacquire1", refs, ARRAY_SIZE(refs));
+
+	if (n < 0)
+		return n;
+	for (size_t i = 0; r == -ENOENT && i < ARRAY_SIZE(variables[kind].recorders); i++)
+		r = common_load(rt, variables[kind].recorders[i], refs, n, ret);
+	return r;
+}
+
+static int find_mutex_rate(struct go_runtime *rt, uint64_t *ret)
+{
+	return find_rate(rt, LOCK_MUTEX, ret);
+}
+
+static int find_block_rate(struct go_runtime *rt, uint64_t *ret)
+{
+	return find_rate(rt, LOCK_BLOCK, ret);
+}
+
+int lock_variables_rate(struct go_runtime *rt, enum lock_kind kind, uint64_t *ret)
+{
+	return go_runtime_find(rt, variables[kind].rate, variables[kind].rate_symbol,
+			       kind == LOCK_MUTEX ? find_mutex_rate : find_block_rate, ret);
+}
+
+/* ---- lists ---- */
+
+static int memory_list(struct go_runtime *rt, uint64_t *ret)
+{
+	const struct go_bucket_format memory = {GO_BUCKET_MEMORY, MEMORY_WORDS_MIN, rt->text,
+						rt->n_modules};
+
+	return heap_variables_buckets(rt, &memory, ret);
+}
+
+/* The position-th variable that stkbucket refers to behind the list of memory. */
+static int find_list(struct go_runtime *rt, unsigned position, uint64_t *ret)
+{
+	static const char *const functions[] = {"runtime.stkbucket", "runtime.saveBlockEventStack",
+						"runtime.saveblockevent", NULL};
+	bool addresses = rt->image.minor >= MINOR_WITH_ATOMIC_LISTS;
+	struct go_ref refs[GO_RUNTIME_REFS_MAX];
+	unsigned n_seen = 0;
+	uint64_t last = 0;
+	int n, r = memory_list(rt, &last);
+
+	if (r < 0)
+		return r;
+	n = go_runtime_refs_any(rt, functions, refs, ARRAY_SIZE(refs));
+	for (int i = 0; i < n; i++) {
+		bool is_list = addresses ? refs[i].kind == GO_REF_ADDRESS : is_word_load(&refs[i]);
+
+		if (!is_list || (refs[i].target == last) != (n_seen == 0))
+			continue;
+		last = refs[i].target;
+		if (n_seen++ == position) {
+			*ret = last;
+			return 0;
+		}
+	}
+	return n < 0 ? n : -ENOENT;
+}
+
+static int find_mutex_list(struct go_runtime *rt, uint64_t *ret)
+{
+	return find_list(rt, variables[LOCK_MUTEX].position, ret);
+}
+
+static int find_block_list(struct go_runtime *rt, uint64_t *ret)
+{
+	return find_list(rt, variables[LOCK_BLOCK].position, ret);
+}
+
+static int find_by_position(struct go_runtime *rt, enum lock_kind kind, uint64_t *ret)
+{
+	return go_runtime_find(rt, variables[kind].list, variables[kind].list_symbol,
+			       kind == LOCK_MUTEX ? find_mutex_list : find_block_list, ret);
+}
+
+/* Whether its newest record is of this kind. */
+static bool leads_to(struct go_runtime *rt, uint64_t list, enum lock_kind kind)
+{
+	uint64_t wanted = kind == LOCK_MUTEX ? GO_BUCKET_MUTEX : GO_BUCKET_BLOCK;
+	uint64_t record = 0, type = 0;
+
+	return byte_source_read(rt->image.memory, list, &record, sizeof(record)) == 0 &&
+	       record != 0 &&
+	       byte_source_read(rt->image.memory, record + RECORD_TYPE_AT, &type, sizeof(type)) ==
+		       0 &&
+	       type == wanted;
+}
+
+/* Not all compilers put the two into the code in the same order. Which is which then shows with the first record. */
+int lock_variables_buckets(struct go_runtime *rt, enum lock_kind kind, uint64_t *ret)
+{
+	enum lock_kind other = kind == LOCK_MUTEX ? LOCK_BLOCK : LOCK_MUTEX;
+	uint64_t list = 0, others = 0;
+	int r = find_by_position(rt, kind, &list);
+
+	if (r < 0)
+		return r;
+	*ret = list;
+	if (leads_to(rt, list, kind))
+		return 0;
+	r = find_by_position(rt, other, &others);
+	if (r == 0 && (leads_to(rt, list, other) || leads_to(rt, others, kind)))
+		*ret = others;
+	return r == -ENOENT ? 0 : r;
+}

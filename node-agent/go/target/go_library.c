@@ -1,0 +1,118 @@
+#include "node-agent/go/target/go_library.h"
+
+#include <errno.h>
+#include <sys/sysmacros.h>
+
+#include "node-agent/process/file_finder.h"
+#include "node-agent/process/proc_maps.h"
+#include "node-agent/process/procfs.h"
+
+struct walk {
+	int proc_fd;
+	struct file_finder *finder;
+	uint64_t dev, ino; /* of the last line: a library's mappings follow each other */
+
+	/* listing */
+	const struct go_file_key *exe;
+	struct go_file_key *keys;
+	size_t n, max;
+
+	/* opening */
+	const struct go_file_key *wanted; /* NULL: it is listed */
+	struct go_library *opened;
+};
+
+static bool is_same(const struct go_file_key *a, const struct go_file_key *b)
+{
+	return a->dev == b->dev && a->ino == b->ino;
+}
+
+static void add(struct walk *w, const struct go_file_key *key)
+{
+	if (is_same(key, w->exe))
+		return;
+	for (size_t i = 0; i < w->n; i++) {
+		if (is_same(key, &w->keys[i]))
+			return;
+	}
+	w->keys[w->n++] = *key;
+}
+
+/* 1: it is open; 0: another file; -errno. */
+static int open_found(struct walk *w, const struct proc_map *m, const struct found_file *found,
+		      const struct go_file_key *key)
+{
+	struct opened_file file;
+	int r;
+
+	if (!is_same(key, w->wanted))
+		return 0;
+	r = file_finder_open(w->finder, w->proc_fd, found, &file);
+	if (r < 0)
+		return r == -ESTALE ? -ESRCH : r;
+	*w->opened = (struct go_library){
+		.fd = file.fd,
+		.size_bytes = key->size_bytes,
+		.may_hang = file.may_hang,
+		.start = m->start,
+		.file_offset = m->file_offset,
+	};
+	return 1;
+}
+
+static int on_line(void *ctx, const char *line, size_t len)
+{
+	struct found_file found;
+	struct go_file_key key;
+	struct walk *w = ctx;
+	struct proc_map m;
+	int r = 0;
+
+	if (proc_map_parse(line, len, &m) < 0 || !m.exec || m.ino == 0)
+		return 0;
+	if (m.ino == w->ino && makedev(m.dev_major, m.dev_minor) == w->dev)
+		return 0;
+	w->ino = m.ino;
+	w->dev = makedev(m.dev_major, m.dev_minor);
+	/* one that cannot be found now may be at the next look */
+	if (file_finder_find(w->finder, w->proc_fd, &m, &found) < 0)
+		return 0;
+	key = (struct go_file_key){found.key.dev, found.key.ino, found.key.size_bytes,
+				   found.key.mtime_ns};
+	if (found.regular && w->wanted)
+		r = open_found(w, &m, &found, &key);
+	else if (found.regular)
+		add(w, &key);
+	closep(&found.path_fd);
+	return r == 0 && !w->wanted && w->n == w->max ? 1 : r;
+}
+
+static int each_file(struct walk *w, struct deadline_caller *caller)
+{
+	CLEANUP(file_finder_freep) struct file_finder *finder = NULL;
+	int r = file_finder_new_with(&finder, caller);
+
+	if (r < 0)
+		return r;
+	w->finder = finder;
+	r = procfs_each_map(w->proc_fd, GO_LIBRARY_MAPS_MAX_BYTES, on_line, w);
+	return r == -ENOENT ? -ESRCH : r;
+}
+
+int go_library_list(int proc_fd, const struct go_file_key *exe, struct deadline_caller *caller,
+		    struct go_file_key *keys, size_t max)
+{
+	struct walk w = {.proc_fd = proc_fd, .exe = exe, .keys = keys, .max = max};
+	int r = each_file(&w, caller);
+
+	return r < 0 ? r : (int)w.n;
+}
+
+int go_library_open(int proc_fd, const struct go_file_key *key, struct deadline_caller *caller,
+		    struct go_library *ret)
+{
+	struct walk w = {.proc_fd = proc_fd, .wanted = key, .opened = ret};
+	int r = each_file(&w, caller);
+
+	return r < 0 ? r : r > 0 ? 0 : -ESRCH;
+}

@@ -1,0 +1,457 @@
+#include "node-agent/go/target/go_target.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+
+#include "common/data/table.h"
+#include "common/system/clock.h"
+#include "common/system/fs.h"
+#include "node-agent/go/target/go_library.h"
+#include "node-agent/process/local_fs.h"
+#include "node-agent/process/procfs.h"
+
+#define CGROUP_MAX_BYTES 65536u
+#define RANDOM_BYTES 16                /* of AT_RANDOM */
+#define AUXV_MAX_WORDS 512u            /* the kernel gives it in one piece; it has some forty */
+#define MEMORY_END (UINT64_C(1) << 48) /* of what a Go process can have: arm64 has all of it */
+
+/* ---- files ---- */
+
+/* A file that was opened. */
+struct opened_exe {
+	int fd; /* the caller's; -1 */
+	bool regular;
+	enum fs_kind fs;
+	struct go_file_version version;
+};
+
+struct open_job {
+	struct deadline_job job; /* first */
+	int proc_fd;             /* owned */
+	int result;
+	struct opened_exe exe;
+};
+
+static struct go_file_version version_of(const struct statx *st)
+{
+	return (struct go_file_version){
+		.key =
+			{
+				.dev = makedev(st->stx_dev_major, st->stx_dev_minor),
+				.ino = st->stx_ino,
+				.size_bytes = st->stx_size,
+				.mtime_ns = (uint64_t)st->stx_mtime.tv_sec * NS_PER_S +
+					    st->stx_mtime.tv_nsec,
+			},
+		.ctime_ns = (uint64_t)st->stx_ctime.tv_sec * NS_PER_S + st->stx_ctime.tv_nsec,
+	};
+}
+
+/* Of the file that a process executes. */
+static int read_version(int proc_fd, struct go_file_version *ret)
+{
+	struct statx st;
+
+	if (statx(proc_fd, "exe", AT_STATX_DONT_SYNC, STATX_BASIC_STATS, &st) < 0)
+		return -errno;
+	*ret = version_of(&st);
+	return 0;
+}
+
+int go_target_read_key(int proc_fd, struct go_file_key *ret)
+{
+	struct go_file_version version;
+	int r = read_version(proc_fd, &version);
+
+	if (r < 0)
+		return r;
+	*ret = version.key;
+	return 0;
+}
+
+static bool is_same_file(const struct go_file_key *a, const struct go_file_key *b)
+{
+	return a->dev == b->dev && a->ino == b->ino;
+}
+
+/* Reading what is mapped from the file may wait for its file system, and reading what is not does not. */
+static int read_memory(void *ctx, uint64_t offset, void *to, size_t len)
+{
+	const struct go_target *t = ctx;
+	bool mapped = elf_layout_is_mapped(&t->layout, offset - t->bias, len,
+					   (uint64_t)sysconf(_SC_PAGESIZE));
+
+	return byte_source_read(mapped ? &t->mapped : &t->anonymous, offset, to, len);
+}
+
+static void set_sources(struct go_target *t, uint64_t size_bytes, const uint64_t *hung_dev,
+			struct deadline_caller *caller)
+{
+	if (!hung_dev) {
+		byte_source_from_fd(&t->file, t->exe_fd, size_bytes);
+		byte_source_from_fd(&t->memory, t->mem_fd, MEMORY_END);
+		return;
+	}
+	byte_source_from_slow_fd(&t->file, t->exe_fd, size_bytes, caller, *hung_dev);
+	byte_source_from_slow_fd(&t->mapped, t->mem_fd, MEMORY_END, caller, *hung_dev);
+	byte_source_from_fd(&t->anonymous, t->mem_fd, MEMORY_END);
+	byte_source_from_reader(&t->memory, read_memory, t, MEMORY_END);
+}
+
+/* Of an other file system nobody here knows when the file was written to. */
+static int read_layout(struct go_target *t, const struct go_file_version *file, enum fs_kind fs,
+		       struct go_layouts *layouts)
+{
+	struct go_known_file found;
+	int r;
+
+	if (fs == FS_OTHER || !layouts)
+		return elf_layout_parse(&t->layout, &t->file);
+	t->known = go_layouts_find(layouts, file);
+	if (t->known) {
+		t->layout = t->known->layout;
+		return 0;
+	}
+	r = elf_layout_parse(&t->layout, &t->file);
+	found = (struct go_known_file){.may_hang = fs != FS_LOCAL, .layout = t->layout};
+	if (r == 0)
+		r = go_layouts_add(layouts, file, &found);
+	if (r == 0)
+		t->known = go_layouts_find(layouts, file);
+	return r;
+}
+
+/* ---- the executable ---- */
+
+static int open_exe(int proc_fd, struct opened_exe *ret)
+{
+	struct statx st;
+
+	ret->fd = openat(proc_fd, "exe", O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (ret->fd < 0 ||
+	    statx(ret->fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_BASIC_STATS, &st) < 0)
+		return -errno;
+	ret->regular = S_ISREG(st.stx_mode);
+	ret->version = version_of(&st);
+	ret->fs = local_fs_kind(ret->fd);
+	return 0;
+}
+
+static void open_job_run(struct deadline_job *j)
+{
+	struct open_job *job = (struct open_job *)j;
+
+	job->result = open_exe(job->proc_fd, &job->exe);
+}
+
+static void open_job_free(struct deadline_job *j)
+{
+	struct open_job *job = (struct open_job *)j;
+
+	closep(&job->proc_fd);
+	closep(&job->exe.fd);
+	free(job);
+}
+
+static int open_exe_in_time(int proc_fd, uint64_t dev, struct deadline_caller *caller,
+			    struct opened_exe *ret)
+{
+	struct open_job *job = calloc(1, sizeof(*job));
+	int r;
+
+	if (!job)
+		return -ENOMEM;
+	job->job = (struct deadline_job){open_job_run, open_job_free, dev};
+	job->exe.fd = -1;
+	job->proc_fd = fcntl(proc_fd, F_DUPFD_CLOEXEC, 0);
+	r = deadline_call(caller, &job->job);
+	if (r < 0)
+		return r;
+	r = job->result;
+	*ret = job->exe;
+	job->exe.fd = -1;
+	open_job_free(&job->job);
+	return r;
+}
+
+/* Whether its file system is known to answer: opening it needs no other thread. */
+static bool is_quick(int proc_fd, const struct go_layouts *layouts)
+{
+	const struct go_known_file *known = NULL;
+	struct go_file_version now;
+
+	if (layouts && read_version(proc_fd, &now) == 0)
+		known = go_layouts_find(layouts, &now);
+	return known && !known->may_hang;
+}
+
+static int open_executable(struct go_target *t, const struct go_file_key *key,
+			   const struct go_target_files *files)
+{
+	struct opened_exe exe = {.fd = -1};
+	int r;
+
+	r = is_quick(t->proc_fd, files->layouts)
+		    ? open_exe(t->proc_fd, &exe)
+		    : open_exe_in_time(t->proc_fd, key->dev, files->caller, &exe);
+	t->exe_fd = exe.fd;
+	/* not by its size: a file can be cut or grow while it is executed */
+	if (r == 0 && (!exe.regular || !is_same_file(&exe.version.key, key)))
+		r = -ESRCH;
+	if (r < 0)
+		return r;
+	set_sources(t, exe.version.key.size_bytes, exe.fs == FS_LOCAL ? NULL : &key->dev,
+		    files->caller);
+	return read_layout(t, &exe.version, exe.fs, files->layouts);
+}
+
+/* ---- the process ---- */
+
+/* What the kernel told the program about itself when it was started. */
+struct auxv {
+	uint64_t entry;  /* where its first instruction is */
+	uint64_t random; /* where it has random bytes; 0: nowhere */
+	uint64_t image;  /* of all of it: addresses are chosen at random for each execve(2) */
+};
+
+static int read_auxv(int proc_fd, struct auxv *ret)
+{
+	uint64_t words[AUXV_MAX_WORDS];
+	AUTO_CLOSE int fd = openat(proc_fd, "auxv", O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, words, sizeof(words));
+	struct auxv a = {0};
+
+	if (n < 0)
+		return -errno;
+	if (n == sizeof(words))
+		return -EFBIG;
+	for (size_t i = 0; (i + 2) * sizeof(*words) <= (size_t)n; i += 2) {
+		if (words[i] == AT_ENTRY)
+			a.entry = words[i + 1];
+		else if (words[i] == AT_RANDOM)
+			a.random = words[i + 1];
+	}
+	a.image = XXH3_64bits(words, (size_t)n);
+	*ret = a;
+	return a.entry != 0 ? 0 : -ESRCH; /* of one that is ending it is empty */
+}
+
+static int check_identity(int proc_fd, const struct go_process_id *id, struct proc_stat *ret)
+{
+	int r = procfs_read_stat(proc_fd, ret);
+
+	if (r < 0)
+		return r;
+	return ret->start_time == id->start_time && !ret->ended ? 0 : -ESRCH;
+}
+
+static int open_folder(struct go_target *t, int root_fd, const struct go_process_id *id)
+{
+	*t = (struct go_target){
+		.pid = id->pid,
+		.start_time = id->start_time,
+		.proc_fd = -1,
+		.mem_fd = -1,
+		.exe_fd = -1,
+	};
+	t->proc_fd = procfs_open_process(root_fd, id->pid);
+	return t->proc_fd < 0 ? t->proc_fd : 0;
+}
+
+/* Of a process that has just ended, files are not there, or nobody may follow its links. */
+static int finish_open(struct go_target *t, const struct go_process_id *id, int r)
+{
+	struct proc_stat st;
+
+	if (r == -ENOENT ||
+	    ((r == -EACCES || r == -EPERM) && check_identity(t->proc_fd, id, &st) < 0))
+		r = -ESRCH;
+	if (r < 0)
+		go_target_close(t);
+	return r;
+}
+
+/* Whether it executes what it did. */
+static int check_executable(const struct go_target *t, const struct go_process_id *id)
+{
+	struct go_file_key key = {0};
+	int r = go_target_read_key(t->proc_fd, &key);
+
+	if (r < 0)
+		return r;
+	return is_same_file(&key, &id->exe) ? 0 : -ESRCH;
+}
+
+static int open_library(struct go_target *t, const struct go_process_id *id,
+			const struct go_target_files *files, struct go_library *ret)
+{
+	const uint64_t *dev = &id->library.dev;
+	struct go_file_version version;
+	struct statx st;
+	int r = check_executable(t, id);
+
+	if (r == 0)
+		r = go_library_open(t->proc_fd, &id->library, files->caller, ret);
+	if (r < 0)
+		return r;
+	t->exe_fd = ret->fd;
+	set_sources(t, ret->size_bytes, ret->may_hang ? dev : NULL, files->caller);
+	if (ret->may_hang)
+		return read_layout(t, NULL, FS_OTHER, files->layouts);
+	if (statx(t->exe_fd, "", AT_EMPTY_PATH, STATX_BASIC_STATS, &st) < 0)
+		return -errno;
+	version = version_of(&st);
+	return read_layout(t, &version, FS_LOCAL, files->layouts);
+}
+
+/* By the mapping that was found, as nothing else says where a library is. */
+static int find_bias(struct go_target *t, const struct go_library *library)
+{
+	uint64_t vaddr;
+	int r = elf_layout_address(&t->layout, library->file_offset, &vaddr);
+
+	if (r < 0)
+		return -EBADMSG;
+	t->bias = library->start - vaddr;
+	return 0;
+}
+
+/* Everything but the memory, which is open already when it is wanted. */
+static int open_rest(struct go_target *t, const struct go_process_id *id,
+		     const struct go_target_files *files)
+{
+	bool is_library = id->library.ino != 0;
+	struct go_library library;
+	int r;
+
+	r = check_identity(t->proc_fd, id, &t->stat);
+	if (r == 0)
+		r = is_library ? open_library(t, id, files, &library)
+			       : open_executable(t, &id->exe, files);
+	if (r == 0 && is_library)
+		r = find_bias(t, &library);
+	return r == -ENODATA ? -EBADMSG : r; /* it was cut */
+}
+
+int go_target_open_file(struct go_target *ret, int root_fd, const struct go_process_id *id,
+			const struct go_target_files *files)
+{
+	int r;
+
+	r = open_folder(ret, root_fd, id);
+	if (r == 0)
+		r = open_rest(ret, id, files);
+	return finish_open(ret, id, r);
+}
+
+/* Memory that was opened in between is of the image that was before and is after. */
+static int open_memory(struct go_target *t, uint64_t *ret_entry)
+{
+	struct auxv before, after;
+	int r;
+
+	r = read_auxv(t->proc_fd, &before);
+	if (r < 0)
+		return r;
+	t->mem_fd = openat(t->proc_fd, "mem", O_RDONLY | O_CLOEXEC);
+	if (t->mem_fd < 0)
+		return -errno;
+	r = read_auxv(t->proc_fd, &after);
+	if (r < 0)
+		return r;
+	*ret_entry = after.entry;
+	t->image = after.image;
+	return before.image == after.image ? 0 : -ESRCH;
+}
+
+int go_target_open(struct go_target *ret, int root_fd, const struct go_process_id *id,
+		   const struct go_target_files *files)
+{
+	uint64_t entry = 0;
+	int r;
+
+	r = open_folder(ret, root_fd, id);
+	if (r == 0)
+		r = open_memory(ret, &entry);
+	if (r == 0)
+		r = open_rest(ret, id, files);
+	if (r == 0 && id->library.ino == 0 && ret->layout.relocatable)
+		ret->bias = entry - ret->layout.entry;
+	return finish_open(ret, id, r);
+}
+
+void go_target_close(struct go_target *t)
+{
+	closep(&t->exe_fd);
+	closep(&t->mem_fd);
+	closep(&t->proc_fd);
+	t->exe_fd = t->mem_fd = t->proc_fd = -1;
+}
+
+bool go_target_is_current(const struct go_target *t, const struct go_process_id *id)
+{
+	struct proc_stat st;
+	struct auxv now;
+
+	return check_identity(t->proc_fd, id, &st) == 0 && check_executable(t, id) == 0 &&
+	       read_auxv(t->proc_fd, &now) == 0 && now.image == t->image;
+}
+
+/* Where addresses are not chosen at random, the random bytes tell two that execute the same file apart. */
+bool go_target_is_copy(const struct go_target *t, int root_fd)
+{
+	AUTO_CLOSE int proc_fd = procfs_open_process(root_fd, t->stat.parent);
+	AUTO_CLOSE int mem_fd = -1;
+	uint8_t ours[RANDOM_BYTES], theirs[RANDOM_BYTES];
+	struct auxv parent;
+
+	if (proc_fd < 0 || read_auxv(proc_fd, &parent) < 0 || parent.image != t->image)
+		return false;
+	mem_fd = openat(proc_fd, "mem", O_RDONLY | O_CLOEXEC);
+	return mem_fd >= 0 &&
+	       pread(t->mem_fd, ours, sizeof(ours), (off_t)parent.random) == sizeof(ours) &&
+	       pread(mem_fd, theirs, sizeof(theirs), (off_t)parent.random) == sizeof(theirs) &&
+	       memcmp(ours, theirs, sizeof(ours)) == 0;
+}
+
+bool go_target_shares_clock(const struct go_target *t)
+{
+	struct stat its, ours;
+
+	return fstatat(t->proc_fd, "ns/time", &its, 0) < 0 ||
+	       stat("/proc/self/ns/time", &ours) < 0 ||
+	       (its.st_dev == ours.st_dev && its.st_ino == ours.st_ino);
+}
+
+int go_target_reason(const struct go_target *t, const struct go_process_id *id, int error)
+{
+	if (error == -ENOMEM)
+		return error;
+	if (!go_target_is_current(t, id))
+		return -ESRCH;
+	return error == -ENODATA ? -EBADMSG : error;
+}
+
+int go_target_service(const struct go_target *t, char ret[static WORKLOAD_NAME_BYTES])
+{
+	CLEANUP(buf_fini) struct buf cgroup;
+	AUTO_FREE char *exe = NULL;
+	struct workload_facts facts = {.exe = "", .comm = t->stat.comm};
+	int r;
+
+	buf_init(&cgroup, CGROUP_MAX_BYTES);
+	r = fs_read_at(t->proc_fd, "cgroup", &cgroup);
+	if (r == 0)
+		cgroup_path_parse(cgroup.data ? cgroup.data : "", cgroup.len, &facts.cgroup);
+	if (r == 0 && facts.cgroup.kind == CGROUP_NONE) {
+		r = procfs_read_link(t->proc_fd, "exe", &exe);
+		facts.exe = exe;
+	}
+	if (r < 0)
+		return r == -ENOENT ? -ESRCH : r;
+	workload_name(&facts, ret);
+	return 0;
+}

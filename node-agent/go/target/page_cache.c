@@ -1,0 +1,81 @@
+/* Each page has one place, by a hash of its address: searches in a sorted table jump by powers of two. */
+#include "node-agent/go/target/page_cache.h"
+
+#include <errno.h>
+
+#define PAGES (UINT64_C(1) << PAGE_CACHE_PAGES_LOG2)
+#define NO_PAGE UINT64_MAX /* is no multiple of a page */
+#define GOLDEN_RATIO UINT64_C(0x9e3779b97f4a7c15)
+
+struct page_cache {
+	const struct byte_source *memory; /* borrowed */
+	uint64_t bases[PAGES];
+	uint8_t (*data)[PAGE_CACHE_PAGE_BYTES]; /* NULL until a page is read: mostly none is */
+};
+
+int page_cache_new(struct page_cache **ret, const struct byte_source *memory)
+{
+	struct page_cache *c = malloc(sizeof(*c));
+
+	if (!c)
+		return -ENOMEM;
+	c->memory = memory;
+	c->data = NULL;
+	memset(c->bases, 0xff, sizeof(c->bases));
+	*ret = c;
+	return 0;
+}
+
+void page_cache_free(struct page_cache *c)
+{
+	if (!c)
+		return;
+	free(c->data);
+	free(c);
+}
+
+/* NULL: it cannot be read. */
+static const uint8_t *get_page(struct page_cache *c, uint64_t base)
+{
+	size_t i = (size_t)(base / PAGE_CACHE_PAGE_BYTES * GOLDEN_RATIO >>
+			    (64 - PAGE_CACHE_PAGES_LOG2));
+
+	if (c->bases[i] == base)
+		return c->data[i];
+	c->bases[i] = NO_PAGE;
+	if (byte_source_read(c->memory, base, c->data[i], PAGE_CACHE_PAGE_BYTES) < 0)
+		return NULL;
+	c->bases[i] = base;
+	return c->data[i];
+}
+
+/* A few bytes; what is long is read at once. */
+static int read_pages(void *ctx, uint64_t offset, void *to, size_t len)
+{
+	uint64_t base = offset / PAGE_CACHE_PAGE_BYTES * PAGE_CACHE_PAGE_BYTES;
+	struct page_cache *c = ctx;
+	const uint8_t *page;
+	size_t here;
+
+	if (len >= PAGE_CACHE_PAGE_BYTES)
+		return byte_source_read(c->memory, offset, to, len);
+	if (!c->data)
+		c->data = malloc(PAGES * sizeof(*c->data));
+	if (!c->data)
+		return -ENOMEM;
+	for (uint8_t *p = to; len > 0; p += here, len -= here, base += PAGE_CACHE_PAGE_BYTES) {
+		size_t skip = offset > base ? (size_t)(offset - base) : 0;
+
+		here = PAGE_CACHE_PAGE_BYTES - skip < len ? PAGE_CACHE_PAGE_BYTES - skip : len;
+		page = get_page(c, base);
+		if (!page)
+			return byte_source_read(c->memory, base + skip, p, len);
+		memcpy(p, page + skip, here);
+	}
+	return 0;
+}
+
+void byte_source_from_pages(struct byte_source *src, struct page_cache *c)
+{
+	byte_source_from_reader(src, read_pages, c, c->memory->size_bytes);
+}

@@ -1,0 +1,25 @@
+/*
+ * Parts of another process's memory or file that do not change, like the tables of its code, for many small reads all over
+ * them: pages are read whole and kept until their place is needed. A page that cannot be read is not missed where
+ * the exact bytes can. One thread.
+ */
+#ifndef NODE_AGENT_GO_TARGET_PAGE_CACHE_H
+#define NODE_AGENT_GO_TARGET_PAGE_CACHE_H
+
+#include "common/base.h"
+#include "node-agent/elf/byte_source.h"
+
+#define PAGE_CACHE_PAGE_BYTES UINT64_C(4096)
+#define PAGE_CACHE_PAGES_LOG2 7u
+
+struct page_cache;
+
+/* Of memory, which is borrowed. Takes 512 KiB, once something is read. -ENOMEM. */
+int page_cache_new(struct page_cache **ret, const struct byte_source *memory) MUST_CHECK;
+void page_cache_free(struct page_cache *c);
+DEFINE_CLEANUP(struct page_cache *, page_cache_free);
+
+/* The same memory, read by way of c, which is borrowed. */
+void byte_source_from_pages(struct byte_source *src, struct page_cache *c);
+
+#endif /* NODE_AGENT_GO_TARGET_PAGE_CACHE_H */

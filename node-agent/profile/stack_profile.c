@@ -1,0 +1,237 @@
+/* Stacks are kept as the pprof will have them: locations packed, leaf first. */
+#include "node-agent/profile/stack_profile.h"
+
+#include <errno.h>
+
+#include "common/limits.h"
+#include "common/pprof/pprof_writer.h"
+#include "node-agent/profile/stack_locations.h"
+#include "node-agent/profile/stack_table.h"
+
+_Static_assert(STACK_PROFILE_DEPTH_MAX *PPROF_PACKED_LOCATION_MAX_BYTES <=
+		       STACK_TABLE_KEY_MAX_BYTES,
+	       "the deepest stack has a place");
+
+/*
+ * Of stacks: then those that are there become samples. What a processor's cache has room for; the time and memory that a
+ * profile of any size takes for them.
+ */
+#define KEPT_BYTES ((size_t)2 * 1024 * 1024)
+
+struct stack_profile {
+	struct stack_profile_config cfg;
+	struct stack_locations *locations;
+	struct stack_table *stacks;
+	struct pprof_writer *w; /* NULL: no sample yet */
+	size_t n_samples;
+	uint8_t packed[STACK_PROFILE_DEPTH_MAX * PPROF_PACKED_LOCATION_MAX_BYTES];
+};
+
+int stack_profile_new(struct stack_profile **ret, const struct stack_profile_config *cfg)
+{
+	CLEANUP(stack_profile_freep) struct stack_profile *p = malloc(sizeof(*p));
+	int r;
+
+	if (!p)
+		return -ENOMEM;
+	p->cfg = *cfg;
+	p->stacks = NULL;
+	p->locations = NULL;
+	p->w = NULL;
+	p->n_samples = 0;
+	r = stack_locations_new(&p->locations, &cfg->symbols, cfg->max_bytes);
+	if (r == 0)
+		r = stack_table_new(&p->stacks, cfg->n_types, cfg->max_bytes);
+	if (r < 0)
+		return r;
+	*ret = TAKE_PTR(p);
+	return 0;
+}
+
+void stack_profile_free(struct stack_profile *p)
+{
+	if (!p)
+		return;
+	pprof_writer_free(p->w);
+	stack_table_free(p->stacks);
+	stack_locations_free(p->locations);
+	free(p);
+}
+
+/* A stack in the making, in p->packed. */
+struct collected {
+	uint32_t n;
+	size_t len;              /* bytes */
+	bool wrappers;           /* those that are listed were not left out when they could be */
+	enum go_frame_role last; /* of the frame that came last, shown or not */
+};
+
+static void push(struct stack_profile *p, uint32_t location, struct collected *c)
+{
+	if (c->n == STACK_PROFILE_DEPTH_MAX)
+		return;
+	c->len += pprof_pack_location(p->packed + c->len, location);
+	c->n++;
+}
+
+/* Up to the frame that the next address of the stack is of; 0: there is none. */
+static void push_frames(struct stack_profile *p, const struct stack_address *a, uint64_t next,
+			struct collected *c)
+{
+	const struct stack_frame *f = stack_locations_frames(p->locations, a);
+
+	for (uint32_t i = 0; i < a->n; i++, f++) {
+		if (i > 0 && next != 0 && f->address == next)
+			break;
+		if (f->role != GO_FRAME_WRAPPER || c->last == GO_FRAME_PANIC ||
+		    (i == 0 && c->wrappers))
+			push(p, f->location, c);
+		c->last = f->role;
+	}
+}
+
+/* Plain addresses, n at most: they do not ask what is around them. How many there were. */
+static size_t push_plain(struct stack_profile *p, const uint64_t *addresses, size_t n, bool all,
+			 struct collected *c)
+{
+	size_t room = STACK_PROFILE_DEPTH_MAX - c->n, len = 0;
+	size_t pushed = stack_locations_pack(p->locations, addresses, n < room ? n : room, all,
+					     p->packed + c->len, &len);
+
+	c->len += len;
+	c->n += (uint32_t)pushed;
+	if (pushed > 0)
+		c->last = GO_FRAME_PLAIN;
+	return pushed;
+}
+
+/* Locations of a stack behind those that are in p->packed. */
+static int collect(struct stack_profile *p, const struct stack_profile_stack *s, bool hide,
+		   struct collected *c)
+{
+	bool physical = s->inlined != STACK_PROFILE_LOGICAL;
+
+	c->wrappers = s->inlined != STACK_PROFILE_UNWOUND;
+	for (size_t i = 0; i < s->n; i++) {
+		struct stack_address *a = NULL;
+		int r;
+
+		if (!hide)
+			i += push_plain(p, s->addresses + i, s->n - 1 - i, physical, c);
+		r = stack_locations_find(p->locations, s->addresses[i], physical || i + 1 == s->n,
+					 &a);
+		if (r < 0)
+			return r;
+		if (hide && stack_locations_is_runtime(p->locations, a))
+			continue;
+		hide = false;
+		push_frames(p, a, i + 1 < s->n ? s->addresses[i + 1] : 0, c);
+	}
+	return 0;
+}
+
+/* A frame that is no code. */
+static int collect_text(struct stack_profile *p, const char *text, struct collected *c)
+{
+	const struct go_frame frame = {.function = text, .file = ""};
+	uint32_t location = 0;
+	int r = stack_locations_add(p->locations, &frame, &location);
+
+	if (r == 0)
+		push(p, location, c);
+	return r;
+}
+
+/* ---- the pprof ---- */
+
+static struct profile_value_type type_of(const char *type, const char *unit)
+{
+	return (struct profile_value_type){{type, strlen(type)}, {unit, strlen(unit)}};
+}
+
+static int begin_pprof(struct stack_profile *p)
+{
+	int r = pprof_writer_new(&p->w, PPROF_LEVEL_FAST, p->cfg.out);
+
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < p->cfg.n_types; i++) {
+		const struct profile_value_type type = type_of(p->cfg.types[i], p->cfg.units[i]);
+
+		pprof_put_type(p->w, &type);
+	}
+	return 0;
+}
+
+/* The stacks become samples, and are not there any more. */
+static int put_samples(struct stack_profile *p)
+{
+	struct stack_view s;
+	size_t at = 0;
+	int r = stack_table_settle(p->stacks);
+
+	if (r < 0)
+		return r;
+	stack_table_group(p->stacks);
+	for (; stack_table_next(p->stacks, &at, &s); p->n_samples++) {
+		const struct pprof_packed_sample sample = {s.key, s.len, s.values, s.values_len};
+
+		if (!p->w)
+			r = begin_pprof(p);
+		if (p->n_samples == LIMIT_PPROF_SAMPLES)
+			r = -ENOBUFS;
+		if (r < 0)
+			return r;
+		pprof_put_packed_sample(p->w, &sample);
+	}
+	stack_table_clear(p->stacks);
+	return 0;
+}
+
+int stack_profile_add(struct stack_profile *p, const struct stack_profile_stack *s,
+		      const struct stack_values *values)
+{
+	struct collected c = {0};
+	uint32_t begin;
+	int r = 0;
+
+	if (s->reason)
+		r = collect_text(p, s->reason, &c);
+	begin = c.n;
+	if (r == 0)
+		r = collect(p, s, s->hide_runtime, &c);
+	if (r == 0 && c.n == begin && s->hide_runtime)
+		r = collect(p, s, false, &c);
+	if (r == 0 && s->root)
+		r = collect_text(p, s->root, &c);
+	if (r < 0 || c.n == 0)
+		return r;
+	if (!p->cfg.tentative && stack_table_bytes(p->stacks) >= KEPT_BYTES)
+		r = put_samples(p);
+	return r == 0 ? stack_table_add(p->stacks, p->packed, c.len, values) : r;
+}
+
+int stack_profile_forget(struct stack_profile *p, size_t first, size_t last)
+{
+	int r = stack_table_settle(p->stacks);
+
+	p->cfg.tentative = false;
+	for (size_t type = first; r == 0 && type <= last; type++)
+		stack_table_forget(p->stacks, type);
+	return r;
+}
+
+int stack_profile_finish(struct stack_profile *p, const struct stack_profile_times *times,
+			 size_t *ret_samples)
+{
+	const struct profile_value_type period = type_of(p->cfg.period_type, p->cfg.period_unit);
+	const struct pprof_times t = {&period, times->period, times->end_ns, times->duration_ns};
+	int r = put_samples(p);
+
+	*ret_samples = p->n_samples;
+	if (r < 0 || p->n_samples == 0)
+		return r;
+	stack_locations_write(p->locations, p->w);
+	r = pprof_writer_finish(p->w, &t);
+	return r == -EFBIG ? -ENOBUFS : r;
+}

@@ -1,0 +1,305 @@
+/*
+ * Stacks are found by a hash of process, way of ending and addresses in an
+ * open-addressed table of pointers; the stacks lie in an arena that goes with
+ * the cycle. A sample seen before costs one hash over its addresses, one or two
+ * probes and one comparison.
+ */
+#include "node-agent/sample/cycle.h"
+
+#include <errno.h>
+
+#include "common/data/arena.h"
+#include "common/data/table.h"
+
+#define FIRST_SLOTS 1024        /* a power of two */
+#define ARENA_OVERHEAD_BYTES 64 /* more than an arena adds to a piece */
+
+struct process_entry {
+	UT_hash_handle hh; /* by process.snapshot */
+	struct cycle_process process;
+};
+
+struct cycle {
+	struct arena arena;
+	struct cycle_config cfg;
+	struct cycle_stack **slots; /* NULL where free; never more than half are taken */
+	size_t n_slots;
+	uint32_t n_stacks;
+	uint64_t n_samples;
+	struct process_entry *by_snapshot;
+	struct cycle_process **processes;
+	size_t n_processes;
+	size_t cap_processes;
+	struct cycle_losses lost;
+};
+
+int cycle_new(struct cycle **ret, const struct cycle_config *cfg)
+{
+	CLEANUP(cycle_freep) struct cycle *c = NULL;
+
+	c = calloc(1, sizeof(*c));
+	if (!c)
+		return -ENOMEM;
+	c->cfg = *cfg;
+	arena_init(&c->arena, cfg->max_bytes);
+	c->slots = calloc(FIRST_SLOTS, sizeof(struct cycle_stack *));
+	if (!c->slots)
+		return -ENOMEM;
+	c->n_slots = FIRST_SLOTS;
+	*ret = TAKE_PTR(c);
+	return 0;
+}
+
+void cycle_free(struct cycle *c)
+{
+	if (!c)
+		return;
+	HASH_CLEAR(hh, c->by_snapshot);
+	for (size_t i = 0; i < c->n_processes; i++)
+		process_snapshot_unref(c->processes[i]->snapshot);
+	free(c->processes);
+	free(c->slots);
+	arena_fini(&c->arena);
+	free(c);
+}
+
+/* ---- stacks ---- */
+
+static size_t n_addrs(const struct sample_event *e)
+{
+	return (size_t)e->n_kernel + e->n_user;
+}
+
+static uint64_t hash_sample(const struct process_snapshot *snapshot, const struct sample_event *e)
+{
+	uint64_t seed = table_seed ^ (uintptr_t)snapshot;
+
+	return XXH3_64bits_withSeed(sample_event_addrs(e), n_addrs(e) * sizeof(uint64_t), seed);
+}
+
+static bool is_stack_of(const struct cycle_stack *s, uint64_t hash,
+			const struct process_snapshot *snapshot, const struct sample_event *e)
+{
+	return s->hash == hash && s->process->snapshot == snapshot && s->n_kernel == e->n_kernel &&
+	       s->n_user == e->n_user && s->end == e->end && s->flags == e->flags &&
+	       memcmp(s->stack_switch, e->stack_switch, sizeof(s->stack_switch)) == 0 &&
+	       memcmp(s->addrs, sample_event_addrs(e), n_addrs(e) * sizeof(uint64_t)) == 0;
+}
+
+/* Where the stack is, or the free slot where it belongs. */
+static struct cycle_stack **find_slot(const struct cycle *c, uint64_t hash,
+				      const struct process_snapshot *snapshot,
+				      const struct sample_event *e)
+{
+	size_t i = hash & (c->n_slots - 1);
+
+	while (c->slots[i] && !is_stack_of(c->slots[i], hash, snapshot, e))
+		i = (i + 1) & (c->n_slots - 1);
+	return &c->slots[i];
+}
+
+static int grow_slots(struct cycle *c)
+{
+	size_t n = c->n_slots * 2;
+	struct cycle_stack **slots = calloc(n, sizeof(struct cycle_stack *));
+
+	if (!slots)
+		return -ENOMEM;
+	for (size_t i = 0; i < c->n_slots; i++) {
+		struct cycle_stack *s = c->slots[i];
+		size_t k;
+
+		if (!s)
+			continue;
+		for (k = s->hash & (n - 1); slots[k];)
+			k = (k + 1) & (n - 1);
+		slots[k] = s;
+	}
+	free(c->slots);
+	c->slots = slots;
+	c->n_slots = n;
+	return 0;
+}
+
+/* ---- processes ---- */
+
+static int grow_processes(struct cycle *c)
+{
+	size_t cap = c->cap_processes ? c->cap_processes * 2 : 64;
+	struct cycle_process **p;
+
+	if (c->n_processes < c->cap_processes)
+		return 0;
+	p = realloc(c->processes, cap * sizeof(struct cycle_process *));
+	if (!p)
+		return -ENOMEM;
+	c->processes = p;
+	c->cap_processes = cap;
+	return 0;
+}
+
+/* -EFBIG or -ENOMEM: which of the two made the arena refuse. */
+static int why_refused(const struct cycle *c, size_t size)
+{
+	return size + ARENA_OVERHEAD_BYTES > c->arena.limit_bytes - c->arena.used_bytes ? -EFBIG
+											: -ENOMEM;
+}
+
+static int require_process(struct cycle *c, struct process_snapshot *snapshot,
+			   struct cycle_process **ret)
+{
+	struct process_entry *e;
+	int r;
+
+	HASH_FIND_PTR(c->by_snapshot, &snapshot, e);
+	if (e) {
+		*ret = &e->process;
+		return 0;
+	}
+	r = grow_processes(c);
+	if (r < 0)
+		return r;
+	e = arena_calloc(&c->arena, 1, sizeof(*e));
+	if (!e)
+		return why_refused(c, sizeof(*e));
+	e->process.snapshot = snapshot;
+	HASH_ADD_PTR(c->by_snapshot, process.snapshot, e);
+	if (!TABLE_ADDED(hh, e))
+		return -ENOMEM;
+	process_snapshot_ref(snapshot);
+	c->processes[c->n_processes++] = &e->process;
+	*ret = &e->process;
+	return 0;
+}
+
+/* ---- samples ---- */
+
+static int add_stack(struct cycle *c, struct cycle_stack **slot, uint64_t hash,
+		     struct process_snapshot *snapshot, const struct sample_event *e)
+{
+	size_t size = sizeof(struct cycle_stack) + n_addrs(e) * sizeof(uint64_t);
+	struct cycle_process *process = NULL;
+	struct cycle_stack *s;
+	int r;
+
+	r = require_process(c, snapshot, &process);
+	if (r < 0)
+		return r;
+	s = arena_alloc(&c->arena, size);
+	if (!s)
+		return why_refused(c, size);
+	*s = (struct cycle_stack){
+		.next = process->stacks,
+		.process = process,
+		.hash = hash,
+		.n_kernel = e->n_kernel,
+		.n_user = e->n_user,
+		.end = e->end,
+		.flags = e->flags,
+	};
+	memcpy(s->stack_switch, e->stack_switch, sizeof(s->stack_switch));
+	memcpy(s->addrs, sample_event_addrs(e), n_addrs(e) * sizeof(uint64_t));
+	process->stacks = s;
+	process->n_stacks++;
+	c->n_stacks++;
+	*slot = s;
+	return 0;
+}
+
+static int lose(struct cycle *c, enum cycle_lost why, int r)
+{
+	cycle_add_lost(c, why, 1);
+	return r;
+}
+
+int cycle_add_sample(struct cycle *c, struct process_snapshot *snapshot,
+		     const struct sample_event *e)
+{
+	uint64_t hash = hash_sample(snapshot, e);
+	struct cycle_stack **slot = find_slot(c, hash, snapshot, e);
+	int r = 0;
+
+	if (!*slot) {
+		if (c->n_stacks >= c->cfg.max_stacks)
+			return lose(c, CYCLE_LOST_STACKS_FULL, -EFBIG);
+		if (((size_t)c->n_stacks + 1) * 2 > c->n_slots) {
+			r = grow_slots(c);
+			slot = find_slot(c, hash, snapshot, e);
+		}
+		if (r == 0)
+			r = add_stack(c, slot, hash, snapshot, e);
+		if (r < 0)
+			return lose(c, r == -EFBIG ? CYCLE_LOST_BYTES_FULL : CYCLE_LOST_NO_MEMORY,
+				    r);
+	}
+	(*slot)->n_samples++;
+	(*slot)->process->n_samples++;
+	c->n_samples++;
+	return 0;
+}
+
+void cycle_add_lost(struct cycle *c, enum cycle_lost why, uint64_t n)
+{
+	c->lost.n[why] += n;
+}
+
+const struct cycle_losses *cycle_losses(const struct cycle *c)
+{
+	return &c->lost;
+}
+
+void cycle_add_dropped(struct cycle *c, const struct cycle *dropped)
+{
+	for (enum cycle_lost why = 0; why < CYCLE_LOST_MAX; why++)
+		c->lost.n[why] += dropped->lost.n[why];
+	c->lost.n[CYCLE_LOST_WORKER_BUSY] += dropped->n_samples;
+}
+
+uint64_t cycle_lost(const struct cycle *c, enum cycle_lost why)
+{
+	return c->lost.n[why];
+}
+
+const char *cycle_lost_name(enum cycle_lost why)
+{
+	static const char *const names[CYCLE_LOST_MAX] = {
+		[CYCLE_LOST_RING_FULL] = "ring_full",     [CYCLE_LOST_NO_TASK] = "no_task",
+		[CYCLE_LOST_BAD_RECORD] = "bad_record",   [CYCLE_LOST_STACKS_FULL] = "stacks_full",
+		[CYCLE_LOST_BYTES_FULL] = "bytes_full",   [CYCLE_LOST_NO_MEMORY] = "no_memory",
+		[CYCLE_LOST_WORKER_BUSY] = "worker_busy",
+	};
+
+	return why < CYCLE_LOST_MAX ? names[why] : "unknown";
+}
+
+uint64_t cycle_n_samples(const struct cycle *c)
+{
+	return c->n_samples;
+}
+
+uint32_t cycle_n_stacks(const struct cycle *c)
+{
+	return c->n_stacks;
+}
+
+static int compare_processes(const void *a, const void *b)
+{
+	const struct process_snapshot *x = (*(struct cycle_process *const *)a)->snapshot;
+	const struct process_snapshot *y = (*(struct cycle_process *const *)b)->snapshot;
+	int r = strcmp(x->service, y->service);
+
+	if (r != 0)
+		return r;
+	if (x->pid != y->pid)
+		return x->pid < y->pid ? -1 : 1;
+	return (x->start_time > y->start_time) - (x->start_time < y->start_time);
+}
+
+struct cycle_process *const *cycle_processes(struct cycle *c, size_t *ret_n)
+{
+	if (c->n_processes > 0)
+		qsort(c->processes, c->n_processes, sizeof(struct cycle_process *),
+		      compare_processes);
+	*ret_n = c->n_processes;
+	return c->processes;
+}

@@ -1,0 +1,41 @@
+# What the agents cost; the numbers of BENCHMARKS.md.
+
+build/bench/%: test/bench/%.c Makefile
+	@mkdir -p $(@D)
+	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE -g -O1 -Wall -Wextra -Werror -fno-omit-frame-pointer \
+	    -fno-optimize-sibling-calls -o $@ $< $(if $(findstring bpf,$*),$(shell $(PKG_CONFIG) --libs libbpf))
+build/bench/%.bpf.o: test/bench/%.bpf.c
+	@mkdir -p $(@D)
+	$(Q)$(CLANG) -target bpf -mcpu=v3 -g -O2 -Wall -Wextra -Werror $(bpf_sysinc) -c -o $@ $<
+bench-node: all build/bench/paths build/bench/bpf_floor build/bench/empty.bpf.o ## cost of the node-agent (SECONDS=60)
+	$(Q)$(SUDO) node test/bench/bench.js
+
+build/bench/simulation: $(wildcard test/bench/simulation/*)
+	@mkdir -p $(@D)
+	$(Q)cd $(<D) && "$$($(CURDIR)/test/setup/go.sh)" build -o $(CURDIR)/$@ .
+bench-scrapes: all build/bench/simulation ## cost of the cluster-agent that scrapes 5,000 pods (PODS=5000 MINUTES=4)
+	$(Q)node test/bench/scrapes.js
+
+build/bench/go_service: $(wildcard test/bench/go_service/*)
+	@mkdir -p $@.src
+	$(Q)cp test/bench/go_service/go_service.go test/bench/go_service/go.mod $@.src
+	$(Q)go=$$(test/setup/go.sh) && "$$go" run test/bench/go_service/make_paths.go >$@.src/paths.go && \
+	    cd $@.src && "$$go" build -o ../go_service .
+$(O)/test/bench/go_cost: $(call obj,test/bench/go_cost.c test/go-matrix/heap_process.c) $(O)/libnode.a $(O)/libcommon.a
+	$(call say,LINK)
+	$(Q)mkdir -p $(@D) && $(CC) $(LDFLAGS_ALL) -o $@ $^ $(libs_node)
+build/bench/go_locks: $(wildcard test/bench/locks/*)
+	@mkdir -p $(@D)
+	$(Q)cd $(<D) && "$$($(CURDIR)/test/setup/go.sh)" build -o $(CURDIR)/$@ .
+build/bench/go_goroutines: $(wildcard test/bench/goroutines/*)
+	@mkdir -p $(@D)
+	$(Q)cd $(<D) && "$$($(CURDIR)/test/setup/go.sh)" build -o $(CURDIR)/$@ .
+bench-go: build/bench/go_service build/bench/go_locks build/bench/go_goroutines $(O)/test/bench/go_cost \
+          $(call go_check,stress goroutines locks) ## cost of reading Go processes (BENCH="heap service")
+	$(Q)$(SUDO) node test/bench/go.js $(O) $(BENCH)
+
+bench: bench-node ## all of them, one after the other
+	$(Q)$(MAKE) bench-scrapes
+	$(Q)$(MAKE) bench-go
+
+.PHONY: bench bench-node bench-scrapes bench-go

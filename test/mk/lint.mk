@@ -1,0 +1,44 @@
+# Static checks: "make lint" runs them all, JOBS at a time.
+
+lint_c   := $(src_common) $(src_node) $(src_cluster) $(src_main)
+tidied   := $(lint_c:%.c=$(O)/lint/%.tidied)
+analyzed := $(lint_c:%.c=$(O)/lint/%.analyzed)
+bpf_c    := $(wildcard bpf/*.c bpf/*.h)
+formatted := $(filter %.c,$(src_all)) $(src_test_all) $(hdrs) $(bpf_c)
+
+lint_checks := lint-format lint-headers lint-layers lint-files lint-size lint-shell lint-analyze lint-tidy lint-cppcheck
+lint: ## all static checks, JOBS at a time
+	$(Q)$(MAKE) -j$(JOBS) -k --output-sync=target $(lint_checks)
+	@echo "lint: $(words $(lint_checks)) passed, 0 failed"
+format: ## rewrite the tree with clang-format
+	$(Q)clang-format -i $(formatted)
+lint-format:
+	$(Q)clang-format --dry-run -Werror $(formatted) $(wildcard test/e2e/workloads/*.c)
+lint-headers: gen # every header compiles alone
+	$(Q)printf '%s\n' $(hdrs) | xargs -n 1 -P $(JOBS) $(CC) $(CPPFLAGS_ALL) $(CFLAGS_ALL) -fsyntax-only -x c
+lint-layers: # which folder may include which header (test/layers.txt)
+	$(Q)test/lint-layers.sh test/layers.txt
+lint-files: # names are unique, and those in the documents exist
+	$(Q)test/lint-files.sh
+lint-size: # clang-tidy does not see BPF programs and tests
+	$(Q)test/lint-size.sh $(formatted)
+lint-shell:
+	$(Q)git ls-files -z '*.sh' .ci/run | xargs -0 shellcheck
+# A stamp per file, newer than the object, so that only what changed is checked again.
+lint-analyze: $(analyzed) # gcc's analyzer understands __attribute__((cleanup)); clang-tidy 14's does not
+$(O)/lint/%.analyzed: %.c $(O)/obj/%.o
+	$(Q)gcc $(CPPFLAGS_ALL) $(CFLAGS_ALL) -O2 -include test/lint-errno.h -fanalyzer -c -o /dev/null $<
+	@touch $@
+lint-tidy: $(tidied)
+$(O)/lint/%.tidied: %.c $(O)/obj/%.o .clang-tidy
+	$(Q)clang-tidy --quiet $< -- $(CPPFLAGS_ALL) -std=gnu11 -include test/lint-errno.h $(pkg_cflags) 2>$@.log || \
+	    { cat $@.log; exit 1; }
+	@touch $@
+# does not know __attribute__((cleanup)) and uthash: leaks and initialisation are left to the others
+lint-cppcheck: gen
+	@mkdir -p $(O)/lint/cppcheck
+	$(Q)cppcheck -q -j $(JOBS) --cppcheck-build-dir=$(O)/lint/cppcheck --enable=warning,portability,performance \
+	    --library=posix --std=c11 -D_GNU_SOURCE -I. --inline-suppr --suppress=resourceLeak --suppress=memleak \
+	    --suppress=uninitvar --suppress=readdirCalled --error-exitcode=1 $(lint_c)
+
+.PHONY: lint format $(lint_checks)

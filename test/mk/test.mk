@@ -1,0 +1,153 @@
+# Tests: "make test" runs them all as stages (test/run-all.sh); each stage is a target of its own.
+
+src_lib     := $(filter-out test/lib/fuzz_main.c,$(sort $(wildcard test/lib/*.c)))
+hdrs        := $(filter %.h,$(src_all)) $(sort $(wildcard test/lib/*.h))
+# what the formatter and the size check look at
+src_test_all := $(sort $(wildcard $(patsubst %,test/%/*.c,unit bpf store pipeline lib fuzz go-symbols go-matrix))) \
+                test/bench/go_cost.c
+unit_tests  := $(patsubst test/unit/%.c,$(O)/test/unit/%,$(sort $(wildcard test/unit/test_*.c)))
+bpf_tests   := $(patsubst test/bpf/%.c,$(O)/test/bpf/%,$(sort $(wildcard test/bpf/test_*.c)))
+store_tests := $(patsubst test/store/%.c,$(O)/test/store/%,$(sort $(wildcard test/store/test_*.c)))
+pipeline_tests := $(patsubst test/pipeline/%.c,$(O)/test/pipeline/%,$(sort $(wildcard test/pipeline/test_*.c)))
+test_programs  := $(unit_tests) $(bpf_tests) $(store_tests) $(pipeline_tests)
+fuzzers     := $(patsubst test/fuzz/%.c,%,$(sort $(wildcard test/fuzz/fuzz_*.c)))
+wrap_malloc := -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=strdup
+
+deps: ## install what is missing for everything; quick when nothing is
+	$(Q)test/setup/deps.sh build test lint
+	$(Q)$(MAKE) -s deps-build $(e2e_modules)
+test: ## install, build and run every check there is
+	$(Q)test/run-all.sh
+
+# ---- unit tests and fuzz targets -------------------------------------------
+$(O)/test/unit/%: $(O)/obj/test/unit/%.o $(call obj,$(src_lib)) $(O)/libcluster.a $(O)/libnode.a $(O)/libcommon.a
+	$(call say,LINK)
+	$(Q)$(CC) $(LDFLAGS_ALL) $(wrap_malloc) -o $@ $^ $(libs_node) $(libs_cluster) -lcmocka
+check: $(unit_tests) ## unit tests of the current BUILD
+	$(Q)test/run-unit.sh $(unit_tests)
+check-asan: ## unit tests under ASan + UBSan
+	$(Q)$(MAKE) BUILD=asan check
+check-tsan: ## unit tests under TSan
+	$(Q)$(MAKE) BUILD=tsan check
+check-valgrind: ## unit tests under valgrind (uninitialised reads, fds)
+	$(Q)$(MAKE) BUILD=debug check RUNNER="valgrind -q --error-exitcode=99 --leak-check=full --track-fds=yes"
+
+# libFuzzer binaries are self-contained: sources are compiled with coverage.
+FUZZ_TIME ?= 30
+fuzz-%: gen $(web_c) ## run one fuzzer for FUZZ_TIME seconds (fuzz-maps, ...)
+	@mkdir -p build/fuzz build/fuzz/corpus/$*
+	$(Q)$(CLANG) $(CPPFLAGS_ALL) -std=gnu11 -g -O1 -fsanitize=fuzzer,address,undefined $(pkg_cflags) \
+	    test/fuzz/fuzz_$*.c $(src_common) $(src_node) $(src_cluster) $(pbc) $(web_c) -o build/fuzz/$* \
+	    $(libs_node) $(libs_cluster)
+	$(Q)build/fuzz/$* -max_total_time=$(FUZZ_TIME) -print_final_stats=1 build/fuzz/corpus/$* test/fuzz/corpus/$*
+check-fuzz: ## replay every corpus with the plain compiler + ASan
+	$(Q)$(MAKE) BUILD=asan replay
+replay: $(fuzzers:%=$(O)/test/fuzz/%)
+	$(Q)test/run-fuzz-corpus.sh $(O)/test/fuzz $(fuzzers)
+$(O)/test/fuzz/%: $(O)/obj/test/fuzz/%.o $(O)/obj/test/lib/fuzz_main.o $(O)/libcluster.a $(O)/libnode.a $(O)/libcommon.a
+	$(call say,LINK)
+	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $^ $(libs_node) $(libs_cluster)
+
+# ---- the sampler on real kernels --------------------------------------------
+# As root; without the cluster-agent, whose libraries the guests do not have.
+$(O)/test/bpf/%: $(O)/obj/test/bpf/%.o $(call obj,test/lib/oom.c test/lib/own_process.c) $(O)/libnode.a $(O)/libcommon.a
+	$(call say,LINK)
+	$(Q)$(CC) $(LDFLAGS_ALL) $(wrap_malloc) -o $@ $^ $(libs_node) -lcmocka
+check-bpf: $(bpf_tests) ## the sampler on this kernel (needs root)
+	$(Q)$(SUDO) test/run-unit.sh $(bpf_tests)
+# the same, and the node-agent, on Debian's kernels in qemu
+check-kernels: $(O)/coroot-node-agent $(bpf_tests) build/e2e/share ## the sampler and the node-agent on Debian's kernels
+	$(Q)test/kernels/run-kernels.sh $^
+
+# ---- Go programs of many releases --------------------------------------------
+go_check = $(patsubst %,$(O)/test/go-matrix/check_%,$(1))
+$(O)/test/go-symbols/check_symbols: $(call obj,test/go-symbols/check_symbols.c) $(O)/libnode.a $(O)/libcommon.a
+	$(call say,LINK)
+	$(Q)mkdir -p $(@D) && $(CC) $(LDFLAGS_ALL) -o $@ $^ $(libs_node)
+check-go-symbols: $(O)/test/go-symbols/check_symbols ## names of Go functions, for every Go from 1.18 on (GO_VERSIONS=)
+	$(Q)test/go-symbols/go-symbols.sh $< "$$(test/setup/go.sh)"
+
+$(O)/test/go-matrix/check_%: $(call obj,test/go-matrix/check_%.c test/go-matrix/profile_stacks.c \
+                             test/go-matrix/heap_process.c) $(O)/libnode.a $(O)/libcommon.a
+	$(call say,LINK)
+	$(Q)mkdir -p $(@D) && $(CC) $(LDFLAGS_ALL) -o $@ $^ $(libs_node)
+check-go-matrix: $(call go_check,heap between stress locks goroutines gc containers) $(O)/coroot-node-agent ## profiles of Go programs against their own, for many releases (GO_VERSIONS=)
+	$(Q)NODE_AGENT=$(abspath $(O))/coroot-node-agent test/go-matrix/go-matrix.sh $< "$$(test/setup/go.sh)"
+	$(Q)test/go-matrix/debian-programs.sh $(call go_check,heap between)
+	$(Q)test/go-matrix/go-stress.sh $(call go_check,stress) "$$(test/setup/go.sh)"
+	$(Q)test/go-matrix/locks.sh $(call go_check,locks) "$$(test/setup/go.sh)"
+	$(Q)test/go-matrix/goroutines.sh $(call go_check,goroutines) $(O)/coroot-node-agent "$$(test/setup/go.sh)"
+	$(Q)test/go-matrix/counters.sh $(call go_check,gc containers) "$$(test/setup/go.sh)"
+	$(Q)test/go-matrix/variants.sh $(call go_check,heap locks goroutines gc) "$$(test/setup/go.sh)"
+
+check-go-arm64: $(call go_check,heap guest goroutines locks) ## the same for programs of arm64, emulated
+	$(Q)test/go-matrix/arm64.sh $^ "$$(test/setup/go.sh)"
+
+# ---- the cluster-agent with its store ---------------------------------------
+# The engine brings its own allocator, so these run without sanitizers and failing allocations.
+$(store_tests): $(O)/test/store/%: $(O)/obj/test/store/%.o $(O)/libcluster.a $(O)/libcommon.a $(O)/.chdb
+	$(call say,LINK)
+	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $(filter %.o %.a,$^) $(libs_cluster) -lcmocka
+check-store: $(store_tests) ## the store on the embedded engine
+	$(Q)CHDB_LIBRARY=$(abspath $(O))/libchdb.so test/run-unit.sh $(store_tests)
+
+$(pipeline_tests): $(O)/test/pipeline/%: $(O)/obj/test/pipeline/%.o $(O)/obj/test/pipeline/agent_process.o \
+                   $(O)/libcluster.a $(O)/libcommon.a $(O)/coroot-cluster-agent $(O)/.chdb
+	$(call say,LINK)
+	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $(filter %.o %.a,$^) $(libs_cluster) -lcmocka
+check-pipeline: $(pipeline_tests) ## uploads through the real cluster-agent and its store
+	$(Q)CHDB_LIBRARY=$(abspath $(O))/libchdb.so CLUSTER_AGENT=$(abspath $(O))/coroot-cluster-agent \
+	    TEST_DATA=test/data test/run-unit.sh $(pipeline_tests)
+
+# ---- the page alone: types, pure modules, the built page in a browser on generated answers ----
+web_tests := $(sort $(wildcard test/page/unit/*.test.ts))
+check-page: $(web_page) | $(web_modules) ## types and tests of the page
+	$(Q)node $(web)/build.mjs tsconfig $(web_deps) build/web/tsconfig.json
+	$(Q)node $(web_deps)/node_modules/typescript/bin/tsc -p build/web/tsconfig.json
+	$(Q)node $(web)/build.mjs test $(web_deps) build/web/unit $(web_tests)
+	$(Q)DEPS_WEB=$(web_deps) PAGE_DIST=$(dir $(web_page)) node --test --test-reporter=spec \
+	    $(web_tests:test/page/unit/%.ts=build/web/unit/%.mjs) $(sort $(wildcard test/page/*.test.mjs))
+page-server: $(web_page) ## the page on generated answers, to work on it (PORT=8099)
+	$(Q)node test/page/page_server.mjs $(dir $(web_page)) $(or $(PORT),8099)
+
+# ---- both agents on real workloads; the browser is Debian's, driven from Node.js ----
+e2e_modules   := test/e2e/node_modules/.package-lock.json
+e2e_workloads := $(patsubst test/e2e/workloads/%.c,build/e2e/%,$(wildcard test/e2e/workloads/*.c)) \
+                 $(patsubst test/e2e/workloads/%.go,build/e2e/%,$(wildcard test/e2e/workloads/*.go))
+$(e2e_modules): test/e2e/package-lock.json
+	@echo "deps: npm packages of test/e2e"
+	$(Q)npm ci --prefix test/e2e --no-audit --no-fund --loglevel=error
+	@touch $@
+# -O0: gcc gives leaf functions no frame pointer otherwise, and their callers cannot be seen
+build/e2e/%: test/e2e/workloads/%.c Makefile
+	@mkdir -p $(@D)
+	$(Q)$(CC) -std=gnu11 -g -O0 -Wall -Wextra -Werror -fno-omit-frame-pointer -o $@ $<
+build/e2e/goforce build/e2e/gocounters: go_flags := -ldflags='-s -w'
+build/e2e/%: test/e2e/workloads/%.go Makefile
+	@mkdir -p $(@D)
+	$(Q)"$$(test/setup/go.sh)" build $(go_flags) -o $@ $<
+check-e2e: all $(e2e_modules) $(e2e_workloads) ## both agents on real workloads, up to the page (E2E="shares page")
+	$(Q)test/e2e/run-e2e.sh $(E2E)
+
+# ---- on a Kubernetes of our own: built once, by the hash of its sources; images of a workload, one per release of Go ----
+kubernetes_go := 1.21.13 1.23.4 1.26.8
+kubernetes-build: ## build the Kubernetes that the tests run on, once (about 8 minutes of CPU time)
+	$(Q)test/kubernetes/build.sh "$$(test/setup/go.sh)"
+build/kubernetes/workload-%.tar: $(wildcard test/kubernetes/workload/*) test/kubernetes/make-image.sh
+	$(call say,IMAGE)
+	$(Q)mkdir -p build/kubernetes/go$*
+	$(Q)go=$$(test/setup/go.sh) && cd test/kubernetes/workload && \
+	    GOTOOLCHAIN=go$* CGO_ENABLED=0 GOFLAGS=-buildvcs=false \
+	    "$$go" build -o $(CURDIR)/build/kubernetes/go$*/workload .
+	$(Q)test/kubernetes/make-image.sh $@ localhost/workload:$* $(CURDIR)/build/kubernetes/go$*/workload
+build/kubernetes/cluster-agent.tar: $(O)/coroot-cluster-agent test/kubernetes/make-image.sh
+	$(call say,IMAGE)
+	$(Q)mkdir -p $(@D) && test/kubernetes/make-image.sh $@ localhost/cluster-agent:1 $(abspath $<)
+kubernetes_images := build/kubernetes/cluster-agent.tar $(kubernetes_go:%=build/kubernetes/workload-%.tar)
+check-kubernetes: all $(kubernetes_images) ## discovery and scraping on a real Kubernetes (KUBERNETES="api cluster.node")
+	$(Q)KN_BIN=$$(test/kubernetes/build.sh "$$(test/setup/go.sh)") && export KN_BIN && \
+	    KN_GO_VERSIONS="$(kubernetes_go)" KN_IMAGES="$(kubernetes_images)" test/kubernetes/run-kubernetes.sh $(KUBERNETES)
+
+.PHONY: deps test check check-asan check-tsan check-valgrind check-fuzz replay check-bpf check-kernels check-go-symbols \
+        check-go-matrix check-go-arm64 check-store check-pipeline check-page page-server check-e2e kubernetes-build \
+        check-kubernetes
