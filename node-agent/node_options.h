@@ -23,7 +23,6 @@ struct node_options {
 	char *go_mutex_profiler;
 	char *go_block_profiler;
 	uint64_t go_block_burst_ns;
-	char *wal_dir;
 	char *log_level;
 };
 

@@ -17,7 +17,6 @@ function refused(result, pattern) {
 const nodeArgs = async (...more) => [
   `--listen=127.0.0.1:${await freePort()}`,
   "--collector-endpoint=http://127.0.0.1:1",
-  `--wal-dir=${scratch("wal")}`,
   ...more,
 ];
 const clusterArgs = async (...more) => [
@@ -41,6 +40,7 @@ test("node-agent: values that make no sense", async () => {
   refused(await failToStart(nodeAgent, await nodeArgs("--profile-interval=soon")), /profile-interval/);
   refused(await failToStart(nodeAgent, ["--collector-endpoint=localhost"]), /collector-endpoint/);
   refused(await failToStart(nodeAgent, []), /collector-endpoint/);
+  refused(await failToStart(nodeAgent, await nodeArgs("--wal-dir=/tmp")), /unknown flag --wal-dir/);
 });
 
 test("cluster-agent: values that make no sense", async () => {
@@ -76,9 +76,8 @@ test("node-agent: not root", async (t) => {
   const copy = path.join(dir, "coroot-node-agent");
   fs.copyFileSync(nodeAgent, copy);
   fs.chmodSync(copy, 0o755);
-  const args = (await nodeArgs()).map((a) => (a.startsWith("--wal-dir=") ? `--wal-dir=${dir}/wal` : a));
   refused(
-    await failToStart("setpriv", ["--reuid=65534", "--regid=65534", "--clear-groups", copy, ...args]),
+    await failToStart("setpriv", ["--reuid=65534", "--regid=65534", "--clear-groups", copy, ...(await nodeArgs())]),
     /root|CAP_/,
   );
 });

@@ -45,8 +45,7 @@ share 600 >/dev/null &
 busy=$!
 dd if=/dev/zero of=/dev/null bs=1M 2>/dev/null &
 busy="$busy $!"
-coroot-node-agent --profiles-endpoint=http://127.0.0.1:8080/cgi-bin/upload --profile-interval=3s \
-	--wal-dir=/tmp/wal >/tmp/agent.log 2>&1 &
+coroot-node-agent --profiles-endpoint=http://127.0.0.1:8080/cgi-bin/upload --profile-interval=3s >/tmp/agent.log 2>&1 &
 agent=$!
 
 # profiles are gzip streams; names of functions are plain text inside

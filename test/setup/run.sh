@@ -95,7 +95,7 @@ wait_for()
 wait_for "$url/readyz"
 
 setsid "$bin/coroot-node-agent" --listen="127.0.0.1:$node_port" --collector-endpoint="$url" \
-	--profile-interval="${INTERVAL:-10s}" --wal-dir="$dir/wal" >>"$node_log" 2>&1 </dev/null &
+	--profile-interval="${INTERVAL:-10s}" >>"$node_log" 2>&1 </dev/null &
 node_pid=$!
 wait_for "http://127.0.0.1:$node_port/healthz"
 
