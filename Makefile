@@ -184,6 +184,9 @@ run: ## install, build and run both agents here until Ctrl-C (PORT=10301 RUN_DIR
 	$(Q)$(MAKE) -j$(JOBS) all
 	$(Q)test/setup/run.sh
 
+check-clean-machine: ## try the README's two commands, each in a fresh Debian 12 without anything cached (root, debootstrap)
+	$(Q)test/setup/clean-machine.sh
+
 # ---- install ---------------------------------------------------------------
 install: all ## install into $(DESTDIR)$(prefix)
 	$(Q)$(INSTALL) -d $(DESTDIR)$(bindir)
@@ -198,7 +201,7 @@ help: ## this text
 	@awk -F':.*## ' '/^[a-z%-]+:.*## /{printf "  %-20s %s\n",$$1,$$2}' $(MAKEFILE_LIST)
 	@echo; echo "  BUILD=release|debug|asan|tsan|cov  V=1  O=dir  DESTDIR=  prefix=  CC=clang"
 
-.PHONY: all gen deps-build run install clean help FORCE
+.PHONY: all gen deps-build run check-clean-machine install clean help FORCE
 
 include test/mk/test.mk test/mk/bench.mk test/mk/lint.mk
 

@@ -10,6 +10,7 @@
 # then goes back to the user who called.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
+. test/setup/http-get.sh
 
 if [ "$(id -u)" -ne 0 ]; then
 	command -v sudo >/dev/null || { echo "run: the node-agent needs root, and there is no sudo" >&2; exit 1; }
@@ -77,27 +78,28 @@ cluster_pid=$!
 tail -n +1 --pid=$$ -f "$cluster_log" 2>/dev/null | sed -u 's/^/cluster-agent: /' &
 tail -n +1 --pid=$$ -f "$node_log" 2>/dev/null | sed -u 's/^/node-agent:    /' &
 
+# wait_for PORT PATH: until an agent answers there, up to two minutes on a busy machine
 wait_for()
 {
 	local i
-	for ((i = 0; i < 300; i++)); do
+	for ((i = 0; i < 1200; i++)); do
 		[ -z "$stopping" ] || { stop_both; exit 0; }
-		curl -sf -o /dev/null -m 2 "$1" && return 0
+		http_get 127.0.0.1 "$1" "$2" >/dev/null && return 0
 		kill -0 "$cluster_pid" 2>/dev/null || { wait "$cluster_pid"; died cluster-agent "$cluster_log" $?; }
 		[ -z "$node_pid" ] || kill -0 "$node_pid" 2>/dev/null ||
 			{ wait "$node_pid"; died node-agent "$node_log" $?; }
 		sleep 0.1
 	done
-	echo "run: no answer from $1 within 30 s" >&2
+	echo "run: no answer from http://127.0.0.1:$1$2 within two minutes" >&2
 	stop_both
 	exit 1
 }
-wait_for "$url/readyz"
+wait_for "$port" /readyz
 
 setsid "$bin/coroot-node-agent" --listen="127.0.0.1:$node_port" --collector-endpoint="$url" \
 	--profile-interval="${INTERVAL:-10s}" >>"$node_log" 2>&1 </dev/null &
 node_pid=$!
-wait_for "http://127.0.0.1:$node_port/healthz"
+wait_for "$node_port" /healthz
 
 cat <<END
 
