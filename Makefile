@@ -184,7 +184,7 @@ run: ## install, build and run both agents here until Ctrl-C (PORT=10301 RUN_DIR
 	$(Q)$(MAKE) -j$(JOBS) all
 	$(Q)test/setup/run.sh
 
-check-clean-machine: ## try the README's two commands, each in a fresh Debian 12 without anything cached (root, debootstrap)
+check-clean-machine: ## try both README commands, each in a fresh Debian 12 (root)
 	$(Q)test/setup/clean-machine.sh
 
 # ---- install ---------------------------------------------------------------

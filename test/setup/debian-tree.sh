@@ -43,7 +43,7 @@ fi
 name=$1
 shift
 root=$dir/$name
-[ "$name" != base ] && [[ $name =~ ^[a-z0-9-]+$ ]] || fail "a tree cannot be called '$name'"
+[[ $name =~ ^[a-z0-9-]+$ && $name != base ]] || fail "a tree cannot be called '$name'"
 
 debian_mirror()
 {

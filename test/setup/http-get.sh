@@ -1,3 +1,4 @@
+# shellcheck shell=bash
 # http_get HOST PORT PATH: prints the body of an HTTP answer 200, for scripts that run before
 # anything but Debian's minimal packages is installed. Sourced by bash. Fails on any other status,
 # when nobody listens, and when the next line takes longer than five seconds. The server must close

@@ -10,6 +10,7 @@
 # then goes back to the user who called.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
+# shellcheck source=test/setup/http-get.sh
 . test/setup/http-get.sh
 
 if [ "$(id -u)" -ne 0 ]; then

@@ -5,6 +5,7 @@
 # PORT, NODE_PORT: as for "make run"; MINUTES=40: how long installing, building and waiting may take.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
+# shellcheck source=test/setup/http-get.sh
 . test/setup/http-get.sh
 port=${PORT:-10301}
 deadline=$((SECONDS + ${MINUTES:-40} * 60))
