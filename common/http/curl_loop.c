@@ -1,3 +1,9 @@
+/*
+ * Lets our event loop drive libcurl's multi handle: libcurl names the sockets and the time it waits
+ * for (curl_wants_socket, curl_wants_timer), and the loop calls curl_multi_socket_action() when one
+ * of them is due. libcurl's callbacks run inside run_curl() only, which calls the owner once
+ * transfers may be added and removed again.
+ */
 #include "common/http/curl_loop.h"
 
 #include <errno.h>
@@ -5,7 +11,7 @@
 
 #include "common/system/clock.h"
 
-/* One socket of curl's, as curl asks us to watch it. */
+/* One of libcurl's sockets, watched for the events that libcurl asked for. */
 struct watch {
 	struct curl_loop *owner;
 	curl_socket_t fd;
@@ -33,7 +39,7 @@ static void on_socket_event(void *ctx, uint32_t events)
 		mask |= CURL_CSELECT_OUT;
 	if (events & (EPOLLERR | EPOLLHUP))
 		mask |= CURL_CSELECT_ERR;
-	/* frees w when curl closes the socket */
+	/* libcurl may close the socket in there, which frees w */
 	run_curl(w->owner, w->fd, mask);
 }
 
@@ -59,7 +65,7 @@ static int watch_socket(struct curl_loop *cl, curl_socket_t fd, uint32_t events)
 	return 0;
 }
 
-/* curl says what it wants to know of a socket. -1 makes it fail all transfers under way. */
+/* libcurl's socket callback. Returning -1 makes it fail all transfers under way. */
 static int curl_wants_socket(CURL *easy, curl_socket_t fd, int what, void *owner, void *watch)
 {
 	struct curl_loop *cl = owner;
@@ -114,7 +120,7 @@ int curl_loop_init(struct curl_loop *cl, struct loop *l, void (*after)(void *ctx
 
 void curl_loop_fini(struct curl_loop *cl)
 {
-	/* calls back to unwatch what it closes */
+	/* calls curl_wants_socket() for each socket that it closes */
 	if (cl->multi)
 		curl_multi_cleanup(cl->multi);
 	loop_remove(cl->timer);

@@ -11,15 +11,18 @@ struct curl_loop {
 	struct loop *loop;
 	CURLM *multi;
 	struct loop_source *timer;
-	bool in_curl;          /* curl calls us: it cannot be told to add or remove now */
-	void (*after)(void *); /* curl has returned; messages may be there */
+	bool in_curl;          /* libcurl is calling us: transfers cannot be added or removed */
+	void (*after)(void *); /* called when libcurl has returned and may have messages */
 	void *ctx;
 };
 
-/* cl is zeroed before. -ENOMEM, -EMFILE …; to be followed by _fini() in every case. */
+/*
+ * cl must be zeroed. Returns 0, -ENOMEM, or -EMFILE and the like. The caller calls curl_loop_fini()
+ * in every case.
+ */
 int curl_loop_init(struct curl_loop *cl, struct loop *l, void (*after)(void *ctx),
 		   void *ctx) MUST_CHECK;
-/* Closes what is idle; there are no transfers any more. */
+/* Closes idle connections. All transfers must have been removed. */
 void curl_loop_fini(struct curl_loop *cl);
 
 #endif /* COMMON_HTTP_CURL_LOOP_H */

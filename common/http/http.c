@@ -1,8 +1,23 @@
+/*
+ * Requests as transfers of libcurl's multi interface; curl_loop.c lets our event loop drive it.
+ *
+ * Two things need care, and shape this file. First, libcurl forbids adding and removing transfers
+ * while it is calling us, and a body reader (on_data) is such a call. What is asked for in there is
+ * put on the list of deferred transfers and settled as soon as libcurl has returned. Second, every
+ * call of a done function may start or cancel any other transfer. So each place that calls one
+ * starts over from the head of its list afterwards instead of holding a pointer to the next
+ * element, and a cancelled transfer leaves both lists before it is freed.
+ *
+ * libcurl's own low-speed limit counts bytes per second over a window and cannot express "no byte
+ * for 30 s" precisely, so silence is measured here: each byte only stores a time stamp, and one
+ * timer per client scans all transfers when the first of them may have been silent for too long.
+ */
 #include "common/http/http.h"
 
 #include <curl/curl.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <utlist.h>
 
 #include "common/data/buf.h"
 #include "common/http/curl_loop.h"
@@ -15,11 +30,11 @@
 
 struct http_client {
 	struct curl_loop curl;
-	struct loop_source *idle_timer; /* for when a transfer may have been silent for too long */
-	uint64_t idle_check_ns;         /* when; UINT64_MAX: never */
-	struct http_transfer *transfers;
+	struct loop_source *idle_timer;
+	uint64_t idle_check_ns;          /* when idle_timer expires; UINT64_MAX if it is not set */
+	struct http_transfer *transfers; /* all of them, deferred ones too */
 	unsigned n_transfers;
-	struct http_transfer *deferred;
+	struct http_transfer *deferred; /* to be added or freed when libcurl has returned */
 	unsigned max_idle_connections;
 	size_t max_memory_bytes;
 	size_t memory_bytes; /* allocated for responses */
@@ -28,10 +43,10 @@ struct http_client {
 
 struct http_transfer {
 	struct http_client *client;
-	struct http_transfer *prev, *next;
-	struct http_transfer *next_deferred;
-	bool is_deferred; /* in the client's list: to be added, or freed when is_cancelled */
-	bool is_added;
+	struct http_transfer *prev, *next; /* in the client's transfers */
+	struct http_transfer *prev_deferred, *next_deferred;
+	bool is_deferred; /* on the client's list: to be added, or freed if is_cancelled */
+	bool is_added;    /* libcurl has it */
 	bool is_cancelled;
 	CURL *easy;
 	struct http_lists lists;
@@ -40,7 +55,8 @@ struct http_transfer {
 	uint64_t idle_timeout_ns;
 	uint64_t last_byte_ns;
 	curl_off_t n_sent;
-	int failure; /* -errno of our own callbacks: what curl only calls a write error */
+	/* -errno and sentence of our own callbacks, which libcurl reports as a write error */
+	int failure;
 	const char *why;
 	char msg[CURL_ERROR_SIZE];
 	int (*on_data)(void *ctx, const char *data, size_t len);
@@ -60,7 +76,7 @@ static void transfer_free(struct http_transfer *t)
 
 DEFINE_CLEANUP(struct http_transfer *, transfer_free);
 
-/* curl counts the connections in use too, which are as many as there are transfers. */
+/* libcurl's limit of idle connections includes those in use: one per transfer. */
 static void limit_connections(const struct http_client *c)
 {
 	long others = c->n_transfers > 0 ? (long)c->n_transfers - 1 : 0;
@@ -78,14 +94,27 @@ static void check_idle_in(struct http_client *c, uint64_t now_ns, uint64_t delay
 	loop_set_timer(c->idle_timer, delay_ns);
 }
 
+static void defer(struct http_transfer *t)
+{
+	if (t->is_deferred)
+		return;
+	t->is_deferred = true;
+	DL_APPEND2(t->client->deferred, t, prev_deferred, next_deferred);
+}
+
+static void undefer(struct http_transfer *t)
+{
+	if (!t->is_deferred)
+		return;
+	t->is_deferred = false;
+	DL_DELETE2(t->client->deferred, t, prev_deferred, next_deferred);
+}
+
 static void link_transfer(struct http_transfer *t)
 {
 	struct http_client *c = t->client;
 
-	t->next = c->transfers;
-	if (t->next)
-		t->next->prev = t;
-	c->transfers = t;
+	DL_PREPEND(c->transfers, t);
 	c->n_transfers++;
 	limit_connections(c);
 	if (t->idle_timeout_ns) {
@@ -100,25 +129,10 @@ static void unlink_transfer(struct http_transfer *t)
 
 	if (t->is_added)
 		curl_multi_remove_handle(c->curl.multi, t->easy);
-	if (t->prev)
-		t->prev->next = t->next;
-	else
-		c->transfers = t->next;
-	if (t->next)
-		t->next->prev = t->prev;
+	undefer(t);
+	DL_DELETE(c->transfers, t);
 	c->n_transfers--;
 	limit_connections(c);
-}
-
-static void defer(struct http_transfer *t)
-{
-	struct http_client *c = t->client;
-
-	if (t->is_deferred)
-		return;
-	t->is_deferred = true;
-	t->next_deferred = c->deferred;
-	c->deferred = t;
 }
 
 static int error_of(const struct http_transfer *t, CURLcode code)
@@ -197,14 +211,16 @@ static void finish_those_done(struct http_client *c)
 	}
 }
 
-/* What was asked of us from inside curl. */
+/*
+ * Adds or frees what was started or cancelled while libcurl was calling us. A transfer that cannot
+ * be added is finished here, and its done function may cancel others that are still on the list.
+ */
 static void settle_deferred(struct http_client *c)
 {
 	struct http_transfer *t;
 
 	while ((t = c->deferred)) {
-		c->deferred = t->next_deferred;
-		t->is_deferred = false;
+		undefer(t);
 		if (t->is_cancelled) {
 			unlink_transfer(t);
 			transfer_free(t);
@@ -222,7 +238,7 @@ static void after_curl(void *ctx)
 	finish_those_done(ctx);
 }
 
-/* ---- silence --------------------------------------------------------------------------- */
+/* ---- idle time-out --------------------------------------------------------------------- */
 
 static uint64_t idle_left_ns(const struct http_transfer *t, uint64_t now_ns)
 {
@@ -233,10 +249,7 @@ static uint64_t idle_left_ns(const struct http_transfer *t, uint64_t now_ns)
 	return end_ns > now_ns ? end_ns - now_ns : 0;
 }
 
-/*
- * Bytes only move a transfer's time stamp; the timer looks at all when the first of them can have been
- * silent for long enough.
- */
+/* Ends the transfers that have been silent for too long, and sets the timer for the next one. */
 static void on_idle_timer(void *ctx)
 {
 	struct http_client *c = ctx;
@@ -253,7 +266,7 @@ static void on_idle_timer(void *ctx)
 				 t->idle_timeout_ns / NS_PER_MS);
 			t->why = t->msg;
 			finish(t, CURLE_OPERATION_TIMEDOUT);
-			/* done may have started and cancelled any */
+			/* the done function may have freed the next one: start over */
 			t = c->transfers;
 			continue;
 		}
@@ -263,7 +276,7 @@ static void on_idle_timer(void *ctx)
 	}
 }
 
-/* ---- what curl has for us ---------------------------------------------------------------- */
+/* ---- libcurl's callbacks --------------------------------------------------------------- */
 
 static bool is_for_reader(const struct http_transfer *t)
 {
@@ -313,7 +326,7 @@ static size_t on_body(char *data, size_t size, size_t n, void *transfer)
 	return CURL_WRITEFUNC_ERROR;
 }
 
-/* For what is sent: curl has no other word of it. */
+/* Notices that bytes of the request were sent, which libcurl reports in no other way. */
 static int on_progress(void *transfer, curl_off_t expected, curl_off_t received, curl_off_t to_send,
 		       curl_off_t sent)
 {
@@ -386,7 +399,7 @@ static void set_callbacks(struct http_transfer *t)
 {
 	CURL *easy = t->easy;
 
-	/* none of these allocates */
+	/* these options cannot fail: none of them allocates */
 	curl_easy_setopt(easy, CURLOPT_PRIVATE, t);
 	curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, t->msg);
 	curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, on_body);
@@ -423,7 +436,7 @@ int http_start(struct http_client *c, const struct http_request *req, http_done_
 	if (r < 0)
 		return r;
 
-	/* starts with the timer, so on the loop; not at all from inside curl */
+	/* libcurl only sets its timer here; the request starts when the loop runs it */
 	if (c->curl.in_curl)
 		defer(t);
 	else if (curl_multi_add_handle(c->curl.multi, t->easy) == CURLM_OK)

@@ -1,5 +1,7 @@
 /* Requests that do not simply end: streams, silence, cancelling, limits over several. */
+#include <curl/curl.h>
 #include <dirent.h>
+#include <dlfcn.h>
 #include <errno.h>
 
 #include "common/http/http.h"
@@ -39,6 +41,22 @@ struct fixture {
 	int n_left; /* the loop stops when so many are done */
 	struct ask asks[MAX_TRANSFERS];
 };
+
+/* How many of the next calls of curl_multi_add_handle() fail. */
+static int n_adds_to_fail;
+
+/* Stands before libcurl's own for the whole program. */
+CURLMcode curl_multi_add_handle(CURLM *multi, CURL *easy)
+{
+	CURLMcode (*real)(CURLM *, CURL *);
+
+	if (n_adds_to_fail > 0) {
+		n_adds_to_fail--;
+		return CURLM_OUT_OF_MEMORY;
+	}
+	*(void **)&real = dlsym(RTLD_NEXT, "curl_multi_add_handle");
+	return real(multi, easy);
+}
 
 static void stop(void *ctx)
 {
@@ -468,6 +486,39 @@ static void a_reader_may_start_requests(void **state)
 	assert_int_equal(f->asks[2].n_done, 0);
 }
 
+static int start_two_that_fail(void *ctx, const char *data, size_t len)
+{
+	struct ask *a = ctx;
+
+	keep(a, data, len);
+	start(&a->other[0], (struct http_request){0});
+	start(&a->other[1], (struct http_request){0});
+	n_adds_to_fail = 1;
+	return 0;
+}
+
+static void a_deferred_request_that_cannot_start_may_cancel_another_deferred_one(void **state)
+{
+	struct fixture *f = *state;
+	struct ask *a = &f->asks[0], *b = &f->asks[1], *c = &f->asks[2];
+
+	for (int i = 0; i < 3; i++)
+		serve(&f->asks[i], CHUNKED "3\r\nabc\r\n0\r\n\r\n", THEN_CLOSE);
+	a->on_data = start_two_that_fail;
+	a->other = b;
+	b->other = c;
+	c->other = b;
+	b->then = c->then = cancel_other;
+	start(a, (struct http_request){0});
+	run(f, 2);
+	run_for(f, 10);
+	assert_int_equal(a->error, 0);
+	assert_int_equal(b->n_done + c->n_done, 1);
+	assert_int_equal(b->error + c->error, -ENOMEM);
+	assert_null(b->transfer);
+	assert_null(c->transfer);
+}
+
 /* ---- limits over several --------------------------------------------------------------- */
 
 static void bodies_share_one_limit(void **state)
@@ -635,6 +686,7 @@ int main(void)
 		with_fixture(a_reader_may_cancel_another_request),
 		with_fixture(a_reader_may_cancel_its_own_request),
 		with_fixture(a_reader_may_start_requests),
+		with_fixture(a_deferred_request_that_cannot_start_may_cancel_another_deferred_one),
 		with_fixture(bodies_share_one_limit),
 		with_fixture(idle_connections_are_limited),
 		with_fixture(a_request_goes_to_the_address_it_was_given),
