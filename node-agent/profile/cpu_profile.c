@@ -23,16 +23,16 @@ struct build {
 	struct symbolizer *symbolizer;
 	const struct cpu_profile_config *cfg;
 	struct cpu_profile_result *result;
-	const struct frame *truncated;
+	const struct symbol_frame *truncated;
 	struct arena arena; /* of the workload in work */
 	struct profile_builder *builder;
 	uint64_t n_samples; /* of the workload in work */
 
-	const struct frame *frames[MAX_FRAMES_PER_STACK];
+	const struct symbol_frame *frames[MAX_FRAMES_PER_STACK];
 	size_t n_frames;
 };
 
-static void push_frames(struct build *b, const struct frame_list *list)
+static void push_frames(struct build *b, const struct symbol_frame_list *list)
 {
 	for (size_t i = 0; i < list->n && b->n_frames < MAX_FRAMES_PER_STACK - MARKERS; i++)
 		b->frames[b->n_frames++] = &list->frames[i];
@@ -42,7 +42,7 @@ static void push_frames(struct build *b, const struct frame_list *list)
 static bool push_kernel_frames(struct build *b, const struct cycle_stack *stack)
 {
 	bool cut = stack->flags & (SAMPLE_KERNEL_STACK_CUT | SAMPLE_KERNEL_STACK_ERROR);
-	struct frame_list list;
+	struct symbol_frame_list list;
 
 	for (size_t i = 0; i < stack->n_kernel; i++) {
 		symbolizer_resolve_kernel(b->symbolizer, stack->addrs[i],
@@ -56,7 +56,7 @@ static bool push_kernel_frames(struct build *b, const struct cycle_stack *stack)
 }
 
 static void resolve_user(struct build *b, const struct process_mapping *m, uint64_t addr,
-			 enum symbol_address_kind kind, struct frame_list *ret)
+			 enum symbol_address_kind kind, struct symbol_frame_list *ret)
 {
 	struct symbol_mapping sm = {.path = "", .fd = -1};
 
@@ -99,7 +99,7 @@ static bool push_user_frames(struct build *b, const struct process_snapshot *p,
 			     const struct cycle_stack *stack)
 {
 	const uint64_t *addrs = stack->addrs + stack->n_kernel;
-	struct frame_list list;
+	struct symbol_frame_list list;
 	bool all_code = true;
 
 	for (size_t i = 0; i < stack->n_user; i++) {
@@ -138,8 +138,8 @@ static bool is_whole(const struct build *b, const struct cycle_stack *stack, boo
 	return all_code && stack->end == WALK_END_BOTTOM && stack->n_user > 1;
 }
 
-static void add_stack(struct build *b, const struct process_snapshot *p, const struct frame *root,
-		      const struct cycle_stack *stack)
+static void add_stack(struct build *b, const struct process_snapshot *p,
+		      const struct symbol_frame *root, const struct cycle_stack *stack)
 {
 	int64_t period = (int64_t)(NS_PER_S / b->cfg->hz);
 	size_t first_user;
@@ -167,7 +167,7 @@ static void add_stack(struct build *b, const struct process_snapshot *p, const s
 static void add_process(struct build *b, const struct cycle_process *p)
 {
 	const char *comm = p->snapshot->comm;
-	const struct frame *root =
+	const struct symbol_frame *root =
 		symbolizer_frame(b->symbolizer, comm[0] ? comm : "[unknown]", "");
 
 	for (const struct cycle_stack *s = p->stacks; s; s = s->next)

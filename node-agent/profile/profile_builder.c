@@ -12,7 +12,7 @@
 #include "node-agent/symbol/symbolizer.h"
 
 struct frame_entry {
-	const struct frame *frame; /* the pointer is the key */
+	const struct symbol_frame *frame; /* the pointer is the key */
 	uint32_t location;
 	struct frame_entry *next; /* by location */
 	UT_hash_handle hh;
@@ -61,7 +61,7 @@ void profile_builder_free(struct profile_builder *b)
 	free(b);
 }
 
-static int find_location(struct profile_builder *b, const struct frame *frame, uint32_t *ret)
+static int find_location(struct profile_builder *b, const struct symbol_frame *frame, uint32_t *ret)
 {
 	struct frame_entry *e;
 
@@ -107,7 +107,7 @@ static int add_stack(struct profile_builder *b, uint32_t n, int64_t value)
 	return 0;
 }
 
-int profile_builder_add(struct profile_builder *b, const struct frame *const *frames,
+int profile_builder_add(struct profile_builder *b, const struct symbol_frame *const *frames,
 			size_t n_frames, int64_t value)
 {
 	struct stack_entry *e;

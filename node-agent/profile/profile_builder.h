@@ -11,7 +11,7 @@
 #include "common/data/arena.h"
 #include "common/pprof/profile.h"
 
-struct frame;
+struct symbol_frame;
 struct profile_builder;
 
 /* -ENOMEM. Free the builder before the arena: its tables point into it. */
@@ -23,7 +23,7 @@ DEFINE_CLEANUP(struct profile_builder *, profile_builder_free);
  * frames leaf first; equal frames are the same pointer, as a symbolizer gives them. 0, -ENOMEM,
  * or -EFBIG over the limits of a pprof.
  */
-int profile_builder_add(struct profile_builder *b, const struct frame *const *frames,
+int profile_builder_add(struct profile_builder *b, const struct symbol_frame *const *frames,
 			size_t n_frames, int64_t value) MUST_CHECK;
 
 /* Stacks, functions and locations; types, times and comments are the caller's to set. */

@@ -10,7 +10,6 @@
 #include "common/limits.h"
 #include "node-agent/profile/plain_locations.h"
 
-#define GOEXIT "runtime.goexit"
 #define FIRST_PLACES_LOG2 8u
 #define FIRST_ELEMENTS 64u
 #define FEW_FOUND 50000u /* two thousand stacks */
@@ -34,7 +33,7 @@ struct numbers {
 };
 
 struct stack_locations {
-	struct go_symbols symbols;
+	struct frame_resolver resolver;
 	size_t max_bytes;
 	struct function *functions; /* by first sight, as the locations */
 	struct numbers function_numbers;
@@ -47,17 +46,17 @@ struct stack_locations {
 	uint64_t n_found;
 	struct stack_frame *frames;
 	uint32_t n_frames, cap_frames;
-	struct go_frame_list list;
+	struct frame_list list;
 };
 
-int stack_locations_new(struct stack_locations **ret, const struct go_symbols *symbols,
+int stack_locations_new(struct stack_locations **ret, const struct frame_resolver *resolver,
 			size_t max_bytes)
 {
 	CLEANUP(stack_locations_freep) struct stack_locations *l = calloc(1, sizeof(*l));
 
 	if (!l)
 		return -ENOMEM;
-	l->symbols = *symbols;
+	l->resolver = *resolver;
 	l->max_bytes = max_bytes;
 	l->places_log2 = FIRST_PLACES_LOG2;
 	l->places = calloc((size_t)1 << l->places_log2, sizeof(*l->places));
@@ -222,7 +221,7 @@ static int find_location(struct stack_locations *l, const struct location *sough
 	return 0;
 }
 
-int stack_locations_add(struct stack_locations *l, const struct go_frame *f, uint32_t *ret)
+int stack_locations_add(struct stack_locations *l, const struct frame *f, uint32_t *ret)
 {
 	const struct function function = {f->function, f->file};
 	struct location location = {.line = f->line};
@@ -273,7 +272,7 @@ static int grow_places(struct stack_locations *l)
 static int reserve(struct stack_locations *l)
 {
 	struct stack_frame *frames;
-	uint32_t cap = l->cap_frames ? l->cap_frames * 2 : 4 * GO_FRAMES_MAX;
+	uint32_t cap = l->cap_frames ? l->cap_frames * 2 : 4 * FRAMES_PER_ADDRESS_MAX;
 
 	if (((size_t)l->n + 1) * 2 > (size_t)1 << l->places_log2) {
 		int r = grow_places(l);
@@ -281,7 +280,7 @@ static int reserve(struct stack_locations *l)
 		if (r < 0)
 			return r;
 	}
-	if (l->cap_frames - l->n_frames >= GO_FRAMES_MAX)
+	if (l->cap_frames - l->n_frames >= FRAMES_PER_ADDRESS_MAX)
 		return 0;
 	if (cap > l->max_bytes / sizeof(*frames))
 		return -ENOBUFS;
@@ -300,16 +299,13 @@ static int add_address(struct stack_locations *l, uint64_t address, uint8_t kind
 		.address = address, .first = l->n_frames, .kind = kind, .is_runtime = -1};
 	int r;
 
-	r = l->symbols.resolve(l->symbols.ctx, address, kind == ALL, &l->list);
+	r = l->resolver.resolve(l->resolver.ctx, address, kind == ALL, &l->list);
 	if (r == 0)
 		r = reserve(l);
 	for (size_t i = 0; r == 0 && i < l->list.n; i++) {
-		const struct go_frame *f = &l->list.frames[i];
+		const struct frame *f = &l->list.frames[i];
 		struct stack_frame *to = &l->frames[a.first + a.n];
 
-		/* where every goroutine begins: it says nothing */
-		if (strcmp(f->function, GOEXIT) == 0)
-			continue;
 		*to = (struct stack_frame){.address = f->address, .role = f->role};
 		r = stack_locations_add(l, f, &to->location);
 		a.n++;
@@ -328,7 +324,7 @@ static int put_plain(struct stack_locations *l, struct stack_address *a)
 	const struct stack_frame *f = &l->frames[a->first];
 
 	a->was_put = true;
-	if (a->n != 1 || f->role != GO_FRAME_PLAIN)
+	if (a->n != 1 || f->role != FRAME_PLAIN)
 		return 0;
 	return plain_locations_add(&l->plain[a->kind == ALL], a->address, f->location);
 }
@@ -361,7 +357,8 @@ const struct stack_frame *stack_locations_frames(const struct stack_locations *l
 bool stack_locations_is_runtime(struct stack_locations *l, struct stack_address *a)
 {
 	if (a->is_runtime < 0)
-		a->is_runtime = l->symbols.is_runtime(l->symbols.ctx, a->address);
+		a->is_runtime = l->resolver.is_runtime &&
+				l->resolver.is_runtime(l->resolver.ctx, a->address);
 	return a->is_runtime;
 }
 

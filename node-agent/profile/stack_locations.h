@@ -6,14 +6,14 @@
 
 #include "common/base.h"
 #include "common/pprof/pprof_writer.h"
-#include "node-agent/profile/stack_profile.h"
+#include "node-agent/profile/frame_resolver.h"
 
 struct stack_locations;
 
 struct stack_frame {
-	uint64_t address; /* go_frame.address */
+	uint64_t address; /* frame.address */
 	uint32_t location;
-	enum go_frame_role role;
+	enum frame_role role;
 };
 
 /* What an address stands for; the place that it has in the table. */
@@ -27,7 +27,7 @@ struct stack_address {
 };
 
 /* -ENOMEM. */
-int stack_locations_new(struct stack_locations **ret, const struct go_symbols *symbols,
+int stack_locations_new(struct stack_locations **ret, const struct frame_resolver *resolver,
 			size_t max_bytes) MUST_CHECK;
 void stack_locations_free(struct stack_locations *l);
 DEFINE_CLEANUP(struct stack_locations *, stack_locations_free);
@@ -44,7 +44,7 @@ const struct stack_frame *stack_locations_frames(const struct stack_locations *l
 
 /*
  * Packs (pprof_pack_location()) the locations of the first of n addresses, as far as those are found often and are one frame
- * of GO_FRAME_PLAIN each: how many, and *ret_len bytes. to has PPROF_PACKED_LOCATION_MAX_BYTES for each.
+ * of FRAME_PLAIN each: how many, and *ret_len bytes. to has PPROF_PACKED_LOCATION_MAX_BYTES for each.
  */
 size_t stack_locations_pack(const struct stack_locations *l, const uint64_t *addresses, size_t n,
 			    bool all, uint8_t *to, size_t *ret_len);
@@ -52,8 +52,7 @@ size_t stack_locations_pack(const struct stack_locations *l, const uint64_t *add
 bool stack_locations_is_runtime(struct stack_locations *l, struct stack_address *a);
 
 /* Of a frame that no address has. Results as above. */
-int stack_locations_add(struct stack_locations *l, const struct go_frame *f,
-			uint32_t *ret) MUST_CHECK;
+int stack_locations_add(struct stack_locations *l, const struct frame *f, uint32_t *ret) MUST_CHECK;
 
 /* All locations and functions. */
 void stack_locations_write(const struct stack_locations *l, struct pprof_writer *w);

@@ -39,7 +39,7 @@ int stack_profile_new(struct stack_profile **ret, const struct stack_profile_con
 	p->locations = NULL;
 	p->w = NULL;
 	p->n_samples = 0;
-	r = stack_locations_new(&p->locations, &cfg->symbols, cfg->max_bytes);
+	r = stack_locations_new(&p->locations, &cfg->resolver, cfg->max_bytes);
 	if (r == 0)
 		r = stack_table_new(&p->stacks, cfg->n_types, cfg->max_bytes);
 	if (r < 0)
@@ -61,9 +61,9 @@ void stack_profile_free(struct stack_profile *p)
 /* A stack in the making, in p->packed. */
 struct collected {
 	uint32_t n;
-	size_t len;              /* bytes */
-	bool wrappers;           /* those that are listed were not left out when they could be */
-	enum go_frame_role last; /* of the frame that came last, shown or not */
+	size_t len;           /* bytes */
+	bool wrappers;        /* those that are listed were not left out when they could be */
+	enum frame_role last; /* of the frame that came last, shown or not */
 };
 
 static void push(struct stack_profile *p, uint32_t location, struct collected *c)
@@ -83,8 +83,7 @@ static void push_frames(struct stack_profile *p, const struct stack_address *a, 
 	for (uint32_t i = 0; i < a->n; i++, f++) {
 		if (i > 0 && next != 0 && f->address == next)
 			break;
-		if (f->role != GO_FRAME_WRAPPER || c->last == GO_FRAME_PANIC ||
-		    (i == 0 && c->wrappers))
+		if (f->role != FRAME_WRAPPER || c->last == FRAME_PANIC || (i == 0 && c->wrappers))
 			push(p, f->location, c);
 		c->last = f->role;
 	}
@@ -101,7 +100,7 @@ static size_t push_plain(struct stack_profile *p, const uint64_t *addresses, siz
 	c->len += len;
 	c->n += (uint32_t)pushed;
 	if (pushed > 0)
-		c->last = GO_FRAME_PLAIN;
+		c->last = FRAME_PLAIN;
 	return pushed;
 }
 
@@ -133,7 +132,7 @@ static int collect(struct stack_profile *p, const struct stack_profile_stack *s,
 /* A frame that is no code. */
 static int collect_text(struct stack_profile *p, const char *text, struct collected *c)
 {
-	const struct go_frame frame = {.function = text, .file = ""};
+	const struct frame frame = {.function = text, .file = ""};
 	uint32_t location = 0;
 	int r = stack_locations_add(p->locations, &frame, &location);
 

@@ -1,7 +1,7 @@
 /*
  * Stacks of return addresses of a Go process, with values, → one pprof. Pure.
  *
- * What is at an address comes from struct go_symbols. Equal stacks are one sample; of tens of thousands of stacks some may come
+ * What is at an address comes from struct frame_resolver. Equal stacks are one sample; of tens of thousands of stacks some may come
  * twice, since not all are kept until the end. Memory is limited.
  */
 #ifndef NODE_AGENT_PROFILE_STACK_PROFILE_H
@@ -9,47 +9,15 @@
 
 #include "common/base.h"
 #include "common/data/buf.h"
+#include "node-agent/profile/frame_resolver.h"
+#include "node-agent/profile/stack_values.h"
 
-#define STACK_PROFILE_TYPES_MAX 4u
 #define STACK_PROFILE_DEPTH_MAX 2048u /* frames; what is further away from the leaf is left out */
-#define GO_FRAMES_MAX 64u             /* of one address: inlined calls */
-
-/* What the compiler or the runtime made; runtime/pprof does not show wrappers. */
-enum go_frame_role {
-	GO_FRAME_PLAIN,
-	GO_FRAME_WRAPPER, /* calls what the program called; shown when that could not be called: */
-	GO_FRAME_PANIC,   /* … it called one of these instead */
-};
-
-/* Texts are borrowed until the profile is freed; equal ones are the same pointer. */
-struct go_frame {
-	const char *function;
-	const char *file;
-	uint32_t line;
-	uint64_t address; /* what a list of logical frames has for it: behind its call */
-	enum go_frame_role role;
-};
-
-struct go_frame_list {
-	struct go_frame frames[GO_FRAMES_MAX]; /* innermost first */
-	size_t n;
-};
-
-struct go_symbols {
-	/*
-	 * Frames of the call before a return address: the innermost, or all, with those that it is
-	 * inlined into. 0, also when unknown (then "[unknown]").
-	 */
-	int (*resolve)(void *ctx, uint64_t return_address, bool all, struct go_frame_list *ret);
-	/* Whether what is at the address itself belongs to the runtime. */
-	bool (*is_runtime)(void *ctx, uint64_t address);
-	void *ctx;
-};
 
 struct stack_profile_config {
-	struct go_symbols symbols;
-	const char *types[STACK_PROFILE_TYPES_MAX]; /* "go:mutex_delay:nanoseconds"; static texts */
-	const char *units[STACK_PROFILE_TYPES_MAX];
+	struct frame_resolver resolver;
+	const char *types[STACK_VALUES_MAX]; /* "go:mutex_delay:nanoseconds"; static texts */
+	const char *units[STACK_VALUES_MAX];
 	size_t n_types;
 	const char *period_type;
 	const char *period_unit;
@@ -79,18 +47,6 @@ struct stack_profile_stack {
 };
 
 struct stack_profile;
-
-/* The values of a stack, n_types of them. */
-struct stack_values {
-	int64_t v[STACK_PROFILE_TYPES_MAX];
-};
-
-/* Counters of a broken process can have any value: a sum stays at the end of what fits. */
-static inline void stack_values_add(struct stack_values *values, size_t type, int64_t n)
-{
-	if (__builtin_add_overflow(values->v[type], n, &values->v[type]))
-		values->v[type] = n < 0 ? INT64_MIN : INT64_MAX;
-}
 
 int stack_profile_new(struct stack_profile **ret,
 		      const struct stack_profile_config *cfg) MUST_CHECK;

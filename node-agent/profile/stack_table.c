@@ -19,7 +19,7 @@
 #define GOLDEN_RATIO 0x9e3779b9u
 #define AHEAD 8u         /* stacks */
 #define FEW_STACKS 1000u /* deflate finds what they have in common in any order */
-#define VALUES_MAX_BYTES (STACK_PROFILE_TYPES_MAX * PPROF_PACKED_MAX_BYTES)
+#define VALUES_MAX_BYTES (STACK_VALUES_MAX * PPROF_PACKED_MAX_BYTES)
 
 /* A stack, at a multiple of UNIT_BYTES. */
 struct entry {
@@ -67,7 +67,7 @@ int stack_table_new(struct stack_table **ret, size_t n_values, size_t max_bytes)
 
 	if (!t)
 		return -ENOMEM;
-	assert(n_values <= STACK_PROFILE_TYPES_MAX);
+	assert(n_values <= STACK_VALUES_MAX);
 	t->n_values = n_values;
 	t->max_bytes = max_bytes;
 	t->max_chunks = max_bytes / CHUNK_MAX_BYTES + 8;

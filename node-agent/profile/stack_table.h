@@ -7,7 +7,7 @@
 #define NODE_AGENT_PROFILE_STACK_TABLE_H
 
 #include "common/base.h"
-#include "node-agent/profile/stack_profile.h"
+#include "node-agent/profile/stack_values.h"
 
 #define STACK_TABLE_KEY_MAX_BYTES 12288u
 
@@ -21,7 +21,7 @@ struct stack_view {
 	size_t values_len;
 };
 
-/* Of stacks with n_values values each, at most STACK_PROFILE_TYPES_MAX. -ENOMEM. */
+/* Of stacks with n_values values each, at most STACK_VALUES_MAX. -ENOMEM. */
 int stack_table_new(struct stack_table **ret, size_t n_values, size_t max_bytes) MUST_CHECK;
 void stack_table_free(struct stack_table *t);
 DEFINE_CLEANUP(struct stack_table *, stack_table_free);

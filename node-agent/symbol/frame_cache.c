@@ -14,13 +14,13 @@ struct text {
 };
 
 struct frame_node {
-	struct frame frame; /* the key: two pointers of interned texts */
+	struct symbol_frame frame; /* the key: two pointers of interned texts */
 	UT_hash_handle hh;
 };
 
 struct slot {
 	uint64_t address;
-	const struct frame *frame; /* NULL: free */
+	const struct symbol_frame *frame; /* NULL: free */
 	uint32_t object;
 };
 
@@ -87,10 +87,10 @@ static int intern_text(struct frame_cache *c, const char *s, const char **ret)
 }
 
 int frame_cache_intern(struct frame_cache *c, const char *function, const char *file,
-		       const struct frame **ret)
+		       const struct symbol_frame **ret)
 {
 	struct frame_node *node = NULL;
-	struct frame frame;
+	struct symbol_frame frame;
 	int r;
 
 	r = intern_text(c, function, &frame.function);
@@ -125,7 +125,7 @@ static void put_first(struct slot *set, size_t way, struct slot s)
 	set[0] = s;
 }
 
-const struct frame *frame_cache_get(struct frame_cache *c, uint32_t object, uint64_t address)
+const struct symbol_frame *frame_cache_get(struct frame_cache *c, uint32_t object, uint64_t address)
 {
 	struct slot *set = set_of(c, object, address);
 
@@ -139,7 +139,7 @@ const struct frame *frame_cache_get(struct frame_cache *c, uint32_t object, uint
 }
 
 void frame_cache_put(struct frame_cache *c, uint32_t object, uint64_t address,
-		     const struct frame *frame)
+		     const struct symbol_frame *frame)
 {
 	put_first(set_of(c, object, address), WAYS - 1,
 		  (struct slot){.address = address, .object = object, .frame = frame});

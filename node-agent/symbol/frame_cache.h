@@ -10,7 +10,7 @@
 
 #include "common/base.h"
 
-struct frame {
+struct symbol_frame {
 	const char *function; /* borrowed, as file */
 	const char *file;
 };
@@ -27,12 +27,13 @@ DEFINE_CLEANUP(struct frame_cache *, frame_cache_free);
  * -ENOMEM: none left, or limit_bytes reached.
  */
 int frame_cache_intern(struct frame_cache *c, const char *function, const char *file,
-		       const struct frame **ret) MUST_CHECK;
+		       const struct symbol_frame **ret) MUST_CHECK;
 
 /* The frame that frame_cache_put() gave this address of an object; NULL: not known (any more). */
-const struct frame *frame_cache_get(struct frame_cache *c, uint32_t object, uint64_t address);
+const struct symbol_frame *frame_cache_get(struct frame_cache *c, uint32_t object,
+					   uint64_t address);
 void frame_cache_put(struct frame_cache *c, uint32_t object, uint64_t address,
-		     const struct frame *frame);
+		     const struct symbol_frame *frame);
 
 /* Nobody points to a frame: forget everything if more than half of the limit is used. */
 void frame_cache_end_cycle(struct frame_cache *c);

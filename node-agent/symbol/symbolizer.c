@@ -39,7 +39,7 @@ struct symbolizer {
 };
 
 /* When nothing else can be had: out of memory. */
-static const struct frame frame_of_last_resort = {"[unknown]", ""};
+static const struct symbol_frame frame_of_last_resort = {"[unknown]", ""};
 
 int symbolizer_new(struct symbolizer **ret, const struct symbolizer_config *cfg)
 {
@@ -94,9 +94,10 @@ static void count(enum symbol_metric m)
 	metric_add(&symbol_metrics[m], 1);
 }
 
-static const struct frame *intern(struct symbolizer *s, const char *function, const char *file)
+static const struct symbol_frame *intern(struct symbolizer *s, const char *function,
+					 const char *file)
 {
-	const struct frame *frame;
+	const struct symbol_frame *frame;
 
 	if (frame_cache_intern(s->frames, function, file, &frame) < 0) {
 		count(SYMBOL_METRIC_NO_MEMORY);
@@ -105,14 +106,14 @@ static const struct frame *intern(struct symbolizer *s, const char *function, co
 	return frame;
 }
 
-static const struct frame *unresolved(struct symbolizer *s, const struct object *o,
-				      uint64_t address)
+static const struct symbol_frame *unresolved(struct symbolizer *s, const struct object *o,
+					     uint64_t address)
 {
 	snprintf(s->name, sizeof(s->name), "%s+0x%" PRIx64, o->name, address);
 	return intern(s, s->name, o->label);
 }
 
-static const struct frame *unknown(struct symbolizer *s, enum symbol_metric reason)
+static const struct symbol_frame *unknown(struct symbolizer *s, enum symbol_metric reason)
 {
 	count(reason);
 	return intern(s, "[unknown]", "");
@@ -204,10 +205,11 @@ static uint64_t function_start(const struct object *o, const struct byte_source 
 	return eh_function_start(o->layout, src, address, &start) == 0 ? start : address;
 }
 
-static const struct frame *resolve_in_object(struct symbolizer *s, struct object *o,
-					     const struct byte_source *src, uint64_t file_offset)
+static const struct symbol_frame *resolve_in_object(struct symbolizer *s, struct object *o,
+						    const struct byte_source *src,
+						    uint64_t file_offset)
 {
-	const struct frame *frame;
+	const struct symbol_frame *frame;
 	uint64_t address = file_offset;
 	int r = o->status;
 
@@ -251,8 +253,8 @@ static bool open_vdso(struct symbolizer *s, struct byte_source *src)
 }
 
 /* A file that was never readable: there is no object to say its name. */
-static const struct frame *resolve_unreadable(struct symbolizer *s, const char *path,
-					      uint64_t file_offset)
+static const struct symbol_frame *resolve_unreadable(struct symbolizer *s, const char *path,
+						     uint64_t file_offset)
 {
 	AUTO_FREE char *name = object_name_of_path(path);
 	char file[OBJECT_NAME_MAX_BYTES + 3];
@@ -265,8 +267,8 @@ static const struct frame *resolve_unreadable(struct symbolizer *s, const char *
 	return intern(s, s->name, file);
 }
 
-static const struct frame *resolve_user(struct symbolizer *s, const struct symbol_mapping *m,
-					uint64_t address)
+static const struct symbol_frame *resolve_user(struct symbolizer *s, const struct symbol_mapping *m,
+					       uint64_t address)
 {
 	struct symbol_file_id id;
 	uint64_t file_offset;
@@ -305,9 +307,9 @@ static uint64_t looked_up(uint64_t address, enum symbol_address_kind kind)
 
 void symbolizer_resolve_user(struct symbolizer *s, const struct symbol_mapping *mapping,
 			     uint64_t address, enum symbol_address_kind kind,
-			     struct frame_list *ret)
+			     struct symbol_frame_list *ret)
 {
-	*ret = (struct frame_list){resolve_user(s, mapping, looked_up(address, kind)), 1};
+	*ret = (struct symbol_frame_list){resolve_user(s, mapping, looked_up(address, kind)), 1};
 }
 
 /* Objects count up from 1, the kernel's generations down. */
@@ -316,9 +318,9 @@ static uint32_t kernel_number(const struct symbolizer *s)
 	return UINT32_MAX - kernel_symbols_generation(s->kernel);
 }
 
-static const struct frame *resolve_kernel(struct symbolizer *s, uint64_t address)
+static const struct symbol_frame *resolve_kernel(struct symbolizer *s, uint64_t address)
 {
-	const struct frame *frame = frame_cache_get(s->frames, kernel_number(s), address);
+	const struct symbol_frame *frame = frame_cache_get(s->frames, kernel_number(s), address);
 	const char *name = NULL;
 
 	if (frame) {
@@ -344,12 +346,13 @@ static const struct frame *resolve_kernel(struct symbolizer *s, uint64_t address
 }
 
 void symbolizer_resolve_kernel(struct symbolizer *s, uint64_t address,
-			       enum symbol_address_kind kind, struct frame_list *ret)
+			       enum symbol_address_kind kind, struct symbol_frame_list *ret)
 {
-	*ret = (struct frame_list){resolve_kernel(s, looked_up(address, kind)), 1};
+	*ret = (struct symbol_frame_list){resolve_kernel(s, looked_up(address, kind)), 1};
 }
 
-const struct frame *symbolizer_frame(struct symbolizer *s, const char *function, const char *file)
+const struct symbol_frame *symbolizer_frame(struct symbolizer *s, const char *function,
+					    const char *file)
 {
 	char safe_function[LIMIT_SYMBOL_NAME_BYTES + 1], safe_file[LIMIT_SYMBOL_NAME_BYTES + 1];
 	size_t len;

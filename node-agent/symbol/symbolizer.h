@@ -46,8 +46,8 @@ enum symbol_address_kind {
 };
 
 /* The frames of one address, innermost inlined function first; at least one. */
-struct frame_list {
-	const struct frame *frames;
+struct symbol_frame_list {
+	const struct symbol_frame *frames;
 	size_t n;
 };
 
@@ -74,15 +74,16 @@ int symbolizer_register_metrics(struct metrics *ms) MUST_CHECK;
  */
 void symbolizer_resolve_user(struct symbolizer *s, const struct symbol_mapping *mapping,
 			     uint64_t address, enum symbol_address_kind kind,
-			     struct frame_list *ret);
+			     struct symbol_frame_list *ret);
 void symbolizer_resolve_kernel(struct symbolizer *s, uint64_t address,
-			       enum symbol_address_kind kind, struct frame_list *ret);
+			       enum symbol_address_kind kind, struct symbol_frame_list *ret);
 
 /*
  * A frame with these texts: the process at the root, "[truncated]". Blanks and control
  * characters in file become '_' and '?'. Valid as above.
  */
-const struct frame *symbolizer_frame(struct symbolizer *s, const char *function, const char *file);
+const struct symbol_frame *symbolizer_frame(struct symbolizer *s, const char *function,
+					    const char *file);
 
 /* No frame is in use any more. */
 void symbolizer_end_cycle(struct symbolizer *s);

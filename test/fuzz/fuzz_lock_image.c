@@ -23,13 +23,13 @@ struct round_ctx {
 	size_t n;
 };
 
-static int resolve(void *ctx, uint64_t address, bool all, struct go_frame_list *ret)
+static int resolve(void *ctx, uint64_t address, bool all, struct frame_list *ret)
 {
 	(void)ctx;
-	ret->frames[0] = (struct go_frame){"f", "f.go", (uint32_t)address, address};
+	ret->frames[0] = (struct frame){"f", "f.go", (uint32_t)address, address};
 	ret->n = 1;
 	if (all)
-		ret->frames[ret->n++] = (struct go_frame){"g", "f.go", 1, address + 1};
+		ret->frames[ret->n++] = (struct frame){"g", "f.go", 1, address + 1};
 	return 0;
 }
 
@@ -86,7 +86,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	const struct go_range text = {0x400000, 0x500000};
 	struct go_bucket_format format = {.n_words = LOCK_COUNTS_WORDS, .text = &text, .n_text = 1};
 	struct lock_profile_config cfg = {
-		.symbols = {resolve, is_runtime, NULL},
+		.resolver = {resolve, is_runtime, NULL},
 		.ns_per_tick = 0.4,
 		.max_bytes = PROFILE_BYTES,
 	};

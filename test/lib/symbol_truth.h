@@ -149,7 +149,7 @@ struct truth_check {
 static inline void truth_ask(struct truth_check *c, uint64_t vaddr)
 {
 	bool in_function = truth_allows(c->truth, vaddr, NULL, 0);
-	struct frame_list list;
+	struct symbol_frame_list list;
 	char shown[1025];
 	uint64_t offset;
 

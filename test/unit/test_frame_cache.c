@@ -6,7 +6,7 @@
 static void equal_texts_are_one_frame(void **state)
 {
 	CLEANUP(frame_cache_freep) struct frame_cache *c = NULL;
-	const struct frame *a, *b, *other;
+	const struct symbol_frame *a, *b, *other;
 
 	(void)state;
 	assert_int_equal(frame_cache_new(&c, 65536, 64), 0);
@@ -22,7 +22,7 @@ static void equal_texts_are_one_frame(void **state)
 static void an_address_belongs_to_its_object(void **state)
 {
 	CLEANUP(frame_cache_freep) struct frame_cache *c = NULL;
-	const struct frame *a, *b;
+	const struct symbol_frame *a, *b;
 
 	(void)state;
 	assert_int_equal(frame_cache_new(&c, 65536, 64), 0);
@@ -40,7 +40,7 @@ static void an_address_belongs_to_its_object(void **state)
 static void addresses_are_forgotten_but_never_mixed_up(void **state)
 {
 	CLEANUP(frame_cache_freep) struct frame_cache *c = NULL;
-	const struct frame *frames[100];
+	const struct symbol_frame *frames[100];
 	size_t found = 0;
 
 	(void)state;
@@ -54,7 +54,7 @@ static void addresses_are_forgotten_but_never_mixed_up(void **state)
 	for (uint64_t a = 0; a < 10000; a++)
 		frame_cache_put(c, 1, a, frames[a % ARRAY_SIZE(frames)]);
 	for (uint64_t a = 0; a < 10000; a++) {
-		const struct frame *f = frame_cache_get(c, 1, a);
+		const struct symbol_frame *f = frame_cache_get(c, 1, a);
 
 		assert_true(!f || f == frames[a % ARRAY_SIZE(frames)]);
 		found += f != NULL;
@@ -66,7 +66,7 @@ static void addresses_are_forgotten_but_never_mixed_up(void **state)
 static void the_limit_holds_until_the_cycle_ends(void **state)
 {
 	CLEANUP(frame_cache_freep) struct frame_cache *c = NULL;
-	const struct frame *f;
+	const struct symbol_frame *f;
 	char name[16];
 	int r = 0;
 
@@ -87,7 +87,7 @@ static void the_limit_holds_until_the_cycle_ends(void **state)
 static void little_use_is_kept_over_the_end_of_a_cycle(void **state)
 {
 	CLEANUP(frame_cache_freep) struct frame_cache *c = NULL;
-	const struct frame *f;
+	const struct symbol_frame *f;
 
 	(void)state;
 	assert_int_equal(frame_cache_new(&c, 1 << 20, 64), 0);
@@ -100,7 +100,7 @@ static void little_use_is_kept_over_the_end_of_a_cycle(void **state)
 static int new_and_intern(void *arg)
 {
 	CLEANUP(frame_cache_freep) struct frame_cache *c = NULL;
-	const struct frame *f;
+	const struct symbol_frame *f;
 	int r;
 
 	(void)arg;

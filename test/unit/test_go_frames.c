@@ -13,8 +13,8 @@ struct fixture {
 	struct go_image_builder image;
 	struct go_module modules[2];
 	struct go_frames *frames;
-	struct go_symbols symbols;
-	struct go_frame_list list;
+	struct frame_resolver resolver;
+	struct frame_list list;
 	uint64_t bias;
 	uint64_t deadline_ns;
 	pid_t pid;
@@ -38,7 +38,7 @@ static void begin(struct fixture *f)
 	f->pid = 1;
 	f->bias = BIAS;
 	f->deadline_ns = UINT64_MAX;
-	f->symbols = go_frames_symbols(f->frames);
+	f->resolver = go_frames_resolver(f->frames);
 	next_process(f, 1);
 }
 
@@ -49,7 +49,7 @@ static void end(struct fixture *f)
 
 static int resolve(struct fixture *f, uint64_t offset, bool all)
 {
-	return f->symbols.resolve(f->symbols.ctx, GO_IMAGE_TEXT + offset, all, &f->list);
+	return f->resolver.resolve(f->resolver.ctx, GO_IMAGE_TEXT + offset, all, &f->list);
 }
 
 /* What the program's tables say from now on. */
@@ -130,7 +130,7 @@ static void test_a_tree_that_goes_round_gives_as_many_frames_as_there_may_be(voi
 	begin(&f);
 	go_image_put_tree(&f.image, GOPCLNTAB_1_20, 1, 1, 0x28);
 	assert_int_equal(resolve(&f, 0x30, true), 0);
-	assert_int_equal(f.list.n, GO_FRAMES_MAX);
+	assert_int_equal(f.list.n, FRAMES_PER_ADDRESS_MAX);
 	end(&f);
 }
 
@@ -147,7 +147,7 @@ static void test_addresses_of_nothing_are_unknown(void **state)
 		assert_int_equal(f.list.n, 1);
 		assert_string_equal(f.list.frames[0].function, "[unknown]");
 		assert_string_equal(f.list.frames[0].file, "");
-		assert_false(f.symbols.is_runtime(f.symbols.ctx, GO_IMAGE_TEXT + offsets[i] - 1));
+		assert_false(f.resolver.is_runtime(f.resolver.ctx, GO_IMAGE_TEXT + offsets[i] - 1));
 	}
 	end(&f);
 }
@@ -158,9 +158,9 @@ static void test_the_runtime_is_known_by_its_packages(void **state)
 
 	(void)state;
 	begin(&f);
-	assert_false(f.symbols.is_runtime(f.symbols.ctx, GO_IMAGE_TEXT));
-	assert_true(f.symbols.is_runtime(f.symbols.ctx, GO_IMAGE_TEXT + 0x100));
-	assert_true(f.symbols.is_runtime(f.symbols.ctx, GO_IMAGE_TEXT + 0x180));
+	assert_false(f.resolver.is_runtime(f.resolver.ctx, GO_IMAGE_TEXT));
+	assert_true(f.resolver.is_runtime(f.resolver.ctx, GO_IMAGE_TEXT + 0x100));
+	assert_true(f.resolver.is_runtime(f.resolver.ctx, GO_IMAGE_TEXT + 0x180));
 	end(&f);
 }
 
@@ -171,20 +171,20 @@ static void test_whether_it_is_the_runtime_is_asked_once_of_an_address(void **st
 	(void)state;
 	begin(&f);
 	assert_int_equal(resolve(&f, 0x101, false), 0);
-	assert_true(f.symbols.is_runtime(f.symbols.ctx, GO_IMAGE_TEXT + 0x101));
+	assert_true(f.resolver.is_runtime(f.resolver.ctx, GO_IMAGE_TEXT + 0x101));
 	f.deadline_ns = 1; /* nothing can be looked up any more */
 	next_process(&f, 1);
-	assert_true(f.symbols.is_runtime(f.symbols.ctx, GO_IMAGE_TEXT + 0x101));
-	assert_false(f.symbols.is_runtime(f.symbols.ctx, GO_IMAGE_TEXT + 0x102));
+	assert_true(f.resolver.is_runtime(f.resolver.ctx, GO_IMAGE_TEXT + 0x101));
+	assert_false(f.resolver.is_runtime(f.resolver.ctx, GO_IMAGE_TEXT + 0x102));
 	f.deadline_ns = UINT64_MAX;
 	next_process(&f, 1);
-	assert_true(f.symbols.is_runtime(f.symbols.ctx, GO_IMAGE_TEXT + 0x102));
+	assert_true(f.resolver.is_runtime(f.resolver.ctx, GO_IMAGE_TEXT + 0x102));
 	/* of one that was only looked up with what is around its inlined calls */
 	assert_int_equal(resolve(&f, 0x103, true), 0);
-	assert_true(f.symbols.is_runtime(f.symbols.ctx, GO_IMAGE_TEXT + 0x103));
+	assert_true(f.resolver.is_runtime(f.resolver.ctx, GO_IMAGE_TEXT + 0x103));
 	f.deadline_ns = 1;
 	next_process(&f, 1);
-	assert_true(f.symbols.is_runtime(f.symbols.ctx, GO_IMAGE_TEXT + 0x103));
+	assert_true(f.resolver.is_runtime(f.resolver.ctx, GO_IMAGE_TEXT + 0x103));
 	end(&f);
 }
 
@@ -360,7 +360,7 @@ static void test_after_the_deadline_only_what_is_known_is_given(void **state)
 	next_process(&f, 1);
 	assert_int_equal(resolve(&f, 0x10, true), 0);
 	assert_int_equal(resolve(&f, 0x50, true), -ETIME);
-	assert_false(f.symbols.is_runtime(f.symbols.ctx, GO_IMAGE_TEXT + 0x100));
+	assert_false(f.resolver.is_runtime(f.resolver.ctx, GO_IMAGE_TEXT + 0x100));
 	end(&f);
 }
 
@@ -374,7 +374,7 @@ static int make(void *arg)
 	if (r == 0)
 		r = go_frames_begin(frames, &p);
 	if (r == 0) {
-		f->symbols = go_frames_symbols(frames);
+		f->resolver = go_frames_resolver(frames);
 		r = resolve(f, 0x30, true);
 	}
 	return r;

@@ -184,14 +184,14 @@ static void end(struct fixture *f)
 static int look(struct fixture *f, struct process *p, uint64_t offset)
 {
 	CLEANUP(go_runtime_closep) struct go_runtime *rt = NULL;
-	struct go_symbols symbols;
-	struct go_frame_list list;
+	struct frame_resolver resolver;
+	struct frame_list list;
 	int r = go_runtime_open(&rt, &p->target, f->x, f->windows);
 
 	if (r < 0)
 		return r;
-	assert_int_equal(go_runtime_symbols(rt, &symbols), 0);
-	r = symbols.resolve(symbols.ctx, p->image.base + GO_IMAGE_TEXT + offset, true, &list);
+	assert_int_equal(go_runtime_resolver(rt, &resolver), 0);
+	r = resolver.resolve(resolver.ctx, p->image.base + GO_IMAGE_TEXT + offset, true, &list);
 	if (r == 0)
 		snprintf(f->name, sizeof(f->name), "%s", list.frames[0].function);
 	return r;

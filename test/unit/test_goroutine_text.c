@@ -7,28 +7,26 @@
 #define MAX_BYTES 4096u
 #define NOW_NS (10000 * NS_PER_S)
 
-/* 900 is the root, 300 a wrapper, at 200 a leaf is inlined into another function. */
-static int resolve(void *ctx, uint64_t address, bool all, struct go_frame_list *ret)
+/* 900 says nothing, 300 a wrapper, at 200 a leaf is inlined into another function. */
+static int resolve(void *ctx, uint64_t address, bool all, struct frame_list *ret)
 {
 	(void)ctx;
 	(void)all;
 	if (address == 5000)
 		return -EIO;
-	ret->frames[0] = (struct go_frame){"main.wait", "/src/main.go", 12, 0, GO_FRAME_PLAIN};
-	ret->n = 1;
-	if (address == 900)
-		ret->frames[0].function = "runtime.goexit";
+	ret->frames[0] = (struct frame){"main.wait", "/src/main.go", 12, 0, FRAME_PLAIN};
+	ret->n = address != 900;
 	if (address == 300)
-		ret->frames[0].role = GO_FRAME_WRAPPER;
+		ret->frames[0].role = FRAME_WRAPPER;
 	if (address == 400)
-		ret->frames[0] = (struct go_frame){"[unknown]", "", 0, 0, GO_FRAME_PLAIN};
+		ret->frames[0] = (struct frame){"[unknown]", "", 0, 0, FRAME_PLAIN};
 	if (address == 200)
 		ret->frames[ret->n++] =
-			(struct go_frame){"main.outer", "/src/main.go", 20, 0, GO_FRAME_PLAIN};
+			(struct frame){"main.outer", "/src/main.go", 20, 0, FRAME_PLAIN};
 	return 0;
 }
 
-static const struct go_symbols symbols = {.resolve = resolve};
+static const struct frame_resolver resolver = {.resolve = resolve};
 
 static struct goroutine_group make_group(const uint64_t *pcs, size_t n_pcs, uint64_t n)
 {
@@ -48,7 +46,7 @@ static void expect(const struct goroutine_group *a, const struct goroutine_group
 
 	buf_init(&out, MAX_BYTES);
 	goroutine_names_init(&names, NULL);
-	assert_int_equal(goroutine_text_append(&out, &names, &symbols, groups, b ? 2 : 1, NOW_NS),
+	assert_int_equal(goroutine_text_append(&out, &names, &resolver, groups, b ? 2 : 1, NOW_NS),
 			 0);
 	assert_string_equal(out.data, text);
 }
@@ -118,7 +116,7 @@ static void expect_wait(uint64_t wait_ns, const char *text)
 	buf_init(&out, MAX_BYTES);
 	goroutine_names_init(&names, NULL);
 	g.wait_since_ns = NOW_NS - wait_ns;
-	assert_int_equal(goroutine_text_append(&out, &names, &symbols, groups, 1, NOW_NS), 0);
+	assert_int_equal(goroutine_text_append(&out, &names, &resolver, groups, 1, NOW_NS), 0);
 	assert_non_null(strstr(out.data, text));
 }
 
@@ -145,9 +143,9 @@ static void test_errors_end_it(void **state)
 	(void)state;
 	buf_init(&out, MAX_BYTES);
 	goroutine_names_init(&names, NULL);
-	assert_int_equal(goroutine_text_append(&out, &names, &symbols, groups, 1, NOW_NS), -EIO);
+	assert_int_equal(goroutine_text_append(&out, &names, &resolver, groups, 1, NOW_NS), -EIO);
 	buf_init(&small, 8);
-	assert_int_equal(goroutine_text_append(&small, &names, &symbols, groups, 1, NOW_NS),
+	assert_int_equal(goroutine_text_append(&small, &names, &resolver, groups, 1, NOW_NS),
 			 -EFBIG);
 }
 
@@ -162,7 +160,7 @@ static int append(void *arg)
 	(void)arg;
 	buf_init(&out, MAX_BYTES);
 	goroutine_names_init(&names, NULL);
-	return goroutine_text_append(&out, &names, &symbols, groups, 1, NOW_NS);
+	return goroutine_text_append(&out, &names, &resolver, groups, 1, NOW_NS);
 }
 
 static void test_failed_allocations_are_survived(void **state)

@@ -7,8 +7,8 @@
 
 #define RATE 524288u
 
-/* Addresses below 100 are the runtime's, 1000 is the root; 200 is inlined into 201. */
-static int resolve(void *ctx, uint64_t address, bool all, struct go_frame_list *ret)
+/* Addresses below 100 are the runtime's, 1000 says nothing; 200 is inlined into 201. */
+static int resolve(void *ctx, uint64_t address, bool all, struct frame_list *ret)
 {
 	static char names[1100][32];
 	char *name = names[address % ARRAY_SIZE(names)];
@@ -18,12 +18,10 @@ static int resolve(void *ctx, uint64_t address, bool all, struct go_frame_list *
 		return -EIO;
 	snprintf(name, sizeof(names[0]), address < 100 ? "runtime.f%llu" : "main.f%llu",
 		 (unsigned long long)address);
-	ret->frames[0] = (struct go_frame){name, "main.go", (uint32_t)address};
-	ret->n = 1;
-	if (address == 1000)
-		ret->frames[0].function = "runtime.goexit";
+	ret->frames[0] = (struct frame){name, "main.go", (uint32_t)address};
+	ret->n = address != 1000;
 	if (address == 200 && all)
-		ret->frames[ret->n++] = (struct go_frame){"main.outer", "main.go", 7};
+		ret->frames[ret->n++] = (struct frame){"main.outer", "main.go", 7};
 	return 0;
 }
 
@@ -35,7 +33,7 @@ static bool is_runtime(void *ctx, uint64_t address)
 
 #define MAX_BYTES (1u << 20)
 static const struct heap_profile_config config = {
-	.symbols = {resolve, is_runtime, NULL}, .rate = RATE, .max_bytes = MAX_BYTES};
+	.resolver = {resolve, is_runtime, NULL}, .rate = RATE, .max_bytes = MAX_BYTES};
 
 struct fixture {
 	struct heap_profile *p;
@@ -118,7 +116,7 @@ static void test_allocations_and_what_is_in_use_are_four_types(void **state)
 	assert_int_equal(f.profile.n_types, 4);
 	assert_string_equal(f.profile.types[3].type.data, "go_runtime:heap_inuse_space:bytes");
 	assert_int_equal(f.profile.n_samples, 1);
-	assert_int_equal(f.profile.samples[0].n_locations, 2); /* goexit says nothing */
+	assert_int_equal(f.profile.samples[0].n_locations, 2);
 	assert_string_equal(frame(&f, 0, 0), "main.f101");
 	assert_int_equal(f.profile.samples[0].values[0], 13);
 	assert_int_equal(f.profile.samples[0].values[1], INT64_C(13) * RATE * 64);

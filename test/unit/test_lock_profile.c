@@ -6,13 +6,13 @@
 #include "test/lib/unit.h"
 
 /* At 200 a function is inlined into what is listed as 150. */
-static int resolve(void *ctx, uint64_t address, bool all, struct go_frame_list *ret)
+static int resolve(void *ctx, uint64_t address, bool all, struct frame_list *ret)
 {
 	(void)ctx;
-	ret->frames[0] = (struct go_frame){"main.f", "main.go", (uint32_t)address, address};
+	ret->frames[0] = (struct frame){"main.f", "main.go", (uint32_t)address, address};
 	ret->n = 1;
 	if (address == 200 && all)
-		ret->frames[ret->n++] = (struct go_frame){"main.outer", "main.go", 150, 150};
+		ret->frames[ret->n++] = (struct frame){"main.outer", "main.go", 150, 150};
 	return 0;
 }
 
@@ -34,7 +34,7 @@ struct fixture {
 static void begin(struct fixture *f, enum lock_kind kind, unsigned minor, uint64_t factor)
 {
 	const struct lock_profile_config cfg = {
-		.symbols = {resolve, is_runtime, NULL},
+		.resolver = {resolve, is_runtime, NULL},
 		.kind = kind,
 		.minor = minor,
 		.factor = factor,
@@ -184,7 +184,7 @@ static void test_sums_do_not_overflow(void **state)
 static int make(void *arg)
 {
 	CLEANUP(buf_fini) struct buf out;
-	const struct lock_profile_config cfg = {.symbols = {resolve, is_runtime, NULL},
+	const struct lock_profile_config cfg = {.resolver = {resolve, is_runtime, NULL},
 						.minor = 24,
 						.factor = 1,
 						.max_bytes = 1u << 20,

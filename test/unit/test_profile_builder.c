@@ -5,14 +5,14 @@
 #include "node-agent/symbol/symbolizer.h"
 #include "test/lib/unit.h"
 
-static const struct frame frame_main = {"main", "[app]"};
-static const struct frame frame_read = {"read", "[libc.so.6]"};
-static const struct frame frame_comm = {"app", ""};
+static const struct symbol_frame frame_main = {"main", "[app]"};
+static const struct symbol_frame frame_read = {"read", "[libc.so.6]"};
+static const struct symbol_frame frame_comm = {"app", ""};
 
 static void equal_stacks_are_one_sample(void **state)
 {
-	const struct frame *const deep[] = {&frame_read, &frame_main, &frame_comm};
-	const struct frame *const flat[] = {&frame_main, &frame_comm};
+	const struct symbol_frame *const deep[] = {&frame_read, &frame_main, &frame_comm};
+	const struct symbol_frame *const flat[] = {&frame_main, &frame_comm};
 	CLEANUP(arena_fini) struct arena arena = {0};
 	CLEANUP(profile_builder_freep) struct profile_builder *b = NULL;
 	struct profile p;
@@ -40,7 +40,7 @@ static void equal_stacks_are_one_sample(void **state)
 
 static void a_stack_over_the_limit_is_refused_and_the_rest_kept(void **state)
 {
-	static const struct frame *deep[LIMIT_PPROF_STACK_DEPTH + 1];
+	static const struct symbol_frame *deep[LIMIT_PPROF_STACK_DEPTH + 1];
 	CLEANUP(arena_fini) struct arena arena = {0};
 	CLEANUP(profile_builder_freep) struct profile_builder *b = NULL;
 	struct profile p;
@@ -68,8 +68,8 @@ static int build_one(void *arg)
 	arena_init(&arena, MIB);
 	r = profile_builder_new(&b, &arena);
 	for (int i = 0; r == 0 && i < 100; i++) {
-		static const struct frame different[100] = {[0 ... 99] = {"f", ""}};
-		const struct frame *const frames[] = {&different[i], &frame_comm};
+		static const struct symbol_frame different[100] = {[0 ... 99] = {"f", ""}};
+		const struct symbol_frame *const frames[] = {&different[i], &frame_comm};
 
 		r = profile_builder_add(b, frames, 2, 1);
 	}

@@ -8,33 +8,33 @@
 #define MAX_BYTES (1u << 20)
 
 /*
- * At 523 a leaf is inlined into a middle, whose call is listed as 500, and that into an outer, listed as 501. 900 is
- * the root, 300 a wrapper, into which a leaf is inlined at 623, 400 what a wrapper calls when it panics; the line is
+ * At 523 a leaf is inlined into a middle, whose call is listed as 500, and that into an outer, listed as 501. 900 says
+ * nothing, 300 a wrapper, into which a leaf is inlined at 623, 400 what a wrapper calls when it panics; the line is
  * the address.
  */
-static int resolve(void *ctx, uint64_t address, bool all, struct go_frame_list *ret)
+static int resolve(void *ctx, uint64_t address, bool all, struct frame_list *ret)
 {
 	static const char *const names[] = {"leaf", "middle", "outer"};
 
 	(void)ctx;
 	if (address == 5000)
 		return -EIO;
-	ret->frames[0] = (struct go_frame){names[address == 500   ? 1
-						 : address == 501 ? 2
-								  : 0],
-					   "a.go", (uint32_t)address, address};
+	ret->frames[0] = (struct frame){names[address == 500   ? 1
+					      : address == 501 ? 2
+							       : 0],
+					"a.go", (uint32_t)address, address};
 	ret->n = 1;
 	if (address == 300 || address == 400)
-		ret->frames[0].role = address == 300 ? GO_FRAME_WRAPPER : GO_FRAME_PANIC;
+		ret->frames[0].role = address == 300 ? FRAME_WRAPPER : FRAME_PANIC;
 	if (address == 900)
-		ret->frames[0].function = "runtime.goexit";
+		ret->n = 0;
 	if (address == 523 && all) {
-		ret->frames[1] = (struct go_frame){names[1], "a.go", 500, 500};
-		ret->frames[2] = (struct go_frame){names[2], "a.go", 501, 501};
+		ret->frames[1] = (struct frame){names[1], "a.go", 500, 500};
+		ret->frames[2] = (struct frame){names[2], "a.go", 501, 501};
 		ret->n = 3;
 	}
 	if (address == 623 && all) {
-		ret->frames[1] = (struct go_frame){names[0], "a.go", 300, 300, GO_FRAME_WRAPPER};
+		ret->frames[1] = (struct frame){names[0], "a.go", 300, 300, FRAME_WRAPPER};
 		ret->n = 2;
 	}
 	return 0;
@@ -47,7 +47,7 @@ static bool is_runtime(void *ctx, uint64_t address)
 }
 
 static const struct stack_profile_config config = {
-	.symbols = {resolve, is_runtime, NULL},
+	.resolver = {resolve, is_runtime, NULL},
 	.types = {"go:mutex_contentions:count", "go:mutex_delay:nanoseconds"},
 	.units = {"count", "nanoseconds"},
 	.n_types = 2,

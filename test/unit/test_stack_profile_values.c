@@ -7,14 +7,14 @@
 
 #define MAX_BYTES ((size_t)1 << 20)
 
-/* Addresses below 100 are the runtime's, 900 is the root. */
+/* Addresses below 100 are the runtime's, 900 says nothing. */
 struct program {
 	unsigned n_resolved;
 	unsigned n_asked; /* whether it is the runtime's */
 	char names[1000][32];
 };
 
-static int resolve(void *ctx, uint64_t address, bool all, struct go_frame_list *ret)
+static int resolve(void *ctx, uint64_t address, bool all, struct frame_list *ret)
 {
 	struct program *p = ctx;
 	char *name = p->names[address % ARRAY_SIZE(p->names)];
@@ -23,11 +23,9 @@ static int resolve(void *ctx, uint64_t address, bool all, struct go_frame_list *
 	p->n_resolved++;
 	(void)snprintf(name, sizeof(p->names[0]), address < 100 ? "runtime.f%llu" : "main.f%llu",
 		       (unsigned long long)address);
-	ret->frames[0] = (struct go_frame){.function = address == 900 ? "runtime.goexit" : name,
-					   .file = "main.go",
-					   .line = (uint32_t)address,
-					   .address = address};
-	ret->n = 1;
+	ret->frames[0] = (struct frame){
+		.function = name, .file = "main.go", .line = (uint32_t)address, .address = address};
+	ret->n = address != 900;
 	return 0;
 }
 
@@ -51,7 +49,7 @@ struct fixture {
 static void begin(struct fixture *f, size_t max_bytes)
 {
 	const struct stack_profile_config cfg = {
-		.symbols = {resolve, is_runtime, &f->program},
+		.resolver = {resolve, is_runtime, &f->program},
 		.types = {"go:mutex_contentions:count", "go:mutex_delay:nanoseconds"},
 		.units = {"count", "nanoseconds"},
 		.n_types = 2,
@@ -364,7 +362,7 @@ static int make(void *arg)
 	CLEANUP(buf_fini) struct buf out;
 	CLEANUP(stack_profile_freep) struct stack_profile *p = NULL;
 	const struct stack_profile_config cfg = {
-		.symbols = {resolve, is_runtime, arg},
+		.resolver = {resolve, is_runtime, arg},
 		.types = {"a"},
 		.units = {"b"},
 		.n_types = 1,

@@ -65,10 +65,10 @@ static int stop(void **state)
 	return 0;
 }
 
-static const struct frame *resolve(struct symbolizer *s, const struct symbol_mapping *m,
-				   uint64_t address, enum symbol_address_kind kind)
+static const struct symbol_frame *resolve(struct symbolizer *s, const struct symbol_mapping *m,
+					  uint64_t address, enum symbol_address_kind kind)
 {
-	struct frame_list list;
+	struct symbol_frame_list list;
 
 	symbolizer_resolve_user(s, m, address, kind, &list);
 	assert_int_equal(list.n, 1);
@@ -84,7 +84,7 @@ static void our_own_functions_have_their_names(void **state)
 {
 	uint64_t address = (uintptr_t)symbolizer_new;
 	struct symbol_mapping m;
-	const struct frame *f;
+	const struct symbol_frame *f;
 	uint64_t cached = counted(SYMBOL_METRIC_CACHED);
 
 	find_mapping(address, &m);
@@ -115,7 +115,7 @@ static void a_library_function_has_its_exported_name(void **state)
 {
 	uint64_t address = (uintptr_t)getpid;
 	struct symbol_mapping m;
-	const struct frame *f;
+	const struct symbol_frame *f;
 
 	find_mapping(address, &m);
 	f = resolve(*state, &m, address, SYMBOL_ADDRESS_EXACT);
@@ -127,7 +127,7 @@ static void a_library_function_has_its_exported_name(void **state)
 static void equal_strings_are_the_same_pointer(void **state)
 {
 	struct symbol_mapping m;
-	const struct frame *a, *b;
+	const struct symbol_frame *a, *b;
 
 	find_mapping((uintptr_t)getpid, &m);
 	a = resolve(*state, &m, (uintptr_t)getpid, SYMBOL_ADDRESS_EXACT);
@@ -146,7 +146,7 @@ static void the_vdso_has_names(void **state)
 	find_mapping(vdso, &m);
 	assert_string_equal(m.path, "[vdso]");
 	for (uint64_t a = vdso; a < vdso + 8192; a++) {
-		const struct frame *f = resolve(*state, &m, a, SYMBOL_ADDRESS_EXACT);
+		const struct symbol_frame *f = resolve(*state, &m, a, SYMBOL_ADDRESS_EXACT);
 
 		assert_string_equal(f->file, "[vdso]");
 		found += strcmp(f->function, "clock_gettime") == 0;
@@ -163,7 +163,8 @@ static void what_has_no_file_is_unknown(void **state)
 	uint64_t before = counted(SYMBOL_METRIC_NO_MAPPING);
 
 	for (size_t i = 0; i < ARRAY_SIZE(mappings); i++) {
-		const struct frame *f = resolve(*state, mappings[i], 0x1800, SYMBOL_ADDRESS_EXACT);
+		const struct symbol_frame *f =
+			resolve(*state, mappings[i], 0x1800, SYMBOL_ADDRESS_EXACT);
 
 		assert_string_equal(f->function, "[unknown]");
 		assert_string_equal(f->file, "");
@@ -177,7 +178,7 @@ static void a_file_that_cannot_be_opened_shows_the_offset(void **state)
 					 .fd = -1,
 					 .start = 0x7f0000001000,
 					 .file_offset = 0x2000};
-	const struct frame *f = resolve(*state, &m, 0x7f0000001234, SYMBOL_ADDRESS_EXACT);
+	const struct symbol_frame *f = resolve(*state, &m, 0x7f0000001234, SYMBOL_ADDRESS_EXACT);
 
 	assert_string_equal(f->function, "my_lib.so+0x2234");
 	assert_string_equal(f->file, "[my_lib.so]");
@@ -230,7 +231,7 @@ static void kernel_addresses_have_names(void **state)
 	struct symbolizer *s = *state;
 	uint64_t address = 0;
 	char line[512], name[256] = "";
-	struct frame_list list;
+	struct symbol_frame_list list;
 	FILE *f = fopen("/proc/kallsyms", "re");
 
 	assert_non_null(f);
@@ -259,7 +260,7 @@ static void hidden_kernel_symbols_say_so(void **state)
 	char root[] = "/tmp/symbolizer-proc-XXXXXX", path[64];
 	struct symbolizer_config cfg = {.proc_root = root};
 	CLEANUP(symbolizer_freep) struct symbolizer *s = NULL;
-	struct frame_list list;
+	struct symbol_frame_list list;
 	FILE *f;
 
 	(void)state;
@@ -279,7 +280,7 @@ static void hidden_kernel_symbols_say_so(void **state)
 
 static void frames_of_our_own_have_clean_texts(void **state)
 {
-	const struct frame *f = symbolizer_frame(*state, "my\nname", "a file");
+	const struct symbol_frame *f = symbolizer_frame(*state, "my\nname", "a file");
 
 	assert_string_equal(f->function, "my?name");
 	assert_string_equal(f->file, "a_file");

@@ -8,6 +8,7 @@
 #include "node-agent/go/goroutine/goroutine_scan.h"
 #include "node-agent/go/goroutine/goroutine_text.h"
 #include "node-agent/go/goroutine/goroutine_variables.h"
+#include "node-agent/profile/stack_profile.h"
 
 /* A reading in work. */
 struct reading {
@@ -117,7 +118,7 @@ static int make_profile(struct go_runtime *rt, const struct goroutine_reader_con
 						  1};
 	CLEANUP(stack_profile_freep) struct stack_profile *p = NULL;
 	struct goroutine_names names;
-	int r = go_runtime_symbols(rt, &profile.symbols);
+	int r = go_runtime_resolver(rt, &profile.resolver);
 
 	if (r == 0)
 		r = stack_profile_new(&p, &profile);
@@ -143,15 +144,15 @@ int goroutine_reader_text(struct go_runtime *rt, uint64_t now_ns, struct buf *ou
 {
 	CLEANUP(reading_fini) struct reading d = {0};
 	struct goroutine_names names;
-	struct go_symbols symbols;
+	struct frame_resolver resolver;
 	int r;
 
 	*ret = (struct goroutine_reading){0};
 	goroutine_names_init(&names, rt);
 	r = read_groups(rt, &d, ret);
 	if (r == 0)
-		r = go_runtime_symbols(rt, &symbols);
-	return r == 0 ? goroutine_text_append(out, &names, &symbols, d.sorted, d.n_sorted, now_ns)
+		r = go_runtime_resolver(rt, &resolver);
+	return r == 0 ? goroutine_text_append(out, &names, &resolver, d.sorted, d.n_sorted, now_ns)
 		      : r;
 }
 

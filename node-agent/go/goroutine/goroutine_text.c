@@ -5,7 +5,6 @@
 
 #include "common/system/clock.h"
 
-#define GOEXIT "runtime.goexit"
 #define S_PER_MIN 60u
 #define S_PER_HOUR 3600u
 
@@ -29,14 +28,14 @@ static int append_wait(struct buf *out, uint64_t since_ns, uint64_t now_ns)
 /* Frames on their way to the text: a recursion is one line. */
 struct calls {
 	struct buf *out;
-	struct go_frame frame;
+	struct frame frame;
 	size_t n; /* how often in a row; 0: there is none */
-	enum go_frame_role last;
+	enum frame_role last;
 };
 
 static int append_pending(struct calls *c)
 {
-	const struct go_frame *f = &c->frame;
+	const struct frame *f = &c->frame;
 	int r = 0;
 
 	if (c->n == 0)
@@ -49,17 +48,16 @@ static int append_pending(struct calls *c)
 	return r == 0 ? buf_add(c->out, "\n", 1) : r;
 }
 
-static bool is_same(const struct go_frame *a, const struct go_frame *b)
+static bool is_same(const struct frame *a, const struct frame *b)
 {
 	return a->line == b->line && strcmp(a->function, b->function) == 0 &&
 	       strcmp(a->file, b->file) == 0;
 }
 
 /* As stack_profile.c shows physical addresses. */
-static int append_frame(struct calls *c, const struct go_frame *f)
+static int append_frame(struct calls *c, const struct frame *f)
 {
-	bool show = (f->role != GO_FRAME_WRAPPER || c->last == GO_FRAME_PANIC) &&
-		    strcmp(f->function, GOEXIT) != 0;
+	bool show = f->role != FRAME_WRAPPER || c->last == FRAME_PANIC;
 	int r;
 
 	c->last = f->role;
@@ -76,13 +74,13 @@ static int append_frame(struct calls *c, const struct go_frame *f)
 }
 
 static int append_calls(struct buf *out, const struct goroutine_group *g,
-			const struct go_symbols *symbols, struct go_frame_list *frames)
+			const struct frame_resolver *resolver, struct frame_list *frames)
 {
-	struct calls c = {.out = out, .last = GO_FRAME_PLAIN};
+	struct calls c = {.out = out, .last = FRAME_PLAIN};
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < g->place.n_pcs; i++) {
-		r = symbols->resolve(symbols->ctx, g->place.pcs[i], true, frames);
+		r = resolver->resolve(resolver->ctx, g->place.pcs[i], true, frames);
 		for (size_t k = 0; r == 0 && k < frames->n; k++)
 			r = append_frame(&c, &frames->frames[k]);
 	}
@@ -112,10 +110,10 @@ static int append_group(struct buf *out, struct goroutine_names *names,
 }
 
 int goroutine_text_append(struct buf *out, struct goroutine_names *names,
-			  const struct go_symbols *symbols,
+			  const struct frame_resolver *resolver,
 			  const struct goroutine_group *const *groups, size_t n, uint64_t now_ns)
 {
-	AUTO_FREE struct go_frame_list *frames = malloc(sizeof(*frames));
+	AUTO_FREE struct frame_list *frames = malloc(sizeof(*frames));
 	int r = frames ? 0 : -ENOMEM;
 
 	for (size_t i = 0; r == 0 && i < n; i++) {
@@ -124,7 +122,7 @@ int goroutine_text_append(struct buf *out, struct goroutine_names *names,
 		if (r == 0)
 			r = append_group(out, names, groups[i], now_ns);
 		if (r == 0)
-			r = append_calls(out, groups[i], symbols, frames);
+			r = append_calls(out, groups[i], resolver, frames);
 	}
 	return r;
 }

@@ -11,10 +11,10 @@
 /*
  * A paragraph for each group: how many, what they do, for how long the first of them has waited as far as the
  * runtime knows (its garbage collector notes when it first sees that), which that is, and the calls. now_ns is on
- * the clock of wait_since_ns. 0; errors of buf_add(), goroutine_names_reason() and go_symbols.resolve; -ENOMEM.
+ * the clock of wait_since_ns. 0; errors of buf_add(), goroutine_names_reason() and frame_resolver.resolve; -ENOMEM.
  */
 int goroutine_text_append(struct buf *out, struct goroutine_names *names,
-			  const struct go_symbols *symbols,
+			  const struct frame_resolver *resolver,
 			  const struct goroutine_group *const *groups, size_t n,
 			  uint64_t now_ns) MUST_CHECK;
 

@@ -21,7 +21,7 @@ struct heap_profile {
 int heap_profile_new(struct heap_profile **ret, const struct heap_profile_config *cfg)
 {
 	const struct stack_profile_config stacks = {
-		.symbols = cfg->symbols,
+		.resolver = cfg->resolver,
 		.types = {"go_runtime:heap_alloc_objects:count",
 			  "go_runtime:heap_alloc_space:bytes",
 			  "go_runtime:heap_inuse_objects:count",

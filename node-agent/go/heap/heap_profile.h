@@ -19,7 +19,7 @@
 struct heap_profile;
 
 struct heap_profile_config {
-	struct go_symbols symbols;
+	struct frame_resolver resolver;
 	uint64_t rate;    /* runtime.MemProfileRate: bytes per sample */
 	bool raw;         /* do not scale */
 	size_t max_bytes; /* of memory */

@@ -92,7 +92,7 @@ static int read_round(struct go_runtime *rt, struct heap_round *d, struct bucket
 
 	r = heap_variables_buckets(rt, &d->format, &round.head_address);
 	if (r == 0)
-		r = go_runtime_symbols(rt, &cfg->symbols);
+		r = go_runtime_resolver(rt, &cfg->resolver);
 	if (r == 0)
 		r = heap_profile_new(&d->profile, cfg);
 	return r == 0 ? bucket_history_round(history, &round, on_bucket, d, &d->reading->round) : r;

@@ -215,7 +215,7 @@ int go_runtime_refs_any(struct go_runtime *rt, const char *const *functions, str
 	return n;
 }
 
-int go_runtime_symbols(struct go_runtime *rt, struct go_symbols *ret)
+int go_runtime_resolver(struct go_runtime *rt, struct frame_resolver *ret)
 {
 	const struct go_frames_process process = {
 		.pid = rt->target->pid,
@@ -229,6 +229,6 @@ int go_runtime_symbols(struct go_runtime *rt, struct go_symbols *ret)
 	int r = go_frames_begin(rt->executable->frames, &process);
 
 	if (r == 0)
-		*ret = go_frames_symbols(rt->executable->frames);
+		*ret = go_frames_resolver(rt->executable->frames);
 	return r;
 }

@@ -15,7 +15,7 @@
 #include "node-agent/go/target/go_target.h"
 #include "node-agent/go/target/memory_windows.h"
 #include "node-agent/go/target/page_cache.h"
-#include "node-agent/profile/stack_profile.h"
+#include "node-agent/profile/frame_resolver.h"
 
 #define GO_RUNTIME_REFS_MAX 512u
 #define GO_RUNTIME_NAMES_MAX_NS \
@@ -78,6 +78,6 @@ int go_runtime_refs_any(struct go_runtime *rt, const char *const *functions, str
 bool go_runtime_is_data(const struct go_runtime *rt, uint64_t address, size_t len);
 
 /* What names addresses of this process; good until another process is opened. -ENOMEM. */
-int go_runtime_symbols(struct go_runtime *rt, struct go_symbols *ret) MUST_CHECK;
+int go_runtime_resolver(struct go_runtime *rt, struct frame_resolver *ret) MUST_CHECK;
 
 #endif /* NODE_AGENT_GO_IMAGE_GO_RUNTIME_H */

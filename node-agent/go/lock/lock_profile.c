@@ -14,7 +14,7 @@ int lock_profile_new(struct lock_profile **ret, const struct lock_profile_config
 {
 	bool is_mutex = cfg->kind == LOCK_MUTEX;
 	const struct stack_profile_config stacks = {
-		.symbols = cfg->symbols,
+		.resolver = cfg->resolver,
 		.types = {is_mutex ? "go:mutex_contentions:count" : "go:block_contentions:count",
 			  is_mutex ? "go:mutex_delay:nanoseconds" : "go:block_delay:nanoseconds"},
 		.units = {"count", "nanoseconds"},

@@ -15,7 +15,7 @@
 struct lock_profile;
 
 struct lock_profile_config {
-	struct go_symbols symbols;
+	struct frame_resolver resolver;
 	enum lock_kind kind;
 	unsigned minor;  /* of the release: 1.minor */
 	uint64_t factor; /* lock_counts_factor() */

@@ -106,7 +106,7 @@ static int read_list(struct lock_session *s, const struct lock_turn *t, struct l
 	if (r == 0)
 		r = lock_variables_buckets(rt, s->kind, &round.head_address);
 	if (r == 0)
-		r = go_runtime_symbols(rt, &cfg.symbols);
+		r = go_runtime_resolver(rt, &cfg.resolver);
 	if (r == 0)
 		r = lock_profile_new(&d->profile, &cfg);
 	return r == 0 ? bucket_history_round(s->history, &round, on_bucket, d, &d->reading->round)

@@ -10,6 +10,7 @@
 #include "node-agent/symbol/gopclntab_line.h"
 
 #define UNKNOWN "[unknown]"
+#define GOEXIT "runtime.goexit"
 #define FUNCTION_ALIGN_BYTES 16u /* amd64 and arm64; spares most addresses a search */
 
 /* One frame as ids of texts: those outlive the table's growth. */
@@ -17,8 +18,8 @@ struct cached_frame {
 	uint32_t function;
 	uint32_t file;
 	uint32_t line;
-	enum go_frame_role role;
-	int32_t distance; /* of go_frame.address from the address that was asked for */
+	enum frame_role role;
+	int32_t distance; /* of frame.address from the address that was asked for */
 };
 
 struct cached {
@@ -51,7 +52,7 @@ struct go_frames {
 	size_t origin; /* the process's: an index */
 	struct go_frames_process process;
 	struct gopclntab_line line; /* large: not on the stack */
-	struct cached_frame found[GO_FRAMES_MAX];
+	struct cached_frame found[FRAMES_PER_ADDRESS_MAX];
 	size_t n_found;
 };
 
@@ -194,7 +195,7 @@ static int add_text(struct go_frames *f, const char *text, uint32_t *ret)
 	return r == -EFBIG ? -ENOBUFS : r;
 }
 
-static int add_found(struct go_frames *f, const struct go_frame *found, uint64_t return_address)
+static int add_found(struct go_frames *f, const struct frame *found, uint64_t return_address)
 {
 	struct cached_frame *frame = &f->found[f->n_found];
 	int r;
@@ -217,18 +218,18 @@ static uint8_t wrapper_id(unsigned minor)
 	return minor <= 13 ? 20 : minor <= 17 ? 22 : minor <= 21 ? 21 : minor <= 24 ? 22 : 23;
 }
 
-static enum go_frame_role role_of(const struct go_frames *f)
+static enum frame_role role_of(const struct go_frames *f)
 {
 	static const char *const panics[] = {"runtime.gopanic", "runtime.sigpanic",
 					     "runtime.panicwrap"};
 
 	if (f->line.id == wrapper_id(f->process.minor))
-		return GO_FRAME_WRAPPER;
+		return FRAME_WRAPPER;
 	for (size_t i = 0; i < ARRAY_SIZE(panics); i++) {
 		if (strcmp(f->line.name, panics[i]) == 0)
-			return GO_FRAME_PANIC;
+			return FRAME_PANIC;
 	}
-	return GO_FRAME_PLAIN;
+	return FRAME_PLAIN;
 }
 
 /*
@@ -251,9 +252,9 @@ static int address_of_call(const struct go_frames *f, uint64_t return_address, u
 
 static int look_up(struct go_frames *f, uint64_t return_address, bool all)
 {
-	const struct go_frame unknown = {
-		.function = UNKNOWN, .file = "", .address = return_address};
+	const struct frame unknown = {.function = UNKNOWN, .file = "", .address = return_address};
 	uint64_t address = 0;
+	size_t n = 0;
 	int r = address_of_call(f, return_address, &address);
 
 	f->n_found = 0;
@@ -264,17 +265,19 @@ static int look_up(struct go_frames *f, uint64_t return_address, bool all)
 		/* an unknown caller of a known function is left out */
 		if (r == -ENOENT)
 			break;
-		if (r == 0) {
-			const struct go_frame frame = {f->line.name, f->line.file, f->line.line,
-						       address + 1, role_of(f)};
+		/* where every goroutine begins: it says nothing */
+		if (r == 0 && strcmp(f->line.name, GOEXIT) != 0) {
+			const struct frame frame = {f->line.name, f->line.file, f->line.line,
+						    address + 1, role_of(f)};
 
 			r = add_found(f, &frame, return_address);
 		}
 		if (r < 0)
 			return r; /* what cannot be read now is not unknown for ever */
 		address = f->line.caller;
-	} while (all && address != 0 && f->n_found < GO_FRAMES_MAX);
-	return f->n_found > 0 ? 0 : add_found(f, &unknown, return_address);
+		n++;
+	} while (all && address != 0 && n < FRAMES_PER_ADDRESS_MAX);
+	return n > 0 ? 0 : add_found(f, &unknown, return_address);
 }
 
 static int keep(struct go_frames *f, const uint64_t *key)
@@ -293,12 +296,12 @@ static int keep(struct go_frames *f, const uint64_t *key)
 }
 
 static void give(const struct go_frames *f, const struct cached_frame *frames, size_t n,
-		 uint64_t return_address, struct go_frame_list *ret)
+		 uint64_t return_address, struct frame_list *ret)
 {
 	size_t len;
 
 	for (size_t i = 0; i < n; i++) {
-		ret->frames[i] = (struct go_frame){
+		ret->frames[i] = (struct frame){
 			.function = intern_get(f->texts, frames[i].function, &len),
 			.file = intern_get(f->texts, frames[i].file, &len),
 			.line = frames[i].line,
@@ -327,7 +330,7 @@ static struct cached *find_cached(const struct go_frames *f, const struct go_mod
 	return e;
 }
 
-static int resolve(void *ctx, uint64_t return_address, bool all, struct go_frame_list *ret)
+static int resolve(void *ctx, uint64_t return_address, bool all, struct frame_list *ret)
 {
 	struct go_frames *f = ctx;
 	const struct go_module *m = find_module(f, return_address - 1);
@@ -382,7 +385,7 @@ static bool is_runtime(void *ctx, uint64_t address)
 	return r > 0;
 }
 
-struct go_symbols go_frames_symbols(struct go_frames *f)
+struct frame_resolver go_frames_resolver(struct go_frames *f)
 {
-	return (struct go_symbols){.resolve = resolve, .is_runtime = is_runtime, .ctx = f};
+	return (struct frame_resolver){.resolve = resolve, .is_runtime = is_runtime, .ctx = f};
 }

@@ -1,6 +1,6 @@
 /*
  * Return addresses of one Go executable → function, file and line, kept from one process of it to
- * the next. Implements struct go_symbols (stack_profile.h). One thread.
+ * the next. Implements struct frame_resolver (frame_resolver.h). One thread.
  *
  * A name is given to another process only if it was read from the file, and that process has its tables at the
  * same place of the file: what a process writes into its own memory changes no names but its own.
@@ -10,7 +10,7 @@
 
 #include "common/base.h"
 #include "node-agent/go/pclntab/go_module.h"
-#include "node-agent/profile/stack_profile.h"
+#include "node-agent/profile/frame_resolver.h"
 
 #define GO_FRAMES_ORIGINS_MAX 64u /* processes whose names are their own, and places of tables */
 
@@ -39,8 +39,8 @@ DEFINE_CLEANUP(struct go_frames *, go_frames_free);
  */
 int go_frames_begin(struct go_frames *f, const struct go_frames_process *p) MUST_CHECK;
 
-/* ctx is f. Results of resolve: 0, -ENOMEM, -ENOBUFS, -ETIME, those of byte_source_read(). */
-struct go_symbols go_frames_symbols(struct go_frames *f);
+/* ctx is f. runtime.goexit, where every goroutine begins, is no frame. Results of resolve: 0, -ENOMEM, -ENOBUFS, -ETIME, those of byte_source_read(). */
+struct frame_resolver go_frames_resolver(struct go_frames *f);
 
 size_t go_frames_bytes(const struct go_frames *f);
 
