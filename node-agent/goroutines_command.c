@@ -222,7 +222,7 @@ static int look_at(struct search *s, struct err *err)
 
 static int look_at_libraries(struct search *s, struct err *err)
 {
-	AUTO_FREE struct go_file_key *keys = calloc(GO_READER_LIBRARIES_MAX, sizeof(*keys));
+	AUTO_FREE struct file_id *keys = calloc(GO_READER_LIBRARIES_MAX, sizeof(*keys));
 	int n = -ENOMEM, r = 0;
 
 	if (keys)

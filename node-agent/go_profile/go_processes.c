@@ -45,7 +45,7 @@ struct go_processes {
 	struct entry *in_turn; /* due and n_bytes may have changed; NULL: none */
 	size_t n_bytes;        /* of all */
 	struct go_verdicts *verdicts;
-	struct go_file_key *libraries; /* room for those of one process */
+	struct file_id *libraries; /* room for those of one process */
 	uint64_t n_scans;
 	uint64_t
 		scan_ticks; /* since boot, at the last scan but this; UINT64_MAX: this is the first */
@@ -143,7 +143,7 @@ static bool is_same(const struct go_process_id *a, const struct go_process_id *b
 /* 1, 0; -errno: not known now. */
 static int detect(struct go_processes *p, const struct go_process_id *id)
 {
-	const struct go_file_key *key = id->library.ino != 0 ? &id->library : &id->exe;
+	const struct file_id *key = id->library.ino != 0 ? &id->library : &id->exe;
 	int is_go = go_verdicts_find(p->verdicts, key), r;
 
 	if (is_go >= 0)
@@ -198,7 +198,7 @@ static int add_runtime(struct go_processes *p, const struct go_process_id *id,
 
 /* 1: whether it is Go's cannot be told now. */
 static int look_at_library(struct go_processes *p, const struct entry *host,
-			   const struct go_file_key *library, uint64_t now_ns)
+			   const struct file_id *library, uint64_t now_ns)
 {
 	struct go_process_id id = host->go.id;
 	struct entry *known;

@@ -20,7 +20,7 @@ struct go_processes;
 typedef int go_detect_fn(void *ctx, const struct go_process_id *id);
 
 /* Other files that a process has mapped executable: their number, at most max, or -errno. */
-typedef int go_libraries_fn(void *ctx, const struct go_process_id *id, struct go_file_key *keys,
+typedef int go_libraries_fn(void *ctx, const struct go_process_id *id, struct file_id *keys,
 			    size_t max);
 
 #define GO_PROCESSES_LOOK_MAX_NS UINT64_C(600000000000)

@@ -350,8 +350,7 @@ static int detect(void *ctx, const struct go_process_id *id)
 	return go_reader_detect(p->reader, id);
 }
 
-static int libraries(void *ctx, const struct go_process_id *id, struct go_file_key *keys,
-		     size_t max)
+static int libraries(void *ctx, const struct go_process_id *id, struct file_id *keys, size_t max)
 {
 	struct go_profiler *p = ctx;
 	int n;

@@ -6,7 +6,7 @@
 
 struct verdict {
 	UT_hash_handle hh;
-	struct go_file_key key;
+	struct file_id key;
 	bool is_go;
 };
 
@@ -43,7 +43,7 @@ void go_verdicts_free(struct go_verdicts *v)
 	free(v);
 }
 
-int go_verdicts_find(const struct go_verdicts *v, const struct go_file_key *key)
+int go_verdicts_find(const struct go_verdicts *v, const struct file_id *key)
 {
 	struct verdict *one;
 
@@ -51,7 +51,7 @@ int go_verdicts_find(const struct go_verdicts *v, const struct go_file_key *key)
 	return one ? one->is_go : -ENOENT;
 }
 
-int go_verdicts_add(struct go_verdicts *v, const struct go_file_key *key, bool is_go)
+int go_verdicts_add(struct go_verdicts *v, const struct file_id *key, bool is_go)
 {
 	struct verdict *one;
 

@@ -17,9 +17,9 @@ void go_verdicts_free(struct go_verdicts *v);
 DEFINE_CLEANUP(struct go_verdicts *, go_verdicts_free);
 
 /* 1, 0, or -ENOENT: not known. */
-int go_verdicts_find(const struct go_verdicts *v, const struct go_file_key *key) MUST_CHECK;
+int go_verdicts_find(const struct go_verdicts *v, const struct file_id *key) MUST_CHECK;
 
 /* One that is not known. -ENOMEM. */
-int go_verdicts_add(struct go_verdicts *v, const struct go_file_key *key, bool is_go) MUST_CHECK;
+int go_verdicts_add(struct go_verdicts *v, const struct file_id *key, bool is_go) MUST_CHECK;
 
 #endif /* NODE_AGENT_GO_PROFILE_GO_VERDICTS_H */

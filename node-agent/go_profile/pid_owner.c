@@ -28,7 +28,7 @@ int pid_owner_read(struct pid_owner *ret, int root_fd, pid_t pid)
 	int key, r;
 
 	*ret = (struct pid_owner){.id.pid = pid};
-	key = fd < 0 ? fd : go_target_read_key(fd, &ret->id.exe);
+	key = fd < 0 ? fd : procfs_read_exe_id(fd, &ret->id.exe);
 	if (key < 0 && key != -EACCES && key != -EPERM)
 		return key;
 	r = procfs_read_stat(fd, &st);

@@ -26,7 +26,8 @@ struct file_job {
 	int at_fd;               /* owned; what path is relative to */
 	int result;
 	int fd; /* the result's */
-	struct stat st;
+	struct file_version version;
+	bool regular;
 	bool may_hang;
 	char path[PATH_BYTES];
 };
@@ -91,17 +92,8 @@ static void look_below_root(struct deadline_job *j)
 	struct file_job *job = (struct file_job *)j;
 
 	job->fd = (int)syscall(SYS_openat2, job->at_fd, job->path, &how, sizeof(how));
-	job->result = job->fd < 0 || fstat(job->fd, &job->st) < 0 ? -errno : 0;
-}
-
-static struct mapped_file_key key_of(const struct stat *st)
-{
-	return (struct mapped_file_key){
-		.dev = st->st_dev,
-		.ino = st->st_ino,
-		.size_bytes = (uint64_t)st->st_size,
-		.mtime_ns = (uint64_t)st->st_mtim.tv_sec * NS_PER_S + (uint64_t)st->st_mtim.tv_nsec,
-	};
+	job->result =
+		job->fd < 0 ? -errno : file_version_read(job->fd, "", &job->version, &job->regular);
 }
 
 static int find_below_root(struct file_finder *f, int proc_fd, const struct proc_map *m,
@@ -125,11 +117,11 @@ static int find_below_root(struct file_finder *f, int proc_fd, const struct proc
 	if (r < 0)
 		return r;
 	r = job->result;
-	if (r == 0 && (job->st.st_ino != m->ino || job->st.st_dev != dev))
+	if (r == 0 && (job->version.id.ino != m->ino || job->version.id.dev != dev))
 		r = -ENOENT;
 	if (r == 0) {
-		ret->key = key_of(&job->st);
-		ret->regular = S_ISREG(job->st.st_mode);
+		ret->id = job->version.id;
+		ret->regular = job->regular;
 		ret->path_fd = TAKE_FD(job->fd);
 	}
 	job_free(&job->job);
@@ -139,21 +131,14 @@ static int find_below_root(struct file_finder *f, int proc_fd, const struct proc
 int file_finder_find(struct file_finder *f, int proc_fd, const struct proc_map *m,
 		     struct found_file *ret)
 {
-	struct statx st;
+	struct file_version version;
 
 	ret->path_fd = -1;
 	snprintf(ret->map_name, sizeof(ret->map_name), "map_files/%llx-%llx",
 		 (unsigned long long)m->start, (unsigned long long)m->end);
-	/* what the kernel knows: it need not ask the file system */
-	if (statx(proc_fd, ret->map_name, AT_STATX_DONT_SYNC, STATX_BASIC_STATS, &st) < 0)
+	if (file_version_read(proc_fd, ret->map_name, &version, &ret->regular) < 0)
 		return find_below_root(f, proc_fd, m, ret);
-	ret->regular = S_ISREG(st.stx_mode);
-	ret->key = (struct mapped_file_key){
-		.dev = makedev(st.stx_dev_major, st.stx_dev_minor),
-		.ino = st.stx_ino,
-		.size_bytes = st.stx_size,
-		.mtime_ns = (uint64_t)st.stx_mtime.tv_sec * NS_PER_S + st.stx_mtime.tv_nsec,
-	};
+	ret->id = version.id;
 	return 0;
 }
 
@@ -165,17 +150,15 @@ static void open_file(struct deadline_job *j)
 	struct file_job *job = (struct file_job *)j;
 
 	job->fd = openat(job->at_fd, job->path, flags);
-	if (job->fd < 0 || fstat(job->fd, &job->st) < 0) {
-		job->result = -errno;
-		return;
-	}
-	job->may_hang = !local_fs_has(job->fd);
+	job->result = job->fd < 0 ? -errno : file_version_read(job->fd, "", &job->version, NULL);
+	if (job->result == 0)
+		job->may_hang = !local_fs_has(job->fd);
 }
 
 int file_finder_open(struct file_finder *f, int proc_fd, const struct found_file *found,
 		     struct opened_file *ret)
 {
-	struct file_job *job = job_new(open_file, proc_fd, found->key.dev);
+	struct file_job *job = job_new(open_file, proc_fd, found->id.dev);
 	int r;
 
 	if (!job)
@@ -191,7 +174,7 @@ int file_finder_open(struct file_finder *f, int proc_fd, const struct found_file
 	if (r < 0)
 		return r;
 	r = job->result;
-	if (r == 0 && (job->st.st_ino != found->key.ino || job->st.st_dev != found->key.dev))
+	if (r == 0 && !file_id_same_file(&job->version.id, &found->id))
 		r = -ESTALE;
 	if (r == 0) {
 		ret->fd = TAKE_FD(job->fd);

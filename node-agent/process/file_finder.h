@@ -23,7 +23,7 @@ struct file_finder;
 
 /* Where a file was found: its attributes, and how to open it. */
 struct found_file {
-	struct mapped_file_key key;
+	struct file_id id;
 	bool regular;
 	int path_fd;       /* O_PATH, the caller's; -1: by map_name */
 	char map_name[64]; /* below /proc/<pid> */

@@ -7,7 +7,7 @@
 #include "node-agent/process/file_finder.h"
 
 struct entry {
-	UT_hash_handle hh; /* by file->key */
+	UT_hash_handle hh; /* by file->id */
 	struct mapped_file *file;
 	bool over_limit; /* not opened for max_open: worth another try */
 	bool hung;       /* not opened in time: likewise */
@@ -55,7 +55,7 @@ void file_registry_free(struct file_registry *r)
 }
 
 /* Takes fd in any case. */
-static int add(struct file_registry *r, const struct mapped_file_key *key, int fd_adopt,
+static int add(struct file_registry *r, const struct file_id *id, int fd_adopt,
 	       const struct proc_map *m, struct entry **ret)
 {
 	CLEANUP(mapped_file_unrefp) struct mapped_file *file = NULL;
@@ -63,11 +63,11 @@ static int add(struct file_registry *r, const struct mapped_file_key *key, int f
 	AUTO_CLOSE int fd = fd_adopt;
 
 	e = calloc(1, sizeof(*e));
-	if (!e || mapped_file_new(&file, key, fd, m->path, m->path_len) < 0)
+	if (!e || mapped_file_new(&file, id, fd, m->path, m->path_len) < 0)
 		return -ENOMEM;
 	(void)TAKE_FD(fd); /* the file's now */
 	e->file = file;
-	HASH_ADD_KEYPTR(hh, r->entries, &file->key, sizeof(file->key), e);
+	HASH_ADD_KEYPTR(hh, r->entries, &file->id, sizeof(file->id), e);
 	if (!TABLE_ADDED(hh, e))
 		return -ENOMEM;
 	r->stats.n_files++;
@@ -81,7 +81,7 @@ static int add_found(struct file_registry *r, const struct proc_map *m,
 		     const struct found_file *found, const struct opened_file *opened, int why_not,
 		     struct entry **ret)
 {
-	int result = add(r, &found->key, opened->fd, m, ret);
+	int result = add(r, &found->id, opened->fd, m, ret);
 
 	if (result < 0)
 		return result;
@@ -101,7 +101,7 @@ static int get_found(struct file_registry *r, int proc_fd, const struct proc_map
 	int result, why_not = 0;
 	struct entry *e;
 
-	HASH_FIND(hh, r->entries, &found->key, sizeof(found->key), e);
+	HASH_FIND(hh, r->entries, &found->id, sizeof(found->id), e);
 	if (!e || e->hung || e->over_limit)
 		why_not = r->stats.n_open < r->max_open
 				  ? file_finder_open(r->finder, proc_fd, found, &opened)
@@ -124,13 +124,13 @@ static int get_found(struct file_registry *r, int proc_fd, const struct proc_map
 /* Known by name alone: by what the maps text says of it. */
 static int get_unfound(struct file_registry *r, const struct proc_map *m, struct mapped_file **ret)
 {
-	struct mapped_file_key key = {.dev = makedev(m->dev_major, m->dev_minor), .ino = m->ino};
+	struct file_id id = {.dev = makedev(m->dev_major, m->dev_minor), .ino = m->ino};
 	struct entry *e;
 	int result;
 
-	HASH_FIND(hh, r->entries, &key, sizeof(key), e);
+	HASH_FIND(hh, r->entries, &id, sizeof(id), e);
 	if (!e) {
-		result = add(r, &key, -1, m, &e);
+		result = add(r, &id, -1, m, &e);
 		if (result < 0)
 			return result;
 		r->stats.unopened++;

@@ -2,8 +2,8 @@
 
 #include <errno.h>
 
-int mapped_file_new(struct mapped_file **ret, const struct mapped_file_key *key, int fd,
-		    const char *path, size_t path_len)
+int mapped_file_new(struct mapped_file **ret, const struct file_id *id, int fd, const char *path,
+		    size_t path_len)
 {
 	struct mapped_file *f = malloc(sizeof(*f) + path_len + 1);
 
@@ -12,7 +12,7 @@ int mapped_file_new(struct mapped_file **ret, const struct mapped_file_key *key,
 	atomic_init(&f->refs, 1);
 	f->fd = fd;
 	f->may_hang = false;
-	f->key = *key;
+	f->id = *id;
 	if (path_len > 0)
 		memcpy(f->path, path, path_len);
 	f->path[path_len] = '\0';

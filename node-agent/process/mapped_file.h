@@ -12,26 +12,19 @@
 #include <stdatomic.h>
 
 #include "common/base.h"
-
-/* What makes two mappings the same file; of fstat(2), not of the maps text. */
-struct mapped_file_key {
-	uint64_t dev;
-	uint64_t ino;
-	uint64_t size_bytes;
-	uint64_t mtime_ns;
-};
+#include "node-agent/process/file_id.h"
 
 struct mapped_file {
 	atomic_uint refs;
 	int fd;        /* regular file, read-only; -1: could not be opened, or too many are */
 	bool may_hang; /* reading may wait for another machine or program, for ever */
-	struct mapped_file_key key;
+	struct file_id id;
 	char path[]; /* in the mount namespace of the process; for names only */
 };
 
 /* One reference, the caller's. fd is taken on success. -ENOMEM is the only failure. */
-int mapped_file_new(struct mapped_file **ret, const struct mapped_file_key *key, int fd,
-		    const char *path, size_t path_len) MUST_CHECK;
+int mapped_file_new(struct mapped_file **ret, const struct file_id *id, int fd, const char *path,
+		    size_t path_len) MUST_CHECK;
 
 /* Returns f. */
 struct mapped_file *mapped_file_ref(struct mapped_file *f);

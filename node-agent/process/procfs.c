@@ -82,6 +82,16 @@ int procfs_read_stat(int proc_fd, struct proc_stat *ret)
 	return proc_stat_parse(text, (size_t)n, ret);
 }
 
+int procfs_read_exe_id(int proc_fd, struct file_id *ret)
+{
+	struct file_version version;
+	int r = file_version_read(proc_fd, "exe", &version, NULL);
+
+	if (r == 0)
+		*ret = version.id;
+	return r;
+}
+
 int procfs_read_link(int proc_fd, const char *name, char **ret)
 {
 	char target[PATH_MAX];

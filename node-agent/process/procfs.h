@@ -27,6 +27,12 @@ int procfs_open_process(int root_fd, pid_t pid) MUST_CHECK;
 
 int procfs_read_stat(int proc_fd, struct proc_stat *ret) MUST_CHECK;
 
+/*
+ * The file that the process executes, without asking its file system. Returns 0, -ENOENT for a kernel
+ * thread, -EACCES or -EPERM if we may not see it, or another -errno if the process has exited.
+ */
+int procfs_read_exe_id(int proc_fd, struct file_id *ret) MUST_CHECK;
+
 /* Target of a link, as a new string; -ENAMETOOLONG beyond PATH_MAX. */
 int procfs_read_link(int proc_fd, const char *name, char **ret) MUST_CHECK;
 

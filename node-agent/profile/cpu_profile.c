@@ -72,12 +72,7 @@ static void resolve_user(struct build *b, const struct process_mapping *m, uint6
 		sm.path = m->file->path;
 		sm.fd = m->file->fd;
 		sm.may_hang = m->file->may_hang;
-		sm.id = (struct symbol_file_id){
-			.dev = m->file->key.dev,
-			.inode = m->file->key.ino,
-			.size_bytes = m->file->key.size_bytes,
-			.mtime_ns = m->file->key.mtime_ns,
-		};
+		sm.id = m->file->id;
 	}
 	symbolizer_resolve_user(b->symbolizer, &sm, addr, kind, ret);
 }

@@ -44,9 +44,9 @@ void object_cache_free(struct object_cache *c)
 	free(c);
 }
 
-struct object *object_cache_get(struct object_cache *c, const struct symbol_file_id *id)
+struct object *object_cache_get(struct object_cache *c, const struct file_id *id)
 {
-	if (!c->last || memcmp(&c->last->id, id, sizeof(*id)) != 0)
+	if (!c->last || !file_id_equal(&c->last->id, id))
 		HASH_FIND(hh, c->objects, id, sizeof(*id), c->last);
 	if (c->last)
 		c->last->last_cycle = c->cycle;
@@ -122,7 +122,7 @@ static struct table_key key_of(const struct object *o)
 	struct {
 		uint64_t build_id[2], text_start, text_end, size_bytes;
 		uint64_t symbols[4][2];
-		struct symbol_file_id id;
+		struct file_id id;
 	} content;
 	XXH128_hash_t h;
 
@@ -142,7 +142,7 @@ static struct table_key key_of(const struct object *o)
 	return (struct table_key){h.low64, h.high64};
 }
 
-int object_cache_add(struct object_cache *c, const struct symbol_file_id *id, const char *path,
+int object_cache_add(struct object_cache *c, const struct file_id *id, const char *path,
 		     const struct byte_source *src, struct object **ret)
 {
 	CLEANUP(object_freep) struct object *o = calloc(1, sizeof(*o));

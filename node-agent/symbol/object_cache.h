@@ -17,7 +17,7 @@
 #define OBJECT_NAME_MAX_BYTES 255u /* as file systems have it */
 
 struct object {
-	struct symbol_file_id id;
+	struct file_id id;
 	uint32_t number; /* unique for the life of the cache; not 0 */
 	uint32_t last_cycle;
 	int status;           /* 0: layout is valid; else what elf_layout_parse() said */
@@ -39,13 +39,13 @@ void object_cache_free(struct object_cache *c);
 DEFINE_CLEANUP(struct object_cache *, object_cache_free);
 
 /* Borrowed; valid until the next object_cache_add(). NULL: not known. */
-struct object *object_cache_get(struct object_cache *c, const struct symbol_file_id *id);
+struct object *object_cache_get(struct object_cache *c, const struct file_id *id);
 
 /*
  * Reads the layout of a file that is not known. A file that is no ELF file is remembered as
  * such. *ret is borrowed as above. -ENOMEM; -EIO …: cannot be read now, nothing remembered.
  */
-int object_cache_add(struct object_cache *c, const struct symbol_file_id *id, const char *path,
+int object_cache_add(struct object_cache *c, const struct file_id *id, const char *path,
 		     const struct byte_source *src, struct object **ret) MUST_CHECK;
 
 /*

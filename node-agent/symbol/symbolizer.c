@@ -270,7 +270,7 @@ static const struct symbol_frame *resolve_unreadable(struct symbolizer *s, const
 static const struct symbol_frame *resolve_user(struct symbolizer *s, const struct symbol_mapping *m,
 					       uint64_t address)
 {
-	struct symbol_file_id id;
+	struct file_id id;
 	uint64_t file_offset;
 	struct byte_source src;
 	struct object *o;
@@ -280,7 +280,7 @@ static const struct symbol_frame *resolve_user(struct symbolizer *s, const struc
 	id = m->id;
 	file_offset = address - m->start + m->file_offset;
 	if (strcmp(m->path, "[vdso]") == 0) {
-		id = (struct symbol_file_id){.dev = UINT64_MAX}; /* no file system's */
+		id = (struct file_id){.dev = UINT64_MAX}; /* no file system's */
 		if (!open_vdso(s, &src))
 			return resolve_unreadable(s, m->path, file_offset);
 	} else if (m->path[0] == '/') {

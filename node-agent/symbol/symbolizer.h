@@ -17,25 +17,18 @@
 #define NODE_AGENT_SYMBOL_SYMBOLIZER_H
 
 #include "common/base.h"
+#include "node-agent/process/file_id.h"
 #include "node-agent/symbol/frame_cache.h"
 
 struct metrics;
 struct symbolizer;
-
-/* Which file, and whether it is still the same: fields of struct stat. */
-struct symbol_file_id {
-	uint64_t dev;
-	uint64_t inode;
-	uint64_t size_bytes;
-	uint64_t mtime_ns;
-};
 
 /* The executable mapping that an address lies in. */
 struct symbol_mapping {
 	const char *path; /* as in /proc/<pid>/maps; "" for anonymous memory; borrowed */
 	int fd;           /* open for reading; -1: cannot be opened; borrowed for the call */
 	bool may_hang;    /* reading may wait for another machine or program: has a deadline */
-	struct symbol_file_id id;
+	struct file_id id;
 	uint64_t start;       /* address of the mapping's first byte */
 	uint64_t file_offset; /* of that byte */
 };

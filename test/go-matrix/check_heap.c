@@ -49,7 +49,7 @@ static int choose_library(struct heap_process *s, const char *path)
 
 	if (stat(path, &st) < 0)
 		return -errno;
-	s->id.library = (struct go_file_key){.dev = st.st_dev, .ino = st.st_ino};
+	s->id.library = (struct file_id){.dev = st.st_dev, .ino = st.st_ino};
 	return 0;
 }
 

@@ -52,7 +52,7 @@ static inline void go_child_begin(struct go_child *c, const void *data, const vo
 	proc_fd = procfs_open_process(c->root_fd, c->pid);
 	assert_int_equal(procfs_read_stat(proc_fd, &st), 0);
 	c->id = (struct go_process_id){.pid = c->pid, .start_time = st.start_time};
-	assert_int_equal(go_target_read_key(proc_fd, &c->id.exe), 0);
+	assert_int_equal(procfs_read_exe_id(proc_fd, &c->id.exe), 0);
 	assert_int_equal(go_target_open(&c->target, c->root_fd, &c->id, &c->files), 0);
 	c->runtime = (struct go_runtime){
 		.target = &c->target,

@@ -178,15 +178,14 @@ static inline int truth_check(const struct truth *t, const char *path, struct tr
 	const struct symbolizer_config cfg = {.n_addresses = 64};
 	struct truth_check c = {.truth = t, .mapping = {.path = path}};
 	struct byte_source src;
-	struct stat st;
+	struct file_version version;
 	int r = -1;
 
 	c.mapping.fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (c.mapping.fd < 0 || fstat(c.mapping.fd, &st) < 0)
+	if (c.mapping.fd < 0 || file_version_read(c.mapping.fd, "", &version, NULL) < 0)
 		return -1;
-	c.mapping.id = (struct symbol_file_id){st.st_dev, st.st_ino, (uint64_t)st.st_size,
-					       (uint64_t)st.st_mtim.tv_nsec};
-	byte_source_from_fd(&src, c.mapping.fd, (uint64_t)st.st_size);
+	c.mapping.id = version.id;
+	byte_source_from_fd(&src, c.mapping.fd, version.id.size_bytes);
 	if (elf_layout_parse(&c.layout, &src) == 0 && symbolizer_new(&c.symbolizer, &cfg) == 0) {
 		/* .gopclntab knows where functions start, not where they end */
 		c.padding = c.layout.is_go ? TRUTH_GO_PADDING_BYTES : 0;

@@ -3,11 +3,11 @@
 #include "node-agent/go/target/go_layouts.h"
 #include "test/lib/unit.h"
 
-static const struct go_file_version one = {{1, 2, 3, 4}, 5};
+static const struct file_version one = {{1, 2, 3, 4}, 5};
 
 static void test_only_the_very_same_file_is_known(void **state)
 {
-	const struct go_file_version others[] = {
+	const struct file_version others[] = {
 		{{9, 2, 3, 4}, 5}, {{1, 9, 3, 4}, 5}, {{1, 2, 9, 4}, 5},
 		{{1, 2, 3, 9}, 5}, {{1, 2, 3, 4}, 9},
 	};
@@ -28,20 +28,20 @@ static void test_a_full_table_is_forgotten(void **state)
 {
 	CLEANUP(go_layouts_freep) struct go_layouts *l = NULL;
 	const struct go_known_file known = {0};
-	struct go_file_version file = one;
+	struct file_version file = one;
 
 	(void)state;
 	assert_int_equal(go_layouts_new(&l), 0);
 	for (uint64_t i = 0; i < GO_LAYOUTS_MAX; i++) {
-		file.key.ino = i;
+		file.id.ino = i;
 		assert_int_equal(go_layouts_add(l, &file, &known), 0);
 	}
-	file.key.ino = 0;
+	file.id.ino = 0;
 	assert_non_null(go_layouts_find(l, &file));
-	file.key.ino = GO_LAYOUTS_MAX;
+	file.id.ino = GO_LAYOUTS_MAX;
 	assert_int_equal(go_layouts_add(l, &file, &known), 0);
 	assert_non_null(go_layouts_find(l, &file));
-	file.key.ino = 0;
+	file.id.ino = 0;
 	assert_null(go_layouts_find(l, &file));
 }
 

@@ -27,12 +27,12 @@ struct fixture {
 	int proc_fd;
 	struct go_target_files files;
 	struct go_process_id id;
-	struct go_file_key libc;
+	struct file_id libc;
 	uint64_t libc_start;
 
 	/* what the table of processes is told */
 	struct go_process_id host;
-	struct go_file_key libraries[4];
+	struct file_id libraries[4];
 	int n_libraries; /* or an error */
 	int answer;      /* to whether a library is Go's */
 	unsigned n_looks;
@@ -45,7 +45,7 @@ static void find_libc(struct fixture *f)
 
 	assert_int_not_equal(dladdr((void *)(uintptr_t)gnu_get_libc_version, &info), 0);
 	assert_int_equal(stat(info.dli_fname, &st), 0);
-	f->libc = (struct go_file_key){.dev = st.st_dev, .ino = st.st_ino};
+	f->libc = (struct file_id){.dev = st.st_dev, .ino = st.st_ino};
 	f->libc_start = (uint64_t)(uintptr_t)info.dli_fbase;
 }
 
@@ -72,7 +72,7 @@ static void begin(struct fixture *f)
 	assert_true(f->proc_fd >= 0);
 	assert_int_equal(procfs_read_stat(f->proc_fd, &st), 0);
 	f->id = (struct go_process_id){.pid = f->child, .start_time = st.start_time};
-	assert_int_equal(go_target_read_key(f->proc_fd, &f->id.exe), 0);
+	assert_int_equal(procfs_read_exe_id(f->proc_fd, &f->id.exe), 0);
 	assert_int_equal(deadline_caller_new(&f->files.caller, UINT64_C(60000000000), 1), 0);
 	find_libc(f);
 }
@@ -99,16 +99,11 @@ static void end(struct fixture *f)
 	close(f->root_fd);
 }
 
-static bool is_same(const struct go_file_key *a, const struct go_file_key *b)
-{
-	return a->dev == b->dev && a->ino == b->ino;
-}
-
 /* ---- one process ---- */
 
 static void test_each_mapped_file_is_listed_once_but_the_executable(void **state)
 {
-	struct go_file_key keys[KEYS];
+	struct file_id keys[KEYS];
 	unsigned n_libc = 0;
 	struct fixture f;
 	int n;
@@ -118,11 +113,11 @@ static void test_each_mapped_file_is_listed_once_but_the_executable(void **state
 	n = go_library_list(f.proc_fd, &f.id.exe, f.files.caller, keys, KEYS);
 	assert_in_range(n, 3, KEYS - 1); /* and the loader, and cmocka */
 	for (int i = 0; i < n; i++) {
-		assert_false(is_same(&keys[i], &f.id.exe));
+		assert_false(file_id_same_file(&keys[i], &f.id.exe));
 		assert_true(keys[i].size_bytes > 0);
-		n_libc += is_same(&keys[i], &f.libc);
+		n_libc += file_id_same_file(&keys[i], &f.libc);
 		for (int j = 0; j < i; j++)
-			assert_false(is_same(&keys[i], &keys[j]));
+			assert_false(file_id_same_file(&keys[i], &keys[j]));
 	}
 	assert_int_equal(n_libc, 1);
 	assert_int_equal(go_library_list(f.proc_fd, &f.id.exe, f.files.caller, keys, 2), 2);
@@ -179,8 +174,7 @@ static int detect(void *ctx, const struct go_process_id *id)
 	return id->library.ino == 0 ? 0 : f->answer;
 }
 
-static int libraries(void *ctx, const struct go_process_id *id, struct go_file_key *keys,
-		     size_t max)
+static int libraries(void *ctx, const struct go_process_id *id, struct file_id *keys, size_t max)
 {
 	struct fixture *f = ctx;
 
@@ -198,7 +192,7 @@ static void begin_processes(struct fixture *f, struct go_processes **ret)
 	const struct go_processes_config cfg = {f->root_fd, INTERVAL_NS, detect, f, libraries};
 
 	for (size_t i = 0; i < ARRAY_SIZE(f->libraries); i++)
-		f->libraries[i] = (struct go_file_key){1, 100 + i, 4096, 1};
+		f->libraries[i] = (struct file_id){1, 100 + i, 4096, 1};
 	f->answer = 1;
 	assert_int_equal(go_processes_new(ret, &cfg), 0);
 }
@@ -339,7 +333,7 @@ static int scan_anew(void *arg)
 
 static int list_anew(void *arg)
 {
-	struct go_file_key keys[KEYS];
+	struct file_id keys[KEYS];
 	struct fixture *f = arg;
 	int r = go_library_list(f->proc_fd, &f->id.exe, f->files.caller, keys, KEYS);
 

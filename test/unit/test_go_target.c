@@ -28,7 +28,7 @@ static struct go_process_id id_of(int root_fd, pid_t pid)
 
 	assert_true(fd >= 0);
 	assert_int_equal(procfs_read_stat(fd, &st), 0);
-	assert_int_equal(go_target_read_key(fd, &id.exe), 0);
+	assert_int_equal(procfs_read_exe_id(fd, &id.exe), 0);
 	id.start_time = st.start_time;
 	return id;
 }
@@ -216,21 +216,17 @@ static size_t count_threads(void)
 	return n;
 }
 
-static struct go_file_version own_version(void)
+static struct file_version own_version(void)
 {
-	struct statx st;
+	struct file_version version;
 
-	assert_int_equal(statx(AT_FDCWD, "/proc/self/exe", 0, STATX_BASIC_STATS, &st), 0);
-	return (struct go_file_version){
-		.key = {makedev(st.stx_dev_major, st.stx_dev_minor), st.stx_ino, st.stx_size,
-			(uint64_t)st.stx_mtime.tv_sec * NS_PER_S + st.stx_mtime.tv_nsec},
-		.ctime_ns = (uint64_t)st.stx_ctime.tv_sec * NS_PER_S + st.stx_ctime.tv_nsec,
-	};
+	assert_int_equal(file_version_read(AT_FDCWD, "/proc/self/exe", &version, NULL), 0);
+	return version;
 }
 
 static void test_what_is_known_about_a_file_is_not_read_again(void **state)
 {
-	struct go_file_version file = own_version();
+	struct file_version file = own_version();
 	struct go_known_file other = {0};
 	struct go_target t;
 	struct fixture f;
@@ -248,14 +244,14 @@ static void test_what_is_known_about_a_file_is_not_read_again(void **state)
 	assert_int_equal(go_layouts_add(f.files.layouts, &file, &other), 0);
 	assert_int_equal(go_target_open(&t, f.root_fd, &f.id, &f.files), 0);
 	assert_int_equal(t.layout.text_start, other.layout.text_start);
-	assert_int_equal(t.file.size_bytes, file.key.size_bytes);
+	assert_int_equal(t.file.size_bytes, file.id.size_bytes);
 	go_target_close(&t);
 	end(&f);
 }
 
 static void test_a_file_that_was_touched_is_read_again(void **state)
 {
-	struct go_file_version file = own_version();
+	struct file_version file = own_version();
 	struct go_known_file other = {0};
 	struct go_target t;
 	struct fixture f;
@@ -275,7 +271,7 @@ static void test_a_file_that_was_touched_is_read_again(void **state)
 static void test_a_file_that_is_known_needs_no_thread_of_its_own(void **state)
 {
 	size_t n_threads = count_threads();
-	struct go_file_version file = own_version();
+	struct file_version file = own_version();
 	struct go_known_file known = {0};
 	struct go_target t;
 	struct fixture f;

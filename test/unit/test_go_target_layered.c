@@ -132,7 +132,7 @@ static void begin(struct fixture *f)
 
 	assert_int_equal(procfs_read_stat(fd, &st), 0);
 	f->id = (struct go_process_id){.pid = f->child, .start_time = st.start_time};
-	assert_int_equal(go_target_read_key(fd, &f->id.exe), 0);
+	assert_int_equal(procfs_read_exe_id(fd, &f->id.exe), 0);
 }
 
 static void end(struct fixture *f)
@@ -207,23 +207,20 @@ static void test_what_is_not_mapped_is_read_from_one_whose_file_system_hangs(voi
 	end(&f);
 }
 
-static struct go_file_version version_of(const struct fixture *f)
+static struct file_version version_of(const struct fixture *f)
 {
 	char name[32];
-	struct statx st;
+	struct file_version version;
 
 	(void)snprintf(name, sizeof(name), "%d/exe", (int)f->child);
-	assert_int_equal(statx(f->root_fd, name, 0, STATX_BASIC_STATS, &st), 0);
-	return (struct go_file_version){
-		.key = f->id.exe,
-		.ctime_ns = (uint64_t)st.stx_ctime.tv_sec * NS_PER_S + st.stx_ctime.tv_nsec,
-	};
+	assert_int_equal(file_version_read(f->root_fd, name, &version, NULL), 0);
+	return version;
 }
 
 static void test_headers_of_a_layered_file_are_parsed_once(void **state)
 {
 	struct go_known_file other = {.may_hang = true};
-	struct go_file_version file;
+	struct file_version file;
 	struct go_target t;
 	struct fixture f;
 

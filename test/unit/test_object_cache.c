@@ -40,7 +40,7 @@ static void names_are_base_names_without_blanks(void **state)
 static void a_file_is_known_by_all_of_its_identity(void **state)
 {
 	CLEANUP(object_cache_freep) struct object_cache *c = NULL;
-	const struct symbol_file_id id = {1, 2, 3, 4};
+	const struct file_id id = {1, 2, 3, 4};
 	struct fixture f;
 	struct object *o;
 
@@ -51,8 +51,8 @@ static void a_file_is_known_by_all_of_its_identity(void **state)
 	assert_string_equal(o->label, "[a_b]");
 	assert_ptr_equal(object_cache_get(c, &id), o);
 	for (int i = 0; i < 4; i++) {
-		struct symbol_file_id other = id;
-		uint64_t *const fields[] = {&other.dev, &other.inode, &other.size_bytes,
+		struct file_id other = id;
+		uint64_t *const fields[] = {&other.dev, &other.ino, &other.size_bytes,
 					    &other.mtime_ns};
 
 		++*fields[i];
@@ -63,7 +63,7 @@ static void a_file_is_known_by_all_of_its_identity(void **state)
 static void a_file_that_is_no_elf_file_is_remembered(void **state)
 {
 	CLEANUP(object_cache_freep) struct object_cache *c = NULL;
-	const struct symbol_file_id id = {1, 2, 3, 4};
+	const struct file_id id = {1, 2, 3, 4};
 	struct byte_source src;
 	struct object *o;
 
@@ -77,49 +77,49 @@ static void a_file_that_is_no_elf_file_is_remembered(void **state)
 static void the_ones_in_use_outlive_the_idle(void **state)
 {
 	CLEANUP(object_cache_freep) struct object_cache *c = NULL;
-	struct symbol_file_id id = {0};
+	struct file_id id = {0};
 	struct fixture f;
 	struct object *o;
 
 	(void)state;
 	begin(&f);
 	assert_int_equal(object_cache_new(&c), 0);
-	for (id.inode = 0; id.inode < OBJECT_CACHE_MAX; id.inode++)
+	for (id.ino = 0; id.ino < OBJECT_CACHE_MAX; id.ino++)
 		assert_int_equal(object_cache_add(c, &id, "/bin/a", &f.src, &o), 0);
 	for (int i = 0; i < 2; i++)
 		object_cache_end_cycle(c);
-	id.inode = 500;
+	id.ino = 500;
 	assert_non_null(object_cache_get(c, &id));
-	id.inode = OBJECT_CACHE_MAX;
+	id.ino = OBJECT_CACHE_MAX;
 	assert_int_equal(object_cache_add(c, &id, "/bin/a", &f.src, &o), 0);
 	assert_int_equal(object_cache_count(c), 2);
-	id.inode = 500;
+	id.ino = 500;
 	assert_non_null(object_cache_get(c, &id));
 }
 
 static void with_all_in_use_the_first_one_goes(void **state)
 {
 	CLEANUP(object_cache_freep) struct object_cache *c = NULL;
-	struct symbol_file_id id = {0};
+	struct file_id id = {0};
 	struct fixture f;
 	struct object *o;
 
 	(void)state;
 	begin(&f);
 	assert_int_equal(object_cache_new(&c), 0);
-	for (id.inode = 0; id.inode < OBJECT_CACHE_MAX + 3; id.inode++)
+	for (id.ino = 0; id.ino < OBJECT_CACHE_MAX + 3; id.ino++)
 		assert_int_equal(object_cache_add(c, &id, "/bin/a", &f.src, &o), 0);
 	assert_int_equal(object_cache_count(c), OBJECT_CACHE_MAX);
-	id.inode = 2;
+	id.ino = 2;
 	assert_null(object_cache_get(c, &id));
-	id.inode = 3;
+	id.ino = 3;
 	assert_non_null(object_cache_get(c, &id));
 }
 
 static int new_and_add(void *arg)
 {
 	CLEANUP(object_cache_freep) struct object_cache *c = NULL;
-	const struct symbol_file_id id = {1, 2, 3, 4};
+	const struct file_id id = {1, 2, 3, 4};
 	struct fixture *f = arg;
 	struct object *o;
 	int r;

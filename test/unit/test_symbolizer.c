@@ -23,7 +23,7 @@ static void find_mapping(uint64_t address, struct symbol_mapping *ret)
 	while (fgets(line, sizeof(line), f)) {
 		uint64_t start, end, offset;
 		int path = 0;
-		struct stat st;
+		struct file_version version;
 
 		assert_int_equal(sscanf(line, "%" SCNx64 "-%" SCNx64 " %*s %" SCNx64 " %*s %*s %n",
 					&start, &end, &offset, &path),
@@ -35,11 +35,8 @@ static void find_mapping(uint64_t address, struct symbol_mapping *ret)
 		ret->start = start;
 		ret->file_offset = offset;
 		ret->fd = open(ret->path, O_RDONLY | O_CLOEXEC);
-		if (ret->fd >= 0 && fstat(ret->fd, &st) == 0)
-			ret->id =
-				(struct symbol_file_id){st.st_dev, st.st_ino, (uint64_t)st.st_size,
-							(uint64_t)st.st_mtim.tv_sec * 1000000000u +
-								(uint64_t)st.st_mtim.tv_nsec};
+		if (ret->fd >= 0 && file_version_read(ret->fd, "", &version, NULL) == 0)
+			ret->id = version.id;
 		break;
 	}
 	fclose(f);
@@ -214,7 +211,7 @@ static void a_file_truncated_meanwhile_is_no_crash(void **state)
 	copy = m;
 	copy.fd = fd;
 	copy.path = path;
-	copy.id.inode++;
+	copy.id.ino++;
 	assert_string_equal(resolve(*state, &copy, address, SYMBOL_ADDRESS_EXACT)->function,
 			    "symbolizer_new");
 	assert_int_equal(ftruncate(fd, 5000), 0);

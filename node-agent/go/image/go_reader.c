@@ -70,7 +70,7 @@ int go_reader_identify(const struct go_reader *r, pid_t pid, struct go_process_i
 	if (e < 0)
 		return e;
 	*ret = (struct go_process_id){.pid = pid, .start_time = st.start_time};
-	return st.kernel_thread ? -ENOENT : go_target_read_key(fd, &ret->exe);
+	return st.kernel_thread ? -ENOENT : procfs_read_exe_id(fd, &ret->exe);
 }
 
 int go_reader_detect(struct go_reader *r, const struct go_process_id *id)
@@ -91,19 +91,19 @@ int go_reader_detect(struct go_reader *r, const struct go_process_id *id)
 	return e < 0 ? e : 1;
 }
 
-int go_reader_libraries(struct go_reader *r, const struct go_process_id *id,
-			struct go_file_key *keys, size_t max)
+int go_reader_libraries(struct go_reader *r, const struct go_process_id *id, struct file_id *ids,
+			size_t max)
 {
 	AUTO_CLOSE int fd = procfs_open_process(r->root_fd, id->pid);
 
 	if (fd < 0)
 		return fd == -ENOENT ? -ESRCH : fd;
-	return go_library_list(fd, &id->exe, r->files.caller, keys, max);
+	return go_library_list(fd, &id->exe, r->files.caller, ids, max);
 }
 
 int go_reader_find(struct go_reader *r, pid_t pid, struct go_process_id *ret)
 {
-	AUTO_FREE struct go_file_key *keys = calloc(GO_READER_LIBRARIES_MAX, sizeof(*keys));
+	AUTO_FREE struct file_id *keys = calloc(GO_READER_LIBRARIES_MAX, sizeof(*keys));
 	int e, n = 0;
 
 	if (!keys)

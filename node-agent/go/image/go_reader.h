@@ -27,8 +27,8 @@ int go_reader_detect(struct go_reader *r, const struct go_process_id *id) MUST_C
  * Keys of the other files that the process has mapped executable; id->library is not looked at. Results as of
  * go_library_list().
  */
-int go_reader_libraries(struct go_reader *r, const struct go_process_id *id,
-			struct go_file_key *keys, size_t max) MUST_CHECK;
+int go_reader_libraries(struct go_reader *r, const struct go_process_id *id, struct file_id *ids,
+			size_t max) MUST_CHECK;
 
 #define GO_READER_LIBRARIES_MAX 1024u
 

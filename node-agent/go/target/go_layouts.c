@@ -8,7 +8,7 @@
 
 struct entry {
 	UT_hash_handle hh;
-	struct go_file_version file;
+	struct file_version file;
 	struct go_known_file known;
 };
 
@@ -45,8 +45,7 @@ void go_layouts_free(struct go_layouts *l)
 	free(l);
 }
 
-struct go_known_file *go_layouts_find(const struct go_layouts *l,
-				      const struct go_file_version *file)
+struct go_known_file *go_layouts_find(const struct go_layouts *l, const struct file_version *file)
 {
 	struct entry *e;
 
@@ -54,7 +53,7 @@ struct go_known_file *go_layouts_find(const struct go_layouts *l,
 	return e ? &e->known : NULL;
 }
 
-int go_layouts_add(struct go_layouts *l, const struct go_file_version *file,
+int go_layouts_add(struct go_layouts *l, const struct file_version *file,
 		   const struct go_known_file *known)
 {
 	struct entry *e;

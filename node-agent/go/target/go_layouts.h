@@ -7,7 +7,7 @@
 
 #include "common/base.h"
 #include "node-agent/elf/elf_layout.h"
-#include "node-agent/go/target/go_file_key.h"
+#include "node-agent/process/file_id.h"
 
 #define GO_LAYOUTS_MAX 256u
 
@@ -39,11 +39,10 @@ struct go_known_file {
 };
 
 /* NULL: not known. Borrowed until the next is added. */
-struct go_known_file *go_layouts_find(const struct go_layouts *l,
-				      const struct go_file_version *file);
+struct go_known_file *go_layouts_find(const struct go_layouts *l, const struct file_version *file);
 
 /* One that is not known. -ENOMEM. */
-int go_layouts_add(struct go_layouts *l, const struct go_file_version *file,
+int go_layouts_add(struct go_layouts *l, const struct file_version *file,
 		   const struct go_known_file *known) MUST_CHECK;
 
 #endif /* NODE_AGENT_GO_TARGET_GO_LAYOUTS_H */

@@ -13,46 +13,40 @@ struct walk {
 	uint64_t dev, ino; /* of the last line: a library's mappings follow each other */
 
 	/* listing */
-	const struct go_file_key *exe;
-	struct go_file_key *keys;
+	const struct file_id *exe;
+	struct file_id *ids;
 	size_t n, max;
 
 	/* opening */
-	const struct go_file_key *wanted; /* NULL: it is listed */
+	const struct file_id *wanted; /* NULL: it is listed */
 	struct go_library *opened;
 };
 
-static bool is_same(const struct go_file_key *a, const struct go_file_key *b)
+static void add(struct walk *w, const struct file_id *id)
 {
-	return a->dev == b->dev && a->ino == b->ino;
-}
-
-static void add(struct walk *w, const struct go_file_key *key)
-{
-	if (is_same(key, w->exe))
+	if (file_id_same_file(id, w->exe))
 		return;
 	for (size_t i = 0; i < w->n; i++) {
-		if (is_same(key, &w->keys[i]))
+		if (file_id_same_file(id, &w->ids[i]))
 			return;
 	}
-	w->keys[w->n++] = *key;
+	w->ids[w->n++] = *id;
 }
 
 /* 1: it is open; 0: another file; -errno. */
-static int open_found(struct walk *w, const struct proc_map *m, const struct found_file *found,
-		      const struct go_file_key *key)
+static int open_found(struct walk *w, const struct proc_map *m, const struct found_file *found)
 {
 	struct opened_file file;
 	int r;
 
-	if (!is_same(key, w->wanted))
+	if (!file_id_same_file(&found->id, w->wanted))
 		return 0;
 	r = file_finder_open(w->finder, w->proc_fd, found, &file);
 	if (r < 0)
 		return r == -ESTALE ? -ESRCH : r;
 	*w->opened = (struct go_library){
 		.fd = file.fd,
-		.size_bytes = key->size_bytes,
+		.size_bytes = found->id.size_bytes,
 		.may_hang = file.may_hang,
 		.start = m->start,
 		.file_offset = m->file_offset,
@@ -63,7 +57,6 @@ static int open_found(struct walk *w, const struct proc_map *m, const struct fou
 static int on_line(void *ctx, const char *line, size_t len)
 {
 	struct found_file found;
-	struct go_file_key key;
 	struct walk *w = ctx;
 	struct proc_map m;
 	int r = 0;
@@ -77,12 +70,10 @@ static int on_line(void *ctx, const char *line, size_t len)
 	/* one that cannot be found now may be at the next look */
 	if (file_finder_find(w->finder, w->proc_fd, &m, &found) < 0)
 		return 0;
-	key = (struct go_file_key){found.key.dev, found.key.ino, found.key.size_bytes,
-				   found.key.mtime_ns};
 	if (found.regular && w->wanted)
-		r = open_found(w, &m, &found, &key);
+		r = open_found(w, &m, &found);
 	else if (found.regular)
-		add(w, &key);
+		add(w, &found.id);
 	closep(&found.path_fd);
 	return r == 0 && !w->wanted && w->n == w->max ? 1 : r;
 }
@@ -99,19 +90,19 @@ static int each_file(struct walk *w, struct deadline_caller *caller)
 	return r == -ENOENT ? -ESRCH : r;
 }
 
-int go_library_list(int proc_fd, const struct go_file_key *exe, struct deadline_caller *caller,
-		    struct go_file_key *keys, size_t max)
+int go_library_list(int proc_fd, const struct file_id *exe, struct deadline_caller *caller,
+		    struct file_id *ids, size_t max)
 {
-	struct walk w = {.proc_fd = proc_fd, .exe = exe, .keys = keys, .max = max};
+	struct walk w = {.proc_fd = proc_fd, .exe = exe, .ids = ids, .max = max};
 	int r = each_file(&w, caller);
 
 	return r < 0 ? r : (int)w.n;
 }
 
-int go_library_open(int proc_fd, const struct go_file_key *key, struct deadline_caller *caller,
+int go_library_open(int proc_fd, const struct file_id *id, struct deadline_caller *caller,
 		    struct go_library *ret)
 {
-	struct walk w = {.proc_fd = proc_fd, .wanted = key, .opened = ret};
+	struct walk w = {.proc_fd = proc_fd, .wanted = id, .opened = ret};
 	int r = each_file(&w, caller);
 
 	return r < 0 ? r : r > 0 ? 0 : -ESRCH;

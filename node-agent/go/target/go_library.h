@@ -23,17 +23,18 @@ struct go_library {
 };
 
 /*
- * Keys of the files; without exe. Their number, max at most: there may be more then. -EFBIG: too many mappings; -ESRCH: the
- * process has ended; -EACCES …: its mappings may not be seen; -ENOMEM.
+ * Lists the files that the process has mapped executable, except exe. Returns their number, at most
+ * max (there may be more then), -EFBIG if there are too many mappings, -ESRCH if the process has
+ * exited, -ENOMEM, or -EACCES or another -errno if its mappings cannot be read.
  */
-int go_library_list(int proc_fd, const struct go_file_key *exe, struct deadline_caller *caller,
-		    struct go_file_key *keys, size_t max) MUST_CHECK;
+int go_library_list(int proc_fd, const struct file_id *exe, struct deadline_caller *caller,
+		    struct file_id *ids, size_t max) MUST_CHECK;
 
 /*
- * Opens the one of this key. -ESRCH: it is not mapped (any more), or the process has ended; -ETIMEDOUT, -EBUSY: its file
- * system does not answer; others as above and of open(2).
+ * Opens the mapped file of this id. Returns 0, -ESRCH if it is not mapped or the process has exited,
+ * -ETIMEDOUT or -EBUSY if its file system does not answer, or an error as above or of open(2).
  */
-int go_library_open(int proc_fd, const struct go_file_key *key, struct deadline_caller *caller,
+int go_library_open(int proc_fd, const struct file_id *id, struct deadline_caller *caller,
 		    struct go_library *ret) MUST_CHECK;
 
 #endif /* NODE_AGENT_GO_TARGET_GO_LIBRARY_H */

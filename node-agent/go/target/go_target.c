@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
-#include <sys/sysmacros.h>
 
 #include "common/data/table.h"
 #include "common/system/clock.h"
@@ -25,7 +24,7 @@ struct opened_exe {
 	int fd; /* the caller's; -1 */
 	bool regular;
 	enum fs_kind fs;
-	struct go_file_version version;
+	struct file_version version;
 };
 
 struct open_job {
@@ -34,48 +33,6 @@ struct open_job {
 	int result;
 	struct opened_exe exe;
 };
-
-static struct go_file_version version_of(const struct statx *st)
-{
-	return (struct go_file_version){
-		.key =
-			{
-				.dev = makedev(st->stx_dev_major, st->stx_dev_minor),
-				.ino = st->stx_ino,
-				.size_bytes = st->stx_size,
-				.mtime_ns = (uint64_t)st->stx_mtime.tv_sec * NS_PER_S +
-					    st->stx_mtime.tv_nsec,
-			},
-		.ctime_ns = (uint64_t)st->stx_ctime.tv_sec * NS_PER_S + st->stx_ctime.tv_nsec,
-	};
-}
-
-/* Of the file that a process executes. */
-static int read_version(int proc_fd, struct go_file_version *ret)
-{
-	struct statx st;
-
-	if (statx(proc_fd, "exe", AT_STATX_DONT_SYNC, STATX_BASIC_STATS, &st) < 0)
-		return -errno;
-	*ret = version_of(&st);
-	return 0;
-}
-
-int go_target_read_key(int proc_fd, struct go_file_key *ret)
-{
-	struct go_file_version version;
-	int r = read_version(proc_fd, &version);
-
-	if (r < 0)
-		return r;
-	*ret = version.key;
-	return 0;
-}
-
-static bool is_same_file(const struct go_file_key *a, const struct go_file_key *b)
-{
-	return a->dev == b->dev && a->ino == b->ino;
-}
 
 /* Reading what is mapped from the file may wait for its file system, and reading what is not does not. */
 static int read_memory(void *ctx, uint64_t offset, void *to, size_t len)
@@ -102,7 +59,7 @@ static void set_sources(struct go_target *t, uint64_t size_bytes, const uint64_t
 }
 
 /* Of an other file system nobody here knows when the file was written to. */
-static int read_layout(struct go_target *t, const struct go_file_version *file, enum fs_kind fs,
+static int read_layout(struct go_target *t, const struct file_version *file, enum fs_kind fs,
 		       struct go_layouts *layouts)
 {
 	struct go_known_file found;
@@ -128,16 +85,15 @@ static int read_layout(struct go_target *t, const struct go_file_version *file, 
 
 static int open_exe(int proc_fd, struct opened_exe *ret)
 {
-	struct statx st;
+	int r;
 
 	ret->fd = openat(proc_fd, "exe", O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	if (ret->fd < 0 ||
-	    statx(ret->fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_BASIC_STATS, &st) < 0)
+	if (ret->fd < 0)
 		return -errno;
-	ret->regular = S_ISREG(st.stx_mode);
-	ret->version = version_of(&st);
-	ret->fs = local_fs_kind(ret->fd);
-	return 0;
+	r = file_version_read(ret->fd, "", &ret->version, &ret->regular);
+	if (r == 0)
+		ret->fs = local_fs_kind(ret->fd);
+	return r;
 }
 
 static void open_job_run(struct deadline_job *j)
@@ -181,14 +137,14 @@ static int open_exe_in_time(int proc_fd, uint64_t dev, struct deadline_caller *c
 static bool is_quick(int proc_fd, const struct go_layouts *layouts)
 {
 	const struct go_known_file *known = NULL;
-	struct go_file_version now;
+	struct file_version now;
 
-	if (layouts && read_version(proc_fd, &now) == 0)
+	if (layouts && file_version_read(proc_fd, "exe", &now, NULL) == 0)
 		known = go_layouts_find(layouts, &now);
 	return known && !known->may_hang;
 }
 
-static int open_executable(struct go_target *t, const struct go_file_key *key,
+static int open_executable(struct go_target *t, const struct file_id *key,
 			   const struct go_target_files *files)
 {
 	struct opened_exe exe = {.fd = -1};
@@ -199,11 +155,11 @@ static int open_executable(struct go_target *t, const struct go_file_key *key,
 		    : open_exe_in_time(t->proc_fd, key->dev, files->caller, &exe);
 	t->exe_fd = exe.fd;
 	/* not by its size: a file can be cut or grow while it is executed */
-	if (r == 0 && (!exe.regular || !is_same_file(&exe.version.key, key)))
+	if (r == 0 && (!exe.regular || !file_id_same_file(&exe.version.id, key)))
 		r = -ESRCH;
 	if (r < 0)
 		return r;
-	set_sources(t, exe.version.key.size_bytes, exe.fs == FS_LOCAL ? NULL : &key->dev,
+	set_sources(t, exe.version.id.size_bytes, exe.fs == FS_LOCAL ? NULL : &key->dev,
 		    files->caller);
 	return read_layout(t, &exe.version, exe.fs, files->layouts);
 }
@@ -277,20 +233,19 @@ static int finish_open(struct go_target *t, const struct go_process_id *id, int 
 /* Whether it executes what it did. */
 static int check_executable(const struct go_target *t, const struct go_process_id *id)
 {
-	struct go_file_key key = {0};
-	int r = go_target_read_key(t->proc_fd, &key);
+	struct file_id exe = {0};
+	int r = procfs_read_exe_id(t->proc_fd, &exe);
 
 	if (r < 0)
 		return r;
-	return is_same_file(&key, &id->exe) ? 0 : -ESRCH;
+	return file_id_same_file(&exe, &id->exe) ? 0 : -ESRCH;
 }
 
 static int open_library(struct go_target *t, const struct go_process_id *id,
 			const struct go_target_files *files, struct go_library *ret)
 {
 	const uint64_t *dev = &id->library.dev;
-	struct go_file_version version;
-	struct statx st;
+	struct file_version version;
 	int r = check_executable(t, id);
 
 	if (r == 0)
@@ -301,10 +256,8 @@ static int open_library(struct go_target *t, const struct go_process_id *id,
 	set_sources(t, ret->size_bytes, ret->may_hang ? dev : NULL, files->caller);
 	if (ret->may_hang)
 		return read_layout(t, NULL, FS_OTHER, files->layouts);
-	if (statx(t->exe_fd, "", AT_EMPTY_PATH, STATX_BASIC_STATS, &st) < 0)
-		return -errno;
-	version = version_of(&st);
-	return read_layout(t, &version, FS_LOCAL, files->layouts);
+	r = file_version_read(t->exe_fd, "", &version, NULL);
+	return r < 0 ? r : read_layout(t, &version, FS_LOCAL, files->layouts);
 }
 
 /* By the mapping that was found, as nothing else says where a library is. */

@@ -15,8 +15,8 @@
 #include "common/base.h"
 #include "common/thread/deadline_call.h"
 #include "node-agent/elf/elf_layout.h"
-#include "node-agent/go/target/go_file_key.h"
 #include "node-agent/go/target/go_layouts.h"
+#include "node-agent/process/file_id.h"
 #include "node-agent/process/procfs.h"
 #include "node-agent/process/workload.h"
 
@@ -24,8 +24,8 @@
 struct go_process_id {
 	pid_t pid;
 	uint64_t start_time; /* clock ticks since boot */
-	struct go_file_key exe;
-	struct go_file_key
+	struct file_id exe;
+	struct file_id
 		library; /* the mapped file that has the runtime; ino 0: the executable has */
 };
 
@@ -48,12 +48,6 @@ struct go_target {
 	struct byte_source anonymous; /* what no file has */
 	struct byte_source mapped;    /* pages that may have to come from there */
 };
-
-/*
- * The file that a process executes, without asking its file system. -ENOENT: none (a kernel
- * thread), -ESRCH …: it has ended.
- */
-int go_target_read_key(int proc_fd, struct go_file_key *ret) MUST_CHECK;
 
 /* How files are opened. Borrowed. */
 struct go_target_files {
