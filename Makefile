@@ -81,13 +81,7 @@ skels := $(patsubst bpf/%.bpf.c,$(O)/gen/bpf/%.skel.h,$(bpf_progs))
 pbc   := $(patsubst proto/%.proto,$(O)/gen/proto/%.pb-c.c,$(protos))
 pbo   := $(patsubst $(O)/gen/%.c,$(O)/obj/gen/%.o,$(pbc))
 
-# The page: its packages are kept by the hash of its lock file, so that a clean tree installs nothing.
-web         := cluster-agent/web
-web_deps    := $(DEPS)/web-$(shell sha256sum $(web)/package-lock.json | cut -c1-16)
-web_modules := $(web_deps)/node_modules/.package-lock.json
-web_src     := $(sort $(wildcard $(web)/src/* $(web)/*.html $(web)/*.svg $(web)/*.mjs $(web)/tsconfig.json))
-web_page    := build/web/dist/index.html
-web_c       := $(O)/gen/web/web_assets.gen.c
+include cluster-agent/web/page.mk
 
 # ---- output ----------------------------------------------------------------
 ifeq ($(V),1)
@@ -158,19 +152,6 @@ $(O)/gen/bpf/%.skel.h: $(O)/obj/bpf/%.bpf.o
 	$(call say,SKEL)
 	$(Q)$(BPFTOOL) gen skeleton $< name $*_bpf > $@
 
-$(web_modules):
-	@echo "deps: npm packages of the page"
-	$(Q)rm -rf $(web_deps).$$$$ && mkdir -p $(web_deps).$$$$ && cd $(web_deps).$$$$ && \
-	    cp $(CURDIR)/$(web)/package.json $(CURDIR)/$(web)/package-lock.json $(CURDIR)/$(web)/.npmrc . && \
-	    npm ci --ignore-scripts --loglevel=error >/dev/null && cd .. && \
-	    { mv -T $(web_deps).$$$$ $(web_deps) 2>/dev/null || rm -rf $(web_deps).$$$$; }
-$(web_page): $(web_src) $(web)/package-lock.json | $(web_modules)
-	$(call say,PAGE)
-	$(Q)node $(web)/build.mjs page $(web_deps) $(@D)
-$(web_c): $(web_page)
-	$(call say,EMBED)
-	$(Q)node $(web)/build.mjs embed $(dir $(web_page)) $@
-
 gen: $(skels) $(pbc) $(O)/gen/version.h
 
 # ---- from nothing to running -----------------------------------------------
@@ -184,9 +165,6 @@ run: ## install, build and run both agents here until Ctrl-C (PORT=10301 RUN_DIR
 	$(Q)$(MAKE) -j$(JOBS) all
 	$(Q)test/setup/run.sh
 
-check-clean-machine: ## try both README commands, each in a fresh Debian 12 (root)
-	$(Q)test/setup/clean-machine.sh
-
 # ---- install ---------------------------------------------------------------
 install: all ## install into $(DESTDIR)$(prefix)
 	$(Q)$(INSTALL) -d $(DESTDIR)$(bindir)
@@ -195,13 +173,11 @@ install: all ## install into $(DESTDIR)$(prefix)
 	$(Q)$(INSTALL) -m 0644 $(O)/libchdb.so $(DESTDIR)$(prefix)/lib/coroot/
 clean: ## remove build/
 	$(Q)rm -rf build compile_commands.json
-compile_commands.json: all ## for clangd, clang-tidy, cppcheck, IWYU
-	$(Q){ echo '['; cat $$(find $(O)/obj -name '*.json') | sed '$$s/,$$//'; echo ']'; } > $@
 help: ## this text
-	@awk -F':.*## ' '/^[a-z%-]+:.*## /{printf "  %-20s %s\n",$$1,$$2}' $(MAKEFILE_LIST)
+	@awk -F':.*## ' '/^[a-z0-9%-]+:.*## /{printf "  %-20s %s\n",$$1,$$2}' $(MAKEFILE_LIST)
 	@echo; echo "  BUILD=release|debug|asan|tsan|cov  V=1  O=dir  DESTDIR=  prefix=  CC=clang"
 
-.PHONY: all gen deps-build run check-clean-machine install clean help FORCE
+.PHONY: all gen deps-build run install clean help FORCE
 
 include test/mk/test.mk test/mk/bench.mk test/mk/lint.mk
 

@@ -30,8 +30,9 @@ build/bench/go_locks: $(wildcard test/bench/locks/*)
 build/bench/go_goroutines: $(wildcard test/bench/goroutines/*)
 	@mkdir -p $(@D)
 	$(Q)cd $(<D) && "$$($(CURDIR)/test/setup/go.sh)" build -o $(CURDIR)/$@ .
-bench-go: build/bench/go_service build/bench/go_locks build/bench/go_goroutines $(O)/test/bench/go_cost \
-          $(call go_check,stress goroutines locks) ## cost of reading Go processes (BENCH="heap service")
+bench_go := $(patsubst %,build/bench/go_%,service locks goroutines) $(O)/test/bench/go_cost \
+            $(call go_check,stress goroutines locks)
+bench-go: $(bench_go) ## cost of reading Go processes (BENCH="heap service")
 	$(Q)$(SUDO) node test/bench/go.js $(O) $(BENCH)
 
 bench: bench-node ## all of them, one after the other

@@ -40,5 +40,7 @@ lint-cppcheck: gen
 	$(Q)cppcheck -q -j $(JOBS) --cppcheck-build-dir=$(O)/lint/cppcheck --enable=warning,portability,performance \
 	    --library=posix --std=c11 -D_GNU_SOURCE -I. --inline-suppr --suppress=resourceLeak --suppress=memleak \
 	    --suppress=uninitvar --suppress=readdirCalled --error-exitcode=1 $(lint_c)
+compile_commands.json: all ## for clangd, clang-tidy, cppcheck, IWYU
+	$(Q){ echo '['; cat $$(find $(O)/obj -name '*.json') | sed '$$s/,$$//'; echo ']'; } > $@
 
 .PHONY: lint format $(lint_checks)

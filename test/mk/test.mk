@@ -19,6 +19,9 @@ deps: ## install what is missing for everything; quick when nothing is
 test: ## install, build and run every check there is
 	$(Q)test/run-all.sh
 
+check-clean-machine: ## try both README commands, each in a fresh Debian 12 (root)
+	$(Q)test/setup/clean-machine.sh
+
 # ---- unit tests and fuzz targets -------------------------------------------
 $(O)/test/unit/%: $(O)/obj/test/unit/%.o $(call obj,$(src_lib)) $(O)/libcluster.a $(O)/libnode.a $(O)/libcommon.a
 	$(call say,LINK)
@@ -148,6 +151,6 @@ check-kubernetes: all $(kubernetes_images) ## discovery and scraping on a real K
 	$(Q)KN_BIN=$$(test/kubernetes/build.sh "$$(test/setup/go.sh)") && export KN_BIN && \
 	    KN_GO_VERSIONS="$(kubernetes_go)" KN_IMAGES="$(kubernetes_images)" test/kubernetes/run-kubernetes.sh $(KUBERNETES)
 
-.PHONY: deps test check check-asan check-tsan check-valgrind check-fuzz replay check-bpf check-kernels check-go-symbols \
+.PHONY: deps test check-clean-machine check check-asan check-tsan check-valgrind check-fuzz replay check-bpf check-kernels check-go-symbols \
         check-go-matrix check-go-arm64 check-store check-pipeline check-page page-server check-e2e kubernetes-build \
         check-kubernetes
