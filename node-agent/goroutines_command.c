@@ -23,11 +23,11 @@ struct command {
 struct search {
 	const struct command *command;
 	struct go_reader *reader;
-	struct go_process_id id; /* with the file that is looked at */
-	size_t n_read;           /* runtimes */
-	size_t n_failed;         /* files */
+	struct program_id id; /* with the file that is looked at */
+	size_t n_read;        /* runtimes */
+	size_t n_failed;      /* files */
 	/* the first one that failed: it is not said before it is clear that it is not all that there is to say */
-	struct go_process_id failed;
+	struct program_id failed;
 	int error;
 };
 
@@ -93,7 +93,7 @@ static int on_map(void *ctx, const char *line, size_t len)
 	return 1;
 }
 
-static void name_file(struct search *s, const struct go_process_id *id, char to[static NAME_BYTES])
+static void name_file(struct search *s, const struct program_id *id, char to[static NAME_BYTES])
 {
 	AUTO_CLOSE int fd = procfs_open_process(go_reader_root(s->reader), id->pid);
 	struct naming naming = {id->library.ino, to};
@@ -104,7 +104,7 @@ static void name_file(struct search *s, const struct go_process_id *id, char to[
 		snprintf(to, NAME_BYTES, "the library with inode %" PRIu64, id->library.ino);
 }
 
-static void say_failed(struct search *s, const struct go_process_id *id, int error)
+static void say_failed(struct search *s, const struct program_id *id, int error)
 {
 	char name[NAME_BYTES];
 

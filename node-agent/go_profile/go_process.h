@@ -9,7 +9,7 @@
 #include "node-agent/go_profile/go_containers.h"
 
 struct go_process {
-	struct go_process_id id;
+	struct program_id id;
 	struct bucket_history *heap;
 	struct go_share *share;          /* NULL: none yet */
 	enum bucket_history_start start; /* whether what it counted before it was found is news */

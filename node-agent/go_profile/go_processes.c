@@ -109,12 +109,12 @@ void go_processes_free(struct go_processes *p)
 	free(p);
 }
 
-static struct entry_key key_of(const struct go_process_id *id)
+static struct entry_key key_of(const struct program_id *id)
 {
 	return (struct entry_key){(uint64_t)id->pid, id->library.dev, id->library.ino};
 }
 
-static struct entry *find(const struct go_processes *p, const struct go_process_id *id)
+static struct entry *find(const struct go_processes *p, const struct program_id *id)
 {
 	struct entry_key key = key_of(id);
 	struct entry *e;
@@ -126,13 +126,13 @@ static struct entry *find(const struct go_processes *p, const struct go_process_
 /* The entry of its process. */
 static struct entry *host_of(const struct go_processes *p, const struct entry *e)
 {
-	const struct go_process_id id = {.pid = e->go.id.pid};
+	const struct program_id id = {.pid = e->go.id.pid};
 
 	return find(p, &id);
 }
 
 /* Not by the file's size and times: those of a program that runs can only be touched. */
-static bool is_same(const struct go_process_id *a, const struct go_process_id *b)
+static bool is_same(const struct program_id *a, const struct program_id *b)
 {
 	return a->start_time == b->start_time && a->exe.dev == b->exe.dev &&
 	       a->exe.ino == b->exe.ino;
@@ -141,7 +141,7 @@ static bool is_same(const struct go_process_id *a, const struct go_process_id *b
 /* ---- Go's or not ---- */
 
 /* 1, 0; -errno: not known now. */
-static int detect(struct go_processes *p, const struct go_process_id *id)
+static int detect(struct go_processes *p, const struct program_id *id)
 {
 	const struct file_id *key = id->library.ino != 0 ? &id->library : &id->exe;
 	int is_go = go_verdicts_find(p->verdicts, key), r;
@@ -155,8 +155,7 @@ static int detect(struct go_processes *p, const struct go_process_id *id)
 	return r < 0 ? r : is_go;
 }
 
-static int add(struct go_processes *p, const struct go_process_id *id, bool is_go,
-	       struct entry **ret)
+static int add(struct go_processes *p, const struct program_id *id, bool is_go, struct entry **ret)
 {
 	struct entry *e = table_malloc(sizeof(*e));
 
@@ -173,7 +172,7 @@ static int add(struct go_processes *p, const struct go_process_id *id, bool is_g
 	return 0;
 }
 
-static int add_runtime(struct go_processes *p, const struct go_process_id *id,
+static int add_runtime(struct go_processes *p, const struct program_id *id,
 		       enum bucket_history_start start, uint64_t now_ns, struct entry **ret)
 {
 	struct entry *e;
@@ -200,7 +199,7 @@ static int add_runtime(struct go_processes *p, const struct go_process_id *id,
 static int look_at_library(struct go_processes *p, const struct entry *host,
 			   const struct file_id *library, uint64_t now_ns)
 {
-	struct go_process_id id = host->go.id;
+	struct program_id id = host->go.id;
 	struct entry *known;
 	int is_go;
 
@@ -266,7 +265,7 @@ static uint64_t boot_ticks(void)
 static int add_new(struct go_processes *p, const struct pid_owner *owner, bool replaces,
 		   uint64_t now_ns)
 {
-	const struct go_process_id *id = &owner->id;
+	const struct program_id *id = &owner->id;
 	enum bucket_history_start start = replaces || id->start_time >= p->scan_ticks
 						  ? BUCKET_HISTORY_FROM_ZERO
 						  : BUCKET_HISTORY_FROM_NOW;
@@ -306,7 +305,7 @@ static int look_at(const struct go_processes *p, pid_t pid, const struct entry *
 static bool is_left_out(const struct go_processes *p, pid_t pid)
 {
 	for (size_t i = 0; i < p->cfg.n_left_out; i++) {
-		const struct go_process_id *id = &p->cfg.left_out[i];
+		const struct program_id *id = &p->cfg.left_out[i];
 		AUTO_CLOSE int fd = -1;
 		struct proc_stat st;
 
@@ -321,7 +320,7 @@ static bool is_left_out(const struct go_processes *p, pid_t pid)
 
 static int scan_one(struct go_processes *p, pid_t pid, uint64_t now_ns)
 {
-	const struct go_process_id any = {.pid = pid};
+	const struct program_id any = {.pid = pid};
 	struct pid_owner owner;
 	struct entry *e;
 	bool replaces;

@@ -17,10 +17,10 @@
 struct go_processes;
 
 /* Whether the executable, or the library of id, is Go's: 1, 0, or -errno when that cannot be told now. */
-typedef int go_detect_fn(void *ctx, const struct go_process_id *id);
+typedef int go_detect_fn(void *ctx, const struct program_id *id);
 
 /* Other files that a process has mapped executable: their number, at most max, or -errno. */
-typedef int go_libraries_fn(void *ctx, const struct go_process_id *id, struct file_id *keys,
+typedef int go_libraries_fn(void *ctx, const struct program_id *id, struct file_id *keys,
 			    size_t max);
 
 #define GO_PROCESSES_LOOK_MAX_NS UINT64_C(600000000000)
@@ -34,7 +34,7 @@ struct go_processes_config {
 	/* which process is next; NULL is allowed. What it executes may be on a file system that does not answer. */
 	void (*at)(void *ctx, pid_t pid);
 	/* about whom nothing is asked but whether it is them: by pid and start time; borrowed */
-	const struct go_process_id *left_out;
+	const struct program_id *left_out;
 	size_t n_left_out;
 	uint64_t seen_ticks; /* go_processes_seen_ticks() of who looked before; 0: nobody did */
 };

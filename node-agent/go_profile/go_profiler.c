@@ -43,11 +43,11 @@ void go_result_free(struct go_result *r)
 /* ---- where it is ---- */
 
 /* NULL: at no process in particular. */
-static void set_position(struct go_profiler *p, bool is_busy, const struct go_process_id *id)
+static void set_position(struct go_profiler *p, bool is_busy, const struct program_id *id)
 {
 	const struct go_profiler_position position = {
 		.is_busy = is_busy,
-		.id = id ? *id : (struct go_process_id){0},
+		.id = id ? *id : (struct program_id){0},
 		.since_ns = clock_monotonic_ns(),
 		.seen_ticks = go_processes_seen_ticks(p->processes),
 	};
@@ -337,11 +337,11 @@ static uint64_t scan_period_ns(const struct go_profiler *p)
 
 static void at_process(void *ctx, pid_t pid)
 {
-	set_position(ctx, true, &(struct go_process_id){.pid = pid});
+	set_position(ctx, true, &(struct program_id){.pid = pid});
 }
 
 /* An abandoned one finds out no more about files. */
-static int detect(void *ctx, const struct go_process_id *id)
+static int detect(void *ctx, const struct program_id *id)
 {
 	struct go_profiler *p = ctx;
 
@@ -350,7 +350,7 @@ static int detect(void *ctx, const struct go_process_id *id)
 	return go_reader_detect(p->reader, id);
 }
 
-static int libraries(void *ctx, const struct go_process_id *id, struct file_id *keys, size_t max)
+static int libraries(void *ctx, const struct program_id *id, struct file_id *keys, size_t max)
 {
 	struct go_profiler *p = ctx;
 	int n;

@@ -56,18 +56,17 @@ struct go_profiler_past {
 	bool any;
 	uint64_t seen_ticks; /* go_processes_config.seen_ticks */
 	/* a ring: the latest ones */
-	struct go_process_id left_out[GO_PROFILER_MAX_LEFT_OUT];
+	struct program_id left_out[GO_PROFILER_MAX_LEFT_OUT];
 	size_t n_left_out;
 	size_t next;
 };
 
 /* Where it is. */
 struct go_profiler_position {
-	bool is_busy; /* it does not wait for its next turn */
-	struct go_process_id
-		id;          /* pid 0: at no process in particular; start_time 0: not known yet */
-	uint64_t since_ns;   /* on clock_monotonic_ns() */
-	uint64_t seen_ticks; /* for its successor */
+	bool is_busy;         /* it does not wait for its next turn */
+	struct program_id id; /* pid 0: at no process in particular; start_time 0: not known yet */
+	uint64_t since_ns;    /* on clock_monotonic_ns() */
+	uint64_t seen_ticks;  /* for its successor */
 };
 
 void go_result_free(struct go_result *r);

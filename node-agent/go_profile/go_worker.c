@@ -103,7 +103,7 @@ static int start(struct go_worker *w, struct err *err)
 /* ---- the watch ---- */
 
 /* Who is meant, and what it is called, if it is still there: all of that is read without its memory and files. */
-static void identify(const struct go_worker *w, struct go_process_id *id,
+static void identify(const struct go_worker *w, struct program_id *id,
 		     char service[static WORKLOAD_NAME_BYTES])
 {
 	const char *root = w->cfg.profiler.proc_root;

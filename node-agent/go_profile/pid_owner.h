@@ -8,7 +8,7 @@
 #include "node-agent/go/target/go_target.h"
 
 struct pid_owner {
-	struct go_process_id id;
+	struct program_id id;
 	/*
 	 * Of the folder in /proc, which has both from when it is first looked up until its process has ended; the kernel may
 	 * forget it before.

@@ -34,7 +34,7 @@ static const char *const names[GC_COUNTERS] = {
 
 struct subject {
 	struct go_reader *reader;
-	struct go_process_id id;
+	struct program_id id;
 	unsigned minor;
 	struct gc_counters now;
 };

@@ -30,7 +30,7 @@
 
 static int open_process(struct go_reader *reader, const char *pid, struct go_opened **ret)
 {
-	struct go_process_id id;
+	struct program_id id;
 	uint64_t n;
 	int r = parse_u64(pid, strlen(pid), 1, INT32_MAX, &n);
 

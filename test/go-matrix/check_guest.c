@@ -78,7 +78,7 @@ static int open_guest(struct go_target *t, const char *pid, const char *file)
 static int read_heap(struct go_runtime *rt, struct buf *out)
 {
 	const struct heap_reader_config cfg = {0};
-	const struct go_process_id id = {0}; /* nothing is written */
+	const struct program_id id = {0}; /* nothing is written */
 	CLEANUP(bucket_history_freep) struct bucket_history *history = NULL;
 	struct heap_reading reading;
 	int r = heap_history_new(&history, BUCKET_HISTORY_FROM_ZERO);
@@ -126,7 +126,7 @@ static int read_counters(struct go_runtime *rt, struct buf *out)
 static int read_locks(struct go_runtime *rt, enum lock_kind kind, struct buf *out)
 {
 	CLEANUP(lock_session_fini) struct lock_session session;
-	const struct go_process_id id = {0};
+	const struct program_id id = {0};
 	struct tick_clock clock;
 	const struct lock_turn turn = {rt, &id, &clock, 1, LOCK_READING_BURST_END};
 	struct lock_reading reading;

@@ -26,7 +26,7 @@
 struct subject {
 	struct go_reader *reader;
 	struct go_opened *opened;
-	struct go_process_id id;
+	struct program_id id;
 	struct tick_clock clock;
 	struct lock_session session;
 	struct lock_reading reading;

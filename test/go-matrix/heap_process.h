@@ -8,7 +8,7 @@
 struct heap_process {
 	struct go_reader *reader;
 	struct bucket_history *history;
-	struct go_process_id id;
+	struct program_id id;
 	struct heap_reader_config cfg;
 	struct heap_reading reading; /* the last */
 };

@@ -19,7 +19,7 @@ struct go_child {
 	pid_t pid;
 	int root_fd;
 	struct go_target_files files;
-	struct go_process_id id;
+	struct program_id id;
 	struct go_target target;
 	struct go_executable executable;
 	struct go_runtime runtime;
@@ -51,7 +51,7 @@ static inline void go_child_begin(struct go_child *c, const void *data, const vo
 	assert_int_equal(deadline_caller_new(&c->files.caller, 60 * NS_PER_S, 1), 0);
 	proc_fd = procfs_open_process(c->root_fd, c->pid);
 	assert_int_equal(procfs_read_stat(proc_fd, &st), 0);
-	c->id = (struct go_process_id){.pid = c->pid, .start_time = st.start_time};
+	c->id = (struct program_id){.pid = c->pid, .start_time = st.start_time};
 	assert_int_equal(procfs_read_exe_id(proc_fd, &c->id.exe), 0);
 	assert_int_equal(go_target_open(&c->target, c->root_fd, &c->id, &c->files), 0);
 	c->runtime = (struct go_runtime){

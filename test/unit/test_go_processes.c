@@ -22,7 +22,7 @@ struct fixture {
 	unsigned n_stopped;
 };
 
-static int detect(void *ctx, const struct go_process_id *id)
+static int detect(void *ctx, const struct program_id *id)
 {
 	struct fixture *f = ctx;
 
@@ -257,7 +257,7 @@ static void at(void *ctx, pid_t pid)
 /* Each of them may keep the scan from going on; about one that is left out nothing is asked. */
 static void test_who_is_looked_at_is_said_before(void **state)
 {
-	const struct go_process_id left_out[] = {{.pid = 2, .start_time = BEFORE}};
+	const struct program_id left_out[] = {{.pid = 2, .start_time = BEFORE}};
 	const struct go_processes_config before = {.at = at, .left_out = left_out, .n_left_out = 1};
 	struct fixture f;
 
@@ -276,7 +276,7 @@ static void test_who_is_looked_at_is_said_before(void **state)
 
 static void test_who_is_left_out_is_so_until_somebody_else_has_the_id(void **state)
 {
-	const struct go_process_id left_out[] = {{.pid = 2, .start_time = BEFORE}};
+	const struct program_id left_out[] = {{.pid = 2, .start_time = BEFORE}};
 	const struct go_processes_config before = {.left_out = left_out, .n_left_out = 1};
 	struct fixture f;
 

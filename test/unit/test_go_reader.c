@@ -35,7 +35,7 @@ const char *__tsan_default_options(void)
 
 struct fixture {
 	struct go_reader *reader;
-	struct go_process_id id;
+	struct program_id id;
 	pid_t child;
 	struct heap_reading reading; /* the last */
 	struct arena arena;
@@ -153,7 +153,7 @@ static void test_a_go_process_is_known_and_read(void **state)
 
 static void test_others_are_not_gos(void **state)
 {
-	struct go_process_id id;
+	struct program_id id;
 	struct go_opened *o;
 	struct fixture f;
 	int r;
@@ -444,7 +444,7 @@ static int reuse_id(int proc_fd)
 	char root[32];
 	struct fixture f = {0};
 	struct go_opened *o = NULL;
-	struct go_process_id other;
+	struct program_id other;
 	uint64_t word;
 	pid_t reused;
 
@@ -520,9 +520,9 @@ static void test_an_id_that_is_used_again_is_neither_read_nor_written_to(void **
 /* ---- what may not be read ---- */
 
 /* Without the rights of root; returned where it fails. */
-static int try_denied(const struct go_process_id *id)
+static int try_denied(const struct program_id *id)
 {
-	struct go_process_id now;
+	struct program_id now;
 	struct go_opened *o = NULL;
 	struct go_reader *reader;
 

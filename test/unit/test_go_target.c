@@ -16,14 +16,14 @@ struct fixture {
 	int say[2]; /* closing the second end makes the child execute something else */
 	int root_fd;
 	struct go_target_files files;
-	struct go_process_id id;
+	struct program_id id;
 	uint64_t secret;
 };
 
-static struct go_process_id id_of(int root_fd, pid_t pid)
+static struct program_id id_of(int root_fd, pid_t pid)
 {
 	AUTO_CLOSE int fd = procfs_open_process(root_fd, pid);
-	struct go_process_id id = {.pid = pid};
+	struct program_id id = {.pid = pid};
 	struct proc_stat st;
 
 	assert_true(fd >= 0);
@@ -67,7 +67,7 @@ static void end(struct fixture *f)
 
 static void execute_something_else(struct fixture *f)
 {
-	struct go_process_id now;
+	struct program_id now;
 
 	close(f->say[1]);
 	f->say[1] = -1;
@@ -190,7 +190,7 @@ static void test_a_process_that_executed_something_else_is_another(void **state)
 
 static void test_another_process_of_the_same_number_is_not_meant(void **state)
 {
-	struct go_process_id earlier;
+	struct program_id earlier;
 	struct go_target t;
 	struct fixture f;
 
@@ -297,7 +297,7 @@ struct detecting {
 	unsigned n_asked;
 };
 
-static int detect(void *ctx, const struct go_process_id *id)
+static int detect(void *ctx, const struct program_id *id)
 {
 	struct detecting *d = ctx;
 	bool is_it = id->exe.ino == d->f->id.exe.ino && id->exe.dev == d->f->id.exe.dev;

@@ -101,7 +101,7 @@ struct fixture {
 	int root_fd;
 	uint64_t word; /* its address */
 	struct go_target_files files;
-	struct go_process_id id;
+	struct program_id id;
 };
 
 static void begin(struct fixture *f)
@@ -131,7 +131,7 @@ static void begin(struct fixture *f)
 	AUTO_CLOSE int fd = procfs_open_process(f->root_fd, f->child);
 
 	assert_int_equal(procfs_read_stat(fd, &st), 0);
-	f->id = (struct go_process_id){.pid = f->child, .start_time = st.start_time};
+	f->id = (struct program_id){.pid = f->child, .start_time = st.start_time};
 	assert_int_equal(procfs_read_exe_id(fd, &f->id.exe), 0);
 }
 

@@ -15,7 +15,7 @@
 
 struct fixture {
 	struct go_reader *reader;
-	struct go_process_id id;
+	struct program_id id;
 	struct go_opened *o;
 	pid_t child;
 	struct go_write w;
@@ -191,7 +191,7 @@ static void test_a_newer_release_is_not_written_to(void **state)
 
 static void test_another_process_than_the_one_that_is_meant_is_not_written_to(void **state)
 {
-	struct go_process_id id;
+	struct program_id id;
 	struct fixture f;
 
 	(void)state;

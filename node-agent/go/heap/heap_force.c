@@ -13,7 +13,7 @@ static int find(struct go_runtime *rt, struct go_write *w)
 }
 
 /* An address that is written to comes from that very process: the search takes a while, so only then. */
-int heap_force(struct go_runtime *rt, const struct go_process_id *id, enum heap_force_wish wish)
+int heap_force(struct go_runtime *rt, const struct program_id *id, enum heap_force_wish wish)
 {
 	uint64_t to = wish == HEAP_FORCE_ON ? HEAP_FORCE_RATE : 0;
 	struct go_write w = {.from = HEAP_FORCE_RATE - to, .to = to, .guard_value = 1};

@@ -24,7 +24,7 @@ enum heap_force_wish {
  * 1: written; 0: nothing to do, as it is so already; -ENOTSUP: not a release that is known, or the linker's
  * byte cannot be found; -EALREADY: the program itself has chosen; others of go_write_word() and go_runtime_find().
  */
-int heap_force(struct go_runtime *rt, const struct go_process_id *id,
+int heap_force(struct go_runtime *rt, const struct program_id *id,
 	       enum heap_force_wish wish) MUST_CHECK;
 
 #endif /* NODE_AGENT_GO_HEAP_HEAP_FORCE_H */

@@ -57,7 +57,7 @@ static int on_bucket(void *ctx, const struct go_bucket *b, const uint64_t *befor
 }
 
 /* Whether there is something to read. */
-static int switch_on(struct go_runtime *rt, const struct go_process_id *id,
+static int switch_on(struct go_runtime *rt, const struct program_id *id,
 		     const struct heap_reader_config *cfg, uint64_t *rate, struct heap_reading *ret)
 {
 	uint64_t address = 0;

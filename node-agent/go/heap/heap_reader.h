@@ -33,7 +33,7 @@ struct heap_reading {
 
 /* Whose heap, and what was told of it; all borrowed. */
 struct heap_subject {
-	const struct go_process_id *id;
+	const struct program_id *id;
 	struct bucket_history *history;
 	int64_t duration_ns; /* what the profile covers, up to now */
 };

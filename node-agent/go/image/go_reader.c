@@ -5,7 +5,7 @@
 
 #include "common/system/clock.h"
 #include "node-agent/go/image/go_buildinfo.h"
-#include "node-agent/go/target/go_library.h"
+#include "node-agent/process/loaded_library.h"
 #include "node-agent/process/procfs.h"
 
 #define READ_TIMEOUT_NS (500 * NS_PER_MS)
@@ -58,7 +58,7 @@ int go_reader_root(const struct go_reader *r)
 	return r->root_fd;
 }
 
-int go_reader_identify(const struct go_reader *r, pid_t pid, struct go_process_id *ret)
+int go_reader_identify(const struct go_reader *r, pid_t pid, struct program_id *ret)
 {
 	AUTO_CLOSE int fd = procfs_open_process(r->root_fd, pid);
 	struct proc_stat st;
@@ -69,11 +69,11 @@ int go_reader_identify(const struct go_reader *r, pid_t pid, struct go_process_i
 	e = procfs_read_stat(fd, &st);
 	if (e < 0)
 		return e;
-	*ret = (struct go_process_id){.pid = pid, .start_time = st.start_time};
+	*ret = (struct program_id){.pid = pid, .start_time = st.start_time};
 	return st.kernel_thread ? -ENOENT : procfs_read_exe_id(fd, &ret->exe);
 }
 
-int go_reader_detect(struct go_reader *r, const struct go_process_id *id)
+int go_reader_detect(struct go_reader *r, const struct program_id *id)
 {
 	struct go_buildinfo info;
 	struct go_target t;
@@ -91,17 +91,17 @@ int go_reader_detect(struct go_reader *r, const struct go_process_id *id)
 	return e < 0 ? e : 1;
 }
 
-int go_reader_libraries(struct go_reader *r, const struct go_process_id *id, struct file_id *ids,
+int go_reader_libraries(struct go_reader *r, const struct program_id *id, struct file_id *ids,
 			size_t max)
 {
 	AUTO_CLOSE int fd = procfs_open_process(r->root_fd, id->pid);
 
 	if (fd < 0)
 		return fd == -ENOENT ? -ESRCH : fd;
-	return go_library_list(fd, &id->exe, r->files.caller, ids, max);
+	return loaded_library_list(fd, &id->exe, r->files.caller, ids, max);
 }
 
-int go_reader_find(struct go_reader *r, pid_t pid, struct go_process_id *ret)
+int go_reader_find(struct go_reader *r, pid_t pid, struct program_id *ret)
 {
 	AUTO_FREE struct file_id *keys = calloc(GO_READER_LIBRARIES_MAX, sizeof(*keys));
 	int e, n = 0;
@@ -122,7 +122,7 @@ int go_reader_find(struct go_reader *r, pid_t pid, struct go_process_id *ret)
 	return n < 0 ? n : -ENOEXEC;
 }
 
-int go_reader_open(struct go_reader *r, const struct go_process_id *id, struct go_opened **ret)
+int go_reader_open(struct go_reader *r, const struct program_id *id, struct go_opened **ret)
 {
 	struct go_opened *o = calloc(1, sizeof(*o));
 	int e;

@@ -18,16 +18,16 @@ DEFINE_CLEANUP(struct go_reader *, go_reader_free);
 int go_reader_root(const struct go_reader *r);
 
 /* Who has this pid now. -ESRCH: nobody; -ENOENT: a kernel thread. */
-int go_reader_identify(const struct go_reader *r, pid_t pid, struct go_process_id *ret) MUST_CHECK;
+int go_reader_identify(const struct go_reader *r, pid_t pid, struct program_id *ret) MUST_CHECK;
 
 /* 1: the executable, or the library of id, is Go's; 0: it is not; -errno of go_target_open_file(). */
-int go_reader_detect(struct go_reader *r, const struct go_process_id *id) MUST_CHECK;
+int go_reader_detect(struct go_reader *r, const struct program_id *id) MUST_CHECK;
 
 /*
  * Keys of the other files that the process has mapped executable; id->library is not looked at. Results as of
- * go_library_list().
+ * loaded_library_list().
  */
-int go_reader_libraries(struct go_reader *r, const struct go_process_id *id, struct file_id *ids,
+int go_reader_libraries(struct go_reader *r, const struct program_id *id, struct file_id *ids,
 			size_t max) MUST_CHECK;
 
 #define GO_READER_LIBRARIES_MAX 1024u
@@ -36,7 +36,7 @@ int go_reader_libraries(struct go_reader *r, const struct go_process_id *id, str
  * Who has this pid now, with the first of its libraries that is Go's, unless its executable is. -ENOEXEC: there is no Go
  * in it, or behind GO_READER_LIBRARIES_MAX files; results of the three above.
  */
-int go_reader_find(struct go_reader *r, pid_t pid, struct go_process_id *ret) MUST_CHECK;
+int go_reader_find(struct go_reader *r, pid_t pid, struct program_id *ret) MUST_CHECK;
 
 /* An open process. */
 struct go_opened {
@@ -48,7 +48,7 @@ struct go_opened {
  * *ret is for go_opened_close(), before the next is opened. Errors of go_target_open() and go_runtime_open();
  * -EBADMSG: it points to where no process has memory.
  */
-int go_reader_open(struct go_reader *r, const struct go_process_id *id,
+int go_reader_open(struct go_reader *r, const struct program_id *id,
 		   struct go_opened **ret) MUST_CHECK;
 void go_opened_close(struct go_opened *o);
 DEFINE_CLEANUP(struct go_opened *, go_opened_close);

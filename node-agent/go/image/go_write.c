@@ -4,7 +4,7 @@
 #include <fcntl.h>
 
 /* Opened now, so it may be of another process than t, or of what that has executed since. */
-static int open_memory(const struct go_target *t, const struct go_process_id *id)
+static int open_memory(const struct go_target *t, const struct program_id *id)
 {
 	AUTO_CLOSE int fd = openat(t->proc_fd, "mem", O_RDWR | O_CLOEXEC);
 
@@ -43,7 +43,7 @@ static int only_byte(uint64_t value)
 	return -EINVAL;
 }
 
-int go_write_word(const struct go_runtime *rt, const struct go_process_id *id,
+int go_write_word(const struct go_runtime *rt, const struct program_id *id,
 		  const struct go_write *w)
 {
 	int at = only_byte(w->from | w->to);

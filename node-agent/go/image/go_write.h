@@ -27,7 +27,7 @@ struct go_write {
  * known, or not a variable; -EINVAL: values that cannot be written so; -EALREADY: another value, or the guard's;
  * -ESRCH: not that process any more; -errno of open(2), pread(2) and pwrite(2).
  */
-int go_write_word(const struct go_runtime *rt, const struct go_process_id *id,
+int go_write_word(const struct go_runtime *rt, const struct program_id *id,
 		  const struct go_write *w) MUST_CHECK;
 
 #endif /* NODE_AGENT_GO_IMAGE_GO_WRITE_H */

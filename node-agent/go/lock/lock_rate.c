@@ -17,7 +17,7 @@ int lock_rate_read(struct go_runtime *rt, enum lock_kind kind, uint64_t *ret)
 }
 
 /* An address that is written to comes from that very process: the search takes a while, so only then. */
-int lock_rate_switch(struct go_runtime *rt, const struct go_process_id *id, enum lock_kind kind,
+int lock_rate_switch(struct go_runtime *rt, const struct program_id *id, enum lock_kind kind,
 		     enum lock_rate_wish wish)
 {
 	uint64_t ours = lock_rate_value(kind), now = 0;

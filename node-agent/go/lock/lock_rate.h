@@ -32,7 +32,7 @@ int lock_rate_read(struct go_runtime *rt, enum lock_kind kind, uint64_t *ret) MU
  * 1: written; 0: it is so already; -EALREADY: the program has chosen another; others of go_runtime_find() and
  * go_write_word().
  */
-int lock_rate_switch(struct go_runtime *rt, const struct go_process_id *id, enum lock_kind kind,
+int lock_rate_switch(struct go_runtime *rt, const struct program_id *id, enum lock_kind kind,
 		     enum lock_rate_wish wish) MUST_CHECK;
 
 #endif /* NODE_AGENT_GO_LOCK_LOCK_RATE_H */

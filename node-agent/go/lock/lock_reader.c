@@ -163,8 +163,7 @@ static void switch_on(struct lock_session *s, const struct lock_turn *t, struct 
 		ret->switch_error = r;
 }
 
-int lock_session_restore(struct lock_session *s, struct go_runtime *rt,
-			 const struct go_process_id *id)
+int lock_session_restore(struct lock_session *s, struct go_runtime *rt, const struct program_id *id)
 {
 	int r = 0;
 

@@ -42,7 +42,7 @@ enum lock_reading_when {
 /* An open process in its turn; all borrowed. */
 struct lock_turn {
 	struct go_runtime *runtime;
-	const struct go_process_id *id; /* whose runtime it is */
+	const struct program_id *id; /* whose runtime it is */
 	struct tick_clock *clock;
 	uint64_t now_ns; /* clock_monotonic_ns() */
 	enum lock_reading_when when;
@@ -81,6 +81,6 @@ int lock_session_read(struct lock_session *s, const struct lock_turn *t, struct 
 
 /* What is ours is switched off. 1: it was; 0: no need; errors of lock_rate_switch(). */
 int lock_session_restore(struct lock_session *s, struct go_runtime *rt,
-			 const struct go_process_id *id) MUST_CHECK;
+			 const struct program_id *id) MUST_CHECK;
 
 #endif /* NODE_AGENT_GO_LOCK_LOCK_READER_H */

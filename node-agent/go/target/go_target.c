@@ -8,7 +8,7 @@
 #include "common/data/table.h"
 #include "common/system/clock.h"
 #include "common/system/fs.h"
-#include "node-agent/go/target/go_library.h"
+#include "node-agent/process/loaded_library.h"
 #include "node-agent/process/local_fs.h"
 #include "node-agent/process/procfs.h"
 
@@ -195,7 +195,7 @@ static int read_auxv(int proc_fd, struct auxv *ret)
 	return a.entry != 0 ? 0 : -ESRCH; /* of one that is ending it is empty */
 }
 
-static int check_identity(int proc_fd, const struct go_process_id *id, struct proc_stat *ret)
+static int check_identity(int proc_fd, const struct program_id *id, struct proc_stat *ret)
 {
 	int r = procfs_read_stat(proc_fd, ret);
 
@@ -204,7 +204,7 @@ static int check_identity(int proc_fd, const struct go_process_id *id, struct pr
 	return ret->start_time == id->start_time && !ret->ended ? 0 : -ESRCH;
 }
 
-static int open_folder(struct go_target *t, int root_fd, const struct go_process_id *id)
+static int open_folder(struct go_target *t, int root_fd, const struct program_id *id)
 {
 	*t = (struct go_target){
 		.pid = id->pid,
@@ -218,7 +218,7 @@ static int open_folder(struct go_target *t, int root_fd, const struct go_process
 }
 
 /* Of a process that has just ended, files are not there, or nobody may follow its links. */
-static int finish_open(struct go_target *t, const struct go_process_id *id, int r)
+static int finish_open(struct go_target *t, const struct program_id *id, int r)
 {
 	struct proc_stat st;
 
@@ -231,7 +231,7 @@ static int finish_open(struct go_target *t, const struct go_process_id *id, int 
 }
 
 /* Whether it executes what it did. */
-static int check_executable(const struct go_target *t, const struct go_process_id *id)
+static int check_executable(const struct go_target *t, const struct program_id *id)
 {
 	struct file_id exe = {0};
 	int r = procfs_read_exe_id(t->proc_fd, &exe);
@@ -241,15 +241,15 @@ static int check_executable(const struct go_target *t, const struct go_process_i
 	return file_id_same_file(&exe, &id->exe) ? 0 : -ESRCH;
 }
 
-static int open_library(struct go_target *t, const struct go_process_id *id,
-			const struct go_target_files *files, struct go_library *ret)
+static int open_library(struct go_target *t, const struct program_id *id,
+			const struct go_target_files *files, struct loaded_library *ret)
 {
 	const uint64_t *dev = &id->library.dev;
 	struct file_version version;
 	int r = check_executable(t, id);
 
 	if (r == 0)
-		r = go_library_open(t->proc_fd, &id->library, files->caller, ret);
+		r = loaded_library_open(t->proc_fd, &id->library, files->caller, ret);
 	if (r < 0)
 		return r;
 	t->exe_fd = ret->fd;
@@ -261,7 +261,7 @@ static int open_library(struct go_target *t, const struct go_process_id *id,
 }
 
 /* By the mapping that was found, as nothing else says where a library is. */
-static int find_bias(struct go_target *t, const struct go_library *library)
+static int find_bias(struct go_target *t, const struct loaded_library *library)
 {
 	uint64_t vaddr;
 	int r = elf_layout_address(&t->layout, library->file_offset, &vaddr);
@@ -273,11 +273,11 @@ static int find_bias(struct go_target *t, const struct go_library *library)
 }
 
 /* Everything but the memory, which is open already when it is wanted. */
-static int open_rest(struct go_target *t, const struct go_process_id *id,
+static int open_rest(struct go_target *t, const struct program_id *id,
 		     const struct go_target_files *files)
 {
 	bool is_library = id->library.ino != 0;
-	struct go_library library;
+	struct loaded_library library;
 	int r;
 
 	r = check_identity(t->proc_fd, id, &t->stat);
@@ -289,7 +289,7 @@ static int open_rest(struct go_target *t, const struct go_process_id *id,
 	return r == -ENODATA ? -EBADMSG : r; /* it was cut */
 }
 
-int go_target_open_file(struct go_target *ret, int root_fd, const struct go_process_id *id,
+int go_target_open_file(struct go_target *ret, int root_fd, const struct program_id *id,
 			const struct go_target_files *files)
 {
 	int r;
@@ -320,7 +320,7 @@ static int open_memory(struct go_target *t, uint64_t *ret_entry)
 	return before.image == after.image ? 0 : -ESRCH;
 }
 
-int go_target_open(struct go_target *ret, int root_fd, const struct go_process_id *id,
+int go_target_open(struct go_target *ret, int root_fd, const struct program_id *id,
 		   const struct go_target_files *files)
 {
 	uint64_t entry = 0;
@@ -344,7 +344,7 @@ void go_target_close(struct go_target *t)
 	t->exe_fd = t->mem_fd = t->proc_fd = -1;
 }
 
-bool go_target_is_current(const struct go_target *t, const struct go_process_id *id)
+bool go_target_is_current(const struct go_target *t, const struct program_id *id)
 {
 	struct proc_stat st;
 	struct auxv now;
@@ -379,7 +379,7 @@ bool go_target_shares_clock(const struct go_target *t)
 	       (its.st_dev == ours.st_dev && its.st_ino == ours.st_ino);
 }
 
-int go_target_reason(const struct go_target *t, const struct go_process_id *id, int error)
+int go_target_reason(const struct go_target *t, const struct program_id *id, int error)
 {
 	if (error == -ENOMEM)
 		return error;

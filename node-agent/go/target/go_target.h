@@ -16,18 +16,9 @@
 #include "common/thread/deadline_call.h"
 #include "node-agent/elf/elf_layout.h"
 #include "node-agent/go/target/go_layouts.h"
-#include "node-agent/process/file_id.h"
 #include "node-agent/process/procfs.h"
+#include "node-agent/process/program_id.h"
 #include "node-agent/process/workload.h"
-
-/* Who is meant. */
-struct go_process_id {
-	pid_t pid;
-	uint64_t start_time; /* clock ticks since boot */
-	struct file_id exe;
-	struct file_id
-		library; /* the mapped file that has the runtime; ino 0: the executable has */
-};
 
 struct go_target {
 	pid_t pid;
@@ -58,7 +49,7 @@ struct go_target_files {
 /*
  * The file alone: memory cannot be read, and bias is 0. Results as of go_target_open().
  */
-int go_target_open_file(struct go_target *ret, int root_fd, const struct go_process_id *id,
+int go_target_open_file(struct go_target *ret, int root_fd, const struct program_id *id,
 			const struct go_target_files *files) MUST_CHECK;
 
 /*
@@ -66,12 +57,12 @@ int go_target_open_file(struct go_target *ret, int root_fd, const struct go_proc
  * -EACCES, -EPERM: may not be read; -ENOEXEC, -EBADMSG: no ELF file of ours; -ETIMEDOUT, -EBUSY: its
  * file system does not answer; -ENOMEM; others of open(2).
  */
-int go_target_open(struct go_target *ret, int root_fd, const struct go_process_id *id,
+int go_target_open(struct go_target *ret, int root_fd, const struct program_id *id,
 		   const struct go_target_files *files) MUST_CHECK;
 void go_target_close(struct go_target *t);
 
 /* Whether the process still is who was opened, and has executed nothing since, not the same file either. */
-bool go_target_is_current(const struct go_target *t, const struct go_process_id *id);
+bool go_target_is_current(const struct go_target *t, const struct program_id *id);
 
 /*
  * Whether it is a copy of its parent that has executed nothing since fork(2), or that shares its parent's memory until it does
@@ -86,8 +77,7 @@ bool go_target_shares_clock(const struct go_target *t);
  * Why something failed on an open target: -ESRCH when the process has ended or executed something else (the same
  * file too) meanwhile; -EBADMSG for -ENODATA, which memory gives when there is no such address; else error.
  */
-int go_target_reason(const struct go_target *t, const struct go_process_id *id,
-		     int error) MUST_CHECK;
+int go_target_reason(const struct go_target *t, const struct program_id *id, int error) MUST_CHECK;
 
 /* What the user calls the thing the process belongs to, as for its CPU profiles. -ENOMEM; -ESRCH. */
 int go_target_service(const struct go_target *t, char ret[static WORKLOAD_NAME_BYTES]) MUST_CHECK;

@@ -1,4 +1,4 @@
-#include "node-agent/go/target/go_library.h"
+#include "node-agent/process/loaded_library.h"
 
 #include <errno.h>
 #include <sys/sysmacros.h>
@@ -19,7 +19,7 @@ struct walk {
 
 	/* opening */
 	const struct file_id *wanted; /* NULL: it is listed */
-	struct go_library *opened;
+	struct loaded_library *opened;
 };
 
 static void add(struct walk *w, const struct file_id *id)
@@ -44,7 +44,7 @@ static int open_found(struct walk *w, const struct proc_map *m, const struct fou
 	r = file_finder_open(w->finder, w->proc_fd, found, &file);
 	if (r < 0)
 		return r == -ESTALE ? -ESRCH : r;
-	*w->opened = (struct go_library){
+	*w->opened = (struct loaded_library){
 		.fd = file.fd,
 		.size_bytes = found->id.size_bytes,
 		.may_hang = file.may_hang,
@@ -86,12 +86,12 @@ static int each_file(struct walk *w, struct deadline_caller *caller)
 	if (r < 0)
 		return r;
 	w->finder = finder;
-	r = procfs_each_map(w->proc_fd, GO_LIBRARY_MAPS_MAX_BYTES, on_line, w);
+	r = procfs_each_map(w->proc_fd, LOADED_LIBRARY_MAPS_MAX_BYTES, on_line, w);
 	return r == -ENOENT ? -ESRCH : r;
 }
 
-int go_library_list(int proc_fd, const struct file_id *exe, struct deadline_caller *caller,
-		    struct file_id *ids, size_t max)
+int loaded_library_list(int proc_fd, const struct file_id *exe, struct deadline_caller *caller,
+			struct file_id *ids, size_t max)
 {
 	struct walk w = {.proc_fd = proc_fd, .exe = exe, .ids = ids, .max = max};
 	int r = each_file(&w, caller);
@@ -99,8 +99,8 @@ int go_library_list(int proc_fd, const struct file_id *exe, struct deadline_call
 	return r < 0 ? r : (int)w.n;
 }
 
-int go_library_open(int proc_fd, const struct file_id *id, struct deadline_caller *caller,
-		    struct go_library *ret)
+int loaded_library_open(int proc_fd, const struct file_id *id, struct deadline_caller *caller,
+			struct loaded_library *ret)
 {
 	struct walk w = {.proc_fd = proc_fd, .wanted = id, .opened = ret};
 	int r = each_file(&w, caller);

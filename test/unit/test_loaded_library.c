@@ -9,8 +9,8 @@
 #include <sys/wait.h>
 
 #include "node-agent/go/image/go_reader.h"
-#include "node-agent/go/target/go_library.h"
 #include "node-agent/go_profile/go_processes.h"
+#include "node-agent/process/loaded_library.h"
 #include "node-agent/process/procfs.h"
 #include "test/lib/history_start.h"
 #include "test/lib/unit.h"
@@ -26,12 +26,12 @@ struct fixture {
 	int root_fd;
 	int proc_fd;
 	struct go_target_files files;
-	struct go_process_id id;
+	struct program_id id;
 	struct file_id libc;
 	uint64_t libc_start;
 
 	/* what the table of processes is told */
-	struct go_process_id host;
+	struct program_id host;
 	struct file_id libraries[4];
 	int n_libraries; /* or an error */
 	int answer;      /* to whether a library is Go's */
@@ -62,7 +62,7 @@ static void begin(struct fixture *f)
 			pause();
 	}
 	assert_true(f->child > 0);
-	(void)snprintf(f->root, sizeof(f->root), "/tmp/test_go_library.XXXXXX");
+	(void)snprintf(f->root, sizeof(f->root), "/tmp/test_loaded_library.XXXXXX");
 	assert_non_null(mkdtemp(f->root));
 	(void)snprintf(link, sizeof(link), "%s/%d", f->root, (int)f->child);
 	(void)snprintf(target, sizeof(target), "/proc/%d", (int)f->child);
@@ -71,7 +71,7 @@ static void begin(struct fixture *f)
 	f->proc_fd = procfs_open_process(f->root_fd, f->child);
 	assert_true(f->proc_fd >= 0);
 	assert_int_equal(procfs_read_stat(f->proc_fd, &st), 0);
-	f->id = (struct go_process_id){.pid = f->child, .start_time = st.start_time};
+	f->id = (struct program_id){.pid = f->child, .start_time = st.start_time};
 	assert_int_equal(procfs_read_exe_id(f->proc_fd, &f->id.exe), 0);
 	assert_int_equal(deadline_caller_new(&f->files.caller, UINT64_C(60000000000), 1), 0);
 	find_libc(f);
@@ -110,7 +110,7 @@ static void test_each_mapped_file_is_listed_once_but_the_executable(void **state
 
 	(void)state;
 	begin(&f);
-	n = go_library_list(f.proc_fd, &f.id.exe, f.files.caller, keys, KEYS);
+	n = loaded_library_list(f.proc_fd, &f.id.exe, f.files.caller, keys, KEYS);
 	assert_in_range(n, 3, KEYS - 1); /* and the loader, and cmocka */
 	for (int i = 0; i < n; i++) {
 		assert_false(file_id_same_file(&keys[i], &f.id.exe));
@@ -120,9 +120,10 @@ static void test_each_mapped_file_is_listed_once_but_the_executable(void **state
 			assert_false(file_id_same_file(&keys[i], &keys[j]));
 	}
 	assert_int_equal(n_libc, 1);
-	assert_int_equal(go_library_list(f.proc_fd, &f.id.exe, f.files.caller, keys, 2), 2);
+	assert_int_equal(loaded_library_list(f.proc_fd, &f.id.exe, f.files.caller, keys, 2), 2);
 	kill_child(&f);
-	assert_int_equal(go_library_list(f.proc_fd, &f.id.exe, f.files.caller, keys, KEYS), -ESRCH);
+	assert_int_equal(loaded_library_list(f.proc_fd, &f.id.exe, f.files.caller, keys, KEYS),
+			 -ESRCH);
 	end(&f);
 }
 
@@ -143,7 +144,8 @@ static void test_a_library_is_opened_with_where_it_lies(void **state)
 		elf_layout_is_text(&t.layout, (uint64_t)(uintptr_t)gnu_get_libc_version - t.bias));
 	assert_int_equal(go_target_reason(&t, &f.id, -ENODATA), -EBADMSG);
 	assert_int_equal(go_target_service(&t, service), 0);
-	assert_non_null(strstr(service, "test_go_library")); /* it is the program's all the same */
+	assert_non_null(
+		strstr(service, "test_loaded_library")); /* it is the program's all the same */
 	go_target_close(&t);
 	end(&f);
 }
@@ -167,14 +169,14 @@ static void test_what_is_not_mapped_is_not_opened(void **state)
 
 /* ---- all of them ---- */
 
-static int detect(void *ctx, const struct go_process_id *id)
+static int detect(void *ctx, const struct program_id *id)
 {
 	struct fixture *f = ctx;
 
 	return id->library.ino == 0 ? 0 : f->answer;
 }
 
-static int libraries(void *ctx, const struct go_process_id *id, struct file_id *keys, size_t max)
+static int libraries(void *ctx, const struct program_id *id, struct file_id *keys, size_t max)
 {
 	struct fixture *f = ctx;
 
@@ -335,7 +337,7 @@ static int list_anew(void *arg)
 {
 	struct file_id keys[KEYS];
 	struct fixture *f = arg;
-	int r = go_library_list(f->proc_fd, &f->id.exe, f->files.caller, keys, KEYS);
+	int r = loaded_library_list(f->proc_fd, &f->id.exe, f->files.caller, keys, KEYS);
 
 	return r < 0 ? r : 0;
 }

@@ -1,0 +1,20 @@
+/*
+ * Which program of which process: its executable, or a library that it has loaded. A process with two
+ * libraries that each contain a language runtime has two of these.
+ */
+#ifndef NODE_AGENT_PROCESS_PROGRAM_ID_H
+#define NODE_AGENT_PROCESS_PROGRAM_ID_H
+
+#include <sys/types.h>
+
+#include "common/base.h"
+#include "node-agent/process/file_id.h"
+
+struct program_id {
+	pid_t pid;
+	uint64_t start_time; /* clock ticks since boot */
+	struct file_id exe;
+	struct file_id library; /* the mapped file that is meant; ino 0 if it is the executable */
+};
+
+#endif /* NODE_AGENT_PROCESS_PROGRAM_ID_H */
