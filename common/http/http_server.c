@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <microhttpd.h>
-#include <pthread.h>
 #include <strings.h>
 #include <sys/eventfd.h>
 
@@ -13,6 +12,7 @@
 #include "common/system/clock.h"
 #include "common/telemetry/log.h"
 #include "common/telemetry/metrics.h"
+#include "common/thread/condition.h"
 
 /* Connections beyond max_connections that are accepted to be told so; others wait in the backlog. */
 #define SPARE_CONNECTIONS_PER_THREAD 16
@@ -61,8 +61,8 @@ struct http_server {
 	struct metric metrics[N_SERVER_METRICS];
 
 	pthread_mutex_t lock;
-	pthread_cond_t changed; /* one of: */
-	unsigned n_unanswered;  /* exchanges in a handler or kept */
+	struct condition changed; /* one of: */
+	unsigned n_unanswered;    /* exchanges in a handler or kept */
 	unsigned n_exchanges;
 };
 
@@ -72,7 +72,7 @@ static void count(struct http_server *s, unsigned *what, int by)
 {
 	pthread_mutex_lock(&s->lock);
 	*what += (unsigned)by;
-	pthread_cond_broadcast(&s->changed);
+	condition_broadcast(&s->changed);
 	pthread_mutex_unlock(&s->lock);
 }
 
@@ -461,7 +461,6 @@ static int start_daemon(struct http_server *s, int fd, unsigned n_threads, struc
 int http_server_new(struct http_server **ret, const struct http_server_config *cfg, struct err *err)
 {
 	CLEANUP(http_server_freep) struct http_server *s = NULL;
-	pthread_condattr_t attr;
 	int fd, r;
 
 	s = calloc(1, sizeof(*s));
@@ -472,10 +471,7 @@ int http_server_new(struct http_server **ret, const struct http_server_config *c
 	s->timeout_s = cfg->timeout_s;
 	s->max_body_memory_bytes = cfg->max_body_memory_bytes;
 	pthread_mutex_init(&s->lock, NULL);
-	pthread_condattr_init(&attr);
-	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	pthread_cond_init(&s->changed, &attr);
-	pthread_condattr_destroy(&attr);
+	condition_init(&s->changed);
 
 	r = copy_routes(s, cfg->routes);
 	if (r < 0)
@@ -516,16 +512,15 @@ void http_server_quiesce(struct http_server *s)
 
 static void wait_for_exchanges(struct http_server *s)
 {
-	struct timespec deadline;
-	int r = 0;
+	uint64_t deadline_ns;
+	bool in_time = true;
 
 	pthread_mutex_lock(&s->lock);
 	while (s->n_unanswered > 0)
-		pthread_cond_wait(&s->changed, &s->lock);
-	clock_gettime(CLOCK_MONOTONIC, &deadline);
-	deadline.tv_sec += LINGER_S;
-	while (s->n_exchanges > 0 && r == 0)
-		r = pthread_cond_timedwait(&s->changed, &s->lock, &deadline);
+		(void)condition_wait_until(&s->changed, &s->lock, UINT64_MAX);
+	deadline_ns = condition_deadline_ns(LINGER_S * NS_PER_S);
+	while (s->n_exchanges > 0 && in_time)
+		in_time = condition_wait_until(&s->changed, &s->lock, deadline_ns);
 	pthread_mutex_unlock(&s->lock);
 }
 
@@ -539,7 +534,7 @@ void http_server_free(struct http_server *s)
 		wait_for_exchanges(s);
 		MHD_stop_daemon(s->daemon);
 	}
-	pthread_cond_destroy(&s->changed);
+	condition_fini(&s->changed);
 	pthread_mutex_destroy(&s->lock);
 	free(s->routes);
 	free(s);

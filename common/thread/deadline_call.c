@@ -1,10 +1,23 @@
+/*
+ * Calls that may never return, made on a helper thread that is given up when it takes too long.
+ *
+ * There is no other way: open(2) or read(2) on a file system whose server hangs ignores O_NONBLOCK and
+ * most signals, and io_uring only moves the same wait into the kernel. The helper is kept from call to
+ * call, so a call that is answered costs two thread switches and no thread.
+ *
+ * Each stuck call costs a thread until the kernel lets go of it, so two brakes limit how many there
+ * are: calls with the key of a stuck one (its device, say) are refused for a while, and beyond
+ * DEADLINE_CALL_MAX_STUCK in the whole program every call is. A job must therefore own all it works
+ * on: the caller may be freed long before the call returns.
+ */
 #include "common/thread/deadline_call.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <stdatomic.h>
 
 #include "common/system/clock.h"
+#include "common/thread/condition.h"
+#include "common/thread/worker_thread.h"
 
 #define MAX_PAUSED 16
 #define N_WAITS 10
@@ -13,17 +26,17 @@ enum helper_state {
 	HELPER_IDLE,
 	HELPER_RUNS,
 	HELPER_DONE,
-	HELPER_ABANDONED, /* frees itself and its job */
+	HELPER_ABANDONED, /* the job is the helper's */
 	HELPER_ENDS,
 };
 
-/* Shared by the owner's thread and its own until it is abandoned. */
+/* Shared by the owner's thread and the helper's until it is abandoned. */
 struct helper {
 	pthread_mutex_t lock;
-	pthread_cond_t changed; /* on CLOCK_MONOTONIC */
-	pthread_t thread;
+	struct condition changed; /* state */
 	enum helper_state state;
 	struct deadline_job *job;
+	struct worker_thread *thread; /* the owner's */
 };
 
 struct deadline_caller {
@@ -36,7 +49,7 @@ struct deadline_caller {
 	} paused[MAX_PAUSED];
 };
 
-/* Of the whole program: a caller may go while its thread is stuck. */
+/* Of the whole program, as a caller may be freed while its helper is stuck. */
 static atomic_uint n_stuck;
 
 int deadline_caller_new(struct deadline_caller **ret, uint64_t timeout_ns, uint64_t pause_ns)
@@ -51,17 +64,10 @@ int deadline_caller_new(struct deadline_caller **ret, uint64_t timeout_ns, uint6
 	return 0;
 }
 
-static void helper_free(struct helper *h)
-{
-	pthread_cond_destroy(&h->changed);
-	pthread_mutex_destroy(&h->lock);
-	free(h);
-}
-
 static void set_state(struct helper *h, enum helper_state state)
 {
 	h->state = state;
-	pthread_cond_signal(&h->changed);
+	condition_signal(&h->changed);
 }
 
 void deadline_caller_free(struct deadline_caller *c)
@@ -72,59 +78,68 @@ void deadline_caller_free(struct deadline_caller *c)
 		pthread_mutex_lock(&c->helper->lock);
 		set_state(c->helper, HELPER_ENDS);
 		pthread_mutex_unlock(&c->helper->lock);
-		pthread_join(c->helper->thread, NULL);
-		helper_free(c->helper);
+		(void)worker_thread_join(c->helper->thread, UINT64_MAX);
 	}
 	free(c);
 }
 
-/* ---- the other thread ---- */
+/* ---- the helper's thread ---- */
 
-static void *help(void *arg)
+static void help(void *ctx, struct worker_thread *t)
 {
-	struct helper *h = arg;
-	bool abandoned = false;
+	struct helper *h = ctx;
 
+	(void)t;
 	pthread_mutex_lock(&h->lock);
-	while (!abandoned && h->state != HELPER_ENDS) {
+	while (h->state != HELPER_ABANDONED && h->state != HELPER_ENDS) {
 		if (h->state != HELPER_RUNS) {
-			pthread_cond_wait(&h->changed, &h->lock);
+			(void)condition_wait_until(&h->changed, &h->lock, UINT64_MAX);
 			continue;
 		}
 		pthread_mutex_unlock(&h->lock);
 		h->job->run(h->job);
 		pthread_mutex_lock(&h->lock);
-		abandoned = h->state == HELPER_ABANDONED;
-		if (!abandoned)
+		if (h->state == HELPER_RUNS)
 			set_state(h, HELPER_DONE);
 	}
 	pthread_mutex_unlock(&h->lock);
-	if (abandoned) {
+}
+
+/* The thread has ended, or was never started. */
+static void helper_free(void *ctx, bool abandoned)
+{
+	struct helper *h = ctx;
+
+	(void)abandoned; /* it may also have been joined just after the deadline */
+	if (h->state == HELPER_ABANDONED) {
 		h->job->free(h->job);
-		helper_free(h);
 		atomic_fetch_sub(&n_stuck, 1);
 	}
-	return NULL;
+	condition_fini(&h->changed);
+	pthread_mutex_destroy(&h->lock);
+	free(h);
 }
 
 static int helper_new(struct helper **ret)
 {
 	struct helper *h = calloc(1, sizeof(*h));
-	pthread_condattr_t attr;
+	const struct worker_thread_config thread = {
+		.name = "deadline-call",
+		.run = help,
+		.free = helper_free,
+		.ctx = h,
+	};
+	int r;
 
 	if (!h)
 		return -ENOMEM;
-	/* none of these can fail on Linux: they only store */
 	pthread_mutex_init(&h->lock, NULL);
-	pthread_condattr_init(&attr);
-	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	pthread_cond_init(&h->changed, &attr);
-	pthread_condattr_destroy(&attr);
-	if (pthread_create(&h->thread, NULL, help, h) != 0) {
-		helper_free(h);
-		return -EAGAIN;
+	condition_init(&h->changed);
+	r = worker_thread_start(&h->thread, &thread);
+	if (r < 0) {
+		helper_free(h, false);
+		return r;
 	}
-	(void)pthread_setname_np(h->thread, "deadline-call");
 	*ret = h;
 	return 0;
 }
@@ -140,7 +155,7 @@ static bool is_paused(const struct deadline_caller *c, uint64_t key, uint64_t no
 	return false;
 }
 
-/* In the place of the one whose pause ends first. */
+/* Replaces the key whose pause ends first. */
 static void pause_key(struct deadline_caller *c, uint64_t key)
 {
 	size_t first = 0;
@@ -155,43 +170,32 @@ static void pause_key(struct deadline_caller *c, uint64_t key)
 
 /* ---- calls ---- */
 
-static struct timespec monotonic_time(uint64_t ns)
-{
-	return (struct timespec){.tv_sec = (time_t)(ns / NS_PER_S),
-				 .tv_nsec = (long)(ns % NS_PER_S)};
-}
-
 /*
- * True when the job was done in time; else the helper belongs to itself from now on. The time is
- * waited for in parts: when this process or the machine stands still, one of them is over, not all,
- * and on a busy machine that wakes the helper late, they are over late, too.
+ * Returns true if the job was done in time; otherwise the helper owns the job. The wait is made of
+ * N_WAITS parts: if this process or the whole machine is stopped, only the part that runs is over
+ * when it continues, and on a machine too busy to wake the helper the parts end late as well.
  */
 static bool wait_for(struct helper *h, uint64_t timeout_ns)
 {
 	bool done;
 
 	for (unsigned i = 0; i < N_WAITS && h->state == HELPER_RUNS; i++) {
-		struct timespec deadline =
-			monotonic_time(clock_monotonic_ns() + timeout_ns / N_WAITS);
-		int r = 0;
+		uint64_t deadline_ns = condition_deadline_ns(timeout_ns / N_WAITS);
+		bool in_time = true;
 
-		while (h->state == HELPER_RUNS && r == 0)
-			r = pthread_cond_timedwait(&h->changed, &h->lock, &deadline);
+		while (h->state == HELPER_RUNS && in_time)
+			in_time = condition_wait_until(&h->changed, &h->lock, deadline_ns);
 	}
 	done = h->state == HELPER_DONE;
-	if (done) {
-		h->state = HELPER_IDLE;
-	} else {
-		h->state = HELPER_ABANDONED;
+	if (!done)
 		atomic_fetch_add(&n_stuck, 1);
-		pthread_detach(h->thread);
-	}
+	h->state = done ? HELPER_IDLE : HELPER_ABANDONED;
 	return done;
 }
 
 int deadline_call(struct deadline_caller *c, struct deadline_job *j)
 {
-	uint64_t key = j->key; /* j may be gone after a call that took too long */
+	uint64_t key = j->key; /* j may be freed once the deadline has passed */
 	struct helper *h = c->helper;
 	bool done;
 	int r = 0;
@@ -214,6 +218,7 @@ int deadline_call(struct deadline_caller *c, struct deadline_job *j)
 	pthread_mutex_unlock(&h->lock);
 	if (done)
 		return 0;
+	(void)worker_thread_abandon(h->thread);
 	c->helper = NULL;
 	pause_key(c, key);
 	return -ETIMEDOUT;

@@ -1,13 +1,22 @@
+/*
+ * A ring of pointers behind one mutex.
+ *
+ * What passes through costs far more than the hand-over (a profile to decode, a query to run), so
+ * a lock-free ring would gain nothing and could not sleep. The ring is allocated whole: a push
+ * cannot fail for lack of memory, and the bound is what protects the agent from a slow consumer.
+ *
+ * Closing is part of the queue and not a flag beside it: a popper that sleeps must be woken by it,
+ * and what was accepted before the close must still be delivered.
+ */
 #include "common/thread/queue.h"
 
 #include <errno.h>
-#include <pthread.h>
 
-#include "common/system/clock.h"
+#include "common/thread/condition.h"
 
 struct queue {
 	pthread_mutex_t lock;
-	pthread_cond_t not_empty; /* on CLOCK_MONOTONIC; also signalled by close */
+	struct condition not_empty; /* or closed */
 	bool closed;
 	size_t max;
 	size_t first;
@@ -17,7 +26,6 @@ struct queue {
 
 int queue_new(struct queue **ret, size_t max_items)
 {
-	pthread_condattr_t attr;
 	struct queue *q;
 	size_t bytes;
 
@@ -28,13 +36,8 @@ int queue_new(struct queue **ret, size_t max_items)
 	q = calloc(1, bytes);
 	if (!q)
 		return -ENOMEM;
-
-	/* none of these can fail on Linux: they only store */
 	pthread_mutex_init(&q->lock, NULL);
-	pthread_condattr_init(&attr);
-	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	pthread_cond_init(&q->not_empty, &attr);
-	pthread_condattr_destroy(&attr);
+	condition_init(&q->not_empty);
 	q->max = max_items;
 	*ret = q;
 	return 0;
@@ -44,7 +47,7 @@ void queue_free(struct queue *q)
 {
 	if (!q)
 		return;
-	pthread_cond_destroy(&q->not_empty);
+	condition_fini(&q->not_empty);
 	pthread_mutex_destroy(&q->lock);
 	free(q);
 }
@@ -61,7 +64,7 @@ int queue_push(struct queue *q, void *item)
 	} else {
 		q->items[(q->first + q->count) % q->max] = item;
 		q->count++;
-		pthread_cond_signal(&q->not_empty);
+		condition_signal(&q->not_empty);
 	}
 	pthread_mutex_unlock(&q->lock);
 	return r;
@@ -81,39 +84,18 @@ static void *take_first(struct queue *q)
 
 void *queue_pop(struct queue *q)
 {
-	void *item;
-
-	pthread_mutex_lock(&q->lock);
-	while (q->count == 0 && !q->closed)
-		pthread_cond_wait(&q->not_empty, &q->lock);
-	item = take_first(q);
-	pthread_mutex_unlock(&q->lock);
-	return item;
-}
-
-static struct timespec monotonic_deadline(uint64_t timeout_ns)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	t.tv_sec += (time_t)(timeout_ns / NS_PER_S);
-	t.tv_nsec += (long)(timeout_ns % NS_PER_S);
-	if (t.tv_nsec >= (long)NS_PER_S) {
-		t.tv_nsec -= (long)NS_PER_S;
-		t.tv_sec++;
-	}
-	return t;
+	return queue_pop_timeout(q, UINT64_MAX);
 }
 
 void *queue_pop_timeout(struct queue *q, uint64_t timeout_ns)
 {
-	struct timespec deadline = monotonic_deadline(timeout_ns);
+	uint64_t deadline_ns = condition_deadline_ns(timeout_ns);
+	bool in_time = timeout_ns > 0;
 	void *item;
-	int r = 0;
 
 	pthread_mutex_lock(&q->lock);
-	while (q->count == 0 && !q->closed && timeout_ns > 0 && r == 0)
-		r = pthread_cond_timedwait(&q->not_empty, &q->lock, &deadline);
+	while (q->count == 0 && !q->closed && in_time)
+		in_time = condition_wait_until(&q->not_empty, &q->lock, deadline_ns);
 	item = take_first(q);
 	pthread_mutex_unlock(&q->lock);
 	return item;
@@ -123,7 +105,7 @@ void queue_close(struct queue *q)
 {
 	pthread_mutex_lock(&q->lock);
 	q->closed = true;
-	pthread_cond_broadcast(&q->not_empty);
+	condition_broadcast(&q->not_empty);
 	pthread_mutex_unlock(&q->lock);
 }
 

@@ -1,8 +1,10 @@
 /*
- * Whether a thread stands still: it is at work and uses no CPU time. Seen from outside, by looking at it now and then.
+ * Detects that a thread has stalled: it is at work and uses no CPU time. Another thread polls its CPU
+ * clock. Pure.
  *
- * What counts is time during which somebody looked: a machine that was suspended, or so busy that the watch itself did not run, says
- * nothing about the thread. Pure.
+ * Only time between two polls counts, and no more than one period of it per poll: after a suspend, or
+ * while the machine is so busy that the polling thread does not run either, the time that passed says
+ * nothing about the watched thread.
  */
 #ifndef COMMON_THREAD_STALL_WATCH_H
 #define COMMON_THREAD_STALL_WATCH_H
@@ -10,15 +12,15 @@
 #include "common/base.h"
 
 struct stall_watch {
-	uint64_t period_ns; /* between looks; one counts for no more than that */
-	uint64_t looked_ns;
-	uint64_t cpu_ns;
-	uint64_t still_ns;
+	uint64_t period_ns; /* between two polls */
+	uint64_t polled_ns; /* time of the last poll */
+	uint64_t cpu_ns;    /* CPU time at the last poll */
+	uint64_t stalled_ns;
 };
 
 void stall_watch_init(struct stall_watch *w, uint64_t period_ns, uint64_t now_ns);
 
-/* For how long it has stood still by now; 0: it is idle, or has got on since the last look. */
-uint64_t stall_watch_look(struct stall_watch *w, uint64_t now_ns, uint64_t cpu_ns, bool is_busy);
+/* Returns for how long the thread has stalled; 0 if it is idle or has used CPU since the last poll. */
+uint64_t stall_watch_poll(struct stall_watch *w, uint64_t now_ns, uint64_t cpu_ns, bool is_busy);
 
 #endif /* COMMON_THREAD_STALL_WATCH_H */

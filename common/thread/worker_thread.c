@@ -1,12 +1,21 @@
+/*
+ * A thread that its owner can join with a time limit, and give up if that does not help.
+ *
+ * pthread_cancel() does not help: a read in uninterruptible sleep ignores it, and a thread cancelled
+ * elsewhere would leave locks held and memory leaked. So a stuck thread keeps its stack and its data
+ * until it returns, if ever, and the program does without both.
+ *
+ * Who frees what is decided under the lock, once: when the thread finds that it was abandoned
+ * before it ended, it frees everything itself; otherwise the owner does, after the join. enter and
+ * leave hold that same lock, so an abandoned thread cannot be half-way through its owner's data.
+ */
 #include "common/thread/worker_thread.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <sys/resource.h>
 
 #include "common/system/clock.h"
-
-#define WORKER_NICE 5
+#include "common/thread/condition.h"
 
 enum worker_state {
 	WORKER_RUNS,
@@ -18,14 +27,14 @@ struct worker_thread {
 	struct worker_thread_config cfg;
 	pthread_t thread;
 	pthread_mutex_t lock;
-	pthread_cond_t changed; /* on CLOCK_MONOTONIC */
+	struct condition changed; /* state, or ended */
 	enum worker_state state;
 	bool ended;
 };
 
 static void free_thread(struct worker_thread *t)
 {
-	pthread_cond_destroy(&t->changed);
+	condition_fini(&t->changed);
 	pthread_mutex_destroy(&t->lock);
 	free(t);
 }
@@ -42,13 +51,16 @@ static void *work(void *arg)
 	struct worker_thread *t = arg;
 	bool abandoned;
 
-	/* a thread of its own has a nice value of its own; the loop goes first */
-	(void)setpriority(PRIO_PROCESS, 0, WORKER_NICE);
+	if (t->cfg.name)
+		(void)pthread_setname_np(pthread_self(), t->cfg.name);
+	/* on Linux each thread has its own nice value; without it the work is still done */
+	if (t->cfg.nice != 0)
+		(void)setpriority(PRIO_PROCESS, 0, t->cfg.nice);
 	t->cfg.run(t->cfg.ctx, t);
 	pthread_mutex_lock(&t->lock);
 	abandoned = t->state == WORKER_ABANDONED;
 	t->ended = true;
-	pthread_cond_broadcast(&t->changed);
+	condition_broadcast(&t->changed);
 	pthread_mutex_unlock(&t->lock);
 	if (abandoned)
 		end(t, true);
@@ -58,50 +70,26 @@ static void *work(void *arg)
 int worker_thread_start(struct worker_thread **ret, const struct worker_thread_config *cfg)
 {
 	struct worker_thread *t = calloc(1, sizeof(*t));
-	pthread_condattr_t attr;
 
 	if (!t)
 		return -ENOMEM;
 	t->cfg = *cfg;
-	/* none of these can fail on Linux: they only store */
 	pthread_mutex_init(&t->lock, NULL);
-	pthread_condattr_init(&attr);
-	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	pthread_cond_init(&t->changed, &attr);
-	pthread_condattr_destroy(&attr);
+	condition_init(&t->changed);
 	if (pthread_create(&t->thread, NULL, work, t) != 0) {
 		free_thread(t);
 		return -EAGAIN;
 	}
-	(void)pthread_setname_np(t->thread, cfg->name);
 	*ret = t;
 	return 0;
 }
 
-/* Until changed, or past deadline_ns (UINT64_MAX: none), which gives false. The lock is held. */
-static bool wait_until(struct worker_thread *t, uint64_t deadline_ns)
-{
-	const struct timespec deadline = {.tv_sec = (time_t)(deadline_ns / NS_PER_S),
-					  .tv_nsec = (long)(deadline_ns % NS_PER_S)};
-
-	if (deadline_ns == UINT64_MAX)
-		return pthread_cond_wait(&t->changed, &t->lock) == 0;
-	return pthread_cond_timedwait(&t->changed, &t->lock, &deadline) == 0;
-}
-
-static uint64_t deadline_after(uint64_t ns)
-{
-	uint64_t now_ns = clock_monotonic_ns();
-
-	return ns < UINT64_MAX - now_ns ? now_ns + ns : UINT64_MAX;
-}
-
-/* ---- the owner's ---- */
+/* ---- called by the owner ---- */
 
 static void stop_locked(struct worker_thread *t)
 {
 	t->state = WORKER_STOPS;
-	pthread_cond_broadcast(&t->changed);
+	condition_broadcast(&t->changed);
 }
 
 void worker_thread_stop(struct worker_thread *t)
@@ -113,7 +101,7 @@ void worker_thread_stop(struct worker_thread *t)
 
 int worker_thread_join(struct worker_thread *t, uint64_t timeout_ns)
 {
-	uint64_t deadline_ns = deadline_after(timeout_ns);
+	uint64_t deadline_ns = condition_deadline_ns(timeout_ns);
 	bool ended, in_time = true;
 
 	if (!t)
@@ -121,7 +109,7 @@ int worker_thread_join(struct worker_thread *t, uint64_t timeout_ns)
 	pthread_mutex_lock(&t->lock);
 	stop_locked(t);
 	while (!t->ended && in_time)
-		in_time = wait_until(t, deadline_ns);
+		in_time = condition_wait_until(&t->changed, &t->lock, deadline_ns);
 	ended = t->ended;
 	pthread_mutex_unlock(&t->lock);
 	if (!ended)
@@ -140,7 +128,7 @@ bool worker_thread_abandon(struct worker_thread *t)
 	if (!ended) {
 		t->state = WORKER_ABANDONED;
 		pthread_detach(t->thread);
-		pthread_cond_broadcast(&t->changed);
+		condition_broadcast(&t->changed);
 	}
 	pthread_mutex_unlock(&t->lock);
 	return !ended || worker_thread_join(t, UINT64_MAX) < 0;
@@ -156,7 +144,7 @@ uint64_t worker_thread_cpu_ns(const struct worker_thread *t)
 	return (uint64_t)used.tv_sec * NS_PER_S + (uint64_t)used.tv_nsec;
 }
 
-/* ---- its own ---- */
+/* ---- called by the thread itself ---- */
 
 bool worker_thread_must_end(struct worker_thread *t)
 {
@@ -178,12 +166,12 @@ bool worker_thread_is_abandoned(struct worker_thread *t)
 
 void worker_thread_wait(struct worker_thread *t, uint64_t ns)
 {
-	uint64_t deadline_ns = deadline_after(ns);
+	uint64_t deadline_ns = condition_deadline_ns(ns);
 	bool in_time = ns > 0;
 
 	pthread_mutex_lock(&t->lock);
 	while (t->state == WORKER_RUNS && in_time)
-		in_time = wait_until(t, deadline_ns);
+		in_time = condition_wait_until(&t->changed, &t->lock, deadline_ns);
 	pthread_mutex_unlock(&t->lock);
 }
 

@@ -84,6 +84,7 @@ static int start(struct go_worker *w, struct err *err)
 		.name = "go-profile",
 		.run = run,
 		.free = free_profiler,
+		.nice = WORKER_THREAD_NICE_BACKGROUND,
 	};
 	CLEANUP(go_profiler_freep) struct go_profiler *p = NULL;
 	int r;
@@ -195,7 +196,7 @@ static void look(struct go_worker *w)
 
 	go_profiler_position(w->profiler, &at);
 	still_ns =
-		stall_watch_look(&w->watch, clock_monotonic_ns(), cpu_ns, at.is_busy && cpu_ns > 0);
+		stall_watch_poll(&w->watch, clock_monotonic_ns(), cpu_ns, at.is_busy && cpu_ns > 0);
 	if (still_ns >= w->cfg.hang_ns)
 		abandon(w, &at);
 }

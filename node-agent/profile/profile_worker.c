@@ -163,7 +163,8 @@ int profile_worker_new(struct profile_worker **ret, struct loop *l,
 		       const struct profile_worker_config *cfg)
 {
 	CLEANUP(profile_worker_freep) struct profile_worker *w = calloc(1, sizeof(*w));
-	const struct worker_thread_config thread = {.name = "symbolize", .run = run, .ctx = w};
+	const struct worker_thread_config thread = {
+		.name = "symbolize", .run = run, .ctx = w, .nice = WORKER_THREAD_NICE_BACKGROUND};
 	int r;
 
 	if (!w)

@@ -7,11 +7,11 @@ static void test_a_busy_thread_without_cpu_time_stands_still(void **state)
 
 	(void)state;
 	stall_watch_init(&w, 10, 1000);
-	assert_int_equal(stall_watch_look(&w, 1010, 7, true), 0);
-	assert_int_equal(stall_watch_look(&w, 1020, 7, true), 10);
-	assert_int_equal(stall_watch_look(&w, 1025, 7, true), 15);
-	assert_int_equal(stall_watch_look(&w, 1030, 8, true), 0);
-	assert_int_equal(stall_watch_look(&w, 1040, 8, true), 10);
+	assert_int_equal(stall_watch_poll(&w, 1010, 7, true), 0);
+	assert_int_equal(stall_watch_poll(&w, 1020, 7, true), 10);
+	assert_int_equal(stall_watch_poll(&w, 1025, 7, true), 15);
+	assert_int_equal(stall_watch_poll(&w, 1030, 8, true), 0);
+	assert_int_equal(stall_watch_poll(&w, 1040, 8, true), 10);
 }
 
 static void test_an_idle_thread_does_not(void **state)
@@ -20,10 +20,10 @@ static void test_an_idle_thread_does_not(void **state)
 
 	(void)state;
 	stall_watch_init(&w, 10, 1000);
-	(void)stall_watch_look(&w, 1010, 7, true);
-	(void)stall_watch_look(&w, 1020, 7, true);
-	assert_int_equal(stall_watch_look(&w, 1030, 7, false), 0);
-	assert_int_equal(stall_watch_look(&w, 1040, 7, true), 10);
+	(void)stall_watch_poll(&w, 1010, 7, true);
+	(void)stall_watch_poll(&w, 1020, 7, true);
+	assert_int_equal(stall_watch_poll(&w, 1030, 7, false), 0);
+	assert_int_equal(stall_watch_poll(&w, 1040, 7, true), 10);
 }
 
 /* The process was stopped, or the machine suspended: the thread has had no more time than the watch. */
@@ -33,9 +33,9 @@ static void test_time_without_a_look_counts_as_one_period(void **state)
 
 	(void)state;
 	stall_watch_init(&w, 10, 1000);
-	(void)stall_watch_look(&w, 1010, 7, true);
-	assert_int_equal(stall_watch_look(&w, 900000, 7, true), 10);
-	assert_int_equal(stall_watch_look(&w, 900010, 7, true), 20);
+	(void)stall_watch_poll(&w, 1010, 7, true);
+	assert_int_equal(stall_watch_poll(&w, 900000, 7, true), 10);
+	assert_int_equal(stall_watch_poll(&w, 900010, 7, true), 20);
 }
 
 int main(void)
