@@ -60,14 +60,11 @@ static void ownership_changed(void *ctx)
 		scraper_ownership_changed(p->scraper);
 }
 
-static void upsert(void *ctx, const struct scrape_target *t)
+static int upsert(void *ctx, const struct scrape_target *t)
 {
 	struct pod_scraping *p = ctx;
-	int r = scraper_upsert(p->scraper, t);
 
-	if (r < 0)
-		log_warn_limited("cannot scrape a pod", "namespace=%s pod=%s error=\"%s\"",
-				 t->namespace, t->pod, strerror(-r));
+	return scraper_upsert(p->scraper, t);
 }
 
 static void remove_target(void *ctx, const char *uid)

@@ -1,3 +1,19 @@
+/*
+ * Turns the pods that the API server names into targets of the scraper: kube_watch brings Pod objects,
+ * pod_target.c reads their annotations, known_pods.c remembers a digest of what was passed on.
+ *
+ * A pod's object changes far more often than what matters here (conditions, other annotations), and
+ * each new list names every pod again. So a target is passed on only when its digest differs from the
+ * one before; the scraper never sees the rest.
+ *
+ * After each list, the pods that it did not name are withdrawn. They are recognized by a mark that the
+ * list did not renew, so a list that breaks off half-way withdraws nothing.
+ *
+ * When the scraper cannot take a target in for lack of memory, on_pod() reports that to kube_watch,
+ * which fails the request and repeats it with back-off; it brings the same pod again, since neither the
+ * watch's version nor the pod's digest has moved on. The pods that follow wait until then, as they do
+ * when the memory for parsing an object is missing.
+ */
 #include "cluster-agent/discover/discovery.h"
 
 #include <errno.h>
@@ -11,11 +27,11 @@
 
 enum discovery_metric {
 	PODS_READ,
-	TARGETS_TOLD,
+	TARGETS_PUBLISHED,
 	TARGETS,
-	LEFT_OUT_NO_POD,
-	LEFT_OUT_LIMIT,
-	LEFT_OUT_MEMORY,
+	IGNORED_NO_POD,
+	IGNORED_LIMIT,
+	IGNORED_MEMORY,
 	DISCOVERY_METRIC_MAX,
 };
 
@@ -31,24 +47,24 @@ static const struct metric metric_defs[DISCOVERY_METRIC_MAX] = {
 	[PODS_READ] = {.name = "coroot_cluster_agent_discovery_pods_read_total",
 		       .help = "Pods that the API server named, changed ones anew",
 		       .kind = METRIC_COUNTER},
-	[TARGETS_TOLD] = {.name = "coroot_cluster_agent_discovery_changes_total",
-			  .help = "Targets that appeared or changed",
-			  .kind = METRIC_COUNTER},
+	[TARGETS_PUBLISHED] = {.name = "coroot_cluster_agent_discovery_changes_total",
+			       .help = "Targets that appeared or changed",
+			       .kind = METRIC_COUNTER},
 	[TARGETS] = {.name = "coroot_cluster_agent_discovery_targets",
 		     .help = "Pods that ask to be scraped",
 		     .kind = METRIC_GAUGE},
-	[LEFT_OUT_NO_POD] = {.name = "coroot_cluster_agent_discovery_pods_ignored_total",
-			     .labels = "reason=\"no_pod\"",
-			     .help = "Pods, or new states of pods, that were not looked at",
-			     .kind = METRIC_COUNTER},
-	[LEFT_OUT_LIMIT] = {.name = "coroot_cluster_agent_discovery_pods_ignored_total",
-			    .labels = "reason=\"limit\"",
+	[IGNORED_NO_POD] = {.name = "coroot_cluster_agent_discovery_pods_ignored_total",
+			    .labels = "reason=\"no_pod\"",
+			    .help = "Pods, or new states of pods, that were ignored",
+			    .kind = METRIC_COUNTER},
+	[IGNORED_LIMIT] = {.name = "coroot_cluster_agent_discovery_pods_ignored_total",
+			   .labels = "reason=\"limit\"",
+			   .help = "",
+			   .kind = METRIC_COUNTER},
+	[IGNORED_MEMORY] = {.name = "coroot_cluster_agent_discovery_pods_ignored_total",
+			    .labels = "reason=\"memory\"",
 			    .help = "",
 			    .kind = METRIC_COUNTER},
-	[LEFT_OUT_MEMORY] = {.name = "coroot_cluster_agent_discovery_pods_ignored_total",
-			     .labels = "reason=\"memory\"",
-			     .help = "",
-			     .kind = METRIC_COUNTER},
 };
 
 static const char *uid_of(const json_t *pod)
@@ -64,7 +80,8 @@ static void show_count(struct discovery *d)
 	metric_set(&d->metrics[TARGETS], known_pods_count(d->known));
 }
 
-static void forget(struct discovery *d, const char *uid)
+/* Takes back the pod's target, if there is one. */
+static void withdraw(struct discovery *d, const char *uid)
 {
 	if (known_pods_remove(d->known, uid))
 		d->cfg.remove(d->cfg.ctx, uid);
@@ -73,33 +90,36 @@ static void forget(struct discovery *d, const char *uid)
 
 static void on_gone(void *discovery, const json_t *pod)
 {
-	forget(discovery, uid_of(pod));
+	withdraw(discovery, uid_of(pod));
 }
 
-/* A state of a pod that we cannot take in: what we know of it stays. */
-static void leave_out(struct discovery *d, const char *uid, int why)
+/* Counts a state of a pod that was not taken in. A target from an earlier state stays. */
+static void ignore_state(struct discovery *d, const char *uid, int error)
 {
-	enum discovery_metric reason = why == -EBADMSG  ? LEFT_OUT_NO_POD
-				       : why == -ENOSPC ? LEFT_OUT_LIMIT
-							: LEFT_OUT_MEMORY;
+	enum discovery_metric reason = error == -EBADMSG  ? IGNORED_NO_POD
+				       : error == -ENOSPC ? IGNORED_LIMIT
+							  : IGNORED_MEMORY;
 
 	known_pods_keep(d->known, uid);
 	metric_add(&d->metrics[reason], 1);
 }
 
-/* When it is news. */
-static int tell(struct discovery *d, const struct scrape_target *t)
+/* Passes the target on if it differs from what was passed on before. */
+static int publish_if_changed(struct discovery *d, const struct scrape_target *t)
 {
 	int r = known_pods_put(d->known, t);
 
 	if (r <= 0)
 		return r;
-	metric_add(&d->metrics[TARGETS_TOLD], 1);
-	d->cfg.upsert(d->cfg.ctx, t);
-	return 0;
+	r = d->cfg.upsert(d->cfg.ctx, t);
+	if (r < 0)
+		known_pods_mark_unpublished(d->known, t->uid);
+	else
+		metric_add(&d->metrics[TARGETS_PUBLISHED], 1);
+	return r;
 }
 
-static void on_pod(void *discovery, const json_t *pod)
+static int on_pod(void *discovery, const json_t *pod)
 {
 	struct discovery *d = discovery;
 	struct scrape_target t;
@@ -107,13 +127,14 @@ static void on_pod(void *discovery, const json_t *pod)
 
 	metric_add(&d->metrics[PODS_READ], 1);
 	if (r > 0)
-		r = tell(d, &t);
+		r = publish_if_changed(d, &t);
 	else if (r == 0)
-		forget(d, uid_of(pod));
+		withdraw(d, uid_of(pod));
 	if (r < 0)
-		leave_out(d, uid_of(pod), r);
+		ignore_state(d, uid_of(pod), r);
 	show_count(d);
 	arena_clear(&d->arena);
+	return r == -ENOMEM ? r : 0;
 }
 
 static void on_list_begins(void *discovery)

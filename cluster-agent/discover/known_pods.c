@@ -1,3 +1,11 @@
+/*
+ * A table from uid to digest. The targets themselves are not kept, since the scraper has them; the digest
+ * is 128 bits of XXH3 under a seed that is random per process, so two targets of one pod do not collide
+ * even if somebody tries.
+ *
+ * A mark is the number of the current round: removing all marks at the start of a list is one increment
+ * instead of a walk over 50,000 pods.
+ */
 #include "cluster-agent/discover/known_pods.h"
 
 #include <errno.h>
@@ -7,7 +15,8 @@
 struct known_pod {
 	UT_hash_handle hh;
 	XXH128_hash_t digest;
-	uint64_t round; /* the last one that marked it */
+	bool unpublished; /* digest is of a target that was not taken in */
+	uint64_t round;   /* the last round in which the pod was marked */
 	char uid[];
 };
 
@@ -55,7 +64,7 @@ static struct known_pod *find(const struct known_pods *k, const char *uid)
 	return p;
 }
 
-/* With its NUL, so that "a", "b" is not "ab", "". */
+/* Includes the NUL: otherwise "a", "b" would have the digest of "ab", "". */
 static void add_text(XXH3_state_t *h, const char *s)
 {
 	XXH3_128bits_update(h, s, strlen(s) + 1);
@@ -114,10 +123,19 @@ int known_pods_put(struct known_pods *k, const struct scrape_target *t)
 	if (!p)
 		return add(k, t->uid, digest);
 	p->round = k->round;
-	if (XXH128_isEqual(p->digest, digest))
+	if (XXH128_isEqual(p->digest, digest) && !p->unpublished)
 		return 0;
 	p->digest = digest;
+	p->unpublished = false;
 	return 1;
+}
+
+void known_pods_mark_unpublished(struct known_pods *k, const char *uid)
+{
+	struct known_pod *p = find(k, uid);
+
+	if (p)
+		p->unpublished = true;
 }
 
 void known_pods_keep(struct known_pods *k, const char *uid)
@@ -142,7 +160,7 @@ void known_pods_unmark(struct known_pods *k)
 	k->round++;
 }
 
-void known_pods_sweep(struct known_pods *k, void (*gone)(void *ctx, const char *uid), void *ctx)
+void known_pods_sweep(struct known_pods *k, void (*removed)(void *ctx, const char *uid), void *ctx)
 {
 	struct known_pod *p, *next;
 
@@ -151,7 +169,7 @@ void known_pods_sweep(struct known_pods *k, void (*gone)(void *ctx, const char *
 		if (p->round == k->round)
 			continue;
 		HASH_DEL(k->pods, p);
-		gone(ctx, p->uid);
+		removed(ctx, p->uid);
 		table_free(p);
 	}
 }

@@ -1,8 +1,8 @@
 /*
- * Which pods have been told as targets, and as what: so that only what changed is told again, and
- * what a new list no longer names is known. Loop thread only.
+ * Remembers which pods were published as targets, and a digest of each target: so that only changes are
+ * published again, and pods that a new list does not name can be found. Loop thread only.
  *
- * Keeps a uid and a hash per pod, some 150 bytes.
+ * Keeps a uid and a digest per pod, some 150 bytes.
  */
 #ifndef CLUSTER_AGENT_DISCOVER_KNOWN_PODS_H
 #define CLUSTER_AGENT_DISCOVER_KNOWN_PODS_H
@@ -17,19 +17,21 @@ void known_pods_free(struct known_pods *k);
 DEFINE_CLEANUP(struct known_pods *, known_pods_free);
 
 /*
- * Marks t's pod. 1: it is new, or different from before; 0: it is not; -ENOSPC: there are max;
- * -ENOMEM.
+ * Marks t's pod and stores t's digest. Returns 1 if the pod is new or its digest has changed, 0 if not,
+ * -ENOSPC if there are max pods already, or -ENOMEM.
  */
 int known_pods_put(struct known_pods *k, const struct scrape_target *t) MUST_CHECK;
-/* Marks it when it is known. */
+/* The target was not taken in: the next known_pods_put() of this pod returns 1, whatever its digest. */
+void known_pods_mark_unpublished(struct known_pods *k, const char *uid);
+/* Marks the pod if it is in the table. */
 void known_pods_keep(struct known_pods *k, const char *uid);
-/* Whether it was known. */
+/* Returns whether the pod was in the table. */
 bool known_pods_remove(struct known_pods *k, const char *uid);
 
-/* Takes the marks away. */
+/* Removes the marks of all pods. */
 void known_pods_unmark(struct known_pods *k);
-/* Removes what has no mark; gone is called for each. */
-void known_pods_sweep(struct known_pods *k, void (*gone)(void *ctx, const char *uid), void *ctx);
+/* Removes the pods that have no mark, calling removed for each. */
+void known_pods_sweep(struct known_pods *k, void (*removed)(void *ctx, const char *uid), void *ctx);
 
 size_t known_pods_count(const struct known_pods *k);
 

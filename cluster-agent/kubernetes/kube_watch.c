@@ -98,15 +98,19 @@ static int take_change(struct kube_watch *w, const char *type, const json_t *obj
 {
 	const json_t *metadata = json_object_get(object, "metadata");
 	const char *version = json_string_value(json_object_get(metadata, "resourceVersion"));
+	int r = 0;
 
 	if (!version || !version[0] || strlen(version) >= sizeof(w->version))
 		return err_set(&w->why, -EBADMSG, "an event without resourceVersion");
 	if (strcmp(type, "ADDED") == 0 || strcmp(type, "MODIFIED") == 0)
-		w->cfg.object(w->cfg.ctx, object);
+		r = w->cfg.object(w->cfg.ctx, object);
 	else if (strcmp(type, "DELETED") == 0)
 		w->cfg.gone(w->cfg.ctx, object);
 	else if (strcmp(type, "BOOKMARK") != 0)
 		return err_set(&w->why, -EBADMSG, "an event of unknown type");
+	/* w->version stays in front of an event that was not taken in: the next watch repeats it */
+	if (r < 0)
+		return r;
 	snprintf(w->version, sizeof(w->version), "%s", version);
 	w->n_events++;
 	kube_watch_metrics_add(&w->metrics, KUBE_WATCH_METRIC_EVENTS);
@@ -146,9 +150,9 @@ static int on_item(void *watch, const char *text, size_t len)
 	if (!object)
 		return r;
 	w->n_objects++;
-	w->cfg.object(w->cfg.ctx, object);
+	r = w->cfg.object(w->cfg.ctx, object);
 	json_decref(object);
-	return 0;
+	return r;
 }
 
 static void on_too_large(void *watch)
@@ -163,8 +167,11 @@ static void on_too_large(void *watch)
 static int on_data(void *watch, const char *data, size_t len)
 {
 	struct kube_watch *w = watch;
+	int r = kube_stream_feed(w->stream, data, len, &w->why);
 
-	return kube_stream_feed(w->stream, data, len, &w->why);
+	if (r < 0 && !w->why.msg[0])
+		err_set(&w->why, r, "%s", strerror(-r));
+	return r;
 }
 
 /* The page is whole: what comes after it. */

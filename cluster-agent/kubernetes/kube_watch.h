@@ -43,8 +43,12 @@ struct kube_watch_config {
 	void *ctx;
 	/* A new list begins: what object() does not name from here until listed() is gone. */
 	void (*list_begins)(void *ctx);
-	void (*object)(void *ctx, const json_t *object); /* is there, or changed */
-	void (*gone)(void *ctx, const json_t *object);   /* its last state */
+	/*
+	 * The object exists, or has changed. Returns 0, or a negative errno (-ENOMEM) if the owner could
+	 * not take it in: the request then counts as failed, and the retry brings the object again.
+	 */
+	int (*object)(void *ctx, const json_t *object);
+	void (*gone)(void *ctx, const json_t *object); /* its last state before it was deleted */
 	void (*listed)(void *ctx);
 };
 

@@ -66,8 +66,9 @@ void scraper_free(struct scraper *s);
 DEFINE_CLEANUP(struct scraper *, scraper_free);
 
 /*
- * t is copied. The state of an endpoint (previous values) lives as long as address, kind, scheme, port and path
- * stay. -ENOMEM: the pod may be forgotten.
+ * Adds the pod, or replaces it. t is copied. The state of an endpoint (its previous values) is kept as
+ * long as address, kind, scheme, port and path stay the same. Returns 0, or -ENOMEM: the pod is then as it was
+ * before, or no longer in the scraper at all.
  */
 int scraper_upsert(struct scraper *s, const struct scrape_target *t) MUST_CHECK;
 /* Stops at once; a request under way is cancelled. */

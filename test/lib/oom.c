@@ -59,3 +59,15 @@ void check_oom(int (*body)(void *), void *arg)
 		assert_int_equal(r, -ENOMEM);
 	}
 }
+
+int call_without_memory(int (*body)(void *), void *arg)
+{
+	int r;
+
+	countdown = 0;
+	fired = false;
+	r = body(arg);
+	countdown = -1;
+	assert_true(fired);
+	return r;
+}

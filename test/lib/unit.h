@@ -23,4 +23,7 @@
  */
 void check_oom(int (*body)(void *), void *arg);
 
+/* Calls body once while its first allocation fails; returns what it returned. */
+int call_without_memory(int (*body)(void *), void *arg);
+
 #endif /* TEST_LIB_UNIT_H */

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 
+#include "cluster-agent/scrape/target_table.h"
 #include "common/system/clock.h"
 #include "common/telemetry/log.h"
 #include "test/lib/script_server.h"
@@ -27,16 +28,33 @@ struct fixture {
 	struct script_server server;
 	uint64_t deadline_ns;
 	const char *wanted;
-	char seen[1024]; /* "+name:port " and "-name " */
+	const char *starved; /* pod for which there is no memory, once; NULL: none */
+	char seen[1024];     /* "+name:port ", "!name " for lack of memory, and "-name " */
 };
 
-static void on_upsert(void *ctx, const struct scrape_target *t)
+static int copy_target(void *ctx)
+{
+	const struct scrape_target *const *t = ctx;
+	struct target *copy = NULL;
+	int r = target_new(&copy, *t);
+
+	target_freep(&copy);
+	return r;
+}
+
+static int on_upsert(void *ctx, const struct scrape_target *t)
 {
 	struct fixture *f = ctx;
 	size_t used = strlen(f->seen);
 
+	if (f->starved && strcmp(t->pod, f->starved) == 0) {
+		f->starved = NULL;
+		snprintf(f->seen + used, sizeof(f->seen) - used, "!%s ", t->pod);
+		return call_without_memory(copy_target, &t);
+	}
 	snprintf(f->seen + used, sizeof(f->seen) - used, "+%s:%u ", t->pod,
 		 t->n_endpoints ? t->endpoints[0].port : 0);
+	return 0;
 }
 
 static void on_remove(void *ctx, const char *uid)
@@ -94,6 +112,19 @@ static void check_seen(struct fixture *f, const char *wanted)
 	assert_string_equal(f->seen, wanted);
 }
 
+static void check_metrics(struct fixture *f, const char *const *lines, size_t n)
+{
+	CLEANUP(metrics_freep) struct metrics *ms = NULL;
+	CLEANUP(buf_fini) struct buf out;
+
+	buf_init(&out, 65536);
+	assert_int_equal(metrics_new(&ms), 0);
+	assert_int_equal(discovery_register(f->discovery, ms), 0);
+	assert_int_equal(metrics_write(ms, &out), 0);
+	for (size_t i = 0; i < n; i++)
+		assert_non_null(strstr(out.data, lines[i]));
+}
+
 static int set_up(void **state)
 {
 	struct fixture *f = calloc(1, sizeof(*f));
@@ -117,7 +148,7 @@ static int tear_down(void **state)
 	return 0;
 }
 
-static void pods_that_ask_are_told_with_each_change(void **state)
+static void pods_that_ask_are_reported_with_each_change(void **state)
 {
 	static const struct script_reply script[] = {
 		{.text = LIST(
@@ -166,22 +197,52 @@ static void what_is_no_pod_is_counted_and_changes_nothing(void **state)
 			 EVENT("ADDED", POD("b", "3", ON("0"))),
 		 .end = SCRIPT_HOLD},
 	};
+	static const char *const lines[] = {
+		"\ncoroot_cluster_agent_discovery_targets 2\n",
+		"pods_ignored_total{reason=\"no_pod\"} 2\n",
+		"\ncoroot_cluster_agent_kubernetes_pods_lists_total 1\n"};
 	struct fixture *f = *state;
-	CLEANUP(metrics_freep) struct metrics *ms = NULL;
-	struct buf out;
 
 	play(f, "default", script, ARRAY_SIZE(script));
 	check_seen(f, "+a:80 +b:0 ");
 	assert_memory_equal(f->server.requests[0], "GET /api/v1/namespaces/default/pods?", 36);
+	check_metrics(f, lines, ARRAY_SIZE(lines));
+}
 
-	buf_init(&out, 65536);
-	assert_int_equal(metrics_new(&ms), 0);
-	assert_int_equal(discovery_register(f->discovery, ms), 0);
-	assert_int_equal(metrics_write(ms, &out), 0);
-	assert_non_null(strstr(out.data, "\ncoroot_cluster_agent_discovery_targets 2\n"));
-	assert_non_null(strstr(out.data, "pods_ignored_total{reason=\"no_pod\"} 2\n"));
-	assert_non_null(strstr(out.data, "\ncoroot_cluster_agent_kubernetes_pods_lists_total 1\n"));
-	buf_fini(&out);
+static void a_listed_pod_for_which_there_was_no_memory_is_tried_again(void **state)
+{
+	static const struct script_reply script[] = {
+		{.text = LIST(POD("a", "1", ON("80")) "," POD("b", "1", ON("81")))},
+		{.text = LIST(POD("a", "1", ON("80")) "," POD("b", "1", ON("81")))},
+		{.text = OK_HEAD, .end = SCRIPT_HOLD},
+	};
+	static const char *const lines[] = {"pods_ignored_total{reason=\"memory\"} 1\n"};
+	struct fixture *f = *state;
+
+	f->starved = "a";
+	play(f, NULL, script, ARRAY_SIZE(script));
+	check_seen(f, "!a +a:80 +b:81 ");
+	check_metrics(f, lines, ARRAY_SIZE(lines));
+}
+
+static void a_new_pod_for_which_there_was_no_memory_is_tried_again(void **state)
+{
+	static const struct script_reply script[] = {
+		{.text = LIST(POD("a", "1", ON("80")))},
+		{.text = OK_HEAD EVENT("ADDED", POD("b", "2", ON("81")))
+			 EVENT("ADDED", POD("c", "3", ON("82")))},
+		{.text = OK_HEAD EVENT("ADDED", POD("b", "2", ON("81")))
+			 EVENT("ADDED", POD("c", "3", ON("82"))),
+		 .end = SCRIPT_HOLD},
+	};
+	static const char *const lines[] = {"pods_ignored_total{reason=\"memory\"} 1\n",
+					    "\ncoroot_cluster_agent_discovery_changes_total 3\n"};
+	struct fixture *f = *state;
+
+	f->starved = "b";
+	play(f, NULL, script, ARRAY_SIZE(script));
+	check_seen(f, "+a:80 !b +b:81 +c:82 ");
+	check_metrics(f, lines, ARRAY_SIZE(lines));
 }
 
 static void namespaces_are_names(void **state)
@@ -215,9 +276,11 @@ static void construction_survives_lack_of_memory(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		with_fixture(pods_that_ask_are_told_with_each_change),
+		with_fixture(pods_that_ask_are_reported_with_each_change),
 		with_fixture(a_new_list_removes_only_what_it_does_not_name),
 		with_fixture(what_is_no_pod_is_counted_and_changes_nothing),
+		with_fixture(a_listed_pod_for_which_there_was_no_memory_is_tried_again),
+		with_fixture(a_new_pod_for_which_there_was_no_memory_is_tried_again),
 		with_fixture(namespaces_are_names),
 		with_fixture(construction_survives_lack_of_memory),
 	};

@@ -20,7 +20,7 @@ static struct scrape_target pod(const char *uid)
 				      .n_endpoints = 1};
 }
 
-static void only_what_changed_is_news(void **state)
+static void only_changes_are_reported(void **state)
 {
 	CLEANUP(known_pods_freep) struct known_pods *k = NULL;
 	struct scrape_endpoint other = endpoint;
@@ -91,6 +91,20 @@ static void what_has_no_mark_is_swept(void **state)
 	assert_int_equal(known_pods_put(k, &a), 1);
 }
 
+static void a_pod_that_was_not_taken_in_counts_as_changed(void **state)
+{
+	CLEANUP(known_pods_freep) struct known_pods *k = NULL;
+	const struct scrape_target a = pod("a");
+
+	(void)state;
+	assert_int_equal(known_pods_new(&k, 10), 0);
+	assert_int_equal(known_pods_put(k, &a), 1);
+	known_pods_mark_unpublished(k, "a");
+	known_pods_mark_unpublished(k, "unheard of");
+	assert_int_equal(known_pods_put(k, &a), 1);
+	assert_int_equal(known_pods_put(k, &a), 0);
+}
+
 static void there_are_no_more_than_the_limit(void **state)
 {
 	CLEANUP(known_pods_freep) struct known_pods *k = NULL;
@@ -131,8 +145,9 @@ static void lack_of_memory_is_survived(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(only_what_changed_is_news),
+		cmocka_unit_test(only_changes_are_reported),
 		cmocka_unit_test(what_has_no_mark_is_swept),
+		cmocka_unit_test(a_pod_that_was_not_taken_in_counts_as_changed),
 		cmocka_unit_test(there_are_no_more_than_the_limit),
 		cmocka_unit_test(lack_of_memory_is_survived),
 	};

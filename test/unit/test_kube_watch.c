@@ -44,15 +44,17 @@ struct fixture {
 	uint64_t idle_ns;
 	uint64_t deadline_ns;
 	bool (*is_done)(struct fixture *f);
-	size_t n_wanted;    /* requests */
-	const char *wanted; /* seen */
+	size_t n_wanted;     /* requests */
+	const char *wanted;  /* seen */
+	const char *refused; /* name of an object that the owner refuses once; NULL: none */
 	FILE *log;
-	char seen[1024]; /* what the owner was told: "[", "+name ", "-name ", "]" */
+	char seen
+		[1024]; /* the calls to the owner: "[", "+name ", "!name " when refused, "-name ", "]" */
 };
 
 /* ---- the owner ----------------------------------------------------------------------- */
 
-static void tell(struct fixture *f, const char *mark, const json_t *object)
+static void record(struct fixture *f, const char *mark, const json_t *object)
 {
 	const json_t *metadata = json_object_get(object, "metadata");
 	const char *name = json_string_value(json_object_get(metadata, "name"));
@@ -64,22 +66,31 @@ static void tell(struct fixture *f, const char *mark, const json_t *object)
 
 static void on_list_begins(void *ctx)
 {
-	tell(ctx, "[", NULL);
+	record(ctx, "[", NULL);
 }
 
-static void on_object(void *ctx, const json_t *object)
+static int on_object(void *ctx, const json_t *object)
 {
-	tell(ctx, "+", object);
+	const json_t *name = json_object_get(json_object_get(object, "metadata"), "name");
+	struct fixture *f = ctx;
+
+	if (f->refused && strcmp(json_string_value(name), f->refused) == 0) {
+		f->refused = NULL;
+		record(f, "!", object);
+		return -ENOMEM;
+	}
+	record(f, "+", object);
+	return 0;
 }
 
 static void on_gone(void *ctx, const json_t *object)
 {
-	tell(ctx, "-", object);
+	record(ctx, "-", object);
 }
 
 static void on_listed(void *ctx)
 {
-	tell(ctx, "]", NULL);
+	record(ctx, "]", NULL);
 }
 
 /* ---- running ---------------------------------------------------------------------------- */
@@ -263,6 +274,38 @@ static void events_are_told_as_they_come(void **state)
 	play(f, script, ARRAY_SIZE(script));
 	check_seen(f, "[]+one ");
 	assert_int_equal(script_server_requests(&f->server), 2);
+}
+
+static void an_object_of_a_list_that_is_refused_comes_again(void **state)
+{
+	static const struct script_reply script[] = {
+		{.text = PAGE("1", "next", ITEM("one"))},
+		{.text = LIST("1", ITEM("two") "," ITEM("three"))},
+		{.text = LIST("1", ITEM("two") "," ITEM("three"))},
+	};
+	struct fixture *f = *state;
+
+	f->refused = "two";
+	play_out(f, script, ARRAY_SIZE(script));
+	assert_string_equal(f->seen, "[+one !two +two +three ]");
+	check_request(f, 2, FIRST_LIST "&continue=next");
+	assert_int_equal(count_lines(f, "cannot list pods: Cannot allocate memory"), 1);
+}
+
+static void an_object_of_a_watch_that_is_refused_comes_again(void **state)
+{
+	static const struct script_reply script[] = {
+		{.text = LIST("1", "")},
+		{.text = OK_HEAD EVENT("ADDED", "one", "2") EVENT("ADDED", "two", "3")},
+		{.text = OK_HEAD EVENT("ADDED", "two", "3") EVENT("ADDED", "three", "4")},
+	};
+	struct fixture *f = *state;
+
+	f->refused = "two";
+	play_out(f, script, ARRAY_SIZE(script));
+	assert_string_equal(f->seen, "[]+one !two +two +three ");
+	check_request(f, 2, SHORT_WATCH_FROM("2"));
+	assert_string_equal(kube_watch_problem(f->watch), "");
 }
 
 static void bookmarks_move_the_version_and_nothing_else(void **state)
@@ -544,6 +587,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		with_fixture(lists_in_pages_then_watches_from_there),
 		with_fixture(events_are_told_as_they_come),
+		with_fixture(an_object_of_a_list_that_is_refused_comes_again),
+		with_fixture(an_object_of_a_watch_that_is_refused_comes_again),
 		with_fixture(bookmarks_move_the_version_and_nothing_else),
 		with_fixture(watches_that_are_closed_go_on_without_a_new_list),
 		with_fixture(a_version_that_is_gone_leads_to_a_new_list),

@@ -31,7 +31,14 @@ static void ignore_list(void *ctx)
 	(void)ctx;
 }
 
-static void count_object(void *ctx, const json_t *object)
+static int count_object(void *ctx, const json_t *object)
+{
+	(void)ctx, (void)object;
+	n_objects++;
+	return 0;
+}
+
+static void count_gone(void *ctx, const json_t *object)
 {
 	(void)ctx, (void)object;
 	n_objects++;
@@ -49,7 +56,7 @@ static void start(struct kube_fixture *f)
 		.ctx = f,
 		.list_begins = ignore_list,
 		.object = count_object,
-		.gone = count_object,
+		.gone = count_gone,
 		.listed = ignore_list,
 	};
 
