@@ -48,7 +48,7 @@ static void renew_locks(struct go_process *g, enum bucket_history_start start)
 		lock_session_forget(&g->locks[i], start);
 		if (start == BUCKET_HISTORY_FROM_ZERO)
 			lock_session_init(&g->locks[i], (enum lock_kind)i, start,
-					  g->locks[i].told_ns);
+					  g->locks[i].reported_ns);
 	}
 	if (start == BUCKET_HISTORY_FROM_ZERO)
 		g->burst_end_ns = 0;

@@ -1,5 +1,6 @@
 #include <errno.h>
 
+#include "node-agent/go/image/go_refs.h"
 #include "node-agent/go/image/go_runtime.h"
 #include "test/lib/elf_builder.h"
 #include "test/lib/go_image_builder.h"

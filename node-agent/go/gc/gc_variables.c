@@ -3,6 +3,7 @@
 #include <errno.h>
 
 #include "node-agent/go/gc/gc_counters.h"
+#include "node-agent/go/image/go_refs.h"
 
 #define MINOR_WITH_CONTROLLER 17u
 

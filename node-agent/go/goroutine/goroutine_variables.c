@@ -4,6 +4,7 @@
 
 #include "node-agent/go/goroutine/goroutine_layout.h"
 #include "node-agent/go/goroutine/memory_ranges.h"
+#include "node-agent/go/image/go_refs.h"
 
 #define REASONS_MAX 128u
 #define CAPACITY_MAX (UINT64_C(1) << 32)

@@ -1,7 +1,8 @@
 /*
  * The counters of a record of Go's memory profiler (memRecord in runtime/mprof.go). Pure.
  *
- * Since 1.27 counters of bytes are gone, which are products of counts and size anyway.
+ * Go 1.27 removed the byte counters. Nothing is lost: they are the counts times the record's
+ * size.
  */
 #ifndef NODE_AGENT_GO_HEAP_HEAP_COUNTS_H
 #define NODE_AGENT_GO_HEAP_HEAP_COUNTS_H
@@ -15,14 +16,17 @@ struct heap_pair {
 };
 
 struct heap_counts {
-	struct heap_pair active; /* as of a past garbage collection: one moment for all records */
-	struct heap_pair future; /* since then */
+	struct heap_pair active; /* as of a past garbage collection, the same for all records */
+	struct heap_pair future; /* allocated and freed since then */
 };
 
-/* go_bucket_format.n_words of a release. */
+/* The go_bucket_format.n_words of release 1.minor. */
 uint32_t heap_counts_words(unsigned minor);
 
-/* Of a record with as many words. -EAGAIN: the counters are of two moments. */
+/*
+ * n_words is heap_counts_words() of the process's release. Returns 0, or -EAGAIN if the
+ * counters contradict each other because the runtime was updating them while they were read.
+ */
 int heap_counts_decode(const struct go_bucket *b, uint32_t n_words,
 		       struct heap_counts *ret) MUST_CHECK;
 

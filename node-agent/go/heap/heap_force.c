@@ -12,7 +12,10 @@ static int find(struct go_runtime *rt, struct go_write *w)
 	return r == 0 ? heap_variables_disabled(rt, &w->guard_address) : r;
 }
 
-/* An address that is written to comes from that very process: the search takes a while, so only then. */
+/*
+ * The cached address may come from another process of the same executable. Before writing, the
+ * variable is searched for in this very process; that is slow, so only when a write is due.
+ */
 int heap_force(struct go_runtime *rt, const struct program_id *id, enum heap_force_wish wish)
 {
 	uint64_t to = wish == HEAP_FORCE_ON ? HEAP_FORCE_RATE : 0;
@@ -26,9 +29,9 @@ int heap_force(struct go_runtime *rt, const struct program_id *id, enum heap_for
 	if (r == 0)
 		r = byte_source_read(rt->image.memory, w.address, &now, sizeof(now));
 	if (r == 0 && now == w.from) {
-		rt->own = true;
+		rt->uncached = true;
 		r = find(rt, &w);
-		rt->own = false;
+		rt->uncached = false;
 	}
 	if (r < 0)
 		return r == -ENOENT ? -ENOTSUP : r;

@@ -1,7 +1,11 @@
 /*
- * Before the second garbage collection nothing is active, and the runtime takes what came since. Which of them is in
- * use is known when the first record is active: all records before it have nothing active, so that in use of them
- * there is nothing.
+ * Which counters are "in use"? runtime/pprof reports the active ones, unless no record has
+ * any active count yet (before the second garbage collection): then it adds the future ones
+ * to all records (MemProfile in runtime/mprof.go). The runtime needs a first pass over all
+ * records to decide; we read each record once. So in-use values are taken from the future
+ * counters until the first record with active counters appears. At that point all earlier
+ * records are known to have none, and the in-use values collected so far are simply reset
+ * (stack_profile_forget()).
  */
 #include "node-agent/go/heap/heap_profile.h"
 
@@ -9,13 +13,13 @@
 
 #include "node-agent/go/heap/heap_scale.h"
 
-enum { MADE_OBJECTS, MADE_BYTES, USED_OBJECTS, USED_BYTES, TYPES };
+enum { ALLOC_OBJECTS, ALLOC_BYTES, INUSE_OBJECTS, INUSE_BYTES, TYPES };
 
 struct heap_profile {
 	struct stack_profile *stacks;
-	uint64_t rate;   /* to scale by */
-	uint64_t period; /* to tell */
-	bool any_active; /* some record has been through a garbage collection */
+	uint64_t rate;   /* values are scaled by this one; 1 if they are wanted raw */
+	uint64_t period; /* the pprof reports this one */
+	bool any_active; /* a record with active counters was seen */
 };
 
 int heap_profile_new(struct heap_profile **ret, const struct heap_profile_config *cfg)
@@ -61,7 +65,7 @@ static int note_active(struct heap_profile *p, const struct heap_pair *active)
 	if (p->any_active || (active->allocs == 0 && active->frees == 0))
 		return 0;
 	p->any_active = true;
-	return stack_profile_forget(p->stacks, USED_OBJECTS, USED_BYTES);
+	return stack_profile_forget(p->stacks, INUSE_OBJECTS, INUSE_BYTES);
 }
 
 int heap_profile_add(struct heap_profile *p, const struct go_bucket *b, const struct heap_counts *c,
@@ -74,18 +78,18 @@ int heap_profile_add(struct heap_profile *p, const struct go_bucket *b, const st
 	};
 	struct stack_values values = {{0}};
 	const struct heap_pair *use;
-	struct heap_amount made, used;
+	struct heap_amount alloc, inuse;
 	int r = note_active(p, &c->active);
 
 	use = p->any_active ? &c->active : &c->future;
 	if (r < 0 || (allocs == 0 && use->allocs == use->frees))
 		return r;
-	made = heap_scale(allocs, b->size, p->rate);
-	used = heap_scale(use->allocs - use->frees, b->size, p->rate);
-	values.v[MADE_OBJECTS] = made.objects;
-	values.v[MADE_BYTES] = made.bytes;
-	values.v[USED_OBJECTS] = used.objects;
-	values.v[USED_BYTES] = used.bytes;
+	alloc = heap_scale(allocs, b->size, p->rate);
+	inuse = heap_scale(use->allocs - use->frees, b->size, p->rate);
+	values.v[ALLOC_OBJECTS] = alloc.objects;
+	values.v[ALLOC_BYTES] = alloc.bytes;
+	values.v[INUSE_OBJECTS] = inuse.objects;
+	values.v[INUSE_BYTES] = inuse.bytes;
 	return stack_profile_add(p->stacks, &stack, &values);
 }
 

@@ -1,10 +1,10 @@
 /*
  * Records of the memory profiler → one pprof with the four types of a Go heap profile. Pure.
  *
- * Values are those that runtime/pprof would give for the same counters: each record's count is
- * scaled up by the probability with which its size is sampled (scaleHeapSample in
- * runtime/pprof/protomem.go), and leading frames of the runtime are hidden. In-use is of one
- * moment, the last garbage collection that is complete; allocations are those since the last
+ * The values are those that runtime/pprof would report for the same counters: each record's
+ * count is divided by the probability that an object of its size is sampled (scaleHeapSample
+ * in runtime/pprof/protomem.go), and leading frames of the runtime are hidden. In-use values
+ * are as of the last complete garbage collection; allocations are those since the previous
  * round, up to now.
  */
 #ifndef NODE_AGENT_GO_HEAP_HEAP_PROFILE_H
@@ -31,13 +31,16 @@ int heap_profile_new(struct heap_profile **ret, const struct heap_profile_config
 void heap_profile_free(struct heap_profile *p);
 DEFINE_CLEANUP(struct heap_profile *, heap_profile_free);
 
-/* allocs: since the last round. Results of stack_profile_add(). */
+/*
+ * allocs is the number of allocations since the previous round. Returns what
+ * stack_profile_add() does.
+ */
 int heap_profile_add(struct heap_profile *p, const struct go_bucket *b, const struct heap_counts *c,
 		     uint64_t allocs) MUST_CHECK;
 
 /*
- * The pprof is that of duration_ns up to end_ns (since the Unix epoch). *ret_samples 0: there is nothing to tell, and
- * nothing was appended.
+ * Appends the pprof, which covers duration_ns up to end_ns (since the Unix epoch). If
+ * *ret_samples is 0 there was nothing to report, and nothing was appended.
  */
 int heap_profile_finish(struct heap_profile *p, int64_t end_ns, int64_t duration_ns,
 			size_t *ret_samples) MUST_CHECK;

@@ -1,3 +1,15 @@
+/*
+ * Go's memory profiler keeps one record per stack and object size, with counters since the
+ * start of the process. A heap profile of an interval needs the increase of these counters,
+ * so every round walks all records (bucket_history.h), compares each with the previous
+ * committed round and feeds one pprof (heap_profile.h). A round counts only once its profile
+ * is complete: if anything fails, nothing is committed, and the next round reports the
+ * increase of both.
+ *
+ * Nothing can be read while MemProfileRate is 0. With `force`, a rate that the linker set to
+ * 0 is switched on first; such a process has no records yet, so that reading ends without a
+ * profile.
+ */
 #include "node-agent/go/heap/heap_reader.h"
 
 #include <errno.h>
@@ -8,7 +20,7 @@
 #include "node-agent/go/heap/heap_scale.h"
 #include "node-agent/go/heap/heap_variables.h"
 
-/* A round in work. */
+/* The round in progress. */
 struct heap_round {
 	struct go_bucket_format format;
 	struct heap_profile *profile;
@@ -29,10 +41,10 @@ int heap_history_new(struct bucket_history **ret, enum bucket_history_start star
 
 static void count_allocs(struct heap_round *d, uint64_t allocs, uint64_t size)
 {
-	struct heap_amount made = heap_scale(allocs, size, d->rate);
+	struct heap_amount alloc = heap_scale(allocs, size, d->rate);
 
-	d->reading->alloc_objects += (uint64_t)made.objects;
-	d->reading->alloc_bytes += (uint64_t)made.bytes;
+	d->reading->alloc_objects += (uint64_t)alloc.objects;
+	d->reading->alloc_bytes += (uint64_t)alloc.bytes;
 }
 
 static int on_bucket(void *ctx, const struct go_bucket *b, const uint64_t *before, uint64_t *now)
@@ -46,6 +58,10 @@ static int on_bucket(void *ctx, const struct go_bucket *b, const uint64_t *befor
 	if (r < 0)
 		return r;
 	*now = counts.active.allocs + counts.future.allocs;
+	/*
+	 * counters only grow; one that fell was read in the middle of a change that decode
+	 * missed
+	 */
 	if (before && *now < *before) {
 		d->reading->n_backwards++;
 		*now = *before;
@@ -56,7 +72,7 @@ static int on_bucket(void *ctx, const struct go_bucket *b, const uint64_t *befor
 	return heap_profile_add(d->profile, b, &counts, allocs);
 }
 
-/* Whether there is something to read. */
+/* Returns 1 if the profiler is on and *rate is set, 0 if there is nothing to read, or -errno. */
 static int switch_on(struct go_runtime *rt, const struct program_id *id,
 		     const struct heap_reader_config *cfg, uint64_t *rate, struct heap_reading *ret)
 {
@@ -67,7 +83,7 @@ static int switch_on(struct go_runtime *rt, const struct program_id *id,
 		r = heap_force(rt, id, HEAP_FORCE_ON);
 		ret->forced = r == 1;
 		ret->is_ours = r >= 0;
-		/* a program that cannot be forced is read as it is */
+		/* if the profiler cannot be forced on, the program is read as it is */
 		if (r == 1 || (r < 0 && r != -ENOTSUP && r != -EALREADY))
 			return r < 0 ? r : 0;
 	}

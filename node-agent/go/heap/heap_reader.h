@@ -1,7 +1,7 @@
 /*
- * The heap profile of one Go process, read from its memory. It is not stopped, and unless force
- * asks for it (heap_force.h), nothing is written to it. Everything read is untrusted: lengths, counts
- * and time are limited. One thread.
+ * The heap profile of one Go process, read from its memory. The process is not stopped, and
+ * nothing is written to it unless `force` asks for that (heap_force.h). Everything read is
+ * untrusted: lengths, counts and time are limited. For one thread.
  */
 #ifndef NODE_AGENT_GO_HEAP_HEAP_READER_H
 #define NODE_AGENT_GO_HEAP_HEAP_READER_H
@@ -16,35 +16,36 @@
 #define HEAP_READER_PROFILE_BYTES ((size_t)128 * 1024 * 1024) /* while a profile is made */
 
 struct heap_reader_config {
-	bool raw;   /* counters as they are, not scaled by their sampling rate */
-	bool force; /* switch profilers on that the linker has switched off */
+	bool raw;   /* report counters as they are, not scaled by the sampling rate */
+	bool force; /* switch the profiler on if the linker switched it off */
 };
 
 struct heap_reading {
-	size_t n_samples;       /* 0: no profile */
-	uint64_t alloc_objects; /* since the last round, scaled; of a reading that succeeded */
+	size_t n_samples; /* 0 if there is no profile */
+	/* allocated since the previous round, scaled; valid if the reading succeeded */
+	uint64_t alloc_objects;
 	uint64_t alloc_bytes;
-	size_t n_backwards; /* records that counted less than the last time: taken as nothing new */
-	bool off;           /* the program has switched its profiler off, or never had it on */
-	bool forced;  /* it was off and has been switched on just now: begin anew in a second */
-	bool is_ours; /* the linker had switched it off, and we on */
+	size_t n_backwards; /* records whose count fell; reported as no allocations */
+	bool off;           /* the profiler is off: switched off by the program, or never on */
+	bool forced;        /* this reading switched the profiler on; start over in a second */
+	bool is_ours;       /* the profiler is on because we switched it on */
 	struct bucket_round_result round;
 };
 
-/* Whose heap, and what was told of it; all borrowed. */
+/* Whose heap, and what was reported of it before; all borrowed. */
 struct heap_subject {
 	const struct program_id *id;
 	struct bucket_history *history;
 	int64_t duration_ns; /* what the profile covers, up to now */
 };
 
-/* A history as the reader wants it. -ENOMEM. */
+/* A history with the one counter and the limit that the reader needs. Returns 0 or -ENOMEM. */
 int heap_history_new(struct bucket_history **ret, enum bucket_history_start start) MUST_CHECK;
 
 /*
- * Appends the pprof of a process, whose runtime rt is, to out, and remembers in its history what it told.
- * 0; errors of go_runtime_find(), heap_force(), bucket_history_round() and heap_profile_add(); then out may
- * have been changed.
+ * Appends the pprof of the process behind rt to out, and records in subject->history what was
+ * reported. Returns 0, or an error of go_runtime_find(), heap_force(), bucket_history_round()
+ * or heap_profile_add(); out may have been changed then.
  */
 int heap_reader_read(struct go_runtime *rt, const struct heap_subject *subject,
 		     const struct heap_reader_config *cfg, struct buf *out,

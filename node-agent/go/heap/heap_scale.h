@@ -1,6 +1,6 @@
 /*
- * What a sampled count stands for: scaleHeapSample of runtime/pprof/protomem.go, whose rounding is
- * the same. Pure.
+ * Estimates the true number and size of allocations from a sampled count. The same formula and
+ * rounding as scaleHeapSample in runtime/pprof/protomem.go. Pure.
  */
 #ifndef NODE_AGENT_GO_HEAP_HEAP_SCALE_H
 #define NODE_AGENT_GO_HEAP_HEAP_SCALE_H
@@ -12,7 +12,10 @@ struct heap_amount {
 	int64_t bytes;
 };
 
-/* count objects of size bytes; rate: bytes per sample, at most 1 when each object is sampled. */
+/*
+ * `count` sampled objects of `size` bytes each. `rate` is the mean number of bytes between two
+ * samples; 0 and 1 mean that every object is sampled.
+ */
 struct heap_amount heap_scale(uint64_t count, uint64_t size, uint64_t rate);
 
 #endif /* NODE_AGENT_GO_HEAP_HEAP_SCALE_H */

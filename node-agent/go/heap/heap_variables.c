@@ -1,91 +1,44 @@
+/*
+ * Without symbols, the variables are found by the code that uses them (1.13 to 1.27):
+ *
+ * - mbuckets: mProf_FlushLocked() walks the list and loads no other word. In a program built
+ *   without inlining it takes the variable's address instead, as stkbucket() does.
+ * - MemProfileRate: profilealloc() and allocmcache() both load it, through the inlined
+ *   nextSample(), and have no other word in common. Without inlining, nextSample() loads no
+ *   other word.
+ * - disableMemoryProfiling: schedinit(), or before 1.20 the package's init, tests this byte
+ *   just before it stores 0 to the rate. Before 1.20 and without inlining,
+ *   defaultMemProfileRate() does the test and refers to nothing else.
+ *
+ * If no function names the list, it can still be found by what it points to (go_bucket_scan.h).
+ */
 #include "node-agent/go/heap/heap_variables.h"
 
 #include <errno.h>
 
+#include "node-agent/go/image/go_refs.h"
 #include "node-agent/go/record/go_bucket_scan.h"
 
-#define WORD_BYTES 8u
-#define COMPARE_BEFORE 3 /* references at most between the byte's and the rate's */
+#define COMPARE_BEFORE 3 /* how many references the byte's is in front of the rate's, at most */
 
-/* Of the size that pointers and rates have. */
-static bool is_word(const struct go_ref *r, enum go_ref_kind kind)
-{
-	return r->kind == kind && r->size_bytes == WORD_BYTES;
-}
-
-static bool is_among(const struct go_ref *r, const struct go_ref *refs, size_t n)
-{
-	for (size_t i = 0; i < n; i++) {
-		if (is_word(&refs[i], r->kind) && refs[i].target == r->target)
-			return true;
-	}
-	return false;
-}
-
-/* The one word that is referred to so, among those in others if there are any. -ENOENT: none, or several. */
-static int only_word(const struct go_ref *refs, size_t n, enum go_ref_kind kind,
-		     const struct go_ref *others, size_t n_others, uint64_t *ret)
-{
-	uint64_t found = 0;
-
-	for (size_t i = 0; i < n; i++) {
-		if (!is_word(&refs[i], kind) || (others && !is_among(&refs[i], others, n_others)))
-			continue;
-		if (found != 0 && found != refs[i].target)
-			return -ENOENT;
-		found = refs[i].target;
-	}
-	if (found == 0)
-		return -ENOENT;
-	*ret = found;
-	return 0;
-}
-
-/* The one word that the function loads. */
-static int find_only(struct go_runtime *rt, const char *function, uint64_t *ret)
-{
-	struct go_ref refs[GO_RUNTIME_REFS_MAX];
-	int n = go_runtime_refs(rt, function, refs, ARRAY_SIZE(refs));
-
-	return n < 0 ? n : only_word(refs, (size_t)n, GO_REF_LOAD, NULL, 0, ret);
-}
-
-/* The one word that both functions refer to so. */
-static int find_common(struct go_runtime *rt, const char *a, const char *b, enum go_ref_kind kind,
-		       uint64_t *ret)
-{
-	struct go_ref refs[GO_RUNTIME_REFS_MAX], others[GO_RUNTIME_REFS_MAX];
-	int n = go_runtime_refs(rt, a, refs, ARRAY_SIZE(refs)), n_others;
-
-	if (n < 0)
-		return n;
-	n_others = go_runtime_refs(rt, b, others, ARRAY_SIZE(others));
-	if (n_others < 0)
-		return n_others;
-	return only_word(refs, (size_t)n, kind, others, (size_t)n_others, ret);
-}
-
-/*
- * mProf_FlushLocked walks the list and loads nothing else of this size. Where the compiler was told not to inline
- * functions it takes the address instead, as stkbucket does.
- */
 static int find_buckets(struct go_runtime *rt, uint64_t *ret)
 {
 	static const char walks[] = "runtime.mProf_FlushLocked";
-	int r = find_only(rt, walks, ret);
+	int r = go_runtime_only_word(rt, walks, GO_REF_LOAD, ret);
 
-	return r == -ENOENT ? find_common(rt, walks, "runtime.stkbucket", GO_REF_ADDRESS, ret) : r;
+	if (r == -ENOENT)
+		r = go_runtime_common_word(rt, walks, "runtime.stkbucket", GO_REF_ADDRESS, ret);
+	return r;
 }
 
-/*
- * Both functions load it, and no other word: nextSample is a part of them. Where the compiler was told not to inline functions
- * it is a function of its own, which loads nothing else of this size.
- */
 static int find_rate(struct go_runtime *rt, uint64_t *ret)
 {
-	int r = find_common(rt, "runtime.profilealloc", "runtime.allocmcache", GO_REF_LOAD, ret);
+	int r = go_runtime_common_word(rt, "runtime.profilealloc", "runtime.allocmcache",
+				       GO_REF_LOAD, ret);
 
-	return r == -ENOENT ? find_only(rt, "runtime.nextSample", ret) : r;
+	if (r == -ENOENT)
+		r = go_runtime_only_word(rt, "runtime.nextSample", GO_REF_LOAD, ret);
+	return r;
 }
 
 int heap_variables_rate(struct go_runtime *rt, uint64_t *ret)
@@ -93,7 +46,7 @@ int heap_variables_rate(struct go_runtime *rt, uint64_t *ret)
 	return go_runtime_find(rt, GO_MEMORY_RATE, "runtime.MemProfileRate", find_rate, ret);
 }
 
-/* The one byte that the function loads. */
+/* The byte that the function loads, if it refers to nothing else. */
 static int find_only_byte(struct go_runtime *rt, const char *function, uint64_t *ret)
 {
 	struct go_ref refs[GO_RUNTIME_REFS_MAX];
@@ -105,7 +58,7 @@ static int find_only_byte(struct go_runtime *rt, const char *function, uint64_t 
 	return 0;
 }
 
-/* The byte is looked at just before the rate is set to 0. */
+/* The byte that is tested just before the rate is set to 0. */
 static int find_byte_before_store(struct go_runtime *rt, uint64_t *ret)
 {
 	const char *name = rt->image.minor >= 20 ? "runtime.schedinit" : "runtime.init";
@@ -128,10 +81,6 @@ static int find_byte_before_store(struct go_runtime *rt, uint64_t *ret)
 	return n < 0 ? n : -ENOENT;
 }
 
-/*
- * In schedinit since 1.20, before in the package's initialisation: by a function of its own, where the compiler was told not to
- * inline functions.
- */
 static int find_disabled(struct go_runtime *rt, uint64_t *ret)
 {
 	int r = rt->image.minor < 20 ? find_only_byte(rt, "runtime.defaultMemProfileRate", ret)
@@ -153,7 +102,10 @@ int heap_variables_buckets(struct go_runtime *rt, const struct go_bucket_format 
 
 	if (r != -ENOENT)
 		return r;
-	/* until there is a first record nothing can be found; so it is sought again in each round */
+	/*
+	 * fails until the first record exists, so -ENOENT is not cached and each round tries
+	 * again
+	 */
 	r = go_bucket_scan(rt->windows, &rt->modules[0], format, ret);
 	if (r == 0)
 		rt->executable->at[GO_MEMORY_BUCKETS] = *ret - rt->image.bias;

@@ -1,8 +1,7 @@
 /*
- * The variables of Go's memory profiler in a process. Addresses are the process's.
+ * Addresses of the memory profiler's variables in a Go process.
  *
- * In code: mProf_FlushLocked walks the list, profilealloc and allocmcache (or nextSample) load the rate, schedinit or
- * init (before 1.20) look whether the linker has switched the profiler off (1.13 to 1.27).
+ * Each function returns 0 or an error of go_runtime_find().
  */
 #ifndef NODE_AGENT_GO_HEAP_HEAP_VARIABLES_H
 #define NODE_AGENT_GO_HEAP_HEAP_VARIABLES_H
@@ -11,11 +10,16 @@
 #include "node-agent/go/image/go_runtime.h"
 #include "node-agent/go/record/go_bucket.h"
 
-/* Results of go_runtime_find(). */
+/* MemProfileRate. */
 int heap_variables_rate(struct go_runtime *rt, uint64_t *ret) MUST_CHECK;
+
+/* disableMemoryProfiling, the byte that the linker sets; since 1.17. */
 int heap_variables_disabled(struct go_runtime *rt, uint64_t *ret) MUST_CHECK;
 
-/* The list: also by its records' hashes (go_bucket_scan.h), whose results are added. */
+/*
+ * The head of the record list. If nothing else leads to it, data is scanned for a pointer to a
+ * record (go_bucket_scan.h), so errors of go_bucket_scan() are possible too.
+ */
 int heap_variables_buckets(struct go_runtime *rt, const struct go_bucket_format *format,
 			   uint64_t *ret) MUST_CHECK;
 

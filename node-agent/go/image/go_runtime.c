@@ -6,9 +6,6 @@
 #include "node-agent/elf/elf_symbols.h"
 #include "node-agent/go/pclntab/go_frames.h"
 
-#define FUNCTION_MAX_BYTES 65536u
-#define WORD_BYTES 8u
-
 static int open_sources(struct go_runtime *rt, const struct go_target *t)
 {
 	int r;
@@ -155,14 +152,14 @@ int go_runtime_find(struct go_runtime *rt, enum go_variable v, const char *symbo
 	uint64_t address;
 	int r;
 
-	if (rt->own || !(x->sought >> v & 1)) {
+	if (rt->uncached || !(x->sought >> v & 1)) {
 		r = seek(rt, symbol, in_code, &address);
 		if (r < 0)
 			return r;
 	} else {
 		address = x->at[v] != 0 ? x->at[v] + rt->image.bias : 0;
 	}
-	if (!rt->own) {
+	if (!rt->uncached) {
 		x->at[v] = address != 0 ? address - rt->image.bias : 0;
 		x->sought |= UINT32_C(1) << v;
 	}
@@ -175,44 +172,6 @@ int go_runtime_find(struct go_runtime *rt, enum go_variable v, const char *symbo
 void go_runtime_forget(struct go_runtime *rt, enum go_variable v)
 {
 	rt->executable->sought &= ~(UINT32_C(1) << v);
-}
-
-int go_runtime_refs(struct go_runtime *rt, const char *function, struct go_ref *refs, size_t max)
-{
-	const struct go_module *m = &rt->modules[0];
-	struct gopclntab_function f;
-	AUTO_FREE uint8_t *code = NULL;
-	size_t len, n, kept = 0;
-	int r;
-
-	r = gopclntab_find_named(&m->table, m->source, function, &f);
-	if (r < 0)
-		return r;
-	if (f.end <= f.start || f.end - f.start > FUNCTION_MAX_BYTES)
-		return -ENOENT;
-	len = (size_t)(f.end - f.start);
-	code = malloc(len);
-	if (!code)
-		return -ENOMEM;
-	r = byte_source_read(m->source, f.start, code, len);
-	if (r < 0)
-		return r;
-	n = go_code_refs(rt->image.layout->machine, code, len, f.start, refs, max);
-	for (size_t i = 0; i < n; i++) {
-		if (go_runtime_is_data(rt, refs[i].target, 1))
-			refs[kept++] = refs[i];
-	}
-	return (int)kept;
-}
-
-int go_runtime_refs_any(struct go_runtime *rt, const char *const *functions, struct go_ref *refs,
-			size_t max)
-{
-	int n = -ENOENT;
-
-	for (size_t i = 0; n == -ENOENT && functions[i]; i++)
-		n = go_runtime_refs(rt, functions[i], refs, max);
-	return n;
 }
 
 int go_runtime_resolver(struct go_runtime *rt, struct frame_resolver *ret)

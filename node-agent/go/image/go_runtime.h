@@ -9,7 +9,6 @@
 #define NODE_AGENT_GO_IMAGE_GO_RUNTIME_H
 
 #include "common/base.h"
-#include "node-agent/go/image/go_code.h"
 #include "node-agent/go/image/go_executables.h"
 #include "node-agent/go/image/go_image.h"
 #include "node-agent/go/target/go_target.h"
@@ -17,7 +16,6 @@
 #include "node-agent/go/target/page_cache.h"
 #include "node-agent/profile/frame_resolver.h"
 
-#define GO_RUNTIME_REFS_MAX 512u
 #define GO_RUNTIME_NAMES_MAX_NS \
 	((uint64_t)10 * 1000 * 1000 * 1000)                 /* of all profiles of a process */
 #define GO_RUNTIME_MAX_BYTES ((uint64_t)1024 * 1024 * 1024) /* read through windows in a round */
@@ -33,7 +31,7 @@ struct go_runtime {
 	struct byte_source file_tables;   /* constants and … */
 	struct byte_source memory_tables; /* … memory, for what does not change; by way of pages */
 	uint64_t deadline_ns;             /* on clock_monotonic_ns(), for naming code */
-	bool own;                         /* go_runtime_find() looks into this very process */
+	bool uncached; /* go_runtime_find() ignores addresses that other processes led to */
 	size_t n_modules;
 	struct go_module modules[GO_IMAGE_MODULES_MAX]; /* the executable's first */
 	struct go_range text[GO_IMAGE_MODULES_MAX];     /* their code, in the same order */
@@ -55,24 +53,13 @@ DEFINE_CLEANUP(struct go_runtime *, go_runtime_close);
  * Address in the process of a variable. symbol may be NULL; in_code may be NULL. -ENOENT: it cannot be found; -ENOMEM;
  * -EFBIG (gopclntab_find_named()); those of byte_source_read(). What is remembered may have been found in another process of
  * the executable, which could have written what it liked into its own memory: before anything is written
- * to this one, set rt->own and find the variable again.
+ * to this one, set rt->uncached and find the variable again.
  */
 int go_runtime_find(struct go_runtime *rt, enum go_variable v, const char *symbol,
 		    go_find_fn *in_code, uint64_t *ret) MUST_CHECK;
 
 /* What is remembered is wrong in this process: it is sought again, here, when it is wanted next. */
 void go_runtime_forget(struct go_runtime *rt, enum go_variable v);
-
-/* References of a function to writable data, in the order of its code. Their number, or -ENOENT and as above. */
-int go_runtime_refs(struct go_runtime *rt, const char *function, struct go_ref *refs,
-		    size_t max) MUST_CHECK;
-
-/*
- * The same of the first of these functions that there is; NULL ends them. With a profile of the program (-pgo) the compiler makes
- * functions a part of those that call them, which follow here.
- */
-int go_runtime_refs_any(struct go_runtime *rt, const char *const *functions, struct go_ref *refs,
-			size_t max) MUST_CHECK;
 
 /* Whether len bytes at this address are variables of the program. */
 bool go_runtime_is_data(const struct go_runtime *rt, uint64_t address, size_t len);

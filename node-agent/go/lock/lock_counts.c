@@ -4,7 +4,7 @@
 
 #define MINOR_WITH_FLOATS 17u
 #define MINOR_WITH_SCALED_MUTEXES 20u
-#define MAX_WAITS (UINT64_C(1) << 53) /* all whole numbers below are exact as floating point */
+#define MAX_WAITS (UINT64_C(1) << 53) /* a double represents all integers up to this exactly */
 
 int lock_counts_decode(const struct go_bucket *b, unsigned minor, struct lock_counts *ret)
 {
@@ -14,10 +14,10 @@ int lock_counts_decode(const struct go_bucket *b, unsigned minor, struct lock_co
 		double d;
 
 		memcpy(&d, &b->words[0], sizeof(d));
-		/* also when it is not a number */
+		/* written so that NaN fails too */
 		if (!(d >= 0 && d <= (double)MAX_WAITS))
 			return -EAGAIN;
-		waits = (uint64_t)d; /* as MutexProfile and BlockProfile give it */
+		waits = (uint64_t)d; /* truncated, as MutexProfile and BlockProfile do */
 	}
 	if (waits > MAX_WAITS || ticks > INT64_MAX)
 		return -EAGAIN;
@@ -27,7 +27,7 @@ int lock_counts_decode(const struct go_bucket *b, unsigned minor, struct lock_co
 
 uint64_t lock_counts_factor(enum lock_kind kind, unsigned minor, uint64_t rate)
 {
-	/* a rate that is out of the question is none */
+	/* an implausible rate is not used */
 	bool missing = kind == LOCK_MUTEX && minor < MINOR_WITH_SCALED_MUTEXES && rate > 1 &&
 		       rate <= INT32_MAX;
 

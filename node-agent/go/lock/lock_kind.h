@@ -3,7 +3,7 @@
 #define NODE_AGENT_GO_LOCK_LOCK_KIND_H
 
 enum lock_kind {
-	LOCK_MUTEX, /* who lets others wait: told where a lock is released */
+	LOCK_MUTEX, /* who makes others wait: recorded where a contended lock is released */
 	LOCK_BLOCK, /* who waits: for locks, channels, select, … */
 	LOCK_KINDS,
 };

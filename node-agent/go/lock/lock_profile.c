@@ -1,3 +1,15 @@
+/*
+ * How deep a stack may be is the one difference from runtime/pprof. Before 1.23 a record
+ * holds up to 32 frames, inlined ones among them, and runtime/pprof shows those and what the
+ * last one is inlined into. Since 1.23 a record holds up to profstackdepth (GODEBUG; 128 by
+ * default) addresses of functions plus 7, each of which stands for all frames inlined into
+ * it, and runtime/pprof shows the first profstackdepth frames of these (expandInlinedFrames),
+ * plus what the last is inlined into.
+ *
+ * We show all frames that were recorded. The extra ones are true callers nearer to the root.
+ * The depth that is in force cannot be known: it is a variable of the process without a fixed
+ * place, so cutting at the default would take frames away from programs that asked for more.
+ */
 #include "node-agent/go/lock/lock_profile.h"
 
 #include <errno.h>
@@ -50,14 +62,6 @@ static int64_t to_value(double value)
 	return value < MAX_VALUE ? (int64_t)value : INT64_MAX;
 }
 
-/*
- * How deep a stack is. Before 1.23 a record has up to 32 frames, inlined ones among them, and runtime/pprof shows those and
- * what the last one is inlined into. Since then it has up to profstackdepth of GODEBUG, which is 128 unless told, and up to 7
- * addresses more of functions, which stand for all frames inlined into them. Of these runtime/pprof shows the first
- * profstackdepth frames (expandInlinedFrames), and what the last one is inlined into. Here are all: what was recorded is
- * what has called, nearer to the root, and the number that is in force is not known, as it is a variable of the process
- * without a fixed place, so that leaving out what is beyond the usual number would take away what others have asked for.
- */
 int lock_profile_add(struct lock_profile *p, const struct go_bucket *b,
 		     const struct lock_counts *since)
 {
@@ -65,7 +69,7 @@ int lock_profile_add(struct lock_profile *p, const struct go_bucket *b,
 	const struct stack_profile_stack stack = {
 		.addresses = b->stack + has_mark,
 		.n = b->n_stack - has_mark,
-		/* what is behind a mark is logical, which the frames themselves say too */
+		/* a stack behind a mark is logical; its frames show that too, so this is enough */
 		.inlined = p->cfg.minor < MINOR_WITH_PHYSICAL_STACKS ? STACK_PROFILE_LOGICAL
 								     : STACK_PROFILE_PHYSICAL,
 		.reason = b->n_stack == has_mark ? "[unknown]" : NULL,

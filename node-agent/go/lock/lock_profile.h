@@ -1,7 +1,9 @@
 /*
- * Records of the mutex or the block profiler → one pprof with their number and their time. Pure.
+ * Records of the mutex or block profiler → one pprof with the number of waits and their time.
+ * Pure.
  *
- * Stacks and values are those that runtime/pprof would give for the same counters.
+ * Stacks and values are those that runtime/pprof would report for the same counters, except
+ * that deep stacks are not cut off (see lock_profile.c).
  */
 #ifndef NODE_AGENT_GO_LOCK_LOCK_PROFILE_H
 #define NODE_AGENT_GO_LOCK_LOCK_PROFILE_H
@@ -20,7 +22,7 @@ struct lock_profile_config {
 	unsigned minor;  /* of the release: 1.minor */
 	uint64_t factor; /* lock_counts_factor() */
 	double ns_per_tick;
-	size_t max_bytes; /* of memory at most */
+	size_t max_bytes; /* of memory */
 	struct buf *out;  /* borrowed; the pprof is appended */
 };
 
@@ -29,11 +31,11 @@ int lock_profile_new(struct lock_profile **ret, const struct lock_profile_config
 void lock_profile_free(struct lock_profile *p);
 DEFINE_CLEANUP(struct lock_profile *, lock_profile_free);
 
-/* What b has counted since the last round. Results of stack_profile_add(). */
+/* `since` is what b counted since the previous round. Returns what stack_profile_add() does. */
 int lock_profile_add(struct lock_profile *p, const struct go_bucket *b,
 		     const struct lock_counts *since) MUST_CHECK;
 
-/* *ret_samples 0: there is nothing to tell, and nothing was appended. */
+/* If *ret_samples is 0 there was nothing to report, and nothing was appended. */
 int lock_profile_finish(struct lock_profile *p, int64_t end_ns, int64_t duration_ns,
 			size_t *ret_samples) MUST_CHECK;
 

@@ -16,7 +16,10 @@ int lock_rate_read(struct go_runtime *rt, enum lock_kind kind, uint64_t *ret)
 	return r == 0 ? byte_source_read(rt->image.memory, address, ret, sizeof(*ret)) : r;
 }
 
-/* An address that is written to comes from that very process: the search takes a while, so only then. */
+/*
+ * The cached address may come from another process of the same executable. Before writing, the
+ * variable is searched for in this very process; that is slow, so only when a write is due.
+ */
 int lock_rate_switch(struct go_runtime *rt, const struct program_id *id, enum lock_kind kind,
 		     enum lock_rate_wish wish)
 {
@@ -29,9 +32,9 @@ int lock_rate_switch(struct go_runtime *rt, const struct program_id *id, enum lo
 
 	if (r == 0 && now == w.to)
 		return 0;
-	rt->own = true;
+	rt->uncached = true;
 	if (r == 0)
 		r = lock_variables_rate(rt, kind, &w.address);
-	rt->own = false;
+	rt->uncached = false;
 	return r == 0 ? go_write_word(rt, id, &w) : r;
 }

@@ -1,3 +1,18 @@
+/*
+ * Go's mutex and block profilers have one record per stack with counters since the process
+ * started, and both are off by default. A reading reports the increase of each record since
+ * the previous committed reading (bucket_history.h), in nanoseconds (tick_clock.h), as one
+ * pprof.
+ *
+ * Switching a profiler on writes to the process (lock_rate.h), so we must know whether a rate
+ * is ours to reset. A rate that has our value at the first reading, in a process that may be
+ * older than this agent, was left by an agent that could not clean up. Later the two kinds
+ * differ: SetBlockProfileRate() returns nothing, so a block rate that is no longer our value
+ * was set by the program. SetMutexProfileFraction() returns the previous rate, so a program
+ * may save our value, set its own for a while and put ours back: a mutex rate that was once
+ * ours is treated as ours from then on. Restoring only ever replaces our own value, so a rate
+ * that the program chose is safe.
+ */
 #include "node-agent/go/lock/lock_reader.h"
 
 #include <errno.h>
@@ -7,7 +22,7 @@
 #include "node-agent/go/lock/lock_rate.h"
 #include "node-agent/go/lock/lock_variables.h"
 
-/* A round in work. */
+/* The round in progress. */
 struct lock_round {
 	struct go_bucket_format format;
 	struct lock_profile *profile;
@@ -18,7 +33,7 @@ struct lock_round {
 void lock_session_init(struct lock_session *s, enum lock_kind kind, enum bucket_history_start start,
 		       uint64_t now_ns)
 {
-	*s = (struct lock_session){.kind = kind, .start = start, .told_ns = now_ns};
+	*s = (struct lock_session){.kind = kind, .start = start, .reported_ns = now_ns};
 }
 
 void lock_session_fini(struct lock_session *s)
@@ -38,10 +53,10 @@ size_t lock_session_bytes(const struct lock_session *s)
 	return s->history ? bucket_history_bytes(s->history) : 0;
 }
 
-/* ---- the list ---- */
+/* ---- read the records ---- */
 
-/* What a counter has gained. */
-static uint64_t gain(uint64_t before, uint64_t *now, bool *is_backwards)
+/* The increase of a counter; one that fell counts as unchanged. */
+static uint64_t increase(uint64_t before, uint64_t *now, bool *is_backwards)
 {
 	if (*now >= before)
 		return *now - before;
@@ -63,8 +78,8 @@ static int on_bucket(void *ctx, const struct go_bucket *b, const uint64_t *befor
 	now[0] = counts.waits;
 	now[1] = counts.ticks;
 	if (before) {
-		since.waits = gain(before[0], &now[0], &is_backwards);
-		since.ticks = gain(before[1], &now[1], &is_backwards);
+		since.waits = increase(before[0], &now[0], &is_backwards);
+		since.ticks = increase(before[1], &now[1], &is_backwards);
 	}
 	d->reading->n_backwards += is_backwards;
 	return lock_profile_add(d->profile, b, &since);
@@ -113,8 +128,8 @@ static int read_list(struct lock_session *s, const struct lock_turn *t, struct l
 		      : r;
 }
 
-static int tell(struct lock_session *s, const struct lock_turn *t, uint64_t rate, struct buf *out,
-		struct lock_reading *ret)
+static int report(struct lock_session *s, const struct lock_turn *t, uint64_t rate, struct buf *out,
+		  struct lock_reading *ret)
 {
 	const struct go_runtime *rt = t->runtime;
 	struct lock_round d = {
@@ -127,26 +142,23 @@ static int tell(struct lock_session *s, const struct lock_turn *t, uint64_t rate
 
 	if (r == 0)
 		r = lock_profile_finish(d.profile, (int64_t)clock_realtime_ns(),
-					(int64_t)(t->now_ns - s->told_ns), &ret->n_samples);
+					(int64_t)(t->now_ns - s->reported_ns), &ret->n_samples);
 	if (r == 0) {
 		bucket_history_commit(s->history);
-		s->told_ns = t->now_ns;
+		s->reported_ns = t->now_ns;
 	}
 	lock_profile_free(d.profile);
 	return r;
 }
 
-/* ---- the switch ---- */
+/* ---- switch on and off ---- */
 
-/*
- * Whose the rate is. A program may have changed it since. What the mutex profiler's was before is told to who changes it, so
- * a program may set ours again: once it was ours, it is each time.
- */
-static void look_at_rate(struct lock_session *s, uint64_t rate)
+/* Decides whether the rate that was read is ours; see the top of this file. */
+static void update_owner(struct lock_session *s, uint64_t rate)
 {
 	bool is_our_value = rate == lock_rate_value(s->kind);
 
-	if (!s->is_known)
+	if (!s->was_read)
 		s->is_ours = is_our_value && s->start == BUCKET_HISTORY_FROM_NOW;
 	else if (s->kind == LOCK_BLOCK)
 		s->is_ours &= is_our_value;
@@ -158,7 +170,7 @@ static void switch_on(struct lock_session *s, const struct lock_turn *t, struct 
 
 	ret->switched_on = r == 1;
 	s->is_ours = r >= 0;
-	/* a program that was faster has what it wants */
+	/* -EALREADY: the program just chose a rate itself, which is fine */
 	if (r < 0 && r != -EALREADY)
 		ret->switch_error = r;
 }
@@ -187,18 +199,18 @@ int lock_session_read(struct lock_session *s, const struct lock_turn *t, struct 
 	r = lock_rate_read(t->runtime, s->kind, &rate);
 	if (r < 0)
 		return r;
-	look_at_rate(s, rate);
+	update_owner(s, rate);
 	if (!is_turn) {
-		/* first, so that nothing is counted any more once all is told */
+		/* before reading, so that nothing is counted after the last report */
 		int e = lock_session_restore(s, t->runtime, t->id);
 
 		ret->restored = e == 1;
 		ret->switch_error = e < 0 ? e : 0;
 	}
-	r = tell(s, t, rate, out, ret);
-	if (r == 0 && is_turn && rate == 0 && (s->kind == LOCK_BLOCK || !s->is_known))
+	r = report(s, t, rate, out, ret);
+	if (r == 0 && is_turn && rate == 0 && (s->kind == LOCK_BLOCK || !s->was_read))
 		switch_on(s, t, ret);
 	if (r == 0 && ret->switch_error == 0)
-		s->is_known = true;
+		s->was_read = true;
 	return r;
 }

@@ -1,19 +1,30 @@
+/*
+ * Without symbols, the variables are found by the code that uses them (1.13 to 1.27):
+ *
+ * - A rate: the functions that record an event load their rate first, and semacquire1()
+ *   checks both rates. The one word that a recorder and semacquire1() both load is the
+ *   recorder's rate.
+ * - A list: stkbucket() puts a new record at the head of the memory, mutex or block list,
+ *   nearly always in this order in the code. The memory list is known (heap_variables.h); the
+ *   next two variables referred to are the others. Some compilers swap them; the type of the
+ *   newest record then shows which list is which.
+ */
 #include "node-agent/go/lock/lock_variables.h"
 
 #include <errno.h>
 
 #include "node-agent/go/heap/heap_variables.h"
+#include "node-agent/go/image/go_refs.h"
 
-#define WORD_BYTES 8u
-#define MEMORY_WORDS_MIN 8u         /* of any release; more do not matter here */
+#define MEMORY_WORDS_MIN 8u         /* in any release; more do not matter here */
 #define RECORD_TYPE_AT 16u          /* struct bucket: its third word */
-#define MINOR_WITH_ATOMIC_LISTS 19u /* their addresses are taken; before, they are loaded */
+#define MINOR_WITH_ATOMIC_LISTS 19u /* code takes their addresses; before, it loads them */
 
 static const struct {
 	enum go_variable list, rate;
 	const char *list_symbol, *rate_symbol;
-	const char *recorders[2]; /* functions that load the rate; releases have one or the other */
-	unsigned position;        /* of the list, behind that of memory */
+	const char *recorders[2]; /* functions that load the rate; a release has at least one */
+	unsigned position;        /* of the list, counted from the memory list */
 } variables[LOCK_KINDS] = {
 	[LOCK_MUTEX] = {GO_MUTEX_BUCKETS,
 			GO_MUTEX_RATE,
@@ -31,50 +42,13 @@ static const struct {
 
 /* ---- rates ---- */
 
-static bool is_word_load(const struct go_ref *r)
-{
-	return r->kind == GO_REF_LOAD && r->size_bytes == WORD_BYTES;
-}
-
-static bool is_among(const struct go_ref *r, const struct go_ref *refs, int n)
-{
-	for (int i = 0; i < n; i++) {
-		if (is_word_load(&refs[i]) && refs[i].target == r->target)
-			return true;
-	}
-	return false;
-}
-
-/* The one word that both functions load. -ENOENT: none, several, or no such function. */
-static int common_load(struct go_runtime *rt, const char *function, const struct go_ref *others,
-		       int n_others, uint64_t *ret)
-{
-	struct go_ref refs[GO_RUNTIME_REFS_MAX];
-	uint64_t found = 0;
-	int n = go_runtime_refs(rt, function, refs, ARRAY_SIZE(refs));
-
-	for (int i = 0; i < n; i++) {
-		if (!is_word_load(&refs[i]) || !is_among(&refs[i], others, n_others))
-			continue;
-		if (found != 0 && found != refs[i].target)
-			return -ENOENT;
-		found = refs[i].target;
-	}
-	if (n < 0 || found == 0)
-		return n < 0 ? n : -ENOENT;
-	*ret = found;
-	return 0;
-}
-
 static int find_rate(struct go_runtime *rt, enum lock_kind kind, uint64_t *ret)
 {
-	struct go_ref refs[GO_RUNTIME_REFS_MAX];
-	int r = -ENOENT, n = go_runtime_refs(rt, "runtime.semacquire1", refs, ARRAY_SIZE(refs));
+	int r = -ENOENT;
 
-	if (n < 0)
-		return n;
 	for (size_t i = 0; r == -ENOENT && i < ARRAY_SIZE(variables[kind].recorders); i++)
-		r = common_load(rt, variables[kind].recorders[i], refs, n, ret);
+		r = go_runtime_common_word(rt, variables[kind].recorders[i], "runtime.semacquire1",
+					   GO_REF_LOAD, ret);
 	return r;
 }
 
@@ -104,7 +78,7 @@ static int memory_list(struct go_runtime *rt, uint64_t *ret)
 	return heap_variables_buckets(rt, &memory, ret);
 }
 
-/* The position-th variable that stkbucket refers to behind the list of memory. */
+/* The position-th variable that stkbucket() refers to after the memory list. */
 static int find_list(struct go_runtime *rt, unsigned position, uint64_t *ret)
 {
 	static const char *const functions[] = {"runtime.stkbucket", "runtime.saveBlockEventStack",
@@ -119,7 +93,8 @@ static int find_list(struct go_runtime *rt, unsigned position, uint64_t *ret)
 		return r;
 	n = go_runtime_refs_any(rt, functions, refs, ARRAY_SIZE(refs));
 	for (int i = 0; i < n; i++) {
-		bool is_list = addresses ? refs[i].kind == GO_REF_ADDRESS : is_word_load(&refs[i]);
+		bool is_list = addresses ? refs[i].kind == GO_REF_ADDRESS
+					 : go_ref_is_word(&refs[i], GO_REF_LOAD);
 
 		if (!is_list || (refs[i].target == last) != (n_seen == 0))
 			continue;
@@ -148,7 +123,7 @@ static int find_by_position(struct go_runtime *rt, enum lock_kind kind, uint64_t
 			       kind == LOCK_MUTEX ? find_mutex_list : find_block_list, ret);
 }
 
-/* Whether its newest record is of this kind. */
+/* Whether the newest record of the list is of this kind. */
 static bool leads_to(struct go_runtime *rt, uint64_t list, enum lock_kind kind)
 {
 	uint64_t wanted = kind == LOCK_MUTEX ? GO_BUCKET_MUTEX : GO_BUCKET_BLOCK;
@@ -161,7 +136,7 @@ static bool leads_to(struct go_runtime *rt, uint64_t list, enum lock_kind kind)
 	       type == wanted;
 }
 
-/* Not all compilers put the two into the code in the same order. Which is which then shows with the first record. */
+/* While neither list has a record, the order in the code decides. */
 int lock_variables_buckets(struct go_runtime *rt, enum lock_kind kind, uint64_t *ret)
 {
 	enum lock_kind other = kind == LOCK_MUTEX ? LOCK_BLOCK : LOCK_MUTEX;

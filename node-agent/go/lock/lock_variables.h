@@ -1,9 +1,7 @@
 /*
- * The variables of Go's mutex and block profilers in a process. Addresses are the process's.
+ * Addresses of the variables of Go's mutex and block profilers in a process.
  *
- * In code: stkbucket puts a new record in front of the list of memory, of mutexes or of blocks, mostly in
- * this order; the functions that record an event load their rate first, and semacquire1 looks at both (1.13 to
- * 1.27).
+ * Each function returns 0 or an error of go_runtime_find(), or of heap_variables_buckets().
  */
 #ifndef NODE_AGENT_GO_LOCK_LOCK_VARIABLES_H
 #define NODE_AGENT_GO_LOCK_LOCK_VARIABLES_H
@@ -12,10 +10,13 @@
 #include "node-agent/go/image/go_runtime.h"
 #include "node-agent/go/lock/lock_kind.h"
 
-/* Results of go_runtime_find(), also of the memory profiler's list. */
+/* blockprofilerate or mutexprofilerate. */
 int lock_variables_rate(struct go_runtime *rt, enum lock_kind kind, uint64_t *ret) MUST_CHECK;
 
-/* The list. What it leads to proves by its hashes and types that it is the right one. */
+/*
+ * The head of the record list. The result is a best guess: that it is the right list is
+ * proved only by the hash and type of the records it leads to.
+ */
 int lock_variables_buckets(struct go_runtime *rt, enum lock_kind kind, uint64_t *ret) MUST_CHECK;
 
 #endif /* NODE_AGENT_GO_LOCK_LOCK_VARIABLES_H */

@@ -1,3 +1,11 @@
+/*
+ * The frequency of the time stamp counter is not exported to user space, and CPUID does not
+ * have it on all processors and hypervisors. So it is measured: ticks and CLOCK_MONOTONIC_RAW
+ * (which NTP does not slew) are read together, once at the start and again at each use. The
+ * longer the interval, the smaller the error; after a minute it is smaller than the drift of
+ * the counter, and the result is kept. After a suspend the measurement starts over, as one of
+ * the two clocks may have continued while the other stood still.
+ */
 #include "node-agent/go/lock/tick_clock.h"
 
 #include <elf.h>
@@ -6,8 +14,8 @@
 #include "common/system/clock.h"
 
 #define TRIES 5
-#define SHORTEST_NS (5 * NS_PER_MS) /* readings are exact to some tens of nanoseconds */
-#define LONGEST_NS (60 * NS_PER_S)  /* a counter is as exact as that; later readings add nothing */
+#define SHORTEST_NS (5 * NS_PER_MS) /* one reading is exact to some tens of nanoseconds */
+#define LONGEST_NS (60 * NS_PER_S)  /* longer intervals would not make the result better */
 
 static uint64_t raw_ns(void)
 {
@@ -19,7 +27,7 @@ static uint64_t raw_ns(void)
 
 #ifdef __x86_64__
 
-/* For how long the machine has been suspended since it was started. */
+/* How long the machine has been suspended since boot. */
 static uint64_t asleep_ns(void)
 {
 	uint64_t awake_ns = clock_monotonic_ns();
@@ -32,7 +40,10 @@ static uint64_t read_ticks(void)
 	return __builtin_ia32_rdtsc();
 }
 
-/* Both at the same moment: the pair between whose halves the least time went by. */
+/*
+ * Reads both clocks at nearly the same moment: of several attempts, the one that took the
+ * fewest ticks.
+ */
 static void read_both(uint64_t *ticks, uint64_t *ns)
 {
 	uint64_t best = UINT64_MAX;

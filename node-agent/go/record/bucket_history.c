@@ -1,6 +1,18 @@
 /*
- * Items are n_words words each: the address of a record, whose lowest bits are free for two flags, its counters of
- * the last committed round, and those of the round since.
+ * The runtime pushes a new record at the head of its list and never removes one. So a round
+ * walks the list from the current head only as far as the head of the previous round: these
+ * records are fresh. Records from earlier rounds are not reached through the list, which
+ * jumps all over the memory, but read in the order of their addresses: then one large read
+ * serves many of them. Fresh records are sorted into the array at the end of the round.
+ *
+ * Memory is what counts here, as an agent may follow a million records of many processes. An
+ * item is n_words words: the address of the record, whose three lowest bits are free for
+ * flags, its counters as of the last committed round, and those of the round in progress.
+ * Committing copies the latter over the former; a failed round just drops its fresh items.
+ *
+ * The process is not stopped, and may lie. What we rely on is checked: the walk must arrive
+ * at the previous head (else -ESTALE: it is another list), must not go in circles, and has
+ * limits of time, bytes and records.
  */
 #include "node-agent/go/record/bucket_history.h"
 
@@ -9,21 +21,21 @@
 #include "common/data/word_sort.h"
 #include "common/system/clock.h"
 
-#define FRESH UINT64_C(1)   /* found in the round since */
-#define UNKNOWN UINT64_C(2) /* what it had counted is not known */
-#define READ UINT64_C(4)    /* in the round since */
+#define FRESH UINT64_C(1)       /* first seen in the round in progress */
+#define NO_BASELINE UINT64_C(2) /* its counters before this round were never read */
+#define READ UINT64_C(4)        /* was read successfully in the round in progress */
 #define FLAGS UINT64_C(7)
 #define FIRST_BUCKETS 64u
-#define CLOCK_EVERY 256u /* buckets: some tens of microseconds */
-#define TRIES 4
+#define CLOCK_EVERY 256u /* records between two checks of the clock: some tens of microseconds */
+#define RETRIES 4
 
 struct bucket_history {
 	struct bucket_history_config cfg;
-	size_t n_words;  /* of an item */
-	uint64_t *items; /* by address */
+	size_t n_words;  /* per item */
+	uint64_t *items; /* sorted by address */
 	size_t n, cap;
-	uint64_t head;           /* the newest record that is known; 0: none */
-	uint64_t new_head;       /* of the round since */
+	uint64_t head;           /* the newest record of the last committed round; 0 if none */
+	uint64_t new_head;       /* of the round in progress */
 	struct go_bucket bucket; /* large: not on the stack */
 };
 
@@ -62,7 +74,7 @@ static int add(struct bucket_history *h, uint64_t address)
 	uint64_t *item;
 
 	if (address & FLAGS)
-		return -EBADMSG; /* no record is there */
+		return -EBADMSG; /* records are aligned */
 	if (h->n == h->cfg.max_buckets)
 		return -E2BIG;
 	if (h->n == h->cap) {
@@ -86,14 +98,14 @@ static bool is_late(const struct bucket_round *round, size_t n)
 	       clock_monotonic_ns() > round->deadline_ns;
 }
 
-/* What the records of the first round counted before it may be no news. */
-static bool is_unknown(const struct bucket_history *h, const uint64_t *item)
+/* Whether the record may have counted something before we saw it that must not be reported. */
+static bool lacks_baseline(const struct bucket_history *h, const uint64_t *item)
 {
-	return (item[0] & UNKNOWN) ||
+	return (item[0] & NO_BASELINE) ||
 	       ((item[0] & FRESH) && h->cfg.start == BUCKET_HISTORY_FROM_NOW && h->head == 0);
 }
 
-/* A round in work. */
+/* The round in progress. */
 struct work {
 	const struct bucket_round *round;
 	bucket_history_fn *fn;
@@ -101,21 +113,21 @@ struct work {
 	size_t n_torn;
 };
 
-/* Of the item; what is in the record stays in h->bucket. */
+/* Reads the record of an item into h->bucket, which also says where the next one is. */
 static int read_one(struct bucket_history *h, uint64_t *item, struct work *work)
 {
 	const struct bucket_round *round = work->round;
 	uint64_t address = item[0] & ~FLAGS;
 	uint64_t *before = item + 1, *now = item + 1 + h->cfg.n_counters;
-	bool unknown = is_unknown(h, item);
+	bool no_baseline = lacks_baseline(h, item);
 	int r;
 
 	item[0] &= ~READ;
 	memcpy(now, before, h->cfg.n_counters * sizeof(*now));
 	r = go_bucket_read(round->windows, round->format, address, &h->bucket);
 	for (int i = 0; r == 0; i++) {
-		r = work->fn(work->ctx, &h->bucket, unknown ? NULL : before, now);
-		if (r != -EAGAIN || i == TRIES)
+		r = work->fn(work->ctx, &h->bucket, no_baseline ? NULL : before, now);
+		if (r != -EAGAIN || i == RETRIES)
 			break;
 		r = go_bucket_read_now(round->windows, round->format, address, &h->bucket);
 	}
@@ -127,8 +139,9 @@ static int read_one(struct bucket_history *h, uint64_t *item, struct work *work)
 }
 
 /*
- * From the new head to the known one. A circle is noticed by an address that is remembered at each power of two:
- * once that is longer than the circle, it comes round again.
+ * Walks from the new head to the previous one. Circles are detected as in Brent's algorithm:
+ * the address at each power of two is remembered, and once that power exceeds the circle's
+ * length the walk meets the remembered address again.
  */
 static int read_fresh(struct bucket_history *h, struct work *work)
 {
@@ -165,7 +178,7 @@ static int read_known(struct bucket_history *h, size_t n, struct work *work)
 	return r;
 }
 
-/* Those found since are sorted and merged with the others. */
+/* Sorts the fresh items and merges them with the others, from the back. */
 static int sort_fresh(struct bucket_history *h, size_t n_before)
 {
 	size_t size = h->n_words * sizeof(*h->items), n = h->n - n_before, to = h->n,
@@ -191,7 +204,7 @@ static int sort_fresh(struct bucket_history *h, size_t n_before)
 	return 0;
 }
 
-static void forget_fresh(struct bucket_history *h)
+static void drop_fresh(struct bucket_history *h)
 {
 	size_t n = 0;
 
@@ -205,8 +218,8 @@ static void forget_fresh(struct bucket_history *h)
 	h->n = n;
 }
 
-/* A list that is too long each time would cost its memory for ever. */
-static void give_back(struct bucket_history *h)
+/* Otherwise a list that is too long every time would keep its memory allocated. */
+static void free_items(struct bucket_history *h)
 {
 	free(h->items);
 	h->items = NULL;
@@ -221,7 +234,7 @@ int bucket_history_round(struct bucket_history *h, const struct bucket_round *ro
 	int r;
 
 	*ret = (struct bucket_round_result){0};
-	forget_fresh(h); /* of a round that was not committed */
+	drop_fresh(h); /* of a round that was not committed */
 	n_before = h->n;
 	r = memory_windows_read_now(round->windows, round->head_address, &h->new_head,
 				    sizeof(h->new_head));
@@ -235,14 +248,14 @@ int bucket_history_round(struct bucket_history *h, const struct bucket_round *ro
 	ret->n_buckets = h->n;
 	if (r == 0)
 		return 0;
-	forget_fresh(h);
+	drop_fresh(h);
 	if (r == -ESTALE) {
 		h->n = 0;
 		h->head = 0;
 		h->cfg.start = BUCKET_HISTORY_FROM_NOW;
 	}
 	if (h->n == 0)
-		give_back(h);
+		free_items(h);
 	return r;
 }
 
@@ -252,12 +265,13 @@ void bucket_history_commit(struct bucket_history *h)
 
 	for (size_t i = 0; i < h->n; i++) {
 		uint64_t *item = item_at(h, i);
-		uint64_t unknown = is_unknown(h, item) && !(item[0] & READ) ? UNKNOWN : 0;
+		/* a record that could not be read in its first round still has no baseline */
+		bool keep = lacks_baseline(h, item) && !(item[0] & READ);
 
 		memcpy(item + 1, item + 1 + n, n * sizeof(*item));
-		item[0] = (item[0] & ~FLAGS) | unknown;
+		item[0] = (item[0] & ~FLAGS) | (keep ? NO_BASELINE : 0);
 	}
-	/* a list that is still empty: what comes is news */
+	/* the list was still empty: all that its records will count is to be reported */
 	if (h->new_head == 0)
 		h->cfg.start = BUCKET_HISTORY_FROM_ZERO;
 	h->head = h->new_head;

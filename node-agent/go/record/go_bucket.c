@@ -1,11 +1,21 @@
+/*
+ * A record lies in the process as a fixed header, then the stack, then the counters, all
+ * words (newBucket, bucket.stk, bucket.mp and bucket.bp in runtime/mprof.go). The runtime
+ * allocates records from persistent memory in large chunks, so most of them lie in a memory
+ * window as a whole: these are checked in place, without copying the stack. The rest is read
+ * piece by piece.
+ *
+ * Cheap checks come first: addresses that we are given may be anything (go_bucket_scan.h
+ * tries every word of .bss), and hashing a thousand words for each would be slow.
+ */
 #include "node-agent/go/record/go_bucket.h"
 
 #include <errno.h>
 
-/* As it is in memory; the stack and the counters follow. */
+/* struct bucket of the runtime; the stack and the counters follow. */
 struct header {
-	uint64_t chain; /* of the runtime's own table */
-	uint64_t next;
+	uint64_t chain; /* "next": of the runtime's hash table, not used here */
+	uint64_t next;  /* "allnext": of the list of all records of this type */
 	uint64_t type;
 	uint64_t hash;
 	uint64_t size;
@@ -14,6 +24,7 @@ struct header {
 
 typedef int read_fn(struct memory_windows *w, uint64_t address, void *to, size_t len);
 
+/* As in stkbucket() of runtime/mprof.go. */
 uint64_t go_bucket_hash(const uint64_t *stack, size_t n, uint64_t size)
 {
 	uint64_t h = 0;
@@ -34,7 +45,7 @@ uint64_t go_bucket_hash(const uint64_t *stack, size_t n, uint64_t size)
 static bool is_text(const struct go_bucket_format *f, uint64_t address)
 {
 	for (size_t i = 0; i < f->n_text; i++) {
-		/* return addresses: behind a call, which may be the last instruction */
+		/* a return address follows a call, which may be the last instruction of the text */
 		if (address > f->text[i].start && address <= f->text[i].end)
 			return true;
 	}
@@ -48,11 +59,14 @@ static bool is_plausible(const struct header *h, enum go_bucket_type type)
 		return false;
 	if (type != GO_BUCKET_MEMORY)
 		return h->size == 0;
-	/* zeroed memory has the right hash for no stack and no size */
+	/* zeroed memory would pass: the hash of no stack and no size is 0 */
 	return h->hash != 0 && h->n_stack > 0 && h->size > 0 && h->size < GO_BUCKET_SIZE_MAX;
 }
 
-/* Where the runtime's own locks are waited for, it may not have got hold of a stack. */
+/*
+ * Lock records may have no stack: the runtime cannot always unwind where its own locks are
+ * waited for.
+ */
 static bool is_stack(const struct go_bucket_format *f, const uint64_t *stack, uint64_t n)
 {
 	if (f->type != GO_BUCKET_MEMORY && n > 0 && stack[0] == GO_BUCKET_LOGICAL) {
@@ -102,9 +116,9 @@ int go_bucket_read_now(struct memory_windows *w, const struct go_bucket_format *
 	return read_with(memory_windows_read_now, w, f, address, ret);
 }
 
-/* Where it lies in a window. */
-static bool look_at(struct memory_windows *w, const struct go_bucket_format *f, uint64_t address,
-		    struct go_bucket *ret)
+/* Decodes the record in place. False if it is not valid, or does not lie in one window. */
+static bool read_in_window(struct memory_windows *w, const struct go_bucket_format *f,
+			   uint64_t address, struct go_bucket *ret)
 {
 	const uint64_t *words = NULL;
 	struct header h;
@@ -129,9 +143,9 @@ int go_bucket_read(struct memory_windows *w, const struct go_bucket_format *f, u
 {
 	int r;
 
-	if (look_at(w, f, address, ret))
+	if (read_in_window(w, f, address, ret))
 		return 0;
 	r = read_with(memory_windows_read, w, f, address, ret);
-	/* what was read in passing may be of a moment before the record was filled */
+	/* the window may have been read before the runtime filled in the record */
 	return r == -EBADMSG ? go_bucket_read_now(w, f, address, ret) : r;
 }

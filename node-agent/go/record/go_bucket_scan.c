@@ -11,10 +11,10 @@ struct scan {
 	struct memory_windows *w;
 	const struct go_bucket_format *format;
 	struct go_bucket bucket;
-	uint64_t found; /* address of the variable; 0: none yet */
+	uint64_t found; /* address of the variable; 0 if none was found yet */
 };
 
-/* The words of a piece of data. -EEXIST: a second one. */
+/* Returns -EEXIST if a second variable points to a record. */
 static int scan_words(struct scan *s, const uint64_t *words, size_t n, uint64_t address)
 {
 	for (size_t i = 0; i < n; i++) {
@@ -67,7 +67,10 @@ int go_bucket_scan(struct memory_windows *w, const struct go_module *module,
 		return -ENOMEM;
 	s->w = w;
 	s->format = format;
-	/* bss since 1.19, noptrbss before */
+	/*
+	 * data[2] is .bss, where the list is since 1.19; data[3] is .noptrbss, where it was
+	 * before
+	 */
 	for (size_t i = 2; r == 0 && i < ARRAY_SIZE(module->data); i++)
 		r = scan_range(s, &module->data[i]);
 	if (r < 0)
