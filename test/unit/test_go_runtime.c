@@ -101,10 +101,10 @@ static void test_without_a_symbol_it_is_found_in_code_and_remembered(void **stat
 	assert_int_equal(at, DATA + 0x1000);
 	/* unless this very process is to be looked at; nothing is remembered of that */
 	in_code_address = DATA + 8;
-	f.rt.own = true;
+	f.rt.uncached = true;
 	assert_int_equal(find(&f, NULL, &at), 0);
 	assert_int_equal(at, DATA + 8);
-	f.rt.own = false;
+	f.rt.uncached = false;
 	assert_int_equal(find(&f, NULL, &at), 0);
 	assert_int_equal(at, DATA + 0x1000);
 	assert_int_equal(n_sought, 2);
