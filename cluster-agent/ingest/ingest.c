@@ -1,7 +1,6 @@
 #include "cluster-agent/ingest/ingest.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <stdatomic.h>
 
 #include "cluster-agent/ingest/profile_rows.h"
@@ -13,7 +12,7 @@
 #include "common/pprof/pprof_decode.h"
 #include "common/system/clock.h"
 #include "common/telemetry/metrics.h"
-#include "common/thread/queue.h"
+#include "common/thread/worker_pool.h"
 
 #define MAX_THREADS 4u
 #define DEFAULT_MAX_QUEUED 256u
@@ -33,11 +32,9 @@ enum {
 
 struct ingest {
 	struct ingest_config cfg;
-	struct queue *queue; /* of struct ingest_upload */
+	struct worker_pool *pool; /* of struct ingest_upload */
 	struct seen_stacks *seen;
-	pthread_t threads[MAX_THREADS];
-	unsigned n_threads;             /* running */
-	_Atomic uint64_t give_up_at_ns; /* monotonic; what is popped later is refused */
+	_Atomic uint64_t give_up_at_ns; /* monotonic; uploads begun later are refused */
 	struct metric metrics[METRIC_MAX];
 };
 
@@ -303,44 +300,26 @@ static int process(struct ingest *in, struct ingest_upload *u, struct arena *are
 	return e;
 }
 
-static void *work(void *ctx)
+static void run(void *ctx, void *job, struct arena *arena)
 {
 	struct ingest *in = ctx;
-	CLEANUP(arena_fini) struct arena arena;
-	struct ingest_upload *u;
+	struct ingest_upload *u = job;
+	struct err err = {""};
+	int e;
 
-	arena_init(&arena, LIMIT_PPROF_ARENA_BYTES);
-	while ((u = queue_pop(in->queue))) {
-		struct err err = {""};
-		int e;
-
-		if (clock_monotonic_ns() > atomic_load(&in->give_up_at_ns)) {
-			refuse(u, -EPIPE, "shutting down");
-			continue;
-		}
-		metric_add(&in->metrics[METRIC_BYTES], u->len);
-		e = process(in, u, &arena, &err);
-		arena_clear(&arena);
-		if (e < 0)
-			refuse(u, e, err.msg);
+	if (clock_monotonic_ns() > atomic_load(&in->give_up_at_ns)) {
+		refuse(u, -EPIPE, "shutting down");
+		return;
 	}
-	return NULL;
-}
-
-static int start_threads(struct ingest *in, unsigned n)
-{
-	for (; in->n_threads < n; in->n_threads++) {
-		int e = pthread_create(&in->threads[in->n_threads], NULL, work, in);
-
-		if (e != 0)
-			return -e;
-	}
-	return 0;
+	metric_add(&in->metrics[METRIC_BYTES], u->len);
+	e = process(in, u, arena, &err);
+	if (e < 0)
+		refuse(u, e, err.msg);
 }
 
 static uint64_t read_queue(void *ctx)
 {
-	return queue_count(ctx);
+	return worker_pool_queued(ctx);
 }
 
 static void init_metrics(struct ingest *in)
@@ -364,7 +343,7 @@ static void init_metrics(struct ingest *in)
 					  .help = "Uploads that wait for a worker.",
 					  .kind = METRIC_GAUGE,
 					  .read = read_queue,
-					  .ctx = in->queue};
+					  .ctx = in->pool};
 }
 
 static unsigned n_workers(unsigned wanted)
@@ -378,6 +357,13 @@ static unsigned n_workers(unsigned wanted)
 int ingest_new(struct ingest **ret, const struct ingest_config *cfg)
 {
 	CLEANUP(ingest_freep) struct ingest *in = calloc(1, sizeof(*in));
+	const struct worker_pool_config pool = {
+		.n_threads = n_workers(cfg->n_threads),
+		.max_queued = cfg->max_queued ? cfg->max_queued : DEFAULT_MAX_QUEUED,
+		.arena_bytes = LIMIT_PPROF_ARENA_BYTES,
+		.run = run,
+		.ctx = in,
+	};
 	int r;
 
 	if (!in)
@@ -386,11 +372,11 @@ int ingest_new(struct ingest **ret, const struct ingest_config *cfg)
 	atomic_init(&in->give_up_at_ns, UINT64_MAX);
 	r = seen_stacks_new(&in->seen, SEEN_ENTRIES);
 	if (r == 0)
-		r = queue_new(&in->queue, cfg->max_queued ? cfg->max_queued : DEFAULT_MAX_QUEUED);
+		r = worker_pool_new(&in->pool, &pool);
 	if (r == 0)
 		init_metrics(in);
 	if (r == 0)
-		r = start_threads(in, n_workers(cfg->n_threads));
+		r = worker_pool_start(in->pool);
 	if (r < 0)
 		return r;
 	*ret = TAKE_PTR(in);
@@ -399,12 +385,10 @@ int ingest_new(struct ingest **ret, const struct ingest_config *cfg)
 
 void ingest_stop(struct ingest *in, uint64_t timeout_ns)
 {
-	if (!in->queue)
+	if (!in->pool)
 		return;
 	atomic_store(&in->give_up_at_ns, clock_monotonic_ns() + timeout_ns);
-	queue_close(in->queue);
-	for (; in->n_threads > 0; in->n_threads--)
-		pthread_join(in->threads[in->n_threads - 1], NULL);
+	worker_pool_stop(in->pool);
 }
 
 void ingest_free(struct ingest *in)
@@ -412,7 +396,7 @@ void ingest_free(struct ingest *in)
 	if (!in)
 		return;
 	ingest_stop(in, 0);
-	queue_free(in->queue);
+	worker_pool_free(in->pool);
 	seen_stacks_free(in->seen);
 	free(in);
 }
@@ -424,5 +408,5 @@ int ingest_register(struct ingest *in, struct metrics *ms)
 
 int ingest_submit(struct ingest *in, struct ingest_upload *u)
 {
-	return queue_push(in->queue, u);
+	return worker_pool_submit(in->pool, u);
 }

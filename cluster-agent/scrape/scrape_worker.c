@@ -1,7 +1,6 @@
 #include "cluster-agent/scrape/scrape_worker.h"
 
 #include <errno.h>
-#include <pthread.h>
 
 #include "cluster-agent/scrape/scrape_answer.h"
 #include "common/limits.h"
@@ -9,18 +8,16 @@
 #include "common/pprof/pprof_encode.h"
 #include "common/system/clock.h"
 #include "common/thread/queue.h"
+#include "common/thread/worker_pool.h"
 
 #define MAX_THREADS 16u
 
 struct scrape_worker {
-	struct queue *jobs;
+	struct worker_pool *pool;
 	struct queue *results;
 	struct loop_source *done; /* borrowed */
-	pthread_t threads[MAX_THREADS];
-	unsigned n_threads; /* running */
-	unsigned n_wanted;
-	size_t n_given; /* and not taken; of the caller's thread */
-	size_t max_given;
+	size_t n_adopted;         /* conversions not taken back yet; of the caller's thread */
+	size_t max_adopted;
 };
 
 void scrape_conversion_fini(struct scrape_conversion *c)
@@ -63,51 +60,43 @@ void scrape_conversion_run(struct scrape_conversion *c, struct arena *arena)
 	c->cpu_ns = clock_thread_cpu_ns() - started_ns;
 }
 
-static void *run(void *ctx)
+static void run(void *ctx, void *job, struct arena *arena)
 {
 	struct scrape_worker *w = ctx;
-	CLEANUP(arena_fini) struct arena arena;
-	struct scrape_conversion *c;
+	struct scrape_conversion *c = job;
 
-	arena_init(&arena, LIMIT_PPROF_ARENA_BYTES);
-	while ((c = queue_pop(w->jobs))) {
-		scrape_conversion_run(c, &arena);
-		/* there is room for all that were given: see scrape_worker_adopt() */
-		if (queue_push(w->results, c) < 0)
-			abort();
-		loop_wake(w->done);
-	}
-	return NULL;
-}
-
-static int start_threads(struct scrape_worker *w)
-{
-	for (; w->n_threads < w->n_wanted; w->n_threads++) {
-		int e = pthread_create(&w->threads[w->n_threads], NULL, run, w);
-
-		if (e != 0)
-			return -e;
-		(void)pthread_setname_np(w->threads[w->n_threads], "scrape");
-	}
-	return 0;
+	scrape_conversion_run(c, arena);
+	/* there is room for all that were adopted: see scrape_worker_adopt() */
+	if (queue_push(w->results, c) < 0)
+		abort();
+	loop_wake(w->done);
 }
 
 int scrape_worker_new(struct scrape_worker **ret, unsigned n_threads, size_t max_queued,
 		      struct loop_source *done)
 {
 	struct scrape_worker *w = calloc(1, sizeof(*w));
+	const struct worker_pool_config pool = {
+		.name = "scrape",
+		.n_threads = n_threads < 1             ? 1
+			     : n_threads > MAX_THREADS ? MAX_THREADS
+						       : n_threads,
+		.max_queued = max_queued,
+		.arena_bytes = LIMIT_PPROF_ARENA_BYTES,
+		.run = run,
+		.ctx = w,
+	};
 	int r;
 
 	if (!w)
 		return -ENOMEM;
 	w->done = done;
-	w->max_given = max_queued;
-	w->n_wanted = n_threads < 1 ? 1 : n_threads > MAX_THREADS ? MAX_THREADS : n_threads;
-	r = queue_new(&w->jobs, max_queued);
+	w->max_adopted = max_queued;
+	r = worker_pool_new(&w->pool, &pool);
 	if (r == 0)
 		r = queue_new(&w->results, max_queued);
 	if (r < 0) {
-		queue_free(w->jobs);
+		worker_pool_free(w->pool);
 		free(w);
 		return r;
 	}
@@ -121,31 +110,28 @@ void scrape_worker_free(struct scrape_worker *w, void (*release)(struct scrape_c
 
 	if (!w)
 		return;
-	/* what waits is not begun any more */
-	while ((c = queue_pop_timeout(w->jobs, 0)))
+	/* conversions that have not begun need not be made */
+	while ((c = worker_pool_take(w->pool, 0)))
 		release(c);
-	queue_close(w->jobs);
-	for (; w->n_threads > 0; w->n_threads--)
-		pthread_join(w->threads[w->n_threads - 1], NULL);
+	worker_pool_free(w->pool);
 	while ((c = queue_pop_timeout(w->results, 0)))
 		release(c);
-	queue_free(w->jobs);
 	queue_free(w->results);
 	free(w);
 }
 
 int scrape_worker_adopt(struct scrape_worker *w, struct scrape_conversion *c)
 {
-	int r = start_threads(w);
+	int r = worker_pool_start(w->pool);
 
-	/* one thread is enough to go on with */
-	if (r < 0 && w->n_threads == 0)
+	/* one thread is enough until the others can be started */
+	if (r < 0 && worker_pool_threads(w->pool) == 0)
 		return r;
-	if (w->n_given == w->max_given)
+	if (w->n_adopted == w->max_adopted)
 		return -EAGAIN;
-	r = queue_push(w->jobs, c);
+	r = worker_pool_submit(w->pool, c);
 	if (r == 0)
-		w->n_given++;
+		w->n_adopted++;
 	return r;
 }
 
@@ -154,6 +140,6 @@ struct scrape_conversion *scrape_worker_take(struct scrape_worker *w)
 	struct scrape_conversion *c = queue_pop_timeout(w->results, 0);
 
 	if (c)
-		w->n_given--;
+		w->n_adopted--;
 	return c;
 }

@@ -1,7 +1,6 @@
 #include "cluster-agent/sql/clickhouse_port.h"
 
 #include <errno.h>
-#include <pthread.h>
 
 #include "cluster-agent/sql/clickhouse_http.h"
 #include "cluster-agent/sql/sql_guard.h"
@@ -9,7 +8,7 @@
 #include "common/data/buf.h"
 #include "common/http/http_server.h"
 #include "common/telemetry/metrics.h"
-#include "common/thread/queue.h"
+#include "common/thread/worker_pool.h"
 
 #define N_WORKERS (STORE_MAX_QUERIES / 2)
 #define MAX_WAITING 64
@@ -52,9 +51,7 @@ struct clickhouse_port {
 	struct store *store;
 	char *api_key; /* NULL: none */
 	struct http_server *server;
-	struct queue *jobs;
-	pthread_t workers[N_WORKERS];
-	size_t n_workers;
+	struct worker_pool *pool; /* of struct job */
 	struct metric metrics[N_METRICS];
 };
 
@@ -240,7 +237,7 @@ static void handle_query(void *ctx, struct http_exchange *x)
 	j->exchange = x;
 	if (prepare(p, j) < 0)
 		return;
-	if (queue_push(p->jobs, j) < 0) {
+	if (worker_pool_submit(p->pool, j) < 0) {
 		refuse(p, x, CODE_TOO_MANY_QUERIES, "Too many queries are waiting");
 		return;
 	}
@@ -276,8 +273,10 @@ static void respond_failure(struct clickhouse_port *p, struct job *j, int r, str
 	respond_exception(j->exchange, code ? code : CODE_ENGINE, text, len);
 }
 
-static void run_job(struct clickhouse_port *p, struct job *j)
+static void run(void *ctx, void *job, struct arena *arena)
 {
+	struct clickhouse_port *p = ctx;
+	CLEANUP(job_freep) struct job *j = job;
 	CLEANUP(buf_fini) struct buf out;
 	const struct store_query q = {
 		.sql = j->sql.data,
@@ -290,6 +289,7 @@ static void run_job(struct clickhouse_port *p, struct job *j)
 	char *data;
 	int r;
 
+	(void)arena;
 	buf_init(&out, CLICKHOUSE_PORT_MAX_ANSWER_BYTES);
 	r = store_query(p->store, &q, &out, &err);
 	if (r == 0)
@@ -305,19 +305,20 @@ static void run_job(struct clickhouse_port *p, struct job *j)
 	http_respond(j->exchange, 200, clickhouse_content_type(j->format), data, len);
 }
 
-static void *run_jobs(void *arg)
-{
-	struct clickhouse_port *p = arg;
-	struct job *j;
-
-	while ((j = queue_pop(p->jobs)) != NULL) {
-		run_job(p, j);
-		job_free(j);
-	}
-	return NULL;
-}
-
 /* ---- life --------------------------------------------------------------------- */
+
+static int start_pool(struct clickhouse_port *p)
+{
+	const struct worker_pool_config cfg = {
+		.n_threads = N_WORKERS,
+		.max_queued = MAX_WAITING,
+		.run = run,
+		.ctx = p,
+	};
+	int r = worker_pool_new(&p->pool, &cfg);
+
+	return r == 0 ? worker_pool_start(p->pool) : r;
+}
 
 static int start_server(struct clickhouse_port *p, const char *listen, struct err *err)
 {
@@ -359,12 +360,7 @@ int clickhouse_port_new(struct clickhouse_port **ret, const struct clickhouse_po
 		if (!p->api_key)
 			return err_set(err, -ENOMEM, "out of memory");
 	}
-	r = queue_new(&p->jobs, MAX_WAITING);
-	for (; r == 0 && p->n_workers < N_WORKERS; p->n_workers++) {
-		r = -pthread_create(&p->workers[p->n_workers], NULL, run_jobs, p);
-		if (r < 0)
-			break;
-	}
+	r = start_pool(p);
 	if (r < 0)
 		return err_set(err, r, "start SQL on %s: %s", cfg->listen, strerror(-r));
 	r = start_server(p, cfg->listen, err);
@@ -380,11 +376,7 @@ void clickhouse_port_free(struct clickhouse_port *p)
 		return;
 	/* the server waits until our threads have answered everything it passed on */
 	http_server_free(p->server);
-	if (p->jobs)
-		queue_close(p->jobs);
-	for (size_t i = 0; i < p->n_workers; i++)
-		pthread_join(p->workers[i], NULL);
-	queue_free(p->jobs);
+	worker_pool_free(p->pool);
 	free(p->api_key);
 	free(p);
 }

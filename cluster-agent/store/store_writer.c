@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <pthread.h>
 #include <stdatomic.h>
 
 #define XXH_INLINE_ALL
@@ -14,7 +13,7 @@
 #include "common/system/clock.h"
 #include "common/telemetry/log.h"
 #include "common/telemetry/metrics.h"
-#include "common/thread/queue.h"
+#include "common/thread/worker_pool.h"
 
 #define MAX_GROUP_UPLOADS 256
 #define DEFAULT_QUEUED 1024
@@ -49,17 +48,15 @@ enum {
 
 struct store_writer {
 	struct store_writer_config cfg;
-	struct queue *queue;
+	struct worker_pool *pool;  /* one thread; of struct upload */
 	_Atomic uint64_t n_bytes;  /* of rows that are not answered yet */
 	struct upload_set *recent; /* of the thread alone */
-	pthread_t thread;
-	bool has_thread;
 	struct metric metrics[N_METRICS];
 };
 
 static uint64_t read_queued(void *ctx)
 {
-	return queue_count(((struct store_writer *)ctx)->queue);
+	return worker_pool_queued(((struct store_writer *)ctx)->pool);
 }
 
 static uint64_t read_queued_bytes(void *ctx)
@@ -113,25 +110,21 @@ static void add_to_group(struct group *g, struct upload *u)
 	g->bytes += u->n_bytes;
 }
 
-/* Waits for a first upload, then a moment for company. False when there will be none. */
-static bool collect_group(struct store_writer *w, struct group *g)
+/* Adds what arrives within max_delay_ns after the first upload. */
+static void collect_group(struct store_writer *w, struct upload *first, struct group *g)
 {
-	struct upload *u = queue_pop(w->queue);
-	uint64_t now, deadline;
+	uint64_t deadline = clock_monotonic_ns() + w->cfg.max_delay_ns;
 
 	*g = (struct group){0};
-	if (!u)
-		return false;
-	add_to_group(g, u);
-	deadline = clock_monotonic_ns() + w->cfg.max_delay_ns;
+	add_to_group(g, first);
 	while (g->n < MAX_GROUP_UPLOADS && g->bytes < w->cfg.max_group_bytes) {
-		now = clock_monotonic_ns();
-		u = queue_pop_timeout(w->queue, now < deadline ? deadline - now : 0);
+		uint64_t now = clock_monotonic_ns();
+		struct upload *u = worker_pool_take(w->pool, now < deadline ? deadline - now : 0);
+
 		if (!u)
 			break;
 		add_to_group(g, u);
 	}
-	return true;
 }
 
 static void format_token(char *ret, size_t size, struct upload_id id)
@@ -255,19 +248,19 @@ static void answer(struct store_writer *w, struct group *g)
 		free(g->uploads[i]);
 }
 
-static void *write_groups(void *arg)
+/* Runs for the first upload of a group and takes the others along. */
+static void write_group(void *ctx, void *job, struct arena *arena)
 {
-	struct store_writer *w = arg;
+	struct store_writer *w = ctx;
 	struct group g;
 
-	while (collect_group(w, &g)) {
-		metric_add(&w->metrics[GROUPS], 1);
-		find_repetitions(w, &g);
-		insert_together(w, &g);
-		insert_singly(w, &g);
-		answer(w, &g);
-	}
-	return NULL;
+	(void)arena;
+	collect_group(w, job, &g);
+	metric_add(&w->metrics[GROUPS], 1);
+	find_repetitions(w, &g);
+	insert_together(w, &g);
+	insert_singly(w, &g);
+	answer(w, &g);
 }
 
 /* ---- the others ------------------------------------------------------------ */
@@ -275,6 +268,7 @@ static void *write_groups(void *arg)
 int store_writer_new(struct store_writer **ret, const struct store_writer_config *cfg)
 {
 	CLEANUP(store_writer_freep) struct store_writer *w = calloc(1, sizeof(*w));
+	struct worker_pool_config pool = {.n_threads = 1, .run = write_group, .ctx = w};
 	int r;
 
 	if (!w)
@@ -289,14 +283,14 @@ int store_writer_new(struct store_writer **ret, const struct store_writer_config
 	if (w->cfg.max_group_bytes == 0)
 		w->cfg.max_group_bytes = DEFAULT_GROUP_BYTES;
 	init_metrics(w);
-	r = queue_new(&w->queue, w->cfg.max_queued);
+	pool.max_queued = w->cfg.max_queued;
+	r = upload_set_new(&w->recent);
 	if (r == 0)
-		r = upload_set_new(&w->recent);
+		r = worker_pool_new(&w->pool, &pool);
 	if (r == 0)
-		r = -pthread_create(&w->thread, NULL, write_groups, w);
+		r = worker_pool_start(w->pool);
 	if (r < 0)
 		return r;
-	w->has_thread = true;
 	*ret = TAKE_PTR(w);
 	return 0;
 }
@@ -305,11 +299,7 @@ void store_writer_free(struct store_writer *w)
 {
 	if (!w)
 		return;
-	if (w->has_thread) {
-		queue_close(w->queue);
-		pthread_join(w->thread, NULL);
-	}
-	queue_free(w->queue);
+	worker_pool_free(w->pool);
 	upload_set_free(w->recent);
 	free(w);
 }
@@ -347,7 +337,7 @@ int store_writer_submit(struct store_writer *w, struct upload_id id, struct row_
 			     .result = 1};
 	r = reserve_bytes(w, n_bytes) ? 0 : -EAGAIN;
 	if (r == 0) {
-		r = queue_push(w->queue, u);
+		r = worker_pool_submit(w->pool, u);
 		if (r < 0)
 			atomic_fetch_sub(&w->n_bytes, n_bytes);
 	}

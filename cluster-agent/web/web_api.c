@@ -1,7 +1,6 @@
 #include "cluster-agent/web/web_api.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <stdatomic.h>
 
 #include "cluster-agent/query/profile_query.h"
@@ -10,9 +9,8 @@
 #include "common/telemetry/log.h"
 #include "common/telemetry/metrics.h"
 #include "common/text/json_writer.h"
-#include "common/thread/queue.h"
+#include "common/thread/worker_pool.h"
 
-#define MAX_THREADS 8u
 #define DEFAULT_THREADS 2u
 #define DEFAULT_MAX_QUEUED 64u
 #define MAX_ANSWER_BYTES ((size_t)256 << 20)
@@ -52,9 +50,7 @@ enum {
 
 struct web_api {
 	struct store *store;
-	struct queue *queue; /* of struct request */
-	pthread_t threads[MAX_THREADS];
-	unsigned n_threads; /* running */
+	struct worker_pool *pool; /* of struct request */
 	atomic_bool stopping;
 	struct metric metrics[METRIC_MAX];
 };
@@ -111,7 +107,7 @@ static void fail(struct web_api *api, const struct request *r, int error, const 
 	respond_error(r->exchange, status, reason);
 }
 
-static void run(struct web_api *api, struct request *r)
+static void answer(struct web_api *api, const struct request *r)
 {
 	CLEANUP(buf_fini) struct buf out;
 	struct err err = {""};
@@ -141,20 +137,16 @@ static void refuse_busy(struct web_api *api, struct http_exchange *x, const char
 	respond_error(x, 503, reason);
 }
 
-static void *work(void *ctx)
+static void run(void *ctx, void *job, struct arena *arena)
 {
+	AUTO_FREE struct request *r = job;
 	struct web_api *api = ctx;
-	struct request *next;
 
-	while ((next = queue_pop(api->queue))) {
-		AUTO_FREE struct request *r = next;
-
-		if (atomic_load(&api->stopping))
-			refuse_busy(api, r->exchange, "shutting down");
-		else
-			run(api, r);
-	}
-	return NULL;
+	(void)arena;
+	if (atomic_load(&api->stopping))
+		refuse_busy(api, r->exchange, "shutting down");
+	else
+		answer(api, r);
 }
 
 static const struct endpoint *find_endpoint(const char *path)
@@ -205,7 +197,7 @@ void web_api_serve(void *ctx, struct http_exchange *x)
 		respond_error(x, 400, err.msg);
 		return;
 	}
-	if (queue_push(api->queue, r) < 0) {
+	if (worker_pool_submit(api->pool, r) < 0) {
 		refuse_busy(api, x, "too many queries are waiting");
 		return;
 	}
@@ -231,30 +223,24 @@ static void init_metrics(struct web_api *api)
 				.scale = 1e-9};
 }
 
-static int start_threads(struct web_api *api, unsigned n)
-{
-	for (; api->n_threads < n; api->n_threads++) {
-		int e = pthread_create(&api->threads[api->n_threads], NULL, work, api);
-
-		if (e != 0)
-			return -e;
-	}
-	return 0;
-}
-
 int web_api_new(struct web_api **ret, const struct web_api_config *cfg)
 {
 	CLEANUP(web_api_freep) struct web_api *api = calloc(1, sizeof(*api));
-	unsigned n_threads = cfg->n_threads ? cfg->n_threads : DEFAULT_THREADS;
+	const struct worker_pool_config pool = {
+		.n_threads = cfg->n_threads ? cfg->n_threads : DEFAULT_THREADS,
+		.max_queued = cfg->max_queued ? cfg->max_queued : DEFAULT_MAX_QUEUED,
+		.run = run,
+		.ctx = api,
+	};
 	int r;
 
 	if (!api)
 		return -ENOMEM;
 	api->store = cfg->store;
 	init_metrics(api);
-	r = queue_new(&api->queue, cfg->max_queued ? cfg->max_queued : DEFAULT_MAX_QUEUED);
+	r = worker_pool_new(&api->pool, &pool);
 	if (r == 0)
-		r = start_threads(api, n_threads < MAX_THREADS ? n_threads : MAX_THREADS);
+		r = worker_pool_start(api->pool);
 	if (r < 0)
 		return r;
 	*ret = TAKE_PTR(api);
@@ -263,12 +249,10 @@ int web_api_new(struct web_api **ret, const struct web_api_config *cfg)
 
 void web_api_stop(struct web_api *api)
 {
-	if (!api->queue)
+	if (!api->pool)
 		return;
 	atomic_store(&api->stopping, true);
-	queue_close(api->queue);
-	for (; api->n_threads > 0; api->n_threads--)
-		pthread_join(api->threads[api->n_threads - 1], NULL);
+	worker_pool_stop(api->pool);
 }
 
 void web_api_free(struct web_api *api)
@@ -276,7 +260,7 @@ void web_api_free(struct web_api *api)
 	if (!api)
 		return;
 	web_api_stop(api);
-	queue_free(api->queue);
+	worker_pool_free(api->pool);
 	free(api);
 }
 
