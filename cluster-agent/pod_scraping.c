@@ -5,7 +5,7 @@
 
 #include "cluster-agent/discover/discovery.h"
 #include "cluster-agent/kubernetes/kube_client.h"
-#include "cluster-agent/kubernetes/kube_config.h"
+#include "cluster-agent/kubernetes/kube_config_load.h"
 #include "cluster-agent/replica/replica_set.h"
 #include "cluster-agent/scrape/scraper.h"
 #include "common/limits.h"

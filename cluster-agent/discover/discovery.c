@@ -1,18 +1,19 @@
 /*
- * Turns the pods that the API server names into targets of the scraper: kube_watch brings Pod objects,
- * pod_target.c reads their annotations, known_pods.c remembers a digest of what was passed on.
+ * Turns the pods that the API server names into targets of the scraper: kube_watch brings Pod
+ * objects, pod_target.c reads their annotations, known_pods.c remembers a digest of what was
+ * passed on.
  *
- * A pod's object changes far more often than what matters here (conditions, other annotations), and
- * each new list names every pod again. So a target is passed on only when its digest differs from the
- * one before; the scraper never sees the rest.
+ * A pod's object changes far more often than what matters here (conditions, other annotations),
+ * and each new list names every pod again. So a target is passed on only when its digest
+ * differs from the one before; the scraper never sees the rest.
  *
- * After each list, the pods that it did not name are withdrawn. They are recognized by a mark that the
- * list did not renew, so a list that breaks off half-way withdraws nothing.
+ * After each list, the pods that it did not name are withdrawn. They are recognized by a mark
+ * that the list did not renew, so a list that breaks off half-way withdraws nothing.
  *
- * When the scraper cannot take a target in for lack of memory, on_pod() reports that to kube_watch,
- * which fails the request and repeats it with back-off; it brings the same pod again, since neither the
- * watch's version nor the pod's digest has moved on. The pods that follow wait until then, as they do
- * when the memory for parsing an object is missing.
+ * When the scraper cannot take a target in for lack of memory, on_pod() reports that to
+ * kube_watch, which fails the request and repeats it with back-off; it brings the same pod
+ * again, since neither the watch's version nor the pod's digest has moved on. The pods that
+ * follow wait until then, as they do when the memory for parsing an object is missing.
  */
 #include "cluster-agent/discover/discovery.h"
 

@@ -1,10 +1,10 @@
 /*
- * A table from uid to digest. The targets themselves are not kept, since the scraper has them; the digest
- * is 128 bits of XXH3 under a seed that is random per process, so two targets of one pod do not collide
- * even if somebody tries.
+ * A table from uid to digest. The targets themselves are not kept, since the scraper has them;
+ * the digest is 128 bits of XXH3 under a seed that is random per process, so two targets of one
+ * pod do not collide even if somebody tries.
  *
- * A mark is the number of the current round: removing all marks at the start of a list is one increment
- * instead of a walk over 50,000 pods.
+ * A mark is the number of the current round: removing all marks at the start of a list is one
+ * increment instead of a walk over 50,000 pods.
  */
 #include "cluster-agent/discover/known_pods.h"
 

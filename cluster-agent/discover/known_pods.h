@@ -1,6 +1,7 @@
 /*
- * Remembers which pods were published as targets, and a digest of each target: so that only changes are
- * published again, and pods that a new list does not name can be found. Loop thread only.
+ * Remembers which pods were published as targets, and a digest of each target: so that only
+ * changes are published again, and pods that a new list does not name can be found. Loop thread
+ * only.
  *
  * Keeps a uid and a digest per pod, some 150 bytes.
  */
@@ -17,11 +18,14 @@ void known_pods_free(struct known_pods *k);
 DEFINE_CLEANUP(struct known_pods *, known_pods_free);
 
 /*
- * Marks t's pod and stores t's digest. Returns 1 if the pod is new or its digest has changed, 0 if not,
- * -ENOSPC if there are max pods already, or -ENOMEM.
+ * Marks t's pod and stores t's digest. Returns 1 if the pod is new or its digest has changed, 0
+ * if not, -ENOSPC if there are max pods already, or -ENOMEM.
  */
 int known_pods_put(struct known_pods *k, const struct scrape_target *t) MUST_CHECK;
-/* The target was not taken in: the next known_pods_put() of this pod returns 1, whatever its digest. */
+/*
+ * The target was not taken in: the next known_pods_put() of this pod returns 1, whatever its
+ * digest.
+ */
 void known_pods_mark_unpublished(struct known_pods *k, const char *uid);
 /* Marks the pod if it is in the table. */
 void known_pods_keep(struct known_pods *k, const char *uid);

@@ -76,7 +76,9 @@ static const char *shown(char out[static MAX_QUOTED_BYTES], struct value v)
 
 #define SHOWN(v) shown((char[MAX_QUOTED_BYTES]){""}, v)
 
-/* ---- values --------------------------------------------------------------------------------- */
+/*
+ * ---- values ---------------------------------------------------------------------------------
+ */
 
 static struct value get(const struct reader *r, const char *key)
 {
@@ -90,7 +92,9 @@ static bool value_is(struct value v, const char *text)
 	return v.text && v.len == strlen(text) && memcmp(v.text, text, v.len) == 0;
 }
 
-/* The part of a comma-separated list at *pos, which moves behind it, without blanks around it. */
+/*
+ * The part of a comma-separated list at *pos, which moves behind it, without blanks around it.
+ */
 static struct value next_part(struct value list, size_t *pos)
 {
 	const char *comma = memchr(list.text + *pos, ',', list.len - *pos);
@@ -220,7 +224,10 @@ static void read_kinds(struct reader *r, const char *key, bool kinds[static PROF
 	}
 }
 
-/* ---- endpoints -------------------------------------------------------------------------------- */
+/*
+ * ---- endpoints
+ * --------------------------------------------------------------------------------
+ */
 
 static void add_endpoints(struct reader *r, const struct group *g, enum profile_kind kind,
 			  const char *path)
@@ -268,7 +275,10 @@ static void add_kinds(struct reader *r, const struct group *g, struct value pref
 	}
 }
 
-/* ---- families ---------------------------------------------------------------------------------- */
+/*
+ * ---- families
+ * ----------------------------------------------------------------------------------
+ */
 
 static void read_coroot(struct reader *r)
 {

@@ -1,8 +1,9 @@
 /*
- * A pod's profiling annotations → the endpoints they ask for. What they mean is in pod_target.h. Pure;
- * foreign data.
+ * A pod's profiling annotations → the endpoints they ask for. What they mean is in
+ * pod_target.h. Pure; foreign data.
  *
- * A mistake takes away what it makes unclear (one type, one port, or all) and leaves a sentence.
+ * A mistake takes away what it makes unclear (one type, one port, or all) and leaves a
+ * sentence.
  */
 #ifndef CLUSTER_AGENT_DISCOVER_POD_ANNOTATIONS_H
 #define CLUSTER_AGENT_DISCOVER_POD_ANNOTATIONS_H

@@ -1,10 +1,10 @@
 /*
  * The service a pod belongs to. Pure; foreign data.
  *
- * The rules of common/text/kube_names.h come first, because agents that see nothing but the pod's name have no
- * others, and a pod has one service. Only where none fits its controller is asked: a ReplicaSet
- * stands for its Deployment, a Job for its CronJob, a static pod's node for nothing; a pod without
- * controller is its own service.
+ * The rules of common/text/kube_names.h come first, because agents that see nothing but the
+ * pod's name have no others, and a pod has one service. Only where none fits its controller is
+ * asked: a ReplicaSet stands for its Deployment, a Job for its CronJob, a static pod's node for
+ * nothing; a pod without controller is its own service.
  */
 #ifndef CLUSTER_AGENT_DISCOVER_POD_SERVICE_H
 #define CLUSTER_AGENT_DISCOVER_POD_SERVICE_H

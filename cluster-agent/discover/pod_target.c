@@ -27,8 +27,8 @@ static void count_ended(const json_t *statuses, size_t *n, size_t *n_ended)
 }
 
 /*
- * A pod that is being deleted works until its containers have ended; its phase stays Running until
- * it is gone.
+ * A pod that is being deleted works until its containers have ended; its phase stays Running
+ * until it is gone.
  */
 static bool is_running(const json_t *pod)
 {
@@ -48,8 +48,8 @@ static bool is_running(const json_t *pod)
 /* ---- address ----------------------------------------------------------------------------- */
 
 /*
- * Loopback is fine: the address comes from the kubelet, not from whoever wrote the annotations. The
- * link's own is not: nothing routes it, and clouds keep credentials there.
+ * Loopback is fine: the address comes from the kubelet, not from whoever wrote the annotations.
+ * The link's own is not: nothing routes it, and clouds keep credentials there.
  */
 static bool is_unicast4(struct in_addr a)
 {
@@ -78,7 +78,9 @@ static bool read_ip(char ret[static INET6_ADDRSTRLEN], const char *text)
 	       inet_ntop(AF_INET6, &v6, ret, INET6_ADDRSTRLEN);
 }
 
-/* ---- container ------------------------------------------------------------------------------ */
+/*
+ * ---- container ------------------------------------------------------------------------------
+ */
 
 static const json_t *find_status(const json_t *statuses, const char *name)
 {
@@ -114,7 +116,10 @@ static void read_container(char ret[static MAX_CONTAINER_BYTES], const json_t *p
 			 json_integer_value(json_object_get(status, "restartCount")));
 }
 
-/* ---- all of it ------------------------------------------------------------------------------- */
+/*
+ * ---- all of it
+ * -------------------------------------------------------------------------------
+ */
 
 static const char *copy(struct arena *arena, const char *s)
 {

@@ -9,8 +9,8 @@
  *     …-profiles
  *   pyroscope.io/scrape: "true", /port, /scheme; /profile-cpu-enabled and /profile-mem-enabled add
  *     to the default types or take away
- * As in Coroot, coroot.com/profile-port and pyroscope.io/port stand in for each other. "false" in
- * coroot.com/profile-scrape switches the pod off whatever else it says.
+ * As in Coroot, coroot.com/profile-port and pyroscope.io/port stand in for each other. "false"
+ * in coroot.com/profile-scrape switches the pod off whatever else it says.
  *
  * The service is named as Coroot does it, see pod_service.h.
  */
@@ -26,9 +26,9 @@
 #define POD_TARGET_ARENA_BYTES ((size_t)256 * 1024) /* enough for any */
 
 /*
- * 1 and ret in arena: the pod wants to be scraped (perhaps with a problem); 0: it does not, or has no
- * address yet, or does not run: neither does one that is being deleted and whose containers have all
- * ended. -EBADMSG: no Pod; -ENOMEM, also of an arena that is too small.
+ * 1 and ret in arena: the pod wants to be scraped (perhaps with a problem); 0: it does not, or
+ * has no address yet, or does not run: neither does one that is being deleted and whose
+ * containers have all ended. -EBADMSG: no Pod; -ENOMEM, also of an arena that is too small.
  */
 int pod_target_make(struct scrape_target *ret, struct arena *arena, const json_t *pod,
 		    const bool default_kinds[static PROFILE_KIND_MAX]) MUST_CHECK;

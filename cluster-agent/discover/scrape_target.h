@@ -38,8 +38,9 @@ struct scrape_target {
 	const char *service; /* "/k8s/<namespace>/<owner>" */
 	const char *ip;      /* numeric, v4 or v6 without brackets; the pod's own */
 	/*
-	 * Changes when the process behind the endpoints is known to be a new one. "" when it cannot be
-	 * known: the endpoints belong to several containers, or nothing says to which.
+	 * Changes when the process behind the endpoints is known to be a new one. "" when it
+	 * cannot be known: the endpoints belong to several containers, or nothing says to
+	 * which.
 	 */
 	const char *containers;
 	const char *problem; /* what is wrong with its annotations, one line; "": nothing */

@@ -14,9 +14,9 @@
 #define MAX_STATUS_BYTES ((size_t)64 * 1024)
 
 /*
- * A call waits until the next turn of the loop at least, and then for credentials when there are none;
- * after a 401 it waits once more. All of them are started or fail by one function on one timer, so
- * that done is never called from inside anything of the caller's.
+ * A call waits until the next turn of the loop at least, and then for credentials when there
+ * are none; after a 401 it waits once more. All of them are started or fail by one function on
+ * one timer, so that done is never called from inside anything of the caller's.
  */
 struct kube_call {
 	TAILQ_ENTRY(kube_call) link; /* of waiting or sent */
@@ -46,7 +46,9 @@ struct kube_client {
 	struct err fetch_err; /* why the last run of a plugin gave nothing; "": it did */
 };
 
-/* ---- life of a call ------------------------------------------------------------------------- */
+/*
+ * ---- life of a call -------------------------------------------------------------------------
+ */
 
 static void call_free(struct kube_call *call)
 {
@@ -102,7 +104,9 @@ void kube_call_cancel(struct kube_call *call)
 	call_free(call);
 }
 
-/* ---- answers -------------------------------------------------------------------------------- */
+/*
+ * ---- answers --------------------------------------------------------------------------------
+ */
 
 static int on_data(void *ctx, const char *data, size_t len)
 {
@@ -151,7 +155,9 @@ static void on_http_done(void *ctx, const struct http_result *http)
 	end_call(call, &result);
 }
 
-/* ---- sending -------------------------------------------------------------------------------- */
+/*
+ * ---- sending --------------------------------------------------------------------------------
+ */
 
 #define MAX_HEADERS 5
 
@@ -249,7 +255,9 @@ static void start_call(struct kube_call *call, const struct kube_identity *who)
 		fail_call(call, r, strerror(-r));
 }
 
-/* ---- a turn --------------------------------------------------------------------------------- */
+/*
+ * ---- a turn ---------------------------------------------------------------------------------
+ */
 
 /* As many as waited when the turn began: done functions may add others, which come later. */
 static struct kube_call *next_of_turn(struct kube_client *c, size_t *left)
@@ -341,7 +349,9 @@ static void on_fetched(void *ctx, const struct err *err)
 	wake(c);
 }
 
-/* ---- life ----------------------------------------------------------------------------------- */
+/*
+ * ---- life -----------------------------------------------------------------------------------
+ */
 
 static int construct(struct kube_client *c, const struct kube_config *cfg, struct err *err)
 {

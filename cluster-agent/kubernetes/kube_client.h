@@ -30,8 +30,9 @@ struct kube_request {
 	uint64_t idle_timeout_ns;  /* no byte for so long is -ETIMEDOUT; 0: none */
 	size_t max_response_bytes; /* of result.body */
 	/*
-	 * When not NULL: the body of a 2xx answer in pieces, as it arrives, instead of result.body.
-	 * A negative result ends the request with it. May send and cancel, its own call too.
+	 * When not NULL: the body of a 2xx answer in pieces, as it arrives, instead of
+	 * result.body. A negative result ends the request with it. May send and cancel, its own
+	 * call too.
 	 */
 	int (*on_data)(void *ctx, const char *data, size_t len);
 };
@@ -63,8 +64,8 @@ const char *kube_client_server(const struct kube_client *c);
 const char *kube_client_namespace(const struct kube_client *c);
 
 /*
- * done is called once, on the loop thread, never from inside; it may do anything but free c. *ret
- * (may be NULL) is valid until then. -ENOMEM; -EINVAL: no path or time-out, line breaks.
+ * done is called once, on the loop thread, never from inside; it may do anything but free c.
+ * *ret (may be NULL) is valid until then. -ENOMEM; -EINVAL: no path or time-out, line breaks.
  */
 int kube_client_send(struct kube_client *c, const struct kube_request *req, kube_done_fn done,
 		     void *ctx, struct kube_call **ret) MUST_CHECK;

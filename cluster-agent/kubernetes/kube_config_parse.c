@@ -82,7 +82,9 @@ static struct entry find(const struct entry *e, const char *list, const char *ki
 	return item;
 }
 
-/* ---- values: NULL when the key is not there or empty, or something is wrong ----------------- */
+/*
+ * ---- values: NULL when the key is not there or empty, or something is wrong -----------------
+ */
 
 /* Borrowed from the document. */
 static const char *get_text(const struct entry *e, const char *key)
@@ -167,7 +169,9 @@ static bool get_flag(const struct entry *e, const char *key)
 	return flag;
 }
 
-/* ---- lists of exec -------------------------------------------------------------------------- */
+/*
+ * ---- lists of exec --------------------------------------------------------------------------
+ */
 
 static char *argument(const struct entry *item)
 {
@@ -223,7 +227,9 @@ static char **copy_list(const struct entry *e, const char *key, char *(*word)(co
 	return words;
 }
 
-/* ---- a user --------------------------------------------------------------------------------- */
+/*
+ * ---- a user ---------------------------------------------------------------------------------
+ */
 
 static void check_exec(const struct entry *e, const struct kube_exec *x)
 {
@@ -289,7 +295,9 @@ static void read_user(const struct entry *e, struct kube_config *ret)
 		complain(e, -EBADMSG, e->node, "user", "a token and a user name");
 }
 
-/* ---- a cluster ------------------------------------------------------------------------------ */
+/*
+ * ---- a cluster ------------------------------------------------------------------------------
+ */
 
 static char *copy_server(const struct entry *e)
 {
@@ -355,7 +363,9 @@ static void read_cluster(const struct entry *e, struct kube_config *ret)
 	ret->exec.cluster_config = copy_plugin_config(e);
 }
 
-/* ---- the whole ------------------------------------------------------------------------------ */
+/*
+ * ---- the whole ------------------------------------------------------------------------------
+ */
 
 static struct entry root_of(struct reader *rd, struct file *f)
 {

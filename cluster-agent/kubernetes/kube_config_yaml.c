@@ -131,7 +131,9 @@ const char *kube_config_yaml_text(const yaml_node_t *node)
 	return strlen(s) == node->data.scalar.length ? s : NULL;
 }
 
-/* ---- JSON ----------------------------------------------------------------------------------- */
+/*
+ * ---- JSON -----------------------------------------------------------------------------------
+ */
 
 /* False: a text. */
 static bool put_number(struct json_writer *w, const char *s)

@@ -119,7 +119,9 @@ void kube_credentials_on_fetched(struct kube_credentials *c, kube_fetched_fn fet
 	c->fetched_ctx = ctx;
 }
 
-/* ---- token file ----------------------------------------------------------------------------- */
+/*
+ * ---- token file -----------------------------------------------------------------------------
+ */
 
 static int read_token(struct kube_credentials *c, struct err *err)
 {
@@ -164,7 +166,9 @@ static int refresh_token(struct kube_credentials *c, struct err *err)
 	return c->header ? 0 : r;
 }
 
-/* ---- plugin --------------------------------------------------------------------------------- */
+/*
+ * ---- plugin ---------------------------------------------------------------------------------
+ */
 
 static uint64_t refresh_time(int64_t expires_ns)
 {
@@ -244,7 +248,9 @@ static int start_plugin(struct kube_credentials *c, struct err *err)
 	return r < 0 && r != -ENOMEM ? -EACCES : r;
 }
 
-/* ---- both ----------------------------------------------------------------------------------- */
+/*
+ * ---- both -----------------------------------------------------------------------------------
+ */
 
 int kube_credentials_get(struct kube_credentials *c, struct kube_identity *ret, struct err *err)
 {

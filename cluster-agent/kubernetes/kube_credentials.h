@@ -2,8 +2,9 @@
  * As whom requests are made: what of a kube_config changes while we run. Loop thread only.
  *
  * A token file is read again when it changes and before what was read is a minute old; while it
- * cannot be read, the token of before stays. What an exec plugin gave stays until a quarter of its time,
- * at most a minute, is left, or until it is refused; one run serves everybody who waits for it.
+ * cannot be read, the token of before stays. What an exec plugin gave stays until a quarter of
+ * its time, at most a minute, is left, or until it is refused; one run serves everybody who
+ * waits for it.
  */
 #ifndef CLUSTER_AGENT_KUBERNETES_KUBE_CREDENTIALS_H
 #define CLUSTER_AGENT_KUBERNETES_KUBE_CREDENTIALS_H

@@ -14,9 +14,9 @@ struct kube_endpoint {
 };
 
 /*
- * server and tls_server_name (may be NULL) as of a kube_config. ret is zeroed before, and after a
- * failure. -ENOMEM; -ENOTSUP: tls_server_name with a server that has no host, a user or no TLS, with a
- * sentence in err.
+ * server and tls_server_name (may be NULL) as of a kube_config. ret is zeroed before, and after
+ * a failure. -ENOMEM; -ENOTSUP: tls_server_name with a server that has no host, a user or no
+ * TLS, with a sentence in err.
  */
 int kube_endpoint_make(struct kube_endpoint *ret, const char *server, const char *tls_server_name,
 		       struct err *err) MUST_CHECK;

@@ -32,7 +32,9 @@ struct kube_exec_run {
 	size_t tail_len;
 };
 
-/* ---- end of a run --------------------------------------------------------------------------- */
+/*
+ * ---- end of a run ---------------------------------------------------------------------------
+ */
 
 static void stop_watching(struct kube_exec_run *run)
 {
@@ -102,7 +104,9 @@ static void finish(struct kube_exec_run *run, int error, const char *why)
 	kube_exec_cancel(run);
 }
 
-/* ---- what it prints ------------------------------------------------------------------------- */
+/*
+ * ---- what it prints -------------------------------------------------------------------------
+ */
 
 static void add_to_tail(struct kube_exec_run *run, const char *data, size_t len)
 {
@@ -213,7 +217,9 @@ static void on_exit_of_child(void *ctx, uint32_t events)
 	finish(run, r < 0 || info.si_status != 0 ? -EPROTO : 0, why);
 }
 
-/* ---- start ---------------------------------------------------------------------------------- */
+/*
+ * ---- start ----------------------------------------------------------------------------------
+ */
 
 static bool names_the_same(const char *a, const char *b)
 {

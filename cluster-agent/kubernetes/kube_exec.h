@@ -1,6 +1,6 @@
 /*
- * One run of an exec plugin: a child process in a group of its own, with what it prints and how it
- * ended. Loop thread only; nothing waits for the child.
+ * One run of an exec plugin: a child process in a group of its own, with what it prints and how
+ * it ended. Loop thread only; nothing waits for the child.
  *
  * Standard input is /dev/null. The run is over when the child has ended, whoever else holds its
  * pipes. On time-out, too much output and cancelling, the whole group is killed.
@@ -31,7 +31,9 @@ struct kube_exec_result {
 	size_t len;
 };
 
-/* Called once, on the loop thread, never from inside kube_exec_start(). The run is gone then. */
+/*
+ * Called once, on the loop thread, never from inside kube_exec_start(). The run is gone then.
+ */
 typedef void (*kube_exec_done_fn)(void *ctx, const struct kube_exec_result *result);
 
 /* Everything is copied. -errno with a sentence in err. */

@@ -26,8 +26,8 @@ int kube_exec_credential_parse(struct kube_exec_credential *ret, const char *tex
 void kube_exec_credential_fini(struct kube_exec_credential *c);
 
 /*
- * The value of KUBERNETES_EXEC_INFO. ca_pem: the CA, NULL when there is none of its own. *ret is the
- * caller's. -ENOMEM; -EFBIG.
+ * The value of KUBERNETES_EXEC_INFO. ca_pem: the CA, NULL when there is none of its own. *ret
+ * is the caller's. -ENOMEM; -EFBIG.
  */
 int kube_exec_info(char **ret, const struct kube_config *cfg, const char *ca_pem) MUST_CHECK;
 

@@ -1,4 +1,7 @@
-/* Whether a file is still the one that was read. Names of one that is not there have a stamp too. */
+/*
+ * Whether a file is still the one that was read. Names of one that is not there have a stamp
+ * too.
+ */
 #ifndef CLUSTER_AGENT_KUBERNETES_KUBE_FILE_STAMP_H
 #define CLUSTER_AGENT_KUBERNETES_KUBE_FILE_STAMP_H
 

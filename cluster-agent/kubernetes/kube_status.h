@@ -10,8 +10,9 @@
 #define KUBE_STATUS_MESSAGE_BYTES ((size_t)512)
 
 /*
- * One line, valid UTF-8 without control characters, cut to fit: the message, or the first line of a
- * text that is no page, with "HTTP status N" in front of it; that alone when there is nothing else.
+ * One line, valid UTF-8 without control characters, cut to fit: the message, or the first line
+ * of a text that is no page, with "HTTP status N" in front of it; that alone when there is
+ * nothing else.
  */
 void kube_status_message(int status, const char *body, size_t len,
 			 char ret[static KUBE_STATUS_MESSAGE_BYTES]);

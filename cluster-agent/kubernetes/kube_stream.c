@@ -1,7 +1,7 @@
 /*
- * A state machine over bytes. Outside of values (the keys of a list, the commas between its items)
- * JSON's grammar is checked in full; inside of a value only strings and brackets are followed, to
- * find its end. What is wrong inside of an item is found by whoever parses it.
+ * A state machine over bytes. Outside of values (the keys of a list, the commas between its
+ * items) JSON's grammar is checked in full; inside of a value only strings and brackets are
+ * followed, to find its end. What is wrong inside of an item is found by whoever parses it.
  */
 #include "cluster-agent/kubernetes/kube_stream.h"
 
@@ -333,7 +333,9 @@ static ssize_t feed_value(struct kube_stream *s, const char *data, size_t len, s
 	return r < 0 ? r : (ssize_t)i;
 }
 
-/* ---- between values ------------------------------------------------------------------------ */
+/*
+ * ---- between values ------------------------------------------------------------------------
+ */
 
 static int unexpected(char c, const char *wanted, struct err *err)
 {

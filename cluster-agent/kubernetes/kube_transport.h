@@ -1,6 +1,6 @@
 /*
- * The http_client of a kube_config, and a new one for later requests whenever a file of its CA or
- * certificate, or the certificate of a plugin, has changed: connections know what they were
+ * The http_client of a kube_config, and a new one for later requests whenever a file of its CA
+ * or certificate, or the certificate of a plugin, has changed: connections know what they were
  * made with. The old one goes when its last request has ended. Loop thread only.
  */
 #ifndef CLUSTER_AGENT_KUBERNETES_KUBE_TRANSPORT_H

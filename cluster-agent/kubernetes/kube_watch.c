@@ -2,10 +2,10 @@
  * One request at a time: list, page, page …, watch, watch … What comes next is decided in
  * kube_watch_state.c; here it is asked for and taken apart.
  *
- * Lists are asked for without a resourceVersion, which means "as it is now". With 0 a server would
- * answer from its cache: whole instead of in pages if it is an old one, and after its own restart
- * perhaps with an older state than the one we know, so that pods would go and come. Newer servers
- * (1.31 on) answer the exact question from their cache as well.
+ * Lists are asked for without a resourceVersion, which means "as it is now". With 0 a server
+ * would answer from its cache: whole instead of in pages if it is an old one, and after its own
+ * restart perhaps with an older state than the one we know, so that pods would go and come.
+ * Newer servers (1.31 on) answer the exact question from their cache as well.
  */
 #include "cluster-agent/kubernetes/kube_watch.h"
 
@@ -108,7 +108,10 @@ static int take_change(struct kube_watch *w, const char *type, const json_t *obj
 		w->cfg.gone(w->cfg.ctx, object);
 	else if (strcmp(type, "BOOKMARK") != 0)
 		return err_set(&w->why, -EBADMSG, "an event of unknown type");
-	/* w->version stays in front of an event that was not taken in: the next watch repeats it */
+	/*
+	 * w->version stays in front of an event that was not taken in: the next watch repeats
+	 * it
+	 */
 	if (r < 0)
 		return r;
 	snprintf(w->version, sizeof(w->version), "%s", version);
@@ -162,7 +165,10 @@ static void on_too_large(void *watch)
 	kube_watch_metrics_add(&w->metrics, KUBE_WATCH_METRIC_LEFT_OUT_TOO_LARGE);
 }
 
-/* ---- answers --------------------------------------------------------------------------------- */
+/*
+ * ---- answers
+ * ---------------------------------------------------------------------------------
+ */
 
 static int on_data(void *watch, const char *data, size_t len)
 {
@@ -277,7 +283,10 @@ static void on_done(void *watch, const struct kube_result *res)
 	decide(w, &o, message_of(w, &o, res));
 }
 
-/* ---- requests ------------------------------------------------------------------------------------ */
+/*
+ * ---- requests
+ * ------------------------------------------------------------------------------------
+ */
 
 /* A value of the query: what may stand there by itself, the rest as %XX. */
 static int add_value(struct buf *b, const char *s)
@@ -373,7 +382,10 @@ static void send_request(void *watch)
 	}
 }
 
-/* ---- life ----------------------------------------------------------------------------------------- */
+/*
+ * ---- life
+ * -----------------------------------------------------------------------------------------
+ */
 
 static int copy_config(struct kube_watch *w, const struct kube_watch_config *cfg)
 {

@@ -1,13 +1,15 @@
 /*
- * Follows all objects of one kind: list in pages, then watch from there, for ever. Loop thread only.
+ * Follows all objects of one kind: list in pages, then watch from there, for ever. Loop thread
+ * only.
  *
- * Ended watches resume from the last resource version (bookmarks move it on). 410 Gone, as a status
- * or as an event, and any answer that cannot be understood lead to a new list; the owner keeps what
- * it knows until that list is whole. Failures are retried with back-off and jitter, up to a minute.
- * A server that sends nothing for KUBE_WATCH_IDLE_NS, not even a bookmark, is asked anew for a short
- * watch; it has a problem when that does not end either. Memory: one object at a time. An object that is too large, or is no JSON that can be
- * read, is counted and left out. The first failure of a row is logged, with what to do about
- * it when it is a matter of RBAC, and then only when the reason changes; and that it works again.
+ * Ended watches resume from the last resource version (bookmarks move it on). 410 Gone, as a
+ * status or as an event, and any answer that cannot be understood lead to a new list; the owner
+ * keeps what it knows until that list is whole. Failures are retried with back-off and jitter,
+ * up to a minute. A server that sends nothing for KUBE_WATCH_IDLE_NS, not even a bookmark, is
+ * asked anew for a short watch; it has a problem when that does not end either. Memory: one
+ * object at a time. An object that is too large, or is no JSON that can be read, is counted and
+ * left out. The first failure of a row is logged, with what to do about it when it is a matter
+ * of RBAC, and then only when the reason changes; and that it works again.
  *
  * Source: https://kubernetes.io/docs/reference/using-api/api-concepts/
  */
@@ -24,7 +26,9 @@
 
 #define KUBE_WATCH_PAGE 500
 #define KUBE_WATCH_IDLE_NS (90 * NS_PER_S)
-/* Of one object as JSON; etcd refuses more than 1.5 MiB. Larger ones are counted and left out. */
+/*
+ * Of one object as JSON; etcd refuses more than 1.5 MiB. Larger ones are counted and left out.
+ */
 #define KUBE_WATCH_OBJECT_BYTES ((size_t)4 * 1024 * 1024)
 
 struct kube_watch;
@@ -44,8 +48,9 @@ struct kube_watch_config {
 	/* A new list begins: what object() does not name from here until listed() is gone. */
 	void (*list_begins)(void *ctx);
 	/*
-	 * The object exists, or has changed. Returns 0, or a negative errno (-ENOMEM) if the owner could
-	 * not take it in: the request then counts as failed, and the retry brings the object again.
+	 * The object exists, or has changed. Returns 0, or a negative errno (-ENOMEM) if the
+	 * owner could not take it in: the request then counts as failed, and the retry brings
+	 * the object again.
 	 */
 	int (*object)(void *ctx, const json_t *object);
 	void (*gone)(void *ctx, const json_t *object); /* its last state before it was deleted */
@@ -57,9 +62,14 @@ int kube_watch_new(struct kube_watch **ret, const struct kube_watch_config *cfg)
 void kube_watch_free(struct kube_watch *w);
 DEFINE_CLEANUP(struct kube_watch *, kube_watch_free);
 
-/* Whether a list was whole at least once, and no failure is being retried for over two minutes. */
+/*
+ * Whether a list was whole at least once, and no failure is being retried for over two minutes.
+ */
 bool kube_watch_synced(const struct kube_watch *w);
-/* One line about what is wrong now, "" when nothing is; borrowed until the next turn of the loop. */
+/*
+ * One line about what is wrong now, "" when nothing is; borrowed until the next turn of the
+ * loop.
+ */
 const char *kube_watch_problem(const struct kube_watch *w);
 
 /* coroot_cluster_agent_kubernetes_…_total. Call before other threads start. */

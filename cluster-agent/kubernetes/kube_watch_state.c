@@ -19,7 +19,9 @@ static bool is_ok(const struct kube_outcome *o)
 	return o->error == 0 && o->status >= 200 && o->status < 300 && o->event_code == 0;
 }
 
-/* A proxy that cuts connections after a while ends a watch as well as the server itself does. */
+/*
+ * A proxy that cuts connections after a while ends a watch as well as the server itself does.
+ */
 static bool watch_ended(const struct kube_watch_state *st, const struct kube_outcome *o)
 {
 	return is_ok(o) || (o->error == -ECONNRESET && o->event_code == 0 &&

@@ -1,12 +1,12 @@
 /*
- * What a kube_watch asks the API server for next, after what came of its last request. Pure but for
- * the state it is given.
+ * What a kube_watch asks the API server for next, after what came of its last request. Pure but
+ * for the state it is given.
  *
- * A watch that ends is asked for again from where it was, but not sooner than twice the shortest
- * retry after it was asked for (1 s). A connection that held for the shortest retry (500 ms) was no
- * refusal, however it ended. What fails is tried again with back-off, which starts over when events
- * come. 410 Gone and answers that are not understood lead to a new list; other failures in the
- * middle of a list ask for the same page again.
+ * A watch that ends is asked for again from where it was, but not sooner than twice the
+ * shortest retry after it was asked for (1 s). A connection that held for the shortest retry
+ * (500 ms) was no refusal, however it ended. What fails is tried again with back-off, which
+ * starts over when events come. 410 Gone and answers that are not understood lead to a new
+ * list; other failures in the middle of a list ask for the same page again.
  */
 #ifndef CLUSTER_AGENT_KUBERNETES_KUBE_WATCH_STATE_H
 #define CLUSTER_AGENT_KUBERNETES_KUBE_WATCH_STATE_H
@@ -63,9 +63,10 @@ void kube_watch_state_event(struct kube_watch_state *st);
 #define KUBE_WATCH_SHORT_S 2u
 
 /*
- * timeoutSeconds of the next watch: spread, so that not all clients come back at once. The first
- * one after a failure is short: a quiet watch says that it works only by its end. So is the one
- * after a silent watch: there are servers without bookmarks, and one that hangs does not end it.
+ * timeoutSeconds of the next watch: spread, so that not all clients come back at once. The
+ * first one after a failure is short: a quiet watch says that it works only by its end. So is
+ * the one after a silent watch: there are servers without bookmarks, and one that hangs does
+ * not end it.
  */
 unsigned kube_watch_state_timeout_s(struct kube_watch_state *st);
 

@@ -1,11 +1,12 @@
 /*
- * Fetches the profiles of all targets, each endpoint once per interval, and hands them on in the
- * form of an upload. Loop thread, and threads of its own that decode and encode.
+ * Fetches the profiles of all targets, each endpoint once per interval, and hands them on in
+ * the form of an upload. Loop thread, and threads of its own that decode and encode.
  *
- * An endpoint's slot within the interval comes from a hash of pod, port and kind, so the load is even
- * and stays where it is. A new target is scraped once right away (a few of them per second; beyond
- * that they wait for their slot). At most max_in_flight requests run at once, bodies together have at
- * most max_memory_bytes. What is late, skipped, refused or fails is counted by reason.
+ * An endpoint's slot within the interval comes from a hash of pod, port and kind, so the load
+ * is even and stays where it is. A new target is scraped once right away (a few of them per
+ * second; beyond that they wait for their slot). At most max_in_flight requests run at once,
+ * bodies together have at most max_memory_bytes. What is late, skipped, refused or fails is
+ * counted by reason.
  *
  * Requests go to the pod's own address only: no redirects, no proxy.
  */
@@ -50,15 +51,18 @@ struct scraper_config {
 	void *ctx;
 	/* Whether this replica scrapes the pod. */
 	bool (*owns)(void *ctx, const char *uid);
-	/* Takes the content of body (a gzipped pprof) in every case. labels as of upload_url_make(). */
+	/*
+	 * Takes the content of body (a gzipped pprof) in every case. labels as of
+	 * upload_url_make().
+	 */
 	void (*put)(void *ctx, const struct upload_label *labels, struct buf *body);
 };
 
 int scraper_new(struct scraper **ret, const struct scraper_config *cfg, struct err *err) MUST_CHECK;
 /*
  * Before scraper_free(), while an HTTP server's threads may still call scraper_serve_targets():
- * cancels what is under way, begins nothing any more, answers kept and new exchanges with 503. put()
- * is not called after it.
+ * cancels what is under way, begins nothing any more, answers kept and new exchanges with 503.
+ * put() is not called after it.
  */
 void scraper_stop(struct scraper *s);
 /* Stops if that was not done, and waits for conversions under way. */
@@ -66,9 +70,9 @@ void scraper_free(struct scraper *s);
 DEFINE_CLEANUP(struct scraper *, scraper_free);
 
 /*
- * Adds the pod, or replaces it. t is copied. The state of an endpoint (its previous values) is kept as
- * long as address, kind, scheme, port and path stay the same. Returns 0, or -ENOMEM: the pod is then as it was
- * before, or no longer in the scraper at all.
+ * Adds the pod, or replaces it. t is copied. The state of an endpoint (its previous values) is
+ * kept as long as address, kind, scheme, port and path stay the same. Returns 0, or -ENOMEM:
+ * the pod is then as it was before, or no longer in the scraper at all.
  */
 int scraper_upsert(struct scraper *s, const struct scrape_target *t) MUST_CHECK;
 /* Stops at once; a request under way is cancelled. */
@@ -85,12 +89,15 @@ void scraper_ownership_changed(struct scraper *s);
 void scraper_serve_targets(void *ctx, struct http_exchange *x);
 /* What "discovery" in it says; problem is copied. */
 void scraper_set_discovery(struct scraper *s, bool synced, const char *problem);
-/* What "forwarding" in it says; it is left out unless set. Copied, without user and password. -ENOMEM. */
+/*
+ * What "forwarding" in it says; it is left out unless set. Copied, without user and password.
+ * -ENOMEM.
+ */
 int scraper_set_forwarding(struct scraper *s, const char *url) MUST_CHECK;
 
 /*
- * coroot_cluster_agent_scrape…; call before other threads start. The scraper's own start with the first
- * profile.
+ * coroot_cluster_agent_scrape…; call before other threads start. The scraper's own start with
+ * the first profile.
  */
 int scraper_register(struct scraper *s, struct metrics *ms) MUST_CHECK;
 

@@ -2,7 +2,8 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
-#include "cluster-agent/kubernetes/kube_config.h"
+#include "cluster-agent/kubernetes/kube_config_load.h"
+#include "cluster-agent/kubernetes/kube_config_parse.h"
 #include "test/lib/unit.h"
 
 struct fixture {
@@ -113,10 +114,10 @@ static void outside_of_a_pod_or_without_a_token_there_is_no_account(void **state
 	} cases[] = {
 		{"", "443", -ENOENT, "not in a pod"},
 		{"10.0.0.1", "", -ENOENT, "not in a pod"},
-		{"10.0.0.1", "0", -EINVAL, "KUBERNETES_SERVICE_PORT is no port: \"0\""},
-		{"10.0.0.1", "tcp://10.0.0.1:443", -EINVAL, "is no port"},
-		{"10.0.0.1/x", "443", -EINVAL, "KUBERNETES_SERVICE_HOST is no host"},
-		{"user@10.0.0.1", "443", -EINVAL, "KUBERNETES_SERVICE_HOST is no host"},
+		{"10.0.0.1", "0", -EINVAL, "KUBERNETES_SERVICE_PORT is not a port: \"0\""},
+		{"10.0.0.1", "tcp://10.0.0.1:443", -EINVAL, "is not a port"},
+		{"10.0.0.1/x", "443", -EINVAL, "KUBERNETES_SERVICE_HOST is not a host"},
+		{"user@10.0.0.1", "443", -EINVAL, "KUBERNETES_SERVICE_HOST is not a host"},
 		{"10.0.0.1", "443", -ENOENT, "token of the service account "},
 	};
 	const struct kube_config zero = {0};
