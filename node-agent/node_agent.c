@@ -220,12 +220,11 @@ static void on_housekeeping(void *ctx)
 	loop_set_timer(a->housekeeping_timer, HOUSEKEEPING_EVERY_NS);
 }
 
-static void upload(struct node_agent *a, const char *service, const char *container_id,
-		   struct buf *pprof)
+static void upload(struct node_agent *a, const struct workload *workload, struct buf *pprof)
 {
 	const struct upload_label labels[] = {
-		{"service.name", service},
-		{"container.id", container_id},
+		{"service.name", workload->service},
+		{"container.id", workload->container_id},
 		{"host.name", a->host.name},
 		{"host.id", a->host.id},
 		{},
@@ -233,18 +232,18 @@ static void upload(struct node_agent *a, const char *service, const char *contai
 	int r = uploader_add(a->uploader, labels, pprof);
 
 	if (r < 0)
-		log_warn_limited("cannot queue a profile", "service=%s error=\"%s\"", service,
-				 strerror(-r));
+		log_warn_limited("cannot queue a profile", "service=%s error=\"%s\"",
+				 workload->service, strerror(-r));
 }
 
 static void on_profile(void *ctx, const struct workload_profile *p)
 {
-	upload(ctx, p->service, p->container_id, p->pprof);
+	upload(ctx, p->workload, p->pprof);
 }
 
 static void on_go_profile(void *ctx, const struct go_upload *u)
 {
-	upload(ctx, u->service, u->container_id, u->pprof);
+	upload(ctx, u->workload, u->pprof);
 }
 
 static void stop_when_sent(void *ctx)

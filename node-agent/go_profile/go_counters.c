@@ -77,15 +77,17 @@ void go_counters_expire(struct go_counters *c, uint64_t now_ns)
 /* 0: it has a share; 1: it gets none. */
 static int require_share(struct go_counters *c, struct go_process *g, struct go_opened *o)
 {
-	char service[WORKLOAD_NAME_BYTES];
-	const struct go_container_labels labels = {service, ""};
+	CLEANUP(workload_unrefp) struct workload *workload = NULL;
+	struct go_container_labels labels = {NULL, ""};
 	int r;
 
 	if (g->share)
 		return 0;
-	r = go_target_service(&o->target, service);
-	if (r == 0)
-		r = go_share_new(&g->share, c->containers, &labels, g->start);
+	r = go_target_workload(&o->target, &workload);
+	if (r < 0)
+		return r;
+	labels.container_id = workload->container_id;
+	r = go_share_new(&g->share, c->containers, &labels, g->start);
 	return r == -ENOSPC ? 1 : r;
 }
 

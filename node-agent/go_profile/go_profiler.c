@@ -36,7 +36,7 @@ void go_result_free(struct go_result *r)
 	if (!r)
 		return;
 	buf_fini(&r->pprof);
-	free(r->service);
+	workload_unref(r->workload);
 	free(r);
 }
 
@@ -85,19 +85,15 @@ static int pass_on(struct go_profiler *p, const struct go_opened *o, struct buf 
 		   enum go_metric kind)
 {
 	CLEANUP(go_result_freep) struct go_result *made = calloc(1, sizeof(*made));
-	char service[WORKLOAD_NAME_BYTES];
 	int r;
 
 	if (!made)
 		return -ENOMEM;
 	made->pprof = *pprof;
 	buf_init(pprof, LIMIT_UPLOAD_BYTES);
-	r = go_target_service(&o->target, service);
+	r = go_target_workload(&o->target, &made->workload);
 	if (r < 0)
 		return r;
-	made->service = strdup(service);
-	if (!made->service)
-		return -ENOMEM;
 	made->kind = kind;
 	r = hand_over(p, made);
 	if (r == 0)

@@ -38,7 +38,7 @@ struct go_profiler_config {
 
 /* A profile, for go_result_free(). */
 struct go_result {
-	char *service;
+	struct workload *workload;
 	struct buf pprof;
 	enum go_metric kind; /* which counts it, when it is taken on */
 };

@@ -48,7 +48,7 @@ static void on_wake(void *ctx)
 	struct go_result *r;
 
 	while ((r = queue_pop_timeout(w->results, 0))) {
-		const struct go_upload u = {r->service, r->service, &r->pprof};
+		const struct go_upload u = {r->workload, &r->pprof};
 
 		metric_add(&w->metrics->of[r->kind], 1);
 		w->cfg.on_profile(w->cfg.ctx, &u);
@@ -103,27 +103,30 @@ static int start(struct go_worker *w, struct err *err)
 
 /* ---- the watch ---- */
 
-/* Who is meant, and what it is called, if it is still there: all of that is read without its memory and files. */
-static void identify(const struct go_worker *w, struct program_id *id,
-		     char service[static WORKLOAD_NAME_BYTES])
+/*
+ * Completes the id and returns the workload, or NULL if the process has exited. Neither its memory nor
+ * its files are read.
+ */
+static struct workload *identify(const struct go_worker *w, struct program_id *id)
 {
 	const char *root = w->cfg.profiler.proc_root;
 	AUTO_CLOSE int root_fd = open(root ? root : "/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	AUTO_CLOSE int fd = -1;
 	struct go_target t = {.mem_fd = -1, .exe_fd = -1};
+	struct workload *workload;
 	struct proc_stat st;
 
-	service[0] = '\0';
 	if (root_fd < 0 || id->pid == 0)
-		return;
+		return NULL;
 	fd = procfs_open_process(root_fd, id->pid);
 	if (fd < 0 || procfs_read_stat(fd, &st) < 0)
-		return;
+		return NULL;
 	if (id->start_time == 0)
 		id->start_time = st.start_time;
 	t.proc_fd = fd;
-	if (st.start_time != id->start_time || go_target_service(&t, service) < 0)
-		service[0] = '\0';
+	if (st.start_time != id->start_time || go_target_workload(&t, &workload) < 0)
+		return NULL;
+	return workload;
 }
 
 static void leave_behind(struct go_worker *w)
@@ -150,12 +153,12 @@ static void remember(struct go_profiler_past *past, const struct go_profiler_pos
 
 static void abandon(struct go_worker *w, struct go_profiler_position *at)
 {
-	char service[WORKLOAD_NAME_BYTES];
+	CLEANUP(workload_unrefp) struct workload *workload = identify(w, &at->id);
 
-	identify(w, &at->id, service);
 	log_warn("memory of a process cannot be read, nor the attempt be ended: left out from now "
 		 "on",
-		 "pid=%d service=%s seconds=%llu", (int)at->id.pid, LOG_QUOTED(service),
+		 "pid=%d service=%s seconds=%llu", (int)at->id.pid,
+		 LOG_QUOTED(workload ? workload->service : ""),
 		 (unsigned long long)((clock_monotonic_ns() - at->since_ns) / NS_PER_S));
 	leave_behind(w);
 	remember(&w->past, at);

@@ -24,10 +24,9 @@
 
 struct go_worker;
 
-/* One process's pprof. Strings are borrowed; the content of pprof may be taken (buf_take). */
+/* One process's pprof. Borrowed; the content of pprof may be taken (buf_take). */
 struct go_upload {
-	const char *service;
-	const char *container_id;
+	const struct workload *workload;
 	struct buf *pprof;
 };
 

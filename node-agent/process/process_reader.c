@@ -3,15 +3,11 @@
 #include <errno.h>
 #include <sys/stat.h>
 
-#include "common/data/buf.h"
-#include "common/system/fs.h"
-#include "node-agent/process/cgroup_path.h"
 #include "node-agent/process/file_registry.h"
 #include "node-agent/process/proc_maps.h"
 #include "node-agent/process/procfs.h"
 #include "node-agent/process/workload.h"
 
-#define CGROUP_MAX_BYTES 65536
 #define FIRST_MAPPINGS 16
 
 /* While the lines of maps come in. */
@@ -100,33 +96,25 @@ static int read_mappings(struct process_snapshot *s, struct file_registry *files
 }
 
 /*
- * Service, container and executable; proc_fd -1 when there is only id to go by. The cgroup stays
- * the same when a process executes something else (changed), the executable does not.
+ * Fills in the executable and the workload. proc_fd is -1 if the process is gone, which leaves its
+ * name as the only fact. If it has executed another program since the sample (changed), its
+ * executable is not the one of the sample, but its cgroup still is.
  */
 static int fill_names(struct process_snapshot *s, int proc_fd, bool changed)
 {
-	char name[WORKLOAD_NAME_BYTES];
-	CLEANUP(buf_fini) struct buf cgroup;
 	struct workload_facts facts = {.comm = s->comm, .kernel_thread = s->kernel_thread};
 	int r = -ENOENT;
 
-	buf_init(&cgroup, CGROUP_MAX_BYTES);
-	if (proc_fd >= 0) {
-		if (fs_read_at(proc_fd, "cgroup", &cgroup) == -ENOMEM)
-			return -ENOMEM;
-		cgroup_path_parse(cgroup.data ? cgroup.data : "", cgroup.len, &facts.cgroup);
-		if (!changed)
-			r = procfs_read_link(proc_fd, "exe", &s->exe);
-	}
+	if (proc_fd >= 0 && !changed)
+		r = procfs_read_link(proc_fd, "exe", &s->exe);
 	if (r < 0 && r != -ENOMEM)
 		s->exe = strdup("");
 	if (!s->exe)
 		return -ENOMEM;
 	facts.exe = s->exe;
-	workload_name(&facts, name);
-	s->service = strdup(name);
-	s->container_id = strdup(name);
-	return s->service && s->container_id ? 0 : -ENOMEM;
+	r = proc_fd >= 0 ? workload_read(&s->workload, proc_fd, &facts) : -ESRCH;
+	/* whatever can be said without the cgroup is better than no sample */
+	return r < 0 && r != -ENOMEM ? workload_new(&s->workload, &facts) : r;
 }
 
 /*
@@ -201,7 +189,7 @@ int process_read(int root_fd, struct file_registry *files, const struct process_
 bool process_snapshots_equal(const struct process_snapshot *a, const struct process_snapshot *b)
 {
 	if (a->n_mappings != b->n_mappings || strcmp(a->comm, b->comm) != 0 ||
-	    strcmp(a->exe, b->exe) != 0 || strcmp(a->service, b->service) != 0)
+	    strcmp(a->exe, b->exe) != 0 || workload_compare(a->workload, b->workload) != 0)
 		return false;
 	for (size_t i = 0; i < a->n_mappings; i++) {
 		const struct process_mapping *x = &a->mappings[i], *y = &b->mappings[i];

@@ -14,8 +14,7 @@ void process_snapshot_unref(struct process_snapshot *s)
 		mapped_file_unref(s->mappings[i].file);
 	free(s->mappings);
 	free(s->exe);
-	free(s->service);
-	free(s->container_id);
+	workload_unref(s->workload);
 	free(s);
 }
 

@@ -14,6 +14,7 @@
 
 #include "common/base.h"
 #include "node-agent/process/mapped_file.h"
+#include "node-agent/process/workload.h"
 
 #define PROCESS_COMM_BYTES 16
 
@@ -39,8 +40,7 @@ struct process_snapshot {
 	uint64_t start_time;           /* clock ticks since boot, as in /proc/<pid>/stat */
 	char comm[PROCESS_COMM_BYTES]; /* of the thread-group leader */
 	char *exe;                     /* path in the process's mount namespace; "" unknown */
-	char *service;                 /* "/system.slice/cron.service" …; never empty */
-	char *container_id;
+	struct workload *workload;     /* a reference; never NULL */
 	struct process_mapping *mappings; /* executable ones, ascending, disjoint */
 	size_t n_mappings;
 };

@@ -1,6 +1,13 @@
 #include "node-agent/process/workload.h"
 
+#include <errno.h>
+
+#include "common/data/buf.h"
+#include "common/system/fs.h"
 #include "common/text/utf8.h"
+#include "node-agent/process/procfs.h"
+
+#define CGROUP_MAX_BYTES 65536
 
 #define DELETED " (deleted)"
 
@@ -25,7 +32,7 @@ static void process_name(const struct workload_facts *f, char *ret, size_t size)
 	snprintf(ret, size, "/process/%.*s", (int)len, name);
 }
 
-void workload_name(const struct workload_facts *f, char ret[static WORKLOAD_NAME_BYTES])
+static void service_name(const struct workload_facts *f, char ret[static WORKLOAD_NAME_BYTES])
 {
 	const struct cgroup_path *c = &f->cgroup;
 	int id_len =
@@ -40,4 +47,63 @@ void workload_name(const struct workload_facts *f, char ret[static WORKLOAD_NAME
 	else
 		snprintf(ret, WORKLOAD_NAME_BYTES, "/%s/%.*s", folders[c->kind], id_len, c->id);
 	ret[utf8_make_printable(ret, strlen(ret))] = '\0';
+}
+
+int workload_new(struct workload **ret, const struct workload_facts *facts)
+{
+	char service[WORKLOAD_NAME_BYTES];
+	struct workload *w;
+	size_t size;
+
+	service_name(facts, service);
+	size = strlen(service) + 1;
+	w = malloc(sizeof(*w) + size);
+	if (!w)
+		return -ENOMEM;
+	atomic_init(&w->refs, 1);
+	memcpy(w->text, service, size);
+	w->service = w->text;
+	w->container_id = w->text;
+	*ret = w;
+	return 0;
+}
+
+int workload_read(struct workload **ret, int proc_fd, const struct workload_facts *facts)
+{
+	struct workload_facts complete = *facts;
+	CLEANUP(buf_fini) struct buf cgroup;
+	AUTO_FREE char *exe = NULL;
+	int r;
+
+	buf_init(&cgroup, CGROUP_MAX_BYTES);
+	r = fs_read_at(proc_fd, "cgroup", &cgroup);
+	if (r == 0)
+		cgroup_path_parse(cgroup.data ? cgroup.data : "", cgroup.len, &complete.cgroup);
+	if (r == 0 && !facts->exe && complete.cgroup.kind == CGROUP_NONE)
+		r = procfs_read_link(proc_fd, "exe", &exe);
+	if (r < 0)
+		return r == -ENOENT ? -ESRCH : r;
+	if (!complete.exe)
+		complete.exe = exe ? exe : "";
+	return workload_new(ret, &complete);
+}
+
+struct workload *workload_ref(struct workload *w)
+{
+	atomic_fetch_add_explicit(&w->refs, 1, memory_order_relaxed);
+	return w;
+}
+
+void workload_unref(struct workload *w)
+{
+	/* acquire: other owners' reads of w must come before it is freed */
+	if (w && atomic_fetch_sub_explicit(&w->refs, 1, memory_order_acq_rel) == 1)
+		free(w);
+}
+
+int workload_compare(const struct workload *a, const struct workload *b)
+{
+	int r = strcmp(a->service, b->service);
+
+	return r != 0 ? r : strcmp(a->container_id, b->container_id);
 }

@@ -215,14 +215,13 @@ static int encode(struct build *b, struct buf *out)
 	return pprof_encode(&p, out);
 }
 
-/* All processes of one service: [first, end). */
+/* All processes of one workload: [first, end). */
 static int build_workload(struct build *b, struct cycle_process *const *first,
 			  struct cycle_process *const *end, cpu_profile_fn emit, void *ctx)
 {
 	CLEANUP(buf_fini) struct buf pprof;
 	struct workload_profile out = {
-		.service = first[0]->snapshot->service,
-		.container_id = first[0]->snapshot->container_id,
+		.workload = first[0]->snapshot->workload,
 		.pprof = &pprof,
 	};
 	int r;
@@ -243,6 +242,11 @@ static int build_workload(struct build *b, struct cycle_process *const *first,
 	b->result->n_samples += b->n_samples;
 	emit(ctx, &out);
 	return 0;
+}
+
+static bool is_same_workload(const struct cycle_process *a, const struct cycle_process *b)
+{
+	return workload_compare(a->snapshot->workload, b->snapshot->workload) == 0;
 }
 
 static uint64_t count_samples(struct cycle_process *const *first, struct cycle_process *const *end)
@@ -281,14 +285,13 @@ void cpu_profile_build(struct cycle *c, struct symbolizer *s, const struct cpu_p
 		uint64_t lost_before = ret->n_lost;
 		int r;
 
-		for (end = first; end < all_end && strcmp((*end)->snapshot->service,
-							  (*first)->snapshot->service) == 0;)
+		for (end = first; end < all_end && is_same_workload(*end, *first);)
 			end++;
 		r = build_workload(b, first, end, emit, ctx);
 		if (r < 0) {
 			ret->n_lost = lost_before + count_samples(first, end);
 			log_warn_limited("lost a profile", "service=%s error=\"%s\"",
-					 (*first)->snapshot->service, strerror(-r));
+					 (*first)->snapshot->workload->service, strerror(-r));
 		}
 	}
 	arena_fini(&b->arena);

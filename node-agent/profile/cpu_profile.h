@@ -22,10 +22,9 @@ struct cpu_profile_config {
 	int64_t duration_ns;
 };
 
-/* One workload's pprof. Strings are borrowed; the content of pprof may be taken (buf_take). */
+/* One workload's pprof. Borrowed; the content of pprof may be taken (buf_take). */
 struct workload_profile {
-	const char *service;
-	const char *container_id;
+	struct workload *workload;
 	struct buf *pprof;
 };
 

@@ -22,8 +22,7 @@ struct job {
 };
 
 struct result {
-	char *service;
-	char *container_id;
+	struct workload *workload;
 	struct buf pprof;
 };
 
@@ -71,8 +70,7 @@ static void result_free(struct result *r)
 	if (!r)
 		return;
 	buf_fini(&r->pprof);
-	free(r->service);
-	free(r->container_id);
+	workload_unref(r->workload);
 	free(r);
 }
 DEFINE_CLEANUP(struct result *, result_free);
@@ -90,14 +88,11 @@ static void pass_on(void *ctx, const struct workload_profile *p)
 	CLEANUP(result_freep) struct result *r = calloc(1, sizeof(*r));
 	struct profile_worker *w = ctx;
 
-	if (r) {
-		r->service = strdup(p->service);
-		r->container_id = strdup(p->container_id);
-	}
-	if (!r || !r->service || !r->container_id) {
+	if (!r) {
 		metric_add(&w->metrics[PROFILES_LOST], 1);
 		return;
 	}
+	r->workload = workload_ref(p->workload);
 	buf_init(&r->pprof, p->pprof->limit);
 	r->pprof = *p->pprof;
 	buf_init(p->pprof, r->pprof.limit);
@@ -148,7 +143,7 @@ static void on_wake(void *ctx)
 	struct result *r;
 
 	while ((r = queue_pop_timeout(w->results, 0))) {
-		const struct workload_profile p = {r->service, r->container_id, &r->pprof};
+		const struct workload_profile p = {r->workload, &r->pprof};
 
 		w->cfg.on_profile(w->cfg.ctx, &p);
 		result_free(r);

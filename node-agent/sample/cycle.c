@@ -286,7 +286,7 @@ static int compare_processes(const void *a, const void *b)
 {
 	const struct process_snapshot *x = (*(struct cycle_process *const *)a)->snapshot;
 	const struct process_snapshot *y = (*(struct cycle_process *const *)b)->snapshot;
-	int r = strcmp(x->service, y->service);
+	int r = workload_compare(x->workload, y->workload);
 
 	if (r != 0)
 		return r;

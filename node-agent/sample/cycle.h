@@ -77,7 +77,7 @@ const char *cycle_lost_name(enum cycle_lost why);
 uint64_t cycle_n_samples(const struct cycle *c);
 uint32_t cycle_n_stacks(const struct cycle *c);
 
-/* Sorted by service, pid and start time. Borrowed until the next cycle_add_sample(). */
+/* Sorted by workload, pid and start time. Borrowed until the next cycle_add_sample(). */
 struct cycle_process *const *cycle_processes(struct cycle *c, size_t *ret_n);
 
 #endif /* NODE_AGENT_SAMPLE_CYCLE_H */

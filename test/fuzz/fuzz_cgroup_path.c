@@ -9,15 +9,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct workload_facts f = {.exe = "", .comm = "x"};
-	char name[WORKLOAD_NAME_BYTES];
+	struct workload *w;
 
 	cgroup_path_parse((const char *)data, size, &f.cgroup);
 	if (!memchr(f.cgroup.id, '\0', sizeof(f.cgroup.id)))
 		__builtin_trap();
 	if (f.cgroup.kind == CGROUP_NONE && f.cgroup.id[0])
 		__builtin_trap();
-	workload_name(&f, name);
-	if (name[0] != '/' || strpbrk(name, "\n\t\x7f"))
+	if (workload_new(&w, &f) < 0)
+		return 0;
+	if (w->service[0] != '/' || strpbrk(w->service, "\n\t\x7f"))
 		__builtin_trap();
+	workload_unref(w);
 	return 0;
 }

@@ -281,7 +281,7 @@ static void on_worker_profile(void *ctx, const struct go_upload *u)
 	if (pprof_decode(&p, &arena, u->pprof->data, u->pprof->len, &err) < 0 ||
 	    sum_of(&p, "main.makeLarge") == 0)
 		return;
-	printf("worker: %s", u->service);
+	printf("worker: %s", u->workload->service);
 	w->told = true;
 	loop_stop(w->loop);
 }

@@ -87,7 +87,7 @@ static void keep(void *ctx, const struct workload_profile *p)
 	struct err err = {""};
 
 	f->n_profiles++;
-	assert_string_equal(p->service, f->self->service);
+	assert_string_equal(p->workload->service, f->self->workload->service);
 	assert_int_equal(pprof_decode(&f->profile, &f->arena, p->pprof->data, p->pprof->len, &err),
 			 0);
 }

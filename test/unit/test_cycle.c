@@ -25,15 +25,20 @@ static struct record stack(uint64_t n)
 	return r;
 }
 
-static struct process_snapshot *process(pid_t pid, const char *service)
+static struct process_snapshot *process(pid_t pid, const char *exe)
 {
 	struct process_snapshot *s = calloc(1, sizeof(*s));
+	struct workload_facts facts = {0};
 
 	if (!s)
 		return NULL;
 	atomic_init(&s->refs, 1);
 	s->pid = pid;
-	s->service = strdup(service);
+	facts.exe = exe;
+	if (workload_new(&s->workload, &facts) < 0) {
+		free(s);
+		return NULL;
+	}
 	return s;
 }
 
@@ -176,7 +181,7 @@ static void a_cycle_that_is_given_up_is_a_loss_of_the_next(void **state)
 	assert_int_equal(cycle_n_samples(next), 0);
 }
 
-static void processes_come_by_service(void **state)
+static void processes_come_by_workload(void **state)
 {
 	CLEANUP(cycle_freep) struct cycle *c = new_cycle(10, 1 << 20);
 	CLEANUP(process_snapshot_unrefp) struct process_snapshot *p = process(9, "/b");
@@ -242,7 +247,7 @@ int main(void)
 		cmocka_unit_test(what_is_over_a_limit_is_counted_and_the_rest_goes_on),
 		cmocka_unit_test(losses_are_kept_by_reason_and_every_reason_has_a_name),
 		cmocka_unit_test(a_cycle_that_is_given_up_is_a_loss_of_the_next),
-		cmocka_unit_test(processes_come_by_service),
+		cmocka_unit_test(processes_come_by_workload),
 		cmocka_unit_test(holds_its_processes),
 		cmocka_unit_test(survives_every_failed_allocation),
 	};

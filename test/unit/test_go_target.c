@@ -82,7 +82,7 @@ static void execute_something_else(struct fixture *f)
 
 static void test_memory_and_file_of_a_process_are_read(void **state)
 {
-	char service[WORKLOAD_NAME_BYTES];
+	CLEANUP(workload_unrefp) struct workload *workload = NULL;
 	struct go_target t;
 	struct fixture f;
 	uint64_t got = 0;
@@ -95,8 +95,8 @@ static void test_memory_and_file_of_a_process_are_read(void **state)
 	assert_int_equal(got, f.secret);
 	/* it is this very program: its code lies bias after where the file says */
 	assert_true(elf_layout_is_text(&t.layout, (uint64_t)(uintptr_t)id_of - t.bias));
-	assert_int_equal(go_target_service(&t, service), 0);
-	assert_true(service[0] == '/');
+	assert_int_equal(go_target_workload(&t, &workload), 0);
+	assert_true(workload->service[0] == '/');
 	go_target_close(&t);
 	end(&f);
 }

@@ -129,7 +129,8 @@ static void test_each_mapped_file_is_listed_once_but_the_executable(void **state
 
 static void test_a_library_is_opened_with_where_it_lies(void **state)
 {
-	char service[WORKLOAD_NAME_BYTES], magic[4] = "";
+	CLEANUP(workload_unrefp) struct workload *workload = NULL;
+	char magic[4] = "";
 	struct go_target t;
 	struct fixture f;
 
@@ -143,9 +144,9 @@ static void test_a_library_is_opened_with_where_it_lies(void **state)
 	assert_true(
 		elf_layout_is_text(&t.layout, (uint64_t)(uintptr_t)gnu_get_libc_version - t.bias));
 	assert_int_equal(go_target_reason(&t, &f.id, -ENODATA), -EBADMSG);
-	assert_int_equal(go_target_service(&t, service), 0);
-	assert_non_null(
-		strstr(service, "test_loaded_library")); /* it is the program's all the same */
+	assert_int_equal(go_target_workload(&t, &workload), 0);
+	assert_non_null(strstr(workload->service,
+			       "test_loaded_library")); /* it is the program's all the same */
 	go_target_close(&t);
 	end(&f);
 }

@@ -89,7 +89,7 @@ static void a_sampled_process_is_read_once(void **state)
 	assert_int_equal(s->pid, getpid());
 	assert_false(s->gone);
 	assert_non_null(strstr(s->exe, "/test_process_table"));
-	assert_int_equal(s->service[0], '/');
+	assert_int_equal(s->workload->service[0], '/');
 	m = process_snapshot_find(s, (uintptr_t)a_sampled_process_is_read_once);
 	assert_non_null(m);
 	assert_int_equal(m->kind, PROCESS_MAPPING_FILE);
@@ -135,7 +135,7 @@ static void a_process_that_is_gone_keeps_its_name(void **state)
 	waitpid(pid, NULL, 0);
 	s = get(t, &seen, 1);
 	assert_true(s->gone);
-	assert_string_equal(s->service, "/process/short");
+	assert_string_equal(s->workload->service, "/process/short");
 	assert_int_equal(s->n_mappings, 0);
 	assert_int_equal(stats_of(t).gone, 1);
 }
@@ -392,7 +392,7 @@ static void kernel_threads_are_one_service(void **state)
 	struct process_snapshot *s = get(t, &seen, 1);
 
 	(void)state;
-	assert_string_equal(s->service, "/kernel");
+	assert_string_equal(s->workload->service, "/kernel");
 	assert_true(s->kernel_thread);
 	assert_false(s->gone);
 }
@@ -469,8 +469,8 @@ static void a_deleted_executable_can_still_be_read_after_the_end(void **state)
 	}
 	assert_true(n_found > 0);
 	snprintf(path, sizeof(path), "/process/tpt_%d", getpid());
-	if (strncmp(s->service, "/process/", 9) == 0)
-		assert_string_equal(s->service, path);
+	if (strncmp(s->workload->service, "/process/", 9) == 0)
+		assert_string_equal(s->workload->service, path);
 }
 
 static void says_when_it_is_not_in_the_hosts_pid_namespace(void **state)

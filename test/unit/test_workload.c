@@ -1,3 +1,6 @@
+#include <errno.h>
+#include <fcntl.h>
+
 #include "common/text/utf8.h"
 #include "node-agent/process/workload.h"
 #include "test/lib/unit.h"
@@ -6,10 +9,11 @@
 
 static void check_name(const struct workload_facts *f, const char *want)
 {
-	char name[WORKLOAD_NAME_BYTES];
+	CLEANUP(workload_unrefp) struct workload *w = NULL;
 
-	workload_name(f, name);
-	assert_string_equal(name, want);
+	assert_int_equal(workload_new(&w, f), 0);
+	assert_string_equal(w->service, want);
+	assert_string_equal(w->container_id, want);
 }
 
 static void containers_have_short_ids_and_units_their_names(void **state)
@@ -56,19 +60,70 @@ static void no_name_is_too_long(void **state)
 {
 	char exe[4000];
 	struct workload_facts f = {.exe = exe, .comm = "x"};
-	char name[WORKLOAD_NAME_BYTES];
+	struct workload *w;
 
 	(void)state;
 	memset(exe, 'x', sizeof(exe) - 1);
 	exe[0] = '/';
 	exe[sizeof(exe) - 1] = '\0';
-	workload_name(&f, name);
-	assert_int_equal(strlen(name), WORKLOAD_NAME_BYTES - 1);
+	assert_int_equal(workload_new(&w, &f), 0);
+	assert_int_equal(strlen(w->service), WORKLOAD_NAME_BYTES - 1);
+	workload_unref(w);
 	for (size_t i = 1; i + 2 < sizeof(exe); i += 2)
 		memcpy(exe + i, "\xc3\xb6", 2);
-	workload_name(&f, name);
-	assert_true(utf8_is_valid(name, strlen(name)));
-	assert_in_range(strlen(name), WORKLOAD_NAME_BYTES - 2, WORKLOAD_NAME_BYTES - 1);
+	assert_int_equal(workload_new(&w, &f), 0);
+	assert_true(utf8_is_valid(w->service, strlen(w->service)));
+	assert_in_range(strlen(w->service), WORKLOAD_NAME_BYTES - 2, WORKLOAD_NAME_BYTES - 1);
+	workload_unref(w);
+}
+
+static void the_workload_of_a_process_is_read_from_its_folder(void **state)
+{
+	AUTO_CLOSE int self_fd = open("/proc/self", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	AUTO_CLOSE int other_fd = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	const struct workload_facts facts = {.comm = "x"}, named = {.exe = "/bin/y", .comm = "x"};
+	CLEANUP(workload_unrefp) struct workload *w = NULL, *v = NULL;
+
+	(void)state;
+	assert_int_equal(workload_read(&w, self_fd, &facts), 0);
+	if (strncmp(w->service, "/process/", 9) == 0)
+		assert_string_equal(w->service, "/process/test_workload");
+	assert_int_equal(workload_read(&v, self_fd, &named), 0);
+	if (strncmp(v->service, "/process/", 9) == 0)
+		assert_string_equal(v->service, "/process/y");
+	assert_int_equal(workload_read(&v, other_fd, &facts), -ESRCH);
+}
+
+static void workloads_are_the_same_by_service_and_container(void **state)
+{
+	const struct workload_facts one = {.exe = "/bin/a"}, two = {.exe = "/bin/b"};
+	CLEANUP(workload_unrefp) struct workload *a = NULL, *b = NULL, *same = NULL;
+
+	(void)state;
+	assert_int_equal(workload_new(&a, &one), 0);
+	assert_int_equal(workload_new(&b, &two), 0);
+	assert_int_equal(workload_new(&same, &one), 0);
+	assert_int_equal(workload_compare(a, same), 0);
+	assert_true(workload_compare(a, b) < 0);
+	assert_true(workload_compare(b, a) > 0);
+	same->container_id = "/docker/x";
+	assert_true(workload_compare(a, same) != 0);
+}
+
+static int read_own(void *arg)
+{
+	const struct workload_facts facts = {.comm = "x"};
+	CLEANUP(workload_unrefp) struct workload *w = NULL;
+
+	return workload_read(&w, *(int *)arg, &facts);
+}
+
+static void survives_every_failed_allocation(void **state)
+{
+	AUTO_CLOSE int fd = open("/proc/self", O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	(void)state;
+	check_oom(read_own, &fd);
 }
 
 int main(void)
@@ -77,6 +132,9 @@ int main(void)
 		cmocka_unit_test(containers_have_short_ids_and_units_their_names),
 		cmocka_unit_test(everything_else_is_called_as_its_executable),
 		cmocka_unit_test(no_name_is_too_long),
+		cmocka_unit_test(the_workload_of_a_process_is_read_from_its_folder),
+		cmocka_unit_test(workloads_are_the_same_by_service_and_container),
+		cmocka_unit_test(survives_every_failed_allocation),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -12,7 +12,6 @@
 #include "node-agent/process/local_fs.h"
 #include "node-agent/process/procfs.h"
 
-#define CGROUP_MAX_BYTES 65536u
 #define RANDOM_BYTES 16                /* of AT_RANDOM */
 #define AUXV_MAX_WORDS 512u            /* the kernel gives it in one piece; it has some forty */
 #define MEMORY_END (UINT64_C(1) << 48) /* of what a Go process can have: arm64 has all of it */
@@ -388,23 +387,9 @@ int go_target_reason(const struct go_target *t, const struct program_id *id, int
 	return error == -ENODATA ? -EBADMSG : error;
 }
 
-int go_target_service(const struct go_target *t, char ret[static WORKLOAD_NAME_BYTES])
+int go_target_workload(const struct go_target *t, struct workload **ret)
 {
-	CLEANUP(buf_fini) struct buf cgroup;
-	AUTO_FREE char *exe = NULL;
-	struct workload_facts facts = {.exe = "", .comm = t->stat.comm};
-	int r;
+	const struct workload_facts facts = {.comm = t->stat.comm};
 
-	buf_init(&cgroup, CGROUP_MAX_BYTES);
-	r = fs_read_at(t->proc_fd, "cgroup", &cgroup);
-	if (r == 0)
-		cgroup_path_parse(cgroup.data ? cgroup.data : "", cgroup.len, &facts.cgroup);
-	if (r == 0 && facts.cgroup.kind == CGROUP_NONE) {
-		r = procfs_read_link(t->proc_fd, "exe", &exe);
-		facts.exe = exe;
-	}
-	if (r < 0)
-		return r == -ENOENT ? -ESRCH : r;
-	workload_name(&facts, ret);
-	return 0;
+	return workload_read(ret, t->proc_fd, &facts);
 }

@@ -79,7 +79,10 @@ bool go_target_shares_clock(const struct go_target *t);
  */
 int go_target_reason(const struct go_target *t, const struct program_id *id, int error) MUST_CHECK;
 
-/* What the user calls the thing the process belongs to, as for its CPU profiles. -ENOMEM; -ESRCH. */
-int go_target_service(const struct go_target *t, char ret[static WORKLOAD_NAME_BYTES]) MUST_CHECK;
+/*
+ * The workload of the process, the same as for its CPU profiles; the caller owns a reference. Returns
+ * 0, -ENOMEM, -ESRCH if the process has exited, or another -errno.
+ */
+int go_target_workload(const struct go_target *t, struct workload **ret) MUST_CHECK;
 
 #endif /* NODE_AGENT_GO_TARGET_GO_TARGET_H */
