@@ -1,44 +1,93 @@
+/*
+ * A cycle has stacks of addresses by process; an upload is one profile per workload. In between,
+ * every stack is completed: kernel frames, user frames, a mark where something is missing, and the
+ * name of the process as the root.
+ *
+ * Where a stack ends is decided here and not where it was walked, because names decide it. The walk
+ * follows frame pointers through code that may not keep any, and then reads words that mean nothing.
+ * Two things unmask them: an address in no mapping, and a change of stacks in a function that never
+ * changes stacks. A known start function at the bottom shows the opposite, a complete stack
+ * (stack_landmark.h).
+ *
+ * Frames come from the symbolizer, which gives equal frames as equal pointers until its cycle ends.
+ * These pointers are what stack_profile.h gets as addresses: those of the code mean different things
+ * in different processes of one workload.
+ *
+ * What cannot be put into a profile is counted, and the rest continues.
+ */
 #include "node-agent/profile/cpu_profile.h"
 
 #include <errno.h>
 #include <inttypes.h>
 
 #include "common/limits.h"
-#include "common/pprof/pprof_encode.h"
 #include "common/system/clock.h"
 #include "common/telemetry/log.h"
-#include "node-agent/profile/profile_builder.h"
 #include "node-agent/profile/stack_landmark.h"
+#include "node-agent/profile/stack_profile.h"
 #include "node-agent/sample/cycle.h"
 #include "node-agent/symbol/symbolizer.h"
 
-#define PROFILE_ARENA_BYTES (64 * MIB)
-#define MAX_FRAMES_PER_STACK 2048
+#define PROFILE_MAX_BYTES (64 * MIB)
 #define MARKERS 3 /* frames of our own: twice [truncated], and the root */
 #define COMMENT_BYTES 96
 
+/* The node's losses of the interval: they travel with each of its profiles. */
+struct comments {
+	const char *texts[CYCLE_LOST_MAX];
+	size_t n;
+	char bytes[CYCLE_LOST_MAX][COMMENT_BYTES];
+};
+
 /* One call of cpu_profile_build(). */
 struct build {
-	struct cycle *cycle;
 	struct symbolizer *symbolizer;
 	const struct cpu_profile_config *cfg;
 	struct cpu_profile_result *result;
 	const struct symbol_frame *truncated;
-	struct arena arena; /* of the workload in work */
-	struct profile_builder *builder;
-	uint64_t n_samples; /* of the workload in work */
+	struct comments comments;
 
-	const struct symbol_frame *frames[MAX_FRAMES_PER_STACK];
+	/* of the workload being built */
+	struct stack_profile *profile;
+	uint64_t n_samples;
+
+	/* of the stack being completed */
+	uint64_t frames[STACK_PROFILE_DEPTH_MAX]; /* pointers to struct symbol_frame */
 	size_t n_frames;
 };
 
-static void push_frames(struct build *b, const struct symbol_frame_list *list)
+static const struct symbol_frame *frame_at(uint64_t pointer)
 {
-	for (size_t i = 0; i < list->n && b->n_frames < MAX_FRAMES_PER_STACK - MARKERS; i++)
-		b->frames[b->n_frames++] = &list->frames[i];
+	const struct symbol_frame *frame;
+
+	_Static_assert(sizeof(frame) == sizeof(pointer), "a pointer is an address");
+	memcpy(&frame, &pointer, sizeof(frame));
+	return frame;
 }
 
-/* False when the kernel's outermost frames are missing; then a marker has their place. */
+static int resolve(void *ctx, uint64_t pointer, bool all, struct frame_list *ret)
+{
+	const struct symbol_frame *frame = frame_at(pointer);
+
+	(void)ctx;
+	(void)all;
+	ret->frames[0] = (struct frame){.function = frame->function, .file = frame->file};
+	ret->n = 1;
+	return 0;
+}
+
+static void push(struct build *b, const struct symbol_frame *frame)
+{
+	b->frames[b->n_frames++] = (uintptr_t)frame;
+}
+
+static void push_frames(struct build *b, const struct symbol_frame_list *list)
+{
+	for (size_t i = 0; i < list->n && b->n_frames < STACK_PROFILE_DEPTH_MAX - MARKERS; i++)
+		push(b, &list->frames[i]);
+}
+
+/* Returns false if the kernel's outermost frames are missing; then a mark is in their place. */
 static bool push_kernel_frames(struct build *b, const struct cycle_stack *stack)
 {
 	bool cut = stack->flags & (SAMPLE_KERNEL_STACK_CUT | SAMPLE_KERNEL_STACK_ERROR);
@@ -51,7 +100,7 @@ static bool push_kernel_frames(struct build *b, const struct cycle_stack *stack)
 		push_frames(b, &list);
 	}
 	if (cut)
-		b->frames[b->n_frames++] = b->truncated;
+		push(b, b->truncated);
 	return !cut;
 }
 
@@ -87,8 +136,9 @@ static bool is_switch_index(const struct cycle_stack *stack, size_t i)
 }
 
 /*
- * Stops where the rest of the stack is made up: at an address that cannot be code, or at a frame
- * on another stack that nothing there switched to. True when all of it is known to be code.
+ * Stops where the rest of the stack is made up: at an address that cannot be code, or at a change
+ * to another stack that the function there does not make. Returns whether all addresses are known
+ * to be code.
  */
 static bool push_user_frames(struct build *b, const struct process_snapshot *p,
 			     const struct cycle_stack *stack)
@@ -103,7 +153,7 @@ static bool push_user_frames(struct build *b, const struct process_snapshot *p,
 		if (!m && i > 0) {
 			if (p->n_mappings > 0)
 				return false;
-			all_code = false; /* of a process that is gone nobody can tell */
+			all_code = false; /* mappings of an exited process are unknown */
 		}
 		resolve_user(b, m, addrs[i], i == 0 ? SYMBOL_ADDRESS_EXACT : SYMBOL_ADDRESS_RETURN,
 			     &list);
@@ -115,9 +165,9 @@ static bool push_user_frames(struct build *b, const struct process_snapshot *p,
 }
 
 /*
- * Whether the walk over the user stack saw everything. That a frame pointer was 0 proves it only
- * after a step: code built without frame pointers leaves any value there, 0 as well. The name at
- * the bottom proves it, or the name above it where the start-up code itself has no symbol.
+ * Whether the walk over the user stack saw everything. A frame pointer of 0 proves that only after
+ * a step: code built without frame pointers leaves any value in the register, 0 as well. The name at
+ * the bottom proves it, or the one above if the start-up code at the bottom has no symbol.
  */
 static bool is_whole(const struct build *b, const struct cycle_stack *stack, bool all_code,
 		     size_t first_user)
@@ -127,7 +177,7 @@ static bool is_whole(const struct build *b, const struct cycle_stack *stack, boo
 	if (stack->n_user == 0)
 		return stack->end == WALK_END_NO_USER_STACK;
 	for (size_t i = n; i > first_user && i + 2 > n; i--) {
-		if (stack_is_root(b->frames[i - 1]->function))
+		if (stack_is_root(frame_at(b->frames[i - 1])->function))
 			return true;
 	}
 	return all_code && stack->end == WALK_END_BOTTOM && stack->n_user > 1;
@@ -137,6 +187,8 @@ static void add_stack(struct build *b, const struct process_snapshot *p,
 		      const struct symbol_frame *root, const struct cycle_stack *stack)
 {
 	int64_t period = (int64_t)(NS_PER_S / b->cfg->hz);
+	const struct stack_values values = {{(int64_t)stack->n_samples * period}};
+	struct stack_profile_stack s = {.addresses = b->frames};
 	size_t first_user;
 	bool kernel_whole, user_whole, all_code;
 
@@ -146,11 +198,11 @@ static void add_stack(struct build *b, const struct process_snapshot *p,
 	all_code = push_user_frames(b, p, stack);
 	user_whole = is_whole(b, stack, all_code, first_user);
 	if (!user_whole)
-		b->frames[b->n_frames++] = b->truncated;
-	b->frames[b->n_frames++] = root;
+		push(b, b->truncated);
+	push(b, root);
 
-	if (profile_builder_add(b->builder, b->frames, b->n_frames,
-				(int64_t)stack->n_samples * period) < 0) {
+	s.n = b->n_frames;
+	if (stack_profile_add(b->profile, &s, &values) < 0) {
 		b->result->n_lost += stack->n_samples;
 		return;
 	}
@@ -169,50 +221,53 @@ static void add_process(struct build *b, const struct cycle_process *p)
 		add_stack(b, p->snapshot, root, s);
 }
 
-static struct profile_string view(const char *s)
+static void fill_comments(struct comments *c, const struct cycle *cycle)
 {
-	return (struct profile_string){s, strlen(s)};
-}
-
-/* The node's losses of the interval travel with each of its profiles. */
-static int add_comments(struct build *b, struct profile *p)
-{
-	p->comments = arena_calloc(&b->arena, CYCLE_LOST_MAX, sizeof(*p->comments));
-	if (!p->comments)
-		return -ENOMEM;
 	for (enum cycle_lost why = 0; why < CYCLE_LOST_MAX; why++) {
-		uint64_t n = cycle_lost(b->cycle, why);
-		char *text;
+		uint64_t n = cycle_lost(cycle, why);
 
 		if (n == 0)
 			continue;
-		text = arena_calloc(&b->arena, 1, COMMENT_BYTES);
-		if (!text)
-			return -ENOMEM;
-		snprintf(text, COMMENT_BYTES, "lost:%s=%" PRIu64, cycle_lost_name(why), n);
-		p->comments[p->n_comments++] = view(text);
+		snprintf(c->bytes[c->n], COMMENT_BYTES, "lost:%s=%" PRIu64, cycle_lost_name(why),
+			 n);
+		c->texts[c->n] = c->bytes[c->n];
+		c->n++;
 	}
-	return 0;
 }
 
-static int encode(struct build *b, struct buf *out)
+static int begin_profile(struct build *b, struct buf *out)
 {
-	struct profile_value_type type = {view("ebpf:cpu:nanoseconds"), view("nanoseconds")};
-	struct profile p;
-	int r;
+	const struct stack_profile_config cfg = {
+		.resolver = {.resolve = resolve},
+		.types = {"ebpf:cpu:nanoseconds"},
+		.units = {"nanoseconds"},
+		.n_types = 1,
+		.period_type = "cpu",
+		.period_unit = "nanoseconds",
+		.comments = b->comments.texts,
+		.n_comments = b->comments.n,
+		.level = PPROF_LEVEL_SMALL,
+		.max_bytes = PROFILE_MAX_BYTES,
+		.out = out,
+	};
 
-	r = profile_builder_finish(b->builder, &p);
-	if (r == 0)
-		r = add_comments(b, &p);
-	if (r < 0)
-		return r;
-	p.types = &type;
-	p.n_types = 1;
-	p.period_type = (struct profile_value_type){view("cpu"), view("nanoseconds")};
-	p.period = (int64_t)(NS_PER_S / b->cfg->hz);
-	p.time_ns = b->cfg->end_ns;
-	p.duration_ns = b->cfg->duration_ns;
-	return pprof_encode(&p, out);
+	b->n_samples = 0;
+	return stack_profile_new(&b->profile, &cfg);
+}
+
+static int finish_profile(struct build *b)
+{
+	const struct stack_profile_times times = {
+		.end_ns = b->cfg->end_ns,
+		.duration_ns = b->cfg->duration_ns,
+		.period = (int64_t)(NS_PER_S / b->cfg->hz),
+	};
+	size_t n;
+	int r = stack_profile_finish(b->profile, &times, &n);
+
+	stack_profile_free(b->profile);
+	b->profile = NULL;
+	return r;
 }
 
 /* All processes of one workload: [first, end). */
@@ -227,15 +282,12 @@ static int build_workload(struct build *b, struct cycle_process *const *first,
 	int r;
 
 	buf_init(&pprof, LIMIT_UPLOAD_BYTES);
-	b->n_samples = 0;
-	r = profile_builder_new(&b->builder, &b->arena);
+	r = begin_profile(b, &pprof);
 	if (r < 0)
 		return r;
 	for (; first < end; first++)
 		add_process(b, *first);
-	r = b->n_samples > 0 ? encode(b, &pprof) : 0;
-	profile_builder_free(b->builder);
-	arena_clear(&b->arena);
+	r = finish_profile(b);
 	if (r < 0 || b->n_samples == 0)
 		return r;
 
@@ -273,12 +325,11 @@ void cpu_profile_build(struct cycle *c, struct symbolizer *s, const struct cpu_p
 		ret->n_lost = cycle_n_samples(c);
 		return;
 	}
-	b->cycle = c;
 	b->symbolizer = s;
 	b->cfg = cfg;
 	b->result = ret;
 	b->truncated = symbolizer_frame(s, "[truncated]", "");
-	arena_init(&b->arena, PROFILE_ARENA_BYTES);
+	fill_comments(&b->comments, c);
 
 	for (struct cycle_process *const *first = processes, *const *end; first < all_end;
 	     first = end) {
@@ -294,6 +345,5 @@ void cpu_profile_build(struct cycle *c, struct symbolizer *s, const struct cpu_p
 					 (*first)->snapshot->workload->service, strerror(-r));
 		}
 	}
-	arena_fini(&b->arena);
 	free(b);
 }

@@ -1,10 +1,23 @@
-/* Stacks are kept as the pprof will have them: locations packed, leaf first. */
+/*
+ * A stack goes through three steps. Its addresses become numbers of locations (stack_locations.h),
+ * each resolved once. These are packed at once into the bytes that the pprof will have for them,
+ * and the bytes are the key under which values are summed (stack_table.h). At the end, or earlier,
+ * key and values are copied into the pprof as they are.
+ *
+ * The obvious way, a struct profile that is encoded at the end, needs all stacks in memory three
+ * times: as addresses, as indexes and as bytes. Heaps with half a million stacks made that the peak
+ * of the agent's memory. So the table of stacks is not only packed but bounded: when it outgrows the
+ * processor's cache, its stacks are written as samples and forgotten. A stack that comes again
+ * afterwards becomes a second sample, which pprof allows and readers add up.
+ *
+ * A tentative profile cannot do this: values of its first stacks may have to be forgotten, when the
+ * reader finds out late what they mean.
+ */
 #include "node-agent/profile/stack_profile.h"
 
 #include <errno.h>
 
 #include "common/limits.h"
-#include "common/pprof/pprof_writer.h"
 #include "node-agent/profile/stack_locations.h"
 #include "node-agent/profile/stack_table.h"
 
@@ -12,10 +25,7 @@ _Static_assert(STACK_PROFILE_DEPTH_MAX *PPROF_PACKED_LOCATION_MAX_BYTES <=
 		       STACK_TABLE_KEY_MAX_BYTES,
 	       "the deepest stack has a place");
 
-/*
- * Of stacks: then those that are there become samples. What a processor's cache has room for; the time and memory that a
- * profile of any size takes for them.
- */
+/* Stacks are written as samples above this: what a processor's second-level cache has room for. */
 #define KEPT_BYTES ((size_t)2 * 1024 * 1024)
 
 struct stack_profile {
@@ -24,6 +34,7 @@ struct stack_profile {
 	struct stack_table *stacks;
 	struct pprof_writer *w; /* NULL: no sample yet */
 	size_t n_samples;
+	int error; /* samples are lost, so the profile is of no use */
 	uint8_t packed[STACK_PROFILE_DEPTH_MAX * PPROF_PACKED_LOCATION_MAX_BYTES];
 };
 
@@ -35,10 +46,13 @@ int stack_profile_new(struct stack_profile **ret, const struct stack_profile_con
 	if (!p)
 		return -ENOMEM;
 	p->cfg = *cfg;
+	if (p->cfg.level == 0)
+		p->cfg.level = PPROF_LEVEL_FAST;
 	p->stacks = NULL;
 	p->locations = NULL;
 	p->w = NULL;
 	p->n_samples = 0;
+	p->error = 0;
 	r = stack_locations_new(&p->locations, &cfg->resolver, cfg->max_bytes);
 	if (r == 0)
 		r = stack_table_new(&p->stacks, cfg->n_types, cfg->max_bytes);
@@ -58,12 +72,13 @@ void stack_profile_free(struct stack_profile *p)
 	free(p);
 }
 
-/* A stack in the making, in p->packed. */
+/* ---- a stack's frames → p->packed ---- */
+
 struct collected {
 	uint32_t n;
 	size_t len;           /* bytes */
-	bool wrappers;        /* those that are listed were not left out when they could be */
-	enum frame_role last; /* of the frame that came last, shown or not */
+	bool wrappers;        /* show those that have an address of their own */
+	enum frame_role last; /* of the last frame, shown or not */
 };
 
 static void push(struct stack_profile *p, uint32_t location, struct collected *c)
@@ -74,7 +89,7 @@ static void push(struct stack_profile *p, uint32_t location, struct collected *c
 	c->n++;
 }
 
-/* Up to the frame that the next address of the stack is of; 0: there is none. */
+/* Ends at the frame that belongs to the next address of the stack; 0: there is no next one. */
 static void push_frames(struct stack_profile *p, const struct stack_address *a, uint64_t next,
 			struct collected *c)
 {
@@ -89,7 +104,10 @@ static void push_frames(struct stack_profile *p, const struct stack_address *a, 
 	}
 }
 
-/* Plain addresses, n at most: they do not ask what is around them. How many there were. */
+/*
+ * Pushes the first of n addresses, as far as they are one plain frame each, whose place in the
+ * stack does not matter. Returns their number.
+ */
 static size_t push_plain(struct stack_profile *p, const uint64_t *addresses, size_t n, bool all,
 			 struct collected *c)
 {
@@ -104,7 +122,7 @@ static size_t push_plain(struct stack_profile *p, const uint64_t *addresses, siz
 	return pushed;
 }
 
-/* Locations of a stack behind those that are in p->packed. */
+/* Pushes all frames of a stack; hide: without the runtime's at the leaf. */
 static int collect(struct stack_profile *p, const struct stack_profile_stack *s, bool hide,
 		   struct collected *c)
 {
@@ -143,14 +161,19 @@ static int collect_text(struct stack_profile *p, const char *text, struct collec
 
 /* ---- the pprof ---- */
 
+static struct profile_string view(const char *s)
+{
+	return (struct profile_string){s, strlen(s)};
+}
+
 static struct profile_value_type type_of(const char *type, const char *unit)
 {
-	return (struct profile_value_type){{type, strlen(type)}, {unit, strlen(unit)}};
+	return (struct profile_value_type){view(type), view(unit)};
 }
 
 static int begin_pprof(struct stack_profile *p)
 {
-	int r = pprof_writer_new(&p->w, PPROF_LEVEL_FAST, p->cfg.out);
+	int r = pprof_writer_new(&p->w, p->cfg.level, p->cfg.out);
 
 	if (r < 0)
 		return r;
@@ -162,29 +185,29 @@ static int begin_pprof(struct stack_profile *p)
 	return 0;
 }
 
-/* The stacks become samples, and are not there any more. */
+/* Writes all stacks as samples, and empties the table. */
 static int put_samples(struct stack_profile *p)
 {
 	struct stack_view s;
 	size_t at = 0;
 	int r = stack_table_settle(p->stacks);
 
+	if (r == 0 && !p->w)
+		r = begin_pprof(p);
 	if (r < 0)
 		return r;
 	stack_table_group(p->stacks);
 	for (; stack_table_next(p->stacks, &at, &s); p->n_samples++) {
 		const struct pprof_packed_sample sample = {s.key, s.len, s.values, s.values_len};
 
-		if (!p->w)
-			r = begin_pprof(p);
-		if (p->n_samples == LIMIT_PPROF_SAMPLES)
-			r = -ENOBUFS;
-		if (r < 0)
-			return r;
+		if (p->n_samples == LIMIT_PPROF_SAMPLES) {
+			p->error = -ENOBUFS;
+			break;
+		}
 		pprof_put_packed_sample(p->w, &sample);
 	}
 	stack_table_clear(p->stacks);
-	return 0;
+	return p->error;
 }
 
 int stack_profile_add(struct stack_profile *p, const struct stack_profile_stack *s,
@@ -192,9 +215,9 @@ int stack_profile_add(struct stack_profile *p, const struct stack_profile_stack 
 {
 	struct collected c = {0};
 	uint32_t begin;
-	int r = 0;
+	int r = p->error;
 
-	if (s->reason)
+	if (r == 0 && s->reason)
 		r = collect_text(p, s->reason, &c);
 	begin = c.n;
 	if (r == 0)
@@ -225,12 +248,17 @@ int stack_profile_finish(struct stack_profile *p, const struct stack_profile_tim
 {
 	const struct profile_value_type period = type_of(p->cfg.period_type, p->cfg.period_unit);
 	const struct pprof_times t = {&period, times->period, times->end_ns, times->duration_ns};
-	int r = put_samples(p);
+	int r = p->error < 0 ? p->error : put_samples(p);
 
 	*ret_samples = p->n_samples;
 	if (r < 0 || p->n_samples == 0)
 		return r;
 	stack_locations_write(p->locations, p->w);
+	for (size_t i = 0; i < p->cfg.n_comments; i++) {
+		const struct profile_string comment = view(p->cfg.comments[i]);
+
+		pprof_put_comment(p->w, &comment);
+	}
 	r = pprof_writer_finish(p->w, &t);
 	return r == -EFBIG ? -ENOBUFS : r;
 }

@@ -1,18 +1,21 @@
 /*
- * Stacks of return addresses of a Go process, with values, → one pprof. Pure.
+ * Stacks of addresses, with values → one pprof. Pure.
  *
- * What is at an address comes from struct frame_resolver. Equal stacks are one sample; of tens of thousands of stacks some may come
- * twice, since not all are kept until the end. Memory is limited.
+ * The one aggregator of the agent: CPU profiles and the profiles of language runtimes differ in the
+ * resolver that names addresses (frame_resolver.h), in types, and in what they hide. Equal stacks
+ * are one sample, except that of tens of thousands of stacks some may come twice, since not all are
+ * kept until the end. Memory is limited.
  */
 #ifndef NODE_AGENT_PROFILE_STACK_PROFILE_H
 #define NODE_AGENT_PROFILE_STACK_PROFILE_H
 
 #include "common/base.h"
 #include "common/data/buf.h"
+#include "common/pprof/pprof_writer.h"
 #include "node-agent/profile/frame_resolver.h"
 #include "node-agent/profile/stack_values.h"
 
-#define STACK_PROFILE_DEPTH_MAX 2048u /* frames; what is further away from the leaf is left out */
+#define STACK_PROFILE_DEPTH_MAX 2048u /* frames; those further away from the leaf are left out */
 
 struct stack_profile_config {
 	struct frame_resolver resolver;
@@ -21,46 +24,57 @@ struct stack_profile_config {
 	size_t n_types;
 	const char *period_type;
 	const char *period_unit;
-	bool tentative; /* values of a type may have to be forgotten: all stacks are kept until then */
+	const char *const *comments; /* borrowed until stack_profile_finish() */
+	size_t n_comments;
+	enum pprof_level level; /* 0: PPROF_LEVEL_FAST */
+	bool tentative;   /* stack_profile_forget() will follow: all stacks are kept until then */
 	size_t max_bytes; /* of memory for stacks, and as much for addresses and names */
-	struct buf *out; /* borrowed; the pprof is appended, and if there is none it is as before */
+	struct buf *out;  /* borrowed; the pprof is appended; without one, out stays as it was */
 };
 
+/* What an address stands for when calls were inlined. */
 enum stack_profile_inlined {
-	STACK_PROFILE_LOGICAL, /* one frame per address; the last may stand for more (of heap profiles) */
+	/* One frame; the last address of a stack may stand for more (heap profiles of Go). */
+	STACK_PROFILE_LOGICAL,
 	/*
-	 * All frames of each address, unless the next address is the one of the next frame: the runtime lists frames of the
-	 * function at the leaf one by one when it has left others of it out. Wrappers that others are inlined into are left
-	 * out.
+	 * All its frames, up to the one that the next address belongs to: Go's runtime lists the
+	 * frames of a leaf one by one if it has left out others of the same function. Wrappers that
+	 * something is inlined into are left out.
 	 */
 	STACK_PROFILE_PHYSICAL,
-	STACK_PROFILE_UNWOUND, /* the same without any wrapper, as the runtime unwinds */
+	/* The same without any wrapper, as an unwinder of Go shows a stack. */
+	STACK_PROFILE_UNWOUND,
 };
 
 struct stack_profile_stack {
 	const uint64_t *addresses; /* leaf first */
 	size_t n;
 	enum stack_profile_inlined inlined;
-	bool hide_runtime;  /* at the leaf, unless all is the runtime's */
-	const char *reason; /* NULL, or a frame in front of the leaf */
-	const char *root;   /* NULL, or a frame behind the last one */
+	bool hide_runtime;  /* at the leaf, unless the whole stack is the runtime's */
+	const char *reason; /* a frame in front of the leaf; NULL: none */
+	const char *root;   /* a frame behind the last one; NULL: none */
 };
 
 struct stack_profile;
 
+/* -ENOMEM is the only failure. */
 int stack_profile_new(struct stack_profile **ret,
 		      const struct stack_profile_config *cfg) MUST_CHECK;
 void stack_profile_free(struct stack_profile *p);
 DEFINE_CLEANUP(struct stack_profile *, stack_profile_free);
 
 /*
- * Adds values to those of the stack, unless there is nothing in it to show. 0; -ENOMEM; -ENOBUFS over a limit; what resolve
- * returned. After an error the profile is of no use.
+ * Adds values to those of the stack. A stack without a frame to show is left out. Returns 0,
+ * -ENOMEM, -ENOBUFS if a limit is reached, or an error of the resolver. A stack that failed is not
+ * in the profile; those before it are.
  */
 int stack_profile_add(struct stack_profile *p, const struct stack_profile_stack *stack,
 		      const struct stack_values *values) MUST_CHECK;
 
-/* Of a tentative one, once: all stacks that were added have 0 of the types from first to last. Results as above. */
+/*
+ * Sets the values of these types to 0, first to last, in all stacks added so far. For a tentative
+ * profile, once. Results as above.
+ */
 int stack_profile_forget(struct stack_profile *p, size_t first, size_t last) MUST_CHECK;
 
 struct stack_profile_times {
@@ -70,8 +84,8 @@ struct stack_profile_times {
 };
 
 /*
- * The pprof is that of the stacks that have a value. *ret_samples 0: none has, and nothing was appended.
- * Once per profile. Results as of stack_profile_add().
+ * Appends the pprof of all stacks that have a value, and stores their number. If that is 0, nothing
+ * was appended. Once per profile. Results as above.
  */
 int stack_profile_finish(struct stack_profile *p, const struct stack_profile_times *times,
 			 size_t *ret_samples) MUST_CHECK;

@@ -309,16 +309,18 @@ int stack_table_settle(struct stack_table *t)
 
 	if (!t->is_pending)
 		return 0;
-	t->is_pending = false;
 	r = t->n < t->n_slots / 2 ? 0 : grow_slots(t);
 	if (r < 0)
 		return r;
 	s = find_slot(t, t->pending_hash, free_entry(t));
-	if (*s != 0)
-		return add_values(t, s, &t->pending_values);
-	*s = make_slot(t->pending_hash, take_entry(t));
-	t->n++;
-	return 0;
+	if (*s == 0) {
+		*s = make_slot(t->pending_hash, take_entry(t));
+		t->n++;
+	} else {
+		r = add_values(t, s, &t->pending_values);
+	}
+	t->is_pending = r < 0;
+	return r;
 }
 
 int stack_table_add(struct stack_table *t, const void *key, size_t len,

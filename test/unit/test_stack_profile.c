@@ -220,14 +220,21 @@ static void test_a_stack_is_cut_at_its_limit(void **state)
 	end(&f);
 }
 
-static void test_what_cannot_be_read_is_no_stack(void **state)
+static void test_a_stack_that_fails_is_left_out_and_the_others_stay(void **state)
 {
 	const uint64_t stack[] = {110, 5000};
+	const int64_t lines[] = {110};
 	struct fixture f;
 
 	(void)state;
 	begin(&f);
+	assert_int_equal(add(&f, stack, 1, STACK_PROFILE_PHYSICAL), 0);
 	assert_int_equal(add(&f, stack, 2, STACK_PROFILE_PHYSICAL), -EIO);
+	assert_int_equal(add(&f, stack, 1, STACK_PROFILE_PHYSICAL), 0);
+	finish(&f);
+	assert_int_equal(f.n_samples, 1);
+	expect_lines(&f, 0, lines, 1);
+	assert_int_equal(f.profile.samples[0].values[0], 2);
 	end(&f);
 }
 
@@ -258,7 +265,7 @@ int main(void)
 		cmocka_unit_test(test_wrappers_are_shown_where_they_panicked_or_were_listed),
 		cmocka_unit_test(test_a_reason_is_the_leaf),
 		cmocka_unit_test(test_a_stack_is_cut_at_its_limit),
-		cmocka_unit_test(test_what_cannot_be_read_is_no_stack),
+		cmocka_unit_test(test_a_stack_that_fails_is_left_out_and_the_others_stay),
 		cmocka_unit_test(test_failed_allocations_are_survived),
 	};
 
