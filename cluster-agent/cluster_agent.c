@@ -21,6 +21,7 @@
 #include "common/system/loop.h"
 #include "common/telemetry/log.h"
 #include "common/telemetry/metrics.h"
+#include "common/telemetry/process_metrics.h"
 #include "common/upload/uploader.h"
 #include "version.h"
 
@@ -225,7 +226,6 @@ static int start_forwarding(struct cluster_agent *a)
 	const struct uploader_config cfg = {
 		.endpoint = endpoint,
 		.api_key = a->opts->api_key,
-		.metrics_prefix = "coroot_cluster_agent",
 		.max_items = UPLOAD_QUEUE_ITEMS,
 		.max_bytes = UPLOAD_QUEUE_BYTES,
 		.max_sending = UPLOADS_AT_ONCE,
@@ -237,7 +237,7 @@ static int start_forwarding(struct cluster_agent *a)
 	if (r < 0)
 		return r;
 	uploader_on_idle(a->uploader, stop_when_sent, a);
-	return uploader_register_metrics(a->uploader, a->metrics);
+	return uploader_register_metrics(a->uploader, "coroot_cluster_agent", a->metrics);
 }
 
 static void put_scraped(void *ctx, const struct upload_label *labels, struct buf *body)
@@ -365,7 +365,7 @@ static int start(struct cluster_agent *a, struct err *err)
 	if (r < 0)
 		return r;
 	agent_status_init(&a->status, a->metrics);
-	r = metrics_register_process(a->metrics, "coroot_cluster_agent", VERSION);
+	r = process_metrics_register(a->metrics, "coroot_cluster_agent", VERSION);
 	if (r == 0)
 		r = cluster_options_forward(a->opts) ? start_forwarding(a) : start_storing(a, err);
 	if (r == 0)

@@ -306,7 +306,6 @@ static int make_uploader(struct node_agent *a)
 	const struct uploader_config cfg = {
 		.endpoint = endpoint,
 		.api_key = a->o->api_key,
-		.metrics_prefix = "coroot_node_agent",
 		.max_items = UPLOAD_QUEUE_ITEMS,
 		.max_bytes = UPLOAD_QUEUE_BYTES,
 		.max_sending = UPLOADS_AT_ONCE,
@@ -318,7 +317,7 @@ static int make_uploader(struct node_agent *a)
 	if (r < 0)
 		return r;
 	uploader_on_idle(a->uploader, stop_when_sent, a);
-	return uploader_register_metrics(a->uploader, a->metrics);
+	return uploader_register_metrics(a->uploader, "coroot_node_agent", a->metrics);
 }
 
 static int make_loop(struct node_agent *a)

@@ -4,6 +4,7 @@
 
 #include "common/agent/agent_status.h"
 #include "common/http/http_server.h"
+#include "common/telemetry/process_metrics.h"
 #include "node-agent/process/process_table.h"
 #include "node-agent/sample/cycle.h"
 #include "node-agent/sample/sampler.h"
@@ -50,7 +51,7 @@ static const enum status_metric lost_metrics[CYCLE_LOST_MAX] = {
 	PREFIX "_samples_lost_total", "reason=\"" reason "\"", \
 		"Samples lost before they were in a profile"
 
-static const struct metric metric_defs[STATUS_METRIC_MAX] = {
+static const struct metric_def metric_defs[STATUS_METRIC_MAX] = {
 	[TICKS] = {PREFIX "_ticks_total", NULL, "Clock ticks of all CPUs that the sampler saw"},
 	[TICKS_IDLE] = {PREFIX "_ticks_idle_total", NULL, "Of these, ticks of idle CPUs"},
 	[SAMPLES] = {PREFIX "_samples_total", NULL, "Samples that left the kernel"},
@@ -88,6 +89,7 @@ static const struct metric metric_defs[STATUS_METRIC_MAX] = {
 		{PREFIX "_mapped_files_unopened_total", "reason=\"limit\"",
 		 "Executable files that could not be opened: their frames have no names"},
 };
+METRIC_TABLE(metric_table, metric_defs);
 
 struct node_status {
 	struct agent_status agent;
@@ -103,10 +105,9 @@ int node_status_new(struct node_status **ret, struct metrics *ms)
 	if (!s)
 		return -ENOMEM;
 	agent_status_init(&s->agent, ms);
-	memcpy(s->metrics, metric_defs, sizeof(s->metrics));
-	r = metrics_register(ms, s->metrics, STATUS_METRIC_MAX);
+	r = metrics_register(ms, &metric_table, s->metrics, NULL);
 	if (r == 0)
-		r = metrics_register_process(ms, PREFIX, VERSION);
+		r = process_metrics_register(ms, PREFIX, VERSION);
 	if (r < 0)
 		return r;
 	*ret = TAKE_PTR(s);

@@ -44,7 +44,11 @@ struct discovery {
 	struct metric metrics[DISCOVERY_METRIC_MAX];
 };
 
-static const struct metric metric_defs[DISCOVERY_METRIC_MAX] = {
+#define IGNORED(reason)                                                               \
+	"coroot_cluster_agent_discovery_pods_ignored_total", "reason=\"" reason "\"", \
+		"Pods and changes of pods that were ignored"
+
+static const struct metric_def metric_defs[DISCOVERY_METRIC_MAX] = {
 	[PODS_READ] = {.name = "coroot_cluster_agent_discovery_pods_read_total",
 		       .help = "Pods that the API server named, changed ones anew",
 		       .kind = METRIC_COUNTER},
@@ -54,19 +58,11 @@ static const struct metric metric_defs[DISCOVERY_METRIC_MAX] = {
 	[TARGETS] = {.name = "coroot_cluster_agent_discovery_targets",
 		     .help = "Pods that ask to be scraped",
 		     .kind = METRIC_GAUGE},
-	[IGNORED_NO_POD] = {.name = "coroot_cluster_agent_discovery_pods_ignored_total",
-			    .labels = "reason=\"no_pod\"",
-			    .help = "Pods, or new states of pods, that were ignored",
-			    .kind = METRIC_COUNTER},
-	[IGNORED_LIMIT] = {.name = "coroot_cluster_agent_discovery_pods_ignored_total",
-			   .labels = "reason=\"limit\"",
-			   .help = "",
-			   .kind = METRIC_COUNTER},
-	[IGNORED_MEMORY] = {.name = "coroot_cluster_agent_discovery_pods_ignored_total",
-			    .labels = "reason=\"memory\"",
-			    .help = "",
-			    .kind = METRIC_COUNTER},
+	[IGNORED_NO_POD] = {IGNORED("no_pod")},
+	[IGNORED_LIMIT] = {IGNORED("limit")},
+	[IGNORED_MEMORY] = {IGNORED("memory")},
 };
+METRIC_TABLE(metric_table, metric_defs);
 
 static const char *uid_of(const json_t *pod)
 {
@@ -195,7 +191,6 @@ int discovery_new(struct discovery **ret, const struct discovery_config *cfg)
 	d->cfg = *cfg;
 	d->cfg.namespace = NULL; /* the caller's, and not needed again */
 	arena_init(&d->arena, POD_TARGET_ARENA_BYTES);
-	memcpy(d->metrics, metric_defs, sizeof(d->metrics));
 	r = known_pods_new(&d->known, DISCOVERY_MAX_TARGETS);
 	if (r == 0)
 		r = start_watch(d, cfg->namespace);
@@ -227,7 +222,7 @@ const char *discovery_problem(const struct discovery *d)
 
 int discovery_register(struct discovery *d, struct metrics *ms)
 {
-	int r = metrics_register(ms, d->metrics, DISCOVERY_METRIC_MAX);
+	int r = metrics_register(ms, &metric_table, d->metrics, NULL);
 
 	return r < 0 ? r : kube_watch_register(d->watch, ms);
 }

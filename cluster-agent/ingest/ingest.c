@@ -38,6 +38,26 @@ struct ingest {
 	struct metric metrics[METRIC_MAX];
 };
 
+static uint64_t read_queue_length(void *ctx)
+{
+	return worker_pool_queued(((struct ingest *)ctx)->pool);
+}
+
+#define PREFIX "coroot_cluster_agent_ingest_"
+#define STACKS(sent) \
+	PREFIX "stacks_total", "sent=\"" sent "\"", "Stacks of uploads, by whether a row was made"
+
+static const struct metric_def metric_defs[METRIC_MAX] = {
+	[METRIC_STORED] = {PREFIX "profiles_stored_total", NULL, "Uploads whose rows are durable"},
+	[METRIC_STACKS] = {STACKS("yes")},
+	[METRIC_STACKS_KNOWN] = {STACKS("known")},
+	[METRIC_SAMPLES] = {PREFIX "sample_rows_total", NULL, "Rows of samples made from uploads"},
+	[METRIC_QUEUE] = {PREFIX "queue_length", NULL, "Uploads that wait for a worker",
+			  METRIC_GAUGE, .read = read_queue_length},
+	[METRIC_BYTES] = {PREFIX "bytes_total", NULL, "Bytes of uploads as received"},
+};
+METRIC_TABLE(metric_table, metric_defs);
+
 /* From the worker to the writer's answer. */
 struct pending {
 	struct ingest *in;
@@ -317,35 +337,6 @@ static void run(void *ctx, void *job, struct arena *arena)
 		refuse(u, e, err.msg);
 }
 
-static uint64_t read_queue(void *ctx)
-{
-	return worker_pool_queued(ctx);
-}
-
-static void init_metrics(struct ingest *in)
-{
-	struct metric *m = in->metrics;
-
-	m[METRIC_STORED] =
-		(struct metric){.name = "coroot_cluster_agent_ingest_profiles_stored_total",
-				.help = "Uploads whose rows are durable."};
-	m[METRIC_STACKS] = (struct metric){.name = "coroot_cluster_agent_ingest_stacks_total",
-					   .labels = "sent=\"yes\"",
-					   .help = "Stacks of uploads, by whether a row was made."};
-	m[METRIC_STACKS_KNOWN] = (struct metric){.name = "coroot_cluster_agent_ingest_stacks_total",
-						 .labels = "sent=\"known\"",
-						 .help = m[METRIC_STACKS].help};
-	m[METRIC_SAMPLES] = (struct metric){.name = "coroot_cluster_agent_ingest_sample_rows_total",
-					    .help = "Rows of samples made from uploads."};
-	m[METRIC_BYTES] = (struct metric){.name = "coroot_cluster_agent_ingest_bytes_total",
-					  .help = "Bytes of uploads as received."};
-	m[METRIC_QUEUE] = (struct metric){.name = "coroot_cluster_agent_ingest_queue_length",
-					  .help = "Uploads that wait for a worker.",
-					  .kind = METRIC_GAUGE,
-					  .read = read_queue,
-					  .ctx = in->pool};
-}
-
 static unsigned n_workers(unsigned wanted)
 {
 	long n_cpus = sysconf(_SC_NPROCESSORS_ONLN);
@@ -374,8 +365,6 @@ int ingest_new(struct ingest **ret, const struct ingest_config *cfg)
 	if (r == 0)
 		r = worker_pool_new(&in->pool, &pool);
 	if (r == 0)
-		init_metrics(in);
-	if (r == 0)
 		r = worker_pool_start(in->pool);
 	if (r < 0)
 		return r;
@@ -403,7 +392,7 @@ void ingest_free(struct ingest *in)
 
 int ingest_register(struct ingest *in, struct metrics *ms)
 {
-	return metrics_register(ms, in->metrics, METRIC_MAX);
+	return metrics_register(ms, &metric_table, in->metrics, in);
 }
 
 int ingest_submit(struct ingest *in, struct ingest_upload *u)

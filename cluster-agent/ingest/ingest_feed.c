@@ -56,6 +56,25 @@ struct ingest_feed {
 	struct metric metrics[FEED_METRIC_MAX];
 };
 
+#define PREFIX "coroot_cluster_agent_scraped_profile"
+#define DROPPED(reason)                                    \
+	PREFIX "s_dropped_total", "reason=\"" reason "\"", \
+		"Scraped profiles that were lost, by reason"
+
+static const struct metric_def metric_defs[FEED_METRIC_MAX] = {
+	[STORED] = {PREFIX "s_stored_total", NULL, "Scraped profiles whose rows are durable"},
+	[RETRIES] = {PREFIX "_retries_total", NULL,
+		     "Scraped profiles that the store was too busy to take and that were retried"},
+	[DROPPED_QUEUE_FULL] = {DROPPED("queue_full")},
+	[DROPPED_REFUSED] = {DROPPED("refused")},
+	[DROPPED_SHUTDOWN] = {DROPPED("shutdown")},
+	[DROPPED_MEMORY] = {DROPPED("memory")},
+	[WAITING] = {PREFIX "s_waiting", NULL, "Scraped profiles not stored yet", METRIC_GAUGE},
+	[WAITING_BYTES] = {PREFIX "s_waiting_bytes", NULL,
+			   "Bytes of scraped profiles not stored yet", METRIC_GAUGE},
+};
+METRIC_TABLE(metric_table, metric_defs);
+
 static void item_free(struct item *it)
 {
 	free(it->body);
@@ -242,36 +261,6 @@ void ingest_feed_flush(struct ingest_feed *f)
 	}
 }
 
-static void init_metrics(struct ingest_feed *f)
-{
-	static const char *const reasons[] = {
-		[DROPPED_QUEUE_FULL] = "reason=\"queue_full\"",
-		[DROPPED_REFUSED] = "reason=\"refused\"",
-		[DROPPED_SHUTDOWN] = "reason=\"shutdown\"",
-		[DROPPED_MEMORY] = "reason=\"memory\"",
-	};
-
-	f->metrics[STORED] =
-		(struct metric){.name = "coroot_cluster_agent_scraped_profiles_stored_total",
-				.help = "Scraped profiles whose rows are durable."};
-	f->metrics[RETRIES] =
-		(struct metric){.name = "coroot_cluster_agent_scraped_profile_retries_total",
-				.help = "Scraped profiles that the store put off."};
-	for (enum feed_metric i = DROPPED_QUEUE_FULL; i <= DROPPED_MEMORY; i++)
-		f->metrics[i] = (struct metric){
-			.name = "coroot_cluster_agent_scraped_profiles_dropped_total",
-			.labels = reasons[i],
-			.help = "Scraped profiles that were lost, by reason."};
-	f->metrics[WAITING] =
-		(struct metric){.name = "coroot_cluster_agent_scraped_profiles_waiting",
-				.help = "Scraped profiles not stored yet.",
-				.kind = METRIC_GAUGE};
-	f->metrics[WAITING_BYTES] =
-		(struct metric){.name = "coroot_cluster_agent_scraped_profiles_waiting_bytes",
-				.help = "Bytes of scraped profiles not stored yet.",
-				.kind = METRIC_GAUGE};
-}
-
 int ingest_feed_new(struct ingest_feed **ret, const struct ingest_feed_config *cfg)
 {
 	CLEANUP(ingest_feed_freep) struct ingest_feed *f = calloc(1, sizeof(*f));
@@ -287,7 +276,6 @@ int ingest_feed_new(struct ingest_feed **ret, const struct ingest_feed_config *c
 		.max_ns = cfg->retry_max_ns ? cfg->retry_max_ns : DEFAULT_RETRY_MAX_NS,
 		.random = clock_monotonic_ns(),
 	};
-	init_metrics(f);
 	f->ring = calloc(f->capacity, sizeof(struct item *));
 	if (!f->ring)
 		return -ENOMEM;
@@ -334,5 +322,5 @@ void ingest_feed_free(struct ingest_feed *f)
 
 int ingest_feed_register(struct ingest_feed *f, struct metrics *ms)
 {
-	return metrics_register(ms, f->metrics, FEED_METRIC_MAX);
+	return metrics_register(ms, &metric_table, f->metrics, NULL);
 }

@@ -2,57 +2,42 @@
 
 #include <errno.h>
 
-static const struct {
-	const char *suffix;
-	const char *labels;
-	const char *help;
-	enum metric_kind kind;
-} defs[KUBE_WATCH_METRIC_MAX] = {
-	[KUBE_WATCH_METRIC_LISTS] = {"lists_total", NULL, "Lists that were whole", METRIC_COUNTER},
-	[KUBE_WATCH_METRIC_WATCHES] = {"watches_total", NULL, "Watches asked for", METRIC_COUNTER},
-	[KUBE_WATCH_METRIC_EVENTS] = {"watch_events_total", NULL,
-				      "Events of watches, bookmarks included", METRIC_COUNTER},
-	[KUBE_WATCH_METRIC_GONE] = {"expirations_total", NULL,
-				    "Lists made anew because the server no longer knew our version",
-				    METRIC_COUNTER},
-	[KUBE_WATCH_METRIC_FAILED_CONNECTION] = {"request_failures_total", "reason=\"connection\"",
-						 "Lists and watches that failed", METRIC_COUNTER},
-	[KUBE_WATCH_METRIC_FAILED_REFUSED] = {"request_failures_total", "reason=\"refused\"", "",
-					      METRIC_COUNTER},
-	[KUBE_WATCH_METRIC_FAILED_SERVER] = {"request_failures_total", "reason=\"server\"", "",
-					     METRIC_COUNTER},
-	[KUBE_WATCH_METRIC_FAILED_ANSWER] = {"request_failures_total", "reason=\"answer\"", "",
-					     METRIC_COUNTER},
-	[KUBE_WATCH_METRIC_LEFT_OUT_TOO_LARGE] = {"objects_left_out_total", "reason=\"too_large\"",
-						  "Objects that were not looked at",
-						  METRIC_COUNTER},
-	[KUBE_WATCH_METRIC_LEFT_OUT_UNREADABLE] = {"objects_left_out_total",
-						   "reason=\"unreadable\"", "", METRIC_COUNTER},
-	[KUBE_WATCH_METRIC_FAILING] = {"watch_failing", NULL,
-				       "1 while the API server does not answer as it should",
+#define FAILED(reason) \
+	"_request_failures_total", "reason=\"" reason "\"", "Lists and watches that failed"
+#define LEFT_OUT(reason) \
+	"_objects_left_out_total", "reason=\"" reason "\"", "Objects that were ignored"
+
+static const struct metric_def metric_defs[KUBE_WATCH_METRIC_MAX] = {
+	[KUBE_WATCH_METRIC_LISTS] = {"_lists_total", NULL, "Complete lists received"},
+	[KUBE_WATCH_METRIC_WATCHES] = {"_watches_total", NULL, "Watches requested"},
+	[KUBE_WATCH_METRIC_EVENTS] = {"_watch_events_total", NULL,
+				      "Events of watches, bookmarks included"},
+	[KUBE_WATCH_METRIC_GONE] = {"_expirations_total", NULL,
+				    "Lists repeated because the server no longer had our version"},
+	[KUBE_WATCH_METRIC_FAILED_CONNECTION] = {FAILED("connection")},
+	[KUBE_WATCH_METRIC_FAILED_REFUSED] = {FAILED("refused")},
+	[KUBE_WATCH_METRIC_FAILED_SERVER] = {FAILED("server")},
+	[KUBE_WATCH_METRIC_FAILED_ANSWER] = {FAILED("answer")},
+	[KUBE_WATCH_METRIC_LEFT_OUT_TOO_LARGE] = {LEFT_OUT("too_large")},
+	[KUBE_WATCH_METRIC_LEFT_OUT_UNREADABLE] = {LEFT_OUT("unreadable")},
+	[KUBE_WATCH_METRIC_FAILING] = {"_watch_failing", NULL,
+				       "1 while lists and watches of the API server fail",
 				       METRIC_GAUGE},
 };
+METRIC_TABLE(metric_table, metric_defs);
 
 int kube_watch_metrics_register(struct kube_watch_metrics *m, const char *what, struct metrics *ms)
 {
-	for (size_t i = 0; i < KUBE_WATCH_METRIC_MAX; i++) {
-		if (asprintf(&m->names[i], "coroot_cluster_agent_kubernetes_%s_%s", what,
-			     defs[i].suffix) < 0) {
-			m->names[i] = NULL;
-			return -ENOMEM;
-		}
-		m->metrics[i].name = m->names[i];
-		m->metrics[i].labels = defs[i].labels;
-		m->metrics[i].help = defs[i].help;
-		m->metrics[i].kind = defs[i].kind;
+	if (asprintf(&m->prefix, "coroot_cluster_agent_kubernetes_%s", what) < 0) {
+		m->prefix = NULL;
+		return -ENOMEM;
 	}
-	return metrics_register(ms, m->metrics, KUBE_WATCH_METRIC_MAX);
+	return metrics_register_as(ms, m->prefix, &metric_table, m->metrics, NULL);
 }
 
 void kube_watch_metrics_fini(struct kube_watch_metrics *m)
 {
-	for (size_t i = 0; i < KUBE_WATCH_METRIC_MAX; i++)
-		free(m->names[i]);
+	free(m->prefix);
 }
 
 void kube_watch_metrics_add(struct kube_watch_metrics *m, enum kube_watch_metric which)

@@ -21,10 +21,10 @@ enum kube_watch_metric {
 	KUBE_WATCH_METRIC_MAX,
 };
 
-/* Zeroed: counts, but has no names yet. */
+/* Zeroed to begin with; counts before it is registered too. */
 struct kube_watch_metrics {
 	struct metric metrics[KUBE_WATCH_METRIC_MAX];
-	char *names[KUBE_WATCH_METRIC_MAX];
+	char *prefix; /* of the names; NULL until they are registered */
 };
 
 /* what: [a-z_]. -ENOMEM; as of metrics_register(). */

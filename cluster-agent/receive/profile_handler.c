@@ -24,20 +24,27 @@ enum upload_result {
 	UPLOAD_RESULT_MAX,
 };
 
-struct result_def {
-	unsigned status;
-	const char *labels; /* of the metric */
+static const unsigned statuses[UPLOAD_RESULT_MAX] = {
+	[UPLOAD_STORED] = 200,      [UPLOAD_WRONG_KEY] = 401, [UPLOAD_BAD_PARAMS] = 400,
+	[UPLOAD_BAD_PROFILE] = 400, [UPLOAD_TOO_LARGE] = 413, [UPLOAD_BUSY] = 503,
+	[UPLOAD_FAILED] = 503,
 };
 
-static const struct result_def results[UPLOAD_RESULT_MAX] = {
-	[UPLOAD_STORED] = {200, NULL},
-	[UPLOAD_WRONG_KEY] = {401, "reason=\"wrong_key\""},
-	[UPLOAD_BAD_PARAMS] = {400, "reason=\"bad_parameters\""},
-	[UPLOAD_BAD_PROFILE] = {400, "reason=\"bad_profile\""},
-	[UPLOAD_TOO_LARGE] = {413, "reason=\"too_large\""},
-	[UPLOAD_BUSY] = {503, "reason=\"busy\""},
-	[UPLOAD_FAILED] = {503, "reason=\"failed\""},
+#define REFUSED(reason)                                                        \
+	"coroot_cluster_agent_uploads_refused_total", "reason=\"" reason "\"", \
+		"Uploads that were not stored, by reason"
+
+static const struct metric_def metric_defs[UPLOAD_RESULT_MAX] = {
+	[UPLOAD_STORED] = {"coroot_cluster_agent_uploads_stored_total", NULL,
+			   "Uploads that were stored and answered with 200"},
+	[UPLOAD_WRONG_KEY] = {REFUSED("wrong_key")},
+	[UPLOAD_BAD_PARAMS] = {REFUSED("bad_parameters")},
+	[UPLOAD_BAD_PROFILE] = {REFUSED("bad_profile")},
+	[UPLOAD_TOO_LARGE] = {REFUSED("too_large")},
+	[UPLOAD_BUSY] = {REFUSED("busy")},
+	[UPLOAD_FAILED] = {REFUSED("failed")},
 };
+METRIC_TABLE(metric_table, metric_defs);
 
 struct profile_handler {
 	struct profile_handler_config cfg;
@@ -64,7 +71,7 @@ DEFINE_CLEANUP(struct request *, request_free);
 static void answer(struct profile_handler *h, struct http_exchange *x, enum upload_result result,
 		   const char *reason)
 {
-	unsigned status = results[result].status;
+	unsigned status = statuses[result];
 
 	metric_add(&h->metrics[result], 1);
 	if (result == UPLOAD_STORED) {
@@ -170,14 +177,6 @@ int profile_handler_new(struct profile_handler **ret, const struct profile_handl
 	if (!h)
 		return -ENOMEM;
 	h->cfg = *cfg;
-	for (size_t i = 0; i < UPLOAD_RESULT_MAX; i++)
-		h->metrics[i] = (struct metric){
-			.name = "coroot_cluster_agent_uploads_refused_total",
-			.labels = results[i].labels,
-			.help = "Uploads that were not stored, by reason.",
-		};
-	h->metrics[UPLOAD_STORED].name = "coroot_cluster_agent_uploads_stored_total";
-	h->metrics[UPLOAD_STORED].help = "Uploads that were answered with 200.";
 	*ret = h;
 	return 0;
 }
@@ -189,5 +188,5 @@ void profile_handler_free(struct profile_handler *h)
 
 int profile_handler_register(struct profile_handler *h, struct metrics *ms)
 {
-	return metrics_register(ms, h->metrics, UPLOAD_RESULT_MAX);
+	return metrics_register(ms, &metric_table, h->metrics, NULL);
 }

@@ -52,23 +52,23 @@ enum replica_metric {
 
 #define PREFIX "coroot_cluster_agent_replica_"
 
-static const struct metric metric_defs[REPLICA_METRIC_MAX] = {
+#define ERRORS(reason) \
+	PREFIX "lease_errors_total", "reason=\"" reason "\"", "Requests about Leases that failed"
+
+static const struct metric_def metric_defs[REPLICA_METRIC_MAX] = {
 	[MEMBERS] = {PREFIX "members", NULL,
 		     "Living members of the group of replicas, this one included", METRIC_GAUGE},
 	[PAUSED] = {PREFIX "paused", NULL, "1 while this replica has no targets of its own",
 		    METRIC_GAUGE},
-	[ERRORS_CONFLICT] = {PREFIX "lease_errors_total", "reason=\"conflict\"",
-			     "Requests about Leases that failed", METRIC_COUNTER},
-	[ERRORS_FORBIDDEN] = {PREFIX "lease_errors_total", "reason=\"forbidden\"", "",
-			      METRIC_COUNTER},
-	[ERRORS_TIMEOUT] = {PREFIX "lease_errors_total", "reason=\"timeout\"", "", METRIC_COUNTER},
-	[ERRORS_UNREACHABLE] = {PREFIX "lease_errors_total", "reason=\"unreachable\"", "",
-				METRIC_COUNTER},
-	[ERRORS_REFUSED] = {PREFIX "lease_errors_total", "reason=\"refused\"", "", METRIC_COUNTER},
-	[ERRORS_BAD] = {PREFIX "lease_errors_total", "reason=\"bad_answer\"", "", METRIC_COUNTER},
-	[ERRORS_TOO_MANY] = {PREFIX "lease_errors_total", "reason=\"too_many_leases\"", "",
-			     METRIC_COUNTER},
+	[ERRORS_CONFLICT] = {ERRORS("conflict")},
+	[ERRORS_FORBIDDEN] = {ERRORS("forbidden")},
+	[ERRORS_TIMEOUT] = {ERRORS("timeout")},
+	[ERRORS_UNREACHABLE] = {ERRORS("unreachable")},
+	[ERRORS_REFUSED] = {ERRORS("refused")},
+	[ERRORS_BAD] = {ERRORS("bad_answer")},
+	[ERRORS_TOO_MANY] = {ERRORS("too_many_leases")},
 };
+METRIC_TABLE(metric_table, metric_defs);
 
 struct replica_set {
 	struct loop_source *timer;
@@ -454,7 +454,6 @@ int replica_set_new(struct replica_set **ret, const struct replica_set_config *c
 	rs = calloc(1, sizeof(*rs));
 	if (!rs)
 		return -ENOMEM;
-	memcpy(rs->metrics, metric_defs, sizeof(rs->metrics));
 	metric_set(&rs->metrics[PAUSED], 1);
 	rs->ctx = cfg->ctx;
 	rs->changed = cfg->changed;
@@ -507,5 +506,5 @@ size_t replica_set_count(const struct replica_set *rs)
 
 int replica_set_register(struct replica_set *rs, struct metrics *ms)
 {
-	return metrics_register(ms, rs->metrics, REPLICA_METRIC_MAX);
+	return metrics_register(ms, &metric_table, rs->metrics, NULL);
 }

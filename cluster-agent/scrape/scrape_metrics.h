@@ -38,7 +38,9 @@ enum scrape_metric {
 	SCRAPE_METRIC_MAX = SCRAPE_METRIC_TARGETS + TARGET_STATE_MAX,
 };
 
-void scrape_metrics_init(struct metric metrics[static SCRAPE_METRIC_MAX]);
+/* As metrics_register(). */
+int scrape_metrics_register(struct metric metrics[static SCRAPE_METRIC_MAX],
+			    struct metrics *ms) MUST_CHECK;
 
 /* Of a request that http_result says failed, and of a conversion. */
 enum scrape_outcome scrape_outcome_of_request(int error);

@@ -191,7 +191,6 @@ int scraper_new(struct scraper **ret, const struct scraper_config *cfg, struct e
 	if (!s)
 		return -ENOMEM;
 	s->cfg = *cfg;
-	scrape_metrics_init(s->metrics);
 	r = target_table_new(&s->table);
 	if (r == 0)
 		r = loop_add_wake(cfg->loop, on_wake, s, &s->wake);
@@ -236,5 +235,5 @@ void scraper_free(struct scraper *s)
 
 int scraper_register(struct scraper *s, struct metrics *ms)
 {
-	return metrics_register(ms, s->metrics, SCRAPE_METRIC_MAX);
+	return scrape_metrics_register(s->metrics, ms);
 }

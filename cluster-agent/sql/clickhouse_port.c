@@ -55,14 +55,14 @@ struct clickhouse_port {
 	struct metric metrics[N_METRICS];
 };
 
-#define QUERIES \
-	"coroot_cluster_agent_sql_queries_total", .help = "SQL queries by what became of them"
+#define QUERIES "coroot_cluster_agent_sql_queries_total", .help = "SQL queries, by result"
 
-static const struct metric initial_metrics[N_METRICS] = {
+static const struct metric_def metric_defs[N_METRICS] = {
 	[ANSWERED] = {.name = QUERIES, .labels = "result=\"answered\""},
 	[REFUSED] = {.name = QUERIES, .labels = "result=\"refused\""},
 	[EXCEPTIONS] = {.name = QUERIES, .labels = "result=\"exception\""},
 };
+METRIC_TABLE(metric_table, metric_defs);
 
 static void job_free(struct job *j)
 {
@@ -354,7 +354,6 @@ int clickhouse_port_new(struct clickhouse_port **ret, const struct clickhouse_po
 	if (!p)
 		return err_set(err, -ENOMEM, "out of memory");
 	p->store = cfg->store;
-	memcpy(p->metrics, initial_metrics, sizeof(initial_metrics));
 	if (has_key) {
 		p->api_key = strdup(cfg->api_key);
 		if (!p->api_key)
@@ -388,5 +387,5 @@ unsigned clickhouse_port_number(const struct clickhouse_port *p)
 
 int clickhouse_port_register(struct clickhouse_port *p, struct metrics *ms)
 {
-	return metrics_register(ms, p->metrics, N_METRICS);
+	return metrics_register(ms, &metric_table, p->metrics, NULL);
 }

@@ -64,37 +64,31 @@ static uint64_t read_queued_bytes(void *ctx)
 	return atomic_load(&((struct store_writer *)ctx)->n_bytes);
 }
 
-#define UPLOADS "coroot_cluster_agent_store_uploads_total", .help = "Uploads by what became of them"
-#define ROWS "coroot_cluster_agent_store_rows_total", .help = "Rows written by table"
+#define UPLOADS "coroot_cluster_agent_store_uploads_total", .help = "Uploads, by result"
+#define ROWS "coroot_cluster_agent_store_rows_total", .help = "Rows written, by table"
 
-static void init_metrics(struct store_writer *w)
-{
-	static const struct metric all[N_METRICS] = {
-		[STORED] = {.name = UPLOADS, .labels = "result=\"stored\""},
-		[DUPLICATE] = {.name = UPLOADS, .labels = "result=\"duplicate\""},
-		[FAILED] = {.name = UPLOADS, .labels = "result=\"failed\""},
-		[ROWS_STACKS] = {.name = ROWS, .labels = "table=\"stacks\""},
-		[ROWS_SAMPLES] = {.name = ROWS, .labels = "table=\"samples\""},
-		[ROWS_QUALITY] = {.name = ROWS, .labels = "table=\"quality\""},
-		[GROUPS] = {.name = "coroot_cluster_agent_store_groups_total",
-			    .help = "Groups of uploads written together"},
-		[INSERT_NS] = {.name = "coroot_cluster_agent_store_insert_seconds_total",
-			       .help = "Time spent in inserts",
-			       .scale = 1e-9},
-		[QUEUED] = {.name = "coroot_cluster_agent_store_queued_uploads",
-			    .help = "Uploads that wait to be written",
-			    .kind = METRIC_GAUGE,
-			    .read = read_queued},
-		[QUEUED_BYTES] = {.name = "coroot_cluster_agent_store_queued_bytes",
-				  .help = "Bytes of rows that wait to be written or are being so",
-				  .kind = METRIC_GAUGE,
-				  .read = read_queued_bytes},
-	};
-
-	memcpy(w->metrics, all, sizeof(all));
-	w->metrics[QUEUED].ctx = w;
-	w->metrics[QUEUED_BYTES].ctx = w;
-}
+static const struct metric_def metric_defs[N_METRICS] = {
+	[STORED] = {.name = UPLOADS, .labels = "result=\"stored\""},
+	[DUPLICATE] = {.name = UPLOADS, .labels = "result=\"duplicate\""},
+	[FAILED] = {.name = UPLOADS, .labels = "result=\"failed\""},
+	[ROWS_STACKS] = {.name = ROWS, .labels = "table=\"stacks\""},
+	[ROWS_SAMPLES] = {.name = ROWS, .labels = "table=\"samples\""},
+	[ROWS_QUALITY] = {.name = ROWS, .labels = "table=\"quality\""},
+	[GROUPS] = {.name = "coroot_cluster_agent_store_groups_total",
+		    .help = "Groups of uploads written together"},
+	[INSERT_NS] = {.name = "coroot_cluster_agent_store_insert_seconds_total",
+		       .help = "Time spent in inserts",
+		       .scale = 1e-9},
+	[QUEUED] = {.name = "coroot_cluster_agent_store_queued_uploads",
+		    .help = "Uploads that wait to be written",
+		    .kind = METRIC_GAUGE,
+		    .read = read_queued},
+	[QUEUED_BYTES] = {.name = "coroot_cluster_agent_store_queued_bytes",
+			  .help = "Bytes of rows that wait to be written or are being written",
+			  .kind = METRIC_GAUGE,
+			  .read = read_queued_bytes},
+};
+METRIC_TABLE(metric_table, metric_defs);
 
 /* ---- the thread ------------------------------------------------------------ */
 
@@ -282,7 +276,6 @@ int store_writer_new(struct store_writer **ret, const struct store_writer_config
 		w->cfg.max_delay_ns = DEFAULT_DELAY_NS;
 	if (w->cfg.max_group_bytes == 0)
 		w->cfg.max_group_bytes = DEFAULT_GROUP_BYTES;
-	init_metrics(w);
 	pool.max_queued = w->cfg.max_queued;
 	r = upload_set_new(&w->recent);
 	if (r == 0)
@@ -306,7 +299,7 @@ void store_writer_free(struct store_writer *w)
 
 int store_writer_register(struct store_writer *w, struct metrics *ms)
 {
-	return metrics_register(ms, w->metrics, N_METRICS);
+	return metrics_register(ms, &metric_table, w->metrics, w);
 }
 
 /* Whether there is room for n bytes, which are counted then. */

@@ -48,6 +48,21 @@ enum {
 	METRIC_MAX,
 };
 
+#define REQUESTS(result)                                                    \
+	"coroot_cluster_agent_api_requests_total", "result=\"" result "\"", \
+		"Requests to the API, by result"
+
+static const struct metric_def metric_defs[METRIC_MAX] = {
+	[METRIC_ANSWERED] = {REQUESTS("answered")},
+	[METRIC_BAD_REQUEST] = {REQUESTS("bad_request")},
+	[METRIC_FAILED] = {REQUESTS("failed")},
+	[METRIC_BUSY] = {REQUESTS("busy")},
+	[METRIC_SECONDS] = {.name = "coroot_cluster_agent_api_query_seconds_total",
+			    .help = "Time that workers spent on API requests",
+			    .scale = 1e-9},
+};
+METRIC_TABLE(metric_table, metric_defs);
+
 struct web_api {
 	struct store *store;
 	struct worker_pool *pool; /* of struct request */
@@ -204,25 +219,6 @@ void web_api_serve(void *ctx, struct http_exchange *x)
 	TAKE_PTR(r);
 }
 
-static void init_metrics(struct web_api *api)
-{
-	static const char *const labels[] = {
-		[METRIC_ANSWERED] = "result=\"answered\"",
-		[METRIC_BAD_REQUEST] = "result=\"bad_request\"",
-		[METRIC_FAILED] = "result=\"failed\"",
-		[METRIC_BUSY] = "result=\"busy\"",
-	};
-
-	for (size_t i = 0; i < ARRAY_SIZE(labels); i++)
-		api->metrics[i] = (struct metric){.name = "coroot_cluster_agent_api_requests_total",
-						  .labels = labels[i],
-						  .help = "Requests to the API, by outcome."};
-	api->metrics[METRIC_SECONDS] =
-		(struct metric){.name = "coroot_cluster_agent_api_query_seconds_total",
-				.help = "Time that workers spent on requests.",
-				.scale = 1e-9};
-}
-
 int web_api_new(struct web_api **ret, const struct web_api_config *cfg)
 {
 	CLEANUP(web_api_freep) struct web_api *api = calloc(1, sizeof(*api));
@@ -237,7 +233,6 @@ int web_api_new(struct web_api **ret, const struct web_api_config *cfg)
 	if (!api)
 		return -ENOMEM;
 	api->store = cfg->store;
-	init_metrics(api);
 	r = worker_pool_new(&api->pool, &pool);
 	if (r == 0)
 		r = worker_pool_start(api->pool);
@@ -266,5 +261,5 @@ void web_api_free(struct web_api *api)
 
 int web_api_register(struct web_api *api, struct metrics *ms)
 {
-	return metrics_register(ms, api->metrics, METRIC_MAX);
+	return metrics_register(ms, &metric_table, api->metrics, NULL);
 }

@@ -107,44 +107,28 @@ static uint64_t read_body_memory(void *server)
 	return atomic_load(&((struct http_server *)server)->body_memory_bytes);
 }
 
-static void describe_metrics(struct http_server *s)
-{
-	static const char *const reasons[] = {
-		[REFUSED_UNKNOWN] = "reason=\"unknown\"",
-		[REFUSED_CONNECTIONS] = "reason=\"connections\"",
-		[REFUSED_STOPPING] = "reason=\"stopping\"",
-		[REFUSED_BODY_SIZE] = "reason=\"body_size\"",
-		[REFUSED_BODY_MEMORY] = "reason=\"body_memory\"",
-		[REFUSED_BODY_ENDLESS] = "reason=\"body_endless\"",
-		[REFUSED_BODY_SLOW] = "reason=\"body_slow\"",
-		[REFUSED_NO_MEMORY] = "reason=\"no_memory\"",
-	};
+#define REFUSED(reason)                                       \
+	"http_server_refused_total", "reason=\"" reason "\"", \
+		"Requests that were refused before they reached their handler, by reason"
 
-	s->metrics[SERVER_REQUESTS] = (struct metric){
-		.name = "http_server_requests_total",
-		.help = "Requests that reached their handler",
-	};
-	for (int i = REFUSED_UNKNOWN; i <= REFUSED_NO_MEMORY; i++)
-		s->metrics[i] = (struct metric){
-			.name = "http_server_refused_total",
-			.labels = reasons[i],
-			.help = "Requests that were refused before their handler",
-		};
-	s->metrics[SERVER_CONNECTIONS] = (struct metric){
-		.name = "http_server_connections",
-		.help = "Open connections",
-		.kind = METRIC_GAUGE,
-		.read = read_connections,
-		.ctx = s,
-	};
-	s->metrics[SERVER_BODY_MEMORY] = (struct metric){
-		.name = "http_server_body_memory_bytes",
-		.help = "Memory of request bodies received and not answered",
-		.kind = METRIC_GAUGE,
-		.read = read_body_memory,
-		.ctx = s,
-	};
-}
+static const struct metric_def metric_defs[N_SERVER_METRICS] = {
+	[SERVER_REQUESTS] = {"http_server_requests_total", NULL,
+			     "Requests that reached their handler"},
+	[REFUSED_UNKNOWN] = {REFUSED("unknown")},
+	[REFUSED_CONNECTIONS] = {REFUSED("connections")},
+	[REFUSED_STOPPING] = {REFUSED("stopping")},
+	[REFUSED_BODY_SIZE] = {REFUSED("body_size")},
+	[REFUSED_BODY_MEMORY] = {REFUSED("body_memory")},
+	[REFUSED_BODY_ENDLESS] = {REFUSED("body_endless")},
+	[REFUSED_BODY_SLOW] = {REFUSED("body_slow")},
+	[REFUSED_NO_MEMORY] = {REFUSED("no_memory")},
+	[SERVER_CONNECTIONS] = {"http_server_connections", NULL, "Open connections", METRIC_GAUGE,
+				.read = read_connections},
+	[SERVER_BODY_MEMORY] = {"http_server_body_memory_bytes", NULL,
+				"Memory of request bodies received and not answered yet",
+				METRIC_GAUGE, .read = read_body_memory},
+};
+METRIC_TABLE(metric_table, metric_defs);
 
 /* ---- routes and refusals ----------------------------------------------------- */
 
@@ -466,7 +450,6 @@ int http_server_new(struct http_server **ret, const struct http_server_config *c
 	s = calloc(1, sizeof(*s));
 	if (!s)
 		return err_set(err, -ENOMEM, "out of memory");
-	describe_metrics(s);
 	s->max_connections = cfg->max_connections;
 	s->timeout_s = cfg->timeout_s;
 	s->max_body_memory_bytes = cfg->max_body_memory_bytes;
@@ -477,7 +460,7 @@ int http_server_new(struct http_server **ret, const struct http_server_config *c
 	if (r < 0)
 		return err_set(err, r, "out of memory");
 	if (cfg->metrics) {
-		r = metrics_register(cfg->metrics, s->metrics, N_SERVER_METRICS);
+		r = metrics_register(cfg->metrics, &metric_table, s->metrics, s);
 		if (r < 0)
 			return err_set(err, r, "register the HTTP server's metrics: %s",
 				       strerror(-r));

@@ -42,32 +42,29 @@ struct uploader {
 
 	loop_fn idle;
 	void *idle_ctx;
-	char *metric_names[UPLOADER_METRIC_MAX];
 	struct metric metrics[UPLOADER_METRIC_MAX];
 };
 
-static const struct {
-	const char *suffix;
-	const char *labels;
-	const char *help;
-	enum metric_kind kind;
-} metric_defs[UPLOADER_METRIC_MAX] = {
-	[UPLOADED] = {"profiles_uploaded_total", NULL, "Profiles the receiver has accepted",
-		      METRIC_COUNTER},
-	[UPLOADED_BYTES] = {"profiles_uploaded_bytes_total", NULL,
-			    "Compressed bytes of the profiles the receiver has accepted",
-			    METRIC_COUNTER},
-	[RETRIES] = {"profile_upload_retries_total", NULL,
-		     "Uploads that failed and are tried again", METRIC_COUNTER},
-	[DROPPED_QUEUE_FULL] = {"profiles_dropped_total", "reason=\"queue_full\"",
-				"Profiles lost after they were made", METRIC_COUNTER},
-	[DROPPED_REJECTED] = {"profiles_dropped_total", "reason=\"rejected\"", "", METRIC_COUNTER},
-	[DROPPED_SHUTDOWN] = {"profiles_dropped_total", "reason=\"shutdown\"", "", METRIC_COUNTER},
-	[DROPPED_UNQUEUED] = {"profiles_dropped_total", "reason=\"unqueued\"", "", METRIC_COUNTER},
-	[QUEUE_ITEMS] = {"upload_queue_profiles", NULL, "Profiles waiting for the receiver",
+#define DROPPED(reason)                                     \
+	"_profiles_dropped_total", "reason=\"" reason "\"", \
+		"Profiles lost after they were made, by reason"
+
+static const struct metric_def metric_defs[UPLOADER_METRIC_MAX] = {
+	[UPLOADED] = {"_profiles_uploaded_total", NULL, "Profiles that the receiver accepted"},
+	[UPLOADED_BYTES] = {"_profiles_uploaded_bytes_total", NULL,
+			    "Compressed bytes of the profiles that the receiver accepted"},
+	[RETRIES] = {"_profile_upload_retries_total", NULL,
+		     "Uploads that failed and are retried later"},
+	[DROPPED_QUEUE_FULL] = {DROPPED("queue_full")},
+	[DROPPED_REJECTED] = {DROPPED("rejected")},
+	[DROPPED_SHUTDOWN] = {DROPPED("shutdown")},
+	[DROPPED_UNQUEUED] = {DROPPED("unqueued")},
+	[QUEUE_ITEMS] = {"_upload_queue_profiles", NULL, "Profiles waiting for the receiver",
 			 METRIC_GAUGE},
-	[QUEUE_BYTES] = {"upload_queue_bytes", NULL, "Bytes of the profiles waiting", METRIC_GAUGE},
+	[QUEUE_BYTES] = {"_upload_queue_bytes", NULL,
+			 "Compressed bytes of the profiles waiting for the receiver", METRIC_GAUGE},
 };
+METRIC_TABLE(metric_table, metric_defs);
 
 static void show_queue(struct uploader *u)
 {
@@ -198,21 +195,6 @@ static void on_retry(void *ctx)
 	send_more(u);
 }
 
-static int make_metrics(struct uploader *u, const char *prefix)
-{
-	for (size_t i = 0; i < UPLOADER_METRIC_MAX; i++) {
-		if (asprintf(&u->metric_names[i], "%s_%s", prefix, metric_defs[i].suffix) < 0) {
-			u->metric_names[i] = NULL;
-			return -ENOMEM;
-		}
-		u->metrics[i].name = u->metric_names[i];
-		u->metrics[i].labels = metric_defs[i].labels;
-		u->metrics[i].help = metric_defs[i].help;
-		u->metrics[i].kind = metric_defs[i].kind;
-	}
-	return 0;
-}
-
 int uploader_new(struct uploader **ret, struct loop *l, struct http_client *client,
 		 const struct uploader_config *cfg)
 {
@@ -240,9 +222,7 @@ int uploader_new(struct uploader **ret, struct loop *l, struct http_client *clie
 		u->api_key_header = NULL;
 		return -ENOMEM;
 	}
-	r = make_metrics(u, cfg->metrics_prefix);
-	if (r == 0)
-		r = loop_add_timer(l, on_retry, u, &u->retry_timer);
+	r = loop_add_timer(l, on_retry, u, &u->retry_timer);
 	if (r < 0)
 		return r;
 
@@ -261,16 +241,14 @@ void uploader_free(struct uploader *u)
 	}
 	upload_queue_fini(&u->queue);
 	loop_remove(u->retry_timer);
-	for (size_t i = 0; i < UPLOADER_METRIC_MAX; i++)
-		free(u->metric_names[i]);
 	free(u->endpoint);
 	free(u->api_key_header);
 	free(u);
 }
 
-int uploader_register_metrics(struct uploader *u, struct metrics *ms)
+int uploader_register_metrics(struct uploader *u, const char *prefix, struct metrics *ms)
 {
-	return metrics_register(ms, u->metrics, UPLOADER_METRIC_MAX);
+	return metrics_register_as(ms, prefix, &metric_table, u->metrics, NULL);
 }
 
 int uploader_add(struct uploader *u, const struct upload_label *labels, struct buf *body)

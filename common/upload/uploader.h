@@ -24,7 +24,6 @@ struct uploader;
 struct uploader_config {
 	const char *endpoint; /* full URL of the receiver's /v1/profiles */
 	const char *api_key;  /* NULL: none */
-	const char *metrics_prefix;
 	size_t max_items;
 	size_t max_bytes; /* of all waiting bodies */
 	unsigned
@@ -45,8 +44,9 @@ int uploader_new(struct uploader **ret, struct loop *l, struct http_client *clie
 void uploader_free(struct uploader *u);
 DEFINE_CLEANUP(struct uploader *, uploader_free);
 
-/* Call before other threads start. */
-int uploader_register_metrics(struct uploader *u, struct metrics *ms) MUST_CHECK;
+/* Names begin with prefix, which must outlive ms. As metrics_register(). */
+int uploader_register_metrics(struct uploader *u, const char *prefix,
+			      struct metrics *ms) MUST_CHECK;
 
 /*
  * Takes the content of body in every case. labels as for upload_url_make(). 0, -ENOMEM or -EFBIG;

@@ -17,7 +17,7 @@ enum own_metric {
 	OWN_METRICS,
 };
 
-static const struct metric own_metrics[OWN_METRICS] = {
+static const struct metric_def own_defs[OWN_METRICS] = {
 	[CONTAINERS] = {PREFIX "_containers", NULL, "Containers with metrics of Go processes",
 			METRIC_GAUGE},
 	[OVERFLOW] = {PREFIX "_containers_overflow_total", NULL,
@@ -26,26 +26,30 @@ static const struct metric own_metrics[OWN_METRICS] = {
 		       "Counters of Go processes that were less than the last time: taken as "
 		       "nothing new"},
 };
+METRIC_TABLE(own_table, own_defs);
 
-static const struct metric_family families[GO_CONTAINER_VALUES] = {
-	[GC_ALLOC_BYTES] = {"container_go_alloc_bytes_total",
+#define LABELS "container_id, app_id"
+
+static const struct metric_def families[GO_CONTAINER_VALUES] = {
+	[GC_ALLOC_BYTES] = {"container_go_alloc_bytes_total", LABELS,
 			    "Bytes allocated on the heaps of Go processes", METRIC_COUNTER},
-	[GC_ALLOC_OBJECTS] = {"container_go_alloc_objects_total",
+	[GC_ALLOC_OBJECTS] = {"container_go_alloc_objects_total", LABELS,
 			      "Objects allocated on the heaps of Go processes", METRIC_COUNTER},
-	[GC_CYCLES] = {"container_go_gc_cycles_total", "Garbage collections of Go processes",
-		       METRIC_COUNTER},
-	[GC_PAUSE_NS] = {"container_go_gc_pause_seconds_total",
+	[GC_CYCLES] = {"container_go_gc_cycles_total", LABELS,
+		       "Garbage collections of Go processes", METRIC_COUNTER},
+	[GC_PAUSE_NS] = {"container_go_gc_pause_seconds_total", LABELS,
 			 "Time for which garbage collections stopped Go processes", METRIC_COUNTER},
-	[GC_LIVE_BYTES] = {"container_go_gc_live_heap_bytes",
+	[GC_LIVE_BYTES] = {"container_go_gc_live_heap_bytes", LABELS,
 			   "Heap in use at the last garbage collection", METRIC_GAUGE},
-	[GC_HEAP_BYTES] = {"container_go_gc_heap_bytes",
+	[GC_HEAP_BYTES] = {"container_go_gc_heap_bytes", LABELS,
 			   "Heap in use at the last garbage collection, and allocated since",
 			   METRIC_GAUGE},
-	[GC_GOAL_BYTES] = {"container_go_gc_heap_goal_bytes",
+	[GC_GOAL_BYTES] = {"container_go_gc_heap_goal_bytes", LABELS,
 			   "Heap at which the next garbage collection shall have ended",
 			   METRIC_GAUGE},
-	[GO_CONTAINER_GOROUTINES] = {"container_go_goroutines", "Goroutines", METRIC_GAUGE},
+	[GO_CONTAINER_GOROUTINES] = {"container_go_goroutines", LABELS, "Goroutines", METRIC_GAUGE},
 };
+METRIC_TABLE(family_table, families);
 
 struct container {
 	UT_hash_handle hh; /* by id */
@@ -117,10 +121,9 @@ int go_containers_new(struct go_containers **ret, struct metrics *ms)
 	if (!cs)
 		return -ENOMEM;
 	pthread_mutex_init(&cs->lock, NULL);
-	memcpy(cs->metrics, own_metrics, sizeof(cs->metrics));
-	r = metrics_register(ms, cs->metrics, OWN_METRICS);
+	r = metrics_register(ms, &own_table, cs->metrics, NULL);
 	if (r == 0)
-		r = metrics_register_families(ms, families, GO_CONTAINER_VALUES, write_family, cs);
+		r = metrics_register_families(ms, "", &family_table, write_family, cs);
 	if (r < 0) {
 		go_containers_free(cs);
 		return r;

@@ -17,12 +17,13 @@ enum unread {
 	UNREAD_MAX,
 };
 
-static const struct metric unread_metrics[UNREAD_MAX] = {
+static const struct metric_def metric_defs[UNREAD_MAX] = {
 	[UNREAD_RELEASE] = {UNREAD("unknown_release")},
 	[UNREAD_NOT_FOUND] = {UNREAD("not_found")},
 	[UNREAD_IMPLAUSIBLE] = {UNREAD("implausible")},
 	[UNREAD_GOROUTINES] = {UNREAD("goroutines")},
 };
+METRIC_TABLE(metric_table, metric_defs);
 
 static const struct {
 	int error;
@@ -46,8 +47,7 @@ int go_counters_new(struct go_counters **ret, struct metrics *ms)
 
 	if (!c)
 		return -ENOMEM;
-	memcpy(c->unread, unread_metrics, sizeof(c->unread));
-	r = metrics_register(ms, c->unread, UNREAD_MAX);
+	r = metrics_register(ms, &metric_table, c->unread, NULL);
 	if (r == 0)
 		r = go_containers_new(&c->containers, ms);
 	if (r < 0)

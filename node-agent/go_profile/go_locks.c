@@ -14,7 +14,7 @@ enum {
 	RESTORE_FAILED = 10,
 };
 
-const struct metric go_locks_metrics[GO_LOCKS_METRICS] = {
+static const struct metric_def metric_defs[GO_LOCKS_METRICS] = {
 	{PREFIX "_records_total", MUTEX,
 	 "Records of Go's mutex and block profilers that were read"},
 	{PREFIX "_records_total", BLOCK,
@@ -34,6 +34,12 @@ const struct metric go_locks_metrics[GO_LOCKS_METRICS] = {
 	{PREFIX "_restore_failed_total", MUTEX, "Times that this was not possible"},
 	{PREFIX "_restore_failed_total", BLOCK, "Times that this was not possible"},
 };
+METRIC_TABLE(metric_table, metric_defs);
+
+int go_locks_register_metrics(struct metrics *ms, struct metric metrics[GO_LOCKS_METRICS])
+{
+	return metrics_register(ms, &metric_table, metrics, NULL);
+}
 
 void go_locks_init(struct go_locks *l, struct metric *metrics, const struct go_locks_config *cfg)
 {

@@ -28,8 +28,9 @@ struct go_locks {
 	struct metric *metrics; /* borrowed */
 };
 
-/* What metrics begins as. */
-extern const struct metric go_locks_metrics[GO_LOCKS_METRICS];
+/* As metrics_register(). */
+int go_locks_register_metrics(struct metrics *ms,
+			      struct metric metrics[GO_LOCKS_METRICS]) MUST_CHECK;
 
 void go_locks_init(struct go_locks *l, struct metric *metrics, const struct go_locks_config *cfg);
 

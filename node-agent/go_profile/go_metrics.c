@@ -14,7 +14,7 @@
 	PREFIX "_readings_failed_total", "reason=\"" reason "\"", \
 		"Readings of a Go process that failed"
 
-static const struct metric metric_defs[GO_METRIC_MAX] = {
+static const struct metric_def metric_defs[GO_METRIC_MAX] = {
 	[GO_METRIC_PROCESSES] = {PREFIX "_processes", NULL, "Go processes known now", METRIC_GAUGE},
 	[GO_METRIC_LOOKS_FAILED] =
 		{PREFIX "_library_looks_failed_total", NULL,
@@ -73,6 +73,7 @@ static const struct metric metric_defs[GO_METRIC_MAX] = {
 	[GO_METRIC_QUEUE_FULL] = {FAILED("queue_full")},
 	[GO_METRIC_UNREADABLE] = {FAILED("unreadable")},
 };
+METRIC_TABLE(metric_table, metric_defs);
 
 int go_metrics_new(struct go_metrics **ret, struct metrics *ms)
 {
@@ -82,11 +83,9 @@ int go_metrics_new(struct go_metrics **ret, struct metrics *ms)
 	if (!m)
 		return -ENOMEM;
 	atomic_init(&m->n_refs, 1);
-	memcpy(m->of, metric_defs, sizeof(m->of));
-	memcpy(m->locks, go_locks_metrics, sizeof(m->locks));
-	r = metrics_register(ms, m->locks, GO_LOCKS_METRICS);
+	r = go_locks_register_metrics(ms, m->locks);
 	if (r == 0)
-		r = metrics_register(ms, m->of, GO_METRIC_MAX);
+		r = metrics_register(ms, &metric_table, m->of, NULL);
 	if (r == 0)
 		r = go_counters_new(&m->counters, ms);
 	if (r < 0)

@@ -48,7 +48,7 @@ struct profile_worker {
 	struct metric metrics[WORKER_METRIC_MAX];
 };
 
-static const struct metric metric_defs[WORKER_METRIC_MAX] = {
+static const struct metric_def metric_defs[WORKER_METRIC_MAX] = {
 	[SAMPLES] = {.name = "coroot_node_agent_samples_profiled_total",
 		     .help = "Samples in finished profiles"},
 	[SAMPLES_TRUNCATED] = {.name = "coroot_node_agent_samples_truncated_total",
@@ -64,6 +64,7 @@ static const struct metric metric_defs[WORKER_METRIC_MAX] = {
 		    .help = "CPU time spent on naming addresses and encoding profiles",
 		    .scale = 1e-9},
 };
+METRIC_TABLE(metric_table, metric_defs);
 
 static void result_free(struct result *r)
 {
@@ -165,7 +166,6 @@ int profile_worker_new(struct profile_worker **ret, struct loop *l,
 	if (!w)
 		return -ENOMEM;
 	w->cfg = *cfg;
-	memcpy(w->metrics, metric_defs, sizeof(w->metrics));
 
 	r = symbolizer_new(&w->symbolizer, &(struct symbolizer_config){0});
 	if (r == 0)
@@ -231,6 +231,6 @@ int profile_worker_register_metrics(struct profile_worker *w, struct metrics *ms
 {
 	int r;
 
-	r = metrics_register(ms, w->metrics, WORKER_METRIC_MAX);
+	r = metrics_register(ms, &metric_table, w->metrics, NULL);
 	return r == 0 ? symbolizer_register_metrics(ms) : r;
 }

@@ -1,10 +1,10 @@
 #include "node-agent/symbol/symbol_metrics.h"
 
-#define LOOKUP(result)                                                                             \
-	{                                                                                          \
-		.name = "coroot_node_agent_symbol_lookups_total",                                  \
-		.labels = "result=\"" result "\"",                                                 \
-		.help = "Addresses turned into function names, by result.", .kind = METRIC_COUNTER \
+#define LOOKUP(result)                                                                            \
+	{                                                                                         \
+		.name = "coroot_node_agent_symbol_lookups_total",                                 \
+		.labels = "result=\"" result "\"",                                                \
+		.help = "Addresses turned into function names, by result", .kind = METRIC_COUNTER \
 	}
 #define MEMORY(of)                                                                          \
 	{                                                                                   \
@@ -12,7 +12,7 @@
 		.help = "Memory held by the symbolizer", .kind = METRIC_GAUGE               \
 	}
 
-struct metric symbol_metrics[SYMBOL_METRIC_MAX] = {
+static const struct metric_def metric_defs[SYMBOL_METRIC_MAX] = {
 	[SYMBOL_METRIC_CACHED] = LOOKUP("cached"),
 	[SYMBOL_METRIC_RESOLVED] = LOOKUP("resolved"),
 	[SYMBOL_METRIC_NO_MAPPING] = LOOKUP("no_mapping"),
@@ -24,18 +24,26 @@ struct metric symbol_metrics[SYMBOL_METRIC_MAX] = {
 	[SYMBOL_METRIC_KERNEL_UNKNOWN] = LOOKUP("kernel_unknown"),
 	[SYMBOL_METRIC_NO_MEMORY] = LOOKUP("no_memory"),
 	[SYMBOL_METRIC_TABLES_LOADED] = {.name = "coroot_node_agent_symbol_tables_loaded_total",
-					 .help = "Symbol tables of ELF files read.",
+					 .help = "Symbol tables of ELF files read",
 					 .kind = METRIC_COUNTER},
 	[SYMBOL_METRIC_TABLES_EVICTED] = {.name = "coroot_node_agent_symbol_tables_evicted_total",
-					  .help = "Symbol tables dropped to stay in the budget.",
+					  .help = "Symbol tables dropped to stay in the budget",
 					  .kind = METRIC_COUNTER},
 	[SYMBOL_METRIC_KERNEL_LOADS] = {.name = "coroot_node_agent_symbol_kernel_loads_total",
-					.help = "Readings of /proc/kallsyms.",
+					.help = "Readings of /proc/kallsyms",
 					.kind = METRIC_COUNTER},
 	[SYMBOL_METRIC_TABLE_BYTES] = MEMORY("tables"),
 	[SYMBOL_METRIC_KERNEL_BYTES] = MEMORY("kernel"),
 	[SYMBOL_METRIC_FRAME_BYTES] = MEMORY("frames"),
 	[SYMBOL_METRIC_FILES] = {.name = "coroot_node_agent_symbol_files",
-				 .help = "Files whose layout is known.",
+				 .help = "Files whose layout is known",
 				 .kind = METRIC_GAUGE},
 };
+METRIC_TABLE(metric_table, metric_defs);
+
+struct metric symbol_metrics[SYMBOL_METRIC_MAX];
+
+int symbol_metrics_register(struct metrics *ms)
+{
+	return metrics_register(ms, &metric_table, symbol_metrics, NULL);
+}

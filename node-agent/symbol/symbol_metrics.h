@@ -28,4 +28,7 @@ enum symbol_metric {
 
 extern struct metric symbol_metrics[SYMBOL_METRIC_MAX];
 
+/* As metrics_register(). */
+int symbol_metrics_register(struct metrics *ms) MUST_CHECK;
+
 #endif /* NODE_AGENT_SYMBOL_SYMBOL_METRICS_H */

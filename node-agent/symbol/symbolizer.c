@@ -86,7 +86,7 @@ void symbolizer_free(struct symbolizer *s)
 
 int symbolizer_register_metrics(struct metrics *ms)
 {
-	return metrics_register(ms, symbol_metrics, SYMBOL_METRIC_MAX);
+	return symbol_metrics_register(ms);
 }
 
 static void count(enum symbol_metric m)

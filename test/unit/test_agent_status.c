@@ -5,7 +5,9 @@
 #include "common/telemetry/metrics.h"
 #include "test/lib/unit.h"
 
-static struct metric served = {.name = "served_total", .help = "Things served"};
+static const struct metric_def served_defs[] = {{.name = "served_total", .help = "Things served"}};
+METRIC_TABLE(served_table, served_defs);
+static struct metric served;
 
 struct fixture {
 	struct loop *loop;
@@ -25,7 +27,7 @@ static int set_up(void **state)
 	assert_non_null(f);
 	assert_int_equal(loop_new(&f->loop), 0);
 	assert_int_equal(metrics_new(&f->metrics), 0);
-	assert_int_equal(metrics_register(f->metrics, &served, 1), 0);
+	assert_int_equal(metrics_register(f->metrics, &served_table, &served, NULL), 0);
 	agent_status_init(&f->status, f->metrics);
 	const struct http_route routes[] = {
 		{"GET", "/metrics", 0, agent_status_metrics, &f->status},

@@ -34,8 +34,7 @@ static void begin(struct fixture *f, bool mutex, bool block)
 		lock_session_init(&f->process.locks[i], (enum lock_kind)i, BUCKET_HISTORY_FROM_NOW,
 				  f->now_ns);
 	assert_int_equal(metrics_new(&f->metrics), 0);
-	memcpy(f->counts, go_locks_metrics, sizeof(f->counts));
-	assert_int_equal(metrics_register(f->metrics, f->counts, GO_LOCKS_METRICS), 0);
+	assert_int_equal(go_locks_register_metrics(f->metrics, f->counts), 0);
 	go_locks_init(&f->locks, f->counts, &cfg);
 }
 

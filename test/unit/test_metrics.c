@@ -2,6 +2,7 @@
 #include <fcntl.h>
 
 #include "common/telemetry/metrics.h"
+#include "common/telemetry/process_metrics.h"
 #include "test/lib/unit.h"
 
 static struct buf out;
@@ -26,27 +27,33 @@ static uint64_t read_seven(void *ctx)
 	return 7;
 }
 
+/* A table of one entry, for as long as the enclosing block. */
+#define ONE(def) (&(const struct metric_table){def, 1, __FILE__})
+
 static void metrics_of_one_name_share_help_and_type(void **state)
 {
 	CLEANUP(metrics_freep) struct metrics *ms = NULL;
-	struct metric counters[] = {
+	static const struct metric_def counter_defs[] = {
 		{.name = "lost_total", .labels = "reason=\"a\"", .help = "Lost"},
-		{.name = "lost_total", .labels = "reason=\"b\"", .help = "Lost"},
-	};
-	struct metric more[] = {
+		{.name = "lost_total", .labels = "reason=\"b\""},
 		{.name = "lost_total", .labels = "reason=\"c\"", .help = "Lost"},
+	};
+	static const struct metric_def more_defs[] = {
 		{.name = "depth", .help = "Items", .kind = METRIC_GAUGE, .read = read_seven},
 		{.name = "busy_seconds_total", .help = "Busy", .scale = 1e-9},
 	};
+	METRIC_TABLE(counter_table, counter_defs);
+	METRIC_TABLE(more_table, more_defs);
+	struct metric counters[3] = {0}, more[2] = {0};
 
 	(void)state;
 	assert_int_equal(metrics_new(&ms), 0);
-	assert_int_equal(metrics_register(ms, counters, ARRAY_SIZE(counters)), 0);
-	assert_int_equal(metrics_register(ms, more, ARRAY_SIZE(more)), 0);
+	assert_int_equal(metrics_register(ms, &counter_table, counters, NULL), 0);
+	assert_int_equal(metrics_register(ms, &more_table, more, NULL), 0);
 	metric_add(&counters[0], 2);
 	metric_add(&counters[0], 3);
-	metric_set(&more[0], UINT64_MAX);
-	metric_set(&more[2], 1500000000);
+	metric_set(&counters[2], UINT64_MAX);
+	metric_set(&more[1], 1500000000);
 	assert_int_equal(metrics_write(ms, &out), 0);
 	assert_string_equal(out.data, "# HELP lost_total Lost\n"
 				      "# TYPE lost_total counter\n"
@@ -61,14 +68,43 @@ static void metrics_of_one_name_share_help_and_type(void **state)
 				      "busy_seconds_total 1.5\n");
 }
 
-static void help_is_escaped(void **state)
+static void names_that_begin_with_an_underscore_get_the_prefix(void **state)
 {
 	CLEANUP(metrics_freep) struct metrics *ms = NULL;
-	struct metric m = {.name = "x", .help = "a\\b\nc \"d\"", .kind = METRIC_GAUGE};
+	static const struct metric_def defs[] = {
+		{.name = "_lost_total", .labels = "reason=\"a\"", .help = "Lost"},
+		{.name = "_lost_total", .labels = "reason=\"b\""},
+		{.name = "whole", .help = "Whole", .kind = METRIC_GAUGE},
+	};
+	static const struct metric_def spelled_out = {.name = "agent_lost_total", .help = "L"};
+	METRIC_TABLE(table, defs);
+	struct metric values[3] = {0}, other = {0};
 
 	(void)state;
 	assert_int_equal(metrics_new(&ms), 0);
-	assert_int_equal(metrics_register(ms, &m, 1), 0);
+	assert_int_equal(metrics_register(ms, &table, values, NULL), -EINVAL);
+	assert_int_equal(metrics_register_as(ms, "agent", &table, values, NULL), 0);
+	assert_int_equal(metrics_register(ms, ONE(&spelled_out), &other, NULL), -EINVAL);
+	assert_int_equal(metrics_write(ms, &out), 0);
+	assert_string_equal(out.data, "# HELP agent_lost_total Lost\n"
+				      "# TYPE agent_lost_total counter\n"
+				      "agent_lost_total{reason=\"a\"} 0\n"
+				      "agent_lost_total{reason=\"b\"} 0\n"
+				      "# HELP whole Whole\n"
+				      "# TYPE whole gauge\n"
+				      "whole 0\n");
+}
+
+static void help_is_escaped(void **state)
+{
+	CLEANUP(metrics_freep) struct metrics *ms = NULL;
+	static const struct metric_def d = {
+		.name = "x", .help = "a\\b\nc \"d\"", .kind = METRIC_GAUGE};
+	struct metric m = {0};
+
+	(void)state;
+	assert_int_equal(metrics_new(&ms), 0);
+	assert_int_equal(metrics_register(ms, ONE(&d), &m, NULL), 0);
 	assert_int_equal(metrics_write(ms, &out), 0);
 	assert_string_equal(out.data, "# HELP x a\\\\b\\nc \"d\"\n# TYPE x gauge\nx 0\n");
 }
@@ -76,9 +112,10 @@ static void help_is_escaped(void **state)
 static void names_that_break_the_conventions_are_refused(void **state)
 {
 	CLEANUP(metrics_freep) struct metrics *ms = NULL;
-	struct metric bad[] = {
+	static const struct metric_def bad[] = {
 		{.name = "lost", .help = "a counter without _total"},
 		{.name = "_total", .help = "nothing but the suffix"},
+		{.name = "_x_total", .help = "nothing for the underscore to stand for"},
 		{.name = "x_total", .help = "a gauge with _total", .kind = METRIC_GAUGE},
 		{.name = "a-b_total", .help = "dash"},
 		{.name = "9a_total", .help = "digit first"},
@@ -86,11 +123,12 @@ static void names_that_break_the_conventions_are_refused(void **state)
 		{.name = NULL, .help = "none"},
 		{.name = "nohelp_total"},
 	};
+	struct metric m = {0};
 
 	(void)state;
 	assert_int_equal(metrics_new(&ms), 0);
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
-		assert_int_equal(metrics_register(ms, &bad[i], 1), -EINVAL);
+		assert_int_equal(metrics_register(ms, ONE(&bad[i]), &m, NULL), -EINVAL);
 	assert_int_equal(metrics_write(ms, &out), 0);
 	assert_int_equal(out.len, 0);
 }
@@ -98,19 +136,26 @@ static void names_that_break_the_conventions_are_refused(void **state)
 static void a_name_that_comes_back_after_another_is_refused(void **state)
 {
 	CLEANUP(metrics_freep) struct metrics *ms = NULL;
-	struct metric scattered[] = {
+	static const struct metric_def scattered[] = {
 		{.name = "a_total", .help = "A"},
 		{.name = "b_total", .help = "B"},
 		{.name = "a_total", .help = "A"},
 	};
-	struct metric gauge = {.name = "b_total", .help = "B", .kind = METRIC_GAUGE};
+	static const struct metric_def mixed[] = {
+		{.name = "c_total", .help = "C"},
+		{.name = "c_total", .help = "C", .kind = METRIC_GAUGE},
+	};
+	const struct metric_table all = {scattered, 3, __FILE__}, first = {scattered, 2, __FILE__},
+				  kinds = {mixed, 2, __FILE__};
+	struct metric values[3] = {0}, other = {0};
 
 	(void)state;
 	assert_int_equal(metrics_new(&ms), 0);
-	assert_int_equal(metrics_register(ms, scattered, 3), -EINVAL);
-	assert_int_equal(metrics_register(ms, scattered, 2), 0);
-	assert_int_equal(metrics_register(ms, &scattered[2], 1), -EINVAL);
-	assert_int_equal(metrics_register(ms, &gauge, 1), -EINVAL);
+	assert_int_equal(metrics_register(ms, &all, values, NULL), -EINVAL);
+	assert_int_equal(metrics_register(ms, &kinds, values, NULL), -EINVAL);
+	assert_int_equal(metrics_register(ms, &first, values, NULL), 0);
+	assert_int_equal(metrics_register(ms, ONE(&scattered[2]), &other, NULL), -EINVAL);
+	assert_int_equal(metrics_register(ms, ONE(&scattered[1]), &other, NULL), -EINVAL);
 }
 
 /* The number after "\nname "; -1 when it is not there. */
@@ -132,8 +177,8 @@ static void the_process_describes_itself(void **state)
 
 	(void)state;
 	assert_int_equal(metrics_new(&ms), 0);
-	assert_int_equal(metrics_register_process(ms, "agent", "1.0-\"x\"\\"), 0);
-	assert_int_equal(metrics_register_process(ms, "agent", "1.0"), -EEXIST);
+	assert_int_equal(process_metrics_register(ms, "agent", "1.0-\"x\"\\"), 0);
+	assert_int_equal(process_metrics_register(ms, "agent", "1.0"), -EINVAL);
 	for (int i = 0; i < 20000000; i++)
 		work++;
 	assert_int_equal(metrics_write(ms, &out), 0);
@@ -161,7 +206,7 @@ static void output_over_the_limit_is_an_error(void **state)
 	(void)state;
 	out.limit = 300;
 	assert_int_equal(metrics_new(&ms), 0);
-	assert_int_equal(metrics_register_process(ms, "agent", "1"), 0);
+	assert_int_equal(process_metrics_register(ms, "agent", "1"), 0);
 	assert_int_equal(metrics_write(ms, &out), -EFBIG);
 }
 
@@ -184,23 +229,26 @@ static int write_lines(void *ctx, size_t family, struct buf *to)
 	return r;
 }
 
-static const struct metric_family two_families[] = {
-	{"made_total", "Made", METRIC_COUNTER},
-	{"kept", "Kept", METRIC_GAUGE},
+static const struct metric_def two_families[] = {
+	{"made_total", "of", "Made", METRIC_COUNTER},
+	{"kept", "of", "Kept", METRIC_GAUGE},
 };
+METRIC_TABLE(two_families_table, two_families);
 
 static void a_module_writes_lines_of_its_families(void **state)
 {
 	CLEANUP(metrics_freep) struct metrics *ms = NULL;
-	struct metric before = {.name = "a_total", .help = "A"},
-		      after = {.name = "z_total", .help = "Z"};
+	static const struct metric_def a = {.name = "a_total", .help = "A"},
+				       z = {.name = "z_total", .help = "Z"};
+	struct metric before = {0}, after = {0};
 	struct two_families f = {{2, 0}};
 
 	(void)state;
 	assert_int_equal(metrics_new(&ms), 0);
-	assert_int_equal(metrics_register(ms, &before, 1), 0);
-	assert_int_equal(metrics_register_families(ms, two_families, 2, write_lines, &f), 0);
-	assert_int_equal(metrics_register(ms, &after, 1), 0);
+	assert_int_equal(metrics_register(ms, ONE(&a), &before, NULL), 0);
+	assert_int_equal(metrics_register_families(ms, "", &two_families_table, write_lines, &f),
+			 0);
+	assert_int_equal(metrics_register(ms, ONE(&z), &after, NULL), 0);
 	assert_int_equal(metrics_write(ms, &out), 0);
 	assert_string_equal(out.data, "# HELP a_total A\n"
 				      "# TYPE a_total counter\n"
@@ -219,25 +267,30 @@ static void a_module_writes_lines_of_its_families(void **state)
 static void families_keep_to_the_rules_for_names(void **state)
 {
 	CLEANUP(metrics_freep) struct metrics *ms = NULL;
-	struct metric taken = {.name = "kept", .help = "K", .kind = METRIC_GAUGE};
-	const struct metric_family bad[][2] = {
-		{{"made", "A counter without _total", METRIC_COUNTER}, two_families[1]},
-		{two_families[0], {"kept_total", "A gauge with it", METRIC_GAUGE}},
+	static const struct metric_def taken = {.name = "kept", .help = "K", .kind = METRIC_GAUGE};
+	const struct metric_def bad[][2] = {
+		{{"made", NULL, "A counter without _total", METRIC_COUNTER}, two_families[1]},
+		{two_families[0], {"kept_total", NULL, "A gauge with it", METRIC_GAUGE}},
 		{two_families[0], two_families[0]},
-		{{"made total_total", "A blank", METRIC_COUNTER}, two_families[1]},
-		{{"made_total", NULL, METRIC_COUNTER}, two_families[1]},
-		{{NULL, "No name", METRIC_COUNTER}, two_families[1]},
+		{{"made total_total", NULL, "A blank", METRIC_COUNTER}, two_families[1]},
+		{{"made_total", NULL, NULL, METRIC_COUNTER}, two_families[1]},
+		{{NULL, NULL, "No name", METRIC_COUNTER}, two_families[1]},
 	};
 	struct two_families f = {{0, 0}};
+	struct metric m = {0};
 
 	(void)state;
 	assert_int_equal(metrics_new(&ms), 0);
-	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
-		assert_int_equal(metrics_register_families(ms, bad[i], 2, write_lines, &f),
-				 -EINVAL);
-	assert_int_equal(metrics_register_families(ms, two_families, 2, write_lines, &f), 0);
-	assert_int_equal(metrics_register_families(ms, two_families, 2, write_lines, &f), -EINVAL);
-	assert_int_equal(metrics_register(ms, &taken, 1), -EINVAL);
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
+		const struct metric_table t = {bad[i], 2, __FILE__};
+
+		assert_int_equal(metrics_register_families(ms, "", &t, write_lines, &f), -EINVAL);
+	}
+	assert_int_equal(metrics_register_families(ms, "", &two_families_table, write_lines, &f),
+			 0);
+	assert_int_equal(metrics_register_families(ms, "", &two_families_table, write_lines, &f),
+			 -EINVAL);
+	assert_int_equal(metrics_register(ms, ONE(&taken), &m, NULL), -EINVAL);
 }
 
 static void lines_over_the_limit_are_an_error(void **state)
@@ -248,15 +301,18 @@ static void lines_over_the_limit_are_an_error(void **state)
 	(void)state;
 	out.limit = 300;
 	assert_int_equal(metrics_new(&ms), 0);
-	assert_int_equal(metrics_register_families(ms, two_families, 2, write_lines, &f), 0);
+	assert_int_equal(metrics_register_families(ms, "", &two_families_table, write_lines, &f),
+			 0);
 	assert_int_equal(metrics_write(ms, &out), -EFBIG);
 }
 
 static int construct(void *arg)
 {
-	static struct metric m = {.name = "a_total", .help = "A"};
+	static const struct metric_def d = {.name = "a_total", .help = "A"};
+	static const struct metric_table t = {&d, 1, __FILE__};
 	struct two_families f = {{1, 1}};
 	CLEANUP(metrics_freep) struct metrics *ms = NULL;
+	struct metric m = {0};
 	struct buf text;
 	int r;
 
@@ -264,11 +320,11 @@ static int construct(void *arg)
 	buf_init(&text, 1 << 20);
 	r = metrics_new(&ms);
 	if (r == 0)
-		r = metrics_register_process(ms, "agent", "1.0");
+		r = process_metrics_register(ms, "agent", "1.0");
 	if (r == 0)
-		r = metrics_register(ms, &m, 1);
+		r = metrics_register(ms, &t, &m, NULL);
 	if (r == 0)
-		r = metrics_register_families(ms, two_families, 2, write_lines, &f);
+		r = metrics_register_families(ms, "", &two_families_table, write_lines, &f);
 	if (r == 0)
 		r = metrics_write(ms, &text);
 	buf_fini(&text);
@@ -288,6 +344,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		with_output(metrics_of_one_name_share_help_and_type),
+		with_output(names_that_begin_with_an_underscore_get_the_prefix),
 		with_output(help_is_escaped),
 		with_output(names_that_break_the_conventions_are_refused),
 		with_output(a_name_that_comes_back_after_another_is_refused),

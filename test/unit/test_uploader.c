@@ -89,7 +89,6 @@ static void set_up(struct fixture *f, bool with_server, unsigned max_sending, si
 	const struct uploader_config cfg = {
 		.endpoint = endpoint,
 		.api_key = "secret",
-		.metrics_prefix = "test",
 		.max_items = max_items,
 		.max_bytes = 1000,
 		.max_sending = max_sending,
@@ -98,7 +97,7 @@ static void set_up(struct fixture *f, bool with_server, unsigned max_sending, si
 		.retry_max_ns = 20 * NS_PER_MS,
 	};
 	assert_int_equal(uploader_new(&f->uploader, f->loop, f->client, &cfg), 0);
-	assert_int_equal(uploader_register_metrics(f->uploader, f->metrics), 0);
+	assert_int_equal(uploader_register_metrics(f->uploader, "test", f->metrics), 0);
 	uploader_on_idle(f->uploader, on_idle, f);
 	assert_int_equal(loop_add_timer(f->loop, on_deadline, f, &f->deadline), 0);
 	loop_set_timer(f->deadline, 60 * NS_PER_S);
