@@ -51,17 +51,17 @@ static void test_notes_are_those_of_the_key_or_none(void **state)
 	size_t n_kept = 0;
 
 	(void)state;
-	assert_int_equal(go_file_note(&n, 0), 0);
+	assert_int_equal(go_file_notes_get(&n, 0), 0);
 	for (uint64_t i = 0; i < 4; i++) { /* that would all have the same place */
-		assert_int_equal(go_file_note(&n, 77 + i * GO_FILE_NOTES), 0);
-		go_file_take_note(&n, 77 + i * GO_FILE_NOTES, (uint8_t)(i + 1));
+		assert_int_equal(go_file_notes_get(&n, 77 + i * GO_FILE_NOTES), 0);
+		go_file_notes_add(&n, 77 + i * GO_FILE_NOTES, (uint8_t)(i + 1));
 	}
 	for (uint64_t i = 0; i < 4; i++)
-		assert_int_equal(go_file_note(&n, 77 + i * GO_FILE_NOTES), i + 1);
+		assert_int_equal(go_file_notes_get(&n, 77 + i * GO_FILE_NOTES), i + 1);
 	for (uint64_t key = 1000; key < 1000 + 10 * GO_FILE_NOTES; key++)
-		go_file_take_note(&n, key, (uint8_t)(key % 7 + 1));
+		go_file_notes_add(&n, key, (uint8_t)(key % 7 + 1));
 	for (uint64_t key = 1000; key < 1000 + 10 * GO_FILE_NOTES; key++) {
-		uint8_t note = go_file_note(&n, key);
+		uint8_t note = go_file_notes_get(&n, key);
 
 		assert_true(note == 0 || note == key % 7 + 1);
 		n_kept += note != 0;

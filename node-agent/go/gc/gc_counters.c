@@ -1,8 +1,19 @@
 /*
- * The numbers of allocations (consistentHeapStats in runtime/mstats.go) are a ring of three sums: one is written to, the one before it
- * has what was written earlier, and the third is empty. Whoever reads them in the process moves to the next and then
- * empties the one that has become the third, adding it to the second. So when the third is not empty, that is going on, and
- * some would be counted twice; and when the second is another one the next time, it happened while it was copied.
+ * Sources: runtime/mstats.go and runtime/mgcpacer.go, 1.13 to 1.27.
+ *
+ * Allocations are counted in a ring of three sums (consistentHeapStats): one is written to,
+ * the previous one holds all that was counted before, and the third is empty. A reader inside
+ * the process advances the ring, then merges the old sum into the previous one and clears it.
+ * We have none of its locks, so we check for that: if the third sum is not empty, a merge is
+ * in progress and some allocations would be counted twice; if the previous sum differs in a
+ * second copy read afterwards, a merge happened while the first copy was read. Both cases are
+ * retried.
+ *
+ * The goal of the pacer is not a variable since 1.19 but computed from several, so that
+ * computation (heapGoalInternal() and memoryLimitHeapGoal()) is repeated here.
+ *
+ * Plausibility of the values serves two purposes: to notice readings in the middle of a
+ * change, and to tell the variable from others in programs without symbols (gc_variables.c).
  */
 #include "node-agent/go/gc/gc_counters.h"
 
@@ -70,7 +81,7 @@ static int add_cycles(struct gc_counters *c, const struct gc_memstats_layout *l,
 
 	if (pause_ns >= TOTAL_MAX || hash_bytes >= HEAP_MAX_BYTES || cache_bytes >= HEAP_MAX_BYTES)
 		return -EBADMSG;
-	/* there is no allocation without it; a process that has just started has none */
+	/* mcache_sys is 0 only in a process that just started and has not allocated anything yet */
 	if (cache_bytes == 0)
 		return -EAGAIN;
 	if (cycles == 0 ? last_ns != 0
@@ -81,7 +92,7 @@ static int add_cycles(struct gc_counters *c, const struct gc_memstats_layout *l,
 	return 0;
 }
 
-/* Sizes of classes, which the runtime has copied to its statistics. */
+/* The object sizes of the size classes, which the runtime has copied to memstats.by_size. */
 static int read_sizes(const struct gc_memstats_layout *l, const uint8_t *memory,
 		      uint32_t ret[static GC_SIZE_CLASSES])
 {
@@ -158,8 +169,9 @@ int gc_counters_add_memstats(struct gc_counters *c, const struct gc_layout *l,
 /* ---- the pacer ---- */
 
 /*
- * heapMinimum is computed from the percentage, with the same overflow when that is -1. Without any heap it is none, or the process
- * has not begun.
+ * Whether this looks like the pacer: heapMinimum is computed from GOGC's percentage, which is
+ * the first word, with the same overflow as in the runtime if that is -1 (off). A pacer
+ * without any live heap belongs to a process that is still starting, or is another variable.
  */
 static bool is_pacer(const struct gc_pacer_layout *l, const uint8_t *memory)
 {
@@ -176,7 +188,7 @@ static bool is_pacer(const struct gc_pacer_layout *l, const uint8_t *memory)
 		       DEFAULT_MINIMUM_BYTES * (uint64_t)(int64_t)percent / 100;
 }
 
-/* gcControllerState.memoryLimitHeapGoal. False: its inputs are of two moments. */
+/* gcControllerState.memoryLimitHeapGoal(). False if its inputs contradict each other. */
 static bool limit_goal(const struct gc_layout *l, const uint8_t *memory, uint64_t *ret)
 {
 	const uint8_t *use = memory + l->pacer.in_use;
@@ -201,7 +213,10 @@ static bool limit_goal(const struct gc_layout *l, const uint8_t *memory, uint64_
 	return true;
 }
 
-/* gcControllerState.heapGoalInternal; before 1.19 the goal is stored as it is. */
+/*
+ * gcControllerState.heapGoalInternal(); before 1.19 the goal is a variable. False if it is
+ * unknown.
+ */
 static bool heap_goal(const struct gc_layout *l, const uint8_t *memory, uint64_t *ret)
 {
 	uint64_t goal = word_at(memory, l->pacer.goal), by_limit, swept, triggered;
@@ -234,7 +249,7 @@ int gc_counters_add_pacer(struct gc_counters *c, const struct gc_layout *l, cons
 	if (live >= HEAP_MAX_BYTES || marked >= HEAP_MAX_BYTES)
 		return -EBADMSG;
 	set(c, GC_HEAP_BYTES, live);
-	/* before, some releases have an assumption there */
+	/* before the first collection, some releases have an estimate there */
 	if (gc_counters_have(c, GC_CYCLES) && c->v[GC_CYCLES] > 0)
 		set(c, GC_LIVE_BYTES, marked);
 	if (heap_goal(l, memory, &goal))

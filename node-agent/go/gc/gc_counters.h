@@ -1,10 +1,12 @@
 /*
- * What Go's memory manager counts, from the bytes of its variables. Pure.
+ * Counters of Go's allocator and garbage collector, from the bytes of the runtime's
+ * variables. Pure.
  *
- * Both variables are written while they are read, so each value is of its own moment; what several words say together is
- * checked. Allocations of small objects become visible when a processor is done with a span, as in runtime/metrics, so
- * they are late by some spans per processor. Before 1.19 a span counts as allocated as soon as a processor
- * takes it, so that numbers fall a little when it gives some of it back.
+ * The variables change while they are read, so every value is of a slightly different moment;
+ * where several words must agree, that is checked. Allocations of small objects are counted
+ * when a P is done with a span, as in runtime/metrics, so they lag by a few spans per P.
+ * Before 1.19 a whole span counts as allocated as soon as a P takes it, and the counters fall
+ * a little when the P returns a part of it.
  */
 #ifndef NODE_AGENT_GO_GC_GC_COUNTERS_H
 #define NODE_AGENT_GO_GC_GC_COUNTERS_H
@@ -13,15 +15,15 @@
 #include "node-agent/go/gc/gc_layout.h"
 
 enum gc_counter {
-	/* since the process began */
+	/* since the process started */
 	GC_ALLOC_BYTES, /* since 1.16 */
 	GC_ALLOC_OBJECTS,
 	GC_CYCLES,   /* completed collections */
-	GC_PAUSE_NS, /* in which a collection had stopped the program */
-	/* now */
-	GC_LIVE_BYTES, /* that the last collection found in use; not known before the first */
-	GC_HEAP_BYTES, /* these, and what was allocated since: what is held against the goal */
-	GC_GOAL_BYTES, /* the heap at which a collection shall end; not known when there is no goal */
+	GC_PAUSE_NS, /* time for which collections stopped the program */
+	/* current values */
+	GC_LIVE_BYTES, /* found in use by the last collection; unknown before the first */
+	GC_HEAP_BYTES, /* GC_LIVE_BYTES plus what was allocated since; compared with the goal */
+	GC_GOAL_BYTES, /* heap size at which the next collection should end; unknown if none */
 	GC_COUNTERS,
 };
 
@@ -35,18 +37,23 @@ static inline bool gc_counters_have(const struct gc_counters *c, enum gc_counter
 	return c->known >> which & 1;
 }
 
-/* What a release can tell: a bit per enum gc_counter. */
+/* The counters that a release has: a bit per enum gc_counter. */
 uint32_t gc_counters_of(const struct gc_layout *l);
 
 /*
- * Adds what runtime.memstats tells, of which memory holds l->memstats.n_bytes. again has, at the same offsets, the deltas
- * (gc_layout_deltas_bytes()) as they were read after that; if there are none, nothing.
- * -EBADMSG: that is another variable; -EAGAIN: it may be another, or was read while it changed.
+ * Sets the counters found in runtime.memstats, whose first l->memstats.n_bytes are at
+ * `memory`. `again` has at the same offsets the deltas (gc_layout_deltas_bytes()) as they
+ * were read later; it is not used for releases without them. Returns 0, -EBADMSG if these
+ * cannot be the bytes of that variable, or -EAGAIN if they cannot, or were read while they
+ * changed.
  */
 int gc_counters_add_memstats(struct gc_counters *c, const struct gc_layout *l,
 			     const uint8_t *memory, const uint8_t *again) MUST_CHECK;
 
-/* Adds what the pacer tells, after the above. Memory holds l->pacer.n_bytes. Results as above. */
+/*
+ * Sets the counters found in the pacer, of which l->pacer.n_bytes are at `memory`. Call it
+ * after gc_counters_add_memstats(). Returns the same.
+ */
 int gc_counters_add_pacer(struct gc_counters *c, const struct gc_layout *l,
 			  const uint8_t *memory) MUST_CHECK;
 

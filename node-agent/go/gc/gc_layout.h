@@ -1,6 +1,6 @@
 /*
- * Where the counters of Go's memory manager are: offsets within runtime.memstats and runtime.gcController, which differ by
- * release and not by architecture (1.13 to 1.27; mstats.go and mgcpacer.go). Pure.
+ * Offsets of the counters in runtime.memstats and runtime.gcController. They depend on the
+ * release (1.13 to 1.27; runtime/mstats.go and mgcpacer.go), not on the architecture. Pure.
  */
 #ifndef NODE_AGENT_GO_GC_GC_LAYOUT_H
 #define NODE_AGENT_GO_GC_GC_LAYOUT_H
@@ -11,43 +11,42 @@
 #define GC_MINOR_MAX 27u
 #define GC_SIZE_CLASSES 68u
 #define GC_DELTAS 3u
-#define GC_NONE UINT16_MAX /* of an offset: the release has no such thing */
+#define GC_NONE UINT16_MAX /* an offset of a field that the release does not have */
 #define GC_MEMSTATS_MAX_BYTES 9532u
 #define GC_PACER_MAX_BYTES 6024u
 
 /*
- * Of runtime.memstats. Behind numgc there is something whose size depends on the collector that was chosen with
- * GOEXPERIMENT, since 1.25.
+ * runtime.memstats. Nothing behind numgc is read since 1.25: the size of what follows it
+ * depends on the collector chosen with GOEXPERIMENT.
  */
 struct gc_memstats_layout {
 	uint16_t n_bytes;      /* up to the end of the last field below */
-	uint16_t buckhash_sys; /* mcache_sys is in front of it */
+	uint16_t buckhash_sys; /* follows mcache_sys */
 	uint16_t last_gc_unix;
 	uint16_t pause_total;
-	uint16_t pause_end; /* of 256 cycles, in a ring */
+	uint16_t pause_end; /* a ring of the last 256 cycles */
 	uint16_t numgc;     /* 32 bits */
-	uint16_t by_size;   /* of each size class: its size, and what does not matter */
+	uint16_t by_size;   /* an array: the object size of each size class, and unused fields */
 	uint16_t tinyallocs;
-	uint16_t deltas; /* three of them, then a word that says which one is written to */
+	uint16_t deltas; /* three gc_delta_layout, then the index of the one that is written to */
 };
 
-/* Of one of these (heapStatsDelta). */
+/* heapStatsDelta. */
 struct gc_delta_layout {
 	uint16_t n_bytes;
-	uint16_t tiny;        /* objects */
-	uint16_t large_bytes; /* then their number, then one number per size class */
+	uint16_t tiny;        /* number of tiny objects */
+	uint16_t large_bytes; /* followed by the number of large objects, and one per size class */
 };
 
-/* Of the pacer: runtime.gcController, before 1.17 runtime.memstats. */
+/* The pacer: runtime.gcController, before 1.17 a part of runtime.memstats. */
 struct gc_pacer_layout {
 	uint16_t n_bytes;
-	uint16_t minimum; /* heapMinimum: what the percentage gives, GC_NONE before 1.17 */
-	uint16_t goal; /* of the percentage alone since 1.19, which is followed by what moves it */
+	uint16_t minimum; /* heapMinimum; GC_NONE before 1.17 */
+	uint16_t goal;    /* since 1.19 that of GOGC alone, followed by what adjusts it */
 	uint16_t live;
 	uint16_t marked;
-	uint16_t limit; /* memoryLimit */
-	uint16_t
-		in_use; /* heapInUse, and behind it heapReleased, heapFree, totalAlloc, totalFree, mappedReady */
+	uint16_t limit;  /* memoryLimit */
+	uint16_t in_use; /* heapInUse, heapReleased, heapFree, totalAlloc, totalFree, mappedReady */
 };
 
 struct gc_layout {
@@ -57,13 +56,13 @@ struct gc_layout {
 	struct gc_pacer_layout pacer;
 };
 
-/* The three deltas, and the word behind them. */
+/* Bytes of the three deltas and the index behind them. */
 static inline size_t gc_layout_deltas_bytes(const struct gc_layout *l)
 {
 	return (size_t)GC_DELTAS * l->delta.n_bytes + sizeof(uint32_t);
 }
 
-/* -ENOTSUP: a release that is not known. */
+/* Returns 0, or -ENOTSUP if the release is unknown. */
 int gc_layout_get(unsigned minor, struct gc_layout *ret) MUST_CHECK;
 
 #endif /* NODE_AGENT_GO_GC_GC_LAYOUT_H */

@@ -4,9 +4,9 @@
 
 #include "node-agent/go/gc/gc_variables.h"
 
-#define ATTEMPTS 8 /* what is read changes in microseconds, a few times a second */
+#define ATTEMPTS 8 /* a change takes microseconds and happens a few times a second */
 
-/* What gc_counters_add_memstats() compares, which is a third of it. */
+/* Reads the deltas a second time, for gc_counters_add_memstats() to compare. */
 static int read_again(struct go_runtime *rt, const struct gc_layout *l, uint64_t address,
 		      uint8_t *to)
 {

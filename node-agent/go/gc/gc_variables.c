@@ -1,3 +1,11 @@
+/*
+ * Without symbols, both variables are found by the functions that take their address (1.13 to
+ * 1.27): stkbucket() passes that of memstats.buckhash_sys to the allocator, and gcStart()
+ * that of gcController to a method. These functions take other addresses too, so each is
+ * tried as the variable: the one whose content gc_counters.h accepts is the right one. If two
+ * are accepted, or none because a process that just started has hardly anything set, a later
+ * round decides.
+ */
 #include "node-agent/go/gc/gc_variables.h"
 
 #include <errno.h>
@@ -7,20 +15,29 @@
 
 #define MINOR_WITH_CONTROLLER 17u
 
-/* Whether that variable is at this address. 0: it is not; -EAGAIN: perhaps. */
+/* Returns 1 if the variable is at this address, 0 if not, -EAGAIN if it may be, or an error. */
 typedef int accept_fn(struct go_runtime *rt, const struct gc_layout *l, uint64_t address);
+
+/* Reads a candidate of n_bytes. Returns 1 if it was read, or 0 if it is not data of the program. */
+static int read_candidate(struct go_runtime *rt, uint64_t address, uint8_t *to, size_t n_bytes)
+{
+	int r;
+
+	if (!go_runtime_is_data(rt, address, n_bytes))
+		return 0;
+	r = byte_source_read(rt->image.memory, address, to, n_bytes);
+	return r < 0 ? r : 1;
+}
 
 static int accept_memstats(struct go_runtime *rt, const struct gc_layout *l, uint64_t address)
 {
 	uint8_t memory[GC_MEMSTATS_MAX_BYTES];
 	struct gc_counters c = {0};
-	int r;
+	int r = read_candidate(rt, address, memory, l->memstats.n_bytes);
 
-	if (!go_runtime_is_data(rt, address, l->memstats.n_bytes))
-		return 0;
-	r = byte_source_read(rt->image.memory, address, memory, l->memstats.n_bytes);
-	if (r == 0)
-		r = gc_counters_add_memstats(&c, l, memory, memory);
+	if (r <= 0)
+		return r == -EBADMSG ? 0 : r;
+	r = gc_counters_add_memstats(&c, l, memory, memory);
 	return r == -EBADMSG ? 0 : r < 0 ? r : 1;
 }
 
@@ -28,18 +45,18 @@ static int accept_controller(struct go_runtime *rt, const struct gc_layout *l, u
 {
 	uint8_t memory[GC_PACER_MAX_BYTES];
 	struct gc_counters c = {0};
-	int r;
+	int r = read_candidate(rt, address, memory, l->pacer.n_bytes);
 
-	if (!go_runtime_is_data(rt, address, l->pacer.n_bytes))
-		return 0;
-	r = byte_source_read(rt->image.memory, address, memory, l->pacer.n_bytes);
-	if (r == 0)
-		r = gc_counters_add_pacer(&c, l, memory);
-	/* other variables look as if they changed just now */
-	return r == -EBADMSG || r == -EAGAIN ? 0 : r < 0 ? r : 1;
+	if (r > 0)
+		r = gc_counters_add_pacer(&c, l, memory) < 0 ? 0 : 1;
+	/* the bytes of other variables look like a pacer that is changing, hence no -EAGAIN */
+	return r == -EBADMSG || r == -EAGAIN ? 0 : r;
 }
 
-/* Of the addresses that the first of these functions takes, less offset, the one that is accepted. */
+/*
+ * The function in the list that exists takes some addresses; tries each, minus `offset`, and
+ * returns the one that is accepted.
+ */
 static int find_accepted(struct go_runtime *rt, const char *const *functions, uint64_t offset,
 			 accept_fn *accept, uint64_t *ret)
 {
@@ -67,7 +84,6 @@ static int find_accepted(struct go_runtime *rt, const char *const *functions, ui
 	if (n < 0)
 		return n;
 	*ret = found;
-	/* none of them yet: in a process that has just started little is set */
 	return found == 0 ? -EAGAIN : 0;
 }
 

@@ -1,8 +1,8 @@
 /*
- * The variables of Go's memory manager in a process. Addresses are the process's.
+ * Addresses of the variables of Go's allocator and garbage collector in a process.
  *
- * In code: stkbucket passes the address of memstats.buckhash_sys to the allocator, gcStart the one of gcController to a
- * method. What is found that way is the one address that gc_counters.h accepts.
+ * Each function returns 0, an error of go_runtime_find(), or -EAGAIN if the variable cannot be
+ * identified at the moment but perhaps in a later round.
  */
 #ifndef NODE_AGENT_GO_GC_GC_VARIABLES_H
 #define NODE_AGENT_GO_GC_GC_VARIABLES_H
@@ -11,9 +11,10 @@
 #include "node-agent/go/gc/gc_layout.h"
 #include "node-agent/go/image/go_runtime.h"
 
-/* Results of go_runtime_find(); -EAGAIN: not now, perhaps in the next round. */
+/* runtime.memstats. */
 int gc_variables_memstats(struct go_runtime *rt, uint64_t *ret) MUST_CHECK;
-/* runtime.memstats before 1.17. */
+
+/* runtime.gcController; before 1.17 runtime.memstats. */
 int gc_variables_pacer(struct go_runtime *rt, const struct gc_layout *l, uint64_t *ret) MUST_CHECK;
 
 #endif /* NODE_AGENT_GO_GC_GC_VARIABLES_H */

@@ -1,3 +1,13 @@
+/*
+ * Two caches serve one scan. The table here has the frame of each address and lives as long
+ * as the scan: thousands of goroutines usually share some dozens of addresses, and a lookup
+ * in the pclntab costs microseconds. The notes of the file (go_layouts.h) outlive it, and are
+ * shared by all processes of an executable, for the one question that is asked about every
+ * goroutine, also when they are only counted: who owns it. A note must not carry what one
+ * process wrote into its own memory to another, so they are used only for tables that were
+ * read from the file, and their hash is seeded with everything that says where in the file
+ * these tables are.
+ */
 #include "node-agent/go/goroutine/goroutine_code.h"
 
 #include <errno.h>
@@ -9,24 +19,24 @@
 
 #define BYTES_MAX ((size_t)16 * 1024 * 1024)
 
-struct known {
+struct cached_code {
 	uint64_t pc;
 	UT_hash_handle hh;
 	struct stack_frame frame;
-	bool found;
+	bool found; /* false if no function has this address */
 	bool is_runtime;
-	enum goroutine_owner owner; /* of a goroutine that starts with the function */
+	enum goroutine_owner owner; /* of goroutines that start with the function */
 };
 
 struct goroutine_code {
 	const struct go_module *modules; /* borrowed */
 	size_t n_modules;
 	uint64_t deadline_ns;
-	struct go_file_notes *notes; /* borrowed; NULL: what is found is for this process alone */
+	struct go_file_notes *notes; /* borrowed; NULL if nothing is shared with other processes */
 	uint64_t bias;
-	uint64_t notes_seed; /* says where in the file the tables are */
+	uint64_t notes_seed; /* a hash of where in the file the tables are */
 	struct arena arena;
-	struct known *table;
+	struct cached_code *table;
 	struct gopclntab_frame frame; /* large: not on the stack */
 };
 
@@ -45,7 +55,7 @@ int goroutine_code_new(struct goroutine_code **ret, const struct go_module *modu
 	return 0;
 }
 
-static void forget(struct goroutine_code *c)
+static void clear(struct goroutine_code *c)
 {
 	HASH_CLEAR(hh, c->table);
 	arena_clear(&c->arena);
@@ -60,7 +70,7 @@ void goroutine_code_free(struct goroutine_code *c)
 	free(c);
 }
 
-/* ---- what the names say ---- */
+/* ---- function names ---- */
 
 static bool is_one_of(const char *name, const char *const *names, size_t n)
 {
@@ -76,7 +86,7 @@ static bool has_prefix(const char *name, const char *prefix)
 	return strncmp(name, prefix, strlen(prefix)) == 0;
 }
 
-/* Names say it in each release; ids and flags of functions have changed. */
+/* By name, which is the same in all releases; the ids of functions are not, nor all flags. */
 static enum stack_frame_kind kind_of(const struct gopclntab_frame *f)
 {
 	static const char *const injected[] = {"runtime.sigpanic", "runtime.asyncPreempt",
@@ -86,7 +96,10 @@ static enum stack_frame_kind kind_of(const struct gopclntab_frame *f)
 		return STACK_FRAME_TOP;
 	if (is_one_of(f->name, injected, ARRAY_SIZE(injected)))
 		return STACK_FRAME_INJECTED;
-	/* it goes from the system's stack to the goroutine's, and looks right on both */
+	/*
+	 * cgocallback switches from the system stack to the goroutine's, and unwinds well on
+	 * both
+	 */
 	if (f->flags & GOPCLNTAB_SP_WRITE && strcmp(f->name, "runtime.cgocallback") != 0)
 		return STACK_FRAME_SP_WRITE;
 	return STACK_FRAME_PLAIN;
@@ -106,12 +119,12 @@ static enum goroutine_owner owner_of(const char *name)
 
 /* ---- the table ---- */
 
-static int look_up(struct goroutine_code *c, struct known *k)
+static int look_up(struct goroutine_code *c, struct cached_code *k)
 {
 	struct gopclntab_frame *f = &c->frame;
 	int r = -ENOENT;
 
-	/* tables can be made to be slow */
+	/* a hostile program can have tables that are slow to search */
 	if (clock_monotonic_ns() > c->deadline_ns)
 		return -ETIME;
 	for (size_t i = 0; i < c->n_modules && r == -ENOENT; i++) {
@@ -129,15 +142,15 @@ static int look_up(struct goroutine_code *c, struct known *k)
 	return 0;
 }
 
-static int get(struct goroutine_code *c, uint64_t pc, const struct known **ret)
+static int get(struct goroutine_code *c, uint64_t pc, const struct cached_code **ret)
 {
-	struct known *k;
+	struct cached_code *k;
 	int r;
 
 	HASH_FIND(hh, c->table, &pc, sizeof(pc), k);
 	if (!k) {
 		if (HASH_COUNT(c->table) >= GOROUTINE_CODE_MAX)
-			forget(c);
+			clear(c);
 		k = arena_calloc(&c->arena, 1, sizeof(*k));
 		if (!k)
 			return -ENOMEM;
@@ -155,7 +168,7 @@ static int get(struct goroutine_code *c, uint64_t pc, const struct known **ret)
 
 int goroutine_code_find(void *ctx, uint64_t pc, struct stack_frame *ret)
 {
-	const struct known *k = NULL;
+	const struct cached_code *k = NULL;
 	int r = get(ctx, pc, &k);
 
 	if (r < 0)
@@ -167,7 +180,10 @@ int goroutine_code_find(void *ctx, uint64_t pc, struct stack_frame *ret)
 void goroutine_code_share(struct goroutine_code *c, struct go_file_notes *notes, uint64_t bias)
 {
 	const struct gopclntab *t = &c->modules[0].table;
-	/* what a process has changed in its own memory leads to other notes */
+	/*
+	 * part of the key, so that a process with other tables does not share notes with the
+	 * rest
+	 */
 	const uint64_t place[] = {
 		t->offset - bias, t->size_bytes,        t->functions_offset,  t->names_offset,
 		t->values_offset, t->n_functions,       t->text_start - bias, t->first - bias,
@@ -186,8 +202,8 @@ int goroutine_code_owner(struct goroutine_code *c, uint64_t start_pc, enum gorou
 	bool shared = c->notes && gopclntab_covers(&c->modules[0].table, start_pc);
 	uint64_t vaddr = start_pc - c->bias;
 	uint64_t key = XXH3_64bits_withSeed(&vaddr, sizeof(vaddr), c->notes_seed);
-	uint8_t note = shared ? go_file_note(c->notes, key) : 0;
-	const struct known *k = NULL;
+	uint8_t note = shared ? go_file_notes_get(c->notes, key) : 0;
+	const struct cached_code *k = NULL;
 	int r;
 
 	if (note != 0) {
@@ -198,7 +214,7 @@ int goroutine_code_owner(struct goroutine_code *c, uint64_t start_pc, enum gorou
 	if (r < 0)
 		return r;
 	if (shared && k->found)
-		go_file_take_note(c->notes, key, (uint8_t)(k->owner + 1));
+		go_file_notes_add(c->notes, key, (uint8_t)(k->owner + 1));
 	*ret = k->owner;
 	return 0;
 }
@@ -206,7 +222,7 @@ int goroutine_code_owner(struct goroutine_code *c, uint64_t start_pc, enum gorou
 bool goroutine_code_is_runtime(struct goroutine_code *c, const uint64_t *pcs, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
-		const struct known *k = NULL;
+		const struct cached_code *k = NULL;
 
 		if (get(c, pcs[i], &k) == 0 && k->found && !k->is_runtime)
 			return false;

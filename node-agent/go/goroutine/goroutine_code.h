@@ -1,6 +1,7 @@
 /*
- * What the functions of a process are to a walk over its goroutines, by address, kept for one
- * reading: many goroutines stand at few addresses. One thread.
+ * What a scan of goroutines needs to know about functions, by address: frame sizes, and
+ * whether they belong to the runtime. Cached for one reading, as many goroutines stop at the
+ * same few addresses. For one thread.
  */
 #ifndef NODE_AGENT_GO_GOROUTINE_GOROUTINE_CODE_H
 #define NODE_AGENT_GO_GOROUTINE_GOROUTINE_CODE_H
@@ -9,37 +10,48 @@
 #include "node-agent/go/goroutine/goroutine_stack.h"
 #include "node-agent/go/image/go_runtime.h"
 
-#define GOROUTINE_CODE_MAX 65536u /* addresses; then they are forgotten, and sought anew */
+#define GOROUTINE_CODE_MAX 65536u /* cached addresses; then the cache is emptied */
 
-/* Whose a goroutine is that starts with a function (isSystemGoroutine in runtime/traceback.go). */
+/* Who owns a goroutine, by its start function (isSystemGoroutine() in runtime/traceback.go). */
 enum goroutine_owner {
 	GOROUTINE_OF_PROGRAM,
 	GOROUTINE_OF_RUNTIME,
-	GOROUTINE_OF_FINALIZERS, /* the runtime's, but while it calls what is not */
+	GOROUTINE_OF_FINALIZERS, /* the runtime's, except while it runs a finalizer or cleanup */
 };
 
 struct goroutine_code;
 
-/* modules are borrowed; after deadline_ns, on clock_monotonic_ns(), nothing new is found. -ENOMEM. */
+/*
+ * `modules` are borrowed. After deadline_ns, on clock_monotonic_ns(), only cached functions are
+ * found. Returns 0 or -ENOMEM.
+ */
 int goroutine_code_new(struct goroutine_code **ret, const struct go_module *modules,
 		       size_t n_modules, uint64_t deadline_ns) MUST_CHECK;
 void goroutine_code_free(struct goroutine_code *c);
 DEFINE_CLEANUP(struct goroutine_code *, goroutine_code_free);
 
-/* Whose goroutines are that start with functions of the first module is kept from one process of its file to the next. */
+/*
+ * Shares the owners of start functions in the first module with other processes that run the
+ * same file. `notes` is borrowed. Has no effect if the module's tables were not read from the
+ * file.
+ */
 void goroutine_code_share(struct goroutine_code *c, struct go_file_notes *notes, uint64_t bias);
 
 /*
- * As goroutine_stack wants it; ctx is a struct goroutine_code. 0; -ENOENT: no function; -ETIME: the deadline;
- * -ENOMEM; those of byte_source_read().
+ * The `find` of struct goroutine_stack; ctx is a struct goroutine_code. Returns 0, -ENOENT if
+ * there is no function, -ETIME after the deadline, -ENOMEM, or an error of
+ * byte_source_read().
  */
 int goroutine_code_find(void *ctx, uint64_t pc, struct stack_frame *ret) MUST_CHECK;
 
-/* Whose a goroutine is with this start_pc. Results as above, but for -ENOENT: then it is the program's. */
+/*
+ * Who owns a goroutine with this start_pc; the program if there is no such function. Returns
+ * 0 or an error as above, but not -ENOENT.
+ */
 int goroutine_code_owner(struct goroutine_code *c, uint64_t start_pc,
 			 enum goroutine_owner *ret) MUST_CHECK;
 
-/* Whether all these functions are the runtime's; those that cannot be found are. */
+/* Whether all these functions are the runtime's. Functions that cannot be found count as such. */
 bool goroutine_code_is_runtime(struct goroutine_code *c, const uint64_t *pcs, size_t n);
 
 #endif /* NODE_AGENT_GO_GOROUTINE_GOROUTINE_CODE_H */

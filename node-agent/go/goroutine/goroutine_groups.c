@@ -5,7 +5,7 @@
 #include "common/data/arena.h"
 #include "common/data/table.h"
 
-/* The key is one word with status, reason and the like, and the addresses. */
+/* The key is one word with status, wait reason and no_stack, followed by the pcs. */
 struct entry {
 	struct goroutine_group group;
 	UT_hash_handle hh;
@@ -15,7 +15,7 @@ struct entry {
 struct goroutine_groups {
 	struct arena arena;
 	struct entry *entries;
-	uint64_t key[1 + GOROUTINE_STACK_DEPTH_MAX]; /* of what is sought */
+	uint64_t key[1 + GOROUTINE_STACK_DEPTH_MAX]; /* of the place that is looked up */
 };
 
 int goroutine_groups_new(struct goroutine_groups **ret, size_t max_bytes)
@@ -88,7 +88,7 @@ void goroutine_group_count(struct goroutine_group *group, const struct goroutine
 	}
 }
 
-/* Those of the same size in an order that is the same each time. */
+/* Groups of equal size are ordered by id, so that the output is stable. */
 static int by_size(const void *a, const void *b)
 {
 	const struct goroutine_group *x = *(const struct goroutine_group *const *)a,

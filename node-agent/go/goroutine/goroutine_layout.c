@@ -6,7 +6,7 @@
 #define STACK_HI 8u
 #define SCHED_SP 56u
 #define SCHED_PC 64u
-#define SCAN_BIT 0x1000u /* the collector looks at it */
+#define SCAN_BIT 0x1000u /* _Gscan: the garbage collector is scanning its stack */
 
 static const struct {
 	unsigned first, last; /* minors */

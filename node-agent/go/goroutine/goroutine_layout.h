@@ -1,15 +1,15 @@
 /*
- * What is read of a runtime.g, and where that lies in each release of Go. Pure.
+ * Decodes the part of a runtime.g that we use, whose offsets depend on the release. Pure.
  *
- * The offsets are those that the compilers' debug information says (struct g in
- * runtime/runtime2.go); amd64 and arm64 have the same.
+ * The offsets were taken from the compilers' debug information (struct g in
+ * runtime/runtime2.go); they are the same on amd64 and arm64.
  */
 #ifndef NODE_AGENT_GO_GOROUTINE_GOROUTINE_LAYOUT_H
 #define NODE_AGENT_GO_GOROUTINE_GOROUTINE_LAYOUT_H
 
 #include "common/base.h"
 
-#define GOROUTINE_MAX_BYTES 320u /* as far as it is read */
+#define GOROUTINE_MAX_BYTES 320u /* of a runtime.g that are read */
 #define GOROUTINE_STACK_MAX_BYTES (UINT64_C(1) << 31)
 
 enum goroutine_status {
@@ -34,38 +34,38 @@ struct goroutine_layout {
 	uint16_t wait_since;
 	uint16_t wait_reason;
 	uint16_t start_pc;
-	uint16_t size_bytes; /* of what is read: at most GOROUTINE_MAX_BYTES */
+	uint16_t size_bytes; /* of the part that is read; at most GOROUTINE_MAX_BYTES */
 };
 
 struct goroutine {
 	uint64_t stack_lo;
 	uint64_t stack_hi;
-	uint64_t sp; /* where it stopped, or entered a system call */
+	uint64_t sp; /* where it was last descheduled, or entered a system call */
 	uint64_t pc;
 	uint64_t lr; /* 0 on amd64 */
 	uint64_t id;
 	uint64_t start_pc;
-	uint64_t wait_since_ns; /* on the machine's monotonic clock; 0: not known */
+	uint64_t wait_since_ns; /* on the process's CLOCK_MONOTONIC; 0 if unknown */
 	uint8_t status;         /* enum goroutine_status */
-	uint8_t wait_reason;    /* while it waits */
-	bool in_syscall;        /* sp and pc are those of the call */
+	uint8_t wait_reason;    /* 0 unless it waits */
+	bool in_syscall;        /* sp and pc are those of the system call's entry */
 };
 
-/* Of the release 1.minor. -ENOTSUP: not known. */
+/* The layout of release 1.minor. Returns 0, or -ENOTSUP if the release is unknown. */
 int goroutine_layout_find(unsigned minor, const struct goroutine_layout **ret) MUST_CHECK;
 
-/* l->size_bytes at bytes. -EBADMSG: not a goroutine. */
+/* `bytes` has l->size_bytes. Returns 0, or -EBADMSG if they are not a goroutine's. */
 int goroutine_decode(const struct goroutine_layout *l, const uint8_t *bytes,
 		     struct goroutine *ret) MUST_CHECK;
 
-/* Whether there is nothing in it now: on a list of free ones. */
+/* Whether no goroutine uses this runtime.g at the moment: it is on a free list. */
 static inline bool goroutine_is_dead(const struct goroutine *g)
 {
 	return g->status == GOROUTINE_IDLE || g->status == GOROUTINE_DEAD ||
 	       g->status == GOROUTINE_DEAD_EXTRA;
 }
 
-/* Whether it has not moved from one reading to the other. */
+/* Whether a goroutine did not move between two readings of it. */
 bool goroutine_is_same(const struct goroutine *a, const struct goroutine *b);
 
 #endif /* NODE_AGENT_GO_GOROUTINE_GOROUTINE_LAYOUT_H */

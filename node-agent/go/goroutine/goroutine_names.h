@@ -1,6 +1,4 @@
-/*
- * What goroutines do, in words: "[chan receive]". One thread.
- */
+/* The state of goroutines in words, such as "[chan receive]". For one thread. */
 #ifndef NODE_AGENT_GO_GOROUTINE_GOROUTINE_NAMES_H
 #define NODE_AGENT_GO_GOROUTINE_GOROUTINE_NAMES_H
 
@@ -16,8 +14,8 @@ struct goroutine_names {
 void goroutine_names_init(struct goroutine_names *n, struct go_runtime *rt);
 
 /*
- * Of a state, or of what it waits for; in brackets. *ret is valid as long as n. 0, also when the text cannot be found;
- * -ENOMEM; those of byte_source_read().
+ * The wait reason if there is one and its text can be found, else the status; in brackets.
+ * *ret is valid as long as n. Returns 0, -ENOMEM, or an error of byte_source_read().
  */
 int goroutine_names_reason(struct goroutine_names *n, const struct goroutine_place *place,
 			   const char **ret) MUST_CHECK;

@@ -10,7 +10,7 @@
 #include "node-agent/go/goroutine/goroutine_variables.h"
 #include "node-agent/profile/stack_profile.h"
 
-/* A reading in work. */
+/* The reading in progress. */
 struct reading {
 	struct goroutine_scan_config scan;
 	uint64_t *addresses;
@@ -28,7 +28,7 @@ static void reading_fini(struct reading *d)
 	free(d->addresses);
 }
 
-/* d is all zero. */
+/* Expects d to be zeroed. */
 static int prepare(struct go_runtime *rt, struct reading *d)
 {
 	int r = goroutine_layout_find(rt->image.minor, &d->scan.layout);
@@ -47,7 +47,10 @@ static int prepare(struct go_runtime *rt, struct reading *d)
 	return r;
 }
 
-/* Of a process that ends meanwhile nothing could be read: no news of it is better than wrong news. */
+/*
+ * If the process exited during the scan, its goroutines were counted as unreadable or bad.
+ * Better to report nothing than that.
+ */
 static int check_alive(struct go_runtime *rt)
 {
 	uint64_t word;

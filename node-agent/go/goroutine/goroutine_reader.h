@@ -1,6 +1,7 @@
 /*
- * The goroutines of one Go process, read from its memory. It is not stopped, and nothing is written to it. Everything read is
- * untrusted: lengths, counts and time are limited. One thread.
+ * Reads the goroutines of one Go process from its memory. The process is not stopped, and
+ * nothing is written to it. Everything read is untrusted: lengths, counts and time are
+ * limited. For one thread.
  */
 #ifndef NODE_AGENT_GO_GOROUTINE_GOROUTINE_READER_H
 #define NODE_AGENT_GO_GOROUTINE_GOROUTINE_READER_H
@@ -10,47 +11,49 @@
 #include "node-agent/go/image/go_runtime.h"
 
 #define GOROUTINE_READER_MAX_NS ((uint64_t)5 * 1000 * 1000 * 1000)
-#define GOROUTINE_READER_STACKS_BYTES ((uint64_t)1024 * 1024 * 1024) /* copied in a reading */
-#define GOROUTINE_READER_GROUPS_BYTES ((size_t)64 * 1024 * 1024)     /* while a profile is made */
-#define GOROUTINE_READER_PROFILE_BYTES ((size_t)128 * 1024 * 1024)   /* and of that */
+#define GOROUTINE_READER_STACKS_BYTES ((uint64_t)1024 * 1024 * 1024) /* copied per reading */
+#define GOROUTINE_READER_GROUPS_BYTES ((size_t)64 * 1024 * 1024)     /* for groups, and */
+#define GOROUTINE_READER_PROFILE_BYTES ((size_t)128 * 1024 * 1024) /* for the pprof, per reading */
 
 struct goroutine_reader_config {
-	bool wait_reasons; /* as the leaf: "[chan receive]" */
-	int64_t duration_ns; /* up to now, for which the profile stands when it is averaged with others */
+	bool wait_reasons;   /* add a leaf frame such as "[chan receive]" */
+	int64_t duration_ns; /* duration of the pprof: the time up to now that it stands for */
 };
 
 struct goroutine_reading {
-	size_t n_samples;      /* 0: no profile */
+	size_t n_samples;      /* 0 if there is no profile */
 	uint64_t n_goroutines; /* the program's: the sum of the profile's values */
 	/* of these, counted without a stack */
-	uint64_t n_running;    /* it changes all the time */
-	uint64_t n_moved;      /* moved while they were read, twice */
-	uint64_t n_limited;    /* stacks are more than GOROUTINE_READER_STACKS_BYTES */
-	uint64_t n_unreadable; /* the stack cannot be read */
-	/* of these, with some of the calls nearest to the leaf, and "[truncated]" behind */
-	uint64_t n_broken; /* the stack is not understood */
-	uint64_t n_cut;    /* there are too many */
-	/* not of these */
-	uint64_t n_bad; /* what is listed is no goroutine */
+	uint64_t n_running;    /* running, so the stack changes all the time */
+	uint64_t n_moved;      /* moved during every attempt to read them */
+	uint64_t n_limited;    /* beyond GOROUTINE_READER_STACKS_BYTES of stacks */
+	uint64_t n_unreadable; /* whose stack cannot be read */
+	/* of these, with the frames nearest to the leaf, followed by "[truncated]" */
+	uint64_t n_broken; /* whose stack cannot be unwound further */
+	uint64_t n_cut;    /* with too many frames or bytes */
+	/* in addition to these */
+	uint64_t n_bad; /* entries of the list that are no goroutines */
 };
 
 /*
- * Appends the pprof of type go:goroutine_goroutine:count to out; goroutines without a stack are a frame like
- * "[running]" in the function that they started with. 0; -ENOTSUP: this release is not known; -EBADMSG: no
- * goroutines; -E2BIG: more of them than GOROUTINE_MAX; -ETIME; errors of go_runtime_find() and stack_profile_add(); then out may have
- * been changed.
+ * Appends a pprof of type go:goroutine_goroutine:count to out. Goroutines without a stack get
+ * a frame such as "[running]", called by their start function. Returns 0, -ENOTSUP if the
+ * release is unknown, -EBADMSG if there are no goroutines, -E2BIG if there are more than
+ * GOROUTINE_MAX, -ETIME, or an error of go_runtime_find() or stack_profile_add(); out may
+ * have been changed then.
  */
 int goroutine_reader_read(struct go_runtime *rt, const struct goroutine_reader_config *cfg,
 			  struct buf *out, struct goroutine_reading *ret) MUST_CHECK;
 
 /*
- * Appends them as text for people: a paragraph for each place where some are, the largest first. now_ns: on the process's
- * CLOCK_MONOTONIC; 0: not known, and for how long they have waited is not told. Results as above.
+ * Appends text for humans: a paragraph per group of goroutines, the largest first. now_ns is
+ * on the process's CLOCK_MONOTONIC, or 0 if that is unknown: then the text does not say for
+ * how long they have waited. Returns the same as above.
  */
 int goroutine_reader_text(struct go_runtime *rt, uint64_t now_ns, struct buf *out,
 			  struct goroutine_reading *ret) MUST_CHECK;
 
-/* How many the program has: runtime.NumGoroutine(). Results as above. */
+/* The number of goroutines as runtime.NumGoroutine() returns it. Returns the same as above. */
 int goroutine_reader_count(struct go_runtime *rt, uint64_t *ret) MUST_CHECK;
 
 #endif /* NODE_AGENT_GO_GOROUTINE_GOROUTINE_READER_H */

@@ -1,8 +1,15 @@
 /*
- * In batches, so that little time passes between the readings of one goroutine, and little memory is
- * needed: all goroutines of a batch, then their stacks, then the goroutines again, each in order of
- * addresses. A group is found when the stack is known, and counts when the goroutine has not moved. Those
- * that have are read again one by one, which takes microseconds each.
+ * The process is not stopped, so a goroutine may run between the moment when its registers
+ * are read and the moment when its stack is, and the stack would make no sense. So each
+ * goroutine is read twice, before and after its stack: if stack pointer, program counter and
+ * status are the same, the stack belongs to them (goroutine_is_same()).
+ *
+ * Goroutines are read in batches: all of a batch, then their stacks, then all again, each
+ * pass in the order of addresses, so that one large read serves many (memory_ranges.h). A
+ * batch is small enough that little time passes between the two readings of a goroutine.
+ * Those that moved, and those whose stack could not be unwound, which may be for the same
+ * reason, are read again one by one: that takes microseconds each, in which few move. After
+ * some attempts they are counted without a stack.
  */
 #include "node-agent/go/goroutine/goroutine_scan.h"
 
@@ -12,10 +19,10 @@
 
 #define BATCH 1024u
 #define TRIES 4
-#define READ_MAX_BYTES (UINT64_C(4) * 1024 * 1024 * 1024) /* with what lies between */
+#define READ_MAX_BYTES (UINT64_C(4) * 1024 * 1024 * 1024) /* including gaps between ranges */
 
 enum outcome {
-	SKIPPED, /* not the program's, or dead */
+	SKIPPED, /* dead, or not a goroutine */
 	NO_STACK_RUNNING,
 	NO_STACK_LIMITED,
 	NO_STACK_UNREADABLE,
@@ -42,7 +49,7 @@ struct scan {
 	uint64_t left_stack_bytes;
 	struct goroutine_calls calls;
 	struct item items[BATCH];
-	uint64_t again[BATCH]; /* addresses of those that have moved */
+	uint64_t again[BATCH]; /* addresses of those to be read again one by one */
 	struct memory_range ranges[BATCH];
 };
 
@@ -118,7 +125,7 @@ static int find_group(struct scan *s, struct item *it)
 		.n_pcs = s->calls.n,
 	};
 
-	/* nothing of the program is called: it waits for something to finalize */
+	/* calls nothing of the program: it is idle, waiting for something to finalize */
 	if (it->owner == GOROUTINE_OF_FINALIZERS &&
 	    goroutine_code_is_runtime(s->code, s->calls.pcs, s->calls.n)) {
 		it->owner = GOROUTINE_OF_RUNTIME;
@@ -157,7 +164,7 @@ static int on_stack(void *ctx, uint32_t tag, const uint8_t *bytes)
 	return find_group(s, it);
 }
 
-/* Of goroutines that have one to be read; the others' outcome is as it is. */
+/* Reads the stacks of those goroutines whose outcome is still NO_STACK_UNREADABLE. */
 static int read_stacks(struct scan *s, size_t n)
 {
 	size_t n_ranges = 0;
@@ -181,11 +188,11 @@ static int read_stacks(struct scan *s, size_t n)
 	return memory_ranges_read(&s->reader, s->ranges, n_ranges, on_stack, s);
 }
 
-/* ---- counting ---- */
+/* ---- count ---- */
 
 static int count_without_stack(struct scan *s, const struct item *it)
 {
-	uint64_t start = it->g.start_pc + 1; /* as if it was a return address */
+	uint64_t start = it->g.start_pc + 1; /* pcs are return addresses: one past the call */
 	const struct goroutine_place place = {
 		.status = it->g.status,
 		.wait_reason = it->g.wait_reason,
@@ -225,7 +232,10 @@ static bool is_certain(const struct item *it)
 	return it->outcome != MOVED && it->outcome != BROKEN_STACK;
 }
 
-/* Counts what is certain, and puts the rest into s->again. Their number, or -errno. */
+/*
+ * Counts goroutines whose outcome is certain. Returns the number of others, which are in
+ * s->again.
+ */
 static int count_certain(struct scan *s, size_t n)
 {
 	size_t left = 0;
@@ -257,7 +267,7 @@ static int read_batch(struct scan *s, size_t n)
 	return r == 0 ? read_goroutines(s, n, on_goroutine_again) : r;
 }
 
-/* One goroutine, until it stands still for long enough. */
+/* Reads one goroutine until it did not move meanwhile, a few times at most. */
 static int scan_again(struct scan *s, uint64_t address)
 {
 	struct item *it = &s->items[0];
@@ -283,7 +293,7 @@ static int scan_batch(struct scan *s, const uint64_t *addresses, size_t n)
 	return left < 0 ? left : r;
 }
 
-/* ---- */
+/* ---- begin and end ---- */
 
 static int begin(struct scan **ret, const struct goroutine_scan_config *cfg,
 		 struct goroutine_code *code)
@@ -293,7 +303,8 @@ static int begin(struct scan **ret, const struct goroutine_scan_config *cfg,
 
 	if (!s)
 		return -ENOMEM;
-	memset(s, 0, offsetof(struct scan, items)); /* of most processes few items are needed */
+	/* not the arrays of the batch: most processes need only a few items of them */
+	memset(s, 0, offsetof(struct scan, items));
 	s->cfg = cfg;
 	s->code = code;
 	s->left_stack_bytes = cfg->max_stack_bytes;
@@ -312,7 +323,7 @@ static void end(struct scan *s)
 	free(s);
 }
 
-/* How many of the addresses from i on are one batch. */
+/* The size of the batch that starts at index i. */
 static size_t batch_at(const struct goroutine_scan_config *cfg, size_t i)
 {
 	return cfg->n_addresses - i < BATCH ? cfg->n_addresses - i : BATCH;

@@ -12,7 +12,7 @@ static int append_wait(struct buf *out, uint64_t since_ns, uint64_t now_ns)
 {
 	uint64_t s;
 
-	/* another clock than ours, in a time namespace of its own */
+	/* unknown, or on the clock of another time namespace */
 	if (since_ns == 0 || since_ns > now_ns)
 		return 0;
 	s = (now_ns - since_ns) / NS_PER_S;
@@ -25,11 +25,11 @@ static int append_wait(struct buf *out, uint64_t since_ns, uint64_t now_ns)
 			s % S_PER_HOUR / S_PER_MIN);
 }
 
-/* Frames on their way to the text: a recursion is one line. */
+/* Collapses equal frames in a row, as of a recursion, into one line. */
 struct calls {
 	struct buf *out;
-	struct frame frame;
-	size_t n; /* how often in a row; 0: there is none */
+	struct frame frame; /* not written yet */
+	size_t n;           /* how often it occurred in a row; 0 if there is none */
 	enum frame_role last;
 };
 
@@ -54,7 +54,7 @@ static bool is_same(const struct frame *a, const struct frame *b)
 	       strcmp(a->file, b->file) == 0;
 }
 
-/* As stack_profile.c shows physical addresses. */
+/* Hides the same frames as stack_profile.c does for physical addresses. */
 static int append_frame(struct calls *c, const struct frame *f)
 {
 	bool show = f->role != FRAME_WRAPPER || c->last == FRAME_PANIC;

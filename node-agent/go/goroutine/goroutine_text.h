@@ -1,6 +1,4 @@
-/*
- * Groups of goroutines as text for people.
- */
+/* Groups of goroutines as text for humans. */
 #ifndef NODE_AGENT_GO_GOROUTINE_GOROUTINE_TEXT_H
 #define NODE_AGENT_GO_GOROUTINE_GOROUTINE_TEXT_H
 
@@ -9,9 +7,11 @@
 #include "node-agent/go/goroutine/goroutine_names.h"
 
 /*
- * A paragraph for each group: how many, what they do, for how long the first of them has waited as far as the
- * runtime knows (its garbage collector notes when it first sees that), which that is, and the calls. now_ns is on
- * the clock of wait_since_ns. 0; errors of buf_add(), goroutine_names_reason() and frame_resolver.resolve; -ENOMEM.
+ * Appends a paragraph per group: the number of goroutines, their state, for how long one of
+ * them has waited at least (the runtime only knows since when its garbage collector has seen
+ * it waiting), the id of that one, and the calls. now_ns is on the clock of wait_since_ns.
+ * Returns 0, -ENOMEM, or an error of buf_add(), goroutine_names_reason() or
+ * frame_resolver.resolve.
  */
 int goroutine_text_append(struct buf *out, struct goroutine_names *names,
 			  const struct frame_resolver *resolver,

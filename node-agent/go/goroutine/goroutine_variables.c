@@ -1,3 +1,19 @@
+/*
+ * Two variables are needed: allgs, the slice with the addresses of all goroutines, and
+ * waitReasonStrings, an array of strings (runtime/proc.go and runtime2.go, 1.13 to 1.27).
+ * Without symbols they are found by the functions that use them: allgadd() appends to allgs,
+ * and waitReason.String() or goroutineheader() index the strings. Each candidate must prove
+ * itself:
+ *
+ * - allgs: its first elements point to valid goroutines, at least one of them alive. A
+ *   process that just started has none; then nothing is concluded, and a later round searches
+ *   again.
+ * - waitReasonStrings: the text of reason 1 is the one it has had in all releases.
+ *
+ * Addresses are cached per executable (go_runtime_find()), and the process in which one was
+ * found may have lied. So a cached address that turns out wrong here is searched again in
+ * this process.
+ */
 #include "node-agent/go/goroutine/goroutine_variables.h"
 
 #include <errno.h>
@@ -9,16 +25,17 @@
 #define REASONS_MAX 128u
 #define CAPACITY_MAX (UINT64_C(1) << 32)
 #define HEADER_TRIES 8
-#define CHECKED 16u                       /* goroutines of a list, before it is believed */
-#define SECOND_REASON "GC assist marking" /* the first is empty; both since 1.13 at least */
+#define CHECKED 16u                    /* elements of a list that must be goroutines */
+#define REASON_ONE "GC assist marking" /* of reason 1, since 1.13 at least; reason 0 is empty */
 
-/* A slice. */
+/* A Go slice. */
 struct list {
 	uint64_t address;
 	uint64_t n;
 	uint64_t capacity;
 };
 
+/* A Go string. */
 struct text {
 	uint64_t address;
 	uint64_t len;
@@ -26,7 +43,7 @@ struct text {
 
 /* ---- the list ---- */
 
-/* Elements of a list that are looked at. */
+/* The check of a list's first elements. */
 struct check {
 	const struct byte_source *memory;
 	const struct goroutine_layout *layout;
@@ -42,7 +59,8 @@ static int check_one(void *ctx, uint32_t tag, const uint8_t *bytes)
 	struct goroutine g;
 	int r = 0;
 
-	if (!bytes) /* why? */
+	/* The batched read failed; read this one alone to learn its error. */
+	if (!bytes)
 		r = byte_source_read(c->memory, c->addresses[tag], own, c->layout->size_bytes);
 	if (r == 0)
 		r = goroutine_decode(c->layout, bytes ? bytes : own, &g);
@@ -70,7 +88,10 @@ static int check_elements(struct check *c, uint32_t n)
 	return r;
 }
 
-/* Whether its first elements are goroutines. Their number that are not dead. */
+/*
+ * Returns how many of the first elements are live goroutines, or -EBADMSG if one is no
+ * goroutine.
+ */
 static int check_list(struct go_runtime *rt, const struct list *l)
 {
 	uint32_t n = l->n < CHECKED ? (uint32_t)l->n : CHECKED;
@@ -88,8 +109,8 @@ static int check_list(struct go_runtime *rt, const struct list *l)
 }
 
 /*
- * A list without one that lives says nothing for good: a process that has just been started has no
- * goroutine yet.
+ * Returns -EBADMSG, which is not cached, rather than -ENOENT if no candidate has a live
+ * goroutine: the process may have just started and not have any yet.
  */
 static int find_in_code(struct go_runtime *rt, uint64_t *ret)
 {
@@ -108,7 +129,10 @@ static int find_in_code(struct go_runtime *rt, uint64_t *ret)
 	return n < 0 ? n : -EBADMSG;
 }
 
-/* The runtime replaces all three words one after the other when the array grows. */
+/*
+ * When the array grows the runtime replaces the three words of the slice one after the other,
+ * so they are read until two readings agree.
+ */
 static int read_header(struct go_runtime *rt, uint64_t address, struct list *ret)
 {
 	struct list again;
@@ -154,7 +178,7 @@ int goroutine_variables_list(struct go_runtime *rt, uint64_t **ret, size_t *ret_
 
 	if (r == 0)
 		r = find_list(rt, &l);
-	/* which one it is was told by the memory of the process in which it was found */
+	/* the cached address may come from another process, which can have lied: search again */
 	if (r < 0 && r != -ENOMEM && r != -ENOENT) {
 		go_runtime_forget(rt, GO_ALL_GOROUTINES);
 		again = find_list(rt, &l);
@@ -174,7 +198,7 @@ int goroutine_variables_list(struct go_runtime *rt, uint64_t **ret, size_t *ret_
 	return 0;
 }
 
-/* ---- what they wait for ---- */
+/* ---- wait reasons ---- */
 
 static int read_text(struct go_runtime *rt, uint64_t table, uint8_t reason, char *to)
 {
@@ -198,12 +222,12 @@ static bool is_table(struct go_runtime *rt, uint64_t address)
 {
 	char text[GOROUTINE_REASON_BYTES];
 
-	return read_text(rt, address, 1, text) == 0 && strcmp(text, SECOND_REASON) == 0;
+	return read_text(rt, address, 1, text) == 0 && strcmp(text, REASON_ONE) == 0;
 }
 
 /*
- * The functions that put such a text into a traceback. -EBADMSG: none of what they refer to is it, which says nothing of other
- * processes.
+ * Searches the functions that print a wait reason. Returns -EBADMSG, which is not cached, if
+ * they exist but refer to no such table: that may be so in this process alone.
  */
 static int find_texts(struct go_runtime *rt, uint64_t *ret)
 {
@@ -237,7 +261,7 @@ int goroutine_variables_reason(struct go_runtime *rt, uint8_t reason, char *ret)
 	uint64_t table = 0;
 	int r = find_table(rt, &table);
 
-	/* it may be what another process had there */
+	/* the cached address may come from another process, which can have lied: search again */
 	if (r == 0 && !is_table(rt, table)) {
 		go_runtime_forget(rt, GO_WAIT_REASONS);
 		r = find_table(rt, &table);

@@ -1,6 +1,4 @@
-/*
- * Where a Go process has the list of its goroutines, and the texts of what they wait for. One thread.
- */
+/* Finds the list of goroutines and the texts of wait reasons in a Go process. For one thread. */
 #ifndef NODE_AGENT_GO_GOROUTINE_GOROUTINE_VARIABLES_H
 #define NODE_AGENT_GO_GOROUTINE_GOROUTINE_VARIABLES_H
 
@@ -11,15 +9,18 @@
 #define GOROUTINE_REASON_BYTES 64u
 
 /*
- * Addresses of all goroutines that there ever were, for free(3), in order of addresses. Their number is
- * *ret_n. -ENOENT: the list cannot be found; -ENOTSUP: the layout of this release is not known;
- * -EBADMSG: it is no such list; -E2BIG: more than GOROUTINE_MAX; -ENOMEM; those of byte_source_read().
+ * The addresses of all *ret_n runtime.g, in ascending order, dead ones among them: the
+ * runtime never frees one. The caller frees the array with free(3). Returns 0, -ENOENT if the
+ * list cannot be found, -ENOTSUP if the release is unknown, -EBADMSG if what was found is not
+ * the list, -E2BIG if there are more than GOROUTINE_MAX, -ENOMEM, or an error of
+ * byte_source_read().
  */
 int goroutine_variables_list(struct go_runtime *rt, uint64_t **ret, size_t *ret_n) MUST_CHECK;
 
 /*
- * What a goroutine waits for, by its number there: "chan receive". ret has GOROUTINE_REASON_BYTES. -ENOENT: not known; -ENOMEM; those of
- * byte_source_read().
+ * The text of a wait reason (waitReason in runtime/runtime2.go) in this process, such as
+ * "chan receive". `ret` has room for GOROUTINE_REASON_BYTES. Returns 0, -ENOENT if it has no
+ * text, -ENOMEM, or an error of byte_source_read().
  */
 int goroutine_variables_reason(struct go_runtime *rt, uint8_t reason, char *ret) MUST_CHECK;
 

@@ -33,7 +33,7 @@ void memory_ranges_sort(struct memory_range *ranges, size_t n)
 	heap_sort(ranges, n, sizeof(*ranges), by_address);
 }
 
-/* How many of the first ranges are read at once, and where they end. */
+/* Returns how many of the first ranges can be read at once, and where the last of them ends. */
 static size_t join(const struct memory_range *ranges, size_t n, uint64_t *ret_end)
 {
 	uint64_t end = ranges[0].address + ranges[0].len;
@@ -69,7 +69,7 @@ static int read_one(struct memory_ranges *m, const struct memory_range *range, m
 	return r == 0 ? fn(ctx, range->tag, readable ? m->chunk : NULL) : r;
 }
 
-/* Ranges that were joined. */
+/* If the joined read fails, each range is read alone. */
 static int read_joined(struct memory_ranges *m, const struct memory_range *ranges, size_t n,
 		       uint64_t end, memory_range_fn *fn, void *ctx)
 {

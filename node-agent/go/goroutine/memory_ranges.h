@@ -1,9 +1,10 @@
 /*
- * Many pieces of another process's memory, in order of their addresses, by few reads.
+ * Reads many pieces of another process's memory with few system calls.
  *
- * What lies close together is read at once; what lies between is read too, but only where that is
- * less than a page or two, so that memory which the process has never touched stays
- * untouched. A piece that cannot be read does not cost its neighbours. One thread.
+ * Ranges that lie close together are read at once, including the gap between them. Only gaps
+ * of less than two pages are read, because reading memory that the process has never touched
+ * would make the kernel map it. If a joined read fails, its ranges are read one by one. For
+ * one thread.
  */
 #ifndef NODE_AGENT_GO_GOROUTINE_MEMORY_RANGES_H
 #define NODE_AGENT_GO_GOROUTINE_MEMORY_RANGES_H
@@ -16,27 +17,33 @@
 struct memory_range {
 	uint64_t address;
 	uint32_t len; /* at most MEMORY_RANGE_MAX_BYTES */
-	uint32_t tag; /* the caller's */
+	uint32_t tag; /* for the caller's use */
 };
 
 struct memory_ranges {
 	const struct byte_source *memory; /* borrowed */
-	uint64_t left_bytes;              /* that may be read */
+	uint64_t left_bytes;              /* that may still be read */
 	uint64_t deadline_ns;             /* on clock_monotonic_ns() */
 	uint8_t *chunk;
 };
 
-/* One piece; bytes is NULL when it cannot be read. 0; others end the reading with that result. */
+/*
+ * Called for each range; `bytes` is NULL if it cannot be read. Anything but 0 ends
+ * memory_ranges_read() with that result.
+ */
 typedef int memory_range_fn(void *ctx, uint32_t tag, const uint8_t *bytes);
 
-/* -ENOMEM. */
+/* Returns 0 or -ENOMEM. */
 int memory_ranges_init(struct memory_ranges *m, const struct byte_source *memory,
 		       uint64_t max_bytes, uint64_t deadline_ns) MUST_CHECK;
 void memory_ranges_fini(struct memory_ranges *m);
 
 void memory_ranges_sort(struct memory_range *ranges, size_t n);
 
-/* Sorted ranges. 0; -EFBIG: left_bytes do not suffice; -ETIME: the deadline; what fn returned. */
+/*
+ * Reads sorted ranges. Returns 0, -EFBIG if left_bytes do not suffice, -ETIME after the
+ * deadline, or what fn returned.
+ */
 int memory_ranges_read(struct memory_ranges *m, const struct memory_range *ranges, size_t n,
 		       memory_range_fn *fn, void *ctx) MUST_CHECK;
 

@@ -79,7 +79,7 @@ static size_t place(uint64_t key, size_t i)
 	return (size_t)(key + i) % GO_FILE_NOTES;
 }
 
-uint8_t go_file_note(const struct go_file_notes *n, uint64_t key)
+uint8_t go_file_notes_get(const struct go_file_notes *n, uint64_t key)
 {
 	for (size_t i = 0; i < PLACES; i++) {
 		if (n->at[place(key, i)].key == key)
@@ -88,7 +88,7 @@ uint8_t go_file_note(const struct go_file_notes *n, uint64_t key)
 	return 0;
 }
 
-void go_file_take_note(struct go_file_notes *n, uint64_t key, uint8_t note)
+void go_file_notes_add(struct go_file_notes *n, uint64_t key, uint8_t note)
 {
 	size_t at = place(key, 0);
 

@@ -28,9 +28,9 @@ struct go_file_notes {
 };
 
 /* 0: none. */
-uint8_t go_file_note(const struct go_file_notes *n, uint64_t key);
+uint8_t go_file_notes_get(const struct go_file_notes *n, uint64_t key);
 /* Of a key that has none. */
-void go_file_take_note(struct go_file_notes *n, uint64_t key, uint8_t note);
+void go_file_notes_add(struct go_file_notes *n, uint64_t key, uint8_t note);
 
 struct go_known_file {
 	bool may_hang; /* its file system may not answer */
