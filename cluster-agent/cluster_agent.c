@@ -9,7 +9,7 @@
 #include "cluster-agent/pod_scraping.h"
 #include "cluster-agent/receive/profile_handler.h"
 #include "cluster-agent/sql/clickhouse_port.h"
-#include "cluster-agent/store/store.h"
+#include "cluster-agent/store/store_chdb.h"
 #include "cluster-agent/store/store_writer.h"
 #include "cluster-agent/web/web_api.h"
 #include "cluster-agent/web/web_page.h"
@@ -137,13 +137,13 @@ static int make_loop(struct cluster_agent *a)
 
 static int open_store(struct cluster_agent *a, struct err *err)
 {
-	const struct store_embedded_config cfg = {
+	const struct store_chdb_config cfg = {
 		.data_dir = a->opts->data_dir,
 		.profiles_ttl_ns = a->opts->profiles_ttl_ns,
 		.chdb_library = a->opts->chdb_library,
 	};
 
-	return store_open_embedded(&a->store, &cfg, err);
+	return store_chdb_open(&a->store, &cfg, err);
 }
 
 static int make_storing(struct cluster_agent *a)

@@ -2,72 +2,52 @@
 
 #include <ctype.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
-#include <stdatomic.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
 
-#include "cluster-agent/store/chdb_api.h"
-#include "cluster-agent/store/schema.h"
-#include "cluster-agent/store/store_dir.h"
-#include "common/system/clock.h"
-#include "common/thread/queue.h"
+#include "cluster-agent/store/store_engine.h"
 
-#define MAX_PARAMS 64
-#define PURGE_EVERY_NS (10 * NS_PER_S)
-#define STOP_TIMEOUT_NS (3 * NS_PER_S)
-#define STOP_RETRY_US 20000
-#define CLEAN_ATTEMPTS 3
-#define STRING_(x) #x
-#define STRING(x) STRING_(x)
+void store_close(struct store *s)
+{
+	if (s)
+		s->engine->close(s);
+}
 
-struct reader {
-	chdb_handle *conn; /* the engine runs one statement of it at a time */
-	bool dirty;        /* its last statement failed, see clean_reader() */
-};
+static bool is_token(const char *token)
+{
+	size_t len = strlen(token);
 
-struct store {
-	struct chdb_api api;
-	int lock_fd;
-	chdb_handle *writer; /* the engine runs one statement of it at a time */
-	struct reader readers[STORE_MAX_QUERIES];
-	struct queue *idle;        /* those of readers that nobody uses now */
-	_Atomic uint64_t purge_ns; /* when memory is to be given back next */
-	atomic_bool no_queries;    /* store_stop_queries() was called */
-};
+	return len <= STORE_TOKEN_BYTES && strspn(token, "0123456789abcdef") == len;
+}
 
-/*
- * The engine's own settings. Without this file it would read a config.xml from wherever the agent
- * was started. Sized for one machine: defaults are made for servers with dozens of cores.
- */
-static const char engine_config[] =
-	"<clickhouse>\n"
-	"<mark_cache_size>16777216</mark_cache_size>\n"
-	"<index_mark_cache_size>1048576</index_mark_cache_size>\n"
-	"<uncompressed_cache_size>0</uncompressed_cache_size>\n"
-	"<index_uncompressed_cache_size>0</index_uncompressed_cache_size>\n"
-	"<query_condition_cache_size>1048576</query_condition_cache_size>\n"
-	"<background_pool_size>2</background_pool_size>\n"
-	"<background_merges_mutations_concurrency_ratio>1"
-	"</background_merges_mutations_concurrency_ratio>\n"
-	"<background_move_pool_size>1</background_move_pool_size>\n"
-	"<background_fetches_pool_size>1</background_fetches_pool_size>\n"
-	"<background_common_pool_size>1</background_common_pool_size>\n"
-	"<max_thread_pool_free_size>2</max_thread_pool_free_size>\n"
-	"<max_server_memory_usage>1073741824</max_server_memory_usage>\n"
-	"<logger><level>fatal</level></logger>\n"
-	/* merges of stacks otherwise hold several MiB per column */
-	"<merge_tree>\n"
-	"<merge_max_block_size>1024</merge_max_block_size>\n"
-	"<number_of_free_entries_in_pool_to_execute_mutation>1"
-	"</number_of_free_entries_in_pool_to_execute_mutation>\n"
-	"<number_of_free_entries_in_pool_to_lower_max_size_of_merge>1"
-	"</number_of_free_entries_in_pool_to_lower_max_size_of_merge>\n"
-	"<number_of_free_entries_in_pool_to_execute_optimize_entire_partition>1"
-	"</number_of_free_entries_in_pool_to_execute_optimize_entire_partition>\n"
-	"</merge_tree>\n"
-	"</clickhouse>\n";
+int store_insert(struct store *s, enum store_table table, const char *token, const void *rows,
+		 size_t len, struct err *err)
+{
+	if (len == 0)
+		return 0;
+	/* engines paste it into SQL */
+	if (token && !is_token(token))
+		return err_set(err, -EINVAL, "bad insert token");
+	return s->engine->insert(s, table, token, rows, len, err);
+}
+
+int store_query(struct store *s, const struct store_query *q, struct buf *out, struct err *err)
+{
+	return s->engine->query(s, q, out, err);
+}
+
+void store_stop_queries(struct store *s)
+{
+	s->engine->stop_queries(s);
+}
+
+int store_ping(struct store *s)
+{
+	CLEANUP(buf_fini) struct buf out;
+	const struct store_query q = {.sql = "SELECT 1", .format = "TSV"};
+
+	buf_init(&out, 4096);
+	return store_query(s, &q, &out, NULL);
+}
 
 int store_exception_code(const char *text, size_t len)
 {
@@ -83,354 +63,4 @@ int store_exception_code(const char *text, size_t len)
 		code = code * 10 + (text[i] - '0');
 	}
 	return i < len && text[i] == '.' ? code : 0;
-}
-
-struct statement {
-	const char *sql;
-	size_t sql_len;
-	const char *format;
-	const struct store_param *params;
-	size_t n_params;
-};
-
-/* out may be NULL. */
-static int run(struct store *s, chdb_handle *conn, const struct statement *st, struct buf *out,
-	       struct err *err)
-{
-	const char *names[MAX_PARAMS], *values[MAX_PARAMS], *text;
-	struct chdb_result *result;
-	int r = 0;
-
-	if (st->n_params > MAX_PARAMS)
-		return err_set(err, -E2BIG, "more than %d query parameters", MAX_PARAMS);
-	for (size_t i = 0; i < st->n_params; i++) {
-		names[i] = st->params[i].name;
-		values[i] = st->params[i].value;
-	}
-	result = s->api.query(*conn, st->sql, st->sql_len, st->format, strlen(st->format), names,
-			      NULL, values, NULL, st->n_params);
-	if (!result)
-		return err_set(err, -ENOMEM, "the embedded engine gave no answer");
-	text = s->api.error(result);
-	if (text) {
-		r = out ? buf_add(out, text, strlen(text)) : 0;
-		r = r < 0 ? r : -EREMOTEIO;
-		err_set(err, r, "%.*s", (int)strcspn(text, "\n"), text);
-	} else if (out) {
-		r = buf_add(out, s->api.buffer(result), s->api.length(result));
-		if (r < 0)
-			err_set(err, r, "the answer has %zu bytes", s->api.length(result));
-	}
-	s->api.destroy(result);
-	return r;
-}
-
-static int run_sql(struct store *s, chdb_handle *conn, const char *sql, struct err *err)
-{
-	const struct statement st = {.sql = sql, .sql_len = strlen(sql), .format = "TSV"};
-
-	return run(s, conn, &st, NULL, err);
-}
-
-static int run_for_schema(void *ctx, const char *sql, struct buf *out, struct err *err)
-{
-	struct store *s = ctx;
-	const struct statement st = {.sql = sql, .sql_len = strlen(sql), .format = "TSV"};
-
-	return run(s, s->writer, &st, out, err);
-}
-
-static int write_config(const char *path, struct err *err)
-{
-	AUTO_CLOSE int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-	size_t len = sizeof(engine_config) - 1;
-
-	if (fd < 0)
-		return err_set(err, -errno, "write %s: %m", path);
-	if (write(fd, engine_config, len) != (ssize_t)len)
-		return err_set(err, -EIO, "write %s: %m", path);
-	return 0;
-}
-
-static int connect_to(struct store *s, const char *data_dir, chdb_handle **ret, struct err *err)
-{
-	char path[PATH_MAX], config[PATH_MAX];
-	char program[] = "clickhouse";
-	char *argv[] = {program, path, config, NULL};
-	chdb_handle *conn;
-
-	if (snprintf(path, sizeof(path), "--path=%s/clickhouse", data_dir) >= (int)sizeof(path) ||
-	    snprintf(config, sizeof(config), "--config-file=%s/engine.xml", data_dir) >=
-		    (int)sizeof(config))
-		return err_set(err, -ENAMETOOLONG, "data directory: the path is too long");
-	conn = s->api.connect(3, argv);
-	if (!conn || !*conn)
-		return err_set(err, -EIO, "the embedded engine cannot open %s/clickhouse",
-			       data_dir);
-	*ret = conn;
-	return 0;
-}
-
-static int run_all(struct store *s, chdb_handle *conn, const char *const *sql, size_t n,
-		   struct err *err)
-{
-	int r = 0;
-
-	for (size_t i = 0; i < n && r == 0; i++)
-		r = run_sql(s, conn, sql[i], err);
-	return r;
-}
-
-static int prepare_writer(struct store *s, uint64_t ttl_ns, struct err *err)
-{
-	/*
-	 * The engine comes with a database "default" that takes unknown tables for names of
-	 * files in the working directory; without it a file there cannot hide a table.
-	 */
-	static const char *const prepare[] = {
-		"CREATE DATABASE IF NOT EXISTS " SCHEMA_DATABASE " ENGINE = Atomic",
-		"USE " SCHEMA_DATABASE,
-		"DROP DATABASE IF EXISTS default",
-		"SET async_insert = 0, max_insert_threads = 1, max_threads = 2, "
-		"materialized_views_ignore_errors = 0, input_format_parallel_parsing = 0, "
-		"max_memory_usage = 536870912",
-	};
-	int r = run_all(s, s->writer, prepare, ARRAY_SIZE(prepare), err);
-
-	return r < 0 ? r : schema_apply(run_for_schema, s, ttl_ns, err);
-}
-
-static int prepare_reader(struct store *s, chdb_handle *conn, struct err *err)
-{
-	/* After the last one the connection can neither write nor change a setting again. */
-	static const char *const prepare[] = {
-		"USE " SCHEMA_DATABASE,
-		"SET max_threads = 2, allow_introspection_functions = 0, implicit_select = 0, "
-		"max_memory_usage = 536870912, max_result_bytes = 268435456, "
-		"result_overflow_mode = 'throw', max_execution_time = " STRING(
-			STORE_QUERY_TIMEOUT_S) ", "
-					       "timeout_overflow_mode = 'throw', max_block_size = "
-					       "8192, log_queries = 0",
-		"SET readonly = 1",
-	};
-
-	_Static_assert(STORE_QUERY_MEMORY_BYTES == 536870912, "prepare spells this number");
-	return run_all(s, conn, prepare, ARRAY_SIZE(prepare), err);
-}
-
-/* Everybody connects before "default" goes, as connecting begins in that database. */
-static int open_engine(struct store *s, const struct store_embedded_config *cfg, struct err *err)
-{
-	int r = connect_to(s, cfg->data_dir, &s->writer, err);
-
-	for (size_t i = 0; i < STORE_MAX_QUERIES && r == 0; i++)
-		r = connect_to(s, cfg->data_dir, &s->readers[i].conn, err);
-	if (r == 0)
-		r = prepare_writer(s, cfg->profiles_ttl_ns, err);
-	for (size_t i = 0; i < STORE_MAX_QUERIES && r == 0; i++) {
-		r = prepare_reader(s, s->readers[i].conn, err);
-		if (r == 0)
-			r = queue_push(s->idle, &s->readers[i]);
-	}
-	return r;
-}
-
-int store_open_embedded(struct store **ret, const struct store_embedded_config *cfg,
-			struct err *err)
-{
-	CLEANUP(store_closep) struct store *s = calloc(1, sizeof(*s));
-	struct store_embedded_config absolute = *cfg;
-	AUTO_FREE char *data_dir = NULL;
-	char config[PATH_MAX];
-	int r;
-
-	if (!s)
-		return err_set(err, -ENOMEM, "out of memory");
-	s->lock_fd = -1;
-	if (cfg->profiles_ttl_ns < NS_PER_S)
-		return err_set(err, -EINVAL, "profiles must be kept for at least a second");
-	r = store_dir_lock(cfg->data_dir, &s->lock_fd, err);
-	if (r < 0)
-		return r;
-	/* the engine takes some of its paths as relative to others */
-	data_dir = realpath(cfg->data_dir, NULL);
-	if (!data_dir)
-		return err_set(err, -errno, "data directory %s: %m", cfg->data_dir);
-	absolute.data_dir = data_dir;
-	r = chdb_api_load(&s->api, cfg->chdb_library, err);
-	if (r < 0)
-		return r;
-	snprintf(config, sizeof(config), "%s/engine.xml", data_dir);
-	r = write_config(config, err);
-	if (r == 0)
-		r = queue_new(&s->idle, STORE_MAX_QUERIES);
-	if (r == 0)
-		r = open_engine(s, &absolute, err);
-	if (r < 0)
-		return err_wrap(err, r == -EREMOTEIO ? -EIO : r, "open store");
-	*ret = TAKE_PTR(s);
-	return 0;
-}
-
-void store_close(struct store *s)
-{
-	if (!s)
-		return;
-	if (s->idle) {
-		queue_close(s->idle);
-		while (queue_pop(s->idle))
-			;
-		queue_free(s->idle);
-	}
-	for (size_t i = 0; i < STORE_MAX_QUERIES; i++) {
-		if (s->readers[i].conn)
-			s->api.close(s->readers[i].conn);
-	}
-	if (s->writer)
-		s->api.close(s->writer);
-	if (s->lock_fd >= 0)
-		close(s->lock_fd);
-	free(s);
-}
-
-/*
- * The engine's allocator keeps what it freed until it is busy again: tens of MiB after a large
- * query, for as long as the agent lives.
- */
-static void give_memory_back(struct store *s)
-{
-	uint64_t due = atomic_load(&s->purge_ns), now = clock_monotonic_ns();
-
-	/* failing to do so costs memory only */
-	if (now >= due && atomic_compare_exchange_strong(&s->purge_ns, &due, now + PURGE_EVERY_NS))
-		(void)run_sql(s, s->writer, "SYSTEM JEMALLOC PURGE", NULL);
-}
-
-/* A file without a name that holds the rows: they may contain what ends a statement. */
-static int make_row_file(const void *rows, size_t len, struct err *err)
-{
-	AUTO_CLOSE int fd = memfd_create("rows", MFD_CLOEXEC);
-	size_t done = 0;
-
-	if (fd < 0)
-		return err_set(err, -errno, "memfd_create: %m");
-	while (done < len) {
-		ssize_t n = write(fd, (const char *)rows + done, len - done);
-
-		if (n < 0 && errno != EINTR)
-			return err_set(err, -errno, "keep rows: %m");
-		done += n > 0 ? (size_t)n : 0;
-	}
-	return TAKE_FD(fd);
-}
-
-int store_insert(struct store *s, enum store_table table, const char *token, const void *rows,
-		 size_t len, struct err *err)
-{
-	AUTO_CLOSE int fd = -1;
-	char sql[512], dedup[128] = "";
-	int r;
-
-	if (len == 0)
-		return 0;
-	if (token &&
-	    (strlen(token) > STORE_TOKEN_BYTES || token[strspn(token, "0123456789abcdef")] != '\0'))
-		return err_set(err, -EINVAL, "bad insert token");
-	fd = make_row_file(rows, len, err);
-	if (fd < 0)
-		return fd;
-
-	if (token)
-		snprintf(dedup, sizeof(dedup), "SETTINGS insert_deduplication_token = '%s' ",
-			 token);
-	snprintf(sql, sizeof(sql),
-		 "INSERT INTO %s %s FROM INFILE '/proc/self/fd/%d' %sFORMAT RowBinary",
-		 schema_table_name(table), schema_columns(table), fd, dedup);
-	r = run_sql(s, s->writer, sql, err);
-	give_memory_back(s);
-	return r;
-}
-
-/*
- * What a statement had answered before it failed comes as the beginning of the connection's next
- * answer. 0 once an answer is nothing but itself.
- */
-static int clean_reader(struct store *s, struct reader *reader)
-{
-	static const char sql[] = "SELECT 1";
-	const struct statement st = {.sql = sql, .sql_len = sizeof(sql) - 1, .format = "TSV"};
-
-	for (int i = 0; i < CLEAN_ATTEMPTS && reader->dirty; i++) {
-		CLEANUP(buf_fini) struct buf out;
-
-		buf_init(&out, 16);
-		reader->dirty = run(s, reader->conn, &st, &out, NULL) < 0 || out.len != 2 ||
-				memcmp(out.data, "1\n", 2) != 0;
-	}
-	return reader->dirty ? -EAGAIN : 0;
-}
-
-static int run_on(struct store *s, struct reader *reader, const struct statement *st,
-		  struct buf *out, struct err *err)
-{
-	int r = clean_reader(s, reader);
-
-	if (r < 0)
-		return err_set(err, r, "the embedded engine has not got over a failed query");
-	r = run(s, reader->conn, st, out, err);
-	/* at once, as the next one may be far away and what was left is large */
-	reader->dirty = r < 0;
-	if (reader->dirty)
-		(void)clean_reader(s, reader);
-	return r;
-}
-
-int store_query(struct store *s, const struct store_query *q, struct buf *out, struct err *err)
-{
-	const struct statement st = {
-		.sql = q->sql,
-		.sql_len = strlen(q->sql),
-		.format = q->format,
-		.params = q->params,
-		.n_params = q->n_params,
-	};
-	struct reader *reader = queue_pop_timeout(s->idle, STORE_QUERY_TIMEOUT_S * NS_PER_S);
-	bool stopped;
-	int r;
-
-	if (!reader)
-		return err_set(err, -EAGAIN, "%d other queries are under way", STORE_MAX_QUERIES);
-	stopped = atomic_load(&s->no_queries);
-	r = stopped ? -EPIPE : run_on(s, reader, &st, out, err);
-	stopped = stopped || (r == -EREMOTEIO && atomic_load(&s->no_queries));
-	/* has as many places as there are connections */
-	if (queue_push(s->idle, reader) < 0)
-		abort();
-	if (stopped)
-		return err_set(err, -EPIPE, "shutting down");
-	give_memory_back(s);
-	return r;
-}
-
-void store_stop_queries(struct store *s)
-{
-	uint64_t end_ns = clock_monotonic_ns() + STOP_TIMEOUT_NS;
-
-	atomic_store(&s->no_queries, true);
-	/* one that is about to begin is not in the engine's list yet, hence again and again */
-	while (queue_count(s->idle) < STORE_MAX_QUERIES && clock_monotonic_ns() < end_ns) {
-		(void)run_sql(s, s->writer,
-			      "KILL QUERY WHERE query_kind NOT IN ('Insert', 'KillQuery') ASYNC",
-			      NULL);
-		usleep(STOP_RETRY_US);
-	}
-}
-
-int store_ping(struct store *s)
-{
-	CLEANUP(buf_fini) struct buf out;
-	const struct store_query q = {.sql = "SELECT 1", .format = "TSV"};
-
-	buf_init(&out, 4096);
-	return store_query(s, &q, &out, NULL);
 }

@@ -1,9 +1,32 @@
 /*
  * Where profiles are kept: "add these rows" and "answer this query".
  *
- * The engine is ClickHouse; this header hides whether it is embedded in this process (chDB) or a
- * server. Opening creates or migrates the tables. Inserting and querying are safe from several
- * threads at once and block: call them from workers, never from a loop or an HTTP server's thread.
+ * This header is all that the other stages know of the store. Behind it is an engine, chosen by the
+ * function that opens the store: store_chdb.h runs ClickHouse inside this process. An engine is a
+ * struct of functions (store_engine.h), so that a ClickHouse server elsewhere can be another one.
+ *
+ * Threads. An engine may block in every function here, for as long as its own timeouts allow, so none
+ * is called on the loop thread while the loop runs, and none on an HTTP server's thread:
+ *
+ *	store_insert()        the store writer's thread, one insert at a time
+ *	store_query()         worker threads of the API and of the SQL port, several at once
+ *	store_ping()          likewise
+ *	store_stop_queries()  the loop thread, when the loop has ended; bounded by STORE_STOP_TIMEOUT_S
+ *	store_close()         likewise, after the threads above have been joined
+ *
+ * Cancellation. store_stop_queries() is the only one: it ends all queries, for good. Inserts are never
+ * cancelled, as their rows were accepted; an engine bounds their time itself and then returns -EAGAIN.
+ *
+ * Errors tell the caller what to do next; err has the sentence for people:
+ *
+ *	-EREMOTEIO  the engine understood and refused. Insert: split the rows, then give up on those
+ *	            that are still refused. Query: give up, the SQL is at fault.
+ *	-ENOMEM     as -EREMOTEIO: less at a time may succeed.
+ *	-EAGAIN     the engine is busy or cannot be reached. Retry the same rows with the same token
+ *	            later, or the same query; to split would only ask more of it.
+ *	-EFBIG      the answer does not fit: give up, and ask for less.
+ *	-EPIPE      the store is stopping: give up.
+ *	others      (-EINVAL, -EIO, -EMFILE, …) a fault of ours or of the machine: give up.
  */
 #ifndef CLUSTER_AGENT_STORE_STORE_H
 #define CLUSTER_AGENT_STORE_STORE_H
@@ -21,12 +44,6 @@ enum store_table {
 	STORE_TABLE_MAX,
 };
 
-struct store_embedded_config {
-	const char *data_dir;     /* created with mode 0700 when absent; locked while open */
-	uint64_t profiles_ttl_ns; /* at least 1 s; applied to existing tables too */
-	const char *chdb_library; /* path of libchdb.so; NULL: the usual places */
-};
-
 /* Bound to {name:Type} in the SQL by the engine; never pasted into it. */
 struct store_param {
 	const char *name;
@@ -40,31 +57,26 @@ struct store_query {
 	const char *format; /* "RowBinary", "JSON", …; used unless the SQL has a FORMAT clause */
 };
 
-/* Limits of every query, beside the limit of the buffer it answers into. */
+/* Limits of every query, beside the limit of the buffer that takes its answer. */
 #define STORE_QUERY_TIMEOUT_S 30
 #define STORE_QUERY_MEMORY_BYTES (UINT64_C(512) << 20)
-/* Queries under way at once; the next one waits. */
+/* Queries that run at the same time; the next one waits. */
 #define STORE_MAX_QUERIES 4
+/* How long store_stop_queries() may block. */
+#define STORE_STOP_TIMEOUT_S 3
 
 /*
- * -EBUSY: another process holds data_dir; -ENOTEMPTY: data_dir holds something else; -ENOENT: no
- * libchdb.so where it was looked for; -EIO: the engine failed. Always with a sentence in err.
- * One embedded store per process at a time, as chDB itself is one engine per process.
- */
-int store_open_embedded(struct store **ret, const struct store_embedded_config *cfg,
-			struct err *err) MUST_CHECK;
-/*
- * No insert or query may be under way. NULL is allowed. Must come before exit(3), during which an
- * open engine aborts; a killed process loses nothing that was inserted.
+ * No insert or query may be under way. NULL is allowed. Must come before exit(3), during which the
+ * embedded engine would abort; a killed process loses nothing that was inserted.
  */
 void store_close(struct store *s);
 DEFINE_CLEANUP(struct store *, store_close);
 
 /*
- * Add RowBinary rows in the column order of row_batch.h, all or none of one day. After 0 they are
- * on disk. token, up to STORE_TOKEN_BYTES of [0-9a-f], makes a repetition of the same insert do
- * nothing, also after a restart, as long as it is among the table's last STORE_TOKENS_KEPT; NULL:
- * no such check. -EREMOTEIO when the engine refused the rows, with its words in err; -ENOMEM.
+ * Adds RowBinary rows in the column order of row_batch.h, all or none of one day. After 0 they are
+ * durable. token, up to STORE_TOKEN_BYTES of [0-9a-f], makes a repetition of the same insert do
+ * nothing, also after a restart, as long as it is among the table's last STORE_TOKENS_KEPT; NULL
+ * turns that off. Returns 0, -EREMOTEIO, -ENOMEM, -EAGAIN, or -EINVAL for a bad token.
  */
 int store_insert(struct store *s, enum store_table table, const char *token, const void *rows,
 		 size_t len, struct err *err) MUST_CHECK;
@@ -72,25 +84,26 @@ int store_insert(struct store *s, enum store_table table, const char *token, con
 #define STORE_TOKENS_KEPT 1000
 
 /*
- * Append the answer to out, whose limit bounds it.
- * -EREMOTEIO: the engine answered with an exception: out then holds its whole text
- *  ("Code: 62. DB::Exception: …") instead, see store_exception_code(), and err its beginning;
- * -EFBIG: the answer exceeds out's limit; -EAGAIN: other queries took all of
- * STORE_QUERY_TIMEOUT_S; -EPIPE: ended by store_stop_queries(); -ENOMEM.
+ * Appends the answer to out. Returns 0, or:
+ *  -EREMOTEIO  the engine answered with an exception: out then holds its whole text instead ("Code: 62.
+ *              DB::Exception: …", see store_exception_code()), and err its first line;
+ *  -EFBIG      the answer exceeds the limit of out;
+ *  -EAGAIN     no other query ended within STORE_QUERY_TIMEOUT_S, or the engine cannot be reached;
+ *  -EPIPE      store_stop_queries() ended it; or -ENOMEM.
  */
 int store_query(struct store *s, const struct store_query *q, struct buf *out,
 		struct err *err) MUST_CHECK;
 
 /*
- * Ends the queries that are under way and refuses all later ones, so that stopping does not take
- * STORE_QUERY_TIMEOUT_S. Blocks until they are gone, 3 s at most. Inserts go on.
+ * Ends the queries that are under way and refuses all later ones, so that a shutdown does not take
+ * STORE_QUERY_TIMEOUT_S. Waits for them, but for STORE_STOP_TIMEOUT_S at most. Inserts continue.
  */
 void store_stop_queries(struct store *s);
 
-/* 0 when the engine answers. */
+/* Returns 0 if the engine answers a trivial query. */
 int store_ping(struct store *s) MUST_CHECK;
 
-/* N of "Code: N. DB::Exception: …"; 0 when the text is no exception. Pure. */
+/* Returns N of "Code: N. DB::Exception: …", or 0 if the text is no exception. Pure. */
 int store_exception_code(const char *text, size_t len);
 
 #endif /* CLUSTER_AGENT_STORE_STORE_H */

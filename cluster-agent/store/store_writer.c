@@ -1,3 +1,21 @@
+/*
+ * Why uploads are written in groups: each insert makes a part per table and an fsync for it, and the
+ * engine merges parts in the background. A hundred nodes that upload at once would make three hundred
+ * parts; as a group they make three. So the first upload waits up to max_delay_ns for others, which
+ * nobody notices, as a sender uploads once per interval.
+ *
+ * The pool has one thread, and a group is made by run() itself: it gets the first upload as its job
+ * and takes the others from the queue. While a group is being written the next one accumulates there,
+ * so groups grow with the load by themselves.
+ *
+ * Order matters: stacks before samples before quality. A crash between two tables leaves stacks that
+ * no sample refers to, never a sample without its stack. n_tables of an upload counts how far it got,
+ * so that a repetition continues there.
+ *
+ * A group has an id of its own, a hash over the ids of its uploads, and that is the token of its
+ * inserts. A repetition meets other company and thus another token; upload_set.h catches it instead,
+ * unless the agent was restarted in between.
+ */
 #include "cluster-agent/store/store_writer.h"
 
 #include <errno.h>
@@ -16,6 +34,7 @@
 #include "common/thread/worker_pool.h"
 
 #define MAX_GROUP_UPLOADS 256
+#define RESULT_PENDING 1
 #define DEFAULT_QUEUED 1024
 #define DEFAULT_QUEUED_BYTES (128 * MIB)
 #define DEFAULT_DELAY_NS (200 * NS_PER_MS)
@@ -28,8 +47,8 @@ struct upload {
 	store_done_fn done;
 	void *ctx;
 	unsigned n_tables;   /* written so far, in the order of enum store_table */
-	int result;          /* 1: not known yet */
-	struct upload *twin; /* an equal one earlier in the group: has the same result */
+	int result;          /* 0 or -EIO; RESULT_PENDING until then */
+	struct upload *twin; /* an equal upload earlier in the group, whose result this one gets */
 };
 
 enum {
@@ -49,8 +68,8 @@ enum {
 struct store_writer {
 	struct store_writer_config cfg;
 	struct worker_pool *pool;  /* one thread; of struct upload */
-	_Atomic uint64_t n_bytes;  /* of rows that are not answered yet */
-	struct upload_set *recent; /* of the thread alone */
+	_Atomic uint64_t n_bytes;  /* rows of uploads without a result */
+	struct upload_set *recent; /* used by the thread alone */
 	struct metric metrics[N_METRICS];
 };
 
@@ -90,12 +109,13 @@ static const struct metric_def metric_defs[N_METRICS] = {
 };
 METRIC_TABLE(metric_table, metric_defs);
 
-/* ---- the thread ------------------------------------------------------------ */
+/* ---- on the writer's thread ---- */
 
 struct group {
 	struct upload *uploads[MAX_GROUP_UPLOADS];
 	size_t n;
 	size_t bytes;
+	bool unavailable; /* the store could not be reached: do not try the rest */
 };
 
 static void add_to_group(struct group *g, struct upload *u)
@@ -126,7 +146,7 @@ static void format_token(char *ret, size_t size, struct upload_id id)
 	snprintf(ret, size, "%016" PRIx64 "%016" PRIx64, id.high, id.low);
 }
 
-/* Write tables from *n_tables on and count them there. */
+/* Writes the tables from *n_tables on and advances it. */
 static int insert(struct store_writer *w, const struct row_batch *rows, struct upload_id id,
 		  unsigned *n_tables)
 {
@@ -152,16 +172,16 @@ static int insert(struct store_writer *w, const struct row_batch *rows, struct u
 
 static void settle(struct store_writer *w, struct upload *u, int r)
 {
-	/* samples without their quality: a repetition only has to add that */
+	/* if only the quality is missing, a repetition adds nothing else */
 	bool has_samples = u->n_tables > STORE_SAMPLES;
 
 	u->result = r < 0 ? -EIO : 0;
 	metric_add(&w->metrics[r < 0 ? FAILED : STORED], 1);
 	if (has_samples)
-		upload_set_put(w->recent, u->id, u->n_tables, clock_monotonic_ns());
+		upload_set_put(w->recent, u->id, u->n_tables);
 }
 
-/* Answer from memory what can be, and find equal uploads in the group. */
+/* Finds uploads that are stored already, and equal ones within the group. */
 static void find_repetitions(struct store_writer *w, struct group *g)
 {
 	for (size_t i = 0; i < g->n; i++) {
@@ -181,10 +201,10 @@ static void find_repetitions(struct store_writer *w, struct group *g)
 
 static bool is_fresh(const struct upload *u)
 {
-	return u->result > 0 && !u->twin && u->n_tables == 0;
+	return u->result == RESULT_PENDING && !u->twin && u->n_tables == 0;
 }
 
-/* All fresh uploads by one insert per table; what fails is left for insert_singly(). */
+/* Inserts all fresh uploads, one insert per table. What fails is left to insert_singly(). */
 static void insert_together(struct store_writer *w, struct group *g)
 {
 	CLEANUP(row_batch_fini) struct row_batch all;
@@ -194,7 +214,7 @@ static void insert_together(struct store_writer *w, struct group *g)
 	XXH128_hash_t h;
 	int r = 0;
 
-	/* no table has more bytes than all of them have together */
+	/* no table can have more bytes than all tables together */
 	row_batch_init(&all, g->bytes);
 	for (size_t i = 0; i < g->n && r == 0; i++) {
 		if (!is_fresh(g->uploads[i]))
@@ -202,12 +222,13 @@ static void insert_together(struct store_writer *w, struct group *g)
 		ids[n_fresh++] = g->uploads[i]->id;
 		r = row_batch_append(&all, &g->uploads[i]->rows);
 	}
-	/* one alone keeps its own id as token, which holds across a restart */
+	/* a single upload keeps its own id as token, which is recognized across a restart */
 	if (r < 0 || n_fresh < 2)
 		return;
 
 	h = XXH3_128bits(ids, n_fresh * sizeof(ids[0]));
 	r = insert(w, &all, (struct upload_id){h.low64, h.high64}, &n_tables);
+	g->unavailable = r == -EAGAIN;
 	for (size_t i = 0; i < g->n; i++) {
 		if (!is_fresh(g->uploads[i]))
 			continue;
@@ -221,9 +242,14 @@ static void insert_singly(struct store_writer *w, struct group *g)
 {
 	for (size_t i = 0; i < g->n; i++) {
 		struct upload *u = g->uploads[i];
+		int r = -EAGAIN;
 
-		if (u->result > 0 && !u->twin)
-			settle(w, u, insert(w, &u->rows, u->id, &u->n_tables));
+		if (u->result != RESULT_PENDING || u->twin)
+			continue;
+		if (!g->unavailable)
+			r = insert(w, &u->rows, u->id, &u->n_tables);
+		g->unavailable = g->unavailable || r == -EAGAIN;
+		settle(w, u, r);
 	}
 }
 
@@ -242,7 +268,7 @@ static void answer(struct store_writer *w, struct group *g)
 		free(g->uploads[i]);
 }
 
-/* Runs for the first upload of a group and takes the others along. */
+/* The pool's run(): job is the first upload of a group. */
 static void write_group(void *ctx, void *job, struct arena *arena)
 {
 	struct store_writer *w = ctx;
@@ -257,7 +283,7 @@ static void write_group(void *ctx, void *job, struct arena *arena)
 	answer(w, &g);
 }
 
-/* ---- the others ------------------------------------------------------------ */
+/* ---- create, destroy, submit ---- */
 
 int store_writer_new(struct store_writer **ret, const struct store_writer_config *cfg)
 {
@@ -302,7 +328,7 @@ int store_writer_register(struct store_writer *w, struct metrics *ms)
 	return metrics_register(ms, &metric_table, w->metrics, w);
 }
 
-/* Whether there is room for n bytes, which are counted then. */
+/* Counts n more bytes of rows if there is room for them. */
 static bool reserve_bytes(struct store_writer *w, size_t n)
 {
 	uint64_t before = atomic_fetch_add(&w->n_bytes, n);
@@ -327,7 +353,7 @@ int store_writer_submit(struct store_writer *w, struct upload_id id, struct row_
 			     .id = id,
 			     .done = done,
 			     .ctx = ctx,
-			     .result = 1};
+			     .result = RESULT_PENDING};
 	r = reserve_bytes(w, n_bytes) ? 0 : -EAGAIN;
 	if (r == 0) {
 		r = worker_pool_submit(w->pool, u);

@@ -2,21 +2,21 @@
 
 #include <errno.h>
 
-#define WAYS 8u
+#include "common/data/table.h"
 
 struct entry {
 	struct upload_id id;
-	uint64_t put_ns;
-	uint8_t n_tables; /* 0: free */
+	unsigned n_tables;
+	UT_hash_handle hh;
 };
 
+/* A table is iterated in the order of insertion, so its head is the entry put longest ago. */
 struct upload_set {
-	struct entry entries[UPLOAD_SET_PLACES];
+	struct entry *entries;
 };
 
 int upload_set_new(struct upload_set **ret)
 {
-	/* untouched pages of it cost nothing */
 	struct upload_set *s = calloc(1, sizeof(*s));
 
 	if (!s)
@@ -25,44 +25,51 @@ int upload_set_new(struct upload_set **ret)
 	return 0;
 }
 
+static struct entry *find(const struct upload_set *s, struct upload_id id)
+{
+	struct entry *e;
+
+	HASH_FIND(hh, s->entries, &id, sizeof(id), e);
+	return e;
+}
+
+static void drop(struct upload_set *s, struct entry *e)
+{
+	HASH_DEL(s->entries, e);
+	free(e);
+}
+
 void upload_set_free(struct upload_set *s)
 {
+	if (!s)
+		return;
+	while (s->entries)
+		drop(s, s->entries);
 	free(s);
-}
-
-/* The ids are hashes already. */
-static size_t first_way(struct upload_id id)
-{
-	return (size_t)(id.low % (UPLOAD_SET_PLACES / WAYS)) * WAYS;
-}
-
-static bool is_entry(const struct entry *e, struct upload_id id)
-{
-	return e->n_tables > 0 && e->id.low == id.low && e->id.high == id.high;
 }
 
 unsigned upload_set_get(const struct upload_set *s, struct upload_id id)
 {
-	const struct entry *e = &s->entries[first_way(id)];
+	const struct entry *e = find(s, id);
 
-	for (size_t i = 0; i < WAYS; i++) {
-		if (is_entry(&e[i], id))
-			return e[i].n_tables;
-	}
-	return 0;
+	return e ? e->n_tables : 0;
 }
 
-void upload_set_put(struct upload_set *s, struct upload_id id, unsigned n_tables, uint64_t now_ns)
+void upload_set_put(struct upload_set *s, struct upload_id id, unsigned n_tables)
 {
-	struct entry *e = &s->entries[first_way(id)], *place = e;
+	struct entry *e = find(s, id);
 
-	for (size_t i = 0; i < WAYS; i++) {
-		if (is_entry(&e[i], id)) {
-			place = &e[i];
-			break;
-		}
-		if (place->n_tables > 0 && (e[i].n_tables == 0 || e[i].put_ns < place->put_ns))
-			place = &e[i];
-	}
-	*place = (struct entry){.id = id, .put_ns = now_ns, .n_tables = (uint8_t)n_tables};
+	/* removed and added again, so that it becomes the youngest */
+	if (e)
+		drop(s, e);
+	else if (HASH_COUNT(s->entries) == UPLOAD_SET_MAX)
+		drop(s, s->entries);
+	e = calloc(1, sizeof(*e));
+	if (!e)
+		return;
+	e->id = id;
+	e->n_tables = n_tables;
+	HASH_ADD(hh, s->entries, id, sizeof(e->id), e);
+	if (!TABLE_ADDED(hh, e))
+		free(e);
 }

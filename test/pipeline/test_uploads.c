@@ -9,7 +9,7 @@
 #include <signal.h>
 #include <sys/wait.h>
 
-#include "cluster-agent/store/store.h"
+#include "cluster-agent/store/store_chdb.h"
 #include "common/data/gzip.h"
 #include "common/limits.h"
 #include "common/pprof/pprof_decode.h"
@@ -648,7 +648,7 @@ static void query_tsv(struct store *s, const char *sql, const char *expected)
 /* The last one: the engine is in this process from here on. */
 static void the_tables_hold_what_coroot_would_write(void **state)
 {
-	struct store_embedded_config cfg = {
+	struct store_chdb_config cfg = {
 		.data_dir = agent.dir,
 		.profiles_ttl_ns = 7 * 86400 * NS_PER_S,
 		.chdb_library = getenv("CHDB_LIBRARY"),
@@ -659,7 +659,7 @@ static void the_tables_hold_what_coroot_would_write(void **state)
 
 	(void)state;
 	agent_process_stop(&agent, SIGTERM);
-	if (store_open_embedded(&s, &cfg, &err) < 0)
+	if (store_chdb_open(&s, &cfg, &err) < 0)
 		fail_msg("%s", err.msg);
 	query_tsv(s,
 		  "SELECT Value, Labels, Stack FROM profiling_samples JOIN profiling_stacks "

@@ -7,7 +7,7 @@
 
 #include "cluster-agent/sql/clickhouse_port.h"
 #include "cluster-agent/sql/sql_guard.h"
-#include "cluster-agent/store/store.h"
+#include "cluster-agent/store/store_chdb.h"
 #include "common/system/clock.h"
 #include "test/lib/unit.h"
 
@@ -82,13 +82,12 @@ static int open_port(const char *key)
 
 static int start(void **state)
 {
-	struct store_embedded_config cfg = {dir, UINT64_C(86400) * NS_PER_S,
-					    getenv("CHDB_LIBRARY")};
+	struct store_chdb_config cfg = {dir, UINT64_C(86400) * NS_PER_S, getenv("CHDB_LIBRARY")};
 	struct err err = {0};
 
 	(void)state;
 	snprintf(dir, sizeof(dir), "/tmp/test_port.XXXXXX");
-	if (!mkdtemp(dir) || store_open_embedded(&store, &cfg, &err) < 0) {
+	if (!mkdtemp(dir) || store_chdb_open(&store, &cfg, &err) < 0) {
 		fprintf(stderr, "%s\n", err.msg);
 		return -1;
 	}

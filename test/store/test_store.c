@@ -10,7 +10,7 @@
 
 #include "cluster-agent/store/row_batch.h"
 #include "cluster-agent/store/rowbinary.h"
-#include "cluster-agent/store/store.h"
+#include "cluster-agent/store/store_chdb.h"
 #include "common/system/clock.h"
 #include "test/lib/unit.h"
 
@@ -19,7 +19,7 @@
 #define T(s) ((struct row_text){s, sizeof(s) - 1})
 
 static char dir[64];
-static struct store_embedded_config cfg;
+static struct store_chdb_config cfg;
 
 static int remove_entry(const char *path, const struct stat *st, int type, struct FTW *ftw)
 {
@@ -37,7 +37,7 @@ static int make_dir(void **state)
 	if (!mkdtemp(template))
 		return -1;
 	snprintf(dir, sizeof(dir), "%s", template);
-	cfg = (struct store_embedded_config){dir, DAY_S * NS_PER_S, getenv("CHDB_LIBRARY")};
+	cfg = (struct store_chdb_config){dir, DAY_S * NS_PER_S, getenv("CHDB_LIBRARY")};
 	return 0;
 }
 
@@ -52,7 +52,7 @@ static struct store *open_store(void)
 	struct err err = {0};
 	struct store *s = NULL;
 
-	if (store_open_embedded(&s, &cfg, &err) < 0)
+	if (store_chdb_open(&s, &cfg, &err) < 0)
 		fail_msg("open: %s", err.msg);
 	return s;
 }
@@ -308,7 +308,7 @@ static void a_second_process_is_told_who_holds_the_directory(void **state)
 	struct err err = {0};
 
 	(void)state;
-	assert_int_equal(store_open_embedded(&second, &cfg, &err), -EBUSY);
+	assert_int_equal(store_chdb_open(&second, &cfg, &err), -EBUSY);
 	snprintf(expected, sizeof(expected), "data directory %s is in use by process %d", dir,
 		 getpid());
 	assert_string_equal(err.msg, expected);
@@ -451,7 +451,7 @@ static void bad_places_are_refused_with_a_sentence(void **state)
 
 	(void)state;
 	cfg.chdb_library = "/nonexistent/libchdb.so";
-	assert_int_equal(store_open_embedded(&s, &cfg, &err), -ENOENT);
+	assert_int_equal(store_chdb_open(&s, &cfg, &err), -ENOENT);
 	assert_non_null(strstr(err.msg, "/nonexistent/libchdb.so"));
 
 	snprintf(path, sizeof(path), "%s/LOCK", dir);
@@ -460,7 +460,7 @@ static void bad_places_are_refused_with_a_sentence(void **state)
 	fd = open(path, O_CREAT | O_WRONLY, 0600);
 	assert_true(fd >= 0);
 	close(fd);
-	assert_int_equal(store_open_embedded(&s, &cfg, &err), -ENOTEMPTY);
+	assert_int_equal(store_chdb_open(&s, &cfg, &err), -ENOTEMPTY);
 	assert_non_null(strstr(err.msg, dir));
 }
 

@@ -9,7 +9,7 @@
 #include <sys/wait.h>
 
 #include "cluster-agent/store/rowbinary.h"
-#include "cluster-agent/store/store.h"
+#include "cluster-agent/store/store_chdb.h"
 #include "cluster-agent/store/store_writer.h"
 #include "common/system/clock.h"
 #include "test/lib/unit.h"
@@ -42,12 +42,12 @@ static int remove_dir(void **state)
 
 static struct store *open_store(void)
 {
-	const struct store_embedded_config cfg = {dir, UINT64_C(86400) * NS_PER_S,
-						  getenv("CHDB_LIBRARY")};
+	const struct store_chdb_config cfg = {dir, UINT64_C(86400) * NS_PER_S,
+					      getenv("CHDB_LIBRARY")};
 	struct err err = {0};
 	struct store *s = NULL;
 
-	if (store_open_embedded(&s, &cfg, &err) < 0)
+	if (store_chdb_open(&s, &cfg, &err) < 0)
 		fail_msg("open: %s", err.msg);
 	return s;
 }

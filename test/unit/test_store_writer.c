@@ -1,4 +1,4 @@
-/* The writer over a store that is an array: store_insert() below is the second implementation. */
+/* The writer over a fake store: store_insert() below replaces that of store.c and counts rows. */
 #include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -12,11 +12,12 @@
 #define N_THREADS 4
 #define N_PER_THREAD 100
 
-/* What reached the store; only the writer's thread touches it while one runs. */
+/* What was inserted. While a writer runs, only its thread touches this. */
 static struct {
 	uint64_t n_rows[STORE_TABLE_MAX];
 	unsigned n_inserts;
-	int fail_table; /* whose inserts fail, -1: none */
+	int fail_table; /* whose inserts fail; -1: none */
+	bool unavailable;
 } store;
 
 static pthread_mutex_t store_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -38,6 +39,8 @@ int store_insert(struct store *s, enum store_table table, const char *token, con
 		if (hashes[i] == POISON)
 			return err_set(err, -EREMOTEIO, "Code: 117. DB::Exception: poison");
 	}
+	if (store.unavailable)
+		return err_set(err, -EAGAIN, "cannot be reached");
 	if ((int)table == store.fail_table)
 		return err_set(err, -EREMOTEIO, "Code: 243. DB::Exception: disk full");
 	store.n_rows[table] += n;
@@ -60,7 +63,7 @@ static int reset(void **state)
 	return 0;
 }
 
-/* One row per table; the hash of the stack is that of the upload. */
+/* Submits one row per table; the stack's hash identifies the upload. */
 static void submit(struct store_writer *w, uint64_t hash)
 {
 	CLEANUP(row_batch_fini) struct row_batch b;
@@ -100,10 +103,10 @@ static void assert_answers(unsigned stored, unsigned failed)
 	assert_int_equal(atomic_load(&n_failed), failed);
 }
 
-/* Ends the writer and so waits for its answers. */
+/* Frees the writer, which waits for all answers. */
 static void submit_and_finish(const uint64_t *hashes, size_t n)
 {
-	/* whoever came waits for the end, however long this takes */
+	/* so long that the group is only closed by freeing the writer */
 	CLEANUP(store_writer_freep) struct store_writer *w = start(3600 * NS_PER_S);
 
 	for (size_t i = 0; i < n; i++)
@@ -129,6 +132,18 @@ static void a_poisoned_upload_fails_alone(void **state)
 	submit_and_finish(hashes, 4);
 	assert_rows(3, 3, 3);
 	assert_answers(3, 1);
+}
+
+static void a_store_that_cannot_be_reached_is_asked_once_per_group(void **state)
+{
+	static const uint64_t hashes[] = {1, 2, 3, 4, 5};
+
+	(void)state;
+	store.unavailable = true;
+	submit_and_finish(hashes, 5);
+	assert_rows(0, 0, 0);
+	assert_answers(0, 5);
+	assert_int_equal(store.n_inserts, 1);
 }
 
 static void a_repeated_upload_is_answered_but_not_stored(void **state)
@@ -157,7 +172,7 @@ static void a_retry_writes_only_what_is_missing(void **state)
 	submit(w, 1);
 	submit(w, 2);
 	wait_for_answers(2);
-	/* the queue orders this after the answers and before the next inserts */
+	/* no insert is under way: both were answered and nothing else is queued */
 	store.fail_table = -1;
 	submit(w, 1);
 	submit(w, 2);
@@ -192,7 +207,7 @@ static void a_full_queue_refuses_and_leaves_the_batch_to_its_owner(void **state)
 	assert_answers(n_accepted, 0);
 }
 
-/* One row of n_bytes in the table of stacks; what submitting it says. */
+/* Submits one row of n_bytes in the table of stacks; returns what the writer does. */
 static int submit_bytes(struct store_writer *w, uint64_t hash, size_t n_bytes)
 {
 	CLEANUP(row_batch_fini) struct row_batch b;
@@ -207,7 +222,7 @@ static int submit_bytes(struct store_writer *w, uint64_t hash, size_t n_bytes)
 	return r;
 }
 
-/* A few KiB of upload can become as many MiB of rows. */
+/* The bound is on bytes too, as a few KiB of upload can become as many MiB of rows. */
 static void uploads_that_wait_are_bounded_by_their_bytes(void **state)
 {
 	const struct store_writer_config cfg = {.max_delay_ns = NS_PER_MS,
@@ -216,7 +231,7 @@ static void uploads_that_wait_are_bounded_by_their_bytes(void **state)
 
 	(void)state;
 	assert_int_equal(store_writer_new(&w, &cfg), 0);
-	/* nothing is stored before it is let go */
+	/* blocks store_insert() */
 	pthread_mutex_lock(&store_lock);
 	assert_int_equal(submit_bytes(w, 1, 4000), 0);
 	assert_int_equal(submit_bytes(w, 2, 4008), -EAGAIN);
@@ -225,7 +240,7 @@ static void uploads_that_wait_are_bounded_by_their_bytes(void **state)
 	pthread_mutex_unlock(&store_lock);
 	wait_for_answers(2);
 	assert_answers(2, 0);
-	/* alone, and so never too large; its bytes are given back before it is answered */
+	/* a single upload is never too large; bytes are released before an upload is answered */
 	assert_int_equal(submit_bytes(w, 5, 80000), 0);
 	store_writer_free(TAKE_PTR(w));
 	assert_answers(3, 0);
@@ -285,6 +300,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(uploads_that_come_together_are_one_insert_per_table),
 		TEST(a_poisoned_upload_fails_alone),
+		TEST(a_store_that_cannot_be_reached_is_asked_once_per_group),
 		TEST(a_repeated_upload_is_answered_but_not_stored),
 		TEST(a_retry_writes_only_what_is_missing),
 		TEST(a_full_queue_refuses_and_leaves_the_batch_to_its_owner),

@@ -1,0 +1,27 @@
+/*
+ * What an engine behind store.h implements. Only the files store.c and store_<engine>.c include it.
+ *
+ * An engine embeds struct store as its first member and sets engine when it opens. The contract of
+ * each function is that of the function of the same name in store.h: threads, blocking and errors
+ * too. store.c has checked the arguments already.
+ */
+#ifndef CLUSTER_AGENT_STORE_STORE_ENGINE_H
+#define CLUSTER_AGENT_STORE_STORE_ENGINE_H
+
+#include "cluster-agent/store/store.h"
+
+struct store_engine {
+	/* rows are not empty; token is NULL or well-formed */
+	int (*insert)(struct store *s, enum store_table table, const char *token, const void *rows,
+		      size_t len, struct err *err);
+	int (*query)(struct store *s, const struct store_query *q, struct buf *out,
+		     struct err *err);
+	void (*stop_queries)(struct store *s);
+	void (*close)(struct store *s);
+};
+
+struct store {
+	const struct store_engine *engine;
+};
+
+#endif /* CLUSTER_AGENT_STORE_STORE_ENGINE_H */
