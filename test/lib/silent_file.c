@@ -102,15 +102,23 @@ static void take_request(const struct silent_file *f)
 		on_request(f, h);
 }
 
+/* Takes a request and does not answer. */
+static void swallow_request(const struct silent_file *f)
+{
+	static uint8_t request[REQUEST_BYTES];
+
+	(void)!read(f->device, request, sizeof(request));
+}
+
 static void serve(struct silent_file *f)
 {
 	struct pollfd control = {.fd = f->control[0], .events = POLLIN},
 		      device = {.fd = f->device, .events = POLLIN};
-	bool is_silent = false;
+	bool is_silent = false, swallows = false;
 
 	for (;;) {
 		struct pollfd fds[] = {control, device};
-		bool ignores = is_silent && f->is_waited_for;
+		bool ignores = is_silent && !swallows && f->is_waited_for;
 
 		if (poll(fds, ignores ? 1 : 2, -1) < 0)
 			continue;
@@ -119,10 +127,13 @@ static void serve(struct silent_file *f)
 
 			if (read(f->control[0], &byte, 1) != 1)
 				return;
-			is_silent = byte == 's';
+			swallows = byte == 'e';
+			is_silent = swallows || byte == 's';
 			f->is_waited_for = false;
 			(void)!write(f->said[1], "", 1);
 		} else if (!ignores && fds[1].revents & POLLIN && is_silent) {
+			if (swallows)
+				swallow_request(f);
 			f->is_waited_for = true;
 		} else if (!ignores && fds[1].revents & POLLIN) {
 			take_request(f);
@@ -133,6 +144,8 @@ static void serve(struct silent_file *f)
 }
 
 /* ---- the test's side ---- */
+
+static struct silent_file *files;
 
 /* A mount that is nowhere. */
 static int mount_device(int device)
@@ -175,6 +188,27 @@ static void start_server(struct silent_file *f)
 	_exit(0);
 }
 
+static void forget(const struct silent_file *f)
+{
+	struct silent_file **at = &files;
+
+	while (*at && *at != f)
+		at = &(*at)->next;
+	if (*at)
+		*at = f->next;
+}
+
+static void remember(struct silent_file *f)
+{
+	static bool is_registered;
+
+	if (!is_registered)
+		require(atexit(silent_file_free_all) == 0, "atexit");
+	is_registered = true;
+	f->next = files;
+	files = f;
+}
+
 struct silent_file *silent_file_new(void)
 {
 	struct silent_file *f =
@@ -197,6 +231,7 @@ struct silent_file *silent_file_new(void)
 		f->fd = openat(f->mount, "file", O_RDONLY | O_CLOEXEC);
 		require(f->fd >= 0, "open");
 	}
+	remember(f);
 	return f;
 }
 
@@ -204,15 +239,23 @@ void silent_file_free(struct silent_file *f)
 {
 	if (!f)
 		return;
-	close(f->fd);
+	forget(f);
+	/* before close(2), which could wait for the server */
 	kill(f->server, SIGKILL);
 	waitpid(f->server, NULL, 0);
+	close(f->fd);
 	close(f->mount);
 	for (int i = 0; i < 2; i++) {
 		close(f->control[i]);
 		close(f->said[i]);
 	}
 	munmap(f, sizeof(*f));
+}
+
+void silent_file_free_all(void)
+{
+	while (files)
+		silent_file_free(files);
 }
 
 static void ask(const struct silent_file *f, const char *what)
@@ -231,6 +274,11 @@ void silent_file_silence(struct silent_file *f)
 void silent_file_answer(struct silent_file *f)
 {
 	ask(f, "a");
+}
+
+void silent_file_swallow(struct silent_file *f)
+{
+	ask(f, "e");
 }
 
 bool silent_file_is_waited_for(const struct silent_file *f)

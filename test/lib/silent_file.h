@@ -1,9 +1,14 @@
 /*
- * A file whose file system does not answer until the test says so: who reads it, or memory that it is mapped to, waits. Root only.
+ * A file whose file system does not answer until the test says so: whoever reads it, or memory that
+ * it is mapped to, waits. Root only.
  *
- * The file system is FUSE, mounted nowhere, and served by a process of its own, which ends with the test, however that ends: the
- * waiting end with it. Until it answers it does not take requests: those who wait for one that was not taken can be killed, those
- * who wait for one that was cannot.
+ * The file system is FUSE, mounted nowhere, and served by a process of its own. When that process
+ * ends, all readers get an error. It is killed when the test's main thread ends, and at exit() too,
+ * for a test that failed at an assertion: LeakSanitizer stops all threads at exit and would wait
+ * forever for one that waits for the file.
+ *
+ * A silenced server leaves requests in the queue: a reader that waits for one of these can be
+ * killed. A reader whose request was taken cannot; silent_file_swallow() is for tests of that.
  */
 #ifndef TEST_LIB_SILENT_FILE_H
 #define TEST_LIB_SILENT_FILE_H
@@ -23,18 +28,23 @@ struct silent_file {
 	pid_t server;
 	int device; /* the server's */
 	int mount;
-	int control[2]; /* a pipe: a byte says go silent, or answer; its end says end */
-	int said[2];    /* a pipe: a byte each time that this is done */
+	int control[2]; /* a pipe to the server: one byte per command */
+	int said[2];    /* a pipe from the server: one byte when a command is in force */
 	_Atomic bool is_waited_for;
+	struct silent_file *next; /* of those of this process */
 };
 
-/* NULL: not allowed, to anybody but root. Takes requests until it is silenced. */
+/* Returns NULL without root. The file answers until it is silenced. */
 struct silent_file *silent_file_new(void);
-/* Nobody waits for it any more, and fd is closed. */
+/* Closes fd. Readers that still wait get an error. */
 void silent_file_free(struct silent_file *f);
+/* Frees all files of this process: for the teardown of a test that may have failed half-way. */
+void silent_file_free_all(void);
 
 void silent_file_silence(struct silent_file *f);
 void silent_file_answer(struct silent_file *f);
+/* As silent_file_silence(), but takes requests, so that their readers cannot be killed either. */
+void silent_file_swallow(struct silent_file *f);
 
 /* Whether somebody has asked since it was silenced. */
 bool silent_file_is_waited_for(const struct silent_file *f);

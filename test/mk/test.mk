@@ -3,7 +3,7 @@
 src_lib     := $(filter-out test/lib/fuzz_main.c,$(sort $(wildcard test/lib/*.c)))
 hdrs        := $(filter %.h,$(src_all)) $(sort $(wildcard test/lib/*.h))
 # what the formatter and the size check look at
-src_test_all := $(sort $(wildcard $(patsubst %,test/%/*.c,unit bpf store pipeline lib fuzz go-symbols go-matrix))) \
+src_test_all := $(sort $(wildcard $(patsubst %,test/%/*.c,unit bpf store pipeline lib runner fuzz go-symbols go-matrix))) \
                 test/bench/go_cost.c
 unit_tests  := $(patsubst test/unit/%.c,$(O)/test/unit/%,$(sort $(wildcard test/unit/test_*.c)))
 bpf_tests   := $(patsubst test/bpf/%.c,$(O)/test/bpf/%,$(sort $(wildcard test/bpf/test_*.c)))
@@ -27,11 +27,16 @@ $(O)/test/unit/%: $(O)/obj/test/unit/%.o $(call obj,$(src_lib)) $(O)/libcluster.
 	$(call say,LINK)
 	$(Q)$(CC) $(LDFLAGS_ALL) $(wrap_malloc) -o $@ $^ $(libs_node) $(libs_cluster) -lcmocka
 check: $(unit_tests) ## unit tests of the current BUILD
-	$(Q)test/run-unit.sh $(unit_tests)
+	$(Q)JOBS=$(JOBS) test/run-unit.sh $(unit_tests)
 check-asan: ## unit tests under ASan + UBSan
 	$(Q)$(MAKE) BUILD=asan check
 check-tsan: ## unit tests under TSan
 	$(Q)$(MAKE) BUILD=tsan check
+$(O)/test/runner/hangs: $(O)/obj/test/runner/hangs.o $(O)/obj/test/lib/silent_file.o
+	$(call say,LINK)
+	$(Q)mkdir -p $(@D) && $(CC) $(LDFLAGS_ALL) -o $@ $^ -lcmocka -lpthread
+check-runner: $(O)/test/runner/hangs ## the runner of the unit tests: what hangs is shown, killed and has failed
+	$(Q)$(SUDO) test/runner/check-runner.sh $<
 check-valgrind: ## unit tests under valgrind (uninitialised reads, fds)
 	$(Q)$(MAKE) BUILD=debug check RUNNER="valgrind -q --error-exitcode=99 --leak-check=full --track-fds=yes"
 
@@ -46,7 +51,7 @@ fuzz-%: gen $(web_c) ## run one fuzzer for FUZZ_TIME seconds (fuzz-maps, ...)
 check-fuzz: ## replay every corpus with the plain compiler + ASan
 	$(Q)$(MAKE) BUILD=asan replay
 replay: $(fuzzers:%=$(O)/test/fuzz/%)
-	$(Q)test/run-fuzz-corpus.sh $(O)/test/fuzz $(fuzzers)
+	$(Q)JOBS=$(JOBS) test/run-fuzz-corpus.sh $(O)/test/fuzz $(fuzzers)
 $(O)/test/fuzz/%: $(O)/obj/test/fuzz/%.o $(O)/obj/test/lib/fuzz_main.o $(O)/libcluster.a $(O)/libnode.a $(O)/libcommon.a
 	$(call say,LINK)
 	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $^ $(libs_node) $(libs_cluster)
@@ -151,6 +156,7 @@ check-kubernetes: all $(kubernetes_images) ## discovery and scraping on a real K
 	$(Q)KN_BIN=$$(test/kubernetes/build.sh "$$(test/setup/go.sh)") && export KN_BIN && \
 	    KN_GO_VERSIONS="$(kubernetes_go)" KN_IMAGES="$(kubernetes_images)" test/kubernetes/run-kubernetes.sh $(KUBERNETES)
 
-.PHONY: deps test check-clean-machine check check-asan check-tsan check-valgrind check-fuzz replay check-bpf check-kernels check-go-symbols \
+.PHONY: deps test check-clean-machine check check-runner check-asan check-tsan check-valgrind check-fuzz replay check-bpf check-kernels \
+        check-go-symbols \
         check-go-matrix check-go-arm64 check-store check-pipeline check-page page-server check-e2e kubernetes-build \
         check-kubernetes

@@ -23,8 +23,9 @@
 #define N_RECORDS 40u
 #define INTERVAL_NS (50 * NS_PER_MS)
 #define LONG_INTERVAL_NS (2 * NS_PER_S)
-#define HANG_NS (1 * NS_PER_S)
-#define GIVE_UP_NS (60 * NS_PER_S)
+/* Long enough for a sound process to be read on a busy machine. */
+#define HANG_NS (5 * NS_PER_S)
+#define GIVE_UP_NS (300 * NS_PER_S)
 #define MAX_CHILDREN 8u
 /* Counted by each record: who a profile is of. */
 #define SOUND 10u
@@ -41,6 +42,7 @@ struct fixture {
 	struct silent_file *silent;
 	struct child children[MAX_CHILDREN];
 	size_t n_children;
+	size_t n_others; /* threads that a failed test has left behind */
 	int log_fd;
 	struct loop *loop;
 	struct loop_source *timer, *give_up;
@@ -194,14 +196,13 @@ static uint64_t rate_of(const struct child *c)
 
 /* ---- the fixture ---- */
 
-/* A sanitizer may have threads of its own. */
-static bool has_no_thread(struct fixture *f)
+/* Threads of workers; a sanitizer may have threads of its own. */
+static size_t count_threads(void)
 {
 	DIR *dir = opendir("/proc/self/task");
 	const struct dirent *d;
 	size_t n = 0;
 
-	(void)f;
 	assert_non_null(dir);
 	while ((d = readdir(dir)) != NULL) {
 		char path[300], name[32] = "";
@@ -213,21 +214,32 @@ static bool has_no_thread(struct fixture *f)
 			n += strcmp(name, "go-profile\n") == 0;
 	}
 	closedir(dir);
-	return n == 0;
+	return n;
 }
 
-static bool begin(struct fixture *f)
+static bool has_no_thread(struct fixture *f)
 {
-	memset(f, 0, sizeof(*f));
+	return count_threads() <= f->n_others;
+}
+
+/* Returns NULL without root. */
+static struct fixture *begin(void)
+{
+	struct fixture *f = calloc(1, sizeof(*f));
+
+	assert_non_null(f);
 	f->silent = silent_file_new();
-	if (!f->silent)
-		return false;
+	if (!f->silent) {
+		free(f);
+		return NULL;
+	}
+	f->n_others = count_threads();
 	(void)snprintf(f->root, sizeof(f->root), "/tmp/test_go_hang.XXXXXX");
 	assert_non_null(mkdtemp(f->root));
 	f->log_fd = open("/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
 	assert_true(f->log_fd >= 0);
 	log_set_fd(f->log_fd);
-	return true;
+	return f;
 }
 
 static void begin_work(struct fixture *f, uint64_t interval_ns)
@@ -273,6 +285,7 @@ static void end(struct fixture *f)
 	log_set_fd(STDERR_FILENO);
 	close(f->log_fd);
 	silent_file_free(f->silent);
+	free(f);
 }
 
 static uint64_t metric(struct fixture *f, const char *name)
@@ -369,74 +382,85 @@ static bool wait_for_left_out(struct fixture *f, unsigned n)
 
 /* ---- tests ---- */
 
+/*
+ * What a failed test has left behind: its threads get an answer. Its fixture and its worker stay as
+ * they are, because a thread may still use them.
+ */
+static int release(void **state)
+{
+	(void)state;
+	silent_file_free_all();
+	return 0;
+}
+
 static void test_a_process_that_hangs_is_left_out_and_the_others_are_not(void **state)
 {
 	struct child *sound, *hung;
-	struct fixture f;
+	struct fixture *f = begin();
 	char pid[32];
 	unsigned n;
 
 	(void)state;
-	if (!begin(&f))
+	if (!f)
 		skip();
-	sound = add_child(&f, true);
-	hung = add_child(&f, false);
-	begin_work(&f, INTERVAL_NS);
-	assert_true(work(&f, has_both));
+	sound = add_child(f, true);
+	hung = add_child(f, false);
+	begin_work(f, INTERVAL_NS);
+	assert_true(work(f, has_both));
 	assert_int_equal(rate_of(hung), HEAP_FORCE_RATE);
 	tell(sound);
-	assert_true(wait_for_allocated(&f, SOUND));
+	assert_true(wait_for_allocated(f, SOUND));
 
-	silent_file_silence(f.silent);
+	silent_file_silence(f->silent);
 	tell(hung);
-	assert_true(wait_for_left_out(&f, 1));
-	n = f.n_hung;
+	assert_true(wait_for_left_out(f, 1));
+	n = f->n_hung;
 	/* the first one begins with what is there by now; told twice, it would be more than the second */
-	assert_true(wait_for_sound(&f, 2));
+	assert_true(wait_for_sound(f, 2));
 	tell(sound);
-	assert_true(wait_for_allocated(&f, 2 * SOUND));
-	assert_true(wait_for_sound(&f, 3));
-	assert_int_equal(f.allocated, 2 * SOUND * N_RECORDS);
-	assert_int_equal(n_left_out(&f), 1);
-	assert_int_equal(n_stuck(&f), 1);
-	assert_int_equal(metric(&f, GO "processes "), 1);
-	assert_int_equal(count_lines(&f, LEFT_OUT_LINE), 1);
+	assert_true(wait_for_allocated(f, 2 * SOUND));
+	assert_true(wait_for_sound(f, 3));
+	assert_int_equal(f->allocated, 2 * SOUND * N_RECORDS);
+	assert_int_equal(n_left_out(f), 1);
+	assert_int_equal(n_stuck(f), 1);
+	assert_int_equal(metric(f, GO "processes "), 1);
+	assert_int_equal(count_lines(f, LEFT_OUT_LINE), 1);
 	(void)snprintf(pid, sizeof(pid), "pid=%d service=\"", (int)hung->pid);
-	assert_int_equal(count_lines(&f, pid), 1);
+	assert_int_equal(count_lines(f, pid), 1);
 
 	/* what comes back tells nothing more, and leaves the process as it was */
-	silent_file_answer(f.silent);
-	assert_true(work(&f, has_none_stuck));
+	silent_file_answer(f->silent);
+	assert_true(work(f, has_none_stuck));
 	assert_int_equal(rate_of(hung), 0);
-	assert_true(wait_for_sound(&f, 3));
-	assert_int_equal(f.n_hung, n);
-	assert_int_equal(f.allocated, 2 * SOUND * N_RECORDS);
-	assert_int_equal(n_left_out(&f), 1);
-	go_worker_free(f.worker);
-	assert_int_equal(count_lines(&f, "level=warn"), 1);
-	end(&f);
+	assert_true(wait_for_sound(f, 3));
+	assert_int_equal(f->n_hung, n);
+	assert_int_equal(f->allocated, 2 * SOUND * N_RECORDS);
+	assert_int_equal(n_left_out(f), 1);
+	go_worker_free(f->worker);
+	assert_int_equal(count_lines(f, "level=warn"), 1);
+	end(f);
 }
 
 static void test_the_end_does_not_wait_for_one_that_hangs(void **state)
 {
 	struct child *hung;
-	struct fixture f;
+	struct fixture *f = begin();
 
 	(void)state;
-	if (!begin(&f))
+	if (!f)
 		skip();
-	(void)add_child(&f, true);
-	hung = add_child(&f, false);
-	begin_work(&f, INTERVAL_NS);
-	assert_true(work(&f, has_both));
-	silent_file_silence(f.silent);
+	(void)add_child(f, true);
+	hung = add_child(f, false);
+	begin_work(f, INTERVAL_NS);
+	assert_true(work(f, has_both));
+	silent_file_silence(f->silent);
 	tell(hung);
-	assert_true(work(&f, waits));
-	go_worker_free(f.worker); /* would not come back */
-	assert_int_equal(count_lines(&f, "level=warn"), 1);
+	assert_true(work(f, waits));
+	go_worker_free(f->worker); /* would not come back */
+	assert_int_equal(count_lines(f, "level=warn"), 1);
 	/* there is no worker any more by the time that its thread ends */
-	silent_file_answer(f.silent);
-	end(&f);
+	silent_file_answer(f->silent);
+	end(f);
 }
 
 static bool has_forced_all(struct fixture *f)
@@ -452,69 +476,72 @@ static bool has_forced_all(struct fixture *f)
 static void test_what_an_abandoned_one_has_switched_on_is_switched_off_by_the_next(void **state)
 {
 	struct child *hung;
-	struct fixture f;
+	struct fixture *f = begin();
 
 	(void)state;
-	if (!begin(&f))
+	if (!f)
 		skip();
-	hung = add_child(&f, false);
+	hung = add_child(f, false);
 	for (int i = 0; i < 4; i++)
-		(void)add_child(&f, true);
-	begin_work(&f, LONG_INTERVAL_NS);
-	assert_true(work(&f, has_forced_all));
-	silent_file_silence(f.silent);
+		(void)add_child(f, true);
+	begin_work(f, LONG_INTERVAL_NS);
+	assert_true(work(f, has_forced_all));
+	silent_file_silence(f->silent);
 	tell(hung);
-	assert_true(wait_for_left_out(&f, 1));
-	go_worker_free(f.worker);
-	for (size_t i = 1; i < f.n_children; i++)
-		assert_int_equal(rate_of(&f.children[i]), 0);
+	assert_true(wait_for_left_out(f, 1));
+	go_worker_free(f->worker);
+	for (size_t i = 1; i < f->n_children; i++)
+		assert_int_equal(rate_of(&f->children[i]), 0);
 	assert_int_equal(rate_of(hung), HEAP_FORCE_RATE);
-	silent_file_answer(f.silent);
-	assert_true(work(&f, has_no_thread));
+	silent_file_answer(f->silent);
+	assert_true(work(f, has_no_thread));
 	assert_int_equal(rate_of(hung), 0);
-	end(&f);
+	end(f);
 }
 
 static void test_with_too_many_stuck_nothing_is_read_until_one_comes_back(void **state)
 {
 	struct child *hung[GO_WORKER_MAX_STUCK];
-	struct fixture f;
+	struct fixture *f = begin();
 
 	(void)state;
-	if (!begin(&f))
+	if (!f)
 		skip();
-	(void)add_child(&f, true);
+	(void)add_child(f, true);
 	for (size_t i = 0; i < ARRAY_SIZE(hung); i++)
-		hung[i] = add_child(&f, false);
-	begin_work(&f, INTERVAL_NS);
-	assert_true(work(&f, has_both));
-	silent_file_silence(f.silent);
+		hung[i] = add_child(f, false);
+	begin_work(f, INTERVAL_NS);
+	assert_true(work(f, has_both));
+	silent_file_silence(f->silent);
 	for (size_t i = 0; i < ARRAY_SIZE(hung); i++)
 		tell(hung[i]);
-	assert_true(wait_for_left_out(&f, GO_WORKER_MAX_STUCK));
-	assert_int_equal(n_stuck(&f), GO_WORKER_MAX_STUCK);
-	assert_int_equal(metric(&f, GO "processes "), 0);
-	assert_int_equal(count_lines(&f, LEFT_OUT_LINE), GO_WORKER_MAX_STUCK);
-	assert_int_equal(count_lines(&f, "level=error"), 1);
+	assert_true(wait_for_left_out(f, GO_WORKER_MAX_STUCK));
+	assert_int_equal(n_stuck(f), GO_WORKER_MAX_STUCK);
+	assert_int_equal(metric(f, GO "processes "), 0);
+	assert_int_equal(count_lines(f, LEFT_OUT_LINE), GO_WORKER_MAX_STUCK);
+	assert_int_equal(count_lines(f, "level=error"), 1);
 
-	silent_file_answer(f.silent);
-	assert_true(work(&f, has_none_stuck));
-	assert_true(wait_for_sound(&f, 3));
-	assert_int_equal(count_lines(&f, "level=error"), 1);
-	assert_int_equal(n_left_out(&f), GO_WORKER_MAX_STUCK);
-	assert_int_equal(metric(&f, GO "processes "), 1);
-	go_worker_free(f.worker);
-	end(&f);
+	silent_file_answer(f->silent);
+	assert_true(work(f, has_none_stuck));
+	assert_true(wait_for_sound(f, 3));
+	assert_int_equal(count_lines(f, "level=error"), 1);
+	assert_int_equal(n_left_out(f), GO_WORKER_MAX_STUCK);
+	assert_int_equal(metric(f, GO "processes "), 1);
+	go_worker_free(f->worker);
+	end(f);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_a_process_that_hangs_is_left_out_and_the_others_are_not),
-		cmocka_unit_test(test_the_end_does_not_wait_for_one_that_hangs),
-		cmocka_unit_test(
-			test_what_an_abandoned_one_has_switched_on_is_switched_off_by_the_next),
-		cmocka_unit_test(test_with_too_many_stuck_nothing_is_read_until_one_comes_back),
+		cmocka_unit_test_teardown(
+			test_a_process_that_hangs_is_left_out_and_the_others_are_not, release),
+		cmocka_unit_test_teardown(test_the_end_does_not_wait_for_one_that_hangs, release),
+		cmocka_unit_test_teardown(
+			test_what_an_abandoned_one_has_switched_on_is_switched_off_by_the_next,
+			release),
+		cmocka_unit_test_teardown(
+			test_with_too_many_stuck_nothing_is_read_until_one_comes_back, release),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
