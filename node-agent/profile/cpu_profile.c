@@ -9,8 +9,8 @@
  * changes stacks. A known start function at the bottom shows the opposite, a complete stack
  * (stack_landmark.h).
  *
- * Frames come from the symbolizer, which gives equal frames as equal pointers until its cycle ends.
- * These pointers are what stack_profile.h gets as addresses: those of the code mean different things
+ * Frames come from the symbolizer, which gives equal frames as equal pointers until a profile is
+ * finished. These pointers are what stack_profile.h gets as addresses: those of the code mean different things
  * in different processes of one workload.
  *
  * What cannot be put into a profile is counted, and the rest continues.
@@ -44,10 +44,10 @@ struct build {
 	struct symbolizer *symbolizer;
 	const struct cpu_profile_config *cfg;
 	struct cpu_profile_result *result;
-	const struct symbol_frame *truncated;
 	struct comments comments;
 
 	/* of the workload being built */
+	const struct symbol_frame *truncated;
 	struct stack_profile *profile;
 	uint64_t n_samples;
 
@@ -252,6 +252,7 @@ static int begin_profile(struct build *b, struct buf *out)
 	};
 
 	b->n_samples = 0;
+	b->truncated = symbolizer_frame(b->symbolizer, "[truncated]", "");
 	return stack_profile_new(&b->profile, &cfg);
 }
 
@@ -267,6 +268,7 @@ static int finish_profile(struct build *b)
 
 	stack_profile_free(b->profile);
 	b->profile = NULL;
+	symbolizer_end_profile(b->symbolizer);
 	return r;
 }
 
@@ -328,7 +330,6 @@ void cpu_profile_build(struct cycle *c, struct symbolizer *s, const struct cpu_p
 	b->symbolizer = s;
 	b->cfg = cfg;
 	b->result = ret;
-	b->truncated = symbolizer_frame(s, "[truncated]", "");
 	fill_comments(&b->comments, c);
 
 	for (struct cycle_process *const *first = processes, *const *end; first < all_end;

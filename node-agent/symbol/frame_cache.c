@@ -1,3 +1,13 @@
+/*
+ * Two structures for two questions. Texts and frames are interned in tables whose elements lie in an
+ * arena: nothing in it moves or goes while a profile points to it, and all of it goes at once.
+ *
+ * Which frame an address has is only a cache, so it has a fixed size and evicts: sets of four
+ * addresses, as processors have them. It makes no difference to a profile what it has forgotten.
+ *
+ * When the arena is full, names are refused and the symbolizer falls back to shorter frames, one for
+ * each function at most. These still need a place, hence the spare arena.
+ */
 #include "node-agent/symbol/frame_cache.h"
 
 #include <errno.h>
@@ -26,6 +36,7 @@ struct slot {
 
 struct frame_cache {
 	struct arena arena; /* texts and frames */
+	struct arena spare; /* the same, of frames that must fit when arena is full */
 	struct text *texts;
 	struct frame_node *frames;
 	struct slot *slots; /* sets of WAYS, the last used first */
@@ -39,6 +50,7 @@ int frame_cache_new(struct frame_cache **ret, size_t limit_bytes, size_t n_addre
 	if (!c)
 		return -ENOMEM;
 	arena_init(&c->arena, limit_bytes);
+	arena_init(&c->spare, limit_bytes / 2);
 	c->n_slots = ADDRESSES_MIN;
 	while (c->n_slots <= n_addresses / 2)
 		c->n_slots *= 2;
@@ -54,6 +66,7 @@ static void forget(struct frame_cache *c)
 	HASH_CLEAR(hh, c->texts);
 	HASH_CLEAR(hh, c->frames);
 	arena_fini(&c->arena);
+	arena_fini(&c->spare);
 	memset(c->slots, 0, c->n_slots * sizeof(*c->slots));
 }
 
@@ -67,16 +80,29 @@ void frame_cache_free(struct frame_cache *c)
 	free(c);
 }
 
-static int intern_text(struct frame_cache *c, const char *s, const char **ret)
+/* Returns NULL and sets *ret_error if there is none. */
+static void *take(struct frame_cache *c, size_t size, bool spare, int *ret_error)
+{
+	void *p = arena_alloc(&c->arena, size);
+
+	if (!p && spare)
+		p = arena_alloc(&c->spare, size);
+	if (!p)
+		*ret_error = arena_error(spare ? &c->spare : &c->arena, size);
+	return p;
+}
+
+static int intern_text(struct frame_cache *c, const char *s, bool spare, const char **ret)
 {
 	size_t len = strlen(s);
 	struct text *t = NULL;
+	int r = 0;
 
 	HASH_FIND(hh, c->texts, s, len, t);
 	if (!t) {
-		t = arena_alloc(&c->arena, sizeof(*t) + len + 1);
+		t = take(c, sizeof(*t) + len + 1, spare, &r);
 		if (!t)
-			return -ENOMEM;
+			return r;
 		memcpy(t->s, s, len + 1);
 		HASH_ADD_KEYPTR(hh, c->texts, t->s, len, t);
 		if (!TABLE_ADDED(hh, t))
@@ -86,23 +112,23 @@ static int intern_text(struct frame_cache *c, const char *s, const char **ret)
 	return 0;
 }
 
-int frame_cache_intern(struct frame_cache *c, const char *function, const char *file,
-		       const struct symbol_frame **ret)
+static int intern(struct frame_cache *c, const char *function, const char *file, bool spare,
+		  const struct symbol_frame **ret)
 {
 	struct frame_node *node = NULL;
 	struct symbol_frame frame;
 	int r;
 
-	r = intern_text(c, function, &frame.function);
+	r = intern_text(c, function, spare, &frame.function);
 	if (r == 0)
-		r = intern_text(c, file, &frame.file);
+		r = intern_text(c, file, spare, &frame.file);
 	if (r < 0)
 		return r;
 	HASH_FIND(hh, c->frames, &frame, sizeof(frame), node);
 	if (!node) {
-		node = arena_alloc(&c->arena, sizeof(*node));
+		node = take(c, sizeof(*node), spare, &r);
 		if (!node)
-			return -ENOMEM;
+			return r;
 		node->frame = frame;
 		HASH_ADD(hh, c->frames, frame, sizeof(frame), node);
 		if (!TABLE_ADDED(hh, node))
@@ -110,6 +136,18 @@ int frame_cache_intern(struct frame_cache *c, const char *function, const char *
 	}
 	*ret = &node->frame;
 	return 0;
+}
+
+int frame_cache_intern(struct frame_cache *c, const char *function, const char *file,
+		       const struct symbol_frame **ret)
+{
+	return intern(c, function, file, false, ret);
+}
+
+int frame_cache_intern_spare(struct frame_cache *c, const char *function, const char *file,
+			     const struct symbol_frame **ret)
+{
+	return intern(c, function, file, true, ret);
 }
 
 static struct slot *set_of(struct frame_cache *c, uint32_t object, uint64_t address)
@@ -145,6 +183,12 @@ void frame_cache_put(struct frame_cache *c, uint32_t object, uint64_t address,
 		  (struct slot){.address = address, .object = object, .frame = frame});
 }
 
+void frame_cache_end_profile(struct frame_cache *c)
+{
+	if (c->arena.used_bytes > c->arena.limit_bytes / 4 * 3)
+		forget(c);
+}
+
 void frame_cache_end_cycle(struct frame_cache *c)
 {
 	if (c->arena.used_bytes > c->arena.limit_bytes / 2)
@@ -153,5 +197,5 @@ void frame_cache_end_cycle(struct frame_cache *c)
 
 size_t frame_cache_bytes(const struct frame_cache *c)
 {
-	return c->arena.used_bytes + c->n_slots * sizeof(*c->slots);
+	return c->arena.used_bytes + c->spare.used_bytes + c->n_slots * sizeof(*c->slots);
 }

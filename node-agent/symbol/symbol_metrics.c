@@ -22,6 +22,7 @@ static const struct metric_def metric_defs[SYMBOL_METRIC_MAX] = {
 	[SYMBOL_METRIC_TOO_BIG] = LOOKUP("too_big"),
 	[SYMBOL_METRIC_KERNEL_HIDDEN] = LOOKUP("kernel_hidden"),
 	[SYMBOL_METRIC_KERNEL_UNKNOWN] = LOOKUP("kernel_unknown"),
+	[SYMBOL_METRIC_FRAMES_FULL] = LOOKUP("frames_full"),
 	[SYMBOL_METRIC_NO_MEMORY] = LOOKUP("no_memory"),
 	[SYMBOL_METRIC_TABLES_LOADED] = {.name = "coroot_node_agent_symbol_tables_loaded_total",
 					 .help = "Symbol tables of ELF files read",

@@ -15,7 +15,8 @@ enum symbol_metric {
 	SYMBOL_METRIC_TOO_BIG,        /* symbols denser than a table may have bytes */
 	SYMBOL_METRIC_KERNEL_HIDDEN,  /* kptr_restrict, or CAP_SYSLOG is missing */
 	SYMBOL_METRIC_KERNEL_UNKNOWN, /* not in kallsyms */
-	SYMBOL_METRIC_NO_MEMORY,      /* allocation failed, or the frames of a cycle are too many */
+	SYMBOL_METRIC_FRAMES_FULL,    /* has a name, but the frames of a profile are too many */
+	SYMBOL_METRIC_NO_MEMORY,      /* an allocation failed */
 	SYMBOL_METRIC_TABLES_LOADED,
 	SYMBOL_METRIC_TABLES_EVICTED,
 	SYMBOL_METRIC_KERNEL_LOADS,

@@ -1,3 +1,18 @@
+/*
+ * Names are asked for millions of times and found out rarely. So an address goes through layers, the
+ * cheapest first: the frame of this address of this file (frame_cache.h); what is known about the
+ * file (object_cache.h); its symbols, one part of the file at a time (table_cache.h), Go's own table
+ * of functions before those of ELF, because Go programs are often stripped of the others; the PLT;
+ * and if nothing has a name, the exception tables at least say where the function begins.
+ *
+ * Every layer has a limit of its own, and what does not fit is evicted and read again. The exception
+ * are frames: a profile that is being built points to them. When they are too many, further names
+ * are given up for "<file>+0x<start of the function>", of which there are fewer and shorter ones, so
+ * that a flame graph still tells functions apart. The reasons are counted, one per address.
+ *
+ * Files belong to other people: they are read with pread(2) and a size limit, and if their file
+ * system may hang, on a thread with a deadline.
+ */
 #include "node-agent/symbol/symbolizer.h"
 
 #include <errno.h>
@@ -30,15 +45,16 @@ struct symbolizer {
 	struct table_cache *tables;
 	struct kernel_symbols *kernel;
 	struct deadline_caller *caller; /* for files that may hang */
+	enum symbol_metric outcome;     /* of the address being resolved */
 	size_t table_max_bytes; /* of one table, so that a big file does not push out all others */
-	void *vdso;             /* our copy of it; NULL: not asked for yet, or there is none */
+	void *vdso;             /* our copy of it; NULL: not needed yet, or there is none */
 	size_t vdso_bytes;
 	bool vdso_tried;
 	char raw[DEMANGLE_INPUT_MAX_BYTES + 1]; /* name as in the file */
 	char name[LIMIT_SYMBOL_NAME_BYTES + 1]; /* name as shown */
 };
 
-/* When nothing else can be had: out of memory. */
+/* If no other can be stored. */
 static const struct symbol_frame frame_of_last_resort = {"[unknown]", ""};
 
 int symbolizer_new(struct symbolizer **ret, const struct symbolizer_config *cfg)
@@ -94,16 +110,21 @@ static void count(enum symbol_metric m)
 	metric_add(&symbol_metrics[m], 1);
 }
 
+static enum symbol_metric outcome_of_full(int error)
+{
+	return error == -EFBIG ? SYMBOL_METRIC_FRAMES_FULL : SYMBOL_METRIC_NO_MEMORY;
+}
+
 static const struct symbol_frame *intern(struct symbolizer *s, const char *function,
 					 const char *file)
 {
 	const struct symbol_frame *frame;
+	int r = frame_cache_intern_spare(s->frames, function, file, &frame);
 
-	if (frame_cache_intern(s->frames, function, file, &frame) < 0) {
-		count(SYMBOL_METRIC_NO_MEMORY);
-		return &frame_of_last_resort;
-	}
-	return frame;
+	if (r == 0)
+		return frame;
+	s->outcome = outcome_of_full(r);
+	return &frame_of_last_resort;
 }
 
 static const struct symbol_frame *unresolved(struct symbolizer *s, const struct object *o,
@@ -113,13 +134,13 @@ static const struct symbol_frame *unresolved(struct symbolizer *s, const struct 
 	return intern(s, s->name, o->label);
 }
 
-static const struct symbol_frame *unknown(struct symbolizer *s, enum symbol_metric reason)
+static const struct symbol_frame *unknown(struct symbolizer *s)
 {
-	count(reason);
+	s->outcome = SYMBOL_METRIC_NO_MAPPING;
 	return intern(s, "[unknown]", "");
 }
 
-/* Another try later may do better. */
+/* Whether another try later may do better. */
 static bool is_passing(int error)
 {
 	return error == -ENOMEM || error == -ETIMEDOUT || error == -EBUSY;
@@ -161,7 +182,10 @@ static const struct gopclntab *get_go(struct object *o, const struct byte_source
 	return o->go.n_functions > 0 ? &o->go : NULL;
 }
 
-/* The readable name into s->name. 0, or -ENOENT and others when there is none. */
+/*
+ * Stores the readable name in s->name. Returns 0, -ENOENT if there is none, or why it cannot be
+ * found out.
+ */
 static int find_name(struct symbolizer *s, struct object *o, const struct byte_source *src,
 		     uint64_t vaddr)
 {
@@ -205,37 +229,69 @@ static uint64_t function_start(const struct object *o, const struct byte_source 
 	return eh_function_start(o->layout, src, address, &start) == 0 ? start : address;
 }
 
+static enum symbol_metric outcome_of_name(int r)
+{
+	switch (r) {
+	case 0:
+		return SYMBOL_METRIC_RESOLVED;
+	case -ENOENT:
+		return SYMBOL_METRIC_NO_SYMBOL;
+	case -EFBIG:
+		return SYMBOL_METRIC_TOO_BIG;
+	case -ENOMEM:
+		return SYMBOL_METRIC_NO_MEMORY;
+	default:
+		return SYMBOL_METRIC_NO_FILE;
+	}
+}
+
+/* Looks for the name of an address. *ret_final: another try would have the same result. */
+static const struct symbol_frame *name_address(struct symbolizer *s, struct object *o,
+					       const struct byte_source *src, uint64_t address,
+					       bool *ret_final)
+{
+	const struct symbol_frame *frame;
+	int r = find_name(s, o, src, address);
+
+	*ret_final = !is_passing(r);
+	s->outcome = outcome_of_name(r);
+	if (r == 0) {
+		r = frame_cache_intern(s->frames, s->name, o->label, &frame);
+		if (r == 0)
+			return frame;
+		s->outcome = outcome_of_full(r);
+		r = -ENOENT;
+	}
+	return unresolved(s, o, r == -ENOENT ? function_start(o, src, address) : address);
+}
+
 static const struct symbol_frame *resolve_in_object(struct symbolizer *s, struct object *o,
 						    const struct byte_source *src,
 						    uint64_t file_offset)
 {
 	const struct symbol_frame *frame;
 	uint64_t address = file_offset;
+	bool final = true;
 	int r = o->status;
 
 	if (r == 0)
 		r = elf_layout_address(o->layout, file_offset, &address);
 	frame = frame_cache_get(s->frames, o->number, address);
 	if (frame) {
-		count(SYMBOL_METRIC_CACHED);
+		s->outcome = SYMBOL_METRIC_CACHED;
 		return frame;
 	}
 	if (r < 0) {
-		count(SYMBOL_METRIC_BAD_ELF);
+		s->outcome = SYMBOL_METRIC_BAD_ELF;
+		frame = unresolved(s, o, address);
 	} else if (!src->data && src->fd < 0) {
-		count(SYMBOL_METRIC_NO_FILE);
-		return unresolved(s, o, address); /* may be openable next time */
+		s->outcome = SYMBOL_METRIC_NO_FILE;
+		final = false; /* next time it may be possible to open the file */
+		frame = unresolved(s, o, address);
 	} else {
-		r = find_name(s, o, src, address);
-		count(r == 0         ? SYMBOL_METRIC_RESOLVED
-		      : r == -ENOENT ? SYMBOL_METRIC_NO_SYMBOL
-		      : r == -EFBIG  ? SYMBOL_METRIC_TOO_BIG
-		      : r == -ENOMEM ? SYMBOL_METRIC_NO_MEMORY
-				     : SYMBOL_METRIC_NO_FILE);
+		frame = name_address(s, o, src, address, &final);
 	}
-	frame = r == 0 ? intern(s, s->name, o->label)
-		       : unresolved(s, o, r == -ENOENT ? function_start(o, src, address) : address);
-	if (frame != &frame_of_last_resort && !is_passing(r))
+	if (final && frame != &frame_of_last_resort)
 		frame_cache_put(s->frames, o->number, address, frame);
 	return frame;
 }
@@ -252,14 +308,14 @@ static bool open_vdso(struct symbolizer *s, struct byte_source *src)
 	return s->vdso != NULL;
 }
 
-/* A file that was never readable: there is no object to say its name. */
+/* The file was never readable, so there is no object that has its name. */
 static const struct symbol_frame *resolve_unreadable(struct symbolizer *s, const char *path,
 						     uint64_t file_offset)
 {
 	AUTO_FREE char *name = object_name_of_path(path);
 	char file[OBJECT_NAME_MAX_BYTES + 3];
 
-	count(name ? SYMBOL_METRIC_NO_FILE : SYMBOL_METRIC_NO_MEMORY);
+	s->outcome = name ? SYMBOL_METRIC_NO_FILE : SYMBOL_METRIC_NO_MEMORY;
 	if (!name)
 		return &frame_of_last_resort;
 	snprintf(file, sizeof(file), name[0] == '[' ? "%s" : "[%s]", name);
@@ -276,7 +332,7 @@ static const struct symbol_frame *resolve_user(struct symbolizer *s, const struc
 	struct object *o;
 
 	if (!m || address < m->start)
-		return unknown(s, SYMBOL_METRIC_NO_MAPPING);
+		return unknown(s);
 	id = m->id;
 	file_offset = address - m->start + m->file_offset;
 	if (strcmp(m->path, "[vdso]") == 0) {
@@ -290,7 +346,7 @@ static const struct symbol_frame *resolve_user(struct symbolizer *s, const struc
 		else
 			byte_source_from_fd(&src, m->fd, m->id.size_bytes);
 	} else {
-		return unknown(s, SYMBOL_METRIC_NO_MAPPING);
+		return unknown(s);
 	}
 	o = object_cache_get(s->objects, &id);
 	if (!o &&
@@ -299,8 +355,8 @@ static const struct symbol_frame *resolve_user(struct symbolizer *s, const struc
 	return resolve_in_object(s, o, &src, file_offset);
 }
 
-/* The call instruction's last byte stands for the call. */
-static uint64_t looked_up(uint64_t address, enum symbol_address_kind kind)
+/* A return address may already belong to the next function: the byte before it is the call's last. */
+static uint64_t code_address(uint64_t address, enum symbol_address_kind kind)
 {
 	return kind == SYMBOL_ADDRESS_RETURN && address > 0 ? address - 1 : address;
 }
@@ -309,7 +365,8 @@ void symbolizer_resolve_user(struct symbolizer *s, const struct symbol_mapping *
 			     uint64_t address, enum symbol_address_kind kind,
 			     struct symbol_frame_list *ret)
 {
-	*ret = (struct symbol_frame_list){resolve_user(s, mapping, looked_up(address, kind)), 1};
+	*ret = (struct symbol_frame_list){resolve_user(s, mapping, code_address(address, kind)), 1};
+	count(s->outcome);
 }
 
 /* Objects count up from 1, the kernel's generations down. */
@@ -324,21 +381,22 @@ static const struct symbol_frame *resolve_kernel(struct symbolizer *s, uint64_t 
 	const char *name = NULL;
 
 	if (frame) {
-		count(SYMBOL_METRIC_CACHED);
+		s->outcome = SYMBOL_METRIC_CACHED;
 		return frame;
 	}
 	switch (kernel_symbols_find(s->kernel, address, clock_monotonic_ns(), &name)) {
 	case KERNEL_SYMBOLS_FOUND:
 		break;
 	case KERNEL_SYMBOLS_HIDDEN:
-		count(SYMBOL_METRIC_KERNEL_HIDDEN);
+		s->outcome = SYMBOL_METRIC_KERNEL_HIDDEN;
 		return intern(s, "[kernel]", "[kernel]");
 	case KERNEL_SYMBOLS_UNKNOWN:
-		count(SYMBOL_METRIC_KERNEL_UNKNOWN);
+		s->outcome = SYMBOL_METRIC_KERNEL_UNKNOWN;
 		return intern(s, "[unknown]", "[kernel]");
 	}
-	count(SYMBOL_METRIC_RESOLVED);
+	s->outcome = SYMBOL_METRIC_RESOLVED;
 	demangle(name, s->name, sizeof(s->name));
+	/* there is no shorter text for a function of the kernel; its addresses stay in the kernel */
 	frame = intern(s, s->name, "[kernel]");
 	if (frame != &frame_of_last_resort)
 		frame_cache_put(s->frames, kernel_number(s), address, frame);
@@ -348,7 +406,8 @@ static const struct symbol_frame *resolve_kernel(struct symbolizer *s, uint64_t 
 void symbolizer_resolve_kernel(struct symbolizer *s, uint64_t address,
 			       enum symbol_address_kind kind, struct symbol_frame_list *ret)
 {
-	*ret = (struct symbol_frame_list){resolve_kernel(s, looked_up(address, kind)), 1};
+	*ret = (struct symbol_frame_list){resolve_kernel(s, code_address(address, kind)), 1};
+	count(s->outcome);
 }
 
 const struct symbol_frame *symbolizer_frame(struct symbolizer *s, const char *function,
@@ -368,6 +427,11 @@ const struct symbol_frame *symbolizer_frame(struct symbolizer *s, const char *fu
 			*p = '_';
 	}
 	return intern(s, safe_function, safe_file);
+}
+
+void symbolizer_end_profile(struct symbolizer *s)
+{
+	frame_cache_end_profile(s->frames);
 }
 
 void symbolizer_end_cycle(struct symbolizer *s)

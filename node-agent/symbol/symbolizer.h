@@ -9,9 +9,10 @@
  *
  * Texts of frames are those of the frame contract: file "[libc.so.6]" or "[kernel]", without
  * blanks; unresolved "libc.so.6+0x2a3b0" with the ELF virtual address at which the function
- * begins, where exception tables tell, else of the instruction (of a file that cannot
- * be read: the offset in the file), "[unknown]" with file "" where no file is mapped, and
- * "[unknown]" or, when addresses are hidden from us, "[kernel]" for the kernel.
+ * begins, if exception tables say so, else of the instruction (of a file that cannot be read:
+ * the offset in the file), "[unknown]" with file "" where no file is mapped, and "[unknown]" or,
+ * when addresses are hidden from us, "[kernel]" for the kernel. A profile with more names than
+ * frame_limit_bytes has room for shows further functions as unresolved.
  */
 #ifndef NODE_AGENT_SYMBOL_SYMBOLIZER_H
 #define NODE_AGENT_SYMBOL_SYMBOLIZER_H
@@ -47,7 +48,7 @@ struct symbol_frame_list {
 /* Zero means the default. */
 struct symbolizer_config {
 	size_t table_budget_bytes; /* symbol tables; default 8 MiB; at least 64 KiB */
-	size_t frame_limit_bytes;  /* frames and strings of a cycle; default 8 MiB */
+	size_t frame_limit_bytes;  /* frames and strings of a profile; default 8 MiB */
 	size_t n_addresses;        /* remembered; 24 bytes each; default 16384 */
 	const char *proc_root;     /* "/proc" but in tests; borrowed, outlives the symbolizer */
 };
@@ -61,9 +62,9 @@ DEFINE_CLEANUP(struct symbolizer *, symbolizer_free);
 int symbolizer_register_metrics(struct metrics *ms) MUST_CHECK;
 
 /*
- * What *ret refers to is valid until symbolizer_end_cycle() or symbolizer_free(), whatever is
- * resolved in between, and until then equal strings are the same pointer.
- * mapping NULL: the address lies in no mapping that is known.
+ * What *ret refers to is valid until symbolizer_end_profile(), symbolizer_end_cycle() or
+ * symbolizer_free(), whatever is resolved in between, and until then equal strings are the same
+ * pointer. mapping NULL: the address lies in no known mapping.
  */
 void symbolizer_resolve_user(struct symbolizer *s, const struct symbol_mapping *mapping,
 			     uint64_t address, enum symbol_address_kind kind,
@@ -78,6 +79,8 @@ void symbolizer_resolve_kernel(struct symbolizer *s, uint64_t address,
 const struct symbol_frame *symbolizer_frame(struct symbolizer *s, const char *function,
 					    const char *file);
 
+/* No frame is in use, but the cycle continues: makes room for the next profile if there is little. */
+void symbolizer_end_profile(struct symbolizer *s);
 /* No frame is in use any more. */
 void symbolizer_end_cycle(struct symbolizer *s);
 

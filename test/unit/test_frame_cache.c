@@ -63,25 +63,55 @@ static void addresses_are_forgotten_but_never_mixed_up(void **state)
 	assert_ptr_equal(frame_cache_get(c, 1, 9999), frames[99]);
 }
 
-static void the_limit_holds_until_the_cycle_ends(void **state)
+/* Returns what the first text that did not fit came back with. */
+static int fill(struct frame_cache *c,
+		int (*intern)(struct frame_cache *c, const char *function, const char *file,
+			      const struct symbol_frame **ret))
 {
-	CLEANUP(frame_cache_freep) struct frame_cache *c = NULL;
 	const struct symbol_frame *f;
 	char name[16];
 	int r = 0;
 
-	(void)state;
-	assert_int_equal(frame_cache_new(&c, 32768, 64), 0);
 	for (int i = 0; r == 0 && i < 10000; i++) {
 		snprintf(name, sizeof(name), "%d", i);
-		r = frame_cache_intern(c, name, "", &f);
+		r = intern(c, name, "", &f);
 	}
-	assert_int_equal(r, -ENOMEM);
+	return r;
+}
+
+static void the_limit_holds_until_the_cycle_ends(void **state)
+{
+	CLEANUP(frame_cache_freep) struct frame_cache *c = NULL;
+	const struct symbol_frame *f;
+
+	(void)state;
+	assert_int_equal(frame_cache_new(&c, 32768, 64), 0);
+	assert_int_equal(frame_cache_intern(c, "a", "", &f), 0);
+	assert_int_equal(fill(c, frame_cache_intern), -EFBIG);
 	assert_true(frame_cache_bytes(c) < 32768 + 64 * 64);
 	frame_cache_put(c, 1, 1, f);
 	frame_cache_end_cycle(c);
 	assert_null(frame_cache_get(c, 1, 1));
 	assert_int_equal(frame_cache_intern(c, "again", "", &f), 0);
+}
+
+static void a_full_cache_has_spare_memory_until_the_profile_ends(void **state)
+{
+	CLEANUP(frame_cache_freep) struct frame_cache *c = NULL;
+	const struct symbol_frame *f, *spare;
+
+	(void)state;
+	assert_int_equal(frame_cache_new(&c, 32768, 64), 0);
+	assert_int_equal(fill(c, frame_cache_intern), -EFBIG);
+	assert_int_equal(frame_cache_intern(c, "one more", "", &f), -EFBIG);
+	assert_int_equal(frame_cache_intern_spare(c, "one more", "", &spare), 0);
+	assert_int_equal(frame_cache_intern(c, "one more", "", &f), 0);
+	assert_ptr_equal(f, spare);
+	assert_int_equal(fill(c, frame_cache_intern_spare), -EFBIG);
+	assert_true(frame_cache_bytes(c) < 32768 * 3 / 2 + 64 * 64);
+	frame_cache_end_profile(c);
+	assert_int_equal(frame_cache_intern(c, "again", "", &f), 0);
+	assert_true(frame_cache_bytes(c) < 32768);
 }
 
 static void little_use_is_kept_over_the_end_of_a_cycle(void **state)
@@ -93,6 +123,7 @@ static void little_use_is_kept_over_the_end_of_a_cycle(void **state)
 	assert_int_equal(frame_cache_new(&c, 1 << 20, 64), 0);
 	assert_int_equal(frame_cache_intern(c, "kept", "", &f), 0);
 	frame_cache_put(c, 1, 1, f);
+	frame_cache_end_profile(c);
 	frame_cache_end_cycle(c);
 	assert_ptr_equal(frame_cache_get(c, 1, 1), f);
 }
@@ -121,6 +152,7 @@ int main(void)
 		cmocka_unit_test(an_address_belongs_to_its_object),
 		cmocka_unit_test(addresses_are_forgotten_but_never_mixed_up),
 		cmocka_unit_test(the_limit_holds_until_the_cycle_ends),
+		cmocka_unit_test(a_full_cache_has_spare_memory_until_the_profile_ends),
 		cmocka_unit_test(little_use_is_kept_over_the_end_of_a_cycle),
 		cmocka_unit_test(survives_every_failed_allocation),
 	};

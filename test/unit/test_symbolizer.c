@@ -284,21 +284,60 @@ static void frames_of_our_own_have_clean_texts(void **state)
 	assert_ptr_equal(symbolizer_frame(*state, "my\nname", "a file"), f);
 }
 
-static void a_full_frame_cache_gives_unknown_and_recovers(void **state)
+/* Names until no more fits. */
+static void fill_frames(struct symbolizer *s, const char *file)
 {
-	struct symbolizer_config cfg = {.frame_limit_bytes = 64u * 1024};
-	CLEANUP(symbolizer_freep) struct symbolizer *s = NULL;
-	uint64_t before = counted(SYMBOL_METRIC_NO_MEMORY);
 	char name[32];
+
+	for (int i = 0; i < 5000; i++) {
+		snprintf(name, sizeof(name), "function-%d", i);
+		symbolizer_frame(s, name, file);
+	}
+}
+
+static void a_profile_of_too_many_names_shows_where_functions_begin(void **state)
+{
+	const struct symbolizer_config cfg = {.frame_limit_bytes = 64u * 1024};
+	const uint64_t address = (uintptr_t)symbolizer_new;
+	CLEANUP(symbolizer_freep) struct symbolizer *s = NULL;
+	uint64_t full, resolved, no_memory;
+	const struct symbol_frame *f;
+	struct symbol_mapping m;
+
+	(void)state;
+	find_mapping(address, &m);
+	assert_int_equal(symbolizer_new(&s, &cfg), 0);
+	/* functions of the program, as many as the limit allows and some */
+	for (uint64_t a = m.start; counted(SYMBOL_METRIC_FRAMES_FULL) == 0; a += 16)
+		(void)resolve(s, &m, a, SYMBOL_ADDRESS_EXACT);
+	full = counted(SYMBOL_METRIC_FRAMES_FULL);
+	resolved = counted(SYMBOL_METRIC_RESOLVED);
+	no_memory = counted(SYMBOL_METRIC_NO_MEMORY);
+
+	f = resolve(s, &m, address + 1, SYMBOL_ADDRESS_EXACT);
+	assert_ptr_equal(strstr(f->function, "test_symbolizer+0x"), f->function);
+	assert_string_equal(f->file, "[test_symbolizer]");
+	/* all of the function has the one frame */
+	assert_ptr_equal(resolve(s, &m, address + 5, SYMBOL_ADDRESS_EXACT), f);
+	assert_int_equal(counted(SYMBOL_METRIC_FRAMES_FULL), full + 2);
+	assert_int_equal(counted(SYMBOL_METRIC_RESOLVED), resolved);
+	assert_int_equal(counted(SYMBOL_METRIC_NO_MEMORY), no_memory);
+
+	symbolizer_end_profile(s);
+	f = resolve(s, &m, address + 1, SYMBOL_ADDRESS_EXACT);
+	assert_string_equal(f->function, "symbolizer_new");
+	drop_mapping(&m);
+}
+
+static void frames_without_any_room_are_unknown_until_the_cycle_ends(void **state)
+{
+	const struct symbolizer_config cfg = {.frame_limit_bytes = 64u * 1024};
+	CLEANUP(symbolizer_freep) struct symbolizer *s = NULL;
 
 	(void)state;
 	assert_int_equal(symbolizer_new(&s, &cfg), 0);
-	for (int i = 0; i < 5000; i++) {
-		snprintf(name, sizeof(name), "function-%d", i);
-		symbolizer_frame(s, name, "[file]");
-	}
+	fill_frames(s, "[file]");
 	assert_string_equal(symbolizer_frame(s, "one more", "x")->function, "[unknown]");
-	assert_true(counted(SYMBOL_METRIC_NO_MEMORY) > before);
 	symbolizer_end_cycle(s);
 	assert_string_equal(symbolizer_frame(s, "one more", "x")->function, "one more");
 }
@@ -338,7 +377,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(kernel_addresses_have_names, start, stop),
 		cmocka_unit_test(hidden_kernel_symbols_say_so),
 		cmocka_unit_test_setup_teardown(frames_of_our_own_have_clean_texts, start, stop),
-		cmocka_unit_test(a_full_frame_cache_gives_unknown_and_recovers),
+		cmocka_unit_test(a_profile_of_too_many_names_shows_where_functions_begin),
+		cmocka_unit_test(frames_without_any_room_are_unknown_until_the_cycle_ends),
 		cmocka_unit_test(survives_every_failed_allocation),
 	};
 
