@@ -27,7 +27,10 @@ struct walk {
 	bool descended; /* the last step went to a frame below */
 };
 
-/* How the caller of a frame is found; one mode per mapping. */
+/*
+ * How the caller of a frame is found. To add a mode: a value here, a step function below, its case in
+ * next_frame(), and its condition in unwind_mode_at().
+ */
 enum unwind_mode {
 	UNWIND_FRAME_POINTER,
 };
@@ -122,7 +125,16 @@ static const struct pt_regs___kernel *saved_user_regs(struct task_struct *task)
 	return stack + cfg_kernel_stack_bytes - bpf_core_type_size(struct pt_regs___kernel);
 }
 
-/* The one place that decides how a frame is unwound. */
+/*
+ * The only place that decides how a frame is unwound; called for each frame, with its registers in w.
+ *
+ * This is where unwinding tables plug in. Their maps are declared in a header beside this one. User
+ * space fills them (process_table_subscribe() reports the mappings and files of each process,
+ * sampler_map_fd() returns the maps). Here, look up the mapping of w->ip in the current process and
+ * return the mode of its table; without a table, keep UNWIND_FRAME_POINTER, so that a process is
+ * walked as well as possible until its tables are ready. Only look up: hash maps must not be written
+ * on the sample path (see sampler.bpf.c). The README beside this file has the instruction budget.
+ */
 static enum unwind_mode unwind_mode_at(const struct walk *w)
 {
 	(void)w;

@@ -44,6 +44,7 @@ struct node_agent {
 	struct http_client *client;
 	struct uploader *uploader;
 	struct process_table *processes;
+	struct process_listener process_log;
 	struct sampler *sampler;
 	struct profile_worker *worker;
 	struct go_worker *go; /* NULL: disabled */
@@ -60,6 +61,21 @@ struct node_agent {
 	struct loop_source *shutdown_timer;
 	bool stopping;
 };
+
+static void log_snapshot(void *ctx, struct process_snapshot *s)
+{
+	(void)ctx;
+	log_debug("read a process", "pid=%d comm=%s service=%s mappings=%zu unreadable=%d",
+		  (int)s->pid, LOG_QUOTED(s->comm), LOG_QUOTED(s->workload->service), s->n_mappings,
+		  s->unreadable);
+}
+
+static void log_exit(void *ctx, const struct process_snapshot *last)
+{
+	(void)ctx;
+	log_debug("a sampled process exited", "pid=%d comm=%s", (int)last->pid,
+		  LOG_QUOTED(last->comm));
+}
 
 static void on_sample(void *ctx, const struct sample_event *e)
 {
@@ -356,6 +372,8 @@ static int make_sampling(struct node_agent *a, struct err *err)
 		r = process_table_new(&a->processes, &(struct process_table_config){0}, err);
 	if (r < 0)
 		return r;
+	a->process_log = (struct process_listener){log_snapshot, log_exit, NULL, NULL};
+	process_table_subscribe(a->processes, &a->process_log);
 	r = process_table_scan(a->processes);
 	if (r < 0)
 		return err_set(err, r, "list processes: %s", strerror(-r));

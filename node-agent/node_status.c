@@ -162,7 +162,7 @@ void node_status_update(struct node_status *s, const struct sampler_stats *sampl
 		{BPF_MAP_BYTES, sampler->map_bytes},
 		{CPUS, sampler->n_cpus},
 		{PROCESSES, processes->n_processes},
-		{PROCESSES_GONE, processes->gone},
+		{PROCESSES_GONE, processes->unreadable},
 		{SNAPSHOTS, processes->snapshots},
 		{MAPS_CUT, processes->maps_cut},
 		{FILES_OPEN, processes->n_open_files},

@@ -180,8 +180,8 @@ int process_read(int root_fd, struct file_registry *files, const struct process_
 	if (r < 0)
 		return r;
 	/* one that is just ending has a folder, but no memory and no executable */
-	s->gone = !id->kernel_thread &&
-		  (fd < 0 || changed || (s->n_mappings == 0 && s->exe[0] == '\0'));
+	s->unreadable = !id->kernel_thread &&
+			(fd < 0 || changed || (s->n_mappings == 0 && s->exe[0] == '\0'));
 	*ret = (struct process_reading){.snapshot = TAKE_PTR(s), .cut = cut, .changed = changed};
 	return 0;
 }

@@ -36,11 +36,11 @@ struct process_snapshot {
 	atomic_uint refs;
 	pid_t pid; /* in the initial PID namespace */
 	bool kernel_thread;
-	bool gone;                     /* could not be read any more: comm is nearly all there is */
-	uint64_t start_time;           /* clock ticks since boot, as in /proc/<pid>/stat */
-	char comm[PROCESS_COMM_BYTES]; /* of the thread-group leader */
-	char *exe;                     /* path in the process's mount namespace; "" unknown */
-	struct workload *workload;     /* a reference; never NULL */
+	bool unreadable; /* exited before it could be read: nothing but its identity and comm is set */
+	uint64_t start_time;              /* clock ticks since boot, as in /proc/<pid>/stat */
+	char comm[PROCESS_COMM_BYTES];    /* of the thread-group leader */
+	char *exe;                        /* path in the process's mount namespace; "" unknown */
+	struct workload *workload;        /* a reference; never NULL */
 	struct process_mapping *mappings; /* executable ones, ascending, disjoint */
 	size_t n_mappings;
 };

@@ -1,12 +1,22 @@
 /*
- * Reading /proc costs tens of microseconds per process, so it is done for
- * sampled processes only, and again only when a sample shows code that we do
- * not know of: at most once a second, and ever more seldom while looking again
- * brings nothing new (addresses can be garbage) or takes long.
+ * When to read /proc, and when to read it again.
  *
- * Code can also be mapped where other code was (dlclose, then dlopen), which no
- * address shows. So mappings are read again after some tens of samples too:
- * then the cost is a small part of the CPU time that the process itself uses.
+ * The kernel could report each mmap(2) as a perf event, but most processes of a node are never sampled
+ * and some map files all the time. Reading /proc costs tens of microseconds per process
+ * and has its moment: when the process is sampled for the first time. After that, mappings are read
+ * again for two reasons:
+ *
+ *   missed   A sample has an address outside all mappings. Read again at most once a second, and half
+ *            as often each time that brings nothing new, because addresses of broken stacks are garbage.
+ *   audit    Code can be mapped where other code was (dlclose, then dlopen), which no address shows. So
+ *            mappings are also read again every AUDIT_SAMPLES samples; the process has used a third of a
+ *            second of CPU time by then, which dwarfs the cost.
+ *
+ * Each is limited to 1/RECHECK_COST of the time, as processes with 10,000 mappings exist. A snapshot
+ * with the same content is discarded, so that samples of one program share one snapshot.
+ *
+ * Exec and exit events arrive in the order of the samples (they share the ring buffer), but can be lost
+ * when it is full: a sweep also checks whether each process still exists.
  */
 #include "node-agent/process/process_table.h"
 
@@ -23,13 +33,13 @@
 #include "node-agent/process/process_reader.h"
 #include "node-agent/process/procfs.h"
 
-#define LINGER_NS (2 * NS_PER_S)         /* of ended processes: their last samples may still come */
+#define LINGER_NS (2 * NS_PER_S)         /* after an exit, the last samples may still arrive */
 #define CHECK_EXITS_NS (60 * NS_PER_S)   /* exit events can be lost */
-#define RENAMED_WAIT_NS (50 * NS_PER_MS) /* some processes change their name all the time */
-#define LOOK_AGAIN_MIN_NS NS_PER_S
-#define LOOK_AGAIN_MAX_NS (60 * NS_PER_S)
-#define LOOK_AGAIN_COST 100 /* at most this part of the time goes into it */
-#define AUDIT_SAMPLES 30    /* about a third of a second of CPU time */
+#define RENAMED_WAIT_NS (50 * NS_PER_MS) /* some processes rename themselves all the time */
+#define RECHECK_MIN_NS NS_PER_S
+#define RECHECK_MAX_NS (60 * NS_PER_S)
+#define RECHECK_COST 100 /* pause for this many times as long as the reading took */
+#define AUDIT_SAMPLES 30 /* about a third of a second of CPU time at 99 Hz */
 #define MAX_FILES_DEFAULT 16384
 #define INITIAL_PID_NAMESPACE 0xEFFFFFFCu /* PROC_PID_INIT_INO in the kernel's proc_ns.h */
 
@@ -38,18 +48,19 @@ struct process {
 	pid_t pid;
 	uint64_t start_time;               /* clock ticks since boot */
 	struct process_snapshot *snapshot; /* NULL: not sampled yet */
-	bool stale;                        /* the snapshot is of an earlier image */
+	bool stale;                        /* the snapshot is of an earlier program */
 	bool exited;
 	uint64_t exited_ns;
-	uint64_t look_again_ns; /* not before */
-	uint64_t look_again_delay_ns;
-	uint64_t audit_ns;    /* not before */
+	uint64_t recheck_ns; /* earliest time to read it again */
+	uint64_t recheck_delay_ns;
+	uint64_t audit_ns;    /* earliest time of the next audit */
 	unsigned n_unaudited; /* samples since the mappings were read */
 };
 
 struct process_table {
 	struct process *processes;
 	struct file_registry *files;
+	struct process_listener *listeners; /* in order of subscription */
 	char *proc_root;
 	int root_fd;
 	uint64_t ns_per_tick; /* of start times */
@@ -57,9 +68,9 @@ struct process_table {
 	struct process_table_stats stats;
 };
 
-/* ---- life ---- */
+/* ---- create and destroy ---- */
 
-/* What the process may open, after taking all it can get. */
+/* Raises the soft limit of open files to the hard one; returns the limit. */
 static size_t raise_file_limit(void)
 {
 	struct rlimit lim;
@@ -108,7 +119,7 @@ int process_table_new(struct process_table **ret, const struct process_table_con
 	return 0;
 }
 
-static void drop(struct process_table *t, struct process *p)
+static void free_process(struct process_table *t, struct process *p)
 {
 	HASH_DEL(t->processes, p);
 	t->stats.n_processes--;
@@ -124,7 +135,7 @@ void process_table_free(struct process_table *t)
 		return;
 	for (p = t->processes; p; p = next) {
 		next = p->hh.next;
-		drop(t, p);
+		free_process(t, p);
 	}
 	file_registry_free(t->files);
 	closep(&t->root_fd);
@@ -147,7 +158,50 @@ int process_table_check_namespace(const char *proc_root, struct err *err)
 	return 0;
 }
 
-/* ---- who there is ---- */
+/* ---- listeners ---- */
+
+void process_table_subscribe(struct process_table *t, struct process_listener *l)
+{
+	struct process_listener **end = &t->listeners;
+
+	while (*end)
+		end = &(*end)->next;
+	l->next = NULL;
+	*end = l;
+}
+
+static void report_snapshot(const struct process_table *t, struct process_snapshot *s)
+{
+	for (const struct process_listener *l = t->listeners; l; l = l->next) {
+		if (l->on_snapshot)
+			l->on_snapshot(l->ctx, s);
+	}
+}
+
+static void report_exited(const struct process_table *t, const struct process_snapshot *last)
+{
+	for (const struct process_listener *l = t->listeners; l; l = l->next) {
+		if (l->on_exited)
+			l->on_exited(l->ctx, last);
+	}
+}
+
+/* Takes over s. */
+static void replace_snapshot(struct process_table *t, struct process *p, struct process_snapshot *s)
+{
+	process_snapshot_unref(p->snapshot);
+	p->snapshot = s;
+	report_snapshot(t, s);
+}
+
+/* ---- find and add ---- */
+
+static void drop(struct process_table *t, struct process *p)
+{
+	if (p->snapshot)
+		report_exited(t, p->snapshot);
+	free_process(t, p);
+}
 
 static struct process *find(const struct process_table *t, pid_t pid)
 {
@@ -157,7 +211,7 @@ static struct process *find(const struct process_table *t, pid_t pid)
 	return p;
 }
 
-/* NULL: out of memory. An earlier process of the same id is forgotten. */
+/* Returns NULL if out of memory. An earlier process with the same pid is dropped: it has exited. */
 static struct process *require(struct process_table *t, pid_t pid, uint64_t start_time)
 {
 	struct process *p = find(t, pid);
@@ -170,7 +224,7 @@ static struct process *require(struct process_table *t, pid_t pid, uint64_t star
 	if (!p)
 		return NULL;
 	*p = (struct process){
-		.pid = pid, .start_time = start_time, .look_again_delay_ns = LOOK_AGAIN_MIN_NS};
+		.pid = pid, .start_time = start_time, .recheck_delay_ns = RECHECK_MIN_NS};
 	HASH_ADD(hh, t->processes, pid, sizeof(p->pid), p);
 	if (!TABLE_ADDED(hh, p)) {
 		table_free(p);
@@ -218,7 +272,7 @@ void process_table_exec(struct process_table *t, pid_t pid, uint64_t start_boott
 	if (!p)
 		return;
 	p->stale = true;
-	p->look_again_ns = 0;
+	p->recheck_ns = 0;
 }
 
 void process_table_exit(struct process_table *t, pid_t pid, uint64_t start_boottime_ns,
@@ -232,9 +286,10 @@ void process_table_exit(struct process_table *t, pid_t pid, uint64_t start_boott
 	p->exited_ns = now_ns;
 }
 
-/* ---- what is known about them ---- */
+/* ---- snapshots ---- */
 
-static bool knows_all(const struct process_snapshot *s, const uint64_t *addrs, size_t n)
+/* Whether all addresses are in mappings of the snapshot. */
+static bool covers(const struct process_snapshot *s, const uint64_t *addrs, size_t n)
 {
 	const struct process_mapping *m = NULL;
 
@@ -277,15 +332,17 @@ static int read_new(struct process_table *t, struct process *p, const struct pro
 
 	if (r < 0)
 		return r;
-	t->stats.gone += reading.snapshot->gone;
-	process_snapshot_unref(p->snapshot);
-	p->snapshot = reading.snapshot;
-	/* The sample is of the image before: a later one may be of the one we can read. */
+	t->stats.unreadable += reading.snapshot->unreadable;
+	/*
+	 * If the process has another name than in the sample, it has executed another program since.
+	 * Later samples will be of that one, which can be read.
+	 */
 	p->stale = reading.changed;
-	p->look_again_ns = reading.changed ? now_ns + RENAMED_WAIT_NS : 0;
-	p->look_again_delay_ns = LOOK_AGAIN_MIN_NS;
-	p->audit_ns = now_ns + LOOK_AGAIN_MIN_NS;
+	p->recheck_ns = reading.changed ? now_ns + RENAMED_WAIT_NS : 0;
+	p->recheck_delay_ns = RECHECK_MIN_NS;
+	p->audit_ns = now_ns + RECHECK_MIN_NS;
 	p->n_unaudited = 0;
+	replace_snapshot(t, p, reading.snapshot);
 	return 0;
 }
 
@@ -295,11 +352,11 @@ static uint64_t at_least(uint64_t a, uint64_t b)
 }
 
 /*
- * Its mappings may have changed; the snapshot stays the same when they have not. missed: code was
- * seen that is in none of them.
+ * Reads the mappings again and replaces the snapshot if they have changed. missed: a sample had an
+ * address outside all of them.
  */
-static int look_again(struct process_table *t, struct process *p, const struct process_seen *seen,
-		      uint64_t now_ns, bool missed)
+static int recheck(struct process_table *t, struct process *p, const struct process_seen *seen,
+		   uint64_t now_ns, bool missed)
 {
 	uint64_t begin_ns = clock_monotonic_ns(), pause_ns;
 	struct process_reading reading;
@@ -307,20 +364,20 @@ static int look_again(struct process_table *t, struct process *p, const struct p
 
 	if (r < 0)
 		return r;
-	pause_ns = (clock_monotonic_ns() - begin_ns) * LOOK_AGAIN_COST;
+	pause_ns = (clock_monotonic_ns() - begin_ns) * RECHECK_COST;
 	p->n_unaudited = 0;
-	p->audit_ns = now_ns + at_least(LOOK_AGAIN_MIN_NS, pause_ns);
-	if (reading.snapshot->gone || process_snapshots_equal(p->snapshot, reading.snapshot)) {
+	p->audit_ns = now_ns + at_least(RECHECK_MIN_NS, pause_ns);
+	if (reading.snapshot->unreadable ||
+	    process_snapshots_equal(p->snapshot, reading.snapshot)) {
 		process_snapshot_unref(reading.snapshot);
-		if (missed && p->look_again_delay_ns < LOOK_AGAIN_MAX_NS)
-			p->look_again_delay_ns *= 2;
+		if (missed && p->recheck_delay_ns < RECHECK_MAX_NS)
+			p->recheck_delay_ns *= 2;
 	} else {
-		process_snapshot_unref(p->snapshot);
-		p->snapshot = reading.snapshot;
-		p->look_again_delay_ns = LOOK_AGAIN_MIN_NS;
+		p->recheck_delay_ns = RECHECK_MIN_NS;
+		replace_snapshot(t, p, reading.snapshot);
 	}
 	if (missed)
-		p->look_again_ns = now_ns + at_least(p->look_again_delay_ns, pause_ns);
+		p->recheck_ns = now_ns + at_least(p->recheck_delay_ns, pause_ns);
 	return 0;
 }
 
@@ -329,14 +386,14 @@ static int renew_if_due(struct process_table *t, struct process *p, const struct
 {
 	bool missed;
 
-	if (!p->snapshot || (p->stale && now_ns >= p->look_again_ns))
+	if (!p->snapshot || (p->stale && now_ns >= p->recheck_ns))
 		return read_new(t, p, seen, now_ns);
 	if (p->stale || p->exited || p->snapshot->kernel_thread)
 		return 0;
-	missed = now_ns >= p->look_again_ns && !knows_all(p->snapshot, seen->addrs, seen->n_addrs);
+	missed = now_ns >= p->recheck_ns && !covers(p->snapshot, seen->addrs, seen->n_addrs);
 	p->n_unaudited++;
 	if (missed || (p->n_unaudited >= AUDIT_SAMPLES && now_ns >= p->audit_ns))
-		return look_again(t, p, seen, now_ns, missed);
+		return recheck(t, p, seen, now_ns, missed);
 	return 0;
 }
 
@@ -355,9 +412,9 @@ int process_table_get(struct process_table *t, const struct process_seen *seen, 
 	return 0;
 }
 
-/* ---- housekeeping ---- */
+/* ---- sweep ---- */
 
-static bool is_there(const struct process_table *t, const struct process *p)
+static bool still_exists(const struct process_table *t, const struct process *p)
 {
 	AUTO_CLOSE int fd = procfs_open_process(t->root_fd, p->pid);
 	struct proc_stat st;
@@ -372,7 +429,8 @@ void process_table_sweep(struct process_table *t, uint64_t now_ns)
 
 	for (p = t->processes; p; p = next) {
 		next = p->hh.next;
-		if (p->exited ? now_ns - p->exited_ns >= LINGER_NS : check_exits && !is_there(t, p))
+		if (p->exited ? now_ns - p->exited_ns >= LINGER_NS
+			      : check_exits && !still_exists(t, p))
 			drop(t, p);
 	}
 	if (check_exits)

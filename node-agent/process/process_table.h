@@ -1,11 +1,15 @@
 /*
- * Stage 1: the processes of the node, by (pid, start time).
+ * Stage 1: the processes of the node, identified by pid and start time.
  *
- * Knows of a process by a scan at start, an exec event or a sample, and reads
- * about it (/proc, untrusted) only when it was sampled. A process that cannot
- * be read any more still gets a snapshot, with its name alone, and is counted.
+ * The table learns of a process from the scan at start, an exec event or a sample, and reads its /proc
+ * folder (untrusted) only once it was sampled. The result is a snapshot: immutable, with a reference
+ * count. A process that cannot be read any more still gets one, with little more than its name, and is
+ * counted.
  *
- * All functions are called from the loop thread; only snapshots travel.
+ * A stage that keeps something per process, such as unwinding tables, subscribes: see struct
+ * process_listener.
+ *
+ * All functions are called on the loop thread; only snapshots travel to others.
  */
 #ifndef NODE_AGENT_PROCESS_PROCESS_TABLE_H
 #define NODE_AGENT_PROCESS_PROCESS_TABLE_H
@@ -18,61 +22,98 @@ struct process_table;
 
 struct process_table_config {
 	const char *proc_root; /* NULL: "/proc" */
-	size_t max_open_files; /* of executables; 0: half of what the process may open */
+	size_t max_open_files; /* of executables; 0: half of RLIMIT_NOFILE, at most 16384 */
 };
 
 /* What a sample says about its process. */
 struct process_seen {
 	pid_t pid;
-	pid_t tid; /* a thread that lives; 0: the leader */
+	pid_t tid; /* a thread that is alive; 0: the leader */
 	uint64_t start_boottime_ns;
 	const char *comm; /* NUL-terminated, at most PROCESS_COMM_BYTES */
 	bool kernel_thread;
-	const uint64_t *addrs; /* user addresses: one outside all mappings makes us look again */
+	const uint64_t
+		*addrs; /* user addresses; one outside all mappings makes us read them again */
 	size_t n_addrs;
 };
 
 struct process_table_stats {
-	uint64_t n_processes; /* known now */
-	uint64_t n_files;     /* known now */
+	uint64_t n_processes; /* in the table */
+	uint64_t n_files;     /* in use */
 	uint64_t n_open_files;
-	uint64_t gone;             /* total: processes that ended before they could be read */
+	uint64_t unreadable;       /* total: sampled processes that exited before they were read */
 	uint64_t snapshots;        /* total: readings of a process */
-	uint64_t maps_cut;         /* total: readings that met a limit */
+	uint64_t maps_cut;         /* total: readings that hit a limit */
 	uint64_t files_unopened;   /* total: executables that could not be opened */
-	uint64_t files_over_limit; /* total: executables not opened for max_open_files */
+	uint64_t files_over_limit; /* total: executables not opened because of max_open_files */
 	uint64_t files_hung;       /* total: executables whose file system did not answer */
 };
 
-/* -ENOMEM; -errno with err set when proc_root cannot be opened. */
+/*
+ * How another stage follows processes. Either callback may be NULL. They run on the loop thread, while
+ * the sample of the process waits: copy what is needed (process_snapshot_ref() costs one atomic
+ * increment) and leave work to a thread. They must not call the table.
+ *
+ * Example: a builder of unwinding tables takes a reference in on_snapshot, and its thread makes one
+ * table per distinct mapping file (mapping.file->id identifies it, mapping.file->fd is open for pread)
+ * and writes the mappings of the process into the BPF maps that sampler_map_fd() returns; in on_exited
+ * it removes them. Samples that arrive before the tables are unwound by frame pointers.
+ */
+struct process_listener {
+	/*
+	 * The process has a new snapshot, because it was sampled for the first time, executed
+	 * another program, or mapped other code. It replaces the previous one of the same pid and
+	 * start_time. Kernel threads and unreadable processes are reported too: without mappings.
+	 */
+	void (*on_snapshot)(void *ctx, struct process_snapshot *s);
+	/*
+	 * The process has exited and its last samples have been handled. `last` is the snapshot that
+	 * was reported last. Not called for processes that were never sampled, nor by
+	 * process_table_free(). A sample that is later still is of a new, unreadable process.
+	 */
+	void (*on_exited)(void *ctx, const struct process_snapshot *last);
+	void *ctx;
+	struct process_listener *next; /* for the table's use */
+};
+
+/*
+ * Returns 0, -ENOMEM, or another -errno with err set if proc_root cannot be opened. Raises the soft
+ * RLIMIT_NOFILE to the hard one.
+ */
 int process_table_new(struct process_table **ret, const struct process_table_config *cfg,
 		      struct err *err) MUST_CHECK;
 void process_table_free(struct process_table *t);
 DEFINE_CLEANUP(struct process_table *, process_table_free);
 
-/* All processes there are now; cheap. Number of them, or -errno. */
+/*
+ * Calls l from now on; existing snapshots are not reported, so subscribe before the first sample.
+ * Listeners are called in the order of their subscription. l is borrowed until process_table_free().
+ */
+void process_table_subscribe(struct process_table *t, struct process_listener *l);
+
+/* Adds all running processes without reading more than their start time. Returns their number or -errno. */
 int process_table_scan(struct process_table *t) MUST_CHECK;
 
 /*
- * The snapshot a sample belongs to; made or renewed when needed. Borrowed:
- * valid until the next call with t, unless you take a reference. -ENOMEM.
+ * The snapshot a sample belongs to; made or renewed if necessary. Borrowed: valid until the next call
+ * with t unless the caller takes a reference. Returns 0 or -ENOMEM.
  */
 int process_table_get(struct process_table *t, const struct process_seen *seen, uint64_t now_ns,
 		      struct process_snapshot **ret) MUST_CHECK;
 
-/* The process has a new image: the next sample makes a new snapshot. */
+/* The process has executed another program: its next sample makes a new snapshot. */
 void process_table_exec(struct process_table *t, pid_t pid, uint64_t start_boottime_ns);
 
-/* The process has ended. It is kept for the samples of its last moments until a sweep. */
+/* The process has exited. It stays in the table for the samples of its last moments. */
 void process_table_exit(struct process_table *t, pid_t pid, uint64_t start_boottime_ns,
 			uint64_t now_ns);
 
-/* Every few seconds: forgets what ended a while ago, closes files that nobody uses. */
+/* Call it every few seconds: drops processes that exited a while ago and closes unused files. */
 void process_table_sweep(struct process_table *t, uint64_t now_ns);
 
 void process_table_read_stats(const struct process_table *t, struct process_table_stats *ret);
 
-/* 0; -EPERM when proc_root's own process is not in the initial PID namespace; err says so. */
+/* Returns 0, -EPERM with err set if proc_root is not of the initial PID namespace, or another -errno. */
 int process_table_check_namespace(const char *proc_root, struct err *err) MUST_CHECK;
 
 #endif /* NODE_AGENT_PROCESS_PROCESS_TABLE_H */

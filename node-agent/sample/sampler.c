@@ -317,6 +317,13 @@ int sampler_fd(const struct sampler *s)
 	return bpf_map__fd(s->skel->maps.events);
 }
 
+int sampler_map_fd(const struct sampler *s, const char *name)
+{
+	const struct bpf_map *map = bpf_object__find_map_by_name(s->skel->obj, name);
+
+	return map ? bpf_map__fd(map) : -ENOENT;
+}
+
 int sampler_drain(struct sampler *s, const struct sampler_handlers *h)
 {
 	int r;

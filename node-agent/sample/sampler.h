@@ -76,6 +76,13 @@ int sampler_drain(struct sampler *s, const struct sampler_handlers *h) MUST_CHEC
  */
 int sampler_update_cpus(struct sampler *s, struct err *err) MUST_CHECK;
 
+/*
+ * The descriptor of the BPF map with this name in bpf/sampler.bpf.c or a header that it includes, or
+ * -ENOENT. Owned by the sampler and valid as long as it is; may be used on any thread. It is how a stage
+ * fills a map that the walk reads, as bpf/user_walk.bpf.h describes.
+ */
+int sampler_map_fd(const struct sampler *s, const char *name) MUST_CHECK;
+
 int sampler_read_stats(struct sampler *s, struct sampler_stats *ret) MUST_CHECK;
 
 /* Bytes of the ring for a node: two seconds of deep stacks on all CPUs, within the limits. Pure. */

@@ -557,6 +557,17 @@ static void a_new_process_wakes_us_at_its_first_sample(void **state)
 	assert_true(s.n_samples >= 1);
 }
 
+static void maps_can_be_reached_by_name(void **state)
+{
+	CLEANUP(sampler_freep) struct sampler *sampler = new_default_sampler();
+	uint32_t zero = 0, value = 0;
+
+	(void)state;
+	assert_int_equal(sampler_map_fd(sampler, "events"), sampler_fd(sampler));
+	assert_int_equal(bpf_map_lookup_elem(sampler_map_fd(sampler, "seen"), &zero, &value), 0);
+	assert_int_equal(sampler_map_fd(sampler, "nothing"), -ENOENT);
+}
+
 static void says_which_rate_it_does_not_take(void **state)
 {
 	struct sampler *s = NULL;
@@ -581,6 +592,7 @@ int main(void)
 		cmocka_unit_test(exec_and_exit_arrive),
 		cmocka_unit_test(a_process_ends_with_its_last_thread),
 		cmocka_unit_test(a_new_process_wakes_us_at_its_first_sample),
+		cmocka_unit_test(maps_can_be_reached_by_name),
 		cmocka_unit_test(says_which_rate_it_does_not_take),
 	};
 

@@ -31,6 +31,6 @@ struct process_snapshot *own_process_snapshot(struct process_table *t)
 	/* the name is part of what must still be true when a process is read */
 	assert_int_equal(prctl(PR_SET_NAME, OWN_PROCESS_COMM), 0);
 	assert_int_equal(process_table_get(t, &seen, clock_monotonic_ns(), &s), 0);
-	assert_false(s->gone);
+	assert_false(s->unreadable);
 	return process_snapshot_ref(s);
 }

@@ -87,7 +87,7 @@ static void a_sampled_process_is_read_once(void **state)
 	(void)state;
 	s = get(t, &seen, 1);
 	assert_int_equal(s->pid, getpid());
-	assert_false(s->gone);
+	assert_false(s->unreadable);
 	assert_non_null(strstr(s->exe, "/test_process_table"));
 	assert_int_equal(s->workload->service[0], '/');
 	m = process_snapshot_find(s, (uintptr_t)a_sampled_process_is_read_once);
@@ -134,10 +134,10 @@ static void a_process_that_is_gone_keeps_its_name(void **state)
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
 	s = get(t, &seen, 1);
-	assert_true(s->gone);
+	assert_true(s->unreadable);
 	assert_string_equal(s->workload->service, "/process/short");
 	assert_int_equal(s->n_mappings, 0);
-	assert_int_equal(stats_of(t).gone, 1);
+	assert_int_equal(stats_of(t).unreadable, 1);
 }
 
 static void another_start_time_is_another_process(void **state)
@@ -146,9 +146,9 @@ static void another_start_time_is_another_process(void **state)
 	struct process_seen seen = seen_self();
 
 	(void)state;
-	assert_false(get(t, &seen, 1)->gone);
+	assert_false(get(t, &seen, 1)->unreadable);
 	seen.start_boottime_ns -= NS_PER_S;
-	assert_true(get(t, &seen, 1)->gone);
+	assert_true(get(t, &seen, 1)->unreadable);
 	assert_int_equal(stats_of(t).n_processes, 1);
 }
 
@@ -159,11 +159,11 @@ static void another_name_means_another_image_until_they_agree(void **state)
 
 	(void)state;
 	before.comm = "shell";
-	assert_true(get(t, &before, NS_PER_S)->gone);
+	assert_true(get(t, &before, NS_PER_S)->unreadable);
 	/* not at once again: some rename themselves all the time */
-	assert_true(get(t, &after, NS_PER_S)->gone);
+	assert_true(get(t, &after, NS_PER_S)->unreadable);
 	assert_int_equal(stats_of(t).snapshots, 1);
-	assert_false(get(t, &after, 2 * NS_PER_S)->gone);
+	assert_false(get(t, &after, 2 * NS_PER_S)->unreadable);
 }
 
 static void exec_asks_for_a_new_snapshot(void **state)
@@ -302,11 +302,11 @@ static void a_process_without_its_leader_is_read_by_another_thread(void **state)
 	seen.pid = pid;
 	seen.start_boottime_ns = start_boottime_ns(pid);
 	seen.tid = getpid(); /* a thread, but not of that process */
-	assert_true(get(t, &seen, 1)->gone);
+	assert_true(get(t, &seen, 1)->unreadable);
 	process_table_exec(t, seen.pid, seen.start_boottime_ns);
 	seen.tid = other_thread(pid);
 	s = get(t, &seen, 2);
-	assert_false(s->gone);
+	assert_false(s->unreadable);
 	assert_non_null(strstr(s->exe, "/test_process_table"));
 	assert_true(begins_like_elf(process_snapshot_find(s, (uintptr_t)outlive)->file));
 	kill(pid, SIGKILL);
@@ -372,6 +372,119 @@ static void a_lost_exit_is_noticed(void **state)
 	assert_int_equal(stats_of(t).n_processes, 0);
 }
 
+struct listening {
+	struct process_listener listener;
+	struct process_snapshot *snapshot; /* the last one */
+	unsigned n_snapshots;
+	unsigned n_exited;
+};
+
+static void keep_snapshot(void *ctx, struct process_snapshot *s)
+{
+	struct listening *l = ctx;
+
+	process_snapshot_unref(l->snapshot);
+	l->snapshot = process_snapshot_ref(s);
+	l->n_snapshots++;
+}
+
+static void expect_last_snapshot(void *ctx, const struct process_snapshot *last)
+{
+	struct listening *l = ctx;
+
+	assert_ptr_equal(last, l->snapshot);
+	l->n_exited++;
+}
+
+static void listen_to(struct process_table *t, struct listening *l)
+{
+	*l = (struct listening){.listener = {keep_snapshot, expect_last_snapshot, l, NULL}};
+	process_table_subscribe(t, &l->listener);
+}
+
+static void listeners_get_each_new_snapshot(void **state)
+{
+	CLEANUP(process_table_freep) struct process_table *t = new_table(0);
+	struct process_listener deaf = {0};
+	struct process_seen seen = seen_self();
+	struct process_snapshot *s;
+	struct listening a, b;
+	void *code;
+
+	(void)state;
+	listen_to(t, &a);
+	process_table_subscribe(t, &deaf);
+	listen_to(t, &b);
+	assert_true(process_table_scan(t) > 0);
+	assert_int_equal(a.n_snapshots, 0); /* nothing was read */
+	s = get(t, &seen, 1);
+	assert_ptr_equal(a.snapshot, s);
+	assert_ptr_equal(b.snapshot, s);
+	assert_non_null(a.snapshot->mappings[0].file);
+	(void)get(t, &seen, 2);
+	assert_int_equal(a.n_snapshots, 1);
+
+	/* more code */
+	code = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	seen.addrs = (const uint64_t[]){(uintptr_t)code};
+	seen.n_addrs = 1;
+	s = get(t, &seen, 2 * NS_PER_S);
+	assert_int_equal(a.n_snapshots, 2);
+	assert_ptr_equal(a.snapshot, s);
+	munmap(code, 4096);
+
+	/* another program */
+	seen.n_addrs = 0;
+	process_table_exec(t, seen.pid, seen.start_boottime_ns);
+	assert_int_equal(b.n_snapshots, 2);
+	s = get(t, &seen, 3 * NS_PER_S);
+	assert_int_equal(b.n_snapshots, 3);
+	assert_ptr_equal(b.snapshot, s);
+	assert_int_equal(a.n_exited + b.n_exited, 0);
+	process_snapshot_unref(a.snapshot);
+	process_snapshot_unref(b.snapshot);
+}
+
+static void listeners_hear_of_an_exit_once(void **state)
+{
+	CLEANUP(process_table_freep) struct process_table *t = new_table(0);
+	struct process_seen seen = seen_self();
+	struct listening l;
+
+	(void)state;
+	listen_to(t, &l);
+	/* never sampled, so never reported */
+	process_table_exec(t, 4000000, NS_PER_S);
+	process_table_exit(t, 4000000, NS_PER_S, 1);
+
+	(void)get(t, &seen, 1);
+	process_table_exit(t, seen.pid, seen.start_boottime_ns, 1);
+	process_table_exit(t, seen.pid, seen.start_boottime_ns, 2);
+	process_table_sweep(t, NS_PER_S);
+	assert_int_equal(l.n_exited, 0); /* samples may still arrive */
+	process_table_sweep(t, 3 * NS_PER_S);
+	process_table_sweep(t, 6 * NS_PER_S);
+	assert_int_equal(l.n_exited, 1);
+	process_snapshot_unref(l.snapshot);
+}
+
+static void a_reused_pid_is_reported_as_an_exit(void **state)
+{
+	CLEANUP(process_table_freep) struct process_table *t = new_table(0);
+	struct process_seen seen = seen_self();
+	struct listening l;
+
+	(void)state;
+	listen_to(t, &l);
+	(void)get(t, &seen, 1);
+	seen.start_boottime_ns += NS_PER_S;
+	(void)get(t, &seen, 2);
+	assert_int_equal(l.n_exited, 1);
+	assert_int_equal(l.n_snapshots, 2);
+	assert_true(l.snapshot->unreadable);
+	process_snapshot_unref(l.snapshot);
+}
+
 static void a_scan_knows_everyone_and_reads_nobody(void **state)
 {
 	CLEANUP(process_table_freep) struct process_table *t = new_table(0);
@@ -394,7 +507,7 @@ static void kernel_threads_are_one_service(void **state)
 	(void)state;
 	assert_string_equal(s->workload->service, "/kernel");
 	assert_true(s->kernel_thread);
-	assert_false(s->gone);
+	assert_false(s->unreadable);
 }
 
 static void no_more_files_than_allowed_are_open(void **state)
@@ -586,6 +699,9 @@ int main(void)
 		cmocka_unit_test(garbage_makes_us_look_ever_more_seldom),
 		cmocka_unit_test(an_ended_process_lingers_and_goes_with_its_files),
 		cmocka_unit_test(a_lost_exit_is_noticed),
+		cmocka_unit_test(listeners_get_each_new_snapshot),
+		cmocka_unit_test(listeners_hear_of_an_exit_once),
+		cmocka_unit_test(a_reused_pid_is_reported_as_an_exit),
 		cmocka_unit_test(a_scan_knows_everyone_and_reads_nobody),
 		cmocka_unit_test(kernel_threads_are_one_service),
 		cmocka_unit_test(no_more_files_than_allowed_are_open),
