@@ -24,6 +24,11 @@ build/bench/go_service: $(wildcard test/bench/go_service/*)
 $(O)/test/bench/go_cost: $(call obj,test/bench/go_cost.c test/go-matrix/heap_process.c) $(O)/libnode.a $(O)/libcommon.a
 	$(call say,LINK)
 	$(Q)mkdir -p $(@D) && $(CC) $(LDFLAGS_ALL) -o $@ $^ $(libs_node)
+$(O)/test/bench/special_tables: $(call obj,test/bench/special_tables.c) $(O)/libcluster.a $(O)/libcommon.a
+	$(call say,LINK)
+	$(Q)mkdir -p $(@D) && $(CC) $(LDFLAGS_ALL) -o $@ $^ $(libs_cluster)
+bench-tables: $(O)/test/bench/special_tables ## tables made for one use against common/data/table.h
+	$(Q)$<
 build/bench/go_locks: $(wildcard test/bench/locks/*)
 	@mkdir -p $(@D)
 	$(Q)cd $(<D) && "$$($(CURDIR)/test/setup/go.sh)" build -o $(CURDIR)/$@ .
@@ -38,5 +43,6 @@ bench-go: $(bench_go) ## cost of reading Go processes (BENCH="heap service")
 bench: bench-node ## all of them, one after the other
 	$(Q)$(MAKE) bench-scrapes
 	$(Q)$(MAKE) bench-go
+	$(Q)$(MAKE) bench-tables
 
-.PHONY: bench bench-node bench-scrapes bench-go
+.PHONY: bench bench-node bench-scrapes bench-go bench-tables
