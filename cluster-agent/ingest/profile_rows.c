@@ -11,12 +11,12 @@
 #define TRUNCATED "[truncated]"
 #define LOST "lost:"
 
-/* The arena refuses for two reasons, of which only one will pass. */
+/* The sender may repeat the upload later if there was no memory, but not if it is too large. */
 static int no_room(const struct profile *p, size_t size, struct err *err)
 {
-	if (size > p->arena->limit_bytes - p->arena->used_bytes)
-		return err_set(err, -EFBIG, "profile needs more memory than allowed");
-	return -ENOMEM;
+	int r = arena_error(p->arena, size);
+
+	return r == -EFBIG ? err_set(err, r, "profile needs more memory than allowed") : r;
 }
 
 static int check_times(struct profile_rows *r, const struct profile_rows_limits *limits,

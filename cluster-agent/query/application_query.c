@@ -143,15 +143,15 @@ static int group_types(struct application_list *l)
 static int query_last_seen(struct store *store, const struct query_filter *f, int64_t *ret,
 			   struct err *err)
 {
-	CLEANUP(query_fini) struct query q;
+	CLEANUP(bound_query_fini) struct bound_query q;
 	struct rowbinary_reader reader;
 	uint64_t n;
-	int r = query_init(&q, f, MAX_LAST_SEEN_BYTES);
+	int r = bound_query_init(&q, f, MAX_LAST_SEEN_BYTES);
 
 	if (r == 0)
-		r = query_add_sql(&q, f, SQL_LAST_SEEN);
+		r = bound_query_add_sql(&q, f, SQL_LAST_SEEN);
 	if (r == 0)
-		r = query_run(&q, store, err);
+		r = bound_query_run(&q, store, err);
 	if (r < 0)
 		return r;
 	rowbinary_reader_init(&reader, q.answer.data, q.answer.len);
@@ -173,13 +173,13 @@ int application_query(struct store *store, int64_t from_ns, int64_t to_ns,
 
 	if (r < 0)
 		return r;
-	r = query_init(&l.query, &f, MAX_ANSWER_BYTES);
+	r = bound_query_init(&l.query, &f, MAX_ANSWER_BYTES);
 	if (r == 0)
-		r = query_add_uint(&l.query, "hold", TIMELINE_HOLD_NS);
+		r = bound_query_add_uint(&l.query, "hold", TIMELINE_HOLD_NS);
 	if (r == 0)
-		r = query_add_sql(&l.query, &f, SQL_TYPES);
+		r = bound_query_add_sql(&l.query, &f, SQL_TYPES);
 	if (r == 0)
-		r = query_run(&l.query, store, err);
+		r = bound_query_run(&l.query, store, err);
 	if (r == 0)
 		r = read_types(&l, from_ns, to_ns, err);
 	if (r == 0)
@@ -196,7 +196,7 @@ void application_list_fini(struct application_list *l)
 {
 	free(l->types);
 	free(l->items);
-	query_fini(&l->query);
+	bound_query_fini(&l->query);
 	l->types = NULL;
 	l->items = NULL;
 }

@@ -7,7 +7,7 @@
 #ifndef CLUSTER_AGENT_QUERY_APPLICATION_QUERY_H
 #define CLUSTER_AGENT_QUERY_APPLICATION_QUERY_H
 
-#include "cluster-agent/query/query_filter.h"
+#include "cluster-agent/query/bound_query.h"
 #include "common/base.h"
 
 /* Texts are borrowed from the answer, not NUL-terminated. */
@@ -30,7 +30,7 @@ struct application {
 };
 
 struct application_list {
-	struct query query; /* owns the texts */
+	struct bound_query query; /* owns the texts */
 	struct application_type *types;
 	size_t n_types;
 	struct application *items; /* cores descending, then name */

@@ -35,9 +35,11 @@ int pprof_export_add(struct pprof_export *e, const struct flame_frame *frames, s
 	if (e->n_samples == e->max_samples || n_frames > LIMIT_PPROF_STACK_DEPTH)
 		return -EFBIG;
 	locations = arena_calloc(&e->arena, n_frames + 1, sizeof(*locations));
+	if (!locations)
+		return arena_error(&e->arena, (n_frames + 1) * sizeof(*locations));
 	v = arena_alloc(&e->arena, sizeof(*v));
-	if (!locations || !v)
-		return -ENOMEM;
+	if (!v)
+		return arena_error(&e->arena, sizeof(*v));
 	*v = value;
 	for (size_t i = 0; i < n_frames; i++) {
 		int r = intern_add(e->texts, frames[i].text, frames[i].len, &locations[i]);
@@ -61,10 +63,14 @@ static int add_locations(struct pprof_export *e, struct profile *p)
 	uint32_t n = intern_count(e->texts);
 	struct profile_line *lines = arena_calloc(&e->arena, n, sizeof(*lines));
 
+	if (!lines)
+		return arena_error(&e->arena, n * sizeof(*lines));
 	p->functions = arena_calloc(&e->arena, n, sizeof(*p->functions));
+	if (!p->functions)
+		return arena_error(&e->arena, n * sizeof(*p->functions));
 	p->locations = arena_calloc(&e->arena, n, sizeof(*p->locations));
-	if (!lines || !p->functions || !p->locations)
-		return -ENOMEM;
+	if (!p->locations)
+		return arena_error(&e->arena, n * sizeof(*p->locations));
 	for (uint32_t id = 0; id < n; id++) {
 		struct frame_text parts;
 		size_t len;
@@ -73,9 +79,11 @@ static int add_locations(struct pprof_export *e, struct profile *p)
 
 		frame_text_split(&parts, text, len);
 		name = arena_strndup(&e->arena, parts.name, parts.name_len);
+		if (!name)
+			return arena_error(&e->arena, parts.name_len + 1);
 		file = arena_strndup(&e->arena, parts.file, parts.file_len);
-		if (!name || !file)
-			return -ENOMEM;
+		if (!file)
+			return arena_error(&e->arena, parts.file_len + 1);
 		p->functions[id].name = (struct profile_string){name, parts.name_len};
 		p->functions[id].file = (struct profile_string){file, parts.file_len};
 		lines[id] = (struct profile_line){.function = id, .line = parts.line};

@@ -1,4 +1,9 @@
-/* Stacks of a query → struct profile, for a download that other tools read. Pure. */
+/*
+ * Stacks of a query → pprof, for a download that other tools read. Pure.
+ *
+ * Memory is bounded by LIMIT_PPROF_ARENA_BYTES: stacks that do not fit are -EFBIG, so that the reader
+ * asks for a shorter range; -ENOMEM is left for a machine that has no memory.
+ */
 #ifndef CLUSTER_AGENT_QUERY_PPROF_EXPORT_H
 #define CLUSTER_AGENT_QUERY_PPROF_EXPORT_H
 
@@ -10,7 +15,6 @@
 #include "common/data/intern.h"
 #include "common/pprof/profile.h"
 
-/* Everything a zeroed one lacks comes with pprof_export_init(). */
 struct pprof_export {
 	struct arena arena;
 	struct intern *texts; /* frames; ids are location and function indexes */
@@ -19,15 +23,15 @@ struct pprof_export {
 	uint32_t max_samples;
 };
 
-/* max_samples stacks at most. -ENOMEM; fini also after a failure. */
+/* For max_samples stacks at most. Returns 0 or -ENOMEM; released with fini in both cases. */
 int pprof_export_init(struct pprof_export *e, uint32_t max_samples) MUST_CHECK;
 void pprof_export_fini(struct pprof_export *e);
 
-/* 0; -EFBIG: more than max_samples stacks or more text than fits; -ENOMEM. */
+/* Returns 0, -EFBIG if there are more than max_samples stacks or they do not fit, or -ENOMEM. */
 int pprof_export_add(struct pprof_export *e, const struct flame_frame *frames, size_t n_frames,
 		     int64_t value) MUST_CHECK;
 
-/* Appends a gzipped pprof of what was added. 0; -EFBIG over out's limit; -ENOMEM. */
+/* Appends a gzipped pprof of the stacks. Returns 0, -EFBIG if it does not fit, or -ENOMEM. */
 int pprof_export_write(struct pprof_export *e, const struct query_filter *f,
 		       struct buf *out) MUST_CHECK;
 

@@ -90,7 +90,7 @@ static int read_row(struct rowbinary_reader *r, struct frames *f, struct row *re
 	return read_frames(r, f, &ret->n_frames);
 }
 
-static int read_stacks(struct query *q, stack_query_fn fn, void *ctx,
+static int read_stacks(struct bound_query *q, stack_query_fn fn, void *ctx,
 		       struct stack_query_result *ret, struct err *err)
 {
 	static const struct flame_frame missing = {STACK_QUERY_MISSING,
@@ -123,36 +123,36 @@ static int read_stacks(struct query *q, stack_query_fn fn, void *ctx,
 	return rowbinary_reader_finish(&r) < 0 ? bad_answer(err) : 0;
 }
 
-static int add_value_sql(struct query *q, struct store *store, const struct query_filter *f,
+static int add_value_sql(struct bound_query *q, struct store *store, const struct query_filter *f,
 			 struct err *err)
 {
 	double covered_ns = 0;
 	int r;
 
 	if (profile_type_get(f->type)->aggregation == PROFILE_AGGREGATION_SUM)
-		return query_add_sql(q, f, "WITH samples AS (" SQL_VALUES_SUM SQL_VALUES);
+		return bound_query_add_sql(q, f, "WITH samples AS (" SQL_VALUES_SUM SQL_VALUES);
 	r = timeline_query_covered(store, f, &covered_ns, err);
 	if (r == 0)
-		r = query_add_uint(q, "covered", covered_ns > 1 ? (uint64_t)covered_ns : 1);
+		r = bound_query_add_uint(q, "covered", covered_ns > 1 ? (uint64_t)covered_ns : 1);
 	if (r == 0)
-		r = query_add_sql(q, f, "WITH samples AS (" SQL_VALUES_AVG SQL_VALUES);
+		r = bound_query_add_sql(q, f, "WITH samples AS (" SQL_VALUES_AVG SQL_VALUES);
 	return r;
 }
 
 static int query_stacks(struct store *store, const struct query_filter *f, stack_query_fn fn,
 			void *ctx, struct stack_query_result *ret, struct err *err)
 {
-	CLEANUP(query_fini) struct query q;
-	int r = query_init(&q, f, MAX_ANSWER_BYTES);
+	CLEANUP(bound_query_fini) struct bound_query q;
+	int r = bound_query_init(&q, f, MAX_ANSWER_BYTES);
 
 	if (r == 0)
-		r = query_add_uint(&q, "max", STACK_QUERY_MAX_STACKS);
+		r = bound_query_add_uint(&q, "max", STACK_QUERY_MAX_STACKS);
 	if (r == 0)
 		r = add_value_sql(&q, store, f, err);
 	if (r == 0)
-		r = query_add_sql(&q, f, "), top AS (" SQL_TOP SQL_STACKS);
+		r = bound_query_add_sql(&q, f, "), top AS (" SQL_TOP SQL_STACKS);
 	if (r == 0)
-		r = query_run(&q, store, err);
+		r = bound_query_run(&q, store, err);
 	return r == 0 ? read_stacks(&q, fn, ctx, ret, err) : r;
 }
 
@@ -187,14 +187,14 @@ static int read_reasons(struct rowbinary_reader *r, struct stack_query_result *r
 static int query_quality(struct store *store, const struct query_filter *f,
 			 struct stack_query_result *ret, struct err *err)
 {
-	CLEANUP(query_fini) struct query q;
+	CLEANUP(bound_query_fini) struct bound_query q;
 	struct rowbinary_reader reader;
-	int r = query_init(&q, f, MAX_QUALITY_BYTES);
+	int r = bound_query_init(&q, f, MAX_QUALITY_BYTES);
 
 	if (r == 0)
-		r = query_add_sql(&q, f, SQL_QUALITY);
+		r = bound_query_add_sql(&q, f, SQL_QUALITY);
 	if (r == 0)
-		r = query_run(&q, store, err);
+		r = bound_query_run(&q, store, err);
 	if (r < 0)
 		return r;
 	rowbinary_reader_init(&reader, q.answer.data, q.answer.len);

@@ -10,6 +10,9 @@
 #include "cluster-agent/query/flame_tree.h"
 #include "cluster-agent/query/query_filter.h"
 #include "common/base.h"
+#include "common/err.h"
+
+struct store;
 
 #define STACK_QUERY_MAX_STACKS 20000u
 #define STACK_QUERY_MAX_REASONS 64u

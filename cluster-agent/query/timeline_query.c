@@ -85,7 +85,7 @@ static int64_t grid_ns(int64_t range_ns, int64_t step_ns)
 	return step_ns / 16 < range_ns / 5000 ? step_ns / 16 : range_ns / 5000;
 }
 
-static int read_windows(struct query *q, struct timeline_window **ret, size_t *ret_n,
+static int read_windows(struct bound_query *q, struct timeline_window **ret, size_t *ret_n,
 			struct err *err)
 {
 	size_t max = q->answer.len / WINDOW_BYTES, n = 0;
@@ -117,47 +117,47 @@ static bool leaves_gaps(const struct query_filter *f)
 	return !profile_type_get(f->type)->node_agent;
 }
 
-static int add_hold(struct query *q, const struct query_filter *f)
+static int add_hold(struct bound_query *q, const struct query_filter *f)
 {
 	bool sum = profile_type_get(f->type)->aggregation == PROFILE_AGGREGATION_SUM;
-	int r = query_add_uint(q, "sum", sum);
+	int r = bound_query_add_uint(q, "sum", sum);
 
-	return r == 0 ? query_add_uint(q, "hold", TIMELINE_HOLD_NS) : r;
+	return r == 0 ? bound_query_add_uint(q, "hold", TIMELINE_HOLD_NS) : r;
 }
 
-static int add_windows(struct query *q, const struct query_filter *f, bool held)
+static int add_windows(struct bound_query *q, const struct query_filter *f, bool held)
 {
 	bool sum = profile_type_get(f->type)->aggregation == PROFILE_AGGREGATION_SUM;
 	bool one = f->instance && f->instance[0];
 	int r;
 
 	if (!held)
-		return query_add_sql(q, f, SQL_PLAIN);
+		return bound_query_add_sql(q, f, SQL_PLAIN);
 	r = add_hold(q, f);
 	if (r == 0)
-		r = query_add_uint(q, "least", sum ? NS_PER_S : 1);
+		r = bound_query_add_uint(q, "least", sum ? NS_PER_S : 1);
 	if (r == 0)
-		r = query_add_sql(q, f, one ? SQL_OWN_OF_ONE : SQL_OWN);
-	return r == 0 ? query_add_sql(q, f, SQL_HELD) : r;
+		r = bound_query_add_sql(q, f, one ? SQL_OWN_OF_ONE : SQL_OWN);
+	return r == 0 ? bound_query_add_sql(q, f, SQL_HELD) : r;
 }
 
 static int query_timeline(struct store *store, const struct query_filter *f, struct timeline *t,
 			  bool held, struct err *err)
 {
 	AUTO_FREE struct timeline_window *windows = NULL;
-	CLEANUP(query_fini) struct query q;
+	CLEANUP(bound_query_fini) struct bound_query q;
 	size_t n_windows = 0;
-	int r = query_init(&q, f, MAX_ANSWER_BYTES);
+	int r = bound_query_init(&q, f, MAX_ANSWER_BYTES);
 
 	if (r == 0)
-		r = query_add_uint(&q, "grid",
-				   (uint64_t)grid_ns(f->to_ns - f->from_ns, t->step_ns));
+		r = bound_query_add_uint(&q, "grid",
+					 (uint64_t)grid_ns(f->to_ns - f->from_ns, t->step_ns));
 	if (r == 0)
 		r = add_windows(&q, f, held);
 	if (r == 0)
-		r = query_add_sql(&q, f, SQL_TIMELINE);
+		r = bound_query_add_sql(&q, f, SQL_TIMELINE);
 	if (r == 0)
-		r = query_run(&q, store, err);
+		r = bound_query_run(&q, store, err);
 	if (r == 0)
 		r = read_windows(&q, &windows, &n_windows, err);
 	if (r < 0)
@@ -219,17 +219,18 @@ static int read_instances(struct timeline_instances *is, double scale, struct er
 	return 0;
 }
 
-static int add_instances(struct query *q, const struct query_filter *f)
+static int add_instances(struct bound_query *q, const struct query_filter *f)
 {
-	int r = query_add_uint(q, "max", TIMELINE_QUERY_MAX_INSTANCES);
+	int r = bound_query_add_uint(q, "max", TIMELINE_QUERY_MAX_INSTANCES);
 
 	if (r == 0)
 		r = add_hold(q, f);
 	if (r == 0)
-		r = query_add_sql(q, f, SQL_INSTANCES);
+		r = bound_query_add_sql(q, f, SQL_INSTANCES);
 	if (r == 0)
-		r = query_add_sql(q, f, leaves_gaps(f) ? SQL_INSTANCES_HELD : SQL_INSTANCES_PLAIN);
-	return r == 0 ? query_add_sql(q, f, SQL_INSTANCES_TOP) : r;
+		r = bound_query_add_sql(q, f,
+					leaves_gaps(f) ? SQL_INSTANCES_HELD : SQL_INSTANCES_PLAIN);
+	return r == 0 ? bound_query_add_sql(q, f, SQL_INSTANCES_TOP) : r;
 }
 
 int timeline_query_instances(struct store *store, const struct query_filter *f,
@@ -245,11 +246,11 @@ int timeline_query_instances(struct store *store, const struct query_filter *f,
 	r = query_covered(store, &all, leaves_gaps(f), &covered_ns, err);
 	if (r < 0)
 		return r;
-	r = query_init(&is.query, &all, MAX_ANSWER_BYTES);
+	r = bound_query_init(&is.query, &all, MAX_ANSWER_BYTES);
 	if (r == 0)
 		r = add_instances(&is.query, &all);
 	if (r == 0)
-		r = query_run(&is.query, store, err);
+		r = bound_query_run(&is.query, store, err);
 	if (r == 0)
 		r = read_instances(
 			&is, covered_ns > 0 ? (sum ? (double)NS_PER_S : 1) / covered_ns : 0, err);
@@ -264,6 +265,6 @@ int timeline_query_instances(struct store *store, const struct query_filter *f,
 void timeline_instances_fini(struct timeline_instances *i)
 {
 	free(i->items);
-	query_fini(&i->query);
+	bound_query_fini(&i->query);
 	i->items = NULL;
 }

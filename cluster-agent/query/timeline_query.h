@@ -6,7 +6,7 @@
 #ifndef CLUSTER_AGENT_QUERY_TIMELINE_QUERY_H
 #define CLUSTER_AGENT_QUERY_TIMELINE_QUERY_H
 
-#include "cluster-agent/query/query_filter.h"
+#include "cluster-agent/query/bound_query.h"
 #include "cluster-agent/query/timeline.h"
 #include "common/base.h"
 
@@ -34,7 +34,7 @@ struct timeline_instance {
 };
 
 struct timeline_instances {
-	struct query query; /* owns the texts */
+	struct bound_query query; /* owns the texts */
 	struct timeline_instance *items;
 	size_t n_items; /* value descending; at most TIMELINE_QUERY_MAX_INSTANCES */
 	bool has_hosts; /* several hosts: ids alone do not tell them apart */

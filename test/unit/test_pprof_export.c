@@ -57,6 +57,45 @@ static void takes_no_more_than_announced(void **state)
 	assert_int_equal(pprof_export_add(&e, f, 1, 1), -EFBIG);
 }
 
+/* Leaves the arena no more than its last chunk has. */
+static void forbid_more(struct pprof_export *e)
+{
+	e->arena.limit_bytes = e->arena.used_bytes;
+}
+
+static void stacks_beyond_the_limit_are_too_large_and_not_out_of_memory(void **state)
+{
+	static const struct flame_frame f[] = {F("a :0")};
+	CLEANUP(pprof_export_fini) struct pprof_export e;
+	int r = 0;
+
+	(void)state;
+	assert_int_equal(pprof_export_init(&e, 1000000), 0);
+	forbid_more(&e);
+	for (unsigned i = 0; i < 1000000 && r == 0; i++)
+		r = pprof_export_add(&e, f, 1, 1);
+	assert_int_equal(r, -EFBIG);
+}
+
+static void texts_beyond_the_limit_are_too_large_and_not_out_of_memory(void **state)
+{
+	CLEANUP(pprof_export_fini) struct pprof_export e;
+	CLEANUP(buf_fini) struct buf out;
+
+	(void)state;
+	buf_init(&out, 1 << 20);
+	assert_int_equal(pprof_export_init(&e, 2), 0);
+	for (size_t i = 0; i < 2; i++) {
+		static char text[60000];
+		const struct flame_frame f = {text, sizeof(text) - i};
+
+		memset(text, 'a', sizeof(text));
+		assert_int_equal(pprof_export_add(&e, &f, 1, 1), 0);
+	}
+	forbid_more(&e);
+	assert_int_equal(pprof_export_write(&e, &filter, &out), -EFBIG);
+}
+
 static int export_some(void *arg)
 {
 	static const struct flame_frame f[] = {F("a :0"), F("b c:1")};
@@ -78,6 +117,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(stacks_come_back_from_the_pprof),
 		cmocka_unit_test(takes_no_more_than_announced),
+		cmocka_unit_test(stacks_beyond_the_limit_are_too_large_and_not_out_of_memory),
+		cmocka_unit_test(texts_beyond_the_limit_are_too_large_and_not_out_of_memory),
 		cmocka_unit_test(survives_every_failed_allocation),
 	};
 

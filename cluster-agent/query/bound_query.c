@@ -1,4 +1,10 @@
-#include "cluster-agent/query/query_filter.h"
+/*
+ * Templates of SQL are C strings with two kinds of holes: {name:Type}, which the engine binds, and
+ * ${name}, which add_piece() replaces by SQL that several queries share. The second kind is chosen by
+ * the filter and never contains text of it: which label names an instance depends on the type, and the
+ * condition on the instance is only there if one is asked for.
+ */
+#include "cluster-agent/query/bound_query.h"
 
 #include <errno.h>
 
@@ -7,7 +13,7 @@
 #define PARAM_BYTES ((size_t)256 * 1024)
 #define SQL_BYTES ((size_t)64 * 1024)
 
-/* A profile counts when its window overlaps the range; a window has at least one ns. */
+/* A profile counts if its window overlaps the range; a window is at least 1 ns long. */
 #define RANGE                                              \
 	"Start < fromUnixTimestamp64Nano({to:Int64}) AND " \
 	"End > fromUnixTimestamp64Nano({from:Int64})"
@@ -36,7 +42,7 @@ static const struct piece pieces[] = {
 	{"overlap_ns", OVERLAP_NS},
 };
 
-/* The same text as ClickHouse unescapes it when it binds a String. */
+/* Escapes s for ClickHouse, which unescapes the value of a String parameter. */
 static const char *escape(struct arena *arena, const char *s)
 {
 	char *out = arena_alloc(arena, 2 * strlen(s) + 1), *at = out;
@@ -52,20 +58,20 @@ static const char *escape(struct arena *arena, const char *s)
 	return out;
 }
 
-static int add_param(struct query *q, const char *name, const char *value)
+static int add_param(struct bound_query *q, const char *name, const char *value)
 {
-	if (!value || q->n_params == QUERY_MAX_PARAMS)
+	if (!value || q->n_params == BOUND_QUERY_MAX_PARAMS)
 		return -ENOMEM;
 	q->params[q->n_params++] = (struct store_param){.name = name, .value = value};
 	return 0;
 }
 
-static int add_string(struct query *q, const char *name, const char *value)
+static int add_string(struct bound_query *q, const char *name, const char *value)
 {
 	return add_param(q, name, escape(&q->arena, value ? value : ""));
 }
 
-static int add_int(struct query *q, const char *name, int64_t value)
+static int add_int(struct bound_query *q, const char *name, int64_t value)
 {
 	char text[24];
 	int n = snprintf(text, sizeof(text), "%lld", (long long)value);
@@ -73,7 +79,7 @@ static int add_int(struct query *q, const char *name, int64_t value)
 	return add_param(q, name, arena_strndup(&q->arena, text, (size_t)n));
 }
 
-int query_add_uint(struct query *q, const char *name, uint64_t value)
+int bound_query_add_uint(struct bound_query *q, const char *name, uint64_t value)
 {
 	char text[24];
 	int n = snprintf(text, sizeof(text), "%llu", (unsigned long long)value);
@@ -81,7 +87,7 @@ int query_add_uint(struct query *q, const char *name, uint64_t value)
 	return add_param(q, name, arena_strndup(&q->arena, text, (size_t)n));
 }
 
-int query_init(struct query *q, const struct query_filter *f, size_t max_answer_bytes)
+int bound_query_init(struct bound_query *q, const struct query_filter *f, size_t max_answer_bytes)
 {
 	int r;
 
@@ -101,7 +107,7 @@ int query_init(struct query *q, const struct query_filter *f, size_t max_answer_
 	return r;
 }
 
-void query_fini(struct query *q)
+void bound_query_fini(struct bound_query *q)
 {
 	buf_fini(&q->answer);
 	buf_fini(&q->sql);
@@ -113,7 +119,7 @@ static const char *id_of(const struct query_filter *f)
 	return f->type && profile_type_get(f->type)->node_agent ? ID_CONTAINER : ID_POD;
 }
 
-static int add_which(struct query *q, const struct query_filter *f, const char *range)
+static int add_which(struct bound_query *q, const struct query_filter *f, const char *range)
 {
 	int r = buf_addf(&q->sql, "ServiceName = {service:String} AND Type = {type:String} AND %s",
 			 range);
@@ -126,7 +132,8 @@ static int add_which(struct query *q, const struct query_filter *f, const char *
 	return r;
 }
 
-static int add_piece(struct query *q, const struct query_filter *f, const char *name, size_t len)
+static int add_piece(struct bound_query *q, const struct query_filter *f, const char *name,
+		     size_t len)
 {
 	if (len == 5 && memcmp(name, "which", 5) == 0)
 		return add_which(q, f, RANGE);
@@ -140,7 +147,7 @@ static int add_piece(struct query *q, const struct query_filter *f, const char *
 	return -EINVAL;
 }
 
-int query_add_sql(struct query *q, const struct query_filter *f, const char *template)
+int bound_query_add_sql(struct bound_query *q, const struct query_filter *f, const char *template)
 {
 	for (;;) {
 		const char *mark = strstr(template, "${");
@@ -158,7 +165,7 @@ int query_add_sql(struct query *q, const struct query_filter *f, const char *tem
 	}
 }
 
-int query_run(struct query *q, struct store *store, struct err *err)
+int bound_query_run(struct bound_query *q, struct store *store, struct err *err)
 {
 	struct store_query sq = {
 		.sql = q->sql.data,
