@@ -49,7 +49,7 @@ static void begin(struct fixture *f)
 	assert_true(f->child > 0);
 	f->root_fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	assert_int_equal(deadline_caller_new(&f->files.caller, UINT64_C(60000000000), 1), 0);
-	assert_int_equal(go_layouts_new(&f->files.layouts), 0);
+	assert_int_equal(go_file_cache_new(&f->files.cache), 0);
 	f->id = id_of(f->root_fd, f->child);
 }
 
@@ -60,7 +60,7 @@ static void end(struct fixture *f)
 	close(f->say[0]);
 	if (f->say[1] >= 0)
 		close(f->say[1]);
-	go_layouts_free(f->files.layouts);
+	go_file_cache_free(f->files.cache);
 	deadline_caller_free(f->files.caller);
 	close(f->root_fd);
 }
@@ -227,7 +227,7 @@ static struct file_version own_version(void)
 static void test_what_is_known_about_a_file_is_not_read_again(void **state)
 {
 	struct file_version file = own_version();
-	struct go_known_file other = {0};
+	struct go_file_facts other = {0};
 	struct go_target t;
 	struct fixture f;
 
@@ -235,13 +235,13 @@ static void test_what_is_known_about_a_file_is_not_read_again(void **state)
 	begin(&f);
 	assert_int_equal(go_target_open(&t, f.root_fd, &f.id, &f.files), 0);
 	go_target_close(&t);
-	assert_non_null(go_layouts_find(f.files.layouts, &file));
+	assert_non_null(go_file_cache_find(f.files.cache, &file));
 
-	go_layouts_free(f.files.layouts);
-	assert_int_equal(go_layouts_new(&f.files.layouts), 0);
+	go_file_cache_free(f.files.cache);
+	assert_int_equal(go_file_cache_new(&f.files.cache), 0);
 	other.layout = t.layout;
 	other.layout.text_start++; /* as nothing but what is remembered would say */
-	assert_int_equal(go_layouts_add(f.files.layouts, &file, &other), 0);
+	assert_int_equal(go_file_cache_add(f.files.cache, &file, &other), 0);
 	assert_int_equal(go_target_open(&t, f.root_fd, &f.id, &f.files), 0);
 	assert_int_equal(t.layout.text_start, other.layout.text_start);
 	assert_int_equal(t.file.size_bytes, file.id.size_bytes);
@@ -252,14 +252,14 @@ static void test_what_is_known_about_a_file_is_not_read_again(void **state)
 static void test_a_file_that_was_touched_is_read_again(void **state)
 {
 	struct file_version file = own_version();
-	struct go_known_file other = {0};
+	struct go_file_facts other = {0};
 	struct go_target t;
 	struct fixture f;
 	struct stat st;
 
 	(void)state;
 	begin(&f);
-	assert_int_equal(go_layouts_add(f.files.layouts, &file, &other), 0);
+	assert_int_equal(go_file_cache_add(f.files.cache, &file, &other), 0);
 	assert_int_equal(stat("/proc/self/exe", &st), 0);
 	assert_int_equal(chmod("/proc/self/exe", st.st_mode & 07777), 0); /* as it was */
 	assert_int_equal(go_target_open(&t, f.root_fd, &f.id, &f.files), 0);
@@ -272,13 +272,13 @@ static void test_a_file_that_is_known_needs_no_thread_of_its_own(void **state)
 {
 	size_t n_threads = count_threads();
 	struct file_version file = own_version();
-	struct go_known_file known = {0};
+	struct go_file_facts known = {0};
 	struct go_target t;
 	struct fixture f;
 
 	(void)state;
 	begin(&f);
-	assert_int_equal(go_layouts_add(f.files.layouts, &file, &known), 0);
+	assert_int_equal(go_file_cache_add(f.files.cache, &file, &known), 0);
 	assert_int_equal(go_target_open(&t, f.root_fd, &f.id, &f.files), 0);
 	go_target_close(&t);
 	assert_int_equal(count_threads(), n_threads);

@@ -126,7 +126,7 @@ static void begin(struct fixture *f)
 	close(said[0]);
 	f->root_fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	assert_int_equal(deadline_caller_new(&f->files.caller, NS_PER_S, NS_PER_S * 3600), 0);
-	assert_int_equal(go_layouts_new(&f->files.layouts), 0);
+	assert_int_equal(go_file_cache_new(&f->files.cache), 0);
 
 	AUTO_CLOSE int fd = procfs_open_process(f->root_fd, f->child);
 
@@ -139,7 +139,7 @@ static void end(struct fixture *f)
 {
 	kill(f->child, SIGKILL);
 	waitpid(f->child, NULL, 0);
-	go_layouts_free(f->files.layouts);
+	go_file_cache_free(f->files.cache);
 	deadline_caller_free(f->files.caller);
 	close(f->root_fd);
 }
@@ -219,7 +219,7 @@ static struct file_version version_of(const struct fixture *f)
 
 static void test_headers_of_a_layered_file_are_parsed_once(void **state)
 {
-	struct go_known_file other = {.may_hang = true};
+	struct go_file_facts other = {.may_hang = true};
 	struct file_version file;
 	struct go_target t;
 	struct fixture f;
@@ -228,14 +228,14 @@ static void test_headers_of_a_layered_file_are_parsed_once(void **state)
 	begin(&f);
 	assert_int_equal(go_target_open(&t, f.root_fd, &f.id, &f.files), 0);
 	file = version_of(&f);
-	assert_true(go_layouts_find(f.files.layouts, &file)->may_hang);
+	assert_true(go_file_cache_find(f.files.cache, &file)->may_hang);
 	other.layout = t.layout;
 	other.layout.text_start++; /* as nothing but what is remembered would say */
 	go_target_close(&t);
 
-	go_layouts_free(f.files.layouts);
-	assert_int_equal(go_layouts_new(&f.files.layouts), 0);
-	assert_int_equal(go_layouts_add(f.files.layouts, &file, &other), 0);
+	go_file_cache_free(f.files.cache);
+	assert_int_equal(go_file_cache_new(&f.files.cache), 0);
+	assert_int_equal(go_file_cache_add(f.files.cache, &file, &other), 0);
 	assert_int_equal(go_target_open(&t, f.root_fd, &f.id, &f.files), 0);
 	assert_int_equal(t.layout.text_start, other.layout.text_start);
 	go_target_close(&t);

@@ -353,8 +353,8 @@ static void test_failed_allocations_are_survived(void **state)
 	end(&f);
 }
 
-/* How many there are, to a process that has the file with these notes; NULL: to one that has it for itself. */
-static uint64_t count_with(struct go_file_notes *notes, uint64_t bias)
+/* Counts goroutines with the shared notes of the file, or with none if notes is NULL. */
+static uint64_t count_with(struct file_notes *notes, uint64_t bias)
 {
 	struct fixture f;
 	uint64_t n = 0;
@@ -369,7 +369,7 @@ static uint64_t count_with(struct go_file_notes *notes, uint64_t bias)
 
 static void test_whose_goroutines_are_is_known_to_the_next_process_of_the_file(void **state)
 {
-	struct go_file_notes notes = {0};
+	struct file_notes notes = {0};
 
 	(void)state;
 	goroutine_image_init(&im, false);
@@ -388,6 +388,7 @@ static void test_whose_goroutines_are_is_known_to_the_next_process_of_the_file(v
 	im.module.table.names_offset--;
 	im.module.in_file = false;
 	assert_int_equal(count_with(&notes, 0), 2); /* tables of its own */
+	file_notes_clear(&notes);
 }
 
 int main(void)

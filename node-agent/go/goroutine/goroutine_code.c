@@ -1,7 +1,7 @@
 /*
  * Two caches serve one scan. The table here has the frame of each address and lives as long
  * as the scan: thousands of goroutines usually share some dozens of addresses, and a lookup
- * in the pclntab costs microseconds. The notes of the file (go_layouts.h) outlive it, and are
+ * in the pclntab costs microseconds. The notes of the file (go_file_cache.h) outlive it, and are
  * shared by all processes of an executable, for the one question that is asked about every
  * goroutine, also when they are only counted: who owns it. A note must not carry what one
  * process wrote into its own memory to another, so they are used only for tables that were
@@ -32,7 +32,7 @@ struct goroutine_code {
 	const struct go_module *modules; /* borrowed */
 	size_t n_modules;
 	uint64_t deadline_ns;
-	struct go_file_notes *notes; /* borrowed; NULL if nothing is shared with other processes */
+	struct file_notes *notes; /* borrowed; NULL if nothing is shared with other processes */
 	uint64_t bias;
 	uint64_t notes_seed; /* a hash of where in the file the tables are */
 	struct arena arena;
@@ -177,7 +177,7 @@ int goroutine_code_find(void *ctx, uint64_t pc, struct stack_frame *ret)
 	return k->found ? 0 : -ENOENT;
 }
 
-void goroutine_code_share(struct goroutine_code *c, struct go_file_notes *notes, uint64_t bias)
+void goroutine_code_share(struct goroutine_code *c, struct file_notes *notes, uint64_t bias)
 {
 	const struct gopclntab *t = &c->modules[0].table;
 	/*
@@ -202,7 +202,7 @@ int goroutine_code_owner(struct goroutine_code *c, uint64_t start_pc, enum gorou
 	bool shared = c->notes && gopclntab_covers(&c->modules[0].table, start_pc);
 	uint64_t vaddr = start_pc - c->bias;
 	uint64_t key = XXH3_64bits_withSeed(&vaddr, sizeof(vaddr), c->notes_seed);
-	uint8_t note = shared ? go_file_notes_get(c->notes, key) : 0;
+	uint8_t note = shared ? file_notes_get(c->notes, key) : 0;
 	const struct cached_code *k = NULL;
 	int r;
 
@@ -214,7 +214,7 @@ int goroutine_code_owner(struct goroutine_code *c, uint64_t start_pc, enum gorou
 	if (r < 0)
 		return r;
 	if (shared && k->found)
-		go_file_notes_add(c->notes, key, (uint8_t)(k->owner + 1));
+		file_notes_add(c->notes, key, (uint8_t)(k->owner + 1));
 	*ret = k->owner;
 	return 0;
 }

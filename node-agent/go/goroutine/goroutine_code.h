@@ -35,7 +35,7 @@ DEFINE_CLEANUP(struct goroutine_code *, goroutine_code_free);
  * same file. `notes` is borrowed. Has no effect if the module's tables were not read from the
  * file.
  */
-void goroutine_code_share(struct goroutine_code *c, struct go_file_notes *notes, uint64_t bias);
+void goroutine_code_share(struct goroutine_code *c, struct file_notes *notes, uint64_t bias);
 
 /*
  * The `find` of struct goroutine_stack; ctx is a struct goroutine_code. Returns 0, -ENOENT if

@@ -42,8 +42,8 @@ static int prepare(struct go_runtime *rt, struct reading *d)
 	d->scan.addresses = d->addresses;
 	if (r == 0)
 		r = goroutine_code_new(&d->code, rt->modules, rt->n_modules, d->scan.deadline_ns);
-	if (r == 0 && rt->target->known)
-		goroutine_code_share(d->code, &rt->target->known->notes, rt->image.bias);
+	if (r == 0 && rt->target->facts)
+		goroutine_code_share(d->code, &rt->target->facts->notes, rt->image.bias);
 	return r;
 }
 

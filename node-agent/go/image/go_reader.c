@@ -30,7 +30,7 @@ int go_reader_new(struct go_reader **ret, const char *proc_root)
 		return -errno;
 	e = deadline_caller_new(&r->files.caller, READ_TIMEOUT_NS, HUNG_PAUSE_NS);
 	if (e == 0)
-		e = go_layouts_new(&r->files.layouts);
+		e = go_file_cache_new(&r->files.cache);
 	if (e == 0)
 		e = go_executables_new(&r->executables);
 	if (e == 0)
@@ -47,7 +47,7 @@ void go_reader_free(struct go_reader *r)
 		return;
 	memory_windows_free(r->windows);
 	go_executables_free(r->executables);
-	go_layouts_free(r->files.layouts);
+	go_file_cache_free(r->files.cache);
 	deadline_caller_free(r->files.caller);
 	closep(&r->root_fd);
 	free(r);

@@ -1,3 +1,21 @@
+/*
+ * Everything under /proc/<pid> may belong to another process by the time we read it: the
+ * process may exit and its pid be reused, or it may call execve(2). Two things are reliable.
+ * A descriptor of /proc/<pid>/mem stays bound to the address space it was opened for, and
+ * reads nothing once that is gone. A descriptor of /proc/<pid> stays bound to the process. So
+ * the folder is opened first, then the memory, and everything else is verified afterwards:
+ * the start time, the executable's inode, and that no execve(2) happened while we opened
+ * files (the auxiliary vector, which has addresses chosen at random for each image, is the
+ * same before and after). Only then do the memory, the file and the load address fit
+ * together.
+ *
+ * Opening or reading a file on a hung file system (NFS, FUSE) blocks in the kernel, and no
+ * signal but SIGKILL ends that. So files are opened by another thread with a deadline, unless
+ * the cache says that this file's system answers. Reading a process's memory can block in the
+ * same way if a page is mapped from such a file and not in the page cache. Then memory is
+ * read by two sources: addresses within the file's mappings with a deadline, all others
+ * directly.
+ */
 #include "node-agent/go/target/go_target.h"
 
 #include <elf.h>
@@ -13,14 +31,13 @@
 #include "node-agent/process/procfs.h"
 
 #define RANDOM_BYTES 16                /* of AT_RANDOM */
-#define AUXV_MAX_WORDS 512u            /* the kernel gives it in one piece; it has some forty */
-#define MEMORY_END (UINT64_C(1) << 48) /* of what a Go process can have: arm64 has all of it */
+#define AUXV_MAX_WORDS 512u            /* it has some forty, and is read at once */
+#define MEMORY_END (UINT64_C(1) << 48) /* of addresses in Go programs; arm64 uses all 48 bits */
 
-/* ---- files ---- */
+/* ---- memory and file ---- */
 
-/* A file that was opened. */
 struct opened_exe {
-	int fd; /* the caller's; -1 */
+	int fd; /* owned by the caller; -1 if none */
 	bool regular;
 	enum fs_kind fs;
 	struct file_version version;
@@ -33,7 +50,7 @@ struct open_job {
 	struct opened_exe exe;
 };
 
-/* Reading what is mapped from the file may wait for its file system, and reading what is not does not. */
+/* Only pages mapped from the file may wait for its file system. */
 static int read_memory(void *ctx, uint64_t offset, void *to, size_t len)
 {
 	const struct go_target *t = ctx;
@@ -57,26 +74,26 @@ static void set_sources(struct go_target *t, uint64_t size_bytes, const uint64_t
 	byte_source_from_reader(&t->memory, read_memory, t, MEMORY_END);
 }
 
-/* Of an other file system nobody here knows when the file was written to. */
+/* Not cached for remote file systems, where a file may change without its ctime saying so here. */
 static int read_layout(struct go_target *t, const struct file_version *file, enum fs_kind fs,
-		       struct go_layouts *layouts)
+		       struct go_file_cache *cache)
 {
-	struct go_known_file found;
+	struct go_file_facts found;
 	int r;
 
-	if (fs == FS_OTHER || !layouts)
+	if (fs == FS_OTHER || !cache)
 		return elf_layout_parse(&t->layout, &t->file);
-	t->known = go_layouts_find(layouts, file);
-	if (t->known) {
-		t->layout = t->known->layout;
+	t->facts = go_file_cache_find(cache, file);
+	if (t->facts) {
+		t->layout = t->facts->layout;
 		return 0;
 	}
 	r = elf_layout_parse(&t->layout, &t->file);
-	found = (struct go_known_file){.may_hang = fs != FS_LOCAL, .layout = t->layout};
+	found = (struct go_file_facts){.may_hang = fs != FS_LOCAL, .layout = t->layout};
 	if (r == 0)
-		r = go_layouts_add(layouts, file, &found);
+		r = go_file_cache_add(cache, file, &found);
 	if (r == 0)
-		t->known = go_layouts_find(layouts, file);
+		t->facts = go_file_cache_find(cache, file);
 	return r;
 }
 
@@ -132,14 +149,17 @@ static int open_exe_in_time(int proc_fd, uint64_t dev, struct deadline_caller *c
 	return r;
 }
 
-/* Whether its file system is known to answer: opening it needs no other thread. */
-static bool is_quick(int proc_fd, const struct go_layouts *layouts)
+/*
+ * Whether the file system is known to answer, so that no other thread is needed to open the
+ * file.
+ */
+static bool answers(int proc_fd, const struct go_file_cache *cache)
 {
-	const struct go_known_file *known = NULL;
+	const struct go_file_facts *known = NULL;
 	struct file_version now;
 
-	if (layouts && file_version_read(proc_fd, "exe", &now, NULL) == 0)
-		known = go_layouts_find(layouts, &now);
+	if (cache && file_version_read(proc_fd, "exe", &now, NULL) == 0)
+		known = go_file_cache_find(cache, &now);
 	return known && !known->may_hang;
 }
 
@@ -149,27 +169,27 @@ static int open_executable(struct go_target *t, const struct file_id *key,
 	struct opened_exe exe = {.fd = -1};
 	int r;
 
-	r = is_quick(t->proc_fd, files->layouts)
+	r = answers(t->proc_fd, files->cache)
 		    ? open_exe(t->proc_fd, &exe)
 		    : open_exe_in_time(t->proc_fd, key->dev, files->caller, &exe);
 	t->exe_fd = exe.fd;
-	/* not by its size: a file can be cut or grow while it is executed */
+	/* size and mtime are not compared: a file may be truncated or grow while it is executed */
 	if (r == 0 && (!exe.regular || !file_id_same_file(&exe.version.id, key)))
 		r = -ESRCH;
 	if (r < 0)
 		return r;
 	set_sources(t, exe.version.id.size_bytes, exe.fs == FS_LOCAL ? NULL : &key->dev,
 		    files->caller);
-	return read_layout(t, &exe.version, exe.fs, files->layouts);
+	return read_layout(t, &exe.version, exe.fs, files->cache);
 }
 
 /* ---- the process ---- */
 
-/* What the kernel told the program about itself when it was started. */
+/* From the auxiliary vector, which the kernel makes for each execve(2). */
 struct auxv {
-	uint64_t entry;  /* where its first instruction is */
-	uint64_t random; /* where it has random bytes; 0: nowhere */
-	uint64_t image;  /* of all of it: addresses are chosen at random for each execve(2) */
+	uint64_t entry;  /* address of the executable's first instruction */
+	uint64_t random; /* address of random bytes; 0 if there are none */
+	uint64_t image;  /* hash of the whole vector, which has addresses chosen at random */
 };
 
 static int read_auxv(int proc_fd, struct auxv *ret)
@@ -191,7 +211,7 @@ static int read_auxv(int proc_fd, struct auxv *ret)
 	}
 	a.image = XXH3_64bits(words, (size_t)n);
 	*ret = a;
-	return a.entry != 0 ? 0 : -ESRCH; /* of one that is ending it is empty */
+	return a.entry != 0 ? 0 : -ESRCH; /* the vector of an exiting process is empty */
 }
 
 static int check_identity(int proc_fd, const struct program_id *id, struct proc_stat *ret)
@@ -216,7 +236,10 @@ static int open_folder(struct go_target *t, int root_fd, const struct program_id
 	return t->proc_fd < 0 ? t->proc_fd : 0;
 }
 
-/* Of a process that has just ended, files are not there, or nobody may follow its links. */
+/*
+ * Closes t after an error. If the process has just exited, its files are missing or its links
+ * may not be followed: that is -ESRCH.
+ */
 static int finish_open(struct go_target *t, const struct program_id *id, int r)
 {
 	struct proc_stat st;
@@ -229,7 +252,7 @@ static int finish_open(struct go_target *t, const struct program_id *id, int r)
 	return r;
 }
 
-/* Whether it executes what it did. */
+/* Returns -ESRCH if the process executes another file by now. */
 static int check_executable(const struct go_target *t, const struct program_id *id)
 {
 	struct file_id exe = {0};
@@ -254,12 +277,15 @@ static int open_library(struct go_target *t, const struct program_id *id,
 	t->exe_fd = ret->fd;
 	set_sources(t, ret->size_bytes, ret->may_hang ? dev : NULL, files->caller);
 	if (ret->may_hang)
-		return read_layout(t, NULL, FS_OTHER, files->layouts);
+		return read_layout(t, NULL, FS_OTHER, files->cache);
 	r = file_version_read(t->exe_fd, "", &version, NULL);
-	return r < 0 ? r : read_layout(t, &version, FS_LOCAL, files->layouts);
+	return r < 0 ? r : read_layout(t, &version, FS_LOCAL, files->cache);
 }
 
-/* By the mapping that was found, as nothing else says where a library is. */
+/*
+ * Only its mapping says where a library was loaded; the auxiliary vector knows the executable
+ * alone.
+ */
 static int find_bias(struct go_target *t, const struct loaded_library *library)
 {
 	uint64_t vaddr;
@@ -271,7 +297,7 @@ static int find_bias(struct go_target *t, const struct loaded_library *library)
 	return 0;
 }
 
-/* Everything but the memory, which is open already when it is wanted. */
+/* Opens everything but the memory, which must be open already if it is wanted. */
 static int open_rest(struct go_target *t, const struct program_id *id,
 		     const struct go_target_files *files)
 {
@@ -285,7 +311,7 @@ static int open_rest(struct go_target *t, const struct program_id *id,
 			       : open_executable(t, &id->exe, files);
 	if (r == 0 && is_library)
 		r = find_bias(t, &library);
-	return r == -ENODATA ? -EBADMSG : r; /* it was cut */
+	return r == -ENODATA ? -EBADMSG : r; /* -ENODATA: the file is truncated */
 }
 
 int go_target_open_file(struct go_target *ret, int root_fd, const struct program_id *id,
@@ -299,7 +325,7 @@ int go_target_open_file(struct go_target *ret, int root_fd, const struct program
 	return finish_open(ret, id, r);
 }
 
-/* Memory that was opened in between is of the image that was before and is after. */
+/* If the image is the same before and after, the memory opened in between belongs to it. */
 static int open_memory(struct go_target *t, uint64_t *ret_entry)
 {
 	struct auxv before, after;
@@ -352,7 +378,10 @@ bool go_target_is_current(const struct go_target *t, const struct program_id *id
 	       read_auxv(t->proc_fd, &now) == 0 && now.image == t->image;
 }
 
-/* Where addresses are not chosen at random, the random bytes tell two that execute the same file apart. */
+/*
+ * With address randomisation disabled, a parent and child that execute the same file may have
+ * equal auxiliary vectors. The random bytes of AT_RANDOM are different then.
+ */
 bool go_target_is_copy(const struct go_target *t, int root_fd)
 {
 	AUTO_CLOSE int proc_fd = procfs_open_process(root_fd, t->stat.parent);

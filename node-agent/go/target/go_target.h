@@ -1,11 +1,8 @@
 /*
- * One live process opened for reading: its memory, its executable, and the proof that both are
- * still those of the process that is meant.
+ * A running process opened for reading: its memory, and its executable or one of its
+ * libraries, with the proof that both belong to the process that the caller means.
  *
- * A descriptor of /proc/<pid>/mem stays with the memory it was opened for: it reads nothing any more
- * after the process has ended or executed something else. So it is opened first, and who the
- * process is, is checked afterwards. What could wait for a file system that does not answer has a
- * deadline. One thread.
+ * Whatever could hang on a file system that does not answer has a deadline. For one thread.
  */
 #ifndef NODE_AGENT_GO_TARGET_GO_TARGET_H
 #define NODE_AGENT_GO_TARGET_GO_TARGET_H
@@ -15,7 +12,7 @@
 #include "common/base.h"
 #include "common/thread/deadline_call.h"
 #include "node-agent/elf/elf_layout.h"
-#include "node-agent/go/target/go_layouts.h"
+#include "node-agent/go/target/go_file_cache.h"
 #include "node-agent/process/procfs.h"
 #include "node-agent/process/program_id.h"
 #include "node-agent/process/workload.h"
@@ -25,63 +22,72 @@ struct go_target {
 	uint64_t start_time; /* clock ticks since boot */
 	int proc_fd;         /* /proc/<pid> */
 	int mem_fd;
-	int exe_fd; /* of the executable, or of the library that is meant */
-	struct byte_source
-		memory; /* offsets are addresses; does not outlive the target, which stays where it is */
+	int exe_fd; /* of the executable, or of the library if one is meant */
+	/* offsets are addresses; both may point into this struct, so do not copy it */
+	struct byte_source memory;
 	struct byte_source file;
 	struct elf_layout layout;
-	struct go_known_file *known; /* borrowed until the next is opened; NULL: it is not kept */
-	uint64_t bias;               /* added to the file's addresses */
-	uint64_t image; /* another one after each execve(2), of the same file as well */
+	struct go_file_facts *facts; /* borrowed until the next open; NULL if they are not cached */
+	uint64_t bias;               /* added to addresses in the file */
+	uint64_t image;              /* differs after each execve(2), also of the same file */
 	struct proc_stat stat;
 
-	/* when the file system may not answer: what memory is made of */
-	struct byte_source anonymous; /* what no file has */
-	struct byte_source mapped;    /* pages that may have to come from there */
+	/* what memory is made of if the file system may not answer */
+	struct byte_source anonymous; /* pages that need no file */
+	struct byte_source mapped;    /* pages that may have to be read from the file */
 };
 
-/* How files are opened. Borrowed. */
+/* How files are opened; borrowed. */
 struct go_target_files {
 	struct deadline_caller *caller;
-	struct go_layouts *layouts; /* NULL: none are kept */
+	struct go_file_cache *cache; /* NULL to cache nothing */
 };
 
 /*
- * The file alone: memory cannot be read, and bias is 0. Results as of go_target_open().
+ * Opens the file alone: memory cannot be read, and bias is 0. Returns the same as
+ * go_target_open().
  */
 int go_target_open_file(struct go_target *ret, int root_fd, const struct program_id *id,
 			const struct go_target_files *files) MUST_CHECK;
 
 /*
- * 0: go_target_close() is due. -ESRCH: it is not that process, or not that file, any more;
- * -EACCES, -EPERM: may not be read; -ENOEXEC, -EBADMSG: no ELF file of ours; -ETIMEDOUT, -EBUSY: its
- * file system does not answer; -ENOMEM; others of open(2).
+ * Returns 0, and go_target_close() must be called, or
+ *   -ESRCH              the process exited, or executes or maps another file than id says
+ *   -EACCES, -EPERM     not permitted
+ *   -ENOEXEC, -EBADMSG  not an ELF file that we support
+ *   -ETIMEDOUT, -EBUSY  the file system does not answer
+ *   -ENOMEM, or another error of open(2).
  */
 int go_target_open(struct go_target *ret, int root_fd, const struct program_id *id,
 		   const struct go_target_files *files) MUST_CHECK;
 void go_target_close(struct go_target *t);
 
-/* Whether the process still is who was opened, and has executed nothing since, not the same file either. */
+/*
+ * Whether the opened process still runs and has not called execve(2) since, not even with the
+ * same file.
+ */
 bool go_target_is_current(const struct go_target *t, const struct program_id *id);
 
 /*
- * Whether it is a copy of its parent that has executed nothing since fork(2), or that shares its parent's memory until it does
- * (vfork(2)): what is counted there is the parent's. One whose parent has ended is not known as such.
+ * Whether the process is a copy of its parent that has not called execve(2) yet (after
+ * fork(2)), or shares the parent's memory (vfork(2)). Its counters are then the parent's. Not
+ * detected if the parent has exited.
  */
 bool go_target_is_copy(const struct go_target *t, int root_fd);
 
-/* Whether its CLOCK_MONOTONIC is ours: not in another time namespace. */
+/* Whether its CLOCK_MONOTONIC equals ours, that is, it is not in another time namespace. */
 bool go_target_shares_clock(const struct go_target *t);
 
 /*
- * Why something failed on an open target: -ESRCH when the process has ended or executed something else (the same
- * file too) meanwhile; -EBADMSG for -ENODATA, which memory gives when there is no such address; else error.
+ * Explains why an operation on an open target failed with `error`. Returns -ESRCH if the process has
+ * exited or called execve(2) meanwhile, -EBADMSG for -ENODATA, which memory returns for an address
+ * that is not mapped, or else the error itself.
  */
 int go_target_reason(const struct go_target *t, const struct program_id *id, int error) MUST_CHECK;
 
 /*
- * The workload of the process, the same as for its CPU profiles; the caller owns a reference. Returns
- * 0, -ENOMEM, -ESRCH if the process has exited, or another -errno.
+ * The workload of the process, the same as for its CPU profiles; the caller owns a reference.
+ * Returns 0, -ENOMEM, -ESRCH if the process has exited, or another -errno.
  */
 int go_target_workload(const struct go_target *t, struct workload **ret) MUST_CHECK;
 

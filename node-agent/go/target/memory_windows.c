@@ -1,10 +1,23 @@
+/*
+ * The records of a profiler are allocated from chunks, one chunk per P, and read in the order
+ * of their addresses, so a small read is usually followed by one close to it. A read of 16
+ * KiB costs hardly more than one of 100 bytes. There are as many windows as Ps that a program
+ * commonly has.
+ *
+ * Windows are aligned to their size. If one cannot be read as a whole, because a page in it
+ * is not mapped, the exact bytes are read instead.
+ *
+ * Not a hash table (common/data/table.h): the window that was used last answers nearly all
+ * reads, and the others are searched one by one, which is nothing beside the system call that
+ * follows a miss. The scan finds the least recently used window in passing.
+ */
 #include "node-agent/go/target/memory_windows.h"
 
 #include <errno.h>
 
 struct window {
 	uint64_t base;
-	uint64_t used; /* when; 0: never */
+	uint64_t used; /* value of `clock` at the last use; 0 if never */
 	bool readable;
 };
 
@@ -12,7 +25,7 @@ struct memory_windows {
 	const struct byte_source *memory; /* borrowed */
 	uint64_t left_bytes;
 	uint64_t clock;
-	size_t last; /* the window that was used last */
+	size_t last; /* index of the window used last */
 	struct window windows[MEMORY_WINDOWS];
 	uint64_t data[MEMORY_WINDOWS][MEMORY_WINDOW_BYTES / sizeof(uint64_t)];
 };
@@ -55,7 +68,10 @@ static bool is_window(const struct memory_windows *w, size_t i, uint64_t base)
 	return w->windows[i].used != 0 && w->windows[i].base == base;
 }
 
-/* The window of this base, read if it was not; in the place of the one not used for longest. */
+/*
+ * Returns the index of the window at this base; reads it over the least recently used one if
+ * needed.
+ */
 static size_t find_window(struct memory_windows *w, uint64_t base)
 {
 	size_t oldest = 0;
@@ -77,7 +93,7 @@ static size_t find_window(struct memory_windows *w, uint64_t base)
 	return oldest;
 }
 
-/* What is at an address; NULL as of memory_windows_words(). */
+/* Returns the bytes in place, or NULL as memory_windows_words() does. */
 static const char *find(struct memory_windows *w, uint64_t address, size_t len)
 {
 	uint64_t base = address & ~(MEMORY_WINDOW_BYTES - 1);
@@ -85,7 +101,6 @@ static const char *find(struct memory_windows *w, uint64_t address, size_t len)
 
 	if (len > MEMORY_WINDOW_BYTES - offset)
 		return NULL;
-	/* mostly the next read is close to the one before */
 	if (!is_window(w, w->last, base))
 		w->last = find_window(w, base);
 	return w->windows[w->last].readable ? (const char *)w->data[w->last] + offset : NULL;

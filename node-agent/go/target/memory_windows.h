@@ -1,9 +1,9 @@
 /*
- * Many small reads of another process's memory as few large ones.
+ * Turns many small reads of another process's memory into a few large ones.
  *
- * Windows are aligned down to their size, and one that cannot be read whole (its neighbour pages
- * are not mapped) is not missed: the exact bytes are read instead. What is read is a copy from the
- * time of the first read of its window; memory_windows_begin() forgets them all. One thread.
+ * What is returned is a copy from the moment when its window was first read. Use
+ * memory_windows_read_now() where the current value matters; memory_windows_begin() drops all
+ * copies. For one thread.
  */
 #ifndef NODE_AGENT_GO_TARGET_MEMORY_WINDOWS_H
 #define NODE_AGENT_GO_TARGET_MEMORY_WINDOWS_H
@@ -12,30 +12,36 @@
 #include "node-agent/elf/byte_source.h"
 
 #define MEMORY_WINDOW_BYTES UINT64_C(16384)
-#define MEMORY_WINDOWS 64u /* allocators of as many processors have chunks of their own */
+#define MEMORY_WINDOWS 64u
 
 struct memory_windows;
 
-/* -ENOMEM. Takes 1 MiB. */
+/* Takes 1 MiB. Returns 0 or -ENOMEM. */
 int memory_windows_new(struct memory_windows **ret) MUST_CHECK;
 void memory_windows_free(struct memory_windows *w);
 DEFINE_CLEANUP(struct memory_windows *, memory_windows_free);
 
-/* memory is borrowed until the next call; at most max_bytes are read of it. */
+/*
+ * Starts reading `memory`, which is borrowed until the next begin. Reads max_bytes of it at
+ * most.
+ */
 void memory_windows_begin(struct memory_windows *w, const struct byte_source *memory,
 			  uint64_t max_bytes);
 
-/* All of len bytes. -EFBIG: max_bytes are reached; -ENODATA, -EIO …: cannot be read. */
+/*
+ * Reads all len bytes. Returns 0, -EFBIG after max_bytes, or -ENODATA, -EIO … if they cannot
+ * be read.
+ */
 int memory_windows_read(struct memory_windows *w, uint64_t address, void *to,
 			size_t len) MUST_CHECK;
 
 /*
- * n words at a multiple of their size, as they lie in one window: valid until the next call. NULL: not in one, or it
- * cannot be read.
+ * Returns n words at an address that is a multiple of 8, in place: valid until the next call.
+ * NULL if they do not lie in one window, or it cannot be read.
  */
 const uint64_t *memory_windows_words(struct memory_windows *w, uint64_t address, size_t n);
 
-/* The same as memory_windows_read() without a window: what is there now. */
+/* As memory_windows_read(), but bypasses the windows and reads the current content. */
 int memory_windows_read_now(struct memory_windows *w, uint64_t address, void *to,
 			    size_t len) MUST_CHECK;
 

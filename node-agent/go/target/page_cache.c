@@ -1,16 +1,22 @@
-/* Each page has one place, by a hash of its address: searches in a sorted table jump by powers of two. */
+/*
+ * Naming an address takes binary searches in the pclntab: a dozen reads of a few bytes, whose
+ * first steps hit the same pages every time. Each page has exactly one slot, by a hash of its
+ * address; a page that needs an occupied slot replaces it. The hash matters: binary searches
+ * jump by powers of two, so with slots by the low bits of the address the first steps would
+ * evict one another.
+ */
 #include "node-agent/go/target/page_cache.h"
 
 #include <errno.h>
 
 #define PAGES (UINT64_C(1) << PAGE_CACHE_PAGES_LOG2)
-#define NO_PAGE UINT64_MAX /* is no multiple of a page */
+#define NO_PAGE UINT64_MAX /* not a multiple of the page size */
 #define GOLDEN_RATIO UINT64_C(0x9e3779b97f4a7c15)
 
 struct page_cache {
 	const struct byte_source *memory; /* borrowed */
 	uint64_t bases[PAGES];
-	uint8_t (*data)[PAGE_CACHE_PAGE_BYTES]; /* NULL until a page is read: mostly none is */
+	uint8_t (*data)[PAGE_CACHE_PAGE_BYTES]; /* NULL until a page is read; often none is */
 };
 
 int page_cache_new(struct page_cache **ret, const struct byte_source *memory)
@@ -34,7 +40,7 @@ void page_cache_free(struct page_cache *c)
 	free(c);
 }
 
-/* NULL: it cannot be read. */
+/* Returns NULL if the page cannot be read. */
 static const uint8_t *get_page(struct page_cache *c, uint64_t base)
 {
 	size_t i = (size_t)(base / PAGE_CACHE_PAGE_BYTES * GOLDEN_RATIO >>
@@ -49,7 +55,7 @@ static const uint8_t *get_page(struct page_cache *c, uint64_t base)
 	return c->data[i];
 }
 
-/* A few bytes; what is long is read at once. */
+/* Reads of a page or more bypass the cache. */
 static int read_pages(void *ctx, uint64_t offset, void *to, size_t len)
 {
 	uint64_t base = offset / PAGE_CACHE_PAGE_BYTES * PAGE_CACHE_PAGE_BYTES;

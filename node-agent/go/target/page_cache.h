@@ -1,7 +1,7 @@
 /*
- * Parts of another process's memory or file that do not change, like the tables of its code, for many small reads all over
- * them: pages are read whole and kept until their place is needed. A page that cannot be read is not missed where
- * the exact bytes can. One thread.
+ * Caches pages of another process's memory or file that do not change, such as the tables of
+ * its code, for many small reads all over them. If a page cannot be read as a whole, the
+ * exact bytes are read instead. For one thread.
  */
 #ifndef NODE_AGENT_GO_TARGET_PAGE_CACHE_H
 #define NODE_AGENT_GO_TARGET_PAGE_CACHE_H
@@ -14,12 +14,12 @@
 
 struct page_cache;
 
-/* Of memory, which is borrowed. Takes 512 KiB, once something is read. -ENOMEM. */
+/* `memory` is borrowed. Takes 512 KiB once something is read. Returns 0 or -ENOMEM. */
 int page_cache_new(struct page_cache **ret, const struct byte_source *memory) MUST_CHECK;
 void page_cache_free(struct page_cache *c);
 DEFINE_CLEANUP(struct page_cache *, page_cache_free);
 
-/* The same memory, read by way of c, which is borrowed. */
+/* Makes src read the same memory through c, which is borrowed. */
 void byte_source_from_pages(struct byte_source *src, struct page_cache *c);
 
 #endif /* NODE_AGENT_GO_TARGET_PAGE_CACHE_H */

@@ -1,0 +1,60 @@
+#include <errno.h>
+
+#include "node-agent/go/target/file_notes.h"
+#include "test/lib/unit.h"
+
+static void a_note_is_found_by_its_key_alone(void **state)
+{
+	struct file_notes n = {0};
+
+	(void)state;
+	assert_int_equal(file_notes_get(&n, 0), 0);
+	for (uint64_t key = 0; key < 10; key++)
+		file_notes_add(&n, key, (uint8_t)(key + 1));
+	for (uint64_t key = 0; key < 10; key++)
+		assert_int_equal(file_notes_get(&n, key), key + 1);
+	assert_int_equal(file_notes_get(&n, 10), 0);
+	file_notes_clear(&n);
+	assert_int_equal(file_notes_get(&n, 0), 0);
+}
+
+static void no_more_notes_than_the_limit_are_kept(void **state)
+{
+	struct file_notes n = {0};
+
+	(void)state;
+	for (uint64_t key = 0; key < 10 * FILE_NOTES_MAX; key++)
+		file_notes_add(&n, key, 1);
+	for (uint64_t key = 0; key < 10 * FILE_NOTES_MAX; key++)
+		assert_int_equal(file_notes_get(&n, key), key < FILE_NOTES_MAX);
+	file_notes_clear(&n);
+}
+
+static int add_one(void *arg)
+{
+	struct file_notes n = {0};
+	bool kept;
+
+	(void)arg;
+	file_notes_add(&n, 5, 1);
+	kept = file_notes_get(&n, 5) == 1;
+	file_notes_clear(&n);
+	return kept ? 0 : -ENOMEM;
+}
+
+static void a_note_without_memory_is_not_kept(void **state)
+{
+	(void)state;
+	check_oom(add_one, NULL);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_note_is_found_by_its_key_alone),
+		cmocka_unit_test(no_more_notes_than_the_limit_are_kept),
+		cmocka_unit_test(a_note_without_memory_is_not_kept),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
