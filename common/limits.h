@@ -27,13 +27,13 @@
 #define LIMIT_PPROF_ARENA_BYTES (256 * MIB)
 
 /*
- * Text of all stacks of one profile, frame by frame: it is hashed, and a few names that a million
- * stacks repeat would keep a CPU busy for hours.
+ * Text of all stacks of one profile, frame by frame: it is hashed, and a few names that a
+ * million stacks repeat would keep a CPU busy for hours.
  */
 #define LIMIT_PROFILE_STACK_TEXT_BYTES (1024 * MIB)
 /*
- * Rows made from one profile, per table: the embedded engine parses an insert of several times that
- * within its memory for one query.
+ * Rows made from one profile, per table: the embedded engine parses an insert of several times
+ * that within its memory for one query.
  */
 #define LIMIT_PROFILE_ROWS_BYTES (64 * MIB)
 

@@ -45,7 +45,7 @@ static struct cursor cursor_at_start(const struct profile_baseline *b)
 static uint64_t next_number(struct cursor *c)
 {
 	uint64_t v = 0;
-	int r = wire_read_varint(&c->reader, &v);
+	int r = wire_reader_read_varint(&c->reader, &v);
 
 	assert(r > 0);
 	(void)r;

@@ -1,3 +1,12 @@
+/*
+ * Decoding a profile makes hundreds of thousands of small objects that all die together. An
+ * arena makes that cheap (an addition per object, one free() per chunk) and bounded: the limit
+ * counts whole chunks, so what the process really uses stays below it.
+ *
+ * Chunks double in size from 4 KiB up to 1 MiB: a small arena stays small, a large one makes
+ * few calls of malloc(). An object of more than half the next chunk gets a chunk of its own
+ * behind the first, which keeps the free space of the first in use.
+ */
 #include "common/data/arena.h"
 
 #include <errno.h>
@@ -8,8 +17,8 @@
 #define ARENA_CHUNK_MAX_BYTES ((size_t)1024 * 1024)
 
 /*
- * ASan sees an arena as one allocation per chunk. Poisoning what is not handed
- * out, and a gap behind each piece, gives parsers back their bounds checking.
+ * ASan sees one allocation per chunk and would miss a read beyond an object. So the bytes that
+ * are not handed out are poisoned, and each object is followed by a poisoned gap.
  */
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer)
@@ -65,7 +74,10 @@ void arena_clear(struct arena *a)
 
 	for (; c; c = next) {
 		next = c->next;
-		/* a chunk made for one huge piece would hold its memory for good */
+		/*
+		 * never keep a chunk made for one huge object: its memory might not be needed
+		 * again
+		 */
 		if (!keep && c->cap <= ARENA_CHUNK_MAX_BYTES)
 			keep = c;
 		else
@@ -92,7 +104,9 @@ static struct arena_chunk *new_chunk(struct arena *a, size_t cap)
 	return c;
 }
 
-/* What size bytes take of a chunk: at least one byte, so that pieces differ in address. */
+/*
+ * The space that size bytes take in a chunk. Never 0, so that no two objects share an address.
+ */
 static size_t rounded(size_t size)
 {
 	return (size + ARENA_GAP_BYTES + !size + ARENA_ALIGN - 1) / ARENA_ALIGN * ARENA_ALIGN;
@@ -105,7 +119,10 @@ static bool limit_allows(const struct arena *a, size_t need)
 	return room >= sizeof(struct arena_chunk) && need <= room - sizeof(struct arena_chunk);
 }
 
-/* A chunk with at least need bytes, linked in. NULL: no memory, or over the limit. */
+/*
+ * Links in a chunk with at least need free bytes. Returns NULL if out of memory or over the
+ * limit.
+ */
 static struct arena_chunk *add_chunk(struct arena *a, size_t need)
 {
 	struct arena_chunk *c, *head = a->chunks;
@@ -119,7 +136,7 @@ static struct arena_chunk *add_chunk(struct arena *a, size_t need)
 	if (cap > ARENA_CHUNK_MAX_BYTES)
 		cap = ARENA_CHUNK_MAX_BYTES;
 
-	/* what is large gets a chunk of its own, behind the one that still has space */
+	/* a large object gets a chunk of its own, behind the first, which still has space */
 	if (head && need > cap / 2) {
 		c = new_chunk(a, need);
 		if (c) {

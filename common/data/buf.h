@@ -1,11 +1,11 @@
 /*
- * Growable byte buffer with a hard limit.
+ * A growable byte buffer with a hard limit.
  *
- * The limit is given at init and is never exceeded: input from the network
- * or from another process can make an append fail, never grow us without
- * bound. The content is always NUL-terminated one byte past len.
+ * The limit is given at init and never exceeded: input from the network or from another process
+ * can make an append fail, but not make us grow without bound. The content is always
+ * NUL-terminated one byte past len.
  *
- * Not thread-safe; a buf belongs to one thread at a time.
+ * Not thread-safe.
  */
 #ifndef COMMON_DATA_BUF_H
 #define COMMON_DATA_BUF_H
@@ -22,20 +22,22 @@ struct buf {
 /* Cannot fail and does not allocate. */
 void buf_init(struct buf *b, size_t limit);
 
-/* Release the storage; b is then as after buf_init() with the same limit. */
+/* Frees the storage; b is then as after buf_init() with the same limit. */
 void buf_fini(struct buf *b);
 
 /*
- * Room for extra more bytes behind data + len: the caller writes there, adds
- * what it wrote to len and puts the NUL behind it. Results as of buf_add().
+ * Makes room for extra bytes at data + len: the caller writes there, adds their number to len
+ * and writes the NUL behind them. Returns what buf_add() does.
  */
 int buf_reserve(struct buf *b, size_t extra) MUST_CHECK;
 
-/* 0; -ENOMEM; -EFBIG when limit would be exceeded. On failure b is unchanged. */
+/* Returns 0, -ENOMEM, or -EFBIG if the limit would be exceeded. On failure b is unchanged. */
 int buf_add(struct buf *b, const void *data, size_t len) MUST_CHECK;
 int buf_addf(struct buf *b, const char *fmt, ...) MUST_CHECK PRINTF_LIKE(2, 3);
 
-/* Hand the storage to the caller, who frees it with free(3). May be NULL. */
+/*
+ * Hands the storage to the caller, who frees it with free(3). Returns NULL if b never had any.
+ */
 char *buf_take(struct buf *b, size_t *ret_len);
 
 #endif /* COMMON_DATA_BUF_H */

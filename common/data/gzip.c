@@ -1,3 +1,9 @@
+/*
+ * libdeflate is much faster than zlib, but works on whole buffers: to inflate, it
+ * wants all of the output's space at once and only says afterwards that it was too small. The
+ * size is guessed from the trailer and doubled until it fits; out's limit bounds it, whatever
+ * the sender claims.
+ */
 #include "common/data/gzip.h"
 
 #include <errno.h>
@@ -5,7 +11,7 @@
 #include <libdeflate.h>
 
 #define GZIP_MIN_BYTES 18   /* header and trailer of a member */
-#define GZIP_MAX_RATIO 1032 /* of deflate: 258 bytes by two bits */
+#define GZIP_MAX_RATIO 1032 /* of deflate, which can code 258 bytes in two bits */
 #define GZIP_FIRST_GUESS_BYTES ((size_t)64 * 1024)
 
 DEFINE_CLEANUP(struct libdeflate_decompressor *, libdeflate_free_decompressor);
@@ -19,9 +25,9 @@ bool gzip_detect(const void *data, size_t len)
 }
 
 /*
- * Room to ask for before the first attempt. The last four bytes hold the size
- * of the last member; they are the sender's word, so they are believed only as
- * far as len bytes could grow. Too small costs another attempt, no more.
+ * Space for the first attempt. The last four bytes hold the size of the last member; the sender
+ * may lie, so they are trusted only up to what len bytes can inflate to. Too small a guess
+ * costs another attempt, nothing else.
  */
 static size_t guess_size(const uint8_t *p, size_t len, size_t room)
 {
@@ -40,7 +46,7 @@ static size_t guess_size(const uint8_t *p, size_t len, size_t room)
 	return guess < room ? guess : room;
 }
 
-/* One member at p, of which *ret_used bytes were read. */
+/* Inflates the member at p; *ret_used is its length in bytes. */
 static int inflate_member(struct libdeflate_decompressor *d, const uint8_t *p, size_t len,
 			  struct buf *out, size_t *ret_used)
 {

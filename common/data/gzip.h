@@ -1,21 +1,24 @@
-/* Whole buffers, by libdeflate. Pure. */
+/* Gzip of whole buffers, by libdeflate. Pure. */
 #ifndef COMMON_DATA_GZIP_H
 #define COMMON_DATA_GZIP_H
 
 #include "common/base.h"
 #include "common/data/buf.h"
 
-/* True when data begins with gzip's magic. */
+/* Returns whether data begins with gzip's magic number. */
 bool gzip_detect(const void *data, size_t len);
 
 /*
- * Appends all members of data to out, which is unchanged on failure. -EBADMSG:
- * corrupt, cut, or followed by anything else; -EFBIG: would exceed out's limit;
- * -ENOMEM.
+ * Inflates all members of data and appends them to out, which is unchanged on failure. Returns
+ * 0, -EBADMSG if data is corrupt, truncated or followed by anything else, -EFBIG if out's limit
+ * would be exceeded, or -ENOMEM.
  */
 int gzip_inflate(const void *data, size_t len, struct buf *out) MUST_CHECK;
 
-/* One member. level 1 (fast) … 12. -EFBIG as above; -ENOMEM. */
+/*
+ * Appends data to out as one member. level is 1 (fast) to 12. Returns 0, -EFBIG as above, or
+ * -ENOMEM.
+ */
 int gzip_deflate(const void *data, size_t len, int level, struct buf *out) MUST_CHECK;
 
 #endif /* COMMON_DATA_GZIP_H */

@@ -1,6 +1,7 @@
 /*
- * Heap sort that walks to a leaf first and climbs back ("bottom-up"): one comparison per level
- * instead of two. Input that is sorted already, the common case of linker output, is left alone.
+ * "Bottom-up" heap sort: sift() moves the hole down to a leaf first, and then climbs back to
+ * where the value belongs. That takes one comparison per level instead of two. Input that is
+ * sorted already, the common case with the symbols that a linker writes, is left alone.
  */
 #include "common/data/heap_sort.h"
 
@@ -26,7 +27,7 @@ static bool is_sorted(const struct heap *h, size_t n)
 	return true;
 }
 
-/* Put value where it belongs below the hole at root, in a heap of n elements. */
+/* Puts value into its place below the hole at root, in a heap of n elements. */
 static void sift(const struct heap *h, size_t root, size_t n, const char *value)
 {
 	size_t hole = root;

@@ -1,6 +1,6 @@
 /*
- * Sorting in place. qsort(3) of glibc allocates a copy of what it sorts, which for symbol
- * tables would double the agent's peak memory. Not stable.
+ * Sorts in place. glibc's qsort(3) allocates a copy of the array, which for symbol tables would
+ * double the agent's peak memory. Not stable.
  */
 #ifndef COMMON_DATA_HEAP_SORT_H
 #define COMMON_DATA_HEAP_SORT_H

@@ -1,3 +1,9 @@
+/*
+ * The string table of a pprof: most strings are added many times, so the lookup must be fast,
+ * and they are read back once, in order of id. Hence a table by text for the first and an array
+ * by id for the second, both pointing to entries in one arena: a malloc() per string would cost
+ * more than the strings.
+ */
 #include "common/data/intern.h"
 
 #include <errno.h>
@@ -13,9 +19,9 @@ struct entry {
 };
 
 struct intern {
-	struct arena arena; /* of the entries */
+	struct arena arena; /* holds the entries */
 	struct entry *table;
-	struct entry **by_id; /* n of cap; [0] stands for "" and is NULL */
+	struct entry **by_id; /* n of cap are used; [0] is NULL and stands for "" */
 	uint32_t n;
 	uint32_t cap;
 	size_t used_bytes;
@@ -46,7 +52,7 @@ void intern_free(struct intern *in)
 {
 	if (!in)
 		return;
-	/* the entries themselves go with the arena */
+	/* the entries themselves are freed with the arena */
 	HASH_CLEAR(hh, in->table);
 	arena_fini(&in->arena);
 	free(in->by_id);

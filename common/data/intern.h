@@ -1,6 +1,6 @@
 /*
- * Strings to small ids: each distinct string is kept once, ids count from 0 in
- * the order of first sight. Id 0 is always "". Not thread-safe.
+ * Maps strings to small ids: keeps each distinct string once, and numbers them from 0 in the
+ * order in which they were first added. Id 0 is always "". Not thread-safe.
  */
 #ifndef COMMON_DATA_INTERN_H
 #define COMMON_DATA_INTERN_H
@@ -9,12 +9,12 @@
 
 struct intern;
 
-/* limit_bytes bounds the sum of string bytes, one NUL each included. -ENOMEM is the only failure. */
+/* limit_bytes bounds the sum of all strings, each with its NUL. Returns 0 or -ENOMEM. */
 int intern_new(struct intern **ret, size_t limit_bytes) MUST_CHECK;
 void intern_free(struct intern *in);
 DEFINE_CLEANUP(struct intern *, intern_free);
 
-/* 0 and *ret_id; -ENOMEM; -EFBIG over the limit. */
+/* Returns 0, -ENOMEM, or -EFBIG if the limit would be exceeded. */
 int intern_add(struct intern *in, const char *s, size_t len, uint32_t *ret_id) MUST_CHECK;
 
 /* Borrowed, NUL-terminated; valid until intern_free(). id must be < intern_count(). */

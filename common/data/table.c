@@ -8,7 +8,7 @@ __attribute__((constructor)) static void choose_seed(void)
 {
 	uint64_t seed;
 
-	/* early in boot there may be no entropy: an unseeded table beats waiting for it */
+	/* early in boot there may be no entropy; rather than wait for it, run with seed 0 */
 	if (getrandom(&seed, sizeof(seed), GRND_NONBLOCK) == (ssize_t)sizeof(seed))
 		table_seed = seed;
 }

@@ -1,13 +1,17 @@
 /*
- * Hash tables: uthash, told to survive a failed allocation and to hash by
- * XXH3. Include this, never <uthash.h>.
+ * Hash tables: uthash, configured to survive a failed allocation and to hash with XXH3. Include
+ * this, never <uthash.h>.
  *
- * Keys come from the network and from other processes, so the hash is seeded
- * at random per process; nothing observable may depend on its value
- * (iteration is in order of insertion and does not).
+ * Keys come from the network and from other processes, so the hash has a seed that is random
+ * per process; nothing observable may depend on its value (iteration does not: it is in order
+ * of insertion).
  *
- * A HASH_ADD may fail for lack of memory. The table is then as before; ask
- * TABLE_ADDED() after every one and free the element yourself when it is false.
+ * HASH_ADD may fail for lack of memory, which leaves the table as it was. Check TABLE_ADDED()
+ * after every HASH_ADD, and free the element if it is false.
+ *
+ * The handle and its share of the buckets add some 80 bytes to an element. Where that is too
+ * much, the header of a special structure names the benchmark that defends it ("make
+ * bench-tables").
  */
 #ifndef COMMON_DATA_TABLE_H
 #define COMMON_DATA_TABLE_H
@@ -15,13 +19,13 @@
 #include "common/base.h"
 
 #define XXH_INLINE_ALL
-/* its always_inline does not compile at -Og, and at -O2 makes nothing faster */
+/* XXH3's always_inline does not compile at -Og, and makes nothing faster at -O2 */
 #define XXH_NO_INLINE_HINTS 1
 #include <xxhash.h>
 
 /*
- * malloc(3) and free(3) behind a call: gcc's analyzer follows neither a table
- * through uthash's macros nor, without this, its memory, and reports leaks.
+ * malloc(3) and free(3) in functions of their own: gcc's analyzer cannot follow a table through
+ * uthash's macros, and would report its memory as leaked.
  */
 void *table_malloc(size_t size);
 void table_free(void *p);
@@ -40,7 +44,7 @@ static inline uint32_t table_hash(const void *key, size_t len)
 	return (uint32_t)XXH3_64bits_withSeed(key, len, table_seed);
 }
 
-/* Whether the HASH_ADD just made took the element in; hh is the handle's field. */
+/* Whether the last HASH_ADD of this element succeeded; hh is the field of its handle. */
 #define TABLE_ADDED(hh, element) ((element)->hh.tbl != NULL)
 
 #endif /* COMMON_DATA_TABLE_H */

@@ -1,3 +1,10 @@
+/*
+ * An "American flag" sort: a radix sort by bytes from the highest one, which counts how many
+ * items belong into each of 256 ranges and swaps every item into its range, then sorts the
+ * ranges by the next byte. It needs no second array, as other radix sorts do, and no
+ * comparisons. It starts at the highest byte in which the items differ, because addresses share
+ * their upper ones. Ranges of a few items are sorted by insertion.
+ */
 #include "common/data/word_sort.h"
 
 #define BYTE_BITS 8u
@@ -6,7 +13,7 @@
 
 struct items {
 	uint64_t *words;
-	size_t n_words; /* of an item */
+	size_t n_words; /* per item */
 };
 
 static uint64_t *item_at(const struct items *s, size_t i)
@@ -39,7 +46,7 @@ static unsigned byte_at(const struct items *s, size_t i, unsigned shift)
 	return *item_at(s, i) >> shift & (BYTES - 1);
 }
 
-/* Items that are equal above the byte at shift. */
+/* Sorts items that are equal in the bytes above the one at shift. */
 static void sort_range(const struct items *s, size_t begin, size_t end, unsigned shift)
 {
 	uint32_t next[BYTES] = {0}, ends[BYTES];

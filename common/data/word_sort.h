@@ -1,6 +1,6 @@
 /*
- * Sorts items of a few words each by their first one, in place: byte by byte, from the highest that differs. Time grows with the
- * number of items alone. Not stable.
+ * Sorts items of a few words each by their first word, in place. The time is linear in the
+ * number of items. Not stable.
  */
 #ifndef COMMON_DATA_WORD_SORT_H
 #define COMMON_DATA_WORD_SORT_H

@@ -1,14 +1,18 @@
 /*
- * The outermost message is walked by hand, a few times, and only the small
- * messages in it are unpacked by protobuf-c, one at a time, into a scratch
- * arena that is emptied after each. Unpacked as a whole, a profile takes five
- * to ten times its size before the first check could refuse it; so the peak is
- * the inflated bytes plus the result. Each walk collects what the next one
- * refers to, because the format allows any order of fields: counts, strings,
- * functions, locations, samples; and goes only from the first of its fields to the last.
+ * A pprof file is one protobuf message. protobuf-c could unpack it as a whole, but that takes
+ * five to ten times the size of the file before the first of our checks could refuse it.
  *
- * Strings are copied into the caller's arena at their first use. Those that
- * only labels and mappings use are never copied, and the inflated bytes can go.
+ * So the outermost message is walked by hand, and only the small messages in it (a function, a
+ * location, a sample) are unpacked by protobuf-c, one by one, into a scratch arena that is
+ * cleared after each. The peak is the inflated bytes plus the result.
+ *
+ * There is one walk per kind of field, in the order counts, strings, types, comments,
+ * functions, locations, samples, because each kind refers to the ones before it and the format
+ * allows fields in any order. The first walk notes where the fields of each kind begin and end;
+ * the later ones cover only that span.
+ *
+ * A string is copied into the caller's arena at its first use. Strings that only labels and
+ * mappings use are never copied, and the inflated bytes are freed at the end.
  */
 #include "common/pprof/pprof_decode.h"
 
@@ -21,7 +25,7 @@
 #include "common/pprof/pprof_wire.h"
 #include "proto/profile.pb-c.h"
 
-/* Of one unpacked message. The largest legitimate one is a deep sample: 64 KiB. */
+/* Memory for one unpacked message. The largest legitimate one is a deep sample: 64 KiB. */
 #define SCRATCH_BYTES ((size_t)(16 * MIB))
 
 struct string_ref {
@@ -35,7 +39,7 @@ struct decoder {
 	size_t len;
 	struct profile profile;
 	uint64_t counts[PPROF_FIELD_MAX];
-	/* Where fields of a number are: from the first to the end of the last. */
+	/* By field number: from the first field to the end of the last one. */
 	struct wire_reader spans[PPROF_FIELD_MAX];
 	struct string_ref *strings;
 	uint32_t n_strings;
@@ -62,7 +66,7 @@ static void *scratch_alloc(void *decoder, size_t size)
 
 static void scratch_free(void *decoder, void *p)
 {
-	/* arena_clear() after each message does it */
+	/* arena_clear() frees all of a message at once */
 	(void)decoder;
 	(void)p;
 }
@@ -103,7 +107,7 @@ static void *result_alloc(struct decoder *d, size_t n, size_t size, int *ret_err
 	return p;
 }
 
-/* protobuf-c says no more than NULL. */
+/* protobuf-c only returns NULL: tells lack of memory and a broken message apart. */
 static int unpack_error(struct decoder *d, const char *what)
 {
 	if (!d->scratch_missed)
@@ -113,14 +117,14 @@ static int unpack_error(struct decoder *d, const char *what)
 	return err_set(d->err, -EFBIG, "%s: too large", what);
 }
 
-/* Call fn for each field of that number, in order. */
+/* Calls fn for each field with this number, in order. */
 static int each(struct decoder *d, enum pprof_field number, field_fn fn)
 {
 	struct wire_reader reader = d->spans[number];
 	struct wire_field f;
 	int r;
 
-	while ((r = wire_read_field(&reader, &f)) > 0) {
+	while ((r = wire_reader_read_field(&reader, &f)) > 0) {
 		if (f.number != number)
 			continue;
 		r = fn(d, &f);
@@ -141,7 +145,7 @@ static int count_comments(struct decoder *d, const struct wire_field *f)
 		return 0;
 	}
 	reader = (struct wire_reader){f->data, f->data + f->len};
-	while ((r = wire_read_varint(&reader, &ignored)) > 0)
+	while ((r = wire_reader_read_varint(&reader, &ignored)) > 0)
 		d->counts[PPROF_COMMENT]++;
 	return r < 0 ? fail(d, "broken comments") : 0;
 }
@@ -160,7 +164,9 @@ static int note_field(struct decoder *d, const struct wire_field *f)
 		return 0;
 	if (f->number == PPROF_COMMENT && (f->type == WIRE_BYTES || f->type == WIRE_VARINT))
 		return count_comments(d, f);
-	/* the numbers in between belong to fields we have no use for, all of them varints */
+	/*
+	 * the numbers not in types[] belong to fields that we do not use, all of them varints
+	 */
 	if (f->type != types[f->number])
 		return fail(d, "field of another type");
 
@@ -206,7 +212,7 @@ static int count_fields(struct decoder *d)
 	struct wire_field f;
 	int r;
 
-	while ((r = wire_read_field(&reader, &f)) > 0) {
+	while ((r = wire_reader_read_field(&reader, &f)) > 0) {
 		r = note_field(d, &f);
 		if (r < 0)
 			return r;
@@ -303,7 +309,9 @@ static int load_types(struct decoder *d)
 	r = each(d, PPROF_SAMPLE_TYPE, load_type);
 	if (r < 0)
 		return r;
-	/* without one it stays the empty message, whose strings are number 0 */
+	/*
+	 * a profile without period type has the empty message here, whose strings are number 0
+	 */
 	return load_value_type(d, &d->period_type, &d->profile.period_type);
 }
 
@@ -317,7 +325,7 @@ static int load_comment(struct decoder *d, const struct wire_field *f)
 	if (f->type == WIRE_VARINT)
 		return get_string(d, (int64_t)f->value, &p->comments[p->n_comments++]);
 	reader = (struct wire_reader){f->data, f->data + f->len};
-	while ((r = wire_read_varint(&reader, &index)) > 0) {
+	while ((r = wire_reader_read_varint(&reader, &index)) > 0) {
 		r = get_string(d, (int64_t)index, &p->comments[p->n_comments++]);
 		if (r < 0)
 			return r;

@@ -1,9 +1,10 @@
 /*
- * pprof bytes, gzipped or raw, from an untrusted sender → struct profile.
+ * Decodes a pprof profile, gzipped or raw, from an untrusted sender into a struct profile.
+ * Pure.
  *
- * Pure. Everything is bounded: inflated size, samples, locations, functions,
- * strings, arena bytes. References that point nowhere make the whole profile
- * invalid: a profile is right or refused, never guessed.
+ * Everything is bounded: inflated size, samples, locations, functions, strings, arena bytes. A
+ * reference to something that does not exist makes the whole profile invalid: nothing is
+ * guessed or repaired.
  */
 #ifndef COMMON_PPROF_PPROF_DECODE_H
 #define COMMON_PPROF_PPROF_DECODE_H
@@ -14,8 +15,9 @@
 #include "common/pprof/profile.h"
 
 /*
- * 0, and ret in arena; -EBADMSG: not a valid pprof, err says why in one line;
- * -EFBIG: over a limit; -ENOMEM. Nothing is left behind but arena use.
+ * Returns 0 and *ret with its contents in arena, -EBADMSG if data is not a valid pprof, -EFBIG
+ * if a limit is exceeded (both with one line in err), or -ENOMEM. On failure only bytes of the
+ * arena remain used.
  */
 int pprof_decode(struct profile *ret, struct arena *arena, const void *data, size_t len,
 		 struct err *err) MUST_CHECK;

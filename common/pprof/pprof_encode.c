@@ -5,15 +5,15 @@
 static void put_all(struct pprof_writer *w, const struct profile *p)
 {
 	for (uint32_t i = 0; i < p->n_types; i++)
-		pprof_put_type(w, &p->types[i]);
+		pprof_writer_put_type(w, &p->types[i]);
 	for (uint32_t i = 0; i < p->n_samples; i++)
-		pprof_put_sample(w, &p->samples[i], p->n_types);
+		pprof_writer_put_sample(w, &p->samples[i], p->n_types);
 	for (uint32_t i = 0; i < p->n_locations; i++)
-		pprof_put_location(w, &p->locations[i]);
+		pprof_writer_put_location(w, &p->locations[i]);
 	for (uint32_t i = 0; i < p->n_functions; i++)
-		pprof_put_function(w, &p->functions[i]);
+		pprof_writer_put_function(w, &p->functions[i]);
 	for (uint32_t i = 0; i < p->n_comments; i++)
-		pprof_put_comment(w, &p->comments[i]);
+		pprof_writer_put_comment(w, &p->comments[i]);
 }
 
 int pprof_encode(const struct profile *p, struct buf *out)

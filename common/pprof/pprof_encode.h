@@ -1,4 +1,4 @@
-/* struct profile → gzipped pprof. Pure. */
+/* Encodes a struct profile as gzipped pprof. Pure. */
 #ifndef COMMON_PPROF_PPROF_ENCODE_H
 #define COMMON_PPROF_PPROF_ENCODE_H
 
@@ -6,7 +6,7 @@
 #include "common/data/buf.h"
 #include "common/pprof/profile.h"
 
-/* Appends to out. 0; -ENOMEM; -EFBIG when out's limit is exceeded. */
+/* Appends to out. Returns 0, -ENOMEM, or -EFBIG if out's limit is exceeded. */
 int pprof_encode(const struct profile *p, struct buf *out) MUST_CHECK;
 
 #endif /* COMMON_PPROF_PPROF_ENCODE_H */

@@ -57,7 +57,7 @@ int pprof_ids_find(const struct pprof_ids *ids, uint64_t id, uint32_t *ret_index
 {
 	const struct pprof_id key = {.id = id}, *e = ids->entries;
 
-	/* most senders count from 1 */
+	/* most senders count from 1: the id is then its own position */
 	if (id - 1 < ids->n && e[id - 1].id == id) {
 		*ret_index = e[id - 1].index;
 		return 0;

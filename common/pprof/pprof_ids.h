@@ -1,9 +1,11 @@
 /*
- * The ids of a pprof's functions or locations, to the indexes we use instead.
+ * Maps the ids of a pprof's functions or locations to the indexes that we use instead. Pure.
  *
- * Ids come from the sender: any 64-bit number but 0, in any order, each once.
- * A sorted array, because it needs a quarter of a hash table's memory and no
- * choice of ids makes it slow. Pure.
+ * Ids come from the sender: any 64-bit number but 0, in any order, each once. They are kept in
+ * a sorted array rather than in common/data/table.h. Most senders count from 1; then the array
+ * needs no sorting and no search. For 5,000 ids "make bench-tables" measures 11 ns and 16 bytes
+ * per id, against 66 ns and 102 bytes in a table; with random ids, which no common sender uses,
+ * 178 ns against 69 ns.
  */
 #ifndef COMMON_PPROF_PPROF_IDS_H
 #define COMMON_PPROF_PPROF_IDS_H
@@ -14,23 +16,23 @@
 struct pprof_id;
 
 struct pprof_ids {
-	struct pprof_id *entries; /* in order of id after pprof_ids_sort() */
+	struct pprof_id *entries; /* sorted by id after pprof_ids_sort() */
 	uint32_t n;
-	const char *what; /* for sentences: "function"; borrowed */
+	const char *what; /* "function", for error texts; borrowed */
 };
 
-/* For at most max ids. -ENOMEM. */
+/* Reserves memory for max ids. Returns 0 or -ENOMEM. */
 int pprof_ids_init(struct pprof_ids *ids, const char *what, uint64_t max) MUST_CHECK;
-/* Also of one that is zeroed. */
+/* *ids may also be zeroed. */
 void pprof_ids_fini(struct pprof_ids *ids);
 
-/* The n-th call gives id the index n, counted from 0. */
+/* Gives id the next index, counted from 0. At most max calls. */
 void pprof_ids_add(struct pprof_ids *ids, uint64_t id);
 
-/* After the last one was added. -EBADMSG: an id is 0 or given twice. */
+/* Call after the last pprof_ids_add(). Returns 0, or -EBADMSG if an id is 0 or occurs twice. */
 int pprof_ids_sort(struct pprof_ids *ids, struct err *err) MUST_CHECK;
 
-/* -EBADMSG when there is no such id. */
+/* Returns 0, or -EBADMSG if there is no such id. */
 int pprof_ids_find(const struct pprof_ids *ids, uint64_t id, uint32_t *ret_index,
 		   struct err *err) MUST_CHECK;
 

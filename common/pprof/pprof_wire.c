@@ -4,7 +4,7 @@
 
 #define VARINT_MAX_BYTES 10
 
-int wire_read_varint(struct wire_reader *r, uint64_t *ret)
+int wire_reader_read_varint(struct wire_reader *r, uint64_t *ret)
 {
 	uint64_t value = 0;
 
@@ -35,12 +35,12 @@ static int skip(struct wire_reader *r, uint64_t len, struct wire_field *ret)
 	return 1;
 }
 
-int wire_read_field(struct wire_reader *r, struct wire_field *ret)
+int wire_reader_read_field(struct wire_reader *r, struct wire_field *ret)
 {
 	uint64_t tag, len = 0;
 	int n;
 
-	n = wire_read_varint(r, &tag);
+	n = wire_reader_read_varint(r, &tag);
 	if (n <= 0)
 		return n;
 	if (tag >> 3 == 0 || tag >> 3 > UINT32_MAX >> 3)
@@ -49,13 +49,13 @@ int wire_read_field(struct wire_reader *r, struct wire_field *ret)
 
 	switch (tag & 7) {
 	case WIRE_VARINT:
-		return wire_read_varint(r, &ret->value) == 1 ? 1 : -EBADMSG;
+		return wire_reader_read_varint(r, &ret->value) == 1 ? 1 : -EBADMSG;
 	case WIRE_FIXED64:
 		return skip(r, 8, ret);
 	case WIRE_FIXED32:
 		return skip(r, 4, ret);
 	case WIRE_BYTES:
-		return wire_read_varint(r, &len) == 1 ? skip(r, len, ret) : -EBADMSG;
+		return wire_reader_read_varint(r, &len) == 1 ? skip(r, len, ret) : -EBADMSG;
 	default:
 		return -EBADMSG;
 	}
@@ -67,8 +67,8 @@ static void put(struct wire_writer *w, const void *data, size_t len)
 		w->error = buf_add(w->out, data, len);
 }
 
-/* Most of what a profile is made of: written in place. */
-void wire_put_varint(struct wire_writer *w, uint64_t value)
+/* Most bytes of a profile are varints, so they are written straight into the buffer. */
+void wire_writer_put_varint(struct wire_writer *w, uint64_t value)
 {
 	struct buf *b = w->out;
 
@@ -82,23 +82,23 @@ void wire_put_varint(struct wire_writer *w, uint64_t value)
 	b->data[b->len] = '\0';
 }
 
-void wire_put_number(struct wire_writer *w, uint32_t field, uint64_t value)
+void wire_writer_put_number(struct wire_writer *w, uint32_t field, uint64_t value)
 {
 	if (value == 0)
 		return;
-	wire_put_varint(w, (uint64_t)field << 3 | WIRE_VARINT);
-	wire_put_varint(w, value);
+	wire_writer_put_varint(w, (uint64_t)field << 3 | WIRE_VARINT);
+	wire_writer_put_varint(w, value);
 }
 
-void wire_put_head(struct wire_writer *w, uint32_t field, size_t len)
+void wire_writer_put_head(struct wire_writer *w, uint32_t field, size_t len)
 {
-	wire_put_varint(w, (uint64_t)field << 3 | WIRE_BYTES);
-	wire_put_varint(w, len);
+	wire_writer_put_varint(w, (uint64_t)field << 3 | WIRE_BYTES);
+	wire_writer_put_varint(w, len);
 }
 
-void wire_put_bytes(struct wire_writer *w, uint32_t field, const void *data, size_t len)
+void wire_writer_put_bytes(struct wire_writer *w, uint32_t field, const void *data, size_t len)
 {
-	wire_put_head(w, field, len);
+	wire_writer_put_head(w, field, len);
 	put(w, data, len);
 }
 

@@ -1,7 +1,7 @@
 /*
- * Protobuf's wire format, as far as the outermost message of a pprof file
- * needs it: read field by field without unpacking the whole, and written. Pure.
- * Source: protobuf.dev/programming-guides/encoding.
+ * Protobuf's wire format, as far as the outermost message of a pprof file needs it: reads one
+ * field after the other without unpacking the whole message, and writes fields. Pure. Source:
+ * protobuf.dev/programming-guides/encoding.
  */
 #ifndef COMMON_PPROF_PPROF_WIRE_H
 #define COMMON_PPROF_PPROF_WIRE_H
@@ -32,7 +32,7 @@ enum wire_type {
 	WIRE_FIXED32 = 5,
 };
 
-/* What is left to read. */
+/* The bytes that are not read yet. */
 struct wire_reader {
 	const uint8_t *p;
 	const uint8_t *end;
@@ -46,24 +46,24 @@ struct wire_field {
 	size_t len;
 };
 
-/* 1 and the next field; 0 at the end; -EBADMSG. */
-int wire_read_field(struct wire_reader *r, struct wire_field *ret) MUST_CHECK;
+/* Returns 1 and the next field, 0 at the end, or -EBADMSG. */
+int wire_reader_read_field(struct wire_reader *r, struct wire_field *ret) MUST_CHECK;
 
-/* 1 and the next value of a packed field; 0 at the end; -EBADMSG. */
-int wire_read_varint(struct wire_reader *r, uint64_t *ret) MUST_CHECK;
+/* Returns 1 and the next value of a packed field, 0 at the end, or -EBADMSG. */
+int wire_reader_read_varint(struct wire_reader *r, uint64_t *ret) MUST_CHECK;
 
 /* Remembers the first failure; later calls do nothing. */
 struct wire_writer {
 	struct buf *out; /* borrowed */
-	int error;       /* 0; -ENOMEM; -EFBIG */
+	int error;       /* 0, -ENOMEM or -EFBIG */
 };
 
-/* Zero is the default of every number and is left out. */
-void wire_put_number(struct wire_writer *w, uint32_t field, uint64_t value);
-void wire_put_bytes(struct wire_writer *w, uint32_t field, const void *data, size_t len);
-/* The head of a WIRE_BYTES field whose len bytes the caller appends next. */
-void wire_put_head(struct wire_writer *w, uint32_t field, size_t len);
-void wire_put_varint(struct wire_writer *w, uint64_t value);
+/* Writes nothing if value is 0, the default of every number. */
+void wire_writer_put_number(struct wire_writer *w, uint32_t field, uint64_t value);
+void wire_writer_put_bytes(struct wire_writer *w, uint32_t field, const void *data, size_t len);
+/* Writes tag and length of a WIRE_BYTES field; the caller appends the len bytes. */
+void wire_writer_put_head(struct wire_writer *w, uint32_t field, size_t len);
+void wire_writer_put_varint(struct wire_writer *w, uint64_t value);
 size_t wire_varint_len(uint64_t value);
 
 #endif /* COMMON_PPROF_PPROF_WIRE_H */

@@ -1,3 +1,13 @@
+/*
+ * pprof is a protobuf message whose fields may come in any order, and gzip allows a file of
+ * several members, one after the other. Together they allow a profile to be written as a
+ * stream: fields are appended to a buffer, and whenever it has PIECE_BYTES it is compressed as
+ * one more member and emptied. Memory is bounded by one piece, the compressed output and the
+ * strings, which are written last because only then all are known.
+ *
+ * protobuf-c would need every message as a struct first. Samples and locations come by the
+ * hundred thousand, so they are encoded by hand, straight into the buffer.
+ */
 #include "common/pprof/pprof_writer.h"
 
 #include <assert.h>
@@ -8,12 +18,13 @@
 #include "common/limits.h"
 #include "common/pprof/pprof_wire.h"
 
-/* Each piece is a member of the gzip file: 2 % more bytes than one member has. */
+/* Every piece becomes a gzip member. Compared to a single member this costs 2 % more bytes. */
 #define PIECE_BYTES ((size_t)256 * 1024)
 
 /*
- * One mapping stands for all: what pprof needs it for, symbols, is there. The
- * three flags keep "go tool pprof" from looking for a binary to symbolize.
+ * All locations belong to one mapping: pprof would use mappings to find symbols, and we deliver
+ * those. The three flags of put_mapping() keep "go tool pprof" from searching for a binary to
+ * symbolize.
  */
 #define MAPPING_ID 1
 
@@ -22,7 +33,7 @@
 
 struct pprof_writer {
 	struct wire_writer w; /* into raw */
-	struct buf raw;       /* not compressed yet */
+	struct buf raw;       /* the piece being written, not compressed yet */
 	struct intern *strings;
 	enum pprof_level level;
 	struct buf *out; /* borrowed */
@@ -64,7 +75,7 @@ void pprof_writer_free(struct pprof_writer *w)
 	free(w);
 }
 
-/* What is in raw becomes a member of out. */
+/* Compresses raw as one more member of out, and empties it. */
 static void flush(struct pprof_writer *w)
 {
 	if (w->w.error < 0)
@@ -82,7 +93,7 @@ static void flush_if_full(struct pprof_writer *w)
 		flush(w);
 }
 
-/* A number that is not 0: zero is left out. */
+/* Writes nothing if value is 0, the default. */
 static size_t pack_number(uint8_t *to, uint32_t field, uint64_t value)
 {
 	size_t n;
@@ -93,7 +104,7 @@ static size_t pack_number(uint8_t *to, uint32_t field, uint64_t value)
 	return n + pprof_pack(to + n, value);
 }
 
-/* What comes before len bytes. */
+/* Writes tag and length of a field of len bytes. */
 static size_t pack_head(uint8_t *to, uint32_t field, size_t len)
 {
 	size_t n = pprof_pack(to, (uint64_t)field << 3 | WIRE_BYTES);
@@ -101,7 +112,7 @@ static size_t pack_head(uint8_t *to, uint32_t field, size_t len)
 	return n + pprof_pack(to + n, len);
 }
 
-/* Messages that there are thousands of are written in place, in one piece. */
+/* Room for a message of at most len bytes, to be written in place; NULL after a failure. */
 static uint8_t *reserve(struct pprof_writer *w, size_t len)
 {
 	if (w->w.error == 0)
@@ -154,7 +165,7 @@ static void put_value_type(struct pprof_writer *w, uint32_t field,
 	put_small(w, field, message, len);
 }
 
-void pprof_put_type(struct pprof_writer *w, const struct profile_value_type *t)
+void pprof_writer_put_type(struct pprof_writer *w, const struct profile_value_type *t)
 {
 	put_value_type(w, PPROF_SAMPLE_TYPE, t);
 }
@@ -169,7 +180,8 @@ static size_t sample_len(size_t locations_len, size_t values_len)
 	       values_len;
 }
 
-void pprof_put_sample(struct pprof_writer *w, const struct profile_sample *s, uint32_t n_values)
+void pprof_writer_put_sample(struct pprof_writer *w, const struct profile_sample *s,
+			     uint32_t n_values)
 {
 	size_t locations_len = 0, values_len = 0;
 
@@ -177,17 +189,17 @@ void pprof_put_sample(struct pprof_writer *w, const struct profile_sample *s, ui
 		locations_len += wire_varint_len((uint64_t)s->locations[i] + 1);
 	for (uint32_t i = 0; i < n_values; i++)
 		values_len += wire_varint_len((uint64_t)s->values[i]);
-	wire_put_head(&w->w, PPROF_SAMPLE, sample_len(locations_len, values_len));
-	wire_put_head(&w->w, SAMPLE_LOCATIONS, locations_len);
+	wire_writer_put_head(&w->w, PPROF_SAMPLE, sample_len(locations_len, values_len));
+	wire_writer_put_head(&w->w, SAMPLE_LOCATIONS, locations_len);
 	for (uint32_t i = 0; i < s->n_locations; i++)
-		wire_put_varint(&w->w, (uint64_t)s->locations[i] + 1);
-	wire_put_head(&w->w, SAMPLE_VALUES, values_len);
+		wire_writer_put_varint(&w->w, (uint64_t)s->locations[i] + 1);
+	wire_writer_put_head(&w->w, SAMPLE_VALUES, values_len);
 	for (uint32_t i = 0; i < n_values; i++)
-		wire_put_varint(&w->w, (uint64_t)s->values[i]);
+		wire_writer_put_varint(&w->w, (uint64_t)s->values[i]);
 	flush_if_full(w);
 }
 
-void pprof_put_packed_sample(struct pprof_writer *w, const struct pprof_packed_sample *s)
+void pprof_writer_put_packed_sample(struct pprof_writer *w, const struct pprof_packed_sample *s)
 {
 	uint8_t *to = reserve(w, s->locations_len + s->values_len + 3 * HEAD_MAX_BYTES);
 	size_t n;
@@ -203,7 +215,7 @@ void pprof_put_packed_sample(struct pprof_writer *w, const struct pprof_packed_s
 	advance(w, n + s->values_len);
 }
 
-/* ---- what they refer to ---- */
+/* ---- locations, functions, comments ---- */
 
 static void put_mapping(struct pprof_writer *w)
 {
@@ -230,7 +242,7 @@ static size_t pack_line(uint8_t *to, const struct profile_line *l)
 	return n + len;
 }
 
-void pprof_put_location(struct pprof_writer *w, const struct profile_location *l)
+void pprof_writer_put_location(struct pprof_writer *w, const struct profile_location *l)
 {
 	enum { ID = 1, MAPPING = 2, ADDRESS = 3 };
 	uint8_t message[3 * NUMBER_MAX_BYTES];
@@ -242,14 +254,14 @@ void pprof_put_location(struct pprof_writer *w, const struct profile_location *l
 	len += pack_number(message + len, ADDRESS, l->address);
 	for (uint32_t i = 0; i < l->n_lines; i++)
 		lines_len += pack_line(line, &l->lines[i]);
-	wire_put_head(&w->w, PPROF_LOCATION, len + lines_len);
+	wire_writer_put_head(&w->w, PPROF_LOCATION, len + lines_len);
 	put_raw(w, message, len);
 	for (uint32_t i = 0; i < l->n_lines; i++)
 		put_raw(w, line, pack_line(line, &l->lines[i]));
 	flush_if_full(w);
 }
 
-void pprof_put_function(struct pprof_writer *w, const struct profile_function *f)
+void pprof_writer_put_function(struct pprof_writer *w, const struct profile_function *f)
 {
 	enum { ID = 1, NAME = 2, SYSTEM_NAME = 3, FILENAME = 4 };
 	uint32_t name = intern_string(w, &f->name), file = intern_string(w, &f->file);
@@ -263,22 +275,22 @@ void pprof_put_function(struct pprof_writer *w, const struct profile_function *f
 	put_small(w, PPROF_FUNCTION, message, len);
 }
 
-/* A packed field may come in parts. */
-void pprof_put_comment(struct pprof_writer *w, const struct profile_string *s)
+/* A packed field may be split: each comment is a field with one element. */
+void pprof_writer_put_comment(struct pprof_writer *w, const struct profile_string *s)
 {
 	uint8_t message[PPROF_PACKED_MAX_BYTES];
 
 	put_small(w, PPROF_COMMENT, message, pprof_pack(message, intern_string(w, s)));
 }
 
-/* Last, when every string is known. */
+/* Comes last, when all strings are known. */
 static void put_strings(struct pprof_writer *w)
 {
 	for (uint32_t id = 0; id < intern_count(w->strings); id++) {
 		size_t len;
 		const char *s = intern_get(w->strings, id, &len);
 
-		wire_put_bytes(&w->w, PPROF_STRING_TABLE, s, len);
+		wire_writer_put_bytes(&w->w, PPROF_STRING_TABLE, s, len);
 		flush_if_full(w);
 	}
 }
@@ -286,10 +298,10 @@ static void put_strings(struct pprof_writer *w)
 int pprof_writer_finish(struct pprof_writer *w, const struct pprof_times *times)
 {
 	put_mapping(w);
-	wire_put_number(&w->w, PPROF_TIME_NANOS, (uint64_t)times->time_ns);
-	wire_put_number(&w->w, PPROF_DURATION_NANOS, (uint64_t)times->duration_ns);
+	wire_writer_put_number(&w->w, PPROF_TIME_NANOS, (uint64_t)times->time_ns);
+	wire_writer_put_number(&w->w, PPROF_DURATION_NANOS, (uint64_t)times->duration_ns);
 	put_value_type(w, PPROF_PERIOD_TYPE, times->period_type);
-	wire_put_number(&w->w, PPROF_PERIOD, (uint64_t)times->period);
+	wire_writer_put_number(&w->w, PPROF_PERIOD, (uint64_t)times->period);
 	put_strings(w);
 	if (w->w.error == 0)
 		flush(w);

@@ -1,8 +1,9 @@
 /*
- * pprof written piece by piece, gzipped as it grows: neither the whole profile nor its bytes need to be in
- * memory at once. Pure.
+ * Writes pprof piece by piece and gzips it as it grows: neither the whole profile nor all of
+ * its encoded bytes need to be in memory at once. Pure.
  *
- * The order of the calls is free between new and finish. The first failure is remembered, later calls do nothing, and finish tells it.
+ * Between new and finish, calls may come in any order. The first failure is remembered, later
+ * calls do nothing, and pprof_writer_finish() returns it.
  */
 #ifndef COMMON_PPROF_PPROF_WRITER_H
 #define COMMON_PPROF_PPROF_WRITER_H
@@ -14,38 +15,45 @@
 struct pprof_writer;
 
 /*
- * Measured on a CPU profile of 190 KB: level 1 costs 0.4 of level 6's time and
- * gives 8 % more bytes, level 2 0.55 and 4 %, levels above 6 take up to ten
- * times as long for 4 % less. The node's CPU is what we promise not to use.
+ * Measured on a CPU profile of 190 KB: level 1 takes 40 % of the time of level 6 and gives 8 %
+ * more bytes, level 2 takes 55 % and gives 4 % more; levels above 6 take up to ten times as
+ * long for 4 % less. We promise to use little CPU on the node, so both of ours are low.
  */
 enum pprof_level {
 	PPROF_LEVEL_SMALL = 2,
-	PPROF_LEVEL_FAST = 1, /* needs a third of the memory, too */
+	PPROF_LEVEL_FAST = 1, /* also needs a third of the memory */
 };
 
-/* out is borrowed, and as before unless pprof_writer_finish() gives 0. -ENOMEM. */
+/*
+ * out is borrowed, and unchanged in the end unless pprof_writer_finish() returns 0. Returns 0
+ * or -ENOMEM.
+ */
 int pprof_writer_new(struct pprof_writer **ret, enum pprof_level level, struct buf *out) MUST_CHECK;
 void pprof_writer_free(struct pprof_writer *w);
 DEFINE_CLEANUP(struct pprof_writer *, pprof_writer_free);
 
-void pprof_put_type(struct pprof_writer *w, const struct profile_value_type *t);
-void pprof_put_sample(struct pprof_writer *w, const struct profile_sample *s, uint32_t n_values);
-/* Numbered from 0 in the order of the calls, as samples and locations refer to them. */
-void pprof_put_location(struct pprof_writer *w, const struct profile_location *l);
-void pprof_put_function(struct pprof_writer *w, const struct profile_function *f);
-void pprof_put_comment(struct pprof_writer *w, const struct profile_string *s);
+void pprof_writer_put_type(struct pprof_writer *w, const struct profile_value_type *t);
+void pprof_writer_put_sample(struct pprof_writer *w, const struct profile_sample *s,
+			     uint32_t n_values);
+/* Samples and locations refer to these by number, counted from 0 in the order of the calls. */
+void pprof_writer_put_location(struct pprof_writer *w, const struct profile_location *l);
+void pprof_writer_put_function(struct pprof_writer *w, const struct profile_function *f);
+void pprof_writer_put_comment(struct pprof_writer *w, const struct profile_string *s);
 
-/* A sample that is packed already: locations by pprof_pack_location(), leaf first, values by pprof_pack(). */
+/*
+ * A sample that is encoded already: locations by pprof_pack_location(), leaf first, values by
+ * pprof_pack().
+ */
 struct pprof_packed_sample {
 	const uint8_t *locations;
 	size_t locations_len; /* bytes */
 	const uint8_t *values;
 	size_t values_len;
 };
-void pprof_put_packed_sample(struct pprof_writer *w, const struct pprof_packed_sample *s);
+void pprof_writer_put_packed_sample(struct pprof_writer *w, const struct pprof_packed_sample *s);
 
 #define PPROF_PACKED_MAX_BYTES 10u
-/* Bytes written to to. */
+/* Writes value as a varint. Returns the number of bytes. */
 static inline size_t pprof_pack(uint8_t *to, uint64_t value)
 {
 	size_t n = 0;
@@ -69,7 +77,7 @@ struct pprof_times {
 	int64_t duration_ns;
 };
 
-/* 0; -ENOMEM; -EFBIG when out's limit or LIMIT_UPLOAD_INFLATED_BYTES is exceeded. */
+/* Returns 0, -ENOMEM, or -EFBIG if out's limit or LIMIT_UPLOAD_INFLATED_BYTES is exceeded. */
 int pprof_writer_finish(struct pprof_writer *w, const struct pprof_times *times) MUST_CHECK;
 
 #endif /* COMMON_PPROF_PPROF_WRITER_H */

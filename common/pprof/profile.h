@@ -1,10 +1,10 @@
 /*
- * A pprof profile in memory, with every reference checked: what the node agent
- * builds and what the cluster agent decodes.
+ * A pprof profile in memory, with every reference checked: the node agent builds it, the
+ * cluster agent decodes it.
  *
- * Strings, functions, locations and samples refer to each other by index into
- * the arrays here (not by pprof id). Everything lives in the arena given at
- * init and goes with it. Limits are those of common/limits.h.
+ * Strings, functions, locations and samples refer to each other by index into the arrays here,
+ * not by pprof id. All arrays and strings live in the arena and are freed with it. Limits are
+ * those of common/limits.h.
  */
 #ifndef COMMON_PPROF_PROFILE_H
 #define COMMON_PPROF_PROFILE_H
@@ -12,7 +12,7 @@
 #include "common/base.h"
 #include "common/data/arena.h"
 
-/* Bytes in the arena, NUL-terminated; len excludes the NUL and is what counts. */
+/* Bytes in the arena, NUL-terminated; len excludes the NUL and may include others. */
 struct profile_string {
 	const char *data;
 	size_t len;
@@ -25,7 +25,7 @@ struct profile_value_type {
 
 struct profile_function {
 	struct profile_string name;
-	struct profile_string file; /* source file, or "[module]" when only that is known */
+	struct profile_string file; /* source file, or "[module]" if only the module is known */
 };
 
 struct profile_line {
@@ -34,7 +34,7 @@ struct profile_line {
 };
 
 struct profile_location {
-	const struct profile_line *lines; /* innermost inlined call first; may be none */
+	const struct profile_line *lines; /* innermost inlined call first */
 	uint32_t n_lines;
 	uint64_t address;
 };

@@ -6,9 +6,9 @@
 #include "common/data/buf.h"
 
 /*
- * Append to out. White space is skipped, files being broken into lines; padding must be whole, and
- * the odd bits in front of it are not looked at. -EBADMSG: something else; -EFBIG: beyond out's
- * limit; -ENOMEM. On failure out is unchanged.
+ * Append to out. White space is skipped, files being broken into lines; padding must be whole,
+ * and the odd bits in front of it are not looked at. -EBADMSG: something else; -EFBIG: beyond
+ * out's limit; -ENOMEM. On failure out is unchanged.
  */
 int base64_decode(const char *s, size_t len, struct buf *out) MUST_CHECK;
 

@@ -5,8 +5,8 @@
 #define HEX_DIGITS "0123456789abcdef"
 
 /*
- * Length of what is before the last '-', when that is not empty and min to max characters, all of
- * set, follow; else 0.
+ * Length of what is before the last '-', when that is not empty and min to max characters, all
+ * of set, follow; else 0.
  */
 static size_t cut_suffix(const char *s, size_t len, const char *set, size_t min, size_t max)
 {

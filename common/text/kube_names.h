@@ -1,9 +1,10 @@
 /*
  * What a pod's name says about its owner. Pure.
  *
- * The rules are Coroot's (coroot-node-agent, common/otel.go), so that every agent gives a workload the
- * name that a Coroot server expects, also those agents that know nothing of a pod but its name. They may be wrong
- * (a bare pod "web-2" is taken for a replica of "web"), but they are wrong in the same way everywhere.
+ * The rules are Coroot's (coroot-node-agent, common/otel.go), so that every agent gives a
+ * workload the name that a Coroot server expects, also those agents that know nothing of a pod
+ * but its name. They may be wrong (a bare pod "web-2" is taken for a replica of "web"), but
+ * they are wrong in the same way everywhere.
  */
 #ifndef COMMON_TEXT_KUBE_NAMES_H
 #define COMMON_TEXT_KUBE_NAMES_H

@@ -10,8 +10,8 @@ bool utf8_is_valid(const char *s, size_t len);
 /* Every byte that belongs to no valid sequence becomes '?'. */
 void utf8_repair(char *s, size_t len);
 /*
- * What is not printable UTF-8 becomes '?' too: control characters of ASCII and of Latin-1. Returns the length, which can only
- * become smaller: a character cut at the end goes.
+ * What is not printable UTF-8 becomes '?' too: control characters of ASCII and of Latin-1.
+ * Returns the length, which can only become smaller: a character cut at the end goes.
  */
 size_t utf8_make_printable(char *s, size_t len);
 

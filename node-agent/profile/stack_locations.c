@@ -375,12 +375,12 @@ void stack_locations_write(const struct stack_locations *l, struct pprof_writer 
 		const struct profile_line line = {l->locations[i].function, l->locations[i].line};
 		const struct profile_location location = {.lines = &line, .n_lines = 1};
 
-		pprof_put_location(w, &location);
+		pprof_writer_put_location(w, &location);
 	}
 	for (uint32_t i = 0; i < l->function_numbers.n; i++) {
 		const struct profile_function f = {view(l->functions[i].name),
 						   view(l->functions[i].file)};
 
-		pprof_put_function(w, &f);
+		pprof_writer_put_function(w, &f);
 	}
 }

@@ -180,7 +180,7 @@ static int begin_pprof(struct stack_profile *p)
 	for (size_t i = 0; i < p->cfg.n_types; i++) {
 		const struct profile_value_type type = type_of(p->cfg.types[i], p->cfg.units[i]);
 
-		pprof_put_type(p->w, &type);
+		pprof_writer_put_type(p->w, &type);
 	}
 	return 0;
 }
@@ -204,7 +204,7 @@ static int put_samples(struct stack_profile *p)
 			p->error = -ENOBUFS;
 			break;
 		}
-		pprof_put_packed_sample(p->w, &sample);
+		pprof_writer_put_packed_sample(p->w, &sample);
 	}
 	stack_table_clear(p->stacks);
 	return p->error;
@@ -257,7 +257,7 @@ int stack_profile_finish(struct stack_profile *p, const struct stack_profile_tim
 	for (size_t i = 0; i < p->cfg.n_comments; i++) {
 		const struct profile_string comment = view(p->cfg.comments[i]);
 
-		pprof_put_comment(p->w, &comment);
+		pprof_writer_put_comment(p->w, &comment);
 	}
 	r = pprof_writer_finish(p->w, &t);
 	return r == -EFBIG ? -ENOBUFS : r;

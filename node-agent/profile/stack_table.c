@@ -133,7 +133,7 @@ static void unpack_values(const struct stack_table *t, const struct entry *e,
 	uint64_t v;
 
 	*ret = (struct stack_values){{0}};
-	for (size_t i = 0; i < t->n_values && wire_read_varint(&r, &v) == 1; i++)
+	for (size_t i = 0; i < t->n_values && wire_reader_read_varint(&r, &v) == 1; i++)
 		ret->v[i] = (int64_t)v;
 }
 

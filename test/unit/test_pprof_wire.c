@@ -30,17 +30,17 @@ static void varints_read_as_they_were_written(void **state)
 		uint64_t value;
 
 		buf_init(&out, 100);
-		wire_put_varint(&w, cases[i].value);
+		wire_writer_put_varint(&w, cases[i].value);
 		assert_int_equal(w.error, 0);
 		assert_int_equal(out.len, cases[i].len);
 		assert_int_equal(wire_varint_len(cases[i].value), cases[i].len);
 		r = reader(out.data, out.len);
-		assert_int_equal(wire_read_varint(&r, &value), 1);
+		assert_int_equal(wire_reader_read_varint(&r, &value), 1);
 		assert_true(value == cases[i].value);
-		assert_int_equal(wire_read_varint(&r, &value), 0);
+		assert_int_equal(wire_reader_read_varint(&r, &value), 0);
 		/* every cut is noticed */
 		r = reader(out.data, out.len - 1);
-		assert_int_equal(wire_read_varint(&r, &value), out.len > 1 ? -EBADMSG : 0);
+		assert_int_equal(wire_reader_read_varint(&r, &value), out.len > 1 ? -EBADMSG : 0);
 	}
 }
 
@@ -50,9 +50,9 @@ static void varints_of_more_than_64_bits_are_refused(void **state)
 	uint64_t value;
 
 	(void)state;
-	assert_int_equal(wire_read_varint(&r, &value), -EBADMSG);
+	assert_int_equal(wire_reader_read_varint(&r, &value), -EBADMSG);
 	r = reader("\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x00", 11);
-	assert_int_equal(wire_read_varint(&r, &value), -EBADMSG);
+	assert_int_equal(wire_reader_read_varint(&r, &value), -EBADMSG);
 }
 
 static void fields_read_as_they_were_written(void **state)
@@ -64,22 +64,22 @@ static void fields_read_as_they_were_written(void **state)
 
 	(void)state;
 	buf_init(&out, 100);
-	wire_put_number(&w, 9, 300);
-	wire_put_number(&w, 9, 0);
-	wire_put_bytes(&w, 536870911, "abc", 3);
+	wire_writer_put_number(&w, 9, 300);
+	wire_writer_put_number(&w, 9, 0);
+	wire_writer_put_bytes(&w, 536870911, "abc", 3);
 	assert_int_equal(w.error, 0);
 
 	r = reader(out.data, out.len);
-	assert_int_equal(wire_read_field(&r, &f), 1);
+	assert_int_equal(wire_reader_read_field(&r, &f), 1);
 	assert_int_equal(f.number, 9);
 	assert_int_equal(f.type, WIRE_VARINT);
 	assert_int_equal(f.value, 300);
-	assert_int_equal(wire_read_field(&r, &f), 1);
+	assert_int_equal(wire_reader_read_field(&r, &f), 1);
 	assert_int_equal(f.number, 536870911);
 	assert_int_equal(f.type, WIRE_BYTES);
 	assert_int_equal(f.len, 3);
 	assert_memory_equal(f.data, "abc", 3);
-	assert_int_equal(wire_read_field(&r, &f), 0);
+	assert_int_equal(wire_reader_read_field(&r, &f), 0);
 }
 
 static void fixed_fields_are_stepped_over(void **state)
@@ -94,11 +94,11 @@ static void fixed_fields_are_stepped_over(void **state)
 	struct wire_field f;
 
 	(void)state;
-	assert_int_equal(wire_read_field(&r, &f), 1);
+	assert_int_equal(wire_reader_read_field(&r, &f), 1);
 	assert_int_equal(f.len, 8);
-	assert_int_equal(wire_read_field(&r, &f), 1);
+	assert_int_equal(wire_reader_read_field(&r, &f), 1);
 	assert_int_equal(f.len, 4);
-	assert_int_equal(wire_read_field(&r, &f), 1);
+	assert_int_equal(wire_reader_read_field(&r, &f), 1);
 	assert_int_equal(f.value, 7);
 }
 
@@ -129,7 +129,7 @@ static void broken_fields_are_refused(void **state)
 		struct wire_reader r = reader(cases[i].bytes, cases[i].len);
 		struct wire_field f;
 
-		assert_int_equal(wire_read_field(&r, &f), -EBADMSG);
+		assert_int_equal(wire_reader_read_field(&r, &f), -EBADMSG);
 	}
 }
 
@@ -140,10 +140,10 @@ static void the_first_failure_sticks(void **state)
 
 	(void)state;
 	buf_init(&out, 4);
-	wire_put_bytes(&w, 1, "abc", 3);
+	wire_writer_put_bytes(&w, 1, "abc", 3);
 	assert_int_equal(w.error, -EFBIG);
 	assert_int_equal(out.len, 2);
-	wire_put_varint(&w, 1);
+	wire_writer_put_varint(&w, 1);
 	assert_int_equal(out.len, 2);
 }
 

@@ -24,8 +24,8 @@ static void put_function(struct pprof_writer *w, unsigned i)
 
 	f.name.len = (size_t)snprintf(name, sizeof(name), "f%u", i);
 	f.name.data = name;
-	pprof_put_function(w, &f);
-	pprof_put_location(w, &location);
+	pprof_writer_put_function(w, &f);
+	pprof_writer_put_location(w, &location);
 }
 
 /* Sample i has the digits of i for its stack. */
@@ -40,7 +40,8 @@ static void put_sample(struct pprof_writer *w, uint32_t i)
 		len += pprof_pack_location(packed + len, rest % 200);
 	values_len = pprof_pack(values, i);
 	values_len += pprof_pack(values + values_len, (uint64_t) - (int64_t)i);
-	pprof_put_packed_sample(w, &(struct pprof_packed_sample){packed, len, values, values_len});
+	pprof_writer_put_packed_sample(
+		w, &(struct pprof_packed_sample){packed, len, values, values_len});
 }
 
 static int write_all(struct buf *out, uint32_t n_samples)
@@ -50,8 +51,8 @@ static int write_all(struct buf *out, uint32_t n_samples)
 
 	if (r < 0)
 		return r;
-	pprof_put_type(w, &type);
-	pprof_put_type(w, &type);
+	pprof_writer_put_type(w, &type);
+	pprof_writer_put_type(w, &type);
 	for (uint32_t i = 0; i < n_samples; i++)
 		put_sample(w, i);
 	for (unsigned i = 0; i < 200; i++)

@@ -21,7 +21,7 @@ static int64_t value_of(const struct stack_view *v, size_t value)
 	uint64_t n = 0;
 
 	for (size_t i = 0; i <= value; i++)
-		assert_int_equal(wire_read_varint(&r, &n), 1);
+		assert_int_equal(wire_reader_read_varint(&r, &n), 1);
 	return (int64_t)n;
 }
 
