@@ -1,3 +1,12 @@
+/*
+ * Three owners share the work. The loop thread has struct profile_worker: results, metrics, and
+ * everything that calls back. The worker thread has struct work: the symbolizer and the jobs. A
+ * cycle belongs to whoever holds it.
+ *
+ * The thread reads files that may not answer, so at the end it is not joined without limit: it is
+ * abandoned together with its struct work, which it frees if it ever returns. That is why it touches
+ * what belongs to the loop thread only between worker_thread_enter() and worker_thread_leave().
+ */
 #include "node-agent/profile/profile_worker.h"
 
 #include <errno.h>
@@ -10,10 +19,12 @@
 #include "node-agent/sample/cycle.h"
 #include "node-agent/symbol/symbolizer.h"
 
-/* One cycle in work and one that waits: a worker slower than that loses cycles, which are counted. */
+/* One cycle being profiled and one waiting: a slower worker loses cycles, which are counted. */
 #define MAX_JOBS 2
 /* Profiles of one cycle that wait for the loop; there are as many as there are workloads. */
 #define MAX_RESULTS 16384
+/* For the cycle being profiled when the agent ends; it has had most of the shutdown until then. */
+#define END_NS (500 * NS_PER_MS)
 
 struct job {
 	struct cycle *cycle;
@@ -36,15 +47,24 @@ enum worker_metric {
 	WORKER_METRIC_MAX,
 };
 
+/* What the thread works with. */
+struct work {
+	struct profile_worker *owner; /* between worker_thread_enter() and _leave() */
+	struct worker_thread *thread; /* itself */
+	unsigned hz;
+	struct symbolizer *symbolizer;
+	struct queue *jobs; /* struct job; pushed by the owner */
+};
+
 struct profile_worker {
 	struct profile_worker_config cfg;
-	struct symbolizer *symbolizer; /* the thread's, once it runs */
-	struct queue *jobs;            /* struct job */
-	struct queue *results;         /* struct result */
+	struct queue *results; /* struct result */
 	struct loop_source *wake;
+	struct work *work; /* the thread's, once there is one */
 	struct worker_thread *thread;
-	_Atomic unsigned n_done; /* cycles finished and not yet reported */
-	unsigned n_pending;      /* of the loop thread */
+	_Atomic unsigned n_done;            /* cycles finished and not yet reported */
+	_Atomic uint64_t n_samples_waiting; /* of cycles taken and not finished */
+	unsigned n_pending;                 /* of the loop thread */
 	struct metric metrics[WORKER_METRIC_MAX];
 };
 
@@ -84,62 +104,107 @@ static void job_free(struct job *j)
 	free(j);
 }
 
-static void pass_on(void *ctx, const struct workload_profile *p)
+static void work_free(struct work *k)
 {
-	CLEANUP(result_freep) struct result *r = calloc(1, sizeof(*r));
-	struct profile_worker *w = ctx;
+	struct job *j;
 
-	if (!r) {
-		metric_add(&w->metrics[PROFILES_LOST], 1);
+	if (!k)
 		return;
-	}
+	while (k->jobs && (j = queue_pop_timeout(k->jobs, 0)))
+		job_free(j);
+	queue_free(k->jobs);
+	symbolizer_free(k->symbolizer);
+	free(k);
+}
+DEFINE_CLEANUP(struct work *, work_free);
+
+/* ---- on the worker thread ---- */
+
+static struct result *make_result(const struct workload_profile *p)
+{
+	struct result *r = calloc(1, sizeof(*r));
+
+	if (!r)
+		return NULL;
 	r->workload = workload_ref(p->workload);
-	buf_init(&r->pprof, p->pprof->limit);
 	r->pprof = *p->pprof;
 	buf_init(p->pprof, r->pprof.limit);
-	if (queue_push(w->results, r) < 0) {
-		metric_add(&w->metrics[PROFILES_LOST], 1);
-		return;
-	}
-	(void)TAKE_PTR(r);
-	metric_add(&w->metrics[PROFILES], 1);
-	loop_wake(w->wake);
+	return r;
 }
 
-static void do_job(struct profile_worker *w, const struct job *j)
+static void pass_on(void *ctx, const struct workload_profile *p)
 {
-	const struct cpu_profile_config cfg = {w->cfg.hz, j->end_ns, j->duration_ns};
-	uint64_t started_ns = clock_thread_cpu_ns();
+	CLEANUP(result_freep) struct result *r = make_result(p);
+	const struct work *k = ctx;
+	struct profile_worker *w;
+
+	if (!worker_thread_enter(k->thread))
+		return;
+	w = k->owner;
+	if (!r || queue_push(w->results, r) < 0) {
+		metric_add(&w->metrics[PROFILES_LOST], 1);
+	} else {
+		(void)TAKE_PTR(r);
+		metric_add(&w->metrics[PROFILES], 1);
+		loop_wake(w->wake);
+	}
+	worker_thread_leave(k->thread);
+}
+
+static void report(const struct work *k, const struct cpu_profile_result *res, uint64_t n_samples,
+		   uint64_t cpu_ns)
+{
+	struct profile_worker *w;
+
+	if (!worker_thread_enter(k->thread))
+		return;
+	w = k->owner;
+	metric_add(&w->metrics[SAMPLES], res->n_samples);
+	metric_add(&w->metrics[SAMPLES_TRUNCATED], res->n_truncated);
+	metric_add(&w->metrics[SAMPLES_LOST], res->n_lost);
+	metric_add(&w->metrics[CPU_NS], cpu_ns);
+	atomic_fetch_sub(&w->n_samples_waiting, n_samples);
+	atomic_fetch_add(&w->n_done, 1);
+	loop_wake(w->wake);
+	worker_thread_leave(k->thread);
+}
+
+static void do_job(struct work *k, struct job *j)
+{
+	const struct cpu_profile_config cfg = {k->hz, j->end_ns, j->duration_ns};
+	uint64_t started_ns = clock_thread_cpu_ns(), n_samples = cycle_n_samples(j->cycle), cpu_ns;
 	struct cpu_profile_result res;
 
-	cpu_profile_build(j->cycle, w->symbolizer, &cfg, pass_on, w, &res);
-	symbolizer_end_cycle(w->symbolizer);
-	metric_add(&w->metrics[SAMPLES], res.n_samples);
-	metric_add(&w->metrics[SAMPLES_TRUNCATED], res.n_truncated);
-	metric_add(&w->metrics[SAMPLES_LOST], res.n_lost);
-	metric_add(&w->metrics[CPU_NS], clock_thread_cpu_ns() - started_ns);
+	cpu_profile_build(j->cycle, k->symbolizer, &cfg, pass_on, k, &res);
+	symbolizer_end_cycle(k->symbolizer);
+	cpu_ns = clock_thread_cpu_ns() - started_ns;
+	job_free(j);
+	malloc_trim(0); /* a cycle is large and the next one is an interval away */
+	report(k, &res, n_samples, cpu_ns);
 }
 
 static void run(void *ctx, struct worker_thread *t)
 {
-	struct profile_worker *w = ctx;
+	struct work *k = ctx;
 	struct job *j;
 
-	(void)t;
-	while ((j = queue_pop(w->jobs))) {
-		do_job(w, j);
-		job_free(j);
-		malloc_trim(0); /* a cycle is large and the next one is an interval away */
-		atomic_fetch_add(&w->n_done, 1);
-		loop_wake(w->wake);
-	}
+	k->thread = t;
+	while ((j = queue_pop(k->jobs)))
+		do_job(k, j);
 }
 
-/* On the loop thread. */
+static void free_work(void *ctx, bool abandoned)
+{
+	(void)abandoned;
+	work_free(ctx);
+}
+
+/* ---- on the loop thread ---- */
+
 static void on_wake(void *ctx)
 {
 	struct profile_worker *w = ctx;
-	/* read before the results: everything of these cycles is in the queue by then */
+	/* read before the results: all profiles of these cycles are in the queue by then */
 	unsigned n_done = atomic_exchange(&w->n_done, 0);
 	struct result *r;
 
@@ -155,53 +220,95 @@ static void on_wake(void *ctx)
 	}
 }
 
+static int make_work(struct profile_worker *w)
+{
+	const struct symbolizer_config symbols = {.proc_root = w->cfg.proc_root};
+	CLEANUP(work_freep) struct work *k = calloc(1, sizeof(*k));
+	int r;
+
+	if (!k)
+		return -ENOMEM;
+	k->owner = w;
+	k->hz = w->cfg.hz;
+	r = symbolizer_new(&k->symbolizer, &symbols);
+	if (r == 0)
+		r = queue_new(&k->jobs, MAX_JOBS);
+	if (r < 0)
+		return r;
+	w->work = TAKE_PTR(k);
+	return 0;
+}
+
+static int start(struct profile_worker *w)
+{
+	const struct worker_thread_config thread = {
+		.name = "symbolize",
+		.run = run,
+		.free = free_work,
+		.ctx = w->work,
+		.nice = WORKER_THREAD_NICE_BACKGROUND,
+	};
+
+	return worker_thread_start(&w->thread, &thread);
+}
+
 int profile_worker_new(struct profile_worker **ret, struct loop *l,
 		       const struct profile_worker_config *cfg)
 {
 	CLEANUP(profile_worker_freep) struct profile_worker *w = calloc(1, sizeof(*w));
-	const struct worker_thread_config thread = {
-		.name = "symbolize", .run = run, .ctx = w, .nice = WORKER_THREAD_NICE_BACKGROUND};
 	int r;
 
 	if (!w)
 		return -ENOMEM;
 	w->cfg = *cfg;
 
-	r = symbolizer_new(&w->symbolizer, &(struct symbolizer_config){0});
-	if (r == 0)
-		r = queue_new(&w->jobs, MAX_JOBS);
+	r = make_work(w);
 	if (r == 0)
 		r = queue_new(&w->results, MAX_RESULTS);
 	if (r == 0)
 		r = loop_add_wake(l, on_wake, w, &w->wake);
 	if (r == 0)
-		r = worker_thread_start(&w->thread, &thread);
+		r = start(w);
 	if (r < 0)
 		return r;
 	*ret = TAKE_PTR(w);
 	return 0;
 }
 
+/* The thread frees w->work; without one it is freed here. */
+static void end_thread(struct profile_worker *w)
+{
+	struct queue *jobs;
+	struct job *j;
+
+	if (!w->thread) {
+		work_free(w->work);
+		return;
+	}
+	jobs = w->work->jobs;
+	while ((j = queue_pop_timeout(jobs, 0))) /* what waits is not begun */
+		job_free(j);
+	queue_close(jobs);
+	if (worker_thread_join(w->thread, END_NS) == 0)
+		return;
+	log_warn("naming the addresses of the last samples takes too long: gave up on their "
+		 "profiles",
+		 "intervals=%u samples=%llu", w->n_pending,
+		 (unsigned long long)atomic_load(&w->n_samples_waiting));
+	(void)worker_thread_abandon(w->thread);
+}
+
 void profile_worker_free(struct profile_worker *w)
 {
 	struct result *r;
-	struct job *j;
 
 	if (!w)
 		return;
-	if (w->thread) {
-		/* what waits is not begun any more */
-		while ((j = queue_pop_timeout(w->jobs, 0)))
-			job_free(j);
-		queue_close(w->jobs);
-	}
-	worker_thread_join(w->thread, UINT64_MAX);
+	end_thread(w);
 	while (w->results && (r = queue_pop_timeout(w->results, 0)))
 		result_free(r);
 	loop_remove(w->wake);
-	queue_free(w->jobs);
 	queue_free(w->results);
-	symbolizer_free(w->symbolizer);
 	free(w);
 }
 
@@ -209,14 +316,18 @@ int profile_worker_adopt(struct profile_worker *w, struct cycle *c, int64_t end_
 			 int64_t duration_ns)
 {
 	AUTO_FREE struct job *j = malloc(sizeof(*j));
+	uint64_t n_samples = cycle_n_samples(c);
 	int r;
 
 	if (!j)
 		return -ENOMEM;
 	*j = (struct job){c, end_ns, duration_ns};
-	r = queue_push(w->jobs, j);
-	if (r < 0)
+	atomic_fetch_add(&w->n_samples_waiting, n_samples);
+	r = queue_push(w->work->jobs, j);
+	if (r < 0) {
+		atomic_fetch_sub(&w->n_samples_waiting, n_samples);
 		return r;
+	}
 	(void)TAKE_PTR(j);
 	w->n_pending++;
 	return 0;

@@ -1,5 +1,8 @@
-/* Cycles handed to the thread come back as profiles on the loop: run under TSan as well. */
+/* Cycles given to the thread come back as profiles on the loop thread; run under TSan as well. */
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
 
 #include "common/limits.h"
 #include "common/system/clock.h"
@@ -46,10 +49,11 @@ static void on_deadline(void *ctx)
 	loop_stop(f->loop);
 }
 
-static void set_up(struct fixture *f)
+static void set_up_in(struct fixture *f, const char *proc_root)
 {
 	const struct profile_worker_config cfg = {
 		.hz = 99,
+		.proc_root = proc_root,
 		.on_profile = on_profile,
 		.on_cycle_done = on_done,
 		.ctx = f,
@@ -62,6 +66,11 @@ static void set_up(struct fixture *f)
 	assert_int_equal(profile_worker_new(&f->worker, f->loop, &cfg), 0);
 	assert_int_equal(loop_add_timer(f->loop, on_deadline, f, &f->deadline), 0);
 	loop_set_timer(f->deadline, 60 * NS_PER_S);
+}
+
+static void set_up(struct fixture *f)
+{
+	set_up_in(f, NULL);
 }
 
 static void tear_down(struct fixture *f)
@@ -125,11 +134,75 @@ static void a_worker_that_is_behind_refuses_and_the_caller_keeps_the_cycle(void 
 	tear_down(&f); /* with work left undone */
 }
 
+/* One sample of the kernel: its names are in /proc/kallsyms. */
+static struct cycle *make_kernel_cycle(struct fixture *f)
+{
+	const struct cycle_config cfg = {1000, MIB};
+	struct {
+		struct sample_event e;
+		uint64_t addr;
+	} sample = {.addr = UINT64_C(0xffffffff81000000)};
+	struct cycle *c;
+
+	assert_int_equal(cycle_new(&c, &cfg), 0);
+	sample.e.header.size = sizeof(sample);
+	sample.e.n_kernel = 1;
+	assert_int_equal(cycle_add_sample(c, f->self, &sample.e), 0);
+	return c;
+}
+
+static unsigned count_threads(void)
+{
+	DIR *d = opendir("/proc/self/task");
+	unsigned n = 0;
+
+	assert_non_null(d);
+	while (readdir(d))
+		n++;
+	closedir(d);
+	return n;
+}
+
+/* The names are in a pipe, whose opening waits for somebody to write. */
+static void the_end_does_not_wait_for_a_file_that_does_not_answer(void **state)
+{
+	char root[] = "/tmp/profile-worker-XXXXXX", path[64];
+	unsigned n_threads = count_threads();
+	struct fixture f = {0};
+	uint64_t begin_ns;
+	int fd = -1;
+
+	(void)state;
+	assert_non_null(mkdtemp(root));
+	snprintf(path, sizeof(path), "%s/kallsyms", root);
+	assert_int_equal(mkfifo(path, 0600), 0);
+	set_up_in(&f, root);
+	assert_int_equal(profile_worker_adopt(f.worker, make_kernel_cycle(&f), 2, 1), 0);
+	assert_int_equal(profile_worker_adopt(f.worker, make_cycle(&f), 2, 1), 0);
+	/* it waits in open(2) once this one finds a reader */
+	while (fd < 0) {
+		fd = open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC);
+		assert_true(fd >= 0 || errno == ENXIO);
+	}
+	/* … and in read(2) as long as this end is open */
+	begin_ns = clock_monotonic_ns();
+	tear_down(&f);
+	assert_true(clock_monotonic_ns() - begin_ns < 5 * NS_PER_S);
+	assert_true(count_threads() > n_threads);
+
+	close(fd); /* the thread reads to the end and frees what it has */
+	while (count_threads() > n_threads)
+		usleep(1000);
+	unlink(path);
+	rmdir(root);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(cycles_come_back_as_profiles),
 		cmocka_unit_test(a_worker_that_is_behind_refuses_and_the_caller_keeps_the_cycle),
+		cmocka_unit_test(the_end_does_not_wait_for_a_file_that_does_not_answer),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
