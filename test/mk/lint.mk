@@ -9,6 +9,7 @@ formatted := $(filter %.c,$(src_all)) $(src_test_all) $(hdrs) $(bpf_c)
 lint_checks := lint-format lint-headers lint-layers lint-files lint-size lint-shell lint-analyze lint-tidy lint-cppcheck
 lint: ## all static checks, JOBS at a time
 	$(Q)$(MAKE) -j$(JOBS) -k --output-sync=target $(lint_checks)
+	@find $(DEPS)/lint -type f -mtime +30 -delete
 	@echo "lint: $(words $(lint_checks)) passed, 0 failed"
 format: ## rewrite the tree with clang-format
 	$(Q)clang-format -i $(formatted)
@@ -24,15 +25,18 @@ lint-size: # clang-tidy does not see BPF programs and tests
 	$(Q)test/lint-size.sh $(formatted)
 lint-shell:
 	$(Q)git ls-files -z '*.sh' .ci/run | xargs -0 shellcheck
-# A stamp per file, newer than the object, so that only what changed is checked again.
+# A stamp per file, newer than the object, so that only what changed is checked again; in a new
+# checkout only what has not passed before, with the same content.
+once = test/lint-once.sh $(O)/obj/$*.d
 lint-analyze: $(analyzed) # gcc's analyzer understands __attribute__((cleanup)); clang-tidy 14's does not
 $(O)/lint/%.analyzed: %.c $(O)/obj/%.o
-	$(Q)gcc $(CPPFLAGS_ALL) $(CFLAGS_ALL) -O2 -include test/lint-errno.h -fanalyzer -c -o /dev/null $<
+	$(Q)$(once) test/lint-errno.h -- gcc $(CPPFLAGS_ALL) $(CFLAGS_ALL) -O2 -include test/lint-errno.h -fanalyzer \
+	    -c -o /dev/null $<
 	@touch $@
 lint-tidy: $(tidied)
 $(O)/lint/%.tidied: %.c $(O)/obj/%.o .clang-tidy
-	$(Q)clang-tidy --quiet $< -- $(CPPFLAGS_ALL) -std=gnu11 -include test/lint-errno.h $(pkg_cflags) 2>$@.log || \
-	    { cat $@.log; exit 1; }
+	$(Q)$(once) test/lint-errno.h .clang-tidy -- clang-tidy --quiet $< -- $(CPPFLAGS_ALL) -std=gnu11 \
+	    -include test/lint-errno.h $(pkg_cflags) 2>$@.log || { cat $@.log; exit 1; }
 	@touch $@
 # does not know __attribute__((cleanup)) and uthash: leaks and initialisation are left to the others
 lint-cppcheck: gen
