@@ -1,6 +1,6 @@
 /*
- * Every maximum we impose on data that others make, with its reason. Reaching
- * one is an expected outcome with a counter, not an error in the log.
+ * The limits that we impose on data from others, with their reasons. Reaching one is an
+ * expected outcome with a counter, not an error in the log.
  */
 #ifndef COMMON_LIMITS_H
 #define COMMON_LIMITS_H
@@ -12,10 +12,10 @@
 /* Uploads. A busy node's profile of one workload is below 1 MiB gzipped. */
 #define LIMIT_UPLOAD_BYTES (32 * MIB)
 #define LIMIT_UPLOAD_INFLATED_BYTES (128 * MIB)
-/* Bodies of all uploads that are not answered yet. */
+/* Total size of the bodies of all unanswered uploads. */
 #define LIMIT_UPLOADS_MEMORY_BYTES (256 * MIB)
 
-/* pprof: counts beyond these are no profile anyone reads. */
+/* pprof: far beyond any profile that a person could read. */
 #define LIMIT_PPROF_TYPES 64u
 #define LIMIT_PPROF_SAMPLES 1000000u
 #define LIMIT_PPROF_LOCATIONS 1000000u
@@ -27,17 +27,17 @@
 #define LIMIT_PPROF_ARENA_BYTES (256 * MIB)
 
 /*
- * Text of all stacks of one profile, frame by frame: it is hashed, and a few names that a
- * million stacks repeat would keep a CPU busy for hours.
+ * Text of all stacks of one profile, frame by frame. It is hashed: without a limit, a small
+ * upload in which a million stacks repeat a few long names would keep a CPU busy for hours.
  */
 #define LIMIT_PROFILE_STACK_TEXT_BYTES (1024 * MIB)
 /*
- * Rows made from one profile, per table: the embedded engine parses an insert of several times
- * that within its memory for one query.
+ * Rows made from one profile, per table. The embedded engine can parse an insert of several
+ * times this size within its memory limit for one query.
  */
 #define LIMIT_PROFILE_ROWS_BYTES (64 * MIB)
 
-/* Symbol names, demangled ones included; longer ones are cut. */
+/* Symbol names, also after demangling; longer ones are truncated. */
 #define LIMIT_SYMBOL_NAME_BYTES 1024u
 
 #endif /* COMMON_LIMITS_H */

@@ -57,7 +57,7 @@ static void put_control(struct json_writer *w, unsigned char c)
 	put(w, escape, 6);
 }
 
-/* Bytes that need no escape, from s on. */
+/* Length of the run at s that needs no escaping. */
 static size_t plain_len(const unsigned char *s, size_t len)
 {
 	size_t i = 0;

@@ -1,10 +1,12 @@
 /*
- * JSON text piece by piece into a buf. Pure.
+ * Writes JSON piece by piece into a buf. Pure.
  *
- * Commas are put by the writer; nesting is the caller's business. Strings may
- * be any bytes: what is not UTF-8 becomes U+FFFD, so that the text is always
- * valid. The first failure sticks and turns later calls into no-ops; check
- * once, with json_writer_finish().
+ * The writer inserts commas; the caller sees to it that brackets match. Strings may hold any
+ * bytes: those that are not UTF-8 become U+FFFD, so that the text is always valid. After the
+ * first failure, later calls do nothing; check once, with json_writer_finish().
+ *
+ * The functions are called json_… rather than json_writer_… because answers consist of little
+ * else.
  */
 #ifndef COMMON_TEXT_JSON_WRITER_H
 #define COMMON_TEXT_JSON_WRITER_H
@@ -18,12 +20,12 @@ struct json_writer {
 	bool comma; /* the next value is not the first of its container */
 };
 
-/* Appends to out, which stays the caller's. */
+/* The JSON is appended to out, which the caller keeps. */
 void json_writer_init(struct json_writer *w, struct buf *out);
-/* 0; -ENOMEM; -EFBIG when out's limit was exceeded. */
+/* Returns 0, -ENOMEM, or -EFBIG if out's limit was exceeded. */
 int json_writer_finish(struct json_writer *w) MUST_CHECK;
 
-/* kind is '{' or '['; closed with '}' or ']'. */
+/* kind is '{' or '[' to open, '}' or ']' to close. */
 void json_open(struct json_writer *w, char kind);
 void json_close(struct json_writer *w, char kind);
 /* In an object, before its value. */
@@ -31,7 +33,7 @@ void json_key(struct json_writer *w, const char *key);
 
 void json_put_string(struct json_writer *w, const char *s, size_t len);
 void json_put_int(struct json_writer *w, int64_t v);
-/* null when v is not finite; integers below 2^53 are written without exponent. */
+/* Writes null if v is not finite, and integers below 2^53 without an exponent. */
 void json_put_double(struct json_writer *w, double v);
 void json_put_bool(struct json_writer *w, bool v);
 void json_put_null(struct json_writer *w);

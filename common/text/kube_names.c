@@ -1,12 +1,12 @@
 #include "common/text/kube_names.h"
 
-/* Kubernetes makes random suffixes of these: no vowels, so that no words appear. */
+/* The alphabet of Kubernetes' random suffixes; without vowels, so that they spell no words. */
 #define SAFE_CHARS "bcdfghjklmnpqrstvwxz2456789"
 #define HEX_DIGITS "0123456789abcdef"
 
 /*
- * Length of what is before the last '-', when that is not empty and min to max characters, all
- * of set, follow; else 0.
+ * Returns the length of s without its suffix of a '-' and min to max characters of set, or 0 if
+ * s has no such suffix or nothing in front of it.
  */
 static size_t cut_suffix(const char *s, size_t len, const char *set, size_t min, size_t max)
 {

@@ -1,10 +1,10 @@
 /*
- * What a pod's name says about its owner. Pure.
+ * Derives the owner of a pod from the pod's name. Pure.
  *
  * The rules are Coroot's (coroot-node-agent, common/otel.go), so that every agent gives a
- * workload the name that a Coroot server expects, also those agents that know nothing of a pod
- * but its name. They may be wrong (a bare pod "web-2" is taken for a replica of "web"), but
- * they are wrong in the same way everywhere.
+ * workload the name that a Coroot server expects, even an agent that knows nothing about a pod
+ * but its name. They can be wrong (a bare pod "web-2" is taken for a replica of "web"), but are
+ * wrong in the same way everywhere.
  */
 #ifndef COMMON_TEXT_KUBE_NAMES_H
 #define COMMON_TEXT_KUBE_NAMES_H
@@ -12,8 +12,8 @@
 #include "common/base.h"
 
 /*
- * Length of the beginning of a pod's name that is its owner's; 0: no rule fits. Tried in this
- * order, where x is one of bcdfghjklmnpqrstvwxz2456789:
+ * Returns the length of the owner's name, with which the pod's name begins, or 0 if no rule
+ * matches. The rules in their order, where x is one of bcdfghjklmnpqrstvwxz2456789:
  *   Deployment         <owner>-<1 to 10 hex digits>-xxxxx
  *   DaemonSet, Job     <owner>-xxxxx
  *   StatefulSet        <owner>-<decimal digits>

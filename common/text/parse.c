@@ -10,7 +10,7 @@ static bool is_digit(char c)
 	return c >= '0' && c <= '9';
 }
 
-/* The digits at s[*pos], which moves behind them. */
+/* Reads the digits at s[*pos] and advances *pos beyond them. */
 static int read_digits(const char *s, size_t len, size_t *pos, uint64_t *ret)
 {
 	bool overflow = false;
@@ -73,7 +73,7 @@ static int read_unit(const char *s, size_t len, size_t *pos, uint64_t *ret_ns)
 	return -EINVAL;
 }
 
-/* ".5" as numerator and denominator; digits too small to matter are dropped. */
+/* Reads ".5" as numerator and denominator; digits beyond the 17th are dropped. */
 static int read_fraction(const char *s, size_t len, size_t *pos, uint64_t *num, uint64_t *den)
 {
 	size_t i = *pos;
@@ -122,7 +122,7 @@ int parse_duration(const char *s, size_t len, uint64_t *ret_ns)
 			(unsigned __int128)whole * unit_ns + (unsigned __int128)num * unit_ns / den;
 		if (total > UINT64_MAX)
 			too_large = true;
-		/* keeps the sum from wrapping, however many terms follow */
+		/* from here on only syntax matters; keep the sum from wrapping */
 		if (too_large)
 			total = 0;
 	}

@@ -1,19 +1,19 @@
-/* Strict reading of numbers and durations: the whole text or an error. Pure. */
+/* Parses numbers, durations and booleans strictly: the whole text must be valid. Pure. */
 #ifndef COMMON_TEXT_PARSE_H
 #define COMMON_TEXT_PARSE_H
 
 #include "common/base.h"
 
-/* -EINVAL: not a number, or anything around it; -ERANGE: outside min..max. */
+/* Returns 0, -EINVAL if the text is anything but a number, or -ERANGE if outside min..max. */
 int parse_u64(const char *s, size_t len, uint64_t min, uint64_t max, uint64_t *ret) MUST_CHECK;
 
 /*
- * "90s", "1m30s", "1.5h", "500ms", "7d"; "0" needs no unit. Nanoseconds;
- * units d, h, m, s, ms, us and ns. -EINVAL; -ERANGE: more than UINT64_MAX ns.
+ * Parses "90s", "1m30s", "1.5h", "500ms", "7d" with the units d, h, m, s, ms, us and ns; "0"
+ * needs no unit. Returns 0, -EINVAL, or -ERANGE if longer than UINT64_MAX ns.
  */
 int parse_duration(const char *s, size_t len, uint64_t *ret_ns) MUST_CHECK;
 
-/* true/false/1/0/yes/no/on/off, in any case. -EINVAL. */
+/* Accepts true/false/1/0/yes/no/on/off, in upper or lower case. Returns 0 or -EINVAL. */
 int parse_bool(const char *s, size_t len, bool *ret) MUST_CHECK;
 
 #endif /* COMMON_TEXT_PARSE_H */

@@ -10,7 +10,7 @@ struct cursor {
 	const char *at, *end;
 };
 
-/* Exactly n digits and then, unless it is 0, the character that follows them. */
+/* Reads exactly n digits, and then the character then unless it is 0. */
 static int read_number(struct cursor *c, int n, char then, int *ret)
 {
 	int v = 0;
@@ -42,8 +42,8 @@ static int days_of_month(int year, int month)
 
 static int64_t days_since_epoch(int year, int month, int day)
 {
-	int64_t before =
-		year > 0 ? year - 1 : 0; /* whole years since 0001, which was no leap year */
+	/* whole years since 0001; year 0 was a leap year and is subtracted below */
+	int64_t before = year > 0 ? year - 1 : 0;
 	int64_t days = before * 365 + before / 4 - before / 100 + before / 400 - 719162;
 
 	if (year == 0)
@@ -157,7 +157,7 @@ void rfc3339_format_us(int64_t ns, char ret[static 32])
 	days -= days_since_epoch(year, 1, 1);
 	for (; days >= days_of_month(year, month); month++)
 		days -= days_of_month(year, month);
-	/* the remainders change nothing; they show the compiler that the text fits */
+	/* the remainders change no value; they prove to the compiler that the text fits */
 	snprintf(ret, 32, "%04u-%02u-%02uT%02u:%02u:%02u.%06uZ", (unsigned)year % 10000,
 		 (unsigned)month % 100, (unsigned)(days + 1) % 100, (unsigned)(of_day / 3600) % 100,
 		 (unsigned)(of_day / 60) % 60, (unsigned)of_day % 60,

@@ -44,7 +44,7 @@ void utf8_repair(char *s, size_t len)
 	}
 }
 
-/* Bytes of the well-formed UTF-8 character at s; 0: none; -1: its end is missing. */
+/* Returns the length of the printable character at s, 0 if invalid, or -1 if truncated. */
 static int character_bytes(const unsigned char *s, size_t len)
 {
 	static const struct {
