@@ -5,6 +5,7 @@
 
 #include "cluster-agent/ingest/stack_hash.h"
 #include "common/data/hash.h"
+#include "common/data/hash_index.h"
 #include "common/system/clock.h"
 #include "common/text/parse.h"
 
@@ -159,47 +160,29 @@ static void read_stack(struct profile_rows *r, uint32_t sample, struct profile_r
 		r->max_frames = n_frames;
 }
 
-/*
- * by_hash is an open table of stack indexes + 1. Foreign names can be chosen so
- * that hashes collide in their low bits, hence the multiplication.
- */
-static uint32_t find_or_add(struct profile_rows *r, uint32_t *by_hash, unsigned bits,
-			    const struct profile_rows_stack *stack)
-{
-	uint32_t mask = (UINT32_C(1) << bits) - 1;
-	uint32_t i = (uint32_t)(stack->hash * UINT64_C(0x9e3779b97f4a7c15) >> (64 - bits));
-
-	while (by_hash[i] != 0) {
-		if (r->stacks[by_hash[i] - 1].hash == stack->hash)
-			return by_hash[i] - 1;
-		i = (i + 1) & mask;
-	}
-	r->stacks[r->n_stacks] = *stack;
-	by_hash[i] = ++r->n_stacks;
-	return r->n_stacks - 1;
-}
-
-/* Fills r->stacks; stack_of[sample] is its index there. */
+/* Fills r->stacks; stack_of[sample] becomes its index there. */
 static int merge_stacks(struct profile_rows *r, uint32_t *stack_of, struct err *err)
 {
 	const struct profile *p = r->profile;
-	unsigned bits = 4;
-	uint32_t *by_hash;
-	uint64_t *hashes;
+	uint64_t *hashes = arena_calloc(p->arena, p->n_samples + 1, sizeof(*hashes));
+	struct hash_index by_hash;
 
-	while ((UINT32_C(1) << bits) < 2 * p->n_samples)
-		bits++;
-	by_hash = arena_calloc(p->arena, UINT32_C(1) << bits, sizeof(*by_hash));
 	r->stacks = arena_calloc(p->arena, p->n_samples + 1, sizeof(*r->stacks));
-	hashes = arena_calloc(p->arena, p->n_samples + 1, sizeof(*hashes));
-	if (!by_hash || !r->stacks || !hashes)
+	if (!hashes || !r->stacks)
 		return no_room(p, (p->n_samples + 1) * sizeof(*r->stacks), err);
+	if (hash_index_init(&by_hash, p->arena, p->n_samples, r->stacks, sizeof(*r->stacks)) < 0)
+		return no_room(p, 2 * p->n_samples * sizeof(*by_hash.slots), err);
 	stack_hash_all(r->locations, p->samples, p->n_samples, hashes);
 	for (uint32_t i = 0; i < p->n_samples; i++) {
+		uint32_t *slot = hash_index_slot(&by_hash, hashes[i]);
 		struct profile_rows_stack stack = {.hash = hashes[i]};
 
 		read_stack(r, i, &stack);
-		stack_of[i] = find_or_add(r, by_hash, bits, &stack);
+		if (*slot == 0) {
+			r->stacks[r->n_stacks] = stack;
+			*slot = ++r->n_stacks;
+		}
+		stack_of[i] = *slot - 1;
 	}
 	if (r->n_stacks == 0)
 		r->stacks[r->n_stacks++] =

@@ -8,7 +8,7 @@ void pair_table_fini(struct pair_table *t)
 	*t = (struct pair_table){0};
 }
 
-/* The slot of (a, b), or the free one where it belongs. The table is never full. */
+/* Returns the slot of (a, b), or the free one where it belongs; one is always free. */
 static struct pair_slot *probe(const struct pair_table *t, uint32_t a, uint32_t b)
 {
 	/* the upper half of a product with a large odd number (Fibonacci hashing) */

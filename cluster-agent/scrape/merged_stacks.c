@@ -9,6 +9,7 @@
 
 #include <errno.h>
 
+#include "common/data/hash_index.h"
 #include "common/data/table.h"
 
 #define FACTOR UINT64_C(0x9e3779b97f4a7c17) /* odd, and FACTOR - 1 is no multiple of 4 */
@@ -78,21 +79,16 @@ static uint64_t hash_stack(const struct profile_sample *s, const struct step *st
 	return h;
 }
 
-/* by_hash is an open table of stack indexes + 1. */
-static uint32_t find_or_add(struct merged_stacks *m, uint32_t *by_hash, unsigned bits,
+static uint32_t find_or_add(struct merged_stacks *m, const struct hash_index *by_hash,
 			    const struct merged_stack *stack)
 {
-	uint32_t mask = (UINT32_C(1) << bits) - 1;
-	uint32_t i = (uint32_t)(stack->hash >> (64 - bits));
+	uint32_t *slot = hash_index_slot(by_hash, stack->hash);
 
-	while (by_hash[i] != 0) {
-		if (m->stacks[by_hash[i] - 1].hash == stack->hash)
-			return by_hash[i] - 1;
-		i = (i + 1) & mask;
+	if (*slot == 0) {
+		m->stacks[m->n] = *stack;
+		*slot = ++m->n;
 	}
-	m->stacks[m->n] = *stack;
-	by_hash[i] = ++m->n;
-	return m->n - 1;
+	return *slot - 1;
 }
 
 static int add_values(int64_t *row, const int64_t *values, const uint32_t *columns, uint32_t n,
@@ -114,22 +110,19 @@ int merged_stacks_make(struct merged_stacks *ret, const struct profile *p, const
 {
 	struct merged_stacks m = {.n_columns = n_columns};
 	struct step *steps = NULL;
-	uint32_t *by_hash;
-	unsigned bits = 4;
+	struct hash_index by_hash;
 	int r = make_steps(&steps, p);
 
 	if (r < 0)
 		return r;
-	while ((UINT64_C(1) << bits) < 2 * (uint64_t)p->n_samples)
-		bits++;
-	by_hash = arena_calloc(p->arena, (size_t)1 << bits, sizeof(*by_hash));
 	m.stacks = arena_calloc(p->arena, p->n_samples, sizeof(*m.stacks));
 	m.values = arena_calloc(p->arena, (size_t)p->n_samples * n_columns, sizeof(*m.values));
-	if (!by_hash || !m.stacks || !m.values)
+	if (!m.stacks || !m.values)
 		return arena_error(p->arena, (size_t)p->n_samples * n_columns * sizeof(*m.values));
+	r = hash_index_init(&by_hash, p->arena, p->n_samples, m.stacks, sizeof(*m.stacks));
 	for (uint32_t i = 0; i < p->n_samples && r == 0; i++) {
 		const struct merged_stack stack = {hash_stack(&p->samples[i], steps), i};
-		size_t row = find_or_add(&m, by_hash, bits, &stack);
+		size_t row = find_or_add(&m, &by_hash, &stack);
 
 		r = add_values(&m.values[row * n_columns], p->samples[i].values, columns, n_columns,
 			       err);

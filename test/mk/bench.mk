@@ -24,11 +24,12 @@ build/bench/go_service: $(wildcard test/bench/go_service/*)
 $(O)/test/bench/go_cost: $(call obj,test/bench/go_cost.c test/go-matrix/heap_process.c) $(O)/libnode.a $(O)/libcommon.a
 	$(call say,LINK)
 	$(Q)mkdir -p $(@D) && $(CC) $(LDFLAGS_ALL) -o $@ $^ $(libs_node)
-$(O)/test/bench/special_tables: $(call obj,test/bench/special_tables.c) $(O)/libcluster.a $(O)/libcommon.a
+bench_tables := $(patsubst %,$(O)/test/bench/%_tables,special index)
+$(bench_tables): $(O)/test/bench/%: $(O)/obj/test/bench/%.o $(O)/libcluster.a $(O)/libcommon.a
 	$(call say,LINK)
 	$(Q)mkdir -p $(@D) && $(CC) $(LDFLAGS_ALL) -o $@ $^ $(libs_cluster)
-bench-tables: $(O)/test/bench/special_tables ## tables made for one use against common/data/table.h
-	$(Q)$<
+bench-tables: $(bench_tables) ## tables made for one use against common/data/table.h
+	$(Q)for b in $^; do $$b; done
 build/bench/go_locks: $(wildcard test/bench/locks/*)
 	@mkdir -p $(@D)
 	$(Q)cd $(<D) && "$$($(CURDIR)/test/setup/go.sh)" build -o $(CURDIR)/$@ .
