@@ -1,7 +1,6 @@
 #include "cluster-agent/cluster_agent.h"
 
 #include <errno.h>
-#include <signal.h>
 
 #include "cluster-agent/cluster_options.h"
 #include "cluster-agent/ingest/ingest.h"
@@ -13,24 +12,14 @@
 #include "cluster-agent/store/store_writer.h"
 #include "cluster-agent/web/web_api.h"
 #include "cluster-agent/web/web_page.h"
-#include "common/agent/agent_status.h"
-#include "common/http/http.h"
-#include "common/http/http_server.h"
+#include "common/agent/agent.h"
 #include "common/limits.h"
 #include "common/system/clock.h"
-#include "common/system/loop.h"
 #include "common/telemetry/log.h"
-#include "common/telemetry/metrics.h"
-#include "common/telemetry/process_metrics.h"
-#include "common/upload/uploader.h"
 #include "version.h"
 
-#define BEAT_NS NS_PER_S
-#define FLUSH_TIMEOUT_NS (8 * NS_PER_S)
 #define MAX_CONNECTIONS 1000u
 #define REQUEST_TIMEOUT_S 30u
-/* Handing over to other replicas and sending what waits, together, before a second signal. */
-#define SHUTDOWN_NS (8 * NS_PER_S)
 
 /* Profiles that wait for --coroot-url. */
 #define UPLOAD_QUEUE_ITEMS 32768u
@@ -38,18 +27,12 @@
 #define UPLOADS_AT_ONCE 32u
 #define UPLOAD_TIMEOUT_NS (10 * NS_PER_S)
 #define UPLOAD_RETRY_MIN_NS NS_PER_S
-#define UPLOAD_RETRY_MAX_NS (30 * NS_PER_S)
 
 /* In the order in which they are made. */
 struct cluster_agent {
 	const struct cluster_options *opts;
-	struct loop *loop;
-	struct loop_source *beat;
-	struct loop_source *shutdown_timer;
-	struct metrics *metrics;
-	struct agent_status status;
-	bool stopping;
-	bool has_left; /* the replica set, when stopping */
+	struct agent base;
+	bool has_left; /* the replica set, or there is none: nothing more is scraped */
 	/* with a store */
 	struct store *store;
 	struct store_writer *writer;
@@ -58,81 +41,56 @@ struct cluster_agent {
 	struct profile_handler *handler;
 	struct web_api *web;
 	struct clickhouse_port *sql; /* NULL unless asked for */
-	/* with --coroot-url instead */
-	struct http_client *client;
-	struct uploader *uploader;
 
 	struct pod_scraping *scraping; /* NULL: off */
-	struct http_server *server;
 };
-
-static void stop_when_sent(void *ctx)
-{
-	struct cluster_agent *a = ctx;
-
-	if (a->has_left && (!a->uploader || uploader_pending(a->uploader) == 0))
-		loop_stop(a->loop);
-}
 
 static void on_left(void *ctx)
 {
 	struct cluster_agent *a = ctx;
 
 	a->has_left = true;
-	stop_when_sent(a);
-}
-
-static void on_shutdown_timeout(void *ctx)
-{
-	struct cluster_agent *a = ctx;
-
-	loop_stop(a->loop);
+	agent_stop_if_done(&a->base);
 }
 
 static void stop(void *ctx)
 {
 	struct cluster_agent *a = ctx;
 
-	if (a->stopping) {
-		loop_stop(a->loop);
-		return;
-	}
-	a->stopping = true;
-	log_info("stopping", "waiting=%zu", a->uploader ? uploader_pending(a->uploader) : 0);
-	loop_set_timer(a->shutdown_timer, SHUTDOWN_NS);
-	if (a->uploader)
-		uploader_hurry(a->uploader);
 	if (a->scraping)
 		pod_scraping_leave(a->scraping, on_left, a);
 	else
-		on_left(a);
+		a->has_left = true;
 }
 
-static void beat(void *ctx)
+static bool is_done(void *ctx)
+{
+	const struct cluster_agent *a = ctx;
+
+	return a->has_left;
+}
+
+static void on_beat(void *ctx)
 {
 	struct cluster_agent *a = ctx;
 
-	agent_status_beat(&a->status);
 	if (a->scraping)
 		pod_scraping_beat(a->scraping);
-	loop_set_timer(a->beat, BEAT_NS);
 }
 
-static int make_loop(struct cluster_agent *a)
+static int start_base(struct cluster_agent *a)
 {
-	int r = loop_new(&a->loop);
+	const struct agent_config cfg = {
+		.program = "coroot-cluster-agent",
+		.metrics_prefix = "coroot_cluster_agent",
+		.version = VERSION,
+		.ctx = a,
+		.beat = on_beat,
+		.stop = stop,
+		.is_done = is_done,
+	};
 
-	if (r == 0)
-		r = loop_add_signal(a->loop, SIGTERM, stop, a);
-	if (r == 0)
-		r = loop_add_signal(a->loop, SIGINT, stop, a);
-	if (r == 0)
-		r = loop_add_timer(a->loop, on_shutdown_timeout, a, &a->shutdown_timer);
-	if (r == 0)
-		r = loop_add_timer(a->loop, beat, a, &a->beat);
-	if (r == 0)
-		loop_set_timer(a->beat, 0);
-	return r;
+	return agent_init(&a->base, &cfg);
 }
 
 static int open_store(struct cluster_agent *a, struct err *err)
@@ -155,7 +113,7 @@ static int make_storing(struct cluster_agent *a)
 						   .writer = a->writer,
 						   .profiles_ttl_ns = a->opts->profiles_ttl_ns});
 	if (r == 0)
-		r = ingest_feed_new(&a->feed, &(struct ingest_feed_config){.loop = a->loop,
+		r = ingest_feed_new(&a->feed, &(struct ingest_feed_config){.loop = a->base.loop,
 									   .ingest = a->ingest});
 	if (r == 0)
 		r = profile_handler_new(
@@ -168,16 +126,16 @@ static int make_storing(struct cluster_agent *a)
 
 static int register_storing(struct cluster_agent *a)
 {
-	int r = profile_handler_register(a->handler, a->metrics);
+	int r = profile_handler_register(a->handler, a->base.metrics);
 
 	if (r == 0)
-		r = ingest_register(a->ingest, a->metrics);
+		r = ingest_register(a->ingest, a->base.metrics);
 	if (r == 0)
-		r = ingest_feed_register(a->feed, a->metrics);
+		r = ingest_feed_register(a->feed, a->base.metrics);
 	if (r == 0)
-		r = store_writer_register(a->writer, a->metrics);
+		r = store_writer_register(a->writer, a->base.metrics);
 	if (r == 0)
-		r = web_api_register(a->web, a->metrics);
+		r = web_api_register(a->web, a->base.metrics);
 	return r;
 }
 
@@ -193,7 +151,7 @@ static int open_sql_port(struct cluster_agent *a, struct err *err)
 	if (!cfg.listen)
 		return 0;
 	r = clickhouse_port_new(&a->sql, &cfg, err);
-	return r < 0 ? r : clickhouse_port_register(a->sql, a->metrics);
+	return r < 0 ? r : clickhouse_port_register(a->sql, a->base.metrics);
 }
 
 static int start_storing(struct cluster_agent *a, struct err *err)
@@ -210,34 +168,20 @@ static int start_storing(struct cluster_agent *a, struct err *err)
 
 static int start_forwarding(struct cluster_agent *a)
 {
-	const struct http_client_config client = {
+	const struct agent_upload_config cfg = {
+		.collector = a->opts->coroot_url,
+		.api_key = a->opts->api_key,
 		.ca_file = a->opts->ca_file,
 		.insecure_skip_verify = a->opts->insecure_skip_verify,
-		.user_agent = "coroot-cluster-agent/" VERSION,
-		.max_idle_connections = UPLOADS_AT_ONCE,
-	};
-	AUTO_FREE char *endpoint = NULL;
-	int r = upload_url_from_collector(&endpoint, a->opts->coroot_url);
-
-	if (r == 0)
-		r = http_client_new(&a->client, a->loop, &client);
-	if (r < 0)
-		return r;
-	const struct uploader_config cfg = {
-		.endpoint = endpoint,
-		.api_key = a->opts->api_key,
 		.max_items = UPLOAD_QUEUE_ITEMS,
 		.max_bytes = UPLOAD_QUEUE_BYTES,
 		.max_sending = UPLOADS_AT_ONCE,
+		.max_idle_connections = UPLOADS_AT_ONCE,
 		.timeout_ns = UPLOAD_TIMEOUT_NS,
 		.retry_min_ns = UPLOAD_RETRY_MIN_NS,
-		.retry_max_ns = UPLOAD_RETRY_MAX_NS,
 	};
-	r = uploader_new(&a->uploader, a->loop, a->client, &cfg);
-	if (r < 0)
-		return r;
-	uploader_on_idle(a->uploader, stop_when_sent, a);
-	return uploader_register_metrics(a->uploader, "coroot_cluster_agent", a->metrics);
+
+	return agent_start_uploads(&a->base, &cfg);
 }
 
 static void put_scraped(void *ctx, const struct upload_label *labels, struct buf *body)
@@ -247,15 +191,15 @@ static void put_scraped(void *ctx, const struct upload_label *labels, struct buf
 	/* what cannot be queued is counted by the uploader */
 	if (a->feed)
 		ingest_feed_put(a->feed, labels, body);
-	else if (uploader_add(a->uploader, labels, body) < 0)
+	else if (uploader_add(a->base.uploader, labels, body) < 0)
 		log_warn_limited("cannot queue a scraped profile", "waiting=%zu",
-				 uploader_pending(a->uploader));
+				 uploader_pending(a->base.uploader));
 }
 
 static int start_scraping(struct cluster_agent *a, struct err *err)
 {
 	const struct pod_scraping_config cfg = {
-		.opts = a->opts, .loop = a->loop, .ctx = a, .put = put_scraped};
+		.opts = a->opts, .loop = a->base.loop, .ctx = a, .put = put_scraped};
 	int r;
 
 	if (!pod_scraping_wanted(a->opts)) {
@@ -265,7 +209,7 @@ static int start_scraping(struct cluster_agent *a, struct err *err)
 		return 0;
 	}
 	r = pod_scraping_new(&a->scraping, &cfg, err);
-	return r < 0 ? r : pod_scraping_register(a->scraping, a->metrics);
+	return r < 0 ? r : pod_scraping_register(a->scraping, a->base.metrics);
 }
 
 /* Uploads are taken and profiles shown without the API server, so with a store it does not matter. */
@@ -337,8 +281,6 @@ static int listen_on(struct cluster_agent *a, struct err *err)
 		{"GET", "/api/*", 0, serve_api, a},
 		{"GET", "/readyz", 0, serve_ready, a},
 		{"GET", "/targets", 0, serve_targets, a},
-		{"GET", "/healthz", 0, agent_status_healthz, &a->status},
-		{"GET", "/metrics", 0, agent_status_metrics, &a->status},
 		{"GET", "/", 0, web_page_serve, NULL},
 		{"GET", "/assets/*", 0, web_page_serve, NULL},
 		{},
@@ -350,22 +292,16 @@ static int listen_on(struct cluster_agent *a, struct err *err)
 		.timeout_s = REQUEST_TIMEOUT_S,
 		.max_body_memory_bytes = LIMIT_UPLOADS_MEMORY_BYTES,
 		.routes = routes,
-		.metrics = a->metrics,
+		.metrics = a->base.metrics,
 	};
 
-	return http_server_new(&a->server, &cfg, err);
+	return agent_listen(&a->base, &cfg, err);
 }
 
 static int start(struct cluster_agent *a, struct err *err)
 {
-	int r = make_loop(a);
+	int r = start_base(a);
 
-	if (r == 0)
-		r = metrics_new(&a->metrics);
-	if (r < 0)
-		return r;
-	agent_status_init(&a->status, a->metrics);
-	r = process_metrics_register(a->metrics, "coroot_cluster_agent", VERSION);
 	if (r == 0)
 		r = cluster_options_forward(a->opts) ? start_forwarding(a) : start_storing(a, err);
 	if (r == 0)
@@ -395,24 +331,25 @@ int cluster_agent_run(struct cluster_agent *a)
 
 	if (cluster_options_forward(o))
 		log_info("listening", "address=%s port=%u coroot_url=%s", o->listen,
-			 http_server_port(a->server), LOG_QUOTED(o->coroot_url));
+			 http_server_port(a->base.server), LOG_QUOTED(o->coroot_url));
 	else
 		log_info("listening", "address=%s port=%u storage=%s data_dir=%s", o->listen,
-			 http_server_port(a->server), o->storage, LOG_QUOTED(o->data_dir));
-	return loop_run(a->loop);
+			 http_server_port(a->base.server), cluster_storage_names[o->storage],
+			 LOG_QUOTED(o->data_dir));
+	return agent_run(&a->base);
 }
 
 /*
- * The server goes only after everything it may have handed a request to has
- * answered, and these go only after the server, whose threads call them.
- * Queries are not worth waiting for.
+ * Everything that the server may have passed a request to must answer before the server can be
+ * freed, and may itself be freed only after the server, whose threads call it. Uploads are stored;
+ * queries are ended.
  */
 void cluster_agent_free(struct cluster_agent *a)
 {
 	if (!a)
 		return;
-	if (a->server)
-		http_server_quiesce(a->server);
+	if (a->base.server)
+		http_server_quiesce(a->base.server);
 	if (a->store)
 		store_stop_queries(a->store);
 	if (a->scraping)
@@ -420,11 +357,11 @@ void cluster_agent_free(struct cluster_agent *a)
 	if (a->feed)
 		ingest_feed_flush(a->feed);
 	if (a->ingest)
-		ingest_stop(a->ingest, FLUSH_TIMEOUT_NS);
+		ingest_stop(a->ingest, agent_time_left_ns(&a->base));
 	store_writer_free(a->writer);
 	if (a->web)
 		web_api_stop(a->web);
-	http_server_free(a->server);
+	agent_close_server(&a->base);
 	pod_scraping_free(a->scraping);
 	clickhouse_port_free(a->sql);
 	web_api_free(a->web);
@@ -432,10 +369,6 @@ void cluster_agent_free(struct cluster_agent *a)
 	ingest_feed_free(a->feed);
 	ingest_free(a->ingest);
 	store_close(a->store);
-	/* it borrows the uploader's bodies */
-	http_client_free(a->client);
-	uploader_free(a->uploader);
-	metrics_free(a->metrics);
-	loop_free(a->loop);
+	agent_fini(&a->base);
 	free(a);
 }

@@ -6,11 +6,18 @@
 #include "common/base.h"
 #include "common/err.h"
 #include "common/options/options.h"
+#include "common/telemetry/log.h"
+
+enum cluster_storage {
+	STORAGE_EMBEDDED,
+};
+
+extern const char *const cluster_storage_names[];
 
 struct cluster_options {
 	char *listen;
 	char *api_key;
-	char *storage;
+	enum cluster_storage storage;
 	char *data_dir;
 	uint64_t profiles_ttl_ns;
 	char *clickhouse_listen;
@@ -40,7 +47,7 @@ struct cluster_options {
 	char *replica_group;
 	char *replica_name;
 	char *replica_namespace;
-	char *log_level;
+	enum log_level log_level;
 };
 
 extern const struct option_def cluster_option_defs[];

@@ -1,42 +1,34 @@
-#include <signal.h>
-
 #include "cluster-agent/cluster_agent.h"
 #include "cluster-agent/cluster_options.h"
-#include "common/telemetry/log.h"
+#include "common/agent/agent_main.h"
 #include "version.h"
 
-#define PROGRAM "coroot-cluster-agent"
-
-static void options_finip(struct cluster_options *o)
+static int serve(const void *opts, struct err *err)
 {
-	options_fini(cluster_option_defs, o);
-}
+	CLEANUP(cluster_agent_freep) struct cluster_agent *a = NULL;
+	const struct cluster_options *o = opts;
+	int r;
 
-static int run(char **argv, struct err *err)
-{
-	CLEANUP(options_finip) struct cluster_options opts = {0};
-	CLEANUP(cluster_agent_freep) struct cluster_agent *agent = NULL;
-	int r = options_parse(cluster_option_defs, &opts, argv, PROGRAM, VERSION, err);
-
-	if (r < 0 || r == OPTIONS_EXIT)
-		return r;
-	log_set_level_name(opts.log_level);
-	signal(SIGPIPE, SIG_IGN);
-	r = cluster_options_check(&opts, err);
+	r = cluster_options_check(o, err);
 	if (r == 0)
-		r = cluster_agent_new(&agent, &opts, err);
-	if (r == 0)
-		r = cluster_agent_run(agent);
-	return r;
+		r = cluster_agent_new(&a, o, err);
+	return r == 0 ? cluster_agent_run(a) : r;
 }
 
 int main(int argc, char **argv)
 {
-	struct err err = {""};
-	int r = run(argv, &err);
+	static const struct agent_command commands[] = {{0}};
+	struct cluster_options opts = {0};
+	const struct agent_program program = {
+		.name = "coroot-cluster-agent",
+		.version = VERSION,
+		.commands = commands,
+		.options = cluster_option_defs,
+		.opts = &opts,
+		.log_level = &opts.log_level,
+		.serve = serve,
+	};
 
 	(void)argc;
-	if (r < 0)
-		fprintf(stderr, PROGRAM ": %s\n", err.msg[0] ? err.msg : strerror(-r));
-	return r < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
+	return agent_main(&program, argv);
 }

@@ -13,6 +13,7 @@
 #define TEXT_MAX_BYTES ((size_t)256 * 1024 * 1024)
 #define MAPS_MAX_BYTES ((size_t)16 * 1024 * 1024)
 #define NAME_BYTES 256u
+#define ARGUMENTS "PID [--pprof FILE]"
 
 struct command {
 	pid_t pid;
@@ -37,7 +38,7 @@ static int parse(char **args, struct command *ret, struct err *err)
 	uint64_t pid = 0;
 
 	if (!args[0] || (args[1] && (!has_file || args[3])))
-		return err_set(err, -EINVAL, "usage: %s PID [--pprof FILE]", GOROUTINES_COMMAND);
+		return err_set(err, -EINVAL, "usage: goroutines " ARGUMENTS);
 	if (parse_u64(args[0], strlen(args[0]), 1, INT32_MAX, &pid) < 0)
 		return err_set(err, -EINVAL, "\"%s\" is not a process id", args[0]);
 	*ret = (struct command){.pid = (pid_t)pid, .pprof = has_file ? args[2] : NULL};
@@ -257,7 +258,7 @@ static int conclude(struct search *s, struct err *err)
 	return err_set(err, s->error, "process %d, %s: %s", pid, name, reason_of(s->error));
 }
 
-int goroutines_command(char **args, struct err *err)
+static int run(char **args, struct err *err)
 {
 	CLEANUP(go_reader_freep) struct go_reader *reader = NULL;
 	struct command c = {0};
@@ -278,3 +279,11 @@ int goroutines_command(char **args, struct err *err)
 		r = look_at_libraries(&s, err);
 	return r < 0 ? r : conclude(&s, err);
 }
+
+const struct agent_command goroutines_command = {
+	.name = "goroutines",
+	.arguments = ARGUMENTS,
+	.help = "print where the goroutines of a Go process are, the most common place first, and "
+		"exit; or write that to FILE as a pprof",
+	.run = run,
+};

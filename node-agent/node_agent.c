@@ -1,16 +1,12 @@
 #include "node-agent/node_agent.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <sys/epoll.h>
 
-#include "common/http/http.h"
+#include "common/agent/agent.h"
 #include "common/limits.h"
 #include "common/system/clock.h"
-#include "common/system/loop.h"
 #include "common/telemetry/log.h"
-#include "common/telemetry/metrics.h"
-#include "common/upload/uploader.h"
 #include "node-agent/go_profile/go_worker.h"
 #include "node-agent/host_identity.h"
 #include "node-agent/node_options.h"
@@ -21,11 +17,8 @@
 #include "node-agent/sample/sampler.h"
 #include "version.h"
 
-#define DRAIN_EVERY_NS (1 * NS_PER_S)
 #define HOUSEKEEPING_EVERY_NS (5 * NS_PER_S)
 #define FIRST_CYCLE_NS (10 * NS_PER_S) /* a new node shows something soon */
-/* SIGTERM must complete within ten seconds; what threads do may take two of them to end. */
-#define SHUTDOWN_NS (8 * NS_PER_S)
 
 #define CYCLE_MAX_STACKS 200000u
 #define CYCLE_MAX_BYTES (64 * MIB)
@@ -34,16 +27,12 @@
 #define UPLOADS_AT_ONCE 16
 #define UPLOAD_TIMEOUT_NS (30 * NS_PER_S)
 #define UPLOAD_RETRY_MIN_NS (500 * NS_PER_MS)
-#define UPLOAD_RETRY_MAX_NS (30 * NS_PER_S)
 
 struct node_agent {
 	const struct node_options *o; /* borrowed */
 	struct host_identity host;
-	struct loop *loop;
-	struct metrics *metrics;
+	struct agent base;
 	struct node_status *status;
-	struct http_client *client;
-	struct uploader *uploader;
 	struct process_table *processes;
 	struct process_listener process_log;
 	struct sampler *sampler;
@@ -56,11 +45,8 @@ struct node_agent {
 	struct sampler_stats before; /* at its start */
 
 	struct loop_source *ring;
-	struct loop_source *drain_timer;
 	struct loop_source *cycle_timer;
 	struct loop_source *housekeeping_timer;
-	struct loop_source *shutdown_timer;
-	bool stopping;
 };
 
 static void log_snapshot(void *ctx, struct process_snapshot *s)
@@ -146,15 +132,13 @@ static void update_status(struct node_agent *a, struct sampler_stats *stats)
 	node_status_update(a->status, stats, &processes);
 }
 
-static void on_drain_timer(void *ctx)
+static void on_beat(void *ctx)
 {
 	struct node_agent *a = ctx;
 	struct sampler_stats stats;
 
 	drain(a);
 	update_status(a, &stats);
-	node_status_beat(a->status);
-	loop_set_timer(a->drain_timer, DRAIN_EVERY_NS);
 }
 
 /* Nothing changes when there is no memory for one. */
@@ -246,7 +230,7 @@ static void upload(struct node_agent *a, const struct workload *workload, struct
 		{"host.id", a->host.id},
 		{},
 	};
-	int r = uploader_add(a->uploader, labels, pprof);
+	int r = uploader_add(a->base.uploader, labels, pprof);
 
 	if (r < 0)
 		log_warn_limited("cannot queue a profile", "service=%s error=\"%s\"",
@@ -263,103 +247,71 @@ static void on_go_profile(void *ctx, const struct go_upload *u)
 	upload(ctx, u->workload, u->pprof);
 }
 
-static void stop_when_sent(void *ctx)
+static void on_cycle_done(void *ctx)
 {
 	struct node_agent *a = ctx;
 
-	if (a->stopping && profile_worker_pending(a->worker) == 0 &&
-	    uploader_pending(a->uploader) == 0)
-		loop_stop(a->loop);
+	agent_stop_if_done(&a->base);
 }
 
-static void on_shutdown_timeout(void *ctx)
+static bool is_done(void *ctx)
 {
-	struct node_agent *a = ctx;
+	const struct node_agent *a = ctx;
 
-	loop_stop(a->loop);
+	return profile_worker_pending(a->worker) == 0;
 }
 
-static void on_signal(void *ctx)
+static void stop(void *ctx)
 {
 	struct node_agent *a = ctx;
 
-	if (a->stopping) {
-		loop_stop(a->loop);
-		return;
-	}
-	a->stopping = true;
 	loop_set_timer(a->cycle_timer, UINT64_MAX);
-	loop_set_timer(a->shutdown_timer, SHUTDOWN_NS);
 	go_worker_stop(a->go);
 	end_cycle(a);
-	log_info("stopping: sending the last profiles", "waiting=%zu samples=%llu lost=%llu",
-		 uploader_pending(a->uploader), (unsigned long long)a->before.kernel.sent,
+	log_info("profiling the last interval", "samples=%llu lost=%llu",
+		 (unsigned long long)a->before.kernel.sent,
 		 (unsigned long long)a->before.kernel.lost_ring_full);
-	uploader_hurry(a->uploader);
-	stop_when_sent(a);
 }
 
-static int make_uploader(struct node_agent *a)
+static int start_base(struct node_agent *a)
 {
-	const struct http_client_config client = {
+	const struct agent_config cfg = {
+		.program = "coroot-node-agent",
+		.metrics_prefix = "coroot_node_agent",
+		.version = VERSION,
+		.ctx = a,
+		.beat = on_beat,
+		.stop = stop,
+		.is_done = is_done,
+	};
+	int r = agent_init(&a->base, &cfg);
+
+	if (r == 0)
+		r = loop_add_timer(a->base.loop, on_cycle_timer, a, &a->cycle_timer);
+	if (r == 0)
+		r = loop_add_timer(a->base.loop, on_housekeeping, a, &a->housekeeping_timer);
+	return r == 0 ? node_status_new(&a->status, a->base.metrics) : r;
+}
+
+static int start_uploads(struct node_agent *a)
+{
+	const struct agent_upload_config cfg = {
+		.endpoint = a->o->profiles_endpoint,
+		.collector = a->o->collector_endpoint,
+		.api_key = a->o->api_key,
 		.ca_file = a->o->ca_file,
 		.insecure_skip_verify = a->o->insecure_skip_verify,
-		.user_agent = "coroot-node-agent/" VERSION,
-	};
-	AUTO_FREE char *endpoint = NULL;
-	int r;
-
-	if (a->o->profiles_endpoint) {
-		endpoint = strdup(a->o->profiles_endpoint);
-		r = endpoint ? 0 : -ENOMEM;
-	} else {
-		r = upload_url_from_collector(&endpoint, a->o->collector_endpoint);
-	}
-	if (r == 0)
-		r = http_client_new(&a->client, a->loop, &client);
-	if (r < 0)
-		return r;
-
-	const struct uploader_config cfg = {
-		.endpoint = endpoint,
-		.api_key = a->o->api_key,
 		.max_items = UPLOAD_QUEUE_ITEMS,
 		.max_bytes = UPLOAD_QUEUE_BYTES,
 		.max_sending = UPLOADS_AT_ONCE,
 		.timeout_ns = UPLOAD_TIMEOUT_NS,
 		.retry_min_ns = UPLOAD_RETRY_MIN_NS,
-		.retry_max_ns = UPLOAD_RETRY_MAX_NS,
 	};
-	r = uploader_new(&a->uploader, a->loop, a->client, &cfg);
-	if (r < 0)
-		return r;
-	uploader_on_idle(a->uploader, stop_when_sent, a);
-	return uploader_register_metrics(a->uploader, "coroot_node_agent", a->metrics);
+
+	return agent_start_uploads(&a->base, &cfg);
 }
 
-static int make_loop(struct node_agent *a)
-{
-	int r;
-
-	r = loop_new(&a->loop);
-	if (r == 0)
-		r = loop_add_signal(a->loop, SIGTERM, on_signal, a);
-	if (r == 0)
-		r = loop_add_signal(a->loop, SIGINT, on_signal, a);
-	if (r == 0)
-		r = loop_add_timer(a->loop, on_drain_timer, a, &a->drain_timer);
-	if (r == 0)
-		r = loop_add_timer(a->loop, on_cycle_timer, a, &a->cycle_timer);
-	if (r == 0)
-		r = loop_add_timer(a->loop, on_housekeeping, a, &a->housekeeping_timer);
-	if (r == 0)
-		r = loop_add_timer(a->loop, on_shutdown_timeout, a, &a->shutdown_timer);
-	if (r == 0)
-		r = metrics_new(&a->metrics);
-	return r == 0 ? node_status_new(&a->status, a->metrics) : r;
-}
-
-/* The parts that look into the kernel and may be refused. */
+/* The parts that need privileges, which may be missing. */
 static int make_sampling(struct node_agent *a, struct err *err)
 {
 	const struct sampler_config cfg = {
@@ -380,7 +332,8 @@ static int make_sampling(struct node_agent *a, struct err *err)
 		return err_set(err, r, "list processes: %s", strerror(-r));
 	r = sampler_new(&a->sampler, &cfg, err);
 	if (r == 0)
-		r = loop_add_fd(a->loop, sampler_fd(a->sampler), EPOLLIN, on_ring, a, &a->ring);
+		r = loop_add_fd(a->base.loop, sampler_fd(a->sampler), EPOLLIN, on_ring, a,
+				&a->ring);
 	return r == 0 ? start_cycle(a) : r;
 }
 
@@ -389,22 +342,22 @@ static int make_workers(struct node_agent *a, struct err *err)
 	const struct profile_worker_config worker = {
 		.hz = (unsigned)a->o->profile_frequency_hz,
 		.on_profile = on_profile,
-		.on_cycle_done = stop_when_sent,
+		.on_cycle_done = on_cycle_done,
 		.ctx = a,
 	};
-	bool force = strcmp(a->o->go_heap_profiler, "force") == 0;
+	bool force = a->o->go_heap_profiler == GO_HEAP_FORCE;
 	const struct go_locks_config locks = {
-		.mutex = strcmp(a->o->go_mutex_profiler, "on") == 0,
-		.block = strcmp(a->o->go_block_profiler, "burst") == 0,
+		.mutex = a->o->go_mutex_profiler == GO_MUTEX_ON,
+		.block = a->o->go_block_profiler == GO_BLOCK_BURST,
 		.burst_ns = a->o->go_block_burst_ns,
 	};
 	const struct go_profiler_config profiler = {
 		.interval_ns = a->o->go_heap_interval_ns,
-		.heap = strcmp(a->o->go_heap_profiler, "disabled") != 0,
+		.heap = a->o->go_heap_profiler != GO_HEAP_DISABLED,
 		.heap_reader = {.raw = a->o->go_heap_raw, .force = force},
 		.heap_restore = force && a->o->go_heap_restore,
-		.goroutines = strcmp(a->o->go_goroutine_profiler, "disabled") != 0,
-		.goroutine_reader = {strcmp(a->o->go_goroutine_profiler, "reasons") == 0,
+		.goroutines = a->o->go_goroutine_profiler != GO_GOROUTINE_DISABLED,
+		.goroutine_reader = {a->o->go_goroutine_profiler == GO_GOROUTINE_REASONS,
 				     (int64_t)a->o->go_heap_interval_ns},
 		.locks = locks,
 	};
@@ -415,12 +368,25 @@ static int make_workers(struct node_agent *a, struct err *err)
 	};
 	int r;
 
-	r = profile_worker_new(&a->worker, a->loop, &worker);
+	r = profile_worker_new(&a->worker, a->base.loop, &worker);
 	if (r == 0)
-		r = profile_worker_register_metrics(a->worker, a->metrics);
+		r = profile_worker_register_metrics(a->worker, a->base.metrics);
 	if (r == 0 && (profiler.heap || profiler.goroutines || locks.mutex || locks.block))
-		r = go_worker_new(&a->go, a->loop, a->metrics, &go, err);
+		r = go_worker_new(&a->go, a->base.loop, a->base.metrics, &go, err);
 	return r;
+}
+
+static int listen_on(struct node_agent *a, struct err *err)
+{
+	const struct http_server_config cfg = {
+		.listen = a->o->listen,
+		.n_threads = 1,
+		.max_connections = 64,
+		.timeout_s = 30,
+		.max_body_memory_bytes = 64 * 1024,
+	};
+
+	return agent_listen(&a->base, &cfg, err);
 }
 
 int node_agent_new(struct node_agent **ret, const struct node_options *o, struct err *err)
@@ -431,18 +397,15 @@ int node_agent_new(struct node_agent **ret, const struct node_options *o, struct
 	if (!a)
 		return -ENOMEM;
 	a->o = o;
-	log_set_level_name(o->log_level);
-	signal(SIGPIPE, SIG_IGN);
-
-	r = make_loop(a);
+	r = start_base(a);
 	if (r == 0)
 		r = make_sampling(a, err);
 	if (r == 0)
-		r = make_uploader(a);
+		r = start_uploads(a);
 	if (r == 0)
 		r = make_workers(a, err);
 	if (r == 0)
-		r = node_status_listen(a->status, o->listen, err);
+		r = listen_on(a, err);
 	if (r < 0)
 		return r;
 
@@ -451,10 +414,12 @@ int node_agent_new(struct node_agent **ret, const struct node_options *o, struct
 	return 0;
 }
 
+/* The server first: its thread reads metrics of the others. */
 void node_agent_free(struct node_agent *a)
 {
 	if (!a)
 		return;
+	agent_close_server(&a->base);
 	node_status_free(a->status);
 	go_worker_free(a->go);
 	profile_worker_free(a->worker);
@@ -462,14 +427,7 @@ void node_agent_free(struct node_agent *a)
 	sampler_free(a->sampler);
 	cycle_free(a->cycle);
 	process_table_free(a->processes);
-	http_client_free(a->client);
-	uploader_free(a->uploader);
-	loop_remove(a->drain_timer);
-	loop_remove(a->cycle_timer);
-	loop_remove(a->housekeeping_timer);
-	loop_remove(a->shutdown_timer);
-	loop_free(a->loop);
-	metrics_free(a->metrics);
+	agent_fini(&a->base);
 	free(a);
 }
 
@@ -482,8 +440,7 @@ int node_agent_run(struct node_agent *a)
 	log_info("started", "version=%s host=%s hz=%llu interval_s=%llu listen=%s", VERSION,
 		 a->host.name, (unsigned long long)a->o->profile_frequency_hz,
 		 (unsigned long long)(a->o->profile_interval_ns / NS_PER_S), a->o->listen);
-	loop_set_timer(a->drain_timer, 0);
 	loop_set_timer(a->housekeeping_timer, 0);
 	loop_set_timer(a->cycle_timer, first);
-	return loop_run(a->loop);
+	return agent_run(&a->base);
 }

@@ -6,38 +6,64 @@
 
 #define FIELD(name) offsetof(struct node_options, name)
 
+static const char *const go_heap_modes[] = {
+	[GO_HEAP_DISABLED] = "disabled",
+	[GO_HEAP_ENABLED] = "enabled",
+	[GO_HEAP_FORCE] = "force",
+	NULL,
+};
+
+static const char *const go_goroutine_modes[] = {
+	[GO_GOROUTINE_DISABLED] = "disabled",
+	[GO_GOROUTINE_ENABLED] = "enabled",
+	[GO_GOROUTINE_REASONS] = "reasons",
+	NULL,
+};
+
+static const char *const go_mutex_modes[] = {
+	[GO_MUTEX_OFF] = "off",
+	[GO_MUTEX_ON] = "on",
+	NULL,
+};
+
+static const char *const go_block_modes[] = {
+	[GO_BLOCK_OFF] = "off",
+	[GO_BLOCK_BURST] = "burst",
+	NULL,
+};
+
 const struct option_def node_option_defs[] = {
 	{.name = "listen",
 	 .type = OPTION_STRING,
 	 .offset = FIELD(listen),
 	 .def = "127.0.0.1:10300",
 	 .value = "ADDR:PORT",
-	 .help = "where /metrics and /healthz are served"},
+	 .help = "address on which /metrics and /healthz are served"},
 	{.name = "collector-endpoint",
 	 .type = OPTION_STRING,
 	 .offset = FIELD(collector_endpoint),
 	 .value = "URL",
-	 .help = "base URL of the receiver; profiles go to <URL>/v1/profiles"},
+	 .help = "base URL of the receiver; profiles are sent to <URL>/v1/profiles"},
 	{.name = "profiles-endpoint",
 	 .type = OPTION_STRING,
 	 .offset = FIELD(profiles_endpoint),
 	 .value = "URL",
-	 .help = "full URL for profiles; overrides --collector-endpoint"},
+	 .help = "full URL to which profiles are sent; overrides --collector-endpoint"},
 	{.name = "api-key",
 	 .type = OPTION_SECRET,
 	 .offset = FIELD(api_key),
 	 .value = "KEY",
-	 .help = "sent with each profile in the X-Api-Key header"},
+	 .help = "key sent with each profile in the X-Api-Key header"},
 	{.name = "ca-file",
 	 .type = OPTION_STRING,
 	 .offset = FIELD(ca_file),
 	 .value = "FILE",
-	 .help = "certificate authorities to trust instead of the system's"},
+	 .help = "PEM file of the certificate authorities to trust instead of the system's"},
 	{.name = "insecure-skip-verify",
 	 .type = OPTION_BOOL,
 	 .offset = FIELD(insecure_skip_verify),
 	 .def = "false",
-	 .help = "do not verify the receiver's certificate"},
+	 .help = "do not verify the receiver's TLS certificate"},
 	{.name = "profile-interval",
 	 .type = OPTION_DURATION,
 	 .offset = FIELD(profile_interval_ns),
@@ -53,14 +79,15 @@ const struct option_def node_option_defs[] = {
 	 .min = 1,
 	 .max = 999,
 	 .value = "HZ",
-	 .help = "CPU samples per second and CPU"},
+	 .help = "samples per second on each CPU"},
 	{.name = "go-heap-profiler",
 	 .type = OPTION_ENUM,
 	 .offset = FIELD(go_heap_profiler),
 	 .def = "enabled",
-	 .choices = "disabled|enabled|force",
-	 .help = "read heap profiles of Go processes from their memory; force switches "
-		 "profilers on that the linker has switched off, by writing one byte"},
+	 .choices = go_heap_modes,
+	 .help = "read heap profiles of Go processes from their memory; force also switches the "
+		 "memory profiler on where the linker left it out, by writing one byte to the "
+		 "process"},
 	{.name = "go-heap-interval",
 	 .type = OPTION_DURATION,
 	 .offset = FIELD(go_heap_interval_ns),
@@ -68,38 +95,39 @@ const struct option_def node_option_defs[] = {
 	 .min = 1 * NS_PER_S,
 	 .max = 3600 * NS_PER_S,
 	 .value = "DURATION",
-	 .help = "time between two readings of a Go process, of whatever kind"},
+	 .help = "time between two readings of a Go process, whichever profilers are on"},
 	{.name = "go-heap-raw",
 	 .type = OPTION_BOOL,
 	 .offset = FIELD(go_heap_raw),
 	 .def = "false",
-	 .help = "Go heap profiles show what was sampled, not what that stands for"},
+	 .help = "report the allocations that Go sampled, not the estimated totals"},
 	{.name = "go-heap-restore",
 	 .type = OPTION_BOOL,
 	 .offset = FIELD(go_heap_restore),
 	 .def = "false",
-	 .help = "at the end, switch off again what --go-heap-profiler=force has switched on"},
+	 .help = "on exit, switch off what --go-heap-profiler=force switched on"},
 	{.name = "go-goroutine-profiler",
 	 .type = OPTION_ENUM,
 	 .offset = FIELD(go_goroutine_profiler),
 	 .def = "disabled",
-	 .choices = "disabled|enabled|reasons",
+	 .choices = go_goroutine_modes,
 	 .help = "read goroutine profiles of Go processes from their memory, once per "
-		 "--go-heap-interval; reasons shows under each stack what it waits for"},
+		 "--go-heap-interval; reasons adds what each goroutine waits for as the leaf"},
 	{.name = "go-mutex-profiler",
 	 .type = OPTION_ENUM,
 	 .offset = FIELD(go_mutex_profiler),
 	 .def = "off",
-	 .choices = "off|on",
-	 .help = "mutex profiles of Go processes; on switches the profiler of each on while the "
-		 "agent runs, by writing one byte to its memory"},
+	 .choices = go_mutex_modes,
+	 .help = "mutex profiles of Go processes; on switches the profiler of each process on "
+		 "while the agent runs, by writing one byte to its memory"},
 	{.name = "go-block-profiler",
 	 .type = OPTION_ENUM,
 	 .offset = FIELD(go_block_profiler),
 	 .def = "off",
-	 .choices = "off|burst",
-	 .help = "block profiles of Go processes; burst switches the profiler of each on for a "
-		 "while in each --go-heap-interval, by writing one byte to its memory"},
+	 .choices = go_block_modes,
+	 .help = "block profiles of Go processes; burst switches the profiler of each process on "
+		 "for --go-block-burst in each --go-heap-interval, by writing one byte to its "
+		 "memory"},
 	{.name = "go-block-burst",
 	 .type = OPTION_DURATION,
 	 .offset = FIELD(go_block_burst_ns),
@@ -107,13 +135,14 @@ const struct option_def node_option_defs[] = {
 	 .min = NS_PER_S / 10,
 	 .max = 600 * NS_PER_S,
 	 .value = "DURATION",
-	 .help = "how long that is; shorter than --go-heap-interval"},
+	 .help = "how long the block profiler is on in each --go-heap-interval, which must be "
+		 "longer"},
 	{.name = "log-level",
 	 .type = OPTION_ENUM,
 	 .offset = FIELD(log_level),
 	 .def = "info",
-	 .choices = "error|warn|info|debug",
-	 .help = "least important lines that are logged"},
+	 .choices = log_level_names,
+	 .help = "least severe level that is logged"},
 	{},
 };
 
@@ -131,7 +160,7 @@ int node_options_check(const struct node_options *o, struct err *err)
 		return err_set(err, -EINVAL,
 			       "--profiles-endpoint: \"%s\" is not an http:// or https:// URL",
 			       o->profiles_endpoint);
-	if (strcmp(o->go_block_profiler, "burst") == 0 &&
+	if (o->go_block_profiler == GO_BLOCK_BURST &&
 	    o->go_block_burst_ns >= o->go_heap_interval_ns)
 		return err_set(err, -EINVAL,
 			       "--go-block-burst is not shorter than --go-heap-interval");

@@ -5,6 +5,29 @@
 #include "common/base.h"
 #include "common/err.h"
 #include "common/options/options.h"
+#include "common/telemetry/log.h"
+
+enum go_heap_mode {
+	GO_HEAP_DISABLED,
+	GO_HEAP_ENABLED,
+	GO_HEAP_FORCE, /* the memory profiler is switched on where the linker left it out */
+};
+
+enum go_goroutine_mode {
+	GO_GOROUTINE_DISABLED,
+	GO_GOROUTINE_ENABLED,
+	GO_GOROUTINE_REASONS, /* with what each goroutine waits for as the leaf */
+};
+
+enum go_mutex_mode {
+	GO_MUTEX_OFF,
+	GO_MUTEX_ON,
+};
+
+enum go_block_mode {
+	GO_BLOCK_OFF,
+	GO_BLOCK_BURST,
+};
 
 struct node_options {
 	char *listen;
@@ -15,15 +38,15 @@ struct node_options {
 	bool insecure_skip_verify;
 	uint64_t profile_interval_ns;
 	uint64_t profile_frequency_hz;
-	char *go_heap_profiler;
+	enum go_heap_mode go_heap_profiler;
 	uint64_t go_heap_interval_ns;
 	bool go_heap_raw;
 	bool go_heap_restore;
-	char *go_goroutine_profiler;
-	char *go_mutex_profiler;
-	char *go_block_profiler;
+	enum go_goroutine_mode go_goroutine_profiler;
+	enum go_mutex_mode go_mutex_profiler;
+	enum go_block_mode go_block_profiler;
 	uint64_t go_block_burst_ns;
-	char *log_level;
+	enum log_level log_level;
 };
 
 extern const struct option_def node_option_defs[];

@@ -2,13 +2,9 @@
 
 #include <errno.h>
 
-#include "common/agent/agent_status.h"
-#include "common/http/http_server.h"
-#include "common/telemetry/process_metrics.h"
 #include "node-agent/process/process_table.h"
 #include "node-agent/sample/cycle.h"
 #include "node-agent/sample/sampler.h"
-#include "version.h"
 
 #define PREFIX "coroot_node_agent"
 
@@ -92,8 +88,6 @@ static const struct metric_def metric_defs[STATUS_METRIC_MAX] = {
 METRIC_TABLE(metric_table, metric_defs);
 
 struct node_status {
-	struct agent_status agent;
-	struct http_server *server;
 	struct metric metrics[STATUS_METRIC_MAX];
 };
 
@@ -104,10 +98,7 @@ int node_status_new(struct node_status **ret, struct metrics *ms)
 
 	if (!s)
 		return -ENOMEM;
-	agent_status_init(&s->agent, ms);
 	r = metrics_register(ms, &metric_table, s->metrics, NULL);
-	if (r == 0)
-		r = process_metrics_register(ms, PREFIX, VERSION);
 	if (r < 0)
 		return r;
 	*ret = TAKE_PTR(s);
@@ -116,34 +107,7 @@ int node_status_new(struct node_status **ret, struct metrics *ms)
 
 void node_status_free(struct node_status *s)
 {
-	if (!s)
-		return;
-	http_server_free(s->server);
 	free(s);
-}
-
-int node_status_listen(struct node_status *s, const char *listen, struct err *err)
-{
-	const struct http_route routes[] = {
-		{"GET", "/metrics", 0, agent_status_metrics, &s->agent},
-		{"GET", "/healthz", 0, agent_status_healthz, &s->agent},
-		{},
-	};
-	const struct http_server_config cfg = {
-		.listen = listen,
-		.n_threads = 1,
-		.max_connections = 64,
-		.timeout_s = 30,
-		.max_body_memory_bytes = 64 * 1024,
-		.routes = routes,
-	};
-
-	return http_server_new(&s->server, &cfg, err);
-}
-
-void node_status_beat(struct node_status *s)
-{
-	agent_status_beat(&s->agent);
 }
 
 void node_status_update(struct node_status *s, const struct sampler_stats *sampler,

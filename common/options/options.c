@@ -1,141 +1,38 @@
+/*
+ * From argv, environment and file to the agent's struct, by its table of options.
+ *
+ * The command line is scanned before anything is set, because --config on it names the file, which
+ * is weaker than the flags and must be applied before them. Sources are then applied from the
+ * weakest to the strongest, each overwriting the values of those before it, and each value is
+ * checked where it is set; so an error names the flag, the variable, or the file and line at fault.
+ * A bad value in a weak source is an error even if a stronger one overrides it.
+ */
 #include "common/options/options.h"
 
-#include <ctype.h>
 #include <errno.h>
 
-#include "common/options/options_table.h"
-#include "common/text/parse.h"
+#include "common/options/option_value.h"
+#include "common/options/options_file.h"
+#include "common/options/options_print.h"
 
-/* What the command line says, before anything is checked. */
+/* The command line before any value is checked. */
 struct flags {
-	const char **text; /* per option; NULL: not given */
+	const char **text; /* one per option, NULL if not given */
 	const char *config;
 	bool print_config;
 };
-
-const struct option_def *options_find(const struct option_def *defs, const char *name, size_t len)
-{
-	for (const struct option_def *d = defs; d->name; d++) {
-		if (strlen(d->name) == len && memcmp(d->name, name, len) == 0)
-			return d;
-	}
-	return NULL;
-}
-
-void options_env_name(const char *name, char ret[static OPTIONS_ENV_NAME_BYTES])
-{
-	size_t i;
-
-	for (i = 0; i < OPTIONS_ENV_NAME_BYTES - 1 && name[i]; i++)
-		ret[i] = name[i] == '-' ? '_' : (char)toupper((unsigned char)name[i]);
-	ret[i] = '\0';
-}
-
-static int set_string(char **field, const char *text)
-{
-	char *copy = NULL;
-
-	if (text[0]) {
-		copy = strdup(text);
-		if (!copy)
-			return -ENOMEM;
-	}
-	free(*field);
-	*field = copy;
-	return 0;
-}
-
-static int check_choice(const struct option_def *def, const char *where, const char *text,
-			struct err *err)
-{
-	size_t len = strlen(text);
-
-	for (const char *c = def->choices; *c;) {
-		size_t n = strcspn(c, "|");
-
-		if (n == len && memcmp(c, text, n) == 0)
-			return 0;
-		c += n + (c[n] == '|');
-	}
-	return err_set(err, -EINVAL, "%s: \"%s\" is none of %s", where, text, def->choices);
-}
-
-static int check_range(const struct option_def *def, const char *where, const char *text,
-		       uint64_t value, struct err *err)
-{
-	char min[OPTIONS_VALUE_BYTES], max[OPTIONS_VALUE_BYTES];
-
-	if (value >= def->min && (def->max == 0 || value <= def->max))
-		return 0;
-	if (def->type == OPTION_DURATION) {
-		options_format_duration(def->min, min);
-		options_format_duration(def->max, max);
-	} else {
-		snprintf(min, sizeof(min), "%llu", (unsigned long long)def->min);
-		snprintf(max, sizeof(max), "%llu", (unsigned long long)def->max);
-	}
-	if (def->max == 0)
-		return err_set(err, -EINVAL, "%s: %s is below %s", where, text, min);
-	return err_set(err, -EINVAL, "%s: %s is outside %s..%s", where, text, min, max);
-}
-
-static int set_number(const struct option_def *def, uint64_t *field, const char *where,
-		      const char *text, struct err *err)
-{
-	bool is_duration = def->type == OPTION_DURATION;
-	size_t len = strlen(text);
-	uint64_t value;
-	int r;
-
-	r = is_duration ? parse_duration(text, len, &value)
-			: parse_u64(text, len, 0, UINT64_MAX, &value);
-	if (r == -ERANGE)
-		return err_set(err, -EINVAL, "%s: %s is too large", where, text);
-	if (r < 0)
-		return err_set(err, -EINVAL, "%s: \"%s\" is not a %s", where, text,
-			       is_duration ? "duration like 90s or 1h30m" : "whole number");
-	r = check_range(def, where, text, value, err);
-	if (r == 0)
-		*field = value;
-	return r;
-}
-
-int options_set(const struct option_def *def, void *opts, const char *where, const char *text,
-		struct err *err)
-{
-	void *field = (char *)opts + def->offset;
-	int r;
-
-	switch (def->type) {
-	case OPTION_ENUM:
-		r = check_choice(def, where, text, err);
-		return r < 0 ? r : set_string(field, text);
-	case OPTION_UINT:
-	case OPTION_DURATION:
-		return set_number(def, field, where, text, err);
-	case OPTION_BOOL:
-		if (parse_bool(text, strlen(text), field) < 0)
-			return err_set(err, -EINVAL, "%s: \"%s\" is neither true nor false", where,
-				       text);
-		return 0;
-	case OPTION_STRING:
-	case OPTION_SECRET:
-		break;
-	}
-	return set_string(field, text);
-}
 
 static int set_defaults(const struct option_def *defs, void *opts, struct err *err)
 {
 	int r = 0;
 
 	for (const struct option_def *d = defs; d->name && r == 0; d++) {
-		char where[OPTIONS_ENV_NAME_BYTES];
+		char where[OPTION_ENV_NAME_BYTES];
 
 		if (!d->def)
 			continue;
 		snprintf(where, sizeof(where), "default of --%s", d->name);
-		r = options_set(d, opts, where, d->def, err);
+		r = option_set(d, opts, where, d->def, err);
 	}
 	return r;
 }
@@ -145,13 +42,13 @@ static int set_from_environment(const struct option_def *defs, void *opts, struc
 	int r = 0;
 
 	for (const struct option_def *d = defs; d->name && r == 0; d++) {
-		char name[OPTIONS_ENV_NAME_BYTES];
+		char name[OPTION_ENV_NAME_BYTES];
 		const char *text;
 
-		options_env_name(d->name, name);
+		option_env_name(d->name, name);
 		text = getenv(name);
 		if (text && text[0])
-			r = options_set(d, opts, name, text, err);
+			r = option_set(d, opts, name, text, err);
 	}
 	return r;
 }
@@ -162,12 +59,12 @@ static int set_from_flags(const struct option_def *defs, void *opts, const struc
 	int r = 0;
 
 	for (size_t i = 0; defs[i].name && r == 0; i++) {
-		char where[OPTIONS_ENV_NAME_BYTES];
+		char where[OPTION_ENV_NAME_BYTES];
 
 		if (!f->text[i])
 			continue;
 		snprintf(where, sizeof(where), "--%s", defs[i].name);
-		r = options_set(&defs[i], opts, where, f->text[i], err);
+		r = option_set(&defs[i], opts, where, f->text[i], err);
 	}
 	return r;
 }
@@ -184,16 +81,13 @@ static int print_version(const char *program, const char *version)
 	return OPTIONS_EXIT;
 }
 
-/*
- * Read the flag at argv[*i], and its value where that is the next argument.
- * OPTIONS_EXIT when it was answered.
- */
+/* Reads the flag at argv[*i], and its value if that is the next argument. */
 static int scan_flag(const struct option_def *defs, struct flags *f, char **argv, int *i,
 		     struct err *err)
 {
 	const char *name = argv[*i] + 2, *value, **slot;
 	size_t len = strcspn(name, "=");
-	const struct option_def *d = options_find(defs, name, len);
+	const struct option_def *d = option_find(defs, name, len);
 
 	if (name_is(name, len, "config"))
 		slot = &f->config;
@@ -233,13 +127,12 @@ static int scan_flags(const struct option_def *defs, struct flags *f, char **arg
 	return r;
 }
 
-/* The answers that need nothing else to be right. */
-static int answer(const struct option_def *defs, char **argv, const char *program,
-		  const char *version)
+/* Answers --help and --version even if the rest of the command line is wrong. */
+static int answer(char **argv, const char *program, const char *version)
 {
 	for (int i = 1; argv[i]; i++) {
 		if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0)
-			return options_print_help(defs, program);
+			return OPTIONS_HELP;
 		if (strcmp(argv[i], "--version") == 0)
 			return print_version(program, version);
 	}
@@ -260,7 +153,7 @@ static int set_all(const struct option_def *defs, void *opts, const struct flags
 	if (r == 0)
 		r = set_from_flags(defs, opts, f, err);
 	if (r == 0 && f->print_config)
-		r = options_print_config(defs, opts, err);
+		r = options_print_config(defs, opts, err) ?: OPTIONS_EXIT;
 	return r;
 }
 
@@ -274,7 +167,7 @@ int options_parse(const struct option_def *defs, void *opts, char **argv, const 
 
 	if (!argv[0])
 		return err_set(err, -EINVAL, "no arguments, not even a program name");
-	r = answer(defs, argv, program, version);
+	r = answer(argv, program, version);
 	if (r != OPTIONS_OK)
 		return r;
 
@@ -298,7 +191,7 @@ void options_fini(const struct option_def *defs, void *opts)
 	for (const struct option_def *d = defs; d->name; d++) {
 		char **field = (void *)((char *)opts + d->offset);
 
-		if (d->type != OPTION_STRING && d->type != OPTION_SECRET && d->type != OPTION_ENUM)
+		if (d->type != OPTION_STRING && d->type != OPTION_SECRET)
 			continue;
 		free(*field);
 		*field = NULL;

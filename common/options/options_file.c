@@ -1,10 +1,12 @@
+#include "common/options/options_file.h"
+
 #include <errno.h>
 #include <fcntl.h>
 
 #include <yaml.h>
 
 #include "common/data/buf.h"
-#include "common/options/options_table.h"
+#include "common/options/option_value.h"
 
 #define READ_BYTES ((size_t)16 * 1024)
 
@@ -37,7 +39,7 @@ static int read_file(const char *path, struct buf *out, struct err *err)
 	}
 }
 
-/* libyaml gives a line for everything but bytes that are no text. */
+/* libyaml gives a line for every error but bytes that are not UTF-8. */
 static int parser_error(const yaml_parser_t *parser, const char *path, const struct buf *text,
 			struct err *err)
 {
@@ -64,7 +66,7 @@ static bool is_null(const yaml_node_t *node)
 	       (strcmp(s, "~") == 0 || strcmp(s, "null") == 0);
 }
 
-/* NULL when the node is not one value, or one that C cannot hold. */
+/* Returns NULL if the node is not a single value, or if the value contains a NUL. */
 static const char *scalar_text(const yaml_node_t *node)
 {
 	const char *s = (const char *)node->data.scalar.value;
@@ -74,7 +76,7 @@ static const char *scalar_text(const yaml_node_t *node)
 	return s;
 }
 
-/* One "key: value"; seen has a flag per option. */
+/* Applies one "key: value"; seen has a flag per option. */
 static int set_pair(const struct option_def *defs, void *opts, bool *seen, const char *path,
 		    const yaml_node_t *const pair[2], struct err *err)
 {
@@ -85,7 +87,7 @@ static int set_pair(const struct option_def *defs, void *opts, bool *seen, const
 
 	if (!key)
 		return err_set(err, -EINVAL, "%s:%lu: expected \"name: value\"", path, line);
-	d = options_find(defs, key, strlen(key));
+	d = option_find(defs, key, strlen(key));
 	if (!d)
 		return err_set(err, -EINVAL, "%s:%lu: unknown key \"%s\"", path, line, key);
 	if (seen[d - defs])
@@ -96,7 +98,7 @@ static int set_pair(const struct option_def *defs, void *opts, bool *seen, const
 	if (is_null(pair[1]))
 		return 0;
 	snprintf(where, sizeof(where), "%s:%lu: %s", path, line, key);
-	return options_set(d, opts, where, value, err);
+	return option_set(d, opts, where, value, err);
 }
 
 static int set_document(const struct option_def *defs, void *opts, const char *path,
@@ -107,7 +109,7 @@ static int set_document(const struct option_def *defs, void *opts, const char *p
 	size_t n = 0;
 	int r = 0;
 
-	/* empty, nothing but comments, or nothing but "---" */
+	/* the file is empty, or has only comments or "---" */
 	if (!root || (root->type == YAML_SCALAR_NODE && is_null(root)))
 		return 0;
 	if (root->type != YAML_MAPPING_NODE)
@@ -129,7 +131,7 @@ static int set_document(const struct option_def *defs, void *opts, const char *p
 	return r;
 }
 
-/* The stream must hold one document; the options of a second would be lost. */
+/* The stream must hold one document: options in a second one would be ignored. */
 static int check_end(yaml_parser_t *parser, const char *path, const struct buf *text,
 		     struct err *err)
 {

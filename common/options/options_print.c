@@ -1,100 +1,25 @@
+#include "common/options/options_print.h"
+
 #include <errno.h>
 
 #include <yaml.h>
 
 #include "common/data/buf.h"
-#include "common/options/options_table.h"
-#include "common/system/clock.h"
+#include "common/options/option_value.h"
 
 #define CONFIG_BYTES ((size_t)16 * 1024 * 1024)
 
-void options_format_duration(uint64_t ns, char ret[static OPTIONS_VALUE_BYTES])
+int options_print_help(const struct option_def *defs)
 {
-	static const struct {
-		const char *name;
-		uint64_t ns;
-	} units[] = {
-		{"d", 86400 * NS_PER_S},
-		{"h", 3600 * NS_PER_S},
-		{"m", 60 * NS_PER_S},
-		{"s", NS_PER_S},
-		{"ms", NS_PER_MS},
-		{"us", 1000},
-		{"ns", 1},
-	};
-	size_t len = 0;
-
-	if (ns == 0)
-		len = (size_t)snprintf(ret, OPTIONS_VALUE_BYTES, "0s");
-	for (size_t i = 0; i < ARRAY_SIZE(units); i++) {
-		if (ns < units[i].ns)
-			continue;
-		len += (size_t)snprintf(ret + len, OPTIONS_VALUE_BYTES - len, "%llu%s",
-					(unsigned long long)(ns / units[i].ns), units[i].name);
-		ns %= units[i].ns;
-	}
-}
-
-static const char *value_name(const struct option_def *d)
-{
-	if (d->value)
-		return d->value;
-	switch (d->type) {
-	case OPTION_UINT:
-		return "N";
-	case OPTION_DURATION:
-		return "DURATION";
-	case OPTION_ENUM:
-		return d->choices;
-	default:
-		return "TEXT";
-	}
-}
-
-static void print_range(const struct option_def *d)
-{
-	char min[OPTIONS_VALUE_BYTES], max[OPTIONS_VALUE_BYTES];
-
-	if (d->max == 0 || (d->type != OPTION_UINT && d->type != OPTION_DURATION))
-		return;
-	if (d->type == OPTION_DURATION) {
-		options_format_duration(d->min, min);
-		options_format_duration(d->max, max);
-		printf("; range: %s..%s", min, max);
-		return;
-	}
-	printf("; range: %llu..%llu", (unsigned long long)d->min, (unsigned long long)d->max);
-}
-
-static const char *default_text(const struct option_def *d)
-{
-	if (d->def)
-		return d->def;
-	switch (d->type) {
-	case OPTION_UINT:
-	case OPTION_DURATION:
-		return "0";
-	case OPTION_BOOL:
-		return "false";
-	default:
-		return "none";
-	}
-}
-
-int options_print_help(const struct option_def *defs, const char *program)
-{
-	printf("Usage: %s [OPTION]...\n\n", program);
 	for (const struct option_def *d = defs; d->name; d++) {
-		char env[OPTIONS_ENV_NAME_BYTES];
+		char env[OPTION_ENV_NAME_BYTES], form[OPTION_FORM_BYTES];
+		char range[2 * OPTION_VALUE_BYTES];
 
-		options_env_name(d->name, env);
-		if (d->type == OPTION_BOOL)
-			printf("  --%s[=true|false]\n", d->name);
-		else
-			printf("  --%s=%s\n", d->name, value_name(d));
-		printf("        %s\n        default: %s", d->help, default_text(d));
-		print_range(d);
-		printf("; environment: %s\n", env);
+		option_env_name(d->name, env);
+		option_form(d, form);
+		option_range(d, range);
+		printf("  %s\n        %s\n        default: %s%s%s; environment: %s\n", form,
+		       d->help, option_default(d), range[0] ? "; range: " : "", range, env);
 	}
 	printf("  --config=FILE\n"
 	       "        YAML file with any of the options above, as \"name: value\"\n"
@@ -106,31 +31,8 @@ int options_print_help(const struct option_def *defs, const char *program)
 	       "  -h, --help\n"
 	       "        Print this text and exit\n"
 	       "\n"
-	       "A flag is stronger than the environment, the environment than the file.\n");
-	return fflush(stdout) == 0 ? OPTIONS_EXIT : -errno;
-}
-
-/* The effective value; NULL: unset. text serves for what is no string. */
-static const char *value_text(const struct option_def *d, const void *opts,
-			      char text[static OPTIONS_VALUE_BYTES])
-{
-	const void *field = (const char *)opts + d->offset;
-
-	switch (d->type) {
-	case OPTION_UINT:
-		snprintf(text, OPTIONS_VALUE_BYTES, "%llu",
-			 (unsigned long long)*(const uint64_t *)field);
-		return text;
-	case OPTION_DURATION:
-		options_format_duration(*(const uint64_t *)field, text);
-		return text;
-	case OPTION_BOOL:
-		return *(const bool *)field ? "true" : "false";
-	case OPTION_SECRET:
-		return *(char *const *)field ? "***" : NULL;
-	default:
-		return *(char *const *)field;
-	}
+	       "A flag overrides the environment, the environment overrides the file.\n");
+	return fflush(stdout) == 0 ? 0 : -errno;
 }
 
 static int emit_scalar(yaml_emitter_t *emitter, const char *text, yaml_scalar_style_t style)
@@ -147,8 +49,8 @@ static int emit_scalar(yaml_emitter_t *emitter, const char *text, yaml_scalar_st
 static int emit_option(yaml_emitter_t *emitter, const struct option_def *d, const void *opts,
 		       struct err *err)
 {
-	char text[OPTIONS_VALUE_BYTES];
-	const char *value = value_text(d, opts, text);
+	char text[OPTION_VALUE_BYTES];
+	const char *value = option_text(d, opts, text);
 	bool is_string = d->type == OPTION_STRING || d->type == OPTION_SECRET;
 	int r;
 
@@ -211,5 +113,5 @@ int options_print_config(const struct option_def *defs, const void *opts, struct
 
 	if (fwrite(out.data, 1, out.len, stdout) != out.len || fflush(stdout) != 0)
 		return err_set(err, -errno, "write the configuration: %m");
-	return OPTIONS_EXIT;
+	return 0;
 }

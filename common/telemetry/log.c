@@ -10,11 +10,12 @@
 #define LINE_ESCAPE_BYTES 8 /* the longest is that of a two-byte character */
 #define LOG_LIMIT_INTERVAL_NS (60 * NS_PER_S)
 
-static const char *const level_names[] = {
+const char *const log_level_names[] = {
 	[LOG_LEVEL_ERROR] = "error",
 	[LOG_LEVEL_WARN] = "warn",
 	[LOG_LEVEL_INFO] = "info",
 	[LOG_LEVEL_DEBUG] = "debug",
+	NULL,
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* lines, and every struct log_limit */
@@ -114,14 +115,6 @@ void log_set_level(enum log_level level)
 	atomic_store(&max_level, (int)level);
 }
 
-void log_set_level_name(const char *name)
-{
-	for (size_t i = 0; i < ARRAY_SIZE(level_names); i++) {
-		if (strcmp(name, level_names[i]) == 0)
-			log_set_level((enum log_level)i);
-	}
-}
-
 void log_set_fd(int fd)
 {
 	atomic_store(&out_fd, fd);
@@ -153,7 +146,7 @@ static void print(enum log_level level, const char *msg, uint64_t n_held, const 
 	vsnprintf(formatted, sizeof(formatted), fields, ap);
 
 	line_add_str(&l, "level=");
-	line_add_str(&l, level_names[level]);
+	line_add_str(&l, log_level_names[level]);
 	line_add_str(&l, " msg=\"");
 	line_add_escaped(&l, msg, "\"\\");
 	line_add_str(&l, "\"");

@@ -34,8 +34,8 @@ struct log_limit {
 
 void log_set_level(enum log_level level);
 
-/* By name: "error", "warn", "info", "debug". Anything else changes nothing. */
-void log_set_level_name(const char *name);
+/* "error", "warn", "info", "debug", in the order of the enum; NULL at the end. */
+extern const char *const log_level_names[];
 
 /* Where lines go instead of stderr; borrowed. Each line is one write(2). */
 void log_set_fd(int fd);

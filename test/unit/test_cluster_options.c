@@ -25,7 +25,7 @@ static void defaults_are_those_of_coroot(void **state)
 	(void)state;
 	assert_int_equal(parse(&o, args, NULL), 0);
 	assert_string_equal(o.listen, "127.0.0.1:10301");
-	assert_string_equal(o.storage, "embedded");
+	assert_int_equal(o.storage, STORAGE_EMBEDDED);
 	assert_string_equal(o.data_dir, "/var/lib/coroot-cluster-agent");
 	assert_true(o.profiles_ttl_ns == 7 * 86400 * NS_PER_S);
 	assert_null(o.clickhouse_listen);

@@ -1,0 +1,91 @@
+/*
+ * What both agents have in common between start and exit: the event loop, signals, a heartbeat,
+ * metrics, the HTTP server with /metrics and /healthz, the upload of profiles, and an orderly stop.
+ *
+ * SIGTERM or SIGINT begins the stop: the owner hands over what it still has (stop), uploads are
+ * tried at once, and the loop ends when the owner says that it is done and no upload is pending, or
+ * after AGENT_STOP_NS. A second signal ends the loop at once. The agent is to exit within ten
+ * seconds of the first signal (README): what is freed after the loop takes agent_time_left_ns().
+ *
+ * Loop thread only.
+ */
+#ifndef COMMON_AGENT_AGENT_H
+#define COMMON_AGENT_AGENT_H
+
+#include "common/agent/agent_status.h"
+#include "common/base.h"
+#include "common/err.h"
+#include "common/http/http_server.h"
+#include "common/system/loop.h"
+#include "common/telemetry/metrics.h"
+#include "common/upload/uploader.h"
+
+struct agent_config {
+	const char *program;        /* "coroot-node-agent" */
+	const char *metrics_prefix; /* "coroot_node_agent" */
+	const char *version;
+	void *ctx;
+	void (*beat)(void *ctx); /* called every second */
+	void (*stop)(void *ctx); /* called once, at the first signal */
+	/* Whether everything is with the uploader; once it is, the owner calls agent_stop_if_done(). */
+	bool (*is_done)(void *ctx);
+};
+
+struct agent_upload_config {
+	const char *endpoint;  /* full URL; if NULL, <collector>/v1/profiles */
+	const char *collector; /* base URL */
+	const char *api_key;   /* NULL if there is none */
+	const char *ca_file;   /* NULL: the system's */
+	bool insecure_skip_verify;
+	size_t max_items;
+	size_t max_bytes;
+	unsigned max_sending;
+	unsigned max_idle_connections; /* 0: the default of the client */
+	uint64_t timeout_ns;
+	uint64_t retry_min_ns;
+};
+
+struct agent {
+	struct agent_config cfg;
+	struct loop *loop;
+	struct metrics *metrics;
+	struct http_server *server; /* NULL until agent_listen() */
+	struct uploader *uploader;  /* NULL unless agent_start_uploads() was called */
+	/* of agent.c */
+	struct http_client *client;
+	struct agent_status status;
+	struct loop_source *beat_timer;
+	struct loop_source *stop_timer;
+	bool stopping;
+	uint64_t exit_by_ns; /* monotonic; 0 before the stop */
+};
+
+/*
+ * Blocks the signals, so it comes before any other thread. Metrics of the process and of the log are
+ * registered. Returns 0, -ENOMEM, or -EMFILE and the like; agent_fini() is called in every case.
+ */
+int agent_init(struct agent *a, const struct agent_config *cfg) MUST_CHECK;
+/* After agent_close_server() and everything else that uses the loop. */
+void agent_fini(struct agent *a);
+
+/* Returns 0, -ENOMEM, or -EMFILE and the like. */
+int agent_start_uploads(struct agent *a, const struct agent_upload_config *cfg) MUST_CHECK;
+
+/*
+ * Serves the routes of cfg (may be NULL) and /metrics and /healthz. All metrics must be registered.
+ * Errors as of http_server_new().
+ */
+int agent_listen(struct agent *a, const struct http_server_config *cfg, struct err *err) MUST_CHECK;
+/* Waits for the answers of the requests that were accepted: see http_server_free(). */
+void agent_close_server(struct agent *a);
+
+/* Until the stop is complete. Returns 0 or -errno of the loop. */
+int agent_run(struct agent *a) MUST_CHECK;
+
+/* To be called whenever is_done() may have become true. */
+void agent_stop_if_done(struct agent *a);
+
+/* What is left of the time to exit, at least a second. */
+uint64_t agent_time_left_ns(const struct agent *a);
+
+#endif /* COMMON_AGENT_AGENT_H */

@@ -1,0 +1,70 @@
+#include "common/agent/agent_main.h"
+
+#include <errno.h>
+#include <signal.h>
+
+#include "common/options/options.h"
+#include "common/options/options_print.h"
+
+static bool is_help(const char *arg)
+{
+	return strcmp(arg, "--help") == 0 || strcmp(arg, "-h") == 0;
+}
+
+static int print_help(const struct agent_program *p)
+{
+	printf("Usage: %s [OPTION]...\n", p->name);
+	for (const struct agent_command *c = p->commands; c->name; c++)
+		printf("       %s %s %s\n", p->name, c->name, c->arguments);
+	if (p->commands->name)
+		printf("\nCommands:\n");
+	for (const struct agent_command *c = p->commands; c->name; c++)
+		printf("  %s %s\n        %s\n", c->name, c->arguments, c->help);
+	printf("\nOptions:\n");
+	return options_print_help(p->options);
+}
+
+static int print_command_help(const struct agent_program *p, const struct agent_command *c)
+{
+	printf("Usage: %s %s %s\n\n%s\n", p->name, c->name, c->arguments, c->help);
+	return fflush(stdout) == 0 ? 0 : -errno;
+}
+
+static int run_command(const struct agent_program *p, char **argv, struct err *err)
+{
+	for (const struct agent_command *c = p->commands; c->name; c++) {
+		if (strcmp(c->name, argv[1]) != 0)
+			continue;
+		return argv[2] && is_help(argv[2]) ? print_command_help(p, c)
+						   : c->run(argv + 2, err);
+	}
+	return err_set(err, -EINVAL, "unknown command \"%s\"; see %s --help", argv[1], p->name);
+}
+
+static int run(const struct agent_program *p, char **argv, struct err *err)
+{
+	int r;
+
+	if (argv[0] && argv[1] && argv[1][0] != '-')
+		return run_command(p, argv, err);
+	r = options_parse(p->options, p->opts, argv, p->name, p->version, err);
+	if (r == OPTIONS_HELP)
+		return print_help(p);
+	if (r != OPTIONS_OK)
+		return r;
+	log_set_level(*p->log_level);
+	/* a peer that closes its connection is an error of write(2), not the end of the agent */
+	signal(SIGPIPE, SIG_IGN);
+	return p->serve(p->opts, err);
+}
+
+int agent_main(const struct agent_program *p, char **argv)
+{
+	struct err err = {""};
+	int r = run(p, argv, &err);
+
+	options_fini(p->options, p->opts);
+	if (r < 0)
+		fprintf(stderr, "%s: %s\n", p->name, err.msg[0] ? err.msg : strerror(-r));
+	return r < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
+}

@@ -1,0 +1,28 @@
+/* An agent's table of options: one entry per option, for flag, variable, YAML key and documents. */
+#ifndef COMMON_OPTIONS_OPTION_DEF_H
+#define COMMON_OPTIONS_OPTION_DEF_H
+
+#include "common/base.h"
+
+enum option_type {
+	OPTION_STRING,   /* char *, NULL if unset */
+	OPTION_SECRET,   /* the same, shown as "***" by --print-config */
+	OPTION_UINT,     /* uint64_t within min..max */
+	OPTION_DURATION, /* uint64_t ns within min..max; "90s", "1m30s", "500ms", "2h", "7d" */
+	OPTION_BOOL,     /* bool */
+	OPTION_ENUM,     /* an enum whose values are the indexes of choices */
+};
+
+struct option_def {
+	const char *name; /* NULL ends the table */
+	enum option_type type;
+	size_t offset;              /* of the field in the agent's struct */
+	const char *def;            /* default as text; NULL: unset, 0, false, the first choice */
+	uint64_t min;               /* of UINT, and of DURATION in ns */
+	uint64_t max;               /* 0 if there is none */
+	const char *const *choices; /* of ENUM: names in the order of the enum, NULL at the end */
+	const char *value;          /* how --help calls the value: "URL", "DIR" */
+	const char *help;           /* one sentence without a full stop */
+};
+
+#endif /* COMMON_OPTIONS_OPTION_DEF_H */

@@ -1,0 +1,186 @@
+#include <errno.h>
+#include <sys/mman.h>
+
+#include "common/agent/agent_main.h"
+#include "test/lib/unit.h"
+
+struct opts {
+	char *listen;
+	enum log_level log_level;
+};
+
+static const struct option_def defs[] = {
+	{.name = "listen",
+	 .type = OPTION_STRING,
+	 .offset = offsetof(struct opts, listen),
+	 .value = "ADDR",
+	 .help = "address to listen on"},
+	{.name = "log-level",
+	 .type = OPTION_ENUM,
+	 .offset = offsetof(struct opts, log_level),
+	 .choices = log_level_names,
+	 .def = "info",
+	 .help = "least severe level that is logged"},
+	{0},
+};
+
+static char said[1024]; /* what ran, with its arguments */
+
+static int count_goats(char **args, struct err *err)
+{
+	if (args[0] && strcmp(args[0], "none") == 0)
+		return err_set(err, -ENOENT, "there are no goats");
+	snprintf(said, sizeof(said), "goats %s", args[0] ? args[0] : "-");
+	return 0;
+}
+
+static int serve(const void *opts, struct err *err)
+{
+	const struct opts *o = opts;
+
+	snprintf(said, sizeof(said), "serving on %s", o->listen ? o->listen : "nothing");
+	return o->listen ? 0 : err_set(err, -EINVAL, "--listen is missing");
+}
+
+static const struct agent_command commands[] = {
+	{"goats", "FIELD [--brown]", "count the goats of a field", count_goats},
+	{0},
+};
+
+/* What a program wrote to one of its streams. */
+struct capture {
+	int stream, saved, fd;
+	char text[16384];
+};
+
+static void capture_begin(struct capture *c, int stream)
+{
+	fflush(stdout);
+	c->stream = stream;
+	c->fd = memfd_create("captured", MFD_CLOEXEC);
+	c->saved = dup(stream);
+	assert_true(c->fd >= 0 && c->saved >= 0);
+	dup2(c->fd, stream);
+}
+
+static void capture_end(struct capture *c)
+{
+	ssize_t n;
+
+	fflush(stdout);
+	dup2(c->saved, c->stream);
+	close(c->saved);
+	n = pread(c->fd, c->text, sizeof(c->text) - 1, 0);
+	close(c->fd);
+	assert_true(n >= 0);
+	c->text[n] = '\0';
+}
+
+static struct capture out, errors;
+
+static int run(const char *first, const char *second)
+{
+	char name[] = "agent", a[64], b[64];
+	char *argv[] = {name, first ? a : NULL, second ? b : NULL, NULL};
+	struct opts opts = {0};
+	const struct agent_program program = {"agent",         "v1", commands, defs, &opts,
+					      &opts.log_level, serve};
+	int status;
+
+	snprintf(a, sizeof(a), "%s", first ? first : "");
+	snprintf(b, sizeof(b), "%s", second ? second : "");
+	said[0] = '\0';
+	capture_begin(&out, STDOUT_FILENO);
+	capture_begin(&errors, STDERR_FILENO);
+	status = agent_main(&program, argv);
+	capture_end(&errors);
+	capture_end(&out);
+	assert_null(opts.listen);
+	return status;
+}
+
+static void options_alone_serve(void **state)
+{
+	(void)state;
+	assert_int_equal(run("--listen=a", "--log-level=warn"), EXIT_SUCCESS);
+	assert_string_equal(said, "serving on a");
+	log_set_level(LOG_LEVEL_INFO);
+}
+
+static void an_error_is_one_line_and_a_failure(void **state)
+{
+	(void)state;
+	assert_int_equal(run(NULL, NULL), EXIT_FAILURE);
+	assert_string_equal(errors.text, "agent: --listen is missing\n");
+	assert_int_equal(run("--log-level=loud", NULL), EXIT_FAILURE);
+	assert_string_equal(errors.text, "agent: --log-level: \"loud\" is not one of error, warn, "
+					 "info, debug\n");
+	assert_string_equal(said, "");
+}
+
+static void a_command_runs_with_its_arguments_instead_of_serving(void **state)
+{
+	(void)state;
+	assert_int_equal(run("goats", "north"), EXIT_SUCCESS);
+	assert_string_equal(said, "goats north");
+	assert_int_equal(run("goats", NULL), EXIT_SUCCESS);
+	assert_string_equal(said, "goats -");
+	assert_int_equal(run("goats", "none"), EXIT_FAILURE);
+	assert_string_equal(errors.text, "agent: there are no goats\n");
+}
+
+static void an_unknown_command_is_one_line(void **state)
+{
+	(void)state;
+	assert_int_equal(run("sheep", "north"), EXIT_FAILURE);
+	assert_string_equal(errors.text, "agent: unknown command \"sheep\"; see agent --help\n");
+	assert_string_equal(out.text, "");
+}
+
+static void help_lists_commands_and_options(void **state)
+{
+	(void)state;
+	assert_int_equal(run("--help", NULL), EXIT_SUCCESS);
+	assert_non_null(strstr(out.text, "Usage: agent [OPTION]...\n"
+					 "       agent goats FIELD [--brown]\n"
+					 "\n"
+					 "Commands:\n"
+					 "  goats FIELD [--brown]\n"
+					 "        count the goats of a field\n"
+					 "\n"
+					 "Options:\n"
+					 "  --listen=ADDR\n"));
+	assert_non_null(strstr(out.text, "  --log-level=error|warn|info|debug\n"));
+	assert_string_equal(errors.text, "");
+}
+
+static void a_command_has_help_of_its_own(void **state)
+{
+	(void)state;
+	assert_int_equal(run("goats", "--help"), EXIT_SUCCESS);
+	assert_string_equal(out.text,
+			    "Usage: agent goats FIELD [--brown]\n\ncount the goats of a field\n");
+	assert_string_equal(said, "");
+}
+
+static void the_version_is_one_line(void **state)
+{
+	(void)state;
+	assert_int_equal(run("--version", NULL), EXIT_SUCCESS);
+	assert_string_equal(out.text, "agent v1\n");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(options_alone_serve),
+		cmocka_unit_test(an_error_is_one_line_and_a_failure),
+		cmocka_unit_test(a_command_runs_with_its_arguments_instead_of_serving),
+		cmocka_unit_test(an_unknown_command_is_one_line),
+		cmocka_unit_test(help_lists_commands_and_options),
+		cmocka_unit_test(a_command_has_help_of_its_own),
+		cmocka_unit_test(the_version_is_one_line),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
