@@ -13,7 +13,7 @@
 #define SAMPLER_KERNEL_FRAMES 127 /* what bpf_get_stack() gives by default settings */
 #define SAMPLER_USER_FRAMES 512
 #define SAMPLER_COMM_BYTES 16
-/* Go runs parts of its runtime on a thread's stack and signal handlers on a third. */
+/* Go runs parts of its runtime on the thread's own stack, and signal handlers on a third one. */
 #define SAMPLER_STACK_SWITCHES 2
 /* Room for addresses: a power of two, so that an index can be masked. */
 #define SAMPLER_MAX_ADDRS 1024
@@ -21,11 +21,11 @@ _Static_assert(SAMPLER_KERNEL_FRAMES + SAMPLER_USER_FRAMES < SAMPLER_MAX_ADDRS, 
 
 enum event_type {
 	EVENT_SAMPLE = 1,
-	EVENT_EXEC = 2, /* a process has a new image */
-	EVENT_EXIT = 3, /* the last thread of a process ended */
+	EVENT_EXEC = 2, /* a process executes another program */
+	EVENT_EXIT = 3, /* the last thread of a process exited */
 };
 
-/* Begins every record; EVENT_EXEC and EVENT_EXIT are nothing more. */
+/* Starts every record, and is all of EVENT_EXEC and EVENT_EXIT. */
 struct event_header {
 	__u32 type; /* enum event_type */
 	__u32 size; /* of the whole record */
@@ -39,12 +39,12 @@ _Static_assert(sizeof(struct event_header) == 32, "event_header layout");
 /* Why a walk over the user stack ended. */
 enum walk_end {
 	WALK_END_BOTTOM,        /* the outermost frame was reached */
-	WALK_END_NO_USER_STACK, /* kernel thread or worker: there is none */
+	WALK_END_NO_USER_STACK, /* kernel thread or a worker inside the process */
 	WALK_END_DEPTH_LIMIT,
-	WALK_END_UNREADABLE,    /* a frame lies in memory that is not there */
-	WALK_END_NOT_ASCENDING, /* a caller's frame is not above its callee's, once too often */
+	WALK_END_UNREADABLE,    /* a frame lies in memory that is not mapped or not resident */
+	WALK_END_NOT_ASCENDING, /* too many callers' frames are below their callees' */
 	WALK_END_BAD_ADDRESS,   /* a return address outside user space */
-	WALK_END_COMPAT,        /* 32-bit code: only the leaf is known */
+	WALK_END_COMPAT,        /* 32-bit code: only the leaf is recorded */
 	WALK_END_MAX,
 };
 
@@ -52,7 +52,7 @@ enum sample_flag {
 	SAMPLE_IN_KERNEL = 1,          /* the tick hit kernel mode */
 	SAMPLE_KERNEL_THREAD = 2,      /* no user space at all */
 	SAMPLE_KERNEL_STACK_CUT = 4,   /* deeper than SAMPLER_KERNEL_FRAMES */
-	SAMPLE_KERNEL_STACK_ERROR = 8, /* the kernel did not give its stack */
+	SAMPLE_KERNEL_STACK_ERROR = 8, /* bpf_get_stack() failed */
 };
 
 /* Followed by n_kernel + n_user addresses, leaf first: kernel, then user. */
@@ -67,8 +67,9 @@ struct sample_event {
 	__u8 flags; /* enum sample_flag */
 	__u8 pad[2];
 	/*
-	 * Indexes among the user addresses, 0 for none: from here on the frames lie on another
-	 * stack, below the one before. True only if the function there is one that switches stacks.
+	 * Indexes among the user addresses, 0 for none: from here on, frames lie on another
+	 * stack at lower addresses. Believed only if the function there is known to switch
+	 * stacks.
 	 */
 	__u16 stack_switch[SAMPLER_STACK_SWITCHES];
 };
@@ -82,10 +83,10 @@ struct sampler_counters {
 	__u64 ticks;          /* the program ran */
 	__u64 idle;           /* pid 0: not a sample */
 	__u64 sent;           /* samples in the ring buffer */
-	__u64 lost_ring_full; /* samples that found no room there */
+	__u64 lost_ring_full; /* samples dropped because the ring was full */
 	__u64 lost_no_task;   /* samples whose process could not be read */
 	__u64 events_sent;    /* exec, exit */
-	__u64 events_lost;    /* exec, exit that found no room */
+	__u64 events_lost;    /* exec, exit dropped because the ring was full */
 	__u64 kernel_stack_errors;
 	__u64 wakeups; /* of user space */
 };

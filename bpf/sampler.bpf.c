@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
 /*
- * CPU sampler: every perf tick becomes one record in a ring buffer; so do exec
- * and exit of processes, in the same ring, so that their order is kept.
+ * CPU sampler: every perf tick becomes one record in a ring buffer; so do exec and exit of
+ * processes, in the same ring, so that their order is kept.
  *
- * Nothing is aggregated here and no hash map is written: streaming costs the
- * same, cannot collide, and a hash map's bucket lock taken from an interrupt
- * has locked up kernels. User space is not woken for every record but when
- * the ring is half full, and early for processes it has not seen, because it
- * must look into /proc before they are gone.
+ * Nothing is aggregated here and no hash map is written: streaming costs the same, cannot
+ * collide, and a hash map's bucket lock taken from an interrupt has locked up kernels. User
+ * space is not woken for every record but when the ring is half full, and early for a process
+ * that is sampled for the first time, because its /proc folder must be read before it exits.
  */
 #include <linux/bpf.h>
 #include <linux/bpf_perf_event.h>
@@ -49,7 +48,7 @@ struct {
 	__uint(max_entries, 1);
 } counters SEC(".maps");
 
-/* Processes that user space was woken for, by the low bits of their id. */
+/* Processes that user space was woken for, indexed by the low bits of their pid. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__type(key, __u32);
@@ -95,7 +94,7 @@ static __u32 *seen_slot(__u32 tgid)
 	return bpf_map_lookup_elem(&seen, &slot);
 }
 
-/* Flags for the output of a sample: whether user space is to wake up for it. */
+/* Flags for bpf_ringbuf_output(): whether to wake up user space for this sample. */
 static __u64 wakeup_flags(struct scratch *s)
 {
 	__u32 *slot = seen_slot(s->event.header.tgid);
@@ -142,9 +141,9 @@ static void take_kernel_stack(struct bpf_perf_event_data *ctx, struct scratch *s
 _Static_assert(SAMPLER_STACK_SWITCHES == 2, "the index is masked by 1");
 
 /*
- * The user frame of this index is below its callee's. That happens a few times in a good stack; a
- * walk that has lost its way does it again and again. False when it was once too often. (Counted
- * in memory for the same reason as addresses.)
+ * The user frame with this index is below its callee's: a switch to another stack. A good
+ * stack has one or two of these; a walk over garbage has many. Returns false if this one is
+ * too many. (Counted in memory for the same reason as addresses.)
  */
 static bool note_stack_switch(struct scratch *s, __u32 index)
 {
@@ -171,14 +170,14 @@ static enum walk_end walk_user(struct scratch *s, struct walk *w)
 #pragma clang loop unroll(disable)
 	for (int i = 1; i < SAMPLER_USER_FRAMES; i++) {
 		end = next_frame(w);
-		if (end != WALK_GOES_ON)
+		if (end != WALK_CONTINUES)
 			return end;
 		if (w->descended && !note_stack_switch(s, i))
 			return WALK_END_NOT_ASCENDING;
 		push_addr(s, w->ip);
 	}
 	end = next_frame(w); /* exactly as deep as the limit is not too deep */
-	return end == WALK_GOES_ON ? WALK_END_DEPTH_LIMIT : end;
+	return end == WALK_CONTINUES ? WALK_END_DEPTH_LIMIT : end;
 }
 
 static void take_stacks(struct bpf_perf_event_data *ctx, struct scratch *s,
@@ -263,7 +262,10 @@ static void send_process_event(__u32 type, struct task_struct *task)
 	__u32 *slot;
 
 	fill_header(&h, type, leader);
-	/* the next image of this process, or the next process of this id, is news again */
+	/*
+	 * wake user space for the next program of this process, or the next process with this
+	 * pid
+	 */
 	slot = seen_slot(h.tgid);
 	if (slot && *slot == h.tgid)
 		*slot = 0;
@@ -277,9 +279,9 @@ static void send_process_event(__u32 type, struct task_struct *task)
 }
 
 /*
- * Raw tracepoints: both run in the task they are about, so their arguments,
- * which differ between kernels, are not needed; and they attach without
- * tracefs and without BPF trampolines.
+ * Raw tracepoints: both run in the task they are about, so their arguments, which differ
+ * between kernels, are not needed; and they attach without tracefs and without BPF
+ * trampolines.
  */
 SEC("raw_tp/sched_process_exec")
 int on_exec(void *ctx)
@@ -290,9 +292,9 @@ int on_exec(void *ctx)
 }
 
 /*
- * Every thread passes here; a process ends with the last one, which need not
- * be the leader. The kernel counts a thread off before the tracepoint, so two
- * that end at once may both see zero: an exit can arrive twice, never not at all.
+ * Runs for every thread; a process exits with its last one, which need not be the leader. The
+ * kernel decrements the count of live threads before the tracepoint, so two threads that exit
+ * at the same time may both see zero: an exit can be reported twice, but is never missed.
  */
 SEC("raw_tp/sched_process_exit")
 int on_exit(void *ctx)

@@ -2,9 +2,8 @@
 /*
  * Walking a user stack: registers at the tick → return addresses.
  *
- * We do it ourselves with bpf_probe_read_user() instead of asking the kernel's
- * user callchain: that one has crashed hosts, gives 127 frames at most and
- * cannot tell why it stopped.
+ * We do it ourselves with bpf_probe_read_user() instead of using the kernel's user callchain,
+ * which has crashed hosts, returns 127 frames at most and does not report why it stopped.
  */
 #ifndef BPF_USER_WALK_BPF_H
 #define BPF_USER_WALK_BPF_H
@@ -16,27 +15,27 @@
 #include "kernel_types.h"
 #include "sample_event.h"
 
-/* Bytes of a kernel stack, at whose end user registers are saved; set by user space. */
+/* Size of a kernel stack, at whose end the user registers are saved; set by user space. */
 const volatile __u32 cfg_kernel_stack_bytes = 16384;
 
 struct walk {
-	__u64 ip; /* of the current frame: leaf, later return addresses */
+	__u64 ip; /* of the current frame: the leaf's address, then return addresses */
 	__u64 sp;
 	__u64 fp;
 	bool compat;    /* 32-bit code */
-	bool descended; /* the last step went to a frame below */
+	bool descended; /* the last step went to a lower address: another stack */
 };
 
 /*
- * How the caller of a frame is found. To add a mode: a value here, a step function below, its case in
- * next_frame(), and its condition in unwind_mode_at().
+ * How the caller of a frame is found. To add a mode: a value here, a step function below, its
+ * case in next_frame(), and its condition in unwind_mode_at().
  */
 enum unwind_mode {
 	UNWIND_FRAME_POINTER,
 };
 
-/* Outcome of next_frame() while there are more; beside enum walk_end. */
-#define WALK_GOES_ON (-1)
+/* Returned by next_frame() if there is a caller; otherwise it returns an enum walk_end. */
+#define WALK_CONTINUES (-1)
 
 #define PAGE_ZERO_END 4096
 
@@ -68,7 +67,7 @@ static void walk_from_saved(struct walk *w, const struct pt_regs___kernel *regs)
 	w->ip = BPF_CORE_READ(regs, ip);
 	w->sp = BPF_CORE_READ(regs, sp);
 	w->fp = BPF_CORE_READ(regs, bp);
-	/* above the selector later kernels keep other bits */
+	/* later kernels keep other flags in the bits above the selector */
 	w->compat = (BPF_CORE_READ(regs, cs) & 0xffff) == CS_USER32;
 }
 #elif defined(__TARGET_ARCH_arm64)
@@ -109,9 +108,8 @@ static void walk_from_saved(struct walk *w, const struct pt_regs___kernel *regs)
 #endif
 
 /*
- * Registers that user space had when it entered the kernel. Before 5.15 there
- * is no helper that knows where they are, but the place has been fixed: the
- * end of the kernel stack.
+ * The registers that user space had when it entered the kernel. Before 5.15 there is no helper
+ * that finds them, but they have always been at the end of the kernel stack.
  */
 static const struct pt_regs___kernel *saved_user_regs(struct task_struct *task)
 {
@@ -126,14 +124,16 @@ static const struct pt_regs___kernel *saved_user_regs(struct task_struct *task)
 }
 
 /*
- * The only place that decides how a frame is unwound; called for each frame, with its registers in w.
+ * The only place that decides how a frame is unwound; called for each frame, with its
+ * registers in w.
  *
- * This is where unwinding tables plug in. Their maps are declared in a header beside this one. User
- * space fills them (process_table_subscribe() reports the mappings and files of each process,
- * sampler_map_fd() returns the maps). Here, look up the mapping of w->ip in the current process and
- * return the mode of its table; without a table, keep UNWIND_FRAME_POINTER, so that a process is
- * walked as well as possible until its tables are ready. Only look up: hash maps must not be written
- * on the sample path (see sampler.bpf.c). The README beside this file has the instruction budget.
+ * This is where unwinding tables plug in. Their maps are declared in a header beside this one.
+ * User space fills them (process_table_subscribe() reports the mappings and files of each
+ * process, sampler_map_fd() returns the maps). Here, look up the mapping of w->ip in the
+ * current process and return the mode of its table; without a table, keep
+ * UNWIND_FRAME_POINTER, so that a process is walked as well as possible until its tables are
+ * ready. Only look up: hash maps must not be written on the sample path (see sampler.bpf.c).
+ * The README beside this file has the instruction budget.
  */
 static enum unwind_mode unwind_mode_at(const struct walk *w)
 {
@@ -150,7 +150,7 @@ static int step_by_frame_pointer(struct walk *w)
 		return WALK_END_BOTTOM;
 	if (bpf_probe_read_user(frame, sizeof(frame), (void *)w->fp))
 		return WALK_END_UNREADABLE;
-	if (frame[1] == 0) /* how thread and signal trampolines say that nobody called them */
+	if (frame[1] == 0) /* the outermost frame of a thread: its trampoline has no caller */
 		return WALK_END_BOTTOM;
 	frame[1] = code_address(frame[1]);
 	if (frame[1] < PAGE_ZERO_END || frame[1] >= USER_SPACE_END)
@@ -161,10 +161,13 @@ static int step_by_frame_pointer(struct walk *w)
 	w->sp = w->fp + sizeof(frame);
 	w->fp = frame[0];
 	w->ip = frame[1];
-	return WALK_GOES_ON;
+	return WALK_CONTINUES;
 }
 
-/* From one frame to its caller: WALK_GOES_ON, or why there is none. */
+/*
+ * Steps from a frame to its caller. Returns WALK_CONTINUES, or the enum walk_end if there is
+ * none.
+ */
 static int next_frame(struct walk *w)
 {
 	switch (unwind_mode_at(w)) {

@@ -151,7 +151,10 @@ static bool find_in_pod(struct text path, struct cgroup_path *ret)
 	return set(ret, CGROUP_KUBEPODS, pod);
 }
 
-/* The first service below the slice, so that neither sub-slices nor a service's own children count. */
+/*
+ * The first service below the slice, so that neither sub-slices nor a service's own children
+ * count.
+ */
 static bool find_unit(struct text path, struct cgroup_path *ret)
 {
 	struct text slice = next_element(&path), e;

@@ -1,26 +1,29 @@
 /*
- * The identity of a file: equal means the same file with the same content, as far as stat(2) can say.
- * Everything that remembers something per file (descriptors, symbols, verdicts, parsed headers) is
- * keyed by one of these.
+ * The identity of a file: equal means the same file with the same content, as far as stat(2)
+ * can say. Everything that remembers something per file (descriptors, symbols, verdicts,
+ * parsed headers) is keyed by one of these.
  *
  * What identifies what:
  *
- *   dev + ino              the same file (file_id_same_file()), whatever its content is by now. An
- *                          executable that is running can still be truncated or overwritten in place.
- *   + size_bytes, mtime_ns the same content (struct file_id), unless somebody restores the mtime.
- *                          An inode number is reused after its file is deleted; the mtime, and mostly
- *                          the size, tell the new file from the old one.
- *   + ctime_ns             the same content for certain on a local file system (struct file_version):
- *                          only the kernel sets it, whereas all mtimes of a reproducible image are
- *                          equal. It also changes when the file is linked, unlinked or chmod'ed, so it
- *                          costs a needless miss there; use it only for what must never be stale.
+ *   dev + ino         the same file (file_id_same_file()), whatever its content is by now:
+ *                     libraries can be overwritten in place while they are mapped
+ *   + size + mtime    the same content (struct file_id), unless somebody restores the mtime.
+ *                     An inode number is reused after its file is deleted; the new file has
+ *                     another mtime, and mostly another size.
+ *   + ctime           the same content for certain on a local file system (struct
+ *                     file_version): only the kernel sets it, whereas all mtimes of a
+ *                     reproducible image are equal. It also changes when the file is linked,
+ *                     unlinked or chmod'ed, which costs a needless miss; use it only for what
+ *                     must never be stale.
  *
- * Overlayfs: a process's mapping reports the overlay's device and inode in stat(2), but some kernels
- * show those of the layer below in /proc/<pid>/maps. So an id never comes from the text of maps if the
- * file can be reached. One layer mounted by two containers is two devices: two ids with equal content.
+ * Overlayfs: a process's mapping reports the overlay's device and inode in stat(2), but some
+ * kernels show those of the layer below in /proc/<pid>/maps. So an id never comes from the
+ * text of maps if the file can be reached. One layer mounted by two containers is two devices:
+ * two ids with equal content.
  *
- * A build id is not part of it: it identifies code, not a file (a stripped copy has the same one), and
- * it is known only after the file was read. symbol/object_cache.c shares symbols by build id.
+ * A build id is not part of it: it identifies code, not a file (a stripped copy has the same
+ * one), and it is known only after the file was read. symbol/object_cache.c shares symbols by
+ * build id.
  */
 #ifndef NODE_AGENT_PROCESS_FILE_ID_H
 #define NODE_AGENT_PROCESS_FILE_ID_H

@@ -1,10 +1,12 @@
 /*
- * The libraries of a process: files that it has mapped executable, except the one that it executes. One of
- * them may contain a language runtime (Go's -buildmode=c-shared, a JVM) that another program has loaded.
+ * The libraries of a process: files that it has mapped executable, except the one that it
+ * executes. One of them may contain a language runtime (Go's -buildmode=c-shared, a JVM) that
+ * another program has loaded.
  *
- * A file is known by its identity, as an executable is; where it is mapped is looked up each time,
- * because libraries come and go. Paths are not used: the process chooses them. Only executable mappings of
- * regular files count. Calls that could wait for a file system have the caller's deadline. One thread.
+ * A file is known by its identity, as an executable is; where it is mapped is looked up each
+ * time, because libraries come and go. Paths are not used: the process chooses them. Only
+ * executable mappings of regular files count. Calls that could wait for a file system have the
+ * caller's deadline. One thread.
  */
 #ifndef NODE_AGENT_PROCESS_LOADED_LIBRARY_H
 #define NODE_AGENT_PROCESS_LOADED_LIBRARY_H
@@ -32,8 +34,9 @@ int loaded_library_list(int proc_fd, const struct file_id *exe, struct deadline_
 			struct file_id *ids, size_t max) MUST_CHECK;
 
 /*
- * Opens the mapped file of this id. Returns 0, -ESRCH if it is not mapped or the process has exited,
- * -ETIMEDOUT or -EBUSY if its file system does not answer, or an error as above or of open(2).
+ * Opens the mapped file of this id. Returns 0, -ESRCH if it is not mapped or the process has
+ * exited, -ETIMEDOUT or -EBUSY if its file system does not answer, or an error as above or of
+ * open(2).
  */
 int loaded_library_open(int proc_fd, const struct file_id *id, struct deadline_caller *caller,
 			struct loaded_library *ret) MUST_CHECK;

@@ -18,8 +18,8 @@ struct proc_map {
 	uint64_t ino; /* 0: no file */
 	bool exec;
 	bool deleted; /* the file has no name any more */
-	const char *
-		path; /* into the parsed line, " (deleted)" left off; not NUL-terminated; "" if anonymous */
+	/* Points into the parsed line, without " (deleted)"; not NUL-terminated; "" if anonymous. */
+	const char *path;
 	size_t path_len;
 };
 

@@ -36,7 +36,7 @@ struct process_snapshot {
 	atomic_uint refs;
 	pid_t pid; /* in the initial PID namespace */
 	bool kernel_thread;
-	bool unreadable; /* exited before it could be read: nothing but its identity and comm is set */
+	bool unreadable; /* exited before it could be read: only its identity and comm are known */
 	uint64_t start_time;              /* clock ticks since boot, as in /proc/<pid>/stat */
 	char comm[PROCESS_COMM_BYTES];    /* of the thread-group leader */
 	char *exe;                        /* path in the process's mount namespace; "" unknown */

@@ -1,22 +1,24 @@
 /*
  * When to read /proc, and when to read it again.
  *
- * The kernel could report each mmap(2) as a perf event, but most processes of a node are never sampled
- * and some map files all the time. Reading /proc costs tens of microseconds per process
- * and has its moment: when the process is sampled for the first time. After that, mappings are read
- * again for two reasons:
+ * The kernel could report each mmap(2) as a perf event, but most processes of a node are never
+ * sampled and some map files all the time. Reading /proc costs tens of microseconds per
+ * process and has its moment: when the process is sampled for the first time. After that,
+ * mappings are read again for two reasons:
  *
- *   missed   A sample has an address outside all mappings. Read again at most once a second, and half
- *            as often each time that brings nothing new, because addresses of broken stacks are garbage.
- *   audit    Code can be mapped where other code was (dlclose, then dlopen), which no address shows. So
- *            mappings are also read again every AUDIT_SAMPLES samples; the process has used a third of a
- *            second of CPU time by then, which dwarfs the cost.
+ *   missed   A sample has an address outside all mappings. Read again at most once a second,
+ *            and half as often each time that brings nothing new, because addresses of broken
+ *            stacks are garbage.
+ *   audit    Code can be mapped where other code was (dlclose, then dlopen), which no address
+ *            shows. So mappings are also read again every AUDIT_SAMPLES samples; the process
+ *            has used a third of a second of CPU time by then, which dwarfs the cost.
  *
- * Each is limited to 1/RECHECK_COST of the time, as processes with 10,000 mappings exist. A snapshot
- * with the same content is discarded, so that samples of one program share one snapshot.
+ * Each is limited to 1/RECHECK_COST of the time, as processes with 10,000 mappings exist. A
+ * snapshot with the same content is discarded, so that samples of one program share one
+ * snapshot.
  *
- * Exec and exit events arrive in the order of the samples (they share the ring buffer), but can be lost
- * when it is full: a sweep also checks whether each process still exists.
+ * Exec and exit events arrive in the order of the samples (they share the ring buffer), but
+ * can be lost when it is full: a sweep also checks whether each process still exists.
  */
 #include "node-agent/process/process_table.h"
 
@@ -334,8 +336,8 @@ static int read_new(struct process_table *t, struct process *p, const struct pro
 		return r;
 	t->stats.unreadable += reading.snapshot->unreadable;
 	/*
-	 * If the process has another name than in the sample, it has executed another program since.
-	 * Later samples will be of that one, which can be read.
+	 * If the process has another name than in the sample, it has executed another program
+	 * since. Later samples will be of that one, which can be read.
 	 */
 	p->stale = reading.changed;
 	p->recheck_ns = reading.changed ? now_ns + RENAMED_WAIT_NS : 0;

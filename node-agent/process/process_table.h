@@ -1,10 +1,10 @@
 /*
  * Stage 1: the processes of the node, identified by pid and start time.
  *
- * The table learns of a process from the scan at start, an exec event or a sample, and reads its /proc
- * folder (untrusted) only once it was sampled. The result is a snapshot: immutable, with a reference
- * count. A process that cannot be read any more still gets one, with little more than its name, and is
- * counted.
+ * The table learns of a process from the scan at start, an exec event or a sample, and reads
+ * its /proc folder (untrusted) only once it was sampled. The result is a snapshot: immutable,
+ * with a reference count. A process that cannot be read any more still gets one, with little
+ * more than its name, and is counted.
  *
  * A stage that keeps something per process, such as unwinding tables, subscribes: see struct
  * process_listener.
@@ -50,14 +50,15 @@ struct process_table_stats {
 };
 
 /*
- * How another stage follows processes. Either callback may be NULL. They run on the loop thread, while
- * the sample of the process waits: copy what is needed (process_snapshot_ref() costs one atomic
- * increment) and leave work to a thread. They must not call the table.
+ * How another stage follows processes. Either callback may be NULL. They run on the loop
+ * thread, while the sample of the process waits: copy what is needed (process_snapshot_ref()
+ * costs one atomic increment) and leave work to a thread. They must not call the table.
  *
- * Example: a builder of unwinding tables takes a reference in on_snapshot, and its thread makes one
- * table per distinct mapping file (mapping.file->id identifies it, mapping.file->fd is open for pread)
- * and writes the mappings of the process into the BPF maps that sampler_map_fd() returns; in on_exited
- * it removes them. Samples that arrive before the tables are unwound by frame pointers.
+ * Example: a builder of unwinding tables takes a reference in on_snapshot, and its thread
+ * makes one table per distinct mapping file (mapping.file->id identifies it, mapping.file->fd
+ * is open for pread) and writes the mappings of the process into the BPF maps that
+ * sampler_map_fd() returns; in on_exited it removes them. Samples that arrive before the
+ * tables are unwound by frame pointers.
  */
 struct process_listener {
 	/*
@@ -67,9 +68,10 @@ struct process_listener {
 	 */
 	void (*on_snapshot)(void *ctx, struct process_snapshot *s);
 	/*
-	 * The process has exited and its last samples have been handled. `last` is the snapshot that
-	 * was reported last. Not called for processes that were never sampled, nor by
-	 * process_table_free(). A sample that is later still is of a new, unreadable process.
+	 * The process has exited and its last samples have been handled. `last` is the
+	 * snapshot that was reported last. Not called for processes that were never sampled,
+	 * nor by process_table_free(). A sample that is later still is of a new, unreadable
+	 * process.
 	 */
 	void (*on_exited)(void *ctx, const struct process_snapshot *last);
 	void *ctx;
@@ -86,17 +88,21 @@ void process_table_free(struct process_table *t);
 DEFINE_CLEANUP(struct process_table *, process_table_free);
 
 /*
- * Calls l from now on; existing snapshots are not reported, so subscribe before the first sample.
- * Listeners are called in the order of their subscription. l is borrowed until process_table_free().
+ * Calls l from now on; existing snapshots are not reported, so subscribe before the first
+ * sample. Listeners are called in the order of their subscription. l is borrowed until
+ * process_table_free().
  */
 void process_table_subscribe(struct process_table *t, struct process_listener *l);
 
-/* Adds all running processes without reading more than their start time. Returns their number or -errno. */
+/*
+ * Adds all running processes without reading more than their start time. Returns their number
+ * or -errno.
+ */
 int process_table_scan(struct process_table *t) MUST_CHECK;
 
 /*
- * The snapshot a sample belongs to; made or renewed if necessary. Borrowed: valid until the next call
- * with t unless the caller takes a reference. Returns 0 or -ENOMEM.
+ * The snapshot a sample belongs to; made or renewed if necessary. Borrowed: valid until the
+ * next call with t unless the caller takes a reference. Returns 0 or -ENOMEM.
  */
 int process_table_get(struct process_table *t, const struct process_seen *seen, uint64_t now_ns,
 		      struct process_snapshot **ret) MUST_CHECK;
@@ -113,7 +119,10 @@ void process_table_sweep(struct process_table *t, uint64_t now_ns);
 
 void process_table_read_stats(const struct process_table *t, struct process_table_stats *ret);
 
-/* Returns 0, -EPERM with err set if proc_root is not of the initial PID namespace, or another -errno. */
+/*
+ * Returns 0, -EPERM with err set if proc_root is not of the initial PID namespace, or another
+ * -errno.
+ */
 int process_table_check_namespace(const char *proc_root, struct err *err) MUST_CHECK;
 
 #endif /* NODE_AGENT_PROCESS_PROCESS_TABLE_H */

@@ -22,14 +22,18 @@ struct proc_stat {
 /* Text of /proc/<pid>/stat. Pure. -EBADMSG. */
 int proc_stat_parse(const char *text, size_t len, struct proc_stat *ret) MUST_CHECK;
 
-/* pid or the id of any thread: the descriptor (for the functions below and *at() calls), or -errno. */
+/*
+ * pid or the id of any thread: the descriptor (for the functions below and *at() calls), or
+ * -errno.
+ */
 int procfs_open_process(int root_fd, pid_t pid) MUST_CHECK;
 
 int procfs_read_stat(int proc_fd, struct proc_stat *ret) MUST_CHECK;
 
 /*
- * The file that the process executes, without asking its file system. Returns 0, -ENOENT for a kernel
- * thread, -EACCES or -EPERM if we may not see it, or another -errno if the process has exited.
+ * The file that the process executes, without asking its file system. Returns 0, -ENOENT for a
+ * kernel thread, -EACCES or -EPERM if we may not see it, or another -errno if the process has
+ * exited.
  */
 int procfs_read_exe_id(int proc_fd, struct file_id *ret) MUST_CHECK;
 

@@ -1,6 +1,6 @@
 /*
- * Which program of which process: its executable, or a library that it has loaded. A process with two
- * libraries that each contain a language runtime has two of these.
+ * Which program of which process: its executable, or a library that it has loaded. A process
+ * with two libraries that each contain a language runtime has two of these.
  */
 #ifndef NODE_AGENT_PROCESS_PROGRAM_ID_H
 #define NODE_AGENT_PROCESS_PROGRAM_ID_H

@@ -1,10 +1,10 @@
 /*
- * The thing that a process belongs to: a container, a systemd unit, or just an executable. It is what
- * a profile is of, on the page and in storage.
+ * The thing that a process belongs to: a container, a systemd unit, or just an executable. It
+ * is what a profile is of, on the page and in storage.
  *
- * A workload is determined once, from the cgroup and the process, and travels with everything made of
- * that process: snapshots, CPU profiles, Go profiles, metrics. Whatever else describes a container
- * (its pod, its labels) belongs into this struct, so that it reaches all of them.
+ * A workload is determined once, from the cgroup and the process, and travels with everything
+ * made of that process: snapshots, CPU profiles, Go profiles, metrics. Whatever else describes
+ * a container (its pod, its labels) belongs into this struct, so that it reaches all of them.
  *
  * Immutable except for the reference count, which any thread may change.
  */
@@ -43,9 +43,9 @@ struct workload_facts {
 int workload_new(struct workload **ret, const struct workload_facts *facts) MUST_CHECK;
 
 /*
- * Completes a copy of the facts from /proc/<pid>, whose descriptor is proc_fd, and determines the
- * workload: the cgroup is read, and the executable if facts->exe is NULL and the name depends on it.
- * Returns 0, -ESRCH if the process has exited, -ENOMEM, or another -errno.
+ * Completes a copy of the facts from /proc/<pid>, whose descriptor is proc_fd, and determines
+ * the workload: the cgroup is read, and the executable if facts->exe is NULL and the name
+ * depends on it. Returns 0, -ESRCH if the process has exited, -ENOMEM, or another -errno.
  */
 int workload_read(struct workload **ret, int proc_fd,
 		  const struct workload_facts *facts) MUST_CHECK;

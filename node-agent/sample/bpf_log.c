@@ -27,7 +27,7 @@ void bpf_log_last_line(const char *log, char *ret, size_t size)
 	snprintf(ret, size, "%.*s", (int)best_len, best);
 }
 
-/* libbpf hands over whole messages; a program's load log is one of them, of any length. */
+/* libbpf passes whole messages; the load log of a program is one message of any length. */
 static PRINTF_LIKE(2, 0) int print(enum libbpf_print_level level, const char *fmt, va_list ap)
 {
 	char *msg;

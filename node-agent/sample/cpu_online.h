@@ -13,7 +13,10 @@ struct cpu_set_bits {
 	uint64_t words[CPU_ONLINE_MAX / 64];
 };
 
-/* 0; -EBADMSG: malformed; -ERANGE: a CPU beyond CPU_ONLINE_MAX. ret is written only on 0. */
+/*
+ * Returns 0, -EBADMSG if the text is malformed, or -ERANGE for a CPU number of CPU_ONLINE_MAX
+ * or more. *ret is written on success only.
+ */
 int cpu_online_parse(const char *text, size_t len, struct cpu_set_bits *ret) MUST_CHECK;
 
 static inline bool cpu_set_has(const struct cpu_set_bits *s, unsigned cpu)

@@ -1,8 +1,15 @@
 /*
- * Stacks are found by a hash of process, way of ending and addresses in an
- * open-addressed table of pointers; the stacks lie in an arena that goes with
- * the cycle. A sample seen before costs one hash over its addresses, one or two
- * probes and one comparison.
+ * Counting equal stacks on the path of every sample.
+ *
+ * Most samples repeat a stack that the interval already has, so the kernel could count them in
+ * a BPF hash map. It does not (bpf/sampler.bpf.c says why); counting happens here instead. A
+ * stack is looked up by a hash of its process and addresses in an open-addressed table of
+ * pointers, with linear probing and a load of at most 1/2: a repeated sample costs one hash
+ * over its addresses, one or two probes and one comparison. The hash is stored with the stack,
+ * so that probing rarely touches addresses of another stack and growing never hashes again.
+ *
+ * Stacks and processes live in an arena that is freed with the cycle. Nothing is ever removed,
+ * which is what keeps the table this simple.
  */
 #include "node-agent/sample/cycle.h"
 
@@ -11,8 +18,7 @@
 #include "common/data/arena.h"
 #include "common/data/table.h"
 
-#define FIRST_SLOTS 1024        /* a power of two */
-#define ARENA_OVERHEAD_BYTES 64 /* more than an arena adds to a piece */
+#define FIRST_SLOTS 1024 /* a power of two */
 
 struct process_entry {
 	UT_hash_handle hh; /* by process.snapshot */
@@ -22,7 +28,7 @@ struct process_entry {
 struct cycle {
 	struct arena arena;
 	struct cycle_config cfg;
-	struct cycle_stack **slots; /* NULL where free; never more than half are taken */
+	struct cycle_stack **slots; /* NULL if free; at most half of them are used */
 	size_t n_slots;
 	uint32_t n_stacks;
 	uint64_t n_samples;
@@ -86,7 +92,7 @@ static bool is_stack_of(const struct cycle_stack *s, uint64_t hash,
 	       memcmp(s->addrs, sample_event_addrs(e), n_addrs(e) * sizeof(uint64_t)) == 0;
 }
 
-/* Where the stack is, or the free slot where it belongs. */
+/* The slot of this stack, or the free slot where it belongs. */
 static struct cycle_stack **find_slot(const struct cycle *c, uint64_t hash,
 				      const struct process_snapshot *snapshot,
 				      const struct sample_event *e)
@@ -138,13 +144,6 @@ static int grow_processes(struct cycle *c)
 	return 0;
 }
 
-/* -EFBIG or -ENOMEM: which of the two made the arena refuse. */
-static int why_refused(const struct cycle *c, size_t size)
-{
-	return size + ARENA_OVERHEAD_BYTES > c->arena.limit_bytes - c->arena.used_bytes ? -EFBIG
-											: -ENOMEM;
-}
-
 static int require_process(struct cycle *c, struct process_snapshot *snapshot,
 			   struct cycle_process **ret)
 {
@@ -161,7 +160,7 @@ static int require_process(struct cycle *c, struct process_snapshot *snapshot,
 		return r;
 	e = arena_calloc(&c->arena, 1, sizeof(*e));
 	if (!e)
-		return why_refused(c, sizeof(*e));
+		return arena_error(&c->arena, sizeof(*e));
 	e->process.snapshot = snapshot;
 	HASH_ADD_PTR(c->by_snapshot, process.snapshot, e);
 	if (!TABLE_ADDED(hh, e))
@@ -187,7 +186,7 @@ static int add_stack(struct cycle *c, struct cycle_stack **slot, uint64_t hash,
 		return r;
 	s = arena_alloc(&c->arena, size);
 	if (!s)
-		return why_refused(c, size);
+		return arena_error(&c->arena, size);
 	*s = (struct cycle_stack){
 		.next = process->stacks,
 		.process = process,

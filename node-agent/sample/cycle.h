@@ -1,34 +1,39 @@
 /*
- * What one interval collects: stacks and how often each was seen, by process,
- * and what was lost on the way.
+ * What one interval collects: distinct stacks per process, how often each was sampled, and the
+ * samples that were lost.
  *
- * Filled on the loop thread, then handed to the worker as a whole; one thread
- * has it at a time. Holds a reference to every snapshot in it. At its limits it
- * counts a loss and goes on.
+ * Filled on the loop thread, then handed to the worker as a whole; never used by two threads
+ * at the same time. Holds a reference to every snapshot in it. Beyond its limits it counts
+ * samples as lost.
+ *
+ * Stacks are in a hash table made for this use, because it is on the path of every sample:
+ * "make bench-tables" has 57 ns per sample against 84 ns with common/data/table.h (500 stacks
+ * of 40 frames), 79 against 119 (5,000 stacks) and 735 against 990 (100,000 stacks), in the
+ * same memory.
  */
 #ifndef NODE_AGENT_SAMPLE_CYCLE_H
 #define NODE_AGENT_SAMPLE_CYCLE_H
 
 #include "common/base.h"
-#include "node-agent/process/process_table.h"
+#include "node-agent/process/process_snapshot.h"
 #include "node-agent/sample/sampler.h"
 
 struct cycle;
 
 struct cycle_config {
 	uint32_t max_stacks; /* distinct ones */
-	size_t max_bytes;    /* of stacks and processes; the index takes 16 to 32 more per stack */
+	size_t max_bytes;    /* of stacks and processes; the table takes 16 to 32 more per stack */
 };
 
 /* Why a sample is not in the cycle; the names go into profiles and metrics. */
 enum cycle_lost {
 	CYCLE_LOST_RING_FULL,   /* in the kernel: user space was too slow */
-	CYCLE_LOST_NO_TASK,     /* in the kernel: process unreadable */
-	CYCLE_LOST_BAD_RECORD,  /* not as the kernel part makes them */
-	CYCLE_LOST_STACKS_FULL, /* max_stacks */
-	CYCLE_LOST_BYTES_FULL,  /* max_bytes */
+	CYCLE_LOST_NO_TASK,     /* in the kernel: the task could not be read */
+	CYCLE_LOST_BAD_RECORD,  /* malformed; the BPF program never sends such a record */
+	CYCLE_LOST_STACKS_FULL, /* max_stacks reached */
+	CYCLE_LOST_BYTES_FULL,  /* max_bytes reached */
 	CYCLE_LOST_NO_MEMORY,
-	CYCLE_LOST_WORKER_BUSY, /* a whole cycle before this one: the worker did not keep up */
+	CYCLE_LOST_WORKER_BUSY, /* a whole earlier cycle, dropped because the worker was behind */
 	CYCLE_LOST_MAX,
 };
 
@@ -62,16 +67,19 @@ int cycle_new(struct cycle **ret, const struct cycle_config *cfg) MUST_CHECK;
 void cycle_free(struct cycle *c);
 DEFINE_CLEANUP(struct cycle *, cycle_free);
 
-/* Copies what it needs. 0, or -EFBIG or -ENOMEM: not added, and counted as lost. */
+/*
+ * Counts one sample of this process. Copies from e and takes a reference to snapshot if
+ * needed. Returns 0, or -EFBIG or -ENOMEM after counting the sample as lost.
+ */
 int cycle_add_sample(struct cycle *c, struct process_snapshot *snapshot,
 		     const struct sample_event *e);
 
 void cycle_add_lost(struct cycle *c, enum cycle_lost why, uint64_t n);
 uint64_t cycle_lost(const struct cycle *c, enum cycle_lost why);
 const struct cycle_losses *cycle_losses(const struct cycle *c);
-/* dropped is given up: its samples, and what it had lost, are losses of c. */
+/* Counts everything in dropped, samples and losses, as lost in c. */
 void cycle_add_dropped(struct cycle *c, const struct cycle *dropped);
-/* "ring_full" … */
+/* The name in metrics: "ring_full" … */
 const char *cycle_lost_name(enum cycle_lost why);
 
 uint64_t cycle_n_samples(const struct cycle *c);

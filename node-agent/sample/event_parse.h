@@ -1,6 +1,6 @@
 /*
- * Records of the ring buffer, checked before anybody looks at them: the type
- * is known and every address lies inside the record. Pure.
+ * Validates a record of the ring buffer before it is used: the type is known and all addresses
+ * lie inside the record. Pure.
  */
 #ifndef NODE_AGENT_SAMPLE_EVENT_PARSE_H
 #define NODE_AGENT_SAMPLE_EVENT_PARSE_H
@@ -11,7 +11,7 @@
 
 #include "bpf/sample_event.h"
 
-/* The type of the record, or -EBADMSG. data is aligned to 8 bytes. */
+/* Returns the type of the record, or -EBADMSG. data must be aligned to 8 bytes. */
 int event_parse(const void *data, size_t len) MUST_CHECK;
 
 /* The n_kernel + n_user addresses behind e. */

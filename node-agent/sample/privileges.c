@@ -1,3 +1,10 @@
+/*
+ * The kernel answers almost every refusal with EPERM. The cause can be a capability (which one
+ * depends on the kernel version), lockdown, a sysctl, a memory limit before 5.11, or a
+ * security module. After a failure these are checked one after the other, and the first that
+ * applies is named. Checking after the failure rather than before it means that a wrong guess
+ * never keeps the agent from starting.
+ */
 #include "node-agent/sample/privileges.h"
 
 #include <errno.h>
@@ -96,7 +103,7 @@ static bool has(const struct privileges *p, unsigned cap)
 	return !p->effective_known || p->effective >> cap & 1;
 }
 
-/* The capability a step lacks, or NULL. CAP_SYS_ADMIN has been enough for everything at all times. */
+/* The capability that the step lacks, or NULL. CAP_SYS_ADMIN includes the others on all kernels. */
 static const char *missing_capability(const struct privileges *p, enum privileges_step step)
 {
 	if (has(p, CAP_SYS_ADMIN))

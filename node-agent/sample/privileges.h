@@ -1,6 +1,5 @@
 /*
- * Which of the things that sampling needs is missing, in words that say what
- * to change.
+ * Turns the errno of a failed step into one sentence that names the missing capability or setting.
  */
 #ifndef NODE_AGENT_SAMPLE_PRIVILEGES_H
 #define NODE_AGENT_SAMPLE_PRIVILEGES_H
@@ -8,15 +7,15 @@
 #include "common/base.h"
 #include "common/err.h"
 
-/* What privileges_explain() judges by; gathered by privileges_read(). */
+/* The facts for privileges_explain(), gathered by privileges_read(). */
 struct privileges {
 	uint64_t effective; /* capabilities, one bit each */
 	bool effective_known;
 	bool root;               /* effective user id 0 */
 	bool btf;                /* the kernel describes its types */
-	int perf_event_paranoid; /* -100: cannot be read */
+	int perf_event_paranoid; /* -100 if unreadable */
 	bool locked_down;        /* lockdown=confidentiality: no BPF reads of kernel memory */
-	uint64_t memlock_bytes;  /* soft limit; UINT64_MAX: none */
+	uint64_t memlock_bytes;  /* soft limit; UINT64_MAX if unlimited */
 	unsigned kernel_major;
 	unsigned kernel_minor;
 };
@@ -26,13 +25,16 @@ enum privileges_step {
 	PRIVILEGES_OPEN_PERF_EVENT,
 };
 
-/* Capabilities of the CapEff line of /proc/<pid>/status. Pure. -EBADMSG when there is none. */
+/*
+ * Parses the CapEff line of /proc/<pid>/status into *ret, one bit per capability. Pure.
+ * Returns 0, or -EBADMSG if there is no such line.
+ */
 int privileges_parse_status(const char *text, size_t len, uint64_t *ret) MUST_CHECK;
 
-/* What is readable; the rest keeps a value that blames nothing. */
+/* Facts that cannot be read get a value that explains nothing. */
 void privileges_read(struct privileges *ret);
 
-/* Pure. Sets err to one sentence for a step that failed with code, and returns code. */
+/* Sets err to one sentence about the step that failed with `code`, and returns code. Pure. */
 int privileges_explain(const struct privileges *p, enum privileges_step step, int code,
 		       struct err *err);
 

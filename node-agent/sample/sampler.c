@@ -1,3 +1,18 @@
+/*
+ * Loading the sampler, following CPUs, and draining the ring.
+ *
+ * One software clock event per online CPU, each with its own attachment of the program: an
+ * event for "all CPUs" does not exist, and CPUs can go offline at any time (attaching to one
+ * that has just gone fails with ENODEV, which the next update settles). The clock is a
+ * software one because virtual machines often have no hardware counters.
+ *
+ * Exec and exit arrive through raw tracepoints in the same ring, so that their order among the
+ * samples is kept: a sample before an exec belongs to the previous program.
+ *
+ * Errors of this file are what an operator sees when the agent does not start. privileges.h
+ * turns an errno into the capability or setting that is missing; if the verifier refused a
+ * program, its last line is added (bpf_log.h).
+ */
 #include "node-agent/sample/sampler.h"
 
 #include <bpf/bpf.h>
@@ -18,10 +33,10 @@
 #define TYPICAL_DEEP_STACK 60 /* frames; deeper ones are rare enough to average out */
 #define RING_SECONDS 2
 #define RING_RECORD_HEADER_BYTES 8
-/* A producer faster than we are must not keep the loop here for ever. */
+/* So that a producer that outruns us cannot occupy the loop thread. */
 #define MAX_RECORDS_PER_DRAIN 100000
 
-/* x86-64 and arm64 alike, unless pages are larger. */
+/* THREAD_SIZE of x86-64 and arm64, unless pages are larger. */
 #define KERNEL_STACK_BYTES 16384
 
 struct sampler {
@@ -37,8 +52,8 @@ struct sampler {
 	struct sampler_counters *per_cpu; /* room for one read */
 	uint64_t bad_records;
 	uint64_t map_bytes;
-	const struct sampler_handlers *handlers; /* during a drain */
-	unsigned n_drained;                      /* likewise */
+	const struct sampler_handlers *handlers; /* of the drain in progress */
+	unsigned n_drained;                      /* records so far in that drain */
 };
 
 size_t sampler_ring_bytes(unsigned hz, unsigned n_cpus)
@@ -77,7 +92,7 @@ static int configure(struct sampler *s, const struct sampler_config *cfg)
 	return bpf_map__set_max_entries(skel->maps.events, (uint32_t)ring);
 }
 
-/* The kernel tells what a map is charged for in the fdinfo of its descriptor. */
+/* What the kernel charges for a map is in the fdinfo of its descriptor. */
 static uint64_t charged_map_bytes(const struct bpf_map *map)
 {
 	CLEANUP(buf_fini) struct buf text;
@@ -92,7 +107,10 @@ static uint64_t charged_map_bytes(const struct bpf_map *map)
 	return p ? strtoull(p + strlen("\nmemlock:"), NULL, 10) : 0;
 }
 
-/* From 5.11 to 6.3 the kernel counts nothing of a ring buffer, and one CPU of a per-CPU array. */
+/*
+ * Kernels 5.11 to 6.3 report 0 for a ring buffer and one CPU's share of a per-CPU array, so
+ * compute a lower bound.
+ */
 static uint64_t map_bytes(const struct bpf_map *map, unsigned n_cpus)
 {
 	uint64_t least = bpf_map__max_entries(map), charged = charged_map_bytes(map);
@@ -104,7 +122,7 @@ static uint64_t map_bytes(const struct bpf_map *map, unsigned n_cpus)
 	return charged > least ? charged : least;
 }
 
-/* Maps do not grow: what they take after loading is what they take. */
+/* All maps are preallocated, so reading this once after loading is enough. */
 static uint64_t all_map_bytes(const struct sampler_bpf *skel, unsigned n_cpus)
 {
 	struct bpf_map *map;
@@ -153,7 +171,7 @@ static int attach_process_events(struct sampler *s, struct err *err)
 
 /* ---- CPUs ---- */
 
-/* 0 also when the CPU went away meanwhile: the next look at the online list settles it. */
+/* Returns 0 also if the CPU has just gone offline: the next sampler_update_cpus() detects that. */
 static int attach_cpu(struct sampler *s, unsigned cpu, struct err *err)
 {
 	struct perf_event_attr attr = {
@@ -202,7 +220,7 @@ static int read_online(const struct sampler *s, struct cpu_set_bits *ret, struct
 
 int sampler_update_cpus(struct sampler *s, struct err *err)
 {
-	struct cpu_set_bits online, added, gone;
+	struct cpu_set_bits online, added, removed;
 	int r, result, n_changes = 0;
 
 	result = read_online(s, &online, err);
@@ -210,9 +228,9 @@ int sampler_update_cpus(struct sampler *s, struct err *err)
 		return result;
 
 	added = cpu_set_minus(&online, &s->attached);
-	gone = cpu_set_minus(&s->attached, &online);
+	removed = cpu_set_minus(&s->attached, &online);
 	for (unsigned cpu = 0; cpu < s->n_possible; cpu++) {
-		if (cpu_set_has(&gone, cpu)) {
+		if (cpu_set_has(&removed, cpu)) {
 			detach_cpu(s, cpu);
 			n_changes++;
 		} else if (cpu_set_has(&added, cpu)) {
@@ -225,7 +243,7 @@ int sampler_update_cpus(struct sampler *s, struct err *err)
 	return result < 0 ? result : n_changes;
 }
 
-/* ---- life ---- */
+/* ---- create, drain, destroy ---- */
 
 static int on_record(void *ctx, void *data, size_t len)
 {

@@ -1,13 +1,12 @@
 /*
- * Stage 2: CPU samples out of the kernel, and which processes began a new
- * image or ended.
+ * Stage 2: CPU samples from the kernel, and the exec and exit events of processes.
  *
- * Owns the BPF object and one perf event per online CPU. It knows process ids
- * and addresses; names are the business of node-agent/symbol. Records come in
- * the order they were made, from one ring buffer that user space must drain at
- * least every second; what finds no room there is counted, never hidden.
+ * Owns the BPF object and one perf event per online CPU. It deals in process ids and
+ * addresses; names are added by node-agent/symbol. Records arrive in the order in which they
+ * were made, through one ring buffer that must be drained at least every second; records that
+ * do not fit are counted.
  *
- * All functions are called from the loop thread.
+ * All functions are called on the loop thread.
  */
 #ifndef NODE_AGENT_SAMPLE_SAMPLER_H
 #define NODE_AGENT_SAMPLE_SAMPLER_H
@@ -28,11 +27,11 @@ struct sampler;
 struct sampler_config {
 	unsigned hz; /* ticks per second of each CPU, 1 … 10000 */
 	bool kernel_stacks;
-	size_t ring_bytes;       /* power of two, multiple of the page size; 0: by hz and CPUs */
+	size_t ring_bytes; /* power of two, multiple of the page size; 0: chosen by hz and CPUs */
 	const char *online_path; /* NULL: /sys/devices/system/cpu/online */
 };
 
-/* Records are valid during the call. */
+/* The records are valid during the call only. */
 struct sampler_handlers {
 	void (*on_sample)(void *ctx, const struct sample_event *e);
 	void (*on_exec)(void *ctx, const struct event_header *e);
@@ -47,45 +46,46 @@ struct sampler_stats {
 	uint64_t run_time_ns; /* of the sample program; 0 unless kernel.bpf_stats_enabled */
 	uint64_t run_count;   /* likewise */
 	uint64_t map_bytes;   /* kernel memory of all our maps */
-	unsigned n_cpus;      /* sampled now */
+	unsigned n_cpus;      /* currently sampled */
 };
 
 /*
- * Load and attach. -EPERM, -EACCES: err names the missing capability or
- * setting; -ENOENT, -ESRCH, -ENOTSUP …: the kernel lacks something, err says what; -ENOMEM;
- * -EINVAL: hz out of range.
+ * Loads the BPF programs and attaches them. Returns 0, or with err set: -EPERM or -EACCES if a
+ * capability or setting is missing, which err names; -EINVAL if hz is out of range; another
+ * -errno if the kernel lacks something, which err names. -ENOMEM leaves err unset.
  */
 int sampler_new(struct sampler **ret, const struct sampler_config *cfg, struct err *err) MUST_CHECK;
 
-/* Detach and free. NULL is allowed. */
+/* Detaches and frees. NULL is allowed. */
 void sampler_free(struct sampler *s);
 DEFINE_CLEANUP(struct sampler *, sampler_free);
 
 /*
- * Readable (EPOLLIN) when the kernel thinks that it is time to drain: the ring
- * is half full, or a process not seen before was sampled.
+ * Becomes readable (EPOLLIN) when the ring should be drained: it is half full, or a process
+ * was sampled for the first time and should be read before it exits.
  */
 int sampler_fd(const struct sampler *s);
 
-/* Number of records handed over, or -errno. */
+/* Calls the handlers for pending records. Returns the number of records or -errno. */
 int sampler_drain(struct sampler *s, const struct sampler_handlers *h) MUST_CHECK;
 
 /*
- * Follow CPUs that came or went; call it every few seconds. Number of changes,
- * or -errno with err set, and what could be attached stays attached.
+ * Attaches to CPUs that came online and detaches from those that went offline; call it every
+ * few seconds. Returns the number of changes, or -errno with err set, in which case the other
+ * CPUs stay attached.
  */
 int sampler_update_cpus(struct sampler *s, struct err *err) MUST_CHECK;
 
 /*
- * The descriptor of the BPF map with this name in bpf/sampler.bpf.c or a header that it includes, or
- * -ENOENT. Owned by the sampler and valid as long as it is; may be used on any thread. It is how a stage
- * fills a map that the walk reads, as bpf/user_walk.bpf.h describes.
+ * The descriptor of the BPF map with this name in bpf/sampler.bpf.c or a header that it
+ * includes, or -ENOENT. Owned by the sampler and valid as long as it is; may be used on any
+ * thread. It is how a stage fills a map that the walk reads, as bpf/user_walk.bpf.h describes.
  */
 int sampler_map_fd(const struct sampler *s, const char *name) MUST_CHECK;
 
 int sampler_read_stats(struct sampler *s, struct sampler_stats *ret) MUST_CHECK;
 
-/* Bytes of the ring for a node: two seconds of deep stacks on all CPUs, within the limits. Pure. */
+/* The size of the ring: two seconds of deep stacks on all CPUs, within the limits above. Pure. */
 size_t sampler_ring_bytes(unsigned hz, unsigned n_cpus);
 
 #endif /* NODE_AGENT_SAMPLE_SAMPLER_H */

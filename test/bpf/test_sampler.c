@@ -134,7 +134,7 @@ struct seen {
 	unsigned n_depth_limit; /* of SAMPLER_USER_FRAMES frames */
 	unsigned n_kernel;      /* with kernel frames */
 	unsigned n_both;        /* and with call_reader() among the user frames */
-	unsigned n_idle;        /* of pid 0, anybody's */
+	unsigned n_idle;        /* of pid 0 */
 	unsigned n_exec;
 	unsigned n_exit;
 	uint64_t start_ns;

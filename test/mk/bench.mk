@@ -28,7 +28,10 @@ bench_tables := $(patsubst %,$(O)/test/bench/%_tables,special index)
 $(bench_tables): $(O)/test/bench/%: $(O)/obj/test/bench/%.o $(O)/libcluster.a $(O)/libcommon.a
 	$(call say,LINK)
 	$(Q)mkdir -p $(@D) && $(CC) $(LDFLAGS_ALL) -o $@ $^ $(libs_cluster)
-bench-tables: $(bench_tables) ## tables made for one use against common/data/table.h
+$(O)/test/bench/count_stacks: $(O)/obj/test/bench/count_stacks.o $(O)/libnode.a $(O)/libcommon.a
+	$(call say,LINK)
+	$(Q)mkdir -p $(@D) && $(CC) $(LDFLAGS_ALL) -o $@ $^ $(libs_node)
+bench-tables: $(bench_tables) $(O)/test/bench/count_stacks ## tables made for one use against common/data/table.h
 	$(Q)for b in $^; do $$b; done
 build/bench/go_locks: $(wildcard test/bench/locks/*)
 	@mkdir -p $(@D)
