@@ -72,7 +72,7 @@ static inline void go_child_begin(struct go_child *c, const void *data, const vo
 /* Where a variable is, in both. */
 static inline void go_child_put(struct go_child *c, enum go_variable which, const void *at)
 {
-	c->executable.sought |= UINT32_C(1) << which;
+	c->executable.searched |= UINT32_C(1) << which;
 	c->executable.at[which] = (uint64_t)(uintptr_t)at - c->target.bias;
 }
 

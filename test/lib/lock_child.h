@@ -63,7 +63,7 @@ static inline void lock_child_begin(struct lock_child *c)
 		go_child_put(&c->go, rates[i], &c->memory->rates[i]);
 		go_child_put(&c->go, lists[i], &c->memory->lists[i]);
 	}
-	c->go.executable.sought = UINT32_MAX;
+	c->go.executable.searched = UINT32_MAX;
 	assert_int_equal(go_frames_new(&c->go.executable.frames, 1u << 20), 0);
 	assert_int_equal(memory_windows_new(&rt->windows), 0);
 	rt->text[0] = (struct go_range){LOCK_CHILD_TEXT, LOCK_CHILD_TEXT + 0x1000};

@@ -120,7 +120,7 @@ static void what_cannot_be_found_is_sought_once(void **state)
 	gc_process_begin(&f, 24, false);
 	f.rt.modules[0].table.names_offset = f.rt.modules[0].table.units_offset; /* no names */
 	assert_int_equal(gc_reader_read(&f.rt, &c), -ENOENT);
-	assert_true(f.executable.sought >> GO_MEMORY_STATISTICS & 1);
+	assert_true(f.executable.searched >> GO_MEMORY_STATISTICS & 1);
 	assert_int_equal(gc_reader_read(&f.rt, &c), -ENOENT);
 }
 
@@ -191,7 +191,7 @@ static int read_all(void *arg)
 	struct gc_process *f = arg;
 	struct gc_counters c;
 
-	f->executable.sought = 0;
+	f->executable.searched = 0;
 	return gc_reader_read(&f->rt, &c);
 }
 

@@ -108,7 +108,7 @@ static void variables_that_are_not_there_are_counted(void **state)
 
 	(void)state;
 	start(&f, 24);
-	f.process.executable.sought = UINT32_MAX;
+	f.process.executable.searched = UINT32_MAX;
 	assert_int_equal(go_counters_read(f.counters, &f.go, &f.opened), 0);
 	assert_true(shown(&f, UNREAD "\"not_found\"") == 1);
 	stop(&f);

@@ -74,7 +74,7 @@ static void test_an_executable_is_examined_once(void **state)
 	assert_int_equal(get(&f, 1), 0);
 	assert_int_equal(f.found->minor, 24);
 	assert_int_equal(f.found->at[GO_MODULE_DATA], GO_IMAGE_MODULE);
-	assert_int_equal(f.found->sought, 1u << GO_MODULE_DATA);
+	assert_int_equal(f.found->searched, 1u << GO_MODULE_DATA);
 	f.found->at[GO_MEMORY_RATE] = 77;
 	frames = f.found->frames;
 	break_memory(&f);

@@ -345,13 +345,13 @@ static void test_variables_of_a_process_with_another_module_are_not_anothers(voi
 	assert_named(&f, &f.hostile, LAST, "main.c");
 	assert_int_equal(go_executables_get(f.x, &f.hostile.target, &x), 0);
 	x->at[GO_MEMORY_RATE] = 8;
-	x->sought |= 1u << GO_MEMORY_RATE;
+	x->searched |= 1u << GO_MEMORY_RATE;
 	assert_named(&f, &f.hostile, LAST, "main.c");
 	assert_int_equal(go_executables_get(f.x, &f.hostile.target, &x), 0);
-	assert_int_equal(x->sought >> GO_MEMORY_RATE & 1, 1);
+	assert_int_equal(x->searched >> GO_MEMORY_RATE & 1, 1);
 	assert_named(&f, &f.honest, LAST, "main.c");
 	assert_int_equal(go_executables_get(f.x, &f.honest.target, &x), 0);
-	assert_int_equal(x->sought, 1u << GO_MODULE_DATA);
+	assert_int_equal(x->searched, 1u << GO_MODULE_DATA);
 	end(&f);
 }
 

@@ -151,7 +151,7 @@ static void test_what_could_not_be_read_is_sought_again(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(errors); i++) {
 		in_code_result = errors[i];
 		assert_int_equal(find(&f, "runtime.v", &at), errors[i]);
-		assert_int_equal(f.executable.sought, 0);
+		assert_int_equal(f.executable.searched, 0);
 	}
 	in_code_result = 0;
 	in_code_address = DATA;

@@ -1,7 +1,9 @@
 /* Into a child that looks like Go's. What is refused leaves it as it was. */
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 
 #include "node-agent/go/image/go_reader.h"
@@ -20,6 +22,37 @@ struct fixture {
 	pid_t child;
 	struct go_write w;
 };
+
+/* A store of the program in the moment before, or after, the first pwrite(2) of the agent. */
+static struct {
+	int mem_fd; /* of the child */
+	uint64_t address;
+	uint64_t value;
+	bool after;
+	bool armed;
+} store;
+
+static void store_now(void)
+{
+	store.armed = false;
+	assert_int_equal(syscall(SYS_pwrite64, store.mem_fd, &store.value, sizeof(store.value),
+				 store.address),
+			 sizeof(store.value));
+}
+
+/* In the place of libc's. */
+ssize_t pwrite(int fd, const void *from, size_t len, off_t offset)
+{
+	bool armed = store.armed;
+	ssize_t n;
+
+	if (armed && !store.after)
+		store_now();
+	n = syscall(SYS_pwrite64, fd, from, len, offset);
+	if (armed && store.after)
+		store_now();
+	return n;
+}
 
 /* A child with this value, and with a guard of 1. */
 static void begin(struct fixture *f, uint64_t value)
@@ -133,6 +166,84 @@ static void test_another_value_is_the_programs_own(void **state)
 	}
 }
 
+/* Lets the program store a value around the agent's write; returns what the agent's write returned. */
+static int write_while_storing(struct fixture *f, uint64_t value, bool after)
+{
+	AUTO_CLOSE int mem_fd = openat(f->o->target.proc_fd, "mem", O_RDWR | O_CLOEXEC);
+	int r;
+
+	assert_true(mem_fd >= 0);
+	store.mem_fd = mem_fd;
+	store.address = f->w.address;
+	store.value = value;
+	store.after = after;
+	store.armed = true;
+	r = write_it(f);
+	assert_false(store.armed);
+	return r;
+}
+
+static void test_a_value_stored_between_check_and_write_stays_as_it_is(void **state)
+{
+	static const uint64_t values[] = {1, 100, 4096, 65535, UINT64_C(0x3b9aca00ff)};
+	struct fixture f;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(values); i++) {
+		begin(&f, 0);
+		f.w.to = i % 2 ? ON : UINT64_C(0x2000000000000);
+		assert_int_equal(write_while_storing(&f, values[i], false), -EALREADY);
+		expect(&f, values[i]);
+		end(&f);
+	}
+}
+
+static void test_a_value_stored_right_after_the_write_stays_as_it_is(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	begin(&f, 0);
+	assert_int_equal(write_while_storing(&f, 1, true), -EALREADY);
+	expect(&f, 1);
+	end(&f);
+	begin(&f, 0);
+	assert_int_equal(write_while_storing(&f, 0, true), -EALREADY);
+	expect(&f, 0);
+	end(&f);
+}
+
+static void test_a_value_stored_while_ours_is_taken_back_stays_as_it_is(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	for (int after = 0; after < 2; after++) {
+		begin(&f, ON);
+		f.w.from = ON;
+		f.w.to = 0;
+		assert_int_equal(write_while_storing(&f, 4096, after), -EALREADY);
+		expect(&f, 4096);
+		end(&f);
+	}
+}
+
+/* go_write.h says what is left of the race. */
+static void test_a_value_that_needs_our_byte_loses_it_and_nothing_else(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	begin(&f, 0);
+	assert_int_equal(write_while_storing(&f, ON << 1 | 5, false), -EALREADY);
+	expect(&f, 5);
+	end(&f);
+	begin(&f, 0);
+	assert_int_equal(write_while_storing(&f, ON << 1, false), 1);
+	expect(&f, ON);
+	end(&f);
+}
+
 static void test_another_guard_keeps_it_off(void **state)
 {
 	struct fixture f;
@@ -239,6 +350,10 @@ int main(void)
 		cmocka_unit_test(test_one_byte_is_written_and_taken_back),
 		cmocka_unit_test(test_values_that_have_more_than_one_byte_are_refused),
 		cmocka_unit_test(test_another_value_is_the_programs_own),
+		cmocka_unit_test(test_a_value_stored_between_check_and_write_stays_as_it_is),
+		cmocka_unit_test(test_a_value_stored_right_after_the_write_stays_as_it_is),
+		cmocka_unit_test(test_a_value_stored_while_ours_is_taken_back_stays_as_it_is),
+		cmocka_unit_test(test_a_value_that_needs_our_byte_loses_it_and_nothing_else),
 		cmocka_unit_test(test_another_guard_keeps_it_off),
 		cmocka_unit_test(test_what_is_no_variable_is_not_written_to),
 		cmocka_unit_test(test_a_newer_release_is_not_written_to),

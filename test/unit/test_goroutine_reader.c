@@ -52,7 +52,7 @@ static void begin(struct fixture *f, bool is_arm)
 	arena_init(&f->arena, LIMIT_PPROF_ARENA_BYTES);
 	assert_int_equal(go_frames_new(&f->executable.frames, 1u << 20), 0);
 	f->executable.minor = 26;
-	f->executable.sought = UINT32_MAX;
+	f->executable.searched = UINT32_MAX;
 	f->executable.at[GO_ALL_GOROUTINES] = LIST;
 	f->executable.at[GO_WAIT_REASONS] = REASONS;
 	put_known_reason(REASONS);

@@ -71,7 +71,7 @@ int go_buildinfo_find(struct go_buildinfo *ret, const struct elf_layout *layout,
 		*ret = (struct go_buildinfo){section->offset, section->vaddr};
 		return 0;
 	}
-	/* where there are section headers, one would be Go's */
+	/* if the file has section headers, a Go program has this one too */
 	if (layout->n_texts > 0)
 		return -ENOENT;
 	for (uint32_t i = 0; i < layout->n_segments; i++) {
@@ -84,7 +84,7 @@ int go_buildinfo_find(struct go_buildinfo *ret, const struct elf_layout *layout,
 	return -ENOENT;
 }
 
-/* The text follows the header, its length in front of it. */
+/* Since 1.18: the header is followed by the length and the text of the version. */
 static int read_inline(const struct go_buildinfo *b, const struct byte_source *file, char *text,
 		       size_t *ret_len)
 {
@@ -94,7 +94,7 @@ static int read_inline(const struct go_buildinfo *b, const struct byte_source *f
 	r = byte_source_read(file, b->offset + HEADER_BYTES, &len, sizeof(len));
 	if (r < 0)
 		return r;
-	/* a byte with the top bit would go on: no version is that long */
+	/* the length is a varint; no version needs more than one byte of it */
 	if (len >= GO_VERSION_BYTES)
 		return -EBADMSG;
 	*ret_len = len;
@@ -111,8 +111,8 @@ static int read_at(const struct elf_layout *layout, const struct byte_source *fi
 }
 
 /*
- * The header has a pointer to the string's header. A position-independent file that an external linker has made has no pointers in
- * it, but relocations.
+ * Before 1.18: the header points to a Go string. Fails if the file is position-independent
+ * and was linked externally: it has relocations in the place of pointers.
  */
 static int find_in_file(const struct go_buildinfo *b, const struct elf_layout *layout,
 			const struct byte_source *file, unsigned *ret_minor)
@@ -131,7 +131,7 @@ static int find_in_file(const struct go_buildinfo *b, const struct elf_layout *l
 	return r < 0 ? r : go_version_parse(text, (size_t)string[1], ret_minor);
 }
 
-/* The same where pointers are relocated. */
+/* The same in memory, where pointers have been relocated. */
 static int read_pointed(const struct go_buildinfo *b, const struct byte_source *memory,
 			uint64_t bias, char *text, size_t *ret_len)
 {

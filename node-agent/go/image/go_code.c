@@ -1,3 +1,17 @@
+/*
+ * This is not a disassembler. It knows the few instructions by which the Go compiler accesses
+ * a global variable (cmd/compile/internal/amd64 and arm64), and skips all else. A real one
+ * would be a large dependency for a dozen functions per executable.
+ *
+ * amd64: globals are addressed relative to the instruction pointer (ModRM with mod=00,
+ * rm=101). Instructions have no fixed length, so decoding is attempted at every byte, and
+ * bytes in the middle of an instruction may look like another one. The target of such a false
+ * reference is practically random, and very unlikely to lie in the program's data.
+ *
+ * arm64: ADRP loads the address of a page into a register, and a later instruction adds the
+ * offset. So the registers are tracked through the function, as far as ADRP and ADD set them.
+ * Branches are ignored: the compiler emits the pair close together.
+ */
 #include "node-agent/go/image/go_code.h"
 
 #include <elf.h>
@@ -14,9 +28,9 @@ struct opcode {
 	uint8_t bytes[2];
 	uint8_t n_bytes;
 	uint8_t immediate_bytes;
-	uint8_t size_bytes; /* 0: 4, or 8 with REX.W */
-	bool reg_is_zero;   /* the middle field of ModRM is part of the opcode, and 0 */
-	bool reg_is_seven;
+	uint8_t size_bytes; /* 0 stands for 4, or 8 with REX.W */
+	bool reg_is_zero;   /* the reg field of ModRM is part of the opcode: it must be 0 */
+	bool reg_is_seven;  /* … or 7 */
 	enum go_ref_kind kind;
 };
 
@@ -46,7 +60,10 @@ static bool matches(const struct opcode *o, const uint8_t *p, size_t len)
 	       (!o->reg_is_seven || reg == 7);
 }
 
-/* Length of the instruction at p; 0: it refers to nothing. address is that of p. */
+/*
+ * Returns the length of the instruction at p, whose address is `address`, or 0 if it refers
+ * to nothing.
+ */
 static size_t decode_amd64(const uint8_t *p, size_t len, uint64_t address, struct go_ref *ret)
 {
 	uint8_t rex = (p[0] & REX_MASK) == REX ? p[0] : 0;
@@ -81,7 +98,7 @@ static size_t refs_amd64(const uint8_t *code, size_t len, uint64_t address, stru
 		if (decode_amd64(code + i, len - i, address + i, &refs[n]) == 0)
 			continue;
 		n++;
-		/* the same instruction without its prefix would be another reference */
+		/* without its REX prefix the same instruction would be found once more */
 		i += (code[i] & REX_MASK) == REX;
 	}
 	return n;
@@ -93,9 +110,9 @@ static size_t refs_amd64(const uint8_t *code, size_t len, uint64_t address, stru
 #define CALL_CLOBBERS 18u /* x0 … x17 */
 #define NO_REGISTER 31u
 
-/* What is known about the registers. */
+/* The values of registers, as far as they can be followed. */
 struct arm_state {
-	uint64_t value[32]; /* 0: unknown */
+	uint64_t value[32]; /* 0 if unknown */
 };
 
 static uint64_t adrp_page(uint32_t word, uint64_t address)
@@ -106,7 +123,7 @@ static uint64_t adrp_page(uint32_t word, uint64_t address)
 	return (address & ~PAGE_MASK) + (imm << 12);
 }
 
-/* LDR and STR with an offset, LDAR and STLR. False: another instruction. */
+/* Decodes LDR and STR with an offset, LDAR and STLR. False if it is another instruction. */
 static bool decode_access(uint32_t word, const struct arm_state *s, struct go_ref *ret)
 {
 	unsigned shift = word >> 30, base = word >> 5 & 31;
@@ -129,7 +146,7 @@ static bool decode_access(uint32_t word, const struct arm_state *s, struct go_re
 	return true;
 }
 
-/* One instruction: *ret->target is 0 when it refers to nothing. */
+/* Follows one instruction. ret->target is 0 if it refers to nothing. */
 static void step_arm64(uint32_t word, uint64_t address, struct arm_state *s, struct go_ref *ret)
 {
 	unsigned to = word & 31, base = word >> 5 & 31;

@@ -1,3 +1,13 @@
+/*
+ * The key is the content, not the file: the same binary in the images of two containers is
+ * two files on two devices. A build id alone does not identify content, because some build
+ * systems give all programs the same one, and stripping a program leaves it unchanged. So the
+ * key is a hash of the build id together with the file's size, its entry point and the places
+ * and sizes of its segments.
+ *
+ * Entries are evicted in the order of their last use, which is the order of the hash table's
+ * list: using an entry takes it out and puts it in again at the end.
+ */
 #include "node-agent/go/image/go_executables.h"
 
 #include <errno.h>
@@ -7,7 +17,7 @@
 #include "node-agent/go/image/go_image.h"
 
 struct entry {
-	UT_hash_handle hh; /* those used last come last */
+	UT_hash_handle hh; /* its list is in the order of last use */
 	uint64_t key[2];
 	struct go_executable executable;
 };
@@ -46,10 +56,6 @@ void go_executables_free(struct go_executables *x)
 	free(x);
 }
 
-/*
- * Some build systems give all programs the same build id, and stripping leaves it as it is; so
- * the sizes and places of segments count too.
- */
 static void key_of(const struct go_target *t, uint64_t ret[2])
 {
 	const struct elf_layout *l = &t->layout;
@@ -102,7 +108,7 @@ static int examine(const struct go_target *t, struct go_executable *ret)
 		return r;
 	ret->minor = image.minor;
 	ret->at[GO_MODULE_DATA] = module - t->bias;
-	ret->sought = UINT32_C(1) << GO_MODULE_DATA;
+	ret->searched = UINT32_C(1) << GO_MODULE_DATA;
 	return go_frames_new(&ret->frames, GO_EXECUTABLE_MAX_BYTES);
 }
 
@@ -119,14 +125,14 @@ static void make_room(struct go_executables *x)
 	}
 }
 
-static int add(struct go_executables *x, const uint64_t key[2], const struct go_executable *known,
+static int add(struct go_executables *x, const uint64_t key[2], const struct go_executable *what,
 	       struct go_executable **ret)
 {
 	struct entry *e = table_malloc(sizeof(*e));
 
 	if (!e)
 		return -ENOMEM;
-	*e = (struct entry){.key = {key[0], key[1]}, .executable = *known};
+	*e = (struct entry){.key = {key[0], key[1]}, .executable = *what};
 	HASH_ADD(hh, x->entries, key, sizeof(e->key), e);
 	if (!TABLE_ADDED(hh, e)) {
 		table_free(e);
@@ -147,7 +153,7 @@ int go_executables_get(struct go_executables *x, const struct go_target *t,
 	key_of(t, key);
 	HASH_FIND(hh, x->entries, key, sizeof(key), e);
 	if (e) {
-		/* to the end of the order in which entries are forgotten */
+		/* taken out, to be added again at the end of the list */
 		found = e->executable;
 		HASH_DEL(x->entries, e);
 		table_free(e);

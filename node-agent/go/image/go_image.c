@@ -1,3 +1,12 @@
+/*
+ * Two ways to the same bytes: constant data is in the file and in the memory of each process
+ * that runs it. The file is preferred. It is the same for all processes, so results can be
+ * shared, and a process cannot tamper with it by writing to its own memory. Only what differs
+ * per process (variables, relocated pointers, packed programs) is read from memory.
+ *
+ * The module data is found by the file's .go.module section (since 1.26), by its symbol, or
+ * else by a scan of writable segments for its shape (go_module_scan()).
+ */
 #include "node-agent/go/image/go_image.h"
 
 #include <errno.h>
@@ -6,9 +15,9 @@
 
 #define PAGE_BYTES UINT64_C(4096)
 
-/* ---- the file, by addresses ---- */
+/* ---- the file by addresses ---- */
 
-/* Whole pages, as they are mapped, so that they can be read as such. */
+/* Extends the range to whole pages, as the kernel maps them, so that whole pages can be read. */
 static void round_to_pages(const struct elf_segment *s, struct go_range *r)
 {
 	uint64_t end;
@@ -20,7 +29,7 @@ static void round_to_pages(const struct elf_segment *s, struct go_range *r)
 		r->end = end & ~(PAGE_BYTES - 1);
 }
 
-/* Empty when the program may write to all of it. */
+/* Returns an empty range if the program may write to the whole segment. */
 static struct go_range constant_part(const struct elf_layout *l, const struct elf_segment *s)
 {
 	struct go_range r = {s->vaddr, s->vaddr + s->file_bytes};
@@ -56,7 +65,7 @@ void byte_source_from_image(struct byte_source *src, struct go_image *im)
 
 /* ---- modules ---- */
 
-/* Where a section or a symbol says that it is. */
+/* Finds the module by a section or symbol. */
 static int find_named_module(const struct go_image *im, const struct byte_source *file,
 			     struct go_module *ret)
 {

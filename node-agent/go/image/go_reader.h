@@ -1,5 +1,6 @@
 /*
- * Opens Go processes, one at a time: what is known about executables is kept from one to the next. One thread.
+ * Opens Go processes, one at a time, and caches what was learned about their executables. For
+ * one thread.
  */
 #ifndef NODE_AGENT_GO_IMAGE_GO_READER_H
 #define NODE_AGENT_GO_IMAGE_GO_READER_H
@@ -9,23 +10,29 @@
 
 struct go_reader;
 
-/* proc_root: NULL is "/proc". -ENOMEM; -errno when it cannot be opened. */
+/* proc_root may be NULL for "/proc". Returns 0, -ENOMEM, or the error of opening it. */
 int go_reader_new(struct go_reader **ret, const char *proc_root) MUST_CHECK;
 void go_reader_free(struct go_reader *r);
 DEFINE_CLEANUP(struct go_reader *, go_reader_free);
 
-/* Descriptor of proc_root, borrowed. */
+/* The descriptor of proc_root; borrowed. */
 int go_reader_root(const struct go_reader *r);
 
-/* Who has this pid now. -ESRCH: nobody; -ENOENT: a kernel thread. */
+/*
+ * Identifies the process that has this pid at the moment. Returns 0, -ESRCH if there is none,
+ * -ENOENT if it is a kernel thread, or another -errno.
+ */
 int go_reader_identify(const struct go_reader *r, pid_t pid, struct program_id *ret) MUST_CHECK;
 
-/* 1: the executable, or the library of id, is Go's; 0: it is not; -errno of go_target_open_file(). */
+/*
+ * Returns 1 if the library of id, or if it has none its executable, was built by Go, 0 if
+ * not, or an error of go_target_open_file().
+ */
 int go_reader_detect(struct go_reader *r, const struct program_id *id) MUST_CHECK;
 
 /*
- * Keys of the other files that the process has mapped executable; id->library is not looked at. Results as of
- * loaded_library_list().
+ * Ids of the files other than its executable that the process has mapped executable.
+ * id->library is ignored. Returns what loaded_library_list() does.
  */
 int go_reader_libraries(struct go_reader *r, const struct program_id *id, struct file_id *ids,
 			size_t max) MUST_CHECK;
@@ -33,8 +40,9 @@ int go_reader_libraries(struct go_reader *r, const struct program_id *id, struct
 #define GO_READER_LIBRARIES_MAX 1024u
 
 /*
- * Who has this pid now, with the first of its libraries that is Go's, unless its executable is. -ENOEXEC: there is no Go
- * in it, or behind GO_READER_LIBRARIES_MAX files; results of the three above.
+ * Identifies the process that has this pid, and its Go runtime: the executable, or else the
+ * first library built by Go. Returns 0, -ENOEXEC if neither is among the first
+ * GO_READER_LIBRARIES_MAX files, or an error of the three functions above.
  */
 int go_reader_find(struct go_reader *r, pid_t pid, struct program_id *ret) MUST_CHECK;
 
@@ -45,8 +53,9 @@ struct go_opened {
 };
 
 /*
- * *ret is for go_opened_close(), before the next is opened. Errors of go_target_open() and go_runtime_open();
- * -EBADMSG: it points to where no process has memory.
+ * Opens a process; close it with go_opened_close() before the next is opened. Returns 0,
+ * -EBADMSG if pointers in it lead to unmapped memory, or an error of go_target_open() or
+ * go_runtime_open().
  */
 int go_reader_open(struct go_reader *r, const struct program_id *id,
 		   struct go_opened **ret) MUST_CHECK;

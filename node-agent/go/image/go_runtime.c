@@ -1,3 +1,17 @@
+/*
+ * A variable is found by its symbol; in a stripped program by the code of functions that use
+ * it, whose names the pclntab always has (go_refs.h). Both are slow (thousands of symbols, a
+ * linear search for a function name), so the result is kept with the executable for all
+ * processes that run it, as an address without the load bias.
+ *
+ * What is cached could come from a process that changed its own code or data to mislead us.
+ * The cache therefore is valid only for processes with the same shape: equal places of code,
+ * data and tables (go_module_shape()). Within one shape a wrong address can still be planted,
+ * so every user validates what it finds there, and nothing is written by a cached address.
+ *
+ * Tables are read from the file where possible, as the same bytes then serve all processes,
+ * and from memory otherwise.
+ */
 #include "node-agent/go/image/go_runtime.h"
 
 #include <errno.h>
@@ -28,7 +42,7 @@ static int open_sources(struct go_runtime *rt, const struct go_target *t)
 	return 0;
 }
 
-/* What was found with other code and data than this process has is not remembered for it. */
+/* Empties the cache if it was filled by a process whose code and data lie elsewhere. */
 static void compare_shape(struct go_runtime *rt)
 {
 	const struct go_module_shape shape = go_module_shape(&rt->modules[0], rt->image.bias);
@@ -37,10 +51,10 @@ static void compare_shape(struct go_runtime *rt)
 	if (memcmp(&x->module, &shape, sizeof(shape)) == 0)
 		return;
 	x->module = shape;
-	x->sought = UINT32_C(1) << GO_MODULE_DATA;
+	x->searched = UINT32_C(1) << GO_MODULE_DATA;
 }
 
-/* What is remembered may be what another process has made of its own memory. */
+/* If the cached address is wrong for this process, searches its memory. */
 static int find_modules(struct go_runtime *rt)
 {
 	uint64_t bias = rt->image.bias, address = rt->executable->at[GO_MODULE_DATA] + bias;
@@ -59,7 +73,7 @@ static int find_modules(struct go_runtime *rt)
 		return r < 0 ? r : -ENOENT;
 	rt->n_modules = (size_t)r;
 	compare_shape(rt);
-	/* names are mostly known: pages, which are worth it for many reads, begin here */
+	/* from here on tables are read through pages, which pay off only for many reads */
 	for (size_t i = 0; i < rt->n_modules; i++) {
 		rt->text[i] = rt->modules[i].text;
 		rt->modules[i].source =
@@ -118,7 +132,7 @@ static int find_symbol(const struct go_runtime *rt, const char *symbol, uint64_t
 	struct byte_source file;
 	int r;
 
-	/* thousands of names are looked at, one after the other */
+	/* thousands of names are compared, one after the other */
 	r = page_cache_new(&pages, im->file);
 	if (r < 0)
 		return r;
@@ -130,8 +144,8 @@ static int find_symbol(const struct go_runtime *rt, const char *symbol, uint64_t
 	return go_runtime_is_data(rt, *ret, 1) ? 0 : -ENOENT;
 }
 
-/* *ret is 0 when it cannot be found. */
-static int seek(struct go_runtime *rt, const char *symbol, go_find_fn *in_code, uint64_t *ret)
+/* Sets *ret to 0 if the variable cannot be found. */
+static int search(struct go_runtime *rt, const char *symbol, go_find_fn *in_code, uint64_t *ret)
 {
 	int r = -ENOENT;
 
@@ -152,8 +166,8 @@ int go_runtime_find(struct go_runtime *rt, enum go_variable v, const char *symbo
 	uint64_t address;
 	int r;
 
-	if (rt->uncached || !(x->sought >> v & 1)) {
-		r = seek(rt, symbol, in_code, &address);
+	if (rt->uncached || !(x->searched >> v & 1)) {
+		r = search(rt, symbol, in_code, &address);
 		if (r < 0)
 			return r;
 	} else {
@@ -161,7 +175,7 @@ int go_runtime_find(struct go_runtime *rt, enum go_variable v, const char *symbo
 	}
 	if (!rt->uncached) {
 		x->at[v] = address != 0 ? address - rt->image.bias : 0;
-		x->sought |= UINT32_C(1) << v;
+		x->searched |= UINT32_C(1) << v;
 	}
 	if (address == 0)
 		return -ENOENT;
@@ -171,7 +185,7 @@ int go_runtime_find(struct go_runtime *rt, enum go_variable v, const char *symbo
 
 void go_runtime_forget(struct go_runtime *rt, enum go_variable v)
 {
-	rt->executable->sought &= ~(UINT32_C(1) << v);
+	rt->executable->searched &= ~(UINT32_C(1) << v);
 }
 
 int go_runtime_resolver(struct go_runtime *rt, struct frame_resolver *ret)

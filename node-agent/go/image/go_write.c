@@ -3,7 +3,10 @@
 #include <errno.h>
 #include <fcntl.h>
 
-/* Opened now, so it may be of another process than t, or of what that has executed since. */
+/*
+ * Opens the memory for writing. It may be that of another process than t's, or of another
+ * image, so that is checked afterwards.
+ */
 static int open_memory(const struct go_target *t, const struct program_id *id)
 {
 	AUTO_CLOSE int fd = openat(t->proc_fd, "mem", O_RDWR | O_CLOEXEC);
@@ -13,7 +16,7 @@ static int open_memory(const struct go_target *t, const struct program_id *id)
 	return go_target_is_current(t, id) ? TAKE_FD(fd) : -ESRCH;
 }
 
-/* 1: to be written; else as go_write_word(). */
+/* Returns 1 if the word has to be written, or what go_write_word() returns. */
 static int check_values(const struct byte_source *memory, const struct go_write *w)
 {
 	uint64_t now;
@@ -33,7 +36,7 @@ static int check_values(const struct byte_source *memory, const struct go_write 
 	return now == w->from ? 1 : -EALREADY;
 }
 
-/* Which byte of the word differs from 0. -EINVAL: none, or more than one. */
+/* Returns the index of the byte that is not 0, or -EINVAL if there is none or more than one. */
 static int only_byte(uint64_t value)
 {
 	for (int i = 0; i < (int)sizeof(value); i++) {
@@ -43,14 +46,44 @@ static int only_byte(uint64_t value)
 	return -EINVAL;
 }
 
+static uint8_t byte_of(uint64_t word, int at)
+{
+	return (uint8_t)(word >> (8 * at));
+}
+
+static int write_byte(int fd, const struct go_write *w, int at, uint8_t byte)
+{
+	ssize_t n = pwrite(fd, &byte, sizeof(byte), (off_t)(w->address + (uint64_t)at));
+
+	if (n < 0)
+		return -errno;
+	return n == sizeof(byte) ? 0 : -ESRCH;
+}
+
+/*
+ * After the write: returns 1 if the word is what it should be. Any other value is the
+ * program's. If it has our byte, the program stored its value just before we wrote: our byte
+ * is taken out again. When switching off, our byte is 0: the value then is as good as it can
+ * be made.
+ */
+static int check_written(int fd, const struct byte_source *memory, const struct go_write *w, int at)
+{
+	uint64_t now;
+	int r = byte_source_read(memory, w->address, &now, sizeof(now));
+
+	if (r < 0 || now == w->to)
+		return r < 0 ? r : 1;
+	if (w->to != 0 && byte_of(now, at) == byte_of(w->to, at))
+		r = write_byte(fd, w, at, byte_of(w->from, at));
+	return r < 0 ? r : -EALREADY;
+}
+
 int go_write_word(const struct go_runtime *rt, const struct program_id *id,
 		  const struct go_write *w)
 {
 	int at = only_byte(w->from | w->to);
 	struct byte_source memory;
 	AUTO_CLOSE int fd = -1;
-	uint8_t byte;
-	ssize_t n;
 	int r;
 
 	if (at < 0 || (w->from != 0 && w->to != 0))
@@ -67,9 +100,6 @@ int go_write_word(const struct go_runtime *rt, const struct program_id *id,
 	r = check_values(&memory, w);
 	if (r <= 0)
 		return r;
-	byte = (uint8_t)(w->to >> (8 * at));
-	n = pwrite(fd, &byte, sizeof(byte), (off_t)(w->address + (uint64_t)at));
-	if (n < 0)
-		return -errno;
-	return n == sizeof(byte) ? 1 : -ESRCH;
+	r = write_byte(fd, w, at, byte_of(w->to, at));
+	return r < 0 ? r : check_written(fd, &memory, w, at);
 }

@@ -1,9 +1,26 @@
 /*
- * Writing one byte of a variable of a Go process: all that this agent ever writes to another process, and only when it was told to.
+ * Writes one byte of a variable of a Go process. This is all that the agent ever writes to
+ * another process, and only if an option asks for it.
  *
- * Values that are switched have a single byte that is not 0, so there is no moment at which the
- * program could see another number. Before, everything is checked through the very descriptor that
- * is written to: it stays with the memory that it was opened for.
+ * The word is switched between 0 and a value with a single byte that is not 0, so the program
+ * never sees a third value. Before that, everything is checked through the very descriptor
+ * that is written to, which stays bound to the memory it was opened for.
+ *
+ * The process keeps running, and nothing can compare and swap a word of another process.
+ * Between the check and the write, which are two consecutive system calls, the program may
+ * store a value of its own; it then gets a mixture of both. So the word is read again: a
+ * mixture is undone, and the result is -EALREADY as if the program had been faster. What is
+ * left in those microseconds:
+ *
+ * - The program's value is nonzero in our byte alone: nothing shows that it was there. It is
+ *   lost, as
+ *    if the program had stored it a moment earlier and we had overwritten it knowingly.
+ * - The program's value is nonzero in our byte and in others: it keeps the others, and has 0
+ *   in ours. - Right after our write the program stores a value which happens to have our
+ *   byte: that byte is
+ *    taken for ours, and cleared.
+ * - The program stores again between our second reading and the undoing: its byte is cleared
+ *   too.
  */
 #ifndef NODE_AGENT_GO_IMAGE_GO_WRITE_H
 #define NODE_AGENT_GO_IMAGE_GO_WRITE_H
@@ -14,18 +31,21 @@
 #define GO_WRITE_MINOR_MAX 27u /* newer releases are read only */
 
 struct go_write {
-	uint64_t address; /* of an aligned word */
-	uint64_t
-		from; /* what it must have now; one of both is 0, the other has one byte that is not */
-	uint64_t to;
-	uint64_t guard_address; /* 0: none; a byte that must have guard_value */
+	uint64_t address;       /* of an aligned word */
+	uint64_t from;          /* the value that it must have */
+	uint64_t to;            /* one of from and to is 0, the other has one byte that is not 0 */
+	uint64_t guard_address; /* of a byte that must have guard_value; 0 if there is none */
 	uint8_t guard_value;
 };
 
 /*
- * id: of rt's process. 1: written; 0: nothing to do, as it has that value already; -ENOTSUP: not a release that is
- * known, or not a variable; -EINVAL: values that cannot be written so; -EALREADY: another value, or the guard's;
- * -ESRCH: not that process any more; -errno of open(2), pread(2) and pwrite(2).
+ * `id` is that of rt's process. Returns 1 if the word was written, 0 if it had that value
+ * already, or
+ *   -EALREADY  the word or the guard has another value: the program's own choice
+ *   -ENOTSUP   the release is unknown, or the address is not that of a variable
+ *   -EINVAL    `from` and `to` do not differ in a single byte as described
+ *   -ESRCH     the process has exited or called execve(2)
+ *   another error of open(2), pread(2) or pwrite(2)
  */
 int go_write_word(const struct go_runtime *rt, const struct program_id *id,
 		  const struct go_write *w) MUST_CHECK;

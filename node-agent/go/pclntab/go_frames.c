@@ -1,3 +1,18 @@
+/*
+ * To name an address takes a dozen small reads of the pclntab, and each frame inlined there a
+ * few more. Profiles of one process share most addresses from round to round, and all
+ * processes of an executable share them too. So results are cached per executable: texts are
+ * interned, and an entry refers to them by id, as pointers would not survive the growth of
+ * the string table.
+ *
+ * The key of an entry is the address in the file together with an origin: everything else
+ * that the name depends on. If the tables were read from the file, that is their place and
+ * size; otherwise it is the process as well, so that its names serve nobody else. Origins are
+ * few, and compared one by one. Plugins are not cached, as each process has them at other
+ * addresses.
+ *
+ * There is no eviction: between two processes, a cache that is more than half full is emptied.
+ */
 #include "node-agent/go/pclntab/go_frames.h"
 
 #include <errno.h>
@@ -11,9 +26,9 @@
 
 #define UNKNOWN "[unknown]"
 #define GOEXIT "runtime.goexit"
-#define FUNCTION_ALIGN_BYTES 16u /* amd64 and arm64; spares most addresses a search */
+#define FUNCTION_ALIGN_BYTES 16u /* on amd64 and arm64 */
 
-/* One frame as ids of texts: those outlive the table's growth. */
+/* A frame, with the ids of its texts. */
 struct cached_frame {
 	uint32_t function;
 	uint32_t file;
@@ -25,14 +40,14 @@ struct cached_frame {
 struct cached {
 	uint64_t key[2]; /* address in the file; see key_of() */
 	uint32_t n;
-	int8_t is_runtime; /* -1: not asked yet */
+	int8_t is_runtime; /* -1 if not determined yet */
 	UT_hash_handle hh;
 	struct cached_frame frames[];
 };
 
 /*
- * What names depend on besides the address: the same words, the same names. The process is none of it when its tables are the
- * file's.
+ * What names depend on besides the address. The process is 0 if its tables are those of the
+ * file.
  */
 struct origin {
 	uint64_t pid;
@@ -45,11 +60,11 @@ struct go_frames {
 	size_t max_bytes;
 	struct arena arena;
 	struct intern *texts;
-	size_t texts_bytes; /* about */
+	size_t texts_bytes; /* approximately */
 	struct cached *table;
 	struct origin origins[GO_FRAMES_ORIGINS_MAX];
 	size_t n_origins;
-	size_t origin; /* the process's: an index */
+	size_t origin; /* index of the current process's origin */
 	struct go_frames_process process;
 	struct gopclntab_line line; /* large: not on the stack */
 	struct cached_frame found[FRAMES_PER_ADDRESS_MAX];
@@ -105,7 +120,7 @@ static struct origin origin_of(const struct go_frames_process *p)
 	};
 }
 
-/* Its index; n_origins: it is new. */
+/* Returns its index, or n_origins if it is new. */
 static size_t find_origin(const struct go_frames *f, const struct origin *o)
 {
 	size_t i = 0;
@@ -153,20 +168,20 @@ static const struct go_module *find_module(const struct go_frames *f, uint64_t a
 	return NULL;
 }
 
-/* Tables can be made so that a single address takes half a second. */
+/* A hostile program can have tables in which a single address takes half a second. */
 static bool is_late(const struct go_frames *f)
 {
 	return f->process.deadline_ns != UINT64_MAX &&
 	       clock_monotonic_ns() > f->process.deadline_ns;
 }
 
-/* They are shown on terminals, and a process can have any. */
+/* The process chooses these texts, and they may be printed on a terminal. */
 static void make_printable(char *text)
 {
 	text[utf8_make_printable(text, strlen(text))] = '\0';
 }
 
-/* Of the instruction at this address, into f->line. */
+/* Finds the function and line of the instruction at this address; the result is in f->line. */
 static int find_line(struct go_frames *f, uint64_t address)
 {
 	const struct go_module *m = find_module(f, address);
@@ -212,7 +227,7 @@ static int add_found(struct go_frames *f, const struct frame *found, uint64_t re
 	return r;
 }
 
-/* FuncIDWrapper in internal/abi/symtab.go, before 1.21 in runtime/symtab.go. */
+/* abi.FuncIDWrapper in internal/abi/symtab.go, before 1.21 in runtime/symtab.go. */
 static uint8_t wrapper_id(unsigned minor)
 {
 	return minor <= 13 ? 20 : minor <= 17 ? 22 : minor <= 21 ? 21 : minor <= 24 ? 22 : 23;
@@ -233,8 +248,10 @@ static enum frame_role role_of(const struct go_frames *f)
 }
 
 /*
- * A return address is behind its call, in the next instruction or even function. What starts a function was no
- * call: before 1.17 stacks of the scheduler end so, as if runtime.mstart had called them. 0, or an error.
+ * A return address lies behind its call, in the next line or even function, so the address of
+ * the call is one less. The start of a function is an exception, as no call is in front of
+ * it: before 1.17 stacks of the scheduler end like that, as if runtime.mstart had called
+ * them. Returns 0 or an error.
  */
 static int address_of_call(const struct go_frames *f, uint64_t return_address, uint64_t *ret)
 {
@@ -262,7 +279,7 @@ static int look_up(struct go_frames *f, uint64_t return_address, bool all)
 		return r;
 	do {
 		r = is_late(f) ? -ETIME : find_line(f, address);
-		/* an unknown caller of a known function is left out */
+		/* if only the function around an inlined one is unknown, it is left out */
 		if (r == -ENOENT)
 			break;
 		/* where every goroutine begins: it says nothing */
@@ -273,14 +290,14 @@ static int look_up(struct go_frames *f, uint64_t return_address, bool all)
 			r = add_found(f, &frame, return_address);
 		}
 		if (r < 0)
-			return r; /* what cannot be read now is not unknown for ever */
+			return r; /* not cached as unknown: it may be readable the next time */
 		address = f->line.caller;
 		n++;
 	} while (all && address != 0 && n < FRAMES_PER_ADDRESS_MAX);
 	return n > 0 ? 0 : add_found(f, &unknown, return_address);
 }
 
-static int keep(struct go_frames *f, const uint64_t *key)
+static int add_to_cache(struct go_frames *f, const uint64_t *key)
 {
 	size_t size = sizeof(struct cached) + f->n_found * sizeof(*f->found);
 	struct cached *e = arena_calloc(&f->arena, 1, size);
@@ -312,14 +329,14 @@ static void give(const struct go_frames *f, const struct cached_frame *frames, s
 	ret->n = n;
 }
 
-/* all: with what is around its inlined calls. */
+/* `all` distinguishes the innermost frame alone from all frames of the address. */
 static void key_of(const struct go_frames *f, uint64_t address, bool all, uint64_t ret[2])
 {
 	ret[0] = address - f->process.bias;
 	ret[1] = f->origin * 2 + all;
 }
 
-/* Plugins lie elsewhere in each process. */
+/* Only the first module's addresses are cached: plugins are mapped elsewhere in each process. */
 static struct cached *find_cached(const struct go_frames *f, const struct go_module *m,
 				  const uint64_t key[2])
 {
@@ -346,14 +363,17 @@ static int resolve(void *ctx, uint64_t return_address, bool all, struct frame_li
 	}
 	r = look_up(f, return_address, all);
 	if (r == 0 && m && m == f->process.modules)
-		r = keep(f, key);
+		r = add_to_cache(f, key);
 	if (r == 0)
 		give(f, f->found, f->n_found, return_address, ret);
 	return r;
 }
 
-/* By the name at the address itself, not at the call before: so does runtime/pprof. 1, 0; -errno: cannot be told now. */
-static int ask_runtime(struct go_frames *f, uint64_t address)
+/*
+ * Decides by the name at the address itself, not at the call before it, as runtime/pprof
+ * does. Returns 1 or 0, or -errno if that cannot be determined at the moment.
+ */
+static int determine_runtime(struct go_frames *f, uint64_t address)
 {
 	int r = is_late(f) ? -ETIME : find_line(f, address);
 
@@ -379,7 +399,7 @@ static bool is_runtime(void *ctx, uint64_t address)
 	}
 	if (e && e->is_runtime >= 0)
 		return e->is_runtime;
-	r = ask_runtime(f, address);
+	r = determine_runtime(f, address);
 	if (e && r >= 0)
 		e->is_runtime = (int8_t)r;
 	return r > 0;

@@ -1,3 +1,17 @@
+/*
+ * moduledata has no magic number, and in a stripped program no symbol. But it has a shape:
+ * words 20 to 23 (10 to 13 before 1.16) are bounds of code, minpc and maxpc within text and
+ * etext, and its first word points to a pclntab, which itself must be valid and agree on the
+ * first and last function. Practically nothing else in writable data matches that. The scan
+ * checks the bounds first, which is cheap and rejects nearly every word. It reads memory
+ * rather than the file, where relocations have been applied, so position-independent programs
+ * are no exception.
+ *
+ * The pclntab is then read from the file if that has the same one: the names it leads to are
+ * the same in all processes of the file, whatever one of them may have written into its
+ * memory. The file does not have it in a packed program, nor before 1.18 in a
+ * position-independent one, whose table has addresses that are relocated.
+ */
 #include "node-agent/go/pclntab/go_module.h"
 
 #include <errno.h>
@@ -7,14 +21,14 @@
 #define TEXT_MAX_BYTES (UINT64_C(1) << 32)
 #define TABLE_MAX_BYTES (UINT64_C(1) << 32)
 #define WORDS_MAX 80u /* 1.20 and 1.21 have 74 */
-/* From minpc to the last word of bss and friends, which have had this order for ever. */
+/* From minpc to enoptrbss: the order of these twelve words is the same in all releases. */
 #define WORDS_OF_RANGES 12u
 
-/* Indexes of words. */
+/* Indexes of words in moduledata. */
 struct module_format {
 	unsigned first_minor;
-	uint8_t min_pc; /* then maxpc, text, etext, and the four ranges of data */
-	uint8_t gofunc; /* 0: there is none */
+	uint8_t min_pc; /* followed by maxpc, text, etext, and the four ranges of data */
+	uint8_t gofunc; /* 0 if there is none */
 	uint8_t next;
 };
 
@@ -23,7 +37,7 @@ static const struct module_format formats[] = {
 	{20, 20, 40, 70}, {18, 20, 38, 68}, {16, 20, 0, 66},  {0, 10, 0, 56},
 };
 
-/* Newer releases are tried as the newest that is known. */
+/* A newer release is assumed to have the format of the newest that is known. */
 static const struct module_format *format_of(unsigned minor)
 {
 	const struct module_format *f = formats;
@@ -33,21 +47,21 @@ static const struct module_format *format_of(unsigned minor)
 	return f;
 }
 
-/* Cheap: most words of memory fail here. w are the words from min_pc on. */
+/* The cheap check, which nearly all words of memory fail. `w` are the words from min_pc on. */
 static bool are_bounds(const uint64_t *w)
 {
 	return w[2] != 0 && w[2] <= w[0] && w[0] < w[1] && w[1] <= w[3] &&
 	       w[3] - w[2] < TEXT_MAX_BYTES;
 }
 
-/* Bytes of the table: up to the end of its last part. */
+/* The size of the pclntab: up to the end of its last part. */
 static uint64_t table_bytes(const struct module_format *f, const uint64_t *w)
 {
 	uint64_t end;
 
 	if (f->min_pc == 10)
-		return w[1]; /* one slice */
-	/* its header's address, then slices; the fifth is the functions and all behind them */
+		return w[1]; /* pclntable is one slice */
+	/* the header's address, then one slice per part; the fifth, pclntable, ends last */
 	if (__builtin_add_overflow(w[13], w[14], &end) || end < w[0])
 		return 0;
 	return end - w[0];
@@ -76,14 +90,14 @@ static int open_table(struct go_module *m, const struct byte_source *source, con
 
 	if (r < 0)
 		return r;
-	/* both know the first function, and where the last one ends; with addresses in it that are not relocated it does not */
+	/* both have the bounds of all functions; they differ if the table's are not relocated */
 	if (m->table.first != w[f->min_pc] || m->table.end != w[f->min_pc + 1])
 		return -ENOENT;
 	m->source = source;
 	return 0;
 }
 
-/* With the inline trees that its functions point to: since 1.18 all are in one place. */
+/* The inline trees of its functions must be in the file as well: since 1.18 all are in gofunc. */
 static int open_table_of_file(struct go_module *m, const struct byte_source *file,
 			      const uint64_t *w, const struct module_format *f)
 {
@@ -141,7 +155,10 @@ struct go_module_shape go_module_shape(const struct go_module *m, uint64_t bias)
 	return s;
 }
 
-/* In a piece of memory that was read; *at is where to begin, then where it was found. */
+/*
+ * Searches a chunk of memory from *at on for words that may be a moduledata, and sets *at to
+ * them.
+ */
 static bool find_bounds(const uint8_t *chunk, size_t len, const struct module_format *f, size_t *at)
 {
 	size_t need = (f->min_pc + WORDS_OF_RANGES) * WORD_BYTES;

@@ -79,9 +79,9 @@ bool go_target_is_copy(const struct go_target *t, int root_fd);
 bool go_target_shares_clock(const struct go_target *t);
 
 /*
- * Explains why an operation on an open target failed with `error`. Returns -ESRCH if the process has
- * exited or called execve(2) meanwhile, -EBADMSG for -ENODATA, which memory returns for an address
- * that is not mapped, or else the error itself.
+ * Explains why an operation on an open target failed with `error`. Returns -ESRCH if the
+ * process has exited or called execve(2) meanwhile, -EBADMSG for -ENODATA, which memory
+ * returns for an address that is not mapped, or else the error itself.
  */
 int go_target_reason(const struct go_target *t, const struct program_id *id, int error) MUST_CHECK;
 
