@@ -45,12 +45,14 @@ static const enum status_metric lost_metrics[CYCLE_LOST_MAX] = {
 
 #define LOST(reason)                                           \
 	PREFIX "_samples_lost_total", "reason=\"" reason "\"", \
-		"Samples lost before they were in a profile"
+		"Samples lost before they reached a profile, by reason"
 
 static const struct metric_def metric_defs[STATUS_METRIC_MAX] = {
-	[TICKS] = {PREFIX "_ticks_total", NULL, "Clock ticks of all CPUs that the sampler saw"},
-	[TICKS_IDLE] = {PREFIX "_ticks_idle_total", NULL, "Of these, ticks of idle CPUs"},
-	[SAMPLES] = {PREFIX "_samples_total", NULL, "Samples that left the kernel"},
+	[TICKS] = {PREFIX "_ticks_total", NULL, "Sampling ticks of all CPUs"},
+	[TICKS_IDLE] = {PREFIX "_ticks_idle_total", NULL,
+			"Sampling ticks at which the CPU was idle"},
+	[SAMPLES] = {PREFIX "_samples_total", NULL,
+		     "Samples that the BPF program sent to the agent"},
 	[LOST_RING_FULL] = {LOST("ring_full")},
 	[LOST_NO_TASK] = {LOST("no_task")},
 	[LOST_BAD_RECORD] = {LOST("bad_record")},
@@ -59,31 +61,34 @@ static const struct metric_def metric_defs[STATUS_METRIC_MAX] = {
 	[LOST_NO_MEMORY] = {LOST("no_memory")},
 	[LOST_WORKER_BUSY] = {LOST("worker_busy")},
 	[EVENTS_LOST] = {PREFIX "_process_events_lost_total", NULL,
-			 "Exec and exit events that found no room in the ring buffer"},
-	[BPF_RUN_TIME] = {PREFIX "_bpf_run_seconds_total", NULL,
-			  "Time of the BPF program; counted while kernel.bpf_stats_enabled is 1",
-			  .scale = 1e-9},
+			 "Exec and exit events lost because the ring buffer was full"},
+	[BPF_RUN_TIME] =
+		{PREFIX "_bpf_run_seconds_total", NULL,
+		 "Run time of the BPF program; counted while kernel.bpf_stats_enabled is 1",
+		 .scale = 1e-9},
 	[BPF_RUNS] = {PREFIX "_bpf_runs_total", NULL,
 		      "Runs of the BPF program; counted while kernel.bpf_stats_enabled is 1"},
 	[BPF_MAP_BYTES] = {PREFIX "_bpf_map_bytes", NULL, "Kernel memory of all BPF maps",
 			   METRIC_GAUGE},
-	[CPUS] = {PREFIX "_cpus_sampled", NULL, "CPUs that are sampled now", METRIC_GAUGE},
-	[PROCESSES] = {PREFIX "_processes", NULL, "Processes known now", METRIC_GAUGE},
+	[CPUS] = {PREFIX "_cpus_sampled", NULL, "CPUs being sampled", METRIC_GAUGE},
+	[PROCESSES] = {PREFIX "_processes", NULL, "Processes in the process table", METRIC_GAUGE},
 	[PROCESSES_GONE] = {PREFIX "_processes_gone_total", NULL,
-			    "Sampled processes that ended before they could be read"},
-	[SNAPSHOTS] = {PREFIX "_process_snapshots_total", NULL, "Readings of a process"},
+			    "Sampled processes that exited before they could be read"},
+	[SNAPSHOTS] = {PREFIX "_process_snapshots_total", NULL,
+		       "Times the mappings of a process were read"},
 	[MAPS_CUT] = {PREFIX "_process_maps_cut_total", NULL,
-		      "Readings of a process that met a limit"},
+		      "Times a process had more mappings than are read"},
 	[FILES_OPEN] = {PREFIX "_mapped_files_open", NULL, "Executable files held open",
 			METRIC_GAUGE},
-	[FILES_UNOPENED] =
-		{PREFIX "_mapped_files_unopened_total", "reason=\"failed\"",
-		 "Executable files that could not be opened: their frames have no names"},
+	[FILES_UNOPENED] = {PREFIX "_mapped_files_unopened_total", "reason=\"failed\"",
+			    "Executable files that could not be opened, by reason: their frames "
+			    "have no names"},
 	[FILES_HUNG] = {PREFIX "_mapped_files_unopened_total", "reason=\"hung\"",
-			"Executable files that could not be opened: their frames have no names"},
-	[FILES_OVER_LIMIT] =
-		{PREFIX "_mapped_files_unopened_total", "reason=\"limit\"",
-		 "Executable files that could not be opened: their frames have no names"},
+			"Executable files that could not be opened, by reason: their frames have "
+			"no names"},
+	[FILES_OVER_LIMIT] = {PREFIX "_mapped_files_unopened_total", "reason=\"limit\"",
+			      "Executable files that could not be opened, by reason: their frames "
+			      "have no names"},
 };
 METRIC_TABLE(metric_table, metric_defs);
 

@@ -50,7 +50,7 @@ struct discovery {
 
 static const struct metric_def metric_defs[DISCOVERY_METRIC_MAX] = {
 	[PODS_READ] = {.name = "coroot_cluster_agent_discovery_pods_read_total",
-		       .help = "Pods that the API server named, changed ones anew",
+		       .help = "Pods received from the API server; a changed pod counts again",
 		       .kind = METRIC_COUNTER},
 	[TARGETS_PUBLISHED] = {.name = "coroot_cluster_agent_discovery_changes_total",
 			       .help = "Targets that appeared or changed",

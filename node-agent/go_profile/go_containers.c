@@ -21,10 +21,9 @@ static const struct metric_def own_defs[OWN_METRICS] = {
 	[CONTAINERS] = {PREFIX "_containers", NULL, "Containers with metrics of Go processes",
 			METRIC_GAUGE},
 	[OVERFLOW] = {PREFIX "_containers_overflow_total", NULL,
-		      "Readings of Go processes left out of the metrics: too many containers"},
+		      "Readings of Go processes without container metrics: too many containers"},
 	[BACKWARDS] = {PREFIX "_counters_backwards_total", NULL,
-		       "Counters of Go processes that were less than the last time: taken as "
-		       "nothing new"},
+		       "Counters of Go processes that decreased: counted as unchanged"},
 };
 METRIC_TABLE(own_table, own_defs);
 
@@ -42,12 +41,13 @@ static const struct metric_def families[GO_CONTAINER_VALUES] = {
 	[GC_LIVE_BYTES] = {"container_go_gc_live_heap_bytes", LABELS,
 			   "Heap in use at the last garbage collection", METRIC_GAUGE},
 	[GC_HEAP_BYTES] = {"container_go_gc_heap_bytes", LABELS,
-			   "Heap in use at the last garbage collection, and allocated since",
+			   "Heap in use at the last garbage collection plus allocations since",
 			   METRIC_GAUGE},
 	[GC_GOAL_BYTES] = {"container_go_gc_heap_goal_bytes", LABELS,
-			   "Heap at which the next garbage collection shall have ended",
+			   "Heap size at which the next garbage collection is to end",
 			   METRIC_GAUGE},
-	[GO_CONTAINER_GOROUTINES] = {"container_go_goroutines", LABELS, "Goroutines", METRIC_GAUGE},
+	[GO_CONTAINER_GOROUTINES] = {"container_go_goroutines", LABELS,
+				     "Goroutines of Go processes", METRIC_GAUGE},
 };
 METRIC_TABLE(family_table, families);
 

@@ -7,7 +7,7 @@
 
 #define UNREAD(reason)                                                         \
 	"coroot_node_agent_go_counters_unread_total", "reason=\"" reason "\"", \
-		"Readings of Go processes that did not give all of the numbers for metrics"
+		"Readings of Go processes that did not yield all runtime metrics, by reason"
 
 enum unread {
 	UNREAD_RELEASE,

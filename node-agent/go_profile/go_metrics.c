@@ -6,44 +6,47 @@
 
 #define WITHOUT_STACK(reason)                                              \
 	PREFIX "_goroutines_without_stack_total", "reason=\"" reason "\"", \
-		"Of these, counted without their stack"
+		"Goroutines counted without their stack, by reason"
 #define INCOMPLETE(reason)                                                    \
 	PREFIX "_goroutines_incomplete_stack_total", "reason=\"" reason "\"", \
-		"Of these, with the calls next to the leaf only"
+		"Goroutines of whose stack only the calls next to the leaf were read, by reason"
 #define FAILED(reason)                                            \
 	PREFIX "_readings_failed_total", "reason=\"" reason "\"", \
-		"Readings of a Go process that failed"
+		"Readings of a Go process that failed, by reason"
 
 static const struct metric_def metric_defs[GO_METRIC_MAX] = {
-	[GO_METRIC_PROCESSES] = {PREFIX "_processes", NULL, "Go processes known now", METRIC_GAUGE},
+	[GO_METRIC_PROCESSES] = {PREFIX "_processes", NULL, "Go processes being read",
+				 METRIC_GAUGE},
 	[GO_METRIC_LOOKS_FAILED] =
 		{PREFIX "_library_looks_failed_total", NULL,
-		 "Looks for Go libraries in a process that failed, or did not see all"},
+		 "Searches of a process for Go libraries that failed or were incomplete"},
 	[GO_METRIC_PROCESSES_DENIED] =
 		{PREFIX "_processes_denied", NULL,
-		 "Processes of which the agent may not see whether they are Go's", METRIC_GAUGE},
+		 "Processes that the agent is not permitted to examine for Go", METRIC_GAUGE},
 	[GO_METRIC_HEAP_PROFILES] = {PREFIX "_profiles_total", "profile=\"heap\"",
-				     "Profiles made of Go processes"},
+				     "Profiles made of Go processes, by kind"},
 	[GO_METRIC_BUCKETS] = {PREFIX "_heap_records_total", NULL,
-			       "Records of Go's memory profiler that were read"},
-	[GO_METRIC_TORN] = {PREFIX "_heap_records_torn_total", NULL,
-			    "Of these, left out: their counters contradicted each other"},
-	[GO_METRIC_BACKWARDS] = {PREFIX "_heap_records_backwards_total", NULL,
-				 "Of these, with less than the last time: taken as nothing new"},
+			       "Records of Go's memory profiler read"},
+	[GO_METRIC_TORN] =
+		{PREFIX "_heap_records_torn_total", NULL,
+		 "Records of Go's memory profiler ignored: their counters contradict each other"},
+	[GO_METRIC_BACKWARDS] =
+		{PREFIX "_heap_records_backwards_total", NULL,
+		 "Records of Go's memory profiler that decreased: counted as unchanged"},
 	[GO_METRIC_OFF] = {PREFIX "_heap_off_total", NULL,
 			   "Readings of Go processes whose memory profiler is off"},
 	[GO_METRIC_FORCED] = {PREFIX "_heap_forced_total", NULL,
-			      "Go processes whose memory profiler was switched on"},
-	[GO_METRIC_RESTORED] = {PREFIX "_heap_restored_total", NULL,
-				"Of these, switched off again when the agent ended"},
+			      "Go processes whose memory profiler the agent switched on"},
+	[GO_METRIC_RESTORED] =
+		{PREFIX "_heap_restored_total", NULL,
+		 "Go processes whose memory profiler the agent switched off again on exit"},
 	[GO_METRIC_GOROUTINE_PROFILES] = {PREFIX "_profiles_total", "profile=\"goroutine\"",
-					  "Profiles made of Go processes"},
+					  "Profiles made of Go processes, by kind"},
 	[GO_METRIC_MUTEX_PROFILES] = {PREFIX "_profiles_total", "profile=\"mutex\"",
-				      "Profiles made of Go processes"},
+				      "Profiles made of Go processes, by kind"},
 	[GO_METRIC_BLOCK_PROFILES] = {PREFIX "_profiles_total", "profile=\"block\"",
-				      "Profiles made of Go processes"},
-	[GO_METRIC_GOROUTINES] = {PREFIX "_goroutines_read_total", NULL,
-				  "Goroutines that were read"},
+				      "Profiles made of Go processes, by kind"},
+	[GO_METRIC_GOROUTINES] = {PREFIX "_goroutines_read_total", NULL, "Goroutines read"},
 	[GO_METRIC_GOROUTINES_RUNNING] = {WITHOUT_STACK("running")},
 	[GO_METRIC_GOROUTINES_MOVED] = {WITHOUT_STACK("moved")},
 	[GO_METRIC_GOROUTINES_LIMITED] = {WITHOUT_STACK("limit_bytes")},
@@ -51,14 +54,14 @@ static const struct metric_def metric_defs[GO_METRIC_MAX] = {
 	[GO_METRIC_GOROUTINES_BROKEN] = {INCOMPLETE("broken")},
 	[GO_METRIC_GOROUTINES_CUT] = {INCOMPLETE("limit_depth")},
 	[GO_METRIC_GOROUTINES_BAD] = {PREFIX "_goroutines_bad_total", NULL,
-				      "Elements of lists of goroutines that were none"},
+				      "Entries of goroutine lists that are not goroutines"},
 	[GO_METRIC_CPU_NS] = {PREFIX "_cpu_seconds_total", NULL, "CPU time spent on Go processes",
 			      .scale = 1e-9},
-	[GO_METRIC_LEFT_OUT] =
-		{PREFIX "_processes_left_out_total", NULL,
-		 "Processes that are not read any more: a reading did not come back"},
+	[GO_METRIC_LEFT_OUT] = {PREFIX "_processes_left_out_total", NULL,
+				"Processes ignored because reading their memory hung"},
 	[GO_METRIC_STUCK] = {PREFIX "_stuck_threads", NULL,
-			     "Threads of the agent that wait for memory of these", METRIC_GAUGE},
+			     "Threads of the agent that hang reading the memory of a process",
+			     METRIC_GAUGE},
 	[GO_METRIC_GONE] = {FAILED("gone")},
 	[GO_METRIC_COPY] = {FAILED("copy_of_parent")},
 	[GO_METRIC_DENIED] = {FAILED("denied")},

@@ -71,15 +71,15 @@ struct profile_worker {
 static const struct metric_def metric_defs[WORKER_METRIC_MAX] = {
 	[SAMPLES] = {.name = "coroot_node_agent_samples_profiled_total",
 		     .help = "Samples in finished profiles"},
-	[SAMPLES_TRUNCATED] = {.name = "coroot_node_agent_samples_truncated_total",
-			       .help = "Samples in finished profiles whose stack is not known to "
-				       "be whole"},
+	[SAMPLES_TRUNCATED] =
+		{.name = "coroot_node_agent_samples_truncated_total",
+		 .help = "Samples in finished profiles whose stack may be incomplete"},
 	[SAMPLES_LOST] = {.name = "coroot_node_agent_samples_unprofiled_total",
-			  .help = "Samples that could not be put into a profile"},
+			  .help = "Samples that could not be added to a profile"},
 	[PROFILES] = {.name = "coroot_node_agent_profiles_total",
 		      .help = "Profiles made, one per workload and interval"},
 	[PROFILES_LOST] = {.name = "coroot_node_agent_profiles_lost_total",
-			   .help = "Profiles made that the agent had no memory or room for"},
+			   .help = "Finished profiles dropped for lack of memory or queue space"},
 	[CPU_NS] = {.name = "coroot_node_agent_profile_cpu_seconds_total",
 		    .help = "CPU time spent on naming addresses and encoding profiles",
 		    .scale = 1e-9},

@@ -1,15 +1,16 @@
 #include "node-agent/symbol/symbol_metrics.h"
 
-#define LOOKUP(result)                                                                            \
-	{                                                                                         \
-		.name = "coroot_node_agent_symbol_lookups_total",                                 \
-		.labels = "result=\"" result "\"",                                                \
-		.help = "Addresses turned into function names, by result", .kind = METRIC_COUNTER \
+#define LOOKUP(result)                                                        \
+	{                                                                     \
+		.name = "coroot_node_agent_symbol_lookups_total",             \
+		.labels = "result=\"" result "\"",                            \
+		.help = "Addresses looked up for a function name, by result", \
+		.kind = METRIC_COUNTER                                        \
 	}
 #define MEMORY(of)                                                                          \
 	{                                                                                   \
 		.name = "coroot_node_agent_symbol_memory_bytes", .labels = "of=\"" of "\"", \
-		.help = "Memory held by the symbolizer", .kind = METRIC_GAUGE               \
+		.help = "Memory held by the symbolizer, by use", .kind = METRIC_GAUGE       \
 	}
 
 static const struct metric_def metric_defs[SYMBOL_METRIC_MAX] = {
@@ -27,17 +28,18 @@ static const struct metric_def metric_defs[SYMBOL_METRIC_MAX] = {
 	[SYMBOL_METRIC_TABLES_LOADED] = {.name = "coroot_node_agent_symbol_tables_loaded_total",
 					 .help = "Symbol tables of ELF files read",
 					 .kind = METRIC_COUNTER},
-	[SYMBOL_METRIC_TABLES_EVICTED] = {.name = "coroot_node_agent_symbol_tables_evicted_total",
-					  .help = "Symbol tables dropped to stay in the budget",
-					  .kind = METRIC_COUNTER},
+	[SYMBOL_METRIC_TABLES_EVICTED] =
+		{.name = "coroot_node_agent_symbol_tables_evicted_total",
+		 .help = "Symbol tables evicted to stay within the memory budget",
+		 .kind = METRIC_COUNTER},
 	[SYMBOL_METRIC_KERNEL_LOADS] = {.name = "coroot_node_agent_symbol_kernel_loads_total",
-					.help = "Readings of /proc/kallsyms",
+					.help = "Times /proc/kallsyms was read",
 					.kind = METRIC_COUNTER},
 	[SYMBOL_METRIC_TABLE_BYTES] = MEMORY("tables"),
 	[SYMBOL_METRIC_KERNEL_BYTES] = MEMORY("kernel"),
 	[SYMBOL_METRIC_FRAME_BYTES] = MEMORY("frames"),
 	[SYMBOL_METRIC_FILES] = {.name = "coroot_node_agent_symbol_files",
-				 .help = "Files whose layout is known",
+				 .help = "ELF files whose layout is cached",
 				 .kind = METRIC_GAUGE},
 };
 METRIC_TABLE(metric_table, metric_defs);

@@ -6,7 +6,7 @@ analyzed := $(lint_c:%.c=$(O)/lint/%.analyzed)
 bpf_c    := $(wildcard bpf/*.c bpf/*.h)
 formatted := $(filter %.c,$(src_all)) $(src_test_all) $(hdrs) $(bpf_c)
 
-lint_checks := lint-format lint-headers lint-layers lint-files lint-size lint-shell lint-analyze lint-tidy lint-cppcheck
+lint_checks := lint-format lint-headers lint-layers lint-files lint-size lint-docs lint-shell lint-analyze lint-tidy lint-cppcheck
 lint: ## all static checks, JOBS at a time
 	$(Q)$(MAKE) -j$(JOBS) -k --output-sync=target $(lint_checks)
 	@find $(DEPS)/lint -type f -mtime +30 -delete
@@ -23,6 +23,17 @@ lint-files: # names are unique, and those in the documents exist
 	$(Q)test/lint-files.sh
 lint-size: # clang-tidy does not see BPF programs and tests
 	$(Q)test/lint-size.sh $(formatted)
+# Pages of docs/ that are generated: options and metrics, from the tables of the code.
+doc_pages := options-node-agent options-cluster-agent metrics
+$(O)/test/docs/print_docs: $(call obj,test/docs/print_docs.c) $(O)/libcluster.a $(O)/libnode.a $(O)/libcommon.a
+	$(call say,LINK)
+	$(Q)mkdir -p $(@D) && $(CC) $(LDFLAGS_ALL) -o $@ -Wl,--whole-archive $^ -Wl,--no-whole-archive \
+	    $(libs_node) $(libs_cluster)
+docs: $(O)/test/docs/print_docs ## rewrite the generated pages of docs/
+	$(Q)for page in $(doc_pages); do $< $$page >docs/$$page.md || exit 1; done
+lint-docs: $(O)/test/docs/print_docs # the generated pages are what the code says
+	$(Q)for page in $(doc_pages); do $< $$page | diff -u docs/$$page.md - || \
+	    { echo "docs/$$page.md: differs from the code; run \"make docs\""; exit 1; }; done
 lint-shell:
 	$(Q)git ls-files -z '*.sh' .ci/run | xargs -0 shellcheck
 # A stamp per file, newer than the object, so that only what changed is checked again; in a new
@@ -47,4 +58,4 @@ lint-cppcheck: gen
 compile_commands.json: all ## for clangd, clang-tidy, cppcheck, IWYU
 	$(Q){ echo '['; cat $$(find $(O)/obj -name '*.json') | sed '$$s/,$$//'; echo ']'; } > $@
 
-.PHONY: lint format $(lint_checks)
+.PHONY: lint format docs $(lint_checks)

@@ -3,7 +3,7 @@
 src_lib     := $(filter-out test/lib/fuzz_main.c,$(sort $(wildcard test/lib/*.c)))
 hdrs        := $(filter %.h,$(src_all)) $(sort $(wildcard test/lib/*.h))
 # what the formatter and the size check look at
-src_test_all := $(sort $(wildcard $(patsubst %,test/%/*.c,unit bpf store pipeline lib runner fuzz go-symbols go-matrix))) \
+src_test_all := $(sort $(wildcard $(patsubst %,test/%/*.c,unit bpf store pipeline lib runner fuzz docs go-symbols go-matrix))) \
                 test/bench/go_cost.c test/bench/count_stacks.c
 unit_tests  := $(patsubst test/unit/%.c,$(O)/test/unit/%,$(sort $(wildcard test/unit/test_*.c)))
 bpf_tests   := $(patsubst test/bpf/%.c,$(O)/test/bpf/%,$(sort $(wildcard test/bpf/test_*.c)))
