@@ -1,3 +1,20 @@
+/*
+ * One upload, from its bytes to rows in the store:
+ *
+ *	decode (pprof_decode.h) ─► stacks and values (profile_rows.h) ─► rows (row_batch.h)
+ *	   ─► store_writer ─► rows_done(): remember the stacks, answer the sender
+ *
+ * The first three run on a thread of the pool, entirely in that thread's arena, so that a
+ * hostile profile can use as much memory as its limit and no more, and is gone with the arena.
+ * Only the rows leave it.
+ *
+ * An upload is all or nothing: rows reach the writer only after the whole profile was laid out,
+ * and a stack is only remembered as known (seen_stacks.h) after its row is durable. Two uploads
+ * with the same new stack that are under way at the same time therefore both send it; the table
+ * keeps one.
+ *
+ * Every path ends in exactly one call of done(): in refuse() or in rows_done().
+ */
 #include "cluster-agent/ingest/ingest.h"
 
 #include <errno.h>
@@ -58,22 +75,22 @@ static const struct metric_def metric_defs[METRIC_MAX] = {
 };
 METRIC_TABLE(metric_table, metric_defs);
 
-/* From the worker to the writer's answer. */
+/* What is needed of an upload once its rows are with the writer. */
 struct pending {
 	struct ingest *in;
 	struct ingest_upload *upload;
 	int64_t last_seen_ns;
 	size_t n_keys;
-	struct seen_key keys[]; /* of the stacks sent with it */
+	struct seen_key keys[]; /* stacks whose rows are among its rows */
 };
 
-/* The layout of one upload. */
+/* One upload while its rows are made. */
 struct layout {
 	struct profile_rows rows;
 	struct row_batch batch;
-	struct row_text *frames; /* scratch, rows.max_frames */
+	struct row_text *frames; /* scratch for the frames of one stack; rows.max_frames of them */
 	bool *known;             /* by stack */
-	struct pending *pending; /* keys of all stacks first, then of those sent */
+	struct pending *pending; /* its keys: first those of all stacks, then of those sent */
 };
 
 static void layout_fini(struct layout *l)
@@ -112,7 +129,7 @@ static void refuse(struct ingest_upload *u, int error, const char *reason)
 	u->done(u->ctx, outcome, reason[0] ? reason : reasons[outcome]);
 }
 
-/* On the writer's thread. Only now may the stacks be left out of later uploads. */
+/* Called on the writer's thread. From here on later uploads need not send these stacks. */
 static void rows_done(void *ctx, int result)
 {
 	AUTO_FREE struct pending *p = ctx;
@@ -210,7 +227,7 @@ static int add_samples(struct layout *l, struct ingest *in, const struct ingest_
 	return 0;
 }
 
-/* A container, or a pod and the port it was scraped at. */
+/* An instance is a container, or a pod and the port at which it is scraped. */
 static bool names_instance(const struct row_text *label)
 {
 	static const char *const names[] = {"container.id", "namespace", "pod", "port"};
@@ -275,7 +292,7 @@ static void hash_text(XXH3_state_t *state, const struct row_text *t)
 {
 	uint64_t len = t->len;
 
-	/* with its length, so that what moves from one text to the next is another upload */
+	/* the length keeps ("ab", "c") apart from ("a", "bc") */
 	XXH3_128bits_update(state, &len, sizeof(len));
 	XXH3_128bits_update(state, t->data, t->len);
 }

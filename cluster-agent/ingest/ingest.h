@@ -1,9 +1,9 @@
 /*
- * Uploads → rows in the store: worker threads that inflate, decode and lay out
- * what receive/ hands them, and answer each upload once its rows are durable.
+ * Uploads → rows in the store: worker threads that inflate and decode uploads and make rows of
+ * them, and answer each upload once its rows are durable.
  *
- * Uploads are untrusted. A profile is stored whole or not at all; what is
- * refused is counted by outcome. A full queue refuses at once.
+ * Uploads are untrusted. A profile is stored whole or not at all; refusals are counted by
+ * outcome. A full queue refuses at once.
  */
 #ifndef CLUSTER_AGENT_INGEST_INGEST_H
 #define CLUSTER_AGENT_INGEST_INGEST_H
@@ -17,22 +17,22 @@ struct store_writer;
 
 enum ingest_outcome {
 	INGEST_STORED,
-	INGEST_BAD_PROFILE, /* no use in sending it again */
-	INGEST_TOO_LARGE,   /* likewise */
-	INGEST_BUSY,        /* try again later: a queue is full or we are stopping */
-	INGEST_FAILED,      /* try again later: out of memory, or the store refused */
+	INGEST_BAD_PROFILE, /* permanent */
+	INGEST_TOO_LARGE,   /* permanent */
+	INGEST_BUSY,        /* retry later: a queue is full, or the agent is stopping */
+	INGEST_FAILED,      /* retry later: out of memory, or the store refused */
 	INGEST_OUTCOME_MAX,
 };
 
-/* On any thread; reason is one line, "" when stored, valid during the call. */
+/* Called on any thread. reason is one line, "" if stored, valid during the call. */
 typedef void (*ingest_done_fn)(void *ctx, enum ingest_outcome outcome, const char *reason);
 
-/* All of it is borrowed until done is called. */
+/* Everything in it is borrowed until done is called. */
 struct ingest_upload {
 	const void *body; /* pprof, gzipped or not */
 	size_t len;
 	struct row_text service;
-	struct row_text host; /* "" when unknown */
+	struct row_text host; /* "" if unknown */
 	const struct row_label *labels;
 	size_t n_labels;
 	ingest_done_fn done;
@@ -48,18 +48,21 @@ struct ingest_config {
 
 int ingest_new(struct ingest **ret, const struct ingest_config *cfg) MUST_CHECK;
 /*
- * No more uploads; works on those that wait for at most timeout_ns, refuses
- * the rest, and joins the threads. What went to the writer is answered by it.
+ * Refuses further uploads, works on those that wait for at most timeout_ns, refuses the rest,
+ * and joins the threads. Uploads whose rows are with the writer are answered by the writer.
  */
 void ingest_stop(struct ingest *in, uint64_t timeout_ns);
-/* After the writer is gone, as the answers of the writer end up here. Stops if that was not done. */
+/* Free the writer first, as it answers to this ingest. Stops if that was not done. */
 void ingest_free(struct ingest *in);
 DEFINE_CLEANUP(struct ingest *, ingest_free);
 
 /* Counters coroot_cluster_agent_ingest_*; before the first upload. The ingest must outlive ms. */
 int ingest_register(struct ingest *in, struct metrics *ms) MUST_CHECK;
 
-/* 0, and done is called exactly once; -EAGAIN when the queue is full; -EPIPE when stopped. */
+/*
+ * Returns 0, and done is called exactly once, or already has been; -EAGAIN if the queue is
+ * full; -EPIPE if stopped.
+ */
 int ingest_submit(struct ingest *in, struct ingest_upload *u) MUST_CHECK;
 
 #endif /* CLUSTER_AGENT_INGEST_INGEST_H */

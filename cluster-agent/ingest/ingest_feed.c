@@ -1,3 +1,23 @@
+/*
+ * The buffer between the scraper, which cannot be asked to scrape again, and ingest, which may
+ * refuse.
+ *
+ * An HTTP sender keeps its profile until it is answered with 200; a scraped profile has no such
+ * sender, so the feed acts as one: it keeps the profile, submits it, retries with back-off what
+ * was refused for now, and drops what is refused for good.
+ *
+ *	put ─► ring of waiting items ─► ingest (MAX_SUBMITTED) ─► answered ─► settle
+ *	             ▲                                                          │
+ *	             └──────────── refused for now: retried after a pause ──────┘
+ *
+ * Everything but on_answer() runs on the loop thread. Answers come from other threads through a
+ * queue that has room for every item, so on_answer() cannot fail; it must not, as the item
+ * would leak.
+ *
+ * MAX_SUBMITTED keeps most of the backlog here, where it costs bytes of pprof and can be
+ * dropped oldest first, and not in the queues of ingest, where it would push uploads of
+ * node-agents aside.
+ */
 #include "cluster-agent/ingest/ingest_feed.h"
 
 #include <errno.h>
@@ -12,7 +32,7 @@
 #define DEFAULT_MAX_BYTES ((size_t)64 * 1024 * 1024)
 #define DEFAULT_RETRY_MIN_NS (500 * NS_PER_MS)
 #define DEFAULT_RETRY_MAX_NS (10 * NS_PER_S)
-/* With ingest at the same time: the store commits in groups, and uploads want their turn too. */
+/* Enough for a group commit of the store, few enough to leave room for uploads over HTTP. */
 #define MAX_SUBMITTED 64u
 
 enum feed_metric {
@@ -42,12 +62,12 @@ struct ingest_feed {
 	struct loop_source *wake;
 	struct loop_source *retry;
 	struct backoff backoff;
-	struct queue *answered; /* items whose outcome is known */
+	struct queue *answered; /* items with an outcome */
 	size_t max_bytes;
 	size_t n_bytes; /* waiting and submitted */
 	size_t n_submitted;
 	bool paused;
-	bool failing; /* said once */
+	bool failing; /* logged already */
 	/* waiting, oldest first: a ring */
 	struct item **ring;
 	size_t capacity;
@@ -111,7 +131,7 @@ static void enqueue(struct ingest_feed *f, struct item *it)
 	f->n_waiting++;
 }
 
-/* On a thread of ingest or of the writer. The queue has room for all that can be submitted. */
+/* Called on a thread of ingest or of the writer. The queue has room for all submitted items. */
 static void on_answer(void *ctx, enum ingest_outcome outcome, const char *reason)
 {
 	struct item *it = ctx;
@@ -119,7 +139,7 @@ static void on_answer(void *ctx, enum ingest_outcome outcome, const char *reason
 
 	it->outcome = outcome;
 	if (outcome == INGEST_BAD_PROFILE || outcome == INGEST_TOO_LARGE)
-		log_warn_limited("a scraped profile cannot be stored", "service=%.*s reason=%s",
+		log_warn_limited("dropping a scraped profile", "service=%.*s reason=%s",
 				 (int)it->upload.service.len, it->upload.service.data,
 				 LOG_QUOTED(reason));
 	if (queue_push(f->answered, it) < 0)
@@ -133,7 +153,7 @@ static void retry_later(struct ingest_feed *f)
 	if (f->paused)
 		return;
 	if (!f->failing)
-		log_warn("cannot store scraped profiles, trying again", "waiting=%zu",
+		log_warn("cannot store scraped profiles, retrying", "waiting=%zu",
 			 f->n_waiting + f->n_submitted);
 	f->failing = true;
 	f->paused = true;
@@ -173,7 +193,7 @@ static void settle(struct ingest_feed *f, struct item *it)
 	}
 	backoff_reset(&f->backoff);
 	if (f->failing)
-		log_info("scraped profiles are stored again", "waiting=%zu", f->n_waiting);
+		log_info("storing scraped profiles recovered", "waiting=%zu", f->n_waiting);
 	f->failing = false;
 	drop(f, it, it->outcome == INGEST_STORED ? STORED : DROPPED_REFUSED);
 }
@@ -197,7 +217,7 @@ static struct row_text copy_text(char **at, const char *s)
 	return t;
 }
 
-/* The body is the caller's until it succeeds. NULL: no memory, or more labels than a profile has. */
+/* Does not take the body. Returns NULL if there is no memory, or if there are too many labels. */
 static struct item *item_new(struct ingest_feed *f, const struct upload_label *labels)
 {
 	size_t n_bytes = 0, n = 0;

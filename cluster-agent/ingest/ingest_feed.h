@@ -1,10 +1,10 @@
 /*
- * Profiles made in this process → ingest: what the uploader is to a receiver
- * elsewhere. Loop thread only.
+ * Scraped profiles → ingest of the same process; with --coroot-url, common/upload/uploader.h
+ * sends them to a receiver elsewhere instead. Loop thread only.
  *
- * What is put waits in memory until its rows are durable. When ingest is busy or the store fails,
- * everything waits, with back-off; when the bounds are reached the oldest waiting profile is
- * dropped and counted. A profile that ingest refuses for good is dropped and counted.
+ * A profile waits in memory until its rows are durable. While ingest is busy or the store
+ * fails, all profiles wait, with back-off. Beyond the bounds the oldest waiting profile is
+ * dropped; so is a profile that ingest refuses for good. Drops are counted by reason.
  */
 #ifndef CLUSTER_AGENT_INGEST_INGEST_FEED_H
 #define CLUSTER_AGENT_INGEST_INGEST_FEED_H
@@ -30,7 +30,10 @@ struct ingest_feed_config {
 };
 
 int ingest_feed_new(struct ingest_feed **ret, const struct ingest_feed_config *cfg) MUST_CHECK;
-/* What still waits is lost and counted. After ingest and store writer are gone: nothing answers any more. */
+/*
+ * Drops and counts what still waits. Free ingest's threads and the store writer first: they
+ * answer to it.
+ */
 void ingest_feed_free(struct ingest_feed *f);
 DEFINE_CLEANUP(struct ingest_feed *, ingest_feed_free);
 
@@ -38,12 +41,15 @@ DEFINE_CLEANUP(struct ingest_feed *, ingest_feed_free);
 int ingest_feed_register(struct ingest_feed *f, struct metrics *ms) MUST_CHECK;
 
 /*
- * Takes the content of body (a pprof, gzipped or not) in every case. labels as of upload_url_make(),
- * "service.name" among them. What cannot be kept is counted.
+ * Takes the content of body (a pprof, gzipped or not), also if it has to drop it. labels are
+ * those of upload_url_make(), "service.name" among them, which end with a NULL name.
  */
 void ingest_feed_put(struct ingest_feed *f, const struct upload_label *labels, struct buf *body);
 
-/* Hand all that waits to ingest now, as far as it takes it: before ingest_stop(). */
+/*
+ * Submits what waits to ingest, and drops what ingest does not take. Call it before
+ * ingest_stop().
+ */
 void ingest_feed_flush(struct ingest_feed *f);
 
 #endif /* CLUSTER_AGENT_INGEST_INGEST_FEED_H */

@@ -1,3 +1,16 @@
+/*
+ * Decoded profile → stacks and values in the shape of the tables.
+ *
+ * A pprof says per sample which locations, a location says which lines (several if calls were
+ * inlined), a line says which function. The tables want a text per frame and a hash per stack.
+ * A profile has far more samples than locations, so each location is formatted once, and a
+ * stack is then the concatenation of its locations' frames: never copied, only walked, by
+ * stack_hash.h and by profile_rows_frames().
+ *
+ * Foreign data is checked in the order of what it costs: types and times first, then the amount
+ * of text to hash, and only then the hashing. A few long names that a million stacks repeat
+ * would otherwise keep a CPU busy for hours, within all limits on counts.
+ */
 #include "cluster-agent/ingest/profile_rows.h"
 
 #include <assert.h>
@@ -92,7 +105,7 @@ static bool has_truncated(const struct profile *p, const struct profile_location
 	return false;
 }
 
-/* Every frame is formatted once per profile; stacks then refer to them. */
+/* Formats every frame once; stacks then refer to them by location. */
 static int format_locations(struct profile_rows *r, struct err *err)
 {
 	const struct profile *p = r->profile;
@@ -199,7 +212,7 @@ static bool is_type(const struct profile_string *type)
 		unsigned char c = (unsigned char)type->data[i];
 
 		if (c != ':') {
-			/* the string is a key: spaces and controls have no business in it */
+			/* the type is a key of queries: neither spaces nor control characters */
 			if (c <= ' ' || c >= 0x7f)
 				return false;
 			n_chars++;
@@ -285,7 +298,7 @@ static int add_types(struct profile_rows *r, const uint32_t *stack_of, struct er
 	return 0;
 }
 
-/* Before anything costly: every named type must be one we would find again. */
+/* Every named type must have the form by which queries ask for it. */
 static int check_types(const struct profile *p, struct err *err)
 {
 	uint32_t n_named = 0;
@@ -302,7 +315,7 @@ static int check_types(const struct profile *p, struct err *err)
 	return n_named > 0 ? 0 : err_set(err, -EBADMSG, "no sample type has a name");
 }
 
-/* "lost:<reason>=<count>"; every other comment is somebody's prose. */
+/* Parses "lost:<reason>=<count>". Other comments are free text and ignored. */
 static bool parse_lost(const struct profile_string *comment, struct row_count *ret)
 {
 	size_t prefix = strlen(LOST);

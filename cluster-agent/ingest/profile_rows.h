@@ -1,15 +1,14 @@
 /*
- * struct profile → what becomes rows: distinct stacks with their hashes, and a
- * value per stack and sample type. Pure.
+ * struct profile → what becomes rows: distinct stacks with their hashes, and a value per stack
+ * and sample type. Pure.
  *
- * Frames are "name file:line", leaf first, inlined calls before their caller;
- * the hash of a stack is FNV-1a 64 over its frames without separator, as
- * Coroot writes it. A sample type with an empty name is skipped.
+ * Frames are "name file:line", leaf first, inlined calls before their caller; the hash of a
+ * stack is FNV-1a 64 over its frames without separator, as Coroot writes it. A sample type with
+ * an empty name is skipped.
  *
- * Samples of one profile with the same stack are merged per type. Values of 0
- * are no rows, but a type whose values are all 0 has one row with its first
- * stack (or the empty one), so that every profile received is to be found: an
- * average over time needs to know of it.
+ * Samples of one profile with the same stack are merged per type. A value of 0 makes no row,
+ * but a type whose values are all 0 has one row with its first stack (or the empty one), so
+ * that every received profile is in the table: an average over time must include it.
  */
 #ifndef CLUSTER_AGENT_INGEST_PROFILE_ROWS_H
 #define CLUSTER_AGENT_INGEST_PROFILE_ROWS_H
@@ -22,15 +21,15 @@
 #define PROFILE_ROWS_MAX_LOST 64u
 
 struct profile_rows_limits {
-	int64_t now_ns;        /* stands in for a profile without a time */
+	int64_t now_ns;        /* time of a profile that has none */
 	int64_t max_future_ns; /* how far a profile may be ahead of now */
-	int64_t max_age_ns; /* how old, and how long, it may be: older rows would expire at once */
-	uint64_t max_hash_bytes; /* text of all stacks together: what hashing them may cost */
+	int64_t max_age_ns;    /* how old and how long it may be: older rows would expire at once */
+	uint64_t max_hash_bytes; /* limit on the text of all stacks together, as it is hashed */
 };
 
 struct profile_rows_stack {
 	uint64_t hash;
-	uint32_t sample; /* the first in the profile that has it; UINT32_MAX: the empty stack */
+	uint32_t sample; /* the first one with this stack; UINT32_MAX: the empty stack */
 	bool truncated;  /* has the frame "[truncated]" */
 };
 
@@ -40,7 +39,7 @@ struct profile_rows_type {
 	int64_t sum;           /* of values */
 	bool is_zero;          /* all of them are 0 */
 	uint64_t n_samples;    /* observations, see below */
-	uint64_t n_truncated;  /* those whose stack is truncated */
+	uint64_t n_truncated;  /* observations whose stack is truncated */
 };
 
 struct profile_rows_location {
@@ -66,19 +65,22 @@ struct profile_rows {
 };
 
 /*
- * n_samples of a type is the sum of values / period when the profile gives a
- * period in the type's unit, otherwise the number of samples with a value.
+ * n_samples of a type is the sum of values / period if the profile gives a period in the type's
+ * unit, otherwise the number of samples with a value.
  *
- * 0; -EBADMSG: not to be stored, err says why in one line; -EFBIG: too large,
- * likewise; -ENOMEM.
+ * Returns 0, -EBADMSG if the profile is invalid, -EFBIG if it is too large (err then says why
+ * in one line), or -ENOMEM.
  */
 int profile_rows_make(struct profile_rows *ret, const struct profile *p,
 		      const struct profile_rows_limits *limits, struct err *err) MUST_CHECK;
 
-/* Writes the stack's frames to frames[max_frames]; their number. */
+/* Writes the stack's frames to frames[max_frames] and returns their number. */
 size_t profile_rows_frames(const struct profile_rows *r, uint32_t stack, struct row_text *frames);
 
-/* Whether (type, stack) is a row: its value is not 0, or it stands for a type that is all 0. */
+/*
+ * True if (type, stack) is a row: its value is not 0, or it is the one row of a type that is
+ * all 0.
+ */
 bool profile_rows_has(const struct profile_rows_type *t, uint32_t stack);
 
 #endif /* CLUSTER_AGENT_INGEST_PROFILE_ROWS_H */

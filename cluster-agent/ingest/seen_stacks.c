@@ -1,13 +1,14 @@
 /*
- * A set-associative cache, as in a CPU: a key belongs to one set of eight neighbouring entries, two
- * cache lines, and is compared with those eight. There is no chain to follow, nothing to allocate and
- * no list to keep for eviction, which only compares the expiry of eight entries.
+ * A set-associative cache, as in a CPU: a key belongs to one set of eight neighbouring entries,
+ * two cache lines, and is compared with those eight. There is no chain to follow, nothing to
+ * allocate and no list to keep for eviction, which only compares the expiry of eight entries.
  *
- * An entry keeps 96 of the 128 bits of a key. A false match would leave a stack out of the store; with
- * a million entries and eight comparisons each, that happens once in 10^22 lookups or so.
+ * An entry keeps 96 of the 128 bits of a key. A false match would leave a stack out of the
+ * store; with a million entries and eight comparisons each, that happens about once in 10^28
+ * lookups.
  *
- * One mutex for all: it is taken once per upload and for microseconds, beside the milliseconds that
- * decoding the upload takes.
+ * One mutex for all: it is taken once per upload and for microseconds, beside the milliseconds
+ * that decoding the upload takes.
  */
 #include "cluster-agent/ingest/seen_stacks.h"
 

@@ -1,17 +1,18 @@
 /*
- * A cache of the stacks that the store has, so that a known one is not sent again with every profile.
- * Safe from any thread.
+ * A cache of the stacks that the store has, so that a known one is not sent again with every
+ * profile. Safe from any thread.
  *
- * A stack is known by (service, hash) until the LastSeen that its row was written with; a profile that
- * ends later must send it again. Stacks are added only once their rows are durable: one that is cached
- * but not stored would be missing from flame graphs for an hour.
+ * A stack is known by (service, hash) until the LastSeen that its row was written with; a
+ * profile that ends later must send it again. Stacks are added only once their rows are
+ * durable: one that is cached but not stored would be missing from flame graphs for an hour.
  *
- * Memory is fixed when the cache is made, 16 bytes per entry. When a set of eight entries is full, the
- * one that expires first is evicted; an evicted stack costs one more row and nothing else.
+ * Memory is fixed when the cache is made, 16 bytes per entry. When a set of eight entries is
+ * full, the one that expires first is evicted; an evicted stack costs one more row and nothing
+ * else.
  *
- * It exists beside table.h because it is large and every stack of every upload is looked up in it: by
- * "make bench-tables", line seen_stacks, a million stacks cost 16 bytes and 236 ns each to check and
- * add, against 104 bytes and 857 ns in a table.h.
+ * It exists beside table.h because it is large and every stack of every upload is looked up in
+ * it: by "make bench-tables", line seen_stacks, a million stacks cost 16 bytes and 236 ns each
+ * to check and add, against 104 bytes and 857 ns in a table.h.
  */
 #ifndef CLUSTER_AGENT_INGEST_SEEN_STACKS_H
 #define CLUSTER_AGENT_INGEST_SEEN_STACKS_H

@@ -1,3 +1,9 @@
+/*
+ * Four stacks at a time. A lane holds one stack: the bytes of its current frame that are still
+ * to be hashed, and its position. All lanes advance by as many bytes as the shortest rest
+ * allows; a lane that has finished its frame moves on to the next frame, or writes its hash and
+ * takes the next stack.
+ */
 #include "cluster-agent/ingest/stack_hash.h"
 
 #include "common/data/hash.h"
@@ -5,14 +11,14 @@
 #define N_LANES 4u
 #define FNV_PRIME UINT64_C(0x100000001b3)
 
-/* A stack on its way: the rest of one frame, and where the next one is. */
+/* A stack that is being hashed. */
 struct lane {
 	uint64_t hash;
-	const unsigned char *at;
+	const unsigned char *at; /* rest of the current frame */
 	size_t left;
 	const struct profile_sample *sample;
 	uint32_t location; /* index into sample->locations */
-	uint32_t frame;    /* the next one of that location */
+	uint32_t frame;    /* next frame of that location */
 	uint32_t index;    /* of the sample */
 };
 
@@ -20,11 +26,11 @@ struct work {
 	const struct profile_rows_location *locations;
 	const struct profile_sample *samples;
 	uint32_t n_samples;
-	uint32_t next; /* sample that no lane has */
+	uint32_t next; /* first sample that no lane has taken */
 	uint64_t *hashes;
 };
 
-/* To the next frame that is not empty; false at the end of the stack. */
+/* Advances to the next frame that is not empty. Returns false at the end of the stack. */
 static bool next_frame(const struct work *w, struct lane *l)
 {
 	while (l->left == 0) {
@@ -45,7 +51,7 @@ static bool next_frame(const struct work *w, struct lane *l)
 	return true;
 }
 
-/* Gives l bytes to hash, of its stack or of the next one; false when there are no more. */
+/* Provides bytes to hash, of l's stack or of the next one. Returns false if no stack is left. */
 static bool refill(struct work *w, struct lane *l)
 {
 	while (!l->sample || !next_frame(w, l)) {
@@ -71,7 +77,7 @@ static size_t least_left(const struct lane *l)
 	return n;
 }
 
-/* The lanes are written out, so that the compiler keeps their hashes in registers. */
+/* The lanes are spelled out so that the compiler keeps their hashes in registers. */
 static void hash_side_by_side(struct lane *l, size_t n)
 {
 	const unsigned char *p0 = l[0].at, *p1 = l[1].at, *p2 = l[2].at, *p3 = l[3].at;
@@ -107,7 +113,7 @@ void stack_hash_all(const struct profile_rows_location *locations,
 		if (n_full == N_LANES)
 			hash_side_by_side(lanes, least_left(lanes));
 	} while (n_full == N_LANES);
-	/* too few stacks are left to fill the lanes: one after the other */
+	/* too few stacks are left to fill all lanes: hash the rest one by one */
 	for (unsigned i = 0; i < N_LANES; i++) {
 		while (lanes[i].sample && (lanes[i].left > 0 || refill(&w, &lanes[i]))) {
 			lanes[i].hash = fnv1a64(lanes[i].hash, lanes[i].at, lanes[i].left);

@@ -1,9 +1,8 @@
 /*
  * FNV-1a 64 of many stacks at once. Pure.
  *
- * Each byte of FNV-1a waits for the multiplication of the one before, so one
- * stack leaves most of a CPU idle; stacks hashed side by side do not wait for
- * each other.
+ * Each step of FNV-1a needs the result of the previous one, so that hashing a single stack
+ * leaves most of a CPU idle. Stacks hashed side by side do not depend on each other.
  */
 #ifndef CLUSTER_AGENT_INGEST_STACK_HASH_H
 #define CLUSTER_AGENT_INGEST_STACK_HASH_H
@@ -13,8 +12,8 @@
 #include "common/pprof/profile.h"
 
 /*
- * hashes[i] of samples[i]: over the frames of its locations, as fnv1a64() would
- * from FNV1A64_INIT on.
+ * Sets hashes[i] to what fnv1a64() gives for the frames of samples[i], beginning with
+ * FNV1A64_INIT.
  */
 void stack_hash_all(const struct profile_rows_location *locations,
 		    const struct profile_sample *samples, uint32_t n_samples, uint64_t *hashes);

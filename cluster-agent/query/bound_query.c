@@ -1,8 +1,8 @@
 /*
- * Templates of SQL are C strings with two kinds of holes: {name:Type}, which the engine binds, and
- * ${name}, which add_piece() replaces by SQL that several queries share. The second kind is chosen by
- * the filter and never contains text of it: which label names an instance depends on the type, and the
- * condition on the instance is only there if one is asked for.
+ * Templates of SQL are C strings with two kinds of holes: {name:Type}, which the engine binds,
+ * and ${name}, which add_piece() replaces by SQL that several queries share. The second kind is
+ * chosen by the filter and never contains text of it: which label names an instance depends on
+ * the type, and the condition on the instance is only there if one is asked for.
  */
 #include "cluster-agent/query/bound_query.h"
 

@@ -1,8 +1,10 @@
 /*
- * A query on its way to the store: SQL from templates, the filter as bound parameters, the answer.
+ * A query on its way to the store: SQL from templates, the filter as bound parameters, the
+ * answer.
  *
- * Nothing that comes from outside is pasted into SQL. Templates contain {name:Type}, which the engine
- * binds, and ${name}, which stands for SQL that several queries share (bound_query.c has the table).
+ * Nothing that comes from outside is pasted into SQL. Templates contain {name:Type}, which the
+ * engine binds, and ${name}, which stands for SQL that several queries share (bound_query.c has
+ * the table).
  */
 #ifndef CLUSTER_AGENT_QUERY_BOUND_QUERY_H
 #define CLUSTER_AGENT_QUERY_BOUND_QUERY_H

@@ -1,11 +1,11 @@
 /*
- * (u32, u32) → u32, for the two lookups that a flame tree makes per frame. Open addressing with linear
- * probing; grows by doubling; nothing is ever removed. The caller bounds the ids and thereby the size.
- * Pure.
+ * (u32, u32) → u32, for the two lookups that a flame tree makes per frame. Open addressing with
+ * linear probing; grows by doubling; nothing is ever removed. The caller bounds the ids and
+ * thereby the size. Pure.
  *
- * It exists beside table.h because a flame graph makes millions of lookups while a reader waits: by
- * "make bench-tables", line pair_table, adding a node of 200,000 and finding it ten times costs 300 ns
- * and 32 bytes, against 1,500 ns and 107 bytes in a table.h.
+ * It exists beside table.h because a flame graph makes millions of lookups while a reader
+ * waits: by "make bench-tables", line pair_table, adding a node of 200,000 and finding it ten
+ * times costs 300 ns and 32 bytes, against 1,500 ns and 107 bytes in a table.h.
  */
 #ifndef CLUSTER_AGENT_QUERY_PAIR_TABLE_H
 #define CLUSTER_AGENT_QUERY_PAIR_TABLE_H

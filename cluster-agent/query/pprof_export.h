@@ -1,8 +1,8 @@
 /*
  * Stacks of a query → pprof, for a download that other tools read. Pure.
  *
- * Memory is bounded by LIMIT_PPROF_ARENA_BYTES: stacks that do not fit are -EFBIG, so that the reader
- * asks for a shorter range; -ENOMEM is left for a machine that has no memory.
+ * Memory is bounded by LIMIT_PPROF_ARENA_BYTES: stacks that do not fit are -EFBIG, so that the
+ * reader asks for a shorter range; -ENOMEM is left for a machine that has no memory.
  */
 #ifndef CLUSTER_AGENT_QUERY_PPROF_EXPORT_H
 #define CLUSTER_AGENT_QUERY_PPROF_EXPORT_H

@@ -33,9 +33,10 @@
 	"GROUP BY key, stop, begin), "
 
 /*
- * Windows of profiles that are samples of time, as 10 s of CPU profile a minute are: each stands
- * for the time until the next of its instance, and the last for as much beyond its end as lay
- * before its start. Gaps of more than {hold} stay gaps. What has no length gets one as in timeline.h.
+ * Windows of profiles that are samples of time, as 10 s of CPU profile a minute are: each
+ * stands for the time until the next of its instance, and the last for as much beyond its end
+ * as lay before its start. Gaps of more than {hold} stay gaps. What has no length gets one as
+ * in timeline.h.
  */
 #define SQL_HELD                                                                            \
 	"neighbours AS (SELECT s, stop, v, "                                                \

@@ -17,7 +17,7 @@ void row_batch_fini(struct row_batch *b)
 	}
 }
 
-/* Count the row just written, or take its beginning back. */
+/* Counts the row that was just written, or removes what was written of it. */
 static int end_row(struct row_batch *b, enum store_table table, const struct rowbinary_writer *w,
 		   size_t old_len)
 {
@@ -53,6 +53,16 @@ int row_batch_add_stack(struct row_batch *b, const struct stack_row *row)
 	return end_row(b, STORE_STACKS, &w, old_len);
 }
 
+/* The columns with which both samples and quality begin: which profile the row is of. */
+static void put_profile(struct rowbinary_writer *w, struct row_text service, struct row_text type,
+			int64_t start_ns, int64_t end_ns)
+{
+	put_text(w, service);
+	put_text(w, type);
+	rowbinary_put_i64(w, start_ns);
+	rowbinary_put_i64(w, end_ns);
+}
+
 int row_batch_add_sample(struct row_batch *b, const struct sample_row *row)
 {
 	struct buf *rows = &b->rows[STORE_SAMPLES];
@@ -60,10 +70,7 @@ int row_batch_add_sample(struct row_batch *b, const struct sample_row *row)
 	struct rowbinary_writer w;
 
 	rowbinary_writer_init(&w, rows);
-	put_text(&w, row->service);
-	put_text(&w, row->type);
-	rowbinary_put_i64(&w, row->start_ns);
-	rowbinary_put_i64(&w, row->end_ns);
+	put_profile(&w, row->service, row->type, row->start_ns, row->end_ns);
 	rowbinary_put_count(&w, row->n_labels);
 	for (size_t i = 0; i < row->n_labels; i++) {
 		put_text(&w, row->labels[i].name);
@@ -81,10 +88,7 @@ int row_batch_add_quality(struct row_batch *b, const struct quality_row *row)
 	struct rowbinary_writer w;
 
 	rowbinary_writer_init(&w, rows);
-	put_text(&w, row->service);
-	put_text(&w, row->type);
-	rowbinary_put_i64(&w, row->start_ns);
-	rowbinary_put_i64(&w, row->end_ns);
+	put_profile(&w, row->service, row->type, row->start_ns, row->end_ns);
 	put_text(&w, row->host);
 	rowbinary_put_u64(&w, row->n_samples);
 	rowbinary_put_u64(&w, row->n_truncated);

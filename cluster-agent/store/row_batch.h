@@ -1,9 +1,9 @@
 /*
  * Rows on their way into the store: one RowBinary buffer per table. Pure.
  *
- * The one place that knows the order of columns of an insert; the tables themselves are in
- * schema.c. Whoever fills a batch vouches for the values; the batch only bounds their size.
- * Not thread-safe; a batch belongs to one thread at a time.
+ * This is the one place that knows the order of columns of an insert; schema.c has the tables. A
+ * batch bounds the size of its rows and does not check values.
+ * Not thread-safe; a batch belongs to one thread and may be handed over.
  */
 #ifndef CLUSTER_AGENT_STORE_ROW_BATCH_H
 #define CLUSTER_AGENT_STORE_ROW_BATCH_H
@@ -13,7 +13,7 @@
 #include "common/data/buf.h"
 
 struct row_text {
-	const char *data; /* not NUL-terminated; may be NULL when len is 0 */
+	const char *data; /* not NUL-terminated; may be NULL if len is 0 */
 	size_t len;
 };
 
@@ -57,10 +57,10 @@ struct quality_row {
 	struct row_text host;
 	uint64_t n_samples;
 	uint64_t n_truncated;
-	int64_t value;                /* of all its samples together */
-	const struct row_count *lost; /* by reason */
+	int64_t value;                /* sum over its samples */
+	const struct row_count *lost; /* samples lost, by reason */
 	size_t n_lost;
-	uint64_t instance; /* a hash: what of the service this is of; 0: not known */
+	uint64_t instance; /* hash that identifies an instance of the service; 0: unknown */
 };
 
 struct row_batch {
@@ -72,14 +72,14 @@ struct row_batch {
 void row_batch_init(struct row_batch *b, size_t limit_bytes);
 void row_batch_fini(struct row_batch *b);
 
-/* All: 0; -ENOMEM; -EFBIG over the limit. On failure the batch is unchanged. */
+/* Each returns 0, -ENOMEM, or -EFBIG over the limit. On failure the batch is unchanged. */
 int row_batch_add_stack(struct row_batch *b, const struct stack_row *row) MUST_CHECK;
 int row_batch_add_sample(struct row_batch *b, const struct sample_row *row) MUST_CHECK;
 int row_batch_add_quality(struct row_batch *b, const struct quality_row *row) MUST_CHECK;
-/* Copies all rows of src behind those of b. */
+/* Appends copies of all rows of src. */
 int row_batch_append(struct row_batch *b, const struct row_batch *src) MUST_CHECK;
 
-/* Of all tables together. */
+/* Sums over all tables. */
 size_t row_batch_bytes(const struct row_batch *b);
 uint64_t row_batch_rows(const struct row_batch *b);
 

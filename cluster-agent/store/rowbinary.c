@@ -61,13 +61,13 @@ void rowbinary_reader_init(struct rowbinary_reader *r, const void *data, size_t 
 {
 	const uint8_t *bytes = data;
 
-	/* adding 0 to NULL is undefined, so an empty answer points at something */
+	/* adding 0 to NULL is undefined, so an empty answer needs an address */
 	if (!bytes)
 		bytes = (const uint8_t *)"";
 	*r = (struct rowbinary_reader){.pos = bytes, .end = bytes + len};
 }
 
-/* The next len bytes, or NULL. */
+/* Consumes len bytes; NULL on error. */
 static const uint8_t *get_bytes(struct rowbinary_reader *r, size_t len)
 {
 	const uint8_t *p = r->pos;

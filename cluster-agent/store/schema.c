@@ -1,3 +1,17 @@
+/*
+ * The statements that make a database ours, as one table of tables.
+ *
+ * Coroot reads profiling_stacks, profiling_samples and profiling_profiles, so their columns are
+ * fixed. What a stack looks like is stored once per service and day (ReplacingMergeTree by
+ * hash), and samples refer to it by its hash: a stack is hundreds of bytes, a sample a dozen
+ * after compression. profiling_profiles is a materialized view that says which services and
+ * types exist without reading samples. profiling_quality, with one row per profile, is what
+ * Coroot has no place for: how much of a profile is missing, and its total, so that overviews
+ * need not add up samples either.
+ *
+ * There is no version number: each step (CREATE … IF NOT EXISTS, ADD COLUMN IF NOT EXISTS, a
+ * TTL that is compared first) does nothing where it has been done.
+ */
 #include "cluster-agent/store/schema.h"
 
 #include <errno.h>
@@ -12,11 +26,10 @@
 #define TIME "DateTime64(9) CODEC(Delta, ZSTD(1))"
 
 /*
- * fsync: an answered upload must outlive a power cut as well. Merged parts need none: their
- * sources stay for eight minutes, long after the kernel has written the result.
- * Whole parts are dropped, a partition being a day: expiry then costs no rewriting.
- * Of equal keys the latest LastSeen stays, not the row that was inserted last: an old profile that
- * arrives late must not make a stack look older than it is.
+ * fsync: an answered upload must survive a power cut as well. Merged parts need none, as their
+ * sources are kept for eight minutes, long after the kernel has written the result.
+ * ttl_only_drop_parts: a partition is a day, so expired rows go with their part and nothing is
+ * rewritten.
  */
 #define SETTINGS                                                                      \
 	"ttl_only_drop_parts = 1, fsync_after_insert = 1, fsync_part_directory = 1, " \
@@ -27,9 +40,10 @@ struct table {
 	const char *name;
 	const char *columns;
 	const char *engine; /* up to the time to live */
-	const char *time;   /* the column it counts from */
+	const char *time;   /* the column from which the time to live counts */
 };
 
+/* LastSeen as the version: a late, old profile must not make a stack look older than it is. */
 static const struct table tables[] = {
 	{
 		"profiling_stacks",
@@ -92,7 +106,7 @@ static int create(schema_run_fn run, void *ctx, const struct table *t, uint64_t 
 	return r < 0 ? err_wrap(err, r, "create %s", t->name) : 0;
 }
 
-/* An ALTER rewrites the TTL of every part, so it is only sent when something changes. */
+/* An ALTER rewrites the TTL of every part, so it is only sent if the TTL differs. */
 static int set_ttl(schema_run_fn run, void *ctx, const struct table *t, uint64_t ttl_s,
 		   struct err *err)
 {
@@ -134,7 +148,7 @@ int schema_apply(schema_run_fn run, void *ctx, uint64_t ttl_ns, struct err *err)
 	}
 	if (r < 0)
 		return r;
-	/* stores of before it had the columns */
+	/* for directories made before these columns existed */
 	r = run(ctx,
 		"ALTER TABLE profiling_quality ADD COLUMN IF NOT EXISTS " TOTAL
 		", ADD COLUMN IF NOT EXISTS " INSTANCE,

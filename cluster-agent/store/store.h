@@ -1,21 +1,24 @@
 /*
  * Where profiles are kept: "add these rows" and "answer this query".
  *
- * This header is all that the other stages know of the store. Behind it is an engine, chosen by the
- * function that opens the store: store_chdb.h runs ClickHouse inside this process. An engine is a
- * struct of functions (store_engine.h), so that a ClickHouse server elsewhere can be another one.
+ * This header is all that the other stages know of the store. Behind it is an engine, chosen by
+ * the function that opens the store: store_chdb.h runs ClickHouse inside this process. An
+ * engine is a struct of functions (store_engine.h), so that a ClickHouse server elsewhere can
+ * be another one.
  *
- * Threads. An engine may block in every function here, for as long as its own timeouts allow, so none
- * is called on the loop thread while the loop runs, and none on an HTTP server's thread:
+ * Threads. An engine may block in every function here, for as long as its own timeouts allow,
+ * so none is called on the loop thread while the loop runs, and none on an HTTP server's
+ * thread:
  *
  *	store_insert()        the store writer's thread, one insert at a time
- *	store_query()         worker threads of the API and of the SQL port, several at once
+ *	store_query()         workers of the API and of the SQL port, several at once
  *	store_ping()          likewise
- *	store_stop_queries()  the loop thread, when the loop has ended; bounded by STORE_STOP_TIMEOUT_S
- *	store_close()         likewise, after the threads above have been joined
+ *	store_stop_queries()  the loop thread after the loop, STORE_STOP_TIMEOUT_S at most
+ *	store_close()         likewise, once the threads above have been joined
  *
- * Cancellation. store_stop_queries() is the only one: it ends all queries, for good. Inserts are never
- * cancelled, as their rows were accepted; an engine bounds their time itself and then returns -EAGAIN.
+ * Cancellation. store_stop_queries() is the only one: it ends all queries, for good. Inserts
+ * are never cancelled, as their rows were accepted; an engine bounds their time itself and then
+ * returns -EAGAIN.
  *
  * Errors tell the caller what to do next; err has the sentence for people:
  *
@@ -85,10 +88,12 @@ int store_insert(struct store *s, enum store_table table, const char *token, con
 
 /*
  * Appends the answer to out. Returns 0, or:
- *  -EREMOTEIO  the engine answered with an exception: out then holds its whole text instead ("Code: 62.
- *              DB::Exception: …", see store_exception_code()), and err its first line;
+ *  -EREMOTEIO  the engine answered with an exception: out then holds its whole text instead
+ *              ("Code: 62. DB::Exception: …", see store_exception_code()), and err its first
+ *              line;
  *  -EFBIG      the answer exceeds the limit of out;
- *  -EAGAIN     no other query ended within STORE_QUERY_TIMEOUT_S, or the engine cannot be reached;
+ *  -EAGAIN     no other query ended within STORE_QUERY_TIMEOUT_S, or the engine cannot be
+ *              reached;
  *  -EPIPE      store_stop_queries() ended it; or -ENOMEM.
  */
 int store_query(struct store *s, const struct store_query *q, struct buf *out,

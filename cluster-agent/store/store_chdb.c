@@ -1,18 +1,19 @@
 /*
  * chDB behind store.h: connections to one engine, and the ways around its quirks.
  *
- * The engine runs one statement of a connection at a time. So there is one connection for inserts and
- * a fixed number for queries, which wait in a queue (`idle`) for whoever needs one next: the queue is
- * the limit on concurrent queries as well. The connections for queries are locked with readonly = 1,
- * which the engine does not allow to be undone, so a query that gets past sql_guard.h still cannot
- * write.
+ * The engine runs one statement of a connection at a time. So there is one connection for
+ * inserts and a fixed number for queries, which wait in a queue (`idle`) for whoever needs one
+ * next: the queue is the limit on concurrent queries as well. The connections for queries are
+ * locked with readonly = 1, which the engine does not allow to be undone, so a query that gets
+ * past sql_guard.h still cannot write.
  *
  * What the engine needs help with:
  *  - Rows may contain any byte, also those that end a statement, so they are passed as a file
  *    (memfd_create) that INSERT … FROM INFILE reads; no byte of them is parsed as SQL.
- *  - A statement that fails after it has produced output leaves that output to the connection's next
- *    answer. clean_reader() asks trivial questions until the answers are right again.
- *  - Its allocator keeps freed memory until it is busy again; give_memory_back() asks for a purge.
+ *  - A statement that fails after it has produced output leaves that output to the connection's
+ *    next answer. clean_reader() asks trivial questions until the answers are right again.
+ *  - Its allocator keeps freed memory until it is busy again; give_memory_back() asks for a
+ *    purge.
  *  - KILL QUERY only finds queries that the engine has registered, hence the repetition in
  *    chdb_stop_queries().
  *
@@ -58,8 +59,9 @@ struct store_chdb {
 };
 
 /*
- * The engine's own settings. Without this file it would read a config.xml from the directory in which
- * the agent was started. Sized for one machine: the defaults are made for servers with dozens of cores.
+ * The engine's own settings. Without this file it would read a config.xml from the directory in
+ * which the agent was started. Sized for one machine: the defaults are made for servers with
+ * dozens of cores.
  */
 static const char engine_config[] =
 	"<clickhouse>\n"
@@ -217,7 +219,10 @@ static int run_on(struct store_chdb *s, struct reader *reader, const struct stat
 	if (r < 0)
 		return err_set(err, r, "the embedded engine has not recovered from a failed query");
 	r = run(s, reader->conn, st, out, err);
-	/* now and not before the next query, as the leftover may be large and the next query far off */
+	/*
+	 * now and not before the next query, as the leftover may be large and the next query
+	 * far off
+	 */
 	reader->dirty = r < 0;
 	if (reader->dirty)
 		(void)clean_reader(s, reader);

@@ -16,7 +16,7 @@ static void closedirp(DIR **dir)
 		closedir(*dir);
 }
 
-/* A fresh file system has lost+found; that is as good as empty. */
+/* A directory that has only lost+found, the root of a new file system, counts as empty. */
 static int is_empty(int dir_fd)
 {
 	AUTO_CLOSE int fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -58,7 +58,7 @@ static int open_lock_file(int dir_fd, const char *path, struct err *err)
 	return fd;
 }
 
-/* The process that holds the lock, as it wrote into the file; 0 when that cannot be read. */
+/* Returns the pid that the lock's holder wrote into the file, or 0 if it cannot be read. */
 static uint64_t read_owner(int fd)
 {
 	char text[32];

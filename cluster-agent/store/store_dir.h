@@ -1,9 +1,9 @@
 /*
- * The data directory of an embedded store: ours alone, and locked while it is open.
+ * The data directory of an embedded store: used by us alone, and locked while it is open.
  *
- * The engine itself lets two processes open one directory and spoil it; the file LOCK in it, held
- * by flock(2), prevents that, and marks the directory as ours. The kernel drops the lock with the
- * process, so nothing stays behind after a crash.
+ * The engine would let two processes open one directory and corrupt it. The file LOCK in it,
+ * held by flock(2), prevents that and marks the directory as ours. The kernel drops the lock
+ * with the process, so a crash leaves no stale lock.
  */
 #ifndef CLUSTER_AGENT_STORE_STORE_DIR_H
 #define CLUSTER_AGENT_STORE_STORE_DIR_H
@@ -12,10 +12,9 @@
 #include "common/err.h"
 
 /*
- * Create path (mode 0700; its parent must exist) unless it is there, and lock it.
- * *ret_fd holds the lock until it is closed.
- * -EBUSY: locked by another process, which err names; -ENOTEMPTY: it holds files but no LOCK, so
- * it is not ours; else what open(2) or mkdir(2) say.
+ * Creates path (mode 0700; its parent must exist) unless it exists, and locks it until *ret_fd
+ * is closed. Returns 0, -EBUSY if another process, which err names, holds it, -ENOTEMPTY if it
+ * contains files but no LOCK and is therefore not ours, or -errno of open(2) or mkdir(2).
  */
 int store_dir_lock(const char *path, int *ret_fd, struct err *err) MUST_CHECK;
 

@@ -1,20 +1,20 @@
 /*
- * Why uploads are written in groups: each insert makes a part per table and an fsync for it, and the
- * engine merges parts in the background. A hundred nodes that upload at once would make three hundred
- * parts; as a group they make three. So the first upload waits up to max_delay_ns for others, which
- * nobody notices, as a sender uploads once per interval.
+ * Why uploads are written in groups: each insert makes a part per table and an fsync for it,
+ * and the engine merges parts in the background. A hundred nodes that upload at once would make
+ * three hundred parts; as a group they make three. So the first upload waits up to max_delay_ns
+ * for others, which nobody notices, as a sender uploads once per interval.
  *
- * The pool has one thread, and a group is made by run() itself: it gets the first upload as its job
- * and takes the others from the queue. While a group is being written the next one accumulates there,
- * so groups grow with the load by themselves.
+ * The pool has one thread, and a group is made by run() itself: it gets the first upload as its
+ * job and takes the others from the queue. While a group is being written the next one
+ * accumulates there, so groups grow with the load by themselves.
  *
- * Order matters: stacks before samples before quality. A crash between two tables leaves stacks that
- * no sample refers to, never a sample without its stack. n_tables of an upload counts how far it got,
- * so that a repetition continues there.
+ * Order matters: stacks before samples before quality. A crash between two tables leaves stacks
+ * that no sample refers to, never a sample without its stack. n_tables of an upload counts how
+ * far it got, so that a repetition continues there.
  *
- * A group has an id of its own, a hash over the ids of its uploads, and that is the token of its
- * inserts. A repetition meets other company and thus another token; upload_set.h catches it instead,
- * unless the agent was restarted in between.
+ * A group has an id of its own, a hash over the ids of its uploads, and that is the token of
+ * its inserts. A repetition meets other company and thus another token; upload_set.h catches it
+ * instead, unless the agent was restarted in between.
  */
 #include "cluster-agent/store/store_writer.h"
 

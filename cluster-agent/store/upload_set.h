@@ -1,10 +1,9 @@
 /*
  * Which uploads were stored recently, so that a client's repetition is not stored again. Pure.
  *
- * Bounded: beyond UPLOAD_SET_MAX the upload that was put longest ago is forgotten, and so is a new one
- * when there is no memory. Forgetting matters only if the sender repeats that upload afterwards: the
- * profile then counts twice.
- * Not thread-safe.
+ * Bounded: beyond UPLOAD_SET_MAX the upload that was put longest ago is forgotten, and so is a
+ * new one when there is no memory. Forgetting matters only if the sender repeats that upload
+ * afterwards: the profile then counts twice. Not thread-safe.
  */
 #ifndef CLUSTER_AGENT_STORE_UPLOAD_SET_H
 #define CLUSTER_AGENT_STORE_UPLOAD_SET_H

@@ -1,10 +1,11 @@
 /*
- * Finds elements of an array by their 64-bit hash, which is the key: equal hashes are equal elements.
- * Everything lies in an arena, and the greatest number of elements is known beforehand. Pure.
+ * Finds elements of an array by their 64-bit hash, which is the key: equal hashes are equal
+ * elements. Everything lies in an arena, and the greatest number of elements is known
+ * beforehand. Pure.
  *
- * It exists beside table.h because every stack of every profile passes it: by "make bench-tables", line
- * hash_index, 20,000 stacks of 16 bytes that are met twice cost 11 ns and 48 bytes each, those bytes
- * included, against 137 ns and 103 bytes in a table.h.
+ * It exists beside table.h because every stack of every profile passes it: by "make
+ * bench-tables", line hash_index, 20,000 stacks of 16 bytes that are met twice cost 11 ns and
+ * 48 bytes each, those bytes included, against 137 ns and 103 bytes in a table.h.
  */
 #ifndef COMMON_DATA_HASH_INDEX_H
 #define COMMON_DATA_HASH_INDEX_H
@@ -27,8 +28,8 @@ int hash_index_init(struct hash_index *x, struct arena *a, uint32_t n_max, const
 		    size_t size) MUST_CHECK;
 
 /*
- * Returns the slot of the element with that hash. If the slot is 0 there is none: the caller adds it to
- * the array and sets the slot to its index + 1.
+ * Returns the slot of the element with that hash. If the slot is 0 there is none: the caller
+ * adds it to the array and sets the slot to its index + 1.
  */
 static inline uint32_t *hash_index_slot(const struct hash_index *x, uint64_t hash)
 {

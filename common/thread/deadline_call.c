@@ -1,14 +1,15 @@
 /*
  * Calls that may never return, made on a helper thread that is given up when it takes too long.
  *
- * There is no other way: open(2) or read(2) on a file system whose server hangs ignores O_NONBLOCK and
- * most signals, and io_uring only moves the same wait into the kernel. The helper is kept from call to
- * call, so a call that is answered costs two thread switches and no thread.
+ * There is no other way: open(2) or read(2) on a file system whose server hangs ignores
+ * O_NONBLOCK and most signals, and io_uring only moves the same wait into the kernel. The
+ * helper is kept from call to call, so a call that is answered costs two thread switches and no
+ * thread.
  *
- * Each stuck call costs a thread until the kernel lets go of it, so two brakes limit how many there
- * are: calls with the key of a stuck one (its device, say) are refused for a while, and beyond
- * DEADLINE_CALL_MAX_STUCK in the whole program every call is. A job must therefore own all it works
- * on: the caller may be freed long before the call returns.
+ * Each stuck call costs a thread until the kernel lets go of it, so two brakes limit how many
+ * there are: calls with the key of a stuck one (its device, say) are refused for a while, and
+ * beyond DEADLINE_CALL_MAX_STUCK in the whole program every call is. A job must therefore own
+ * all it works on: the caller may be freed long before the call returns.
  */
 #include "common/thread/deadline_call.h"
 

@@ -1,10 +1,11 @@
 /*
  * Calls that may never return, like those on a file of a file system whose server hangs.
  *
- * A call runs on a thread of its own, for which deadline_call() waits until a deadline. Time during
- * which the process itself is stopped does not count. After the deadline the thread is left alone with
- * the call, and calls with the same key (a device, say) are refused for a while. Up to
- * DEADLINE_CALL_MAX_STUCK threads of the program may be stuck; beyond that all calls are refused.
+ * A call runs on a thread of its own, for which deadline_call() waits until a deadline. Time
+ * during which the process itself is stopped does not count. After the deadline the thread is
+ * left alone with the call, and calls with the same key (a device, say) are refused for a
+ * while. Up to DEADLINE_CALL_MAX_STUCK threads of the program may be stuck; beyond that all
+ * calls are refused.
  *
  * One thread owns a caller and makes all calls.
  */
@@ -35,8 +36,8 @@ DEFINE_CLEANUP(struct deadline_caller *, deadline_caller_free);
 
 /*
  * Returns 0 if j has run; it is then still the caller's. On failure j is freed, now or once it
- * returns: -ETIMEDOUT if it took too long, -EBUSY if it was refused, -ENOMEM or -EAGAIN if no thread
- * could be made.
+ * returns: -ETIMEDOUT if it took too long, -EBUSY if it was refused, -ENOMEM or -EAGAIN if no
+ * thread could be made.
  */
 int deadline_call(struct deadline_caller *c, struct deadline_job *j) MUST_CHECK;
 

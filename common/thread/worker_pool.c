@@ -1,12 +1,14 @@
 /*
- * N worker threads (worker_thread.h) that pop the same queue (queue.h) until it is closed and empty.
+ * N worker threads (worker_thread.h) that pop the same queue (queue.h) until it is closed and
+ * empty.
  *
- * A pool belongs to one kind of job, and every stage has its own: a shared pool of the whole program
- * would let slow SQL queries take the threads that uploads need, and each stage wants a bound and an
- * answer of its own for when it is overloaded.
+ * A pool belongs to one kind of job, and every stage has its own: a shared pool of the whole
+ * program would let slow SQL queries take the threads that uploads need, and each stage wants a
+ * bound and an answer of its own for when it is overloaded.
  *
- * Stopping drains: what was accepted is run, or refused by run() itself, which alone knows how to
- * answer it. So there is no list of jobs to give back and nobody waits for an answer forever.
+ * Stopping drains: what was accepted is run, or refused by run() itself, which alone knows how
+ * to answer it. So there is no list of jobs to give back and nobody waits for an answer
+ * forever.
  */
 #include "common/thread/worker_pool.h"
 

@@ -22,8 +22,8 @@ struct worker_pool_config {
 	size_t max_queued;  /* jobs that wait for a thread */
 	size_t arena_bytes; /* limit of each thread's arena; 0 if run needs none */
 	/*
-	 * Runs on a thread of the pool, with up to n_threads - 1 others at the same time. arena is the
-	 * thread's own, limited to arena_bytes, and is cleared after each job.
+	 * Runs on a thread of the pool, with up to n_threads - 1 others at the same time. arena
+	 * is the thread's own, limited to arena_bytes, and is cleared after each job.
 	 */
 	void (*run)(void *ctx, void *job, struct arena *arena);
 	void *ctx;
@@ -33,8 +33,8 @@ struct worker_pool_config {
 int worker_pool_new(struct worker_pool **ret, const struct worker_pool_config *cfg) MUST_CHECK;
 
 /*
- * Starts the threads that do not run yet; may be repeated. Returns 0 if all of them run, or -EAGAIN or
- * -ENOMEM if a thread could not be started; those of before run on.
+ * Starts the threads that do not run yet; may be repeated. Returns 0 if all of them run, or
+ * -EAGAIN or -ENOMEM if a thread could not be started; those of before run on.
  */
 int worker_pool_start(struct worker_pool *p) MUST_CHECK;
 
@@ -54,8 +54,9 @@ DEFINE_CLEANUP(struct worker_pool *, worker_pool_free);
 int worker_pool_submit(struct worker_pool *p, void *job) MUST_CHECK;
 
 /*
- * Takes the oldest job that waits, which is then the caller's: for run() to do several at once, or
- * for the owner to drop what waits before it stops the pool. Returns NULL after timeout_ns without one.
+ * Takes the oldest job that waits, which is then the caller's: for run() to do several at once,
+ * or for the owner to drop what waits before it stops the pool. Returns NULL after timeout_ns
+ * without one.
  */
 void *worker_pool_take(struct worker_pool *p, uint64_t timeout_ns);
 

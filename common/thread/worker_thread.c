@@ -1,13 +1,14 @@
 /*
  * A thread that its owner can join with a time limit, and give up if that does not help.
  *
- * pthread_cancel() does not help: a read in uninterruptible sleep ignores it, and a thread cancelled
- * elsewhere would leave locks held and memory leaked. So a stuck thread keeps its stack and its data
- * until it returns, if ever, and the program does without both.
+ * pthread_cancel() does not help: a read in uninterruptible sleep ignores it, and a thread
+ * cancelled elsewhere would leave locks held and memory leaked. So a stuck thread keeps its
+ * stack and its data until it returns, if ever, and the program does without both.
  *
  * Who frees what is decided under the lock, once: when the thread finds that it was abandoned
- * before it ended, it frees everything itself; otherwise the owner does, after the join. enter and
- * leave hold that same lock, so an abandoned thread cannot be half-way through its owner's data.
+ * before it ended, it frees everything itself; otherwise the owner does, after the join. enter
+ * and leave hold that same lock, so an abandoned thread cannot be half-way through its owner's
+ * data.
  */
 #include "common/thread/worker_thread.h"
 

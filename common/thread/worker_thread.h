@@ -23,8 +23,8 @@ struct worker_thread_config {
 	/* The work. Must return soon after worker_thread_must_end() turns true, or may any time. */
 	void (*run)(void *ctx, struct worker_thread *t);
 	/*
-	 * Frees ctx after run has returned: on the owner's thread, or on the thread itself if it was
-	 * abandoned. NULL: ctx stays the owner's.
+	 * Frees ctx after run has returned: on the owner's thread, or on the thread itself if
+	 * it was abandoned. NULL: ctx stays the owner's.
 	 */
 	void (*free)(void *ctx, bool abandoned);
 	void *ctx;
