@@ -1,3 +1,19 @@
+/*
+ * A thin layer between callers and http_client that hides credentials: a request may have to
+ * wait for a token, must be repeated when the token was refused, and needs another http_client
+ * when a certificate has changed.
+ *
+ * Every call goes through one list and one function. A new call is put on the waiting list;
+ * on_turn(), a timer, asks for credentials and then either starts all waiting calls, leaves
+ * them waiting for the exec plugin, or fails them. After a 401 a call goes back to the waiting
+ * list once. The obvious alternative, to start a request within kube_client_send() if the
+ * credentials are there, would call done functions from within the caller's own code in some
+ * cases and not in others.
+ *
+ * A done function may send and cancel other calls, so the lists can change under every loop
+ * here. Each turn therefore takes from the head, at most as many calls as were waiting when it
+ * began.
+ */
 #include "cluster-agent/kubernetes/kube_client.h"
 
 #include <errno.h>
@@ -10,23 +26,18 @@
 #include "common/http/http.h"
 #include "common/system/clock.h"
 
-/* Of answers that are no 2xx, whatever the caller wants to read of others. */
+/* Limit for the body of an answer other than 2xx, whatever limit the caller set for its own */
 #define MAX_STATUS_BYTES ((size_t)64 * 1024)
 
-/*
- * A call waits until the next turn of the loop at least, and then for credentials when there
- * are none; after a 401 it waits once more. All of them are started or fail by one function on
- * one timer, so that done is never called from inside anything of the caller's.
- */
 struct kube_call {
-	TAILQ_ENTRY(kube_call) link; /* of waiting or sent */
+	TAILQ_ENTRY(kube_call) link; /* in waiting or sent */
 	struct kube_client *client;
-	struct http_transfer *transfer; /* NULL: waiting */
+	struct http_transfer *transfer; /* NULL while waiting */
 	struct kube_transport *transport;
-	uint64_t generation;  /* of the credentials it was sent with */
+	uint64_t generation;  /* of the credentials that were sent */
 	uint64_t deadline_ns; /* monotonic; UINT64_MAX: none */
 	bool repeated;
-	struct kube_request req; /* points to these: */
+	struct kube_request req; /* a copy; its strings are the ones below */
 	char *method, *path, *content_type, *accept;
 	void *body;
 	kube_done_fn done;
@@ -43,12 +54,10 @@ struct kube_client {
 	struct kube_transports *transports;
 	struct loop_source *timer;
 	struct call_list waiting, sent;
-	struct err fetch_err; /* why the last run of a plugin gave nothing; "": it did */
+	struct err fetch_err; /* why the last run of the plugin failed; "": it did not */
 };
 
-/*
- * ---- life of a call -------------------------------------------------------------------------
- */
+/* ---- end of a call ---- */
 
 static void call_free(struct kube_call *call)
 {
@@ -67,7 +76,7 @@ static void wake(struct kube_client *c)
 	loop_set_timer(c->timer, 0);
 }
 
-/* It is in no list then, and nothing of it is under way. */
+/* Takes the call off its list and gives its transport back. */
 static void take_back(struct kube_call *call)
 {
 	struct kube_client *c = call->client;
@@ -79,7 +88,7 @@ static void take_back(struct kube_call *call)
 	TAILQ_REMOVE(&c->sent, call, link);
 	call->transfer = NULL;
 	kube_transport_put(TAKE_PTR(call->transport));
-	/* it may have been the last request of an old transport */
+	/* an old transport may be unused now: let the sweep in on_turn() free it */
 	wake(c);
 }
 
@@ -104,9 +113,7 @@ void kube_call_cancel(struct kube_call *call)
 	call_free(call);
 }
 
-/*
- * ---- answers --------------------------------------------------------------------------------
- */
+/* ---- answers ---- */
 
 static int on_data(void *ctx, const char *data, size_t len)
 {
@@ -155,14 +162,12 @@ static void on_http_done(void *ctx, const struct http_result *http)
 	end_call(call, &result);
 }
 
-/*
- * ---- sending --------------------------------------------------------------------------------
- */
+/* ---- sending ---- */
 
 #define MAX_HEADERS 5
 
 struct headers {
-	const char *lines[MAX_HEADERS]; /* NULL-terminated; not all are owned */
+	const char *lines[MAX_HEADERS]; /* NULL-terminated; the two below are owned */
 	char *accept, *content_type;
 };
 
@@ -206,7 +211,7 @@ static char *make_url(const struct kube_call *call)
 	return url;
 }
 
-/* Its transport is there, and is given back by take_back() when this fails. */
+/* The call has a transport; take_back() gives it back if this fails. */
 static int send_call(struct kube_call *call, const struct kube_identity *who, uint64_t now)
 {
 	const struct kube_endpoint *to = &call->client->endpoint;
@@ -255,11 +260,9 @@ static void start_call(struct kube_call *call, const struct kube_identity *who)
 		fail_call(call, r, strerror(-r));
 }
 
-/*
- * ---- a turn ---------------------------------------------------------------------------------
- */
+/* ---- turns of the loop ---- */
 
-/* As many as waited when the turn began: done functions may add others, which come later. */
+/* At most as many as were waiting when the turn began: done functions may add more. */
 static struct kube_call *next_of_turn(struct kube_client *c, size_t *left)
 {
 	if (*left == 0)
@@ -296,7 +299,7 @@ static void start_waiting(struct kube_client *c, const struct kube_identity *who
 		start_call(call, who);
 }
 
-/* Those that have no time left fail; for the others the timer is set. */
+/* Fails the calls whose deadline has passed, and sets the timer for the next deadline. */
 static void wait_on(struct kube_client *c)
 {
 	uint64_t now = clock_monotonic_ns(), first = UINT64_MAX;
@@ -306,7 +309,7 @@ static void wait_on(struct kube_client *c)
 		next = TAILQ_NEXT(call, link);
 		if (call->deadline_ns <= now) {
 			fail_call(call, -ETIMEDOUT, "timed out waiting for the exec plugin");
-			/* its done function may have changed the list */
+			/* the done function may have changed the list: start over */
 			next = TAILQ_FIRST(&c->waiting);
 		} else if (call->deadline_ns < first) {
 			first = call->deadline_ns;
@@ -349,9 +352,7 @@ static void on_fetched(void *ctx, const struct err *err)
 	wake(c);
 }
 
-/*
- * ---- life -----------------------------------------------------------------------------------
- */
+/* ---- create, destroy, send ---- */
 
 static int construct(struct kube_client *c, const struct kube_config *cfg, struct err *err)
 {

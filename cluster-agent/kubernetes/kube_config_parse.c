@@ -1,3 +1,13 @@
+/*
+ * A kubeconfig is small but deep: files, a context, which names a cluster and a user, each with
+ * optional strings, paths and certificates. Nearly every step can fail, and an operator needs
+ * the file, the line and the key.
+ *
+ * So the reader remembers the first error with that sentence, and the functions below return
+ * NULL instead of an error code: what they read after a failure is discarded with the rest. A
+ * struct entry carries the file along with each YAML node, for the error text and for relative
+ * paths.
+ */
 #include "cluster-agent/kubernetes/kube_config_parse.h"
 
 #include <errno.h>
@@ -7,7 +17,7 @@
 #include "common/text/base64.h"
 #include "common/text/parse.h"
 
-/* The first failure sticks; what is read after it may be missing and is thrown away. */
+/* The first error is kept; what is read after it may be incomplete and is discarded. */
 struct reader {
 	int error;
 	struct err *err;
@@ -18,11 +28,11 @@ struct reader {
 	} files[KUBE_CONFIG_MAX_FILES];
 };
 
-/* A mapping and the file it stands in. */
+/* A mapping, and the file that contains it. */
 struct entry {
 	struct reader *reader;
 	struct file *file;
-	const yaml_node_t *node; /* NULL: not there */
+	const yaml_node_t *node; /* NULL if missing */
 };
 
 static void reader_fini(struct reader *rd)
@@ -63,7 +73,9 @@ static bool has_name(const struct entry *item, const char *name)
 	return text && strcmp(text, name) == 0;
 }
 
-/* What is called kind in the item of that name of a list; node is NULL when there is none. */
+/*
+ * Returns the value of kind in the list item with that name; its node is NULL if there is none.
+ */
 static struct entry find(const struct entry *e, const char *list, const char *kind,
 			 const char *name)
 {
@@ -82,9 +94,7 @@ static struct entry find(const struct entry *e, const char *list, const char *ki
 	return item;
 }
 
-/*
- * ---- values: NULL when the key is not there or empty, or something is wrong -----------------
- */
+/* ---- values: NULL if missing, empty or invalid ---- */
 
 /* Borrowed from the document. */
 static const char *get_text(const struct entry *e, const char *key)
@@ -137,7 +147,7 @@ static char *copy_data(const struct entry *e, const char *key, const char *text)
 		out_of_memory(e->reader);
 	else if (r < 0)
 		complain(e, -EBADMSG, get(e, key), key, "not base64");
-	/* also refuses what has a NUL in it */
+	/* strlen() finds a NUL inside, which PEM cannot contain */
 	else if (!strstr(pem.data, "-----BEGIN ") || strlen(pem.data) != pem.len)
 		complain(e, -EBADMSG, get(e, key), key, "not PEM");
 	else
@@ -145,7 +155,7 @@ static char *copy_data(const struct entry *e, const char *key, const char *text)
 	return NULL;
 }
 
-/* KEY-data, in base64, or KEY, a path; the first wins. */
+/* Reads KEY-data (base64) or else KEY (a path). */
 static void copy_pem(const struct entry *e, const char *key, char **ret_pem, char **ret_file)
 {
 	char data_key[64];
@@ -227,9 +237,7 @@ static char **copy_list(const struct entry *e, const char *key, char *(*word)(co
 	return words;
 }
 
-/*
- * ---- a user ---------------------------------------------------------------------------------
- */
+/* ---- users ---- */
 
 static void check_exec(const struct entry *e, const struct kube_exec *x)
 {
@@ -256,7 +264,7 @@ static void read_exec(const struct entry *user, struct kube_exec *ret)
 	if (!e.node)
 		return;
 	command = get_text(&e, "command");
-	/* a bare name is searched for in PATH */
+	/* a bare name is searched in PATH */
 	ret->command =
 		command && strchr(command, '/') ? copy_path(&e, "command") : copy(&e, command);
 	ret->args = copy_list(&e, "args", argument);
@@ -266,7 +274,7 @@ static void read_exec(const struct entry *user, struct kube_exec *ret)
 	check_exec(&e, ret);
 }
 
-/* To ignore these would be to act as somebody else. */
+/* Ignoring these would mean acting as somebody else. */
 static void check_supported(const struct entry *e)
 {
 	static const char *const unsupported[] = {"auth-provider", "as", "as-uid", "as-groups",
@@ -295,9 +303,7 @@ static void read_user(const struct entry *e, struct kube_config *ret)
 		complain(e, -EBADMSG, e->node, "user", "a token and a user name");
 }
 
-/*
- * ---- a cluster ------------------------------------------------------------------------------
- */
+/* ---- clusters ---- */
 
 static char *copy_server(const struct entry *e)
 {
@@ -313,7 +319,7 @@ static char *copy_server(const struct entry *e)
 	return server;
 }
 
-/* Go lets a SOCKS proxy resolve names, which curl calls by another scheme. */
+/* Go lets a SOCKS proxy resolve host names; curl's name for that is socks5h. */
 static char *copy_proxy(const struct entry *e)
 {
 	static const char socks[] = "socks5://";
@@ -363,9 +369,7 @@ static void read_cluster(const struct entry *e, struct kube_config *ret)
 	ret->exec.cluster_config = copy_plugin_config(e);
 }
 
-/*
- * ---- the whole ------------------------------------------------------------------------------
- */
+/* ---- files and contexts ---- */
 
 static struct entry root_of(struct reader *rd, struct file *f)
 {

@@ -7,7 +7,7 @@
 #define MAX_LEVELS 32
 #define MAX_NODES 200000
 
-/* libyaml gives a line for everything but bytes that are no text. */
+/* libyaml reports a line for all errors but invalid characters. */
 static int parser_error(const yaml_parser_t *parser, const char *text, size_t len, struct err *err)
 {
 	size_t line = parser->problem_mark.line + 1;
@@ -27,7 +27,7 @@ struct size {
 	size_t levels, nodes;
 };
 
-/* 1: the document has ended. */
+/* Returns 1 at the end of the document. */
 static int add_event(struct size *size, const yaml_event_t *event, struct err *err)
 {
 	unsigned long line = event->start_mark.line + 1;
@@ -135,7 +135,7 @@ const char *kube_config_yaml_text(const yaml_node_t *node)
  * ---- JSON -----------------------------------------------------------------------------------
  */
 
-/* False: a text. */
+/* Returns false if the scalar is a string. */
 static bool put_number(struct json_writer *w, const char *s)
 {
 	char *end;
@@ -170,7 +170,7 @@ static void put_scalar(struct json_writer *w, const yaml_node_t *node)
 		json_put_string(w, s, node->data.scalar.length);
 }
 
-/* The writer's error stops it, so aliases cannot multiply beyond the limit of its buffer. */
+/* Aliases cannot multiply the output beyond the writer's limit: its error stops the walk. */
 /* NOLINTNEXTLINE(misc-no-recursion): at most MAX_LEVELS */
 static int put_node(yaml_document_t *doc, const yaml_node_t *node, struct json_writer *w,
 		    unsigned level)

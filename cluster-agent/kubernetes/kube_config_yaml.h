@@ -1,8 +1,9 @@
 /*
- * A YAML document in memory, for the readers of kubeconfig files. Pure.
+ * A YAML document in memory, for reading kubeconfig files. Pure.
  *
- * libyaml is quadratic in nesting and spends about 100 bytes on a node, so both are limited
- * before it builds anything: 32 levels, 200,000 nodes. Aliases are references, never copies.
+ * libyaml takes quadratic time in the depth of nesting and about 100 bytes per node, so both
+ * are limited before it builds anything: to 32 levels and 200,000 nodes. Aliases are
+ * references, never copies.
  */
 #ifndef CLUSTER_AGENT_KUBERNETES_KUBE_CONFIG_YAML_H
 #define CLUSTER_AGENT_KUBERNETES_KUBE_CONFIG_YAML_H
@@ -14,26 +15,29 @@
 #include "common/err.h"
 
 /*
- * The first document of text, which is borrowed until then; give *ret to
- * yaml_document_delete(). -ENOMEM; -EBADMSG with "LINE: what is wrong" in err.
+ * Loads the first document of text. Free *ret with yaml_document_delete(). Returns 0, -ENOMEM,
+ * or -EBADMSG with "LINE: what is wrong" in err.
  */
 int kube_config_yaml_load(yaml_document_t *ret, const char *text, size_t len,
 			  struct err *err) MUST_CHECK;
 
 /*
- * The value of key; NULL when it is not there or null, or map (which may be NULL) is no
+ * Returns the value of key, or NULL if it is missing or null, or if map (may be NULL) is not a
  * mapping.
  */
 const yaml_node_t *kube_config_yaml_get(yaml_document_t *doc, const yaml_node_t *map,
 					const char *key);
 
-/* Valid as long as the document. NULL when node is not one value, or one with a NUL in it. */
+/*
+ * Returns the text of a scalar, valid as long as the document, or NULL if node is not a scalar
+ * or contains a NUL.
+ */
 const char *kube_config_yaml_text(const yaml_node_t *node);
 
 /*
- * As JSON, appended to out; plain words and numbers become what they are in JSON. -EBADMSG:
- * nested too deeply, as by an alias of itself, or a key that is no text; -EFBIG: beyond out's
- * limit; -ENOMEM.
+ * Appends node to out as JSON; plain scalars become numbers, booleans and null as in JSON.
+ * Returns 0, -ENOMEM, -EFBIG if out's limit is exceeded, or -EBADMSG if a key is not a string
+ * or the nesting is too deep, as with an alias of itself.
  */
 int kube_config_yaml_to_json(yaml_document_t *doc, const yaml_node_t *node,
 			     struct buf *out) MUST_CHECK;

@@ -1,3 +1,18 @@
+/*
+ * Three kinds of credentials, in client-go's order of precedence: a user name with password or
+ * a token in the kubeconfig, a token file, an exec plugin.
+ *
+ * The kubelet replaces the token file of a pod every hour or so by renaming a symbolic link. A
+ * stat() per request shows whether the file has changed; because that may miss a change, for
+ * instance on a network file system, the file is also read again after 50 s. A failed read
+ * keeps the old token: it may well still be valid, and if not, the server answers 401.
+ *
+ * A plugin is slow, since it usually asks a cloud provider, so there is at most one run of it at a
+ * time. Its result is kept until shortly before it expires.
+ *
+ * Every change increments the generation. A request remembers the generation it was sent with,
+ * so a 401 that arrives after a refresh does not trigger another one.
+ */
 #include "cluster-agent/kubernetes/kube_credentials.h"
 
 #include <errno.h>
@@ -16,9 +31,12 @@
 #define TOKEN_FILE_BYTES ((size_t)64 * 1024)
 #define CA_FILE_BYTES ((size_t)256 * 1024)
 
-/* How long before they expire credentials of a plugin are replaced, at most. */
+/* Credentials from a plugin are replaced this long before they expire, at most. */
 #define EXPIRY_MARGIN_NS (60 * NS_PER_S)
-/* A plugin whose clock is wrong is not run for each request. */
+/*
+ * Lower limit of the lifetime, so that a plugin with a wrong clock does not run for each
+ * request.
+ */
 #define EXEC_MIN_NS NS_PER_S
 
 struct kube_credentials {
@@ -30,24 +48,24 @@ struct kube_credentials {
 	char *header; /* NULL: none */
 	uint64_t generation;
 
-	/* of the token file */
+	/* the token file */
 	struct kube_file_stamp stamp;
 	uint64_t read_ns; /* monotonic */
 
-	/* of the plugin */
-	struct kube_exec_run *run; /* NULL: not running */
+	/* the plugin */
+	struct kube_exec_run *run; /* NULL if not running */
 	struct kube_exec_credential credential;
 	bool has_credential;
 	uint64_t refresh_ns; /* monotonic */
 };
 
-/* What client-go does: a plugin is for those who have no token and no password. */
+/* Like client-go: the plugin is used only without token and user name. */
 static bool uses_plugin(const struct kube_config *cfg)
 {
 	return cfg->exec.command && !cfg->token && !cfg->token_file && !cfg->username;
 }
 
-/* token NULL: no header */
+/* token may be NULL: no header is sent. */
 static int set_bearer(struct kube_credentials *c, const char *token)
 {
 	char *header = NULL;
@@ -87,7 +105,8 @@ int kube_credentials_new(struct kube_credentials **ret, struct loop *l,
 	int r = 0;
 
 	if (cfg->token && !kube_token_is_usable(cfg->token))
-		return err_set(err, -EBADMSG, "the token has characters that no token has");
+		return err_set(err, -EBADMSG,
+			       "the token contains spaces or characters outside of ASCII");
 	c = calloc(1, sizeof(*c));
 	if (!c)
 		return -ENOMEM;
@@ -119,9 +138,7 @@ void kube_credentials_on_fetched(struct kube_credentials *c, kube_fetched_fn fet
 	c->fetched_ctx = ctx;
 }
 
-/*
- * ---- token file -----------------------------------------------------------------------------
- */
+/* ---- token file ---- */
 
 static int read_token(struct kube_credentials *c, struct err *err)
 {
@@ -142,11 +159,13 @@ static int read_token(struct kube_credentials *c, struct err *err)
 		token[strcspn(token, " \t\r\n")] = '\0';
 	}
 	if (!token || !kube_token_is_usable(token))
-		return err_set(err, -EACCES, "token file %s: there is no token in it", path);
+		return err_set(err, -EACCES, "token file %s: contains no token", path);
 	return set_bearer(c, token);
 }
 
-/* What was read last stays good enough: the server will say when it is not. */
+/*
+ * Keeps the previous token if the file cannot be read: the server will say if it is not valid.
+ */
 static int refresh_token(struct kube_credentials *c, struct err *err)
 {
 	struct kube_file_stamp stamp = kube_file_stamp(c->cfg->token_file);
@@ -166,9 +185,7 @@ static int refresh_token(struct kube_credentials *c, struct err *err)
 	return c->header ? 0 : r;
 }
 
-/*
- * ---- plugin ---------------------------------------------------------------------------------
- */
+/* ---- plugin ---- */
 
 static uint64_t refresh_time(int64_t expires_ns)
 {
@@ -217,7 +234,7 @@ static void on_plugin_done(void *ctx, const struct kube_exec_result *result)
 	c->fetched(c->fetched_ctx, r < 0 ? &err : NULL);
 }
 
-/* NULL also when it cannot be read: most plugins do not look at it. */
+/* Returns NULL also if the file cannot be read: most plugins do not use it. */
 static const char *ca_of(const struct kube_config *cfg, struct buf *file)
 {
 	if (cfg->ca_file && fs_read_at(AT_FDCWD, cfg->ca_file, file) == 0)
@@ -248,9 +265,7 @@ static int start_plugin(struct kube_credentials *c, struct err *err)
 	return r < 0 && r != -ENOMEM ? -EACCES : r;
 }
 
-/*
- * ---- both -----------------------------------------------------------------------------------
- */
+/* ---- what callers get ---- */
 
 int kube_credentials_get(struct kube_credentials *c, struct kube_identity *ret, struct err *err)
 {

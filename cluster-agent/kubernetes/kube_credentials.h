@@ -1,10 +1,11 @@
 /*
- * As whom requests are made: what of a kube_config changes while we run. Loop thread only.
+ * Provides the identity for requests: the part of a kube_config that changes while we run. Loop
+ * thread only.
  *
- * A token file is read again when it changes and before what was read is a minute old; while it
- * cannot be read, the token of before stays. What an exec plugin gave stays until a quarter of
- * its time, at most a minute, is left, or until it is refused; one run serves everybody who
- * waits for it.
+ * A token file is read again when it changes, and before the token is a minute old; if it
+ * cannot be read, the previous token stays in use. Credentials from an exec plugin are used
+ * until a quarter of their lifetime is left (a minute at most), or until the server refuses
+ * them; one run of the plugin serves all waiting requests.
  */
 #ifndef CLUSTER_AGENT_KUBERNETES_KUBE_CREDENTIALS_H
 #define CLUSTER_AGENT_KUBERNETES_KUBE_CREDENTIALS_H
@@ -16,36 +17,45 @@
 
 struct kube_credentials;
 
-/* Borrowed until the next turn of the loop; NULL: none. */
+/* Strings are borrowed until the next turn of the loop; NULL if there is none. */
 struct kube_identity {
 	const char *header;   /* "Authorization: …" */
-	const char *cert_pem; /* in place of that of the kube_config */
+	const char *cert_pem; /* replaces that of the kube_config */
 	const char *key_pem;
-	uint64_t generation; /* another one when any of them is */
+	uint64_t generation; /* changes whenever one of them changes */
 };
 
 enum kube_credentials_outcome {
 	KUBE_CREDENTIALS_READY,
-	KUBE_CREDENTIALS_FETCHING, /* fetched will be called */
+	KUBE_CREDENTIALS_FETCHING, /* the plugin is running; fetched will be called */
 };
 
-/* A run of the plugin has ended: ask again, or err (else NULL) says why there is nothing. */
+/*
+ * The plugin has ended. Call kube_credentials_get() again, unless err (else NULL) says why it
+ * failed.
+ */
 typedef void (*kube_fetched_fn)(void *ctx, const struct err *err);
 
-/* cfg is borrowed. -ENOMEM. -EBADMSG: a token that cannot be sent, with a sentence in err. */
+/*
+ * cfg is borrowed. Returns 0, -ENOMEM, or -EBADMSG with a sentence in err if the token cannot
+ * be sent in a header.
+ */
 int kube_credentials_new(struct kube_credentials **ret, struct loop *l,
 			 const struct kube_config *cfg, struct err *err) MUST_CHECK;
 /* Kills the plugin. */
 void kube_credentials_free(struct kube_credentials *c);
 DEFINE_CLEANUP(struct kube_credentials *, kube_credentials_free);
-/* Before the first kube_credentials_get(). */
+/* Call before the first kube_credentials_get(). */
 void kube_credentials_on_fetched(struct kube_credentials *c, kube_fetched_fn fetched, void *ctx);
 
-/* An outcome; -ENOMEM; -EACCES with a sentence in err. */
+/* Returns an outcome, -ENOMEM, or -EACCES with a sentence in err. */
 int kube_credentials_get(struct kube_credentials *c, struct kube_identity *ret,
 			 struct err *err) MUST_CHECK;
 
-/* The server refused those of this generation. Whether there are, or may be, others now. */
+/*
+ * The server answered 401 to the credentials of this generation. Returns whether others are
+ * available, or may be after a run of the plugin.
+ */
 bool kube_credentials_refused(struct kube_credentials *c, uint64_t generation);
 
 #endif /* CLUSTER_AGENT_KUBERNETES_KUBE_CREDENTIALS_H */

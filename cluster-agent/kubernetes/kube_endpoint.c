@@ -13,7 +13,10 @@ void kube_endpoint_fini(struct kube_endpoint *e)
 	*e = (struct kube_endpoint){0};
 }
 
-/* The URL gets the name, so that it is sent by SNI and checked, the connection the address. */
+/*
+ * Puts the expected name into the URL, so that TLS sends and checks it, and connects to the
+ * address.
+ */
 static int rename_server(struct kube_endpoint *ret, const char *server, const char *name,
 			 struct err *err)
 {

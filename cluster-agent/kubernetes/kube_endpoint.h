@@ -1,4 +1,4 @@
-/* Where requests go, cut into what an HTTP request needs of it. Pure. */
+/* Splits the URL of an API server into the parts that an HTTP request needs. Pure. */
 #ifndef CLUSTER_AGENT_KUBERNETES_KUBE_ENDPOINT_H
 #define CLUSTER_AGENT_KUBERNETES_KUBE_ENDPOINT_H
 
@@ -7,16 +7,16 @@
 
 /* Strings are owned. */
 struct kube_endpoint {
-	char *base; /* a path is put behind it */
-	/* When a certificate is expected to have another name than the server; else NULL: */
+	char *base; /* the path of a request is appended to it */
+	/* Only if the certificate has another name than the server's URL, else NULL: */
 	char *connect_to;  /* "10.0.0.1:6443", "[::1]:6443" */
-	char *host_header; /* "Host: …": the server's own name */
+	char *host_header; /* "Host: …" with the server's own name */
 };
 
 /*
- * server and tls_server_name (may be NULL) as of a kube_config. ret is zeroed before, and after
- * a failure. -ENOMEM; -ENOTSUP: tls_server_name with a server that has no host, a user or no
- * TLS, with a sentence in err.
+ * server and tls_server_name (may be NULL) are those of a kube_config. *ret is zeroed before
+ * the call, and again on failure. Returns 0, -ENOMEM, or -ENOTSUP with a sentence in err if
+ * tls_server_name is given for a URL without host, with a user, or without TLS.
  */
 int kube_endpoint_make(struct kube_endpoint *ret, const char *server, const char *tls_server_name,
 		       struct err *err) MUST_CHECK;

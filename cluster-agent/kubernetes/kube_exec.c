@@ -1,3 +1,17 @@
+/*
+ * A plugin is an arbitrary program: it may hang, print without end, start helpers that outlive
+ * it, or close its output and keep running. None of that may block the loop or leave processes
+ * behind.
+ *
+ * So the child gets a process group of its own, which is killed as a whole, and the run ends
+ * when a pidfd reports the child's exit, not when its pipes reach their end: a helper may hold
+ * the pipes open. Standard output is read to the end at that moment, and of standard error only
+ * the last kilobyte is kept, for the error text.
+ *
+ * posix_spawn() instead of fork(): we have threads, and memory that fork() would have to
+ * account for. SIGCHLD is not used at all; if somebody has set it to SIG_IGN the exit status is
+ * lost, and the run fails.
+ */
 #include "cluster-agent/kubernetes/kube_exec.h"
 
 #include <errno.h>
@@ -14,7 +28,7 @@
 #include "common/system/clock.h"
 
 #define STDERR_TAIL_BYTES ((size_t)1024)
-/* A killed process is gone at once, unless a file system holds it. */
+/* A killed process exits at once, unless a file system blocks it. */
 #define REAP_MS 200
 
 struct kube_exec_run {
@@ -24,17 +38,15 @@ struct kube_exec_run {
 	kube_exec_done_fn done;
 	void *ctx;
 
-	pid_t pid; /* 0: none, or reaped */
+	pid_t pid; /* 0 if not started, or reaped */
 	int pid_fd, out_fd, err_fd;
 	struct loop_source *on_exit, *on_out, *on_err, *on_timeout;
 	struct buf out;
-	char tail[STDERR_TAIL_BYTES]; /* the end of what came on standard error */
+	char tail[STDERR_TAIL_BYTES]; /* the end of standard error */
 	size_t tail_len;
 };
 
-/*
- * ---- end of a run ---------------------------------------------------------------------------
- */
+/* ---- end of a run ---- */
 
 static void stop_watching(struct kube_exec_run *run)
 {
@@ -52,7 +64,7 @@ static void kill_child(struct kube_exec_run *run)
 	if (run->pid == 0)
 		return;
 	kill(-run->pid, SIGKILL);
-	/* what is left otherwise is a zombie until we end */
+	/* otherwise it stays a zombie until we exit */
 	if (poll(&p, 1, REAP_MS) == 1)
 		(void)waitid(P_PID, (id_t)run->pid, &info, WEXITED | WNOHANG);
 	run->pid = 0;
@@ -72,7 +84,7 @@ void kube_exec_cancel(struct kube_exec_run *run)
 	free(run);
 }
 
-/* The last line that is not empty. */
+/* The last non-empty line of standard error. */
 static void last_line(const struct kube_exec_run *run, char *ret, size_t size)
 {
 	size_t end = run->tail_len, start;
@@ -104,9 +116,7 @@ static void finish(struct kube_exec_run *run, int error, const char *why)
 	kube_exec_cancel(run);
 }
 
-/*
- * ---- what it prints -------------------------------------------------------------------------
- */
+/* ---- output ---- */
 
 static void add_to_tail(struct kube_exec_run *run, const char *data, size_t len)
 {
@@ -120,7 +130,9 @@ static void add_to_tail(struct kube_exec_run *run, const char *data, size_t len)
 	run->tail_len += len;
 }
 
-/* 1: there may be more; 0: not now; -ENODATA: never again. */
+/*
+ * Returns 1 if there may be more, 0 if there is nothing at the moment, or -ENODATA at the end.
+ */
 static int read_some(int fd, char *to, size_t size, size_t *ret_len)
 {
 	ssize_t n = read(fd, to, size);
@@ -131,7 +143,7 @@ static int read_some(int fd, char *to, size_t size, size_t *ret_len)
 	return n < 0 && errno == EAGAIN ? 0 : -ENODATA;
 }
 
-/* 0; -ENODATA: the pipe has ended; -EFBIG, -ENOMEM. */
+/* Returns 0, -ENODATA at the end of the pipe, -EFBIG or -ENOMEM. */
 static int read_out(struct kube_exec_run *run)
 {
 	char chunk[16384];
@@ -209,7 +221,7 @@ static void on_exit_of_child(void *ctx, uint32_t events)
 		return;
 	(void)read_err(run);
 	if (r < 0)
-		snprintf(why, sizeof(why), "nobody knows how it ended: SIGCHLD is ignored");
+		snprintf(why, sizeof(why), "its exit status is unknown: SIGCHLD is ignored");
 	else
 		snprintf(why, sizeof(why),
 			 info.si_code == CLD_EXITED ? "exit status %d" : "signal %d",
@@ -217,11 +229,9 @@ static void on_exit_of_child(void *ctx, uint32_t events)
 	finish(run, r < 0 || info.si_status != 0 ? -EPROTO : 0, why);
 }
 
-/*
- * ---- start ----------------------------------------------------------------------------------
- */
+/* ---- start ---- */
 
-static bool names_the_same(const char *a, const char *b)
+static bool have_same_name(const char *a, const char *b)
 {
 	size_t len = strcspn(a, "=");
 
@@ -231,7 +241,7 @@ static bool names_the_same(const char *a, const char *b)
 static bool is_replaced(const char *variable, char *const *by)
 {
 	for (; by && *by; by++)
-		if (names_the_same(variable, *by))
+		if (have_same_name(variable, *by))
 			return true;
 	return false;
 }
@@ -245,7 +255,10 @@ static size_t count(char *const *list)
 	return n;
 }
 
-/* Ours, without what is replaced; the strings are borrowed. */
+/*
+ * Our environment with env and info in place of variables of the same name. Strings are
+ * borrowed.
+ */
 static char **make_env(char *const *env, char *info)
 {
 	char **all = calloc(count(environ) + count(env) + 2, sizeof(*all));
@@ -277,7 +290,7 @@ static char **make_argv(char *command, char *const *args)
 	return argv;
 }
 
-/* Signals as at the start of a program, a group of its own, three descriptors. 0 or -errno. */
+/* Starts a program with default signals, in its own process group, with three descriptors. */
 static int spawn(pid_t *ret, char **argv, char **env, int out_fd, int err_fd)
 {
 	posix_spawn_file_actions_t files;
@@ -293,7 +306,7 @@ static int spawn(pid_t *ret, char **argv, char **env, int out_fd, int err_fd)
 	}
 	sigemptyset(&none);
 	sigfillset(&all);
-	/* these fail for arguments that are wrong by construction, and for lack of memory */
+	/* these fail only for invalid arguments, which ours are not, and for lack of memory */
 	r = posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
 	r |= posix_spawn_file_actions_adddup2(&files, out_fd, STDOUT_FILENO);
 	r |= posix_spawn_file_actions_adddup2(&files, err_fd, STDERR_FILENO);
@@ -341,7 +354,7 @@ static int start_child(struct kube_exec_run *run, const struct kube_exec_request
 		run->pid = 0;
 		return r;
 	}
-	/* nobody else reaps it, so the number is still its own */
+	/* only we reap the child, so the pid cannot have been reused yet */
 	run->pid_fd = pidfd_open(run->pid, 0);
 	return run->pid_fd < 0 ? -errno : 0;
 }

@@ -25,7 +25,9 @@ void kube_exec_credential_fini(struct kube_exec_credential *c)
 	*c = (struct kube_exec_credential){0};
 }
 
-/* NULL when it is not there, null or empty; "wrong" is set when it is anything but a text. */
+/*
+ * Returns NULL if the value is missing, null or empty, or not a string; the last sets *wrong.
+ */
 static const char *get_text(const json_t *object, const char *key, bool *wrong)
 {
 	const json_t *value = json_object_get(object, key);
@@ -45,11 +47,11 @@ static int read_expiry(const json_t *status, int64_t *ret, struct err *err)
 	*ret = INT64_MAX;
 	if (text)
 		r = rfc3339_parse(text, strlen(text), ret);
-	/* "9999-12-31T23:59:59Z" is how some say never */
+	/* some plugins write "9999-12-31T23:59:59Z" for never */
 	if (r == -ERANGE)
 		*ret = text && text[0] >= '2' ? INT64_MAX : INT64_MIN;
 	else if (r < 0)
-		return err_set(err, -EBADMSG, "its expirationTimestamp is no time");
+		return err_set(err, -EBADMSG, "its expirationTimestamp is not a valid time");
 	return 0;
 }
 
@@ -72,9 +74,10 @@ static int read_status(struct kube_exec_credential *ret, const json_t *status, s
 	if (wrong || (token && !kube_token_is_usable(token)))
 		return err_set(err, -EBADMSG, "its token or certificate cannot be used");
 	if (!cert != !key)
-		return err_set(err, -EBADMSG, "it gave a certificate or a key without the other");
+		return err_set(err, -EBADMSG,
+			       "it returned a certificate or a key without the other");
 	if (!token && !cert)
-		return err_set(err, -EBADMSG, "it gave neither a token nor a certificate");
+		return err_set(err, -EBADMSG, "it returned neither a token nor a certificate");
 	r = read_expiry(status, &ret->expires_ns, err);
 	if (r == 0)
 		r = copy_text(&ret->token, token);
@@ -93,11 +96,12 @@ static int read_credential(struct kube_exec_credential *ret, const json_t *root,
 	const json_t *status = json_object_get(root, "status");
 
 	if (!kind || strcmp(kind, "ExecCredential") != 0)
-		return err_set(err, -EBADMSG, "what it printed is no ExecCredential");
+		return err_set(err, -EBADMSG, "its output is not an ExecCredential");
 	if (!version || strcmp(version, api_version) != 0)
-		return err_set(err, -EBADMSG, "it does not speak the apiVersion %s", api_version);
+		return err_set(err, -EBADMSG, "its output does not have the apiVersion %s",
+			       api_version);
 	if (!json_is_object(status))
-		return err_set(err, -EBADMSG, "what it printed has no status");
+		return err_set(err, -EBADMSG, "its output has no status");
 	return read_status(ret, status, err);
 }
 
@@ -114,7 +118,7 @@ int kube_exec_credential_parse(struct kube_exec_credential *ret, const char *tex
 	if (!root && json_error_code(&why) == json_error_out_of_memory)
 		return -ENOMEM;
 	if (!root)
-		return err_set(err, -EBADMSG, "what it printed is no JSON (line %d)", why.line);
+		return err_set(err, -EBADMSG, "its output is not valid JSON (line %d)", why.line);
 	r = read_credential(ret, root, api_version, err);
 	json_decref(root);
 	if (r < 0)
@@ -130,7 +134,7 @@ static void put_text(struct json_writer *w, const char *key, const char *text)
 	json_put_string(w, text, strlen(text));
 }
 
-/* JSON already; NULL: none */
+/* json is inserted as it is; NULL becomes null. */
 static void put_config(struct json_writer *w, const char *json)
 {
 	json_key(w, "config");

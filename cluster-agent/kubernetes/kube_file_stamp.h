@@ -1,6 +1,6 @@
 /*
- * Whether a file is still the one that was read. Names of one that is not there have a stamp
- * too.
+ * Detects whether a file has changed since it was read, by its identity, size and change time.
+ * A missing file has a stamp, too.
  */
 #ifndef CLUSTER_AGENT_KUBERNETES_KUBE_FILE_STAMP_H
 #define CLUSTER_AGENT_KUBERNETES_KUBE_FILE_STAMP_H
@@ -8,10 +8,13 @@
 #include "common/base.h"
 
 struct kube_file_stamp {
-	uint64_t dev, ino, size, changed_ns; /* all 0: not there */
+	uint64_t dev, ino, size, changed_ns; /* all 0: does not exist */
 };
 
-/* path may be NULL: not there. Follows symbolic links, as those of a mounted Secret. */
+/*
+ * path may be NULL, which counts as missing. Follows symbolic links, like those of a mounted
+ * Secret.
+ */
 struct kube_file_stamp kube_file_stamp(const char *path);
 bool kube_file_stamp_equal(const struct kube_file_stamp *a, const struct kube_file_stamp *b);
 

@@ -4,7 +4,7 @@
 
 #include "common/text/utf8.h"
 
-/* Longer answers are no Status, and not worth a parse. */
+/* A longer answer is not a Status and not worth parsing. */
 #define MAX_STATUS_BYTES ((size_t)64 * 1024)
 
 void kube_status_line(const char *text, size_t len, char *ret, size_t size)
@@ -21,7 +21,7 @@ void kube_status_line(const char *text, size_t len, char *ret, size_t size)
 		ret[--n] = '\0';
 }
 
-/* False when body is no object with a message. */
+/* Returns false if body is not an object with a message. */
 static bool message_of(const char *body, size_t len, char *ret, size_t size)
 {
 	json_t *status;
@@ -46,7 +46,7 @@ void kube_status_message(int status, const char *body, size_t len,
 	if (message_of(body, len, ret, KUBE_STATUS_MESSAGE_BYTES))
 		return;
 	n = snprintf(ret, KUBE_STATUS_MESSAGE_BYTES, "HTTP status %d", status);
-	/* '<': the page of a proxy; '{': something for a program */
+	/* '<': an HTML page of a proxy; '{': JSON without a message */
 	if (len == 0 || n < 0 || strchr("<{[\n", body[0]))
 		return;
 	memcpy(ret + n, ": ", 3);

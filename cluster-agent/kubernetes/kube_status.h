@@ -1,5 +1,5 @@
 /*
- * What the API server says of a request it refused: the "message" of its Status object
+ * Extracts the API server's reason for refusing a request: the "message" of its Status object
  * (https://kubernetes.io/docs/reference/kubernetes-api/common-definitions/status/). Pure.
  */
 #ifndef CLUSTER_AGENT_KUBERNETES_KUBE_STATUS_H
@@ -10,14 +10,14 @@
 #define KUBE_STATUS_MESSAGE_BYTES ((size_t)512)
 
 /*
- * One line, valid UTF-8 without control characters, cut to fit: the message, or the first line
- * of a text that is no page, with "HTTP status N" in front of it; that alone when there is
- * nothing else.
+ * Makes one line of valid UTF-8 without control characters, truncated to fit: the message if
+ * there is one; else "HTTP status N", followed by the first line of the body if that is plain
+ * text.
  */
 void kube_status_message(int status, const char *body, size_t len,
 			 char ret[static KUBE_STATUS_MESSAGE_BYTES]);
 
-/* What a program printed, as such a line; ret is "" when that is nothing. size is not 0. */
+/* Makes such a line of a program's output; *ret is "" if there is none. size is not 0. */
 void kube_status_line(const char *text, size_t len, char *ret, size_t size);
 
 #endif /* CLUSTER_AGENT_KUBERNETES_KUBE_STATUS_H */

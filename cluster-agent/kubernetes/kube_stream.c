@@ -1,7 +1,12 @@
 /*
- * A state machine over bytes. Outside of values (the keys of a list, the commas between its
- * items) JSON's grammar is checked in full; inside of a value only strings and brackets are
- * followed, to find its end. What is wrong inside of an item is found by whoever parses it.
+ * A list of all pods of a cluster can take hundreds of megabytes as a JSON tree. jansson
+ * cannot parse a part of a document, so this parser finds where each item begins and ends, and
+ * jansson parses the items one by one.
+ *
+ * It is a state machine over single bytes. Between values (the keys of the list, the commas
+ * between items) the grammar is checked in full. Inside a value only strings and brackets are
+ * followed, because only its end matters: errors inside an item are found by whoever parses it.
+ * Nesting is a bit per level (array or object), so there is no recursion and no allocation.
  */
 #include "cluster-agent/kubernetes/kube_stream.h"
 
@@ -10,12 +15,12 @@
 #include <jansson.h>
 
 #define MAX_NESTING 512u
-/* of a key, "kind" and other short texts */
+/* limit of a key, of "kind" and other short strings */
 #define MAX_NAME_BYTES 64u
 #define MAX_MESSAGE_BYTES ((size_t)8 * 1024)
 #define MAX_METADATA_BYTES ((size_t)64 * 1024)
 
-/* What may come next outside of values. */
+/* What is expected next, outside of values. */
 enum place {
 	AT_START, /* '{' of the list */
 	AT_FIRST_KEY,
@@ -26,12 +31,12 @@ enum place {
 	AT_FIRST_ITEM,
 	AT_ITEM,
 	AFTER_ITEM,
-	AT_EVENT, /* of a watch */
+	AT_EVENT, /* the next event of a watch */
 	IN_VALUE,
-	AT_END, /* of the list: white space */
+	AT_END, /* after the list: only white space */
 };
 
-/* What is being read while IN_VALUE. */
+/* What the value is that is being read in IN_VALUE. */
 enum role {
 	ROLE_SKIPPED,
 	ROLE_KEY,
@@ -50,18 +55,18 @@ struct kube_stream {
 	int error; /* sticky */
 	struct err why;
 
-	/* the value being read */
+	/* the current value */
 	enum role role;
 	unsigned depth;
-	uint64_t is_array[MAX_NESTING / 64]; /* a bit per open bracket */
+	uint64_t is_array[MAX_NESTING / 64]; /* one bit per open bracket */
 	bool in_string;
 	bool escaped;
 	bool is_scalar;
-	bool too_long; /* for its role: the text is not kept */
+	bool too_long; /* longer than its role allows: its text is not kept */
 	struct buf text;
 
-	/* of the list */
-	enum role next_role; /* of the value behind the key */
+	/* the list */
+	enum role next_role; /* of the value after the key */
 	bool is_status;
 	bool has_items;
 	char message[sizeof(struct err)];
@@ -89,7 +94,7 @@ void kube_stream_free(struct kube_stream *s)
 	free(s);
 }
 
-/* ---- the end of a value ------------------------------------------------------------ */
+/* ---- end of a value ---- */
 
 static bool text_is(const struct kube_stream *s, const char *text)
 {
@@ -123,7 +128,7 @@ static int parse_text(const struct kube_stream *s, size_t flags, json_t **ret, s
 	if (!v && json_error_code(&why) == json_error_out_of_memory)
 		return -ENOMEM;
 	if (!v)
-		return err_set(err, -EBADMSG, "no valid JSON: %s", why.text);
+		return err_set(err, -EBADMSG, "not valid JSON: %s", why.text);
 	*ret = v;
 	return 0;
 }
@@ -197,7 +202,7 @@ static int end_value(struct kube_stream *s, struct err *err)
 	}
 }
 
-/* ---- inside of a value ----------------------------------------------------------------- */
+/* ---- inside a value ---- */
 
 static size_t text_limit(const struct kube_stream *s, enum role role)
 {
@@ -259,7 +264,7 @@ static int close_bracket(struct kube_stream *s, char c, struct err *err)
 	return is_array == (c == ']') ? 0 : err_set(err, -EBADMSG, "brackets that do not match");
 }
 
-/* Whether the string goes on. */
+/* Returns whether the string continues. */
 static bool step_string(struct kube_stream *s, char c)
 {
 	if (s->escaped)
@@ -271,7 +276,7 @@ static bool step_string(struct kube_stream *s, char c)
 	return s->in_string;
 }
 
-/* One byte of a string, an object or an array; 1: it was the last one. */
+/* Processes one byte of a string, object or array. Returns 1 if it was the last one. */
 static int step_value(struct kube_stream *s, char c, struct err *err)
 {
 	int r = 0;
@@ -305,13 +310,13 @@ static int keep_text(struct kube_stream *s, const char *data, size_t len)
 		return r;
 	if (r == -EFBIG) {
 		s->too_long = true;
-		/* what nobody will see need not be held until it ends */
+		/* the text will not be used: do not hold it until the value ends */
 		buf_fini(&s->text);
 	}
 	return 0;
 }
 
-/* Reads on in a value. Number of bytes that belong to it, or an error. */
+/* Continues a value. Returns the number of bytes that belong to it, or an error. */
 static ssize_t feed_value(struct kube_stream *s, const char *data, size_t len, struct err *err)
 {
 	int ended = 0, r;
@@ -333,9 +338,7 @@ static ssize_t feed_value(struct kube_stream *s, const char *data, size_t len, s
 	return r < 0 ? r : (ssize_t)i;
 }
 
-/*
- * ---- between values ------------------------------------------------------------------------
- */
+/* ---- between values ---- */
 
 static int unexpected(char c, const char *wanted, struct err *err)
 {
@@ -344,7 +347,7 @@ static int unexpected(char c, const char *wanted, struct err *err)
 	return err_set(err, -EBADMSG, "byte 0x%02x where %s should be", (unsigned char)c, wanted);
 }
 
-/* The value behind a key begins with c, which is looked at again when it is part of it. */
+/* c begins the value after a key. Returns 1 if c is consumed, 0 if it is part of the value. */
 static int begin_field(struct kube_stream *s, char c, struct err *err)
 {
 	if (c == '[' && s->next_role == ROLE_NO_ITEMS) {
@@ -367,7 +370,7 @@ static int begin_object(struct kube_stream *s, char c, enum role role, struct er
 	return 0;
 }
 
-/* c is one of two punctuation marks, each with the place behind it. */
+/* c must be one of two punctuation marks; each leads to its own place. */
 static int pass_mark(struct kube_stream *s, char c, const char marks[static 2],
 		     const enum place after[static 2], struct err *err)
 {
@@ -377,7 +380,10 @@ static int pass_mark(struct kube_stream *s, char c, const char marks[static 2],
 	return 1;
 }
 
-/* One byte that is no white space. 1: it is done with; 0: a value begins with it. */
+/*
+ * Processes a byte that is not white space. Returns 1 if it is consumed, 0 if a value begins
+ * with it.
+ */
 static int step_between(struct kube_stream *s, char c, struct err *err)
 {
 	switch (s->place) {

@@ -1,14 +1,14 @@
 /*
- * The API server's answers, cut into objects as they arrive: a list
- * ({"kind":"PodList","metadata": {…},"items":[…]}) into its items and its metadata, a watch
- * into its events. Pure; foreign data.
+ * Splits the API server's answers into objects as they arrive: a list
+ * ({"kind":"PodList","metadata": {…},"items":[…]}) into items and metadata, a watch into
+ * events. Pure; the input is untrusted.
  *
- * Only structure is looked at here (strings, escapes, nesting up to 512); an object is
- * handed on whole, as text, and parsed by whoever wants it. Memory: one object.
+ * Only the structure is checked here (strings, escapes, nesting up to 512). An object is passed
+ * on as text, in one piece, for its reader to parse. Memory: one object.
  *
- * A list without "items" is none; one whose items are null is empty. A Status in the place of a
- * list (an error that came with 200) is -EBADMSG with its message. Keys written with escapes
- * are not recognized: no server does that.
+ * A list must have "items"; if they are null, it is empty. A Status in place of a list (an
+ * error sent with status 200) is -EBADMSG with its message. Keys that contain escapes are not
+ * recognized; no server writes them.
  */
 #ifndef CLUSTER_AGENT_KUBERNETES_KUBE_STREAM_H
 #define CLUSTER_AGENT_KUBERNETES_KUBE_STREAM_H
@@ -29,11 +29,11 @@ struct kube_stream_config {
 	size_t max_object_bytes;
 	void *ctx;
 	/*
-	 * The text of one item of a list or of one whole event of a watch; not NUL-terminated.
-	 * A negative result ends the stream with it.
+	 * The text of one item of a list, or of one event of a watch; not NUL-terminated. A
+	 * negative result ends the stream with that error.
 	 */
 	int (*object)(void *ctx, const char *text, size_t len);
-	void (*too_large)(void *ctx); /* one was left out */
+	void (*too_large)(void *ctx); /* an object was skipped */
 };
 
 int kube_stream_new(struct kube_stream **ret, const struct kube_stream_config *cfg) MUST_CHECK;
@@ -41,15 +41,15 @@ void kube_stream_free(struct kube_stream *s);
 DEFINE_CLEANUP(struct kube_stream *, kube_stream_free);
 
 /*
- * The next bytes, cut anywhere. 0; -EBADMSG with a sentence in err; what object() gave;
- * -ENOMEM. Whatever failed fails again.
+ * Takes the next bytes, which may end anywhere. Returns 0, -ENOMEM, -EBADMSG with a sentence in
+ * err, or the error of object(). After a failure it returns the same error again.
  */
 int kube_stream_feed(struct kube_stream *s, const char *data, size_t len,
 		     struct err *err) MUST_CHECK;
 
 /*
- * After the last byte of a list: 0 when it was whole, else -EBADMSG. The texts, "" when not
- * there, are valid as long as s is.
+ * Call after the last byte of a list. Returns 0 if the list was complete, else -EBADMSG. The
+ * strings are "" if missing, and valid as long as s.
  */
 struct kube_list_meta {
 	const char *resource_version;

@@ -12,16 +12,16 @@ struct kube_transport {
 	struct http_client *http;
 	unsigned n_requests;
 
-	/* what it was made with */
+	/* the inputs it was made with */
 	struct kube_file_stamp files[N_FILES];
-	char *cert_pem; /* of a plugin */
+	char *cert_pem; /* from a plugin; NULL if none */
 	char *key_pem;
 };
 
 struct kube_transports {
 	struct loop *loop;
 	const struct kube_config *cfg;
-	struct kube_transport *newest; /* the others follow; they are only waited for */
+	struct kube_transport *newest; /* older ones follow; they only finish their requests */
 };
 
 static void transport_free(struct kube_transport *t)

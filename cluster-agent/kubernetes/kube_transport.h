@@ -1,7 +1,8 @@
 /*
- * The http_client of a kube_config, and a new one for later requests whenever a file of its CA
- * or certificate, or the certificate of a plugin, has changed: connections know what they were
- * made with. The old one goes when its last request has ended. Loop thread only.
+ * Keeps the http_client for a kube_config, and makes a new one for later requests whenever the
+ * CA, the client certificate or the certificate of a plugin has changed: an http_client keeps
+ * connections that were authenticated with what it was made with. The old one is freed when its
+ * last request has ended. Loop thread only.
  */
 #ifndef CLUSTER_AGENT_KUBERNETES_KUBE_TRANSPORT_H
 #define CLUSTER_AGENT_KUBERNETES_KUBE_TRANSPORT_H
@@ -13,22 +14,24 @@
 #include "common/system/loop.h"
 
 struct kube_transports;
-struct kube_transport; /* one http_client and how many requests use it */
+struct kube_transport; /* an http_client and the number of requests that use it */
 
-/* cfg is borrowed. -ENOMEM. */
+/* cfg is borrowed. Returns 0 or -ENOMEM. */
 int kube_transports_new(struct kube_transports **ret, struct loop *l,
 			const struct kube_config *cfg) MUST_CHECK;
-/* Cancels what is under way. */
+/* Cancels all requests. */
 void kube_transports_free(struct kube_transports *ts);
 DEFINE_CLEANUP(struct kube_transports *, kube_transports_free);
 
-/* For one request, until kube_transport_put(). -ENOMEM, -EMFILE … */
+/* For one request, until kube_transport_put(). Returns 0, -ENOMEM, -EMFILE … */
 int kube_transports_get(struct kube_transports *ts, const struct kube_identity *who,
 			struct kube_transport **ret) MUST_CHECK;
 struct http_client *kube_transport_http(const struct kube_transport *t);
 void kube_transport_put(struct kube_transport *t);
 
-/* Free those nobody uses any more. Not from inside a callback of theirs. */
+/*
+ * Frees old transports without requests. Do not call from within a callback of an http_client.
+ */
 void kube_transports_sweep(struct kube_transports *ts);
 
 #endif /* CLUSTER_AGENT_KUBERNETES_KUBE_TRANSPORT_H */

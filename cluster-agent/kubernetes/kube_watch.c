@@ -1,11 +1,16 @@
 /*
- * One request at a time: list, page, page …, watch, watch … What comes next is decided in
- * kube_watch_state.c; here it is asked for and taken apart.
+ * One request at a time: a list, its further pages, then watch after watch. This file sends
+ * requests and takes the answers apart; kube_watch_state.c decides what comes next.
  *
- * Lists are asked for without a resourceVersion, which means "as it is now". With 0 a server
- * would answer from its cache: whole instead of in pages if it is an old one, and after its own
- * restart perhaps with an older state than the one we know, so that pods would go and come.
- * Newer servers (1.31 on) answer the exact question from their cache as well.
+ * Lists are requested without a resourceVersion, which means the current state. With
+ * resourceVersion=0 the server would answer from its cache: old servers then ignore the page
+ * size, and after a restart the cache may be older than what we have, so that pods would
+ * disappear and come back. Servers from 1.31 on also answer the exact question from their
+ * cache, so the exact list costs little.
+ *
+ * w->version advances only after the owner has taken an event in. If the owner cannot (object()
+ * returns an error), the stream ends, and the next watch begins with the same event; the same
+ * page of a list is requested again.
  */
 #include "cluster-agent/kubernetes/kube_watch.h"
 
@@ -20,31 +25,31 @@
 
 #define DEFAULT_RETRY_MIN_NS (500 * NS_PER_MS)
 #define DEFAULT_RETRY_MAX_NS (60 * NS_PER_S)
-/* of one page, however slowly it comes */
+/* for one page, however slowly it arrives */
 #define PAGE_TIMEOUT_NS (120 * NS_PER_S)
-/* without a byte of a watch that ends by itself after KUBE_WATCH_SHORT_S */
+/* without a byte, for a watch that should end after KUBE_WATCH_SHORT_S */
 #define SHORT_IDLE_NS (15 * NS_PER_S)
 #define UNSYNCED_NS (120 * NS_PER_S)
-/* etcd's are 64-bit numbers; the API calls them opaque */
+/* versions are opaque; etcd's are 64-bit numbers */
 #define MAX_VERSION_BYTES 128
 #define MAX_PATH_BYTES ((size_t)256 * 1024)
 #define MAX_ERROR_BODY_BYTES ((size_t)64 * 1024)
 
 struct kube_watch {
-	struct kube_watch_config cfg; /* strings are the three below */
+	struct kube_watch_config cfg; /* its strings are the three below */
 	char *path;
 	char *selectors; /* "": none */
 	char *what;
 	struct kube_watch_state state;
 	struct kube_watch_metrics metrics;
 	struct loop_source *timer;
-	struct kube_call *call;     /* under way; NULL: the timer is set */
+	struct kube_call *call;     /* NULL: none is under way and the timer is set */
 	struct kube_stream *stream; /* of the call */
 
 	char version[MAX_VERSION_BYTES];
-	char *next; /* "continue" token of the list being made */
+	char *next; /* the "continue" token of the current list */
 	bool listed;
-	size_t n_objects; /* of the list being made */
+	size_t n_objects; /* in the current list */
 
 	/* of the call */
 	uint64_t started_ns;
@@ -52,16 +57,16 @@ struct kube_watch {
 	size_t n_events;
 	int event_code;
 	char event_msg[256];
-	struct err why; /* its answer was not understood */
+	struct err why; /* why the answer could not be used */
 
 	uint64_t failing_since_ns;
-	int failing_reason; /* status, code of an event, or error: when it changes, it is told */
+	int failing_reason; /* status, code of an event, or error; a change is logged */
 	char problem[sizeof(struct kube_watch_problem) + 2];
 };
 
-/* ---- events ------------------------------------------------------------------------------ */
+/* ---- events ---- */
 
-/* -ENOMEM; 0 and NULL: left out. */
+/* Returns 0 and the object, 0 and NULL if it is skipped, or -ENOMEM. */
 static int parse_object(struct kube_watch *w, const char *text, size_t len, json_t **ret)
 {
 	json_error_t why;
@@ -81,7 +86,7 @@ static void end_problem(struct kube_watch *w)
 		return;
 	w->problem[0] = '\0';
 	metric_set(&w->metrics.metrics[KUBE_WATCH_METRIC_FAILING], 0);
-	log_info("following objects of the API server works again", "what=%s", w->cfg.what);
+	log_info("watch of the API server recovered", "what=%s", w->cfg.what);
 }
 
 static int take_error_event(struct kube_watch *w, const json_t *status)
@@ -108,10 +113,7 @@ static int take_change(struct kube_watch *w, const char *type, const json_t *obj
 		w->cfg.gone(w->cfg.ctx, object);
 	else if (strcmp(type, "BOOKMARK") != 0)
 		return err_set(&w->why, -EBADMSG, "an event of unknown type");
-	/*
-	 * w->version stays in front of an event that was not taken in: the next watch repeats
-	 * it
-	 */
+	/* w->version does not advance, so the next watch repeats the event */
 	if (r < 0)
 		return r;
 	snprintf(w->version, sizeof(w->version), "%s", version);
@@ -165,10 +167,7 @@ static void on_too_large(void *watch)
 	kube_watch_metrics_add(&w->metrics, KUBE_WATCH_METRIC_LEFT_OUT_TOO_LARGE);
 }
 
-/*
- * ---- answers
- * ---------------------------------------------------------------------------------
- */
+/* ---- answers ---- */
 
 static int on_data(void *watch, const char *data, size_t len)
 {
@@ -180,7 +179,7 @@ static int on_data(void *watch, const char *data, size_t len)
 	return r;
 }
 
-/* The page is whole: what comes after it. */
+/* The page is complete. Remembers its version and whether another page follows. */
 static int finish_page(struct kube_watch *w, bool *has_more)
 {
 	struct kube_list_meta meta;
@@ -207,8 +206,7 @@ static void finish_list(struct kube_watch *w)
 {
 	kube_watch_metrics_add(&w->metrics, KUBE_WATCH_METRIC_LISTS);
 	if (!w->listed)
-		log_info("following objects of the API server", "what=%s n=%zu", w->cfg.what,
-			 w->n_objects);
+		log_info("watching the API server", "what=%s n=%zu", w->cfg.what, w->n_objects);
 	w->listed = true;
 	w->cfg.listed(w->cfg.ctx);
 }
@@ -222,7 +220,7 @@ static const char *message_of(const struct kube_watch *w, const struct kube_outc
 		return w->why.msg;
 	if (res->msg && res->msg[0])
 		return res->msg;
-	return o->error < 0 ? strerror(-o->error) : "an answer that makes no sense";
+	return o->error < 0 ? strerror(-o->error) : "invalid answer";
 }
 
 static void begin_problem(struct kube_watch *w, enum kube_step step, const struct kube_outcome *o,
@@ -235,7 +233,7 @@ static void begin_problem(struct kube_watch *w, enum kube_step step, const struc
 	if (!w->problem[0])
 		w->failing_since_ns = clock_monotonic_ns();
 	if (!w->problem[0] || w->failing_reason != reason)
-		log_warn("cannot follow objects of the API server, trying again",
+		log_warn("watch of the API server failed, retrying",
 			 "what=%s error=%s hint=%s in_ms=%llu", w->cfg.what, LOG_QUOTED(p.text),
 			 LOG_QUOTED(p.hint), (unsigned long long)(w->state.delay_ns / NS_PER_MS));
 	w->failing_reason = reason;
@@ -283,12 +281,9 @@ static void on_done(void *watch, const struct kube_result *res)
 	decide(w, &o, message_of(w, &o, res));
 }
 
-/*
- * ---- requests
- * ------------------------------------------------------------------------------------
- */
+/* ---- requests ---- */
 
-/* A value of the query: what may stand there by itself, the rest as %XX. */
+/* Appends a query parameter's value; other characters than unreserved ones become %XX. */
 static int add_value(struct buf *b, const char *s)
 {
 	int r = 0;
@@ -382,10 +377,7 @@ static void send_request(void *watch)
 	}
 }
 
-/*
- * ---- life
- * -----------------------------------------------------------------------------------------
- */
+/* ---- create and destroy ---- */
 
 static int copy_config(struct kube_watch *w, const struct kube_watch_config *cfg)
 {

@@ -1,15 +1,17 @@
 /*
- * Follows all objects of one kind: list in pages, then watch from there, for ever. Loop thread
- * only.
+ * Watches all objects of one kind: lists them in pages, then watches for changes from there,
+ * indefinitely. Loop thread only.
  *
- * Ended watches resume from the last resource version (bookmarks move it on). 410 Gone, as a
- * status or as an event, and any answer that cannot be understood lead to a new list; the owner
- * keeps what it knows until that list is whole. Failures are retried with back-off and jitter,
- * up to a minute. A server that sends nothing for KUBE_WATCH_IDLE_NS, not even a bookmark, is
- * asked anew for a short watch; it has a problem when that does not end either. Memory: one
- * object at a time. An object that is too large, or is no JSON that can be read, is counted and
- * left out. The first failure of a row is logged, with what to do about it when it is a matter
- * of RBAC, and then only when the reason changes; and that it works again.
+ * A watch that ends is resumed from the last resource version, which bookmarks advance. 410
+ * Gone (as a status or as an event) and any answer that cannot be parsed lead to a new list;
+ * until that list is complete the owner keeps its objects. Failures are retried with back-off
+ * and jitter, up to a minute. If the server sends nothing for KUBE_WATCH_IDLE_NS, not even a
+ * bookmark, it is asked for a short watch; only if that does not end either, it counts as a
+ * failure.
+ *
+ * Memory: one object at a time. An object that is too large or not valid JSON is counted and
+ * skipped. The first failure is logged, with advice if RBAC is the cause, then only changes of
+ * the reason, and the recovery.
  *
  * Source: https://kubernetes.io/docs/reference/using-api/api-concepts/
  */
@@ -27,7 +29,8 @@
 #define KUBE_WATCH_PAGE 500
 #define KUBE_WATCH_IDLE_NS (90 * NS_PER_S)
 /*
- * Of one object as JSON; etcd refuses more than 1.5 MiB. Larger ones are counted and left out.
+ * Limit of one object as JSON; etcd refuses more than 1.5 MiB. Larger ones are counted and
+ * skipped.
  */
 #define KUBE_WATCH_OBJECT_BYTES ((size_t)4 * 1024 * 1024)
 
@@ -37,15 +40,18 @@ struct kube_watch_config {
 	struct kube_client *client; /* borrowed */
 	struct loop *loop;
 	const char *path; /* "/api/v1/pods", "/api/v1/namespaces/x/pods" */
-	const char *
-		selectors; /* further query, encoded: "fieldSelector=status.phase%3DRunning"; NULL */
-	const char *what;  /* for sentences and labels: "pods" */
-	uint64_t idle_ns;  /* 0: KUBE_WATCH_IDLE_NS */
+	/* further query parameters, encoded: "fieldSelector=status.phase%3DRunning"; may be NULL */
+	const char *selectors;
+	const char *what;      /* "pods": for log lines and names of metrics */
+	uint64_t idle_ns;      /* 0: KUBE_WATCH_IDLE_NS */
 	uint64_t retry_min_ns; /* 0: 500 ms */
 	uint64_t retry_max_ns; /* 0: 60 s */
 
 	void *ctx;
-	/* A new list begins: what object() does not name from here until listed() is gone. */
+	/*
+	 * A new list begins: objects that object() does not name before listed() no longer
+	 * exist.
+	 */
 	void (*list_begins)(void *ctx);
 	/*
 	 * The object exists, or has changed. Returns 0, or a negative errno (-ENOMEM) if the
@@ -57,22 +63,17 @@ struct kube_watch_config {
 	void (*listed)(void *ctx);
 };
 
-/* Starts at the next turn of the loop. -ENOMEM. */
+/* Starts at the next turn of the loop. Returns 0 or -ENOMEM. */
 int kube_watch_new(struct kube_watch **ret, const struct kube_watch_config *cfg) MUST_CHECK;
 void kube_watch_free(struct kube_watch *w);
 DEFINE_CLEANUP(struct kube_watch *, kube_watch_free);
 
-/*
- * Whether a list was whole at least once, and no failure is being retried for over two minutes.
- */
+/* Whether at least one list was complete, and no failure has lasted for over two minutes. */
 bool kube_watch_synced(const struct kube_watch *w);
-/*
- * One line about what is wrong now, "" when nothing is; borrowed until the next turn of the
- * loop.
- */
+/* One line about the current failure, or ""; borrowed until the next turn of the loop. */
 const char *kube_watch_problem(const struct kube_watch *w);
 
-/* coroot_cluster_agent_kubernetes_…_total. Call before other threads start. */
+/* Registers coroot_cluster_agent_kubernetes_…. Call before other threads start. */
 int kube_watch_register(struct kube_watch *w, struct metrics *ms) MUST_CHECK;
 
 #endif /* CLUSTER_AGENT_KUBERNETES_KUBE_WATCH_H */

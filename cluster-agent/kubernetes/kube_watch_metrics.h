@@ -1,4 +1,4 @@
-/* What a kube_watch counts. Names begin with coroot_cluster_agent_kubernetes_<what>. */
+/* The metrics of a kube_watch. Names begin with coroot_cluster_agent_kubernetes_<what>. */
 #ifndef CLUSTER_AGENT_KUBERNETES_KUBE_WATCH_METRICS_H
 #define CLUSTER_AGENT_KUBERNETES_KUBE_WATCH_METRICS_H
 
@@ -21,19 +21,19 @@ enum kube_watch_metric {
 	KUBE_WATCH_METRIC_MAX,
 };
 
-/* Zeroed to begin with; counts before it is registered too. */
+/* Starts zeroed; counts even before it is registered. */
 struct kube_watch_metrics {
 	struct metric metrics[KUBE_WATCH_METRIC_MAX];
 	char *prefix; /* of the names; NULL until they are registered */
 };
 
-/* what: [a-z_]. -ENOMEM; as of metrics_register(). */
+/* what consists of [a-z_]. Returns 0, -ENOMEM, or what metrics_register() does. */
 int kube_watch_metrics_register(struct kube_watch_metrics *m, const char *what,
 				struct metrics *ms) MUST_CHECK;
 void kube_watch_metrics_fini(struct kube_watch_metrics *m);
 
 void kube_watch_metrics_add(struct kube_watch_metrics *m, enum kube_watch_metric which);
-/* A request that failed, by its reason. */
+/* Counts a failed request under its reason. */
 void kube_watch_metrics_add_failure(struct kube_watch_metrics *m, const struct kube_outcome *o);
 
 #endif /* CLUSTER_AGENT_KUBERNETES_KUBE_WATCH_METRICS_H */

@@ -1,3 +1,20 @@
+/*
+ * The rules of listing and watching, without any I/O, so that each of them can be tested alone.
+ * The difficult part is to tell failures from ordinary ends, because an API server behind
+ * proxies ends watches in every way there is:
+ *
+ * - a watch that ends, or whose connection is cut after it has worked for a while, is resumed
+ * at once
+ * - a watch that is silent until the idle time-out is resumed once, as a short one; only if
+ * that is silent as well, the server hangs
+ * - 410 Gone leads to a new list at once, but a second one in a row with back-off: a server
+ * that answers 410 to a version it has just handed out must not be asked in a busy loop
+ * - everything else counts as a failure: the same request again if it may succeed later, else a
+ * new list
+ *
+ * Lists may work while watches fail (the verbs are separate rights), so a failed watch counts
+ * as failing until a watch works.
+ */
 #include "cluster-agent/kubernetes/kube_watch_state.h"
 
 #include <errno.h>
@@ -19,9 +36,7 @@ static bool is_ok(const struct kube_outcome *o)
 	return o->error == 0 && o->status >= 200 && o->status < 300 && o->event_code == 0;
 }
 
-/*
- * A proxy that cuts connections after a while ends a watch as well as the server itself does.
- */
+/* Proxies cut connections after some time; that is as good an end as the server's own. */
 static bool watch_ended(const struct kube_watch_state *st, const struct kube_outcome *o)
 {
 	return is_ok(o) || (o->error == -ECONNRESET && o->event_code == 0 &&
@@ -33,7 +48,7 @@ static bool is_gone(const struct kube_outcome *o)
 	return o->status == 410 || o->event_code == 410;
 }
 
-/* Whether the same request may be understood and answered later. */
+/* Whether the same request may succeed later. */
 static bool is_worth_repeating(const struct kube_outcome *o)
 {
 	static const int later[] = {401, 403, 404, 408, 429};
@@ -48,34 +63,34 @@ static bool is_worth_repeating(const struct kube_outcome *o)
 	return false;
 }
 
-static void go_to(struct kube_watch_state *st, enum kube_step step, uint64_t delay_ns)
+static void set_next(struct kube_watch_state *st, enum kube_step step, uint64_t delay_ns)
 {
 	st->step = step;
 	st->delay_ns = delay_ns;
 }
 
-/* A watch's failure is not over because lists work: the right to watch is another one. */
+/* A list does not end the failure of a watch: the right to watch is a separate one. */
 static void end_failing(struct kube_watch_state *st, enum kube_step step)
 {
 	if (step == KUBE_STEP_WATCH || st->failing_step != KUBE_STEP_WATCH)
 		st->failing = false;
 }
 
-static enum kube_verdict go_on(struct kube_watch_state *st, const struct kube_outcome *o)
+static enum kube_verdict accept(struct kube_watch_state *st, const struct kube_outcome *o)
 {
 	uint64_t spacing = 2 * st->backoff.min_ns;
 
 	end_failing(st, st->step);
 	st->was_silent = false;
 	if (st->step != KUBE_STEP_WATCH) {
-		go_to(st, o->has_more ? KUBE_STEP_PAGE : KUBE_STEP_WATCH, 0);
+		set_next(st, o->has_more ? KUBE_STEP_PAGE : KUBE_STEP_WATCH, 0);
 		return KUBE_VERDICT_FINE;
 	}
 	if (o->lasted_ns >= st->backoff.min_ns) {
 		backoff_reset(&st->backoff);
 		st->was_gone = false;
 	}
-	go_to(st, KUBE_STEP_WATCH, o->lasted_ns < spacing ? spacing - o->lasted_ns : 0);
+	set_next(st, KUBE_STEP_WATCH, o->lasted_ns < spacing ? spacing - o->lasted_ns : 0);
 	return KUBE_VERDICT_FINE;
 }
 
@@ -94,24 +109,24 @@ enum kube_verdict kube_watch_state_advance(struct kube_watch_state *st,
 	bool is_watch = st->step == KUBE_STEP_WATCH;
 
 	if (is_watch ? watch_ended(st, o) : is_ok(o))
-		return go_on(st, o);
+		return accept(st, o);
 	if (is_watch && o->error == -ETIMEDOUT && !st->was_silent && !st->failing) {
 		st->was_silent = true;
-		go_to(st, KUBE_STEP_WATCH, 0);
+		set_next(st, KUBE_STEP_WATCH, 0);
 		return KUBE_VERDICT_FINE;
 	}
 	st->was_silent = false;
 	if (is_gone(o) && !st->was_gone) {
-		/* the server is there, however long it was away */
+		/* the server answers, however long it was unreachable before */
 		st->was_gone = true;
 		backoff_reset(&st->backoff);
-		go_to(st, KUBE_STEP_LIST, retry_delay(st, o));
+		set_next(st, KUBE_STEP_LIST, retry_delay(st, o));
 		return KUBE_VERDICT_GONE;
 	}
 	st->failing_step = st->step;
 	st->failing = true;
-	go_to(st, is_worth_repeating(o) && !is_gone(o) ? st->step : KUBE_STEP_LIST,
-	      retry_delay(st, o));
+	set_next(st, is_worth_repeating(o) && !is_gone(o) ? st->step : KUBE_STEP_LIST,
+		 retry_delay(st, o));
 	return KUBE_VERDICT_FAILED;
 }
 
@@ -127,7 +142,7 @@ unsigned kube_watch_state_timeout_s(struct kube_watch_state *st)
 {
 	if (st->failing || st->was_silent)
 		return KUBE_WATCH_SHORT_S;
-	/* its own step of the generator that spreads the retries */
+	/* advance the generator that also spreads the retries */
 	st->backoff.random = st->backoff.random * UINT64_C(6364136223846793005) + 1;
 	return MIN_WATCH_S +
 	       (unsigned)((st->backoff.random >> 32) * (MAX_WATCH_S - MIN_WATCH_S + 1) >> 32);
@@ -137,17 +152,18 @@ void kube_watch_explain(struct kube_watch_problem *ret, const char *what, enum k
 			const struct kube_outcome *o, const char *msg)
 {
 	const char *verb = step == KUBE_STEP_WATCH ? "watch" : "list";
-	const char *why = o->error == -EBADMSG ? "the answer is not understood: " : "";
+	const char *why = o->error == -EBADMSG ? "cannot parse the answer: " : "";
 
 	snprintf(ret->text, sizeof(ret->text), "cannot %s %s: %s%s", verb, what, why, msg);
 	ret->hint[0] = '\0';
 	if (o->status == 401)
 		snprintf(ret->hint, sizeof(ret->hint),
-			 "the API server does not take the agent's credentials");
+			 "the API server rejects the agent's credentials");
 	else if (o->status == 403)
 		snprintf(ret->hint, sizeof(ret->hint),
 			 "the agent needs get, list and watch of %s (RBAC)", what);
 	else if (o->status == 404)
 		snprintf(ret->hint, sizeof(ret->hint),
-			 "is this the address of an API server, and does it have %s?", what);
+			 "check that this is the address of an API server and that it serves %s",
+			 what);
 }

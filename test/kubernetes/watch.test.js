@@ -140,7 +140,7 @@ describe("following pods", { concurrency: 3 }, () => {
     await eventually("several tries", async () => (await failures()) > 2);
     assert.deepStrictEqual(await known(agent), ["leaves", "stays"], "nothing is given up");
     // that the connection broke, and that there is no other: once each, however often it is tried
-    const told = warnings(agent, "cannot follow objects").length;
+    const told = warnings(agent, "watch of the API server failed").length;
     assert.ok(told >= 1 && told <= 2, agent.log());
     const before = (await target(agent, "stays")).endpoints[0].lastScrape;
     await eventually(
@@ -155,7 +155,7 @@ describe("following pods", { concurrency: 3 }, () => {
     await unseen(agent, "leaves");
     await isStored(agent, "comes");
     await eventually("no problem", async () => (await targets(agent)).discovery.problem === "");
-    assert.strictEqual(warnings(agent, "works again").length, 1);
+    assert.strictEqual(warnings(agent, "recovered").length, 1);
 
     await cluster.signal("kube-apiserver", "STOP");
     await sleep(5000);
@@ -217,10 +217,10 @@ describe("following pods", { concurrency: 3 }, () => {
     await createPods(cluster, [pod("waits")]);
     const token = await cluster.token("default", "agent");
     const agent = await scraper(t, cluster.writeKubeconfig({ token }));
-    await eventually("told", () => warnings(agent, "cannot follow objects").length > 0);
+    await eventually("told", () => warnings(agent, "watch of the API server failed").length > 0);
     const refusals = () => metric(agent, "request_failures_total", 'reason="refused"');
     await eventually("tried again", async () => (await refusals()) >= 3);
-    const lines = warnings(agent, "cannot follow objects");
+    const lines = warnings(agent, "watch of the API server failed");
     assert.strictEqual(lines.length, 1);
     assert.match(lines[0], /get, list and watch of pods/);
     assert.match(lines[0], /forbidden/);
@@ -232,7 +232,7 @@ describe("following pods", { concurrency: 3 }, () => {
     await eventually("granted", () => target(agent, "waits"), 120000);
     await isStored(agent, "waits");
     await eventually("no problem", async () => (await targets(agent)).discovery.problem === "");
-    assert.strictEqual(warnings(agent, "cannot follow objects").length, 1);
+    assert.strictEqual(warnings(agent, "watch of the API server failed").length, 1);
   });
 
   test("a token that is revoked and replaced in its file; tokens, certificates, plugins in kubeconfigs", async (t) => {
@@ -278,8 +278,8 @@ describe("following pods", { concurrency: 3 }, () => {
       await agent.stop();
     }
     const refused = await scraper(t, cluster.writeKubeconfig({ token: "wrong" }));
-    await eventually("a wrong token is told", () => warnings(refused, "cannot follow objects").length === 1);
-    assert.match(warnings(refused, "cannot follow objects")[0], /nauthorized|401/);
+    await eventually("a wrong token is told", () => warnings(refused, "watch of the API server failed").length === 1);
+    assert.match(warnings(refused, "watch of the API server failed")[0], /nauthorized|401/);
 
     const agent = await scraper(t, cluster.writeKubeconfig({ tokenFile }));
     await seen(agent, "first");

@@ -378,7 +378,7 @@ static void without_a_token_nothing_is_sent(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(contents); i++) {
 		kube_fixture_write(f, "token", contents[i]);
 		kube_fixture_ask(f, (struct kube_request){0});
-		kube_fixture_assert_failed(f, -EACCES, "there is no token in it");
+		kube_fixture_assert_failed(f, -EACCES, "contains no token");
 	}
 	assert_int_equal(kube_fixture_requests(f), 0);
 	/* and it works once there is one */

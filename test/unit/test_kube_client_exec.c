@@ -120,11 +120,11 @@ static void plugins_that_fail_fail_the_requests_with_a_sentence(void **state)
 		const char *script, *sentence;
 	} cases[] = {
 		{"echo not logged in >&2; exit 1", "/plugin: exit status 1: not logged in"},
-		{"echo garbage; echo more >&2", "/plugin: what it printed is no JSON (line 1)"},
+		{"echo garbage; echo more >&2", "/plugin: its output is not valid JSON (line 1)"},
 		{"true", "/plugin: it printed nothing"},
 		{"head -c 2097152 /dev/zero", "/plugin: printed more than 1 MiB"},
 		{"kill -9 $$", "/plugin: signal 9"},
-		{PRINT(""), "/plugin: it gave neither a token nor a certificate"},
+		{PRINT(""), "/plugin: it returned neither a token nor a certificate"},
 		{PRINT("\"token\":\"a b\""), "/plugin: its token or certificate cannot be used"},
 	};
 	struct kube_fixture *f = *state;

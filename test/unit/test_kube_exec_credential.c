@@ -66,11 +66,11 @@ static void everything_else_is_refused_without_showing_it(void **state)
 		const char *text, *sentence;
 	} cases[] = {
 		{"", "it printed nothing"},
-		{"Secret: password\n", "what it printed is no JSON (line 1)"},
-		{START "{\"token\":\"a\"}}\nmore", "no JSON (line 2)"},
-		{"[]", "no ExecCredential"},
-		{"{\"kind\":\"Pod\"}", "no ExecCredential"},
-		{"{\"kind\":\"ExecCredential\"}", "does not speak the apiVersion " V1},
+		{"Secret: password\n", "its output is not valid JSON (line 1)"},
+		{START "{\"token\":\"a\"}}\nmore", "is not valid JSON (line 2)"},
+		{"[]", "is not an ExecCredential"},
+		{"{\"kind\":\"Pod\"}", "is not an ExecCredential"},
+		{"{\"kind\":\"ExecCredential\"}", "does not have the apiVersion " V1},
 		{"{\"kind\":\"ExecCredential\",\"apiVersion\":\"" V1 "beta1\"}", "does not speak"},
 		{START "null}", "has no status"},
 		{START "{}}", "neither a token nor a certificate"},
@@ -84,8 +84,9 @@ static void everything_else_is_refused_without_showing_it(void **state)
 		{START "{\"clientCertificateData\":\"C\"}}", "without the other"},
 		{START "{\"token\":\"a\",\"clientCertificateData\":[],\"clientKeyData\":{}}}",
 		 "cannot be used"},
-		{START "{\"token\":\"a\",\"expirationTimestamp\":\"soon\"}}", "is no time"},
-		{START "{\"token\":\"a\",\"expirationTimestamp\":5}}", "is no time"},
+		{START "{\"token\":\"a\",\"expirationTimestamp\":\"soon\"}}",
+		 "is not a valid time"},
+		{START "{\"token\":\"a\",\"expirationTimestamp\":5}}", "is not a valid time"},
 	};
 	const struct kube_exec_credential zero = {0};
 

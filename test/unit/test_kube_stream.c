@@ -148,7 +148,7 @@ static void what_is_no_list_is_refused_with_a_sentence(void **state)
 		{"{\"a\":}", "'}' where a value should be"},
 		{"{\"a\":[}}", "brackets that do not match"},
 		{"{\"items\":[{]", "brackets that do not match"},
-		{"{\"metadata\":{\"a\"},\"items\":[]}", "no valid JSON: ':' expected near '}'"},
+		{"{\"metadata\":{\"a\"},\"items\":[]}", "not valid JSON: ':' expected near '}'"},
 	};
 
 	(void)state;

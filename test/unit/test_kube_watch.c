@@ -342,7 +342,7 @@ static void watches_that_are_closed_go_on_without_a_new_list(void **state)
 	check_request(f, 5, WATCH_FROM("3"));
 	check_request(f, 7, WATCH_FROM("4"));
 	assert_string_equal(kube_watch_problem(f->watch), "");
-	assert_int_equal(count_lines(f, "trying again"), 0);
+	assert_int_equal(count_lines(f, "retrying"), 0);
 }
 
 static void a_version_that_is_gone_leads_to_a_new_list(void **state)
@@ -362,7 +362,7 @@ static void a_version_that_is_gone_leads_to_a_new_list(void **state)
 	check_request(f, 2, FIRST_LIST);
 	check_request(f, 6, WATCH_FROM("9"));
 	/* nobody's fault: not a word */
-	assert_int_equal(count_lines(f, "trying again"), 0);
+	assert_int_equal(count_lines(f, "retrying"), 0);
 }
 
 static void a_continued_list_that_is_gone_begins_anew(void **state)
@@ -433,7 +433,7 @@ static void answers_that_are_not_understood_lead_to_a_new_list(void **state)
 	assert_string_equal(f->seen, "[[[[[][][][][]");
 	check_request(f, 13, SHORT_WATCH_FROM("6"));
 	assert_string_equal(kube_watch_problem(f->watch),
-			    "cannot watch pods: the answer is not understood: an event without "
+			    "cannot watch pods: cannot parse the answer: an event without "
 			    "resourceVersion");
 }
 
@@ -476,7 +476,7 @@ static void refusals_are_told_once_with_what_is_needed(void **state)
 		kube_watch_problem(f->watch),
 		"cannot list pods: pods is forbidden: User \"x\" cannot; the agent needs "
 		"get, list and watch of pods (RBAC)");
-	assert_int_equal(count_lines(f, "trying again"), 1);
+	assert_int_equal(count_lines(f, "retrying"), 1);
 	assert_int_equal(
 		count_lines(f, "hint=\"the agent needs get, list and watch of pods (RBAC)\""), 1);
 	assert_false(kube_watch_synced(f->watch));
@@ -495,8 +495,8 @@ static void a_failure_that_ends_is_told_too(void **state)
 	play_out(f, script, ARRAY_SIZE(script));
 	run_until(f, has_no_problem);
 	assert_string_equal(kube_watch_problem(f->watch), "");
-	assert_int_equal(count_lines(f, "trying again"), 2);
-	assert_int_equal(count_lines(f, "works again"), 1);
+	assert_int_equal(count_lines(f, "retrying"), 2);
+	assert_int_equal(count_lines(f, "recovered"), 1);
 	check_request(f, 4, WATCH_FROM("1"));
 }
 
