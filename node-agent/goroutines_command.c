@@ -1,3 +1,13 @@
+/*
+ * A process can have several Go runtimes: a Go program has exactly one, its own, but any
+ * other program may have loaded libraries built with -buildmode=c-shared, each with a
+ * runtime. So the executable is tried first, and if it is not Go's, all libraries.
+ *
+ * With several files, some may fail while others succeed. What to print depends on the whole:
+ * if the only Go file fails, its error is the command's; if one of several fails, that is a
+ * warning. The first failure is therefore held back until another file follows or the end is
+ * reached.
+ */
 #include "node-agent/goroutines_command.h"
 
 #include <errno.h>
@@ -17,17 +27,17 @@
 
 struct command {
 	pid_t pid;
-	const char *pprof; /* NULL: text to standard output */
+	const char *pprof; /* path of the pprof to write; NULL to print text */
 };
 
-/* A process, file by file: each may have a Go runtime. */
+/* The files of the process, one after the other. */
 struct search {
 	const struct command *command;
 	struct go_reader *reader;
-	struct program_id id; /* with the file that is looked at */
-	size_t n_read;        /* runtimes */
-	size_t n_failed;      /* files */
-	/* the first one that failed: it is not said before it is clear that it is not all that there is to say */
+	struct program_id id; /* with the file that is being read */
+	size_t n_read;        /* files whose runtime was read */
+	size_t n_failed;      /* files whose runtime could not be read */
+	/* the first one of these, held back */
 	struct program_id failed;
 	int error;
 };
@@ -45,24 +55,24 @@ static int parse(char **args, struct command *ret, struct err *err)
 	return 0;
 }
 
-/* ---- what went wrong, in words ---- */
+/* ---- messages ---- */
 
 static const struct {
 	int error;
 	const char *text;
 } reasons[] = {
-	{-ESRCH, "there is no such process"},
-	{-ENODATA, "it has ended"},
-	{-EACCES, "it may not be read: that needs the same user, or CAP_SYS_PTRACE"},
-	{-EPERM, "it may not be read: that needs the same user, or CAP_SYS_PTRACE"},
-	{-ENOENT, "it is not a Go program, or one that cannot be understood"},
-	{-ENOEXEC, "it is not a Go program, and has loaded none"},
-	{-ENOTSUP, "its release of Go is not known here: 1.13 to 1.27 are"},
-	{-EBADMSG, "its memory cannot be understood"},
-	{-E2BIG, "it has more than 1,000,000 goroutines"},
-	{-ETIME, "it takes too long"},
-	{-ENOBUFS, "it has too many different stacks"},
-	{-EFBIG, "it has too many different stacks"},
+	{-ESRCH, "no such process"},
+	{-ENODATA, "the process exited while it was read"},
+	{-EACCES, "permission denied: this needs the same user or CAP_SYS_PTRACE"},
+	{-EPERM, "permission denied: this needs the same user or CAP_SYS_PTRACE"},
+	{-ENOENT, "not a Go program, or its Go runtime was not found"},
+	{-ENOEXEC, "not a Go program, and no Go library is loaded"},
+	{-ENOTSUP, "unsupported release of Go: 1.13 to 1.27 are supported"},
+	{-EBADMSG, "unexpected content in the memory of the process"},
+	{-E2BIG, "more than 1,000,000 goroutines"},
+	{-ETIME, "timed out while reading the process"},
+	{-ENOBUFS, "too many different stacks"},
+	{-EFBIG, "too many different stacks"},
 };
 
 static const char *reason_of(int error)
@@ -79,7 +89,10 @@ struct naming {
 	char *to; /* NAME_BYTES */
 };
 
-/* The process chooses names, and they go to somebody's terminal. */
+/*
+ * Copies the path of the file. The process chooses it, so control characters must not reach a
+ * terminal.
+ */
 static int on_map(void *ctx, const char *line, size_t len)
 {
 	struct naming *n = ctx;
@@ -100,12 +113,12 @@ static void name_file(struct search *s, const struct program_id *id, char to[sta
 	struct naming naming = {id->library.ino, to};
 
 	if (id->library.ino == 0)
-		snprintf(to, NAME_BYTES, "its executable");
+		snprintf(to, NAME_BYTES, "executable");
 	else if (fd < 0 || procfs_each_map(fd, MAPS_MAX_BYTES, on_map, &naming) <= 0)
-		snprintf(to, NAME_BYTES, "the library with inode %" PRIu64, id->library.ino);
+		snprintf(to, NAME_BYTES, "library with inode %" PRIu64, id->library.ino);
 }
 
-static void say_failed(struct search *s, const struct program_id *id, int error)
+static void print_failure(struct search *s, const struct program_id *id, int error)
 {
 	char name[NAME_BYTES];
 
@@ -116,29 +129,29 @@ static void say_failed(struct search *s, const struct program_id *id, int error)
 static void add_failed(struct search *s, int error)
 {
 	if (s->n_failed == 1)
-		say_failed(s, &s->failed, s->error);
+		print_failure(s, &s->failed, s->error);
 	if (s->n_failed++ > 0) {
-		say_failed(s, &s->id, error);
+		print_failure(s, &s->id, error);
 		return;
 	}
 	s->failed = s->id;
 	s->error = error;
 }
 
-/* What somebody who counts wants to know. */
+/* Appends to the line with the number of goroutines how many of them lack something. */
 static void print_losses(const struct goroutine_reading *r)
 {
 	const struct {
 		uint64_t n;
 		const char *text;
 	} losses[] = {
-		{r->n_running, "without a stack: they run"},
-		{r->n_moved, "without a stack: they moved while they were read"},
-		{r->n_limited, "without a stack: there are too many bytes of stacks"},
-		{r->n_unreadable, "without a stack: it cannot be read"},
-		{r->n_broken, "with a part of their stack: the rest is not understood"},
-		{r->n_cut, "with a part of their stack: it is too deep"},
-		{r->n_bad, "not counted: they are not understood"},
+		{r->n_running, "running and therefore without a stack"},
+		{r->n_moved, "without a stack because they kept moving while they were read"},
+		{r->n_limited, "without a stack because all stacks together are too large"},
+		{r->n_unreadable, "without a stack because it cannot be read"},
+		{r->n_broken, "with a part of their stack because the rest cannot be unwound"},
+		{r->n_cut, "with a part of their stack because it is too deep"},
+		{r->n_bad, "more not counted because they are invalid"},
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(losses); i++) {
@@ -200,8 +213,11 @@ static int read_runtime(struct search *s, struct buf *out, struct goroutine_read
 	return goroutine_reader_text(o->runtime, now_ns, out, ret);
 }
 
-/* 0, also when it cannot be read; -errno of what is written. */
-static int look_at(struct search *s, struct err *err)
+/*
+ * Reads s->id's file and prints or writes its goroutines. Returns 0, also if it is not a Go
+ * file or cannot be read, or the error of writing.
+ */
+static int read_file(struct search *s, struct err *err)
 {
 	struct goroutine_reading reading = {0};
 	CLEANUP(buf_fini) struct buf out;
@@ -221,19 +237,20 @@ static int look_at(struct search *s, struct err *err)
 	return r;
 }
 
-static int look_at_libraries(struct search *s, struct err *err)
+static int read_libraries(struct search *s, struct err *err)
 {
-	AUTO_FREE struct file_id *keys = calloc(GO_READER_LIBRARIES_MAX, sizeof(*keys));
+	AUTO_FREE struct file_id *ids = calloc(GO_READER_LIBRARIES_MAX, sizeof(*ids));
 	int n = -ENOMEM, r = 0;
 
-	if (keys)
-		n = go_reader_libraries(s->reader, &s->id, keys, GO_READER_LIBRARIES_MAX);
+	if (ids)
+		n = go_reader_libraries(s->reader, &s->id, ids, GO_READER_LIBRARIES_MAX);
 	if (n < 0)
 		return err_set(err, n, "process %d: %s", (int)s->id.pid, reason_of(n));
 	for (int i = 0; r == 0 && i < n; i++) {
-		s->id.library = keys[i];
+		s->id.library = ids[i];
+		/* a pprof is of one runtime: the first that can be read */
 		if (s->n_read == 0 || !s->command->pprof)
-			r = look_at(s, err);
+			r = read_file(s, err);
 	}
 	return r;
 }
@@ -245,13 +262,14 @@ static int conclude(struct search *s, struct err *err)
 
 	if (s->n_read > 0) {
 		if (s->n_failed == 1)
-			say_failed(s, &s->failed, s->error);
+			print_failure(s, &s->failed, s->error);
 		return 0;
 	}
 	if (s->n_failed == 0)
 		return err_set(err, -ENOEXEC, "process %d: %s", pid, reason_of(-ENOEXEC));
 	if (s->n_failed > 1)
-		return err_set(err, s->error, "process %d: nothing of it can be read", pid);
+		return err_set(err, s->error, "process %d: none of its Go runtimes can be read",
+			       pid);
 	if (s->failed.library.ino == 0)
 		return err_set(err, s->error, "process %d: %s", pid, reason_of(s->error));
 	name_file(s, &s->failed, name);
@@ -273,17 +291,16 @@ static int run(char **args, struct err *err)
 	if (r < 0)
 		return err_set(err, r, "process %d: %s", (int)c.pid, reason_of(r));
 	s.reader = reader;
-	r = look_at(&s, err);
-	/* a Go program has one runtime, its own */
+	r = read_file(&s, err);
 	if (r == 0 && s.n_read == 0)
-		r = look_at_libraries(&s, err);
+		r = read_libraries(&s, err);
 	return r < 0 ? r : conclude(&s, err);
 }
 
 const struct agent_command goroutines_command = {
 	.name = "goroutines",
 	.arguments = ARGUMENTS,
-	.help = "print where the goroutines of a Go process are, the most common place first, and "
-		"exit; or write that to FILE as a pprof",
+	.help = "print where the goroutines of a Go process are, the most common place first, or "
+		"write them to FILE as a pprof",
 	.run = run,
 };

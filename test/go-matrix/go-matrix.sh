@@ -104,11 +104,11 @@ command_of_others() {
 		launch "$out/host" 0 $order 0
 		said ready && said loaded && "$NODE_AGENT" goroutines "$pid" >"$work/text" 2>"$work/errors" &&
 			grep -q 'main.run_target' "$work/text" && head -n 1 "$work/text" | grep -q "of $out/$1.so" &&
-			[ "$(wc -l <"$work/errors")" -eq 1 ] && grep -q "$work/old.so: its release" "$work/errors" || return 1
+			[ "$(wc -l <"$work/errors")" -eq 1 ] && grep -q "$work/old.so: unsupported release" "$work/errors" || return 1
 		stop
 	done
 	launch "$out/host" 0 "$work/old.so" 0
-	said loaded && ! "$NODE_AGENT" goroutines "$pid" 2>"$work/errors" && grep -q "$work/old.so: its release" "$work/errors" &&
+	said loaded && ! "$NODE_AGENT" goroutines "$pid" 2>"$work/errors" && grep -q "$work/old.so: unsupported release" "$work/errors" &&
 		cat "$work/errors"
 }
 
