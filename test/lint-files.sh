@@ -1,6 +1,6 @@
 #!/bin/sh
 # File names are unique in the repository, so that a name in a log or a grep says where it is;
-# and every file that ARCHITECTURE.md, README.md and CONTRIBUTING.md name exists.
+# and every file that the documents name exists.
 set -u
 bad=0
 
@@ -12,7 +12,7 @@ if [ -n "$dup" ]; then
 	bad=1
 fi
 
-for doc in ARCHITECTURE.md README.md CONTRIBUTING.md test/README.md; do
+for doc in ARCHITECTURE.md README.md CONTRIBUTING.md BENCHMARKS.md docs/*.md test/README.md bpf/README.md; do
 	[ -f "$doc" ] || { echo "$doc does not exist"; bad=1; continue; }
 	# x.{h,c} and x.{c,h} stand for both
 	# shellcheck disable=SC2016 # backquotes of Markdown
