@@ -1,8 +1,18 @@
 /*
- * A process has one path per hierarchy. They are tried in the order in which
- * they are likely to be right, and the first that names a manager wins:
- * kubelet's limits are in the cpu and memory hierarchies; else version 2;
- * else the controllers; else systemd's own.
+ * The cgroup is the only fact about a process's container that needs no API: every runtime
+ * puts the container's id into the path, each in its own way ("/docker/<id>",
+ * "/system.slice/docker-<id>.scope", "/kubepods/burstable/pod<uid>/<id>" …).
+ *
+ * With cgroup v1 a process has one path per hierarchy, and they can disagree: a container in a
+ * container, or a service that moves only some controllers. They are tried in the order in
+ * which they are likely to be right, and the first that names a manager wins: the cpu and
+ * memory hierarchies if they are kubelet's, as its limits are there; then v2; then cpu and
+ * memory of anybody; then systemd's own hierarchy.
+ *
+ * Within a path, the id is searched for by the prefix of a known runtime, at any depth, so
+ * that nested slices and drivers need no cases of their own. An id must be 64 hex digits:
+ * names that merely contain "docker-" are no containers. What no rule recognises is
+ * CGROUP_NONE, never a guess.
  */
 #include "node-agent/process/cgroup_path.h"
 
@@ -19,7 +29,7 @@ struct paths {
 	struct text systemd;
 };
 
-/* What stands before a container's id when the runtime gives its name. */
+/* What precedes a container's id in paths that name the runtime. */
 static const struct {
 	const char *prefix;
 	enum cgroup_kind kind;
@@ -62,7 +72,7 @@ static bool contains(struct text t, const char *s)
 	return memmem(t.p, t.len, s, strlen(s)) != NULL;
 }
 
-/* Cuts the next element off a path; empty when there is none. */
+/* Removes the next element from the front of a path and returns it; empty if there is none. */
 static struct text next_element(struct text *path)
 {
 	struct text e;
@@ -79,7 +89,7 @@ static struct text next_element(struct text *path)
 	return e;
 }
 
-/* Always true: there is something. */
+/* Returns true, for the convenience of its callers. */
 static bool set(struct cgroup_path *ret, enum cgroup_kind kind, struct text id)
 {
 	ret->kind = kind;
@@ -93,7 +103,7 @@ static bool is_hex(char ch)
 	return (ch >= '0' && ch <= '9') || (ch >= 'a' && ch <= 'f');
 }
 
-/* A container's id right at p. */
+/* Whether p starts with a container's id. */
 static bool is_container_id(const char *p, const char *end)
 {
 	if (end - p < CGROUP_CONTAINER_ID_LEN)
@@ -124,7 +134,10 @@ static bool find_named_runtime(struct text path, struct cgroup_path *ret)
 	return false;
 }
 
-/* cgroupfs driver: /kubepods/burstable/pod<uid>/<id>; a sandbox may have no id of its own. */
+/*
+ * cgroupfs driver: /kubepods/burstable/pod<uid>/<id>. A process in the pod's own cgroup has no
+ * id.
+ */
 static bool find_in_pod(struct text path, struct cgroup_path *ret)
 {
 	struct text pod = {0}, e;
@@ -151,10 +164,7 @@ static bool find_in_pod(struct text path, struct cgroup_path *ret)
 	return set(ret, CGROUP_KUBEPODS, pod);
 }
 
-/*
- * The first service below the slice, so that neither sub-slices nor a service's own children
- * count.
- */
+/* The first unit below the slice: skips sub-slices and ignores a service's own children. */
 static bool find_unit(struct text path, struct cgroup_path *ret)
 {
 	struct text slice = next_element(&path), e;
@@ -163,7 +173,7 @@ static bool find_unit(struct text path, struct cgroup_path *ret)
 	for (size_t i = 0; i < ARRAY_SIZE(unit_slices); i++)
 		known |= equals(slice, unit_slices[i]);
 	while (known && (e = next_element(&path)).len > 0) {
-		if (ends(e, ".scope")) /* made by a program for a while, like a session */
+		if (ends(e, ".scope")) /* transient, such as a login session: not a service */
 			return false;
 		if (!ends(e, ".service") && !ends(e, ".socket") && !ends(e, ".mount"))
 			continue;
@@ -195,12 +205,12 @@ static bool find_other(struct text path, struct cgroup_path *ret)
 
 static bool classify(struct text path, struct cgroup_path *ret)
 {
-	/* relative to our own cgroup namespace */
+	/* outside our own cgroup namespace */
 	while (begins(path, "/.."))
 		path = (struct text){path.p + 3, path.len - 3};
 	if (path.len <= 1 || equals(path, "/init.scope"))
 		return false;
-	/* the watcher of a container is not the container */
+	/* conmon monitors a container from outside */
 	if (contains(path, "conmon-"))
 		return false;
 	if (find_named_runtime(path, ret))

@@ -1,6 +1,6 @@
 /*
- * Text of /proc/<pid>/cgroup → who manages the process: a container runtime, a
- * systemd unit, or nobody. Version 1, version 2 and both at once. Pure.
+ * Text of /proc/<pid>/cgroup → who manages the process: a container runtime, a systemd unit,
+ * or nobody. For cgroup versions 1, 2 and both at once. Pure.
  */
 #ifndef NODE_AGENT_PROCESS_CGROUP_PATH_H
 #define NODE_AGENT_PROCESS_CGROUP_PATH_H
@@ -16,7 +16,7 @@ enum cgroup_kind {
 	CGROUP_CONTAINERD,
 	CGROUP_CRIO,
 	CGROUP_PODMAN,
-	CGROUP_KUBEPODS, /* in a pod, of a runtime that does not say its name */
+	CGROUP_KUBEPODS, /* in a pod; the path does not name the runtime */
 	CGROUP_LXC,
 	CGROUP_SYSTEMD,
 	CGROUP_TALOS,
@@ -25,14 +25,14 @@ enum cgroup_kind {
 struct cgroup_path {
 	enum cgroup_kind kind;
 	/*
-	 * Containers: 64 hex digits, or the name (LXC), or "pod<uid>" when a pod's
-	 * own cgroup holds the process. SYSTEMD: "/system.slice/cron.service". TALOS:
-	 * name of the service. Longer ones are cut.
+	 * Containers: 64 hex digits, or the name (LXC), or "pod<uid>" if the process is in the
+	 * pod's own cgroup. SYSTEMD: "/system.slice/cron.service". TALOS: name of the service.
+	 * NONE: "". Truncated if longer.
 	 */
 	char id[CGROUP_ID_BYTES];
 };
 
-/* Any bytes are fine; what is not understood is CGROUP_NONE. */
+/* Accepts any bytes; what it does not recognise becomes CGROUP_NONE. */
 void cgroup_path_parse(const char *text, size_t len, struct cgroup_path *ret);
 
 #endif /* NODE_AGENT_PROCESS_CGROUP_PATH_H */

@@ -1,3 +1,19 @@
+/*
+ * Getting from a line of /proc/<pid>/maps to the file.
+ *
+ * /proc/<pid>/map_files/<range> is a link to the very file that is mapped, even if it was
+ * deleted or replaced, but it needs CAP_SYS_ADMIN or CAP_CHECKPOINT_RESTORE. Without these,
+ * the path is looked up below the root of the process, with symbolic links resolved inside it
+ * (openat2, RESOLVE_IN_ROOT), as an absolute link would otherwise lead to a file of the host.
+ * The result must have the device and inode of the mapping, because the process chooses
+ * the path and may have replaced the file.
+ *
+ * The file system may be served by another machine or by a user's program (FUSE) and never
+ * answer, and a thread that waits for it cannot be cancelled. So everything that could reach a
+ * file system runs in a job on another thread, with a deadline (deadline_call.h), and jobs own
+ * copies of what they use, because they may outlive the call. Only the attributes of a
+ * map_files link are read directly: the kernel has them.
+ */
 #include "node-agent/process/file_finder.h"
 
 #include <errno.h>
@@ -12,20 +28,20 @@
 #include "node-agent/process/local_fs.h"
 
 #define PATH_BYTES 4096
-#define OPEN_TIMEOUT_NS (200 * NS_PER_MS) /* sampling waits; the ring has room for seconds */
+#define OPEN_TIMEOUT_NS (200 * NS_PER_MS) /* sampling waits meanwhile; the ring holds two seconds */
 #define HUNG_PAUSE_NS (60 * NS_PER_S)
 
 struct file_finder {
 	struct deadline_caller *caller;
-	struct deadline_caller *own; /* NULL: the caller is borrowed */
+	struct deadline_caller *own; /* NULL if the caller is borrowed */
 };
 
-/* A lookup below a process's root, or an opening: what waits for a file system. */
+/* A lookup below the root of a process, or an open: may wait for a file system. */
 struct file_job {
 	struct deadline_job job; /* first */
-	int at_fd;               /* owned; what path is relative to */
+	int at_fd;               /* owned; path is relative to it */
 	int result;
-	int fd; /* the result's */
+	int fd; /* the resulting descriptor */
 	struct file_version version;
 	bool regular;
 	bool may_hang;
@@ -79,14 +95,14 @@ static struct file_job *job_new(void (*run)(struct deadline_job *j), int at_fd, 
 		return NULL;
 	job->job = (struct deadline_job){.run = run, .free = job_free, .key = key};
 	job->fd = -1;
-	/* a descriptor of its own: the caller's may be closed, and its number used again */
+	/* its own descriptor: the caller may close this one, and its number may be reused */
 	job->at_fd = fcntl(at_fd, F_DUPFD_CLOEXEC, 0);
 	return job;
 }
 
-/* ---- finding ---- */
+/* ---- find ---- */
 
-static void look_below_root(struct deadline_job *j)
+static void find_in_root(struct deadline_job *j)
 {
 	struct open_how how = {.flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_IN_ROOT};
 	struct file_job *job = (struct file_job *)j;
@@ -109,7 +125,7 @@ static int find_below_root(struct file_finder *f, int proc_fd, const struct proc
 	root_fd = openat(proc_fd, "root", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (root_fd < 0)
 		return -errno;
-	job = job_new(look_below_root, root_fd, dev);
+	job = job_new(find_in_root, root_fd, dev);
 	if (!job)
 		return -ENOMEM;
 	memcpy(job->path, m->path, m->path_len);
@@ -142,7 +158,7 @@ int file_finder_find(struct file_finder *f, int proc_fd, const struct proc_map *
 	return 0;
 }
 
-/* ---- opening ---- */
+/* ---- open ---- */
 
 static void open_file(struct deadline_job *j)
 {

@@ -1,15 +1,9 @@
 /*
- * Finding and opening a file of another process. /proc/<pid>/map_files/<range> leads to
- * the very file that is mapped, deleted or replaced or not, but needs
- * CAP_SYS_ADMIN or CAP_CHECKPOINT_RESTORE. Without, the path is looked up below
- * the process's root, symbolic links included, and what is found must be the
- * file of the mapping by device and inode. Nothing but regular files is ever
- * opened: opening a device or a pipe can have effects.
+ * Finds and opens files that other processes have mapped. Calls that could wait for a file
+ * system have a deadline; after a missed one, the files of that device are left alone for a
+ * minute.
  *
- * A file system may be served by another machine or by a program of anybody, and not answer. What
- * could wait for it is done with a deadline; its files are left alone for a while after one.
- *
- * One thread: the loop's, if nobody gives it a caller of calls with deadlines.
+ * To be used on one thread.
  */
 #ifndef NODE_AGENT_PROCESS_FILE_FINDER_H
 #define NODE_AGENT_PROCESS_FILE_FINDER_H
@@ -21,32 +15,36 @@
 struct deadline_caller;
 struct file_finder;
 
-/* Where a file was found: its attributes, and how to open it. */
+/* A file that was found: its attributes, and how to open it. */
 struct found_file {
 	struct file_id id;
 	bool regular;
-	int path_fd;       /* O_PATH, the caller's; -1: by map_name */
-	char map_name[64]; /* below /proc/<pid> */
+	int path_fd;       /* O_PATH, owned by the caller; -1: open it by map_name */
+	char map_name[64]; /* relative to /proc/<pid> */
 };
 
 struct opened_file {
-	int fd; /* the caller's */
-	bool may_hang;
+	int fd;        /* owned by the caller */
+	bool may_hang; /* reading may wait for another machine or program */
 };
 
 int file_finder_new(struct file_finder **ret) MUST_CHECK;
-/* With the deadlines of a caller that is borrowed, on its thread. */
+/* Uses the deadlines of `caller`, which is borrowed, and must be used on its thread. */
 int file_finder_new_with(struct file_finder **ret, struct deadline_caller *caller) MUST_CHECK;
 void file_finder_free(struct file_finder *f);
 DEFINE_CLEANUP(struct file_finder *, file_finder_free);
 
-/* The file behind a mapping of the process whose /proc folder is proc_fd. -ENOENT … when not. */
+/*
+ * Finds the file behind a mapping of the process whose /proc folder is proc_fd. Returns 0,
+ * -ENOENT or another -errno.
+ */
 int file_finder_find(struct file_finder *f, int proc_fd, const struct proc_map *m,
 		     struct found_file *ret) MUST_CHECK;
 
 /*
- * -ETIMEDOUT, -EBUSY: its file system does not answer, or did not a moment ago; -ESTALE: it is not
- * what was found any more; other -errno.
+ * Returns 0, -ETIMEDOUT if its file system does not answer, -EBUSY if it did not answer a
+ * moment ago, -ESTALE if the name leads to another file than the one found, or another -errno.
+ * found must be a regular file: opening a device or a pipe can have effects.
  */
 int file_finder_open(struct file_finder *f, int proc_fd, const struct found_file *found,
 		     struct opened_file *ret) MUST_CHECK;

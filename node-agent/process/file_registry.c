@@ -1,3 +1,17 @@
+/*
+ * Files are opened when a process is first read, not when symbols are needed: by then the
+ * process may have exited, taking the mount namespace and the only way to the file with it. A
+ * node has far fewer distinct files than mappings (everybody maps libc), so keeping them open
+ * is cheap, up to max_open.
+ *
+ * A file that cannot be opened is remembered too, with fd -1, so that each is tried and
+ * counted once; only a full registry and a hanging file system are reasons to try again, as
+ * both pass. A file that cannot even be found is known by the device and inode in the text of
+ * maps alone, without size and mtime.
+ *
+ * Files are not closed when the last snapshot releases them: short-lived processes of the same
+ * programs come all the time. A sweep every few seconds closes what is unused.
+ */
 #include "node-agent/process/file_registry.h"
 
 #include <errno.h>
@@ -9,8 +23,8 @@
 struct entry {
 	UT_hash_handle hh; /* by file->id */
 	struct mapped_file *file;
-	bool over_limit; /* not opened for max_open: worth another try */
-	bool hung;       /* not opened in time: likewise */
+	bool over_limit; /* not opened because of max_open; retried */
+	bool hung;       /* not opened in time; retried */
 };
 
 struct file_registry {
@@ -54,7 +68,7 @@ void file_registry_free(struct file_registry *r)
 	free(r);
 }
 
-/* Takes fd in any case. */
+/* Takes over fd_adopt, on failure too. */
 static int add(struct file_registry *r, const struct file_id *id, int fd_adopt,
 	       const struct proc_map *m, struct entry **ret)
 {
@@ -65,7 +79,7 @@ static int add(struct file_registry *r, const struct file_id *id, int fd_adopt,
 	e = calloc(1, sizeof(*e));
 	if (!e || mapped_file_new(&file, id, fd, m->path, m->path_len) < 0)
 		return -ENOMEM;
-	(void)TAKE_FD(fd); /* the file's now */
+	(void)TAKE_FD(fd); /* owned by the file */
 	e->file = file;
 	HASH_ADD_KEYPTR(hh, r->entries, &file->id, sizeof(file->id), e);
 	if (!TABLE_ADDED(hh, e))
@@ -121,7 +135,7 @@ static int get_found(struct file_registry *r, int proc_fd, const struct proc_map
 	return 0;
 }
 
-/* Known by name alone: by what the maps text says of it. */
+/* A file that cannot be found is identified by the text of maps. */
 static int get_unfound(struct file_registry *r, const struct proc_map *m, struct mapped_file **ret)
 {
 	struct file_id id = {.dev = makedev(m->dev_major, m->dev_minor), .ino = m->ino};
@@ -158,7 +172,7 @@ void file_registry_sweep(struct file_registry *r)
 {
 	struct entry *e, *next;
 
-	/* Only we make references to a file that no snapshot has, so 1 stays 1. */
+	/* Only this thread makes references to a file that no snapshot has, so 1 stays 1. */
 	for (e = r->entries; e; e = next) {
 		next = e->hh.next;
 		if (atomic_load_explicit(&e->file->refs, memory_order_acquire) == 1)

@@ -1,4 +1,4 @@
-/* Which file systems answer by themselves: reading from others may wait for ever. */
+/* Which file systems answer on their own; reading from others may wait indefinitely. */
 #ifndef NODE_AGENT_PROCESS_LOCAL_FS_H
 #define NODE_AGENT_PROCESS_LOCAL_FS_H
 
@@ -6,11 +6,11 @@
 
 enum fs_kind {
 	FS_LOCAL,   /* on a disk or in memory */
-	FS_LAYERED, /* overlayfs: may have anything below, which nobody but its mount changes */
-	FS_OTHER,   /* what we do not know, too */
+	FS_LAYERED, /* overlayfs: may have any file system below; files change through it alone */
+	FS_OTHER,   /* over a network, FUSE, or unknown */
 };
 
-/* Of fd's file. Magic numbers: linux/magic.h. */
+/* The kind of file system that fd is on. Magic numbers: linux/magic.h. */
 enum fs_kind local_fs_kind(int fd);
 
 static inline bool local_fs_has(int fd)

@@ -28,7 +28,7 @@ struct mapped_file *mapped_file_ref(struct mapped_file *f)
 
 void mapped_file_unref(struct mapped_file *f)
 {
-	/* acquire: what other owners did with f comes before it is freed */
+	/* acquire: other owners' uses of f must come before it is freed */
 	if (!f || atomic_fetch_sub_explicit(&f->refs, 1, memory_order_acq_rel) > 1)
 		return;
 	if (f->fd >= 0)

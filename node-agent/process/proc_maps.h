@@ -1,8 +1,7 @@
 /*
- * Parser of one /proc/<pid>/maps line.
+ * Parser of a line of /proc/<pid>/maps.
  *
- * Pure: no I/O, no allocation. The text comes from a process we do not
- * control (file names are chosen by it), so every byte is checked.
+ * Pure: no I/O, no allocation. The process chooses the file names, so every byte is checked.
  */
 #ifndef NODE_AGENT_PROCESS_PROC_MAPS_H
 #define NODE_AGENT_PROCESS_PROC_MAPS_H
@@ -15,15 +14,21 @@ struct proc_map {
 	uint64_t file_offset;
 	uint32_t dev_major;
 	uint32_t dev_minor;
-	uint64_t ino; /* 0: no file */
+	uint64_t ino; /* 0 if there is no file */
 	bool exec;
-	bool deleted; /* the file has no name any more */
-	/* Points into the parsed line, without " (deleted)"; not NUL-terminated; "" if anonymous. */
+	bool deleted; /* the file was deleted or replaced */
+	/*
+	 * Points into the parsed line, without " (deleted)"; not NUL-terminated; "" if
+	 * anonymous.
+	 */
 	const char *path;
 	size_t path_len;
 };
 
-/* line without its newline. 0, or -EBADMSG when malformed; ret is written only on 0. */
+/*
+ * line has no newline. Returns 0, or -EBADMSG if it is malformed; *ret is written on success
+ * only.
+ */
 int proc_map_parse(const char *line, size_t len, struct proc_map *ret) MUST_CHECK;
 
 #endif /* NODE_AGENT_PROCESS_PROC_MAPS_H */

@@ -1,3 +1,18 @@
+/*
+ * A process is read while it runs, and may exit or execute another program between any two
+ * reads. The descriptor of its /proc folder pins the process (a reused pid is not an issue
+ * from then on), and its start time, read through the descriptor, proves that it is the
+ * sampled one. Its name tells programs apart: if it is not that of the sample, the process has
+ * called execve(2) since, and the mappings are not those that the sample's addresses belong
+ * to.
+ *
+ * If the leader thread has exited, its folder has no maps and no exe, but those of the other
+ * threads have.
+ *
+ * The text of maps is not a consistent picture either: the kernel produces it page by page,
+ * and mappings can change in between. Lines that overlap earlier ones are dropped, so that a
+ * snapshot is always sorted and disjoint.
+ */
 #include "node-agent/process/process_reader.h"
 
 #include <errno.h>
@@ -10,7 +25,7 @@
 
 #define FIRST_MAPPINGS 16
 
-/* While the lines of maps come in. */
+/* State of reading maps, line by line. */
 struct collector {
 	struct process_snapshot *snapshot;
 	struct file_registry *files;
@@ -62,7 +77,7 @@ static int add_mapping(void *ctx, const char *line, size_t len)
 
 	if (proc_map_parse(line, len, &m) < 0 || !m.exec)
 		return 0;
-	/* the text is not read in one piece: mappings can move while we read */
+	/* mappings can change while we read */
 	if (s->n_mappings > 0 && m.start < s->mappings[s->n_mappings - 1].end)
 		return 0;
 	if (s->n_mappings == PROCESS_MAX_MAPPINGS) {
@@ -92,7 +107,7 @@ static int read_mappings(struct process_snapshot *s, struct file_registry *files
 	int r = procfs_each_map(proc_fd, PROCESS_MAX_MAPS_BYTES, add_mapping, &c);
 
 	*ret_cut = r == -EFBIG;
-	return r == -ENOMEM ? r : 0; /* not readable: no mappings */
+	return r == -ENOMEM ? r : 0; /* unreadable: no mappings */
 }
 
 /*
@@ -118,8 +133,8 @@ static int fill_names(struct process_snapshot *s, int proc_fd, bool changed)
 }
 
 /*
- * Of a leader that has ended nothing can be read; the folder of another thread has the same. -ESRCH
- * when that is no thread of the process (any more).
+ * Opens the folder of another thread, for a process whose leader has exited. Returns a
+ * descriptor, or -ESRCH if it is not (or no longer) a thread of the process.
  */
 static int open_thread(int root_fd, int leader_fd, pid_t tid)
 {
@@ -134,7 +149,7 @@ static int open_thread(int root_fd, int leader_fd, pid_t tid)
 	return fstatat(leader_fd, name, &st, 0) < 0 ? -ESRCH : TAKE_FD(fd);
 }
 
-/* The folder of exactly this process, or an error. */
+/* Opens the folder of exactly this process. Returns a descriptor or -errno. */
 static int open_same(int root_fd, const struct process_identity *id, bool *ret_changed)
 {
 	AUTO_CLOSE int fd = -1;
@@ -179,7 +194,7 @@ int process_read(int root_fd, struct file_registry *files, const struct process_
 		r = read_mappings(s, files, fd, &cut);
 	if (r < 0)
 		return r;
-	/* one that is just ending has a folder, but no memory and no executable */
+	/* a process that is exiting has a folder, but no memory and no executable */
 	s->unreadable = !id->kernel_thread &&
 			(fd < 0 || changed || (s->n_mappings == 0 && s->exe[0] == '\0'));
 	*ret = (struct process_reading){.snapshot = TAKE_PTR(s), .cut = cut, .changed = changed};

@@ -1,6 +1,6 @@
 /*
- * One process's /proc folder → a snapshot. Whatever cannot be read is left
- * out, never guessed. Loop thread only.
+ * The /proc folder of a process → a snapshot. What cannot be read is left out, never guessed.
+ * Loop thread only.
  */
 #ifndef NODE_AGENT_PROCESS_PROCESS_READER_H
 #define NODE_AGENT_PROCESS_PROCESS_READER_H
@@ -10,13 +10,13 @@
 
 struct file_registry;
 
-#define PROCESS_MAX_MAPPINGS 16384 /* executable ones; JIT compilers make a few thousand */
+#define PROCESS_MAX_MAPPINGS 16384 /* executable ones; JIT compilers make some thousands */
 #define PROCESS_MAX_MAPS_BYTES ((size_t)64 * 1024 * 1024) /* some 700,000 lines: half a second */
 
-/* Which process a snapshot is wanted of. */
+/* The process to read, as the sample describes it. */
 struct process_identity {
 	pid_t pid;
-	pid_t tid;           /* a thread to read by when the leader has ended; 0: none */
+	pid_t tid;           /* a thread to read it through if the leader has exited; 0: none */
 	uint64_t start_time; /* clock ticks since boot */
 	char comm[PROCESS_COMM_BYTES];
 	bool kernel_thread;
@@ -25,17 +25,17 @@ struct process_identity {
 struct process_reading {
 	struct process_snapshot *snapshot; /* one reference */
 	bool cut;                          /* mappings beyond a limit are missing */
-	bool changed; /* another name than in id: it has executed something else meanwhile */
+	bool changed; /* has another name than in id: it has executed another program since */
 };
 
 /*
- * 0: ret->snapshot is set, with gone when the process was not there or not the
- * same any more. -ENOMEM.
+ * Returns 0 and a snapshot, which is marked as unreadable if the process has exited or
+ * executes another program, or -ENOMEM.
  */
 int process_read(int root_fd, struct file_registry *files, const struct process_identity *id,
 		 struct process_reading *ret) MUST_CHECK;
 
-/* The same names and the same mappings of the same files. */
+/* Whether names, mappings and files are the same. */
 bool process_snapshots_equal(const struct process_snapshot *a, const struct process_snapshot *b);
 
 #endif /* NODE_AGENT_PROCESS_PROCESS_READER_H */

@@ -1,10 +1,10 @@
 /*
- * What is known about a process at one moment: who it is and what it has
- * mapped executable. Made on the loop thread, read on the worker's.
+ * A process at one moment: its identity and what it has mapped executable. Made on the loop
+ * thread, read on the worker's.
  *
- * Immutable but for the count of references, which any thread may change. A
- * process that executes a new image or maps more code gets a new snapshot; the
- * old one lives as long as a cycle holds it.
+ * Immutable except for the reference count, which any thread may change. A process that
+ * executes another program or maps more code gets a new snapshot; the old one lives as long as
+ * a cycle holds it.
  */
 #ifndef NODE_AGENT_PROCESS_PROCESS_SNAPSHOT_H
 #define NODE_AGENT_PROCESS_PROCESS_SNAPSHOT_H
@@ -21,7 +21,7 @@
 enum process_mapping_kind {
 	PROCESS_MAPPING_FILE,
 	PROCESS_MAPPING_VDSO,
-	PROCESS_MAPPING_ANONYMOUS, /* JIT code, memfd, and what has no file */
+	PROCESS_MAPPING_ANONYMOUS, /* JIT code, memfd and others without a file on disk */
 };
 
 struct process_mapping {
@@ -39,7 +39,7 @@ struct process_snapshot {
 	bool unreadable; /* exited before it could be read: only its identity and comm are known */
 	uint64_t start_time;              /* clock ticks since boot, as in /proc/<pid>/stat */
 	char comm[PROCESS_COMM_BYTES];    /* of the thread-group leader */
-	char *exe;                        /* path in the process's mount namespace; "" unknown */
+	char *exe;                        /* path in the process's mount namespace; "" if unknown */
 	struct workload *workload;        /* a reference; never NULL */
 	struct process_mapping *mappings; /* executable ones, ascending, disjoint */
 	size_t n_mappings;
@@ -48,11 +48,11 @@ struct process_snapshot {
 /* Returns s. */
 struct process_snapshot *process_snapshot_ref(struct process_snapshot *s);
 
-/* The last one frees it and lets go of its files. NULL is allowed. */
+/* Frees s and releases its files with the last reference. NULL is allowed. */
 void process_snapshot_unref(struct process_snapshot *s);
 DEFINE_CLEANUP(struct process_snapshot *, process_snapshot_unref);
 
-/* The mapping that contains addr, or NULL. Borrowed from s. */
+/* Returns the mapping that contains addr, borrowed from s, or NULL. */
 const struct process_mapping *process_snapshot_find(const struct process_snapshot *s,
 						    uint64_t addr);
 

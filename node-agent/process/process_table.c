@@ -22,7 +22,6 @@
  */
 #include "node-agent/process/process_table.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/resource.h>
@@ -30,7 +29,6 @@
 
 #include "common/data/table.h"
 #include "common/system/clock.h"
-#include "common/text/parse.h"
 #include "node-agent/process/file_registry.h"
 #include "node-agent/process/process_reader.h"
 #include "node-agent/process/procfs.h"
@@ -63,9 +61,8 @@ struct process_table {
 	struct process *processes;
 	struct file_registry *files;
 	struct process_listener *listeners; /* in order of subscription */
-	char *proc_root;
-	int root_fd;
-	uint64_t ns_per_tick; /* of start times */
+	int root_fd;                        /* of /proc */
+	uint64_t ns_per_tick;               /* of start times */
 	uint64_t next_exit_check_ns;
 	struct process_table_stats stats;
 };
@@ -99,6 +96,7 @@ static size_t choose_max_files(size_t wanted)
 int process_table_new(struct process_table **ret, const struct process_table_config *cfg,
 		      struct err *err)
 {
+	const char *proc_root = cfg->proc_root ? cfg->proc_root : "/proc";
 	CLEANUP(process_table_freep) struct process_table *t = NULL;
 	long ticks_per_s = sysconf(_SC_CLK_TCK);
 	int r;
@@ -108,15 +106,12 @@ int process_table_new(struct process_table **ret, const struct process_table_con
 		return -ENOMEM;
 	t->root_fd = -1;
 	t->ns_per_tick = NS_PER_S / (uint64_t)(ticks_per_s > 0 ? ticks_per_s : 100);
-	t->proc_root = strdup(cfg->proc_root ? cfg->proc_root : "/proc");
-	if (!t->proc_root)
-		return -ENOMEM;
 	r = file_registry_new(&t->files, choose_max_files(cfg->max_open_files));
 	if (r < 0)
 		return r;
-	t->root_fd = open(t->proc_root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	t->root_fd = open(proc_root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (t->root_fd < 0)
-		return err_set(err, -errno, "open %s: %m", t->proc_root);
+		return err_set(err, -errno, "open %s: %m", proc_root);
 	*ret = TAKE_PTR(t);
 	return 0;
 }
@@ -141,7 +136,6 @@ void process_table_free(struct process_table *t)
 	}
 	file_registry_free(t->files);
 	closep(&t->root_fd);
-	free(t->proc_root);
 	free(t);
 }
 
@@ -236,35 +230,30 @@ static struct process *require(struct process_table *t, pid_t pid, uint64_t star
 	return p;
 }
 
-static int scan_one(struct process_table *t, pid_t pid)
+struct scan {
+	struct process_table *table;
+	int n;
+};
+
+static int scan_one(void *ctx, pid_t pid)
 {
-	AUTO_CLOSE int fd = -1;
+	struct scan *s = ctx;
+	AUTO_CLOSE int fd = procfs_open_process(s->table->root_fd, pid);
 	struct proc_stat st;
 
-	fd = procfs_open_process(t->root_fd, pid);
+	/* it may have just exited */
 	if (fd < 0 || procfs_read_stat(fd, &st) < 0)
 		return 0;
-	return require(t, pid, st.start_time) ? 1 : -ENOMEM;
+	s->n++;
+	return require(s->table, pid, st.start_time) ? 0 : -ENOMEM;
 }
 
 int process_table_scan(struct process_table *t)
 {
-	DIR *dir = opendir(t->proc_root);
-	struct dirent *d;
-	int r = 0, n = 0;
+	struct scan s = {.table = t};
+	int r = procfs_each_pid(t->root_fd, scan_one, &s);
 
-	if (!dir)
-		return -errno;
-	while (r >= 0 && (d = readdir(dir)) != NULL) {
-		uint64_t pid;
-
-		if (parse_u64(d->d_name, strlen(d->d_name), 1, INT32_MAX, &pid) < 0)
-			continue;
-		r = scan_one(t, (pid_t)pid);
-		n += r > 0;
-	}
-	closedir(dir);
-	return r < 0 ? r : n;
+	return r < 0 ? r : s.n;
 }
 
 void process_table_exec(struct process_table *t, pid_t pid, uint64_t start_boottime_ns)

@@ -1,5 +1,6 @@
 #include "node-agent/process/procfs.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -14,7 +15,7 @@
 #define FIRST_FIELD_AFTER_COMM 3
 #define PF_KTHREAD 0x00200000
 
-/* The field after n spaces, counted from the one behind the name. */
+/* Parses a numeric field; text starts at the first field after the name. */
 static int take_field(const char *text, const char *end, int field, uint64_t *ret)
 {
 	const char *p = text, *stop;
@@ -33,7 +34,7 @@ static int take_field(const char *text, const char *end, int field, uint64_t *re
 
 int proc_stat_parse(const char *text, size_t len, struct proc_stat *ret)
 {
-	/* the name may contain anything, ')' and spaces too */
+	/* the process chooses its name, which may contain ')' and spaces */
 	const char *open = memchr(text, '(', len), *close = memrchr(text, ')', len);
 	const char *end = text + len;
 	struct proc_stat s = {0};
@@ -47,7 +48,7 @@ int proc_stat_parse(const char *text, size_t len, struct proc_stat *ret)
 	    take_field(close + 2, end, FIELD_START_TIME, &s.start_time) < 0)
 		return -EBADMSG;
 	comm_len = (size_t)(close - open - 1);
-	if (comm_len >= sizeof(s.comm)) /* kernel workers have more to tell there */
+	if (comm_len >= sizeof(s.comm)) /* kernel workers append what they work on */
 		comm_len = sizeof(s.comm) - 1;
 	memcpy(s.comm, open + 1, comm_len);
 	s.parent = (pid_t)parent;
@@ -55,6 +56,29 @@ int proc_stat_parse(const char *text, size_t len, struct proc_stat *ret)
 	s.ended = close[2] == 'Z' || close[2] == 'X';
 	*ret = s;
 	return 0;
+}
+
+int procfs_each_pid(int root_fd, int (*fn)(void *ctx, pid_t pid), void *ctx)
+{
+	AUTO_CLOSE int fd = openat(root_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct dirent *d;
+	DIR *dir;
+	int r = 0;
+
+	if (fd < 0)
+		return -errno;
+	dir = fdopendir(fd);
+	if (!dir)
+		return -ENOMEM;
+	(void)TAKE_FD(fd); /* closed by closedir() */
+	while (r == 0 && (d = readdir(dir)) != NULL) {
+		uint64_t pid;
+
+		if (parse_u64(d->d_name, strlen(d->d_name), 1, INT32_MAX, &pid) == 0)
+			r = fn(ctx, (pid_t)pid);
+	}
+	closedir(dir);
+	return r;
 }
 
 int procfs_open_process(int root_fd, pid_t pid)
@@ -106,7 +130,10 @@ int procfs_read_link(int proc_fd, const char *name, char **ret)
 	return *ret ? 0 : -ENOMEM;
 }
 
-/* Hands over the whole lines of text[0..len); *ret_rest bytes at its end begin a line. */
+/*
+ * Calls fn with the complete lines of text[0..len). The last *ret_rest bytes are an incomplete
+ * line.
+ */
 static int each_line(const char *text, size_t len,
 		     int (*fn)(void *ctx, const char *line, size_t len), void *ctx,
 		     size_t *ret_rest)
@@ -125,7 +152,7 @@ static int each_line(const char *text, size_t len,
 int procfs_each_map(int proc_fd, size_t max_bytes,
 		    int (*fn)(void *ctx, const char *line, size_t len), void *ctx)
 {
-	/* a line is a path, four-fold by escapes, and some numbers */
+	/* a line is some numbers and a path, which escapes make up to four times as long */
 	char text[4 * PATH_MAX + 4096];
 	AUTO_CLOSE int fd = -1;
 	size_t total = 0, rest = 0;

@@ -1,7 +1,9 @@
 /*
- * /proc/<pid>/…, by a descriptor of the process's folder: once it is open, what
- * is read through it is of that very process, or fails, also when its id is
- * used again. Everything read has a limit.
+ * The only reader of /proc and of /proc/<pid>/{stat,exe,maps}.
+ *
+ * A process is read through a descriptor of its folder. Once that is open, everything read
+ * through it is of that very process, or fails, even if its pid is reused. Everything has a
+ * size limit.
  */
 #ifndef NODE_AGENT_PROCESS_PROCFS_H
 #define NODE_AGENT_PROCESS_PROCFS_H
@@ -13,18 +15,24 @@
 
 struct proc_stat {
 	char comm[PROCESS_COMM_BYTES];
-	pid_t parent;        /* 0: there is none here */
+	pid_t parent;        /* 0 if it is outside our PID namespace */
 	uint64_t start_time; /* clock ticks since boot */
 	bool kernel_thread;
-	bool ended; /* a zombie; of a leader: other threads may go on */
+	bool ended; /* a zombie; if it is the leader, other threads may still run */
 };
 
-/* Text of /proc/<pid>/stat. Pure. -EBADMSG. */
+/* Parses the text of /proc/<pid>/stat. Pure. Returns 0 or -EBADMSG. */
 int proc_stat_parse(const char *text, size_t len, struct proc_stat *ret) MUST_CHECK;
 
 /*
- * pid or the id of any thread: the descriptor (for the functions below and *at() calls), or
- * -errno.
+ * Calls fn with the pid of each process below root_fd, an open /proc; fn returns 0 to
+ * continue. Returns 0, what fn returned, or -errno.
+ */
+int procfs_each_pid(int root_fd, int (*fn)(void *ctx, pid_t pid), void *ctx) MUST_CHECK;
+
+/*
+ * Opens the folder of a process, or of a thread by its id. Returns a descriptor for the
+ * functions below and for *at() calls, or -errno.
  */
 int procfs_open_process(int root_fd, pid_t pid) MUST_CHECK;
 
@@ -37,12 +45,12 @@ int procfs_read_stat(int proc_fd, struct proc_stat *ret) MUST_CHECK;
  */
 int procfs_read_exe_id(int proc_fd, struct file_id *ret) MUST_CHECK;
 
-/* Target of a link, as a new string; -ENAMETOOLONG beyond PATH_MAX. */
+/* The target of a link, as a new string. Returns 0, -ENAMETOOLONG beyond PATH_MAX, or -errno. */
 int procfs_read_link(int proc_fd, const char *name, char **ret) MUST_CHECK;
 
 /*
- * Calls fn with each line of maps, without its newline; fn returns 0 to go on.
- * 0; -EFBIG after max_bytes; what fn returned; -errno.
+ * Calls fn with each line of maps, without its newline; fn returns 0 to continue. Returns 0,
+ * -EFBIG after max_bytes, what fn returned, or -errno.
  */
 int procfs_each_map(int proc_fd, size_t max_bytes,
 		    int (*fn)(void *ctx, const char *line, size_t len), void *ctx) MUST_CHECK;

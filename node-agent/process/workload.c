@@ -1,3 +1,10 @@
+/*
+ * The name of a workload is what an operator would call it without access to any API: the runtime
+ * and the short id for a container, the unit for a service, else the executable. Processes
+ * outside containers and units (login sessions, CI jobs) are grouped by executable and not by
+ * comm, because interpreters and thread pools rename their processes at will; comm is used
+ * if nothing else can be read.
+ */
 #include "node-agent/process/workload.h"
 
 #include <errno.h>

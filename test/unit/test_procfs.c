@@ -64,6 +64,37 @@ static void what_is_no_stat_is_refused(void **state)
 	assert_int_equal(parse("1 (x)", "0", "", &s), -EBADMSG);
 }
 
+struct pids {
+	pid_t wanted;
+	unsigned n, n_wanted;
+	int result; /* of the callback, at the wanted one */
+};
+
+static int count_pid(void *ctx, pid_t pid)
+{
+	struct pids *p = ctx;
+
+	p->n++;
+	if (pid != p->wanted)
+		return 0;
+	p->n_wanted++;
+	return p->result;
+}
+
+static void each_process_is_listed_until_the_callback_stops(void **state)
+{
+	AUTO_CLOSE int root = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct pids p = {.wanted = getpid()};
+
+	(void)state;
+	assert_int_equal(procfs_each_pid(root, count_pid, &p), 0);
+	assert_int_equal(p.n_wanted, 1);
+	p.result = -ECANCELED;
+	assert_int_equal(procfs_each_pid(root, count_pid, &p), -ECANCELED);
+	assert_int_equal(p.n_wanted, 2);
+	assert_int_equal(procfs_each_pid(-1, count_pid, &p), -EBADF);
+}
+
 static void reads_this_very_process(void **state)
 {
 	AUTO_CLOSE int root = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -151,6 +182,7 @@ int main(void)
 		cmocka_unit_test(a_name_may_contain_anything),
 		cmocka_unit_test(a_zombie_is_told_from_what_lives),
 		cmocka_unit_test(what_is_no_stat_is_refused),
+		cmocka_unit_test(each_process_is_listed_until_the_callback_stops),
 		cmocka_unit_test(reads_this_very_process),
 		cmocka_unit_test(lines_come_whole_however_the_text_is_read),
 		cmocka_unit_test(a_line_without_end_is_too_big),
