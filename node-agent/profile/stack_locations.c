@@ -8,10 +8,10 @@
 
 #include "common/data/table.h"
 #include "common/limits.h"
+#include "node-agent/profile/number_table.h"
 #include "node-agent/profile/plain_locations.h"
 
 #define FIRST_PLACES_LOG2 8u
-#define FIRST_ELEMENTS 64u
 #define FEW_FOUND 50000u /* two thousand stacks */
 
 enum { EMPTY, INNERMOST, ALL }; /* stack_address.kind */
@@ -26,19 +26,11 @@ struct location {
 	uint32_t line;
 };
 
-/* Numbers of elements by their hashes: twice as many slots as there is room for elements. */
-struct numbers {
-	uint32_t *slots; /* 1 + the number; 0: empty */
-	uint32_t n, cap; /* elements; cap is 0 or a power of two */
-};
-
 struct stack_locations {
 	struct frame_resolver resolver;
 	size_t max_bytes;
-	struct function *functions; /* by first sight, as the locations */
-	struct numbers function_numbers;
-	struct location *locations;
-	struct numbers location_numbers;
+	struct number_table functions; /* of struct function */
+	struct number_table locations; /* of struct location */
 	struct stack_address *places;
 	unsigned places_log2;
 	uint32_t n;                      /* addresses */
@@ -58,6 +50,8 @@ int stack_locations_new(struct stack_locations **ret, const struct frame_resolve
 		return -ENOMEM;
 	l->resolver = *resolver;
 	l->max_bytes = max_bytes;
+	number_table_init(&l->functions, sizeof(struct function), max_bytes);
+	number_table_init(&l->locations, sizeof(struct location), max_bytes);
 	l->places_log2 = FIRST_PLACES_LOG2;
 	l->places = calloc((size_t)1 << l->places_log2, sizeof(*l->places));
 	if (!l->places)
@@ -70,10 +64,8 @@ void stack_locations_free(struct stack_locations *l)
 {
 	if (!l)
 		return;
-	free(l->functions);
-	free(l->function_numbers.slots);
-	free(l->locations);
-	free(l->location_numbers.slots);
+	number_table_fini(&l->functions);
+	number_table_fini(&l->locations);
 	free(l->places);
 	plain_locations_fini(&l->plain[false]);
 	plain_locations_fini(&l->plain[true]);
@@ -83,151 +75,15 @@ void stack_locations_free(struct stack_locations *l)
 
 /* ---- functions and locations ---- */
 
-static uint32_t hash_of(uint64_t a, uint64_t b)
-{
-	/* what the numbers are is not for those to know whose addresses and lines these are */
-	uint64_t h = (a ^ table_seed) * UINT64_C(0x9e3779b97f4a7c15) + b;
-
-	h = (h ^ h >> 32) * (table_seed | 1);
-	return (uint32_t)(h >> 32);
-}
-
-static uint32_t function_hash(const struct function *f)
-{
-	return hash_of((uintptr_t)f->name, (uintptr_t)f->file);
-}
-
-static uint32_t location_hash(const struct location *l)
-{
-	return hash_of(l->function, l->line);
-}
-
-static void put_number(struct numbers *t, uint32_t hash, uint32_t number)
-{
-	uint32_t mask = 2 * t->cap - 1, i = hash & mask;
-
-	while (t->slots[i] != 0)
-		i = (i + 1) & mask;
-	t->slots[i] = number + 1;
-}
-
-static uint32_t next_cap(const struct numbers *t)
-{
-	return t->cap ? t->cap * 2 : FIRST_ELEMENTS;
-}
-
-/* To this cap, for which there is room among the elements. The slots are empty then: the caller puts the numbers there are. */
-static int grow_numbers(struct numbers *t, uint32_t cap, size_t max_bytes)
-{
-	uint32_t *slots;
-
-	if (2 * (size_t)cap * sizeof(*slots) > max_bytes)
-		return -ENOBUFS;
-	slots = calloc(2 * (size_t)cap, sizeof(*slots));
-	if (!slots)
-		return -ENOMEM;
-	free(t->slots);
-	t->slots = slots;
-	t->cap = cap;
-	return 0;
-}
-
-/* Room for one more. */
-static int reserve_function(struct stack_locations *l)
-{
-	struct numbers *t = &l->function_numbers;
-	struct function *functions;
-	int r;
-
-	if (t->n < t->cap)
-		return 0;
-	functions = realloc(l->functions, next_cap(t) * sizeof(*functions));
-	if (!functions)
-		return -ENOMEM;
-	l->functions = functions;
-	r = grow_numbers(t, next_cap(t), l->max_bytes);
-	if (r < 0)
-		return r;
-	for (uint32_t i = 0; i < t->n; i++)
-		put_number(t, function_hash(&functions[i]), i);
-	return 0;
-}
-
-static int reserve_location(struct stack_locations *l)
-{
-	struct numbers *t = &l->location_numbers;
-	struct location *locations;
-	int r;
-
-	if (t->n == LIMIT_PPROF_LOCATIONS)
-		return -ENOBUFS;
-	if (t->n < t->cap)
-		return 0;
-	locations = realloc(l->locations, next_cap(t) * sizeof(*locations));
-	if (!locations)
-		return -ENOMEM;
-	l->locations = locations;
-	r = grow_numbers(t, next_cap(t), l->max_bytes);
-	if (r < 0)
-		return r;
-	for (uint32_t i = 0; i < t->n; i++)
-		put_number(t, location_hash(&locations[i]), i);
-	return 0;
-}
-
-static int find_function(struct stack_locations *l, const struct function *f, uint32_t *ret)
-{
-	struct numbers *t = &l->function_numbers;
-	uint32_t hash = function_hash(f), mask;
-	int r = reserve_function(l);
-
-	if (r < 0)
-		return r;
-	mask = 2 * t->cap - 1;
-	for (uint32_t i = hash & mask; t->slots[i] != 0; i = (i + 1) & mask) {
-		const struct function *e = &l->functions[t->slots[i] - 1];
-
-		if (e->name == f->name && e->file == f->file) {
-			*ret = t->slots[i] - 1;
-			return 0;
-		}
-	}
-	*ret = t->n++;
-	l->functions[*ret] = *f;
-	put_number(t, hash, *ret);
-	return 0;
-}
-
-static int find_location(struct stack_locations *l, const struct location *sought, uint32_t *ret)
-{
-	struct numbers *t = &l->location_numbers;
-	uint32_t hash = location_hash(sought), mask;
-	int r = reserve_location(l);
-
-	if (r < 0)
-		return r;
-	mask = 2 * t->cap - 1;
-	for (uint32_t i = hash & mask; t->slots[i] != 0; i = (i + 1) & mask) {
-		const struct location *e = &l->locations[t->slots[i] - 1];
-
-		if (e->function == sought->function && e->line == sought->line) {
-			*ret = t->slots[i] - 1;
-			return 0;
-		}
-	}
-	*ret = t->n++;
-	l->locations[*ret] = *sought;
-	put_number(t, hash, *ret);
-	return 0;
-}
-
 int stack_locations_add(struct stack_locations *l, const struct frame *f, uint32_t *ret)
 {
 	const struct function function = {f->function, f->file};
 	struct location location = {.line = f->line};
-	int r = find_function(l, &function, &location.function);
+	int r = number_table_add(&l->functions, &function, &location.function);
 
-	return r == 0 ? find_location(l, &location, ret) : r;
+	if (r == 0)
+		r = number_table_add(&l->locations, &location, ret);
+	return r == 0 && *ret >= LIMIT_PPROF_LOCATIONS ? -ENOBUFS : r;
 }
 
 /* ---- addresses ---- */
@@ -371,15 +227,16 @@ static struct profile_string view(const char *s)
 
 void stack_locations_write(const struct stack_locations *l, struct pprof_writer *w)
 {
-	for (uint32_t i = 0; i < l->location_numbers.n; i++) {
-		const struct profile_line line = {l->locations[i].function, l->locations[i].line};
+	for (uint32_t i = 0; i < l->locations.n; i++) {
+		const struct location *e = number_table_get(&l->locations, i);
+		const struct profile_line line = {e->function, e->line};
 		const struct profile_location location = {.lines = &line, .n_lines = 1};
 
 		pprof_writer_put_location(w, &location);
 	}
-	for (uint32_t i = 0; i < l->function_numbers.n; i++) {
-		const struct profile_function f = {view(l->functions[i].name),
-						   view(l->functions[i].file)};
+	for (uint32_t i = 0; i < l->functions.n; i++) {
+		const struct function *e = number_table_get(&l->functions, i);
+		const struct profile_function f = {view(e->name), view(e->file)};
 
 		pprof_writer_put_function(w, &f);
 	}
