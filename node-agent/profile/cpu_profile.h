@@ -1,11 +1,11 @@
 /*
  * A cycle's stacks, named and grouped → one pprof per workload.
  *
- * The stack of a sample is its kernel frames, its user frames, "[truncated]" when the walk
- * cannot be shown to have reached the bottom, and the process's name at the root. Where the kernel's
- * own frames are cut, the mark is between them and the user frames. Return addresses
- * outside every known mapping are no frames: a walk over code without frame pointers may
- * make them up, so the stack is cut there.
+ * The stack of a sample is its kernel frames, its user frames, "[truncated]" unless the walk is
+ * known to have reached the bottom, and the process's name at the root. If the kernel's own frames
+ * are cut, another "[truncated]" stands between them and the user frames. A return address outside
+ * every known mapping is not a frame: a walk over code without frame pointers may make it up, so
+ * the stack is cut there.
  */
 #ifndef NODE_AGENT_PROFILE_CPU_PROFILE_H
 #define NODE_AGENT_PROFILE_CPU_PROFILE_H
@@ -22,7 +22,7 @@ struct cpu_profile_config {
 	int64_t duration_ns;
 };
 
-/* One workload's pprof. Borrowed; the content of pprof may be taken (buf_take). */
+/* One workload's pprof. Borrowed; the receiver may take the content of pprof. */
 struct workload_profile {
 	struct workload *workload;
 	struct buf *pprof;
@@ -37,8 +37,8 @@ struct cpu_profile_result {
 };
 
 /*
- * Calls emit once per workload. c is only read. A workload that cannot be
- * encoded is lost, counted, and the others go on.
+ * Calls emit once per workload. c is only read. A workload that cannot be encoded is lost and
+ * counted; the others are not affected.
  */
 void cpu_profile_build(struct cycle *c, struct symbolizer *s, const struct cpu_profile_config *cfg,
 		       cpu_profile_fn emit, void *ctx, struct cpu_profile_result *ret);

@@ -1,6 +1,11 @@
 /*
- * An address has one bucket, by its hash, and all of a bucket is compared at once: a search that goes on depends
- * on what it finds, which processors guess wrong.
+ * A loop over frames that looks each of them up spends its time on branches that the processor predicts
+ * wrong: whether this slot is the right one, whether to probe the next. So there are none here. An
+ * address has one bucket of four places, by its hash, and all four are compared at once; if none
+ * matches, the address is not in the table. What is found are the bytes that the pprof needs, with their
+ * number, so that packing is one store of fixed size and an addition.
+ *
+ * The price are addresses whose bucket is full when they are added: they stay outside.
  */
 #include "node-agent/profile/plain_locations.h"
 
@@ -16,14 +21,14 @@
 #define GOLDEN_RATIO UINT64_C(0x9e3779b97f4a7c15)
 _Static_assert(LIMIT_PPROF_LOCATIONS < 1u << 7 * LENGTH_SHIFT / 8, "three bytes are enough");
 
-/* One of each address of a bucket. */
+/* One word for each address of a bucket. */
 typedef uint32_t words __attribute__((vector_size(BUCKET_ADDRESSES * sizeof(uint32_t))));
 typedef uint64_t pairs __attribute__((vector_size(BUCKET_ADDRESSES * sizeof(uint32_t))));
 
 /* Half of a cache line. */
 struct plain_bucket {
 	words addresses; /* lower halves */
-	words packed;    /* first byte lowest; above, how many. 0: empty */
+	words packed;    /* bytes, the first one lowest; their number in the top byte. 0: empty */
 };
 
 void plain_locations_fini(struct plain_locations *t)
@@ -34,7 +39,7 @@ void plain_locations_fini(struct plain_locations *t)
 
 static inline struct plain_bucket *bucket_of(const struct plain_locations *t, uint32_t address)
 {
-	/* not known to who makes the addresses; they may be any multiples */
+	/* unknown to the program that chooses the addresses, which may be multiples of anything */
 	uint64_t h = (address ^ table_seed) * GOLDEN_RATIO;
 
 	return &t->buckets[(h ^ h >> 32) * (table_seed | 1) >> (64 - t->log2)];
@@ -90,7 +95,7 @@ int plain_locations_add(struct plain_locations *t, uint64_t address, uint32_t lo
 		return 0;
 	if (!t->buckets)
 		r = resize(t, FIRST_LOG2);
-	else if (t->n >= (size_t)3 << t->log2 >> 1) /* three for each two buckets */
+	else if (t->n >= (size_t)3 << t->log2 >> 1) /* 1.5 addresses per bucket of four */
 		r = resize(t, t->log2 + 1);
 	if (r < 0)
 		return r;
@@ -100,7 +105,7 @@ int plain_locations_add(struct plain_locations *t, uint64_t address, uint32_t lo
 	return 0;
 }
 
-/* 0: not here. */
+/* Returns the packed bytes and their number, or 0 if the address is not in the table. */
 static inline uint32_t find(const struct plain_locations *t, uint32_t address)
 {
 	const struct plain_bucket *b = bucket_of(t, address);
@@ -113,7 +118,7 @@ static inline uint32_t find(const struct plain_locations *t, uint32_t address)
 size_t plain_locations_pack(const struct plain_locations *t, const uint64_t *addresses, size_t n,
 			    uint8_t *to, size_t *ret_len)
 {
-	const struct plain_locations in = *t; /* not what to could point to */
+	const struct plain_locations in = *t; /* a copy: stores through to cannot change it */
 	uint8_t *begin = to;
 	size_t i;
 
@@ -122,7 +127,7 @@ size_t plain_locations_pack(const struct plain_locations *t, const uint64_t *add
 
 		if (packed == 0 || addresses[i] >> 32 != in.upper_half)
 			break;
-		/* what is written too much is the next one's */
+		/* the bytes written in excess are overwritten by the next address */
 		memcpy(to, &(uint32_t){htole32(packed)}, sizeof(packed));
 		to += packed >> LENGTH_SHIFT;
 	}

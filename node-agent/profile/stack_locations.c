@@ -1,6 +1,11 @@
 /*
- * Addresses are looked up for each frame of each stack, and the rest once per address and profile: tables with open
- * addressing, of 16 bytes per address, and of numbers of functions and of locations.
+ * An address is resolved once per profile and looked up for every frame of every stack. What it stands
+ * for is an array of frames in most general terms: inlined calls, some of them wrappers. Nearly always
+ * it is one frame, though, which needs no decision but its location. Addresses of that kind get a
+ * second entry, in plain_locations.h, where whole runs of them are translated at once.
+ *
+ * That table costs more to fill than it saves in a small profile, so it is only filled once many
+ * addresses have been found again.
  */
 #include "node-agent/profile/stack_locations.h"
 
@@ -12,7 +17,7 @@
 #include "node-agent/profile/plain_locations.h"
 
 #define FIRST_PLACES_LOG2 8u
-#define FEW_FOUND 50000u /* two thousand stacks */
+#define FEW_FOUND 50000u /* frames of about two thousand stacks */
 
 enum { EMPTY, INNERMOST, ALL }; /* stack_address.kind */
 
@@ -33,8 +38,9 @@ struct stack_locations {
 	struct number_table locations; /* of struct location */
 	struct stack_address *places;
 	unsigned places_log2;
-	uint32_t n;                      /* addresses */
-	struct plain_locations plain[2]; /* innermost, all; of those that are found often */
+	uint32_t n; /* addresses */
+	struct plain_locations
+		plain[2]; /* of addresses found often: [false] innermost, [true] all */
 	uint64_t n_found;
 	struct stack_frame *frames;
 	uint32_t n_frames, cap_frames;
@@ -88,11 +94,11 @@ int stack_locations_add(struct stack_locations *l, const struct frame *f, uint32
 
 /* ---- addresses ---- */
 
-/* The place of an address, or the empty one where it belongs. */
+/* Returns the place of an address, or the empty one where it belongs. */
 static struct stack_address *find_place(struct stack_address *places, unsigned log2,
 					uint64_t address, uint8_t kind)
 {
-	/* odd, and not known to who makes the addresses */
+	/* odd, and unknown to the program that chooses the addresses */
 	uint64_t factor = table_seed | 1;
 	size_t mask = ((size_t)1 << log2) - 1;
 	size_t i = (size_t)(((address << 1 | (kind == ALL)) * factor) >> (64 - log2));
@@ -124,7 +130,7 @@ static int grow_places(struct stack_locations *l)
 	return 0;
 }
 
-/* Room for the frames of one more address. */
+/* Makes room for one more address and its frames. */
 static int reserve(struct stack_locations *l)
 {
 	struct stack_frame *frames;
@@ -179,7 +185,7 @@ static int put_plain(struct stack_locations *l, struct stack_address *a)
 {
 	const struct stack_frame *f = &l->frames[a->first];
 
-	a->was_put = true;
+	a->is_packed = true;
 	if (a->n != 1 || f->role != FRAME_PLAIN)
 		return 0;
 	return plain_locations_add(&l->plain[a->kind == ALL], a->address, f->location);
@@ -194,8 +200,7 @@ int stack_locations_find(struct stack_locations *l, uint64_t address, bool all,
 	if (a->kind == EMPTY)
 		return add_address(l, address, kind, ret);
 	*ret = a;
-	/* a small profile would have no use for it */
-	return l->n_found++ < FEW_FOUND || a->was_put ? 0 : put_plain(l, a);
+	return l->n_found++ < FEW_FOUND || a->is_packed ? 0 : put_plain(l, a);
 }
 
 size_t stack_locations_pack(const struct stack_locations *l, const uint64_t *addresses, size_t n,

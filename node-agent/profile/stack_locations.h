@@ -1,5 +1,9 @@
 /*
- * Return addresses → locations of a pprof: a function, a file and a line each, once. Pure.
+ * Addresses → locations of a pprof: a function, a file and a line each, once. Pure.
+ *
+ * It has a hash table of addresses of its own beside common/data/table.h, because every frame of every
+ * stack is looked up: by "make bench-go BENCH=heap", a heap of 131,000 records takes 112 ms and 14.6 MiB
+ * with it, against 124 ms and 15.0 MiB with a table.h.
  */
 #ifndef NODE_AGENT_PROFILE_STACK_LOCATIONS_H
 #define NODE_AGENT_PROFILE_STACK_LOCATIONS_H
@@ -11,50 +15,52 @@
 struct stack_locations;
 
 struct stack_frame {
-	uint64_t address; /* frame.address */
+	uint64_t address; /* as in struct frame */
 	uint32_t location;
 	enum frame_role role;
 };
 
-/* What an address stands for; the place that it has in the table. */
+/* What an address stands for: an element of the table of addresses. */
 struct stack_address {
 	uint64_t address;
-	uint32_t first; /* of its frames */
+	uint32_t first; /* index of its innermost frame */
 	uint8_t n;
 	uint8_t kind;
-	int8_t is_runtime; /* -1: not asked yet */
-	bool was_put;      /* where stack_locations_pack() finds it, if it belongs there */
+	int8_t is_runtime; /* -1: not determined yet */
+	bool is_packed;    /* in plain_locations.h, if it belongs there */
 };
 
-/* -ENOMEM. */
+/* -ENOMEM is the only failure. */
 int stack_locations_new(struct stack_locations **ret, const struct frame_resolver *resolver,
 			size_t max_bytes) MUST_CHECK;
 void stack_locations_free(struct stack_locations *l);
 DEFINE_CLEANUP(struct stack_locations *, stack_locations_free);
 
 /*
- * Of the call before a return address: its innermost frame, or all. *ret is valid until the next call. 0;
- * -ENOMEM; -ENOBUFS over a limit; what resolve returned.
+ * Finds what an address stands for, its innermost frame or all, and resolves it the first time. *ret is
+ * valid until the next call. Returns 0, -ENOMEM, -ENOBUFS if a limit is reached, or an error of the
+ * resolver.
  */
 int stack_locations_find(struct stack_locations *l, uint64_t address, bool all,
 			 struct stack_address **ret) MUST_CHECK;
-/* a->n of them, innermost first; valid until the next stack_locations_find(). */
+/* The frames of a, innermost first; valid until the next stack_locations_find(). */
 const struct stack_frame *stack_locations_frames(const struct stack_locations *l,
 						 const struct stack_address *a);
 
 /*
- * Packs (pprof_pack_location()) the locations of the first of n addresses, as far as those are found often and are one frame
- * of FRAME_PLAIN each: how many, and *ret_len bytes. to has PPROF_PACKED_LOCATION_MAX_BYTES for each.
+ * The fast way for most frames of a large profile: packs locations (pprof_pack_location()) from the first
+ * address on, until one of them is not known to be a single plain frame. Returns how many it packed and
+ * stores the number of bytes; to has PPROF_PACKED_LOCATION_MAX_BYTES for each address.
  */
 size_t stack_locations_pack(const struct stack_locations *l, const uint64_t *addresses, size_t n,
 			    bool all, uint8_t *to, size_t *ret_len);
 
 bool stack_locations_is_runtime(struct stack_locations *l, struct stack_address *a);
 
-/* Of a frame that no address has. Results as above. */
+/* Adds a frame that has no address, or finds it. Results as of stack_locations_find(). */
 int stack_locations_add(struct stack_locations *l, const struct frame *f, uint32_t *ret) MUST_CHECK;
 
-/* All locations and functions. */
+/* Writes all locations and functions. */
 void stack_locations_write(const struct stack_locations *l, struct pprof_writer *w);
 
 #endif /* NODE_AGENT_PROFILE_STACK_LOCATIONS_H */

@@ -1,4 +1,17 @@
-/* Open addressing; a slot has half of the hash and where the stack is, so that few wrong stacks are looked at. */
+/*
+ * Stacks lie one behind the other in chunks, each as its key followed by its packed values. A hash
+ * table with open addressing finds them; a slot has half of the hash beside the place of the stack, so
+ * that hardly any wrong stack is compared. Values that outgrow their room move with their stack to the
+ * end, which is rare, because values of one profile have similar lengths.
+ *
+ * With more stacks than a processor's cache holds, time goes into waiting for memory. Therefore adding
+ * is in two steps: the new stack is appended and the slot is prefetched; the lookup happens when the
+ * next stack is added. If the stack turns out to exist, the appended copy is overwritten.
+ *
+ * At the end the slots are no longer needed as a hash table, and half of them is free. That half takes
+ * the order in which stacks are written: by a hash of their first bytes, with a counting sort. Stacks
+ * with the same leaf are then neighbours, which deflate finds.
+ */
 #include "node-agent/profile/stack_table.h"
 
 #include <assert.h>
@@ -9,8 +22,8 @@
 #include "common/pprof/pprof_writer.h"
 
 #define FIRST_CHUNK_BYTES ((size_t)16 * 1024)
-#define CHUNK_MAX_BYTES \
-	((size_t)256 * 1024)   /* each is twice as large as the one before, up to this */
+/* Each chunk is twice as large as the one before, up to this. */
+#define CHUNK_MAX_BYTES ((size_t)256 * 1024)
 #define UNIT_BYTES ((size_t)4) /* of places within a chunk */
 #define UNITS_MAX (CHUNK_MAX_BYTES / UNIT_BYTES)
 #define FIRST_SLOTS 64u
@@ -24,7 +37,7 @@
 /* A stack, at a multiple of UNIT_BYTES. */
 struct entry {
 	uint16_t len;
-	uint8_t values_len; /* 0: the stack is in another place, where there is room for its values */
+	uint8_t values_len; /* 0: the stack has moved to a place with room for its values */
 	uint8_t values_cap;
 	uint8_t bytes[]; /* the key, then the values */
 };
@@ -38,8 +51,8 @@ struct chunk {
 };
 
 /*
- * Half of the hash above, the place of the stack below: 1 + number of the chunk * UNITS_MAX + unit. 0: empty. When
- * they are grouped, the group takes the place of the hash.
+ * The upper half is half of the hash, or the group once stacks are grouped; the lower half is the place
+ * of the stack: 1 + number of the chunk * UNITS_MAX + unit. 0: empty.
  */
 typedef uint64_t slot;
 #define PLACE_BITS 32u
@@ -52,10 +65,10 @@ struct stack_table {
 	size_t n_slots; /* a power of two */
 	struct chunk **chunks;
 	size_t n_chunks, max_chunks;
-	size_t last;        /* chunk in use */
-	size_t chunk_bytes; /* of all */
-	size_t used_bytes;  /* of these */
-	/* What was added last: behind the last stack. */
+	size_t last;        /* index of the chunk being filled */
+	size_t chunk_bytes; /* of all chunks */
+	size_t used_bytes;  /* of chunk_bytes */
+	/* The stack added last, which lies behind those that were looked up. */
 	bool is_pending;
 	uint32_t pending_hash;
 	struct stack_values pending_values;
@@ -137,7 +150,7 @@ static void unpack_values(const struct stack_table *t, const struct entry *e,
 		ret->v[i] = (int64_t)v;
 }
 
-/* Zeros are packed as zeros. */
+/* A value of zero is packed as a zero byte. */
 static bool has_value(const struct entry *e)
 {
 	for (size_t i = 0; i < e->values_len; i++) {
@@ -215,7 +228,7 @@ static int add_chunk(struct stack_table *t)
 	return 0;
 }
 
-/* Room for an entry behind the last one. */
+/* Makes room for an entry behind the last one. */
 static int reserve(struct stack_table *t, size_t bytes)
 {
 	const struct chunk *c = t->n_chunks > 0 ? t->chunks[t->last] : NULL;
@@ -232,7 +245,7 @@ static int reserve(struct stack_table *t, size_t bytes)
 	return 0;
 }
 
-/* Behind the last one, where there is room. */
+/* The place behind the last entry, where there is room. */
 static struct entry *free_entry(const struct stack_table *t)
 {
 	struct chunk *c = t->chunks[t->last];
@@ -240,7 +253,7 @@ static struct entry *free_entry(const struct stack_table *t)
 	return (struct entry *)&c->data[c->used / UNIT_BYTES];
 }
 
-/* The free entry is one of the table's. Its place. */
+/* Makes the free entry one of the table, and returns its place. */
 static uint32_t take_entry(struct stack_table *t)
 {
 	struct chunk *c = t->chunks[t->last];
@@ -257,7 +270,7 @@ static void set_values(struct entry *e, const uint8_t *packed, uint8_t len)
 	e->values_len = len;
 }
 
-/* Of the stack in this slot, which gets another place when its values have not enough room: then for any values. */
+/* Adds to the stack in this slot. It moves if the sums need more room, then to room for any values. */
 static int add_values(struct stack_table *t, slot *s, const struct stack_values *values)
 {
 	struct entry *e = entry_at(t, place_of(*s)), *other;
@@ -286,7 +299,7 @@ static int add_values(struct stack_table *t, slot *s, const struct stack_values 
 	return 0;
 }
 
-/* The slot of a stack, or the empty one where it belongs. */
+/* Returns the slot of a stack, or the empty one where it belongs. */
 static slot *find_slot(const struct stack_table *t, uint32_t hash, const struct entry *like)
 {
 	for (size_t i = hash & (t->n_slots - 1);; i = (i + 1) & (t->n_slots - 1)) {
@@ -375,7 +388,7 @@ size_t stack_table_bytes(const struct stack_table *t)
 	return t->used_bytes;
 }
 
-/* A number that stacks with the same first bytes have in common. */
+/* Stacks with the same first bytes have the same group. */
 static uint32_t group_of(const struct entry *e)
 {
 	uint32_t head = 0;
@@ -384,7 +397,7 @@ static uint32_t group_of(const struct entry *e)
 	return (head * GOLDEN_RATIO) >> (32 - GROUPS_LOG2);
 }
 
-/* By counting: into the half of the slots that is free then. */
+/* Sorts by counting, from the first half of the slots into the second. */
 void stack_table_group(struct stack_table *t)
 {
 	slot *groups = t->slots, *grouped = t->slots + t->n_slots / 2;

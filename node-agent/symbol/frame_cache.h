@@ -4,6 +4,10 @@
  * The two parts have different bounds. Frames and their strings stay until a profile or a cycle
  * ends, because stacks that are being put together point to them; equal strings are the same
  * pointer. The addresses are a cache of fixed size that evicts at any time.
+ *
+ * That cache exists beside common/data/table.h because it evicts without a list, and for its memory: by
+ * "make bench-tables", line frame_cache, an address costs 40 bytes of a cache that is half full and
+ * 185 ns for twenty lookups, against 103 bytes and 250 ns in a table.h.
  */
 #ifndef NODE_AGENT_SYMBOL_FRAME_CACHE_H
 #define NODE_AGENT_SYMBOL_FRAME_CACHE_H

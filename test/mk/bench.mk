@@ -24,8 +24,8 @@ build/bench/go_service: $(wildcard test/bench/go_service/*)
 $(O)/test/bench/go_cost: $(call obj,test/bench/go_cost.c test/go-matrix/heap_process.c) $(O)/libnode.a $(O)/libcommon.a
 	$(call say,LINK)
 	$(Q)mkdir -p $(@D) && $(CC) $(LDFLAGS_ALL) -o $@ $^ $(libs_node)
-bench_tables := $(patsubst %,$(O)/test/bench/%_tables,special index)
-$(bench_tables): $(O)/test/bench/%: $(O)/obj/test/bench/%.o $(O)/libcluster.a $(O)/libcommon.a
+bench_tables := $(patsubst %,$(O)/test/bench/%_tables,special index stack)
+$(bench_tables): $(O)/test/bench/%: $(O)/obj/test/bench/%.o $(O)/libcluster.a $(O)/libnode.a $(O)/libcommon.a
 	$(call say,LINK)
 	$(Q)mkdir -p $(@D) && $(CC) $(LDFLAGS_ALL) -o $@ $^ $(libs_cluster)
 $(O)/test/bench/count_stacks: $(O)/obj/test/bench/count_stacks.o $(O)/libnode.a $(O)/libcommon.a
