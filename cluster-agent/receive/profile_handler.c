@@ -10,7 +10,7 @@
 #include "common/text/utf8.h"
 
 #define RETRY_AFTER_S "5"
-/* more than the whole request line may have */
+/* more than a whole request line may have */
 #define MAX_REPAIRED_BYTES ((size_t)64 * 1024)
 
 enum upload_result {
@@ -51,12 +51,12 @@ struct profile_handler {
 	struct metric metrics[UPLOAD_RESULT_MAX];
 };
 
-/* One request while ingest has it. */
+/* One request while ingest works on it. */
 struct request {
 	struct profile_handler *handler;
 	struct http_exchange *exchange;
 	struct upload_params params;
-	struct arena repaired; /* texts of params that were not UTF-8 */
+	struct arena repaired; /* copies of params that were not UTF-8 */
 	bool out_of_memory;
 	struct ingest_upload upload;
 };
@@ -81,7 +81,7 @@ static void answer(struct profile_handler *h, struct http_exchange *x, enum uplo
 	log_warn_limited("refusing an upload", "status=%u service=%s reason=%s", status,
 			 LOG_QUOTED(http_exchange_param(x, "service.name") ?: ""),
 			 LOG_QUOTED(reason));
-	/* without the header a sender waits as long as it likes */
+	/* without the header the sender chooses its own delay */
 	if (status == 503 && http_exchange_set_header(x, "Retry-After", RETRY_AFTER_S) < 0)
 		log_debug("answering without Retry-After", "status=%u", status);
 	http_respond_text(x, status, "%s", reason);
@@ -100,8 +100,8 @@ static void upload_done(void *ctx, enum ingest_outcome outcome, const char *reas
 }
 
 /*
- * Names are asked for by what JSON showed of them, so one that JSON cannot
- * show (of a process with a name in Latin-1, say) would never be found again.
+ * Makes text valid UTF-8. The page asks for services by the names that it got as JSON, which cannot
+ * carry other bytes: a service named in Latin-1 would be listed and never found.
  */
 static const char *repair(struct request *r, const char *text)
 {
@@ -166,7 +166,7 @@ void profile_handler_serve(void *ctx, struct http_exchange *x)
 		answer(h, x, UPLOAD_BUSY, "too many profiles are waiting");
 		return;
 	}
-	/* upload_done() frees it, maybe already has */
+	/* upload_done() frees it, or already has */
 	TAKE_PTR(r);
 }
 

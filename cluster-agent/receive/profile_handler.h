@@ -1,9 +1,9 @@
 /*
- * POST /v1/profiles: who may send, what it is about, and the answer.
+ * POST /v1/profiles: checks the key, reads the parameters, hands the upload to ingest, answers.
  *
- * 200 once the profile is durable; 400, 401, 413 with a line of text when it
- * will never be; 503 with Retry-After when it may be later. Handlers run on
- * the HTTP server's threads and hand the upload to ingest.
+ * The answer is 200 once the profile is durable; 400, 401 or 413 with a line of text if a
+ * repetition would fail as well; 503 with Retry-After if it may succeed. Handlers run on the
+ * HTTP server's threads.
  */
 #ifndef CLUSTER_AGENT_RECEIVE_PROFILE_HANDLER_H
 #define CLUSTER_AGENT_RECEIVE_PROFILE_HANDLER_H
@@ -17,12 +17,12 @@ struct profile_handler;
 
 struct profile_handler_config {
 	struct ingest *ingest; /* borrowed; outlives the handler */
-	const char *api_key;   /* borrowed; NULL or "": everybody may send */
+	const char *api_key;   /* borrowed; NULL or "": no key is needed */
 };
 
 int profile_handler_new(struct profile_handler **ret,
 			const struct profile_handler_config *cfg) MUST_CHECK;
-/* Every upload has been answered. */
+/* Every upload must have been answered. */
 void profile_handler_free(struct profile_handler *h);
 DEFINE_CLEANUP(struct profile_handler *, profile_handler_free);
 

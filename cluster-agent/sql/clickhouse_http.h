@@ -1,5 +1,5 @@
 /*
- * What ClickHouse's HTTP interface has by convention: who may call, status codes, content types.
+ * Conventions of ClickHouse's HTTP interface: credentials, status codes, content types.
  * Pure. Source: ClickHouse's documentation of the HTTP interface.
  */
 #ifndef CLUSTER_AGENT_SQL_CLICKHOUSE_HTTP_H
@@ -9,7 +9,7 @@
 
 #define CLICKHOUSE_PASSWORD_BYTES 256u
 
-/* True for "127.x.x.x:port", "[::1]:port" and "localhost:port" alone. */
+/* True for "127.x.x.x:port", "[::1]:port" and "localhost:port" only. */
 bool clickhouse_is_loopback(const char *listen);
 
 /*
@@ -21,10 +21,10 @@ int clickhouse_basic_password(const char *header, char *ret) MUST_CHECK;
 /* In a time that does not depend on where they differ. NULL equals nothing. */
 bool clickhouse_secret_equal(const char *given, const char *wanted);
 
-/* HTTP status for an exception's code. */
+/* Returns the HTTP status for an exception's code. */
 unsigned clickhouse_status(int exception_code);
 
-/* Static string; unknown formats are text/plain. */
+/* Returns a static string; text/plain for unknown formats. */
 const char *clickhouse_content_type(const char *format);
 
 #endif /* CLUSTER_AGENT_SQL_CLICKHOUSE_HTTP_H */

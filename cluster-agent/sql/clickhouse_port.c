@@ -1,3 +1,17 @@
+/*
+ * A request passes three gates before it reaches the engine: the key, the features that we do
+ * not have (a client that asks for them would misread our answer, so it gets an exception
+ * instead), and sql_guard.h. All of that happens on the HTTP server's thread; the query itself
+ * runs on the pool, and the exchange is answered from there.
+ *
+ * Clients know ClickHouse's conventions and nothing else. So every refusal is worded and
+ * numbered as an exception of ClickHouse ("Code: 164. DB::Exception: …",
+ * X-ClickHouse-Exception-Code), and its HTTP status follows from the code. Exceptions of the
+ * engine are passed through as they are.
+ *
+ * The pool has half as many threads as the store runs queries at a time: SQL users can take no
+ * more than that from the page.
+ */
 #include "cluster-agent/sql/clickhouse_port.h"
 
 #include <errno.h>
@@ -16,7 +30,7 @@
 #define MAX_CONNECTIONS 64
 #define IDLE_TIMEOUT_S 60
 
-/* ClickHouse's numbers of what we say in its name */
+/* ClickHouse's numbers for the exceptions that we make ourselves */
 enum {
 	CODE_SYNTAX_ERROR = 62,
 	CODE_UNKNOWN_DATABASE = 81,
@@ -72,13 +86,13 @@ static void job_free(struct job *j)
 
 DEFINE_CLEANUP(struct job *, job_free);
 
-/* text becomes the body; without one the request gets its status only. */
+/* text_adopt is the body and is freed with the answer; NULL sends an empty one. */
 static void respond_exception(struct http_exchange *x, int code, char *text_adopt, size_t len)
 {
 	char number[16];
 
 	snprintf(number, sizeof(number), "%d", code);
-	/* a client can do without the header */
+	/* the answer is of use without the header, too */
 	if (http_exchange_set_header(x, "X-ClickHouse-Exception-Code", number) < 0)
 		code = CODE_NO_MEMORY;
 	http_respond(x, clickhouse_status(code), "text/plain; charset=UTF-8", text_adopt, len);
@@ -98,7 +112,7 @@ static void refuse(struct clickhouse_port *p, struct http_exchange *x, int code,
 	respond_exception(x, code, data, len);
 }
 
-/* ---- requests (the server's threads) ---------------------------------------- */
+/* ---- requests, on the HTTP server's threads ---- */
 
 static bool is_allowed(const struct clickhouse_port *p, const struct http_exchange *x)
 {
@@ -128,13 +142,13 @@ static void add_param(void *ctx, const char *name, const char *value)
 
 	if (strncmp(name, prefix, n) != 0)
 		return;
-	/* one too many is counted, and refused later */
+	/* prepare() refuses the request if there are too many */
 	if (j->n_params < MAX_PARAMS)
 		j->params[j->n_params] = (struct store_param){name + n, value};
 	j->n_params++;
 }
 
-/* What a client may ask for and would get wrong answers without. */
+/* Returns why the request cannot be served, or NULL. */
 static const char *unsupported(const struct http_exchange *x, int *ret_code)
 {
 	static const char *const binary[] = {"compress", "decompress"};
@@ -186,7 +200,7 @@ static const char *chosen_format(const struct job *j)
 	return format && *format ? format : "TabSeparated";
 }
 
-/* 0 and a job that may run, or a negative value after having answered. */
+/* Returns 0 if j may run; otherwise the request has been answered. */
 static int prepare(struct clickhouse_port *p, struct job *j)
 {
 	struct err err = {0};
@@ -241,7 +255,7 @@ static void handle_query(void *ctx, struct http_exchange *x)
 		refuse(p, x, CODE_TOO_MANY_QUERIES, "Too many queries are waiting");
 		return;
 	}
-	j = NULL; /* a worker frees it */
+	j = NULL; /* run() frees it */
 }
 
 static void handle_ping(void *ctx, struct http_exchange *x)
@@ -250,7 +264,7 @@ static void handle_ping(void *ctx, struct http_exchange *x)
 	http_respond_text(x, 200, "Ok.");
 }
 
-/* ---- queries (our threads) --------------------------------------------------- */
+/* ---- queries, on the pool's threads ---- */
 
 static void respond_failure(struct clickhouse_port *p, struct job *j, int r, struct buf *out,
 			    const struct err *err)
@@ -305,7 +319,7 @@ static void run(void *ctx, void *job, struct arena *arena)
 	http_respond(j->exchange, 200, clickhouse_content_type(j->format), data, len);
 }
 
-/* ---- life --------------------------------------------------------------------- */
+/* ---- create and destroy ---- */
 
 static int start_pool(struct clickhouse_port *p)
 {
@@ -373,7 +387,7 @@ void clickhouse_port_free(struct clickhouse_port *p)
 {
 	if (!p)
 		return;
-	/* the server waits until our threads have answered everything it passed on */
+	/* waits until the pool has answered every request */
 	http_server_free(p->server);
 	worker_pool_free(p->pool);
 	free(p->api_key);

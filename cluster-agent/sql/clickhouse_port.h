@@ -1,12 +1,13 @@
 /*
- * SQL over HTTP on the embedded store, as ClickHouse's own port 8123 speaks it: curl, Grafana,
- * DBeaver and others work. Read-only (sql_guard.h, and connections the engine has locked).
+ * SQL over HTTP on the store, with the conventions of ClickHouse's own port 8123: curl,
+ * Grafana, DBeaver and others work with it. Read-only, by sql_guard.h and by the engine's own
+ * read-only mode.
  *
- * GET /?query=… or POST / with the query as body (both: joined by a newline); param_<name>=…;
- * default_format or X-ClickHouse-Format; FORMAT in the query is stronger; /ping. Answers are whole,
- * up to CLICKHOUSE_PORT_MAX_ANSWER_BYTES. Settings in the URL are ignored. Threads of its own run
- * the queries, so a slow one holds nobody else up for long: at most half of STORE_MAX_QUERIES are
- * from here.
+ * GET /?query=… or POST / with the query as body (if both, they are joined by a newline);
+ * param_<name>=…; default_format or X-ClickHouse-Format, unless the query has a FORMAT clause;
+ * /ping. Answers are buffered whole, up to CLICKHOUSE_PORT_MAX_ANSWER_BYTES. Settings in the
+ * URL are ignored. Queries run on threads of the port's own, and at most half of
+ * STORE_MAX_QUERIES come from here.
  */
 #ifndef CLUSTER_AGENT_SQL_CLICKHOUSE_PORT_H
 #define CLUSTER_AGENT_SQL_CLICKHOUSE_PORT_H
@@ -23,17 +24,20 @@ struct store;
 struct clickhouse_port_config {
 	struct store *store; /* borrowed; must outlive the port */
 	const char *listen;  /* "127.0.0.1:8123"; copied */
-	const char *api_key; /* copied; NULL or "": none, then only loopback addresses */
+	const char *api_key; /* copied; NULL or "": none, which only loopback may have */
 };
 
-/* -EPERM: no key and not loopback; else as http_server_new(); with a sentence in err. */
+/*
+ * Returns 0, -EPERM if there is no key and listen is not loopback, or an error of
+ * http_server_new() or of starting threads; with a sentence in err.
+ */
 int clickhouse_port_new(struct clickhouse_port **ret, const struct clickhouse_port_config *cfg,
 			struct err *err) MUST_CHECK;
-/* Lets queries under way end, answers the waiting ones. */
+/* Lets all queries that were accepted end, and answers them. */
 void clickhouse_port_free(struct clickhouse_port *p);
 DEFINE_CLEANUP(struct clickhouse_port *, clickhouse_port_free);
 
-/* The number it listens on. */
+/* The number of the TCP port. */
 unsigned clickhouse_port_number(const struct clickhouse_port *p);
 /* Counters coroot_cluster_agent_sql_*; before requests are expected. The port must outlive ms. */
 int clickhouse_port_register(struct clickhouse_port *p, struct metrics *ms) MUST_CHECK;

@@ -1,3 +1,22 @@
+/*
+ * A guard that only splits the statement into tokens and looks at neighbours; it does not parse
+ * SQL.
+ *
+ * A parser of ours would have to agree with the engine's in every detail, and the gap between
+ * the two would be the hole. Tokens are simple enough to agree on, and where the engine might
+ * split a text differently (heredocs, nested comments, backslashes in quoted names, characters
+ * beyond ASCII outside quotes) the statement is refused.
+ *
+ * What is looked for: a name from refused_functions before "(", also in APPLY without
+ * parentheses; words that make the client part of the engine write or read files; SETTINGS in
+ * any clause, because the engine checks only the outermost one; a second statement. Everything
+ * else that could do harm is refused by the engine's own readonly = 1, behind which this is the
+ * second lock.
+ *
+ * The list of functions says what to refuse, so a new release of the engine may bring one that is
+ * missing. test/store asks the engine for its table functions and fails if there is one that nobody
+ * has classified; ordinary functions must be read through by hand with each release.
+ */
 #include "cluster-agent/sql/sql_guard.h"
 
 #include <ctype.h>
@@ -6,7 +25,7 @@
 
 enum token_kind {
 	TOKEN_END,
-	TOKEN_WORD,   /* bare: a keyword or a name */
+	TOKEN_WORD,   /* a keyword, or a name without quotes */
 	TOKEN_QUOTED, /* a name in " or ` */
 	TOKEN_VALUE,  /* a string or a number */
 	TOKEN_OTHER,  /* one character */
@@ -29,8 +48,7 @@ static const char *const statements[] = {
 
 /*
  * All table functions of the engine that reach beyond the store's tables, and the ordinary
- * functions that read files, run models or talk to the network. test/store compares this with the
- * functions the engine has.
+ * functions that read files, run models or use the network.
  */
 static const char *const refused_functions[] = {
 	"aiclassify",
@@ -189,7 +207,7 @@ static int skip_space(struct scanner *s, struct err *err)
 	return 0;
 }
 
-/* Names: a backslash could spell a refused word. Strings may have any. */
+/* A backslash in a quoted name could spell a refused word in disguise; strings may have any. */
 static int scan_quoted(struct scanner *s, struct token *ret, struct err *err)
 {
 	char quote = *s->pos++;
@@ -251,7 +269,7 @@ static int refuse_function(const struct token *t, struct err *err)
 		       (int)(t->len < 64 ? t->len : 64), t->start);
 }
 
-/* t follows p2, p1. */
+/* Checks t, which follows p1, which follows p2. */
 static int check_token(const struct token *p2, const struct token *p1, const struct token *t,
 		       struct err *err)
 {
@@ -273,18 +291,18 @@ static int check_token(const struct token *p2, const struct token *p1, const str
 			return err_set(err, -EPERM,
 				       "the name of a function must be written without quotes");
 	}
-	/* the engine checks only the outermost clause; names of settings may have dots */
+	/* the engine checks only the outermost SETTINGS; names of settings may contain dots */
 	if ((is_word(p2, "settings") && (is_char(t, '=') || is_char(t, '.'))) ||
 	    (is_word(p1, "settings") && is_char(t, '{')))
 		return err_set(err, -EPERM, "the clause SETTINGS is not allowed");
-	/* SELECT * APPLY f, or APPLY(f): a function without parentheses */
+	/* SELECT * APPLY f and APPLY(f) name a function without parentheses after it */
 	is_applied = is_word(p1, "apply") || (is_word(p2, "apply") && is_char(p1, '('));
 	if (is_applied && !is_char(t, '(') && (t->kind != TOKEN_WORD || is_refused_function(t)))
 		return refuse_function(t, err);
 	return 0;
 }
 
-/* FORMAT name, where nothing follows. */
+/* Takes the name of the last FORMAT clause if the statement ends with it. */
 static void note_format(const struct token *p2, const struct token *p1, const struct token *t,
 			struct sql_facts *ret)
 {

@@ -1,3 +1,15 @@
+/*
+ * A request is parsed on the HTTP server's thread and answered on a thread of the pool, as
+ * every answer asks the store and may take STORE_QUERY_TIMEOUT_S. The exchange, which owns the
+ * texts of the parameters, stays with the request in between; the server waits for its answer.
+ *
+ * An endpoint is a row of a table: path, function of query/, parameters it needs, content type.
+ * The functions return -errno, which fail() turns into a status: -EFBIG is the reader's to mend
+ * (400, ask for a shorter range), lack of memory and a store that fails or stops are worth a
+ * retry (503), all else is a fault (500).
+ *
+ * When the agent stops, requests that wait are answered with 503 and not run.
+ */
 #include "cluster-agent/web/web_api.h"
 
 #include <errno.h>
@@ -78,7 +90,7 @@ struct request {
 
 static void set_header(struct http_exchange *x, const char *name, const char *value)
 {
-	/* an answer without it is still an answer */
+	/* the answer is of use without the header, too */
 	if (http_exchange_set_header(x, name, value) < 0)
 		log_debug("answering without a header", "name=%s", name);
 }

@@ -1,6 +1,5 @@
 /*
- * The files of the page, compiled in. The array is generated from what the
- * page's build leaves (cluster-agent/web/build.mjs); it never changes.
+ * The files of the page, compiled in. cluster-agent/web/build.mjs generates the array.
  */
 #ifndef CLUSTER_AGENT_WEB_WEB_ASSETS_H
 #define CLUSTER_AGENT_WEB_WEB_ASSETS_H
@@ -11,10 +10,10 @@
 struct web_asset {
 	const char *path; /* of the URL: "/" or "/assets/<name>" */
 	const char *content_type;
-	const char *etag;          /* strong, with its quotes; of the file before compression */
-	const unsigned char *gzip; /* the file as a gzip member; there is no other form */
+	const char *etag;          /* strong, quotes included; hash of the uncompressed file */
+	const unsigned char *gzip; /* the file, gzipped; it is not stored uncompressed */
 	size_t len;                /* of gzip, bytes */
-	bool immutable;            /* the name holds a hash of the content: cache for ever */
+	bool immutable;            /* the name holds a hash of the content: cache it indefinitely */
 };
 
 /* the first is "/", the others are sorted by path */

@@ -7,7 +7,7 @@
 
 static void set_header(struct http_exchange *x, const char *name, const char *value)
 {
-	/* the page works without it */
+	/* the page works without the header */
 	if (http_exchange_set_header(x, name, value) < 0)
 		log_debug("answering without a header", "name=%s", name);
 }
@@ -20,7 +20,10 @@ static const struct web_asset *find_asset(const char *path)
 	return NULL;
 }
 
-/* If-None-Match may list several, and proxies make them weak; our tags are hex in quotes. */
+/*
+ * If-None-Match may list several tags, and proxies prefix them with W/. Ours are quoted hex, so a
+ * substring match is exact.
+ */
 static bool is_cached(const struct http_exchange *x, const char *etag)
 {
 	const char *known = http_exchange_header(x, "If-None-Match");
@@ -39,7 +42,7 @@ void web_page_serve(void *ctx, struct http_exchange *x)
 		return;
 	}
 	set_header(x, "ETag", a->etag);
-	set_header(x, "Vary", "Accept"); /* /targets is JSON too */
+	set_header(x, "Vary", "Accept"); /* /targets is also served as JSON */
 	set_header(x, "Cache-Control",
 		   a->immutable ? "public, max-age=31536000, immutable" : "no-cache");
 	if (is_cached(x, a->etag))

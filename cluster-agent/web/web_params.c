@@ -5,7 +5,7 @@
 #include "common/system/clock.h"
 #include "common/text/parse.h"
 
-/* Times beyond this do not fit ns in 63 bits; it is the year 2200. */
+/* The year 2200. ns since 1970 fit 63 bits until 2262. */
 #define MAX_MS UINT64_C(7258118400000)
 #define MAX_RANGE_MS (INT64_C(366) * 86400 * 1000)
 #define DEFAULT_RANGE_MS (INT64_C(3600) * 1000)

@@ -1,6 +1,5 @@
 /*
- * Query parameters of the JSON API → numbers and texts within their ranges.
- * Pure; foreign data.
+ * Query parameters of the JSON API → numbers and texts within their ranges. Pure; foreign data.
  */
 #ifndef CLUSTER_AGENT_WEB_WEB_PARAMS_H
 #define CLUSTER_AGENT_WEB_WEB_PARAMS_H
@@ -9,7 +8,7 @@
 #include "common/base.h"
 #include "common/err.h"
 
-/* As they came; NULL: not given. */
+/* As received; NULL if not given. */
 struct web_params_text {
 	const char *service;
 	const char *type;
@@ -22,12 +21,12 @@ struct web_params_text {
 
 enum web_params_need {
 	WEB_PARAMS_RANGE,        /* from, to */
-	WEB_PARAMS_SERVICE_TYPE, /* these, service and type */
+	WEB_PARAMS_SERVICE_TYPE, /* from, to, service and type */
 };
 
 /*
- * Without "to" the range ends at now_ms, without "from" it begins an hour
- * before its end. 0; -EINVAL with one line in err.
+ * Without "to" the range ends at now_ms; without "from" it begins an hour before its end.
+ * Returns 0, or -EINVAL with one line in err.
  */
 int web_params_parse(struct query_request *ret, const struct web_params_text *text,
 		     enum web_params_need need, int64_t now_ms, struct err *err) MUST_CHECK;
