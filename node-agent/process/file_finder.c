@@ -28,7 +28,7 @@
 #include "node-agent/process/local_fs.h"
 
 #define PATH_BYTES 4096
-#define OPEN_TIMEOUT_NS (200 * NS_PER_MS) /* sampling waits meanwhile; the ring holds two seconds */
+#define OPEN_TIMEOUT_NS (200 * NS_PER_MS) /* sampling waits; the ring holds two seconds */
 #define HUNG_PAUSE_NS (60 * NS_PER_S)
 
 struct file_finder {

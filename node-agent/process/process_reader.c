@@ -111,9 +111,9 @@ static int read_mappings(struct process_snapshot *s, struct file_registry *files
 }
 
 /*
- * Fills in the executable and the workload. proc_fd is -1 if the process is gone, which leaves its
- * name as the only fact. If it has executed another program since the sample (changed), its
- * executable is not the one of the sample, but its cgroup still is.
+ * Fills in the executable and the workload. proc_fd is -1 if the process has exited, which
+ * leaves its name as the only fact. If it has executed another program since the sample
+ * (changed), its executable is not the one of the sample, but its cgroup still is.
  */
 static int fill_names(struct process_snapshot *s, int proc_fd, bool changed)
 {
@@ -128,7 +128,7 @@ static int fill_names(struct process_snapshot *s, int proc_fd, bool changed)
 		return -ENOMEM;
 	facts.exe = s->exe;
 	r = proc_fd >= 0 ? workload_read(&s->workload, proc_fd, &facts) : -ESRCH;
-	/* whatever can be said without the cgroup is better than no sample */
+	/* a name without the cgroup is better than a lost sample */
 	return r < 0 && r != -ENOMEM ? workload_new(&s->workload, &facts) : r;
 }
 

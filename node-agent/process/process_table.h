@@ -3,7 +3,7 @@
  *
  * The table learns of a process from the scan at start, an exec event or a sample, and reads
  * its /proc folder (untrusted) only once it was sampled. The result is a snapshot: immutable,
- * with a reference count. A process that cannot be read any more still gets one, with little
+ * with a reference count. A process that exits before it is read still gets one, with little
  * more than its name, and is counted.
  *
  * A stage that keeps something per process, such as unwinding tables, subscribes: see struct

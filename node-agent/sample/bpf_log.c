@@ -41,7 +41,7 @@ static PRINTF_LIKE(2, 0) int print(enum libbpf_print_level level, const char *fm
 		bpf_log_last_line(strchr(msg, '\n') ? strchr(msg, '\n') : "", verifier_line,
 				  sizeof(verifier_line));
 	msg[strcspn(msg, "\n")] = '\0';
-	log_debug("libbpf", "said=%.200s", msg);
+	log_debug("libbpf", "message=%.200s", msg);
 	free(msg);
 	return n;
 }

@@ -3,7 +3,7 @@
  *
  * One software clock event per online CPU, each with its own attachment of the program: an
  * event for "all CPUs" does not exist, and CPUs can go offline at any time (attaching to one
- * that has just gone fails with ENODEV, which the next update settles). The clock is a
+ * that has just gone offline fails with ENODEV, which the next update settles). The clock is a
  * software one because virtual machines often have no hardware counters.
  *
  * Exec and exit arrive through raw tracepoints in the same ring, so that their order among the

@@ -1,29 +1,37 @@
 #include "node-agent/symbol/vdso_image.h"
 
 #include <errno.h>
-#include <inttypes.h>
+#include <fcntl.h>
 #include <sys/auxv.h>
 
-#define VDSO_MAX_BYTES (1u << 20)
+#include "node-agent/process/proc_maps.h"
+#include "node-agent/process/procfs.h"
 
-/* End of the mapping that starts here; 0: there is none. */
+#define VDSO_MAX_BYTES (1u << 20)
+#define MAPS_MAX_BYTES ((size_t)16 * 1024 * 1024)
+
+struct search {
+	uint64_t start;
+	uint64_t end; /* 0 until the mapping is found */
+};
+
+static int on_mapping(void *ctx, const char *line, size_t len)
+{
+	struct search *s = ctx;
+	struct proc_map m;
+
+	if (proc_map_parse(line, len, &m) == 0 && m.start == s->start)
+		s->end = m.end;
+	return s->end != 0;
+}
+
+/* Returns the end of our own mapping that starts here, or 0 if there is none. */
 static uint64_t mapping_end(uint64_t start)
 {
-	AUTO_FREE char *line = NULL;
-	FILE *f = fopen("/proc/self/maps", "re");
-	size_t cap = 0;
-	uint64_t end = 0;
+	AUTO_CLOSE int self_fd = open("/proc/self", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	struct search s = {.start = start};
 
-	if (!f)
-		return 0;
-	while (end == 0 && getline(&line, &cap, f) > 0) {
-		char *rest;
-
-		if (strtoull(line, &rest, 16) == start && *rest == '-')
-			end = strtoull(rest + 1, NULL, 16);
-	}
-	fclose(f);
-	return end;
+	return procfs_each_map(self_fd, MAPS_MAX_BYTES, on_mapping, &s) < 0 ? 0 : s.end;
 }
 
 int vdso_image_copy(void **ret, size_t *ret_len)

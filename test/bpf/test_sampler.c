@@ -1,7 +1,6 @@
 /*
- * The sampler on the running kernel: needs root, BTF and nothing else. The
- * programs that it looks at are children of this one, compiled with frame
- * pointers, at the same addresses.
+ * The sampler on the running kernel: needs root and BTF. The sampled programs are children of
+ * this one, compiled with frame pointers, at the same addresses.
  */
 #include <bpf/bpf.h>
 #include <errno.h>
@@ -25,7 +24,7 @@
 #define RING_BYTES (8u * 1024 * 1024)
 
 static volatile uint64_t sink;
-static volatile bool stop; /* never set; for the compiler, functions return */
+static volatile bool stop; /* never set, but the compiler must assume that functions return */
 
 /* Asking for the frame's address makes the compiler set one up in this leaf too. */
 static void __attribute__((noinline)) burn(void)
@@ -93,7 +92,7 @@ static void burn_deep(void)
 	f30();
 }
 
-/* Where nothing else is watched a machine with more of them could run it. */
+/* Pinned to the first CPU, for a test that samples no other. */
 static void burn_on_first_cpu(void)
 {
 	cpu_set_t first;
@@ -130,10 +129,10 @@ struct seen {
 	pid_t pid;
 	unsigned n_samples;
 	unsigned n_user;        /* without kernel frames */
-	unsigned n_chain;       /* of them with exactly f1 … f30 above burn() */
+	unsigned n_chain;       /* of n_user, with exactly f1 … f30 above burn() */
 	unsigned n_depth_limit; /* of SAMPLER_USER_FRAMES frames */
 	unsigned n_kernel;      /* with kernel frames */
-	unsigned n_both;        /* and with call_reader() among the user frames */
+	unsigned n_both;        /* of n_kernel, with call_reader() among the user frames */
 	unsigned n_idle;        /* of pid 0 */
 	unsigned n_exec;
 	unsigned n_exit;
@@ -232,7 +231,7 @@ static pid_t start_child(void (*body)(void))
 
 	assert_true(pid >= 0);
 	if (pid == 0) {
-		alarm(180); /* not longer than the test, whatever happens to it */
+		alarm(180); /* exit even if the test crashes */
 		body();
 		_exit(0);
 	}
@@ -245,7 +244,7 @@ static void stop_child(pid_t pid)
 	assert_int_equal(waitpid(pid, NULL, 0), pid);
 }
 
-/* Samples body until the counter at want has reached enough, for a minute and more. */
+/* Samples body until the counter at want has reached enough, for a little over a minute. */
 static void watch(struct sampler *sampler, struct seen *s, const unsigned *want, unsigned enough)
 {
 	for (int i = 0; i < 1200 && *want < enough; i++) {
@@ -272,7 +271,7 @@ static unsigned budget_of(const char *program)
 	return budget;
 }
 
-/* The verifier's log at level BPF_LOG_STATS: the only count that kernels before 5.16 give. */
+/* The verifier's log at level BPF_LOG_STATS: the only count before kernel 5.16. */
 static unsigned verified_insns(const char *log)
 {
 	const char *p = strstr(log, "processed ");
@@ -321,12 +320,12 @@ static void a_chain_of_thirty_frames_arrives_whole(void **state)
 	watch(sampler, &s, &s.n_chain, 100);
 	stop_child(s.pid);
 	assert_true(s.n_chain >= 100);
-	assert_true(s.n_chain >= s.n_user * 9 / 10); /* the others: start of the child */
+	assert_true(s.n_chain >= s.n_user * 9 / 10); /* the rest: start of the child */
 	assert_int_equal(s.n_idle, 0);
 	assert_string_equal(s.comm, "test_sampler");
 }
 
-static void a_stack_beyond_the_limit_says_so(void **state)
+static void a_stack_beyond_the_limit_is_marked(void **state)
 {
 	CLEANUP(sampler_freep) struct sampler *sampler = new_default_sampler();
 	struct seen s = {.pid = start_child(burn_too_deep)};
@@ -407,7 +406,7 @@ static void cpus_come_and_go_and_every_tick_is_accounted_for(void **state)
 	assert_non_null(mkdtemp(dir));
 	snprintf(path, sizeof(path), "%s/online", dir);
 	write_text(path, "0\n");
-	/* room for what comes while the test stands still */
+	/* room for the records of the time in which the test does not drain */
 	sampler = new_sampler(
 		&(struct sampler_config){.hz = HZ, .online_path = path, .ring_bytes = RING_BYTES});
 	s.pid = start_child(burn_on_first_cpu);
@@ -418,7 +417,7 @@ static void cpus_come_and_go_and_every_tick_is_accounted_for(void **state)
 	write_text(path, "0-1\n");
 	assert_int_equal(sampler_update_cpus(sampler, NULL), sysconf(_SC_NPROCESSORS_CONF) > 1);
 	watch(sampler, &s, &s.n_samples, 50);
-	write_text(path, "\n"); /* none: the counters stand still */
+	write_text(path, "\n"); /* no CPU: the counters do not change */
 	assert_true(sampler_update_cpus(sampler, NULL) >= 1);
 	stop_child(s.pid);
 
@@ -437,7 +436,7 @@ static void cpus_come_and_go_and_every_tick_is_accounted_for(void **state)
 	rmdir(dir);
 }
 
-static void what_nobody_drains_is_counted_as_lost(void **state)
+static void records_that_are_not_drained_are_counted_as_lost(void **state)
 {
 	CLEANUP(sampler_freep)
 	struct sampler *sampler = new_sampler(
@@ -463,15 +462,15 @@ static void exec_true(void)
 	execl("/bin/true", "true", (char *)NULL);
 }
 
-static int told[2]; /* a pipe; the child ends with its other end */
+static int child_exit[2]; /* a pipe; closing its write end makes the child exit */
 
 static void *outlive_the_leader(void *arg)
 {
 	char byte;
 
 	(void)arg;
-	close(told[1]);
-	(void)!read(told[0], &byte, 1);
+	close(child_exit[1]);
+	(void)!read(child_exit[0], &byte, 1);
 	_exit(0);
 }
 
@@ -495,7 +494,7 @@ static void exec_and_exit_arrive(void **state)
 	assert_int_equal(s.n_exit, 1);
 }
 
-/* It is a zombie as long as others of its process live. */
+/* The leader stays a zombie as long as other threads of its process are alive. */
 static void wait_until_leader_ended(pid_t pid)
 {
 	char path[64], text[1024] = "";
@@ -518,13 +517,13 @@ static void a_process_ends_with_its_last_thread(void **state)
 	struct seen s = {0};
 
 	(void)state;
-	assert_int_equal(pipe(told), 0);
+	assert_int_equal(pipe(child_exit), 0);
 	s.pid = start_child(leave_a_thread_behind);
-	close(told[0]);
+	close(child_exit[0]);
 	wait_until_leader_ended(s.pid);
 	drain(sampler, &s);
 	assert_int_equal(s.n_exit, 0);
-	close(told[1]);
+	close(child_exit[1]);
 	assert_int_equal(waitpid(s.pid, NULL, 0), s.pid);
 	drain(sampler, &s);
 	assert_int_equal(s.n_exit, 1);
@@ -568,7 +567,7 @@ static void maps_can_be_reached_by_name(void **state)
 	assert_int_equal(sampler_map_fd(sampler, "nothing"), -ENOENT);
 }
 
-static void says_which_rate_it_does_not_take(void **state)
+static void a_rate_out_of_range_is_refused(void **state)
 {
 	struct sampler *s = NULL;
 	struct err err = {0};
@@ -583,17 +582,17 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_program_loads_within_its_instruction_budget),
 		cmocka_unit_test(a_chain_of_thirty_frames_arrives_whole),
-		cmocka_unit_test(a_stack_beyond_the_limit_says_so),
+		cmocka_unit_test(a_stack_beyond_the_limit_is_marked),
 		cmocka_unit_test(a_tick_in_the_kernel_gives_both_halves_of_the_stack),
 		cmocka_unit_test(kernel_stacks_can_be_switched_off),
 		cmocka_unit_test(the_start_time_is_that_of_proc),
 		cmocka_unit_test(cpus_come_and_go_and_every_tick_is_accounted_for),
-		cmocka_unit_test(what_nobody_drains_is_counted_as_lost),
+		cmocka_unit_test(records_that_are_not_drained_are_counted_as_lost),
 		cmocka_unit_test(exec_and_exit_arrive),
 		cmocka_unit_test(a_process_ends_with_its_last_thread),
 		cmocka_unit_test(a_new_process_wakes_us_at_its_first_sample),
 		cmocka_unit_test(maps_can_be_reached_by_name),
-		cmocka_unit_test(says_which_rate_it_does_not_take),
+		cmocka_unit_test(a_rate_out_of_range_is_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -40,7 +40,7 @@ static void whatever_does_not_add_up_is_refused(void **state)
 
 	(void)state;
 	r = good();
-	check_bad(&r, sizeof(r) - 8); /* shorter than it says */
+	check_bad(&r, sizeof(r) - 8); /* shorter than its header claims */
 	check_bad(&r, 8);             /* not even a header */
 	r.e.n_user = 3;
 	check_bad(&r, sizeof(r)); /* more addresses than bytes */

@@ -102,7 +102,7 @@ static void a_sampled_process_is_read_once(void **state)
 	assert_true(stats_of(t).n_open_files > 0);
 }
 
-static void the_vdso_is_told_from_files(void **state)
+static void the_vdso_is_not_a_file(void **state)
 {
 	CLEANUP(process_table_freep) struct process_table *t = new_table(0);
 	struct process_seen seen = seen_self();
@@ -118,7 +118,7 @@ static void the_vdso_is_told_from_files(void **state)
 	assert_int_equal(n_vdso, 1);
 }
 
-static void a_process_that_is_gone_keeps_its_name(void **state)
+static void an_exited_process_keeps_its_name(void **state)
 {
 	CLEANUP(process_table_freep) struct process_table *t = new_table(0);
 	struct process_seen seen;
@@ -152,7 +152,7 @@ static void another_start_time_is_another_process(void **state)
 	assert_int_equal(stats_of(t).n_processes, 1);
 }
 
-static void another_name_means_another_image_until_they_agree(void **state)
+static void another_name_means_another_program_until_they_agree(void **state)
 {
 	CLEANUP(process_table_freep) struct process_table *t = new_table(0);
 	struct process_seen before = seen_self(), after = seen_self();
@@ -160,7 +160,7 @@ static void another_name_means_another_image_until_they_agree(void **state)
 	(void)state;
 	before.comm = "shell";
 	assert_true(get(t, &before, NS_PER_S)->unreadable);
-	/* not at once again: some rename themselves all the time */
+	/* not read again at once: some processes rename themselves all the time */
 	assert_true(get(t, &after, NS_PER_S)->unreadable);
 	assert_int_equal(stats_of(t).snapshots, 1);
 	assert_false(get(t, &after, 2 * NS_PER_S)->unreadable);
@@ -206,9 +206,9 @@ static void code_mapped_later_is_found_once_a_second(void **state)
 	assert_int_equal(m->kind, PROCESS_MAPPING_ANONYMOUS);
 
 	munmap((void *)(uintptr_t)addr, 4096);
-	addr = 4096; /* nothing is there, ever */
+	addr = 4096; /* never mapped */
 	assert_null(process_snapshot_find(get(t, &seen, now + NS_PER_MS), addr));
-	assert_int_equal(stats_of(t).snapshots, 2); /* too early to look */
+	assert_int_equal(stats_of(t).snapshots, 2); /* too early to read it again */
 	get(t, &seen, later);
 	assert_int_equal(stats_of(t).snapshots, 3);
 }
@@ -240,7 +240,7 @@ static void code_mapped_where_other_code_was_is_found_after_some_samples(void **
 	munmap((void *)(uintptr_t)addr, 4096);
 }
 
-/* Waits in a thread of its own; the leader ends. */
+/* The leader exits; this thread stays. */
 static void *outlive(void *arg)
 {
 	(void)arg;
@@ -313,7 +313,7 @@ static void a_process_without_its_leader_is_read_by_another_thread(void **state)
 	waitpid(pid, NULL, 0);
 }
 
-static void garbage_makes_us_look_ever_more_seldom(void **state)
+static void garbage_addresses_cause_fewer_and_fewer_readings(void **state)
 {
 	CLEANUP(process_table_freep) struct process_table *t = new_table(0);
 	struct process_seen seen = seen_self();
@@ -323,14 +323,14 @@ static void garbage_makes_us_look_ever_more_seldom(void **state)
 	(void)state;
 	seen.addrs = &addr;
 	seen.n_addrs = 1;
-	/* not so many samples that they ask for a reading of their own */
+	/* fewer samples than an audit needs */
 	for (uint64_t now = 0; now < 600 * NS_PER_S; now += 30 * NS_PER_S)
 		assert_ptr_equal(get(t, &seen, now), s);
 	/* every 30 seconds at first, every 64 later */
 	assert_in_range(stats_of(t).snapshots, 5, 17);
 }
 
-static void an_ended_process_lingers_and_goes_with_its_files(void **state)
+static void an_exited_process_lingers_and_then_releases_its_files(void **state)
 {
 	CLEANUP(process_table_freep) struct process_table *t = new_table(0);
 	struct process_seen seen = seen_self();
@@ -339,18 +339,18 @@ static void an_ended_process_lingers_and_goes_with_its_files(void **state)
 	(void)state;
 	process_table_exit(t, seen.pid, seen.start_boottime_ns, NS_PER_S);
 	process_table_sweep(t, 2 * NS_PER_S);
-	assert_ptr_equal(get(t, &seen, 2 * NS_PER_S), s); /* a sample of its last moments */
+	assert_ptr_equal(get(t, &seen, 2 * NS_PER_S), s); /* a late sample */
 	process_snapshot_ref(s);
 	process_table_sweep(t, 3 * NS_PER_S);
 	assert_int_equal(stats_of(t).n_processes, 0);
-	assert_true(stats_of(t).n_files > 0); /* still ours */
+	assert_true(stats_of(t).n_files > 0); /* our reference holds them */
 	process_snapshot_unref(s);
 	process_table_sweep(t, 3 * NS_PER_S);
 	assert_int_equal(stats_of(t).n_files, 0);
 	assert_int_equal(stats_of(t).n_open_files, 0);
 }
 
-static void a_lost_exit_is_noticed(void **state)
+static void a_lost_exit_event_is_noticed(void **state)
 {
 	CLEANUP(process_table_freep) struct process_table *t = new_table(0);
 	pid_t pid = fork();
@@ -445,7 +445,7 @@ static void listeners_get_each_new_snapshot(void **state)
 	process_snapshot_unref(b.snapshot);
 }
 
-static void listeners_hear_of_an_exit_once(void **state)
+static void listeners_get_each_exit_once(void **state)
 {
 	CLEANUP(process_table_freep) struct process_table *t = new_table(0);
 	struct process_seen seen = seen_self();
@@ -485,7 +485,7 @@ static void a_reused_pid_is_reported_as_an_exit(void **state)
 	process_snapshot_unref(l.snapshot);
 }
 
-static void a_scan_knows_everyone_and_reads_nobody(void **state)
+static void a_scan_adds_all_processes_and_reads_none(void **state)
 {
 	CLEANUP(process_table_freep) struct process_table *t = new_table(0);
 	int n;
@@ -553,7 +553,7 @@ static void wait_for_comm(pid_t pid, const char *comm)
 	assert_string_equal(s.comm, comm);
 }
 
-static void a_deleted_executable_can_still_be_read_after_the_end(void **state)
+static void a_deleted_executable_can_still_be_read_after_the_exit(void **state)
 {
 	CLEANUP(process_table_freep) struct process_table *t = new_table(0);
 	char path[64];
@@ -586,7 +586,7 @@ static void a_deleted_executable_can_still_be_read_after_the_end(void **state)
 		assert_string_equal(s->workload->service, path);
 }
 
-static void says_when_it_is_not_in_the_hosts_pid_namespace(void **state)
+static void another_pid_namespace_than_the_hosts_is_refused(void **state)
 {
 	char root[] = "/tmp/test_proc.XXXXXX", path[64], target[64] = "";
 	struct err err = {0};
@@ -688,25 +688,25 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_sampled_process_is_read_once),
-		cmocka_unit_test(the_vdso_is_told_from_files),
-		cmocka_unit_test(a_process_that_is_gone_keeps_its_name),
+		cmocka_unit_test(the_vdso_is_not_a_file),
+		cmocka_unit_test(an_exited_process_keeps_its_name),
 		cmocka_unit_test(another_start_time_is_another_process),
-		cmocka_unit_test(another_name_means_another_image_until_they_agree),
+		cmocka_unit_test(another_name_means_another_program_until_they_agree),
 		cmocka_unit_test(exec_asks_for_a_new_snapshot),
 		cmocka_unit_test(code_mapped_later_is_found_once_a_second),
 		cmocka_unit_test(code_mapped_where_other_code_was_is_found_after_some_samples),
 		cmocka_unit_test(a_process_without_its_leader_is_read_by_another_thread),
-		cmocka_unit_test(garbage_makes_us_look_ever_more_seldom),
-		cmocka_unit_test(an_ended_process_lingers_and_goes_with_its_files),
-		cmocka_unit_test(a_lost_exit_is_noticed),
+		cmocka_unit_test(garbage_addresses_cause_fewer_and_fewer_readings),
+		cmocka_unit_test(an_exited_process_lingers_and_then_releases_its_files),
+		cmocka_unit_test(a_lost_exit_event_is_noticed),
 		cmocka_unit_test(listeners_get_each_new_snapshot),
-		cmocka_unit_test(listeners_hear_of_an_exit_once),
+		cmocka_unit_test(listeners_get_each_exit_once),
 		cmocka_unit_test(a_reused_pid_is_reported_as_an_exit),
-		cmocka_unit_test(a_scan_knows_everyone_and_reads_nobody),
+		cmocka_unit_test(a_scan_adds_all_processes_and_reads_none),
 		cmocka_unit_test(kernel_threads_are_one_service),
 		cmocka_unit_test(no_more_files_than_allowed_are_open),
-		cmocka_unit_test(a_deleted_executable_can_still_be_read_after_the_end),
-		cmocka_unit_test(says_when_it_is_not_in_the_hosts_pid_namespace),
+		cmocka_unit_test(a_deleted_executable_can_still_be_read_after_the_exit),
+		cmocka_unit_test(another_pid_namespace_than_the_hosts_is_refused),
 		cmocka_unit_test(a_missing_proc_is_named),
 		cmocka_unit_test(survives_every_failed_allocation),
 		cmocka_unit_test(snapshots_travel_to_another_thread),

@@ -32,7 +32,7 @@ static void a_name_may_contain_anything(void **state)
 	assert_true(s.kernel_thread);
 }
 
-static void a_zombie_is_told_from_what_lives(void **state)
+static void a_zombie_is_recognised(void **state)
 {
 	static const char zombie[] = "1 (x) Z 1 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 7 1";
 	struct proc_stat s;
@@ -180,7 +180,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_name_may_contain_anything),
-		cmocka_unit_test(a_zombie_is_told_from_what_lives),
+		cmocka_unit_test(a_zombie_is_recognised),
 		cmocka_unit_test(what_is_no_stat_is_refused),
 		cmocka_unit_test(each_process_is_listed_until_the_callback_stops),
 		cmocka_unit_test(reads_this_very_process),

@@ -47,7 +47,7 @@ static void everything_else_is_called_as_its_executable(void **state)
 	check_name(&f, "/process/worker");
 	f.comm = "a\nb";
 	check_name(&f, "/process/a?b");
-	/* who is told the name wants text */
+	/* names are printable text */
 	f.comm = "g\xc3\xb6\xff\xc2\x9b[1m";
 	check_name(&f, "/process/g\xc3\xb6???[1m");
 	f.comm = "";
