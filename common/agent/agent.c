@@ -89,6 +89,8 @@ int agent_init(struct agent *a, const struct agent_config *cfg)
 	if (r == 0)
 		r = process_metrics_register(a->metrics, cfg->metrics_prefix, cfg->version);
 	if (r == 0)
+		r = log_register_metrics(a->metrics, cfg->metrics_prefix);
+	if (r == 0)
 		agent_status_init(&a->status, a->metrics);
 	return r;
 }

@@ -1,3 +1,12 @@
+/*
+ * Formats log lines and passes them to the sink, which never blocks (log_sink.c).
+ *
+ * A line is put together on the stack and written as a whole, under one lock, so that lines of
+ * several threads do not mix. What the sink does not take is lost; it is counted, and the next line
+ * that gets through is preceded by one that says how many were lost. Errors of one call site may
+ * repeat thousands of times a second: log_line_limited() lets one line a minute through, with the
+ * number of those that it held back.
+ */
 #include "common/telemetry/log.h"
 
 #include <errno.h>
@@ -6,8 +15,10 @@
 #include <stdatomic.h>
 
 #include "common/system/clock.h"
+#include "common/telemetry/log_sink.h"
+#include "common/telemetry/metrics.h"
 
-#define LINE_ESCAPE_BYTES 8 /* the longest is that of a two-byte character */
+#define LINE_ESCAPE_BYTES 8 /* longest escape sequence: that of a two-byte character */
 #define LOG_LIMIT_INTERVAL_NS (60 * NS_PER_S)
 
 const char *const log_level_names[] = {
@@ -18,9 +29,11 @@ const char *const log_level_names[] = {
 	NULL,
 };
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* lines, and every struct log_limit */
 static _Atomic int max_level = LOG_LEVEL_INFO;
-static _Atomic int out_fd = STDERR_FILENO;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of the sink and every log_limit */
+static struct log_sink sink = {.fd = -1};
+static uint64_t n_unreported;         /* lines lost since the last one that got through */
+static _Atomic uint64_t n_lost_lines; /* ever */
 
 /* Text of a fixed size whose last characters become "..." when it does not fit. */
 struct line {
@@ -36,7 +49,7 @@ static void line_add(struct line *l, const char *s, size_t len)
 		return;
 	if (len > l->size - 1 - l->len) {
 		l->cut = true;
-		/* half an escape sequence says nothing, half a text does */
+		/* cut a text where it ends, but leave an escape sequence out as a whole */
 		len = len > LINE_ESCAPE_BYTES ? l->size - 1 - l->len : 0;
 	}
 	memcpy(l->text + l->len, s, len);
@@ -48,7 +61,7 @@ static void line_add_str(struct line *l, const char *s)
 	line_add(l, s, strlen(s));
 }
 
-/* A control character of ASCII, or of Latin-1 (U+0080…U+009F) in UTF-8. Returns its bytes, or 0. */
+/* Length of the control character at s: of ASCII, or U+0080…U+009F in UTF-8. 0 if it is none. */
 static size_t control_len(const char *s)
 {
 	uint8_t c = (uint8_t)s[0], d;
@@ -59,7 +72,7 @@ static size_t control_len(const char *s)
 	return c == 0xc2 && d >= 0x80 && d <= 0x9f ? 2 : 0;
 }
 
-/* s with control characters escaped, and those in also with a backslash in front. */
+/* Adds s with control characters escaped, and with a backslash before the characters in also. */
 static void line_add_escaped(struct line *l, const char *s, const char *also)
 {
 	while (*s && !l->cut) {
@@ -89,7 +102,7 @@ static void line_add_escaped(struct line *l, const char *s, const char *also)
 	}
 }
 
-/* Room for end, which is never cut away. */
+/* Adds end, for which there is always room. */
 static void line_finish(struct line *l, const char *end)
 {
 	if (l->cut) {
@@ -117,30 +130,45 @@ void log_set_level(enum log_level level)
 
 void log_set_fd(int fd)
 {
-	atomic_store(&out_fd, fd);
+	pthread_mutex_lock(&lock);
+	log_sink_open(&sink, fd);
+	n_unreported = 0;
+	pthread_mutex_unlock(&lock);
+}
+
+static bool report_lost_lines(void)
+{
+	char text[128];
+	int len;
+
+	if (n_unreported == 0)
+		return true;
+	len = snprintf(text, sizeof(text),
+		       "level=warn msg=\"log lines lost: the log was not read\" lines=%llu\n",
+		       (unsigned long long)n_unreported);
+	if (!log_sink_put(&sink, text, (size_t)len))
+		return false;
+	n_unreported = 0;
+	return true;
 }
 
 static void write_line(const struct line *l)
 {
-	int fd = atomic_load(&out_fd);
-	size_t done = 0;
-
-	while (done < l->len) {
-		ssize_t n = write(fd, l->text + done, l->len - done);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return; /* nowhere left to complain */
-		done += (size_t)n;
+	pthread_mutex_lock(&lock);
+	if (sink.fd < 0)
+		log_sink_open(&sink, STDERR_FILENO);
+	if (!report_lost_lines() || !log_sink_put(&sink, l->text, l->len)) {
+		n_unreported++;
+		atomic_fetch_add_explicit(&n_lost_lines, 1, memory_order_relaxed);
 	}
+	pthread_mutex_unlock(&lock);
 }
 
 PRINTF_LIKE(4, 0)
 static void print(enum log_level level, const char *msg, uint64_t n_held, const char *fields,
 		  va_list ap)
 {
-	char text[LOG_LINE_BYTES + 8], formatted[LOG_LINE_BYTES];
+	char text[LOG_SINK_LINE_BYTES], formatted[LOG_LINE_BYTES];
 	struct line l = {.text = text, .size = LOG_LINE_BYTES};
 
 	vsnprintf(formatted, sizeof(formatted), fields, ap);
@@ -162,9 +190,7 @@ static void print(enum log_level level, const char *msg, uint64_t n_held, const 
 	}
 	line_finish(&l, "\n");
 
-	pthread_mutex_lock(&lock);
 	write_line(&l);
-	pthread_mutex_unlock(&lock);
 }
 
 void log_line(enum log_level level, const char *msg, const char *fields, ...)
@@ -180,7 +206,7 @@ void log_line(enum log_level level, const char *msg, const char *fields, ...)
 	errno = saved;
 }
 
-/* Whether the line is due now; ret_held: how many were not since the last one. */
+/* Whether the line may pass now. *ret_held is how many did not pass since the last one that did. */
 static bool limit_passes(struct log_limit *limit, uint64_t *ret_held)
 {
 	uint64_t now_ns = clock_monotonic_ns();
@@ -213,4 +239,25 @@ void log_line_limited(struct log_limit *limit, enum log_level level, const char 
 	print(level, msg, n_held, fields, ap);
 	va_end(ap);
 	errno = saved;
+}
+
+static uint64_t read_lost_lines(void *ctx)
+{
+	(void)ctx;
+	return atomic_load_explicit(&n_lost_lines, memory_order_relaxed);
+}
+
+static const struct metric_def metric_defs[] = {
+	{.name = "_log_lines_dropped_total",
+	 .help = "Log lines lost because the log was not read",
+	 .read = read_lost_lines},
+};
+METRIC_TABLE(metric_table, metric_defs);
+
+int log_register_metrics(struct metrics *ms, const char *prefix)
+{
+	static struct metric
+		values[ARRAY_SIZE(metric_defs)]; /* not used: there is a read function */
+
+	return metrics_register_as(ms, prefix, &metric_table, values, NULL);
 }

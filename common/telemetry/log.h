@@ -7,14 +7,18 @@
  * Use LOG_QUOTED for field values that come from outside:
  *   log_warn("skipping process", "comm=%s", LOG_QUOTED(comm));
  *
- * error: a person must act; warn: something is lost but we go on; info: start,
- * stop, configuration; debug: everything else. No secrets, no whole URLs.
- * Safe from any thread.
+ * error: a person must act; warn: something is lost, but the agent continues; info: start, stop,
+ * configuration; debug: everything else. No secrets, no whole URLs.
+ *
+ * Safe from any thread, and never blocks: if stderr is a pipe that nobody reads, lines are lost and
+ * counted, and the first line that gets through again is preceded by one that says how many.
  */
 #ifndef COMMON_TELEMETRY_LOG_H
 #define COMMON_TELEMETRY_LOG_H
 
 #include "common/base.h"
+
+struct metrics;
 
 enum log_level {
 	LOG_LEVEL_ERROR,
@@ -23,10 +27,10 @@ enum log_level {
 	LOG_LEVEL_DEBUG,
 };
 
-/* A line is cut beyond this; it then ends in "...". */
+/* A longer line is cut, and ends in "...". */
 #define LOG_LINE_BYTES 2048
 
-/* State of one call site that may repeat: printed once, then at most once a minute with a count. */
+/* State of a call site that may repeat: one line a minute, with the number of those held back. */
 struct log_limit {
 	uint64_t next_ns;
 	uint64_t n_held;
@@ -40,7 +44,10 @@ extern const char *const log_level_names[];
 /* Where lines go instead of stderr; borrowed. Each line is one write(2). */
 void log_set_fd(int fd);
 
-/* fields may be "" but not NULL. Escapes control characters in the formatted fields. */
+/* <prefix>_log_lines_dropped_total. prefix must outlive ms. As metrics_register(). */
+int log_register_metrics(struct metrics *ms, const char *prefix) MUST_CHECK;
+
+/* fields may be "" but not NULL. Control characters in the formatted fields are escaped. */
 void log_line(enum log_level level, const char *msg, const char *fields, ...) PRINTF_LIKE(3, 4);
 void log_line_limited(struct log_limit *limit, enum log_level level, const char *msg,
 		      const char *fields, ...) PRINTF_LIKE(4, 5);
@@ -50,8 +57,8 @@ struct log_quoted {
 };
 
 /*
- * s (NULL: "") in quotes, with quotes, backslashes and control characters
- * escaped; cut to fit, then ending in "...". Returns q->text.
+ * Quotes s (NULL counts as ""): quotes, backslashes and control characters are escaped; a long text
+ * is cut to fit and ends in "...". Returns q->text.
  */
 const char *log_quote(struct log_quoted *q, const char *s);
 

@@ -435,8 +435,7 @@ static int work_denied(struct fixture *f, int log_fd)
 {
 	if (geteuid() == 0 && (setgroups(0, NULL) < 0 || setgid(65534) < 0 || setuid(65534) < 0))
 		return __LINE__;
-	if (dup2(log_fd, STDERR_FILENO) < 0)
-		return __LINE__;
+	log_set_fd(log_fd);
 	if (begin_work(f, 0) < 0 || !work(f, has_scanned_twice))
 		return __LINE__;
 	if (metric(f, FAILED) != 0 || metric(f, "coroot_node_agent_go_processes ") != 0)

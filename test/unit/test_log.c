@@ -1,10 +1,15 @@
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
+#include <pty.h>
+#include <signal.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 
 #include "common/system/clock.h"
 #include "common/telemetry/log.h"
+#include "common/telemetry/metrics.h"
 #include "test/lib/unit.h"
 
 static char output[1024 * 1024];
@@ -171,6 +176,126 @@ static void lines_of_threads_do_not_mix(void **state)
 	assert_int_equal(n_limited, 1);
 }
 
+/* ---- a reader that stalls ------------------------------------------------------------------ */
+
+enum {
+	READER,
+	WRITER,
+};
+
+static uint64_t lost_lines(void)
+{
+	CLEANUP(metrics_freep) struct metrics *ms = NULL;
+	CLEANUP(buf_fini) struct buf text;
+	const char *value;
+
+	buf_init(&text, 4096);
+	assert_int_equal(metrics_new(&ms), 0);
+	assert_int_equal(log_register_metrics(ms, "test"), 0);
+	assert_int_equal(metrics_write(ms, &text), 0);
+	value = strstr(text.data, "\ntest_log_lines_dropped_total ");
+	assert_non_null(value);
+	return strtoull(strchr(value, ' '), NULL, 10);
+}
+
+/* Reads until nothing more comes. */
+static void drain(int from)
+{
+	struct pollfd p = {.fd = from, .events = POLLIN};
+	size_t len = 0;
+
+	while (poll(&p, 1, 200) > 0) {
+		ssize_t n = read(from, output + len, sizeof(output) - 1 - len);
+
+		assert_true(n > 0);
+		len += (size_t)n;
+	}
+	output[len] = '\0';
+}
+
+/* Logs into ends[WRITER] until it is full, then more; reads it empty, and logs once more. */
+static void stall(const int ends[2])
+{
+	uint64_t before = lost_lines(), n_lost;
+	const char *report;
+	char expected[128];
+	int n = 0;
+
+	/* a log that blocks is killed here instead of standing still */
+	alarm(20);
+	log_set_fd(ends[WRITER]);
+	while (lost_lines() == before && n < 100000)
+		log_info("into the pipe", "n=%d", n++);
+	for (int i = 0; i < 10; i++)
+		log_warn("lost", "n=%d", i);
+	n_lost = lost_lines() - before;
+	assert_in_range(n_lost, 11, 100);
+	assert_int_equal(fcntl(ends[WRITER], F_GETFL) & O_NONBLOCK, 0);
+
+	drain(ends[READER]);
+	assert_memory_equal(output, "level=info msg=\"into the pipe\" n=0", 34);
+	assert_null(strstr(output, "lost"));
+	log_info("back", "n=%d", 1);
+	log_info("back", "n=%d", 2);
+	alarm(0);
+	drain(ends[READER]);
+	snprintf(expected, sizeof(expected), "log lines lost: the log was not read\" lines=%d",
+		 (int)n_lost);
+	report = strstr(output, expected);
+	assert_non_null(report);
+	/* a terminal makes "\r\n" of "\n" */
+	assert_non_null(strstr(report, "\nlevel=info msg=\"back\" n=1"));
+	assert_non_null(strstr(report, "\nlevel=info msg=\"back\" n=2"));
+	assert_null(strstr(report + 1, "log lines lost"));
+	log_set_fd(STDERR_FILENO);
+	close(ends[READER]);
+	close(ends[WRITER]);
+}
+
+static void a_pipe_that_is_not_read_is_not_waited_for(void **state)
+{
+	int ends[2];
+
+	(void)state;
+	assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+	stall(ends);
+}
+
+static void a_socket_that_is_not_read_is_not_waited_for(void **state)
+{
+	int ends[2];
+
+	(void)state;
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
+	stall(ends);
+}
+
+static void a_terminal_that_is_not_read_is_not_waited_for(void **state)
+{
+	int ends[2];
+
+	(void)state;
+	assert_int_equal(openpty(&ends[READER], &ends[WRITER], NULL, NULL, NULL), 0);
+	stall(ends);
+}
+
+static void a_pipe_without_a_reader_loses_lines_and_nothing_else(void **state)
+{
+	uint64_t before = lost_lines();
+	int ends[2];
+
+	(void)state;
+	signal(SIGPIPE, SIG_IGN);
+	assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+	log_set_fd(ends[WRITER]);
+	close(ends[READER]);
+	log_info("lost", "n=%d", 1);
+	log_set_fd(STDERR_FILENO);
+	close(ends[WRITER]);
+	signal(SIGPIPE, SIG_DFL);
+	assert_int_equal(lost_lines() - before, 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -190,6 +315,10 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_repeating_line_comes_once_a_minute_with_a_count,
 						open_log, close_log),
 		cmocka_unit_test_setup_teardown(lines_of_threads_do_not_mix, open_log, close_log),
+		cmocka_unit_test(a_pipe_that_is_not_read_is_not_waited_for),
+		cmocka_unit_test(a_socket_that_is_not_read_is_not_waited_for),
+		cmocka_unit_test(a_terminal_that_is_not_read_is_not_waited_for),
+		cmocka_unit_test(a_pipe_without_a_reader_loses_lines_and_nothing_else),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
