@@ -1,3 +1,16 @@
+/*
+ * Three families of annotations say the same in different words, and each has its own
+ * fallbacks. They are read by the same helpers into groups (ports, scheme, kinds), each of
+ * which becomes one endpoint per port and kind.
+ *
+ * Somebody has typed these annotations, and looks at the page of targets when nothing arrives.
+ * So a mistake is neither an error code nor a log line but a sentence that names the annotation
+ * and quotes its value, and reading continues: "8080,x" still scrapes port 8080. Only where the
+ * meaning is unclear, such as an unknown scheme, nothing is scraped.
+ *
+ * Values end up in URLs and on the page, so paths are limited to characters that mean nothing
+ * else in a URL, and quoted values are short and printable.
+ */
 #include "cluster-agent/discover/pod_annotations.h"
 
 #include <errno.h>
@@ -12,7 +25,7 @@
 #define PPROF_PATH "/debug/pprof"
 
 #define MAX_KEY_BYTES 128
-/* of a value in a sentence */
+/* of a value quoted in a sentence */
 #define MAX_QUOTED_BYTES 64
 
 struct reader {
@@ -24,20 +37,20 @@ struct reader {
 	int error; /* sticky */
 };
 
-/* What the endpoints of one group have in common. */
+/* The common part of a group of endpoints. */
 struct group {
 	struct port_list ports;
 	bool https;
 	bool kinds[PROFILE_KIND_MAX];
 };
 
-/* An annotation's value; text is NULL when there is none. */
+/* The value of an annotation; text is NULL if it is missing. */
 struct value {
 	const char *text;
 	size_t len;
 };
 
-/* ---- sentences ------------------------------------------------------------------------ */
+/* ---- sentences ---- */
 
 static void complain(struct reader *r, const char *fmt, ...) PRINTF_LIKE(2, 3);
 
@@ -58,7 +71,7 @@ static void complain(struct reader *r, const char *fmt, ...)
 	va_end(ap);
 }
 
-/* What somebody wrote, fit to be shown: short and printable. */
+/* Makes a value short and printable, so that it can be quoted. */
 static const char *shown(char out[static MAX_QUOTED_BYTES], struct value v)
 {
 	bool cut = v.len >= MAX_QUOTED_BYTES;
@@ -76,9 +89,7 @@ static const char *shown(char out[static MAX_QUOTED_BYTES], struct value v)
 
 #define SHOWN(v) shown((char[MAX_QUOTED_BYTES]){""}, v)
 
-/*
- * ---- values ---------------------------------------------------------------------------------
- */
+/* ---- values ---- */
 
 static struct value get(const struct reader *r, const char *key)
 {
@@ -93,7 +104,8 @@ static bool value_is(struct value v, const char *text)
 }
 
 /*
- * The part of a comma-separated list at *pos, which moves behind it, without blanks around it.
+ * Returns the part of a comma-separated list at *pos without blanks around it, and advances
+ * *pos.
  */
 static struct value next_part(struct value list, size_t *pos)
 {
@@ -111,7 +123,7 @@ static struct value next_part(struct value list, size_t *pos)
 	return part;
 }
 
-/* result is what adding to a list of ports said. */
+/* Complains if result, from adding to a list of ports, says that the list is full. */
 static bool is_full(struct reader *r, int result)
 {
 	if (result < 0)
@@ -119,7 +131,7 @@ static bool is_full(struct reader *r, int result)
 	return result < 0;
 }
 
-/* Adds "8080" or "8080,9090". Whether the annotation is there. */
+/* Adds the ports of "8080" or "8080,9090". Returns whether the annotation exists. */
 static bool read_ports(struct reader *r, const char *key, struct port_list *l)
 {
 	struct value list = get(r, key);
@@ -131,14 +143,14 @@ static bool read_ports(struct reader *r, const char *key, struct port_list *l)
 		uint64_t port;
 
 		if (parse_u64(part.text, part.len, 1, UINT16_MAX, &port) < 0)
-			complain(r, "annotation %s: \"%s\" is no port", key, SHOWN(part));
+			complain(r, "annotation %s: \"%s\" is not a port", key, SHOWN(part));
 		else if (is_full(r, port_list_add(l, (uint16_t)port)))
 			break;
 	}
 	return true;
 }
 
-/* Adds the ports called "http" or "http,admin". Whether the annotation is there. */
+/* Adds the ports named in "http" or "http,admin". Returns whether the annotation exists. */
 static bool read_port_names(struct reader *r, const char *key, struct port_list *l)
 {
 	struct value list = get(r, key);
@@ -158,7 +170,7 @@ static bool read_port_names(struct reader *r, const char *key, struct port_list 
 	return true;
 }
 
-/* false, after a complaint: it is there and neither http nor https. */
+/* Returns false, after a complaint, if the annotation exists but is neither http nor https. */
 static bool read_scheme(struct reader *r, const char *key, bool *https)
 {
 	struct value v = get(r, key);
@@ -170,7 +182,7 @@ static bool read_scheme(struct reader *r, const char *key, bool *https)
 	return false;
 }
 
-/* What a path may consist of without anything being escaped or meaning something else. */
+/* Whether all characters of a path stand for themselves in a URL, with no "..". */
 static bool is_path(struct value v)
 {
 	static const char marks[] = "/-._~!$&'()*+,;=:@";
@@ -188,7 +200,10 @@ static bool is_path(struct value v)
 	return !memmem(v.text, v.len, "..", 2);
 }
 
-/* false, after a complaint: it is there and no path. *path is as it was when there is none. */
+/*
+ * Returns false, after a complaint, if the annotation exists but is not a valid path. *path is
+ * unchanged if it does not exist.
+ */
 static bool read_path(struct reader *r, const char *key, struct value *path)
 {
 	struct value v = get(r, key);
@@ -203,7 +218,7 @@ static bool read_path(struct reader *r, const char *key, struct value *path)
 	return true;
 }
 
-/* "cpu,heap"; the defaults when it is not there. */
+/* Reads "cpu,heap"; without the annotation the defaults apply. */
 static void read_kinds(struct reader *r, const char *key, bool kinds[static PROFILE_KIND_MAX])
 {
 	struct value list = get(r, key);
@@ -219,15 +234,12 @@ static void read_kinds(struct reader *r, const char *key, bool kinds[static PROF
 		if (k < PROFILE_KIND_MAX)
 			kinds[k] = true;
 		else
-			complain(r, "annotation %s: \"%s\" is no type of profile", key,
+			complain(r, "annotation %s: \"%s\" is not a type of profile", key,
 				 SHOWN(part));
 	}
 }
 
-/*
- * ---- endpoints
- * --------------------------------------------------------------------------------
- */
+/* ---- endpoints ---- */
 
 static void add_endpoints(struct reader *r, const struct group *g, enum profile_kind kind,
 			  const char *path)
@@ -235,7 +247,7 @@ static void add_endpoints(struct reader *r, const struct group *g, enum profile_
 	struct pod_annotations *out = r->out;
 
 	for (size_t i = 0; i < g->ports.n && out->n_endpoints < ARRAY_SIZE(out->endpoints); i++) {
-		/* other groups may have filled the list */
+		/* other groups may have filled the list of all ports */
 		if (is_full(r, port_list_add(&out->ports, g->ports.ports[i])))
 			return;
 		out->endpoints[out->n_endpoints++] = (struct scrape_endpoint){
@@ -247,7 +259,10 @@ static void add_endpoints(struct reader *r, const struct group *g, enum profile_
 	}
 }
 
-/* prefix + "/debug/pprof/heap" in the arena; NULL and an error when there is no memory. */
+/*
+ * Makes prefix + "/debug/pprof/heap" in the arena. Returns NULL and sets the error if out of
+ * memory.
+ */
 static const char *make_path(struct reader *r, struct value prefix, enum profile_kind kind)
 {
 	char path[POD_ANNOTATIONS_PATH_BYTES + 64];
@@ -264,7 +279,7 @@ static const char *make_path(struct reader *r, struct value prefix, enum profile
 	return copy;
 }
 
-/* All kinds of the group under their usual names. */
+/* Adds endpoints for all kinds of the group, at their usual paths. */
 static void add_kinds(struct reader *r, const struct group *g, struct value prefix)
 {
 	for (enum profile_kind k = 0; k < PROFILE_KIND_MAX; k++) {
@@ -275,10 +290,7 @@ static void add_kinds(struct reader *r, const struct group *g, struct value pref
 	}
 }
 
-/*
- * ---- families
- * ----------------------------------------------------------------------------------
- */
+/* ---- families ---- */
 
 static void read_coroot(struct reader *r)
 {
@@ -288,7 +300,7 @@ static void read_coroot(struct reader *r)
 
 	has_port = read_ports(r, COROOT "port", &g.ports);
 	has_name = read_port_names(r, COROOT "port-name", &g.ports);
-	/* as in Coroot: each annotation has its own fallback */
+	/* as in Coroot, each annotation has its own fallback */
 	if (!has_port && !has_name && !read_ports(r, PYROSCOPE "port", &g.ports))
 		complain(r, "annotation " COROOT "port is missing");
 	is_clear = read_scheme(r, COROOT "scheme", &g.https);
@@ -370,7 +382,10 @@ static bool read_grafana(struct reader *r)
 
 static void read_pyroscope(struct reader *r)
 {
-	/* the switches of Pyroscope's own chart before Grafana's; these two are in use */
+	/*
+	 * switches from Pyroscope's own Helm chart, before Grafana took over; these two are in
+	 * use
+	 */
 	static const struct {
 		const char *key;
 		enum profile_kind kind;
@@ -393,7 +408,7 @@ static void read_pyroscope(struct reader *r)
 		add_kinds(r, &g, (struct value){"", 0});
 }
 
-/* Whether any family wants the pod. */
+/* Returns whether any family asks for the pod to be scraped. */
 static bool read_families(struct reader *r)
 {
 	struct value own = get(r, COROOT "scrape");

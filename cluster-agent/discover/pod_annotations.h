@@ -1,9 +1,9 @@
 /*
- * A pod's profiling annotations → the endpoints they ask for. What they mean is in
- * pod_target.h. Pure; foreign data.
+ * Reads the profiling annotations of a pod into the endpoints that they ask for; pod_target.h
+ * describes them. Pure; the input is untrusted.
  *
- * A mistake takes away what it makes unclear (one type, one port, or all) and leaves a
- * sentence.
+ * A mistake disables only what it makes unclear (one type, one port, or everything) and leaves
+ * a sentence in problem.
  */
 #ifndef CLUSTER_AGENT_DISCOVER_POD_ANNOTATIONS_H
 #define CLUSTER_AGENT_DISCOVER_POD_ANNOTATIONS_H
@@ -16,16 +16,18 @@
 #include "common/data/arena.h"
 
 #define POD_ANNOTATIONS_PROBLEM_BYTES 512
-#define POD_ANNOTATIONS_PATH_BYTES 512 /* longest prefix or path that is accepted */
+#define POD_ANNOTATIONS_PATH_BYTES 512 /* longest accepted prefix or path */
 
 struct pod_annotations {
 	struct scrape_endpoint endpoints[SCRAPE_TARGET_MAX_ENDPOINTS];
 	size_t n_endpoints;
-	struct port_list ports;                      /* of all of them */
-	char problem[POD_ANNOTATIONS_PROBLEM_BYTES]; /* sentences; "" when there are none */
+	struct port_list ports;                      /* the ports of all endpoints */
+	char problem[POD_ANNOTATIONS_PROBLEM_BYTES]; /* sentences; "" if there is no mistake */
 };
 
-/* 1 and ret, paths in arena: the pod asks for it; 0: it does not; -ENOMEM. */
+/*
+ * Returns 1 and *ret (with paths in arena) if the pod asks to be scraped, 0 if not, or -ENOMEM.
+ */
 int pod_annotations_read(struct pod_annotations *ret, struct arena *arena, const json_t *pod,
 			 const bool default_kinds[static PROFILE_KIND_MAX]) MUST_CHECK;
 

@@ -2,7 +2,7 @@
 
 #include <errno.h>
 
-/* Does a port's name (NULL: it has none) fit? */
+/* Whether the name of a port (NULL if it has none) matches. */
 typedef bool (*name_fits_fn)(const json_t *name, const void *wanted);
 
 struct wanted_name {
@@ -28,7 +28,7 @@ static bool text_is(const json_t *v, const char *text)
 	return s && strcmp(s, text) == 0;
 }
 
-/* Its number when it is one of TCP; else 0. */
+/* Returns its number if it is a TCP port, else 0. */
 static uint16_t tcp_port(const json_t *port)
 {
 	const json_t *protocol = json_object_get(port, "protocol");
@@ -40,8 +40,8 @@ static uint16_t tcp_port(const json_t *port)
 }
 
 /*
- * The next container of the pod: all regular ones, then the sidecars; NULL at the end. *i is
- * where we are and 0 to begin with.
+ * Returns the next container of the pod: first all regular ones, then the sidecars, then NULL.
+ * *i is the position, 0 at first.
  */
 static const json_t *next_container(const json_t *pod, size_t *i)
 {

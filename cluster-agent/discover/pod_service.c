@@ -30,7 +30,7 @@ static const json_t *find_controller(const json_t *pod)
 	return NULL;
 }
 
-/* Length of name without a last "-<characters of set>"; all of it when there is none. */
+/* Returns the length of name without its last "-<characters of set>", or its whole length. */
 static size_t without_suffix(const char *name, const char *set)
 {
 	const char *dash = strrchr(name, '-');
@@ -47,7 +47,7 @@ static bool ends_in_node(const char *name, const char *node)
 	return len > n + 1 && name[len - n - 1] == '-' && strcmp(name + len - n, node) == 0;
 }
 
-/* The owner's name is the first *ret_len bytes of the result. */
+/* Returns a string that begins with the owner's name, whose length is *ret_len. */
 static const char *owner_name(const json_t *pod, const char *name, size_t *ret_len)
 {
 	const json_t *controller = find_controller(pod);
@@ -58,7 +58,7 @@ static const char *owner_name(const json_t *pod, const char *name, size_t *ret_l
 	if (!kind || !owner)
 		return name;
 	if (strcmp(kind, "Node") == 0) {
-		/* the kubelet calls static pods <name>-<node> */
+		/* the kubelet names static pods <name>-<node> */
 		if (ends_in_node(name, owner))
 			*ret_len -= strlen(owner) + 1;
 		return name;

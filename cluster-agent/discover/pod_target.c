@@ -1,3 +1,15 @@
+/*
+ * The rest of a target besides its annotations: whether the pod runs, where it is, and which
+ * container is behind its ports.
+ *
+ * A pod may name any port, scheme and path, but never a host: requests go to the address that
+ * the kubelet reported. Otherwise an annotation could make the agent send its scrape
+ * credentials anywhere.
+ *
+ * The container matters because heap profiles only grow: when it restarts, its values start
+ * over. A restart is visible in the pod's status, but only counts if it is clear which
+ * container serves the endpoints.
+ */
 #include "cluster-agent/discover/pod_target.h"
 
 #include <arpa/inet.h>
@@ -11,9 +23,9 @@
 #define MAX_UID_BYTES 128
 #define MAX_CONTAINER_BYTES 512
 
-/* ---- whether it runs ------------------------------------------------------------------- */
+/* ---- whether it runs ---- */
 
-/* Counts the containers of a list of statuses, and those that have ended. */
+/* Counts the containers in a list of statuses, and those of them that have ended. */
 static void count_ended(const json_t *statuses, size_t *n, size_t *n_ended)
 {
 	const json_t *status;
@@ -27,8 +39,8 @@ static void count_ended(const json_t *statuses, size_t *n, size_t *n_ended)
 }
 
 /*
- * A pod that is being deleted works until its containers have ended; its phase stays Running
- * until it is gone.
+ * A pod that is being deleted works until its containers have ended; until it is deleted, its
+ * phase stays Running.
  */
 static bool is_running(const json_t *pod)
 {
@@ -45,11 +57,11 @@ static bool is_running(const json_t *pod)
 	return n == 0 || n_ended < n;
 }
 
-/* ---- address ----------------------------------------------------------------------------- */
+/* ---- address ---- */
 
 /*
- * Loopback is fine: the address comes from the kubelet, not from whoever wrote the annotations.
- * The link's own is not: nothing routes it, and clouds keep credentials there.
+ * Loopback addresses are allowed: the address comes from the kubelet, not from the annotations.
+ * Link-local ones are not: they are not routed, and clouds serve credentials there.
  */
 static bool is_unicast4(struct in_addr a)
 {
@@ -65,7 +77,7 @@ static bool is_unicast6(const struct in6_addr *a)
 	       !IN6_IS_ADDR_LINKLOCAL(a) && !IN6_IS_ADDR_V4MAPPED(a) && !IN6_IS_ADDR_V4COMPAT(a);
 }
 
-/* In its usual spelling. */
+/* Parses an address and writes it in its canonical form. */
 static bool read_ip(char ret[static INET6_ADDRSTRLEN], const char *text)
 {
 	struct in6_addr v6;
@@ -73,14 +85,12 @@ static bool read_ip(char ret[static INET6_ADDRSTRLEN], const char *text)
 
 	if (inet_pton(AF_INET, text, &v4) == 1)
 		return is_unicast4(v4) && inet_ntop(AF_INET, &v4, ret, INET6_ADDRSTRLEN);
-	/* ::1 is of the kind that IN6_IS_ADDR_V4COMPAT() leaves out */
+	/* IN6_IS_ADDR_V4COMPAT() does not match ::1 */
 	return inet_pton(AF_INET6, text, &v6) == 1 && is_unicast6(&v6) &&
 	       inet_ntop(AF_INET6, &v6, ret, INET6_ADDRSTRLEN);
 }
 
-/*
- * ---- container ------------------------------------------------------------------------------
- */
+/* ---- container ---- */
 
 static const json_t *find_status(const json_t *statuses, const char *name)
 {
@@ -96,7 +106,7 @@ static const json_t *find_status(const json_t *statuses, const char *name)
 	return NULL;
 }
 
-/* "containerd://0123…/2": which container, and its how many-th start. */
+/* Makes "containerd://0123…/2": the container and its number of restarts. "" if not known. */
 static void read_container(char ret[static MAX_CONTAINER_BYTES], const json_t *pod,
 			   const struct port_list *ports)
 {
@@ -116,10 +126,7 @@ static void read_container(char ret[static MAX_CONTAINER_BYTES], const json_t *p
 			 json_integer_value(json_object_get(status, "restartCount")));
 }
 
-/*
- * ---- all of it
- * -------------------------------------------------------------------------------
- */
+/* ---- target ---- */
 
 static const char *copy(struct arena *arena, const char *s)
 {
@@ -184,7 +191,7 @@ int pod_target_make(struct scrape_target *ret, struct arena *arena, const json_t
 	if (!read_ip(ip, json_string_value(podip))) {
 		ip[0] = '\0';
 		a.n_endpoints = 0;
-		snprintf(a.problem, sizeof(a.problem), "the pod has no address that can be used");
+		snprintf(a.problem, sizeof(a.problem), "the pod has no usable address");
 	}
 	t.ip = ip;
 	r = fill(&t, arena, pod, &a);

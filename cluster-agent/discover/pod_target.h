@@ -1,18 +1,19 @@
 /*
- * A Pod object of the API → scrape_target. Pure; foreign data.
+ * Makes a scrape_target of a Pod object of the API. Pure; the input is untrusted.
  *
- * Families of annotations, the first that says "scrape" wins for the whole pod:
+ * There are three families of annotations; the first one that says "scrape" applies to the
+ * whole pod:
  *   coroot.com/profile-scrape: "true", -port: "8080" or "8080,9090", -port-name: "http,admin" (both
  *     may be given), -scheme: http|https, -path-prefix: "/x" (before /debug/pprof), -types: "cpu,heap,…"
- *   profiles.grafana.com/<type>.scrape: "true", .port, .port_name, .scheme, .path, type of cpu,
- *     memory, goroutine, block, mutex; without port and name the ports called http2, …-metrics and
- *     …-profiles
+ *   profiles.grafana.com/<type>.scrape: "true", .port, .port_name, .scheme, .path, with a type of cpu,
+ *     memory, goroutine, block, mutex; without port and port_name, the ports named http2, …-metrics
+ *     and …-profiles
  *   pyroscope.io/scrape: "true", /port, /scheme; /profile-cpu-enabled and /profile-mem-enabled add
- *     to the default types or take away
- * As in Coroot, coroot.com/profile-port and pyroscope.io/port stand in for each other. "false"
- * in coroot.com/profile-scrape switches the pod off whatever else it says.
+ *     to the default types, or remove from them
+ * As in Coroot, coroot.com/profile-port and pyroscope.io/port are fallbacks for each other.
+ * "false" in coroot.com/profile-scrape disables the pod, whatever else it says.
  *
- * The service is named as Coroot does it, see pod_service.h.
+ * Services are named as in Coroot, see pod_service.h.
  */
 #ifndef CLUSTER_AGENT_DISCOVER_POD_TARGET_H
 #define CLUSTER_AGENT_DISCOVER_POD_TARGET_H
@@ -23,12 +24,13 @@
 #include "common/base.h"
 #include "common/data/arena.h"
 
-#define POD_TARGET_ARENA_BYTES ((size_t)256 * 1024) /* enough for any */
+#define POD_TARGET_ARENA_BYTES ((size_t)256 * 1024) /* enough for any pod */
 
 /*
- * 1 and ret in arena: the pod wants to be scraped (perhaps with a problem); 0: it does not, or
- * has no address yet, or does not run: neither does one that is being deleted and whose
- * containers have all ended. -EBADMSG: no Pod; -ENOMEM, also of an arena that is too small.
+ * Returns 1 and *ret (in arena) if the pod asks to be scraped, perhaps with a problem. Returns
+ * 0 if it does not ask, has no address yet, or does not run; a pod that is being deleted runs
+ * until all of its containers have ended. Returns -EBADMSG if the object is not a Pod, or
+ * -ENOMEM.
  */
 int pod_target_make(struct scrape_target *ret, struct arena *arena, const json_t *pod,
 		    const bool default_kinds[static PROFILE_KIND_MAX]) MUST_CHECK;

@@ -1,10 +1,10 @@
-/* A pod that asked by annotations to be profiled, and where its profiles are served. */
+/* A pod whose annotations ask for profiling, and the endpoints that serve its profiles. */
 #ifndef CLUSTER_AGENT_DISCOVER_SCRAPE_TARGET_H
 #define CLUSTER_AGENT_DISCOVER_SCRAPE_TARGET_H
 
 #include "common/base.h"
 
-/* The names are those of the annotations and of the wire: "cpu" is served as …/profile. */
+/* Named as in annotations and labels; "cpu" is served as …/profile. */
 enum profile_kind {
 	PROFILE_KIND_CPU,
 	PROFILE_KIND_HEAP,
@@ -15,8 +15,9 @@ enum profile_kind {
 };
 
 const char *profile_kind_name(enum profile_kind k); /* "cpu", "heap", … */
-const char *profile_kind_path(enum profile_kind k); /* "profile", "heap", …: under /debug/pprof/ */
-/* "heap" or Grafana's "memory" …; PROFILE_KIND_MAX when it is none. */
+const char *
+profile_kind_path(enum profile_kind k); /* "profile", "heap", …: the path under /debug/pprof/ */
+/* Finds "heap", Grafana's "memory", …; returns PROFILE_KIND_MAX if there is no such kind. */
 enum profile_kind profile_kind_find(const char *name, size_t len);
 
 #define SCRAPE_TARGET_MAX_PORTS 8
@@ -26,25 +27,24 @@ struct scrape_endpoint {
 	enum profile_kind kind;
 	bool https;
 	uint16_t port;
-	const char *path; /* "/debug/pprof/heap": no query, no "..", nothing to be escaped */
+	const char *path; /* "/debug/pprof/heap": no query, no "..", no characters to escape */
 };
 
-/* Immutable; strings are never NULL. Owned by whoever made it. */
+/* Immutable; strings are never NULL. Owned by its creator. */
 struct scrape_target {
 	const char *uid; /* of the pod */
 	const char *namespace;
 	const char *pod;
 	const char *node;
 	const char *service; /* "/k8s/<namespace>/<owner>" */
-	const char *ip;      /* numeric, v4 or v6 without brackets; the pod's own */
+	const char *ip;      /* numeric, v4 or v6 without brackets; the pod's own address */
 	/*
-	 * Changes when the process behind the endpoints is known to be a new one. "" when it
-	 * cannot be known: the endpoints belong to several containers, or nothing says to
-	 * which.
+	 * Changes when the process behind the endpoints has been replaced. "" if that cannot be
+	 * determined: the endpoints belong to several containers, or to an unknown one.
 	 */
 	const char *containers;
-	const char *problem; /* what is wrong with its annotations, one line; "": nothing */
-	struct scrape_endpoint *endpoints; /* also with a problem: those whose meaning is clear */
+	const char *problem; /* one line about mistakes in its annotations; "" if none */
+	struct scrape_endpoint *endpoints; /* with a problem, only the endpoints that are clear */
 	size_t n_endpoints;
 };
 

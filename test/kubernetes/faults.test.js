@@ -141,9 +141,9 @@ test("every kind of bad answer has its own error, and healthy pods stay on time"
 
 test("what annotations get wrong is told of the pod, not in the log", async () => {
   const wrong = [
-    ["no-port", { port: "eighty" }, /"eighty" is no port/],
+    ["no-port", { port: "eighty" }, /"eighty" is not a port/],
     ["no-scheme", { scheme: "gopher" }, /"gopher", not http or https/],
-    ["no-type", { types: "heap,wall" }, /"wall" is no type of profile/],
+    ["no-type", { types: "heap,wall" }, /"wall" is not a type of profile/],
   ];
   await createPods(
     cluster,

@@ -190,7 +190,7 @@ function makeTarget(i) {
   const fails = (k) => state === "down" && (i % 2 === 0 || k === 0);
   return {
     namespace, pod, node: `node-${i % 7}`, service: `/k8s/${namespace}/${name}`, ip, state,
-    problem: state === "invalid" ? 'coroot.com/profile-port: "eighty" is no port' : "",
+    problem: state === "invalid" ? 'coroot.com/profile-port: "eighty" is not a port' : "",
     endpoints: state === "invalid" || state === "elsewhere" ? [] : kinds.map((type, k) => ({
       type,
       url: `http://${ip}:8080/debug/pprof/${type === "cpu" ? "profile?seconds=10" : type}`,

@@ -27,7 +27,7 @@ pageTest("targets are filtered by state and by text, and the address keeps both"
   await rows.first().waitFor();
   await id("state-invalid").click();
   await eventually(async () => assert.equal(await rows.count(), 2));
-  await eventually(async () => assert.match(await rows.first().innerText(), /"eighty" is no port|coroot.com\/profile-port/));
+  await eventually(async () => assert.match(await rows.first().innerText(), /"eighty" is not a port|coroot.com\/profile-port/));
   await id("state-all").click();
   await page.keyboard.press("/");
   await page.keyboard.type("checkout node-2");

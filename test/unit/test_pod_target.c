@@ -181,16 +181,16 @@ static void mistakes_are_told_and_spare_what_is_clear(void **state)
 		{"'coroot.com/profile-scrape':'true'",
 		 "! annotation coroot.com/profile-port is missing\n"},
 		{ON "'coroot.com/profile-port':'80x'",
-		 "! annotation coroot.com/profile-port: \"80x\" is no port\n"},
+		 "! annotation coroot.com/profile-port: \"80x\" is not a port\n"},
 		{ON "'coroot.com/profile-port':''",
-		 "! annotation coroot.com/profile-port: \"\" is no port\n"},
+		 "! annotation coroot.com/profile-port: \"\" is not a port\n"},
 		{ON "'coroot.com/profile-port':'0'",
-		 "! annotation coroot.com/profile-port: \"0\" is no port\n"},
+		 "! annotation coroot.com/profile-port: \"0\" is not a port\n"},
 		{ON "'coroot.com/profile-port':'80,65536,+1'",
-		 CPU_AT_80 "! annotation coroot.com/profile-port: \"65536\" is no port; "
-			   "annotation coroot.com/profile-port: \"+1\" is no port\n"},
+		 CPU_AT_80 "! annotation coroot.com/profile-port: \"65536\" is not a port; "
+			   "annotation coroot.com/profile-port: \"+1\" is not a port\n"},
 		{ON "'coroot.com/profile-port':'80\\u0000'",
-		 "! annotation coroot.com/profile-port: \"80?\" is no port\n"},
+		 "! annotation coroot.com/profile-port: \"80?\" is not a port\n"},
 		{ON "'coroot.com/profile-port':'1,2,3,4,5,6,7,8,9'",
 		 "cpu http:1/debug/pprof/profile\ncpu http:2/debug/pprof/profile\n"
 		 "cpu http:3/debug/pprof/profile\ncpu http:4/debug/pprof/profile\n"
@@ -207,15 +207,15 @@ static void mistakes_are_told_and_spare_what_is_clear(void **state)
 		 "! annotation coroot.com/profile-path-prefix is \"x\", not a path\n"},
 		{"'coroot.com/profile-scrape':'true','coroot.com/profile-port':'80',"
 		 "'coroot.com/profile-types':'cpu,threads'",
-		 CPU_AT_80 "! annotation coroot.com/profile-types: \"threads\" is no type of "
+		 CPU_AT_80 "! annotation coroot.com/profile-types: \"threads\" is not a type of "
 			   "profile\n"},
 		{"'coroot.com/profile-scrape':'true','coroot.com/profile-port':'80',"
 		 "'coroot.com/profile-types':''",
-		 "! annotation coroot.com/profile-types: \"\" is no type of profile\n"},
+		 "! annotation coroot.com/profile-types: \"\" is not a type of profile\n"},
 		{"'profiles.grafana.com/cpu.scrape':'true','profiles.grafana.com/cpu.port':'80',"
 		 "'profiles.grafana.com/mutex.scrape':'true','profiles.grafana.com/mutex.port':'-',"
 		 "'profiles.grafana.com/block.scrape':'true','profiles.grafana.com/block.path':'?'",
-		 CPU_AT_80 "! annotation profiles.grafana.com/mutex.port: \"-\" is no port; "
+		 CPU_AT_80 "! annotation profiles.grafana.com/mutex.port: \"-\" is not a port; "
 			   "annotation profiles.grafana.com/block.path is \"?\", not a path\n"},
 		{"'pyroscope.io/scrape':'true'", "! annotation pyroscope.io/port is missing\n"},
 		{"'pyroscope.io/scrape':'true','pyroscope.io/port':'1',"
@@ -279,7 +279,7 @@ static void sentences_stay_short_and_printable(void **state)
 	assert_int_equal(strlen(t.problem), POD_ANNOTATIONS_PROBLEM_BYTES - 1);
 	assert_memory_equal(t.problem, "annotation coroot.com/profile-port: \"?\xc3\xa9\xc3\xa9",
 			    42);
-	assert_non_null(strstr(t.problem, "...\" is no port; annotation"));
+	assert_non_null(strstr(t.problem, "...\" is not a port; annotation"));
 	assert_string_equal(t.problem + strlen(t.problem) - 3, "...");
 	arena_fini(&arena);
 }
@@ -364,7 +364,7 @@ static void addresses_are_numeric_and_of_one_host(void **state)
 		assert_string_equal(t.ip, cases[i].want ? cases[i].want : "");
 		assert_int_equal(t.n_endpoints, cases[i].want ? 1 : 0);
 		assert_string_equal(t.problem,
-				    cases[i].want ? "" : "the pod has no address that can be used");
+				    cases[i].want ? "" : "the pod has no usable address");
 		arena_fini(&arena);
 	}
 }
