@@ -1,19 +1,35 @@
 #!/bin/bash
-# "make test": every check of the repository as stages, each of them a make target.
-# Prints time and counts per stage, the skips, and as its last line "N passed, N failed, N skipped".
+# "make test" and "make test-quick": every check of the repository as stages, each of them a make target: run-all.sh [quick]
 #
-# Every stage prints what it counted in the form "N passed, N failed[, N skipped]", or as Node's
-# test runner does ("# pass N" …); a stage that counts nothing is one test. Whole output:
-# build/test/<stage>.log. With CI set in the environment, a skip fails the run.
+# The stages are a graph (at the end of this file): each begins when those that it needs have passed and there is room for it.
+# There are three kinds of room:
+#
+#   cpu     work for all processors, as fast as it may be: two at once, so that one fills the gaps of the other. Niced,
+#           because nothing in them depends on how fast it runs.
+#   clock   real daemons and workloads against the clock, which wait more than they work: one at once, not niced
+#   wait    neither: does not count
+#
+# Every stage prints what it counted in the form "N passed, N failed[, N skipped]", or as Node's test runner does ("# pass N" …);
+# a stage that counts nothing is one test. A stage that is late is killed with its stacks shown, and has failed (limit.sh).
+# Whole output: build/test/<stage>.log. The summary has the time and the CPU time of each stage, the ten slowest tests, the
+# skips, and as its last line "N passed, N failed, N skipped". With CI set in the environment, a skip fails the run.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 unset MAKEFLAGS MAKELEVEL MFLAGS
+what=${1:-all}
 out=build/test
 rm -rf "$out"
 mkdir -p "$out"
 jobs=$(nproc)
 MAKE=${MAKE:-make}
 started=$(date +%s)
+
+# What was compiled before, by this checkout or another, is not compiled again. Debian's links of that name call ccache
+# in place of every compiler; the folder may not be there before "deps".
+export CCACHE_DIR=${CCACHE_DIR:-${DEPS:?}/ccache} CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=1 CCACHE_MAXSIZE=${CCACHE_MAXSIZE:-2G}
+export PATH=/usr/lib/ccache:$PATH
+
+# ---- one stage ----
 
 # what a log counted, as "passed failed skipped"; empty when it counted nothing
 counts_of()
@@ -31,85 +47,204 @@ counts_of()
 		END { if (n) print p + 0, f + 0, s + 0 }'
 }
 
-# stage NAME COMMAND...: runs it, leaves name.log and name.result
-stage()
+# run NAME COMMAND...: leaves NAME.log, NAME.result (passed failed skipped) and NAME.times (seconds, CPU seconds)
+run()
 {
-	local name=$1 from to status c p f s
+	local name=$1 nice=0 from=$EPOCHREALTIME status c p f s wall cpu TIMEFORMAT='%U %S'
 	shift
-	from=$(date +%s%N)
-	"$@" >"$out/$name.log" 2>&1 </dev/null
-	status=$?
-	to=$(date +%s%N)
+	[ "${kind[$name]}" != cpu ] || nice=10
+	{
+		time nice -n "$nice" test/limit.sh "${limit[$name]}" "$@" >"$out/$name.log" 2>&1 </dev/null
+		echo $? >"$out/$name.status"
+	} 2>"$out/$name.cpu"
+	read -r status <"$out/$name.status"
+	rm "$out/$name.status"
+	read -r wall cpu < <(awk -v from="$from" -v to="$EPOCHREALTIME" 'END { printf "%.1f %.1f\n", to - from, $1 + $2 }' "$out/$name.cpu")
+	rm "$out/$name.cpu"
 	c=$(counts_of "$out/$name.log")
 	read -r p f s <<<"${c:-$((status == 0)) $((status != 0)) 0}"
 	# failing without having counted a failure (a crash, a file that does not build) is one
 	[ "$status" -eq 0 ] || [ "$f" -gt 0 ] || f=1
+	echo "$wall $cpu" >"$out/$name.times"
 	echo "$p $f $s" >"$out/$name.result"
-	printf '%-5s %-18s %4d.%d s   %4d passed' "$([ "$f" -eq 0 ] && echo ok || echo FAIL)" "$name" \
-		$(((to - from) / 1000000000)) $(((to - from) / 100000000 % 10)) "$p"
-	[ "$f" -eq 0 ] || printf ', %d failed' "$f"
-	[ "$s" -eq 0 ] || printf ', %d skipped' "$s"
-	echo
-	if [ "$f" -gt 0 ]; then
-		echo "---- the end of $out/$name.log"
-		tail -n 60 "$out/$name.log"
-		echo "----"
-	fi
+	{
+		printf '%-5s %-18s %6.1f s %6.1f s CPU   %4d passed' "$([ "$f" -eq 0 ] && echo ok || echo FAIL)" "$name" "$wall" "$cpu" "$p"
+		[ "$f" -eq 0 ] || printf ', %d failed' "$f"
+		[ "$s" -eq 0 ] || printf ', %d skipped' "$s"
+		echo
+		if [ "$f" -gt 0 ]; then
+			echo "---- the end of $out/$name.log"
+			tail -n 60 "$out/$name.log"
+			echo "----"
+		fi
+	} >"$out/$name.said"
+	flock "$out" cat "$out/$name.said"
+	rm "$out/$name.said"
+	[ "$f" -eq 0 ]
 }
-target()
+
+# ---- the graph ----
+
+declare -A kind=() needs=() limit=() command=() stage_of=() passed=()
+stages=() pending=() running_cpu=0 running_clock=0 running=0
+
+# stage NAME KIND MINUTES "NEEDS" [COMMAND]: earlier ones begin first when several could. The default command is the make target.
+stage()
 {
-	stage "$1" "$MAKE" -j"$jobs" "$1"
+	stages+=("$1")
+	kind[$1]=$2 limit[$1]=$(($3 * 60)) needs[$1]=$4 command[$1]=${5:-$1}
 }
-failed()
+
+has_room()
 {
-	cat "$out"/*.result | awk '{ n += $2 } END { exit !n }'
+	case ${kind[$1]} in
+	cpu) [ "$running_cpu" -lt 2 ] ;;
+	clock) [ "$running_clock" -lt 1 ] ;;
+	esac
+}
+
+# take NAME N: N of its kind run more
+take()
+{
+	running=$((running + $2))
+	case ${kind[$1]} in
+	cpu) running_cpu=$((running_cpu + $2)) ;;
+	clock) running_clock=$((running_clock + $2)) ;;
+	esac
+}
+
+# verdict NAME: 0 if all that it needs have passed, 1 if it must wait, 2 if one has failed
+verdict()
+{
+	local need result=0
+	for need in ${needs[$1]}; do
+		case ${passed[$need]:-} in
+		yes) ;;
+		no) return 2 ;;
+		*) result=1 ;;
+		esac
+	done
+	return $result
+}
+
+# not_run NAME: what it needs has failed
+not_run()
+{
+	passed[$1]=no
+	echo "0 1 0" >"$out/$1.result"
+	printf 'FAIL  %-18s not run, because %s has failed\n' "$1" "${needs[$1]}"
+}
+
+# Starts what can be started; what cannot stays in "pending".
+start_some()
+{
+	local name left=()
+	for name in "${pending[@]}"; do
+		verdict "$name"
+		case $? in
+		0)
+			if has_room "$name"; then
+				# shellcheck disable=SC2086 # a target and its variables
+				run "$name" "$MAKE" -j"$jobs" JOBS="$jobs" ${command[$name]} &
+				stage_of[$!]=$name
+				take "$name" 1
+			else
+				left+=("$name")
+			fi
+			;;
+		1) left+=("$name") ;;
+		2) not_run "$name" ;;
+		esac
+	done
+	pending=("${left[@]}")
+}
+
+run_stages()
+{
+	local ended before result
+	pending=("${stages[@]}")
+	while [ ${#pending[@]} -gt 0 ] || [ "$running" -gt 0 ]; do
+		before=${#pending[@]}
+		start_some
+		# a stage that cannot run may be needed by others
+		[ "$running" -gt 0 ] || [ ${#pending[@]} -lt "$before" ] || break
+		[ "$running" -gt 0 ] || continue
+		result=no
+		! wait -n -p ended || result=yes
+		passed[${stage_of[$ended]}]=$result
+		take "${stage_of[$ended]}" -1
+	done
+}
+
+# ---- the summary ----
+
+# "seconds stage test" of every unit test binary, Node test and cell of the Go matrix
+all_times()
+{
+	local name
+	for name in "${stages[@]}"; do
+		[ ! -e "$out/$name.log" ] || sed 's/\x1b\[[0-9;]*m//g' "$out/$name.log" | awk -v stage="$name" '
+			match($0, / [0-9.]+ s$/) && /^ +(ok|FAIL|go[0-9d])/ {
+				time = substr($0, RSTART + 1) + 0
+				sub(/^ +(ok|FAIL)? */, ""); sub(/  .*/, ""); sub(/ [0-9.]+ s$/, "")
+				print time, stage, $0
+			}
+			/^ *(✔|✖) / && match($0, / \([0-9.]+ms\)$/) {
+				time = substr($0, RSTART + 2) / 1000
+				$0 = substr($0, 1, RSTART - 1); sub(/^ *[^ ]+ /, "")
+				print time, stage, $0
+			}'
+	done
 }
 
 finish()
 {
 	local skips
+	all_times >"$out/times"
+	echo "the slowest tests:"
+	sort -rn "$out/times" | head -n 10 | awk '{ printf "  %6.1f s  %-16s ", $1, $2; $1 = $2 = ""; sub(/^ +/, ""); print }'
 	skips=$(grep -hE '^ *(skip|SKIP)\b|# (SKIP|TODO)\b|﹣ .*# ' "$out"/*.log 2>/dev/null)
 	[ -z "$skips" ] || printf 'skipped:\n%s\n' "$skips"
-	echo "make test took $(($(date +%s) - started)) s"
+	echo "make test took $(($(date +%s) - started)) s, and $(cat "$out"/*.times | awk '{ n += $2 } END { printf "%d", n }') s of CPU time"
 	awk -v ci="${CI:-}" '{ p += $1; f += $2; s += $3 }
 		END { printf "%d passed, %d failed, %d skipped\n", p, f, s; exit f > 0 || p == 0 || (ci != "" && s > 0) }' \
 		"$out"/*.result
 	exit $?
 }
-trap 'trap - INT TERM; kill 0; exit 130' INT TERM
+# every stage's limit.sh ends what it has started
+trap 'trap "" INT TERM; kill -TERM 0; wait; exit 130' INT TERM
 
-# without these, nothing below can say anything
-target deps
-failed && finish
-stage build "$MAKE" -j"$jobs" all
-failed && finish
+# ---- the stages ----
 
-# work for two cores side by side; nothing here depends on how fast it runs. Kubernetes takes
-# minutes on a machine that has none yet, and is wanted last.
-stage kubernetes-build nice -n 19 "$MAKE" kubernetes-build &
-kubernetes_build=$!
-(
-	stage build-clang "$MAKE" O=build/clang CC=clang all
-	stage check-asan "$MAKE" check-asan
-	stage check-fuzz "$MAKE" check-fuzz
-) &
-checks=$!
-(
-	stage lint "$MAKE" lint JOBS=1
-	target check-page
-	target check-go-symbols
-	target check-go-matrix
-	target check-go-arm64
-) &
-wait "$checks" $!
-target check-tsan
-wait "$kubernetes_build"
+stage deps wait 30 ""
+stage build cpu 30 deps all
+if [ "$what" = quick ]; then
+	stage check-asan cpu 20 build
+	stage check-fuzz cpu 20 check-asan
+	stage lint-quick cpu 20 build
+	stage check-store clock 20 build
+	run_stages
+	finish
+fi
 
-# alone, because they run real daemons against the clock
-target check-bpf
-target check-kernels
-target check-store
-target check-pipeline
-target check-e2e
-target check-kubernetes
+# Those against the clock first: they are the longest way. Kubernetes takes minutes on a machine that has none yet, and
+# runs last of them.
+stage check-go-matrix clock 60 build
+stage check-e2e clock 45 build
+stage check-bpf clock 15 build
+stage check-pipeline clock 20 build
+stage check-kubernetes clock 60 "build kubernetes-build"
+stage kubernetes-build cpu 60 build
+stage check-asan cpu 45 build
+stage check-fuzz cpu 20 check-asan
+stage check-runner cpu 20 check-asan "BUILD=asan check-runner"
+stage check-tsan cpu 45 build
+stage check-kernels cpu 30 build
+stage check-store cpu 20 build
+stage check-go-symbols cpu 30 build
+stage check-go-arm64 cpu 30 build
+stage build-clang cpu 30 build "O=build/clang CC=clang all"
+stage lint cpu 45 build
+stage check-page cpu 20 build
+run_stages
 finish

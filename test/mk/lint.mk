@@ -11,6 +11,9 @@ lint: ## all static checks, JOBS at a time
 	$(Q)$(MAKE) -j$(JOBS) -k --output-sync=target $(lint_checks)
 	@find $(DEPS)/lint -type f -mtime +30 -delete
 	@echo "lint: $(words $(lint_checks)) passed, 0 failed"
+lint-quick: ## those of them that take seconds
+	$(Q)$(MAKE) -j$(JOBS) -k --output-sync=target lint-format lint-layers lint-files lint-size lint-shell
+	@echo "lint: 5 passed, 0 failed"
 format: ## rewrite the tree with clang-format
 	$(Q)clang-format -i $(formatted)
 lint-format:
@@ -58,4 +61,4 @@ lint-cppcheck: gen
 compile_commands.json: all ## for clangd, clang-tidy, cppcheck, IWYU
 	$(Q){ echo '['; cat $$(find $(O)/obj -name '*.json') | sed '$$s/,$$//'; echo ']'; } > $@
 
-.PHONY: lint format docs $(lint_checks)
+.PHONY: lint lint-quick format docs $(lint_checks)

@@ -5,7 +5,9 @@ hdrs        := $(filter %.h,$(src_all)) $(sort $(wildcard test/lib/*.h))
 # what the formatter and the size check look at
 src_test_all := $(sort $(wildcard $(patsubst %,test/%/*.c,unit bpf store pipeline lib runner fuzz docs go-symbols go-matrix))) \
                 test/bench/go_cost.c test/bench/count_stacks.c
-unit_tests  := $(patsubst test/unit/%.c,$(O)/test/unit/%,$(sort $(wildcard test/unit/test_*.c)))
+# those that take longest begin first
+slow_tests  := $(wildcard $(patsubst %,test/unit/test_%.c,go_hang go_processes symbol_truth scraper replica_simulation go_worker go_reader))
+unit_tests  := $(patsubst test/unit/%.c,$(O)/test/unit/%,$(slow_tests) $(filter-out $(slow_tests),$(sort $(wildcard test/unit/test_*.c))))
 bpf_tests   := $(patsubst test/bpf/%.c,$(O)/test/bpf/%,$(sort $(wildcard test/bpf/test_*.c)))
 store_tests := $(patsubst test/store/%.c,$(O)/test/store/%,$(sort $(wildcard test/store/test_*.c)))
 pipeline_tests := $(patsubst test/pipeline/%.c,$(O)/test/pipeline/%,$(sort $(wildcard test/pipeline/test_*.c)))
@@ -18,6 +20,8 @@ deps: ## install what is missing for everything; quick when nothing is
 	$(Q)$(MAKE) -s deps-build $(e2e_modules)
 test: ## install, build and run every check there is
 	$(Q)test/run-all.sh
+test-quick: ## what a change needs first: build, unit tests (ASan), fuzz corpora, store, quick static checks
+	$(Q)test/run-all.sh quick
 
 check-clean-machine: ## try both README commands, each in a fresh Debian 12 (root)
 	$(Q)test/setup/clean-machine.sh
@@ -156,7 +160,7 @@ check-kubernetes: all $(kubernetes_images) ## discovery and scraping on a real K
 	$(Q)KN_BIN=$$(test/kubernetes/build.sh "$$(test/setup/go.sh)") && export KN_BIN && \
 	    KN_GO_VERSIONS="$(kubernetes_go)" KN_IMAGES="$(kubernetes_images)" test/kubernetes/run-kubernetes.sh $(KUBERNETES)
 
-.PHONY: deps test check-clean-machine check check-runner check-asan check-tsan check-valgrind check-fuzz replay check-bpf check-kernels \
+.PHONY: deps test test-quick check-clean-machine check check-runner check-asan check-tsan check-valgrind check-fuzz replay check-bpf check-kernels \
         check-go-symbols \
         check-go-matrix check-go-arm64 check-store check-pipeline check-page page-server check-e2e kubernetes-build \
         check-kubernetes
