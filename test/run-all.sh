@@ -184,9 +184,9 @@ all_times()
 	local name
 	for name in "${stages[@]}"; do
 		[ ! -e "$out/$name.log" ] || sed 's/\x1b\[[0-9;]*m//g' "$out/$name.log" | awk -v stage="$name" '
-			match($0, / [0-9.]+ s$/) && /^ +(ok|FAIL|go[0-9d])/ {
-				time = substr($0, RSTART + 1) + 0
-				sub(/^ +(ok|FAIL)? */, ""); sub(/  .*/, ""); sub(/ [0-9.]+ s$/, "")
+			/^ +(ok|FAIL|go[0-9d][^ ]*) / && match($0, / +[0-9.]+ s( |$)/) {
+				time = substr($0, RSTART, RLENGTH) + 0
+				$0 = substr($0, 1, RSTART - 1); sub(/^ +(ok|FAIL)? */, ""); gsub(/  +/, " ")
 				print time, stage, $0
 			}
 			/^ *(✔|✖) / && match($0, / \([0-9.]+ms\)$/) {

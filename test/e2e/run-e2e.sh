@@ -19,7 +19,7 @@ done
 failed=0
 for f in "${files[@]}"; do
 	echo "== $f"
-	# a test that hangs is a failure of its own, with its daemons gone
-	timeout --kill-after=10 1200 node --test-reporter=spec "$f" || failed=$((failed + 1))
+	# a test that hangs is a failure of its own, and its daemons are killed
+	test/limit.sh 1200 node --test-reporter=spec "$f" || failed=$((failed + 1))
 done
 [ "$failed" -eq 0 ]

@@ -68,4 +68,4 @@ check_version() {
 	[ "$version" = 1.17.13 ] || try 3 counters counters-stripped
 }
 
-each_release 1 "go matrix, arm64"
+each_release "$(nproc)" "go matrix, arm64"

@@ -44,4 +44,4 @@ check_version() {
 	try 3 busy stripped
 }
 
-each_release 1 "go counters"
+each_release "$(nproc)" "go counters"

@@ -11,7 +11,7 @@ root=$DEPS/go-programs
 
 # waits until something answers there
 answers() {
-	for _ in $(seq 300); do
+	for _ in $(seq 3000); do
 		curl -sf -o "$work/answer" "$1" && return
 		sleep 0.1
 	done
@@ -58,9 +58,9 @@ caddy() {
 
 # It works on: whoever collects garbage or allocates between two readings spoils one attempt.
 compare() {
-	curl -sf --max-time 20 -o "$work/before" "$url?gc=1" &&
+	curl -sf --max-time 300 -o "$work/before" "$url?gc=1" &&
 		"$check" read "$pid" "$work/ours" &&
-		curl -sf --max-time 20 -o "$work/after" "$url?gc=1" &&
+		curl -sf --max-time 300 -o "$work/after" "$url?gc=1" &&
 		"$between" "$work/ours" "$work/before" "$work/after"
 }
 

@@ -73,13 +73,13 @@ force() {
 two() {
 	local good=1 i
 	start_shape two "$1"
-	for _ in $(seq 300); do
+	for _ in $(seq 3000); do
 		[ "$(grep -c '^ready' "$work/out")" -eq 2 ] && break
 		sleep 0.05
 	done
 	"$check" read "$pid" "$work/ours.1" "$out/shared.so" && "$check" read "$pid" "$work/ours.2" "$out/shared-2.so" &&
 		for i in 1 2; do
-			curl -sf --max-time 20 "http://$(address | sed -n ${i}p)/debug/pprof/heap?gc=0" >"$work/theirs.$i"
+			curl -sf --max-time 300 "http://$(address | sed -n ${i}p)/debug/pprof/heap?gc=0" >"$work/theirs.$i"
 		done
 	# whichever was ready first
 	for i in "1 2" "2 1"; do

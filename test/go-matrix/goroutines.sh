@@ -68,4 +68,4 @@ check_version() {
 	esac
 }
 
-each_release 1 "goroutines of the go matrix"
+each_release "$(nproc)" "goroutines of the go matrix"

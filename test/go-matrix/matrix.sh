@@ -2,7 +2,7 @@
 # What the scripts of this folder share; they source it. Where a script sets something, it is: go (a command that fetches any
 # release by itself), base (where its targets are kept, see kept_in) and, for other releases than those of the list, versions.
 #
-# Programs    kept_in, build           kept as long as their sources are the same; "debian" is the release that Debian 12 has
+# Programs    kept_in, build           kept as long as sources, release and flags are the same; "debian" is the release that Debian 12 has
 # A target    launch, start, said, stop    one at a time: $pid; its input is descriptor 9, what it says is in $work/out
 #             address, fetch           where it answers, and its own profile
 # Results     try, count, report       report prints "N passed, N failed" as test/run-all.sh reads it
@@ -25,15 +25,21 @@ kept_in() {
 	echo "$DEPS/$name/$(for folder; do cat "$here/$folder"/*; done | cksum | cut -d' ' -f1)"
 }
 
-# build NAME FOLDER CGO FLAGS…: the file $out/NAME, once, from the folder FOLDER of this one or of any place
+# build NAME FOLDER CGO FLAGS…: the file $out/NAME, from the folder FOLDER of this one or of any place; once, unless the release
+# or the flags change
 build() {
-	local name=$1 folder=$2 cgo=$3 command=${go:?} toolchain=go$version
+	local name=$1 folder=$2 cgo=$3 command=${go:?} toolchain=go$version new=$out/new.$BASHPID key
 	shift 3
-	[ -e "$out/$name" ] && return
+	key="$version $cgo ${GOARCH:-} ${GOAMD64:-} ${GOEXPERIMENT:-} $*"
+	[ -e "$out/$name" ] && [ "$(cat "$out/$name.key" 2>/dev/null)" = "$key" ] && return
 	[ "$version" = debian ] && command=/usr/lib/go-1.19/bin/go toolchain=
+	mkdir -p "$new"
 	# some value of GOFLAGS that every release understands, or the machine's would be in force
 	(cd "$here" && cd "$folder" && GOTOOLCHAIN=$toolchain CGO_ENABLED=$cgo GOFLAGS=-v=false \
-		"$command" build -o "$out/$name" "$@" .)
+		"$command" build -o "$new/$name" "$@" .) && mv "$new/$name" "$out/$name" && echo "$key" >"$out/$name.key"
+	set -- $?
+	rm -rf "$new"
+	return "$1"
 }
 
 # ---- a target ----
@@ -48,9 +54,9 @@ launch() {
 	exec 9>"$work/in"
 }
 
-# said WORD: waits until the target has
+# said WORD: waits until the target has, five minutes at most
 said() {
-	for _ in $(seq 1200); do
+	for _ in $(seq 6000); do
 		grep -q "^$1" "$work/out" && return
 		sleep 0.05
 	done
@@ -77,7 +83,7 @@ address() {
 
 # fetch PROFILE: the target's own, as $work/theirs
 fetch() {
-	curl -sf --max-time 60 "http://$(address)/debug/pprof/$1" >"$work/theirs"
+	curl -sf --max-time 300 "http://$(address)/debug/pprof/$1" >"$work/theirs"
 }
 
 # profile_depth: how many calls of a goroutine the target's own profile shows
@@ -99,15 +105,17 @@ count() {
 
 # try TIMES CHECK ARGUMENT…: one check, which has passed when one attempt has; stops the target that it has started
 try() {
-	local times=$1 status=1
+	local times=$1 status=1 from
 	shift
 	for _ in $(seq "$times"); do
 		rm -rf "$work"
 		mkdir -p "$work"
+		from=$EPOCHREALTIME
 		"$@" >"$work.result" 2>&1
 		status=$?
 		[ -z "$pid" ] || stop
-		printf '  go%-8s %-32s %s\n' "$version" "$*" "$(cat "$work.result")"
+		printf '  go%-8s %-32s %5s s  %s\n' "$version" "$*" \
+			"$(awk -v from="$from" -v to="$EPOCHREALTIME" 'BEGIN { printf "%.1f", to - from }')" "$(cat "$work.result")"
 		[ $status -eq 0 ] && break
 	done
 	count $status

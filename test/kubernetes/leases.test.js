@@ -58,7 +58,7 @@ async function join(t, { group, name, account = `${group}-${name}`, rules = [pod
 }
 
 const share = async (agent) => (await targets(agent)).targets.filter((p) => p.state !== "elsewhere").length;
-const owns = (agent, check) => eventually("its share", async () => check(await share(agent)), 120000);
+const owns = (agent, check) => eventually("its share", async () => check(await share(agent)));
 const linesAbout = (agent, text) => agent.log().split("\n").filter((l) => l.includes(text));
 
 test("without permission for leases one line says what is missing, and nothing is scraped", async (t) => {
@@ -80,7 +80,7 @@ test("without permission for leases one line says what is missing, and nothing i
 test("replicas that cannot reach the API server stop, and go on when it is back", async (t) => {
   const agents = await Promise.all(["a", "b"].map((name) => join(t, { group: "hang", name })));
   const both = async (check) => check((await share(agents[0])) + (await share(agents[1])));
-  await eventually("all pods are shared", () => both((n) => n === PODS), 120000);
+  await eventually("all pods are shared", () => both((n) => n === PODS));
   await cluster.signal("kube-apiserver", "STOP");
   try {
     await eventually("both stop", () => both((n) => n === 0));
@@ -94,7 +94,7 @@ test("replicas that cannot reach the API server stop, and go on when it is back"
   } finally {
     await cluster.signal("kube-apiserver", "CONT");
   }
-  await eventually("all pods are shared again", () => both((n) => n === PODS), 120000);
+  await eventually("all pods are shared again", () => both((n) => n === PODS));
 });
 
 test("of two with one name the one that came last works, and the other goes on after it", async (t) => {

@@ -15,7 +15,7 @@ const { eventually, sleep } = require("../e2e/lib/wait");
 
 const allocated = "go:heap_alloc_objects:count";
 // that many exact heap profiles of one process keep it busy, on a slow machine for most of the time
-const pace = { interval: "8s", timeout: "15s" };
+const pace = { interval: "8s", timeout: "60s" };
 const load = ["-exact", "-paused", "-heap-objects=200", "-heap-bytes=512"];
 
 let cluster, kubeconfig;
@@ -103,7 +103,6 @@ class Group {
         if (!isShared) throw new Error(JSON.stringify([...owners].map(([pod, o]) => `${pod}: ${o}`)));
         return new Map([...owners].map(([pod, o]) => [pod, o[0]]));
       },
-      120000,
     );
   }
   // Every pod was asked for by its owner after that time.
@@ -150,6 +149,8 @@ describe("forwarding", { concurrency: true }, () => {
       }
       return { end, sums };
     };
+    const leases = async () =>
+      (await cluster.get("/apis/coordination.k8s.io/v1/namespaces/default/leases")).items.map((l) => l.metadata.name);
     const handOver = async () => {
       const next = await group.shared(n);
       const changed = [...next].filter(([pod, name]) => owner.get(pod) !== name).map(([pod]) => pod);
@@ -159,7 +160,7 @@ describe("forwarding", { concurrency: true }, () => {
     };
 
     await workload.ask("resume");
-    await eventually("some load", async () => (await workload.ask()).allocatedObjects > 200, 240000);
+    await eventually("some load", async () => (await workload.ask()).allocatedObjects > 200);
     const whole = await settle();
 
     const orphans = [...owner].filter(([, name]) => name === "a").map(([pod]) => pod);
@@ -168,7 +169,6 @@ describe("forwarding", { concurrency: true }, () => {
     await group.leave("a", "SIGKILL");
     assert.deepStrictEqual((await handOver()).sort(), orphans.sort(), "only the dead one's pods move");
     await group.scrapedSince(owner, killedAt);
-    assert.ok(Date.now() - killedAt < 60000, "taken over and scraped");
     const takenOver = await workload.ask();
     await sleep(2500);
     const afterKill = await settle();
@@ -179,11 +179,11 @@ describe("forwarding", { concurrency: true }, () => {
       assert.strictEqual(await agent.metric("cluster_agent_replica_members"), 2);
 
     await workload.ask("resume");
+    assert.ok((await leases()).includes("profiles-b"));
     await group.leave("b");
-    const left = Date.now();
+    // it has deleted its Lease, so that nobody waits until that expires
+    assert.ok(!(await leases()).includes("profiles-b"));
     await handOver();
-    // sooner than a Lease that nobody deletes expires
-    assert.ok(Date.now() - left < 15000, `${Date.now() - left} ms`);
     assert.ok([...owner.values()].every((name) => name === "c"));
     await sleep(2500);
     await settle();

@@ -48,12 +48,12 @@ for file in "${files[@]}"; do
 done
 
 failed=0
-# check FILE [PREFIX...]: a test that hangs is a failure of its own, with its daemons gone
+# check FILE [PREFIX...]: a test that hangs is a failure of its own, and its daemons are killed
 check()
 {
 	local file=$1
 	shift
-	"$@" timeout --foreground --kill-after=20 1200 node --test-reporter=spec "$file"
+	"$@" test/limit.sh 1200 node --test-reporter=spec "$file"
 }
 
 # The same, said in one piece at the end.

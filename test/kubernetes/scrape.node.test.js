@@ -227,7 +227,7 @@ test("a container that is killed and comes back: nothing negative, nothing twice
   await scrapedSince(agent, "restarts", before.nowMs);
   await ask(pod, "resume");
   // more by far than the second life has time for
-  await eventually("a long life", async () => (await ask(pod)).allocatedObjects > 4000, 120000);
+  await eventually("a long life", async () => (await ask(pod)).allocatedObjects > 4000);
   const first = await ask(pod, "pause");
   await scrapedSince(agent, "restarts", first.nowMs);
   await nothingWaits(agent);
@@ -243,7 +243,7 @@ test("a container that is killed and comes back: nothing negative, nothing twice
     const now = await ask(pod);
     return now.startedMs > first.nowMs && now.allocatedObjects > 100;
   };
-  await eventually("the second life", secondLife, 120000);
+  await eventually("the second life", secondLife);
   const second = await ask(pod, "pause");
   await scrapedSince(agent, "restarts", second.nowMs);
   await ask(pod, "resume");
@@ -379,7 +379,6 @@ test("annotations say where: ports, names, schemes, prefixes, types, in three fa
       );
       return of.length === 2 && of;
     },
-    120000,
   );
   assert.ok(both.some((x) => x.pod === first.metadata.name));
   await cluster.kubectl("delete", "--wait=false", "--grace-period=0", "--force", "pod", first.metadata.name);

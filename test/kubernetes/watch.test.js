@@ -53,8 +53,8 @@ const isStored = (agent, name) =>
       (await stored(agent, { service: `/k8s/default/${name}`, type: "go:goroutine_goroutine:count" })).profiles > 0,
   );
 // far sooner than anybody lists anew without need
-const seen = (agent, name) => eventually(`${name} is a target`, () => target(agent, name), 20000);
-const unseen = (agent, name) => eventually(`${name} is none any more`, async () => !(await target(agent, name)), 20000);
+const seen = (agent, name) => eventually(`${name} is a target`, () => target(agent, name));
+const unseen = (agent, name) => eventually(`${name} is none any more`, async () => !(await target(agent, name)));
 const isSynced = (agent) => eventually("synced", async () => (await targets(agent)).discovery.synced);
 const warnings = (agent, text) =>
   agent
@@ -229,7 +229,7 @@ describe("following pods", { concurrency: 3 }, () => {
     assert.strictEqual((await fetch(`${agent.url}/healthz`)).status, 200);
 
     await cluster.patch(`${rbac}/clusterroles/default-agent`, { rules: readPods });
-    await eventually("granted", () => target(agent, "waits"), 120000);
+    await eventually("granted", () => target(agent, "waits"));
     await isStored(agent, "waits");
     await eventually("no problem", async () => (await targets(agent)).discovery.problem === "");
     assert.strictEqual(warnings(agent, "watch of the API server failed").length, 1);

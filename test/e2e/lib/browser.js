@@ -4,6 +4,7 @@
 const path = require("node:path");
 const { chromium } = require("playwright-core");
 const { runDir } = require("./daemon");
+const { LIMIT_MS } = require("./wait");
 
 // A page whose errors (exceptions, console errors, failed requests) gather in page.errors.
 async function openBrowser() {
@@ -15,7 +16,7 @@ async function openBrowser() {
     ],
   });
   const page = await browser.newPage({ viewport: { width: 1440, height: 900 } });
-  page.setDefaultTimeout(60000);
+  page.setDefaultTimeout(LIMIT_MS);
   page.errors = [];
   page.on("pageerror", (e) => page.errors.push(e.message));
   page.on("console", (m) => m.type() === "error" && page.errors.push(m.text()));

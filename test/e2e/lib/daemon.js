@@ -6,7 +6,7 @@ const dgram = require("node:dgram");
 const fs = require("node:fs");
 const net = require("node:net");
 const path = require("node:path");
-const { deadline, eventually } = require("./wait");
+const { LIMIT_MS, deadline, eventually } = require("./wait");
 
 const root = path.resolve(__dirname, "../../..");
 const bin = process.env.BIN || path.join(root, "build/release");
@@ -93,14 +93,14 @@ class Daemon {
   }
 
   // waits until GET path answers 200; a daemon that ends meanwhile says why in the error
-  async ready(path, timeoutMs = 60000) {
+  async ready(path, timeoutMs = LIMIT_MS) {
     const answers = async () => !this.running || (await fetch(this.url + path)).ok;
     await eventually(`${this.name} ${path}`, answers, timeoutMs);
     if (!this.running) throw new Error(`${this.name} ended (${JSON.stringify(this.result)}): ${this.log()}`);
     return this;
   }
 
-  async stop(signal = "SIGTERM", timeoutMs = 30000) {
+  async stop(signal = "SIGTERM", timeoutMs = LIMIT_MS) {
     if (this.running) this.child.kill(signal);
     const late = deadline(timeoutMs).then(() => ({ code: "late" }));
     const result = await Promise.race([this.exited, late]);
@@ -164,7 +164,7 @@ async function startNode({ cluster, collector, interval = "5s", port, args = [],
 }
 
 // A start that must fail: what it printed, and how it ended.
-async function failToStart(command, args, timeoutMs = 60000) {
+async function failToStart(command, args, timeoutMs = LIMIT_MS) {
   const d = new Daemon(command, args);
   const late = deadline(timeoutMs).then(() => null);
   const result = await Promise.race([d.exited, late]);

@@ -7,6 +7,7 @@ const path = require("node:path");
 const readline = require("node:readline");
 const { promisify } = require("node:util");
 const { root, runDir } = require("./daemon");
+const { LIMIT_MS } = require("./wait");
 
 // The name under which it runs here: profiles are by program name, and someone else may be
 // running these tests on the machine too. Within the kernel's 15 characters.
@@ -16,7 +17,7 @@ const program = (name) => `${name}${process.pid % 10000}`;
 async function runWorkload(name, cpuSeconds) {
   const file = path.join(runDir, program(name));
   fs.copyFileSync(path.join(root, "build/e2e", name), file);
-  const { stdout } = await promisify(execFile)(file, [String(cpuSeconds)], { timeout: 240000 });
+  const { stdout } = await promisify(execFile)(file, [String(cpuSeconds)], { timeout: LIMIT_MS });
   return { name, ...JSON.parse(stdout) };
 }
 

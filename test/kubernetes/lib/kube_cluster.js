@@ -6,7 +6,7 @@ const fs = require("node:fs");
 const https = require("node:https");
 const path = require("node:path");
 const { freePort, root, scratch } = require("../../e2e/lib/daemon");
-const { eventually } = require("../../e2e/lib/wait");
+const { LIMIT_MS, eventually } = require("../../e2e/lib/wait");
 
 const script = path.join(root, "test/kubernetes/cluster.sh");
 const pki = path.join(root, "test/kubernetes/pki.sh");
@@ -114,7 +114,7 @@ class KubeCluster {
     if (token) headers.Authorization = `Bearer ${token}`;
     const agent = token ? new https.Agent({ ca: this.agent.options.ca }) : this.agent;
     return new Promise((resolve, reject) => {
-      const r = https.request(this.url + path, { method, agent, headers, timeout: 60000 }, (answer) => {
+      const r = https.request(this.url + path, { method, agent, headers, timeout: LIMIT_MS }, (answer) => {
         let got = "";
         answer.setEncoding("utf8");
         answer.on("data", (piece) => (got += piece));

@@ -5,8 +5,9 @@ const { Daemon, clusterAgent, freePort, startCluster } = require("../../e2e/lib/
 const { sql } = require("../../e2e/lib/query");
 const { eventually } = require("../../e2e/lib/wait");
 
-// Quick, for tests: every two seconds, CPU for one. kubeconfig: a file.
-function scrapeArgs({ kubeconfig, interval = "2s", timeout = "2s", cpuDuration = "1s", args = [] }) {
+// Quick, for tests: every two seconds, CPU for one. The timeout is long, because an answer may take its time on a busy
+// machine. kubeconfig: a file.
+function scrapeArgs({ kubeconfig, interval = "2s", timeout = "60s", cpuDuration = "1s", args = [] }) {
   return [
     ...(kubeconfig ? [`--kubeconfig=${kubeconfig}`] : []),
     `--profiles-scrape-interval=${interval}`,

@@ -61,7 +61,6 @@ async function waitReady(cluster, pod) {
       if (!isReady(now)) throw new Error(JSON.stringify(now.status.containerStatuses || now.status));
       return now;
     },
-    120000,
   );
   return Object.assign(ready, { ip: ready.status.podIP });
 }
