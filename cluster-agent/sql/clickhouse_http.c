@@ -4,6 +4,11 @@
 #include <errno.h>
 #include <strings.h>
 
+#include "common/data/buf.h"
+#include "common/text/base64.h"
+
+#define CLICKHOUSE_CREDENTIALS_BYTES ((size_t)2 * CLICKHOUSE_PASSWORD_BYTES) /* with the name */
+
 bool clickhouse_is_loopback(const char *listen)
 {
 	const char *colon = strrchr(listen, ':');
@@ -30,58 +35,27 @@ bool clickhouse_is_loopback(const char *listen)
 	return inet_pton(AF_INET6, host, &v6) == 1 && IN6_IS_ADDR_LOOPBACK(&v6);
 }
 
-/* -1: not of the alphabet */
-static int base64_value(char c)
-{
-	static const char alphabet[] =
-		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-	const char *p = c ? strchr(alphabet, c) : NULL;
-
-	return p ? (int)(p - alphabet) : -1;
-}
-
 int clickhouse_basic_password(const char *header, char *ret)
 {
-	char text[2 * CLICKHOUSE_PASSWORD_BYTES];
+	CLEANUP(buf_fini) struct buf text;
 	const char *password;
-	size_t len = 0;
-	unsigned bits = 0, n_bits = 0;
+	size_t len;
+	int r;
 
 	if (strncasecmp(header, "Basic ", 6) != 0)
 		return -EINVAL;
-	for (header += 6; *header && *header != '='; header++) {
-		int v = base64_value(*header);
-
-		if (v < 0)
-			return -EINVAL;
-		bits = (bits << 6 | (unsigned)v) & 0xffff;
-		n_bits += 6;
-		if (n_bits < 8)
-			continue;
-		n_bits -= 8;
-		if (len + 1 >= sizeof(text))
-			return -EFBIG;
-		text[len++] = (char)(bits >> n_bits & 0xff);
-	}
-	text[len] = '\0';
-	password = strchr(text, ':');
-	if (!password || strlen(text) != len)
+	buf_init(&text, CLICKHOUSE_CREDENTIALS_BYTES);
+	r = base64_decode(header + 6, strlen(header + 6), &text);
+	if (r < 0)
+		return r == -EBADMSG ? -EINVAL : r;
+	password = text.data ? strchr(text.data, ':') : NULL;
+	if (!password || strlen(text.data) != text.len)
 		return -EINVAL;
 	len = strlen(++password);
 	if (len > CLICKHOUSE_PASSWORD_BYTES)
 		return -EFBIG;
 	memcpy(ret, password, len + 1);
 	return 0;
-}
-
-bool clickhouse_secret_equal(const char *given, const char *wanted)
-{
-	size_t n_given = given ? strlen(given) : 0, n_wanted = strlen(wanted);
-	unsigned diff = !given || n_given != n_wanted;
-
-	for (size_t i = 0; i < n_given; i++)
-		diff |= (unsigned char)given[i] ^ (unsigned char)wanted[i < n_wanted ? i : 0];
-	return diff == 0;
 }
 
 unsigned clickhouse_status(int exception_code)

@@ -14,12 +14,9 @@ bool clickhouse_is_loopback(const char *listen);
 
 /*
  * Password of an Authorization header "Basic …" into ret (CLICKHOUSE_PASSWORD_BYTES + 1 bytes).
- * -EINVAL: not of that form; -EFBIG: too long.
+ * Returns 0, -EINVAL if it is not of that form, -EFBIG if it is too long, or -ENOMEM.
  */
 int clickhouse_basic_password(const char *header, char *ret) MUST_CHECK;
-
-/* In a time that does not depend on where they differ. NULL equals nothing. */
-bool clickhouse_secret_equal(const char *given, const char *wanted);
 
 /* Returns the HTTP status for an exception's code. */
 unsigned clickhouse_status(int exception_code);

@@ -22,6 +22,7 @@
 #include "common/data/buf.h"
 #include "common/http/http_server.h"
 #include "common/telemetry/metrics.h"
+#include "common/text/secret.h"
 #include "common/thread/worker_pool.h"
 
 #define N_WORKERS (STORE_MAX_QUERIES / 2)
@@ -120,18 +121,17 @@ static bool is_allowed(const struct clickhouse_port *p, const struct http_exchan
 	const char *basic = http_exchange_header(x, "Authorization");
 	const char *given[] = {
 		http_exchange_header(x, "X-ClickHouse-Key"),
-		http_exchange_header(x, "X-Api-Key"),
 		http_exchange_param(x, "password"),
 	};
 
-	if (!p->api_key)
+	if (http_exchange_has_api_key(x, p->api_key))
 		return true;
 	for (size_t i = 0; i < ARRAY_SIZE(given); i++) {
-		if (clickhouse_secret_equal(given[i], p->api_key))
+		if (secret_equal(given[i], p->api_key))
 			return true;
 	}
 	return basic && clickhouse_basic_password(basic, password) == 0 &&
-	       clickhouse_secret_equal(password, p->api_key);
+	       secret_equal(password, p->api_key);
 }
 
 static void add_param(void *ctx, const char *name, const char *value)

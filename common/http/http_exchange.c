@@ -6,6 +6,7 @@
 
 #include "common/data/gzip.h"
 #include "common/http/http_text.h"
+#include "common/text/secret.h"
 
 #define GZIP_FROM_BYTES 1024
 #define GZIP_LEVEL 4
@@ -86,23 +87,7 @@ void http_exchange_each_param(const struct http_exchange *x,
 
 bool http_exchange_has_api_key(const struct http_exchange *x, const char *key)
 {
-	const char *given;
-	size_t given_len, key_len;
-	unsigned char differ;
-
-	if (!key || !*key)
-		return true;
-	given = http_exchange_header(x, "X-Api-Key");
-	if (!given)
-		return false;
-
-	/* the time tells the length of the key, never how much of it was right */
-	given_len = strlen(given);
-	key_len = strlen(key);
-	differ = given_len != key_len;
-	for (size_t i = 0; i < key_len; i++)
-		differ |= (unsigned char)(key[i] ^ given[i < given_len ? i : given_len]);
-	return differ == 0;
+	return !key || !*key || secret_equal(http_exchange_header(x, "X-Api-Key"), key);
 }
 
 int http_exchange_set_header(struct http_exchange *x, const char *name, const char *value)

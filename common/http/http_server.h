@@ -101,7 +101,7 @@ void http_respond_text(struct http_exchange *x, unsigned status, const char *fmt
 void http_respond_static(struct http_exchange *x, const char *content_type, const void *data,
 			 size_t len, bool already_gzipped);
 
-/* Constant-time comparison of the X-Api-Key header; true when key is NULL or "". */
+/* Whether the X-Api-Key header is key; true if key is NULL or "". In constant time. */
 bool http_exchange_has_api_key(const struct http_exchange *x, const char *key);
 
 #endif /* COMMON_HTTP_HTTP_SERVER_H */

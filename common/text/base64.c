@@ -42,7 +42,8 @@ static ssize_t decode(const char *s, size_t len, char *to)
 		if (n_chars % 4 != 1)
 			to[n++] = (char)(bits >> (6 - 2 * ((n_chars - 1) % 4)) & 0xff);
 	}
-	if (n_chars % 4 != 0 || n_padding > 2)
+	/* padding is complete or missing; a single character is less than a byte */
+	if (n_padding > 2 || n_chars % 4 == 1 || (n_padding > 0 && n_chars % 4 != 0))
 		return -EBADMSG;
 	return n;
 }

@@ -6,13 +6,13 @@
 #include "common/data/buf.h"
 
 /*
- * Append to out. White space is skipped, files being broken into lines; padding must be whole,
- * and the odd bits in front of it are not looked at. -EBADMSG: something else; -EFBIG: beyond
- * out's limit; -ENOMEM. On failure out is unchanged.
+ * Appends the bytes to out. White space is skipped, since files are broken into lines. Padding is
+ * complete or missing as a whole; the unused bits before it are ignored. Returns 0, -EBADMSG if s
+ * is not base64, -EFBIG if the bytes exceed out's limit, or -ENOMEM. On failure out is unchanged.
  */
 int base64_decode(const char *s, size_t len, struct buf *out) MUST_CHECK;
 
-/* Appends to out. -EFBIG; -ENOMEM. */
+/* Appends the text to out. Returns 0, -EFBIG if it exceeds out's limit, or -ENOMEM. */
 int base64_encode(const void *data, size_t len, struct buf *out) MUST_CHECK;
 
 #endif /* COMMON_TEXT_BASE64_H */

@@ -42,15 +42,31 @@ static void white_space_is_skipped(void **state)
 	assert_string_equal(bytes.data, "fooba");
 }
 
+static void padding_may_be_missing(void **state)
+{
+	static const struct {
+		const char *text, *bytes;
+	} cases[] = {{"Zg", "f"}, {"Zm8", "fo"}, {"Zm9v", "foo"}, {"Zm9vYg\n", "foob"}};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		CLEANUP(buf_fini) struct buf bytes;
+
+		buf_init(&bytes, 100);
+		assert_int_equal(base64_decode(cases[i].text, strlen(cases[i].text), &bytes), 0);
+		assert_string_equal(bytes.data, cases[i].bytes);
+	}
+}
+
 static void what_is_not_base64_is_refused(void **state)
 {
-	static const char *const texts[] = {"Z",        "Zg",
-					    "Zg=",      "Zg===",
-					    "Z===",     "====",
-					    "=Zg=",     "Zg=g",
-					    "Zg==Zg==", "Zm9v=",
-					    "Zm9v!",    "Zm9_",
-					    "Zm9-",     "-----BEGIN CERTIFICATE-----"};
+	static const char *const texts[] = {"Z",     "Zg=",
+					    "Zg===", "Z===",
+					    "====",  "=Zg=",
+					    "Zg=g",  "Zg==Zg==",
+					    "Zm9v=", "Zm9v!",
+					    "Zm9_",  "Zm9-",
+					    "Zm9vZ", "-----BEGIN CERTIFICATE-----"};
 	CLEANUP(buf_fini) struct buf bytes;
 
 	(void)state;
@@ -121,6 +137,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(both_ways_as_the_rfc_shows),
 		cmocka_unit_test(white_space_is_skipped),
+		cmocka_unit_test(padding_may_be_missing),
 		cmocka_unit_test(what_is_not_base64_is_refused),
 		cmocka_unit_test(all_bytes_of_all_lengths_come_back),
 		cmocka_unit_test(limits_are_kept_and_both_append),
