@@ -7,12 +7,13 @@
 #include "common/limits.h"
 #include "common/system/clock.h"
 #include "common/telemetry/log.h"
-#include "node-agent/go_profile/go_worker.h"
+#include "node-agent/go/profile/go_profiler.h"
 #include "node-agent/host_identity.h"
 #include "node-agent/node_options.h"
 #include "node-agent/node_status.h"
 #include "node-agent/process/process_table.h"
 #include "node-agent/profile/profile_worker.h"
+#include "node-agent/runtime/runtime_worker.h"
 #include "node-agent/sample/cycle.h"
 #include "node-agent/sample/sampler.h"
 #include "version.h"
@@ -37,7 +38,7 @@ struct node_agent {
 	struct process_listener process_log;
 	struct sampler *sampler;
 	struct profile_worker *worker;
-	struct go_worker *go; /* NULL: disabled */
+	struct runtime_worker *go; /* NULL: disabled */
 
 	struct cycle *cycle;     /* being filled */
 	uint64_t cycle_start_ns; /* since the Unix epoch */
@@ -242,7 +243,7 @@ static void on_profile(void *ctx, const struct workload_profile *p)
 	upload(ctx, p->workload, p->pprof);
 }
 
-static void on_go_profile(void *ctx, const struct go_upload *u)
+static void on_go_profile(void *ctx, const struct runtime_upload *u)
 {
 	upload(ctx, u->workload, u->pprof);
 }
@@ -266,7 +267,7 @@ static void stop(void *ctx)
 	struct node_agent *a = ctx;
 
 	loop_set_timer(a->cycle_timer, UINT64_MAX);
-	go_worker_stop(a->go);
+	runtime_worker_stop(a->go);
 	end_cycle(a);
 	log_info("profiling the last interval", "samples=%llu lost=%llu",
 		 (unsigned long long)a->before.kernel.sent,
@@ -352,7 +353,6 @@ static int make_workers(struct node_agent *a, struct err *err)
 		.burst_ns = a->o->go_block_burst_ns,
 	};
 	const struct go_profiler_config profiler = {
-		.interval_ns = a->o->go_heap_interval_ns,
 		.heap = a->o->go_heap_profiler != GO_HEAP_DISABLED,
 		.heap_reader = {.raw = a->o->go_heap_raw, .force = force},
 		.heap_restore = force && a->o->go_heap_restore,
@@ -361,8 +361,10 @@ static int make_workers(struct node_agent *a, struct err *err)
 				     (int64_t)a->o->go_heap_interval_ns},
 		.locks = locks,
 	};
-	const struct go_worker_config go = {
-		.profiler = profiler,
+	const struct runtime_worker_config go = {
+		.ops = &go_runtime_ops,
+		.config = &profiler,
+		.interval_ns = a->o->go_heap_interval_ns,
 		.on_profile = on_go_profile,
 		.ctx = a,
 	};
@@ -372,7 +374,7 @@ static int make_workers(struct node_agent *a, struct err *err)
 	if (r == 0)
 		r = profile_worker_register_metrics(a->worker, a->base.metrics);
 	if (r == 0 && (profiler.heap || profiler.goroutines || locks.mutex || locks.block))
-		r = go_worker_new(&a->go, a->base.loop, a->base.metrics, &go, err);
+		r = runtime_worker_new(&a->go, a->base.loop, a->base.metrics, &go, err);
 	return r;
 }
 
@@ -421,7 +423,7 @@ void node_agent_free(struct node_agent *a)
 		return;
 	agent_close_server(&a->base);
 	node_status_free(a->status);
-	go_worker_free(a->go);
+	runtime_worker_free(a->go);
 	profile_worker_free(a->worker);
 	loop_remove(a->ring);
 	sampler_free(a->sampler);

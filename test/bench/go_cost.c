@@ -23,7 +23,8 @@
 #include "node-agent/go/heap/heap_reader.h"
 #include "node-agent/go/heap/heap_variables.h"
 #include "node-agent/go/image/go_reader.h"
-#include "node-agent/go_profile/go_worker.h"
+#include "node-agent/go/profile/go_profiler.h"
+#include "node-agent/runtime/runtime_worker.h"
 #include "test/go-matrix/heap_process.h"
 
 static int do_round(struct heap_process *s, size_t *ret_bytes)
@@ -195,7 +196,7 @@ static int do_every(const char *pid, const char *text)
 
 /* ---- worker ---- */
 
-static void on_profile(void *ctx, const struct go_upload *u)
+static void on_profile(void *ctx, const struct runtime_upload *u)
 {
 	uint64_t *n = ctx;
 
@@ -212,17 +213,16 @@ static void on_end(void *ctx)
 static int do_worker(const char *proc, uint64_t interval_ms, uint64_t seconds)
 {
 	uint64_t n_profiles = 0, start_ns;
-	const struct go_worker_config cfg = {
-		.profiler =
-			{
-				.proc_root = proc,
-				.interval_ns = interval_ms * NS_PER_MS,
-				.heap = true,
-			},
+	const struct go_profiler_config profiler = {.heap = true};
+	const struct runtime_worker_config cfg = {
+		.ops = &go_runtime_ops,
+		.config = &profiler,
+		.proc_root = proc,
+		.interval_ns = interval_ms * NS_PER_MS,
 		.on_profile = on_profile,
 		.ctx = &n_profiles,
 	};
-	struct go_worker *worker = NULL;
+	struct runtime_worker *worker = NULL;
 	struct metrics *ms = NULL;
 	struct loop_source *end;
 	struct loop *loop = NULL;
@@ -233,7 +233,7 @@ static int do_worker(const char *proc, uint64_t interval_ms, uint64_t seconds)
 	if (r == 0)
 		r = metrics_new(&ms);
 	if (r == 0)
-		r = go_worker_new(&worker, loop, ms, &cfg, &err);
+		r = runtime_worker_new(&worker, loop, ms, &cfg, &err);
 	if (r == 0)
 		r = loop_add_timer(loop, on_end, loop, &end);
 	for (int i = 0; r == 0 && i < 2; i++) { /* the first profiles are not what each costs */
@@ -250,7 +250,7 @@ static int do_worker(const char *proc, uint64_t interval_ms, uint64_t seconds)
 			       1e6,
 		       (unsigned long long)(n_profiles - before), status_kib("VmRSS"));
 	}
-	go_worker_free(worker);
+	runtime_worker_free(worker);
 	loop_free(loop);
 	metrics_free(ms);
 	return r;

@@ -12,7 +12,8 @@
 #include "common/system/fs.h"
 #include "common/system/loop.h"
 #include "common/telemetry/metrics.h"
-#include "node-agent/go_profile/go_worker.h"
+#include "node-agent/go/profile/go_profiler.h"
+#include "node-agent/runtime/runtime_worker.h"
 
 #define POLL_NS (100 * NS_PER_MS)
 #define START_AFTER_POLLS 25 /* the agent has looked for processes twice */
@@ -152,7 +153,7 @@ static void on_poll(void *ctx)
 		loop_set_timer(w->timer, POLL_NS);
 }
 
-static void on_profile(void *ctx, const struct go_upload *u)
+static void on_profile(void *ctx, const struct runtime_upload *u)
 {
 	(void)ctx;
 	(void)u;
@@ -160,30 +161,29 @@ static void on_profile(void *ctx, const struct go_upload *u)
 
 static int run(struct watch *w)
 {
-	const struct go_worker_config cfg = {
-		.profiler =
-			{
-				.proc_root = w->proc,
-				.interval_ns = NS_PER_S,
-				.heap = true,
-			},
+	const struct go_profiler_config profiler = {.heap = true};
+	const struct runtime_worker_config cfg = {
+		.ops = &go_runtime_ops,
+		.config = &profiler,
+		.proc_root = w->proc,
+		.interval_ns = NS_PER_S,
 		.on_profile = on_profile,
 	};
-	struct go_worker *worker = NULL;
+	struct runtime_worker *worker = NULL;
 	struct err err = {""};
 	int r = loop_new(&w->loop);
 
 	if (r == 0)
 		r = metrics_new(&w->ms);
 	if (r == 0)
-		r = go_worker_new(&worker, w->loop, w->ms, &cfg, &err);
+		r = runtime_worker_new(&worker, w->loop, w->ms, &cfg, &err);
 	if (r == 0)
 		r = loop_add_timer(w->loop, on_poll, w, &w->timer);
 	if (r == 0) {
 		loop_set_timer(w->timer, POLL_NS);
 		r = loop_run(w->loop);
 	}
-	go_worker_free(worker);
+	runtime_worker_free(worker);
 	loop_remove(w->timer);
 	loop_free(w->loop);
 	metrics_free(w->ms);

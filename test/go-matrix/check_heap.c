@@ -25,8 +25,8 @@
 #include "node-agent/go/heap/heap_force.h"
 #include "node-agent/go/heap/heap_reader.h"
 #include "node-agent/go/image/go_reader.h"
-#include "node-agent/go_profile/go_processes.h"
-#include "node-agent/go_profile/go_worker.h"
+#include "node-agent/go/profile/go_profiler.h"
+#include "node-agent/runtime/runtime_worker.h"
 #include "test/go-matrix/heap_process.h"
 #include "test/go-matrix/profile_stacks.h"
 
@@ -270,7 +270,7 @@ struct working {
 	bool told; /* a profile came that shows what was allocated */
 };
 
-static void on_worker_profile(void *ctx, const struct go_upload *u)
+static void on_worker_profile(void *ctx, const struct runtime_upload *u)
 {
 	CLEANUP(arena_fini) struct arena arena;
 	struct working *w = ctx;
@@ -302,20 +302,21 @@ static void on_give_up(void *ctx)
 
 static int run_worker(struct working *w, const char *proc)
 {
-	const struct go_worker_config cfg = {
-		.profiler =
-			{
-				.proc_root = proc,
-				.interval_ns = 1 * NS_PER_S,
-				.heap = true,
-				.heap_reader = {.force = true},
-				.heap_restore = true,
-			},
+	const struct go_profiler_config profiler = {
+		.heap = true,
+		.heap_reader = {.force = true},
+		.heap_restore = true,
+	};
+	const struct runtime_worker_config cfg = {
+		.ops = &go_runtime_ops,
+		.config = &profiler,
+		.proc_root = proc,
+		.interval_ns = 1 * NS_PER_S,
 		.on_profile = on_worker_profile,
 		.ctx = w,
 	};
 	struct loop_source *allocate, *give_up;
-	struct go_worker *worker = NULL;
+	struct runtime_worker *worker = NULL;
 	struct metrics *ms = NULL;
 	struct err err = {""};
 	int r;
@@ -324,7 +325,7 @@ static int run_worker(struct working *w, const char *proc)
 	if (r == 0)
 		r = metrics_new(&ms);
 	if (r == 0)
-		r = go_worker_new(&worker, w->loop, ms, &cfg, &err);
+		r = runtime_worker_new(&worker, w->loop, ms, &cfg, &err);
 	if (r == 0)
 		r = loop_add_timer(w->loop, on_allocate, w, &allocate);
 	if (r == 0)
@@ -334,7 +335,7 @@ static int run_worker(struct working *w, const char *proc)
 		loop_set_timer(give_up, GIVE_UP_AFTER_NS);
 		r = loop_run(w->loop);
 	}
-	go_worker_free(worker);
+	runtime_worker_free(worker);
 	loop_free(w->loop);
 	metrics_free(ms);
 	return r;

@@ -1,6 +1,6 @@
 #include <errno.h>
 
-#include "node-agent/go_profile/due_heap.h"
+#include "node-agent/runtime/due_heap.h"
 #include "test/lib/unit.h"
 
 #define N 200u

@@ -15,8 +15,10 @@
 #include "common/system/clock.h"
 #include "common/telemetry/log.h"
 #include "node-agent/go/heap/heap_force.h"
-#include "node-agent/go_profile/go_worker.h"
+#include "node-agent/go/profile/go_profiler.h"
+#include "node-agent/runtime/runtime_worker.h"
 #include "test/lib/go_lookalike.h"
+#include "test/lib/runtime_fixture.h"
 #include "test/lib/silent_file.h"
 #include "test/lib/unit.h"
 
@@ -25,12 +27,10 @@
 #define LONG_INTERVAL_NS (2 * NS_PER_S)
 /* Long enough for a sound process to be read on a busy machine. */
 #define HANG_NS (5 * NS_PER_S)
-#define GIVE_UP_NS (300 * NS_PER_S)
 #define MAX_CHILDREN 8u
 /* Counted by each record: who a profile is of. */
 #define SOUND 10u
 #define HUNG 100u
-#define LOG_BYTES 65536
 
 struct child {
 	pid_t pid;
@@ -38,26 +38,22 @@ struct child {
 };
 
 struct fixture {
-	char root[64];
+	struct runtime_fixture base;
 	struct silent_file *silent;
 	struct child children[MAX_CHILDREN];
 	size_t n_children;
 	size_t n_others; /* threads that a failed test has left behind */
 	int log_fd;
-	struct loop *loop;
-	struct loop_source *timer, *give_up;
-	struct metrics *ms;
-	struct go_worker *worker;
+	struct runtime_worker *worker;
 	/* what came */
 	unsigned n_sound, n_hung;
 	int64_t allocated; /* by the sound one */
 	/* what is waited for */
 	bool (*is_done)(struct fixture *f);
 	unsigned n_wanted;
-	bool late;
 };
 
-static void on_profile(void *ctx, const struct go_upload *u)
+static void on_profile(void *ctx, const struct runtime_upload *u)
 {
 	CLEANUP(arena_fini) struct arena arena;
 	struct fixture *f = ctx;
@@ -80,31 +76,17 @@ static void on_profile(void *ctx, const struct go_upload *u)
 	}
 }
 
-static void on_timer(void *ctx)
+static bool is_done(void *ctx)
 {
 	struct fixture *f = ctx;
 
-	if (f->is_done(f))
-		loop_stop(f->loop);
-	else
-		loop_set_timer(f->timer, 5 * NS_PER_MS);
+	return f->is_done(f);
 }
 
-static void on_give_up(void *ctx)
+static bool work(struct fixture *f, bool (*until)(struct fixture *f))
 {
-	struct fixture *f = ctx;
-
-	f->late = true;
-	loop_stop(f->loop);
-}
-
-static bool work(struct fixture *f, bool (*is_done)(struct fixture *f))
-{
-	f->is_done = is_done;
-	f->late = false;
-	loop_set_timer(f->timer, 0);
-	loop_set_timer(f->give_up, GIVE_UP_NS);
-	return loop_run(f->loop) == 0 && !f->late;
+	f->is_done = until;
+	return runtime_fixture_work(&f->base, is_done, f);
 }
 
 /* ---- children ---- */
@@ -156,7 +138,6 @@ static struct child *add_child(struct fixture *f, bool is_sound)
 {
 	struct child *c = &f->children[f->n_children++];
 	unsigned count = is_sound ? SOUND : HUNG;
-	char link[96], target[32];
 	int said[2];
 
 	assert_true(f->n_children <= MAX_CHILDREN);
@@ -174,9 +155,7 @@ static struct child *add_child(struct fixture *f, bool is_sound)
 	c->said = said[0];
 	close(said[1]);
 	await(c);
-	(void)snprintf(link, sizeof(link), "%s/%d", f->root, (int)c->pid);
-	(void)snprintf(target, sizeof(target), "/proc/%d", (int)c->pid);
-	assert_int_equal(symlink(target, link), 0);
+	runtime_fixture_show(&f->base, c->pid);
 	return c;
 }
 
@@ -234,8 +213,7 @@ static struct fixture *begin(void)
 		return NULL;
 	}
 	f->n_others = count_threads();
-	(void)snprintf(f->root, sizeof(f->root), "/tmp/test_go_hang.XXXXXX");
-	assert_non_null(mkdtemp(f->root));
+	runtime_fixture_begin(&f->base);
 	f->log_fd = open("/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
 	assert_true(f->log_fd >= 0);
 	log_set_fd(f->log_fd);
@@ -244,91 +222,61 @@ static struct fixture *begin(void)
 
 static void begin_work(struct fixture *f, uint64_t interval_ns)
 {
-	const struct go_worker_config cfg = {
-		.profiler =
-			{
-				.proc_root = f->root,
-				.interval_ns = interval_ns,
-				.heap = true,
-				.heap_reader = {.raw = true, .force = true},
-				.heap_restore = true,
-			},
+	const struct go_profiler_config profiler = {
+		.heap = true,
+		.heap_reader = {.raw = true, .force = true},
+		.heap_restore = true,
+	};
+	const struct runtime_worker_config cfg = {
+		.ops = &go_runtime_ops,
+		.config = &profiler,
+		.proc_root = f->base.root,
+		.interval_ns = interval_ns,
 		.hang_ns = HANG_NS,
 		.on_profile = on_profile,
 		.ctx = f,
 	};
 	struct err err = {""};
 
-	assert_int_equal(loop_new(&f->loop), 0);
-	assert_int_equal(metrics_new(&f->ms), 0);
-	assert_int_equal(loop_add_timer(f->loop, on_timer, f, &f->timer), 0);
-	assert_int_equal(loop_add_timer(f->loop, on_give_up, f, &f->give_up), 0);
-	assert_int_equal(go_worker_new(&f->worker, f->loop, f->ms, &cfg, &err), 0);
+	assert_int_equal(runtime_fixture_start(&f->base), 0);
+	assert_int_equal(runtime_worker_new(&f->worker, f->base.loop, f->base.ms, &cfg, &err), 0);
 }
 
 /* The worker is gone already. */
 static void end(struct fixture *f)
 {
 	assert_true(work(f, has_no_thread));
-	loop_free(f->loop);
-	metrics_free(f->ms);
+	runtime_fixture_stop(&f->base);
 	for (size_t i = 0; i < f->n_children; i++) {
-		char link[96];
-
 		kill(f->children[i].pid, SIGKILL);
 		waitpid(f->children[i].pid, NULL, 0);
 		close(f->children[i].said);
-		(void)snprintf(link, sizeof(link), "%s/%d", f->root, (int)f->children[i].pid);
-		(void)unlink(link);
 	}
-	assert_int_equal(rmdir(f->root), 0);
+	runtime_fixture_end(&f->base);
 	log_set_fd(STDERR_FILENO);
 	close(f->log_fd);
 	silent_file_free(f->silent);
 	free(f);
 }
 
-static uint64_t metric(struct fixture *f, const char *name)
-{
-	CLEANUP(buf_fini) struct buf text;
-	uint64_t v = UINT64_MAX;
-	const char *at;
-
-	buf_init(&text, LIMIT_UPLOAD_BYTES);
-	assert_int_equal(metrics_write(f->ms, &text), 0);
-	assert_int_equal(buf_add(&text, "", 1), 0);
-	at = strstr(text.data, name);
-	if (at)
-		v = strtoull(at + strlen(name), NULL, 10);
-	return v;
-}
-
-#define GO "\ncoroot_node_agent_go_"
+#define GO "coroot_node_agent_go_"
 
 static uint64_t n_left_out(struct fixture *f)
 {
-	return metric(f, GO "processes_left_out_total ");
+	return runtime_fixture_metric(&f->base, GO "processes_left_out_total ");
 }
 
 static uint64_t n_stuck(struct fixture *f)
 {
-	return metric(f, GO "stuck_threads ");
+	return runtime_fixture_metric(&f->base, GO "stuck_threads ");
 }
 
 static unsigned count_lines(const struct fixture *f, const char *text)
 {
-	static char log[LOG_BYTES];
-	ssize_t len = pread(f->log_fd, log, sizeof(log) - 1, 0);
-	unsigned n = 0;
-
-	assert_true(len >= 0);
-	log[len] = '\0';
-	for (const char *at = log; (at = strstr(at, text)) != NULL; at++)
-		n++;
-	return n;
+	return runtime_fixture_count(f->log_fd, text);
 }
 
-#define LEFT_OUT_LINE "left out from now on"
+#define LEFT_OUT_LINE "ignoring this process from now on"
 
 /* ---- what is waited for ---- */
 
@@ -423,7 +371,7 @@ static void test_a_process_that_hangs_is_left_out_and_the_others_are_not(void **
 	assert_int_equal(f->allocated, 2 * SOUND * N_RECORDS);
 	assert_int_equal(n_left_out(f), 1);
 	assert_int_equal(n_stuck(f), 1);
-	assert_int_equal(metric(f, GO "processes "), 1);
+	assert_int_equal(runtime_fixture_metric(&f->base, GO "processes "), 1);
 	assert_int_equal(count_lines(f, LEFT_OUT_LINE), 1);
 	(void)snprintf(pid, sizeof(pid), "pid=%d service=\"", (int)hung->pid);
 	assert_int_equal(count_lines(f, pid), 1);
@@ -436,7 +384,7 @@ static void test_a_process_that_hangs_is_left_out_and_the_others_are_not(void **
 	assert_int_equal(f->n_hung, n);
 	assert_int_equal(f->allocated, 2 * SOUND * N_RECORDS);
 	assert_int_equal(n_left_out(f), 1);
-	go_worker_free(f->worker);
+	runtime_worker_free(f->worker);
 	assert_int_equal(count_lines(f, "level=warn"), 1);
 	end(f);
 }
@@ -456,7 +404,7 @@ static void test_the_end_does_not_wait_for_one_that_hangs(void **state)
 	silent_file_silence(f->silent);
 	tell(hung);
 	assert_true(work(f, waits));
-	go_worker_free(f->worker); /* would not come back */
+	runtime_worker_free(f->worker); /* would not come back */
 	assert_int_equal(count_lines(f, "level=warn"), 1);
 	/* there is no worker any more by the time that its thread ends */
 	silent_file_answer(f->silent);
@@ -489,7 +437,7 @@ static void test_what_an_abandoned_one_has_switched_on_is_switched_off_by_the_ne
 	silent_file_silence(f->silent);
 	tell(hung);
 	assert_true(wait_for_left_out(f, 1));
-	go_worker_free(f->worker);
+	runtime_worker_free(f->worker);
 	for (size_t i = 1; i < f->n_children; i++)
 		assert_int_equal(rate_of(&f->children[i]), 0);
 	assert_int_equal(rate_of(hung), HEAP_FORCE_RATE);
@@ -501,7 +449,7 @@ static void test_what_an_abandoned_one_has_switched_on_is_switched_off_by_the_ne
 
 static void test_with_too_many_stuck_nothing_is_read_until_one_comes_back(void **state)
 {
-	struct child *hung[GO_WORKER_MAX_STUCK];
+	struct child *hung[RUNTIME_WORKER_MAX_STUCK];
 	struct fixture *f = begin();
 
 	(void)state;
@@ -515,19 +463,19 @@ static void test_with_too_many_stuck_nothing_is_read_until_one_comes_back(void *
 	silent_file_silence(f->silent);
 	for (size_t i = 0; i < ARRAY_SIZE(hung); i++)
 		tell(hung[i]);
-	assert_true(wait_for_left_out(f, GO_WORKER_MAX_STUCK));
-	assert_int_equal(n_stuck(f), GO_WORKER_MAX_STUCK);
-	assert_int_equal(metric(f, GO "processes "), 0);
-	assert_int_equal(count_lines(f, LEFT_OUT_LINE), GO_WORKER_MAX_STUCK);
+	assert_true(wait_for_left_out(f, RUNTIME_WORKER_MAX_STUCK));
+	assert_int_equal(n_stuck(f), RUNTIME_WORKER_MAX_STUCK);
+	assert_int_equal(runtime_fixture_metric(&f->base, GO "processes "), 0);
+	assert_int_equal(count_lines(f, LEFT_OUT_LINE), RUNTIME_WORKER_MAX_STUCK);
 	assert_int_equal(count_lines(f, "level=error"), 1);
 
 	silent_file_answer(f->silent);
 	assert_true(work(f, has_none_stuck));
 	assert_true(wait_for_sound(f, 3));
 	assert_int_equal(count_lines(f, "level=error"), 1);
-	assert_int_equal(n_left_out(f), GO_WORKER_MAX_STUCK);
-	assert_int_equal(metric(f, GO "processes "), 1);
-	go_worker_free(f->worker);
+	assert_int_equal(n_left_out(f), RUNTIME_WORKER_MAX_STUCK);
+	assert_int_equal(runtime_fixture_metric(&f->base, GO "processes "), 1);
+	runtime_worker_free(f->worker);
 	end(f);
 }
 

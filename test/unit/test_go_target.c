@@ -7,7 +7,7 @@
 #include <sys/wait.h>
 
 #include "common/system/clock.h"
-#include "node-agent/go_profile/go_processes.h"
+#include "node-agent/go/target/go_target.h"
 #include "node-agent/process/procfs.h"
 #include "test/lib/unit.h"
 
@@ -302,66 +302,6 @@ static void test_a_file_that_is_known_needs_no_thread_of_its_own(void **state)
 	end(&f);
 }
 
-/* ---- which there are ---- */
-
-struct detecting {
-	struct fixture *f;
-	unsigned n_asked;
-};
-
-static int detect(void *ctx, const struct program_id *id)
-{
-	struct detecting *d = ctx;
-	bool is_it = id->exe.ino == d->f->id.exe.ino && id->exe.dev == d->f->id.exe.dev;
-
-	d->n_asked += is_it;
-	return is_it;
-}
-
-/* Those of this program: the test and its child. */
-static size_t scan(struct go_processes *p, uint64_t now_ns)
-{
-	assert_int_equal(go_processes_scan(p, now_ns), 0);
-	return go_processes_count(p);
-}
-
-static void test_processes_are_found_once_and_become_due_one_after_the_other(void **state)
-{
-	struct detecting d = {0};
-	struct go_processes *p;
-	struct go_process *g;
-	struct fixture f;
-
-	(void)state;
-	begin(&f);
-	d.f = &f;
-	const struct go_processes_config cfg = {f.root_fd, 1000, detect, &d, NULL};
-
-	assert_int_equal(go_processes_new(&p, &cfg), 0);
-	assert_int_equal(scan(p, 5000), 2);
-	assert_int_equal(scan(p, 5001), 2);
-	assert_int_equal(d.n_asked, 1); /* an executable, not a process, is Go's */
-	g = go_processes_next(p);
-	assert_int_equal(g->due_ns, 5000);
-	go_processes_done(p, g, 5000, false);
-	assert_int_equal(g->due_ns, 6000);
-	g = go_processes_next(p);
-	assert_int_equal(g->due_ns, 5500);
-	go_processes_done(p, g, 7000, true);
-	assert_int_equal(g->due_ns, 7500);
-	go_processes_done(p, g, 7500, true);
-	assert_int_equal(g->due_ns, 11500); /* less and less often */
-
-	execute_something_else(&f);
-	assert_int_equal(scan(p, 9000), 1);
-	g = go_processes_next(p);
-	go_processes_remove(p, g);
-	assert_null(go_processes_next(p));
-	assert_int_equal(scan(p, 9500), 1);
-	go_processes_free(p);
-	end(&f);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -374,7 +314,6 @@ int main(void)
 		cmocka_unit_test(test_what_is_known_about_a_file_is_not_read_again),
 		cmocka_unit_test(test_a_file_that_was_touched_is_read_again),
 		cmocka_unit_test(test_a_file_that_is_known_needs_no_thread_of_its_own),
-		cmocka_unit_test(test_processes_are_found_once_and_become_due_one_after_the_other),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

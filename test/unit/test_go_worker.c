@@ -2,7 +2,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <grp.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -13,31 +12,29 @@
 #include "common/pprof/pprof_decode.h"
 #include "common/system/clock.h"
 #include "common/telemetry/log.h"
-#include "node-agent/go_profile/go_worker.h"
+#include "node-agent/go/profile/go_profiler.h"
+#include "node-agent/go/record/go_bucket.h"
+#include "node-agent/runtime/runtime_worker.h"
 #include "test/lib/go_lookalike.h"
+#include "test/lib/runtime_fixture.h"
 #include "test/lib/unit.h"
 
 #define N_RECORDS 40u
 #define LOOKALIKE "--lookalike"
 #define INTERVAL_NS (100 * NS_PER_MS)
-#define GIVE_UP_NS (120 * NS_PER_S)
 
 struct fixture {
-	char root[64];
-	struct loop *loop;
-	struct loop_source *timer, *give_up;
-	struct metrics *ms;
-	struct go_worker *worker;
+	struct runtime_fixture base;
+	struct runtime_worker *worker;
 	/* what came */
 	unsigned n_profiles;
 	int64_t in_use;    /* of the last */
 	int64_t allocated; /* of all together */
 	/* what is waited for */
 	bool (*is_done)(struct fixture *f);
-	bool late;
 };
 
-static void on_profile(void *ctx, const struct go_upload *u)
+static void on_profile(void *ctx, const struct runtime_upload *u)
 {
 	CLEANUP(arena_fini) struct arena arena;
 	struct fixture *f = ctx;
@@ -54,105 +51,58 @@ static void on_profile(void *ctx, const struct go_upload *u)
 	}
 }
 
-static void on_timer(void *ctx)
-{
-	struct fixture *f = ctx;
-
-	if (f->is_done(f))
-		loop_stop(f->loop);
-	else
-		loop_set_timer(f->timer, 5 * NS_PER_MS);
-}
-
-static void on_give_up(void *ctx)
-{
-	struct fixture *f = ctx;
-
-	f->late = true;
-	loop_stop(f->loop);
-}
-
 static void make_root(struct fixture *f)
 {
 	memset(f, 0, sizeof(*f));
-	(void)snprintf(f->root, sizeof(f->root), "/tmp/test_go_worker.XXXXXX");
-	assert_non_null(mkdtemp(f->root));
-	assert_int_equal(chmod(f->root, 0755), 0);
+	runtime_fixture_begin(&f->base);
 }
 
 static int begin_work(struct fixture *f, size_t max_bytes)
 {
-	const struct go_worker_config cfg = {
-		.profiler =
-			{
-				.proc_root = f->root,
-				.interval_ns = INTERVAL_NS,
-				.heap = true,
-				.history_max_bytes = max_bytes,
-			},
+	const struct go_profiler_config profiler = {.heap = true};
+	const struct runtime_worker_config cfg = {
+		.ops = &go_runtime_ops,
+		.config = &profiler,
+		.proc_root = f->base.root,
+		.interval_ns = INTERVAL_NS,
+		.history_max_bytes = max_bytes,
 		.on_profile = on_profile,
 		.ctx = f,
 	};
 	struct err err = {""};
-	int r;
+	int r = runtime_fixture_start(&f->base);
 
-	r = loop_new(&f->loop);
-	if (r == 0)
-		r = metrics_new(&f->ms);
-	if (r == 0)
-		r = loop_add_timer(f->loop, on_timer, f, &f->timer);
-	if (r == 0)
-		r = loop_add_timer(f->loop, on_give_up, f, &f->give_up);
-	return r == 0 ? go_worker_new(&f->worker, f->loop, f->ms, &cfg, &err) : r;
+	return r == 0 ? runtime_worker_new(&f->worker, f->base.loop, f->base.ms, &cfg, &err) : r;
 }
 
 static void end_work(struct fixture *f)
 {
-	go_worker_free(f->worker);
-	loop_free(f->loop);
-	metrics_free(f->ms);
-}
-
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-	(void)st;
-	(void)type;
-	(void)ftw;
-	return remove(path);
+	runtime_worker_free(TAKE_PTR(f->worker));
+	runtime_fixture_stop(&f->base);
 }
 
 static void end(struct fixture *f)
 {
 	end_work(f);
-	assert_int_equal(nftw(f->root, remove_one, 16, FTW_DEPTH | FTW_PHYS), 0);
+	runtime_fixture_end(&f->base);
 }
 
-/* Works until is_done(). */
-static bool work(struct fixture *f, bool (*is_done)(struct fixture *f))
+static bool is_done(void *ctx)
 {
-	f->is_done = is_done;
-	f->late = false;
-	loop_set_timer(f->timer, 0);
-	loop_set_timer(f->give_up, GIVE_UP_NS);
-	return loop_run(f->loop) == 0 && !f->late;
+	struct fixture *f = ctx;
+
+	return f->is_done(f);
 }
 
-/* With its labels; the sum of all that begin so. */
-static uint64_t metric(struct fixture *f, const char *name)
+static bool work(struct fixture *f, bool (*until)(struct fixture *f))
 {
-	CLEANUP(buf_fini) struct buf text;
-	uint64_t sum = 0;
+	f->is_done = until;
+	return runtime_fixture_work(&f->base, is_done, f);
+}
 
-	buf_init(&text, LIMIT_UPLOAD_BYTES);
-	if (metrics_write(f->ms, &text) < 0 || buf_add(&text, "", 1) < 0)
-		abort();
-	for (const char *at = text.data; (at = strstr(at, name)) != NULL; at++) {
-		const char *value = strchr(at, ' ');
-
-		if ((at == (const char *)text.data || at[-1] == '\n') && value)
-			sum += strtoull(value, NULL, 10);
-	}
-	return sum;
+static uint64_t metric(struct fixture *f, const char *beginning)
+{
+	return runtime_fixture_metric(&f->base, beginning);
 }
 
 #define FAILED "coroot_node_agent_go_readings_failed_total"
@@ -167,11 +117,7 @@ static uint64_t failed(struct fixture *f, const char *reason)
 
 static void show(struct fixture *f, pid_t pid)
 {
-	char link[96], target[32];
-
-	(void)snprintf(link, sizeof(link), "%s/%d", f->root, (int)pid);
-	(void)snprintf(target, sizeof(target), "/proc/%d", (int)pid);
-	assert_int_equal(symlink(target, link), 0);
+	runtime_fixture_show(&f->base, pid);
 }
 
 static void end_child(pid_t pid)
@@ -444,17 +390,6 @@ static int work_denied(struct fixture *f, int log_fd)
 	return 0;
 }
 
-static unsigned count_lines(int fd, const char *text)
-{
-	char log[4096] = "";
-	unsigned n = 0;
-
-	assert_true(pread(fd, log, sizeof(log) - 1, 0) >= 0);
-	for (const char *at = log; (at = strstr(at, text)) != NULL; at++)
-		n++;
-	return n;
-}
-
 static void test_processes_that_may_not_be_looked_at_are_counted_and_told_once(void **state)
 {
 	int log_fd = open("/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600), status;
@@ -484,7 +419,7 @@ static void test_processes_that_may_not_be_looked_at_are_counted_and_told_once(v
 	}
 	assert_int_equal(waitpid(agent, &status, 0), agent);
 	assert_int_equal(status, 0);
-	assert_int_equal(count_lines(log_fd, "CAP_SYS_PTRACE"), 1);
+	assert_int_equal(runtime_fixture_count(log_fd, "CAP_SYS_PTRACE"), 1);
 	close(log_fd);
 	end_child(child);
 	end(&f);
@@ -507,13 +442,10 @@ static bool is_enough(const struct fixture *f)
 static bool is_over_storm(struct fixture *f)
 {
 	for (size_t i = 0; i < AT_A_TIME; i++) {
-		char link[96];
-
 		if (storm[i] > 0 && waitpid(storm[i], NULL, WNOHANG) == 0)
 			continue;
 		if (storm[i] > 0) {
-			(void)snprintf(link, sizeof(link), "%s/%d", f->root, (int)storm[i]);
-			(void)unlink(link);
+			runtime_fixture_hide(&f->base, storm[i]);
 			storm[i] = 0;
 		}
 		if (is_enough(f))

@@ -9,12 +9,13 @@
 #include "common/pprof/pprof_decode.h"
 #include "common/system/clock.h"
 #include "node-agent/go/goroutine/goroutine_layout.h"
-#include "node-agent/go_profile/go_worker.h"
+#include "node-agent/go/profile/go_profiler.h"
+#include "node-agent/runtime/runtime_worker.h"
 #include "test/lib/go_lookalike.h"
+#include "test/lib/runtime_fixture.h"
 #include "test/lib/unit.h"
 
 #define INTERVAL_NS (100 * NS_PER_MS)
-#define GIVE_UP_NS (120 * NS_PER_S)
 #define ENOUGH_PROFILES 10u
 
 /* Within its data: the list, its array, and two goroutines. */
@@ -30,16 +31,13 @@ __asm__(".set \"runtime.allgs\", go_lookalike + 0x6040\n");
 /* clang-format on */
 
 struct fixture {
-	char root[64], link[96];
-	struct loop *loop;
-	struct metrics *ms;
-	struct go_worker *worker;
+	struct runtime_fixture base;
+	struct runtime_worker *worker;
 	pid_t child;
 	unsigned n_profiles;
 	int64_t n_goroutines; /* of the last */
 	bool running;         /* it shows one that runs, where it was started */
 	bool waiting;         /* and one that waits */
-	bool late;
 };
 
 static void look_at(struct fixture *f, const struct profile *p)
@@ -58,7 +56,7 @@ static void look_at(struct fixture *f, const struct profile *p)
 	}
 }
 
-static void on_profile(void *ctx, const struct go_upload *u)
+static void on_profile(void *ctx, const struct runtime_upload *u)
 {
 	CLEANUP(arena_fini) struct arena arena;
 	struct fixture *f = ctx;
@@ -69,16 +67,14 @@ static void on_profile(void *ctx, const struct go_upload *u)
 	assert_int_equal(pprof_decode(&p, &arena, u->pprof->data, u->pprof->len, &err), 0);
 	if (p.n_types == 1)
 		look_at(f, &p);
-	if (++f->n_profiles == ENOUGH_PROFILES)
-		loop_stop(f->loop);
+	f->n_profiles++;
 }
 
-static void on_give_up(void *ctx)
+static bool has_enough(void *ctx)
 {
-	struct fixture *f = ctx;
+	const struct fixture *f = ctx;
 
-	f->late = true;
-	loop_stop(f->loop);
+	return f->n_profiles >= ENOUGH_PROFILES;
 }
 
 static void put_goroutine(size_t at, const struct goroutine_layout *l, enum goroutine_status status,
@@ -96,7 +92,6 @@ static void put_goroutine(size_t at, const struct goroutine_layout *l, enum goro
 static void make_child(struct fixture *f, uint64_t n_goroutines)
 {
 	const struct goroutine_layout *l;
-	char target[32];
 
 	assert_int_equal(goroutine_layout_find(24, &l), 0);
 	assert_true(go_lookalike_build(1, 1));
@@ -113,67 +108,48 @@ static void make_child(struct fixture *f, uint64_t n_goroutines)
 		for (;;)
 			pause();
 	}
-	(void)snprintf(f->root, sizeof(f->root), "/tmp/test_goroutine_worker.XXXXXX");
-	assert_non_null(mkdtemp(f->root));
-	(void)snprintf(f->link, sizeof(f->link), "%s/%d", f->root, (int)f->child);
-	(void)snprintf(target, sizeof(target), "/proc/%d", (int)f->child);
-	assert_int_equal(symlink(target, f->link), 0);
+	runtime_fixture_begin(&f->base);
+	runtime_fixture_show(&f->base, f->child);
 }
 
 static void work(struct fixture *f, bool heap)
 {
-	const struct go_worker_config cfg = {
-		.profiler =
-			{
-				.proc_root = f->root,
-				.interval_ns = INTERVAL_NS,
-				.heap = heap,
-				.history_max_bytes = 1u << 20,
-				.goroutines = true,
-				.goroutine_reader = {.wait_reasons = true,
-						     .duration_ns = INTERVAL_NS},
-			},
+	const struct go_profiler_config profiler = {
+		.heap = heap,
+		.goroutines = true,
+		.goroutine_reader = {.wait_reasons = true, .duration_ns = INTERVAL_NS},
+	};
+	const struct runtime_worker_config cfg = {
+		.ops = &go_runtime_ops,
+		.config = &profiler,
+		.proc_root = f->base.root,
+		.interval_ns = INTERVAL_NS,
+		.history_max_bytes = 1u << 20,
 		.on_profile = on_profile,
 		.ctx = f,
 	};
-	struct loop_source *give_up;
 	struct err err = {""};
 
-	assert_int_equal(loop_new(&f->loop), 0);
-	assert_int_equal(metrics_new(&f->ms), 0);
-	assert_int_equal(loop_add_timer(f->loop, on_give_up, f, &give_up), 0);
-	loop_set_timer(give_up, GIVE_UP_NS);
-	assert_int_equal(go_worker_new(&f->worker, f->loop, f->ms, &cfg, &err), 0);
-	assert_int_equal(loop_run(f->loop), 0);
+	assert_int_equal(runtime_fixture_start(&f->base), 0);
+	assert_int_equal(runtime_worker_new(&f->worker, f->base.loop, f->base.ms, &cfg, &err), 0);
+	assert_true(runtime_fixture_work(&f->base, has_enough, f));
 }
 
 static void end(struct fixture *f)
 {
-	go_worker_free(f->worker);
-	loop_free(f->loop);
-	metrics_free(f->ms);
+	runtime_worker_free(f->worker);
+	runtime_fixture_stop(&f->base);
 	kill(f->child, SIGKILL);
 	waitpid(f->child, NULL, 0);
-	unlink(f->link);
-	rmdir(f->root);
+	runtime_fixture_end(&f->base);
 }
 
-static uint64_t metric(struct fixture *f, const char *name)
+static uint64_t metric(struct fixture *f, const char *beginning)
 {
-	CLEANUP(buf_fini) struct buf text;
-	uint64_t v = UINT64_MAX;
-	const char *at;
-
-	buf_init(&text, LIMIT_UPLOAD_BYTES);
-	assert_int_equal(metrics_write(f->ms, &text), 0);
-	assert_int_equal(buf_add(&text, "", 1), 0);
-	at = strstr(text.data, name);
-	if (at)
-		v = strtoull(at + strlen(name), NULL, 10);
-	return v;
+	return runtime_fixture_metric(&f->base, beginning);
 }
 
-#define GO "\ncoroot_node_agent_go_"
+#define GO "coroot_node_agent_go_"
 
 static void test_goroutines_alone_are_read_and_counted(void **state)
 {
@@ -183,7 +159,6 @@ static void test_goroutines_alone_are_read_and_counted(void **state)
 	(void)state;
 	make_child(&f, 2);
 	work(&f, false);
-	assert_false(f.late);
 	assert_int_equal(f.n_goroutines, 2);
 	assert_true(f.running && f.waiting);
 	/* it goes on meanwhile: what is read later is not less */
@@ -207,7 +182,6 @@ static void test_a_list_that_is_no_list_does_not_cost_the_other_profiles(void **
 	(void)state;
 	make_child(&f, 0);
 	work(&f, true);
-	assert_false(f.late);
 	assert_int_equal(f.n_goroutines, 0);
 	assert_in_range(metric(&f, GO "profiles_total{profile=\"heap\"} "), ENOUGH_PROFILES, 10000);
 	assert_in_range(metric(&f, GO "readings_failed_total{reason=\"corrupt_list\"} "),

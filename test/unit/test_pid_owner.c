@@ -4,7 +4,7 @@
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
-#include "node-agent/go_profile/pid_owner.h"
+#include "node-agent/runtime/pid_owner.h"
 #include "test/lib/unit.h"
 
 static pid_t start_child(void)

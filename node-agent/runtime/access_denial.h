@@ -1,0 +1,29 @@
+/* Why the agent may not see what a process executes, in words for the operator. */
+#ifndef NODE_AGENT_RUNTIME_ACCESS_DENIAL_H
+#define NODE_AGENT_RUNTIME_ACCESS_DENIAL_H
+
+#include <sys/types.h>
+
+#include "common/base.h"
+#include "node-agent/process/process_snapshot.h"
+
+struct access_denial {
+	pid_t pid;
+	char name[PROCESS_COMM_BYTES]; /* "" if that may not be seen either */
+	const char *reason;            /* static text */
+};
+
+/* What the reason depends on. */
+struct access_facts {
+	bool has_ptrace;    /* the agent has CAP_SYS_PTRACE, in its own user namespace */
+	bool other_user_ns; /* the process is in another user namespace */
+	bool is_hidden;     /* not even its folder in /proc can be opened */
+};
+
+/* Pure. */
+const char *access_denial_reason(const struct access_facts *facts);
+
+/* root_fd: of /proc. Call it soon after the denial, while the process exists. */
+void access_denial_explain(struct access_denial *ret, int root_fd, pid_t pid);
+
+#endif /* NODE_AGENT_RUNTIME_ACCESS_DENIAL_H */

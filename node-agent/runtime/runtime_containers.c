@@ -1,0 +1,331 @@
+/*
+ * Counters of a container only ever grow, although its processes come and go: each process's share holds
+ * the previous reading and adds the difference. Gauges are the sum over the processes that are alive: a
+ * share holds what it last added and takes that back first.
+ *
+ * The alternative, to sum over all processes whenever metrics are scraped, would lose the counters of
+ * processes that have exited, and would make a scrape wait for threads that read processes.
+ *
+ * A thread that is abandoned in the middle of a reading keeps its shares and may still use them, at any
+ * time. So shares are never taken away from it; each has the number of the generation that it was made in,
+ * and runtime_containers_disown() begins a new one: shares of earlier generations change nothing.
+ */
+#include "node-agent/runtime/runtime_containers.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <pthread.h>
+
+#include "common/data/table.h"
+#include "node-agent/process/workload.h"
+
+struct container {
+	UT_hash_handle hh; /* by id */
+	char id[WORKLOAD_NAME_BYTES];
+	char app_id[WORKLOAD_NAME_BYTES];
+	size_t n_shares;
+	uint64_t idle_since_ns; /* 0: it has not been seen idle */
+	/* gauges: processes that have it; counters: not 0 if any process ever reported it */
+	uint32_t n_known[CONTAINER_VALUES_MAX];
+	uint64_t v[CONTAINER_VALUES_MAX];
+};
+
+struct container_share {
+	struct runtime_containers *containers;
+	struct container *of; /* valid unless the share is disowned */
+	uint64_t generation;
+	uint32_t known; /* counters: reported before; gauges: added to the sum */
+	uint64_t v[CONTAINER_VALUES_MAX];
+};
+
+struct runtime_containers {
+	struct runtime_containers_config cfg;
+	pthread_mutex_t lock; /* of all that follows */
+	struct container *table;
+	uint64_t generation; /* of shares; those of earlier ones are disowned */
+};
+
+static bool is_gauge(const struct runtime_containers *cs, size_t value)
+{
+	return cs->cfg.values->defs[value].kind == METRIC_GAUGE;
+}
+
+/* ---- scrape ---- */
+
+static int write_value(struct buf *out, const struct metric_def *def, uint64_t v)
+{
+	return def->scale != 0 ? buf_addf(out, "\"} %.15g\n", (double)v * def->scale)
+			       : buf_addf(out, "\"} %" PRIu64 "\n", v);
+}
+
+static int write_line(struct buf *out, const struct metric_def *def, const struct container *c,
+		      uint64_t v)
+{
+	int r = buf_addf(out, "%s{container_id=\"", def->name);
+
+	if (r == 0)
+		r = metrics_add_label_value(out, c->id);
+	if (r == 0)
+		r = buf_addf(out, "\",app_id=\"");
+	if (r == 0)
+		r = metrics_add_label_value(out, c->app_id);
+	return r == 0 ? write_value(out, def, v) : r;
+}
+
+static int write_family(void *ctx, size_t family, struct buf *out)
+{
+	struct runtime_containers *cs = ctx;
+	int r = 0;
+
+	pthread_mutex_lock(&cs->lock);
+	for (const struct container *c = cs->table; c && r == 0; c = c->hh.next) {
+		if (c->n_known[family] > 0)
+			r = write_line(out, &cs->cfg.values->defs[family], c, c->v[family]);
+	}
+	pthread_mutex_unlock(&cs->lock);
+	return r;
+}
+
+/* ---- containers ---- */
+
+int runtime_containers_new(struct runtime_containers **ret, struct metrics *ms,
+			   const struct runtime_containers_config *cfg)
+{
+	struct runtime_containers *cs;
+	int r;
+
+	if (cfg->values->n > CONTAINER_VALUES_MAX)
+		return -EINVAL;
+	cs = calloc(1, sizeof(*cs));
+	if (!cs)
+		return -ENOMEM;
+	cs->cfg = *cfg;
+	pthread_mutex_init(&cs->lock, NULL);
+	r = metrics_register_families(ms, "", cfg->values, write_family, cs);
+	if (r < 0) {
+		runtime_containers_free(cs);
+		return r;
+	}
+	*ret = cs;
+	return 0;
+}
+
+static void drop(struct runtime_containers *cs, struct container *c)
+{
+	HASH_DEL(cs->table, c);
+	table_free(c);
+	metric_set(cs->cfg.n_containers, HASH_COUNT(cs->table));
+}
+
+void runtime_containers_free(struct runtime_containers *cs)
+{
+	struct container *c, *next;
+
+	if (!cs)
+		return;
+	for (c = cs->table; c; c = next) {
+		next = c->hh.next;
+		drop(cs, c);
+	}
+	pthread_mutex_destroy(&cs->lock);
+	free(cs);
+}
+
+void runtime_containers_expire(struct runtime_containers *cs, uint64_t now_ns)
+{
+	struct container *c, *next;
+
+	pthread_mutex_lock(&cs->lock);
+	for (c = cs->table; c; c = next) {
+		next = c->hh.next;
+		if (c->n_shares > 0)
+			continue;
+		if (c->idle_since_ns == 0)
+			c->idle_since_ns = now_ns;
+		else if (now_ns >= c->idle_since_ns + RUNTIME_CONTAINERS_IDLE_NS)
+			drop(cs, c);
+	}
+	pthread_mutex_unlock(&cs->lock);
+}
+
+void runtime_containers_disown(struct runtime_containers *cs)
+{
+	pthread_mutex_lock(&cs->lock);
+	cs->generation++;
+	for (struct container *c = cs->table; c; c = c->hh.next) {
+		c->n_shares = 0;
+		for (size_t i = 0; i < cs->cfg.values->n; i++) {
+			if (!is_gauge(cs, i))
+				continue;
+			c->v[i] = 0;
+			c->n_known[i] = 0;
+		}
+	}
+	pthread_mutex_unlock(&cs->lock);
+}
+
+static int add_container(struct runtime_containers *cs, const struct container_labels *labels,
+			 struct container **ret)
+{
+	struct container *c;
+
+	if (HASH_COUNT(cs->table) >= RUNTIME_CONTAINERS_MAX) {
+		metric_add(cs->cfg.overflow, 1);
+		return -ENOSPC;
+	}
+	c = table_malloc(sizeof(*c));
+	if (!c)
+		return -ENOMEM;
+	*c = (struct container){0};
+	(void)snprintf(c->id, sizeof(c->id), "%s", labels->container_id);
+	(void)snprintf(c->app_id, sizeof(c->app_id), "%s", labels->app_id);
+	HASH_ADD_STR(cs->table, id, c);
+	if (!TABLE_ADDED(hh, c)) {
+		table_free(c);
+		return -ENOMEM;
+	}
+	metric_set(cs->cfg.n_containers, HASH_COUNT(cs->table));
+	*ret = c;
+	return 0;
+}
+
+/* ---- one process ---- */
+
+static int join(struct container_share *s, const struct container_labels *labels)
+{
+	struct runtime_containers *cs = s->containers;
+	int r = 0;
+
+	pthread_mutex_lock(&cs->lock);
+	HASH_FIND_STR(cs->table, labels->container_id, s->of);
+	if (!s->of)
+		r = add_container(cs, labels, &s->of);
+	if (r == 0) {
+		s->generation = cs->generation;
+		s->of->n_shares++;
+		s->of->idle_since_ns = 0;
+	}
+	pthread_mutex_unlock(&cs->lock);
+	return r;
+}
+
+int container_share_new(struct container_share **ret, struct runtime_containers *cs,
+			const struct container_labels *labels, bool from_zero)
+{
+	struct container_share *s;
+	int r;
+
+	if (strlen(labels->container_id) >= WORKLOAD_NAME_BYTES ||
+	    strlen(labels->app_id) >= WORKLOAD_NAME_BYTES)
+		return -ENAMETOOLONG;
+	s = calloc(1, sizeof(*s));
+	if (!s)
+		return -ENOMEM;
+	s->containers = cs;
+	if (from_zero)
+		container_share_restart(s);
+	r = join(s, labels);
+	if (r < 0) {
+		free(s);
+		return r;
+	}
+	*ret = s;
+	return 0;
+}
+
+/* Under the lock. */
+static bool is_disowned(const struct container_share *s)
+{
+	return s->generation != s->containers->generation;
+}
+
+static void take_back(struct container_share *s, size_t gauge)
+{
+	if (!(s->known >> gauge & 1))
+		return;
+	s->of->v[gauge] -= s->v[gauge];
+	s->of->n_known[gauge]--;
+	s->known &= ~(UINT32_C(1) << gauge);
+}
+
+void container_share_free(struct container_share *s)
+{
+	struct runtime_containers *cs = s ? s->containers : NULL;
+
+	if (!s)
+		return;
+	pthread_mutex_lock(&cs->lock);
+	for (size_t i = 0; i < cs->cfg.values->n && !is_disowned(s); i++) {
+		if (is_gauge(cs, i))
+			take_back(s, i);
+	}
+	if (!is_disowned(s))
+		s->of->n_shares--;
+	pthread_mutex_unlock(&cs->lock);
+	free(s);
+}
+
+static void report_counter(struct container_share *s, size_t counter, uint64_t now)
+{
+	bool is_first = !(s->known >> counter & 1);
+
+	s->of->n_known[counter] = 1;
+	if (!is_first && now < s->v[counter]) {
+		metric_add(s->containers->cfg.backwards, 1);
+		return;
+	}
+	if (!is_first)
+		s->of->v[counter] += now - s->v[counter];
+	s->v[counter] = now;
+	s->known |= UINT32_C(1) << counter;
+}
+
+static void report_gauge(struct container_share *s, size_t gauge, uint64_t now)
+{
+	s->of->v[gauge] += now;
+	s->of->n_known[gauge]++;
+	s->v[gauge] = now;
+	s->known |= UINT32_C(1) << gauge;
+}
+
+void container_share_report(struct container_share *s, const struct container_values *values)
+{
+	struct runtime_containers *cs = s->containers;
+
+	pthread_mutex_lock(&cs->lock);
+	for (size_t i = 0; i < cs->cfg.values->n && !is_disowned(s); i++) {
+		bool known = values->known >> i & 1, unread = values->unread >> i & 1;
+
+		if (is_gauge(cs, i) && !unread)
+			take_back(s, i);
+		if (known && !is_gauge(cs, i))
+			report_counter(s, i, values->v[i]);
+		else if (known)
+			report_gauge(s, i, values->v[i]);
+	}
+	pthread_mutex_unlock(&cs->lock);
+}
+
+void container_share_add(struct container_share *s, const struct container_values *increments)
+{
+	struct runtime_containers *cs = s->containers;
+
+	pthread_mutex_lock(&cs->lock);
+	for (size_t i = 0; i < cs->cfg.values->n && !is_disowned(s); i++) {
+		if (!(increments->known >> i & 1))
+			continue;
+		s->of->n_known[i] = 1;
+		s->of->v[i] += increments->v[i];
+	}
+	pthread_mutex_unlock(&cs->lock);
+}
+
+void container_share_restart(struct container_share *s)
+{
+	for (size_t i = 0; i < s->containers->cfg.values->n; i++) {
+		if (is_gauge(s->containers, i))
+			continue;
+		s->v[i] = 0;
+		s->known |= UINT32_C(1) << i;
+	}
+}

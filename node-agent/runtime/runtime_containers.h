@@ -1,0 +1,83 @@
+/*
+ * Metrics per container: sums of the counters and gauges of its processes.
+ *
+ * A process contributes through a share, from its first reading until it exits. Counters of a container
+ * stay when its processes have exited, and are dropped with the container some time later. The number of
+ * containers is limited. Threads that read processes call these functions, each with shares of its own,
+ * while another thread scrapes.
+ */
+#ifndef NODE_AGENT_RUNTIME_RUNTIME_CONTAINERS_H
+#define NODE_AGENT_RUNTIME_RUNTIME_CONTAINERS_H
+
+#include "common/base.h"
+#include "common/telemetry/metrics.h"
+
+#define RUNTIME_CONTAINERS_MAX 1000u
+#define RUNTIME_CONTAINERS_IDLE_NS ((uint64_t)600 * 1000 * 1000 * 1000)
+#define CONTAINER_VALUES_MAX 32u
+
+struct runtime_containers;
+struct container_share;
+
+/* The values of one process at one moment, in the order of their table. */
+struct container_values {
+	uint32_t known;  /* a bit for each value that is */
+	uint32_t unread; /* could not be read this time: the previous value stays */
+	uint64_t v[CONTAINER_VALUES_MAX];
+};
+
+struct container_labels {
+	const char *container_id;
+	const char *app_id; /* "" if it is the same */
+};
+
+struct runtime_containers_config {
+	/* counters and gauges that processes have; at most CONTAINER_VALUES_MAX */
+	const struct metric_table *values;
+	/* the caller's, who has registered them */
+	struct metric *n_containers;
+	struct metric *overflow;  /* readings that were dropped: too many containers */
+	struct metric *backwards; /* counters that were less than before */
+};
+
+/*
+ * ms is borrowed, shows these metrics until it is freed, and is freed before them. Returns 0, -ENOMEM, or
+ * an error of metrics_register_families().
+ */
+int runtime_containers_new(struct runtime_containers **ret, struct metrics *ms,
+			   const struct runtime_containers_config *cfg) MUST_CHECK;
+/* After all shares. NULL is allowed. */
+void runtime_containers_free(struct runtime_containers *cs);
+DEFINE_CLEANUP(struct runtime_containers *, runtime_containers_free);
+
+/* Drops containers whose processes all exited a while ago. Time is that of clock_monotonic_ns(). */
+void runtime_containers_expire(struct runtime_containers *cs, uint64_t now_ns);
+
+/*
+ * Disconnects all existing shares: whoever owns them does not read their processes any more. The gauges
+ * that they contributed are removed, and whatever they report from now on is ignored. From any thread.
+ */
+void runtime_containers_disown(struct runtime_containers *cs);
+
+/*
+ * A process of that container. from_zero: report what it counted before the first
+ * container_share_report(). Returns 0, -ENOSPC if there are too many containers (which is counted),
+ * -ENAMETOOLONG, or -ENOMEM.
+ */
+int container_share_new(struct container_share **ret, struct runtime_containers *cs,
+			const struct container_labels *labels, bool from_zero) MUST_CHECK;
+/* The process has exited. NULL is allowed. */
+void container_share_free(struct container_share *s);
+DEFINE_CLEANUP(struct container_share *, container_share_free);
+
+/*
+ * Sets the values of the process; its counters count from its start. A counter that is less than before is
+ * ignored, and counted, until it exceeds its previous value.
+ */
+void container_share_report(struct container_share *s, const struct container_values *values);
+/* Adds to counters that are never reported as above. */
+void container_share_add(struct container_share *s, const struct container_values *increments);
+/* The process has executed something: its counters begin at 0 again. */
+void container_share_restart(struct container_share *s);
+
+#endif /* NODE_AGENT_RUNTIME_RUNTIME_CONTAINERS_H */

@@ -1,0 +1,40 @@
+/* A program that has the runtime: what is remembered of it, and when it is due. One thread. */
+#ifndef NODE_AGENT_RUNTIME_RUNTIME_PROCESS_H
+#define NODE_AGENT_RUNTIME_RUNTIME_PROCESS_H
+
+#include "common/base.h"
+#include "node-agent/runtime/runtime_ops.h"
+
+struct runtime_process {
+	struct program_id id;
+	const struct runtime_ops *ops;
+	void *session; /* of ops->session_new() */
+	enum runtime_baseline baseline;
+	struct container_share *share; /* NULL: none yet */
+	uint64_t due_ns;               /* its next turn, on clock_monotonic_ns() */
+	uint64_t image;                /* runtime_open.image of its last turn; 0: none yet */
+	unsigned n_failures;           /* in a row */
+};
+
+/*
+ * Of a program that was just found, and is due. All zero but for its id. -ENOMEM: runtime_process_fini()
+ * must be called all the same.
+ */
+int runtime_process_init(struct runtime_process *p, const struct runtime_ops *ops,
+			 enum runtime_baseline baseline, uint64_t now_ns) MUST_CHECK;
+/* Its id stays. Does nothing if it was never initialised. */
+void runtime_process_fini(struct runtime_process *p);
+
+size_t runtime_process_bytes(const struct runtime_process *p);
+
+/*
+ * The turn with a schedule of its own that is due before the program's regular turn, and when, or NULL if
+ * the regular turn comes first.
+ */
+const struct runtime_turn_def *runtime_process_own_turn(const struct runtime_process *p,
+							uint64_t *ret_ns);
+
+/* When it needs its next turn, whichever. */
+uint64_t runtime_process_next_ns(const struct runtime_process *p);
+
+#endif /* NODE_AGENT_RUNTIME_RUNTIME_PROCESS_H */

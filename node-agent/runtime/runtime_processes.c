@@ -1,0 +1,517 @@
+/*
+ * A table of the processes of /proc, one entry each whether they have the runtime or not, and one more for
+ * each library that has it. Most scans find what the previous one found, so they are cheap: two system
+ * calls for a process that is known (pid_owner.h), and a lookup by file (file_verdicts.h) for one that is
+ * new, unless it executes something that has not been seen before.
+ *
+ * Events of the kernel (exec, exit) would find processes sooner. But they get lost when a ring buffer is
+ * full, and do not tell of the processes that were there before; /proc is always complete.
+ *
+ * Whether a program is new decides what is reported of it: all that it counted, or only what it counts from
+ * its first turn on. It is new if it started after the previous scan, or if its pid belonged to something
+ * else then. A program that an earlier scan could not examine is not.
+ */
+#include "node-agent/runtime/runtime_processes.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+
+#include "common/data/table.h"
+#include "common/system/clock.h"
+#include "common/text/parse.h"
+#include "node-agent/runtime/due_heap.h"
+#include "node-agent/runtime/file_verdicts.h"
+#include "node-agent/runtime/pid_owner.h"
+
+#define BACKOFF_MAX_SHIFT 6u /* a program that cannot be read is tried about once an hour */
+
+struct entry_key {
+	uint64_t pid;
+	uint64_t dev; /* of the library; 0: of the process itself */
+	uint64_t ino;
+};
+
+struct entry {
+	UT_hash_handle hh;
+	struct entry_key key;
+	bool has_runtime;
+	bool ended;             /* whoever has its pid at the next scan is another process */
+	uint64_t scan;          /* the last one that saw it; not of libraries */
+	struct pid_owner owner; /* as last read; not of libraries */
+	struct runtime_process program; /* its id is valid in any case */
+	struct due due;                 /* in no heap if it does not have the runtime */
+	size_t n_bytes;                 /* runtime_process_bytes() */
+
+	/* of a process whose executable does not have the runtime */
+	uint64_t libraries_ns;          /* when its libraries are examined next */
+	unsigned n_examined;            /* times that they were */
+	enum runtime_baseline baseline; /* of those found then */
+};
+
+struct runtime_processes {
+	struct runtime_processes_config cfg;
+	struct entry *entries;
+	struct due_heap due;
+	struct entry *in_turn; /* its due and n_bytes may be out of date; NULL: none */
+	size_t n_bytes;        /* of all */
+	struct file_verdicts *verdicts;
+	struct file_id *libraries; /* buffer for those of one process */
+	uint64_t n_scans;
+	/* since boot, when the previous scan began; UINT64_MAX: this is the first one */
+	uint64_t scan_ticks;
+	uint64_t seen_ticks; /* since boot, after the last scan; 0: it was not finished */
+	size_t n_programs;
+	size_t n_denied; /* of the last scan */
+	struct access_denial denied;
+};
+
+int runtime_processes_new(struct runtime_processes **ret,
+			  const struct runtime_processes_config *cfg)
+{
+	CLEANUP(runtime_processes_freep) struct runtime_processes *ps = calloc(1, sizeof(*ps));
+	int r;
+
+	if (!ps)
+		return -ENOMEM;
+	ps->cfg = *cfg;
+	ps->scan_ticks = cfg->seen_ticks > 0 ? cfg->seen_ticks : UINT64_MAX;
+	ps->libraries = calloc(RUNTIME_LIBRARIES_MAX, sizeof(*ps->libraries));
+	if (!ps->libraries)
+		return -ENOMEM;
+	r = file_verdicts_new(&ps->verdicts);
+	if (r < 0)
+		return r;
+	*ret = TAKE_PTR(ps);
+	return 0;
+}
+
+/* The entry stays, as that of a process without the runtime. */
+static void drop_runtime(struct runtime_processes *ps, struct entry *e)
+{
+	due_heap_remove(&ps->due, &e->due);
+	if (ps->in_turn == e)
+		ps->in_turn = NULL;
+	ps->n_bytes -= e->n_bytes;
+	e->n_bytes = 0;
+	ps->n_programs -= e->has_runtime;
+	e->has_runtime = false;
+	runtime_process_fini(&e->program);
+}
+
+static void drop(struct runtime_processes *ps, struct entry *e)
+{
+	drop_runtime(ps, e);
+	HASH_DEL(ps->entries, e);
+	table_free(e);
+}
+
+void runtime_processes_free(struct runtime_processes *ps)
+{
+	struct entry *e, *next;
+
+	if (!ps)
+		return;
+	for (e = ps->entries; e; e = next) {
+		next = e->hh.next;
+		drop(ps, e);
+	}
+	due_heap_fini(&ps->due);
+	file_verdicts_free(ps->verdicts);
+	free(ps->libraries);
+	free(ps);
+}
+
+static struct entry_key key_of(const struct program_id *id)
+{
+	return (struct entry_key){(uint64_t)id->pid, id->library.dev, id->library.ino};
+}
+
+static struct entry *find(const struct runtime_processes *ps, const struct program_id *id)
+{
+	struct entry_key key = key_of(id);
+	struct entry *e;
+
+	HASH_FIND(hh, ps->entries, &key, sizeof(key), e);
+	return e;
+}
+
+/* The entry of its process. */
+static struct entry *host_of(const struct runtime_processes *ps, const struct entry *e)
+{
+	const struct program_id id = {.pid = e->program.id.pid};
+
+	return find(ps, &id);
+}
+
+/* Ignores size and mtime of the file: the executable of a running process may be touched. */
+static bool is_same(const struct program_id *a, const struct program_id *b)
+{
+	return a->start_time == b->start_time && file_id_same_file(&a->exe, &b->exe);
+}
+
+/* ---- which programs have the runtime ---- */
+
+/* Returns 1, 0, or -errno if that cannot be decided now. */
+static int detect(struct runtime_processes *ps, const struct program_id *id)
+{
+	const struct file_id *file = id->library.ino != 0 ? &id->library : &id->exe;
+	int has_runtime = file_verdicts_find(ps->verdicts, file), r;
+
+	if (has_runtime >= 0)
+		return has_runtime;
+	has_runtime = ps->cfg.detect(ps->cfg.ctx, id);
+	if (has_runtime < 0)
+		return has_runtime;
+	r = file_verdicts_add(ps->verdicts, file, has_runtime > 0);
+	return r < 0 ? r : has_runtime;
+}
+
+static int add(struct runtime_processes *ps, const struct program_id *id, bool has_runtime,
+	       struct entry **ret)
+{
+	struct entry *e = table_malloc(sizeof(*e));
+
+	if (!e)
+		return -ENOMEM;
+	*e = (struct entry){.key = key_of(id), .has_runtime = has_runtime, .program = {.id = *id}};
+	HASH_ADD(hh, ps->entries, key, sizeof(e->key), e);
+	if (!TABLE_ADDED(hh, e)) {
+		table_free(e);
+		return -ENOMEM;
+	}
+	ps->n_programs += has_runtime;
+	*ret = e;
+	return 0;
+}
+
+static int add_runtime(struct runtime_processes *ps, const struct program_id *id,
+		       enum runtime_baseline baseline, uint64_t now_ns, struct entry **ret)
+{
+	struct entry *e;
+	int r = add(ps, id, true, &e);
+
+	if (r < 0)
+		return r;
+	r = runtime_process_init(&e->program, ps->cfg.ops, baseline, now_ns);
+	if (r == 0)
+		r = due_heap_add(&ps->due, &e->due, now_ns);
+	if (r < 0) {
+		drop(ps, e);
+		return r;
+	}
+	e->n_bytes = runtime_process_bytes(&e->program);
+	ps->n_bytes += e->n_bytes;
+	*ret = e;
+	return 0;
+}
+
+/* ---- libraries ---- */
+
+/* Returns 0, 1 if that cannot be decided now, or -ENOMEM. */
+static int examine_library(struct runtime_processes *ps, const struct entry *host,
+			   const struct file_id *library, uint64_t now_ns)
+{
+	struct program_id id = host->program.id;
+	struct entry *known;
+	int has_runtime;
+
+	id.library = *library;
+	known = find(ps, &id);
+	if (known && is_same(&known->program.id, &id))
+		return 0;
+	if (known) /* of whoever had the pid before */
+		drop(ps, known);
+	has_runtime = detect(ps, &id);
+	if (has_runtime < 0)
+		return has_runtime == -ENOMEM ? has_runtime : 1;
+	return has_runtime ? add_runtime(ps, &id, host->baseline, now_ns, &known) : 0;
+}
+
+static uint64_t libraries_pause_ns(const struct runtime_processes *ps, unsigned n_examined)
+{
+	uint64_t ns = ps->cfg.interval_ns;
+
+	if (n_examined == 1)
+		return 0; /* at the next scan */
+	for (unsigned i = 2; i < n_examined && ns < RUNTIME_PROCESSES_LIBRARIES_MAX_NS; i++)
+		ns *= 2;
+	return ns < RUNTIME_PROCESSES_LIBRARIES_MAX_NS ? ns : RUNTIME_PROCESSES_LIBRARIES_MAX_NS;
+}
+
+/*
+ * A library that was loaded after its process was examined for the first time is new, and reports all that
+ * it counted; but only if that first time saw everything.
+ */
+static int examine_libraries(struct runtime_processes *ps, struct entry *e, uint64_t now_ns)
+{
+	bool complete = true;
+	int n, r = 0;
+
+	e->libraries_ns = UINT64_MAX;
+	if (!ps->cfg.libraries)
+		return 0;
+	n = ps->cfg.libraries(ps->cfg.ctx, &e->program.id, ps->libraries, RUNTIME_LIBRARIES_MAX);
+	if (n == -ENOMEM)
+		return n;
+	complete = n >= 0;
+	for (int i = 0; r >= 0 && i < n; i++) {
+		r = examine_library(ps, e, &ps->libraries[i], now_ns);
+		complete &= r == 0;
+	}
+	if (complete)
+		e->baseline = RUNTIME_BASELINE_ZERO;
+	e->n_examined++;
+	e->libraries_ns = now_ns + libraries_pause_ns(ps, e->n_examined);
+	return r < 0 ? r : 0;
+}
+
+/* ---- scan ---- */
+
+/* In the unit of start times. */
+static uint64_t boot_ticks(void)
+{
+	return clock_boottime_ns() / (NS_PER_S / (uint64_t)sysconf(_SC_CLK_TCK));
+}
+
+/* A process that was there before the previous scan is not new: it could just not be examined then. */
+static int add_new(struct runtime_processes *ps, const struct pid_owner *owner, bool replaces,
+		   uint64_t now_ns)
+{
+	const struct program_id *id = &owner->id;
+	enum runtime_baseline baseline = replaces || id->start_time >= ps->scan_ticks
+						 ? RUNTIME_BASELINE_ZERO
+						 : RUNTIME_BASELINE_NOW;
+	int has_runtime = detect(ps, id), r;
+	struct entry *e;
+
+	if (has_runtime < 0) /* the next scan tries again */
+		return has_runtime == -ENOMEM ? has_runtime : 0;
+	r = has_runtime ? add_runtime(ps, id, baseline, now_ns, &e) : add(ps, id, false, &e);
+	if (r < 0)
+		return r;
+	e->owner = *owner;
+	e->scan = ps->n_scans;
+	if (has_runtime)
+		return 0;
+	e->baseline = baseline;
+	return examine_libraries(ps, e, now_ns);
+}
+
+/* Who has this pid; e is who had it before, or NULL. Results as of pid_owner_read(). */
+static int find_owner(const struct runtime_processes *ps, pid_t pid, const struct entry *e,
+		      uint64_t now_ns, struct pid_owner *ret)
+{
+	bool known = e && !e->ended;
+
+	/* without the runtime, and before its libraries are due, only what it executes matters */
+	if (known)
+		known = !e->has_runtime && now_ns < e->libraries_ns
+				? pid_owner_executes(&e->owner, ps->cfg.root_fd)
+				: pid_owner_is_current(&e->owner, ps->cfg.root_fd);
+	if (!known)
+		return pid_owner_read(ret, ps->cfg.root_fd, pid);
+	*ret = e->owner;
+	return 0;
+}
+
+static void add_denied(struct runtime_processes *ps, pid_t pid)
+{
+	if (ps->n_denied++ == 0)
+		access_denial_explain(&ps->denied, ps->cfg.root_fd, pid);
+}
+
+static int scan_one(struct runtime_processes *ps, pid_t pid, uint64_t now_ns)
+{
+	const struct program_id any = {.pid = pid};
+	struct pid_owner owner;
+	struct entry *e;
+	bool replaces;
+	int r;
+
+	if (ps->cfg.left_out && left_out_contains(ps->cfg.left_out, ps->cfg.root_fd, pid))
+		return 0;
+	if (ps->cfg.at)
+		ps->cfg.at(ps->cfg.ctx, pid);
+	e = find(ps, &any);
+	r = find_owner(ps, pid, e, now_ns, &owner);
+	if (r == -EACCES || r == -EPERM)
+		add_denied(ps, pid);
+	if (r == -ENOENT || r == -ESRCH)
+		return 0;
+	if (e && (r < 0 || (!e->ended && is_same(&e->program.id, &owner.id)))) {
+		e->scan = ps->n_scans;
+		if (r == 0)
+			e->owner = owner;
+		return r < 0 || e->has_runtime || now_ns < e->libraries_ns
+			       ? 0
+			       : examine_libraries(ps, e, now_ns);
+	}
+	if (r < 0)
+		return 0;
+	replaces = e != NULL;
+	if (e)
+		drop(ps, e);
+	return add_new(ps, &owner, replaces, now_ns);
+}
+
+/* Spreads the first turns of programs that were found together over the interval. */
+static void spread(struct runtime_processes *ps, uint64_t now_ns)
+{
+	uint64_t n = 0, i = 0;
+
+	for (const struct entry *e = ps->entries; e; e = e->hh.next)
+		n += e->has_runtime && e->program.due_ns == now_ns;
+	for (struct entry *e = ps->entries; e; e = e->hh.next) {
+		if (!e->has_runtime || e->program.due_ns != now_ns)
+			continue;
+		e->program.due_ns = now_ns + ps->cfg.interval_ns / n * i++;
+		due_heap_move(&ps->due, &e->due, runtime_process_next_ns(&e->program));
+	}
+}
+
+static void drop_unseen(struct runtime_processes *ps)
+{
+	struct entry *e, *next;
+
+	for (e = ps->entries; e; e = next) {
+		const struct entry *process = host_of(ps, e);
+
+		next = e->hh.next;
+		if (!process || process->scan != ps->n_scans ||
+		    !is_same(&process->program.id, &e->program.id))
+			drop(ps, e);
+	}
+}
+
+int runtime_processes_scan(struct runtime_processes *ps, uint64_t now_ns)
+{
+	int fd = openat(ps->cfg.root_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct dirent *d;
+	DIR *dir;
+	uint64_t ticks = boot_ticks();
+	int r = 0;
+
+	if (fd < 0)
+		return -errno;
+	dir = fdopendir(fd);
+	if (!dir) {
+		close(fd);
+		return -ENOMEM;
+	}
+	ps->n_scans++;
+	ps->n_denied = 0;
+	ps->seen_ticks = 0;
+	while (r == 0 && (d = readdir(dir)) != NULL) {
+		uint64_t pid;
+
+		if (parse_u64(d->d_name, strlen(d->d_name), 1, INT32_MAX, &pid) == 0)
+			r = scan_one(ps, (pid_t)pid, now_ns);
+	}
+	closedir(dir);
+	if (r == 0)
+		drop_unseen(ps);
+	ps->scan_ticks = ticks;
+	if (r == 0)
+		ps->seen_ticks = boot_ticks() + 1;
+	spread(ps, now_ns);
+	return r;
+}
+
+/* ---- turns ---- */
+
+static struct entry *entry_of(struct due *d)
+{
+	return (struct entry *)((char *)d - offsetof(struct entry, due));
+}
+
+static void end_turn(struct runtime_processes *ps)
+{
+	struct entry *e = ps->in_turn;
+
+	if (!e)
+		return;
+	due_heap_move(&ps->due, &e->due, runtime_process_next_ns(&e->program));
+	ps->n_bytes -= e->n_bytes;
+	e->n_bytes = runtime_process_bytes(&e->program);
+	ps->n_bytes += e->n_bytes;
+	ps->in_turn = NULL;
+}
+
+struct runtime_process *runtime_processes_next(struct runtime_processes *ps)
+{
+	struct due *first;
+
+	end_turn(ps);
+	first = due_heap_first(&ps->due);
+	ps->in_turn = first ? entry_of(first) : NULL;
+	return first ? &ps->in_turn->program : NULL;
+}
+
+void runtime_processes_remove(struct runtime_processes *ps, struct runtime_process *p)
+{
+	struct entry *e = find(ps, &p->id), *host = e ? host_of(ps, e) : NULL;
+
+	if (!e)
+		return;
+	if (e->key.ino != 0) { /* the next scan examines what the process has mapped then */
+		if (host)
+			host->n_examined = 0, host->libraries_ns = 0;
+		drop(ps, e);
+		return;
+	}
+	drop_runtime(ps, e);
+	e->ended = true;
+}
+
+void runtime_processes_done(struct runtime_processes *ps, struct runtime_process *p,
+			    uint64_t now_ns, bool failed)
+{
+	unsigned shift;
+
+	p->n_failures = failed ? p->n_failures + 1 : 0;
+	shift = p->n_failures < BACKOFF_MAX_SHIFT ? p->n_failures : BACKOFF_MAX_SHIFT;
+	/* multiples of the interval, so that they stay spread */
+	do
+		p->due_ns += ps->cfg.interval_ns << shift;
+	while (p->due_ns <= now_ns);
+	due_heap_move(&ps->due, &find(ps, &p->id)->due, runtime_process_next_ns(p));
+}
+
+struct runtime_process *runtime_processes_each(struct runtime_processes *ps,
+					       struct runtime_process *p)
+{
+	struct entry *e = ps->entries;
+
+	if (p) {
+		e = find(ps, &p->id);
+		e = e ? e->hh.next : NULL;
+	}
+	while (e && !e->has_runtime)
+		e = e->hh.next;
+	return e ? &e->program : NULL;
+}
+
+uint64_t runtime_processes_seen_ticks(const struct runtime_processes *ps)
+{
+	return ps->seen_ticks;
+}
+
+size_t runtime_processes_count(const struct runtime_processes *ps)
+{
+	return ps->n_programs;
+}
+
+size_t runtime_processes_denied(const struct runtime_processes *ps, struct access_denial *ret_one)
+{
+	if (ps->n_denied > 0)
+		*ret_one = ps->denied;
+	return ps->n_denied;
+}
+
+size_t runtime_processes_bytes(const struct runtime_processes *ps)
+{
+	const struct entry *e = ps->in_turn;
+
+	return e ? ps->n_bytes - e->n_bytes + runtime_process_bytes(&e->program) : ps->n_bytes;
+}

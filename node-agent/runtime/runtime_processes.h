@@ -1,0 +1,75 @@
+/*
+ * The processes of the node: which programs have the runtime, and when each is due. Finds them by scanning
+ * /proc. A process that executes something else is a new one. One thread.
+ *
+ * If a process's executable does not have the runtime, one of its libraries may. They are examined when the
+ * process is found, at the next scan, then an interval later and after twice the time each time, up to
+ * RUNTIME_PROCESSES_LIBRARIES_MAX_NS. Each runtime found so is a program of its own. Libraries of
+ * executables that have the runtime are not examined: they share the executable's.
+ */
+#ifndef NODE_AGENT_RUNTIME_RUNTIME_PROCESSES_H
+#define NODE_AGENT_RUNTIME_RUNTIME_PROCESSES_H
+
+#include "common/base.h"
+#include "node-agent/runtime/access_denial.h"
+#include "node-agent/runtime/left_out.h"
+#include "node-agent/runtime/runtime_process.h"
+
+#define RUNTIME_PROCESSES_LIBRARIES_MAX_NS UINT64_C(600000000000)
+
+struct runtime_processes;
+
+struct runtime_processes_config {
+	int root_fd; /* of /proc; borrowed */
+	uint64_t interval_ns;
+	const struct runtime_ops *ops;
+	/* ops->detect and ops->libraries of the reader, with ctx; libraries may be NULL */
+	int (*detect)(void *ctx, const struct program_id *id);
+	int (*libraries)(void *ctx, const struct program_id *id, struct file_id *files, size_t max);
+	/* Called before a process is examined, which may hang. NULL is allowed. */
+	void (*at)(void *ctx, pid_t pid);
+	void *ctx;
+	const struct left_out *left_out; /* these are never examined; borrowed; NULL: none */
+	/* runtime_processes_seen_ticks() of who scanned before; 0: nobody did */
+	uint64_t seen_ticks;
+};
+
+int runtime_processes_new(struct runtime_processes **ret,
+			  const struct runtime_processes_config *cfg) MUST_CHECK;
+void runtime_processes_free(struct runtime_processes *ps);
+DEFINE_CLEANUP(struct runtime_processes *, runtime_processes_free);
+
+/* Scans /proc. Returns 0, -ENOMEM, or -errno if it cannot be listed. */
+int runtime_processes_scan(struct runtime_processes *ps, uint64_t now_ns) MUST_CHECK;
+
+/*
+ * The program with the next thing to do, or NULL if there is none. Borrowed until the next scan or removal.
+ * Its times and its session may change until the next call; those of others must not.
+ */
+struct runtime_process *runtime_processes_next(struct runtime_processes *ps);
+
+/* It has exited, or executes something else, which the next scan finds. */
+void runtime_processes_remove(struct runtime_processes *ps, struct runtime_process *p);
+/* Its turn is over: decides when it is due again. A program whose turns fail is tried less often. */
+void runtime_processes_done(struct runtime_processes *ps, struct runtime_process *p,
+			    uint64_t now_ns, bool failed);
+
+/* Iterates over all programs: NULL gives the first, the last gives NULL. */
+struct runtime_process *runtime_processes_each(struct runtime_processes *ps,
+					       struct runtime_process *p);
+
+/* Every process that started before this has been seen by a scan: ticks since boot; 0: unknown. */
+uint64_t runtime_processes_seen_ticks(const struct runtime_processes *ps);
+
+size_t runtime_processes_count(const struct runtime_processes *ps);
+
+/*
+ * How many processes the last scan could not examine for lack of rights, and one of them, with the reason.
+ * ret_one is set if the number is not 0.
+ */
+size_t runtime_processes_denied(const struct runtime_processes *ps, struct access_denial *ret_one);
+
+/* Memory that all sessions use. */
+size_t runtime_processes_bytes(const struct runtime_processes *ps);
+
+#endif /* NODE_AGENT_RUNTIME_RUNTIME_PROCESSES_H */

@@ -1,0 +1,431 @@
+#include <errno.h>
+#include <pthread.h>
+
+#include "common/system/clock.h"
+#include "node-agent/process/workload.h"
+#include "node-agent/runtime/runtime_containers.h"
+#include "node-agent/runtime/runtime_metrics.h"
+#include "test/lib/unit.h"
+
+#define N_ROUNDS 2000u
+#define BIT(i) (UINT32_C(1) << (i))
+#define ALL (BIT(VALUES) - 1)
+
+#define LABELS "container_id, app_id"
+
+enum value {
+	VALUE_ALLOC_BYTES,
+	VALUE_ALLOC_OBJECTS,
+	VALUE_CYCLES,
+	VALUE_PAUSE_NS,
+	VALUE_LIVE_BYTES,
+	VALUE_HEAP_BYTES,
+	VALUE_GOAL_BYTES,
+	VALUE_THREADS,
+	VALUES,
+};
+
+static const struct metric_def value_defs[VALUES] = {
+	[VALUE_ALLOC_BYTES] = {"container_toy_alloc_bytes_total", LABELS, "Bytes"},
+	[VALUE_ALLOC_OBJECTS] = {"container_toy_alloc_objects_total", LABELS, "Objects"},
+	[VALUE_CYCLES] = {"container_toy_gc_cycles_total", LABELS, "Cycles"},
+	[VALUE_PAUSE_NS] = {"container_toy_gc_pause_seconds_total", LABELS, "Pauses",
+			    .scale = 1e-9},
+	[VALUE_LIVE_BYTES] = {"container_toy_gc_live_heap_bytes", LABELS, "Live", METRIC_GAUGE},
+	[VALUE_HEAP_BYTES] = {"container_toy_gc_heap_bytes", LABELS, "Heap", METRIC_GAUGE},
+	[VALUE_GOAL_BYTES] = {"container_toy_gc_heap_goal_bytes", LABELS, "Goal", METRIC_GAUGE},
+	[VALUE_THREADS] = {"container_toy_threads", LABELS, "Threads", METRIC_GAUGE},
+};
+METRIC_TABLE(value_table, value_defs);
+
+static const struct metric_def own_defs[RUNTIME_METRICS] = {
+	RUNTIME_METRIC_DEFS("toy", "toy"),
+};
+METRIC_TABLE(own_table, own_defs);
+
+static const struct container_labels labels_a = {"/k8s/shop/cart-1/cart", "/k8s/shop/cart"};
+static const struct container_labels labels_b = {"/docker/b", ""};
+
+struct fixture {
+	struct metrics *ms;
+	struct runtime_containers *cs;
+	struct metric own[RUNTIME_METRICS];
+	struct buf out;
+};
+
+static int make(struct runtime_containers **ret, struct metrics *ms, struct metric *own)
+{
+	const struct runtime_containers_config cfg = {
+		.values = &value_table,
+		.n_containers = &own[RUNTIME_METRIC_CONTAINERS],
+		.overflow = &own[RUNTIME_METRIC_CONTAINERS_OVERFLOW],
+		.backwards = &own[RUNTIME_METRIC_COUNTERS_BACKWARDS],
+	};
+	int r = metrics_register(ms, &own_table, own, NULL);
+
+	return r == 0 ? runtime_containers_new(ret, ms, &cfg) : r;
+}
+
+static void add(struct container_share *s, uint64_t n)
+{
+	const struct container_values v = {.known = 1u << VALUE_ALLOC_BYTES,
+					   .v = {[VALUE_ALLOC_BYTES] = n}};
+
+	container_share_add(s, &v);
+}
+
+static int set_up(void **state)
+{
+	static struct fixture f;
+
+	f = (struct fixture){0};
+	buf_init(&f.out, (size_t)16 << 20);
+	*state = &f;
+	return metrics_new(&f.ms) < 0 || make(&f.cs, f.ms, f.own) < 0;
+}
+
+static int tear_down(void **state)
+{
+	struct fixture *f = *state;
+
+	runtime_containers_free(f->cs);
+	metrics_free(f->ms);
+	buf_fini(&f->out);
+	return 0;
+}
+
+/* Whether the line is among what a scrape would get. */
+static bool shows(struct fixture *f, const char *line)
+{
+	buf_fini(&f->out);
+	assert_int_equal(metrics_write(f->ms, &f->out), 0);
+	return strstr(f->out.data, line) != NULL;
+}
+
+static struct container_share *join(struct fixture *f, const struct container_labels *labels,
+				    bool from_zero)
+{
+	struct container_share *s = NULL;
+
+	assert_int_equal(container_share_new(&s, f->cs, labels, from_zero), 0);
+	return s;
+}
+
+/* All that is known: counters are n, values now too. */
+static void tell(struct container_share *s, uint64_t n)
+{
+	struct container_values v = {.known = ALL};
+
+	for (size_t i = 0; i < VALUES; i++)
+		v.v[i] = n;
+	container_share_report(s, &v);
+}
+
+#define LABELS_A "{container_id=\"/k8s/shop/cart-1/cart\",app_id=\"/k8s/shop/cart\"} "
+#define LABELS_B "{container_id=\"/docker/b\",app_id=\"\"} "
+
+static void a_process_that_began_later_counts_from_zero(void **state)
+{
+	struct fixture *f = *state;
+	struct container_share *s = join(f, &labels_a, true);
+
+	tell(s, 3000000000);
+	assert_true(shows(f, "\ncontainer_toy_alloc_bytes_total" LABELS_A "3000000000\n"));
+	assert_true(shows(f, "\ncontainer_toy_alloc_objects_total" LABELS_A "3000000000\n"));
+	assert_true(shows(f, "\ncontainer_toy_gc_cycles_total" LABELS_A "3000000000\n"));
+	assert_true(shows(f, "\ncontainer_toy_gc_pause_seconds_total" LABELS_A "3\n"));
+	assert_true(shows(f, "\ncontainer_toy_gc_live_heap_bytes" LABELS_A "3000000000\n"));
+	assert_true(shows(f, "\ncontainer_toy_gc_heap_bytes" LABELS_A "3000000000\n"));
+	assert_true(shows(f, "\ncontainer_toy_gc_heap_goal_bytes" LABELS_A "3000000000\n"));
+	assert_true(shows(f, "\ncontainer_toy_threads" LABELS_A "3000000000\n"));
+	container_share_free(s);
+}
+
+static void one_that_ran_before_counts_from_its_first_reading(void **state)
+{
+	struct fixture *f = *state;
+	struct container_share *s = join(f, &labels_b, false);
+
+	tell(s, 1000);
+	assert_true(shows(f, "\ncontainer_toy_alloc_bytes_total" LABELS_B "0\n"));
+	assert_true(shows(f, "\ncontainer_toy_threads" LABELS_B "1000\n"));
+	tell(s, 1003);
+	assert_true(shows(f, "\ncontainer_toy_alloc_bytes_total" LABELS_B "3\n"));
+	assert_true(shows(f, "\ncontainer_toy_threads" LABELS_B "1003\n"));
+	container_share_free(s);
+}
+
+static void disowned_shares_change_nothing_and_have_nothing_any_more(void **state)
+{
+	struct fixture *f = *state;
+	struct container_share *old = join(f, &labels_b, true), *s;
+
+	tell(old, 1000);
+	runtime_containers_disown(f->cs);
+	assert_true(shows(f, "\ncontainer_toy_alloc_bytes_total" LABELS_B "1000\n"));
+	assert_false(shows(f, "\ncontainer_toy_threads" LABELS_B));
+	s = join(f, &labels_b, false);
+	tell(s, 1007);
+	/* whoever had the old one comes back late */
+	tell(old, 1005);
+	add(old, 5);
+	assert_true(shows(f, "\ncontainer_toy_alloc_bytes_total" LABELS_B "1000\n"));
+	assert_true(shows(f, "\ncontainer_toy_threads" LABELS_B "1007\n"));
+	container_share_free(old);
+	tell(s, 1009);
+	assert_true(shows(f, "\ncontainer_toy_alloc_bytes_total" LABELS_B "1002\n"));
+	assert_true(shows(f, "\ncontainer_toy_threads" LABELS_B "1009\n"));
+	/* it is this one's alone: it goes when that has ended, not before */
+	runtime_containers_expire(f->cs, 1);
+	runtime_containers_expire(f->cs, 1 + RUNTIME_CONTAINERS_IDLE_NS);
+	assert_true(shows(f, "\ncontainer_toy_threads" LABELS_B "1009\n"));
+	container_share_free(s);
+}
+
+static void what_is_not_known_is_not_shown(void **state)
+{
+	struct fixture *f = *state;
+	struct container_share *s = join(f, &labels_b, true);
+	struct container_values v = {.known = BIT(VALUE_CYCLES) | BIT(VALUE_GOAL_BYTES),
+				     .v = {[VALUE_CYCLES] = 4, [VALUE_GOAL_BYTES] = 500}};
+
+	container_share_report(s, &v);
+	assert_true(shows(f, "container_toy_gc_cycles_total" LABELS_B "4\n"));
+	assert_true(shows(f, "container_toy_gc_heap_goal_bytes" LABELS_B "500\n"));
+	assert_false(shows(f, "container_toy_alloc_bytes_total{"));
+	assert_false(shows(f, "container_toy_threads{"));
+	/* it could not be read */
+	v.known = 0;
+	v.unread = ALL;
+	container_share_report(s, &v);
+	assert_true(shows(f, "container_toy_gc_heap_goal_bytes" LABELS_B "500\n"));
+	v.unread = 0;
+	/* collections have been switched off */
+	v.known = BIT(VALUE_CYCLES);
+	container_share_report(s, &v);
+	assert_true(shows(f, "container_toy_gc_cycles_total" LABELS_B "4\n"));
+	assert_false(shows(f, "container_toy_gc_heap_goal_bytes{"));
+	container_share_free(s);
+}
+
+static void processes_of_a_container_are_one_sum(void **state)
+{
+	struct fixture *f = *state;
+	struct container_share *s = join(f, &labels_b, true);
+	struct container_share *t = join(f, &labels_b, true);
+	struct container_share *other = join(f, &labels_a, true);
+
+	tell(s, 100);
+	tell(t, 20);
+	tell(other, 7);
+	tell(s, 103);
+	assert_true(shows(f, "container_toy_alloc_bytes_total" LABELS_B "123\n"));
+	assert_true(shows(f, "container_toy_gc_live_heap_bytes" LABELS_B "123\n"));
+	assert_true(shows(f, "container_toy_alloc_bytes_total" LABELS_A "7\n"));
+	/* what a process has now ends with it, what it did stays */
+	container_share_free(s);
+	assert_true(shows(f, "container_toy_alloc_bytes_total" LABELS_B "123\n"));
+	assert_true(shows(f, "container_toy_gc_live_heap_bytes" LABELS_B "20\n"));
+	container_share_free(t);
+	assert_true(shows(f, "container_toy_alloc_bytes_total" LABELS_B "123\n"));
+	assert_false(shows(f, "container_toy_gc_live_heap_bytes" LABELS_B));
+	container_share_free(other);
+}
+
+static void a_counter_that_steps_back_adds_nothing_until_it_is_past_where_it_was(void **state)
+{
+	struct fixture *f = *state;
+	struct container_share *s = join(f, &labels_b, true);
+
+	tell(s, 100);
+	tell(s, 90);
+	assert_true(shows(f, "container_toy_alloc_bytes_total" LABELS_B "100\n"));
+	assert_true(shows(f, "container_toy_threads" LABELS_B "90\n"));
+	assert_true(shows(f, "toy_counters_backwards_total 4\n"));
+	tell(s, 105);
+	assert_true(shows(f, "container_toy_alloc_bytes_total" LABELS_B "105\n"));
+	container_share_free(s);
+}
+
+static void a_process_that_executes_something_begins_anew(void **state)
+{
+	struct fixture *f = *state;
+	struct container_share *s = join(f, &labels_b, false);
+
+	tell(s, 100);
+	tell(s, 150);
+	container_share_restart(s);
+	tell(s, 30);
+	assert_true(shows(f, "container_toy_alloc_bytes_total" LABELS_B "80\n"));
+	assert_true(shows(f, "container_toy_threads" LABELS_B "30\n"));
+	assert_true(shows(f, "toy_counters_backwards_total 0\n"));
+	container_share_free(s);
+}
+
+static void what_the_memory_profiler_counted_is_added(void **state)
+{
+	struct fixture *f = *state;
+	struct container_share *s = join(f, &labels_b, false);
+
+	add(s, 0);
+	assert_true(shows(f, "container_toy_alloc_bytes_total" LABELS_B "0\n"));
+	add(s, 700);
+	add(s, 11);
+	assert_true(shows(f, "container_toy_alloc_bytes_total" LABELS_B "711\n"));
+	assert_false(shows(f, "container_toy_alloc_objects_total{"));
+	container_share_free(s);
+}
+
+static void a_container_goes_ten_minutes_after_its_last_process(void **state)
+{
+	const uint64_t begin_ns = 5 * NS_PER_S, end_ns = begin_ns + 600 * NS_PER_S;
+	struct fixture *f = *state;
+	struct container_share *s = join(f, &labels_b, true);
+
+	tell(s, 100);
+	runtime_containers_expire(f->cs, begin_ns);
+	container_share_free(s);
+	runtime_containers_expire(f->cs, begin_ns);
+	runtime_containers_expire(f->cs, end_ns - 1);
+	assert_true(shows(f, "container_toy_alloc_bytes_total" LABELS_B "100\n"));
+	assert_true(shows(f, "toy_containers 1\n"));
+	/* restarted just in time: its counters go on */
+	s = join(f, &labels_b, true);
+	tell(s, 5);
+	runtime_containers_expire(f->cs, end_ns);
+	assert_true(shows(f, "container_toy_alloc_bytes_total" LABELS_B "105\n"));
+	container_share_free(s);
+	runtime_containers_expire(f->cs, end_ns);
+	runtime_containers_expire(f->cs, end_ns + 600 * NS_PER_S);
+	assert_false(shows(f, LABELS_B));
+	assert_true(shows(f, "toy_containers 0\n"));
+}
+
+static void names_are_escaped(void **state)
+{
+	const struct container_labels odd = {"/docker/a\"b\\c\nd", "e\"f"};
+	struct fixture *f = *state;
+	struct container_share *s = join(f, &odd, true);
+
+	tell(s, 1);
+	assert_true(shows(f, "\ncontainer_toy_threads{container_id=\"/docker/a\\\"b\\\\c\\nd\",app_"
+			     "id=\"e\\\"f\"} 1\n"));
+	container_share_free(s);
+}
+
+static void names_that_are_too_long_are_refused(void **state)
+{
+	char name[WORKLOAD_NAME_BYTES + 1];
+	const struct container_labels id = {name, ""}, app = {"x", name};
+	struct fixture *f = *state;
+	struct container_share *s = NULL;
+
+	memset(name, 'x', sizeof(name));
+	name[WORKLOAD_NAME_BYTES] = '\0';
+	assert_int_equal(container_share_new(&s, f->cs, &id, false), -ENAMETOOLONG);
+	assert_int_equal(container_share_new(&s, f->cs, &app, false), -ENAMETOOLONG);
+	name[WORKLOAD_NAME_BYTES - 1] = '\0';
+	assert_int_equal(container_share_new(&s, f->cs, &id, false), 0);
+	container_share_free(s);
+}
+
+static void containers_beyond_the_limit_are_left_out_and_counted(void **state)
+{
+	static struct container_share *shares[RUNTIME_CONTAINERS_MAX];
+	struct fixture *f = *state;
+	struct container_share *s = NULL;
+
+	for (size_t i = 0; i < RUNTIME_CONTAINERS_MAX; i++) {
+		char name[32];
+		const struct container_labels labels = {name, ""};
+
+		(void)snprintf(name, sizeof(name), "/docker/%zu", i);
+		shares[i] = join(f, &labels, true);
+		tell(shares[i], i);
+	}
+	assert_int_equal(container_share_new(&s, f->cs, &labels_a, false), -ENOSPC);
+	assert_null(s);
+	assert_true(shows(f, "toy_containers_overflow_total 1\n"));
+	assert_true(
+		shows(f, "container_toy_threads{container_id=\"/docker/999\",app_id=\"\"} 999\n"));
+	for (size_t i = 0; i < RUNTIME_CONTAINERS_MAX; i++)
+		container_share_free(shares[i]);
+}
+
+static void *scrape(void *arg)
+{
+	struct fixture *f = arg;
+
+	for (size_t i = 0; i < N_ROUNDS; i++)
+		(void)shows(f, "");
+	return NULL;
+}
+
+static void processes_may_come_and_go_while_somebody_scrapes(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t now_ns = NS_PER_S;
+	pthread_t scraper;
+
+	assert_int_equal(pthread_create(&scraper, NULL, scrape, f), 0);
+	for (size_t i = 0; i < N_ROUNDS; i++) {
+		struct container_share *s = join(f, i % 2 ? &labels_a : &labels_b, true);
+
+		tell(s, 100);
+		add(s, 1);
+		container_share_free(s);
+		runtime_containers_expire(f->cs, now_ns += RUNTIME_CONTAINERS_IDLE_NS / 100);
+	}
+	assert_int_equal(pthread_join(scraper, NULL), 0);
+	assert_true(shows(f, "container_toy_alloc_bytes_total" LABELS_A "101000\n"));
+	assert_true(shows(f, "container_toy_alloc_bytes_total" LABELS_B "101000\n"));
+}
+
+static int construct(void *arg)
+{
+	struct metric own[RUNTIME_METRICS] = {0};
+	CLEANUP(runtime_containers_freep) struct runtime_containers *cs = NULL;
+	CLEANUP(metrics_freep) struct metrics *ms = NULL;
+	CLEANUP(container_share_freep) struct container_share *s = NULL;
+	int r = metrics_new(&ms);
+
+	(void)arg;
+	if (r == 0)
+		r = make(&cs, ms, own);
+	if (r == 0)
+		r = container_share_new(&s, cs, &labels_a, true);
+	return r;
+}
+
+static void construction_survives_lack_of_memory(void **state)
+{
+	(void)state;
+	check_oom(construct, NULL);
+	runtime_containers_free(NULL);
+	container_share_free(NULL);
+}
+
+#define with_containers(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		with_containers(a_process_that_began_later_counts_from_zero),
+		with_containers(one_that_ran_before_counts_from_its_first_reading),
+		with_containers(disowned_shares_change_nothing_and_have_nothing_any_more),
+		with_containers(what_is_not_known_is_not_shown),
+		with_containers(processes_of_a_container_are_one_sum),
+		with_containers(
+			a_counter_that_steps_back_adds_nothing_until_it_is_past_where_it_was),
+		with_containers(a_process_that_executes_something_begins_anew),
+		with_containers(what_the_memory_profiler_counted_is_added),
+		with_containers(a_container_goes_ten_minutes_after_its_last_process),
+		with_containers(names_are_escaped),
+		with_containers(names_that_are_too_long_are_refused),
+		with_containers(containers_beyond_the_limit_are_left_out_and_counted),
+		with_containers(processes_may_come_and_go_while_somebody_scrapes),
+		cmocka_unit_test(construction_survives_lack_of_memory),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

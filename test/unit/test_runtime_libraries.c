@@ -1,0 +1,229 @@
+/* Runtimes in libraries of a process whose executable has none. */
+#include <errno.h>
+
+#include "node-agent/runtime/runtime_processes.h"
+#include "test/lib/fake_proc.h"
+#include "test/lib/toy_runtime.h"
+#include "test/lib/unit.h"
+
+#define INTERVAL_NS UINT64_C(60000000000)
+#define MINUTES(n) ((n)*INTERVAL_NS)
+#define PID 7
+
+struct fixture {
+	struct fake_proc proc;
+	struct file_id libraries[4]; /* of the process */
+	int n_libraries;             /* or an error */
+	int answer;                  /* to whether a library has the runtime */
+	unsigned n_examined;
+};
+
+static int detect(void *ctx, const struct program_id *id)
+{
+	struct fixture *f = ctx;
+
+	return id->library.ino == 0 ? 0 : f->answer;
+}
+
+static int libraries(void *ctx, const struct program_id *id, struct file_id *files, size_t max)
+{
+	struct fixture *f = ctx;
+
+	f->n_examined++;
+	assert_int_equal(id->library.ino, 0);
+	assert_int_equal(max, RUNTIME_LIBRARIES_MAX);
+	for (int i = 0; i < f->n_libraries; i++)
+		files[i] = f->libraries[i];
+	return f->n_libraries;
+}
+
+static struct runtime_processes_config config(struct fixture *f)
+{
+	return (struct runtime_processes_config){
+		.root_fd = f->proc.root_fd,
+		.interval_ns = INTERVAL_NS,
+		.ops = &toy_runtime_ops,
+		.detect = detect,
+		.libraries = libraries,
+		.ctx = f,
+	};
+}
+
+static void begin(struct fixture *f, struct runtime_processes **ret)
+{
+	struct runtime_processes_config cfg;
+
+	memset(f, 0, sizeof(*f));
+	fake_proc_begin(&f->proc);
+	fake_proc_start(&f->proc, PID, FAKE_PROC_BEFORE, "program");
+	cfg = config(f);
+	for (size_t i = 0; i < ARRAY_SIZE(f->libraries); i++)
+		f->libraries[i] = (struct file_id){1, 100 + i, 4096, 1};
+	f->answer = 1;
+	assert_int_equal(runtime_processes_new(ret, &cfg), 0);
+}
+
+static void end(struct fixture *f, struct runtime_processes *p)
+{
+	runtime_processes_free(p);
+	fake_proc_end(&f->proc);
+}
+
+static size_t scan(struct runtime_processes *p, uint64_t now_ns)
+{
+	assert_int_equal(runtime_processes_scan(p, now_ns), 0);
+	return runtime_processes_count(p);
+}
+
+static struct runtime_process *find(struct runtime_processes *p, uint64_t ino)
+{
+	struct runtime_process *g = NULL;
+
+	do
+		g = runtime_processes_each(p, g);
+	while (g && g->id.library.ino != ino);
+	return g;
+}
+
+static bool is_from_zero(const struct runtime_process *p)
+{
+	assert_non_null(p);
+	return p->baseline == RUNTIME_BASELINE_ZERO;
+}
+
+static void test_each_runtime_of_a_process_is_read_by_itself(void **state)
+{
+	struct runtime_processes *p;
+	struct fixture f;
+
+	(void)state;
+	begin(&f, &p);
+	f.n_libraries = 2;
+	assert_int_equal(scan(p, 1000), 2);
+	assert_int_equal(find(p, 100)->id.pid, PID);
+	assert_int_equal(find(p, 101)->id.pid, PID);
+	assert_ptr_not_equal(find(p, 100)->session, find(p, 101)->session);
+	assert_int_equal(runtime_processes_next(p)->due_ns, 1000);
+	runtime_processes_done(p, runtime_processes_next(p), 1000, false);
+	assert_int_equal(runtime_processes_next(p)->due_ns, 1000 + INTERVAL_NS / 2);
+	assert_int_equal(scan(p, 2000), 2);
+
+	/* one is unloaded, and loaded again */
+	runtime_processes_remove(p, find(p, 100));
+	assert_int_equal(runtime_processes_count(p), 1);
+	assert_int_equal(scan(p, 3000), 2);
+	assert_true(is_from_zero(find(p, 100)));
+	assert_false(is_from_zero(find(p, 101)));
+
+	fake_proc_stop(&f.proc, PID);
+	assert_int_equal(scan(p, 4000), 0);
+	assert_null(runtime_processes_each(p, NULL));
+	end(&f, p);
+}
+
+static void test_libraries_are_examined_less_and_less_often(void **state)
+{
+	static const unsigned minutes[] = {0, 0, 1, 3, 7, 15, 25, 35}; /* by then */
+	struct runtime_processes *p;
+	struct fixture f;
+
+	(void)state;
+	begin(&f, &p);
+	for (unsigned i = 0, seconds = 0; seconds <= 36 * 60; seconds += 15) {
+		assert_int_equal(scan(p, seconds * UINT64_C(1000000000)), 0);
+		while (i < ARRAY_SIZE(minutes) && f.n_examined == i + 1) {
+			/* the second time is at the scan after the first */
+			assert_in_range(seconds, minutes[i] * 60, minutes[i] * 60 + 15);
+			i++;
+		}
+		assert_int_equal(f.n_examined, i);
+	}
+	assert_int_equal(f.n_examined, ARRAY_SIZE(minutes));
+	end(&f, p);
+}
+
+static void test_a_library_that_is_loaded_later_reports_all(void **state)
+{
+	struct runtime_processes *p;
+	struct fixture f;
+
+	(void)state;
+	begin(&f, &p);
+	f.n_libraries = 1;
+	assert_int_equal(scan(p, 1), 1);
+	f.n_libraries = 2;
+	assert_int_equal(scan(p, 2), 2);
+	assert_false(is_from_zero(find(p, 100))); /* it ran before the agent */
+	assert_true(is_from_zero(find(p, 101)));
+	end(&f, p);
+}
+
+static void test_a_library_that_may_have_been_missed_reports_from_now_on(void **state)
+{
+	struct runtime_processes *p;
+	struct fixture f;
+
+	(void)state;
+	begin(&f, &p);
+	f.n_libraries = -EACCES;
+	assert_int_equal(scan(p, 1), 0);
+	f.n_libraries = 1;
+	f.answer = -EBUSY;
+	assert_int_equal(scan(p, 2), 0);
+	f.answer = 1;
+	assert_int_equal(scan(p, 3 + MINUTES(1)), 1);
+	assert_false(is_from_zero(find(p, 100)));
+	f.n_libraries = -ENOMEM;
+	assert_int_equal(runtime_processes_scan(p, 4 + MINUTES(3)), -ENOMEM);
+	end(&f, p);
+}
+
+static void test_libraries_without_the_runtime_are_no_programs(void **state)
+{
+	struct runtime_processes *p;
+	struct fixture f;
+
+	(void)state;
+	begin(&f, &p);
+	f.n_libraries = 4;
+	f.answer = 0;
+	assert_int_equal(scan(p, 1), 0);
+	assert_null(runtime_processes_next(p));
+	end(&f, p);
+}
+
+static int scan_anew(void *arg)
+{
+	CLEANUP(runtime_processes_freep) struct runtime_processes *p = NULL;
+	struct fixture *f = arg;
+	const struct runtime_processes_config cfg = config(f);
+	int r = runtime_processes_new(&p, &cfg);
+
+	return r == 0 ? runtime_processes_scan(p, 1) : r;
+}
+
+static void test_failed_allocations_are_survived(void **state)
+{
+	struct runtime_processes *p;
+	struct fixture f;
+
+	(void)state;
+	begin(&f, &p);
+	f.n_libraries = 1;
+	check_oom(scan_anew, &f);
+	end(&f, p);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_each_runtime_of_a_process_is_read_by_itself),
+		cmocka_unit_test(test_libraries_are_examined_less_and_less_often),
+		cmocka_unit_test(test_a_library_that_is_loaded_later_reports_all),
+		cmocka_unit_test(test_a_library_that_may_have_been_missed_reports_from_now_on),
+		cmocka_unit_test(test_libraries_without_the_runtime_are_no_programs),
+		cmocka_unit_test(test_failed_allocations_are_survived),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
