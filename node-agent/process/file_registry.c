@@ -92,19 +92,19 @@ static int add(struct file_registry *r, const struct file_id *id, int fd_adopt,
 }
 
 static int add_found(struct file_registry *r, const struct proc_map *m,
-		     const struct found_file *found, const struct opened_file *opened, int why_not,
-		     struct entry **ret)
+		     const struct found_file *found, const struct opened_file *opened,
+		     int open_error, struct entry **ret)
 {
 	int result = add(r, &found->id, opened->fd, m, ret);
 
 	if (result < 0)
 		return result;
 	(*ret)->file->may_hang = opened->may_hang;
-	(*ret)->over_limit = why_not == -EMFILE;
-	(*ret)->hung = why_not == -ETIMEDOUT || why_not == -EBUSY;
+	(*ret)->over_limit = open_error == -EMFILE;
+	(*ret)->hung = open_error == -ETIMEDOUT || open_error == -EBUSY;
 	r->stats.over_limit += (*ret)->over_limit;
 	r->stats.hung += (*ret)->hung;
-	r->stats.unopened += why_not < 0 && !(*ret)->over_limit && !(*ret)->hung;
+	r->stats.unopened += open_error < 0 && !(*ret)->over_limit && !(*ret)->hung;
 	return 0;
 }
 
@@ -112,22 +112,23 @@ static int get_found(struct file_registry *r, int proc_fd, const struct proc_map
 		     const struct found_file *found, struct mapped_file **ret)
 {
 	struct opened_file opened = {.fd = -1};
-	int result, why_not = 0;
+	int result, open_error = 0;
 	struct entry *e;
 
 	HASH_FIND(hh, r->entries, &found->id, sizeof(found->id), e);
 	if (!e || e->hung || e->over_limit)
-		why_not = r->stats.n_open < r->max_open
-				  ? file_finder_open(r->finder, proc_fd, found, &opened)
-				  : -EMFILE;
-	if (why_not == -ENOMEM)
-		return why_not;
+		open_error = r->stats.n_open < r->max_open
+				     ? file_finder_open(r->finder, proc_fd, found, &opened)
+				     : -EMFILE;
+	if (open_error == -ENOMEM)
+		return open_error;
 	if (e && opened.fd >= 0) {
+		/* files are immutable: earlier snapshots keep the one that is not open */
 		drop(r, e);
 		e = NULL;
 	}
 	if (!e) {
-		result = add_found(r, m, found, &opened, why_not, &e);
+		result = add_found(r, m, found, &opened, open_error, &e);
 		if (result < 0)
 			return result;
 	}

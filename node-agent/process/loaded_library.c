@@ -10,7 +10,7 @@
 struct walk {
 	int proc_fd;
 	struct file_finder *finder;
-	uint64_t dev, ino; /* of the last line: a library's mappings follow each other */
+	uint64_t dev, ino; /* of the previous line: a library's mappings are consecutive */
 
 	/* listing */
 	const struct file_id *exe;
@@ -18,7 +18,7 @@ struct walk {
 	size_t n, max;
 
 	/* opening */
-	const struct file_id *wanted; /* NULL: it is listed */
+	const struct file_id *wanted; /* NULL when listing */
 	struct loaded_library *opened;
 };
 
@@ -33,7 +33,7 @@ static void add(struct walk *w, const struct file_id *id)
 	w->ids[w->n++] = *id;
 }
 
-/* 1: it is open; 0: another file; -errno. */
+/* Returns 1 if this is the wanted file and it is open, 0 if it is another one, or -errno. */
 static int open_found(struct walk *w, const struct proc_map *m, const struct found_file *found)
 {
 	struct opened_file file;
@@ -67,7 +67,7 @@ static int on_line(void *ctx, const char *line, size_t len)
 		return 0;
 	w->ino = m.ino;
 	w->dev = makedev(m.dev_major, m.dev_minor);
-	/* one that cannot be found now may be at the next look */
+	/* a file that cannot be found is skipped: the next scan may find it */
 	if (file_finder_find(w->finder, w->proc_fd, &m, &found) < 0)
 		return 0;
 	if (found.regular && w->wanted)

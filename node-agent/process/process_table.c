@@ -379,6 +379,7 @@ static int renew_if_due(struct process_table *t, struct process *p, const struct
 
 	if (!p->snapshot || (p->stale && now_ns >= p->recheck_ns))
 		return read_new(t, p, seen, now_ns);
+	/* an exited process has nothing left to read, and a stale one has to wait */
 	if (p->stale || p->exited || p->snapshot->kernel_thread)
 		return 0;
 	missed = now_ns >= p->recheck_ns && !covers(p->snapshot, seen->addrs, seen->n_addrs);
