@@ -1,3 +1,14 @@
+/*
+ * The overview of all services. It reads profiling_quality, one row per profile and type, and
+ * not profiling_samples, one row per stack: hundreds of times less, so that a week fits as
+ * well.
+ *
+ * "Cores" is CPU time divided by wall time. A node-agent's profiles follow each other without
+ * gaps, so their CPU time counts as it is. A scraped profile is a sample, 10 s of each minute
+ * perhaps, and stands for the time until the next one; SQL_TYPES estimates that from sums
+ * alone, as to walk through the profiles of every instance, which timeline_query.c does for one
+ * service, would be too slow here.
+ */
 #include "cluster-agent/query/application_query.h"
 
 #include <errno.h>
@@ -8,14 +19,12 @@
 
 #define MAX_ANSWER_BYTES ((size_t)64 << 20)
 #define MAX_LAST_SEEN_BYTES ((size_t)4096)
-#define MIN_ROW_BYTES 42u /* two empty strings and five numbers of 8 bytes */
+#define MIN_ROW_BYTES 34u /* two empty strings and four numbers of 8 bytes */
 
 /*
- * One row per profile and type, where profiling_samples has one per stack: 7 days fit as well.
- *
- * held is v as if the profiles of each instance went on until the next, as timeline_query.c has
- * it, but told from sums alone: n profiles that began at the same distance stand for n times that,
- * each for {hold} beyond its end at most.
+ * held is v as if each profile of an instance lasted until the next one began. It is estimated:
+ * the n profiles of an instance are taken to begin at equal distances, and each stands for that
+ * distance, but for {hold} beyond its end at most.
  */
 #define SQL_TYPES                                                                               \
 	"WITH instances AS (SELECT ServiceName, Type, "                                         \
@@ -34,13 +43,13 @@
 	"FROM held GROUP BY ServiceName, Type ORDER BY ServiceName, Type"
 #define SQL_LAST_SEEN "SELECT count(), toUnixTimestamp64Nano(max(LastSeen)) FROM profiling_profiles"
 
-/* From the first to the last profile, as far as they lie in the range. */
+/* From the first to the last profile, clipped to the range. */
 struct span {
 	int64_t from_ns;
 	int64_t to_ns;
 };
 
-/* Those of the node agent leave no gaps. */
+/* Profiles of the node-agent leave no gaps, so nothing is held. */
 static void set_cpu_time(struct application_type *t, double cpu_ns, double held_ns)
 {
 	char name[64];
@@ -81,6 +90,7 @@ static int read_types(struct application_list *l, int64_t from_ns, int64_t to_ns
 	size_t max = l->query.answer.len / MIN_ROW_BYTES + 1;
 	struct rowbinary_reader r;
 	double span_ns;
+	int e;
 
 	l->types = calloc(max, sizeof(*l->types));
 	if (!l->types)
@@ -88,8 +98,9 @@ static int read_types(struct application_list *l, int64_t from_ns, int64_t to_ns
 	rowbinary_reader_init(&r, l->query.answer.data, l->query.answer.len);
 	while (rowbinary_has_more(&r) && l->n_types < max)
 		read_type(&r, &l->types[l->n_types++], &span);
-	if (rowbinary_reader_finish(&r) < 0)
-		return err_set(err, -EBADMSG, "unexpected answer of the store");
+	e = bound_query_check(&r, err);
+	if (e < 0)
+		return e;
 	span.from_ns = span.from_ns > from_ns ? span.from_ns : from_ns;
 	span.to_ns = span.to_ns < to_ns ? span.to_ns : to_ns;
 	span_ns = span.to_ns > span.from_ns ? (double)(span.to_ns - span.from_ns) : 1;
@@ -115,7 +126,7 @@ static int busiest_first(const void *a, const void *b)
 	return compare_service(x->types, y->types);
 }
 
-/* Types come sorted by service, so those of one application are neighbours. */
+/* Types are sorted by service, so those of one application are neighbours. */
 static int group_types(struct application_list *l)
 {
 	l->items = calloc(l->n_types + 1, sizeof(*l->items));
@@ -146,12 +157,8 @@ static int query_last_seen(struct store *store, const struct query_filter *f, in
 	CLEANUP(bound_query_fini) struct bound_query q;
 	struct rowbinary_reader reader;
 	uint64_t n;
-	int r = bound_query_init(&q, f, MAX_LAST_SEEN_BYTES);
+	int r = bound_query_ask(&q, f, MAX_LAST_SEEN_BYTES, SQL_LAST_SEEN, store, err);
 
-	if (r == 0)
-		r = bound_query_add_sql(&q, f, SQL_LAST_SEEN);
-	if (r == 0)
-		r = bound_query_run(&q, store, err);
 	if (r < 0)
 		return r;
 	rowbinary_reader_init(&reader, q.answer.data, q.answer.len);
@@ -159,9 +166,7 @@ static int query_last_seen(struct store *store, const struct query_filter *f, in
 	*ret = rowbinary_get_i64(&reader);
 	if (n == 0)
 		*ret = 0;
-	return rowbinary_reader_finish(&reader) < 0
-		       ? err_set(err, -EBADMSG, "unexpected answer of the store")
-		       : 0;
+	return bound_query_check(&reader, err);
 }
 
 int application_query(struct store *store, int64_t from_ns, int64_t to_ns,

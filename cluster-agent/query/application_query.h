@@ -1,6 +1,5 @@
 /*
- * Which services have profiles in a time range, of which types, and how busy
- * they are.
+ * Which services have profiles in a time range, of which types, and how busy they are.
  *
  * Blocks on the store: call it from a worker.
  */
@@ -17,7 +16,7 @@ struct application_type {
 	const char *type;
 	size_t type_len;
 	int64_t last_seen_ns;
-	bool has_cores; /* a type that counts CPU time */
+	bool has_cores; /* the type counts CPU time */
 	double cores;
 };
 
@@ -26,7 +25,7 @@ struct application {
 	size_t n_types;
 	int64_t last_seen_ns;
 	bool has_cores;
-	double cores; /* of the busiest type: two profilers see the same CPU time */
+	double cores; /* of its busiest type, as two profilers measure the same CPU time twice */
 };
 
 struct application_list {
@@ -35,15 +34,14 @@ struct application_list {
 	size_t n_types;
 	struct application *items; /* cores descending, then name */
 	size_t n_items;
-	int64_t last_seen_ns; /* of anything, also outside the range; 0: never */
+	int64_t last_seen_ns; /* of any profile, also outside the range; 0: there is none */
 };
 
 /*
- * Cores are CPU time per time: of the range, less what lies before the first
- * and after the last profile of any service in it. Profiles of types that leave
- * gaps stand for these too, see TIMELINE_HOLD_NS.
- * Errors as those of stack_query(); after 0 ret is released with
- * application_list_fini().
+ * Cores are CPU time divided by wall time, which is the range without what lies before the
+ * first and after the last profile of any service. Profiles of types that leave gaps stand for
+ * the gaps, too: see TIMELINE_HOLD_NS. Errors are those of stack_query(). After 0 ret is
+ * released with application_list_fini().
  */
 int application_query(struct store *store, int64_t from_ns, int64_t to_ns,
 		      struct application_list *ret, struct err *err) MUST_CHECK;

@@ -178,3 +178,20 @@ int bound_query_run(struct bound_query *q, struct store *store, struct err *err)
 	return r == -EFBIG ? err_set(err, r, "the answer is too large, ask for a shorter range")
 			   : r;
 }
+
+int bound_query_ask(struct bound_query *q, const struct query_filter *f, size_t max_answer_bytes,
+		    const char *template, struct store *store, struct err *err)
+{
+	int r = bound_query_init(q, f, max_answer_bytes);
+
+	if (r == 0)
+		r = bound_query_add_sql(q, f, template);
+	return r == 0 ? bound_query_run(q, store, err) : r;
+}
+
+int bound_query_check(const struct rowbinary_reader *r, struct err *err)
+{
+	return rowbinary_reader_finish(r) < 0
+		       ? err_set(err, -EBADMSG, "unexpected answer of the store")
+		       : 0;
+}

@@ -10,6 +10,7 @@
 #define CLUSTER_AGENT_QUERY_BOUND_QUERY_H
 
 #include "cluster-agent/query/query_filter.h"
+#include "cluster-agent/store/rowbinary.h"
 #include "cluster-agent/store/store.h"
 #include "common/base.h"
 #include "common/data/arena.h"
@@ -39,5 +40,15 @@ int bound_query_add_uint(struct bound_query *q, const char *name, uint64_t value
 
 /* Runs the SQL and fills answer. Errors are those of store_query(). */
 int bound_query_run(struct bound_query *q, struct store *store, struct err *err) MUST_CHECK;
+
+/*
+ * All of the above for a query that is one template: init, add_sql, run. Released with
+ * bound_query_fini() in every case.
+ */
+int bound_query_ask(struct bound_query *q, const struct query_filter *f, size_t max_answer_bytes,
+		    const char *template, struct store *store, struct err *err) MUST_CHECK;
+
+/* After the answer was read: returns 0, or -EBADMSG with a sentence in err if it was malformed. */
+int bound_query_check(const struct rowbinary_reader *r, struct err *err) MUST_CHECK;
 
 #endif /* CLUSTER_AGENT_QUERY_BOUND_QUERY_H */

@@ -1,4 +1,4 @@
-/* A flame graph as the JSON the page reads: columns, not objects. Pure. */
+/* A flame graph as the JSON that the page reads: columns, not objects. Pure. */
 #ifndef CLUSTER_AGENT_QUERY_FLAME_JSON_H
 #define CLUSTER_AGENT_QUERY_FLAME_JSON_H
 
@@ -8,7 +8,7 @@
 #include "common/base.h"
 #include "common/data/buf.h"
 
-/* Appends to out. 0; -ENOMEM; -EFBIG over out's limit. */
+/* Appends to out. Returns 0, -ENOMEM, or -EFBIG over the limit of out. */
 int flame_json_write(struct buf *out, const struct query_filter *f, const struct flame_view *v,
 		     const struct stack_query_result *stacks) MUST_CHECK;
 

@@ -1,7 +1,4 @@
-/*
- * Inside of struct flame_tree, shared by the part that builds it and the part
- * that shows it. Not for others.
- */
+/* The inside of struct flame_tree, for flame_tree.c, which builds it, and flame_view.c, only. */
 #ifndef CLUSTER_AGENT_QUERY_FLAME_NODES_H
 #define CLUSTER_AGENT_QUERY_FLAME_NODES_H
 
@@ -10,17 +7,17 @@
 #include "common/base.h"
 #include "common/data/intern.h"
 
-/* function ids every tree has */
+/* a function id that every tree has */
 #define FLAME_FUNCTION_OTHER 0u
 
 /* A parent always has a smaller index than its children. Node 0 is the root. */
 struct flame_node {
 	uint32_t parent;
 	uint32_t function;
-	int64_t total; /* of the stacks through here, cut ones included */
+	int64_t total; /* of the stacks through this node, cut ones included */
 	int64_t self;
 	int64_t cut;    /* part of total whose deeper frames did not fit */
-	uint64_t n_cut; /* stacks in it */
+	uint64_t n_cut; /* number of stacks in cut */
 };
 
 struct flame_tree_function {
@@ -28,7 +25,7 @@ struct flame_tree_function {
 	uint32_t file; /* in files */
 	int64_t self;
 	int64_t total;
-	uint64_t last_stack; /* the stack that counted it last */
+	uint64_t last_stack; /* number of the last stack that was added to total */
 };
 
 struct flame_tree {
@@ -53,7 +50,7 @@ struct flame_tree {
 	uint32_t max_nodes;
 };
 
-/* Values only grow, and stay at INT64_MAX once there. */
+/* Adds a value that is not negative; saturates at INT64_MAX. */
 static inline void flame_sum(int64_t *sum, int64_t value)
 {
 	if (__builtin_add_overflow(*sum, value, sum))

@@ -1,7 +1,16 @@
 /*
- * Most frames of a query repeat thousands of times, so a frame costs two
- * lookups: its text to a function (the text is taken apart only the first
- * time), and (node, function) to the child node.
+ * Merging is the slow part of a flame graph: 20,000 stacks of 50 frames are a million steps.
+ * Most frames repeat thousands of times, so a step costs two lookups: from the frame's text to
+ * its function (the text is split into name, file and line only the first time), and from
+ * (node, function) to the child node. Nodes and functions are 32-bit indexes into arrays, not
+ * pointers: half the memory, and growing the array moves nothing that refers to it.
+ *
+ * Limits do not fail; they coarsen. A frame that does not fit any more ends the stack there:
+ * its value becomes the "cut" of the last node that fits, and the view shows it as "other". The
+ * stack's remaining frames still count in the totals per function, as far as their texts fit.
+ *
+ * A parent is always added before its children, so index order is a topological order, which
+ * flame_view.c relies on.
  */
 #include "cluster-agent/query/flame_tree.h"
 
@@ -14,7 +23,7 @@
 #define DEFAULT_MAX_NODES 2000000u
 #define DEFAULT_MAX_TEXT_BYTES ((size_t)64 << 20)
 
-/* Room for one more element; the storage doubles. */
+/* Makes room for one more element, by doubling the storage. */
 static int reserve(void **array, uint32_t n, uint32_t *max, size_t size)
 {
 	uint32_t bigger = *max ? *max * 2 : 256;
@@ -42,7 +51,7 @@ static int add_node(struct flame_tree *t, uint32_t parent, uint32_t function)
 	return 0;
 }
 
-/* -EFBIG when the names do not fit any more. */
+/* Returns 0, -EFBIG if the names exceed their limit, or -ENOMEM. */
 static int intern_function(struct flame_tree *t, const struct frame_text *text, uint32_t *ret)
 {
 	uint32_t name = 0, file = 0, id;
@@ -69,7 +78,10 @@ static int intern_function(struct flame_tree *t, const struct frame_text *text, 
 	return 0;
 }
 
-/* The function of a frame; -EFBIG when text is at its limit. */
+/*
+ * Sets *ret to the function of a frame. Returns 0, -EFBIG if texts are at their limit, or
+ * -ENOMEM.
+ */
 static int function_of(struct flame_tree *t, const struct flame_frame *frame, uint32_t *ret)
 {
 	void *by_text = t->text_functions;
@@ -89,7 +101,7 @@ static int function_of(struct flame_tree *t, const struct flame_frame *frame, ui
 		return r;
 	frame_text_split(&parts, frame->text, frame->len);
 	r = intern_function(t, &parts, ret);
-	/* what does not fit stays that way: an id without a function would shift the others */
+	/* every id needs an entry, as text_functions is indexed by it */
 	if (r == -EFBIG)
 		*ret = FLAME_FUNCTION_OTHER;
 	else if (r < 0)
@@ -117,7 +129,7 @@ static int new_parts(struct flame_tree *t)
 	if (r == 0) {
 		void *by_text = NULL;
 
-		/* texts has "" as id 0 from the start */
+		/* an intern has "" as id 0 from the start */
 		r = reserve(&by_text, 0, &t->max_text_functions, sizeof(*t->text_functions));
 		t->text_functions = by_text;
 	}
@@ -161,7 +173,7 @@ void flame_tree_free(struct flame_tree *t)
 	free(t);
 }
 
-/* The child, made when there is room; PAIR_TABLE_ABSENT when there is not. */
+/* Finds or adds the child. Sets *ret to PAIR_TABLE_ABSENT if the tree is at its limit. */
 static int child_of(struct flame_tree *t, uint32_t node, uint32_t function, uint32_t *ret)
 {
 	int r;
@@ -189,8 +201,8 @@ static void count_function(struct flame_tree *t, uint32_t function, int64_t valu
 }
 
 /*
- * Walks from the root down. Once a frame does not fit, the rest only counts
- * for the functions, and node stays where the stack was cut.
+ * Walks from the root down. Once a frame does not fit, node stays at the frame above it, and the
+ * remaining frames only count in their functions.
  */
 int flame_tree_add(struct flame_tree *t, const struct flame_frame *frames, size_t n_frames,
 		   int64_t value)

@@ -1,10 +1,9 @@
 /*
  * Stacks with values → one merged tree, and totals per function. Pure.
  *
- * Frames merge by (name, file); lines are dropped. Stacks are foreign data: a
- * tree has limits on nodes and bytes of text, and what does not fit any more
- * ends as "other" at the frame where it stopped fitting. So does what the
- * reader's max_nodes cuts. The total of the tree is never cut.
+ * Frames merge by (name, file); lines are dropped. Stacks are foreign data, so a tree has
+ * limits on nodes and bytes of text. What exceeds them is shown as "other" below the last frame
+ * that fits, and so is what the reader's max_nodes cuts. The total of the tree is never cut.
  *
  * Not thread-safe.
  */
@@ -23,37 +22,37 @@ struct flame_frame {
 
 struct flame_tree_limits {
 	uint32_t max_nodes;    /* while building; 0: 2,000,000 */
-	size_t max_text_bytes; /* of distinct frames; 0: 64 MiB */
+	size_t max_text_bytes; /* of all distinct frames; 0: 64 MiB */
 };
 
-/* -ENOMEM is the only failure. */
+/* Returns 0 or -ENOMEM. limits may be NULL. */
 int flame_tree_new(struct flame_tree **ret, const struct flame_tree_limits *limits) MUST_CHECK;
 void flame_tree_free(struct flame_tree *t);
 DEFINE_CLEANUP(struct flame_tree *, flame_tree_free);
 
 /*
- * frames: leaf first, as stored. Values that are not positive are ignored.
- * Sums stop at INT64_MAX. -ENOMEM: the tree is then only good for freeing.
+ * frames are leaf first, as stored. Values that are not positive are ignored; sums saturate at
+ * INT64_MAX. Returns 0, or -ENOMEM, after which the tree can only be freed.
  */
 int flame_tree_add(struct flame_tree *t, const struct flame_frame *frames, size_t n_frames,
 		   int64_t value) MUST_CHECK;
 
-/* Value of n_stacks stacks that are not known one by one: "other" under the root. */
+/* Adds stacks of which only number and total value are known: "other" below the root. */
 void flame_tree_add_other(struct flame_tree *t, uint64_t n_stacks, int64_t value);
 
 struct flame_function {
 	uint32_t name; /* index into names, as below */
 	uint32_t file; /* index into files */
 	int64_t self;
-	int64_t total; /* of stacks that contain it; a recursive one counts once */
+	int64_t total; /* of stacks that contain it; recursion counts once */
 };
 
 /*
- * What a reader sees. Nodes are columns in depth-first preorder, children
- * sorted by name, then file. Node 0 is the root, "total".
+ * What the reader gets. Nodes are columns in depth-first preorder, children sorted by name,
+ * then file. Node 0 is the root, "total".
  */
 struct flame_view {
-	const char **names; /* borrowed from the tree; lengths beside them */
+	const char **names; /* borrowed from the tree, not NUL-terminated */
 	size_t *name_lens;
 	uint32_t n_names;
 	const char **files; /* files[0] is "" */
@@ -67,7 +66,7 @@ struct flame_view {
 	int64_t *node_self;
 	uint32_t n_nodes;
 
-	uint64_t other_nodes; /* nodes and stacks that "other" stands for */
+	uint64_t other_nodes; /* nodes and stacks that are part of "other" */
 	int64_t other_value;
 
 	struct flame_function *functions; /* by self, then total, descending */
@@ -75,11 +74,11 @@ struct flame_view {
 };
 
 struct flame_view_limits {
-	uint32_t max_nodes; /* the largest by total are kept; "other" nodes come on top */
+	uint32_t max_nodes; /* the largest by total are kept; "other" nodes are not counted */
 	uint32_t max_functions;
 };
 
-/* -ENOMEM is the only failure. ret is released with flame_view_fini(), before the tree is freed. */
+/* Returns 0 or -ENOMEM. Release ret with flame_view_fini() before the tree is freed. */
 int flame_tree_view(struct flame_tree *t, const struct flame_view_limits *limits,
 		    struct flame_view *ret) MUST_CHECK;
 void flame_view_fini(struct flame_view *v);

@@ -1,19 +1,33 @@
-/* The other half of flame_tree.h: from the merged tree to what a reader sees. */
+/*
+ * From the merged tree to what the page draws: at most max_nodes nodes, in the order of
+ * drawing.
+ *
+ *  1. rank_functions: sorts functions by name and file once, so that siblings are sorted by an integer.
+ *  2. cut_nodes: keeps the nodes with the largest totals. A parent's total is at least that of a child,
+ *     and of equal totals the smaller index wins, so the kept nodes are always a tree. The total of a
+ *     node that goes is added to the "cut" of its parent if that stays.
+ *  3. arrange: sorts the kept nodes, and an "other" below each node with a cut, by (parent, rank); all
+ *     children of a node are then one slice of the array.
+ *  4. walk: depth-first with a stack of its own, as stacks of frames are deeper than ours may become.
+ *
+ * Names are numbered in the order in which the walk meets them, so that only those that are
+ * shown are sent.
+ */
 #include <errno.h>
 
 #include "cluster-agent/query/flame_nodes.h"
 #include "cluster-agent/query/flame_tree.h"
 
-/* A place in the tree as shown: a kept node, or the "other" below one. */
+/* A node that is shown: one of the tree, or the "other" below one. */
 struct shown {
 	uint32_t parent;
 	uint32_t rank; /* of the function by (name, file) */
-	uint32_t node; /* NODE_OTHER: what was cut below parent */
+	uint32_t node; /* NODE_OTHER for what was cut below parent */
 };
 
 #define NODE_OTHER UINT32_MAX
 
-/* Everything needed only while a view is made. */
+/* Needed only while a view is made. */
 struct view_work {
 	const struct flame_tree *tree;
 	uint32_t *order;     /* scratch: ids to sort */
@@ -22,7 +36,7 @@ struct view_work {
 	int64_t *cut;        /* by node */
 	uint32_t *first;     /* by node: its first child in shown; n_nodes + 1 of them */
 	uint32_t *depth;     /* by node */
-	uint32_t *pending;   /* of the walk: indexes into shown */
+	uint32_t *pending;   /* stack of the walk: indexes into shown */
 	struct shown *shown; /* sorted by parent, rank */
 	uint32_t n_shown;
 	uint32_t *name_ids; /* id in tree->names → index in the view + 1 */
@@ -84,7 +98,7 @@ static int by_name(const void *a, const void *b, void *ctx)
 	return c ? c : compare_text(t->files, x->file, y->file);
 }
 
-/* Parents have smaller indexes and no smaller totals, so they come before their children. */
+/* Sorts a parent before its children: its total is no smaller, and its index is smaller. */
 static int by_total(const void *a, const void *b, void *ctx)
 {
 	const struct flame_tree *t = ctx;
@@ -123,7 +137,7 @@ static void rank_functions(struct view_work *w, struct flame_tree *t)
 		w->rank[order[i]] = i;
 }
 
-/* Marks what stays; the rest goes into the cut of the last ancestor that stays. */
+/* Marks the nodes that stay, and adds the others to the cut of the last ancestor that stays. */
 static void cut_nodes(struct view_work *w, struct flame_tree *t, uint32_t max_nodes,
 		      struct flame_view *v)
 {
@@ -168,7 +182,7 @@ static void arrange(struct view_work *w)
 	}
 }
 
-/* Index of a text in the view, which is given one at first use. */
+/* Returns the index of a text in the view, which it gets at first use. */
 static uint32_t view_text(uint32_t *ids, uint32_t id, uint32_t *n)
 {
 	if (ids[id] == 0)

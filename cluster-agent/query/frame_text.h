@@ -1,10 +1,9 @@
 /*
- * Stored frame texts, "name file:line", taken apart. Pure.
+ * Splits stored frame texts, "name file:line". Pure.
  *
- * The text is read from the right, because names contain spaces ("operator
- * new(unsigned long)") and files do not. Rows of other writers are tolerated:
- * "name :0" has an empty file, and a text that does not end in "file:line" is
- * all name.
+ * The text is read from the right, because names contain spaces ("operator new(unsigned long)")
+ * and files do not. Rows of other writers are tolerated: "name :0" has an empty file, and a
+ * text that does not end in "file:line" is all name.
  */
 #ifndef CLUSTER_AGENT_QUERY_FRAME_TEXT_H
 #define CLUSTER_AGENT_QUERY_FRAME_TEXT_H
@@ -20,7 +19,7 @@ struct frame_text {
 	int64_t line; /* 0: unknown */
 };
 
-/* Cannot fail: every byte of text but separators and line is in name or file. */
+/* Cannot fail: every byte of text except separators and line is in name or file. */
 void frame_text_split(struct frame_text *ret, const char *text, size_t len);
 
 #endif /* CLUSTER_AGENT_QUERY_FRAME_TEXT_H */

@@ -57,7 +57,7 @@ static struct profile_string text_of(const char *s)
 	return (struct profile_string){.data = s, .len = strlen(s)};
 }
 
-/* A frame text is one function and one location, both with the id of the text. */
+/* Makes one function and one location of each frame text; both have the id of the text. */
 static int add_locations(struct pprof_export *e, struct profile *p)
 {
 	uint32_t n = intern_count(e->texts);

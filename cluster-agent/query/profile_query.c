@@ -99,7 +99,7 @@ int profile_query_applications(struct store *store, const struct query_request *
 	return json_writer_finish(&w);
 }
 
-/* What a rate of the type is counted in, and by how much to divide it for that. */
+/* The unit of a type's rate, and the divisor that converts values per second to it. */
 struct rate {
 	const char *unit;
 	double divisor;
@@ -112,7 +112,7 @@ static struct rate rate_of(const char *type)
 
 	if (known->aggregation != PROFILE_AGGREGATION_SUM || strcmp(unit, "nanoseconds") != 0)
 		return (struct rate){unit, 1};
-	/* of waiting, by however many threads; only CPU time per time is CPUs */
+	/* waiting time of any number of threads; only CPU time divided by time is cores */
 	if (strcmp(known->category, "cpu") != 0)
 		return (struct rate){"seconds per second", (double)NS_PER_S};
 	return (struct rate){"cores", (double)NS_PER_S};
@@ -131,7 +131,7 @@ static void put_steps(struct json_writer *w, const struct timeline *t, double di
 	json_close(w, ']');
 }
 
-/* The id as the parameter "instance" understands it. */
+/* Writes the id in the form of the parameter "instance". */
 static int put_instance(struct json_writer *w, const struct timeline_instance *i, bool with_host,
 			double divisor)
 {

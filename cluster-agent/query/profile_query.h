@@ -1,8 +1,7 @@
 /*
- * Questions about stored profiles, and their answers as text: JSON for the
- * page, pprof for other tools.
+ * Questions about stored profiles, and their answers as JSON for the page or pprof for other tools.
  *
- * Blocks on the store: called from the API's workers.
+ * Blocks on the store: call it from a worker.
  */
 #ifndef CLUSTER_AGENT_QUERY_PROFILE_QUERY_H
 #define CLUSTER_AGENT_QUERY_PROFILE_QUERY_H
@@ -17,12 +16,12 @@ struct store;
 struct query_request {
 	struct query_filter filter;
 	uint32_t n_points;  /* of a timeline, at most; not 0 */
-	uint32_t max_nodes; /* of a flame graph; what is cut is "other" */
+	uint32_t max_nodes; /* of a flame graph; the rest becomes "other" */
 };
 
 /*
- * All append to out and return 0, or: -EREMOTEIO, -EBADMSG: the store's answer
- * is an error; -EFBIG: too much for one answer; -ENOMEM.
+ * Each appends to out. Returns 0, -EREMOTEIO or -EBADMSG if the store's answer is an error, another
+ * error of store_query(), -EFBIG if the answer is too large, or -ENOMEM.
  */
 int profile_query_types(struct store *store, const struct query_request *p, struct buf *out,
 			struct err *err) MUST_CHECK;
@@ -34,7 +33,7 @@ int profile_query_flamegraph(struct store *store, const struct query_request *p,
 			     struct err *err) MUST_CHECK;
 int profile_query_pprof(struct store *store, const struct query_request *p, struct buf *out,
 			struct err *err) MUST_CHECK;
-/* -EIO when the store does not answer. */
+/* Returns -EIO if the store does not answer. */
 int profile_query_ready(struct store *store, const struct query_request *p, struct buf *out,
 			struct err *err) MUST_CHECK;
 

@@ -1,3 +1,16 @@
+/*
+ * The stacks of a service with their values: first the largest STACK_QUERY_MAX_STACKS by value,
+ * then their frames from profiling_stacks. The join with that table comes last, as frames are
+ * most of the bytes and the stacks that the limit cuts need none.
+ *
+ * Two kinds of values. What adds up (CPU time, allocations) is summed over the profiles that
+ * overlap the range. A level (memory in use, goroutines) is averaged over time: each value
+ * counts for as long as its window overlaps the range, and the sum is divided by the time that
+ * is covered by any profile, which a query of its own finds out first.
+ *
+ * A second query reads how much is missing (profiling_quality), so that a flame graph says how
+ * much of the truth it is.
+ */
 #include "cluster-agent/query/stack_query.h"
 
 #include <errno.h>
@@ -11,8 +24,8 @@
 #define MAX_QUALITY_BYTES ((size_t)1 << 20)
 
 /*
- * Every row carries the number and the sum of all stacks beside its own value,
- * so that what the limit cuts is known from one and the same reading.
+ * Every row carries the number and the sum of all stacks beside its own value, so that value_cut is
+ * consistent with the rows: rows that arrive between two queries would falsify it.
  */
 #define SQL_VALUES_SUM "SELECT StackHash, toFloat64(0) AS w, sum(Value) AS v"
 #define SQL_VALUES_AVG                                                                      \
@@ -31,8 +44,8 @@
 	"ORDER BY t.v DESC, t.StackHash"
 
 /*
- * Lost samples are told by node: the profiles of one node and interval carry
- * the same counts, which therefore count once.
+ * A node reports its lost samples in each of its profiles of an interval, so of the rows of one
+ * host and window only one counts.
  */
 #define SQL_QUALITY                                                                         \
 	"SELECT sum(samples), sum(truncated), sumMap(mapKeys(lost), mapValues(lost)) FROM " \
@@ -48,11 +61,6 @@ struct frames {
 static void frames_fini(struct frames *f)
 {
 	free(f->items);
-}
-
-static int bad_answer(struct err *err)
-{
-	return err_set(err, -EBADMSG, "unexpected answer of the store");
 }
 
 static int read_frames(struct rowbinary_reader *r, struct frames *f, size_t *ret_n)
@@ -120,7 +128,7 @@ static int read_stacks(struct bound_query *q, stack_query_fn fn, void *ctx,
 		ret->value_cut = row.total - sum;
 	}
 	ret->n_stacks_cut = ret->n_stacks - n_read;
-	return rowbinary_reader_finish(&r) < 0 ? bad_answer(err) : 0;
+	return bound_query_check(&r, err);
 }
 
 static int add_value_sql(struct bound_query *q, struct store *store, const struct query_filter *f,
@@ -156,7 +164,8 @@ static int query_stacks(struct store *store, const struct query_filter *f, stack
 	return r == 0 ? read_stacks(&q, fn, ctx, ret, err) : r;
 }
 
-static int read_reasons(struct rowbinary_reader *r, struct stack_query_result *ret)
+/* A pair of arrays: names, then as many counts. */
+static void read_reasons(struct rowbinary_reader *r, struct stack_query_result *ret)
 {
 	uint64_t n = rowbinary_get_count(r);
 
@@ -172,8 +181,8 @@ static int read_reasons(struct rowbinary_reader *r, struct stack_query_result *r
 		reason->name[len] = '\0';
 		ret->n_reasons++;
 	}
-	if (rowbinary_get_count(r) != n)
-		return -EBADMSG;
+	if (rowbinary_get_count(r) != n && r->error == 0)
+		r->error = -EBADMSG;
 	for (uint64_t i = 0; i < n; i++) {
 		uint64_t count = rowbinary_get_u64(r);
 
@@ -181,7 +190,6 @@ static int read_reasons(struct rowbinary_reader *r, struct stack_query_result *r
 		if (i < ret->n_reasons)
 			ret->reasons[i].count = count;
 	}
-	return 0;
 }
 
 static int query_quality(struct store *store, const struct query_filter *f,
@@ -189,19 +197,15 @@ static int query_quality(struct store *store, const struct query_filter *f,
 {
 	CLEANUP(bound_query_fini) struct bound_query q;
 	struct rowbinary_reader reader;
-	int r = bound_query_init(&q, f, MAX_QUALITY_BYTES);
+	int r = bound_query_ask(&q, f, MAX_QUALITY_BYTES, SQL_QUALITY, store, err);
 
-	if (r == 0)
-		r = bound_query_add_sql(&q, f, SQL_QUALITY);
-	if (r == 0)
-		r = bound_query_run(&q, store, err);
 	if (r < 0)
 		return r;
 	rowbinary_reader_init(&reader, q.answer.data, q.answer.len);
 	ret->n_samples = rowbinary_get_u64(&reader);
 	ret->n_truncated = rowbinary_get_u64(&reader);
-	r = read_reasons(&reader, ret);
-	return r < 0 || rowbinary_reader_finish(&reader) < 0 ? bad_answer(err) : 0;
+	read_reasons(&reader, ret);
+	return bound_query_check(&reader, err);
 }
 
 int stack_query(struct store *store, const struct query_filter *f, stack_query_fn fn, void *ctx,

@@ -1,6 +1,5 @@
 /*
- * The stacks of a service in a time range, with their values and with how much
- * of the truth they are.
+ * The stacks of a service in a time range, with their values and with what is missing of them.
  *
  * Blocks on the store: call it from a worker.
  */
@@ -17,38 +16,37 @@ struct store;
 #define STACK_QUERY_MAX_STACKS 20000u
 #define STACK_QUERY_MAX_REASONS 64u
 
-/* The frame that stands for a stack whose samples are stored and whose frames are not. */
+/* Stands for the frames of a stack whose samples are stored and whose frames are not. */
 #define STACK_QUERY_MISSING "[missing stack]"
 
 struct stack_query_reason {
-	char name[64]; /* cut when longer */
+	char name[64]; /* truncated if longer */
 	uint64_t count;
 };
 
 struct stack_query_result {
-	uint64_t n_stacks;     /* distinct ones found, cut ones included */
-	uint64_t n_stacks_cut; /* beyond the largest STACK_QUERY_MAX_STACKS */
-	int64_t value_cut;
-	uint64_t n_samples;   /* observations */
-	uint64_t n_truncated; /* those whose stack does not reach its root */
-	uint64_t n_lost;      /* that the nodes lost, of all services of these nodes */
+	uint64_t n_stacks;     /* distinct stacks, including those that were cut */
+	uint64_t n_stacks_cut; /* stacks beyond the largest STACK_QUERY_MAX_STACKS */
+	int64_t value_cut;     /* their value */
+	uint64_t n_samples;    /* observations */
+	uint64_t n_truncated;  /* observations whose stack does not reach its root */
+	uint64_t n_lost;       /* samples that the nodes lost, of all their services */
 	struct stack_query_reason reasons[STACK_QUERY_MAX_REASONS];
 	size_t n_reasons;
 };
 
 /*
- * Called per stack, largest first; frames leaf first, valid during the call.
- * A negative result ends the query with it.
+ * Called per stack, largest first. frames are leaf first and valid during the call. A negative
+ * result ends the query, which then returns it.
  */
 typedef int (*stack_query_fn)(void *ctx, const struct flame_frame *frames, size_t n_frames,
 			      int64_t value);
 
 /*
- * Values of types that are summed are sums over the profiles that overlap the
- * range; those of the others are the average over the time the profiles cover,
- * of the sum over instances.
- * 0; -EREMOTEIO and -EFBIG of the store; -EBADMSG: an answer nobody understands;
- * -ENOMEM; what fn returned. Always with a sentence but for -ENOMEM.
+ * Values of summed types are sums over the profiles that overlap the range. Those of the others
+ * are the sum over instances, averaged over the time that profiles cover. Returns 0, an error
+ * of store_query(), -EBADMSG if the answer is malformed, -ENOMEM, or what fn returned; with a
+ * sentence in err, except for -ENOMEM and what fn returned.
  */
 int stack_query(struct store *store, const struct query_filter *f, stack_query_fn fn, void *ctx,
 		struct stack_query_result *ret, struct err *err) MUST_CHECK;

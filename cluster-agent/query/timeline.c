@@ -22,8 +22,8 @@ static int compare_start(const void *a, const void *b)
 }
 
 /*
- * Give each step its part of the window. covered_to is how far earlier windows
- * reach: as windows come sorted by start, only what lies after it is new cover.
+ * Adds to each step its part of the window. Windows come sorted by start, and covered_to is how
+ * far the earlier ones reach, so only time after it is covered for the first time.
  */
 static void spread(struct timeline *t, const struct timeline_window *w, int64_t covered_to)
 {

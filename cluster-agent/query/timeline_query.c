@@ -1,3 +1,18 @@
+/*
+ * The engine turns profiles into windows (start, end, value); timeline.c spreads these over the
+ * steps.
+ *
+ * Windows that are equal are added up by the engine, and on long ranges they are rounded to a
+ * grid first, so that the answer has thousands of rows where there are millions of profiles.
+ *
+ * Profiles of the node-agent cover all of the time, and their windows are taken as they are:
+ * SQL_PLAIN. Scraped profiles are samples of time; each is extended to the next one of its
+ * instance, or "held", by window functions: SQL_OWN or SQL_OWN_OF_ONE, then SQL_HELD. When
+ * a pod ends or several scrapes fail, the gap is longer than {hold} and stays a gap.
+ *
+ * The list of instances cannot afford window functions, as it has to read the labels of all
+ * samples; it estimates the same from sums, by instance.
+ */
 #include "cluster-agent/query/timeline_query.h"
 
 #include <errno.h>
@@ -8,17 +23,18 @@
 #define MAX_ANSWER_BYTES ((size_t)64 << 20)
 #define WINDOW_BYTES 24u /* Int64 start, end, value */
 
-/* ranges above this have their windows rounded */
+/* windows are rounded if the range is longer than this */
 #define EXACT_RANGE_NS (INT64_C(6) * 3600 * (int64_t)NS_PER_S)
 
-/* Windows (s, e) with what happened in them (x), of profiles that leave no gaps. */
+/* Windows (s, e) and their values (x), for profiles that leave no gaps. */
 #define SQL_PLAIN                                                     \
 	"WITH windows AS (SELECT toUnixTimestamp64Nano(Start) AS s, " \
 	"toUnixTimestamp64Nano(End) AS e, Value AS x FROM profiling_samples WHERE ${which}) "
 
 /*
- * Profiles by instance (key). profiling_quality has one row for each, and not one per stack; only
- * the labels of samples know one instance by its name.
+ * Profiles (s, stop, v) by instance (key). profiling_quality has one row per profile and is
+ * read if it can be; but a filter by instance needs the labels of profiling_samples, which has
+ * one per stack.
  */
 #define SQL_OWN                                                                       \
 	"WITH own AS (SELECT tuple(Host, Instance) AS key, "                          \
@@ -33,10 +49,9 @@
 	"GROUP BY key, stop, begin), "
 
 /*
- * Windows of profiles that are samples of time, as 10 s of CPU profile a minute are: each
- * stands for the time until the next of its instance, and the last for as much beyond its end
- * as lay before its start. Gaps of more than {hold} stay gaps. What has no length gets one as
- * in timeline.h.
+ * Windows of held profiles: each lasts until the next one of its instance begins, and the last one
+ * as far beyond its end as its start was after the end of the previous one. Gaps of more than
+ * {hold} stay gaps. A profile without a length gets one as in timeline.h.
  */
 #define SQL_HELD                                                                            \
 	"neighbours AS (SELECT s, stop, v, "                                                \
@@ -57,8 +72,8 @@
 	"sum(x) FROM windows GROUP BY a, b"
 
 /*
- * held is v as if the profiles had windows as above, but told from sums: labels are slow enough to
- * read. n profiles that began at the same distance stand for n times that.
+ * held is v as if the profiles had the windows above, estimated as in application_query.c: the n
+ * profiles of an instance are taken to begin at equal distances.
  */
 #define SQL_INSTANCES                                        \
 	"WITH own AS (SELECT ${id} AS id, ${host} AS host, " \
@@ -76,8 +91,8 @@
 	"GROUP BY id, host ORDER BY value DESC, id, host LIMIT {max:UInt64}"
 
 /*
- * On long ranges windows are rounded to a 16th of a step at most: hundreds of
- * hosts then share them, the answer stays small, and nobody can see it.
+ * On long ranges windows are rounded to a 16th of a step at most. The windows of hundreds of hosts
+ * then coincide, the answer stays small, and the error is below a pixel.
  */
 static int64_t grid_ns(int64_t range_ns, int64_t step_ns)
 {
@@ -92,26 +107,29 @@ static int read_windows(struct bound_query *q, struct timeline_window **ret, siz
 	size_t max = q->answer.len / WINDOW_BYTES, n = 0;
 	AUTO_FREE struct timeline_window *windows = calloc(max + 1, sizeof(*windows));
 	struct rowbinary_reader r;
+	int e;
 
 	if (!windows)
 		return -ENOMEM;
 	rowbinary_reader_init(&r, q->answer.data, q->answer.len);
-	while (rowbinary_has_more(&r) && n < max) {
+	/* a row that is cut off is one more than max: it ends in an error of the reader */
+	while (rowbinary_has_more(&r) && n <= max) {
 		windows[n].start_ns = rowbinary_get_i64(&r);
 		windows[n].end_ns = rowbinary_get_i64(&r);
 		windows[n].value = rowbinary_get_i64(&r);
 		n++;
 	}
-	if (rowbinary_reader_finish(&r) < 0 || rowbinary_has_more(&r))
-		return err_set(err, -EBADMSG, "unexpected answer of the store");
+	e = bound_query_check(&r, err);
+	if (e < 0)
+		return e;
 	*ret = TAKE_PTR(windows);
 	*ret_n = n;
 	return 0;
 }
 
 /*
- * The node agent's profiles cover all of the time: their instances need not be known, and the
- * labels, which are most of the work, are not read.
+ * The node-agent's profiles cover all of the time. Their instances do not matter, and the
+ * labels, which are most of the work, need not be read.
  */
 static bool leaves_gaps(const struct query_filter *f)
 {
@@ -215,9 +233,7 @@ static int read_instances(struct timeline_instances *is, double scale, struct er
 		    memcmp(i->host, first->host, i->host_len) != 0)
 			is->has_hosts = true;
 	}
-	if (rowbinary_reader_finish(&r) < 0)
-		return err_set(err, -EBADMSG, "unexpected answer of the store");
-	return 0;
+	return bound_query_check(&r, err);
 }
 
 static int add_instances(struct bound_query *q, const struct query_filter *f)

@@ -1,5 +1,5 @@
 /*
- * How much of a type a service uses over time, and which instances do.
+ * How much of a profile type a service uses over time, and which of its instances use it.
  *
  * Blocks on the store: call it from a worker.
  */
@@ -11,17 +11,17 @@
 #include "common/base.h"
 
 /*
- * Profiles of types that are scraped stand for the time until the next of their instance, if that
- * began no later than so after their end: a scrape a minute may fail once.
+ * A scraped profile stands for the time until the next one of its instance, if that began
+ * within this time after its end: with a scrape per minute, one may fail.
  */
 #define TIMELINE_HOLD_NS (INT64_C(150) * 1000 * 1000 * 1000)
 #define TIMELINE_QUERY_MAX_INSTANCES 1000u
 
-/* Fill t->steps. Errors as those of stack_query(). */
+/* Fills t->steps. Errors are those of stack_query(). */
 int timeline_query(struct store *store, const struct query_filter *f, struct timeline *t,
 		   struct err *err) MUST_CHECK;
 
-/* Time within the range that any profile of the filter itself covers, gaps left out. */
+/* Sets *ret_ns to the time within the range that profiles cover; nothing is held. */
 int timeline_query_covered(struct store *store, const struct query_filter *f, double *ret_ns,
 			   struct err *err) MUST_CHECK;
 
@@ -30,17 +30,17 @@ struct timeline_instance {
 	size_t id_len;
 	const char *host;
 	size_t host_len;
-	double value; /* as a step of the timeline, over the whole range */
+	double value; /* as that of a timeline with one step */
 };
 
 struct timeline_instances {
 	struct bound_query query; /* owns the texts */
 	struct timeline_instance *items;
 	size_t n_items; /* value descending; at most TIMELINE_QUERY_MAX_INSTANCES */
-	bool has_hosts; /* several hosts: ids alone do not tell them apart */
+	bool has_hosts; /* there are several hosts, on which ids may repeat */
 };
 
-/* ret is released with timeline_instances_fini() after 0. f->instance does not matter. */
+/* After 0 ret is released with timeline_instances_fini(). f->instance is ignored. */
 int timeline_query_instances(struct store *store, const struct query_filter *f,
 			     struct timeline_instances *ret, struct err *err) MUST_CHECK;
 void timeline_instances_fini(struct timeline_instances *i);
