@@ -1,9 +1,16 @@
 /*
- * The hash of a stack is a polynomial over the hashes of its frames, modulo 2^64. A location's part
- * of it is computed once; adding it to a stack is then one multiplication, however many inlined
- * frames it has, and it does not matter how frames are distributed over locations. The hashes of the
- * frames are XXH3 with a secret seed, so stacks that differ are as unlikely to meet as random
- * numbers.
+ * A profile may have samples with equal stacks that differ in labels, and locations of equal
+ * content under different ids. Comparing frames by text would be slow: a heap profile has
+ * thousands of stacks of dozens of frames.
+ *
+ * So each stack gets a hash: a polynomial over the hashes of its frames, modulo 2^64. Adding a
+ * frame to a stack is a multiplication and an addition, and several of these in a row are again
+ * one multiplication and one addition. Each location's share (a "step") is therefore computed
+ * once, however many inlined frames it has, and it does not matter how frames are distributed
+ * over locations.
+ *
+ * The hashes of frames are XXH3 with a secret seed, so nobody can construct stacks that
+ * collide, and different stacks collide as rarely as random numbers do.
  */
 #include "cluster-agent/scrape/merged_stacks.h"
 
@@ -14,7 +21,7 @@
 
 #define FACTOR UINT64_C(0x9e3779b97f4a7c17) /* odd, and FACTOR - 1 is no multiple of 4 */
 
-/* What a location does to the hash of the stack below it: hash × power + sum. */
+/* The effect of a location on the hash of the stack below it: hash × power + sum. */
 struct step {
 	uint64_t power;
 	uint64_t sum;

@@ -1,8 +1,9 @@
 /*
- * Samples with equal stacks made one. Pure.
+ * Merges samples with equal stacks. Pure.
  *
- * Stacks are equal when all their frames are: name, file and line, inlined ones included; of a
- * location without lines its address. They are compared by a 64-bit hash, seeded at random per process.
+ * Stacks are equal if all of their frames are: name, file and line, including inlined ones; for
+ * a location without lines its address. They are compared by a 64-bit hash with a seed that is
+ * random per process, and found by common/data/hash_index.h.
  */
 #ifndef CLUSTER_AGENT_SCRAPE_MERGED_STACKS_H
 #define CLUSTER_AGENT_SCRAPE_MERGED_STACKS_H
@@ -13,10 +14,10 @@
 
 struct merged_stack {
 	uint64_t hash;
-	uint32_t sample; /* the first with this stack */
+	uint32_t sample; /* the first sample with this stack */
 };
 
-/* In the profile's arena. */
+/* Allocated in the profile's arena. */
 struct merged_stacks {
 	struct merged_stack *stacks; /* in the order of the samples */
 	int64_t *values;             /* n × n_columns, none negative */
@@ -25,8 +26,9 @@ struct merged_stacks {
 };
 
 /*
- * columns: indexes into the values of a sample, n_columns of them. 0; -EBADMSG: a value is negative or a
- * sum beyond 63 bits, with a sentence in err; -EFBIG: the arena's limit; -ENOMEM.
+ * columns are n_columns indexes into the values of a sample. Returns 0, -EBADMSG with a
+ * sentence in err if a value is negative or a sum exceeds 63 bits, -EFBIG if the arena's limit
+ * is exceeded, or -ENOMEM.
  */
 int merged_stacks_make(struct merged_stacks *ret, const struct profile *p, const uint32_t *columns,
 		       uint32_t n_columns, struct err *err) MUST_CHECK;

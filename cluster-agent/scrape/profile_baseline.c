@@ -1,3 +1,16 @@
+/*
+ * Heap, mutex and block profiles of Go count from the start of the process. What happened in an
+ * interval is the difference of two profiles, so the previous values must be kept, for every
+ * stack of every endpoint.
+ *
+ * The new profile's stacks are sorted by hash, like those of the baseline. Two cursors then
+ * walk over both in parallel, first to check that nothing has shrunk (otherwise the process has
+ * restarted), then to subtract. Hashes are stored as differences and values as varints, which
+ * are short because most values are.
+ *
+ * The result is first built in the arena of the conversion and copied only when the whole
+ * conversion has succeeded: a profile that cannot be converted must not change the baseline.
+ */
 #include "cluster-agent/scrape/profile_baseline.h"
 
 #include <assert.h>
@@ -6,21 +19,23 @@
 #include "common/limits.h"
 #include "common/pprof/pprof_wire.h"
 
-/* Allocations are a multiple of it, so that one that grows a little stays where it is. */
+/*
+ * Allocations are rounded up to this, so that a baseline that grows a little can stay in place.
+ */
 #define STEP_BYTES ((size_t)64)
 
-/* A stack with a value, on its way into the next baseline. */
+/* A stack that goes into the next baseline. */
 struct entry {
 	uint64_t hash;
-	uint32_t row; /* of merged_stacks */
+	uint32_t row; /* in merged_stacks */
 };
 
-/* Walks over the entries of a baseline. */
+/* A position in a baseline. */
 struct cursor {
 	struct wire_reader reader;
 	uint32_t n_left;
 	uint32_t n_types;
-	uint64_t hash; /* of the entry it is at */
+	uint64_t hash; /* of the current entry */
 	uint64_t values[LIMIT_PPROF_TYPES];
 };
 
@@ -52,7 +67,7 @@ static uint64_t next_number(struct cursor *c)
 	return v;
 }
 
-/* To the next entry; false at the end. */
+/* Moves to the next entry. Returns false at the end. */
 static bool advance(struct cursor *c)
 {
 	if (c->n_left == 0)
@@ -128,41 +143,41 @@ static int fill(struct profile_baseline *next, const struct entry *entries,
 	return 0;
 }
 
-static bool has_at_least(const struct cursor *now, const struct cursor *was)
+static bool has_at_least(const struct cursor *current, const struct cursor *previous)
 {
-	for (uint32_t i = 0; i < was->n_types; i++)
-		if (now->values[i] < was->values[i])
+	for (uint32_t i = 0; i < previous->n_types; i++)
+		if (current->values[i] < previous->values[i])
 			return false;
 	return true;
 }
 
-/* Whether every stack of b is still there, with nothing less than it had. */
+/* Whether every stack of b still exists, with values that are no smaller. */
 static bool continues(const struct profile_baseline *b, const struct profile_baseline *next)
 {
-	struct cursor was = cursor_at_start(b), now = cursor_at_start(next);
+	struct cursor previous = cursor_at_start(b), current = cursor_at_start(next);
 
-	while (advance(&was)) {
-		bool more = advance(&now);
+	while (advance(&previous)) {
+		bool more = advance(&current);
 
-		while (more && now.hash < was.hash)
-			more = advance(&now);
-		if (!more || now.hash != was.hash || !has_at_least(&now, &was))
+		while (more && current.hash < previous.hash)
+			more = advance(&current);
+		if (!more || current.hash != previous.hash || !has_at_least(&current, &previous))
 			return false;
 	}
 	return true;
 }
 
-/* entries are sorted like b, and contain it. */
+/* entries are sorted like b and include all of its stacks. */
 static void subtract(struct merged_stacks *m, const struct cumulative_columns *c,
 		     const struct entry *entries, const struct profile_baseline *b)
 {
-	struct cursor was = cursor_at_start(b);
+	struct cursor previous = cursor_at_start(b);
 
-	while (advance(&was)) {
-		while (entries->hash != was.hash)
+	while (advance(&previous)) {
+		while (entries->hash != previous.hash)
 			entries++;
 		for (uint32_t i = 0; i < c->n; i++)
-			*value_of(m, entries->row, c, i) -= (int64_t)was.values[i];
+			*value_of(m, entries->row, c, i) -= (int64_t)previous.values[i];
 	}
 }
 

@@ -4,8 +4,8 @@
 
 #include "common/text/utf8.h"
 
-/* That much of a body is looked at to see whether it is text. */
-#define LOOK_BYTES ((size_t)256)
+/* Only the beginning of a body is checked for being text. */
+#define CHECKED_BYTES ((size_t)256)
 
 static bool is_blank(char c)
 {
@@ -27,7 +27,7 @@ void scrape_answer_line(char ret[static ANSWER_LINE_BYTES], const char *body, si
 		ret[n] = is_control(body[n]) ? '?' : is_blank(body[n]) ? ' ' : body[n];
 	while (n > 0 && ret[n - 1] == ' ')
 		n--;
-	/* a character that was cut becomes question marks as well */
+	/* a truncated character becomes question marks as well */
 	utf8_repair(ret, n);
 	ret[n] = '\0';
 }
@@ -42,15 +42,15 @@ int scrape_answer_status(int status, const char *body, size_t len, struct err *e
 
 static bool is_text(const char *body, size_t len)
 {
-	if (len > LOOK_BYTES)
-		len = LOOK_BYTES;
+	if (len > CHECKED_BYTES)
+		len = CHECKED_BYTES;
 	for (size_t i = 0; i < len; i++)
 		if (is_control(body[i]))
 			return false;
 	return len > 0;
 }
 
-/* The first words of profiles as text, of Go and of gperftools. */
+/* The first words of text profiles of Go and gperftools. */
 static bool is_legacy_text(const char *body, size_t len)
 {
 	static const char *const starts[] = {
@@ -66,7 +66,7 @@ static bool is_legacy_text(const char *body, size_t len)
 	return false;
 }
 
-/* Words of the machine's size: 0, 3, 0, the period, 0. */
+/* The header in machine words: 0, 3, 0, the period, 0. */
 static bool is_legacy_cpu(const char *body, size_t len)
 {
 	static const uint64_t head[] = {0, 3, 0};
@@ -86,7 +86,6 @@ int scrape_answer_explain(const char *body, size_t len, struct err *err)
 	scrape_answer_line(line, body, len);
 	if (is_legacy_text(body, len))
 		return err_set(err, -EBADMSG,
-			       "a profile as text, as with debug=1 or from Go before 1.9: %s",
-			       line);
+			       "a text profile, as with debug=1 or from Go before 1.9: %s", line);
 	return err_set(err, -EBADMSG, "not a pprof profile: %s", line);
 }

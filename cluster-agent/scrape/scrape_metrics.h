@@ -1,4 +1,4 @@
-/* What the scraper counts, by reason. */
+/* The metrics of the scraper. */
 #ifndef CLUSTER_AGENT_SCRAPE_SCRAPE_METRICS_H
 #define CLUSTER_AGENT_SCRAPE_SCRAPE_METRICS_H
 
@@ -6,7 +6,7 @@
 #include "common/base.h"
 #include "common/telemetry/metrics.h"
 
-/* How a scrape ended. */
+/* The outcome of a scrape. */
 enum scrape_outcome {
 	SCRAPE_OK,
 	SCRAPE_TIMEOUT,
@@ -17,7 +17,7 @@ enum scrape_outcome {
 	SCRAPE_MEMORY,
 	SCRAPE_INVALID,
 	SCRAPE_CREDENTIALS,
-	SCRAPE_CANCELLED, /* the pod went, changed or is another replica's now */
+	SCRAPE_CANCELLED, /* the pod disappeared, changed, or belongs to another replica */
 	SCRAPE_FAILED,
 	SCRAPE_OUTCOME_MAX,
 };
@@ -33,8 +33,8 @@ enum scrape_metric {
 	SCRAPE_METRIC_CONVERTING,
 	SCRAPE_METRIC_BODY_BYTES,
 	SCRAPE_METRIC_BASELINE_BYTES,
-	SCRAPE_METRIC_PROFILES,                                            /* of each kind */
-	SCRAPE_METRIC_TARGETS = SCRAPE_METRIC_PROFILES + PROFILE_KIND_MAX, /* of each state */
+	SCRAPE_METRIC_PROFILES,                                            /* one per kind */
+	SCRAPE_METRIC_TARGETS = SCRAPE_METRIC_PROFILES + PROFILE_KIND_MAX, /* one per state */
 	SCRAPE_METRIC_MAX = SCRAPE_METRIC_TARGETS + TARGET_STATE_MAX,
 };
 
@@ -42,7 +42,7 @@ enum scrape_metric {
 int scrape_metrics_register(struct metric metrics[static SCRAPE_METRIC_MAX],
 			    struct metrics *ms) MUST_CHECK;
 
-/* Of a request that http_result says failed, and of a conversion. */
+/* The outcome of a failed request (by http_result.error), and of a failed conversion. */
 enum scrape_outcome scrape_outcome_of_request(int error);
 enum scrape_outcome scrape_outcome_of_conversion(int error);
 

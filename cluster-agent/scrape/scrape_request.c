@@ -63,7 +63,9 @@ static void wipe(struct buf *b)
 	buf_fini(b);
 }
 
-/* Without the white space around it, which editors and echo(1) leave there. */
+/*
+ * Reads a secret without the surrounding white space, which editors and echo(1) leave behind.
+ */
 static int read_secret(const char *path, struct buf *out, struct err *err)
 {
 	size_t start = out->len, skip;

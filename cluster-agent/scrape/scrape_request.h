@@ -1,6 +1,7 @@
 /*
- * What is sent to an endpoint: URL, address to connect to, credentials. Token and password are read from
- * their files again when they are a minute old; they are in no sentence and no URL.
+ * Makes the parts of a request to an endpoint: URL, address to connect to, credentials. Token
+ * and password are read from their files again when they are a minute old; they never appear in
+ * an error text or a URL.
  */
 #ifndef CLUSTER_AGENT_SCRAPE_SCRAPE_REQUEST_H
 #define CLUSTER_AGENT_SCRAPE_SCRAPE_REQUEST_H
@@ -11,12 +12,12 @@
 #include "common/system/clock.h"
 
 #define CREDENTIALS_MAX_AGE_NS (60 * NS_PER_S)
-/* Longer than any address with a port, in brackets. */
+/* Enough for any address with brackets and port. */
 #define SCRAPE_ADDRESS_BYTES 64u
 
 struct scraper_auth;
 
-/* Where an endpoint is. ip is numeric. */
+/* The location of an endpoint; ip is numeric. */
 struct scrape_place {
 	const char *ip;
 	uint16_t port;
@@ -24,28 +25,28 @@ struct scrape_place {
 	const char *path;
 };
 
-/* "10.0.0.1:80", "[::1]:80" */
+/* Makes "10.0.0.1:80" or "[::1]:80". */
 void scrape_address(char ret[static SCRAPE_ADDRESS_BYTES], const struct scrape_place *place);
 
 /*
- * *ret is the caller's. host: to be named instead of the address; NULL: none. seconds: of a CPU
- * profile; 0: no such parameter. -ENOMEM.
+ * Makes the URL; the caller frees *ret. host is used in place of the address unless NULL.
+ * seconds is the duration of a CPU profile; 0 omits the parameter. Returns 0 or -ENOMEM.
  */
 int scrape_url_make(char **ret, const struct scrape_place *place, const char *host,
 		    uint64_t seconds) MUST_CHECK;
 
 struct scrape_credentials {
 	const struct scraper_auth *auth; /* borrowed */
-	char *header;                    /* "Authorization: …"; NULL: there is none */
-	uint64_t read_at_ns;             /* monotonic; 0: not yet */
+	char *header;                    /* "Authorization: …"; NULL if there is none */
+	uint64_t read_at_ns;             /* monotonic; 0 if not read yet */
 };
 
 void scrape_credentials_init(struct scrape_credentials *c, const struct scraper_auth *auth);
 void scrape_credentials_fini(struct scrape_credentials *c);
 
 /*
- * *ret is borrowed until the next call; NULL: nothing is to be sent. -errno of reading a file,
- * -EBADMSG: what is in it cannot be sent, with a sentence in err; -ENOMEM.
+ * *ret is borrowed until the next call, and NULL if nothing is to be sent. Returns 0, the errno
+ * of reading a file, -EBADMSG with a sentence in err if its content cannot be sent, or -ENOMEM.
  */
 int scrape_credentials_get(struct scrape_credentials *c, bool https, uint64_t now_ns,
 			   const char **ret, struct err *err) MUST_CHECK;

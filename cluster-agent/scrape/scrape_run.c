@@ -1,3 +1,18 @@
+/*
+ * The life of one scrape. The schedule says that an endpoint is due; a job is created and the
+ * request sent; the body is collected under the limit that all bodies share; a complete answer
+ * goes to a worker thread with the endpoint's baseline; the result comes back through
+ * scrape_run_take_results(), is passed on, and the endpoint returns to the schedule. Every path
+ * that fails ends in end_scrape(), which counts the outcome and puts the endpoint back as well.
+ *
+ * At any time an endpoint may be stopped, because its pod disappears or another replica takes
+ * over. The endpoint and the job then forget each other. While a conversion runs on another
+ * thread, the job must stay: it owns the memory that the thread works on, and is freed when the
+ * result arrives.
+ *
+ * The baseline moves with the job instead of being locked: a conversion has it, or the
+ * endpoint, never both.
+ */
 #include "cluster-agent/scrape/scrape_run.h"
 
 #include <assert.h>
@@ -13,41 +28,43 @@
 #include "version.h"
 
 #define LATE_NS NS_PER_S
-/* When to try again what cannot be asked for now: see may_ask(). */
+/* Delay of a scrape that may not run at the moment: see may_ask(). */
 #define DEFER_NS NS_PER_S
-/* Of an answer that is no profile; only its first line is of use. */
+/* Limit for an answer other than 200, of which only the first line is used. */
 #define MAX_ERROR_BODY_BYTES ((size_t)256 * 1024)
-/* After so many answers 404 in a row, only every tenth slot is used. */
+/* After this many answers 404 in a row, only every tenth slot is used. */
 #define NOT_FOUND_LIMIT 3u
 #define NOT_FOUND_SLOTS 10u
 
-/* Libcurl goes through all connections of a client at the end of each request. */
+/*
+ * curl walks over all connections of a client at the end of each request, so there are several.
+ */
 #define N_CLIENTS 16u
 
 struct scrape_job {
 	struct scrape_conversion conversion; /* first */
 	struct scrape_run *run;
-	struct target_endpoint *endpoint; /* NULL: it was stopped */
-	struct http_transfer *transfer;   /* NULL: not being received */
+	struct target_endpoint *endpoint; /* NULL if it was stopped */
+	struct http_transfer *transfer;   /* NULL unless a request is in progress */
 	uint64_t began_ns;
-	uint64_t ended_at_ns; /* since the epoch */
+	uint64_t ended_at_ns; /* since the Unix epoch */
 	uint64_t took_ns;
 	size_t n_bytes;
-	size_t memory_bytes;   /* as counted in run */
-	size_t baseline_bytes; /* likewise, while the baseline is here */
+	size_t memory_bytes;   /* its share of run->memory_bytes */
+	size_t baseline_bytes; /* its share of run->baseline_bytes, while the job has the baseline */
 };
 
 struct scrape_run {
 	struct scrape_run_config cfg;
 	const struct scraper_config *scraper;
-	struct http_client *clients[N_CLIENTS]; /* each for some of the pods */
+	struct http_client *clients[N_CLIENTS]; /* each serves some of the pods */
 	struct scrape_worker *worker;
 	struct scrape_schedule schedule;
 	struct scrape_credentials credentials;
 	struct loop_source *timer;
 	unsigned n_in_flight;
 	unsigned n_converting;
-	size_t memory_bytes; /* of bodies */
+	size_t memory_bytes; /* of all bodies */
 	size_t baseline_bytes;
 };
 
@@ -71,7 +88,7 @@ static void show_gauges(struct scrape_run *run)
 	metric_set(&m[SCRAPE_METRIC_BASELINE_BYTES], run->baseline_bytes);
 }
 
-/* ---- jobs ---------------------------------------------------------------------------- */
+/* ---- jobs ---- */
 
 static void count_memory(struct scrape_job *job, size_t bytes)
 {
@@ -107,7 +124,7 @@ static struct scrape_job *job_new(struct scrape_run *run, struct target_endpoint
 	return job;
 }
 
-/* ---- ends ----------------------------------------------------------------------------- */
+/* ---- end of a scrape ---- */
 
 static void arm(struct scrape_run *run);
 
@@ -119,10 +136,10 @@ static bool may_begin(const struct scrape_run *run)
 	       (cfg->max_memory_bytes == 0 || run->memory_bytes < cfg->max_memory_bytes);
 }
 
-static void say_why(struct target_endpoint *e, const char *error)
+static void set_error(struct target_endpoint *e, const char *error)
 {
 	free(e->error);
-	/* without memory the state has to say it */
+	/* if out of memory, the state alone shows the failure */
 	e->error = error ? strdup(error) : NULL;
 }
 
@@ -140,7 +157,7 @@ static void schedule_again(struct scrape_run *run, struct target_endpoint *e, bo
 	count(run, SCRAPE_METRIC_MISSED, missed);
 }
 
-/* Frees the job. error: NULL when all was well. */
+/* Frees the job. error is NULL on success. */
 static void end_scrape(struct scrape_run *run, struct target_endpoint *e,
 		       enum scrape_outcome outcome, const char *error)
 {
@@ -149,7 +166,10 @@ static void end_scrape(struct scrape_run *run, struct target_endpoint *e,
 	bool is_first = e->last_at_ns == 0;
 
 	e->job = NULL;
-	/* not when its conversion ended: less the duration, that is when it was asked for */
+	/*
+	 * the time of the answer, not of the end of the conversion: minus the duration, it is
+	 * the time of the request
+	 */
 	e->last_at_ns = job && job->ended_at_ns > 0 ? job->ended_at_ns : clock_realtime_ns();
 	if (job) {
 		e->last_took_ns =
@@ -157,7 +177,7 @@ static void end_scrape(struct scrape_run *run, struct target_endpoint *e,
 		e->last_bytes = job->n_bytes;
 	}
 	e->state = error ? TARGET_DOWN : TARGET_UP;
-	say_why(e, error);
+	set_error(e, error);
 	count_outcome(run, outcome);
 	if (error && was != TARGET_DOWN)
 		log_warn_limited("cannot scrape a profile", "pod=%s/%s type=%s error=%s",
@@ -165,14 +185,14 @@ static void end_scrape(struct scrape_run *run, struct target_endpoint *e,
 				 LOG_QUOTED(error));
 	schedule_again(run, e, is_first);
 	run->cfg.changed(run->cfg.ctx, e->target);
-	/* the sentence may be the job's */
+	/* error may point into the job, so free it last */
 	if (job)
 		job_free(job);
 }
 
-/* ---- the way back ---------------------------------------------------------------------- */
+/* ---- answers and conversions ---- */
 
-static void hand_on(struct scrape_run *run, const struct target_endpoint *e,
+static void pass_on(struct scrape_run *run, const struct target_endpoint *e,
 		    struct scrape_conversion *c)
 {
 	const struct target *t = e->target;
@@ -214,11 +234,11 @@ static void finish_conversion(struct scrape_run *run, struct scrape_job *job)
 		return;
 	}
 	e->previous_at_ns = c->info.scraped_at_ns;
-	/* what was learned while this was under way is about the next one */
+	/* a restart that was noticed during the conversion concerns the next profile */
 	if (c->info.restarted)
 		e->restarted = false;
 	count(run, SCRAPE_METRIC_RESTARTS, c->restarted);
-	hand_on(run, e, c);
+	pass_on(run, e, c);
 	end_scrape(run, e, SCRAPE_OK, NULL);
 }
 
@@ -231,7 +251,7 @@ void scrape_run_take_results(struct scrape_run *run)
 	arm(run);
 }
 
-/* The answer is whole: its profile goes to a thread, and the baseline with it. */
+/* The answer is complete: passes profile and baseline to a worker thread. */
 static void convert(struct scrape_run *run, struct scrape_job *job)
 {
 	struct target_endpoint *e = job->endpoint;
@@ -280,12 +300,12 @@ static void fail_request(struct scrape_run *run, struct target_endpoint *e,
 	const struct scraper_config *cfg = run->scraper;
 	struct err err = {""};
 
-	/* else it is the headers, or the page with an error */
+	/* otherwise -EFBIG concerns the headers, or the body of an error */
 	if (res->error == -EFBIG && e->job->n_bytes > cfg->max_body_bytes)
 		err_set(&err, res->error, "the answer is larger than %zu bytes",
 			cfg->max_body_bytes);
 	else if (res->error == -ENOBUFS)
-		err_set(&err, res->error, "the answers under way take more than %zu bytes",
+		err_set(&err, res->error, "the answers being received take more than %zu bytes",
 			cfg->max_memory_bytes);
 	else
 		err_set(&err, res->error, "%s", res->msg);
@@ -318,7 +338,7 @@ static void on_done(void *ctx, const struct http_result *res)
 	arm(run);
 }
 
-/* ---- the way out ----------------------------------------------------------------------- */
+/* ---- requests ---- */
 
 static int send_request(struct scrape_run *run, struct target_endpoint *e, const char *credentials)
 {
@@ -371,7 +391,9 @@ static void begin(struct scrape_run *run, struct target_endpoint *e, uint64_t no
 		end_scrape(run, e, scrape_outcome_of_request(r), strerror(-r));
 }
 
-/* Whether its process is making a CPU profile for another endpoint: Go refuses a second one. */
+/*
+ * Whether the process is recording a CPU profile for another endpoint: Go refuses a second one.
+ */
 static bool is_cpu_busy(const struct target_endpoint *e)
 {
 	const struct target *t = e->target;
@@ -387,8 +409,8 @@ static bool is_cpu_busy(const struct target_endpoint *e)
 }
 
 /*
- * Asked again at the last moment: after the process or its machine was halted, this turn may come before the
- * one in which the other replicas are found to have taken over.
+ * Checked again at the last moment: after the process or its machine was suspended, this timer
+ * may run before the one that notices that other replicas have taken over.
  */
 static bool is_owned(const struct target_endpoint *e, const struct scraper_config *cfg)
 {
@@ -407,7 +429,7 @@ static void on_timer(void *ctx)
 	struct schedule_item *item;
 
 	while (may_begin(run) && (item = scrape_schedule_pop(&run->schedule, now_ns, &missed))) {
-		/* the item is the endpoint's first field */
+		/* item is the first field of struct target_endpoint */
 		struct target_endpoint *e = (struct target_endpoint *)(void *)item;
 
 		if (may_ask(e, run->scraper))
@@ -419,7 +441,10 @@ static void on_timer(void *ctx)
 	arm(run);
 }
 
-/* To when the next one is due. While none may begin, the end of any that is under way arms again. */
+/*
+ * Sets the timer to when the next scrape is due. If none may start, the end of any running one
+ * calls this again.
+ */
 static void arm(struct scrape_run *run)
 {
 	uint64_t next_ns = scrape_schedule_next_ns(&run->schedule);
@@ -432,9 +457,9 @@ static void arm(struct scrape_run *run)
 	show_gauges(run);
 }
 
-/* ---- which ------------------------------------------------------------------------------ */
+/* ---- start and stop endpoints ---- */
 
-/* The same after a restart of this agent, so that the load stays where it is. */
+/* Does not change with a restart of this agent, so that the load stays where it was. */
 static uint64_t place_of(const struct target_endpoint *e)
 {
 	const uint64_t numbers[] = {XXH3_64bits(e->target->uid, strlen(e->target->uid)), e->port,
@@ -446,7 +471,7 @@ static uint64_t place_of(const struct target_endpoint *e)
 void scrape_run_start(struct scrape_run *run, struct target *target)
 {
 	uint64_t now_ns = clock_monotonic_ns();
-	int burst = -1; /* asked once, when it matters */
+	int burst = -1; /* -1: not determined yet */
 
 	for (size_t i = 0; i < target->n_endpoints; i++) {
 		struct target_endpoint *e = target->endpoints[i];
@@ -490,7 +515,7 @@ void scrape_run_stop(struct scrape_run *run, struct target *target)
 		scrape_schedule_remove(&run->schedule, &e->item);
 		run->baseline_bytes -= profile_baseline_bytes(&e->baseline);
 		profile_baseline_fini(&e->baseline);
-		say_why(e, NULL);
+		set_error(e, NULL);
 		e->state = TARGET_PENDING;
 		e->previous_at_ns = 0;
 		e->last_at_ns = e->last_took_ns = e->last_bytes = 0;
@@ -505,7 +530,7 @@ int scrape_run_reserve(struct scrape_run *run, size_t n)
 	return scrape_schedule_reserve(&run->schedule, n);
 }
 
-/* ---- construction ------------------------------------------------------------------------ */
+/* ---- create and destroy ---- */
 
 static int make_clients(struct scrape_run *run)
 {
@@ -541,7 +566,7 @@ int scrape_run_new(struct scrape_run **ret, const struct scrape_run_config *cfg)
 	r = make_clients(run);
 	if (r == 0)
 		r = loop_add_timer(scraper->loop, on_timer, run, &run->timer);
-	/* those that may begin while as many are being converted */
+	/* max_in_flight conversions may be queued while as many requests complete */
 	if (r == 0)
 		r = scrape_worker_new(&run->worker, scraper->n_threads,
 				      2 * (size_t)scraper->max_in_flight, cfg->wake);

@@ -1,9 +1,10 @@
 /*
- * The scrapes themselves: begins those that are due, receives answers, has them converted and hands
- * them on. Loop thread only.
+ * Runs the scrapes: starts those that are due, receives the answers, has them converted, and
+ * passes the results on. Loop thread only.
  *
- * A scrape is a job, which an endpoint and its answer share. An endpoint that is stopped lets go of its
- * job: a request is cancelled, a conversion under way finishes for nobody.
+ * A scrape in progress is a job, shared by an endpoint and its request or conversion. An
+ * endpoint that is stopped abandons its job: a request is cancelled; a conversion completes,
+ * and its result is dropped.
  */
 #ifndef CLUSTER_AGENT_SCRAPE_SCRAPE_RUN_H
 #define CLUSTER_AGENT_SCRAPE_SCRAPE_RUN_H
@@ -18,24 +19,27 @@ struct scrape_run;
 
 struct scrape_run_config {
 	const struct scraper_config *scraper; /* borrowed */
-	struct loop_source *wake;             /* calls scrape_run_take_results() */
-	struct metric *metrics;               /* SCRAPE_METRIC_MAX of them */
+	struct loop_source *wake;             /* its callback calls scrape_run_take_results() */
+	struct metric *metrics;               /* array of SCRAPE_METRIC_MAX */
 	void *ctx;
-	/* The state of one of its endpoints may be another one. */
+	/* The state of one of the target's endpoints may have changed. */
 	void (*changed)(void *ctx, struct target *target);
 };
 
 int scrape_run_new(struct scrape_run **ret, const struct scrape_run_config *cfg) MUST_CHECK;
-/* Every endpoint has been stopped. NULL is allowed. */
+/* Call after every endpoint was stopped. run may be NULL. */
 void scrape_run_free(struct scrape_run *run);
 DEFINE_CLEANUP(struct scrape_run *, scrape_run_free);
 
-/* Room for n endpoints at the same time. -ENOMEM. */
+/* Reserves memory for n endpoints. Returns 0 or -ENOMEM. */
 int scrape_run_reserve(struct scrape_run *run, size_t n) MUST_CHECK;
 
-/* Begins to scrape those of its endpoints that are not yet. At the next turn of the loop at the earliest. */
+/*
+ * Starts scraping the endpoints that are not being scraped yet, from the next turn of the loop
+ * on.
+ */
 void scrape_run_start(struct scrape_run *run, struct target *target);
-/* Its endpoints know nothing afterwards. */
+/* Stops scraping and resets the endpoints: state, baseline, last error. */
 void scrape_run_stop(struct scrape_run *run, struct target *target);
 
 void scrape_run_take_results(struct scrape_run *run);

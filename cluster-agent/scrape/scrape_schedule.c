@@ -1,3 +1,11 @@
+/*
+ * A binary heap of items by due time. Slots are not stored but computed from the offset and the
+ * interval, so a delay never accumulates: an item that is late returns to its own place in the
+ * interval.
+ *
+ * Heap positions are stored in the items, so that a pod that disappears can be removed without
+ * searching. Memory is reserved when a target is added; from then on, rescheduling cannot fail.
+ */
 #include "cluster-agent/scrape/scrape_schedule.h"
 
 #include <assert.h>
@@ -113,7 +121,7 @@ static uint64_t slot_after(const struct scrape_schedule *s, const struct schedul
 	return after_ns - (after_ns - item->offset_ns) % s->interval_ns + s->interval_ns;
 }
 
-/* Slots in after_ns < slot <= now_ns. */
+/* The number of slots with after_ns < slot <= now_ns. */
 static uint64_t slots_between(const struct scrape_schedule *s, const struct schedule_item *item,
 			      uint64_t after_ns, uint64_t now_ns)
 {
@@ -177,7 +185,7 @@ struct schedule_item *scrape_schedule_pop(struct scrape_schedule *s, uint64_t no
 	scrape_schedule_remove(s, item);
 	n = slots_between(s, item, item->slot_ns, now_ns);
 	if (n > 0) {
-		/* what was put for now had no slot to miss */
+		/* an item added for "now" was not waiting for a slot that it could miss */
 		*missed += is_slot(s, item, item->slot_ns) ? n : n - 1;
 		item->slot_ns = slot_after(s, item, now_ns) - s->interval_ns;
 	}

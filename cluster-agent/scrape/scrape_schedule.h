@@ -1,70 +1,77 @@
 /*
- * When what is to be scraped. Pure: time comes with each call.
+ * Decides when to scrape each endpoint. Pure: the caller passes the time.
  *
- * An item has a slot in every interval, at an offset that its hash gives. It is in the schedule while
- * it waits, out while it is under way; what comes late keeps its place before what is due later.
- * Slots that nothing was done for are skipped and counted.
+ * An item has one slot per interval, at an offset derived from a hash. It is in the schedule
+ * while it waits, and out of it while its scrape runs. A late item stays ahead of items that
+ * are due later. Slots in which nothing was done are skipped and counted.
  */
 #ifndef CLUSTER_AGENT_SCRAPE_SCRAPE_SCHEDULE_H
 #define CLUSTER_AGENT_SCRAPE_SCRAPE_SCHEDULE_H
 
 #include "common/base.h"
 
-/* Scrapes of new targets, so that the page shows them at once: so many at a time, then per second. */
+/*
+ * New targets are scraped immediately, so that the page shows them: a burst of this many,
+ * refilled at this rate. Beyond that they wait for their slot.
+ */
 #define SCHEDULE_BURST 20u
 #define SCHEDULE_BURST_PER_S 2u
 
-/* Embedded in what is scheduled. A zeroed one is in no schedule. */
+/* Embedded in the scheduled object. If zeroed, it is not in a schedule. */
 struct schedule_item {
-	uint64_t slot_ns;   /* which slot is waited for */
-	uint64_t due_ns;    /* not before; slot_ns or later */
-	uint64_t offset_ns; /* of its slots */
-	size_t position;    /* in the heap, from 1; 0: not in it */
+	uint64_t slot_ns;   /* the slot that it waits for */
+	uint64_t due_ns;    /* earliest start; slot_ns or later */
+	uint64_t offset_ns; /* of its slots within the interval */
+	size_t position;    /* in the heap, counted from 1; 0 if not in it */
 };
 
 struct scrape_schedule {
-	struct schedule_item **heap; /* the earliest first */
+	struct schedule_item **heap; /* the earliest at the top */
 	size_t n;
 	size_t cap;
 	uint64_t interval_ns;
-	uint64_t burst_full_at_ns; /* when all of SCHEDULE_BURST are there again */
+	uint64_t burst_full_at_ns; /* when the burst is fully available again */
 };
 
 void scrape_schedule_init(struct scrape_schedule *s, uint64_t interval_ns);
-/* The items are the caller's. */
+/* Items are not freed. */
 void scrape_schedule_fini(struct scrape_schedule *s);
 
-/* Room for n items in all, so that putting cannot fail. -ENOMEM. */
+/*
+ * Reserves memory for n items in total, so that adding them cannot fail. Returns 0 or -ENOMEM.
+ */
 int scrape_schedule_reserve(struct scrape_schedule *s, size_t n) MUST_CHECK;
 
-/* Whether a new target may be scraped at once; each yes uses up one of the burst. */
+/*
+ * Returns whether a new target may be scraped immediately; each true consumes one of the burst.
+ */
 bool scrape_schedule_may_burst(struct scrape_schedule *s, uint64_t now_ns);
 
-/* Gives it its place in the interval. Then put it. */
+/* Sets the item's offset in the interval. Does not add it to the schedule. */
 void scrape_schedule_place(const struct scrape_schedule *s, struct schedule_item *item,
 			   uint64_t hash);
-/* To be done now, as if this were its slot. */
+/* Adds the item as due now, as if this were its slot. */
 void scrape_schedule_put_now(struct scrape_schedule *s, struct schedule_item *item,
 			     uint64_t now_ns);
-/* For its first slot after after_ns. */
+/* Adds the item for its first slot after after_ns. */
 void scrape_schedule_put(struct scrape_schedule *s, struct schedule_item *item, uint64_t after_ns);
 /*
- * After it was under way: for its next slot, or at once for the last one, when that has passed
- * less than a quarter of an interval ago, so that what takes a whole interval can go on and on. Adds
- * the slots that were missed.
+ * Adds the item after its scrape: for its next slot, or immediately for the last one if that
+ * passed less than a quarter of an interval ago, so that scrapes that take a whole interval can
+ * follow each other. Adds the number of missed slots to *missed.
  */
 void scrape_schedule_put_again(struct scrape_schedule *s, struct schedule_item *item,
 			       uint64_t now_ns, uint64_t *missed);
-/* For the slot it had, but not before due_ns. */
+/* Adds the item again for the same slot, but not before due_ns. */
 void scrape_schedule_defer(struct scrape_schedule *s, struct schedule_item *item, uint64_t due_ns);
-/* Items that are in no schedule stay so. */
+/* Does nothing if the item is not in the schedule. */
 void scrape_schedule_remove(struct scrape_schedule *s, struct schedule_item *item);
 
-/* Of the earliest item; UINT64_MAX: there is none. */
+/* The due time of the earliest item, or UINT64_MAX. */
 uint64_t scrape_schedule_next_ns(const struct scrape_schedule *s);
 /*
- * Takes out the earliest item that is due, or NULL. One that waited for more than an interval now
- * stands for its last slot; the others are added to *missed.
+ * Removes and returns the earliest item that is due, or NULL. If it waited for more than an
+ * interval, it stands for its latest slot, and the others are added to *missed.
  */
 struct schedule_item *scrape_schedule_pop(struct scrape_schedule *s, uint64_t now_ns,
 					  uint64_t *missed);

@@ -16,7 +16,7 @@ struct scrape_worker {
 	struct worker_pool *pool;
 	struct queue *results;
 	struct loop_source *done; /* borrowed */
-	size_t n_adopted;         /* conversions not taken back yet; of the caller's thread */
+	size_t n_adopted;         /* conversions not taken yet; used by the caller's thread only */
 	size_t max_adopted;
 };
 
@@ -34,7 +34,7 @@ static int convert(struct scrape_conversion *c, struct arena *arena)
 
 	if (r == -EBADMSG)
 		return scrape_answer_explain(c->body.data, c->body.len, &c->err);
-	/* everything that is needed of it is in the arena now */
+	/* all that is needed of the body is in the arena now */
 	buf_fini(&c->body);
 	if (r == 0)
 		r = scraped_profile_convert(&p, &c->baseline, &c->info, &c->restarted, &c->err);
@@ -66,7 +66,7 @@ static void run(void *ctx, void *job, struct arena *arena)
 	struct scrape_conversion *c = job;
 
 	scrape_conversion_run(c, arena);
-	/* there is room for all that were adopted: see scrape_worker_adopt() */
+	/* there is space for all that were adopted: see scrape_worker_adopt() */
 	if (queue_push(w->results, c) < 0)
 		abort();
 	loop_wake(w->done);
@@ -110,7 +110,7 @@ void scrape_worker_free(struct scrape_worker *w, void (*release)(struct scrape_c
 
 	if (!w)
 		return;
-	/* conversions that have not begun need not be made */
+	/* drop the conversions that have not started */
 	while ((c = worker_pool_take(w->pool, 0)))
 		release(c);
 	worker_pool_free(w->pool);
@@ -124,7 +124,7 @@ int scrape_worker_adopt(struct scrape_worker *w, struct scrape_conversion *c)
 {
 	int r = worker_pool_start(w->pool);
 
-	/* one thread is enough until the others can be started */
+	/* one thread suffices; the others may start later */
 	if (r < 0 && worker_pool_threads(w->pool) == 0)
 		return r;
 	if (w->n_adopted == w->max_adopted)

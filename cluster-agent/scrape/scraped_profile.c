@@ -1,3 +1,12 @@
+/*
+ * The steps of a conversion, each on the result of the one before: choose the types (columns)
+ * to keep; merge equal stacks; subtract the baseline; build types and samples; drop functions
+ * and locations that no sample uses any more. The last step matters most for the size: a heap
+ * profile has all stacks since the start of the process, and few of them have allocated within
+ * the last minute.
+ *
+ * The baseline is committed last, when nothing can fail any more.
+ */
 #include "cluster-agent/scrape/scraped_profile.h"
 
 #include <errno.h>
@@ -9,18 +18,18 @@
 #include "common/system/clock.h"
 
 #define MAX_NAME_BYTES 64u
-/* Nobody asks for longer ones; a server that says so is wrong about its clock. */
+/* No CPU profile takes longer; a server that claims so has a wrong clock. */
 #define MAX_CPU_DURATION_NS (INT64_C(86400) * (int64_t)NS_PER_S)
 
-/* What of the profile is passed on. Indexes are of columns, one for each type that is kept. */
+/* The parts of the profile that are kept. A column is the index of a kept type. */
 struct conversion {
 	const struct scraped_profile_info *info;
 	struct profile *profile;
-	uint32_t types[LIMIT_PPROF_TYPES]; /* of the profile, by column */
+	uint32_t types[LIMIT_PPROF_TYPES]; /* index in the profile, by column */
 	bool left_out[LIMIT_PPROF_TYPES];
 	uint32_t n_columns;
 	uint32_t cumulative[LIMIT_PPROF_TYPES]; /* columns */
-	struct cumulative_columns columns;      /* the same */
+	struct cumulative_columns columns;      /* the same, for profile_baseline */
 	struct merged_stacks stacks;
 	struct err *err;
 };
@@ -35,7 +44,7 @@ static bool equal(const struct profile_string *a, const struct profile_string *b
 	return a->len == b->len && memcmp(a->data, b->data, a->len) == 0;
 }
 
-/* As it may stand between two colons. */
+/* Whether the name may stand between two colons. */
 static bool is_name(const struct profile_string *s)
 {
 	for (size_t i = 0; i < s->len; i++) {
@@ -69,12 +78,13 @@ static int add_column(struct conversion *c, uint32_t index)
 		return 0;
 	if (!is_name(&t->type) || !is_name(&t->unit))
 		return err_set(c->err, -EBADMSG,
-			       "sample type %u is no type and unit of letters, digits and '_'",
+			       "type or unit of sample type %u has characters besides letters, "
+			       "digits and '_'",
 			       index + 1);
 	for (uint32_t i = 0; i < c->n_columns; i++)
 		if (equal(&c->profile->types[c->types[i]].type, &t->type) &&
 		    equal(&c->profile->types[c->types[i]].unit, &t->unit))
-			return err_set(c->err, -EBADMSG, "sample type %s is there twice",
+			return err_set(c->err, -EBADMSG, "sample type %s occurs twice",
 				       t->type.data);
 	if (is_cumulative(c->info->kind, &t->type)) {
 		uint64_t h = c->columns.types_hash;
@@ -133,7 +143,7 @@ static int make_types(struct conversion *c)
 	return 0;
 }
 
-/* The row's values of the columns that are passed on; whether any is not 0. */
+/* Copies the row's values of the columns that are kept. Returns whether any is not 0. */
 static bool pick_values(const struct conversion *c, uint32_t row, int64_t *values)
 {
 	const int64_t *all = c->stacks.values + (size_t)row * c->n_columns;
@@ -185,11 +195,11 @@ static void set_window(struct profile *p, const struct scraped_profile_info *inf
 		known = duration > 0 && duration <= MAX_CPU_DURATION_NS;
 	}
 	p->duration_ns = known ? duration : info->interval_ns;
-	/* Go writes the start of a CPU profile here, and the clocks of nodes differ */
+	/* Go stores the start of a CPU profile here; besides, the clocks of nodes differ */
 	p->time_ns = info->scraped_at_ns;
 }
 
-/* Differences for the columns that are cumulative, or no such columns. */
+/* Replaces cumulative columns by differences, or drops them if there is no baseline. */
 static int subtract(struct conversion *c, const struct profile_baseline *b,
 		    struct profile_baseline *ret_next, bool *ret_restarted)
 {
@@ -199,7 +209,10 @@ static int subtract(struct conversion *c, const struct profile_baseline *b,
 
 	if (r < 0)
 		return r;
-	/* with other types it is another program: of the same pod if it has begun since then */
+	/*
+	 * other types mean another program, and the process is new if its container has
+	 * restarted
+	 */
 	if (outcome == BASELINE_NONE && b->valid && c->info->restarted)
 		outcome = BASELINE_RESTARTED;
 	for (uint32_t i = 0; i < c->columns.n; i++)

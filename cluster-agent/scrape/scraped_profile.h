@@ -1,21 +1,24 @@
 /*
- * A profile as a target serves it → as it is uploaded. Pure but for the baseline it is given.
+ * Converts a profile as a target serves it into a profile to upload. Pure but for the baseline.
  *
- * Sample types become "go:<path>_<type>:<unit>" (path: profile, heap, goroutine, mutex, block). Of a CPU
- * profile "samples" is left out. alloc_objects and alloc_space of a heap, contentions and delay of
- * mutexes and blocking grow from the start of the process: they are replaced by what was added since
- * the profile before, per stack; the first profile gives none. All samples with equal stacks are
- * merged, in all dimensions. Labels of samples and comments are dropped, and so is what no sample
- * refers to.
+ * Sample types become "go:<path>_<type>:<unit>" (path: profile, heap, goroutine, mutex, block).
+ * Of a CPU profile, "samples" is dropped. Some types grow from the start of the process:
+ * alloc_objects and alloc_space of a heap, contentions and delay of mutex and block profiles.
+ * They are replaced by the difference to the previous profile, per stack, and omitted from the
+ * first profile. Samples with equal stacks are merged, in all dimensions. Labels of samples and
+ * comments are dropped, as are functions and locations without samples.
  *
- * A process that began anew shows by any stack whose value fell or that is gone: then what it has is
- * what was added, since the process before it was alive at the profile before. Only the values can tell:
- * that a container of the pod started may be about another container, and may be learned before
- * the old process answers for the last time or after the new one did for the first. Believed
- * against the values it would count everything since the start of a process once more; a restart that
- * the values do not show (each stack has more than before) loses no more than the last profile had.
+ * Whether the process has restarted is decided by the values alone: then a stack has a smaller
+ * value, or is missing. All of the new values are reported in that case, since the process did
+ * not exist at the previous profile. The pod's status, which reports restarts of containers, is
+ * not used for this: it may concern another container, and may arrive before the last answer of
+ * the old process or after the first answer of the new one. To trust it against the values
+ * would report everything since the start of a process twice; whereas a restart that the values
+ * do not show (every stack has more than before) loses at most the values of the previous
+ * profile.
  *
- * Source: runtime/pprof of Go (writeHeapProto, printCountCycleProfile): its buckets never vanish and never shrink.
+ * Source: Go's runtime/pprof (writeHeapProto, printCountCycleProfile): its buckets never
+ * disappear and never shrink.
  */
 #ifndef CLUSTER_AGENT_SCRAPE_SCRAPED_PROFILE_H
 #define CLUSTER_AGENT_SCRAPE_SCRAPED_PROFILE_H
@@ -28,25 +31,28 @@
 
 struct scraped_profile_info {
 	enum profile_kind kind;
-	int64_t scraped_at_ns;  /* when the answer was whole, since the epoch: our clock */
-	int64_t previous_at_ns; /* of the profile before; 0: none */
+	int64_t scraped_at_ns; /* when the answer was complete, since the Unix epoch, by our clock */
+	int64_t previous_at_ns; /* of the previous profile; 0 if none */
 	/*
-	 * Stands in for the time since then when there is none, and of a CPU profile for its duration
-	 * when it does not say.
+	 * Used as the duration if there is no previous profile, and for a CPU profile that does
+	 * not state its duration.
 	 */
 	int64_t interval_ns;
-	/* A container began anew since then. Decides only when other types are served than before. */
+	/*
+	 * A container has restarted since then. Only used if the types differ from the previous
+	 * ones.
+	 */
 	bool restarted;
 };
 
 /*
- * Rewrites p, all in p->arena: types, samples (those that are all 0 left out), end and duration. A
- * CPU profile covers its own duration up to now, the others the time since the one before. b then has
- * this profile's values. Afterwards p->n_types == 0 or n_samples == 0 mean that there is nothing to
- * upload.
+ * Rewrites p within p->arena: types, samples (without those that are all 0), end and duration.
+ * A CPU profile covers its own duration up to now, the others the time since the previous one.
+ * b is updated to this profile's values. If p->n_types or p->n_samples is 0 afterwards, there
+ * is nothing to upload.
  *
- * 0; -EBADMSG: not what kind promises, with a sentence in err; -EFBIG, likewise; -ENOMEM. On failure b is
- * as before.
+ * Returns 0, -EBADMSG if the profile is not of the kind, -EFBIG if the arena's limit is
+ * exceeded (both with a sentence in err), or -ENOMEM. On failure b is unchanged.
  */
 int scraped_profile_convert(struct profile *p, struct profile_baseline *b,
 			    const struct scraped_profile_info *info, bool *ret_restarted,

@@ -1,3 +1,12 @@
+/*
+ * The front of this folder: owns the table of targets, the runner of scrapes and the page of
+ * targets, and translates what discovery and the replicas report into calls of them.
+ *
+ * A changed pod is not edited in place. A new target is built from it, takes over the endpoints
+ * that are still the same with their state (target_inherit()), and replaces the old one. That
+ * way every allocation that can fail comes first, and a change of address or port cannot leave
+ * a scrape running against a wrong endpoint.
+ */
 #include "cluster-agent/scrape/scraper.h"
 
 #include <errno.h>
@@ -13,16 +22,16 @@ struct scraper {
 	struct target_table *table;
 	struct scrape_run *run;
 	struct targets_page *page;
-	struct loop_source *wake; /* results, and requests for the page */
-	char *discovery_problem;  /* NULL: "" */
-	char *forwarding;         /* NULL: not */
+	struct loop_source *wake; /* woken for results, and for requests of the page */
+	char *discovery_problem;  /* NULL stands for "" */
+	char *forwarding;         /* NULL if profiles are not forwarded */
 	bool discovery_synced;
 	bool stopped;
 	size_t n_in_state[TARGET_STATE_MAX];
 	struct metric metrics[SCRAPE_METRIC_MAX];
 };
 
-/* ---- states ---------------------------------------------------------------------------- */
+/* ---- states ---- */
 
 static void count_state(struct scraper *s, enum target_state state, bool is_more)
 {
@@ -39,7 +48,7 @@ static void set_state(void *ctx, struct target *target)
 	count_state(s, target->state, true);
 }
 
-/* target is in the table. */
+/* target must be in the table. */
 static void set_owner(struct scraper *s, struct target *target)
 {
 	target->owned = !s->cfg.owns || s->cfg.owns(s->cfg.ctx, target->uid);
@@ -57,7 +66,7 @@ static void drop(struct scraper *s, struct target *target)
 	target_free(target);
 }
 
-/* ---- what discovery says ------------------------------------------------------------------ */
+/* ---- discovery and replicas ---- */
 
 int scraper_upsert(struct scraper *s, const struct scrape_target *t)
 {
@@ -106,7 +115,7 @@ void scraper_ownership_changed(struct scraper *s)
 		set_owner(s, t);
 }
 
-/* ---- the page ------------------------------------------------------------------------------ */
+/* ---- page of targets ---- */
 
 static void on_wake(void *ctx)
 {
@@ -140,7 +149,7 @@ void scraper_set_discovery(struct scraper *s, bool synced, const char *problem)
 	s->discovery_problem = strdup(problem);
 }
 
-/* "user:password@" is nobody's business. */
+/* Credentials in the URL must not appear on the page. */
 static void remove_user(char *url)
 {
 	char *host = strstr(url, "://"), *at;
@@ -165,7 +174,7 @@ int scraper_set_forwarding(struct scraper *s, const char *url)
 	return 0;
 }
 
-/* ---- construction ---------------------------------------------------------------------------- */
+/* ---- create and destroy ---- */
 
 static int check(const struct scraper_config *cfg, struct err *err)
 {

@@ -1,12 +1,11 @@
 /*
- * Fetches the profiles of all targets, each endpoint once per interval, and hands them on in
- * the form of an upload. Loop thread, and threads of its own that decode and encode.
+ * Fetches the profiles of all targets, each endpoint once per interval, and passes them on in
+ * the form of an upload. Loop thread, and worker threads that decode and encode.
  *
  * An endpoint's slot within the interval comes from a hash of pod, port and kind, so the load
- * is even and stays where it is. A new target is scraped once right away (a few of them per
- * second; beyond that they wait for their slot). At most max_in_flight requests run at once,
- * bodies together have at most max_memory_bytes. What is late, skipped, refused or fails is
- * counted by reason.
+ * is even, and stays so. A new target is scraped immediately (a few per second; the others wait
+ * for their slot). At most max_in_flight requests run at once, and their bodies together take
+ * at most max_memory_bytes. Late, skipped, refused and failed scrapes are counted by reason.
  *
  * Requests go to the pod's own address only: no redirects, no proxy.
  */
@@ -24,35 +23,35 @@
 struct http_exchange;
 struct scraper;
 
-/* Strings are borrowed and outlive the scraper; NULL: not given. */
+/* Strings are borrowed, must outlive the scraper, and are NULL if not given. */
 struct scraper_auth {
-	const char *ca_file; /* NULL: the system's */
+	const char *ca_file; /* NULL: the system's CA bundle */
 	bool insecure_skip_verify;
-	const char *tls_server_name; /* expected in certificates instead of the address */
+	const char *tls_server_name; /* the name expected in certificates, instead of the address */
 	const char *cert_file;
 	const char *key_file;
-	const char *token_file; /* bearer token; read again when it is a minute old */
+	const char *token_file; /* holds a bearer token; read again when it is a minute old */
 	const char *username;
 	const char *password_file; /* likewise */
-	bool over_http;            /* send token or password over http too; else over https alone */
+	bool over_http;            /* send token or password over plain http, too */
 };
 
 struct scraper_config {
 	struct loop *loop;
 	uint64_t interval_ns;
-	uint64_t timeout_ns;      /* of a request, beyond the time a CPU profile takes */
+	uint64_t timeout_ns;      /* of a request, in addition to the duration of a CPU profile */
 	uint64_t cpu_duration_ns; /* whole seconds, at most the interval */
 	unsigned max_in_flight;
 	size_t max_body_bytes;
 	size_t max_memory_bytes;
-	unsigned n_threads; /* 0: 1 */
+	unsigned n_threads; /* 0 means 1 */
 	struct scraper_auth auth;
 
 	void *ctx;
-	/* Whether this replica scrapes the pod. */
+	/* Returns whether this replica scrapes the pod. */
 	bool (*owns)(void *ctx, const char *uid);
 	/*
-	 * Takes the content of body (a gzipped pprof) in every case. labels as of
+	 * Takes the content of body (a gzipped pprof) in any case. labels are those of
 	 * upload_url_make().
 	 */
 	void (*put)(void *ctx, const struct upload_label *labels, struct buf *body);
@@ -60,12 +59,12 @@ struct scraper_config {
 
 int scraper_new(struct scraper **ret, const struct scraper_config *cfg, struct err *err) MUST_CHECK;
 /*
- * Before scraper_free(), while an HTTP server's threads may still call scraper_serve_targets():
- * cancels what is under way, begins nothing any more, answers kept and new exchanges with 503.
- * put() is not called after it.
+ * Call before scraper_free() while threads of an HTTP server may still call
+ * scraper_serve_targets(): cancels all scrapes, starts no more, and answers waiting and new
+ * exchanges with 503. put() is not called afterwards.
  */
 void scraper_stop(struct scraper *s);
-/* Stops if that was not done, and waits for conversions under way. */
+/* Stops if necessary, and waits for running conversions. */
 void scraper_free(struct scraper *s);
 DEFINE_CLEANUP(struct scraper *, scraper_free);
 
@@ -75,9 +74,12 @@ DEFINE_CLEANUP(struct scraper *, scraper_free);
  * the pod is then as it was before, or no longer in the scraper at all.
  */
 int scraper_upsert(struct scraper *s, const struct scrape_target *t) MUST_CHECK;
-/* Stops at once; a request under way is cancelled. */
+/* Stops scraping the pod immediately and cancels its requests. */
 void scraper_remove(struct scraper *s, const char *uid);
-/* Asks owns() again for every pod. What was let go and comes back starts anew. */
+/*
+ * Calls owns() again for every pod. A pod that was given up and comes back starts without
+ * previous values.
+ */
 void scraper_ownership_changed(struct scraper *s);
 
 /*
@@ -87,17 +89,17 @@ void scraper_ownership_changed(struct scraper *s);
  *  "lastScrape":ms|null,"lastDurationMs","lastBytes","lastError","nextScrape":ms|null}]}]}
  */
 void scraper_serve_targets(void *ctx, struct http_exchange *x);
-/* What "discovery" in it says; problem is copied. */
+/* Sets "discovery" in that JSON; problem is copied. */
 void scraper_set_discovery(struct scraper *s, bool synced, const char *problem);
 /*
- * What "forwarding" in it says; it is left out unless set. Copied, without user and password.
- * -ENOMEM.
+ * Sets "forwarding" in that JSON, which is omitted otherwise. url is copied, without user and
+ * password. Returns 0 or -ENOMEM.
  */
 int scraper_set_forwarding(struct scraper *s, const char *url) MUST_CHECK;
 
 /*
- * coroot_cluster_agent_scrape…; call before other threads start. The scraper's own start with
- * the first profile.
+ * Registers coroot_cluster_agent_scrape…. Call before other threads start; the scraper's own
+ * start with the first profile.
  */
 int scraper_register(struct scraper *s, struct metrics *ms) MUST_CHECK;
 

@@ -1,6 +1,6 @@
 /*
- * The pods that are known to the scraper, by uid, and the state of each of their endpoints. Loop
- * thread only. Does nothing by itself: what is under way is the scraper's business.
+ * The pods that the scraper knows, by uid, and the state of each of their endpoints. Loop
+ * thread only. Only keeps state: scrape_run.h runs the scrapes.
  */
 #ifndef CLUSTER_AGENT_SCRAPE_TARGET_TABLE_H
 #define CLUSTER_AGENT_SCRAPE_TARGET_TABLE_H
@@ -11,15 +11,15 @@
 #include "common/base.h"
 #include "common/data/table.h"
 
-struct scrape_job; /* a scrape under way; the scraper's */
+struct scrape_job; /* a running scrape, see scrape_run.c */
 
-/* What a pod or an endpoint is shown as. Endpoints have the first three. */
+/* The state shown for a pod or an endpoint. Endpoints only have the first three. */
 enum target_state {
 	TARGET_PENDING, /* not scraped yet */
-	TARGET_UP,      /* the last scrape was right; of a pod: that of at least one endpoint */
+	TARGET_UP,      /* the last scrape succeeded; of a pod: that of at least one endpoint */
 	TARGET_DOWN,
-	TARGET_INVALID,   /* has a problem, or nothing to scrape */
-	TARGET_ELSEWHERE, /* another replica's */
+	TARGET_INVALID,   /* no endpoints: has a problem, or nothing to scrape */
+	TARGET_ELSEWHERE, /* scraped by another replica */
 	TARGET_STATE_MAX,
 };
 
@@ -30,20 +30,21 @@ struct target;
 struct target_endpoint {
 	struct schedule_item item; /* first */
 	struct target *target;
-	struct scrape_job *job; /* NULL: none is under way */
-	/* while a profile is converted it is with the job */
+	struct scrape_job *job; /* NULL if none is running */
+	/* moved to the job while a profile is being converted */
 	struct profile_baseline baseline;
-	int64_t previous_at_ns; /* of the last profile that was right; 0: none */
+	int64_t previous_at_ns; /* time of the last valid profile; 0 if none */
 	enum profile_kind kind;
 	enum target_state state;
 	uint16_t port;
 	bool https;
-	bool restarted;      /* a container began anew since then */
-	uint8_t n_not_found; /* answers 404 in a row, as far as they are counted */
-	uint64_t last_at_ns; /* when the last answer had come, since the epoch; 0: none yet */
+	bool restarted;      /* a container has restarted since the last profile */
+	uint8_t n_not_found; /* number of answers 404 in a row, up to its maximum */
+	uint64_t
+		last_at_ns; /* when the last answer was complete, since the Unix epoch; 0 if none */
 	uint64_t last_took_ns;
 	size_t last_bytes;
-	char *error; /* of the last scrape; NULL: none */
+	char *error; /* of the last scrape; NULL if it succeeded */
 	char path[];
 };
 
@@ -57,7 +58,7 @@ struct target {
 	const char *ip;
 	const char *containers;
 	const char *problem;
-	char *strings; /* of the above */
+	char *strings; /* holds all of the above */
 	enum target_state state;
 	bool owned;
 	bool several_ports;
@@ -70,36 +71,38 @@ struct target_table;
 int target_table_new(struct target_table **ret) MUST_CHECK;
 void target_table_free(struct target_table *t);
 DEFINE_CLEANUP(struct target_table *, target_table_free);
-/* All endpoints of all targets. */
+/* The number of endpoints of all targets. */
 size_t target_table_endpoints(const struct target_table *t);
 
-/* Borrowed; NULL when unknown. */
+/* Borrowed; NULL if there is no such target. */
 struct target *target_table_find(const struct target_table *t, const char *uid);
-/* In the order in which they came. NULL at the end. */
+/* In the order in which they were added; NULL at the end. */
 struct target *target_table_first(const struct target_table *t);
 struct target *target_table_next(const struct target *target);
 
 /*
- * A copy of from with endpoints that know nothing yet, in no table. What cannot be asked (no numeric
- * address, a path that does not begin with '/') becomes its problem. -ENOMEM.
+ * Copies from, with endpoints that have no state yet, into a target that is in no table.
+ * Endpoints that must not be requested (no numeric address, a path that does not begin with
+ * '/') are dropped and become its problem. Returns 0 or -ENOMEM.
  */
 int target_new(struct target **ret, const struct scrape_target *from) MUST_CHECK;
-/* Its endpoints are idle and in no schedule. */
+/* Its endpoints must have no job and be in no schedule. */
 void target_free(struct target *target);
 DEFINE_CLEANUP(struct target *, target_free);
 
 /*
- * Endpoints of old that are the same in fresh (and the address is) change places with those of
- * fresh, so that they keep their state. When the containers changed they are marked as restarted.
+ * Moves the endpoints that old and fresh have in common from old to fresh, with their state, if
+ * the address is the same. If the containers have changed, these endpoints are marked as
+ * restarted.
  */
 void target_inherit(struct target *fresh, struct target *old);
 
-/* Takes target over. No other one with its uid is there. -ENOMEM. */
+/* Takes ownership of target. Its uid must not be in the table. Returns 0, or -ENOMEM. */
 int target_table_adopt(struct target_table *t, struct target *target) MUST_CHECK;
-/* Takes it out; the caller's again. */
+/* Removes target from the table; the caller owns it again. */
 void target_table_remove(struct target_table *t, struct target *target);
 
-/* How it is to be shown, from its endpoints. */
+/* The state to show for the target, derived from its endpoints. */
 enum target_state target_state_of(const struct target *target);
 
 #endif /* CLUSTER_AGENT_SCRAPE_TARGET_TABLE_H */

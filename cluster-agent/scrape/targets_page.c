@@ -24,7 +24,7 @@ static void put_text(struct json_writer *w, const char *key, const char *text)
 	json_put_string(w, text, strlen(text));
 }
 
-/* null when there is none */
+/* 0 becomes null. */
 static void put_ms(struct json_writer *w, const char *key, uint64_t ns)
 {
 	json_key(w, key);
@@ -52,7 +52,7 @@ static void put_endpoint(struct json_writer *w, const struct target_endpoint *e,
 {
 	uint64_t next_ns = 0;
 
-	/* what is due already is about to begin */
+	/* an item that is already due is about to start */
 	if (e->item.position > 0)
 		next_ns = v->now_ns +
 			  (e->item.due_ns > v->monotonic_ns ? e->item.due_ns - v->monotonic_ns : 0);

@@ -2,7 +2,7 @@
 
 #include <errno.h>
 
-/* New index + 1 by old index; 0: not used. */
+/* The new index + 1 by old index; 0 if not used. */
 struct renumbering {
 	uint32_t *functions;
 	uint32_t *locations;

@@ -1,6 +1,6 @@
 /*
- * Takes functions and locations that no sample refers to out of a profile: most of what a process
- * ever did is in every one of its profiles, little of it happened in the last minute. Pure.
+ * Removes functions and locations that no sample refers to: a profile of Go covers everything
+ * since the start of the process, while little of it happened in the last minute. Pure.
  */
 #ifndef CLUSTER_AGENT_SCRAPE_UNUSED_PARTS_H
 #define CLUSTER_AGENT_SCRAPE_UNUSED_PARTS_H
@@ -8,7 +8,10 @@
 #include "common/base.h"
 #include "common/pprof/profile.h"
 
-/* In p->arena; the samples' order, stacks and values stay. 0; -EFBIG: the arena's limit; -ENOMEM. */
+/*
+ * Works in p->arena; order, stacks and values of samples are unchanged. Returns 0, -EFBIG if
+ * the arena's limit is exceeded, or -ENOMEM.
+ */
 int unused_parts_remove(struct profile *p) MUST_CHECK;
 
 #endif /* CLUSTER_AGENT_SCRAPE_UNUSED_PARTS_H */

@@ -60,10 +60,10 @@ static void what_is_no_pprof_is_named(void **state)
 	(void)state;
 	assert_explained(page, strlen(page), "not a pprof profile: <html><body>Sign in</body>");
 	assert_explained(heap, strlen(heap),
-			 "a profile as text, as with debug=1 or from Go before 1.9: "
+			 "a text profile, as with debug=1 or from Go before 1.9: "
 			 "heap profile: 1: 2 [3: 4] @ heap/1048576");
 	assert_explained(mutex, strlen(mutex),
-			 "a profile as text, as with debug=1 or from Go before 1.9: --- mutex:");
+			 "a text profile, as with debug=1 or from Go before 1.9: --- mutex:");
 	assert_explained((const char *)gperftools, sizeof(gperftools),
 			 "not a pprof profile but a CPU profile in gperftools' own format");
 	/* the decoder knows best what is wrong with bytes */

@@ -456,7 +456,7 @@ static void unknown_types_are_passed_on_and_unusable_ones_refused(void **state)
 	memcpy(name + 64, "a/b", 4);
 	assert_int_equal(scrape(&f, name, samples, 1), -EBADMSG);
 	assert_int_equal(scrape(&f, "a/count b/count a/count", samples, 1), -EBADMSG);
-	assert_string_equal(f.err.msg, "sample type a is there twice");
+	assert_string_equal(f.err.msg, "sample type a occurs twice");
 	assert_int_equal(scrape(&f, "a/count a/bytes", samples, 1), 0);
 }
 

@@ -49,7 +49,7 @@ static void every_failure_has_its_outcome_and_sentence(void **state)
 	assert_failure("/text", "<!DOCTYPE html><html>", 200, "invalid",
 		       "not a pprof profile: <!DOCTYPE html><html>");
 	assert_failure("/text", "heap profile: 1: 2 [3: 4] @ heap/1", 200, "invalid",
-		       "a profile as text");
+		       "a text profile");
 	assert_failure("/large", "", 0, "too_large", "the answer is larger than 1048576 bytes");
 	assert_failure("/never", "", 0, "timeout", "");
 }
@@ -65,7 +65,8 @@ static void answers_under_way_have_a_limit_together(void **state)
 	upsert(&f, "pod-1", endpoint(&f, PROFILE_KIND_HEAP, "/large"));
 	run_until(&f, failed);
 	assert_int_equal(outcomes(&f, "memory"), 1);
-	assert_string_equal(last_error(&f), "the answers under way take more than 1048576 bytes");
+	assert_string_equal(last_error(&f),
+			    "the answers being received take more than 1048576 bytes");
 }
 
 static bool asked_four_times(struct fixture *f)
