@@ -28,10 +28,11 @@ bench_tables := $(patsubst %,$(O)/test/bench/%_tables,special index stack)
 $(bench_tables): $(O)/test/bench/%: $(O)/obj/test/bench/%.o $(O)/libcluster.a $(O)/libnode.a $(O)/libcommon.a
 	$(call say,LINK)
 	$(Q)mkdir -p $(@D) && $(CC) $(LDFLAGS_ALL) -o $@ $^ $(libs_cluster)
-$(O)/test/bench/count_stacks: $(O)/obj/test/bench/count_stacks.o $(O)/libnode.a $(O)/libcommon.a
+bench_node_tables := $(patsubst %,$(O)/test/bench/%,count_stacks read_caches)
+$(bench_node_tables): $(O)/test/bench/%: $(O)/obj/test/bench/%.o $(O)/libnode.a $(O)/libcommon.a
 	$(call say,LINK)
 	$(Q)mkdir -p $(@D) && $(CC) $(LDFLAGS_ALL) -o $@ $^ $(libs_node)
-bench-tables: $(bench_tables) $(O)/test/bench/count_stacks ## tables made for one use against common/data/table.h
+bench-tables: $(bench_tables) $(bench_node_tables) ## tables made for one use against common/data/table.h
 	$(Q)for b in $^; do $$b; done
 build/bench/go_locks: $(wildcard test/bench/locks/*)
 	@mkdir -p $(@D)

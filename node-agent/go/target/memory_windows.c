@@ -1,33 +1,35 @@
 /*
  * The records of a profiler are allocated from chunks, one chunk per P, and read in the order
- * of their addresses, so a small read is usually followed by one close to it. A read of 16
- * KiB costs hardly more than one of 100 bytes. There are as many windows as Ps that a program
- * commonly has.
+ * of their addresses or of their creation, so a small read is usually followed by one close
+ * to it or close to one of the last few. A read of 16 KiB costs hardly more than one of 100
+ * bytes.
  *
  * Windows are aligned to their size. If one cannot be read as a whole, because a page in it
- * is not mapped, the exact bytes are read instead.
- *
- * Not a hash table (common/data/table.h): the window that was used last answers nearly all
- * reads, and the others are searched one by one, which is nothing beside the system call that
- * follows a miss. The scan finds the least recently used window in passing.
+ * is not mapped, that is remembered, and the exact bytes are read instead. When all windows
+ * are in use, the least recently used one is replaced: the list of the hash table is in the
+ * order of last use.
  */
 #include "node-agent/go/target/memory_windows.h"
 
 #include <errno.h>
 
+#include "common/data/table.h"
+
 struct window {
+	UT_hash_handle hh;
 	uint64_t base;
-	uint64_t used; /* value of `clock` at the last use; 0 if never */
 	bool readable;
 };
 
 struct memory_windows {
 	const struct byte_source *memory; /* borrowed */
 	uint64_t left_bytes;
-	uint64_t clock;
-	size_t last; /* index of the window used last */
+	struct window *table;
+	struct window *last; /* the window used last; NULL if none */
+	size_t n_used;
+	bool no_memory; /* for the table; until the next begin */
 	struct window windows[MEMORY_WINDOWS];
-	uint64_t data[MEMORY_WINDOWS][MEMORY_WINDOW_BYTES / sizeof(uint64_t)];
+	uint64_t data[MEMORY_WINDOWS][MEMORY_WINDOW_BYTES / sizeof(uint64_t)]; /* of each */
 };
 
 int memory_windows_new(struct memory_windows **ret)
@@ -40,19 +42,28 @@ int memory_windows_new(struct memory_windows **ret)
 	return 0;
 }
 
+static void clear(struct memory_windows *w)
+{
+	HASH_CLEAR(hh, w->table);
+	w->last = NULL;
+	w->n_used = 0;
+	w->no_memory = false;
+}
+
 void memory_windows_free(struct memory_windows *w)
 {
+	if (!w)
+		return;
+	clear(w);
 	free(w);
 }
 
 void memory_windows_begin(struct memory_windows *w, const struct byte_source *memory,
 			  uint64_t max_bytes)
 {
+	clear(w);
 	w->memory = memory;
 	w->left_bytes = max_bytes;
-	memset(w->windows, 0, sizeof(w->windows));
-	w->clock = 0;
-	w->last = 0;
 }
 
 int memory_windows_read_now(struct memory_windows *w, uint64_t address, void *to, size_t len)
@@ -63,34 +74,41 @@ int memory_windows_read_now(struct memory_windows *w, uint64_t address, void *to
 	return byte_source_read(w->memory, address, to, len);
 }
 
-static bool is_window(const struct memory_windows *w, size_t i, uint64_t base)
+static uint64_t *data_of(struct memory_windows *w, const struct window *v)
 {
-	return w->windows[i].used != 0 && w->windows[i].base == base;
+	return w->data[v - w->windows];
 }
 
-/*
- * Returns the index of the window at this base; reads it over the least recently used one if
- * needed.
- */
-static size_t find_window(struct memory_windows *w, uint64_t base)
+/* Takes an unused window, or else the least recently used one. */
+static struct window *take_window(struct memory_windows *w)
 {
-	size_t oldest = 0;
+	struct window *v;
 
-	for (size_t i = 0; i < MEMORY_WINDOWS; i++) {
-		if (is_window(w, i, base)) {
-			w->windows[i].used = ++w->clock;
-			return i;
-		}
-		if (w->windows[i].used < w->windows[oldest].used)
-			oldest = i;
+	if (w->n_used < MEMORY_WINDOWS)
+		return &w->windows[w->n_used++];
+	v = w->table;
+	HASH_DEL(w->table, v);
+	return v;
+}
+
+/* Returns the window at this base, which is read if it is not there; NULL if no_memory. */
+static struct window *find_window(struct memory_windows *w, uint64_t base)
+{
+	struct window *v;
+
+	HASH_FIND(hh, w->table, &base, sizeof(base), v);
+	if (v) {
+		HASH_DEL(w->table, v);
+	} else {
+		v = take_window(w);
+		v->base = base;
+		v->readable =
+			memory_windows_read_now(w, base, data_of(w, v), MEMORY_WINDOW_BYTES) == 0;
 	}
-	w->windows[oldest] = (struct window){
-		.base = base,
-		.used = ++w->clock,
-		.readable =
-			memory_windows_read_now(w, base, w->data[oldest], MEMORY_WINDOW_BYTES) == 0,
-	};
-	return oldest;
+	/* at the end of the list */
+	HASH_ADD(hh, w->table, base, sizeof(v->base), v);
+	w->no_memory = !TABLE_ADDED(hh, v);
+	return w->no_memory ? NULL : v;
 }
 
 /* Returns the bytes in place, or NULL as memory_windows_words() does. */
@@ -99,11 +117,11 @@ static const char *find(struct memory_windows *w, uint64_t address, size_t len)
 	uint64_t base = address & ~(MEMORY_WINDOW_BYTES - 1);
 	uint64_t offset = address - base;
 
-	if (len > MEMORY_WINDOW_BYTES - offset)
+	if (w->no_memory || len > MEMORY_WINDOW_BYTES - offset)
 		return NULL;
-	if (!is_window(w, w->last, base))
+	if (!w->last || w->last->base != base)
 		w->last = find_window(w, base);
-	return w->windows[w->last].readable ? (const char *)w->data[w->last] + offset : NULL;
+	return w->last && w->last->readable ? (const char *)data_of(w, w->last) + offset : NULL;
 }
 
 const uint64_t *memory_windows_words(struct memory_windows *w, uint64_t address, size_t n)
@@ -116,7 +134,7 @@ int memory_windows_read(struct memory_windows *w, uint64_t address, void *to, si
 	const char *from = find(w, address, len);
 
 	if (!from)
-		return memory_windows_read_now(w, address, to, len);
+		return w->no_memory ? -ENOMEM : memory_windows_read_now(w, address, to, len);
 	memcpy(to, from, len);
 	return 0;
 }

@@ -29,8 +29,8 @@ void memory_windows_begin(struct memory_windows *w, const struct byte_source *me
 			  uint64_t max_bytes);
 
 /*
- * Reads all len bytes. Returns 0, -EFBIG after max_bytes, or -ENODATA, -EIO … if they cannot
- * be read.
+ * Reads all len bytes. Returns 0, -EFBIG after max_bytes, -ENODATA, -EIO … if they cannot be
+ * read, or -ENOMEM, which is what all further calls return too until the next begin.
  */
 int memory_windows_read(struct memory_windows *w, uint64_t address, void *to,
 			size_t len) MUST_CHECK;
