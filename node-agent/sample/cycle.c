@@ -182,7 +182,7 @@ static int add_stack(struct cycle *c, struct cycle_stack **slot, uint64_t hash,
 	int r;
 
 	r = require_process(c, snapshot, &process);
-	if (r < 0)
+	if (!process)
 		return r;
 	s = arena_alloc(&c->arena, size);
 	if (!s)
