@@ -42,7 +42,7 @@ static int read_fd(int fd, uint64_t offset, uint8_t *to, size_t len)
 		if (n < 0)
 			return -errno;
 		if (n == 0)
-			return -ENODATA; /* truncated since it was opened */
+			return -ENODATA; /* the file was truncated after it was opened */
 		to += n;
 		offset += (uint64_t)n;
 		len -= (size_t)n;
@@ -50,7 +50,7 @@ static int read_fd(int fd, uint64_t offset, uint8_t *to, size_t len)
 	return 0;
 }
 
-/* Has a descriptor and room of its own: it may still run when nobody waits for it any more. */
+/* Has a descriptor and a buffer of its own: it may outlive the call that waits for it. */
 struct read_job {
 	struct deadline_job job; /* first */
 	int fd;

@@ -1,8 +1,26 @@
+/*
+ * Code of a stripped library has no names, but samples of one function should still be
+ * together. Each address on its own would spread a hot function over hundreds of frames.
+ * Exception tables say where functions begin and end, because unwinding needs that, and
+ * stripping keeps them.
+ *
+ * The index alone is not enough: it has starts but no ends, so that an address in padding, or
+ * in assembly without a description, would be attributed to the function before it. Therefore
+ * the description (FDE) is read as well, and its common part (CIE), which says how the FDE's
+ * addresses are encoded.
+ *
+ * Of the encodings that DWARF allows, only those are understood that linkers write: a binary
+ * search table of 32-bit offsets, and addresses relative to their own place. Tables with
+ * others count as absent.
+ */
 #include "node-agent/elf/eh_function.h"
 
 #include <errno.h>
 
-/* Pointer encodings: the low half says how a value is written, the high one what it is relative to. */
+/*
+ * Pointer encodings: the low half is the format of a value, the high half what it is relative
+ * to.
+ */
 #define ENC_UDATA4 0x03
 #define ENC_UDATA8 0x04
 #define ENC_SDATA4 0x0b
@@ -12,7 +30,7 @@
 #define ENC_DATAREL_SDATA4 0x3b
 
 #define HDR_VERSION 1
-#define CIE_BYTES 64u /* its augmentation is within */
+#define CIE_BYTES 64u /* enough for its augmentation */
 
 struct index_entry {
 	int32_t function; /* both relative to the start of .eh_frame_hdr */
@@ -44,7 +62,7 @@ static size_t encoded_bytes(uint8_t enc)
 	}
 }
 
-/* Address and number of entries of the sorted index. */
+/* Finds the sorted index: its address and its number of entries. */
 static int find_index(const struct elf_layout *l, const struct byte_source *src,
 		      uint64_t *ret_vaddr, uint32_t *ret_n)
 {
@@ -79,7 +97,7 @@ static uint64_t function_of(const struct elf_layout *l, const struct index_entry
 	return l->eh_frame_hdr + (uint64_t)(int64_t)e->function;
 }
 
-/* The last entry whose function begins at or before vaddr. */
+/* Finds the last entry whose function begins at or before vaddr. */
 static int search_index(const struct elf_layout *l, const struct byte_source *src, uint64_t vaddr,
 			struct index_entry *ret)
 {
@@ -107,7 +125,7 @@ static int search_index(const struct elf_layout *l, const struct byte_source *sr
 	return lo > 0 ? 0 : -ENOENT;
 }
 
-/* Past n LEB128 numbers; false when they do not end before end. */
+/* Skips n LEB128 numbers. Returns false if they do not end before end. */
 static bool skip_lebs(const uint8_t **p, const uint8_t *end, unsigned n)
 {
 	for (; n > 0 && *p < end; (*p)++)
@@ -115,7 +133,7 @@ static bool skip_lebs(const uint8_t **p, const uint8_t *end, unsigned n)
 	return n == 0;
 }
 
-/* How addresses are written in the descriptions of a CIE: what follows 'R' in its augmentation. */
+/* Returns the encoding of addresses in the FDEs of a CIE: the 'R' of its augmentation. */
 static int pointer_encoding(const uint8_t *cie, size_t len)
 {
 	const uint8_t *end = cie + len, *augmentation = cie + 9, *p;
@@ -152,7 +170,7 @@ static int pointer_encoding(const uint8_t *cie, size_t len)
 	return -ENOENT;
 }
 
-/* The range that the description at fde states for a function at start; 0 when it is another's. */
+/* Reads the size of the function at start from its FDE; 0 if the FDE is another function's. */
 static int read_range(const struct elf_layout *l, const struct byte_source *src, uint64_t fde,
 		      uint64_t start, uint64_t *ret_bytes)
 {
@@ -170,7 +188,7 @@ static int read_range(const struct elf_layout *l, const struct byte_source *src,
 	r = read_at(l, src, fde + 4 - head[1], cie, sizeof(cie));
 	if (r < 0)
 		return r;
-	/* a CIE is what has 0 where descriptions have the way back to theirs */
+	/* a CIE has 0 where an FDE has the distance to its CIE */
 	if (memcmp(cie + 4, (const uint8_t[4]){0}, 4) != 0)
 		return -ENOENT;
 	enc = pointer_encoding(cie, sizeof(cie));

@@ -1,3 +1,12 @@
+/*
+ * Everything that is read from ELF files begins here, so this is where hostile files meet
+ * their limits: sections beyond the end of the file, and segments and sections whose sums
+ * overflow, are left out, so that later code can add their fields without checking again.
+ *
+ * Sections are a convenience of linkers that running a program does not need. They may be
+ * missing, or their headers be damaged; the file then simply has none, and lookups do with
+ * segments. The build id is taken from the note segments, which stripping keeps.
+ */
 #include "node-agent/elf/elf_layout.h"
 
 #include <elf.h>
@@ -8,7 +17,7 @@
 
 #define PAGE_BYTES UINT64_C(4096)
 #define HEADERS_AT_ONCE 32u
-/* Build ids have 8 to 83 bytes and come first; what follows in a note segment is not read. */
+/* Build ids have 8 to 83 bytes and come first; the rest of a note segment is not read. */
 #define NOTES_READ_BYTES 2048u
 #define SECTION_NAME_BYTES 32u
 
@@ -29,7 +38,7 @@ static int read_ehdr(Elf64_Ehdr *eh, const struct byte_source *src)
 	return 0;
 }
 
-/* The part of a note's payload that names the build. */
+/* Whether a note is a build id, of GNU or of Go. */
 static bool is_build_id(const Elf64_Nhdr *nh, const uint8_t *name, bool *is_go)
 {
 	if (nh->n_namesz != 4 || nh->n_descsz == 0)
@@ -155,7 +164,7 @@ static const struct {
 	{".go.buildinfo", ELF_SECTION_GO_BUILDINFO},
 };
 
-/* The section headers of a file, as far as they matter while walking them. */
+/* The section headers of a file, while they are read. */
 struct section_table {
 	const struct byte_source *src;
 	uint64_t offset;
@@ -223,7 +232,7 @@ static void add_section(struct elf_layout *l, const struct section_table *t, con
 {
 	uint64_t end;
 
-	/* the sections of a separate debug file have addresses but no bytes */
+	/* sections of a separate debug file have addresses but no bytes */
 	if (sh->sh_type == SHT_NULL || sh->sh_type == SHT_NOBITS || sh->sh_size == 0 ||
 	    !within_file(t->src, sh) || __builtin_add_overflow(sh->sh_addr, sh->sh_size, &end))
 		return;
@@ -238,7 +247,7 @@ static void add_section(struct elf_layout *l, const struct section_table *t, con
 	add_named(l, t, sh, index);
 }
 
-/* Section count and index of the names: in section 0 when they do not fit into the header. */
+/* Numbers that do not fit into the header, of sections and of their names, are in section 0. */
 static int open_sections(struct section_table *t, const struct byte_source *src,
 			 const Elf64_Ehdr *eh)
 {
@@ -310,7 +319,7 @@ int elf_layout_parse(struct elf_layout *ret, const struct byte_source *src)
 	if (r < 0)
 		return r;
 	r = read_sections(ret, src, &eh);
-	/* tools that drop the section headers often leave their offset behind */
+	/* tools that remove the section headers often leave their offset in the header */
 	return r == -ENODATA || r == -EBADMSG ? 0 : r;
 }
 

@@ -1,11 +1,11 @@
 /*
- * Where things are in an ELF file: segments, the few sections we read, the build id. Pure.
+ * The layout of an ELF file: segments, the few sections we read, the build id. Pure.
  *
- * Ours instead of libelf, because libelf either maps the file (a truncated file is then a
- * SIGBUS in the agent, and its pages count as the agent's memory) or reads whole sections into
- * the heap (a symbol table can have 100 MB). This reads headers only, in pieces, through a
- * byte_source, into a structure of fixed size; every offset in it lies within the file as it
- * was when opened. Only 64-bit little-endian executables and shared objects are understood.
+ * It replaces libelf, because libelf either maps the file (a truncated file is then a SIGBUS
+ * in the agent, and its pages count as the agent's memory) or reads whole sections into the
+ * heap (a symbol table can have 100 MB). This reads only headers, in pieces, through a
+ * byte_source, into a struct of fixed size; every offset in it lies within the file as it was
+ * when opened. Only 64-bit little-endian executables and shared objects are understood.
  */
 #ifndef NODE_AGENT_ELF_ELF_LAYOUT_H
 #define NODE_AGENT_ELF_ELF_LAYOUT_H
@@ -23,7 +23,7 @@ struct elf_segment {
 	uint64_t vaddr;
 	uint64_t offset;
 	uint64_t file_bytes;
-	uint64_t memory_bytes; /* at least file_bytes: the rest is zeroed memory */
+	uint64_t memory_bytes; /* at least file_bytes; the rest is zeroed memory */
 	bool executable;
 	bool writable;
 };
@@ -61,7 +61,7 @@ struct elf_layout {
 	uint64_t eh_frame_hdr_bytes; /* 0: there is none */
 	uint64_t relro_start;        /* PT_GNU_RELRO: read-only once it is relocated */
 	uint64_t relro_end;
-	uint64_t text_start; /* executable segments lie in text_start … text_end */
+	uint64_t text_start; /* all executable segments lie between these two */
 	uint64_t text_end;
 	uint64_t entry;       /* address of the first instruction */
 	uint16_t machine;     /* EM_… */
@@ -72,26 +72,27 @@ struct elf_layout {
 };
 
 /*
- * 0; -ENOEXEC: not an ELF file of ours; -EBADMSG: headers are broken; -ENODATA, -EIO: cannot
- * be read. *ret is undefined on failure. A file without section headers has no sections.
+ * Returns 0; -ENOEXEC if it is not an ELF file of the kinds above; -EBADMSG if its headers are
+ * corrupt; or -ENODATA, -EIO and others if it cannot be read. *ret is undefined on failure. A
+ * file without section headers has no sections.
  */
 int elf_layout_parse(struct elf_layout *ret, const struct byte_source *src) MUST_CHECK;
 
 /*
- * ELF virtual address of the byte at this file offset, by the PT_LOAD it belongs to: an
- * executable one where there is a choice. Mappings are whole pages, so the padding around a
- * segment counts as its. -ENOENT: no segment has it.
+ * ELF virtual address of the byte at this file offset, from the PT_LOAD that it belongs to: if
+ * there are several, an executable one. Mappings are whole pages, so the padding around a
+ * segment belongs to it. Returns 0, or -ENOENT if the offset is in no segment.
  */
 int elf_layout_address(const struct elf_layout *layout, uint64_t file_offset,
 		       uint64_t *ret_vaddr) MUST_CHECK;
 
-/* File offset of an address within a PT_LOAD's file bytes. -ENOENT: in none. */
+/* File offset of an address. Returns 0, or -ENOENT if no PT_LOAD has bytes of the file there. */
 int elf_layout_offset(const struct elf_layout *layout, uint64_t vaddr,
 		      uint64_t *ret_file_offset) MUST_CHECK;
 
 /*
- * Whether one of these bytes may be in a page that is mapped from the file. What is not in the layout, because there is
- * too much, counts as mapped.
+ * Whether one of these bytes may be in a page that is mapped from the file. If the file has
+ * more segments than the layout, the answer is yes.
  */
 bool elf_layout_is_mapped(const struct elf_layout *layout, uint64_t vaddr, size_t len,
 			  uint64_t page_bytes);

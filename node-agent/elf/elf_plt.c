@@ -6,7 +6,7 @@
 /* All linkers make stubs of 16 bytes, aligned to their size. */
 #define STUB_BYTES 16u
 #define RELAS_AT_ONCE 128u
-/* A program imports thousands of functions at most. */
+/* Programs import thousands of functions at most. */
 #define RELAS_MAX 262144u
 
 static int32_t s32_at(const uint8_t *p)
@@ -72,7 +72,7 @@ static int find_symbol_of_slot(const struct elf_layout *l, const struct byte_sou
 	return -ENOENT;
 }
 
-/* Reading the stub's bytes: only of an executable section other than .text proper. */
+/* Spares most addresses the reading of instructions: stubs are not in .text itself. */
 static bool may_be_stub(const struct elf_layout *l, uint64_t vaddr)
 {
 	const struct elf_section *text = &l->sections[ELF_SECTION_TEXT];

@@ -1,8 +1,9 @@
 /*
  * Names of procedure linkage stubs: which imported function a stub jumps to. Pure.
  *
- * Told by the stub's own instructions, not by its position: the jump through a slot of the
- * global offset table, and the relocation of that slot.
+ * Found from the stub's instructions, not from its position, which depends on the linker: the
+ * stub jumps through a slot of the global offset table, and the relocation of that slot names
+ * the function.
  */
 #ifndef NODE_AGENT_ELF_ELF_PLT_H
 #define NODE_AGENT_ELF_ELF_PLT_H
@@ -11,8 +12,9 @@
 #include "node-agent/elf/elf_layout.h"
 
 /*
- * Name of the imported function, as in the file and without "@plt", NUL-terminated. 0;
- * -ENOENT: vaddr lies in no such stub; -ENODATA, -EIO …: cannot be read.
+ * Stores the name of the imported function, as in the file and without "@plt", NUL-terminated.
+ * Returns 0, -ENOENT if vaddr lies in no such stub, or -ENODATA, -EIO and others if the file
+ * cannot be read.
  */
 int elf_plt_find(const struct elf_layout *layout, const struct byte_source *src, uint64_t vaddr,
 		 char *name, size_t cap) MUST_CHECK;

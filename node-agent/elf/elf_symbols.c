@@ -1,7 +1,16 @@
 /*
- * Two passes over the symbols of the file, in pieces: the first counts them per slice of the
- * address space, which gives the exact allocation and, for a table over the limit, the slices
- * around the wanted address that fit; the second fills. Linkers do not sort symbols, we do.
+ * Linkers do not sort symbols by address, so a table has to be built before anything can be
+ * found. A browser has millions of symbols, though, more than the agent may keep, and samples
+ * are in a small part of them. So a table can be of a part of the file.
+ *
+ * There are two passes over the symbols, in pieces. The first counts them per slice of the
+ * address space. That gives the exact size to allocate and, if it is over the limit, the
+ * slices around the wanted address that fit. The second pass fills the table, which is then
+ * sorted in place.
+ *
+ * A lookup finds the last symbol at or before the address and goes back from there, because an
+ * outer function may begin before an inner label; how far is limited, since a hostile file
+ * could make every lookup walk the whole table.
  */
 #include "node-agent/elf/elf_symbols.h"
 
@@ -12,10 +21,10 @@
 
 #define SYMBOLS_AT_ONCE 256u
 #define SLICES 512u
-/* How many entries before an address may be asked whether they reach over it. */
-#define LOOK_BACK 256u
+/* Entries before an address that are checked whether they contain it. */
+#define BACK_MAX 256u
 #define ALIASES_MAX 32u
-/* Symbols that begin before the part of a table and reach into it. */
+/* For symbols that begin before the part of the table and reach into it. */
 #define SPARE_ENTRIES 16u
 
 #define REF_DYNSYM (UINT32_C(1) << 31)
@@ -31,9 +40,9 @@ struct entry {
 };
 
 struct elf_symbol_table {
-	uint64_t base; /* what the starts of entries are relative to */
-	uint64_t from; /* addresses from … end are covered */
-	uint64_t end;
+	uint64_t base; /* the starts of entries are relative to this */
+	uint64_t from; /* first address covered */
+	uint64_t end;  /* behind the last one */
 	uint32_t n;
 	struct entry entries[];
 };
@@ -61,7 +70,7 @@ static bool is_function(const struct elf_layout *l, const Elf64_Sym *sym)
 	case STT_GNU_IFUNC:
 		return true;
 	case STT_NOTYPE:
-		/* arm64 marks code and data in text with local symbols $x and $d */
+		/* on arm64, local symbols $x and $d mark code and data in the text */
 		if (l->machine == EM_AARCH64 && ELF64_ST_BIND(sym->st_info) == STB_LOCAL)
 			return false;
 		return text_of(l, sym->st_value) != NULL;
@@ -70,7 +79,7 @@ static bool is_function(const struct elf_layout *l, const Elf64_Sym *sym)
 	}
 }
 
-/* Called for each symbol; not 0 ends the walk and is its result. */
+/* Called for each symbol. A result other than 0 ends the walk, which returns it. */
 typedef int symbol_fn(void *ctx, const Elf64_Sym *sym, uint32_t ref);
 
 static int walk_section(const struct elf_section *section, const struct byte_source *src,
@@ -106,7 +115,7 @@ static int walk_symbols(const struct elf_layout *l, const struct byte_source *sr
 	return walk_section(&l->sections[ELF_SECTION_DYNSYM], src, REF_DYNSYM, fn, ctx);
 }
 
-/* First pass. */
+/* The first pass. */
 struct census {
 	const struct elf_layout *layout;
 	uint64_t slice_bytes;
@@ -126,7 +135,7 @@ static int count_symbol(void *ctx, const Elf64_Sym *sym, uint32_t ref)
 	return 0;
 }
 
-/* The slices around an address which together have at most max symbols. */
+/* Chooses the slices around an address that have at most max symbols together. */
 static int choose_slices(const struct census *c, uint64_t around, uint64_t max, uint32_t *ret_first,
 			 uint32_t *ret_end)
 {
@@ -154,7 +163,7 @@ static int choose_slices(const struct census *c, uint64_t around, uint64_t max, 
 	return 0;
 }
 
-/* Second pass. */
+/* The second pass. */
 struct filling {
 	const struct elf_layout *layout;
 	struct elf_symbol_table *table;
@@ -197,7 +206,7 @@ static int compare_entries(const void *a, const void *b)
 	return x->ref < y->ref ? -1 : x->ref > y->ref;
 }
 
-/* An exported function is in both tables: its .dynsym entry goes. */
+/* Drops the .dynsym entry of an exported function, which .symtab has as well. */
 static void drop_doubles(struct elf_symbol_table *t)
 {
 	uint32_t n = 0;
@@ -313,7 +322,7 @@ size_t elf_symbol_table_count(const struct elf_symbol_table *t)
 	return t->n;
 }
 
-/* Number of entries that start at or before an address. */
+/* Returns the number of entries that start at or before an address. */
 static uint32_t entries_until(const struct elf_symbol_table *t, uint32_t address)
 {
 	uint32_t lo = 0, hi = t->n;
@@ -329,7 +338,7 @@ static uint32_t entries_until(const struct elf_symbol_table *t, uint32_t address
 	return lo;
 }
 
-/* A function's name and what decides between several. */
+/* A name, and the properties that decide between several. */
 struct candidate {
 	const char *name;
 	size_t len;
@@ -386,7 +395,7 @@ static int read_candidate(const struct lookup *in, const struct entry *e, struct
 	r = byte_source_read(in->src, symbols->offset + at, &sym, sizeof(sym));
 	if (r < 0)
 		return r;
-	/* another file of the same build id, or changed since */
+	/* this is another file with the same build id, or it has changed */
 	if (sym.st_value != in->table->base + e->start || !is_function(in->layout, &sym))
 		return -ENOENT;
 	r = byte_source_read_string(in->src, strings->offset + sym.st_name,
@@ -409,13 +418,13 @@ static bool reaches(const struct entry *e, uint32_t address)
 	return address - e->start < e->size;
 }
 
-/* The last entry that has the address: a sized one if any. -1: none. */
+/* Returns the last entry that contains the address, preferably one with a size; -1: none. */
 static int64_t find_entry(const struct elf_symbol_table *t, uint32_t address)
 {
 	uint32_t until = entries_until(t, address);
 	int64_t sizeless = -1;
 
-	for (uint32_t back = 1; back <= LOOK_BACK && back <= until; back++) {
+	for (uint32_t back = 1; back <= BACK_MAX && back <= until; back++) {
 		uint32_t i = until - back;
 
 		if (!reaches(&t->entries[i], address))

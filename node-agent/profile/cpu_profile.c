@@ -1,17 +1,17 @@
 /*
- * A cycle has stacks of addresses by process; an upload is one profile per workload. In between,
- * every stack is completed: kernel frames, user frames, a mark where something is missing, and the
- * name of the process as the root.
+ * A cycle has stacks of addresses by process; an upload is one profile per workload. In
+ * between, every stack is completed: kernel frames, user frames, a mark where something is
+ * missing, and the name of the process as the root.
  *
- * Where a stack ends is decided here and not where it was walked, because names decide it. The walk
- * follows frame pointers through code that may not keep any, and then reads words that mean nothing.
- * Two things unmask them: an address in no mapping, and a change of stacks in a function that never
- * changes stacks. A known start function at the bottom shows the opposite, a complete stack
- * (stack_landmark.h).
+ * Where a stack ends is decided here and not where it was walked, because names decide it. The
+ * walk follows frame pointers through code that may not keep any, and then reads words that
+ * mean nothing. Two things reveal them: an address in no mapping, and a change of stacks in a
+ * function that never changes stacks. A known start function at the bottom shows the opposite,
+ * a complete stack (stack_landmark.h).
  *
- * Frames come from the symbolizer, which gives equal frames as equal pointers until a profile is
- * finished. These pointers are what stack_profile.h gets as addresses: those of the code mean different things
- * in different processes of one workload.
+ * Frames come from the symbolizer, which gives equal frames as equal pointers until a profile
+ * is finished. These pointers are what stack_profile.h gets as addresses: those of the code
+ * mean different things in different processes of one workload.
  *
  * What cannot be put into a profile is counted, and the rest continues.
  */
@@ -165,9 +165,10 @@ static bool push_user_frames(struct build *b, const struct process_snapshot *p,
 }
 
 /*
- * Whether the walk over the user stack saw everything. A frame pointer of 0 proves that only after
- * a step: code built without frame pointers leaves any value in the register, 0 as well. The name at
- * the bottom proves it, or the one above if the start-up code at the bottom has no symbol.
+ * Whether the walk over the user stack saw everything. A frame pointer of 0 proves that only
+ * after a step: code built without frame pointers leaves any value in the register, 0 as well.
+ * The name at the bottom proves it, or the one above if the start-up code at the bottom has no
+ * symbol.
  */
 static bool is_whole(const struct build *b, const struct cycle_stack *stack, bool all_code,
 		     size_t first_user)

@@ -12,11 +12,14 @@
 
 #define FRAMES_PER_ADDRESS_MAX 64u /* inlined calls */
 
-/* Which frames a reader has no use for: those that a compiler or a runtime made. */
+/*
+ * Compilers and runtimes make functions that a reader has no use for. A wrapper only passes a call
+ * on and is hidden, unless the call failed and it called the runtime's panic instead.
+ */
 enum frame_role {
 	FRAME_PLAIN,
-	FRAME_WRAPPER, /* only passes a call on; shown if its caller failed and called, instead, … */
-	FRAME_PANIC, /* … one of these */
+	FRAME_WRAPPER,
+	FRAME_PANIC,
 };
 
 /* Texts are borrowed until the profile is freed; equal texts are the same pointer. */
@@ -35,13 +38,16 @@ struct frame_list {
 
 struct frame_resolver {
 	/*
-	 * Stores the frames of the call before a return address: the innermost one, or all, with
-	 * those that it is inlined into. None if the address says nothing to a reader.
-	 * Returns 0, or a negative errno, which becomes the result of stack_profile_add(). An unknown
-	 * address is no error; its frame says that it is unknown.
+	 * Stores the frames of the call before a return address: the innermost one, or all,
+	 * with those that it is inlined into. None if the address says nothing to a reader.
+	 * Returns 0, or a negative errno, which becomes the result of stack_profile_add(). An
+	 * unknown address is no error; its frame says that it is unknown.
 	 */
 	int (*resolve)(void *ctx, uint64_t return_address, bool all, struct frame_list *ret);
-	/* Whether the code at the address itself belongs to the language's runtime. NULL: nothing. */
+	/*
+	 * Whether the code at the address itself belongs to the language's runtime. NULL:
+	 * nothing.
+	 */
 	bool (*is_runtime)(void *ctx, uint64_t address);
 	void *ctx;
 };

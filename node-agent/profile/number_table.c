@@ -59,12 +59,15 @@ static int grow(struct number_table *t)
 
 int number_table_add(struct number_table *t, const void *element, uint32_t *ret)
 {
-	int r = t->n < t->cap ? 0 : grow(t);
-	uint32_t *slot;
+	uint32_t *slot = t->cap ? probe(t, element) : NULL;
 
-	if (r < 0)
-		return r;
-	slot = probe(t, element);
+	if (!slot || (*slot == 0 && t->n == t->cap)) {
+		int r = grow(t);
+
+		if (r < 0)
+			return r;
+		slot = probe(t, element);
+	}
 	if (*slot == 0) {
 		memcpy(t->elements + t->n * t->element_bytes, element, t->element_bytes);
 		*slot = ++t->n;

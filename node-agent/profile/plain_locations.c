@@ -1,9 +1,10 @@
 /*
- * A loop over frames that looks each of them up spends its time on branches that the processor predicts
- * wrong: whether this slot is the right one, whether to probe the next. So there are none here. An
- * address has one bucket of four places, by its hash, and all four are compared at once; if none
- * matches, the address is not in the table. What is found are the bytes that the pprof needs, with their
- * number, so that packing is one store of fixed size and an addition.
+ * A loop over frames that looks each of them up spends its time on branches that the processor
+ * predicts wrong: whether this slot is the right one, whether to probe the next. So there are
+ * none here. An address has one bucket of four places, by its hash, and all four are compared
+ * at once; if none matches, the address is not in the table. What is found are the bytes that
+ * the pprof needs, with their number, so that packing is one store of fixed size and an
+ * addition.
  *
  * The price are addresses whose bucket is full when they are added: they stay outside.
  */

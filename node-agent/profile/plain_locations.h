@@ -1,9 +1,9 @@
 /*
- * Addresses that stand for one location each, in so few bytes that those of a whole program fit into the
- * processor's cache. Pure.
+ * Addresses that stand for one location each, in so few bytes that those of a whole program
+ * fit into the processor's cache. Pure.
  *
- * Some addresses are left out and must be looked up elsewhere: those 4 GiB or more away from the others
- * (plugins), and one or two in a hundred whose bucket is full.
+ * Some addresses are left out and must be looked up elsewhere: those 4 GiB or more away from
+ * the others (plugins), and one or two in a hundred whose bucket is full.
  *
  * It exists beside the table of stack_locations.h because of large profiles: by "make bench-go
  * BENCH=heap", a heap of 131,000 records in use takes 112 ms with it and 150 ms without.
@@ -31,8 +31,9 @@ void plain_locations_fini(struct plain_locations *t);
 int plain_locations_add(struct plain_locations *t, uint64_t address, uint32_t location) MUST_CHECK;
 
 /*
- * Packs (pprof_pack_location()) addresses from the first one on, until one is not in the table. Returns
- * how many, and stores the number of bytes; to has PPROF_PACKED_LOCATION_MAX_BYTES for each address.
+ * Packs (pprof_pack_location()) addresses from the first one on, until one is not in the
+ * table. Returns how many, and stores the number of bytes; to has
+ * PPROF_PACKED_LOCATION_MAX_BYTES for each address.
  */
 size_t plain_locations_pack(const struct plain_locations *t, const uint64_t *addresses, size_t n,
 			    uint8_t *to, size_t *ret_len);

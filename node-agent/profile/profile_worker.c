@@ -1,11 +1,12 @@
 /*
- * Three owners share the work. The loop thread has struct profile_worker: results, metrics, and
- * everything that calls back. The worker thread has struct work: the symbolizer and the jobs. A
- * cycle belongs to whoever holds it.
+ * Three owners share the work. The loop thread has struct profile_worker: results, metrics,
+ * and everything that calls back. The worker thread has struct work: the symbolizer and the
+ * jobs. A cycle belongs to whoever holds it.
  *
- * The thread reads files that may not answer, so at the end it is not joined without limit: it is
- * abandoned together with its struct work, which it frees if it ever returns. That is why it touches
- * what belongs to the loop thread only between worker_thread_enter() and worker_thread_leave().
+ * The thread reads files that may not answer, so at the end it is not joined without limit: it
+ * is abandoned together with its struct work, which it frees if it ever returns. That is why
+ * it touches what belongs to the loop thread only between worker_thread_enter() and
+ * worker_thread_leave().
  */
 #include "node-agent/profile/profile_worker.h"
 

@@ -35,8 +35,8 @@ void profile_worker_free(struct profile_worker *w);
 DEFINE_CLEANUP(struct profile_worker *, profile_worker_free);
 
 /*
- * Takes c on success; it covers duration_ns up to end_ns since the Unix epoch. Returns 0, -EAGAIN if
- * the thread is still busy with earlier cycles, or -ENOMEM.
+ * Takes c on success; it covers duration_ns up to end_ns since the Unix epoch. Returns 0,
+ * -EAGAIN if the thread is still busy with earlier cycles, or -ENOMEM.
  */
 int profile_worker_adopt(struct profile_worker *w, struct cycle *c, int64_t end_ns,
 			 int64_t duration_ns) MUST_CHECK;

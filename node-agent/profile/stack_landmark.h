@@ -1,6 +1,6 @@
 /*
- * Functions whose names say something about a stack: that it is complete, because nothing calls them,
- * or that it continues on another stack. Pure.
+ * Functions whose names say something about a stack: that it is complete, because nothing
+ * calls them, or that it continues on another stack. Pure.
  */
 #ifndef NODE_AGENT_PROFILE_STACK_LANDMARK_H
 #define NODE_AGENT_PROFILE_STACK_LANDMARK_H
@@ -10,7 +10,10 @@
 /* A process or thread starts with this function, or it is main, which only start-up code calls. */
 bool stack_is_root(const char *function);
 
-/* This function runs its callee on another stack: parts of Go's runtime (asm_amd64.s, asm_arm64.s). */
+/*
+ * This function runs its callee on another stack: parts of Go's runtime (asm_amd64.s,
+ * asm_arm64.s).
+ */
 bool stack_is_switch(const char *function);
 
 #endif /* NODE_AGENT_PROFILE_STACK_LANDMARK_H */

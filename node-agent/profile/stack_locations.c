@@ -1,11 +1,12 @@
 /*
- * An address is resolved once per profile and looked up for every frame of every stack. What it stands
- * for is an array of frames in most general terms: inlined calls, some of them wrappers. Nearly always
- * it is one frame, though, which needs no decision but its location. Addresses of that kind get a
- * second entry, in plain_locations.h, where whole runs of them are translated at once.
+ * An address is resolved once per profile and looked up for every frame of every stack. What
+ * it stands for is an array of frames in most general terms: inlined calls, some of them
+ * wrappers. Nearly always it is one frame, though, which needs no decision but its location.
+ * Addresses of that kind get a second entry, in plain_locations.h, where whole runs of them
+ * are translated at once.
  *
- * That table costs more to fill than it saves in a small profile, so it is only filled once many
- * addresses have been found again.
+ * That table costs more to fill than it saves in a small profile, so it is only filled once
+ * many addresses have been found again.
  */
 #include "node-agent/profile/stack_locations.h"
 
@@ -85,11 +86,12 @@ int stack_locations_add(struct stack_locations *l, const struct frame *f, uint32
 {
 	const struct function function = {f->function, f->file};
 	struct location location = {.line = f->line};
-	int r = number_table_add(&l->functions, &function, &location.function);
+	int r;
 
-	if (r == 0)
-		r = number_table_add(&l->locations, &location, ret);
-	return r == 0 && *ret >= LIMIT_PPROF_LOCATIONS ? -ENOBUFS : r;
+	if (l->locations.n == LIMIT_PPROF_LOCATIONS)
+		return -ENOBUFS;
+	r = number_table_add(&l->functions, &function, &location.function);
+	return r == 0 ? number_table_add(&l->locations, &location, ret) : r;
 }
 
 /* ---- addresses ---- */

@@ -1,9 +1,9 @@
 /*
  * Addresses → locations of a pprof: a function, a file and a line each, once. Pure.
  *
- * It has a hash table of addresses of its own beside common/data/table.h, because every frame of every
- * stack is looked up: by "make bench-go BENCH=heap", a heap of 131,000 records takes 112 ms and 14.6 MiB
- * with it, against 124 ms and 15.0 MiB with a table.h.
+ * It has a hash table of addresses of its own beside common/data/table.h, because every frame
+ * of every stack is looked up: by "make bench-go BENCH=heap", a heap of 131,000 records takes
+ * 112 ms and 14.6 MiB with it, against 124 ms and 15.0 MiB with a table.h.
  */
 #ifndef NODE_AGENT_PROFILE_STACK_LOCATIONS_H
 #define NODE_AGENT_PROFILE_STACK_LOCATIONS_H
@@ -37,9 +37,9 @@ void stack_locations_free(struct stack_locations *l);
 DEFINE_CLEANUP(struct stack_locations *, stack_locations_free);
 
 /*
- * Finds what an address stands for, its innermost frame or all, and resolves it the first time. *ret is
- * valid until the next call. Returns 0, -ENOMEM, -ENOBUFS if a limit is reached, or an error of the
- * resolver.
+ * Finds what an address stands for, its innermost frame or all, and resolves it the first
+ * time. *ret is valid until the next call. Returns 0, -ENOMEM, -ENOBUFS if a limit is reached,
+ * or an error of the resolver.
  */
 int stack_locations_find(struct stack_locations *l, uint64_t address, bool all,
 			 struct stack_address **ret) MUST_CHECK;
@@ -48,9 +48,10 @@ const struct stack_frame *stack_locations_frames(const struct stack_locations *l
 						 const struct stack_address *a);
 
 /*
- * The fast way for most frames of a large profile: packs locations (pprof_pack_location()) from the first
- * address on, until one of them is not known to be a single plain frame. Returns how many it packed and
- * stores the number of bytes; to has PPROF_PACKED_LOCATION_MAX_BYTES for each address.
+ * The fast way for most frames of a large profile: packs locations (pprof_pack_location())
+ * from the first address on, until one of them is not known to be a single plain frame.
+ * Returns how many it packed and stores the number of bytes; to has
+ * PPROF_PACKED_LOCATION_MAX_BYTES for each address.
  */
 size_t stack_locations_pack(const struct stack_locations *l, const uint64_t *addresses, size_t n,
 			    bool all, uint8_t *to, size_t *ret_len);

@@ -1,17 +1,19 @@
 /*
- * A stack goes through three steps. Its addresses become numbers of locations (stack_locations.h),
- * each resolved once. These are packed at once into the bytes that the pprof will have for them,
- * and the bytes are the key under which values are summed (stack_table.h). At the end, or earlier,
- * key and values are copied into the pprof as they are.
+ * A stack goes through three steps. Its addresses become numbers of locations
+ * (stack_locations.h), each resolved once. These are packed at once into the bytes that the
+ * pprof will have for them, and the bytes are the key under which values are summed
+ * (stack_table.h). At the end, or earlier, key and values are copied into the pprof as they
+ * are.
  *
- * The obvious way, a struct profile that is encoded at the end, needs all stacks in memory three
- * times: as addresses, as indexes and as bytes. Heaps with half a million stacks made that the peak
- * of the agent's memory. So the table of stacks is not only packed but bounded: when it outgrows the
- * processor's cache, its stacks are written as samples and forgotten. A stack that comes again
- * afterwards becomes a second sample, which pprof allows and readers add up.
+ * The obvious way, a struct profile that is encoded at the end, needs all stacks in memory
+ * three times: as addresses, as indexes and as bytes. For a heap of half a million stacks that
+ * would be the peak of the agent's memory. So the table of stacks is not only packed but
+ * bounded: when it outgrows the processor's cache, its stacks are written as samples and
+ * forgotten. A stack that comes again afterwards becomes a second sample, which pprof allows
+ * and readers add up.
  *
- * A tentative profile cannot do this: values of its first stacks may have to be forgotten, when the
- * reader finds out late what they mean.
+ * A tentative profile cannot do this: values of its first stacks may have to be forgotten,
+ * when the reader finds out late what they mean.
  */
 #include "node-agent/profile/stack_profile.h"
 

@@ -1,16 +1,18 @@
 /*
- * Stacks lie one behind the other in chunks, each as its key followed by its packed values. A hash
- * table with open addressing finds them; a slot has half of the hash beside the place of the stack, so
- * that hardly any wrong stack is compared. Values that outgrow their room move with their stack to the
- * end, which is rare, because values of one profile have similar lengths.
+ * Stacks lie one behind the other in chunks, each as its key followed by its packed values. A
+ * hash table with open addressing finds them; a slot has half of the hash beside the place of
+ * the stack, so that hardly any wrong stack is compared. Values that outgrow their room move
+ * with their stack to the end, which is rare, because values of one profile have similar
+ * lengths.
  *
- * With more stacks than a processor's cache holds, time goes into waiting for memory. Therefore adding
- * is in two steps: the new stack is appended and the slot is prefetched; the lookup happens when the
- * next stack is added. If the stack turns out to exist, the appended copy is overwritten.
+ * With more stacks than a processor's cache holds, time goes into waiting for memory.
+ * Therefore adding is in two steps: the new stack is appended and the slot is prefetched; the
+ * lookup happens when the next stack is added. If the stack turns out to exist, the appended
+ * copy is overwritten.
  *
- * At the end the slots are no longer needed as a hash table, and half of them is free. That half takes
- * the order in which stacks are written: by a hash of their first bytes, with a counting sort. Stacks
- * with the same leaf are then neighbours, which deflate finds.
+ * At the end the slots are no longer needed as a hash table, and half of them is free. That
+ * half takes the order in which stacks are written: by a hash of their first bytes, with a
+ * counting sort. Stacks with the same leaf are then neighbours, which deflate finds.
  */
 #include "node-agent/profile/stack_table.h"
 
@@ -51,8 +53,8 @@ struct chunk {
 };
 
 /*
- * The upper half is half of the hash, or the group once stacks are grouped; the lower half is the place
- * of the stack: 1 + number of the chunk * UNITS_MAX + unit. 0: empty.
+ * The upper half is half of the hash, or the group once stacks are grouped; the lower half is
+ * the place of the stack: 1 + number of the chunk * UNITS_MAX + unit. 0: empty.
  */
 typedef uint64_t slot;
 #define PLACE_BITS 32u
@@ -270,7 +272,10 @@ static void set_values(struct entry *e, const uint8_t *packed, uint8_t len)
 	e->values_len = len;
 }
 
-/* Adds to the stack in this slot. It moves if the sums need more room, then to room for any values. */
+/*
+ * Adds to the stack in this slot. It moves if the sums need more room, then to room for any
+ * values.
+ */
 static int add_values(struct stack_table *t, slot *s, const struct stack_values *values)
 {
 	struct entry *e = entry_at(t, place_of(*s)), *other;

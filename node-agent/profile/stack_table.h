@@ -3,9 +3,9 @@
  *
  * A stack is any string of bytes, the key; values are packed as a pprof has them.
  *
- * It exists beside common/data/table.h because every stack of every profile passes through it: by
- * "make bench-tables", line stack_table, adding one of 30,000 stacks twice costs 100 ns and 87 bytes,
- * against 260 ns and 183 bytes in a table.h.
+ * It exists beside common/data/table.h because every stack of every profile passes through it:
+ * by "make bench-tables", line stack_table, adding one of 30,000 stacks twice costs 100 ns and
+ * 87 bytes, against 260 ns and 183 bytes in a table.h.
  */
 #ifndef NODE_AGENT_PROFILE_STACK_TABLE_H
 #define NODE_AGENT_PROFILE_STACK_TABLE_H
@@ -31,9 +31,9 @@ void stack_table_free(struct stack_table *t);
 DEFINE_CLEANUP(struct stack_table *, stack_table_free);
 
 /*
- * Adds values to the stack with this key. Returns 0, -ENOMEM, or -ENOBUFS if the limit is reached; this
- * stack was then not added, and those before it are kept. Whether the stack is new is only looked up by
- * the next call, when its place has arrived in the processor's cache.
+ * Adds values to the stack with this key. Returns 0, -ENOMEM, or -ENOBUFS if the limit is
+ * reached; this stack was then not added, and those before it are kept. Whether the stack is
+ * new is only looked up by the next call, when its place has arrived in the processor's cache.
  */
 int stack_table_add(struct stack_table *t, const void *key, size_t len,
 		    const struct stack_values *values) MUST_CHECK;

@@ -10,7 +10,7 @@ struct output {
 	char *to;
 	size_t cap;
 	size_t len;
-	bool is_rust; /* as far as known: that demangler is at work */
+	bool is_rust; /* the Rust demangler is the one that is running */
 	jmp_buf full;
 };
 
@@ -24,11 +24,12 @@ static bool is_ascii(const char *s, size_t len)
 }
 
 /*
- * libiberty's callback cannot say "enough", so leaving an explosion of output takes a jump.
- * That is sound because the callback forms hold their state on the stack. One part allocates:
- * the Rust demangler while it hands over a decoded Punycode identifier, in one piece, which
- * has a character beyond ASCII by its nature. Not jumping out of such pieces leaves that alone,
- * and every construct of Rust names that multiplies output prints separators in between.
+ * libiberty's callback cannot stop the demangler, so output that explodes is left by
+ * longjmp(). This leaks nothing, because the callback variants keep their state on the stack,
+ * with one exception: the Rust demangler has allocated memory while it passes on a decoded
+ * Punycode identifier. It does that in one piece, which always has a character beyond ASCII,
+ * so no jump leaves such a piece. The limit still holds, since everything in Rust names that
+ * multiplies output prints ASCII separators in between.
  */
 static void append(const char *s, size_t len, void *ctx)
 {
@@ -36,14 +37,14 @@ static void append(const char *s, size_t len, void *ctx)
 	size_t room = out->cap - 1 - out->len;
 	size_t n = len < room ? len : room;
 
-	if (n > 0) /* of nothing, s may be NULL */
+	if (n > 0) /* s may be NULL if there is nothing to add */
 		memcpy(out->to + out->len, s, n);
 	out->len += n;
 	if (len > room && (!out->is_rust || is_ascii(s, len)))
 		longjmp(out->full, 1);
 }
 
-/* Not more than this is looked for behind a name: "[clone .part.0] [clone .cold]". */
+/* Returns the length without suffixes such as " [clone .part.0] [clone .cold]". */
 static size_t without_clones(const char *s, size_t len)
 {
 	static const char clone[] = " [clone ";
@@ -55,7 +56,7 @@ static size_t without_clones(const char *s, size_t len)
 	return len;
 }
 
-/* False: not a mangled name. The jump is caught here, so no variable changes in between. */
+/* Returns false if the name is not mangled. setjmp() is here, where no local variable changes. */
 static bool demangle_into(const char *name, struct output *out)
 {
 	if (setjmp(out->full))

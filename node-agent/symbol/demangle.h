@@ -2,7 +2,7 @@
  * Readable names of C++ and Rust functions (libiberty), with bounds. Pure.
  *
  * A mangled name comes from a foreign file. Substitutions in it can make the readable form
- * exponentially longer, so the work ends when the output is full, whatever is left of the input.
+ * exponentially longer, so demangling ends as soon as the output is full.
  * Stack use is bounded by DEMANGLE_INPUT_MAX_BYTES (under 1 MiB) and libiberty's own depth limit.
  */
 #ifndef NODE_AGENT_SYMBOL_DEMANGLE_H
@@ -14,10 +14,10 @@
 #define DEMANGLE_INPUT_MAX_BYTES 4096u
 
 /*
- * The name of a symbol as people know it, into to: C++ with parameters and without clone
- * suffixes, Rust (both manglings) without its hash, any other name unchanged. A symbol version
- * ("@GLIBC_2.14") is taken off first. Cut to cap - 1 bytes at a character's border; bytes that
- * are not printable UTF-8 become '?'. Always NUL-terminated; returns the length.
+ * Stores the readable name of a symbol: C++ with parameters and without clone suffixes, Rust
+ * (both manglings) without its hash, any other name unchanged. A symbol version
+ * ("@GLIBC_2.14") is removed first. The name is cut to cap - 1 bytes between characters; bytes
+ * that are not printable UTF-8 become '?'. It is always NUL-terminated. Returns its length.
  */
 size_t demangle(const char *name, char *to, size_t cap);
 

@@ -1,12 +1,14 @@
 /*
- * Two structures for two questions. Texts and frames are interned in tables whose elements lie in an
- * arena: nothing in it moves or goes while a profile points to it, and all of it goes at once.
+ * Two structures for two questions. Texts and frames are interned in tables whose elements lie
+ * in an arena: nothing in it moves or goes while a profile points to it, and all of it goes at
+ * once.
  *
  * Which frame an address has is only a cache, so it has a fixed size and evicts: sets of four
- * addresses, as processors have them. It makes no difference to a profile what it has forgotten.
+ * addresses, as processors have them. It makes no difference to a profile what it has
+ * forgotten.
  *
- * When the arena is full, names are refused and the symbolizer falls back to shorter frames, one for
- * each function at most. These still need a place, hence the spare arena.
+ * When the arena is full, names are refused and the symbolizer falls back to shorter frames,
+ * one for each function at most. These still need a place, hence the spare arena.
  */
 #include "node-agent/symbol/frame_cache.h"
 

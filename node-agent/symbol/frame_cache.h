@@ -1,13 +1,13 @@
 /*
  * Frames, each kept once, and which address has which.
  *
- * The two parts have different bounds. Frames and their strings stay until a profile or a cycle
- * ends, because stacks that are being put together point to them; equal strings are the same
- * pointer. The addresses are a cache of fixed size that evicts at any time.
+ * The two parts have different bounds. Frames and their strings stay until a profile or a
+ * cycle ends, because stacks that are being put together point to them; equal strings are the
+ * same pointer. The addresses are a cache of fixed size that evicts at any time.
  *
- * That cache exists beside common/data/table.h because it evicts without a list, and for its memory: by
- * "make bench-tables", line frame_cache, an address costs 40 bytes of a cache that is half full and
- * 185 ns for twenty lookups, against 103 bytes and 250 ns in a table.h.
+ * That cache exists beside common/data/table.h because it evicts without a list, and for its
+ * memory: by "make bench-tables", line frame_cache, an address costs 40 bytes of a cache that
+ * is half full and 185 ns for twenty lookups, against 103 bytes and 250 ns in a table.h.
  */
 #ifndef NODE_AGENT_SYMBOL_FRAME_CACHE_H
 #define NODE_AGENT_SYMBOL_FRAME_CACHE_H
@@ -46,8 +46,8 @@ void frame_cache_put(struct frame_cache *c, uint32_t object, uint64_t address,
 		     const struct symbol_frame *frame);
 
 /*
- * Nobody points to a frame any more: the cache is emptied if, of the limit, more than three quarters
- * are used, and at the end of a cycle more than half.
+ * Nobody points to a frame any more: the cache is emptied if, of the limit, more than three
+ * quarters are used, and at the end of a cycle more than half.
  */
 void frame_cache_end_profile(struct frame_cache *c);
 void frame_cache_end_cycle(struct frame_cache *c);

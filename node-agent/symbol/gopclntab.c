@@ -1,3 +1,19 @@
+/*
+ * The pclntab is what a Go program prints stack traces from, so it is there even in a stripped
+ * file, and it is complete. It is made for that program, however, not for readers of the file:
+ * its format changes with releases, and since 1.26 it does not say where its own addresses
+ * begin.
+ *
+ * A name that is wrong by one function is worse than none. Hence nothing is assumed that the
+ * file does not confirm: the table's ranges must lie in executable segments, a text start is
+ * taken from the module data only if the fields around it agree with the table, and from .text
+ * only if the functions fill it exactly. Any doubt is -ENOENT, and ELF symbols are tried
+ * instead.
+ *
+ * Nothing is kept but a few offsets. A lookup is a binary search by some twenty reads of 4 or
+ * 8 bytes, and what it finds is cached by the caller. The same code reads the table in the
+ * memory of a process, which is why everything goes through a byte_source.
+ */
 #include "node-agent/symbol/gopclntab.h"
 
 #include <elf.h>
@@ -80,7 +96,7 @@ static int read_number(const struct gopclntab *t, const struct byte_source *src,
 	return 0;
 }
 
-/* Address of function i; i == n_functions gives the end of the last. */
+/* Reads the address of function i; for i == n_functions the end of the last one. */
 static int read_start(const struct gopclntab *t, const struct byte_source *src, uint64_t i,
 		      uint64_t *ret)
 {
@@ -106,7 +122,7 @@ static int parse_files(struct gopclntab *t, const struct byte_source *src)
 	return r;
 }
 
-/* The header's fields behind the first eight bytes; their number and order is the version's. */
+/* Parses the header behind its first eight bytes: which fields there are depends on the version. */
 static int parse_header(struct gopclntab *t, const struct byte_source *src)
 {
 	bool has_text = t->version >= GOPCLNTAB_1_18;
@@ -142,7 +158,7 @@ static int parse_header(struct gopclntab *t, const struct byte_source *src)
 	return t->version == GOPCLNTAB_1_2 ? parse_files(t, src) : 0;
 }
 
-/* First and last address, without the text start where that is not known yet. */
+/* Reads the first and the last address; without the start of the text if that is still unknown. */
 static int parse_range(struct gopclntab *t, const struct byte_source *src)
 {
 	int r;
@@ -155,7 +171,7 @@ static int parse_range(struct gopclntab *t, const struct byte_source *src)
 	return t->first < t->end ? 0 : -ENOENT;
 }
 
-/* Everything but the text start, which is the header's. */
+/* Parses everything; the start of the text is taken from the header. */
 static int parse_table(struct gopclntab *t, const struct byte_source *src)
 {
 	uint8_t header[HEADER_BYTES];
@@ -170,7 +186,7 @@ static int parse_table(struct gopclntab *t, const struct byte_source *src)
 	return parse_header(t, src);
 }
 
-/* The table that begins at this offset of a section and ends with it. */
+/* Parses the table that begins at this offset of a section and ends with the section. */
 static int parse_at(struct gopclntab *t, const struct byte_source *src,
 		    const struct elf_section *section, uint64_t offset)
 {
@@ -233,7 +249,7 @@ static int locate(struct gopclntab *t, const struct elf_layout *l, const struct 
 	return r;
 }
 
-/* What the dynamic linker adds the load address to and stores at vaddr. */
+/* Reads the number that the dynamic linker stores at vaddr, without the load address it adds. */
 static int read_relocation(const struct elf_layout *l, const struct byte_source *src,
 			   uint64_t vaddr, uint64_t *ret)
 {
@@ -261,7 +277,7 @@ static int read_relocation(const struct elf_layout *l, const struct byte_source 
 	return -ENOENT;
 }
 
-/* A pointer in the file's data as it is at run time, load address 0. */
+/* Reads a pointer in the file's data, as it would be at run time with the load address 0. */
 static int read_pointer(const struct elf_layout *l, const struct byte_source *src, uint64_t vaddr,
 			uint64_t *ret)
 {
@@ -276,7 +292,7 @@ static int read_pointer(const struct elf_layout *l, const struct byte_source *sr
 	return *ret != 0 ? 0 : read_relocation(l, src, vaddr, ret);
 }
 
-/* moduledata.text, believed when the fields around it agree with the table. */
+/* moduledata.text, if the fields around it agree with the table. */
 static int text_start_of_module(const struct gopclntab *t, const struct elf_layout *l,
 				const struct byte_source *src, uint64_t *ret)
 {
@@ -302,7 +318,7 @@ static int text_start_of_module(const struct gopclntab *t, const struct elf_layo
 	return 0;
 }
 
-/* With C code in it, .text is larger than Go's functions together. */
+/* Only if .text has no C code: it is then as large as Go's functions together. */
 static int text_start_of_section(const struct gopclntab *t, const struct elf_layout *l,
 				 uint64_t *ret)
 {
@@ -348,7 +364,7 @@ int gopclntab_open(struct gopclntab *ret, const struct elf_layout *layout,
 		r = find_text_start(&t, layout, src);
 	if (r < 0)
 		return r;
-	/* a text start that is wrong, or a table made up, shows here */
+	/* reveals a wrong text start, and bytes that only look like a table */
 	if (t.first >= t.end || !elf_layout_is_text(layout, t.first) ||
 	    !elf_layout_is_text(layout, t.end - 1))
 		return -ENOENT;
@@ -394,7 +410,7 @@ static int find_function(const struct gopclntab *t, const struct byte_source *sr
 	return 0;
 }
 
-/* Function i with its record. */
+/* Reads function i and the head of its record. */
 static int read_function(const struct gopclntab *t, const struct byte_source *src, uint64_t i,
 			 struct gopclntab_function *ret)
 {
@@ -460,9 +476,9 @@ int gopclntab_find(const struct gopclntab *t, const struct byte_source *src, uin
 	return r == 0 ? read_name(t, src, f.name_offset, name, cap) : r;
 }
 
-/* A piece of the table, for reads that move forward in small steps. */
+/* A piece of the table, for small reads that move forward. */
 struct piece {
-	uint64_t *left_bytes; /* that may be read of all pieces together */
+	uint64_t *left_bytes; /* may still be read, by all pieces together */
 	uint64_t offset;
 	size_t len;
 	uint8_t bytes[SCAN_STEP_BYTES];
@@ -531,7 +547,7 @@ int gopclntab_find_named(const struct gopclntab *t, const struct byte_source *sr
 {
 	AUTO_FREE uint8_t *chunk = malloc(SCAN_STEP_BYTES);
 	uint64_t names_end = t->version == GOPCLNTAB_1_2 ? t->size_bytes : t->units_offset;
-	size_t want = strlen(name) + 2; /* between NULs: it is a whole name */
+	size_t want = strlen(name) + 2; /* with the NULs around it: a whole name */
 	uint64_t at = t->names_offset, name_offset = 0;
 	char key[256];
 

@@ -2,15 +2,15 @@
  * Function names of Go binaries from .gopclntab, which survives stripping. Pure.
  *
  * Facts are those of the Go linker (cmd/link/internal/ld/pcln.go) and runtime (symtab.go):
- * four layouts, told apart by the magic number of Go 1.2, 1.16, 1.18 and 1.20. The table of
- * functions in it is sorted, so it is searched where it lies, by reads, and costs no memory.
+ * four layouts, distinguished by the magic numbers of Go 1.2, 1.16, 1.18 and 1.20. The table of
+ * functions in it is sorted, so it is searched in the file itself, by reads, and costs no memory.
  *
- * Since 1.18 addresses in it are relative to the text start in its header; Go 1.26 and newer
- * leave that 0. Then it is, in this order: the header's relocation (a position-independent file
- * made by an external linker); the symbol runtime.text; the field of the module
- * data in .go.module (with its relocation in a position-independent file); the address of
- * .text, if the functions fill that section and nothing else (C code) can be in it. None of
- * them: the table is not used.
+ * Since 1.18 addresses in it are relative to the start of the text, which the header has; Go 1.26
+ * and newer leave that field 0. The start is then taken from the first of these that exists: the
+ * header's relocation (a position-independent file made by an external linker); the symbol
+ * runtime.text; the field of the module data in .go.module (with its relocation in a
+ * position-independent file); the address of .text, if Go's functions fill that section, so that
+ * there is no C code in it. Without any of them the table is not used.
  */
 #ifndef NODE_AGENT_SYMBOL_GOPCLNTAB_H
 #define NODE_AGENT_SYMBOL_GOPCLNTAB_H
@@ -33,28 +33,29 @@ struct gopclntab {
 	uint64_t names_offset;     /* of the names, within the table */
 	uint64_t units_offset;     /* of the compilation units' file numbers; 0 before 1.16 */
 	uint64_t files_offset;     /* of the file names; before 1.16 of their offsets */
-	uint64_t values_offset;    /* what the offsets of values by address count from */
+	uint64_t values_offset;    /* base of the offsets of values by address */
 	uint64_t n_functions;
 	uint64_t text_start; /* added to the addresses; 0 before 1.18 */
 	uint64_t first;      /* address of the first function */
-	uint64_t end;        /* and the end of the last */
+	uint64_t end;        /* end of the last one */
 	enum gopclntab_version version;
-	uint8_t quantum; /* bytes that the shortest instruction has */
+	uint8_t quantum; /* bytes of the shortest instruction */
 };
 
 /*
- * 0; -ENOENT: the file has none, or where its text starts cannot be told for sure; -ENODATA,
- * -EIO …: cannot be read. Looks for the magic number in the read-only data of Go files whose
- * section was merged into another by an external linker, in GOPCLNTAB_SCAN_MAX_BYTES at most.
+ * Finds the table of a file. If an external linker merged its section into another, the magic
+ * number is searched for in the read-only data, in GOPCLNTAB_SCAN_MAX_BYTES at most. Returns
+ * 0, -ENOENT if the file has no table or the start of its text is uncertain, or -ENODATA, -EIO
+ * and others if the file cannot be read.
  */
 #define GOPCLNTAB_SCAN_MAX_BYTES UINT64_C(67108864)
 int gopclntab_open(struct gopclntab *ret, const struct elf_layout *layout,
 		   const struct byte_source *src) MUST_CHECK;
 
 /*
- * A table whose place is known: in the memory of a process src is that memory, offset is the
- * table's address, and text_start (moduledata.text) is used whatever the header says. Results as
- * above.
+ * Opens a table whose place is known. If that is the memory of a process, src is that memory
+ * and offset the table's address. text_start is moduledata.text and replaces the header's.
+ * Results as above.
  */
 int gopclntab_open_at(struct gopclntab *ret, const struct byte_source *src, uint64_t offset,
 		      uint64_t size_bytes, uint64_t text_start) MUST_CHECK;
@@ -66,13 +67,14 @@ static inline bool gopclntab_covers(const struct gopclntab *t, uint64_t vaddr)
 }
 
 /*
- * Name of the function that has vaddr, NUL-terminated, at most cap - 1 bytes. 0; -ENOENT: none,
- * broken or longer; -ENODATA, -EIO …: cannot be read.
+ * Stores the name of the function that contains vaddr, NUL-terminated, at most cap - 1 bytes.
+ * Returns 0; -ENOENT if there is none, it is broken or its name longer; or -ENODATA, -EIO and
+ * others if it cannot be read.
  */
 int gopclntab_find(const struct gopclntab *t, const struct byte_source *src, uint64_t vaddr,
 		   char *name, size_t cap) MUST_CHECK;
 
-/* One function's record; offsets are within the table, 0 where the format has no such thing. */
+/* One function; offsets are within the table, and 0 if the format has no such thing. */
 struct gopclntab_function {
 	uint64_t start;
 	uint64_t end;
@@ -80,19 +82,23 @@ struct gopclntab_function {
 	uint64_t record_offset;
 };
 
-/* The function that has vaddr. Results as of gopclntab_find(). */
+/* Finds the function that contains vaddr. Results as of gopclntab_find(). */
 int gopclntab_find_function(const struct gopclntab *t, const struct byte_source *src,
 			    uint64_t vaddr, struct gopclntab_function *ret) MUST_CHECK;
 
 /*
- * The function of this name: reads the whole table. Results as of gopclntab_find(); -EFBIG: more
- * than GOPCLNTAB_NAMED_MAX_BYTES would have to be read; those of large programs have a tenth of it.
+ * Finds the function with this name by reading the whole table. Results as of
+ * gopclntab_find(), or -EFBIG if that would take more than GOPCLNTAB_NAMED_MAX_BYTES, ten
+ * times the table of a large program.
  */
 #define GOPCLNTAB_NAMED_MAX_BYTES UINT64_C(268435456)
 int gopclntab_find_named(const struct gopclntab *t, const struct byte_source *src, const char *name,
 			 struct gopclntab_function *ret) MUST_CHECK;
 
-/* len bytes at offset in the table. -ENOENT: not within it; -ENODATA, -EIO …: cannot be read. */
+/*
+ * Reads len bytes at offset in the table. Returns 0, -ENOENT if they are not within it, or
+ * -ENODATA, -EIO and others.
+ */
 int gopclntab_read(const struct gopclntab *t, const struct byte_source *src, uint64_t offset,
 		   void *to, size_t len) MUST_CHECK;
 

@@ -26,7 +26,7 @@ static int read_text(const struct gopclntab_record *l, uint64_t offset, char *to
 	return r < 0 ? r : 0;
 }
 
-/* *to is "" when the function has no file there. */
+/* Stores "" if the function has no file at this address. */
 static int read_file(const struct gopclntab_record *l, uint64_t address, char *to)
 {
 	uint64_t at = l->table->files_offset;
@@ -52,7 +52,7 @@ static int read_file(const struct gopclntab_record *l, uint64_t address, char *t
 
 /* ---- inlined calls ---- */
 
-/* Address of the function's inline tree; 0: it has none. */
+/* Stores the address of the function's inline tree; 0: it has none. */
 static int find_tree(const struct gopclntab_record *l, const struct gopclntab_trees *trees,
 		     uint64_t *ret)
 {
@@ -79,7 +79,7 @@ static int find_tree(const struct gopclntab_record *l, const struct gopclntab_tr
 	return 0;
 }
 
-/* Index into the tree of what is inlined at the address; -1: nothing. */
+/* Stores the index, in the tree, of the call that is inlined at the address; -1: none is. */
 static int find_tree_index(const struct gopclntab_record *l, uint64_t address, int32_t *ret)
 {
 	uint32_t offset = 0;
@@ -92,7 +92,7 @@ static int find_tree_index(const struct gopclntab_record *l, uint64_t address, i
 	return r < 0 ? r : gopclntab_record_value(l, offset, address, ret);
 }
 
-/* The name's offset in the table, ret->caller and ret->id. */
+/* Finds the innermost function: its name's offset in the table, ret->caller and ret->id. */
 static int find_inlined(const struct gopclntab_record *l, const struct gopclntab_trees *trees,
 			uint64_t address, struct gopclntab_line *ret, uint64_t *name_offset)
 {

@@ -1,3 +1,9 @@
+/*
+ * A table of values is a sequence of pairs, both as varints: by how much the value changes,
+ * zigzag, and for how many instructions it holds. There is no index into it, so it is read
+ * from its start until the address is reached, through a small buffer, since most functions
+ * are short. A hostile table could go on for the whole file; hence the limit.
+ */
 #include "node-agent/symbol/gopclntab_record.h"
 
 #include <errno.h>
@@ -40,7 +46,7 @@ uint32_t gopclntab_record_field(const struct gopclntab_record *r, size_t offset)
 
 struct value_reader {
 	const struct gopclntab_record *record;
-	uint64_t offset; /* of what follows the chunk */
+	uint64_t offset; /* behind the chunk */
 	uint64_t end;
 	size_t at, len;
 	uint8_t chunk[CHUNK_BYTES];

@@ -1,8 +1,16 @@
 /*
- * An entry is one 64-bit number, address above name, so that sorting needs no more memory.
- * Addresses are kept in 32 bits, relative to 2 GiB below the first function of the file, which
- * is the kernel's own text: modules and BPF programs must be in reach of its call
- * instructions, so everything that runs is within that window.
+ * The agent keeps a quarter of a million kernel symbols for as long as it runs, and needs a
+ * few hundred of them. So they are kept small rather than quick to read; found names are
+ * cached elsewhere.
+ *
+ * An entry is one 64-bit number, the address above the offset of the name, which can be sorted
+ * in place. An address takes 32 bits, relative to 2 GiB below the first function of the file.
+ * That one is the kernel's own text, and modules and BPF programs must be in reach of its call
+ * instructions, so all code lies within this window. Names are compressed in blocks
+ * (packed_text.h), to a third of their size.
+ *
+ * Symbols that are no functions have entries, too, without a name: they mark where a function
+ * ends. Most of them follow one another and are dropped.
  */
 #include "node-agent/symbol/kallsyms.h"
 
@@ -22,16 +30,16 @@ struct kallsyms {
 	uint64_t *entries; /* address in the window << 32 | offset of the name */
 	uint32_t n;
 	uint32_t capacity;
-	char *names; /* each: owner's number (one byte), name, NUL; NULL once packed */
+	char *names; /* each: number of the owner (one byte), name, NUL; NULL once packed */
 	uint32_t names_bytes;
 	uint32_t names_capacity;
-	struct packed_text *packed; /* the same, a third of the size */
+	struct packed_text *packed; /* the names, compressed */
 	uint64_t base;              /* 0: no function yet */
 	uint64_t n_zero;            /* lines whose address is hidden */
-	char line[LINE_MAX_BYTES];  /* being read; later the name found last */
-	uint32_t line_bytes;        /* of a line that has begun */
+	char line[LINE_MAX_BYTES];  /* while reading; afterwards the name found last */
+	uint32_t line_bytes;        /* of an incomplete line */
 	bool line_too_long;
-	char owner[64];       /* module of the last symbol, "" is the kernel */
+	char owner[64];       /* module of the last symbol; "": the kernel itself */
 	uint8_t owner_number; /* counts modules, modulo 256 */
 };
 
@@ -64,7 +72,7 @@ static int reserve_entry(struct kallsyms *k)
 		return 0;
 	if (k->n >= KALLSYMS_SYMBOLS_MAX)
 		return -EFBIG;
-	/* blocks of this size are moved by remapping: no second copy in memory */
+	/* realloc() remaps blocks of this size, so that there is no second copy */
 	entries = realloc(k->entries, capacity * sizeof(*entries));
 	if (!entries)
 		return -ENOMEM;
@@ -90,7 +98,7 @@ static int reserve_name(struct kallsyms *k, size_t len)
 	return 0;
 }
 
-/* A symbol of the text: views into the line. */
+/* A symbol; its texts point into the line. */
 struct symbol {
 	uint64_t address;
 	char type;
@@ -157,7 +165,7 @@ static int add_symbol(struct kallsyms *k, const struct symbol *sym)
 		k->n_zero++;
 	if (sym->address < KERNEL_HALF) /* per-CPU offsets and other constants */
 		return 0;
-	if (sym->name[0] == '$') /* arm64 marks code and data within functions */
+	if (sym->name[0] == '$') /* on arm64: marks code and data within functions */
 		return 0;
 	if (function && k->base == 0)
 		k->base = sym->address - WINDOW_BELOW_BYTES;
@@ -232,7 +240,7 @@ static int compare_entries(const void *a, const void *b)
 	return *x < *y ? -1 : *x > *y;
 }
 
-/* Of the entries without a name only those count that end a function. */
+/* Drops entries without a name that do not end a function. */
 static void drop_idle_ends(struct kallsyms *k)
 {
 	uint32_t n = 0;
@@ -284,7 +292,7 @@ int kallsyms_finish(struct kallsyms *k)
 	return k->base == 0 && k->n_zero > 0 ? KALLSYMS_HIDDEN : KALLSYMS_READY;
 }
 
-/* Number of entries at or before an address. */
+/* Returns the number of entries at or before an address. */
 static uint32_t entries_until(const struct kallsyms *k, uint64_t address)
 {
 	uint32_t lo = 0, hi = k->n;
@@ -313,7 +321,7 @@ static bool same_owner(struct kallsyms *k, uint64_t a, uint64_t b)
 	return name_of(b) != NAME_NONE && owner_of(k, a) == owner_of(k, b);
 }
 
-/* Of several names at one address the first in the file, as the kernel itself prints it. */
+/* Of several names at one address, the first in the file: the one that the kernel prints. */
 static uint32_t first_alias(const struct kallsyms *k, uint32_t i)
 {
 	while (i > 0 && k->entries[i - 1] >> 32 == k->entries[i] >> 32)

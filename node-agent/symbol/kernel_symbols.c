@@ -1,3 +1,9 @@
+/*
+ * Reading /proc/kallsyms is expensive, so it must not happen again and again because of an
+ * address that never has a name. What changes the kernel's functions is loading modules, which
+ * /proc/modules shows cheaply, and loading BPF programs, which nothing shows. Hence two
+ * periods: a short one if the list of modules is different, a long one regardless.
+ */
 #include "node-agent/symbol/kernel_symbols.h"
 
 #include <errno.h>
@@ -40,7 +46,7 @@ void kernel_symbols_free(struct kernel_symbols *ks)
 	free(ks);
 }
 
-/* Called with each piece of a file; not 0 ends the reading. */
+/* Called with each piece of a file; a negative result ends the reading. */
 typedef int piece_fn(void *ctx, const char *data, size_t len);
 
 static int read_pieces(const char *proc_root, const char *name, piece_fn *fn, void *ctx)
@@ -97,8 +103,8 @@ static int load(struct kernel_symbols *ks)
 }
 
 /*
- * "nf_tables 274432 1 - Live 0xffffffffc0d3b000": how often a module is used changes all the
- * time; its name, size and address tell whether it is another one.
+ * "nf_tables 274432 1 - Live 0xffffffffc0d3b000": the use count and the users (columns 2 and
+ * 3) change all the time; name, size and address identify the module.
  */
 struct modules_hash {
 	uint64_t hash;
@@ -120,7 +126,7 @@ static int hash_modules(void *ctx, const char *data, size_t len)
 	return 0;
 }
 
-/* A kernel without modules has no such file: that is a state as well. */
+/* A kernel without modules has no such file; its hash is that of an empty one. */
 static uint64_t modules_now(const struct kernel_symbols *ks)
 {
 	struct modules_hash m = {.hash = FNV1A64_INIT};
@@ -152,7 +158,7 @@ enum kernel_symbols_outcome kernel_symbols_find(struct kernel_symbols *ks, uint6
 		if (want_load(ks, now_ns, modules)) {
 			ks->tried_ns = now_ns;
 			ks->modules = modules;
-			/* the old table, if any, is better than none */
+			/* if this fails, the old table stays */
 			if (load(ks) == 0)
 				name = find(ks, address);
 		}

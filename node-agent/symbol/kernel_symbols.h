@@ -1,7 +1,7 @@
 /*
- * The running kernel's functions: /proc/kallsyms, read when the first kernel frame asks, and
- * again when an address is not in it and modules changed since (at most once a minute) or
- * BPF programs may have (at most every ten minutes).
+ * The running kernel's functions: /proc/kallsyms, read for the first kernel frame. It is read
+ * again when an address is not in it and modules have changed since, at most once a minute, or
+ * BPF programs may have, at most every ten minutes.
  */
 #ifndef NODE_AGENT_SYMBOL_KERNEL_SYMBOLS_H
 #define NODE_AGENT_SYMBOL_KERNEL_SYMBOLS_H
@@ -25,7 +25,7 @@ DEFINE_CLEANUP(struct kernel_symbols *, kernel_symbols_free);
 enum kernel_symbols_outcome kernel_symbols_find(struct kernel_symbols *ks, uint64_t address,
 						uint64_t now_ns, const char **ret_name);
 
-/* Changes when what was found before may be wrong now. */
+/* Changes when names found before may no longer be right. */
 uint32_t kernel_symbols_generation(const struct kernel_symbols *ks);
 size_t kernel_symbols_bytes(const struct kernel_symbols *ks);
 

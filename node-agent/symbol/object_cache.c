@@ -1,3 +1,14 @@
+/*
+ * Two identities meet here. A file is found by its struct file_id, which a mapping has and
+ * which costs no read; a replaced file has another one. Its symbol tables are shared by
+ * content, so that the hundred copies of a library in a hundred containers have one table.
+ * That is why an object has a table key as well, made from the build id and from where the
+ * symbols lie.
+ *
+ * Objects also have a number, unique for the life of the cache, by which the frame cache
+ * distinguishes files: a number is not used again after its object was evicted, so cached
+ * frames need not be removed.
+ */
 #include "node-agent/symbol/object_cache.h"
 
 #include <errno.h>
@@ -6,7 +17,7 @@
 
 struct object_cache {
 	struct object *objects; /* by id, in order of insertion */
-	struct object *last;    /* neighbouring frames are mostly in one file */
+	struct object *last;    /* found last: neighbouring frames are mostly in one file */
 	uint32_t n_numbers;
 	uint32_t cycle;
 };
@@ -53,7 +64,7 @@ struct object *object_cache_get(struct object_cache *c, const struct file_id *id
 	return c->last;
 }
 
-/* Make room: what is idle, and the one that was added first in any case. */
+/* Makes room: evicts what is idle, and in any case the object added first. */
 static void evict(struct object_cache *c)
 {
 	struct object *oldest = c->objects, *o, *next;
@@ -104,7 +115,7 @@ static int set_names(struct object *o, const char *path)
 	o->label = malloc(len + 3);
 	if (!o->label)
 		return -ENOMEM;
-	/* the kernel's own images are called "[vdso]" already */
+	/* the kernel's own images have brackets already, as "[vdso]" */
 	if (o->name[0] == '[')
 		memcpy(o->label, o->name, len + 1);
 	else
@@ -113,8 +124,9 @@ static int set_names(struct object *o, const char *path)
 }
 
 /*
- * Equal build ids say equal code, not equal files: a stripped copy has the same. So the places
- * of the symbols belong to the key. Without a build id a file equals itself alone.
+ * Equal build ids mean equal code, not equal files: a stripped copy has the same id. So the
+ * places of the symbols are part of the key. A file without a build id shares its tables with
+ * no other.
  */
 static struct table_key key_of(const struct object *o)
 {

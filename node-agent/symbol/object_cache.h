@@ -1,7 +1,8 @@
 /*
- * ELF files that were seen: their layout, read once, and what was learned from it.
+ * ELF files: their layout, read once, and what follows from it.
  *
- * Up to OBJECT_CACHE_MAX; those not used in this cycle or the one before go first.
+ * Up to OBJECT_CACHE_MAX; when it is full, those used neither in this cycle nor in the
+ * previous one are evicted.
  */
 #ifndef NODE_AGENT_SYMBOL_OBJECT_CACHE_H
 #define NODE_AGENT_SYMBOL_OBJECT_CACHE_H
@@ -20,9 +21,9 @@ struct object {
 	struct file_id id;
 	uint32_t number; /* unique for the life of the cache; not 0 */
 	uint32_t last_cycle;
-	int status;           /* 0: layout is valid; else what elf_layout_parse() said */
-	bool symbols_failed;  /* its symbols cannot be read: not tried again */
-	bool go_looked_for;   /* go is valid if go.n_functions > 0 */
+	int status;           /* 0: layout is valid; else the error of elf_layout_parse() */
+	bool symbols_failed;  /* its symbols cannot be read; no further try */
+	bool go_tried;        /* go is valid if go.n_functions > 0 */
 	char *name;           /* base name of its path, without blanks */
 	char *label;          /* "[name]" */
 	struct table_key key; /* of its symbol tables */
@@ -38,19 +39,20 @@ int object_cache_new(struct object_cache **ret) MUST_CHECK;
 void object_cache_free(struct object_cache *c);
 DEFINE_CLEANUP(struct object_cache *, object_cache_free);
 
-/* Borrowed; valid until the next object_cache_add(). NULL: not known. */
+/* Borrowed; valid until the next object_cache_add(). NULL: not in the cache. */
 struct object *object_cache_get(struct object_cache *c, const struct file_id *id);
 
 /*
- * Reads the layout of a file that is not known. A file that is no ELF file is remembered as
- * such. *ret is borrowed as above. -ENOMEM; -EIO …: cannot be read now, nothing remembered.
+ * Reads the layout of a file and adds it. A file that is no ELF file is added as such. *ret is
+ * borrowed as above. Returns 0, -ENOMEM, or -EIO and others if the file cannot be read; it is
+ * then not added.
  */
 int object_cache_add(struct object_cache *c, const struct file_id *id, const char *path,
 		     const struct byte_source *src, struct object **ret) MUST_CHECK;
 
 /*
- * Base name of a path, freed by the caller: without " (deleted)", which /proc/<pid>/maps adds,
- * with '_' for blanks. NULL: out of memory.
+ * Base name of a path, without the " (deleted)" that /proc/<pid>/maps adds and with '_' for
+ * blanks. The caller frees it. NULL: out of memory.
  */
 char *object_name_of_path(const char *path) MUST_CHECK;
 

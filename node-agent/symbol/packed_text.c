@@ -1,10 +1,16 @@
+/*
+ * The text is cut into blocks of 16 KiB that are deflated one by one, and an array has the
+ * place of each. The block read last stays inflated, since what is read next is often near: a
+ * name and the byte in front of it, or the names of one source file. Everything was compressed
+ * here, so inflating cannot fail.
+ */
 #include "node-agent/symbol/packed_text.h"
 
 #include <assert.h>
 #include <errno.h>
 #include <libdeflate.h>
 
-/* Larger blocks pack a little better and take longer to read. */
+/* Larger blocks would take a little less memory and longer to read. */
 #define BLOCK_BYTES 16384u
 #define LEVEL 3
 #define NO_BLOCK SIZE_MAX
@@ -15,7 +21,7 @@ struct packed_text {
 	uint32_t *starts; /* n_blocks + 1 offsets into data */
 	size_t n_blocks;
 	size_t len;              /* unpacked */
-	size_t current;          /* block that is in block[], or NO_BLOCK */
+	size_t current;          /* index of the block in block[], or NO_BLOCK */
 	char block[BLOCK_BYTES]; /* unpacked */
 };
 
@@ -115,7 +121,7 @@ static void load_block(struct packed_text *t, size_t i)
 	r = libdeflate_deflate_decompress(t->inflate, t->data + t->starts[i],
 					  t->starts[i + 1] - t->starts[i], t->block,
 					  block_len(t, i), NULL);
-	assert(r == LIBDEFLATE_SUCCESS); /* we packed it ourselves */
+	assert(r == LIBDEFLATE_SUCCESS); /* compressed by pack() */
 	t->current = i;
 }
 

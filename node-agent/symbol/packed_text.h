@@ -1,8 +1,8 @@
 /*
- * A long text kept compressed, read in small pieces at any offset. Pure.
+ * A long text, kept compressed and read in small pieces at any offset. Pure.
  *
- * Deflated in blocks, so that a read costs one block or two: some ten microseconds. For names that
- * are looked up once and remembered elsewhere.
+ * A read inflates one block or two, which takes about ten microseconds: meant for texts that
+ * are read rarely and then cached elsewhere.
  */
 #ifndef NODE_AGENT_SYMBOL_PACKED_TEXT_H
 #define NODE_AGENT_SYMBOL_PACKED_TEXT_H
@@ -18,13 +18,10 @@ int packed_text_new(struct packed_text **ret, const char *text, size_t len) MUST
 void packed_text_free(struct packed_text *t);
 DEFINE_CLEANUP(struct packed_text *, packed_text_free);
 
-/*
- * The bytes from offset on, at most cap of them and as many as there are. Number of bytes; 0 past
- * the end.
- */
+/* Stores up to cap bytes from offset on. Returns their number; 0 past the end. */
 size_t packed_text_read(struct packed_text *t, size_t offset, char *out, size_t cap);
 
-/* Of memory. */
+/* Memory in use. */
 size_t packed_text_bytes(const struct packed_text *t);
 
 #endif /* NODE_AGENT_SYMBOL_PACKED_TEXT_H */

@@ -5,7 +5,7 @@
 #include "common/telemetry/metrics.h"
 
 enum symbol_metric {
-	/* addresses looked up: those that the frame cache knew, then the others by their outcome */
+	/* addresses looked up: those found in the frame cache, then the others by outcome */
 	SYMBOL_METRIC_CACHED,
 	SYMBOL_METRIC_RESOLVED,
 	SYMBOL_METRIC_NO_MAPPING,     /* no mapping, or one without a file: JIT code */

@@ -1,17 +1,18 @@
 /*
- * Names are asked for millions of times and found out rarely. So an address goes through layers, the
- * cheapest first: the frame of this address of this file (frame_cache.h); what is known about the
- * file (object_cache.h); its symbols, one part of the file at a time (table_cache.h), Go's own table
- * of functions before those of ELF, because Go programs are often stripped of the others; the PLT;
- * and if nothing has a name, the exception tables at least say where the function begins.
+ * Names are asked for millions of times and found out rarely. So an address goes through
+ * layers, the cheapest first: the frame of this address of this file (frame_cache.h); what is
+ * known about the file (object_cache.h); its symbols, one part of the file at a time
+ * (table_cache.h), Go's own table of functions before those of ELF, because Go programs are
+ * often stripped of the others; the PLT; and if nothing has a name, the exception tables at
+ * least say where the function begins.
  *
- * Every layer has a limit of its own, and what does not fit is evicted and read again. The exception
- * are frames: a profile that is being built points to them. When they are too many, further names
- * are given up for "<file>+0x<start of the function>", of which there are fewer and shorter ones, so
- * that a flame graph still tells functions apart. The reasons are counted, one per address.
+ * Every layer has a limit of its own, and what does not fit is evicted and read again. The
+ * exception is frames: a profile that is being built points to them. When they are too many,
+ * further functions are shown as "<file>+0x<start>", which is short enough for some spare memory
+ * and still tells them apart in a flame graph. The reasons are counted, one per address.
  *
- * Files belong to other people: they are read with pread(2) and a size limit, and if their file
- * system may hang, on a thread with a deadline.
+ * Files belong to other people: they are read with pread(2) and a size limit, and if their
+ * file system may hang, on a thread with a deadline.
  */
 #include "node-agent/symbol/symbolizer.h"
 
@@ -172,12 +173,12 @@ static const struct elf_symbol_table *get_table(struct symbolizer *s, struct obj
 
 static const struct gopclntab *get_go(struct object *o, const struct byte_source *src)
 {
-	if (!o->go_looked_for) {
+	if (!o->go_tried) {
 		int r = gopclntab_open(&o->go, o->layout, src);
 
 		if (r < 0)
 			o->go.n_functions = 0;
-		o->go_looked_for = !is_passing(r);
+		o->go_tried = !is_passing(r);
 	}
 	return o->go.n_functions > 0 ? &o->go : NULL;
 }
@@ -355,7 +356,10 @@ static const struct symbol_frame *resolve_user(struct symbolizer *s, const struc
 	return resolve_in_object(s, o, &src, file_offset);
 }
 
-/* A return address may already belong to the next function: the byte before it is the call's last. */
+/*
+ * A return address may already belong to the next function: the byte before it is the call's
+ * last.
+ */
 static uint64_t code_address(uint64_t address, enum symbol_address_kind kind)
 {
 	return kind == SYMBOL_ADDRESS_RETURN && address > 0 ? address - 1 : address;
@@ -396,7 +400,10 @@ static const struct symbol_frame *resolve_kernel(struct symbolizer *s, uint64_t 
 	}
 	s->outcome = SYMBOL_METRIC_RESOLVED;
 	demangle(name, s->name, sizeof(s->name));
-	/* there is no shorter text for a function of the kernel; its addresses stay in the kernel */
+	/*
+	 * there is no shorter text for a function of the kernel; its addresses stay in the
+	 * kernel
+	 */
 	frame = intern(s, s->name, "[kernel]");
 	if (frame != &frame_of_last_resort)
 		frame_cache_put(s->frames, kernel_number(s), address, frame);

@@ -36,7 +36,7 @@ struct symbol_mapping {
 
 enum symbol_address_kind {
 	SYMBOL_ADDRESS_EXACT,  /* of the instruction that runs: a leaf, a signal frame's caller */
-	SYMBOL_ADDRESS_RETURN, /* behind a call, which may be the last instruction of its function */
+	SYMBOL_ADDRESS_RETURN, /* behind a call; that may be the function's last instruction */
 };
 
 /* The frames of one address, innermost inlined function first; at least one. */
@@ -79,7 +79,10 @@ void symbolizer_resolve_kernel(struct symbolizer *s, uint64_t address,
 const struct symbol_frame *symbolizer_frame(struct symbolizer *s, const char *function,
 					    const char *file);
 
-/* No frame is in use, but the cycle continues: makes room for the next profile if there is little. */
+/*
+ * No frame is in use, but the cycle continues: makes room for the next profile if there is
+ * little.
+ */
 void symbolizer_end_profile(struct symbolizer *s);
 /* No frame is in use any more. */
 void symbolizer_end_cycle(struct symbolizer *s);

@@ -1,6 +1,7 @@
 /*
- * An array, searched from end to end: it is asked only for addresses the frame cache does not
- * know, and a node has some hundred libraries.
+ * An array that is searched from end to end: a node has some hundred libraries, and lookups
+ * are only for addresses that are not in the frame cache. A hash table would not serve, as a
+ * key has several tables.
  */
 #include "node-agent/symbol/table_cache.h"
 

@@ -1,8 +1,8 @@
 /*
- * Symbol tables within a budget of bytes; the least recently used goes first.
+ * Symbol tables within a budget of bytes; the least recently used one is evicted first.
  *
- * The key says which content a table was made from, so that one table serves every copy of a
- * library; tables of parts of a large file share its key.
+ * The key identifies the content that a table was made from, so that one table serves every
+ * copy of a library. A large file has several tables with one key, each for a part of it.
  */
 #ifndef NODE_AGENT_SYMBOL_TABLE_CACHE_H
 #define NODE_AGENT_SYMBOL_TABLE_CACHE_H
