@@ -229,7 +229,7 @@ struct kube_call *kube_fixture_send(struct kube_fixture *f, struct kube_request 
 	if (!req.path)
 		req.path = "/api/v1/pods";
 	if (!req.timeout_ns && !req.idle_timeout_ns)
-		req.timeout_ns = 60 * NS_PER_S;
+		req.timeout_ns = 300 * NS_PER_S;
 	if (!req.max_response_bytes)
 		req.max_response_bytes = 1000;
 	f->n_expected++;

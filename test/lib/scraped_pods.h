@@ -20,7 +20,7 @@
 
 #define LOCK "contentions/count delay/nanoseconds"
 #define MAX_PUTS 256
-#define PATIENCE_NS (60 * NS_PER_S)
+#define PATIENCE_NS (300 * NS_PER_S)
 
 struct put {
 	char service[64], pod[64], port[8];

@@ -133,7 +133,7 @@ static void pending_uploads_are_waited_for(void **state)
 		.max_items = 10,
 		.max_bytes = 1000,
 		.max_sending = 1,
-		.timeout_ns = 60 * NS_PER_S,
+		.timeout_ns = 300 * NS_PER_S,
 		.retry_min_ns = NS_PER_S,
 	};
 	struct buf body;

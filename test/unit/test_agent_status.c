@@ -78,7 +78,7 @@ static void get(struct fixture *f, const char *path)
 	const struct http_request req = {
 		.method = "GET",
 		.url = url,
-		.timeout_ns = 60 * NS_PER_S,
+		.timeout_ns = 300 * NS_PER_S,
 		.max_response_bytes = sizeof(f->got_body) - 1,
 	};
 	assert_int_equal(http_send(f->client, &req, keep, f), 0);

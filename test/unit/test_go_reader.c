@@ -24,7 +24,7 @@
 #define N_RECORDS 120u
 #define LOOKALIKE "--lookalike"
 #define STRESS_NS (3 * NS_PER_S)
-#define PATIENCE_NS (120 * NS_PER_S)
+#define PATIENCE_NS (300 * NS_PER_S)
 
 /* Children make readers of their own, which have threads. */
 const char *__tsan_default_options(void);

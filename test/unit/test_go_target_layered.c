@@ -125,7 +125,7 @@ static void begin(struct fixture *f)
 	assert_int_equal(read(said[0], &f->word, sizeof(f->word)), sizeof(f->word));
 	close(said[0]);
 	f->root_fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	assert_int_equal(deadline_caller_new(&f->files.caller, NS_PER_S, NS_PER_S * 3600), 0);
+	assert_int_equal(deadline_caller_new(&f->files.caller, 5 * NS_PER_S, NS_PER_S * 3600), 0);
 	assert_int_equal(go_file_cache_new(&f->files.cache), 0);
 
 	AUTO_CLOSE int fd = procfs_open_process(f->root_fd, f->child);

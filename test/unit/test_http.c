@@ -145,7 +145,7 @@ static void ask(struct fixture *f, struct http_request req, const char *path)
 	if (!req.method)
 		req.method = "GET";
 	if (!req.timeout_ns)
-		req.timeout_ns = 20 * NS_PER_S;
+		req.timeout_ns = 300 * NS_PER_S;
 	if (!req.max_response_bytes)
 		req.max_response_bytes = 8 << 20;
 	assert_int_equal(http_send(f->client, &req, keep_result, f), 0);
@@ -277,7 +277,7 @@ static void send_next(struct chain *c)
 	struct http_request req = {.method = "POST",
 				   .url = url,
 				   .body = c->body,
-				   .timeout_ns = 20 * NS_PER_S,
+				   .timeout_ns = 300 * NS_PER_S,
 				   .max_response_bytes = 100};
 
 	snprintf(c->body, sizeof(c->body), "%d", c->n_left);
@@ -500,7 +500,7 @@ static void freeing_the_client_cancels_without_calling_back(void **state)
 {
 	struct fixture *f = *state;
 	struct http_request req = {
-		.method = "GET", .timeout_ns = 60 * NS_PER_S, .max_response_bytes = 100};
+		.method = "GET", .timeout_ns = 300 * NS_PER_S, .max_response_bytes = 100};
 	struct loop_source *timer;
 
 	start_raw(f, "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc", THEN_HANG);

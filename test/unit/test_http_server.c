@@ -11,7 +11,7 @@
 #include "common/thread/queue.h"
 #include "test/lib/unit.h"
 
-#define PATIENCE_MS 20000
+#define PATIENCE_MS 300000
 #define BIG_TEXT_BYTES 5000
 
 struct fixture {

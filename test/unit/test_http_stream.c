@@ -146,7 +146,7 @@ static void start(struct ask *a, struct http_request req)
 	if (!req.method)
 		req.method = "GET";
 	if (!req.timeout_ns && !req.idle_timeout_ns)
-		req.timeout_ns = 60 * NS_PER_S;
+		req.timeout_ns = 300 * NS_PER_S;
 	if (!req.max_response_bytes)
 		req.max_response_bytes = 8 << 20;
 	req.on_data = a->on_data;
@@ -186,7 +186,7 @@ static void a_stream_is_read_as_it_comes_and_ends_when_cancelled(void **state)
 
 	serve(a, CHUNKED "3\r\nabc\r\n3\r\ndef\r\n", THEN_HANG);
 	a->on_data = stop_after_six;
-	start(a, (struct http_request){.idle_timeout_ns = 20 * NS_PER_S, .max_response_bytes = 1});
+	start(a, (struct http_request){.idle_timeout_ns = 300 * NS_PER_S, .max_response_bytes = 1});
 	assert_int_equal(loop_run(f->loop), 0);
 	assert_string_equal(a->data, "abcdef");
 

@@ -72,7 +72,7 @@ static void ask(struct fixture *f, struct http_client *c, const char *host)
 	char url[64], address[32];
 	const struct http_request req = {.method = "GET",
 					 .url = url,
-					 .timeout_ns = 20 * NS_PER_S,
+					 .timeout_ns = 300 * NS_PER_S,
 					 .max_response_bytes = 1 << 20,
 					 .connect_to = address};
 

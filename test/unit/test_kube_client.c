@@ -455,7 +455,7 @@ static void send_next(void *ctx, const struct kube_result *result)
 {
 	const struct kube_request req = {.method = "GET",
 					 .path = "/x",
-					 .timeout_ns = 20 * NS_PER_S,
+					 .timeout_ns = 300 * NS_PER_S,
 					 .max_response_bytes = 100};
 	struct chain *chain = ctx;
 

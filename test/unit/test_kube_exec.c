@@ -77,7 +77,7 @@ static struct kube_exec_run *start(struct fixture *f, struct kube_exec_request r
 	if (!req.command)
 		req.command = f->script;
 	if (!req.timeout_ns)
-		req.timeout_ns = 60 * NS_PER_S;
+		req.timeout_ns = 300 * NS_PER_S;
 	if (!req.exec_info)
 		req.exec_info = "{}";
 	if (kube_exec_start(&run, f->loop, &req, keep_result, f, &err) < 0)

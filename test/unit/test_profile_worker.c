@@ -65,7 +65,7 @@ static void set_up_in(struct fixture *f, const char *proc_root)
 	f->self = own_process_snapshot(f->table);
 	assert_int_equal(profile_worker_new(&f->worker, f->loop, &cfg), 0);
 	assert_int_equal(loop_add_timer(f->loop, on_deadline, f, &f->deadline), 0);
-	loop_set_timer(f->deadline, 60 * NS_PER_S);
+	loop_set_timer(f->deadline, 300 * NS_PER_S);
 }
 
 static void set_up(struct fixture *f)

@@ -92,7 +92,7 @@ static void set_up(struct fixture *f, bool with_server, unsigned max_sending, si
 		.max_items = max_items,
 		.max_bytes = 1000,
 		.max_sending = max_sending,
-		.timeout_ns = 60 * NS_PER_S,
+		.timeout_ns = 300 * NS_PER_S,
 		.retry_min_ns = 5 * NS_PER_MS,
 		.retry_max_ns = 20 * NS_PER_MS,
 	};
@@ -100,7 +100,7 @@ static void set_up(struct fixture *f, bool with_server, unsigned max_sending, si
 	assert_int_equal(uploader_register_metrics(f->uploader, "test", f->metrics), 0);
 	uploader_on_idle(f->uploader, on_idle, f);
 	assert_int_equal(loop_add_timer(f->loop, on_deadline, f, &f->deadline), 0);
-	loop_set_timer(f->deadline, 60 * NS_PER_S);
+	loop_set_timer(f->deadline, 300 * NS_PER_S);
 }
 
 static void tear_down(struct fixture *f)

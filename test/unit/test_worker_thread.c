@@ -6,7 +6,7 @@
 #include "common/thread/worker_thread.h"
 #include "test/lib/unit.h"
 
-#define A_WHILE_NS (30 * NS_PER_S)
+#define A_WHILE_NS (300 * NS_PER_S)
 
 struct fixture {
 	struct queue *answers; /* what the thread waits for, whatever it is asked for meanwhile */
