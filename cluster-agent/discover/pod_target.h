@@ -3,13 +3,14 @@
  *
  * There are three families of annotations; the first one that says "scrape" applies to the
  * whole pod:
- *   coroot.com/profile-scrape: "true", -port: "8080" or "8080,9090", -port-name: "http,admin" (both
- *     may be given), -scheme: http|https, -path-prefix: "/x" (before /debug/pprof), -types: "cpu,heap,…"
- *   profiles.grafana.com/<type>.scrape: "true", .port, .port_name, .scheme, .path, with a type of cpu,
- *     memory, goroutine, block, mutex; without port and port_name, the ports named http2, …-metrics
- *     and …-profiles
- *   pyroscope.io/scrape: "true", /port, /scheme; /profile-cpu-enabled and /profile-mem-enabled add
- *     to the default types, or remove from them
+ *   coroot.com/profile-scrape: "true", -port: "8080" or "8080,9090", -port-name: "http,admin"
+ *     (both may be given), -scheme: http|https, -path-prefix: "/x" (before /debug/pprof),
+ *     -types: "cpu,heap,…"
+ *   profiles.grafana.com/<type>.scrape: "true", .port, .port_name, .scheme, .path, with a type of
+ *     cpu, memory, goroutine, block, mutex; without port and port_name, the ports named http2,
+ *     …-metrics and …-profiles
+ *   pyroscope.io/scrape: "true", /port, /scheme; /profile-cpu-enabled and /profile-mem-enabled
+ *     add to the default types, or remove from them
  * As in Coroot, coroot.com/profile-port and pyroscope.io/port are fallbacks for each other.
  * "false" in coroot.com/profile-scrape disables the pod, whatever else it says.
  *

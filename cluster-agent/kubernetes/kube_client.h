@@ -39,8 +39,8 @@ struct kube_request {
 struct kube_result {
 	int error;  /* 0, or as in http_result; -EACCES also if there are no credentials */
 	int status; /* HTTP status; 0 if error is set */
-	const char *
-		msg; /* one line unless the status is 2xx: the server's own message, if it sent one */
+	/* one line unless the status is 2xx: the server's own message, if it sent one */
+	const char *msg;
 	const char *body;
 	size_t body_len;
 	uint64_t retry_after_ns;

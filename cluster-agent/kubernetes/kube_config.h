@@ -34,7 +34,7 @@ struct kube_config {
 	char *key_file;
 	char *key_pem;
 	char *token;
-	char *token_file; /* read again when it changes; takes precedence over token, as in client-go */
+	char *token_file; /* read again when it changes; takes precedence over token */
 	char *username;
 	char *password;
 	struct kube_exec exec;

@@ -40,7 +40,10 @@ struct kube_watch_config {
 	struct kube_client *client; /* borrowed */
 	struct loop *loop;
 	const char *path; /* "/api/v1/pods", "/api/v1/namespaces/x/pods" */
-	/* further query parameters, encoded: "fieldSelector=status.phase%3DRunning"; may be NULL */
+	/*
+	 * further query parameters, encoded: "fieldSelector=status.phase%3DRunning"; may be
+	 * NULL
+	 */
 	const char *selectors;
 	const char *what;      /* "pods": for log lines and names of metrics */
 	uint64_t idle_ns;      /* 0: KUBE_WATCH_IDLE_NS */

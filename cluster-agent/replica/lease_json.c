@@ -5,7 +5,7 @@
 #include "common/text/json_writer.h"
 #include "common/text/rfc3339.h"
 
-/* "" when not there or not a string; a string with a 0 inside counts as what is before it */
+/* Returns "" if missing or not a string; a string with a NUL inside ends there. */
 static const char *get_string(const json_t *object, const char *key)
 {
 	const char *s = json_string_value(json_object_get(object, key));
@@ -106,7 +106,7 @@ static void put_metadata(struct json_writer *w, const struct lease_text *t)
 	json_open(w, '{');
 	put_pair(w, "name", t->lease.name);
 	put_pair(w, "namespace", t->namespace);
-	/* the server refuses to change another object or version than these */
+	/* with these, the server refuses to change another object or version */
 	if (t->lease.uid[0])
 		put_pair(w, "uid", t->lease.uid);
 	if (t->lease.version[0])

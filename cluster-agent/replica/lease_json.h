@@ -1,5 +1,5 @@
 /*
- * Leases of the API (coordination.k8s.io/v1) as JSON. Pure; what is parsed is foreign data.
+ * Reads and writes Leases (coordination.k8s.io/v1) as JSON. Pure; the input is untrusted.
  *
  * Source: k8s.io/api/coordination/v1/types.go
  */
@@ -11,11 +11,11 @@
 #include "common/base.h"
 #include "common/data/buf.h"
 
-#define LEASE_NAME_BYTES 254 /* a DNS subdomain, with the 0 */
+#define LEASE_NAME_BYTES 254 /* a DNS subdomain with its NUL */
 #define LEASE_VERSION_BYTES \
-	64                  /* resourceVersion and uid, with the 0: opaque, but never that long */
-#define LEASE_TIME_BYTES 40 /* a MicroTime, with the 0 */
-#define LEASE_LIST_MAX 257  /* of one list: one more than there may be replicas */
+	64 /* resourceVersion and uid with their NUL: opaque, but never that long */
+#define LEASE_TIME_BYTES 40 /* a MicroTime with its NUL */
+#define LEASE_LIST_MAX 257  /* per list: one more than the maximum number of replicas */
 
 #define LEASE_GROUP_LABEL "coroot.com/replica-group"
 
@@ -29,31 +29,31 @@ struct lease {
 	int64_t transitions;
 };
 
-/* Leases borrow from root. */
+/* The strings of leases are borrowed from root. */
 struct lease_doc {
 	json_t *root;
 	struct lease *leases;
 	size_t n;
-	size_t n_bad; /* left out: no Lease, or a field longer than above */
-	bool more;    /* there are more than LEASE_LIST_MAX */
+	size_t n_bad; /* skipped: not a Lease, or with a field longer than above */
+	bool more;    /* the list has more than LEASE_LIST_MAX Leases */
 };
 
-/* A Lease or a LeaseList. -EBADMSG: neither; -ENOMEM. */
+/* Parses a Lease or a LeaseList. Returns 0, -EBADMSG if it is neither, or -ENOMEM. */
 int lease_doc_parse(struct lease_doc *ret, const char *text, size_t len) MUST_CHECK;
 void lease_doc_fini(struct lease_doc *d);
 
-/* What a Lease of ours says. */
+/* The content of a Lease of ours. */
 struct lease_text {
 	const char *namespace;
 	const char *group;
 	int64_t duration_s;
-	int64_t renewed_ns; /* since the epoch */
-	struct lease lease; /* version and uid "": it is to be created */
+	int64_t renewed_ns; /* since the Unix epoch */
+	struct lease lease; /* version and uid are "" if it is to be created */
 };
 
-/* The errors of json_writer_finish(). */
+/* Returns what json_writer_finish() does. */
 int lease_write(struct buf *out, const struct lease_text *t) MUST_CHECK;
-/* DeleteOptions: only if it is still of that version. */
+/* Writes DeleteOptions that delete only this version. Returns as above. */
 int lease_write_delete(struct buf *out, const char *version) MUST_CHECK;
 
 #endif /* CLUSTER_AGENT_REPLICA_LEASE_JSON_H */

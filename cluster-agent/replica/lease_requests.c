@@ -4,7 +4,7 @@
 
 #include "cluster-agent/replica/replica_set.h"
 
-/* A Lease of ours has 1 KiB or so; others may put into one what they like. */
+/* A Lease of ours has about 1 KiB; other writers may add to it. */
 #define MAX_RESPONSE_BYTES ((size_t)2 * 1024 * 1024)
 #define MAX_REQUEST_BYTES 4096
 
@@ -107,7 +107,7 @@ int lease_requests_list(struct lease_requests *q, kube_done_fn done, void *ctx,
 	struct kube_request req = {.method = "GET"};
 	AUTO_FREE char *path = NULL;
 
-	/* without resourceVersion: the newest there is, not what a cache has */
+	/* without resourceVersion: the current state, not that of a cache */
 	if (asprintf(&path, "%s?labelSelector=coroot.com%%2Freplica-group%%3D%s&limit=%d",
 		     q->leases_path, q->group, LEASE_LIST_MAX) < 0) {
 		path = NULL;

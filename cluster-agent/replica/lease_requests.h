@@ -1,6 +1,4 @@
-/*
- * The requests about Leases of one group, and what their answers mean. Loop thread only.
- */
+/* Sends requests for the Leases of one group, and classifies the answers. Loop thread only. */
 #ifndef CLUSTER_AGENT_REPLICA_LEASE_REQUESTS_H
 #define CLUSTER_AGENT_REPLICA_LEASE_REQUESTS_H
 
@@ -11,12 +9,12 @@
 enum lease_answer {
 	LEASE_ANSWER_OK,
 	LEASE_ANSWER_NONE,     /* 404 */
-	LEASE_ANSWER_CONFLICT, /* it is not as it was thought to be */
+	LEASE_ANSWER_CONFLICT, /* 409: the Lease has changed since it was read */
 	LEASE_ANSWER_FORBIDDEN,
 	LEASE_ANSWER_TIMEOUT,
 	LEASE_ANSWER_UNREACHABLE,
-	LEASE_ANSWER_REFUSED, /* any other status */
-	LEASE_ANSWER_BAD,     /* not understood */
+	LEASE_ANSWER_REFUSED, /* any other HTTP status */
+	LEASE_ANSWER_BAD,     /* cannot be parsed */
 	LEASE_ANSWER_MAX,
 };
 
@@ -27,31 +25,34 @@ struct lease_requests {
 	char *leases_path;
 };
 
-/* namespace and group: DNS labels. -ENOMEM; -EINVAL. */
+/* namespace and group must be DNS labels. Returns 0, -ENOMEM or -EINVAL. */
 int lease_requests_init(struct lease_requests *q, struct kube_client *client, const char *namespace,
 			const char *group) MUST_CHECK;
 void lease_requests_fini(struct lease_requests *q);
 
 /*
- * "<group>-<name>", what may not be in the name of an object replaced. ret has LEASE_NAME_BYTES.
- * -EINVAL: too long, or nothing of name is left.
+ * Makes "<group>-<name>" with characters replaced that the name of an object must not have. ret
+ * has LEASE_NAME_BYTES. Returns 0, or -EINVAL if it is too long or nothing of name remains.
  */
 int lease_requests_name(const char *group, const char *name, char *ret) MUST_CHECK;
 
-/* The results of kube_client_send(); done and ctx are for that too. */
+/* Return what kube_client_send() does; done and ctx are passed to it. */
 int lease_requests_get(struct lease_requests *q, const char *name, kube_done_fn done, void *ctx,
 		       struct kube_call **ret) MUST_CHECK;
 int lease_requests_list(struct lease_requests *q, kube_done_fn done, void *ctx,
 			struct kube_call **ret) MUST_CHECK;
-/* Creates what has no version, else replaces that version. */
+/* Creates the Lease if it has no version, else replaces that version. */
 int lease_requests_put(struct lease_requests *q, const struct lease *l, kube_done_fn done,
 		       void *ctx, struct kube_call **ret) MUST_CHECK;
 int lease_requests_delete(struct lease_requests *q, const char *name, const char *version,
 			  kube_done_fn done, void *ctx, struct kube_call **ret) MUST_CHECK;
 
-/* With LEASE_ANSWER_OK: what is in the answer; ret is zeroed before. */
+/*
+ * Classifies an answer, and with LEASE_ANSWER_OK parses it into *ret, which is zeroed before
+ * the call.
+ */
 enum lease_answer lease_requests_read(struct lease_doc *ret, const struct kube_result *result);
-/* Of a request whose answer's body does not matter. */
+/* Classifies an answer without looking at its body. */
 enum lease_answer lease_requests_status(const struct kube_result *result);
 
 #endif /* CLUSTER_AGENT_REPLICA_LEASE_REQUESTS_H */

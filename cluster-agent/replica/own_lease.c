@@ -1,3 +1,17 @@
+/*
+ * Two processes may run under one name: a pod that is replaced while its node is cut off, or a
+ * deployment that gives all replicas the same --replica-name. Both would own the same keys, so
+ * only one may hold the Lease.
+ *
+ * The one that started last wins, because the other one is usually dead or about to be. The
+ * loser (was_held, and now another holder) treats the winner as a rival: it does nothing, and
+ * takes the Lease back only after the rival's version has not changed for REPLICA_EXPIRY_NS, by
+ * its own clock. Without that asymmetry the two would take the Lease from each other with each
+ * renewal.
+ *
+ * Every write carries uid and resourceVersion of what was read, so a write against a state that
+ * has changed is refused with 409 instead of overwriting it.
+ */
 #include "cluster-agent/replica/own_lease.h"
 
 #include "cluster-agent/replica/replica_set.h"
@@ -17,7 +31,7 @@ static void keep(struct own_lease *o, const struct lease *l)
 	o->transitions = l->transitions;
 }
 
-/* Whether the Lease, held by another, is to be left alone. */
+/* Whether the Lease's other holder is alive, so that the Lease must be left to it. */
 static bool is_rival(struct own_lease *o, const struct lease *l, uint64_t sent_ns, uint64_t now_ns)
 {
 	if (!o->was_held || !l->holder[0])

@@ -1,8 +1,16 @@
+/*
+ * Replicas must agree who scrapes which pod without talking to each other about pods. Each
+ * computes a score for every pair of member and key; the highest one wins. With N members that
+ * is N hashes per key, which is cheap enough here (at most 256 members), and unlike a ring of
+ * virtual nodes it balances well with two or three members and has no state.
+ *
+ * The member's hash is the seed of the key's hash, so a key costs one hash per member.
+ */
 #include "cluster-agent/replica/rendezvous.h"
 
 #include "common/data/table.h"
 
-/* "coroot": not table_seed, which differs from process to process */
+/* "coroot"; table_seed differs from process to process */
 #define SEED UINT64_C(0x636f726f6f74)
 
 uint64_t rendezvous_member(const char *name)

@@ -1,3 +1,16 @@
+/*
+ * There is no leader and no lock: every member decides for itself, from its own view, whether
+ * it may work and which keys it owns. That is safe only because of the times, whose relations
+ * the assertions below check.
+ *
+ * Clocks of nodes differ, so no time of another node is ever compared, not even renewTime: a
+ * member is alive if the version of its Lease has changed recently, as measured by the
+ * observer's own clock. Delays are always counted to the safe side: our own renewal from when
+ * it was *sent*, another member's from when we *saw* it.
+ *
+ * A member that loses touch with the API server therefore stops by itself, before the others
+ * take its keys.
+ */
 #include "cluster-agent/replica/replica_members.h"
 
 #include "cluster-agent/replica/rendezvous.h"
@@ -15,7 +28,7 @@ void replica_members_init(struct replica_members *m, const char *name)
 	snprintf(m->name, sizeof(m->name), "%s", name);
 }
 
-/* A renewal whose predecessor is no longer believed: others may have taken the keys. */
+/* Whether our last renewal still counts. If not, others may have taken our keys. */
 static bool is_believed(const struct replica_members *m, uint64_t now_ns)
 {
 	return m->renewed && now_ns < m->renewed_ns + REPLICA_PAUSE_NS;
@@ -55,7 +68,7 @@ static struct replica_member *add_other(struct replica_members *m, const char *n
 {
 	struct replica_member *o;
 
-	/* this one is a member too */
+	/* this one counts as a member, too */
 	if (m->n_others + 1 >= REPLICA_MAX_MEMBERS)
 		return NULL;
 	o = &m->others[m->n_others++];
@@ -182,7 +195,7 @@ const struct replica_member *replica_members_stale(const struct replica_members 
 {
 	const struct replica_member *stale = NULL;
 
-	/* too many to be active: that is when somebody has to clear up */
+	/* works even with too many members to be active: then it is needed most */
 	if (!is_believed(m, now_ns))
 		return NULL;
 	for (size_t i = 0; i < m->n_others; i++) {

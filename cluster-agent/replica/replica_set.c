@@ -1,3 +1,19 @@
+/*
+ * The part of sharing that touches the world. own_lease.c decides the next request for our own
+ * Lease, and replica_members.c decides who is alive; this file sends the requests, on one
+ * timer, and logs and reports what has changed.
+ *
+ * There are three slots with at most one request each: our own Lease, the list of all Leases,
+ * and the deletion of a Lease. turn() is called after every answer and by the timer. It sends
+ * what is due, sets the timer for whatever comes next, and calls changed() if the set of living
+ * members has changed or this member has become active or inactive. All times are from the
+ * boot-time clock, which continues during suspend: a machine that wakes up must not believe
+ * that its Lease is fresh.
+ *
+ * A single failed request is retried silently, because one lost request does not pause a
+ * member. Problems are logged when the worst of the three slots' states changes, and once when
+ * it ends.
+ */
 #include "cluster-agent/replica/replica_set.h"
 
 #include <errno.h>
@@ -8,16 +24,16 @@
 #include "cluster-agent/replica/replica_members.h"
 #include "common/telemetry/log.h"
 
-/* After a failure that comes at once. */
+/* Delay after a request that fails immediately. */
 #define RETRY_NS (500 * NS_PER_MS)
-/* The API server not answering once is nothing to talk about. */
-#define FAILURES_TO_TELL 2
+/* The API server not answering once is not worth a log line. */
+#define FAILURES_TO_REPORT 2
 
-/* What may be under way at the same time, one of each. */
+/* The kinds of requests; at most one of each runs at a time. */
 enum slot_kind {
-	SLOT_OWN, /* read, create, renew the own Lease */
+	SLOT_OWN, /* reads, creates or renews our own Lease */
 	SLOT_LIST,
-	SLOT_DELETE, /* a stale one; the own one at the end */
+	SLOT_DELETE, /* deletes a stale Lease, or our own at shutdown */
 	SLOT_MAX,
 };
 
@@ -30,9 +46,9 @@ enum trouble {
 };
 
 struct slot {
-	struct kube_call *call; /* NULL: none is under way */
+	struct kube_call *call; /* NULL if none is running */
 	uint64_t sent_ns;
-	uint64_t due_ns; /* of the next */
+	uint64_t due_ns; /* when to send the next request */
 	unsigned n_failures;
 	enum trouble trouble;
 };
@@ -80,19 +96,19 @@ struct replica_set {
 
 	void *ctx;
 	void (*changed)(void *ctx);
-	bool told_active; /* as of the last changed() */
-	uint64_t told_generation;
-	enum trouble told_trouble;
+	bool reported_active; /* as of the last changed() */
+	uint64_t reported_generation;
+	enum trouble reported_trouble;
 
 	bool leaving;
 	uint64_t leave_until_ns;
-	loop_fn left; /* NULL when it was called */
+	loop_fn left; /* NULL after it was called */
 	void *left_ctx;
 
 	struct metric metrics[REPLICA_METRIC_MAX];
 };
 
-/* ---- what is said ---- */
+/* ---- reports ---- */
 
 static bool is_active(const struct replica_set *rs)
 {
@@ -109,24 +125,24 @@ static enum trouble worst_trouble(const struct replica_set *rs)
 	return worst;
 }
 
-/* why: what the API server answered, or who holds the Lease. */
-static void tell_trouble(struct replica_set *rs, const char *why)
+/* why is the answer of the API server, or the holder of the Lease. */
+static void report_trouble(struct replica_set *rs, const char *why)
 {
 	enum trouble t = worst_trouble(rs);
 
-	if (t == rs->told_trouble)
+	if (t == rs->reported_trouble)
 		return;
-	rs->told_trouble = t;
+	rs->reported_trouble = t;
 	switch (t) {
 	case TROUBLE_NONE:
-		log_info("replicas see each other's leases again", "lease=%s", rs->own.name);
+		log_info("access to the leases of replicas recovered", "lease=%s", rs->own.name);
 		break;
 	case TROUBLE_UNREACHABLE:
-		log_warn("cannot read or renew leases, without which this replica scrapes nothing",
+		log_warn("cannot read or renew leases; this replica scrapes nothing without them",
 			 "lease=%s reason=%s", rs->own.name, LOG_QUOTED(why));
 		break;
 	case TROUBLE_TOO_MANY:
-		log_error("more leases in the group than there may be replicas: nothing is scraped",
+		log_error("the group has more leases than replicas are allowed; nothing is scraped",
 			  "group=%s max=%d", rs->requests.group, REPLICA_MAX_MEMBERS);
 		break;
 	case TROUBLE_RIVAL:
@@ -143,21 +159,21 @@ static void tell_trouble(struct replica_set *rs, const char *why)
 	}
 }
 
-static void tell_changes(struct replica_set *rs)
+static void report_changes(struct replica_set *rs)
 {
 	bool active = is_active(rs);
 	size_t n = replica_set_count(rs);
 
 	metric_set(&rs->metrics[MEMBERS], n);
 	metric_set(&rs->metrics[PAUSED], !active);
-	if (active == rs->told_active && rs->members.generation == rs->told_generation)
+	if (active == rs->reported_active && rs->members.generation == rs->reported_generation)
 		return;
 	if (!rs->leaving)
 		log_info(active ? "sharing targets with the other replicas"
-				: "leaving all targets to the other replicas for now",
+				: "leaving all targets to the other replicas",
 			 "members=%zu lease=%s", n, rs->own.name);
-	rs->told_active = active;
-	rs->told_generation = rs->members.generation;
+	rs->reported_active = active;
+	rs->reported_generation = rs->members.generation;
 	if (rs->changed)
 		rs->changed(rs->ctx);
 }
@@ -173,7 +189,7 @@ static void count_failure(struct replica_set *rs, enum lease_answer a)
 		[LEASE_ANSWER_UNREACHABLE] = ERRORS_UNREACHABLE,
 		[LEASE_ANSWER_REFUSED] = ERRORS_REFUSED,
 		[LEASE_ANSWER_BAD] = ERRORS_BAD,
-		/* the namespace */
+		/* no such namespace */
 		[LEASE_ANSWER_NONE] = ERRORS_REFUSED,
 	};
 
@@ -185,7 +201,7 @@ static void succeed(struct replica_set *rs, struct slot *s, enum trouble trouble
 	s->n_failures = 0;
 	s->trouble = trouble;
 	s->due_ns = s->sent_ns + rs->renew_ns;
-	tell_trouble(rs, why);
+	report_trouble(rs, why);
 }
 
 static void fail(struct replica_set *rs, struct slot *s, enum lease_answer a, const char *why)
@@ -199,9 +215,9 @@ static void fail(struct replica_set *rs, struct slot *s, enum lease_answer a, co
 	s->n_failures++;
 	if (a == LEASE_ANSWER_FORBIDDEN)
 		s->trouble = TROUBLE_FORBIDDEN;
-	else if (s->n_failures >= FAILURES_TO_TELL)
+	else if (s->n_failures >= FAILURES_TO_REPORT)
 		s->trouble = TROUBLE_UNREACHABLE;
-	tell_trouble(rs, why);
+	report_trouble(rs, why);
 }
 
 static void turn(struct replica_set *rs);
@@ -235,7 +251,7 @@ static void on_list(void *ctx, const struct kube_result *result)
 	turn(rs);
 }
 
-/* The next step follows at once, if it is another one. */
+/* The next step is sent at once if it is another one. */
 static void on_read(struct replica_set *rs, const struct lease *l)
 {
 	struct slot *s = &rs->slots[SLOT_OWN];
@@ -259,7 +275,7 @@ static void on_written(struct replica_set *rs, const struct lease *l)
 	succeed(rs, s, TROUBLE_NONE, "");
 }
 
-/* Another has changed, taken or deleted it. */
+/* Another process has changed, taken over or deleted our Lease. */
 static void on_conflict(struct replica_set *rs, enum lease_answer a)
 {
 	own_lease_unknown(&rs->own);
@@ -269,7 +285,7 @@ static void on_conflict(struct replica_set *rs, enum lease_answer a)
 	rs->slots[SLOT_OWN].due_ns = clock_boottime_ns() + RETRY_NS;
 }
 
-/* A server that changed what we wrote is not one to rely on. */
+/* Whether the server stored what we wrote. */
 static bool is_ours(const struct replica_set *rs, const struct lease_doc *d)
 {
 	return d->n == 1 && !strcmp(d->leases[0].name, rs->own.name) &&
@@ -301,7 +317,7 @@ static void on_own(void *ctx, const struct kube_result *result)
 	turn(rs);
 }
 
-/* Somebody else may have been faster. */
+/* A Lease that another member has deleted is as good. */
 static void on_deleted(void *ctx, const struct kube_result *result)
 {
 	struct replica_set *rs = ctx;
@@ -372,7 +388,7 @@ static void finish_leaving(struct replica_set *rs)
 		left(rs->left_ctx);
 }
 
-/* A renewal under way is waited for: it would make the Lease another one than that to delete. */
+/* Waits for a renewal that is running: it would change the version that is to be deleted. */
 static void leave_turn(struct replica_set *rs, uint64_t now_ns)
 {
 	struct slot *s = &rs->slots[SLOT_DELETE];
@@ -418,7 +434,7 @@ static void turn(struct replica_set *rs)
 	if (stale && !s[SLOT_DELETE].call && now_ns >= s[SLOT_DELETE].due_ns)
 		send_delete(rs, stale->name, stale->version, now_ns);
 	arm(rs, now_ns);
-	tell_changes(rs);
+	report_changes(rs);
 }
 
 static void on_timer(void *ctx)
@@ -428,7 +444,7 @@ static void on_timer(void *ctx)
 
 /* ---- public ---- */
 
-/* Two processes never hold a Lease under the same identity. */
+/* No two processes ever use the same holder identity. */
 static int make_own(struct replica_set *rs, const struct replica_set_config *cfg)
 {
 	char name[LEASE_NAME_BYTES], holder[OWN_LEASE_HOLDER_BYTES];
@@ -490,7 +506,7 @@ void replica_set_leave(struct replica_set *rs, loop_fn done, void *ctx)
 	rs->leave_until_ns = clock_boottime_ns() + REPLICA_TIMEOUT_NS;
 	kube_call_cancel(TAKE_PTR(rs->slots[SLOT_LIST].call));
 	kube_call_cancel(TAKE_PTR(rs->slots[SLOT_DELETE].call));
-	tell_changes(rs);
+	report_changes(rs);
 	loop_set_timer(rs->timer, 0);
 }
 

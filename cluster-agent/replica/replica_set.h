@@ -1,19 +1,20 @@
 /*
- * Shares work among the replicas of the cluster-agent: each keeps a Lease (coordination.k8s.io/v1)
- * alive, all see the same members, and a key belongs to the member with the highest hash of
- * (member, key). Loop thread only.
+ * Shares work among the replicas of the cluster-agent. Each replica keeps a Lease
+ * (coordination.k8s.io/v1) alive, all see the same members, and a key belongs to the member
+ * with the highest hash of (member, key). Loop thread only.
  *
- * Nothing is done twice: a member works only REPLICA_PAUSE_NS beyond the last renewal and the last
- * list that succeeded; others take its keys when its Lease has not changed for REPLICA_EXPIRY_NS,
- * measured with their own monotonic clock (clocks of nodes may differ, and run up to 10 %
- * differently fast). Who is new has its keys let go by the others when they see it, and begins
- * REPLICA_HANDOVER_NS after it came. The keys of a member that dies have a new owner within 30 s as
- * long as the API server answers within REPLICA_TIMEOUT_NS; one that ends deletes its Lease, so
- * that they move at once. Who deletes the Lease of a living member by hand has its keys worked on
- * twice until that member's next renewal.
+ * No key is worked on twice. A member works for at most REPLICA_PAUSE_NS after its last
+ * successful renewal and list. Others take its keys when its Lease has not changed for
+ * REPLICA_EXPIRY_NS, by their own monotonic clocks (clocks of nodes may differ, and run at
+ * speeds that differ by up to 10 %). When a new member appears, the others give up its keys as
+ * soon as they see it, and it starts REPLICA_HANDOVER_NS after its first renewal. The keys of a
+ * member that dies have a new owner within 30 s, as long as the API server answers within
+ * REPLICA_TIMEOUT_NS. A member that shuts down deletes its Lease, so that its keys move at
+ * once. The exception: if somebody deletes the Lease of a living member by hand, its keys are
+ * worked on twice until its next renewal.
  *
- * Of two processes with the same name the one that came last works; the other has nothing, says so,
- * and goes on when the first is dead.
+ * Of two processes with the same name, the one that started last works. The other one owns
+ * nothing, says so in the log, and takes over when the first one is dead.
  */
 #ifndef CLUSTER_AGENT_REPLICA_REPLICA_SET_H
 #define CLUSTER_AGENT_REPLICA_REPLICA_SET_H
@@ -30,7 +31,7 @@
 #define REPLICA_EXPIRY_NS (17 * NS_PER_S)
 #define REPLICA_HANDOVER_NS (17 * NS_PER_S)
 /*
- * Leases in the group; with more of them nobody works. Those of the dead are deleted after some
+ * With more Leases in the group nobody works. Leases of dead members are deleted after some
  * minutes.
  */
 #define REPLICA_MAX_MEMBERS 256
@@ -41,26 +42,26 @@ struct replica_set_config {
 	struct kube_client *client; /* borrowed */
 	struct loop *loop;
 	const char *namespace; /* of the Leases */
-	const char *group;     /* a DNS label; the Leases' label coroot.com/replica-group */
-	const char *name;      /* of this member, unique in the group: the pod's name */
-	uint64_t renew_ns;     /* 0: REPLICA_RENEW_NS; at most that */
+	const char *group; /* a DNS label; value of the Leases' label coroot.com/replica-group */
+	const char *name;  /* of this member, unique in the group, such as the pod's name */
+	uint64_t renew_ns; /* 0: REPLICA_RENEW_NS, which is also the maximum */
 	void *ctx;
-	void (*changed)(void *ctx); /* ask replica_set_owns() again for every key */
+	void (*changed)(void *ctx); /* call replica_set_owns() again for every key */
 };
 
 int replica_set_new(struct replica_set **ret, const struct replica_set_config *cfg) MUST_CHECK;
 void replica_set_free(struct replica_set *rs);
 DEFINE_CLEANUP(struct replica_set *, replica_set_free);
 
-/* Deletes the own Lease; done is called when that is over, one way or the other, within 3 s. */
+/* Deletes our own Lease. done is called within 3 s, whether or not that succeeded. */
 void replica_set_leave(struct replica_set *rs, loop_fn done, void *ctx);
 
-/* Whether this member works on key now. */
+/* Whether this member owns key at the moment. */
 bool replica_set_owns(const struct replica_set *rs, const char *key);
-/* Living members, this one included while its Lease is alive. */
+/* The number of living members, including this one while its Lease is alive. */
 size_t replica_set_count(const struct replica_set *rs);
 
-/* coroot_cluster_agent_replica_…; call before other threads start. */
+/* Registers coroot_cluster_agent_replica_…. Call before other threads start. */
 int replica_set_register(struct replica_set *rs, struct metrics *ms) MUST_CHECK;
 
 #endif /* CLUSTER_AGENT_REPLICA_REPLICA_SET_H */

@@ -39,7 +39,7 @@ size_t profile_baseline_bytes(const struct profile_baseline *b);
 enum baseline_outcome {
 	BASELINE_NONE,      /* there was none, or with other types: the values are unchanged */
 	BASELINE_CONTINUED, /* the values are differences */
-	BASELINE_RESTARTED, /* the process restarted: the values are unchanged, and all of them are new */
+	BASELINE_RESTARTED, /* the process restarted: values are unchanged, and all are new */
 };
 
 /* The columns of merged_stacks that grow from the start of the process. */
