@@ -1,3 +1,12 @@
+/*
+ * Requests as handlers read them, and their answers.
+ *
+ * An answer may be given on any thread, while the server's thread that runs the handler is about to
+ * suspend the connection. respond() writes the answer into the exchange first and then swaps the
+ * state; the exchange belongs to the server's thread from that moment and may already be freed, so
+ * nothing after the swap touches it. Compression happens before, on the thread that answers, so that
+ * a large answer does not hold up the server's other connections.
+ */
 #include "common/http/http_exchange.h"
 
 #include <errno.h>
@@ -5,6 +14,7 @@
 #include <strings.h>
 
 #include "common/data/gzip.h"
+#include "common/http/http_exchange_state.h"
 #include "common/http/http_text.h"
 #include "common/text/secret.h"
 
@@ -15,7 +25,7 @@
 	"default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; " \
 	"frame-ancestors 'none'"
 
-/* What an answer consists of. Exactly one of owned and fixed when len is not 0. */
+/* An answer. If len is not 0, exactly one of owned and fixed is not NULL. */
 struct payload {
 	const char *content_type;
 	char *owned; /* by malloc(3) */
@@ -109,7 +119,7 @@ int http_exchange_set_header(struct http_exchange *x, const char *name, const ch
 	return 0;
 }
 
-/* Replaces p's bytes by their gzip when the client takes that and it is shorter. */
+/* Replaces p's bytes by their gzip if the client accepts it and it is shorter. */
 static void gzip_payload(const struct http_exchange *x, struct payload *p)
 {
 	const void *data = p->owned ? p->owned : p->fixed;
@@ -151,7 +161,7 @@ static bool add_headers(struct MHD_Response *r, const struct http_exchange *x,
 
 static struct MHD_Response *create_response(const struct payload *p)
 {
-	/* MHD does not write to what it is told is persistent, but asks for a plain pointer */
+	/* MHD does not write to a persistent buffer, but its parameter is not const */
 	union {
 		const void *given;
 		void *asked;
@@ -168,6 +178,7 @@ static struct MHD_Response *create_response(const struct payload *p)
 
 static void respond(struct http_exchange *x, unsigned status, struct payload *p)
 {
+	void (*answered)(struct http_server *) = x->answered;
 	struct http_server *server = x->server;
 	struct MHD_Connection *conn = x->conn;
 	struct MHD_Response *r;
@@ -180,10 +191,10 @@ static void respond(struct http_exchange *x, unsigned status, struct payload *p)
 	}
 	x->status = status;
 	x->response = r;
-	/* from here on x may be freed by the server's thread at any time */
+	/* from here on the server's thread may free x at any time */
 	if (atomic_exchange(&x->state, EXCHANGE_ANSWERED) == EXCHANGE_KEPT)
 		MHD_resume_connection(conn);
-	http_server_answered(server);
+	answered(server);
 }
 
 void http_respond(struct http_exchange *x, unsigned status, const char *content_type,
@@ -202,9 +213,9 @@ void http_respond_text(struct http_exchange *x, unsigned status, const char *fmt
 	va_start(ap, fmt);
 	n = vasprintf(&line, fmt, ap);
 	va_end(ap);
-	/* without memory for the text the status has to do */
+	/* without memory for the text, the status alone must do */
 	if (n >= 0) {
-		line[n] = '\n'; /* in place of the NUL, which nobody reads */
+		line[n] = '\n'; /* in place of the NUL, which is not sent */
 		p.owned = line;
 		p.len = (size_t)n + 1;
 	}

@@ -1,54 +1,49 @@
 /*
- * One request and its answer, as http_server.c and http_exchange.c share it.
- * Not for users of the server.
+ * One request and its answer, as handlers see it. Handlers get an exchange from http_server.h, and
+ * answer it exactly once with one of the http_respond functions, from any thread; it must not be
+ * used afterwards.
  */
 #ifndef COMMON_HTTP_HTTP_EXCHANGE_H
 #define COMMON_HTTP_HTTP_EXCHANGE_H
 
-#include <microhttpd.h>
-#include <stdatomic.h>
-
 #include "common/base.h"
-#include "common/http/http_server.h"
 
-#define HTTP_EXCHANGE_MAX_HEADERS 8
+struct http_exchange;
 
 /*
- * Who resumes the connection when the answer and the end of the handler race:
- * the one who comes second. http_respond() swaps in ANSWERED; the server swaps
- * HANDLING for KEPT once it has suspended the connection.
+ * Borrowed until the answer. Path and query parameters are percent-decoded; %00 and what is not a
+ * valid %XX stay as they are. If a parameter is given twice, the first one counts. NULL if absent.
  */
-enum exchange_state {
-	EXCHANGE_HANDLING,
-	EXCHANGE_KEPT,
-	EXCHANGE_ANSWERED,
-};
+const char *http_exchange_path(const struct http_exchange *x);
+const char *http_exchange_param(const struct http_exchange *x, const char *name);
+const char *http_exchange_header(const struct http_exchange *x, const char *name);
+const void *http_exchange_body(const struct http_exchange *x, size_t *ret_len);
+/* Calls fn for each query parameter, in order; value is "" if it has none. */
+void http_exchange_each_param(const struct http_exchange *x,
+			      void (*fn)(void *ctx, const char *name, const char *value),
+			      void *ctx);
 
-struct http_exchange {
-	struct http_server *server;
-	struct MHD_Connection *conn;
-	const struct http_route *route; /* NULL when refused */
-	const char *path;               /* of the connection's own memory */
-	bool is_get;                    /* or HEAD */
-	bool handled;                   /* the handler was called */
-	unsigned refusal; /* status to answer instead of calling the handler; 0: none */
-	uint64_t begin_ns;
-	uint64_t received_bytes;
-	uint64_t charged_bytes; /* to the server's body memory */
-	struct buf body;
-	struct {
-		char *name, *value;
-	} headers[HTTP_EXCHANGE_MAX_HEADERS];
-	unsigned n_headers;
-	_Atomic int state; /* enum exchange_state */
-	/* of the answer; written before state becomes ANSWERED */
-	unsigned status;
-	struct MHD_Response *response; /* NULL: there was no memory for it */
-};
+/* Whether the X-Api-Key header is key; true if key is NULL or "". In constant time. */
+bool http_exchange_has_api_key(const struct http_exchange *x, const char *key);
 
-void http_exchange_free(struct http_exchange *x);
+/*
+ * Adds a header to the answer. Both texts are copied. Returns 0, -ENOSPC after the eighth, -EINVAL
+ * if it would break the lines of the answer, or -ENOMEM.
+ */
+int http_exchange_set_header(struct http_exchange *x, const char *name,
+			     const char *value) MUST_CHECK;
 
-/* http_respond() is through with an exchange of s. By http_server.c. */
-void http_server_answered(struct http_server *s);
+/*
+ * Answers. body_adopt (from malloc(3), may be NULL if len is 0) is taken in every case, also if the
+ * client has left.
+ */
+void http_respond(struct http_exchange *x, unsigned status, const char *content_type,
+		  char *body_adopt, size_t len);
+/* One line of text/plain; a newline is added. */
+void http_respond_text(struct http_exchange *x, unsigned status, const char *fmt, ...)
+	PRINTF_LIKE(3, 4);
+/* 200 with bytes that outlive the server (embedded assets); already_gzipped is sent as such. */
+void http_respond_static(struct http_exchange *x, const char *content_type, const void *data,
+			 size_t len, bool already_gzipped);
 
 #endif /* COMMON_HTTP_HTTP_EXCHANGE_H */

@@ -1,3 +1,18 @@
+/*
+ * Routes, limits and suspended requests on top of libmicrohttpd (MHD).
+ *
+ * MHD calls on_request() once for the headers, once for each piece of the body, and once at the end.
+ * A request is refused as early as possible, but a client that is still sending does not read an
+ * answer, and closing a connection with unread bytes resets it under the answer; so a refused body
+ * is read and discarded, within limits, before the answer is sent.
+ *
+ * All bodies together are limited, not only each one: a body is charged as its buffer grows and
+ * released when its exchange completes.
+ *
+ * Handlers may keep an exchange and answer it later from another thread. MHD then has the connection
+ * suspended; enum exchange_state decides who resumes it. http_server_free() therefore waits until no
+ * exchange is unanswered, which is up to those who keep them.
+ */
 #include "common/http/http_server.h"
 
 #include <errno.h>
@@ -6,7 +21,7 @@
 #include <strings.h>
 #include <sys/eventfd.h>
 
-#include "common/http/http_exchange.h"
+#include "common/http/http_exchange_state.h"
 #include "common/http/http_listen.h"
 #include "common/http/http_text.h"
 #include "common/system/clock.h"
@@ -14,19 +29,15 @@
 #include "common/telemetry/metrics.h"
 #include "common/thread/condition.h"
 
-/* Connections beyond max_connections that are accepted to be told so; others wait in the backlog. */
+/* Connections beyond max_connections that are accepted to be answered 503; more stay in the backlog. */
 #define SPARE_CONNECTIONS_PER_THREAD 16
-/* Request line and headers, and what is read of a body at a time. */
+/* Buffer of a connection: for request line and headers, then for pieces of the body. */
 #define CONNECTION_MEMORY_BYTES ((size_t)32 * 1024)
-/*
- * A refused body is read and thrown away up to here, because a client that is
- * still sending does not read an answer, and closing with unread bytes resets
- * the connection under the answer. Longer ones are cut off.
- */
+/* A refused body is read and discarded up to here; the connection of a longer one is closed. */
 #define MAX_DISCARDED_BYTES (64 * UINT64_C(1024) * 1024)
-/* A body has the idle time-out plus what it needs at this rate; trickling keeps nobody alive. */
+/* A body may take the idle time-out plus what it needs at this rate, so it cannot trickle in. */
 #define MIN_BODY_BYTES_PER_S (16 * UINT64_C(1024))
-/* For answers already given to get out when the server is freed. */
+/* Time for the last answers to be sent when the server is freed. */
 #define LINGER_S 1
 #define RETRY_AFTER_S "5"
 
@@ -48,7 +59,6 @@ enum server_metric {
 struct http_server {
 	struct MHD_Daemon *daemon;
 	struct http_route *routes;
-	size_t n_routes;
 	unsigned max_connections;
 	unsigned timeout_s;
 	uint64_t max_body_memory_bytes;
@@ -61,12 +71,12 @@ struct http_server {
 	struct metric metrics[N_SERVER_METRICS];
 
 	pthread_mutex_t lock;
-	struct condition changed; /* one of: */
+	struct condition changed; /* one of the two counters did */
 	unsigned n_unanswered;    /* exchanges in a handler or kept */
 	unsigned n_exchanges;
 };
 
-/* ---- accounts -------------------------------------------------------------- */
+/* ---- counters and body memory ---------------------------------------------- */
 
 static void count(struct http_server *s, unsigned *what, int by)
 {
@@ -76,7 +86,7 @@ static void count(struct http_server *s, unsigned *what, int by)
 	pthread_mutex_unlock(&s->lock);
 }
 
-void http_server_answered(struct http_server *s)
+static void on_answered(struct http_server *s)
 {
 	count(s, &s->n_unanswered, -1);
 }
@@ -132,45 +142,6 @@ METRIC_TABLE(metric_table, metric_defs);
 
 /* ---- routes and refusals ----------------------------------------------------- */
 
-static bool path_matches(const struct http_route *route, const char *path, bool exact)
-{
-	size_t len = strlen(route->path);
-	bool is_prefix = len > 0 && route->path[len - 1] == '*';
-
-	if (is_prefix == exact)
-		return false;
-	return exact ? strcmp(path, route->path) == 0 : strncmp(path, route->path, len - 1) == 0;
-}
-
-static bool method_matches(const struct http_route *route, const char *method)
-{
-	if (strcmp(method, MHD_HTTP_METHOD_HEAD) == 0)
-		method = MHD_HTTP_METHOD_GET;
-	return strcmp(method, route->method) == 0;
-}
-
-/* allow: what 405 has to name; "" when no route has the path. */
-static const struct http_route *find_route(const struct http_server *s, const char *method,
-					   const char *path, struct buf *allow)
-{
-	for (int exact = 1; exact >= 0; exact--) {
-		for (size_t i = 0; i < s->n_routes; i++) {
-			const struct http_route *r = &s->routes[i];
-			bool is_get = strcmp(r->method, MHD_HTTP_METHOD_GET) == 0;
-
-			if (!path_matches(r, path, exact))
-				continue;
-			if (method_matches(r, method))
-				return r;
-			if (!strstr(allow->data ? allow->data : "", r->method) &&
-			    buf_addf(allow, "%s%s%s", allow->len ? ", " : "", r->method,
-				     is_get ? ", HEAD" : "") < 0)
-				return NULL;
-		}
-	}
-	return NULL;
-}
-
 static void refuse(struct http_exchange *x, unsigned status, enum server_metric reason)
 {
 	x->refusal = status;
@@ -182,7 +153,7 @@ static void route_request(struct http_exchange *x, const char *method)
 	struct buf allow;
 
 	buf_init(&allow, 128);
-	x->route = find_route(x->server, method, x->path, &allow);
+	x->route = http_route_find(x->server->routes, method, x->path, &allow);
 	if (!x->route && allow.len == 0)
 		refuse(x, MHD_HTTP_NOT_FOUND, REFUSED_UNKNOWN);
 	else if (!x->route && http_exchange_set_header(x, "Allow", allow.data) < 0)
@@ -192,7 +163,7 @@ static void route_request(struct http_exchange *x, const char *method)
 	buf_fini(&allow);
 }
 
-/* Bytes the client announces; 0 when it does not say or has none. */
+/* Content-Length, or 0 if the client sends none. */
 static uint64_t announced_bytes(const struct http_exchange *x)
 {
 	const char *text = http_exchange_header(x, "Content-Length");
@@ -200,7 +171,7 @@ static uint64_t announced_bytes(const struct http_exchange *x)
 	return text ? strtoull(text, NULL, 10) : 0;
 }
 
-/* What the headers alone let us refuse. */
+/* Refuses a request by its headers alone, if they are reason enough. */
 static void admit(struct http_exchange *x, const char *method)
 {
 	const union MHD_ConnectionInfo *info;
@@ -236,7 +207,7 @@ static void answer_refusal(struct http_exchange *x)
 	http_respond_text(x, r == 0 ? x->refusal : MHD_HTTP_INTERNAL_SERVER_ERROR, "%s", reason);
 }
 
-/* ---- the course of a request -------------------------------------------------- */
+/* ---- requests --------------------------------------------------------------- */
 
 static enum MHD_Result queue_answer(struct http_exchange *x)
 {
@@ -245,7 +216,7 @@ static enum MHD_Result queue_answer(struct http_exchange *x)
 	return MHD_queue_response(x->conn, x->status, x->response);
 }
 
-/* Called when the body is whole, and again once a kept exchange was answered. */
+/* Called when the body is complete, and again once a kept exchange was answered. */
 static enum MHD_Result answer(struct http_exchange *x)
 {
 	int handling = EXCHANGE_HANDLING;
@@ -264,7 +235,7 @@ static enum MHD_Result answer(struct http_exchange *x)
 		return queue_answer(x);
 
 	MHD_suspend_connection(x->conn);
-	/* answered meanwhile, by somebody who saw no need to resume */
+	/* answered between the two lines above, so nobody else resumes the connection */
 	if (!atomic_compare_exchange_strong(&x->state, &handling, EXCHANGE_KEPT))
 		MHD_resume_connection(x->conn);
 	return MHD_YES;
@@ -288,6 +259,7 @@ static enum MHD_Result begin(struct http_server *s, struct MHD_Connection *conn,
 		return MHD_NO;
 	}
 	x->server = s;
+	x->answered = on_answered;
 	x->conn = conn;
 	x->path = url;
 	x->is_get = strcmp(method, MHD_HTTP_METHOD_GET) == 0 ||
@@ -304,7 +276,7 @@ static enum MHD_Result begin(struct http_server *s, struct MHD_Connection *conn,
 	return MHD_YES;
 }
 
-/* Closes the connection; a request refused before is counted already. */
+/* Closes the connection. A request that was refused before has been counted. */
 static enum MHD_Result cut_off(struct http_exchange *x, enum server_metric reason)
 {
 	if (!x->refusal)
@@ -339,7 +311,7 @@ static enum MHD_Result receive(struct http_exchange *x, const char *data, size_t
 	return MHD_YES;
 }
 
-/* NOLINTNEXTLINE(readability-function-size): MHD says which parameters there are */
+/* NOLINTNEXTLINE(readability-function-size): the parameters are MHD's */
 static enum MHD_Result on_request(void *server, struct MHD_Connection *conn, const char *url,
 				  const char *method, const char *version, const char *data,
 				  size_t *len, void **exchange)
@@ -372,7 +344,7 @@ static void on_completed(void *server, struct MHD_Connection *conn, void **excha
 	count(s, &s->n_exchanges, -1);
 }
 
-/* The socket's context is not NULL when it is one too many. */
+/* A connection above the limit gets a context, by which admit() knows it. */
 static void on_connection(void *server, struct MHD_Connection *conn, void **socket_context,
 			  enum MHD_ConnectionNotificationCode code)
 {
@@ -402,7 +374,7 @@ static void PRINTF_LIKE(2, 0) on_log(void *server, const char *fmt, va_list ap)
 	log_warn_limited("http server", "detail=%s", LOG_QUOTED(line));
 }
 
-/* ---- life -------------------------------------------------------------------- */
+/* ---- create and destroy ------------------------------------------------------- */
 
 static int copy_routes(struct http_server *s, const struct http_route *routes)
 {
@@ -414,11 +386,10 @@ static int copy_routes(struct http_server *s, const struct http_route *routes)
 	if (!s->routes)
 		return -ENOMEM;
 	memcpy(s->routes, routes, n * sizeof(*routes));
-	s->n_routes = n;
 	return 0;
 }
 
-/* Takes fd over. */
+/* Takes ownership of fd. */
 static int start_daemon(struct http_server *s, int fd, unsigned n_threads, struct err *err)
 {
 	unsigned limit = s->max_connections + SPARE_CONNECTIONS_PER_THREAD * n_threads;
@@ -476,10 +447,10 @@ int http_server_new(struct http_server **ret, const struct http_server_config *c
 }
 
 /*
- * Not by MHD_quiesce_daemon(): while it takes the socket out of a worker's epoll set, that worker may
- * do the same, and the second of them aborts the process (libmicrohttpd 0.9.75). The number of the
- * listening socket gets another file instead, one that nothing ever comes from; the kernel then
- * takes the socket out of all sets by itself, as its last reference is gone.
+ * MHD_quiesce_daemon() cannot be used: while it removes the socket from a worker's epoll set, that
+ * worker may do the same, and the second of them aborts the process (libmicrohttpd 0.9.75). Instead
+ * the descriptor of the listening socket is replaced by an eventfd that never becomes readable; as
+ * that closes the socket's last reference, the kernel removes it from all epoll sets by itself.
  */
 void http_server_quiesce(struct http_server *s)
 {
@@ -488,7 +459,7 @@ void http_server_quiesce(struct http_server *s)
 	if (s->quiesced)
 		return;
 	silent = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	/* without a descriptor to spare, connections are accepted until the end */
+	/* if there is no descriptor left, connections are accepted until the end */
 	if (silent >= 0)
 		s->quiesced = dup3(silent, s->listen_fd, O_CLOEXEC) >= 0;
 }

@@ -1,0 +1,53 @@
+/* What http_server.c and http_exchange.c know of an exchange. Not for handlers. */
+#ifndef COMMON_HTTP_HTTP_EXCHANGE_STATE_H
+#define COMMON_HTTP_HTTP_EXCHANGE_STATE_H
+
+#include <microhttpd.h>
+#include <stdatomic.h>
+
+#include "common/base.h"
+#include "common/data/buf.h"
+#include "common/http/http_exchange.h"
+
+#define HTTP_EXCHANGE_MAX_HEADERS 8
+
+struct http_route;
+struct http_server;
+
+/*
+ * The answer and the end of the handler race: the connection must be resumed by whichever comes
+ * second. The answer swaps in ANSWERED; the server swaps HANDLING for KEPT once it has suspended
+ * the connection.
+ */
+enum exchange_state {
+	EXCHANGE_HANDLING,
+	EXCHANGE_KEPT,
+	EXCHANGE_ANSWERED,
+};
+
+struct http_exchange {
+	struct http_server *server;
+	void (*answered)(struct http_server *server); /* called after each answer */
+	struct MHD_Connection *conn;
+	const struct http_route *route; /* NULL if the request was refused */
+	const char *path;               /* in the connection's own memory */
+	bool is_get;                    /* or HEAD */
+	bool handled;                   /* the handler was called */
+	unsigned refusal; /* status to answer instead of calling the handler; 0 if none */
+	uint64_t begin_ns;
+	uint64_t received_bytes;
+	uint64_t charged_bytes; /* to the server's body memory */
+	struct buf body;
+	struct {
+		char *name, *value;
+	} headers[HTTP_EXCHANGE_MAX_HEADERS];
+	unsigned n_headers;
+	_Atomic int state; /* enum exchange_state */
+	/* of the answer; written before state becomes ANSWERED */
+	unsigned status;
+	struct MHD_Response *response; /* NULL if there was no memory for it */
+};
+
+void http_exchange_free(struct http_exchange *x);
+
+#endif /* COMMON_HTTP_HTTP_EXCHANGE_STATE_H */
