@@ -2,6 +2,10 @@
  * Caches pages of another process's memory or file that do not change, such as the tables of
  * its code, for many small reads all over them. If a page cannot be read as a whole, the
  * exact bytes are read instead. For one thread.
+ *
+ * Not built on common/data/table.h: with that and an order of use, fewer reads miss, but each
+ * costs more. In test/bench/read_caches.c (make bench-tables) a read takes 19 ns here, and 27
+ * ns with it.
  */
 #ifndef NODE_AGENT_GO_TARGET_PAGE_CACHE_H
 #define NODE_AGENT_GO_TARGET_PAGE_CACHE_H
