@@ -15,10 +15,11 @@ struct fixture {
 	struct bucket_round_result result;
 	uint64_t max_bytes;
 	uint64_t deadline_ns;
-	/* what the round told */
+	/* what the last round reported */
 	size_t n;
-	uint64_t sum;       /* of allocs */
-	uint64_t allocs[8]; /* of the last, by the number of frames, which tells records apart */
+	uint64_t sum; /* of allocs */
+	uint64_t allocs
+		[8]; /* of the last round, by the number of frames, which differs per record */
 };
 
 static void begin(struct fixture *f, bool has_bytes, enum bucket_history_start start, size_t max)
@@ -109,14 +110,14 @@ static void check_layout(bool has_bytes)
 	end(&f);
 }
 
-static void test_each_round_tells_what_is_new_since_the_last(void **state)
+static void test_each_round_reports_the_increase_since_the_previous_one(void **state)
 {
 	(void)state;
 	check_layout(true);
 	check_layout(false);
 }
 
-static void test_from_now_what_was_before_is_no_news(void **state)
+static void test_counts_from_before_the_first_round_are_not_reported(void **state)
 {
 	struct fixture f;
 
@@ -136,7 +137,7 @@ static void test_from_now_what_was_before_is_no_news(void **state)
 	end(&f);
 }
 
-static void test_records_after_an_empty_list_are_all_news(void **state)
+static void test_records_added_to_an_empty_list_are_reported_in_full(void **state)
 {
 	struct fixture f;
 
@@ -151,7 +152,7 @@ static void test_records_after_an_empty_list_are_all_news(void **state)
 	end(&f);
 }
 
-static void test_a_round_that_was_not_committed_is_told_again(void **state)
+static void test_a_round_that_was_not_committed_is_reported_again(void **state)
 {
 	struct fixture f;
 
@@ -175,7 +176,7 @@ static void put_in_a_list(struct fixture *f, const uint64_t *addresses, size_t n
 	heap_image_put(&f->image, HEAP_IMAGE_HEAD, next);
 }
 
-static void test_records_of_several_rounds_are_each_told_once_in_each(void **state)
+static void test_every_record_is_reported_once_per_round(void **state)
 {
 	static const uint64_t first[] = {0x8000, 0x4000, 0x8100, 0x4100},
 			      second[] = {0x9000, 0x2000, 0x6000, 0x4200, 0x8200};
@@ -210,7 +211,7 @@ static void test_broken_lists_end_with_a_reason(void **state)
 		{A + 8, B + 1, -EBADMSG},                /* not aligned */
 		{A + 8, 0x8000, -EBADMSG},               /* zeroed memory */
 		{B + 40, 1u << 30, -EBADMSG},            /* a huge stack */
-		{B + 40, 0, -EBADMSG},                   /* none */
+		{B + 40, 0, -EBADMSG},                   /* not a record */
 		{B + 16, 2, -EBADMSG},                   /* of another profile */
 		{B + 24, 1, -EBADMSG},                   /* the wrong hash */
 		{B + 32, 0, -EBADMSG},                   /* objects without a size */
@@ -282,7 +283,7 @@ static void test_a_round_that_fails_costs_no_memory(void **state)
 	end(&f);
 }
 
-static void test_another_list_is_begun_anew(void **state)
+static void test_another_list_starts_a_new_history(void **state)
 {
 	struct fixture f;
 
@@ -404,15 +405,15 @@ static void test_failed_allocations_are_survived(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_each_round_tells_what_is_new_since_the_last),
-		cmocka_unit_test(test_from_now_what_was_before_is_no_news),
-		cmocka_unit_test(test_records_after_an_empty_list_are_all_news),
-		cmocka_unit_test(test_a_round_that_was_not_committed_is_told_again),
-		cmocka_unit_test(test_records_of_several_rounds_are_each_told_once_in_each),
+		cmocka_unit_test(test_each_round_reports_the_increase_since_the_previous_one),
+		cmocka_unit_test(test_counts_from_before_the_first_round_are_not_reported),
+		cmocka_unit_test(test_records_added_to_an_empty_list_are_reported_in_full),
+		cmocka_unit_test(test_a_round_that_was_not_committed_is_reported_again),
+		cmocka_unit_test(test_every_record_is_reported_once_per_round),
 		cmocka_unit_test(test_broken_lists_end_with_a_reason),
 		cmocka_unit_test(test_limits_end_a_round),
 		cmocka_unit_test(test_a_round_that_fails_costs_no_memory),
-		cmocka_unit_test(test_another_list_is_begun_anew),
+		cmocka_unit_test(test_another_list_starts_a_new_history),
 		cmocka_unit_test(test_counters_that_contradict_each_other_are_left_out),
 		cmocka_unit_test(test_a_record_that_could_not_be_read_at_first_begins_when_it_can),
 		cmocka_unit_test(test_a_record_beside_unreadable_memory_is_read),

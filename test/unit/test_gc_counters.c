@@ -44,7 +44,7 @@ static void each_release_has_its_offsets(void **state)
 	assert_int_equal(gc_layout_get(28, &l), -ENOTSUP);
 }
 
-static void what_is_read_holds_all_that_is_looked_at(void **state)
+static void the_bytes_read_cover_all_fields(void **state)
 {
 	struct gc_layout l;
 
@@ -63,7 +63,7 @@ static void what_is_read_holds_all_that_is_looked_at(void **state)
 	}
 }
 
-static void all_that_a_release_has_is_told(void **state)
+static void every_counter_of_a_release_is_set(void **state)
 {
 	struct gc_counters c;
 	struct gc_image im;
@@ -84,7 +84,7 @@ static void all_that_a_release_has_is_told(void **state)
 	}
 }
 
-static void before_the_first_collection_nothing_is_known_to_live(void **state)
+static void live_bytes_are_unknown_before_the_first_collection(void **state)
 {
 	struct gc_counters c;
 	struct gc_image im;
@@ -97,7 +97,7 @@ static void before_the_first_collection_nothing_is_known_to_live(void **state)
 	assert_int_equal(c.known, gc_counters_of(&im.l) & ~(1u << GC_LIVE_BYTES));
 }
 
-static void a_goal_that_is_none_is_not_told(void **state)
+static void an_absent_goal_is_not_set(void **state)
 {
 	static const unsigned minors[] = {13, 17, 19, 27};
 	struct gc_counters c;
@@ -134,7 +134,10 @@ static void the_goal_moves_with_sweeping_and_the_trigger(void **state)
 	assert_int_equal(goal_of(&im), GC_IMAGE_GOAL + 1);
 }
 
-/* Of 9,000,000 bytes that are mapped 7,800,000 are no heap: 1,000,000 are free and 200,000 allocated. */
+/*
+ * Of 9,000,000 bytes that are mapped 7,800,000 are no heap: 1,000,000 are free and 200,000
+ * allocated.
+ */
 static void a_limit_of_memory_makes_the_goal_smaller(void **state)
 {
 	static const struct {
@@ -143,7 +146,10 @@ static void a_limit_of_memory_makes_the_goal_smaller(void **state)
 	} cases[] = {
 		{19, 7800000 + 5000000, 5000000 - 1048576},
 		{21, 7800000 + 5000000, 5000000 - 1048576},
-		/* three percent; not below what lives; hardly anything left; more is mapped than allowed */
+		/*
+		 * three percent; not below what lives; hardly anything left; more is mapped
+		 * than allowed
+		 */
 		{21, 7800000 + 40000000, GC_IMAGE_GOAL},
 		{21, 7800000 + 3500000, GC_IMAGE_LIVE},
 		{21, 7800000 + 1000, GC_IMAGE_LIVE},
@@ -168,7 +174,7 @@ static void a_limit_of_memory_makes_the_goal_smaller(void **state)
 	assert_int_equal(goal_of(&im), 100000000 - 1048576);
 }
 
-static void a_goal_whose_parts_are_of_two_moments_is_not_told(void **state)
+static void a_goal_with_contradictory_inputs_is_not_set(void **state)
 {
 	struct gc_counters c;
 	struct gc_image im;
@@ -182,7 +188,7 @@ static void a_goal_whose_parts_are_of_two_moments_is_not_told(void **state)
 	assert_true(gc_counters_have(&c, GC_ALLOC_BYTES));
 }
 
-static void sums_that_are_being_moved_are_to_be_read_again(void **state)
+static void sums_that_are_being_merged_are_retried(void **state)
 {
 	struct gc_counters c = {0};
 	struct gc_image im, later;
@@ -200,7 +206,7 @@ static void sums_that_are_being_moved_are_to_be_read_again(void **state)
 		gc_image_allocate(&later, GC_IMAGE_WRITING - 1, 5, 1);
 		assert_int_equal(gc_counters_add_memstats(&c, &im.l, im.memstats, later.memstats),
 				 -EAGAIN);
-		/* what is written goes on */
+		/* the current sum may change */
 		later = im;
 		gc_image_allocate(&later, GC_IMAGE_WRITING, 5, 1);
 		assert_int_equal(gc_counters_add_memstats(&c, &im.l, im.memstats, later.memstats),
@@ -211,7 +217,7 @@ static void sums_that_are_being_moved_are_to_be_read_again(void **state)
 	}
 }
 
-static void a_negative_part_of_a_sum_is_one(void **state)
+static void a_part_of_a_sum_may_be_negative(void **state)
 {
 	struct gc_counters c;
 	struct gc_image im;
@@ -224,7 +230,7 @@ static void a_negative_part_of_a_sum_is_one(void **state)
 	assert_int_equal(c.v[GC_ALLOC_OBJECTS], ALLOC_OBJECTS - 2);
 }
 
-static void variables_that_are_others_are_not_believed(void **state)
+static void the_bytes_of_other_variables_are_rejected(void **state)
 {
 	static const struct {
 		size_t offset; /* in the memory of 1.18 */
@@ -258,7 +264,7 @@ static void variables_that_are_others_are_not_believed(void **state)
 	}
 }
 
-static void a_pacer_that_is_none_is_not_believed(void **state)
+static void implausible_pacers_are_rejected(void **state)
 {
 	static const struct {
 		size_t offset; /* in the memory of 1.22 */
@@ -295,17 +301,17 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_release_has_its_offsets),
-		cmocka_unit_test(what_is_read_holds_all_that_is_looked_at),
-		cmocka_unit_test(all_that_a_release_has_is_told),
-		cmocka_unit_test(before_the_first_collection_nothing_is_known_to_live),
-		cmocka_unit_test(a_goal_that_is_none_is_not_told),
+		cmocka_unit_test(the_bytes_read_cover_all_fields),
+		cmocka_unit_test(every_counter_of_a_release_is_set),
+		cmocka_unit_test(live_bytes_are_unknown_before_the_first_collection),
+		cmocka_unit_test(an_absent_goal_is_not_set),
 		cmocka_unit_test(the_goal_moves_with_sweeping_and_the_trigger),
 		cmocka_unit_test(a_limit_of_memory_makes_the_goal_smaller),
-		cmocka_unit_test(a_goal_whose_parts_are_of_two_moments_is_not_told),
-		cmocka_unit_test(sums_that_are_being_moved_are_to_be_read_again),
-		cmocka_unit_test(a_negative_part_of_a_sum_is_one),
-		cmocka_unit_test(variables_that_are_others_are_not_believed),
-		cmocka_unit_test(a_pacer_that_is_none_is_not_believed),
+		cmocka_unit_test(a_goal_with_contradictory_inputs_is_not_set),
+		cmocka_unit_test(sums_that_are_being_merged_are_retried),
+		cmocka_unit_test(a_part_of_a_sum_may_be_negative),
+		cmocka_unit_test(the_bytes_of_other_variables_are_rejected),
+		cmocka_unit_test(implausible_pacers_are_rejected),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

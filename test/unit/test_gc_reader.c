@@ -48,7 +48,7 @@ static void without_symbols_they_are_found_in_code(void **state)
 	}
 }
 
-static void other_addresses_in_code_are_passed_over(void **state)
+static void other_addresses_in_code_are_skipped(void **state)
 {
 	struct gc_process f;
 
@@ -65,7 +65,7 @@ static void other_addresses_in_code_are_passed_over(void **state)
 	assert_read(&f);
 }
 
-static void two_that_could_be_it_are_none_until_one_shows_that_it_is_not(void **state)
+static void two_candidates_are_ambiguous_until_one_is_rejected(void **state)
 {
 	const uint64_t other = GC_PROCESS_PACER + 0x200;
 	struct gc_counters c;
@@ -82,7 +82,7 @@ static void two_that_could_be_it_are_none_until_one_shows_that_it_is_not(void **
 	assert_read(&f);
 }
 
-static void a_process_that_has_just_started_is_read_later(void **state)
+static void a_process_that_just_started_is_retried_later(void **state)
 {
 	struct gc_counters c;
 	struct gc_process f;
@@ -96,7 +96,7 @@ static void a_process_that_has_just_started_is_read_later(void **state)
 	assert_read(&f);
 }
 
-static void a_variable_that_is_none_is_not_told(void **state)
+static void implausible_content_sets_no_counter(void **state)
 {
 	struct gc_counters c;
 	struct gc_process f;
@@ -111,7 +111,7 @@ static void a_variable_that_is_none_is_not_told(void **state)
 	assert_int_equal(c.known, 0);
 }
 
-static void what_cannot_be_found_is_sought_once(void **state)
+static void a_variable_that_cannot_be_found_is_searched_once(void **state)
 {
 	struct gc_counters c;
 	struct gc_process f;
@@ -124,7 +124,7 @@ static void what_cannot_be_found_is_sought_once(void **state)
 	assert_int_equal(gc_reader_read(&f.rt, &c), -ENOENT);
 }
 
-static void a_release_that_is_not_known_is_not_read(void **state)
+static void an_unknown_release_is_not_read(void **state)
 {
 	struct gc_counters c;
 	struct gc_process f;
@@ -169,7 +169,7 @@ static int read_turning(void *ctx, uint64_t offset, void *to, size_t len)
 	return 0;
 }
 
-static void sums_that_are_turned_are_read_again_a_few_times(void **state)
+static void sums_that_keep_changing_are_retried_a_few_times(void **state)
 {
 	struct gc_counters c;
 	struct gc_process f;
@@ -210,14 +210,14 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(variables_are_found_by_their_symbols),
 		cmocka_unit_test(without_symbols_they_are_found_in_code),
-		cmocka_unit_test(other_addresses_in_code_are_passed_over),
-		cmocka_unit_test(two_that_could_be_it_are_none_until_one_shows_that_it_is_not),
-		cmocka_unit_test(a_process_that_has_just_started_is_read_later),
-		cmocka_unit_test(a_variable_that_is_none_is_not_told),
-		cmocka_unit_test(what_cannot_be_found_is_sought_once),
-		cmocka_unit_test(a_release_that_is_not_known_is_not_read),
+		cmocka_unit_test(other_addresses_in_code_are_skipped),
+		cmocka_unit_test(two_candidates_are_ambiguous_until_one_is_rejected),
+		cmocka_unit_test(a_process_that_just_started_is_retried_later),
+		cmocka_unit_test(implausible_content_sets_no_counter),
+		cmocka_unit_test(a_variable_that_cannot_be_found_is_searched_once),
+		cmocka_unit_test(an_unknown_release_is_not_read),
 		cmocka_unit_test(memory_that_ends_is_an_error),
-		cmocka_unit_test(sums_that_are_turned_are_read_again_a_few_times),
+		cmocka_unit_test(sums_that_keep_changing_are_retried_a_few_times),
 		cmocka_unit_test(failed_allocations_are_survived),
 	};
 

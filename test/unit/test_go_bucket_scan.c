@@ -68,14 +68,14 @@ static void test_only_zeroed_data_is_searched(void **state)
 	begin(&f);
 	assert_int_equal(scan(&f), -ENOENT);
 	heap_image_put(&f.image, 0x8000, RECORD);       /* initialised data */
-	heap_image_put(&f.image, BSS - 8, RECORD);      /* nobody's */
+	heap_image_put(&f.image, BSS - 8, RECORD);      /* outside the ranges */
 	heap_image_put(&f.image, BSS_END, RECORD);      /* … */
 	heap_image_put(&f.image, NOPTRBSS_END, RECORD); /* … */
 	assert_int_equal(scan(&f), -ENOENT);
 	end(&f);
 }
 
-static void test_two_of_them_are_none(void **state)
+static void test_two_such_variables_are_ambiguous(void **state)
 {
 	struct fixture f;
 
@@ -93,7 +93,7 @@ static void test_two_of_them_are_none(void **state)
 	end(&f);
 }
 
-static void test_words_that_are_no_records_addresses_are_passed_by(void **state)
+static void test_words_that_point_to_no_record_are_skipped(void **state)
 {
 	struct fixture f;
 	uint64_t at = BSS;
@@ -125,7 +125,7 @@ static void test_words_that_are_no_records_addresses_are_passed_by(void **state)
 	end(&f);
 }
 
-static void test_records_of_another_profiler_are_not_it(void **state)
+static void test_records_of_another_profiler_do_not_count(void **state)
 {
 	struct fixture f;
 
@@ -159,7 +159,7 @@ static void test_a_range_is_searched_up_to_a_limit(void **state)
 	end(&f);
 }
 
-static void test_data_that_cannot_be_read_is_said(void **state)
+static void test_unreadable_data_is_an_error(void **state)
 {
 	struct fixture f;
 
@@ -168,14 +168,14 @@ static void test_data_that_cannot_be_read_is_said(void **state)
 	heap_image_put(&f.image, BSS, RECORD);
 	byte_source_from_memory(&f.image.source, f.image.data, NOPTRBSS + 8);
 	assert_int_equal(scan(&f), -ENODATA);
-	/* but a word that points to what cannot be read is only none */
+	/* a word that points to unreadable memory is just not a record */
 	f.module.data[3] = (struct go_range){0, 0};
 	heap_image_put(&f.image, BSS + 8, NOPTRBSS_END);
 	assert_int_equal(scan(&f), 0);
 	end(&f);
 }
 
-static void test_ranges_that_are_none_are_empty(void **state)
+static void test_invalid_ranges_are_treated_as_empty(void **state)
 {
 	static const struct go_range ranges[] = {{UINT64_MAX - 3, UINT64_MAX},
 						 {UINT64_MAX, UINT64_MAX},
@@ -218,12 +218,12 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_the_one_variable_that_points_to_a_record_is_found),
 		cmocka_unit_test(test_only_zeroed_data_is_searched),
-		cmocka_unit_test(test_two_of_them_are_none),
-		cmocka_unit_test(test_words_that_are_no_records_addresses_are_passed_by),
-		cmocka_unit_test(test_records_of_another_profiler_are_not_it),
+		cmocka_unit_test(test_two_such_variables_are_ambiguous),
+		cmocka_unit_test(test_words_that_point_to_no_record_are_skipped),
+		cmocka_unit_test(test_records_of_another_profiler_do_not_count),
 		cmocka_unit_test(test_a_range_is_searched_up_to_a_limit),
-		cmocka_unit_test(test_data_that_cannot_be_read_is_said),
-		cmocka_unit_test(test_ranges_that_are_none_are_empty),
+		cmocka_unit_test(test_unreadable_data_is_an_error),
+		cmocka_unit_test(test_invalid_ranges_are_treated_as_empty),
 		cmocka_unit_test(test_failed_allocations_are_survived),
 	};
 

@@ -89,7 +89,7 @@ static void test_the_section_is_found_with_and_without_headers(void **state)
 	}
 }
 
-static void test_other_files_are_not_of_go(void **state)
+static void test_other_files_are_not_go_programs(void **state)
 {
 	static struct fixture f;
 
@@ -99,7 +99,7 @@ static void test_other_files_are_not_of_go(void **state)
 	assert_int_equal(find(&f, ".go.buildinfo", true), -ENOENT);
 }
 
-static void test_old_versions_are_pointed_to(void **state)
+static void test_old_releases_point_to_their_version(void **state)
 {
 	static struct fixture f;
 	static uint8_t memory[0x600000];
@@ -128,7 +128,7 @@ static void put(struct fixture *f, size_t at, uint64_t v)
 	memcpy(f->blob + at, &v, sizeof(v));
 }
 
-static void test_what_the_file_points_to_is_not_changed_by_the_process(void **state)
+static void test_the_version_in_the_file_wins_over_the_one_in_memory(void **state)
 {
 	static struct fixture f;
 	static uint8_t memory[0x600000];
@@ -147,7 +147,7 @@ static void test_what_the_file_points_to_is_not_changed_by_the_process(void **st
 	byte_source_from_memory(&source, memory, sizeof(memory));
 	assert_int_equal(go_buildinfo_minor(&f.info, &f.layout, &f.file, &source, 0, &minor), 0);
 	assert_int_equal(minor, 16);
-	/* what it points to is no version: the process has it relocated */
+	/* the file has no pointer to a version, only the relocated memory has */
 	f.elf.data[f.info.offset + 0x80] = 'x';
 	assert_int_equal(go_buildinfo_minor(&f.info, &f.layout, &f.file, &source, 0, &minor), 0);
 	assert_int_equal(minor, 27);
@@ -163,9 +163,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_versions_are_read_in_all_their_forms),
 		cmocka_unit_test(test_the_section_is_found_with_and_without_headers),
-		cmocka_unit_test(test_other_files_are_not_of_go),
-		cmocka_unit_test(test_old_versions_are_pointed_to),
-		cmocka_unit_test(test_what_the_file_points_to_is_not_changed_by_the_process),
+		cmocka_unit_test(test_other_files_are_not_go_programs),
+		cmocka_unit_test(test_old_releases_point_to_their_version),
+		cmocka_unit_test(test_the_version_in_the_file_wins_over_the_one_in_memory),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -43,7 +43,7 @@ static void test_arm64_pages_and_offsets_are_put_together(void **state)
 		0x91004002, /* add x2, x0, #16 */
 		0xc8dffc43, /* ldar x3, [x2] */
 		0x39000840, /* strb w0, [x2, #2] */
-		0x94000010, /* bl: x0 to x17 are gone */
+		0x94000010, /* bl: clobbers x0 to x17 */
 		0xf9401001, /* ldr x1, [x0, #32] */
 	};
 	struct go_ref refs[16];
@@ -57,7 +57,7 @@ static void test_arm64_pages_and_offsets_are_put_together(void **state)
 	check(&refs[3], 0x412000 + 18, 1, GO_REF_STORE);
 }
 
-static void test_code_that_is_cut_and_unknown_machines_give_nothing(void **state)
+static void test_truncated_code_and_unknown_machines_have_no_references(void **state)
 {
 	static const uint8_t code[] = {0x48, 0x8b, 0x0d, 0x10, 0x00, 0x00, 0x00};
 	struct go_ref refs[4];
@@ -74,7 +74,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_amd64_references_are_found_among_other_code),
 		cmocka_unit_test(test_arm64_pages_and_offsets_are_put_together),
-		cmocka_unit_test(test_code_that_is_cut_and_unknown_machines_give_nothing),
+		cmocka_unit_test(test_truncated_code_and_unknown_machines_have_no_references),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

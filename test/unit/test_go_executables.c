@@ -51,14 +51,14 @@ static void end(struct fixture *f)
 	go_executables_free(f->x);
 }
 
-/* Entries are told apart by it here. */
+/* Distinguishes entries here. */
 static int get(struct fixture *f, uint64_t entry)
 {
 	f->target.layout.entry = entry;
 	return go_executables_get(f->x, &f->target, &f->found);
 }
 
-/* From now on only what is known is found. */
+/* From here on only cached entries are found. */
 static void break_memory(struct fixture *f)
 {
 	memset(f->image.data + GO_IMAGE_MODULE, 0, 0x400);
@@ -84,7 +84,7 @@ static void test_an_executable_is_examined_once(void **state)
 	end(&f);
 }
 
-static void test_what_differs_in_shape_is_another(void **state)
+static void test_a_file_of_another_shape_is_another_executable(void **state)
 {
 	struct fixture f;
 
@@ -106,7 +106,7 @@ static void test_what_differs_in_shape_is_another(void **state)
 	end(&f);
 }
 
-static void test_the_one_not_used_for_longest_is_forgotten(void **state)
+static void test_the_least_recently_used_is_evicted(void **state)
 {
 	struct fixture f;
 
@@ -125,7 +125,7 @@ static void test_the_one_not_used_for_longest_is_forgotten(void **state)
 	end(&f);
 }
 
-static void test_what_is_not_understood_is_asked_again(void **state)
+static void test_failures_are_not_cached(void **state)
 {
 	static const struct {
 		const char *version;
@@ -186,9 +186,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_an_executable_is_examined_once),
-		cmocka_unit_test(test_what_differs_in_shape_is_another),
-		cmocka_unit_test(test_the_one_not_used_for_longest_is_forgotten),
-		cmocka_unit_test(test_what_is_not_understood_is_asked_again),
+		cmocka_unit_test(test_a_file_of_another_shape_is_another_executable),
+		cmocka_unit_test(test_the_least_recently_used_is_evicted),
+		cmocka_unit_test(test_failures_are_not_cached),
 		cmocka_unit_test(test_failed_allocations_are_survived),
 	};
 

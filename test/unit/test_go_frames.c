@@ -58,7 +58,7 @@ static void rename_first(struct fixture *f)
 	f->image.data[GO_IMAGE_TABLE + GO_IMAGE_NAMES + 1] = 'M';
 }
 
-static void test_a_return_address_is_of_the_call_before_it(void **state)
+static void test_a_return_address_names_the_call_before_it(void **state)
 {
 	struct fixture f;
 
@@ -74,7 +74,7 @@ static void test_a_return_address_is_of_the_call_before_it(void **state)
 	end(&f);
 }
 
-static void test_names_are_text_that_does_nothing_to_a_terminal(void **state)
+static void test_names_have_no_control_characters(void **state)
 {
 	struct fixture f;
 
@@ -86,7 +86,7 @@ static void test_names_are_text_that_does_nothing_to_a_terminal(void **state)
 	end(&f);
 }
 
-static void test_the_start_of_a_function_is_of_that_function(void **state)
+static void test_the_start_of_a_function_names_that_function(void **state)
 {
 	struct fixture f;
 
@@ -101,13 +101,13 @@ static void test_the_start_of_a_function_is_of_that_function(void **state)
 	end(&f);
 }
 
-static void test_inlined_calls_are_frames_when_asked(void **state)
+static void test_inlined_calls_are_frames_on_request(void **state)
 {
 	struct fixture f;
 
 	(void)state;
 	begin(&f);
-	for (int turn = 0; turn < 2; turn++) { /* found, and known */
+	for (int turn = 0; turn < 2; turn++) { /* looked up, then cached */
 		assert_int_equal(resolve(&f, 0x30, true), 0);
 		assert_int_equal(f.list.n, 3);
 		assert_string_equal(f.list.frames[0].function, "main.inner");
@@ -122,7 +122,7 @@ static void test_inlined_calls_are_frames_when_asked(void **state)
 	end(&f);
 }
 
-static void test_a_tree_that_goes_round_gives_as_many_frames_as_there_may_be(void **state)
+static void test_a_circular_inline_tree_ends_at_the_limit_of_frames(void **state)
 {
 	struct fixture f;
 
@@ -134,7 +134,7 @@ static void test_a_tree_that_goes_round_gives_as_many_frames_as_there_may_be(voi
 	end(&f);
 }
 
-static void test_addresses_of_nothing_are_unknown(void **state)
+static void test_addresses_outside_of_code_are_unknown(void **state)
 {
 	static const uint64_t offsets[] = {(uint64_t)-1, GO_IMAGE_TEXT_BYTES + 1,
 					   (uint64_t)-GO_IMAGE_TEXT, (uint64_t)-GO_IMAGE_TEXT - 1};
@@ -152,7 +152,7 @@ static void test_addresses_of_nothing_are_unknown(void **state)
 	end(&f);
 }
 
-static void test_the_runtime_is_known_by_its_packages(void **state)
+static void test_the_runtime_is_recognised_by_its_packages(void **state)
 {
 	struct fixture f;
 
@@ -164,7 +164,7 @@ static void test_the_runtime_is_known_by_its_packages(void **state)
 	end(&f);
 }
 
-static void test_whether_it_is_the_runtime_is_asked_once_of_an_address(void **state)
+static void test_whether_an_address_is_in_the_runtime_is_cached(void **state)
 {
 	struct fixture f;
 
@@ -172,14 +172,14 @@ static void test_whether_it_is_the_runtime_is_asked_once_of_an_address(void **st
 	begin(&f);
 	assert_int_equal(resolve(&f, 0x101, false), 0);
 	assert_true(f.resolver.is_runtime(f.resolver.ctx, GO_IMAGE_TEXT + 0x101));
-	f.deadline_ns = 1; /* nothing can be looked up any more */
+	f.deadline_ns = 1; /* passed: nothing can be looked up */
 	next_process(&f, 1);
 	assert_true(f.resolver.is_runtime(f.resolver.ctx, GO_IMAGE_TEXT + 0x101));
 	assert_false(f.resolver.is_runtime(f.resolver.ctx, GO_IMAGE_TEXT + 0x102));
 	f.deadline_ns = UINT64_MAX;
 	next_process(&f, 1);
 	assert_true(f.resolver.is_runtime(f.resolver.ctx, GO_IMAGE_TEXT + 0x102));
-	/* of one that was only looked up with what is around its inlined calls */
+	/* of an address that is cached with all its frames only */
 	assert_int_equal(resolve(&f, 0x103, true), 0);
 	assert_true(f.resolver.is_runtime(f.resolver.ctx, GO_IMAGE_TEXT + 0x103));
 	f.deadline_ns = 1;
@@ -188,7 +188,7 @@ static void test_whether_it_is_the_runtime_is_asked_once_of_an_address(void **st
 	end(&f);
 }
 
-static void test_what_is_known_of_one_process_is_known_of_the_next(void **state)
+static void test_names_are_shared_with_the_next_process(void **state)
 {
 	struct fixture f;
 
@@ -206,7 +206,7 @@ static void test_what_is_known_of_one_process_is_known_of_the_next(void **state)
 	end(&f);
 }
 
-static void test_another_bias_is_another_address_of_the_same_code(void **state)
+static void test_names_are_shared_across_load_addresses(void **state)
 {
 	struct go_image_builder moved;
 	struct fixture f;
@@ -238,7 +238,7 @@ static void test_another_bias_is_another_address_of_the_same_code(void **state)
 	end(&f);
 }
 
-static void test_what_was_read_from_memory_is_known_of_that_process_alone(void **state)
+static void test_names_read_from_memory_are_not_shared(void **state)
 {
 	struct fixture f;
 
@@ -265,7 +265,7 @@ static void test_what_was_read_from_memory_is_known_of_that_process_alone(void *
 	end(&f);
 }
 
-static void test_it_forgets_when_too_many_processes_have_their_own(void **state)
+static void test_the_cache_is_emptied_after_too_many_origins(void **state)
 {
 	struct fixture f;
 
@@ -290,7 +290,7 @@ static void test_it_forgets_when_too_many_processes_have_their_own(void **state)
 	end(&f);
 }
 
-static void test_code_of_plugins_is_looked_up_each_time(void **state)
+static void test_code_of_plugins_is_not_cached(void **state)
 {
 	struct fixture f;
 
@@ -308,7 +308,7 @@ static void test_code_of_plugins_is_looked_up_each_time(void **state)
 	end(&f);
 }
 
-static void test_what_cannot_be_read_now_is_not_unknown_for_ever(void **state)
+static void test_unreadable_addresses_are_not_cached_as_unknown(void **state)
 {
 	struct fixture f;
 
@@ -322,7 +322,7 @@ static void test_what_cannot_be_read_now_is_not_unknown_for_ever(void **state)
 	end(&f);
 }
 
-static void test_it_forgets_between_processes_when_it_is_half_full(void **state)
+static void test_a_half_full_cache_is_emptied_between_processes(void **state)
 {
 	struct fixture f;
 	size_t before;
@@ -349,7 +349,7 @@ static void test_it_forgets_between_processes_when_it_is_half_full(void **state)
 	end(&f);
 }
 
-static void test_after_the_deadline_only_what_is_known_is_given(void **state)
+static void test_after_the_deadline_only_cached_names_are_returned(void **state)
 {
 	struct fixture f;
 
@@ -393,22 +393,22 @@ static void test_failed_allocations_are_survived(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_a_return_address_is_of_the_call_before_it),
-		cmocka_unit_test(test_names_are_text_that_does_nothing_to_a_terminal),
-		cmocka_unit_test(test_the_start_of_a_function_is_of_that_function),
-		cmocka_unit_test(test_inlined_calls_are_frames_when_asked),
-		cmocka_unit_test(test_a_tree_that_goes_round_gives_as_many_frames_as_there_may_be),
-		cmocka_unit_test(test_addresses_of_nothing_are_unknown),
-		cmocka_unit_test(test_the_runtime_is_known_by_its_packages),
-		cmocka_unit_test(test_whether_it_is_the_runtime_is_asked_once_of_an_address),
-		cmocka_unit_test(test_what_is_known_of_one_process_is_known_of_the_next),
-		cmocka_unit_test(test_another_bias_is_another_address_of_the_same_code),
-		cmocka_unit_test(test_what_was_read_from_memory_is_known_of_that_process_alone),
-		cmocka_unit_test(test_it_forgets_when_too_many_processes_have_their_own),
-		cmocka_unit_test(test_code_of_plugins_is_looked_up_each_time),
-		cmocka_unit_test(test_what_cannot_be_read_now_is_not_unknown_for_ever),
-		cmocka_unit_test(test_it_forgets_between_processes_when_it_is_half_full),
-		cmocka_unit_test(test_after_the_deadline_only_what_is_known_is_given),
+		cmocka_unit_test(test_a_return_address_names_the_call_before_it),
+		cmocka_unit_test(test_names_have_no_control_characters),
+		cmocka_unit_test(test_the_start_of_a_function_names_that_function),
+		cmocka_unit_test(test_inlined_calls_are_frames_on_request),
+		cmocka_unit_test(test_a_circular_inline_tree_ends_at_the_limit_of_frames),
+		cmocka_unit_test(test_addresses_outside_of_code_are_unknown),
+		cmocka_unit_test(test_the_runtime_is_recognised_by_its_packages),
+		cmocka_unit_test(test_whether_an_address_is_in_the_runtime_is_cached),
+		cmocka_unit_test(test_names_are_shared_with_the_next_process),
+		cmocka_unit_test(test_names_are_shared_across_load_addresses),
+		cmocka_unit_test(test_names_read_from_memory_are_not_shared),
+		cmocka_unit_test(test_the_cache_is_emptied_after_too_many_origins),
+		cmocka_unit_test(test_code_of_plugins_is_not_cached),
+		cmocka_unit_test(test_unreadable_addresses_are_not_cached_as_unknown),
+		cmocka_unit_test(test_a_half_full_cache_is_emptied_between_processes),
+		cmocka_unit_test(test_after_the_deadline_only_cached_names_are_returned),
 		cmocka_unit_test(test_failed_allocations_are_survived),
 	};
 

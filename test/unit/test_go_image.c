@@ -1,6 +1,6 @@
 /*
- * What of a loaded file is read from the file, and that nothing a process does to its own memory changes the
- * names of another one.
+ * What of a loaded file is read from the file, and that nothing a process does to its own
+ * memory changes the names of another one.
  */
 #include <errno.h>
 
@@ -11,7 +11,7 @@
 #include "test/lib/unit.h"
 
 #define BIAS UINT64_C(0x7f0000000000)
-#define TABLES 0x1000u /* a segment that nobody may write to: table and inline trees */
+#define TABLES 0x1000u /* a read-only segment: table and inline trees */
 #define TABLES_BYTES 0x3000u
 #define DATA_BYTES 0x800u /* of the segment that has the module */
 #define INNER 0x30u       /* in a call that is inlined into main.a */
@@ -36,7 +36,7 @@ static int read_at(struct go_image *image, uint64_t address, size_t len)
 	return bytes[0];
 }
 
-static void test_what_cannot_be_written_is_read_from_the_file(void **state)
+static void test_constant_data_is_read_from_the_file(void **state)
 {
 	static uint8_t data[0x8000];
 	struct elf_layout layout = {
@@ -66,7 +66,7 @@ static void test_what_cannot_be_written_is_read_from_the_file(void **state)
 	byte_source_from_memory(&file, data, sizeof(data));
 	byte_source_from_memory(&memory, NULL, 0);
 	memory.size_bytes = UINT64_C(1) << 48;
-	/* as it is, where it cannot be mapped by pages */
+	/* not rounded if it cannot be mapped by pages */
 	assert_int_equal(read_at(&image, BIAS + 0x10000, 0x100), 0x40);
 	assert_int_equal(read_at(&image, BIAS + 0x10010, 0x10), 0x50);
 	assert_int_equal(read_at(&image, BIAS + 0x10010, 0x100), -1);
@@ -76,7 +76,7 @@ static void test_what_cannot_be_written_is_read_from_the_file(void **state)
 	assert_int_equal(read_at(&image, BIAS + 0x20000, 0x2000), 0);
 	assert_int_equal(read_at(&image, BIAS + 0x20000 - 1, 1), -1);
 	assert_int_equal(read_at(&image, BIAS + 0x22000, 1), -1);
-	/* never what the program may write to, but what is read-only after relocation */
+	/* never writable data, but RELRO */
 	assert_int_equal(read_at(&image, BIAS + 0x30000, 1), -1);
 	layout.relro_start = 0x31000;
 	layout.relro_end = 0x32000;
@@ -180,7 +180,10 @@ static void end(struct fixture *f)
 	memory_windows_free(f->windows);
 }
 
-/* f->name is the innermost function at this offset of the code. Results of opening and resolving. */
+/*
+ * f->name is the innermost function at this offset of the code. Results of opening and
+ * resolving.
+ */
 static int look(struct fixture *f, struct process *p, uint64_t offset)
 {
 	CLEANUP(go_runtime_closep) struct go_runtime *rt = NULL;
@@ -219,7 +222,7 @@ static bool has_relocated_tables(unsigned minor, uint64_t bias)
 	return minor < 18 && bias != 0;
 }
 
-static void test_names_that_a_process_has_overwritten_are_not_anothers(void **state)
+static void test_overwritten_names_do_not_reach_another_process(void **state)
 {
 	static const uint64_t biases[] = {0, BIAS};
 
@@ -240,7 +243,7 @@ static void test_names_that_a_process_has_overwritten_are_not_anothers(void **st
 	}
 }
 
-static void test_tables_that_a_process_has_destroyed_are_those_of_the_file(void **state)
+static void test_tables_destroyed_in_memory_are_read_from_the_file(void **state)
 {
 	struct fixture f;
 
@@ -252,7 +255,7 @@ static void test_tables_that_a_process_has_destroyed_are_those_of_the_file(void 
 	end(&f);
 }
 
-static void test_a_packed_program_names_itself_from_memory_and_nobody_else(void **state)
+static void test_names_of_a_packed_program_come_from_memory_and_are_not_shared(void **state)
 {
 	static const unsigned minors[] = {13, 17, 18, 27};
 
@@ -270,8 +273,8 @@ static void test_a_packed_program_names_itself_from_memory_and_nobody_else(void 
 	}
 }
 
-/* Where the table is, where code begins, and where inline trees are, is told by data of the process. */
-static void test_a_process_that_says_its_tables_are_elsewhere_says_it_of_itself(void **state)
+/* The places of the table, code and inline trees come from data of the process. */
+static void test_a_process_that_moves_its_tables_affects_no_other(void **state)
 {
 	const struct go_image_release *r = go_image_release_of(24);
 	struct fixture f;
@@ -299,7 +302,7 @@ static void test_a_process_that_says_its_tables_are_elsewhere_says_it_of_itself(
 	end(&f);
 }
 
-static void test_inline_trees_outside_of_the_file_are_not_anothers(void **state)
+static void test_inline_trees_outside_the_file_are_not_shared(void **state)
 {
 	const struct go_image_release *r = go_image_release_of(24);
 	struct fixture f;
@@ -314,8 +317,8 @@ static void test_inline_trees_outside_of_the_file_are_not_anothers(void **state)
 	end(&f);
 }
 
-/* It is found by what it looks like, where nothing says where it is. */
-static void test_a_module_that_is_elsewhere_in_one_process_is_found_in_the_next(void **state)
+/* It is found by its shape if no section or symbol leads to it. */
+static void test_a_wrong_module_address_is_corrected_in_the_next_process(void **state)
 {
 	uint8_t *data;
 	struct fixture f;
@@ -331,8 +334,8 @@ static void test_a_module_that_is_elsewhere_in_one_process_is_found_in_the_next(
 	end(&f);
 }
 
-/* What variables are is told by code and by the bounds of data, which the module says. */
-static void test_variables_of_a_process_with_another_module_are_not_anothers(void **state)
+/* Variables are found by code, and checked against the bounds of data in the module. */
+static void test_variables_of_a_process_with_another_module_are_not_shared(void **state)
 {
 	const struct go_image_release *r = go_image_release_of(24);
 	struct go_executable *x = NULL;
@@ -355,7 +358,7 @@ static void test_variables_of_a_process_with_another_module_are_not_anothers(voi
 	end(&f);
 }
 
-static void test_a_file_that_was_cut_is_not_replaced_by_memory(void **state)
+static void test_a_truncated_file_is_not_replaced_by_memory(void **state)
 {
 	struct fixture f;
 	uint64_t tables;
@@ -398,17 +401,16 @@ static void test_failed_allocations_are_survived(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_what_cannot_be_written_is_read_from_the_file),
-		cmocka_unit_test(test_names_that_a_process_has_overwritten_are_not_anothers),
-		cmocka_unit_test(test_tables_that_a_process_has_destroyed_are_those_of_the_file),
-		cmocka_unit_test(test_a_packed_program_names_itself_from_memory_and_nobody_else),
+		cmocka_unit_test(test_constant_data_is_read_from_the_file),
+		cmocka_unit_test(test_overwritten_names_do_not_reach_another_process),
+		cmocka_unit_test(test_tables_destroyed_in_memory_are_read_from_the_file),
 		cmocka_unit_test(
-			test_a_process_that_says_its_tables_are_elsewhere_says_it_of_itself),
-		cmocka_unit_test(test_inline_trees_outside_of_the_file_are_not_anothers),
-		cmocka_unit_test(
-			test_a_module_that_is_elsewhere_in_one_process_is_found_in_the_next),
-		cmocka_unit_test(test_variables_of_a_process_with_another_module_are_not_anothers),
-		cmocka_unit_test(test_a_file_that_was_cut_is_not_replaced_by_memory),
+			test_names_of_a_packed_program_come_from_memory_and_are_not_shared),
+		cmocka_unit_test(test_a_process_that_moves_its_tables_affects_no_other),
+		cmocka_unit_test(test_inline_trees_outside_the_file_are_not_shared),
+		cmocka_unit_test(test_a_wrong_module_address_is_corrected_in_the_next_process),
+		cmocka_unit_test(test_variables_of_a_process_with_another_module_are_not_shared),
+		cmocka_unit_test(test_a_truncated_file_is_not_replaced_by_memory),
 		cmocka_unit_test(test_failed_allocations_are_survived),
 	};
 

@@ -31,7 +31,7 @@ static void test_the_module_of_every_release_is_parsed(void **state)
 	}
 }
 
-static void test_a_newer_release_is_tried_as_the_newest_that_is_known(void **state)
+static void test_a_newer_release_is_parsed_as_the_newest_known_one(void **state)
 {
 	struct go_image_builder b;
 	struct go_module m;
@@ -43,7 +43,7 @@ static void test_a_newer_release_is_tried_as_the_newest_that_is_known(void **sta
 }
 
 /* Each of these words alone is enough. */
-static void test_a_module_that_contradicts_itself_is_none(void **state)
+static void test_a_module_that_contradicts_itself_is_rejected(void **state)
 {
 	static const struct {
 		size_t word; /* of bounds: behind min_pc */
@@ -81,7 +81,7 @@ static void test_a_module_that_contradicts_itself_is_none(void **state)
 	}
 }
 
-static void test_the_size_of_the_table_is_no_more_than_can_be(void **state)
+static void test_an_impossible_table_size_is_rejected(void **state)
 {
 	static const uint64_t sizes[] = {0, 8, (1ull << 32) + 1, UINT64_MAX, UINT64_MAX / 2};
 
@@ -102,7 +102,7 @@ static void test_the_size_of_the_table_is_no_more_than_can_be(void **state)
 	}
 }
 
-static void test_what_cannot_be_read_is_said(void **state)
+static void test_unreadable_memory_is_an_error(void **state)
 {
 	struct go_image_builder b;
 	struct go_module m;
@@ -115,7 +115,7 @@ static void test_what_cannot_be_read_is_said(void **state)
 
 static void test_a_module_is_found_wherever_it_lies(void **state)
 {
-	/* not aligned; then with its words on both sides of what is read at once */
+	/* not aligned; then across two chunks of the scan */
 	static const uint64_t distances[] = {0x8, 0x1000, 0xff00, 0xff58, 0xff60, 0xffa0, 0xfff8};
 
 	(void)state;
@@ -136,7 +136,7 @@ static void test_a_module_is_found_wherever_it_lies(void **state)
 	}
 }
 
-static void test_a_scan_goes_on_behind_what_only_looks_like_one(void **state)
+static void test_a_scan_continues_after_a_lookalike(void **state)
 {
 	const struct go_range range = {0xb000, GO_IMAGE_BYTES};
 	struct go_image_builder b;
@@ -153,8 +153,8 @@ static void test_a_scan_goes_on_behind_what_only_looks_like_one(void **state)
 	assert_int_equal(m.address, 0xf000);
 }
 
-/* Four words again and again: they would be looked at for minutes. */
-static void test_a_scan_gives_up_where_everything_looks_like_one(void **state)
+/* The same four words over and over: to parse them all would take minutes. */
+static void test_a_scan_gives_up_after_too_many_lookalikes(void **state)
 {
 	static uint64_t words[3 * GO_MODULE_TRIES_MAX];
 	const struct go_range range = {0, sizeof(words)};
@@ -180,7 +180,7 @@ static void test_a_scan_gives_up_where_everything_looks_like_one(void **state)
 	assert_int_equal(go_module_scan(&m, &memory, NULL, &range, 20), -ENOENT);
 }
 
-static void test_ranges_that_are_none_are_empty(void **state)
+static void test_invalid_ranges_are_treated_as_empty(void **state)
 {
 	static const struct go_range ranges[] = {
 		{0x5000, 0x5000}, {0x6000, 0x5000}, {UINT64_MAX - 4, UINT64_MAX}, {UINT64_MAX, 0}};
@@ -194,7 +194,7 @@ static void test_ranges_that_are_none_are_empty(void **state)
 }
 
 /* Plugins follow one another; a circle of them ends with the room for them. */
-static void test_modules_are_a_list_with_an_end(void **state)
+static void test_the_list_of_modules_ends(void **state)
 {
 	struct go_module modules[4];
 	struct go_image_builder b;
@@ -239,15 +239,15 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_the_module_of_every_release_is_parsed),
-		cmocka_unit_test(test_a_newer_release_is_tried_as_the_newest_that_is_known),
-		cmocka_unit_test(test_a_module_that_contradicts_itself_is_none),
-		cmocka_unit_test(test_the_size_of_the_table_is_no_more_than_can_be),
-		cmocka_unit_test(test_what_cannot_be_read_is_said),
+		cmocka_unit_test(test_a_newer_release_is_parsed_as_the_newest_known_one),
+		cmocka_unit_test(test_a_module_that_contradicts_itself_is_rejected),
+		cmocka_unit_test(test_an_impossible_table_size_is_rejected),
+		cmocka_unit_test(test_unreadable_memory_is_an_error),
 		cmocka_unit_test(test_a_module_is_found_wherever_it_lies),
-		cmocka_unit_test(test_a_scan_goes_on_behind_what_only_looks_like_one),
-		cmocka_unit_test(test_a_scan_gives_up_where_everything_looks_like_one),
-		cmocka_unit_test(test_ranges_that_are_none_are_empty),
-		cmocka_unit_test(test_modules_are_a_list_with_an_end),
+		cmocka_unit_test(test_a_scan_continues_after_a_lookalike),
+		cmocka_unit_test(test_a_scan_gives_up_after_too_many_lookalikes),
+		cmocka_unit_test(test_invalid_ranges_are_treated_as_empty),
+		cmocka_unit_test(test_the_list_of_modules_ends),
 		cmocka_unit_test(test_failed_allocations_are_survived),
 	};
 

@@ -1,6 +1,6 @@
 /*
- * Processes that look like Go's, read while they run, end, execute themselves, are stopped, or point
- * to what is not there.
+ * Processes that look like Go's, read while they run, end, execute themselves, are stopped,
+ * or point to what is not there.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -131,7 +131,7 @@ static int64_t expect_whole_profile(struct fixture *f, size_t n)
 
 /* ---- one process ---- */
 
-static void test_a_go_process_is_known_and_read(void **state)
+static void test_a_go_process_is_detected_and_read(void **state)
 {
 	const struct profile_location *leaf;
 	struct fixture f;
@@ -141,7 +141,7 @@ static void test_a_go_process_is_known_and_read(void **state)
 	assert_true(go_lookalike_build(N_RECORDS, 5));
 	start(&f);
 	assert_int_equal(go_reader_detect(f.reader, &f.id), 1);
-	for (int turn = 0; turn < 2; turn++) { /* the second time it is known */
+	for (int turn = 0; turn < 2; turn++) { /* the second time from the cache */
 		assert_int_equal(read_heap(&f), 0);
 		assert_int_equal(expect_whole_profile(&f, N_RECORDS), 5);
 	}
@@ -151,7 +151,7 @@ static void test_a_go_process_is_known_and_read(void **state)
 	end(&f);
 }
 
-static void test_others_are_not_gos(void **state)
+static void test_other_programs_are_not_go_programs(void **state)
 {
 	struct program_id id;
 	struct go_opened *o;
@@ -178,7 +178,7 @@ static void test_others_are_not_gos(void **state)
 	assert_int_equal(go_reader_identify(f.reader, (pid_t)f.id.pid, &id), -ESRCH);
 	assert_int_equal(go_reader_detect(f.reader, &f.id), -ESRCH);
 	assert_int_equal(go_reader_open(f.reader, &f.id, &o), -ESRCH);
-	/* this very process cannot be read by a root that is none */
+	/* this very process, by a root without processes */
 	go_reader_free(f.reader);
 	f.reader = NULL;
 	assert_int_equal(go_reader_new(&f.reader, "/nowhere"), -ENOENT);
@@ -202,7 +202,7 @@ static void test_a_process_that_is_stopped_is_read(void **state)
 	end(&f);
 }
 
-static void test_a_page_between_pages_that_are_not_there_is_read(void **state)
+static void test_a_page_between_unmapped_pages_is_read(void **state)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
 	uint8_t *own = go_lookalike_records;
@@ -278,7 +278,7 @@ static void test_broken_lists_end_with_a_reason_and_no_profile(void **state)
 	end(&f);
 }
 
-static void test_a_module_that_is_broken_is_no_program_of_gos(void **state)
+static void test_a_program_with_a_broken_module_is_rejected(void **state)
 {
 	/* words of the module data, each made impossible */
 	static const size_t words[] = {0, 13, 20, 21, 22, 23};
@@ -324,10 +324,10 @@ static int run_lookalike(const char *text)
 }
 
 /*
- * It executes itself again and again: each profile is of one image, and what fails has ended, or is not set up yet,
- * which a program of Go's is from its first instruction on.
+ * It executes itself again and again: each profile is of one image, and what fails has ended,
+ * or is not set up yet, which a program of Go's is from its first instruction on.
  */
-static void test_no_profile_is_of_two_images(void **state)
+static void test_no_profile_mixes_two_images(void **state)
 {
 	unsigned n_read = 0, n_gone = 0, n_early = 0, n_generations = 0;
 	uint64_t end_ns = clock_monotonic_ns() + STRESS_NS;
@@ -382,7 +382,7 @@ static void *kill_it(void *arg)
 	return NULL;
 }
 
-static void test_one_that_ends_in_the_middle_is_read_whole_or_gone(void **state)
+static void test_a_process_that_exits_is_read_completely_or_not_at_all(void **state)
 {
 	unsigned n_read = 0, n_gone = 0;
 	struct fixture f;
@@ -390,7 +390,7 @@ static void test_one_that_ends_in_the_middle_is_read_whole_or_gone(void **state)
 	(void)state;
 	begin(&f);
 	assert_true(go_lookalike_build(N_RECORDS, 9));
-	/* if all were read, or none, at moments further apart */
+	/* would be if all were read, or none */
 	for (useconds_t i = 0; i < 150 || (i < 1000 && (n_read == 0 || n_gone == 0)); i++) {
 		struct killing k;
 		pthread_t thread;
@@ -463,7 +463,7 @@ static int reuse_id(int proc_fd)
 	reused = fork_idle();
 	if (reused != f.child || go_reader_identify(f.reader, reused, &other) < 0)
 		return __LINE__;
-	/* what was open is of the one that ended; what is opened is not the one that was meant */
+	/* what is open belongs to the exited process; what is opened belongs to another one */
 	if (go_write_word(o->runtime, &f.id, &w) != -ESRCH ||
 	    byte_source_read(&o->target.memory, w.address, &word, sizeof(word)) != -ENODATA ||
 	    go_target_reason(&o->target, &f.id, -EIO) != -ESRCH)
@@ -505,7 +505,7 @@ static int in_new_namespace(void)
 	return waitpid(pid, &status, 0) == pid && status == 0 ? 0 : __LINE__;
 }
 
-static void test_an_id_that_is_used_again_is_neither_read_nor_written_to(void **state)
+static void test_a_process_with_a_reused_pid_is_neither_read_nor_written_to(void **state)
 {
 	pid_t pid = fork();
 	int status;
@@ -540,7 +540,7 @@ static int try_denied(const struct program_id *id)
 	return 0;
 }
 
-static void test_what_may_not_be_read_is_denied(void **state)
+static void test_missing_permission_is_reported(void **state)
 {
 	struct fixture f;
 	int said[2], status;
@@ -581,16 +581,16 @@ static void test_what_may_not_be_read_is_denied(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_a_go_process_is_known_and_read),
-		cmocka_unit_test(test_others_are_not_gos),
+		cmocka_unit_test(test_a_go_process_is_detected_and_read),
+		cmocka_unit_test(test_other_programs_are_not_go_programs),
 		cmocka_unit_test(test_a_process_that_is_stopped_is_read),
-		cmocka_unit_test(test_a_page_between_pages_that_are_not_there_is_read),
+		cmocka_unit_test(test_a_page_between_unmapped_pages_is_read),
 		cmocka_unit_test(test_broken_lists_end_with_a_reason_and_no_profile),
-		cmocka_unit_test(test_a_module_that_is_broken_is_no_program_of_gos),
-		cmocka_unit_test(test_no_profile_is_of_two_images),
-		cmocka_unit_test(test_one_that_ends_in_the_middle_is_read_whole_or_gone),
-		cmocka_unit_test(test_an_id_that_is_used_again_is_neither_read_nor_written_to),
-		cmocka_unit_test(test_what_may_not_be_read_is_denied),
+		cmocka_unit_test(test_a_program_with_a_broken_module_is_rejected),
+		cmocka_unit_test(test_no_profile_mixes_two_images),
+		cmocka_unit_test(test_a_process_that_exits_is_read_completely_or_not_at_all),
+		cmocka_unit_test(test_a_process_with_a_reused_pid_is_neither_read_nor_written_to),
+		cmocka_unit_test(test_missing_permission_is_reported),
 	};
 
 	if (argc == 3 && strcmp(argv[1], LOOKALIKE) == 0)

@@ -21,7 +21,7 @@ struct fixture {
 	struct go_runtime rt;
 };
 
-/* What the next fixture's symbol "runtime.v" says; 0: there is none. */
+/* The value of the next fixture's symbol "runtime.v"; 0 if it has none. */
 static void begin(struct fixture *f, uint64_t symbol)
 {
 	Elf64_Shdr *text;
@@ -80,7 +80,7 @@ static void test_a_variable_is_found_by_its_symbol(void **state)
 	assert_int_equal(n_sought, 0);
 }
 
-static void test_without_a_symbol_it_is_found_in_code_and_remembered(void **state)
+static void test_without_a_symbol_it_is_found_in_code_and_cached(void **state)
 {
 	struct fixture f;
 	uint64_t at;
@@ -95,11 +95,11 @@ static void test_without_a_symbol_it_is_found_in_code_and_remembered(void **stat
 		assert_int_equal(at, DATA);
 	}
 	assert_int_equal(n_sought, 1);
-	/* of another process, which has it elsewhere */
+	/* cached from another process, which has it elsewhere */
 	f.rt.image.bias = 0x1040;
 	assert_int_equal(find(&f, "runtime.v", &at), 0);
 	assert_int_equal(at, DATA + 0x1000);
-	/* unless this very process is to be looked at; nothing is remembered of that */
+	/* unless this very process is searched; that result is not cached */
 	in_code_address = DATA + 8;
 	f.rt.uncached = true;
 	assert_int_equal(find(&f, NULL, &at), 0);
@@ -110,7 +110,7 @@ static void test_without_a_symbol_it_is_found_in_code_and_remembered(void **stat
 	assert_int_equal(n_sought, 2);
 }
 
-static void test_a_symbol_outside_of_the_data_is_not_believed(void **state)
+static void test_a_symbol_outside_the_data_is_rejected(void **state)
 {
 	struct fixture f;
 	uint64_t at;
@@ -125,7 +125,7 @@ static void test_a_symbol_outside_of_the_data_is_not_believed(void **state)
 	assert_int_equal(go_runtime_find(&f.rt, GO_MEMORY_RATE, "runtime.v", NULL, &at), -ENOENT);
 }
 
-static void test_that_it_is_not_there_is_remembered_too(void **state)
+static void test_that_it_cannot_be_found_is_cached_too(void **state)
 {
 	struct fixture f;
 	uint64_t at;
@@ -140,7 +140,7 @@ static void test_that_it_is_not_there_is_remembered_too(void **state)
 	assert_int_equal(at, 0);
 }
 
-static void test_what_could_not_be_read_is_sought_again(void **state)
+static void test_a_failed_read_is_not_cached(void **state)
 {
 	static const int errors[] = {-EIO, -ENODATA, -ENOMEM, -EFBIG};
 	struct fixture f;
@@ -158,7 +158,7 @@ static void test_what_could_not_be_read_is_sought_again(void **state)
 	assert_int_equal(find(&f, "runtime.v", &at), 0);
 }
 
-static void test_data_is_what_the_module_says_and_whole(void **state)
+static void test_data_lies_completely_within_a_range_of_the_module(void **state)
 {
 	uint64_t end = GO_IMAGE_DATA + 0x4000;
 	struct fixture f;
@@ -208,7 +208,7 @@ static void test_references_of_a_function_to_data_are_kept_in_order(void **state
 	assert_int_equal(go_runtime_refs(&f.rt, "runtime.b", refs, 8), -ENODATA);
 }
 
-static void test_where_a_function_is_a_part_of_others_those_are_read(void **state)
+static void test_callers_are_read_if_a_function_was_inlined(void **state)
 {
 	static const char *const functions[] = {"runtime.d", "runtime.b", "main.a", NULL},
 				 *const none[] = {"runtime.d", NULL};
@@ -224,7 +224,7 @@ static void test_where_a_function_is_a_part_of_others_those_are_read(void **stat
 	assert_int_equal(go_runtime_refs_any(&f.rt, none, refs, 8), -ENOENT);
 }
 
-static void test_a_function_of_any_size_is_not_read(void **state)
+static void test_a_function_that_is_too_large_is_not_read(void **state)
 {
 	struct go_ref refs[8];
 	struct fixture f;
@@ -261,14 +261,14 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_variable_is_found_by_its_symbol),
-		cmocka_unit_test(test_without_a_symbol_it_is_found_in_code_and_remembered),
-		cmocka_unit_test(test_a_symbol_outside_of_the_data_is_not_believed),
-		cmocka_unit_test(test_that_it_is_not_there_is_remembered_too),
-		cmocka_unit_test(test_what_could_not_be_read_is_sought_again),
-		cmocka_unit_test(test_data_is_what_the_module_says_and_whole),
+		cmocka_unit_test(test_without_a_symbol_it_is_found_in_code_and_cached),
+		cmocka_unit_test(test_a_symbol_outside_the_data_is_rejected),
+		cmocka_unit_test(test_that_it_cannot_be_found_is_cached_too),
+		cmocka_unit_test(test_a_failed_read_is_not_cached),
+		cmocka_unit_test(test_data_lies_completely_within_a_range_of_the_module),
 		cmocka_unit_test(test_references_of_a_function_to_data_are_kept_in_order),
-		cmocka_unit_test(test_where_a_function_is_a_part_of_others_those_are_read),
-		cmocka_unit_test(test_a_function_of_any_size_is_not_read),
+		cmocka_unit_test(test_callers_are_read_if_a_function_was_inlined),
+		cmocka_unit_test(test_a_function_that_is_too_large_is_not_read),
 		cmocka_unit_test(test_failed_allocations_are_survived),
 	};
 

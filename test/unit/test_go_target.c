@@ -122,7 +122,7 @@ static void test_a_child_is_a_copy_until_it_executes_something(void **state)
 	begin(&f);
 	assert_int_equal(go_target_open(&t, f.root_fd, &f.id, &f.files), 0);
 	assert_true(go_target_is_copy(&t, f.root_fd));
-	t.image++; /* as if addresses had been chosen anew */
+	t.image++; /* as after an execve(2) */
 	assert_false(go_target_is_copy(&t, f.root_fd));
 	go_target_close(&t);
 	execute_something_else(&f);
@@ -163,7 +163,7 @@ static void test_a_process_of_another_time_namespace_has_another_clock(void **st
 	assert_int_equal(rmdir(dir), 0);
 }
 
-static void test_a_process_that_ended_has_no_memory(void **state)
+static void test_a_process_that_exited_has_no_memory(void **state)
 {
 	struct go_target t;
 	struct fixture f;
@@ -182,7 +182,7 @@ static void test_a_process_that_ended_has_no_memory(void **state)
 	end(&f);
 }
 
-static void test_a_process_that_executed_something_else_is_another(void **state)
+static void test_a_process_that_called_execve_is_another(void **state)
 {
 	struct go_target t;
 	struct fixture f;
@@ -200,7 +200,7 @@ static void test_a_process_that_executed_something_else_is_another(void **state)
 	end(&f);
 }
 
-static void test_another_process_of_the_same_number_is_not_meant(void **state)
+static void test_another_process_with_the_same_pid_is_rejected(void **state)
 {
 	struct program_id earlier;
 	struct go_target t;
@@ -214,7 +214,7 @@ static void test_another_process_of_the_same_number_is_not_meant(void **state)
 	end(&f);
 }
 
-/* ---- what is known about its file ---- */
+/* ---- the file cache ---- */
 
 static size_t count_threads(void)
 {
@@ -236,7 +236,7 @@ static struct file_version own_version(void)
 	return version;
 }
 
-static void test_what_is_known_about_a_file_is_not_read_again(void **state)
+static void test_headers_of_a_cached_file_are_not_parsed_again(void **state)
 {
 	struct file_version file = own_version();
 	struct go_file_facts other = {0};
@@ -252,7 +252,7 @@ static void test_what_is_known_about_a_file_is_not_read_again(void **state)
 	go_file_cache_free(f.files.cache);
 	assert_int_equal(go_file_cache_new(&f.files.cache), 0);
 	other.layout = t.layout;
-	other.layout.text_start++; /* as nothing but what is remembered would say */
+	other.layout.text_start++; /* a value that can come from the cache only */
 	assert_int_equal(go_file_cache_add(f.files.cache, &file, &other), 0);
 	assert_int_equal(go_target_open(&t, f.root_fd, &f.id, &f.files), 0);
 	assert_int_equal(t.layout.text_start, other.layout.text_start);
@@ -261,7 +261,7 @@ static void test_what_is_known_about_a_file_is_not_read_again(void **state)
 	end(&f);
 }
 
-static void test_a_file_that_was_touched_is_read_again(void **state)
+static void test_headers_of_a_touched_file_are_parsed_again(void **state)
 {
 	struct file_version file = own_version();
 	struct go_file_facts other = {0};
@@ -273,14 +273,15 @@ static void test_a_file_that_was_touched_is_read_again(void **state)
 	begin(&f);
 	assert_int_equal(go_file_cache_add(f.files.cache, &file, &other), 0);
 	assert_int_equal(stat("/proc/self/exe", &st), 0);
-	assert_int_equal(chmod("/proc/self/exe", st.st_mode & 07777), 0); /* as it was */
+	assert_int_equal(chmod("/proc/self/exe", st.st_mode & 07777),
+			 0); /* unchanged, but it sets ctime */
 	assert_int_equal(go_target_open(&t, f.root_fd, &f.id, &f.files), 0);
 	assert_true(elf_layout_is_text(&t.layout, (uint64_t)(uintptr_t)id_of - t.bias));
 	go_target_close(&t);
 	end(&f);
 }
 
-static void test_a_file_that_is_known_needs_no_thread_of_its_own(void **state)
+static void test_a_cached_file_is_opened_without_another_thread(void **state)
 {
 	size_t n_threads = count_threads();
 	struct file_version file = own_version();
@@ -297,7 +298,7 @@ static void test_a_file_that_is_known_needs_no_thread_of_its_own(void **state)
 	f.id.start_time--;
 	assert_int_equal(go_target_open(&t, f.root_fd, &f.id, &f.files), -ESRCH);
 	f.id.start_time++;
-	f.id.exe.ino++; /* who is meant executes another file */
+	f.id.exe.ino++; /* the process that is meant executes another file */
 	assert_int_equal(go_target_open(&t, f.root_fd, &f.id, &f.files), -ESRCH);
 	end(&f);
 }
@@ -308,12 +309,12 @@ int main(void)
 		cmocka_unit_test(test_memory_and_file_of_a_process_are_read),
 		cmocka_unit_test(test_a_child_is_a_copy_until_it_executes_something),
 		cmocka_unit_test(test_a_process_of_another_time_namespace_has_another_clock),
-		cmocka_unit_test(test_a_process_that_ended_has_no_memory),
-		cmocka_unit_test(test_a_process_that_executed_something_else_is_another),
-		cmocka_unit_test(test_another_process_of_the_same_number_is_not_meant),
-		cmocka_unit_test(test_what_is_known_about_a_file_is_not_read_again),
-		cmocka_unit_test(test_a_file_that_was_touched_is_read_again),
-		cmocka_unit_test(test_a_file_that_is_known_needs_no_thread_of_its_own),
+		cmocka_unit_test(test_a_process_that_exited_has_no_memory),
+		cmocka_unit_test(test_a_process_that_called_execve_is_another),
+		cmocka_unit_test(test_another_process_with_the_same_pid_is_rejected),
+		cmocka_unit_test(test_headers_of_a_cached_file_are_not_parsed_again),
+		cmocka_unit_test(test_headers_of_a_touched_file_are_parsed_again),
+		cmocka_unit_test(test_a_cached_file_is_opened_without_another_thread),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -58,7 +58,10 @@ static bool leave_mounts(void)
 	       put("/proc/self/uid_map", uids) && put("/proc/self/gid_map", gids);
 }
 
-/* This program from a file system of its own, which goes with the process. Returns where it fails. */
+/*
+ * This program from a file system of its own, which goes with the process. Returns where it
+ * fails.
+ */
 static int execute_layered(const char *word_fd)
 {
 	static const char *const folders[] = {FOLDER "/low", FOLDER "/up", FOLDER "/work",
@@ -177,7 +180,7 @@ static void stop_answering(const struct fixture *f, sem_t *gate, sem_t *gone)
 	assert_int_equal(deadline_call(f->files.caller, &job->job), -ETIMEDOUT);
 }
 
-static void test_what_is_not_mapped_is_read_from_one_whose_file_system_hangs(void **state)
+static void test_anonymous_memory_is_read_although_the_file_system_hangs(void **state)
 {
 	struct go_target t;
 	struct fixture f;
@@ -199,7 +202,7 @@ static void test_what_is_not_mapped_is_read_from_one_whose_file_system_hangs(voi
 	assert_int_equal(byte_source_read(&t.memory, code, &got, sizeof(got)), -EBUSY);
 	assert_int_equal(byte_source_read(&t.file, 0, &got, sizeof(got)), -EBUSY);
 	go_target_close(&t);
-	/* what is in the file is known, but opening it would have to wait */
+	/* its headers are cached, but opening the file would hang */
 	assert_int_equal(go_target_open(&t, f.root_fd, &f.id, &f.files), -EBUSY);
 	sem_post(&gate);
 	while (sem_wait(&gone) < 0)
@@ -230,7 +233,7 @@ static void test_headers_of_a_layered_file_are_parsed_once(void **state)
 	file = version_of(&f);
 	assert_true(go_file_cache_find(f.files.cache, &file)->may_hang);
 	other.layout = t.layout;
-	other.layout.text_start++; /* as nothing but what is remembered would say */
+	other.layout.text_start++; /* a value that can come from the cache only */
 	go_target_close(&t);
 
 	go_file_cache_free(f.files.cache);
@@ -245,7 +248,7 @@ static void test_headers_of_a_layered_file_are_parsed_once(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_what_is_not_mapped_is_read_from_one_whose_file_system_hangs),
+		cmocka_unit_test(test_anonymous_memory_is_read_although_the_file_system_hangs),
 		cmocka_unit_test(test_headers_of_a_layered_file_are_parsed_once),
 	};
 

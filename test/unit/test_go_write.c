@@ -1,4 +1,4 @@
-/* Into a child that looks like Go's. What is refused leaves it as it was. */
+/* Writes to a child that looks like a Go program. A refused write must leave it unchanged. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -111,7 +111,7 @@ static void test_one_byte_is_written_and_taken_back(void **state)
 	begin(&f, 0);
 	assert_int_equal(write_it(&f), 1);
 	expect(&f, ON);
-	assert_int_equal(write_it(&f), 0); /* it is so already */
+	assert_int_equal(write_it(&f), 0); /* already written */
 	f.w.from = ON;
 	f.w.to = 0;
 	assert_int_equal(write_it(&f), 1);
@@ -148,7 +148,7 @@ static void test_values_that_have_more_than_one_byte_are_refused(void **state)
 	end(&f);
 }
 
-static void test_another_value_is_the_programs_own(void **state)
+static void test_a_value_that_the_program_chose_is_left_alone(void **state)
 {
 	static const uint64_t values[] = {1, 4096, ON | 1, ON << 1, UINT64_MAX};
 
@@ -166,7 +166,10 @@ static void test_another_value_is_the_programs_own(void **state)
 	}
 }
 
-/* Lets the program store a value around the agent's write; returns what the agent's write returned. */
+/*
+ * Lets the program store a value around the agent's write; returns what the agent's write
+ * returned.
+ */
 static int write_while_storing(struct fixture *f, uint64_t value, bool after)
 {
 	AUTO_CLOSE int mem_fd = openat(f->o->target.proc_fd, "mem", O_RDWR | O_CLOEXEC);
@@ -244,7 +247,7 @@ static void test_a_value_that_needs_our_byte_loses_it_and_nothing_else(void **st
 	end(&f);
 }
 
-static void test_another_guard_keeps_it_off(void **state)
+static void test_a_wrong_guard_prevents_the_write(void **state)
 {
 	struct fixture f;
 
@@ -259,7 +262,7 @@ static void test_another_guard_keeps_it_off(void **state)
 	end(&f);
 }
 
-static void test_what_is_no_variable_is_not_written_to(void **state)
+static void test_addresses_outside_of_variables_are_not_written_to(void **state)
 {
 	struct fixture f;
 
@@ -300,7 +303,7 @@ static void test_a_newer_release_is_not_written_to(void **state)
 	end(&f);
 }
 
-static void test_another_process_than_the_one_that_is_meant_is_not_written_to(void **state)
+static void test_only_the_process_that_is_meant_is_written_to(void **state)
 {
 	struct program_id id;
 	struct fixture f;
@@ -328,8 +331,8 @@ static void test_another_process_than_the_one_that_is_meant_is_not_written_to(vo
 	end(&f);
 }
 
-/* A zombie has its name and start time still. */
-static void test_one_that_has_ended_is_not_written_to(void **state)
+/* A zombie still has its name and start time. */
+static void test_a_process_that_exited_is_not_written_to(void **state)
 {
 	struct fixture f;
 	siginfo_t info;
@@ -349,16 +352,16 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_one_byte_is_written_and_taken_back),
 		cmocka_unit_test(test_values_that_have_more_than_one_byte_are_refused),
-		cmocka_unit_test(test_another_value_is_the_programs_own),
+		cmocka_unit_test(test_a_value_that_the_program_chose_is_left_alone),
 		cmocka_unit_test(test_a_value_stored_between_check_and_write_stays_as_it_is),
 		cmocka_unit_test(test_a_value_stored_right_after_the_write_stays_as_it_is),
 		cmocka_unit_test(test_a_value_stored_while_ours_is_taken_back_stays_as_it_is),
 		cmocka_unit_test(test_a_value_that_needs_our_byte_loses_it_and_nothing_else),
-		cmocka_unit_test(test_another_guard_keeps_it_off),
-		cmocka_unit_test(test_what_is_no_variable_is_not_written_to),
+		cmocka_unit_test(test_a_wrong_guard_prevents_the_write),
+		cmocka_unit_test(test_addresses_outside_of_variables_are_not_written_to),
 		cmocka_unit_test(test_a_newer_release_is_not_written_to),
-		cmocka_unit_test(test_another_process_than_the_one_that_is_meant_is_not_written_to),
-		cmocka_unit_test(test_one_that_has_ended_is_not_written_to),
+		cmocka_unit_test(test_only_the_process_that_is_meant_is_written_to),
+		cmocka_unit_test(test_a_process_that_exited_is_not_written_to),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -33,7 +33,7 @@ struct fixture {
 	struct profile profile;
 };
 
-/* The one that tables of reasons are known by. */
+/* The text by which tables of reasons are recognised. */
 static void put_known_reason(uint64_t table)
 {
 	static const char text[] = "GC assist marking";
@@ -43,7 +43,7 @@ static void put_known_reason(uint64_t table)
 	image_put(&im, table + 24, sizeof(text) - 1, 8);
 }
 
-/* A process of which all variables are known. */
+/* A process whose variables are all cached. */
 static void begin(struct fixture *f, bool is_arm)
 {
 	memset(f, 0, sizeof(*f));
@@ -150,14 +150,14 @@ static void the_profile_has_stacks_and_their_numbers(bool is_arm)
 	end(&f);
 }
 
-static void test_the_profile_has_stacks_and_their_numbers(void **state)
+static void test_the_profile_has_stacks_and_their_counts(void **state)
 {
 	(void)state;
 	the_profile_has_stacks_and_their_numbers(false);
 	the_profile_has_stacks_and_their_numbers(true);
 }
 
-static void test_what_they_wait_for_is_the_leaf_when_asked(void **state)
+static void test_the_wait_reason_is_the_leaf_on_request(void **state)
 {
 	struct fixture f;
 
@@ -174,7 +174,7 @@ static void test_what_they_wait_for_is_the_leaf_when_asked(void **state)
 }
 
 /* Too long, not text, nowhere, beyond the table, empty. */
-static void test_reasons_that_cannot_be_read_are_a_state(void **state)
+static void test_an_unreadable_wait_reason_is_replaced_by_the_status(void **state)
 {
 	struct fixture f;
 
@@ -196,7 +196,7 @@ static void test_reasons_that_cannot_be_read_are_a_state(void **state)
 	end(&f);
 }
 
-static void test_a_stack_that_is_not_whole_says_so(void **state)
+static void test_an_incomplete_stack_is_marked(void **state)
 {
 	struct fixture f;
 	uint64_t g, sp;
@@ -218,7 +218,7 @@ static void test_a_stack_that_is_not_whole_says_so(void **state)
 	end(&f);
 }
 
-static void test_the_number_and_the_text_are_of_the_same_goroutines(void **state)
+static void test_count_and_text_cover_the_same_goroutines(void **state)
 {
 	struct fixture f;
 	uint64_t n = 0;
@@ -254,7 +254,7 @@ static void expect_list(uint64_t address, uint64_t n, uint64_t capacity, int err
 	end(&f);
 }
 
-static void test_what_is_no_list_is_not_read(void **state)
+static void test_an_invalid_list_is_rejected(void **state)
 {
 	(void)state;
 	expect_list(ARRAY, 1, 1, 0);
@@ -268,7 +268,7 @@ static void test_what_is_no_list_is_not_read(void **state)
 	expect_list(MODULE, 1, 1, -EBADMSG); /* of a pointer to nothing */
 }
 
-/* The process's file has a symbol, for what is remembered from another process. */
+/* The process's file has a symbol, in addition to the address cached from another process. */
 static void put_symbol(struct fixture *f, struct elf_builder *elf, const char *name, uint64_t at)
 {
 	elf_builder_init(elf, EM_X86_64);
@@ -281,7 +281,7 @@ static void put_symbol(struct fixture *f, struct elf_builder *elf, const char *n
 	f->rt.modules[0].data[0] = (struct go_range){at, at + 24};
 }
 
-static void test_a_list_that_is_elsewhere_than_remembered_is_sought(void **state)
+static void test_a_wrong_cached_list_is_searched_again(void **state)
 {
 	struct elf_builder elf;
 	struct fixture f;
@@ -299,7 +299,7 @@ static void test_a_list_that_is_elsewhere_than_remembered_is_sought(void **state
 	end(&f);
 }
 
-static void test_reasons_that_are_elsewhere_than_remembered_are_sought(void **state)
+static void test_wrong_cached_reasons_are_searched_again(void **state)
 {
 	struct elf_builder elf;
 	struct fixture f;
@@ -317,7 +317,7 @@ static void test_reasons_that_are_elsewhere_than_remembered_are_sought(void **st
 	end(&f);
 }
 
-static void test_releases_that_are_not_known_are_not_read(void **state)
+static void test_unknown_releases_are_not_read(void **state)
 {
 	struct fixture f;
 	uint64_t n = 0;
@@ -332,7 +332,7 @@ static void test_releases_that_are_not_known_are_not_read(void **state)
 	end(&f);
 }
 
-static void test_a_process_that_ends_meanwhile_has_no_profile(void **state)
+static void test_a_process_that_exits_meanwhile_has_no_profile(void **state)
 {
 	struct fixture f;
 
@@ -370,16 +370,16 @@ static void test_failed_allocations_are_survived(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_the_profile_has_stacks_and_their_numbers),
-		cmocka_unit_test(test_what_they_wait_for_is_the_leaf_when_asked),
-		cmocka_unit_test(test_reasons_that_cannot_be_read_are_a_state),
-		cmocka_unit_test(test_a_stack_that_is_not_whole_says_so),
-		cmocka_unit_test(test_the_number_and_the_text_are_of_the_same_goroutines),
-		cmocka_unit_test(test_what_is_no_list_is_not_read),
-		cmocka_unit_test(test_a_list_that_is_elsewhere_than_remembered_is_sought),
-		cmocka_unit_test(test_reasons_that_are_elsewhere_than_remembered_are_sought),
-		cmocka_unit_test(test_releases_that_are_not_known_are_not_read),
-		cmocka_unit_test(test_a_process_that_ends_meanwhile_has_no_profile),
+		cmocka_unit_test(test_the_profile_has_stacks_and_their_counts),
+		cmocka_unit_test(test_the_wait_reason_is_the_leaf_on_request),
+		cmocka_unit_test(test_an_unreadable_wait_reason_is_replaced_by_the_status),
+		cmocka_unit_test(test_an_incomplete_stack_is_marked),
+		cmocka_unit_test(test_count_and_text_cover_the_same_goroutines),
+		cmocka_unit_test(test_an_invalid_list_is_rejected),
+		cmocka_unit_test(test_a_wrong_cached_list_is_searched_again),
+		cmocka_unit_test(test_wrong_cached_reasons_are_searched_again),
+		cmocka_unit_test(test_unknown_releases_are_not_read),
+		cmocka_unit_test(test_a_process_that_exits_meanwhile_has_no_profile),
 		cmocka_unit_test(test_failed_allocations_are_survived),
 	};
 

@@ -87,7 +87,7 @@ static void test_equal_stacks_are_one_group_on_both_machines(void **state)
 	equal_stacks_are_one_group(true);
 }
 
-static void test_other_reasons_are_other_groups_and_the_longest_wait_is_told(void **state)
+static void test_other_reasons_are_other_groups_with_the_longest_wait_of_each(void **state)
 {
 	static const uint64_t since[] = {0, 700, 500, 600};
 	struct fixture f;
@@ -132,8 +132,11 @@ static void test_running_ones_are_counted_without_a_stack(void **state)
 	end(&f);
 }
 
-/* runtime.main is the program's, as pprof sees it; the scan bit of the collector changes nothing. */
-static void test_the_runtimes_own_and_dead_ones_are_not_counted(void **state)
+/*
+ * runtime.main is the program's, as pprof sees it; the scan bit of the collector changes
+ * nothing.
+ */
+static void test_goroutines_of_the_runtime_and_dead_ones_are_not_counted(void **state)
 {
 	static const enum image_function main_calls[] = {IMAGE_PARK, IMAGE_MAIN, IMAGE_GOEXIT},
 					 sweeper_calls[] = {IMAGE_PARK, IMAGE_SWEEPER,
@@ -162,7 +165,7 @@ static void test_the_runtimes_own_and_dead_ones_are_not_counted(void **state)
 	end(&f);
 }
 
-static void test_finalizers_are_the_programs_while_they_call_it(void **state)
+static void test_a_finalizer_goroutine_counts_while_it_calls_the_program(void **state)
 {
 	static const enum image_function idle[] = {IMAGE_PARK, IMAGE_FINALIZERS, IMAGE_GOEXIT},
 					 calling[] = {IMAGE_PARK, IMAGE_CALLEE, IMAGE_FINALIZERS,
@@ -186,7 +189,7 @@ static void test_finalizers_are_the_programs_while_they_call_it(void **state)
 	assert_int_equal(f.tally.n, 1);
 	assert_int_equal(f.n, 1);
 	assert_int_equal(goroutine_scan_count(&f.cfg, f.code, &count), 0);
-	assert_int_equal(count, 0); /* as runtime.NumGoroutine() has it */
+	assert_int_equal(count, 0); /* as runtime.NumGoroutine() returns */
 	end(&f);
 }
 
@@ -208,7 +211,7 @@ static void test_interrupted_functions_are_unwound_too(void **state)
 	end(&f);
 }
 
-static void test_in_a_system_call_its_own_registers_count(void **state)
+static void test_in_a_system_call_the_registers_of_its_entry_count(void **state)
 {
 	struct fixture f;
 	uint64_t g, sp;
@@ -229,7 +232,7 @@ static void test_in_a_system_call_its_own_registers_count(void **state)
 }
 
 /* Whatever is wrong with it, a goroutine is counted once. */
-static void test_what_is_broken_or_moves_is_counted_all_the_same(void **state)
+static void test_broken_and_moving_goroutines_are_counted(void **state)
 {
 	struct fixture f;
 	uint64_t g, sp;
@@ -257,7 +260,7 @@ static void test_what_is_broken_or_moves_is_counted_all_the_same(void **state)
 	end(&f);
 }
 
-static void test_what_is_no_goroutine_is_not_counted(void **state)
+static void test_invalid_goroutines_are_not_counted(void **state)
 {
 	struct fixture f;
 	uint64_t g;
@@ -281,7 +284,7 @@ static void test_what_is_no_goroutine_is_not_counted(void **state)
 	end(&f);
 }
 
-static void test_limits_are_kept_and_told(void **state)
+static void test_limits_are_kept_and_reported(void **state)
 {
 	struct fixture f;
 
@@ -367,7 +370,7 @@ static uint64_t count_with(struct file_notes *notes, uint64_t bias)
 	return n;
 }
 
-static void test_whose_goroutines_are_is_known_to_the_next_process_of_the_file(void **state)
+static void test_owners_of_goroutines_are_shared_with_the_next_process(void **state)
 {
 	struct file_notes notes = {0};
 
@@ -395,19 +398,18 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_equal_stacks_are_one_group_on_both_machines),
-		cmocka_unit_test(test_other_reasons_are_other_groups_and_the_longest_wait_is_told),
+		cmocka_unit_test(test_other_reasons_are_other_groups_with_the_longest_wait_of_each),
 		cmocka_unit_test(test_running_ones_are_counted_without_a_stack),
-		cmocka_unit_test(test_the_runtimes_own_and_dead_ones_are_not_counted),
-		cmocka_unit_test(test_finalizers_are_the_programs_while_they_call_it),
+		cmocka_unit_test(test_goroutines_of_the_runtime_and_dead_ones_are_not_counted),
+		cmocka_unit_test(test_a_finalizer_goroutine_counts_while_it_calls_the_program),
 		cmocka_unit_test(test_interrupted_functions_are_unwound_too),
-		cmocka_unit_test(test_in_a_system_call_its_own_registers_count),
-		cmocka_unit_test(test_what_is_broken_or_moves_is_counted_all_the_same),
-		cmocka_unit_test(test_what_is_no_goroutine_is_not_counted),
-		cmocka_unit_test(test_limits_are_kept_and_told),
+		cmocka_unit_test(test_in_a_system_call_the_registers_of_its_entry_count),
+		cmocka_unit_test(test_broken_and_moving_goroutines_are_counted),
+		cmocka_unit_test(test_invalid_goroutines_are_not_counted),
+		cmocka_unit_test(test_limits_are_kept_and_reported),
 		cmocka_unit_test(test_layouts_of_unknown_releases_are_not_guessed),
 		cmocka_unit_test(test_failed_allocations_are_survived),
-		cmocka_unit_test(
-			test_whose_goroutines_are_is_known_to_the_next_process_of_the_file),
+		cmocka_unit_test(test_owners_of_goroutines_are_shared_with_the_next_process),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -7,8 +7,9 @@
 #define WORDS 4096u
 
 /*
- * The function of an address is its hundreds: 1 has no frame yet, 2 pushes 16 bytes, 3 pushes 32, 4 is the top, 5 was
- * injected by a signal and pushes 16, 6 moves the stack pointer, 7 has no size. 0 and from 10 on are none.
+ * The function of an address is its hundreds: 1 has no frame yet, 2 pushes 16 bytes, 3 pushes
+ * 32, 4 is the top, 5 was injected by a signal and pushes 16, 6 moves the stack pointer, 7
+ * has no size. 0 and from 10 on are none.
  */
 static int find(void *ctx, uint64_t pc, struct stack_frame *ret)
 {
@@ -61,7 +62,7 @@ static void test_return_addresses_are_behind_frames(void **state)
 	expect(&s, GOROUTINE_STACK_WHOLE, pcs, ARRAY_SIZE(pcs));
 }
 
-static void test_a_function_that_has_not_begun_is_called_by_what_is_on_top(void **state)
+static void test_a_function_at_its_start_has_its_return_address_on_top(void **state)
 {
 	const uint64_t words[] = {410};
 	const uint64_t pcs[] = {101, 410};
@@ -81,7 +82,7 @@ static void test_a_call_of_nil_has_pushed_its_return_address(void **state)
 	expect(&s, GOROUTINE_STACK_WHOLE, pcs, ARRAY_SIZE(pcs));
 }
 
-static void test_what_a_signal_interrupted_is_not_behind_a_call(void **state)
+static void test_an_interrupted_pc_is_not_a_return_address(void **state)
 {
 	const uint64_t words[] = {0, 0, 230, 0, 0, 410};
 	const uint64_t pcs[] = {510, 231, 410};
@@ -99,7 +100,7 @@ static void test_the_link_register_is_at_the_bottom_of_a_frame(void **state)
 
 	(void)state;
 	s.has_lr = true;
-	s.lr = 999; /* stale: the frame has it */
+	s.lr = 999; /* stale: the frame has the current one */
 	expect(&s, GOROUTINE_STACK_WHOLE, pcs, ARRAY_SIZE(pcs));
 }
 
@@ -117,7 +118,7 @@ static void test_the_link_register_counts_where_there_is_no_frame_yet(void **sta
 
 static void test_a_signal_saves_the_link_register_of_what_it_interrupts(void **state)
 {
-	/* 1 has no frame: its caller is what was saved; 2 has one: it is in there */
+	/* 1 has no frame: its caller is the saved lr; 2 has one, with the caller in it */
 	const uint64_t no_frame[] = {130, 0, 310, 0, 410, 0, 0, 0};
 	const uint64_t frame[] = {230, 0, 310, 0, 410, 0};
 	const uint64_t no_frame_pcs[] = {510, 131, 310, 410}, frame_pcs[] = {510, 231, 410};
@@ -131,7 +132,7 @@ static void test_a_signal_saves_the_link_register_of_what_it_interrupts(void **s
 	expect(&s, GOROUTINE_STACK_WHOLE, frame_pcs, ARRAY_SIZE(frame_pcs));
 }
 
-static void test_behind_a_moved_stack_pointer_nothing_is_looked_for(void **state)
+static void test_unwinding_stops_where_the_stack_is_switched(void **state)
 {
 	const uint64_t words[] = {0, 0, 410};
 	const uint64_t pcs[] = {610, 410};
@@ -161,7 +162,7 @@ static void test_wild_addresses_and_sizes_break_a_stack(void **state)
 	expect(&s, GOROUTINE_STACK_BROKEN, pcs, 1);
 }
 
-static void test_what_was_not_copied_is_cut_off(void **state)
+static void test_a_stack_is_cut_where_the_copy_ends(void **state)
 {
 	const uint64_t words[] = {0, 0, 310, 0, 0, 0};
 	const uint64_t pcs[] = {210, 310};
@@ -212,15 +213,15 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_return_addresses_are_behind_frames),
-		cmocka_unit_test(test_a_function_that_has_not_begun_is_called_by_what_is_on_top),
+		cmocka_unit_test(test_a_function_at_its_start_has_its_return_address_on_top),
 		cmocka_unit_test(test_a_call_of_nil_has_pushed_its_return_address),
-		cmocka_unit_test(test_what_a_signal_interrupted_is_not_behind_a_call),
+		cmocka_unit_test(test_an_interrupted_pc_is_not_a_return_address),
 		cmocka_unit_test(test_the_link_register_is_at_the_bottom_of_a_frame),
 		cmocka_unit_test(test_the_link_register_counts_where_there_is_no_frame_yet),
 		cmocka_unit_test(test_a_signal_saves_the_link_register_of_what_it_interrupts),
-		cmocka_unit_test(test_behind_a_moved_stack_pointer_nothing_is_looked_for),
+		cmocka_unit_test(test_unwinding_stops_where_the_stack_is_switched),
 		cmocka_unit_test(test_wild_addresses_and_sizes_break_a_stack),
-		cmocka_unit_test(test_what_was_not_copied_is_cut_off),
+		cmocka_unit_test(test_a_stack_is_cut_where_the_copy_ends),
 		cmocka_unit_test(test_there_is_a_maximum_of_frames),
 		cmocka_unit_test(test_a_circle_ends),
 		cmocka_unit_test(test_tables_that_cannot_be_read_end_the_walk),

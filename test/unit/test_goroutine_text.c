@@ -80,7 +80,7 @@ static void test_a_recursion_is_one_line(void **state)
 	       "    main.outer /src/main.go:20\n");
 }
 
-static void test_what_is_not_known_is_a_frame(void **state)
+static void test_missing_callers_are_a_frame(void **state)
 {
 	const uint64_t pcs[] = {100};
 	struct goroutine_group g = make_group(pcs, 1, 1);
@@ -93,7 +93,7 @@ static void test_what_is_not_known_is_a_frame(void **state)
 	       "    [truncated]\n");
 }
 
-static void test_without_a_stack_the_start_is_told(void **state)
+static void test_without_a_stack_the_start_function_is_shown(void **state)
 {
 	const uint64_t pcs[] = {100};
 	struct goroutine_group g = make_group(pcs, 1, 3);
@@ -120,7 +120,7 @@ static void expect_wait(uint64_t wait_ns, const char *text)
 	assert_non_null(strstr(out.data, text));
 }
 
-static void test_how_long_it_waits_is_told_in_two_units(void **state)
+static void test_the_wait_is_shown_in_two_units(void **state)
 {
 	(void)state;
 	expect_wait(59 * NS_PER_S, ", for at least 59s, id");
@@ -131,7 +131,7 @@ static void test_how_long_it_waits_is_told_in_two_units(void **state)
 	expect_wait(-(uint64_t)(60 * NS_PER_S), "[runnable], id"); /* of another clock */
 }
 
-static void test_errors_end_it(void **state)
+static void test_errors_are_passed_on(void **state)
 {
 	const uint64_t pcs[] = {5000};
 	const struct goroutine_group g = make_group(pcs, 1, 1);
@@ -174,10 +174,10 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_group_is_a_line_and_its_calls),
 		cmocka_unit_test(test_a_recursion_is_one_line),
-		cmocka_unit_test(test_what_is_not_known_is_a_frame),
-		cmocka_unit_test(test_without_a_stack_the_start_is_told),
-		cmocka_unit_test(test_how_long_it_waits_is_told_in_two_units),
-		cmocka_unit_test(test_errors_end_it),
+		cmocka_unit_test(test_missing_callers_are_a_frame),
+		cmocka_unit_test(test_without_a_stack_the_start_function_is_shown),
+		cmocka_unit_test(test_the_wait_is_shown_in_two_units),
+		cmocka_unit_test(test_errors_are_passed_on),
 		cmocka_unit_test(test_failed_allocations_are_survived),
 	};
 

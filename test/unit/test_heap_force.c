@@ -4,7 +4,7 @@
 #include "test/lib/go_child.h"
 #include "test/lib/unit.h"
 
-/* What would be Go's, in the child; our own copy stays as it is. */
+/* The Go program is the child; our own copy is not touched. */
 static struct {
 	uint64_t before;
 	uint64_t rate;
@@ -72,7 +72,7 @@ static void test_an_address_from_another_process_is_not_written_to(void **state)
 	go_child_end(&c);
 }
 
-static void test_what_the_program_has_chosen_stays(void **state)
+static void test_a_rate_that_the_program_chose_stays(void **state)
 {
 	struct go_child c;
 
@@ -86,7 +86,7 @@ static void test_what_the_program_has_chosen_stays(void **state)
 	assert_int_equal(force(&c, HEAP_FORCE_OFF), -EALREADY);
 	expect_rate(&c, 4096);
 	go_child_end(&c);
-	begin(&c, 524288, 0); /* the default of a program that has its profiler */
+	begin(&c, 524288, 0); /* the default of a program that uses the profiler */
 	assert_int_equal(force(&c, HEAP_FORCE_OFF), -EALREADY);
 	expect_rate(&c, 524288);
 	go_child_end(&c);
@@ -132,7 +132,7 @@ int main(void)
 		cmocka_unit_test(
 			test_a_profiler_that_the_linker_switched_off_is_switched_on_and_off),
 		cmocka_unit_test(test_an_address_from_another_process_is_not_written_to),
-		cmocka_unit_test(test_what_the_program_has_chosen_stays),
+		cmocka_unit_test(test_a_rate_that_the_program_chose_stays),
 		cmocka_unit_test(test_unknown_releases_and_places_are_not_written_to),
 		cmocka_unit_test(test_another_process_is_not_written_to),
 	};

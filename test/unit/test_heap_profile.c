@@ -67,7 +67,7 @@ static int add(struct heap_profile *p, const uint64_t *stack, uint32_t n, struct
 	const struct heap_counts counts = {active, future};
 	static struct go_bucket b;
 
-	b.size = RATE * 64; /* stands for itself */
+	b.size = RATE * 64; /* not scaled */
 	b.n_stack = n;
 	b.stack = b.copy;
 	memcpy(b.copy, stack, n * sizeof(*stack));
@@ -138,8 +138,8 @@ static void test_before_the_second_collection_the_future_is_in_use(void **state)
 	end(&f);
 }
 
-/* Which counters are in use is known in the middle of a round. */
-static void test_once_a_record_is_active_the_future_is_in_use_of_none(void **state)
+/* That the active counters are in use shows only in the middle of a round. */
+static void test_once_a_record_is_active_future_counts_are_not_in_use(void **state)
 {
 	const uint64_t fresh[] = {101}, old[] = {102}, both[] = {103};
 	struct fixture f;
@@ -161,7 +161,7 @@ static void test_once_a_record_is_active_the_future_is_in_use_of_none(void **sta
 	end(&f);
 }
 
-static void test_the_runtime_at_the_leaf_is_hidden_unless_it_is_all(void **state)
+static void test_the_runtime_at_the_leaf_is_hidden_unless_there_is_nothing_else(void **state)
 {
 	const uint64_t mixed[] = {1, 2, 101, 3}, runtime[] = {1, 2, 1000};
 	struct fixture f;
@@ -216,7 +216,7 @@ static void test_equal_stacks_are_one_and_empty_ones_none(void **state)
 	end(&f);
 }
 
-static void test_counters_that_no_program_has_do_not_become_negative(void **state)
+static void test_absurd_counters_do_not_become_negative(void **state)
 {
 	const uint64_t stack[] = {101};
 	const struct heap_pair huge = {UINT64_MAX / 2, 0};
@@ -232,7 +232,7 @@ static void test_counters_that_no_program_has_do_not_become_negative(void **stat
 	end(&f);
 }
 
-static void test_what_cannot_be_read_or_kept_ends_it(void **state)
+static void test_errors_of_reading_and_of_memory_are_passed_on(void **state)
 {
 	const uint64_t unreadable[] = {101, 5000};
 	uint64_t stack[100];
@@ -282,12 +282,13 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_allocations_and_what_is_in_use_are_four_types),
 		cmocka_unit_test(test_before_the_second_collection_the_future_is_in_use),
-		cmocka_unit_test(test_once_a_record_is_active_the_future_is_in_use_of_none),
-		cmocka_unit_test(test_the_runtime_at_the_leaf_is_hidden_unless_it_is_all),
+		cmocka_unit_test(test_once_a_record_is_active_future_counts_are_not_in_use),
+		cmocka_unit_test(
+			test_the_runtime_at_the_leaf_is_hidden_unless_there_is_nothing_else),
 		cmocka_unit_test(test_only_the_last_address_stands_for_its_callers_too),
 		cmocka_unit_test(test_equal_stacks_are_one_and_empty_ones_none),
-		cmocka_unit_test(test_counters_that_no_program_has_do_not_become_negative),
-		cmocka_unit_test(test_what_cannot_be_read_or_kept_ends_it),
+		cmocka_unit_test(test_absurd_counters_do_not_become_negative),
+		cmocka_unit_test(test_errors_of_reading_and_of_memory_are_passed_on),
 		cmocka_unit_test(test_failed_allocations_are_survived),
 	};
 

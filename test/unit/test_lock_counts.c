@@ -30,7 +30,7 @@ static void test_waits_are_whole_numbers_before_1_17_and_floating_since(void **s
 	assert_int_equal(c.waits, 7);
 }
 
-static void test_what_cannot_be_a_counter_is_none(void **state)
+static void test_impossible_counters_are_rejected(void **state)
 {
 	const double bad[] = {-1, NAN, INFINITY, 1e300};
 	struct lock_counts c = {3, 4};
@@ -64,7 +64,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_waits_are_whole_numbers_before_1_17_and_floating_since),
-		cmocka_unit_test(test_what_cannot_be_a_counter_is_none),
+		cmocka_unit_test(test_impossible_counters_are_rejected),
 		cmocka_unit_test(test_only_mutexes_before_1_20_have_to_be_made_up_for),
 	};
 

@@ -5,7 +5,7 @@
 #include "node-agent/go/lock/lock_profile.h"
 #include "test/lib/unit.h"
 
-/* At 200 a function is inlined into what is listed as 150. */
+/* At 200 a function is inlined into the one listed as 150. */
 static int resolve(void *ctx, uint64_t address, bool all, struct frame_list *ret)
 {
 	(void)ctx;
@@ -132,7 +132,7 @@ static void test_stacks_are_physical_since_1_23(void **state)
 	end(&f);
 }
 
-static void test_a_mark_is_no_frame_and_stops_nothing(void **state)
+static void test_the_mark_of_a_logical_stack_is_no_frame(void **state)
 {
 	const uint64_t stack[] = {GO_BUCKET_LOGICAL, 200, 150, 101}, mark[] = {GO_BUCKET_LOGICAL};
 	struct fixture f;
@@ -213,7 +213,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_waits_and_their_time_are_two_types),
 		cmocka_unit_test(test_stacks_are_physical_since_1_23),
-		cmocka_unit_test(test_a_mark_is_no_frame_and_stops_nothing),
+		cmocka_unit_test(test_the_mark_of_a_logical_stack_is_no_frame),
 		cmocka_unit_test(test_nothing_new_is_no_sample),
 		cmocka_unit_test(test_sums_do_not_overflow),
 		cmocka_unit_test(test_failed_allocations_are_survived),

@@ -38,7 +38,7 @@ static void test_rates_are_switched_on_and_off_again(void **state)
 	lock_child_end(&c);
 }
 
-static void test_what_the_program_has_chosen_stays(void **state)
+static void test_a_rate_that_the_program_chose_stays(void **state)
 {
 	struct lock_child c;
 
@@ -95,7 +95,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_rates_are_switched_on_and_off_again),
-		cmocka_unit_test(test_what_the_program_has_chosen_stays),
+		cmocka_unit_test(test_a_rate_that_the_program_chose_stays),
 		cmocka_unit_test(test_an_address_from_another_process_is_not_written_to),
 		cmocka_unit_test(test_another_process_or_release_is_not_written_to),
 	};

@@ -83,7 +83,7 @@ static uint64_t rate(const struct fixture *f, enum lock_kind kind)
 	return f->child.memory->rates[kind];
 }
 
-static void test_only_what_is_new_is_told(void **state)
+static void test_only_the_increase_is_reported(void **state)
 {
 	struct fixture f;
 	double ns;
@@ -114,7 +114,7 @@ static void test_only_what_is_new_is_told(void **state)
 	end(&f);
 }
 
-static void test_a_process_that_is_new_is_told_from_its_start(void **state)
+static void test_a_new_process_is_reported_from_its_start(void **state)
 {
 	struct fixture f;
 
@@ -127,8 +127,7 @@ static void test_a_process_that_is_new_is_told_from_its_start(void **state)
 }
 
 /* In the code of some programs they follow each other in another order. */
-static void
-test_lists_that_were_mistaken_for_each_other_are_told_apart_by_their_records(void **state)
+static void test_the_type_of_records_shows_which_list_is_which(void **state)
 {
 	struct fixture f;
 	uint64_t *at, list;
@@ -153,7 +152,7 @@ test_lists_that_were_mistaken_for_each_other_are_told_apart_by_their_records(voi
 	}
 }
 
-static void test_counters_that_go_back_tell_nothing(void **state)
+static void test_counters_that_fall_are_reported_as_no_increase(void **state)
 {
 	struct fixture f;
 
@@ -174,7 +173,7 @@ static void test_counters_that_go_back_tell_nothing(void **state)
 	end(&f);
 }
 
-static void test_mutexes_are_switched_on_at_first_sight_and_off_at_the_end(void **state)
+static void test_the_mutex_profiler_is_switched_on_at_first_and_off_at_the_end(void **state)
 {
 	struct fixture f;
 
@@ -211,7 +210,7 @@ static void test_a_program_that_chooses_later_keeps_what_it_chose(void **state)
 	}
 }
 
-static void test_our_rate_is_ours_when_a_program_has_set_it_again(void **state)
+static void test_our_rate_stays_ours_if_the_program_sets_it_again(void **state)
 {
 	struct fixture f;
 	uint64_t before;
@@ -229,7 +228,7 @@ static void test_our_rate_is_ours_when_a_program_has_set_it_again(void **state)
 	end(&f);
 }
 
-static void test_what_a_killed_agent_left_is_adopted_where_it_can_be_its(void **state)
+static void test_a_rate_left_by_a_killed_agent_is_adopted(void **state)
 {
 	struct fixture f;
 
@@ -241,7 +240,7 @@ static void test_what_a_killed_agent_left_is_adopted_where_it_can_be_its(void **
 	assert_int_equal(lock_session_restore(&f.session, &f.child.go.runtime, &f.child.go.id), 1);
 	assert_int_equal(rate(&f, LOCK_MUTEX), 0);
 
-	/* nobody but the program can have switched on what has just started */
+	/* in a process that has just started only the program itself can have switched it on */
 	f.child.memory->rates[LOCK_MUTEX] = LOCK_RATE_MUTEX;
 	restart(&f, LOCK_MUTEX, BUCKET_HISTORY_FROM_ZERO);
 	assert_int_equal(read_it(&f, LOCK_READING_TURN), 0);
@@ -288,7 +287,7 @@ static void test_a_burst_of_a_program_with_a_rate_switches_nothing(void **state)
 	end(&f);
 }
 
-static void test_a_release_that_is_not_known_is_read_only(void **state)
+static void test_an_unknown_release_is_read_only(void **state)
 {
 	struct fixture f;
 
@@ -303,7 +302,7 @@ static void test_a_release_that_is_not_known_is_read_only(void **state)
 	end(&f);
 }
 
-static void test_a_list_of_the_other_kind_is_none(void **state)
+static void test_a_list_of_the_other_kind_is_rejected(void **state)
 {
 	struct fixture f;
 
@@ -316,7 +315,7 @@ static void test_a_list_of_the_other_kind_is_none(void **state)
 	end(&f);
 }
 
-static void test_a_process_that_has_ended_is_not_written_to(void **state)
+static void test_an_exited_process_is_not_written_to(void **state)
 {
 	struct fixture f;
 
@@ -326,7 +325,7 @@ static void test_a_process_that_has_ended_is_not_written_to(void **state)
 	go_child_kill(&f.child.go);
 	assert_int_equal(read_it(&f, LOCK_READING_BURST_END), -ENODATA);
 	assert_true(lock_session_restore(&f.session, &f.child.go.runtime, &f.child.go.id) < 0);
-	/* what is shared with it still has the rate, so nobody has written there */
+	/* the shared memory still has the rate, so it was not written to */
 	assert_int_equal(rate(&f, LOCK_BLOCK), LOCK_RATE_BLOCK);
 	end(&f);
 }
@@ -359,20 +358,20 @@ static void test_failed_allocations_are_survived(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_only_what_is_new_is_told),
-		cmocka_unit_test(test_a_process_that_is_new_is_told_from_its_start),
+		cmocka_unit_test(test_only_the_increase_is_reported),
+		cmocka_unit_test(test_a_new_process_is_reported_from_its_start),
+		cmocka_unit_test(test_the_type_of_records_shows_which_list_is_which),
+		cmocka_unit_test(test_counters_that_fall_are_reported_as_no_increase),
 		cmocka_unit_test(
-			test_lists_that_were_mistaken_for_each_other_are_told_apart_by_their_records),
-		cmocka_unit_test(test_counters_that_go_back_tell_nothing),
-		cmocka_unit_test(test_mutexes_are_switched_on_at_first_sight_and_off_at_the_end),
+			test_the_mutex_profiler_is_switched_on_at_first_and_off_at_the_end),
 		cmocka_unit_test(test_a_program_that_chooses_later_keeps_what_it_chose),
-		cmocka_unit_test(test_our_rate_is_ours_when_a_program_has_set_it_again),
-		cmocka_unit_test(test_what_a_killed_agent_left_is_adopted_where_it_can_be_its),
+		cmocka_unit_test(test_our_rate_stays_ours_if_the_program_sets_it_again),
+		cmocka_unit_test(test_a_rate_left_by_a_killed_agent_is_adopted),
 		cmocka_unit_test(test_a_burst_covers_its_time),
 		cmocka_unit_test(test_a_burst_of_a_program_with_a_rate_switches_nothing),
-		cmocka_unit_test(test_a_release_that_is_not_known_is_read_only),
-		cmocka_unit_test(test_a_list_of_the_other_kind_is_none),
-		cmocka_unit_test(test_a_process_that_has_ended_is_not_written_to),
+		cmocka_unit_test(test_an_unknown_release_is_read_only),
+		cmocka_unit_test(test_a_list_of_the_other_kind_is_rejected),
+		cmocka_unit_test(test_an_exited_process_is_not_written_to),
 		cmocka_unit_test(test_failed_allocations_are_survived),
 	};
 

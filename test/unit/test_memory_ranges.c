@@ -54,7 +54,7 @@ static void test_near_pieces_are_one_read_and_far_ones_are_not(void **state)
 	memory_ranges_fini(&m);
 }
 
-static void test_a_piece_that_cannot_be_read_does_not_cost_its_neighbours(void **state)
+static void test_an_unreadable_range_does_not_affect_its_neighbours(void **state)
 {
 	const struct memory_range ranges[] = {
 		{SIZE - 100, 8, SIZE - 100},
@@ -75,7 +75,7 @@ static void test_a_piece_that_cannot_be_read_does_not_cost_its_neighbours(void *
 	memory_ranges_fini(&m);
 }
 
-static void test_bytes_time_and_the_reader_can_end_it(void **state)
+static void test_limits_and_the_callback_end_the_reading(void **state)
 {
 	const struct memory_range ranges[] = {{0, 8, 0}, {30000, 8, 30000}};
 	struct byte_source source;
@@ -101,8 +101,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_near_pieces_are_one_read_and_far_ones_are_not),
-		cmocka_unit_test(test_a_piece_that_cannot_be_read_does_not_cost_its_neighbours),
-		cmocka_unit_test(test_bytes_time_and_the_reader_can_end_it),
+		cmocka_unit_test(test_an_unreadable_range_does_not_affect_its_neighbours),
+		cmocka_unit_test(test_limits_and_the_callback_end_the_reading),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

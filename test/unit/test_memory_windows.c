@@ -4,7 +4,7 @@
 #include "test/lib/unit.h"
 
 #define WORDS (MEMORY_WINDOW_BYTES / sizeof(uint64_t))
-#define MEMORY_WORDS (2 * WORDS + 8) /* two windows, and what is no whole one */
+#define MEMORY_WORDS (2 * WORDS + 8) /* two windows and a part of a third */
 
 struct fixture {
 	uint64_t memory[MEMORY_WORDS];
@@ -70,7 +70,7 @@ static void test_all_that_is_readable_is_read(void **state)
 			 -ENODATA);
 }
 
-static void test_what_was_read_stays_and_what_is_there_now_is_told(void **state)
+static void test_windows_keep_old_content_and_read_now_returns_the_current(void **state)
 {
 	struct fixture *f = *state;
 	uint64_t word = 0;
@@ -94,7 +94,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_all_that_is_readable_is_read, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(
-			test_what_was_read_stays_and_what_is_there_now_is_told, set_up, tear_down),
+			test_windows_keep_old_content_and_read_now_returns_the_current, set_up,
+			tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -37,7 +37,7 @@ static void expect_same(const struct fixture *f, uint64_t offset, size_t len)
 	assert_memory_equal(got, f->data + offset, len);
 }
 
-static void test_it_reads_what_is_there(void **state)
+static void test_bytes_are_read_through_the_cache(void **state)
 {
 	struct fixture f;
 	uint32_t random = 1;
@@ -75,8 +75,8 @@ static void test_a_page_is_read_once(void **state)
 	end(&f);
 }
 
-/* As where a mapping ends in the middle of what is thought to be a page. */
-static void test_beside_what_cannot_be_read_the_exact_bytes_are(void **state)
+/* As if a mapping ended in the middle of a page. */
+static void test_next_to_unreadable_memory_the_exact_bytes_are_read(void **state)
 {
 	struct fixture f;
 	uint8_t got[16];
@@ -120,9 +120,9 @@ static void test_failed_allocations_are_survived(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_it_reads_what_is_there),
+		cmocka_unit_test(test_bytes_are_read_through_the_cache),
 		cmocka_unit_test(test_a_page_is_read_once),
-		cmocka_unit_test(test_beside_what_cannot_be_read_the_exact_bytes_are),
+		cmocka_unit_test(test_next_to_unreadable_memory_the_exact_bytes_are_read),
 		cmocka_unit_test(test_failed_allocations_are_survived),
 	};
 

@@ -15,7 +15,10 @@ static void test_arm64_counts_nanoseconds(void **state)
 	assert_true(tick_clock_ns_per_tick(&c, EM_386) == 0);
 }
 
-/* Two clocks that begin at other times agree, and either measures an interval as the kernel does. */
+/*
+ * Two clocks that begin at other times agree, and either measures an interval as the kernel
+ * does.
+ */
 static void test_the_counter_of_amd64_is_measured(void **state)
 {
 	struct tick_clock a, b;
@@ -44,7 +47,7 @@ static void test_the_counter_of_amd64_is_measured(void **state)
  * The counter advanced during suspend and the clock did not. The counter's first value is made
  * smaller by a part of itself, because it may be small: it starts at zero with the machine.
  */
-static void test_a_machine_that_was_suspended_is_measured_anew(void **state)
+static void test_the_measurement_starts_over_after_a_suspend(void **state)
 {
 	struct tick_clock awake, slept;
 	double ns_per_tick;
@@ -67,7 +70,7 @@ int main(void)
 		cmocka_unit_test(test_arm64_counts_nanoseconds),
 		cmocka_unit_test(test_the_counter_of_amd64_is_measured),
 #ifdef __x86_64__
-		cmocka_unit_test(test_a_machine_that_was_suspended_is_measured_anew),
+		cmocka_unit_test(test_the_measurement_starts_over_after_a_suspend),
 #endif
 	};
 
