@@ -1,4 +1,4 @@
-/* Any bytes as an ELF file: a start that is found is not behind the address it was asked for. */
+/* Any bytes as an ELF file: the start of a function is never behind the address looked up. */
 #include <assert.h>
 
 #include "node-agent/elf/eh_function.h"

@@ -1,6 +1,6 @@
 /*
- * Any bytes as an ELF file: layout, symbol table, lookups, linkage stubs. Whatever is found has
- * an address in the text, a text that ends, and a table within its limit.
+ * Any bytes as an ELF file: layout, symbol table, lookups, linkage stubs. Addresses that are
+ * found lie in the text, names are terminated, and the table keeps its limit.
  */
 #include <assert.h>
 

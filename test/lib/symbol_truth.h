@@ -1,9 +1,10 @@
 /*
- * What nm(1) says about a file against what the symbolizer says.
+ * Compares the symbolizer's names for a file with those of nm(1).
  *
- * Asked are the first, a middle and the last byte of every function, and the byte behind each
- * one that belongs to none. A name is right when some function of that name has the address; a
- * name where nm knows better, or nothing, is wrong; no name is only counted.
+ * It looks up the first, a middle and the last byte of every function, and the byte behind
+ * each function if that belongs to none. A name is right if some function with that name
+ * contains the address, and wrong if nm lists another function there, or none. Addresses
+ * without a name are only counted.
  */
 #ifndef TEST_LIB_SYMBOL_TRUTH_H
 #define TEST_LIB_SYMBOL_TRUTH_H
@@ -44,7 +45,10 @@ static inline int truth_compare(const void *a, const void *b)
 	return x->start < y->start ? -1 : x->start > y->start;
 }
 
-/* Go's linker writes main.Map[go.shape.int] into .symtab, main.Map[...] into .gopclntab: [] here. */
+/*
+ * Go's linker writes main.Map[go.shape.int] into .symtab, main.Map[...] into .gopclntab: []
+ * here.
+ */
 static inline void truth_normalize(char *name)
 {
 	size_t len = strlen(name);
@@ -127,7 +131,7 @@ static inline bool truth_allows(const struct truth *t, uint64_t address, const c
 	}
 	for (size_t back = 1; back <= 256 && back <= lo; back++) {
 		const struct truth_symbol *s = &t->symbols[lo - back];
-		/* one without a size may have any up to the next */
+		/* a function without a size may reach to the next one */
 		bool has = s->size > 0 ? address - s->start < s->size + padding
 				       : name && s->start >= t->symbols[lo - 1].start;
 
@@ -187,7 +191,7 @@ static inline int truth_check(const struct truth *t, const char *path, struct tr
 	c.mapping.id = version.id;
 	byte_source_from_fd(&src, c.mapping.fd, version.id.size_bytes);
 	if (elf_layout_parse(&c.layout, &src) == 0 && symbolizer_new(&c.symbolizer, &cfg) == 0) {
-		/* .gopclntab knows where functions start, not where they end */
+		/* .gopclntab has the starts of functions, not their ends */
 		c.padding = c.layout.is_go ? TRUTH_GO_PADDING_BYTES : 0;
 		for (size_t i = 0; i < t->n; i++) {
 			const struct truth_symbol *s = &t->symbols[i];

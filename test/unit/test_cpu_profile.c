@@ -17,7 +17,7 @@ struct fixture {
 	struct cpu_profile_result result;
 	unsigned n_profiles;
 	uint16_t stack_switch; /* of the next sample */
-	uint8_t flags;         /* likewise */
+	uint8_t flags;         /* of the next sample */
 };
 
 __attribute__((noinline)) void known_leaf(void);
@@ -203,13 +203,13 @@ static void a_kernel_stack_that_is_cut_is_marked_where_it_is_cut(void **state)
 	assert_int_equal(f->result.n_truncated, 2);
 }
 
-static void nothing_is_known_to_be_whole_of_a_process_that_is_gone(void **state)
+static void a_stack_of_an_exited_process_without_mappings_is_marked(void **state)
 {
 	struct fixture *f = *state;
 	const uint64_t addrs[] = {inside(known_leaf), inside(known_caller)};
 	size_t n_mappings = f->self->n_mappings;
 
-	f->self->n_mappings = 0; /* as if it had never been read */
+	f->self->n_mappings = 0; /* as if they had not been read before it exited */
 	add(f, WALK_END_BOTTOM, addrs, 2);
 	build(f);
 	f->self->n_mappings = n_mappings;
@@ -245,7 +245,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(
 			a_kernel_stack_that_is_cut_is_marked_where_it_is_cut, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(
-			nothing_is_known_to_be_whole_of_a_process_that_is_gone, set_up, tear_down),
+			a_stack_of_an_exited_process_without_mappings_is_marked, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(losses_travel_as_comments, set_up, tear_down),
 	};
 

@@ -25,7 +25,7 @@ static void addresses_are_found_by_the_segment(void **state)
 	(void)state;
 	elf_builder_init(&f.elf, EM_X86_64);
 	elf_builder_segment(&f.elf, PT_LOAD, PF_R, 0, 0x400000, 0x6a4);
-	/* shares its first page in the file with the one before, as lld makes them */
+	/* shares its first page in the file with the previous one, as lld does */
 	elf_builder_segment(&f.elf, PT_LOAD, PF_R | PF_X, 0x6b0, 0x4016b0, 0x1000);
 	elf_builder_finish(&f.elf);
 	assert_int_equal(parse(&f), 0);
@@ -93,7 +93,7 @@ static void other_files_are_refused(void **state)
 	assert_int_equal(parse(&f), -ENOEXEC);
 }
 
-/* Cut anywhere: refused, or everything it says lies within what is left. */
+/* A truncated file is refused, or everything in its layout lies within what is left. */
 static void a_file_cut_anywhere_has_no_offsets_behind_its_end(void **state)
 {
 	struct fixture f;

@@ -36,7 +36,7 @@ static void an_address_belongs_to_its_object(void **state)
 	assert_null(frame_cache_get(c, 1, 0x1001));
 }
 
-/* Many more addresses than places: what is found is never another's. */
+/* With many more addresses than places, the frame found is never another address's. */
 static void addresses_are_forgotten_but_never_mixed_up(void **state)
 {
 	CLEANUP(frame_cache_freep) struct frame_cache *c = NULL;
@@ -63,7 +63,7 @@ static void addresses_are_forgotten_but_never_mixed_up(void **state)
 	assert_ptr_equal(frame_cache_get(c, 1, 9999), frames[99]);
 }
 
-/* Returns what the first text that did not fit came back with. */
+/* Interns texts until one does not fit, and returns its error. */
 static int fill(struct frame_cache *c,
 		int (*intern)(struct frame_cache *c, const char *function, const char *file,
 			      const struct symbol_frame **ret))

@@ -186,7 +186,7 @@ static void without_a_text_start_a_file_of_go_alone_starts_with_its_text(void **
 	expect_all(&f);
 }
 
-/* C code before or behind Go's: nothing says which. */
+/* There is C code before or behind Go's, and nothing says which. */
 static void without_a_text_start_a_mixed_file_is_not_guessed_at(void **state)
 {
 	struct fixture f;
@@ -287,7 +287,7 @@ static void the_relocation_of_the_header_is_applied(void **state)
 	expect(&f, TEXT + 0x180, "main.a");
 }
 
-/* Whatever number is wrong: no name from elsewhere, no read outside. */
+/* Whichever number is wrong, no name comes from elsewhere, and no read is outside. */
 static void broken_tables_give_no_names(void **state)
 {
 	(void)state;
@@ -312,7 +312,7 @@ static void broken_tables_give_no_names(void **state)
 	}
 }
 
-/* Each record would need a read of its own: more than a program of any size is worth. */
+/* Each record would need a read of its own, in total more than the limit. */
 static void a_name_is_sought_in_so_many_bytes_and_no_more(void **state)
 {
 	const uint64_t names_at = 256, records[] = {0x60000, 0x80000};
@@ -325,7 +325,7 @@ static void a_name_is_sought_in_so_many_bytes_and_no_more(void **state)
 	(void)state;
 	assert_non_null(bytes);
 	make_table(&t, GOPCLNTAB_1_20, 0);
-	put(&t, 40, names_at + sizeof(names), 8); /* where they end */
+	put(&t, 40, names_at + sizeof(names), 8); /* the end of the names */
 	memcpy(bytes, t.bytes, t.len);
 	byte_source_from_memory(&src, bytes, 0x100000);
 	assert_int_equal(gopclntab_open_at(&go, &src, 0, 0x100000, TEXT), 0);

@@ -117,7 +117,7 @@ static void test_nodes_that_lead_nowhere_are_broken(void **state)
 			go_image_put_tree(&f.image, f.table.version, 1, nodes[k].name,
 					  nodes[k].caller);
 			assert_int_equal(find(&f, 0x28), -ENOENT);
-			/* the others are as they were */
+			/* the other formats are not affected */
 			expect(&f, 0x18, "main.middle", "/src/b.go", 20);
 		}
 	}
@@ -132,7 +132,7 @@ static void test_a_tree_that_is_not_there_is_unreadable(void **state)
 	f.trees.gofunc = GO_IMAGE_BYTES;
 	assert_int_equal(find(&f, 0x28), -ENODATA);
 	expect(&f, 0x08, "main.a", "/src/a.go", 10); /* needs none */
-	f.trees.gofunc = 0;                          /* not known: calls are not taken apart */
+	f.trees.gofunc = 0;                          /* unknown: inlined calls are not found */
 	expect(&f, 0x28, "main.a", "/src/b.go", 25);
 	begin(&f, 16);
 	/* before 1.18 the address is the function's own */
@@ -171,7 +171,7 @@ static void expect_whole_answers(struct fixture *f)
 	}
 }
 
-/* Whatever word of it is wrong: an error or a whole answer, and no read outside. */
+/* Whichever word is wrong, there is an error or a complete answer, and no read is outside. */
 static void test_tables_with_a_wrong_word_give_whole_answers(void **state)
 {
 	static const uint32_t wrong[] = {0, 1, 0x7fffffff, 0x80000000, UINT32_MAX};

@@ -139,7 +139,7 @@ static void survives_every_failed_allocation(void **state)
 	check_oom(parse_a_little, NULL);
 }
 
-/* Each function of the running kernel, by the file itself. */
+/* Looks up each function of the running kernel. */
 static void the_running_kernel_is_read_whole(void **state)
 {
 	CLEANUP(kallsyms_freep) struct kallsyms *k = NULL;
@@ -166,7 +166,7 @@ static void the_running_kernel_is_read_whole(void **state)
 		n_same += strcmp(kallsyms_find(k, address), name) == 0;
 	}
 	fclose(f);
-	/* the others are further names of an address */
+	/* the others are aliases */
 	assert_true(n_same * 10 >= n * 9);
 	assert_true(outcome == KALLSYMS_HIDDEN || n > 10000);
 }

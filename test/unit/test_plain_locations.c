@@ -66,7 +66,7 @@ static void test_locations_are_packed_up_to_the_first_unknown(void **state)
 	plain_locations_fini(&t);
 }
 
-/* Only halves of addresses are kept. */
+/* The table keeps the lower halves of addresses. */
 static void test_addresses_far_away_are_left_out(void **state)
 {
 	const uint64_t far = BASE + (UINT64_C(1) << 32);

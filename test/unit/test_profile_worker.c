@@ -35,7 +35,7 @@ static void on_done(void *ctx)
 {
 	struct fixture *f = ctx;
 
-	/* its profiles come first */
+	/* after its profiles */
 	assert_true(f->n_profiles > f->n_done);
 	if (++f->n_done == f->stop_after)
 		loop_stop(f->loop);
@@ -131,10 +131,10 @@ static void a_worker_that_is_behind_refuses_and_the_caller_keeps_the_cycle(void 
 	}
 	assert_int_equal(r, -EAGAIN);
 	cycle_free(c);
-	tear_down(&f); /* with work left undone */
+	tear_down(&f); /* while cycles still wait */
 }
 
-/* One sample of the kernel: its names are in /proc/kallsyms. */
+/* One sample of the kernel, whose names are in /proc/kallsyms. */
 static struct cycle *make_kernel_cycle(struct fixture *f)
 {
 	const struct cycle_config cfg = {1000, MIB};
@@ -163,7 +163,7 @@ static unsigned count_threads(void)
 	return n;
 }
 
-/* The names are in a pipe, whose opening waits for somebody to write. */
+/* kallsyms is a FIFO: opening it waits for a writer, and reading it for what the writer has. */
 static void the_end_does_not_wait_for_a_file_that_does_not_answer(void **state)
 {
 	char root[] = "/tmp/profile-worker-XXXXXX", path[64];
@@ -179,12 +179,12 @@ static void the_end_does_not_wait_for_a_file_that_does_not_answer(void **state)
 	set_up_in(&f, root);
 	assert_int_equal(profile_worker_adopt(f.worker, make_kernel_cycle(&f), 2, 1), 0);
 	assert_int_equal(profile_worker_adopt(f.worker, make_cycle(&f), 2, 1), 0);
-	/* it waits in open(2) once this one finds a reader */
+	/* succeeds once the thread is in open(2) */
 	while (fd < 0) {
 		fd = open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC);
 		assert_true(fd >= 0 || errno == ENXIO);
 	}
-	/* … and in read(2) as long as this end is open */
+	/* from here on it waits in read(2), until this end is closed */
 	begin_ns = clock_monotonic_ns();
 	tear_down(&f);
 	assert_true(clock_monotonic_ns() - begin_ns < 5 * NS_PER_S);

@@ -8,9 +8,10 @@
 #define MAX_BYTES (1u << 20)
 
 /*
- * At 523 a leaf is inlined into a middle, whose call is listed as 500, and that into an outer, listed as 501. 900 says
- * nothing, 300 a wrapper, into which a leaf is inlined at 623, 400 what a wrapper calls when it panics; the line is
- * the address.
+ * The program of these tests; the line of a frame is its address: at 523, "leaf" is inlined
+ * into "middle", whose call is listed as 500, and that into "outer", listed as 501; 300 is a
+ * wrapper, into which "leaf" is inlined at 623; 400 is what a wrapper calls when it panics;
+ * 900 has no frame.
  */
 static int resolve(void *ctx, uint64_t address, bool all, struct frame_list *ret)
 {
@@ -102,7 +103,7 @@ static void finish(struct fixture *f)
 	assert_int_equal(pprof_decode(&f->profile, &f->arena, f->out.data, f->out.len, &err), 0);
 }
 
-/* Lines, which are the addresses, of a sample. */
+/* Expects the lines, which are addresses, of a sample. */
 static void expect_lines(const struct fixture *f, uint32_t sample, const int64_t *lines, uint32_t n)
 {
 	const struct profile_sample *s = &f->profile.samples[sample];
@@ -178,7 +179,7 @@ static void test_wrappers_are_shown_where_they_panicked_or_were_listed(void **st
 	assert_int_equal(add(&f, panicked, 4, STACK_PROFILE_UNWOUND), 0);
 	assert_int_equal(add(&f, stack, 3, STACK_PROFILE_PHYSICAL), 0);
 	assert_int_equal(add(&f, inlined, 2, STACK_PROFILE_PHYSICAL), 0);
-	assert_int_equal(add(&f, stack, 3, STACK_PROFILE_LOGICAL), 0); /* as if physical */
+	assert_int_equal(add(&f, stack, 3, STACK_PROFILE_LOGICAL), 0); /* the same as physical */
 	finish(&f);
 	expect_lines(&f, 0, hidden, 2);
 	expect_lines(&f, 1, shown, 3);

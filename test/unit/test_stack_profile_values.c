@@ -7,10 +7,10 @@
 
 #define MAX_BYTES ((size_t)1 << 20)
 
-/* Addresses below 100 are the runtime's, 900 says nothing. */
+/* Addresses below 100 are the runtime's; 900 has no frame. */
 struct program {
 	unsigned n_resolved;
-	unsigned n_asked; /* whether it is the runtime's */
+	unsigned n_asked; /* calls of is_runtime() */
 	char names[1000][32];
 };
 
@@ -91,7 +91,7 @@ static void finish(struct fixture *f)
 			pprof_decode(&f->profile, &f->arena, f->out.data, f->out.len, &err), 0);
 }
 
-/* Functions of a sample, leaf first. */
+/* Expects the functions of a sample, leaf first. */
 static void expect(const struct fixture *f, uint32_t sample, const char *expected)
 {
 	const struct profile_sample *s = &f->profile.samples[sample];
@@ -142,7 +142,7 @@ static void test_a_reason_is_in_front_of_the_leaf(void **state)
 	(void)state;
 	begin(&f, MAX_BYTES);
 	add(&f, &s, 1);
-	s.n = 1; /* the runtime's alone: it is shown then */
+	s.n = 1; /* nothing but the runtime: shown */
 	add(&f, &s, 1);
 	s.n = 0;
 	add(&f, &s, 1);
@@ -194,7 +194,7 @@ static void test_a_stack_with_nothing_to_show_is_none(void **state)
 	end(&f);
 }
 
-static void test_equal_stacks_are_one_sample_and_addresses_are_looked_up_once(void **state)
+static void test_equal_stacks_are_one_sample_and_addresses_are_resolved_once(void **state)
 {
 	const uint64_t stack[] = {101, 102, 103}, shorter[] = {101, 102}, hidden[] = {1, 101, 102};
 	struct stack_profile_stack s = {.addresses = stack, .n = 3};
@@ -216,7 +216,7 @@ static void test_equal_stacks_are_one_sample_and_addresses_are_looked_up_once(vo
 	assert_int_equal(f.profile.samples[0].values[0], 2);
 	assert_int_equal(f.profile.samples[0].values[1], 11);
 	assert_int_equal(f.profile.samples[1].values[1], 15);
-	/* the last one of a stack, with what is around it, is asked for apart */
+	/* the last address of a stack is resolved again, with its inlined calls */
 	assert_int_equal(f.program.n_resolved, 5);
 	assert_int_equal(f.program.n_asked, 2);
 	end(&f);
@@ -240,7 +240,7 @@ static void test_samples_without_a_value_are_left_out(void **state)
 	end(&f);
 }
 
-/* Until it is full, then up to the pprof with hardly any room left. */
+/* Adds different stacks until the profile is full. */
 static int fill(struct fixture *f, size_t max_stacks)
 {
 	const struct stack_values values = {{1}};
@@ -321,7 +321,7 @@ static void test_values_of_a_type_can_be_forgotten(void **state)
 	end(&f);
 }
 
-/* Those that were added more than once may be several samples then. */
+/* Stacks that were added more than once may be several samples. */
 static void test_the_memory_for_stacks_is_that_of_some_of_them(void **state)
 {
 	enum { STACKS = 300 * 300, TURNS = 2 };
@@ -402,7 +402,7 @@ int main(void)
 		cmocka_unit_test(test_a_reason_is_in_front_of_the_leaf),
 		cmocka_unit_test(test_the_runtime_is_hidden_at_the_leaf_only),
 		cmocka_unit_test(test_a_stack_with_nothing_to_show_is_none),
-		cmocka_unit_test(test_equal_stacks_are_one_sample_and_addresses_are_looked_up_once),
+		cmocka_unit_test(test_equal_stacks_are_one_sample_and_addresses_are_resolved_once),
 		cmocka_unit_test(test_samples_without_a_value_are_left_out),
 		cmocka_unit_test(test_more_than_its_memory_is_no_profile),
 		cmocka_unit_test(test_a_profile_that_is_nearly_full_is_finished),

@@ -30,7 +30,7 @@ static size_t len_of(uint64_t number)
 	return 8 + number % 200;
 }
 
-/* Stacks 0 to n - 1, each once; what its values must be is told by expect. */
+/* Expects stacks 0 to n - 1, each once, with the values that expect() returns. */
 static void check(struct stack_table *t, uint64_t n,
 		  int64_t (*expect)(uint64_t number, size_t value))
 {
@@ -56,7 +56,7 @@ static void check(struct stack_table *t, uint64_t n,
 	free(seen);
 }
 
-/* Sums of small values and of ones that need more bytes, and more than there was room for. */
+/* The sums of three turns: most need more bytes than the values added first. */
 static int64_t sum(uint64_t number, size_t value)
 {
 	return value == number % N_VALUES ? (int64_t)(number * number * 3000 + 3) : 0;
@@ -131,7 +131,7 @@ static void test_stacks_without_a_value_are_left_out(void **state)
 	add(t, 1, 8, (struct stack_values){{300, 0, 0}});
 	add(t, 2, 8, (struct stack_values){{300, 0, 5}});
 	add(t, 3, 8, (struct stack_values){{0}});
-	add(t, 2, 8, (struct stack_values){{0, 0, 500000}}); /* gets another place */
+	add(t, 2, 8, (struct stack_values){{0, 0, 500000}}); /* moves: the sum needs more bytes */
 	assert_int_equal(stack_table_settle(t), 0);
 	stack_table_forget(t, 0);
 	stack_table_group(t);

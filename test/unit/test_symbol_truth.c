@@ -1,4 +1,4 @@
-/* Real files, made here by the compiler in every way that lays them out differently. */
+/* Real files, made here by the compiler with all options that change their layout. */
 #include <errno.h>
 
 #include "test/lib/unit.h"
@@ -138,7 +138,7 @@ static void a_stripped_library_has_its_exported_names_alone(void **state)
 	assert_true(r.right > 300 && r.unresolved >= 290);
 }
 
-/* -1: no function; else its start, which must be one that nm knows and that has the address */
+/* The start of the function: one that nm lists and that contains the address. -1: none. */
 static int64_t ask_start(const struct elf_layout *l, const struct byte_source *src,
 			 const struct truth *t, uint64_t address)
 {
@@ -169,7 +169,7 @@ static void read_truth(struct truth *t, const char *file)
 	assert_int_equal(pclose(f), 0);
 }
 
-static void functions_without_names_are_told_apart(void **state)
+static void functions_without_names_have_different_frames(void **state)
 {
 	struct byte_source src;
 	struct elf_layout l;
@@ -232,7 +232,7 @@ int main(void)
 		cmocka_unit_test(every_layout_of_an_executable_is_named_right),
 		cmocka_unit_test(a_stripped_executable_has_no_names_and_no_wrong_ones),
 		cmocka_unit_test(a_stripped_library_has_its_exported_names_alone),
-		cmocka_unit_test(functions_without_names_are_told_apart),
+		cmocka_unit_test(functions_without_names_have_different_frames),
 		cmocka_unit_test(cpp_names_are_readable),
 		cmocka_unit_test(the_c_library_is_named_right),
 	};

@@ -1,4 +1,4 @@
-/* The whole folder on this very process: its own file, its libraries, the vDSO, the kernel. */
+/* The whole folder on this process itself: its file, its libraries, the vDSO, the kernel. */
 #include "node-agent/symbol/symbolizer.h"
 
 #include <errno.h>
@@ -239,7 +239,7 @@ static void kernel_addresses_have_names(void **state)
 	}
 	fclose(f);
 	if (address == 0) {
-		/* hidden from us */
+		/* kernel addresses are hidden */
 		symbolizer_resolve_kernel(s, UINT64_C(0xffffffff81000000), SYMBOL_ADDRESS_EXACT,
 					  &list);
 		assert_string_equal(list.frames->function, "[kernel]");
@@ -284,7 +284,7 @@ static void frames_of_our_own_have_clean_texts(void **state)
 	assert_ptr_equal(symbolizer_frame(*state, "my\nname", "a file"), f);
 }
 
-/* Names until no more fits. */
+/* Adds frames until no more fits. */
 static void fill_frames(struct symbolizer *s, const char *file)
 {
 	char name[32];
@@ -307,7 +307,7 @@ static void a_profile_of_too_many_names_shows_where_functions_begin(void **state
 	(void)state;
 	find_mapping(address, &m);
 	assert_int_equal(symbolizer_new(&s, &cfg), 0);
-	/* functions of the program, as many as the limit allows and some */
+	/* functions of the program until no more fits */
 	for (uint64_t a = m.start; counted(SYMBOL_METRIC_FRAMES_FULL) == 0; a += 16)
 		(void)resolve(s, &m, a, SYMBOL_ADDRESS_EXACT);
 	full = counted(SYMBOL_METRIC_FRAMES_FULL);
@@ -317,7 +317,7 @@ static void a_profile_of_too_many_names_shows_where_functions_begin(void **state
 	f = resolve(s, &m, address + 1, SYMBOL_ADDRESS_EXACT);
 	assert_ptr_equal(strstr(f->function, "test_symbolizer+0x"), f->function);
 	assert_string_equal(f->file, "[test_symbolizer]");
-	/* all of the function has the one frame */
+	/* every address of the function has the same frame */
 	assert_ptr_equal(resolve(s, &m, address + 5, SYMBOL_ADDRESS_EXACT), f);
 	assert_int_equal(counted(SYMBOL_METRIC_FRAMES_FULL), full + 2);
 	assert_int_equal(counted(SYMBOL_METRIC_RESOLVED), resolved);
