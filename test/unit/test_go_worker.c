@@ -395,6 +395,7 @@ static void test_processes_that_may_not_be_looked_at_are_counted_and_told_once(v
 	int log_fd = open("/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600), status;
 	struct fixture f;
 	pid_t child, agent;
+	char expected[64];
 
 	(void)state;
 	assert_true(log_fd >= 0);
@@ -419,7 +420,11 @@ static void test_processes_that_may_not_be_looked_at_are_counted_and_told_once(v
 	}
 	assert_int_equal(waitpid(agent, &status, 0), agent);
 	assert_int_equal(status, 0);
-	assert_int_equal(runtime_fixture_count(log_fd, "CAP_SYS_PTRACE"), 1);
+	(void)snprintf(expected, sizeof(expected), "pid=%d name=\"test_go_worker\" reason=\"",
+		       (int)child);
+	assert_int_equal(runtime_fixture_count(log_fd, expected), 1);
+	assert_int_equal(runtime_fixture_count(log_fd, "lacks CAP_SYS_PTRACE"), 1);
+	assert_int_equal(runtime_fixture_count(log_fd, "level=warn"), 1);
 	close(log_fd);
 	end_child(child);
 	end(&f);
