@@ -1,6 +1,7 @@
 /*
- * Any bytes as the variables of Go's memory manager: what is told is of the release and within its limits. The first byte says
- * which release, the second how much both readings of the first variable differ.
+ * Any bytes as the variables of Go's allocator and garbage collector: only counters of the
+ * release are set, within their limits. The first byte selects the release, the second how
+ * much the two readings of memstats differ.
  */
 #include <assert.h>
 

@@ -1,6 +1,6 @@
 /*
- * Any bytes as an ELF file, and as the memory it is loaded to: the release, the module and names of its code are found within
- * bounds.
+ * Any bytes as an ELF file, and as the memory it is loaded to: the release, the module and
+ * the names of its code are read within bounds.
  */
 #include <assert.h>
 

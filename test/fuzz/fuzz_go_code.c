@@ -1,4 +1,4 @@
-/* Any bytes as code of either machine: references are found within bounds. */
+/* Any bytes as code of either architecture: references are found within bounds. */
 #include <assert.h>
 #include <elf.h>
 

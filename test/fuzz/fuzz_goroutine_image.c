@@ -1,7 +1,7 @@
 /*
- * Any bytes as the memory of a Go process: goroutines, stacks and tables are read within bounds, in bounded
- * time, and whatever is counted has a group. The first words say release and machine, and where everything
- * is (test/lib/goroutine_image.h).
+ * Any bytes as the memory of a Go process: goroutines, stacks and tables are read within
+ * bounds, in bounded time, and every counted goroutine has a group. The first words select
+ * the release and architecture, and say where everything is (test/lib/goroutine_image.h).
  */
 #include <assert.h>
 

@@ -1,8 +1,9 @@
 /*
- * Any bytes as the memory of a Go process: the list of records, the module data and its tables are
- * read within bounds, in bounded time, and every record passed on is whole. The first byte says
- * which release, the next one which profiler's records, the third whether their hashes are to be
- * made right first (no search finds those), the second eight where the list begins.
+ * Any bytes as the memory of a Go process: the list of records, the module data and its
+ * tables are read within bounds, in bounded time, and every record passed on is complete. The
+ * first byte selects the release, the second the profiler, the third whether the hashes of
+ * records are corrected first, as no fuzzer would guess them. The second eight bytes are the
+ * address of the list's head.
  */
 #include <assert.h>
 #include <errno.h>
@@ -40,7 +41,7 @@ static int on_bucket(void *ctx, const struct go_bucket *b, const uint64_t *befor
 		return 0;
 	}
 	if (heap_counts_decode(b, seen->format->n_words, &c) < 0) {
-		seen->n--; /* it is asked again */
+		seen->n--; /* it is read again */
 		return -EAGAIN;
 	}
 	assert(c.active.frees <= c.active.allocs);
@@ -98,7 +99,7 @@ static void read_module(const struct byte_source *memory, unsigned minor)
 	}
 }
 
-/* Wherever a record could be. */
+/* At every place where a record could be. */
 static void mend_hashes(uint64_t *words, size_t n, const struct go_bucket_format *format)
 {
 	for (size_t i = 0; i + HEADER_WORDS < n; i++) {
@@ -123,7 +124,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	minor = 13 + data[0] % 16;
 	format.type = (enum go_bucket_type)(GO_BUCKET_MEMORY + data[1] % 3);
 	format.n_words = format.type == GO_BUCKET_MEMORY ? heap_counts_words(minor) : LOCK_WORDS;
-	words = malloc(size); /* exactly: ASan sees a byte too far */
+	words = malloc(size); /* the exact size, so that ASan notices one byte too many */
 	if (!words)
 		abort();
 	memcpy(words, data, size);

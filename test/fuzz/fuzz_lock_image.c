@@ -1,8 +1,8 @@
 /*
- * Any bytes as the memory of a Go process: its lists of waits for locks are read within bounds and in bounded
- * time, and what is told is never more than what was counted. The first byte says which release, the
- * next which profiler, the second eight where the list begins; the second half of the bytes is the memory
- * of the second round.
+ * Any bytes as the memory of a Go process: its records of waits for locks are read within
+ * bounds and in bounded time, and never more is reported than was counted. The first byte
+ * selects the release, the second the profiler, the second eight are the address of the
+ * list's head; the second half of the bytes is the memory of the second round.
  */
 #include <assert.h>
 #include <errno.h>

@@ -1,6 +1,7 @@
 /*
- * The variables of Go's memory manager as a program of any release has them, in its middle age: 300 collections, of which the
- * ring knows the last 256, 100 percent, no limit. Lies where gc_layout_get() says.
+ * The variables of Go's allocator and garbage collector as of a program of any release after
+ * 300 collections (the ring has the last 256), with GOGC=100 and no memory limit. Offsets are
+ * those of gc_layout_get().
  */
 #ifndef TEST_LIB_GC_IMAGE_H
 #define TEST_LIB_GC_IMAGE_H
@@ -34,7 +35,7 @@ static inline size_t gc_image_delta(const struct gc_image *im, size_t i)
 	return im->l.memstats.deltas + i * im->l.delta.n_bytes;
 }
 
-/* n objects of a size class; class 0: large ones, of 40000 bytes each. */
+/* Adds n objects of a size class. Class 0 stands for large ones, of 40000 bytes each. */
 static inline void gc_image_allocate(struct gc_image *im, size_t delta, size_t class, uint64_t n)
 {
 	size_t large = gc_image_delta(im, delta) + im->l.delta.large_bytes;

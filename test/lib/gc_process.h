@@ -1,6 +1,6 @@
 /*
- * A process of any release with the variables of test/lib/gc_image.h, with or without symbols, whose code takes their
- * addresses. For cmocka tests.
+ * A process of any release with the variables of test/lib/gc_image.h, with or without
+ * symbols, and code that takes their addresses. For cmocka tests.
  */
 #ifndef TEST_LIB_GC_PROCESS_H
 #define TEST_LIB_GC_PROCESS_H

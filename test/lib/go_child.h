@@ -1,6 +1,6 @@
 /*
- * A child of the test that waits, opened as a program of Go 1.24 whose variables are where the test says. It has what the test's
- * process has in memory when it begins.
+ * A waiting child of the test, opened as a Go 1.24 program whose variables lie where the test
+ * puts them. It starts with a copy of the test's memory.
  */
 #ifndef TEST_LIB_GO_CHILD_H
 #define TEST_LIB_GO_CHILD_H
@@ -29,7 +29,10 @@ static inline void go_child_start(struct go_child *c)
 {
 	c->pid = fork();
 	if (c->pid == 0) {
-		/* also when a test fails, nobody waits for the end of its output */
+		/*
+		 * otherwise a reader of the test's output would wait for this child after a
+		 * failure
+		 */
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		close(STDOUT_FILENO);
 		close(STDERR_FILENO);
@@ -39,7 +42,7 @@ static inline void go_child_start(struct go_child *c)
 	assert_true(c->pid > 0);
 }
 
-/* data, up to data_end, is what its runtime has for variables. */
+/* Its runtime takes data, up to data_end, for its variables. */
 static inline void go_child_begin(struct go_child *c, const void *data, const void *data_end)
 {
 	AUTO_CLOSE int proc_fd = -1;
@@ -69,7 +72,7 @@ static inline void go_child_begin(struct go_child *c, const void *data, const vo
 		(struct go_range){(uint64_t)(uintptr_t)data, (uint64_t)(uintptr_t)data_end};
 }
 
-/* Where a variable is, in both. */
+/* Sets the address of a variable, which is the same in both processes. */
 static inline void go_child_put(struct go_child *c, enum go_variable which, const void *at)
 {
 	c->executable.searched |= UINT32_C(1) << which;
@@ -85,7 +88,7 @@ static inline void go_child_kill(struct go_child *c)
 	c->pid = 0;
 }
 
-/* It may have been killed. */
+/* The child may have been killed already. */
 static inline void go_child_end(struct go_child *c)
 {
 	go_child_kill(c);

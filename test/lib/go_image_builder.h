@@ -1,7 +1,7 @@
 /*
- * A piece of memory as a Go program has it: a pclntab of any of its four formats, inline trees and
- * module data of any release. Addresses are offsets (plus base). Three functions of 0x100, 0x80 and 0x170 bytes;
- * the first has calls inlined into it:
+ * Builds memory as of a Go program: a pclntab in any of the four formats, inline trees and
+ * module data of any release. Addresses are offsets (plus base). There are three functions of
+ * 0x100, 0x80 and 0x170 bytes; the first has calls inlined into it:
  *
  *     from  up to   name              file         line
  *     0     0x10    (the function)    /src/a.go    10
@@ -67,7 +67,7 @@ static inline void go_image_put_values(struct go_image_builder *b, size_t at, co
 		int delta = steps[i][0] - value;
 
 		go_image_put_table(b, at++, (uint64_t)(delta < 0 ? -2 * delta - 1 : 2 * delta), 1);
-		/* two bytes, as if it were longer than it is */
+		/* a varint of two bytes, although one would do */
 		go_image_put_table(b, at++, (uint64_t)(steps[i][1] & 0x7f) | 0x80, 1);
 		go_image_put_table(b, at++, (uint64_t)(steps[i][1] >> 7), 1);
 		value = steps[i][0];
@@ -202,7 +202,7 @@ static inline void go_image_put_pclntab(struct go_image_builder *b, enum gopclnt
 	go_image_put_lines(b, v);
 }
 
-/* Words of struct moduledata where releases differ, as DWARF has them. */
+/* Words of struct moduledata in which releases differ, taken from DWARF. */
 struct go_image_release {
 	unsigned minor;
 	enum gopclntab_version table;
@@ -257,7 +257,7 @@ static inline void go_image_put_module(struct go_image_builder *b, unsigned mino
 	if (r->gofunc)
 		go_image_put_word(b, address, r->gofunc, b->base + GO_IMAGE_GOFUNC);
 	go_image_put_word(b, address, r->next, next);
-	/* last: until then it is none */
+	/* last, as it makes the module valid */
 	for (size_t i = 0; i < ARRAY_SIZE(text); i++)
 		go_image_put_word(b, address, r->min_pc + i, text[i]);
 }

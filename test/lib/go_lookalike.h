@@ -1,8 +1,8 @@
 /*
- * Makes the program that includes this look like one of Go 1.24 to who reads its file and memory: build
- * info, module data, tables of lines, variables of the memory profiler and a list of its records. The
- * rate is 1, so that values are what the records say. Forked children have all of that too, and may
- * change their copy.
+ * Makes the program that includes this look like a Go 1.24 program to readers of its file and
+ * memory: build info, module data, pclntab, variables of the memory profiler and a list of
+ * its records. The rate is 1, so values are not scaled. Forked children inherit all of that,
+ * and may change their copy.
  */
 #ifndef TEST_LIB_GO_LOOKALIKE_H
 #define TEST_LIB_GO_LOOKALIKE_H
@@ -19,7 +19,7 @@
 /* Within the image: the second range is data, the third bss. */
 #define GO_LOOKALIKE_RATE 0x6008u
 #define GO_LOOKALIKE_DISABLED 0x6010u
-#define GO_LOOKALIKE_SPARE 0x6018u /* a word of data that is nothing */
+#define GO_LOOKALIKE_SPARE 0x6018u /* an unused word of data */
 #define GO_LOOKALIKE_BUCKETS 0x7010u
 
 __attribute__((section(".go.buildinfo"), used,
@@ -36,7 +36,7 @@ __asm__(".set \"runtime.firstmoduledata\", go_lookalike + 0x4000\n"
 	".set \"runtime.mbuckets\", go_lookalike + 0x7010\n");
 /* clang-format on */
 
-/* Its records, from this address on: a mapping of its own. */
+/* Its records are at this address, in a mapping of their own. */
 static uint8_t *go_lookalike_records;
 
 static inline uint64_t go_lookalike_word(size_t offset)
@@ -57,7 +57,7 @@ static inline uint64_t go_lookalike_address(size_t offset)
 	return (uint64_t)(uintptr_t)(go_lookalike.data + offset);
 }
 
-/* Record i, whose stack is of no other; returns where it ends. */
+/* Writes record i, with a stack that no other has. Returns the end of the record. */
 static inline uint8_t *go_lookalike_put_record(uint8_t *to, size_t i, uint64_t next, uint64_t count)
 {
 	static const uint32_t leaves[GO_LOOKALIKE_LEAVES] = {0x09, 0x19, 0x29, 0x51};
@@ -80,8 +80,8 @@ static inline uint8_t *go_lookalike_put_record(uint8_t *to, size_t i, uint64_t n
 }
 
 /*
- * n records that have counted as much each. The module data comes last: until then it is no
- * program of Go's. False: no memory.
+ * Builds n records with equal counts. The module data comes last and makes this a Go program.
+ * False without memory.
  */
 static inline bool go_lookalike_build(size_t n, uint64_t count)
 {

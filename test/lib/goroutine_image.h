@@ -1,6 +1,6 @@
 /*
- * Memory of a Go process with goroutines, their stacks and a pclntab in it; addresses are offsets. Code is
- * nowhere: only its addresses matter.
+ * Memory of a Go process with goroutines, their stacks and a pclntab; addresses are offsets.
+ * There is no code, as only its addresses matter.
  */
 #ifndef TEST_LIB_GOROUTINE_IMAGE_H
 #define TEST_LIB_GOROUTINE_IMAGE_H
@@ -48,7 +48,10 @@ static inline void image_put(struct goroutine_image *im, uint64_t address, uint6
 	memcpy(im->data + address, &v, len);
 }
 
-/* What a function pushes behind its prologue; the last few bytes of arm64's are the saved register's. */
+/*
+ * Bytes that a function has pushed after its prologue; on arm64 including the saved link
+ * register.
+ */
 static inline uint32_t image_frame_bytes(enum image_function f)
 {
 	return f == IMAGE_GOEXIT ? 0 : 0x20 + 0x10 * (uint32_t)f;
@@ -74,7 +77,7 @@ static inline size_t image_values(uint8_t *to, uint32_t bytes, unsigned quantum)
 	to[n++] = 2; /* from -1 to 0 */
 	to[n++] = (uint8_t)(GOROUTINE_IMAGE_PROLOGUE / quantum);
 	if (bytes == 0)
-		delta = 2; /* 1 is not what it is, but it is never used */
+		delta = 2; /* a wrong value, which is never used */
 	for (; delta >= 0x80; delta >>= 7)
 		to[n++] = (uint8_t)(delta | 0x80);
 	to[n++] = (uint8_t)delta;
@@ -122,7 +125,7 @@ static inline void image_table(struct goroutine_image *im)
 	image_put(im, at + functions_at + IMAGE_FUNCTIONS * 8, IMAGE_FUNCTIONS * 0x100, 4);
 }
 
-/* Words at the start tell the fuzzer where everything is. */
+/* Writes the words at the start that tell the fuzz target where everything is. */
 static inline void goroutine_image_init(struct goroutine_image *im, bool is_arm)
 {
 	int r;
@@ -145,7 +148,7 @@ static inline void goroutine_image_init(struct goroutine_image *im, bool is_arm)
 	image_put(im, 32, GOROUTINE_IMAGE_TEXT, 8);
 }
 
-/* Address of the goroutine, which is in none of these functions yet. */
+/* Adds a goroutine without calls, and returns its address. */
 static inline uint64_t image_add(struct goroutine_image *im, enum goroutine_status status,
 				 enum image_function start)
 {
@@ -163,7 +166,7 @@ static inline uint64_t image_add(struct goroutine_image *im, enum goroutine_stat
 	return g;
 }
 
-/* The calls on its stack, leaf first; the last is goexit. */
+/* Puts calls on its stack, leaf first; the last one is goexit. */
 static inline void image_calls(struct goroutine_image *im, uint64_t g,
 			       const enum image_function *calls, size_t n)
 {

@@ -1,6 +1,4 @@
-/*
- * Whether a history of heap records takes all that it sees in its first round for news.
- */
+/* Tests whether a history of heap records reports what was counted before its first round. */
 #ifndef TEST_LIB_HISTORY_START_H
 #define TEST_LIB_HISTORY_START_H
 
@@ -19,7 +17,7 @@ static inline int history_start_see(void *ctx, const struct go_bucket *b, const 
 	return 0;
 }
 
-/* This is its first round. */
+/* Runs the first round of the history. */
 static inline bool history_starts_from_zero(struct bucket_history *h)
 {
 	CLEANUP(memory_windows_freep) struct memory_windows *w = NULL;

@@ -1,6 +1,6 @@
 /*
- * A child with what would be the variables and records of Go's mutex and block profilers, in memory that the
- * test shares with it.
+ * A child with variables and records as of Go's mutex and block profilers, in memory that it
+ * shares with the test.
  */
 #ifndef TEST_LIB_LOCK_CHILD_H
 #define TEST_LIB_LOCK_CHILD_H
@@ -30,7 +30,7 @@ struct lock_child_memory {
 	struct lock_child_record records[LOCK_CHILD_RECORDS];
 };
 
-/* Where it is mapped: a variable, because what is written to is found by its symbol. */
+/* The memory is mapped over this variable, which has the symbols that lead to the rates. */
 #define LOCK_CHILD_PAGE 4096u
 static uint8_t lock_child_page[LOCK_CHILD_PAGE] __attribute__((used, aligned(LOCK_CHILD_PAGE)));
 
@@ -69,7 +69,7 @@ static inline void lock_child_begin(struct lock_child *c)
 	rt->text[0] = (struct go_range){LOCK_CHILD_TEXT, LOCK_CHILD_TEXT + 0x1000};
 }
 
-/* It may have been killed. */
+/* The child may have been killed already. */
 static inline void lock_child_end(struct lock_child *c)
 {
 	go_child_end(&c->go);
@@ -77,7 +77,7 @@ static inline void lock_child_end(struct lock_child *c)
 	go_frames_free(c->go.executable.frames);
 }
 
-/* In front of the list of its kind. */
+/* Puts a record at the head of the list of its kind. */
 static inline void lock_child_record(struct lock_child *c, unsigned i, enum lock_kind kind,
 				     double waits, uint64_t ticks)
 {

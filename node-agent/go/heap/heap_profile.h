@@ -26,7 +26,7 @@ struct heap_profile_config {
 	struct buf *out;  /* borrowed; the pprof is appended */
 };
 
-/* -ENOMEM. */
+/* Returns 0 or -ENOMEM. */
 int heap_profile_new(struct heap_profile **ret, const struct heap_profile_config *cfg) MUST_CHECK;
 void heap_profile_free(struct heap_profile *p);
 DEFINE_CLEANUP(struct heap_profile *, heap_profile_free);

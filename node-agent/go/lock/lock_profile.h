@@ -26,7 +26,7 @@ struct lock_profile_config {
 	struct buf *out;  /* borrowed; the pprof is appended */
 };
 
-/* -ENOMEM. */
+/* Returns 0 or -ENOMEM. */
 int lock_profile_new(struct lock_profile **ret, const struct lock_profile_config *cfg) MUST_CHECK;
 void lock_profile_free(struct lock_profile *p);
 DEFINE_CLEANUP(struct lock_profile *, lock_profile_free);

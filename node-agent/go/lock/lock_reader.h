@@ -66,7 +66,7 @@ void lock_session_init(struct lock_session *s, enum lock_kind kind, enum bucket_
 		       uint64_t now_ns);
 void lock_session_fini(struct lock_session *s);
 
-/* Drops the history of records, which begins anew with `start`. Keeps who owns the rate. */
+/* Drops the history of records; the next one begins with `start`. Keeps who owns the rate. */
 void lock_session_forget(struct lock_session *s, enum bucket_history_start start);
 
 /* Memory used by the history of records. */
