@@ -118,6 +118,22 @@ static void the_vdso_is_not_a_file(void **state)
 	assert_int_equal(n_vdso, 1);
 }
 
+static void a_mapping_and_the_executable_have_the_same_id(void **state)
+{
+	CLEANUP(process_table_freep) struct process_table *t = new_table(0);
+	AUTO_CLOSE int fd = open("/proc/self", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	struct process_seen seen = seen_self();
+	struct process_snapshot *s = get(t, &seen, 1);
+	uintptr_t here = (uintptr_t)a_mapping_and_the_executable_have_the_same_id;
+	const struct process_mapping *m = process_snapshot_find(s, here);
+	struct file_id exe;
+
+	(void)state;
+	assert_non_null(m);
+	assert_int_equal(procfs_read_exe_id(fd, &exe), 0);
+	assert_true(file_id_equal(&m->file->id, &exe));
+}
+
 static void an_exited_process_keeps_its_name(void **state)
 {
 	CLEANUP(process_table_freep) struct process_table *t = new_table(0);
@@ -689,6 +705,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_sampled_process_is_read_once),
 		cmocka_unit_test(the_vdso_is_not_a_file),
+		cmocka_unit_test(a_mapping_and_the_executable_have_the_same_id),
 		cmocka_unit_test(an_exited_process_keeps_its_name),
 		cmocka_unit_test(another_start_time_is_another_process),
 		cmocka_unit_test(another_name_means_another_program_until_they_agree),
