@@ -33,7 +33,7 @@ static void process_name(const struct workload_facts *f, char *ret, size_t size)
 	if (len > deleted && strcmp(name + len - deleted, DELETED) == 0)
 		len -= deleted;
 	if (len == 0) {
-		name = f->comm[0] ? f->comm : "unknown";
+		name = f->comm && f->comm[0] ? f->comm : "unknown";
 		len = strlen(name);
 	}
 	snprintf(ret, size, "/process/%.*s", (int)len, name);

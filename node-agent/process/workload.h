@@ -35,7 +35,7 @@ struct workload {
 struct workload_facts {
 	struct cgroup_path cgroup;
 	const char *exe;  /* path; "" if unknown; NULL if workload_read() shall find it */
-	const char *comm; /* names the workload if exe is unknown */
+	const char *comm; /* names the workload if exe is unknown; NULL if unknown too */
 	bool kernel_thread;
 };
 

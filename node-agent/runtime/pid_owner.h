@@ -11,11 +11,10 @@
 struct pid_owner {
 	struct program_id id; /* without a library */
 	/*
-	 * Of the folder in /proc, which keeps both from its first lookup until the process exits. The kernel
-	 * may evict the folder earlier; then the process is read again.
+	 * The folder in /proc, which keeps its inode and ctime from its first lookup until the process
+	 * exits. The kernel may evict the folder earlier; then the process is read again.
 	 */
-	uint64_t folder_ino;
-	uint64_t folder_ctime_ns;
+	struct file_version folder;
 };
 
 /*

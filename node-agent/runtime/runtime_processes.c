@@ -13,13 +13,12 @@
  */
 #include "node-agent/runtime/runtime_processes.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 
 #include "common/data/table.h"
 #include "common/system/clock.h"
-#include "common/text/parse.h"
+#include "node-agent/process/procfs.h"
 #include "node-agent/runtime/due_heap.h"
 #include "node-agent/runtime/file_verdicts.h"
 #include "node-agent/runtime/pid_owner.h"
@@ -384,36 +383,33 @@ static void drop_unseen(struct runtime_processes *ps)
 	}
 }
 
+struct scan {
+	struct runtime_processes *processes;
+	uint64_t now_ns;
+};
+
+static int on_pid(void *ctx, pid_t pid)
+{
+	const struct scan *s = ctx;
+
+	return scan_one(s->processes, pid, s->now_ns);
+}
+
 int runtime_processes_scan(struct runtime_processes *ps, uint64_t now_ns)
 {
-	int fd = openat(ps->cfg.root_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	struct dirent *d;
-	DIR *dir;
+	struct scan s = {ps, now_ns};
 	uint64_t ticks = boot_ticks();
-	int r = 0;
+	int r;
 
-	if (fd < 0)
-		return -errno;
-	dir = fdopendir(fd);
-	if (!dir) {
-		close(fd);
-		return -ENOMEM;
-	}
 	ps->n_scans++;
 	ps->n_denied = 0;
 	ps->seen_ticks = 0;
-	while (r == 0 && (d = readdir(dir)) != NULL) {
-		uint64_t pid;
-
-		if (parse_u64(d->d_name, strlen(d->d_name), 1, INT32_MAX, &pid) == 0)
-			r = scan_one(ps, (pid_t)pid, now_ns);
-	}
-	closedir(dir);
-	if (r == 0)
+	r = procfs_each_pid(ps->cfg.root_fd, on_pid, &s);
+	if (r == 0) {
 		drop_unseen(ps);
-	ps->scan_ticks = ticks;
-	if (r == 0)
+		ps->scan_ticks = ticks;
 		ps->seen_ticks = boot_ticks() + 1;
+	}
 	spread(ps, now_ns);
 	return r;
 }

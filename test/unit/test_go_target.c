@@ -9,6 +9,7 @@
 #include "common/system/clock.h"
 #include "node-agent/go/target/go_target.h"
 #include "node-agent/process/procfs.h"
+#include "node-agent/process/workload.h"
 #include "test/lib/unit.h"
 
 struct fixture {
@@ -107,7 +108,7 @@ static void test_memory_and_file_of_a_process_are_read(void **state)
 	assert_int_equal(got, f.secret);
 	/* it is this very program: its code lies bias after where the file says */
 	assert_true(elf_layout_is_text(&t.layout, (uint64_t)(uintptr_t)id_of - t.bias));
-	assert_int_equal(go_target_workload(&t, &workload), 0);
+	assert_int_equal(workload_read(&workload, t.proc_fd, &(struct workload_facts){0}), 0);
 	assert_true(workload->service[0] == '/');
 	go_target_close(&t);
 	end(&f);

@@ -11,6 +11,7 @@
 #include "node-agent/go/image/go_reader.h"
 #include "node-agent/process/loaded_library.h"
 #include "node-agent/process/procfs.h"
+#include "node-agent/process/workload.h"
 #include "test/lib/unit.h"
 
 #define KEYS 256u
@@ -133,7 +134,7 @@ static void test_a_library_is_opened_with_where_it_lies(void **state)
 	assert_true(
 		elf_layout_is_text(&t.layout, (uint64_t)(uintptr_t)gnu_get_libc_version - t.bias));
 	assert_int_equal(go_target_reason(&t, &f.id, -ENODATA), -EBADMSG);
-	assert_int_equal(go_target_workload(&t, &workload), 0);
+	assert_int_equal(workload_read(&workload, t.proc_fd, &(struct workload_facts){0}), 0);
 	assert_non_null(strstr(workload->service,
 			       "test_loaded_library")); /* it is the program's all the same */
 	go_target_close(&t);

@@ -58,7 +58,7 @@ static void test_another_process_of_the_same_program_is_not_the_same(void **stat
 	assert_true(pid_owner_executes(&other, root_fd));
 	assert_false(pid_owner_is_current(&other, root_fd));
 	other = o;
-	other.folder_ctime_ns++;
+	other.folder.ctime_ns++;
 	assert_false(pid_owner_is_current(&other, root_fd));
 	other = o;
 	other.id.exe.ino++;

@@ -52,6 +52,8 @@ static void everything_else_is_called_as_its_executable(void **state)
 	check_name(&f, "/process/g\xc3\xb6???[1m");
 	f.comm = "";
 	check_name(&f, "/process/unknown");
+	f.comm = NULL;
+	check_name(&f, "/process/unknown");
 	f.kernel_thread = true;
 	check_name(&f, "/kernel");
 }

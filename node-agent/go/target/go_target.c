@@ -25,7 +25,6 @@
 
 #include "common/data/table.h"
 #include "common/system/clock.h"
-#include "common/system/fs.h"
 #include "node-agent/process/loaded_library.h"
 #include "node-agent/process/local_fs.h"
 #include "node-agent/process/procfs.h"
@@ -414,11 +413,4 @@ int go_target_reason(const struct go_target *t, const struct program_id *id, int
 	if (!go_target_is_current(t, id))
 		return -ESRCH;
 	return error == -ENODATA ? -EBADMSG : error;
-}
-
-int go_target_workload(const struct go_target *t, struct workload **ret)
-{
-	const struct workload_facts facts = {.comm = t->stat.comm};
-
-	return workload_read(ret, t->proc_fd, &facts);
 }

@@ -15,7 +15,6 @@
 #include "node-agent/go/target/go_file_cache.h"
 #include "node-agent/process/procfs.h"
 #include "node-agent/process/program_id.h"
-#include "node-agent/process/workload.h"
 
 struct go_target {
 	pid_t pid;
@@ -84,11 +83,5 @@ bool go_target_shares_clock(const struct go_target *t);
  * returns for an address that is not mapped, or else the error itself.
  */
 int go_target_reason(const struct go_target *t, const struct program_id *id, int error) MUST_CHECK;
-
-/*
- * The workload of the process, the same as for its CPU profiles; the caller owns a reference.
- * Returns 0, -ENOMEM, -ESRCH if the process has exited, or another -errno.
- */
-int go_target_workload(const struct go_target *t, struct workload **ret) MUST_CHECK;
 
 #endif /* NODE_AGENT_GO_TARGET_GO_TARGET_H */
