@@ -1,3 +1,13 @@
+/*
+ * A kubelet or cert-manager replaces certificates while we run, and an exec plugin returns a
+ * new one every few hours. curl keeps connections alive that were authenticated with the old
+ * certificate, so a change needs a new http_client, not just new files.
+ *
+ * The files are compared by their stamps at every request (three calls of stat()). An old
+ * transport stays in the list until its requests have ended; the watch's request may last for
+ * minutes. It cannot be freed within the callback of its own last request, so the client sweeps
+ * the list on its next turn.
+ */
 #include "cluster-agent/kubernetes/kube_transport.h"
 
 #include <errno.h>

@@ -4,13 +4,14 @@
  * proxies ends watches in every way there is:
  *
  * - a watch that ends, or whose connection is cut after it has worked for a while, is resumed
- * at once
- * - a watch that is silent until the idle time-out is resumed once, as a short one; only if
- * that is silent as well, the server hangs
- * - 410 Gone leads to a new list at once, but a second one in a row with back-off: a server
- * that answers 410 to a version it has just handed out must not be asked in a busy loop
+ *   at once
+ * - a watch that is silent until the idle time-out is resumed once, as a short one; only if that
+ *   is silent as well, the server hangs
+ * - 410 Gone leads to a new list after the shortest delay; a second one in a row counts as a
+ *   failure, with back-off: a server that answers 410 to a version it has just handed out must
+ *   not be asked in a busy loop
  * - everything else counts as a failure: the same request again if it may succeed later, else a
- * new list
+ *   new list
  *
  * Lists may work while watches fail (the verbs are separate rights), so a failed watch counts
  * as failing until a watch works.
@@ -76,7 +77,7 @@ static void end_failing(struct kube_watch_state *st, enum kube_step step)
 		st->failing = false;
 }
 
-static enum kube_verdict accept(struct kube_watch_state *st, const struct kube_outcome *o)
+static enum kube_verdict succeed(struct kube_watch_state *st, const struct kube_outcome *o)
 {
 	uint64_t spacing = 2 * st->backoff.min_ns;
 
@@ -109,7 +110,7 @@ enum kube_verdict kube_watch_state_advance(struct kube_watch_state *st,
 	bool is_watch = st->step == KUBE_STEP_WATCH;
 
 	if (is_watch ? watch_ended(st, o) : is_ok(o))
-		return accept(st, o);
+		return succeed(st, o);
 	if (is_watch && o->error == -ETIMEDOUT && !st->was_silent && !st->failing) {
 		st->was_silent = true;
 		set_next(st, KUBE_STEP_WATCH, 0);

@@ -2,7 +2,7 @@
 
 #include <errno.h>
 
-#include "cluster-agent/replica/replica_set.h"
+#include "cluster-agent/replica/replica_times.h"
 
 /* A Lease of ours has about 1 KiB; other writers may add to it. */
 #define MAX_RESPONSE_BYTES ((size_t)2 * 1024 * 1024)

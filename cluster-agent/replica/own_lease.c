@@ -14,7 +14,7 @@
  */
 #include "cluster-agent/replica/own_lease.h"
 
-#include "cluster-agent/replica/replica_set.h"
+#include "cluster-agent/replica/replica_times.h"
 
 void own_lease_init(struct own_lease *o, const char *name, const char *holder)
 {

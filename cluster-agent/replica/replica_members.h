@@ -6,12 +6,12 @@
  * It guarantees that any two active members are in each other's view, so that they agree on the
  * owner of every key:
  * - A member is active only until REPLICA_PAUSE_NS after it *sent* its last successful renewal,
- * and until as long after it sent its last list. Others drop it when a list that they sent
- * REPLICA_EXPIRY_NS after they first saw its last version still shows that version. The
- * difference between the two times allows for clocks that run at different speeds.
+ *   and until as long after it sent its last list. Others drop it when a list that they sent
+ *   REPLICA_EXPIRY_NS after they first saw its last version still shows that version. The
+ *   difference between the two times allows for clocks that run at different speeds.
  * - A member that is new, or whose renewals had a gap of more than REPLICA_PAUSE_NS, waits for
- * REPLICA_HANDOVER_NS after the answer to its renewal. Every member that is active by then has
- * sent a list in the meantime, and has seen it.
+ *   REPLICA_HANDOVER_NS after the answer to its renewal. Every member that is active by then has
+ *   sent a list in the meantime, and has seen it.
  *
  * A Lease that disappears belongs to a member that has shut down: it stops working before it
  * deletes the Lease.
@@ -20,7 +20,7 @@
 #define CLUSTER_AGENT_REPLICA_REPLICA_MEMBERS_H
 
 #include "cluster-agent/replica/lease_json.h"
-#include "cluster-agent/replica/replica_set.h"
+#include "cluster-agent/replica/replica_times.h"
 #include "common/base.h"
 
 /* A Lease that has not changed for this long belongs to a dead member and is deleted. */

@@ -20,21 +20,10 @@
 #define CLUSTER_AGENT_REPLICA_REPLICA_SET_H
 
 #include "cluster-agent/kubernetes/kube_client.h"
+#include "cluster-agent/replica/replica_times.h"
 #include "common/base.h"
-#include "common/system/clock.h"
 #include "common/system/loop.h"
 #include "common/telemetry/metrics.h"
-
-#define REPLICA_RENEW_NS (3 * NS_PER_S)   /* between renewals, and between lists */
-#define REPLICA_TIMEOUT_NS (3 * NS_PER_S) /* of one request */
-#define REPLICA_PAUSE_NS (13 * NS_PER_S)
-#define REPLICA_EXPIRY_NS (17 * NS_PER_S)
-#define REPLICA_HANDOVER_NS (17 * NS_PER_S)
-/*
- * With more Leases in the group nobody works. Leases of dead members are deleted after some
- * minutes.
- */
-#define REPLICA_MAX_MEMBERS 256
 
 struct replica_set;
 

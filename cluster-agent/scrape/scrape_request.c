@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 
-#include "cluster-agent/scrape/scraper.h"
+#include "cluster-agent/scrape/scraper_config.h"
 #include "common/system/fs.h"
 #include "common/text/base64.h"
 

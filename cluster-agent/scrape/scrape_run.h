@@ -9,7 +9,7 @@
 #ifndef CLUSTER_AGENT_SCRAPE_SCRAPE_RUN_H
 #define CLUSTER_AGENT_SCRAPE_SCRAPE_RUN_H
 
-#include "cluster-agent/scrape/scraper.h"
+#include "cluster-agent/scrape/scraper_config.h"
 #include "cluster-agent/scrape/target_table.h"
 #include "common/base.h"
 #include "common/system/loop.h"

@@ -1,3 +1,13 @@
+/*
+ * Decoding a heap profile takes tens of milliseconds, too long for the loop thread that also
+ * serves health checks and hundreds of requests. Conversions therefore run in a worker pool,
+ * one arena per thread.
+ *
+ * Ownership moves with the queues: a conversion belongs to the pool from scrape_worker_adopt()
+ * until it comes back through scrape_worker_take(), so nothing in it needs a lock. The one
+ * exception is the flag that its result is no longer wanted, which is atomic. The queue of
+ * results has space for everything that was adopted, so a worker never waits for the loop.
+ */
 #include "cluster-agent/scrape/scrape_worker.h"
 
 #include <errno.h>

@@ -13,49 +13,13 @@
 #define CLUSTER_AGENT_SCRAPE_SCRAPER_H
 
 #include "cluster-agent/discover/scrape_target.h"
+#include "cluster-agent/scrape/scraper_config.h"
 #include "common/base.h"
-#include "common/data/buf.h"
 #include "common/err.h"
-#include "common/system/loop.h"
 #include "common/telemetry/metrics.h"
-#include "common/upload/upload_url.h"
 
 struct http_exchange;
 struct scraper;
-
-/* Strings are borrowed, must outlive the scraper, and are NULL if not given. */
-struct scraper_auth {
-	const char *ca_file; /* NULL: the system's CA bundle */
-	bool insecure_skip_verify;
-	const char *tls_server_name; /* the name expected in certificates, instead of the address */
-	const char *cert_file;
-	const char *key_file;
-	const char *token_file; /* holds a bearer token; read again when it is a minute old */
-	const char *username;
-	const char *password_file; /* likewise */
-	bool over_http;            /* send token or password over plain http, too */
-};
-
-struct scraper_config {
-	struct loop *loop;
-	uint64_t interval_ns;
-	uint64_t timeout_ns;      /* of a request, in addition to the duration of a CPU profile */
-	uint64_t cpu_duration_ns; /* whole seconds, at most the interval */
-	unsigned max_in_flight;
-	size_t max_body_bytes;
-	size_t max_memory_bytes;
-	unsigned n_threads; /* 0 means 1 */
-	struct scraper_auth auth;
-
-	void *ctx;
-	/* Returns whether this replica scrapes the pod. */
-	bool (*owns)(void *ctx, const char *uid);
-	/*
-	 * Takes the content of body (a gzipped pprof) in any case. labels are those of
-	 * upload_url_make().
-	 */
-	void (*put)(void *ctx, const struct upload_label *labels, struct buf *body);
-};
 
 int scraper_new(struct scraper **ret, const struct scraper_config *cfg, struct err *err) MUST_CHECK;
 /*
