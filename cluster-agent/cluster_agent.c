@@ -1,3 +1,14 @@
+/*
+ * The cluster agent in its two forms.
+ *
+ * With a store, it takes uploads, scrapes pods, stores both, and answers the page and SQL. With
+ * --coroot-url, it has no store: it only scrapes pods and sends their profiles on, so uploads and
+ * queries get 404. Scraping is the same in both; put_scraped() is where they part.
+ *
+ * What an upload was answered with must hold after a SIGTERM too, and requests are kept by
+ * threads of several stages while they wait; so the order in cluster_agent_free() is not free to
+ * choose.
+ */
 #include "cluster-agent/cluster_agent.h"
 
 #include <errno.h>
@@ -21,14 +32,14 @@
 #define MAX_CONNECTIONS 1000u
 #define REQUEST_TIMEOUT_S 30u
 
-/* Profiles that wait for --coroot-url. */
+/* Profiles waiting for --coroot-url. */
 #define UPLOAD_QUEUE_ITEMS 32768u
 #define UPLOAD_QUEUE_BYTES (64 * MIB)
 #define UPLOADS_AT_ONCE 32u
 #define UPLOAD_TIMEOUT_NS (10 * NS_PER_S)
 #define UPLOAD_RETRY_MIN_NS NS_PER_S
 
-/* In the order in which they are made. */
+/* Members are in the order in which they are made. */
 struct cluster_agent {
 	const struct cluster_options *opts;
 	struct agent base;
@@ -40,9 +51,9 @@ struct cluster_agent {
 	struct ingest_feed *feed;
 	struct profile_handler *handler;
 	struct web_api *web;
-	struct clickhouse_port *sql; /* NULL unless asked for */
+	struct clickhouse_port *sql; /* NULL without --clickhouse-listen */
 
-	struct pod_scraping *scraping; /* NULL: off */
+	struct pod_scraping *scraping; /* NULL if nothing is scraped */
 };
 
 static void on_left(void *ctx)
@@ -188,7 +199,7 @@ static void put_scraped(void *ctx, const struct upload_label *labels, struct buf
 {
 	struct cluster_agent *a = ctx;
 
-	/* what cannot be queued is counted by the uploader */
+	/* the uploader counts profiles that it cannot queue */
 	if (a->feed)
 		ingest_feed_put(a->feed, labels, body);
 	else if (uploader_add(a->base.uploader, labels, body) < 0)
@@ -212,7 +223,7 @@ static int start_scraping(struct cluster_agent *a, struct err *err)
 	return r < 0 ? r : pod_scraping_register(a->scraping, a->base.metrics);
 }
 
-/* Uploads are taken and profiles shown without the API server, so with a store it does not matter. */
+/* With a store, the agent is ready without the Kubernetes API: uploads and queries work. */
 static void serve_ready(void *ctx, struct http_exchange *x)
 {
 	struct cluster_agent *a = ctx;
@@ -222,7 +233,7 @@ static void serve_ready(void *ctx, struct http_exchange *x)
 	else if (pod_scraping_synced(a->scraping))
 		http_respond_text(x, 200, "ok");
 	else
-		http_respond_text(x, 503, "pods are not known yet");
+		http_respond_text(x, 503, "pods have not been listed yet");
 }
 
 static void respond_error(struct http_exchange *x, unsigned status, const char *error)
@@ -258,7 +269,7 @@ static void serve_upload(void *ctx, struct http_exchange *x)
 				  "this agent keeps no profiles: send them to its --coroot-url");
 }
 
-/* One address for people and programs, as Prometheus has it: browsers ask for HTML. */
+/* One address for people and programs, as in Prometheus: browsers ask for HTML. */
 static void serve_targets(void *ctx, struct http_exchange *x)
 {
 	struct cluster_agent *a = ctx;

@@ -1,3 +1,12 @@
+/*
+ * Connects the stages of scraping.
+ *
+ * Discovery reports every pod that asks to be scraped; the replica set says which of them are
+ * this replica's. The scraper asks for that (owns) at each slot instead of being given a filtered
+ * list, so that a change of members takes effect at once and without another round of discovery.
+ * All of this runs on the loop thread; only /targets and /readyz are read by threads of the HTTP
+ * server, hence the atomic flag.
+ */
 #include "cluster-agent/pod_scraping.h"
 
 #include <errno.h>
@@ -13,15 +22,15 @@
 #include "common/telemetry/log.h"
 
 #define HOST_NAME_BYTES 256
-/* What a request to a pod may take: its own, and a connection that is kept for later. */
+/* A request uses one socket, and may leave an idle connection for later. */
 #define SOCKETS_PER_REQUEST 2
 
-/* In the order in which they are made. */
+/* Members are in the order in which they are made. */
 struct pod_scraping {
 	struct pod_scraping_config cfg;
 	struct kube_config kube;
 	struct kube_client *client;
-	struct replica_set *replicas; /* NULL: alone */
+	struct replica_set *replicas; /* NULL without --replica-group */
 	struct scraper *scraper;
 	struct discovery *discovery;
 	_Atomic bool synced;
@@ -111,7 +120,7 @@ static int make_replicas(struct pod_scraping *p, struct err *err)
 		     : 0;
 }
 
-/* The HTTP server that finds no descriptor left is one that spins. */
+/* Leaves descriptors for the HTTP server, which would spin without one to accept into. */
 static unsigned requests_at_once(const struct cluster_options *o)
 {
 	size_t limit = open_files_raise();
@@ -120,7 +129,7 @@ static unsigned requests_at_once(const struct cluster_options *o)
 	if (n >= o->scrape_concurrency)
 		return (unsigned)o->scrape_concurrency;
 	n = n > 0 ? n : 1;
-	log_warn("fewer requests to pods at the same time, for lack of file descriptors",
+	log_warn("limiting concurrent requests to pods: too few file descriptors",
 		 "limit=%zu requests=%zu wanted=%llu", limit, n,
 		 (unsigned long long)o->scrape_concurrency);
 	return (unsigned)n;
@@ -206,7 +215,7 @@ void pod_scraping_stop(struct pod_scraping *p)
 	scraper_stop(p->scraper);
 }
 
-/* The client last: the others cancel their requests. */
+/* The client comes last, because the others cancel their requests. */
 void pod_scraping_free(struct pod_scraping *p)
 {
 	if (!p)

@@ -1,6 +1,6 @@
 /*
- * How malloc(3) keeps memory for the agent: its jobs need much for a moment, one after the other, and little between
- * them.
+ * Tunes malloc(3) for an agent whose jobs need much memory for a moment, one after the other, and
+ * little in between.
  */
 #ifndef NODE_AGENT_ALLOCATOR_H
 #define NODE_AGENT_ALLOCATOR_H
@@ -10,14 +10,18 @@
 #define ALLOCATOR_OWN_PAGES_BYTES (640 * 1024)
 #define ALLOCATOR_KEPT_BYTES (2 * 1024 * 1024)
 
-/* Before there is a second thread. */
+/* Call it before any other thread starts. */
 static inline void allocator_setup(void)
 {
-	/* threads that rarely allocate at once need no heap each, which would keep what it frees */
+	/*
+	 * One heap for all threads. They rarely allocate at the same time, and each heap of its own
+	 * would keep memory that its thread has freed.
+	 */
 	mallopt(M_ARENA_MAX, 1);
 	/*
-	 * What is large goes back to the kernel when it is freed, and grows without a copy: by itself the limit follows what was
-	 * freed before. What is left at the end of the heap is kept for the next job.
+	 * Large blocks are mapped, so that they return to the kernel when freed and grow without
+	 * a copy. Setting the threshold also stops glibc from raising it after each such free.
+	 * The end of the heap is kept for the next job.
 	 */
 	mallopt(M_MMAP_THRESHOLD, ALLOCATOR_OWN_PAGES_BYTES);
 	mallopt(M_TRIM_THRESHOLD, ALLOCATOR_KEPT_BYTES);

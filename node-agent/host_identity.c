@@ -13,7 +13,7 @@ static const char *const id_files[] = {
 	"/sys/devices/virtual/dmi/id/product_uuid",
 };
 
-/* Keeps letters and digits of the first line, in lower case. */
+/* Copies the letters and digits of the first line, in lower case. */
 static void clean_id(char *id, const char *text, size_t len)
 {
 	size_t n = 0;
@@ -51,8 +51,9 @@ static bool read_id(char *id, const char *root, const char *file)
 }
 
 /*
- * The agent may run in a container with a UTS namespace of its own; the host's name is that of
- * process 1. Entering it needs a thread that is thrown away or a way back: there is one.
+ * The agent may run in a container with a UTS namespace of its own, while the host's name is that
+ * of process 1. uname(2) only reads the caller's namespace, so this thread enters the other and
+ * returns.
  */
 static void read_name(char *name)
 {
@@ -64,7 +65,7 @@ static void read_name(char *name)
 	if (uname(&u) == 0)
 		snprintf(name, HOST_ID_MAX_BYTES + 1, "%s", u.nodename);
 	if (entered && setns(own, CLONE_NEWUTS) < 0)
-		log_warn("could not return to the own UTS namespace", "error=\"%m\"");
+		log_warn("cannot return to the agent's own UTS namespace", "error=\"%m\"");
 }
 
 void host_identity_read(struct host_identity *ret, const char *root)

@@ -1,3 +1,16 @@
+/*
+ * The node agent's loop thread: from samples to cycles, from cycles to uploads.
+ *
+ * Everything that is cheap and must not be late happens here: draining the ring buffer, the
+ * process table, timers, uploads. Everything that may take long (naming addresses, encoding
+ * profiles, reading the memory of Go processes) happens on threads of its own, which get a whole
+ * cycle or process and return whole profiles. A worker that falls behind costs intervals, which
+ * are counted, but never delays the ring buffer, in which samples would be lost without a trace
+ * of whose they were.
+ *
+ * Losses travel with the data: those of a cycle, and of cycles dropped before it, are reported in
+ * the profiles of the next cycle that gets through, and on /metrics.
+ */
 #include "node-agent/node_agent.h"
 
 #include <errno.h>
@@ -19,7 +32,7 @@
 #include "version.h"
 
 #define HOUSEKEEPING_EVERY_NS (5 * NS_PER_S)
-#define FIRST_CYCLE_NS (10 * NS_PER_S) /* a new node shows something soon */
+#define FIRST_CYCLE_NS (10 * NS_PER_S) /* shorter, so that a new node shows profiles soon */
 
 #define CYCLE_MAX_STACKS 200000u
 #define CYCLE_MAX_BYTES (64 * MIB)
@@ -40,10 +53,10 @@ struct node_agent {
 	struct profile_worker *worker;
 	struct runtime_worker *go; /* NULL: disabled */
 
-	struct cycle *cycle;     /* being filled */
+	struct cycle *cycle;     /* the current one */
 	uint64_t cycle_start_ns; /* since the Unix epoch */
 	uint64_t cycle_start_mono_ns;
-	struct sampler_stats before; /* at its start */
+	struct sampler_stats before; /* at the start of the cycle */
 
 	struct loop_source *ring;
 	struct loop_source *cycle_timer;
@@ -85,7 +98,7 @@ static void on_sample(void *ctx, const struct sample_event *e)
 	if (process_table_get(a->processes, &seen, clock_monotonic_ns(), &snapshot) < 0)
 		cycle_add_lost(a->cycle, CYCLE_LOST_NO_MEMORY, 1);
 	else
-		(void)cycle_add_sample(a->cycle, snapshot, e); /* counts what it refuses */
+		(void)cycle_add_sample(a->cycle, snapshot, e); /* counts what it drops */
 }
 
 static void on_process_exec(void *ctx, const struct event_header *e)
@@ -142,7 +155,7 @@ static void on_beat(void *ctx)
 	update_status(a, &stats);
 }
 
-/* Nothing changes when there is no memory for one. */
+/* If there is no memory for a new cycle, the current one stays. */
 static int start_cycle(struct node_agent *a)
 {
 	const struct cycle_config cfg = {CYCLE_MAX_STACKS, CYCLE_MAX_BYTES};
@@ -155,7 +168,7 @@ static int start_cycle(struct node_agent *a)
 	return 0;
 }
 
-/* What the kernel side lost since the cycle began. */
+/* Adds the samples that BPF dropped during this cycle. */
 static void add_kernel_losses(struct node_agent *a, const struct sampler_stats *now)
 {
 	const struct sampler_stats *before = &a->before;
@@ -169,8 +182,8 @@ static void add_kernel_losses(struct node_agent *a, const struct sampler_stats *
 }
 
 /*
- * Hands the cycle on. When no new one can be made, this one goes on being filled; when the worker
- * does not take it, the next one's profiles tell what was lost.
+ * Passes the cycle to the worker. If there is no memory for a new cycle, the current one continues;
+ * if the worker does not take it, the next cycle's profiles report what was lost.
  */
 static void end_cycle(struct node_agent *a)
 {
@@ -188,7 +201,7 @@ static void end_cycle(struct node_agent *a)
 
 	r = start_cycle(a);
 	if (r < 0) {
-		log_warn_limited("no memory for a new cycle, the interval becomes longer",
+		log_warn_limited("no memory for a new cycle; extending the interval",
 				 "error=\"%s\"", strerror(-r));
 		return;
 	}
@@ -197,8 +210,9 @@ static void end_cycle(struct node_agent *a)
 		node_status_add_losses(a->status, &losses);
 	} else {
 		cycle_add_dropped(a->cycle, done);
-		log_warn_limited("lost an interval: profiles take longer than it", "samples=%llu",
-				 (unsigned long long)cycle_n_samples(done));
+		log_warn_limited("dropped one interval: building profiles takes longer than "
+				 "--profile-interval",
+				 "samples=%llu", (unsigned long long)cycle_n_samples(done));
 		cycle_free(done);
 	}
 }

@@ -3,8 +3,8 @@
  * only what differs.
  *
  * The two agents stop in different ways (one profiles its last interval, the other hands its pods
- * over to other replicas), but both then wait for uploads, and both have promised to exit within ten
- * seconds. The deadline is therefore kept here and nowhere else: the loop gives up after
+ * over to other replicas), but both then wait for uploads, and both have promised to exit within
+ * ten seconds. The deadline is therefore kept here and nowhere else: the loop gives up after
  * AGENT_STOP_NS, and what is done after it asks for the time that is left.
  */
 #include "common/agent/agent.h"

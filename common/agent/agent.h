@@ -27,7 +27,10 @@ struct agent_config {
 	void *ctx;
 	void (*beat)(void *ctx); /* called every second */
 	void (*stop)(void *ctx); /* called once, at the first signal */
-	/* Whether everything is with the uploader; once it is, the owner calls agent_stop_if_done(). */
+	/*
+	 * Whether everything is with the uploader; once it is, the owner calls
+	 * agent_stop_if_done().
+	 */
 	bool (*is_done)(void *ctx);
 };
 
@@ -61,8 +64,9 @@ struct agent {
 };
 
 /*
- * Blocks the signals, so it comes before any other thread. Metrics of the process and of the log are
- * registered. Returns 0, -ENOMEM, or -EMFILE and the like; agent_fini() is called in every case.
+ * Blocks the signals, so it comes before any other thread. Metrics of the process and of the log
+ * are registered. Returns 0, -ENOMEM, or -EMFILE and the like; agent_fini() is called in every
+ * case.
  */
 int agent_init(struct agent *a, const struct agent_config *cfg) MUST_CHECK;
 /* After agent_close_server() and everything else that uses the loop. */

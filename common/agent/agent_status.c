@@ -6,7 +6,7 @@
 #include "common/telemetry/metrics.h"
 
 #define MAX_SILENCE_NS (30 * NS_PER_S)
-#define MAX_METRICS_BYTES ((size_t)16 << 20) /* lines of a thousand containers with long names */
+#define MAX_METRICS_BYTES ((size_t)16 << 20) /* a thousand containers with long names */
 
 void agent_status_init(struct agent_status *s, struct metrics *metrics)
 {

@@ -1,6 +1,6 @@
 /*
- * /healthz and /metrics of either agent. Health is that the loop turns: it never
- * depends on what a restart would not repair.
+ * /healthz and /metrics of either agent. An agent is healthy while its loop turns; problems that a
+ * restart would not repair do not count.
  */
 #ifndef COMMON_AGENT_AGENT_STATUS_H
 #define COMMON_AGENT_AGENT_STATUS_H

@@ -1,6 +1,6 @@
 #include "common/http/backoff.h"
 
-/* A 64-bit linear congruential step; only its high bits are used. Jitter needs no more. */
+/* A linear congruential step of which only the high bits are used: good enough for jitter. */
 static uint32_t next_random(uint64_t *state)
 {
 	*state = *state * UINT64_C(6364136223846793005) + 1;

@@ -1,4 +1,4 @@
-/* Delays between retries: doubling, with full jitter, between a floor and a ceiling. Pure. */
+/* Delays between retries: they double between a floor and a ceiling, with jitter. Pure. */
 #ifndef COMMON_HTTP_BACKOFF_H
 #define COMMON_HTTP_BACKOFF_H
 
@@ -7,11 +7,11 @@
 struct backoff {
 	uint64_t min_ns;
 	uint64_t max_ns;
-	uint64_t cap_ns; /* of the next delay; 0: start over */
-	uint64_t random; /* state of the jitter; any seed */
+	uint64_t cap_ns; /* upper bound of the next delay; 0 starts over */
+	uint64_t random; /* state of the jitter; any seed will do */
 };
 
-/* Somewhere in [cap/2, cap]; cap doubles from min_ns up to max_ns with each call. */
+/* Returns a delay in [cap/2, cap]; cap doubles from min_ns to max_ns with each call. */
 uint64_t backoff_next_ns(struct backoff *b);
 void backoff_reset(struct backoff *b);
 

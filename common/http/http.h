@@ -1,12 +1,12 @@
 /*
  * HTTP client: libcurl's multi interface on our loop. Loop thread only.
  *
- * Speaks HTTP/1.1 over http and https only, never follows redirects, and verifies TLS unless that is
- * switched off. Bodies arrive as sent: the client neither asks for compression nor undoes it.
+ * Speaks HTTP/1.1 over http and https only, never follows redirects, and verifies TLS unless that
+ * is switched off. Bodies arrive as sent: the client neither asks for compression nor undoes it.
  * Proxies come from the environment (https_proxy, no_proxy …) unless configured. Response headers
- * are limited to 64 KiB. The caller limits the number of requests under way; one that waits for its
- * answer costs about 17 KiB without TLS. The process must ignore SIGPIPE, because OpenSSL writes
- * without MSG_NOSIGNAL.
+ * are limited to 64 KiB. The caller limits the number of requests under way; one that waits for
+ * its answer costs about 17 KiB without TLS. The process must ignore SIGPIPE, because OpenSSL
+ * writes without MSG_NOSIGNAL.
  */
 #ifndef COMMON_HTTP_HTTP_H
 #define COMMON_HTTP_HTTP_H
@@ -50,21 +50,25 @@ struct http_request {
 	uint64_t idle_timeout_ns;  /* longest time without a byte in either direction; 0: none */
 	size_t max_response_bytes; /* a longer body ends the request with -EFBIG */
 	/*
-	 * If not NULL, receives the body of a 2xx answer in pieces as they arrive, without that limit;
-	 * result.body is empty then. A negative return value ends the request with that error. May
-	 * start and cancel requests, its own too; it is not called for a cancelled request.
+	 * If not NULL, receives the body of a 2xx answer in pieces as they arrive, without that
+	 * limit; result.body is empty then. A negative return value ends the request with that
+	 * error. May start and cancel requests, its own too; it is not called for a cancelled
+	 * request.
 	 */
 	int (*on_data)(void *ctx, const char *data, size_t len);
-	/* Where to connect instead of the URL's host: "10.0.0.1:80", "[::1]:80", "name:80"; or NULL */
+	/*
+	 * Where to connect instead of the URL's host: "10.0.0.1:80", "[::1]:80", "name:80"; or
+	 * NULL
+	 */
 	const char *connect_to;
 };
 
 struct http_result {
 	/*
-	 * 0, or one of: -ETIMEDOUT; -ECONNREFUSED or another errno of connect(2); -EHOSTUNREACH if
-	 * the name does not resolve; -ECONNRESET if the connection ended before the answer did;
-	 * -EFBIG and -ENOBUFS for the limits above; -EKEYREJECTED if the server's certificate is not
-	 * trusted; what on_data returned; -ENOMEM; -EIO for anything else
+	 * 0, or one of: -ETIMEDOUT; -ECONNREFUSED or another errno of connect(2); -EHOSTUNREACH
+	 * if the name does not resolve; -ECONNRESET if the connection ended before the answer
+	 * did; -EFBIG and -ENOBUFS for the limits above; -EKEYREJECTED if the server's
+	 * certificate is not trusted; what on_data returned; -ENOMEM; -EIO for anything else
 	 */
 	int error;
 	const char
@@ -89,9 +93,9 @@ void http_client_free(struct http_client *c);
 DEFINE_CLEANUP(struct http_client *, http_client_free);
 
 /*
- * Strings and headers are copied, the body is borrowed. ret may be NULL; *ret is valid until done is
- * called. Returns 0, -ENOMEM, or -EINVAL for a bad URL, an unknown method, a GET with a body, a
- * header without ':' or with a line break, an unusable connect_to, or no time-out.
+ * Strings and headers are copied, the body is borrowed. ret may be NULL; *ret is valid until done
+ * is called. Returns 0, -ENOMEM, or -EINVAL for a bad URL, an unknown method, a GET with a body,
+ * a header without ':' or with a line break, an unusable connect_to, or no time-out.
  */
 int http_start(struct http_client *c, const struct http_request *req, http_done_fn done, void *ctx,
 	       struct http_transfer **ret) MUST_CHECK;

@@ -1,11 +1,11 @@
 /*
  * Requests as handlers read them, and their answers.
  *
- * An answer may be given on any thread, while the server's thread that runs the handler is about to
- * suspend the connection. respond() writes the answer into the exchange first and then swaps the
- * state; the exchange belongs to the server's thread from that moment and may already be freed, so
- * nothing after the swap touches it. Compression happens before, on the thread that answers, so that
- * a large answer does not hold up the server's other connections.
+ * An answer may be given on any thread, while the server's thread that runs the handler is about
+ * to suspend the connection. respond() writes the answer into the exchange first and then swaps
+ * the state; the exchange belongs to the server's thread from that moment and may already be
+ * freed, so nothing after the swap touches it. Compression happens before, on the thread that
+ * answers, so that a large answer does not hold up the server's other connections.
  */
 #include "common/http/http_exchange.h"
 

@@ -45,7 +45,7 @@ int http_parse_listen(const char *text, struct sockaddr_storage *ret, bool *ret_
 	return err_set(err, -EINVAL, "no IP address in front of the port in \"%s\"", text);
 }
 
-/* A listening socket for the address, or -errno. */
+/* Returns a listening socket for the address, or -errno. */
 static int open_socket(const struct sockaddr_storage *addr, bool dual_stack)
 {
 	AUTO_CLOSE int fd = -1;
@@ -92,7 +92,7 @@ int http_listen(const char *text, unsigned *ret_port, struct err *err)
 		return r;
 	fd = open_socket(&addr, dual_stack);
 	if (dual_stack && (fd == -EAFNOSUPPORT || fd == -EADDRNOTAVAIL)) {
-		/* a host without IPv6 */
+		/* the host has no IPv6 */
 		struct sockaddr_in v4 = {
 			.sin_family = AF_INET,
 			.sin_port = ((const struct sockaddr_in6 *)&addr)->sin6_port,

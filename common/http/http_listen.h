@@ -1,4 +1,4 @@
-/* Listening sockets from the text an operator writes. */
+/* Listening sockets from the text of an option. */
 #ifndef COMMON_HTTP_HTTP_LISTEN_H
 #define COMMON_HTTP_HTTP_LISTEN_H
 
@@ -8,16 +8,16 @@
 #include "common/err.h"
 
 /*
- * "127.0.0.1:80", "[::1]:80" or ":80" (IPv6 any; *ret_dual_stack is true then).
- * No names. -EINVAL with a sentence. Pure.
+ * Parses "127.0.0.1:80", "[::1]:80" or ":80" (any IPv6 address, with *ret_dual_stack set). Names
+ * are not resolved. Returns 0, or -EINVAL with a sentence. Pure.
  */
 int http_parse_listen(const char *text, struct sockaddr_storage *ret, bool *ret_dual_stack,
 		      struct err *err) MUST_CHECK;
 
 /*
- * A non-blocking listening socket, which the caller closes, and its port. An
- * address of IPv6 takes no IPv4 connections, ":80" takes both, and on a host
- * without IPv6 only those of IPv4. -EINVAL, -EADDRINUSE, -EACCES … with a sentence.
+ * Returns a non-blocking listening socket, which the caller closes, or -EINVAL, -EADDRINUSE,
+ * -EACCES and the like with a sentence. An IPv6 address accepts no IPv4 connections; ":80"
+ * accepts both, and only IPv4 on a host without IPv6.
  */
 int http_listen(const char *text, unsigned *ret_port, struct err *err) MUST_CHECK;
 

@@ -1,3 +1,10 @@
+/*
+ * Requests and a client's configuration as libcurl options.
+ *
+ * libcurl's defaults suit a command-line tool: it follows what the URL says to any protocol, treats
+ * every POST body as a form, and connects to the URL's host if it does not understand another
+ * address. What an agent must not do is excluded here, before a transfer starts.
+ */
 #include "common/http/http_options.h"
 
 #include <arpa/inet.h>
@@ -8,13 +15,13 @@
 #include "common/text/parse.h"
 
 /*
- * curl receives into a buffer of this size in each transfer that is connected. Larger ones make
- * bodies of many megabytes only a little cheaper, and a thousand transfers that wait expensive.
+ * libcurl allocates a buffer of this size for each connected transfer. A larger one makes bodies of
+ * many megabytes only a little cheaper, but a thousand waiting transfers expensive.
  */
 #define RECEIVE_BUFFER_BYTES 8192L
 /* RFC 1035 */
 #define HOST_NAME_BYTES 253
-/* The parsed CA file is shared by the connections of this time; else each would parse it. */
+/* How long a parsed CA file is kept: without this, each connection would parse it. */
 #define CA_CACHE_S 1L
 
 static const struct {
@@ -61,7 +68,7 @@ void http_lists_fini(struct http_lists *lists)
 	*lists = (struct http_lists){0};
 }
 
-/* ---- what may be asked ----------------------------------------------------------------- */
+/* ---- checks ---------------------------------------------------------------------------- */
 
 static bool method_is_known(const struct http_request *req)
 {
@@ -98,10 +105,7 @@ static bool is_host_name(const char *s, size_t len)
 	return len > 0 && len <= HOST_NAME_BYTES && s[0] != '-' && strspn(s, allowed) == len;
 }
 
-/*
- * "host:port", IPv6 addresses in brackets. curl would take anything, and connect to the URL's
- * own host when it does not understand it.
- */
+/* "host:port", IPv6 addresses in brackets. libcurl would ignore what it does not understand. */
 static bool address_is_usable(const char *s)
 {
 	const char *colon = strrchr(s, ':');
@@ -141,14 +145,14 @@ static int add_headers(struct curl_slist **list, const struct http_request *req)
 	int r = 0;
 
 	for (const char *const *h = req->headers; h && *h && r == 0; h++) {
-		/* a line break would smuggle in further headers */
+		/* a line break would add further headers */
 		if (strpbrk(*h, "\r\n") || !strchr(*h, ':'))
 			return -EINVAL;
 		if (strncasecmp(*h, content_type, strlen(content_type)) == 0)
 			has_type = true;
 		r = append(list, *h);
 	}
-	/* else curl calls every body a form; a header without value takes it out */
+	/* libcurl would send the type of a form; a header without a value removes it */
 	if (r == 0 && !has_type)
 		r = append(list, content_type);
 	return r;
@@ -160,7 +164,7 @@ static int add_connect_to(struct curl_slist **list, const char *address)
 
 	if (!address_is_usable(address))
 		return -EINVAL;
-	/* whatever host and port the URL has */
+	/* nothing before the second colon: for any host and port of the URL */
 	snprintf(line, sizeof(line), "::%s", address);
 	return append(list, line);
 }
@@ -173,7 +177,7 @@ static bool set_strings(const struct http_options *o, CURL *easy)
 {
 	bool ok = true;
 
-	/* that of the system, which rarely changes and is large, curl keeps for a day */
+	/* the system's CA bundle is large and rarely changes: it is kept for a day */
 	SET(CURLOPT_CA_CACHE_TIMEOUT, o->strings[0] ? CA_CACHE_S : 24 * 3600L);
 	for (size_t i = 0; i < ARRAY_SIZE(strings); i++) {
 		char *s = o->strings[i];
@@ -195,11 +199,11 @@ static bool set_connection(const struct http_options *o, CURL *easy)
 	bool ok = true;
 
 	SET(CURLOPT_PROTOCOLS_STR, "http,https");
-	/* no connection carries two requests: one that hangs holds up no other */
+	/* no multiplexing: a request that hangs must not hold up another */
 	SET(CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
 	SET(CURLOPT_FOLLOWLOCATION, 0L);
 	SET(CURLOPT_NOSIGNAL, 1L);
-	/* curl goes through all addresses it remembers, numeric ones too, at each connection */
+	/* libcurl scans its whole cache, numeric addresses included, at each connection */
 	SET(CURLOPT_DNS_CACHE_TIMEOUT, 0L);
 	SET(CURLOPT_BUFFERSIZE, RECEIVE_BUFFER_BYTES);
 	SET(CURLOPT_SSL_VERIFYPEER, o->insecure_skip_verify ? 0L : 1L);
@@ -220,7 +224,10 @@ static bool set_request(CURL *easy, const struct http_request *req, const struct
 		SET(CURLOPT_CONNECT_TO, lists->connect_to);
 	if (req->timeout_ns)
 		SET(CURLOPT_TIMEOUT_MS, (long)timeout_ms);
-	/* a DELETE has a body when it is given one, the others always, be it empty */
+	/*
+	 * a DELETE has a body if it is given one; the other methods always do, even if it is
+	 * empty
+	 */
 	if (strcmp(req->method, "GET") == 0)
 		return ok;
 	if (strcmp(req->method, "DELETE") != 0 || req->body_len > 0) {

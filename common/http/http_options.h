@@ -1,4 +1,4 @@
-/* What a request and its client's configuration are to libcurl. For http.c alone. */
+/* Requests and a client's configuration as libcurl options. Used by http.c only. */
 #ifndef COMMON_HTTP_HTTP_OPTIONS_H
 #define COMMON_HTTP_HTTP_OPTIONS_H
 
@@ -9,25 +9,26 @@
 
 #define HTTP_OPTIONS_STRINGS 8
 
-/* Copies of a configuration's strings, in the order of the table in http_options.c; NULL: not given. */
+/* Copies of a configuration's strings in the order of the table in http_options.c, or NULL. */
 struct http_options {
 	char *strings[HTTP_OPTIONS_STRINGS];
 	bool insecure_skip_verify;
 };
 
-/* What curl borrows from us while a request is under way. */
+/* Lists that libcurl borrows while a request is under way. */
 struct http_lists {
 	struct curl_slist *headers;
 	struct curl_slist *connect_to;
 };
 
-/* o is zeroed before. -ENOMEM; to be followed by _fini() in every case. */
+/* o must be zeroed. Returns 0 or -ENOMEM. http_options_fini() is called in every case. */
 int http_options_init(struct http_options *o, const struct http_client_config *cfg) MUST_CHECK;
 void http_options_fini(struct http_options *o);
 
 /*
- * Everything but callbacks. lists is empty before and belongs to the caller in every case; o and the
- * request's body are borrowed while easy lives. -ENOMEM; -EINVAL as of http_start().
+ * Sets all options but callbacks. lists must be empty, and belongs to the caller in every case; o
+ * and the request's body are borrowed for the life of easy. Returns 0, -ENOMEM, or -EINVAL as
+ * http_start() does.
  */
 int http_options_apply(const struct http_options *o, CURL *easy, const struct http_request *req,
 		       struct http_lists *lists) MUST_CHECK;

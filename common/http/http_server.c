@@ -1,17 +1,17 @@
 /*
  * Routes, limits and suspended requests on top of libmicrohttpd (MHD).
  *
- * MHD calls on_request() once for the headers, once for each piece of the body, and once at the end.
- * A request is refused as early as possible, but a client that is still sending does not read an
- * answer, and closing a connection with unread bytes resets it under the answer; so a refused body
- * is read and discarded, within limits, before the answer is sent.
+ * MHD calls on_request() once for the headers, once for each piece of the body, and once at the
+ * end. A request is refused as early as possible, but a client that is still sending does not
+ * read an answer, and closing a connection with unread bytes resets it under the answer; so a
+ * refused body is read and discarded, within limits, before the answer is sent.
  *
  * All bodies together are limited, not only each one: a body is charged as its buffer grows and
  * released when its exchange completes.
  *
- * Handlers may keep an exchange and answer it later from another thread. MHD then has the connection
- * suspended; enum exchange_state decides who resumes it. http_server_free() therefore waits until no
- * exchange is unanswered, which is up to those who keep them.
+ * Handlers may keep an exchange and answer it later from another thread. MHD then has the
+ * connection suspended; enum exchange_state decides who resumes it. http_server_free() therefore
+ * waits until no exchange is unanswered, which is up to those who keep them.
  */
 #include "common/http/http_server.h"
 
@@ -29,7 +29,10 @@
 #include "common/telemetry/metrics.h"
 #include "common/thread/condition.h"
 
-/* Connections beyond max_connections that are accepted to be answered 503; more stay in the backlog. */
+/*
+ * Connections beyond max_connections that are accepted to be answered 503; more stay in the
+ * backlog.
+ */
 #define SPARE_CONNECTIONS_PER_THREAD 16
 /* Buffer of a connection: for request line and headers, then for pieces of the body. */
 #define CONNECTION_MEMORY_BYTES ((size_t)32 * 1024)

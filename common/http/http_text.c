@@ -30,7 +30,7 @@ size_t http_percent_decode(char *s)
 	return (size_t)(out - s);
 }
 
-/* Of "gzip;q=0.5": is the weight there and zero? Only digits, '.' and zeros matter for that. */
+/* Whether parameters like ";q=0.5" give a weight of zero: "q=0" and then no digit but 0. */
 static bool weight_is_zero(const char *params, const char *end)
 {
 	const char *q = params;

@@ -30,8 +30,8 @@ const char *option_default(const struct option_def *def);
 void option_range(const struct option_def *def, char ret[static 2 * OPTION_VALUE_BYTES]);
 
 /*
- * Checks text and stores it in opts, replacing the previous value. where names the source and begins
- * the sentence of an error. Returns 0, -EINVAL or -ENOMEM.
+ * Checks text and stores it in opts, replacing the previous value. where names the source and
+ * begins the sentence of an error. Returns 0, -EINVAL or -ENOMEM.
  */
 int option_set(const struct option_def *def, void *opts, const char *where, const char *text,
 	       struct err *err) MUST_CHECK;

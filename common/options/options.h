@@ -7,9 +7,9 @@
  * (--config), the file overrides the default. Unknown flags and keys, bad values and repeated flags
  * are errors of one line.
  *
- * Values are "--name=value" or "--name value"; a bool flag alone means true, and takes a value only
- * after '='. An empty variable, and an empty or null value in the file, count as not given; an empty
- * flag unsets a string.
+ * Values are "--name=value" or "--name value"; a bool flag alone means true, and takes a value
+ * only after '='. An empty variable, and an empty or null value in the file, count as not given;
+ * an empty flag unsets a string.
  *
  * Built in: --config FILE (or the variable CONFIG), --print-config, --version, --help and -h. No
  * table may use these names.

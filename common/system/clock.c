@@ -6,7 +6,7 @@ static uint64_t read_ns(clockid_t id)
 {
 	struct timespec ts;
 
-	/* cannot fail: these clocks exist on every Linux */
+	/* cannot fail: every Linux has these clocks */
 	clock_gettime(id, &ts);
 	return (uint64_t)ts.tv_sec * NS_PER_S + (uint64_t)ts.tv_nsec;
 }

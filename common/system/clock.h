@@ -7,13 +7,13 @@
 #define NS_PER_S UINT64_C(1000000000)
 #define NS_PER_MS UINT64_C(1000000)
 
-/* Steps never, suspended time excluded: for intervals and deadlines. */
+/* Never steps, and stands still while the machine is suspended: for intervals and deadlines. */
 uint64_t clock_monotonic_ns(void);
 
-/* The same with suspended time: for how long others may think that we are dead. */
+/* The same with the time suspended: for how long others have not heard from us. */
 uint64_t clock_boottime_ns(void);
 
-/* CPU time of the calling thread: for what work costs, however busy the machine is. */
+/* CPU time of the calling thread: for the cost of work, however busy the machine is. */
 uint64_t clock_thread_cpu_ns(void);
 
 /* Since the Unix epoch: for what is stored and shown. */

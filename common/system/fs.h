@@ -6,9 +6,9 @@
 #include "common/data/buf.h"
 
 /*
- * Append the content of a file to out, up to out's limit. path is relative to
- * dir_fd (AT_FDCWD: as usual). 0; -EFBIG: longer than the limit, and out holds
- * what fits; -ENOMEM; else -errno of open or read.
+ * Appends the content of a file to out. path is relative to dir_fd, or to the working directory if
+ * that is AT_FDCWD. Returns 0, -EFBIG if the file exceeds out's limit (out then has what fits),
+ * -ENOMEM, or -errno of open or read.
  */
 int fs_read_at(int dir_fd, const char *path, struct buf *out) MUST_CHECK;
 

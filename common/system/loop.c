@@ -1,3 +1,15 @@
+/*
+ * epoll, and a file descriptor for everything: timers are timerfds, signals come by signalfd, and
+ * wake-ups from other threads by eventfd.
+ *
+ * A heap of timers would save descriptors, but needs care where a callback sets or removes timers
+ * that are due in the same turn. With a timerfd that is right by itself: setting it again makes the
+ * kernel forget the expiration, and the read of an event that is already in the batch gives EAGAIN.
+ * There are some ten timers per agent, so descriptors are no concern.
+ *
+ * A callback may remove any source, its own too. epoll may have reported an event of that source in
+ * the batch being dispatched, so removed sources are freed only when the batch is done.
+ */
 #include "common/system/loop.h"
 
 #include <errno.h>
@@ -19,12 +31,6 @@ enum source_kind {
 	SOURCE_WAKE,
 };
 
-/*
- * Every kind is a file descriptor in epoll: timers, signals and wake-ups have
- * one of their own. That costs a descriptor per timer and saves a heap, and a
- * timer that is set anew while its event is already in the current batch is
- * right by itself: the kernel forgets the old expiration, the read gives EAGAIN.
- */
 struct loop_source {
 	struct loop *loop;
 	struct loop_source *prev, *next;
@@ -39,7 +45,7 @@ struct loop_source {
 struct loop {
 	int epoll_fd;
 	struct loop_source *sources;
-	struct loop_source *removed; /* freed when no event of the batch can name them any more */
+	struct loop_source *removed; /* freed after the batch, whose events may name them */
 	bool dispatching;
 	bool stop;
 };
@@ -84,7 +90,7 @@ void loop_free(struct loop *l)
 	free(l);
 }
 
-/* Takes fd over when kind is not SOURCE_FD, also on failure. */
+/* Takes ownership of fd unless kind is SOURCE_FD, also on failure. */
 static int add_source(struct loop *l, enum source_kind kind, int fd, uint32_t events,
 		      struct loop_source **ret)
 {
@@ -170,13 +176,13 @@ void loop_set_timer(struct loop_source *s, uint64_t delay_ns)
 	struct itimerspec when = {.it_value = {0}};
 
 	if (delay_ns != UINT64_MAX) {
-		/* all zero would disarm */
+		/* a value of zero would disarm the timer */
 		if (delay_ns == 0)
 			delay_ns = 1;
 		when.it_value.tv_sec = (time_t)(delay_ns / NS_PER_S);
 		when.it_value.tv_nsec = (long)(delay_ns % NS_PER_S);
 	}
-	/* fails only for arguments that are wrong by construction */
+	/* fails only for invalid arguments, and these are not */
 	(void)timerfd_settime(s->fd, 0, &when, NULL);
 }
 
@@ -207,7 +213,7 @@ void loop_wake(struct loop_source *s)
 	uint64_t one = 1;
 	ssize_t n;
 
-	/* EAGAIN: 2^64-2 wakes are waiting already, one more adds nothing */
+	/* EAGAIN means that the counter is full: the loop is going to wake anyway */
 	do
 		n = write(s->fd, &one, sizeof(one));
 	while (n < 0 && errno == EINTR);
@@ -222,7 +228,7 @@ void loop_remove(struct loop_source *s)
 		return;
 
 	l = s->loop;
-	/* ENOENT or EBADF when the caller closed fd too early: nothing left to do */
+	/* fails if the caller has closed fd already, which removed it from epoll */
 	(void)epoll_ctl(l->epoll_fd, EPOLL_CTL_DEL, s->fd, NULL);
 	if (s->kind != SOURCE_FD)
 		close(s->fd);
@@ -242,7 +248,7 @@ void loop_remove(struct loop_source *s)
 	l->removed = s;
 }
 
-/* True when there was something to read: a timer set anew has nothing. */
+/* Returns false if there was nothing to read: the timer was set again since the event. */
 static bool drain(int fd, void *item, size_t size)
 {
 	return read(fd, item, size) == (ssize_t)size;
@@ -284,7 +290,7 @@ int loop_run(struct loop *l)
 			break;
 		}
 		l->dispatching = true;
-		/* epoll is level-triggered: what a stop leaves over comes again */
+		/* epoll is level-triggered: events that a stop leaves over are reported again */
 		for (int i = 0; i < n && !l->stop; i++) {
 			struct loop_source *s = events[i].data.ptr;
 

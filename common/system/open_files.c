@@ -2,7 +2,7 @@
 
 #include <sys/resource.h>
 
-/* Timers, threads' queues, data files. */
+/* Descriptors that are open in any case: timers, queues, data files. */
 #define ALWAYS_OPEN 128
 
 size_t open_files_raise(void)

@@ -7,14 +7,14 @@
 #include "common/base.h"
 
 /*
- * Raises the limit as far as every user may, which is what is meant by the lower one for programs
- * that do not use select(). Returns what it is then; SIZE_MAX: none.
+ * Raises the soft limit to the hard limit, which any user may do. The soft limit is low only for
+ * programs that use select(). Returns the new limit, SIZE_MAX if there is none.
  */
 size_t open_files_raise(void);
 
 /*
- * How many sockets a part of the program that wants many may have under that limit, so that the
- * others do not run out. At least 1.
+ * How many sockets one greedy part of the program may have under that limit, so that the others do
+ * not run out. At least 1.
  */
 size_t open_files_share(size_t limit);
 

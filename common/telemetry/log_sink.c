@@ -1,19 +1,20 @@
 /*
  * Writes log lines without ever waiting for whoever reads them.
  *
- * stderr is usually a pipe or a socket to a log collector. When the collector stalls, a write blocks,
- * and an agent that logs on its loop thread would stop sampling because of its log. Setting
- * O_NONBLOCK on descriptor 2 is no way out: the flag belongs to the open file description, which
- * other processes share (a shell loses its terminal's blocking mode). So a pipe or terminal is opened
- * again by way of /proc, which makes a description of our own with the flag; a socket, which cannot
- * be opened again, is written with MSG_DONTWAIT; regular files do not block on readers.
+ * stderr is usually a pipe or a socket to a log collector. When the collector stalls, a write
+ * blocks, and an agent that logs on its loop thread would stop sampling because of its log.
+ * Setting O_NONBLOCK on descriptor 2 is no way out: the flag belongs to the open file
+ * description, which other processes share (a shell loses its terminal's blocking mode). So a
+ * pipe or terminal is opened again by way of /proc, which makes a description of our own with the
+ * flag; a socket, which cannot be opened again, is written with MSG_DONTWAIT; regular files do
+ * not block on readers.
  *
  * If a pipe cannot be opened again (it belongs to another user, or /proc is missing), poll(2) is
  * asked first. A pipe that polls writable takes PIPE_BUF bytes, so a line fits, unless another
  * process fills the pipe between the two calls; that small risk is left.
  *
- * A writer thread with a queue would do without all this, but would lose the last lines of a process
- * that crashes, and those are the ones that matter.
+ * A writer thread with a queue would do without all this, but would lose the last lines of a
+ * process that crashes, and those are the ones that matter.
  */
 #include "common/telemetry/log_sink.h"
 

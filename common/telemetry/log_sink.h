@@ -6,7 +6,10 @@
 
 #include "common/base.h"
 
-/* Longest line, newline included. No more than PIPE_BUF, so that a pipe takes all of it or nothing. */
+/*
+ * Longest line, newline included. No more than PIPE_BUF, so that a pipe takes all of it or
+ * nothing.
+ */
 #define LOG_SINK_LINE_BYTES 2056
 
 struct log_sink {

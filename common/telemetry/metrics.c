@@ -2,10 +2,10 @@
  * The registry behind /metrics.
  *
  * It only borrows: tables of definitions and arrays of values belong to the modules, and a scrape
- * reads the values without a lock, since each is an atomic of its own. Registration checks a table
- * against Prometheus' conventions and against all tables before it, because one bad name makes
- * Prometheus reject the whole scrape. A mistake fails the start of the agent instead, and every unit
- * test that registers the module's metrics.
+ * reads the values without a lock, since each is an atomic of its own. Registration checks a
+ * table against Prometheus' conventions and against all tables before it, because one bad name
+ * makes Prometheus reject the whole scrape. A mistake fails the start of the agent instead, and
+ * every unit test that registers the module's metrics.
  */
 #include "common/telemetry/metrics.h"
 

@@ -101,7 +101,9 @@ int metrics_register_as(struct metrics *ms, const char *prefix, const struct met
 int metrics_register_families(struct metrics *ms, const char *prefix, const struct metric_table *t,
 			      metric_family_fn *fn, void *ctx) MUST_CHECK;
 
-/* Appends text, escaped for its place between the quotes of a label. Returns what buf_add() does. */
+/*
+ * Appends text, escaped for its place between the quotes of a label. Returns what buf_add() does.
+ */
 int metrics_add_label_value(struct buf *out, const char *text) MUST_CHECK;
 
 /* Prometheus text format 0.0.4, HELP and TYPE once per name. From any thread. */

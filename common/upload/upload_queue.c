@@ -47,7 +47,7 @@ void upload_queue_move_back(struct upload_queue *q, struct upload *up)
 	DL_APPEND(q->uploads, up);
 }
 
-/* False when what is under way alone leaves none. */
+/* Returns false if the uploads being sent leave no room by themselves. */
 static bool make_room(struct upload_queue *q, size_t len)
 {
 	if (len > q->max_bytes)

@@ -1,7 +1,7 @@
 /*
- * Profiles that wait for their receiver, in memory, oldest first, bounded in number and bytes. Pure.
+ * Profiles waiting in memory for their receiver, oldest first, bounded in number and bytes. Pure.
  *
- * When a bound is reached the oldest that is not under way makes room.
+ * At a bound, the oldest profile that is not being sent is dropped to make room.
  */
 #ifndef COMMON_UPLOAD_UPLOAD_QUEUE_H
 #define COMMON_UPLOAD_UPLOAD_QUEUE_H
@@ -15,11 +15,11 @@ struct upload {
 	char *url;
 	char *body;
 	size_t body_len;
-	bool sending; /* under way: not to be dropped; set by the sender */
-	/* the sender's: answers of 500, and how many profiles had been accepted at the last one */
+	bool sending; /* set by the sender: must not be dropped */
+	/* of the sender: answers of 500, and how many profiles were accepted before the last one */
 	unsigned n_failures;
 	uint64_t n_accepted;
-	void *context; /* the sender's */
+	void *context; /* of the sender */
 };
 
 struct upload_queue {
@@ -28,7 +28,7 @@ struct upload_queue {
 	size_t n_bytes; /* of bodies */
 	size_t max_items;
 	size_t max_bytes;
-	uint64_t n_dropped; /* total: to make room, or for which there was none */
+	uint64_t n_dropped; /* ever: to make room, or because there was none */
 };
 
 /* Does not allocate. */
@@ -36,17 +36,17 @@ void upload_queue_init(struct upload_queue *q, size_t max_items, size_t max_byte
 void upload_queue_fini(struct upload_queue *q);
 
 /*
- * Takes the content of body in every case. 0; -EFBIG: no room, counted in n_dropped, or labels too
- * long for a URL; -ENOMEM.
+ * Takes the content of body in every case. Returns 0, -ENOMEM, or -EFBIG if the labels are too long
+ * for a URL or there is no room, which n_dropped counts.
  */
 int upload_queue_add(struct upload_queue *q, const char *endpoint,
 		     const struct upload_label *labels, struct buf *body, void *context) MUST_CHECK;
 
-/* The oldest that is not under way, or NULL. Borrowed until upload_queue_remove(). */
+/* The oldest one that is not being sent, or NULL. Borrowed until upload_queue_remove(). */
 struct upload *upload_queue_next(const struct upload_queue *q);
 void upload_queue_remove(struct upload_queue *q, struct upload *up);
 
-/* All others come first from now on. */
+/* Moves up behind all others. */
 void upload_queue_move_back(struct upload_queue *q, struct upload *up);
 
 #endif /* COMMON_UPLOAD_UPLOAD_QUEUE_H */

@@ -6,7 +6,7 @@
 
 #define URL_MAX_BYTES 8192
 
-/* Bytes that stand for themselves in a query: the unreserved set of RFC 3986 and '/'. */
+/* Bytes that need no encoding in a query: the unreserved set of RFC 3986, and '/'. */
 static bool is_plain(unsigned char c)
 {
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||

@@ -1,6 +1,6 @@
 /*
- * Endpoint + labels → URL of one upload: POST <endpoint>?service.name=…&host.name=…
- * Pure. Values are percent-encoded as RFC 3986 asks for in a query.
+ * The URL of one upload, from endpoint and labels: POST <endpoint>?service.name=…&host.name=…
+ * Values are percent-encoded by RFC 3986. Pure.
  */
 #ifndef COMMON_UPLOAD_UPLOAD_URL_H
 #define COMMON_UPLOAD_UPLOAD_URL_H
@@ -9,16 +9,16 @@
 
 struct upload_label {
 	const char *name;
-	const char *value; /* NULL or "": the label is left out */
+	const char *value; /* the label is omitted if this is NULL or "" */
 };
 
 /*
- * *ret is NUL-terminated and owned by the caller. labels ends with a zeroed one.
- * -ENOMEM; -EFBIG when the URL would be longer than 8 KiB, which no server takes.
+ * labels end with a zeroed one. The caller owns *ret. Returns 0, -ENOMEM, or -EFBIG if the URL
+ * would exceed 8 KiB, which no server accepts.
  */
 int upload_url_make(char **ret, const char *endpoint, const struct upload_label *labels) MUST_CHECK;
 
-/* collector endpoint ("http://host:port[/base]") → its profiles endpoint. -ENOMEM. */
+/* "http://host:port[/base]" → "http://host:port[/base]/v1/profiles". Returns 0 or -ENOMEM. */
 int upload_url_from_collector(char **ret, const char *collector) MUST_CHECK;
 
 #endif /* COMMON_UPLOAD_UPLOAD_URL_H */

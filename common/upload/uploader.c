@@ -1,3 +1,16 @@
+/*
+ * Delivery of profiles: what to do with each answer of the receiver.
+ *
+ * The difficulty is to distinguish a receiver in trouble from a profile that it cannot take. If
+ * everything were retried, one bad profile at the head of the queue would block all others; if
+ * everything were dropped, an outage of a minute would lose a minute. The status says which: no
+ * answer, 429 and 5xx are about the receiver, other 4xx about the profile. 500 is ambiguous,
+ * because servers return it for their bugs, too. It is taken for the profile's fault after
+ * MAX_500_ANSWERS of them, counting only those between which other profiles were accepted.
+ *
+ * While the receiver is down, a single request at a time probes it; the first success opens the
+ * window to max_sending again.
+ */
 #include "common/upload/uploader.h"
 
 #include <errno.h>
@@ -7,10 +20,10 @@
 #include "common/telemetry/log.h"
 #include "common/upload/upload_queue.h"
 
-/* To one profile, while others are accepted in between; then it is taken for the cause. */
+/* Answers of 500 to one profile, with others accepted in between, until it is dropped. */
 #define MAX_500_ANSWERS 10
 
-/* What a receiver may ask for: longer and its mistake would look like our death. */
+/* Longest Retry-After that is followed: a longer one would look as if the agent had died. */
 #define MAX_RETRY_AFTER_NS (300 * NS_PER_S)
 
 enum uploader_metric {
@@ -30,15 +43,15 @@ struct uploader {
 	struct http_client *client; /* borrowed */
 	struct loop_source *retry_timer;
 	char *endpoint;
-	char *api_key_header; /* NULL: none */
+	char *api_key_header; /* NULL if there is none */
 	unsigned max_sending;
 	uint64_t timeout_ns;
 	struct backoff backoff;
 
 	struct upload_queue queue;
 	unsigned n_sending;
-	bool waiting; /* the retry timer is set: nothing new is sent */
-	bool down;    /* the last try failed: said once */
+	bool waiting; /* the retry timer is set: nothing is sent */
+	bool down;    /* the last request failed, which was logged */
 
 	loop_fn idle;
 	void *idle_ctx;
@@ -84,9 +97,9 @@ static void retry_later(struct uploader *u, const struct http_result *res)
 		delay = res->retry_after_ns < MAX_RETRY_AFTER_NS ? res->retry_after_ns
 								 : MAX_RETRY_AFTER_NS;
 	if (!u->down)
-		log_warn("cannot upload profiles, trying again",
-			 "status=%d error=\"%s\" in_ms=%llu", res->status,
-			 res->error ? res->msg : "", (unsigned long long)(delay / NS_PER_MS));
+		log_warn("cannot upload profiles; retrying", "status=%d error=\"%s\" in_ms=%llu",
+			 res->status, res->error ? res->msg : "",
+			 (unsigned long long)(delay / NS_PER_MS));
 	u->down = true;
 	u->waiting = true;
 	loop_set_timer(u->retry_timer, delay);
@@ -96,7 +109,7 @@ static void finish(struct uploader *u, struct upload *up, const struct http_resu
 {
 	backoff_reset(&u->backoff);
 	if (u->down)
-		log_info("uploads work again", "waiting=%zu", u->queue.n_items);
+		log_info("uploads recovered", "waiting=%zu", u->queue.n_items);
 	u->down = false;
 	if (res->status >= 200 && res->status < 300) {
 		metric_add(&u->metrics[UPLOADED], 1);
@@ -118,10 +131,7 @@ static bool is_for_later(const struct http_result *res)
 	return res->error || res->status == 429 || res->status >= 500;
 }
 
-/*
- * A receiver that fails because of one profile says 500 to it whenever it comes, and takes others.
- * Other codes are about the receiver, or about a proxy before it.
- */
+/* Whether answers of 500 show that the profile is at fault: see the top of the file. */
 static bool is_own_fault(struct uploader *u, struct upload *up, const struct http_result *res)
 {
 	uint64_t n_accepted = metric_get(&u->metrics[UPLOADED]);
@@ -171,7 +181,7 @@ static int send_upload(struct uploader *u, struct upload *up)
 
 static void send_more(struct uploader *u)
 {
-	/* while the receiver is down one request at a time is enough to find out */
+	/* while the receiver is down, one request is enough to learn when it recovers */
 	unsigned max = u->down ? 1 : u->max_sending;
 	struct upload *up;
 
@@ -236,7 +246,7 @@ void uploader_free(struct uploader *u)
 		return;
 	if (u->queue.n_items > 0) {
 		metric_add(&u->metrics[DROPPED_SHUTDOWN], u->queue.n_items);
-		log_warn("stopping with profiles that could not be uploaded", "profiles=%zu",
+		log_warn("lost profiles that could not be uploaded before the end", "profiles=%zu",
 			 u->queue.n_items);
 	}
 	upload_queue_fini(&u->queue);
