@@ -94,12 +94,14 @@ endif
 
 # ---- stamps: rewritten only when their content changes ----------------------
 flags_now := $(CC) $(CPPFLAGS_ALL) $(CFLAGS_ALL) $(LDFLAGS_ALL)
-update = cmp -s $@.new $@ && rm $@.new || mv $@.new $@
+# (of a name of its own, because several makes may run at once)
+new    := .$(shell echo $$PPID).new
+update = cmp -s $@$(new) $@ && rm $@$(new) || mv $@$(new) $@
 $(O)/.flags: FORCE
-	$(file >$@.new,$(flags_now))
+	$(file >$@$(new),$(flags_now))
 	@$(update)
 $(O)/gen/version.h: FORCE
-	@echo '#define VERSION "$(VERSION)"' >$@.new; $(update)
+	@echo '#define VERSION "$(VERSION)"' >$@$(new); $(update)
 FORCE:
 
 # ---- rules -----------------------------------------------------------------

@@ -218,7 +218,7 @@ trap 'trap "" INT TERM; kill -TERM 0; wait; exit 130' INT TERM
 # ---- the stages ----
 
 stage deps wait 30 ""
-stage build wait 30 deps all
+stage build wait 30 deps test-programs
 if [ "$what" = quick ]; then
 	stage check-asan cpu 20 build
 	stage check-fuzz cpu 20 "build ~check-asan"

@@ -141,6 +141,10 @@ build/e2e/%: test/e2e/workloads/%.go Makefile
 check-e2e: all $(e2e_modules) $(e2e_workloads) ## both agents on real workloads, up to the page (E2E="shares page")
 	$(Q)test/e2e/run-e2e.sh $(E2E)
 
+# Everything that stages of "make test" share, so that they need not build it at the same time.
+test-programs: all $(bpf_tests) $(store_tests) $(pipeline_tests) $(e2e_workloads) $(O)/test/go-symbols/check_symbols \
+               $(call go_check,heap between stress locks goroutines gc containers guest)
+
 # ---- on a Kubernetes of our own: built once, by the hash of its sources; images of a workload, one per release of Go ----
 kubernetes_go := 1.21.13 1.23.4 1.26.8
 kubernetes-build: ## build the Kubernetes that the tests run on, once (about 8 minutes of CPU time)
@@ -160,7 +164,7 @@ check-kubernetes: all $(kubernetes_images) ## discovery and scraping on a real K
 	$(Q)KN_BIN=$$(test/kubernetes/build.sh "$$(test/setup/go.sh)") && export KN_BIN && \
 	    KN_GO_VERSIONS="$(kubernetes_go)" KN_IMAGES="$(kubernetes_images)" test/kubernetes/run-kubernetes.sh $(KUBERNETES)
 
-.PHONY: deps test test-quick check-clean-machine check check-runner check-asan check-tsan check-valgrind check-fuzz replay check-bpf check-kernels \
+.PHONY: deps test test-quick test-programs check-clean-machine check check-runner check-asan check-tsan check-valgrind check-fuzz replay check-bpf check-kernels \
         check-go-symbols \
         check-go-matrix check-go-arm64 check-store check-pipeline check-page page-server check-e2e kubernetes-build \
         check-kubernetes
