@@ -2,12 +2,12 @@
 # "make test" and "make test-quick": every check of the repository as stages, each of them a make target: run-all.sh [quick]
 #
 # The stages are a graph (at the end of this file): each begins when those that it needs have passed and there is room for it.
-# There are three kinds of room:
+# There are three kinds of stages:
 #
-#   cpu     work for all processors, as fast as it may be: two at once, so that one fills the gaps of the other. Niced,
-#           because nothing in them depends on how fast it runs.
-#   clock   real daemons and workloads against the clock, which wait more than they work: one at once, not niced
-#   wait    neither: does not count
+#   clock   real daemons and workloads against the clock, which wait more than they work: one at once, at normal priority
+#   wait    takes its time, however much room there is: begins at once, niced a little
+#   cpu     work for all processors: two at once, so that one fills the gaps of the other; niced, because nothing in them depends
+#           on how fast it runs
 #
 # Every stage prints what it counted in the form "N passed, N failed[, N skipped]", or as Node's test runner does ("# pass N" …);
 # a stage that counts nothing is one test. A stage that is late is killed with its stacks shown, and has failed (limit.sh).
@@ -50,9 +50,13 @@ counts_of()
 # run NAME COMMAND...: leaves NAME.log, NAME.result (passed failed skipped) and NAME.times (seconds, CPU seconds)
 run()
 {
-	local name=$1 nice=0 from=$EPOCHREALTIME status c p f s wall cpu TIMEFORMAT='%U %S'
+	local name=$1 nice from=$EPOCHREALTIME status c p f s wall cpu TIMEFORMAT='%U %S'
 	shift
-	[ "${kind[$name]}" != cpu ] || nice=10
+	case ${kind[$name]} in
+	clock) nice=0 ;;
+	wait) nice=5 ;;
+	cpu) nice=10 ;;
+	esac
 	{
 		time nice -n "$nice" test/limit.sh "${limit[$name]}" "$@" >"$out/$name.log" 2>&1 </dev/null
 		echo $? >"$out/$name.status"
@@ -217,8 +221,8 @@ trap 'trap "" INT TERM; kill -TERM 0; wait; exit 130' INT TERM
 
 # ---- the stages ----
 
-stage deps wait 30 ""
-stage build wait 30 deps test-programs
+stage deps clock 30 ""
+stage build clock 30 deps test-programs
 if [ "$what" = quick ]; then
 	stage check-asan cpu 20 build
 	stage check-fuzz cpu 20 "build ~check-asan"
@@ -228,9 +232,9 @@ if [ "$what" = quick ]; then
 	finish
 fi
 
-# Those against the clock first: they are the longest way. Kubernetes takes minutes on a machine that has none yet, and
-# runs last of them.
-stage check-go-matrix clock 60 build
+# Those against the clock are the longest way: they begin first, and Kubernetes, which takes minutes to build on a machine that
+# has none yet, is the last of them.
+stage check-go-matrix wait 60 build
 stage check-e2e clock 45 build
 stage check-bpf clock 15 build
 stage check-pipeline clock 20 build
@@ -238,14 +242,14 @@ stage check-kubernetes clock 60 "build kubernetes-build"
 stage kubernetes-build cpu 60 build
 stage check-asan cpu 45 build
 stage check-fuzz cpu 20 "build ~check-asan"
-stage check-runner cpu 20 "build ~check-asan" "BUILD=asan check-runner"
+stage check-runner wait 20 "build ~check-asan" "BUILD=asan check-runner"
 stage check-tsan cpu 45 build
 stage check-kernels cpu 30 build
+stage check-go-arm64 cpu 45 build
+stage lint cpu 45 build
 stage check-store cpu 20 build
 stage check-go-symbols cpu 30 build
-stage check-go-arm64 cpu 30 build
 stage build-clang cpu 30 build "O=build/clang CC=clang all"
-stage lint cpu 45 build
 stage check-page cpu 20 build
 run_stages
 finish
