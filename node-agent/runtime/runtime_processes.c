@@ -282,12 +282,12 @@ static int add_new(struct runtime_processes *ps, const struct pid_owner *owner, 
 						 ? RUNTIME_BASELINE_ZERO
 						 : RUNTIME_BASELINE_NOW;
 	int has_runtime = detect(ps, id), r;
-	struct entry *e;
+	struct entry *e = NULL;
 
 	if (has_runtime < 0) /* the next scan tries again */
 		return has_runtime == -ENOMEM ? has_runtime : 0;
 	r = has_runtime ? add_runtime(ps, id, baseline, now_ns, &e) : add(ps, id, false, &e);
-	if (r < 0)
+	if (!e)
 		return r;
 	e->owner = *owner;
 	e->scan = ps->n_scans;
