@@ -56,7 +56,7 @@ struct process_table_stats {
  *
  * Example: a builder of unwinding tables takes a reference in on_snapshot, and its thread
  * makes one table per distinct mapping file (mapping.file->id identifies it, mapping.file->fd
- * is open for pread) and writes the mappings of the process into the BPF maps that
+ * is open for pread(2), or -1) and writes the mappings of the process into the BPF maps that
  * sampler_map_fd() returns; in on_exited it removes them. Samples that arrive before the
  * tables are unwound by frame pointers.
  */
