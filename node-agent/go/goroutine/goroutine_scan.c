@@ -9,7 +9,8 @@
  * batch is small enough that little time passes between the two readings of a goroutine.
  * Those that moved, and those whose stack could not be unwound, which may be for the same
  * reason, are read again one by one: that takes microseconds each, in which few move. After
- * some attempts they are counted without a stack.
+ * some attempts, those that still move are counted without a stack, and the others with the
+ * frames that could be unwound.
  */
 #include "node-agent/go/goroutine/goroutine_scan.h"
 

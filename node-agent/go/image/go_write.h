@@ -6,21 +6,18 @@
  * never sees a third value. Before that, everything is checked through the very descriptor
  * that is written to, which stays bound to the memory it was opened for.
  *
- * The process keeps running, and nothing can compare and swap a word of another process.
- * Between the check and the write, which are two consecutive system calls, the program may
- * store a value of its own; it then gets a mixture of both. So the word is read again: a
- * mixture is undone, and the result is -EALREADY as if the program had been faster. What is
- * left in those microseconds:
+ * The process keeps running, and no system call compares and swaps a word of another process.
+ * Between the check and the write, two consecutive system calls, the program may store a value of
+ * its own. Our byte in the middle of it makes a mixture of both. So the word is read again
+ * afterwards: our byte is taken out of a mixture, and the result is -EALREADY, as if the program
+ * had stored its value before the check. What is left of the race, in these microseconds:
  *
- * - The program's value is nonzero in our byte alone: nothing shows that it was there. It is
- *   lost, as
- *    if the program had stored it a moment earlier and we had overwritten it knowingly.
- * - The program's value is nonzero in our byte and in others: it keeps the others, and has 0
- *   in ours. - Right after our write the program stores a value which happens to have our
- *   byte: that byte is
- *    taken for ours, and cleared.
- * - The program stores again between our second reading and the undoing: its byte is cleared
- *   too.
+ * - The program's value is 0 except in our byte. Then the mixture is the value that we wanted to
+ *   write. The program's value is lost, and the result is 1.
+ * - The program's value is not 0 in our byte nor in the others. Then it keeps the others, and has
+ *   0 in our byte. The result is -EALREADY.
+ * - After our write the program stores a value that has our byte by itself. That byte is cleared.
+ * - The program stores again before our byte is taken out. The byte of that value is cleared.
  */
 #ifndef NODE_AGENT_GO_IMAGE_GO_WRITE_H
 #define NODE_AGENT_GO_IMAGE_GO_WRITE_H
