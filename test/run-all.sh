@@ -232,13 +232,13 @@ if [ "$what" = quick ]; then
 	finish
 fi
 
-# Those against the clock are the longest way: they begin first, and Kubernetes, which takes minutes to build on a machine that
-# has none yet, is the last of them.
+# Those against the clock are the longest way, so they begin first. The agents of check-e2e read every Go process of the machine,
+# and some of its tests count what could not be read: it runs without the programs of the Go matrix beside it.
 stage check-go-matrix wait 60 build
-stage check-e2e clock 45 build
 stage check-bpf clock 15 build
 stage check-pipeline clock 20 build
 stage check-kubernetes clock 60 "build kubernetes-build"
+stage check-e2e clock 45 "build ~check-go-matrix"
 stage kubernetes-build cpu 60 build
 stage check-asan cpu 45 build
 stage check-fuzz cpu 20 "build ~check-asan"

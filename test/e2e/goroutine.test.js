@@ -24,6 +24,7 @@ before(async () => {
   node = await startNode({
     cluster,
     interval: "5s",
+    pids: [workload.pid], // what is counted is of this program alone
     args: ["--go-heap-interval=1s", "--go-heap-profiler=disabled", "--go-goroutine-profiler=reasons"],
   });
 });
