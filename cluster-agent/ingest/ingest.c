@@ -4,9 +4,9 @@
  *	decode (pprof_decode.h) ─► stacks and values (profile_rows.h) ─► rows (row_batch.h)
  *	   ─► store_writer ─► rows_done(): remember the stacks, answer the sender
  *
- * The first three run on a thread of the pool, entirely in that thread's arena, so that a
- * hostile profile can use as much memory as its limit and no more, and is gone with the arena.
- * Only the rows leave it.
+ * The first three run on a thread of the pool, entirely in that thread's arena: a hostile profile
+ * can use as much memory as the arena's limit, and all of it is freed with the arena. Only the
+ * rows leave it.
  *
  * An upload is all or nothing: rows reach the writer only after the whole profile was laid out,
  * and a stack is only remembered as known (seen_stacks.h) after its row is durable. Two uploads

@@ -2,7 +2,7 @@
  * The statements that make a database ours, as one table of tables.
  *
  * Coroot reads profiling_stacks, profiling_samples and profiling_profiles, so their columns are
- * fixed. What a stack looks like is stored once per service and day (ReplacingMergeTree by
+ * fixed. The frames of a stack are stored once per service and day (ReplacingMergeTree by
  * hash), and samples refer to it by its hash: a stack is hundreds of bytes, a sample a dozen
  * after compression. profiling_profiles is a materialized view that says which services and
  * types exist without reading samples. profiling_quality, with one row per profile, is what

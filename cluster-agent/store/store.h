@@ -20,11 +20,11 @@
  * are never cancelled, as their rows were accepted; an engine bounds their time itself and then
  * returns -EAGAIN.
  *
- * Errors tell the caller what to do next; err has the sentence for people:
+ * Errors say what to do next; err has a sentence for people:
  *
  *	-EREMOTEIO  the engine understood and refused. Insert: split the rows, then give up on those
  *	            that are still refused. Query: give up, the SQL is at fault.
- *	-ENOMEM     as -EREMOTEIO: less at a time may succeed.
+ *	-ENOMEM     as -EREMOTEIO: fewer rows may succeed.
  *	-EAGAIN     the engine is busy or cannot be reached. Retry the same rows with the same token
  *	            later, or the same query; to split would only ask more of it.
  *	-EFBIG      the answer does not fit: give up, and ask for less.

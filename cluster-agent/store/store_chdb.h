@@ -19,7 +19,7 @@ struct store_chdb_config {
  * runs. Released with store_close(). Returns 0, or with a sentence in err:
  *  -EBUSY      another process holds data_dir;
  *  -ENOTEMPTY  data_dir holds something else;
- *  -ENOENT     there is no libchdb.so where it was looked for;
+ *  -ENOENT     libchdb.so was not found;
  *  -EIO        the engine failed; or another -errno of the files in data_dir.
  */
 int store_chdb_open(struct store **ret, const struct store_chdb_config *cfg,

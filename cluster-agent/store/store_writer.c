@@ -2,7 +2,7 @@
  * Why uploads are written in groups: each insert makes a part per table and an fsync for it,
  * and the engine merges parts in the background. A hundred nodes that upload at once would make
  * three hundred parts; as a group they make three. So the first upload waits up to max_delay_ns
- * for others, which nobody notices, as a sender uploads once per interval.
+ * for others, which is unnoticeable: a sender uploads once per interval.
  *
  * The pool has one thread, and a group is made by run() itself: it gets the first upload as its
  * job and takes the others from the queue. While a group is being written the next one

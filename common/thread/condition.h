@@ -1,6 +1,6 @@
 /*
  * A condition variable whose deadlines are on CLOCK_MONOTONIC, as clock_monotonic_ns() reads it: a
- * wait does not end early or late because somebody set the system's clock.
+ * wait does not end early or late when the system's clock is set.
  *
  * The mutex is the caller's. As with every condition variable a wait may end for no reason, so it
  * belongs into a loop over what is waited for.

@@ -1,8 +1,8 @@
 /*
  * What the special tables of storing and querying save against common/data/table.h.
  *
- * Each line compares two ways to do the same work, in turns; it prints the median CPU time in ns per
- * element of each, and the bytes per element that each allocates:
+ * Each line compares two ways to do the same work, in turns; it prints the median CPU time in
+ * ns per element of each, and the bytes per element that each allocates:
  *   hash_index   finding or adding the stacks of one profile, each met twice
  *   pair_table   adding the children of a flame tree's nodes, and finding each ten times
  *   seen_stacks  checking and adding the stacks of uploads, as many as the cache has places

@@ -38,7 +38,10 @@ static bool is_free(unsigned port)
 	return bind(fd, (const struct sockaddr *)&sa, sizeof(sa)) == 0;
 }
 
-/* Below those that the kernel gives to connections: it stays free until the agent listens. */
+/*
+ * Below the ports that the kernel gives to connections, so that it is free when the agent
+ * listens.
+ */
 static unsigned free_port(void)
 {
 	static unsigned n;

@@ -1,6 +1,6 @@
 /*
- * What scraped profiles become on the timeline: each covers 10 s of a minute,
- * each pod's others. Through the real agent on the real engine.
+ * What scraped profiles look like on the timeline. Each covers 10 s of a minute, different ones for
+ * each pod. Through the real agent on the real engine.
  */
 #include <signal.h>
 
@@ -14,7 +14,7 @@
 #define TEXT(s) ((struct profile_string){(s), sizeof(s) - 1})
 
 static struct agent_process agent;
-static int64_t t0_ns; /* of the ten minutes that are asked for */
+static int64_t t0_ns; /* start of the ten minutes that the test queries */
 
 struct sample {
 	const char *type;
@@ -57,7 +57,7 @@ static void post(const struct sample *s)
 		fail_msg("%ld %s", reply.status, reply.body.data ? reply.body.data : "");
 }
 
-/* Each minute, also the ones before and after what is asked for. */
+/* Uploads a profile per minute, also before and after the ten minutes. */
 static void post_minutely(struct sample s)
 {
 	for (int i = -1; i <= MINUTES; i++) {
@@ -122,7 +122,7 @@ static void a_profile_stands_until_the_next_of_its_instance_began(void **state)
 {
 	static const char cpu[] = "go:profile_cpu:nanoseconds";
 	static const char labels[] = "service.name=gaps&namespace=shop&pod=g";
-	/* one scrape failed between the first two; the last is of another life */
+	/* one scrape failed between the first two; the last belongs to a restarted pod */
 	static const struct sample samples[] = {{cpu, labels, 60, 70, 10 * S},
 						{cpu, labels, 180, 190, 20 * S},
 						{cpu, labels, 480, 490, 30 * S}};
@@ -203,7 +203,7 @@ static void what_the_node_agent_sends_is_left_as_it_is(void **state)
 	json_t *t;
 
 	(void)state;
-	/* it was idle, and then sends nothing */
+	/* an idle pod sends nothing */
 	post(&(struct sample){cpu, labels, 0, 60, 60 * S});
 	post(&(struct sample){cpu, labels, 120, 180, 60 * S});
 	t = timeline_of("node", cpu, "");
@@ -231,7 +231,10 @@ static int stop(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		/* first: cores of the start page are told from the first profile of anything on */
+		/*
+		 * the first one: cores on the start page count from the first profile of any
+		 * service
+		 */
 		cmocka_unit_test(pods_scraped_at_different_moments_add_up),
 		cmocka_unit_test(a_profile_stands_until_the_next_of_its_instance_began),
 		cmocka_unit_test(the_newest_profile_stands_as_long_as_those_before_it),

@@ -1,6 +1,6 @@
 /*
- * More than the agent can take at once: uploads whose rows are thousands of times as large as they
- * are themselves. CLUSTER_AGENT names the binary, CHDB_LIBRARY the engine.
+ * More than the agent can take at once: uploads whose rows are thousands of times as large as the
+ * uploads. CLUSTER_AGENT names the binary, CHDB_LIBRARY the engine.
  */
 #include <pthread.h>
 
@@ -18,7 +18,7 @@
 static struct agent_process agent;
 static int64_t t0_ns;
 
-/* n stacks of a leaf each and one frame of NAME_BYTES; every value is 1. */
+/* Makes n stacks of a leaf of their own and one common frame of NAME_BYTES; every value is 1. */
 static void make_profile(struct buf *out, uint32_t n)
 {
 	CLEANUP(arena_fini) struct arena arena;
@@ -71,8 +71,8 @@ static void make_profile(struct buf *out, uint32_t n)
 struct sender {
 	const struct buf *body;
 	size_t i;
-	unsigned n_refused; /* with 503 and when to come back */
-	long status;        /* the last */
+	unsigned n_refused; /* answers with 503 and Retry-After */
+	long status;        /* of the last answer */
 };
 
 static void post(const struct sender *s, struct reply *ret)
@@ -132,7 +132,7 @@ static json_int_t total_of(size_t i)
 	return total;
 }
 
-/* How often they were told to come back. */
+/* Returns how often uploads were refused. */
 static unsigned post_at_once(const struct buf *body, size_t first)
 {
 	struct sender senders[N_UPLOADS];
@@ -153,7 +153,7 @@ static unsigned post_at_once(const struct buf *body, size_t first)
 	return n_refused;
 }
 
-static void uploads_that_do_not_fit_are_told_to_come_back(void **state)
+static void uploads_that_do_not_fit_are_refused_with_retry_after(void **state)
 {
 	CLEANUP(buf_fini) struct buf b;
 	unsigned n_refused = 0;
@@ -162,7 +162,7 @@ static void uploads_that_do_not_fit_are_told_to_come_back(void **state)
 	buf_init(&b, 1 << 20);
 	make_profile(&b, 1200); /* 60 MB of rows */
 	assert_true(b.len < 100000);
-	/* one after the other, as on a machine that stands still between them, they do fit */
+	/* one after the other, as on a machine that is stopped in between, they do fit */
 	for (size_t round = 0; n_refused == 0 && round < 5; round++)
 		n_refused = post_at_once(&b, round * N_UPLOADS);
 	assert_true(n_refused > 0);
@@ -202,7 +202,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_profile_larger_than_an_insert_is_refused_for_good),
-		cmocka_unit_test(uploads_that_do_not_fit_are_told_to_come_back),
+		cmocka_unit_test(uploads_that_do_not_fit_are_refused_with_retry_after),
 	};
 
 	return cmocka_run_group_tests(tests, start, finish);

@@ -1,7 +1,7 @@
 /*
- * Uploads through the real agent on the real engine: what goes in comes out of
- * the API, and of SQL, exactly. CLUSTER_AGENT names the binary, CHDB_LIBRARY
- * the engine, TEST_DATA the folder of recorded profiles.
+ * Uploads through the real agent on the real engine: the API and SQL return exactly what was
+ * uploaded. CLUSTER_AGENT names the binary, CHDB_LIBRARY the engine, TEST_DATA the folder of
+ * recorded profiles.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -24,7 +24,7 @@
 #define TEXT(s) ((struct profile_string){(s), sizeof(s) - 1})
 
 static struct agent_process agent;
-static const char *type_name = CPU; /* of what is made and asked for */
+static const char *type_name = CPU; /* type that profiles are made with and queried by */
 static int64_t t0_ns;               /* end of the profiles, a whole second in the recent past */
 
 static struct profile_string copy(struct arena *a, const char *s)
@@ -168,7 +168,7 @@ static void a_profile_comes_out_of_the_api_as_it_went_in(void **state)
 	json_decref(timeline);
 }
 
-static void instances_are_told_apart(void **state)
+static void instances_are_distinguished(void **state)
 {
 	CLEANUP(buf_fini) struct buf b;
 	json_t *timeline, *flame;
@@ -185,7 +185,7 @@ static void instances_are_told_apart(void **state)
 	json_decref(timeline);
 	flame = get("flamegraph", "many", "&instance=/u/x@n1");
 	assert_int_equal(int_at(flame, "total"), 30000000);
-	/* every node tells its own losses */
+	/* every node reports its own losses */
 	assert_int_equal(int_at(json_object_get(flame, "quality"), "lost"), 6);
 	json_decref(flame);
 	flame = get("flamegraph", "many", "");
@@ -207,7 +207,7 @@ static void strange_names_stay_as_they_are(void **state)
 	post_expecting(200, "service.name=a%5Cb%27c%22d%09e%20%7Bx:String%7D%20%25", b.data, b.len);
 	assert_int_equal(total_of("a%5Cb%27c%22d%09e%20%7Bx:String%7D%20%25"), 10000000);
 	assert_int_equal(total_of("a%5Cb%27c%22d"), 0);
-	/* what is not UTF-8 could be shown but not be asked for */
+	/* a name that is not UTF-8 could be listed but not be queried */
 	post_expecting(200, "service.name=f%FCr&host.name=%FF", b.data, b.len);
 	assert_int_equal(total_of("f%3Fr"), 10000000);
 }
@@ -222,7 +222,7 @@ static void the_same_upload_counts_once(void **state)
 	for (int i = 0; i < 3; i++)
 		post_expecting(200, "service.name=twice", b.data, b.len);
 	assert_int_equal(total_of("twice"), 30000000);
-	/* with another label it is another upload */
+	/* another label makes it another upload */
 	post_expecting(200, "service.name=twice&host.name=n2", b.data, b.len);
 	assert_int_equal(total_of("twice"), 60000000);
 }
@@ -358,7 +358,7 @@ static void a_profile_of_the_far_past_or_future_is_refused(void **state)
 	assert_unknown("young");
 }
 
-/* What Go writes, with the types renamed as a scraper does. */
+/* A profile as Go writes it, with the types renamed as a scraper does. */
 static void post_recorded(const char *name, const char *path_part)
 {
 	CLEANUP(arena_fini) struct arena arena;
@@ -420,7 +420,7 @@ static void profiles_of_go_are_stored_with_their_names(void **state)
 		 end_ms - 10000, end_ms);
 	timeline = agent_get_json(&agent, path);
 	assert_json(timeline, "unit", "\"bytes\"");
-	/* main.allocate keeps 2000 × 4 KiB, as far as the runtime's sampling sees them */
+	/* main.allocate keeps 2000 × 4 KiB, within the error of the runtime's sampling */
 	assert_true(json_number_value(json_array_get(json_object_get(timeline, "values"), 0)) >
 		    5e6);
 	assert_string_equal(
@@ -511,13 +511,13 @@ static void applications_are_listed_with_their_types_and_cores(void **state)
 	assert_json(application_of(list, "exact"), "cores", "0.003");
 	assert_json(application_of(list, "level"), "cores", "null");
 	assert_true(int_at(list, "lastSeen") == end_ms + 10000);
-	/* the busiest first */
+	/* sorted by cores */
 	assert_string_equal(
 		json_string_value(json_object_get(
 			json_array_get(json_object_get(list, "applications"), 0), "service")),
 		"large");
 	json_decref(list);
-	/* nothing in the range, but something was seen */
+	/* there is nothing in the range, but something before it */
 	snprintf(path, sizeof(path), "/api/applications?from=%lld&to=%lld", end_ms - 90000,
 		 end_ms - 80000);
 	list = agent_get_json(&agent, path);
@@ -537,7 +537,7 @@ static void what_was_answered_survives_sigkill(void **state)
 	agent_process_stop(&agent, SIGKILL);
 	agent_process_start(&agent, NULL);
 	assert_int_equal(total_of("killed"), INT64_C(5050) * 10000000);
-	/* the new process does not know the stacks; sending them again does no harm */
+	/* the new process has forgotten the stacks; storing them again does no harm */
 	post_expecting(200, "service.name=killed&host.name=n2", b.data, b.len);
 	assert_int_equal(total_of("killed"), 2 * INT64_C(5050) * 10000000);
 }
@@ -576,7 +576,7 @@ static void sigterm_stores_what_was_accepted(void **state)
 	assert_int_equal(pthread_join(thread, NULL), 0);
 	agent_process_start(&agent, NULL);
 	assert_true(p.i >= 3);
-	/* an upload whose answer got lost may be there, one that was answered must be */
+	/* an upload whose answer was lost may be stored; one that was answered must be */
 	assert_true(total_of("last") >= p.i * INT64_C(55) * 10000000);
 	assert_true(total_of("last") <= (p.i + 1) * INT64_C(55) * 10000000);
 }
@@ -645,7 +645,7 @@ static void query_tsv(struct store *s, const char *sql, const char *expected)
 	assert_string_equal(out.data ? out.data : "", expected);
 }
 
-/* The last one: the engine is in this process from here on. */
+/* The last test, as it opens the engine in this process. */
 static void the_tables_hold_what_coroot_would_write(void **state)
 {
 	struct store_chdb_config cfg = {
@@ -684,7 +684,7 @@ static void the_tables_hold_what_coroot_would_write(void **state)
 		  "SELECT count() FROM profiling_samples WHERE ServiceName IN "
 		  "('hostile', 'empty', 'old', 'young')",
 		  "0\n");
-	/* 50 uploads of the same 200 stacks: known ones were not sent 50 times */
+	/* 50 uploads have the same 200 stacks, whose rows were not stored 50 times */
 	query_tsv(
 		s,
 		"SELECT count() >= 200 AND count() <= 2000, uniqExact(Hash) FROM profiling_stacks "
@@ -712,7 +712,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_profile_comes_out_of_the_api_as_it_went_in),
-		cmocka_unit_test(instances_are_told_apart),
+		cmocka_unit_test(instances_are_distinguished),
 		cmocka_unit_test(strange_names_stay_as_they_are),
 		cmocka_unit_test(the_same_upload_counts_once),
 		cmocka_unit_test(five_thousand_stacks_are_all_there),

@@ -34,7 +34,7 @@ static size_t keep(char *data, size_t size, size_t n, void *ctx)
 	return buf_add(ctx, data, size * n) == 0 ? size * n : 0;
 }
 
-/* target: path and query; body NULL: GET; header NULL: none. */
+/* target is path and query. Without a body it is a GET; header may be NULL. */
 static void ask(struct answer *a, const char *target, const char *body, const char *header)
 {
 	CURL *c = curl_easy_init();
@@ -262,7 +262,7 @@ static void attacks_neither_read_nor_change_anything(void **state)
 	assert_string_equal(last.body.data, "0\tcoroot\t1\n");
 }
 
-/* Fails when a new version of the engine brings one that nobody has judged. */
+/* Fails if a new release of the engine has a table function that is in neither list. */
 static void every_table_function_is_known_to_be_harmless_or_refused(void **state)
 {
 	static const char harmless[] =

@@ -111,7 +111,7 @@ static void keeps_every_column_of_every_row(void **state)
 	(void)state;
 	row_batch_init(&b, 10000);
 	fill(&b, UINT64_MAX);
-	fill(&b, 10); /* a newline as first byte of a number */
+	fill(&b, 10); /* numbers that begin with a newline */
 	insert(s, NULL, &b);
 	assert_int_equal(
 		query_u64(s, "SELECT count() FROM profiling_stacks WHERE ServiceName = '/svc' "
@@ -198,7 +198,7 @@ static void add_stack(struct row_batch *b, int64_t last_seen_ns)
 	assert_int_equal(row_batch_add_stack(b, &stack), 0);
 }
 
-/* A reader looks for stacks that were seen after the beginning of its range. */
+/* Queries ask for stacks whose LastSeen is after the beginning of the range. */
 static void an_older_profile_does_not_make_a_stack_older(void **state)
 {
 	const int64_t now = (int64_t)(clock_realtime_ns() / (DAY_S * NS_PER_S) * DAY_S * NS_PER_S);
@@ -301,7 +301,7 @@ static void rows_outlive_a_killed_process(void **state)
 	assert_int_equal(query_u64(s, "SELECT count() FROM profiling_quality"), 1);
 }
 
-static void a_second_process_is_told_who_holds_the_directory(void **state)
+static void a_second_process_learns_which_process_holds_the_directory(void **state)
 {
 	CLEANUP(store_closep) struct store *s = open_store(), *second = NULL;
 	char expected[160];
@@ -417,7 +417,7 @@ static void a_new_time_to_live_changes_existing_tables(void **state)
 
 		cfg.profiles_ttl_ns = ttls_s[i] * NS_PER_S;
 		s = open_store();
-		/* the count is of four tables: a view keeps nothing */
+		/* four tables: the view stores nothing itself */
 		snprintf(sql, sizeof(sql), count_of, ttls_s[i]);
 		assert_int_equal(query_u64(s, sql), 4);
 	}
@@ -469,7 +469,7 @@ static void bad_places_are_refused_with_a_sentence(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		/* forks, so it comes before the engine has threads here */
+		/* the first one, as it forks: the engine must have no threads yet */
 		WITH_DIR(rows_outlive_a_killed_process),
 		WITH_DIR(keeps_every_column_of_every_row),
 		WITH_DIR(repeats_of_an_insert_do_nothing_also_after_reopening),
@@ -478,7 +478,7 @@ int main(void)
 		WITH_DIR(an_older_profile_does_not_make_a_stack_older),
 		WITH_DIR(a_failed_query_leaves_nothing_in_later_answers),
 		WITH_DIR(stopping_ends_queries_and_lets_inserts_go_on),
-		WITH_DIR(a_second_process_is_told_who_holds_the_directory),
+		WITH_DIR(a_second_process_learns_which_process_holds_the_directory),
 		WITH_DIR(binds_parameters_instead_of_pasting_them),
 		WITH_DIR(gives_the_text_and_code_of_an_exception),
 		WITH_DIR(greedy_queries_end_without_ending_us),

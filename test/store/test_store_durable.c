@@ -1,6 +1,6 @@
 /*
- * What was answered is there after SIGKILL at any moment. The environment names libchdb.so as
- * CHDB_LIBRARY.
+ * An upload that was answered is in the store after SIGKILL at any moment. The environment names
+ * libchdb.so as CHDB_LIBRARY.
  */
 #include <errno.h>
 #include <ftw.h>
@@ -106,7 +106,7 @@ static uint64_t query_u64(struct store *s, const char *sql)
 	return rowbinary_get_u64(&r);
 }
 
-/* In a process of its own: the parent has to fork again, and the engine has threads. */
+/* Runs in a child, as the engine starts threads and the parent has to fork again. */
 static int count_missing(uint64_t first, uint64_t n)
 {
 	static const char *const columns[][2] = {
@@ -130,7 +130,7 @@ static int count_missing(uint64_t first, uint64_t n)
 	return n_missing;
 }
 
-/* Number of uploads that were answered, counted from the first. */
+/* Returns how many uploads were answered; they are answered in order. */
 static uint64_t read_answers(int fd, uint64_t first, uint64_t enough, pid_t pid)
 {
 	uint64_t v, n = 0;

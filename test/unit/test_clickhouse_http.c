@@ -3,7 +3,7 @@
 #include "cluster-agent/sql/clickhouse_http.h"
 #include "test/lib/unit.h"
 
-static void tells_loopback_addresses_from_others(void **state)
+static void recognizes_loopback_addresses(void **state)
 {
 	static const char *const yes[] = {"127.0.0.1:8123", "127.1.2.3:0", "[::1]:8123",
 					  "localhost:8123"};
@@ -74,7 +74,7 @@ static void maps_codes_and_formats(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(tells_loopback_addresses_from_others),
+		cmocka_unit_test(recognizes_loopback_addresses),
 		cmocka_unit_test(reads_the_password_of_basic_authorization),
 		cmocka_unit_test(maps_codes_and_formats),
 	};

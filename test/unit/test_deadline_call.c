@@ -11,7 +11,7 @@
 
 struct slow_job {
 	struct deadline_job job;
-	sem_t *gate; /* NULL: does not wait */
+	sem_t *gate; /* NULL: the job does not wait */
 	int answer;
 };
 
@@ -89,12 +89,12 @@ static void begin(sem_t *gate)
 	sem_init(gate, 0, 0);
 }
 
-/* ---- a process that stands still ---- */
+/* ---- a stopped process ---- */
 
 #define STANDS_STILL_NS (NS_PER_S + NS_PER_S / 2)
 #define WORK_NS (100 * NS_PER_MS)
 
-static int begun[2]; /* a pipe: a byte when the job runs */
+static int begun[2]; /* a pipe that gets a byte when the job runs */
 
 static void work_a_while(struct deadline_job *j)
 {
@@ -106,7 +106,10 @@ static void work_a_while(struct deadline_job *j)
 		;
 }
 
-/* A call that has a second, in a process that stands still for longer; its exit status. */
+/*
+ * Makes a call with a limit of a second in a process that is stopped for longer. Returns its
+ * exit status.
+ */
 static int call_and_stop(void)
 {
 	int status = 0;
@@ -131,12 +134,12 @@ static int call_and_stop(void)
 	return status;
 }
 
-static void a_process_that_stands_still_has_the_rest_of_the_time(void **state)
+static void a_stopped_process_has_the_rest_of_the_time_when_it_continues(void **state)
 {
 	int status = 1;
 
 	(void)state;
-	/* a busy machine may not have so much time for the job in the rest, but not each time */
+	/* on a busy machine the rest may be too short for the job, but not every time */
 	for (int tries = 0; status != 0 && tries < 5; tries++)
 		status = call_and_stop();
 	assert_int_equal(status, 0);
@@ -164,7 +167,7 @@ static void a_job_that_hangs_is_left_alone_and_its_key_refused(void **state)
 	assert_refused(c, &gate, 7, -ETIMEDOUT);
 	assert_int_equal(atomic_load(&n_freed), 0);
 	assert_refused(c, NULL, 7, -EBUSY);
-	/* on a busy machine even a quick one may be too late, and its key is then refused too */
+	/* on a busy machine even a quick job may be late, and its key is then refused as well */
 	while (call_quick(c, key) < 0)
 		assert_true(++key < 100);
 	sem_post(&gate);
@@ -193,7 +196,7 @@ static void a_key_is_refused_for_a_while(void **state)
 	sem_destroy(&gate);
 }
 
-static void no_more_threads_than_allowed_hang(void **state)
+static void no_more_threads_than_the_maximum_get_stuck(void **state)
 {
 	struct deadline_caller *c = caller(LIMIT_NS, HOUR_NS);
 	sem_t gate;
@@ -203,7 +206,7 @@ static void no_more_threads_than_allowed_hang(void **state)
 	for (uint64_t key = 0; key < DEADLINE_CALL_MAX_STUCK; key++)
 		assert_refused(c, &gate, key, -ETIMEDOUT);
 	assert_refused(c, NULL, 100, -EBUSY);
-	deadline_caller_free(c); /* waits for nobody */
+	deadline_caller_free(c); /* does not wait for stuck threads */
 	for (int i = 0; i < DEADLINE_CALL_MAX_STUCK; i++)
 		sem_post(&gate);
 	wait_for_freed();
@@ -227,12 +230,12 @@ static void survives_every_failed_allocation(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		/* first: forks, so it comes before there are threads */
-		cmocka_unit_test(a_process_that_stands_still_has_the_rest_of_the_time),
+		/* the first one, as it forks: there must be no threads yet */
+		cmocka_unit_test(a_stopped_process_has_the_rest_of_the_time_when_it_continues),
 		cmocka_unit_test(a_job_in_time_stays_the_callers),
 		cmocka_unit_test(a_job_that_hangs_is_left_alone_and_its_key_refused),
 		cmocka_unit_test(a_key_is_refused_for_a_while),
-		cmocka_unit_test(no_more_threads_than_allowed_hang),
+		cmocka_unit_test(no_more_threads_than_the_maximum_get_stuck),
 		cmocka_unit_test(survives_every_failed_allocation),
 	};
 

@@ -8,7 +8,7 @@
 
 static const struct flame_view_limits no_limits = {UINT32_MAX, UINT32_MAX};
 
-/* frames: root first, split at ';' */
+/* frames are root first, separated by ';'. */
 static int add(struct flame_tree *t, const char *stack, int64_t value)
 {
 	struct flame_frame frames[MAX_FRAMES];
@@ -24,7 +24,7 @@ static int add(struct flame_tree *t, const char *stack, int64_t value)
 	return flame_tree_add(t, &frames[MAX_FRAMES - n], n, value);
 }
 
-/* "depth name/file total self" per line */
+/* expected has "depth name/file total self" per line. */
 static void assert_tree(const struct flame_view *v, const char *expected)
 {
 	CLEANUP(buf_fini) struct buf b;
@@ -129,7 +129,7 @@ static void what_is_cut_is_called_other_and_not_lost(void **state)
 			"1 other/ 13 13\n");
 	assert_int_equal(v.other_nodes, 4 + 40);
 	assert_int_equal(v.other_value, 25);
-	/* functions are exact whatever the tree shows */
+	/* totals of functions are exact although the tree is cut */
 	assert_functions(&v, "hot 100 100\n"
 			     "deep 7 7\n");
 }
@@ -145,7 +145,7 @@ static void a_full_tree_keeps_its_total(void **state)
 	assert_int_equal(add(t, "main :0;a :0;b :0", 10), 0);
 	assert_int_equal(add(t, "other_root :0", 3), 0);
 	assert_int_equal(add(t, "main :0", 1), 0);
-	/* a name that does not fit at all */
+	/* a name that exceeds the limit by itself */
 	assert_int_equal(add(t,
 			     "main :0;"
 			     "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"

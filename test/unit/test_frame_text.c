@@ -14,14 +14,14 @@ static const struct sample samples[] = {
 	 "[libstdc++.so.6]", 0},
 	{"std::map<int, char>::find(int const&) map.h:7", "std::map<int, char>::find(int const&)",
 	 "map.h", 7},
-	/* what Coroot's node agent writes */
+	/* as Coroot's node-agent writes them */
 	{"tcp_sendmsg :0", "tcp_sendmsg", "", 0},
 	{"[truncated] :0", "[truncated]", "", 0},
 	{"libc.so.6+0x1234 [libc.so.6]:0", "libc.so.6+0x1234", "[libc.so.6]", 0},
 	/* colons in the name and in the file */
 	{"std::sort<T> C:/x.cpp:9", "std::sort<T>", "C:/x.cpp", 9},
 	{"a::b c::d", "a::b c::d", "", 0},
-	/* not of our form: all name */
+	/* of another form: all name */
 	{"", "", "", 0},
 	{" ", " ", "", 0},
 	{"name", "name", "", 0},
@@ -51,7 +51,7 @@ static void is_split_from_the_right(void **state)
 	}
 }
 
-static void does_not_look_beyond_its_length(void **state)
+static void does_not_read_beyond_its_length(void **state)
 {
 	struct frame_text t;
 
@@ -67,7 +67,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(is_split_from_the_right),
-		cmocka_unit_test(does_not_look_beyond_its_length),
+		cmocka_unit_test(does_not_read_beyond_its_length),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

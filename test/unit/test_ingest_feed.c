@@ -1,4 +1,7 @@
-/* The feed over an ingest that does as it is told: ingest_submit() below is the second implementation. */
+/*
+ * The feed over a fake ingest: ingest_submit() below replaces that of ingest.c and keeps
+ * uploads until the test answers them.
+ */
 #include <errno.h>
 
 #include "cluster-agent/ingest/ingest_feed.h"
@@ -7,7 +10,7 @@
 
 #define MAX_TAKEN 256
 
-/* What ingest was handed and has not answered. */
+/* Uploads that were submitted and are not answered yet. */
 static struct {
 	struct ingest_upload *taken[MAX_TAKEN];
 	size_t n_taken;
@@ -134,7 +137,7 @@ static void a_profile_reaches_ingest_with_its_labels(void **state)
 	tear_down(&f);
 }
 
-static void what_the_store_puts_off_is_given_again(void **state)
+static void what_the_store_cannot_take_is_submitted_again(void **state)
 {
 	struct fixture f;
 
@@ -154,7 +157,7 @@ static void what_the_store_puts_off_is_given_again(void **state)
 	tear_down(&f);
 }
 
-static void a_full_ingest_is_tried_again(void **state)
+static void a_full_ingest_is_retried(void **state)
 {
 	struct fixture f;
 
@@ -188,7 +191,7 @@ static void a_refused_profile_is_dropped_and_counted(void **state)
 	tear_down(&f);
 }
 
-static void the_oldest_makes_room_in_number_and_in_bytes(void **state)
+static void the_oldest_is_dropped_beyond_the_bounds_on_number_and_bytes(void **state)
 {
 	struct fixture f;
 
@@ -234,7 +237,7 @@ static void what_waits_at_the_end_is_flushed_or_counted(void **state)
 	tear_down(&f);
 }
 
-static void many_go_a_few_at_a_time(void **state)
+static void a_backlog_is_submitted_in_parts(void **state)
 {
 	struct fixture f;
 
@@ -275,12 +278,12 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_profile_reaches_ingest_with_its_labels),
-		cmocka_unit_test(what_the_store_puts_off_is_given_again),
-		cmocka_unit_test(a_full_ingest_is_tried_again),
+		cmocka_unit_test(what_the_store_cannot_take_is_submitted_again),
+		cmocka_unit_test(a_full_ingest_is_retried),
 		cmocka_unit_test(a_refused_profile_is_dropped_and_counted),
-		cmocka_unit_test(the_oldest_makes_room_in_number_and_in_bytes),
+		cmocka_unit_test(the_oldest_is_dropped_beyond_the_bounds_on_number_and_bytes),
 		cmocka_unit_test(what_waits_at_the_end_is_flushed_or_counted),
-		cmocka_unit_test(many_go_a_few_at_a_time),
+		cmocka_unit_test(a_backlog_is_submitted_in_parts),
 		cmocka_unit_test(running_out_of_memory_is_an_error),
 	};
 

@@ -188,7 +188,7 @@ static void observations_are_values_by_period(void **state)
 	assert_int_equal(r.types[0].n_samples, 10);
 	assert_int_equal(r.types[0].n_truncated, 3);
 	assert_int_equal(r.types[0].sum, INT64_C(10101010) * 10);
-	/* the period is not of this unit: pprof samples are counted */
+	/* the period has another unit, so the samples of the pprof are counted */
 	assert_int_equal(r.types[1].n_samples, 3);
 	assert_int_equal(r.types[1].n_truncated, 1);
 }
@@ -294,7 +294,7 @@ static void text_to_hash_is_bounded(void **state)
 	assert_int_equal(profile_rows_make(&r, &f.profile, &small, NULL), 0);
 	small.max_hash_bytes--;
 	assert_int_equal(profile_rows_make(&r, &f.profile, &small, NULL), -EFBIG);
-	/* an arena that is too small is the profile's fault as well */
+	/* a profile that exceeds the arena is too large, too */
 	arena_fini(&f.arena);
 	arena_init(&f.arena, 512);
 	assert_int_equal(profile_rows_make(&r, &f.profile, &limits, NULL), -EFBIG);

@@ -56,7 +56,7 @@ static void appending_concatenates_or_changes_nothing(void **state)
 	assert_int_equal(row_batch_append(&a, &b), 0);
 	assert_int_equal(row_batch_rows(&a), 6);
 	assert_int_equal(row_batch_bytes(&a), 2 * row_batch_bytes(&b));
-	/* samples would still fit, quality not: neither stays */
+	/* samples would fit but quality does not: neither is kept */
 	assert_int_equal(row_batch_append(&a, &b), -EFBIG);
 	assert_int_equal(row_batch_rows(&a), 6);
 	assert_int_equal(row_batch_bytes(&a), 2 * row_batch_bytes(&b));

@@ -4,7 +4,7 @@
 #include "common/limits.h"
 #include "test/lib/unit.h"
 
-static void what_nobody_wants_is_not_converted(void **state)
+static void an_unwanted_conversion_is_skipped(void **state)
 {
 	struct scrape_conversion c = {.unwanted = true};
 	CLEANUP(arena_fini) struct arena arena;
@@ -17,7 +17,7 @@ static void what_nobody_wants_is_not_converted(void **state)
 	assert_int_equal(c.error, -ECANCELED);
 	assert_int_equal(c.body.cap, 0);
 	assert_int_equal(c.upload.len, 0);
-	/* as it is said of what is wanted */
+	/* the same body in a wanted conversion is an error */
 	c.unwanted = false;
 	buf_init(&c.body, MIB);
 	assert_int_equal(buf_add(&c.body, "no profile", 10), 0);
@@ -29,7 +29,7 @@ static void what_nobody_wants_is_not_converted(void **state)
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_nobody_wants_is_not_converted),
+		cmocka_unit_test(an_unwanted_conversion_is_skipped),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

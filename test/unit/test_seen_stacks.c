@@ -34,7 +34,7 @@ static void a_stack_is_known_until_its_last_seen(void **state)
 	assert_true(known(s, "/a", 1, T0));
 	assert_true(known(s, "/a", 1, T0 + 3600 * S));
 	assert_false(known(s, "/a", 1, T0 + 3601 * S));
-	/* another service has its own rows */
+	/* another service and another hash have rows of their own */
 	assert_false(known(s, "/b", 1, T0));
 	assert_false(known(s, "/a", 2, T0));
 }
@@ -52,13 +52,13 @@ static void an_older_profile_does_not_shorten_it(void **state)
 	assert_true(known(s, "/a", 1, T0 + 7000 * S));
 }
 
-static void the_first_to_expire_gives_way(void **state)
+static void the_first_to_expire_is_evicted(void **state)
 {
 	CLEANUP(seen_stacks_freep) struct seen_stacks *s = NULL;
 	int n = 0;
 
 	(void)state;
-	/* one set of eight */
+	/* a single set */
 	assert_int_equal(seen_stacks_new(&s, 8), 0);
 	for (int i = 0; i < 8; i++)
 		add(s, "/a", (uint64_t)i, T0 + (100 + i) * S);
@@ -105,7 +105,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_stack_is_known_until_its_last_seen),
 		cmocka_unit_test(an_older_profile_does_not_shorten_it),
-		cmocka_unit_test(the_first_to_expire_gives_way),
+		cmocka_unit_test(the_first_to_expire_is_evicted),
 		cmocka_unit_test(a_large_set_forgets_little),
 		cmocka_unit_test(survives_every_failed_allocation),
 	};

@@ -102,7 +102,7 @@ static void refuses_everything_else(void **state)
 	}
 }
 
-static void tells_broken_text_from_refused_text(void **state)
+static void reports_broken_text_as_invalid_and_not_as_refused(void **state)
 {
 	static const char *const sql[] = {
 		"",          " -- only a comment", ";", "SELECT 'x", "SELECT 'x\\",
@@ -152,7 +152,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(lets_reading_pass),
 		cmocka_unit_test(refuses_everything_else),
-		cmocka_unit_test(tells_broken_text_from_refused_text),
+		cmocka_unit_test(reports_broken_text_as_invalid_and_not_as_refused),
 		cmocka_unit_test(finds_the_format_of_the_answer),
 	};
 

@@ -1,7 +1,7 @@
 #include "common/thread/stall_watch.h"
 #include "test/lib/unit.h"
 
-static void test_a_busy_thread_without_cpu_time_stands_still(void **state)
+static void test_a_busy_thread_without_cpu_time_is_stalled(void **state)
 {
 	struct stall_watch w;
 
@@ -14,7 +14,7 @@ static void test_a_busy_thread_without_cpu_time_stands_still(void **state)
 	assert_int_equal(stall_watch_poll(&w, 1040, 8, true), 10);
 }
 
-static void test_an_idle_thread_does_not(void **state)
+static void test_an_idle_thread_is_not_stalled(void **state)
 {
 	struct stall_watch w;
 
@@ -26,8 +26,8 @@ static void test_an_idle_thread_does_not(void **state)
 	assert_int_equal(stall_watch_poll(&w, 1040, 7, true), 10);
 }
 
-/* The process was stopped, or the machine suspended: the thread has had no more time than the watch. */
-static void test_time_without_a_look_counts_as_one_period(void **state)
+/* The process was stopped, or the machine suspended, and the thread could not run either. */
+static void test_a_late_poll_counts_as_one_period(void **state)
 {
 	struct stall_watch w;
 
@@ -41,9 +41,9 @@ static void test_time_without_a_look_counts_as_one_period(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_a_busy_thread_without_cpu_time_stands_still),
-		cmocka_unit_test(test_an_idle_thread_does_not),
-		cmocka_unit_test(test_time_without_a_look_counts_as_one_period),
+		cmocka_unit_test(test_a_busy_thread_without_cpu_time_is_stalled),
+		cmocka_unit_test(test_an_idle_thread_is_not_stalled),
+		cmocka_unit_test(test_a_late_poll_counts_as_one_period),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,9 +1,9 @@
-/* The writer over a fake store: store_insert() below replaces that of store.c and counts rows. */
+/* The writer over a store with an engine of the test, which counts rows. */
 #include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "cluster-agent/store/store.h"
+#include "cluster-agent/store/store_engine.h"
 #include "cluster-agent/store/store_writer.h"
 #include "common/system/clock.h"
 #include "test/lib/unit.h"
@@ -18,14 +18,14 @@ static struct {
 	unsigned n_inserts;
 	int fail_table; /* whose inserts fail; -1: none */
 	bool unavailable;
-} store;
+} stored;
 
 static pthread_mutex_t store_lock = PTHREAD_MUTEX_INITIALIZER;
 static atomic_uint n_stored, n_failed;
 
 /* Rows of this test are a hash each; one of them is refused. */
-int store_insert(struct store *s, enum store_table table, const char *token, const void *rows,
-		 size_t len, struct err *err)
+static int insert(struct store *s, enum store_table table, const char *token, const void *rows,
+		  size_t len, struct err *err)
 {
 	const uint64_t *hashes = rows;
 	size_t n = len / sizeof(uint64_t);
@@ -34,18 +34,21 @@ int store_insert(struct store *s, enum store_table table, const char *token, con
 	assert_int_equal(strlen(token), 32);
 	pthread_mutex_lock(&store_lock);
 	pthread_mutex_unlock(&store_lock);
-	store.n_inserts++;
+	stored.n_inserts++;
 	for (size_t i = 0; i < n; i++) {
 		if (hashes[i] == POISON)
 			return err_set(err, -EREMOTEIO, "Code: 117. DB::Exception: poison");
 	}
-	if (store.unavailable)
+	if (stored.unavailable)
 		return err_set(err, -EAGAIN, "cannot be reached");
-	if ((int)table == store.fail_table)
+	if ((int)table == stored.fail_table)
 		return err_set(err, -EREMOTEIO, "Code: 243. DB::Exception: disk full");
-	store.n_rows[table] += n;
+	stored.n_rows[table] += n;
 	return 0;
 }
+
+static const struct store_engine engine = {.insert = insert};
+static struct store store = {&engine};
 
 static void count_result(void *ctx, int result)
 {
@@ -56,8 +59,8 @@ static void count_result(void *ctx, int result)
 static int reset(void **state)
 {
 	(void)state;
-	memset(&store, 0, sizeof(store));
-	store.fail_table = -1;
+	memset(&stored, 0, sizeof(stored));
+	stored.fail_table = -1;
 	atomic_store(&n_stored, 0);
 	atomic_store(&n_failed, 0);
 	return 0;
@@ -82,7 +85,8 @@ static void submit(struct store_writer *w, uint64_t hash)
 
 static struct store_writer *start(uint64_t max_delay_ns)
 {
-	const struct store_writer_config cfg = {.max_delay_ns = max_delay_ns,
+	const struct store_writer_config cfg = {.store = &store,
+						.max_delay_ns = max_delay_ns,
 						.max_queued = N_THREADS * N_PER_THREAD};
 	struct store_writer *w = NULL;
 
@@ -92,15 +96,15 @@ static struct store_writer *start(uint64_t max_delay_ns)
 
 static void assert_rows(uint64_t stacks, uint64_t samples, uint64_t quality)
 {
-	assert_int_equal(store.n_rows[STORE_STACKS], stacks);
-	assert_int_equal(store.n_rows[STORE_SAMPLES], samples);
-	assert_int_equal(store.n_rows[STORE_QUALITY], quality);
+	assert_int_equal(stored.n_rows[STORE_STACKS], stacks);
+	assert_int_equal(stored.n_rows[STORE_SAMPLES], samples);
+	assert_int_equal(stored.n_rows[STORE_QUALITY], quality);
 }
 
-static void assert_answers(unsigned stored, unsigned failed)
+static void assert_answers(unsigned n_ok, unsigned n_bad)
 {
-	assert_int_equal(atomic_load(&n_stored), stored);
-	assert_int_equal(atomic_load(&n_failed), failed);
+	assert_int_equal(atomic_load(&n_stored), n_ok);
+	assert_int_equal(atomic_load(&n_failed), n_bad);
 }
 
 /* Frees the writer, which waits for all answers. */
@@ -121,7 +125,7 @@ static void uploads_that_come_together_are_one_insert_per_table(void **state)
 	submit_and_finish(hashes, 5);
 	assert_rows(5, 5, 5);
 	assert_answers(5, 0);
-	assert_int_equal(store.n_inserts, 3);
+	assert_int_equal(stored.n_inserts, 3);
 }
 
 static void a_poisoned_upload_fails_alone(void **state)
@@ -139,11 +143,11 @@ static void a_store_that_cannot_be_reached_is_asked_once_per_group(void **state)
 	static const uint64_t hashes[] = {1, 2, 3, 4, 5};
 
 	(void)state;
-	store.unavailable = true;
+	stored.unavailable = true;
 	submit_and_finish(hashes, 5);
 	assert_rows(0, 0, 0);
 	assert_answers(0, 5);
-	assert_int_equal(store.n_inserts, 1);
+	assert_int_equal(stored.n_inserts, 1);
 }
 
 static void a_repeated_upload_is_answered_but_not_stored(void **state)
@@ -167,13 +171,13 @@ static void a_retry_writes_only_what_is_missing(void **state)
 	CLEANUP(store_writer_freep) struct store_writer *w = NULL;
 
 	(void)state;
-	store.fail_table = STORE_QUALITY;
+	stored.fail_table = STORE_QUALITY;
 	w = start(50 * NS_PER_MS);
 	submit(w, 1);
 	submit(w, 2);
 	wait_for_answers(2);
 	/* no insert is under way: both were answered and nothing else is queued */
-	store.fail_table = -1;
+	stored.fail_table = -1;
 	submit(w, 1);
 	submit(w, 2);
 	wait_for_answers(4);
@@ -184,7 +188,8 @@ static void a_retry_writes_only_what_is_missing(void **state)
 
 static void a_full_queue_refuses_and_leaves_the_batch_to_its_owner(void **state)
 {
-	const struct store_writer_config cfg = {.max_queued = 1, .max_delay_ns = NS_PER_S};
+	const struct store_writer_config cfg = {
+		.store = &store, .max_queued = 1, .max_delay_ns = NS_PER_S};
 	CLEANUP(store_writer_freep) struct store_writer *w = NULL;
 	CLEANUP(row_batch_fini) struct row_batch b;
 	unsigned n_accepted = 0, n_tries = 0;
@@ -225,8 +230,8 @@ static int submit_bytes(struct store_writer *w, uint64_t hash, size_t n_bytes)
 /* The bound is on bytes too, as a few KiB of upload can become as many MiB of rows. */
 static void uploads_that_wait_are_bounded_by_their_bytes(void **state)
 {
-	const struct store_writer_config cfg = {.max_delay_ns = NS_PER_MS,
-						.max_queued_bytes = 8000};
+	const struct store_writer_config cfg = {
+		.store = &store, .max_delay_ns = NS_PER_MS, .max_queued_bytes = 8000};
 	CLEANUP(store_writer_freep) struct store_writer *w = NULL;
 
 	(void)state;

@@ -85,7 +85,7 @@ static void a_level_is_averaged_over_time_and_added_over_instances(void **state)
 	assert_near(steps[1].value, 80, 1e-6);
 }
 
-static void a_sum_without_a_duration_is_one_of_a_second(void **state)
+static void a_sum_without_a_duration_is_spread_over_a_second(void **state)
 {
 	struct timeline_step steps[2];
 	struct timeline_window w[] = {{T0 + 15 * S, T0 + 15 * S, S / 2}};
@@ -131,7 +131,7 @@ int main(void)
 		cmocka_unit_test(what_overlaps_adds_up),
 		cmocka_unit_test(a_step_without_profiles_has_no_value),
 		cmocka_unit_test(a_level_is_averaged_over_time_and_added_over_instances),
-		cmocka_unit_test(a_sum_without_a_duration_is_one_of_a_second),
+		cmocka_unit_test(a_sum_without_a_duration_is_spread_over_a_second),
 		cmocka_unit_test(absurd_windows_do_no_harm),
 		cmocka_unit_test(steps_are_round),
 	};

@@ -1,7 +1,7 @@
 /*
- * HTTP server, receive, ingest, store writer and API together, on several threads at once, over a
- * store that is an array: the functions of store.h below are its third implementation. What the
- * engine keeps from running under a sanitizer runs here.
+ * HTTP server, receive, ingest, store writer and API together, on several threads at once, over
+ * a store with an engine of the test. chDB cannot run under a sanitizer; all stages around it
+ * do so here.
  */
 #include <curl/curl.h>
 #include <errno.h>
@@ -10,7 +10,7 @@
 
 #include "cluster-agent/ingest/ingest.h"
 #include "cluster-agent/receive/profile_handler.h"
-#include "cluster-agent/store/store.h"
+#include "cluster-agent/store/store_engine.h"
 #include "cluster-agent/store/store_writer.h"
 #include "cluster-agent/web/web_api.h"
 #include "common/http/http_server.h"
@@ -26,35 +26,32 @@
 static struct {
 	atomic_ulong n_bytes[STORE_TABLE_MAX];
 	atomic_uint n_queries;
-} store;
+} stored;
 
-int store_insert(struct store *s, enum store_table table, const char *token, const void *rows,
-		 size_t len, struct err *err)
+static int insert(struct store *s, enum store_table table, const char *token, const void *rows,
+		  size_t len, struct err *err)
 {
 	(void)s;
 	(void)token;
 	(void)rows;
 	(void)err;
-	atomic_fetch_add(&store.n_bytes[table], len);
+	atomic_fetch_add(&stored.n_bytes[table], len);
 	return 0;
 }
 
-int store_query(struct store *s, const struct store_query *q, struct buf *out, struct err *err)
+static int query(struct store *s, const struct store_query *q, struct buf *out, struct err *err)
 {
 	(void)s;
 	(void)q;
 	(void)out;
-	/* the first half of them fails */
-	if (atomic_fetch_add(&store.n_queries, 1) < N_PER_THREAD)
+	/* the first half of the queries fails */
+	if (atomic_fetch_add(&stored.n_queries, 1) < N_PER_THREAD)
 		return err_set(err, -EREMOTEIO, "Code: 1. DB::Exception: no");
 	return 0;
 }
 
-int store_ping(struct store *s)
-{
-	(void)s;
-	return 0;
-}
+static const struct store_engine engine = {.insert = insert, .query = query};
+static struct store store = {&engine};
 
 struct stages {
 	struct metrics *metrics;
@@ -97,14 +94,14 @@ static void start(struct stages *s)
 	struct err err = {""};
 
 	*s = (struct stages){0};
-	memset(&store, 0, sizeof(store));
+	memset(&stored, 0, sizeof(stored));
 	buf_init(&s->body, 10000);
 	make_profile(&s->body);
 	assert_int_equal(metrics_new(&s->metrics), 0);
-	assert_int_equal(
-		store_writer_new(&s->writer,
-				 &(struct store_writer_config){.max_delay_ns = 5 * NS_PER_MS}),
-		0);
+	assert_int_equal(store_writer_new(&s->writer,
+					  &(struct store_writer_config){
+						  .store = &store, .max_delay_ns = 5 * NS_PER_MS}),
+			 0);
 	assert_int_equal(
 		ingest_new(&s->ingest, &(struct ingest_config){.writer = s->writer,
 							       .profiles_ttl_ns = 86400 * NS_PER_S,
@@ -114,7 +111,8 @@ static void start(struct stages *s)
 	assert_int_equal(profile_handler_new(&s->handler,
 					     &(struct profile_handler_config){.ingest = s->ingest}),
 			 0);
-	assert_int_equal(web_api_new(&s->web, &(struct web_api_config){.n_threads = 3}), 0);
+	assert_int_equal(
+		web_api_new(&s->web, &(struct web_api_config){.store = &store, .n_threads = 3}), 0);
 	assert_int_equal(profile_handler_register(s->handler, s->metrics), 0);
 	assert_int_equal(ingest_register(s->ingest, s->metrics), 0);
 	assert_int_equal(store_writer_register(s->writer, s->metrics), 0);
@@ -137,7 +135,7 @@ static void start(struct stages *s)
 		0);
 }
 
-/* In the agent's order. */
+/* In the same order as the agent. */
 static void stop(struct stages *s)
 {
 	http_server_quiesce(s->server);
@@ -159,7 +157,7 @@ static size_t ignore(char *data, size_t size, size_t n, void *ctx)
 	return size * n;
 }
 
-/* Status, 0 when the connection fails. body NULL: GET. */
+/* Returns the status, or 0 if the connection fails. Without a body it is a GET. */
 static long request(const struct stages *s, const char *path, const struct buf *body)
 {
 	CURL *curl = curl_easy_init();
@@ -189,7 +187,7 @@ static void *send_uploads(void *ctx)
 		char path[128];
 		long status;
 
-		/* some of them are the same for all threads */
+		/* some are the same in all threads */
 		snprintf(path, sizeof(path), "/v1/profiles?service.name=s%d&host.name=%p", i,
 			 i % 2 ? (void *)&status : NULL);
 		status = request(s, path, &s->body);
@@ -244,7 +242,7 @@ static void every_request_is_answered_and_what_was_stored_reached_the_store(void
 	assert_true(atomic_load(&s.n_stored) > 0);
 	assert_int_equal(atomic_load(&s.n_answered), 2 * N_PER_THREAD);
 	for (int t = 0; t < STORE_TABLE_MAX; t++)
-		assert_true(atomic_load(&store.n_bytes[t]) > 0);
+		assert_true(atomic_load(&stored.n_bytes[t]) > 0);
 }
 
 static void stopping_amid_uploads_answers_those_that_were_taken(void **state)

@@ -1,4 +1,4 @@
-/* What hangs waits for a queue of the test. Run under TSan as well. */
+/* A thread hangs by waiting for a queue of the test. Run under TSan as well. */
 #include <errno.h>
 
 #include "common/system/clock.h"
@@ -9,9 +9,9 @@
 #define A_WHILE_NS (300 * NS_PER_S)
 
 struct fixture {
-	struct queue *answers; /* what the thread waits for, whatever it is asked for meanwhile */
-	struct queue *ends;    /* what was freed: &alone or &joined */
-	unsigned n_entered;    /* the owner's too: in between enter and leave only */
+	struct queue *answers; /* what a hanging thread waits for; it ignores that it must end */
+	struct queue *ends;    /* how the thread was freed: &alone or &joined */
+	unsigned n_entered;    /* the owner's: only touched between enter and leave */
 	bool hangs;
 };
 
@@ -63,7 +63,7 @@ static void answer(struct fixture *f)
 	assert_int_equal(queue_push(f->answers, &an_answer), 0);
 }
 
-static void test_one_that_waits_ends_when_it_is_asked_to(void **state)
+static void test_a_waiting_thread_ends_when_it_is_stopped(void **state)
 {
 	struct worker_thread *t;
 	struct fixture f;
@@ -77,7 +77,7 @@ static void test_one_that_waits_ends_when_it_is_asked_to(void **state)
 	assert_int_equal(worker_thread_join(NULL, UINT64_MAX), 0);
 }
 
-static void test_one_that_hangs_is_not_waited_for_any_longer_than_allowed(void **state)
+static void test_join_gives_up_on_a_hanging_thread_after_its_timeout(void **state)
 {
 	struct worker_thread *t;
 	struct fixture f;
@@ -88,12 +88,12 @@ static void test_one_that_hangs_is_not_waited_for_any_longer_than_allowed(void *
 	assert_int_equal(worker_thread_join(t, NS_PER_MS), -ETIMEDOUT);
 	answer(&f);
 	assert_int_equal(worker_thread_join(t, UINT64_MAX), 0);
-	assert_int_equal(f.n_entered, 1); /* asked to end is not abandoned */
+	assert_int_equal(f.n_entered, 1); /* a thread that must end may still enter */
 	assert_ptr_equal(queue_pop_timeout(f.ends, 0), &joined);
 	end(&f);
 }
 
-static void test_an_abandoned_one_frees_itself_and_touches_nothing_of_its_owner(void **state)
+static void test_an_abandoned_thread_frees_itself_and_touches_nothing_of_its_owner(void **state)
 {
 	struct worker_thread *t;
 	struct fixture f;
@@ -108,7 +108,7 @@ static void test_an_abandoned_one_frees_itself_and_touches_nothing_of_its_owner(
 	end(&f);
 }
 
-static void test_one_that_ends_while_it_is_abandoned_is_freed_once(void **state)
+static void test_a_thread_that_ends_while_it_is_abandoned_is_freed_once(void **state)
 {
 	struct worker_thread *t;
 	struct fixture f;
@@ -135,7 +135,7 @@ static void test_cpu_time_is_that_of_the_thread(void **state)
 	answer(&f);
 	while ((before = worker_thread_cpu_ns(t)) == 0)
 		usleep(1000);
-	/* our own does not count */
+	/* the CPU time of this thread does not count */
 	for (uint64_t until = clock_thread_cpu_ns() + 200 * NS_PER_MS;
 	     clock_thread_cpu_ns() < until;)
 		;
@@ -154,7 +154,7 @@ static int start_and_join(void *arg)
 	return r < 0 ? r : worker_thread_join(t, UINT64_MAX);
 }
 
-static void test_without_memory_there_is_none(void **state)
+static void test_allocations_may_fail(void **state)
 {
 	struct fixture f = {0};
 
@@ -165,13 +165,13 @@ static void test_without_memory_there_is_none(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_one_that_waits_ends_when_it_is_asked_to),
-		cmocka_unit_test(test_one_that_hangs_is_not_waited_for_any_longer_than_allowed),
+		cmocka_unit_test(test_a_waiting_thread_ends_when_it_is_stopped),
+		cmocka_unit_test(test_join_gives_up_on_a_hanging_thread_after_its_timeout),
 		cmocka_unit_test(
-			test_an_abandoned_one_frees_itself_and_touches_nothing_of_its_owner),
-		cmocka_unit_test(test_one_that_ends_while_it_is_abandoned_is_freed_once),
+			test_an_abandoned_thread_frees_itself_and_touches_nothing_of_its_owner),
+		cmocka_unit_test(test_a_thread_that_ends_while_it_is_abandoned_is_freed_once),
 		cmocka_unit_test(test_cpu_time_is_that_of_the_thread),
-		cmocka_unit_test(test_without_memory_there_is_none),
+		cmocka_unit_test(test_allocations_may_fail),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
