@@ -9,14 +9,14 @@
 
 #define STATUS(code, message) "{\"kind\":\"Status\",\"message\":\"" message "\",\"code\":" #code "}"
 
-/* ---- files ---------------------------------------------------------------------------------- */
+/* ---- files ---- */
 
 static void write_file(const char *path, const char *text, mode_t mode)
 {
 	char temporary[160];
 	int fd;
 
-	/* as a Secret is replaced: whole, by a new file */
+	/* like a mounted Secret: replaced as a whole, by a new file */
 	snprintf(temporary, sizeof(temporary), "%s.new", path);
 	fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode);
 	assert_true(fd >= 0);
@@ -80,7 +80,7 @@ static void remove_folder(const char *dir)
 	rmdir(dir);
 }
 
-/* ---- server --------------------------------------------------------------------------------- */
+/* ---- server ---- */
 
 static bool note_request(struct kube_fixture *f, const char *authorization)
 {
@@ -150,7 +150,7 @@ unsigned kube_fixture_requests(struct kube_fixture *f)
 	return n;
 }
 
-/* ---- fixture -------------------------------------------------------------------------------- */
+/* ---- fixture ---- */
 
 static void stop(void *ctx)
 {
@@ -203,7 +203,7 @@ void kube_fixture_connect(struct kube_fixture *f)
 		fail_msg("%s", err.msg);
 }
 
-/* ---- requests ------------------------------------------------------------------------------- */
+/* ---- requests ---- */
 
 void kube_fixture_keep_result(void *ctx, const struct kube_result *result)
 {

@@ -1,6 +1,6 @@
 /*
- * Profiles made by tests: frame i is function "f<i>" in "f<i>.go" at line 10 + i, and location i is that
- * frame. Everything lives in the arena and is there to be changed.
+ * Profiles for tests: frame i is function "f<i>" in "f<i>.go" at line 10 + i, and location i is
+ * that frame. Everything lives in the arena and may be changed.
  */
 #ifndef TEST_LIB_MADE_PROFILE_H
 #define TEST_LIB_MADE_PROFILE_H

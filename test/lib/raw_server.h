@@ -1,6 +1,7 @@
 /*
- * A server that does as it is told: on a thread of its own it takes one connection after the
- * other, reads a request, sends the reply byte for byte, and then misbehaves.
+ * A server that misbehaves on command: on a thread of its own it accepts one connection after
+ * the other, reads a request, sends the reply byte for byte, and then does what the test asks
+ * for.
  */
 #ifndef TEST_LIB_RAW_SERVER_H
 #define TEST_LIB_RAW_SERVER_H
@@ -29,11 +30,13 @@ struct raw_server {
 	char url[64]; /* with '/' at the end */
 	int fd;
 	pthread_t thread;
-	char request[4096]; /* the last one; to be looked at after raw_server_stop() */
+	char request[4096]; /* the last one; read it after raw_server_stop() */
 };
 
 void raw_server_start(struct raw_server *s);
-/* The client must have left. NULL-safe for a server that was not started: fd is then 0 or less. */
+/*
+ * The client must have left. NULL-safe for a server that was not started: fd is then 0 or less.
+ */
 void raw_server_stop(struct raw_server *s);
 
 #endif /* TEST_LIB_RAW_SERVER_H */

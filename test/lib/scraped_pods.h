@@ -1,6 +1,6 @@
 /*
- * What the tests of the scraper share: a server that plays the pods (each an address 127.0.0.x), and the
- * scraper's owner, who notes what he is handed.
+ * Shared by the tests of the scraper: a server that plays the pods (each has an address
+ * 127.0.0.x), and the scraper's owner, which records what it receives.
  */
 #ifndef TEST_LIB_SCRAPED_PODS_H
 #define TEST_LIB_SCRAPED_PODS_H
@@ -28,7 +28,7 @@ struct put {
 	uint32_t n_samples;
 	int64_t first, last; /* sums of the first and the last type */
 	int64_t end_ns, duration_ns;
-	int64_t contentions; /* of the server then: no other request of a single endpoint was under way */
+	int64_t contentions; /* of the server at that time: no other request of a single endpoint was running */
 };
 
 struct fixture {
@@ -45,10 +45,10 @@ struct fixture {
 	size_t n_puts;
 	size_t n_before; /* what one_more_put() waits for more than */
 
-	/* what the server does and sees; its own threads */
+	/* the server's state; used by its threads */
 	pthread_mutex_t lock;
 	int64_t contentions; /* grows with each scrape of the mutex profile */
-	bool restarts;       /* the next time it begins anew */
+	bool restarts;       /* the next scrape finds a restarted process */
 	const char *answer;  /* of /text */
 	unsigned answer_status;
 	unsigned n_requests;
@@ -56,7 +56,7 @@ struct fixture {
 	struct http_exchange *kept;
 };
 
-/* ---- the pods -------------------------------------------------------------------------- */
+/* ---- the pods ---- */
 
 static inline void respond_profile(struct http_exchange *x, const char *types,
 				   const struct made_sample *samples, uint32_t n)
@@ -171,7 +171,7 @@ static inline void release(struct fixture *f)
 		http_respond_text(x, 500, "too late");
 }
 
-/* ---- the scraper's owner --------------------------------------------------------------- */
+/* ---- the scraper's owner ---- */
 
 static inline bool owns(void *ctx, const char *uid)
 {
@@ -218,7 +218,7 @@ static inline void put(void *ctx, const struct upload_label *labels, struct buf 
 	pthread_mutex_unlock(&f->lock);
 }
 
-static inline void look(void *ctx)
+static inline void poll_state(void *ctx)
 {
 	struct fixture *f = ctx;
 
@@ -285,7 +285,7 @@ static inline void setup_with(struct fixture *f, const struct scraper_config *ch
 	*f = (struct fixture){.owns = true, .answer_status = 200, .answer = ""};
 	pthread_mutex_init(&f->lock, NULL);
 	assert_int_equal(loop_new(&f->loop), 0);
-	assert_int_equal(loop_add_timer(f->loop, look, f, &f->timer), 0);
+	assert_int_equal(loop_add_timer(f->loop, poll_state, f, &f->timer), 0);
 	cfg = default_config(f);
 	if (change) {
 		cfg.auth = change->auth;
@@ -384,7 +384,7 @@ static inline bool two_puts(struct fixture *f)
 	return f->n_puts >= 2;
 }
 
-/* ---- /targets ------------------------------------------------------------------------------- */
+/* ---- /targets ---- */
 
 struct page {
 	struct fixture *f;

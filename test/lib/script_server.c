@@ -21,7 +21,7 @@ static bool read_request(int fd, char *text, size_t size)
 	return true;
 }
 
-/* The reply that the connection gets; NULL: none. */
+/* The reply for the connection; NULL if none is left. */
 static const struct script_reply *note(struct script_server *s, char *text)
 {
 	const struct script_reply *reply = NULL;

@@ -1,6 +1,6 @@
 /*
- * A server that plays a script: the n-th connection gets the n-th reply, byte for byte, and is then
- * closed, reset or held. After the last reply connections are held without an answer.
+ * A server that plays a script: the n-th connection gets the n-th reply, byte for byte, and is
+ * then closed, reset or held. After the last reply connections are held without an answer.
  */
 #ifndef TEST_LIB_SCRIPT_SERVER_H
 #define TEST_LIB_SCRIPT_SERVER_H
@@ -37,7 +37,7 @@ struct script_server {
 };
 
 void script_server_start(struct script_server *s);
-/* The client must have left. Requests may then be looked at. */
+/* The client must have left. Requests may be read afterwards. */
 void script_server_stop(struct script_server *s);
 size_t script_server_requests(struct script_server *s);
 

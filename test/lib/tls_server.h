@@ -1,6 +1,6 @@
 /*
- * A server that speaks TLS and serves a page: OpenSSL's own command. The certificates are made for
- * tests, for 127.0.0.1, valid for a hundred years; trusted by nobody.
+ * A TLS server that serves a page: OpenSSL's own command. The certificates are made for tests:
+ * for 127.0.0.1, valid for a hundred years, trusted by no CA.
  */
 #ifndef TEST_LIB_TLS_SERVER_H
 #define TEST_LIB_TLS_SERVER_H
@@ -11,7 +11,7 @@
 
 extern const char tls_key[]; /* PEM, as the others */
 extern const char tls_cert[];
-extern const char tls_other_cert[]; /* of nobody we know */
+extern const char tls_other_cert[]; /* unrelated to the others */
 
 struct tls_server {
 	bool wants_certificate; /* tls_cert, from the client */

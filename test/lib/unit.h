@@ -1,11 +1,11 @@
 /*
- * What every unit test includes: cmocka with the headers it wants, and
- * check_oom() for constructors and decoders.
+ * Included by every unit test: cmocka with the headers it needs, and check_oom() for
+ * constructors and decoders.
  */
 #ifndef TEST_LIB_UNIT_H
 #define TEST_LIB_UNIT_H
 
-/* cmocka.h wants these four before it */
+/* cmocka.h needs these four before it */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,10 +16,10 @@
 #include "common/base.h"
 
 /*
- * Run body once per allocation it makes, failing that allocation; it must
- * return -ENOMEM each time and 0 in the last run, in which nothing failed.
- * Leaks are ASan's to find. Reaches allocations of our own objects only (the
- * linker wraps malloc, calloc, realloc and strdup), not those inside libraries.
+ * Runs body once per allocation that it makes, failing that allocation. It must return -ENOMEM
+ * each time, and 0 in the last run, in which nothing failed. ASan finds the leaks. Only
+ * allocations in our own objects fail (the linker wraps malloc, calloc, realloc and strdup),
+ * not those in libraries.
  */
 void check_oom(int (*body)(void *), void *arg);
 

@@ -78,7 +78,7 @@ static void what_is_not_base64_is_refused(void **state)
 	assert_int_equal(bytes.len, 0);
 }
 
-static void all_bytes_of_all_lengths_come_back(void **state)
+static void all_bytes_of_all_lengths_survive_a_round_trip(void **state)
 {
 	unsigned char all[257];
 
@@ -139,7 +139,7 @@ int main(void)
 		cmocka_unit_test(white_space_is_skipped),
 		cmocka_unit_test(padding_may_be_missing),
 		cmocka_unit_test(what_is_not_base64_is_refused),
-		cmocka_unit_test(all_bytes_of_all_lengths_come_back),
+		cmocka_unit_test(all_bytes_of_all_lengths_survive_a_round_trip),
 		cmocka_unit_test(limits_are_kept_and_both_append),
 		cmocka_unit_test(lack_of_memory_is_enomem),
 	};

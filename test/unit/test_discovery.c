@@ -65,7 +65,7 @@ static void on_remove(void *ctx, const char *uid)
 	snprintf(f->seen + used, sizeof(f->seen) - used, "-%s ", uid);
 }
 
-static void look(void *ctx)
+static void poll_state(void *ctx)
 {
 	struct fixture *f = ctx;
 
@@ -132,7 +132,7 @@ static int set_up(void **state)
 
 	*state = f;
 	log_set_level(LOG_LEVEL_ERROR);
-	return r < 0 ? r : loop_add_timer(f->loop, look, f, &f->timer);
+	return r < 0 ? r : loop_add_timer(f->loop, poll_state, f, &f->timer);
 }
 
 static int tear_down(void **state)
@@ -188,7 +188,7 @@ static void a_new_list_removes_only_what_it_does_not_name(void **state)
 	check_seen(f, "+a:80 +b:81 +c:82 +a:99 -c +d:83 ");
 }
 
-static void what_is_no_pod_is_counted_and_changes_nothing(void **state)
+static void objects_other_than_pods_are_counted_and_ignored(void **state)
 {
 	static const struct script_reply script[] = {
 		{.text = LIST("{\"metadata\":{\"uid\":\"x\"}}," POD("a", "1", ON("80")))},
@@ -278,7 +278,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		with_fixture(pods_that_ask_are_reported_with_each_change),
 		with_fixture(a_new_list_removes_only_what_it_does_not_name),
-		with_fixture(what_is_no_pod_is_counted_and_changes_nothing),
+		with_fixture(objects_other_than_pods_are_counted_and_ignored),
 		with_fixture(a_listed_pod_for_which_there_was_no_memory_is_tried_again),
 		with_fixture(a_new_pod_for_which_there_was_no_memory_is_tried_again),
 		with_fixture(namespaces_are_names),

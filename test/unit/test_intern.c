@@ -71,7 +71,7 @@ static void keeps_to_its_limit(void **state)
 	assert_int_equal(intern_add(in, "123", 3, &id), 0);
 	assert_int_equal(id, 2);
 	assert_int_equal(intern_add(in, "1", 1, &id), -EFBIG);
-	/* what is known costs nothing */
+	/* adding a known string needs no memory */
 	assert_int_equal(intern_add(in, "12345", 5, &id), 0);
 	assert_int_equal(id, 1);
 }
@@ -86,7 +86,7 @@ static int add_many(void *arg)
 	r = intern_new(&in, 100000);
 	for (uint32_t i = 0; r == 0 && i < 1000; i++) {
 		r = intern_add(in, (const char *)&i, sizeof(i), &id);
-		/* a failed addition leaves what was there, and no hole */
+		/* a failed addition leaves the others and no gap */
 		if (r < 0) {
 			assert_int_equal(intern_count(in), i + 1);
 			for (uint32_t j = 0; j < i; j++) {

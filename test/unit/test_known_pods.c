@@ -63,7 +63,7 @@ static void keep_gone(void *ctx, const char *uid)
 	snprintf(gone + used, 64 - used, "%s ", uid);
 }
 
-static void what_has_no_mark_is_swept(void **state)
+static void pods_without_a_mark_are_removed(void **state)
 {
 	CLEANUP(known_pods_freep) struct known_pods *k = NULL;
 	const struct scrape_target a = pod("a"), b = pod("b"), c = pod("c"), d = pod("d");
@@ -105,7 +105,7 @@ static void a_pod_that_was_not_taken_in_counts_as_changed(void **state)
 	assert_int_equal(known_pods_put(k, &a), 0);
 }
 
-static void there_are_no_more_than_the_limit(void **state)
+static void the_limit_is_kept(void **state)
 {
 	CLEANUP(known_pods_freep) struct known_pods *k = NULL;
 	const struct scrape_target a = pod("a"), b = pod("b"), c = pod("c");
@@ -146,9 +146,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(only_changes_are_reported),
-		cmocka_unit_test(what_has_no_mark_is_swept),
+		cmocka_unit_test(pods_without_a_mark_are_removed),
 		cmocka_unit_test(a_pod_that_was_not_taken_in_counts_as_changed),
-		cmocka_unit_test(there_are_no_more_than_the_limit),
+		cmocka_unit_test(the_limit_is_kept),
 		cmocka_unit_test(lack_of_memory_is_survived),
 	};
 

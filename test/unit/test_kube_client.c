@@ -7,9 +7,9 @@
 
 static char token[] = "abc";
 
-/* ---- requests ------------------------------------------------------------------------------- */
+/* ---- requests ---- */
 
-/* What goes over the wire for one request to base, a path. */
+/* Checks the path that is sent for a request to base, a path. */
 static void record(struct kube_fixture *f, struct raw_server *s, const char *base,
 		   struct kube_request req)
 {
@@ -65,7 +65,7 @@ static void every_method_reaches_the_server(void **state)
 	}
 }
 
-static void the_body_may_be_gone_after_sending(void **state)
+static void the_body_may_be_freed_after_sending(void **state)
 {
 	struct kube_fixture *f = *state;
 	struct raw_server s = {.reply = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"};
@@ -119,7 +119,7 @@ static void requests_that_make_no_sense_are_refused(void **state)
 		assert_int_equal(
 			kube_client_send(f->client, &refused[i], kube_fixture_keep_result, f, NULL),
 			-EINVAL);
-	/* what the HTTP client refuses comes by the result */
+	/* errors of the HTTP client arrive as a result */
 	kube_fixture_ask(f, (struct kube_request){.method = "BREW"});
 	kube_fixture_assert_failed(f, -EINVAL, "Invalid argument");
 	kube_fixture_ask(f, (struct kube_request){.path = "/a b"});
@@ -146,7 +146,7 @@ static void clients_that_make_no_sense_are_refused(void **state)
 	assert_null(c);
 }
 
-static void it_says_where_it_is(void **state)
+static void it_knows_its_server_and_namespace(void **state)
 {
 	struct kube_fixture *f = *state;
 
@@ -156,7 +156,7 @@ static void it_says_where_it_is(void **state)
 	assert_string_equal(kube_client_namespace(f->client), "default");
 }
 
-/* ---- answers -------------------------------------------------------------------------------- */
+/* ---- answers ---- */
 
 static void start_raw(struct kube_fixture *f, struct raw_server *s)
 {
@@ -180,7 +180,7 @@ static void refusals_come_with_the_servers_own_message(void **state)
 
 	kube_fixture_serve(f, "");
 	kube_fixture_connect(f);
-	/* also when the body of a success would have to be shorter */
+	/* also if the limit for the body of a success is smaller */
 	kube_fixture_ask(f,
 			 (struct kube_request){.path = "/api/forbidden", .max_response_bytes = 1});
 	assert_int_equal(f->error, 0);
@@ -228,7 +228,7 @@ static void failures_of_the_connection_have_a_sentence(void **state)
 	assert_true(strlen(f->msg) > 5);
 }
 
-/* ---- streams -------------------------------------------------------------------------------- */
+/* ---- streams ---- */
 
 static char streamed[64];
 static struct kube_call *to_cancel;
@@ -269,7 +269,7 @@ static void a_body_can_be_had_as_it_arrives(void **state)
 	kube_fixture_assert_failed(f, -EBADMSG, "");
 	stop_raw(f, &s);
 
-	/* the body of a refusal is no stream */
+	/* the body of a refusal is not streamed */
 	s.reply = "HTTP/1.1 410 Gone\r\nContent-Length: 18\r\n\r\n{\"message\":\"late\"}";
 	s.then = THEN_CLOSE;
 	start_raw(f, &s);
@@ -297,7 +297,7 @@ static void a_stream_can_be_cancelled_from_inside(void **state)
 	stop_raw(f, &s);
 }
 
-/* ---- token files ---------------------------------------------------------------------------- */
+/* ---- token files ---- */
 
 static void a_token_in_a_file_is_followed(void **state)
 {
@@ -316,10 +316,10 @@ static void a_token_in_a_file_is_followed(void **state)
 	kube_fixture_want(f, "Bearer second");
 	kube_fixture_ask(f, (struct kube_request){0});
 	kube_fixture_assert_ok(f);
-	/* no request was in vain */
+	/* no request failed */
 	assert_int_equal(kube_fixture_requests(f), 2);
 
-	/* what was read last stays good */
+	/* the last token stays in use */
 	unlink(f->cfg.token_file);
 	kube_fixture_ask(f, (struct kube_request){0});
 	kube_fixture_assert_ok(f);
@@ -404,7 +404,7 @@ static void the_token_of_the_file_wins_but_the_other_will_do(void **state)
 	kube_fixture_assert_ok(f);
 }
 
-/* ---- life ----------------------------------------------------------------------------------- */
+/* ---- life ---- */
 
 static void a_cancelled_request_is_never_done(void **state)
 {
@@ -529,11 +529,11 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		with_fixture(requests_carry_what_they_were_given),
 		with_fixture(every_method_reaches_the_server),
-		with_fixture(the_body_may_be_gone_after_sending),
+		with_fixture(the_body_may_be_freed_after_sending),
 		with_fixture(a_password_is_sent_as_basic_authentication),
 		with_fixture(requests_that_make_no_sense_are_refused),
 		with_fixture(clients_that_make_no_sense_are_refused),
-		with_fixture(it_says_where_it_is),
+		with_fixture(it_knows_its_server_and_namespace),
 		with_fixture(refusals_come_with_the_servers_own_message),
 		with_fixture(a_body_up_to_the_limit_is_taken_and_a_longer_one_is_efbig),
 		with_fixture(failures_of_the_connection_have_a_sentence),

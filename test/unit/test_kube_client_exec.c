@@ -38,7 +38,7 @@ static void many_requests_wait_for_one_run(void **state)
 	kube_fixture_wait(f);
 	kube_fixture_assert_ok(f);
 	assert_int_equal(kube_fixture_requests(f), 40);
-	/* and what it said is kept */
+	/* and its credential is kept */
 	kube_fixture_ask(f, (struct kube_request){0});
 	kube_fixture_assert_ok(f);
 	assert_int_equal(kube_fixture_size(f, "runs"), 1);
@@ -81,7 +81,7 @@ static void credentials_are_replaced_when_they_expire(void **state)
 
 	kube_fixture_serve(f, "Bearer abc");
 	use_plugin(f, PRINT(TOKEN ",\"expirationTimestamp\":\"2020-01-01T00:00:00Z\""));
-	/* a clock that is wrong does not make it run for every request */
+	/* a wrong clock does not make it run for every request */
 	for (int i = 0; i < 3; i++)
 		kube_fixture_ask(f, (struct kube_request){0});
 	kube_fixture_assert_ok(f);
@@ -94,7 +94,7 @@ static void credentials_are_replaced_when_they_expire(void **state)
 	assert_int_equal(kube_fixture_requests(f), 4);
 }
 
-static void the_plugin_is_told_about_the_cluster(void **state)
+static void the_plugin_gets_the_cluster(void **state)
 {
 	struct kube_fixture *f = *state;
 	static char variable[] = "MODE=test", word[] = "get-token";
@@ -166,7 +166,7 @@ static void a_request_waits_no_longer_than_its_time_for_a_plugin_that_hangs(void
 	kube_fixture_send(f, (struct kube_request){.timeout_ns = 100 * NS_PER_MS});
 	kube_fixture_wait(f);
 	kube_fixture_assert_failed(f, -ETIMEDOUT, "waiting for the exec plugin");
-	/* the others get what it says in the end */
+	/* the others get its result in the end */
 	kube_fixture_send(f, (struct kube_request){0});
 	kube_fixture_send(f, (struct kube_request){.idle_timeout_ns = 30 * NS_PER_S});
 	kube_fixture_write(f, "go", "x");
@@ -189,7 +189,7 @@ static void requests_that_wait_for_a_plugin_can_be_cancelled(void **state)
 	kube_call_cancel(first);
 	kube_call_cancel(second);
 	f->n_expected = 0;
-	/* the run is not in vain */
+	/* the result of the run is used */
 	kube_fixture_write(f, "go", "x");
 	kube_fixture_ask(f, (struct kube_request){0});
 	kube_fixture_assert_ok(f);
@@ -240,7 +240,7 @@ int main(void)
 		with_fixture(a_401_runs_the_plugin_again_and_repeats_the_request),
 		with_fixture(a_request_that_is_refused_twice_is_answered_with_401),
 		with_fixture(credentials_are_replaced_when_they_expire),
-		with_fixture(the_plugin_is_told_about_the_cluster),
+		with_fixture(the_plugin_gets_the_cluster),
 		with_fixture(plugins_that_fail_fail_the_requests_with_a_sentence),
 		with_fixture(a_plugin_that_failed_is_asked_again),
 		with_fixture(a_request_waits_no_longer_than_its_time_for_a_plugin_that_hangs),

@@ -44,7 +44,7 @@ static enum MHD_Result answer(void *cls, struct MHD_Connection *conn, const char
 	enum MHD_Result ok;
 
 	(void)cls, (void)url, (void)method, (void)version, (void)data, (void)len;
-	/* an answer before the request is whole would close the connection */
+	/* an answer before the request is complete would close the connection */
 	if (!*request) {
 		*request = text;
 		return MHD_YES;
@@ -55,7 +55,10 @@ static enum MHD_Result answer(void *cls, struct MHD_Connection *conn, const char
 	return ok;
 }
 
-/* On a server that keeps connections, unlike OpenSSL's: one to it says nothing of the new CA. */
+/*
+ * Uses a server that keeps connections open, unlike OpenSSL's: an open one would say nothing
+ * about the new CA.
+ */
 static void a_replaced_ca_counts_at_the_next_request(void **state)
 {
 	struct kube_fixture *f = *state;

@@ -68,7 +68,7 @@ static void assert_ends_with(const char *text, const char *end)
 	assert_string_equal(text + strlen(text) - strlen(end), end);
 }
 
-/* ---- service account ------------------------------------------------------------------------ */
+/* ---- service account ---- */
 
 static void the_service_account_is_used_in_a_pod(void **state)
 {
@@ -100,12 +100,12 @@ static void an_ipv6_address_is_put_in_brackets(void **state)
 	be_in_a_pod("fd00:10::1", "6443");
 	assert_int_equal(kube_config_load_service_account(&c, f->dir, NULL), 0);
 	assert_string_equal(c.server, "https://[fd00:10::1]:6443");
-	/* what is not there */
+	/* missing files */
 	assert_string_equal(c.namespace, "default");
 	assert_null(c.ca_file);
 }
 
-static void outside_of_a_pod_or_without_a_token_there_is_no_account(void **state)
+static void outside_of_a_pod_or_without_a_token_loading_the_account_fails(void **state)
 {
 	static const struct {
 		const char *host, *port;
@@ -134,7 +134,7 @@ static void outside_of_a_pod_or_without_a_token_there_is_no_account(void **state
 	}
 }
 
-/* ---- files ------------------------------------------------------------------------------------ */
+/* ---- files ---- */
 
 static const char file_a[] = "current-context: x\n"
 			     "contexts:\n"
@@ -261,7 +261,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		with_fixture(the_service_account_is_used_in_a_pod),
 		with_fixture(an_ipv6_address_is_put_in_brackets),
-		with_fixture(outside_of_a_pod_or_without_a_token_there_is_no_account),
+		with_fixture(outside_of_a_pod_or_without_a_token_loading_the_account_fails),
 		with_fixture(a_list_of_files_is_merged_and_missing_ones_are_skipped),
 		with_fixture(files_that_cannot_be_read_are_named),
 		with_fixture(more_files_than_the_limit_are_refused),

@@ -53,7 +53,7 @@ static const char whole[] = "apiVersion: v1\n"
 			    "- name: sso\n"
 			    "  user: {auth-provider: {name: oidc}}\n";
 
-/* Around what one test is about: a context of one cluster and one user. */
+/* Surrounds the text of a test with a context of one cluster and one user. */
 #define AROUND(cluster, user)                                     \
 	"current-context: x\n"                                    \
 	"contexts: [{name: x, context: {cluster: c, user: u}}]\n" \
@@ -111,7 +111,7 @@ static void another_context_can_be_asked_for(void **state)
 	/* data wins over a file */
 	assert_null(c.ca_file);
 	assert_string_equal(c.ca_pem, "-----BEGIN CERT");
-	/* Go lets the proxy resolve names */
+	/* Go lets the proxy resolve host names */
 	assert_string_equal(c.proxy_url, "socks5h://proxy:1080");
 	assert_null(c.token);
 }
@@ -146,7 +146,7 @@ static void a_command_without_a_slash_is_searched_for(void **state)
 	assert_false(c.exec.provide_cluster_info);
 }
 
-static void what_a_cluster_has_for_the_plugin_becomes_json(void **state)
+static void the_cluster_s_configuration_for_the_plugin_becomes_json(void **state)
 {
 	static const struct {
 		const char *yaml, *json;
@@ -380,7 +380,7 @@ static void too_many_arguments_are_refused(void **state)
 	assert_non_null(strstr(err.msg, "args: too long"));
 }
 
-static void a_document_that_refers_to_itself_is_only_looked_at(void **state)
+static void a_document_that_refers_to_itself_does_no_harm(void **state)
 {
 	struct kube_config c = {0};
 
@@ -420,7 +420,7 @@ int main(void)
 		cmocka_unit_test(another_context_can_be_asked_for),
 		cmocka_unit_test(a_plugin_is_read_with_its_arguments_and_variables),
 		cmocka_unit_test(a_command_without_a_slash_is_searched_for),
-		cmocka_unit_test(what_a_cluster_has_for_the_plugin_becomes_json),
+		cmocka_unit_test(the_cluster_s_configuration_for_the_plugin_becomes_json),
 		cmocka_unit_test(what_never_ends_as_json_is_refused),
 		cmocka_unit_test(json_is_read_too),
 		cmocka_unit_test(of_several_files_the_first_entry_wins_as_a_whole),
@@ -428,7 +428,7 @@ int main(void)
 		cmocka_unit_test(nothing_given_is_nothing_set),
 		cmocka_unit_test(hostile_sizes_are_refused_at_once),
 		cmocka_unit_test(too_many_arguments_are_refused),
-		cmocka_unit_test(a_document_that_refers_to_itself_is_only_looked_at),
+		cmocka_unit_test(a_document_that_refers_to_itself_does_no_harm),
 		cmocka_unit_test(lack_of_memory_is_enomem),
 	};
 

@@ -104,7 +104,7 @@ static void assert_failed(const struct fixture *f, int error, const char *end_of
 	assert_int_equal(f->error, error);
 }
 
-/* Of the script, which has written it down. */
+/* The pid of the script, which the script has written down. */
 static pid_t read_pid(const struct fixture *f)
 {
 	FILE *file;
@@ -125,7 +125,7 @@ static pid_t read_pid(const struct fixture *f)
 static void assert_gone(pid_t pid)
 {
 	assert_true(pid > 1);
-	/* what it started is reaped by init, which takes its time */
+	/* its child is reaped by init, which takes some time */
 	for (int i = 0; i < 1000 && kill(pid, 0) == 0; i++) {
 		char path[64], state[256] = "";
 		FILE *file;
@@ -204,7 +204,7 @@ static void a_failure_comes_with_the_last_line_of_standard_error(void **state)
 	write_script(f, "kill -TERM $$");
 	run(f, (struct kube_exec_request){0});
 	assert_failed(f, -EPROTO, "signal 15");
-	/* much of it, and a last line that is longer than what is kept */
+	/* a lot of it, with a last line that is longer than the part that is kept */
 	write_script(f, "i=0; while [ $i -lt 3000 ]; do echo line $i >&2; i=$((i+1)); done; "
 			"printf '%2000sx' '' >&2; exit 1");
 	run(f, (struct kube_exec_request){0});
@@ -221,7 +221,7 @@ static void a_program_that_hangs_is_killed_with_what_it_started(void **state)
 		const char *end_of_sentence;
 	} cases[] = {
 		{500 * NS_PER_MS, "did not end within 0.5 s: waiting for a browser"},
-		/* if that was not enough to come so far */
+		/* in case that was not long enough to get so far */
 		{30 * NS_PER_S, "did not end within 30 s: waiting for a browser"},
 	};
 	size_t i = 0;
@@ -289,7 +289,7 @@ static void signals_are_as_at_the_start_of_a_program(void **state)
 	assert_failed(f, -EPROTO, "exit status 1");
 }
 
-static void a_run_that_is_cancelled_is_killed_and_says_nothing(void **state)
+static void a_cancelled_run_is_killed_and_does_not_call_done(void **state)
 {
 	struct fixture *f = *state;
 	pid_t pid;
@@ -346,7 +346,7 @@ int main(void)
 		with_fixture(a_run_ends_with_the_program_not_with_its_pipes),
 		with_fixture(closing_the_pipes_is_not_an_end),
 		with_fixture(signals_are_as_at_the_start_of_a_program),
-		with_fixture(a_run_that_is_cancelled_is_killed_and_says_nothing),
+		with_fixture(a_cancelled_run_is_killed_and_does_not_call_done),
 		with_fixture(lack_of_memory_is_enomem),
 	};
 

@@ -115,7 +115,7 @@ static void nesting_without_end_is_refused(void **state)
 	assert_int_equal(parse(&c, text, NULL), -EBADMSG);
 }
 
-static void a_plugin_is_told_the_cluster_when_it_wants_to_know(void **state)
+static void a_plugin_gets_the_cluster_if_it_asks_for_it(void **state)
 {
 	char server[] = "https://a:1", version[] = V1, proxy[] = "http://p";
 	char config[] = "{\"audience\":\"x\"}";
@@ -184,7 +184,7 @@ int main(void)
 		cmocka_unit_test(an_expiry_out_of_range_is_never_or_past),
 		cmocka_unit_test(everything_else_is_refused_without_showing_it),
 		cmocka_unit_test(nesting_without_end_is_refused),
-		cmocka_unit_test(a_plugin_is_told_the_cluster_when_it_wants_to_know),
+		cmocka_unit_test(a_plugin_gets_the_cluster_if_it_asks_for_it),
 		cmocka_unit_test(lack_of_memory_is_enomem),
 	};
 

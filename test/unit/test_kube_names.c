@@ -10,7 +10,7 @@ static void check_owner(const char *pod, const char *want)
 		fail_msg("%s: \"%s\", not \"%s\"", pod, owner, want);
 }
 
-static void owners_are_what_coroot_says(void **state)
+static void owners_are_named_as_in_coroot(void **state)
 {
 	static const struct {
 		const char *pod, *owner;
@@ -23,7 +23,7 @@ static void owners_are_what_coroot_says(void **state)
 		{"web-7d4b9c6f55-x2x4z", "web"},
 		{"web-0-x2x4z", "web"},
 		{"a-b-c-f-bcdfg", "a-b-c"},
-		/* eleven hex digits are none; nor is g */
+		/* neither eleven hex digits nor a g are a hash */
 		{"web-7d4b9c6f551-x2x4z", "web-7d4b9c6f551"},
 		{"web-7d4g-x2x4z", "web-7d4g"},
 		/* no name is left for the Deployment, so it is a DaemonSet */
@@ -62,7 +62,7 @@ static void names_need_no_end(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(owners_are_what_coroot_says),
+		cmocka_unit_test(owners_are_named_as_in_coroot),
 		cmocka_unit_test(names_need_no_end),
 	};
 

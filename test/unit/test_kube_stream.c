@@ -101,7 +101,7 @@ static void metadata_may_come_last_or_not_at_all(void **state)
 	kube_stream_free(seen.s);
 }
 
-static void items_that_are_null_are_no_items(void **state)
+static void items_may_be_null(void **state)
 {
 	struct seen seen;
 
@@ -124,7 +124,7 @@ static void a_status_in_place_of_a_list_fails_with_its_message(void **state)
 	assert_string_equal(seen.err.msg, "a failure without a message");
 }
 
-static void what_is_no_list_is_refused_with_a_sentence(void **state)
+static void anything_but_a_list_is_refused_with_a_sentence(void **state)
 {
 	static const struct {
 		const char *text, *why;
@@ -238,14 +238,14 @@ static void the_owner_can_end_it(void **state)
 	assert_int_equal(start(&seen, KUBE_STREAM_LIST), 0);
 	assert_int_equal(feed(&seen, "{\"items\":[{},{}]}"), -ECANCELED);
 	assert_string_equal(seen.objects, "{}|");
-	/* and it stays ended */
+	/* and it stays failed */
 	assert_int_equal(feed(&seen, "{}"), -ECANCELED);
 	assert_int_equal(kube_stream_finish_list(seen.s, &meta, NULL), -ECANCELED);
 	assert_string_equal(seen.objects, "{}|");
 	kube_stream_free(seen.s);
 }
 
-static void too_much_metadata_is_no_list(void **state)
+static void too_much_metadata_is_refused(void **state)
 {
 	static char text[70000];
 	struct seen seen;
@@ -285,15 +285,15 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_list_is_cut_into_its_items),
 		cmocka_unit_test(metadata_may_come_last_or_not_at_all),
-		cmocka_unit_test(items_that_are_null_are_no_items),
+		cmocka_unit_test(items_may_be_null),
 		cmocka_unit_test(a_status_in_place_of_a_list_fails_with_its_message),
-		cmocka_unit_test(what_is_no_list_is_refused_with_a_sentence),
+		cmocka_unit_test(anything_but_a_list_is_refused_with_a_sentence),
 		cmocka_unit_test(nesting_has_a_limit),
 		cmocka_unit_test(objects_above_the_limit_are_left_out),
 		cmocka_unit_test(a_watch_is_cut_into_its_events),
 		cmocka_unit_test(every_cut_gives_the_same),
 		cmocka_unit_test(the_owner_can_end_it),
-		cmocka_unit_test(too_much_metadata_is_no_list),
+		cmocka_unit_test(too_much_metadata_is_refused),
 		cmocka_unit_test(lack_of_memory_is_survived),
 	};
 

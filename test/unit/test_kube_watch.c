@@ -7,7 +7,7 @@
 #include "test/lib/unit.h"
 
 #define OK_HEAD "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nConnection: close\r\n\r\n"
-/* of an answer that ends before it is whole */
+/* of an answer that ends before it is complete */
 #define CUT_HEAD "HTTP/1.1 200 OK\r\nContent-Length: 99999\r\nConnection: close\r\n\r\n"
 #define ITEM(name) "{\"metadata\":{\"name\":\"" name "\"}}"
 #define LIST(version, items)                                                         \
@@ -52,7 +52,7 @@ struct fixture {
 		[1024]; /* the calls to the owner: "[", "+name ", "!name " when refused, "-name ", "]" */
 };
 
-/* ---- the owner ----------------------------------------------------------------------- */
+/* ---- the owner ---- */
 
 static void record(struct fixture *f, const char *mark, const json_t *object)
 {
@@ -93,9 +93,9 @@ static void on_listed(void *ctx)
 	record(ctx, "]", NULL);
 }
 
-/* ---- running ---------------------------------------------------------------------------- */
+/* ---- running ---- */
 
-static void look(void *ctx)
+static void poll_state(void *ctx)
 {
 	struct fixture *f = ctx;
 
@@ -166,7 +166,7 @@ static void play(struct fixture *f, const struct script_reply *replies, size_t n
 	assert_int_equal(new_watch(f), 0);
 }
 
-/* Plays the script until one request more than it has replies came: that one is held. */
+/* Plays the script until one request more than it has replies arrives; that one is held. */
 static void play_out(struct fixture *f, const struct script_reply *replies, size_t n)
 {
 	play(f, replies, n);
@@ -221,7 +221,7 @@ static int set_up(void **state)
 	f->log = tmpfile();
 	assert_non_null(f->log);
 	log_set_fd(fileno(f->log));
-	return r < 0 ? r : loop_add_timer(f->loop, look, f, &f->timer);
+	return r < 0 ? r : loop_add_timer(f->loop, poll_state, f, &f->timer);
 }
 
 static int tear_down(void **state)
@@ -239,7 +239,7 @@ static int tear_down(void **state)
 	return 0;
 }
 
-/* ---- tests ---------------------------------------------------------------------------------- */
+/* ---- tests ---- */
 
 static void lists_in_pages_then_watches_from_there(void **state)
 {
@@ -263,7 +263,7 @@ static void lists_in_pages_then_watches_from_there(void **state)
 	assert_string_equal(kube_watch_problem(f->watch), "");
 }
 
-static void events_are_told_as_they_come(void **state)
+static void events_are_reported_as_they_arrive(void **state)
 {
 	static const struct script_reply script[] = {
 		{.text = LIST("1", "")},
@@ -322,7 +322,7 @@ static void bookmarks_move_the_version_and_nothing_else(void **state)
 	check_request(f, 2, WATCH_FROM("50"));
 }
 
-static void watches_that_are_closed_go_on_without_a_new_list(void **state)
+static void closed_watches_resume_without_a_new_list(void **state)
 {
 	static const struct script_reply script[] = {
 		{.text = LIST("1", ITEM("one"))},
@@ -345,7 +345,7 @@ static void watches_that_are_closed_go_on_without_a_new_list(void **state)
 	assert_int_equal(count_lines(f, "retrying"), 0);
 }
 
-static void a_version_that_is_gone_leads_to_a_new_list(void **state)
+static void an_expired_version_leads_to_a_new_list(void **state)
 {
 	static const struct script_reply script[] = {
 		{.text = LIST("1", ITEM("one"))},
@@ -361,11 +361,11 @@ static void a_version_that_is_gone_leads_to_a_new_list(void **state)
 	assert_string_equal(f->seen, "[+one ][+two ]+three []");
 	check_request(f, 2, FIRST_LIST);
 	check_request(f, 6, WATCH_FROM("9"));
-	/* nobody's fault: not a word */
+	/* this is normal, so nothing is logged */
 	assert_int_equal(count_lines(f, "retrying"), 0);
 }
 
-static void a_continued_list_that_is_gone_begins_anew(void **state)
+static void an_expired_continue_token_restarts_the_list(void **state)
 {
 	static const struct script_reply script[] = {
 		{.text = PAGE("1", "x", ITEM("one"))},
@@ -462,7 +462,7 @@ static void objects_that_cannot_be_read_are_left_out(void **state)
 	buf_fini(&out);
 }
 
-static void refusals_are_told_once_with_what_is_needed(void **state)
+static void a_refusal_is_logged_once_with_the_missing_rights(void **state)
 {
 	static const struct script_reply script[] = {
 		{.text = REFUSAL("403 Forbidden", "", "pods is forbidden: User \\\"x\\\" cannot")},
@@ -482,7 +482,7 @@ static void refusals_are_told_once_with_what_is_needed(void **state)
 	assert_false(kube_watch_synced(f->watch));
 }
 
-static void a_failure_that_ends_is_told_too(void **state)
+static void the_end_of_a_failure_is_logged(void **state)
 {
 	static const struct script_reply script[] = {
 		{.text = LIST("1", "")},
@@ -512,7 +512,7 @@ static void retry_after_is_waited_for(void **state)
 	assert_true(clock_monotonic_ns() - began_ns >= NS_PER_S);
 }
 
-static void a_server_that_falls_silent_is_asked_anew(void **state)
+static void a_silent_server_gets_a_new_watch(void **state)
 {
 	static const struct script_reply script[] = {
 		{.text = LIST("1", "")},
@@ -539,7 +539,7 @@ static void a_server_that_is_away_is_a_problem(void **state)
 	static const struct script_reply empty[] = {{.text = ""}};
 	struct kube_config cfg = {.server = f->server.url};
 
-	/* a port that nobody listens at any more */
+	/* a port without a listener */
 	f->server.replies = empty;
 	script_server_start(&f->server);
 	script_server_stop(&f->server);
@@ -586,21 +586,21 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		with_fixture(lists_in_pages_then_watches_from_there),
-		with_fixture(events_are_told_as_they_come),
+		with_fixture(events_are_reported_as_they_arrive),
 		with_fixture(an_object_of_a_list_that_is_refused_comes_again),
 		with_fixture(an_object_of_a_watch_that_is_refused_comes_again),
 		with_fixture(bookmarks_move_the_version_and_nothing_else),
-		with_fixture(watches_that_are_closed_go_on_without_a_new_list),
-		with_fixture(a_version_that_is_gone_leads_to_a_new_list),
-		with_fixture(a_continued_list_that_is_gone_begins_anew),
+		with_fixture(closed_watches_resume_without_a_new_list),
+		with_fixture(an_expired_version_leads_to_a_new_list),
+		with_fixture(an_expired_continue_token_restarts_the_list),
 		with_fixture(a_page_that_fails_is_asked_for_again),
 		with_fixture(errors_inside_of_a_watch_lead_to_a_new_list),
 		with_fixture(answers_that_are_not_understood_lead_to_a_new_list),
 		with_fixture(objects_that_cannot_be_read_are_left_out),
-		with_fixture(refusals_are_told_once_with_what_is_needed),
-		with_fixture(a_failure_that_ends_is_told_too),
+		with_fixture(a_refusal_is_logged_once_with_the_missing_rights),
+		with_fixture(the_end_of_a_failure_is_logged),
 		with_fixture(retry_after_is_waited_for),
-		with_fixture(a_server_that_falls_silent_is_asked_anew),
+		with_fixture(a_silent_server_gets_a_new_watch),
 		with_fixture(a_server_that_is_away_is_a_problem),
 		with_fixture(freeing_in_the_middle_is_quiet),
 		with_fixture(construction_survives_lack_of_memory),

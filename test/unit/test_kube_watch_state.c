@@ -154,7 +154,7 @@ static const struct {
 	 BACKED_OFF},
 };
 
-static void every_outcome_leads_somewhere(void **state)
+static void every_outcome_has_a_next_step(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(outcomes); i++) {
@@ -229,7 +229,7 @@ static void a_list_that_works_ends_a_lists_failure(void **state)
 	assert_false(st.failing);
 }
 
-static void gone_again_and_again_is_a_failure(void **state)
+static void repeated_410_is_a_failure(void **state)
 {
 	const struct kube_outcome fine = {.status = 200}, gone = {.status = 410};
 	struct kube_watch_state st = at(KUBE_STEP_WATCH);
@@ -244,7 +244,7 @@ static void gone_again_and_again_is_a_failure(void **state)
 	assert_int_equal(kube_watch_state_advance(&st, &gone), KUBE_VERDICT_GONE);
 }
 
-static void gone_after_a_long_absence_is_not_waited_for(void **state)
+static void a_410_after_a_long_absence_is_not_delayed(void **state)
 {
 	const struct kube_outcome away = {.error = -ECONNREFUSED}, gone = {.status = 410};
 	struct kube_watch_state st = at(KUBE_STEP_WATCH);
@@ -260,7 +260,7 @@ static void gone_after_a_long_absence_is_not_waited_for(void **state)
 	assert_in_range(st.delay_ns, MAX_NS / 2, MAX_NS);
 }
 
-static void watches_closed_each_second_go_on_without_waiting_longer(void **state)
+static void watches_closed_every_second_resume_without_longer_delays(void **state)
 {
 	const struct kube_outcome closed = {.error = -ECONNRESET, .lasted_ns = NS_PER_S};
 	struct kube_watch_state st = at(KUBE_STEP_WATCH);
@@ -315,7 +315,7 @@ static void silence_is_a_failure_when_a_short_watch_does_not_end(void **state)
 	assert_int_equal(st.step, KUBE_STEP_WATCH);
 }
 
-static void failures_say_what_is_needed(void **state)
+static void failures_come_with_advice(void **state)
 {
 	static const struct {
 		enum kube_step step;
@@ -363,17 +363,17 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(it_begins_with_a_list),
-		cmocka_unit_test(every_outcome_leads_somewhere),
+		cmocka_unit_test(every_outcome_has_a_next_step),
 		cmocka_unit_test(failures_wait_longer_and_longer_up_to_the_limit),
 		cmocka_unit_test(retry_after_is_believed_up_to_five_minutes),
 		cmocka_unit_test(lists_that_work_do_not_excuse_watches_that_do_not),
 		cmocka_unit_test(a_list_that_works_ends_a_lists_failure),
-		cmocka_unit_test(gone_again_and_again_is_a_failure),
-		cmocka_unit_test(gone_after_a_long_absence_is_not_waited_for),
-		cmocka_unit_test(watches_closed_each_second_go_on_without_waiting_longer),
+		cmocka_unit_test(repeated_410_is_a_failure),
+		cmocka_unit_test(a_410_after_a_long_absence_is_not_delayed),
+		cmocka_unit_test(watches_closed_every_second_resume_without_longer_delays),
 		cmocka_unit_test(watches_last_four_to_five_minutes_and_two_seconds_after_a_failure),
 		cmocka_unit_test(silence_is_a_failure_when_a_short_watch_does_not_end),
-		cmocka_unit_test(failures_say_what_is_needed),
+		cmocka_unit_test(failures_come_with_advice),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

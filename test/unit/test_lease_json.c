@@ -43,7 +43,7 @@ static void a_lease_without_spec_has_no_holder(void **state)
 	assert_int_equal(d.leases[0].transitions, 0);
 }
 
-static void a_list_is_read_and_what_is_no_lease_left_out(void **state)
+static void a_list_is_read_and_other_objects_are_skipped(void **state)
 {
 	CLEANUP(lease_doc_fini) struct lease_doc d = {0};
 
@@ -73,7 +73,7 @@ static void an_empty_list_is_one(void **state)
 	assert_int_equal(d.n, 0);
 }
 
-static void a_cut_list_says_that_there_is_more(void **state)
+static void a_truncated_list_has_more_set(void **state)
 {
 	CLEANUP(lease_doc_fini) struct lease_doc d = {0};
 
@@ -206,9 +206,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_lease_is_read),
 		cmocka_unit_test(a_lease_without_spec_has_no_holder),
-		cmocka_unit_test(a_list_is_read_and_what_is_no_lease_left_out),
+		cmocka_unit_test(a_list_is_read_and_other_objects_are_skipped),
 		cmocka_unit_test(an_empty_list_is_one),
-		cmocka_unit_test(a_cut_list_says_that_there_is_more),
+		cmocka_unit_test(a_truncated_list_has_more_set),
 		cmocka_unit_test(other_answers_are_refused),
 		cmocka_unit_test(what_is_written_is_read_again),
 		cmocka_unit_test(a_new_lease_has_neither_uid_nor_version),

@@ -44,7 +44,7 @@ static void equal_stacks_are_added_in_all_dimensions(void **state)
 	assert_int_equal(m.values[3], 50);
 }
 
-static void columns_that_are_not_asked_for_are_not_looked_at(void **state)
+static void other_columns_are_not_read(void **state)
 {
 	static const struct made_sample samples[] = {{{1}, 1, {-1, 5}}, {{1}, 1, {-1, 6}}};
 	static const uint32_t second[] = {1};
@@ -162,7 +162,7 @@ static void negative_values_and_sums_beyond_63_bits_are_refused(void **state)
 	assert_true(merge(&p).values[1] == INT64_MAX);
 }
 
-static void an_arena_that_is_too_small_is_told_from_no_memory(void **state)
+static void a_full_arena_differs_from_lack_of_memory(void **state)
 {
 	static const struct made_sample samples[] = {{{1}, 1, {1, 1}}};
 	CLEANUP(arena_fini) struct arena arena;
@@ -182,13 +182,13 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(equal_stacks_are_added_in_all_dimensions),
-		cmocka_unit_test(columns_that_are_not_asked_for_are_not_looked_at),
+		cmocka_unit_test(other_columns_are_not_read),
 		cmocka_unit_test(order_depth_and_leaf_make_stacks_differ),
 		cmocka_unit_test(name_file_and_line_are_what_counts_and_not_the_address),
 		cmocka_unit_test(inlined_frames_are_frames),
 		cmocka_unit_test(a_location_without_lines_is_its_address),
 		cmocka_unit_test(negative_values_and_sums_beyond_63_bits_are_refused),
-		cmocka_unit_test(an_arena_that_is_too_small_is_told_from_no_memory),
+		cmocka_unit_test(a_full_arena_differs_from_lack_of_memory),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

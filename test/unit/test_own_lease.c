@@ -37,7 +37,7 @@ static void is_created_and_renewed(void **state)
 	assert_int_equal(l.transitions, 3);
 }
 
-static void a_write_that_nobody_knows_the_end_of_is_looked_up(void **state)
+static void after_a_write_with_unknown_result_the_lease_is_read(void **state)
 {
 	struct own_lease o;
 	struct lease l = held_by("me", "7");
@@ -53,7 +53,7 @@ static void a_write_that_nobody_knows_the_end_of_is_looked_up(void **state)
 	assert_string_equal(o.version, "8");
 }
 
-static void a_process_that_comes_takes_the_lease(void **state)
+static void a_starting_process_takes_the_lease_over(void **state)
 {
 	struct own_lease o;
 	struct lease l = held_by("the one before", "5");
@@ -157,8 +157,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(is_created_and_renewed),
-		cmocka_unit_test(a_write_that_nobody_knows_the_end_of_is_looked_up),
-		cmocka_unit_test(a_process_that_comes_takes_the_lease),
+		cmocka_unit_test(after_a_write_with_unknown_result_the_lease_is_read),
+		cmocka_unit_test(a_starting_process_takes_the_lease_over),
 		cmocka_unit_test(who_lost_it_waits_until_the_other_is_dead),
 		cmocka_unit_test(what_a_rival_gave_up_is_free),
 		cmocka_unit_test(is_not_deleted_while_the_one_it_was_taken_from_may_work),

@@ -40,7 +40,7 @@ static void reads_numbers_within_their_range(void **state)
 	}
 }
 
-static void reads_no_further_than_told(void **state)
+static void reads_no_further_than_the_given_length(void **state)
 {
 	uint64_t v;
 	bool b;
@@ -129,7 +129,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(reads_numbers_within_their_range),
-		cmocka_unit_test(reads_no_further_than_told),
+		cmocka_unit_test(reads_no_further_than_the_given_length),
 		cmocka_unit_test(reads_durations),
 		cmocka_unit_test(reads_the_words_of_truth),
 	};

@@ -52,7 +52,7 @@ static int make(struct scrape_target *t, struct arena *arena, const struct case_
 
 	arena_init(arena, POD_TARGET_ARENA_BYTES);
 	r = pod_target_make(t, arena, pod, cpu_and_heap);
-	/* nothing of the target is the pod's */
+	/* the target borrows nothing from the pod */
 	json_decref(pod);
 	return r;
 }
@@ -92,7 +92,7 @@ static void check(const char *annotations, const char *want)
 	arena_fini(&arena);
 }
 
-static void pods_that_do_not_ask_are_no_targets(void **state)
+static void pods_without_annotations_are_not_targets(void **state)
 {
 	(void)state;
 	check("", NULL);
@@ -171,7 +171,7 @@ static void the_first_family_that_asks_wins(void **state)
 #define ON "'coroot.com/profile-scrape':'true','coroot.com/profile-types':'cpu',"
 #define CPU_AT_80 "cpu http:80/debug/pprof/profile\n"
 
-static void mistakes_are_told_and_spare_what_is_clear(void **state)
+static void mistakes_are_reported_and_do_not_affect_the_rest(void **state)
 {
 	static const struct {
 		const char *annotations, *want;
@@ -284,7 +284,7 @@ static void sentences_stay_short_and_printable(void **state)
 	arena_fini(&arena);
 }
 
-static void pods_that_do_not_run_are_no_targets(void **state)
+static void pods_that_do_not_run_are_not_targets(void **state)
 {
 	static const char ann[] = ON "'coroot.com/profile-port':'80'";
 	static const char deleted[] = ",'deletionTimestamp':'2026-01-01T00:00:00Z'";
@@ -309,7 +309,7 @@ static void pods_that_do_not_run_are_no_targets(void **state)
 			    "{'state':{'terminated':{}}},{'state':{'terminated':{}}}],"
 			    "'initContainerStatuses':[{'state':{'terminated':{}}}]"},
 		 0},
-		/* containers that ended and will be started again */
+		/* containers that have ended and will be restarted */
 		{{.annotations = ann,
 		  .status = "'phase':'Running','podIP':'10.0.0.1','containerStatuses':["
 			    "{'state':{'terminated':{}}}]"},
@@ -413,7 +413,7 @@ static void services_are_named_by_rule_and_then_by_owner(void **state)
 	}
 }
 
-static void containers_are_told_where_they_are_known(void **state)
+static void containers_are_named_if_they_are_known(void **state)
 {
 	static const char status[] = "'phase':'Running','podIP':'10.0.0.1','containerStatuses':["
 				     "{'name':'app','containerID':'cri://a','restartCount':3},"
@@ -427,7 +427,7 @@ static void containers_are_told_where_they_are_known(void **state)
 		{"8080", NULL, "cri://a/3"},
 		{"9901,1", NULL, "cri://p/1"},
 		{"15020", NULL, "cri://m/0"},
-		/* of two containers, and of nobody knows which */
+		/* of two containers, and of an unknown one */
 		{"8080,9901", NULL, ""},
 		{"4711", NULL, ""},
 		/* who else */
@@ -451,7 +451,7 @@ static void containers_are_told_where_they_are_known(void **state)
 	}
 }
 
-static void what_is_no_pod_is_refused(void **state)
+static void objects_other_than_pods_are_refused(void **state)
 {
 	static const char *const texts[] = {
 		"[]",
@@ -524,19 +524,19 @@ static void lack_of_memory_is_survived(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(pods_that_do_not_ask_are_no_targets),
+		cmocka_unit_test(pods_without_annotations_are_not_targets),
 		cmocka_unit_test(coroot_annotations_are_understood),
 		cmocka_unit_test(grafana_annotations_are_understood_type_by_type),
 		cmocka_unit_test(pyroscope_annotations_are_understood),
 		cmocka_unit_test(the_first_family_that_asks_wins),
-		cmocka_unit_test(mistakes_are_told_and_spare_what_is_clear),
+		cmocka_unit_test(mistakes_are_reported_and_do_not_affect_the_rest),
 		cmocka_unit_test(paths_can_mean_nothing_but_themselves),
 		cmocka_unit_test(sentences_stay_short_and_printable),
-		cmocka_unit_test(pods_that_do_not_run_are_no_targets),
+		cmocka_unit_test(pods_that_do_not_run_are_not_targets),
 		cmocka_unit_test(addresses_are_numeric_and_of_one_host),
 		cmocka_unit_test(services_are_named_by_rule_and_then_by_owner),
-		cmocka_unit_test(containers_are_told_where_they_are_known),
-		cmocka_unit_test(what_is_no_pod_is_refused),
+		cmocka_unit_test(containers_are_named_if_they_are_known),
+		cmocka_unit_test(objects_other_than_pods_are_refused),
 		cmocka_unit_test(kinds_have_names_and_paths),
 		cmocka_unit_test(lack_of_memory_is_survived),
 	};

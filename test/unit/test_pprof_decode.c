@@ -16,7 +16,10 @@ struct fixture {
 
 static struct fixture fx;
 
-/* A file of the fuzz corpus, in a block exactly as large, so that ASan sees one byte too far. */
+/*
+ * Loads a file of the fuzz corpus into a block of exactly its size, so that ASan detects reads
+ * beyond it.
+ */
 static void load(const char *name)
 {
 	char path[128];
@@ -196,7 +199,7 @@ static void strings_are_bytes(void **state)
 	assert_memory_equal(fx.p.functions[0].name.data, "a\0b", 4);
 }
 
-static void says_what_is_wrong(void **state)
+static void errors_come_with_a_sentence(void **state)
 {
 	static const struct {
 		const char *name;
@@ -240,7 +243,7 @@ static void says_what_is_wrong(void **state)
 	}
 }
 
-static void every_cut_is_refused_or_a_whole_profile(void **state)
+static void every_truncation_is_refused_or_a_complete_profile(void **state)
 {
 	static const char *const names[] = {"small", "go-heap.pb"};
 
@@ -308,8 +311,8 @@ int main(void)
 		TEST(ids_may_have_any_value_and_order),
 		TEST(fields_may_come_in_any_order_and_spelling),
 		TEST(strings_are_bytes),
-		TEST(says_what_is_wrong),
-		TEST(every_cut_is_refused_or_a_whole_profile),
+		TEST(errors_come_with_a_sentence),
+		TEST(every_truncation_is_refused_or_a_complete_profile),
 		TEST(keeps_to_the_limit_of_the_arena),
 		TEST(survives_every_failed_allocation),
 	};

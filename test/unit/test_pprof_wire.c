@@ -38,7 +38,7 @@ static void varints_read_as_they_were_written(void **state)
 		assert_int_equal(wire_reader_read_varint(&r, &value), 1);
 		assert_true(value == cases[i].value);
 		assert_int_equal(wire_reader_read_varint(&r, &value), 0);
-		/* every cut is noticed */
+		/* every truncation is detected */
 		r = reader(out.data, out.len - 1);
 		assert_int_equal(wire_reader_read_varint(&r, &value), out.len > 1 ? -EBADMSG : 0);
 	}

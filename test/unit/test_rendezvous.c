@@ -51,7 +51,7 @@ static void every_member_gets_its_share(void **state)
 				N_KEYS / N_MEMBERS * 11 / 10);
 }
 
-static void only_the_keys_of_a_member_that_comes_or_goes_move(void **state)
+static void only_the_keys_of_a_joining_or_leaving_member_move(void **state)
 {
 	uint64_t members[N_MEMBERS];
 	unsigned n_moved = 0;
@@ -75,7 +75,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(scores_never_change),
 		cmocka_unit_test(every_member_gets_its_share),
-		cmocka_unit_test(only_the_keys_of_a_member_that_comes_or_goes_move),
+		cmocka_unit_test(only_the_keys_of_a_joining_or_leaving_member_move),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

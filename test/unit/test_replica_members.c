@@ -93,7 +93,7 @@ static void a_gap_in_the_renewals_is_a_new_start(void **state)
 	assert_true(replica_members_active(&m, 60 * S));
 }
 
-static void without_lists_it_pauses_and_goes_on_with_the_next(void **state)
+static void without_lists_it_pauses_until_the_next_one(void **state)
 {
 	struct replica_members m;
 
@@ -138,7 +138,7 @@ static void another_has_its_keys_from_when_it_is_seen_until_it_is_dead(void **st
 	assert_int_equal(replica_members_count(&m, 62 * S), 1);
 }
 
-static void a_list_from_before_the_expiry_declares_nobody_dead(void **state)
+static void a_list_sent_before_the_expiry_leaves_all_alive(void **state)
 {
 	const struct other others[] = {{"a", 30}, {}};
 	struct replica_members m;
@@ -264,9 +264,9 @@ int main(void)
 		cmocka_unit_test(one_alone_begins_after_the_handover),
 		cmocka_unit_test(pauses_without_renewals),
 		cmocka_unit_test(a_gap_in_the_renewals_is_a_new_start),
-		cmocka_unit_test(without_lists_it_pauses_and_goes_on_with_the_next),
+		cmocka_unit_test(without_lists_it_pauses_until_the_next_one),
 		cmocka_unit_test(another_has_its_keys_from_when_it_is_seen_until_it_is_dead),
-		cmocka_unit_test(a_list_from_before_the_expiry_declares_nobody_dead),
+		cmocka_unit_test(a_list_sent_before_the_expiry_leaves_all_alive),
 		cmocka_unit_test(a_lease_that_is_deleted_frees_its_keys_at_once),
 		cmocka_unit_test(two_agree_on_every_key),
 		cmocka_unit_test(the_own_lease_in_other_hands_ends_the_work),

@@ -35,7 +35,7 @@ struct fixture {
 	struct stored leases[N_LEASES];
 	unsigned version;
 	unsigned n_forbidden; /* this many requests are answered with 403 first */
-	unsigned n_conflicts; /* this many PUTs find that somebody was faster */
+	unsigned n_conflicts; /* this many PUTs find that the Lease has changed */
 	unsigned n_gets, n_lists, n_posts, n_puts, n_deletes;
 	char list_selector[64], last_body[2048];
 };
@@ -143,7 +143,7 @@ static void create(struct fixture *f, struct http_exchange *x)
 	respond_lease(x, 201, l);
 }
 
-/* As the API server does it: the version in the body must be the one that is stored. */
+/* Like the API server: the version in the body must be the stored one. */
 static void change(struct fixture *f, struct http_exchange *x, struct stored *l, bool deletes)
 {
 	size_t len;
@@ -467,7 +467,7 @@ static void leaves_a_rival_alone(void **state)
 	tear_down(&f);
 }
 
-static void goes_on_when_it_gets_permission(void **state)
+static void resumes_when_it_gets_permission(void **state)
 {
 	struct fixture f = {.n_forbidden = 2};
 
@@ -493,7 +493,7 @@ static void deletes_its_lease_when_it_leaves(void **state)
 	tear_down(&f);
 }
 
-static void leaves_without_having_come(void **state)
+static void can_leave_before_it_has_joined(void **state)
 {
 	struct fixture f = {0};
 
@@ -587,9 +587,9 @@ int main(void)
 		cmocka_unit_test(takes_the_lease_of_the_process_before),
 		cmocka_unit_test(reads_again_after_a_conflict),
 		cmocka_unit_test(leaves_a_rival_alone),
-		cmocka_unit_test(goes_on_when_it_gets_permission),
+		cmocka_unit_test(resumes_when_it_gets_permission),
 		cmocka_unit_test(deletes_its_lease_when_it_leaves),
-		cmocka_unit_test(leaves_without_having_come),
+		cmocka_unit_test(can_leave_before_it_has_joined),
 		cmocka_unit_test(a_server_that_hangs_does_not_keep_it_from_leaving),
 		cmocka_unit_test(names_that_make_no_lease_are_refused),
 		cmocka_unit_test(survives_every_failed_allocation),

@@ -1,10 +1,10 @@
 /*
- * Replicas on a simulated API server, network and time: they are cut off, stopped, killed, started
- * again and come twice under one name, and their clocks run differently fast. At no moment a key
- * has two owners; and 30 s after the last disturbance each has one.
+ * Replicas on a simulated API server, network and clock. They are cut off, suspended, killed,
+ * restarted and duplicated under one name, and their clocks run at different speeds. No key may
+ * ever have two owners, and 30 s after the last disturbance each must have one.
  *
- * The server is a map that is read and written at one moment between a request and its answer. An
- * answer later than the time-out is none, and yet the request may have had its effect, or have it
+ * The server is a map that is read and written at one moment between a request and its answer.
+ * An answer after the time-out is lost, and yet the request may have had its effect, or have it
  * later.
  */
 #include "cluster-agent/replica/own_lease.h"
@@ -29,7 +29,7 @@ struct server_lease {
 struct flight {
 	bool used, effective, refused;
 	enum what what;
-	unsigned node, process; /* an answer to a process that is dead is for nobody */
+	unsigned node, process; /* answers to a dead process are dropped */
 	unsigned name;
 	unsigned version, uid;
 	char holder[24];
@@ -125,7 +125,7 @@ static void send(struct world *w, unsigned i, enum what what)
 	};
 	snprintf(f->holder, sizeof(f->holder), "%s", n->own.holder);
 	f->answer_ns = f->effect_ns + draw(w, w->max_latency_ns);
-	/* of what is lost half has an effect, some time */
+	/* half of the lost requests still have their effect, at some time */
 	if (cut) {
 		f->answer_ns = UINT64_MAX;
 		f->effect_ns = draw(w, 2) ? w->now_ns + draw(w, 20 * NS_PER_S) : UINT64_MAX;
@@ -271,7 +271,7 @@ static void leave(struct world *w, unsigned i)
 {
 	struct node *n = &w->nodes[i];
 
-	/* the answer to the last renewal is not there: nothing to delete */
+	/* the answer to the last renewal is missing: nothing to delete */
 	if (!n->busy[0] && own_lease_may_delete(&n->own, local_ns(w, n)))
 		send(w, i, DELETE);
 	w->nodes[i].alive = false;
@@ -342,7 +342,10 @@ static bool is_settled(const struct world *w)
 	return w->now_ns >= w->disturbed_ns + 30 * NS_PER_S;
 }
 
-/* One disturbance every so often on average; with quiet, the next one only when all has settled. */
+/*
+ * One disturbance per interval on average; if quiet, the next one only after everything has
+ * settled.
+ */
 static double simulate(struct world *w, uint64_t seed, uint64_t mean_s, bool quiet)
 {
 	const uint64_t end_ns = 900 * NS_PER_S;
@@ -376,7 +379,7 @@ static void no_key_ever_has_two_owners(void **state)
 
 		owned += simulate(&w, seed, 15, false) / 50;
 	}
-	/* it would be easy to be right by doing nothing */
+	/* owning nothing at all would also satisfy the checks above */
 	assert_true(owned > 0.2);
 }
 

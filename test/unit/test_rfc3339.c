@@ -86,7 +86,7 @@ static void refuses_everything_else(void **state)
 	}
 }
 
-static void reads_no_further_than_told(void **state)
+static void reads_no_further_than_the_given_length(void **state)
 {
 	static const char text[] = "2026-11-20T20:44:06.5Z";
 	int64_t ns;
@@ -150,7 +150,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(reads_what_the_rfc_allows),
 		cmocka_unit_test(refuses_everything_else),
-		cmocka_unit_test(reads_no_further_than_told),
+		cmocka_unit_test(reads_no_further_than_the_given_length),
 		cmocka_unit_test(writes_microseconds),
 		cmocka_unit_test(agrees_with_the_c_library),
 	};

@@ -30,7 +30,7 @@ static void the_first_line_is_printable_and_short(void **state)
 	assert_true(utf8_is_valid(line, strlen(line)));
 }
 
-static void a_status_is_told_with_what_the_server_says(void **state)
+static void a_status_comes_with_the_first_line_of_the_body(void **state)
 {
 	struct err err = {""};
 
@@ -50,7 +50,7 @@ static void assert_explained(const char *body, size_t len, const char *expected)
 	assert_string_equal(err.msg, expected);
 }
 
-static void what_is_no_pprof_is_named(void **state)
+static void other_formats_than_pprof_are_recognized(void **state)
 {
 	static const uint64_t gperftools[] = {0, 3, 0, 10000, 0, 1, 1, 0x1234};
 	static const char page[] = "<html><body>Sign in</body>";
@@ -66,7 +66,7 @@ static void what_is_no_pprof_is_named(void **state)
 			 "a text profile, as with debug=1 or from Go before 1.9: --- mutex:");
 	assert_explained((const char *)gperftools, sizeof(gperftools),
 			 "not a pprof profile but a CPU profile in gperftools' own format");
-	/* the decoder knows best what is wrong with bytes */
+	/* for binary data the decoder's error is the best */
 	assert_explained("\x0a\x03\x00", 3, "not a valid pprof: broken field");
 	assert_explained("", 0, "not a valid pprof: broken field");
 }
@@ -75,8 +75,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_first_line_is_printable_and_short),
-		cmocka_unit_test(a_status_is_told_with_what_the_server_says),
-		cmocka_unit_test(what_is_no_pprof_is_named),
+		cmocka_unit_test(a_status_comes_with_the_first_line_of_the_body),
+		cmocka_unit_test(other_formats_than_pprof_are_recognized),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

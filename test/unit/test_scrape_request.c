@@ -5,7 +5,7 @@
 #include "cluster-agent/scrape/scraper.h"
 #include "test/lib/unit.h"
 
-/* ---- where -------------------------------------------------------------------------------- */
+/* ---- where ---- */
 
 static void assert_url(const struct scrape_place *place, const char *host, uint64_t seconds,
 		       const char *expected)
@@ -33,7 +33,7 @@ static void a_url_names_the_address_of_the_pod(void **state)
 	assert_string_equal(address, "[fd00::1]:443");
 }
 
-/* ---- as whom ------------------------------------------------------------------------------- */
+/* ---- as whom ---- */
 
 struct fixture {
 	char file[40];
@@ -72,7 +72,7 @@ static int get(struct fixture *f, bool https, uint64_t now_s, const char **ret)
 	return scrape_credentials_get(&f->credentials, https, now_s * NS_PER_S, ret, &f->err);
 }
 
-static void a_token_goes_over_https_alone_unless_told_otherwise(void **state)
+static void a_token_is_sent_over_https_only_unless_configured_otherwise(void **state)
 {
 	CLEANUP(teardown) struct fixture f;
 	const char *header;
@@ -105,7 +105,7 @@ static void a_token_is_read_again_after_a_minute(void **state)
 	assert_string_equal(header, "Authorization: Bearer one");
 	assert_int_equal(get(&f, true, 160, &header), 0);
 	assert_string_equal(header, "Authorization: Bearer two");
-	/* a file that is gone is an error, and it is tried again each time */
+	/* a missing file is an error, and is tried again each time */
 	unlink(f.file);
 	assert_int_equal(get(&f, true, 220, &header), -ENOENT);
 	assert_null(header);
@@ -177,7 +177,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_url_names_the_address_of_the_pod),
-		cmocka_unit_test(a_token_goes_over_https_alone_unless_told_otherwise),
+		cmocka_unit_test(a_token_is_sent_over_https_only_unless_configured_otherwise),
 		cmocka_unit_test(a_token_is_read_again_after_a_minute),
 		cmocka_unit_test(a_user_and_a_password_become_basic_authentication),
 		cmocka_unit_test(what_is_not_one_line_is_not_sent),

@@ -31,7 +31,7 @@ static void an_item_is_due_once_per_interval_at_its_offset(void **state)
 		assert_null(scrape_schedule_pop(&s, due - 1, &missed));
 		assert_ptr_equal(scrape_schedule_pop(&s, due, &missed), &item);
 		assert_true(item.slot_ns == due);
-		/* exactly at a slot, the next one is meant */
+		/* exactly at a slot, the next one counts */
 		scrape_schedule_put(&s, &item, due);
 	}
 	assert_int_equal(missed, 0);
@@ -174,8 +174,8 @@ static uint64_t next_random(uint64_t *random)
 	return *random >> 20;
 }
 
-/* Any order of putting, removing and taking: always the earliest, and nothing lost. */
-static void items_come_in_the_order_in_which_they_are_due(void **state)
+/* Adds, removes and pops in random order: always returns the earliest item, and loses none. */
+static void items_are_returned_in_order_of_their_due_times(void **state)
 {
 	static struct schedule_item items[N_ITEMS];
 	CLEANUP(scrape_schedule_fini) struct scrape_schedule s;
@@ -253,7 +253,7 @@ int main(void)
 		cmocka_unit_test(a_deferred_item_keeps_its_slot),
 		cmocka_unit_test(new_targets_go_first_up_to_the_burst),
 		cmocka_unit_test(one_put_for_now_that_waits_past_a_slot_has_missed_nothing),
-		cmocka_unit_test(items_come_in_the_order_in_which_they_are_due),
+		cmocka_unit_test(items_are_returned_in_order_of_their_due_times),
 		cmocka_unit_test(slots_of_many_pods_are_even),
 		cmocka_unit_test(no_memory_is_an_error),
 	};

@@ -72,7 +72,7 @@ static void load(struct fixture *f, const char *path)
 	assert_int_equal(pprof_decode(&f->p, &f->arena, in.data, in.len, NULL), 0);
 }
 
-/* ---- what Go serves ------------------------------------------------------------------ */
+/* ---- what Go serves ---- */
 
 static void a_heap_of_go_keeps_every_value_of_stacks_that_it_repeats(void **state)
 {
@@ -134,7 +134,7 @@ static void a_cpu_profile_of_go_loses_its_samples_and_keeps_its_period(void **st
 	assert_false(f.baseline.valid);
 }
 
-/* ---- differences ---------------------------------------------------------------------- */
+/* ---- differences ---- */
 
 static void the_first_profile_of_a_lock_gives_nothing(void **state)
 {
@@ -222,8 +222,8 @@ static void after_a_restart_everything_was_added(void **state)
 	assert_int_equal(made_profile_sum(&f.p, 1), 20);
 }
 
-/* Kubernetes tells of a new container when its process has been scraped already. */
-static void a_restart_that_is_told_late_is_not_counted_again(void **state)
+/* Kubernetes may report a new container after its process has been scraped. */
+static void a_restart_that_is_reported_late_is_not_counted_twice(void **state)
 {
 	static const struct made_sample old[] = {{{1}, 1, {50, 500}}};
 	static const struct made_sample fresh[] = {{{1}, 1, {3, 30}}};
@@ -252,7 +252,7 @@ static void other_types_are_a_new_beginning(void **state)
 	assert_int_equal(scrape(&f, "contentions/count delay/seconds", samples, 1), 0);
 	assert_int_equal(f.p.n_types, 0);
 	assert_false(f.restarted);
-	/* as the containers changed, so did the program */
+	/* the containers have changed, and so has the program */
 	f.info.restarted = true;
 	assert_int_equal(scrape(&f, LOCK, samples, 1), 0);
 	assert_true(f.restarted);
@@ -260,15 +260,15 @@ static void other_types_are_a_new_beginning(void **state)
 	assert_int_equal(made_profile_sum(&f.p, 0), 5);
 }
 
-/* ---- any sequence --------------------------------------------------------------------- */
+/* ---- any sequence ---- */
 
 #define N_STACKS 24u
 #define MAX_SAMPLES 96u
 
-/* A process: what it did so far, per stack. */
+/* A model of a process: its values so far, per stack. */
 struct model {
 	uint64_t random;
-	uint32_t life; /* how often it began */
+	uint32_t life; /* number of restarts */
 	int64_t did[N_STACKS][4];
 };
 
@@ -286,7 +286,7 @@ static void work(struct model *m)
 
 		did[0] += objects;
 		did[1] += bytes;
-		/* what is in use comes and goes */
+		/* memory in use grows and shrinks */
 		did[2] = pick(m, 3);
 		did[3] = did[2] * 100;
 	}
@@ -295,7 +295,7 @@ static void work(struct model *m)
 static void begin_anew(struct model *m)
 {
 	memset(m->did, 0, sizeof(m->did));
-	/* each life has its own first allocation: any restart shows */
+	/* each life has a first allocation of its own, so that any restart is visible */
 	m->life++;
 	m->did[N_STACKS - 1 - m->life % 2][0] = 1;
 	m->did[N_STACKS - 1 - m->life % 2][1] = 64;
@@ -306,7 +306,10 @@ static struct made_sample sample_of(uint32_t stack)
 	return (struct made_sample){{stack, stack / 4, 31}, 3, {0}};
 }
 
-/* The process's profile: stacks in any order, their values spread over up to four samples. */
+/*
+ * Makes the profile of the process: stacks in any order, each with its values spread over up to
+ * four samples.
+ */
 static uint32_t profile_of(struct model *m, struct made_sample *samples)
 {
 	uint32_t n = 0, offset = pick(m, N_STACKS);
@@ -360,8 +363,8 @@ static void assert_in_use(const struct fixture *f, const struct model *m)
 }
 
 /*
- * Scrapes a process that begins anew now and then, right before a scrape so that the model knows
- * what no profile can tell; the sums of what was passed on must be what it did.
+ * Scrapes a process that restarts now and then, right before a scrape, so that the model knows
+ * what a profile cannot show. The sums of everything passed on must equal what the process did.
  */
 static void run_sequence(uint64_t seed, bool restarts)
 {
@@ -413,7 +416,7 @@ static void differences_add_up_over_restarts(void **state)
 		run_sequence(seed * 7919, true);
 }
 
-/* ---- what is refused -------------------------------------------------------------------- */
+/* ---- what is refused ---- */
 
 static void a_cpu_profile_must_have_cpu_time(void **state)
 {
@@ -443,7 +446,7 @@ static void unknown_types_are_passed_on_and_unusable_ones_refused(void **state)
 	setup(&f, PROFILE_KIND_HEAP);
 	assert_int_equal(scrape(&f, "Rss_4/pages", samples, 1), 0);
 	assert_types(&f.p, "go:heap_Rss_4:pages");
-	/* not of this kind: values as they are */
+	/* types of another kind are passed on unchanged */
 	assert_int_equal(scrape(&f, "contentions/count delay/nanoseconds", samples, 1), 0);
 	assert_types(&f.p, "go:heap_contentions:count go:heap_delay:nanoseconds");
 	for (size_t i = 0; i < ARRAY_SIZE(refused); i++) {
@@ -495,7 +498,7 @@ static void a_profile_that_takes_too_much_memory_is_refused(void **state)
 	assert_false(f.baseline.valid);
 }
 
-/* ---- windows ------------------------------------------------------------------------------ */
+/* ---- windows ---- */
 
 static void a_profile_covers_the_time_since_the_one_before(void **state)
 {
@@ -516,7 +519,7 @@ static void a_profile_covers_the_time_since_the_one_before(void **state)
 	assert_true(f.p.duration_ns == 60 * S);
 }
 
-static void a_cpu_profile_covers_its_own_duration_if_it_says(void **state)
+static void a_cpu_profile_covers_its_own_duration_if_it_has_one(void **state)
 {
 	static const struct made_sample samples[] = {{{1}, 1, {5}}};
 	static const struct {
@@ -552,7 +555,7 @@ static void comments_of_the_server_are_not_ours(void **state)
 	assert_int_equal(f.p.n_samples, 0);
 }
 
-/* ---- memory -------------------------------------------------------------------------------- */
+/* ---- memory ---- */
 
 /* 300 stacks of a pod that allocated a terabyte. */
 static void baselines_of_5000_pods_fit_in_40_mib(void **state)
@@ -625,7 +628,7 @@ int main(void)
 		cmocka_unit_test(later_ones_give_what_was_added_to_each_stack),
 		cmocka_unit_test(a_stack_that_is_new_in_a_type_is_not_a_restart),
 		cmocka_unit_test(after_a_restart_everything_was_added),
-		cmocka_unit_test(a_restart_that_is_told_late_is_not_counted_again),
+		cmocka_unit_test(a_restart_that_is_reported_late_is_not_counted_twice),
 		cmocka_unit_test(other_types_are_a_new_beginning),
 		cmocka_unit_test(differences_add_up_to_what_the_process_did),
 		cmocka_unit_test(differences_add_up_over_restarts),
@@ -634,7 +637,7 @@ int main(void)
 		cmocka_unit_test(a_refused_profile_leaves_the_baseline_as_it_was),
 		cmocka_unit_test(a_profile_that_takes_too_much_memory_is_refused),
 		cmocka_unit_test(a_profile_covers_the_time_since_the_one_before),
-		cmocka_unit_test(a_cpu_profile_covers_its_own_duration_if_it_says),
+		cmocka_unit_test(a_cpu_profile_covers_its_own_duration_if_it_has_one),
 		cmocka_unit_test(comments_of_the_server_are_not_ours),
 		cmocka_unit_test(baselines_of_5000_pods_fit_in_40_mib),
 		cmocka_unit_test(no_memory_is_an_error),

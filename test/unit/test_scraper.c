@@ -2,9 +2,9 @@
 
 #include "test/lib/scraped_pods.h"
 
-/* ---- what is scraped ---------------------------------------------------------------------- */
+/* ---- what is scraped ---- */
 
-/* Slots are an interval apart; less is between two scrapes of which the first was late. */
+/* Slots are one interval apart; the gap is shorter if the first scrape was late. */
 static bool three_puts_and_an_interval(struct fixture *f)
 {
 	return f->n_puts >= 3 && f->puts[f->n_puts - 1].duration_ns >= (int64_t)NS_PER_S / 2;
@@ -28,7 +28,7 @@ static void a_lock_profile_is_taken_every_interval_as_differences(void **state)
 		assert_int_equal(f.puts[i].first, 10);
 		assert_int_equal(f.puts[i].last, 1000);
 	}
-	/* the first profile was nothing to upload */
+	/* the first profile gave nothing to upload */
 	assert_int_equal(outcomes(&f, "ok"), f.n_puts + 1);
 	assert_int_equal(metric(&f, "scrape_targets{state=\"up\"}"), 1);
 	assert_int_equal(metric(&f, "scrape_baseline_bytes"), 64);
@@ -152,7 +152,7 @@ static void the_page_shows_what_is_scraped_and_when(void **state)
 	json_decref(json);
 }
 
-/* ---- pods that come and go ------------------------------------------------------------------------ */
+/* ---- pods that come and go ---- */
 
 static bool is_asked(struct fixture *f)
 {
@@ -185,7 +185,7 @@ static void a_removed_pod_is_left_at_once(void **state)
 	scraper_remove(f.scraper, "pod-1");
 }
 
-static void a_pod_at_another_address_starts_anew(void **state)
+static void a_pod_at_another_address_starts_without_a_baseline(void **state)
 {
 	CLEANUP(teardown) struct fixture f;
 	struct scrape_endpoint e;
@@ -200,7 +200,7 @@ static void a_pod_at_another_address_starts_anew(void **state)
 	f.n_before = f.n_puts;
 	assert_int_equal(scraper_upsert(f.scraper, &t), 0);
 	run_until(&f, one_more_put);
-	/* one profile was for its new beginning */
+	/* one profile was the baseline of the new address */
 	assert_true(f.puts[f.n_before].contentions >= f.puts[f.n_before - 1].contentions + 20);
 	assert_true(strncmp(f.host, "127.0.0.2:", 10) == 0);
 }
@@ -224,7 +224,7 @@ static void other_labels_keep_the_state_of_a_pod(void **state)
 	assert_string_equal(f.puts[f.n_before].service, "/k8s/shop/other");
 	assert_int_equal(f.puts[f.n_before].first, 10);
 	assert_int_equal(f.puts[f.n_before].contentions, f.puts[f.n_before - 1].contentions + 10);
-	/* the endpoint that is not wanted any more goes, the other one stays */
+	/* the endpoint that was removed disappears, the other one stays */
 	t.endpoints = &both[1];
 	t.n_endpoints = 1;
 	f.n_before = f.n_puts;
@@ -269,7 +269,7 @@ static void ownership_is_asked_again_before_each_scrape(void **state)
 	(void)state;
 	setup(&f);
 	upsert(&f, "pod-1", endpoint(&f, PROFILE_KIND_MUTEX, "/debug/pprof/mutex"));
-	/* what was not told yet: the process slept while its pods were taken over */
+	/* not reported yet: the process was suspended while its pods were taken over */
 	f.owns = false;
 	run_until(&f, waited);
 	assert_int_equal(metric(&f, "scrapes_in_flight"), 0);
@@ -324,7 +324,7 @@ static void no_more_than_max_in_flight_run_at_once(void **state)
 	run_until(&f, eight_are_done);
 }
 
-/* Everything at any moment: nobody's memory is used after it was freed. */
+/* Random changes at random moments: no memory is used after it was freed. */
 static bool after_a_while(struct fixture *f)
 {
 	static unsigned n;
@@ -359,7 +359,7 @@ static void pods_may_go_at_any_moment(void **state)
 	assert_true(outcomes(&f, "cancelled") > 0);
 }
 
-/* ---- construction --------------------------------------------------------------------------------- */
+/* ---- construction ---- */
 
 static void settings_that_cannot_work_are_refused(void **state)
 {
@@ -418,7 +418,7 @@ int main(void)
 		cmocka_unit_test(pods_with_several_ports_have_them_in_their_labels),
 		cmocka_unit_test(the_page_shows_what_is_scraped_and_when),
 		cmocka_unit_test(a_removed_pod_is_left_at_once),
-		cmocka_unit_test(a_pod_at_another_address_starts_anew),
+		cmocka_unit_test(a_pod_at_another_address_starts_without_a_baseline),
 		cmocka_unit_test(other_labels_keep_the_state_of_a_pod),
 		cmocka_unit_test(what_another_replica_owns_is_not_scraped),
 		cmocka_unit_test(ownership_is_asked_again_before_each_scrape),

@@ -1,6 +1,6 @@
 #include "test/lib/scraped_pods.h"
 
-/* ---- what goes wrong --------------------------------------------------------------------------- */
+/* ---- what goes wrong ---- */
 
 static bool failed(struct fixture *f)
 {
@@ -16,7 +16,7 @@ static bool failed(struct fixture *f)
 static void assert_failure(const char *path, const char *answer, unsigned status,
 			   const char *outcome, const char *error)
 {
-	/* short only where it is what is waited for: the machine may be busy */
+	/* short only in the tests that wait for it: the machine may be busy */
 	const struct scraper_config cfg = {
 		.interval_ns = 60 * NS_PER_S,
 		.timeout_ns = strcmp(outcome, "timeout") == 0 ? 200 * NS_PER_MS : 0,
@@ -95,9 +95,9 @@ static void what_is_not_found_is_asked_for_less_often(void **state)
 	json_decref(json);
 }
 
-/* ---- credentials ------------------------------------------------------------------------------------ */
+/* ---- credentials ---- */
 
-static void a_token_is_sent_over_http_only_when_told_to(void **state)
+static void a_token_is_sent_over_http_only_if_configured(void **state)
 {
 	struct scraper_config cfg = {.interval_ns = NS_PER_S};
 	char file[] = "/tmp/scraper-token-XXXXXX";
@@ -142,7 +142,7 @@ int main(void)
 		cmocka_unit_test(every_failure_has_its_outcome_and_sentence),
 		cmocka_unit_test(answers_under_way_have_a_limit_together),
 		cmocka_unit_test(what_is_not_found_is_asked_for_less_often),
-		cmocka_unit_test(a_token_is_sent_over_http_only_when_told_to),
+		cmocka_unit_test(a_token_is_sent_over_http_only_if_configured),
 		cmocka_unit_test(without_its_token_file_nothing_is_asked),
 	};
 

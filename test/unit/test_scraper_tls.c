@@ -64,7 +64,7 @@ static int stop(void **state)
 	return 0;
 }
 
-/* Scrapes one pod once; the outcome is that. */
+/* Scrapes one pod once, and checks the outcome. */
 static void scrape(const struct scraper_auth *auth, const char *ip, bool (*until)(struct fixture *),
 		   const char *outcome)
 {
@@ -87,12 +87,12 @@ static bool refused(struct fixture *f)
 	return outcomes(f, "tls") > 0;
 }
 
-static void a_certificate_that_nobody_trusts_is_refused(void **state)
+static void an_untrusted_certificate_is_refused(void **state)
 {
 	(void)state;
 	seen_authorization[0] = '\0';
 	scrape(&(struct scraper_auth){.token_file = secret_file}, "127.0.0.1", refused, "tls");
-	/* and the token was not shown to whoever that is */
+	/* and the token was not sent */
 	assert_string_equal(seen_authorization, "");
 }
 
@@ -104,7 +104,7 @@ static void a_trusted_one_is_shown_the_token(void **state)
 	assert_string_equal(seen_authorization, "Bearer s3cret");
 }
 
-static void the_certificate_may_be_for_another_name_when_told(void **state)
+static void the_certificate_may_have_another_name_if_configured(void **state)
 {
 	struct scraper_auth auth = {.ca_file = ca_file};
 
@@ -114,7 +114,7 @@ static void the_certificate_may_be_for_another_name_when_told(void **state)
 	scrape(&auth, "127.0.0.2", one_put, "ok");
 }
 
-static void the_certificate_may_be_ignored_when_told(void **state)
+static void the_certificate_may_be_ignored_if_configured(void **state)
 {
 	(void)state;
 	scrape(&(struct scraper_auth){.insecure_skip_verify = true}, "127.0.0.3", one_put, "ok");
@@ -124,10 +124,10 @@ static void the_certificate_may_be_ignored_when_told(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_certificate_that_nobody_trusts_is_refused),
+		cmocka_unit_test(an_untrusted_certificate_is_refused),
 		cmocka_unit_test(a_trusted_one_is_shown_the_token),
-		cmocka_unit_test(the_certificate_may_be_for_another_name_when_told),
-		cmocka_unit_test(the_certificate_may_be_ignored_when_told),
+		cmocka_unit_test(the_certificate_may_have_another_name_if_configured),
+		cmocka_unit_test(the_certificate_may_be_ignored_if_configured),
 	};
 
 	return cmocka_run_group_tests(tests, start, stop);

@@ -42,7 +42,7 @@ static void an_endpoint_that_stays_keeps_its_state(void **state)
 	}
 }
 
-static void new_containers_are_told_to_endpoints_that_stay(void **state)
+static void endpoints_that_stay_learn_of_new_containers(void **state)
 {
 	CLEANUP(target_freep) struct target *old = make("10.0.0.1", "1", 0, 1);
 	CLEANUP(target_freep) struct target *fresh = make("10.0.0.1", "2", 0, 1);
@@ -54,7 +54,7 @@ static void new_containers_are_told_to_endpoints_that_stay(void **state)
 	assert_int_equal(fresh->endpoints[0]->n_not_found, 0);
 }
 
-static void a_container_that_is_not_known_is_no_new_one(void **state)
+static void an_unknown_container_is_not_a_new_one(void **state)
 {
 	CLEANUP(target_freep) struct target *old = make("10.0.0.1", "1", 0, 1);
 	CLEANUP(target_freep) struct target *unknown = make("10.0.0.1", "", 0, 1);
@@ -199,8 +199,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_endpoint_that_stays_keeps_its_state),
-		cmocka_unit_test(new_containers_are_told_to_endpoints_that_stay),
-		cmocka_unit_test(a_container_that_is_not_known_is_no_new_one),
+		cmocka_unit_test(endpoints_that_stay_learn_of_new_containers),
+		cmocka_unit_test(an_unknown_container_is_not_a_new_one),
 		cmocka_unit_test(a_problem_spares_the_endpoints_it_does_not_concern),
 		cmocka_unit_test(nothing_is_kept_at_another_address),
 		cmocka_unit_test(an_endpoint_is_there_once),

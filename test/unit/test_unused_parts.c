@@ -69,7 +69,7 @@ static void no_memory_is_an_error(void **state)
 	check_oom(remove_with_little_memory, &p);
 }
 
-static void an_arena_that_is_too_small_is_told_from_no_memory(void **state)
+static void a_full_arena_differs_from_lack_of_memory(void **state)
 {
 	CLEANUP(arena_fini) struct arena arena;
 	struct profile p;
@@ -88,7 +88,7 @@ int main(void)
 		cmocka_unit_test(what_samples_refer_to_stays),
 		cmocka_unit_test(without_samples_nothing_stays),
 		cmocka_unit_test(no_memory_is_an_error),
-		cmocka_unit_test(an_arena_that_is_too_small_is_told_from_no_memory),
+		cmocka_unit_test(a_full_arena_differs_from_lack_of_memory),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
