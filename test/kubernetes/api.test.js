@@ -1,5 +1,5 @@
-// An API server alone: fake pods with a status, daemons that end and come back, resource versions
-// that expire, tokens.
+// The API server without nodes: fake pods with a status, daemons that are restarted, resource
+// versions that expire, tokens.
 "use strict";
 
 const assert = require("node:assert");

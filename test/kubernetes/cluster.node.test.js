@@ -1,5 +1,5 @@
 // The cluster itself: the node is ready, and pods of every Go release run, serve profiles and
-// know what they did.
+// report what they have done.
 "use strict";
 
 const assert = require("node:assert");
@@ -39,7 +39,7 @@ test("the node is ready, and the default service account is there", async () => 
   await cluster.kubectl("-n", "default", "get", "serviceaccount", "default");
 });
 
-test("pods of every Go release run, serve profiles on HTTP and HTTPS and tell what they did", async (t) => {
+test("pods of every Go release run, serve profiles on HTTP and HTTPS and report what they did", async (t) => {
   assert.ok(goVersions.length >= 3, `three releases of Go at least: ${goVersions}`);
   const tls = await cluster.certificate("workload", { names: "DNS:workload.test" });
   const pods = await startWorkloads(

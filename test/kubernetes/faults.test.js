@@ -1,5 +1,5 @@
-// Pods that answer as no application should: each is told apart in /targets and in the metrics, and
-// the healthy ones beside them are scraped in time. The pods are addresses of one process.
+// Pods that give invalid answers: /targets and the metrics distinguish each kind, and the healthy
+// pods beside them are scraped on time. The pods are addresses of one process.
 "use strict";
 
 const assert = require("node:assert");
@@ -15,7 +15,7 @@ const { sql } = require("../e2e/lib/query");
 const { eventually, sleep } = require("../e2e/lib/wait");
 
 const healthy = ["well-a", "well-b", "well-c", "well-d", "well-e"];
-// what /targets says of each, and how it is counted
+// the error in /targets, and the outcome in the metrics
 const faults = {
   hang: [/time|timed/i, "timeout"],
   trickle: [/time|timed/i, "timeout"],
@@ -61,7 +61,7 @@ after(async () => {
   await cluster?.down();
 });
 
-// Which of those pods were not scraped in every slot between two times: a slot that is left out makes a gap of two
+// The pods that were not scraped in every slot between two times: a skipped slot leaves a gap of two
 // intervals.
 async function lateOnes(names, start, end) {
   await nothingWaits(agent);
@@ -100,7 +100,7 @@ test("every kind of bad answer has its own error, and healthy pods stay on time"
   for (const [mode, [message]] of Object.entries(faults)) {
     await eventually(mode, async () => {
       const now = await target(agent, `bad-${mode}`);
-      // whatever it is, on a busy machine it may come too late for once
+      // on a busy machine any answer may be late once
       if (now?.state !== "down" || !message.test(now.endpoints[0].lastError)) throw new Error(JSON.stringify(now));
       return true;
     });
@@ -109,7 +109,7 @@ test("every kind of bad answer has its own error, and healthy pods stay on time"
     const expected = Object.values(faults).filter((f) => f[1] === reason).length;
     await eventually(`${mode} counted as ${reason}`, async () => (await outcome(reason)) >= earlier[reason] + expected);
   }
-  // a machine that stands still for a second is late as well, but not each time
+  // a machine that stalls for a second makes scrapes late, too, but not every time
   for (let round = 0; ; round++) {
     await sleep(Math.max(0, start + 5 * intervalMs - Date.now()));
     const late = await lateOnes(well, start, Date.now());
@@ -118,17 +118,17 @@ test("every kind of bad answer has its own error, and healthy pods stay on time"
     start = Date.now();
   }
   for (const name of well) await scrapedSince(agent, name, start);
-  // nothing of the bad ones is in the store, and nobody was led anywhere
+  // nothing of the bad pods is in the store, and no redirect was followed
   const services = (await sql(agent, "SELECT DISTINCT ServiceName AS s FROM profiling_samples")).map((r) => r.s);
   assert.deepStrictEqual(services.sort(), well.map((s) => `/k8s/default/${s}`).sort());
   assert.deepStrictEqual(visits, []);
   await fetch(`${workload.url}/bad/redirect/debug/pprof/heap`);
   assert.deepStrictEqual(visits, ["/debug/pprof/heap"], "who follows gets there");
-  // 100 MB each, and nobody held them: 4 MiB of body is the limit
+  // 100 MB each, but never kept: 4 MiB of body is the limit
   const rss = Number(/VmHWM:\s+(\d+)/.exec(fs.readFileSync(`/proc/${agent.pid}/status`, "utf8"))[1]);
   assert.ok(rss < 600 * 1024, `${rss} KiB at most`);
 
-  // one that gets well is fetched again
+  // a pod that recovers is scraped again
   await annotate(cluster, pods[list.findIndex((p) => p.name === "bad-garbage")], {
     "coroot.com/profile-path-prefix": null,
   });
@@ -139,7 +139,7 @@ test("every kind of bad answer has its own error, and healthy pods stay on time"
   );
 });
 
-test("what annotations get wrong is told of the pod, not in the log", async () => {
+test("mistakes in annotations are reported as the pod's problem, not in the log", async () => {
   const wrong = [
     ["no-port", { port: "eighty" }, /"eighty" is not a port/],
     ["no-scheme", { scheme: "gopher" }, /"gopher", not http or https/],

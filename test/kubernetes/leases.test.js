@@ -1,5 +1,5 @@
-// What replicas of a cluster-agent do when their Leases are in trouble: no permission, an API server that
-// hangs, two processes with one name. The pods are objects of the API, all answered by one server here.
+// Replicas of a cluster-agent with lease problems: no permission, an API server that hangs, two
+// processes with one name. The pods are objects of the API; one server here answers for all of them.
 "use strict";
 
 const assert = require("node:assert");
@@ -48,7 +48,7 @@ after(async () => {
   await cluster?.down();
 });
 
-// An agent with an account of its own, which may do what rules say.
+// An agent with an account of its own that has the rights in rules.
 async function join(t, { group, name, account = `${group}-${name}`, rules = [pods, leases] }) {
   await cluster.serviceAccount("default", account, rules);
   const kubeconfig = cluster.writeKubeconfig({ token: await cluster.token("default", account) }, { namespace: "default" });
@@ -61,7 +61,7 @@ const share = async (agent) => (await targets(agent)).targets.filter((p) => p.st
 const owns = (agent, check) => eventually("its share", async () => check(await share(agent)));
 const linesAbout = (agent, text) => agent.log().split("\n").filter((l) => l.includes(text));
 
-test("without permission for leases one line says what is missing, and nothing is scraped", async (t) => {
+test("without permission for leases one line names the missing rights, and nothing is scraped", async (t) => {
   const account = "no-leases";
   const agent = await join(t, { group: "denied", name: "a", account, rules: [pods] });
   const errors = "coroot_cluster_agent_replica_lease_errors_total";
@@ -71,20 +71,20 @@ test("without permission for leases one line says what is missing, and nothing i
   assert.match(lines[0], /get, list, create, update and delete of leases\.coordination\.k8s\.io/);
   assert.strictEqual(await share(agent), 0);
 
-  // it is enough to get it
+  // granting it is enough
   const role = `/apis/rbac.authorization.k8s.io/v1/clusterroles/default-${account}`;
   await cluster.patch(role, { rules: [pods, leases] });
   await owns(agent, (n) => n === PODS);
 });
 
-test("replicas that cannot reach the API server stop, and go on when it is back", async (t) => {
+test("replicas that cannot reach the API server stop, and resume when it is back", async (t) => {
   const agents = await Promise.all(["a", "b"].map((name) => join(t, { group: "hang", name })));
   const both = async (check) => check((await share(agents[0])) + (await share(agents[1])));
   await eventually("all pods are shared", () => both((n) => n === PODS));
   await cluster.signal("kube-apiserver", "STOP");
   try {
     await eventually("both stop", () => both((n) => n === 0));
-    // what was under way comes to its end; who goes on scrapes every pod in every two seconds
+    // running scrapes complete; an agent that continued would scrape every pod every two seconds
     await eventually("nothing is scraped", async () => {
       const before = asked.flat().length;
       await sleep(5000);
@@ -97,7 +97,7 @@ test("replicas that cannot reach the API server stop, and go on when it is back"
   await eventually("all pods are shared again", () => both((n) => n === PODS));
 });
 
-test("of two with one name the one that came last works, and the other goes on after it", async (t) => {
+test("of two with one name the last to start works, and the other takes over after it", async (t) => {
   const first = await join(t, { group: "twins", name: "a", account: "twin-1" });
   await owns(first, (n) => n === PODS);
   const second = await join(t, { group: "twins", name: "a", account: "twin-2" });

@@ -1,6 +1,6 @@
-// Agents that share pods and send what they scrape to one that stores: members that die, stop and
-// join, and a receiver that is killed. All pods are addresses of one process, so each of them must
-// have in the store what that process says it allocated.
+// Agents that share pods and forward profiles to one that stores them: members that die, stop and
+// join, and a receiver that is killed. All pods are addresses of one process, so for each of them the
+// store must have what that process reports as allocated.
 "use strict";
 
 const assert = require("node:assert");
@@ -14,7 +14,7 @@ const { sql } = require("../e2e/lib/query");
 const { eventually, sleep } = require("../e2e/lib/wait");
 
 const allocated = "go:heap_alloc_objects:count";
-// that many exact heap profiles of one process keep it busy, on a slow machine for most of the time
+// so many exact heap profiles of one process keep it busy, on a slow machine most of the time
 const pace = { interval: "8s", timeout: "60s" };
 const load = ["-exact", "-paused", "-heap-objects=200", "-heap-bytes=512"];
 
@@ -29,7 +29,7 @@ before(async () => {
 });
 after(() => cluster?.down());
 
-// Objects of makeObject by pod, as stored.
+// The stored number of objects of makeObject, by pod.
 async function storedByPod(store, namespace) {
   const rows = await sql(
     store,
@@ -71,7 +71,7 @@ class Group {
     });
     this.agents.set(name, agent);
   }
-  // Ends it and forgets it.
+  // Stops the agent and removes it from the list.
   async leave(name, signal) {
     const agent = this.agents.get(name);
     this.agents.delete(name);
@@ -80,7 +80,7 @@ class Group {
   stop() {
     return Promise.all([...this.agents.values()].map((a) => a.stop()));
   }
-  // Who scrapes what: the names of agents by pod.
+  // Which agents scrape which pod: names of agents by pod.
   async owners() {
     const owners = new Map();
     for (const [name, agent] of this.agents) {
@@ -91,7 +91,7 @@ class Group {
     }
     return owners;
   }
-  // Waits until each of n pods has one owner and everybody has some, then who that is, by pod.
+  // Waits until each of n pods has one owner and every agent has some; returns the owners by pod.
   async shared(n) {
     return eventually(
       `${n} pods shared by ${[...this.agents.keys()]}`,
@@ -105,11 +105,11 @@ class Group {
       },
     );
   }
-  // Every pod was asked for by its owner after that time.
+  // Waits until every pod was scraped by its owner after that time.
   scrapedSince(owner, ms) {
     return Promise.all([...owner].map(([pod, name]) => scrapedSince(this.agents.get(name), pod, ms)));
   }
-  // All that was scraped has arrived.
+  // Waits until everything that was scraped has arrived.
   async sent() {
     for (const agent of this.agents.values()) await nothingIsUnsent(agent);
   }
@@ -124,7 +124,7 @@ describe("forwarding", { concurrency: true }, () => {
       await group.stop();
       await Promise.all([store.stop(), workload.stop()]);
     });
-    const n = 40; // with fewer one of three may have none by chance
+    const n = 40; // with fewer pods one of three agents may have none by chance
     await createPods(
       cluster,
       Array.from({ length: n }, (_, i) =>
@@ -135,7 +135,7 @@ describe("forwarding", { concurrency: true }, () => {
     let owner = await group.shared(n);
     await group.scrapedSince(owner, 0);
 
-    // one after the other: each round's sums are whole before something happens
+    // one after the other: each round's sums are complete before the next disturbance
     const moved = new Set();
     const settle = async () => {
       const end = await workload.ask("pause");
@@ -172,7 +172,7 @@ describe("forwarding", { concurrency: true }, () => {
     const takenOver = await workload.ask();
     await sleep(2500);
     const afterKill = await settle();
-    // what was missed is at most what there was from the death to the first scrape of the new owner
+    // at most the allocations between the death and the new owner's first scrape are missing
     const missed = takenOver.allocatedObjects - whole.end.allocatedObjects;
     for (const pod of orphans) assert.ok(afterKill.sums.get(pod) >= afterKill.end.allocatedObjects - missed, pod);
     for (const agent of group.agents.values())
@@ -181,7 +181,7 @@ describe("forwarding", { concurrency: true }, () => {
     await workload.ask("resume");
     assert.ok((await leases()).includes("profiles-b"));
     await group.leave("b");
-    // it has deleted its Lease, so that nobody waits until that expires
+    // it has deleted its Lease, so the others need not wait until it expires
     assert.ok(!(await leases()).includes("profiles-b"));
     await handOver();
     assert.ok([...owner.values()].every((name) => name === "c"));

@@ -1,5 +1,5 @@
-// Real pods, real profiles: what is in the store is what the applications did. Every agent here has an
-// account that may do no more than get, list and watch pods.
+// Real pods, real profiles: the store must have what the applications did. Every agent here has an
+// account that may only get, list and watch pods.
 "use strict";
 
 const assert = require("node:assert");
@@ -46,7 +46,7 @@ before(async () => {
   kubeconfig = cluster.writeKubeconfig({ token: await cluster.token("default", "scraper") });
 });
 
-// Ends with the test, however that ends: two of them would be in each other's way.
+// Stopped with the test, however it ends: two agents would get in each other's way.
 async function scraper(t, options = {}) {
   const agent = await startScraper({ kubeconfig, ...quick, ...options });
   t.after(() => agent.stop());
@@ -63,11 +63,11 @@ function hasProfiles(agent, query) {
   const what = `${query.service} ${query.pod || ""} ${query.port || ""} ${query.type}`;
   return eventually(what, async () => (await stored(agent, query)).profiles > 0);
 }
-// Profiles that began and ended since then.
+// Profiles that began and ended after that time.
 const profilesSince = async (agent, pod, type, fromMs) =>
   (await stored(agent, { service: serviceOf(pod), type, fromMs })).profiles;
 
-test("annotated pods of every Go release: their profiles say what they did, no more and no less", async (t) => {
+test("annotated pods of every Go release: their profiles show what they did, no more and no less", async (t) => {
   const load = [
     "-exact",
     "-cpu=400",
@@ -85,7 +85,7 @@ test("annotated pods of every Go release: their profiles say what they did, no m
     goVersions.map((goVersion, i) => ({ name: names[i], goVersion, args: load })),
   );
   deletes(t, ...pods);
-  // a past that no profile may tell of
+  // a past that no profile may report
   await eventually("a past", async () => (await ask(pods[0])).allocatedObjects > 300);
   const before = await Promise.all(pods.map((p) => ask(p, "pause")));
   assert.deepStrictEqual((await targets(agent)).targets, []);
@@ -103,7 +103,7 @@ test("annotated pods of every Go release: their profiles say what they did, no m
   const follows = await Promise.all(pods.map((p) => followTruth(t, p)));
   const first = await Promise.all(pods.map((p) => ask(p, "resume")));
   for (const pod of pods) for (const type of types) await hasProfiles(agent, { service: serviceOf(pod), type });
-  // the first moments have what the pause held back
+  // the first moments include what the pause held back
   const from = first.map((f) => f.nowMs + 1000);
   for (const [i, pod] of pods.entries()) {
     const enough = async () => (await profilesSince(agent, pod, types[0], from[i])) >= 4;
@@ -158,7 +158,7 @@ test("annotated pods of every Go release: their profiles say what they did, no m
     assert.ok(graph.share("main.burnCPU") > 0.5, `${graph.share("main.burnCPU")}`);
   }
 
-  // a hundred samples of one pod say it to some ten per cent, so it is all of them that count
+  // a hundred samples of one pod are accurate to ten per cent, so the sum of all pods is compared
   const sumOf = (key) => cpu.reduce((sum, c) => sum + c[key], 0);
   for (const [said, spent] of [
     ["all", "spent"],
@@ -172,7 +172,7 @@ test("annotated pods of every Go release: their profiles say what they did, no m
     assert.ok(c.burn > 0.6 * c.all, JSON.stringify(cpu));
   }
 
-  // off: nothing is asked any more, and what is stored stays as it is
+  // disabled: no more requests, and stored profiles stay
   await annotate(pods[0], "coroot.com/profile-scrape-");
   await annotate(pods[1], "coroot.com/profile-scrape=false");
   await eventually("switched off", async () => (await targets(agent)).targets.length === 1);
@@ -181,7 +181,7 @@ test("annotated pods of every Go release: their profiles say what they did, no m
     const count = await asked(pod);
     await eventually("two more rounds", async () => (await asked(pod)) >= count + 2);
   };
-  await twiceMore(pods[2]); // and what was under way has come to its end
+  await twiceMore(pods[2]); // and running scrapes have completed
   const counts = await Promise.all(pods.map(asked));
   const profiles = async (p) =>
     (await stored(agent, { service: serviceOf(p), type: "go:goroutine_goroutine:count" })).profiles;
@@ -195,7 +195,7 @@ test("annotated pods of every Go release: their profiles say what they did, no m
   await eventually("deleted", async () => (await targets(agent)).targets.length === 0);
 });
 
-// A process of a pod, by the cgroup it is in.
+// A process of a pod, found by its cgroup.
 function processesOf(pod) {
   const uid = pod.metadata.uid;
   return fs.readdirSync("/proc").filter((pid) => {
@@ -226,12 +226,12 @@ test("a container that is killed and comes back: nothing negative, nothing twice
   const before = await ask(pod, "pause");
   await scrapedSince(agent, "restarts", before.nowMs);
   await ask(pod, "resume");
-  // more by far than the second life has time for
+  // far more than the second life has time for
   await eventually("a long life", async () => (await ask(pod)).allocatedObjects > 4000);
   const first = await ask(pod, "pause");
   await scrapedSince(agent, "restarts", first.nowMs);
   await nothingWaits(agent);
-  // what came between the first scrape and the first pause may be there or not
+  // allocations between the first scrape and the first pause may be missing
   const atKill = await storedTruth(agent, service);
   assert.ok(atKill.allocatedObjects >= first.allocatedObjects - before.allocatedObjects);
   assert.ok(atKill.allocatedObjects <= first.allocatedObjects);
@@ -282,7 +282,7 @@ function template(app, kind) {
   };
 }
 
-test("annotations say where: ports, names, schemes, prefixes, types, in three families; owners say who", async (t) => {
+test("annotations choose ports, names, schemes, prefixes and types, in three families; owners name services", async (t) => {
   const secret = `${scratch("token")}`;
   fs.writeFileSync(secret, "s3cret\n");
   const tls = await cluster.certificate("scraped", { names: "DNS:workload.test" });
@@ -366,7 +366,7 @@ test("annotations say where: ports, names, schemes, prefixes, types, in three fa
   await annotate(pods.moving, "coroot.com/profile-port=8080");
   await hasProfiles(agent, { service: "/k8s/default/moving", ...goroutines });
 
-  // its owner lets go of a pod whose labels change, and makes another; the name stays
+  // its owner releases a pod whose labels change, and makes another; the service stays
   const [first] = (await cluster.get("/api/v1/namespaces/default/pods?labelSelector=app%3Ddeployed")).items;
   await cluster.kubectl("label", "--overwrite", "pod", first.metadata.name, "app=released");
   const isOrphan = async () => !(await cluster.get(podPath(first))).metadata.ownerReferences;

@@ -1,4 +1,4 @@
-// A cluster-agent that is told to end while what it has scraped cannot be sent.
+// A cluster-agent that gets SIGTERM while it cannot send the profiles it has scraped.
 "use strict";
 
 const assert = require("node:assert");
@@ -50,7 +50,7 @@ after(async () => {
   await cluster.down();
 });
 
-test("while it tries to send what it has, it scrapes nothing more; it ends in time, or at once when told twice", async () => {
+test("while it tries to send its profiles, it scrapes nothing more; it exits in time, or at once at the second signal", async () => {
   for (const twice of [false, true]) {
     const agent = await startForwarder({
       kubeconfig: cluster.kubeconfigFile("admin"),
@@ -67,7 +67,7 @@ test("while it tries to send what it has, it scrapes nothing more; it ends in ti
     if (twice) process.kill(agent.pid, "SIGTERM");
     assert.deepStrictEqual(await agent.exited, { code: 0, signal: null }, agent.log());
     const tookMs = Date.now() - told;
-    // it tries for eight seconds, in which one that goes on would ask eight times as many
+    // it tries for eight seconds, in which an agent that kept scraping would send eight times as many requests
     if (twice) assert.ok(tookMs < 7000, `ended after ${tookMs} ms`);
     else assert.ok(tookMs > 6000 && tookMs < 20000, `ended after ${tookMs} ms`);
     assert.ok(asked - then <= 2 * PODS, `${asked - then} requests after it had been told`);

@@ -1,6 +1,6 @@
-// The API server as it should not be: killed, hanging, cutting watches, forgetting versions, refusing;
-// and every way to log in. Only addresses of one process are behind the pods, and nothing is lost
-// unless its annotation says so.
+// An API server that misbehaves: it is killed, hangs, cuts watches, forgets versions, refuses requests;
+// and every way to log in. All pods are addresses of one process, and no target may disappear unless
+// its annotation says so.
 "use strict";
 
 const assert = require("node:assert");
@@ -29,7 +29,7 @@ async function startKube(t, options) {
   return cluster;
 }
 
-// Names of pods here do not end in a dash and a number: they would be of one service.
+// Names of pods here do not end in a dash and a number: such pods would be of one service.
 async function scraper(t, kubeconfig, args = ["--profiles-scrape-types=goroutine"]) {
   const agent = await startScraper({ kubeconfig, args });
   t.after(() => agent.stop());
@@ -52,7 +52,7 @@ const isStored = (agent, name) =>
     async () =>
       (await stored(agent, { service: `/k8s/default/${name}`, type: "go:goroutine_goroutine:count" })).profiles > 0,
   );
-// far sooner than anybody lists anew without need
+// far sooner than any list that is not needed
 const seen = (agent, name) => eventually(`${name} is a target`, () => target(agent, name));
 const unseen = (agent, name) => eventually(`${name} is none any more`, async () => !(await target(agent, name)));
 const isSynced = (agent) => eventually("synced", async () => (await targets(agent)).discovery.synced);
@@ -107,7 +107,7 @@ const adminThrough = (cluster, proxy) =>
     { cluster: { server: proxy.url } },
   );
 
-// Asks over and over whether the target is there; how often it was not.
+// Polls whether the target exists; returns how often it did not.
 function watchForLoss(t, agent, name) {
   let go = true;
   t.after(() => (go = false));
@@ -125,9 +125,9 @@ function watchForLoss(t, agent, name) {
   };
 }
 
-// Each has a cluster of its own, and waits most of the time.
+// Each has a cluster of its own, and mostly waits.
 describe("following pods", { concurrency: 3 }, () => {
-  test("an API server that is killed, comes back, hangs and goes on", async (t) => {
+  test("an API server that is killed, restarted, stopped and continued", async (t) => {
     const cluster = await startKube(t, { name: "killed" });
     const pods = await createPods(cluster, [pod("stays"), pod("leaves"), plain("comes")]);
     const agent = await scraper(t, cluster.kubeconfigFile("admin"));
@@ -139,9 +139,9 @@ describe("following pods", { concurrency: 3 }, () => {
     const failures = () => metric(agent, "request_failures_total", 'reason="connection"');
     await eventually("several tries", async () => (await failures()) > 2);
     assert.deepStrictEqual(await known(agent), ["leaves", "stays"], "nothing is given up");
-    // that the connection broke, and that there is no other: once each, however often it is tried
-    const told = warnings(agent, "watch of the API server failed").length;
-    assert.ok(told >= 1 && told <= 2, agent.log());
+    // that the connection broke, and that there is no new one: once each, however often it is retried
+    const logged = warnings(agent, "watch of the API server failed").length;
+    assert.ok(logged >= 1 && logged <= 2, agent.log());
     const before = (await target(agent, "stays")).endpoints[0].lastScrape;
     await eventually(
       "scraped without an API server",
@@ -150,12 +150,12 @@ describe("following pods", { concurrency: 3 }, () => {
     await cluster.start("kube-apiserver");
     await annotate(cluster, pods[2], on("comes"));
     await deletePod(cluster, pods[1]);
-    // the back-off of an outage of some seconds is over some seconds later
+    // the back-off after an outage of some seconds ends some seconds later
     await eventually("new annotation", () => target(agent, "comes"));
     await unseen(agent, "leaves");
     await isStored(agent, "comes");
     await eventually("no problem", async () => (await targets(agent)).discovery.problem === "");
-    assert.strictEqual(warnings(agent, "recovered").length, 1);
+    assert.strictEqual(warnings(agent, "watch of the API server recovered").length, 1);
 
     await cluster.signal("kube-apiserver", "STOP");
     await sleep(5000);
@@ -165,7 +165,7 @@ describe("following pods", { concurrency: 3 }, () => {
     await seen(agent, "later");
   });
 
-  test("a watch that is cut every second misses nothing and is no storm", async (t) => {
+  test("a watch that is cut every second misses nothing and causes no storm of requests", async (t) => {
     const cluster = await startKube(t, { name: "cut" });
     const proxy = await startProxy(t, cluster.url, 1000);
     const agent = await scraper(t, adminThrough(cluster, proxy));
@@ -180,14 +180,14 @@ describe("following pods", { concurrency: 3 }, () => {
     }
     const [cuts, watches] = [proxy.cuts, await metric(agent, "watches_total")];
     await eventually("cuts", () => proxy.cuts >= cuts + 5);
-    // asked for anew about once for each
+    // about one new request for each cut
     const asked = (await metric(agent, "watches_total")) - watches;
     assert.ok(asked >= 3 && asked <= 2 * (proxy.cuts - cuts), `${asked} watches, ${proxy.cuts - cuts} cuts`);
     assert.ok((await metric(agent, "lists_total")) <= 2, "no list for each");
     assert.deepStrictEqual(await known(agent), ["one", "two"]);
   });
 
-  test("versions that are compacted away while nobody watched: a new list, and targets stay", async (t) => {
+  test("versions that are compacted between two watches: a new list, and targets stay", async (t) => {
     const cluster = await startKube(t, { name: "compacted", apiserverFlags: "--watch-cache=false" });
     const pods = await createPods(cluster, [pod("stays"), pod("leaves"), plain("comes")]);
     const proxy = await startProxy(t, cluster.url);
@@ -211,20 +211,20 @@ describe("following pods", { concurrency: 3 }, () => {
     await unseen(agent, "stays");
   });
 
-  test("without RBAC one line says what is missing, and once it is granted all is well", async (t) => {
+  test("without RBAC one line names the missing rights, and granting them is enough", async (t) => {
     const cluster = await startKube(t, { name: "rbac" });
     await cluster.serviceAccount("default", "agent");
     await createPods(cluster, [pod("waits")]);
     const token = await cluster.token("default", "agent");
     const agent = await scraper(t, cluster.writeKubeconfig({ token }));
-    await eventually("told", () => warnings(agent, "watch of the API server failed").length > 0);
+    await eventually("logged", () => warnings(agent, "watch of the API server failed").length > 0);
     const refusals = () => metric(agent, "request_failures_total", 'reason="refused"');
     await eventually("tried again", async () => (await refusals()) >= 3);
     const lines = warnings(agent, "watch of the API server failed");
     assert.strictEqual(lines.length, 1);
     assert.match(lines[0], /get, list and watch of pods/);
     assert.match(lines[0], /forbidden/);
-    const shown = async () => (await targets(agent)).discovery.problem; // told to the page once a second
+    const shown = async () => (await targets(agent)).discovery.problem; // the page is updated once a second
     await eventually("shown", async () => /get, list and watch of pods/.test(await shown()));
     assert.strictEqual((await fetch(`${agent.url}/healthz`)).status, 200);
 
@@ -278,14 +278,14 @@ describe("following pods", { concurrency: 3 }, () => {
       await agent.stop();
     }
     const refused = await scraper(t, cluster.writeKubeconfig({ token: "wrong" }));
-    await eventually("a wrong token is told", () => warnings(refused, "watch of the API server failed").length === 1);
+    await eventually("a wrong token is logged", () => warnings(refused, "watch of the API server failed").length === 1);
     assert.match(warnings(refused, "watch of the API server failed")[0], /nauthorized|401/);
 
     const agent = await scraper(t, cluster.writeKubeconfig({ tokenFile }));
     await seen(agent, "first");
     await cluster.delete("/api/v1/namespaces/default/serviceaccounts/agent");
     await cluster.post("/api/v1/namespaces/default/serviceaccounts", { metadata: { name: "agent" } });
-    // its watch lasts; what comes after does not
+    // its watch lasts; the request after it fails
     await eventually(
       "the old token is refused",
       () =>

@@ -1,4 +1,4 @@
-// Pods that exist in the API only: no kubelet runs them, and their status is what we say. For
+// Pods that exist only in the API: no kubelet runs them, and we set their status. For
 // clusters without controllers (KubeCluster.start()), which would delete pods of unknown nodes.
 "use strict";
 
@@ -52,12 +52,12 @@ async function createPod(cluster, options) {
   return setStatus(cluster, pod, options);
 }
 
-// Replaces its status, containers with new ids: as if they had been started anew.
+// Replaces its status, with new ids of containers, as if they had been restarted.
 function setStatus(cluster, pod, options) {
   return cluster.patch(`${podPath(pod)}/status`, { status: status(options) });
 }
 
-// Many of them, some at a time, in any order; the objects in the order of the list.
+// Many pods, some at the same time, in any order; returns the objects in the order of the list.
 async function createPods(cluster, list, atOnce = 16) {
   const made = new Array(list.length);
   let next = 0;

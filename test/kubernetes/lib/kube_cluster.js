@@ -16,14 +16,14 @@ process.on("exit", () => {
   for (const c of started) spawnSync(script, ["down"], { env: c.env, stdio: "inherit" });
 });
 
-// The program's output; its complaints are in the exception when it fails.
+// The program's output; if it fails, its standard error is in the exception.
 function run(command, args, { env = process.env, input = "" } = {}) {
   return new Promise((resolve, reject) => {
     const child = execFile(command, args, { env, maxBuffer: 1 << 28 }, (error, stdout, stderr) => {
       if (error) reject(new Error(`${path.basename(command)} ${args.join(" ")}: ${stderr || error.message}`));
       else resolve(stdout);
     });
-    child.stdin.on("error", () => {}); // it may end without having read it
+    child.stdin.on("error", () => {}); // it may exit without having read it
     child.stdin.end(input);
   });
 }
@@ -69,7 +69,7 @@ class KubeCluster {
     return this;
   }
 
-  // A command of cluster.sh; what it prints.
+  // Runs a command of cluster.sh; returns its output.
   script(...args) {
     return run(script, args, { env: this.env });
   }
@@ -78,7 +78,7 @@ class KubeCluster {
     await this.script("down");
     started.delete(this);
   }
-  // Daemons by name: kube-apiserver, etcd, kubelet, … start() waits until it works again and takes
+  // Daemons by name: kube-apiserver, etcd, kubelet, … start() waits until it works and takes
   // new flags of kube-apiserver.
   stop(daemon, signal = "TERM") {
     return this.script("stop", daemon, signal);
@@ -146,15 +146,15 @@ class KubeCluster {
   delete(path) {
     return this.request("DELETE", path, { gracePeriodSeconds: 0 });
   }
-  // The events of a watch that the server ends, as timeoutSeconds in the path tells it to.
+  // The events of a watch that the server ends, by timeoutSeconds in the path.
   async watch(path) {
     const lines = (await this.ask("GET", path)).split("\n");
     return lines.filter(Boolean).map((line) => JSON.parse(line));
   }
 
-  // ---- who may do what ----
+  // ---- accounts and rights ----
 
-  // A service account that may do what the rules of a ClusterRole say; nothing without rules.
+  // A service account with the rights of a ClusterRole's rules; without rules it has none.
   async serviceAccount(namespace, name, rules = []) {
     const rbac = "/apis/rbac.authorization.k8s.io/v1";
     const full = `${namespace}-${name}`;
@@ -168,7 +168,7 @@ class KubeCluster {
     });
     if (rules.length > 0) await this.isGranted(`system:serviceaccount:${namespace}:${name}`, rules[0]);
   }
-  // Who decides learns of roles by a watch, some time after they were written.
+  // The authorizer learns of roles by a watch, some time after they were written.
   isGranted(user, { apiGroups: [group], resources: [resource], verbs: [verb] }) {
     const spec = { user, resourceAttributes: { group, resource, verb } };
     const ask = () => this.post("/apis/authorization.k8s.io/v1/subjectaccessreviews", { spec });

@@ -20,7 +20,7 @@ function scrapeArgs({ kubeconfig, interval = "2s", timeout = "60s", cpuDuration 
 // One that scrapes and stores; as startCluster(), so sql() and api() can ask it.
 const startScraper = (options) => startCluster({ ...options, args: scrapeArgs(options) });
 
-// One that scrapes and sends what it has to another agent.
+// One that scrapes and forwards its profiles to another agent.
 async function startForwarder(options) {
   const port = await freePort();
   const d = new Daemon(
@@ -58,7 +58,7 @@ function forwarderPod({ name, namespace = "default", to, port, serviceAccount, .
 
 const targets = async (agent) => (await fetch(`${agent.url}/targets`)).json();
 
-// The target of a pod as /targets shows it; undefined when it is none.
+// The target of a pod as /targets shows it; undefined if it is not a target.
 async function target(agent, name) {
   return (await targets(agent)).targets.find((t) => t.pod === name);
 }
@@ -74,13 +74,13 @@ function scrapedSince(agent, name, ms) {
   });
 }
 
-// Nothing that was scraped waits to be sent to another agent any more.
+// Waits until all scraped profiles were forwarded.
 function nothingIsUnsent(agent) {
   const unsent = () => Daemon.prototype.metric.call(agent, "cluster_agent_upload_queue_profiles");
   return eventually("all is sent", async () => (await unsent()) === 0);
 }
 
-// Nothing that was scraped is on its way to the store any more.
+// Waits until all scraped profiles are in the store.
 function nothingWaits(agent) {
   return eventually("all is stored", async () => (await agent.metric("cluster_agent_scraped_profiles_waiting")) === 0);
 }

@@ -1,4 +1,4 @@
-// What workload/truth.go says against what the store has of it.
+// Compares the counts of workload/truth.go with those in the store.
 "use strict";
 
 const assert = require("node:assert");
@@ -83,7 +83,7 @@ async function followTruth(t, pod) {
   };
   const stop = async () => {
     go = false;
-    await done; // what is under way may have been asked before the call
+    await done; // the running request may have been sent before the call
     seen.push(await ask(pod));
   };
   return { stop, at };

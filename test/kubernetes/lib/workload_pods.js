@@ -1,11 +1,11 @@
-// Real pods on the shared node that run test/kubernetes/workload, and what they say they did.
+// Real pods on the shared node that run test/kubernetes/workload, and what they report.
 "use strict";
 
 const fs = require("node:fs");
 const { eventually } = require("../../e2e/lib/wait");
 const { podPath } = require("./fake_pods");
 
-// The releases of Go of which there is an image, oldest first; run-kubernetes.sh says them.
+// The releases of Go of which there is an image, oldest first; run-kubernetes.sh passes them.
 const goVersions = (process.env.KN_GO_VERSIONS || "").split(" ").filter(Boolean);
 
 const base64 = (file) => fs.readFileSync(file).toString("base64");
