@@ -1,11 +1,11 @@
 /*
- * The kernel answers EACCES or EPERM and no more, and "grant CAP_SYS_PTRACE" is no help to an agent that
- * has it. So look at what decides (ptrace_may_access() in the kernel): the capability must be held in the
- * user namespace of the process, and no security module may object.
+ * The kernel answers EACCES or EPERM and no more, and "grant CAP_SYS_PTRACE" is no help to an
+ * agent that has it. So check what the kernel checks (ptrace_may_access()): the capability
+ * must be held in the user namespace of the process, and no security module may object.
  *
- * Which user namespace a process is in cannot be asked directly, as /proc/<pid>/ns needs the very right
- * that is missing. But everybody may read /proc/<pid>/uid_map, which shows ids as seen from our namespace:
- * where it equals our own, the namespace is almost certainly ours.
+ * Which user namespace a process is in cannot be asked directly, as /proc/<pid>/ns needs the
+ * very right that is missing. But everybody may read /proc/<pid>/uid_map, which shows ids as
+ * seen from our namespace: where it equals our own, the namespace is almost certainly ours.
  */
 #include "node-agent/runtime/access_denial.h"
 

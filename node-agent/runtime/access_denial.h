@@ -9,7 +9,7 @@
 
 struct access_denial {
 	pid_t pid;
-	char name[PROCESS_COMM_BYTES]; /* "" if that may not be seen either */
+	char name[PROCESS_COMM_BYTES]; /* "" if it cannot be read either */
 	const char *reason;            /* static text */
 };
 

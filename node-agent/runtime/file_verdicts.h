@@ -1,6 +1,7 @@
 /*
- * Which files are known to have the runtime or not, so that each is examined once, however many processes
- * execute or load it. Bounded: a full table is cleared, and files are examined again. One thread.
+ * Which files are known to have the runtime or not, so that each is examined once, however
+ * many processes execute or load it. Bounded: a full table is cleared, and files are examined
+ * again. One thread.
  */
 #ifndef NODE_AGENT_RUNTIME_FILE_VERDICTS_H
 #define NODE_AGENT_RUNTIME_FILE_VERDICTS_H

@@ -1,6 +1,6 @@
 /*
- * Processes that are not read any more, because a thread hangs in one of their files or in their memory.
- * Bounded: the oldest one is dropped, and may be read again. One thread.
+ * Processes that are not read any more, because a thread hangs in one of their files or in
+ * their memory. Bounded: the oldest one is dropped, and may be read again. One thread.
  */
 #ifndef NODE_AGENT_RUNTIME_LEFT_OUT_H
 #define NODE_AGENT_RUNTIME_LEFT_OUT_H

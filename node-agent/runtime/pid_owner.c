@@ -1,8 +1,9 @@
 /*
- * Reading a process takes eight system calls, and nearly all processes are those of the previous scan.
- * A pid alone does not prove that: it may have been reused. The folder /proc/<pid> does: the kernel makes
- * a new inode with a new ctime for another process. So two statx() calls suffice, of the executable and of
- * the folder, in this order: whoever has the folder afterwards had it when the executable was examined.
+ * Reading a process takes eight system calls, and nearly all processes are those of the
+ * previous scan. A pid alone does not prove that: it may have been reused. The folder
+ * /proc/<pid> does: the kernel makes a new inode with a new ctime for another process. So two
+ * statx() calls suffice, of the executable and of the folder, in this order: the process that
+ * has the folder afterwards had it when the executable was examined.
  */
 #include "node-agent/runtime/pid_owner.h"
 
@@ -12,7 +13,7 @@
 
 #define NAME_BYTES 32 /* "<pid>/exe" */
 
-/* Without the right to follow links of a process, its stat still says whether it matters. */
+/* Not fatal: stat can still be read, and shows whether the process matters. */
 static bool is_denied(int error)
 {
 	return error == -EACCES || error == -EPERM;

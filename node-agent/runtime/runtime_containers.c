@@ -1,14 +1,16 @@
 /*
- * Counters of a container only ever grow, although its processes come and go: each process's share holds
- * the previous reading and adds the difference. Gauges are the sum over the processes that are alive: a
- * share holds what it last added and takes that back first.
+ * Counters of a container only ever grow, although its processes come and go: each process's
+ * share holds the previous reading and adds the difference. Gauges are the sum over the
+ * processes that are alive: a share holds what it last added and takes that back first.
  *
- * The alternative, to sum over all processes whenever metrics are scraped, would lose the counters of
- * processes that have exited, and would make a scrape wait for threads that read processes.
+ * The alternative, to sum over all processes whenever metrics are scraped, would lose the
+ * counters of processes that have exited, and would make a scrape wait for threads that read
+ * processes.
  *
- * A thread that is abandoned in the middle of a reading keeps its shares and may still use them, at any
- * time. So shares are never taken away from it; each has the number of the generation that it was made in,
- * and runtime_containers_disown() begins a new one: shares of earlier generations change nothing.
+ * A thread that is abandoned in the middle of a reading keeps its shares and may still use
+ * them, at any time. So shares are never taken away from it; each has the number of the
+ * generation that it was made in, and runtime_containers_disown() begins a new one: shares of
+ * earlier generations change nothing.
  */
 #include "node-agent/runtime/runtime_containers.h"
 

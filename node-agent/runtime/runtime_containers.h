@@ -1,10 +1,10 @@
 /*
  * Metrics per container: sums of the counters and gauges of its processes.
  *
- * A process contributes through a share, from its first reading until it exits. Counters of a container
- * stay when its processes have exited, and are dropped with the container some time later. The number of
- * containers is limited. Threads that read processes call these functions, each with shares of its own,
- * while another thread scrapes.
+ * A process contributes through a share, from its first reading until it exits. Counters of a
+ * container stay when its processes have exited, and are dropped with the container some time
+ * later. The number of containers is limited. Threads that read processes call these
+ * functions, each with shares of its own, while another thread scrapes.
  */
 #ifndef NODE_AGENT_RUNTIME_RUNTIME_CONTAINERS_H
 #define NODE_AGENT_RUNTIME_RUNTIME_CONTAINERS_H
@@ -41,8 +41,8 @@ struct runtime_containers_config {
 };
 
 /*
- * ms is borrowed, shows these metrics until it is freed, and is freed before them. Returns 0, -ENOMEM, or
- * an error of metrics_register_families().
+ * ms is borrowed, shows these metrics until it is freed, and is freed before them. Returns 0,
+ * -ENOMEM, or an error of metrics_register_families().
  */
 int runtime_containers_new(struct runtime_containers **ret, struct metrics *ms,
 			   const struct runtime_containers_config *cfg) MUST_CHECK;
@@ -54,8 +54,9 @@ DEFINE_CLEANUP(struct runtime_containers *, runtime_containers_free);
 void runtime_containers_expire(struct runtime_containers *cs, uint64_t now_ns);
 
 /*
- * Disconnects all existing shares: whoever owns them does not read their processes any more. The gauges
- * that they contributed are removed, and whatever they report from now on is ignored. From any thread.
+ * Disconnects all existing shares, because the thread that owns them is abandoned. The gauges
+ * that they contributed are removed, and what they report from now on is ignored. From any
+ * thread.
  */
 void runtime_containers_disown(struct runtime_containers *cs);
 
@@ -71,8 +72,8 @@ void container_share_free(struct container_share *s);
 DEFINE_CLEANUP(struct container_share *, container_share_free);
 
 /*
- * Sets the values of the process; its counters count from its start. A counter that is less than before is
- * ignored, and counted, until it exceeds its previous value.
+ * Sets the values of the process; its counters count from its start. A counter that is less
+ * than before is ignored, and counted, until it exceeds its previous value.
  */
 void container_share_report(struct container_share *s, const struct container_values *values);
 /* Adds to counters that are never reported as above. */

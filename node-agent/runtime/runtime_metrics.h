@@ -1,6 +1,7 @@
 /*
- * What every runtime counts for /metrics. The names carry the runtime's prefix, so each runtime has a
- * table of its own, a struct metric_def[RUNTIME_METRICS] that RUNTIME_METRIC_DEFS() fills in.
+ * What every runtime counts for /metrics. The names carry the runtime's prefix, so each
+ * runtime has a table of its own, a struct metric_def[RUNTIME_METRICS] that
+ * RUNTIME_METRIC_DEFS() fills in.
  */
 #ifndef NODE_AGENT_RUNTIME_RUNTIME_METRICS_H
 #define NODE_AGENT_RUNTIME_RUNTIME_METRICS_H

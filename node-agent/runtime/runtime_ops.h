@@ -1,8 +1,9 @@
 /*
- * What a language runtime implements so that its processes are found, read in turns, and profiled.
+ * What a language runtime implements so that its processes are found, read in turns, and
+ * profiled.
  *
- * runtime/ knows processes, files, schedules, threads and metrics; it knows no language. A language
- * fills in one `struct runtime_ops` (see go/profile/go_profiler.c) and passes it to
+ * runtime/ knows processes, files, schedules, threads and metrics; it knows no language. A
+ * language fills in one `struct runtime_ops` (see go/profile/go_profiler.c) and passes it to
  * runtime_worker_new(). Adding a language changes nothing in this folder.
  *
  * Objects, each opaque to this folder:
@@ -14,15 +15,15 @@
  *   session  one per program (struct program_id) of a thread: what is remembered from turn to turn.
  *   handle   a program opened for reading, within one turn. At most one is open per reader.
  *
- * Threads: each worker has one thread, so a runtime has a thread of its own and one that blocks delays
- * no other. All functions are called on that thread unless their comment says otherwise. They may block
- * for a while, but what they read may belong to a file system that never answers: after
- * runtime_worker_config.hang_ns without progress the thread is abandoned, together with its reader and
- * sessions, and its process is ignored from then on. Nothing has to be done for that, except that
- * `shared` must be safe to use from several threads.
+ * Threads: each worker has one thread, so a runtime has a thread of its own and one that
+ * blocks delays no other. All functions are called on that thread unless their comment says
+ * otherwise. They may block for a while, but what they read may belong to a file system that
+ * never answers: after runtime_worker_config.hang_ns without progress the thread is abandoned,
+ * together with its reader and sessions, and its process is ignored from then on. Nothing has
+ * to be done for that, except that `shared` must be safe to use from several threads.
  *
- * Errors: functions return 0 (or what their comment says) or -errno. Failed turns are counted by reason
- * (runtime_metrics.h); these values have a meaning of their own:
+ * Errors: functions return 0 (or what their comment says) or -errno. Failed turns are counted
+ * by reason (runtime_metrics.h); these values have a meaning of their own:
  *
  *   -ESRCH     the process has exited or executed something else: its session is freed
  *   -ECHILD    it is a copy of its parent which has not executed anything since fork(2)
@@ -33,7 +34,8 @@
  *   -EAGAIN    finished profiles are not taken fast enough
  *   -ECANCELED  the agent is stopping; not counted
  *
- * Any other value is counted as "unreadable". A process whose turn fails is tried less and less often.
+ * Any other value is counted as "unreadable". A process whose turn fails is tried less and
+ * less often.
  */
 #ifndef NODE_AGENT_RUNTIME_RUNTIME_OPS_H
 #define NODE_AGENT_RUNTIME_RUNTIME_OPS_H
@@ -85,9 +87,9 @@ struct runtime_turn_def {
 	 */
 	uint64_t (*due_ns)(const void *session);
 	/*
-	 * Returns 0 or -errno as above. With a schedule of its own it is called even if the program
-	 * could not be opened (t->handle is NULL), and must change its due_ns in any case; it counts
-	 * its failures itself.
+	 * Returns 0 or -errno as above. With a schedule of its own it is called even if the
+	 * program could not be opened (t->handle is NULL), and must change its due_ns in any
+	 * case; it counts its failures itself.
 	 */
 	int (*run)(void *reader, struct runtime_turn *t);
 };
@@ -102,21 +104,29 @@ struct runtime_ops {
 	const struct metric_table *values;
 
 	/*
-	 * Creates what all threads share, on the loop thread. config is runtime_worker_config.config,
-	 * borrowed; ms is borrowed too and outlives nothing of this. Freed on the thread that is last.
+	 * Creates what all threads share, on the loop thread. config is
+	 * runtime_worker_config.config, borrowed; ms is borrowed too and outlives nothing of
+	 * this. Freed on the thread that is last.
 	 */
 	int (*shared_new)(void **ret, const void *config, struct metrics *ms);
 	void (*shared_free)(void *shared);
 
-	/* On the loop thread. proc_root is "/proc", but for tests. reader_free() may be on any thread. */
+	/*
+	 * On the loop thread. proc_root is "/proc", but for tests. reader_free() may be on any
+	 * thread.
+	 */
 	int (*reader_new)(void **ret, void *shared, const char *proc_root);
 	void (*reader_free)(void *reader);
 
-	/* Returns 1 if that file (id->library, or id->exe if that is none) has the runtime, else 0. */
+	/*
+	 * Returns 1 if that file (id->library, or id->exe if that is none) has the runtime,
+	 * else 0.
+	 */
 	int (*detect)(void *reader, const struct program_id *id);
 	/*
-	 * Lists files other than its executable in which the runtime may be, which detect() is then asked
-	 * about. Returns their number, at most max. NULL if only executables can have it.
+	 * Lists files other than its executable in which the runtime may be, which detect() is
+	 * then asked about. Returns their number, at most max. NULL if only executables can
+	 * have it.
 	 */
 	int (*libraries)(void *reader, const struct program_id *id, struct file_id *files,
 			 size_t max);
@@ -126,8 +136,9 @@ struct runtime_ops {
 	/* Memory that it uses, without what every session uses. Must be quick. */
 	size_t (*session_bytes)(const void *session);
 	/*
-	 * Forgets what was counted. RUNTIME_BASELINE_ZERO: the process executes another program now;
-	 * RUNTIME_BASELINE_NOW: sessions use too much memory. Returns 0 or -ENOMEM.
+	 * Forgets what was counted. RUNTIME_BASELINE_ZERO: the process executes another
+	 * program now; RUNTIME_BASELINE_NOW: sessions use too much memory. Returns 0 or
+	 * -ENOMEM.
 	 */
 	int (*session_reset)(void *session, enum runtime_baseline baseline);
 
@@ -139,7 +150,10 @@ struct runtime_ops {
 	const struct runtime_turn_def *turns;
 	size_t n_turns;
 
-	/* ---- what the agent changes in processes must be undone when it ends; all NULL if it changes nothing ---- */
+	/*
+	 * ---- what the agent changes in processes must be undone when it ends; all NULL if it
+	 * changes nothing ----
+	 */
 
 	bool (*must_restore)(void *reader, const void *session);
 	/* An earlier thread of this agent may have changed it, and left no record. */
@@ -150,8 +164,9 @@ struct runtime_ops {
 /* ---- for runtime_turn_def.run ---- */
 
 /*
- * Hands a finished profile on. profile: index in runtime_ops.profiles, which counts it. Takes the content
- * of pprof, also on failure. Returns 0, -ENOMEM, -ESRCH, -EAGAIN, or -ECANCELED if the thread is abandoned.
+ * Hands a finished profile on. profile: index in runtime_ops.profiles, which counts it. Takes
+ * the content of pprof, also on failure. Returns 0, -ENOMEM, -ESRCH, -EAGAIN, or -ECANCELED if
+ * the thread is abandoned.
  */
 int runtime_turn_emit(struct runtime_turn *t, unsigned profile, struct buf *pprof) MUST_CHECK;
 

@@ -17,8 +17,8 @@ struct runtime_process {
 };
 
 /*
- * Of a program that was just found, and is due. All zero but for its id. -ENOMEM: runtime_process_fini()
- * must be called all the same.
+ * Of a program that was just found, and is due. All zero but for its id. -ENOMEM:
+ * runtime_process_fini() must be called all the same.
  */
 int runtime_process_init(struct runtime_process *p, const struct runtime_ops *ops,
 			 enum runtime_baseline baseline, uint64_t now_ns) MUST_CHECK;
@@ -28,8 +28,8 @@ void runtime_process_fini(struct runtime_process *p);
 size_t runtime_process_bytes(const struct runtime_process *p);
 
 /*
- * The turn with a schedule of its own that is due before the program's regular turn, and when, or NULL if
- * the regular turn comes first.
+ * The turn with a schedule of its own that is due before the program's regular turn, and when,
+ * or NULL if the regular turn comes first.
  */
 const struct runtime_turn_def *runtime_process_own_turn(const struct runtime_process *p,
 							uint64_t *ret_ns);

@@ -1,15 +1,18 @@
 /*
- * A table of the processes of /proc, one entry each whether they have the runtime or not, and one more for
- * each library that has it. Most scans find what the previous one found, so they are cheap: two system
- * calls for a process that is known (pid_owner.h), and a lookup by file (file_verdicts.h) for one that is
- * new, unless it executes something that has not been seen before.
+ * A table of the processes of /proc, one entry each whether they have the runtime or not, and
+ * one more for each library that has it. Most scans find what the previous one found, so they
+ * are cheap: two system calls for a process that is known (pid_owner.h), and a lookup by file
+ * (file_verdicts.h) for one that is new, unless it executes something that has not been seen
+ * before.
  *
- * Events of the kernel (exec, exit) would find processes sooner. But they get lost when a ring buffer is
- * full, and do not tell of the processes that were there before; /proc is always complete.
+ * Events of the kernel (exec, exit) would find processes sooner. But they get lost when a ring
+ * buffer is full, and cannot report the processes that were there before; /proc is always
+ * complete.
  *
- * Whether a program is new decides what is reported of it: all that it counted, or only what it counts from
- * its first turn on. It is new if it started after the previous scan, or if its pid belonged to something
- * else then. A program that an earlier scan could not examine is not.
+ * Whether a program is new decides what is reported of it: all that it counted, or only what
+ * it counts from its first turn on. It is new if it started after the previous scan, or if its
+ * pid belonged to something else then. A program that an earlier scan could not examine is
+ * not.
  */
 #include "node-agent/runtime/runtime_processes.h"
 
@@ -35,9 +38,9 @@ struct entry {
 	UT_hash_handle hh;
 	struct entry_key key;
 	bool has_runtime;
-	bool ended;             /* whoever has its pid at the next scan is another process */
-	uint64_t scan;          /* the last one that saw it; not of libraries */
-	struct pid_owner owner; /* as last read; not of libraries */
+	bool ended;                     /* the next scan finds another process with its pid */
+	uint64_t scan;                  /* the last one that saw it; not of libraries */
+	struct pid_owner owner;         /* as last read; not of libraries */
 	struct runtime_process program; /* its id is valid in any case */
 	struct due due;                 /* in no heap if it does not have the runtime */
 	size_t n_bytes;                 /* runtime_process_bytes() */
@@ -219,7 +222,7 @@ static int examine_library(struct runtime_processes *ps, const struct entry *hos
 	known = find(ps, &id);
 	if (known && is_same(&known->program.id, &id))
 		return 0;
-	if (known) /* of whoever had the pid before */
+	if (known) /* of the process that had the pid before */
 		drop(ps, known);
 	has_runtime = detect(ps, &id);
 	if (has_runtime < 0)
@@ -239,8 +242,8 @@ static uint64_t libraries_pause_ns(const struct runtime_processes *ps, unsigned 
 }
 
 /*
- * A library that was loaded after its process was examined for the first time is new, and reports all that
- * it counted; but only if that first time saw everything.
+ * A library that was loaded after its process was examined for the first time is new, and
+ * reports all that it counted; but only if that first time saw everything.
  */
 static int examine_libraries(struct runtime_processes *ps, struct entry *e, uint64_t now_ns)
 {
@@ -273,7 +276,10 @@ static uint64_t boot_ticks(void)
 	return clock_boottime_ns() / (NS_PER_S / (uint64_t)sysconf(_SC_CLK_TCK));
 }
 
-/* A process that was there before the previous scan is not new: it could just not be examined then. */
+/*
+ * A process that was there before the previous scan is not new: it could just not be examined
+ * then.
+ */
 static int add_new(struct runtime_processes *ps, const struct pid_owner *owner, bool replaces,
 		   uint64_t now_ns)
 {

@@ -1,11 +1,12 @@
 /*
- * The processes of the node: which programs have the runtime, and when each is due. Finds them by scanning
- * /proc. A process that executes something else is a new one. One thread.
+ * The processes of the node: which programs have the runtime, and when each is due. Finds them
+ * by scanning /proc. A process that executes something else is a new one. One thread.
  *
- * If a process's executable does not have the runtime, one of its libraries may. They are examined when the
- * process is found, at the next scan, then an interval later and after twice the time each time, up to
- * RUNTIME_PROCESSES_LIBRARIES_MAX_NS. Each runtime found so is a program of its own. Libraries of
- * executables that have the runtime are not examined: they share the executable's.
+ * If a process's executable does not have the runtime, one of its libraries may. They are
+ * examined when the process is found, at the next scan, then an interval later and after twice
+ * the time each time, up to RUNTIME_PROCESSES_LIBRARIES_MAX_NS. Each runtime found so is a
+ * program of its own. Libraries of executables that have the runtime are not examined: they
+ * share the executable's.
  */
 #ifndef NODE_AGENT_RUNTIME_RUNTIME_PROCESSES_H
 #define NODE_AGENT_RUNTIME_RUNTIME_PROCESSES_H
@@ -43,14 +44,18 @@ DEFINE_CLEANUP(struct runtime_processes *, runtime_processes_free);
 int runtime_processes_scan(struct runtime_processes *ps, uint64_t now_ns) MUST_CHECK;
 
 /*
- * The program with the next thing to do, or NULL if there is none. Borrowed until the next scan or removal.
- * Its times and its session may change until the next call; those of others must not.
+ * The program with the next thing to do, or NULL if there is none. Borrowed until the next
+ * scan or removal. Its times and its session may change until the next call; those of others
+ * must not.
  */
 struct runtime_process *runtime_processes_next(struct runtime_processes *ps);
 
 /* It has exited, or executes something else, which the next scan finds. */
 void runtime_processes_remove(struct runtime_processes *ps, struct runtime_process *p);
-/* Its turn is over: decides when it is due again. A program whose turns fail is tried less often. */
+/*
+ * Its turn is over: decides when it is due again. A program whose turns fail is tried less
+ * often.
+ */
 void runtime_processes_done(struct runtime_processes *ps, struct runtime_process *p,
 			    uint64_t now_ns, bool failed);
 
@@ -64,8 +69,8 @@ uint64_t runtime_processes_seen_ticks(const struct runtime_processes *ps);
 size_t runtime_processes_count(const struct runtime_processes *ps);
 
 /*
- * How many processes the last scan could not examine for lack of rights, and one of them, with the reason.
- * ret_one is set if the number is not 0.
+ * How many processes the last scan could not examine for lack of rights, and one of them, with
+ * the reason. ret_one is set if the number is not 0.
  */
 size_t runtime_processes_denied(const struct runtime_processes *ps, struct access_denial *ret_one);
 

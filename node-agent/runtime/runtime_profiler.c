@@ -1,11 +1,12 @@
 /*
- * One loop: scan /proc if that is due, run one turn if one is due, wait for whichever comes next. One turn
- * per round, so that a node with many processes is still scanned in time, and so that the position, by
- * which the owner recognises a hang (runtime_worker.c), always names the process.
+ * One loop: scan /proc if that is due, run one turn if one is due, wait for whichever comes
+ * next. One turn per round, so that a node with many processes is still scanned in time, and
+ * so that the position, by which the owner recognises a hang (runtime_worker.c), always names
+ * the process.
  *
- * Whatever an abandoned thread does when it wakes up, possibly hours later, must not disturb its successor.
- * So gauges and results are only set between worker_thread_enter() and _leave(); counters may be added to,
- * they are shared for that.
+ * Whatever an abandoned thread does when it wakes up, possibly hours later, must not disturb
+ * its successor. So gauges and results are only set between worker_thread_enter() and
+ * _leave(); counters may be added to, they are shared for that.
  */
 #include "node-agent/runtime/runtime_profiler.h"
 

@@ -1,11 +1,11 @@
 /*
- * What the thread of a worker does: finds all programs that have the runtime, and runs their turns, each
- * once per interval.
+ * What the thread of a worker does: finds all programs that have the runtime, and runs their
+ * turns, each once per interval.
  *
- * A reading may never return: memory of a process may be that of a file whose file system does not answer.
- * The owner then abandons the thread with its profiler, and a successor leaves that process out. The
- * successor begins with nothing: of the other processes it reports what they count from its first reading
- * on, so that nothing is reported twice.
+ * A reading may never return: memory of a process may be that of a file whose file system does
+ * not answer. The owner then abandons the thread with its profiler, and a successor leaves
+ * that process out. The successor begins with nothing: of the other processes it reports what
+ * they count from its first reading on, so that nothing is reported twice.
  */
 #ifndef NODE_AGENT_RUNTIME_RUNTIME_PROFILER_H
 #define NODE_AGENT_RUNTIME_RUNTIME_PROFILER_H
@@ -49,8 +49,9 @@ void runtime_profiler_free(struct runtime_profiler *p);
 DEFINE_CLEANUP(struct runtime_profiler *, runtime_profiler_free);
 
 /*
- * Works until t must end, then undoes what this or an earlier agent changed in processes. One that was
- * abandoned does that only for the process in which it hung, because its successor leaves that one out.
+ * Works until t must end, then undoes what this or an earlier agent changed in processes. One
+ * that was abandoned does that only for the process in which it hung, because its successor
+ * leaves that one out.
  */
 void runtime_profiler_run(struct runtime_profiler *p, struct worker_thread *t);
 

@@ -1,6 +1,7 @@
 /*
- * What all threads of a worker share: counters, metrics per container, and the runtime's own shared
- * object. Threads that were abandoned keep a reference, so it is freed when the last of them has ended.
+ * What all threads of a worker share: counters, metrics per container, and the runtime's own
+ * shared object. Threads that were abandoned keep a reference, so it is freed when the last of
+ * them has ended.
  */
 #ifndef NODE_AGENT_RUNTIME_RUNTIME_SHARED_H
 #define NODE_AGENT_RUNTIME_RUNTIME_SHARED_H
@@ -18,8 +19,8 @@ struct runtime_shared {
 };
 
 /*
- * With one reference. config is for ops->shared_new(). ms is freed before. Returns 0, -ENOMEM, -EINVAL if a
- * table of metrics is wrong, or an error of ops->shared_new().
+ * With one reference. config is for ops->shared_new(). ms is freed before. Returns 0, -ENOMEM,
+ * -EINVAL if a table of metrics is wrong, or an error of ops->shared_new().
  */
 int runtime_shared_new(struct runtime_shared **ret, const struct runtime_ops *ops,
 		       const void *config, struct metrics *ms) MUST_CHECK;

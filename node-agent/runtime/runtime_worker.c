@@ -1,12 +1,13 @@
 /*
  * The loop thread's half: starts the thread, takes its results, and watches it.
  *
- * Reading another process may block in the kernel with no way out: a page of a file whose FUSE server does
- * not answer cannot be interrupted, and once the server has taken the request, not even killed. A time
- * limit per read would need a thread per read. So the one thread does all reads, and this half looks at it
- * from outside: it names the process that it is working on (runtime_position) and its CPU time stands
- * still. Then it is abandoned: it keeps everything that it uses, and a new thread starts with nothing but a
- * list of processes to leave out. Stuck threads are limited, because each one keeps its memory.
+ * Reading another process may block in the kernel with no way out: a page of a file whose FUSE
+ * server does not answer cannot be interrupted, and once the server has taken the request, not
+ * even killed. A time limit per read would need a thread per read. So one thread does all
+ * reads, and this half watches it from outside: the thread publishes which process it is
+ * working on (runtime_position), and if it uses no CPU time meanwhile, it hangs. Then it is
+ * abandoned: it keeps everything that it uses, and a new thread starts with nothing but a list
+ * of processes to leave out. Stuck threads are limited, because each one keeps its memory.
  */
 #include "node-agent/runtime/runtime_worker.h"
 
@@ -23,7 +24,10 @@
 
 #define MAX_RESULTS 4096
 #define POLLS_PER_HANG 30
-/* From runtime_worker_stop() on; at least the minimum is left when runtime_worker_free() is called. */
+/*
+ * From runtime_worker_stop() on; at least the minimum is left when runtime_worker_free() is
+ * called.
+ */
 #define END_NS (5 * NS_PER_S)
 #define END_MIN_NS (1 * NS_PER_S)
 
@@ -122,8 +126,8 @@ static int start_thread(struct runtime_worker *w, struct err *err)
 /* ---- stalls ---- */
 
 /*
- * Completes the id and returns the workload, or NULL if the process has exited. Neither its memory nor
- * its files are read.
+ * Completes the id and returns the workload, or NULL if the process has exited. Neither its
+ * memory nor its files are read.
  */
 static struct workload *identify(const struct runtime_worker *w, struct program_id *id)
 {

@@ -1,15 +1,18 @@
 /*
- * Profiles of all processes of the node that have one language runtime: finds them by scanning /proc, and
- * reads each once per interval; processes that are found together are spread over it.
+ * Profiles of all processes of the node that have one language runtime: finds them by scanning
+ * /proc, and reads each once per interval; processes that are found together are spread over
+ * it.
  *
- * A thread does all of that (runtime_profiler.h), as it may wait for memory and files of other processes.
- * Each runtime has a worker, and so a thread, of its own. One thread for all would scan /proc once instead
- * of once per runtime, but a scan costs about two system calls per process, whereas one runtime that blocks
- * would delay all others, and a hang would cost all of them what they remember.
+ * A thread does all of that (runtime_profiler.h), as it may wait for memory and files of other
+ * processes. Each runtime has a worker, and so a thread, of its own. One thread for all would
+ * scan /proc once instead of once per runtime, but a scan costs about two system calls per
+ * process, whereas one runtime that blocks would delay all others, and a hang would cost all
+ * of them what they remember.
  *
- * A thread that stalls on a process is abandoned, with one warning, and another one continues without that
- * process. At most RUNTIME_WORKER_MAX_STUCK threads may be abandoned at the same time; after that nothing
- * is profiled until one of them returns. All functions are called from the loop thread.
+ * A thread that stalls on a process is abandoned, with one warning, and another one continues
+ * without that process. At most RUNTIME_WORKER_MAX_STUCK threads may be abandoned at the same
+ * time; after that nothing is profiled until one of them returns. All functions are called
+ * from the loop thread.
  */
 #ifndef NODE_AGENT_RUNTIME_RUNTIME_WORKER_H
 #define NODE_AGENT_RUNTIME_RUNTIME_WORKER_H
@@ -47,20 +50,21 @@ struct runtime_worker_config {
 };
 
 /*
- * l and ms are borrowed. Returns 0, -ENOMEM, -EAGAIN if no thread can be made, or -errno with err set if
- * there is no /proc.
+ * l and ms are borrowed. Returns 0, -ENOMEM, -EAGAIN if no thread can be made, or -errno with
+ * err set if there is no /proc.
  */
 int runtime_worker_new(struct runtime_worker **ret, struct loop *l, struct metrics *ms,
 		       const struct runtime_worker_config *cfg, struct err *err) MUST_CHECK;
 
 /*
- * Stops reading; what was changed in processes is undone in the background. Does not wait. NULL is allowed.
+ * Stops reading; what was changed in processes is undone in the background. Does not wait.
+ * NULL is allowed.
  */
 void runtime_worker_stop(struct runtime_worker *w);
 
 /*
- * Stops, and waits a few seconds at most: a thread that hangs is left behind, with a warning. Profiles that
- * were not passed to on_profile yet are dropped. NULL is allowed.
+ * Stops, and waits a few seconds at most: a thread that hangs is left behind, with a warning.
+ * Profiles that were not passed to on_profile yet are dropped. NULL is allowed.
  */
 void runtime_worker_free(struct runtime_worker *w);
 DEFINE_CLEANUP(struct runtime_worker *, runtime_worker_free);

@@ -1,11 +1,12 @@
 /*
- * A turn opens the program once and does everything that is due with it, because opening is a large part
- * of the cost: files, mappings and identity are checked. What fails in a turn does not keep the rest of it
- * from being done, unless the process has exited.
+ * A turn opens the program once and does everything that is due with it, because opening is a
+ * large part of the cost: files, mappings and identity are checked. What fails in a turn does
+ * not keep the rest of it from being done, unless the process has exited.
  *
- * A program may execute its own file again: same pid, same start time, same file, but nothing that was
- * remembered is true any more. So each turn compares the number of the image (runtime_open.image) with the
- * one of the turn before, and makes the session begin anew if it changed.
+ * A program may execute its own file again: same pid, same start time, same file, but nothing
+ * that was remembered is true any more. So each turn compares the number of the image
+ * (runtime_open.image) with the one of the turn before, and makes the session begin anew if it
+ * changed.
  */
 #include "node-agent/runtime/turn_runner.h"
 

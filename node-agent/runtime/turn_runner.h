@@ -1,6 +1,6 @@
 /*
- * Runs the turns of programs: opens one, does with it what its runtime's table of turns says, and hands on
- * the profiles and values that come of it. Used by one thread.
+ * Runs the turns of programs: opens one, runs its runtime's table of turns, and passes on the
+ * profiles and values that result. Used by one thread.
  */
 #ifndef NODE_AGENT_RUNTIME_TURN_RUNNER_H
 #define NODE_AGENT_RUNTIME_TURN_RUNNER_H

@@ -75,9 +75,9 @@ void fake_proc_start(struct fake_proc *f, unsigned pid, uint64_t start_time, con
 /* Its folder stays under another name, so that no other one gets its inode. */
 void fake_proc_stop(struct fake_proc *f, unsigned pid)
 {
-	char name[32], gone[32];
+	char name[32], stopped[32];
 
 	(void)snprintf(name, sizeof(name), "%u", pid);
-	(void)snprintf(gone, sizeof(gone), "gone.%u", f->n_stopped++);
-	assert_int_equal(renameat(f->root_fd, name, f->root_fd, gone), 0);
+	(void)snprintf(stopped, sizeof(stopped), "stopped.%u", f->n_stopped++);
+	assert_int_equal(renameat(f->root_fd, name, f->root_fd, stopped), 0);
 }

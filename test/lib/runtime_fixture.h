@@ -1,6 +1,6 @@
 /*
- * A folder that stands for /proc, with the processes that the test shows; a loop that runs until something
- * has happened; and the metrics of whatever runs on it.
+ * A folder that stands for /proc, with the processes that the test shows; a loop that runs
+ * until something has happened; and the metrics of whatever runs on it.
  */
 #ifndef TEST_LIB_RUNTIME_FIXTURE_H
 #define TEST_LIB_RUNTIME_FIXTURE_H
@@ -25,7 +25,10 @@ struct runtime_fixture {
 
 /* Makes the folder. */
 void runtime_fixture_begin(struct runtime_fixture *f);
-/* Makes loop and metrics. Returns 0 or -errno: fails no test, so that children of a test can call it. */
+/*
+ * Makes loop and metrics. Returns 0 or -errno: fails no test, so that children of a test can
+ * call it.
+ */
 int runtime_fixture_start(struct runtime_fixture *f) MUST_CHECK;
 /* Whatever runs on the loop has been freed. */
 void runtime_fixture_stop(struct runtime_fixture *f);
@@ -36,7 +39,10 @@ void runtime_fixture_end(struct runtime_fixture *f);
 void runtime_fixture_show(const struct runtime_fixture *f, pid_t pid);
 void runtime_fixture_hide(const struct runtime_fixture *f, pid_t pid);
 
-/* Runs the loop until is_done(ctx), which is asked every few milliseconds. Returns false after minutes. */
+/*
+ * Runs the loop until is_done(ctx), which is asked every few milliseconds. Returns false after
+ * minutes.
+ */
 bool runtime_fixture_work(struct runtime_fixture *f, bool (*is_done)(void *ctx), void *ctx);
 
 /* The sum of all metrics whose lines begin so: with or without labels, or a part of them. */

@@ -1,6 +1,6 @@
 /*
- * A language runtime that is made up: what runtime/ needs is here, and nothing is Go's. Its programs are the
- * processes that execute one file, or whatever the test says.
+ * A language runtime that is made up: what runtime/ needs is here, and nothing is Go's. Its
+ * programs are the processes that execute one file, or whatever the test says.
  */
 #ifndef TEST_LIB_TOY_RUNTIME_H
 #define TEST_LIB_TOY_RUNTIME_H

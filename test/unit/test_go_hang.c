@@ -1,6 +1,7 @@
 /*
- * A Go process whose memory does not answer: its records become those of a file that is silent (silent_file.h) while the agent reads
- * them. Run under TSan and ASan as well: what comes back late must not touch what has gone.
+ * A Go process whose memory does not answer: its records become those of a silent file
+ * (silent_file.h) while the agent reads them. Under TSan and ASan this also shows that a
+ * thread which returns late touches nothing that was freed.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -28,13 +29,13 @@
 /* Long enough for a sound process to be read on a busy machine. */
 #define HANG_NS (5 * NS_PER_S)
 #define MAX_CHILDREN 8u
-/* Counted by each record: who a profile is of. */
+/* What each record counts: shows which process a profile is of. */
 #define SOUND 10u
 #define HUNG 100u
 
 struct child {
 	pid_t pid;
-	int said; /* it has done what the last signal asked for */
+	int done; /* it has done what the last signal asked for */
 };
 
 struct fixture {
@@ -100,8 +101,8 @@ static void allocate(unsigned count)
 	go_lookalike_put(GO_LOOKALIKE_RATE, rate);
 }
 
-/* The first signal: allocates as much again, or its records go silent. Those of the sound one do so at each. */
-static void run_child(const struct fixture *f, bool is_sound, unsigned count, int said)
+/* At a signal the sound one allocates as much again, and the records of the other one go silent. */
+static void run_child(const struct fixture *f, bool is_sound, unsigned count, int done)
 {
 	sigset_t set;
 	int signo;
@@ -111,7 +112,7 @@ static void run_child(const struct fixture *f, bool is_sound, unsigned count, in
 	(void)sigaddset(&set, SIGUSR1);
 	(void)sigprocmask(SIG_BLOCK, &set, NULL);
 	for (unsigned i = 1;; i++) {
-		(void)!write(said, "", 1);
+		(void)!write(done, "", 1);
 		(void)sigwait(&set, &signo);
 		if (is_sound)
 			allocate(count * (i + 1));
@@ -125,10 +126,10 @@ static void await(const struct child *c)
 {
 	char byte;
 
-	assert_int_equal(read(c->said, &byte, 1), 1);
+	assert_int_equal(read(c->done, &byte, 1), 1);
 }
 
-static void tell(const struct child *c)
+static void signal_child(const struct child *c)
 {
 	kill(c->pid, SIGUSR1);
 	await(c);
@@ -138,7 +139,7 @@ static struct child *add_child(struct fixture *f, bool is_sound)
 {
 	struct child *c = &f->children[f->n_children++];
 	unsigned count = is_sound ? SOUND : HUNG;
-	int said[2];
+	int done[2];
 
 	assert_true(f->n_children <= MAX_CHILDREN);
 	assert_true(go_lookalike_build(N_RECORDS, count));
@@ -147,13 +148,13 @@ static struct child *add_child(struct fixture *f, bool is_sound)
 	/* off, by the linker */
 	go_lookalike_put(GO_LOOKALIKE_RATE, 0);
 	go_lookalike_put(GO_LOOKALIKE_DISABLED, 1);
-	assert_int_equal(pipe2(said, O_CLOEXEC), 0);
+	assert_int_equal(pipe2(done, O_CLOEXEC), 0);
 	c->pid = fork();
 	if (c->pid == 0)
-		run_child(f, is_sound, count, said[1]);
+		run_child(f, is_sound, count, done[1]);
 	go_lookalike_put(GO_LOOKALIKE_DISABLED, 0);
-	c->said = said[0];
-	close(said[1]);
+	c->done = done[0];
+	close(done[1]);
 	await(c);
 	runtime_fixture_show(&f->base, c->pid);
 	return c;
@@ -242,7 +243,7 @@ static void begin_work(struct fixture *f, uint64_t interval_ns)
 	assert_int_equal(runtime_worker_new(&f->worker, f->base.loop, f->base.ms, &cfg, &err), 0);
 }
 
-/* The worker is gone already. */
+/* The worker has been freed already. */
 static void end(struct fixture *f)
 {
 	assert_true(work(f, has_no_thread));
@@ -250,7 +251,7 @@ static void end(struct fixture *f)
 	for (size_t i = 0; i < f->n_children; i++) {
 		kill(f->children[i].pid, SIGKILL);
 		waitpid(f->children[i].pid, NULL, 0);
-		close(f->children[i].said);
+		close(f->children[i].done);
 	}
 	runtime_fixture_end(&f->base);
 	log_set_fd(STDERR_FILENO);
@@ -356,16 +357,19 @@ static void test_a_process_that_hangs_is_left_out_and_the_others_are_not(void **
 	begin_work(f, INTERVAL_NS);
 	assert_true(work(f, has_both));
 	assert_int_equal(rate_of(hung), HEAP_FORCE_RATE);
-	tell(sound);
+	signal_child(sound);
 	assert_true(wait_for_allocated(f, SOUND));
 
 	silent_file_silence(f->silent);
-	tell(hung);
+	signal_child(hung);
 	assert_true(wait_for_left_out(f, 1));
 	n = f->n_hung;
-	/* the first one begins with what is there by now; told twice, it would be more than the second */
+	/*
+	 * the successor starts from what is there now: reported twice, it would be more than
+	 * the second
+	 */
 	assert_true(wait_for_sound(f, 2));
-	tell(sound);
+	signal_child(sound);
 	assert_true(wait_for_allocated(f, 2 * SOUND));
 	assert_true(wait_for_sound(f, 3));
 	assert_int_equal(f->allocated, 2 * SOUND * N_RECORDS);
@@ -376,7 +380,7 @@ static void test_a_process_that_hangs_is_left_out_and_the_others_are_not(void **
 	(void)snprintf(pid, sizeof(pid), "pid=%d service=\"", (int)hung->pid);
 	assert_int_equal(count_lines(f, pid), 1);
 
-	/* what comes back tells nothing more, and leaves the process as it was */
+	/* the thread that returns reports nothing, and restores the process */
 	silent_file_answer(f->silent);
 	assert_true(work(f, has_none_stuck));
 	assert_int_equal(rate_of(hung), 0);
@@ -402,9 +406,9 @@ static void test_the_end_does_not_wait_for_one_that_hangs(void **state)
 	begin_work(f, INTERVAL_NS);
 	assert_true(work(f, has_both));
 	silent_file_silence(f->silent);
-	tell(hung);
+	signal_child(hung);
 	assert_true(work(f, waits));
-	runtime_worker_free(f->worker); /* would not come back */
+	runtime_worker_free(f->worker); /* would not return */
 	assert_int_equal(count_lines(f, "level=warn"), 1);
 	/* there is no worker any more by the time that its thread ends */
 	silent_file_answer(f->silent);
@@ -421,7 +425,7 @@ static bool has_forced_all(struct fixture *f)
 }
 
 /* The second one has not read most of them by then. */
-static void test_what_an_abandoned_one_has_switched_on_is_switched_off_by_the_next(void **state)
+static void test_what_an_abandoned_thread_switched_on_is_switched_off_by_the_next(void **state)
 {
 	struct child *hung;
 	struct fixture *f = begin();
@@ -435,7 +439,7 @@ static void test_what_an_abandoned_one_has_switched_on_is_switched_off_by_the_ne
 	begin_work(f, LONG_INTERVAL_NS);
 	assert_true(work(f, has_forced_all));
 	silent_file_silence(f->silent);
-	tell(hung);
+	signal_child(hung);
 	assert_true(wait_for_left_out(f, 1));
 	runtime_worker_free(f->worker);
 	for (size_t i = 1; i < f->n_children; i++)
@@ -447,7 +451,7 @@ static void test_what_an_abandoned_one_has_switched_on_is_switched_off_by_the_ne
 	end(f);
 }
 
-static void test_with_too_many_stuck_nothing_is_read_until_one_comes_back(void **state)
+static void test_with_too_many_stuck_threads_nothing_is_read_until_one_returns(void **state)
 {
 	struct child *hung[RUNTIME_WORKER_MAX_STUCK];
 	struct fixture *f = begin();
@@ -462,7 +466,7 @@ static void test_with_too_many_stuck_nothing_is_read_until_one_comes_back(void *
 	assert_true(work(f, has_both));
 	silent_file_silence(f->silent);
 	for (size_t i = 0; i < ARRAY_SIZE(hung); i++)
-		tell(hung[i]);
+		signal_child(hung[i]);
 	assert_true(wait_for_left_out(f, RUNTIME_WORKER_MAX_STUCK));
 	assert_int_equal(n_stuck(f), RUNTIME_WORKER_MAX_STUCK);
 	assert_int_equal(runtime_fixture_metric(&f->base, GO "processes "), 0);
@@ -486,10 +490,11 @@ int main(void)
 			test_a_process_that_hangs_is_left_out_and_the_others_are_not, release),
 		cmocka_unit_test_teardown(test_the_end_does_not_wait_for_one_that_hangs, release),
 		cmocka_unit_test_teardown(
-			test_what_an_abandoned_one_has_switched_on_is_switched_off_by_the_next,
+			test_what_an_abandoned_thread_switched_on_is_switched_off_by_the_next,
 			release),
 		cmocka_unit_test_teardown(
-			test_with_too_many_stuck_nothing_is_read_until_one_comes_back, release),
+			test_with_too_many_stuck_threads_nothing_is_read_until_one_returns,
+			release),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -66,7 +66,7 @@ static int restore(struct fixture *f)
 	return go_locks_restore(&f->locks, &t);
 }
 
-/* When there is something to do: the end of a burst, or the next turn. */
+/* When its next turn is due: the end of a burst, or the regular one. */
 static uint64_t next_ns(const struct fixture *f)
 {
 	uint64_t burst_ns = f->session.burst_end_ns;
@@ -87,7 +87,7 @@ static int read_one(struct fixture *f, enum lock_kind kind)
 	return r;
 }
 
-/* Both, as in a turn. */
+/* Reads both, as a regular turn does. */
 static void turn(struct fixture *f)
 {
 	assert_int_equal(read_one(f, LOCK_MUTEX), 0);
@@ -193,7 +193,7 @@ static void test_a_burst_of_a_killed_agent_is_ended(void **state)
 	end(&f);
 }
 
-static void test_what_cannot_be_read_is_switched_off_all_the_same(void **state)
+static void test_a_profiler_that_cannot_be_read_is_still_switched_off(void **state)
 {
 	struct fixture f;
 
@@ -209,7 +209,7 @@ static void test_what_cannot_be_read_is_switched_off_all_the_same(void **state)
 	end(&f);
 }
 
-static void test_in_the_end_all_is_as_it_was(void **state)
+static void test_restoring_leaves_both_rates_as_they_were(void **state)
 {
 	struct fixture f;
 
@@ -223,7 +223,7 @@ static void test_in_the_end_all_is_as_it_was(void **state)
 	end(&f);
 }
 
-static void test_what_cannot_be_switched_off_is_said(void **state)
+static void test_a_profiler_that_cannot_be_switched_off_is_an_error(void **state)
 {
 	struct fixture f;
 
@@ -247,9 +247,9 @@ int main(void)
 		cmocka_unit_test(test_a_turn_in_the_middle_of_a_burst_neither_ends_nor_prolongs_it),
 		cmocka_unit_test(test_a_program_with_a_rate_of_its_own_has_no_bursts),
 		cmocka_unit_test(test_a_burst_of_a_killed_agent_is_ended),
-		cmocka_unit_test(test_what_cannot_be_read_is_switched_off_all_the_same),
-		cmocka_unit_test(test_in_the_end_all_is_as_it_was),
-		cmocka_unit_test(test_what_cannot_be_switched_off_is_said),
+		cmocka_unit_test(test_a_profiler_that_cannot_be_read_is_still_switched_off),
+		cmocka_unit_test(test_restoring_leaves_both_rates_as_they_were),
+		cmocka_unit_test(test_a_profiler_that_cannot_be_switched_off_is_an_error),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

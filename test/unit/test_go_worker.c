@@ -1,4 +1,4 @@
-/* The thread that reads Go processes, on children of the test in a folder for /proc: it sees those alone. */
+/* Go processes, read by the worker: children of the test in a folder that stands for /proc. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -150,7 +150,7 @@ static int run_lookalike(const char *text)
 	(void)sigprocmask(SIG_BLOCK, &set, NULL);
 	if (!go_lookalike_build(N_RECORDS, count))
 		return 1;
-	if (count == FIRST_COUNT) /* the test goes on when it is set up */
+	if (count == FIRST_COUNT) /* the test continues when this is set up */
 		(void)raise(SIGSTOP);
 	(void)sigwait(&set, &signo);
 	(void)snprintf(next, sizeof(next), "%u", count + FIRST_COUNT);
@@ -177,7 +177,7 @@ static bool has_three_more(struct fixture *f)
 	return f->n_profiles >= begun + 3;
 }
 
-static void test_the_same_file_executed_anew_is_told_whole_and_once(void **state)
+static void test_the_same_file_executed_again_is_reported_completely_and_once(void **state)
 {
 	struct fixture f;
 	pid_t child;
@@ -196,7 +196,7 @@ static void test_the_same_file_executed_anew_is_told_whole_and_once(void **state
 	show(&f, child);
 	assert_int_equal(begin_work(&f, 0), 0);
 	assert_true(work(&f, has_first));
-	/* what was allocated before the agent began is not told */
+	/* what was allocated before the agent started is not reported */
 	assert_int_equal(f.allocated, 0);
 	kill(child, SIGUSR1);
 	assert_true(work(&f, has_second));
@@ -218,8 +218,8 @@ static bool has_profile(struct fixture *f)
 	return f->n_profiles > 0;
 }
 
-/* Each signal breaks what is whole and mends what is broken; the pipe says when. */
-static void run_broken(int said)
+/* Each signal breaks the list or repairs it; a byte in the pipe says that it is done. */
+static void run_broken(int done)
 {
 	uint64_t head = go_lookalike_word(GO_LOOKALIKE_BUCKETS);
 	sigset_t set;
@@ -231,32 +231,32 @@ static void run_broken(int said)
 	(void)sigprocmask(SIG_BLOCK, &set, NULL);
 	for (bool broken = false;; broken = !broken) {
 		go_lookalike_put(GO_LOOKALIKE_BUCKETS, broken ? UINT64_MAX - 7 : head);
-		(void)!write(said, "", 1);
+		(void)!write(done, "", 1);
 		(void)sigwait(&set, &signo);
 	}
 }
 
-static void test_a_wild_pointer_is_no_end_after_which_all_is_news(void **state)
+static void test_a_wild_pointer_does_not_make_everything_new(void **state)
 {
 	struct fixture f;
-	int said[2];
+	int done[2];
 	pid_t child;
 	char byte;
 
 	(void)state;
 	make_root(&f);
-	assert_int_equal(pipe2(said, O_CLOEXEC), 0);
+	assert_int_equal(pipe2(done, O_CLOEXEC), 0);
 	assert_true(go_lookalike_build(N_RECORDS, 10));
 	child = fork();
 	if (child == 0)
-		run_broken(said[1]);
-	assert_int_equal(read(said[0], &byte, 1), 1);
+		run_broken(done[1]);
+	assert_int_equal(read(done[0], &byte, 1), 1);
 	show(&f, child);
 	assert_int_equal(begin_work(&f, 0), 0);
 	assert_true(work(&f, has_profile));
 	for (int turn = 0; turn < 2; turn++) {
 		kill(child, SIGUSR1);
-		assert_int_equal(read(said[0], &byte, 1), 1);
+		assert_int_equal(read(done[0], &byte, 1), 1);
 		if (turn == 0)
 			assert_true(work(&f, has_failed));
 	}
@@ -265,23 +265,23 @@ static void test_a_wild_pointer_is_no_end_after_which_all_is_news(void **state)
 	assert_int_equal(f.in_use, 10 * N_RECORDS);
 	assert_int_equal(f.allocated, 0);
 	assert_int_equal(metric(&f, FAILED), failed(&f, "corrupt_list"));
-	close(said[0]);
-	close(said[1]);
+	close(done[0]);
+	close(done[1]);
 	end_child(child);
 	end(&f);
 }
 
 /* ---- a child that has not executed anything ---- */
 
-static void pause_for_ever(void)
+static void pause_forever(void)
 {
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
 	for (;;)
 		pause();
 }
 
-/* Has a child when it is signalled, and says which. */
-static void run_parent(int said)
+/* Forks when it is signalled, and writes the pid of its child to the pipe. */
+static void run_parent(int done)
 {
 	sigset_t set;
 	pid_t copy;
@@ -290,12 +290,12 @@ static void run_parent(int said)
 	(void)sigemptyset(&set);
 	(void)sigaddset(&set, SIGUSR1);
 	(void)sigprocmask(SIG_BLOCK, &set, NULL);
-	(void)!write(said, "", 1);
+	(void)!write(done, "", 1);
 	(void)sigwait(&set, &signo);
 	copy = fork();
 	if (copy > 0)
-		(void)!write(said, &copy, sizeof(copy));
-	pause_for_ever();
+		(void)!write(done, &copy, sizeof(copy));
+	pause_forever();
 }
 
 static bool has_met_the_copy(struct fixture *f)
@@ -303,38 +303,38 @@ static bool has_met_the_copy(struct fixture *f)
 	return failed(f, "copy_of_parent") > 0 && f->n_profiles >= 3;
 }
 
-static void test_what_a_copy_has_of_its_parent_is_not_told_again(void **state)
+static void test_what_a_copy_has_of_its_parent_is_not_reported_again(void **state)
 {
 	pid_t child, copy = 0;
 	struct fixture f;
-	int said[2];
+	int done[2];
 	char byte;
 
 	(void)state;
 	make_root(&f);
-	assert_int_equal(pipe2(said, O_CLOEXEC), 0);
+	assert_int_equal(pipe2(done, O_CLOEXEC), 0);
 	assert_true(go_lookalike_build(N_RECORDS, 10));
 	child = fork();
 	if (child == 0)
-		run_parent(said[1]);
-	assert_int_equal(read(said[0], &byte, 1), 1);
+		run_parent(done[1]);
+	assert_int_equal(read(done[0], &byte, 1), 1);
 	show(&f, child); /* its own parent is not to be seen */
 	assert_int_equal(begin_work(&f, 0), 0);
 	assert_true(work(&f, has_profile));
 	kill(child, SIGUSR1);
-	assert_int_equal(read(said[0], &copy, sizeof(copy)), sizeof(copy));
+	assert_int_equal(read(done[0], &copy, sizeof(copy)), sizeof(copy));
 	show(&f, copy);
 	f.n_profiles = 0;
 	assert_true(work(&f, has_met_the_copy));
 	assert_int_equal(f.allocated, 0);
 	assert_int_equal(metric(&f, FAILED), failed(&f, "copy_of_parent"));
-	close(said[0]);
-	close(said[1]);
-	end_child(child); /* which is the end of the other */
+	close(done[0]);
+	close(done[1]);
+	end_child(child); /* which ends the other one */
 	end(&f);
 }
 
-/* ---- what is too much ---- */
+/* ---- too many records ---- */
 
 static bool is_over(struct fixture *f)
 {
@@ -352,7 +352,7 @@ static void test_processes_that_are_too_much_together_are_not_remembered(void **
 	for (size_t i = 0; i < ARRAY_SIZE(children); i++) {
 		children[i] = fork();
 		if (children[i] == 0)
-			pause_for_ever();
+			pause_forever();
 		show(&f, children[i]);
 	}
 	/* room for two that are empty, and the records of one */
@@ -364,7 +364,7 @@ static void test_processes_that_are_too_much_together_are_not_remembered(void **
 	end(&f);
 }
 
-/* ---- what may not be read ---- */
+/* ---- no permission ---- */
 
 static bool has_scanned_twice(struct fixture *f)
 {
@@ -376,7 +376,7 @@ static bool has_scanned_twice(struct fixture *f)
 	       clock_monotonic_ns() > begun_ns + 2500 * NS_PER_MS;
 }
 
-/* Without the rights of root, in a process of its own; says where it fails. */
+/* In a process of its own that has no rights of root. Returns the line that failed, or 0. */
 static int work_denied(struct fixture *f, int log_fd)
 {
 	if (geteuid() == 0 && (setgroups(0, NULL) < 0 || setgid(65534) < 0 || setuid(65534) < 0))
@@ -390,7 +390,7 @@ static int work_denied(struct fixture *f, int log_fd)
 	return 0;
 }
 
-static void test_processes_that_may_not_be_looked_at_are_counted_and_told_once(void **state)
+static void test_processes_that_cannot_be_examined_are_counted_and_logged_once(void **state)
 {
 	int log_fd = open("/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600), status;
 	struct fixture f;
@@ -430,13 +430,13 @@ static void test_processes_that_may_not_be_looked_at_are_counted_and_told_once(v
 	end(&f);
 }
 
-/* ---- many that live for a moment ---- */
+/* ---- many short-lived processes ---- */
 
 #define STORM 600u
-#define AT_A_TIME 60u
+#define AT_ONCE 60u
 
 static unsigned n_stormed;
-static pid_t storm[AT_A_TIME];
+static pid_t storm[AT_ONCE];
 
 /* And some were there when the thread came by, however late that was. */
 static bool is_enough(const struct fixture *f)
@@ -446,7 +446,7 @@ static bool is_enough(const struct fixture *f)
 
 static bool is_over_storm(struct fixture *f)
 {
-	for (size_t i = 0; i < AT_A_TIME; i++) {
+	for (size_t i = 0; i < AT_ONCE; i++) {
 		if (storm[i] > 0 && waitpid(storm[i], NULL, WNOHANG) == 0)
 			continue;
 		if (storm[i] > 0) {
@@ -463,7 +463,7 @@ static bool is_over_storm(struct fixture *f)
 		}
 		show(f, storm[i]);
 	}
-	for (size_t i = 0; i < AT_A_TIME; i++) {
+	for (size_t i = 0; i < AT_ONCE; i++) {
 		if (storm[i] > 0)
 			return false;
 	}
@@ -517,12 +517,12 @@ static void test_a_storm_of_processes_leaves_nothing_behind(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_the_same_file_executed_anew_is_told_whole_and_once),
-		cmocka_unit_test(test_a_wild_pointer_is_no_end_after_which_all_is_news),
-		cmocka_unit_test(test_what_a_copy_has_of_its_parent_is_not_told_again),
+		cmocka_unit_test(test_the_same_file_executed_again_is_reported_completely_and_once),
+		cmocka_unit_test(test_a_wild_pointer_does_not_make_everything_new),
+		cmocka_unit_test(test_what_a_copy_has_of_its_parent_is_not_reported_again),
 		cmocka_unit_test(test_processes_that_are_too_much_together_are_not_remembered),
 		cmocka_unit_test(
-			test_processes_that_may_not_be_looked_at_are_counted_and_told_once),
+			test_processes_that_cannot_be_examined_are_counted_and_logged_once),
 		cmocka_unit_test(test_a_storm_of_processes_leaves_nothing_behind),
 	};
 

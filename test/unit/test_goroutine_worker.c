@@ -1,4 +1,4 @@
-/* The thread that reads Go processes, told to read goroutines only, on a child that looks like a Go program. */
+/* Goroutine profiles, read by the worker from a child that looks like a Go program. */
 #include <errno.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -40,7 +40,7 @@ struct fixture {
 	bool waiting;         /* and one that waits */
 };
 
-static void look_at(struct fixture *f, const struct profile *p)
+static void add_profile(struct fixture *f, const struct profile *p)
 {
 	f->n_goroutines = 0;
 	for (uint32_t i = 0; i < p->n_samples; i++) {
@@ -66,7 +66,7 @@ static void on_profile(void *ctx, const struct runtime_upload *u)
 	arena_init(&arena, LIMIT_PPROF_ARENA_BYTES);
 	assert_int_equal(pprof_decode(&p, &arena, u->pprof->data, u->pprof->len, &err), 0);
 	if (p.n_types == 1)
-		look_at(f, &p);
+		add_profile(f, &p);
 	f->n_profiles++;
 }
 
@@ -161,7 +161,7 @@ static void test_goroutines_alone_are_read_and_counted(void **state)
 	work(&f, false);
 	assert_int_equal(f.n_goroutines, 2);
 	assert_true(f.running && f.waiting);
-	/* it goes on meanwhile: what is read later is not less */
+	/* the thread continues meanwhile: numbers that are read later are not less */
 	n = metric(&f, GO "profiles_total{profile=\"goroutine\"} ");
 	assert_in_range(n, ENOUGH_PROFILES, 10000);
 	assert_in_range(metric(&f, GO "goroutines_read_total "), 2 * n, 20000);
@@ -174,8 +174,11 @@ static void test_goroutines_alone_are_read_and_counted(void **state)
 	end(&f);
 }
 
-/* Each reading of the goroutines fails; if that put the next turn off, as failures do, this would be too late. */
-static void test_a_list_that_is_no_list_does_not_cost_the_other_profiles(void **state)
+/*
+ * Each reading of the goroutines fails. If that delayed the next turn, as failures do, this
+ * would time out.
+ */
+static void test_a_broken_list_of_goroutines_does_not_cost_the_other_profiles(void **state)
 {
 	struct fixture f = {0};
 
@@ -193,7 +196,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_goroutines_alone_are_read_and_counted),
-		cmocka_unit_test(test_a_list_that_is_no_list_does_not_cost_the_other_profiles),
+		cmocka_unit_test(test_a_broken_list_of_goroutines_does_not_cost_the_other_profiles),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

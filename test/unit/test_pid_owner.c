@@ -52,7 +52,7 @@ static void test_another_process_of_the_same_program_is_not_the_same(void **stat
 
 	(void)state;
 	assert_int_equal(pid_owner_read(&o, root_fd, getpid()), 0);
-	/* as if it had the id of that one */
+	/* as if it had the pid of that one */
 	other = o;
 	other.id.pid = pid;
 	assert_true(pid_owner_executes(&other, root_fd));

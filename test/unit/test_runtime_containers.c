@@ -94,7 +94,7 @@ static int tear_down(void **state)
 	return 0;
 }
 
-/* Whether the line is among what a scrape would get. */
+/* Whether a scrape would get this line. */
 static bool shows(struct fixture *f, const char *line)
 {
 	buf_fini(&f->out);
@@ -111,8 +111,8 @@ static struct container_share *join(struct fixture *f, const struct container_la
 	return s;
 }
 
-/* All that is known: counters are n, values now too. */
-static void tell(struct container_share *s, uint64_t n)
+/* Reports n for all counters and gauges. */
+static void report(struct container_share *s, uint64_t n)
 {
 	struct container_values v = {.known = ALL};
 
@@ -129,7 +129,7 @@ static void a_process_that_began_later_counts_from_zero(void **state)
 	struct fixture *f = *state;
 	struct container_share *s = join(f, &labels_a, true);
 
-	tell(s, 3000000000);
+	report(s, 3000000000);
 	assert_true(shows(f, "\ncontainer_toy_alloc_bytes_total" LABELS_A "3000000000\n"));
 	assert_true(shows(f, "\ncontainer_toy_alloc_objects_total" LABELS_A "3000000000\n"));
 	assert_true(shows(f, "\ncontainer_toy_gc_cycles_total" LABELS_A "3000000000\n"));
@@ -141,41 +141,41 @@ static void a_process_that_began_later_counts_from_zero(void **state)
 	container_share_free(s);
 }
 
-static void one_that_ran_before_counts_from_its_first_reading(void **state)
+static void a_process_that_ran_before_counts_from_its_first_reading(void **state)
 {
 	struct fixture *f = *state;
 	struct container_share *s = join(f, &labels_b, false);
 
-	tell(s, 1000);
+	report(s, 1000);
 	assert_true(shows(f, "\ncontainer_toy_alloc_bytes_total" LABELS_B "0\n"));
 	assert_true(shows(f, "\ncontainer_toy_threads" LABELS_B "1000\n"));
-	tell(s, 1003);
+	report(s, 1003);
 	assert_true(shows(f, "\ncontainer_toy_alloc_bytes_total" LABELS_B "3\n"));
 	assert_true(shows(f, "\ncontainer_toy_threads" LABELS_B "1003\n"));
 	container_share_free(s);
 }
 
-static void disowned_shares_change_nothing_and_have_nothing_any_more(void **state)
+static void disowned_shares_contribute_nothing_any_more(void **state)
 {
 	struct fixture *f = *state;
 	struct container_share *old = join(f, &labels_b, true), *s;
 
-	tell(old, 1000);
+	report(old, 1000);
 	runtime_containers_disown(f->cs);
 	assert_true(shows(f, "\ncontainer_toy_alloc_bytes_total" LABELS_B "1000\n"));
 	assert_false(shows(f, "\ncontainer_toy_threads" LABELS_B));
 	s = join(f, &labels_b, false);
-	tell(s, 1007);
-	/* whoever had the old one comes back late */
-	tell(old, 1005);
+	report(s, 1007);
+	/* the abandoned owner of the old share returns late */
+	report(old, 1005);
 	add(old, 5);
 	assert_true(shows(f, "\ncontainer_toy_alloc_bytes_total" LABELS_B "1000\n"));
 	assert_true(shows(f, "\ncontainer_toy_threads" LABELS_B "1007\n"));
 	container_share_free(old);
-	tell(s, 1009);
+	report(s, 1009);
 	assert_true(shows(f, "\ncontainer_toy_alloc_bytes_total" LABELS_B "1002\n"));
 	assert_true(shows(f, "\ncontainer_toy_threads" LABELS_B "1009\n"));
-	/* it is this one's alone: it goes when that has ended, not before */
+	/* only the new share keeps the container, and it is dropped after that is freed */
 	runtime_containers_expire(f->cs, 1);
 	runtime_containers_expire(f->cs, 1 + RUNTIME_CONTAINERS_IDLE_NS);
 	assert_true(shows(f, "\ncontainer_toy_threads" LABELS_B "1009\n"));
@@ -200,7 +200,7 @@ static void what_is_not_known_is_not_shown(void **state)
 	container_share_report(s, &v);
 	assert_true(shows(f, "container_toy_gc_heap_goal_bytes" LABELS_B "500\n"));
 	v.unread = 0;
-	/* collections have been switched off */
+	/* collections are switched off by now: there is no goal */
 	v.known = BIT(VALUE_CYCLES);
 	container_share_report(s, &v);
 	assert_true(shows(f, "container_toy_gc_cycles_total" LABELS_B "4\n"));
@@ -208,21 +208,21 @@ static void what_is_not_known_is_not_shown(void **state)
 	container_share_free(s);
 }
 
-static void processes_of_a_container_are_one_sum(void **state)
+static void values_of_all_processes_of_a_container_are_added_up(void **state)
 {
 	struct fixture *f = *state;
 	struct container_share *s = join(f, &labels_b, true);
 	struct container_share *t = join(f, &labels_b, true);
 	struct container_share *other = join(f, &labels_a, true);
 
-	tell(s, 100);
-	tell(t, 20);
-	tell(other, 7);
-	tell(s, 103);
+	report(s, 100);
+	report(t, 20);
+	report(other, 7);
+	report(s, 103);
 	assert_true(shows(f, "container_toy_alloc_bytes_total" LABELS_B "123\n"));
 	assert_true(shows(f, "container_toy_gc_live_heap_bytes" LABELS_B "123\n"));
 	assert_true(shows(f, "container_toy_alloc_bytes_total" LABELS_A "7\n"));
-	/* what a process has now ends with it, what it did stays */
+	/* the gauges of a process end with it, its counters stay */
 	container_share_free(s);
 	assert_true(shows(f, "container_toy_alloc_bytes_total" LABELS_B "123\n"));
 	assert_true(shows(f, "container_toy_gc_live_heap_bytes" LABELS_B "20\n"));
@@ -232,17 +232,17 @@ static void processes_of_a_container_are_one_sum(void **state)
 	container_share_free(other);
 }
 
-static void a_counter_that_steps_back_adds_nothing_until_it_is_past_where_it_was(void **state)
+static void a_counter_that_falls_adds_nothing_until_it_exceeds_its_previous_value(void **state)
 {
 	struct fixture *f = *state;
 	struct container_share *s = join(f, &labels_b, true);
 
-	tell(s, 100);
-	tell(s, 90);
+	report(s, 100);
+	report(s, 90);
 	assert_true(shows(f, "container_toy_alloc_bytes_total" LABELS_B "100\n"));
 	assert_true(shows(f, "container_toy_threads" LABELS_B "90\n"));
 	assert_true(shows(f, "toy_counters_backwards_total 4\n"));
-	tell(s, 105);
+	report(s, 105);
 	assert_true(shows(f, "container_toy_alloc_bytes_total" LABELS_B "105\n"));
 	container_share_free(s);
 }
@@ -252,10 +252,10 @@ static void a_process_that_executes_something_begins_anew(void **state)
 	struct fixture *f = *state;
 	struct container_share *s = join(f, &labels_b, false);
 
-	tell(s, 100);
-	tell(s, 150);
+	report(s, 100);
+	report(s, 150);
 	container_share_restart(s);
-	tell(s, 30);
+	report(s, 30);
 	assert_true(shows(f, "container_toy_alloc_bytes_total" LABELS_B "80\n"));
 	assert_true(shows(f, "container_toy_threads" LABELS_B "30\n"));
 	assert_true(shows(f, "toy_counters_backwards_total 0\n"));
@@ -276,22 +276,22 @@ static void what_the_memory_profiler_counted_is_added(void **state)
 	container_share_free(s);
 }
 
-static void a_container_goes_ten_minutes_after_its_last_process(void **state)
+static void a_container_is_dropped_ten_minutes_after_its_last_process(void **state)
 {
 	const uint64_t begin_ns = 5 * NS_PER_S, end_ns = begin_ns + 600 * NS_PER_S;
 	struct fixture *f = *state;
 	struct container_share *s = join(f, &labels_b, true);
 
-	tell(s, 100);
+	report(s, 100);
 	runtime_containers_expire(f->cs, begin_ns);
 	container_share_free(s);
 	runtime_containers_expire(f->cs, begin_ns);
 	runtime_containers_expire(f->cs, end_ns - 1);
 	assert_true(shows(f, "container_toy_alloc_bytes_total" LABELS_B "100\n"));
 	assert_true(shows(f, "toy_containers 1\n"));
-	/* restarted just in time: its counters go on */
+	/* restarted just in time: its counters continue */
 	s = join(f, &labels_b, true);
-	tell(s, 5);
+	report(s, 5);
 	runtime_containers_expire(f->cs, end_ns);
 	assert_true(shows(f, "container_toy_alloc_bytes_total" LABELS_B "105\n"));
 	container_share_free(s);
@@ -307,7 +307,7 @@ static void names_are_escaped(void **state)
 	struct fixture *f = *state;
 	struct container_share *s = join(f, &odd, true);
 
-	tell(s, 1);
+	report(s, 1);
 	assert_true(shows(f, "\ncontainer_toy_threads{container_id=\"/docker/a\\\"b\\\\c\\nd\",app_"
 			     "id=\"e\\\"f\"} 1\n"));
 	container_share_free(s);
@@ -341,7 +341,7 @@ static void containers_beyond_the_limit_are_left_out_and_counted(void **state)
 
 		(void)snprintf(name, sizeof(name), "/docker/%zu", i);
 		shares[i] = join(f, &labels, true);
-		tell(shares[i], i);
+		report(shares[i], i);
 	}
 	assert_int_equal(container_share_new(&s, f->cs, &labels_a, false), -ENOSPC);
 	assert_null(s);
@@ -361,7 +361,7 @@ static void *scrape(void *arg)
 	return NULL;
 }
 
-static void processes_may_come_and_go_while_somebody_scrapes(void **state)
+static void processes_start_and_exit_while_metrics_are_scraped(void **state)
 {
 	struct fixture *f = *state;
 	uint64_t now_ns = NS_PER_S;
@@ -371,7 +371,7 @@ static void processes_may_come_and_go_while_somebody_scrapes(void **state)
 	for (size_t i = 0; i < N_ROUNDS; i++) {
 		struct container_share *s = join(f, i % 2 ? &labels_a : &labels_b, true);
 
-		tell(s, 100);
+		report(s, 100);
 		add(s, 1);
 		container_share_free(s);
 		runtime_containers_expire(f->cs, now_ns += RUNTIME_CONTAINERS_IDLE_NS / 100);
@@ -411,19 +411,19 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		with_containers(a_process_that_began_later_counts_from_zero),
-		with_containers(one_that_ran_before_counts_from_its_first_reading),
-		with_containers(disowned_shares_change_nothing_and_have_nothing_any_more),
+		with_containers(a_process_that_ran_before_counts_from_its_first_reading),
+		with_containers(disowned_shares_contribute_nothing_any_more),
 		with_containers(what_is_not_known_is_not_shown),
-		with_containers(processes_of_a_container_are_one_sum),
+		with_containers(values_of_all_processes_of_a_container_are_added_up),
 		with_containers(
-			a_counter_that_steps_back_adds_nothing_until_it_is_past_where_it_was),
+			a_counter_that_falls_adds_nothing_until_it_exceeds_its_previous_value),
 		with_containers(a_process_that_executes_something_begins_anew),
 		with_containers(what_the_memory_profiler_counted_is_added),
-		with_containers(a_container_goes_ten_minutes_after_its_last_process),
+		with_containers(a_container_is_dropped_ten_minutes_after_its_last_process),
 		with_containers(names_are_escaped),
 		with_containers(names_that_are_too_long_are_refused),
 		with_containers(containers_beyond_the_limit_are_left_out_and_counted),
-		with_containers(processes_may_come_and_go_while_somebody_scrapes),
+		with_containers(processes_start_and_exit_while_metrics_are_scraped),
 		cmocka_unit_test(construction_survives_lack_of_memory),
 	};
 

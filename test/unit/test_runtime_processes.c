@@ -113,7 +113,7 @@ static void test_processes_found_together_are_spread_over_the_interval(void **st
 	end(&f);
 }
 
-static void test_one_that_cannot_be_read_is_tried_less_and_less_often(void **state)
+static void test_a_program_that_cannot_be_read_is_tried_less_and_less_often(void **state)
 {
 	uint64_t now_ns = 1000, pause_ns = INTERVAL_NS;
 	struct runtime_process *g;
@@ -138,7 +138,7 @@ static void test_one_that_cannot_be_read_is_tried_less_and_less_often(void **sta
 	end(&f);
 }
 
-static void test_allocations_are_news_since_the_last_scan_only(void **state)
+static void test_only_programs_started_after_the_previous_scan_are_new(void **state)
 {
 	struct fixture f;
 
@@ -170,7 +170,7 @@ static void begin_after(struct fixture *f, const struct runtime_processes_config
 	assert_int_equal(runtime_processes_new(&f->p, &cfg), 0);
 }
 
-static void test_allocations_are_news_to_who_takes_over_since_the_last_scan_before(void **state)
+static void test_a_successor_knows_when_its_predecessor_scanned(void **state)
 {
 	struct runtime_processes_config before = {0};
 	struct fixture f;
@@ -202,8 +202,8 @@ static void at(void *ctx, pid_t pid)
 	was_at[n_at++] = pid;
 }
 
-/* Each of them may keep the scan from going on; about one that is left out nothing is asked. */
-static void test_who_is_looked_at_is_said_before(void **state)
+/* Examining any of them may hang the scan. One that is left out is not examined at all. */
+static void test_each_process_is_announced_before_it_is_examined(void **state)
 {
 	const struct program_id id = {.pid = 2, .start_time = FAKE_PROC_BEFORE};
 	struct left_out left_out = {0};
@@ -224,7 +224,7 @@ static void test_who_is_looked_at_is_said_before(void **state)
 	end(&f);
 }
 
-static void test_who_is_left_out_is_so_until_somebody_else_has_the_id(void **state)
+static void test_a_process_is_left_out_until_another_has_its_pid(void **state)
 {
 	const struct program_id id = {.pid = 2, .start_time = FAKE_PROC_BEFORE};
 	struct left_out left_out = {0};
@@ -289,8 +289,8 @@ static void test_an_id_that_is_used_again_is_another_process(void **state)
 	end(&f);
 }
 
-/* Its folder is the same, so what is in it was not looked at again. */
-static void test_who_is_known_is_not_read_again(void **state)
+/* Its folder is the same, so what is in it was not read again. */
+static void test_a_known_process_is_not_read_again(void **state)
 {
 	struct fixture f;
 
@@ -308,8 +308,8 @@ static void test_who_is_known_is_not_read_again(void **state)
 	end(&f);
 }
 
-/* Its memory was gone in the middle of a reading. */
-static void test_one_that_was_said_to_have_ended_begins_anew(void **state)
+/* Its memory disappeared in the middle of a reading. */
+static void test_a_program_reported_as_exited_begins_anew(void **state)
 {
 	struct fixture f;
 
@@ -328,7 +328,7 @@ static void test_one_that_was_said_to_have_ended_begins_anew(void **state)
 	end(&f);
 }
 
-static void test_what_cannot_be_told_now_is_asked_again(void **state)
+static void test_an_executable_that_could_not_be_examined_is_examined_again(void **state)
 {
 	struct fixture f;
 
@@ -350,8 +350,8 @@ static void test_what_cannot_be_told_now_is_asked_again(void **state)
 	end(&f);
 }
 
-/* Nor that it has ended: there may be no descriptor left, or no right to look. */
-static void test_who_has_an_id_may_be_unknown_for_a_while(void **state)
+/* It need not have exited: there may be no descriptor left, or no permission. */
+static void test_a_process_that_cannot_be_examined_for_a_while_is_kept(void **state)
 {
 	struct runtime_process *g;
 	struct fixture f;
@@ -400,7 +400,7 @@ static void test_answers_are_remembered_up_to_a_limit(void **state)
 	end(&f);
 }
 
-static void test_the_end_of_a_burst_comes_between_two_turns(void **state)
+static void test_a_turn_with_a_schedule_of_its_own_comes_between_two_others(void **state)
 {
 	struct runtime_process *g;
 	struct fixture f;
@@ -423,7 +423,7 @@ static void test_the_end_of_a_burst_comes_between_two_turns(void **state)
 	end(&f);
 }
 
-static void test_the_next_is_the_one_due_first_whatever_happens_to_the_others(void **state)
+static void test_the_next_program_is_the_one_due_first_whatever_happens_to_others(void **state)
 {
 	static const unsigned order[] = {3, 5, 2, 4};
 	struct fixture f;
@@ -456,7 +456,7 @@ static void test_the_next_is_the_one_due_first_whatever_happens_to_the_others(vo
 	end(&f);
 }
 
-static void test_what_is_remembered_is_counted_as_it_grows(void **state)
+static void test_memory_of_sessions_is_counted_as_it_grows(void **state)
 {
 	struct runtime_process *g;
 	struct fixture f;
@@ -561,22 +561,22 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_processes_found_together_are_spread_over_the_interval),
-		cmocka_unit_test(test_one_that_cannot_be_read_is_tried_less_and_less_often),
-		cmocka_unit_test(test_allocations_are_news_since_the_last_scan_only),
-		cmocka_unit_test(
-			test_allocations_are_news_to_who_takes_over_since_the_last_scan_before),
-		cmocka_unit_test(test_who_is_looked_at_is_said_before),
-		cmocka_unit_test(test_who_is_left_out_is_so_until_somebody_else_has_the_id),
+		cmocka_unit_test(test_a_program_that_cannot_be_read_is_tried_less_and_less_often),
+		cmocka_unit_test(test_only_programs_started_after_the_previous_scan_are_new),
+		cmocka_unit_test(test_a_successor_knows_when_its_predecessor_scanned),
+		cmocka_unit_test(test_each_process_is_announced_before_it_is_examined),
+		cmocka_unit_test(test_a_process_is_left_out_until_another_has_its_pid),
 		cmocka_unit_test(test_a_process_that_executes_something_else_is_new),
 		cmocka_unit_test(test_an_id_that_is_used_again_is_another_process),
-		cmocka_unit_test(test_who_is_known_is_not_read_again),
-		cmocka_unit_test(test_one_that_was_said_to_have_ended_begins_anew),
-		cmocka_unit_test(test_what_cannot_be_told_now_is_asked_again),
-		cmocka_unit_test(test_who_has_an_id_may_be_unknown_for_a_while),
+		cmocka_unit_test(test_a_known_process_is_not_read_again),
+		cmocka_unit_test(test_a_program_reported_as_exited_begins_anew),
+		cmocka_unit_test(test_an_executable_that_could_not_be_examined_is_examined_again),
+		cmocka_unit_test(test_a_process_that_cannot_be_examined_for_a_while_is_kept),
 		cmocka_unit_test(test_answers_are_remembered_up_to_a_limit),
-		cmocka_unit_test(test_the_end_of_a_burst_comes_between_two_turns),
-		cmocka_unit_test(test_the_next_is_the_one_due_first_whatever_happens_to_the_others),
-		cmocka_unit_test(test_what_is_remembered_is_counted_as_it_grows),
+		cmocka_unit_test(test_a_turn_with_a_schedule_of_its_own_comes_between_two_others),
+		cmocka_unit_test(
+			test_the_next_program_is_the_one_due_first_whatever_happens_to_others),
+		cmocka_unit_test(test_memory_of_sessions_is_counted_as_it_grows),
 		cmocka_unit_test(test_processes_of_proc_are_found_while_they_execute_the_program),
 		cmocka_unit_test(test_failed_allocations_are_survived),
 	};

@@ -1,6 +1,7 @@
 /*
- * A runtime that is made up (toy_runtime.h), beside Go's: what every runtime gets from runtime/ without a
- * line about it there. Its programs are children of the test that execute one file.
+ * A runtime that is made up (toy_runtime.h), beside Go's: what every runtime gets from
+ * runtime/ without a line about it there. Its programs are children of the test that execute
+ * one file.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,7 +1,9 @@
 /*
- * The numbers of a Go program that are shown per container: what its memory manager counts, and goroutines.
+ * The numbers of a Go program that are shown per container: what its memory manager counts,
+ * and goroutines.
  *
- * Allocations are exact where the release counts them, else those of the memory profiler, scaled.
+ * Allocations are exact where the release counts them, else those of the memory profiler,
+ * scaled.
  */
 #ifndef NODE_AGENT_GO_PROFILE_GO_COUNTERS_H
 #define NODE_AGENT_GO_PROFILE_GO_COUNTERS_H
@@ -39,8 +41,8 @@ int go_counters_read(struct go_opened *o, struct metric unread[GO_COUNTERS_UNREA
 		     struct container_values *ret) MUST_CHECK;
 
 /*
- * Returns the allocations of a reading as increments of the counters; none if the release counts them
- * exactly, or if the memory profiler is off.
+ * Returns the allocations of a reading as increments of the counters; none if the release
+ * counts them exactly, or if the memory profiler is off.
  */
 struct container_values go_counters_of_heap(struct go_opened *o, const struct heap_reading *heap);
 

@@ -62,7 +62,10 @@ static void count(struct go_locks *l, enum lock_kind kind, const struct lock_rea
 	metric_add(&l->metrics[RESTORED + kind], r->restored);
 }
 
-/* A burst that could not be ended, by this agent or an earlier one, counts as one that begins now. */
+/*
+ * A burst that could not be ended, by this agent or an earlier one, counts as one that begins
+ * now.
+ */
 static void begin_burst(const struct go_locks *l, struct go_session *s, uint64_t now_ns)
 {
 	if (s->locks[LOCK_BLOCK].is_ours && s->burst_end_ns == 0)

@@ -1,10 +1,12 @@
 /*
- * The table of functions by which runtime/ reads Go programs, and what is done in each of their turns.
+ * The table of functions by which runtime/ reads Go programs, and what is done in each of
+ * their turns.
  *
- * A profiler of the program that cannot be read must not make the whole program one that cannot be read,
- * as that is then tried less and less often: a list of goroutines that this release of the agent does not
- * understand is no reason to miss heap profiles. So such failures are counted and not returned. Every error
- * passes go_target_reason() first: most of them only mean that the process has exited meanwhile.
+ * A profiler of the program that cannot be read must not make the whole program one that
+ * cannot be read, as that is then tried less and less often: a list of goroutines that this
+ * release of the agent does not understand is no reason to miss heap profiles. So such
+ * failures are counted and not returned. Every error passes go_target_reason() first: most of
+ * them only mean that the process has exited meanwhile.
  */
 #include "node-agent/go/profile/go_profiler.h"
 

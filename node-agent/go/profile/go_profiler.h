@@ -1,6 +1,7 @@
 /*
- * Go as a runtime: heap, goroutine, mutex and block profiles and the counters of Go programs, read from
- * their memory. Nothing is stopped, and nothing is written unless an option asks for it.
+ * Go as a runtime: heap, goroutine, mutex and block profiles and the counters of Go programs,
+ * read from their memory. Nothing is stopped, and nothing is written unless an option asks for
+ * it.
  */
 #ifndef NODE_AGENT_GO_PROFILE_GO_PROFILER_H
 #define NODE_AGENT_GO_PROFILE_GO_PROFILER_H

@@ -58,7 +58,7 @@ static int reset_heap(struct go_session *s, enum bucket_history_start start)
 	return 0;
 }
 
-/* Rates that we set in a program that is executed no more are gone with it. */
+/* A new program has none of the rates that we set in its predecessor. */
 static void reset_locks(struct go_session *s, enum bucket_history_start start)
 {
 	for (int i = 0; i < LOCK_KINDS; i++) {

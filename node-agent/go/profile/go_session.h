@@ -25,12 +25,15 @@ DEFINE_CLEANUP(struct go_session *, go_session_free);
 size_t go_session_bytes(const struct go_session *s);
 
 /*
- * Forgets what the profilers counted. With RUNTIME_BASELINE_ZERO another program is executed, whose profilers we
- * have not switched on. Returns 0 or -ENOMEM.
+ * Forgets what the profilers counted. With RUNTIME_BASELINE_ZERO another program is executed,
+ * whose profilers we have not switched on. Returns 0 or -ENOMEM.
  */
 int go_session_reset(struct go_session *s, enum runtime_baseline baseline) MUST_CHECK;
 
-/* Its memory profiler was just switched on: forgets what that counted before. Returns 0 or -ENOMEM. */
+/*
+ * Its memory profiler was just switched on: forgets what that counted before. Returns 0 or
+ * -ENOMEM.
+ */
 int go_session_restart_heap(struct go_session *s) MUST_CHECK;
 
 #endif /* NODE_AGENT_GO_PROFILE_GO_SESSION_H */
