@@ -5,7 +5,7 @@
 
 #include "test/lib/unit.h"
 
-/* Reads and drops what is left of a body. */
+/* Reads and discards the rest of a body. */
 static bool read_body(const struct raw_server *s, int fd, size_t left)
 {
 	char in[64 * 1024];
@@ -76,7 +76,7 @@ static void serve_one(struct raw_server *s, int fd)
 			return;
 	} while (s->then == THEN_REPEAT);
 	if (s->then == THEN_RESET) {
-		/* let the client have what was sent: a reset would overtake it */
+		/* give the client time to read the reply, which a reset would discard */
 		usleep(20000);
 		setsockopt(fd, SOL_SOCKET, SO_LINGER, &reset, sizeof(reset));
 	}

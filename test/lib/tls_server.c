@@ -57,7 +57,7 @@ static void run_openssl(const struct tls_server *s, int out)
 	_exit(127);
 }
 
-/* The port is of its choice, and printed. */
+/* The command chooses the port and prints it. */
 void tls_server_start(struct tls_server *s)
 {
 	char line[256];

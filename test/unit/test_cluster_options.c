@@ -9,7 +9,7 @@ static void options_finip(struct cluster_options *o)
 	options_fini(cluster_option_defs, o);
 }
 
-/* args: NULL-terminated, the program's name first */
+/* args begins with the program's name and ends with NULL. */
 static int parse(struct cluster_options *o, char **args, struct err *err)
 {
 	int r = options_parse(cluster_option_defs, o, args, "cluster", "1", err);
@@ -67,7 +67,7 @@ static void refused(const char *flag, const char *second, const char *why)
 		fail_msg("%s: \"%s\" does not say \"%s\"", flag, err.msg, why);
 }
 
-static void scraping_is_that_of_coroot_unless_told_otherwise(void **state)
+static void scraping_defaults_are_those_of_coroot(void **state)
 {
 	CLEANUP(options_finip) struct cluster_options o = {0};
 	char *args[] = {(char[]){"x"}, NULL};
@@ -125,7 +125,7 @@ int main(void)
 		cmocka_unit_test(defaults_are_those_of_coroot),
 		cmocka_unit_test(an_empty_data_dir_is_refused),
 		cmocka_unit_test(only_the_embedded_engine_is_there),
-		cmocka_unit_test(scraping_is_that_of_coroot_unless_told_otherwise),
+		cmocka_unit_test(scraping_defaults_are_those_of_coroot),
 		cmocka_unit_test(types_to_scrape_are_a_list_of_known_names),
 		cmocka_unit_test(contradictions_in_scraping_are_refused),
 		cmocka_unit_test(forwarding_keeps_no_store),

@@ -24,7 +24,7 @@ struct fixture {
 	char msg[256];
 };
 
-/* ---- our own server -------------------------------------------------------------- */
+/* ---- a well-behaved server -------------------------------------------------------------- */
 
 static void echo(void *ctx, struct http_exchange *x)
 {
@@ -134,7 +134,7 @@ static void keep_result(void *ctx, const struct http_result *result)
 	loop_wake(f->stopper);
 }
 
-/* One request to f->url with path behind it; what came of it is in f. */
+/* Sends one request to f->url + path; f has the result. */
 static void ask(struct fixture *f, struct http_request req, const char *path)
 {
 	char url[128];
@@ -162,7 +162,7 @@ static void assert_failed(const struct fixture *f, int error)
 	assert_true(strlen(f->msg) > 5);
 }
 
-/* ---- against our server ------------------------------------------------------------------ */
+/* ---- a well-behaved server: tests ------------------------------------------------------------------ */
 
 static void requests_carry_what_they_were_given(void **state)
 {
@@ -301,7 +301,7 @@ static void many_requests_run_at_once_and_send_the_next_when_done(void **state)
 	assert_int_equal(n_running, 0);
 }
 
-/* ---- against servers that misbehave ------------------------------------------------------- */
+/* ---- servers that misbehave ------------------------------------------------------- */
 
 static void redirects_are_answers_like_any_other(void **state)
 {
@@ -443,7 +443,7 @@ static void a_kept_connection_the_server_closed_does_not_fail_the_next_request(v
 	}
 }
 
-/* ---- refusals and life -------------------------------------------------------------------- */
+/* ---- refused requests, create and destroy -------------------------------------------------------------------- */
 
 static void requests_that_make_no_sense_are_refused(void **state)
 {
@@ -569,7 +569,7 @@ int main(void)
 		cmocka_unit_test(construction_survives_lack_of_memory),
 	};
 
-	/* the proxies of whoever runs the tests */
+	/* of the user who runs the tests */
 	unsetenv("http_proxy");
 	unsetenv("https_proxy");
 	unsetenv("HTTPS_PROXY");

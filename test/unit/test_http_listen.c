@@ -28,7 +28,7 @@ static void listen_addresses_are_read(void **state)
 
 		assert_int_equal(http_parse_listen(cases[i].text, &addr, &dual_stack, NULL), 0);
 		assert_int_equal(dual_stack, cases[i].dual_stack);
-		/* both families keep the port at the same place */
+		/* the port is at the same place in both families */
 		assert_int_equal(ntohs(v4->sin_port), cases[i].port);
 		assert_non_null(inet_ntop(addr.ss_family,
 					  addr.ss_family == AF_INET ? (const void *)&v4->sin_addr

@@ -192,7 +192,7 @@ static void send_text(int fd, const char *text)
 	send_all(fd, text, strlen(text));
 }
 
-/* Until the server closes, or until the text wanted (NULL: none) is there. */
+/* Reads until the server closes, or until wanted (if not NULL) has arrived. */
 static const char *read_until(struct fixture *f, int fd, const char *wanted)
 {
 	struct pollfd p = {.fd = fd, .events = POLLIN};
@@ -215,7 +215,7 @@ static const char *read_until(struct fixture *f, int fd, const char *wanted)
 	return f->reply;
 }
 
-/* One request on a connection of its own, and everything that comes back. */
+/* Sends one request on a connection of its own and reads everything that comes back. */
 static const char *ask(struct fixture *f, const char *request)
 {
 	AUTO_CLOSE int fd = connect_to(f);
@@ -495,7 +495,7 @@ static void bodies_beyond_the_memory_for_them_are_asked_to_come_later(void **sta
 	send_all(fd, body, sizeof(body));
 	x = queue_pop(f->kept);
 
-	/* announced, and found out while receiving */
+	/* once announced by Content-Length, once noticed while receiving */
 	for (int chunked = 0; chunked < 2; chunked++) {
 		AUTO_CLOSE int other = connect_to(f);
 
@@ -519,7 +519,7 @@ static void bodies_beyond_the_memory_for_them_are_asked_to_come_later(void **sta
 	assert_int_equal(status_of(read_until(f, again, NULL)), 200);
 }
 
-static void one_connection_too_many_is_told_so(void **state)
+static void a_connection_above_the_limit_gets_503(void **state)
 {
 	struct fixture *f = *state;
 	int fds[3];
@@ -532,7 +532,7 @@ static void one_connection_too_many_is_told_so(void **state)
 	}
 	assert_int_equal(status_of(ask(f, "GET /page HTTP/1.1\r\nHost: x\r\n\r\n")), 503);
 	assert_has(f->reply, "\r\nRetry-After: 5\r\n");
-	/* those within the limit go on */
+	/* connections within the limit continue */
 	send_text(fds[0], "GET /page HTTP/1.1\r\nHost: x\r\n\r\n");
 	assert_int_equal(status_of(read_until(f, fds[0], "<p>")), 200);
 	for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
@@ -550,7 +550,7 @@ static void idle_and_trickling_clients_are_cut_off(void **state)
 	send_text(idle, "GET /echo HT");
 	assert_string_equal(read_until(f, idle, NULL), "");
 
-	/* who stood still for a second was idle and did not get to trickle */
+	/* a machine that pauses for a second makes the connection idle, not slow */
 	for (int tries = 0; n_sent == 0 && tries < 10; tries++) {
 		AUTO_CLOSE int fd = connect_to(f);
 		struct pollfd p = {.fd = fd, .events = POLLIN};
@@ -641,7 +641,7 @@ static void a_client_that_leaves_in_the_middle_of_its_body_harms_nobody(void **s
 	assert_int_equal(status_of(get(f, "/page", "")), 200);
 }
 
-/* ---- life ------------------------------------------------------------------------ */
+/* ---- create and destroy ---------------------------------------------------------- */
 
 static void a_quiesced_server_refuses_connections_and_finishes_what_it_has(void **state)
 {
@@ -662,7 +662,7 @@ static void a_quiesced_server_refuses_connections_and_finishes_what_it_has(void 
 
 static void *answer_after_a_while(void *exchange)
 {
-	usleep(1200000); /* longer than given answers have to get out */
+	usleep(1200000); /* longer than the last answers are waited for */
 	http_respond_text(exchange, 200, "the last one");
 	return NULL;
 }
@@ -738,7 +738,7 @@ static void a_port_alone_listens_on_every_address(void **state)
 	start(f, &(struct http_server_config){.listen = ":0"});
 	assert_int_equal(status_of(get(f, "/page", "")), 200);
 
-	/* what IPv6 has to say depends on the host; it never says refused */
+	/* whether IPv6 works depends on the host, but it never refuses the connection */
 	v6 = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	addr.sin6_port = htons((uint16_t)http_server_port(f->server));
 	if (v6 >= 0 && connect(v6, (const struct sockaddr *)&addr, sizeof(addr)) < 0)
@@ -782,7 +782,7 @@ int main(void)
 		with_fixture(a_client_that_expects_continue_is_refused_before_it_sends),
 		with_fixture(an_endless_body_is_cut_off),
 		with_fixture(bodies_beyond_the_memory_for_them_are_asked_to_come_later),
-		with_fixture(one_connection_too_many_is_told_so),
+		with_fixture(a_connection_above_the_limit_gets_503),
 		with_fixture(idle_and_trickling_clients_are_cut_off),
 		with_fixture(other_threads_answer_what_handlers_kept),
 		with_fixture(a_client_that_left_before_the_answer_harms_nobody),

@@ -1,4 +1,4 @@
-/* Stopping a server while its threads are busy: what goes wrong then does so once in some hundred. */
+/* Stops a server while its threads are busy, many times: the races are rare. */
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <pthread.h>
@@ -28,7 +28,7 @@ static int connect_to(unsigned port)
 	return fd;
 }
 
-/* One request after the other, until the server hangs up. */
+/* Sends one request after the other until the server closes the connection. */
 static void *ask_on(void *fd)
 {
 	static const char request[] = "GET / HTTP/1.1\r\nHost: x\r\n\r\n";

@@ -1,4 +1,4 @@
-/* Requests that do not simply end: streams, silence, cancelling, limits over several. */
+/* Requests that do not simply end: streams, idle time-outs, cancelling, shared limits. */
 #include <curl/curl.h>
 #include <dirent.h>
 #include <dlfcn.h>
@@ -14,7 +14,7 @@
 
 struct fixture;
 
-/* One request and what came of it. */
+/* One request and its result. */
 struct ask {
 	struct fixture *f;
 	struct raw_server server;
@@ -38,14 +38,14 @@ struct fixture {
 	struct loop *loop;
 	struct loop_source *timer;
 	struct http_client *client;
-	int n_left; /* the loop stops when so many are done */
+	int n_left; /* the loop stops after so many requests */
 	struct ask asks[MAX_TRANSFERS];
 };
 
 /* How many of the next calls of curl_multi_add_handle() fail. */
 static int n_adds_to_fail;
 
-/* Stands before libcurl's own for the whole program. */
+/* Overrides libcurl's function in this program. */
 CURLMcode curl_multi_add_handle(CURLM *multi, CURL *easy)
 {
 	CURLMcode (*real)(CURLM *, CURL *);
@@ -153,7 +153,7 @@ static void start(struct ask *a, struct http_request req)
 	assert_int_equal(http_start(a->f->client, &req, on_done, a, &a->transfer), 0);
 }
 
-/* Until n more are done. */
+/* Runs the loop until n requests are done. */
 static void run(struct fixture *f, int n)
 {
 	f->n_left = n;
@@ -253,7 +253,7 @@ static void what_the_reader_refuses_ends_the_request(void **state)
 	assert_int_equal(a->n_pieces, 1);
 }
 
-/* ---- silence ----------------------------------------------------------------------------- */
+/* ---- idle time-out ----------------------------------------------------------------------- */
 
 static void silence_ends_a_request_and_says_so(void **state)
 {
@@ -271,7 +271,7 @@ static void silence_ends_a_request_and_says_so(void **state)
 
 	a->on_data = keep;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		/* a busy machine may be silent even before the data */
+		/* on a busy machine the time may be over before the data: allow more */
 		for (unsigned ms = 60;; ms *= 4) {
 			uint64_t start_ns = clock_monotonic_ns();
 			char expected[32];
@@ -293,7 +293,7 @@ static void silence_ends_a_request_and_says_so(void **state)
 	}
 }
 
-/* A machine that stands still is silent, but not each time. */
+/* A machine that pauses makes the stream silent, but not every time. */
 #define SLOW_TRIES 5
 
 static void a_slow_stream_is_not_silent(void **state)
@@ -301,7 +301,7 @@ static void a_slow_stream_is_not_silent(void **state)
 	struct fixture *f = *state;
 	struct ask *slow = &f->asks[0], *hung = &f->asks[1];
 
-	/* about a second in all; the hung one makes the timer go off meanwhile */
+	/* takes a second; the hung request makes the timer expire meanwhile */
 	slow->on_data = keep;
 	for (int tries = 0; tries == 0 || (slow->error && tries < SLOW_TRIES); tries++) {
 		memset(slow->data, 0, sizeof(slow->data));
@@ -385,7 +385,7 @@ static void a_done_function_may_cancel_the_others(void **state)
 	struct fixture *f = *state;
 	struct ask *a = &f->asks[0], *b = &f->asks[1];
 
-	/* both end at about the same time, or both have timed out when the timer goes off */
+	/* both end at about the same time, or have both timed out when the timer expires */
 	for (int i = 0; i < 20; i++) {
 		bool by_silence = i % 2 == 1;
 
@@ -432,7 +432,7 @@ static void a_reader_may_cancel_another_request(void **state)
 	start(reader, (struct http_request){0});
 	start(victim, (struct http_request){0});
 	assert_int_equal(loop_run(f->loop), 0);
-	/* whoever came first */
+	/* either may be first */
 	assert_int_equal(reader->n_pieces + victim->n_pieces, 1);
 	assert_int_equal(reader->n_done + victim->n_done, 0);
 	assert_true((reader->transfer == NULL) != (victim->transfer == NULL));
@@ -460,7 +460,7 @@ static int start_in_reader(void *ctx, const char *data, size_t len)
 	keep(a, data, len);
 	if (a->n_pieces > 1)
 		return 0;
-	/* one that runs, and one that is taken back at once */
+	/* one that runs, and one that is cancelled at once */
 	a->other[0].on_data = keep;
 	start(&a->other[0], (struct http_request){0});
 	start(&a->other[1], (struct http_request){0});
@@ -519,7 +519,7 @@ static void a_deferred_request_that_cannot_start_may_cancel_another_deferred_one
 	assert_null(c->transfer);
 }
 
-/* ---- limits over several --------------------------------------------------------------- */
+/* ---- limits of several requests --------------------------------------------------------------- */
 
 static void bodies_share_one_limit(void **state)
 {
@@ -546,7 +546,7 @@ static void bodies_share_one_limit(void **state)
 	assert_non_null(strstr(ended->msg, "beside the others"));
 	assert_int_equal(kept->n_done, 0);
 
-	/* what is cancelled makes room, and so does what was received */
+	/* cancelled and finished requests make room */
 	http_cancel(kept->transfer);
 	for (int i = 0; i < 3; i++) {
 		struct ask *a = &f->asks[2];
@@ -594,7 +594,7 @@ static void idle_connections_are_limited(void **state)
 		run(f, 1);
 		assert_int_equal(f->asks[i].error, 0);
 	}
-	/* the servers, in this process too, close theirs a moment later */
+	/* the servers in this process close their ends a moment later */
 	for (int tries = 0; n_idle != 4 && tries < 1000; tries++) {
 		usleep(5000);
 		n_idle = n_descriptors() - n_before;
@@ -602,7 +602,7 @@ static void idle_connections_are_limited(void **state)
 	assert_int_equal(n_idle, 4);
 }
 
-/* ---- where to ---------------------------------------------------------------------------- */
+/* ---- addresses and proxies ---------------------------------------------------------------------------- */
 
 static void a_request_goes_to_the_address_it_was_given(void **state)
 {
@@ -658,7 +658,7 @@ static void a_proxy_is_that_of_the_configuration_or_none(void **state)
 	raw_server_stop(&proxy->server);
 	assert_memory_equal(proxy->server.request, "GET http://name.invalid/p HTTP/1.1\r\n", 35);
 
-	/* the environment's is not asked */
+	/* the proxy of the environment is not used */
 	setenv("http_proxy", "http://127.0.0.1:1", 1);
 	cfg.proxy = "";
 	use_client(f, &cfg);
@@ -694,7 +694,7 @@ int main(void)
 		with_fixture(a_proxy_is_that_of_the_configuration_or_none),
 	};
 
-	/* the proxies of whoever runs the tests */
+	/* of the user who runs the tests */
 	unsetenv("http_proxy");
 	unsetenv("all_proxy");
 	unsetenv("ALL_PROXY");

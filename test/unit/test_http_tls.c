@@ -1,4 +1,4 @@
-/* TLS, against the server of OpenSSL's command. */
+/* TLS, with the server of the openssl command. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -191,7 +191,7 @@ int main(void)
 		with_fixture(a_server_that_wants_a_certificate_gets_ours),
 	};
 
-	/* the proxies of whoever runs the tests; sockets closed by the other side, as in the agents */
+	/* proxies of the user who runs the tests; SIGPIPE is ignored as in the agents */
 	unsetenv("https_proxy");
 	unsetenv("HTTPS_PROXY");
 	unsetenv("all_proxy");

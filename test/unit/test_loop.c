@@ -122,7 +122,7 @@ static void remove_both(void *ctx, uint32_t events)
 	f->n_a++;
 	loop_remove(f->a);
 	loop_remove(f->b);
-	/* again: a removed source is still remembered within the batch */
+	/* again: within the batch, a removed source still exists */
 	loop_remove(f->a);
 	close(f->b_fd);
 	f->b_fd = -1;
@@ -147,7 +147,7 @@ static void add_b_in_place_of_a(void *ctx, uint32_t events)
 
 	(void)events;
 	loop_remove(f->a);
-	/* allocated while the removed one's memory is still named by the batch */
+	/* allocated while an event of the batch still refers to the removed source */
 	assert_int_equal(loop_add_wake(f->loop, on_b, f, &f->b), 0);
 	loop_wake(f->b);
 }
@@ -213,7 +213,7 @@ static void a_timer_unset_while_its_event_is_in_the_batch_does_not_fire(void **s
 	assert_int_equal(loop_add_timer(f->loop, unset_the_other, f, &f->b), 0);
 	loop_set_timer(f->a, 0);
 	loop_set_timer(f->b, 0);
-	usleep(1000); /* both have expired before the loop looks */
+	usleep(1000); /* both have expired before the loop polls */
 	stop_after(f, 5 * NS_PER_MS);
 	assert_int_equal(loop_run(f->loop), 0);
 	assert_int_equal(f->n_a, 1);

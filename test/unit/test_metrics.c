@@ -158,7 +158,7 @@ static void a_name_that_comes_back_after_another_is_refused(void **state)
 	assert_int_equal(metrics_register(ms, ONE(&scattered[1]), &other, NULL), -EINVAL);
 }
 
-/* The number after "\nname "; -1 when it is not there. */
+/* Returns the number after "\nname ", or -1 if it is not there. */
 static double shown(const char *name)
 {
 	char line[128];

@@ -3,7 +3,7 @@
 #include "node-agent/node_options.h"
 #include "test/lib/unit.h"
 
-/* Parses and checks; the sentence of the error, if any, is left in err. */
+/* Parses and checks a command line; err has the sentence of an error. */
 static int parse(char **argv, struct err *err)
 {
 	struct node_options o = {0};

@@ -5,7 +5,7 @@
 #include "common/system/open_files.h"
 #include "test/lib/unit.h"
 
-/* In a process of its own, since limits do not come back for those who are not root. */
+/* Runs in a child process, because only root can raise a hard limit again. */
 static void the_soft_limit_becomes_the_hard_one(void **state)
 {
 	int status;

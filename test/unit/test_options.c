@@ -73,7 +73,7 @@ static int reset(void **state)
 	return 0;
 }
 
-/* A file whose path is in path, gone with reset(). */
+/* Makes a file, which exists until reset(); path is its path. */
 static void write_file(const char *text, size_t len)
 {
 	if (file_fd >= 0)
@@ -91,7 +91,7 @@ static void write_file(const char *text, size_t len)
 	})
 #define ARG(text) ((char[]){text})
 
-/* As PARSE(), with what it wrote to stdout in output. */
+/* The same as PARSE(); output has what it wrote to stdout. */
 #define PARSE_OUTPUT(...)                    \
 	({                                   \
 		int saved_ = grab_stdout();  \

@@ -1,4 +1,4 @@
-/* The uploader against our own HTTP server on loopback: real sockets, scripted answers. */
+/* The uploader with an HTTP server on loopback: real sockets, scripted answers. */
 #include <errno.h>
 #include <stdatomic.h>
 
@@ -17,7 +17,7 @@ struct fixture {
 	_Atomic unsigned n_requests;
 	_Atomic unsigned n_refusals; /* answer this many with refusal first */
 	unsigned refusal;
-	bool fails_on_poison; /* 500 to a body that begins with 'p', always */
+	bool fails_on_poison; /* always answer 500 to a body that begins with 'p' */
 	bool timed_out;
 };
 
@@ -76,7 +76,7 @@ static void set_up(struct fixture *f, bool with_server, unsigned max_sending, si
 	};
 	AUTO_FREE char *endpoint = NULL;
 	struct err err = {""};
-	unsigned port = 1; /* nobody listens there */
+	unsigned port = 1; /* nothing listens there */
 
 	assert_int_equal(loop_new(&f->loop), 0);
 	assert_int_equal(metrics_new(&f->metrics), 0);
@@ -208,7 +208,7 @@ static void a_profile_that_the_receiver_fails_on_holds_up_nobody(void **state)
 	for (int i = 0; i < 3; i++)
 		add(&f, "good");
 	run_until_uploaded(&f, 3);
-	/* the receiver may have failed for another reason: only others' success shows that not */
+	/* the receiver may be in trouble: only success of other profiles shows that it is not */
 	assert_int_equal(uploader_pending(f.uploader), 1);
 
 	for (unsigned n = 4; n < 24 && uploader_pending(f.uploader) > 0; n++) {
@@ -234,7 +234,7 @@ static void a_full_queue_loses_the_oldest_and_counts_it(void **state)
 	assert_int_equal(uploader_pending(f.uploader), 3);
 	assert_metric(&f, "\ntest_profiles_dropped_total{reason=\"queue_full\"} 7\n");
 	add(&f, big);
-	add(&f, big); /* two of them are over the bytes */
+	add(&f, big); /* two of them exceed the limit of bytes */
 	assert_int_equal(uploader_pending(f.uploader), 2);
 	assert_metric(&f, "\ntest_profiles_dropped_total{reason=\"queue_full\"} 10\n");
 	assert_metric(&f, "\ntest_upload_queue_bytes 607\n");
