@@ -7,36 +7,15 @@
 
 #include "common/data/buf.h"
 #include "common/options/option_value.h"
-
-#define READ_BYTES ((size_t)16 * 1024)
+#include "common/system/fs.h"
 
 static int read_file(const char *path, struct buf *out, struct err *err)
 {
-	AUTO_CLOSE int fd = -1;
+	int r = fs_read_at(AT_FDCWD, path, out);
 
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return err_set(err, -errno, "open %s: %m", path);
-	for (;;) {
-		size_t want = out->limit - out->len;
-		ssize_t n;
-		int r;
-
-		if (want == 0)
-			return err_set(err, -EINVAL, "%s: larger than %zu bytes", path,
-				       OPTIONS_FILE_BYTES);
-		r = buf_reserve(out, want < READ_BYTES ? want : READ_BYTES);
-		if (r < 0)
-			return r;
-		n = read(fd, out->data + out->len, want < READ_BYTES ? want : READ_BYTES);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return err_set(err, -errno, "read %s: %m", path);
-		if (n == 0)
-			return 0;
-		out->len += (size_t)n;
-	}
+	if (r == -EFBIG)
+		return err_set(err, -EINVAL, "%s: larger than %zu bytes", path, OPTIONS_FILE_BYTES);
+	return r < 0 && r != -ENOMEM ? err_set(err, r, "read %s: %s", path, strerror(-r)) : r;
 }
 
 /* libyaml gives a line for every error but bytes that are not UTF-8. */
@@ -161,7 +140,8 @@ int options_load_file(const struct option_def *defs, void *opts, const char *pat
 	if (!yaml_parser_initialize(&parser))
 		return -ENOMEM;
 
-	yaml_parser_set_input_string(&parser, (const unsigned char *)text.data, text.len);
+	/* an empty file leaves the buffer without memory, which libyaml does not accept */
+	yaml_parser_set_input_string(&parser, (const unsigned char *)(text.data ?: ""), text.len);
 	if (!yaml_parser_load(&parser, &doc)) {
 		r = parser_error(&parser, path, &text, err);
 	} else {

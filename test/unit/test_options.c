@@ -317,7 +317,7 @@ static void a_file_that_cannot_be_read_is_explained(void **state)
 
 	(void)state;
 	assert_int_equal(PARSE(ARG("--config=/nonexistent/a.yaml")), -ENOENT);
-	assert_string_equal(err.msg, "open /nonexistent/a.yaml: No such file or directory");
+	assert_string_equal(err.msg, "read /nonexistent/a.yaml: No such file or directory");
 	assert_int_equal(PARSE(ARG("--config=/proc/self")), -EISDIR);
 	assert_string_equal(err.msg, "read /proc/self: Is a directory");
 
