@@ -1,4 +1,5 @@
-// Metrics of Go processes per container, of a program that is stripped and has no profiler, against what its runtime says.
+// Metrics of Go processes per container: those of a stripped program without profiler, compared with
+// what its runtime reports.
 "use strict";
 
 const assert = require("node:assert");
@@ -27,13 +28,13 @@ after(async () => {
   await cluster.stop();
 });
 
-test("what a process did before the agent came is not counted", async () => {
+test("what a process did before the agent started is not counted", async () => {
   assert.ok((await eventually("the program", async () => (await metric("goroutines")) + 1)) >= 2);
   assert.ok((await metric("alloc_bytes_total")) < 1 << 20);
   assert.strictEqual(await metric("gc_cycles_total"), 0);
 });
 
-test("counters move by what the program did, and gauges are what it has", async () => {
+test("counters grow by what the program does, and gauges show what it has", async () => {
   const names = ["alloc_bytes_total", "alloc_objects_total", "gc_cycles_total", "gc_pause_seconds_total"];
   const first = {};
   for (const name of names) first[name] = await metric(name);

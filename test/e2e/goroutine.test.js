@@ -24,7 +24,7 @@ before(async () => {
   node = await startNode({
     cluster,
     interval: "5s",
-    pids: [workload.pid], // what is counted is of this program alone
+    pids: [workload.pid], // the counters are of this program alone
     args: ["--go-heap-interval=1s", "--go-heap-profiler=disabled", "--go-goroutine-profiler=reasons"],
   });
 });
@@ -57,7 +57,7 @@ test("the flame graph shows where they wait, and for what", async () => {
   assert.ok(Math.abs(f.share("[sleep]") - (ran.sleepers + 1) / all) < 0.02, names);
 });
 
-test("every goroutine that was read is counted, and heap profiles are not made", async () => {
+test("every goroutine that was read is counted, and there are no heap profiles", async () => {
   assert.ok((await node.metric("node_agent_go_profiles_total", "goroutine")) >= 5);
   assert.ok((await node.metric("node_agent_go_goroutines_read_total", "")) > ran.workers * 5);
   assert.strictEqual(await node.metric("node_agent_go_goroutines_incomplete_stack_total", "broken"), 0);

@@ -36,8 +36,8 @@ after(async () => {
 const service = async () => (await eventually("the application", () => application(cluster, program("goheap")))).service;
 const graph = async (type) => flame(cluster, { service: await service(), type, from, to: Date.now() + 1000 });
 
-test("what a program keeps is in use, under the function that allocated it", async () => {
-  // with the last one that it threw away. Blocks of eight times the sampling rate are missed with a probability of e^-8
+test("memory that a program keeps is in use, under the function that allocated it", async () => {
+  // including the last block that it dropped. Blocks of eight times the sampling rate are missed with a probability of e^-8
   await eventually(`about ${ran.keptBytes} bytes in use`, async () => {
     const [last] = await sql(
       cluster,
@@ -51,7 +51,7 @@ test("what a program keeps is in use, under the function that allocated it", asy
   assert.ok(f.find("main.keepForever").length > 0, `functions: ${f.list.map((n) => n.name).join(" ")}`);
 });
 
-test("what it allocated is told once, whatever the interval", async () => {
+test("its allocations are reported once, whatever the interval", async () => {
   const isAll = async () => {
     const f = await graph(ALLOCATED);
     const thrown = f.share("main.throwAway") * f.total;

@@ -1,5 +1,6 @@
-// A Go program whose linker has left the memory profiler out: switched on from outside, its profile up to
-// the store, and switched off again. The agents see this program only, as they write to all of Go they find.
+// A Go program whose linker has omitted the memory profiler: it is switched on from outside, profiles reach
+// the store, and it is switched off again. The agents see only this program, because they write to all Go
+// programs that they find.
 "use strict";
 
 const assert = require("node:assert");
@@ -12,7 +13,7 @@ const { eventually, sleep } = require("./lib/wait");
 const IN_USE = "go_runtime:heap_inuse_space:bytes";
 const ALLOCATED = "go_runtime:heap_alloc_space:bytes";
 const FORCE = ["--go-heap-profiler=force", "--go-heap-restore"];
-// the agent waits so long after the switch, and has its first round behind it one interval later
+// the agent waits this long after the switch, and has completed its first round one interval later
 const SWITCHED_MS = 1000;
 const INTERVAL_MS = 1000;
 
@@ -35,7 +36,7 @@ const forced = (node) => node.metric("node_agent_go_heap_forced_total");
 const offs = (node) => node.metric("node_agent_go_heap_off_total");
 const records = (node) => node.metric("node_agent_go_heap_records_total");
 
-// Two turns of an agent that only looks: whether the profiler is on.
+// Whether the profiler is on: runs an agent that only reads for two rounds.
 async function isOn() {
   const node = await start([]);
   await eventually("a turn", async () => (await offs(node)) + (await records(node)) > 0);
@@ -51,7 +52,7 @@ test("the linker has switched the profiler off", async () => {
   assert.strictEqual(await isOn(), false);
 });
 
-test("forced, its allocations are told where they were made, and after the end it is off", async () => {
+test("when forced, its allocations are reported by function, and the profiler is off after the agent's end", async () => {
   const range = { from: Date.now() };
   const node = await start(FORCE);
   await eventually("the switch", async () => (await forced(node)) === 1);
@@ -77,7 +78,7 @@ test("forced, its allocations are told where they were made, and after the end i
   };
   await eventually("what it keeps", async () => near(await latest(), said.keptBytes));
   assert.ok((await sum(IN_USE, "main.keepForced")()) > 0);
-  // told once: it does not become more
+  // reported once: the sum stays the same
   await sleep(3 * INTERVAL_MS);
   assert.ok(near(await thrown(), said.thrownBytes), `${await thrown()} of ${said.thrownBytes} bytes`);
 
@@ -86,7 +87,7 @@ test("forced, its allocations are told where they were made, and after the end i
   assert.strictEqual(await isOn(), false);
 });
 
-test("what an agent that was killed has switched on, the next one switches off", async () => {
+test("a profiler that a killed agent left on is switched off by the next agent", async () => {
   let node = await start(FORCE);
   await eventually("the switch", async () => (await forced(node)) === 1);
   await node.stop("SIGKILL");
@@ -100,7 +101,7 @@ test("what an agent that was killed has switched on, the next one switches off",
   assert.strictEqual(await isOn(), false);
 });
 
-test("without the wish to restore it stays on", async () => {
+test("without the option to restore, it stays on", async () => {
   const node = await start(FORCE.slice(0, 1));
   await eventually("the switch", async () => (await forced(node)) === 1);
   await node.stop();

@@ -1,5 +1,5 @@
-// Mutex and block profiles of a Go program that never asks for them, from its memory to the store; and that it is
-// left as it was. The agent sees no other processes: what it does to this one it would do to all.
+// Mutex and block profiles of a Go program that never asks for them, from its memory to the store; and that the
+// program is restored. The agent sees no other processes, since it would change them as well.
 "use strict";
 
 const assert = require("node:assert");
@@ -40,7 +40,7 @@ function startWorkload() {
   };
 }
 
-// Instead of /proc a folder of links to everything in it but processes, and to this one.
+// A directory in place of /proc, with links to this process and to everything but processes.
 async function startNodeThatSees(pid) {
   const port = await freePort();
   const real = path.join(runDir, "proc");
@@ -71,7 +71,7 @@ before(async () => {
   asked.push(await workload.ask());
   node = await startNodeThatSees(workload.pid);
   await eventually("profiles", async () => (await made("mutex")) >= 5 && (await made("block")) >= 4);
-  // so many of them are told that ten per cent are five times their deviation
+  // enough of them are sampled that ten per cent are five standard deviations
   const enough = asked[0].waits + 3000 * OURS;
   await eventually("waits", async () => (asked[1] = await workload.ask()).waits > enough, 240000);
 });
@@ -84,7 +84,7 @@ after(async () => {
 const service = async () =>
   (await eventually("the application", () => application(cluster, program("golocks")))).service;
 
-// Nanoseconds of waiting in each second that its profiles cover.
+// Nanoseconds of waiting per second that its profiles cover.
 async function told(type) {
   const [row] = await sql(
     cluster,
@@ -106,7 +106,7 @@ test("while the agent runs the mutex profiler is on", () => {
   assert.ok(asked[1].blockCycles > 0);
 });
 
-test("the agent's end leaves the program as it was", async () => {
+test("at its end, the agent restores the program", async () => {
   await node.stop();
   const first = await workload.ask();
   assert.strictEqual(first.mutexRate, 0);
@@ -114,13 +114,13 @@ test("the agent's end leaves the program as it was", async () => {
   assert.strictEqual((await workload.ask()).blockCycles, first.blockCycles);
 });
 
-test("what a killed agent has left is switched off by the next one", async () => {
+test("profilers that a killed agent left on are switched off by the next one", async () => {
   node = await startNodeThatSees(workload.pid);
   await eventually("a burst", async () => (await node.metric("node_agent_go_lock_switched_on_total", "block")) >= 1);
   await node.stop("SIGKILL");
   assert.strictEqual((await workload.ask()).mutexRate, OURS);
   node = await startNodeThatSees(workload.pid);
-  // it is known again once a burst has ended
+  // the agent recognizes it once a burst has ended
   await eventually("its end", async () => (await node.metric("node_agent_go_lock_restored_total", "block")) >= 1);
   assert.strictEqual((await workload.ask()).mutexRate, OURS);
   await node.stop();
@@ -130,15 +130,15 @@ test("what a killed agent has left is switched off by the next one", async () =>
   assert.strictEqual((await workload.ask()).blockCycles, last.blockCycles);
 });
 
-test("contention is as long as it was, and in the function that holds the lock", async () => {
+test("contention has its true duration, in the function that holds the lock", async () => {
   assertNear(await told("go:mutex_delay:nanoseconds"), waited());
   range.to = Date.now() + 60000;
   const f = await flame(cluster, { service: await service(), type: "go:mutex_delay:nanoseconds", ...range });
   assert.ok(f.share("main.(*pair).turn") > 0.95, `functions: ${f.list.map((n) => n.name).join(" ")}`);
 });
 
-test("a burst tells how long goroutines blocked, and where", async () => {
-  // what begins before it or ends after it is not seen: on a busy machine these are longer
+test("a burst shows how long goroutines blocked, and where", async () => {
+  // waits that begin before it or end after it are missing; on a busy machine these are longer
   const meanS = (asked[1].waitedNs - asked[0].waitedNs) / (asked[1].waits - asked[0].waits) / 1e9;
   assertNear(await told("go:block_delay:nanoseconds"), waited(), (2 * meanS) / BURST_S);
   const f = await flame(cluster, { service: await service(), type: "go:block_delay:nanoseconds", ...range });

@@ -1,4 +1,5 @@
-// "make run" as a user meets it: half a minute after the start, a true flame graph in the browser.
+// "make run" as a user experiences it: half a minute after the start, the browser shows a correct flame
+// graph.
 "use strict";
 
 const path = require("node:path");
@@ -28,7 +29,7 @@ before(async () => {
   await run.ready("/readyz");
   const from = Date.now();
   await page.goto(run.url);
-  // the page looks for new data by itself: no reload
+  // the page polls for new data: no reload
   const row = page.locator(`[data-testid="application"][data-service$="/${program("share")}"]`);
   await row.waitFor();
   await row.locator("a").first().click();
@@ -49,7 +50,7 @@ test("the flame graph is visible within 30 s of the start", () => {
   assert.ok(visibleMs < 30000, `took ${visibleMs} ms`);
 });
 
-test("the page comes with one policy of what it may load", async () => {
+test("the page has one content security policy", async () => {
   const policy = (await fetch(run.url)).headers.get("content-security-policy");
   assert.match(policy, /^default-src 'self';/);
   assert.strictEqual(policy.split("default-src").length, 2, policy);
@@ -67,7 +68,7 @@ test("the list of applications shows what runs here, busiest first", async () =>
   await eventually("the flame graph", () => frame("spend_seventy"));
 });
 
-test("frames are as wide as their share, and stand on their callers", async () => {
+test("frames are as wide as their share, and above their callers", async () => {
   // the last profile comes an interval later; five points are then five standard deviations of the samples
   await eventually("all of it", async () => (await frame("total")).total > 0.9 * ran.cpuNs);
   const frames = await drawnFrames(page);
@@ -75,7 +76,7 @@ test("frames are as wide as their share, and stand on their callers", async () =
   const widthOf = (name) => frames.filter((f) => f.name === name).reduce((s, f) => s + f.w, 0) / total.w;
   assert.ok(Math.abs(widthOf("spend_seventy") - ran.spend_seventy / ran.cpuNs) < 0.05, `${widthOf("spend_seventy")}`);
   assert.ok(Math.abs(widthOf("spend_thirty") - ran.spend_thirty / ran.cpuNs) < 0.05, `${widthOf("spend_thirty")}`);
-  // a sample or two may have hit a prologue and stand elsewhere
+  // a sample or two may have hit a prologue and appear elsewhere
   const widest = (name) => frames.filter((f) => f.name === name).reduce((a, b) => (b.w > a.w ? b : a));
   const leaf = widest("spend_seventy");
   const caller = widest("share_work");
@@ -87,7 +88,7 @@ test("the timeline is drawn", async () => {
   assert.ok((await inked(page, '[data-testid="timeline"] canvas')) > 200);
 });
 
-test("hovering tells name, file and numbers", async () => {
+test("hovering shows name, file and numbers", async () => {
   const f = await frame("spend_seventy");
   await page.mouse.move(f.x + f.w / 2, f.y + f.h / 2);
   const tip = page.locator('[data-testid="tooltip"]');
@@ -98,7 +99,7 @@ test("hovering tells name, file and numbers", async () => {
   await page.mouse.move(5, 5);
 });
 
-test("search says which share of the time matches", async () => {
+test("search shows which share of the time matches", async () => {
   await page.fill('[data-testid="search"]', "spend_thirty");
   const share = await eventually("the matched share", async () => {
     const m = /([\d.]+) ?%/.exec(await page.locator('[data-testid="matched"]').innerText());

@@ -1,4 +1,4 @@
-// Agents that come and go: the other one stays, and little or nothing is lost.
+// One agent is stopped and started again while the other one runs: little or nothing is lost.
 "use strict";
 
 const assert = require("node:assert");
@@ -37,7 +37,7 @@ test("no cluster-agent at the start: the node-agent runs, counts, and delivers l
   );
 });
 
-test("SIGKILL of the cluster-agent: what it missed comes when it is back", async (t) => {
+test("SIGKILL of the cluster-agent: what it missed arrives after its restart", async (t) => {
   let cluster = await startCluster();
   t.after(() => cluster.stop());
   const node = await startNode({ cluster, interval: `${INTERVAL_S}s` });
@@ -45,7 +45,7 @@ test("SIGKILL of the cluster-agent: what it missed comes when it is back", async
   const work = runWorkload("share", 14);
   const app = await eventually("first data", () => application(cluster, program("share")));
   const stored = await sampledNs(cluster, app.service);
-  // what was stored together but not answered would count twice (store_writer.h)
+  // uploads that were stored but not answered would count twice (store_writer.h)
   await eventually("all is answered", async () => (await node.metric("node_agent_upload_queue_profiles")) === 0);
   await cluster.stop("SIGKILL");
   await sleep(1000);
@@ -66,7 +66,7 @@ test("SIGKILL of the node-agent: at most the current interval is lost", async (t
   t.after(() => node.stop());
   const work = runWorkload("share", 12);
   await eventually("first data", () => application(cluster, program("share")));
-  // a whole interval later than one that was stored, so that the next is not there yet
+  // one interval after a stored profile, so that the next one has not arrived yet
   const { service } = await application(cluster, program("share"));
   const lastEnd = async () =>
     (await sql(cluster, `SELECT max(toUnixTimestamp64Milli(End)) AS ms FROM profiling_samples WHERE ServiceName = '${service}'`))[0].ms;

@@ -1,4 +1,4 @@
-// The whole path: what programs know about themselves against what is stored about them.
+// The whole path: compares what programs know about themselves with what is stored.
 "use strict";
 
 const assert = require("node:assert");
@@ -12,9 +12,9 @@ const INTERVAL_S = 5;
 const FIRST_DATA_MS = (INTERVAL_S + 3) * 1000; // 3000 of them for start and upload
 const CPU_S = 30;
 const KERNEL_CPU_S = 16;
-// How far a share may be off: at 99 Hz and 30 s of CPU, five standard deviations are 4.5 points.
+// Tolerance of a share: at 99 Hz and 30 s of CPU, five standard deviations are 4.5 points.
 const POINTS = 0.05;
-// And the CPU time: on a busy machine, where a program runs some four milliseconds at a time, five are 7 per cent.
+// Tolerance of the CPU time: on a busy machine, where a program runs some four milliseconds at a time, five are 7 per cent.
 const CPU_SHARE = 0.07;
 
 let cluster;
@@ -62,7 +62,7 @@ test("the node-agent ends cleanly and quickly on SIGTERM", () => {
 });
 
 test("first data is there within one interval of the start", async () => {
-  // a machine that stands still for some seconds makes it late as well, but not each time
+  // a machine that stalls for some seconds makes it late, too, but not every time
   for (let again = 0; firstDataMs > FIRST_DATA_MS && again < 3; again++) {
     const another = await startNode({ cluster, interval: `${INTERVAL_S}s` });
     firstDataMs = await untilData(another);
@@ -127,7 +127,7 @@ test("kernel time is there, by name, and marked as the kernel's", async () => {
   const kernel = tree.list.filter((n) => n.file === "[kernel]" && n.parent.file !== "[kernel]");
   near(kernel.reduce((s, n) => s + n.total, 0) / tree.total, 0.97, 0.06, "share of the kernel");
   assert.ok(tree.list.some((n) => n.file === "[kernel]" && /read/.test(n.name)), "a kernel function that reads");
-  // read_zeros itself is not seen: the C library's read() keeps no frame pointer
+  // read_zeros itself is missing: the C library's read() keeps no frame pointer
   assert.ok(tree.share("main") > 0.9, "kernel frames stand on the user frames that called");
   assert.ok(kernel.every((n) => n.parent.name !== "total"), "kernel frames stand on the process");
 });

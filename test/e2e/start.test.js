@@ -1,4 +1,4 @@
-// What cannot work does not start: one line that names the reason, and exit status 1.
+// An agent that cannot work does not start: one line names the reason, and the exit status is 1.
 "use strict";
 
 const assert = require("node:assert");
@@ -35,7 +35,7 @@ for (const agent of [nodeAgent, clusterAgent]) {
   });
 }
 
-test("node-agent: values that make no sense", async () => {
+test("node-agent: invalid values", async () => {
   refused(await failToStart(nodeAgent, await nodeArgs("--profile-frequency=0")), /profile-frequency/);
   refused(await failToStart(nodeAgent, await nodeArgs("--profile-interval=soon")), /profile-interval/);
   refused(await failToStart(nodeAgent, ["--collector-endpoint=localhost"]), /collector-endpoint/);
@@ -43,13 +43,13 @@ test("node-agent: values that make no sense", async () => {
   refused(await failToStart(nodeAgent, await nodeArgs("--wal-dir=/tmp")), /unknown flag --wal-dir/);
 });
 
-test("cluster-agent: values that make no sense", async () => {
+test("cluster-agent: invalid values", async () => {
   refused(await failToStart(clusterAgent, await clusterArgs("--profiles-ttl=never")), /profiles-ttl/);
   refused(await failToStart(clusterAgent, await clusterArgs("--storage=paper")), /storage/);
   refused(await failToStart(clusterAgent, await clusterArgs("--clickhouse-listen=0.0.0.0:0")), /clickhouse-listen|api-key/);
 });
 
-test("both: the port is taken", async (t) => {
+test("both: the port is in use", async (t) => {
   const taken = net.createServer().listen(0, "127.0.0.1");
   t.after(() => taken.close());
   await new Promise((resolve) => taken.once("listening", resolve));
@@ -60,7 +60,7 @@ test("both: the port is taken", async (t) => {
   refused(await failToStart(clusterAgent, [...without(await clusterArgs()), listen]), new RegExp(`${port}`));
 });
 
-test("cluster-agent: another one has the data directory", async (t) => {
+test("cluster-agent: another process uses the data directory", async (t) => {
   const first = await startCluster();
   t.after(() => first.stop());
   const r = await failToStart(clusterAgent, await clusterArgs(`--data-dir=${first.dataDir}`).then((a) => a.filter((x, i) => i !== 2)));
@@ -109,7 +109,7 @@ test("node-agent: a kernel without type information", async () => {
   );
 });
 
-test("both: --help and --version answer on stdout and end well", async () => {
+test("both: --help and --version print to stdout and exit with 0", async () => {
   for (const agent of [nodeAgent, clusterAgent]) {
     const help = await failToStart(agent, ["--help"]);
     assert.strictEqual(help.code, 0);

@@ -1,4 +1,4 @@
-// Go programs that do not move: stopped, frozen, and one whose memory does not answer to who reads it.
+// Go programs that do not run: stopped, frozen, and one whose memory blocks its readers.
 "use strict";
 
 const assert = require("node:assert");
@@ -38,7 +38,7 @@ const start = (...workloads) =>
     args: ["--go-heap-interval=1s", "--go-goroutine-profiler=reasons"],
   });
 
-// How many profiles of its goroutines are stored.
+// The number of stored profiles of its goroutines.
 async function profiles(name) {
   const [row] = await sql(
     cluster,
@@ -58,7 +58,7 @@ async function readsWell(node, name) {
   assert.strictEqual(await node.metric("node_agent_go_readings_failed_total"), 0);
 }
 
-test("a stopped program is read as any other", async () => {
+test("a stopped program is read like any other", async () => {
   waits.child.kill("SIGSTOP");
   const node = await start(waits);
   await readsWell(node, "gowaits");
@@ -88,12 +88,12 @@ test("so is one in a frozen cgroup", async () => {
     const node = await start(frozenOne);
     await eventually("profiles", async () => (await node.metric("node_agent_go_profiles_total", "goroutine")) >= 3);
     assert.strictEqual(await node.metric("node_agent_go_readings_failed_total"), 0);
-    // what is frozen may be killed, as the agent may end
+    // a frozen program may be killed, and the agent may exit
     assert.strictEqual((await node.stop("SIGTERM", ENDS_WITHIN_MS)).code, 0);
     await frozen("0");
   } finally {
     frozenOne.stop();
-    // not before the process is gone for good
+    // not before the process has exited
     await eventually("the end of the cgroup", async () => {
       fs.rmdirSync(group);
       return true;
@@ -112,7 +112,7 @@ function hangs(node) {
   });
 }
 
-test("one whose memory does not answer is left out, and nothing else is", async () => {
+test("a program whose memory blocks is ignored, and nothing else is", async () => {
   const node = await start(waits, silent);
   await someMore("gosilent");
   await silent.ask("silence");
@@ -123,19 +123,19 @@ test("one whose memory does not answer is left out, and nothing else is", async 
   const lines = node.log().match(/level=warn .*left out.*/g);
   assert.strictEqual(lines.length, 1);
   assert.ok(lines[0].includes(`pid=${silent.pid} `) && lines[0].includes(program("gosilent")), lines[0]);
-  // with a thread that waits all the while
+  // while one thread waits all the time
   assert.ok(hangs(node));
   assert.strictEqual((await node.stop("SIGTERM", ENDS_WITHIN_MS)).code, 0);
 });
 
-test("an agent that hangs ends when it is asked to", async () => {
+test("an agent with a blocked thread exits on SIGTERM", async () => {
   const node = await start(silent);
   await eventually("that it hangs", async () => hangs(node));
   assert.strictEqual((await node.stop("SIGTERM", ENDS_WITHIN_MS)).code, 0);
   assert.ok(node.log().includes("stays so"));
 });
 
-test("and once it answers it is read again", async () => {
+test("once its memory can be read, the program is read again", async () => {
   await silent.ask("answer");
   const node = await start(silent);
   await someMore("gosilent");

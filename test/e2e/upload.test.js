@@ -1,4 +1,4 @@
-// The cluster-agent and whoever uploads: bad input, keys, SIGKILL, a full disk.
+// Uploads to the cluster-agent: bad input, keys, SIGKILL, a full disk.
 "use strict";
 
 const assert = require("node:assert");
@@ -96,12 +96,12 @@ test("SIGKILL at any time loses nothing that was answered 200", async (t) => {
   assert.strictEqual(stacks[0].n, 0, "samples whose stack is not there");
 });
 
-test("a full disk: 503 and counted, alive, and well again when there is space", async (t) => {
+test("a full disk: 503 and counted, alive, and it recovers when there is space", async (t) => {
   const dataDir = scratch("small");
   fs.mkdirSync(dataDir);
   const port = await freePort();
   const sqlPort = await freePort();
-  // a file system of its own, that nobody else sees and that ends with the daemon
+  // a private file system that ends with the daemon
   const mount = `mount -t tmpfs -o size=96m tmpfs ${dataDir} && exec "$0" "$@"`;
   const cluster = new Daemon(
     "unshare",

@@ -6,7 +6,7 @@ const { chromium } = require("playwright-core");
 const { runDir } = require("./daemon");
 const { LIMIT_MS } = require("./wait");
 
-// A page whose errors (exceptions, console errors, failed requests) gather in page.errors.
+// A page that collects its errors (exceptions, console errors, failed requests) in page.errors.
 async function openBrowser() {
   const browser = await chromium.launch({
     executablePath: "/usr/bin/chromium",
@@ -28,7 +28,7 @@ async function openBrowser() {
 // Frames as drawn: { name, file, total, self, x, y, w, h } in pixels of the window.
 const drawnFrames = (page) => page.evaluate(() => window.__flame?.frames() ?? []);
 
-// How many pixels of a canvas are not transparent.
+// The number of pixels of a canvas that are not transparent.
 const inked = (page, selector) =>
   page.evaluate((s) => {
     const c = document.querySelector(s);

@@ -1,4 +1,4 @@
-// The two agents as child processes, with ports and folders of their own.
+// The two agents as child processes, with their own ports and directories.
 "use strict";
 
 const { spawn } = require("node:child_process");
@@ -13,7 +13,7 @@ const bin = process.env.BIN || path.join(root, "build/release");
 const nodeAgent = path.join(bin, "coroot-node-agent");
 const clusterAgent = path.join(bin, "coroot-cluster-agent");
 
-// One folder per test file, emptied at its start and kept for a look at the logs afterwards.
+// One folder per test file, emptied at its start, and kept so that the logs can be read afterwards.
 const runDir = path.join(root, process.env.RUN_DIR || "build/e2e/run", path.basename(require.main.filename, ".test.js"));
 fs.rmSync(runDir, { recursive: true, force: true });
 fs.mkdirSync(runDir, { recursive: true });
@@ -43,7 +43,7 @@ const reserve = (port) =>
     s.bind({ port, address: "127.0.0.1", exclusive: true }, () => resolve(Boolean(s.unref())));
   });
 
-// Below those that the kernel gives to connections, so that a daemon which is started again finds its own still free.
+// Below the ephemeral ports of the kernel, so that a restarted daemon finds its port still free.
 async function freePort() {
   for (;;) {
     const port = FIRST_PORT + Math.floor(Math.random() * PORTS);
@@ -92,7 +92,7 @@ class Daemon {
     return fs.readFileSync(this.logFile, "utf8");
   }
 
-  // waits until GET path answers 200; a daemon that ends meanwhile says why in the error
+  // waits until GET path answers 200; if the daemon exits, the error has its output
   async ready(path, timeoutMs = LIMIT_MS) {
     const answers = async () => !this.running || (await fetch(this.url + path)).ok;
     await eventually(`${this.name} ${path}`, answers, timeoutMs);
@@ -163,7 +163,7 @@ async function startNode({ cluster, collector, interval = "5s", port, args = [],
   return wait ? d.ready("/healthz") : d;
 }
 
-// A start that must fail: what it printed, and how it ended.
+// A start that must fail; returns the output and the exit status.
 async function failToStart(command, args, timeoutMs = LIMIT_MS) {
   const d = new Daemon(command, args);
   const late = deadline(timeoutMs).then(() => null);

@@ -1,4 +1,4 @@
-// Questions to a cluster-agent: SQL, and the JSON API with its flame graph.
+// Queries to a cluster-agent: SQL, and the JSON API with its flame graph.
 "use strict";
 
 const CPU = "ebpf:cpu:nanoseconds";

@@ -1,13 +1,13 @@
 "use strict";
 
 const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
-// the same for races: nobody waits for it when it is the only thing left
+// the same for races: does not keep the process alive on its own
 const deadline = (ms) => new Promise((resolve) => setTimeout(resolve, ms).unref());
 
-// For what never comes. What takes a second on an idle machine takes a minute on one with fifty busy processes per core.
+// For what never happens. What takes a second on an idle machine takes a minute on one with fifty busy processes per core.
 const LIMIT_MS = 300000;
 
-// Asks again until check() returns something true; the last exception says why it never did.
+// Polls until check() returns something true; on time-out throws its last exception.
 async function eventually(what, check, timeoutMs = LIMIT_MS) {
   const end = Date.now() + timeoutMs;
   let last;

@@ -1,4 +1,4 @@
-// Programs that know what a true profile of them says (test/e2e/workloads).
+// Programs that know what a correct profile of them shows (test/e2e/workloads).
 "use strict";
 
 const { execFile, spawn } = require("node:child_process");
@@ -13,7 +13,7 @@ const { LIMIT_MS } = require("./wait");
 // running these tests on the machine too. Within the kernel's 15 characters.
 const program = (name) => `${name}${process.pid % 10000}`;
 
-// Runs it until it has spent that much CPU; what it says about itself.
+// Runs it until it has used that much CPU; returns its own report.
 async function runWorkload(name, cpuSeconds) {
   const file = path.join(runDir, program(name));
   fs.copyFileSync(path.join(root, "build/e2e", name), file);
@@ -21,7 +21,7 @@ async function runWorkload(name, cpuSeconds) {
   return { name, ...JSON.parse(stdout) };
 }
 
-// One that does something for each line that it is given, and answers with a line.
+// A program that does something for each line of input, and answers with a line.
 class AskedWorkload {
   constructor(name) {
     const file = path.join(runDir, program(name));
