@@ -55,7 +55,8 @@ async function page(deps, out) {
     .replace("__ICON__", names[".svg"]);
   fs.writeFileSync(path.join(out, "index.html"), html);
   const size = gzipSync(fs.readFileSync(path.join(out, names[".js"])), { level: 9 }).length;
-  if (size > MAX_SCRIPT) throw new Error(`the script has ${size} bytes compressed, more than ${MAX_SCRIPT}`);
+  if (size > MAX_SCRIPT)
+    throw new Error(`the script has ${size} bytes compressed, more than ${MAX_SCRIPT}`);
 }
 
 const types = {
@@ -74,12 +75,18 @@ function embed(dist, file) {
     const raw = fs.readFileSync(path.join(dist, name));
     const data = gzipSync(raw, { level: 9 });
     data[9] = 255; // "made on": unknown, so that the output does not depend on the machine
-    return { url: name === "/index.html" ? "/" : name, type: types[path.extname(name)], etag: digest(raw).slice(0, 16), data };
+    return {
+      url: name === "/index.html" ? "/" : name,
+      type: types[path.extname(name)],
+      etag: digest(raw).slice(0, 16),
+      data,
+    };
   });
   const lines = ['#include "cluster-agent/web/web_assets.h"', ""];
   list.forEach((a, i) => {
     lines.push(`static const unsigned char data_${i}[] = {`);
-    for (let k = 0; k < a.data.length; k += 24) lines.push(`${[...a.data.subarray(k, k + 24)].join(",")},`);
+    for (let k = 0; k < a.data.length; k += 24)
+      lines.push(`${[...a.data.subarray(k, k + 24)].join(",")},`);
     lines.push("};");
   });
   lines.push("const struct web_asset web_assets[] = {");

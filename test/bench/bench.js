@@ -44,7 +44,11 @@ function startSink() {
     }
     return sink;
   };
-  return new Promise((resolve) => server.listen(0, "127.0.0.1", () => resolve(Object.assign(sink, { port: server.address().port }))));
+  return new Promise((resolve) =>
+    server.listen(0, "127.0.0.1", () =>
+      resolve(Object.assign(sink, { port: server.address().port })),
+    ),
+  );
 }
 
 // One process per core; resolves when all have ended.
@@ -63,7 +67,9 @@ function cpuSeconds(pid) {
   return ns / 1e9;
 }
 const statusMiB = (pid, key) =>
-  Number(new RegExp(`^${key}:\\s+(\\d+)`, "m").exec(fs.readFileSync(`/proc/${pid}/status`, "utf8"))[1]) / 1024;
+  Number(
+    new RegExp(`^${key}:\\s+(\\d+)`, "m").exec(fs.readFileSync(`/proc/${pid}/status`, "utf8"))[1],
+  ) / 1024;
 // The kernel's statistics of the BPF program, which the agent shows a second old at most.
 async function bpfStats(node) {
   await sleep(1500);
@@ -102,7 +108,8 @@ async function main() {
   const mapBytes = await node.metric("coroot_node_agent_bpf_map_bytes");
   await loaded;
   const result = await node.stop();
-  if (result.code !== 0) throw new Error(`the node-agent ended with ${JSON.stringify(result)}: ${node.log()}`);
+  if (result.code !== 0)
+    throw new Error(`the node-agent ended with ${JSON.stringify(result)}: ${node.log()}`);
   sink.finish();
   // what the BPF program took until the agent stopped it
   const taken = Number(/ samples=(\d+) lost=\d+/.exec(node.log())[1]);
@@ -111,18 +118,48 @@ async function main() {
   const runs = end.stats.runs - before.stats.runs;
   const bpfSeconds = end.stats.seconds - before.stats.seconds;
   const rows = [
-    ["BPF per sample of 30 frames", `${Math.round((bpfSeconds * 1e9) / runs)} ns (empty program: ${Math.round(floorNs)} ns)`, "< 5000 ns"],
-    ["agent, BPF included, of one core", `${(((end.cpu - before.cpu + bpfSeconds) / wall) * 100).toFixed(2)} %`, "< 0.3 %"],
+    [
+      "BPF per sample of 30 frames",
+      `${Math.round((bpfSeconds * 1e9) / runs)} ns (empty program: ${Math.round(floorNs)} ns)`,
+      "< 5000 ns",
+    ],
+    [
+      "agent, BPF included, of one core",
+      `${(((end.cpu - before.cpu + bpfSeconds) / wall) * 100).toFixed(2)} %`,
+      "< 0.3 %",
+    ],
     ["— of that in BPF", `${((bpfSeconds / wall) * 100).toFixed(2)} %`, ""],
     ["resident memory", `${rss.toFixed(1)} MiB (peak ${peak.toFixed(1)} MiB)`, "< 20 MiB"],
     ["BPF maps", `${(mapBytes / (1 << 20)).toFixed(1)} MiB`, "< 16 MiB"],
-    ["CPU for the start", `${startCpu.toFixed(3)} s (ready after ${readyMs} ms); ${warmCpu.toFixed(3)} s with the first ${WARMUP} s of load`, "< 0.5 s"],
-    ["on the wire", `${(sink.bytes / sink.samples).toFixed(1)} bytes per sample, ${sink.bytes} bytes in ${sink.profiles} profiles`, ""],
-    ["stacks sent, one for each path and interval", `${Math.round(sink.stacks / ((WARMUP + SECONDS + 5) / 60))} a minute`, "≥ 5000 a minute"],
-    ["samples delivered, of those taken", `${((sink.samples / taken) * 100).toFixed(2)} % (${sink.samples} of ${taken}; counted as lost: ${sink.lost})`, "≥ 99.9 %"],
-    ["samples taken, of those due", `${((runs / (wall * cores * HZ)) * 100).toFixed(2)} % of ${cores} busy cores × ${HZ} Hz`, ""],
+    [
+      "CPU for the start",
+      `${startCpu.toFixed(3)} s (ready after ${readyMs} ms); ${warmCpu.toFixed(3)} s with the first ${WARMUP} s of load`,
+      "< 0.5 s",
+    ],
+    [
+      "on the wire",
+      `${(sink.bytes / sink.samples).toFixed(1)} bytes per sample, ${sink.bytes} bytes in ${sink.profiles} profiles`,
+      "",
+    ],
+    [
+      "stacks sent, one for each path and interval",
+      `${Math.round(sink.stacks / ((WARMUP + SECONDS + 5) / 60))} a minute`,
+      "≥ 5000 a minute",
+    ],
+    [
+      "samples delivered, of those taken",
+      `${((sink.samples / taken) * 100).toFixed(2)} % (${sink.samples} of ${taken}; counted as lost: ${sink.lost})`,
+      "≥ 99.9 %",
+    ],
+    [
+      "samples taken, of those due",
+      `${((runs / (wall * cores * HZ)) * 100).toFixed(2)} % of ${cores} busy cores × ${HZ} Hz`,
+      "",
+    ],
   ];
-  console.log(`${os.cpus()[0].model}, ${cores} cores, kernel ${os.release()}, ${HZ} Hz, ${SECONDS} s of full load after ${WARMUP} s\n`);
+  console.log(
+    `${os.cpus()[0].model}, ${cores} cores, kernel ${os.release()}, ${HZ} Hz, ${SECONDS} s of full load after ${WARMUP} s\n`,
+  );
   console.log("| what | measured | target |\n|---|---|---|");
   for (const r of rows) console.log(`| ${r.join(" | ")} |`);
 }

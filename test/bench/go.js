@@ -21,8 +21,18 @@ const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 const median = (v) => [...v].sort((a, b) => a - b)[Math.floor(v.length / 2)];
 const mib = (kib) => `${(kib / 1024).toFixed(1)} MiB`;
 const ms = (v) => `${v.toFixed(v < 10 ? 2 : 0)} ms`;
-const numbers = (text) => text.trim().split("\n").map((line) => line.split(" ").map(Number));
-const run = (...args) => numbers(execFileSync(cost, args.map(String), { encoding: "utf8", stdio: ["ignore", "pipe", "inherit"] }));
+const numbers = (text) =>
+  text
+    .trim()
+    .split("\n")
+    .map((line) => line.split(" ").map(Number));
+const run = (...args) =>
+  numbers(
+    execFileSync(cost, args.map(String), {
+      encoding: "utf8",
+      stdio: ["ignore", "pipe", "inherit"],
+    }),
+  );
 
 const children = new Set();
 process.on("exit", () => {
@@ -117,7 +127,11 @@ async function target() {
   for (let i = 0; i < 12; i++) {
     const phase = {};
     for (const reading of i % 2 ? [true, false] : [false, true]) {
-      const reader = reading && spawn(cost, ["every", String(service.pid), "1000"], { stdio: ["pipe", "ignore", "inherit"] });
+      const reader =
+        reading &&
+        spawn(cost, ["every", String(service.pid), "1000"], {
+          stdio: ["pipe", "ignore", "inherit"],
+        });
       service.tell("allocate 2");
       phase[reading] = Number((await service.says()).split(" ")[1]);
       if (!reader) continue;
@@ -149,13 +163,14 @@ async function many(program) {
   const others = Array.from({ length: N }, () => spawn("sleep", ["600"], { stdio: "ignore" }));
   for (const o of others) children.add(o);
   const proc = fs.mkdtempSync(path.join(os.tmpdir(), "proc-"));
-  for (const pid of [...services, ...others].map((p) => p.pid)) fs.symlinkSync(`/proc/${pid}`, path.join(proc, String(pid)));
+  for (const pid of [...services, ...others].map((p) => p.pid))
+    fs.symlinkSync(`/proc/${pid}`, path.join(proc, String(pid)));
   const [, [cpuMs, profiles, rssKib]] = run("worker", proc, 60000 / SHORTER, SECONDS);
   fs.rmSync(proc, { recursive: true });
   for (const o of others) o.kill();
   for (const s of services) await s.end();
   return (
-    `${(cpuMs / (SECONDS * 1000) / SHORTER * 100).toFixed(3)} % (${ms(cpuMs / profiles)} for a profile, ${profiles} of them; ` +
+    `${((cpuMs / (SECONDS * 1000) / SHORTER) * 100).toFixed(3)} % (${ms(cpuMs / profiles)} for a profile, ${profiles} of them; ` +
     `measured at an interval of ${60 / SHORTER} s, divided by ${SHORTER}), ${mib(rssKib)} resident`
   );
 }
@@ -166,7 +181,14 @@ async function manyLayered() {
   const [low, up, work, all] = ["low", "up", "work", "all"].map((name) => path.join(dir, name));
   for (const d of [low, up, work, all]) fs.mkdirSync(d);
   fs.copyFileSync(goService, path.join(low, "go_service"));
-  execFileSync("mount", ["-t", "overlay", "overlay", "-o", `lowerdir=${low},upperdir=${up},workdir=${work}`, all]);
+  execFileSync("mount", [
+    "-t",
+    "overlay",
+    "overlay",
+    "-o",
+    `lowerdir=${low},upperdir=${up},workdir=${work}`,
+    all,
+  ]);
   try {
     return await many(path.join(all, "go_service"));
   } finally {
@@ -177,7 +199,11 @@ async function manyLayered() {
 
 async function manyRows() {
   return [
-    ["200 Go processes of 50 to 250 records beside 200 others, of one core", await many(goService), "< 0.2 %"],
+    [
+      "200 Go processes of 50 to 250 records beside 200 others, of one core",
+      await many(goService),
+      "< 0.2 %",
+    ],
     ["— whose executable is in layers (overlayfs)", await manyLayered(), ""],
   ];
 }
@@ -185,7 +211,9 @@ async function manyRows() {
 async function stress() {
   const service = await new Service(500000, 10, 1).ready();
   service.tell("grow 60");
-  const check = spawn(path.join(build, "test/go-matrix/check_stress"), [String(service.pid)], { stdio: ["pipe", "pipe", "inherit"] });
+  const check = spawn(path.join(build, "test/go-matrix/check_stress"), [String(service.pid)], {
+    stdio: ["pipe", "pipe", "inherit"],
+  });
   children.add(check);
   service.says().then((line) => check.stdin.end(`${line}\n`));
   let text = "";
@@ -193,21 +221,34 @@ async function stress() {
   const [code] = await once(check, "close");
   await service.end();
   if (code !== 0) process.exitCode = 1;
-  return [["a minute of growth and garbage collections", text.trim(), "nothing wrong, at most 2 s"]];
+  return [
+    ["a minute of growth and garbage collections", text.trim(), "nothing wrong, at most 2 s"],
+  ];
 }
 
 const checker = (name) => path.join(build, "test/go-matrix", name);
 
 async function goroutines() {
   const rows = [];
-  for (const [number, wakeUps, target] of [[100000, 50000, "< 1 s"], [1000, 100, ""]]) {
-    const child = spawn(path.join(root, "build/bench/go_goroutines"), [number, wakeUps].map(String), {
-      stdio: ["pipe", "pipe", "inherit"],
-    });
+  for (const [number, wakeUps, target] of [
+    [100000, 50000, "< 1 s"],
+    [1000, 100, ""],
+  ]) {
+    const child = spawn(
+      path.join(root, "build/bench/go_goroutines"),
+      [number, wakeUps].map(String),
+      {
+        stdio: ["pipe", "pipe", "inherit"],
+      },
+    );
     children.add(child);
     await readline.createInterface({ input: child.stdout })[Symbol.asyncIterator]().next();
-    const text = execFileSync(checker("check_goroutines"), ["time", String(child.pid)], { encoding: "utf8" });
-    const rounds = [...text.matchAll(/(\d+) goroutines, (\d+) stacks, (\d+) moved, (\d+) broken, (\d+) us/g)].map((m) => m.slice(1).map(Number));
+    const text = execFileSync(checker("check_goroutines"), ["time", String(child.pid)], {
+      encoding: "utf8",
+    });
+    const rounds = [
+      ...text.matchAll(/(\d+) goroutines, (\d+) stacks, (\d+) moved, (\d+) broken, (\d+) us/g),
+    ].map((m) => m.slice(1).map(Number));
     const exited = once(child, "exit");
     child.stdin.end();
     await exited;
@@ -222,9 +263,18 @@ async function goroutines() {
   return rows;
 }
 
-const locks = () => costOfLocks(checker("check_locks"), path.join(root, "build/bench/go_locks"), 11);
+const locks = () =>
+  costOfLocks(checker("check_locks"), path.join(root, "build/bench/go_locks"), 11);
 
-const benches = { heap: largeHeap, service: smallHeap, target, many: manyRows, goroutines, locks, stress };
+const benches = {
+  heap: largeHeap,
+  service: smallHeap,
+  target,
+  many: manyRows,
+  goroutines,
+  locks,
+  stress,
+};
 
 async function main() {
   const names = process.argv.slice(3);

@@ -16,7 +16,10 @@ const CASES = [
 ];
 
 async function costOfLocks(check, program, pairs) {
-  const child = spawn(program, [], { stdio: ["pipe", "pipe", "inherit"], env: { ...process.env, GOMAXPROCS: "2" } });
+  const child = spawn(program, [], {
+    stdio: ["pipe", "pipe", "inherit"],
+    env: { ...process.env, GOMAXPROCS: "2" },
+  });
   const lines = readline.createInterface({ input: child.stdout })[Symbol.asyncIterator]();
   const measure = async (work) => {
     child.stdin.write(`${work}\n`);
@@ -36,7 +39,12 @@ async function costOfLocks(check, program, pairs) {
     const sorted = (list) => list.sort((a, b) => a - b);
     sorted(off);
     sorted(ratios);
-    return { off: off[off.length >> 1], min: ratios[0], median: ratios[ratios.length >> 1], max: ratios[ratios.length - 1] };
+    return {
+      off: off[off.length >> 1],
+      min: ratios[0],
+      median: ratios[ratios.length >> 1],
+      max: ratios[ratios.length - 1],
+    };
   };
   const rows = [];
   try {

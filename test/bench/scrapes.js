@@ -20,9 +20,12 @@ const CPU_S = 10;
 
 async function startSimulation() {
   const args = [`-pods=${PODS}`, `-interval=${INTERVAL_S}s`];
-  const child = spawn(path.join(root, "build/bench/simulation"), args, { stdio: ["ignore", "pipe", "inherit"] });
+  const child = spawn(path.join(root, "build/bench/simulation"), args, {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
   process.on("exit", () => child.kill("SIGKILL"));
-  for await (const line of readline.createInterface(child.stdout)) return { child, ...JSON.parse(line) };
+  for await (const line of readline.createInterface(child.stdout))
+    return { child, ...JSON.parse(line) };
   throw new Error("the simulation ended");
 }
 
@@ -66,7 +69,9 @@ function cpuSeconds(pid) {
   return { user: user / 100, system: system / 100 };
 }
 const statusMiB = (pid, key) =>
-  Number(new RegExp(`^${key}:\\s+(\\d+)`, "m").exec(fs.readFileSync(`/proc/${pid}/status`, "utf8"))[1]) / 1024;
+  Number(
+    new RegExp(`^${key}:\\s+(\\d+)`, "m").exec(fs.readFileSync(`/proc/${pid}/status`, "utf8"))[1],
+  ) / 1024;
 
 const report = async (simulation) => (await fetch(`${simulation.receiver}/report`)).json();
 
@@ -93,11 +98,31 @@ function table(m, r) {
   const p = r.punctuality;
   return [
     ["resident memory", `${m.rss.toFixed(1)} MiB (peak ${m.peak.toFixed(1)} MiB)`, "< 150 MiB"],
-    ["CPU, of one core", `${percent(m.user + m.system)} (user ${percent(m.user)}, system ${percent(m.system)})`, "< 50 %"],
-    ["scrapes within 1 s of their slot", `${percent(p.onTime, 2)} of ${p.gaps} (half within ${p.p50} s, 99 % within ${p.p99} s, all within ${p.max} s)`, "≥ 99 %"],
-    ["under way at once", `${r.inFlight.average.toFixed(0)} on average, ${r.inFlight.max} at most`, "≥ 500"],
-    ["profiles", `${total} scraped, ${r.uploads} uploaded (${(r.uploadedBytes / 1024 / r.uploads).toFixed(1)} KiB and ${Math.round(r.uploadedSamples / r.uploads)} stacks each)`, ""],
-    ["sums of service and type that differ from what was served", String(r.differences.length), "0"],
+    [
+      "CPU, of one core",
+      `${percent(m.user + m.system)} (user ${percent(m.user)}, system ${percent(m.system)})`,
+      "< 50 %",
+    ],
+    [
+      "scrapes within 1 s of their slot",
+      `${percent(p.onTime, 2)} of ${p.gaps} (half within ${p.p50} s, 99 % within ${p.p99} s, all within ${p.max} s)`,
+      "≥ 99 %",
+    ],
+    [
+      "under way at once",
+      `${r.inFlight.average.toFixed(0)} on average, ${r.inFlight.max} at most`,
+      "≥ 500",
+    ],
+    [
+      "profiles",
+      `${total} scraped, ${r.uploads} uploaded (${(r.uploadedBytes / 1024 / r.uploads).toFixed(1)} KiB and ${Math.round(r.uploadedSamples / r.uploads)} stacks each)`,
+      "",
+    ],
+    [
+      "sums of service and type that differ from what was served",
+      String(r.differences.length),
+      "0",
+    ],
   ];
 }
 
@@ -118,9 +143,12 @@ async function main() {
   const r = await finish(simulation);
   const result = await agent.stop();
   simulation.child.kill();
-  if (result.code !== 0) throw new Error(`the cluster-agent ended with ${JSON.stringify(result)}: ${agent.log()}`);
+  if (result.code !== 0)
+    throw new Error(`the cluster-agent ended with ${JSON.stringify(result)}: ${agent.log()}`);
 
-  console.log(`${os.cpus()[0].model}, ${os.cpus().length} cores, kernel ${os.release()}, ${PODS} pods, ${MINUTES} minutes\n`);
+  console.log(
+    `${os.cpus()[0].model}, ${os.cpus().length} cores, kernel ${os.release()}, ${PODS} pods, ${MINUTES} minutes\n`,
+  );
   console.log("| what | measured | target |\n|---|---|---|");
   for (const row of table(measured, r)) console.log(`| ${row.join(" | ")} |`);
   for (const d of r.differences.slice(0, 20)) console.log(d);

@@ -35,7 +35,12 @@ test("what a process did before the agent started is not counted", async () => {
 });
 
 test("counters grow by what the program does, and gauges show what it has", async () => {
-  const names = ["alloc_bytes_total", "alloc_objects_total", "gc_cycles_total", "gc_pause_seconds_total"];
+  const names = [
+    "alloc_bytes_total",
+    "alloc_objects_total",
+    "gc_cycles_total",
+    "gc_pause_seconds_total",
+  ];
   const first = {};
   for (const name of names) first[name] = await metric(name);
   const did = await asked.ask("allocate");
@@ -43,7 +48,10 @@ test("counters grow by what the program does, and gauges show what it has", asyn
     const gained = {};
     for (const name of names) gained[name] = (await metric(name)) - first[name];
     const near = (name, want) =>
-      assert.ok(gained[name] > 0.95 * want && gained[name] < 1.05 * want, `${name}: ${gained[name]}, the program: ${want}`);
+      assert.ok(
+        gained[name] > 0.95 * want && gained[name] < 1.05 * want,
+        `${name}: ${gained[name]}, the program: ${want}`,
+      );
     near("alloc_bytes_total", did.bytes);
     near("alloc_objects_total", did.objects);
     near("gc_pause_seconds_total", did.pauseNs / 1e9);

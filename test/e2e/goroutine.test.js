@@ -25,7 +25,11 @@ before(async () => {
     cluster,
     interval: "5s",
     pids: [workload.pid], // the counters are of this program alone
-    args: ["--go-heap-interval=1s", "--go-heap-profiler=disabled", "--go-goroutine-profiler=reasons"],
+    args: [
+      "--go-heap-interval=1s",
+      "--go-heap-profiler=disabled",
+      "--go-goroutine-profiler=reasons",
+    ],
   });
 });
 after(async () => {
@@ -34,7 +38,8 @@ after(async () => {
   await cluster.stop();
 });
 
-const service = async () => (await eventually("the application", () => application(cluster, program("gowaits")))).service;
+const service = async () =>
+  (await eventually("the application", () => application(cluster, program("gowaits")))).service;
 
 test("each profile has all goroutines of the program, and none of the runtime's", async () => {
   const rows = await eventually("five profiles", async () => {
@@ -49,7 +54,12 @@ test("each profile has all goroutines of the program, and none of the runtime's"
 });
 
 test("the flame graph shows where they wait, and for what", async () => {
-  const f = await flame(cluster, { service: await service(), type: TYPE, from, to: Date.now() + 1000 });
+  const f = await flame(cluster, {
+    service: await service(),
+    type: TYPE,
+    from,
+    to: Date.now() + 1000,
+  });
   const all = ran.workers + ran.sleepers + 1;
   const names = f.list.map((n) => n.name).join(" ");
   assert.ok(Math.abs(f.share("main.waitForWork") - ran.workers / all) < 0.02, names);
@@ -60,6 +70,9 @@ test("the flame graph shows where they wait, and for what", async () => {
 test("every goroutine that was read is counted, and there are no heap profiles", async () => {
   assert.ok((await node.metric("node_agent_go_profiles_total", "goroutine")) >= 5);
   assert.ok((await node.metric("node_agent_go_goroutines_read_total", "")) > ran.workers * 5);
-  assert.strictEqual(await node.metric("node_agent_go_goroutines_incomplete_stack_total", "broken"), 0);
+  assert.strictEqual(
+    await node.metric("node_agent_go_goroutines_incomplete_stack_total", "broken"),
+    0,
+  );
   assert.strictEqual(await node.metric("node_agent_go_profiles_total", "heap"), 0);
 });

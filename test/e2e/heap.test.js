@@ -24,7 +24,10 @@ before(async () => {
   from = node.startedAt;
   workload = new AskedWorkload("goheap");
   assert.strictEqual(await workload.line(), "ready");
-  await eventually("a reading", async () => (await node.metric("node_agent_go_heap_records_total")) > 0);
+  await eventually(
+    "a reading",
+    async () => (await node.metric("node_agent_go_heap_records_total")) > 0,
+  );
   ran = await workload.ask("8");
 });
 after(async () => {
@@ -33,8 +36,10 @@ after(async () => {
   await cluster.stop();
 });
 
-const service = async () => (await eventually("the application", () => application(cluster, program("goheap")))).service;
-const graph = async (type) => flame(cluster, { service: await service(), type, from, to: Date.now() + 1000 });
+const service = async () =>
+  (await eventually("the application", () => application(cluster, program("goheap")))).service;
+const graph = async (type) =>
+  flame(cluster, { service: await service(), type, from, to: Date.now() + 1000 });
 
 test("memory that a program keeps is in use, under the function that allocated it", async () => {
   // including the last block that it dropped. Blocks of eight times the sampling rate are missed with a probability of e^-8
@@ -44,18 +49,23 @@ test("memory that a program keeps is in use, under the function that allocated i
       `SELECT Start, sum(Value) AS bytes FROM profiling_samples
        WHERE ServiceName = '${await service()}' AND Type = '${IN_USE}' GROUP BY Start ORDER BY Start DESC LIMIT 1`,
     );
-    if (!(last.bytes > 0.75 * ran.keptBytes && last.bytes < 1.25 * ran.keptBytes)) throw new Error(`${last.bytes} bytes`);
+    if (!(last.bytes > 0.75 * ran.keptBytes && last.bytes < 1.25 * ran.keptBytes))
+      throw new Error(`${last.bytes} bytes`);
     return true;
   });
   const f = await graph(IN_USE);
-  assert.ok(f.find("main.keepForever").length > 0, `functions: ${f.list.map((n) => n.name).join(" ")}`);
+  assert.ok(
+    f.find("main.keepForever").length > 0,
+    `functions: ${f.list.map((n) => n.name).join(" ")}`,
+  );
 });
 
 test("its allocations are reported once, whatever the interval", async () => {
   const isAll = async () => {
     const f = await graph(ALLOCATED);
     const thrown = f.share("main.throwAway") * f.total;
-    if (!(Math.abs(thrown / ran.thrownBytes - 1) < 0.1)) throw new Error(`${thrown} of ${ran.thrownBytes} bytes`);
+    if (!(Math.abs(thrown / ran.thrownBytes - 1) < 0.1))
+      throw new Error(`${thrown} of ${ran.thrownBytes} bytes`);
     return true;
   };
   await eventually("all of it", isAll);
@@ -64,6 +74,9 @@ test("its allocations are reported once, whatever the interval", async () => {
 });
 
 test("every round is in a profile or counted", async () => {
-  await eventually("rounds", async () => (await node.metric("node_agent_go_profiles_total", "heap")) >= 8);
+  await eventually(
+    "rounds",
+    async () => (await node.metric("node_agent_go_profiles_total", "heap")) >= 8,
+  );
   assert.strictEqual(await node.metric("node_agent_go_readings_failed_total", "corrupt_list"), 0);
 });

@@ -31,7 +31,12 @@ after(async () => {
 });
 
 const start = (args) =>
-  startNode({ cluster, interval: "2s", pids: [workload.pid], args: ["--go-heap-interval=1s", ...args] });
+  startNode({
+    cluster,
+    interval: "2s",
+    pids: [workload.pid],
+    args: ["--go-heap-interval=1s", ...args],
+  });
 const forced = (node) => node.metric("node_agent_go_heap_forced_total");
 const offs = (node) => node.metric("node_agent_go_heap_off_total");
 const records = (node) => node.metric("node_agent_go_heap_records_total");
@@ -58,7 +63,9 @@ test("when forced, its allocations are reported by function, and the profiler is
   await eventually("the switch", async () => (await forced(node)) === 1);
   await sleep(SWITCHED_MS + INTERVAL_MS);
   const said = await workload.ask("allocate");
-  const { service } = await eventually("the application", () => application(cluster, program("goforce")));
+  const { service } = await eventually("the application", () =>
+    application(cluster, program("goforce")),
+  );
 
   // of 128 blocks of twice the sampling rate 17 are missed: seven times the deviation is 25 %
   const near = (bytes, of) => bytes > 0.75 * of && bytes < 1.25 * of;
@@ -80,7 +87,10 @@ test("when forced, its allocations are reported by function, and the profiler is
   assert.ok((await sum(IN_USE, "main.keepForced")()) > 0);
   // reported once: the sum stays the same
   await sleep(3 * INTERVAL_MS);
-  assert.ok(near(await thrown(), said.thrownBytes), `${await thrown()} of ${said.thrownBytes} bytes`);
+  assert.ok(
+    near(await thrown(), said.thrownBytes),
+    `${await thrown()} of ${said.thrownBytes} bytes`,
+  );
 
   assert.strictEqual(await forced(node), 1);
   assert.strictEqual((await node.stop()).code, 0);

@@ -59,7 +59,10 @@ async function startNodeThatSees(pid) {
     `--go-block-burst=${BURST_S}s`,
   ];
   const command = ["--mount", "--propagation=private", "sh", "-c", hide, nodeAgent, ...args];
-  return new Daemon("unshare", command, { name: "coroot-node-agent", url: `http://127.0.0.1:${port}` }).ready("/healthz");
+  return new Daemon("unshare", command, {
+    name: "coroot-node-agent",
+    url: `http://127.0.0.1:${port}`,
+  }).ready("/healthz");
 }
 
 const made = (profile) => node.metric("node_agent_go_profiles_total", `"${profile}"`);
@@ -70,7 +73,10 @@ before(async () => {
   range.from = Date.now();
   asked.push(await workload.ask());
   node = await startNodeThatSees(workload.pid);
-  await eventually("profiles", async () => (await made("mutex")) >= 5 && (await made("block")) >= 4);
+  await eventually(
+    "profiles",
+    async () => (await made("mutex")) >= 5 && (await made("block")) >= 4,
+  );
   // enough of them are sampled that ten per cent are five standard deviations
   const enough = asked[0].waits + 3000 * OURS;
   await eventually("waits", async () => (asked[1] = await workload.ask()).waits > enough, 240000);
@@ -93,11 +99,15 @@ async function told(type) {
   );
   return row.ns / row.s;
 }
-const waited = () => ((asked[1].waitedNs - asked[0].waitedNs) / (asked[1].atNs - asked[0].atNs)) * 1e9;
+const waited = () =>
+  ((asked[1].waitedNs - asked[0].waitedNs) / (asked[1].atNs - asked[0].atNs)) * 1e9;
 
 function assertNear(got, want, missing = 0) {
   const ratio = got / want;
-  assert.ok(ratio > 0.9 - missing && ratio < 1.1, `${got / 1e9} s per second, not ${want / 1e9} less ${missing * 100} %`);
+  assert.ok(
+    ratio > 0.9 - missing && ratio < 1.1,
+    `${got / 1e9} s per second, not ${want / 1e9} less ${missing * 100} %`,
+  );
 }
 
 test("while the agent runs the mutex profiler is on", () => {
@@ -116,12 +126,18 @@ test("at its end, the agent restores the program", async () => {
 
 test("profilers that a killed agent left on are switched off by the next one", async () => {
   node = await startNodeThatSees(workload.pid);
-  await eventually("a burst", async () => (await node.metric("node_agent_go_lock_switched_on_total", "block")) >= 1);
+  await eventually(
+    "a burst",
+    async () => (await node.metric("node_agent_go_lock_switched_on_total", "block")) >= 1,
+  );
   await node.stop("SIGKILL");
   assert.strictEqual((await workload.ask()).mutexRate, OURS);
   node = await startNodeThatSees(workload.pid);
   // the agent recognizes it once a burst has ended
-  await eventually("its end", async () => (await node.metric("node_agent_go_lock_restored_total", "block")) >= 1);
+  await eventually(
+    "its end",
+    async () => (await node.metric("node_agent_go_lock_restored_total", "block")) >= 1,
+  );
   assert.strictEqual((await workload.ask()).mutexRate, OURS);
   await node.stop();
   const last = await workload.ask();
@@ -133,14 +149,28 @@ test("profilers that a killed agent left on are switched off by the next one", a
 test("contention has its true duration, in the function that holds the lock", async () => {
   assertNear(await told("go:mutex_delay:nanoseconds"), waited());
   range.to = Date.now() + 60000;
-  const f = await flame(cluster, { service: await service(), type: "go:mutex_delay:nanoseconds", ...range });
-  assert.ok(f.share("main.(*pair).turn") > 0.95, `functions: ${f.list.map((n) => n.name).join(" ")}`);
+  const f = await flame(cluster, {
+    service: await service(),
+    type: "go:mutex_delay:nanoseconds",
+    ...range,
+  });
+  assert.ok(
+    f.share("main.(*pair).turn") > 0.95,
+    `functions: ${f.list.map((n) => n.name).join(" ")}`,
+  );
 });
 
 test("a burst shows how long goroutines blocked, and where", async () => {
   // waits that begin before it or end after it are missing; on a busy machine these are longer
   const meanS = (asked[1].waitedNs - asked[0].waitedNs) / (asked[1].waits - asked[0].waits) / 1e9;
   assertNear(await told("go:block_delay:nanoseconds"), waited(), (2 * meanS) / BURST_S);
-  const f = await flame(cluster, { service: await service(), type: "go:block_delay:nanoseconds", ...range });
-  assert.ok(f.share("main.(*pair).turn") > 0.95, `functions: ${f.list.map((n) => n.name).join(" ")}`);
+  const f = await flame(cluster, {
+    service: await service(),
+    type: "go:block_delay:nanoseconds",
+    ...range,
+  });
+  assert.ok(
+    f.share("main.(*pair).turn") > 0.95,
+    `functions: ${f.list.map((n) => n.name).join(" ")}`,
+  );
 });

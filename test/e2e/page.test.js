@@ -21,7 +21,12 @@ before(async () => {
   run = new Daemon(`${root}/test/setup/run.sh`, [], {
     name: "run",
     url: `http://127.0.0.1:${port}`,
-    env: { PORT: port, NODE_PORT: nodePort, RUN_DIR: path.relative(root, scratch("run")), INTERVAL: "10s" },
+    env: {
+      PORT: port,
+      NODE_PORT: nodePort,
+      RUN_DIR: path.relative(root, scratch("run")),
+      INTERVAL: "10s",
+    },
   });
   run.nodeUrl = `http://127.0.0.1:${nodePort}`;
   const work = runWorkload("share", 26);
@@ -33,7 +38,9 @@ before(async () => {
   const row = page.locator(`[data-testid="application"][data-service$="/${program("share")}"]`);
   await row.waitFor();
   await row.locator("a").first().click();
-  await eventually("a drawn flame graph", async () => (await drawnFrames(page)).some((f) => f.name === "spend_seventy"));
+  await eventually("a drawn flame graph", async () =>
+    (await drawnFrames(page)).some((f) => f.name === "spend_seventy"),
+  );
   visibleMs = Date.now() - from;
   await page.picture("first");
   ran = await work;
@@ -61,10 +68,19 @@ test("the list of applications shows what runs here, busiest first", async () =>
   const rows = page.locator('[data-testid="application"]');
   await rows.first().waitFor();
   const services = await rows.evaluateAll((all) => all.map((r) => r.dataset.service));
-  assert.ok(services.some((s) => s.endsWith(`/${program("share")}`)), `${services}`);
-  assert.ok(services.some((s) => s.includes("coroot-cluster-agent")), `${services}`);
+  assert.ok(
+    services.some((s) => s.endsWith(`/${program("share")}`)),
+    `${services}`,
+  );
+  assert.ok(
+    services.some((s) => s.includes("coroot-cluster-agent")),
+    `${services}`,
+  );
   await page.picture("applications");
-  await page.locator(`[data-testid="application"][data-service$="/${program("share")}"] a`).first().click();
+  await page
+    .locator(`[data-testid="application"][data-service$="/${program("share")}"] a`)
+    .first()
+    .click();
   await eventually("the flame graph", () => frame("spend_seventy"));
 });
 
@@ -73,14 +89,24 @@ test("frames are as wide as their share, and above their callers", async () => {
   await eventually("all of it", async () => (await frame("total")).total > 0.9 * ran.cpuNs);
   const frames = await drawnFrames(page);
   const total = frames.find((f) => f.name === "total");
-  const widthOf = (name) => frames.filter((f) => f.name === name).reduce((s, f) => s + f.w, 0) / total.w;
-  assert.ok(Math.abs(widthOf("spend_seventy") - ran.spend_seventy / ran.cpuNs) < 0.05, `${widthOf("spend_seventy")}`);
-  assert.ok(Math.abs(widthOf("spend_thirty") - ran.spend_thirty / ran.cpuNs) < 0.05, `${widthOf("spend_thirty")}`);
+  const widthOf = (name) =>
+    frames.filter((f) => f.name === name).reduce((s, f) => s + f.w, 0) / total.w;
+  assert.ok(
+    Math.abs(widthOf("spend_seventy") - ran.spend_seventy / ran.cpuNs) < 0.05,
+    `${widthOf("spend_seventy")}`,
+  );
+  assert.ok(
+    Math.abs(widthOf("spend_thirty") - ran.spend_thirty / ran.cpuNs) < 0.05,
+    `${widthOf("spend_thirty")}`,
+  );
   // a sample or two may have hit a prologue and appear elsewhere
-  const widest = (name) => frames.filter((f) => f.name === name).reduce((a, b) => (b.w > a.w ? b : a));
+  const widest = (name) =>
+    frames.filter((f) => f.name === name).reduce((a, b) => (b.w > a.w ? b : a));
   const leaf = widest("spend_seventy");
   const caller = widest("share_work");
-  assert.ok(leaf.y > caller.y && leaf.x >= caller.x - 1 && leaf.x + leaf.w <= caller.x + caller.w + 1);
+  assert.ok(
+    leaf.y > caller.y && leaf.x >= caller.x - 1 && leaf.x + leaf.w <= caller.x + caller.w + 1,
+  );
   assert.ok((await inked(page, '[data-testid="flame"]')) > 10000, "the canvas has ink on it");
 });
 
@@ -114,17 +140,25 @@ test("search shows which share of the time matches", async () => {
 test("a click zooms in, the address keeps it, and back leads out again", async () => {
   const whole = await frame("share_work");
   await clickFrame(await frame("spend_seventy"));
-  await eventually("the zoom", async () => (await page.evaluate(() => window.__flame.zoom())) === "spend_seventy");
+  await eventually(
+    "the zoom",
+    async () => (await page.evaluate(() => window.__flame.zoom())) === "spend_seventy",
+  );
   const zoomed = await frame("spend_seventy");
   assert.ok(zoomed.w > whole.w * 0.95, `as wide as the picture: ${zoomed.w}`);
   const address = page.url();
   await page.reload();
-  await eventually("the same zoom after a reload", async () =>
-    (await page.evaluate(() => window.__flame?.zoom())) === "spend_seventy");
+  await eventually(
+    "the same zoom after a reload",
+    async () => (await page.evaluate(() => window.__flame?.zoom())) === "spend_seventy",
+  );
   assert.strictEqual(page.url(), address);
   await page.picture("zoom");
   await page.goBack();
-  await eventually("the whole picture", async () => (await page.evaluate(() => window.__flame?.zoom())) === "total");
+  await eventually(
+    "the whole picture",
+    async () => (await page.evaluate(() => window.__flame?.zoom())) === "total",
+  );
 });
 
 test("the page had no errors", () => {

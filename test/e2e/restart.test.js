@@ -15,11 +15,19 @@ const ALL = 0.88;
 const TWICE = 1.12;
 
 const sampledNs = async (cluster, service) =>
-  (await sql(cluster, `SELECT sum(Value) AS ns FROM profiling_samples WHERE ServiceName = '${service}' AND Type = '${CPU}'`))[0].ns;
+  (
+    await sql(
+      cluster,
+      `SELECT sum(Value) AS ns FROM profiling_samples WHERE ServiceName = '${service}' AND Type = '${CPU}'`,
+    )
+  )[0].ns;
 
 test("no cluster-agent at the start: the node-agent runs, counts, and delivers later", async (t) => {
   const port = await freePort();
-  const node = await startNode({ collector: `http://127.0.0.1:${port}`, interval: `${INTERVAL_S}s` });
+  const node = await startNode({
+    collector: `http://127.0.0.1:${port}`,
+    interval: `${INTERVAL_S}s`,
+  });
   t.after(() => node.stop());
   const ran = await runWorkload("share", 12);
   await eventually(
@@ -46,11 +54,21 @@ test("SIGKILL of the cluster-agent: what it missed arrives after its restart", a
   const app = await eventually("first data", () => application(cluster, program("share")));
   const stored = await sampledNs(cluster, app.service);
   // uploads that were stored but not answered would count twice (store_writer.h)
-  await eventually("all is answered", async () => (await node.metric("node_agent_upload_queue_profiles")) === 0);
+  await eventually(
+    "all is answered",
+    async () => (await node.metric("node_agent_upload_queue_profiles")) === 0,
+  );
   await cluster.stop("SIGKILL");
   await sleep(1000);
-  cluster = await startCluster({ port: cluster.port, sqlPort: cluster.sqlPort, dataDir: cluster.dataDir });
-  assert.ok((await sampledNs(cluster, app.service)) >= stored, "what had been stored is still there");
+  cluster = await startCluster({
+    port: cluster.port,
+    sqlPort: cluster.sqlPort,
+    dataDir: cluster.dataDir,
+  });
+  assert.ok(
+    (await sampledNs(cluster, app.service)) >= stored,
+    "what had been stored is still there",
+  );
   const ran = await work;
   await eventually(
     "all of the workload's CPU time",
@@ -69,7 +87,12 @@ test("SIGKILL of the node-agent: at most the current interval is lost", async (t
   // one interval after a stored profile, so that the next one has not arrived yet
   const { service } = await application(cluster, program("share"));
   const lastEnd = async () =>
-    (await sql(cluster, `SELECT max(toUnixTimestamp64Milli(End)) AS ms FROM profiling_samples WHERE ServiceName = '${service}'`))[0].ms;
+    (
+      await sql(
+        cluster,
+        `SELECT max(toUnixTimestamp64Milli(End)) AS ms FROM profiling_samples WHERE ServiceName = '${service}'`,
+      )
+    )[0].ms;
   const known = await lastEnd();
   await eventually("another interval", async () => (await lastEnd()) > known);
   await sleep(1500);
@@ -80,5 +103,8 @@ test("SIGKILL of the node-agent: at most the current interval is lost", async (t
   const ran = await work;
   assert.strictEqual((await node.stop()).code, 0);
   const lostS = (ran.cpuNs - (await sampledNs(cluster, service))) / 1e9;
-  assert.ok(lostS < blindS + 1, `lost ${lostS} s of CPU, ${blindS} s from the last that was stored to the new agent`);
+  assert.ok(
+    lostS < blindS + 1,
+    `lost ${lostS} s of CPU, ${blindS} s from the last that was stored to the new agent`,
+  );
 });

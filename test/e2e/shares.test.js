@@ -111,9 +111,14 @@ for (const [name, functions] of [
     for (const f of functions) {
       near(tree.share(f), ran[name][f] / ran[name].cpuNs, POINTS, f);
       const names = [];
-      for (let n = tree.find(f).sort((a, b) => b.total - a.total)[0]; n; n = n.parent) names.push(n.name);
+      for (let n = tree.find(f).sort((a, b) => b.total - a.total)[0]; n; n = n.parent)
+        names.push(n.name);
       assert.ok(names.includes("main") || names.includes("main.main"), `callers of ${f}: ${names}`);
-      assert.strictEqual(names[names.length - 2], program(name), `below "total" stands the process: ${names}`);
+      assert.strictEqual(
+        names[names.length - 2],
+        program(name),
+        `below "total" stands the process: ${names}`,
+      );
     }
     assert.strictEqual(tree.quality.lost, 0);
     assert.ok(tree.share("[truncated]") < 0.02, "walks that did not reach the bottom");
@@ -126,25 +131,40 @@ test("kernel time is there, by name, and marked as the kernel's", async () => {
   near(tree.total / ran.kernelread.cpuNs, 1, 0.1, "sampled against used CPU time");
   const kernel = tree.list.filter((n) => n.file === "[kernel]" && n.parent.file !== "[kernel]");
   near(kernel.reduce((s, n) => s + n.total, 0) / tree.total, 0.97, 0.06, "share of the kernel");
-  assert.ok(tree.list.some((n) => n.file === "[kernel]" && /read/.test(n.name)), "a kernel function that reads");
+  assert.ok(
+    tree.list.some((n) => n.file === "[kernel]" && /read/.test(n.name)),
+    "a kernel function that reads",
+  );
   // read_zeros itself is missing: the C library's read() keeps no frame pointer
   assert.ok(tree.share("main") > 0.9, "kernel frames stand on the user frames that called");
-  assert.ok(kernel.every((n) => n.parent.name !== "total"), "kernel frames stand on the process");
+  assert.ok(
+    kernel.every((n) => n.parent.name !== "total"),
+    "kernel frames stand on the process",
+  );
 });
 
 test("the agents themselves are profiled like everything else", async () => {
   const { applications } = await api(cluster, "applications", range);
   assert.ok(applications.some((a) => a.service.includes("coroot-cluster-agent")));
-  for (const a of applications) assert.ok(a.cores >= 0 && a.cores < 64 && a.lastSeen > range.from - 1, JSON.stringify(a));
+  for (const a of applications)
+    assert.ok(a.cores >= 0 && a.cores < 64 && a.lastSeen > range.from - 1, JSON.stringify(a));
 });
 
 test("the timeline adds up to what was used", async () => {
   const app = await application(cluster, program("share"));
-  const t = await api(cluster, "timeline", { service: app.service, type: CPU, points: 30, ...range });
+  const t = await api(cluster, "timeline", {
+    service: app.service,
+    type: CPU,
+    points: 30,
+    ...range,
+  });
   assert.strictEqual(t.unit, "cores");
   const coreSeconds = t.values.reduce((s, v) => s + (v || 0), 0) * (t.stepMs / 1000);
   near((coreSeconds * 1e9) / ran.share.cpuNs, 1, 0.08, "area below the line");
-  assert.ok(t.values.every((v) => v === null || (v >= 0 && v < 1.2)), `one thread: ${t.values}`);
+  assert.ok(
+    t.values.every((v) => v === null || (v >= 0 && v < 1.2)),
+    `one thread: ${t.values}`,
+  );
 });
 
 test("the node-agent counted nothing as lost, and stays small", () => {
@@ -154,5 +174,8 @@ test("the node-agent counted nothing as lost, and stays small", () => {
 });
 
 test("SQL cannot write", async () => {
-  await assert.rejects(sql(cluster, "INSERT INTO profiling_samples (ServiceName) VALUES ('x')"), /Code: \d+/);
+  await assert.rejects(
+    sql(cluster, "INSERT INTO profiling_samples (ServiceName) VALUES ('x')"),
+    /Code: \d+/,
+  );
 });

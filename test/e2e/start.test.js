@@ -7,7 +7,15 @@ const net = require("node:net");
 const os = require("node:os");
 const path = require("node:path");
 const { test } = require("node:test");
-const { Daemon, nodeAgent, clusterAgent, freePort, scratch, startCluster, failToStart } = require("./lib/daemon");
+const {
+  Daemon,
+  nodeAgent,
+  clusterAgent,
+  freePort,
+  scratch,
+  startCluster,
+  failToStart,
+} = require("./lib/daemon");
 
 // Whatever else was logged before, the last line is the reason.
 function refused(result, pattern) {
@@ -36,17 +44,29 @@ for (const agent of [nodeAgent, clusterAgent]) {
 }
 
 test("node-agent: invalid values", async () => {
-  refused(await failToStart(nodeAgent, await nodeArgs("--profile-frequency=0")), /profile-frequency/);
-  refused(await failToStart(nodeAgent, await nodeArgs("--profile-interval=soon")), /profile-interval/);
+  refused(
+    await failToStart(nodeAgent, await nodeArgs("--profile-frequency=0")),
+    /profile-frequency/,
+  );
+  refused(
+    await failToStart(nodeAgent, await nodeArgs("--profile-interval=soon")),
+    /profile-interval/,
+  );
   refused(await failToStart(nodeAgent, ["--collector-endpoint=localhost"]), /collector-endpoint/);
   refused(await failToStart(nodeAgent, []), /collector-endpoint/);
   refused(await failToStart(nodeAgent, await nodeArgs("--wal-dir=/tmp")), /unknown flag --wal-dir/);
 });
 
 test("cluster-agent: invalid values", async () => {
-  refused(await failToStart(clusterAgent, await clusterArgs("--profiles-ttl=never")), /profiles-ttl/);
+  refused(
+    await failToStart(clusterAgent, await clusterArgs("--profiles-ttl=never")),
+    /profiles-ttl/,
+  );
   refused(await failToStart(clusterAgent, await clusterArgs("--storage=paper")), /storage/);
-  refused(await failToStart(clusterAgent, await clusterArgs("--clickhouse-listen=0.0.0.0:0")), /clickhouse-listen|api-key/);
+  refused(
+    await failToStart(clusterAgent, await clusterArgs("--clickhouse-listen=0.0.0.0:0")),
+    /clickhouse-listen|api-key/,
+  );
 });
 
 test("both: the port is in use", async (t) => {
@@ -56,14 +76,23 @@ test("both: the port is in use", async (t) => {
   const { port } = taken.address();
   const listen = `--listen=127.0.0.1:${port}`;
   const without = (args) => args.filter((a) => !a.startsWith("--listen="));
-  refused(await failToStart(nodeAgent, [...without(await nodeArgs()), listen]), new RegExp(`${port}`));
-  refused(await failToStart(clusterAgent, [...without(await clusterArgs()), listen]), new RegExp(`${port}`));
+  refused(
+    await failToStart(nodeAgent, [...without(await nodeArgs()), listen]),
+    new RegExp(`${port}`),
+  );
+  refused(
+    await failToStart(clusterAgent, [...without(await clusterArgs()), listen]),
+    new RegExp(`${port}`),
+  );
 });
 
 test("cluster-agent: another process uses the data directory", async (t) => {
   const first = await startCluster();
   t.after(() => first.stop());
-  const r = await failToStart(clusterAgent, await clusterArgs(`--data-dir=${first.dataDir}`).then((a) => a.filter((x, i) => i !== 2)));
+  const r = await failToStart(
+    clusterAgent,
+    await clusterArgs(`--data-dir=${first.dataDir}`).then((a) => a.filter((x, i) => i !== 2)),
+  );
   refused(r, new RegExp(path.basename(first.dataDir)));
   assert.ok(first.running);
 });
@@ -77,7 +106,13 @@ test("node-agent: not root", async (t) => {
   fs.copyFileSync(nodeAgent, copy);
   fs.chmodSync(copy, 0o755);
   refused(
-    await failToStart("setpriv", ["--reuid=65534", "--regid=65534", "--clear-groups", copy, ...(await nodeArgs())]),
+    await failToStart("setpriv", [
+      "--reuid=65534",
+      "--regid=65534",
+      "--clear-groups",
+      copy,
+      ...(await nodeArgs()),
+    ]),
     /root|CAP_/,
   );
 });
@@ -87,14 +122,20 @@ for (const [dropped, named] of [
   ["-perfmon,-sys_admin", /CAP_PERFMON/],
 ]) {
   test(`node-agent: root without capabilities (${dropped})`, async () => {
-    refused(await failToStart("setpriv", [`--bounding-set=${dropped}`, nodeAgent, ...(await nodeArgs())]), named);
+    refused(
+      await failToStart("setpriv", [`--bounding-set=${dropped}`, nodeAgent, ...(await nodeArgs())]),
+      named,
+    );
   });
 }
 
 test("node-agent: does not need CAP_SYS_RESOURCE", async (t) => {
   const args = await nodeArgs();
   const url = args[0].replace("--listen=", "http://");
-  const d = new Daemon("setpriv", ["--bounding-set=-sys_resource", nodeAgent, ...args], { url, name: "no-resource" });
+  const d = new Daemon("setpriv", ["--bounding-set=-sys_resource", nodeAgent, ...args], {
+    url,
+    name: "no-resource",
+  });
   t.after(() => d.stop());
   await d.ready("/healthz");
 });
@@ -104,7 +145,15 @@ test("node-agent: a kernel without type information", async () => {
   fs.mkdirSync(empty);
   const hide = `mount --bind ${empty} /sys/kernel/btf && exec "$0" "$@"`;
   refused(
-    await failToStart("unshare", ["--mount", "--propagation=private", "sh", "-c", hide, nodeAgent, ...(await nodeArgs())]),
+    await failToStart("unshare", [
+      "--mount",
+      "--propagation=private",
+      "sh",
+      "-c",
+      hide,
+      nodeAgent,
+      ...(await nodeArgs()),
+    ]),
     /btf/i,
   );
 });

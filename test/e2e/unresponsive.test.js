@@ -86,7 +86,10 @@ test("so is one in a frozen cgroup", async () => {
     fs.writeFileSync(path.join(group, "cgroup.procs"), String(frozenOne.pid));
     await frozen("1");
     const node = await start(frozenOne);
-    await eventually("profiles", async () => (await node.metric("node_agent_go_profiles_total", "goroutine")) >= 3);
+    await eventually(
+      "profiles",
+      async () => (await node.metric("node_agent_go_profiles_total", "goroutine")) >= 3,
+    );
     assert.strictEqual(await node.metric("node_agent_go_readings_failed_total"), 0);
     // a frozen program may be killed, and the agent may exit
     assert.strictEqual((await node.stop("SIGTERM", ENDS_WITHIN_MS)).code, 0);
@@ -108,7 +111,9 @@ function hangs(node) {
   const tasks = `/proc/${node.pid}/task`;
   return fs.readdirSync(tasks).some((tid) => {
     const comm = fs.readFileSync(`${tasks}/${tid}/comm`, "utf8");
-    return comm === "go-profile\n" && fs.readFileSync(`${tasks}/${tid}/stack`, "utf8").includes("fuse");
+    return (
+      comm === "go-profile\n" && fs.readFileSync(`${tasks}/${tid}/stack`, "utf8").includes("fuse")
+    );
   });
 }
 
@@ -122,7 +127,10 @@ test("a program whose memory blocks is ignored, and nothing else is", async () =
   assert.strictEqual(await leftOut(node), 1);
   const lines = node.log().match(/level=warn .*left out.*/g);
   assert.strictEqual(lines.length, 1);
-  assert.ok(lines[0].includes(`pid=${silent.pid} `) && lines[0].includes(program("gosilent")), lines[0]);
+  assert.ok(
+    lines[0].includes(`pid=${silent.pid} `) && lines[0].includes(program("gosilent")),
+    lines[0],
+  );
   // while one thread waits all the time
   assert.ok(hangs(node));
   assert.strictEqual((await node.stop("SIGTERM", ENDS_WITHIN_MS)).code, 0);

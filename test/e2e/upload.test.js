@@ -10,7 +10,8 @@ const { encode, upload } = require("./lib/pprof");
 const { sql } = require("./lib/query");
 const { eventually, sleep } = require("./lib/wait");
 
-const rows = async (cluster) => (await sql(cluster, "SELECT count() AS n FROM profiling_samples"))[0].n;
+const rows = async (cluster) =>
+  (await sql(cluster, "SELECT count() AS n FROM profiling_samples"))[0].n;
 
 test("truncated and hostile profiles are answered 400, and nothing of them is written", async (t) => {
   const cluster = await startCluster();
@@ -51,8 +52,14 @@ test("with a key, uploads and SQL need it", async (t) => {
   const cluster = await startCluster({ args: ["--api-key=secret"] });
   t.after(() => cluster.stop());
   assert.strictEqual((await upload(cluster, "/keyed")).status, 401);
-  assert.strictEqual((await upload(cluster, "/keyed", undefined, { "X-Api-Key": "secreT" })).status, 401);
-  assert.strictEqual((await upload(cluster, "/keyed", undefined, { "X-Api-Key": "secret" })).status, 200);
+  assert.strictEqual(
+    (await upload(cluster, "/keyed", undefined, { "X-Api-Key": "secreT" })).status,
+    401,
+  );
+  assert.strictEqual(
+    (await upload(cluster, "/keyed", undefined, { "X-Api-Key": "secret" })).status,
+    200,
+  );
   await assert.rejects(sql(cluster, "SELECT 1"), /: 40[13] |Code: 516|AUTHENTICATION/);
 });
 
@@ -88,7 +95,10 @@ test("SIGKILL at any time loses nothing that was answered 200", async (t) => {
     "SELECT groupUniqArray(ServiceName) AS names FROM profiling_samples WHERE ServiceName LIKE '/kill/%'",
   );
   const stored = new Set(names);
-  assert.deepStrictEqual(answered.filter((n) => !stored.has(n)), []);
+  assert.deepStrictEqual(
+    answered.filter((n) => !stored.has(n)),
+    [],
+  );
   const stacks = await sql(
     cluster,
     "SELECT count() AS n FROM profiling_samples WHERE (ServiceName, StackHash) NOT IN (SELECT ServiceName, Hash FROM profiling_stacks)",
@@ -106,8 +116,20 @@ test("a full disk: 503 and counted, alive, and it recovers when there is space",
   const cluster = new Daemon(
     "unshare",
     [
-      ...["--mount", "--propagation=private", "sh", "-c", mount, clusterAgent, "--storage=embedded"],
-      ...[`--listen=127.0.0.1:${port}`, `--data-dir=${dataDir}`, `--clickhouse-listen=127.0.0.1:${sqlPort}`],
+      ...[
+        "--mount",
+        "--propagation=private",
+        "sh",
+        "-c",
+        mount,
+        clusterAgent,
+        "--storage=embedded",
+      ],
+      ...[
+        `--listen=127.0.0.1:${port}`,
+        `--data-dir=${dataDir}`,
+        `--clickhouse-listen=127.0.0.1:${sqlPort}`,
+      ],
     ],
     { url: `http://127.0.0.1:${port}`, name: "full-disk" },
   );
@@ -131,7 +153,8 @@ test("a full disk: 503 and counted, alive, and it recovers when there is space",
     }
   };
   fill();
-  const many = () => Array.from({ length: 500 }, (_, i) => ({ frames: [`f${Math.random()}`, `g${i}`], value: 1 }));
+  const many = () =>
+    Array.from({ length: 500 }, (_, i) => ({ frames: [`f${Math.random()}`, `g${i}`], value: 1 }));
   const refused = await eventually("an upload that is refused", async () => {
     fill();
     const r = await upload(cluster, "/disk/full", zlib.gzipSync(encode({ stacks: many() })));
@@ -140,12 +163,23 @@ test("a full disk: 503 and counted, alive, and it recovers when there is space",
   assert.ok([429, 503].includes(refused.status), `${refused.status} ${refused.text}`);
   assert.ok(Number(refused.retryAfter) > 0, "Retry-After");
   assert.ok(cluster.running, cluster.log());
-  assert.strictEqual((await fetch(`${cluster.url}/healthz`)).status, 200, "liveness does not depend on the disk");
-  const refusals = (reason) => cluster.metric("cluster_agent_uploads_refused_total", `reason="${reason}"`);
+  assert.strictEqual(
+    (await fetch(`${cluster.url}/healthz`)).status,
+    200,
+    "liveness does not depend on the disk",
+  );
+  const refusals = (reason) =>
+    cluster.metric("cluster_agent_uploads_refused_total", `reason="${reason}"`);
   assert.ok((await refusals("failed")) + (await refusals("busy")) > 0, "counted");
 
   fs.rmSync(filler);
-  await eventually("an upload that is taken", async () => (await upload(cluster, "/disk/after")).status === 200);
-  const [{ n }] = await sql(cluster, "SELECT count() AS n FROM profiling_samples WHERE ServiceName IN ('/disk/before', '/disk/after')");
+  await eventually(
+    "an upload that is taken",
+    async () => (await upload(cluster, "/disk/after")).status === 200,
+  );
+  const [{ n }] = await sql(
+    cluster,
+    "SELECT count() AS n FROM profiling_samples WHERE ServiceName IN ('/disk/before', '/disk/after')",
+  );
   assert.ok(n >= 2);
 });

@@ -17,7 +17,10 @@ test("fake pods keep the status they were given, without a node", async (t) => {
     annotations: { "coroot.com/profile-scrape": "true" },
   }));
   const pods = await createPods(cluster, list);
-  assert.deepStrictEqual(pods.map((p) => p.status.podIP), list.map((p) => p.ips[0]));
+  assert.deepStrictEqual(
+    pods.map((p) => p.status.podIP),
+    list.map((p) => p.ips[0]),
+  );
 
   await annotate(cluster, pods[1], { "coroot.com/profile-scrape": null });
   await setStatus(cluster, pods[2], { phase: "Succeeded" });
@@ -44,7 +47,9 @@ test("after a compaction, a watch from before it gets 410", async (t) => {
   const old = pod.metadata.resourceVersion;
   for (let i = 0; i < 3; i++) await annotate(cluster, pod, { round: `${i}` });
   await cluster.compact();
-  const events = await cluster.watch(`/api/v1/pods?watch=1&timeoutSeconds=2&resourceVersion=${old}`);
+  const events = await cluster.watch(
+    `/api/v1/pods?watch=1&timeoutSeconds=2&resourceVersion=${old}`,
+  );
   assert.strictEqual(events.length, 1);
   assert.strictEqual(events[0].type, "ERROR");
   assert.strictEqual(events[0].object.code, 410);
@@ -53,10 +58,15 @@ test("after a compaction, a watch from before it gets 410", async (t) => {
 test("a token may do what its account's role says, and nothing without a role", async (t) => {
   const cluster = await KubeCluster.start();
   t.after(() => cluster.down());
-  await cluster.serviceAccount("default", "reader", [{ apiGroups: [""], resources: ["pods"], verbs: ["list"] }]);
+  await cluster.serviceAccount("default", "reader", [
+    { apiGroups: [""], resources: ["pods"], verbs: ["list"] },
+  ]);
   await cluster.serviceAccount("default", "nobody");
   const token = await cluster.token("default", "reader");
-  assert.strictEqual((await cluster.request("GET", "/api/v1/pods", undefined, { token })).kind, "PodList");
+  assert.strictEqual(
+    (await cluster.request("GET", "/api/v1/pods", undefined, { token })).kind,
+    "PodList",
+  );
   const status = (name) => async () => {
     const other = await cluster.token("default", name);
     return (await cluster.request("GET", "/api/v1/pods", undefined, { token: other })).kind;

@@ -12,14 +12,7 @@ const { ask, goVersions, startWorkloads } = require("./lib/workload_pods");
 const { eventually } = require("../e2e/lib/wait");
 
 const cluster = KubeCluster.shared();
-const load = [
-  "-exact",
-  "-cpu=50",
-  "-heap-objects=100",
-  "-mutex=10",
-  "-block=10",
-  "-goroutines=5",
-];
+const load = ["-exact", "-cpu=50", "-heap-objects=100", "-mutex=10", "-block=10", "-goroutines=5"];
 
 function fetchTrusting(caFile, url, servername) {
   return new Promise((resolve, reject) => {
@@ -44,7 +37,12 @@ test("pods of every Go release run, serve profiles on HTTP and HTTPS and report 
   const tls = await cluster.certificate("workload", { names: "DNS:workload.test" });
   const pods = await startWorkloads(
     cluster,
-    goVersions.map((goVersion) => ({ name: `go-${goVersion.replaceAll(".", "-")}`, goVersion, args: load, tls })),
+    goVersions.map((goVersion) => ({
+      name: `go-${goVersion.replaceAll(".", "-")}`,
+      goVersion,
+      args: load,
+      tls,
+    })),
   );
   t.after(() => Promise.all(pods.map((p) => deletePod(cluster, p))));
 
@@ -54,12 +52,18 @@ test("pods of every Go release run, serve profiles on HTTP and HTTPS and report 
       assert.strictEqual(r.status, 200, kind);
       assert.ok((await r.arrayBuffer()).byteLength > 100, kind);
     }
-    const status = await fetchTrusting(tls.caFile, `https://${pod.ip}:8443/debug/pprof/heap`, "workload.test");
+    const status = await fetchTrusting(
+      tls.caFile,
+      `https://${pod.ip}:8443/debug/pprof/heap`,
+      "workload.test",
+    );
     assert.strictEqual(status, 200);
 
     const truth = await eventually(`load of ${pod.metadata.name}`, async () => {
       const now = await ask(pod);
-      return now.mutexContentions >= 10 && now.blockWaits >= 10 && now.allocatedObjects >= 100 && now;
+      return (
+        now.mutexContentions >= 10 && now.blockWaits >= 10 && now.allocatedObjects >= 100 && now
+      );
     });
     assert.strictEqual(truth.goVersion, `go${goVersions[i]}`);
     assert.ok(truth.cpuNs > 0 && truth.processCpuNs >= truth.cpuNs);
@@ -73,6 +77,10 @@ test("pods of every Go release run, serve profiles on HTTP and HTTPS and report 
     const now = await ask(pods[0]);
     return now.nowMs > before.nowMs + 1000 && now;
   });
-  assert.strictEqual(after.allocatedObjects, before.allocatedObjects, "after /pause nothing changes");
+  assert.strictEqual(
+    after.allocatedObjects,
+    before.allocatedObjects,
+    "after /pause nothing changes",
+  );
   assert.strictEqual(after.cpuNs, before.cpuNs);
 });

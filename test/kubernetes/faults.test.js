@@ -8,7 +8,14 @@ const http = require("node:http");
 const { after, before, test } = require("node:test");
 const { annotate, createPods } = require("./lib/fake_pods");
 const { KubeCluster } = require("./lib/kube_cluster");
-const { nothingWaits, scrapedSince, startScraper, stored, target, targets } = require("./lib/scraping_agents");
+const {
+  nothingWaits,
+  scrapedSince,
+  startScraper,
+  stored,
+  target,
+  targets,
+} = require("./lib/scraping_agents");
 const { scrapedPod, startWorkload } = require("./lib/workload_process");
 const { freePort } = require("../e2e/lib/daemon");
 const { sql } = require("../e2e/lib/query");
@@ -84,13 +91,18 @@ test("every kind of bad answer has its own error, and healthy pods stay on time"
   const { port } = workload;
   const closed = await freePort();
   let n = 0;
-  const pod = (name, more) => scrapedPod({ name, ip: `127.0.3.${++n}`, port, types: "goroutine", ...more });
+  const pod = (name, more) =>
+    scrapedPod({ name, ip: `127.0.3.${++n}`, port, types: "goroutine", ...more });
   const list = healthy.map((name) => pod(name));
   list.push(pod("slow", { "path-prefix": "/bad/slow" }));
   for (const mode of Object.keys(faults))
-    list.push(pod(`bad-${mode}`, mode === "closed" ? { port: closed } : { "path-prefix": `/bad/${mode}` }));
+    list.push(
+      pod(`bad-${mode}`, mode === "closed" ? { port: closed } : { "path-prefix": `/bad/${mode}` }),
+    );
   const earlier = Object.fromEntries(
-    await Promise.all([...new Set(Object.values(faults).map((f) => f[1]))].map(async (o) => [o, await outcome(o)])),
+    await Promise.all(
+      [...new Set(Object.values(faults).map((f) => f[1]))].map(async (o) => [o, await outcome(o)]),
+    ),
   );
   const pods = await createPods(cluster, list);
 
@@ -101,13 +113,17 @@ test("every kind of bad answer has its own error, and healthy pods stay on time"
     await eventually(mode, async () => {
       const now = await target(agent, `bad-${mode}`);
       // on a busy machine any answer may be late once
-      if (now?.state !== "down" || !message.test(now.endpoints[0].lastError)) throw new Error(JSON.stringify(now));
+      if (now?.state !== "down" || !message.test(now.endpoints[0].lastError))
+        throw new Error(JSON.stringify(now));
       return true;
     });
   }
   for (const [mode, [, reason]] of Object.entries(faults)) {
     const expected = Object.values(faults).filter((f) => f[1] === reason).length;
-    await eventually(`${mode} counted as ${reason}`, async () => (await outcome(reason)) >= earlier[reason] + expected);
+    await eventually(
+      `${mode} counted as ${reason}`,
+      async () => (await outcome(reason)) >= earlier[reason] + expected,
+    );
   }
   // a machine that stalls for a second makes scrapes late, too, but not every time
   for (let round = 0; ; round++) {
@@ -119,13 +135,17 @@ test("every kind of bad answer has its own error, and healthy pods stay on time"
   }
   for (const name of well) await scrapedSince(agent, name, start);
   // nothing of the bad pods is in the store, and no redirect was followed
-  const services = (await sql(agent, "SELECT DISTINCT ServiceName AS s FROM profiling_samples")).map((r) => r.s);
+  const services = (
+    await sql(agent, "SELECT DISTINCT ServiceName AS s FROM profiling_samples")
+  ).map((r) => r.s);
   assert.deepStrictEqual(services.sort(), well.map((s) => `/k8s/default/${s}`).sort());
   assert.deepStrictEqual(visits, []);
   await fetch(`${workload.url}/bad/redirect/debug/pprof/heap`);
   assert.deepStrictEqual(visits, ["/debug/pprof/heap"], "who follows gets there");
   // 100 MB each, but never kept: 4 MiB of body is the limit
-  const rss = Number(/VmHWM:\s+(\d+)/.exec(fs.readFileSync(`/proc/${agent.pid}/status`, "utf8"))[1]);
+  const rss = Number(
+    /VmHWM:\s+(\d+)/.exec(fs.readFileSync(`/proc/${agent.pid}/status`, "utf8"))[1],
+  );
   assert.ok(rss < 600 * 1024, `${rss} KiB at most`);
 
   // a pod that recovers is scraped again
@@ -135,7 +155,12 @@ test("every kind of bad answer has its own error, and healthy pods stay on time"
   await eventually(
     "well again",
     async () =>
-      (await stored(agent, { service: "/k8s/default/bad-garbage", type: "go:goroutine_goroutine:count" })).profiles > 0,
+      (
+        await stored(agent, {
+          service: "/k8s/default/bad-garbage",
+          type: "go:goroutine_goroutine:count",
+        })
+      ).profiles > 0,
   );
 });
 
@@ -147,7 +172,9 @@ test("mistakes in annotations are reported as the pod's problem, not in the log"
   ];
   await createPods(
     cluster,
-    wrong.map(([name, more], i) => scrapedPod({ name, ip: `127.0.4.${i + 1}`, port: workload.port, ...more })),
+    wrong.map(([name, more], i) =>
+      scrapedPod({ name, ip: `127.0.4.${i + 1}`, port: workload.port, ...more }),
+    ),
   );
   for (const [name, , message] of wrong) {
     const t = await eventually(name, () => target(agent, name));

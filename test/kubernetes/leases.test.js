@@ -28,7 +28,13 @@ before(async () => {
   server = http.createServer((req, res) => {
     const times = asked[Number(req.socket.localAddress.split(".")[3]) - 1];
     times.push(Date.now());
-    res.end(encode({ type: "inuse_objects", unit: "count", stacks: [{ frames: ["make", "main.main"], value: times.length }] }));
+    res.end(
+      encode({
+        type: "inuse_objects",
+        unit: "count",
+        stacks: [{ frames: ["make", "main.main"], value: times.length }],
+      }),
+    );
   });
   await new Promise((resolve) => server.listen(0, "0.0.0.0", resolve));
   const list = Array.from({ length: PODS }, (_, i) => ({
@@ -51,21 +57,36 @@ after(async () => {
 // An agent with an account of its own that has the rights in rules.
 async function join(t, { group, name, account = `${group}-${name}`, rules = [pods, leases] }) {
   await cluster.serviceAccount("default", account, rules);
-  const kubeconfig = cluster.writeKubeconfig({ token: await cluster.token("default", account) }, { namespace: "default" });
-  const agent = await startForwarder({ to: store, kubeconfig, args: [`--replica-group=${group}`, `--replica-name=${name}`] });
+  const kubeconfig = cluster.writeKubeconfig(
+    { token: await cluster.token("default", account) },
+    { namespace: "default" },
+  );
+  const agent = await startForwarder({
+    to: store,
+    kubeconfig,
+    args: [`--replica-group=${group}`, `--replica-name=${name}`],
+  });
   t.after(() => agent.stop());
   return agent;
 }
 
-const share = async (agent) => (await targets(agent)).targets.filter((p) => p.state !== "elsewhere").length;
+const share = async (agent) =>
+  (await targets(agent)).targets.filter((p) => p.state !== "elsewhere").length;
 const owns = (agent, check) => eventually("its share", async () => check(await share(agent)));
-const linesAbout = (agent, text) => agent.log().split("\n").filter((l) => l.includes(text));
+const linesAbout = (agent, text) =>
+  agent
+    .log()
+    .split("\n")
+    .filter((l) => l.includes(text));
 
 test("without permission for leases one line names the missing rights, and nothing is scraped", async (t) => {
   const account = "no-leases";
   const agent = await join(t, { group: "denied", name: "a", account, rules: [pods] });
   const errors = "coroot_cluster_agent_replica_lease_errors_total";
-  await eventually("several refusals", async () => (await agent.metric(errors, 'reason="forbidden"')) >= 4);
+  await eventually(
+    "several refusals",
+    async () => (await agent.metric(errors, 'reason="forbidden"')) >= 4,
+  );
   const lines = linesAbout(agent, "leases");
   assert.strictEqual(lines.length, 1, lines.join("\n"));
   assert.match(lines[0], /get, list, create, update and delete of leases\.coordination\.k8s\.io/);
@@ -104,7 +125,10 @@ test("of two with one name the last to start works, and the other takes over aft
   await owns(first, (n) => n === 0);
   await owns(second, (n) => n === PODS);
   assert.strictEqual(await share(first), 0);
-  assert.strictEqual(linesAbout(first, "another process runs under the name of this replica").length, 1);
+  assert.strictEqual(
+    linesAbout(first, "another process runs under the name of this replica").length,
+    1,
+  );
 
   await second.stop("SIGKILL");
   await owns(first, (n) => n === PODS);

@@ -7,7 +7,13 @@ const assert = require("node:assert");
 const { after, before, describe, test } = require("node:test");
 const { createNamespace, createPods } = require("./lib/fake_pods");
 const { KubeCluster } = require("./lib/kube_cluster");
-const { nothingIsUnsent, scrapedSince, startForwarder, stored, targets } = require("./lib/scraping_agents");
+const {
+  nothingIsUnsent,
+  scrapedSince,
+  startForwarder,
+  stored,
+  targets,
+} = require("./lib/scraping_agents");
 const { scrapedPod, startWorkload } = require("./lib/workload_process");
 const { startCluster } = require("../e2e/lib/daemon");
 const { sql } = require("../e2e/lib/query");
@@ -23,7 +29,11 @@ before(async () => {
   cluster = await KubeCluster.start();
   await cluster.serviceAccount("default", "agent", [
     { apiGroups: [""], resources: ["pods"], verbs: ["get", "list", "watch"] },
-    { apiGroups: ["coordination.k8s.io"], resources: ["leases"], verbs: ["get", "list", "create", "update", "delete"] },
+    {
+      apiGroups: ["coordination.k8s.io"],
+      resources: ["leases"],
+      verbs: ["get", "list", "create", "update", "delete"],
+    },
   ]);
   kubeconfig = cluster.writeKubeconfig({ token: await cluster.token("default", "agent") });
 });
@@ -93,21 +103,22 @@ class Group {
   }
   // Waits until each of n pods has one owner and every agent has some; returns the owners by pod.
   async shared(n) {
-    return eventually(
-      `${n} pods shared by ${[...this.agents.keys()]}`,
-      async () => {
-        const owners = await this.owners();
-        const busy = new Set([...owners.values()].flat());
-        const isShared =
-          owners.size === n && [...owners.values()].every((o) => o.length === 1) && busy.size === this.agents.size;
-        if (!isShared) throw new Error(JSON.stringify([...owners].map(([pod, o]) => `${pod}: ${o}`)));
-        return new Map([...owners].map(([pod, o]) => [pod, o[0]]));
-      },
-    );
+    return eventually(`${n} pods shared by ${[...this.agents.keys()]}`, async () => {
+      const owners = await this.owners();
+      const busy = new Set([...owners.values()].flat());
+      const isShared =
+        owners.size === n &&
+        [...owners.values()].every((o) => o.length === 1) &&
+        busy.size === this.agents.size;
+      if (!isShared) throw new Error(JSON.stringify([...owners].map(([pod, o]) => `${pod}: ${o}`)));
+      return new Map([...owners].map(([pod, o]) => [pod, o[0]]));
+    });
   }
   // Waits until every pod was scraped by its owner after that time.
   scrapedSince(owner, ms) {
-    return Promise.all([...owner].map(([pod, name]) => scrapedSince(this.agents.get(name), pod, ms)));
+    return Promise.all(
+      [...owner].map(([pod, name]) => scrapedSince(this.agents.get(name), pod, ms)),
+    );
   }
   // Waits until everything that was scraped has arrived.
   async sent() {
@@ -144,16 +155,21 @@ describe("forwarding", { concurrency: true }, () => {
       const sums = await storedByPod(store, "default");
       assert.strictEqual(sums.size, n);
       for (const [pod, sum] of sums) {
-        if (moved.has(pod)) assert.ok(sum <= end.allocatedObjects, `${pod}: ${sum} of ${end.allocatedObjects}`);
+        if (moved.has(pod))
+          assert.ok(sum <= end.allocatedObjects, `${pod}: ${sum} of ${end.allocatedObjects}`);
         else assert.strictEqual(sum, end.allocatedObjects, pod);
       }
       return { end, sums };
     };
     const leases = async () =>
-      (await cluster.get("/apis/coordination.k8s.io/v1/namespaces/default/leases")).items.map((l) => l.metadata.name);
+      (await cluster.get("/apis/coordination.k8s.io/v1/namespaces/default/leases")).items.map(
+        (l) => l.metadata.name,
+      );
     const handOver = async () => {
       const next = await group.shared(n);
-      const changed = [...next].filter(([pod, name]) => owner.get(pod) !== name).map(([pod]) => pod);
+      const changed = [...next]
+        .filter(([pod, name]) => owner.get(pod) !== name)
+        .map(([pod]) => pod);
       for (const pod of changed) moved.add(pod);
       owner = next;
       return changed;
@@ -167,14 +183,19 @@ describe("forwarding", { concurrency: true }, () => {
     await workload.ask("resume");
     const killedAt = Date.now();
     await group.leave("a", "SIGKILL");
-    assert.deepStrictEqual((await handOver()).sort(), orphans.sort(), "only the dead one's pods move");
+    assert.deepStrictEqual(
+      (await handOver()).sort(),
+      orphans.sort(),
+      "only the dead one's pods move",
+    );
     await group.scrapedSince(owner, killedAt);
     const takenOver = await workload.ask();
     await sleep(2500);
     const afterKill = await settle();
     // at most the allocations between the death and the new owner's first scrape are missing
     const missed = takenOver.allocatedObjects - whole.end.allocatedObjects;
-    for (const pod of orphans) assert.ok(afterKill.sums.get(pod) >= afterKill.end.allocatedObjects - missed, pod);
+    for (const pod of orphans)
+      assert.ok(afterKill.sums.get(pod) >= afterKill.end.allocatedObjects - missed, pod);
     for (const agent of group.agents.values())
       assert.strictEqual(await agent.metric("cluster_agent_replica_members"), 2);
 
@@ -200,7 +221,12 @@ describe("forwarding", { concurrency: true }, () => {
     const workload = await startWorkload(load);
     let store = await startCluster();
     await createNamespace(cluster, "alone");
-    const agent = await startForwarder({ kubeconfig, to: store, ...pace, args: ["--kube-namespace=alone"] });
+    const agent = await startForwarder({
+      kubeconfig,
+      to: store,
+      ...pace,
+      args: ["--kube-namespace=alone"],
+    });
     t.after(async () => {
       await agent.stop();
       await Promise.all([store.stop(), workload.stop()]);
@@ -220,8 +246,15 @@ describe("forwarding", { concurrency: true }, () => {
       if (signal === "SIGKILL") await nothingComes(agent);
       await store.stop(signal);
       const unsent = () => agent.metric("cluster_agent_upload_queue_profiles");
-      await eventually("it keeps what it cannot send", async () => (await unsent()) >= names.length);
-      store = await startCluster({ dataDir: store.dataDir, port: store.port, sqlPort: store.sqlPort });
+      await eventually(
+        "it keeps what it cannot send",
+        async () => (await unsent()) >= names.length,
+      );
+      store = await startCluster({
+        dataDir: store.dataDir,
+        port: store.port,
+        sqlPort: store.sqlPort,
+      });
     }
     const end = await workload.ask("pause");
     for (const name of names) await scrapedSince(agent, name, end.nowMs);

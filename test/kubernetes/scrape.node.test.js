@@ -17,8 +17,22 @@ const {
   target,
   targets,
 } = require("./lib/scraping_agents");
-const { add, assertSums, followTruth, lastValue, storedCpu, storedTruth } = require("./lib/stored_truth");
-const { ask, goVersions, startWorkloads, tlsSecret, waitReady, workloadPod } = require("./lib/workload_pods");
+const {
+  add,
+  assertSums,
+  followTruth,
+  lastValue,
+  storedCpu,
+  storedTruth,
+} = require("./lib/stored_truth");
+const {
+  ask,
+  goVersions,
+  startWorkloads,
+  tlsSecret,
+  waitReady,
+  workloadPod,
+} = require("./lib/workload_pods");
 const { freePort, scratch, startCluster } = require("../e2e/lib/daemon");
 const { application, flame, sql } = require("../e2e/lib/query");
 const { eventually } = require("../e2e/lib/wait");
@@ -52,10 +66,19 @@ async function scraper(t, options = {}) {
   t.after(() => agent.stop());
   return agent;
 }
-const deletes = (t, ...pods) => t.after(() => Promise.all(pods.map((p) => deletePod(cluster, p).catch(() => {}))));
+const deletes = (t, ...pods) =>
+  t.after(() => Promise.all(pods.map((p) => deletePod(cluster, p).catch(() => {}))));
 
 const annotate = (pod, ...words) =>
-  cluster.kubectl("-n", pod.metadata.namespace, "annotate", "--overwrite", "pod", pod.metadata.name, ...words);
+  cluster.kubectl(
+    "-n",
+    pod.metadata.namespace,
+    "annotate",
+    "--overwrite",
+    "pod",
+    pod.metadata.name,
+    ...words,
+  );
 const annotateOn = (pod) => annotate(pod, ...Object.entries(scrapeOn).map(([k, v]) => `${k}=${v}`));
 const serviceOf = (pod) => `/k8s/${pod.metadata.namespace}/${pod.metadata.name}`;
 
@@ -92,7 +115,9 @@ test("annotated pods of every Go release: their profiles show what they did, no 
 
   await Promise.all(pods.map(annotateOn));
   const seen = await Promise.all(
-    pods.map((p) => eventually(`${p.metadata.name} in /targets`, () => target(agent, p.metadata.name))),
+    pods.map((p) =>
+      eventually(`${p.metadata.name} in /targets`, () => target(agent, p.metadata.name)),
+    ),
   );
   assert.deepStrictEqual(
     seen.map((t) => [t.service, t.ip, t.node, t.endpoints.length]),
@@ -102,7 +127,8 @@ test("annotated pods of every Go release: their profiles show what they did, no 
 
   const follows = await Promise.all(pods.map((p) => followTruth(t, p)));
   const first = await Promise.all(pods.map((p) => ask(p, "resume")));
-  for (const pod of pods) for (const type of types) await hasProfiles(agent, { service: serviceOf(pod), type });
+  for (const pod of pods)
+    for (const type of types) await hasProfiles(agent, { service: serviceOf(pod), type });
   // the first moments include what the pause held back
   const from = first.map((f) => f.nowMs + 1000);
   for (const [i, pod] of pods.entries()) {
@@ -131,12 +157,23 @@ test("annotated pods of every Go release: their profiles show what they did, no 
     );
     assertSums(await storedTruth(agent, service), want, service);
     cpu.push(
-      await storedCpu(agent, service, follows[i], { fromMs: from[i], toMs: last[i].nowMs, seconds: 2 }),
+      await storedCpu(agent, service, follows[i], {
+        fromMs: from[i],
+        toMs: last[i].nowMs,
+        seconds: 2,
+      }),
     );
-    const parked = await stored(agent, { service, type: "go:goroutine_goroutine:count", name: "main.parkForever" });
+    const parked = await stored(agent, {
+      service,
+      type: "go:goroutine_goroutine:count",
+      name: "main.parkForever",
+    });
     assert.strictEqual(parked.sum, 7 * parked.profiles);
     // 300 are kept, of two sizes in turn
-    assert.strictEqual(await lastValue(agent, service, "go:heap_inuse_objects:count", "main.makeObject"), 300);
+    assert.strictEqual(
+      await lastValue(agent, service, "go:heap_inuse_objects:count", "main.makeObject"),
+      300,
+    );
     assert.strictEqual(
       await lastValue(agent, service, "go:heap_inuse_space:bytes", "main.makeObject"),
       150 * (512 + 1024),
@@ -146,8 +183,15 @@ test("annotated pods of every Go release: their profiles show what they did, no 
       `SELECT DISTINCT Type FROM profiling_samples WHERE ServiceName = '${service}' AND NOT match(Type, '^go:(profile_cpu|heap_(alloc|inuse)_(objects|space)|goroutine_goroutine|(mutex|block)_(contentions|delay)):(nanoseconds|count|bytes)$')`,
     );
     assert.deepStrictEqual(stray, []);
-    const [labels] = await sql(agent, `SELECT DISTINCT Labels FROM profiling_samples WHERE ServiceName = '${service}'`);
-    assert.deepStrictEqual(labels.Labels, { namespace: "default", pod: pod.metadata.name, node: "testnode" });
+    const [labels] = await sql(
+      agent,
+      `SELECT DISTINCT Labels FROM profiling_samples WHERE ServiceName = '${service}'`,
+    );
+    assert.deepStrictEqual(labels.Labels, {
+      namespace: "default",
+      pod: pod.metadata.name,
+      node: "testnode",
+    });
     assert.strictEqual((await application(agent, pod.metadata.name)).service, service);
     const graph = await flame(agent, {
       service,
@@ -252,7 +296,10 @@ test("a container that is killed and comes back: nothing negative, nothing twice
   const last = await ask(pod, "pause");
   await scrapedSince(agent, "restarts", last.nowMs);
   await nothingWaits(agent);
-  assert.ok(last.allocatedObjects < first.allocatedObjects, "else nothing shows that it began anew");
+  assert.ok(
+    last.allocatedObjects < first.allocatedObjects,
+    "else nothing shows that it began anew",
+  );
   assertSums(await storedTruth(agent, service), add(atKill, last), "both lives");
   assert.ok((await agent.metric("cluster_agent_scrape_restarts_total")) >= 1);
 });
@@ -271,7 +318,12 @@ function withSecond(pod) {
 }
 
 function template(app, kind) {
-  const { metadata, spec } = workloadPod({ name: app, goVersion: newest, labels: { app }, annotations: scrapeOn });
+  const { metadata, spec } = workloadPod({
+    name: app,
+    goVersion: newest,
+    labels: { app },
+    annotations: scrapeOn,
+  });
   delete metadata.name;
   delete metadata.namespace;
   return {
@@ -286,7 +338,8 @@ test("annotations choose ports, names, schemes, prefixes and types, in three fam
   const secret = `${scratch("token")}`;
   fs.writeFileSync(secret, "s3cret\n");
   const tls = await cluster.certificate("scraped", { names: "DNS:workload.test" });
-  const own = (rest) => Object.fromEntries(Object.entries(rest).map(([k, v]) => [`coroot.com/profile-${k}`, v]));
+  const own = (rest) =>
+    Object.fromEntries(Object.entries(rest).map(([k, v]) => [`coroot.com/profile-${k}`, v]));
   const goVersion = newest;
   const list = [
     {
@@ -296,10 +349,22 @@ test("annotations choose ports, names, schemes, prefixes and types, in three fam
       args: ["-token=s3cret"],
       annotations: own({ scrape: "true", port: "8443", scheme: "https" }),
     },
-    { name: "prefixed", goVersion, annotations: own({ scrape: "true", port: "8080", "path-prefix": "/app" }) },
-    { name: "choosy", goVersion, annotations: own({ scrape: "true", port: "8080", types: "heap,goroutine" }) },
+    {
+      name: "prefixed",
+      goVersion,
+      annotations: own({ scrape: "true", port: "8080", "path-prefix": "/app" }),
+    },
+    {
+      name: "choosy",
+      goVersion,
+      annotations: own({ scrape: "true", port: "8080", types: "heap,goroutine" }),
+    },
     { name: "moving", goVersion, annotations: own({ scrape: "true", port: "9999" }) },
-    { name: "pyroscope", goVersion, annotations: { "pyroscope.io/scrape": "true", "pyroscope.io/port": "8080" } },
+    {
+      name: "pyroscope",
+      goVersion,
+      annotations: { "pyroscope.io/scrape": "true", "pyroscope.io/port": "8080" },
+    },
     {
       name: "grafana",
       goVersion,
@@ -314,8 +379,20 @@ test("annotations choose ports, names, schemes, prefixes and types, in three fam
   await cluster.apply(tlsSecret({ name: "secure", tls }));
   const objects = list.map(workloadPod);
   objects.push(
-    withSecond(workloadPod({ name: "numbered", goVersion, annotations: own({ scrape: "true", port: "8080,8081" }) })),
-    withSecond(workloadPod({ name: "named", goVersion, annotations: own({ scrape: "true", "port-name": "admin" }) })),
+    withSecond(
+      workloadPod({
+        name: "numbered",
+        goVersion,
+        annotations: own({ scrape: "true", port: "8080,8081" }),
+      }),
+    ),
+    withSecond(
+      workloadPod({
+        name: "named",
+        goVersion,
+        annotations: own({ scrape: "true", "port-name": "admin" }),
+      }),
+    ),
   );
   const agent = await scraper(t, {
     args: [
@@ -325,8 +402,14 @@ test("annotations choose ports, names, schemes, prefixes and types, in three fam
     ],
   });
   deletes(t, ...objects);
-  await cluster.apply(...objects, template("deployed", "Deployment"), template("ordered", "StatefulSet"));
-  t.after(() => cluster.kubectl("delete", "--wait=false", "deployment/deployed", "statefulset/ordered"));
+  await cluster.apply(
+    ...objects,
+    template("deployed", "Deployment"),
+    template("ordered", "StatefulSet"),
+  );
+  t.after(() =>
+    cluster.kubectl("delete", "--wait=false", "deployment/deployed", "statefulset/ordered"),
+  );
   const pods = Object.fromEntries(
     await Promise.all(objects.map(async (p) => [p.metadata.name, await waitReady(cluster, p)])),
   );
@@ -334,57 +417,86 @@ test("annotations choose ports, names, schemes, prefixes and types, in three fam
   const goroutines = { type: "go:goroutine_goroutine:count" };
   for (const name of ["secure", "prefixed", "choosy", "pyroscope", "grafana", "named"])
     await hasProfiles(agent, { service: `/k8s/default/${name}`, ...goroutines });
-  for (const port of [8080, 8081]) await hasProfiles(agent, { service: "/k8s/default/numbered", port, ...goroutines });
+  for (const port of [8080, 8081])
+    await hasProfiles(agent, { service: "/k8s/default/numbered", port, ...goroutines });
   for (const name of ["deployed", "ordered"])
     await hasProfiles(agent, { service: `/k8s/default/${name}`, ...goroutines });
 
   const urls = async (name) => (await target(agent, name)).endpoints.map((e) => e.url);
-  assert.ok((await urls("secure")).every((u) => u.startsWith(`https://${pods.secure.ip}:8443/debug/pprof/`)));
-  assert.ok((await urls("named")).every((u) => u.startsWith(`http://${pods.named.ip}:8081/debug/pprof/`)));
+  assert.ok(
+    (await urls("secure")).every((u) =>
+      u.startsWith(`https://${pods.secure.ip}:8443/debug/pprof/`),
+    ),
+  );
+  assert.ok(
+    (await urls("named")).every((u) => u.startsWith(`http://${pods.named.ip}:8081/debug/pprof/`)),
+  );
   assert.strictEqual((await urls("grafana")).length, 2);
-  for (const { pod } of (await targets(agent)).targets) if (pod !== "moving") await scrapedSince(agent, pod, 0);
+  for (const { pod } of (await targets(agent)).targets)
+    if (pod !== "moving") await scrapedSince(agent, pod, 0);
   const paths = async (pod) => Object.keys((await ask(pod)).requests);
   assert.ok(
     (await paths(pods.prefixed)).every((p) => p.startsWith("/app/debug/pprof/")),
     `${await paths(pods.prefixed)}`,
   );
-  assert.deepStrictEqual((await paths(pods.choosy)).sort(), ["/debug/pprof/goroutine", "/debug/pprof/heap"]);
+  assert.deepStrictEqual((await paths(pods.choosy)).sort(), [
+    "/debug/pprof/goroutine",
+    "/debug/pprof/heap",
+  ]);
   assert.deepStrictEqual(await paths(pods.named), [], "only the second container is asked");
-  const services = (await sql(agent, "SELECT DISTINCT ServiceName AS s FROM profiling_samples ORDER BY s")).map(
-    (r) => r.s,
-  );
+  const services = (
+    await sql(agent, "SELECT DISTINCT ServiceName AS s FROM profiling_samples ORDER BY s")
+  ).map((r) => r.s);
   assert.deepStrictEqual(
     services,
-    ["choosy", "deployed", "grafana", "named", "numbered", "ordered", "prefixed", "pyroscope", "secure"].map(
-      (n) => `/k8s/default/${n}`,
-    ),
+    [
+      "choosy",
+      "deployed",
+      "grafana",
+      "named",
+      "numbered",
+      "ordered",
+      "prefixed",
+      "pyroscope",
+      "secure",
+    ].map((n) => `/k8s/default/${n}`),
   );
 
   // another port, on the live pod
   const isDown = (e) => e.state === "down" && e.lastError;
-  await eventually("nothing answers there", async () => (await target(agent, "moving")).endpoints.every(isDown));
+  await eventually("nothing answers there", async () =>
+    (await target(agent, "moving")).endpoints.every(isDown),
+  );
   await annotate(pods.moving, "coroot.com/profile-port=8080");
   await hasProfiles(agent, { service: "/k8s/default/moving", ...goroutines });
 
   // its owner releases a pod whose labels change, and makes another; the service stays
-  const [first] = (await cluster.get("/api/v1/namespaces/default/pods?labelSelector=app%3Ddeployed")).items;
+  const [first] = (
+    await cluster.get("/api/v1/namespaces/default/pods?labelSelector=app%3Ddeployed")
+  ).items;
   await cluster.kubectl("label", "--overwrite", "pod", first.metadata.name, "app=released");
   const isOrphan = async () => !(await cluster.get(podPath(first))).metadata.ownerReferences;
   await eventually("released", isOrphan);
-  const both = await eventually(
-    "both pods are scraped",
-    async () => {
-      const of = (await targets(agent)).targets.filter(
-        (x) => x.service === "/k8s/default/deployed" && x.state === "up",
-      );
-      return of.length === 2 && of;
-    },
-  );
+  const both = await eventually("both pods are scraped", async () => {
+    const of = (await targets(agent)).targets.filter(
+      (x) => x.service === "/k8s/default/deployed" && x.state === "up",
+    );
+    return of.length === 2 && of;
+  });
   assert.ok(both.some((x) => x.pod === first.metadata.name));
-  await cluster.kubectl("delete", "--wait=false", "--grace-period=0", "--force", "pod", first.metadata.name);
+  await cluster.kubectl(
+    "delete",
+    "--wait=false",
+    "--grace-period=0",
+    "--force",
+    "pod",
+    first.metadata.name,
+  );
   await Promise.all(Object.values(pods).map((p) => deletePod(cluster, p)));
   const left = async () =>
-    (await targets(agent)).targets.map((x) => x.pod).filter((n) => pods[n] || n === first.metadata.name);
+    (await targets(agent)).targets
+      .map((x) => x.pod)
+      .filter((n) => pods[n] || n === first.metadata.name);
   await eventually("deleted pods are gone", async () => (await left()).length === 0);
 });
 
@@ -396,10 +508,23 @@ test("an agent in a pod uses its service account and forwards to the store", asy
     { apiGroups: [""], resources: ["pods"], verbs: ["get", "list", "watch"] },
   ]);
   const port = await freePort();
-  const agentPod = forwarderPod({ name: "agent", to: store, port, serviceAccount: "cluster-agent", ...quick });
+  const agentPod = forwarderPod({
+    name: "agent",
+    to: store,
+    port,
+    serviceAccount: "cluster-agent",
+    ...quick,
+  });
   await cluster.apply(agentPod);
   deletes(t, agentPod);
-  const load = ["-exact", "-paused", "-heap-objects=200", "-heap-bytes=512", "-mutex=20", "-block=20"];
+  const load = [
+    "-exact",
+    "-paused",
+    "-heap-objects=200",
+    "-heap-bytes=512",
+    "-mutex=20",
+    "-block=20",
+  ];
   const [pod] = await startWorkloads(cluster, [
     { name: "inside", goVersion: newest, args: load, annotations: scrapeOn },
   ]);

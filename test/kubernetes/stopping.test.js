@@ -25,7 +25,13 @@ before(async () => {
   cluster = await KubeCluster.start();
   pods = await serve((req, res) => {
     asked++;
-    res.end(encode({ type: "inuse_objects", unit: "count", stacks: [{ frames: ["make", "main.main"], value: asked }] }));
+    res.end(
+      encode({
+        type: "inuse_objects",
+        unit: "count",
+        stacks: [{ frames: ["make", "main.main"], value: asked }],
+      }),
+    );
   });
   refusing = await serve((req, res) => {
     req.resume();

@@ -39,23 +39,37 @@ async function scraper(t, kubeconfig, args = ["--profiles-scrape-types=goroutine
 let address = 0;
 const pod = (name, more) => {
   const n = address++;
-  return scrapedPod({ name, ip: `127.1.${n >> 8}.${n & 255 || 1}`, port: workload.port, types: "goroutine", ...more });
+  return scrapedPod({
+    name,
+    ip: `127.1.${n >> 8}.${n & 255 || 1}`,
+    port: workload.port,
+    types: "goroutine",
+    ...more,
+  });
 };
 const plain = (name) => ({ ...pod(name), annotations: {} });
 const on = (name) => pod(name).annotations;
 
 const known = async (agent) => (await targets(agent)).targets.map((t) => t.pod).sort();
-const metric = (agent, name, labels) => agent.metric(`cluster_agent_kubernetes_pods_${name}`, labels);
+const metric = (agent, name, labels) =>
+  agent.metric(`cluster_agent_kubernetes_pods_${name}`, labels);
 const isStored = (agent, name) =>
   eventually(
     `profiles of ${name}`,
     async () =>
-      (await stored(agent, { service: `/k8s/default/${name}`, type: "go:goroutine_goroutine:count" })).profiles > 0,
+      (
+        await stored(agent, {
+          service: `/k8s/default/${name}`,
+          type: "go:goroutine_goroutine:count",
+        })
+      ).profiles > 0,
   );
 // far sooner than any list that is not needed
 const seen = (agent, name) => eventually(`${name} is a target`, () => target(agent, name));
-const unseen = (agent, name) => eventually(`${name} is none any more`, async () => !(await target(agent, name)));
-const isSynced = (agent) => eventually("synced", async () => (await targets(agent)).discovery.synced);
+const unseen = (agent, name) =>
+  eventually(`${name} is none any more`, async () => !(await target(agent, name)));
+const isSynced = (agent) =>
+  eventually("synced", async () => (await targets(agent)).discovery.synced);
 const warnings = (agent, text) =>
   agent
     .log()
@@ -103,7 +117,10 @@ async function startProxy(t, url, cutAfterMs) {
 
 const adminThrough = (cluster, proxy) =>
   cluster.writeKubeconfig(
-    { "client-certificate": `${cluster.dir}/pki/admin.crt`, "client-key": `${cluster.dir}/pki/admin.key` },
+    {
+      "client-certificate": `${cluster.dir}/pki/admin.crt`,
+      "client-key": `${cluster.dir}/pki/admin.key`,
+    },
     { cluster: { server: proxy.url } },
   );
 
@@ -182,13 +199,19 @@ describe("following pods", { concurrency: 3 }, () => {
     await eventually("cuts", () => proxy.cuts >= cuts + 5);
     // about one new request for each cut
     const asked = (await metric(agent, "watches_total")) - watches;
-    assert.ok(asked >= 3 && asked <= 2 * (proxy.cuts - cuts), `${asked} watches, ${proxy.cuts - cuts} cuts`);
+    assert.ok(
+      asked >= 3 && asked <= 2 * (proxy.cuts - cuts),
+      `${asked} watches, ${proxy.cuts - cuts} cuts`,
+    );
     assert.ok((await metric(agent, "lists_total")) <= 2, "no list for each");
     assert.deepStrictEqual(await known(agent), ["one", "two"]);
   });
 
   test("versions that are compacted between two watches: a new list, and targets stay", async (t) => {
-    const cluster = await startKube(t, { name: "compacted", apiserverFlags: "--watch-cache=false" });
+    const cluster = await startKube(t, {
+      name: "compacted",
+      apiserverFlags: "--watch-cache=false",
+    });
     const pods = await createPods(cluster, [pod("stays"), pod("leaves"), plain("comes")]);
     const proxy = await startProxy(t, cluster.url);
     const agent = await scraper(t, adminThrough(cluster, proxy));
@@ -204,7 +227,10 @@ describe("following pods", { concurrency: 3 }, () => {
     await cluster.compact();
     assert.deepStrictEqual(await known(agent), ["leaves", "stays"]);
     proxy.open = true;
-    await eventually("what changed meanwhile", async () => (await known(agent)).join() === "comes,stays");
+    await eventually(
+      "what changed meanwhile",
+      async () => (await known(agent)).join() === "comes,stays",
+    );
     assert.strictEqual(await lost(), 0);
     assert.ok((await metric(agent, "expirations_total")) >= 1, "it had to list anew");
     await annotate(cluster, pods[0], { "coroot.com/profile-scrape": "false" });
@@ -239,10 +265,17 @@ describe("following pods", { concurrency: 3 }, () => {
     const cluster = await startKube(t, { name: "logins" });
     await cluster.serviceAccount("default", "agent", readPods);
     const token = await cluster.token("default", "agent");
-    const client = await cluster.certificate("client", { usage: "clientAuth", subject: "/CN=reader" });
+    const client = await cluster.certificate("client", {
+      usage: "clientAuth",
+      subject: "/CN=reader",
+    });
     await cluster.post(`${rbac}/clusterrolebindings`, {
       metadata: { name: "reader" },
-      roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: "default-agent" },
+      roleRef: {
+        apiGroup: "rbac.authorization.k8s.io",
+        kind: "ClusterRole",
+        name: "default-agent",
+      },
       subjects: [{ apiGroup: "rbac.authorization.k8s.io", kind: "User", name: "reader" }],
     });
     const plugin = scratch("plugin");
@@ -251,16 +284,23 @@ describe("following pods", { concurrency: 3 }, () => {
       kind: "ExecCredential",
       status: { token },
     });
-    fs.writeFileSync(plugin, `#!/bin/sh\n[ "$1 $WHO" = "get me" ] || exit 3\ncat <<'END'\n${status}\nEND\n`, {
-      mode: 0o755,
-    });
+    fs.writeFileSync(
+      plugin,
+      `#!/bin/sh\n[ "$1 $WHO" = "get me" ] || exit 3\ncat <<'END'\n${status}\nEND\n`,
+      {
+        mode: 0o755,
+      },
+    );
     const tokenFile = scratch("token");
     fs.writeFileSync(tokenFile, token);
     const inline = (file) => fs.readFileSync(file).toString("base64");
     const users = {
       token: { token },
       certificate: { "client-certificate": client.certFile, "client-key": client.keyFile },
-      inline: { "client-certificate-data": inline(client.certFile), "client-key-data": inline(client.keyFile) },
+      inline: {
+        "client-certificate-data": inline(client.certFile),
+        "client-key-data": inline(client.keyFile),
+      },
       plugin: {
         exec: {
           apiVersion: "client.authentication.k8s.io/v1",
@@ -278,21 +318,24 @@ describe("following pods", { concurrency: 3 }, () => {
       await agent.stop();
     }
     const refused = await scraper(t, cluster.writeKubeconfig({ token: "wrong" }));
-    await eventually("a wrong token is logged", () => warnings(refused, "watch of the API server failed").length === 1);
+    await eventually(
+      "a wrong token is logged",
+      () => warnings(refused, "watch of the API server failed").length === 1,
+    );
     assert.match(warnings(refused, "watch of the API server failed")[0], /nauthorized|401/);
 
     const agent = await scraper(t, cluster.writeKubeconfig({ tokenFile }));
     await seen(agent, "first");
     await cluster.delete("/api/v1/namespaces/default/serviceaccounts/agent");
-    await cluster.post("/api/v1/namespaces/default/serviceaccounts", { metadata: { name: "agent" } });
+    await cluster.post("/api/v1/namespaces/default/serviceaccounts", {
+      metadata: { name: "agent" },
+    });
     // its watch lasts; the request after it fails
-    await eventually(
-      "the old token is refused",
-      () =>
-        cluster.request("GET", "/api/v1/pods", undefined, { token }).then(
-          () => false,
-          (e) => e.status === 401,
-        ),
+    await eventually("the old token is refused", () =>
+      cluster.request("GET", "/api/v1/pods", undefined, { token }).then(
+        () => false,
+        (e) => e.status === 401,
+      ),
     );
     fs.writeFileSync(tokenFile, await cluster.token("default", "agent"));
     await cluster.stop("kube-apiserver", "KILL");
@@ -315,7 +358,9 @@ describe("following pods", { concurrency: 3 }, () => {
 
   test("a thousand pods of which fifty want to be profiled", async (t) => {
     const cluster = await startKube(t, { name: "many" });
-    const list = Array.from({ length: 1050 }, (_, i) => (i % 21 === 0 ? pod(`wants${i}`) : plain(`plain${i}`)));
+    const list = Array.from({ length: 1050 }, (_, i) =>
+      i % 21 === 0 ? pod(`wants${i}`) : plain(`plain${i}`),
+    );
     const pods = await createPods(cluster, list);
     const agent = await scraper(t, cluster.kubeconfigFile("admin"));
     await eventually("fifty targets", async () => (await known(agent)).length === 50);

@@ -3,7 +3,18 @@
 
 import assert from "node:assert/strict";
 import * as fs from "node:fs";
-import { drawn, eventually, fixture, frame, id, open, page, pageTest, query, server } from "./page_harness.mjs";
+import {
+  drawn,
+  eventually,
+  fixture,
+  frame,
+  id,
+  open,
+  page,
+  pageTest,
+  query,
+  server,
+} from "./page_harness.mjs";
 
 const APP = "/docker/4f1d2c9ab310";
 
@@ -12,7 +23,9 @@ pageTest("the start page lists applications by CPU and opens one by click", {}, 
   const rows = id("application");
   await rows.first().waitFor();
   await eventually(async () => assert.equal(await rows.count(), 8));
-  await eventually(async () => assert.match(await rows.nth(0).innerText(), /4f1d2c9ab310[\s\S]*1\.310/));
+  await eventually(async () =>
+    assert.match(await rows.nth(0).innerText(), /4f1d2c9ab310[\s\S]*1\.310/),
+  );
   await id("application-filter").fill("burn");
   await eventually(async () => assert.equal(await rows.count(), 1));
   await rows.first().click();
@@ -23,14 +36,18 @@ pageTest("the start page lists applications by CPU and opens one by click", {}, 
   await rows.first().waitFor();
 });
 
-pageTest("a long name leaves room for the numbers beside it", { more: [[`/system.slice/${"very-long-".repeat(30)}.service`, 0.5]] }, async () => {
-  await open("", { width: 1280, height: 720 });
-  await id("application").first().waitFor();
-  for (const cell of await id("application").last().locator("td").all()) {
-    const box = await cell.boundingBox();
-    assert.ok(box.width > 40 && box.x + box.width <= 1280, JSON.stringify(box));
-  }
-});
+pageTest(
+  "a long name leaves room for the numbers beside it",
+  { more: [[`/system.slice/${"very-long-".repeat(30)}.service`, 0.5]] },
+  async () => {
+    await open("", { width: 1280, height: 720 });
+    await id("application").first().waitFor();
+    for (const cell of await id("application").last().locator("td").all()) {
+      const box = await cell.boundingBox();
+      assert.ok(box.width > 40 && box.x + box.width <= 1280, JSON.stringify(box));
+    }
+  },
+);
 
 pageTest("the picker finds an application by its name", {}, async () => {
   await open(`?service=${APP}`);
@@ -42,80 +59,119 @@ pageTest("the picker finds an application by its name", {}, async () => {
 });
 
 pageTest("nothing scrolls the page, at any size", {}, async () => {
-  for (const [width, height] of [[1440, 860], [1280, 720], [1024, 600]]) {
+  for (const [width, height] of [
+    [1440, 860],
+    [1280, 720],
+    [1024, 600],
+  ]) {
     await open(`?service=${APP}`, { width, height });
     await drawn();
-    const over = () => page.evaluate(() => [
-      document.documentElement.scrollHeight - innerHeight,
-      document.documentElement.scrollWidth - innerWidth,
-      [...document.querySelectorAll(".header > *, .header-right > *, .toolbar > *, .toolbar-right > *")]
-        .filter((e) => e.getBoundingClientRect().right > innerWidth + 0.5).length,
-    ]);
+    const over = () =>
+      page.evaluate(() => [
+        document.documentElement.scrollHeight - innerHeight,
+        document.documentElement.scrollWidth - innerWidth,
+        [
+          ...document.querySelectorAll(
+            ".header > *, .header-right > *, .toolbar > *, .toolbar-right > *",
+          ),
+        ].filter((e) => e.getBoundingClientRect().right > innerWidth + 0.5).length,
+      ]);
     await eventually(async () => assert.deepEqual(await over(), [0, 0, 0], `${width}×${height}`));
     if (width !== 1024) await page.close();
   }
 });
 
-pageTest("a click zooms, Escape and a click on an ancestor go back, the address keeps it", {}, async () => {
-  await open(`?service=${APP}`);
-  const python = await frame("python3");
-  await page.mouse.click(python.cx, python.cy);
-  await eventually(async () => assert.ok((await frame("python3")).w > 900));
-  await eventually(() => assert.match(query().get("zoom"), /^[0-9a-f]{16}$/));
-  await eventually(async () => assert.match(await id("reset-zoom").innerText(), /python3/));
+pageTest(
+  "a click zooms, Escape and a click on an ancestor go back, the address keeps it",
+  {},
+  async () => {
+    await open(`?service=${APP}`);
+    const python = await frame("python3");
+    await page.mouse.click(python.cx, python.cy);
+    await eventually(async () => assert.ok((await frame("python3")).w > 900));
+    await eventually(() => assert.match(query().get("zoom"), /^[0-9a-f]{16}$/));
+    await eventually(async () => assert.match(await id("reset-zoom").innerText(), /python3/));
 
-  await page.reload();
-  await drawn();
-  await eventually(async () => assert.equal(await page.evaluate(() => window.__flame.zoom()), "python3"));
+    await page.reload();
+    await drawn();
+    await eventually(async () =>
+      assert.equal(await page.evaluate(() => window.__flame.zoom()), "python3"),
+    );
 
-  const total = await frame("total");
-  await page.mouse.click(total.cx, total.cy);
-  await eventually(() => assert.equal(query().get("zoom"), null));
-  await page.goBack();
-  await eventually(async () => assert.equal(await page.evaluate(() => window.__flame.zoom()), "python3"));
-  await page.keyboard.press("Escape");
-  await eventually(async () => assert.equal(await page.evaluate(() => window.__flame.zoom()), "total"));
-});
+    const total = await frame("total");
+    await page.mouse.click(total.cx, total.cy);
+    await eventually(() => assert.equal(query().get("zoom"), null));
+    await page.goBack();
+    await eventually(async () =>
+      assert.equal(await page.evaluate(() => window.__flame.zoom()), "python3"),
+    );
+    await page.keyboard.press("Escape");
+    await eventually(async () =>
+      assert.equal(await page.evaluate(() => window.__flame.zoom()), "total"),
+    );
+  },
+);
 
-pageTest("the tooltip describes the frame, leaves it free and stays in the window", {}, async () => {
-  await open(`?service=${APP}`, { width: 1280, height: 720 });
-  await drawn();
-  const all = await page.evaluate(() => window.__flame.frames().filter((f) => f.w > 8 && f.y < innerHeight - 60));
-  const step = Math.ceil(all.length / 60);
-  for (let i = 0; i < all.length; i += step) {
-    const f = all[i];
-    await page.mouse.move(f.x + f.w / 2, f.y + f.h / 2);
-    await eventually(async () => assert.equal(await id("tooltip").locator("b").innerText(), f.name));
-    const box = await id("tooltip").boundingBox();
-    assert.ok(box.x >= 0 && box.y >= 0 && box.x + box.width <= 1280 && box.y + box.height <= 720, `in the window: ${f.name}`);
-    assert.ok(box.y >= f.y + f.h || box.y + box.height <= f.y, `beside its frame: ${f.name}`);
-  }
-  const python = await frame("python3");
-  await page.mouse.move(python.cx, python.cy);
-  const share = (python.total / (await frame("total")).total) * 100;
-  await eventually(async () => assert.ok((await id("tooltip").innerText()).includes(`${share.toFixed(1)} %`)));
-  await eventually(async () => assert.match(await id("status").innerText(), /^python3/));
-});
+pageTest(
+  "the tooltip describes the frame, leaves it free and stays in the window",
+  {},
+  async () => {
+    await open(`?service=${APP}`, { width: 1280, height: 720 });
+    await drawn();
+    const all = await page.evaluate(() =>
+      window.__flame.frames().filter((f) => f.w > 8 && f.y < innerHeight - 60),
+    );
+    const step = Math.ceil(all.length / 60);
+    for (let i = 0; i < all.length; i += step) {
+      const f = all[i];
+      await page.mouse.move(f.x + f.w / 2, f.y + f.h / 2);
+      await eventually(async () =>
+        assert.equal(await id("tooltip").locator("b").innerText(), f.name),
+      );
+      const box = await id("tooltip").boundingBox();
+      assert.ok(
+        box.x >= 0 && box.y >= 0 && box.x + box.width <= 1280 && box.y + box.height <= 720,
+        `in the window: ${f.name}`,
+      );
+      assert.ok(box.y >= f.y + f.h || box.y + box.height <= f.y, `beside its frame: ${f.name}`);
+    }
+    const python = await frame("python3");
+    await page.mouse.move(python.cx, python.cy);
+    const share = (python.total / (await frame("total")).total) * 100;
+    await eventually(async () =>
+      assert.ok((await id("tooltip").innerText()).includes(`${share.toFixed(1)} %`)),
+    );
+    await eventually(async () => assert.match(await id("status").innerText(), /^python3/));
+  },
+);
 
-pageTest("a search tells its share of the whole, filters the table and is part of the address", {}, async () => {
-  await open(`?service=${APP}`);
-  await drawn();
-  await page.keyboard.press("/");
-  await page.keyboard.type("/^python3$/");
-  const python = await frame("python3");
-  const share = (python.total / (await frame("total")).total) * 100;
-  await eventually(async () => assert.equal(await id("matched").innerText(), `matched ${share.toFixed(1)} %`));
-  await eventually(() => assert.equal(query().get("search"), "/^python3$/"));
-  await id("search").fill("malloc");
-  await eventually(async () => {
-    const rows = await id("function").evaluateAll((list) => list.map((r) => r.dataset.name));
-    assert.ok(rows.length > 1 && rows.every((n) => /malloc/i.test(n)), rows.join());
-  });
-  await id("search").fill("/(/");
-  await eventually(async () => assert.match(await id("matched").innerText(), /not a regular expression/));
-  await page.keyboard.press("Escape");
-  await eventually(() => assert.equal(query().get("search"), null));
-});
+pageTest(
+  "a search tells its share of the whole, filters the table and is part of the address",
+  {},
+  async () => {
+    await open(`?service=${APP}`);
+    await drawn();
+    await page.keyboard.press("/");
+    await page.keyboard.type("/^python3$/");
+    const python = await frame("python3");
+    const share = (python.total / (await frame("total")).total) * 100;
+    await eventually(async () =>
+      assert.equal(await id("matched").innerText(), `matched ${share.toFixed(1)} %`),
+    );
+    await eventually(() => assert.equal(query().get("search"), "/^python3$/"));
+    await id("search").fill("malloc");
+    await eventually(async () => {
+      const rows = await id("function").evaluateAll((list) => list.map((r) => r.dataset.name));
+      assert.ok(rows.length > 1 && rows.every((n) => /malloc/i.test(n)), rows.join());
+    });
+    await id("search").fill("/(/");
+    await eventually(async () =>
+      assert.match(await id("matched").innerText(), /not a regular expression/),
+    );
+    await page.keyboard.press("Escape");
+    await eventually(() => assert.equal(query().get("search"), null));
+  },
+);
 
 pageTest("a row of the table marks its function and frees it again", {}, async () => {
   await open(`?service=${APP}`);
@@ -126,7 +182,10 @@ pageTest("a row of the table marks its function and frees it again", {}, async (
   await eventually(async () => {
     const total = await row.locator("td").nth(2).innerText();
     const matched = await id("matched").innerText();
-    assert.ok(Math.abs(parseFloat(total) - parseFloat(matched.replace("matched ", ""))) < 0.06, `${total} ${matched}`);
+    assert.ok(
+      Math.abs(parseFloat(total) - parseFloat(matched.replace("matched ", ""))) < 0.06,
+      `${total} ${matched}`,
+    );
   });
   await row.click();
   await eventually(() => assert.equal(query().get("search"), null));
@@ -135,10 +194,20 @@ pageTest("a row of the table marks its function and frees it again", {}, async (
 pageTest("the table sorts by its heads", {}, async () => {
   await open(`?service=${APP}&view=table`);
   await id("sort-total").click();
-  const column = (k) => id("function").evaluateAll((rows, k) => rows.map((r) => parseFloat(r.cells[k].innerText.replace(/.* (?=\d+\.\d+ %)/, ""))), k);
+  const column = (k) =>
+    id("function").evaluateAll(
+      (rows, k) =>
+        rows.map((r) => parseFloat(r.cells[k].innerText.replace(/.* (?=\d+\.\d+ %)/, ""))),
+      k,
+    );
   await eventually(async () => {
-    const totals = await id("function").evaluateAll((rows) => rows.map((r) => parseFloat(/([\d.]+) %/.exec(r.cells[2].innerText)[1])));
-    assert.deepEqual(totals, [...totals].sort((a, b) => b - a));
+    const totals = await id("function").evaluateAll((rows) =>
+      rows.map((r) => parseFloat(/([\d.]+) %/.exec(r.cells[2].innerText)[1])),
+    );
+    assert.deepEqual(
+      totals,
+      [...totals].sort((a, b) => b - a),
+    );
   });
   await eventually(() => assert.equal(query().get("sort"), "-total"));
   await id("sort-name").click();
@@ -156,33 +225,39 @@ pageTest("only the visible rows of a long table exist", {}, async () => {
   });
   await eventually(async () => assert.ok((await id("function").count()) < 60));
   await page.locator(".table").evaluate((e) => (e.scrollTop = e.scrollHeight));
-  await eventually(async () => assert.equal(Number(await id("function").last().getAttribute("aria-rowindex")), all));
+  await eventually(async () =>
+    assert.equal(Number(await id("function").last().getAttribute("aria-rowindex")), all),
+  );
 });
 
-pageTest("dragging on the timeline narrows the flame graph at once, and Zoom makes it the range", {}, async () => {
-  await open(`?service=${APP}&range=1h`);
-  await drawn();
-  const box = await id("timeline").boundingBox();
-  await page.mouse.move(box.x + 700, box.y + 40);
-  await page.mouse.down();
-  await page.mouse.move(box.x + 1000, box.y + 40, { steps: 6 });
-  await page.mouse.up();
-  await id("selection-zoom").waitFor();
-  const [from, to] = await eventually(() => query().get("select").split("-").map(Number));
-  assert.ok(to - from > 600_000 && to - from < 1_200_000);
-  await eventually(() => {
-    const last = server.requests.filter((r) => r.name === "flamegraph").pop();
-    assert.deepEqual([last.params.from, last.params.to], [from, to]);
-  });
-  await eventually(async () => assert.match(await id("live").getAttribute("title"), /selected/));
-  await id("selection-clear").click();
-  await eventually(() => assert.equal(query().get("select"), null));
-  await page.goBack();
-  await id("selection-zoom").click();
-  await eventually(() => assert.equal(query().get("range"), `${from}-${to}`));
-  await eventually(() => assert.equal(query().get("select"), null));
-  await eventually(async () => assert.equal(await id("live").count(), 0));
-});
+pageTest(
+  "dragging on the timeline narrows the flame graph at once, and Zoom makes it the range",
+  {},
+  async () => {
+    await open(`?service=${APP}&range=1h`);
+    await drawn();
+    const box = await id("timeline").boundingBox();
+    await page.mouse.move(box.x + 700, box.y + 40);
+    await page.mouse.down();
+    await page.mouse.move(box.x + 1000, box.y + 40, { steps: 6 });
+    await page.mouse.up();
+    await id("selection-zoom").waitFor();
+    const [from, to] = await eventually(() => query().get("select").split("-").map(Number));
+    assert.ok(to - from > 600_000 && to - from < 1_200_000);
+    await eventually(() => {
+      const last = server.requests.filter((r) => r.name === "flamegraph").pop();
+      assert.deepEqual([last.params.from, last.params.to], [from, to]);
+    });
+    await eventually(async () => assert.match(await id("live").getAttribute("title"), /selected/));
+    await id("selection-clear").click();
+    await eventually(() => assert.equal(query().get("select"), null));
+    await page.goBack();
+    await id("selection-zoom").click();
+    await eventually(() => assert.equal(query().get("range"), `${from}-${to}`));
+    await eventually(() => assert.equal(query().get("select"), null));
+    await eventually(async () => assert.equal(await id("live").count(), 0));
+  },
+);
 
 pageTest("arrows walk through the frames and Enter zooms", {}, async () => {
   await open(`?service=${APP}`);
@@ -193,22 +268,36 @@ pageTest("arrows walk through the frames and Enter zooms", {}, async () => {
   await page.keyboard.press("ArrowRight");
   await eventually(async () => assert.match(await id("status").innerText(), /^indexer/));
   await page.keyboard.press("Enter");
-  await eventually(async () => assert.equal(await page.evaluate(() => window.__flame.zoom()), "indexer"));
+  await eventually(async () =>
+    assert.equal(await page.evaluate(() => window.__flame.zoom()), "indexer"),
+  );
   await page.keyboard.press("Escape");
-  await eventually(async () => assert.equal(await page.evaluate(() => window.__flame.zoom()), "total"));
+  await eventually(async () =>
+    assert.equal(await page.evaluate(() => window.__flame.zoom()), "total"),
+  );
 });
 
 pageTest("types, instances, ranges and colours reach the server and the address", {}, async () => {
   await open(`?service=${APP}`);
   await drawn();
   await id("type-memory").click();
-  await eventually(() => assert.equal(server.requests.filter((r) => r.name === "flamegraph").pop().params.type, "go:heap_inuse_space:bytes"));
+  await eventually(() =>
+    assert.equal(
+      server.requests.filter((r) => r.name === "flamegraph").pop().params.type,
+      "go:heap_inuse_space:bytes",
+    ),
+  );
   await id("all-types").click();
   await id("type-item-ebpf:cpu:nanoseconds").click();
   await eventually(() => assert.equal(query().get("type"), "ebpf:cpu:nanoseconds"));
   await id("instances").click();
   await id("instance").nth(1).click();
-  await eventually(() => assert.equal(server.requests.filter((r) => r.name === "flamegraph").pop().params.instance, "4f1d2c9ab310 · node-b"));
+  await eventually(() =>
+    assert.equal(
+      server.requests.filter((r) => r.name === "flamegraph").pop().params.instance,
+      "4f1d2c9ab310 · node-b",
+    ),
+  );
   await id("range").click();
   await id("range-3600").click();
   await eventually(() => assert.equal(query().get("range"), "1h"));
@@ -231,9 +320,16 @@ pageTest("types, instances, ranges and colours reach the server and the address"
 
 pageTest("quality is always in sight, and tells why samples were lost", {}, async () => {
   await open(`?service=${APP}`);
-  await eventually(async () => assert.match(await id("quality").innerText(), /6,000 samples.*99\.96 % complete stacks.*12 lost/));
+  await eventually(async () =>
+    assert.match(
+      await id("quality").innerText(),
+      /6,000 samples.*99\.96 % complete stacks.*12 lost/,
+    ),
+  );
   await id("quality").click();
-  await eventually(async () => assert.match(await page.locator(".quality-panel").innerText(), /ring full\s+9/));
+  await eventually(async () =>
+    assert.match(await page.locator(".quality-panel").innerText(), /ring full\s+9/),
+  );
 });
 
 pageTest("exports are a pprof from the server and folded text from the page", {}, async () => {
@@ -244,15 +340,28 @@ pageTest("exports are a pprof from the server and folded text from the page", {}
   assert.equal(pprof.suggestedFilename(), "cpu.pb.gz");
   await id("export").click();
   const [folded] = await Promise.all([page.waitForEvent("download"), id("export-folded").click()]);
-  const lines = fs.readFileSync(await folded.path(), "utf8").trim().split("\n");
+  const lines = fs
+    .readFileSync(await folded.path(), "utf8")
+    .trim()
+    .split("\n");
   const sum = lines.reduce((s, l) => s + Number(l.slice(l.lastIndexOf(" ") + 1)), 0);
   await eventually(async () => assert.equal(sum, (await frame("total")).total));
 });
 
 pageTest("without any data the page says how to start", { empty: true }, async () => {
   await open();
-  await eventually(async () => assert.match(await id("empty").innerText(), /coroot-node-agent --collector-endpoint=http:\/\/127\.0\.0\.1/));
-  await eventually(async () => assert.match(await id("empty").innerText(), /kubectl annotate pod <pod> coroot.com\/profile-scrape=true coroot.com\/profile-port=8080/));
+  await eventually(async () =>
+    assert.match(
+      await id("empty").innerText(),
+      /coroot-node-agent --collector-endpoint=http:\/\/127\.0\.0\.1/,
+    ),
+  );
+  await eventually(async () =>
+    assert.match(
+      await id("empty").innerText(),
+      /kubectl annotate pod <pod> coroot.com\/profile-scrape=true coroot.com\/profile-port=8080/,
+    ),
+  );
 });
 
 pageTest("a range without data leads to the last one", {}, async () => {
@@ -265,20 +374,32 @@ pageTest("a range without data leads to the last one", {}, async () => {
   });
 });
 
-pageTest("a silent agent is reported with the time of its last word", { lastSeen: Date.now() - 20 * 60_000 }, async () => {
-  await open(`?service=${APP}&range=1h`);
-  await eventually(async () => assert.match(await id("silence").innerText(), /2\d min ago.*node agent/));
-  await drawn();
-});
+pageTest(
+  "a silent agent is reported with the time of its last word",
+  { lastSeen: Date.now() - 20 * 60_000 },
+  async () => {
+    await open(`?service=${APP}&range=1h`);
+    await eventually(async () =>
+      assert.match(await id("silence").innerText(), /2\d min ago.*node agent/),
+    );
+    await drawn();
+  },
+);
 
-pageTest("an error is one line, and the rest goes on", { faults: { timeline: "store is busy" } }, async () => {
-  await open(`?service=${APP}`);
-  await drawn();
-  await eventually(async () => assert.match(await id("error").innerText(), /Timeline: store is busy/));
-  fixture.options.faults = {};
-  await page.getByRole("button", { name: "Retry" }).click();
-  await eventually(async () => assert.equal(await id("error").count(), 0));
-});
+pageTest(
+  "an error is one line, and the rest goes on",
+  { faults: { timeline: "store is busy" } },
+  async () => {
+    await open(`?service=${APP}`);
+    await drawn();
+    await eventually(async () =>
+      assert.match(await id("error").innerText(), /Timeline: store is busy/),
+    );
+    fixture.options.faults = {};
+    await page.getByRole("button", { name: "Retry" }).click();
+    await eventually(async () => assert.equal(await id("error").count(), 0));
+  },
+);
 
 pageTest("the theme follows the system until it is chosen", {}, async () => {
   await open(`?service=${APP}`, { colorScheme: "dark" });
@@ -312,21 +433,27 @@ pageTest("a deep graph scrolls inside itself", {}, async () => {
   await eventually(async () => assert.ok((await frame("total")).y < before.y - 100));
 });
 
-pageTest("a refresh brings new data, keeps the scroll, and waits while a frame is under the mouse", {}, async () => {
-  await open(`?service=${APP}`, { width: 1280, height: 480 });
-  await drawn();
-  const asked = () => server.requests.filter((r) => r.name === "flamegraph").length;
-  await page.locator(".flame-scroll").evaluate((e) => (e.scrollTop = 95));
-  const before = asked();
-  await id("live").click();
-  await eventually(() => assert.ok(asked() > before)); // it may be time for one anyway
-  await eventually(async () => assert.equal(await page.locator(".progress").count(), 0));
-  await eventually(async () => assert.equal(await page.locator(".flame-scroll").evaluate((e) => e.scrollTop), 95));
-  await eventually(async () => assert.equal(await id("live").innerText(), "Live"));
-  const box = await id("flame").boundingBox();
-  await page.mouse.move(box.x + box.width / 2, box.y + 9);
-  await eventually(async () => assert.equal(await id("live").innerText(), "Paused"));
-});
+pageTest(
+  "a refresh brings new data, keeps the scroll, and waits while a frame is under the mouse",
+  {},
+  async () => {
+    await open(`?service=${APP}`, { width: 1280, height: 480 });
+    await drawn();
+    const asked = () => server.requests.filter((r) => r.name === "flamegraph").length;
+    await page.locator(".flame-scroll").evaluate((e) => (e.scrollTop = 95));
+    const before = asked();
+    await id("live").click();
+    await eventually(() => assert.ok(asked() > before)); // it may be time for one anyway
+    await eventually(async () => assert.equal(await page.locator(".progress").count(), 0));
+    await eventually(async () =>
+      assert.equal(await page.locator(".flame-scroll").evaluate((e) => e.scrollTop), 95),
+    );
+    await eventually(async () => assert.equal(await id("live").innerText(), "Live"));
+    const box = await id("flame").boundingBox();
+    await page.mouse.move(box.x + box.width / 2, box.y + 9);
+    await eventually(async () => assert.equal(await id("live").innerText(), "Paused"));
+  },
+);
 
 pageTest("an answer that is no tree is reported and does not break the page", {}, async () => {
   const flamegraph = fixture.flamegraph;
@@ -335,6 +462,8 @@ pageTest("an answer that is no tree is reported and does not break the page", {}
     return { ...answer, nodes: { ...answer.nodes, depth: answer.nodes.depth.map(() => 7) } };
   };
   await open(`?service=${APP}`);
-  await eventually(async () => assert.match(await page.locator(".error-strip").innerText(), /no tree/));
+  await eventually(async () =>
+    assert.match(await page.locator(".error-strip").innerText(), /no tree/),
+  );
   await eventually(async () => assert.equal(await id("timeline").count(), 1));
 });

@@ -4,15 +4,21 @@ import { createRequire } from "node:module";
 import * as path from "node:path";
 
 const deps = process.env.DEPS_WEB;
-if (!deps) throw new Error("DEPS_WEB names the folder with node_modules; run \"make check-page\"");
+if (!deps) throw new Error('DEPS_WEB names the folder with node_modules; run "make check-page"');
 const { chromium } = createRequire(path.join(deps, "package.json"))("playwright-core");
 
 export function openBrowser() {
   return chromium.launch({
     executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
     args: [
-      "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
-      "--disable-background-networking", "--disable-component-update", "--disable-sync",
+      "--headless",
+      "--no-sandbox",
+      "--disable-gpu",
+      "--disable-quic",
+      "--no-first-run",
+      "--disable-background-networking",
+      "--disable-component-update",
+      "--disable-sync",
     ],
   });
 }

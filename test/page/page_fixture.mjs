@@ -13,37 +13,113 @@ function random(seed) {
 
 const libraries = {
   "[compile]": [
-    "runtime.goexit", "runtime.main", "main.main", "cmd/compile/internal/gc.Main", "cmd/compile/internal/gc.compileFunctions.func3.1",
-    "cmd/compile/internal/ssagen.Compile", "cmd/compile/internal/ssagen.buildssa", "cmd/compile/internal/ssa.Compile",
-    "cmd/compile/internal/ssa.applyRewrite", "cmd/compile/internal/ssa.(*regAllocState).regalloc", "cmd/compile/internal/ssa.cse",
-    "cmd/compile/internal/noder.LoadPackage", "cmd/compile/internal/noder.unified", "cmd/compile/internal/noder.(*pkgWriter).funcBody",
-    "cmd/compile/internal/types2.(*Checker).funcBody", "cmd/compile/internal/types2.(*Checker).stmt", "runtime.mallocgc",
-    "runtime.mallocgcSmallScanNoHeader", "runtime.gcBgMarkWorker", "runtime.gcDrain", "runtime.scanobject", "runtime.scanObjectsSmall",
-    "runtime.tryDeferToSpanScan", "runtime.memmove", "runtime.mapaccess2_faststr", "cmd/internal/obj.(*Link).LookupInit",
-    "cmd/internal/obj/x86.span6", "sort.insertionSort", "slices.SortFunc[go.shape.[]*cmd/compile/internal/ssa.Value]",
-    "internal/runtime/maps.(*Map).getWithKeySmall", "encoding/json.(*decodeState).object", "encoding/json.checkValid",
+    "runtime.goexit",
+    "runtime.main",
+    "main.main",
+    "cmd/compile/internal/gc.Main",
+    "cmd/compile/internal/gc.compileFunctions.func3.1",
+    "cmd/compile/internal/ssagen.Compile",
+    "cmd/compile/internal/ssagen.buildssa",
+    "cmd/compile/internal/ssa.Compile",
+    "cmd/compile/internal/ssa.applyRewrite",
+    "cmd/compile/internal/ssa.(*regAllocState).regalloc",
+    "cmd/compile/internal/ssa.cse",
+    "cmd/compile/internal/noder.LoadPackage",
+    "cmd/compile/internal/noder.unified",
+    "cmd/compile/internal/noder.(*pkgWriter).funcBody",
+    "cmd/compile/internal/types2.(*Checker).funcBody",
+    "cmd/compile/internal/types2.(*Checker).stmt",
+    "runtime.mallocgc",
+    "runtime.mallocgcSmallScanNoHeader",
+    "runtime.gcBgMarkWorker",
+    "runtime.gcDrain",
+    "runtime.scanobject",
+    "runtime.scanObjectsSmall",
+    "runtime.tryDeferToSpanScan",
+    "runtime.memmove",
+    "runtime.mapaccess2_faststr",
+    "cmd/internal/obj.(*Link).LookupInit",
+    "cmd/internal/obj/x86.span6",
+    "sort.insertionSort",
+    "slices.SortFunc[go.shape.[]*cmd/compile/internal/ssa.Value]",
+    "internal/runtime/maps.(*Map).getWithKeySmall",
+    "encoding/json.(*decodeState).object",
+    "encoding/json.checkValid",
   ],
   "[python3.11]": [
-    "Py_BytesMain", "Py_RunMain", "_PyEval_EvalFrameDefault", "_PyFunction_Vectorcall", "_PyObject_Malloc", "_PyObject_Free",
-    "PyLong_FromString", "_PyUnicode_JoinArray", "sre_ucs1_match", "sre_ucs1_count", "long_to_decimal_string_internal",
-    "scan_once_unicode", "encoder_listencode_obj.isra.0", "PyList_Append", "list_traverse", "gc_collect_main", "PyDict_SetItem",
-    "_PyDict_LoadGlobal", "unicode_hash", "PyObject_GetAttr",
+    "Py_BytesMain",
+    "Py_RunMain",
+    "_PyEval_EvalFrameDefault",
+    "_PyFunction_Vectorcall",
+    "_PyObject_Malloc",
+    "_PyObject_Free",
+    "PyLong_FromString",
+    "_PyUnicode_JoinArray",
+    "sre_ucs1_match",
+    "sre_ucs1_count",
+    "long_to_decimal_string_internal",
+    "scan_once_unicode",
+    "encoder_listencode_obj.isra.0",
+    "PyList_Append",
+    "list_traverse",
+    "gc_collect_main",
+    "PyDict_SetItem",
+    "_PyDict_LoadGlobal",
+    "unicode_hash",
+    "PyObject_GetAttr",
   ],
   "[cc1plus]": [
-    "main", "toplev::main(int, char**)", "c_parser::parse_declaration(bool)", "cgraph_node::expand()", "execute_pass_list(function*, opt_pass*)",
-    "ira_color(void)", "std::vector<tree_node*, std::allocator<tree_node*> >::push_back(tree_node* const&)",
+    "main",
+    "toplev::main(int, char**)",
+    "c_parser::parse_declaration(bool)",
+    "cgraph_node::expand()",
+    "execute_pass_list(function*, opt_pass*)",
+    "ira_color(void)",
+    "std::vector<tree_node*, std::allocator<tree_node*> >::push_back(tree_node* const&)",
     "hash_table<ggc_cache_hasher<tree_node*>, false, xcallocator>::find_slot_with_hash(tree_node* const&, unsigned int, insert_option)",
-    "df_analyze()", "rtx_cost(rtx_def*, machine_mode, rtx_code, int, bool)", "et_splay(et_occ*)",
+    "df_analyze()",
+    "rtx_cost(rtx_def*, machine_mode, rtx_code, int, bool)",
+    "et_splay(et_occ*)",
   ],
   "[indexer]": [
-    "<alloc::vec::Vec<T> as core::ops::drop::Drop>::drop", "tokio::runtime::task::harness::poll_future", "indexer::merge::run",
-    "core::slice::sort::merge_sort", "hashbrown::raw::RawTable<T,A>::reserve_rehash", "indexer::posting::encode", "serde_json::de::from_slice",
+    "<alloc::vec::Vec<T> as core::ops::drop::Drop>::drop",
+    "tokio::runtime::task::harness::poll_future",
+    "indexer::merge::run",
+    "core::slice::sort::merge_sort",
+    "hashbrown::raw::RawTable<T,A>::reserve_rehash",
+    "indexer::posting::encode",
+    "serde_json::de::from_slice",
   ],
-  "[libc.so.6]": ["__libc_start_main", "__memmove_avx512_unaligned_erms", "malloc", "_int_malloc", "_int_free", "read", "write", "clock_gettime", "cfree"],
+  "[libc.so.6]": [
+    "__libc_start_main",
+    "__memmove_avx512_unaligned_erms",
+    "malloc",
+    "_int_malloc",
+    "_int_free",
+    "read",
+    "write",
+    "clock_gettime",
+    "cfree",
+  ],
   "[kernel]": [
-    "entry_SYSCALL_64_after_hwframe", "do_syscall_64", "exc_page_fault", "handle_mm_fault", "__handle_mm_fault", "clear_page_erms",
-    "_raw_spin_unlock_irqrestore", "unmap_page_range", "smp_call_function_many_cond", "__list_del_entry_valid_or_report", "vfs_read",
-    "ksys_read", "ext4_file_read_iter", "copy_page_to_iter", "tcp_sendmsg", "native_queued_spin_lock_slowpath", "schedule", "asm_exc_page_fault",
+    "entry_SYSCALL_64_after_hwframe",
+    "do_syscall_64",
+    "exc_page_fault",
+    "handle_mm_fault",
+    "__handle_mm_fault",
+    "clear_page_erms",
+    "_raw_spin_unlock_irqrestore",
+    "unmap_page_range",
+    "smp_call_function_many_cond",
+    "__list_del_entry_valid_or_report",
+    "vfs_read",
+    "ksys_read",
+    "ext4_file_read_iter",
+    "copy_page_to_iter",
+    "tcp_sendmsg",
+    "native_queued_spin_lock_slowpath",
+    "schedule",
+    "asm_exc_page_fault",
   ],
 };
 
@@ -69,7 +145,8 @@ function growStacks(seed, samples) {
     for (const [name, file] of frames) {
       const key = `${name}\n${file}`;
       let next = at.children.get(key);
-      if (!next) at.children.set(key, (next = { name, file, children: new Map(), self: 0, total: 0 }));
+      if (!next)
+        at.children.set(key, (next = { name, file, children: new Map(), self: 0, total: 0 }));
       next.total += value;
       at = next;
     }
@@ -92,12 +169,22 @@ function growStacks(seed, samples) {
       if (level >= own.length - 1) level = Math.floor(own.length * 0.4 * rnd());
       frames.push([own[level], lib]);
     }
-    if (rnd() < 0.03) frames.push([`${lib.slice(1, -1)}+0x${(0x4000 + Math.floor(rnd() * 40) * 64).toString(16)}`, lib]);
+    if (rnd() < 0.03)
+      frames.push([
+        `${lib.slice(1, -1)}+0x${(0x4000 + Math.floor(rnd() * 40) * 64).toString(16)}`,
+        lib,
+      ]);
     if (rnd() < 0.02) frames.push(["[unknown]", ""]);
-    if (lib !== "[kernel]" && rnd() < 0.25) frames.push([pick(libraries["[libc.so.6]"], 1.5), "[libc.so.6]"]);
-    if (rnd() < 0.2) for (let k = 0; k < 2 + rnd() * 5; k++) frames.push([libraries["[kernel]"][Math.floor(k * 2 + rnd() * 4)], "[kernel]"]);
+    if (lib !== "[kernel]" && rnd() < 0.25)
+      frames.push([pick(libraries["[libc.so.6]"], 1.5), "[libc.so.6]"]);
+    if (rnd() < 0.2)
+      for (let k = 0; k < 2 + rnd() * 5; k++)
+        frames.push([libraries["[kernel]"][Math.floor(k * 2 + rnd() * 4)], "[kernel]"]);
     const share = 1 / (i + 4) / Math.log(distinct / 4);
-    const times = i === distinct - 1 ? left : Math.max(1, Math.min(left - (distinct - i), Math.round(samples * share * (0.4 + rnd()))));
+    const times =
+      i === distinct - 1
+        ? left
+        : Math.max(1, Math.min(left - (distinct - i), Math.round(samples * share * (0.4 + rnd()))));
     left -= times;
     add(frames, period * times);
   }
@@ -134,11 +221,16 @@ function columnsOf(root) {
       functions.set(key, f);
       open.add(key);
     }
-    for (const c of [...n.children.values()].sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0))) walk(c, depth + 1, open);
+    for (const c of [...n.children.values()].sort((a, b) =>
+      a.name < b.name ? -1 : a.name > b.name ? 1 : 0,
+    ))
+      walk(c, depth + 1, open);
     if (depth > 0 && !counted) open.delete(key);
   };
   walk(root, 0, new Set());
-  const top = [...functions.values()].sort((a, b) => b.self - a.self || b.total - a.total).slice(0, 2000);
+  const top = [...functions.values()]
+    .sort((a, b) => b.self - a.self || b.total - a.total)
+    .slice(0, 2000);
   return {
     names,
     files,
@@ -160,7 +252,13 @@ const types = [
   ["go:goroutine_goroutine:count", "Golang (goroutines)", "", "avg", false, false],
   ["java:lock_delay:nanoseconds", "Java Lock (delay)", "lock", "sum", true, true],
 ].map(([type, title, category, aggregation, featured, nodeAgent]) => ({
-  type, title, category, aggregation, unit: type.slice(type.lastIndexOf(":") + 1), featured, nodeAgent,
+  type,
+  title,
+  category,
+  aggregation,
+  unit: type.slice(type.lastIndexOf(":") + 1),
+  featured,
+  nodeAgent,
 }));
 
 const services = [
@@ -184,23 +282,40 @@ function makeTarget(i) {
   const namespace = i % 3 ? "shop" : "platform";
   const pod = `${name}-${(0x5c9f7 + i * 7919).toString(16)}-${(i * 104729 + 1e6).toString(36).slice(-5)}`;
   const ip = `10.42.${i >> 8}.${i & 255}`;
-  const state = i % 31 === 30 ? "elsewhere" : i % 29 === 28 ? "pending" : i % 17 === 16 ? "invalid" : i % 13 === 12 ? "down" : "up";
+  const state =
+    i % 31 === 30
+      ? "elsewhere"
+      : i % 29 === 28
+        ? "pending"
+        : i % 17 === 16
+          ? "invalid"
+          : i % 13 === 12
+            ? "down"
+            : "up";
   const scraped = state === "up" || state === "down";
   const since = Math.floor(rnd() * 60_000);
   const fails = (k) => state === "down" && (i % 2 === 0 || k === 0);
   return {
-    namespace, pod, node: `node-${i % 7}`, service: `/k8s/${namespace}/${name}`, ip, state,
+    namespace,
+    pod,
+    node: `node-${i % 7}`,
+    service: `/k8s/${namespace}/${name}`,
+    ip,
+    state,
     problem: state === "invalid" ? 'coroot.com/profile-port: "eighty" is not a port' : "",
-    endpoints: state === "invalid" || state === "elsewhere" ? [] : kinds.map((type, k) => ({
-      type,
-      url: `http://${ip}:8080/debug/pprof/${type === "cpu" ? "profile?seconds=10" : type}`,
-      state: !scraped ? "pending" : fails(k) ? "down" : "up",
-      lastScrape: scraped ? Date.now() - since : null,
-      lastDurationMs: scraped ? (type === "cpu" ? 10_004 : 3 + rnd() * 40) : 0,
-      lastBytes: scraped && !fails(k) ? Math.floor(900 + rnd() * 120_000) : 0,
-      lastError: fails(k) ? "connection refused" : "",
-      nextScrape: Date.now() + 60_000 - since,
-    })),
+    endpoints:
+      state === "invalid" || state === "elsewhere"
+        ? []
+        : kinds.map((type, k) => ({
+            type,
+            url: `http://${ip}:8080/debug/pprof/${type === "cpu" ? "profile?seconds=10" : type}`,
+            state: !scraped ? "pending" : fails(k) ? "down" : "up",
+            lastScrape: scraped ? Date.now() - since : null,
+            lastDurationMs: scraped ? (type === "cpu" ? 10_004 : 3 + rnd() * 40) : 0,
+            lastBytes: scraped && !fails(k) ? Math.floor(900 + rnd() * 120_000) : 0,
+            lastError: fails(k) ? "connection refused" : "",
+            nextScrape: Date.now() + 60_000 - since,
+          })),
   };
 }
 
@@ -212,21 +327,23 @@ export function createFixture(options = {}) {
   const samples = options.samples ?? 42_000;
   const trees = new Map();
   const treeOf = (service) => {
-    if (!trees.has(service)) trees.set(service, columnsOf(growStacks(service.length * 7919 + 3, samples)));
+    if (!trees.has(service))
+      trees.set(service, columnsOf(growStacks(service.length * 7919 + 3, samples)));
     return trees.get(service);
   };
   const lastSeen = () => options.lastSeen ?? Date.now() - 4000;
   const covered = (from, to) => from < lastSeen() && to > lastSeen() - 7 * 86_400_000;
 
   const applications = ({ from, to }) => ({
-    applications: !options.empty && covered(from, to)
-      ? [...services, ...(options.more ?? [])].map(([service, cores], i) => ({
-          service,
-          types: i === 0 ? types.map((t) => t.type) : ["ebpf:cpu:nanoseconds"],
-          lastSeen: lastSeen() - i * 700,
-          cores,
-        }))
-      : [],
+    applications:
+      !options.empty && covered(from, to)
+        ? [...services, ...(options.more ?? [])].map(([service, cores], i) => ({
+            service,
+            types: i === 0 ? types.map((t) => t.type) : ["ebpf:cpu:nanoseconds"],
+            lastSeen: lastSeen() - i * 700,
+            cores,
+          }))
+        : [],
     lastSeen: options.empty ? null : lastSeen(),
   });
 
@@ -239,22 +356,46 @@ export function createFixture(options = {}) {
       const k = (t - from) / (to - from);
       const busy = k > 0.62 && k < 0.83 ? 1.15 : 0;
       const wave = 1.1 + 0.22 * Math.sin(k * 23) + 0.16 * random(Math.floor(t / stepMs))() + busy;
-      values.push(t > lastSeen() || (k > 0.2 && k < 0.22) ? null : wave * scale * (instance ? 0.4 : 1));
+      values.push(
+        t > lastSeen() || (k > 0.2 && k < 0.22) ? null : wave * scale * (instance ? 0.4 : 1),
+      );
     }
     const unit = type?.endsWith("bytes") ? "bytes" : type?.endsWith("count") ? "count" : "cores";
-    return { startMs, stepMs, values, unit, instances: [{ id: "4f1d2c9ab310 · node-a", value: 1.2 * scale }, { id: "4f1d2c9ab310 · node-b", value: 0.3 * scale }] };
+    return {
+      startMs,
+      stepMs,
+      values,
+      unit,
+      instances: [
+        { id: "4f1d2c9ab310 · node-a", value: 1.2 * scale },
+        { id: "4f1d2c9ab310 · node-b", value: 0.3 * scale },
+      ],
+    };
   };
 
   const flamegraph = ({ service, type, from, to }) => {
     const some = !options.empty && covered(from, to);
     const tree = some ? treeOf(service) : columnsOf({ children: new Map(), self: 0, total: 0 });
     return {
-      service, type, unit: type.slice(type.lastIndexOf(":") + 1), from, to, total: tree.nodes.total[0],
+      service,
+      type,
+      unit: type.slice(type.lastIndexOf(":") + 1),
+      from,
+      to,
+      total: tree.nodes.total[0],
       quality: some
-        ? { samples: samples, truncated: Math.round(samples * 0.0003), lost: 12, lostReasons: { ring_full: 9, stack_unreadable: 3 } }
+        ? {
+            samples: samples,
+            truncated: Math.round(samples * 0.0003),
+            lost: 12,
+            lostReasons: { ring_full: 9, stack_unreadable: 3 },
+          }
         : { samples: 0, truncated: 0, lost: 0, lostReasons: {} },
       ...tree,
-      other: { nodes: 0, value: 0 }, stacks: 7120, stacksCut: 0, valueCut: 0,
+      other: { nodes: 0, value: 0 },
+      stacks: 7120,
+      stacksCut: 0,
+      valueCut: 0,
     };
   };
 

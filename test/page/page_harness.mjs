@@ -27,7 +27,11 @@ export async function open(query = "", { width = 1440, height = 860, colorScheme
   page = await browser.newPage({ viewport: { width, height }, colorScheme });
   page.setDefaultTimeout(60_000);
   page.on("pageerror", (e) => complaints.push(e.message));
-  page.on("console", (m) => m.type() === "error" && !/status of (404|503)/.test(m.text()) && complaints.push(m.text()));
+  page.on(
+    "console",
+    (m) =>
+      m.type() === "error" && !/status of (404|503)/.test(m.text()) && complaints.push(m.text()),
+  );
   await page.goto(server.url + query);
 }
 
@@ -52,7 +56,14 @@ export const drawn = () => page.waitForFunction(() => window.__flame?.frames().l
 
 export async function frame(name) {
   await drawn();
-  const found = await page.evaluate((n) => window.__flame.frames().filter((f) => f.name === n).sort((a, b) => b.w - a.w)[0], name);
+  const found = await page.evaluate(
+    (n) =>
+      window.__flame
+        .frames()
+        .filter((f) => f.name === n)
+        .sort((a, b) => b.w - a.w)[0],
+    name,
+  );
   assert.ok(found, `no frame ${name}`);
   return { ...found, cx: found.x + found.w / 2, cy: found.y + found.h / 2 };
 }

@@ -7,7 +7,12 @@ import * as path from "node:path";
 import { pathToFileURL } from "node:url";
 import { createFixture } from "./page_fixture.mjs";
 
-const types = { ".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml" };
+const types = {
+  ".html": "text/html",
+  ".js": "text/javascript",
+  ".css": "text/css",
+  ".svg": "image/svg+xml",
+};
 // the policy under which cluster-agent serves the page
 const policy = "default-src 'self'; style-src 'self' 'unsafe-inline'";
 
@@ -16,7 +21,8 @@ export async function servePage(dist, fixture, port = 0) {
   const requests = [];
   const answer = (url, res) => {
     const params = Object.fromEntries(url.searchParams);
-    for (const name of ["from", "to", "points"]) if (params[name]) params[name] = Number(params[name]);
+    for (const name of ["from", "to", "points"])
+      if (params[name]) params[name] = Number(params[name]);
     const name = url.pathname.slice("/api/".length);
     requests.push({ name, params });
     const fault = fixture.options.faults?.[name];
@@ -29,7 +35,10 @@ export async function servePage(dist, fixture, port = 0) {
       return res.end(JSON.stringify({ error: fault }));
     }
     if (name === "pprof") {
-      res.writeHead(200, { "content-type": "application/octet-stream", "content-disposition": 'attachment; filename="cpu.pb.gz"' });
+      res.writeHead(200, {
+        "content-type": "application/octet-stream",
+        "content-disposition": 'attachment; filename="cpu.pb.gz"',
+      });
       return res.end("made up");
     }
     if (!(name in fixture)) {
@@ -48,18 +57,26 @@ export async function servePage(dist, fixture, port = 0) {
     const url = new URL(req.url, "http://localhost");
     if (url.pathname.startsWith("/api/")) return answer(url, res);
     const page = url.pathname === "/" || url.pathname === "/targets";
-    if (url.pathname === "/targets" && (req.headers.accept ?? "").includes("application/json")) return answerTargets(res);
+    if (url.pathname === "/targets" && (req.headers.accept ?? "").includes("application/json"))
+      return answerTargets(res);
     const file = path.join(dist, page ? "index.html" : path.normalize(url.pathname));
     if (!fs.existsSync(file)) {
       res.writeHead(404);
       return res.end();
     }
-    res.writeHead(200, { "content-type": types[path.extname(file)] ?? "application/octet-stream", "content-security-policy": policy });
+    res.writeHead(200, {
+      "content-type": types[path.extname(file)] ?? "application/octet-stream",
+      "content-security-policy": policy,
+    });
     res.end(fs.readFileSync(file));
   });
   await new Promise((done) => server.listen(port, "127.0.0.1", done));
   const { port: actual } = server.address();
-  return { url: `http://127.0.0.1:${actual}/`, requests, close: () => new Promise((done) => (server.closeAllConnections(), server.close(done))) };
+  return {
+    url: `http://127.0.0.1:${actual}/`,
+    requests,
+    close: () => new Promise((done) => (server.closeAllConnections(), server.close(done))),
+  };
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) {

@@ -70,12 +70,16 @@ function query(path: string, params: Record<string, string | number>): string {
   return `${path}?${p}`;
 }
 
-const ms = (s: Span): { from: number; to: number } => ({ from: Math.round(s.from), to: Math.round(s.to) });
+const ms = (s: Span): { from: number; to: number } => ({
+  from: Math.round(s.from),
+  to: Math.round(s.to),
+});
 
 export const applicationsUrl = (s: Span): string => query("api/applications", ms(s));
 export const timelineUrl = (w: Selection, s: Span, points: number): string =>
   query("api/timeline", { ...w, ...ms(s), points });
-export const flamegraphUrl = (w: Selection, s: Span): string => query("api/flamegraph", { ...w, ...ms(s) });
+export const flamegraphUrl = (w: Selection, s: Span): string =>
+  query("api/flamegraph", { ...w, ...ms(s) });
 export const pprofUrl = (w: Selection, s: Span): string => query("api/pprof", { ...w, ...ms(s) });
 
 /** Why there is no answer, in one line. */
@@ -106,7 +110,10 @@ export async function fetchJson<T>(url: string, signal?: AbortSignal): Promise<T
   }
   if (!res.ok) {
     const why = (body as { error?: unknown } | null)?.error;
-    throw new ApiError(typeof why === "string" && why !== "" ? why : `HTTP ${res.status}`, res.status);
+    throw new ApiError(
+      typeof why === "string" && why !== "" ? why : `HTTP ${res.status}`,
+      res.status,
+    );
   }
   return body as T;
 }
@@ -123,7 +130,13 @@ export interface Loaded<T> {
  * is under way, unless `subject` (what the data is about) changed: then it would be a lie.
  */
 export function useApi<T>(url: string | null, subject: string, attempt = 0): Loaded<T> {
-  const [state, setState] = useState<{ data: T | null; error: string; status: number; subject: string; done: string }>({
+  const [state, setState] = useState<{
+    data: T | null;
+    error: string;
+    status: number;
+    subject: string;
+    done: string;
+  }>({
     data: null,
     error: "",
     status: 0,
@@ -137,7 +150,8 @@ export function useApi<T>(url: string | null, subject: string, attempt = 0): Loa
     if (url === null) return;
     const abort = new AbortController();
     fetchJson<T>(url, abort.signal).then(
-      (data) => latest.current === want && setState({ data, error: "", status: 0, subject, done: want }),
+      (data) =>
+        latest.current === want && setState({ data, error: "", status: 0, subject, done: want }),
       (e: Error) => {
         if (e.name === "AbortError" || latest.current !== want) return;
         setState((old) => ({

@@ -52,7 +52,8 @@ function useSlashKey(): void {
   useEffect(() => {
     const onKey = (e: KeyboardEvent): void => {
       const from = e.target as HTMLElement;
-      if (e.key !== "/" || e.ctrlKey || e.metaKey || /^(INPUT|TEXTAREA|SELECT)$/.test(from.tagName)) return;
+      if (e.key !== "/" || e.ctrlKey || e.metaKey || /^(INPUT|TEXTAREA|SELECT)$/.test(from.tagName))
+        return;
       const input = document.querySelector<HTMLInputElement>("input[data-slash]");
       if (!input) return;
       e.preventDefault();
@@ -91,7 +92,12 @@ function Targeting(p: PageProps) {
   const [forwarding, setForwarding] = useState(false);
   return (
     <>
-      <TargetsHeader {...p} forwarding={forwarding} live={pauseReason(p.state, hidden, false) || "live"} onRefresh={refresh} />
+      <TargetsHeader
+        {...p}
+        forwarding={forwarding}
+        live={pauseReason(p.state, hidden, false) || "live"}
+        onRefresh={refresh}
+      />
       <TargetsPage state={p.state} navigate={p.navigate} now={now} onLoaded={setForwarding} />
     </>
   );
@@ -115,11 +121,18 @@ function Profiles({ state, navigate, theme, dark, setTheme }: PageProps) {
   const firstType = app ? (tabsOf(app.types, registry)[0]?.type ?? "") : "";
   const type = state.type || (types.data || types.error ? firstType : "");
   const { service, instance } = state;
-  const subject = useMemo<Selection>(() => ({ service, type, instance }), [service, type, instance]);
+  const subject = useMemo<Selection>(
+    () => ({ service, type, instance }),
+    [service, type, instance],
+  );
   const known = service !== "" && type !== "";
   const about = `${service} ${type} ${instance}`;
 
-  const timeline = useApi<TimelineData>(known ? timelineUrl(subject, span, POINTS) : null, about, attempt);
+  const timeline = useApi<TimelineData>(
+    known ? timelineUrl(subject, span, POINTS) : null,
+    about,
+    attempt,
+  );
   // instances do not come and go with the one that is picked
   const everyone = useApi<TimelineData>(
     known && instance ? timelineUrl({ service, type, instance: "" }, span, 1) : null,
@@ -132,11 +145,17 @@ function Profiles({ state, navigate, theme, dark, setTheme }: PageProps) {
   // without a store all of the above fail: then there are but targets to see
   const targets = useApi<Targets>(apps.status === 404 ? "targets" : null, "", 0);
   useEffect(() => {
-    if (targets.data?.forwarding !== undefined) navigate({ ...emptyState, page: "targets" }, "replace");
+    if (targets.data?.forwarding !== undefined)
+      navigate({ ...emptyState, page: "targets" }, "replace");
   }, [targets.data]);
 
-  const empty = service !== "" && (known ? flame.data?.total === 0 : apps.data !== null && types.data !== null);
-  const wide = useApi<Applications>(empty ? applicationsUrl({ from: now - 30 * DAY, to: now }) : null, "", attempt);
+  const empty =
+    service !== "" && (known ? flame.data?.total === 0 : apps.data !== null && types.data !== null);
+  const wide = useApi<Applications>(
+    empty ? applicationsUrl({ from: now - 30 * DAY, to: now }) : null,
+    "",
+    attempt,
+  );
 
   const group = splitService(service).name;
   useEffect(() => {
@@ -182,7 +201,12 @@ function Profiles({ state, navigate, theme, dark, setTheme }: PageProps) {
       />
       <Problems problems={problems} onRetry={retry} />
       {relative && !empty && apps.data && (
-        <Silence what={service && group} own={app?.lastSeen ?? null} any={apps.data.lastSeen} now={now} />
+        <Silence
+          what={service && group}
+          own={app?.lastSeen ?? null}
+          any={apps.data.lastSeen}
+          now={now}
+        />
       )}
       {service === "" ? (
         startOrEmpty()

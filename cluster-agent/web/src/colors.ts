@@ -23,7 +23,8 @@ export function oklch(lightness: number, chroma: number, hue: number): [number, 
   ];
 }
 
-export const hex = (c: readonly number[]): string => `#${c.map((v) => v.toString(16).padStart(2, "0")).join("")}`;
+export const hex = (c: readonly number[]): string =>
+  `#${c.map((v) => v.toString(16).padStart(2, "0")).join("")}`;
 
 function mix(a: readonly number[], b: readonly number[], share: number): number[] {
   return a.map((v, i) => Math.round(v * share + b[i] * (1 - share)));
@@ -66,7 +67,8 @@ export interface Palette {
 function build(dark: boolean): Palette {
   const ground = dark ? [20, 23, 27] : [255, 255, 255];
   const colors: number[][] = [];
-  for (let i = 0; i < HUES; i++) colors.push(dark ? oklch(0.46, 0.075, i * 30 + 15) : oklch(0.86, 0.068, i * 30 + 15));
+  for (let i = 0; i < HUES; i++)
+    colors.push(dark ? oklch(0.46, 0.075, i * 30 + 15) : oklch(0.86, 0.068, i * 30 + 15));
   colors.push(dark ? oklch(0.42, 0.012, 255) : oklch(0.86, 0.012, 255)); // kernel
   colors.push(dark ? oklch(0.34, 0.006, 255) : oklch(0.9, 0.004, 255)); // unknown
   colors.push(dark ? oklch(0.29, 0.006, 255) : oklch(0.93, 0.002, 255)); // root

@@ -6,7 +6,13 @@ import type { Tree } from "./tree";
 export type Move = "up" | "down" | "left" | "right";
 
 /** Next node; `from` < 0 starts at the zoomed frame. Only frames on screen are reached. */
-export function moveCursor(t: Tree, layout: Layout, from: number, zoom: number, move: Move): number {
+export function moveCursor(
+  t: Tree,
+  layout: Layout,
+  from: number,
+  zoom: number,
+  move: Move,
+): number {
   const at = from < 0 ? -1 : layout.find(from);
   if (at < 0) return zoom;
   const node = layout.node[at];

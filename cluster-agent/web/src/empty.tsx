@@ -4,7 +4,8 @@ import { ago, clock, day, duration } from "./time_range";
 
 const command = (): string => `coroot-node-agent --collector-endpoint=${location.origin}`;
 
-const annotate = "kubectl annotate pod <pod> coroot.com/profile-scrape=true coroot.com/profile-port=8080";
+const annotate =
+  "kubectl annotate pod <pod> coroot.com/profile-scrape=true coroot.com/profile-port=8080";
 const patch =
   `kubectl patch deployment <name> -p '{"spec":{"template":{"metadata":{"annotations":` +
   `{"coroot.com/profile-scrape":"true","coroot.com/profile-port":"8080"}}}}}'`;
@@ -34,10 +35,14 @@ export function NoDataYet() {
       </pre>
       <p class="dim">
         Every process of the machine appears here by itself after one upload interval (60 s unless{" "}
-        <code>--profile-interval</code> says otherwise). If nothing comes, the agent’s own <code>/metrics</code> and log say why.
-        With an API key, give both agents the same <code>--api-key</code>.
+        <code>--profile-interval</code> says otherwise). If nothing comes, the agent’s own{" "}
+        <code>/metrics</code> and log say why. With an API key, give both agents the same{" "}
+        <code>--api-key</code>.
       </p>
-      <p>In Kubernetes, applications that serve profiles over HTTP, as Go does under /debug/pprof, are scraped when their pods ask for it:</p>
+      <p>
+        In Kubernetes, applications that serve profiles over HTTP, as Go does under /debug/pprof,
+        are scraped when their pods ask for it:
+      </p>
       <pre>
         <code>{annotate}</code>
       </pre>
@@ -62,14 +67,21 @@ export function NothingInRange({ what, rangeMs, lastSeen, now, onJump }: Nothing
       <h1>Nothing in this range</h1>
       {lastSeen === null ? (
         <p>
-          There is no profile of {what} in these {duration(rangeMs)}, and none was found in the last 30 days.
+          There is no profile of {what} in these {duration(rangeMs)}, and none was found in the last
+          30 days.
         </p>
       ) : (
         <>
           <p>
-            The last profile of {what} ended {ago(lastSeen, now)}, on {day(lastSeen)} at {clock(lastSeen, true)}.
+            The last profile of {what} ended {ago(lastSeen, now)}, on {day(lastSeen)} at{" "}
+            {clock(lastSeen, true)}.
           </p>
-          <button type="button" class="button primary" data-testid="jump" onClick={() => onJump(lastSeen)}>
+          <button
+            type="button"
+            class="button primary"
+            data-testid="jump"
+            onClick={() => onJump(lastSeen)}
+          >
             Show the last data
           </button>
         </>
@@ -93,8 +105,8 @@ export function Silence({ what, own, any, now }: SilenceProps) {
     if (!what || own === null || now - own < SILENT_MS) return null;
     return (
       <div class="strip" role="status" data-testid="silence">
-        No samples of {what} since {clock(own, true)} ({ago(own, now)}): it is idle or has ended. Other applications are up to
-        date.
+        No samples of {what} since {clock(own, true)} ({ago(own, now)}): it is idle or has ended.
+        Other applications are up to date.
       </div>
     );
   }
@@ -102,7 +114,8 @@ export function Silence({ what, own, any, now }: SilenceProps) {
   if (lastSeen === null) return null;
   return (
     <div class="strip warn-strip" role="status" data-testid="silence">
-      No new profiles since {clock(lastSeen, true)} ({ago(lastSeen, now)}). Is the node agent running?
+      No new profiles since {clock(lastSeen, true)} ({ago(lastSeen, now)}). Is the node agent
+      running?
     </div>
   );
 }

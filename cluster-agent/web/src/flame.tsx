@@ -22,12 +22,27 @@ interface Props {
   onBack: () => void;
 }
 
-const moves: Record<string, Move> = { ArrowUp: "up", ArrowDown: "down", ArrowLeft: "left", ArrowRight: "right" };
+const moves: Record<string, Move> = {
+  ArrowUp: "up",
+  ArrowDown: "down",
+  ArrowLeft: "left",
+  ArrowRight: "right",
+};
 
 /** For end-to-end tests: what is drawn where, in pixels of the window. */
 export interface FlameHook {
   zoom: () => string;
-  frames: () => { name: string; file: string; depth: number; total: number; self: number; x: number; y: number; w: number; h: number }[];
+  frames: () => {
+    name: string;
+    file: string;
+    depth: number;
+    total: number;
+    self: number;
+    x: number;
+    y: number;
+    w: number;
+    h: number;
+  }[];
 }
 
 declare global {
@@ -101,7 +116,8 @@ export function Flame(p: Props) {
   }, [p.tree, p.zoom]);
   useEffect(() => {
     // some ancestors stay in view; a mere refresh does not scroll
-    if (scroller.current) scroller.current.scrollTop = Math.max(0, (p.tree.depth[p.zoom] - 8) * ROW);
+    if (scroller.current)
+      scroller.current.scrollTop = Math.max(0, (p.tree.depth[p.zoom] - 8) * ROW);
   }, [p.zoom]);
 
   useEffect(
@@ -153,7 +169,8 @@ export function Flame(p: Props) {
       const el = scroller.current;
       const top = p.tree.depth[node] * ROW;
       if (el && top < el.scrollTop) el.scrollTop = top;
-      else if (el && top + ROW > el.scrollTop + el.clientHeight) el.scrollTop = top + ROW - el.clientHeight;
+      else if (el && top + ROW > el.scrollTop + el.clientHeight)
+        el.scrollTop = top + ROW - el.clientHeight;
     } else if (e.key === "Enter" && p.cursor.value >= 0) {
       e.preventDefault();
       if (p.cursor.value !== p.zoom) p.onZoom(p.cursor.value);

@@ -10,7 +10,13 @@ interface Columns {
 }
 
 /** Sorts row numbers in place. Equal values: the larger other value first, then by name. */
-export function sortFunctions(rows: number[], f: Columns, names: string[], by: SortBy, ascending: boolean): number[] {
+export function sortFunctions(
+  rows: number[],
+  f: Columns,
+  names: string[],
+  by: SortBy,
+  ascending: boolean,
+): number[] {
   const sign = ascending ? 1 : -1;
   const shown = new Map<number, string>(); // names sort as they are shown
   const key = (i: number): string => {
@@ -22,5 +28,7 @@ export function sortFunctions(rows: number[], f: Columns, names: string[], by: S
   if (by === "name") return rows.sort((a, b) => sign * byName(a, b) || a - b);
   const first = by === "self" ? f.self : f.total;
   const second = by === "self" ? f.total : f.self;
-  return rows.sort((a, b) => sign * (first[a] - first[b]) || second[b] - second[a] || byName(a, b) || a - b);
+  return rows.sort(
+    (a, b) => sign * (first[a] - first[b]) || second[b] - second[a] || byName(a, b) || a - b,
+  );
 }

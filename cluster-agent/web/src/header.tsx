@@ -24,7 +24,6 @@ interface Props {
   onRefresh: () => void;
   theme: Theme;
   setTheme: (t: Theme) => void;
-
 }
 
 function ServiceLabel({ service }: { service: string }) {
@@ -59,7 +58,12 @@ function Types({ state, type, navigate, applications, registry }: Props) {
           {t.title}
         </button>
       ))}
-      <Popover label="All types" title="All profile types of this application" testId="all-types" className="plain">
+      <Popover
+        label="All types"
+        title="All profile types of this application"
+        testId="all-types"
+        className="plain"
+      >
         {(close) =>
           tabs.map((tab) => (
             <div role="group" aria-label={tab.title} key={tab.title}>
@@ -86,7 +90,8 @@ function Types({ state, type, navigate, applications, registry }: Props) {
   );
 }
 
-const shortId = (id: string): string => (id.length > 30 ? `${id.slice(0, 12)}…${id.slice(-14)}` : id);
+const shortId = (id: string): string =>
+  id.length > 30 ? `${id.slice(0, 12)}…${id.slice(-14)}` : id;
 
 function Instances({ state, navigate, timeline, perSecond }: Props) {
   const list = timeline?.instances ?? [];
@@ -139,7 +144,9 @@ function Live({ live, onRefresh }: Pick<Props, "live" | "onRefresh">) {
       type="button"
       class={on ? "live on" : "live"}
       data-testid="live"
-      title={on ? "Refreshed every 10 s. Click to refresh now" : `Paused ${live}. Click to refresh now`}
+      title={
+        on ? "Refreshed every 10 s. Click to refresh now" : `Paused ${live}. Click to refresh now`
+      }
       onClick={onRefresh}
     >
       <span class="dot" aria-hidden="true" />
@@ -238,7 +245,11 @@ export function Header(p: Props) {
       </Popover>
       {p.state.service ? <Types {...p} /> : <span class="types" />}
       <div class="header-right">
-        <PageLink to="targets" navigate={p.navigate} className={p.state.service ? "quiet-link wider" : "quiet-link"}>
+        <PageLink
+          to="targets"
+          navigate={p.navigate}
+          className={p.state.service ? "quiet-link wider" : "quiet-link"}
+        >
           Targets
         </PageLink>
         {p.live && <Live {...p} />}
@@ -253,9 +264,15 @@ export function Header(p: Props) {
 function ThemeIcon({ theme }: { theme: Theme }) {
   return (
     <svg width="14" height="14" viewBox="0 0 14 14" aria-hidden="true">
-      <circle cx="7" cy="7" r="5.3" fill={theme === "dark" ? "currentColor" : "none"} stroke="currentColor" stroke-width="1.4" />
+      <circle
+        cx="7"
+        cy="7"
+        r="5.3"
+        fill={theme === "dark" ? "currentColor" : "none"}
+        stroke="currentColor"
+        stroke-width="1.4"
+      />
       {theme === "auto" && <path d="M7 1.7a5.3 5.3 0 010 10.6z" fill="currentColor" />}
     </svg>
   );
 }
-

@@ -6,7 +6,9 @@ import { parseState, printAddress, type UrlState } from "./url_state";
 export type Navigate = (patch: Partial<UrlState>, how?: "push" | "replace") => void;
 
 export function useUrlState(): [UrlState, Navigate] {
-  const [state, setState] = useState<UrlState>(() => parseState(location.search, location.pathname));
+  const [state, setState] = useState<UrlState>(() =>
+    parseState(location.search, location.pathname),
+  );
   useEffect(() => {
     const onPop = (): void => setState(parseState(location.search, location.pathname));
     addEventListener("popstate", onPop);
@@ -40,7 +42,9 @@ function storedTheme(): Theme {
 
 export function useTheme(): { theme: Theme; dark: boolean; setTheme: (t: Theme) => void } {
   const [theme, set] = useState<Theme>(storedTheme);
-  const [systemDark, setSystemDark] = useState(() => matchMedia("(prefers-color-scheme: dark)").matches);
+  const [systemDark, setSystemDark] = useState(
+    () => matchMedia("(prefers-color-scheme: dark)").matches,
+  );
   useEffect(() => {
     const media = matchMedia("(prefers-color-scheme: dark)");
     const onChange = (): void => setSystemDark(media.matches);

@@ -7,7 +7,9 @@ export function memo<P extends object>(inner: ComponentType<P>): ComponentType<P
     shouldComponentUpdate(next: Readonly<P>): boolean {
       const old = this.props as Record<string, unknown>;
       const now = next as Record<string, unknown>;
-      return Object.keys({ ...old, ...now }).some((k) => typeof now[k] !== "function" && old[k] !== now[k]);
+      return Object.keys({ ...old, ...now }).some(
+        (k) => typeof now[k] !== "function" && old[k] !== now[k],
+      );
     }
     render(): VNode {
       return h(inner as ComponentType<object>, this.props);

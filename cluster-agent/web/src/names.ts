@@ -28,7 +28,10 @@ function shortNative(name: string): string {
   if (as) text = `${as[1]}::${text.slice(as[0].length)}`;
   if (/operator[^\w]/.test(text)) {
     const at = text.indexOf("operator");
-    const scope = text.slice(0, at).split("::").filter((s) => s !== "");
+    const scope = text
+      .slice(0, at)
+      .split("::")
+      .filter((s) => s !== "");
     return [...scope.slice(-1), text.slice(at).replace(/\(.*\)( const)?$/, "")].join("::");
   }
   text = collapse(text, "(", ")", "");

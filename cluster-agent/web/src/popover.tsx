@@ -44,7 +44,8 @@ export function Popover(p: Props) {
       panel.current.querySelector<HTMLElement>(focusable)
     )?.focus();
     const box = panel.current.getBoundingClientRect();
-    if (box.right > innerWidth - 8) panel.current.style.translate = `${innerWidth - 8 - box.right}px 0`;
+    if (box.right > innerWidth - 8)
+      panel.current.style.translate = `${innerWidth - 8 - box.right}px 0`;
     if (box.left < 8) panel.current.style.translate = `${8 - box.left}px 0`;
   }, [open]);
 

@@ -25,7 +25,17 @@ interface Props {
   cursor: Cell<number>;
 }
 
-function Status({ tree, unit, cursor, zoom }: { tree: Tree | null; unit: string; cursor: Cell<number>; zoom: number }) {
+function Status({
+  tree,
+  unit,
+  cursor,
+  zoom,
+}: {
+  tree: Tree | null;
+  unit: string;
+  cursor: Cell<number>;
+  zoom: number;
+}) {
   const at = useCell(cursor);
   const node = at >= 0 ? at : zoom;
   return (
@@ -35,15 +45,21 @@ function Status({ tree, unit, cursor, zoom }: { tree: Tree | null; unit: string;
           <b>{tree.names[tree.name[node]]}</b>
           <span class="mono dim">
             total {value(tree.total[node], unit)} {percent(tree.total[node], tree.total[0])}
-            {node > 0 && ` · self ${value(tree.self[node], unit)} ${percent(tree.self[node], tree.total[0])}`}
-            {node > 0 && ` · ${originOf(tree.names[tree.name[node]], tree.files[tree.file[node]])}`.replace(/ · $/, "")}
+            {node > 0 &&
+              ` · self ${value(tree.self[node], unit)} ${percent(tree.self[node], tree.total[0])}`}
+            {node > 0 &&
+              ` · ${originOf(tree.names[tree.name[node]], tree.files[tree.file[node]])}`.replace(
+                / · $/,
+                "",
+              )}
           </span>
         </span>
       ) : (
         <span />
       )}
       <span class="keys dim">
-        Click zoom · <kbd>←↑↓→</kbd> move · <kbd>Enter</kbd> zoom · <kbd>/</kbd> search · <kbd>Esc</kbd> back
+        Click zoom · <kbd>←↑↓→</kbd> move · <kbd>Enter</kbd> zoom · <kbd>/</kbd> search ·{" "}
+        <kbd>Esc</kbd> back
       </span>
     </footer>
   );
@@ -61,7 +77,10 @@ export function Profile(p: Props) {
   const found = useMemo(() => (tree ? findByKey(tree, state.zoom) : 0), [tree, state.zoom]);
   const zoom = Math.max(0, found);
   const query = useMemo(() => compileQuery(state.search), [state.search]);
-  const matches = useMemo(() => (tree && query && !query.error ? matchTree(tree, query) : null), [tree, query]);
+  const matches = useMemo(
+    () => (tree && query && !query.error ? matchTree(tree, query) : null),
+    [tree, query],
+  );
   const trail = useRef<string[]>([]); // zooms to go back to
 
   const zoomTo = (node: number): void => {
@@ -90,7 +109,12 @@ export function Profile(p: Props) {
   useEffect(() => {
     const onKey = (e: KeyboardEvent): void => {
       const from = e.target as HTMLElement;
-      if (e.key !== "Escape" || e.defaultPrevented || /^(INPUT|TEXTAREA|SELECT)$/.test(from.tagName)) return;
+      if (
+        e.key !== "Escape" ||
+        e.defaultPrevented ||
+        /^(INPUT|TEXTAREA|SELECT)$/.test(from.tagName)
+      )
+        return;
       back();
     };
     addEventListener("keydown", onKey);
@@ -100,14 +124,7 @@ export function Profile(p: Props) {
   const show = graph && tree && graph.total > 0;
   return (
     <>
-      <Toolbar
-        {...p}
-        tree={tree}
-        zoom={zoom}
-        query={query}
-        matches={matches}
-        onResetZoom={reset}
-      />
+      <Toolbar {...p} tree={tree} zoom={zoom} query={query} matches={matches} onResetZoom={reset} />
       {broken && (
         <div class="strip error-strip" role="alert">
           <span class="one-line">The answer of the cluster-agent is no tree: {broken}</span>

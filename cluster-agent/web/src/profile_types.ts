@@ -24,14 +24,23 @@ const groups: { title: string; has: (t: ProfileType) => boolean }[] = [
   { title: "Goroutines", has: (t) => t.type.includes("goroutine") },
 ];
 
-export const groupTitle = (t: ProfileType): string => groups.find((g) => g.has(t))?.title ?? "Other";
+export const groupTitle = (t: ProfileType): string =>
+  groups.find((g) => g.has(t))?.title ?? "Other";
 
 /** A type that the registry does not know is shown by its own name. */
 export function describe(type: string, registry: ProfileType[]): ProfileType {
   const known = registry.find((t) => t.type === type);
   if (known) return known;
   const unit = type.slice(type.lastIndexOf(":") + 1);
-  return { type, title: type, category: "", aggregation: "sum", unit, featured: false, nodeAgent: false };
+  return {
+    type,
+    title: type,
+    category: "",
+    aggregation: "sum",
+    unit,
+    featured: false,
+    nodeAgent: false,
+  };
 }
 
 export function tabsOf(types: string[], registry: ProfileType[]): Tab[] {

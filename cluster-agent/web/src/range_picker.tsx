@@ -45,7 +45,15 @@ export function RangePicker({ range, now, navigate }: Props) {
   );
 }
 
-function RangePanel({ range, now, pick }: { range: TimeRange; now: number; pick: (r: TimeRange) => void }) {
+function RangePanel({
+  range,
+  now,
+  pick,
+}: {
+  range: TimeRange;
+  now: number;
+  pick: (r: TimeRange) => void;
+}) {
   const span = resolve(range, now);
   const [from, setFrom] = useState(toLocalInput(span.from));
   const [to, setTo] = useState(toLocalInput(span.to));

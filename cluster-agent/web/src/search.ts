@@ -41,7 +41,12 @@ export interface Matches {
 }
 
 export function matchTree(t: Tree, q: Query): Matches {
-  const m: Matches = { hit: new Uint8Array(t.n), before: new Int32Array(t.n + 1), frames: 0, total: 0 };
+  const m: Matches = {
+    hit: new Uint8Array(t.n),
+    before: new Int32Array(t.n + 1),
+    frames: 0,
+    total: 0,
+  };
   const known = new Map<number, boolean>(); // (name, file) pairs are few, nodes are many
   let covered = 0; // nodes before this one lie below a match already counted
   for (let i = 0; i < t.n; i++) {

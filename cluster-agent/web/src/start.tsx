@@ -54,7 +54,13 @@ export function ApplicationPicker({ applications, current, pick }: PickerProps) 
         }}
       />
       <div class="scroll" role="listbox" aria-label="Applications">
-        <button type="button" class="item" role="option" aria-selected={current === ""} onClick={() => pick("")}>
+        <button
+          type="button"
+          class="item"
+          role="option"
+          aria-selected={current === ""}
+          onClick={() => pick("")}
+        >
           <span>All applications</span>
         </button>
         {shown.map((a) => (
@@ -110,7 +116,8 @@ export function Start({ applications, state, registry, now, pick }: StartProps) 
         />
         <span class="dim num">
           {shown.length === applications.length ? "" : `${shown.length} of `}
-          {applications.length} {applications.length === 1 ? "application" : "applications"} · {digits(sum)} cores
+          {applications.length} {applications.length === 1 ? "application" : "applications"} ·{" "}
+          {digits(sum)} cores
         </span>
       </div>
       <div class="start-scroll">
@@ -133,7 +140,14 @@ export function Start({ applications, state, registry, now, pick }: StartProps) 
               <tr key={a.service} data-testid="application" data-service={a.service}>
                 <td>
                   <a
-                    href={printState({ ...state, service: a.service, type: "", instance: "", zoom: "", search: "" })}
+                    href={printState({
+                      ...state,
+                      service: a.service,
+                      type: "",
+                      instance: "",
+                      zoom: "",
+                      search: "",
+                    })}
                     title={a.service}
                     onClick={(e) => open(e, a.service)}
                   >
@@ -142,10 +156,17 @@ export function Start({ applications, state, registry, now, pick }: StartProps) 
                 </td>
                 <td class="num">{a.cores === null ? "–" : coresColumn(a.cores)}</td>
                 <td class="bar-cell" aria-hidden="true">
-                  <div class="cores-bar" style={{ width: `${most > 0 ? ((a.cores ?? 0) / most) * 100 : 0}%` }} />
+                  <div
+                    class="cores-bar"
+                    style={{ width: `${most > 0 ? ((a.cores ?? 0) / most) * 100 : 0}%` }}
+                  />
                 </td>
-                <td class="dim">{[...new Set(a.types.map((t) => groupTitle(describe(t, registry))))].join(", ")}</td>
-                <td class={now - a.lastSeen > 180_000 ? "num late" : "num dim"}>{ago(a.lastSeen, now)}</td>
+                <td class="dim">
+                  {[...new Set(a.types.map((t) => groupTitle(describe(t, registry))))].join(", ")}
+                </td>
+                <td class={now - a.lastSeen > 180_000 ? "num late" : "num dim"}>
+                  {ago(a.lastSeen, now)}
+                </td>
               </tr>
             ))}
           </tbody>

@@ -108,7 +108,12 @@ function FunctionTable(p: Props) {
                 data-name={name}
                 onClick={pick}
                 onKeyDown={(e) => {
-                  const side = e.key === "ArrowDown" ? "nextElementSibling" : e.key === "ArrowUp" ? "previousElementSibling" : "";
+                  const side =
+                    e.key === "ArrowDown"
+                      ? "nextElementSibling"
+                      : e.key === "ArrowUp"
+                        ? "previousElementSibling"
+                        : "";
                   if (e.key === "Enter" || e.key === " ") pick();
                   else if (side) (e.currentTarget[side] as HTMLElement | null)?.focus();
                   else return;
@@ -116,9 +121,17 @@ function FunctionTable(p: Props) {
                 }}
               >
                 <td title={`${name}\n${files[f.file[i]]}`}>
-                  <span class="swatch" style={{ background: p.palette.fill[colorClass(name, files[f.file[i]], p.colorBy)] }} />
+                  <span
+                    class="swatch"
+                    style={{
+                      background: p.palette.fill[colorClass(name, files[f.file[i]], p.colorBy)],
+                    }}
+                  />
                   <span class="mono">{shortName(name)}</span>
-                  <span class="share" style={{ width: `${most > 0 ? (bar[i] / most) * 90 : 0}%` }} />
+                  <span
+                    class="share"
+                    style={{ width: `${most > 0 ? (bar[i] / most) * 90 : 0}%` }}
+                  />
                 </td>
                 <td class="num" title={value(f.self[i], graph.unit)}>
                   <span class="dim unit">{value(f.self[i], graph.unit)}</span>
@@ -131,7 +144,9 @@ function FunctionTable(p: Props) {
               </tr>
             );
           })}
-          {to < order.length && <tr aria-hidden="true" style={{ height: `${(order.length - to) * ROW}px` }} />}
+          {to < order.length && (
+            <tr aria-hidden="true" style={{ height: `${(order.length - to) * ROW}px` }} />
+          )}
         </tbody>
       </table>
       {order.length === 0 && <div class="note">No function matches</div>}

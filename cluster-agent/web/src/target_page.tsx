@@ -47,14 +47,37 @@ function useClock(skew: number): number {
   return Math.max(now, Date.now() - 1000) + skew;
 }
 
-const dots: Record<string, string> = { up: "dot good", down: "dot bad", invalid: "dot fair", pending: "dot", elsewhere: "dot" };
+const dots: Record<string, string> = {
+  up: "dot good",
+  down: "dot bad",
+  invalid: "dot fair",
+  pending: "dot",
+  elsewhere: "dot",
+};
 const took = (ms: number | null): string => (ms === null ? "–" : nanoseconds(ms * 1e6));
 const size = (n: number | null): string => (n ? bytes(n) : "–");
 
-function PodCells({ pod, open, now, props }: { pod: Pod; open: boolean; now: number; props: Props }) {
+function PodCells({
+  pod,
+  open,
+  now,
+  props,
+}: {
+  pod: Pod;
+  open: boolean;
+  now: number;
+  props: Props;
+}) {
   const { target: t } = pod;
   const { name } = splitService(t.service);
-  const toService = { page: "profiles", service: t.service, type: "", instance: "", search: "", pods: "all" } as const;
+  const toService = {
+    page: "profiles",
+    service: t.service,
+    type: "",
+    instance: "",
+    search: "",
+    pods: "all",
+  } as const;
   return (
     <>
       <td title={stateMeanings[pod.state]}>
@@ -91,7 +114,11 @@ function PodCells({ pod, open, now, props }: { pod: Pod; open: boolean; now: num
       </td>
       <td>
         {pod.types.map((x) => (
-          <span key={x.type} class={`kind ${x.state}`} title={`${x.type}: ${stateNames[x.state].toLowerCase()}`}>
+          <span
+            key={x.type}
+            class={`kind ${x.state}`}
+            title={`${x.type}: ${stateNames[x.state].toLowerCase()}`}
+          >
             {x.type}
           </span>
         ))}
@@ -134,12 +161,26 @@ function EndpointCells({ line, now }: { line: Line; now: number }) {
   );
 }
 
-function Cells({ line, open, now, props }: { line: Line; open: boolean; now: number; props: Props }) {
+function Cells({
+  line,
+  open,
+  now,
+  props,
+}: {
+  line: Line;
+  open: boolean;
+  now: number;
+  props: Props;
+}) {
   if (line.note)
     // over the columns that a narrow window has too: one too many would widen the table
     return (
       <>
-        <td class={line.endpoint ? "note-cell bad-text" : "note-cell warn"} colSpan={heads.length - 3} title={line.note}>
+        <td
+          class={line.endpoint ? "note-cell bad-text" : "note-cell warn"}
+          colSpan={heads.length - 3}
+          title={line.note}
+        >
           {line.note}
         </td>
         <td class="t-node" />
@@ -164,7 +205,17 @@ const heads: [string, string][] = [
   ["Last error", ""],
 ];
 
-function PodTable({ lines, open, toggle, props }: { lines: Line[]; open: Set<string>; toggle: (id: string) => void; props: Props }) {
+function PodTable({
+  lines,
+  open,
+  toggle,
+  props,
+}: {
+  lines: Line[];
+  open: Set<string>;
+  toggle: (id: string) => void;
+  props: Props;
+}) {
   const scroller = useRef<HTMLDivElement>(null);
   const { height } = useSize(scroller);
   const [top, setTop] = useState(0);
@@ -186,7 +237,13 @@ function PodTable({ lines, open, toggle, props }: { lines: Line[]; open: Set<str
 
   return (
     <div class="start-scroll" ref={scroller} onScroll={(e) => setTop(e.currentTarget.scrollTop)}>
-      <table class="targets" role="treegrid" aria-label="Targets" aria-rowcount={lines.length + 1} data-testid="targets">
+      <table
+        class="targets"
+        role="treegrid"
+        aria-label="Targets"
+        aria-rowcount={lines.length + 1}
+        data-testid="targets"
+      >
         <thead>
           <tr>
             {heads.map(([label, style]) => (
@@ -219,7 +276,9 @@ function PodTable({ lines, open, toggle, props }: { lines: Line[]; open: Set<str
               </tr>
             );
           })}
-          {to < lines.length && <tr aria-hidden="true" style={{ height: `${(lines.length - to) * ROW}px` }} />}
+          {to < lines.length && (
+            <tr aria-hidden="true" style={{ height: `${(lines.length - to) * ROW}px` }} />
+          )}
         </tbody>
       </table>
       {lines.length === 0 && <div class="note">No pod matches</div>}
@@ -227,10 +286,20 @@ function PodTable({ lines, open, toggle, props }: { lines: Line[]; open: Set<str
   );
 }
 
-function States({ pods, state, navigate }: { pods: Pod[]; state: StateFilter; navigate: Navigate }) {
+function States({
+  pods,
+  state,
+  navigate,
+}: {
+  pods: Pod[];
+  state: StateFilter;
+  navigate: Navigate;
+}) {
   const counts = countStates(pods);
   // what there is, and what one looks for
-  const shown = stateOrder.filter((s) => counts[s] > 0 || s === state || s === "down" || s === "invalid");
+  const shown = stateOrder.filter(
+    (s) => counts[s] > 0 || s === state || s === "down" || s === "invalid",
+  );
   return (
     <div class="segments" role="group" aria-label="State">
       {(["all", ...shown] as StateFilter[]).map((s) => (
@@ -253,7 +322,10 @@ function TargetList(props: Props) {
   const { state, navigate, targets } = props;
   const [open, setOpen] = useState<Set<string>>(() => new Set());
   const pods = useMemo(() => podsOf(targets.targets), [targets]);
-  const shown = useMemo(() => filterPods(pods, state.pods, state.search), [pods, state.pods, state.search]);
+  const shown = useMemo(
+    () => filterPods(pods, state.pods, state.search),
+    [pods, state.pods, state.search],
+  );
   const lines = useMemo(() => linesOf(shown, open), [shown, open]);
   const toggle = (id: string): void => {
     if (!pods.some((p) => p.id === id && canOpen(p))) return;
@@ -277,7 +349,8 @@ function TargetList(props: Props) {
         <States pods={pods} state={state.pods} navigate={navigate} />
         <span class="dim num wide-only">
           {shown.length === pods.length ? "" : `${grouped(shown.length)} of `}
-          {grouped(pods.length)} {pods.length === 1 ? "pod" : "pods"} · every {duration(targets.intervalMs)}
+          {grouped(pods.length)} {pods.length === 1 ? "pod" : "pods"} · every{" "}
+          {duration(targets.intervalMs)}
         </span>
       </div>
       <PodTable lines={lines} open={open} toggle={toggle} props={props} />
@@ -292,7 +365,10 @@ function NoTargets({ targets }: { targets: Targets }) {
       <h1>{synced ? "No pod asks to be scraped" : "Reading the pods of the cluster"}</h1>
       {synced ? (
         <>
-          <p>Pods that serve profiles over HTTP, as Go does under /debug/pprof, are found by their annotations:</p>
+          <p>
+            Pods that serve profiles over HTTP, as Go does under /debug/pprof, are found by their
+            annotations:
+          </p>
           <AnnotateCommands />
         </>
       ) : (
@@ -309,8 +385,8 @@ function ScrapingOff({ why }: { why: string }) {
       <h1>Pods are not scraped</h1>
       <p>{why}</p>
       <p>
-        In a cluster the cluster-agent finds annotated pods by itself; its service account has to be allowed to get, list and watch
-        pods. Outside, tell it how to reach the API server:
+        In a cluster the cluster-agent finds annotated pods by itself; its service account has to be
+        allowed to get, list and watch pods. Outside, tell it how to reach the API server:
       </p>
       <pre>
         <code>coroot-cluster-agent --kubeconfig=$HOME/.kube/config</code>
@@ -361,7 +437,9 @@ export function TargetsPage({ state, navigate, now, onLoaded }: PageProps) {
   }, [targets]);
   return (
     <>
-      {loaded.loading && !targets && <div class="progress" role="progressbar" aria-label="Loading" />}
+      {loaded.loading && !targets && (
+        <div class="progress" role="progressbar" aria-label="Loading" />
+      )}
       <Notes targets={targets} error={loaded.status === 404 ? "" : loaded.error} />
       {loaded.status === 404 ? (
         <ScrapingOff why={loaded.error} />

@@ -94,10 +94,22 @@ export function podOf(target: Target): Pod {
     state: target.state === "up" && failing.length > 0 ? "down" : target.state,
     failing: failing.length,
     error: target.problem || failing.find((e) => e.lastError)?.lastError || "",
-    lastScrape: reduce(endpoints.map((e) => e.lastScrape), Math.max),
-    durationMs: reduce(scraped.map((e) => e.lastDurationMs), Math.max),
-    bytes: reduce(scraped.map((e) => e.lastBytes), (a, b) => a + b),
-    nextScrape: reduce(endpoints.map((e) => e.nextScrape), Math.min),
+    lastScrape: reduce(
+      endpoints.map((e) => e.lastScrape),
+      Math.max,
+    ),
+    durationMs: reduce(
+      scraped.map((e) => e.lastDurationMs),
+      Math.max,
+    ),
+    bytes: reduce(
+      scraped.map((e) => e.lastBytes),
+      (a, b) => a + b,
+    ),
+    nextScrape: reduce(
+      endpoints.map((e) => e.nextScrape),
+      Math.min,
+    ),
     types: typesOf(endpoints),
   };
 }
@@ -163,5 +175,9 @@ export function since(at: number | null, now: number): string {
   if (at === null) return "never";
   const s = Math.max(0, Math.floor((now - at) / 1000));
   if (s < 120) return `${s} s ago`;
-  return s < 7200 ? `${Math.round(s / 60)} min ago` : s < 172800 ? `${Math.round(s / 3600)} h ago` : `${Math.round(s / 86400)} d ago`;
+  return s < 7200
+    ? `${Math.round(s / 60)} min ago`
+    : s < 172800
+      ? `${Math.round(s / 3600)} h ago`
+      : `${Math.round(s / 86400)} d ago`;
 }

@@ -62,13 +62,16 @@ export function day(ms: number, nowMs = Date.now()): string {
   return `${d.getDate()} ${months[d.getMonth()]}${year}`;
 }
 
-const sameDay = (a: number, b: number): boolean => new Date(a).toDateString() === new Date(b).toDateString();
+const sameDay = (a: number, b: number): boolean =>
+  new Date(a).toDateString() === new Date(b).toDateString();
 
 /** "14:05 – 15:05", with days as soon as they are not today. */
 export function spanLabel(s: Span, nowMs: number): string {
   const seconds = s.to - s.from < 10 * 60_000;
-  if (sameDay(s.from, nowMs) && sameDay(s.to, nowMs)) return `${clock(s.from, seconds)} – ${clock(s.to, seconds)}`;
-  if (sameDay(s.from, s.to)) return `${day(s.from, nowMs)}, ${clock(s.from, seconds)} – ${clock(s.to, seconds)}`;
+  if (sameDay(s.from, nowMs) && sameDay(s.to, nowMs))
+    return `${clock(s.from, seconds)} – ${clock(s.to, seconds)}`;
+  if (sameDay(s.from, s.to))
+    return `${day(s.from, nowMs)}, ${clock(s.from, seconds)} – ${clock(s.to, seconds)}`;
   return `${day(s.from, nowMs)} ${clock(s.from)} – ${day(s.to, nowMs)} ${clock(s.to)}`;
 }
 

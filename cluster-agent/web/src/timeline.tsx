@@ -22,14 +22,17 @@ const HEIGHT = 92;
 const ACTIONS = 112; // px, the width of the buttons beside a selection
 const MIN_DRAG = 4; // px; less is a click
 
-const css = (name: string): string => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+const css = (name: string): string =>
+  getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
 function axisTimes(span: Span, splits: number[]): string[] {
   const long = span.to - span.from > 36 * 3600_000;
   const seconds = splits.some((s) => s % 60 !== 0);
   return splits.map((s) => {
     const ms = s * 1000;
-    return long && new Date(ms).getHours() === 0 && new Date(ms).getMinutes() === 0 ? day(ms) : clock(ms, seconds);
+    return long && new Date(ms).getHours() === 0 && new Date(ms).getMinutes() === 0
+      ? day(ms)
+      : clock(ms, seconds);
   });
 }
 
@@ -40,7 +43,11 @@ function axisValues({ data, perSecond }: Props, splits: number[]): string[] {
 }
 
 /** `now` gives the newest properties: the chart lives longer than they do. */
-function options(now: () => Props, width: number, events: { select: (u: uPlot) => void; cursor: (u: uPlot) => void }): uPlot.Options {
+function options(
+  now: () => Props,
+  width: number,
+  events: { select: (u: uPlot) => void; cursor: (u: uPlot) => void },
+): uPlot.Options {
   const grid = { stroke: css("--line"), width: 1 };
   const font = '11px system-ui, -apple-system, "Segoe UI", Roboto, "DejaVu Sans", sans-serif';
   return {
@@ -48,13 +55,26 @@ function options(now: () => Props, width: number, events: { select: (u: uPlot) =
     height: HEIGHT,
     padding: [8, 12, 0, 0],
     legend: { show: false },
-    cursor: { y: false, drag: { x: true, y: false, setScale: false, dist: MIN_DRAG }, points: { size: 6 } },
+    cursor: {
+      y: false,
+      drag: { x: true, y: false, setScale: false, dist: MIN_DRAG },
+      points: { size: 6 },
+    },
     scales: {
       x: { time: true, range: () => [now().span.from / 1000, now().span.to / 1000] },
       y: { range: (_u, _min, max) => [0, max > 0 ? max * 1.12 : 1] },
     },
     axes: [
-      { stroke: css("--dim"), font, size: 22, gap: 4, grid: { show: false }, ticks: { show: false }, values: (_u, splits) => axisTimes(now().span, splits), space: 90 },
+      {
+        stroke: css("--dim"),
+        font,
+        size: 22,
+        gap: 4,
+        grid: { show: false },
+        ticks: { show: false },
+        values: (_u, splits) => axisTimes(now().span, splits),
+        space: 90,
+      },
       {
         stroke: css("--dim"),
         font,
@@ -68,7 +88,13 @@ function options(now: () => Props, width: number, events: { select: (u: uPlot) =
     ],
     series: [
       {},
-      { stroke: css("--accent"), fill: css("--area"), width: 1.5, points: { size: 4 }, spanGaps: false },
+      {
+        stroke: css("--accent"),
+        fill: css("--area"),
+        width: 1.5,
+        points: { size: 4 },
+        spanGaps: false,
+      },
     ],
     hooks: { setSelect: [events.select], setCursor: [events.cursor] },
   };
@@ -116,7 +142,10 @@ export function Timeline(p: Props) {
     const full = u.over.clientWidth;
     const left = Math.max(0, u.valToPos(s.from / 1000, "x"));
     const right = Math.min(full, u.valToPos(s.to / 1000, "x"));
-    u.setSelect({ left, top: 0, width: Math.max(0, right - left), height: u.over.clientHeight }, false);
+    u.setSelect(
+      { left, top: 0, width: Math.max(0, right - left), height: u.over.clientHeight },
+      false,
+    );
     boxed.current = true;
     setBox({ left: left + u.over.offsetLeft, width: right - left });
   };
@@ -128,16 +157,22 @@ export function Timeline(p: Props) {
         select: (plot) => {
           if (plot.select.width < MIN_DRAG) return;
           const at = (px: number): number => Math.round(plot.posToVal(px, "x") * 1000);
-          dragged.current = { from: at(plot.select.left), to: at(plot.select.left + plot.select.width) };
+          dragged.current = {
+            from: at(plot.select.left),
+            to: at(plot.select.left + plot.select.width),
+          };
           latest.current.onSelect(dragged.current);
         },
         cursor: (plot) => {
           const i = plot.cursor.idx;
           const { data, span, perSecond } = latest.current;
-          if (i === null || i === undefined || !data || plot.cursor.left! < 0) return setReading("");
+          if (i === null || i === undefined || !data || plot.cursor.left! < 0)
+            return setReading("");
           const v = data.values[i];
           const t = clock(data.startMs + i * data.stepMs, span.to - span.from < 3 * 3600_000);
-          setReading(`${t}  ${v === null || v === undefined ? "no data" : rate(v, data.unit, perSecond)}`);
+          setReading(
+            `${t}  ${v === null || v === undefined ? "no data" : rate(v, data.unit, perSecond)}`,
+          );
         },
       }),
       columns(p.data),

@@ -63,13 +63,22 @@ function Search({ state, navigate, query, matches, tree }: Props) {
           class="matched num"
           data-testid="matched"
           role="status"
-          title={query.error || (matches ? `${grouped(matches.frames)} frames; every stack counted once` : "")}
+          title={
+            query.error ||
+            (matches ? `${grouped(matches.frames)} frames; every stack counted once` : "")
+          }
         >
           {query.error ? "not a regular expression" : share && `matched ${share}`}
         </span>
       )}
       {text && (
-        <button type="button" class="clear" aria-label="Clear the search" title="Clear (Esc)" onClick={() => set("")}>
+        <button
+          type="button"
+          class="clear"
+          aria-label="Clear the search"
+          title="Clear (Esc)"
+          onClick={() => set("")}
+        >
           ✕
         </button>
       )}
@@ -84,7 +93,8 @@ function QualityMark({ graph }: { graph: FlameGraph }) {
   const good = q.samples - q.truncated;
   const share = q.samples > 0 ? good / q.samples : 1;
   const lostShare = q.samples > 0 ? q.lost / (q.samples + q.lost) : 0;
-  const level = share < 0.9 || lostShare > 0.02 ? "bad" : share < 0.99 || lostShare > 0.001 ? "fair" : "good";
+  const level =
+    share < 0.9 || lostShare > 0.02 ? "bad" : share < 0.99 || lostShare > 0.001 ? "fair" : "good";
   const reasons = Object.entries(q.lostReasons).sort((a, b) => b[1] - a[1]);
   const label = (
     <span class="quality-label num" data-testid="quality">
@@ -100,7 +110,14 @@ function QualityMark({ graph }: { graph: FlameGraph }) {
     </span>
   );
   return (
-    <Popover label={label} title="How complete this profile is" chevron={false} className="plain quality" align="right" kind="dialog">
+    <Popover
+      label={label}
+      title="How complete this profile is"
+      chevron={false}
+      className="plain quality"
+      align="right"
+      kind="dialog"
+    >
       {() => (
         <div class="quality-panel">
           <dl>
@@ -122,18 +139,19 @@ function QualityMark({ graph }: { graph: FlameGraph }) {
             <dd>{grouped(graph.stacks)}</dd>
           </dl>
           <p class="dim">
-            A truncated stack has its innermost frames but not all callers. Lost samples are those of the whole node in
-            this time; they are in no stack.
+            A truncated stack has its innermost frames but not all callers. Lost samples are those
+            of the whole node in this time; they are in no stack.
           </p>
           {graph.other.value > 0 && (
             <p class="dim">
-              {grouped(graph.other.nodes)} small frames ({percent(graph.other.value, graph.total)}) are drawn as “other”.
+              {grouped(graph.other.nodes)} small frames ({percent(graph.other.value, graph.total)})
+              are drawn as “other”.
             </p>
           )}
           {graph.stacksCut > 0 && (
             <p class="dim">
-              {grouped(graph.stacksCut)} rare stacks ({value(graph.valueCut, graph.unit)}) were too many to read one by
-              one: they are in “other” below the total.
+              {grouped(graph.stacksCut)} rare stacks ({value(graph.valueCut, graph.unit)}) were too
+              many to read one by one: they are in “other” below the total.
             </p>
           )}
         </div>
@@ -157,7 +175,14 @@ function Export({ tree, subject, span }: Props) {
     <Popover label="Export" title="Export" testId="export" align="right">
       {(close) => (
         <>
-          <a class="item" role="menuitem" href={pprofUrl(subject, span)} download data-testid="export-pprof" onClick={close}>
+          <a
+            class="item"
+            role="menuitem"
+            href={pprofUrl(subject, span)}
+            download
+            data-testid="export-pprof"
+            onClick={close}
+          >
             <span>pprof</span>
             <span class="dim">for go tool pprof and others</span>
           </a>
@@ -208,7 +233,13 @@ export function Toolbar(p: Props) {
         onChange={(color) => navigate({ color }, "replace")}
       />
       {tree && zoom > 0 && (
-        <button type="button" class="button zoom-chip" data-testid="reset-zoom" title="Back to the whole (Esc)" onClick={p.onResetZoom}>
+        <button
+          type="button"
+          class="button zoom-chip"
+          data-testid="reset-zoom"
+          title="Back to the whole (Esc)"
+          onClick={p.onResetZoom}
+        >
           <span class="mono">{shortName(tree.names[tree.name[zoom]])}</span>
           <span class="num dim">{percent(tree.total[zoom], tree.total[0])}</span>
           <span aria-hidden="true">✕</span>

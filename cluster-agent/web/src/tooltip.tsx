@@ -56,7 +56,9 @@ function Frame({ hover, tree, unit, zoom }: Props) {
   return (
     <>
       <b>{name}</b>
-      {origin && <div class={file.startsWith("[") && file !== KERNEL ? "mono dim" : "dim"}>{origin}</div>}
+      {origin && (
+        <div class={file.startsWith("[") && file !== KERNEL ? "mono dim" : "dim"}>{origin}</div>
+      )}
       <dl class={inZoom ? "three" : ""}>
         {inZoom && (
           <>

@@ -40,7 +40,8 @@ const step = (parent: number, item: number, prime: number): number => {
 export function buildTree(c: TreeColumns): Tree {
   const n = c.nodes.name.length;
   const { name, file, depth, total, self } = c.nodes;
-  if ([file, depth, total, self].some((col) => col.length !== n)) throw new Error("columns of different length");
+  if ([file, depth, total, self].some((col) => col.length !== n))
+    throw new Error("columns of different length");
   const t: Tree = {
     n,
     names: c.names,

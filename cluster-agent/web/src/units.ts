@@ -1,6 +1,9 @@
 // Numbers as a person reads them. Every function here is pure and gives one string.
 
-const thin = (n: number): string => Math.round(n).toString().replace(/\B(?=(\d{3})+$)/g, ",");
+const thin = (n: number): string =>
+  Math.round(n)
+    .toString()
+    .replace(/\B(?=(\d{3})+$)/g, ",");
 
 /** 3 significant digits, without exponents: 0.0123, 1.23, 12.3, 123, 1,234. */
 export function digits(v: number): string {
@@ -65,7 +68,9 @@ const WAITING = "seconds per second";
 export function value(v: number, unit: string): string {
   if (unit === "nanoseconds") return nanoseconds(v);
   if (unit === "bytes") return bytes(v);
-  return unit === "count" || unit === "" ? count(v) : `${count(v)} ${v === 1 ? unit.replace(/s$/, "") : unit}`;
+  return unit === "count" || unit === ""
+    ? count(v)
+    : `${count(v)} ${v === 1 ? unit.replace(/s$/, "") : unit}`;
 }
 
 const counted = ["object", "goroutine", "contention"];

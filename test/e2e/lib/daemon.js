@@ -14,7 +14,11 @@ const nodeAgent = path.join(bin, "coroot-node-agent");
 const clusterAgent = path.join(bin, "coroot-cluster-agent");
 
 // One folder per test file, emptied at its start, and kept so that the logs can be read afterwards.
-const runDir = path.join(root, process.env.RUN_DIR || "build/e2e/run", path.basename(require.main.filename, ".test.js"));
+const runDir = path.join(
+  root,
+  process.env.RUN_DIR || "build/e2e/run",
+  path.basename(require.main.filename, ".test.js"),
+);
 fs.rmSync(runDir, { recursive: true, force: true });
 fs.mkdirSync(runDir, { recursive: true });
 
@@ -96,7 +100,8 @@ class Daemon {
   async ready(path, timeoutMs = LIMIT_MS) {
     const answers = async () => !this.running || (await fetch(this.url + path)).ok;
     await eventually(`${this.name} ${path}`, answers, timeoutMs);
-    if (!this.running) throw new Error(`${this.name} ended (${JSON.stringify(this.result)}): ${this.log()}`);
+    if (!this.running)
+      throw new Error(`${this.name} ended (${JSON.stringify(this.result)}): ${this.log()}`);
     return this;
   }
 
@@ -118,14 +123,21 @@ class Daemon {
     const values = [];
     for (const line of text.split("\n")) {
       const m = /^([a-zA-Z0-9_:]+)(\{.*\})? (\S+)/.exec(line);
-      if (m && bare(m[1]) === bare(name) && (m[2] || "").includes(labels)) values.push(Number(m[3]));
+      if (m && bare(m[1]) === bare(name) && (m[2] || "").includes(labels))
+        values.push(Number(m[3]));
     }
     if (values.length === 0) throw new Error(`${this.name} has no metric ${name} (${labels})`);
     return values.reduce((sum, v) => sum + v, 0);
   }
 }
 
-async function startCluster({ dataDir = scratch("data"), port, sqlPort, args = [], wait = true } = {}) {
+async function startCluster({
+  dataDir = scratch("data"),
+  port,
+  sqlPort,
+  args = [],
+  wait = true,
+} = {}) {
   port = port || (await freePort());
   sqlPort = sqlPort || (await freePort());
   const d = new Daemon(
@@ -144,7 +156,15 @@ async function startCluster({ dataDir = scratch("data"), port, sqlPort, args = [
 }
 
 // pids: the only processes that it sees in /proc, for an agent that writes to those it finds
-async function startNode({ cluster, collector, interval = "5s", port, args = [], wait = true, pids } = {}) {
+async function startNode({
+  cluster,
+  collector,
+  interval = "5s",
+  port,
+  args = [],
+  wait = true,
+  pids,
+} = {}) {
   port = port || (await freePort());
   const view = pids ? [path.join(root, "test/e2e/private-proc.sh"), pids.join(" ")] : [];
   const [command, ...first] = [...view, nodeAgent];
@@ -175,4 +195,15 @@ async function failToStart(command, args, timeoutMs = LIMIT_MS) {
   return { ...result, lines: d.log().trimEnd().split("\n") };
 }
 
-module.exports = { Daemon, root, runDir, scratch, nodeAgent, clusterAgent, freePort, startCluster, startNode, failToStart };
+module.exports = {
+  Daemon,
+  root,
+  runDir,
+  scratch,
+  nodeAgent,
+  clusterAgent,
+  freePort,
+  startCluster,
+  startNode,
+  failToStart,
+};

@@ -28,7 +28,8 @@ function encode({
   const strings = new Map([["", 0]]);
   const str = (s) => strings.get(s) ?? (strings.set(s, strings.size), strings.size - 1);
   const functions = new Map();
-  const fn = (name) => functions.get(name) ?? (functions.set(name, functions.size + 1), functions.size);
+  const fn = (name) =>
+    functions.get(name) ?? (functions.set(name, functions.size + 1), functions.size);
   const parts = [bytes(1, Buffer.concat([number(1, str(type)), number(2, str(unit))]))];
   for (const { frames, value } of stacks) {
     const ids = Buffer.concat(frames.map((f) => varint(fn(f) + locationShift)));
@@ -61,14 +62,14 @@ function numbers(values = []) {
   return values.flatMap((v) => {
     if (typeof v === "number") return [v];
     const all = [];
-    for (const r = reader(v); r.more(); ) all.push(r.next());
+    for (const r = reader(v); r.more();) all.push(r.next());
     return all;
   });
 }
 // Fields of a message, as { number: [values] }: numbers, or the bytes of what has a length.
 function fields(message) {
   const found = {};
-  for (const r = reader(message); r.more(); ) {
+  for (const r = reader(message); r.more();) {
     const tag = r.next();
     let value = r.next();
     if ((tag & 7) === 2) {

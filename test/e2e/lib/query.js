@@ -5,10 +5,13 @@ const CPU = "ebpf:cpu:nanoseconds";
 
 // Rows as objects; numbers of 64 bits come as numbers.
 async function sql(cluster, query) {
-  const r = await fetch(`http://127.0.0.1:${cluster.sqlPort}/?output_format_json_quote_64bit_integers=0`, {
-    method: "POST",
-    body: `${query} FORMAT JSON`,
-  });
+  const r = await fetch(
+    `http://127.0.0.1:${cluster.sqlPort}/?output_format_json_quote_64bit_integers=0`,
+    {
+      method: "POST",
+      body: `${query} FORMAT JSON`,
+    },
+  );
   const text = await r.text();
   if (!r.ok) throw new Error(`${query}: ${r.status} ${text}`);
   return JSON.parse(text).data;
@@ -63,7 +66,11 @@ async function flame(cluster, params) {
 }
 
 // The only application whose name ends so ("/process/share", or a unit that the tests run in).
-async function application(cluster, name, range = { from: Date.now() - 3600e3, to: Date.now() + 60e3 }) {
+async function application(
+  cluster,
+  name,
+  range = { from: Date.now() - 3600e3, to: Date.now() + 60e3 },
+) {
   const { applications } = await api(cluster, "applications", range);
   return applications.find((a) => a.service.endsWith(`/${name}`));
 }

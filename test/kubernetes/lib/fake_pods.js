@@ -25,13 +25,23 @@ function status({ phase = "Running", ips = [], containers = ["app"], restarts = 
       ready,
       restartCount: restarts,
       containerID: containerId(),
-      state: phase === "Running" ? { running: { startedAt: now } } : { terminated: { exitCode: 0 } },
+      state:
+        phase === "Running" ? { running: { startedAt: now } } : { terminated: { exitCode: 0 } },
     })),
   };
 }
 
 // owner: { kind, name, apiVersion }, the controller that the pod says it belongs to.
-function podObject({ name, namespace = "default", annotations, labels, owner, ports = [], containers = ["app"], node = "fake-node" }) {
+function podObject({
+  name,
+  namespace = "default",
+  annotations,
+  labels,
+  owner,
+  ports = [],
+  containers = ["app"],
+  node = "fake-node",
+}) {
   const ownerReferences = owner && [
     { apiVersion: "apps/v1", controller: true, uid: crypto.randomUUID(), ...owner },
   ];
@@ -41,7 +51,11 @@ function podObject({ name, namespace = "default", annotations, labels, owner, po
       nodeName: node,
       terminationGracePeriodSeconds: 0,
       // named ports belong to the first container
-      containers: containers.map((c, i) => ({ name: c, image: "example.test/app:1", ports: i === 0 ? ports : [] })),
+      containers: containers.map((c, i) => ({
+        name: c,
+        image: "example.test/app:1",
+        ports: i === 0 ? ports : [],
+      })),
     },
   };
 }
@@ -72,7 +86,8 @@ async function createPods(cluster, list, atOnce = 16) {
 }
 
 // as kubectl annotate and label do; null removes
-const annotate = (cluster, pod, annotations) => cluster.patch(podPath(pod), { metadata: { annotations } });
+const annotate = (cluster, pod, annotations) =>
+  cluster.patch(podPath(pod), { metadata: { annotations } });
 const label = (cluster, pod, labels) => cluster.patch(podPath(pod), { metadata: { labels } });
 const deletePod = (cluster, pod) => cluster.delete(podPath(pod));
 
@@ -80,4 +95,13 @@ async function createNamespace(cluster, name) {
   await cluster.post("/api/v1/namespaces", { metadata: { name } });
 }
 
-module.exports = { createPod, createPods, setStatus, annotate, label, deletePod, createNamespace, podPath };
+module.exports = {
+  createPod,
+  createPods,
+  setStatus,
+  annotate,
+  label,
+  deletePod,
+  createNamespace,
+  podPath,
+};

@@ -20,7 +20,10 @@ process.on("exit", () => {
 function run(command, args, { env = process.env, input = "" } = {}) {
   return new Promise((resolve, reject) => {
     const child = execFile(command, args, { env, maxBuffer: 1 << 28 }, (error, stdout, stderr) => {
-      if (error) reject(new Error(`${path.basename(command)} ${args.join(" ")}: ${stderr || error.message}`));
+      if (error)
+        reject(
+          new Error(`${path.basename(command)} ${args.join(" ")}: ${stderr || error.message}`),
+        );
       else resolve(stdout);
     });
     child.stdin.on("error", () => {}); // it may exit without having read it
@@ -52,7 +55,8 @@ class KubeCluster {
 
   // The cluster with a node that run-kubernetes.sh started; in its network namespace we are.
   static shared() {
-    if (!process.env.KN_DIR) throw new Error("this test runs on a node: use make check-kubernetes KUBERNETES=…");
+    if (!process.env.KN_DIR)
+      throw new Error("this test runs on a node: use make check-kubernetes KUBERNETES=…");
     return new KubeCluster(process.env.KN_DIR).connect();
   }
 
@@ -114,17 +118,21 @@ class KubeCluster {
     if (token) headers.Authorization = `Bearer ${token}`;
     const agent = token ? new https.Agent({ ca: this.agent.options.ca }) : this.agent;
     return new Promise((resolve, reject) => {
-      const r = https.request(this.url + path, { method, agent, headers, timeout: LIMIT_MS }, (answer) => {
-        let got = "";
-        answer.setEncoding("utf8");
-        answer.on("data", (piece) => (got += piece));
-        answer.on("error", reject);
-        answer.on("end", () => {
-          if (answer.statusCode < 300) return resolve(got);
-          const e = new Error(`${method} ${path}: ${answer.statusCode} ${got}`);
-          reject(Object.assign(e, { status: answer.statusCode }));
-        });
-      });
+      const r = https.request(
+        this.url + path,
+        { method, agent, headers, timeout: LIMIT_MS },
+        (answer) => {
+          let got = "";
+          answer.setEncoding("utf8");
+          answer.on("data", (piece) => (got += piece));
+          answer.on("error", reject);
+          answer.on("end", () => {
+            if (answer.statusCode < 300) return resolve(got);
+            const e = new Error(`${method} ${path}: ${answer.statusCode} ${got}`);
+            reject(Object.assign(e, { status: answer.statusCode }));
+          });
+        },
+      );
       r.on("timeout", () => r.destroy(new Error(`${method} ${path}: no answer`)));
       r.on("error", reject);
       r.end(text);
@@ -166,7 +174,8 @@ class KubeCluster {
       roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: full },
       subjects: [{ kind: "ServiceAccount", namespace, name }],
     });
-    if (rules.length > 0) await this.isGranted(`system:serviceaccount:${namespace}:${name}`, rules[0]);
+    if (rules.length > 0)
+      await this.isGranted(`system:serviceaccount:${namespace}:${name}`, rules[0]);
   }
   // The authorizer learns of roles by a watch, some time after they were written.
   isGranted(user, { apiGroups: [group], resources: [resource], verbs: [verb] }) {

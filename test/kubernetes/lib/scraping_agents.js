@@ -7,7 +7,13 @@ const { eventually } = require("../../e2e/lib/wait");
 
 // Quick, for tests: every two seconds, CPU for one. The timeout is long, because an answer may take its time on a busy
 // machine. kubeconfig: a file.
-function scrapeArgs({ kubeconfig, interval = "2s", timeout = "60s", cpuDuration = "1s", args = [] }) {
+function scrapeArgs({
+  kubeconfig,
+  interval = "2s",
+  timeout = "60s",
+  cpuDuration = "1s",
+  args = [],
+}) {
   return [
     ...(kubeconfig ? [`--kubeconfig=${kubeconfig}`] : []),
     `--profiles-scrape-interval=${interval}`,
@@ -49,7 +55,10 @@ function forwarderPod({ name, namespace = "default", to, port, serviceAccount, .
           image: "localhost/cluster-agent:1",
           imagePullPolicy: "Never",
           args: [`--listen=127.0.0.1:${port}`, `--coroot-url=${to.url}`, ...scrapeArgs(options)],
-          readinessProbe: { httpGet: { host: "127.0.0.1", port, path: "/readyz" }, periodSeconds: 1 },
+          readinessProbe: {
+            httpGet: { host: "127.0.0.1", port, path: "/readyz" },
+            periodSeconds: 1,
+          },
         },
       ],
     },
@@ -82,7 +91,10 @@ function nothingIsUnsent(agent) {
 
 // Waits until all scraped profiles are in the store.
 function nothingWaits(agent) {
-  return eventually("all is stored", async () => (await agent.metric("cluster_agent_scraped_profiles_waiting")) === 0);
+  return eventually(
+    "all is stored",
+    async () => (await agent.metric("cluster_agent_scraped_profiles_waiting")) === 0,
+  );
 }
 
 const quoted = (text) => `'${text.replaceAll("\\", "\\\\").replaceAll("'", "\\'")}'`;

@@ -102,10 +102,17 @@ async function storedCpu(agent, service, follow, { fromMs, toMs, seconds }) {
   );
   assert.ok(windows.length >= 3, `${service}: ${windows.length} CPU profiles`);
   const spent = (key) => {
-    const parts = windows.map((w) => (follow.at(w.end, key) - follow.at(w.start, key)) / (w.end - w.start));
+    const parts = windows.map(
+      (w) => (follow.at(w.end, key) - follow.at(w.start, key)) / (w.end - w.start),
+    );
     return parts.reduce((all, rate) => all + rate * seconds * 1000, 0);
   };
-  return { all: await sum(), burn: await sum("main.burnCPU"), spent: spent("processCpuNs"), burnt: spent("cpuNs") };
+  return {
+    all: await sum(),
+    burn: await sum("main.burnCPU"),
+    spent: spent("processCpuNs"),
+    burnt: spent("cpuNs"),
+  };
 }
 
 module.exports = { add, assertSums, followTruth, lastValue, storedCpu, storedTruth };

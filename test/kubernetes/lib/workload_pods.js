@@ -12,7 +12,16 @@ const base64 = (file) => fs.readFileSync(file).toString("base64");
 
 // args: flags of the workload. tls: a certificate (KubeCluster.certificate()) to serve HTTPS on :8443
 // with; clientCa: a file. The rest goes into the pod's metadata.
-function workloadPod({ name, namespace = "default", goVersion, args = [], tls, clientCa, annotations, labels }) {
+function workloadPod({
+  name,
+  namespace = "default",
+  goVersion,
+  args = [],
+  tls,
+  clientCa,
+  annotations,
+  labels,
+}) {
   const flags = [...args];
   const volumes = [];
   if (tls) flags.push("-https=:8443", "-cert=/tls/tls.crt", "-key=/tls/tls.key");
@@ -50,18 +59,16 @@ function tlsSecret({ name, namespace = "default", tls, clientCa }) {
   return { apiVersion: "v1", kind: "Secret", metadata: { name: `${name}-tls`, namespace }, data };
 }
 
-const isReady = (pod) => (pod.status.conditions || []).some((c) => c.type === "Ready" && c.status === "True");
+const isReady = (pod) =>
+  (pod.status.conditions || []).some((c) => c.type === "Ready" && c.status === "True");
 
 // A pod object, real or not, once it is ready; with .ip.
 async function waitReady(cluster, pod) {
-  const ready = await eventually(
-    `pod ${pod.metadata.name} ready`,
-    async () => {
-      const now = await cluster.get(podPath(pod));
-      if (!isReady(now)) throw new Error(JSON.stringify(now.status.containerStatuses || now.status));
-      return now;
-    },
-  );
+  const ready = await eventually(`pod ${pod.metadata.name} ready`, async () => {
+    const now = await cluster.get(podPath(pod));
+    if (!isReady(now)) throw new Error(JSON.stringify(now.status.containerStatuses || now.status));
+    return now;
+  });
   return Object.assign(ready, { ip: ready.status.podIP });
 }
 

@@ -23,7 +23,9 @@ function scrapedPod({ name, ip, port, types = "heap", ...annotations }) {
   return {
     name,
     ips: [ip],
-    annotations: Object.fromEntries(Object.entries(own).map(([k, v]) => [`coroot.com/profile-${k}`, v])),
+    annotations: Object.fromEntries(
+      Object.entries(own).map(([k, v]) => [`coroot.com/profile-${k}`, v]),
+    ),
   };
 }
 

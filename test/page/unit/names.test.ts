@@ -7,7 +7,10 @@ test("names lose their path and keep what tells them apart", () => {
     ["runtime.mallocgc", "runtime.mallocgc"],
     ["cmd/compile/internal/ssa.Compile", "ssa.Compile"],
     ["github.com/a/b.(*T).Method", "b.(*T).Method"],
-    ["slices.SortFunc[go.shape.*cmd/compile/internal/ssa.Value]", "slices.SortFunc[go.shape.*ssa.Value]"],
+    [
+      "slices.SortFunc[go.shape.*cmd/compile/internal/ssa.Value]",
+      "slices.SortFunc[go.shape.*ssa.Value]",
+    ],
     ["std::vector<int, std::allocator<int> >::push_back(int const&)", "vector<…>::push_back"],
     ["a::b::c::Class::method(char**) const", "Class::method"],
     ["<alloc::vec::Vec<T> as core::ops::drop::Drop>::drop", "Vec<…>::drop"],
@@ -25,7 +28,18 @@ test("names lose their path and keep what tells them apart", () => {
 });
 
 test("no name becomes empty", () => {
-  for (const name of ["/", "a/b/", "<", ">", "()", "::()", "<>::", "(anonymous namespace)::f()", "a/.", "->"])
+  for (const name of [
+    "/",
+    "a/b/",
+    "<",
+    ">",
+    "()",
+    "::()",
+    "<>::",
+    "(anonymous namespace)::f()",
+    "a/.",
+    "->",
+  ])
     assert.notEqual(shortName(name), "", name);
 });
 

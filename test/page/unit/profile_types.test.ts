@@ -24,21 +24,35 @@ const registry = [
 
 test("tabs come in one order, and only those with data", () => {
   const titles = (types: string[]): string[] => tabsOf(types, registry).map((t) => t.title);
-  assert.deepEqual(titles(registry.map((t) => t.type).reverse()), ["CPU", "Memory", "Allocations", "Locks", "Goroutines"]);
+  assert.deepEqual(titles(registry.map((t) => t.type).reverse()), [
+    "CPU",
+    "Memory",
+    "Allocations",
+    "Locks",
+    "Goroutines",
+  ]);
   assert.deepEqual(titles(["ebpf:cpu:nanoseconds"]), ["CPU"]);
   assert.deepEqual(titles([]), []);
 });
 
 test("a tab opens its featured type, else one with a unit", () => {
   const first = (types: string[]): string => tabsOf(types, registry)[0].type;
-  assert.equal(first(["ebpf:cpu:nanoseconds", "go:profile_cpu:nanoseconds"]), "go:profile_cpu:nanoseconds");
+  assert.equal(
+    first(["ebpf:cpu:nanoseconds", "go:profile_cpu:nanoseconds"]),
+    "go:profile_cpu:nanoseconds",
+  );
   assert.equal(first(["ebpf:cpu:nanoseconds"]), "ebpf:cpu:nanoseconds");
-  assert.equal(first(["go:heap_alloc_objects:count", "go:heap_alloc_space:bytes"]), "go:heap_alloc_space:bytes");
+  assert.equal(
+    first(["go:heap_alloc_objects:count", "go:heap_alloc_space:bytes"]),
+    "go:heap_alloc_space:bytes",
+  );
 });
 
 test("a type that nobody registered is still shown", () => {
   const t = describe("my:thing:bytes", registry);
   assert.equal(t.title, "my:thing:bytes");
   assert.equal(t.unit, "bytes");
-  assert.deepEqual(tabsOf(["my:thing:bytes"], registry), [{ title: "Other", type: "my:thing:bytes", types: ["my:thing:bytes"] }]);
+  assert.deepEqual(tabsOf(["my:thing:bytes"], registry), [
+    { title: "Other", type: "my:thing:bytes", types: ["my:thing:bytes"] },
+  ]);
 });

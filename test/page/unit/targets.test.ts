@@ -14,7 +14,12 @@ const endpoint = (more: Partial<t.Endpoint> = {}): t.Endpoint => ({
   ...more,
 });
 
-const target = (pod: string, state: t.PodState, endpoints: t.Endpoint[] = [endpoint()], more: Partial<t.Target> = {}): t.Target => ({
+const target = (
+  pod: string,
+  state: t.PodState,
+  endpoints: t.Endpoint[] = [endpoint()],
+  more: Partial<t.Target> = {},
+): t.Target => ({
   namespace: "shop",
   pod,
   node: "node-a",
@@ -31,7 +36,14 @@ test("a pod sums its endpoints up", () => {
     target("a", "up", [
       endpoint({ type: "cpu", lastScrape: 5000, lastDurationMs: 10_000, nextScrape: 65_000 }),
       endpoint(),
-      endpoint({ type: "mutex", state: "pending", lastScrape: null, lastDurationMs: 0, lastBytes: 0, nextScrape: null }),
+      endpoint({
+        type: "mutex",
+        state: "pending",
+        lastScrape: null,
+        lastDurationMs: 0,
+        lastBytes: 0,
+        nextScrape: null,
+      }),
     ]),
   );
   assert.equal(pod.state, "up");
@@ -40,7 +52,10 @@ test("a pod sums its endpoints up", () => {
   assert.equal(pod.bytes, 200);
   assert.equal(pod.nextScrape, 61_000);
   const none = t.podOf(target("b", "invalid", [], { problem: "no port" }));
-  assert.deepEqual([none.lastScrape, none.durationMs, none.bytes, none.nextScrape, none.error], [null, null, null, null, "no port"]);
+  assert.deepEqual(
+    [none.lastScrape, none.durationMs, none.bytes, none.nextScrape, none.error],
+    [null, null, null, null, "no port"],
+  );
 });
 
 test("a pod with one failing endpoint is down and says why", () => {
@@ -68,7 +83,14 @@ test("problems come first, then names", () => {
     pods.map((p) => `${p.state} ${p.target.pod}`),
     ["down p5", "invalid p6", "pending p7", "up p4", "up p8", "elsewhere p9"],
   );
-  assert.deepEqual(t.countStates(pods), { all: 6, up: 2, down: 1, pending: 1, invalid: 1, elsewhere: 1 });
+  assert.deepEqual(t.countStates(pods), {
+    all: 6,
+    up: 2,
+    down: 1,
+    pending: 1,
+    invalid: 1,
+    elsewhere: 1,
+  });
 });
 
 test("a filter takes state and words of any column", () => {
@@ -77,7 +99,8 @@ test("a filter takes state and words of any column", () => {
     target("web-2", "down", [endpoint({ state: "down", lastError: "connection refused" })]),
     target("db-1", "up"),
   ]);
-  const names = (state: t.StateFilter, text: string): string[] => t.filterPods(pods, state, text).map((p) => p.target.pod);
+  const names = (state: t.StateFilter, text: string): string[] =>
+    t.filterPods(pods, state, text).map((p) => p.target.pod);
   assert.deepEqual(names("all", ""), ["web-2", "db-1", "web-1"]);
   assert.deepEqual(names("up", "WEB"), ["web-1"]);
   assert.deepEqual(names("all", "web node-b"), ["web-1"]);
@@ -87,19 +110,41 @@ test("a filter takes state and words of any column", () => {
 });
 
 test("the endpoints of open pods are lines below them", () => {
-  const pods = t.podsOf([target("a", "up", [endpoint(), endpoint({ type: "cpu" })]), target("b", "up")]);
-  const kinds = (open: string[]): string[] => t.linesOf(pods, new Set(open)).map((l) => l.endpoint?.type ?? l.pod.id);
+  const pods = t.podsOf([
+    target("a", "up", [endpoint(), endpoint({ type: "cpu" })]),
+    target("b", "up"),
+  ]);
+  const kinds = (open: string[]): string[] =>
+    t.linesOf(pods, new Set(open)).map((l) => l.endpoint?.type ?? l.pod.id);
   assert.deepEqual(kinds([]), ["shop/a", "shop/b"]);
   assert.deepEqual(kinds(["shop/a", "gone"]), ["shop/a", "heap", "cpu", "shop/b"]);
-  const sick = [t.podOf(target("c", "invalid", [endpoint({ state: "down", lastError: "refused" })], { problem: "no port" }))];
-  assert.deepEqual(t.linesOf(sick, new Set(["shop/c"])).map((l) => l.note), ["", "no port", "", "refused"]);
+  const sick = [
+    t.podOf(
+      target("c", "invalid", [endpoint({ state: "down", lastError: "refused" })], {
+        problem: "no port",
+      }),
+    ),
+  ];
+  assert.deepEqual(
+    t.linesOf(sick, new Set(["shop/c"])).map((l) => l.note),
+    ["", "no port", "", "refused"],
+  );
   assert.equal(t.canOpen(t.podOf(target("d", "elsewhere", []))), false);
 });
 
 test("five thousand pods are put in order in no time worth measuring", () => {
-  const many = Array.from({ length: 5000 }, (_, i) => target(`p${i}`, i % 9 ? "up" : "down", Array.from({ length: 5 }, () => endpoint())));
+  const many = Array.from({ length: 5000 }, (_, i) =>
+    target(
+      `p${i}`,
+      i % 9 ? "up" : "down",
+      Array.from({ length: 5 }, () => endpoint()),
+    ),
+  );
   const pods = t.podsOf(many);
-  assert.equal(t.linesOf(t.filterPods(pods, "all", "catalog"), new Set(pods.map((p) => p.id))).length, 30_000);
+  assert.equal(
+    t.linesOf(t.filterPods(pods, "all", "catalog"), new Set(pods.map((p) => p.id))).length,
+    30_000,
+  );
 });
 
 test("times count down and up", () => {

@@ -12,7 +12,20 @@ test("every range survives its text", () => {
 });
 
 test("texts that are no range are refused", () => {
-  for (const text of ["", "0m", "5", "m", "-5m", "5m ", "1e3s", "9-3", "5-5", "1700000000000-", "400d", "5.5h"])
+  for (const text of [
+    "",
+    "0m",
+    "5",
+    "m",
+    "-5m",
+    "5m ",
+    "1e3s",
+    "9-3",
+    "5-5",
+    "1700000000000-",
+    "400d",
+    "5.5h",
+  ])
     assert.equal(t.parseRange(text), null, text);
 });
 
@@ -26,9 +39,18 @@ const at = (h: number, m: number, d = 20, y = 2026): number => new Date(y, 10, d
 test("labels name days and years only when they are needed", () => {
   const now = at(16, 0);
   assert.equal(t.spanLabel({ from: at(14, 5), to: at(15, 5) }, now), "14:05 – 15:05");
-  assert.equal(t.spanLabel({ from: at(14, 5, 19), to: at(15, 5, 19) }, now), "19 Nov, 14:05 – 15:05");
-  assert.equal(t.spanLabel({ from: at(14, 5, 18), to: at(15, 5) }, now), "18 Nov 14:05 – 20 Nov 15:05");
-  assert.equal(t.spanLabel({ from: at(14, 5, 20, 2024), to: at(15, 5, 20, 2024) }, now), "20 Nov 2024, 14:05 – 15:05");
+  assert.equal(
+    t.spanLabel({ from: at(14, 5, 19), to: at(15, 5, 19) }, now),
+    "19 Nov, 14:05 – 15:05",
+  );
+  assert.equal(
+    t.spanLabel({ from: at(14, 5, 18), to: at(15, 5) }, now),
+    "18 Nov 14:05 – 20 Nov 15:05",
+  );
+  assert.equal(
+    t.spanLabel({ from: at(14, 5, 20, 2024), to: at(15, 5, 20, 2024) }, now),
+    "20 Nov 2024, 14:05 – 15:05",
+  );
   assert.equal(t.spanLabel({ from: at(14, 5), to: at(14, 6) }, now), "14:05:00 – 14:06:00");
 });
 

@@ -1,6 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { emptyState, parseState, printAddress, printState, type UrlState } from "../../../cluster-agent/web/src/url_state";
+import {
+  emptyState,
+  parseState,
+  printAddress,
+  printState,
+  type UrlState,
+} from "../../../cluster-agent/web/src/url_state";
 
 test("the default page has no query", () => {
   assert.equal(printState(emptyState), "");
@@ -32,7 +38,12 @@ test("every part of the state survives the address", () => {
 
 test("addresses stay readable", () => {
   assert.equal(
-    printState({ ...emptyState, service: "/process/burn", type: "ebpf:cpu:nanoseconds", range: { last: 3600 } }),
+    printState({
+      ...emptyState,
+      service: "/process/burn",
+      type: "ebpf:cpu:nanoseconds",
+      range: { last: 3600 },
+    }),
     "?service=/process/burn&type=ebpf:cpu:nanoseconds&range=1h",
   );
 });
