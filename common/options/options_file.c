@@ -135,13 +135,12 @@ int options_load_file(const struct option_def *defs, void *opts, const char *pat
 
 	buf_init(&text, OPTIONS_FILE_BYTES);
 	r = read_file(path, &text, err);
-	if (r < 0)
+	if (r < 0 || text.len == 0)
 		return r;
 	if (!yaml_parser_initialize(&parser))
 		return -ENOMEM;
 
-	/* an empty file leaves the buffer without memory, which libyaml does not accept */
-	yaml_parser_set_input_string(&parser, (const unsigned char *)(text.data ?: ""), text.len);
+	yaml_parser_set_input_string(&parser, (const unsigned char *)text.data, text.len);
 	if (!yaml_parser_load(&parser, &doc)) {
 		r = parser_error(&parser, path, &text, err);
 	} else {
