@@ -285,9 +285,9 @@ static void end_thread(struct runtime_worker *w)
 	if (!w->thread || worker_thread_join(w->thread, wait_ns) == 0)
 		return;
 	runtime_profiler_position(w->profiler, &at);
-	log_warn(
-		"reading a process hangs at shutdown: profilers that the agent switched on stay on",
-		"runtime=%s pid=%d", w->cfg.ops->name, (int)at.id.pid);
+	log_warn("reading a process did not end in time at shutdown: what the agent switched on "
+		 "stays on",
+		 "runtime=%s pid=%d", w->cfg.ops->name, (int)at.id.pid);
 	leave_behind(w);
 }
 
