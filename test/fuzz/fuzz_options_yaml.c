@@ -7,7 +7,7 @@
 struct opts {
 	char *text;
 	char *secret;
-	char *choice;
+	enum { CHOICE_A, CHOICE_BB, CHOICE_CCC } choice;
 	uint64_t number;
 	uint64_t duration_ns;
 	bool flag;
@@ -15,10 +15,12 @@ struct opts {
 
 #define AT(field) .offset = offsetof(struct opts, field)
 
+static const char *const choices[] = {"a", "bb", "ccc", NULL};
+
 static const struct option_def defs[] = {
 	{"text", OPTION_STRING, AT(text), .help = "Text"},
 	{"secret", OPTION_SECRET, AT(secret), .help = "Secret"},
-	{"choice", OPTION_ENUM, AT(choice), .choices = "a|bb|ccc", .help = "Choice"},
+	{"choice", OPTION_ENUM, AT(choice), .choices = choices, .help = "Choice"},
 	{"number", OPTION_UINT, AT(number), .def = "5", .min = 3, .max = 999, .help = "Number"},
 	{"duration", OPTION_DURATION, AT(duration_ns), .def = "1m", .min = 1000000000,
 	 .max = UINT64_C(3600000000000), .help = "Duration"},
@@ -34,8 +36,7 @@ static void check_accepted(const struct opts *o)
 		abort();
 	if (o->duration_ns < 1000000000 || o->duration_ns > UINT64_C(3600000000000))
 		abort();
-	if (o->choice && strcmp(o->choice, "a") != 0 && strcmp(o->choice, "bb") != 0 &&
-	    strcmp(o->choice, "ccc") != 0)
+	if ((unsigned)o->choice > CHOICE_CCC)
 		abort();
 	if (o->text && !o->text[0])
 		abort();
