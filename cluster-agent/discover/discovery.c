@@ -85,7 +85,7 @@ static void withdraw(struct discovery *d, const char *uid)
 	show_count(d);
 }
 
-static void on_gone(void *discovery, const json_t *pod)
+static void on_deleted(void *discovery, const json_t *pod)
 {
 	withdraw(discovery, uid_of(pod));
 }
@@ -169,7 +169,7 @@ static int start_watch(struct discovery *d, const char *namespace)
 		.ctx = d,
 		.list_begins = on_list_begins,
 		.object = on_pod,
-		.gone = on_gone,
+		.deleted = on_deleted,
 		.listed = on_listed,
 	};
 

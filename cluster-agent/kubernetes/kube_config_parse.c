@@ -253,7 +253,7 @@ static void check_exec(const struct entry *e, const struct kube_exec *x)
 			 "neither client.authentication.k8s.io/v1 nor v1beta1");
 	if (mode && strcmp(mode, "Always") == 0)
 		complain(e, -ENOTSUP, get(e, "interactiveMode"), "interactiveMode",
-			 "nobody is there to be asked");
+			 "the agent has no terminal to prompt at");
 }
 
 static void read_exec(const struct entry *user, struct kube_exec *ret)

@@ -110,7 +110,7 @@ static int take_change(struct kube_watch *w, const char *type, const json_t *obj
 	if (strcmp(type, "ADDED") == 0 || strcmp(type, "MODIFIED") == 0)
 		r = w->cfg.object(w->cfg.ctx, object);
 	else if (strcmp(type, "DELETED") == 0)
-		w->cfg.gone(w->cfg.ctx, object);
+		w->cfg.deleted(w->cfg.ctx, object);
 	else if (strcmp(type, "BOOKMARK") != 0)
 		return err_set(&w->why, -EBADMSG, "an event of unknown type");
 	/* w->version does not advance, so the next watch repeats the event */

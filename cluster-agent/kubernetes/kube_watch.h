@@ -62,7 +62,7 @@ struct kube_watch_config {
 	 * the object again.
 	 */
 	int (*object)(void *ctx, const json_t *object);
-	void (*gone)(void *ctx, const json_t *object); /* its last state before it was deleted */
+	void (*deleted)(void *ctx, const json_t *object); /* its last state before it was deleted */
 	void (*listed)(void *ctx);
 };
 

@@ -294,7 +294,7 @@ static const struct {
 	{AROUND(SERVER, "{exec: {command: a, apiVersion: client.authentication.k8s.io/v1alpha1}}"),
 	 -ENOTSUP, "apiVersion: neither"},
 	{AROUND(SERVER, EXEC(", command: a, interactiveMode: Always")), -ENOTSUP,
-	 "nobody is there to be asked"},
+	 "the agent has no terminal to prompt at"},
 	{AROUND(SERVER, EXEC(", command: a, args: b")), -EBADMSG, "args: expected a list"},
 	{AROUND(SERVER, EXEC(", command: a, args: [[b]]")), -EBADMSG, "args: expected one value"},
 	{AROUND(SERVER, EXEC(", command: a, env: [{value: b}]")), -EBADMSG, "env: expected a name"},

@@ -83,7 +83,7 @@ static int on_object(void *ctx, const json_t *object)
 	return 0;
 }
 
-static void on_gone(void *ctx, const json_t *object)
+static void on_deleted(void *ctx, const json_t *object)
 {
 	record(ctx, "-", object);
 }
@@ -119,7 +119,7 @@ static int new_watch(struct fixture *f)
 		.ctx = f,
 		.list_begins = on_list_begins,
 		.object = on_object,
-		.gone = on_gone,
+		.deleted = on_deleted,
 		.listed = on_listed,
 	};
 

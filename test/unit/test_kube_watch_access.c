@@ -38,7 +38,7 @@ static int count_object(void *ctx, const json_t *object)
 	return 0;
 }
 
-static void count_gone(void *ctx, const json_t *object)
+static void count_deleted(void *ctx, const json_t *object)
 {
 	(void)ctx, (void)object;
 	n_objects++;
@@ -56,7 +56,7 @@ static void start(struct kube_fixture *f)
 		.ctx = f,
 		.list_begins = ignore_list,
 		.object = count_object,
-		.gone = count_gone,
+		.deleted = count_deleted,
 		.listed = ignore_list,
 	};
 
