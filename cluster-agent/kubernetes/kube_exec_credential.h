@@ -1,6 +1,7 @@
 /*
  * Writes the input of an exec plugin and parses its output. Pure. Source:
- * https://kubernetes.io/docs/reference/access-authn-authz/authentication/#client-go-credential-plugins
+ * https://kubernetes.io/docs/reference/access-authn-authz/authentication/, client-go credential
+ * plugins
  */
 #ifndef CLUSTER_AGENT_KUBERNETES_KUBE_EXEC_CREDENTIAL_H
 #define CLUSTER_AGENT_KUBERNETES_KUBE_EXEC_CREDENTIAL_H

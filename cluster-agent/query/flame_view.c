@@ -2,13 +2,15 @@
  * From the merged tree to what the page draws: at most max_nodes nodes, in the order of
  * drawing.
  *
- *  1. rank_functions: sorts functions by name and file once, so that siblings are sorted by an integer.
- *  2. cut_nodes: keeps the nodes with the largest totals. A parent's total is at least that of a child,
- *     and of equal totals the smaller index wins, so the kept nodes are always a tree. The total of a
- *     node that goes is added to the "cut" of its parent if that stays.
- *  3. arrange: sorts the kept nodes, and an "other" below each node with a cut, by (parent, rank); all
- *     children of a node are then one slice of the array.
- *  4. walk: depth-first with a stack of its own, as stacks of frames are deeper than ours may become.
+ *  1. rank_functions: sorts functions by name and file once, so that siblings are sorted by an
+ *     integer.
+ *  2. cut_nodes: keeps the nodes with the largest totals. A parent's total is at least that of a
+ *     child, and of equal totals the smaller index wins, so the kept nodes are always a tree. The
+ *     total of a dropped node is added to the "cut" of its parent if that is kept.
+ *  3. arrange: sorts the kept nodes, and an "other" below each node with a cut, by (parent,
+ *     rank); all children of a node are then one slice of the array.
+ *  4. walk: depth-first with a stack of its own, as stacks of frames are deeper than ours may
+ *     become.
  *
  * Names are numbered in the order in which the walk meets them, so that only those that are
  * shown are sent.

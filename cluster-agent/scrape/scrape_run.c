@@ -51,7 +51,7 @@ struct scrape_job {
 	uint64_t took_ns;
 	size_t n_bytes;
 	size_t memory_bytes;   /* its share of run->memory_bytes */
-	size_t baseline_bytes; /* its share of run->baseline_bytes, while the job has the baseline */
+	size_t baseline_bytes; /* its share of run->baseline_bytes while the job has the baseline */
 };
 
 struct scrape_run {

@@ -31,7 +31,7 @@
 
 struct scraped_profile_info {
 	enum profile_kind kind;
-	int64_t scraped_at_ns; /* when the answer was complete, since the Unix epoch, by our clock */
+	int64_t scraped_at_ns;  /* when the answer was complete, since the epoch, by our clock */
 	int64_t previous_at_ns; /* of the previous profile; 0 if none */
 	/*
 	 * Used as the duration if there is no previous profile, and for a CPU profile that does

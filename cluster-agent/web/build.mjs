@@ -1,8 +1,10 @@
 // Builds the page, and turns it into C.
-//   node build.mjs page DEPS OUT            bundle into OUT (index.html, app-HASH.js, app-HASH.css, icon-HASH.svg)
-//   node build.mjs embed DIST FILE.c        FILE.c: the files of DIST, compressed, as an array of struct web_asset
+//   node build.mjs page DEPS OUT            bundle into OUT: index.html, app-HASH.js,
+//                                           app-HASH.css, icon-HASH.svg
+//   node build.mjs embed DIST FILE.c        write the files of DIST to FILE.c, compressed, as an
+//                                           array of struct web_asset
 //   node build.mjs test DEPS OUT FILE...    bundle unit tests for "node --test"
-//   node build.mjs tsconfig DEPS FILE       tsconfig.json that finds its packages in DEPS
+//   node build.mjs tsconfig DEPS FILE       write a tsconfig.json that finds its packages in DEPS
 
 import { createHash } from "node:crypto";
 import * as fs from "node:fs";
@@ -92,7 +94,8 @@ function embed(dist, file) {
   lines.push("const struct web_asset web_assets[] = {");
   list.forEach((a, i) =>
     lines.push(
-      `\t{ .path = "${a.url}", .content_type = "${a.type}", .etag = "\\"${a.etag}\\"", .gzip = data_${i}, .len = sizeof(data_${i}), .immutable = ${i > 0} },`,
+      `\t{ .path = "${a.url}", .content_type = "${a.type}", .etag = "\\"${a.etag}\\"", ` +
+        `.gzip = data_${i}, .len = sizeof(data_${i}), .immutable = ${i > 0} },`,
     ),
   );
   lines.push("};", "const size_t n_web_assets = sizeof(web_assets) / sizeof(web_assets[0]);", "");

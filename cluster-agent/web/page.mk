@@ -4,14 +4,15 @@
 web         := cluster-agent/web
 web_deps    := $(DEPS)/web-$(shell sha256sum $(web)/package-lock.json | cut -c1-16)
 web_modules := $(web_deps)/node_modules/.package-lock.json
-web_src     := $(sort $(wildcard $(web)/src/* $(web)/*.html $(web)/*.svg $(web)/*.mjs $(web)/tsconfig.json))
+web_src     := $(sort $(wildcard $(web)/src/* $(web)/*.html $(web)/*.svg $(web)/*.mjs \
+                                 $(web)/tsconfig.json))
 web_page    := build/web/dist/index.html
 web_c       := $(O)/gen/web/web_assets.gen.c
 
 $(web_modules):
 	@echo "deps: npm packages of the page"
 	$(Q)rm -rf $(web_deps).$$$$ && mkdir -p $(web_deps).$$$$ && cd $(web_deps).$$$$ && \
-	    cp $(CURDIR)/$(web)/package.json $(CURDIR)/$(web)/package-lock.json $(CURDIR)/$(web)/.npmrc . && \
+	    cp $(addprefix $(CURDIR)/$(web)/,package.json package-lock.json .npmrc) . && \
 	    npm ci --ignore-scripts --loglevel=error >/dev/null && cd .. && \
 	    { mv -T $(web_deps).$$$$ $(web_deps) 2>/dev/null || rm -rf $(web_deps).$$$$; }
 $(web_page): $(web_src) $(web)/package-lock.json | $(web_modules)

@@ -1,6 +1,7 @@
-// "make bench-node": what the node-agent costs under full load of every core, as a Markdown table.
-// SECONDS=60 of load by chains of 30 frames over PATHS=8192 distinct stacks, measured after a warm-up
-// of WARMUP=75 s, in which the first two profiles are made. Needs root.
+// "make bench-node": what the node-agent costs under full load of every core, as a Markdown
+// table. The load is SECONDS=60 of call chains of 30 frames over PATHS=8192 distinct stacks,
+// measured after a warm-up of WARMUP=75 s, in which the first two profiles are made. Needs
+// root.
 "use strict";
 
 const { execFileSync, spawn } = require("node:child_process");
@@ -133,12 +134,14 @@ async function main() {
     ["BPF maps", `${(mapBytes / (1 << 20)).toFixed(1)} MiB`, "< 16 MiB"],
     [
       "CPU for the start",
-      `${startCpu.toFixed(3)} s (ready after ${readyMs} ms); ${warmCpu.toFixed(3)} s with the first ${WARMUP} s of load`,
+      `${startCpu.toFixed(3)} s (ready after ${readyMs} ms); ` +
+        `${warmCpu.toFixed(3)} s with the first ${WARMUP} s of load`,
       "< 0.5 s",
     ],
     [
       "on the wire",
-      `${(sink.bytes / sink.samples).toFixed(1)} bytes per sample, ${sink.bytes} bytes in ${sink.profiles} profiles`,
+      `${(sink.bytes / sink.samples).toFixed(1)} bytes per sample, ` +
+        `${sink.bytes} bytes in ${sink.profiles} profiles`,
       "",
     ],
     [
@@ -148,7 +151,8 @@ async function main() {
     ],
     [
       "samples delivered, of those taken",
-      `${((sink.samples / taken) * 100).toFixed(2)} % (${sink.samples} of ${taken}; counted as lost: ${sink.lost})`,
+      `${((sink.samples / taken) * 100).toFixed(2)} % ` +
+        `(${sink.samples} of ${taken}; counted as lost: ${sink.lost})`,
       "≥ 99.9 %",
     ],
     [
@@ -158,7 +162,8 @@ async function main() {
     ],
   ];
   console.log(
-    `${os.cpus()[0].model}, ${cores} cores, kernel ${os.release()}, ${HZ} Hz, ${SECONDS} s of full load after ${WARMUP} s\n`,
+    `${os.cpus()[0].model}, ${cores} cores, kernel ${os.release()}, ${HZ} Hz, ` +
+      `${SECONDS} s of full load after ${WARMUP} s\n`,
   );
   console.log("| what | measured | target |\n|---|---|---|");
   for (const r of rows) console.log(`| ${r.join(" | ")} |`);

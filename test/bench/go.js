@@ -1,5 +1,6 @@
-// "make bench-go": what reading Go processes costs, with the node-agent's own code (go_cost.c), as a Markdown table.
-// go.js BUILD [NAME…]: only these of the benches below. A bench gives rows: what, measured, target. Needs root.
+// "make bench-go": what reading Go processes costs, with the node-agent's own code (go_cost.c),
+// as a Markdown table. go.js BUILD [NAME…] runs all benches below, or only those with these
+// names; each returns rows of what was measured, the figure, and its target. Needs root.
 "use strict";
 
 const { execFileSync, spawn } = require("node:child_process");
@@ -55,7 +56,7 @@ class Service {
   async says() {
     return (await this.lines.next()).value;
   }
-  tell(line) {
+  send(line) {
     this.child.stdin.write(`${line}\n`);
   }
   cpuMs() {
@@ -72,12 +73,13 @@ class Service {
   }
 }
 
-// The same moment, by the program itself.
+// The cost of the heap profile that the program makes of itself.
 async function ownProfile(service) {
   const before = service.cpuMs();
   const answer = await fetch(`http://${service.address}/debug/pprof/heap?gc=0`);
   const { byteLength } = await answer.arrayBuffer();
-  return `${ms(service.cpuMs() - before)} of the program's own time and ${Math.round(byteLength / 1024)} KiB`;
+  const took = ms(service.cpuMs() - before);
+  return `${took} of the program's own time and ${Math.round(byteLength / 1024)} KiB`;
 }
 
 async function heap(records, percent, rounds) {
@@ -100,8 +102,8 @@ async function heap(records, percent, rounds) {
 
 const heapRow = (what, h, target) => [
   what,
-  `${ms(h.steady)} (first: ${ms(h.first)}; ${h.floor}), ${mib(h.peak)} at most (${mib(h.stays)} stay), ${h.profile} KiB; ` +
-    `by itself ${h.own}`,
+  `${ms(h.steady)} (first: ${ms(h.first)}; ${h.floor}), ` +
+    `${mib(h.peak)} at most (${mib(h.stays)} stay), ${h.profile} KiB; by itself ${h.own}`,
   target,
 ];
 
@@ -120,7 +122,8 @@ async function smallHeap() {
   ];
 }
 
-// CPU time of the program for an object in phases with a reader and without one, in turn: the ratio of neighbours.
+// Compares the CPU time that the program needs per object with a reader and without one. The two
+// alternate, and each ratio is of two neighbouring phases.
 async function target() {
   const service = await new Service(20000, 20).ready();
   const ratios = [];
@@ -132,7 +135,7 @@ async function target() {
         spawn(cost, ["every", String(service.pid), "1000"], {
           stdio: ["pipe", "ignore", "inherit"],
         });
-      service.tell("allocate 2");
+      service.send("allocate 2");
       phase[reading] = Number((await service.says()).split(" ")[1]);
       if (!reader) continue;
       const exited = once(reader, "exit");
@@ -146,18 +149,19 @@ async function target() {
   return [
     [
       "CPU time of a program of 20,000 records for an allocation of 64 bytes, read each second",
-      `${median(sorted).toFixed(3)} of what it is without (half of the pairs between ${sorted[3].toFixed(3)} and ${sorted[8].toFixed(3)}); ` +
+      `${median(sorted).toFixed(3)} of what it is without (half of the pairs between ` +
+        `${sorted[3].toFixed(3)} and ${sorted[8].toFixed(3)}); ` +
         `${median(ratios.map((r) => r.ns)).toFixed(1)} ns`,
       "not measurable",
     ],
   ];
 }
 
-// A /proc of processes of this program and as many others that are no Go.
+// Reads a /proc of 200 processes of this program and as many that are not Go programs.
 async function many(program) {
   const N = 200;
   const SECONDS = 60;
-  const SHORTER = 12; // an interval of 5 s instead of 60 s, and scans of /proc in the same proportion
+  const SHORTER = 12; // intervals of 5 s instead of 60 s; scans of /proc become as frequent
   const services = [];
   for (let i = 0; i < N; i++) services.push(await new Service(50 + i, 20, RATE, program).ready());
   const others = Array.from({ length: N }, () => spawn("sleep", ["600"], { stdio: "ignore" }));
@@ -170,7 +174,8 @@ async function many(program) {
   for (const o of others) o.kill();
   for (const s of services) await s.end();
   return (
-    `${((cpuMs / (SECONDS * 1000) / SHORTER) * 100).toFixed(3)} % (${ms(cpuMs / profiles)} for a profile, ${profiles} of them; ` +
+    `${((cpuMs / (SECONDS * 1000) / SHORTER) * 100).toFixed(3)} % ` +
+    `(${ms(cpuMs / profiles)} for a profile, ${profiles} of them; ` +
     `measured at an interval of ${60 / SHORTER} s, divided by ${SHORTER}), ${mib(rssKib)} resident`
   );
 }
@@ -210,7 +215,7 @@ async function manyRows() {
 
 async function stress() {
   const service = await new Service(500000, 10, 1).ready();
-  service.tell("grow 60");
+  service.send("grow 60");
   const check = spawn(path.join(build, "test/go-matrix/check_stress"), [String(service.pid)], {
     stdio: ["pipe", "pipe", "inherit"],
   });
@@ -253,10 +258,13 @@ async function goroutines() {
     child.stdin.end();
     await exited;
     children.delete(child);
+    const column = (i) => rounds.map((r) => r[i]);
+    const sum = (values) => values.reduce((a, b) => a + b, 0);
     rows.push([
       `${number} goroutines, ${wakeUps} of them woken each second`,
-      `${ms(median(rounds.map((r) => r[4])) / 1000)} (at most ${ms(Math.max(...rounds.map((r) => r[4])) / 1000)}) for a profile and a count, ` +
-        `${rounds[0][1]} stacks; moved ${rounds.reduce((n, r) => n + r[2], 0)}, broken ${rounds.reduce((n, r) => n + r[3], 0)}`,
+      `${ms(median(column(4)) / 1000)} (at most ${ms(Math.max(...column(4)) / 1000)}) ` +
+        `for a profile and a count, ${rounds[0][1]} stacks; ` +
+        `moved ${sum(column(2))}, broken ${sum(column(3))}`,
       target,
     ]);
   }

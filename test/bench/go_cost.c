@@ -1,12 +1,15 @@
 /*
  * What reading Go processes costs the node agent, with its own code.
  *
- * go_cost floor PID: CPU time in ms of reading once all memory in which the records of the heap profiler lie, its KiB.
- * go_cost rounds PID N: N heap profiles of a process, a line for each: CPU time in ms; the peak of resident memory
- * meanwhile above what it was before the first, in KiB; what of that has stayed; records; bytes of the profile.
- * go_cost every PID MS: one after the other until standard input ends.
- * go_cost worker PROC INTERVAL_MS SECONDS: the agent's own thread, with PROC for /proc. CPU time in ms, profiles, resident
- * memory in KiB: of the first two intervals, and of the time after them.
+ * go_cost floor PID reads all memory that holds records of the heap profiler once. Prints the CPU
+ * time in ms and the size of that memory in KiB.
+ * go_cost rounds PID N makes N heap profiles of a process. Prints a line for each: CPU time in ms;
+ * by how many KiB resident memory peaked above its size before the first round, and by how many it
+ * is larger afterwards; records; bytes of the profile.
+ * go_cost every PID MS makes one profile after the other until standard input ends.
+ * go_cost worker PROC INTERVAL_MS SECONDS runs the agent's own thread with PROC for /proc. Prints
+ * CPU time in ms, the number of profiles, and resident memory in KiB, once for the first two
+ * intervals and once for the time after them.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
-// What it costs a Go program that the agent switches its mutex or block profiler on: rows for go.js. Each work is done
-// with the profiler off and on in turn, so that what the machine does meanwhile meets both; a ratio is of two
-// neighbours.
+// Measures what it costs a Go program that the agent switches its mutex or block profiler on; rows
+// for go.js. Each work is done with the profiler off and on in turn, so that other load on the
+// machine affects both alike; each ratio is of two neighbouring runs.
 "use strict";
 
 const { execFileSync, spawn } = require("node:child_process");
@@ -52,7 +52,8 @@ async function costOfLocks(check, program, pairs) {
       const r = await compare(profiler, work);
       rows.push([
         `CPU time of a program with its ${profiler} profiler on: ${what}`,
-        `${r.median.toFixed(3)} of what it is without (${r.min.toFixed(3)} to ${r.max.toFixed(3)} in ${pairs} pairs); ${r.off} ns per operation`,
+        `${r.median.toFixed(3)} of what it is without (${r.min.toFixed(3)} to ` +
+          `${r.max.toFixed(3)} in ${pairs} pairs); ${r.off} ns per operation`,
         target,
       ]);
     }

@@ -33,7 +33,7 @@ static KEEP void level_0(uint64_t path)
 			sink += path ^ i;
 }
 
-/* Two functions per level that differ in name alone; the asm keeps the calls from becoming jumps. */
+/* Two functions per level that differ only by name; the asm keeps calls from becoming jumps. */
 #define LEVEL(n, below, bit)                           \
 	static KEEP void level_##n##_a(uint64_t path); \
 	static KEEP void level_##n##_b(uint64_t path)  \

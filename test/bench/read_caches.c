@@ -2,8 +2,9 @@
  * What page_cache, whose pages have one slot each, saves against a cache with common/data/table.h
  * which evicts the least recently used page.
  *
- * Both do the same reads from a file in memory, in turns: binary searches of random functions in a
- * table of 60,000. Prints the median CPU time in ns per read of each, and the share of reads that miss.
+ * Both do the same reads from a file in memory, in turns: binary searches of random functions in
+ * a table of 60,000. Prints the median CPU time in ns per read of each, and the share of reads
+ * that miss.
  */
 #include <sys/mman.h>
 

@@ -1,7 +1,8 @@
-// "make bench-scrapes": what a cluster-agent costs that scrapes PODS=5000 pods, five profiles of each a
-// minute, and forwards them, as a Markdown table. Everything around the agent is played by one program
-// (simulation/), which also judges: when each endpoint was asked, and whether the uploads add up to what was
-// served. MINUTES=4 of them; the first one, in which the pods are found, is not in the CPU figure.
+// "make bench-scrapes": what a cluster-agent costs that scrapes PODS=5000 pods, five profiles
+// of each a minute, and forwards them, as a Markdown table. One program (simulation/) plays
+// everything around the agent, and checks when each endpoint was scraped and whether the
+// uploads add up to what it served. Runs for MINUTES=4; the CPU figure leaves out the first, in
+// which the pods are found.
 "use strict";
 
 const { spawn } = require("node:child_process");
@@ -43,7 +44,8 @@ function writeKubeconfig(server) {
   return file;
 }
 
-// A connection for each request that is under way, and some that are kept: more than most shells allow.
+// The agent has a connection for each request that is under way, and keeps some idle ones: more
+// descriptors than most shells allow.
 async function startAgent(simulation) {
   const port = await freePort();
   const args = [
@@ -105,7 +107,8 @@ function table(m, r) {
     ],
     [
       "scrapes within 1 s of their slot",
-      `${percent(p.onTime, 2)} of ${p.gaps} (half within ${p.p50} s, 99 % within ${p.p99} s, all within ${p.max} s)`,
+      `${percent(p.onTime, 2)} of ${p.gaps} ` +
+        `(half within ${p.p50} s, 99 % within ${p.p99} s, all within ${p.max} s)`,
       "≥ 99 %",
     ],
     [
@@ -115,7 +118,9 @@ function table(m, r) {
     ],
     [
       "profiles",
-      `${total} scraped, ${r.uploads} uploaded (${(r.uploadedBytes / 1024 / r.uploads).toFixed(1)} KiB and ${Math.round(r.uploadedSamples / r.uploads)} stacks each)`,
+      `${total} scraped, ${r.uploads} uploaded ` +
+        `(${(r.uploadedBytes / 1024 / r.uploads).toFixed(1)} KiB and ` +
+        `${Math.round(r.uploadedSamples / r.uploads)} stacks each)`,
       "",
     ],
     [
@@ -147,7 +152,8 @@ async function main() {
     throw new Error(`the cluster-agent ended with ${JSON.stringify(result)}: ${agent.log()}`);
 
   console.log(
-    `${os.cpus()[0].model}, ${os.cpus().length} cores, kernel ${os.release()}, ${PODS} pods, ${MINUTES} minutes\n`,
+    `${os.cpus()[0].model}, ${os.cpus().length} cores, kernel ${os.release()}, ` +
+      `${PODS} pods, ${MINUTES} minutes\n`,
   );
   console.log("| what | measured | target |\n|---|---|---|");
   for (const row of table(measured, r)) console.log(`| ${row.join(" | ")} |`);

@@ -6,7 +6,8 @@
  * ns per element of each, and the bytes per element that each allocates:
  *   merged_stacks     merging the samples of a profile (the whole of merged_stacks_make(), hashing
  *                     of stacks included) against only finding or adding the same hashes in a table
- *   pprof_ids         adding and finding ids that count from 1, as most senders send them, and random ones
+ *   pprof_ids         adding and finding ids: those that count from 1, as most senders send them,
+ *                     and random ones
  *   profile_baseline  subtracting the previous values and keeping the new ones
  */
 #include <malloc.h>

@@ -1,8 +1,8 @@
 /*
  * What the special tables of the node agent's profiles save against common/data/table.h.
  *
- * Each line compares two ways to do the same work, in turns; it prints the median CPU time in ns per
- * element of each, and the bytes per element that each allocates:
+ * Each line compares two ways to do the same work, in turns; it prints the median CPU time in ns
+ * per element of each, and the bytes per element that each allocates:
  *   stack_table  adding the stacks of one profile, each twice
  *   frame_cache  the frames of a cycle's addresses, each looked up twenty times
  */

@@ -1,5 +1,5 @@
-// Metrics of Go processes per container: those of a stripped program without profiler, compared with
-// what its runtime reports.
+// Metrics of Go processes per container: those of a stripped program without profiler, compared
+// with what its runtime reports.
 "use strict";
 
 const assert = require("node:assert");

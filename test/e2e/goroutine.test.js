@@ -1,4 +1,5 @@
-// Goroutine profiles of a Go program that never asks for them, from its memory to the store and the API.
+// Goroutine profiles of a Go program that never asks for them, from its memory to the store and the
+// API.
 "use strict";
 
 const assert = require("node:assert");

@@ -42,12 +42,14 @@ const graph = async (type) =>
   flame(cluster, { service: await service(), type, from, to: Date.now() + 1000 });
 
 test("memory that a program keeps is in use, under the function that allocated it", async () => {
-  // including the last block that it dropped. Blocks of eight times the sampling rate are missed with a probability of e^-8
+  // including the last block that it dropped. Blocks of eight times the sampling rate are
+  // missed with a probability of e^-8
   await eventually(`about ${ran.keptBytes} bytes in use`, async () => {
     const [last] = await sql(
       cluster,
       `SELECT Start, sum(Value) AS bytes FROM profiling_samples
-       WHERE ServiceName = '${await service()}' AND Type = '${IN_USE}' GROUP BY Start ORDER BY Start DESC LIMIT 1`,
+       WHERE ServiceName = '${await service()}' AND Type = '${IN_USE}'
+       GROUP BY Start ORDER BY Start DESC LIMIT 1`,
     );
     if (!(last.bytes > 0.75 * ran.keptBytes && last.bytes < 1.25 * ran.keptBytes))
       throw new Error(`${last.bytes} bytes`);

@@ -1,6 +1,6 @@
-// A Go program whose linker has omitted the memory profiler: it is switched on from outside, profiles reach
-// the store, and it is switched off again. The agents see only this program, because they write to all Go
-// programs that they find.
+// A Go program whose linker has omitted the memory profiler: it is switched on from outside,
+// profiles reach the store, and it is switched off again. The agents see only this program,
+// because they write to all Go programs that they find.
 "use strict";
 
 const assert = require("node:assert");
@@ -57,7 +57,7 @@ test("the linker has switched the profiler off", async () => {
   assert.strictEqual(await isOn(), false);
 });
 
-test("when forced, its allocations are reported by function, and the profiler is off after the agent's end", async () => {
+test("when forced, allocations are reported; at the agent's end the profiler is off", async () => {
   const range = { from: Date.now() };
   const node = await start(FORCE);
   await eventually("the switch", async () => (await forced(node)) === 1);
@@ -78,7 +78,8 @@ test("when forced, its allocations are reported by function, and the profiler is
   const latest = async () => {
     const [row] = await sql(
       cluster,
-      `SELECT sum(Value) AS bytes FROM profiling_samples WHERE ServiceName = '${service}' AND Type = '${IN_USE}'
+      `SELECT sum(Value) AS bytes FROM profiling_samples
+       WHERE ServiceName = '${service}' AND Type = '${IN_USE}'
        GROUP BY Start ORDER BY Start DESC LIMIT 1`,
     );
     return row ? row.bytes : 0;

@@ -1,5 +1,6 @@
-// Mutex and block profiles of a Go program that never asks for them, from its memory to the store; and that the
-// program is restored. The agent sees no other processes, since it would change them as well.
+// Mutex and block profiles of a Go program that never asks for them, from its memory to the
+// store; and that the program is restored. The agent sees no other processes, since it would
+// change them as well.
 "use strict";
 
 const assert = require("node:assert");
@@ -91,11 +92,12 @@ const service = async () =>
   (await eventually("the application", () => application(cluster, program("golocks")))).service;
 
 // Nanoseconds of waiting per second that its profiles cover.
-async function told(type) {
+async function reported(type) {
   const [row] = await sql(
     cluster,
-    `SELECT sum(v) AS ns, sum(seconds) AS s FROM (SELECT sum(Value) AS v, max(End - Start) AS seconds FROM profiling_samples
-     WHERE ServiceName = '${await service()}' AND Type = '${type}' GROUP BY Start, End)`,
+    `SELECT sum(v) AS ns, sum(seconds) AS s FROM
+       (SELECT sum(Value) AS v, max(End - Start) AS seconds FROM profiling_samples
+        WHERE ServiceName = '${await service()}' AND Type = '${type}' GROUP BY Start, End)`,
   );
   return row.ns / row.s;
 }
@@ -147,7 +149,7 @@ test("profilers that a killed agent left on are switched off by the next one", a
 });
 
 test("contention has its true duration, in the function that holds the lock", async () => {
-  assertNear(await told("go:mutex_delay:nanoseconds"), waited());
+  assertNear(await reported("go:mutex_delay:nanoseconds"), waited());
   range.to = Date.now() + 60000;
   const f = await flame(cluster, {
     service: await service(),
@@ -163,7 +165,7 @@ test("contention has its true duration, in the function that holds the lock", as
 test("a burst shows how long goroutines blocked, and where", async () => {
   // waits that begin before it or end after it are missing; on a busy machine these are longer
   const meanS = (asked[1].waitedNs - asked[0].waitedNs) / (asked[1].waits - asked[0].waits) / 1e9;
-  assertNear(await told("go:block_delay:nanoseconds"), waited(), (2 * meanS) / BURST_S);
+  assertNear(await reported("go:block_delay:nanoseconds"), waited(), (2 * meanS) / BURST_S);
   const f = await flame(cluster, {
     service: await service(),
     type: "go:block_delay:nanoseconds",

@@ -1,5 +1,5 @@
-// "make run" as a user experiences it: half a minute after the start, the browser shows a correct flame
-// graph.
+// "make run" as a user experiences it: half a minute after the start, the browser shows a
+// correct flame graph.
 "use strict";
 
 const path = require("node:path");
@@ -85,7 +85,8 @@ test("the list of applications shows what runs here, busiest first", async () =>
 });
 
 test("frames are as wide as their share, and above their callers", async () => {
-  // the last profile comes an interval later; five points are then five standard deviations of the samples
+  // The last profile comes an interval later. Five points are then five standard deviations of the
+  // samples.
   await eventually("all of it", async () => (await frame("total")).total > 0.9 * ran.cpuNs);
   const frames = await drawnFrames(page);
   const total = frames.find((f) => f.name === "total");

@@ -1,7 +1,7 @@
 #!/bin/sh
-# Runs a command that sees only some processes in /proc: private-proc.sh "PID …" COMMAND ARGUMENT…
-# Everything else there is as it is. An agent that is told to write to all Go processes of the node then writes to
-# these. In a mount namespace of its own, whose mounts are no one else's.
+# private-proc.sh "PID …" COMMAND ARGUMENT…: runs a command that sees only these processes in /proc;
+# the rest of /proc is unchanged. An agent that may write to all Go processes of the node then writes
+# only to these. The command gets a mount namespace of its own, so no other process is affected.
 set -eu
 if [ "${PRIVATE_PROC:-}" != inside ]; then
 	export PRIVATE_PROC=inside

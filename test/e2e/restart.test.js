@@ -9,8 +9,9 @@ const { program, runWorkload } = require("./lib/workload");
 const { eventually, sleep } = require("./lib/wait");
 
 const INTERVAL_S = 2;
-// An interval of twelve seconds of CPU is more than is missing from ALL or too much from TWICE on. On a busy machine,
-// where a program runs a few milliseconds at a time, both are five standard deviations of what is sampled.
+// The program uses twelve seconds of CPU: a lost interval leaves less than ALL of it, and one
+// that is stored twice makes it more than TWICE. On a busy machine, where a program runs for a
+// few milliseconds at a stretch, both are five standard deviations of what is sampled.
 const ALL = 0.88;
 const TWICE = 1.12;
 
@@ -18,11 +19,12 @@ const sampledNs = async (cluster, service) =>
   (
     await sql(
       cluster,
-      `SELECT sum(Value) AS ns FROM profiling_samples WHERE ServiceName = '${service}' AND Type = '${CPU}'`,
+      `SELECT sum(Value) AS ns FROM profiling_samples
+       WHERE ServiceName = '${service}' AND Type = '${CPU}'`,
     )
   )[0].ns;
 
-test("no cluster-agent at the start: the node-agent runs, counts, and delivers later", async (t) => {
+test("without a cluster-agent the node-agent runs, counts, and delivers later", async (t) => {
   const port = await freePort();
   const node = await startNode({
     collector: `http://127.0.0.1:${port}`,
@@ -90,7 +92,8 @@ test("SIGKILL of the node-agent: at most the current interval is lost", async (t
     (
       await sql(
         cluster,
-        `SELECT max(toUnixTimestamp64Milli(End)) AS ms FROM profiling_samples WHERE ServiceName = '${service}'`,
+        `SELECT max(toUnixTimestamp64Milli(End)) AS ms FROM profiling_samples
+         WHERE ServiceName = '${service}'`,
       )
     )[0].ms;
   const known = await lastEnd();

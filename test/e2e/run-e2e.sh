@@ -3,7 +3,10 @@
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 if [ "$(id -u)" -ne 0 ]; then
-	command -v sudo >/dev/null || { echo "e2e: the node-agent needs root, and there is no sudo" >&2; exit 1; }
+	command -v sudo >/dev/null || {
+		echo "e2e: the node-agent needs root, and there is no sudo" >&2
+		exit 1
+	}
 	exec sudo --preserve-env=BIN,DEPS,CI,PATH "$0" "$@"
 fi
 # what root wrote goes back to the user who called

@@ -14,7 +14,8 @@ const CPU_S = 30;
 const KERNEL_CPU_S = 16;
 // Tolerance of a share: at 99 Hz and 30 s of CPU, five standard deviations are 4.5 points.
 const POINTS = 0.05;
-// Tolerance of the CPU time: on a busy machine, where a program runs some four milliseconds at a time, five are 7 per cent.
+// Tolerance of the CPU time: on a busy machine, where a program runs some four milliseconds at
+// a time, five are 7 per cent.
 const CPU_SHARE = 0.07;
 
 let cluster;
@@ -79,12 +80,14 @@ for (const [name, functions] of [
     const app = await application(cluster, program(name));
     const [row] = await sql(
       cluster,
-      `SELECT sum(Value) AS ns FROM profiling_samples WHERE ServiceName = '${app.service}' AND Type = '${CPU}'`,
+      `SELECT sum(Value) AS ns FROM profiling_samples
+       WHERE ServiceName = '${app.service}' AND Type = '${CPU}'`,
     );
     near(row.ns / ran[name].cpuNs, 1, CPU_SHARE, "sampled against used CPU time");
     const [quality] = await sql(
       cluster,
-      `SELECT sum(arraySum(mapValues(Lost))) AS lost, sum(Samples) AS samples FROM profiling_quality WHERE ServiceName = '${app.service}'`,
+      `SELECT sum(arraySum(mapValues(Lost))) AS lost, sum(Samples) AS samples
+       FROM profiling_quality WHERE ServiceName = '${app.service}'`,
     );
     assert.strictEqual(quality.lost, 0);
     near(quality.samples, row.ns / (1e9 / 99), 1, "samples counted");
@@ -95,9 +98,12 @@ for (const [name, functions] of [
     for (const f of functions) {
       const [row] = await sql(
         cluster,
-        `SELECT sumIf(Value, arrayExists(x -> splitByChar(' ', x)[1] = '${f}', Stack)) / sum(Value) AS share
+        `SELECT
+           sumIf(Value, arrayExists(x -> splitByChar(' ', x)[1] = '${f}', Stack)) / sum(Value)
+             AS share
          FROM profiling_samples
-         INNER JOIN (SELECT Hash, any(Stack) AS Stack FROM profiling_stacks WHERE ServiceName = '${app.service}' GROUP BY Hash) AS s
+         INNER JOIN (SELECT Hash, any(Stack) AS Stack FROM profiling_stacks
+                     WHERE ServiceName = '${app.service}' GROUP BY Hash) AS s
            ON StackHash = s.Hash
          WHERE ServiceName = '${app.service}' AND Type = '${CPU}'`,
       );

@@ -1,4 +1,4 @@
-/* Any text as a point in time: what is understood is the same after writing and reading it again. */
+/* Any text as a point in time: one that parses is the same after it is written and parsed again. */
 #include "common/text/rfc3339.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

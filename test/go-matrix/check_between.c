@@ -1,7 +1,8 @@
 /*
- * check_between OURS BEFORE AFTER: whether a heap profile of a program that goes on working lies between two that it made of
- * itself, each after a garbage collection. What was allocated never becomes less, so each stack has a number
- * between both; what is in use is as it was at the collection before.
+ * check_between OURS BEFORE AFTER: checks our heap profile of a working program against two that it
+ * made of itself before and after, each after a garbage collection. Allocations only increase, so
+ * each stack of ours must lie between the other two; what is in use must be as in BEFORE, because
+ * that changes only at a collection.
  */
 #include "common/base.h"
 #include "test/go-matrix/profile_stacks.h"
@@ -38,7 +39,7 @@ static void show(const char *who, const int64_t *values)
 	       (long long)values[2], (long long)values[3]);
 }
 
-/* Of each stack that any of both has. Number of those that are not as they must be. */
+/* Checks each stack of `of`. Returns the number of those that are wrong, and prints the first. */
 static size_t check(const struct profile_stacks *of, const struct profile_stacks *ours,
 		    const struct profile_stacks *before, const struct profile_stacks *after)
 {

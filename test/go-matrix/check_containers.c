@@ -1,7 +1,8 @@
 /*
- * check_containers PROC PROGRAM OUTPUT: whether the agent's thread, with PROC (an empty folder) for /proc, makes the metrics that
- * test/go-matrix/counters says it should, of a process of it that begins after the agent, and takes its values
- * away when it has ended.
+ * check_containers PROC PROGRAM OUTPUT: runs the agent's thread with PROC, an empty folder, for
+ * /proc, then starts PROGRAM, which is test/go-matrix/counters and writes to OUTPUT what its
+ * counters should be. Checks that the metrics have these values, and that gauges of the process
+ * disappear when it exits.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -16,11 +17,11 @@
 #include "node-agent/runtime/runtime_worker.h"
 
 #define POLL_NS (100 * NS_PER_MS)
-#define START_AFTER_POLLS 25 /* the agent has looked for processes twice */
+#define START_AFTER_POLLS 25 /* the agent has scanned /proc twice */
 #define GIVE_UP_AFTER_POLLS 300
 #define TEXT_MAX_BYTES ((size_t)1 << 20)
 #define SAMPLED_SLACK 0.2 /* of the profile of 200 MB by 512 KiB: four standard deviations */
-#define SPANS_SLACK 0.02  /* before 1.19 spans count as soon as they are in use */
+#define SPANS_SLACK 0.02  /* before 1.19 a span counts in full as soon as it is in use */
 
 struct watch {
 	struct loop *loop;
@@ -29,7 +30,7 @@ struct watch {
 	const char *proc, *program, *output;
 	int polls;
 	pid_t pid;
-	int in; /* the program's; it ends when this is closed */
+	int in; /* standard input of the program, which exits when this is closed */
 	double got, want;
 	enum {
 		BEFORE,
@@ -73,7 +74,7 @@ static void stop_program(struct watch *w)
 	w->pid = 0;
 }
 
-/* The number behind what ends with a blank; -1: it is not there. */
+/* Returns the number after name, whose end is a blank, or -1 if name is not in text. */
 static double value_in(const char *text, const char *name)
 {
 	const char *at = text ? strstr(text, name) : NULL;
@@ -94,7 +95,8 @@ static double metric_now(const struct watch *w, const char *name)
 	return value_in(text.data, line);
 }
 
-static double said(const struct watch *w, const char *name)
+/* Returns the value that the program printed, or -1 if it has not yet printed all. */
+static double printed(const struct watch *w, const char *name)
 {
 	CLEANUP(buf_fini) struct buf text;
 
@@ -116,11 +118,11 @@ static double slack(const char *program)
 static bool is_near(struct watch *w, const char *metric, const char *name, double most)
 {
 	w->got = metric_now(w, metric);
-	w->want = said(w, name);
+	w->want = printed(w, name);
 	return w->want > 0 && w->got >= w->want * (1 - most) && w->got <= w->want * (1 + most);
 }
 
-static bool is_told(struct watch *w)
+static bool is_reported(struct watch *w)
 {
 	double most = slack(w->program);
 
@@ -140,7 +142,7 @@ static void on_poll(void *ctx)
 		w->state = RUNS;
 		if (start_program(w) < 0)
 			w->polls = GIVE_UP_AFTER_POLLS;
-	} else if (w->state == RUNS && is_told(w)) {
+	} else if (w->state == RUNS && is_reported(w)) {
 		stop_program(w);
 		w->state = STOPPED;
 	} else if (w->state == STOPPED && metric_now(w, "container_go_goroutines") < 0 &&
@@ -206,7 +208,7 @@ int main(int argc, char **argv)
 	if (w.pid > 0)
 		stop_program(&w);
 	if (r == 0 && w.state == GOOD) {
-		printf("told within %d ms\n", w.polls * 100);
+		printf("reported within %d ms\n", w.polls * 100);
 		return 0;
 	}
 	printf("%s: state %d, %.0f instead of %.0f\n", strerror(-r), (int)w.state, w.got, w.want);

@@ -1,7 +1,8 @@
 /*
- * check_gc same PID FILE: whether the counters of a process that stands still are those that it has written to FILE, a line
- * "name value" each.
- * check_gc watch PID: whether those of a process that does not are read again and again, and never less than before.
+ * check_gc same PID FILE: checks that the counters of an idle process are those that it has written
+ * to FILE, as lines "name value".
+ * check_gc watch PID: reads the counters of a busy process repeatedly and checks that none of them
+ * decreases.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -16,14 +17,14 @@
 #define WATCHES 3000
 #define MINOR_WITH_LIVE 21u
 /*
- * Before, a span counts as allocated when a processor takes it, which it may have done once more while the program told its
- * numbers; what it has not used is given back later.
+ * Before this release a span counts as allocated when a P takes it. That may happen once more while
+ * the program prints its numbers; the unused part is subtracted later.
  */
 #define MINOR_EXACT 19u
 #define SPANS_BYTES (4 * 32768.0)
 #define SPANS_OBJECTS (4 * 1024.0)
-#define LIMIT_SLACK \
-	0.01 /* the goal under a memory limit depends on what the runtime itself maps meanwhile */
+/* The goal under a memory limit depends on what the runtime itself maps meanwhile. */
+#define LIMIT_SLACK 0.01
 
 static const char *const names[GC_COUNTERS] = {
 	[GC_ALLOC_BYTES] = "alloc_bytes", [GC_ALLOC_OBJECTS] = "alloc_objects",
@@ -73,15 +74,15 @@ static uint64_t value_in(const char *text, const char *name)
 	return at ? strtoull(at + strlen(name), NULL, 10) : 0;
 }
 
-/* By how much they may differ. */
+/* Returns by how much our value may differ from theirs. */
 static double slack(const struct subject *s, enum gc_counter which, double want)
 {
 	if (s->minor < MINOR_EXACT && which == GC_ALLOC_BYTES)
 		return SPANS_BYTES;
 	if (s->minor < MINOR_EXACT && which == GC_ALLOC_OBJECTS)
 		return SPANS_OBJECTS;
-	if (which ==
-	    GC_HEAP_BYTES) /* against HeapAlloc: what no collection has swept yet is in one, whole spans in the other */
+	/* Theirs is HeapAlloc, which includes what is not yet swept; ours counts whole spans. */
+	if (which == GC_HEAP_BYTES)
 		return 0.1 * want;
 	if (which == GC_LIVE_BYTES && s->minor < MINOR_WITH_LIVE)
 		return 0.1 * want;
@@ -102,7 +103,7 @@ static bool is_same(const struct subject *s, const char *text, enum gc_counter w
 	return false;
 }
 
-/* Before 1.16 allocations are not counted anywhere. */
+/* Before 1.16 the runtime has no counters of allocations. */
 static uint32_t expected(unsigned minor)
 {
 	uint32_t all = (UINT32_C(1) << GC_COUNTERS) - 1;
@@ -177,8 +178,8 @@ static int do_watch(const char *pid)
 	go_reader_free(s.reader);
 	moved = before.v[GC_CYCLES] > first.v[GC_CYCLES] &&
 		(!(before.known & 1) || before.v[GC_ALLOC_BYTES] > first.v[GC_ALLOC_BYTES]);
-	printf("%u of %d readings, %u with less than before%s%s%s\n", n_read, WATCHES, n_less,
-	       moved ? "" : ", nothing moved", r < 0 ? ": " : "", r < 0 ? strerror(-r) : "");
+	printf("%u of %d readings, %u decreased%s%s%s\n", n_read, WATCHES, n_less,
+	       moved ? "" : ", none increased", r < 0 ? ": " : "", r < 0 ? strerror(-r) : "");
 	return r < 0 || !moved || n_less > 0 || n_read < WATCHES / 2;
 }
 

@@ -1,13 +1,16 @@
 /*
- * check_goroutines read PID FILE NUMBER: the goroutine profile of a process, by the node agent's reader; and whether it says
- * the same as runtime.NumGoroutine(), and nothing moves.
- * check_goroutines same OURS THEIRS DEPTH: whether two profiles have the same stacks, function by function and line by line,
- * with the same number of goroutines each. DEPTH is how many calls the program's own profile shows. The main
- * goroutine is left out: it makes theirs.
- * check_goroutines counts OURS THEIRS: whether they have as many goroutines, which may be told with what they wait for.
- * check_goroutines busy PID NUMBER: whether as many are counted each time, of a program whose goroutines never stand still, and
- * few without their stack.
- * check_goroutines time PID: what a reading costs.
+ * check_goroutines read PID FILE NUMBER: writes the goroutine profile of a process, made by the
+ * node agent's reader, and checks that it has NUMBER goroutines, as runtime.NumGoroutine()
+ * returned, and that none of them moved.
+ * check_goroutines same OURS THEIRS DEPTH: checks that two profiles have the same stacks,
+ * function by function and line by line, with the same number of goroutines each. DEPTH is how
+ * many calls the program's own profile shows. The main goroutine is left out, because it makes
+ * that profile.
+ * check_goroutines counts OURS THEIRS: checks that both have the same number of goroutines; ours
+ * may have frames for what they wait for.
+ * check_goroutines busy PID NUMBER: reads a program whose goroutines never stop repeatedly, and
+ * checks that NUMBER are counted each time, few of them without a stack.
+ * check_goroutines time PID: prints what a reading costs.
  */
 #include <errno.h>
 #include <inttypes.h>

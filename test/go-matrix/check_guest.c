@@ -1,7 +1,8 @@
 /*
- * check_guest heap|goroutines|counters PID EXECUTABLE FILE: the profile, or as lines the exact counters, of a Go program of another machine, which an emulator runs in the
- * process PID with addresses as they are (guest base 0). The process's own executable is the emulator, so the
- * program's file and place are told here; all else is the node agent's reader.
+ * check_guest heap|goroutines|mutex|block|counters PID EXECUTABLE FILE: writes the profile, or the
+ * exact counters as lines, of a Go program for another architecture, which an emulator runs in the
+ * process PID at its own addresses (guest base 0). The process's executable is the emulator, so
+ * EXECUTABLE is opened and its mapping found here; the rest is the node agent's reader.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -21,7 +22,7 @@
 #define GUEST_MUTEX_RATE 10u /* arm64.sh starts programs with it */
 #define PAGE_MASK UINT64_C(0xfff)
 
-/* Address of the first mapping of a file. */
+/* Returns the address of the first mapping of a file. */
 static int find_mapping(const char *pid, const char *file, uint64_t *ret)
 {
 	char path[64], line[4096];
@@ -104,7 +105,7 @@ static int read_goroutines(struct go_runtime *rt, struct buf *out)
 	return r;
 }
 
-/* As test/go-matrix/counters says them. */
+/* In the format of test/go-matrix/counters. */
 static int read_counters(struct go_runtime *rt, struct buf *out)
 {
 	static const char *const names[GC_COUNTERS] = {
@@ -122,7 +123,10 @@ static int read_counters(struct go_runtime *rt, struct buf *out)
 	return r;
 }
 
-/* The end of a burst that is not ours: nothing is switched. The program has set its mutex rate. */
+/*
+ * Reads at the end of a burst that is not ours, so no profiler is switched. The program itself has
+ * set its mutex rate.
+ */
 static int read_locks(struct go_runtime *rt, enum lock_kind kind, struct buf *out)
 {
 	CLEANUP(lock_session_fini) struct lock_session session;

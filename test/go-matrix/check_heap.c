@@ -1,13 +1,16 @@
 /*
- * check_heap read PID FILE [LIBRARY]: the heap profile of a process, by the node agent's reader; that of a Go library which
- * it has loaded.
- * check_heap rename PID: the process's own functions get other names, in its memory.
- * check_heap after OTHER PID FILE: the heap profile of PID, when OTHER has been looked at before.
- * check_heap force PID DONE: whether a profiler that is off can be switched on, shows what test/go-matrix/unprofiled
- * says it allocates until the file DONE is there, within three standard deviations, and goes off again.
- * check_heap worker PROC PID: the same by the agent's own thread, with PROC for /proc, which has only that process.
- * check_heap same OURS THEIRS: whether two profiles have the same stacks, function by function and line
- * by line, with the same four values each.
+ * check_heap read PID FILE [LIBRARY]: writes the heap profile of a process, made by the node
+ * agent's reader, or that of a Go library which it has loaded.
+ * check_heap rename PID: changes the names of the process's own functions in its memory.
+ * check_heap after OTHER PID FILE: writes the heap profile of PID after that of OTHER was read with
+ * the same reader.
+ * check_heap force PID DONE: checks that a profiler that is off can be switched on, that the
+ * profile then has what test/go-matrix/unprofiled allocates until the file DONE exists, within
+ * three standard deviations, and that the profiler can be switched off again.
+ * check_heap worker PROC PID: the same by the agent's own thread, with PROC for /proc, which has
+ * only that process.
+ * check_heap same OURS THEIRS: checks that two profiles have the same stacks, function by
+ * function and line by line, with the same four values each.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -42,7 +45,7 @@ static int restore(struct heap_process *s)
 
 /* ---- read ---- */
 
-/* Of several libraries. */
+/* Makes the process's Go runtime the one in this library, if it has several. */
 static int choose_library(struct heap_process *s, const char *path)
 {
 	struct stat st;
@@ -90,7 +93,7 @@ static int do_read(const char *pid, const char *file, const char *library)
 #define NEW_PREFIX "evil."
 #define PREFIX_BYTES 5u
 
-/* Names of functions in this part of the memory; their number, or -errno. */
+/* Renames functions in this part of the memory. Returns their number, or -errno. */
 static int rename_in(int fd, uint64_t start, uint64_t end)
 {
 	AUTO_FREE uint8_t *bytes = malloc(end - start);
@@ -151,7 +154,7 @@ static int do_after(const char *other, const char *pid, const char *file)
 		r = heap_process_init(&s, pid, BUCKET_HISTORY_FROM_ZERO);
 	}
 	if (r == 0) {
-		/* what is known of the executable stays */
+		/* the reader keeps what it has cached of the executable */
 		go_reader_free(s.reader);
 		s.reader = TAKE_PTR(first.reader);
 		r = heap_process_read(&s, &out);
@@ -193,7 +196,7 @@ static bool is_near(const struct profile *p, const char *function, double want)
 	return fabs(got / want - 1) <= 3 * sigma;
 }
 
-/* What was allocated between two rounds. */
+/* Reads before and after the program allocates; the second profile has what it allocated. */
 static int measure(struct heap_process *f, const char *done, struct buf *out)
 {
 	int r = heap_process_read(f, out);
@@ -222,7 +225,7 @@ static int force_and_restore(struct heap_process *f, const char *done, struct bu
 		return r;
 	if (restore(f) != 1)
 		return -EPROTO;
-	/* it is off, so it can be switched on */
+	/* if it really is off, the next reading switches it on */
 	buf_init(&nothing, LIMIT_UPLOAD_BYTES);
 	r = heap_process_read(f, &nothing);
 	buf_fini(&nothing);
@@ -260,14 +263,14 @@ static int do_force(const char *pid, const char *done)
 
 /* ---- worker ---- */
 
-#define ALLOCATE_AFTER_NS \
-	(6 * NS_PER_S) /* it is found, forced, and has begun to count a second later */
+/* Long enough to find the process and switch its profiler on, which counts a second later. */
+#define ALLOCATE_AFTER_NS (6 * NS_PER_S)
 #define GIVE_UP_AFTER_NS (20 * NS_PER_S)
 
 struct working {
 	struct loop *loop;
 	pid_t pid;
-	bool told; /* a profile came that shows what was allocated */
+	bool reported; /* a profile arrived that has what was allocated */
 };
 
 static void on_worker_profile(void *ctx, const struct runtime_upload *u)
@@ -282,7 +285,7 @@ static void on_worker_profile(void *ctx, const struct runtime_upload *u)
 	    sum_of(&p, "main.makeLarge") == 0)
 		return;
 	printf("worker: %s", u->workload->service);
-	w->told = true;
+	w->reported = true;
 	loop_stop(w->loop);
 }
 
@@ -351,16 +354,16 @@ static int do_worker(const char *proc, const char *pid)
 	buf_init(&out, LIMIT_UPLOAD_BYTES);
 	w.pid = (pid_t)strtol(pid, NULL, 10);
 	r = run_worker(&w, proc);
-	/* only now, as it may have begun without Go */
+	/* not before, because the process may have loaded Go late */
 	if (r == 0)
 		r = heap_process_init(&s, pid, BUCKET_HISTORY_FROM_NOW);
 	if (r == 0)
 		r = heap_process_read(&s, &out);
-	if (r == 0 && w.told && s.reading.off) {
+	if (r == 0 && w.reported && s.reading.off) {
 		printf(", restored\n");
 		return 0;
 	}
-	printf("worker: %s, told %d, off %d\n", strerror(-r), w.told, s.reading.off);
+	printf("worker: %s, reported %d, off %d\n", strerror(-r), w.reported, s.reading.off);
 	return 1;
 }
 

@@ -1,11 +1,13 @@
 /*
- * check_locks on PID KIND: switches a profiler on, and leaves it so, as an agent that is killed does.
- * check_locks off PID KIND: what such an agent has left is adopted and switched off.
- * check_locks rates PID MUTEX BLOCK: whether these rates are in force; "-" is any.
- * check_locks read PID KIND FILE: all that a profiler has counted, by the node agent's reader.
- * check_locks shows FILE TEXT: whether a profile has a stack with this text.
- * check_locks same OURS THEIRS: whether two profiles have the same stacks with the same counts, and
- * delays within a hundredth, as far as the programs themselves show stacks.
+ * check_locks on PID KIND: switches a profiler on and leaves it on, as an agent that is killed
+ * does.
+ * check_locks off PID KIND: adopts a profiler that such an agent has left on and switches it off.
+ * check_locks rates PID MUTEX BLOCK: checks that these rates are set; "-" accepts any.
+ * check_locks read PID KIND FILE: writes everything that a profiler has counted, as the node
+ * agent's reader reports it.
+ * check_locks shows FILE TEXT: checks that a profile has a stack with this text.
+ * check_locks same OURS THEIRS: checks that two profiles have the same stacks with the same counts,
+ * and delays that differ by at most one per cent, down to the depth that Go's own profiles show.
  * KIND is mutex or block.
  */
 #include <errno.h>
@@ -19,7 +21,7 @@
 #include "test/go-matrix/profile_stacks.h"
 
 #define N_VALUES 2u
-#define DEPTH 128 /* of runtime/pprof since 1.23; before, there are no deeper ones */
+#define DEPTH 128 /* the limit of runtime/pprof since 1.23; earlier releases have a smaller one */
 #define DELAY_TOLERANCE 0.01
 
 /* A process and one of its profilers. */
@@ -108,7 +110,7 @@ static int do_off(const char *pid, enum lock_kind kind)
 	if (r == 0)
 		r = read_now(&s, LOCK_READING_TURN, &out);
 	if (r == 0 && s.reading.n_samples > 0)
-		r = -EPROTO; /* what was there before us is not ours to tell */
+		r = -EPROTO; /* what was counted before our first reading must not be reported */
 	if (r == 0)
 		r = lock_session_restore(&s.session, s.opened->runtime, &s.id);
 	return r == 1 ? 0 : fail("cannot be switched off", r < 0 ? r : -EALREADY);
@@ -146,7 +148,7 @@ static int do_read(const char *pid, enum lock_kind kind, const char *file)
 
 	buf_init(&out, LIMIT_UPLOAD_BYTES);
 	r = subject_init(&s, pid, kind, BUCKET_HISTORY_FROM_ZERO);
-	/* the end of a burst that is not ours: nothing is switched */
+	/* at the end of a burst that is not ours no profiler is switched */
 	if (r == 0)
 		r = read_now(&s, LOCK_READING_BURST_END, &out);
 	if (r < 0)

@@ -1,7 +1,8 @@
 /*
- * check_stress PID: heap profiles one after the other of test/bench/go_service, which has been told to "grow"
- * meanwhile and stands still in the end (its output is standard input here). No record may be broken, what all
- * profiles together say was allocated must be what the program says, and each must be over in its time.
+ * check_stress PID: reads heap profiles one after the other from test/bench/go_service, which
+ * executes "grow" meanwhile and then is idle; its output is standard input here. No record may be
+ * corrupt, the allocations in all profiles must add up to what the program reports, and each
+ * reading must end within its time limit.
  */
 #include <errno.h>
 #include <poll.h>
@@ -13,17 +14,17 @@
 
 #define PAUSE_MS 200
 #define LAST_TRIES 60
-#define WRITING_NS (500 * NS_PER_MS) /* of the pprof, when all records are read */
+#define WRITING_NS (500 * NS_PER_MS) /* to write the pprof after all records are read */
 
 struct stress {
 	struct heap_process process;
 	uint64_t n_rounds, n_late, n_torn, n_backwards;
 	uint64_t longest_ns, longest_cpu_ns;
 	size_t n_buckets;
-	uint64_t told; /* objects that newBuffer has allocated */
+	uint64_t reported; /* objects that newBuffer has allocated, in all profiles */
 };
 
-/* What newBuffer has allocated since the last profile. */
+/* Adds what newBuffer has allocated since the last profile. */
 static int add_up(struct stress *s, const struct buf *pprof)
 {
 	CLEANUP(arena_fini) struct arena arena;
@@ -44,12 +45,12 @@ static int add_up(struct stress *s, const struct buf *pprof)
 				return -ERANGE;
 		}
 		if (strcmp(name, "main.newBuffer") == 0)
-			s->told += (uint64_t)p.samples[i].values[0];
+			s->reported += (uint64_t)p.samples[i].values[0];
 	}
 	return 0;
 }
 
-/* 1: a profile; 0: it would have taken too long. */
+/* Returns 1, 0 if the reading was given up because it took too long, or -errno. */
 static int do_round(struct stress *s)
 {
 	uint64_t start_ns = clock_monotonic_ns(), cpu_ns = clock_thread_cpu_ns(), took_ns;
@@ -77,7 +78,7 @@ static int do_round(struct stress *s)
 	return r < 0 ? r : 1;
 }
 
-/* Until the program says that it has ended to grow: the objects that it has made. */
+/* Reads until the program reports that it has grown. *ret_made: how many objects it has made. */
 static int run_rounds(struct stress *s, uint64_t *ret_made)
 {
 	struct pollfd in = {.fd = STDIN_FILENO, .events = POLLIN};
@@ -91,7 +92,7 @@ static int run_rounds(struct stress *s, uint64_t *ret_made)
 	if (!fgets(line, sizeof(line), stdin) || strncmp(line, "grown ", 6) != 0)
 		return -EPROTO;
 	*ret_made = strtoull(line + 6, NULL, 10);
-	/* now nothing changes any more, and what was torn is told */
+	/* the program is idle now, so another round reports the records that were torn */
 	for (int i = 0; i < LAST_TRIES; i++) {
 		uint64_t torn = s->n_torn;
 
@@ -117,14 +118,14 @@ int main(int argc, char **argv)
 	if (r == 0)
 		r = run_rounds(&s, &made);
 	heap_process_fini(&s.process);
-	good = r >= 0 && s.told == made && s.n_backwards == 0 &&
+	good = r >= 0 && s.reported == made && s.n_backwards == 0 &&
 	       s.longest_cpu_ns < HEAP_READER_MAX_NS + WRITING_NS;
 	printf("%zu records, %llu rounds (%llu over their time), at most %.0f ms (%.0f ms CPU); "
-	       "torn %llu, backwards %llu; %llu objects told of %llu%s%s\n",
+	       "torn %llu, backwards %llu; %llu objects reported of %llu%s%s\n",
 	       s.n_buckets, (unsigned long long)s.n_rounds, (unsigned long long)s.n_late,
 	       (double)s.longest_ns / 1e6, (double)s.longest_cpu_ns / 1e6,
 	       (unsigned long long)s.n_torn, (unsigned long long)s.n_backwards,
-	       (unsigned long long)s.told, (unsigned long long)made, r < 0 ? ": " : "",
+	       (unsigned long long)s.reported, (unsigned long long)made, r < 0 ? ": " : "",
 	       r < 0 ? strerror(-r) : "");
 	return good ? EXIT_SUCCESS : EXIT_FAILURE;
 }

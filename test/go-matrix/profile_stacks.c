@@ -18,7 +18,7 @@ static int by_text(const void *a, const void *b)
 	return strcmp(x->text, y->text);
 }
 
-/* runtime/pprof knows one file for a function of one name, and a package's init is in many. */
+/* runtime/pprof keeps one file per function name, but a package's init is in several files. */
 static const char *file_of(const struct profile_function *f)
 {
 	size_t len = f->name.len, init = strlen(INIT);
@@ -38,7 +38,7 @@ static void add_frames(struct buf *text, const struct profile *p, const struct p
 	}
 }
 
-/* Equal stacks become one. */
+/* Sorts the stacks and merges equal ones. */
 static void merge(struct profile_stacks *s)
 {
 	size_t n = 0;
@@ -138,7 +138,7 @@ static bool are_near(const struct profile_stacks *a, size_t i, const struct prof
 	return near;
 }
 
-/* Both are sorted. */
+/* Walks both in parallel, as they are sorted. */
 size_t profile_stacks_compare(const struct profile_stacks *a, const struct profile_stacks *b,
 			      const double *tolerance)
 {

@@ -1,6 +1,6 @@
 /*
- * The stacks of a pprof file, function by function and line by line, and whether two files have the same ones
- * with the same values.
+ * The stacks of a pprof file as text, function by function and line by line, to compare two files
+ * by their stacks and values.
  */
 #ifndef TEST_GO_MATRIX_PROFILE_STACKS_H
 #define TEST_GO_MATRIX_PROFILE_STACKS_H
@@ -14,22 +14,27 @@ struct profile_stack {
 	int64_t values[PROFILE_STACKS_VALUES_MAX];
 };
 
-/* By text; stacks whose values are all 0 are left out. */
+/* Sorted by text, without stacks whose values are all 0. */
 struct profile_stacks {
-	size_t depth; /* frames that count, from the leaf; 0: all; set before loading, as is: */
-	const char *without; /* stacks that have this text are left out; NULL: none */
+	/* Set before loading: */
+	size_t depth;        /* how many frames to compare, from the leaf; 0 for all */
+	const char *without; /* stacks that contain this text are left out; NULL for none */
+
 	struct profile_stack *stacks;
 	size_t n;
 	size_t n_values;
 };
 
-/* s has no stacks. -EBADMSG: not this number of values; says on standard error what is wrong. */
+/*
+ * s must have no stacks. Returns 0 or -errno, -EBADMSG if the number of values is different; prints
+ * errors on standard error.
+ */
 int profile_stacks_load(struct profile_stacks *s, const char *file, size_t n_values) MUST_CHECK;
 void profile_stacks_fini(struct profile_stacks *s);
 
 /*
- * Number of stacks that differ; shows the first ones. tolerance: per value, by which part of it ours may be wrong; NULL:
- * none.
+ * Returns the number of stacks that differ and prints the first of them. tolerance has, per
+ * value, by which fraction of theirs ours may differ; NULL if they must be equal.
  */
 size_t profile_stacks_compare(const struct profile_stacks *ours,
 			      const struct profile_stacks *theirs, const double *tolerance);

@@ -1,4 +1,7 @@
-/* check_symbols TRUTH FILE MIN: TRUTH is the output of nm -S; MIN percent of FILE must be named. */
+/*
+ * check_symbols TRUTH FILE MIN: compares names of functions in FILE with TRUTH, the output of nm
+ * -S. None may be wrong, and at least MIN per cent must be named.
+ */
 #include "common/text/parse.h"
 #include "test/lib/symbol_truth.h"
 

@@ -1,7 +1,7 @@
 #!/bin/bash
-# Names of Go functions against nm's, for every layout of .gopclntab that the Go command can
-# still fetch a toolchain for, and every way of linking: go-symbols.sh CHECK_SYMBOLS GO
-# The targets are kept below $DEPS/go-targets, the toolchains where Go keeps its modules.
+# go-symbols.sh CHECK_SYMBOLS GO: compares names of Go functions with those of nm, for every layout
+# of .gopclntab that the Go command can still fetch a toolchain for, and every way of linking. The
+# targets are kept below $DEPS/go-targets, the toolchains where Go keeps its modules.
 set -u
 check=$1 go=$2
 # shellcheck source=test/go-matrix/matrix.sh
@@ -22,13 +22,14 @@ build_all() {
 }
 
 text_of() {
-	readelf -SW "$1" | sed -n 's/.* \.text  *PROGBITS  *\([0-9a-f]* *[0-9a-f]* *[0-9a-f]*\).*/\1/p'
+	readelf -SW "$1" |
+		sed -n 's/.* \.text  *PROGBITS  *\([0-9a-f]* *[0-9a-f]* *[0-9a-f]*\).*/\1/p'
 }
 
 # compare TRUTH FILE MIN
 compare() {
 	if [ "$(text_of "$out/$1")" != "$(text_of "$out/$2")" ]; then
-		echo "text differs from that of $1: no truth to compare with"
+		echo "its .text differs from that of $1, so nm's names do not apply"
 		return 1
 	fi
 	nm -S --defined-only "$out/$1" >"$work/nm" && "$check" "$work/nm" "$out/$2" "$3"

@@ -1,6 +1,6 @@
 #!/bin/sh
-# boot-kernel.sh NAME ARCH DIR INITRAMFS LOG: boots DIR/boot/vmlinuz-* in plain emulation and says
-# in one line what its log tells; the whole log too when something failed.
+# boot-kernel.sh NAME ARCH DIR INITRAMFS LOG: boots DIR/boot/vmlinuz-* in plain emulation and prints
+# one line with the results in its log, and the whole log if something failed.
 set -u
 name=$1 arch=$2 dir=$3 initramfs=$4 log=$5
 seconds=${BOOT_TIMEOUT:-600}
@@ -8,29 +8,34 @@ image=$(ls "$dir"/boot/vmlinuz-*)
 release=${image##*/vmlinuz-}
 from=$(date +%s)
 
-# Of x86 processors a simple one, to be fast. Without cmpxchg16b, because qemu 7.2 at times hands
-# wrong EFLAGS to an interrupt that follows it, and the kernel's allocator is full of it.
+# A simple x86 processor is fast to emulate. It has no cmpxchg16b, because qemu 7.2 sometimes hands
+# wrong EFLAGS to an interrupt after that instruction, which the kernel's allocator uses a lot.
 case $arch in
 amd64) set -- qemu-system-x86_64 -cpu qemu64,cx16=off -append "console=ttyS0 quiet panic=-1" ;;
-arm64) set -- qemu-system-aarch64 -machine virt -cpu max,pauth-impdef=on -append "console=ttyAMA0 quiet panic=-1" ;;
+arm64) set -- qemu-system-aarch64 -machine virt -cpu max,pauth-impdef=on \
+	-append "console=ttyAMA0 quiet panic=-1" ;;
 esac
-timeout "$seconds" "$@" -accel tcg -smp 2 -m 512 -nodefaults -no-reboot -display none -serial stdio \
-	-kernel "$image" -initrd "$initramfs" </dev/null 2>&1 | tr -d '\r' >"$log"
+timeout "$seconds" "$@" -accel tcg -smp 2 -m 512 -nodefaults -no-reboot -display none \
+	-serial stdio -kernel "$image" -initrd "$initramfs" </dev/null 2>&1 | tr -d '\r' >"$log"
 
 count() { grep -c "$1" "$log"; }
 said=$(($(count '^@pass ') + $(count '^@fail ')))
 meant=$(grep -c '^check "' "$(dirname "$0")/guest-init.sh")
 passed=$(($(count '^\[       OK \] ') + $(count '^@pass ')))
 failed=$(count '^@fail ')
-grep -qxF "@kernel $release" "$log" || { echo "@fail $release did not boot" >>"$log"; failed=$((failed + 1)); }
+grep -qxF "@kernel $release" "$log" || {
+	echo "@fail $release did not boot" >>"$log"
+	failed=$((failed + 1))
+}
 if ! grep -qx '@done' "$log" || [ "$said" -ne "$meant" ]; then
-	echo "@fail all checks came to an end within $seconds s" >>"$log"
+	echo "@fail all checks ended within $seconds s" >>"$log"
 	failed=$((failed + 1))
 fi
 
 insns=$(sed -n 's/^\([a-z_]*\): \([0-9]*\) verified.*/\1 \2/p' "$log" | paste -sd, | sed 's/,/, /g')
-printf '%-5s %-11s %-28s %3s s  %s of %s  verified: %s\n' "$([ "$failed" -eq 0 ] && echo ok || echo FAIL)" "$name" \
-	"$release" $(($(date +%s) - from)) "$passed" $((passed + failed)) "${insns:-nothing}"
+printf '%-5s %-11s %-28s %3s s  %s of %s  verified: %s\n' \
+	"$([ "$failed" -eq 0 ] && echo ok || echo FAIL)" "$name" "$release" \
+	$(($(date +%s) - from)) "$passed" $((passed + failed)) "${insns:-nothing}"
 if [ "$failed" -gt 0 ]; then
 	echo "---- $log"
 	cat "$log"

@@ -1,11 +1,11 @@
 #!/bin/sh
-# fetch-packages.sh these|needs SUITE ARCH DIR PACKAGE...: the files of Debian packages of any suite
-# and architecture below DIR, without installing them: of these alone, or also of all that they
-# need. A meta package stands for the kernel image that it depends on; modules and documents are
-# left out. Done once: remove DIR to get newer versions.
+# fetch-packages.sh these|needs SUITE ARCH DIR PACKAGE...: unpacks Debian packages of any suite and
+# architecture below DIR without installing them: only these, or also their dependencies. A meta
+# package stands for the kernel image that it depends on; modules and documents are left out. Does
+# nothing if DIR exists; remove it to get newer versions.
 #
-# The machine's own package lists stay as they are: sources and lists are private to this script.
-# Mirror, proxies and certificates are those of the machine. Needs no root.
+# Uses package lists of its own and leaves the machine's as they are. Mirror, proxies and
+# certificates are those of the machine. Needs no root.
 set -eu
 with=$1 suite=$2 arch=$3 dir=$4
 shift 4
@@ -13,7 +13,8 @@ shift 4
 keyring=/usr/share/keyrings/debian-archive-keyring.gpg
 
 # shellcheck disable=SC2016 # the field is apt's
-mirror=$(apt-get indextargets --format '$(SITE)' 'Created-By: Packages' | grep -m 1 -E '/debian/?$') || {
+mirror=$(apt-get indextargets --format '$(SITE)' 'Created-By: Packages' |
+	grep -m 1 -E '/debian/?$') || {
 	echo "fetch-packages: the package sources of this machine name no Debian mirror" >&2
 	exit 1
 }
@@ -25,7 +26,8 @@ apt=$(mktemp -d)
 trap 'rm -rf "$new" "$apt"' EXIT
 mkdir -p "$apt/lists/partial" "$apt/archives/partial"
 : >"$apt/status"
-echo "deb [arch=$arch lang=none target=Packages signed-by=$keyring] $mirror $suite main" >"$apt/sources.list"
+echo "deb [arch=$arch lang=none target=Packages signed-by=$keyring] $mirror $suite main" \
+	>"$apt/sources.list"
 cat >"$apt/apt.conf" <<END
 Dir::Etc::SourceList "$apt/sources.list";
 Dir::Etc::SourceParts "/dev/null";
@@ -43,7 +45,8 @@ export APT_CONFIG="$apt/apt.conf"
 apt-get update -q >"$apt/log" 2>&1 || { cat "$apt/log" >&2; exit 1; }
 wanted=
 for package in "$@"; do
-	image=$(apt-cache depends "$package" | sed -n 's/^ *Depends: \(linux-image-[0-9].*\)$/\1/p' | head -n 1)
+	image=$(apt-cache depends "$package" |
+		sed -n 's/^ *Depends: \(linux-image-[0-9].*\)$/\1/p' | head -n 1)
 	wanted="$wanted ${image:-$package}"
 done
 # shellcheck disable=SC2086 # a list of words
@@ -52,8 +55,9 @@ these) (cd "$apt/archives" && apt-get download -q $wanted) ;;
 needs) apt-get install -q -y --download-only --no-install-recommends $wanted ;;
 esac >"$apt/log" 2>&1 || { cat "$apt/log" >&2; exit 1; }
 for deb in "$apt"/archives/*.deb; do
-	dpkg-deb --fsys-tarfile "$deb" | tar -x -C "$new" --exclude=./lib/modules --exclude=./usr/share
+	dpkg-deb --fsys-tarfile "$deb" |
+		tar -x -C "$new" --exclude=./lib/modules --exclude=./usr/share
 done
 chmod 755 "$new"
-# another checkout may have been faster
+# another checkout may have fetched the same meanwhile
 mv -T "$new" "$dir" 2>/dev/null || [ -d "$dir" ]

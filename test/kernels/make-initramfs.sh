@@ -1,7 +1,7 @@
 #!/bin/sh
-# make-initramfs.sh FILE BUSYBOX SYSROOT BIN...: an initramfs with busybox (static), the programs BIN
-# in /bin, guest-init.sh as its first process, and shared libraries: those that the programs need
-# on this machine, or, with a SYSROOT other than "/", all that it has.
+# make-initramfs.sh FILE BUSYBOX SYSROOT BIN...: makes an initramfs with a static busybox, the
+# programs BIN in /bin, guest-init.sh as its first process, and shared libraries: those that the
+# programs need on this machine or, with a SYSROOT other than "/", all libraries of the SYSROOT.
 set -eu
 out=$1 busybox=$2 sysroot=$3
 shift 3
@@ -29,7 +29,7 @@ shared_libraries()
 }
 
 for bin in "$@"; do
-	# names of functions stay: the agent reads them
+	# symbols stay: the agent reads them
 	"${LLVM_STRIP:-llvm-strip}" -g -o "$root/bin/${bin##*/}" "$bin"
 done
 shared_libraries "$@" | while read -r lib; do

@@ -1,5 +1,5 @@
 #!/bin/sh
-# run-kernels.sh BIN...: the sampler's tests and the whole node-agent on kernels of Debian, in
+# run-kernels.sh BIN...: runs the sampler's tests and the whole node-agent on kernels of Debian, in
 # plain emulation, as many at once as there are cores. See test/README.md.
 set -eu
 cd "$(dirname "$0")/../.."
@@ -12,7 +12,10 @@ kernels='5.10 bullseye amd64
 6.12 bookworm-backports amd64
 6.1-arm64 bookworm arm64'
 
-[ "$(uname -m)" = x86_64 ] || { echo "kernels: the programs of this machine do not run on amd64 kernels" >&2; exit 1; }
+[ "$(uname -m)" = x86_64 ] || {
+	echo "kernels: the programs of this machine do not run on amd64 kernels" >&2
+	exit 1
+}
 mkdir -p "$out"
 rm -f "$out"/*.result
 echo "$kernels" | while read -r name suite arch; do
@@ -21,14 +24,16 @@ done
 for arch in amd64 arm64; do
 	$fetch these bookworm "$arch" "$deps/tools-$arch" busybox-static
 done
-$fetch needs bookworm arm64 "$deps/sysroot-arm64" libc6-dev libbpf-dev libelf-dev zlib1g-dev libyaml-dev \
-	libcurl4-openssl-dev libmicrohttpd-dev libprotobuf-c-dev libjansson-dev libdeflate-dev libxxhash-dev \
-	libiberty-dev uthash-dev libcmocka-dev
+$fetch needs bookworm arm64 "$deps/sysroot-arm64" libc6-dev libbpf-dev libelf-dev zlib1g-dev \
+	libyaml-dev libcurl4-openssl-dev libmicrohttpd-dev libprotobuf-c-dev libjansson-dev \
+	libdeflate-dev libxxhash-dev libiberty-dev uthash-dev libcmocka-dev
 
 test/kernels/build-arm64.sh "$deps/sysroot-arm64" build/arm64
 test/kernels/make-initramfs.sh "$out/amd64.cpio" "$deps/tools-amd64/bin/busybox" / "$@"
-test/kernels/make-initramfs.sh "$out/arm64.cpio" "$deps/tools-arm64/bin/busybox" "$deps/sysroot-arm64" build/arm64/bin/*
+test/kernels/make-initramfs.sh "$out/arm64.cpio" "$deps/tools-arm64/bin/busybox" \
+	"$deps/sysroot-arm64" build/arm64/bin/*
 # shellcheck disable=SC2016 # expanded by the inner shell
 echo "$kernels" | xargs -P "$(nproc)" -L 1 sh -c \
 	'test/kernels/boot-kernel.sh "$2" "$4" "$0/$2" "$1/$4.cpio" "$1/$2.log"' "$deps" "$out"
-awk '{ p += $1; f += $2 } END { printf "kernels: %d passed, %d failed\n", p, f; exit f > 0 || p == 0 }' "$out"/*.result
+awk '{ p += $1; f += $2 }
+	END { printf "kernels: %d passed, %d failed\n", p, f; exit f > 0 || p == 0 }' "$out"/*.result

@@ -32,7 +32,7 @@ test("the node is ready, and the default service account is there", async () => 
   await cluster.kubectl("-n", "default", "get", "serviceaccount", "default");
 });
 
-test("pods of every Go release run, serve profiles on HTTP and HTTPS and report what they did", async (t) => {
+test("pods of every Go release serve profiles on HTTP and HTTPS, and report load", async (t) => {
   assert.ok(goVersions.length >= 3, `three releases of Go at least: ${goVersions}`);
   const tls = await cluster.certificate("workload", { names: "DNS:workload.test" });
   const pods = await startWorkloads(

@@ -68,15 +68,16 @@ after(async () => {
   await cluster?.down();
 });
 
-// The pods that were not scraped in every slot between two times: a skipped slot leaves a gap of two
-// intervals.
+// The pods that were not scraped in every slot between two times: a skipped slot leaves a gap
+// of two intervals.
 async function lateOnes(names, start, end) {
   await nothingWaits(agent);
   const late = [];
   for (const name of names) {
     const times = await sql(
       agent,
-      `SELECT DISTINCT toUnixTimestamp64Milli(End) AS ms FROM profiling_samples WHERE ServiceName = '/k8s/default/${name}' ORDER BY ms`,
+      `SELECT DISTINCT toUnixTimestamp64Milli(End) AS ms FROM profiling_samples
+       WHERE ServiceName = '/k8s/default/${name}' ORDER BY ms`,
     );
     const seen = times.map((row) => row.ms).filter((ms) => ms >= start && ms <= end);
     const isLate = (ms, i) => i > 0 && ms - seen[i - 1] >= 1.75 * intervalMs;

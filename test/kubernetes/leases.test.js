@@ -1,5 +1,6 @@
 // Replicas of a cluster-agent with lease problems: no permission, an API server that hangs, two
-// processes with one name. The pods are objects of the API; one server here answers for all of them.
+// processes with one name. The pods are objects of the API; one server here answers for all of
+// them.
 "use strict";
 
 const assert = require("node:assert");
@@ -79,7 +80,7 @@ const linesAbout = (agent, text) =>
     .split("\n")
     .filter((l) => l.includes(text));
 
-test("without permission for leases one line names the missing rights, and nothing is scraped", async (t) => {
+test("without rights on leases one line names them, and nothing is scraped", async (t) => {
   const account = "no-leases";
   const agent = await join(t, { group: "denied", name: "a", account, rules: [pods] });
   const errors = "coroot_cluster_agent_replica_lease_errors_total";
@@ -118,7 +119,7 @@ test("replicas that cannot reach the API server stop, and resume when it is back
   await eventually("all pods are shared again", () => both((n) => n === PODS));
 });
 
-test("of two with one name the last to start works, and the other takes over after it", async (t) => {
+test("of two with one name the last to start works; the other takes over after it", async (t) => {
   const first = await join(t, { group: "twins", name: "a", account: "twin-1" });
   await owns(first, (n) => n === PODS);
   const second = await join(t, { group: "twins", name: "a", account: "twin-2" });

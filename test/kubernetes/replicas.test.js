@@ -1,6 +1,6 @@
-// Agents that share pods and forward profiles to one that stores them: members that die, stop and
-// join, and a receiver that is killed. All pods are addresses of one process, so for each of them the
-// store must have what that process reports as allocated.
+// Agents that share pods and forward profiles to one that stores them: members that die, stop
+// and join, and a receiver that is killed. All pods are addresses of one process, so for each
+// of them the store must have what that process reports as allocated.
 "use strict";
 
 const assert = require("node:assert");
@@ -43,15 +43,17 @@ after(() => cluster?.down());
 async function storedByPod(store, namespace) {
   const rows = await sql(
     store,
-    `SELECT Labels['pod'] AS pod, sum(Value) AS sum FROM profiling_samples WHERE Type = '${allocated}' AND Labels['namespace'] = '${namespace}'
-      AND (ServiceName, StackHash) IN (SELECT ServiceName, Hash FROM profiling_stacks WHERE arrayExists(f -> startsWith(f, 'main.makeObject '), Stack))
+    `SELECT Labels['pod'] AS pod, sum(Value) AS sum FROM profiling_samples
+      WHERE Type = '${allocated}' AND Labels['namespace'] = '${namespace}'
+      AND (ServiceName, StackHash) IN (SELECT ServiceName, Hash FROM profiling_stacks
+        WHERE arrayExists(f -> startsWith(f, 'main.makeObject '), Stack))
       GROUP BY pod`,
   );
   return new Map(rows.map((r) => [r.pod, r.sum]));
 }
 
-// Nothing is on its way to the receiver, nor will be for a second: what was stored together but not answered when it is
-// killed counts twice (store_writer.h).
+// Waits until nothing is on its way to the receiver, nor will be for a second: a batch that is
+// stored but not yet answered when the receiver is killed counts twice (store_writer.h).
 function nothingComes(agent) {
   return eventually("a moment without uploads", async () => {
     const { now, targets: all } = await targets(agent);

@@ -56,7 +56,7 @@ after(async () => {
   await cluster.down();
 });
 
-test("while it tries to send its profiles, it scrapes nothing more; it exits in time, or at once at the second signal", async () => {
+test("it stops scraping, tries to send, and exits in time or at the second signal", async () => {
   for (const twice of [false, true]) {
     const agent = await startForwarder({
       kubeconfig: cluster.kubeconfigFile("admin"),
@@ -65,17 +65,18 @@ test("while it tries to send its profiles, it scrapes nothing more; it exits in 
     });
     const before = asked;
     await eventually("all pods asked twice", () => asked > before + 2 * PODS);
-    const told = Date.now();
+    const signalled = Date.now();
     process.kill(agent.pid, "SIGTERM");
     await eventually("the signal noticed", () => agent.log().includes('msg="stopping"'));
     const then = asked;
     assert.strictEqual((await fetch(`${agent.url}/targets`)).status, 503);
     if (twice) process.kill(agent.pid, "SIGTERM");
     assert.deepStrictEqual(await agent.exited, { code: 0, signal: null }, agent.log());
-    const tookMs = Date.now() - told;
-    // it tries for eight seconds, in which an agent that kept scraping would send eight times as many requests
+    const tookMs = Date.now() - signalled;
+    // it tries for eight seconds, in which an agent that kept scraping would send eight times
+    // as many requests
     if (twice) assert.ok(tookMs < 7000, `ended after ${tookMs} ms`);
     else assert.ok(tookMs > 6000 && tookMs < 20000, `ended after ${tookMs} ms`);
-    assert.ok(asked - then <= 2 * PODS, `${asked - then} requests after it had been told`);
+    assert.ok(asked - then <= 2 * PODS, `${asked - then} requests after the signal`);
   }
 });

@@ -1,6 +1,6 @@
-// An API server that misbehaves: it is killed, hangs, cuts watches, forgets versions, refuses requests;
-// and every way to log in. All pods are addresses of one process, and no target may disappear unless
-// its annotation says so.
+// An API server that misbehaves: it is killed, hangs, cuts watches, forgets versions, refuses
+// requests; and every way to log in. All pods are addresses of one process, and no target may
+// disappear unless its annotation says so.
 "use strict";
 
 const assert = require("node:assert");
@@ -156,7 +156,8 @@ describe("following pods", { concurrency: 3 }, () => {
     const failures = () => metric(agent, "request_failures_total", 'reason="connection"');
     await eventually("several tries", async () => (await failures()) > 2);
     assert.deepStrictEqual(await known(agent), ["leaves", "stays"], "nothing is given up");
-    // that the connection broke, and that there is no new one: once each, however often it is retried
+    // that the connection broke, and that there is no new one: once each, however often it is
+    // retried
     const logged = warnings(agent, "watch of the API server failed").length;
     assert.ok(logged >= 1 && logged <= 2, agent.log());
     const before = (await target(agent, "stays")).endpoints[0].lastScrape;
@@ -182,7 +183,7 @@ describe("following pods", { concurrency: 3 }, () => {
     await seen(agent, "later");
   });
 
-  test("a watch that is cut every second misses nothing and causes no storm of requests", async (t) => {
+  test("a watch that is cut every second misses nothing and floods no server", async (t) => {
     const cluster = await startKube(t, { name: "cut" });
     const proxy = await startProxy(t, cluster.url, 1000);
     const agent = await scraper(t, adminThrough(cluster, proxy));
@@ -207,7 +208,7 @@ describe("following pods", { concurrency: 3 }, () => {
     assert.deepStrictEqual(await known(agent), ["one", "two"]);
   });
 
-  test("versions that are compacted between two watches: a new list, and targets stay", async (t) => {
+  test("versions compacted between two watches: a new list, and targets stay", async (t) => {
     const cluster = await startKube(t, {
       name: "compacted",
       apiserverFlags: "--watch-cache=false",
@@ -250,7 +251,8 @@ describe("following pods", { concurrency: 3 }, () => {
     assert.strictEqual(lines.length, 1);
     assert.match(lines[0], /get, list and watch of pods/);
     assert.match(lines[0], /forbidden/);
-    const shown = async () => (await targets(agent)).discovery.problem; // the page is updated once a second
+    // the page is updated once a second
+    const shown = async () => (await targets(agent)).discovery.problem;
     await eventually("shown", async () => /get, list and watch of pods/.test(await shown()));
     assert.strictEqual((await fetch(`${agent.url}/healthz`)).status, 200);
 
@@ -261,7 +263,7 @@ describe("following pods", { concurrency: 3 }, () => {
     assert.strictEqual(warnings(agent, "watch of the API server failed").length, 1);
   });
 
-  test("a token that is revoked and replaced in its file; tokens, certificates, plugins in kubeconfigs", async (t) => {
+  test("a token revoked and replaced in its file; every login of a kubeconfig", async (t) => {
     const cluster = await startKube(t, { name: "logins" });
     await cluster.serviceAccount("default", "agent", readPods);
     const token = await cluster.token("default", "agent");

@@ -22,7 +22,7 @@ struct kube_fixture {
 	/* the server; its handler runs on another thread */
 	struct http_server *server;
 	http_handler_fn
-		answer; /* answers authorized requests; NULL: a list, or a refusal for /api/forbidden */
+		answer; /* to authorized requests; NULL: a list, or 403 for /api/forbidden */
 	pthread_mutex_t lock;
 	char wanted[128];     /* Authorization; "": anything */
 	char rotate_path[96]; /* unless "": on a 401, rotate_to is written to this file */

@@ -28,7 +28,7 @@ struct put {
 	uint32_t n_samples;
 	int64_t first, last; /* sums of the first and the last type */
 	int64_t end_ns, duration_ns;
-	int64_t contentions; /* of the server at that time: no other request of a single endpoint was running */
+	int64_t contentions; /* of the server then, as an endpoint has one request at most */
 };
 
 struct fixture {

@@ -146,7 +146,7 @@ pageTest(
 );
 
 pageTest(
-  "a search tells its share of the whole, filters the table and is part of the address",
+  "a search shows its share of the whole, filters the table and is part of the address",
   {},
   async () => {
     await open(`?service=${APP}`);
@@ -318,7 +318,7 @@ pageTest("types, instances, ranges and colours reach the server and the address"
   });
 });
 
-pageTest("quality is always in sight, and tells why samples were lost", {}, async () => {
+pageTest("quality is always in sight, and shows why samples were lost", {}, async () => {
   await open(`?service=${APP}`);
   await eventually(async () =>
     assert.match(

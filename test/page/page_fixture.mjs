@@ -1,5 +1,5 @@
-// Answers of the JSON API as cluster-agent would give them, made up but shaped like real ones:
-// Go, Python, C++, Rust, kernel, unresolved and truncated stacks. The same seed gives the same answers.
+// Answers of the JSON API as cluster-agent would give them, made up but shaped like real ones: Go,
+// Python, C++, Rust, kernel, unresolved and truncated stacks. The same seed gives the same answers.
 
 function random(seed) {
   let s = seed >>> 0;
@@ -76,7 +76,8 @@ const libraries = {
     "execute_pass_list(function*, opt_pass*)",
     "ira_color(void)",
     "std::vector<tree_node*, std::allocator<tree_node*> >::push_back(tree_node* const&)",
-    "hash_table<ggc_cache_hasher<tree_node*>, false, xcallocator>::find_slot_with_hash(tree_node* const&, unsigned int, insert_option)",
+    "hash_table<ggc_cache_hasher<tree_node*>, false, xcallocator>::find_slot_with_hash" +
+      "(tree_node* const&, unsigned int, insert_option)",
     "df_analyze()",
     "rtx_cost(rtx_def*, machine_mode, rtx_code, int, bool)",
     "et_splay(et_occ*)",
@@ -275,12 +276,16 @@ const services = [
 const kinds = ["cpu", "heap", "goroutine", "mutex", "block"];
 const deployments = ["catalog", "checkout", "frontend", "payments", "search-indexer"];
 
-/** Pod i: every 13th does not answer, every 17th is annotated wrongly, every 29th is new, another replica has every 31st. */
+/**
+ * Pod i. Every 13th does not answer, every 17th has a wrong annotation, every 29th is new, and
+ * every 31st belongs to another replica.
+ */
 function makeTarget(i) {
   const rnd = random(i + 1);
   const name = deployments[i % deployments.length];
   const namespace = i % 3 ? "shop" : "platform";
-  const pod = `${name}-${(0x5c9f7 + i * 7919).toString(16)}-${(i * 104729 + 1e6).toString(36).slice(-5)}`;
+  const replicaSet = (0x5c9f7 + i * 7919).toString(16);
+  const pod = `${name}-${replicaSet}-${(i * 104729 + 1e6).toString(36).slice(-5)}`;
   const ip = `10.42.${i >> 8}.${i & 255}`;
   const state =
     i % 31 === 30
@@ -321,7 +326,8 @@ function makeTarget(i) {
 
 /**
  * One made-up cluster. `options.samples` sets how wide the trees grow; `options.lastSeen` (ms since
- * the epoch) is when the newest profile ended; `options.more` are services, [name, cores], beside the usual ones.
+ * the epoch) is when the newest profile ended; `options.more` are services, [name, cores], beside
+ * the usual ones.
  */
 export function createFixture(options = {}) {
   const samples = options.samples ?? 42_000;

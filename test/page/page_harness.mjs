@@ -35,7 +35,10 @@ export async function open(query = "", { width = 1440, height = 860, colorScheme
   await page.goto(server.url + query);
 }
 
-/** A test with a server and a page of its own; fails on any error in the console, policy violations included. */
+/**
+ * A test with a server and a page of its own. Fails on any error in the console, violations of the
+ * content security policy included.
+ */
 export function pageTest(name, options, run) {
   test(name, { timeout: 240_000 }, async () => {
     complaints = [];

@@ -1,4 +1,4 @@
-/* What run-unit.sh must survive, for check-runner.sh: hangs asleep | silent | swallowed | failing. */
+/* Hangs in ways that run-unit.sh must survive: hangs asleep | silent | swallowed | failing. */
 #include <pthread.h>
 #include <stdio.h>
 

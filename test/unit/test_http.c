@@ -162,7 +162,7 @@ static void assert_failed(const struct fixture *f, int error)
 	assert_true(strlen(f->msg) > 5);
 }
 
-/* ---- a well-behaved server: tests ------------------------------------------------------------------ */
+/* ---- a well-behaved server: tests ---- */
 
 static void requests_carry_what_they_were_given(void **state)
 {
@@ -443,7 +443,7 @@ static void a_kept_connection_the_server_closed_does_not_fail_the_next_request(v
 	}
 }
 
-/* ---- refused requests, create and destroy -------------------------------------------------------------------- */
+/* ---- refused requests, create and destroy ---- */
 
 static void requests_that_make_no_sense_are_refused(void **state)
 {

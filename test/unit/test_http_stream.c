@@ -519,7 +519,7 @@ static void a_deferred_request_that_cannot_start_may_cancel_another_deferred_one
 	assert_null(c->transfer);
 }
 
-/* ---- limits of several requests --------------------------------------------------------------- */
+/* ---- limits of several requests ---- */
 
 static void bodies_share_one_limit(void **state)
 {
@@ -602,7 +602,7 @@ static void idle_connections_are_limited(void **state)
 	assert_int_equal(n_idle, 4);
 }
 
-/* ---- addresses and proxies ---------------------------------------------------------------------------- */
+/* ---- addresses and proxies ---- */
 
 static void a_request_goes_to_the_address_it_was_given(void **state)
 {

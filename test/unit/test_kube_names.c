@@ -33,7 +33,7 @@ static void owners_are_named_as_in_coroot(void **state)
 		{"web-x2x4", ""},
 		{"web-xx2x4z", ""},
 		{"-x2x4z", ""},
-		/* StatefulSets; five digits that are safe characters are a DaemonSet's, the same here */
+		/* StatefulSets; five digits that are safe characters could be a DaemonSet's */
 		{"web-2", "web"},
 		{"web-24567", "web"},
 		{"web-12345678901234567890", "web"},

@@ -48,8 +48,7 @@ struct fixture {
 	const char *wanted;  /* seen */
 	const char *refused; /* name of an object that the owner refuses once; NULL: none */
 	FILE *log;
-	char seen
-		[1024]; /* the calls to the owner: "[", "+name ", "!name " when refused, "-name ", "]" */
+	char seen[1024]; /* calls to the owner: "[", "+name ", "!name " if refused, "-name ", "]" */
 };
 
 /* ---- the owner ---- */

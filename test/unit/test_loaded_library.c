@@ -16,7 +16,7 @@
 
 #define KEYS 256u
 
-/* A child of this program, which has loaded what this one has; the C library is one of these files. */
+/* A child of this program, which has loaded the same files, the C library among them. */
 struct fixture {
 	pid_t child;
 	char root[64]; /* a /proc with that process only */

@@ -73,8 +73,8 @@ static void one_that_takes_longer_than_an_interval_misses_slots(void **state)
 	static const struct {
 		uint64_t now, slot, missed;
 	} cases[] = {
-		{11, 70, 0},   {69, 70, 0}, /* in time */
-		{70, 70, 0},   {84, 70, 0}, /* a little late: at once, for the slot that has passed */
+		{11, 70, 0},   {69, 70, 0},   /* in time */
+		{70, 70, 0},   {84, 70, 0},   /* a little late: at once, for the passed slot */
 		{85, 130, 1},  {129, 130, 1}, /* too late for that */
 		{130, 130, 1}, {200, 190, 2}, {210, 250, 3},
 	};

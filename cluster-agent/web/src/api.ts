@@ -86,7 +86,7 @@ export const pprofUrl = (w: Selection, s: Span): string => query("api/pprof", { 
 export class ApiError extends Error {
   constructor(
     message: string,
-    readonly status: number, // of HTTP; 0: nobody answered
+    readonly status: number, // of HTTP; 0 if there was no answer
   ) {
     super(message);
   }

@@ -34,10 +34,10 @@ export function NoDataYet() {
         <code>{command()}</code>
       </pre>
       <p class="dim">
-        Every process of the machine appears here by itself after one upload interval (60 s unless{" "}
-        <code>--profile-interval</code> says otherwise). If nothing comes, the agent’s own{" "}
-        <code>/metrics</code> and log say why. With an API key, give both agents the same{" "}
-        <code>--api-key</code>.
+        Every process of the machine appears here by itself after one upload interval (60 s
+        unless <code>--profile-interval</code> says otherwise). If nothing comes, the agent’s
+        own <code>/metrics</code> and log say why. With an API key, give both agents the
+        same <code>--api-key</code>.
       </p>
       <p>
         In Kubernetes, applications that serve profiles over HTTP, as Go does under /debug/pprof,
@@ -99,7 +99,7 @@ interface SilenceProps {
   now: number;
 }
 
-/** An agent that fell silent, or an application that stopped; nothing while profiles keep coming. */
+/** Reports an agent or an application whose profiles stopped; empty while profiles keep coming. */
 export function Silence({ what, own, any, now }: SilenceProps) {
   if (any !== null && now - any < SILENT_MS) {
     if (!what || own === null || now - own < SILENT_MS) return null;

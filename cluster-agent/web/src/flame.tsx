@@ -22,6 +22,8 @@ interface Props {
   onBack: () => void;
 }
 
+const HELP = "Flame graph. Arrow keys move through the frames, Enter zooms, Escape goes back";
+
 const moves: Record<string, Move> = {
   ArrowUp: "up",
   ArrowDown: "down",
@@ -207,7 +209,7 @@ export function Flame(p: Props) {
           ref={canvas}
           tabIndex={0}
           role="application"
-          aria-label="Flame graph. Arrow keys move through the frames, Enter zooms, Escape goes back"
+          aria-label={HELP}
           data-testid="flame"
           style={{ width: `${size.width}px`, height: `${size.height}px` }}
           onPointerMove={point}

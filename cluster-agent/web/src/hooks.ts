@@ -66,7 +66,10 @@ export function useTheme(): { theme: Theme; dark: boolean; setTheme: (t: Theme) 
 
 export const REFRESH_MS = 10_000;
 
-/** Time of the newest refresh; moves on every 10 s while `running`, and at once when running again after a pause. */
+/**
+ * Time of the newest refresh; advances every 10 s while `running`, and at once when it runs again
+ * after a pause.
+ */
 export function useNow(running: boolean): [number, () => void] {
   const [now, setNow] = useState(() => Date.now());
   useEffect(() => {

@@ -2,7 +2,10 @@
 
 export const KERNEL = "[kernel]";
 
-/** Text inside < > or ( ) at the outermost level becomes `…`, so that only the path of the name is left. */
+/**
+ * Text inside < > or ( ) at the outermost level becomes `…`, so that only the path of the name is
+ * left.
+ */
 function collapse(name: string, open: string, close: string, mark: string): string {
   let out = "";
   let depth = 0;

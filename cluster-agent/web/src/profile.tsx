@@ -88,7 +88,8 @@ export function Profile(p: Props) {
     trail.current.push(state.zoom);
     navigate({ zoom: pathKey(tree, node) });
   };
-  // the newest earlier zoom that the current one lies in; the browser's own back may have moved meanwhile
+  // the newest earlier zoom that the current one lies in; the browser's back button may have
+  // changed the zoom since it was recorded
   const outward = (): string => {
     for (let key = trail.current.pop(); key !== undefined; key = trail.current.pop()) {
       const node = tree ? findByKey(tree, key) : -1;

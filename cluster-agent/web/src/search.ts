@@ -1,4 +1,4 @@
-// Search: plain text, /regular expression/ or "exact name"; never case-sensitive but for the exact one.
+// Search: plain text, /regular expression/ or "exact name"; only the exact one is case-sensitive.
 
 import type { Tree } from "./tree";
 

@@ -83,7 +83,8 @@ function FunctionTable(p: Props) {
 
   const from = Math.max(0, Math.min(Math.floor(top / ROW) - SPARE, order.length));
   const to = Math.min(order.length, from + Math.ceil(height / ROW) + 2 * SPARE);
-  const entry = Math.min(order.length - 1, Math.ceil(top / ROW)); // the row that Tab leads to; arrows go on
+  // the row that Tab leads to; arrow keys move from there
+  const entry = Math.min(order.length - 1, Math.ceil(top / ROW));
   const bar = p.sort === "total" ? f.total : f.self;
 
   return (

@@ -222,7 +222,8 @@ function PodTable({
   const now = useClock(props.skew);
   const from = Math.max(0, Math.min(Math.floor(top / ROW) - SPARE, lines.length));
   const to = Math.min(lines.length, from + Math.ceil(height / ROW) + 2 * SPARE);
-  const entry = Math.min(lines.length - 1, Math.ceil(top / ROW)); // the row that Tab leads to; arrows go on
+  // the row that Tab leads to; arrow keys move from there
+  const entry = Math.min(lines.length - 1, Math.ceil(top / ROW));
 
   const onKey = (e: KeyboardEvent, line: Line): void => {
     const row = e.currentTarget as HTMLElement;

@@ -1,4 +1,4 @@
-// The pods that are scraped, as GET /targets tells, put in order. Pure.
+// The scraped pods, as GET /targets reports them, in order. Pure.
 
 export type EndpointState = "up" | "down" | "pending";
 export type PodState = "up" | "down" | "pending" | "invalid" | "elsewhere";

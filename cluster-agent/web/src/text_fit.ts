@@ -1,4 +1,5 @@
-// Text that fits a width, without asking the canvas for every frame: widths of characters are measured once.
+// Text that fits a width. Widths of characters are measured once, because asking the canvas for
+// every frame is slow.
 
 export type Measure = (text: string) => number;
 

@@ -102,7 +102,8 @@ function options(
 
 function columns(d: Data | null): uPlot.AlignedData {
   if (!d) return [[], []];
-  const x = d.values.map((_, i) => (d.startMs + (i + 0.5) * d.stepMs) / 1000); // the middle of each step
+  // the middle of each step
+  const x = d.values.map((_, i) => (d.startMs + (i + 0.5) * d.stepMs) / 1000);
   return [x, d.values];
 }
 

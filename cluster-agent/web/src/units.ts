@@ -15,7 +15,7 @@ export function digits(v: number): string {
   return a >= 0.001 ? v.toPrecision(2) : a >= 0.0001 ? v.toFixed(4) : "<0.0001";
 }
 
-/** One decimal while it tells something: 1.4, 14.2, 142. */
+/** One decimal while it is significant: 1.4, 14.2, 142. */
 const short = (v: number): string => (Math.abs(v) >= 99.95 ? thin(v) : v.toFixed(1));
 
 const timeSteps: [number, string][] = [

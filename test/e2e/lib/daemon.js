@@ -38,8 +38,8 @@ const isFree = (port) =>
     s.listen(port, "127.0.0.1", () => s.close(() => resolve(true)));
   });
 
-// The same number for UDP, which nobody else uses, is ours as long as this process lives: no test beside it takes the
-// port before its daemon does.
+// Reserves a port by binding the same number for UDP, which nothing else uses, for as long as this
+// process lives: no test that runs beside it takes the port before its daemon does.
 const reserve = (port) =>
   new Promise((resolve) => {
     const s = dgram.createSocket("udp4");

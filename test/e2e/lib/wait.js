@@ -4,7 +4,8 @@ const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 // the same for races: does not keep the process alive on its own
 const deadline = (ms) => new Promise((resolve) => setTimeout(resolve, ms).unref());
 
-// For what never happens. What takes a second on an idle machine takes a minute on one with fifty busy processes per core.
+// For what never happens. What takes a second on an idle machine takes a minute on one with
+// fifty busy processes per core.
 const LIMIT_MS = 300000;
 
 // Polls until check() returns something true; on time-out throws its last exception.

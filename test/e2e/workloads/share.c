@@ -8,8 +8,8 @@
 #include <time.h>
 
 /*
- * A quantum is so long that reading the clock (a system call) does not show. Its length is
- * random: equal ones would alternate at a fixed pace, which a sampler of fixed pace can fall in with.
+ * A quantum is so long that reading the clock (a system call) does not show. Its length is random:
+ * equal ones would alternate at a fixed rate, with which a sampler of a fixed rate can synchronize.
  */
 enum { QUANTUM_MIN = 500000, QUANTUM_MASK = 0x3fffff };
 

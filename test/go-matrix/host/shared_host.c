@@ -1,6 +1,7 @@
 /*
- * A program that is not Go's and loads Go: shared_host DELAY_US LIBRARY… ARGUMENT loads each library after that time and runs
- * its run_target() on a thread of its own. It ends with its standard input, as they do.
+ * A program that is not written in Go and loads Go: shared_host DELAY_US LIBRARY… ARGUMENT loads
+ * each library after that time and runs its run_target() on a thread of its own. It ends when
+ * standard input does, as the libraries do.
  */
 #include <dlfcn.h>
 #include <pthread.h>

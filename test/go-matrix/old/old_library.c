@@ -1,4 +1,7 @@
-/* A library that says it is Go's, of a release that is not known: test/go-matrix/host loads it as it does others. */
+/*
+ * A library that claims to be built by a release of Go that is not supported. test/go-matrix/host
+ * loads it like the others.
+ */
 #include <unistd.h>
 
 void run_target(void);
@@ -7,7 +10,7 @@ __attribute__((section(".go.buildinfo"), used, aligned(16))) static const char b
 	"\xff Go buildinf:\x08\x02\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\x06"
 	"go1.12";
 
-/* It ends with its input, as they do. */
+/* Ends when standard input does, like the others. */
 void run_target(void)
 {
 	char c;

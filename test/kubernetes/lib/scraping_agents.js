@@ -5,8 +5,8 @@ const { Daemon, clusterAgent, freePort, startCluster } = require("../../e2e/lib/
 const { sql } = require("../../e2e/lib/query");
 const { eventually } = require("../../e2e/lib/wait");
 
-// Quick, for tests: every two seconds, CPU for one. The timeout is long, because an answer may take its time on a busy
-// machine. kubeconfig: a file.
+// Scrapes often, for tests: every two seconds, with CPU profiles of one second. The timeout is
+// long, because an answer may take its time on a busy machine. kubeconfig: a file.
 function scrapeArgs({
   kubeconfig,
   interval = "2s",
@@ -72,8 +72,9 @@ async function target(agent, name) {
   return (await targets(agent)).targets.find((t) => t.pod === name);
 }
 
-// Every profile of the pod was asked for after that time and is here, and well: one that came too late on a busy
-// machine is not what the next is compared with. The target then.
+// Waits until every profile of the pod was requested after that time and has arrived without an
+// error: one that came too late on a busy machine does not become the baseline of the next. Returns
+// the target as it is then.
 function scrapedSince(agent, name, ms) {
   return eventually(`${name} scraped`, async () => {
     const t = await target(agent, name);
@@ -99,10 +100,10 @@ function nothingWaits(agent) {
 
 const quoted = (text) => `'${text.replaceAll("\\", "\\\\").replaceAll("'", "\\'")}'`;
 
-// The sum of all values stored of a type, e.g. "go:heap_alloc_space:bytes", the least of them, how many
-// profiles they are from and how many seconds those cover. name: only stacks with that function in
-// them, and none whose name begins with without; pod and port: only what is labelled so; fromMs, toMs:
-// only profiles that lie within.
+// Returns the sum of all stored values of a type, e.g. "go:heap_alloc_space:bytes", the least of
+// them, the number of profiles that they are from, and how many seconds those cover. name: only
+// stacks with that function; without: no stacks with a function whose name begins so; pod, port:
+// only profiles with these labels; fromMs, toMs: only profiles that lie within.
 async function stored(agent, { service, type, name, without, pod, port, fromMs, toMs }) {
   const where = [`ServiceName = ${quoted(service)}`, `Type = ${quoted(type)}`];
   if (port) where.push(`Labels['port'] = ${quoted(`${port}`)}`);
@@ -111,7 +112,8 @@ async function stored(agent, { service, type, name, without, pod, port, fromMs, 
   if (pod) where.push(`Labels['pod'] = ${quoted(pod)}`);
   const has = (start) => `arrayExists(f -> startsWith(f, ${quoted(start)}), Stack)`;
   if (name) {
-    where.push(`StackHash IN (SELECT Hash FROM profiling_stacks WHERE ServiceName = ${quoted(service)}
+    where.push(`StackHash IN (SELECT Hash FROM profiling_stacks
+      WHERE ServiceName = ${quoted(service)}
       AND ${has(`${name} `)}${without ? ` AND NOT ${has(without)}` : ""})`);
   }
   const query = `SELECT sum(v) AS sum, min(least) AS least, count() AS profiles,

@@ -18,7 +18,7 @@ const counted = [
 
 // What the store has of the named functions, with the names of /truth.
 async function storedTruth(agent, service) {
-  // since Go 1.22 locks of the runtime itself are reported too, below whatever function ran into them
+  // since Go 1.22 locks of the runtime itself are reported too, below the function that met them
   const sum = async (type, name) => {
     const r = await stored(agent, { service, type, name, without: "runtime.unlock" });
     assert.ok(r.profiles === 0 || r.least >= 0, `${service} ${type}: ${r.least}`);
@@ -52,19 +52,22 @@ function assertSums(got, want, what) {
 async function lastValue(agent, service, type, name) {
   const [row] = await sql(
     agent,
-    `SELECT max(toUnixTimestamp64Milli(End)) AS end FROM profiling_samples WHERE ServiceName = '${service}' AND Type = '${type}'`,
+    `SELECT max(toUnixTimestamp64Milli(End)) AS end FROM profiling_samples
+      WHERE ServiceName = '${service}' AND Type = '${type}'`,
   );
   const last = await sql(
     agent,
-    `SELECT sum(Value) AS sum FROM profiling_samples WHERE ServiceName = '${service}' AND Type = '${type}'
+    `SELECT sum(Value) AS sum FROM profiling_samples
+      WHERE ServiceName = '${service}' AND Type = '${type}'
       AND toUnixTimestamp64Milli(End) = ${row.end} AND StackHash IN
-        (SELECT Hash FROM profiling_stacks WHERE ServiceName = '${service}' AND arrayExists(f -> startsWith(f, '${name} '), Stack))`,
+        (SELECT Hash FROM profiling_stacks WHERE ServiceName = '${service}'
+          AND arrayExists(f -> startsWith(f, '${name} '), Stack))`,
   );
   return last[0].sum;
 }
 
-// Follows what a pod has spent from the moment the promise is kept to that of the call of stop(); at(ms)
-// is then what it was at a time between the two.
+// Records what a pod has spent, from when the promise resolves until stop() is called; at(ms) is
+// then what it had spent at a time between the two.
 async function followTruth(t, pod) {
   const seen = [await ask(pod)];
   let go = true;
@@ -89,16 +92,18 @@ async function followTruth(t, pod) {
   return { stop, at };
 }
 
-// CPU of the profiles between two times, in ns: what they say, all and in burnCPU, and what the kernel
-// says for the seconds they cover. A profile of Go takes samples for as long as it was asked to (seconds),
-// and says a duration that has in it how long it took to write it down.
+// CPU time of the profiles between two times, in ns: as the profiles report it, in all and in
+// burnCPU, and as the kernel does for the seconds that they cover. Go takes samples for as long
+// as it was asked to (seconds), and the duration in the profile includes the time to write it.
 async function storedCpu(agent, service, follow, { fromMs, toMs, seconds }) {
   const type = "go:profile_cpu:nanoseconds";
   const sum = async (name) => (await stored(agent, { service, type, fromMs, toMs, name })).sum;
   const windows = await sql(
     agent,
-    `SELECT DISTINCT toUnixTimestamp64Milli(Start) AS start, toUnixTimestamp64Milli(End) AS end FROM profiling_samples
-      WHERE ServiceName = '${service}' AND Type = '${type}' AND start >= ${fromMs} AND end <= ${toMs}`,
+    `SELECT DISTINCT toUnixTimestamp64Milli(Start) AS start, toUnixTimestamp64Milli(End) AS end
+      FROM profiling_samples
+      WHERE ServiceName = '${service}' AND Type = '${type}'
+      AND start >= ${fromMs} AND end <= ${toMs}`,
   );
   assert.ok(windows.length >= 3, `${service}: ${windows.length} CPU profiles`);
   const spent = (key) => {

@@ -10,8 +10,8 @@ const goVersions = (process.env.KN_GO_VERSIONS || "").split(" ").filter(Boolean)
 
 const base64 = (file) => fs.readFileSync(file).toString("base64");
 
-// args: flags of the workload. tls: a certificate (KubeCluster.certificate()) to serve HTTPS on :8443
-// with; clientCa: a file. The rest goes into the pod's metadata.
+// args: flags of the workload. tls: a certificate (KubeCluster.certificate()), to serve HTTPS on
+// :8443; clientCa: a file. The rest goes into the pod's metadata.
 function workloadPod({
   name,
   namespace = "default",

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { moduleOf, packageOf, shortName, splitService } from "../../../cluster-agent/web/src/names";
 
-test("names lose their path and keep what tells them apart", () => {
+test("names lose their path and keep what distinguishes them", () => {
   const cases: [string, string][] = [
     ["runtime.mallocgc", "runtime.mallocgc"],
     ["cmd/compile/internal/ssa.Compile", "ssa.Compile"],

@@ -48,7 +48,7 @@ test("a tab opens its featured type, else one with a unit", () => {
   );
 });
 
-test("a type that nobody registered is still shown", () => {
+test("an unknown type is still shown", () => {
   const t = describe("my:thing:bytes", registry);
   assert.equal(t.title, "my:thing:bytes");
   assert.equal(t.unit, "bytes");

@@ -57,7 +57,7 @@ test("the root is no function", () => {
   assert.equal(total("total").frames, 0);
 });
 
-test("sums of hits tell whether a range holds any", () => {
+test("sums of hits show whether a range holds any", () => {
   const q = compileQuery("/^[ef]$/");
   assert.ok(q);
   const m = matchTree(smallTree(), q);

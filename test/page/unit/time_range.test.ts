@@ -54,7 +54,7 @@ test("labels name days and years only when they are needed", () => {
   assert.equal(t.spanLabel({ from: at(14, 5), to: at(14, 6) }, now), "14:05:00 – 14:06:00");
 });
 
-test("a preset has its name, another length is told", () => {
+test("a preset has its name, another length is written out", () => {
   assert.equal(t.rangeLabel({ last: 3600 }, 0), "Last hour");
   assert.equal(t.rangeLabel({ last: 7200 }, 0), "Last 2 h");
 });

@@ -86,7 +86,7 @@ test("what is counted has a name, once", () => {
   assert.equal(u.tick(200, "objects", true), "200/s");
 });
 
-test("waiting is told in seconds per second, not in cores", () => {
+test("waiting is shown in seconds per second, not in cores", () => {
   assert.equal(u.rate(2.5, "seconds per second", true), "2.50 s waiting/s");
   assert.equal(u.tick(2.5, "seconds per second", true), "2.5 s/s");
 });
