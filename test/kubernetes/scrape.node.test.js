@@ -90,9 +90,6 @@ function hasProfiles(agent, query) {
   const what = `${query.service} ${query.pod || ""} ${query.port || ""} ${query.type}`;
   return eventually(what, async () => (await stored(agent, query)).profiles > 0);
 }
-// Profiles that began and ended after that time.
-const profilesSince = async (agent, pod, type, fromMs) =>
-  (await stored(agent, { service: serviceOf(pod), type, fromMs })).profiles;
 
 test("profiles of annotated pods of every Go release show exactly what they did", async (t) => {
   const load = [
@@ -136,7 +133,11 @@ test("profiles of annotated pods of every Go release show exactly what they did"
   // the first moments include what the pause held back
   const from = first.map((f) => f.nowMs + 1000);
   for (const [i, pod] of pods.entries()) {
-    const enough = async () => (await profilesSince(agent, pod, types[0], from[i])) >= 4;
+    // 250 samples, however long a busy machine takes for them
+    const enough = async () => {
+      const { profiles, sum } = await stored(agent, { service: serviceOf(pod), type: types[0], fromMs: from[i] });
+      return profiles >= 4 && sum >= 2.5e9;
+    };
     await eventually(`CPU profiles of ${pod.metadata.name}`, enough);
   }
   const last = await Promise.all(pods.map((p) => ask(p, "pause")));
@@ -201,13 +202,15 @@ test("profiles of annotated pods of every Go release show exactly what they did"
     const graph = await flame(agent, {
       service,
       type: "go:profile_cpu:nanoseconds",
-      from: first[i].nowMs - 60000,
-      to: end + 60000,
+      from: from[i],
+      to: last[i].nowMs,
     });
-    assert.ok(graph.share("main.burnCPU") > 0.5, `${graph.share("main.burnCPU")}`);
+    const { all, burn } = cpu.at(-1);
+    const shown = graph.share("main.burnCPU");
+    assert.ok(Math.abs(shown - burn / all) < 0.15, `${shown} instead of ${burn / all}`);
   }
 
-  // a hundred samples of one pod are accurate to ten per cent, so the sum of all pods is compared
+  // a few hundred samples of one pod say it to some ten per cent, so it is all of them that count
   const sumOf = (key) => cpu.reduce((sum, c) => sum + c[key], 0);
   for (const [said, spent] of [
     ["all", "spent"],
@@ -218,7 +221,8 @@ test("profiles of annotated pods of every Go release show exactly what they did"
   }
   for (const c of cpu) {
     assert.ok(Math.abs(c.all / c.spent - 1) < 0.4, JSON.stringify(cpu));
-    assert.ok(c.burn > 0.6 * c.all, JSON.stringify(cpu));
+    // what the rest of the process took depends on how busy the machine is
+    assert.ok(Math.abs(c.burn / c.all - c.burnt / c.spent) < 0.2, JSON.stringify(cpu));
   }
 
   // disabled: no more requests, and stored profiles stay
