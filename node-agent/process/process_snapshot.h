@@ -14,9 +14,8 @@
 
 #include "common/base.h"
 #include "node-agent/process/mapped_file.h"
+#include "node-agent/process/procfs.h"
 #include "node-agent/process/workload.h"
-
-#define PROCESS_COMM_BYTES 16
 
 enum process_mapping_kind {
 	PROCESS_MAPPING_FILE,

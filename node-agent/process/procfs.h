@@ -11,7 +11,9 @@
 #include <sys/types.h>
 
 #include "common/base.h"
-#include "node-agent/process/process_snapshot.h"
+#include "node-agent/process/file_id.h"
+
+#define PROCESS_COMM_BYTES 16 /* of a process's name in the kernel, with its NUL */
 
 struct proc_stat {
 	char comm[PROCESS_COMM_BYTES];

@@ -5,7 +5,7 @@
 #include <sys/types.h>
 
 #include "common/base.h"
-#include "node-agent/process/process_snapshot.h"
+#include "node-agent/process/procfs.h"
 
 struct access_denial {
 	pid_t pid;

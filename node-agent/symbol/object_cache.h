@@ -10,8 +10,8 @@
 #include "common/base.h"
 #include "common/data/table.h"
 #include "node-agent/elf/elf_layout.h"
+#include "node-agent/process/file_id.h"
 #include "node-agent/symbol/gopclntab.h"
-#include "node-agent/symbol/symbolizer.h"
 #include "node-agent/symbol/table_cache.h"
 
 #define OBJECT_CACHE_MAX 1024u
