@@ -1,6 +1,7 @@
 #!/bin/sh
-# Installs libchdb.so as package-lock.json pins it, once for all checkouts; with --print, prints
-# its path. Quick when it is there. Needs Node.js' npm; DEPS is the folder for third-party packages.
+# Installs the version of libchdb.so that package-lock.json pins, once for all checkouts, below
+# DEPS, the folder for third-party packages. Does nothing if it is installed. With --print, prints
+# its path. Needs npm of Node.js.
 set -eu
 cd "$(dirname "$0")"
 if [ "$(uname -m)" != x86_64 ]; then
@@ -27,7 +28,7 @@ if [ ! -f "$lib" ]; then
 		exit 1
 	fi
 	chmod 755 "$new"
-	# whoever is first wins; the content is the same
+	# another checkout may have installed the same version meanwhile
 	mv -T "$new" "$dir" 2>/dev/null || [ -f "$lib" ]
 	echo 'done' >&2
 fi

@@ -1,7 +1,7 @@
 #!/bin/bash
-# Heap, lock and goroutine profiles and counters of Go programs of another machine against what the programs say themselves:
-# arm64.sh CHECK_HEAP CHECK_GUEST CHECK_GOROUTINES CHECK_LOCKS GO
-# They run emulated, with guest addresses as they are. The programs are kept below $DEPS/go-heap-targets.
+# arm64.sh CHECK_HEAP CHECK_GUEST CHECK_GOROUTINES CHECK_LOCKS GO: compares heap, lock and goroutine
+# profiles and counters of Go programs for arm64 with those that the programs make themselves. An
+# emulator runs them at their own addresses. The programs are kept below $DEPS/go-heap-targets.
 set -u
 check=$1 guest=$2 check_goroutines=$3 check_locks=$4 go=$5
 # shellcheck source=test/go-matrix/matrix.sh
@@ -22,12 +22,12 @@ build_all() {
 		build counters-stripped counters 0 -trimpath -ldflags='-s -w'
 }
 
-# emulate NAME ARGUMENT…: as start
+# emulate NAME ARGUMENT…: starts a program in the emulator
 emulate() {
 	launch qemu-aarch64 -L /usr/aarch64-linux-gnu "$out/$1" "${@:2}" && said ready
 }
 
-# heap NAME RATE: the program stands still while both profiles are made
+# heap NAME RATE: the program is idle while both profiles are made
 heap() {
 	emulate "$1" "$2" && "$guest" heap "$pid" "$out/$1" "$work/ours" && fetch 'heap?gc=0' &&
 		"$check" same "$work/ours" "$work/theirs"
@@ -35,19 +35,22 @@ heap() {
 
 # goroutines NAME
 goroutines() {
-	emulate "$1" "$work/theirs" && "$guest" goroutines "$pid" "$out/$1" "$work/ours" && echo >&9 && said told &&
+	emulate "$1" "$work/theirs" && "$guest" goroutines "$pid" "$out/$1" "$work/ours" &&
+		echo >&9 && said told &&
 		"$check_goroutines" same "$work/ours" "$work/theirs" "$(profile_depth)"
 }
 
-# counters NAME: all that we have is among what the program says
+# counters NAME: each of our five lines is among those that the program prints
 counters() {
 	emulate "$1" still && "$guest" counters "$pid" "$out/$1" "$work/ours" &&
-		[ "$(wc -l <"$work/ours")" -eq 5 ] && ! grep -vxFf "$work/out" "$work/ours" && echo same
+		[ "$(wc -l <"$work/ours")" -eq 5 ] && ! grep -vxFf "$work/out" "$work/ours" &&
+		echo same
 }
 
-# lock KIND NAME: as the program says itself
+# lock KIND NAME: compares one profile with the program's own
 lock() {
-	"$guest" "$1" "$pid" "$out/$2" "$work/ours" && fetch "$1" && "$check_locks" same "$work/ours" "$work/theirs"
+	"$guest" "$1" "$pid" "$out/$2" "$work/ours" && fetch "$1" &&
+		"$check_locks" same "$work/ours" "$work/theirs"
 }
 
 # locks NAME
@@ -63,7 +66,7 @@ check_version() {
 	try 3 goroutines goroutines-stripped
 	try 6 locks locks
 	try 6 locks locks-stripped
-	# before 1.19 one span more may be counted than the program has said
+	# before 1.19 one more span may be counted than when the program printed its counters
 	[ "$version" = 1.17.13 ] || try 3 counters counters
 	[ "$version" = 1.17.13 ] || try 3 counters counters-stripped
 }

@@ -1,6 +1,7 @@
 #!/bin/bash
-# Counters of the memory manager, read from the memory of Go programs, against those that the programs see themselves, for every layout
-# of the runtime: counters.sh CHECK_GC CHECK_CONTAINERS GO. The targets are kept below $DEPS/go-counters-targets.
+# counters.sh CHECK_GC CHECK_CONTAINERS GO: compares counters of the memory manager, read from the
+# memory of Go programs, with those that the programs get from their runtime, for every layout of
+# the runtime. The targets are kept below $DEPS/go-counters-targets.
 set -u
 check=$1 check_containers=$2 go=$3
 # shellcheck source=test/go-matrix/matrix.sh
@@ -18,12 +19,12 @@ same() {
 	start "$1" && "$check" same "$pid" "$work/out"
 }
 
-# limited NAME: with a limit of its memory
+# limited NAME: with a memory limit
 limited() {
 	GOMEMLIMIT=60MiB same "$1"
 }
 
-# worker NAME: as the agent does it, which has a /proc with this program only
+# worker NAME: as the agent reads them, with a /proc that has only this program
 worker() {
 	mkdir "$work/proc"
 	"$check_containers" "$work/proc" "$out/$1" "$work/out"
@@ -34,7 +35,8 @@ busy() {
 	start "$1" busy && "$check" watch "$pid"
 }
 
-# What is sampled is as far off as is allowed once in ten thousand times; and a collection may come in between.
+# Sampled values are further off than allowed once in ten thousand times, and a collection may
+# happen between the two readings.
 check_version() {
 	for name in plain stripped pie; do
 		try 3 same "$name"

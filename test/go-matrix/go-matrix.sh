@@ -1,9 +1,10 @@
 #!/bin/bash
-# Heap profiles read from the memory of Go programs against those that the programs make themselves,
-# for every layout of the runtime and way of linking: go-matrix.sh CHECK_HEAP GO
-# The targets are kept below $DEPS/go-heap-targets.
+# go-matrix.sh CHECK_HEAP GO: compares heap profiles read from the memory of Go programs with those
+# that the programs make themselves, for every layout of the runtime and way of linking. The targets
+# are kept below $DEPS/go-heap-targets.
 #
-# Releases whose structures or ways of linking differ are tried in every shape, those between them in three.
+# Releases that changed structures or ways of linking are tried in every shape, those between them
+# in three.
 set -u
 check=$1 go=$2
 # shellcheck source=test/go-matrix/matrix.sh
@@ -24,17 +25,19 @@ build_rest() {
 	build trimmed target 0 -trimpath -ldflags='-s -w' &&
 		build cgo target 1 -ldflags='-linkmode=external -s -w' &&
 		build cgo-pie target 1 -buildmode=pie -ldflags='-linkmode=external -s -w' &&
-		build static-pie target 1 -buildmode=pie -tags=netgo,osusergo -ldflags='-linkmode=external -extldflags=-static-pie -s -w' &&
+		build static-pie target 1 -buildmode=pie -tags=netgo,osusergo \
+			-ldflags='-linkmode=external -extldflags=-static-pie -s -w' &&
 		build plugin target 1 -tags=plugins -ldflags='-s -w' &&
 		build plugin.so plugin 1 -buildmode=plugin -ldflags='-s -w' &&
 		build shared.so target 1 -tags=shared -buildmode=c-shared -ldflags='-s -w' &&
 		build shared-2.so target 1 -tags=shared -buildmode=c-shared &&
 		build unprofiled-pie unprofiled 0 -buildmode=pie -ldflags='-s -w' &&
-		build unprofiled-shared.so unprofiled 1 -tags=shared -buildmode=c-shared -ldflags='-s -w' &&
+		build unprofiled-shared.so unprofiled 1 -tags=shared -buildmode=c-shared \
+			-ldflags='-s -w' &&
 		cc -O1 -o "$out/host" "$here/host/shared_host.c" -pthread -ldl
 }
 
-# launch_shape NAME ARGUMENT: the target in a process as NAME wants it
+# launch_shape NAME ARGUMENT: starts the target in the kind of process that its NAME stands for
 launch_shape() {
 	local command=("$out/$1" "$2")
 	case $1 in
@@ -52,19 +55,20 @@ start_shape() {
 
 # ---- checks ----
 
-# heap NAME RATE: the program stands still while both profiles are made, so all values of all stacks must
-# be the same.
+# heap NAME RATE: the program is idle while both profiles are made, so all values of all stacks must
+# be equal.
 heap() {
 	start_shape "$1" "$2" && "$check" read "$pid" "$work/ours" && fetch 'heap?gc=0' &&
 		"$check" same "$work/ours" "$work/theirs"
 }
 
-# plugin NAME RATE: the same, and code of the plugin is in it
+# plugin NAME RATE: the same, and the profile has code of the plugin
 plugin() {
-	heap "$1" "$2" && zcat "$work/ours" | grep -aq 'keptByPlugin' && zcat "$work/ours" | grep -aq 'heap_plugin.go'
+	heap "$1" "$2" && zcat "$work/ours" | grep -aq 'keptByPlugin' &&
+		zcat "$work/ours" | grep -aq 'heap_plugin.go'
 }
 
-# force NAME: a program that the linker has made without a profiler
+# force NAME: a program whose linker left the profiler out
 force() {
 	start_shape "$1" "$work/done" && "$check" force "$pid" "$work/done"
 }
@@ -77,50 +81,59 @@ two() {
 		[ "$(grep -c '^ready' "$work/out")" -eq 2 ] && break
 		sleep 0.05
 	done
-	"$check" read "$pid" "$work/ours.1" "$out/shared.so" && "$check" read "$pid" "$work/ours.2" "$out/shared-2.so" &&
+	"$check" read "$pid" "$work/ours.1" "$out/shared.so" &&
+		"$check" read "$pid" "$work/ours.2" "$out/shared-2.so" &&
 		for i in 1 2; do
-			curl -sf --max-time 300 "http://$(address | sed -n ${i}p)/debug/pprof/heap?gc=0" >"$work/theirs.$i"
+			curl -sf --max-time 300 -o "$work/theirs.$i" \
+				"http://$(address | sed -n ${i}p)/debug/pprof/heap?gc=0"
 		done
-	# whichever was ready first
+	# either library may have been ready first
 	for i in "1 2" "2 1"; do
 		"$check" same "$work/ours.1" "$work/theirs.${i% *}" >"$work/same" &&
-			"$check" same "$work/ours.2" "$work/theirs.${i#* }" >>"$work/same" && good=0 && break
+			"$check" same "$work/ours.2" "$work/theirs.${i#* }" >>"$work/same" &&
+			good=0 && break
 	done
 	paste -s "$work/same"
 	return $good
 }
 
-# command_of NAME: what the node-agent's command says of a process whose Go is in a library
+# command_of NAME: the node-agent's command prints the goroutines of a process whose Go is in a
+# library
 command_of() {
-	start_shape "$1" 0 && "$NODE_AGENT" goroutines "$pid" >"$work/text" && grep -q 'main.run_target' "$work/text" &&
-		head -n 1 "$work/text"
+	start_shape "$1" 0 && "$NODE_AGENT" goroutines "$pid" >"$work/text" &&
+		grep -q 'main.run_target' "$work/text" && head -n 1 "$work/text"
 }
 
-# command_of_others NAME: the same of a process that has loaded something else as well, which cannot be read
+# command_of_others NAME: the same for a process that has also loaded a library of an unsupported
+# release
 command_of_others() {
 	cc -shared -fPIC -o "$work/old.so" "$here/old/old_library.c" || return 1
 	for order in "$out/$1.so $work/old.so" "$work/old.so $out/$1.so"; do
 		# shellcheck disable=SC2086
 		launch "$out/host" 0 $order 0
-		said ready && said loaded && "$NODE_AGENT" goroutines "$pid" >"$work/text" 2>"$work/errors" &&
-			grep -q 'main.run_target' "$work/text" && head -n 1 "$work/text" | grep -q "of $out/$1.so" &&
-			[ "$(wc -l <"$work/errors")" -eq 1 ] && grep -q "$work/old.so: unsupported release" "$work/errors" || return 1
+		said ready && said loaded &&
+			"$NODE_AGENT" goroutines "$pid" >"$work/text" 2>"$work/errors" &&
+			grep -q 'main.run_target' "$work/text" &&
+			head -n 1 "$work/text" | grep -q "of $out/$1.so" &&
+			[ "$(wc -l <"$work/errors")" -eq 1 ] &&
+			grep -q "$work/old.so: unsupported release" "$work/errors" || return 1
 		stop
 	done
 	launch "$out/host" 0 "$work/old.so" 0
-	said loaded && ! "$NODE_AGENT" goroutines "$pid" 2>"$work/errors" && grep -q "$work/old.so: unsupported release" "$work/errors" &&
-		cat "$work/errors"
+	said loaded && ! "$NODE_AGENT" goroutines "$pid" 2>"$work/errors" &&
+		grep -q "$work/old.so: unsupported release" "$work/errors" && cat "$work/errors"
 }
 
-# overwritten NAME: another process of the program is looked at first, which has other names in its memory
+# overwritten NAME: another process of the program, with other names in its memory, is read first
 overwritten() {
 	local other status
 	mkfifo "$work/other"
 	"$out/$1" 4096 <"$work/other" >"$work/out" 2>&1 &
 	other=$!
 	exec 8>"$work/other"
-	said ready && "$check" rename "$other" && start "$1" 4096 && "$check" after "$other" "$pid" "$work/ours" &&
-		fetch 'heap?gc=0' && "$check" same "$work/ours" "$work/theirs"
+	said ready && "$check" rename "$other" && start "$1" 4096 &&
+		"$check" after "$other" "$pid" "$work/ours" && fetch 'heap?gc=0' &&
+		"$check" same "$work/ours" "$work/theirs"
 	status=$?
 	kill "$other"
 	exec 8>&-
@@ -128,13 +141,13 @@ overwritten() {
 	return $status
 }
 
-# in_file NAME: names are those of the file, whatever the process has in its memory
+# in_file NAME: names come from the file, even if the process's memory has others
 in_file() {
 	start_shape "$1" 4096 && "$check" rename "$pid" && "$check" read "$pid" "$work/ours" &&
 		zcat "$work/ours" | grep -aq 'main\.' && ! zcat "$work/ours" | grep -aq 'evil\.'
 }
 
-# has_relocated_names NAME: tables of code have addresses in it, which are not in the file
+# has_relocated_names NAME: the tables of functions contain addresses, which are not in the file
 has_relocated_names() {
 	case $version-$1 in
 	1.13.*-plain | 1.14.*-plain | 1.15.*-plain | 1.16.*-plain | 1.17.*-plain) false ;;
@@ -150,7 +163,7 @@ check_in_file() {
 	done
 }
 
-# worker NAME: as the agent does it, with a /proc that has this program only
+# worker NAME: as the agent reads it, with a /proc that has only this program
 worker() {
 	launch_shape "$1" "$work/done"
 	mkdir "$work/proc"
@@ -178,8 +191,8 @@ check_rest() {
 	check_in_file cgo-pie static-pie shared
 }
 
-# One in a hundred honest measurements is outside of three standard deviations with one of two functions: of some
-# forty programs one fails by chance in a million runs.
+# One in a hundred correct measurements is outside three standard deviations for one of the two
+# functions: four attempts with some forty programs fail by chance in one of a million runs.
 check_forced() {
 	for name in "$@"; do
 		if [ -e "$out/$name" ] || [ -e "$out/$name.so" ]; then

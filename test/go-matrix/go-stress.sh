@@ -1,7 +1,7 @@
 #!/bin/bash
-# Half a million records of a heap that grows, with one garbage collection after the other, read again and again: what all
-# profiles together say must be what the program says in the end. go-stress.sh CHECK_STRESS GO
-# GO_STRESS="release records seconds" changes it.
+# go-stress.sh CHECK_STRESS GO: repeatedly reads half a million records of a heap that grows, with
+# one garbage collection after the other. The profiles must add up to what the program reports at
+# the end. GO_STRESS="release records seconds" changes the program.
 set -u
 check=$1 go=$2
 # shellcheck source=test/go-matrix/matrix.sh

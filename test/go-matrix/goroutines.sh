@@ -1,7 +1,7 @@
 #!/bin/bash
-# Goroutine profiles read from the memory of Go programs that stand still against those that the programs make
-# themselves, and the command of the agent that prints them: goroutines.sh CHECK_GOROUTINES AGENT GO
-# The targets are kept below $DEPS/go-goroutine-targets.
+# goroutines.sh CHECK_GOROUTINES AGENT GO: compares goroutine profiles read from the memory of
+# idle Go programs with those that the programs make themselves, and tries the agent's command
+# that prints them. The targets are kept below $DEPS/go-goroutine-targets.
 set -u
 check=$1 agent=$2 go=$3
 # shellcheck source=test/go-matrix/matrix.sh
@@ -19,7 +19,7 @@ build_all() {
 		cc -O1 -o "$out/host" "$here/host/shared_host.c" -pthread -ldl
 }
 
-# start_shape NAME ARGUMENT: the target in a process as NAME wants it
+# start_shape NAME ARGUMENT: starts the target in the kind of process that its NAME stands for
 start_shape() {
 	case $1 in
 	shared) start host 0 "$out/shared.so" "$2" ;;
@@ -29,34 +29,38 @@ start_shape() {
 
 # same NAME
 same() {
-	start_shape "$1" "$work/theirs" && "$check" read "$pid" "$work/ours" "$(address)" && echo >&9 && said told &&
+	start_shape "$1" "$work/theirs" && "$check" read "$pid" "$work/ours" "$(address)" &&
+		echo >&9 && said told &&
 		"$check" same "$work/ours" "$work/theirs" "$(profile_depth)"
 }
 
-# plugin NAME: the same, and code of the plugin is in it
+# plugin NAME: the same, and the profile has code of the plugin
 plugin() {
-	same "$1" && zcat "$work/ours" | grep -aq 'recurseInPlugin' && zcat "$work/ours" | grep -aq 'goroutine_plugin.go'
+	same "$1" && zcat "$work/ours" | grep -aq 'recurseInPlugin' &&
+		zcat "$work/ours" | grep -aq 'goroutine_plugin.go'
 }
 
-# command_line NAME: what a person sees, who looks at a program that never answers
+# command_line NAME: what the command prints for a program that does not respond
 command_line() {
 	start "$1" "$work/theirs" && "$agent" goroutines "$pid" >"$work/text" &&
 		grep -q '^300 goroutines \[chan receive\]' "$work/text" &&
 		grep -q '^    main.receive .*goroutine_target.go:[0-9]*$' "$work/text" &&
-		grep -q '^1 goroutine \[semacquire\|^1 goroutine \[sync.Mutex.Lock\]' "$work/text" &&
+		grep -qE '^1 goroutine \[(semacquire|sync.Mutex.Lock\])' "$work/text" &&
 		"$agent" goroutines "$pid" --pprof "$work/ours" && echo >&9 && said told &&
 		"$check" counts "$work/ours" "$work/theirs" &&
-		! "$agent" goroutines $$ 2>"$work/text" && grep -q 'not a Go program' "$work/text" &&
+		! "$agent" goroutines $$ 2>"$work/text" &&
+		grep -q 'not a Go program' "$work/text" &&
 		! "$agent" goroutines 2>"$work/text" && grep -q 'usage' "$work/text" &&
-		! "$agent" goroutines 4194304 2>"$work/text" && grep -q 'no such process' "$work/text"
+		! "$agent" goroutines 4194304 2>"$work/text" &&
+		grep -q 'no such process' "$work/text"
 }
 
-# busy NAME: none is lost or counted twice, whatever they do
+# busy NAME: no goroutine is missed or counted twice while they run
 busy() {
 	start "$1" "$work/theirs" busy && "$check" busy "$pid" "$(address)"
 }
 
-# On a busy machine one may still be on its way to where it stands still.
+# On a busy machine a goroutine may not yet have reached the place where it waits.
 check_version() {
 	export GOROUTINE_PLUGIN=$out/plugin.so
 	for name in plain stripped pie cgo shared; do

@@ -1,7 +1,7 @@
 #!/bin/bash
-# Mutex and block profiles read from the memory of Go programs against those that the programs make
-# themselves, with rates of theirs and of ours: locks.sh CHECK_LOCKS GO
-# The targets are kept below $DEPS/go-lock-targets.
+# locks.sh CHECK_LOCKS GO: compares mutex and block profiles read from the memory of Go programs
+# with those that the programs make themselves, with rates set by the program and by us. The
+# targets are kept below $DEPS/go-lock-targets.
 set -u
 check=$1 go=$2
 # shellcheck source=test/go-matrix/matrix.sh
@@ -17,7 +17,8 @@ build_all() {
 		cc -O1 -o "$out/host" "$here/host/shared_host.c" -pthread -ldl
 }
 
-# start_shape NAME MUTEX_RATE BLOCK_RATE: the target in a process as NAME wants it
+# start_shape NAME MUTEX_RATE BLOCK_RATE: starts the target in the kind of process that its NAME
+# stands for
 start_shape() {
 	case $1 in
 	shared) start host 0 "$out/shared.so" "$2,$3" ;;
@@ -30,19 +31,22 @@ switch() {
 	"$check" "$1" "$pid" "$2"
 }
 
-# same KIND: as the program says itself, which stands still
+# same KIND: compares our profile of the idle program with its own
 same() {
-	"$check" read "$pid" "$1" "$work/ours" && fetch "$1" && "$check" same "$work/ours" "$work/theirs"
+	"$check" read "$pid" "$1" "$work/ours" && fetch "$1" &&
+		"$check" same "$work/ours" "$work/theirs"
 }
 
-# theirs NAME MUTEX_RATE BLOCK_RATE: the program's own rates stay
+# theirs NAME MUTEX_RATE BLOCK_RATE: rates that the program has set stay
 theirs() {
-	start_shape "$@" && echo >&9 && said worked && same mutex && same block && "$check" rates "$pid" "$2" 0
+	start_shape "$@" && echo >&9 && said worked && same mutex && same block &&
+		"$check" rates "$pid" "$2" 0
 }
 
 # ours NAME: an agent switches both on and is killed, the next one switches them off
 ours() {
-	start_shape "$1" 0 0 && "$check" rates "$pid" 0 0 && switch on mutex && switch on block && "$check" rates "$pid" 113 33554432 &&
+	start_shape "$1" 0 0 && "$check" rates "$pid" 0 0 && switch on mutex && switch on block &&
+		"$check" rates "$pid" 113 33554432 &&
 		echo >&9 && said worked && switch off block && same mutex && same block &&
 		switch off mutex && "$check" rates "$pid" 0 0
 }
@@ -52,15 +56,15 @@ shows() {
 	"$check" read "$pid" "$1" "$work/ours" && "$check" shows "$work/ours" "  $2 "
 }
 
-# bare NAME: a program that does not know of profiles
+# bare NAME: a program that does not import net/http/pprof
 bare() {
 	start "$1" 0 0 && switch on mutex && switch on block && echo >&9 && said worked &&
 		switch off block && switch off mutex && "$check" rates "$pid" 0 0 &&
 		shows mutex main.holdDeep && shows block main.channels
 }
 
-# A lock of the runtime itself that is waited for between our reading and theirs spoils an attempt, and one in twenty of a
-# rate as low as ours has nothing of a function; not six of them.
+# Contention of a lock of the runtime between our reading and theirs spoils an attempt, and at a
+# rate as low as ours one attempt in twenty misses a function altogether; six in a row do not.
 check_version() {
 	try 6 theirs plain 1 1
 	try 6 theirs stripped 10 100000
@@ -72,5 +76,5 @@ check_version() {
 	try 6 bare bare
 }
 
-# they wait most of the time
+# twice as many as there are CPUs, because they wait most of the time
 each_release $((2 * $(nproc))) "locks of the go matrix"

@@ -1,12 +1,14 @@
 #!/bin/bash
-# Everything that is read of Go programs, for programs that were not built as most are: with flags and experiments that change the
-# runtime's code or its structures: variants.sh CHECK_HEAP CHECK_LOCKS CHECK_GOROUTINES CHECK_GC GO
-# The targets are kept below $DEPS/go-variant-targets. They have no symbols, so that variables are found in the code.
+# variants.sh CHECK_HEAP CHECK_LOCKS CHECK_GOROUTINES CHECK_GC GO: everything that we read of Go
+# programs, for programs built in unusual ways: with flags and experiments that change the runtime's
+# code or its structures. The targets are kept below $DEPS/go-variant-targets. They have no symbols,
+# so that variables must be found in the code.
 set -u
 check_heap=$1 check_locks=$2 check_goroutines=$3 check_gc=$4 go=$5
 GO_VERSIONS=${GO_VARIANTS:-"
 	1.18.10-unoptimized 1.21.13-unoptimized 1.25.3-unoptimized 1.27.4-unoptimized
-	1.27.4-headerless 1.26.8-race 1.26.8-v3 1.26.8-random-heap 1.25.3-green-tea 1.27.4-no-green-tea 1.26.8-gold"}
+	1.27.4-headerless 1.26.8-race 1.26.8-v3 1.26.8-random-heap
+	1.25.3-green-tea 1.27.4-no-green-tea 1.26.8-gold"}
 # shellcheck source=test/go-matrix/matrix.sh
 . "$(dirname "$0")/matrix.sh"
 base=$(kept_in go-variant-targets target unprofiled locks goroutines counters)
@@ -19,12 +21,17 @@ build_with() {
 	done
 }
 
-# without section headers: of 64 bits at 40 is where they are, from 58 on how many
+# zero FILE OFFSET COUNT: overwrites bytes with zeros
+zero() {
+	dd if=/dev/zero of="$1" bs=1 seek="$2" count="$3" conv=notrunc status=none
+}
+
+# build_headerless: without section headers: e_shoff is at 40, their size, number and names from
+# 58 on
 build_headerless() {
 	local name
 	build_with 0 -ldflags='-s -w' && for name in target unprofiled locks goroutines counters; do
-		dd if=/dev/zero of="$out/$name" bs=1 seek=40 count=8 conv=notrunc status=none &&
-			dd if=/dev/zero of="$out/$name" bs=1 seek=58 count=6 conv=notrunc status=none || return
+		zero "$out/$name" 40 8 && zero "$out/$name" 58 6 || return
 	done
 }
 
@@ -48,24 +55,29 @@ heap() {
 		"$check_heap" same "$work/ours" "$work/theirs"
 }
 
-# a program that the linker has made without a profiler
+# force: a program whose linker left the profiler out
 force() {
-	launch "$out/unprofiled" "$work/done" && said ready && "$check_heap" force "$pid" "$work/done"
+	launch "$out/unprofiled" "$work/done" && said ready &&
+		"$check_heap" force "$pid" "$work/done"
 }
 
 goroutines() {
-	start goroutines "$work/theirs" && "$check_goroutines" read "$pid" "$work/ours" "$(address)" && echo >&9 && said told &&
+	start goroutines "$work/theirs" &&
+		"$check_goroutines" read "$pid" "$work/ours" "$(address)" &&
+		echo >&9 && said told &&
 		"$check_goroutines" same "$work/ours" "$work/theirs" "$(profile_depth)"
 }
 
 # same_locks KIND
 same_locks() {
-	"$check_locks" read "$pid" "$1" "$work/ours" && fetch "$1" && "$check_locks" same "$work/ours" "$work/theirs"
+	"$check_locks" read "$pid" "$1" "$work/ours" && fetch "$1" &&
+		"$check_locks" same "$work/ours" "$work/theirs"
 }
 
 locks() {
 	start locks 0 0 && "$check_locks" on "$pid" mutex && "$check_locks" on "$pid" block &&
-		echo >&9 && said worked && "$check_locks" off "$pid" block && same_locks mutex && same_locks block &&
+		echo >&9 && said worked && "$check_locks" off "$pid" block &&
+		same_locks mutex && same_locks block &&
 		"$check_locks" off "$pid" mutex && "$check_locks" rates "$pid" 0 0
 }
 

@@ -35,5 +35,9 @@ test/kernels/make-initramfs.sh "$out/arm64.cpio" "$deps/tools-arm64/bin/busybox"
 # shellcheck disable=SC2016 # expanded by the inner shell
 echo "$kernels" | xargs -P "$(nproc)" -L 1 sh -c \
 	'test/kernels/boot-kernel.sh "$2" "$4" "$0/$2" "$1/$4.cpio" "$1/$2.log"' "$deps" "$out"
-awk '{ p += $1; f += $2 }
-	END { printf "kernels: %d passed, %d failed\n", p, f; exit f > 0 || p == 0 }' "$out"/*.result
+awk '
+	{ p += $1; f += $2 }
+	END {
+		printf "kernels: %d passed, %d failed\n", p, f
+		exit f > 0 || p == 0
+	}' "$out"/*.result

@@ -1,6 +1,6 @@
 /*
- * Small ELF files in memory for tests. Everything is at the test's own risk: no bounds are
- * checked beyond the assertions, broken files are made by editing the bytes afterwards.
+ * Builds small ELF files in memory for tests. Only assertions check bounds. Edit the bytes of a
+ * finished file to make a corrupt one.
  */
 #ifndef TEST_LIB_ELF_BUILDER_H
 #define TEST_LIB_ELF_BUILDER_H

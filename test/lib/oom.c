@@ -1,3 +1,8 @@
+/*
+ * Fails allocations, one by one. The linker's --wrap sends malloc() and its siblings here.
+ * check_oom() runs a function again and again; each time one allocation later fails, until none
+ * is left to fail.
+ */
 #include <errno.h>
 
 #include "test/lib/unit.h"
@@ -11,7 +16,7 @@ void *__wrap_calloc(size_t n, size_t m);
 void *__wrap_realloc(void *p, size_t n);
 char *__wrap_strdup(const char *s);
 
-static long countdown = -1; /* -1: never fail */
+static long countdown = -1; /* allocations until one fails; -1 if none shall */
 static bool fired;
 
 static bool fail_now(void)

@@ -28,7 +28,7 @@ struct process_snapshot *own_process_snapshot(struct process_table *t)
 	};
 	struct process_snapshot *s;
 
-	/* the name is part of what must still be true when a process is read */
+	/* a process is only read if it still has the name of the sample */
 	assert_int_equal(prctl(PR_SET_NAME, OWN_PROCESS_COMM), 0);
 	assert_int_equal(process_table_get(t, &seen, clock_monotonic_ns(), &s), 0);
 	assert_false(s->unreadable);

@@ -6,7 +6,7 @@
 
 #define OWN_PROCESS_COMM "own-process"
 
-/* A reference, the caller's; fails the test when there is none. */
+/* Returns a reference that the caller owns. Fails the test if there is no snapshot. */
 struct process_snapshot *own_process_snapshot(struct process_table *t);
 
 #endif /* TEST_LIB_OWN_PROCESS_H */

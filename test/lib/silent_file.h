@@ -46,7 +46,7 @@ void silent_file_answer(struct silent_file *f);
 /* As silent_file_silence(), but takes requests, so that their readers cannot be killed either. */
 void silent_file_swallow(struct silent_file *f);
 
-/* Whether somebody has asked since it was silenced. */
+/* Returns true if something has tried to read the file since it was silenced. */
 bool silent_file_is_waited_for(const struct silent_file *f);
 
 #endif /* TEST_LIB_SILENT_FILE_H */
