@@ -13,8 +13,8 @@
 #define REPLICA_EXPIRY_NS (17 * NS_PER_S)
 #define REPLICA_HANDOVER_NS (17 * NS_PER_S)
 /*
- * With more Leases in the group nobody works. Leases of dead members are deleted after some
- * minutes.
+ * With more Leases in the group no member takes pods. Leases of dead members are deleted after
+ * some minutes.
  */
 #define REPLICA_MAX_MEMBERS 256
 

@@ -14,8 +14,8 @@
  * second lock.
  *
  * The list of functions says what to refuse, so a new release of the engine may bring one that is
- * missing. test/store asks the engine for its table functions and fails if there is one that nobody
- * has classified; ordinary functions must be read through by hand with each release.
+ * missing. test/store asks the engine for its table functions and fails if there is one that is not
+ * classified; ordinary functions must be reviewed by hand with each release.
  */
 #include "cluster-agent/sql/sql_guard.h"
 

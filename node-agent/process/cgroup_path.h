@@ -1,6 +1,6 @@
 /*
  * Text of /proc/<pid>/cgroup → who manages the process: a container runtime, a systemd unit,
- * or nobody. For cgroup versions 1, 2 and both at once. Pure.
+ * or neither. For cgroup versions 1, 2 and both at once. Pure.
  */
 #ifndef NODE_AGENT_PROCESS_CGROUP_PATH_H
 #define NODE_AGENT_PROCESS_CGROUP_PATH_H

@@ -23,7 +23,7 @@ struct workload {
 	atomic_uint refs;
 	/*
 	 * "/docker/0123456789ab", "/system.slice/cron.service", "/kernel"; "/process/<name of the
-	 * executable>" for a process that nobody manages. Never empty; printable UTF-8, with '?'
+	 * executable>" for a process without a manager. Never empty; printable UTF-8, with '?'
 	 * for what was not.
 	 */
 	const char *service;

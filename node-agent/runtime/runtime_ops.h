@@ -52,7 +52,7 @@
 /* Whether to report what a program counted before its first turn. */
 enum runtime_baseline {
 	RUNTIME_BASELINE_ZERO, /* yes: it has just started */
-	RUNTIME_BASELINE_NOW,  /* no: it ran before the agent, or nobody knows for how long */
+	RUNTIME_BASELINE_NOW,  /* no: it ran before the agent, or its age is unknown */
 };
 
 /* A program that open() has opened. */

@@ -31,7 +31,7 @@ struct runtime_processes_config {
 	void (*at)(void *ctx, pid_t pid);
 	void *ctx;
 	const struct left_out *left_out; /* these are never examined; borrowed; NULL: none */
-	/* runtime_processes_seen_ticks() of who scanned before; 0: nobody did */
+	/* runtime_processes_seen_ticks() of the previous scanner; 0 if there was none */
 	uint64_t seen_ticks;
 };
 

@@ -1,7 +1,8 @@
 #!/bin/sh
-# private-proc.sh "PID …" COMMAND ARGUMENT…: runs a command that sees only these processes in /proc;
-# the rest of /proc is unchanged. An agent that may write to all Go processes of the node then writes
-# only to these. The command gets a mount namespace of its own, so no other process is affected.
+# private-proc.sh "PID …" COMMAND ARGUMENT…: runs a command that sees only these processes in
+# /proc; the rest of /proc is unchanged. An agent that may write to all Go processes of the node
+# then writes only to these. The command gets a mount namespace of its own, so no other process
+# is affected.
 set -eu
 if [ "${PRIVATE_PROC:-}" != inside ]; then
 	export PRIVATE_PROC=inside

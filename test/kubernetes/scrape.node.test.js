@@ -135,7 +135,11 @@ test("profiles of annotated pods of every Go release show exactly what they did"
   for (const [i, pod] of pods.entries()) {
     // 250 samples, however long a busy machine takes for them
     const enough = async () => {
-      const { profiles, sum } = await stored(agent, { service: serviceOf(pod), type: types[0], fromMs: from[i] });
+      const { profiles, sum } = await stored(agent, {
+        service: serviceOf(pod),
+        type: types[0],
+        fromMs: from[i],
+      });
       return profiles >= 4 && sum >= 2.5e9;
     };
     await eventually(`CPU profiles of ${pod.metadata.name}`, enough);

@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # http_get HOST PORT PATH: prints the body of an HTTP answer 200, for scripts that run before
 # anything but Debian's minimal packages is installed. Sourced by bash. Fails on any other status,
-# when nobody listens, and when the next line takes longer than five seconds. The server must close
+# when nothing listens, and when the next line takes longer than five seconds. The server must close
 # the connection, as HTTP/1.0 asks it to, and the body must be text.
 #
 # A subshell, because a connection that is reset while the request is written ends it by SIGPIPE.

@@ -46,7 +46,7 @@ static int feed(struct seen *seen, const char *text)
 	return kube_stream_feed(seen->s, text, strlen(text), &seen->err);
 }
 
-/* A whole list; what is in meta is gone afterwards but for its truth. */
+/* Reads a whole list and discards its metadata. */
 static int read_list(struct seen *seen, const char *text)
 {
 	struct kube_list_meta meta;

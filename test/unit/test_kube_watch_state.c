@@ -254,7 +254,7 @@ static void a_410_after_a_long_absence_is_not_delayed(void **state)
 		kube_watch_state_advance(&st, &away);
 	assert_int_equal(kube_watch_state_advance(&st, &gone), KUBE_VERDICT_GONE);
 	assert_in_range(st.delay_ns, MIN_NS / 2, MIN_NS);
-	/* but not for ever */
+	/* but further 410s are delayed */
 	for (int i = 0; i < 20; i++)
 		assert_int_equal(kube_watch_state_advance(&st, &gone), KUBE_VERDICT_FAILED);
 	assert_in_range(st.delay_ns, MAX_NS / 2, MAX_NS);

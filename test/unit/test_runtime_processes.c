@@ -345,8 +345,7 @@ static void test_an_executable_that_could_not_be_examined_is_examined_again(void
 	f.answer = -ENOMEM;
 	fake_proc_start(&f.proc, 2, FAKE_PROC_BEFORE, "b");
 	assert_int_equal(runtime_processes_scan(f.p, 4), -ENOMEM);
-	assert_int_equal(runtime_processes_count(f.p),
-			 1); /* a scan that was not whole drops nobody */
+	assert_int_equal(runtime_processes_count(f.p), 1); /* an incomplete scan drops no process */
 	end(&f);
 }
 

@@ -7,7 +7,7 @@
  *
  * The key of an entry is the address in the file together with an origin: everything else
  * that the name depends on. If the tables were read from the file, that is their place and
- * size; otherwise it is the process as well, so that its names serve nobody else. Origins are
+ * size; otherwise it is the process as well, so that no other process gets its names. Origins are
  * few, and compared one by one. Plugins are not cached, as each process has them at other
  * addresses.
  *

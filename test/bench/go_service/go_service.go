@@ -83,7 +83,7 @@ func fill(w *walk, records, percent int) {
 	}
 }
 
-// Records of the ways that were gone count more, and some are new.
+// Allocates on paths that have a record already, and on some new ones.
 func grow(w *walk, duration time.Duration) {
 	stop := make(chan struct{})
 	var all sync.WaitGroup

@@ -32,7 +32,7 @@ func newAPI(c *cluster, podPort int) http.Handler {
 	return mux
 }
 
-// What Kubernetes makes random names of, so that nobody reads a word in them.
+// The letters of Kubernetes' random names, chosen so that they form no words.
 const nameLetters = "bcdfghjklmnpqrstvwxz2456789"
 
 func suffix(i int) string {

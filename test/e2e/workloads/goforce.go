@@ -38,7 +38,7 @@ func main() {
 		for i := 0; i < throws/block; i++ {
 			throwForced()
 		}
-		// what is in use is told of the last collection but one
+		// a profile reports what was in use at the second-last collection
 		runtime.GC()
 		runtime.GC()
 		fmt.Printf("{\"keptBytes\": %d, \"thrownBytes\": %d}\n", keeps, throws)

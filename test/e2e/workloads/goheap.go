@@ -33,7 +33,7 @@ func main() {
 	for i := 0; i < 16; i++ {
 		keepForever()
 	}
-	// a profile tells of the last collection but one
+	// a profile reports what was in use at the second-last collection
 	runtime.GC()
 	runtime.GC()
 	fmt.Println("ready")
