@@ -30,7 +30,8 @@ const char *access_denial_reason(const struct access_facts *f)
 		       "not count";
 	if (f->is_hidden)
 		return "/proc is mounted with hidepid";
-	return "a security module of the kernel (SELinux, AppArmor, Landlock) forbids it";
+	return "the kernel refuses it although the agent has CAP_SYS_PTRACE; a security module "
+	       "(SELinux, AppArmor, Landlock) is likely";
 }
 
 /* By capget(2) itself: nothing else here needs libcap. */
