@@ -20,9 +20,10 @@ failed()
 	exit 1
 }
 
-# a process group of its own, which gets the signal of Ctrl-C as a whole
+# A process group of its own, which gets the signal of Ctrl-C as a whole. Whoever started us may
+# ignore that signal, and bash cannot trap what was ignored when it started.
 set -m
-make run >"$log" 2>&1 </dev/null &
+env --default-signal=INT,QUIT,HUP make run >"$log" 2>&1 </dev/null &
 run=$!
 set +m
 trap 'kill -KILL -- "-$run" 2>/dev/null; rm -f "$log"' EXIT
