@@ -1,6 +1,6 @@
 #!/bin/sh
-# lint-size.sh FILE...: functions have at most 70 lines and 4 levels, files at most 800 lines. Lines of
-# these files, of the page and of Node.js tests have at most 100 columns.
+# lint-size.sh FILE...: functions have at most 70 lines and 4 levels, files at most 800 lines.
+# Lines of these files, of the page and of tests in JavaScript have at most 100 columns.
 set -u
 
 # too_wide FILE...: a tab counts up to the next multiple of 8; bytes that continue a UTF-8 character
@@ -12,8 +12,10 @@ too_wide()
 		{
 			s = $0
 			gsub(/[\200-\277]/, "", s)
-			while ((i = index(s, "\t")) > 0)
-				s = substr(s, 1, i - 1) sprintf("%" (8 - (i - 1) % 8) "s", "") substr(s, i + 1)
+			while ((i = index(s, "\t")) > 0) {
+				blanks = sprintf("%" (8 - (i - 1) % 8) "s", "")
+				s = substr(s, 1, i - 1) blanks substr(s, i + 1)
+			}
 		}
 		length(s) > 100 { print FILENAME ":" FNR ": " length(s) " columns" }' "$@"
 }

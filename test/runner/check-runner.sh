@@ -66,12 +66,14 @@ run 60 good
 check "a binary that passes" test "$status" -eq 0
 check "its tests are counted" says '^unit tests: 2 passed, 0 failed, 0 skipped$'
 run 60 good bad crash empty
-check "failures, crashes and binaries without tests are counted" fails_with '6 passed, 3 failed, 0 skipped'
+check "failures, crashes and binaries without tests are counted" \
+	fails_with '6 passed, 3 failed, 0 skipped'
 run 60 leaves
 check "what a failed binary leaves behind is killed" nothing_is_left
 from=$SECONDS
 run 3 good sleeps
-check "a binary that hangs has failed, and others have not" fails_with '7 passed, 1 failed, 0 skipped'
+check "a binary that hangs has failed, and others have not" \
+	fails_with '7 passed, 1 failed, 0 skipped'
 check "its processes are shown with their stacks" says '^==== process [0-9]+ \(sleep\)'
 check "it is killed with all of its processes" nothing_is_left
 run 3 asleep

@@ -1,8 +1,8 @@
 #!/bin/bash
-# "make check-clean-machine": tries each of the README's two commands on a plain Debian 12, in a tree
-# of its own and with nothing cached, so that every package, toolchain and third-party build comes
-# from its origin. Takes up to an hour; for when deps.sh, a lock file or a pinned version changes.
-# CI does the same with caches (.ci/run).
+# "make check-clean-machine": tries each of the README's two commands on a plain Debian 12, in a
+# tree of its own and with nothing cached, so that every package, toolchain and third-party build
+# comes from its origin. Takes up to an hour; for when deps.sh, a lock file or a pinned version
+# changes. CI does the same with caches (.ci/run).
 #
 #   test/setup/clean-machine.sh [run|test]    only one of the two
 set -u

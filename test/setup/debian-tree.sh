@@ -10,11 +10,13 @@
 # taken from this machine.
 #
 # --cached lends $DEPS, Go's module and build caches and Debian's downloaded packages to the tree.
-# These hold downloads and what is built from them, but no program that a tree would find by its PATH.
+# These hold downloads and what is built from them, but no program that a tree would find by its
+# PATH.
 #
 # The tree becomes the root of a mount namespace by pivot_root(2), not by chroot: inside a chroot
 # the kernel refuses user namespaces, which containers and browsers use. Processes, the network and
-# the kernel are this machine's, because that is what a profiler profiles. Needs root and debootstrap.
+# the kernel are this machine's, because that is what a profiler profiles. Needs root and
+# debootstrap.
 set -eu
 cd "$(dirname "$0")/../.."
 deps=${DEPS:-${XDG_CACHE_HOME:-$HOME/.cache}/coroot-agents}
@@ -60,7 +62,8 @@ copy_settings()
 		[ -f "$f" ] && grep -q '/debian' "$f" && install -D -m 0644 "$f" "$root$f"
 	done
 	for f in /etc/apt/apt.conf.d/*; do
-		grep -qiE 'proxy|ca-?info|verify' "$f" && install -m 0644 "$f" "$root/etc/apt/apt.conf.d/"
+		grep -qiE 'proxy|ca-?info|verify' "$f" &&
+			install -m 0644 "$f" "$root/etc/apt/apt.conf.d/"
 	done
 	mkdir -p "$root/usr/local/share/ca-certificates" "$root/etc/ssl/certs"
 	cp -rL /usr/local/share/ca-certificates/. "$root/usr/local/share/ca-certificates/"
@@ -78,8 +81,9 @@ if [ ! -d "$base" ]; then
 	new=$(mktemp -d "$dir/new.XXXXXX")
 	chmod 755 "$new"
 	echo "debian-tree: debootstrap …"
-	debootstrap --variant=minbase bookworm "$new" "$(debian_mirror)" >"$dir/debootstrap.log" 2>&1 ||
-		{ tail -n 20 "$dir/debootstrap.log" >&2; rm -rf "$new"; fail "debootstrap failed"; }
+	log=$dir/debootstrap.log
+	debootstrap --variant=minbase bookworm "$new" "$(debian_mirror)" >"$log" 2>&1 ||
+		{ tail -n 20 "$log" >&2; rm -rf "$new"; fail "debootstrap failed"; }
 	mv -T "$new" "$base" 2>/dev/null || rm -rf "$new"
 fi
 # what is mounted below a tree of that name belongs to another run's namespace, and is not seen here
@@ -95,7 +99,8 @@ done
 mount -t tmpfs -o mode=755 tmpfs "$root/run"
 
 settings=()
-for v in http_proxy https_proxy no_proxy HTTP_PROXY HTTPS_PROXY NO_PROXY GOPROXY GOSUMDB GONOSUMDB GOFLAGS CI; do
+for v in http_proxy https_proxy no_proxy HTTP_PROXY HTTPS_PROXY NO_PROXY \
+	GOPROXY GOSUMDB GONOSUMDB GOFLAGS CI; do
 	[ -z "${!v:-}" ] || settings+=("$v=${!v}")
 done
 if [ -f "$root/etc/ssl/certs/machine.crt" ]; then
@@ -107,7 +112,8 @@ if [ -n "$cached" ]; then
 	mkdir -p "$dir/archives" "$deps/go-mod" "$deps/go-build" "$root/root/.cache/coroot-agents"
 	mount --bind "$dir/archives" "$root/var/cache/apt/archives"
 	mount --bind "$deps" "$root/root/.cache/coroot-agents"
-	settings+=(GOMODCACHE=/root/.cache/coroot-agents/go-mod GOCACHE=/root/.cache/coroot-agents/go-build)
+	settings+=(GOMODCACHE=/root/.cache/coroot-agents/go-mod
+		GOCACHE=/root/.cache/coroot-agents/go-build)
 fi
 
 cd "$root"
@@ -118,12 +124,16 @@ umount -l /mnt
 inside()
 {
 	/usr/bin/env -i HOME=/root LANG=C.UTF-8 TERM=dumb USER=root DEBIAN_FRONTEND=noninteractive \
-		PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin "${settings[@]}" "$@"
+		PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
+		"${settings[@]}" "$@"
 }
 packages=/tmp/packages.log
 {
 	inside apt-get update -q
 	inside apt-get install -y -q --no-install-recommends git make ca-certificates
-} >"$packages" 2>&1 </dev/null || { tail -n 20 "$packages" >&2; fail "the first packages cannot be installed"; }
+} >"$packages" 2>&1 </dev/null || {
+	tail -n 20 "$packages" >&2
+	fail "the first packages cannot be installed"
+}
 cd /root/agents
 inside "$@"

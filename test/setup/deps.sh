@@ -13,9 +13,9 @@ libmicrohttpd-dev libdeflate-dev libxxhash-dev libiberty-dev uthash-dev zlib1g-d
 # curl, jq: the scripts; g++, golang: programs that the profiler is tried on; gdb: stacks of tests
 # that hang; ccache: sources that were compiled before; containerd … openssl: a
 # Kubernetes node
-test='libcmocka-dev gdb ccache libclang-rt-14-dev chromium fonts-dejavu-core curl jq g++ util-linux procps
-qemu-system-x86 qemu-system-arm qemu-user gcc-aarch64-linux-gnu libc6-arm64-cross cpio debian-archive-keyring
-containerd runc containernetworking-plugins iptables iproute2 openssl'
+test='libcmocka-dev gdb ccache libclang-rt-14-dev chromium fonts-dejavu-core curl jq g++ util-linux
+procps qemu-system-x86 qemu-system-arm qemu-user gcc-aarch64-linux-gnu libc6-arm64-cross cpio
+debian-archive-keyring containerd runc containernetworking-plugins iptables iproute2 openssl'
 lint='clang-format clang-tidy cppcheck universal-ctags shellcheck'
 
 # at_least MIN VERSION: is the first number of VERSION (and the second, if MIN has one) high enough?
@@ -59,7 +59,8 @@ echo "deps: Debian packages that are missing: $missing"
 run=
 if [ "$(id -u)" -ne 0 ]; then
 	command -v sudo >/dev/null || {
-		echo "deps: installing packages needs root, and there is no sudo; run 'make deps' as root" >&2
+		echo "deps: installing packages needs root, and there is no sudo;" \
+			"run 'make deps' as root" >&2
 		exit 1
 	}
 	run=sudo
@@ -87,7 +88,7 @@ install()
 }
 update()
 {
-	# some other source of the machine may be down: whether ours worked shows in the installation
+	# another source of the machine may be down; the installation fails if it is one we need
 	quietly "apt-get update" $run apt-get update -q || cat "$log"
 }
 

@@ -14,7 +14,10 @@ cd "$(dirname "$0")/../.." || exit 1
 . test/setup/http-get.sh
 
 if [ "$(id -u)" -ne 0 ]; then
-	command -v sudo >/dev/null || { echo "run: the node-agent needs root, and there is no sudo" >&2; exit 1; }
+	command -v sudo >/dev/null || {
+		echo "run: the node-agent needs root, and there is no sudo" >&2
+		exit 1
+	}
 	exec sudo --preserve-env=PORT,NODE_PORT,RUN_DIR,INTERVAL,DEPS,BIN "$0" "$@"
 fi
 
@@ -86,7 +89,8 @@ wait_for()
 	for ((i = 0; i < 1200; i++)); do
 		[ -z "$stopping" ] || { stop_both; exit 0; }
 		http_get 127.0.0.1 "$1" "$2" >/dev/null && return 0
-		kill -0 "$cluster_pid" 2>/dev/null || { wait "$cluster_pid"; died cluster-agent "$cluster_log" $?; }
+		kill -0 "$cluster_pid" 2>/dev/null ||
+			{ wait "$cluster_pid"; died cluster-agent "$cluster_log" $?; }
 		[ -z "$node_pid" ] || kill -0 "$node_pid" 2>/dev/null ||
 			{ wait "$node_pid"; died node-agent "$node_log" $?; }
 		sleep 0.1
@@ -110,7 +114,8 @@ cat <<END
 END
 
 while [ -z "$stopping" ]; do
-	kill -0 "$cluster_pid" 2>/dev/null || { wait "$cluster_pid"; died cluster-agent "$cluster_log" $?; }
+	kill -0 "$cluster_pid" 2>/dev/null ||
+		{ wait "$cluster_pid"; died cluster-agent "$cluster_log" $?; }
 	kill -0 "$node_pid" 2>/dev/null || { wait "$node_pid"; died node-agent "$node_log" $?; }
 	sleep 0.5 &
 	wait $! # unlike sleep itself, interrupted by a signal at once

@@ -2,7 +2,8 @@
 # Tries the README's first command as a newcomer does: "make run" until the page shows an
 # application, then Ctrl-C. Ends with "1 passed, 0 failed", or with the output of "make run".
 #
-# PORT, NODE_PORT: as for "make run"; MINUTES=40: how long installing, building and waiting may take.
+# PORT, NODE_PORT: as for "make run"; MINUTES=40: how long installing, building and waiting may
+# take.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 # shellcheck source=test/setup/http-get.sh
@@ -35,7 +36,8 @@ until http_get 127.0.0.1 "$port" / >/dev/null &&
 	[ "$SECONDS" -lt "$deadline" ] || failed "the page shows no application"
 	sleep 1
 done
-grep -q "Open *http://127.0.0.1:$port" "$log" || failed "make run has not printed the URL of the page"
+grep -q "Open *http://127.0.0.1:$port" "$log" ||
+	failed "make run has not printed the URL of the page"
 echo "try-run: the page shows applications after $SECONDS s"
 
 kill -INT -- "-$run"
