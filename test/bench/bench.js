@@ -20,7 +20,7 @@ const HZ = 99;
 const cores = os.cpus().length;
 const built = (name) => path.join(root, "build/bench", name);
 
-// Everything is received and nothing refused: what the agent costs, not what the receiver does.
+// Receives every upload and refuses none, so that only the cost of the agent is measured.
 function startSink() {
   const sink = { profiles: 0, bytes: 0, samples: 0, stacks: 0, lost: 0 };
   const bodies = [];
@@ -52,7 +52,7 @@ function startSink() {
   );
 }
 
-// One process per core; resolves when all have ended.
+// Runs one process per core; resolves when all have exited.
 const load = (seconds) =>
   Promise.all(
     Array.from({ length: cores }, () => {
@@ -71,7 +71,7 @@ const statusMiB = (pid, key) =>
   Number(
     new RegExp(`^${key}:\\s+(\\d+)`, "m").exec(fs.readFileSync(`/proc/${pid}/status`, "utf8"))[1],
   ) / 1024;
-// The kernel's statistics of the BPF program, which the agent shows a second old at most.
+// The kernel's statistics of the BPF program; the agent's are at most one second old.
 async function bpfStats(node) {
   await sleep(1500);
   return {
@@ -112,7 +112,7 @@ async function main() {
   if (result.code !== 0)
     throw new Error(`the node-agent ended with ${JSON.stringify(result)}: ${node.log()}`);
   sink.finish();
-  // what the BPF program took until the agent stopped it
+  // CPU time of the BPF program until the agent stopped it
   const taken = Number(/ samples=(\d+) lost=\d+/.exec(node.log())[1]);
 
   const wall = (end.at - before.at) / 1000;

@@ -40,7 +40,7 @@ process.on("exit", () => {
   for (const c of children) c.kill("SIGKILL");
 });
 
-// test/bench/go_service, and the next line that it says.
+// A process of test/bench/go_service, and the lines that it prints.
 class Service {
   constructor(records, percent, rate = RATE, program = goService) {
     this.child = spawn(program, [records, percent, rate].map(String), {
@@ -180,7 +180,7 @@ async function many(program) {
   );
 }
 
-// The same with an executable as that of a container: in an overlayfs.
+// The same with an executable in an overlayfs, like that of a container.
 async function manyLayered() {
   const dir = fs.mkdtempSync(path.join(os.tmpdir(), "layers-"));
   const [low, up, work, all] = ["low", "up", "work", "all"].map((name) => path.join(dir, name));

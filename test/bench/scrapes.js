@@ -64,7 +64,7 @@ async function startAgent(simulation) {
   return agent.ready("/healthz");
 }
 
-// Of all threads, those included that have ended.
+// CPU time of all threads, those that have exited included.
 function cpuSeconds(pid) {
   const [, fields] = fs.readFileSync(`/proc/${pid}/stat`, "utf8").split(") ");
   const [user, system] = fields.split(" ").slice(11, 13).map(Number);
@@ -77,7 +77,8 @@ const statusMiB = (pid, key) =>
 
 const report = async (simulation) => (await fetch(`${simulation.receiver}/report`)).json();
 
-// Nothing new is served; what was served has arrived when two seconds bring no upload.
+// Makes the pods serve nothing more. Once two seconds pass without an upload, everything that they
+// served has arrived.
 async function finish(simulation) {
   await fetch(`${simulation.receiver}/freeze`, { method: "POST" });
   let last = -1;

@@ -8,7 +8,7 @@ import { servePage } from "./page_server.mjs";
 
 let browser;
 let complaints;
-/** Of the test that runs. */
+/** Of the running test. */
 export let fixture;
 export let server;
 export let page;

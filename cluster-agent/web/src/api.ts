@@ -127,7 +127,7 @@ export interface Loaded<T> {
 
 /**
  * Loads `url` whenever it or `attempt` changes. What was loaded stays visible while the next answer
- * is under way, unless `subject` (what the data is about) changed: then it would be a lie.
+ * is under way, unless `subject` (what the data is about) changed: then it would be wrong.
  */
 export function useApi<T>(url: string | null, subject: string, attempt = 0): Loaded<T> {
   const [state, setState] = useState<{

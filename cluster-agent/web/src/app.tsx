@@ -133,7 +133,7 @@ function Profiles({ state, navigate, theme, dark, setTheme }: PageProps) {
     about,
     attempt,
   );
-  // instances do not come and go with the one that is picked
+  // the list of instances does not depend on the one that is picked
   const everyone = useApi<TimelineData>(
     known && instance ? timelineUrl({ service, type, instance: "" }, span, 1) : null,
     `${service} ${type}`,
@@ -142,7 +142,7 @@ function Profiles({ state, navigate, theme, dark, setTheme }: PageProps) {
   const flame = useApi<FlameGraph>(known ? flamegraphUrl(subject, shown) : null, about, attempt);
   const timelineData = useNamed(timeline.data, type);
   const graph = useNamed(flame.data, type);
-  // without a store all of the above fail: then there are but targets to see
+  // without a store all of the above fail, and only the targets can be shown
   const targets = useApi<Targets>(apps.status === 404 ? "targets" : null, "", 0);
   useEffect(() => {
     if (targets.data?.forwarding !== undefined)

@@ -111,7 +111,7 @@ export function Flame(p: Props) {
     installHook(v, p.tree, p.zoom, canvas.current);
   }, [p.tree, p.zoom, p.colorBy, p.palette, p.matches, size]);
 
-  // another tree or zoom: what was under the mouse is not there any more
+  // another tree or zoom: the frame that was under the mouse has moved
   useEffect(() => {
     setHover(null);
     p.cursor.set(-1);

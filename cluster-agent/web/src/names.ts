@@ -64,7 +64,7 @@ export function moduleOf(name: string, file: string): string {
   return file || name;
 }
 
-/** The package a frame belongs to, "" when nothing is known about it. */
+/** The package a frame belongs to, "" if it is unknown. */
 export function packageOf(name: string, file: string): string {
   if (file === KERNEL) return KERNEL;
   if (name.startsWith("[")) return "";

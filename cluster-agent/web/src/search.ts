@@ -4,7 +4,7 @@ import type { Tree } from "./tree";
 
 export interface Query {
   test: (name: string, file: string) => boolean;
-  error: string; // why a regular expression is none; "" otherwise
+  error: string; // why a regular expression is invalid; "" otherwise
 }
 
 export function compileQuery(text: string): Query | null {

@@ -17,7 +17,7 @@ function useFilter(applications: Application[]): [Application[], string, (s: str
   return [shown, filter, setFilter];
 }
 
-/** Three decimals always, so that the points stand in a line. */
+/** Always three decimals, so that the decimal points line up. */
 const coresColumn = (v: number): string => (v > 0 && v < 0.0005 ? "<0.001" : v.toFixed(3));
 
 function Name({ service }: { service: string }) {

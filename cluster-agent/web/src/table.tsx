@@ -68,7 +68,7 @@ function FunctionTable(p: Props) {
   const picked = p.search.startsWith('"');
 
   const order = useMemo(() => {
-    // a picked function is marked in its place instead of being left alone
+    // picking a function marks it where it is, instead of hiding all others
     const query = picked ? null : compileQuery(p.search);
     const rows: number[] = [];
     for (let i = 0; i < f.name.length; i++)

@@ -1,4 +1,4 @@
-// The pods that are scraped: which, how it goes, and what is wrong. Only the rows in view exist.
+// The scraped pods: their state, their profiles, and what is wrong. Only the rows in view exist.
 
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { useApi } from "./api";
@@ -173,7 +173,7 @@ function Cells({
   props: Props;
 }) {
   if (line.note)
-    // over the columns that a narrow window has too: one too many would widen the table
+    // spans the columns that a narrow window also has: one more would widen the table
     return (
       <>
         <td
@@ -297,7 +297,7 @@ function States({
   navigate: Navigate;
 }) {
   const counts = countStates(pods);
-  // what there is, and what one looks for
+  // states that occur, the selected one, and those that are always offered
   const shown = stateOrder.filter(
     (s) => counts[s] > 0 || s === state || s === "down" || s === "invalid",
   );
@@ -379,7 +379,7 @@ function NoTargets({ targets }: { targets: Targets }) {
   );
 }
 
-/** Nobody scrapes: what the server says about it, and how to change that. */
+/** Shown when scraping is off: why, and how to switch it on. */
 function ScrapingOff({ why }: { why: string }) {
   return (
     <main class="empty" data-testid="scraping-off">

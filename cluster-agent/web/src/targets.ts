@@ -63,7 +63,7 @@ export const stateMeanings: Record<PodState, string> = {
   elsewhere: "Another replica scrapes it",
 };
 
-/** What needs somebody comes first. */
+/** Pods that need attention come first. */
 export const stateOrder: PodState[] = ["down", "invalid", "pending", "up", "elsewhere"];
 
 const worst: EndpointState[] = ["down", "pending", "up"];
@@ -129,7 +129,7 @@ export function countStates(pods: Pod[]): Record<StateFilter, number> {
   return n;
 }
 
-/** Every word has to be somewhere in what the row says. */
+/** Every word must occur somewhere in the text of the row. */
 export function filterPods(pods: Pod[], state: StateFilter, text: string): Pod[] {
   const words = text.toLowerCase().split(/\s+/).filter(Boolean);
   const matches = ({ id, target: t, error }: Pod): boolean => {

@@ -112,7 +112,7 @@ interface Box {
   width: number;
 }
 
-/** Beside the selection, where they hide nothing of it; on it when it leaves no room. */
+/** Places the buttons beside the selection, or on it if there is no room. */
 function actionsLeft(box: Box, width: number): number {
   if (box.left - ACTIONS > 80) return box.left - ACTIONS;
   const right = box.left + box.width + 8;

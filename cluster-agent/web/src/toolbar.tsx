@@ -1,4 +1,4 @@
-// Second line: search, view, colours, zoom, how much to trust, export.
+// Second line: search, view, colours, zoom, quality of the data, export.
 
 import { useEffect, useRef, useState } from "preact/hooks";
 import { pprofUrl, type FlameGraph, type Selection } from "./api";

@@ -1,4 +1,4 @@
-// What is known about the frame under the mouse. Never covers it, never leaves the window.
+// Details of the frame under the mouse. Never covers it, never leaves the window.
 
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { KERNEL } from "./names";

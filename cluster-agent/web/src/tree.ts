@@ -36,7 +36,7 @@ const step = (parent: number, item: number, prime: number): number => {
   return Math.imul(h, 0x85ebca6b) >>> 0;
 };
 
-/** Throws on columns that are no tree: they would draw nonsense. */
+/** Throws if the columns are not a tree. */
 export function buildTree(c: TreeColumns): Tree {
   const n = c.nodes.name.length;
   const { name, file, depth, total, self } = c.nodes;

@@ -61,7 +61,7 @@ export const grouped = thin;
 
 export const cores = (v: number): string => `${digits(v)} ${v === 1 ? "core" : "cores"}`;
 
-/** Time that threads spent waiting, all together, per time. */
+/** Time that all threads together spent waiting, per second. */
 const WAITING = "seconds per second";
 
 /** Value of a profile in its unit. */

@@ -1,7 +1,7 @@
 //go:build ignore
 
-// Writes a file of the program beside it: "layers" of functions, each of which calls some of the next layer or
-// allocates, so that there are as many different stacks as anybody wants, of functions in the thousands.
+// Writes a file of the program beside it: "layers" of functions, each of which calls some of the next
+// layer or allocates, so that thousands of functions make any number of different stacks.
 package main
 
 import (

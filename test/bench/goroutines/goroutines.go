@@ -1,6 +1,7 @@
-// As many goroutines as the first argument says (100,000), which wait as those of a server do: most for a request, deep
-// in a few dozen handlers, some in sleep and some for a lock. With a second argument, so many of them wake up and wait again
-// each second. "ready" on standard output means that all of them wait; it ends with its standard input.
+// Starts as many goroutines as its first argument says (100,000), which wait like those of a server:
+// most for a request, deep in a few dozen handlers, some in sleep and some for a lock. With a second
+// argument, so many of them wake up and wait again each second. Prints "ready" when all of them wait.
+// Exits at the end of its input.
 package main
 
 import (

@@ -1,5 +1,5 @@
-// What waiting costs: to each line of its input, "mutex", "channel" or "service", it answers with the nanoseconds of CPU time
-// that one operation took, and ends with its input.
+// Measures what waiting costs: answers each line of its input, "mutex", "channel" or "service", with
+// the CPU time in nanoseconds that one operation took. Exits at the end of its input.
 package main
 
 import (
@@ -29,7 +29,7 @@ func spin(n int) {
 	}
 }
 
-// Four goroutines that do little else than to wait for one lock.
+// Four goroutines that do little but wait for one lock.
 func mutex(n int) {
 	var all sync.WaitGroup
 	for g := 0; g < 4; g++ {

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// As much of an API server as watching pods takes: lists in pages, and a watch in which now and then the status of a pod
-// is written anew, as kubelets do it.
+// As much of an API server as watching pods takes: lists in pages, and a watch in which the status of
+// a pod is sometimes written again, as kubelets do.
 type api struct {
 	cluster *cluster
 	podPort int
@@ -59,7 +59,7 @@ type event struct {
 	Object object `json:"object"`
 }
 
-// About as large as pods are: 5 KB, most of it of no interest to us.
+// About as large as real pods: 5 KB, most of which the agent ignores.
 func (a *api) pod(i int, version int64) object {
 	application := a.cluster.app(i)
 	replicaSet := fmt.Sprintf("%s-%x", application.name, 0x5f6b7c8d)

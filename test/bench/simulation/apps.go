@@ -86,8 +86,8 @@ func makeFunctions(r *rand.Rand, name string) []function {
 	return fs
 }
 
-// Stacks of a call tree: each shares the part next to the root with the one before. Of every five one is
-// there twice, as Go's heap profile has one sample for each size of object.
+// Stacks of a call tree: each shares the part next to the root with the previous one. One in five
+// occurs twice, as Go's heap profile has one sample for each size of object.
 func makeStacks(r *rand.Rand, numFunctions, n int) [][]frame {
 	var stacks [][]frame
 	var last []frame // root first

@@ -76,7 +76,8 @@ func (c *cluster) countInFlight(change int) {
 	}
 }
 
-// The first scrape of a target may come at any time, and so its slot after that: from then on they come in time.
+// The first scrape of a target, and the one in its slot after that, may come at any time; later ones
+// must be on time.
 func (c *cluster) arrive(pod int, k kind) {
 	now := time.Now()
 	c.mu.Lock()

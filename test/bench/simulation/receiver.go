@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// Takes every upload, and adds it up.
+// Accepts every upload and adds up its values.
 type receiver struct {
 	cluster *cluster
 	readers sync.Pool // of *gzip.Reader: they are large
