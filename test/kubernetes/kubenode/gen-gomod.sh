@@ -12,7 +12,8 @@ staging=v0.${kubernetes#v1.}
 toolchain=go1.26.8
 go=${GO:-go}
 
-theirs=$("$go" mod download -json "k8s.io/kubernetes@$kubernetes" | sed -n 's/.*"GoMod": "\(.*\)".*/\1/p')
+theirs=$("$go" mod download -json "k8s.io/kubernetes@$kubernetes" |
+	sed -n 's/.*"GoMod": "\(.*\)".*/\1/p')
 {
 	echo "module kubenode"
 	# the behaviour of the runtime that the release was tested with
