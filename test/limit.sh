@@ -1,19 +1,23 @@
 #!/bin/bash
-# limit.sh SECONDS COMMAND...: runs a command that must end within SECONDS; its exit status, or 124 if it did not.
+# limit.sh SECONDS COMMAND...: runs a command that must end within SECONDS; its exit status, or
+# 124 if it did not.
 #
-# A command that is late says where it stands before it is killed: the kernel's and the debugger's stacks of all threads of all
-# its processes, on standard error. Then all of them are killed, whatever process group or session they have moved to: every
-# descendant inherits $TEST_LIMIT, and is found by that. The same happens to what a failed command leaves behind.
+# A command that is late says where it stands before it is killed: the kernel's and the debugger's
+# stacks of all threads of all its processes, on standard error. Then all of them are killed,
+# whatever process group or session they have moved to: every descendant inherits $TEST_LIMIT, and
+# is found by that. The same happens to what a failed command leaves behind.
 #
-# A thread in an uninterruptible read of a FUSE file ignores SIGKILL until the file system's connection is aborted. That
-# happens when its server is among the killed, and otherwise through /sys/fs/fuse/connections.
+# A thread in an uninterruptible read of a FUSE file ignores SIGKILL until the file system's
+# connection is aborted. That happens when its server is among the killed, and otherwise through
+# /sys/fs/fuse/connections.
 set -u
 seconds=$1
 shift
 TEST_LIMIT=${TEST_LIMIT:-}/$$
 pid='' waiter=''
 
-# ours: the processes of the command. Reading an environment can hang with the process, so that has a limit too.
+# ours: the processes of the command. Reading an environment can hang with the process, so that
+# has a limit too.
 ours()
 {
 	timeout -s KILL 20 grep -lzsE --line-buffered "^TEST_LIMIT=$TEST_LIMIT(/|\$)" /proc/[0-9]*/environ 2>/dev/null |

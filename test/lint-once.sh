@@ -1,7 +1,8 @@
 #!/bin/bash
-# lint-once.sh DEPENDENCIES [FILE...] -- COMMAND...: runs a static check unless it has passed before, in this or another
-# checkout, with the same command and tool on the same content of all files: those that the compiler has listed in
-# DEPENDENCIES (a .d file, with all headers of the system) and FILE... What has passed is an empty file in $DEPS/lint.
+# lint-once.sh DEPENDENCIES [FILE...] -- COMMAND...: runs a static check unless it has passed
+# before, in this or another checkout, with the same command and tool on the same content of all
+# files: those that the compiler has listed in DEPENDENCIES (a .d file, with all headers of the
+# system) and FILE... What has passed is an empty file in $DEPS/lint.
 set -eu
 list=$1
 shift

@@ -1,18 +1,22 @@
 #!/bin/bash
-# "make test" and "make test-quick": every check of the repository as stages, each of them a make target: run-all.sh [quick]
+# "make test" and "make test-quick": every check of the repository as stages, each of them a make
+# target: run-all.sh [quick]
 #
-# The stages are a graph (at the end of this file): each begins when those that it needs have passed and there is room for it.
-# There are three kinds of stages:
+# The stages are a graph (at the end of this file): each begins when those that it needs have
+# passed and there is room for it. There are three kinds of stages:
 #
-#   clock   real daemons and workloads against the clock, which wait more than they work: one at once, at normal priority
-#   wait    takes its time, however much room there is: begins at once, niced a little
-#   cpu     work for all processors: two at once, so that one fills the gaps of the other; niced, because nothing in them depends
+#   clock   real daemons and workloads against the clock, which wait more than they work: one at
+#   once, at normal priority wait    takes its time, however much room there is: begins at once,
+#   niced a little cpu     work for all processors: two at once, so that one fills the gaps of the
+#   other; niced, because nothing in them depends
 #           on how fast it runs
 #
-# Every stage prints what it counted in the form "N passed, N failed[, N skipped]", or as Node's test runner does ("# pass N" …);
-# a stage that counts nothing is one test. A stage that is late is killed with its stacks shown, and has failed (limit.sh).
-# Whole output: build/test/<stage>.log. The summary has the time and the CPU time of each stage, the ten slowest tests, the
-# skips, and as its last line "N passed, N failed, N skipped". With CI set in the environment, a skip fails the run.
+# Every stage prints what it counted in the form "N passed, N failed[, N skipped]", or as Node's
+# test runner does ("# pass N" …); a stage that counts nothing is one test. A stage that is late
+# is killed with its stacks shown, and has failed (limit.sh). Whole output:
+# build/test/<stage>.log. The summary has the time and the CPU time of each stage, the ten slowest
+# tests, the skips, and as its last line "N passed, N failed, N skipped". With CI set in the
+# environment, a skip fails the run.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 unset MAKEFLAGS MAKELEVEL MFLAGS
@@ -24,8 +28,8 @@ jobs=$(nproc)
 MAKE=${MAKE:-make}
 started=$(date +%s)
 
-# What was compiled before, by this checkout or another, is not compiled again. Debian's links of that name call ccache
-# in place of every compiler; the folder may not be there before "deps".
+# What was compiled before, by this checkout or another, is not compiled again. Debian's links of
+# that name call ccache in place of every compiler; the folder may not be there before "deps".
 export CCACHE_DIR=${CCACHE_DIR:-${DEPS:?}/ccache} CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=1 CCACHE_MAXSIZE=${CCACHE_MAXSIZE:-2G}
 export PATH=/usr/lib/ccache:$PATH
 
@@ -47,7 +51,8 @@ counts_of()
 		END { if (n) print p + 0, f + 0, s + 0 }'
 }
 
-# run NAME COMMAND...: leaves NAME.log, NAME.result (passed failed skipped) and NAME.times (seconds, CPU seconds)
+# run NAME COMMAND...: leaves NAME.log, NAME.result (passed failed skipped) and NAME.times
+# (seconds, CPU seconds)
 run()
 {
 	local name=$1 nice from=$EPOCHREALTIME status c p f s wall cpu TIMEFORMAT='%U %S'
@@ -92,8 +97,9 @@ run()
 declare -A kind=() needs=() limit=() command=() stage_of=() passed=()
 stages=() pending=() running_cpu=0 running_clock=0 running=0
 
-# stage NAME KIND MINUTES "NEEDS" [COMMAND]: earlier ones begin first when several could. It needs that others have passed, or,
-# with a ~ before the name, only ended. The default command is the make target.
+# stage NAME KIND MINUTES "NEEDS" [COMMAND]: earlier ones begin first when several could. It needs
+# that others have passed, or, with a ~ before the name, only ended. The default command is the
+# make target.
 stage()
 {
 	stages+=("$1")
@@ -232,8 +238,9 @@ if [ "$what" = quick ]; then
 	finish
 fi
 
-# Those against the clock are the longest way, so they begin first. The agents of check-e2e read every Go process of the machine,
-# and some of its tests count what could not be read: it runs without the programs of the Go matrix beside it.
+# Those against the clock are the longest way, so they begin first. The agents of check-e2e read
+# every Go process of the machine, and some of its tests count what could not be read: it runs
+# without the programs of the Go matrix beside it.
 stage check-go-matrix wait 60 build
 stage check-bpf clock 15 build
 stage check-pipeline clock 20 build

@@ -1,6 +1,6 @@
 #!/bin/bash
-# Replays every committed corpus through its fuzz target, JOBS at once: run-fuzz-corpus.sh DIR fuzz_a fuzz_b …
-# A target without a corpus fails: it would prove nothing.
+# Replays every committed corpus through its fuzz target, JOBS at once: run-fuzz-corpus.sh DIR
+# fuzz_a fuzz_b … A target without a corpus fails: it would prove nothing.
 set -u
 dir=$1
 shift

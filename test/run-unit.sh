@@ -1,9 +1,11 @@
 #!/bin/bash
-# Runs unit test binaries; prints one line each with the time that it took, and the whole output of those that fail.
+# Runs unit test binaries; prints one line each with the time that it took, and the whole output
+# of those that fail.
 #
 #   JOBS=N          so many at once (default: 1)
 #   RUNNER=COMMAND  what runs them (valgrind …)
-#   TEST_SECONDS=N  a binary that takes longer is shown with its stacks, killed and has failed (limit.sh)
+#   TEST_SECONDS=N  a binary that takes longer is shown with its stacks, killed and has failed
+#   (limit.sh)
 set -u
 here=$(dirname "$0")
 jobs=${JOBS:-1}
@@ -28,7 +30,8 @@ run()
 	status=$?
 	took=$(awk -v from="$from" -v to="$EPOCHREALTIME" 'BEGIN { printf "%.1f", to - from }')
 	p=$(count PASSED "$out") f=$(count FAILED "$out") s=$(count SKIPPED "$out")
-	# a crash, a sanitizer's report, lateness or no test at all are failures that cmocka did not count
+	# a crash, a sanitizer's report, lateness or no test at all are failures that cmocka did
+	# not count
 	if [ "$f" -eq 0 ] && { [ "$status" -ne 0 ] || [ "$p" -eq 0 ]; }; then
 		f=1
 	fi

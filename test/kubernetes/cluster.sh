@@ -1,32 +1,38 @@
 #!/bin/bash
 # A throw-away Kubernetes for the tests: cluster.sh COMMAND. Needs root.
 #
-#   up                    etcd and kube-apiserver on 127.0.0.1. No controllers, so whatever is written
+#   up                    etcd and kube-apiserver on 127.0.0.1. No controllers, so whatever is
+#   written
 #                         stays as it is: pods may name nodes that do not exist. KN_CONTROLLERS=1
 #                         adds kube-controller-manager and kube-scheduler.
-#   up-node               a node that runs pods: all of these, containerd, kubelet and kube-proxy, in
+#   up-node               a node that runs pods: all of these, containerd, kubelet and kube-proxy,
+#   in
 #                         a network namespace of its own
 #   kubectl ARG...        as administrator
-#   exec COMMAND...       in the cluster's network namespace; KN_DIR and KUBECONFIG are set, kubectl is in PATH
-#   import FILE           makes an image archive (make-image.sh) known to the node
-#   stop NAME [SIGNAL]    ends one daemon, by SIGTERM or what is given: kube-apiserver, etcd, …
-#   start NAME            starts it again and waits until it works
-#   signal NAME SIGNAL    STOP makes it hang, CONT go on
-#   compact               resource versions of the past expire (410), except what kube-apiserver still
+#   exec COMMAND...       in the cluster's network namespace; KN_DIR and KUBECONFIG are set,
+#   kubectl is in PATH import FILE           makes an image archive (make-image.sh) known to the
+#   node stop NAME [SIGNAL]    ends one daemon, by SIGTERM or what is given: kube-apiserver, etcd,
+#   … start NAME            starts it again and waits until it works signal NAME SIGNAL    STOP
+#   makes it hang, CONT go on compact               resource versions of the past expire (410),
+#   except what kube-apiserver still
 #                         has in memory; prints the newest revision of etcd
 #   status                what runs, with its memory
 #   down                  ends everything and removes all of it but the logs
 #
-# A cluster is its folder, $KN_DIR (default: build/kubernetes/clusters/default): everything that it has
-# elsewhere, a cgroup and a network namespace, is named after that. So any number can be up at the same
-# time, and "up" clears away what a killed run left in the same folder. The other settings are
-# for "up" and "up-node", later commands remember them:
+# A cluster is its folder, $KN_DIR (default: build/kubernetes/clusters/default): everything that
+# it has elsewhere, a cgroup and a network namespace, is named after that. So any number can be up
+# at the same time, and "up" clears away what a killed run left in the same folder. The other
+# settings are for "up" and "up-node", later commands remember them:
 #
 #   KN_PORT=6443 KN_ETCD_PORT=2379   on 127.0.0.1; in a node's own namespace they are always free
-#   KN_APISERVER_FLAGS               more flags of kube-apiserver, split at blanks; "start" takes new ones.
-#       --watch-cache=false              watches come from etcd, so that "compact" ends those of the past with 410
-#       --min-request-timeout=1          a watch that does not say timeoutSeconds ends after 1 to 2 s
-#       --token-auth-file=F --anonymous-auth=false   bearer tokens of F; without one 401 instead of 403
+#   KN_APISERVER_FLAGS               more flags of kube-apiserver, split at blanks; "start" takes
+#   new ones.
+#       --watch-cache=false              watches come from etcd, so that "compact" ends those of
+#       the past with 410
+#       --min-request-timeout=1          a watch that does not say timeoutSeconds ends after 1 to
+#       2 s
+#       --token-auth-file=F --anonymous-auth=false   bearer tokens of F; without one 401 instead
+#       of 403
 #   KN_BIN                           the folder of build.sh's programs
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)

@@ -1,7 +1,7 @@
 #!/bin/sh
 # make-image.sh OUT.tar NAME:TAG PROGRAM [ARG...]: a container image that runs PROGRAM with these
-# arguments, as "docker save" writes it. In it is nothing but that program and those in $ALSO, all in
-# /bin, with the libraries they need.
+# arguments, as "docker save" writes it. In it is nothing but that program and those in $ALSO, all
+# in /bin, with the libraries they need.
 set -eu
 out=$1 name=$2
 shift 2

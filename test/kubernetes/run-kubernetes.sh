@@ -2,8 +2,8 @@
 # Runs test/kubernetes/*.test.js, or those named: run-kubernetes.sh watch pods.node
 #
 # Files called *.node.test.js run in the network namespace of one cluster with a node, which they
-# share, with the images $KN_IMAGES on it, one after the other. All others start what they need themselves
-# and run three at a time.
+# share, with the images $KN_IMAGES on it, one after the other. All others start what they need
+# themselves and run three at a time.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 if [ "$(id -u)" -ne 0 ]; then
