@@ -120,7 +120,7 @@ int merged_stacks_make(struct merged_stacks *ret, const struct profile *p, const
 	struct hash_index by_hash;
 	int r = make_steps(&steps, p);
 
-	if (r < 0)
+	if (r != 0)
 		return r;
 	m.stacks = arena_calloc(p->arena, p->n_samples, sizeof(*m.stacks));
 	m.values = arena_calloc(p->arena, (size_t)p->n_samples * n_columns, sizeof(*m.values));

@@ -41,7 +41,9 @@ build_all() {
 	case $variant in
 	unoptimized) build_with 0 -gcflags='all=-N -l' -ldflags='-s -w' ;;
 	headerless) build_headerless ;;
-	race) build_with 1 -race -ldflags='-s -w' ;;
+	# said, although it is the default: the linker leaves the flag out if its trial of gcc fails
+	# for whatever reason, and the race detector cannot run in a position-independent executable
+	race) build_with 1 -race -ldflags='-s -w -extldflags=-no-pie' ;;
 	v3) GOAMD64=v3 build_with 0 -ldflags='-s -w' ;;
 	gold) build_with 1 -ldflags='-s -w -linkmode=external -extldflags=-fuse-ld=gold' ;;
 	random-heap) GOEXPERIMENT=randomizedheapbase64 build_with 0 -ldflags='-s -w' ;;
