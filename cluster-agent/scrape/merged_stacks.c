@@ -57,21 +57,20 @@ static struct step step_of(const struct profile_location *l, const uint64_t *fun
 	return s;
 }
 
-static int make_steps(struct step **ret, const struct profile *p)
+/* Returns NULL if there is no memory for it. */
+static struct step *make_steps(const struct profile *p)
 {
 	uint64_t *functions = arena_calloc(p->arena, p->n_functions, sizeof(*functions));
 	struct step *steps = arena_calloc(p->arena, p->n_locations, sizeof(*steps));
 
 	if (!functions || !steps)
-		return arena_error(p->arena, p->n_locations * sizeof(*steps) +
-						     p->n_functions * sizeof(*functions));
+		return NULL;
 	for (uint32_t i = 0; i < p->n_functions; i++)
 		functions[i] = hash_numbers(hash_text(&p->functions[i].name),
 					    hash_text(&p->functions[i].file));
 	for (uint32_t i = 0; i < p->n_locations; i++)
 		steps[i] = step_of(&p->locations[i], functions);
-	*ret = steps;
-	return 0;
+	return steps;
 }
 
 static uint64_t hash_stack(const struct profile_sample *s, const struct step *steps)
@@ -116,12 +115,13 @@ int merged_stacks_make(struct merged_stacks *ret, const struct profile *p, const
 		       uint32_t n_columns, struct err *err)
 {
 	struct merged_stacks m = {.n_columns = n_columns};
-	struct step *steps = NULL;
+	struct step *steps = make_steps(p);
 	struct hash_index by_hash;
-	int r = make_steps(&steps, p);
+	int r;
 
-	if (r != 0)
-		return r;
+	if (!steps)
+		return arena_error(p->arena, p->n_locations * sizeof(*steps) +
+						     p->n_functions * sizeof(uint64_t));
 	m.stacks = arena_calloc(p->arena, p->n_samples, sizeof(*m.stacks));
 	m.values = arena_calloc(p->arena, (size_t)p->n_samples * n_columns, sizeof(*m.values));
 	if (!m.stacks || !m.values)
