@@ -6,7 +6,8 @@ analyzed := $(lint_c:%.c=$(O)/lint/%.analyzed)
 bpf_c    := $(wildcard bpf/*.c bpf/*.h)
 formatted := $(filter %.c,$(src_all)) $(src_test_all) $(hdrs) $(bpf_c)
 
-lint_checks := lint-format lint-headers lint-layers lint-files lint-size lint-docs lint-shell lint-analyze lint-tidy lint-cppcheck
+lint_checks := lint-format lint-headers lint-layers lint-files lint-size lint-docs lint-shell \
+               lint-analyze lint-tidy lint-cppcheck
 lint: ## all static checks, JOBS at a time
 	$(Q)$(MAKE) -j$(JOBS) -k --output-sync=target $(lint_checks)
 	@find $(DEPS)/lint -type f -mtime +30 -delete

@@ -3,11 +3,14 @@
 src_lib     := $(filter-out test/lib/fuzz_main.c,$(sort $(wildcard test/lib/*.c)))
 hdrs        := $(filter %.h,$(src_all)) $(sort $(wildcard test/lib/*.h))
 # what the formatter and the size check look at
-src_test_all := $(sort $(wildcard $(patsubst %,test/%/*.c,unit bpf store pipeline lib runner fuzz docs go-symbols go-matrix))) \
+src_test_all := $(sort $(wildcard \
+                $(patsubst %,test/%/*.c,unit bpf store pipeline lib runner fuzz docs go-symbols go-matrix))) \
                 test/bench/go_cost.c test/bench/count_stacks.c
 # those that take longest begin first
-slow_tests  := $(wildcard $(patsubst %,test/unit/test_%.c,go_hang go_processes symbol_truth scraper replica_simulation go_worker go_reader))
-unit_tests  := $(patsubst test/unit/%.c,$(O)/test/unit/%,$(slow_tests) $(filter-out $(slow_tests),$(sort $(wildcard test/unit/test_*.c))))
+slow_tests  := $(wildcard $(patsubst %,test/unit/test_%.c,go_hang runtime_processes symbol_truth scraper \
+                                         replica_simulation go_worker go_reader))
+unit_tests  := $(patsubst test/unit/%.c,$(O)/test/unit/%,$(slow_tests) \
+                          $(filter-out $(slow_tests),$(sort $(wildcard test/unit/test_*.c))))
 bpf_tests   := $(patsubst test/bpf/%.c,$(O)/test/bpf/%,$(sort $(wildcard test/bpf/test_*.c)))
 store_tests := $(patsubst test/store/%.c,$(O)/test/store/%,$(sort $(wildcard test/store/test_*.c)))
 pipeline_tests := $(patsubst test/pipeline/%.c,$(O)/test/pipeline/%,$(sort $(wildcard test/pipeline/test_*.c)))
@@ -83,7 +86,8 @@ $(O)/test/go-matrix/check_%: $(call obj,test/go-matrix/check_%.c test/go-matrix/
                              test/go-matrix/heap_process.c) $(O)/libnode.a $(O)/libcommon.a
 	$(call say,LINK)
 	$(Q)mkdir -p $(@D) && $(CC) $(LDFLAGS_ALL) -o $@ $^ $(libs_node)
-check-go-matrix: $(call go_check,heap between stress locks goroutines gc containers) $(O)/coroot-node-agent ## profiles of Go programs against their own, for many releases (GO_VERSIONS=)
+go_matrix := $(call go_check,heap between stress locks goroutines gc containers) $(O)/coroot-node-agent
+check-go-matrix: $(go_matrix) ## profiles of Go programs of many releases against their own (GO_VERSIONS=)
 	$(Q)NODE_AGENT=$(abspath $(O))/coroot-node-agent test/go-matrix/go-matrix.sh $< "$$(test/setup/go.sh)"
 	$(Q)test/go-matrix/debian-programs.sh $(call go_check,heap between)
 	$(Q)test/go-matrix/go-stress.sh $(call go_check,stress) "$$(test/setup/go.sh)"
@@ -145,7 +149,8 @@ check-e2e: all $(e2e_modules) $(e2e_workloads) ## both agents on real workloads,
 test-programs: all $(bpf_tests) $(store_tests) $(pipeline_tests) $(e2e_workloads) $(O)/test/go-symbols/check_symbols \
                $(call go_check,heap between stress locks goroutines gc containers guest)
 
-# ---- on a Kubernetes of our own: built once, by the hash of its sources; images of a workload, one per release of Go ----
+# ---- on a Kubernetes of our own -----------------------------------------------
+# Built once, by the hash of its sources; images of a workload, one per release of Go.
 kubernetes_go := 1.21.13 1.23.4 1.26.8
 kubernetes-build: ## build the Kubernetes that the tests run on, once (about 8 minutes of CPU time)
 	$(Q)test/kubernetes/build.sh "$$(test/setup/go.sh)"
@@ -160,11 +165,11 @@ build/kubernetes/cluster-agent.tar: $(O)/coroot-cluster-agent test/kubernetes/ma
 	$(call say,IMAGE)
 	$(Q)mkdir -p $(@D) && test/kubernetes/make-image.sh $@ localhost/cluster-agent:1 $(abspath $<)
 kubernetes_images := build/kubernetes/cluster-agent.tar $(kubernetes_go:%=build/kubernetes/workload-%.tar)
-check-kubernetes: all $(kubernetes_images) ## discovery and scraping on a real Kubernetes (KUBERNETES="api cluster.node")
+check-kubernetes: all $(kubernetes_images) ## discovery and scraping on a Kubernetes (KUBERNETES="api cluster.node")
 	$(Q)KN_BIN=$$(test/kubernetes/build.sh "$$(test/setup/go.sh)") && export KN_BIN && \
 	    KN_GO_VERSIONS="$(kubernetes_go)" KN_IMAGES="$(kubernetes_images)" test/kubernetes/run-kubernetes.sh $(KUBERNETES)
 
-.PHONY: deps test test-quick test-programs check-clean-machine check check-runner check-asan check-tsan check-valgrind check-fuzz replay check-bpf check-kernels \
-        check-go-symbols \
-        check-go-matrix check-go-arm64 check-store check-pipeline check-page page-server check-e2e kubernetes-build \
+.PHONY: deps test test-quick test-programs check-clean-machine check check-runner check-asan check-tsan \
+        check-valgrind check-fuzz replay check-bpf check-kernels check-go-symbols check-go-matrix \
+        check-go-arm64 check-store check-pipeline check-page page-server check-e2e kubernetes-build \
         check-kubernetes
