@@ -62,13 +62,14 @@ launch() {
 	exec 9>"$work/in"
 }
 
-# said WORD: waits until the target has printed it, five minutes at most; fails at once if it exits
+# said WORD: waits until the target has printed it, five minutes at most; fails at once if $pid
+# exits
 said() {
 	local alive=1
 	for _ in $(seq 6000); do
 		grep -q "^$1" "$work/out" && return
 		[ -n "$alive" ] || break
-		kill -0 "$pid" 2>/dev/null || alive=
+		[ -z "$pid" ] || kill -0 "$pid" 2>/dev/null || alive=
 		sleep 0.05
 	done
 	echo "it has not printed \"$1\" but: $(tail -n 1 "$work/out")"
