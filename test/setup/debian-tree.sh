@@ -86,8 +86,11 @@ if [ ! -d "$base" ]; then
 		{ tail -n 20 "$log" >&2; rm -rf "$new"; fail "debootstrap failed"; }
 	mv -T "$new" "$base" 2>/dev/null || rm -rf "$new"
 fi
-# what is mounted below a tree of that name belongs to another run's namespace, and is not seen here
-rm -rf "$root"
+# A process that an interrupted run left behind may still write to its tree: out of the way first.
+# What is mounted there belongs to that run's namespace, and is not seen here.
+rm -rf "$dir"/old.* 2>/dev/null || true
+[ ! -d "$root" ] || mv -T "$root" "$dir/old.$$"
+rm -rf "$dir/old.$$" 2>/dev/null || true
 cp -a --reflink=auto "$base" "$root"
 copy_settings
 git clone -q . "$root/root/agents"
