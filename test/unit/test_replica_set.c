@@ -232,6 +232,8 @@ static void store_lease(struct fixture *f, const char *name, const char *holder)
 
 	pthread_mutex_lock(&f->lock);
 	l = l ? l : find(f, "");
+	if (!l)
+		abort(); /* more leases than the fixture has room for */
 	snprintf(l->name, sizeof(l->name), "%s", name);
 	snprintf(l->holder, sizeof(l->holder), "%s", holder);
 	l->version = ++f->version;

@@ -123,7 +123,7 @@ static void send(struct world *w, unsigned i, enum what what)
 		.sent_local_ns = local_ns(w, n),
 		.effect_ns = w->now_ns + draw(w, w->max_latency_ns),
 	};
-	snprintf(f->holder, sizeof(f->holder), "%s", n->own.holder);
+	snprintf(f->holder, sizeof(f->holder), "%.23s", n->own.holder);
 	f->answer_ns = f->effect_ns + draw(w, w->max_latency_ns);
 	/* half of the lost requests still have their effect, at some time */
 	if (cut) {
