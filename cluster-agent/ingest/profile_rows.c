@@ -26,11 +26,14 @@
 #define LOST "lost:"
 
 /* The sender may repeat the upload later if there was no memory, but not if it is too large. */
+static int memory_error(int r, struct err *err)
+{
+	return r == -EFBIG ? err_set(err, r, "profile needs more memory than allowed") : r;
+}
+
 static int no_room(const struct profile *p, size_t size, struct err *err)
 {
-	int r = arena_error(p->arena, size);
-
-	return r == -EFBIG ? err_set(err, r, "profile needs more memory than allowed") : r;
+	return memory_error(arena_error(p->arena, size), err);
 }
 
 static int check_times(struct profile_rows *r, const struct profile_rows_limits *limits,
@@ -179,12 +182,14 @@ static int merge_stacks(struct profile_rows *r, uint32_t *stack_of, struct err *
 	const struct profile *p = r->profile;
 	uint64_t *hashes = arena_calloc(p->arena, p->n_samples + 1, sizeof(*hashes));
 	struct hash_index by_hash;
+	int e;
 
 	r->stacks = arena_calloc(p->arena, p->n_samples + 1, sizeof(*r->stacks));
 	if (!hashes || !r->stacks)
 		return no_room(p, (p->n_samples + 1) * sizeof(*r->stacks), err);
-	if (hash_index_init(&by_hash, p->arena, p->n_samples, r->stacks, sizeof(*r->stacks)) < 0)
-		return no_room(p, 2 * p->n_samples * sizeof(*by_hash.slots), err);
+	e = hash_index_init(&by_hash, p->arena, p->n_samples, r->stacks, sizeof(*r->stacks));
+	if (e < 0)
+		return memory_error(e, err);
 	stack_hash_all(r->locations, p->samples, p->n_samples, hashes);
 	for (uint32_t i = 0; i < p->n_samples; i++) {
 		uint32_t *slot = hash_index_slot(&by_hash, hashes[i]);

@@ -55,16 +55,20 @@ unsigned upload_set_get(const struct upload_set *s, struct upload_id id)
 	return e ? e->n_tables : 0;
 }
 
+/*
+ * An entry is taken out and added again so that it becomes the youngest. The one that is evicted
+ * from a full set serves as the new one: then there is nothing to allocate that could fail.
+ */
 void upload_set_put(struct upload_set *s, struct upload_id id, unsigned n_tables)
 {
 	struct entry *e = find(s, id);
 
-	/* removed and added again, so that it becomes the youngest */
+	if (!e && HASH_COUNT(s->entries) == UPLOAD_SET_MAX)
+		e = s->entries;
 	if (e)
-		drop(s, e);
-	else if (HASH_COUNT(s->entries) == UPLOAD_SET_MAX)
-		drop(s, s->entries);
-	e = calloc(1, sizeof(*e));
+		HASH_DEL(s->entries, e);
+	else
+		e = calloc(1, sizeof(*e));
 	if (!e)
 		return;
 	e->id = id;

@@ -300,6 +300,32 @@ static void text_to_hash_is_bounded(void **state)
 	assert_int_equal(profile_rows_make(&r, &f.profile, &limits, NULL), -EFBIG);
 }
 
+/* -ENOMEM would make the sender repeat for ever what can never be stored. */
+static void a_profile_that_exceeds_the_arena_is_never_taken_for_a_lack_of_memory(void **state)
+{
+	static struct profile_sample samples[5000];
+	CLEANUP(teardown) struct fixture f;
+	struct profile_rows r;
+	size_t n_fitted = 0;
+
+	(void)state;
+	setup(&f);
+	for (size_t i = 0; i < ARRAY_SIZE(samples); i++)
+		samples[i] = (struct profile_sample){plain, 2, f.values[0]};
+	f.profile.samples = samples;
+	f.profile.n_samples = ARRAY_SIZE(samples);
+	for (size_t limit = 4096; limit < 1 << 20; limit += 4096) {
+		int result;
+
+		arena_fini(&f.arena);
+		arena_init(&f.arena, limit);
+		result = profile_rows_make(&r, &f.profile, &limits, NULL);
+		assert_int_equal(result, n_fitted > 0 || result == 0 ? 0 : -EFBIG);
+		n_fitted += result == 0;
+	}
+	assert_true(n_fitted > 0);
+}
+
 static int make_rows(void *arg)
 {
 	CLEANUP(teardown) struct fixture f;
@@ -327,6 +353,8 @@ int main(void)
 		cmocka_unit_test(a_nameless_type_is_skipped),
 		cmocka_unit_test(observations_are_values_by_period),
 		cmocka_unit_test(losses_come_from_the_comments),
+		cmocka_unit_test(
+			a_profile_that_exceeds_the_arena_is_never_taken_for_a_lack_of_memory),
 		cmocka_unit_test(bad_types_are_refused),
 		cmocka_unit_test(absurd_times_are_refused),
 		cmocka_unit_test(values_that_make_no_sense_are_refused),
