@@ -27,6 +27,7 @@
 #include "common/limits.h"
 #include "common/system/clock.h"
 #include "common/telemetry/log.h"
+#include "common/upload/upload_url.h"
 #include "version.h"
 
 #define MAX_CONNECTIONS 1000u
@@ -340,20 +341,25 @@ int cluster_agent_run(struct cluster_agent *a)
 {
 	const struct cluster_options *o = a->opts;
 
-	if (cluster_options_forward(o))
+	if (cluster_options_forward(o)) {
+		AUTO_FREE char *url = strdup(o->coroot_url);
+
+		if (url)
+			upload_url_remove_user(url);
 		log_info("listening", "address=%s port=%u coroot_url=%s", o->listen,
-			 http_server_port(a->base.server), LOG_QUOTED(o->coroot_url));
-	else
+			 http_server_port(a->base.server), LOG_QUOTED(url ?: ""));
+	} else {
 		log_info("listening", "address=%s port=%u storage=%s data_dir=%s", o->listen,
 			 http_server_port(a->base.server), cluster_storage_names[o->storage],
 			 LOG_QUOTED(o->data_dir));
+	}
 	return agent_run(&a->base);
 }
 
 /*
  * Everything that the server may have passed a request to must answer before the server can be
- * freed, and may itself be freed only after the server, whose threads call it. Uploads are stored;
- * queries are ended.
+ * freed, and may itself be freed only after the server, whose threads call it and read its metrics.
+ * Uploads are stored; queries are ended.
  */
 void cluster_agent_free(struct cluster_agent *a)
 {
@@ -369,7 +375,7 @@ void cluster_agent_free(struct cluster_agent *a)
 		ingest_feed_flush(a->feed);
 	if (a->ingest)
 		ingest_stop(a->ingest, agent_time_left_ns(&a->base));
-	store_writer_free(a->writer);
+	store_writer_stop(a->writer);
 	if (a->web)
 		web_api_stop(a->web);
 	agent_close_server(&a->base);
@@ -379,6 +385,7 @@ void cluster_agent_free(struct cluster_agent *a)
 	profile_handler_free(a->handler);
 	ingest_feed_free(a->feed);
 	ingest_free(a->ingest);
+	store_writer_free(a->writer);
 	store_close(a->store);
 	agent_fini(&a->base);
 	free(a);

@@ -210,8 +210,6 @@ int pod_scraping_new(struct pod_scraping **ret, const struct pod_scraping_config
 
 void pod_scraping_stop(struct pod_scraping *p)
 {
-	discovery_free(p->discovery);
-	p->discovery = NULL;
 	scraper_stop(p->scraper);
 }
 

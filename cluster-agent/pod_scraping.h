@@ -30,7 +30,10 @@ bool pod_scraping_wanted(const struct cluster_options *o);
 /* Returns 0, or -errno with one line in err: an unreadable kubeconfig, a bad setting. */
 int pod_scraping_new(struct pod_scraping **ret, const struct pod_scraping_config *cfg,
 		     struct err *err) MUST_CHECK;
-/* Ends scraping and discovery. Later requests for the targets are answered 503. */
+/*
+ * Ends scraping, for when the loop does not turn any more; metrics can be read until
+ * pod_scraping_free(). Later requests for the targets are answered 503.
+ */
 void pod_scraping_stop(struct pod_scraping *p);
 /* After the HTTP server is freed, whose threads may still ask for the targets. */
 void pod_scraping_free(struct pod_scraping *p);

@@ -16,6 +16,7 @@
 #include "cluster-agent/scrape/target_table.h"
 #include "cluster-agent/scrape/targets_page.h"
 #include "common/system/clock.h"
+#include "common/upload/upload_url.h"
 
 struct scraper {
 	struct scraper_config cfg;
@@ -149,26 +150,13 @@ void scraper_set_discovery(struct scraper *s, bool synced, const char *problem)
 	s->discovery_problem = strdup(problem);
 }
 
-/* Credentials in the URL must not appear on the page. */
-static void remove_user(char *url)
-{
-	char *host = strstr(url, "://"), *at;
-
-	if (!host)
-		return;
-	host += strlen("://");
-	at = memrchr(host, '@', strcspn(host, "/?#"));
-	if (at)
-		memmove(host, at + 1, strlen(at + 1) + 1);
-}
-
 int scraper_set_forwarding(struct scraper *s, const char *url)
 {
 	char *copy = strdup(url);
 
 	if (!copy)
 		return -ENOMEM;
-	remove_user(copy);
+	upload_url_remove_user(copy);
 	free(s->forwarding);
 	s->forwarding = copy;
 	return 0;

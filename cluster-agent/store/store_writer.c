@@ -314,6 +314,12 @@ int store_writer_new(struct store_writer **ret, const struct store_writer_config
 	return 0;
 }
 
+void store_writer_stop(struct store_writer *w)
+{
+	if (w)
+		worker_pool_stop(w->pool);
+}
+
 void store_writer_free(struct store_writer *w)
 {
 	if (!w)

@@ -46,7 +46,12 @@ typedef void (*store_done_fn)(void *ctx, int result);
 
 /* Returns 0, -ENOMEM, or -EAGAIN if the system has no thread left. */
 int store_writer_new(struct store_writer **ret, const struct store_writer_config *cfg) MUST_CHECK;
-/* Commits what is queued, calls every done function, joins the thread. */
+/*
+ * Commits what is queued, calls every done function, joins the thread. Its metrics can be read
+ * until store_writer_free(). May be repeated; NULL is allowed.
+ */
+void store_writer_stop(struct store_writer *w);
+/* Stops it first. NULL is allowed. */
 void store_writer_free(struct store_writer *w);
 DEFINE_CLEANUP(struct store_writer *, store_writer_free);
 

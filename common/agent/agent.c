@@ -18,7 +18,7 @@
 #include "common/telemetry/process_metrics.h"
 
 #define BEAT_NS (1 * NS_PER_S)
-/* Kubernetes and systemd kill after 30 and 90 s; the README promises ten. */
+/* Kubernetes and systemd kill after 30 and 90 s; ten is what we promise. */
 #define AGENT_STOP_NS (8 * NS_PER_S)
 #define AGENT_EXIT_NS (9 * NS_PER_S)
 #define UPLOAD_RETRY_MAX_NS (30 * NS_PER_S)

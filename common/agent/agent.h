@@ -5,7 +5,7 @@
  * SIGTERM or SIGINT begins the stop: the owner hands over what it still has (stop), uploads are
  * tried at once, and the loop ends when the owner says that it is done and no upload is pending, or
  * after AGENT_STOP_NS. A second signal ends the loop at once. The agent is to exit within ten
- * seconds of the first signal (README): what is freed after the loop takes agent_time_left_ns().
+ * seconds of the first signal: what is freed after the loop takes agent_time_left_ns().
  *
  * Loop thread only.
  */

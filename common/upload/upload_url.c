@@ -71,3 +71,15 @@ int upload_url_from_collector(char **ret, const char *collector)
 	*ret = url;
 	return 0;
 }
+
+void upload_url_remove_user(char *url)
+{
+	char *host = strstr(url, "://"), *at;
+
+	if (!host)
+		return;
+	host += strlen("://");
+	at = memrchr(host, '@', strcspn(host, "/?#"));
+	if (at)
+		memmove(host, at + 1, strlen(at + 1) + 1);
+}

@@ -21,4 +21,7 @@ int upload_url_make(char **ret, const char *endpoint, const struct upload_label 
 /* "http://host:port[/base]" → "http://host:port[/base]/v1/profiles". Returns 0 or -ENOMEM. */
 int upload_url_from_collector(char **ret, const char *collector) MUST_CHECK;
 
+/* Removes "user:password@" in place, for URLs that are shown or logged. */
+void upload_url_remove_user(char *url);
+
 #endif /* COMMON_UPLOAD_UPLOAD_URL_H */

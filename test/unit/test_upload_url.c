@@ -53,6 +53,20 @@ static void the_collector_endpoint_gets_the_path(void **state)
 	assert_string_equal(slash, "http://h:1/base/v1/profiles");
 }
 
+static void credentials_are_removed_from_a_url_that_is_shown(void **state)
+{
+	char with[] = "https://user:p%40ss@h:1/base?x=a@b", without[] = "http://h/@x",
+	     other[] = "h:1";
+
+	(void)state;
+	upload_url_remove_user(with);
+	assert_string_equal(with, "https://h:1/base?x=a@b");
+	upload_url_remove_user(without);
+	assert_string_equal(without, "http://h/@x");
+	upload_url_remove_user(other);
+	assert_string_equal(other, "h:1");
+}
+
 static int make_one(void *arg)
 {
 	const struct upload_label labels[] = {{"service.name", "/system.slice/x.service"}, {}};
@@ -75,6 +89,7 @@ int main(void)
 		cmocka_unit_test(an_endpoint_with_a_query_keeps_it),
 		cmocka_unit_test(a_url_no_server_takes_is_refused),
 		cmocka_unit_test(the_collector_endpoint_gets_the_path),
+		cmocka_unit_test(credentials_are_removed_from_a_url_that_is_shown),
 		cmocka_unit_test(survives_every_failed_allocation),
 	};
 
