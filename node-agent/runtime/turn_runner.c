@@ -116,11 +116,15 @@ int runtime_turn_add(struct runtime_turn *t, const struct container_values *incr
 static int check_image(struct runtime_process *p, uint64_t image)
 {
 	bool is_new = p->image != 0 && p->image != image;
+	int r = is_new ? p->ops->session_reset(p->session, RUNTIME_BASELINE_ZERO) : 0;
 
-	p->image = image;
+	/* until the session is reset, the next turn has to see that the image is new */
+	if (r < 0)
+		return r;
 	if (is_new && p->share)
 		container_share_restart(p->share);
-	return is_new ? p->ops->session_reset(p->session, RUNTIME_BASELINE_ZERO) : 0;
+	p->image = image;
+	return 0;
 }
 
 static void close_turn(struct runtime_turn *t)

@@ -29,11 +29,13 @@ uint8_t file_notes_get(const struct file_notes *n, uint64_t key)
 
 void file_notes_add(struct file_notes *n, uint64_t key, uint8_t note)
 {
-	struct file_note *e;
+	struct file_note *e = n->table;
 
-	if (HASH_COUNT(n->table) >= FILE_NOTES_MAX)
-		return;
-	e = table_malloc(sizeof(*e));
+	/* the table is iterated in the order of insertion, so its head is the oldest */
+	if (HASH_COUNT(n->table) == FILE_NOTES_MAX)
+		HASH_DEL(n->table, e);
+	else
+		e = table_malloc(sizeof(*e));
 	if (!e)
 		return;
 	*e = (struct file_note){.key = key, .note = note};

@@ -1,6 +1,6 @@
 /*
- * Remembers small facts about a file by 64-bit keys: number → number. Bounded: when it is full,
- * further notes are not kept. For one thread.
+ * Remembers small facts about a file by 64-bit keys: number → number. Bounded: a new
+ * note replaces the oldest of a full set. For one thread.
  */
 #ifndef NODE_AGENT_GO_TARGET_FILE_NOTES_H
 #define NODE_AGENT_GO_TARGET_FILE_NOTES_H
@@ -23,7 +23,7 @@ uint8_t file_notes_get(const struct file_notes *n, uint64_t key);
 
 /*
  * Adds a note other than 0 with a key that has none. It is a cache, so the note is just not
- * kept if there is no room or no memory for it.
+ * kept if there is no memory for it.
  */
 void file_notes_add(struct file_notes *n, uint64_t key, uint8_t note);
 
