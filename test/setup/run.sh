@@ -3,7 +3,7 @@
 #
 #   PORT=10301        page and API of the cluster-agent, on 127.0.0.1
 #   NODE_PORT=10300   metrics of the node-agent, on 127.0.0.1
-#   RUN_DIR=build/run profiles (data/), spool (wal/), logs
+#   RUN_DIR=build/run profiles (data/) and logs
 #   INTERVAL=10s      how often the node-agent sends
 #
 # The node-agent needs root, so all of this runs through sudo when it is not; the cluster-agent
@@ -34,7 +34,6 @@ if [ -n "${SUDO_UID:-}" ] && [ "$SUDO_UID" -ne 0 ]; then
 	as_user=(setpriv "--reuid=$SUDO_UID" "--regid=$SUDO_GID" --init-groups)
 fi
 "${as_user[@]}" mkdir -p "$dir/data" || exit 1
-mkdir -p "$dir/wal" || exit 1
 cluster_log=$dir/cluster-agent.log
 node_log=$dir/node-agent.log
 : >"$cluster_log"
