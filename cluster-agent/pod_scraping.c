@@ -13,10 +13,10 @@
 #include <stdatomic.h>
 
 #include "cluster-agent/discover/discovery.h"
-#include "cluster-agent/kubernetes/kube_client.h"
-#include "cluster-agent/kubernetes/kube_config_load.h"
 #include "cluster-agent/replica/replica_set.h"
 #include "cluster-agent/scrape/scraper.h"
+#include "common/kubernetes/kube_client.h"
+#include "common/kubernetes/kube_config_load.h"
 #include "common/limits.h"
 #include "common/system/open_files.h"
 #include "common/telemetry/log.h"

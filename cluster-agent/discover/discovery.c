@@ -21,8 +21,8 @@
 
 #include "cluster-agent/discover/known_pods.h"
 #include "cluster-agent/discover/pod_target.h"
-#include "cluster-agent/kubernetes/kube_watch.h"
 #include "common/data/arena.h"
+#include "common/kubernetes/kube_watch.h"
 
 #define MAX_NAMESPACE_BYTES 63
 

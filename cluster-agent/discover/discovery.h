@@ -13,8 +13,8 @@
 #define CLUSTER_AGENT_DISCOVER_DISCOVERY_H
 
 #include "cluster-agent/discover/scrape_target.h"
-#include "cluster-agent/kubernetes/kube_client.h"
 #include "common/base.h"
+#include "common/kubernetes/kube_client.h"
 #include "common/system/loop.h"
 #include "common/telemetry/metrics.h"
 

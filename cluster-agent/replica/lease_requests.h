@@ -2,9 +2,9 @@
 #ifndef CLUSTER_AGENT_REPLICA_LEASE_REQUESTS_H
 #define CLUSTER_AGENT_REPLICA_LEASE_REQUESTS_H
 
-#include "cluster-agent/kubernetes/kube_client.h"
 #include "cluster-agent/replica/lease_json.h"
 #include "common/base.h"
+#include "common/kubernetes/kube_client.h"
 
 enum lease_answer {
 	LEASE_ANSWER_OK,

@@ -19,9 +19,9 @@
 #ifndef CLUSTER_AGENT_REPLICA_REPLICA_SET_H
 #define CLUSTER_AGENT_REPLICA_REPLICA_SET_H
 
-#include "cluster-agent/kubernetes/kube_client.h"
 #include "cluster-agent/replica/replica_times.h"
 #include "common/base.h"
+#include "common/kubernetes/kube_client.h"
 #include "common/system/loop.h"
 #include "common/telemetry/metrics.h"
 

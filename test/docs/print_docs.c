@@ -101,7 +101,7 @@ static const struct {
 	const char *prefix;
 } special[] = {
 	{"common/http/http_server.c", SECTION_CLUSTER, ""},
-	{"cluster-agent/kubernetes/kube_watch_metrics.c", SECTION_CLUSTER,
+	{"common/kubernetes/kube_watch_metrics.c", SECTION_CLUSTER,
 	 "coroot_cluster_agent_kubernetes_pods"},
 };
 

@@ -5,7 +5,7 @@
 #include <jansson.h>
 #include <strings.h>
 
-#include "cluster-agent/kubernetes/kube_config_parse.h"
+#include "common/kubernetes/kube_config_parse.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

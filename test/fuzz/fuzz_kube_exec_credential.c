@@ -1,5 +1,5 @@
 /* Any bytes as the answer of an exec plugin: a sentence, or something that can be sent. */
-#include "cluster-agent/kubernetes/kube_exec_credential.h"
+#include "common/kubernetes/kube_exec_credential.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -1,5 +1,5 @@
 /* Any bytes as the body of a refusal: always one valid line that fits. */
-#include "cluster-agent/kubernetes/kube_status.h"
+#include "common/kubernetes/kube_status.h"
 #include "common/text/utf8.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

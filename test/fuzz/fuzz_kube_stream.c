@@ -2,8 +2,8 @@
 #include <errno.h>
 #include <jansson.h>
 
-#include "cluster-agent/kubernetes/kube_stream.h"
 #include "common/data/hash.h"
+#include "common/kubernetes/kube_stream.h"
 
 #define MAX_OBJECT_BYTES 48
 

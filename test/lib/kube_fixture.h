@@ -7,8 +7,8 @@
 
 #include <pthread.h>
 
-#include "cluster-agent/kubernetes/kube_client.h"
 #include "common/http/http_server.h"
+#include "common/kubernetes/kube_client.h"
 #include "common/system/loop.h"
 
 struct kube_fixture {

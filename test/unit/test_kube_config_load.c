@@ -2,8 +2,8 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
-#include "cluster-agent/kubernetes/kube_config_load.h"
-#include "cluster-agent/kubernetes/kube_config_parse.h"
+#include "common/kubernetes/kube_config_load.h"
+#include "common/kubernetes/kube_config_parse.h"
 #include "test/lib/unit.h"
 
 struct fixture {

@@ -1,6 +1,6 @@
 #include <errno.h>
 
-#include "cluster-agent/kubernetes/kube_config_parse.h"
+#include "common/kubernetes/kube_config_parse.h"
 #include "test/lib/unit.h"
 
 static const char whole[] = "apiVersion: v1\n"

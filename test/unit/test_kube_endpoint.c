@@ -1,6 +1,6 @@
 #include <errno.h>
 
-#include "cluster-agent/kubernetes/kube_endpoint.h"
+#include "common/kubernetes/kube_endpoint.h"
 #include "test/lib/unit.h"
 
 static void requests_go_to_the_server(void **state)

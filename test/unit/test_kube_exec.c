@@ -3,7 +3,7 @@
 #include <signal.h>
 #include <sys/stat.h>
 
-#include "cluster-agent/kubernetes/kube_exec.h"
+#include "common/kubernetes/kube_exec.h"
 #include "common/system/clock.h"
 #include "test/lib/unit.h"
 

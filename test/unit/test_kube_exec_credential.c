@@ -1,7 +1,7 @@
 #include <errno.h>
 #include <jansson.h>
 
-#include "cluster-agent/kubernetes/kube_exec_credential.h"
+#include "common/kubernetes/kube_exec_credential.h"
 #include "test/lib/unit.h"
 
 #define V1 "client.authentication.k8s.io/v1"

@@ -1,4 +1,4 @@
-#include "cluster-agent/kubernetes/kube_status.h"
+#include "common/kubernetes/kube_status.h"
 #include "test/lib/unit.h"
 
 static void the_message_of_a_status_is_shown(void **state)

@@ -1,4 +1,4 @@
-#include "cluster-agent/kubernetes/kube_stream.h"
+#include "common/kubernetes/kube_stream.h"
 
 #include <errno.h>
 

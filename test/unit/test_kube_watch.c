@@ -1,4 +1,4 @@
-#include "cluster-agent/kubernetes/kube_watch.h"
+#include "common/kubernetes/kube_watch.h"
 
 #include <errno.h>
 

@@ -1,5 +1,5 @@
 /* kube_watch while the credentials of its client change. */
-#include "cluster-agent/kubernetes/kube_watch.h"
+#include "common/kubernetes/kube_watch.h"
 #include "common/telemetry/log.h"
 #include "test/lib/kube_fixture.h"
 #include "test/lib/unit.h"

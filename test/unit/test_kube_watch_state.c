@@ -1,4 +1,4 @@
-#include "cluster-agent/kubernetes/kube_watch_state.h"
+#include "common/kubernetes/kube_watch_state.h"
 
 #include <errno.h>
 

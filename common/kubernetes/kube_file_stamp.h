@@ -1,0 +1,21 @@
+/*
+ * Detects whether a file has changed since it was read, by its identity, size and change time.
+ * A missing file has a stamp, too.
+ */
+#ifndef COMMON_KUBERNETES_KUBE_FILE_STAMP_H
+#define COMMON_KUBERNETES_KUBE_FILE_STAMP_H
+
+#include "common/base.h"
+
+struct kube_file_stamp {
+	uint64_t dev, ino, size, changed_ns; /* all 0: does not exist */
+};
+
+/*
+ * path may be NULL, which counts as missing. Follows symbolic links, like those of a mounted
+ * Secret.
+ */
+struct kube_file_stamp kube_file_stamp(const char *path);
+bool kube_file_stamp_equal(const struct kube_file_stamp *a, const struct kube_file_stamp *b);
+
+#endif /* COMMON_KUBERNETES_KUBE_FILE_STAMP_H */

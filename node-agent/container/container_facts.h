@@ -1,0 +1,29 @@
+/* What a container runtime or the API server knows about one container. */
+#ifndef NODE_AGENT_CONTAINER_CONTAINER_FACTS_H
+#define NODE_AGENT_CONTAINER_CONTAINER_FACTS_H
+
+#include "common/base.h"
+
+/*
+ * Untrusted texts, as the source sent them; whoever makes names of them checks them. NULL and
+ * "" mean the same: not known to this source.
+ */
+struct container_facts {
+	const char *id;        /* the runtime's, as in cgroup paths: 64 hex digits */
+	const char *name;      /* in a pod, the container's name there: "nginx" */
+	const char *image;     /* "docker.io/library/nginx:1.27" */
+	const char *namespace; /* of the pod; NULL outside Kubernetes */
+	const char *pod;
+	const char *pod_uid;
+	/*
+	 * Who controls the pod, for pods whose name does not say it (kube_names.h): "web" for a
+	 * Deployment's pod. NULL if the source does not know; the pod's own name if nobody does.
+	 */
+	const char *owner;
+	/* The whole container id under another orchestrator: "/swarm/…", "/nomad/…". */
+	const char *path;
+	bool sandbox;            /* the pod's pause container, or gVisor's sandbox */
+	bool profiling_disabled; /* coroot.com/ebpf-profiling: "disabled" */
+};
+
+#endif /* NODE_AGENT_CONTAINER_CONTAINER_FACTS_H */
