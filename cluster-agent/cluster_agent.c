@@ -27,6 +27,7 @@
 #include "common/limits.h"
 #include "common/system/clock.h"
 #include "common/telemetry/log.h"
+#include "common/upload/receiver_wishes.h"
 #include "common/upload/upload_url.h"
 #include "version.h"
 
@@ -270,6 +271,17 @@ static void serve_upload(void *ctx, struct http_exchange *x)
 				  "this agent keeps no profiles: send them to its --coroot-url");
 }
 
+static void serve_wishes(void *ctx, struct http_exchange *x)
+{
+	struct cluster_agent *a = ctx;
+	const char *json = receiver_wishes_json(&RECEIVER_WISHES_COROOT);
+
+	if (a->handler)
+		profile_handler_serve_wishes(a->handler, x);
+	else
+		http_respond_static(x, "application/json", json, strlen(json), false);
+}
+
 /* One address for people and programs, as in Prometheus: browsers ask for HTML. */
 static void serve_targets(void *ctx, struct http_exchange *x)
 {
@@ -290,6 +302,7 @@ static int listen_on(struct cluster_agent *a, struct err *err)
 {
 	const struct http_route routes[] = {
 		{"POST", "/v1/profiles", LIMIT_UPLOAD_BYTES, serve_upload, a},
+		{"GET", "/v1/profiles", 0, serve_wishes, a},
 		{"GET", "/api/*", 0, serve_api, a},
 		{"GET", "/readyz", 0, serve_ready, a},
 		{"GET", "/targets", 0, serve_targets, a},

@@ -8,6 +8,7 @@
 #include "common/telemetry/log.h"
 #include "common/telemetry/metrics.h"
 #include "common/text/utf8.h"
+#include "common/upload/receiver_wishes.h"
 
 #define RETRY_AFTER_S "5"
 /* more than a whole request line may have */
@@ -168,6 +169,17 @@ void profile_handler_serve(void *ctx, struct http_exchange *x)
 	}
 	/* upload_done() frees it, or already has */
 	TAKE_PTR(r);
+}
+
+void profile_handler_serve_wishes(void *ctx, struct http_exchange *x)
+{
+	const struct profile_handler *h = ctx;
+	const char *json = receiver_wishes_json(&RECEIVER_WISHES_OWN);
+
+	if (!http_exchange_has_api_key(x, h->cfg.api_key))
+		http_respond_text(x, 401, "wrong or missing X-Api-Key");
+	else
+		http_respond_static(x, "application/json", json, strlen(json), false);
 }
 
 int profile_handler_new(struct profile_handler **ret, const struct profile_handler_config *cfg)

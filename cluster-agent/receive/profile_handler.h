@@ -31,5 +31,7 @@ int profile_handler_register(struct profile_handler *h, struct metrics *ms) MUST
 
 /* An http_handler_fn; ctx is the handler. */
 void profile_handler_serve(void *ctx, struct http_exchange *x);
+/* The same for GET: how profiles should be named (receiver_wishes.h). */
+void profile_handler_serve_wishes(void *ctx, struct http_exchange *x);
 
 #endif /* CLUSTER_AGENT_RECEIVE_PROFILE_HANDLER_H */

@@ -1,4 +1,7 @@
 #include "common/text/kube_names.h"
+
+#include <errno.h>
+
 #include "test/lib/unit.h"
 
 static void check_owner(const char *pod, const char *want)
@@ -59,11 +62,176 @@ static void names_need_no_end(void **state)
 	assert_int_equal(kube_owner_len("web-\0", 5), 0);
 }
 
+static void controllers_stand_for_workloads(void **state)
+{
+	static const struct {
+		const char *kind, *name, *pod, *want;
+	} cases[] = {
+		{"ReplicaSet", "web-7d4b9c6f55", "web-7d4b9c6f55-x2x4z", "web"},
+		{"ReplicaSet", "handmade", "handmade-x2x4z", "handmade"},
+		{"ReplicaSet", "web-", "web--x2x4z", "web-"},
+		{"Job", "hello-28283967", "hello-28283967-khz2f", "hello"},
+		{"Job", "migrate", "migrate-khz2f", "migrate"},
+		{"StatefulSet", "db-0", "db-0-0", "db-0"},
+		{"Workflow", "train-x", "train-x-step", "train-x"},
+		{"Node", "node1", "etcd-node1", "etcd"},
+		{"Node", "node1", "etcd", "etcd"},
+		{"Node", "node1", "-node1", "-node1"},
+		{"Node", "node1", "node1", "node1"},
+		{"ReplicaSet", "a/b", "web", ""},
+		{"ReplicaSet", NULL, "web", ""},
+		{NULL, "web-7d4b9c6f55", "web", ""},
+		{"Node", "node1", NULL, ""},
+		{"Node", "node1", "a b", ""},
+	};
+	char ret[KUBE_PART_BYTES];
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		kube_owner_name(ret, cases[i].kind, cases[i].name, cases[i].pod);
+		assert_string_equal(ret, cases[i].want);
+	}
+}
+
+/* 28283967 minutes after the epoch */
+#define CRON_S (INT64_C(28283967) * 60)
+#define DAY_S (INT64_C(24) * 3600)
+
+struct naming_case {
+	struct kube_pod pod;
+	int64_t now_s;
+	const char *own_id, *own_service, *coroot_id, *coroot_service;
+};
+
+static const struct naming_case naming_cases[] = {
+	/* a rule matches: both the same, whatever the owner */
+	{{"shop", "web-7d4b9c6f55-x2x4z", "nginx", "another", NULL},
+	 0,
+	 "/k8s/shop/web-7d4b9c6f55-x2x4z/nginx",
+	 "/k8s/shop/web",
+	 "/k8s/shop/web-7d4b9c6f55-x2x4z/nginx",
+	 "/k8s/shop/web"},
+	/* a Deployment's pod whose name was cut off at 63 bytes, by its owner only */
+	{{"shop", "a-long-name0x2x4z", "nginx", "a-long-name0", "node1"},
+	 0,
+	 "/k8s/shop/a-long-name0x2x4z/nginx",
+	 "/k8s/shop/a-long-name0",
+	 "/k8s/shop/a-long-name0x2x4z/nginx",
+	 "/k8s/shop/a-long-name0x2x4z/nginx"},
+	{{"kube-system", "etcd-edge", "etcd", NULL, "edge"},
+	 0,
+	 "/k8s/kube-system/etcd-edge/etcd",
+	 "/k8s/kube-system/etcd",
+	 "/k8s/kube-system/etcd-edge/etcd",
+	 "/k8s/kube-system/etcd-edge/etcd"},
+	{{"default", "bare", "main", "", ""},
+	 0,
+	 "/k8s/default/bare/main",
+	 "/k8s/default/bare",
+	 "/k8s/default/bare/main",
+	 "/k8s/default/bare/main"},
+	/* a cron job's, now, six days later and before, and eight days later */
+	{{"default", "hello-28283967-khz2f", "xz", "hello", "node1"},
+	 CRON_S,
+	 "/k8s/default/hello-28283967-khz2f/xz",
+	 "/k8s/default/hello",
+	 "/k8s-cronjob/default/hello/xz",
+	 "/k8s-cronjob/default/hello/xz"},
+	{{"default", "hello-28283967-khz2f", "xz", "hello", "node1"},
+	 CRON_S + 6 * DAY_S,
+	 "/k8s/default/hello-28283967-khz2f/xz",
+	 "/k8s/default/hello",
+	 "/k8s-cronjob/default/hello/xz",
+	 "/k8s-cronjob/default/hello/xz"},
+	{{"default", "hello-28283967-khz2f", "xz", "hello", "node1"},
+	 CRON_S - 6 * DAY_S,
+	 "/k8s/default/hello-28283967-khz2f/xz",
+	 "/k8s/default/hello",
+	 "/k8s-cronjob/default/hello/xz",
+	 "/k8s-cronjob/default/hello/xz"},
+	{{"default", "hello-28283967-khz2f", "xz", "hello", "node1"},
+	 CRON_S + 8 * DAY_S,
+	 "/k8s/default/hello-28283967-khz2f/xz",
+	 "/k8s/default/hello",
+	 "/k8s/default/hello-28283967-khz2f/xz",
+	 "/k8s/default/hello"},
+	/* the container is not known */
+	{{"default", "bare", NULL, NULL, NULL},
+	 0,
+	 NULL,
+	 "/k8s/default/bare",
+	 NULL,
+	 "/k8s/default/bare"},
+};
+
+static void check_name(int r, const char *got, const char *want)
+{
+	assert_int_equal(r, want ? 0 : -EINVAL);
+	if (want)
+		assert_string_equal(got, want);
+}
+
+static void each_naming_names_container_and_service(void **state)
+{
+	char ret[KUBE_NAME_BYTES];
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(naming_cases); i++) {
+		const struct naming_case *c = &naming_cases[i];
+		int r = kube_container_id(ret, &c->pod, KUBE_NAMING_OWN, c->now_s);
+
+		check_name(r, ret, c->own_id);
+		r = kube_service_name(ret, &c->pod, KUBE_NAMING_OWN, c->now_s);
+		check_name(r, ret, c->own_service);
+		r = kube_container_id(ret, &c->pod, KUBE_NAMING_COROOT, c->now_s);
+		check_name(r, ret, c->coroot_id);
+		r = kube_service_name(ret, &c->pod, KUBE_NAMING_COROOT, c->now_s);
+		check_name(r, ret, c->coroot_service);
+	}
+}
+
+static void names_that_are_not_valid_are_refused(void **state)
+{
+	static const struct kube_pod bad[] = {
+		{NULL, "web", "c", NULL, NULL},       {"", "web", "c", NULL, NULL},
+		{"ns", NULL, "c", NULL, NULL},        {"ns", "", "c", NULL, NULL},
+		{"n/s", "web", "c", NULL, NULL},      {"ns", "we b", "c", NULL, NULL},
+		{"ns", "web", "c\n", NULL, NULL},     {"ns", "web", "c", "a/b", NULL},
+		{"ns", "w\xc3\xb6", "c", NULL, NULL},
+	};
+	char ret[KUBE_NAME_BYTES];
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
+		assert_int_equal(kube_service_name(ret, &bad[i], KUBE_NAMING_OWN, 0), -EINVAL);
+		assert_int_equal(kube_container_id(ret, &bad[i], KUBE_NAMING_OWN, 0), -EINVAL);
+	}
+}
+
+static void the_longest_names_fit(void **state)
+{
+	char part[KUBE_PART_BYTES], too_long[KUBE_PART_BYTES + 1], ret[KUBE_NAME_BYTES];
+	const struct kube_pod pod = {part, part, part, part, NULL};
+
+	(void)state;
+	memset(part, 'a', sizeof(part) - 1);
+	part[sizeof(part) - 1] = '\0';
+	memset(too_long, 'a', sizeof(too_long) - 1);
+	too_long[sizeof(too_long) - 1] = '\0';
+	assert_int_equal(kube_container_id(ret, &pod, KUBE_NAMING_COROOT, 0), 0);
+	assert_int_equal(strlen(ret), strlen("/k8s///") + 3 * strlen(part));
+	assert_false(kube_part_is_valid(too_long));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(owners_are_named_as_in_coroot),
 		cmocka_unit_test(names_need_no_end),
+		cmocka_unit_test(controllers_stand_for_workloads),
+		cmocka_unit_test(each_naming_names_container_and_service),
+		cmocka_unit_test(names_that_are_not_valid_are_refused),
+		cmocka_unit_test(the_longest_names_fit),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
