@@ -9,6 +9,9 @@
  * three standard deviations, and that the profiler can be switched off again.
  * check_heap worker PROC PID: the same by the agent's own thread, with PROC for /proc, which has
  * only that process.
+ * check_heap often PID DONE FILE: reads the heap of a process repeatedly from its start on, until
+ * the file DONE exists, and writes the sums of what was allocated.
+ * check_heap sums FILE THEIRS: checks that these sums are those of a profile, to the last byte.
  * check_heap same OURS THEIRS: checks that two profiles have the same stacks, function by
  * function and line by line, with the same four values each.
  */
@@ -383,6 +386,96 @@ static int do_same(const char *ours, const char *theirs)
 	return n == 0 && a.n > 8 ? 0 : 1;
 }
 
+/* ---- often ---- */
+
+#define OFTEN_TRIES 1000
+#define OFTEN_PAUSE_US 5000
+#define OFTEN_ROUNDS_MIN 5
+
+/* Adds up what all stacks have allocated: objects and bytes. */
+static int add_allocs(const struct buf *pprof, int64_t sums[2])
+{
+	CLEANUP(arena_fini) struct arena arena;
+	struct err err = {""};
+	struct profile p;
+	int r;
+
+	arena_init(&arena, LIMIT_PPROF_ARENA_BYTES);
+	r = pprof_decode(&p, &arena, pprof->data, pprof->len, &err);
+	for (uint32_t i = 0; r == 0 && i < p.n_samples; i++) {
+		sums[0] += p.samples[i].values[0];
+		sums[1] += p.samples[i].values[1];
+	}
+	return r;
+}
+
+/* The process may not have begun: its program may still be loading. */
+static int wait_for_go(struct heap_process *s, const char *pid)
+{
+	int r = -EAGAIN;
+
+	for (int i = 0; r != 0 && i < OFTEN_TRIES; i++) {
+		r = heap_process_init(s, pid, BUCKET_HISTORY_FROM_ZERO);
+		if (r == 0)
+			return 0;
+		heap_process_fini(s);
+		*s = (struct heap_process){0};
+		usleep(OFTEN_PAUSE_US);
+	}
+	return r;
+}
+
+static int do_often(const char *pid, const char *done, const char *file)
+{
+	CLEANUP(heap_process_fini) struct heap_process s = {0};
+	int64_t sums[2] = {0, 0};
+	int n_rounds = 0, r = wait_for_go(&s, pid);
+	bool is_last = false;
+	FILE *f;
+
+	for (; r == 0 && !is_last; n_rounds++) {
+		CLEANUP(buf_fini) struct buf out;
+
+		buf_init(&out, LIMIT_UPLOAD_BYTES);
+		is_last = access(done, F_OK) == 0;
+		r = heap_process_read(&s, &out);
+		/* the runtime may not have begun either */
+		if (r < 0 && n_rounds == 0 && !is_last) {
+			n_rounds--;
+			r = 0;
+		}
+		if (r == 0 && s.reading.n_samples > 0 && out.len > 0)
+			r = add_allocs(&out, sums);
+		usleep(is_last ? 0 : OFTEN_PAUSE_US);
+	}
+	f = r == 0 ? fopen(file, "we") : NULL;
+	if (!f || n_rounds < OFTEN_ROUNDS_MIN) {
+		printf("read %d times: %s\n", n_rounds, strerror(-r));
+		return 1;
+	}
+	fprintf(f, "%" PRId64 " %" PRId64 "\n", sums[0], sums[1]);
+	printf("%d rounds", n_rounds);
+	return fclose(f) == 0 ? 0 : 1;
+}
+
+static int do_sums(const char *ours, const char *theirs)
+{
+	CLEANUP(profile_stacks_fini) struct profile_stacks s = {0};
+	int64_t have[2] = {0, 0}, want[2] = {0, 0};
+	FILE *f = fopen(ours, "re");
+
+	if (!f || fscanf(f, "%" SCNd64 " %" SCNd64, &have[0], &have[1]) != 2 || fclose(f) != 0 ||
+	    profile_stacks_load(&s, theirs, N_VALUES) < 0)
+		return 1;
+	for (size_t i = 0; i < s.n; i++) {
+		want[0] += s.stacks[i].values[0];
+		want[1] += s.stacks[i].values[1];
+	}
+	printf(", %" PRId64 " objects of %" PRId64 ", %" PRId64 " bytes of %" PRId64 "\n", have[0],
+	       want[0], have[1], want[1]);
+	return have[0] == want[0] && have[1] == want[1] && want[0] > 0 ? 0 : 1;
+}
+
 int main(int argc, char **argv)
 {
 	if ((argc == 4 || argc == 5) && strcmp(argv[1], "read") == 0)
@@ -391,6 +484,10 @@ int main(int argc, char **argv)
 		return do_rename(argv[2]);
 	if (argc == 5 && strcmp(argv[1], "after") == 0)
 		return do_after(argv[2], argv[3], argv[4]);
+	if (argc == 5 && strcmp(argv[1], "often") == 0)
+		return do_often(argv[2], argv[3], argv[4]);
+	if (argc == 4 && strcmp(argv[1], "sums") == 0)
+		return do_sums(argv[2], argv[3]);
 	if (argc == 4 && strcmp(argv[1], "same") == 0)
 		return do_same(argv[2], argv[3]);
 	if (argc == 4 && strcmp(argv[1], "force") == 0)
@@ -399,6 +496,7 @@ int main(int argc, char **argv)
 		return do_worker(argv[2], argv[3]);
 	fprintf(stderr, "usage: check_heap read PID FILE [LIBRARY] | check_heap rename PID "
 			"| check_heap after OTHER PID FILE | check_heap force PID DONE "
-			"| check_heap worker PROC PID | check_heap same OURS THEIRS\n");
+			"| check_heap worker PROC PID | check_heap same OURS THEIRS "
+			"| check_heap often PID DONE FILE | check_heap sums FILE THEIRS\n");
 	return 2;
 }

@@ -62,6 +62,20 @@ heap() {
 		"$check" same "$work/ours" "$work/theirs"
 }
 
+# often NAME: profiles of many intervals, while the program works, add up to what it reports at the
+# end, to the last byte
+often() {
+	local reader status
+	launch_shape "$1" 0
+	"$check" often "$pid" "$work/done" "$work/sums" &
+	reader=$!
+	said ready
+	status=$?
+	touch "$work/done"
+	wait "$reader" && [ $status -eq 0 ] && fetch 'heap?gc=0' &&
+		"$check" sums "$work/sums" "$work/theirs"
+}
+
 # plugin NAME RATE: the same, and the profile has code of the plugin
 plugin() {
 	heap "$1" "$2" && zcat "$work/ours" | grep -aq 'keptByPlugin' &&
@@ -178,6 +192,7 @@ check_few() {
 		try 5 heap "$name" 0
 		try 5 heap "$name" 4096
 	done
+	try 5 often stripped
 	try 5 overwritten stripped
 	try 5 overwritten pie
 	check_in_file plain pie

@@ -71,7 +71,8 @@ static int add(struct heap_profile *p, const uint64_t *stack, uint32_t n, struct
 	b.n_stack = n;
 	b.stack = b.copy;
 	memcpy(b.copy, stack, n * sizeof(*stack));
-	return heap_profile_add(p, &b, &counts, active.allocs + future.allocs);
+	return heap_profile_add(p, &b, &counts,
+				(struct heap_growth){0, active.allocs + future.allocs});
 }
 
 static void finish(struct fixture *f)

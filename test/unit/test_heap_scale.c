@@ -43,6 +43,51 @@ static void test_absurd_counts_stay_in_range(void **state)
 	check(UINT64_MAX, UINT64_C(1) << 47, 524288, INT64_C(1) << 62, INT64_C(1) << 62);
 }
 
+/* Counts that grow by a few in each of a thousand intervals, as those of real records do. */
+static void check_sum(uint64_t before, uint64_t size, uint64_t rate)
+{
+	struct heap_amount sum = {0, 0}, whole;
+	struct heap_growth count = {before, before};
+
+	for (uint64_t i = 0; i < 1000; i++) {
+		struct heap_amount a;
+
+		count = (struct heap_growth){count.now, count.now + i * i % 3};
+		a = heap_scale_growth(count, size, rate);
+		assert_true(a.objects >= (int64_t)(count.now - count.before));
+		sum.objects += a.objects;
+		sum.bytes += a.bytes;
+	}
+	whole = heap_scale(count.now, size, rate);
+	sum.objects += heap_scale(before, size, rate).objects;
+	sum.bytes += heap_scale(before, size, rate).bytes;
+	assert_int_equal(sum.objects, whole.objects);
+	assert_int_equal(sum.bytes, whole.bytes);
+}
+
+static void test_growths_of_intervals_add_up_to_that_of_the_whole(void **state)
+{
+	static const uint64_t sizes[] = {16, 4096, 524288, 300000, 1 << 20, 5 << 20};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(sizes); i++) {
+		check_sum(0, sizes[i], 524288);
+		check_sum(12345, sizes[i], 524288);
+		check_sum(7, sizes[i], 1);
+	}
+}
+
+static void test_a_count_that_has_not_grown_stands_for_nothing(void **state)
+{
+	const struct heap_growth same = {5, 5}, fell = {5, 4},
+				 huge = {UINT64_C(1) << 62, (UINT64_C(1) << 62) + 1};
+
+	(void)state;
+	assert_int_equal(heap_scale_growth(same, 16, 524288).objects, 0);
+	assert_int_equal(heap_scale_growth(fell, 16, 524288).objects, 0);
+	assert_int_equal(heap_scale_growth(huge, 16, 524288).bytes, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -51,6 +96,8 @@ int main(void)
 		cmocka_unit_test(test_with_a_rate_of_one_each_object_is_counted),
 		cmocka_unit_test(test_nothing_stands_for_nothing),
 		cmocka_unit_test(test_absurd_counts_stay_in_range),
+		cmocka_unit_test(test_growths_of_intervals_add_up_to_that_of_the_whole),
+		cmocka_unit_test(test_a_count_that_has_not_grown_stands_for_nothing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -11,8 +11,6 @@
 
 #include <errno.h>
 
-#include "node-agent/go/heap/heap_scale.h"
-
 enum { ALLOC_OBJECTS, ALLOC_BYTES, INUSE_OBJECTS, INUSE_BYTES, TYPES };
 
 struct heap_profile {
@@ -69,7 +67,7 @@ static int note_active(struct heap_profile *p, const struct heap_pair *active)
 }
 
 int heap_profile_add(struct heap_profile *p, const struct go_bucket *b, const struct heap_counts *c,
-		     uint64_t allocs)
+		     struct heap_growth allocs)
 {
 	const struct stack_profile_stack stack = {
 		.addresses = b->stack,
@@ -82,9 +80,9 @@ int heap_profile_add(struct heap_profile *p, const struct go_bucket *b, const st
 	int r = note_active(p, &c->active);
 
 	use = p->any_active ? &c->active : &c->future;
-	if (r < 0 || (allocs == 0 && use->allocs == use->frees))
+	if (r < 0 || (allocs.now == allocs.before && use->allocs == use->frees))
 		return r;
-	alloc = heap_scale(allocs, b->size, p->rate);
+	alloc = heap_scale_growth(allocs, b->size, p->rate);
 	inuse = heap_scale(use->allocs - use->frees, b->size, p->rate);
 	values.v[ALLOC_OBJECTS] = alloc.objects;
 	values.v[ALLOC_BYTES] = alloc.bytes;

@@ -13,6 +13,7 @@
 #include "common/base.h"
 #include "common/data/buf.h"
 #include "node-agent/go/heap/heap_counts.h"
+#include "node-agent/go/heap/heap_scale.h"
 #include "node-agent/go/record/go_bucket.h"
 #include "node-agent/profile/stack_profile.h"
 
@@ -32,11 +33,11 @@ void heap_profile_free(struct heap_profile *p);
 DEFINE_CLEANUP(struct heap_profile *, heap_profile_free);
 
 /*
- * allocs is the number of allocations since the previous round. Returns what
+ * allocs is the number of allocations as of the previous round and of this one. Returns what
  * stack_profile_add() does.
  */
 int heap_profile_add(struct heap_profile *p, const struct go_bucket *b, const struct heap_counts *c,
-		     uint64_t allocs) MUST_CHECK;
+		     struct heap_growth allocs) MUST_CHECK;
 
 /*
  * Appends the pprof, which covers duration_ns up to end_ns (since the Unix epoch). If

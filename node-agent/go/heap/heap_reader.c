@@ -39,9 +39,9 @@ int heap_history_new(struct bucket_history **ret, enum bucket_history_start star
 	return bucket_history_new(ret, &cfg);
 }
 
-static void count_allocs(struct heap_round *d, uint64_t allocs, uint64_t size)
+static void count_allocs(struct heap_round *d, struct heap_growth allocs, uint64_t size)
 {
-	struct heap_amount alloc = heap_scale(allocs, size, d->rate);
+	struct heap_amount alloc = heap_scale_growth(allocs, size, d->rate);
 
 	d->reading->alloc_objects += (uint64_t)alloc.objects;
 	d->reading->alloc_bytes += (uint64_t)alloc.bytes;
@@ -51,7 +51,7 @@ static int on_bucket(void *ctx, const struct go_bucket *b, const uint64_t *befor
 {
 	struct heap_round *d = ctx;
 	struct heap_counts counts;
-	uint64_t allocs = 0;
+	struct heap_growth allocs;
 	int r;
 
 	r = heap_counts_decode(b, d->format.n_words, &counts);
@@ -66,8 +66,7 @@ static int on_bucket(void *ctx, const struct go_bucket *b, const uint64_t *befor
 		d->reading->n_backwards++;
 		*now = *before;
 	}
-	if (before)
-		allocs = *now - *before;
+	allocs = (struct heap_growth){before ? *before : *now, *now};
 	count_allocs(d, allocs, b->size);
 	return heap_profile_add(d->profile, b, &counts, allocs);
 }

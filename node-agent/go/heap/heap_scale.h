@@ -18,4 +18,16 @@ struct heap_amount {
  */
 struct heap_amount heap_scale(uint64_t count, uint64_t size, uint64_t rate);
 
+/* A count as of two moments; it only grows. */
+struct heap_growth {
+	uint64_t before;
+	uint64_t now;
+};
+
+/*
+ * What a count has grown by, scaled: the difference of both counts as scaled by heap_scale(). The
+ * growths of consecutive intervals add up to the growth of the whole time, without a remainder.
+ */
+struct heap_amount heap_scale_growth(struct heap_growth count, uint64_t size, uint64_t rate);
+
 #endif /* NODE_AGENT_GO_HEAP_HEAP_SCALE_H */
