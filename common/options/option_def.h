@@ -6,7 +6,8 @@
 
 enum option_type {
 	OPTION_STRING,   /* char *, NULL if unset */
-	OPTION_SECRET,   /* the same, shown as "***" by --print-config */
+	OPTION_LIST,     /* char * with a line per item, NULL if unset; the flag may be repeated */
+	OPTION_SECRET,   /* a string, shown as "***" by --print-config */
 	OPTION_UINT,     /* uint64_t within min..max */
 	OPTION_DURATION, /* uint64_t ns within min..max; "90s", "1m30s", "500ms", "2h", "7d" */
 	OPTION_BOOL,     /* bool */

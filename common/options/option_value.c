@@ -15,6 +15,11 @@ const struct option_def *option_find(const struct option_def *defs, const char *
 	return NULL;
 }
 
+bool option_is_text(const struct option_def *def)
+{
+	return def->type == OPTION_STRING || def->type == OPTION_LIST || def->type == OPTION_SECRET;
+}
+
 void option_env_name(const char *name, char ret[static OPTION_ENV_NAME_BYTES])
 {
 	size_t i;
@@ -64,10 +69,8 @@ void option_choices(const struct option_def *def, const char *separator, char *r
 void option_form(const struct option_def *def, char ret[static OPTION_FORM_BYTES])
 {
 	static const char *const names[] = {
-		[OPTION_STRING] = "TEXT",
-		[OPTION_SECRET] = "TEXT",
-		[OPTION_UINT] = "N",
-		[OPTION_DURATION] = "DURATION",
+		[OPTION_STRING] = "TEXT", [OPTION_LIST] = "TEXT",         [OPTION_SECRET] = "TEXT",
+		[OPTION_UINT] = "N",      [OPTION_DURATION] = "DURATION",
 	};
 	char choices[OPTION_CHOICES_BYTES];
 	const char *value = def->value;
@@ -206,6 +209,7 @@ int option_set(const struct option_def *def, void *opts, const char *where, cons
 				       text);
 		return 0;
 	case OPTION_STRING:
+	case OPTION_LIST:
 	case OPTION_SECRET:
 		break;
 	}
@@ -231,6 +235,7 @@ const char *option_text(const struct option_def *def, const void *opts,
 	case OPTION_SECRET:
 		return *(char *const *)field ? "***" : NULL;
 	case OPTION_STRING:
+	case OPTION_LIST:
 		break;
 	}
 	return *(char *const *)field;

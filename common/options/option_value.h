@@ -14,6 +14,9 @@
 /* Returns the option with that name, or NULL. */
 const struct option_def *option_find(const struct option_def *defs, const char *name, size_t len);
 
+/* Whether its field is a string, which options_fini() frees. */
+bool option_is_text(const struct option_def *def);
+
 /* The option's variable: "sample-hz" → "SAMPLE_HZ", cut to fit. */
 void option_env_name(const char *name, char ret[static OPTION_ENV_NAME_BYTES]);
 

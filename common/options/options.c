@@ -18,6 +18,7 @@
 /* The command line before any value is checked. */
 struct flags {
 	const char **text; /* one per option, NULL if not given */
+	char **lists;      /* one per option: the lines of a repeated flag, owned; else NULL */
 	const char *config;
 	bool print_config;
 };
@@ -81,6 +82,21 @@ static int print_version(const char *program, const char *version)
 	return OPTIONS_EXIT;
 }
 
+/* Adds a line to the list of option i, which has one already. */
+static int add_to_list(struct flags *f, size_t i, const char *value)
+{
+	size_t old = strlen(f->text[i]), size = old + 1 + strlen(value) + 1;
+	char *joined = malloc(size);
+
+	if (!joined)
+		return -ENOMEM;
+	snprintf(joined, size, "%s\n%s", f->text[i], value);
+	free(f->lists[i]);
+	f->lists[i] = joined;
+	f->text[i] = joined;
+	return OPTIONS_OK;
+}
+
 /* Reads the flag at argv[*i], and its value if that is the next argument. */
 static int scan_flag(const struct option_def *defs, struct flags *f, char **argv, int *i,
 		     struct err *err)
@@ -106,6 +122,8 @@ static int scan_flag(const struct option_def *defs, struct flags *f, char **argv
 			return err_set(err, -EINVAL, "--%s: needs a value", name);
 		value = argv[++*i];
 	}
+	if (*slot && d && d->type == OPTION_LIST)
+		return add_to_list(f, (size_t)(d - defs), value);
 	if (*slot)
 		return err_set(err, -EINVAL, "--%.*s: given twice", (int)len, name);
 	*slot = value;
@@ -161,6 +179,7 @@ int options_parse(const struct option_def *defs, void *opts, char **argv, const 
 		  const char *version, struct err *err)
 {
 	AUTO_FREE const char **text = NULL;
+	AUTO_FREE char **lists = NULL;
 	struct flags flags = {0};
 	size_t n = 0;
 	int r;
@@ -174,13 +193,17 @@ int options_parse(const struct option_def *defs, void *opts, char **argv, const 
 	while (defs[n].name)
 		n++;
 	text = calloc(n + 1, sizeof(*text));
-	if (!text)
+	lists = calloc(n + 1, sizeof(*lists));
+	if (!text || !lists)
 		return -ENOMEM;
 	flags.text = text;
+	flags.lists = lists;
 
 	r = scan_flags(defs, &flags, argv, err);
 	if (r == OPTIONS_OK)
 		r = set_all(defs, opts, &flags, err);
+	for (size_t i = 0; i < n; i++)
+		free(lists[i]);
 	if (r < 0)
 		options_fini(defs, opts);
 	return r;
@@ -191,7 +214,7 @@ void options_fini(const struct option_def *defs, void *opts)
 	for (const struct option_def *d = defs; d->name; d++) {
 		char **field = (void *)((char *)opts + d->offset);
 
-		if (d->type != OPTION_STRING && d->type != OPTION_SECRET)
+		if (!option_is_text(d))
 			continue;
 		free(*field);
 		*field = NULL;

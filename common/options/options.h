@@ -8,8 +8,9 @@
  * are errors of one line.
  *
  * Values are "--name=value" or "--name value"; a bool flag alone means true, and takes a value
- * only after '='. An empty variable, and an empty or null value in the file, count as not given;
- * an empty flag unsets a string.
+ * only after '='. A list's flag may be repeated; its variable has a line per item, its YAML value
+ * is a sequence or has a line per item. An empty variable, and an empty or null value in the file,
+ * count as not given; an empty flag unsets a string.
  *
  * Built in: --config FILE (or the variable CONFIG), --print-config, --version, --help and -h. No
  * table may use these names.

@@ -55,29 +55,68 @@ static const char *scalar_text(const yaml_node_t *node)
 	return s;
 }
 
-/* Applies one "key: value"; seen has a flag per option. */
-static int set_pair(const struct option_def *defs, void *opts, bool *seen, const char *path,
-		    const yaml_node_t *const pair[2], struct err *err)
+/* The items of a sequence as lines; -EINVAL if an item is not a single value. */
+static int join_items(yaml_document_t *doc, const yaml_node_t *node, char **ret)
+{
+	CLEANUP(buf_fini) struct buf lines;
+	int r = 0;
+
+	buf_init(&lines, OPTIONS_FILE_BYTES);
+	for (const yaml_node_item_t *i = node->data.sequence.items.start;
+	     i < node->data.sequence.items.top && r == 0; i++) {
+		const char *text = scalar_text(yaml_document_get_node(doc, *i));
+
+		if (!text)
+			return -EINVAL;
+		r = lines.len > 0 ? buf_add(&lines, "\n", 1) : 0;
+		if (r == 0)
+			r = buf_add(&lines, text, strlen(text));
+	}
+	if (r == 0)
+		r = buf_add(&lines, "", 1);
+	if (r < 0)
+		return r;
+	*ret = strdup(lines.data);
+	return *ret ? 0 : -ENOMEM;
+}
+
+/* Where the pairs of a document go. */
+struct target {
+	const struct option_def *defs;
+	void *opts;
+	bool *seen; /* per option */
+	const char *path;
+	yaml_document_t *doc;
+};
+
+/* Applies one "key: value". */
+static int set_pair(const struct target *t, const yaml_node_t *const pair[2], struct err *err)
 {
 	const char *key = scalar_text(pair[0]), *value = scalar_text(pair[1]);
 	unsigned long line = pair[0]->start_mark.line + 1;
+	AUTO_FREE char *items = NULL;
 	const struct option_def *d;
 	char where[sizeof(err->msg)];
 
 	if (!key)
-		return err_set(err, -EINVAL, "%s:%lu: expected \"name: value\"", path, line);
-	d = option_find(defs, key, strlen(key));
+		return err_set(err, -EINVAL, "%s:%lu: expected \"name: value\"", t->path, line);
+	d = option_find(t->defs, key, strlen(key));
 	if (!d)
-		return err_set(err, -EINVAL, "%s:%lu: unknown key \"%s\"", path, line, key);
-	if (seen[d - defs])
-		return err_set(err, -EINVAL, "%s:%lu: %s is given twice", path, line, key);
-	seen[d - defs] = true;
+		return err_set(err, -EINVAL, "%s:%lu: unknown key \"%s\"", t->path, line, key);
+	if (t->seen[d - t->defs])
+		return err_set(err, -EINVAL, "%s:%lu: %s is given twice", t->path, line, key);
+	t->seen[d - t->defs] = true;
+	if (d->type == OPTION_LIST && pair[1]->type == YAML_SEQUENCE_NODE) {
+		if (join_items(t->doc, pair[1], &items) == -ENOMEM)
+			return -ENOMEM;
+		value = items;
+	}
 	if (!value)
-		return err_set(err, -EINVAL, "%s:%lu: %s: expected one value", path, line, key);
-	if (is_null(pair[1]))
+		return err_set(err, -EINVAL, "%s:%lu: %s: expected one value", t->path, line, key);
+	if (!items && is_null(pair[1]))
 		return 0;
-	snprintf(where, sizeof(where), "%s:%lu: %s", path, line, key);
-	return option_set(d, opts, where, value, err);
+	snprintf(where, sizeof(where), "%s:%lu: %s", t->path, line, key);
+	return option_set(d, t->opts, where, value, err);
 }
 
 static int set_document(const struct option_def *defs, void *opts, const char *path,
@@ -85,6 +124,7 @@ static int set_document(const struct option_def *defs, void *opts, const char *p
 {
 	yaml_node_t *root = yaml_document_get_root_node(doc);
 	AUTO_FREE bool *seen = NULL;
+	struct target t;
 	size_t n = 0;
 	int r = 0;
 
@@ -100,12 +140,13 @@ static int set_document(const struct option_def *defs, void *opts, const char *p
 	if (!seen)
 		return -ENOMEM;
 
+	t = (struct target){defs, opts, seen, path, doc};
 	for (yaml_node_pair_t *p = root->data.mapping.pairs.start;
 	     p < root->data.mapping.pairs.top && r == 0; p++) {
 		const yaml_node_t *pair[2] = {yaml_document_get_node(doc, p->key),
 					      yaml_document_get_node(doc, p->value)};
 
-		r = set_pair(defs, opts, seen, path, pair, err);
+		r = set_pair(&t, pair, err);
 	}
 	return r;
 }

@@ -51,7 +51,7 @@ static int emit_option(yaml_emitter_t *emitter, const struct option_def *d, cons
 {
 	char text[OPTION_VALUE_BYTES];
 	const char *value = option_text(d, opts, text);
-	bool is_string = d->type == OPTION_STRING || d->type == OPTION_SECRET;
+	bool is_string = option_is_text(d);
 	int r;
 
 	r = emit_scalar(emitter, d->name, YAML_PLAIN_SCALAR_STYLE);

@@ -7,6 +7,7 @@
 struct opts {
 	char *text;
 	char *secret;
+	char *list;
 	enum { CHOICE_A, CHOICE_BB, CHOICE_CCC } choice;
 	uint64_t number;
 	uint64_t duration_ns;
@@ -20,6 +21,7 @@ static const char *const choices[] = {"a", "bb", "ccc", NULL};
 static const struct option_def defs[] = {
 	{"text", OPTION_STRING, AT(text), .help = "Text"},
 	{"secret", OPTION_SECRET, AT(secret), .help = "Secret"},
+	{"list", OPTION_LIST, AT(list), .help = "List"},
 	{"choice", OPTION_ENUM, AT(choice), .choices = choices, .help = "Choice"},
 	{"number", OPTION_UINT, AT(number), .def = "5", .min = 3, .max = 999, .help = "Number"},
 	{"duration", OPTION_DURATION, AT(duration_ns), .def = "1m", .min = 1000000000,

@@ -17,6 +17,7 @@ enum storage {
 struct opts {
 	char *listen;
 	char *api_key;
+	char *rules;
 	enum storage storage;
 	uint64_t hz;
 	uint64_t workers;
@@ -35,6 +36,7 @@ static const struct option_def defs[] = {
 	{"listen", OPTION_STRING, AT(listen), .def = "127.0.0.1:80", .value = "ADDR",
 	 .help = "Address to listen on"},
 	{"api-key", OPTION_SECRET, AT(api_key), .help = "Key of senders"},
+	{"rule", OPTION_LIST, AT(rules), .value = "RULE", .help = "How to name things"},
 	{"storage", OPTION_ENUM, AT(storage), .def = "embedded", .choices = storages,
 	 .help = "Where profiles go"},
 	{"profile-frequency", OPTION_UINT, AT(hz), .def = "99", .min = 1, .max = 999,
@@ -209,6 +211,33 @@ static void empty_values_unset_or_count_as_not_given(void **state)
 	assert_null(opts.listen);
 }
 
+static void a_list_has_a_line_per_item_wherever_it_comes_from(void **state)
+{
+	static const char sequence[] = "rule:\n  - a=b\n  - 'c: d'\n",
+			  lines[] = "rule: |\n  a\n  b\n", empty[] = "rule: []\n";
+
+	(void)state;
+	assert_int_equal(PARSE(), OPTIONS_OK);
+	assert_null(opts.rules);
+	write_file(sequence, sizeof(sequence) - 1);
+	assert_int_equal(PARSE(ARG("--config"), path), OPTIONS_OK);
+	assert_string_equal(opts.rules, "a=b\nc: d");
+	setenv("RULE", "e", 1);
+	assert_int_equal(PARSE(ARG("--config"), path), OPTIONS_OK);
+	assert_string_equal(opts.rules, "e");
+	assert_int_equal(PARSE(ARG("--rule=f"), ARG("--rule"), ARG("g"), ARG("--rule=h")),
+			 OPTIONS_OK);
+	assert_string_equal(opts.rules, "f\ng\nh");
+
+	reset(NULL);
+	write_file(lines, sizeof(lines) - 1);
+	assert_int_equal(PARSE(ARG("--config"), path), OPTIONS_OK);
+	assert_string_equal(opts.rules, "a\nb\n");
+	write_file(empty, sizeof(empty) - 1);
+	assert_int_equal(PARSE(ARG("--config"), path), OPTIONS_OK);
+	assert_null(opts.rules);
+}
+
 static void a_wrong_command_line_is_explained(void **state)
 {
 	static const struct {
@@ -288,6 +317,7 @@ static void a_wrong_file_is_explained_by_line(void **state)
 		 ":2: profile-frequency: 0 is outside 1..999"},
 		{"listen: a\nlisten: b\n", ":2: listen is given twice"},
 		{"listen:\n  - a\n  - b\n", ":1: listen: expected one value"},
+		{"rule:\n  - a\n  - [b]\n", ":1: rule: expected one value"},
 		{"listen: {a: b}\n", ":1: listen: expected one value"},
 		{"listen: \"a\\0b\"\n", ":1: listen: expected one value"},
 		{"[a]: b\n", ":1: expected \"name: value\""},
@@ -383,6 +413,7 @@ static void print_config_shows_what_is_in_effect_without_secrets(void **state)
 			 OPTIONS_EXIT);
 	assert_string_equal(output, "listen: \"a: \\\"b\\\"\\n# \xc3\xa9\"\n"
 				    "api-key: \"***\"\n"
+				    "rule: null\n"
 				    "storage: embedded\n"
 				    "profile-frequency: 99\n"
 				    "workers: 2\n"
@@ -448,7 +479,8 @@ static int parse_from_everywhere(void *arg)
 
 	(void)arg;
 	setenv("PROFILE_FREQUENCY", "22", 1);
-	r = PARSE(ARG("--config"), path, ARG("--listen=b"), ARG("--api-key=c"));
+	r = PARSE(ARG("--config"), path, ARG("--listen=b"), ARG("--rule=c"), ARG("--rule=d"),
+		  ARG("--rule=e"));
 	assert_true(r == 0 || !opts.listen);
 	options_fini(defs, &opts);
 	return r;
@@ -467,7 +499,7 @@ static int print_config(void *arg)
 
 static void survives_every_failed_allocation(void **state)
 {
-	static const char file[] = "listen: file\nstorage: clickhouse\n";
+	static const char file[] = "listen: file\nrule: [a, b]\n";
 
 	(void)state;
 	write_file(file, sizeof(file) - 1);
@@ -485,6 +517,7 @@ int main(void)
 		TEST(flag_beats_environment_beats_file_beats_default),
 		TEST(the_file_may_be_named_by_the_environment),
 		TEST(empty_values_unset_or_count_as_not_given),
+		TEST(a_list_has_a_line_per_item_wherever_it_comes_from),
 		TEST(a_wrong_command_line_is_explained),
 		TEST(a_missing_program_name_is_an_error),
 		TEST(a_wrong_variable_is_named),
