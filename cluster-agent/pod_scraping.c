@@ -144,6 +144,7 @@ static int make_scraper(struct pod_scraping *p, struct err *err)
 		.timeout_ns = o->scrape_timeout_ns,
 		.cpu_duration_ns = o->scrape_cpu_duration_ns,
 		.max_in_flight = requests_at_once(o),
+		.wishes = cluster_options_forward(o) ? RECEIVER_WISHES_COROOT : RECEIVER_WISHES_OWN,
 		.max_body_bytes = o->scrape_max_profile_mib * MIB,
 		.max_memory_bytes = o->scrape_max_memory_mib * MIB,
 		.auth = {.ca_file = given(o->scrape_ca_file),

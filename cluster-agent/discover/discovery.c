@@ -23,6 +23,7 @@
 #include "cluster-agent/discover/pod_target.h"
 #include "common/data/arena.h"
 #include "common/kubernetes/kube_watch.h"
+#include "common/system/clock.h"
 
 #define MAX_NAMESPACE_BYTES 63
 
@@ -120,7 +121,8 @@ static int on_pod(void *discovery, const json_t *pod)
 {
 	struct discovery *d = discovery;
 	struct scrape_target t;
-	int r = pod_target_make(&t, &d->arena, pod, d->cfg.kinds);
+	int r = pod_target_make(&t, &d->arena, pod, d->cfg.kinds,
+				(int64_t)(clock_realtime_ns() / (int64_t)NS_PER_S));
 
 	metric_add(&d->metrics[PODS_READ], 1);
 	if (r > 0)

@@ -77,8 +77,8 @@ static void add_number(XXH3_state_t *h, uint64_t n)
 
 static XXH128_hash_t digest_of(const struct scrape_target *t)
 {
-	const char *const texts[] = {t->namespace, t->pod,        t->node,   t->service,
-				     t->ip,        t->containers, t->problem};
+	const char *const texts[] = {t->namespace,      t->pod, t->node,       t->service,
+				     t->coroot_service, t->ip,  t->containers, t->problem};
 	XXH3_state_t h;
 
 	XXH3_INITSTATE(&h);

@@ -1,11 +1,6 @@
 /*
- * Determines the service that a pod belongs to. Pure; the input is untrusted.
- *
- * The rules of common/text/kube_names.h come first, because some agents know nothing but the
- * pod's name, and a pod must have the same service everywhere. Only if none of them matches,
- * the pod's controller is used: a ReplicaSet stands for its Deployment, a Job for its CronJob.
- * A static pod, which is controlled by a Node, is its own service, named without the node; so
- * is a pod without controller.
+ * What a Pod object says about the names of its workload (common/text/kube_names.h): its names,
+ * its node, and its controller. Pure; the input is untrusted.
  */
 #ifndef CLUSTER_AGENT_DISCOVER_POD_SERVICE_H
 #define CLUSTER_AGENT_DISCOVER_POD_SERVICE_H
@@ -13,10 +8,9 @@
 #include <jansson.h>
 
 #include "common/base.h"
+#include "common/text/kube_names.h"
 
-/* Enough for every name within POD_NAME_BYTES. */
-#define POD_SERVICE_BYTES 520
-#define POD_NAME_BYTES 253 /* a DNS subdomain, the longest name Kubernetes allows */
+#define POD_NAME_BYTES (KUBE_PART_BYTES - 1)
 
 /*
  * Returns the text if it consists of 1 to max printable ASCII characters without '/', else
@@ -24,8 +18,12 @@
  */
 const char *pod_name_text(const json_t *v, size_t max);
 
-/* Makes "/k8s/<ns>/<name>"; ns and name have passed pod_name_text(). */
-void pod_service_name(char ret[static POD_SERVICE_BYTES], const json_t *pod, const char *ns,
-		      const char *name);
+/*
+ * Makes the service in that naming. container is the one behind the scraped ports, or NULL if
+ * that is not known; Coroot's naming then takes the pod's first. now_s is as in kube_names.h.
+ * Returns 0, or -EINVAL if the pod has no valid namespace and name.
+ */
+int pod_service_name(char ret[static KUBE_NAME_BYTES], const json_t *pod, enum kube_naming naming,
+		     const char *container, int64_t now_s) MUST_CHECK;
 
 #endif /* CLUSTER_AGENT_DISCOVER_POD_SERVICE_H */

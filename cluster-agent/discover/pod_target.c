@@ -108,10 +108,9 @@ static const json_t *find_status(const json_t *statuses, const char *name)
 
 /* Makes "containerd://0123…/2": the container and its number of restarts. "" if not known. */
 static void read_container(char ret[static MAX_CONTAINER_BYTES], const json_t *pod,
-			   const struct port_list *ports)
+			   const char *name)
 {
 	const json_t *statuses = json_object_get(pod, "status");
-	const char *name = pod_ports_container(pod, ports);
 	const json_t *status = NULL;
 	const char *id;
 
@@ -145,30 +144,36 @@ static int copy_endpoints(struct scrape_target *ret, struct arena *arena,
 }
 
 static int fill(struct scrape_target *ret, struct arena *arena, const json_t *pod,
-		const struct pod_annotations *a)
+		const struct pod_annotations *a, int64_t now_s)
 {
 	const json_t *spec = json_object_get(pod, "spec");
 	const char *node = pod_name_text(json_object_get(spec, "nodeName"), POD_NAME_BYTES);
-	char container[MAX_CONTAINER_BYTES], service[POD_SERVICE_BYTES];
+	const char *serving = pod_ports_container(pod, &a->ports);
+	char container[MAX_CONTAINER_BYTES], service[KUBE_NAME_BYTES], coroot[KUBE_NAME_BYTES];
+	int r = pod_service_name(service, pod, KUBE_NAMING_OWN, serving, now_s);
 
-	pod_service_name(service, pod, ret->namespace, ret->pod);
-	read_container(container, pod, &a->ports);
+	if (r == 0)
+		r = pod_service_name(coroot, pod, KUBE_NAMING_COROOT, serving, now_s);
+	if (r < 0)
+		return -EBADMSG;
+	read_container(container, pod, serving);
 	ret->uid = copy(arena, ret->uid);
 	ret->namespace = copy(arena, ret->namespace);
 	ret->pod = copy(arena, ret->pod);
 	ret->ip = copy(arena, ret->ip);
 	ret->node = copy(arena, node ? node : "");
 	ret->service = copy(arena, service);
+	ret->coroot_service = copy(arena, coroot);
 	ret->containers = copy(arena, container);
 	ret->problem = copy(arena, a->problem);
 	if (!ret->uid || !ret->namespace || !ret->pod || !ret->ip || !ret->node || !ret->service ||
-	    !ret->containers || !ret->problem)
+	    !ret->coroot_service || !ret->containers || !ret->problem)
 		return -ENOMEM;
 	return copy_endpoints(ret, arena, a);
 }
 
 int pod_target_make(struct scrape_target *ret, struct arena *arena, const json_t *pod,
-		    const bool default_kinds[static PROFILE_KIND_MAX])
+		    const bool default_kinds[static PROFILE_KIND_MAX], int64_t now_s)
 {
 	const json_t *metadata = json_object_get(pod, "metadata");
 	const json_t *podip = json_object_get(json_object_get(pod, "status"), "podIP");
@@ -194,7 +199,7 @@ int pod_target_make(struct scrape_target *ret, struct arena *arena, const json_t
 		snprintf(a.problem, sizeof(a.problem), "the pod has no usable address");
 	}
 	t.ip = ip;
-	r = fill(&t, arena, pod, &a);
+	r = fill(&t, arena, pod, &a, now_s);
 	if (r < 0)
 		return r;
 	*ret = t;

@@ -14,7 +14,7 @@
  * As in Coroot, coroot.com/profile-port and pyroscope.io/port are fallbacks for each other.
  * "false" in coroot.com/profile-scrape disables the pod, whatever else it says.
  *
- * Services are named as in Coroot, see pod_service.h.
+ * Services are named by common/text/kube_names.h.
  */
 #ifndef CLUSTER_AGENT_DISCOVER_POD_TARGET_H
 #define CLUSTER_AGENT_DISCOVER_POD_TARGET_H
@@ -31,9 +31,9 @@
  * Returns 1 and *ret (in arena) if the pod asks to be scraped, perhaps with a problem. Returns
  * 0 if it does not ask, has no address yet, or does not run; a pod that is being deleted runs
  * until all of its containers have ended. Returns -EBADMSG if the object is not a Pod, or
- * -ENOMEM.
+ * -ENOMEM. now_s is as in kube_names.h.
  */
 int pod_target_make(struct scrape_target *ret, struct arena *arena, const json_t *pod,
-		    const bool default_kinds[static PROFILE_KIND_MAX]) MUST_CHECK;
+		    const bool default_kinds[static PROFILE_KIND_MAX], int64_t now_s) MUST_CHECK;
 
 #endif /* CLUSTER_AGENT_DISCOVER_POD_TARGET_H */

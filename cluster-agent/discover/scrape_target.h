@@ -36,8 +36,9 @@ struct scrape_target {
 	const char *namespace;
 	const char *pod;
 	const char *node;
-	const char *service; /* "/k8s/<namespace>/<owner>" */
-	const char *ip;      /* numeric, v4 or v6 without brackets; the pod's own address */
+	const char *service;        /* "/k8s/<namespace>/<owner>" */
+	const char *coroot_service; /* what a Coroot server looks for; mostly the same */
+	const char *ip;             /* numeric, v4 or v6 without brackets; the pod's own address */
 	/*
 	 * Changes when the process behind the endpoints has been replaced. "" if that cannot be
 	 * determined: the endpoints belong to several containers, or to an unknown one.

@@ -195,14 +195,17 @@ static void end_scrape(struct scrape_run *run, struct target_endpoint *e,
 static void pass_on(struct scrape_run *run, const struct target_endpoint *e,
 		    struct scrape_conversion *c)
 {
+	const struct receiver_wishes *w = &run->scraper->wishes;
 	const struct target *t = e->target;
 	char port[8] = "";
 	const struct upload_label labels[] = {
-		{"service.name", t->service},
+		{"service.name", target_service(t, w->naming)},
 		{"namespace", t->namespace},
 		{"pod", t->pod},
 		{"node", t->node},
 		{"port", port},
+		{"k8s.namespace.name", w->extra_labels ? t->namespace : NULL},
+		{"k8s.pod.name", w->extra_labels ? t->pod : NULL},
 		{0},
 	};
 

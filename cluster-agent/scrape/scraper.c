@@ -130,6 +130,7 @@ static void on_wake(void *ctx)
 		.discovery_synced = s->discovery_synced,
 		.discovery_problem = s->discovery_problem ? s->discovery_problem : "",
 		.forwarding = s->forwarding,
+		.naming = s->cfg.wishes.naming,
 	};
 
 	scrape_run_take_results(s->run);
@@ -160,6 +161,11 @@ int scraper_set_forwarding(struct scraper *s, const char *url)
 	free(s->forwarding);
 	s->forwarding = copy;
 	return 0;
+}
+
+void scraper_set_wishes(struct scraper *s, const struct receiver_wishes *w)
+{
+	s->cfg.wishes = *w;
 }
 
 /* ---- create and destroy ---- */

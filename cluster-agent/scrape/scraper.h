@@ -63,6 +63,9 @@ void scraper_set_discovery(struct scraper *s, bool synced, const char *problem);
  */
 int scraper_set_forwarding(struct scraper *s, const char *url) MUST_CHECK;
 
+/* Replaces those of the configuration, from the next profile on. */
+void scraper_set_wishes(struct scraper *s, const struct receiver_wishes *w);
+
 /*
  * Registers coroot_cluster_agent_scrape…. Call before other threads start; the scraper's own
  * start with the first profile.

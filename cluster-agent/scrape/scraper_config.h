@@ -5,6 +5,7 @@
 #include "common/base.h"
 #include "common/data/buf.h"
 #include "common/system/loop.h"
+#include "common/upload/receiver_wishes.h"
 #include "common/upload/upload_url.h"
 
 /* Strings are borrowed, must outlive the scraper, and are NULL if not given. */
@@ -30,6 +31,7 @@ struct scraper_config {
 	size_t max_memory_bytes;
 	unsigned n_threads; /* 0 means 1 */
 	struct scraper_auth auth;
+	struct receiver_wishes wishes; /* how services are named, and whether k8s.… is added */
 
 	void *ctx;
 	/* Returns whether this replica scrapes the pod. */

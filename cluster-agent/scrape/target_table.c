@@ -136,6 +136,7 @@ static int copy_strings(struct target *target, const struct scrape_target *from)
 		{from->pod, &target->pod},
 		{from->node, &target->node},
 		{from->service, &target->service},
+		{from->coroot_service, &target->coroot_service},
 		{from->ip, &target->ip},
 		{from->containers, &target->containers},
 		{problem_of(from), &target->problem},
@@ -155,6 +156,11 @@ static int copy_strings(struct target *target, const struct scrape_target *from)
 		at += len;
 	}
 	return 0;
+}
+
+const char *target_service(const struct target *t, enum kube_naming naming)
+{
+	return naming == KUBE_NAMING_COROOT ? t->coroot_service : t->service;
 }
 
 static bool is_same(const struct target_endpoint *e, const struct scrape_endpoint *other)

@@ -10,6 +10,7 @@
 #include "cluster-agent/scrape/scrape_schedule.h"
 #include "common/base.h"
 #include "common/data/table.h"
+#include "common/text/kube_names.h"
 
 struct scrape_job; /* a running scrape, see scrape_run.c */
 
@@ -55,6 +56,7 @@ struct target {
 	const char *pod;
 	const char *node;
 	const char *service;
+	const char *coroot_service;
 	const char *ip;
 	const char *containers;
 	const char *problem;
@@ -65,6 +67,9 @@ struct target {
 	size_t n_endpoints;
 	struct target_endpoint **endpoints;
 };
+
+/* The name of the service in that naming; borrowed. */
+const char *target_service(const struct target *t, enum kube_naming naming);
 
 struct target_table;
 

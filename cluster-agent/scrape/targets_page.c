@@ -76,7 +76,7 @@ static void put_target(struct json_writer *w, const struct target *t, const stru
 	put_text(w, "namespace", t->namespace);
 	put_text(w, "pod", t->pod);
 	put_text(w, "node", t->node);
-	put_text(w, "service", t->service);
+	put_text(w, "service", target_service(t, v->naming));
 	put_text(w, "ip", t->ip);
 	put_text(w, "state", target_state_name(target_state_of(t)));
 	put_text(w, "problem", t->problem);

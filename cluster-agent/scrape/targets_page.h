@@ -23,6 +23,7 @@ struct targets_view {
 	bool discovery_synced;
 	const char *discovery_problem;
 	const char *forwarding; /* NULL if profiles are not forwarded */
+	enum kube_naming naming;
 };
 
 /* Pure. Returns 0, -ENOMEM, or -EFBIG if out's limit is exceeded. */

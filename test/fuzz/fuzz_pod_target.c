@@ -45,6 +45,7 @@ static void check_target(const struct scrape_target *t)
 	require(t->n_endpoints == 0 || inet_pton(AF_INET, t->ip, addr) == 1 ||
 		inet_pton(AF_INET6, t->ip, addr) == 1);
 	require(strncmp(t->service, "/k8s/", 5) == 0 && t->service[strlen(t->service) - 1] != '/');
+	require(strncmp(t->coroot_service, "/k8s", 4) == 0);
 	require(t->node && t->containers);
 	for (size_t i = 0; i < t->n_endpoints; i++)
 		check_endpoint(&t->endpoints[i]);
@@ -62,7 +63,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (!pod)
 		return 0;
 	arena_init(&arena, POD_TARGET_ARENA_BYTES);
-	r = pod_target_make(&t, &arena, pod, kinds);
+	r = pod_target_make(&t, &arena, pod, kinds, 0);
 	require(r == 0 || r == 1 || r == -EBADMSG);
 	if (r == 1)
 		check_target(&t);

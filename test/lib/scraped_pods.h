@@ -24,6 +24,7 @@
 
 struct put {
 	char service[64], pod[64], port[8];
+	bool has_extra_labels;
 	char types[128];
 	uint32_t n_samples;
 	int64_t first, last; /* sums of the first and the last type */
@@ -203,6 +204,7 @@ static inline void put(void *ctx, const struct upload_label *labels, struct buf 
 	snprintf(put->service, sizeof(put->service), "%s", label(labels, "service.name"));
 	snprintf(put->pod, sizeof(put->pod), "%s", label(labels, "pod"));
 	snprintf(put->port, sizeof(put->port), "%s", label(labels, "port"));
+	put->has_extra_labels = label(labels, "k8s.pod.name") != NULL;
 	assert_string_equal(label(labels, "namespace"), "shop");
 	assert_string_equal(label(labels, "node"), "node-1");
 	for (uint32_t i = 0; i < p.n_types; i++)
@@ -337,6 +339,7 @@ static inline void upsert(struct fixture *f, const char *uid, struct scrape_endp
 		.pod = uid,
 		.node = "node-1",
 		.service = "/k8s/shop/cart",
+		.coroot_service = "/k8s-cronjob/shop/cart/main",
 		.ip = "127.0.0.1",
 		.containers = "1",
 		.problem = "",

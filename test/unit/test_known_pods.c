@@ -13,6 +13,7 @@ static struct scrape_target pod(const char *uid)
 				      .pod = "pod",
 				      .node = "node",
 				      .service = "/k8s/ns/pod",
+				      .coroot_service = "/k8s/ns/pod/c",
 				      .ip = "10.0.0.1",
 				      .containers = "c/1",
 				      .problem = "",
@@ -32,8 +33,8 @@ static void only_changes_are_reported(void **state)
 	assert_int_equal(known_pods_put(k, &t), 0);
 
 	/* every field counts */
-	const char **texts[] = {&t.namespace, &t.pod,        &t.node,   &t.service,
-				&t.ip,        &t.containers, &t.problem};
+	const char **texts[] = {&t.namespace,      &t.pod, &t.node,       &t.service,
+				&t.coroot_service, &t.ip,  &t.containers, &t.problem};
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
 		*texts[i] = "other";
 		assert_int_equal(known_pods_put(k, &t), 1);

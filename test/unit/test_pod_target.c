@@ -8,6 +8,8 @@
 static const bool cpu_and_heap[PROFILE_KIND_MAX] = {
 	[PROFILE_KIND_CPU] = true, [PROFILE_KIND_HEAP] = true};
 
+#define NOW_S (INT64_C(28283967) * 60)
+
 static const char spec_of_two[] =
 	"'nodeName':'n1','containers':["
 	"{'name':'app','ports':[{'name':'http','containerPort':8080,'protocol':'TCP'},"
@@ -51,7 +53,7 @@ static int make(struct scrape_target *t, struct arena *arena, const struct case_
 	int r;
 
 	arena_init(arena, POD_TARGET_ARENA_BYTES);
-	r = pod_target_make(t, arena, pod, cpu_and_heap);
+	r = pod_target_make(t, arena, pod, cpu_and_heap, NOW_S);
 	/* the target borrows nothing from the pod */
 	json_decref(pod);
 	return r;
@@ -377,20 +379,29 @@ static void services_are_named_by_rule_and_then_by_owner(void **state)
 {
 	static const struct {
 		const char *pod, *metadata, *want;
+		const char *coroot; /* NULL: the same */
 	} cases[] = {
-		{"web-7d4b9c6f55-x2x4z", OWNER("ReplicaSet", "other-7d4b9c6f55"), "web"},
-		{"web-2", NULL, "web"},
-		{"bare", NULL, "bare"},
-		{"bare", ",'ownerReferences':[{'kind':'X','name':'y'}]", "bare"},
-		{"kafka-broker-a", OWNER("StrimziPodSet", "kafka-broker"), "kafka-broker"},
+		{"web-7d4b9c6f55-x2x4z", OWNER("ReplicaSet", "other-7d4b9c6f55"), "web", NULL},
+		{"web-2", NULL, "web", NULL},
+		{"bare", NULL, "bare", "/k8s/shop/bare/app"},
+		{"bare", ",'ownerReferences':[{'kind':'X','name':'y'}]", "bare",
+		 "/k8s/shop/bare/app"},
+		{"kafka-broker-a", OWNER("StrimziPodSet", "kafka-broker"), "kafka-broker",
+		 "/k8s/shop/kafka-broker-a/app"},
 		/* long names have no room for the last dash */
-		{"long-7d4b9c6f5x2x4z", OWNER("ReplicaSet", "long-7d4b9c6f5"), "long"},
-		{"long-7d4b9c6f5x2x4z", OWNER("ReplicaSet", "lonely"), "lonely"},
-		{"job-28283967a", OWNER("Job", "job-28283967"), "job"},
-		{"job-28283967a", OWNER("Job", "job-2x"), "job-2x"},
-		{"etcd-node-one", OWNER("Node", "node-one"), "etcd"},
-		{"etcd-node-one", OWNER("Node", "node-two"), "etcd-node-one"},
-		{"bare", OWNER("X", "../../x"), "bare"},
+		{"long-7d4b9c6f5x2x4z", OWNER("ReplicaSet", "long-7d4b9c6f5"), "long",
+		 "/k8s/shop/long-7d4b9c6f5x2x4z/app"},
+		{"long-7d4b9c6f5x2x4z", OWNER("ReplicaSet", "lonely"), "lonely",
+		 "/k8s/shop/long-7d4b9c6f5x2x4z/app"},
+		{"job-28283967a", OWNER("Job", "job-28283967"), "job",
+		 "/k8s/shop/job-28283967a/app"},
+		{"job-28283967-x2x4z", OWNER("Job", "job-28283967"), "job",
+		 "/k8s-cronjob/shop/job/app"},
+		{"job-28283967a", OWNER("Job", "job-2x"), "job-2x", "/k8s/shop/job-28283967a/app"},
+		{"etcd-node-one", OWNER("Node", "node-one"), "etcd", "/k8s/shop/etcd-node-one/app"},
+		{"etcd-node-one", OWNER("Node", "node-two"), "etcd-node-one",
+		 "/k8s/shop/etcd-node-one/app"},
+		{"bare", OWNER("X", "../../x"), "bare", "/k8s/shop/bare/app"},
 	};
 
 	(void)state;
@@ -405,6 +416,7 @@ static void services_are_named_by_rule_and_then_by_owner(void **state)
 		snprintf(want, sizeof(want), "/k8s/shop/%s", cases[i].want);
 		assert_int_equal(make(&t, &arena, &c), 1);
 		assert_string_equal(t.service, want);
+		assert_string_equal(t.coroot_service, cases[i].coroot ? cases[i].coroot : want);
 		assert_string_equal(t.pod, cases[i].pod);
 		assert_string_equal(t.namespace, "shop");
 		assert_string_equal(t.node, "n1");
@@ -469,7 +481,7 @@ static void objects_other_than_pods_are_refused(void **state)
 
 		assert_non_null(v);
 		arena_init(&arena, POD_TARGET_ARENA_BYTES);
-		assert_int_equal(pod_target_make(&t, &arena, v, cpu_and_heap), -EBADMSG);
+		assert_int_equal(pod_target_make(&t, &arena, v, cpu_and_heap, NOW_S), -EBADMSG);
 		arena_fini(&arena);
 		json_decref(v);
 	}
@@ -494,7 +506,7 @@ static int make_from(void *arg)
 	int r;
 
 	arena_init(&arena, POD_TARGET_ARENA_BYTES);
-	r = pod_target_make(&t, &arena, arg, cpu_and_heap);
+	r = pod_target_make(&t, &arena, arg, cpu_and_heap, NOW_S);
 	arena_fini(&arena);
 	return r < 0 ? r : 0;
 }
@@ -512,7 +524,7 @@ static void lack_of_memory_is_survived(void **state)
 	check_oom(make_from, pod);
 	while (r < 0) {
 		arena_init(&tiny, limit);
-		r = pod_target_make(&t, &tiny, pod, cpu_and_heap);
+		r = pod_target_make(&t, &tiny, pod, cpu_and_heap, NOW_S);
 		arena_fini(&tiny);
 		assert_true(r == 1 || r == -ENOMEM);
 		limit += 16;

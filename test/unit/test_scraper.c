@@ -39,6 +39,30 @@ static void a_lock_profile_is_taken_every_interval_as_differences(void **state)
 	assert_string_equal(f.query, "-");
 }
 
+static void the_receivers_wishes_are_kept(void **state)
+{
+	CLEANUP(teardown) struct fixture f;
+
+	(void)state;
+	setup(&f);
+	upsert(&f, "pod-1", endpoint(&f, PROFILE_KIND_MUTEX, "/debug/pprof/mutex"));
+	run_until(&f, two_puts);
+	assert_string_equal(f.puts[f.n_puts - 1].service, "/k8s/shop/cart");
+	assert_false(f.puts[f.n_puts - 1].has_extra_labels);
+
+	f.n_puts = 0;
+	scraper_set_wishes(f.scraper, &RECEIVER_WISHES_OWN);
+	run_until(&f, two_puts);
+	assert_string_equal(f.puts[1].service, "/k8s/shop/cart");
+	assert_true(f.puts[1].has_extra_labels);
+
+	f.n_puts = 0;
+	scraper_set_wishes(f.scraper, &RECEIVER_WISHES_COROOT);
+	run_until(&f, two_puts);
+	assert_string_equal(f.puts[1].service, "/k8s-cronjob/shop/cart/main");
+	assert_false(f.puts[1].has_extra_labels);
+}
+
 static bool one_begins_anew(struct fixture *f)
 {
 	return f->n_puts > 0 && f->puts[f->n_puts - 1].contentions < 10;
@@ -95,7 +119,7 @@ static void pods_with_several_ports_have_them_in_their_labels(void **state)
 {
 	CLEANUP(teardown) struct fixture f;
 	struct scrape_endpoint endpoints[2];
-	struct scrape_target t = {"uid",       "shop", "pod", "node-1",  "svc",
+	struct scrape_target t = {"uid",       "shop", "pod", "node-1",  "svc", "svc",
 				  "127.0.0.1", "",     "",    endpoints, 2};
 	char port[8];
 
@@ -189,8 +213,9 @@ static void a_pod_at_another_address_starts_without_a_baseline(void **state)
 {
 	CLEANUP(teardown) struct fixture f;
 	struct scrape_endpoint e;
-	struct scrape_target t = {"pod-1",     "shop", "pod-1", "node-1", "/k8s/shop/cart",
-				  "127.0.0.2", "1",    "",      &e,       1};
+	struct scrape_target t = {
+		"pod-1", "shop", "pod-1", "node-1", "/k8s/shop/cart", "/k8s/shop/cart", "127.0.0.2",
+		"1",     "",     &e,      1};
 
 	(void)state;
 	setup(&f);
@@ -209,8 +234,17 @@ static void other_labels_keep_the_state_of_a_pod(void **state)
 {
 	CLEANUP(teardown) struct fixture f;
 	struct scrape_endpoint both[2];
-	struct scrape_target t = {"pod-1",     "shop", "pod-1", "node-1", "/k8s/shop/other",
-				  "127.0.0.1", "2",    "",      both,     2};
+	struct scrape_target t = {"pod-1",
+				  "shop",
+				  "pod-1",
+				  "node-1",
+				  "/k8s/shop/other",
+				  "/k8s/shop/other",
+				  "127.0.0.1",
+				  "2",
+				  "",
+				  both,
+				  2};
 
 	(void)state;
 	setup(&f);
@@ -282,7 +316,7 @@ static void what_cannot_be_asked_is_invalid(void **state)
 {
 	CLEANUP(teardown) struct fixture f;
 	struct scrape_endpoint e;
-	struct scrape_target t = {"pod-1",       "shop", "pod-1", "node-1", "svc",
+	struct scrape_target t = {"pod-1",       "shop", "pod-1", "node-1", "svc", "svc",
 				  "example.com", "",     "",      &e,       1};
 	json_t *json;
 
@@ -388,7 +422,8 @@ static int make_and_fill(void *ctx)
 	CLEANUP(scraper_freep) struct scraper *s = NULL;
 	struct scrape_endpoint e[] = {{PROFILE_KIND_HEAP, false, 80, "/a"},
 				      {PROFILE_KIND_CPU, true, 81, "/b"}};
-	struct scrape_target t = {"pod-1", "shop", "pod-1", "node-1", "svc", "::1", "", "", e, 2};
+	struct scrape_target t = {"pod-1", "shop", "pod-1", "node-1", "svc", "svc",
+				  "::1",   "",     "",      e,        2};
 	int r = scraper_new(&s, &cfg, NULL);
 
 	for (int i = 0; i < 3 && r == 0; i++) {
@@ -412,6 +447,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_lock_profile_is_taken_every_interval_as_differences),
+		cmocka_unit_test(the_receivers_wishes_are_kept),
 		cmocka_unit_test(a_restart_gives_what_the_new_process_did),
 		cmocka_unit_test(a_cpu_profile_is_asked_for_in_seconds),
 		cmocka_unit_test(an_empty_profile_is_a_success_with_nothing_to_upload),

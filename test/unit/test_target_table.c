@@ -13,7 +13,7 @@ static struct scrape_endpoint endpoints[] = {
 static struct scrape_target pod(const char *ip, const char *containers, size_t first, size_t n)
 {
 	return (struct scrape_target){
-		"uid", "ns", "pod", "node", "svc", ip, containers, "", endpoints + first, n};
+		"uid", "ns", "pod", "node", "svc", "svc", ip, containers, "", endpoints + first, n};
 }
 
 static struct target *make(const char *ip, const char *containers, size_t first, size_t n)
