@@ -56,23 +56,66 @@ static void service_name(const struct workload_facts *f, char ret[static WORKLOA
 	ret[utf8_make_printable(ret, strlen(ret))] = '\0';
 }
 
-int workload_new(struct workload **ret, const struct workload_facts *facts)
+/* A NULL becomes "". Returns the end of what was written. */
+static char *put(char *at, const char **field, const char *text)
 {
-	char service[WORKLOAD_NAME_BYTES];
-	struct workload *w;
-	size_t size;
+	size_t size = text ? strlen(text) + 1 : 1;
 
-	service_name(facts, service);
-	size = strlen(service) + 1;
+	*field = at;
+	memcpy(at, text ? text : "", size);
+	return at + size;
+}
+
+static int make(struct workload **ret, enum cgroup_kind kind, const char *runtime_id,
+		const struct workload_names *names)
+{
+	const char *const texts[] = {names->service,   names->container_id, runtime_id,
+				     names->pod_uid,   names->namespace,    names->pod,
+				     names->container, names->image};
+	size_t size = 0;
+	struct workload *w;
+	char *at;
+
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
+		size += texts[i] ? strlen(texts[i]) + 1 : 1;
 	w = malloc(sizeof(*w) + size);
 	if (!w)
 		return -ENOMEM;
 	atomic_init(&w->refs, 1);
-	memcpy(w->text, service, size);
-	w->service = w->text;
-	w->container_id = w->text;
+	w->kind = kind;
+	w->profiling_disabled = names->profiling_disabled;
+	at = put(w->text, &w->service, names->service);
+	at = put(at, &w->container_id, names->container_id);
+	at = put(at, &w->runtime_id, runtime_id);
+	at = put(at, &w->pod_uid, names->pod_uid);
+	at = put(at, &w->namespace, names->namespace);
+	at = put(at, &w->pod, names->pod);
+	at = put(at, &w->container, names->container);
+	(void)put(at, &w->image, names->image);
 	*ret = w;
 	return 0;
+}
+
+static bool has_runtime_id(enum cgroup_kind kind)
+{
+	return kind != CGROUP_NONE && kind != CGROUP_SYSTEMD && kind != CGROUP_TALOS;
+}
+
+int workload_new(struct workload **ret, const struct workload_facts *facts)
+{
+	char service[WORKLOAD_NAME_BYTES];
+	const struct workload_names names = {.service = service, .container_id = service};
+	bool has_id = !facts->kernel_thread && has_runtime_id(facts->cgroup.kind);
+
+	service_name(facts, service);
+	return make(ret, facts->kernel_thread ? CGROUP_NONE : facts->cgroup.kind,
+		    has_id ? facts->cgroup.id : "", &names);
+}
+
+int workload_new_named(struct workload **ret, const struct workload *raw,
+		       const struct workload_names *names)
+{
+	return make(ret, raw->kind, raw->runtime_id, names);
 }
 
 int workload_read(struct workload **ret, int proc_fd, const struct workload_facts *facts)
@@ -112,5 +155,8 @@ int workload_compare(const struct workload *a, const struct workload *b)
 {
 	int r = strcmp(a->service, b->service);
 
-	return r != 0 ? r : strcmp(a->container_id, b->container_id);
+	if (r == 0)
+		r = strcmp(a->container_id, b->container_id);
+	/* raw names have only the beginning of the id */
+	return r != 0 ? r : strcmp(a->runtime_id, b->runtime_id);
 }

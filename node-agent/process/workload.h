@@ -3,8 +3,10 @@
  * is what a profile is of, on the page and in storage.
  *
  * A workload is determined once, from the cgroup and the process, and travels with everything
- * made of that process: snapshots, CPU profiles, Go profiles, metrics. Whatever else describes
- * a container (its pod, its labels) belongs into this struct, so that it reaches all of them.
+ * made of that process: snapshots, CPU profiles, Go profiles, metrics. The name of a container
+ * is that of its runtime and id then, because nothing may wait for a container runtime to
+ * answer: the workload is *raw*. Whoever shows or uploads something asks for the *named*
+ * workload with the same kind and runtime_id (container_directory.h).
  *
  * Immutable except for the reference count, which any thread may change.
  */
@@ -16,19 +18,32 @@
 #include "common/base.h"
 #include "node-agent/process/cgroup_path.h"
 
-#define WORKLOAD_NAME_BYTES 320  /* of each string, with its NUL */
+#define WORKLOAD_NAME_BYTES 320  /* of a raw workload's strings, with their NUL */
 #define WORKLOAD_SHORT_ID_LEN 12 /* as container tools show ids */
 
 struct workload {
 	atomic_uint refs;
+	enum cgroup_kind kind;
+	bool profiling_disabled; /* its pod asks not to be profiled; false while raw */
 	/*
 	 * "/docker/0123456789ab", "/system.slice/cron.service", "/kernel"; "/process/<name of the
-	 * executable>" for a process without a manager. Never empty; printable UTF-8, with '?'
-	 * for what was not.
+	 * executable>" for a process without a manager; "/k8s/<namespace>/<owner>" of a named
+	 * workload. Never empty; printable UTF-8, with '?' for what was not.
 	 */
 	const char *service;
-	const char *container_id; /* equal to service unless more is known about the container */
-	char text[];              /* what the strings above point to */
+	const char *container_id; /* equal to service while raw */
+	/*
+	 * The id of the container or pod as in its cgroup path (cgroup_path.h); "" for processes
+	 * outside containers, units included.
+	 */
+	const char *runtime_id;
+	/* Of named workloads; "" if unknown. */
+	const char *pod_uid;
+	const char *namespace;
+	const char *pod;
+	const char *container; /* the container's name in its pod, or in Docker */
+	const char *image;
+	char text[]; /* what the strings above point to */
 };
 
 /* What a workload is determined from. */
@@ -41,6 +56,22 @@ struct workload_facts {
 
 /* Determines the workload; pure. The caller owns a reference. -ENOMEM is the only failure. */
 int workload_new(struct workload **ret, const struct workload_facts *facts) MUST_CHECK;
+
+/* The texts of a named workload, checked by the caller. NULL and "" mean the same. */
+struct workload_names {
+	const char *service;      /* never empty */
+	const char *container_id; /* never empty */
+	const char *pod_uid;
+	const char *namespace;
+	const char *pod;
+	const char *container;
+	const char *image;
+	bool profiling_disabled;
+};
+
+/* The named workload of a container, whose raw one is only read. Returns 0 or -ENOMEM. */
+int workload_new_named(struct workload **ret, const struct workload *raw,
+		       const struct workload_names *names) MUST_CHECK;
 
 /*
  * Completes a copy of the facts from /proc/<pid>, whose descriptor is proc_fd, and determines
@@ -56,7 +87,7 @@ struct workload *workload_ref(struct workload *w);
 void workload_unref(struct workload *w);
 DEFINE_CLEANUP(struct workload *, workload_unref);
 
-/* Orders workloads by service, then by container. 0: the same workload. */
+/* Orders workloads by service, then by container. 0: the same workload, named equally. */
 int workload_compare(const struct workload *a, const struct workload *b);
 
 #endif /* NODE_AGENT_PROCESS_WORKLOAD_H */

@@ -1,0 +1,230 @@
+/*
+ * The facts of each source are kept apart and put together when a name is made, so that a
+ * source may correct itself, and the order in which sources answer does not matter.
+ *
+ * A *round* asks the sources that may add something. A container that nobody knows may be about
+ * to appear: runtimes list some only when they run. So the first answers do not settle its name;
+ * later rounds come after growing pauses and no longer keep anybody waiting. If a source fails,
+ * nobody waits for it, and its containers are asked for again and again, since that costs one
+ * request for all of them.
+ */
+#include "node-agent/container/container_entry.h"
+
+#include <errno.h>
+
+#include "common/system/clock.h"
+
+#define N_TEXTS 8
+#define ROUNDS_WAITED_FOR 2
+#define RETRY_FAILED_NS (10 * NS_PER_S)
+
+static const uint64_t pauses_s[] = {1, 3, 10, 60, 600};
+
+struct kept_facts {
+	struct kept_facts *next;
+	unsigned source;
+	struct container_facts f; /* NULL for what is not known */
+	char text[];
+};
+
+/* The places of all texts but the id, in one order for copying and merging. */
+static void text_fields(struct container_facts *f, const char **ret[static N_TEXTS])
+{
+	const char **const fields[N_TEXTS] = {&f->name,    &f->image, &f->namespace, &f->pod,
+					      &f->pod_uid, &f->owner, &f->path,      &f->id};
+
+	memcpy(ret, fields, sizeof(fields));
+}
+
+struct container_entry *container_entry_new(const char *id)
+{
+	size_t size = strlen(id) + 1;
+	struct container_entry *e = table_malloc(sizeof(*e) + size);
+
+	if (!e)
+		return NULL;
+	*e = (struct container_entry){.next_round_ns = UINT64_MAX};
+	memcpy(e->id, id, size);
+	return e;
+}
+
+void container_entry_forget_name(struct container_entry *e)
+{
+	workload_unref(e->named);
+	e->named = NULL;
+}
+
+void container_entry_free(struct container_entry *e)
+{
+	struct kept_facts *k, *next;
+
+	for (k = e->facts; k; k = next) {
+		next = k->next;
+		free(k);
+	}
+	container_entry_forget_name(e);
+	workload_unref(e->raw);
+	table_free(e);
+}
+
+static struct kept_facts *keep(unsigned source, const struct container_facts *facts)
+{
+	struct container_facts f = *facts;
+	const char **fields[N_TEXTS];
+	struct kept_facts *k;
+	size_t size = 0;
+	char *at;
+
+	text_fields(&f, fields);
+	for (size_t i = 0; i < N_TEXTS; i++)
+		size += *fields[i] ? strlen(*fields[i]) + 1 : 0;
+	k = malloc(sizeof(*k) + size);
+	if (!k)
+		return NULL;
+	at = k->text;
+	for (size_t i = 0; i < N_TEXTS; i++) {
+		const char *text = *fields[i];
+		size_t n = text && text[0] ? strlen(text) + 1 : 0;
+
+		*fields[i] = n > 0 ? memcpy(at, text, n) : NULL;
+		at += n;
+	}
+	k->next = NULL;
+	k->source = source;
+	k->f = f;
+	return k;
+}
+
+static bool are_equal(const struct kept_facts *a, const struct kept_facts *b)
+{
+	struct container_facts x = a->f, y = b->f;
+	const char **xs[N_TEXTS], **ys[N_TEXTS];
+
+	text_fields(&x, xs);
+	text_fields(&y, ys);
+	for (size_t i = 0; i < N_TEXTS; i++) {
+		if (strcmp(*xs[i] ? *xs[i] : "", *ys[i] ? *ys[i] : "") != 0)
+			return false;
+	}
+	return x.sandbox == y.sandbox && x.profiling_disabled == y.profiling_disabled;
+}
+
+int container_entry_put(struct container_entry *e, unsigned source, const struct container_facts *f)
+{
+	struct kept_facts **at = &e->facts, *k = keep(source, f), *old;
+
+	if (!k)
+		return -ENOMEM;
+	while (*at && (*at)->source < source)
+		at = &(*at)->next;
+	old = *at;
+	if (old && old->source == source) {
+		bool is_equal = are_equal(old, k);
+
+		k->next = old->next;
+		*at = k;
+		free(old);
+		if (is_equal)
+			return 0;
+	} else {
+		k->next = old;
+		*at = k;
+	}
+	container_entry_forget_name(e);
+	return 1;
+}
+
+uint32_t container_entry_known_to(const struct container_entry *e)
+{
+	uint32_t bits = 0;
+
+	for (const struct kept_facts *k = e->facts; k; k = k->next)
+		bits |= UINT32_C(1) << k->source;
+	return bits;
+}
+
+void container_entry_facts(const struct container_entry *e, struct container_facts *ret)
+{
+	const char **to[N_TEXTS], **from[N_TEXTS];
+
+	*ret = (struct container_facts){0};
+	text_fields(ret, to);
+	for (const struct kept_facts *k = e->facts; k; k = k->next) {
+		struct container_facts f = k->f;
+
+		text_fields(&f, from);
+		for (size_t i = 0; i < N_TEXTS; i++) {
+			if (!*to[i])
+				*to[i] = *from[i];
+		}
+		ret->sandbox |= f.sandbox;
+		ret->profiling_disabled |= f.profiling_disabled;
+	}
+}
+
+bool container_entry_has_name(const struct container_entry *e)
+{
+	struct container_facts f;
+
+	container_entry_facts(e, &f);
+	return container_facts_have_name(&f);
+}
+
+bool container_entry_is_complete(const struct container_entry *e)
+{
+	struct container_facts f;
+
+	container_entry_facts(e, &f);
+	return container_facts_have_name(&f) && !container_facts_need_owner(&f);
+}
+
+/* ---- rounds ---- */
+
+void container_entry_begin_round(struct container_entry *e, uint32_t available, uint32_t failing)
+{
+	uint32_t wanted = container_entry_has_name(e) ? ~container_entry_known_to(e) : UINT32_MAX;
+
+	e->next_round_ns = UINT64_MAX;
+	e->failed = failing & wanted;
+	e->queued = available & wanted & ~e->asked;
+}
+
+bool container_entry_end_round(struct container_entry *e, uint64_t now_ns)
+{
+	bool was_settled = e->settled;
+	size_t i;
+
+	if (container_entry_is_complete(e)) {
+		e->settled = true;
+		return !was_settled;
+	}
+	if (e->failed) {
+		e->settled = true;
+		e->next_round_ns = now_ns + RETRY_FAILED_NS;
+		return !was_settled;
+	}
+	i = e->n_unknown < ARRAY_SIZE(pauses_s) ? e->n_unknown : ARRAY_SIZE(pauses_s) - 1;
+	e->n_unknown++;
+	e->next_round_ns = now_ns + pauses_s[i] * NS_PER_S;
+	/* a name without the owner is good enough once everybody was asked */
+	if (e->n_unknown >= ROUNDS_WAITED_FOR || container_entry_has_name(e))
+		e->settled = true;
+	return e->settled && !was_settled;
+}
+
+/* ---- names ---- */
+
+struct workload *container_entry_name(struct container_entry *e,
+				      const struct container_name_rules *rules)
+{
+	struct container_facts f;
+
+	if (!e->named && !e->facts)
+		e->named = workload_ref(e->raw);
+	if (!e->named) {
+		container_entry_facts(e, &f);
+		if (container_name(&e->named, e->raw, &f, rules) < 0)
+			return e->raw;
+	}
+	return e->named;
+}
