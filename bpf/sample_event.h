@@ -19,6 +19,27 @@
 #define SAMPLER_MAX_ADDRS 1024
 _Static_assert(SAMPLER_KERNEL_FRAMES + SAMPLER_USER_FRAMES < SAMPLER_MAX_ADDRS, "room for a stack");
 
+/* The hierarchy that cgroup ids are of: one that has a cgroup for each container. */
+enum sampler_cgroups {
+	SAMPLER_CGROUPS_V2,
+	SAMPLER_CGROUPS_V1_MEMORY,
+	SAMPLER_CGROUPS_V1_CPU,
+};
+
+/* Whose samples are not taken; a map whose bit is not set is not consulted. */
+enum sampler_exclude {
+	SAMPLER_EXCLUDE_CGROUPS = 1,   /* cgroup ids in the map excl_cgroups */
+	SAMPLER_EXCLUDE_PROCESSES = 2, /* struct sampler_process in the map excl_processes */
+};
+#define SAMPLER_EXCLUDE_MAX 4096 /* entries of each map */
+
+struct sampler_process {
+	__u32 tgid;
+	__u32 pad;
+	__u64 start_boottime_ns;
+};
+_Static_assert(sizeof(struct sampler_process) == 16, "sampler_process layout");
+
 enum event_type {
 	EVENT_SAMPLE = 1,
 	EVENT_EXEC = 2, /* a process executes another program */
@@ -58,9 +79,13 @@ enum sample_flag {
 /* Followed by n_kernel + n_user addresses, leaf first: kernel, then user. */
 struct sample_event {
 	struct event_header header;
-	__u64 cgroup_id;               /* of cgroup v2; 0 where unknown */
+	/*
+	 * The inode number of the task's cgroup in the hierarchy of enum sampler_cgroups; 0 for
+	 * its root, and where it is unknown.
+	 */
+	__u64 cgroup_id;
 	char comm[SAMPLER_COMM_BYTES]; /* of the thread-group leader */
-	__u32 cpu;
+	__u32 cost_ns;                 /* that the CPU spent on this sample until it was sent */
 	__u16 n_kernel;
 	__u16 n_user;
 	__u8 end;   /* enum walk_end */
@@ -77,11 +102,12 @@ _Static_assert(sizeof(struct sample_event) == 72, "sample_event layout");
 
 /*
  * One set per CPU, only ever growing:
- * ticks == idle + sent + lost_ring_full + lost_no_task.
+ * ticks == idle + excluded + sent + lost_ring_full + lost_no_task.
  */
 struct sampler_counters {
 	__u64 ticks;          /* the program ran */
 	__u64 idle;           /* pid 0: not a sample */
+	__u64 excluded;       /* not taken: enum sampler_exclude */
 	__u64 sent;           /* samples in the ring buffer */
 	__u64 lost_ring_full; /* samples dropped because the ring was full */
 	__u64 lost_no_task;   /* samples whose process could not be read */
@@ -90,6 +116,6 @@ struct sampler_counters {
 	__u64 kernel_stack_errors;
 	__u64 wakeups; /* of user space */
 };
-_Static_assert(sizeof(struct sampler_counters) == 72, "sampler_counters layout");
+_Static_assert(sizeof(struct sampler_counters) == 80, "sampler_counters layout");
 
 #endif /* BPF_SAMPLE_EVENT_H */

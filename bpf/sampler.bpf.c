@@ -23,7 +23,10 @@
 #define EARLY_WAKEUP_NS 50000000ULL
 
 const volatile bool cfg_kernel_stacks = true;
-const volatile __u64 cfg_wakeup_bytes = 128 * 1024; /* unread bytes that wake user space */
+const volatile __u32 cfg_cgroups = SAMPLER_CGROUPS_V2; /* enum sampler_cgroups */
+const volatile __u64 cfg_wakeup_bytes = 128 * 1024;    /* unread bytes that wake user space */
+
+__u32 excludes = 0; /* enum sampler_exclude, set by user space at any time */
 
 /* Too large for the stack of a BPF program. */
 struct scratch {
@@ -57,6 +60,20 @@ struct {
 } seen SEC(".maps");
 
 struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__type(key, __u64); /* as sample_event.cgroup_id */
+	__type(value, __u8);
+	__uint(max_entries, SAMPLER_EXCLUDE_MAX);
+} excl_cgroups SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__type(key, struct sampler_process);
+	__type(value, __u8);
+	__uint(max_entries, SAMPLER_EXCLUDE_MAX);
+} excl_processes SEC(".maps");
+
+struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, 4096); /* sized by user space */
 } events SEC(".maps");
@@ -75,7 +92,7 @@ static __u64 start_boottime(struct task_struct *leader)
 	return BPF_CORE_READ((struct task_struct___pre55 *)leader, real_start_time);
 }
 
-static void fill_header(struct event_header *h, __u32 type, struct task_struct *leader)
+static void fill_header(struct event_header *h, __u32 type, struct task_struct *leader, __u64 now)
 {
 	__u64 id = bpf_get_current_pid_tgid();
 
@@ -84,7 +101,7 @@ static void fill_header(struct event_header *h, __u32 type, struct task_struct *
 	h->tgid = id >> 32;
 	h->tid = (__u32)id;
 	h->start_boottime_ns = start_boottime(leader);
-	h->ktime_ns = bpf_ktime_get_ns();
+	h->ktime_ns = now;
 }
 
 static __u32 *seen_slot(__u32 tgid)
@@ -222,11 +239,56 @@ static void send_sample(struct scratch *s, struct sampler_counters *c)
 		c->wakeups++;
 }
 
+#define CGROUP_ROOT 1 /* the id of the root of each hierarchy */
+
+static __u64 v1_cgroup_id(struct task_struct *task)
+{
+	__u32 index = cfg_cgroups == SAMPLER_CGROUPS_V1_MEMORY
+			      ? bpf_core_enum_value(enum cgroup_subsys_id, memory_cgrp_id)
+			      : bpf_core_enum_value(enum cgroup_subsys_id, cpu_cgrp_id);
+	struct css_set *set = BPF_CORE_READ(task, cgroups);
+	struct cgroup_subsys_state *state = NULL;
+
+	if (!set || bpf_probe_read_kernel(&state, sizeof(state), &set->subsys[0] + index) < 0)
+		return 0;
+	return BPF_CORE_READ(state, cgroup, kn, id);
+}
+
+/*
+ * Not the cgroup of v2 where controllers are in hierarchies of v1: there, all containers may be
+ * in the root of v2.
+ */
+static __u64 cgroup_id(struct task_struct *task)
+{
+	__u64 id = cfg_cgroups == SAMPLER_CGROUPS_V2 ? bpf_get_current_cgroup_id()
+						     : v1_cgroup_id(task);
+
+	return id == CGROUP_ROOT ? 0 : id;
+}
+
+static bool cgroup_is_excluded(__u64 id)
+{
+	return id != 0 && excludes & SAMPLER_EXCLUDE_CGROUPS &&
+	       bpf_map_lookup_elem(&excl_cgroups, &id);
+}
+
+static bool process_is_excluded(struct task_struct *leader)
+{
+	struct sampler_process key = {};
+
+	if (!(excludes & SAMPLER_EXCLUDE_PROCESSES))
+		return false;
+	key.tgid = bpf_get_current_pid_tgid() >> 32;
+	key.start_boottime_ns = start_boottime(leader);
+	return bpf_map_lookup_elem(&excl_processes, &key);
+}
+
 SEC("perf_event")
 int sample_cpu(struct bpf_perf_event_data *ctx)
 {
 	struct task_struct *task = (void *)bpf_get_current_task(), *leader;
 	struct sampler_counters *c = get_counters();
+	__u64 begin_ns = bpf_ktime_get_ns();
 	struct scratch *s;
 	__u32 zero = 0;
 
@@ -239,17 +301,21 @@ int sample_cpu(struct bpf_perf_event_data *ctx)
 		c->idle++;
 		return 0;
 	}
+	s->event.cgroup_id = cgroup_id(task);
 	leader = BPF_CORE_READ(task, group_leader);
+	if (cgroup_is_excluded(s->event.cgroup_id) || (leader && process_is_excluded(leader))) {
+		c->excluded++;
+		return 0;
+	}
 	if (!leader ||
 	    bpf_probe_read_kernel_str(s->event.comm, sizeof(s->event.comm), &leader->comm) < 0) {
 		c->lost_no_task++;
 		return 0;
 	}
-	fill_header(&s->event.header, EVENT_SAMPLE, leader);
-	s->event.cgroup_id = bpf_get_current_cgroup_id();
-	s->event.cpu = bpf_get_smp_processor_id();
+	fill_header(&s->event.header, EVENT_SAMPLE, leader, begin_ns);
 	s->event.flags = BPF_CORE_READ(task, flags) & PF_KTHREAD ? SAMPLE_KERNEL_THREAD : 0;
 	take_stacks(ctx, s, task, c);
+	s->event.cost_ns = (__u32)(bpf_ktime_get_ns() - begin_ns);
 	send_sample(s, c);
 	return 0;
 }
@@ -261,7 +327,7 @@ static void send_process_event(__u32 type, struct task_struct *task)
 	struct event_header h = {};
 	__u32 *slot;
 
-	fill_header(&h, type, leader);
+	fill_header(&h, type, leader, bpf_ktime_get_ns());
 	/*
 	 * wake user space for the next program of this process, or the next process with this
 	 * pid

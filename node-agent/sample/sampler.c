@@ -50,6 +50,7 @@ struct sampler {
 	unsigned hz;
 	char *online_path;
 	struct sampler_counters *per_cpu; /* room for one read */
+	size_t n_excluded[2];             /* cgroups, processes */
 	uint64_t bad_records;
 	uint64_t map_bytes;
 	const struct sampler_handlers *handlers; /* of the drain in progress */
@@ -86,6 +87,7 @@ static int configure(struct sampler *s, const struct sampler_config *cfg)
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
 
 	skel->rodata->cfg_kernel_stacks = cfg->kernel_stacks;
+	skel->rodata->cfg_cgroups = cfg->cgroups;
 	skel->rodata->cfg_wakeup_bytes = ring / 2;
 	skel->rodata->cfg_kernel_stack_bytes =
 		(uint32_t)(page > KERNEL_STACK_BYTES ? page : KERNEL_STACK_BYTES);
@@ -351,6 +353,64 @@ int sampler_drain(struct sampler *s, const struct sampler_handlers *h)
 	r = ring_buffer__consume(s->ring);
 	s->handlers = NULL;
 	return r < 0 && r != -EAGAIN ? r : (int)s->n_drained;
+}
+
+/* ---- exclude ---- */
+
+/* Which of the two maps: also the index in n_excluded. */
+enum excluded { CGROUPS, PROCESSES };
+
+static int excluded_map_fd(const struct sampler *s, enum excluded which)
+{
+	return bpf_map__fd(which == CGROUPS ? s->skel->maps.excl_cgroups
+					    : s->skel->maps.excl_processes);
+}
+
+/* The program consults a map only if it is not empty. */
+static void count_excluded(struct sampler *s, enum excluded which, size_t n)
+{
+	uint32_t bit = which == CGROUPS ? SAMPLER_EXCLUDE_CGROUPS : SAMPLER_EXCLUDE_PROCESSES;
+	uint32_t *bits = &s->skel->bss->excludes;
+
+	s->n_excluded[which] = n;
+	__atomic_store_n(bits, n > 0 ? *bits | bit : *bits & ~bit, __ATOMIC_RELEASE);
+}
+
+static int exclude(struct sampler *s, enum excluded which, const void *key)
+{
+	const uint8_t value = 1;
+
+	if (bpf_map_update_elem(excluded_map_fd(s, which), key, &value, BPF_NOEXIST) == 0)
+		count_excluded(s, which, s->n_excluded[which] + 1);
+	else if (errno != EEXIST)
+		return -errno;
+	return 0;
+}
+
+static void include(struct sampler *s, enum excluded which, const void *key)
+{
+	if (bpf_map_delete_elem(excluded_map_fd(s, which), key) == 0)
+		count_excluded(s, which, s->n_excluded[which] - 1);
+}
+
+int sampler_exclude_cgroup(struct sampler *s, uint64_t id)
+{
+	return exclude(s, CGROUPS, &id);
+}
+
+void sampler_include_cgroup(struct sampler *s, uint64_t id)
+{
+	include(s, CGROUPS, &id);
+}
+
+int sampler_exclude_process(struct sampler *s, const struct sampler_process *p)
+{
+	return exclude(s, PROCESSES, p);
+}
+
+void sampler_include_process(struct sampler *s, const struct sampler_process *p)
+{
+	include(s, PROCESSES, p);
 }
 
 /* ---- counters ---- */

@@ -27,6 +27,7 @@ struct sampler;
 struct sampler_config {
 	unsigned hz; /* ticks per second of each CPU, 1 … 10000 */
 	bool kernel_stacks;
+	enum sampler_cgroups cgroups; /* the hierarchy of cgroup ids */
 	size_t ring_bytes; /* power of two, multiple of the page size; 0: chosen by hz and CPUs */
 	const char *online_path; /* NULL: /sys/devices/system/cpu/online */
 };
@@ -82,6 +83,18 @@ int sampler_update_cpus(struct sampler *s, struct err *err) MUST_CHECK;
  * thread. It is how a stage fills a map that the walk reads, as bpf/user_walk.bpf.h describes.
  */
 int sampler_map_fd(const struct sampler *s, const char *name) MUST_CHECK;
+
+/*
+ * Samples of tasks in the cgroup with this id are no longer taken, or taken again. Takes effect
+ * at once, but samples that were taken before may still arrive. Returns 0, -E2BIG if
+ * SAMPLER_EXCLUDE_MAX cgroups are excluded already, or -errno.
+ */
+int sampler_exclude_cgroup(struct sampler *s, uint64_t id) MUST_CHECK;
+void sampler_include_cgroup(struct sampler *s, uint64_t id);
+
+/* The same for one process. */
+int sampler_exclude_process(struct sampler *s, const struct sampler_process *p) MUST_CHECK;
+void sampler_include_process(struct sampler *s, const struct sampler_process *p);
 
 int sampler_read_stats(struct sampler *s, struct sampler_stats *ret) MUST_CHECK;
 

@@ -1,0 +1,307 @@
+/*
+ * Cgroup ids of samples, and excluding by them, on the running kernel, in cgroups made for the
+ * test: in a hierarchy of v1 or in v2, whichever cgroup_hierarchy.h chooses. Needs root.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#include "common/data/buf.h"
+#include "common/system/fs.h"
+#include "node-agent/process/cgroup_hierarchy.h"
+#include "node-agent/sample/sampler.h"
+#include "test/lib/unit.h"
+
+#define HZ 499
+#define ENOUGH 30 /* samples of a busy process */
+
+/* A busy process in a cgroup of its own. */
+struct busy {
+	pid_t pid;
+	char dir[PATH_MAX];
+	char path[64]; /* below the mount */
+	uint64_t cgroup_id;
+	unsigned n_samples;
+	unsigned n_other_cgroup;        /* of n_samples, with another cgroup id */
+	struct sampler_process process; /* of the last sample */
+	uint64_t cost_ns;
+};
+
+static struct busy busy[2];
+static struct cgroup_hierarchy *hierarchy;
+static struct sampler *sampler;
+static char online_path[] = "/tmp/test_exclude.XXXXXX"; /* the list of CPUs */
+static int online_fd;
+
+static void find_mount(char ret[static CGROUP_HIERARCHY_PATH_BYTES])
+{
+	CLEANUP(buf_fini) struct buf text;
+
+	buf_init(&text, (size_t)1024 * 1024);
+	assert_int_equal(fs_read_at(AT_FDCWD, "/proc/self/mountinfo", &text), 0);
+	assert_int_equal(cgroup_hierarchy_find_mount(cgroup_hierarchy_kind(hierarchy), text.data,
+						     text.len, ret),
+			 0);
+}
+
+static void enter(const char *dir)
+{
+	char file[PATH_MAX + 16], pid[16];
+	int fd, len = snprintf(pid, sizeof(pid), "%d", (int)getpid());
+
+	snprintf(file, sizeof(file), "%s/cgroup.procs", dir);
+	fd = open(file, O_WRONLY | O_CLOEXEC);
+	if (fd < 0 || write(fd, pid, (size_t)len) != len)
+		_exit(1);
+	close(fd);
+}
+
+static void start(struct busy *b, const char *mount, char name)
+{
+	struct stat st;
+
+	*b = (struct busy){0};
+	snprintf(b->path, sizeof(b->path), "/test_exclude.%d.%c", (int)getpid(), name);
+	snprintf(b->dir, sizeof(b->dir), "%s%s", mount, b->path);
+	assert_int_equal(mkdir(b->dir, 0755), 0);
+	assert_int_equal(stat(b->dir, &st), 0);
+	b->cgroup_id = st.st_ino;
+	b->pid = fork();
+	assert_true(b->pid >= 0);
+	if (b->pid == 0) {
+		alarm(300); /* exit even if the test crashes */
+		enter(b->dir);
+		for (volatile unsigned n = 0;; n++)
+			;
+	}
+}
+
+static void stop(struct busy *b)
+{
+	if (b->pid > 0) {
+		kill(b->pid, SIGKILL);
+		assert_int_equal(waitpid(b->pid, NULL, 0), b->pid);
+	}
+	for (int i = 0; i < 1000 && rmdir(b->dir) < 0 && errno == EBUSY; i++)
+		usleep(10000);
+}
+
+static int setup(void **state)
+{
+	AUTO_CLOSE int proc = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct sampler_config cfg = {.hz = HZ, .kernel_stacks = true, .online_path = online_path};
+	CLEANUP(buf_fini) struct buf cpus;
+	char mount[CGROUP_HIERARCHY_PATH_BYTES];
+	struct err err = {""};
+
+	(void)state;
+	assert_int_equal(cgroup_hierarchy_new(&hierarchy, proc), 0);
+	cfg.cgroups = (enum sampler_cgroups)cgroup_hierarchy_kind(hierarchy);
+	find_mount(mount);
+	buf_init(&cpus, 4096);
+	assert_int_equal(fs_read_at(AT_FDCWD, "/sys/devices/system/cpu/online", &cpus), 0);
+	online_fd = mkstemp(online_path);
+	assert_int_equal(write(online_fd, cpus.data, cpus.len), cpus.len);
+	if (sampler_new(&sampler, &cfg, &err) < 0)
+		fail_msg("%s", err.msg);
+	start(&busy[0], mount, 'a');
+	start(&busy[1], mount, 'b');
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	stop(&busy[0]);
+	stop(&busy[1]);
+	sampler_free(sampler);
+	cgroup_hierarchy_free(hierarchy);
+	close(online_fd);
+	unlink(online_path);
+	return 0;
+}
+
+static void on_sample(void *ctx, const struct sample_event *e)
+{
+	(void)ctx;
+	for (size_t i = 0; i < ARRAY_SIZE(busy); i++) {
+		struct busy *b = &busy[i];
+
+		if ((pid_t)e->header.tgid != b->pid)
+			continue;
+		b->n_samples++;
+		b->n_other_cgroup += e->cgroup_id != b->cgroup_id;
+		b->process = (struct sampler_process){
+			.tgid = e->header.tgid, .start_boottime_ns = e->header.start_boottime_ns};
+		b->cost_ns += e->cost_ns;
+	}
+}
+
+static void ignore(void *ctx, const struct event_header *e)
+{
+	(void)ctx;
+	(void)e;
+}
+
+static void drain(void)
+{
+	const struct sampler_handlers h = {on_sample, ignore, ignore, NULL};
+
+	assert_true(sampler_drain(sampler, &h) >= 0);
+}
+
+/* Forgets what was sampled until now. */
+static void begin(void)
+{
+	drain();
+	busy[0].n_samples = 0;
+	busy[1].n_samples = 0;
+}
+
+static void watch(const struct busy *b)
+{
+	for (int i = 0; i < 2400 && b->n_samples < ENOUGH; i++) {
+		usleep(50000);
+		drain();
+	}
+	assert_true(b->n_samples >= ENOUGH);
+}
+
+static uint64_t n_excluded(void)
+{
+	struct sampler_stats stats;
+
+	assert_int_equal(sampler_read_stats(sampler, &stats), 0);
+	return stats.kernel.excluded;
+}
+
+static void watch_excluded(uint64_t at_least)
+{
+	for (int i = 0; i < 2400 && n_excluded() < at_least; i++) {
+		usleep(50000);
+		drain();
+	}
+	assert_true(n_excluded() >= at_least);
+}
+
+/* ---- tests ---- */
+
+static void the_cgroup_id_is_the_number_of_its_directory(void **state)
+{
+	(void)state;
+	watch(&busy[0]);
+	watch(&busy[1]);
+	assert_int_equal(cgroup_hierarchy_id(hierarchy, busy[0].path), busy[0].cgroup_id);
+	assert_int_not_equal(busy[0].cgroup_id, busy[1].cgroup_id);
+	/* all but those before they entered it */
+	assert_true(busy[0].n_other_cgroup < busy[0].n_samples / 2);
+	assert_true(busy[1].n_other_cgroup < busy[1].n_samples / 2);
+}
+
+static void a_sample_says_what_it_cost(void **state)
+{
+	(void)state;
+	watch(&busy[0]);
+	assert_true(busy[0].cost_ns > 0);
+}
+
+static void an_excluded_cgroup_has_no_samples_and_its_sibling_has(void **state)
+{
+	uint64_t before = n_excluded();
+
+	(void)state;
+	assert_int_equal(sampler_exclude_cgroup(sampler, busy[0].cgroup_id), 0);
+	begin();
+	watch(&busy[1]);
+	watch_excluded(before + ENOUGH);
+	assert_int_equal(busy[0].n_samples, 0);
+
+	sampler_include_cgroup(sampler, busy[0].cgroup_id);
+	begin();
+	watch(&busy[0]);
+}
+
+static void an_excluded_process_has_no_samples_and_others_have(void **state)
+{
+	struct sampler_process other;
+	uint64_t before = n_excluded();
+
+	(void)state;
+	watch(&busy[0]);
+	watch(&busy[1]);
+	other = busy[1].process;
+	other.start_boottime_ns--; /* an earlier process with the same pid */
+	assert_int_equal(sampler_exclude_process(sampler, &busy[0].process), 0);
+	assert_int_equal(sampler_exclude_process(sampler, &other), 0);
+	begin();
+	watch(&busy[1]);
+	watch_excluded(before + ENOUGH);
+	assert_int_equal(busy[0].n_samples, 0);
+
+	sampler_include_process(sampler, &busy[0].process);
+	sampler_include_process(sampler, &other);
+	begin();
+	watch(&busy[0]);
+}
+
+static void when_nothing_is_excluded_any_more_nothing_is_looked_up(void **state)
+{
+	uint64_t before;
+
+	(void)state;
+	/* twice the same is one entry */
+	assert_int_equal(sampler_exclude_cgroup(sampler, busy[0].cgroup_id), 0);
+	assert_int_equal(sampler_exclude_cgroup(sampler, busy[0].cgroup_id), 0);
+	sampler_include_cgroup(sampler, busy[0].cgroup_id);
+	sampler_include_cgroup(sampler, busy[0].cgroup_id);
+	usleep(100000); /* a program that still runs on another CPU */
+	before = n_excluded();
+	begin();
+	watch(&busy[0]);
+	assert_int_equal(n_excluded(), before);
+}
+
+static void the_maps_are_bounded(void **state)
+{
+	(void)state;
+	for (uint64_t i = 0; i < SAMPLER_EXCLUDE_MAX; i++)
+		assert_int_equal(sampler_exclude_cgroup(sampler, UINT64_MAX - i), 0);
+	assert_int_equal(sampler_exclude_cgroup(sampler, 2), -E2BIG);
+	for (uint64_t i = 0; i < SAMPLER_EXCLUDE_MAX; i++)
+		sampler_include_cgroup(sampler, UINT64_MAX - i);
+}
+
+/* The sampler of the group, which no longer ticks when it is attached to no CPU. */
+static void excluded_ticks_are_accounted_for(void **state)
+{
+	struct sampler_stats s;
+	uint64_t before = n_excluded();
+
+	(void)state;
+	assert_int_equal(sampler_exclude_cgroup(sampler, busy[0].cgroup_id), 0);
+	watch_excluded(before + ENOUGH);
+	assert_int_equal(ftruncate(online_fd, 0), 0);
+	assert_true(sampler_update_cpus(sampler, NULL) >= 1);
+	assert_int_equal(sampler_read_stats(sampler, &s), 0);
+	assert_int_equal(s.n_cpus, 0);
+	assert_int_equal(s.kernel.ticks, s.kernel.idle + s.kernel.excluded + s.kernel.sent +
+						 s.kernel.lost_ring_full + s.kernel.lost_no_task);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_cgroup_id_is_the_number_of_its_directory),
+		cmocka_unit_test(a_sample_says_what_it_cost),
+		cmocka_unit_test(an_excluded_cgroup_has_no_samples_and_its_sibling_has),
+		cmocka_unit_test(an_excluded_process_has_no_samples_and_others_have),
+		cmocka_unit_test(when_nothing_is_excluded_any_more_nothing_is_looked_up),
+		cmocka_unit_test(the_maps_are_bounded),
+		cmocka_unit_test(excluded_ticks_are_accounted_for),
+	};
+
+	return cmocka_run_group_tests(tests, setup, teardown);
+}
