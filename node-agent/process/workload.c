@@ -19,9 +19,17 @@
 #define DELETED " (deleted)"
 
 static const char *const folders[] = {
-	[CGROUP_NONE] = "process", [CGROUP_DOCKER] = "docker", [CGROUP_CONTAINERD] = "containerd",
-	[CGROUP_CRIO] = "crio",    [CGROUP_PODMAN] = "podman", [CGROUP_KUBEPODS] = "kubepods",
-	[CGROUP_LXC] = "lxc",      [CGROUP_TALOS] = "talos",
+	[CGROUP_NONE] = "process",
+	[CGROUP_DOCKER] = "docker",
+	[CGROUP_CONTAINERD] = "containerd",
+	[CGROUP_CRIO] = "crio",
+	[CGROUP_PODMAN] = "podman",
+	[CGROUP_KUBEPODS] = "kubepods",
+	[CGROUP_LXC] = "lxc",
+	[CGROUP_TALOS] = "talos",
+	[CGROUP_CONTAINER] = "container",
+	[CGROUP_MACHINE] = "machine",
+	[CGROUP_NOMAD] = "nomad",
 };
 
 static void process_name(const struct workload_facts *f, char *ret, size_t size)

@@ -14,7 +14,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	cgroup_path_parse((const char *)data, size, &f.cgroup);
 	if (!memchr(f.cgroup.id, '\0', sizeof(f.cgroup.id)))
 		__builtin_trap();
-	if (f.cgroup.kind == CGROUP_NONE && f.cgroup.id[0])
+	if ((f.cgroup.kind == CGROUP_NONE) != (f.cgroup.id[0] == '\0'))
+		__builtin_trap();
+	if (strspn(f.cgroup.pod_uid, "0123456789abcdef-") != strlen(f.cgroup.pod_uid) ||
+	    (f.cgroup.kind == CGROUP_NONE && f.cgroup.pod_uid[0]))
 		__builtin_trap();
 	if (workload_new(&w, &f) < 0)
 		return 0;
