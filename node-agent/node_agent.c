@@ -22,6 +22,7 @@
 #include "common/telemetry/log.h"
 #include "node-agent/go/profile/go_profiler.h"
 #include "node-agent/host_identity.h"
+#include "node-agent/naming.h"
 #include "node-agent/node_options.h"
 #include "node-agent/node_status.h"
 #include "node-agent/process/process_table.h"
@@ -49,6 +50,7 @@ struct node_agent {
 	struct node_status *status;
 	struct process_table *processes;
 	struct process_listener process_log;
+	struct naming *naming;
 	struct sampler *sampler;
 	struct profile_worker *worker;
 	struct runtime_worker *go; /* NULL: disabled */
@@ -153,6 +155,7 @@ static void on_beat(void *ctx)
 
 	drain(a);
 	update_status(a, &stats);
+	naming_beat(a->naming);
 }
 
 /* If there is no memory for a new cycle, the current one stays. */
@@ -236,30 +239,18 @@ static void on_housekeeping(void *ctx)
 	loop_set_timer(a->housekeeping_timer, HOUSEKEEPING_EVERY_NS);
 }
 
-static void upload(struct node_agent *a, const struct workload *workload, struct buf *pprof)
-{
-	const struct upload_label labels[] = {
-		{"service.name", workload->service},
-		{"container.id", workload->container_id},
-		{"host.name", a->host.name},
-		{"host.id", a->host.id},
-		{},
-	};
-	int r = uploader_add(a->base.uploader, labels, pprof);
-
-	if (r < 0)
-		log_warn_limited("cannot queue a profile", "service=%s error=\"%s\"",
-				 workload->service, strerror(-r));
-}
-
 static void on_profile(void *ctx, const struct workload_profile *p)
 {
-	upload(ctx, p->workload, p->pprof);
+	const struct node_agent *a = ctx;
+
+	naming_upload(a->naming, p->workload, p->pprof);
 }
 
 static void on_go_profile(void *ctx, const struct runtime_upload *u)
 {
-	upload(ctx, u->workload, u->pprof);
+	const struct node_agent *a = ctx;
+
+	naming_upload(a->naming, u->workload, u->pprof);
 }
 
 static void on_cycle_done(void *ctx)
@@ -273,7 +264,7 @@ static bool is_done(void *ctx)
 {
 	const struct node_agent *a = ctx;
 
-	return profile_worker_pending(a->worker) == 0;
+	return profile_worker_pending(a->worker) == 0 && naming_is_done(a->naming);
 }
 
 static void stop(void *ctx)
@@ -282,6 +273,7 @@ static void stop(void *ctx)
 
 	loop_set_timer(a->cycle_timer, UINT64_MAX);
 	runtime_worker_stop(a->go);
+	naming_hurry(a->naming);
 	end_cycle(a);
 	log_info("profiling the last interval", "samples=%llu lost=%llu",
 		 (unsigned long long)a->before.kernel.sent,
@@ -342,6 +334,7 @@ static int make_sampling(struct node_agent *a, struct err *err)
 		return r;
 	a->process_log = (struct process_listener){log_snapshot, log_exit, NULL, NULL};
 	process_table_subscribe(a->processes, &a->process_log);
+	process_table_subscribe(a->processes, naming_listener(a->naming));
 	r = process_table_scan(a->processes);
 	if (r < 0)
 		return err_set(err, r, "list processes: %s", strerror(-r));
@@ -413,11 +406,14 @@ int node_agent_new(struct node_agent **ret, const struct node_options *o, struct
 	if (!a)
 		return -ENOMEM;
 	a->o = o;
+	host_identity_read(&a->host, "/");
 	r = start_base(a);
 	if (r == 0)
-		r = make_sampling(a, err);
-	if (r == 0)
 		r = start_uploads(a);
+	if (r == 0)
+		r = naming_new(&a->naming, &a->base, o, &a->host);
+	if (r == 0)
+		r = make_sampling(a, err);
 	if (r == 0)
 		r = make_workers(a, err);
 	if (r == 0)
@@ -425,7 +421,6 @@ int node_agent_new(struct node_agent **ret, const struct node_options *o, struct
 	if (r < 0)
 		return r;
 
-	host_identity_read(&a->host, "/");
 	*ret = TAKE_PTR(a);
 	return 0;
 }
@@ -443,6 +438,7 @@ void node_agent_free(struct node_agent *a)
 	sampler_free(a->sampler);
 	cycle_free(a->cycle);
 	process_table_free(a->processes);
+	naming_free(a->naming);
 	agent_fini(&a->base);
 	free(a);
 }

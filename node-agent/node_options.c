@@ -32,6 +32,13 @@ static const char *const go_block_modes[] = {
 	NULL,
 };
 
+static const char *const extra_labels_modes[] = {
+	[EXTRA_LABELS_AUTO] = "auto",
+	[EXTRA_LABELS_ON] = "on",
+	[EXTRA_LABELS_OFF] = "off",
+	NULL,
+};
+
 const struct option_def node_option_defs[] = {
 	{.name = "listen",
 	 .type = OPTION_STRING,
@@ -137,6 +144,15 @@ const struct option_def node_option_defs[] = {
 	 .value = "DURATION",
 	 .help = "how long the block profiler is on in each --go-heap-interval, which must be "
 		 "longer"},
+	{.name = "extra-labels",
+	 .type = OPTION_ENUM,
+	 .offset = FIELD(extra_labels),
+	 .def = "auto",
+	 .choices = extra_labels_modes,
+	 .help = "send k8s.namespace.name, k8s.pod.name, k8s.container.name, "
+		 "container.image.name, namespace and pod with profiles of containers; auto: if "
+		 "the "
+		 "receiver is a coroot-cluster-agent that stores profiles itself"},
 	{.name = "log-level",
 	 .type = OPTION_ENUM,
 	 .offset = FIELD(log_level),

@@ -6,6 +6,7 @@
 #include "common/err.h"
 #include "common/options/options.h"
 #include "common/telemetry/log.h"
+#include "node-agent/named_uploads.h"
 
 enum go_heap_mode {
 	GO_HEAP_DISABLED,
@@ -46,6 +47,7 @@ struct node_options {
 	enum go_mutex_mode go_mutex_profiler;
 	enum go_block_mode go_block_profiler;
 	uint64_t go_block_burst_ns;
+	enum extra_labels_mode extra_labels;
 	enum log_level log_level;
 };
 

@@ -101,6 +101,7 @@ void agent_fini(struct agent *a)
 	/* the client borrows the uploader's bodies */
 	http_client_free(a->client);
 	uploader_free(a->uploader);
+	free(a->upload_endpoint);
 	metrics_free(a->metrics);
 	loop_free(a->loop);
 }
@@ -126,9 +127,7 @@ static int make_client(struct agent *a, const struct agent_upload_config *cfg)
 
 int agent_start_uploads(struct agent *a, const struct agent_upload_config *cfg)
 {
-	AUTO_FREE char *made = NULL;
 	struct uploader_config uploads = {
-		.endpoint = cfg->endpoint,
 		.api_key = cfg->api_key,
 		.max_items = cfg->max_items,
 		.max_bytes = cfg->max_bytes,
@@ -139,10 +138,11 @@ int agent_start_uploads(struct agent *a, const struct agent_upload_config *cfg)
 	};
 	int r = 0;
 
-	if (!cfg->endpoint) {
-		r = upload_url_from_collector(&made, cfg->collector);
-		uploads.endpoint = made;
-	}
+	if (!cfg->endpoint)
+		r = upload_url_from_collector(&a->upload_endpoint, cfg->collector);
+	else if (!(a->upload_endpoint = strdup(cfg->endpoint)))
+		r = -ENOMEM;
+	uploads.endpoint = a->upload_endpoint;
 	if (r == 0)
 		r = make_client(a, cfg);
 	if (r == 0)

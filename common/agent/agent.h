@@ -15,6 +15,7 @@
 #include "common/agent/agent_status.h"
 #include "common/base.h"
 #include "common/err.h"
+#include "common/http/http.h"
 #include "common/http/http_server.h"
 #include "common/system/loop.h"
 #include "common/telemetry/metrics.h"
@@ -53,9 +54,11 @@ struct agent {
 	struct loop *loop;
 	struct metrics *metrics;
 	struct http_server *server; /* NULL until agent_listen() */
-	struct uploader *uploader;  /* NULL unless agent_start_uploads() was called */
+	/* NULL unless agent_start_uploads() was called */
+	struct uploader *uploader;
+	struct http_client *client; /* of the uploader; others may use it until agent_fini() */
+	char *upload_endpoint;      /* where it sends to */
 	/* of agent.c */
-	struct http_client *client;
 	struct agent_status status;
 	struct loop_source *beat_timer;
 	struct loop_source *stop_timer;

@@ -283,6 +283,11 @@ size_t uploader_pending(const struct uploader *u)
 	return u->queue.n_items;
 }
 
+bool uploader_is_down(const struct uploader *u)
+{
+	return u->down;
+}
+
 void uploader_hurry(struct uploader *u)
 {
 	backoff_reset(&u->backoff);

@@ -59,6 +59,9 @@ int uploader_add(struct uploader *u, const struct upload_label *labels, struct b
 /* Profiles waiting or being sent. */
 size_t uploader_pending(const struct uploader *u);
 
+/* Whether the last request failed: the receiver cannot be reached, or asked to wait. */
+bool uploader_is_down(const struct uploader *u);
+
 /* Retries now instead of after the back-off: for the shutdown. */
 void uploader_hurry(struct uploader *u);
 

@@ -496,6 +496,8 @@ void container_directory_listen(struct container_directory *d, struct container_
 
 void container_directory_set_naming(struct container_directory *d, enum kube_naming naming)
 {
+	if (!d)
+		return;
 	pthread_mutex_lock(&d->lock);
 	for (struct container_entry *e = d->table; e && naming != d->naming; e = e->hh.next)
 		container_entry_forget_name(e);

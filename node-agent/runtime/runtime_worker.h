@@ -34,7 +34,7 @@ struct runtime_worker;
 
 /* A finished profile of one process. Borrowed; the content of pprof may be taken (buf_take). */
 struct runtime_upload {
-	const struct workload *workload;
+	struct workload *workload;
 	struct buf *pprof;
 };
 

@@ -1,0 +1,286 @@
+/*
+ * Profiles of a container are renamed at the last moment, when they are uploaded: samples are
+ * counted per container whatever its name is, so nothing has to be regrouped.
+ *
+ * One list in the order of arrival serves all that wait. It is short except when a source of
+ * names does not answer, and then it is gone through once a turn of the loop at most.
+ */
+#include "node-agent/named_uploads.h"
+
+#include <errno.h>
+#include <utlist.h>
+
+#include "common/limits.h"
+#include "common/system/clock.h"
+#include "common/telemetry/log.h"
+#include "node-agent/container/container_name.h"
+
+#define WAIT_NS (5 * NS_PER_S)
+#define WAIT_AT_END_NS (1 * NS_PER_S)
+#define MAX_ITEMS 4096u
+#define MAX_BYTES (32 * MIB)
+#define LABELS_MAX 12
+
+enum {
+	METRIC_WAITING,
+	METRIC_WAITING_BYTES,
+	METRIC_UNNAMED,
+	METRIC_CUT_SHORT,
+	METRIC_MAX,
+};
+
+#define PREFIX "coroot_node_agent_profiles_"
+
+static const struct metric_def metric_defs[METRIC_MAX] = {
+	[METRIC_WAITING] = {PREFIX "waiting_for_names", NULL,
+			    "Profiles that wait for the name of their container", METRIC_GAUGE},
+	[METRIC_WAITING_BYTES] = {PREFIX "waiting_for_names_bytes", NULL,
+				  "Compressed bytes of the profiles that wait for a name",
+				  METRIC_GAUGE},
+	[METRIC_UNNAMED] = {PREFIX "unnamed_total", NULL,
+			    "Profiles of containers uploaded under the id: no name was found"},
+	[METRIC_CUT_SHORT] = {PREFIX "wait_cut_short_total", NULL,
+			      "Profiles that waited no longer for a name: too many waited"},
+};
+METRIC_TABLE(metric_table, metric_defs);
+
+struct waiting {
+	struct waiting *prev, *next;
+	struct workload *raw;
+	struct buf pprof;
+	size_t n_bytes;
+	uint64_t deadline_ns;
+};
+
+struct named_uploads {
+	struct named_uploads_config cfg;
+	struct container_listener listener;
+	struct loop_source *timer;
+	struct waiting *list; /* oldest first; deadlines never decrease along it */
+	size_t n_waiting;
+	size_t n_bytes;
+	struct receiver_wishes wishes;
+	bool has_wishes;
+	bool is_ending;
+	struct metric metrics[METRIC_MAX];
+};
+
+/* ---- labels ---- */
+
+static bool sends_extra_labels(const struct named_uploads *n)
+{
+	if (n->cfg.extra_labels == EXTRA_LABELS_AUTO)
+		return n->wishes.extra_labels;
+	return n->cfg.extra_labels == EXTRA_LABELS_ON;
+}
+
+/*
+ * namespace and pod are what the scraper sends: Coroot's page filters goroutine, mutex and block
+ * profiles by them.
+ */
+static void send(struct named_uploads *n, const struct workload *raw, const struct workload *w,
+		 struct buf *pprof)
+{
+	const struct upload_label labels[LABELS_MAX] = {
+		{"service.name", w->service},
+		{"container.id", w->container_id},
+		{"host.name", n->cfg.host->name},
+		{"host.id", n->cfg.host->id},
+		/* extra ones; a NULL name ends the list */
+		{sends_extra_labels(n) ? "namespace" : NULL, w->namespace},
+		{"pod", w->pod},
+		{"k8s.namespace.name", w->namespace},
+		{"k8s.pod.name", w->pod},
+		{"k8s.container.name", w->namespace[0] ? w->container : ""},
+		{"container.image.name", w->image},
+	};
+	int r = uploader_add(n->cfg.uploader, labels, pprof);
+
+	if (r < 0)
+		log_warn_limited("cannot queue a profile", "service=%s error=\"%s\"", w->service,
+				 strerror(-r));
+	if (container_kind_has_names(raw->kind) && strcmp(w->container_id, raw->container_id) == 0)
+		metric_add(&n->metrics[METRIC_UNNAMED], 1);
+}
+
+/* ---- waiting ---- */
+
+/* Returns false if the profile has to wait. */
+static bool send_if_named(struct named_uploads *n, struct workload *raw, struct buf *pprof)
+{
+	CLEANUP(workload_unrefp) struct workload *named = NULL;
+
+	if (container_directory_name(n->cfg.directory, raw, &named) < 0)
+		return false;
+	/* only names and labels of containers depend on the receiver */
+	if (!n->has_wishes && container_kind_has_names(raw->kind))
+		return false;
+	send(n, raw, named, pprof);
+	return true;
+}
+
+static void send_as_it_is(struct named_uploads *n, struct workload *raw, struct buf *pprof)
+{
+	CLEANUP(workload_unrefp) struct workload *named = NULL;
+
+	if (container_directory_name(n->cfg.directory, raw, &named) < 0)
+		named = workload_ref(raw);
+	send(n, raw, named, pprof);
+}
+
+static void show_waiting(struct named_uploads *n)
+{
+	metric_set(&n->metrics[METRIC_WAITING], n->n_waiting);
+	metric_set(&n->metrics[METRIC_WAITING_BYTES], n->n_bytes);
+}
+
+static void forget(struct named_uploads *n, struct waiting *w)
+{
+	DL_DELETE(n->list, w);
+	n->n_waiting--;
+	n->n_bytes -= w->n_bytes;
+	workload_unref(w->raw);
+	buf_fini(&w->pprof);
+	free(w);
+	show_waiting(n);
+}
+
+/* Passes on what has a name or has waited long enough. */
+static void flush(void *ctx)
+{
+	struct named_uploads *n = ctx;
+	uint64_t now_ns = clock_monotonic_ns();
+	bool had_any = n->list != NULL;
+	struct waiting *w, *next;
+
+	DL_FOREACH_SAFE(n->list, w, next)
+	{
+		bool is_sent = send_if_named(n, w->raw, &w->pprof);
+
+		if (!is_sent && now_ns < w->deadline_ns)
+			continue;
+		if (!is_sent)
+			send_as_it_is(n, w->raw, &w->pprof);
+		forget(n, w);
+	}
+	if (n->list)
+		loop_set_timer(n->timer,
+			       n->list->deadline_ns > now_ns ? n->list->deadline_ns - now_ns : 0);
+	else if (had_any && n->cfg.idle)
+		n->cfg.idle(n->cfg.ctx);
+}
+
+/* Many names become known in one turn of the loop; one pass takes them all. */
+static void flush_soon(struct named_uploads *n)
+{
+	if (n->list)
+		loop_set_timer(n->timer, 0);
+}
+
+static void on_name(void *ctx, struct workload *w)
+{
+	(void)w;
+	flush_soon(ctx);
+}
+
+static void make_room(struct named_uploads *n, size_t n_bytes)
+{
+	while (n->list &&
+	       (n->n_waiting >= n->cfg.max_items || n->n_bytes + n_bytes > n->cfg.max_bytes)) {
+		send_as_it_is(n, n->list->raw, &n->list->pprof);
+		forget(n, n->list);
+		metric_add(&n->metrics[METRIC_CUT_SHORT], 1);
+	}
+}
+
+void named_uploads_add(struct named_uploads *n, struct workload *raw, struct buf *pprof)
+{
+	uint64_t wait_ns = n->is_ending ? WAIT_AT_END_NS : n->cfg.wait_ns;
+	struct waiting *w;
+
+	if (send_if_named(n, raw, pprof))
+		return;
+	w = calloc(1, sizeof(*w));
+	if (!w) {
+		send_as_it_is(n, raw, pprof);
+		return;
+	}
+	make_room(n, pprof->len);
+	w->raw = workload_ref(raw);
+	w->n_bytes = pprof->len;
+	w->pprof = *pprof;
+	buf_init(pprof, pprof->limit);
+	w->deadline_ns = clock_monotonic_ns() + wait_ns;
+	DL_APPEND(n->list, w);
+	n->n_waiting++;
+	n->n_bytes += w->n_bytes;
+	show_waiting(n);
+	if (n->n_waiting == 1)
+		loop_set_timer(n->timer, wait_ns);
+}
+
+void named_uploads_set_wishes(struct named_uploads *n, const struct receiver_wishes *w)
+{
+	n->wishes = *w;
+	n->has_wishes = true;
+	container_directory_set_naming(n->cfg.directory, w->naming);
+	flush_soon(n);
+}
+
+void named_uploads_hurry(struct named_uploads *n)
+{
+	uint64_t by_ns = clock_monotonic_ns() + WAIT_AT_END_NS;
+	struct waiting *w;
+
+	n->is_ending = true;
+	DL_FOREACH (n->list, w) {
+		if (w->deadline_ns > by_ns)
+			w->deadline_ns = by_ns;
+	}
+	flush_soon(n);
+}
+
+size_t named_uploads_pending(const struct named_uploads *n)
+{
+	return n->n_waiting;
+}
+
+/* ---- create and destroy ---- */
+
+int named_uploads_new(struct named_uploads **ret, struct loop *l,
+		      const struct named_uploads_config *cfg)
+{
+	CLEANUP(named_uploads_freep) struct named_uploads *n = calloc(1, sizeof(*n));
+	int r;
+
+	if (!n)
+		return -ENOMEM;
+	n->cfg = *cfg;
+	n->wishes = RECEIVER_WISHES_COROOT;
+	n->cfg.wait_ns = cfg->wait_ns ? cfg->wait_ns : WAIT_NS;
+	n->cfg.max_items = cfg->max_items ? cfg->max_items : MAX_ITEMS;
+	n->cfg.max_bytes = cfg->max_bytes ? cfg->max_bytes : MAX_BYTES;
+	r = loop_add_timer(l, flush, n, &n->timer);
+	if (r < 0)
+		return r;
+	n->listener = (struct container_listener){.on_name = on_name, .ctx = n};
+	if (n->cfg.directory)
+		container_directory_listen(n->cfg.directory, &n->listener);
+	*ret = TAKE_PTR(n);
+	return 0;
+}
+
+void named_uploads_free(struct named_uploads *n)
+{
+	if (!n)
+		return;
+	while (n->list)
+		forget(n, n->list);
+	loop_remove(n->timer);
+	free(n);
+}
+
+int named_uploads_register_metrics(struct named_uploads *n, struct metrics *ms)
+{
+	return metrics_register(ms, &metric_table, n->metrics, NULL);
+}

@@ -1,0 +1,133 @@
+#include "node-agent/receiver_probe.h"
+
+#include <errno.h>
+
+#include "common/http/backoff.h"
+#include "common/system/clock.h"
+#include "common/telemetry/log.h"
+
+#define TIMEOUT_NS (5 * NS_PER_S)
+#define RETRY_MIN_NS (500 * NS_PER_MS)
+#define RETRY_MAX_NS (30 * NS_PER_S)
+#define REPEAT_NS (300 * NS_PER_S)
+
+struct receiver_probe {
+	struct http_client *client; /* borrowed */
+	struct loop_source *timer;
+	struct http_transfer *transfer; /* NULL unless a request is under way */
+	struct backoff backoff;
+	char *endpoint;
+	char *api_key_header; /* NULL if there is none */
+	void (*on_answer)(void *ctx, const struct receiver_wishes *w);
+	void *ctx;
+	struct receiver_wishes wishes; /* the last answer */
+	bool has_answered;
+};
+
+bool receiver_probe_read(const struct http_result *res, struct receiver_wishes *ret)
+{
+	*ret = RECEIVER_WISHES_COROOT;
+	/* a longer answer than ours: somebody's page */
+	if (res->error)
+		return res->error == -EFBIG;
+	if (res->status == 429 || (res->status >= 500 && res->status != 501))
+		return false;
+	if (res->status == 200 && receiver_wishes_parse(ret, res->body, res->body_len) < 0)
+		*ret = RECEIVER_WISHES_COROOT;
+	return true;
+}
+
+static void take_answer(struct receiver_probe *p, const struct receiver_wishes *w)
+{
+	if (!p->has_answered || w->naming != p->wishes.naming ||
+	    w->extra_labels != p->wishes.extra_labels)
+		log_info("learned how the receiver wants profiles to be named",
+			 "naming=%s extra_labels=%s",
+			 w->naming == KUBE_NAMING_OWN ? "own" : "coroot",
+			 w->extra_labels ? "yes" : "no");
+	p->has_answered = true;
+	p->wishes = *w;
+	p->on_answer(p->ctx, w);
+}
+
+static void on_done(void *ctx, const struct http_result *res)
+{
+	struct receiver_probe *p = ctx;
+	struct receiver_wishes w;
+
+	p->transfer = NULL;
+	if (!receiver_probe_read(res, &w)) {
+		loop_set_timer(p->timer, backoff_next_ns(&p->backoff));
+		return;
+	}
+	backoff_reset(&p->backoff);
+	loop_set_timer(p->timer, REPEAT_NS);
+	take_answer(p, &w);
+}
+
+static void on_timer(void *ctx)
+{
+	struct receiver_probe *p = ctx;
+	const char *const headers[] = {p->api_key_header, NULL};
+	const struct http_request req = {
+		.method = "GET",
+		.url = p->endpoint,
+		.headers = headers,
+		.timeout_ns = TIMEOUT_NS,
+		.max_response_bytes = RECEIVER_WISHES_BYTES,
+	};
+
+	if (p->transfer)
+		return;
+	if (http_start(p->client, &req, on_done, p, &p->transfer) < 0)
+		loop_set_timer(p->timer, backoff_next_ns(&p->backoff));
+}
+
+int receiver_probe_new(struct receiver_probe **ret, struct loop *l, struct http_client *client,
+		       const struct receiver_probe_config *cfg)
+{
+	CLEANUP(receiver_probe_freep) struct receiver_probe *p = calloc(1, sizeof(*p));
+	int r;
+
+	if (!p)
+		return -ENOMEM;
+	p->client = client;
+	p->on_answer = cfg->on_answer;
+	p->ctx = cfg->ctx;
+	p->backoff = (struct backoff){
+		.min_ns = RETRY_MIN_NS,
+		.max_ns = RETRY_MAX_NS,
+		.random = clock_monotonic_ns() ^ ((uint64_t)getpid() << 32),
+	};
+	p->endpoint = strdup(cfg->endpoint);
+	if (!p->endpoint)
+		return -ENOMEM;
+	if (cfg->api_key && cfg->api_key[0] &&
+	    asprintf(&p->api_key_header, "X-Api-Key: %s", cfg->api_key) < 0) {
+		p->api_key_header = NULL;
+		return -ENOMEM;
+	}
+	r = loop_add_timer(l, on_timer, p, &p->timer);
+	if (r < 0)
+		return r;
+	loop_set_timer(p->timer, 0);
+	*ret = TAKE_PTR(p);
+	return 0;
+}
+
+void receiver_probe_free(struct receiver_probe *p)
+{
+	if (!p)
+		return;
+	http_cancel(p->transfer);
+	loop_remove(p->timer);
+	free(p->endpoint);
+	free(p->api_key_header);
+	free(p);
+}
+
+void receiver_probe_hurry(struct receiver_probe *p)
+{
+	if (p)
+		loop_set_timer(p->timer, 0);
+}

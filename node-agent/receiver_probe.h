@@ -1,0 +1,44 @@
+/*
+ * Asks the receiver of profiles how it wishes them to be (receiver_wishes.h): a GET on the
+ * address that they are posted to. It is repeated until the receiver answers, and every few
+ * minutes after that, since another receiver may have taken its place.
+ *
+ * Loop thread only.
+ */
+#ifndef NODE_AGENT_RECEIVER_PROBE_H
+#define NODE_AGENT_RECEIVER_PROBE_H
+
+#include "common/base.h"
+#include "common/http/http.h"
+#include "common/upload/receiver_wishes.h"
+
+struct receiver_probe;
+
+struct receiver_probe_config {
+	const char *endpoint; /* copied */
+	const char *api_key;  /* copied; NULL if there is none */
+	/* Called with every answer. */
+	void (*on_answer)(void *ctx, const struct receiver_wishes *w);
+	void *ctx;
+};
+
+/*
+ * Begins at the loop's next turn. l and client are borrowed; the client is freed later. Returns
+ * 0, -ENOMEM, or -EMFILE and the like.
+ */
+int receiver_probe_new(struct receiver_probe **ret, struct loop *l, struct http_client *client,
+		       const struct receiver_probe_config *cfg) MUST_CHECK;
+/* NULL is allowed. */
+void receiver_probe_free(struct receiver_probe *p);
+DEFINE_CLEANUP(struct receiver_probe *, receiver_probe_free);
+
+/* Asks now: the receiver was away, and may have been replaced. NULL is allowed. */
+void receiver_probe_hurry(struct receiver_probe *p);
+
+/*
+ * Whether an answer says something about the receiver, and what. An answer of no HTTP server, of
+ * an overloaded one or of a proxy that cannot reach it says nothing: false. Pure.
+ */
+bool receiver_probe_read(const struct http_result *res, struct receiver_wishes *ret);
+
+#endif /* NODE_AGENT_RECEIVER_PROBE_H */
