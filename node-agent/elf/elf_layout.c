@@ -219,7 +219,9 @@ static void add_named(struct elf_layout *l, const struct section_table *t, const
 	if (byte_source_read_string(t->src, t->names_offset + sh->sh_name, t->names_end, name,
 				    sizeof(name)) < 0)
 		return;
-	if (strcmp(name, ".go.buildinfo") == 0 || strcmp(name, ".note.go.buildid") == 0)
+	/* the first two can be left out or removed; .noptrdata is there however a file is linked */
+	if (strcmp(name, ".go.buildinfo") == 0 || strcmp(name, ".note.go.buildid") == 0 ||
+	    strcmp(name, ".noptrdata") == 0)
 		l->is_go = true;
 	for (size_t i = 0; i < ARRAY_SIZE(named_sections); i++) {
 		if (strcmp(name, named_sections[i].name) == 0)

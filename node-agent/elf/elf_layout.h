@@ -66,7 +66,7 @@ struct elf_layout {
 	uint64_t entry;       /* address of the first instruction */
 	uint16_t machine;     /* EM_… */
 	bool relocatable;     /* is loaded at any address */
-	bool is_go;           /* has a Go build id or build info */
+	bool is_go;           /* has a section or a note that only Go's linker makes */
 	bool has_build_id;    /* GNU's, else Go's */
 	uint64_t build_id[2]; /* XXH3-128 of it */
 };

@@ -5,10 +5,10 @@
  * begin.
  *
  * A name that is wrong by one function is worse than none. Hence nothing is assumed that the
- * file does not confirm: the table's ranges must lie in executable segments, a text start is
- * taken from the module data only if the fields around it agree with the table, and from .text
- * only if the functions fill it exactly. Any doubt is -ENOENT, and ELF symbols are tried
- * instead.
+ * file does not confirm (see gopclntab_place.c): the table's ranges must lie in executable
+ * segments, a text start is taken from the module data only if the fields around it agree with the
+ * table, and from .text only if the functions fill it exactly. Any doubt is -ENOENT, and ELF
+ * symbols are tried instead.
  *
  * Nothing is kept but a few offsets. A lookup is a binary search by some twenty reads of 4 or
  * 8 bytes, and what it finds is cached by the caller. The same code reads the table in the
@@ -16,10 +16,9 @@
  */
 #include "node-agent/symbol/gopclntab.h"
 
-#include <elf.h>
 #include <errno.h>
 
-#include "node-agent/elf/elf_symbols.h"
+#include "node-agent/symbol/gopclntab_parse.h"
 
 #define MAGIC_1_2 0xfffffffbu
 #define MAGIC_1_16 0xfffffffau
@@ -27,16 +26,7 @@
 #define MAGIC_1_20 0xfffffff1u
 
 #define POINTER_BYTES UINT64_C(8)
-#define HEADER_BYTES UINT64_C(8) /* magic, two zero bytes, instruction quantum, pointer size */
-#define HEADER_WORD_TEXT 2u      /* since 1.18; counted behind the first eight bytes */
 #define SCAN_STEP_BYTES 65536u
-/* The linker aligns the end of text to less than this. */
-#define TEXT_PADDING_MAX_BYTES 64u
-
-/* Words of struct moduledata in runtime/symtab.go, Go 1.26. */
-#define MODULE_WORD_PCHEADER 0u
-#define MODULE_WORD_MINPC 20u
-#define MODULE_WORD_TEXT 22u
 
 static uint32_t u32_at(const uint8_t *p)
 {
@@ -131,14 +121,14 @@ static int parse_header(struct gopclntab *t, const struct byte_source *src)
 	uint64_t words[8] = {0};
 	int r;
 
-	r = gopclntab_read(t, src, HEADER_BYTES, words, n * sizeof(*words));
+	r = gopclntab_read(t, src, GOPCLNTAB_HEADER_BYTES, words, n * sizeof(*words));
 	if (r < 0)
 		return r;
 	t->n_functions = words[0];
 	if (has_text)
-		t->text_start = words[HEADER_WORD_TEXT];
+		t->text_start = words[GOPCLNTAB_HEADER_WORD_TEXT];
 	if (t->version == GOPCLNTAB_1_2) {
-		t->functions_offset = HEADER_BYTES + POINTER_BYTES;
+		t->functions_offset = GOPCLNTAB_HEADER_BYTES + POINTER_BYTES;
 	} else {
 		const uint64_t *tables = words + 2 + has_text;
 
@@ -171,10 +161,17 @@ static int parse_range(struct gopclntab *t, const struct byte_source *src)
 	return t->first < t->end ? 0 : -ENOENT;
 }
 
-/* Parses everything; the start of the text is taken from the header. */
+bool gopclntab_is_header(const uint8_t *bytes)
+{
+	enum gopclntab_version version;
+
+	return parse_magic(bytes, &version);
+}
+
+/* Parses everything but the range. */
 static int parse_table(struct gopclntab *t, const struct byte_source *src)
 {
-	uint8_t header[HEADER_BYTES];
+	uint8_t header[GOPCLNTAB_HEADER_BYTES];
 	int r;
 
 	r = gopclntab_read(t, src, 0, header, sizeof(header));
@@ -186,190 +183,11 @@ static int parse_table(struct gopclntab *t, const struct byte_source *src)
 	return parse_header(t, src);
 }
 
-/* Parses the table that begins at this offset of a section and ends with the section. */
-static int parse_at(struct gopclntab *t, const struct byte_source *src,
-		    const struct elf_section *section, uint64_t offset)
+int gopclntab_parse(struct gopclntab *t, const struct byte_source *src)
 {
-	int r;
+	int r = parse_table(t, src);
 
-	*t = (struct gopclntab){
-		.offset = section->offset + offset,
-		.vaddr = section->vaddr + offset,
-		.size_bytes = section->size_bytes - offset,
-	};
-	r = parse_table(t, src);
 	return r == 0 ? parse_range(t, src) : r;
-}
-
-/* The linker puts the table on a multiple of 16 bytes at least. */
-static int scan_section(struct gopclntab *t, const struct byte_source *src,
-			const struct elf_section *s)
-{
-	AUTO_FREE uint8_t *chunk = NULL;
-	uint64_t end = s->size_bytes;
-	uint64_t skew = -s->vaddr & 15;
-
-	if (end > GOPCLNTAB_SCAN_MAX_BYTES)
-		end = GOPCLNTAB_SCAN_MAX_BYTES;
-	chunk = malloc(SCAN_STEP_BYTES);
-	if (!chunk)
-		return -ENOMEM;
-	for (uint64_t at = skew; at < end; at += SCAN_STEP_BYTES) {
-		size_t len = end - at < SCAN_STEP_BYTES ? (size_t)(end - at) : SCAN_STEP_BYTES;
-		int r;
-
-		r = byte_source_read(src, s->offset + at, chunk, len);
-		if (r < 0)
-			return r;
-		for (size_t i = 0; i + HEADER_BYTES <= len; i += 16) {
-			enum gopclntab_version version;
-
-			if (!parse_magic(chunk + i, &version))
-				continue;
-			r = parse_at(t, src, s, at + i);
-			if (r != -ENOENT)
-				return r;
-		}
-	}
-	return -ENOENT;
-}
-
-static int locate(struct gopclntab *t, const struct elf_layout *l, const struct byte_source *src)
-{
-	const struct elf_section *own = &l->sections[ELF_SECTION_GOPCLNTAB];
-	int r;
-
-	if (own->size_bytes > 0)
-		return parse_at(t, src, own, 0);
-	if (!l->is_go)
-		return -ENOENT;
-	r = scan_section(t, src, &l->sections[ELF_SECTION_DATA_REL_RO]);
-	if (r == -ENOENT)
-		r = scan_section(t, src, &l->sections[ELF_SECTION_RODATA]);
-	return r;
-}
-
-/* Reads the number that the dynamic linker stores at vaddr, without the load address it adds. */
-static int read_relocation(const struct elf_layout *l, const struct byte_source *src,
-			   uint64_t vaddr, uint64_t *ret)
-{
-	const struct elf_section *s = &l->sections[ELF_SECTION_RELA_DYN];
-	uint32_t relative = l->machine == EM_AARCH64 ? R_AARCH64_RELATIVE : R_X86_64_RELATIVE;
-	uint64_t n = s->size_bytes / sizeof(Elf64_Rela);
-	Elf64_Rela relas[128];
-
-	for (uint64_t i = 0; i < n; i += ARRAY_SIZE(relas)) {
-		uint64_t count = n - i < ARRAY_SIZE(relas) ? n - i : ARRAY_SIZE(relas);
-		int r;
-
-		r = byte_source_read(src, s->offset + i * sizeof(*relas), relas,
-				     (size_t)count * sizeof(*relas));
-		if (r < 0)
-			return r;
-		for (uint64_t j = 0; j < count; j++) {
-			if (relas[j].r_offset == vaddr &&
-			    ELF64_R_TYPE(relas[j].r_info) == relative) {
-				*ret = (uint64_t)relas[j].r_addend;
-				return 0;
-			}
-		}
-	}
-	return -ENOENT;
-}
-
-/* Reads a pointer in the file's data, as it would be at run time with the load address 0. */
-static int read_pointer(const struct elf_layout *l, const struct byte_source *src, uint64_t vaddr,
-			uint64_t *ret)
-{
-	uint64_t offset;
-	int r;
-
-	r = elf_layout_offset(l, vaddr, &offset);
-	if (r == 0)
-		r = byte_source_read(src, offset, ret, sizeof(*ret));
-	if (r < 0)
-		return r;
-	return *ret != 0 ? 0 : read_relocation(l, src, vaddr, ret);
-}
-
-/* moduledata.text, if the fields around it agree with the table. */
-static int text_start_of_module(const struct gopclntab *t, const struct elf_layout *l,
-				const struct byte_source *src, uint64_t *ret)
-{
-	const struct elf_section *module = &l->sections[ELF_SECTION_GO_MODULE];
-	uint64_t header = 0, header_offset = 0, min_pc = 0, text = 0;
-	int r;
-
-	if (module->size_bytes < (MODULE_WORD_TEXT + 1) * POINTER_BYTES)
-		return -ENOENT;
-	r = read_pointer(l, src, module->vaddr + MODULE_WORD_PCHEADER * POINTER_BYTES, &header);
-	if (r == 0)
-		r = elf_layout_offset(l, header, &header_offset);
-	if (r == 0)
-		r = read_pointer(l, src, module->vaddr + MODULE_WORD_MINPC * POINTER_BYTES,
-				 &min_pc);
-	if (r == 0)
-		r = read_pointer(l, src, module->vaddr + MODULE_WORD_TEXT * POINTER_BYTES, &text);
-	if (r < 0)
-		return r;
-	if (header_offset != t->offset || min_pc - text != t->first)
-		return -ENOENT;
-	*ret = text;
-	return 0;
-}
-
-/* Only if .text has no C code: it is then as large as Go's functions together. */
-static int text_start_of_section(const struct gopclntab *t, const struct elf_layout *l,
-				 uint64_t *ret)
-{
-	const struct elf_section *text = &l->sections[ELF_SECTION_TEXT];
-
-	if (t->first != 0 || text->size_bytes < t->end ||
-	    text->size_bytes - t->end > TEXT_PADDING_MAX_BYTES)
-		return -ENOENT;
-	*ret = text->vaddr;
-	return 0;
-}
-
-static int find_text_start(struct gopclntab *t, const struct elf_layout *l,
-			   const struct byte_source *src)
-{
-	int r;
-
-	if (t->version < GOPCLNTAB_1_18 || t->text_start != 0)
-		return 0;
-	r = read_relocation(l, src, t->vaddr + HEADER_BYTES + HEADER_WORD_TEXT * POINTER_BYTES,
-			    &t->text_start);
-	if (r == -ENOENT)
-		r = elf_symbol_address(l, src, "runtime.text", &t->text_start);
-	if (r == -ENOENT)
-		r = text_start_of_module(t, l, src, &t->text_start);
-	if (r == -ENOENT)
-		r = text_start_of_section(t, l, &t->text_start);
-	if (r < 0)
-		return r;
-	t->first += t->text_start;
-	t->end += t->text_start;
-	return 0;
-}
-
-int gopclntab_open(struct gopclntab *ret, const struct elf_layout *layout,
-		   const struct byte_source *src)
-{
-	struct gopclntab t = {0};
-	int r;
-
-	r = locate(&t, layout, src);
-	if (r == 0)
-		r = find_text_start(&t, layout, src);
-	if (r < 0)
-		return r;
-	/* reveals a wrong text start, and bytes that only look like a table */
-	if (t.first >= t.end || !elf_layout_is_text(layout, t.first) ||
-	    !elf_layout_is_text(layout, t.end - 1))
-		return -ENOENT;
-	*ret = t;
-	return 0;
 }
 
 int gopclntab_open_at(struct gopclntab *ret, const struct byte_source *src, uint64_t offset,

@@ -43,8 +43,9 @@ struct gopclntab {
 };
 
 /*
- * Finds the table of a file. If an external linker merged its section into another, the magic
- * number is searched for in the read-only data, in GOPCLNTAB_SCAN_MAX_BYTES at most. Returns
+ * Finds the table of a file. If an external linker merged its section into another, or the file
+ * has no section headers, the magic number is searched for (gopclntab_place.c), in
+ * GOPCLNTAB_SCAN_MAX_BYTES per section or segment at most. Returns
  * 0, -ENOENT if the file has no table or the start of its text is uncertain, or -ENODATA, -EIO
  * and others if the file cannot be read.
  */

@@ -163,6 +163,54 @@ static void a_table_in_another_section_is_found(void **state)
 	}
 }
 
+/* A file without section headers, with module data as of a release from 1.16 on. */
+static int open_headerless(struct fixture *f, const struct table *t, const uint64_t module[24])
+{
+	Elf64_Shdr *data;
+
+	begin(f, t, ".gopclntab", 0x200);
+	data = elf_builder_section(&f->elf, ".data", SHT_PROGBITS, SHF_ALLOC | SHF_WRITE,
+				   DATA + 0x2000, module, 24 * sizeof(*module));
+	elf_builder_segment(&f->elf, PT_LOAD, PF_R | PF_W, data->sh_offset, DATA + 0x2000,
+			    24 * sizeof(*module));
+	/* the segment of the table is larger than the table, and all of it is read */
+	elf_builder_section(&f->elf, ".bss", SHT_PROGBITS, 0, 0, NULL, 0x1000);
+	elf_builder_finish(&f->elf);
+	elf_builder_header(&f->elf)->e_shoff = 0;
+	byte_source_from_memory(&f->src, f->elf.data, f->elf.len);
+	assert_int_equal(elf_layout_parse(&f->layout, &f->src), 0);
+	return gopclntab_open(&f->go, &f->layout, &f->src);
+}
+
+static void without_headers_the_module_data_confirm_a_table(void **state)
+{
+	static const uint64_t texts[] = {TEXT, 0}; /* in the header */
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
+		uint64_t module[24] = {[0] = DATA,
+				       [20] = TEXT,
+				       [21] = TEXT + 0x2f0,
+				       [22] = TEXT,
+				       [23] = TEXT + 0x2f0};
+		struct fixture f;
+		struct table t;
+
+		make_table(&t, GOPCLNTAB_1_20, texts[i]);
+		assert_int_equal(open_headerless(&f, &t, module), 0);
+		expect_all(&f);
+		for (size_t word = 0; word < ARRAY_SIZE(module); word++) {
+			uint64_t value = module[word];
+
+			if (value == 0)
+				continue;
+			module[word] -= 16;
+			assert_int_equal(open_headerless(&f, &t, module), -ENOENT);
+			module[word] = value;
+		}
+	}
+}
+
 static void other_files_are_not_searched(void **state)
 {
 	struct fixture f;
@@ -351,6 +399,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(all_four_layouts_are_read),
 		cmocka_unit_test(a_table_in_another_section_is_found),
+		cmocka_unit_test(without_headers_the_module_data_confirm_a_table),
 		cmocka_unit_test(other_files_are_not_searched),
 		cmocka_unit_test(without_a_text_start_a_file_of_go_alone_starts_with_its_text),
 		cmocka_unit_test(without_a_text_start_a_mixed_file_is_not_guessed_at),

@@ -13,8 +13,8 @@
 #include <errno.h>
 
 #include "common/data/table.h"
-#include "node-agent/go/image/go_buildinfo.h"
 #include "node-agent/go/image/go_image.h"
+#include "node-agent/go/image/go_release.h"
 
 struct entry {
 	UT_hash_handle hh; /* its list is in the order of last use */
@@ -89,17 +89,12 @@ static int examine(const struct go_target *t, struct go_executable *ret)
 		.memory = &t->memory,
 		.bias = t->bias,
 	};
-	struct go_buildinfo info;
 	struct byte_source file;
 	uint64_t module = 0;
-	int r;
+	int r = go_release_minor(&image, &image.minor);
 
-	r = go_buildinfo_find(&info, &t->layout, &t->file);
-	if (r == 0)
-		r = go_buildinfo_minor(&info, &t->layout, &t->file, &t->memory, t->bias,
-				       &image.minor);
 	if (r < 0)
-		return r == -EBADMSG ? -ENOENT : r;
+		return r;
 	if (image.minor < GO_EXECUTABLES_MINOR_MIN)
 		return -ENOTSUP;
 	byte_source_from_image(&file, &image);

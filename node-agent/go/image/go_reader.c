@@ -4,7 +4,7 @@
 #include <fcntl.h>
 
 #include "common/system/clock.h"
-#include "node-agent/go/image/go_buildinfo.h"
+#include "node-agent/go/image/go_release.h"
 #include "node-agent/process/loaded_library.h"
 #include "node-agent/process/procfs.h"
 
@@ -75,7 +75,6 @@ int go_reader_identify(const struct go_reader *r, pid_t pid, struct program_id *
 
 int go_reader_detect(struct go_reader *r, const struct program_id *id)
 {
-	struct go_buildinfo info;
 	struct go_target t;
 	int e;
 
@@ -84,11 +83,9 @@ int go_reader_detect(struct go_reader *r, const struct program_id *id)
 		return 0;
 	if (e < 0)
 		return e;
-	e = go_buildinfo_find(&info, &t.layout, &t.file);
+	e = go_release_detect(&t.layout, &t.file);
 	go_target_close(&t);
-	if (e == -ENOENT || e == -ENODATA)
-		return 0;
-	return e < 0 ? e : 1;
+	return e;
 }
 
 int go_reader_libraries(struct go_reader *r, const struct program_id *id, struct file_id *ids,

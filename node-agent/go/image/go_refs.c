@@ -10,9 +10,9 @@ bool go_ref_is_word(const struct go_ref *r, enum go_ref_kind kind)
 	return r->kind == kind && r->size_bytes == WORD_BYTES;
 }
 
-int go_runtime_refs(struct go_runtime *rt, const char *function, struct go_ref *refs, size_t max)
+int go_module_refs(const struct go_module *m, uint16_t machine, const char *function,
+		   struct go_ref *refs, size_t max)
 {
-	const struct go_module *m = &rt->modules[0];
 	struct gopclntab_function f;
 	AUTO_FREE uint8_t *code = NULL;
 	size_t len, n, kept = 0;
@@ -30,12 +30,17 @@ int go_runtime_refs(struct go_runtime *rt, const char *function, struct go_ref *
 	r = byte_source_read(m->source, f.start, code, len);
 	if (r < 0)
 		return r;
-	n = go_code_refs(rt->image.layout->machine, code, len, f.start, refs, max);
+	n = go_code_refs(machine, code, len, f.start, refs, max);
 	for (size_t i = 0; i < n; i++) {
-		if (go_runtime_is_data(rt, refs[i].target, 1))
+		if (go_module_has_data(m, refs[i].target, 1))
 			refs[kept++] = refs[i];
 	}
 	return (int)kept;
+}
+
+int go_runtime_refs(struct go_runtime *rt, const char *function, struct go_ref *refs, size_t max)
+{
+	return go_module_refs(&rt->modules[0], rt->image.layout->machine, function, refs, max);
 }
 
 int go_runtime_refs_any(struct go_runtime *rt, const char *const *functions, struct go_ref *refs,

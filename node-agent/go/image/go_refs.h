@@ -26,6 +26,10 @@ bool go_ref_is_word(const struct go_ref *r, enum go_ref_kind kind);
 int go_runtime_refs(struct go_runtime *rt, const char *function, struct go_ref *refs,
 		    size_t max) MUST_CHECK;
 
+/* The same for a module whose runtime is not open yet. */
+int go_module_refs(const struct go_module *m, uint16_t machine, const char *function,
+		   struct go_ref *refs, size_t max) MUST_CHECK;
+
 /*
  * The same for the first function of a NULL-terminated list that exists. In a program built
  * with a profile (-pgo) the compiler may have inlined a function; list its callers after it.

@@ -116,13 +116,7 @@ void go_runtime_close(struct go_runtime *rt)
 
 bool go_runtime_is_data(const struct go_runtime *rt, uint64_t address, size_t len)
 {
-	const struct go_module *m = &rt->modules[0];
-
-	for (size_t i = 0; i < ARRAY_SIZE(m->data); i++) {
-		if (go_range_has(&m->data[i], address) && m->data[i].end - address >= len)
-			return true;
-	}
-	return false;
+	return go_module_has_data(&rt->modules[0], address, len);
 }
 
 static int find_symbol(const struct go_runtime *rt, const char *symbol, uint64_t *ret)

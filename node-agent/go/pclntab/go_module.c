@@ -204,3 +204,12 @@ int go_module_scan(struct go_module *ret, const struct byte_source *memory,
 	}
 	return -ENOENT;
 }
+
+bool go_module_has_data(const struct go_module *m, uint64_t address, size_t len)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(m->data); i++) {
+		if (go_range_has(&m->data[i], address) && m->data[i].end - address >= len)
+			return true;
+	}
+	return false;
+}

@@ -56,6 +56,9 @@ int go_module_scan(struct go_module *ret, const struct byte_source *memory,
 		   const struct byte_source *file, const struct go_range *range,
 		   unsigned minor) MUST_CHECK;
 
+/* Whether len bytes at this address lie in the module's writable data. */
+bool go_module_has_data(const struct go_module *m, uint64_t address, size_t len);
+
 static inline bool go_range_has(const struct go_range *r, uint64_t address)
 {
 	return address >= r->start && address < r->end;

@@ -1,0 +1,319 @@
+/*
+ * Where the table of a file is, and where its text starts.
+ *
+ * Usually a section says where it is. External linkers merge that section into another one, which
+ * is then searched for the table's header, if the file has sections of Go's linker at all.
+ *
+ * A file without section headers has nothing that says whether it is a Go program, so all of it is
+ * searched, and what looks like a table is not enough: a program of C may carry a Go program in its
+ * data. The module data in writable data must point to the table and agree with it on the first
+ * and the last function. Where pointers are relocations, because an external linker made a
+ * position-independent file, they cannot be read without the headers, and the table is not used.
+ */
+#include <elf.h>
+#include <errno.h>
+
+#include "node-agent/elf/elf_symbols.h"
+#include "node-agent/symbol/gopclntab.h"
+#include "node-agent/symbol/gopclntab_parse.h"
+
+#define POINTER_BYTES UINT64_C(8)
+#define SCAN_STEP_BYTES 65536u
+/* Linkers put the table on a multiple of 16 or 32, since 1.27 of this. */
+#define TABLE_ALIGN_BYTES 8u
+/* The linker aligns the end of text to less than this. */
+#define TEXT_PADDING_MAX_BYTES 64u
+/* What looks like a table in a file without section headers: more are not tried. */
+#define CANDIDATES_MAX 16u
+
+/* Words of struct moduledata in runtime/symtab.go; since 1.16, before they are ten words less. */
+#define MODULE_WORD_PCHEADER 0u
+#define MODULE_WORD_MINPC 20u /* followed by maxpc, text and etext */
+#define MODULE_WORD_TEXT 22u
+#define MODULE_WORD_MINPC_BEFORE_1_16 10u
+#define MODULE_WORDS 24u
+
+/* Parses the table that begins at this offset of a section and ends with the section. */
+static int parse_at(struct gopclntab *t, const struct byte_source *src,
+		    const struct elf_section *section, uint64_t offset)
+{
+	*t = (struct gopclntab){
+		.offset = section->offset + offset,
+		.vaddr = section->vaddr + offset,
+		.size_bytes = section->size_bytes - offset,
+	};
+	return gopclntab_parse(t, src);
+}
+
+/* Looks at what may be a table. Returns 0 if it is the one, -ENOENT to go on, or another error. */
+typedef int candidate_fn(struct gopclntab *t, const struct elf_layout *l,
+			 const struct byte_source *src);
+
+static int scan_section(struct gopclntab *t, const struct elf_layout *l,
+			const struct byte_source *src, const struct elf_section *s,
+			candidate_fn *accept)
+{
+	AUTO_FREE uint8_t *chunk = NULL;
+	uint64_t end = s->size_bytes;
+	unsigned n_tried = 0;
+
+	if (end > GOPCLNTAB_SCAN_MAX_BYTES)
+		end = GOPCLNTAB_SCAN_MAX_BYTES;
+	chunk = malloc(SCAN_STEP_BYTES);
+	if (!chunk)
+		return -ENOMEM;
+	for (uint64_t at = -s->vaddr & (TABLE_ALIGN_BYTES - 1); at < end; at += SCAN_STEP_BYTES) {
+		size_t len = end - at < SCAN_STEP_BYTES ? (size_t)(end - at) : SCAN_STEP_BYTES;
+		int r;
+
+		r = byte_source_read(src, s->offset + at, chunk, len);
+		if (r < 0)
+			return r;
+		for (size_t i = 0; i + GOPCLNTAB_HEADER_BYTES <= len; i += TABLE_ALIGN_BYTES) {
+			if (!gopclntab_is_header(chunk + i))
+				continue;
+			r = parse_at(t, src, s, at + i);
+			if (r == 0)
+				r = n_tried++ < CANDIDATES_MAX ? accept(t, l, src) : -ENOENT;
+			if (r != -ENOENT)
+				return r;
+		}
+	}
+	return -ENOENT;
+}
+
+/* ---- files without section headers ---- */
+
+/* Whether these are the first words of the module data of this table; sets its text start. */
+static bool is_module_of(struct gopclntab *t, const uint64_t *words)
+{
+	const uint64_t *w = words + (t->version == GOPCLNTAB_1_2 ? MODULE_WORD_MINPC_BEFORE_1_16
+								 : MODULE_WORD_MINPC);
+	bool is_relative = t->version >= GOPCLNTAB_1_18 && t->text_start == 0;
+	uint64_t base = is_relative ? w[2] : 0;
+
+	if (words[MODULE_WORD_PCHEADER] != t->vaddr || w[2] == 0 || w[0] != t->first + base ||
+	    w[1] != t->end + base || w[2] > w[0] || w[3] < w[1] ||
+	    (t->version >= GOPCLNTAB_1_18 && !is_relative && w[2] != t->text_start))
+		return false;
+	if (is_relative) {
+		t->text_start = base;
+		t->first += base;
+		t->end += base;
+	}
+	return true;
+}
+
+static int find_module_in(struct gopclntab *t, const struct byte_source *src,
+			  const struct elf_segment *s)
+{
+	const size_t overlap = (MODULE_WORDS - 1) * POINTER_BYTES;
+	AUTO_FREE uint64_t *words = malloc(SCAN_STEP_BYTES);
+	uint64_t end = s->file_bytes;
+
+	if (!words)
+		return -ENOMEM;
+	if (end > GOPCLNTAB_SCAN_MAX_BYTES)
+		end = GOPCLNTAB_SCAN_MAX_BYTES;
+	for (uint64_t at = -s->vaddr & (POINTER_BYTES - 1);
+	     at + MODULE_WORDS * POINTER_BYTES <= end; at += SCAN_STEP_BYTES - overlap) {
+		size_t len = end - at < SCAN_STEP_BYTES ? (size_t)(end - at) : SCAN_STEP_BYTES;
+		int r;
+
+		r = byte_source_read(src, s->offset + at, words, len);
+		if (r < 0)
+			return r;
+		for (size_t i = 0; i + MODULE_WORDS <= len / POINTER_BYTES; i++) {
+			if (is_module_of(t, words + i))
+				return 0;
+		}
+	}
+	return -ENOENT;
+}
+
+/* Accepts a table that the module data point to. */
+static int accept_by_module(struct gopclntab *t, const struct elf_layout *l,
+			    const struct byte_source *src)
+{
+	int r = -ENOENT;
+
+	for (uint32_t i = 0; r == -ENOENT && i < l->n_segments; i++) {
+		if (l->segments[i].writable)
+			r = find_module_in(t, src, &l->segments[i]);
+	}
+	return r;
+}
+
+/* Code comes last: the table is in an executable segment only if there is no other. */
+static int locate_in_segments(struct gopclntab *t, const struct elf_layout *l,
+			      const struct byte_source *src)
+{
+	uint64_t read_bytes = 0;
+	int r = -ENOENT;
+
+	for (uint32_t i = 0; r == -ENOENT && i < 2 * l->n_segments; i++) {
+		const struct elf_segment *s = &l->segments[i % l->n_segments];
+		const struct elf_section whole = {
+			.vaddr = s->vaddr, .offset = s->offset, .size_bytes = s->file_bytes};
+
+		if (s->executable != (i >= l->n_segments) || read_bytes > GOPCLNTAB_SCAN_MAX_BYTES)
+			continue;
+		read_bytes += s->file_bytes;
+		r = scan_section(t, l, src, &whole, accept_by_module);
+	}
+	/* its headers may claim more than the file has */
+	return r == -ENODATA ? -ENOENT : r;
+}
+
+/* ---- files with section headers ---- */
+
+static int accept_any(struct gopclntab *t, const struct elf_layout *l,
+		      const struct byte_source *src)
+{
+	(void)t;
+	(void)l;
+	(void)src;
+	return 0;
+}
+
+static int locate(struct gopclntab *t, const struct elf_layout *l, const struct byte_source *src)
+{
+	const struct elf_section *own = &l->sections[ELF_SECTION_GOPCLNTAB];
+	int r;
+
+	if (own->size_bytes > 0)
+		return parse_at(t, src, own, 0);
+	if (l->n_texts == 0)
+		return locate_in_segments(t, l, src);
+	if (!l->is_go)
+		return -ENOENT;
+	r = scan_section(t, l, src, &l->sections[ELF_SECTION_DATA_REL_RO], accept_any);
+	if (r == -ENOENT)
+		r = scan_section(t, l, src, &l->sections[ELF_SECTION_RODATA], accept_any);
+	return r;
+}
+
+/* Reads the number that the dynamic linker stores at vaddr, without the load address it adds. */
+static int read_relocation(const struct elf_layout *l, const struct byte_source *src,
+			   uint64_t vaddr, uint64_t *ret)
+{
+	const struct elf_section *s = &l->sections[ELF_SECTION_RELA_DYN];
+	uint32_t relative = l->machine == EM_AARCH64 ? R_AARCH64_RELATIVE : R_X86_64_RELATIVE;
+	uint64_t n = s->size_bytes / sizeof(Elf64_Rela);
+	Elf64_Rela relas[128];
+
+	for (uint64_t i = 0; i < n; i += ARRAY_SIZE(relas)) {
+		uint64_t count = n - i < ARRAY_SIZE(relas) ? n - i : ARRAY_SIZE(relas);
+		int r;
+
+		r = byte_source_read(src, s->offset + i * sizeof(*relas), relas,
+				     (size_t)count * sizeof(*relas));
+		if (r < 0)
+			return r;
+		for (uint64_t j = 0; j < count; j++) {
+			if (relas[j].r_offset == vaddr &&
+			    ELF64_R_TYPE(relas[j].r_info) == relative) {
+				*ret = (uint64_t)relas[j].r_addend;
+				return 0;
+			}
+		}
+	}
+	return -ENOENT;
+}
+
+/* Reads a pointer in the file's data, as it would be at run time with the load address 0. */
+static int read_pointer(const struct elf_layout *l, const struct byte_source *src, uint64_t vaddr,
+			uint64_t *ret)
+{
+	uint64_t offset;
+	int r;
+
+	r = elf_layout_offset(l, vaddr, &offset);
+	if (r == 0)
+		r = byte_source_read(src, offset, ret, sizeof(*ret));
+	if (r < 0)
+		return r;
+	return *ret != 0 ? 0 : read_relocation(l, src, vaddr, ret);
+}
+
+/* moduledata.text, if the fields around it agree with the table. */
+static int text_start_of_module(const struct gopclntab *t, const struct elf_layout *l,
+				const struct byte_source *src, uint64_t *ret)
+{
+	const struct elf_section *module = &l->sections[ELF_SECTION_GO_MODULE];
+	uint64_t header = 0, header_offset = 0, min_pc = 0, text = 0;
+	int r;
+
+	if (module->size_bytes < (MODULE_WORD_TEXT + 1) * POINTER_BYTES)
+		return -ENOENT;
+	r = read_pointer(l, src, module->vaddr + MODULE_WORD_PCHEADER * POINTER_BYTES, &header);
+	if (r == 0)
+		r = elf_layout_offset(l, header, &header_offset);
+	if (r == 0)
+		r = read_pointer(l, src, module->vaddr + MODULE_WORD_MINPC * POINTER_BYTES,
+				 &min_pc);
+	if (r == 0)
+		r = read_pointer(l, src, module->vaddr + MODULE_WORD_TEXT * POINTER_BYTES, &text);
+	if (r < 0)
+		return r;
+	if (header_offset != t->offset || min_pc - text != t->first)
+		return -ENOENT;
+	*ret = text;
+	return 0;
+}
+
+/* Only if .text has no C code: it is then as large as Go's functions together. */
+static int text_start_of_section(const struct gopclntab *t, const struct elf_layout *l,
+				 uint64_t *ret)
+{
+	const struct elf_section *text = &l->sections[ELF_SECTION_TEXT];
+
+	if (t->first != 0 || text->size_bytes < t->end ||
+	    text->size_bytes - t->end > TEXT_PADDING_MAX_BYTES)
+		return -ENOENT;
+	*ret = text->vaddr;
+	return 0;
+}
+
+static int find_text_start(struct gopclntab *t, const struct elf_layout *l,
+			   const struct byte_source *src)
+{
+	int r;
+
+	if (t->version < GOPCLNTAB_1_18 || t->text_start != 0)
+		return 0;
+	r = read_relocation(l, src,
+			    t->vaddr + GOPCLNTAB_HEADER_BYTES +
+				    GOPCLNTAB_HEADER_WORD_TEXT * POINTER_BYTES,
+			    &t->text_start);
+	if (r == -ENOENT)
+		r = elf_symbol_address(l, src, "runtime.text", &t->text_start);
+	if (r == -ENOENT)
+		r = text_start_of_module(t, l, src, &t->text_start);
+	if (r == -ENOENT)
+		r = text_start_of_section(t, l, &t->text_start);
+	if (r < 0)
+		return r;
+	t->first += t->text_start;
+	t->end += t->text_start;
+	return 0;
+}
+
+int gopclntab_open(struct gopclntab *ret, const struct elf_layout *layout,
+		   const struct byte_source *src)
+{
+	struct gopclntab t = {0};
+	int r;
+
+	r = locate(&t, layout, src);
+	if (r == 0)
+		r = find_text_start(&t, layout, src);
+	if (r < 0)
+		return r;
+	/* reveals a wrong text start, and bytes that only look like a table */
+	if (t.first >= t.end || !elf_layout_is_text(layout, t.first) ||
+	    !elf_layout_is_text(layout, t.end - 1))
+		return -ENOENT;
+	*ret = t;
+	return 0;
+}
