@@ -115,6 +115,8 @@ int curl_loop_init(struct curl_loop *cl, struct loop *l, void (*after)(void *ctx
 	curl_multi_setopt(cl->multi, CURLMOPT_SOCKETDATA, cl);
 	curl_multi_setopt(cl->multi, CURLMOPT_TIMERFUNCTION, curl_wants_timer);
 	curl_multi_setopt(cl->multi, CURLMOPT_TIMERDATA, cl);
+	/* no multiplexing: a request that hangs must not hold up another */
+	curl_multi_setopt(cl->multi, CURLMOPT_PIPELINING, CURLPIPE_NOTHING);
 	return 0;
 }
 

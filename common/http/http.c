@@ -17,12 +17,15 @@
 #include <curl/curl.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <sys/socket.h>
+#include <unistd.h>
 #include <utlist.h>
 
 #include "common/data/buf.h"
 #include "common/http/curl_loop.h"
 #include "common/http/http_options.h"
 #include "common/system/clock.h"
+#include "common/system/unix_socket.h"
 
 #define MAX_HEADER_BYTES ((size_t)64 * 1024) /* of one response, all header lines together */
 #define MAX_RETRY_AFTER_S (24L * 3600)
@@ -49,6 +52,7 @@ struct http_transfer {
 	bool is_added;    /* libcurl has it */
 	bool is_cancelled;
 	CURL *easy;
+	int folder_fd; /* of the unix socket's address, or -1 */
 	struct http_lists lists;
 	struct buf response;
 	size_t header_bytes;
@@ -69,6 +73,7 @@ static void transfer_free(struct http_transfer *t)
 	if (t->easy)
 		curl_easy_cleanup(t->easy);
 	http_lists_fini(&t->lists);
+	closep(&t->folder_fd);
 	t->client->memory_bytes -= t->response.cap;
 	buf_fini(&t->response);
 	free(t);
@@ -146,12 +151,21 @@ static int error_of(const struct http_transfer *t, CURLcode code)
 		return -ETIMEDOUT;
 	case CURLE_COULDNT_CONNECT:
 		curl_easy_getinfo(t->easy, CURLINFO_OS_ERRNO, &os_errno);
-		return os_errno > 0 ? -(int)os_errno : -ECONNREFUSED;
+		/*
+		 * libcurl takes the EAGAIN of a unix socket whose queue is full for a connection
+		 * that is being made, then finds neither a connection nor an error.
+		 */
+		return os_errno > 0                     ? -(int)os_errno
+		       : t->client->options.unix_socket ? -EAGAIN
+							: -ECONNREFUSED;
 	case CURLE_COULDNT_RESOLVE_HOST:
 	case CURLE_COULDNT_RESOLVE_PROXY:
 		return -EHOSTUNREACH;
 	case CURLE_OUT_OF_MEMORY:
 		return -ENOMEM;
+	case CURLE_HTTP2:
+	case CURLE_HTTP2_STREAM:
+		return -EPROTO;
 	case CURLE_PEER_FAILED_VERIFICATION:
 	case CURLE_SSL_CACERT_BADFILE:
 		return -EKEYREJECTED;
@@ -181,7 +195,11 @@ static void finish(struct http_transfer *t, CURLcode code)
 	struct http_result result = {.error = t->failure ? t->failure : error_of(t, code)};
 	long status = 0;
 
+	if (t->client->options.unix_socket && code == CURLE_COULDNT_CONNECT && !t->failure)
+		t->why = result.error == -EAGAIN ? "the server accepts no connections"
+						 : strerrordesc_np(-result.error);
 	unlink_transfer(t);
+	result.transfer = t;
 	if (result.error == 0) {
 		curl_easy_getinfo(t->easy, CURLINFO_RESPONSE_CODE, &status);
 		result.status = (int)status;
@@ -193,6 +211,21 @@ static void finish(struct http_transfer *t, CURLcode code)
 	}
 	t->done(t->ctx, &result);
 	transfer_free(t);
+}
+
+const char *http_result_header(const struct http_result *result, const char *name)
+{
+	const unsigned origin = CURLH_HEADER | CURLH_TRAILER;
+	struct curl_header *h;
+
+	if (result->error < 0 || !result->transfer)
+		return NULL;
+	/* -1: the last one of that name, and of the last response */
+	if (curl_easy_header(result->transfer->easy, name, 0, origin, -1, &h) != CURLHE_OK ||
+	    curl_easy_header(result->transfer->easy, name, h->amount - 1, origin, -1, &h) !=
+		    CURLHE_OK)
+		return NULL;
+	return h->value;
 }
 
 static void finish_those_done(struct http_client *c)
@@ -354,6 +387,30 @@ static size_t on_header(char *data, size_t size, size_t n, void *transfer)
 	return CURL_WRITEFUNC_ERROR;
 }
 
+/* libcurl connects to the address that it finds here afterwards, before it returns. */
+static curl_socket_t open_unix_socket(void *transfer, curlsocktype purpose,
+				      struct curl_sockaddr *addr)
+{
+	struct http_transfer *t = transfer;
+	struct sockaddr_un to;
+	int fd, r;
+
+	(void)purpose;
+	closep(&t->folder_fd);
+	t->folder_fd = -1;
+	r = unix_address(&to, t->client->options.unix_socket, &t->folder_fd);
+	if (r < 0) {
+		t->failure = r;
+		t->why = strerrordesc_np(-r);
+		return CURL_SOCKET_BAD;
+	}
+	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	/* libcurl has room for any address */
+	memcpy(&addr->addr, &to, sizeof(to));
+	addr->addrlen = sizeof(to);
+	return fd < 0 ? CURL_SOCKET_BAD : fd;
+}
+
 int http_client_new(struct http_client **ret, struct loop *l, const struct http_client_config *cfg)
 {
 	CLEANUP(http_client_freep) struct http_client *c = NULL;
@@ -406,6 +463,10 @@ static void set_callbacks(struct http_transfer *t)
 	curl_easy_setopt(easy, CURLOPT_WRITEDATA, t);
 	curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, on_header);
 	curl_easy_setopt(easy, CURLOPT_HEADERDATA, t);
+	if (t->client->options.unix_socket) {
+		curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, open_unix_socket);
+		curl_easy_setopt(easy, CURLOPT_OPENSOCKETDATA, t);
+	}
 	if (t->idle_timeout_ns == 0)
 		return;
 	curl_easy_setopt(easy, CURLOPT_NOPROGRESS, 0L);
@@ -423,6 +484,7 @@ int http_start(struct http_client *c, const struct http_request *req, http_done_
 	if (!t)
 		return -ENOMEM;
 	t->client = c;
+	t->folder_fd = -1;
 	t->done = done;
 	t->on_data = req->on_data;
 	t->ctx = ctx;

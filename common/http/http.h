@@ -1,12 +1,13 @@
 /*
  * HTTP client: libcurl's multi interface on our loop. Loop thread only.
  *
- * Speaks HTTP/1.1 over http and https only, never follows redirects, and verifies TLS unless that
- * is switched off. Bodies arrive as sent: the client neither asks for compression nor undoes it.
- * Proxies come from the environment (https_proxy, no_proxy …) unless configured. Response headers
- * are limited to 64 KiB. The caller limits the number of requests under way; one that waits for
- * its answer costs about 17 KiB without TLS. The process must ignore SIGPIPE, because OpenSSL
- * writes without MSG_NOSIGNAL.
+ * Speaks HTTP/1.1 over http and https only (or HTTP/2, if configured), never follows redirects,
+ * and verifies TLS unless that is switched off. Each connection carries one request at a time.
+ * Bodies arrive as sent: the client neither asks for compression nor undoes it. Proxies come from
+ * the environment (https_proxy, no_proxy …) unless configured. Response headers are limited to 64
+ * KiB. The caller limits the number of requests under way; one that waits for its answer costs
+ * about 17 KiB without TLS. The process must ignore SIGPIPE, because OpenSSL writes without
+ * MSG_NOSIGNAL.
  */
 #ifndef COMMON_HTTP_HTTP_H
 #define COMMON_HTTP_HTTP_H
@@ -32,6 +33,18 @@ struct http_client_config {
 	const char *user_agent;
 	const char *proxy;             /* NULL: from the environment; "": none */
 	unsigned max_idle_connections; /* kept alive for later requests; 0 means 8 */
+	/*
+	 * All connections go to the socket with this path, without a proxy; the URL's host is only
+	 * what the server sees. A server that accepts no connections ends a request with -EAGAIN.
+	 */
+	const char *unix_socket;
+	/*
+	 * HTTP/2 with prior knowledge (h2c), which the server must speak; not for https. Each
+	 * request has a connection of its own. If the server sends GOAWAY right after its answer,
+	 * libcurl may drop the end of the body without an error: the body must say how long it is,
+	 * as messages of gRPC do.
+	 */
+	bool http2;
 	/*
 	 * Limit of all response bodies being received together; the one that exceeds it ends with
 	 * -ENOBUFS. Counts allocated memory, which is up to twice the bytes received. 0: no limit
@@ -67,8 +80,9 @@ struct http_result {
 	/*
 	 * 0, or one of: -ETIMEDOUT; -ECONNREFUSED or another errno of connect(2); -EHOSTUNREACH
 	 * if the name does not resolve; -ECONNRESET if the connection ended before the answer
-	 * did; -EFBIG and -ENOBUFS for the limits above; -EKEYREJECTED if the server's
-	 * certificate is not trusted; what on_data returned; -ENOMEM; -EIO for anything else
+	 * did; -EPROTO if the server does not speak HTTP/2 or has reset the stream; -EFBIG and
+	 * -ENOBUFS for the limits above; -EKEYREJECTED if the server's certificate is not trusted;
+	 * what on_data returned; -ENOMEM; -EIO for anything else
 	 */
 	int error;
 	const char
@@ -76,8 +90,15 @@ struct http_result {
 	int status;   /* 0 if there was an error */
 	const char *body;
 	size_t body_len;
-	uint64_t retry_after_ns; /* from Retry-After, at most a day; 0 if not given */
+	uint64_t retry_after_ns;              /* from Retry-After, at most a day; 0 if not given */
+	const struct http_transfer *transfer; /* for http_result_header() */
 };
+
+/*
+ * The value of a response header or trailer ("grpc-status"), whatever its case, valid during the
+ * call of done; NULL if there is none or the request has failed. If there are several, the last.
+ */
+const char *http_result_header(const struct http_result *result, const char *name);
 
 /*
  * Called once, on the loop thread, never from inside http_send(). May call http_send(), not

@@ -19,6 +19,11 @@
  * many megabytes only a little cheaper, but a thousand waiting transfers expensive.
  */
 #define RECEIVE_BUFFER_BYTES 8192L
+/*
+ * libcurl 7.88 reads 32 KiB of HTTP/2 frames at a time. If their content does not fit into the
+ * transfer's buffer, it keeps the rest, and may wait for the socket before it hands that on.
+ */
+#define HTTP2_RECEIVE_BUFFER_BYTES 65536L
 /* RFC 1035 */
 #define HOST_NAME_BYTES 253
 /* How long a parsed CA file is kept: without this, each connection would parse it. */
@@ -44,6 +49,9 @@ _Static_assert(ARRAY_SIZE(strings) == HTTP_OPTIONS_STRINGS, "one copy for each")
 int http_options_init(struct http_options *o, const struct http_client_config *cfg)
 {
 	o->insecure_skip_verify = cfg->insecure_skip_verify;
+	o->http2 = cfg->http2;
+	if (cfg->unix_socket && !(o->unix_socket = strdup(cfg->unix_socket)))
+		return -ENOMEM;
 	for (size_t i = 0; i < ARRAY_SIZE(strings); i++) {
 		const char *s;
 
@@ -58,6 +66,7 @@ void http_options_fini(struct http_options *o)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(o->strings); i++)
 		free(o->strings[i]);
+	free(o->unix_socket);
 	*o = (struct http_options){0};
 }
 
@@ -199,13 +208,24 @@ static bool set_connection(const struct http_options *o, CURL *easy)
 	bool ok = true;
 
 	SET(CURLOPT_PROTOCOLS_STR, "http,https");
-	/* no multiplexing: a request that hangs must not hold up another */
-	SET(CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
+	SET(CURLOPT_HTTP_VERSION,
+	    o->http2 ? (long)CURL_HTTP_VERSION_2_PRIOR_KNOWLEDGE : (long)CURL_HTTP_VERSION_1_1);
+	/*
+	 * libcurl 7.88 can send a second request on an HTTP/2 connection only if it may multiplex
+	 * it, and keeps a connection on which a request has timed out.
+	 */
+	if (o->http2)
+		SET(CURLOPT_FORBID_REUSE, 1L);
+	if (o->unix_socket) {
+		/* stops libcurl from resolving the URL's host; http.c puts the address */
+		SET(CURLOPT_UNIX_SOCKET_PATH, "unused");
+		SET(CURLOPT_PROXY, "");
+	}
 	SET(CURLOPT_FOLLOWLOCATION, 0L);
 	SET(CURLOPT_NOSIGNAL, 1L);
 	/* libcurl scans its whole cache, numeric addresses included, at each connection */
 	SET(CURLOPT_DNS_CACHE_TIMEOUT, 0L);
-	SET(CURLOPT_BUFFERSIZE, RECEIVE_BUFFER_BYTES);
+	SET(CURLOPT_BUFFERSIZE, o->http2 ? HTTP2_RECEIVE_BUFFER_BYTES : RECEIVE_BUFFER_BYTES);
 	SET(CURLOPT_SSL_VERIFYPEER, o->insecure_skip_verify ? 0L : 1L);
 	SET(CURLOPT_SSL_VERIFYHOST, o->insecure_skip_verify ? 0L : 2L);
 	return ok;

@@ -12,7 +12,9 @@
 /* Copies of a configuration's strings in the order of the table in http_options.c, or NULL. */
 struct http_options {
 	char *strings[HTTP_OPTIONS_STRINGS];
+	char *unix_socket; /* or NULL */
 	bool insecure_skip_verify;
+	bool http2;
 };
 
 /* Lists that libcurl borrows while a request is under way. */

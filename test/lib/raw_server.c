@@ -2,6 +2,7 @@
 
 #include <netdb.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 
 #include "test/lib/unit.h"
 
@@ -97,7 +98,20 @@ static void *serve(void *server)
 	}
 }
 
-void raw_server_start(struct raw_server *s)
+static void listen_unix(struct raw_server *s)
+{
+	struct sockaddr_un addr = {.sun_family = AF_UNIX};
+
+	assert_true(strlen(s->unix_socket) < sizeof(addr.sun_path));
+	memcpy(addr.sun_path, s->unix_socket, strlen(s->unix_socket) + 1);
+	unlink(s->unix_socket);
+	s->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	assert_int_equal(bind(s->fd, (struct sockaddr *)&addr, sizeof(addr)), 0);
+	assert_int_equal(listen(s->fd, 64), 0);
+	snprintf(s->url, sizeof(s->url), "http://localhost/");
+}
+
+static void listen_tcp(struct raw_server *s)
 {
 	const struct addrinfo hints = {.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV,
 				       .ai_socktype = SOCK_STREAM};
@@ -119,6 +133,14 @@ void raw_server_start(struct raw_server *s)
 	s->port = (unsigned)strtoul(port, NULL, 10);
 	snprintf(s->url, sizeof(s->url), strchr(host, ':') ? "http://[%s]:%u/" : "http://%s:%u/",
 		 host, s->port);
+}
+
+void raw_server_start(struct raw_server *s)
+{
+	if (s->unix_socket)
+		listen_unix(s);
+	else
+		listen_tcp(s);
 	assert_int_equal(pthread_create(&s->thread, NULL, serve, s), 0);
 }
 

@@ -18,7 +18,8 @@ enum after_reply {
 };
 
 struct raw_server {
-	const char *host; /* NULL: 127.0.0.1 */
+	const char *host;        /* NULL: 127.0.0.1 */
+	const char *unix_socket; /* listens on this path instead */
 	const char *reply;
 	size_t reply_len; /* 0: strlen() */
 	enum after_reply then;

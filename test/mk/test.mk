@@ -32,7 +32,7 @@ check-clean-machine: ## try both README commands, each in a fresh Debian 12 (roo
 # ---- unit tests and fuzz targets -------------------------------------------
 $(O)/test/unit/%: $(O)/obj/test/unit/%.o $(call obj,$(src_lib)) $(O)/libcluster.a $(O)/libnode.a $(O)/libcommon.a
 	$(call say,LINK)
-	$(Q)$(CC) $(LDFLAGS_ALL) $(wrap_malloc) -o $@ $^ $(libs_node) $(libs_cluster) -lcmocka
+	$(Q)$(CC) $(LDFLAGS_ALL) $(wrap_malloc) -o $@ $^ $(libs_node) $(libs_cluster) -lcmocka -lnghttp2
 check: $(unit_tests) ## unit tests of the current BUILD
 	$(Q)JOBS=$(JOBS) test/run-unit.sh $(unit_tests)
 check-asan: ## unit tests under ASan + UBSan

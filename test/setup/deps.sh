@@ -13,8 +13,8 @@ libmicrohttpd-dev libdeflate-dev libxxhash-dev libiberty-dev uthash-dev zlib1g-d
 # curl, jq: the scripts; g++, golang: programs that the profiler is tried on; gdb: stacks of tests
 # that hang; ccache: sources that were compiled before; containerd … openssl: a
 # Kubernetes node
-test='libcmocka-dev gdb ccache libclang-rt-14-dev chromium fonts-dejavu-core curl jq g++ util-linux
-procps qemu-system-x86 qemu-system-arm qemu-user gcc-aarch64-linux-gnu libc6-arm64-cross cpio
+test='libcmocka-dev libnghttp2-dev gdb ccache libclang-rt-14-dev chromium fonts-dejavu-core curl jq
+g++ util-linux procps qemu-system-x86 qemu-system-arm qemu-user gcc-aarch64-linux-gnu libc6-arm64-cross cpio
 debian-archive-keyring containerd runc containernetworking-plugins iptables iproute2 openssl'
 lint='clang-format clang-tidy cppcheck universal-ctags shellcheck'
 
