@@ -14,6 +14,7 @@
 #include "node-agent/node_agent.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <sys/epoll.h>
 
 #include "common/agent/agent.h"
@@ -25,10 +26,13 @@
 #include "node-agent/naming.h"
 #include "node-agent/node_options.h"
 #include "node-agent/node_status.h"
+#include "node-agent/process/cgroup_hierarchy.h"
 #include "node-agent/process/process_table.h"
+#include "node-agent/process/profile_filter.h"
 #include "node-agent/profile/profile_worker.h"
 #include "node-agent/runtime/runtime_worker.h"
 #include "node-agent/sample/cycle.h"
+#include "node-agent/sample/exclusions.h"
 #include "node-agent/sample/sampler.h"
 #include "version.h"
 
@@ -51,6 +55,9 @@ struct node_agent {
 	struct process_table *processes;
 	struct process_listener process_log;
 	struct naming *naming;
+	struct profile_filter *filter;
+	struct cgroup_hierarchy *hierarchy;
+	struct exclusions *exclusions;
 	struct sampler *sampler;
 	struct profile_worker *worker;
 	struct runtime_worker *go; /* NULL: disabled */
@@ -99,7 +106,7 @@ static void on_sample(void *ctx, const struct sample_event *e)
 	comm[sizeof(comm) - 1] = '\0';
 	if (process_table_get(a->processes, &seen, clock_monotonic_ns(), &snapshot) < 0)
 		cycle_add_lost(a->cycle, CYCLE_LOST_NO_MEMORY, 1);
-	else
+	else if (!exclusions_drop(a->exclusions, e))
 		(void)cycle_add_sample(a->cycle, snapshot, e); /* counts what it drops */
 }
 
@@ -108,6 +115,7 @@ static void on_process_exec(void *ctx, const struct event_header *e)
 	struct node_agent *a = ctx;
 
 	process_table_exec(a->processes, (pid_t)e->tgid, e->start_boottime_ns);
+	exclusions_exec(a->exclusions, (pid_t)e->tgid);
 }
 
 static void on_process_exit(void *ctx, const struct event_header *e)
@@ -136,6 +144,7 @@ static void on_ring(void *ctx, uint32_t events)
 static void update_status(struct node_agent *a, struct sampler_stats *stats)
 {
 	struct process_table_stats processes;
+	struct exclusions_stats exclusions;
 	int r = sampler_read_stats(a->sampler, stats);
 
 	if (r < 0) {
@@ -145,7 +154,8 @@ static void update_status(struct node_agent *a, struct sampler_stats *stats)
 		return;
 	}
 	process_table_read_stats(a->processes, &processes);
-	node_status_update(a->status, stats, &processes);
+	exclusions_read_stats(a->exclusions, &exclusions);
+	node_status_update(a->status, stats, &processes, &exclusions);
 }
 
 static void on_beat(void *ctx)
@@ -236,6 +246,7 @@ static void on_housekeeping(void *ctx)
 	if (sampler_update_cpus(a->sampler, &err) < 0)
 		log_warn_limited("cannot follow CPUs", "error=\"%s\"", err.msg);
 	process_table_sweep(a->processes, clock_monotonic_ns());
+	exclusions_update(a->exclusions);
 	loop_set_timer(a->housekeeping_timer, HOUSEKEEPING_EVERY_NS);
 }
 
@@ -318,12 +329,55 @@ static int start_uploads(struct node_agent *a)
 	return agent_start_uploads(&a->base, &cfg);
 }
 
+static enum sampler_cgroups sampler_cgroups(const struct cgroup_hierarchy *h)
+{
+	switch (cgroup_hierarchy_kind(h)) {
+	case CGROUP_HIERARCHY_V1_MEMORY:
+		return SAMPLER_CGROUPS_V1_MEMORY;
+	case CGROUP_HIERARCHY_V1_CPU:
+		return SAMPLER_CGROUPS_V1_CPU;
+	case CGROUP_HIERARCHY_V2:
+		break;
+	}
+	return SAMPLER_CGROUPS_V2;
+}
+
+static int make_filter(struct node_agent *a, struct err *err)
+{
+	AUTO_CLOSE int proc_fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	const struct profile_filter_config cfg = {
+		.allowlist = a->o->container_allowlist,
+		.denylist = a->o->container_denylist,
+	};
+
+	if (proc_fd < 0)
+		return err_set(err, -errno, "open /proc: %m");
+	/* before any thread is started: they inherit it */
+	cgroup_hierarchy_join_host(proc_fd);
+	return profile_filter_new(&a->filter, &cfg, err)
+		       ?: cgroup_hierarchy_new(&a->hierarchy, proc_fd);
+}
+
+static int make_exclusions(struct node_agent *a)
+{
+	const struct exclusions_config cfg = {
+		.filter = a->filter,
+		.hierarchy = a->hierarchy,
+		.sampler = a->sampler,
+		.directory = naming_directory(a->naming),
+		.processes = a->processes,
+	};
+
+	return exclusions_new(&a->exclusions, &cfg);
+}
+
 /* The parts that need privileges, which may be missing. */
 static int make_sampling(struct node_agent *a, struct err *err)
 {
 	const struct sampler_config cfg = {
 		.hz = (unsigned)a->o->profile_frequency_hz,
 		.kernel_stacks = true,
+		.cgroups = sampler_cgroups(a->hierarchy),
 	};
 	int r;
 
@@ -339,6 +393,8 @@ static int make_sampling(struct node_agent *a, struct err *err)
 	if (r < 0)
 		return err_set(err, r, "list processes: %s", strerror(-r));
 	r = sampler_new(&a->sampler, &cfg, err);
+	if (r == 0)
+		r = make_exclusions(a);
 	if (r == 0)
 		r = loop_add_fd(a->base.loop, sampler_fd(a->sampler), EPOLLIN, on_ring, a,
 				&a->ring);
@@ -407,7 +463,9 @@ int node_agent_new(struct node_agent **ret, const struct node_options *o, struct
 		return -ENOMEM;
 	a->o = o;
 	host_identity_read(&a->host, "/");
-	r = start_base(a);
+	r = make_filter(a, err);
+	if (r == 0)
+		r = start_base(a);
 	if (r == 0)
 		r = start_uploads(a);
 	if (r == 0)
@@ -435,10 +493,13 @@ void node_agent_free(struct node_agent *a)
 	runtime_worker_free(a->go);
 	profile_worker_free(a->worker);
 	loop_remove(a->ring);
+	exclusions_free(a->exclusions);
 	sampler_free(a->sampler);
 	cycle_free(a->cycle);
 	process_table_free(a->processes);
 	naming_free(a->naming);
+	cgroup_hierarchy_free(a->hierarchy);
+	profile_filter_free(a->filter);
 	agent_fini(&a->base);
 	free(a);
 }

@@ -3,6 +3,7 @@
 #include <errno.h>
 
 #include "common/system/clock.h"
+#include "node-agent/process/profile_filter.h"
 
 #define FIELD(name) offsetof(struct node_options, name)
 
@@ -87,6 +88,18 @@ const struct option_def node_option_defs[] = {
 	 .max = 999,
 	 .value = "HZ",
 	 .help = "samples per second on each CPU"},
+	{.name = "container-allowlist",
+	 .type = OPTION_LIST,
+	 .offset = FIELD(container_allowlist),
+	 .value = "REGEX",
+	 .help = "profile only containers whose id matches, such as \"^/k8s/shop/\"; may be given "
+		 "several times, and in the environment as one line for each expression"},
+	{.name = "container-denylist",
+	 .type = OPTION_LIST,
+	 .offset = FIELD(container_denylist),
+	 .value = "REGEX",
+	 .help = "do not profile containers whose id matches, even if the allowlist does; may be "
+		 "given several times"},
 	{.name = "go-heap-profiler",
 	 .type = OPTION_ENUM,
 	 .offset = FIELD(go_heap_profiler),
@@ -167,6 +180,20 @@ static bool is_http_url(const char *s)
 	return strncmp(s, "http://", 7) == 0 || strncmp(s, "https://", 8) == 0;
 }
 
+/* Expressions are compiled again when they are needed. */
+static int check_lists(const struct node_options *o, struct err *err)
+{
+	const struct profile_filter_config cfg = {
+		.allowlist = o->container_allowlist,
+		.denylist = o->container_denylist,
+	};
+	struct profile_filter *f = NULL;
+	int r = profile_filter_new(&f, &cfg, err);
+
+	profile_filter_free(f);
+	return r;
+}
+
 int node_options_check(const struct node_options *o, struct err *err)
 {
 	if (!o->collector_endpoint && !o->profiles_endpoint)
@@ -184,5 +211,5 @@ int node_options_check(const struct node_options *o, struct err *err)
 		return err_set(err, -EINVAL,
 			       "--collector-endpoint: \"%s\" is not an http:// or https:// URL",
 			       o->collector_endpoint);
-	return 0;
+	return check_lists(o, err);
 }

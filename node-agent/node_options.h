@@ -39,6 +39,8 @@ struct node_options {
 	bool insecure_skip_verify;
 	uint64_t profile_interval_ns;
 	uint64_t profile_frequency_hz;
+	char *container_allowlist; /* a line for each expression; NULL: none */
+	char *container_denylist;
 	enum go_heap_mode go_heap_profiler;
 	uint64_t go_heap_interval_ns;
 	bool go_heap_raw;

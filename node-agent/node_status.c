@@ -4,6 +4,7 @@
 
 #include "node-agent/process/process_table.h"
 #include "node-agent/sample/cycle.h"
+#include "node-agent/sample/exclusions.h"
 #include "node-agent/sample/sampler.h"
 
 #define PREFIX "coroot_node_agent"
@@ -13,6 +14,10 @@ enum status_metric {
 	TICKS_IDLE,
 	SAMPLES,
 	EXCLUDED_KERNEL,
+	EXCLUDED_AGENT,
+	EXCLUDED_CGROUPS,
+	EXCLUDED_PROCESSES,
+	EXCLUDED_OVERFLOW,
 	LOST_RING_FULL,
 	LOST_NO_TASK,
 	LOST_BAD_RECORD,
@@ -48,15 +53,26 @@ static const enum status_metric lost_metrics[CYCLE_LOST_MAX] = {
 	PREFIX "_samples_lost_total", "reason=\"" reason "\"", \
 		"Samples lost before they reached a profile, by reason"
 
+#define EXCLUDED(by)                                       \
+	PREFIX "_samples_excluded_total", "by=\"" by "\"", \
+		"Samples of excluded workloads, not taken in the kernel or dropped by the agent"
+
 static const struct metric_def metric_defs[STATUS_METRIC_MAX] = {
 	[TICKS] = {PREFIX "_ticks_total", NULL, "Sampling ticks of all CPUs"},
 	[TICKS_IDLE] = {PREFIX "_ticks_idle_total", NULL,
 			"Sampling ticks at which the CPU was idle"},
 	[SAMPLES] = {PREFIX "_samples_total", NULL,
 		     "Samples that the BPF program sent to the agent"},
-	[EXCLUDED_KERNEL] = {PREFIX "_samples_excluded_total", "by=\"kernel\"",
-			     "Samples of workloads that are not to be profiled: not taken in the "
-			     "kernel, or dropped by the agent"},
+	[EXCLUDED_KERNEL] = {EXCLUDED("kernel")},
+	[EXCLUDED_AGENT] = {EXCLUDED("agent")},
+	[EXCLUDED_CGROUPS] = {PREFIX "_excluded_cgroups", NULL,
+			      "Cgroups whose samples are not taken in the kernel", METRIC_GAUGE},
+	[EXCLUDED_PROCESSES] = {PREFIX "_excluded_processes", NULL,
+				"Processes whose samples are not taken in the kernel",
+				METRIC_GAUGE},
+	[EXCLUDED_OVERFLOW] = {PREFIX "_exclusions_overflow_total", NULL,
+			       "Excluded processes whose samples are taken, and then dropped: "
+			       "the kernel's tables are full"},
 	[LOST_RING_FULL] = {LOST("ring_full")},
 	[LOST_NO_TASK] = {LOST("no_task")},
 	[LOST_BAD_RECORD] = {LOST("bad_record")},
@@ -120,7 +136,8 @@ void node_status_free(struct node_status *s)
 }
 
 void node_status_update(struct node_status *s, const struct sampler_stats *sampler,
-			const struct process_table_stats *processes)
+			const struct process_table_stats *processes,
+			const struct exclusions_stats *exclusions)
 {
 	const struct {
 		enum status_metric metric;
@@ -130,6 +147,10 @@ void node_status_update(struct node_status *s, const struct sampler_stats *sampl
 		{TICKS_IDLE, sampler->kernel.idle},
 		{SAMPLES, sampler->kernel.sent},
 		{EXCLUDED_KERNEL, sampler->kernel.excluded},
+		{EXCLUDED_AGENT, exclusions->dropped},
+		{EXCLUDED_CGROUPS, exclusions->cgroups},
+		{EXCLUDED_PROCESSES, exclusions->processes},
+		{EXCLUDED_OVERFLOW, exclusions->overflow},
 		{EVENTS_LOST, sampler->kernel.events_lost},
 		{BPF_RUN_TIME, sampler->run_time_ns},
 		{BPF_RUNS, sampler->run_count},

@@ -12,6 +12,7 @@
 
 struct node_status;
 struct cycle_losses;
+struct exclusions_stats;
 struct process_table_stats;
 struct sampler_stats;
 
@@ -21,7 +22,8 @@ void node_status_free(struct node_status *s);
 DEFINE_CLEANUP(struct node_status *, node_status_free);
 
 void node_status_update(struct node_status *s, const struct sampler_stats *sampler,
-			const struct process_table_stats *processes);
+			const struct process_table_stats *processes,
+			const struct exclusions_stats *exclusions);
 
 /* Adds the losses of a finished cycle. */
 void node_status_add_losses(struct node_status *s, const struct cycle_losses *losses);

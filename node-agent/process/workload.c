@@ -54,7 +54,7 @@ static void service_name(const struct workload_facts *f, char ret[static WORKLOA
 		strlen(c->id) == CGROUP_CONTAINER_ID_LEN ? WORKLOAD_SHORT_ID_LEN : CGROUP_ID_BYTES;
 
 	if (f->kernel_thread)
-		snprintf(ret, WORKLOAD_NAME_BYTES, "/kernel");
+		snprintf(ret, WORKLOAD_NAME_BYTES, WORKLOAD_KERNEL);
 	else if (c->kind == CGROUP_NONE)
 		process_name(f, ret, WORKLOAD_NAME_BYTES);
 	else if (c->kind == CGROUP_SYSTEMD)

@@ -18,8 +18,9 @@
 #include "common/base.h"
 #include "node-agent/process/cgroup_path.h"
 
-#define WORKLOAD_NAME_BYTES 320  /* of a raw workload's strings, with their NUL */
-#define WORKLOAD_SHORT_ID_LEN 12 /* as container tools show ids */
+#define WORKLOAD_NAME_BYTES 320   /* of a raw workload's strings, with their NUL */
+#define WORKLOAD_KERNEL "/kernel" /* of kernel threads: service and container id */
+#define WORKLOAD_SHORT_ID_LEN 12  /* as container tools show ids */
 
 struct workload {
 	atomic_uint refs;

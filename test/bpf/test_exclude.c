@@ -4,15 +4,14 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <signal.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 
 #include "common/data/buf.h"
 #include "common/system/fs.h"
 #include "node-agent/process/cgroup_hierarchy.h"
 #include "node-agent/sample/sampler.h"
+#include "test/lib/test_cgroup.h"
 #include "test/lib/unit.h"
 
 #define HZ 499
@@ -21,9 +20,7 @@
 /* A busy process in a cgroup of its own. */
 struct busy {
 	pid_t pid;
-	char dir[PATH_MAX];
-	char path[64]; /* below the mount */
-	uint64_t cgroup_id;
+	struct test_cgroup cgroup;
 	unsigned n_samples;
 	unsigned n_other_cgroup;        /* of n_samples, with another cgroup id */
 	struct sampler_process process; /* of the last sample */
@@ -36,44 +33,18 @@ static struct sampler *sampler;
 static char online_path[] = "/tmp/test_exclude.XXXXXX"; /* the list of CPUs */
 static int online_fd;
 
-static void find_mount(char ret[static CGROUP_HIERARCHY_PATH_BYTES])
+static void start(struct busy *b, char name)
 {
-	CLEANUP(buf_fini) struct buf text;
-
-	buf_init(&text, (size_t)1024 * 1024);
-	assert_int_equal(fs_read_at(AT_FDCWD, "/proc/self/mountinfo", &text), 0);
-	assert_int_equal(cgroup_hierarchy_find_mount(cgroup_hierarchy_kind(hierarchy), text.data,
-						     text.len, ret),
-			 0);
-}
-
-static void enter(const char *dir)
-{
-	char file[PATH_MAX + 16], pid[16];
-	int fd, len = snprintf(pid, sizeof(pid), "%d", (int)getpid());
-
-	snprintf(file, sizeof(file), "%s/cgroup.procs", dir);
-	fd = open(file, O_WRONLY | O_CLOEXEC);
-	if (fd < 0 || write(fd, pid, (size_t)len) != len)
-		_exit(1);
-	close(fd);
-}
-
-static void start(struct busy *b, const char *mount, char name)
-{
-	struct stat st;
+	char path[64];
 
 	*b = (struct busy){0};
-	snprintf(b->path, sizeof(b->path), "/test_exclude.%d.%c", (int)getpid(), name);
-	snprintf(b->dir, sizeof(b->dir), "%s%s", mount, b->path);
-	assert_int_equal(mkdir(b->dir, 0755), 0);
-	assert_int_equal(stat(b->dir, &st), 0);
-	b->cgroup_id = st.st_ino;
+	snprintf(path, sizeof(path), "/test_exclude.%d.%c", (int)getpid(), name);
+	test_cgroup_make(&b->cgroup, hierarchy, path);
 	b->pid = fork();
 	assert_true(b->pid >= 0);
 	if (b->pid == 0) {
 		alarm(300); /* exit even if the test crashes */
-		enter(b->dir);
+		test_cgroup_enter(&b->cgroup);
 		for (volatile unsigned n = 0;; n++)
 			;
 	}
@@ -85,8 +56,7 @@ static void stop(struct busy *b)
 		kill(b->pid, SIGKILL);
 		assert_int_equal(waitpid(b->pid, NULL, 0), b->pid);
 	}
-	for (int i = 0; i < 1000 && rmdir(b->dir) < 0 && errno == EBUSY; i++)
-		usleep(10000);
+	test_cgroup_remove(&b->cgroup);
 }
 
 static int setup(void **state)
@@ -94,21 +64,19 @@ static int setup(void **state)
 	AUTO_CLOSE int proc = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	struct sampler_config cfg = {.hz = HZ, .kernel_stacks = true, .online_path = online_path};
 	CLEANUP(buf_fini) struct buf cpus;
-	char mount[CGROUP_HIERARCHY_PATH_BYTES];
 	struct err err = {""};
 
 	(void)state;
 	assert_int_equal(cgroup_hierarchy_new(&hierarchy, proc), 0);
 	cfg.cgroups = (enum sampler_cgroups)cgroup_hierarchy_kind(hierarchy);
-	find_mount(mount);
 	buf_init(&cpus, 4096);
 	assert_int_equal(fs_read_at(AT_FDCWD, "/sys/devices/system/cpu/online", &cpus), 0);
 	online_fd = mkstemp(online_path);
 	assert_int_equal(write(online_fd, cpus.data, cpus.len), cpus.len);
 	if (sampler_new(&sampler, &cfg, &err) < 0)
 		fail_msg("%s", err.msg);
-	start(&busy[0], mount, 'a');
-	start(&busy[1], mount, 'b');
+	start(&busy[0], 'a');
+	start(&busy[1], 'b');
 	return 0;
 }
 
@@ -133,7 +101,7 @@ static void on_sample(void *ctx, const struct sample_event *e)
 		if ((pid_t)e->header.tgid != b->pid)
 			continue;
 		b->n_samples++;
-		b->n_other_cgroup += e->cgroup_id != b->cgroup_id;
+		b->n_other_cgroup += e->cgroup_id != b->cgroup.id;
 		b->process = (struct sampler_process){
 			.tgid = e->header.tgid, .start_boottime_ns = e->header.start_boottime_ns};
 		b->cost_ns += e->cost_ns;
@@ -194,8 +162,8 @@ static void the_cgroup_id_is_the_number_of_its_directory(void **state)
 	(void)state;
 	watch(&busy[0]);
 	watch(&busy[1]);
-	assert_int_equal(cgroup_hierarchy_id(hierarchy, busy[0].path), busy[0].cgroup_id);
-	assert_int_not_equal(busy[0].cgroup_id, busy[1].cgroup_id);
+	assert_int_equal(cgroup_hierarchy_id(hierarchy, busy[0].cgroup.path), busy[0].cgroup.id);
+	assert_int_not_equal(busy[0].cgroup.id, busy[1].cgroup.id);
 	/* all but those before they entered it */
 	assert_true(busy[0].n_other_cgroup < busy[0].n_samples / 2);
 	assert_true(busy[1].n_other_cgroup < busy[1].n_samples / 2);
@@ -213,13 +181,13 @@ static void an_excluded_cgroup_has_no_samples_and_its_sibling_has(void **state)
 	uint64_t before = n_excluded();
 
 	(void)state;
-	assert_int_equal(sampler_exclude_cgroup(sampler, busy[0].cgroup_id), 0);
+	assert_int_equal(sampler_exclude_cgroup(sampler, busy[0].cgroup.id), 0);
 	begin();
 	watch(&busy[1]);
 	watch_excluded(before + ENOUGH);
 	assert_int_equal(busy[0].n_samples, 0);
 
-	sampler_include_cgroup(sampler, busy[0].cgroup_id);
+	sampler_include_cgroup(sampler, busy[0].cgroup.id);
 	begin();
 	watch(&busy[0]);
 }
@@ -253,10 +221,10 @@ static void when_nothing_is_excluded_any_more_nothing_is_looked_up(void **state)
 
 	(void)state;
 	/* twice the same is one entry */
-	assert_int_equal(sampler_exclude_cgroup(sampler, busy[0].cgroup_id), 0);
-	assert_int_equal(sampler_exclude_cgroup(sampler, busy[0].cgroup_id), 0);
-	sampler_include_cgroup(sampler, busy[0].cgroup_id);
-	sampler_include_cgroup(sampler, busy[0].cgroup_id);
+	assert_int_equal(sampler_exclude_cgroup(sampler, busy[0].cgroup.id), 0);
+	assert_int_equal(sampler_exclude_cgroup(sampler, busy[0].cgroup.id), 0);
+	sampler_include_cgroup(sampler, busy[0].cgroup.id);
+	sampler_include_cgroup(sampler, busy[0].cgroup.id);
 	usleep(100000); /* a program that still runs on another CPU */
 	before = n_excluded();
 	begin();
@@ -281,7 +249,7 @@ static void excluded_ticks_are_accounted_for(void **state)
 	uint64_t before = n_excluded();
 
 	(void)state;
-	assert_int_equal(sampler_exclude_cgroup(sampler, busy[0].cgroup_id), 0);
+	assert_int_equal(sampler_exclude_cgroup(sampler, busy[0].cgroup.id), 0);
 	watch_excluded(before + ENOUGH);
 	assert_int_equal(ftruncate(online_fd, 0), 0);
 	assert_true(sampler_update_cpus(sampler, NULL) >= 1);

@@ -56,6 +56,18 @@ static void a_frequency_out_of_range_is_refused(void **state)
 	assert_non_null(strstr(err.msg, "--profile-frequency"));
 }
 
+static void a_bad_expression_in_a_list_is_named(void **state)
+{
+	char *argv[] = {(char[]){"x"}, (char[]){"--collector-endpoint=http://h:1"},
+			(char[]){"--container-allowlist=web"},
+			(char[]){"--container-allowlist=[a-"}, NULL};
+	struct err err = {""};
+
+	(void)state;
+	assert_int_equal(parse(argv, &err), -EINVAL);
+	assert_non_null(strstr(err.msg, "--container-allowlist: \"[a-\""));
+}
+
 static void a_burst_as_long_as_the_interval_is_refused(void **state)
 {
 	char *argv[] = {(char[]){"x"},
@@ -80,6 +92,7 @@ int main(void)
 		cmocka_unit_test(without_an_endpoint_the_missing_flag_is_named),
 		cmocka_unit_test(what_is_no_url_is_refused),
 		cmocka_unit_test(a_frequency_out_of_range_is_refused),
+		cmocka_unit_test(a_bad_expression_in_a_list_is_named),
 		cmocka_unit_test(a_burst_as_long_as_the_interval_is_refused),
 	};
 

@@ -1,0 +1,147 @@
+#include "node-agent/process/profile_filter.h"
+
+#include <errno.h>
+#include <regex.h>
+
+#include "common/data/buf.h"
+#include "common/system/fs.h"
+
+#define VARIABLE "COROOT_EBPF_PROFILING="
+#define DISABLED "disabled"
+#define MAX_EXPRESSIONS 1000
+
+struct expressions {
+	regex_t *of;
+	size_t n;
+};
+
+struct profile_filter {
+	struct expressions allow;
+	struct expressions deny;
+	bool no_unmanaged;
+};
+
+static void expressions_fini(struct expressions *e)
+{
+	for (size_t i = 0; i < e->n; i++)
+		regfree(&e->of[i]);
+	free(e->of);
+}
+
+static int compile(struct expressions *e, const char *option, const char *text, struct err *err)
+{
+	regex_t *grown = realloc(e->of, (e->n + 1) * sizeof(*grown));
+	char reason[128];
+	int r;
+
+	if (!grown)
+		return -ENOMEM;
+	e->of = grown;
+	r = regcomp(&e->of[e->n], text, REG_EXTENDED | REG_NOSUB);
+	if (r == 0) {
+		e->n++;
+		return 0;
+	}
+	if (r == REG_ESPACE)
+		return -ENOMEM;
+	regerror(r, &e->of[e->n], reason, sizeof(reason));
+	return err_set(err, -EINVAL, "--%s: \"%.100s\" is not a regular expression: %s", option,
+		       text, reason);
+}
+
+/* One expression per line. */
+static int compile_all(struct expressions *e, const char *option, const char *lines,
+		       struct err *err)
+{
+	AUTO_FREE char *copy = lines ? strdup(lines) : NULL;
+	char *rest = copy, *line;
+	int r = 0;
+
+	if (lines && !copy)
+		return -ENOMEM;
+	while (r == 0 && (line = strsep(&rest, "\n"))) {
+		if (e->n == MAX_EXPRESSIONS)
+			return err_set(err, -EINVAL, "--%s: more than %d expressions", option,
+				       MAX_EXPRESSIONS);
+		if (line[0])
+			r = compile(e, option, line, err);
+	}
+	return r;
+}
+
+int profile_filter_new(struct profile_filter **ret, const struct profile_filter_config *cfg,
+		       struct err *err)
+{
+	CLEANUP(profile_filter_freep) struct profile_filter *f = calloc(1, sizeof(*f));
+	int r;
+
+	if (!f)
+		return -ENOMEM;
+	f->no_unmanaged = cfg->no_unmanaged;
+	r = compile_all(&f->allow, "container-allowlist", cfg->allowlist, err);
+	if (r == 0)
+		r = compile_all(&f->deny, "container-denylist", cfg->denylist, err);
+	if (r < 0)
+		return r;
+	*ret = TAKE_PTR(f);
+	return 0;
+}
+
+void profile_filter_free(struct profile_filter *f)
+{
+	if (!f)
+		return;
+	expressions_fini(&f->allow);
+	expressions_fini(&f->deny);
+	free(f);
+}
+
+static bool any_matches(const struct expressions *e, const char *container_id)
+{
+	for (size_t i = 0; i < e->n; i++) {
+		if (regexec(&e->of[i], container_id, 0, NULL, 0) == 0)
+			return true;
+	}
+	return false;
+}
+
+static bool is_unmanaged(const struct workload *w)
+{
+	return w->kind == CGROUP_NONE && strcmp(w->container_id, WORKLOAD_KERNEL) != 0;
+}
+
+bool profile_filter_excludes(const struct profile_filter *f, const struct workload *w)
+{
+	if (!f)
+		return false;
+	return w->profiling_disabled || (f->no_unmanaged && is_unmanaged(w)) ||
+	       any_matches(&f->deny, w->container_id) ||
+	       (f->allow.n > 0 && !any_matches(&f->allow, w->container_id));
+}
+
+bool profile_filter_environ_excludes(const char *text, size_t len)
+{
+	const char *end = text + len;
+
+	while (text < end) {
+		const char *nul = memchr(text, '\0', (size_t)(end - text));
+		size_t n = nul ? (size_t)(nul - text) : (size_t)(end - text);
+
+		if (n > strlen(VARIABLE) && memcmp(text, VARIABLE, strlen(VARIABLE)) == 0)
+			return memmem(text, n, DISABLED, strlen(DISABLED)) != NULL;
+		text += n + 1;
+	}
+	return false;
+}
+
+int profile_filter_read_environ(int proc_fd)
+{
+	CLEANUP(buf_fini) struct buf text;
+	int r;
+
+	buf_init(&text, PROFILE_FILTER_ENVIRON_BYTES);
+	r = fs_read_at(proc_fd, "environ", &text);
+	if (r < 0 && r != -EFBIG)
+		return r;
+	return text.data && profile_filter_environ_excludes(text.data, text.len);
+}

@@ -1,0 +1,359 @@
+/*
+ * From the user's wish to no samples: real processes in cgroups with paths like those of
+ * container runtimes, the real table of processes, and the sampler. Needs root.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/wait.h>
+
+#include "common/system/clock.h"
+#include "node-agent/sample/exclusions.h"
+#include "test/lib/test_cgroup.h"
+#include "test/lib/unit.h"
+
+#define HZ 499
+#define ENOUGH 20 /* samples of a busy process */
+#define BUSY_MAX 4
+
+static const char *const ids[] = {
+	"1111111111111111111111111111111111111111111111111111111111111111",
+	"2222222222222222222222222222222222222222222222222222222222222222",
+};
+
+struct busy {
+	pid_t pid;
+	unsigned n_profiled; /* samples that were not dropped */
+};
+
+/* All that one test needs. */
+struct fixture {
+	struct cgroup_hierarchy *hierarchy;
+	struct profile_filter *filter;
+	struct process_table *processes;
+	struct sampler *sampler;
+	struct exclusions *exclusions;
+	struct busy busy[BUSY_MAX];
+	size_t n_busy;
+	struct test_cgroup cgroups[BUSY_MAX];
+	size_t n_cgroups;
+};
+
+static void begin(struct fixture *f, const char *denylist)
+{
+	AUTO_CLOSE int proc = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	const struct profile_filter_config filter = {.denylist = denylist};
+	struct sampler_config sampler = {.hz = HZ};
+	struct exclusions_config exclusions;
+	struct err err = {""};
+
+	*f = (struct fixture){0};
+	assert_int_equal(cgroup_hierarchy_new(&f->hierarchy, proc), 0);
+	assert_int_equal(profile_filter_new(&f->filter, &filter, &err), 0);
+	assert_int_equal(process_table_new(&f->processes, &(struct process_table_config){0}, &err),
+			 0);
+	sampler.cgroups = (enum sampler_cgroups)cgroup_hierarchy_kind(f->hierarchy);
+	if (sampler_new(&f->sampler, &sampler, &err) < 0)
+		fail_msg("%s", err.msg);
+	exclusions = (struct exclusions_config){
+		.filter = f->filter,
+		.hierarchy = f->hierarchy,
+		.sampler = f->sampler,
+		.processes = f->processes,
+	};
+	assert_int_equal(exclusions_new(&f->exclusions, &exclusions), 0);
+}
+
+static void end(struct fixture *f)
+{
+	for (size_t i = 0; i < f->n_busy; i++) {
+		kill(f->busy[i].pid, SIGKILL);
+		waitpid(f->busy[i].pid, NULL, 0);
+	}
+	for (size_t i = 0; i < f->n_cgroups; i++)
+		test_cgroup_remove(&f->cgroups[i]);
+	exclusions_free(f->exclusions);
+	sampler_free(f->sampler);
+	process_table_free(f->processes);
+	profile_filter_free(f->filter);
+	cgroup_hierarchy_free(f->hierarchy);
+}
+
+static struct test_cgroup *make_cgroup(struct fixture *f, const char *parent, const char *id)
+{
+	struct test_cgroup *c = &f->cgroups[f->n_cgroups++];
+	char path[256];
+
+	snprintf(path, sizeof(path), "/test_exclusions.%d%s%s", (int)getpid(), parent, id);
+	test_cgroup_make(c, f->hierarchy, path);
+	return c;
+}
+
+/* An endless loop in a program of its own, because the environment is that of execve(2). */
+static struct busy *start(struct fixture *f, const struct test_cgroup *c, const char *variable)
+{
+	struct busy *b = &f->busy[f->n_busy++];
+	char *const env[] = {(char *)(uintptr_t)variable, NULL};
+
+	b->pid = fork();
+	assert_true(b->pid >= 0);
+	if (b->pid == 0) {
+		if (c)
+			test_cgroup_enter(c);
+		execle("/bin/sh", "sh", "-c", "ulimit -t 300; while :; do :; done", (char *)NULL,
+		       env);
+		_exit(1);
+	}
+	return b;
+}
+
+static void on_sample(void *ctx, const struct sample_event *e)
+{
+	struct fixture *f = ctx;
+	struct process_snapshot *snapshot;
+	const struct process_seen seen = {
+		.pid = (pid_t)e->header.tgid,
+		.start_boottime_ns = e->header.start_boottime_ns,
+		.comm = e->comm,
+		.kernel_thread = e->flags & SAMPLE_KERNEL_THREAD,
+	};
+
+	assert_int_equal(process_table_get(f->processes, &seen, clock_monotonic_ns(), &snapshot),
+			 0);
+	if (exclusions_drop(f->exclusions, e))
+		return;
+	for (size_t i = 0; i < f->n_busy; i++)
+		f->busy[i].n_profiled += f->busy[i].pid == seen.pid;
+}
+
+static void on_exec(void *ctx, const struct event_header *e)
+{
+	struct fixture *f = ctx;
+
+	process_table_exec(f->processes, (pid_t)e->tgid, e->start_boottime_ns);
+	exclusions_exec(f->exclusions, (pid_t)e->tgid);
+}
+
+static void on_exit_event(void *ctx, const struct event_header *e)
+{
+	struct fixture *f = ctx;
+
+	process_table_exit(f->processes, (pid_t)e->tgid, e->start_boottime_ns,
+			   clock_monotonic_ns());
+}
+
+static void drain(struct fixture *f)
+{
+	const struct sampler_handlers h = {on_sample, on_exec, on_exit_event, f};
+
+	assert_true(sampler_drain(f->sampler, &h) >= 0);
+}
+
+static struct exclusions_stats stats_of(const struct fixture *f)
+{
+	struct exclusions_stats s;
+
+	exclusions_read_stats(f->exclusions, &s);
+	return s;
+}
+
+static uint64_t n_in_kernel(struct fixture *f)
+{
+	struct sampler_stats s;
+
+	assert_int_equal(sampler_read_stats(f->sampler, &s), 0);
+	return s.kernel.excluded;
+}
+
+/* Until the kernel has refused some samples, and the other process has as many as one has. */
+static void watch_excluded(struct fixture *f, const struct busy *other)
+{
+	uint64_t from = n_in_kernel(f);
+	unsigned profiled = other->n_profiled;
+
+	for (int i = 0; i < 2400; i++) {
+		usleep(50000);
+		drain(f);
+		if (n_in_kernel(f) >= from + ENOUGH && other->n_profiled >= profiled + ENOUGH)
+			return;
+	}
+	fail_msg("%llu samples excluded, %u of the other process",
+		 (unsigned long long)(n_in_kernel(f) - from), other->n_profiled - profiled);
+}
+
+static void watch_profiled(struct fixture *f, const struct busy *b)
+{
+	unsigned from = b->n_profiled;
+
+	for (int i = 0; i < 2400 && b->n_profiled < from + ENOUGH; i++) {
+		usleep(50000);
+		drain(f);
+	}
+	assert_true(b->n_profiled >= from + ENOUGH);
+}
+
+/* Until the process has executed its program and is in its cgroup. */
+static void wait_for_sh(const struct busy *b)
+{
+	char path[64], comm[32] = "";
+
+	snprintf(path, sizeof(path), "/proc/%d/comm", (int)b->pid);
+	for (int i = 0; i < 12000 && strcmp(comm, "sh\n") != 0; i++) {
+		FILE *file = fopen(path, "r");
+
+		assert_non_null(file);
+		if (!fgets(comm, sizeof(comm), file))
+			comm[0] = '\0';
+		fclose(file);
+		usleep(5000);
+	}
+	assert_string_equal(comm, "sh\n");
+}
+
+/* ---- tests ---- */
+
+static void a_denied_container_is_excluded_by_its_cgroup(void **state)
+{
+	struct busy *denied, *other, *later;
+	struct test_cgroup *c;
+	struct fixture f;
+
+	(void)state;
+	begin(&f, "^/docker/1111");
+	c = make_cgroup(&f, "/docker/", ids[0]);
+	denied = start(&f, c, "A=1");
+	other = start(&f, make_cgroup(&f, "/docker/", ids[1]), "A=1");
+	wait_for_sh(denied);
+	wait_for_sh(other);
+	denied->n_profiled = 0;
+	watch_excluded(&f, other);
+	assert_int_equal(denied->n_profiled, 0);
+	assert_int_equal(stats_of(&f).cgroups, 1);
+	assert_int_equal(stats_of(&f).processes, 0);
+
+	/* one that begins later costs not even its first sample */
+	later = start(&f, c, "A=1");
+	wait_for_sh(later);
+	later->n_profiled = 0;
+	watch_excluded(&f, other);
+	assert_int_equal(later->n_profiled, 0);
+	end(&f);
+}
+
+static void the_entry_goes_with_the_cgroup(void **state)
+{
+	struct busy *denied, *other;
+	struct fixture f;
+
+	(void)state;
+	begin(&f, "^/docker/1111");
+	other = start(&f, make_cgroup(&f, "/docker/", ids[1]), "A=1");
+	denied = start(&f, make_cgroup(&f, "/docker/", ids[0]), "A=1");
+	wait_for_sh(denied);
+	wait_for_sh(other);
+	watch_excluded(&f, other);
+	exclusions_update(f.exclusions);
+	assert_int_equal(stats_of(&f).cgroups, 1);
+	kill(denied->pid, SIGKILL);
+	waitpid(denied->pid, NULL, 0);
+	f.n_busy--;
+	test_cgroup_remove(&f.cgroups[--f.n_cgroups]);
+	exclusions_update(f.exclusions);
+	assert_int_equal(stats_of(&f).cgroups, 0);
+	end(&f);
+}
+
+/* Both are in one container. */
+static void a_process_with_the_variable_is_excluded_and_its_neighbour_is_not(void **state)
+{
+	struct busy *asks, *other;
+	struct test_cgroup *c;
+	struct fixture f;
+
+	(void)state;
+	begin(&f, NULL);
+	c = make_cgroup(&f, "/docker/", ids[0]);
+	asks = start(&f, c, "COROOT_EBPF_PROFILING=disabled");
+	other = start(&f, c, "COROOT_EBPF_PROFILING=enabled");
+	wait_for_sh(asks);
+	wait_for_sh(other);
+	drain(&f);
+	asks->n_profiled = 0;
+	watch_excluded(&f, other);
+	assert_int_equal(asks->n_profiled, 0);
+	assert_int_equal(stats_of(&f).cgroups, 0);
+	assert_int_equal(stats_of(&f).processes, 1);
+	end(&f);
+}
+
+static void a_cgroup_that_does_not_name_the_container_is_not_excluded(void **state)
+{
+	struct busy *denied, *other;
+	struct test_cgroup *shared;
+	struct fixture f;
+
+	(void)state;
+	/* bare processes: one is denied by name, and shares its cgroup with all others */
+	begin(&f, "^/process/dash$\n^/process/sh$\n^/process/busybox$");
+	shared = make_cgroup(&f, "/shared", "");
+	denied = start(&f, shared, "A=1");
+	wait_for_sh(denied);
+	other = &f.busy[f.n_busy++];
+	other->pid = fork();
+	if (other->pid == 0) {
+		alarm(300);
+		test_cgroup_enter(shared);
+		for (volatile unsigned n = 0;; n++)
+			;
+	}
+	drain(&f);
+	denied->n_profiled = 0;
+	watch_excluded(&f, other);
+	assert_int_equal(denied->n_profiled, 0);
+	assert_int_equal(stats_of(&f).cgroups, 0);
+	assert_true(stats_of(&f).processes >= 1);
+	end(&f);
+}
+
+static void an_excluded_process_is_forgotten_when_it_executes_something_else(void **state)
+{
+	char *const env[] = {(char[]){"COROOT_EBPF_PROFILING=disabled"}, NULL};
+	struct busy *b, *other;
+	struct fixture f;
+
+	(void)state;
+	begin(&f, NULL);
+	other = start(&f, NULL, "A=1");
+	b = &f.busy[f.n_busy++];
+	b->pid = fork();
+	if (b->pid == 0) {
+		execle("/bin/sh", "sh", "-c",
+		       "trap 'unset COROOT_EBPF_PROFILING;"
+		       "  exec sh -c \"ulimit -t 300; while :; do :; done\"' USR1;"
+		       "ulimit -t 300; while :; do :; done",
+		       (char *)NULL, env);
+		_exit(1);
+	}
+	wait_for_sh(b);
+	wait_for_sh(other);
+	drain(&f);
+	watch_excluded(&f, other);
+	assert_int_equal(stats_of(&f).processes, 1);
+	kill(b->pid, SIGUSR1);
+	watch_profiled(&f, b);
+	assert_int_equal(stats_of(&f).processes, 0);
+	end(&f);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_denied_container_is_excluded_by_its_cgroup),
+		cmocka_unit_test(the_entry_goes_with_the_cgroup),
+		cmocka_unit_test(a_process_with_the_variable_is_excluded_and_its_neighbour_is_not),
+		cmocka_unit_test(a_cgroup_that_does_not_name_the_container_is_not_excluded),
+		cmocka_unit_test(an_excluded_process_is_forgotten_when_it_executes_something_else),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

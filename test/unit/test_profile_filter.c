@@ -1,0 +1,200 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/wait.h>
+
+#include "node-agent/process/profile_filter.h"
+#include "test/lib/unit.h"
+
+static struct profile_filter *new_filter(const char *allow, const char *deny)
+{
+	const struct profile_filter_config cfg = {.allowlist = allow, .denylist = deny};
+	struct profile_filter *f = NULL;
+	struct err err = {""};
+
+	if (profile_filter_new(&f, &cfg, &err) < 0)
+		fail_msg("%s", err.msg);
+	return f;
+}
+
+static bool excludes(const struct profile_filter *f, const char *container_id)
+{
+	const struct workload w = {
+		.kind = CGROUP_DOCKER, .service = container_id, .container_id = container_id};
+
+	return profile_filter_excludes(f, &w);
+}
+
+static void without_lists_everything_is_profiled(void **state)
+{
+	CLEANUP(profile_filter_freep) struct profile_filter *f = new_filter(NULL, NULL);
+
+	(void)state;
+	assert_false(excludes(f, "/docker/web"));
+	assert_false(excludes(f, "/process/bash"));
+	assert_false(excludes(NULL, "/docker/web"));
+}
+
+static void expressions_match_anywhere_in_the_container_id(void **state)
+{
+	CLEANUP(profile_filter_freep)
+	struct profile_filter *f = new_filter(NULL, "/k8s/[^/]+/db-[0-9]+/\n^/docker/w(eb|orker)$");
+
+	(void)state;
+	assert_true(excludes(f, "/k8s/shop/db-0/postgres"));
+	assert_false(excludes(f, "/k8s/shop/web-0/postgres"));
+	assert_true(excludes(f, "/docker/web"));
+	assert_true(excludes(f, "/docker/worker"));
+	assert_false(excludes(f, "/docker/web2"));
+	assert_false(excludes(f, "/docker/"));
+}
+
+static void an_allowlist_excludes_the_rest(void **state)
+{
+	CLEANUP(profile_filter_freep)
+	struct profile_filter *f = new_filter("^/k8s/shop/\ncron", NULL);
+
+	(void)state;
+	assert_false(excludes(f, "/k8s/shop/web-0/nginx"));
+	assert_false(excludes(f, "/system.slice/cron.service"));
+	assert_true(excludes(f, "/k8s/shopping/web-0/nginx"));
+	assert_true(excludes(f, "/process/bash"));
+}
+
+static void deny_wins(void **state)
+{
+	CLEANUP(profile_filter_freep) struct profile_filter *f = new_filter("/shop/", "/db-");
+
+	(void)state;
+	assert_false(excludes(f, "/k8s/shop/web-0/nginx"));
+	assert_true(excludes(f, "/k8s/shop/db-0/postgres"));
+	assert_true(excludes(f, "/k8s/other/db-0/postgres"));
+}
+
+static void empty_lines_match_nothing(void **state)
+{
+	CLEANUP(profile_filter_freep) struct profile_filter *f = new_filter("\n\n", "\n");
+
+	(void)state;
+	assert_false(excludes(f, "/docker/web"));
+}
+
+static void a_pod_can_ask_not_to_be_profiled(void **state)
+{
+	CLEANUP(profile_filter_freep) struct profile_filter *f = new_filter("web", NULL);
+	const struct workload w = {.kind = CGROUP_KUBEPODS,
+				   .profiling_disabled = true,
+				   .service = "/k8s/shop/web",
+				   .container_id = "/k8s/shop/web-0/nginx"};
+
+	(void)state;
+	assert_true(profile_filter_excludes(f, &w));
+}
+
+static void bare_processes_can_be_excluded_but_not_the_kernel(void **state)
+{
+	CLEANUP(profile_filter_freep) struct profile_filter *f = NULL;
+	const struct profile_filter_config cfg = {.no_unmanaged = true};
+	struct workload w = {.kind = CGROUP_NONE, .container_id = "/process/bash"};
+
+	(void)state;
+	assert_int_equal(profile_filter_new(&f, &cfg, NULL), 0);
+	assert_true(profile_filter_excludes(f, &w));
+	w.container_id = WORKLOAD_KERNEL;
+	assert_false(profile_filter_excludes(f, &w));
+	w = (struct workload){.kind = CGROUP_SYSTEMD, .container_id = "/system.slice/x.service"};
+	assert_false(profile_filter_excludes(f, &w));
+}
+
+static void a_bad_expression_is_named(void **state)
+{
+	struct profile_filter *f = NULL;
+	struct err err = {""};
+
+	(void)state;
+	assert_int_equal(profile_filter_new(
+				 &f, &(struct profile_filter_config){.denylist = "ok\n(web"}, &err),
+			 -EINVAL);
+	assert_non_null(strstr(err.msg, "--container-denylist: \"(web\""));
+	assert_null(strchr(err.msg, '\n'));
+}
+
+static int make_filter(void *ctx)
+{
+	const struct profile_filter_config cfg = {.allowlist = "a\nb", .denylist = "c"};
+	struct profile_filter *f = NULL;
+	int r = profile_filter_new(&f, &cfg, NULL);
+
+	(void)ctx;
+	profile_filter_free(f);
+	return r;
+}
+
+static void it_survives_a_lack_of_memory(void **state)
+{
+	(void)state;
+	check_oom(make_filter, NULL);
+}
+
+#define ENVIRON(text) profile_filter_environ_excludes(text, sizeof(text) - 1)
+
+static void the_variable_in_the_environment_counts(void **state)
+{
+	(void)state;
+	assert_true(ENVIRON("A=1\0COROOT_EBPF_PROFILING=disabled\0B=2"));
+	assert_true(ENVIRON("COROOT_EBPF_PROFILING=disabled"));
+	assert_false(ENVIRON("COROOT_EBPF_PROFILING=enabled\0"));
+	assert_false(ENVIRON("COROOT_EBPF_PROFILING="));
+	assert_false(ENVIRON("XCOROOT_EBPF_PROFILING=disabled\0"));
+	assert_false(ENVIRON("A=COROOT_EBPF_PROFILING=disabled\0"));
+	assert_false(ENVIRON("COROOT_EBPF_PROFILING=\0disabled\0"));
+	assert_false(ENVIRON(""));
+}
+
+static void the_environment_of_a_process_is_read(void **state)
+{
+	char *const env[] = {(char[]){"COROOT_EBPF_PROFILING=disabled"}, NULL};
+	AUTO_CLOSE int self = open("/proc/self", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	char path[64];
+	int fd, r = 0;
+	pid_t pid;
+
+	(void)state;
+	assert_int_equal(profile_filter_read_environ(self), 0);
+	pid = fork();
+	if (pid == 0) {
+		execle("/bin/sleep", "sleep", "300", (char *)NULL, env);
+		_exit(1);
+	}
+	snprintf(path, sizeof(path), "/proc/%d", (int)pid);
+	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	assert_true(fd >= 0);
+	for (int i = 0; i < 12000 && r != 1; i++) { /* until it has executed sleep */
+		r = profile_filter_read_environ(fd);
+		usleep(5000);
+	}
+	assert_int_equal(r, 1);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	assert_true(profile_filter_read_environ(fd) < 0);
+	close(fd);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(without_lists_everything_is_profiled),
+		cmocka_unit_test(expressions_match_anywhere_in_the_container_id),
+		cmocka_unit_test(an_allowlist_excludes_the_rest),
+		cmocka_unit_test(deny_wins),
+		cmocka_unit_test(empty_lines_match_nothing),
+		cmocka_unit_test(a_pod_can_ask_not_to_be_profiled),
+		cmocka_unit_test(bare_processes_can_be_excluded_but_not_the_kernel),
+		cmocka_unit_test(a_bad_expression_is_named),
+		cmocka_unit_test(it_survives_a_lack_of_memory),
+		cmocka_unit_test(the_variable_in_the_environment_counts),
+		cmocka_unit_test(the_environment_of_a_process_is_read),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
