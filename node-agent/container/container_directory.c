@@ -81,7 +81,7 @@ struct container_directory {
 
 static void begin_round(struct container_directory *d, struct container_entry *e, uint64_t now_ns)
 {
-	uint32_t available = 0, failing = 0;
+	uint64_t available = 0, failing = 0;
 
 	for (unsigned i = 0; i < d->sources.n; i++) {
 		const struct directory_source *s = d->sources.at[i];
@@ -426,9 +426,13 @@ static void on_found(void *ctx, const struct container_facts *f)
 	struct directory_source *s = ctx;
 	struct container_directory *d = s->d;
 	uint64_t now_ns = clock_monotonic_ns();
+	const struct facts_origin from = {s->index, s->cfg.rank, !s->cfg.is_users};
+	struct container_facts facts = *f;
 	struct container_entry *e;
 	bool is_visible = false;
 
+	if (!facts.runtime)
+		facts.runtime = s->cfg.runtime;
 	if (!f->id || !f->id[0] || strlen(f->id) >= CGROUP_ID_BYTES)
 		return;
 	pthread_mutex_lock(&d->lock);
@@ -437,7 +441,7 @@ static void on_found(void *ctx, const struct container_facts *f)
 		e = add_entry(d, f->id);
 	if (e && !e->raw)
 		e->used_ns = now_ns;
-	if (e && container_entry_put(e, s->index, f) > 0 && e->raw) {
+	if (e && container_entry_put(e, &from, &facts) > 0 && e->raw) {
 		e->settled |= container_entry_is_complete(e);
 		is_visible = e->settled;
 	}
@@ -460,8 +464,8 @@ int container_directory_add_source(struct container_directory *d,
 	directory_source_init(s, cfg);
 	s->d = d;
 	s->sink = (struct container_sink){on_found, s};
-	s->index = d->sources.n;
 	pthread_mutex_lock(&d->lock);
+	s->index = d->sources.n;
 	d->sources.at[d->sources.n++] = s;
 	pthread_mutex_unlock(&d->lock);
 	*ret = s;
@@ -516,6 +520,7 @@ int container_directory_new(struct container_directory **ret, struct loop *l,
 	if (!d)
 		return -ENOMEM;
 	pthread_mutex_init(&d->lock, NULL);
+	d->sources.lock = &d->lock;
 	d->timer_ns = UINT64_MAX;
 	d->sweep_ns = clock_monotonic_ns() + SWEEP_NS;
 	d->batch_ns = cfg->batch_ns ? cfg->batch_ns : BATCH_NS;

@@ -8,7 +8,7 @@
  * waits for the listener, as it likes. Nothing ever blocks.
  *
  * Several sources may know a container. Their facts complete each other; where they differ,
- * those of the source that was added first win. An id that no source knows is asked for again
+ * the source with the lowest rank wins. An id that no source knows is asked for again
  * after growing pauses, and then left alone for ten minutes. A source that fails or hangs is
  * left alone for growing pauses as well, and delays nobody else; what it may have known is
  * asked for when it works again.
@@ -26,7 +26,7 @@
 #include "node-agent/process/workload.h"
 
 #define CONTAINER_DIRECTORY_MAX 20000u
-#define CONTAINER_DIRECTORY_SOURCES_MAX 16u
+#define CONTAINER_DIRECTORY_SOURCES_MAX 48u
 #define CONTAINER_DIRECTORY_IDLE_NS ((uint64_t)600 * 1000 * 1000 * 1000)
 
 struct container_directory;
@@ -66,12 +66,18 @@ int container_directory_register_metrics(struct container_directory *d,
 struct container_source_config {
 	const struct container_source_ops *ops; /* static */
 	uint32_t kinds; /* what the source may know: CONTAINER_KIND() | … */
+	unsigned rank;  /* where facts differ, those of the lowest rank win; then of the first */
+	bool is_users;  /* belongs to a user: believed if no other source knows the container */
+	/*
+	 * "docker": the folder of containers outside pods whose cgroup does not name the runtime;
+	 * NULL if the source has none. Static.
+	 */
+	const char *runtime;
 };
 
 /*
- * Makes room for a source; earlier ones win where facts differ. The source itself is made with
- * the sink and passed to container_directory_attach(); until then it is not asked. Returns 0,
- * -ENOMEM, or -ENOSPC.
+ * Makes room for a source, at any time. The source itself is made with the sink and passed to
+ * directory_source_attach(); until then it is not asked. Returns 0, -ENOMEM, or -ENOSPC.
  */
 int container_directory_add_source(struct container_directory *d,
 				   const struct container_source_config *cfg,

@@ -1,6 +1,8 @@
 /*
  * The facts of each source are kept apart and put together when a name is made, so that a
- * source may correct itself, and the order in which sources answer does not matter.
+ * source may correct itself, and the order in which sources answer does not matter. A source
+ * that is not trusted, the runtime of some user, is believed only about containers that nobody
+ * else knows, lest it rename those of others.
  *
  * A *round* asks the sources that may add something. A container that nobody knows may be about
  * to appear: runtimes list some only when they run. So the first answers do not settle its name;
@@ -14,7 +16,7 @@
 
 #include "common/system/clock.h"
 
-#define N_TEXTS 8
+#define N_TEXTS 9
 #define ROUNDS_WAITED_FOR 2
 #define RETRY_FAILED_NS (10 * NS_PER_S)
 
@@ -23,15 +25,19 @@ static const uint64_t pauses_s[] = {1, 3, 10, 60, 600};
 struct kept_facts {
 	struct kept_facts *next;
 	unsigned source;
+	unsigned rank;
+	bool is_trusted;
 	struct container_facts f; /* NULL for what is not known */
 	char text[];
 };
 
-/* The places of all texts but the id, in one order for copying and merging. */
+/* The places of all texts, in one order for copying and merging. */
 static void text_fields(struct container_facts *f, const char **ret[static N_TEXTS])
 {
-	const char **const fields[N_TEXTS] = {&f->name,    &f->image, &f->namespace, &f->pod,
-					      &f->pod_uid, &f->owner, &f->path,      &f->id};
+	const char **const fields[N_TEXTS] = {
+		&f->id,  &f->name,    &f->runtime, &f->image, &f->namespace,
+		&f->pod, &f->pod_uid, &f->owner,   &f->path,
+	};
 
 	memcpy(ret, fields, sizeof(fields));
 }
@@ -67,7 +73,7 @@ void container_entry_free(struct container_entry *e)
 	table_free(e);
 }
 
-static struct kept_facts *keep(unsigned source, const struct container_facts *facts)
+static struct kept_facts *keep(const struct container_facts *facts)
 {
 	struct container_facts f = *facts;
 	const char **fields[N_TEXTS];
@@ -89,8 +95,6 @@ static struct kept_facts *keep(unsigned source, const struct container_facts *fa
 		*fields[i] = n > 0 ? memcpy(at, text, n) : NULL;
 		at += n;
 	}
-	k->next = NULL;
-	k->source = source;
 	k->f = f;
 	return k;
 }
@@ -109,56 +113,81 @@ static bool are_equal(const struct kept_facts *a, const struct kept_facts *b)
 	return x.sandbox == y.sandbox && x.profiling_disabled == y.profiling_disabled;
 }
 
-int container_entry_put(struct container_entry *e, unsigned source, const struct container_facts *f)
+/* Returns what from had said before, out of the list, or NULL. */
+static struct kept_facts *take_old(struct container_entry *e, unsigned source)
 {
-	struct kept_facts **at = &e->facts, *k = keep(source, f), *old;
+	for (struct kept_facts **at = &e->facts; *at; at = &(*at)->next) {
+		struct kept_facts *k = *at;
+
+		if (k->source != source)
+			continue;
+		*at = k->next;
+		return k;
+	}
+	return NULL;
+}
+
+int container_entry_put(struct container_entry *e, const struct facts_origin *from,
+			const struct container_facts *f)
+{
+	struct kept_facts **at = &e->facts, *k = keep(f);
+	AUTO_FREE struct kept_facts *old = NULL;
 
 	if (!k)
 		return -ENOMEM;
-	while (*at && (*at)->source < source)
+	k->source = from->source;
+	k->rank = from->rank;
+	k->is_trusted = from->is_trusted;
+	old = take_old(e, from->source);
+	while (*at &&
+	       ((*at)->rank < k->rank || ((*at)->rank == k->rank && (*at)->source < k->source)))
 		at = &(*at)->next;
-	old = *at;
-	if (old && old->source == source) {
-		bool is_equal = are_equal(old, k);
-
-		k->next = old->next;
-		*at = k;
-		free(old);
-		if (is_equal)
-			return 0;
-	} else {
-		k->next = old;
-		*at = k;
-	}
+	k->next = *at;
+	*at = k;
+	if (old && are_equal(old, k))
+		return 0;
 	container_entry_forget_name(e);
 	return 1;
 }
 
-uint32_t container_entry_known_to(const struct container_entry *e)
+uint64_t container_entry_known_to(const struct container_entry *e)
 {
-	uint32_t bits = 0;
+	uint64_t bits = 0;
 
 	for (const struct kept_facts *k = e->facts; k; k = k->next)
-		bits |= UINT32_C(1) << k->source;
+		bits |= UINT64_C(1) << k->source;
 	return bits;
+}
+
+static void add_facts(struct container_facts *ret, const struct container_facts *f)
+{
+	const char **to[N_TEXTS], **from[N_TEXTS];
+	struct container_facts copy = *f;
+
+	text_fields(ret, to);
+	text_fields(&copy, from);
+	for (size_t i = 0; i < N_TEXTS; i++) {
+		if (!*to[i])
+			*to[i] = *from[i];
+	}
+	ret->sandbox |= f->sandbox;
+	ret->profiling_disabled |= f->profiling_disabled;
 }
 
 void container_entry_facts(const struct container_entry *e, struct container_facts *ret)
 {
-	const char **to[N_TEXTS], **from[N_TEXTS];
+	const struct kept_facts *k;
+	bool any_trusted = false;
 
 	*ret = (struct container_facts){0};
-	text_fields(ret, to);
-	for (const struct kept_facts *k = e->facts; k; k = k->next) {
-		struct container_facts f = k->f;
-
-		text_fields(&f, from);
-		for (size_t i = 0; i < N_TEXTS; i++) {
-			if (!*to[i])
-				*to[i] = *from[i];
-		}
-		ret->sandbox |= f.sandbox;
-		ret->profiling_disabled |= f.profiling_disabled;
+	for (k = e->facts; k; k = k->next)
+		any_trusted |= k->is_trusted;
+	for (k = e->facts; k; k = k->next) {
+		if (any_trusted && !k->is_trusted)
+			continue;
+		add_facts(ret, &k->f);
+		if (!any_trusted)
+			return;
 	}
 }
 
@@ -180,12 +209,12 @@ bool container_entry_is_complete(const struct container_entry *e)
 
 /* ---- rounds ---- */
 
-void container_entry_begin_round(struct container_entry *e, uint32_t available, uint32_t failing)
+void container_entry_begin_round(struct container_entry *e, uint64_t available, uint64_t failing)
 {
-	uint32_t wanted = container_entry_has_name(e) ? ~container_entry_known_to(e) : UINT32_MAX;
+	uint64_t wanted = container_entry_has_name(e) ? ~container_entry_known_to(e) : UINT64_MAX;
 
 	e->next_round_ns = UINT64_MAX;
-	e->failed = failing & wanted;
+	e->failed = (failing & wanted) != 0;
 	e->queued = available & wanted & ~e->asked;
 }
 

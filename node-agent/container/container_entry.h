@@ -20,8 +20,8 @@ struct container_entry {
 	struct container_entry *next_changed; /* while listeners are being called */
 
 	/* The round under way: bits of sources. */
-	uint32_t queued; /* shall be asked */
-	uint32_t asked;  /* have not answered yet */
+	uint64_t queued; /* shall be asked */
+	uint64_t asked;  /* have not answered yet */
 	bool failed;     /* a source that may know it did not answer in this round */
 
 	bool settled;           /* lookups have a final answer */
@@ -35,14 +35,19 @@ struct container_entry {
 struct container_entry *container_entry_new(const char *id);
 void container_entry_free(struct container_entry *e);
 
-/*
- * Replaces what this source said. Returns 1, 0 if it had said the same, or -ENOMEM.
- */
-int container_entry_put(struct container_entry *e, unsigned source,
+/* Who says so. */
+struct facts_origin {
+	unsigned source; /* number of its bit */
+	unsigned rank;   /* where facts differ, the lowest wins; then the lowest source */
+	bool is_trusted;
+};
+
+/* Replaces what this source said. Returns 1, 0 if it had said the same, or -ENOMEM. */
+int container_entry_put(struct container_entry *e, const struct facts_origin *from,
 			const struct container_facts *f) MUST_CHECK;
 
 /* The bits of the sources that have said something. */
-uint32_t container_entry_known_to(const struct container_entry *e);
+uint64_t container_entry_known_to(const struct container_entry *e);
 
 /* All facts together; strings are borrowed until the next container_entry_put(). */
 void container_entry_facts(const struct container_entry *e, struct container_facts *ret);
@@ -55,7 +60,7 @@ bool container_entry_is_complete(const struct container_entry *e);
  * Begins a round: which of the available sources shall be asked. failing are those that may know
  * the container but cannot be asked. If nothing is queued afterwards, the round is to be ended.
  */
-void container_entry_begin_round(struct container_entry *e, uint32_t available, uint32_t failing);
+void container_entry_begin_round(struct container_entry *e, uint64_t available, uint64_t failing);
 
 /*
  * All sources that were asked have answered or failed. Decides when to ask again, and returns

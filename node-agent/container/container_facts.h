@@ -11,6 +11,7 @@
 struct container_facts {
 	const char *id;        /* the runtime's, as in cgroup paths: 64 hex digits */
 	const char *name;      /* in a pod, the container's name there: "nginx" */
+	const char *runtime;   /* "docker"; NULL: the directory takes what it knows of the source */
 	const char *image;     /* "docker.io/library/nginx:1.27" */
 	const char *namespace; /* of the pod; NULL outside Kubernetes */
 	const char *pod;

@@ -17,7 +17,7 @@ static const char *const folders[] =
 bool container_kind_has_names(enum cgroup_kind kind)
 {
 	return kind == CGROUP_DOCKER || kind == CGROUP_CONTAINERD || kind == CGROUP_CRIO ||
-	       kind == CGROUP_PODMAN || kind == CGROUP_KUBEPODS;
+	       kind == CGROUP_PODMAN || kind == CGROUP_KUBEPODS || kind == CGROUP_CONTAINER;
 }
 
 static bool has(const char *s)
@@ -39,6 +39,21 @@ static bool is_printable(const char *s, size_t max_len)
 static const char *part_or_null(const char *s)
 {
 	return kube_part_is_valid(s) ? s : NULL;
+}
+
+/* The folder of a container outside pods. */
+static const char *folder_of(enum cgroup_kind kind, const struct container_facts *f)
+{
+	switch (kind) {
+	case CGROUP_DOCKER:
+		return "docker";
+	case CGROUP_PODMAN:
+		return "podman";
+	case CGROUP_CRIO:
+		return "crio";
+	default:
+		return kube_part_is_valid(f->runtime) ? f->runtime : "containerd";
+	}
 }
 
 /* Docker puts a '/' in front of names. */
@@ -128,7 +143,7 @@ int container_name(struct workload **ret, const struct workload *raw,
 		names.service = names.container_id = path;
 		names.container = name;
 	} else if (!has(f->pod) && name && container_kind_has_names(raw->kind)) {
-		snprintf(id, sizeof(id), "/%s/%s", folders[raw->kind], name);
+		snprintf(id, sizeof(id), "/%s/%s", folder_of(raw->kind, f), name);
 		names.service = names.container_id = id;
 		names.container = name;
 	}

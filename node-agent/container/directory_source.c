@@ -91,26 +91,56 @@ bool directory_source_answered(struct directory_source *s)
 
 /* ---- metrics ---- */
 
-static int write_failures(struct directory_source *s, struct buf *out)
+/* The counter of a family, of all sources with the same name as s. */
+static uint64_t sum_up(const struct directory_sources *ss, const struct directory_source *s,
+		       size_t family, size_t reason)
+{
+	uint64_t sum = 0;
+
+	for (unsigned i = 0; i < ss->n; i++) {
+		struct directory_source *other = ss->at[i];
+
+		if (strcmp(other->cfg.ops->name, s->cfg.ops->name) != 0)
+			continue;
+		if (family == FAMILY_FAILED)
+			sum += metric_get(&other->n_failures[reason]);
+		else
+			sum += metric_get(family == FAMILY_REQUESTS ? &other->n_requests
+								    : &other->request_ns);
+	}
+	return sum;
+}
+
+static int write_failures(const struct directory_sources *ss, const struct directory_source *s,
+			  struct buf *out)
 {
 	int r = 0;
 
 	for (size_t i = 0; i < DIRECTORY_SOURCE_FAILURES && r == 0; i++)
 		r = buf_addf(out, "%s{source=\"%s\",reason=\"%s\"} %" PRIu64 "\n",
 			     families[FAMILY_FAILED].name, s->cfg.ops->name, reasons[i].reason,
-			     metric_get(&s->n_failures[i]));
+			     sum_up(ss, s, FAMILY_FAILED, i));
 	return r;
 }
 
-static int write_source(struct directory_source *s, size_t family, struct buf *out)
+static int write_source(const struct directory_sources *ss, const struct directory_source *s,
+			size_t family, struct buf *out)
 {
+	double scale = families[family].scale != 0 ? families[family].scale : 1;
+
 	if (family == FAMILY_FAILED)
-		return write_failures(s, out);
-	if (family == FAMILY_REQUESTS)
-		return buf_addf(out, "%s{source=\"%s\"} %" PRIu64 "\n", families[family].name,
-				s->cfg.ops->name, metric_get(&s->n_requests));
-	return buf_addf(out, "%s{source=\"%s\"} %.9g\n", families[family].name, s->cfg.ops->name,
-			(double)metric_get(&s->request_ns) * 1e-9);
+		return write_failures(ss, s, out);
+	return buf_addf(out, "%s{source=\"%s\"} %.15g\n", families[family].name, s->cfg.ops->name,
+			(double)sum_up(ss, s, family, 0) * scale);
+}
+
+static bool is_first_of_its_name(const struct directory_sources *ss, unsigned i)
+{
+	for (unsigned k = 0; k < i; k++) {
+		if (strcmp(ss->at[k]->cfg.ops->name, ss->at[i]->cfg.ops->name) == 0)
+			return false;
+	}
+	return true;
 }
 
 static int write_family(void *ctx, size_t family, struct buf *out)
@@ -118,8 +148,12 @@ static int write_family(void *ctx, size_t family, struct buf *out)
 	const struct directory_sources *ss = ctx;
 	int r = 0;
 
-	for (unsigned i = 0; i < ss->n && r == 0; i++)
-		r = write_source(ss->at[i], family, out);
+	pthread_mutex_lock(ss->lock);
+	for (unsigned i = 0; i < ss->n && r == 0; i++) {
+		if (is_first_of_its_name(ss, i))
+			r = write_source(ss, ss->at[i], family, out);
+	}
+	pthread_mutex_unlock(ss->lock);
 	return r;
 }
 

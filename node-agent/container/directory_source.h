@@ -5,6 +5,8 @@
 #ifndef NODE_AGENT_CONTAINER_DIRECTORY_SOURCE_H
 #define NODE_AGENT_CONTAINER_DIRECTORY_SOURCE_H
 
+#include <pthread.h>
+
 #include "common/base.h"
 #include "common/http/backoff.h"
 #include "node-agent/container/container_directory.h"
@@ -33,9 +35,9 @@ struct directory_source {
 void directory_source_init(struct directory_source *s, const struct container_source_config *cfg);
 
 /* Its bit in masks of sources. */
-static inline uint32_t directory_source_bit(const struct directory_source *s)
+static inline uint64_t directory_source_bit(const struct directory_source *s)
 {
-	return UINT32_C(1) << s->index;
+	return UINT64_C(1) << s->index;
 }
 
 /* Logs and counts the failure, and sets not_before_ns. */
@@ -46,7 +48,8 @@ bool directory_source_answered(struct directory_source *s);
 
 /* The sources of one directory, for their metrics. Outlives ms. */
 struct directory_sources {
-	unsigned n; /* grows only before metrics are read */
+	pthread_mutex_t *lock;
+	unsigned n;
 	struct directory_source *at[CONTAINER_DIRECTORY_SOURCES_MAX];
 };
 

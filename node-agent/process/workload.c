@@ -112,7 +112,11 @@ static bool has_runtime_id(enum cgroup_kind kind)
 int workload_new(struct workload **ret, const struct workload_facts *facts)
 {
 	char service[WORKLOAD_NAME_BYTES];
-	const struct workload_names names = {.service = service, .container_id = service};
+	const struct workload_names names = {
+		.service = service,
+		.container_id = service,
+		.pod_uid = facts->kernel_thread ? NULL : facts->cgroup.pod_uid,
+	};
 	bool has_id = !facts->kernel_thread && has_runtime_id(facts->cgroup.kind);
 
 	service_name(facts, service);

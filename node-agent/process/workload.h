@@ -38,8 +38,8 @@ struct workload {
 	 * outside containers, units included.
 	 */
 	const char *runtime_id;
+	const char *pod_uid; /* while raw, as in cgroup_path.h; "" if unknown */
 	/* Of named workloads; "" if unknown. */
-	const char *pod_uid;
 	const char *namespace;
 	const char *pod;
 	const char *container; /* the container's name in its pod, or in Docker */

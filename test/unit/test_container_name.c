@@ -101,7 +101,15 @@ static void our_receiver_gets_a_service_per_application(void **state)
 		 "/k8s/kube-system/etcd-node1/etcd", "/k8s/kube-system/etcd"},
 		{CGROUP_PODMAN, {.name = "web"}, "/podman/web", "/podman/web"},
 		{CGROUP_CONTAINERD, {.name = "web"}, "/containerd/web", "/containerd/web"},
-		{CGROUP_KUBEPODS, {.name = "web"}, "/docker/web", "/docker/web"},
+		{CGROUP_KUBEPODS,
+		 {.name = "web", .runtime = "docker"},
+		 "/docker/web",
+		 "/docker/web"},
+		{CGROUP_CONTAINER,
+		 {.name = "web", .runtime = "podman"},
+		 "/podman/web",
+		 "/podman/web"},
+		{CGROUP_DOCKER, {.name = "web", .runtime = "podman"}, "/docker/web", "/docker/web"},
 	};
 
 	(void)state;
