@@ -6,14 +6,6 @@
 
 #define NAME_MAX_LEN 255 /* of a container outside pods; Docker has no limit of its own */
 
-static const char *const folders[] =
-	{
-		[CGROUP_DOCKER] = "docker",   [CGROUP_CONTAINERD] = "containerd",
-		[CGROUP_CRIO] = "crio",       [CGROUP_PODMAN] = "podman",
-		[CGROUP_KUBEPODS] = "docker", /* whoever has a container there, but no pod */
-		[CGROUP_LXC] = "lxc",
-};
-
 bool container_kind_has_names(enum cgroup_kind kind)
 {
 	return kind == CGROUP_DOCKER || kind == CGROUP_CONTAINERD || kind == CGROUP_CRIO ||
