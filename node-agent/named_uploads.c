@@ -48,6 +48,8 @@ struct waiting {
 	struct waiting *prev, *next;
 	struct workload *raw;
 	struct buf pprof;
+	uint64_t n_samples;
+	uint64_t cost_ns;
 	size_t n_bytes;
 	uint64_t deadline_ns;
 };
@@ -78,8 +80,8 @@ static bool sends_extra_labels(const struct named_uploads *n)
  * namespace and pod are what the scraper sends: Coroot's page filters goroutine, mutex and block
  * profiles by them.
  */
-static void send(struct named_uploads *n, const struct workload *raw, const struct workload *w,
-		 struct buf *pprof)
+static void send(struct named_uploads *n, const struct workload *w,
+		 const struct finished_profile *p)
 {
 	const struct upload_label labels[LABELS_MAX] = {
 		{"service.name", w->service},
@@ -94,38 +96,48 @@ static void send(struct named_uploads *n, const struct workload *raw, const stru
 		{"k8s.container.name", w->namespace[0] ? w->container : ""},
 		{"container.image.name", w->image},
 	};
-	int r = uploader_add(n->cfg.uploader, labels, pprof);
+	int r;
+
+	if (n->cfg.admit && !n->cfg.admit(n->cfg.admit_ctx, w, p))
+		return;
+	r = uploader_add(n->cfg.uploader, labels, p->pprof);
 
 	if (r < 0)
 		log_warn_limited("cannot queue a profile", "service=%s error=\"%s\"", w->service,
 				 strerror(-r));
-	if (container_kind_has_names(raw->kind) && strcmp(w->container_id, raw->container_id) == 0)
+	if (container_kind_has_names(p->raw->kind) &&
+	    strcmp(w->container_id, p->raw->container_id) == 0)
 		metric_add(&n->metrics[METRIC_UNNAMED], 1);
 }
 
 /* ---- waiting ---- */
 
+static struct finished_profile profile_of(struct waiting *w)
+{
+	return (struct finished_profile){w->raw, &w->pprof, w->n_samples, w->cost_ns};
+}
+
 /* Returns false if the profile has to wait. */
-static bool send_if_named(struct named_uploads *n, struct workload *raw, struct buf *pprof)
+static bool send_if_named(struct named_uploads *n, const struct finished_profile *p)
 {
 	CLEANUP(workload_unrefp) struct workload *named = NULL;
 
-	if (container_directory_name(n->cfg.directory, raw, &named) < 0)
+	if (container_directory_name(n->cfg.directory, p->raw, &named) < 0)
 		return false;
 	/* only names and labels of containers depend on the receiver */
-	if (!n->has_wishes && container_kind_has_names(raw->kind))
+	if (!n->has_wishes && container_kind_has_names(p->raw->kind))
 		return false;
-	send(n, raw, named, pprof);
+	send(n, named, p);
 	return true;
 }
 
-static void send_as_it_is(struct named_uploads *n, struct workload *raw, struct buf *pprof)
+static void send_as_it_is(struct named_uploads *n, const struct finished_profile *p)
 {
 	CLEANUP(workload_unrefp) struct workload *named = NULL;
 
-	if (container_directory_name(n->cfg.directory, raw, &named) < 0)
-		named = workload_ref(raw);
-	send(n, raw, named, pprof);
+	if (container_directory_name(n->cfg.directory, p->raw, &named) < 0)
+		named = workload_ref(p->raw);
+	send(n, named, p);
 }
 
 static void show_waiting(struct named_uploads *n)
@@ -155,12 +167,13 @@ static void flush(void *ctx)
 
 	DL_FOREACH_SAFE(n->list, w, next)
 	{
-		bool is_sent = send_if_named(n, w->raw, &w->pprof);
+		const struct finished_profile p = profile_of(w);
+		bool is_sent = send_if_named(n, &p);
 
 		if (!is_sent && now_ns < w->deadline_ns)
 			continue;
 		if (!is_sent)
-			send_as_it_is(n, w->raw, &w->pprof);
+			send_as_it_is(n, &p);
 		forget(n, w);
 	}
 	if (n->list)
@@ -187,29 +200,33 @@ static void make_room(struct named_uploads *n, size_t n_bytes)
 {
 	while (n->list &&
 	       (n->n_waiting >= n->cfg.max_items || n->n_bytes + n_bytes > n->cfg.max_bytes)) {
-		send_as_it_is(n, n->list->raw, &n->list->pprof);
+		const struct finished_profile oldest = profile_of(n->list);
+
+		send_as_it_is(n, &oldest);
 		forget(n, n->list);
 		metric_add(&n->metrics[METRIC_CUT_SHORT], 1);
 	}
 }
 
-void named_uploads_add(struct named_uploads *n, struct workload *raw, struct buf *pprof)
+void named_uploads_add(struct named_uploads *n, const struct finished_profile *p)
 {
 	uint64_t wait_ns = n->is_ending ? WAIT_AT_END_NS : n->cfg.wait_ns;
 	struct waiting *w;
 
-	if (send_if_named(n, raw, pprof))
+	if (send_if_named(n, p))
 		return;
 	w = calloc(1, sizeof(*w));
 	if (!w) {
-		send_as_it_is(n, raw, pprof);
+		send_as_it_is(n, p);
 		return;
 	}
-	make_room(n, pprof->len);
-	w->raw = workload_ref(raw);
-	w->n_bytes = pprof->len;
-	w->pprof = *pprof;
-	buf_init(pprof, pprof->limit);
+	make_room(n, p->pprof->len);
+	w->raw = workload_ref(p->raw);
+	w->n_bytes = p->pprof->len;
+	w->n_samples = p->n_samples;
+	w->cost_ns = p->cost_ns;
+	w->pprof = *p->pprof;
+	buf_init(p->pprof, w->pprof.limit);
 	w->deadline_ns = clock_monotonic_ns() + wait_ns;
 	DL_APPEND(n->list, w);
 	n->n_waiting++;

@@ -26,6 +26,14 @@ enum extra_labels_mode {
 
 struct named_uploads;
 
+/* A profile of a workload; the content of pprof is taken. */
+struct finished_profile {
+	struct workload *raw;
+	struct buf *pprof;
+	uint64_t n_samples; /* CPU profiles only, as the next */
+	uint64_t cost_ns;   /* CPU time that the samples cost in the kernel */
+};
+
 struct named_uploads_config {
 	struct container_directory *directory; /* NULL: all names are final */
 	struct uploader *uploader;
@@ -37,6 +45,12 @@ struct named_uploads_config {
 	/* Called when the last waiting profile was passed on. */
 	loop_fn idle;
 	void *ctx;
+	/*
+	 * Called once for each profile, when its workload has its final name w: false drops the
+	 * profile. NULL: all are uploaded.
+	 */
+	bool (*admit)(void *ctx, const struct workload *w, const struct finished_profile *p);
+	void *admit_ctx;
 };
 
 /* l and the pointers of cfg are borrowed. Returns 0, -ENOMEM, or -EMFILE and the like. */
@@ -50,7 +64,7 @@ DEFINE_CLEANUP(struct named_uploads *, named_uploads_free);
 int named_uploads_register_metrics(struct named_uploads *n, struct metrics *ms) MUST_CHECK;
 
 /* Takes the content of pprof in every case. What cannot be queued is lost, and logged. */
-void named_uploads_add(struct named_uploads *n, struct workload *raw, struct buf *pprof);
+void named_uploads_add(struct named_uploads *n, const struct finished_profile *p);
 
 /* Until this is called, profiles wait. */
 void named_uploads_set_wishes(struct named_uploads *n, const struct receiver_wishes *w);

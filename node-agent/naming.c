@@ -48,15 +48,17 @@ static int make_directory(struct naming *n, const struct host_identity *host)
 }
 
 static int make_uploads(struct naming *n, const struct node_options *o,
-			const struct host_identity *host)
+			const struct naming_config *naming)
 {
 	const struct named_uploads_config cfg = {
 		.directory = n->directory,
 		.uploader = n->base->uploader,
-		.host = host,
+		.host = naming->host,
 		.extra_labels = o->extra_labels,
 		.idle = on_idle,
 		.ctx = n,
+		.admit = naming->admit,
+		.admit_ctx = naming->ctx,
 	};
 	int r = named_uploads_new(&n->uploads, n->base->loop, &cfg);
 
@@ -76,7 +78,7 @@ static int make_probe(struct naming *n, const struct node_options *o)
 }
 
 int naming_new(struct naming **ret, struct agent *base, const struct node_options *o,
-	       const struct host_identity *host)
+	       const struct naming_config *cfg)
 {
 	CLEANUP(naming_freep) struct naming *n = calloc(1, sizeof(*n));
 	int r;
@@ -85,9 +87,9 @@ int naming_new(struct naming **ret, struct agent *base, const struct node_option
 		return -ENOMEM;
 	n->base = base;
 	n->listener = (struct process_listener){.on_snapshot = on_snapshot, .ctx = n};
-	r = make_directory(n, host);
+	r = make_directory(n, cfg->host);
 	if (r == 0)
-		r = make_uploads(n, o, host);
+		r = make_uploads(n, o, cfg);
 	if (r == 0)
 		r = make_probe(n, o);
 	if (r < 0)
@@ -116,9 +118,9 @@ struct process_listener *naming_listener(struct naming *n)
 	return &n->listener;
 }
 
-void naming_upload(struct naming *n, struct workload *raw, struct buf *pprof)
+void naming_upload(struct naming *n, const struct finished_profile *p)
 {
-	named_uploads_add(n->uploads, raw, pprof);
+	named_uploads_add(n->uploads, p);
 }
 
 void naming_beat(struct naming *n)

@@ -16,6 +16,15 @@
 #include "node-agent/process/process_table.h"
 
 struct naming;
+struct finished_profile;
+
+struct naming_config {
+	const struct host_identity *host;
+	/* See named_uploads.h. */
+	bool (*admit)(void *ctx, const struct workload *w, const struct finished_profile *p);
+	void *ctx;
+};
+
 struct node_options;
 
 /*
@@ -23,7 +32,7 @@ struct node_options;
  * like.
  */
 int naming_new(struct naming **ret, struct agent *base, const struct node_options *o,
-	       const struct host_identity *host) MUST_CHECK;
+	       const struct naming_config *cfg) MUST_CHECK;
 /*
  * After everything that looks up names, and before agent_fini(); profiles that wait are lost.
  * NULL is allowed.
@@ -36,8 +45,8 @@ struct container_directory *naming_directory(struct naming *n);
 /* For process_table_subscribe(): asks for the names of containers whose processes are sampled. */
 struct process_listener *naming_listener(struct naming *n);
 
-/* Takes the content of pprof in every case: see named_uploads.h. */
-void naming_upload(struct naming *n, struct workload *raw, struct buf *pprof);
+/* As named_uploads_add(). */
+void naming_upload(struct naming *n, const struct finished_profile *p);
 
 /* Every second. */
 void naming_beat(struct naming *n);

@@ -21,8 +21,10 @@
 #include "common/limits.h"
 #include "common/system/clock.h"
 #include "common/telemetry/log.h"
+#include "node-agent/container_cost.h"
 #include "node-agent/go/profile/go_profiler.h"
 #include "node-agent/host_identity.h"
+#include "node-agent/named_uploads.h"
 #include "node-agent/naming.h"
 #include "node-agent/node_options.h"
 #include "node-agent/node_status.h"
@@ -58,6 +60,8 @@ struct node_agent {
 	struct profile_filter *filter;
 	struct cgroup_hierarchy *hierarchy;
 	struct exclusions *exclusions;
+	uint64_t n_excluded_late; /* samples in profiles that were dropped for their name */
+	struct container_cost *cost;
 	struct sampler *sampler;
 	struct profile_worker *worker;
 	struct runtime_worker *go; /* NULL: disabled */
@@ -155,6 +159,7 @@ static void update_status(struct node_agent *a, struct sampler_stats *stats)
 	}
 	process_table_read_stats(a->processes, &processes);
 	exclusions_read_stats(a->exclusions, &exclusions);
+	exclusions.dropped += a->n_excluded_late;
 	node_status_update(a->status, stats, &processes, &exclusions);
 }
 
@@ -247,6 +252,7 @@ static void on_housekeeping(void *ctx)
 		log_warn_limited("cannot follow CPUs", "error=\"%s\"", err.msg);
 	process_table_sweep(a->processes, clock_monotonic_ns());
 	exclusions_update(a->exclusions);
+	container_cost_expire(a->cost, clock_monotonic_ns());
 	loop_set_timer(a->housekeeping_timer, HOUSEKEEPING_EVERY_NS);
 }
 
@@ -254,14 +260,18 @@ static void on_profile(void *ctx, const struct workload_profile *p)
 {
 	const struct node_agent *a = ctx;
 
-	naming_upload(a->naming, p->workload, p->pprof);
+	const struct finished_profile f = {p->workload, p->pprof, p->n_samples, p->cost_ns};
+
+	naming_upload(a->naming, &f);
 }
 
 static void on_go_profile(void *ctx, const struct runtime_upload *u)
 {
 	const struct node_agent *a = ctx;
 
-	naming_upload(a->naming, u->workload, u->pprof);
+	const struct finished_profile f = {u->workload, u->pprof, 0, 0};
+
+	naming_upload(a->naming, &f);
 }
 
 static void on_cycle_done(void *ctx)
@@ -371,6 +381,28 @@ static int make_exclusions(struct node_agent *a)
 	return exclusions_new(&a->exclusions, &cfg);
 }
 
+/* Its samples may have been taken before the name of the workload was known. */
+static bool admit(void *ctx, const struct workload *w, const struct finished_profile *p)
+{
+	struct node_agent *a = ctx;
+
+	if (profile_filter_excludes(a->filter, w)) {
+		a->n_excluded_late += p->n_samples;
+		return false;
+	}
+	if (p->n_samples > 0)
+		container_cost_add(a->cost, w, p->n_samples, p->cost_ns);
+	return true;
+}
+
+static int make_naming(struct node_agent *a)
+{
+	const struct naming_config cfg = {&a->host, admit, a};
+	int r = container_cost_new(&a->cost, a->base.metrics);
+
+	return r == 0 ? naming_new(&a->naming, &a->base, a->o, &cfg) : r;
+}
+
 /* The parts that need privileges, which may be missing. */
 static int make_sampling(struct node_agent *a, struct err *err)
 {
@@ -469,7 +501,7 @@ int node_agent_new(struct node_agent **ret, const struct node_options *o, struct
 	if (r == 0)
 		r = start_uploads(a);
 	if (r == 0)
-		r = naming_new(&a->naming, &a->base, o, &a->host);
+		r = make_naming(a);
 	if (r == 0)
 		r = make_sampling(a, err);
 	if (r == 0)
@@ -498,6 +530,7 @@ void node_agent_free(struct node_agent *a)
 	cycle_free(a->cycle);
 	process_table_free(a->processes);
 	naming_free(a->naming);
+	container_cost_free(a->cost);
 	cgroup_hierarchy_free(a->hierarchy);
 	profile_filter_free(a->filter);
 	agent_fini(&a->base);

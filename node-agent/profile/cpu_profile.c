@@ -288,13 +288,16 @@ static int build_workload(struct build *b, struct cycle_process *const *first,
 	r = begin_profile(b, &pprof);
 	if (r < 0)
 		return r;
-	for (; first < end; first++)
+	for (; first < end; first++) {
 		add_process(b, *first);
+		out.cost_ns += (*first)->cost_ns;
+	}
 	r = finish_profile(b);
 	if (r < 0 || b->n_samples == 0)
 		return r;
 
 	b->result->n_samples += b->n_samples;
+	out.n_samples = b->n_samples;
 	emit(ctx, &out);
 	return 0;
 }

@@ -26,6 +26,8 @@ struct cpu_profile_config {
 struct workload_profile {
 	struct workload *workload;
 	struct buf *pprof;
+	uint64_t n_samples;
+	uint64_t cost_ns; /* CPU time that its samples cost in the kernel */
 };
 
 typedef void (*cpu_profile_fn)(void *ctx, const struct workload_profile *p);

@@ -36,6 +36,8 @@ struct job {
 struct result {
 	struct workload *workload;
 	struct buf pprof;
+	uint64_t n_samples;
+	uint64_t cost_ns;
 };
 
 enum worker_metric {
@@ -129,6 +131,8 @@ static struct result *make_result(const struct workload_profile *p)
 		return NULL;
 	r->workload = workload_ref(p->workload);
 	r->pprof = *p->pprof;
+	r->n_samples = p->n_samples;
+	r->cost_ns = p->cost_ns;
 	buf_init(p->pprof, r->pprof.limit);
 	return r;
 }
@@ -210,7 +214,8 @@ static void on_wake(void *ctx)
 	struct result *r;
 
 	while ((r = queue_pop_timeout(w->results, 0))) {
-		const struct workload_profile p = {r->workload, &r->pprof};
+		const struct workload_profile p = {r->workload, &r->pprof, r->n_samples,
+						   r->cost_ns};
 
 		w->cfg.on_profile(w->cfg.ctx, &p);
 		result_free(r);

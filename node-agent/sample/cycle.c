@@ -233,6 +233,7 @@ int cycle_add_sample(struct cycle *c, struct process_snapshot *snapshot,
 	}
 	(*slot)->n_samples++;
 	(*slot)->process->n_samples++;
+	(*slot)->process->cost_ns += e->cost_ns;
 	c->n_samples++;
 	return 0;
 }

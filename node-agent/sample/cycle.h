@@ -60,6 +60,7 @@ struct cycle_process {
 	struct cycle_stack *stacks; /* newest first */
 	uint32_t n_stacks;
 	uint64_t n_samples;
+	uint64_t cost_ns; /* CPU time that its samples cost in the kernel */
 };
 
 /* -ENOMEM is the only failure. */
