@@ -226,5 +226,5 @@ int discovery_register(struct discovery *d, struct metrics *ms)
 {
 	int r = metrics_register(ms, &metric_table, d->metrics, NULL);
 
-	return r < 0 ? r : kube_watch_register(d->watch, ms);
+	return r < 0 ? r : kube_watch_register(d->watch, "coroot_cluster_agent", ms);
 }

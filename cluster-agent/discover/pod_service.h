@@ -1,6 +1,5 @@
 /*
- * What a Pod object says about the names of its workload (common/text/kube_names.h): its names,
- * its node, and its controller. Pure; the input is untrusted.
+ * Names the service of a Pod object, by common/text/kube_names.h. Pure; the input is untrusted.
  */
 #ifndef CLUSTER_AGENT_DISCOVER_POD_SERVICE_H
 #define CLUSTER_AGENT_DISCOVER_POD_SERVICE_H
@@ -9,14 +8,6 @@
 
 #include "common/base.h"
 #include "common/text/kube_names.h"
-
-#define POD_NAME_BYTES (KUBE_PART_BYTES - 1)
-
-/*
- * Returns the text if it consists of 1 to max printable ASCII characters without '/', else
- * NULL.
- */
-const char *pod_name_text(const json_t *v, size_t max);
 
 /*
  * Makes the service in that naming. container is the one behind the scraped ports, or NULL if

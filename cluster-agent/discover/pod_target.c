@@ -19,8 +19,8 @@
 
 #include "cluster-agent/discover/pod_annotations.h"
 #include "cluster-agent/discover/pod_service.h"
+#include "common/kubernetes/kube_pod.h"
 
-#define MAX_UID_BYTES 128
 #define MAX_CONTAINER_BYTES 512
 
 /* ---- whether it runs ---- */
@@ -147,7 +147,7 @@ static int fill(struct scrape_target *ret, struct arena *arena, const json_t *po
 		const struct pod_annotations *a, int64_t now_s)
 {
 	const json_t *spec = json_object_get(pod, "spec");
-	const char *node = pod_name_text(json_object_get(spec, "nodeName"), POD_NAME_BYTES);
+	const char *node = kube_part_text(json_object_get(spec, "nodeName"));
 	const char *serving = pod_ports_container(pod, &a->ports);
 	char container[MAX_CONTAINER_BYTES], service[KUBE_NAME_BYTES], coroot[KUBE_NAME_BYTES];
 	int r = pod_service_name(service, pod, KUBE_NAMING_OWN, serving, now_s);
@@ -178,9 +178,9 @@ int pod_target_make(struct scrape_target *ret, struct arena *arena, const json_t
 	const json_t *metadata = json_object_get(pod, "metadata");
 	const json_t *podip = json_object_get(json_object_get(pod, "status"), "podIP");
 	struct scrape_target t = {
-		.uid = pod_name_text(json_object_get(metadata, "uid"), MAX_UID_BYTES),
-		.namespace = pod_name_text(json_object_get(metadata, "namespace"), POD_NAME_BYTES),
-		.pod = pod_name_text(json_object_get(metadata, "name"), POD_NAME_BYTES),
+		.uid = kube_part_text(json_object_get(metadata, "uid")),
+		.namespace = kube_part_text(json_object_get(metadata, "namespace")),
+		.pod = kube_part_text(json_object_get(metadata, "name")),
 	};
 	struct pod_annotations a;
 	char ip[INET6_ADDRSTRLEN] = "";

@@ -446,7 +446,7 @@ const char *kube_watch_problem(const struct kube_watch *w)
 	return w->problem;
 }
 
-int kube_watch_register(struct kube_watch *w, struct metrics *ms)
+int kube_watch_register(struct kube_watch *w, const char *prefix, struct metrics *ms)
 {
-	return kube_watch_metrics_register(&w->metrics, w->cfg.what, ms);
+	return kube_watch_metrics_register(&w->metrics, prefix, w->cfg.what, ms);
 }

@@ -76,7 +76,7 @@ bool kube_watch_synced(const struct kube_watch *w);
 /* One line about the current failure, or ""; borrowed until the next turn of the loop. */
 const char *kube_watch_problem(const struct kube_watch *w);
 
-/* Registers coroot_cluster_agent_kubernetes_…. Call before other threads start. */
-int kube_watch_register(struct kube_watch *w, struct metrics *ms) MUST_CHECK;
+/* Registers <prefix>_kubernetes_…. Call before other threads start. */
+int kube_watch_register(struct kube_watch *w, const char *prefix, struct metrics *ms) MUST_CHECK;
 
 #endif /* COMMON_KUBERNETES_KUBE_WATCH_H */

@@ -26,9 +26,10 @@ static const struct metric_def metric_defs[KUBE_WATCH_METRIC_MAX] = {
 };
 METRIC_TABLE(metric_table, metric_defs);
 
-int kube_watch_metrics_register(struct kube_watch_metrics *m, const char *what, struct metrics *ms)
+int kube_watch_metrics_register(struct kube_watch_metrics *m, const char *prefix, const char *what,
+				struct metrics *ms)
 {
-	if (asprintf(&m->prefix, "coroot_cluster_agent_kubernetes_%s", what) < 0) {
+	if (asprintf(&m->prefix, "%s_kubernetes_%s", prefix, what) < 0) {
 		m->prefix = NULL;
 		return -ENOMEM;
 	}

@@ -1,4 +1,4 @@
-/* The metrics of a kube_watch. Names begin with coroot_cluster_agent_kubernetes_<what>. */
+/* The metrics of a kube_watch. Names begin with <prefix>_kubernetes_<what>. */
 #ifndef COMMON_KUBERNETES_KUBE_WATCH_METRICS_H
 #define COMMON_KUBERNETES_KUBE_WATCH_METRICS_H
 
@@ -27,8 +27,8 @@ struct kube_watch_metrics {
 	char *prefix; /* of the names; NULL until they are registered */
 };
 
-/* what consists of [a-z_]. Returns 0, -ENOMEM, or what metrics_register() does. */
-int kube_watch_metrics_register(struct kube_watch_metrics *m, const char *what,
+/* prefix and what consist of [a-z_]. Returns 0, -ENOMEM, or what metrics_register() does. */
+int kube_watch_metrics_register(struct kube_watch_metrics *m, const char *prefix, const char *what,
 				struct metrics *ms) MUST_CHECK;
 void kube_watch_metrics_fini(struct kube_watch_metrics *m);
 

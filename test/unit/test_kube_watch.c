@@ -452,7 +452,7 @@ static void objects_that_cannot_be_read_are_left_out(void **state)
 
 	buf_init(&out, 65536);
 	assert_int_equal(metrics_new(&ms), 0);
-	assert_int_equal(kube_watch_register(f->watch, ms), 0);
+	assert_int_equal(kube_watch_register(f->watch, "coroot_cluster_agent", ms), 0);
 	assert_int_equal(metrics_write(ms, &out), 0);
 	assert_non_null(strstr(out.data, "coroot_cluster_agent_kubernetes_pods_objects_left_out_"
 					 "total{reason=\"unreadable\"} 2\n"));

@@ -1,0 +1,37 @@
+#include "common/kubernetes/kube_pod.h"
+
+const char *kube_part_text(const json_t *v)
+{
+	const char *s = json_string_value(v);
+
+	return s && strlen(s) == json_string_length(v) && kube_part_is_valid(s) ? s : NULL;
+}
+
+static const json_t *find_controller(const json_t *metadata)
+{
+	const json_t *owners = json_object_get(metadata, "ownerReferences");
+	const json_t *owner;
+	size_t i;
+
+	json_array_foreach (owners, i, owner) {
+		if (json_is_true(json_object_get(owner, "controller")))
+			return owner;
+	}
+	return NULL;
+}
+
+void kube_pod_owner(char ret[static KUBE_PART_BYTES], const json_t *pod)
+{
+	const json_t *metadata = json_object_get(pod, "metadata");
+	const json_t *controller = find_controller(metadata);
+	const char *name = kube_part_text(json_object_get(metadata, "name"));
+	const char *node =
+		kube_part_text(json_object_get(json_object_get(pod, "spec"), "nodeName"));
+
+	kube_owner_name(ret, json_string_value(json_object_get(controller, "kind")),
+			kube_part_text(json_object_get(controller, "name")), name);
+	if (!ret[0])
+		kube_owner_name(ret, "Node", node, name);
+	if (!ret[0] && name)
+		snprintf(ret, KUBE_PART_BYTES, "%s", name);
+}

@@ -1,0 +1,20 @@
+/* What a Pod object of the API says about names. Pure; the input is untrusted. */
+#ifndef COMMON_KUBERNETES_KUBE_POD_H
+#define COMMON_KUBERNETES_KUBE_POD_H
+
+#include <jansson.h>
+
+#include "common/base.h"
+#include "common/text/kube_names.h"
+
+/* Returns the text if kube_part_is_valid(), else NULL. Borrowed. */
+const char *kube_part_text(const json_t *v);
+
+/*
+ * Names the workload behind the pod's controller, as kube_owner_name(). A pod without a
+ * controller is its own workload, named without the node it runs on. *ret is "" if the pod has
+ * no valid name.
+ */
+void kube_pod_owner(char ret[static KUBE_PART_BYTES], const json_t *pod);
+
+#endif /* COMMON_KUBERNETES_KUBE_POD_H */

@@ -1,0 +1,177 @@
+#include "node-agent/container/pod_facts.h"
+
+#include <errno.h>
+
+#include "test/lib/unit.h"
+
+struct seen {
+	char text[2048]; /* "id name image owner" of each, with "!" if disabled, in lines */
+};
+
+static void see(void *ctx, const struct container_facts *f)
+{
+	struct seen *s = ctx;
+	size_t used = strlen(s->text);
+
+	assert_string_equal(f->namespace, "shop");
+	assert_string_equal(f->pod_uid, "u-1");
+	assert_false(f->sandbox);
+	assert_null(f->path);
+	snprintf(s->text + used, sizeof(s->text) - used, "%s %s %s %s%s\n", f->id, f->name,
+		 f->image ? f->image : "-", f->owner, f->profiling_disabled ? " !" : "");
+}
+
+/* Quotes in text are '. */
+static int each(struct seen *s, const char *text)
+{
+	AUTO_FREE char *copy = strdup(text);
+	json_t *pod;
+	int r;
+
+	assert_non_null(copy);
+	for (char *p = copy; *p; p++)
+		if (*p == '\'')
+			*p = '"';
+	pod = json_loads(copy, JSON_ALLOW_NUL, NULL);
+	if (!pod)
+		fail_msg("no JSON: %s", text);
+	s->text[0] = '\0';
+	r = pod_facts_each(pod, see, s);
+	json_decref(pod);
+	return r;
+}
+
+#define POD(more, spec, status)                                                             \
+	"{'metadata':{'name':'web-x','namespace':'shop','uid':'u-1'" more "},'spec':{" spec \
+	"},'status':{" status "}}"
+#define RUNNING "'containerStatuses':[{'name':'c','image':'i:1','containerID':'cri-o://a'}]"
+
+static void containers_of_all_kinds_are_found(void **state)
+{
+	struct seen s;
+
+	(void)state;
+	assert_int_equal(
+		each(&s, POD(",'ownerReferences':[{'kind':'ReplicaSet','name':'web-7d4b9c6f55',"
+			     "'controller':true}]",
+			     "'containers':[{'name':'app','image':'app:2'},{'name':'new'}]",
+			     "'initContainerStatuses':[{'name':'setup','image':'s:1',"
+			     "'state':{'terminated':{'containerID':'containerd://i1'}}}],"
+			     "'containerStatuses':[{'name':'app','image':'sha256:0123',"
+			     "'containerID':'containerd://c2',"
+			     "'lastState':{'terminated':{'containerID':'containerd://c1'}}},"
+			     "{'name':'new','image':'n:1','state':{'waiting':{}}}],"
+			     "'ephemeralContainerStatuses':[{'name':'debug','image':'busybox',"
+			     "'containerID':'docker://e1'}]")),
+		4);
+	assert_string_equal(s.text, "i1 setup s:1 web\n"
+				    "c1 app app:2 web\n"
+				    "c2 app app:2 web\n"
+				    "e1 debug busybox web\n");
+}
+
+static void annotations_disable_profiling(void **state)
+{
+	static const struct {
+		const char *pod, *want;
+	} cases[] = {
+		{POD(",'annotations':{'coroot.com/ebpf-profiling':'disabled'}", "", RUNNING),
+		 "a c i:1 web-x !\n"},
+		{POD(",'annotations':{'coroot.com/ebpf-profiling':'enabled'}", "", RUNNING),
+		 "a c i:1 web-x\n"},
+		{POD(",'annotations':{'coroot.com/ebpf-profiling':true}", "", RUNNING),
+		 "a c i:1 web-x\n"},
+		{POD(",'annotations':['disabled']", "", RUNNING), "a c i:1 web-x\n"},
+	};
+	struct seen s;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		assert_int_equal(each(&s, cases[i].pod), 1);
+		assert_string_equal(s.text, cases[i].want);
+	}
+}
+
+static void pods_without_controller_are_their_own(void **state)
+{
+	struct seen s;
+
+	(void)state;
+	assert_int_equal(each(&s, POD(",'ownerReferences':[{'kind':'Node','name':'x',"
+				      "'controller':true}]",
+				      "'nodeName':'x'", RUNNING)),
+			 1);
+	assert_string_equal(s.text, "a c i:1 web\n");
+	assert_int_equal(each(&s, POD("", "'nodeName':'x'", RUNNING)), 1);
+	assert_string_equal(s.text, "a c i:1 web\n");
+	assert_int_equal(each(&s, POD("", "'nodeName':'y'", RUNNING)), 1);
+	assert_string_equal(s.text, "a c i:1 web-x\n");
+	assert_int_equal(each(&s, POD(",'ownerReferences':[{'kind':'X','name':'y'}]", "", RUNNING)),
+			 1);
+	assert_string_equal(s.text, "a c i:1 web-x\n");
+}
+
+static void what_cannot_be_a_container_is_ignored(void **state)
+{
+	static const char *const statuses[] = {
+		"",
+		"'containerStatuses':{}",
+		"'containerStatuses':[1,null,'x',{}]",
+		"'containerStatuses':[{'name':'c'}]",
+		"'containerStatuses':[{'name':'c','containerID':''}]",
+		"'containerStatuses':[{'name':'c','containerID':'a'}]",
+		"'containerStatuses':[{'name':'c','containerID':'x://'}]",
+		"'containerStatuses':[{'name':'c','containerID':'x://a/b'}]",
+		"'containerStatuses':[{'name':'c','containerID':'x://a\\u0000b'}]",
+		"'containerStatuses':[{'name':'c','containerID':7}]",
+		"'containerStatuses':[{'name':'c/d','containerID':'x://a'}]",
+		"'containerStatuses':[{'name':'','containerID':'x://a'}]",
+	};
+	static const char *const pods[] = {
+		"{}",
+		"{'metadata':{'name':'a','namespace':'b'}}",
+		"{'metadata':{'name':'a','uid':'b'}}",
+		"{'metadata':{'name':'a b','namespace':'c','uid':'d'}}",
+		"{'metadata':[]}",
+	};
+	char text[1024];
+	struct seen s;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(statuses); i++) {
+		snprintf(text, sizeof(text), POD("", "", "%s"), statuses[i]);
+		assert_int_equal(each(&s, text), 0);
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(pods); i++)
+		assert_int_equal(each(&s, pods[i]), -EBADMSG);
+}
+
+static void a_pod_has_a_limit(void **state)
+{
+	json_t *pod = json_loads("{\"metadata\":{\"name\":\"a\",\"namespace\":\"shop\","
+				 "\"uid\":\"u-1\"},\"status\":{\"containerStatuses\":[]}}",
+				 0, NULL);
+	json_t *statuses = json_object_get(json_object_get(pod, "status"), "containerStatuses");
+	struct seen s = {""};
+
+	(void)state;
+	for (unsigned i = 0; i < POD_FACTS_MAX + 10; i++)
+		assert_int_equal(json_array_append_new(statuses, json_pack("{s:s,s:s}", "name", "c",
+									   "containerID", "x://a")),
+				 0);
+	assert_int_equal(pod_facts_each(pod, see, &s), POD_FACTS_MAX);
+	json_decref(pod);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(containers_of_all_kinds_are_found),
+		cmocka_unit_test(annotations_disable_profiling),
+		cmocka_unit_test(pods_without_controller_are_their_own),
+		cmocka_unit_test(what_cannot_be_a_container_is_ignored),
+		cmocka_unit_test(a_pod_has_a_limit),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
