@@ -117,27 +117,19 @@ static struct finished_profile profile_of(struct waiting *w)
 	return (struct finished_profile){w->raw, &w->pprof, w->n_samples, w->cost_ns};
 }
 
-/* Returns false if the profile has to wait. */
-static bool send_if_named(struct named_uploads *n, const struct finished_profile *p)
+/* Returns false if the profile has to wait and may. */
+static bool send_if_named(struct named_uploads *n, const struct finished_profile *p, bool may_wait)
 {
 	CLEANUP(workload_unrefp) struct workload *named = NULL;
+	int r = container_directory_name(n->cfg.directory, p->raw, &named);
 
-	if (container_directory_name(n->cfg.directory, p->raw, &named) < 0)
-		return false;
 	/* only names and labels of containers depend on the receiver */
 	if (!n->has_wishes && container_kind_has_names(p->raw->kind))
+		r = -EAGAIN;
+	if (r < 0 && may_wait)
 		return false;
 	send(n, named, p);
 	return true;
-}
-
-static void send_as_it_is(struct named_uploads *n, const struct finished_profile *p)
-{
-	CLEANUP(workload_unrefp) struct workload *named = NULL;
-
-	if (container_directory_name(n->cfg.directory, p->raw, &named) < 0)
-		named = workload_ref(p->raw);
-	send(n, named, p);
 }
 
 static void show_waiting(struct named_uploads *n)
@@ -168,13 +160,9 @@ static void flush(void *ctx)
 	DL_FOREACH_SAFE(n->list, w, next)
 	{
 		const struct finished_profile p = profile_of(w);
-		bool is_sent = send_if_named(n, &p);
 
-		if (!is_sent && now_ns < w->deadline_ns)
-			continue;
-		if (!is_sent)
-			send_as_it_is(n, &p);
-		forget(n, w);
+		if (send_if_named(n, &p, now_ns < w->deadline_ns))
+			forget(n, w);
 	}
 	if (n->list)
 		loop_set_timer(n->timer,
@@ -202,7 +190,7 @@ static void make_room(struct named_uploads *n, size_t n_bytes)
 	       (n->n_waiting >= n->cfg.max_items || n->n_bytes + n_bytes > n->cfg.max_bytes)) {
 		const struct finished_profile oldest = profile_of(n->list);
 
-		send_as_it_is(n, &oldest);
+		(void)send_if_named(n, &oldest, false);
 		forget(n, n->list);
 		metric_add(&n->metrics[METRIC_CUT_SHORT], 1);
 	}
@@ -213,11 +201,11 @@ void named_uploads_add(struct named_uploads *n, const struct finished_profile *p
 	uint64_t wait_ns = n->is_ending ? WAIT_AT_END_NS : n->cfg.wait_ns;
 	struct waiting *w;
 
-	if (send_if_named(n, p))
+	if (send_if_named(n, p, true))
 		return;
 	w = calloc(1, sizeof(*w));
 	if (!w) {
-		send_as_it_is(n, p);
+		(void)send_if_named(n, p, false);
 		return;
 	}
 	make_room(n, p->pprof->len);

@@ -21,8 +21,8 @@ static void on_snapshot(void *ctx, struct process_snapshot *s)
 	struct naming *n = ctx;
 	struct workload *named;
 
-	if (container_directory_name(n->directory, s->workload, &named) == 0)
-		workload_unref(named);
+	(void)container_directory_name(n->directory, s->workload, &named);
+	workload_unref(named);
 }
 
 static void on_answer(void *ctx, const struct receiver_wishes *w)

@@ -9,7 +9,7 @@
  *
  * Sources answer by found(), for ids that were asked for and others, and end a request by
  * done(). A source that never ends one, against its contract, is taken for failed after
- * OVERDUE_NS and not asked again until it does.
+ * hang_ns and not asked again until it does.
  */
 #include "node-agent/container/container_directory.h"
 
@@ -22,8 +22,9 @@
 
 #define BATCH_NS (50 * NS_PER_MS)
 #define ASK_MAX 1024u
-#define OVERDUE_NS (15 * NS_PER_S)
-#define SWEEP_NS (60 * NS_PER_S)
+#define HANG_NS (15 * NS_PER_S)
+#define SWEEPS_PER_IDLE 10
+#define IDLE_NS (600 * NS_PER_S)
 
 enum {
 	METRIC_CONTAINERS,
@@ -64,6 +65,8 @@ struct container_directory {
 	uint64_t timer_ns; /* when it fires; UINT64_MAX: never */
 	uint64_t sweep_ns;
 	uint64_t batch_ns;
+	uint64_t hang_ns;
+	uint64_t idle_ns;
 	size_t max;
 	char *node;
 	struct container_listener *listeners;
@@ -198,11 +201,8 @@ int container_directory_name(struct container_directory *d, struct workload *raw
 		wake = !d->is_woken;
 		d->is_woken = true;
 	}
-	if (!e)
-		*ret = workload_ref(raw);
-	else if (e->settled)
-		*ret = name_of(d, e);
-	else
+	*ret = e ? name_of(d, e) : workload_ref(raw);
+	if (e && !e->settled)
 		r = -EAGAIN;
 	pthread_mutex_unlock(&d->lock);
 	if (wake)
@@ -338,8 +338,7 @@ static void sweep(struct container_directory *d, uint64_t now_ns)
 
 	for (e = d->table; e; e = next) {
 		next = e->hh.next;
-		if ((e->asked | e->queued) != 0 ||
-		    now_ns < e->used_ns + CONTAINER_DIRECTORY_IDLE_NS)
+		if ((e->asked | e->queued) != 0 || now_ns < e->used_ns + d->idle_ns)
 			continue;
 		HASH_DEL(d->table, e);
 		container_entry_free(e);
@@ -374,11 +373,11 @@ static uint64_t give_up_overdue(struct container_directory *d, uint64_t now_ns, 
 
 		if (!s->is_asking || s->is_overdue)
 			continue;
-		if (now_ns >= s->asked_ns + OVERDUE_NS) {
+		if (now_ns >= s->asked_ns + d->hang_ns) {
 			s->is_overdue = true;
 			end_asking(s, -ETIMEDOUT, now_ns, changed);
-		} else if (s->asked_ns + OVERDUE_NS < next_ns) {
-			next_ns = s->asked_ns + OVERDUE_NS;
+		} else if (s->asked_ns + d->hang_ns < next_ns) {
+			next_ns = s->asked_ns + d->hang_ns;
 		}
 	}
 	return next_ns;
@@ -394,7 +393,7 @@ static void run(void *ctx)
 	pthread_mutex_lock(&d->lock);
 	if (now_ns >= d->sweep_ns) {
 		sweep(d, now_ns);
-		d->sweep_ns = now_ns + SWEEP_NS;
+		d->sweep_ns = now_ns + d->idle_ns / SWEEPS_PER_IDLE;
 	}
 	next_ns = begin_rounds(d, now_ns, &changed);
 	pthread_mutex_unlock(&d->lock);
@@ -522,8 +521,10 @@ int container_directory_new(struct container_directory **ret, struct loop *l,
 	pthread_mutex_init(&d->lock, NULL);
 	d->sources.lock = &d->lock;
 	d->timer_ns = UINT64_MAX;
-	d->sweep_ns = clock_monotonic_ns() + SWEEP_NS;
 	d->batch_ns = cfg->batch_ns ? cfg->batch_ns : BATCH_NS;
+	d->hang_ns = cfg->hang_ns ? cfg->hang_ns : HANG_NS;
+	d->idle_ns = cfg->idle_ns ? cfg->idle_ns : IDLE_NS;
+	d->sweep_ns = clock_monotonic_ns() + d->idle_ns / SWEEPS_PER_IDLE;
 	d->max = cfg->max ? cfg->max : CONTAINER_DIRECTORY_MAX;
 	if (cfg->node && !(d->node = strdup(cfg->node)))
 		return -ENOMEM;

@@ -4,7 +4,7 @@
  * container_directory_name() turns the raw workload of a container into its named one, from
  * any thread, with one lock and one lookup. Ids that it has not seen before are collected for a
  * moment, and each source that serves their kind is asked for all of them at once. Until the
- * sources have answered, lookups say so (-EAGAIN); the caller carries on under the raw name or
+ * sources have answered, lookups say so (-EAGAIN); the caller carries on with the name so far or
  * waits for the listener, as it likes. Nothing ever blocks.
  *
  * Several sources may know a container. Their facts complete each other; where they differ,
@@ -27,7 +27,6 @@
 
 #define CONTAINER_DIRECTORY_MAX 20000u
 #define CONTAINER_DIRECTORY_SOURCES_MAX 48u
-#define CONTAINER_DIRECTORY_IDLE_NS ((uint64_t)600 * 1000 * 1000 * 1000)
 
 struct container_directory;
 struct directory_source;
@@ -46,6 +45,8 @@ struct container_listener {
 struct container_directory_config {
 	const char *node;  /* the name of this node; NULL if unknown; copied */
 	uint64_t batch_ns; /* how long ids are collected; 0: 50 ms */
+	uint64_t hang_ns;  /* a request that takes longer has failed; 0: 15 s */
+	uint64_t idle_ns;  /* a container not looked up for so long is dropped; 0: ten minutes */
 	size_t max;        /* containers; 0: CONTAINER_DIRECTORY_MAX */
 };
 
@@ -97,11 +98,11 @@ void container_directory_listen(struct container_directory *d, struct container_
 void container_directory_set_naming(struct container_directory *d, enum kube_naming naming);
 
 /*
- * Any thread. raw may also be a named workload. Returns 0 and in *ret a reference to the named
- * workload, or to raw itself if there is no other name for it; or -EAGAIN if sources are being
- * asked. Without a directory (d is NULL) all names are final.
+ * Any thread. *ret is a reference to the workload with the best name so far, at first raw itself.
+ * Returns 0, or -EAGAIN if sources are being asked for a better one. Without a directory (d is
+ * NULL) all names are final.
  */
 int container_directory_name(struct container_directory *d, struct workload *raw,
-			     struct workload **ret) MUST_CHECK;
+			     struct workload **ret);
 
 #endif /* NODE_AGENT_CONTAINER_CONTAINER_DIRECTORY_H */

@@ -18,7 +18,7 @@
 
 #define N_TEXTS 9
 #define ROUNDS_WAITED_FOR 2
-#define RETRY_FAILED_NS (10 * NS_PER_S)
+#define RETRY_FAILED_NS (2 * NS_PER_S) /* sources that fail have longer pauses of their own */
 
 static const uint64_t pauses_s[] = {1, 3, 10, 60, 600};
 
@@ -174,15 +174,21 @@ static void add_facts(struct container_facts *ret, const struct container_facts 
 	ret->profiling_disabled |= f->profiling_disabled;
 }
 
+static bool has_trusted_facts(const struct container_entry *e)
+{
+	for (const struct kept_facts *k = e->facts; k; k = k->next) {
+		if (k->is_trusted)
+			return true;
+	}
+	return false;
+}
+
 void container_entry_facts(const struct container_entry *e, struct container_facts *ret)
 {
-	const struct kept_facts *k;
-	bool any_trusted = false;
+	bool any_trusted = has_trusted_facts(e);
 
 	*ret = (struct container_facts){0};
-	for (k = e->facts; k; k = k->next)
-		any_trusted |= k->is_trusted;
-	for (k = e->facts; k; k = k->next) {
+	for (const struct kept_facts *k = e->facts; k; k = k->next) {
 		if (any_trusted && !k->is_trusted)
 			continue;
 		add_facts(ret, &k->f);
@@ -203,6 +209,8 @@ bool container_entry_is_complete(const struct container_entry *e)
 {
 	struct container_facts f;
 
+	if (!has_trusted_facts(e))
+		return false;
 	container_entry_facts(e, &f);
 	return container_facts_have_name(&f) && !container_facts_need_owner(&f);
 }
@@ -216,6 +224,7 @@ void container_entry_begin_round(struct container_entry *e, uint64_t available, 
 	e->next_round_ns = UINT64_MAX;
 	e->failed = (failing & wanted) != 0;
 	e->queued = available & wanted & ~e->asked;
+	e->is_asking = e->queued != 0;
 }
 
 bool container_entry_end_round(struct container_entry *e, uint64_t now_ns)
@@ -230,6 +239,10 @@ bool container_entry_end_round(struct container_entry *e, uint64_t now_ns)
 	if (e->failed) {
 		e->settled = true;
 		e->next_round_ns = now_ns + RETRY_FAILED_NS;
+		return !was_settled;
+	}
+	if (!e->is_asking) {
+		e->settled = true; /* there is nobody to ask */
 		return !was_settled;
 	}
 	i = e->n_unknown < ARRAY_SIZE(pauses_s) ? e->n_unknown : ARRAY_SIZE(pauses_s) - 1;

@@ -22,6 +22,7 @@ struct container_entry {
 	/* The round under way: bits of sources. */
 	uint64_t queued; /* shall be asked */
 	uint64_t asked;  /* have not answered yet */
+	bool is_asking;  /* anybody was to be asked in this round */
 	bool failed;     /* a source that may know it did not answer in this round */
 
 	bool settled;           /* lookups have a final answer */
@@ -53,7 +54,7 @@ uint64_t container_entry_known_to(const struct container_entry *e);
 void container_entry_facts(const struct container_entry *e, struct container_facts *ret);
 
 bool container_entry_has_name(const struct container_entry *e);
-/* Whether no other source can make the name better. */
+/* Whether nobody who is asked can make the name better. */
 bool container_entry_is_complete(const struct container_entry *e);
 
 /*

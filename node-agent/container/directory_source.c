@@ -70,9 +70,11 @@ void directory_source_failed(struct directory_source *s, int error, uint64_t now
 	metric_add(&s->n_failures[reason_of(error)], 1);
 	s->not_before_ns = now_ns + backoff_next_ns(&s->pause);
 	/* without a socket this node just does not have that runtime */
-	if (!s->is_failing && error != -ENOENT)
+	if (!s->is_reported && error != -ENOENT) {
 		log_warn("cannot ask for names of containers; they keep their ids until it answers",
 			 "source=%s error=\"%s\"", s->cfg.ops->name, strerror(-error));
+		s->is_reported = true;
+	}
 	s->is_failing = true;
 }
 
@@ -83,9 +85,10 @@ bool directory_source_answered(struct directory_source *s)
 	backoff_reset(&s->pause);
 	s->not_before_ns = 0;
 	s->is_failing = false;
-	if (was_failing)
+	if (s->is_reported)
 		log_info("names of containers can be asked for again", "source=%s",
 			 s->cfg.ops->name);
+	s->is_reported = false;
 	return was_failing;
 }
 

@@ -22,7 +22,8 @@ struct directory_source {
 
 	bool is_asking;
 	bool is_overdue; /* its request has not ended for so long that it counts as failed */
-	bool is_failing; /* which was logged */
+	bool is_failing;
+	bool is_reported; /* which was logged */
 	uint64_t asked_ns;
 	uint64_t not_before_ns; /* it is not asked until then */
 	struct backoff pause;
