@@ -2,6 +2,7 @@
 
 #include <errno.h>
 
+#include "node-agent/container/container_sources.h"
 #include "node-agent/named_uploads.h"
 #include "node-agent/node_options.h"
 #include "node-agent/receiver_probe.h"
@@ -9,6 +10,7 @@
 struct naming {
 	struct agent *base; /* borrowed */
 	struct container_directory *directory;
+	struct container_sources *sources;
 	struct named_uploads *uploads;
 	struct receiver_probe *probe;
 	struct process_listener listener;
@@ -45,6 +47,18 @@ static int make_directory(struct naming *n, const struct host_identity *host)
 	int r = container_directory_new(&n->directory, n->base->loop, &cfg);
 
 	return r == 0 ? container_directory_register_metrics(n->directory, n->base->metrics) : r;
+}
+
+static int make_sources(struct naming *n, const struct node_options *o)
+{
+	const struct container_sources_config cfg = {
+		.loop = n->base->loop,
+		.directory = n->directory,
+		.host_root = o->host_root,
+		.cri_socket = o->cri_socket,
+	};
+
+	return container_sources_new(&n->sources, &cfg);
 }
 
 static int make_uploads(struct naming *n, const struct node_options *o,
@@ -89,6 +103,8 @@ int naming_new(struct naming **ret, struct agent *base, const struct node_option
 	n->listener = (struct process_listener){.on_snapshot = on_snapshot, .ctx = n};
 	r = make_directory(n, cfg->host);
 	if (r == 0)
+		r = make_sources(n, o);
+	if (r == 0)
 		r = make_uploads(n, o, cfg);
 	if (r == 0)
 		r = make_probe(n, o);
@@ -105,6 +121,7 @@ void naming_free(struct naming *n)
 	receiver_probe_free(n->probe);
 	named_uploads_free(n->uploads);
 	container_directory_free(n->directory);
+	container_sources_free(n->sources);
 	free(n);
 }
 

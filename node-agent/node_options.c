@@ -3,6 +3,7 @@
 #include <errno.h>
 
 #include "common/system/clock.h"
+#include "node-agent/container/runtime_sockets.h"
 #include "node-agent/process/profile_filter.h"
 
 #define FIELD(name) offsetof(struct node_options, name)
@@ -157,6 +158,19 @@ const struct option_def node_option_defs[] = {
 	 .value = "DURATION",
 	 .help = "how long the block profiler is on in each --go-heap-interval, which must be "
 		 "longer"},
+	{.name = "host-root",
+	 .type = OPTION_STRING,
+	 .offset = FIELD(host_root),
+	 .value = "DIR",
+	 .help = "root of the host's file system, below which sockets of container runtimes are "
+		 "looked for; without it /, or /proc/1/root if the agent is in a container that "
+		 "shares the host's PIDs"},
+	{.name = "cri-socket",
+	 .type = OPTION_STRING,
+	 .offset = FIELD(cri_socket),
+	 .value = "PATH",
+	 .help = "socket of the CRI runtime, below --host-root or as the agent sees it; without it "
+		 "those in the usual places are used"},
 	{.name = "extra-labels",
 	 .type = OPTION_ENUM,
 	 .offset = FIELD(extra_labels),
@@ -207,6 +221,11 @@ int node_options_check(const struct node_options *o, struct err *err)
 	    o->go_block_burst_ns >= o->go_heap_interval_ns)
 		return err_set(err, -EINVAL,
 			       "--go-block-burst is not shorter than --go-heap-interval");
+	if (o->host_root && o->host_root[0] != '/')
+		return err_set(err, -EINVAL, "--host-root: \"%s\" is not an absolute path",
+			       o->host_root);
+	if (o->cri_socket && runtime_sockets_check(o->cri_socket, o->host_root, err) < 0)
+		return -EINVAL;
 	if (o->collector_endpoint && !is_http_url(o->collector_endpoint))
 		return err_set(err, -EINVAL,
 			       "--collector-endpoint: \"%s\" is not an http:// or https:// URL",

@@ -49,6 +49,8 @@ struct node_options {
 	enum go_mutex_mode go_mutex_profiler;
 	enum go_block_mode go_block_profiler;
 	uint64_t go_block_burst_ns;
+	char *host_root;  /* NULL: runtime_sockets_host_root() */
+	char *cri_socket; /* NULL: those in the usual places */
 	enum extra_labels_mode extra_labels;
 	enum log_level log_level;
 };

@@ -45,6 +45,21 @@ static void what_is_no_url_is_refused(void **state)
 	assert_non_null(strstr(err.msg, "h:1/v1/profiles"));
 }
 
+static void paths_of_the_host_are_absolute(void **state)
+{
+	char *root[] = {(char[]){"x"}, (char[]){"--collector-endpoint=http://h:1"},
+			(char[]){"--host-root=host"}, NULL};
+	char *socket[] = {(char[]){"x"}, (char[]){"--collector-endpoint=http://h:1"},
+			  (char[]){"--cri-socket=tcp://h:1"}, NULL};
+	struct err err = {""};
+
+	(void)state;
+	assert_int_equal(parse(root, &err), -EINVAL);
+	assert_non_null(strstr(err.msg, "--host-root"));
+	assert_int_equal(parse(socket, &err), -EINVAL);
+	assert_non_null(strstr(err.msg, "--cri-socket"));
+}
+
 static void a_frequency_out_of_range_is_refused(void **state)
 {
 	char *argv[] = {(char[]){"x"}, (char[]){"--collector-endpoint=http://h:1"},
@@ -91,6 +106,7 @@ int main(void)
 		cmocka_unit_test(a_collector_endpoint_is_enough),
 		cmocka_unit_test(without_an_endpoint_the_missing_flag_is_named),
 		cmocka_unit_test(what_is_no_url_is_refused),
+		cmocka_unit_test(paths_of_the_host_are_absolute),
 		cmocka_unit_test(a_frequency_out_of_range_is_refused),
 		cmocka_unit_test(a_bad_expression_in_a_list_is_named),
 		cmocka_unit_test(a_burst_as_long_as_the_interval_is_refused),
