@@ -3,6 +3,7 @@
 #include <errno.h>
 
 #include "node-agent/container/container_sources.h"
+#include "node-agent/kubernetes_names.h"
 #include "node-agent/named_uploads.h"
 #include "node-agent/node_options.h"
 #include "node-agent/receiver_probe.h"
@@ -41,9 +42,10 @@ static void on_idle(void *ctx)
 	agent_stop_if_done(n->base);
 }
 
-static int make_directory(struct naming *n, const struct host_identity *host)
+static int make_directory(struct naming *n, const struct node_options *o,
+			  const struct host_identity *host)
 {
-	const struct container_directory_config cfg = {.node = host->name};
+	const struct container_directory_config cfg = {.node = kubernetes_node_name(o, host->name)};
 	int r = container_directory_new(&n->directory, n->base->loop, &cfg);
 
 	return r == 0 ? container_directory_register_metrics(n->directory, n->base->metrics) : r;
@@ -92,7 +94,7 @@ static int make_probe(struct naming *n, const struct node_options *o)
 }
 
 int naming_new(struct naming **ret, struct agent *base, const struct node_options *o,
-	       const struct naming_config *cfg)
+	       const struct naming_config *cfg, struct err *err)
 {
 	CLEANUP(naming_freep) struct naming *n = calloc(1, sizeof(*n));
 	int r;
@@ -101,7 +103,10 @@ int naming_new(struct naming **ret, struct agent *base, const struct node_option
 		return -ENOMEM;
 	n->base = base;
 	n->listener = (struct process_listener){.on_snapshot = on_snapshot, .ctx = n};
-	r = make_directory(n, cfg->host);
+	r = make_directory(n, o, cfg->host);
+	if (r == 0)
+		r = kubernetes_names_add(n->directory, base->loop, base->metrics, o,
+					 cfg->host->name, err);
 	if (r == 0)
 		r = make_sources(n, o);
 	if (r == 0)

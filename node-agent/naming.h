@@ -28,11 +28,11 @@ struct naming_config {
 struct node_options;
 
 /*
- * After agent_start_uploads(). Pointers are borrowed. Returns 0, -ENOMEM, or -EMFILE and the
- * like.
+ * After agent_start_uploads(). Pointers are borrowed. Returns 0, or a negative errno, with a
+ * sentence in err if an option is wrong.
  */
 int naming_new(struct naming **ret, struct agent *base, const struct node_options *o,
-	       const struct naming_config *cfg) MUST_CHECK;
+	       const struct naming_config *cfg, struct err *err) MUST_CHECK;
 /*
  * After everything that looks up names, and before agent_fini(); profiles that wait are lost.
  * NULL is allowed.

@@ -395,12 +395,12 @@ static bool admit(void *ctx, const struct workload *w, const struct finished_pro
 	return true;
 }
 
-static int make_naming(struct node_agent *a)
+static int make_naming(struct node_agent *a, struct err *err)
 {
 	const struct naming_config cfg = {&a->host, admit, a};
 	int r = container_cost_new(&a->cost, a->base.metrics);
 
-	return r == 0 ? naming_new(&a->naming, &a->base, a->o, &cfg) : r;
+	return r == 0 ? naming_new(&a->naming, &a->base, a->o, &cfg, err) : r;
 }
 
 /* The parts that need privileges, which may be missing. */
@@ -501,7 +501,7 @@ int node_agent_new(struct node_agent **ret, const struct node_options *o, struct
 	if (r == 0)
 		r = start_uploads(a);
 	if (r == 0)
-		r = make_naming(a);
+		r = make_naming(a, err);
 	if (r == 0)
 		r = make_sampling(a, err);
 	if (r == 0)

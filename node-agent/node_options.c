@@ -41,6 +41,12 @@ static const char *const extra_labels_modes[] = {
 	NULL,
 };
 
+static const char *const kubernetes_modes[] = {
+	[KUBERNETES_AUTO] = "auto",
+	[KUBERNETES_OFF] = "off",
+	NULL,
+};
+
 const struct option_def node_option_defs[] = {
 	{.name = "listen",
 	 .type = OPTION_STRING,
@@ -180,6 +186,29 @@ const struct option_def node_option_defs[] = {
 		 "container.image.name, namespace and pod with profiles of containers; auto: if "
 		 "the "
 		 "receiver is a coroot-cluster-agent that stores profiles itself"},
+	{.name = "kubernetes",
+	 .type = OPTION_ENUM,
+	 .offset = FIELD(kubernetes),
+	 .def = "auto",
+	 .choices = kubernetes_modes,
+	 .help = "auto: learn from the Kubernetes API who controls the pods of this node, and "
+		 "follow their annotations, if --kubeconfig is given or the agent runs in a pod "
+		 "with a service account"},
+	{.name = "kubeconfig",
+	 .type = OPTION_STRING,
+	 .offset = FIELD(kubeconfig),
+	 .value = "FILE",
+	 .help = "kubeconfig of the Kubernetes API; unset: the pod's service account"},
+	{.name = "kube-context",
+	 .type = OPTION_STRING,
+	 .offset = FIELD(kube_context),
+	 .value = "NAME",
+	 .help = "context of the kubeconfig; unset: its current context"},
+	{.name = "node-name",
+	 .type = OPTION_STRING,
+	 .offset = FIELD(node_name),
+	 .value = "NAME",
+	 .help = "name of this node in Kubernetes; unset: the host's name"},
 	{.name = "log-level",
 	 .type = OPTION_ENUM,
 	 .offset = FIELD(log_level),

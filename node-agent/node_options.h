@@ -30,6 +30,11 @@ enum go_block_mode {
 	GO_BLOCK_BURST,
 };
 
+enum kubernetes_mode {
+	KUBERNETES_AUTO,
+	KUBERNETES_OFF,
+};
+
 struct node_options {
 	char *listen;
 	char *collector_endpoint;
@@ -52,6 +57,10 @@ struct node_options {
 	char *host_root;  /* NULL: runtime_sockets_host_root() */
 	char *cri_socket; /* NULL: those in the usual places */
 	enum extra_labels_mode extra_labels;
+	enum kubernetes_mode kubernetes;
+	char *kubeconfig;
+	char *kube_context;
+	char *node_name;
 	enum log_level log_level;
 };
 
