@@ -9,9 +9,9 @@
 enum { SAMPLES, SECONDS, VALUES };
 
 static const struct metric_def value_defs[VALUES] = {
-	[SAMPLES] = {"container_ebpf_profiling_samples_total", NULL,
+	[SAMPLES] = {"container_ebpf_profiling_samples_total", "container_id, app_id",
 		     "CPU samples of the container"},
-	[SECONDS] = {"container_ebpf_profiling_seconds_total", NULL,
+	[SECONDS] = {"container_ebpf_profiling_seconds_total", "container_id, app_id",
 		     "CPU time that the kernel spent on taking the samples of the container",
 		     .scale = 1e-9},
 };

@@ -460,6 +460,7 @@ static int make_workers(struct node_agent *a, struct err *err)
 		.ops = &go_runtime_ops,
 		.config = &profiler,
 		.interval_ns = a->o->go_heap_interval_ns,
+		.filter = {a->filter, naming_directory(a->naming)},
 		.on_profile = on_go_profile,
 		.ctx = a,
 	};

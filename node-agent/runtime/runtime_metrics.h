@@ -14,6 +14,7 @@
 enum runtime_metric {
 	RUNTIME_METRIC_PROCESSES,
 	RUNTIME_METRIC_DENIED,
+	RUNTIME_METRIC_EXCLUDED,
 	RUNTIME_METRIC_LIBRARIES_FAILED,
 	RUNTIME_METRIC_CPU_NS,
 	RUNTIME_METRIC_LEFT_OUT,
@@ -51,6 +52,11 @@ enum runtime_metric {
 	[RUNTIME_METRIC_DENIED] =                                                                  \
 		{prefix "_processes_denied", NULL,                                                 \
 		 "Processes that the agent is not permitted to examine for " title, METRIC_GAUGE}, \
+	[RUNTIME_METRIC_EXCLUDED] = {prefix "_processes_excluded", NULL,                           \
+				     "Processes that are not examined for " title                  \
+				     " because they are excluded from "                            \
+				     "profiling",                                                  \
+				     METRIC_GAUGE},                                                \
 	[RUNTIME_METRIC_LIBRARIES_FAILED] = {prefix "_library_looks_failed_total", NULL,           \
 					     "Searches of a process for " title                    \
 					     " libraries that failed or were incomplete"},         \

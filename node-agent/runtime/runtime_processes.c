@@ -45,10 +45,15 @@ struct entry {
 	struct due due;                 /* in no heap if it does not have the runtime */
 	size_t n_bytes;                 /* runtime_process_bytes() */
 
+	/* of a process, if there is a filter */
+	struct runtime_subject subject;
+	enum runtime_verdict verdict;
+	uint64_t decide_by_ns; /* if undecided */
+
+	enum runtime_baseline baseline; /* of the process, and of libraries found next */
 	/* of a process whose executable does not have the runtime */
-	uint64_t libraries_ns;          /* when its libraries are examined next */
-	unsigned n_examined;            /* times that they were */
-	enum runtime_baseline baseline; /* of those found then */
+	uint64_t libraries_ns; /* when its libraries are examined next */
+	unsigned n_examined;   /* times that they were */
 };
 
 struct runtime_processes {
@@ -65,6 +70,8 @@ struct runtime_processes {
 	uint64_t seen_ticks; /* since boot, after the last scan; 0: it was not finished */
 	size_t n_programs;
 	size_t n_denied; /* of the last scan */
+	size_t n_excluded;
+	size_t n_undecided;
 	struct access_denial denied;
 };
 
@@ -104,6 +111,7 @@ static void drop_runtime(struct runtime_processes *ps, struct entry *e)
 static void drop(struct runtime_processes *ps, struct entry *e)
 {
 	drop_runtime(ps, e);
+	runtime_subject_fini(&e->subject);
 	HASH_DEL(ps->entries, e);
 	table_free(e);
 }
@@ -169,33 +177,30 @@ static int detect(struct runtime_processes *ps, const struct program_id *id)
 	return r < 0 ? r : has_runtime;
 }
 
-static int add(struct runtime_processes *ps, const struct program_id *id, bool has_runtime,
-	       struct entry **ret)
+static int add(struct runtime_processes *ps, const struct program_id *id, struct entry **ret)
 {
 	struct entry *e = table_malloc(sizeof(*e));
 
 	if (!e)
 		return -ENOMEM;
-	*e = (struct entry){.key = key_of(id), .has_runtime = has_runtime, .program = {.id = *id}};
+	*e = (struct entry){.key = key_of(id), .program = {.id = *id}};
 	HASH_ADD(hh, ps->entries, key, sizeof(e->key), e);
 	if (!TABLE_ADDED(hh, e)) {
 		table_free(e);
 		return -ENOMEM;
 	}
-	ps->n_programs += has_runtime;
 	*ret = e;
 	return 0;
 }
 
-static int add_runtime(struct runtime_processes *ps, const struct program_id *id,
-		       enum runtime_baseline baseline, uint64_t now_ns, struct entry **ret)
+/* Drops e if there is no memory. */
+static int begin_runtime(struct runtime_processes *ps, struct entry *e, uint64_t now_ns)
 {
-	struct entry *e;
-	int r = add(ps, id, true, &e);
+	int r;
 
-	if (r < 0)
-		return r;
-	r = runtime_process_init(&e->program, ps->cfg.ops, baseline, now_ns);
+	e->has_runtime = true;
+	ps->n_programs++;
+	r = runtime_process_init(&e->program, ps->cfg.ops, e->baseline, now_ns);
 	if (r == 0)
 		r = due_heap_add(&ps->due, &e->due, now_ns);
 	if (r < 0) {
@@ -204,7 +209,6 @@ static int add_runtime(struct runtime_processes *ps, const struct program_id *id
 	}
 	e->n_bytes = runtime_process_bytes(&e->program);
 	ps->n_bytes += e->n_bytes;
-	*ret = e;
 	return 0;
 }
 
@@ -216,7 +220,7 @@ static int examine_library(struct runtime_processes *ps, const struct entry *hos
 {
 	struct program_id id = host->program.id;
 	struct entry *known;
-	int has_runtime;
+	int has_runtime, r;
 
 	id.library = *library;
 	known = find(ps, &id);
@@ -227,7 +231,13 @@ static int examine_library(struct runtime_processes *ps, const struct entry *hos
 	has_runtime = detect(ps, &id);
 	if (has_runtime < 0)
 		return has_runtime == -ENOMEM ? has_runtime : 1;
-	return has_runtime ? add_runtime(ps, &id, host->baseline, now_ns, &known) : 0;
+	if (!has_runtime)
+		return 0;
+	r = add(ps, &id, &known);
+	if (r < 0)
+		return r;
+	known->baseline = host->baseline;
+	return begin_runtime(ps, known, now_ns);
 }
 
 static uint64_t libraries_pause_ns(const struct runtime_processes *ps, unsigned n_examined)
@@ -276,6 +286,66 @@ static uint64_t boot_ticks(void)
 	return clock_boottime_ns() / (NS_PER_S / (uint64_t)sysconf(_SC_CLK_TCK));
 }
 
+/* Drops e if it cannot be examined now: the next scan tries again. */
+static int examine(struct runtime_processes *ps, struct entry *e, uint64_t now_ns)
+{
+	int has_runtime = detect(ps, &e->program.id);
+
+	if (has_runtime < 0) {
+		drop(ps, e);
+		return has_runtime == -ENOMEM ? has_runtime : 0;
+	}
+	return has_runtime ? begin_runtime(ps, e, now_ns) : examine_libraries(ps, e, now_ns);
+}
+
+/* ---- which processes are profiled ---- */
+
+/* All programs of the process. */
+static void leave(struct runtime_processes *ps, struct entry *host)
+{
+	struct entry *e, *next;
+
+	for (e = ps->entries; e; e = next) {
+		next = e->hh.next;
+		if (e->key.pid != host->key.pid || !e->has_runtime)
+			continue;
+		ps->cfg.leave(ps->cfg.ctx, &e->program);
+		if (e == host)
+			drop_runtime(ps, e);
+		else
+			drop(ps, e);
+	}
+	host->libraries_ns = UINT64_MAX;
+	host->n_examined = 0;
+	/* what it counts until it is profiled again is not reported */
+	host->baseline = RUNTIME_BASELINE_NOW;
+}
+
+/* Acts on the verdict about a process, which may have changed. */
+static int decide(struct runtime_processes *ps, struct entry *e, uint64_t now_ns)
+{
+	enum runtime_verdict before = e->verdict;
+
+	if (!e->subject.raw) /* there is no filter */
+		return 0;
+	e->verdict = ps->cfg.decide(ps->cfg.ctx, &e->subject,
+				    before != RUNTIME_UNDECIDED || now_ns < e->decide_by_ns);
+	/* the name is being asked for again: until it is known, the last verdict stands */
+	if (e->verdict == RUNTIME_UNDECIDED)
+		e->verdict = before;
+	ps->n_excluded += e->verdict == RUNTIME_EXCLUDED;
+	ps->n_undecided += e->verdict == RUNTIME_UNDECIDED;
+	if (e->verdict == before)
+		return 0;
+	if (e->verdict == RUNTIME_PROFILED)
+		return examine(ps, e, now_ns);
+	if (before == RUNTIME_PROFILED)
+		leave(ps, e);
+	else if (before == RUNTIME_UNDECIDED)
+		e->baseline = RUNTIME_BASELINE_NOW;
+	return 0;
+}
+
 /*
  * A process that was there before the previous scan is not new: it could just not be examined
  * then.
@@ -284,23 +354,26 @@ static int add_new(struct runtime_processes *ps, const struct pid_owner *owner, 
 		   uint64_t now_ns)
 {
 	const struct program_id *id = &owner->id;
-	enum runtime_baseline baseline = replaces || id->start_time >= ps->scan_ticks
-						 ? RUNTIME_BASELINE_ZERO
-						 : RUNTIME_BASELINE_NOW;
-	int has_runtime = detect(ps, id), r;
 	struct entry *e = NULL;
+	int r = add(ps, id, &e);
 
-	if (has_runtime < 0) /* the next scan tries again */
-		return has_runtime == -ENOMEM ? has_runtime : 0;
-	r = has_runtime ? add_runtime(ps, id, baseline, now_ns, &e) : add(ps, id, false, &e);
 	if (!e)
 		return r;
 	e->owner = *owner;
 	e->scan = ps->n_scans;
-	if (has_runtime)
-		return 0;
-	e->baseline = baseline;
-	return examine_libraries(ps, e, now_ns);
+	e->baseline = replaces || id->start_time >= ps->scan_ticks ? RUNTIME_BASELINE_ZERO
+								   : RUNTIME_BASELINE_NOW;
+	e->libraries_ns = UINT64_MAX;
+	if (!ps->cfg.decide)
+		return examine(ps, e, now_ns);
+	r = ps->cfg.subject(ps->cfg.ctx, id, &e->subject);
+	if (r < 0) {
+		drop(ps, e);
+		return r == -ENOMEM ? r : 0;
+	}
+	e->verdict = RUNTIME_UNDECIDED;
+	e->decide_by_ns = now_ns + RUNTIME_FILTER_WAIT_NS;
+	return decide(ps, e, now_ns);
 }
 
 /* Who has this pid; e is who had it before, or NULL. Results as of pid_owner_read(). */
@@ -326,6 +399,20 @@ static void add_denied(struct runtime_processes *ps, pid_t pid)
 		access_denial_explain(&ps->denied, ps->cfg.root_fd, pid);
 }
 
+/* e may be dropped. */
+static int scan_known(struct runtime_processes *ps, struct entry *e, uint64_t now_ns)
+{
+	enum runtime_verdict before = e->verdict;
+	const struct program_id id = e->program.id;
+	int r = decide(ps, e, now_ns);
+
+	if (r < 0 || find(ps, &id) != e || e->verdict != before)
+		return r;
+	return e->has_runtime || e->verdict != RUNTIME_PROFILED || now_ns < e->libraries_ns
+		       ? 0
+		       : examine_libraries(ps, e, now_ns);
+}
+
 static int scan_one(struct runtime_processes *ps, pid_t pid, uint64_t now_ns)
 {
 	const struct program_id any = {.pid = pid};
@@ -346,11 +433,10 @@ static int scan_one(struct runtime_processes *ps, pid_t pid, uint64_t now_ns)
 		return 0;
 	if (e && (r < 0 || (!e->ended && is_same(&e->program.id, &owner.id)))) {
 		e->scan = ps->n_scans;
-		if (r == 0)
-			e->owner = owner;
-		return r < 0 || e->has_runtime || now_ns < e->libraries_ns
-			       ? 0
-			       : examine_libraries(ps, e, now_ns);
+		if (r < 0)
+			return 0;
+		e->owner = owner;
+		return scan_known(ps, e, now_ns);
 	}
 	if (r < 0)
 		return 0;
@@ -409,6 +495,8 @@ int runtime_processes_scan(struct runtime_processes *ps, uint64_t now_ns)
 
 	ps->n_scans++;
 	ps->n_denied = 0;
+	ps->n_excluded = 0;
+	ps->n_undecided = 0;
 	ps->seen_ticks = 0;
 	r = procfs_each_pid(ps->cfg.root_fd, on_pid, &s);
 	if (r == 0) {
@@ -502,6 +590,16 @@ uint64_t runtime_processes_seen_ticks(const struct runtime_processes *ps)
 size_t runtime_processes_count(const struct runtime_processes *ps)
 {
 	return ps->n_programs;
+}
+
+size_t runtime_processes_excluded(const struct runtime_processes *ps)
+{
+	return ps->n_excluded;
+}
+
+size_t runtime_processes_undecided(const struct runtime_processes *ps)
+{
+	return ps->n_undecided;
 }
 
 size_t runtime_processes_denied(const struct runtime_processes *ps, struct access_denial *ret_one)

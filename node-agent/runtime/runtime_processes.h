@@ -7,6 +7,9 @@
  * the time each time, up to RUNTIME_PROCESSES_LIBRARIES_MAX_NS. Each runtime found so is a
  * program of its own. Libraries of executables that have the runtime are not examined: they
  * share the executable's.
+ *
+ * A process that is excluded is not examined. It stays in the table, and is examined when it is
+ * excluded no longer; then it reports what it counts from there on.
  */
 #ifndef NODE_AGENT_RUNTIME_RUNTIME_PROCESSES_H
 #define NODE_AGENT_RUNTIME_RUNTIME_PROCESSES_H
@@ -14,6 +17,7 @@
 #include "common/base.h"
 #include "node-agent/runtime/access_denial.h"
 #include "node-agent/runtime/left_out.h"
+#include "node-agent/runtime/runtime_filter.h"
 #include "node-agent/runtime/runtime_process.h"
 
 #define RUNTIME_PROCESSES_LIBRARIES_MAX_NS UINT64_C(600000000000)
@@ -27,6 +31,14 @@ struct runtime_processes_config {
 	/* ops->detect and ops->libraries of the reader, with ctx; libraries may be NULL */
 	int (*detect)(void *ctx, const struct program_id *id);
 	int (*libraries)(void *ctx, const struct program_id *id, struct file_id *files, size_t max);
+	/*
+	 * Whether a process is profiled: subject() reads what decide() needs, which is asked again
+	 * at each scan; leave() is called for a program that no longer is, before it is
+	 * forgotten. All NULL: every process is.
+	 */
+	int (*subject)(void *ctx, const struct program_id *id, struct runtime_subject *ret);
+	enum runtime_verdict (*decide)(void *ctx, const struct runtime_subject *s, bool may_wait);
+	void (*leave)(void *ctx, struct runtime_process *p);
 	/* Called before a process is examined, which may hang. NULL is allowed. */
 	void (*at)(void *ctx, pid_t pid);
 	void *ctx;
@@ -67,6 +79,9 @@ struct runtime_process *runtime_processes_each(struct runtime_processes *ps,
 uint64_t runtime_processes_seen_ticks(const struct runtime_processes *ps);
 
 size_t runtime_processes_count(const struct runtime_processes *ps);
+/* As of the last scan: processes that are not profiled, and those that wait for the decision. */
+size_t runtime_processes_excluded(const struct runtime_processes *ps);
+size_t runtime_processes_undecided(const struct runtime_processes *ps);
 
 /*
  * How many processes the last scan could not examine for lack of rights, and one of them, with

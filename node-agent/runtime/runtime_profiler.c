@@ -59,6 +59,62 @@ void runtime_profiler_position(struct runtime_profiler *p, struct runtime_positi
 	pthread_mutex_unlock(&p->position_lock);
 }
 
+/* ---- restore ---- */
+
+/* A predecessor may have changed a process that this one has not read yet. */
+static void claim(struct runtime_profiler *p, struct runtime_process *process)
+{
+	if (p->past.any && process->image == 0 && process->baseline == RUNTIME_BASELINE_NOW)
+		p->cfg.ops->claim(p->runner.reader, process->session);
+}
+
+/* Undoes what this and earlier agents changed in one process. */
+static void restore_one(struct runtime_profiler *p, struct runtime_process *one)
+{
+	int r;
+
+	if (!p->cfg.ops->restore)
+		return;
+	claim(p, one);
+	set_position(p, true, &one->id);
+	r = turn_runner_restore(&p->runner, one);
+	if (r < 0)
+		runtime_shared_count_failure(p->cfg.shared, r);
+	if (r < 0 && r != -ESRCH)
+		log_warn_limited("cannot switch a profiler off again",
+				 "runtime=%s pid=%d error=\"%s\"", p->cfg.ops->name,
+				 (int)one->id.pid, strerror(-r));
+}
+
+/* ---- which processes ---- */
+
+static int read_subject(void *ctx, const struct program_id *id, struct runtime_subject *ret)
+{
+	struct runtime_profiler *p = ctx;
+
+	if (worker_thread_is_abandoned(p->runner.thread))
+		return -ECANCELED;
+	return runtime_subject_read(ret, p->root_fd, id);
+}
+
+/* What the filter uses may be gone when a thread was abandoned, so that one decides nothing. */
+static enum runtime_verdict decide(void *ctx, const struct runtime_subject *s, bool may_wait)
+{
+	struct runtime_profiler *p = ctx;
+	enum runtime_verdict verdict;
+
+	if (!worker_thread_enter(p->runner.thread))
+		return RUNTIME_UNDECIDED;
+	verdict = runtime_filter_decide(&p->cfg.filter, s, may_wait);
+	worker_thread_leave(p->runner.thread);
+	return verdict;
+}
+
+static void leave(void *ctx, struct runtime_process *one)
+{
+	restore_one(ctx, one);
+}
+
 /* ---- scan ---- */
 
 static uint64_t scan_period_ns(const struct runtime_profiler *p)
@@ -131,7 +187,11 @@ static void scan(struct runtime_profiler *p, uint64_t now_ns)
 				 p->cfg.ops->name, strerror(-r));
 	report_denied(p);
 	runtime_containers_expire(p->cfg.shared->containers, now_ns);
-	p->next_scan_ns = now_ns + scan_period_ns(p);
+	set_gauge(p, RUNTIME_METRIC_EXCLUDED, runtime_processes_excluded(p->runner.processes));
+	/* names of containers are known soon */
+	p->next_scan_ns =
+		now_ns + (runtime_processes_undecided(p->runner.processes) > 0 ? SCAN_MIN_NS
+									       : scan_period_ns(p));
 }
 
 /* ---- turns ---- */
@@ -161,16 +221,9 @@ static uint64_t work_once(struct runtime_profiler *p)
 	return next_ns > now_ns ? next_ns - now_ns : 0;
 }
 
-/* ---- restore ---- */
+/* ---- end ---- */
 
-/* A predecessor may have changed a process that this one has not read yet. */
-static void claim(struct runtime_profiler *p, struct runtime_process *process)
-{
-	if (p->past.any && process->image == 0 && process->baseline == RUNTIME_BASELINE_NOW)
-		p->cfg.ops->claim(p->runner.reader, process->session);
-}
-
-/* Undoes what this and earlier agents changed. pid: of that process alone; 0: of all. */
+/* pid: restores that process alone; 0: all. */
 static void restore(struct runtime_profiler *p, pid_t pid)
 {
 	struct runtime_processes *processes = p->runner.processes;
@@ -181,19 +234,8 @@ static void restore(struct runtime_profiler *p, pid_t pid)
 		scan(p, clock_monotonic_ns());
 	for (struct runtime_process *one = runtime_processes_each(processes, NULL); one;
 	     one = runtime_processes_each(processes, one)) {
-		int r;
-
-		if (pid != 0 && one->id.pid != pid)
-			continue;
-		claim(p, one);
-		set_position(p, true, &one->id);
-		r = turn_runner_restore(&p->runner, one);
-		if (r < 0)
-			runtime_shared_count_failure(p->cfg.shared, r);
-		if (r < 0 && r != -ESRCH)
-			log_warn_limited("cannot switch a profiler off again",
-					 "runtime=%s pid=%d error=\"%s\"", p->cfg.ops->name,
-					 (int)one->id.pid, strerror(-r));
+		if (pid == 0 || one->id.pid == pid)
+			restore_one(p, one);
 	}
 }
 
@@ -231,6 +273,9 @@ static int make_processes(struct runtime_profiler *p)
 		.ops = p->cfg.ops,
 		.detect = detect,
 		.libraries = p->cfg.ops->libraries ? libraries : NULL,
+		.subject = p->cfg.filter.filter ? read_subject : NULL,
+		.decide = p->cfg.filter.filter ? decide : NULL,
+		.leave = p->cfg.filter.filter ? leave : NULL,
 		.at = at_process,
 		.ctx = p,
 		.left_out = &p->past.left_out,

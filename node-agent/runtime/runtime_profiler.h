@@ -20,7 +20,8 @@ struct runtime_profiler_config {
 	const struct runtime_ops *ops;
 	const char *proc_root;
 	uint64_t interval_ns;
-	size_t history_max_bytes;      /* of all sessions together */
+	size_t history_max_bytes; /* of all sessions together */
+	struct runtime_filter filter;
 	struct runtime_shared *shared; /* it takes a reference */
 	runtime_take_fn *take;         /* on its thread, unless that is abandoned */
 	void *take_ctx;

@@ -97,6 +97,7 @@ static int start_thread(struct runtime_worker *w, struct err *err)
 		.ops = w->cfg.ops,
 		.proc_root = w->cfg.proc_root,
 		.interval_ns = w->cfg.interval_ns,
+		.filter = w->cfg.filter,
 		.history_max_bytes = w->cfg.history_max_bytes,
 		.shared = w->shared,
 		.take = take_result,

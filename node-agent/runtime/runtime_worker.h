@@ -22,6 +22,7 @@
 #include "common/system/loop.h"
 #include "common/telemetry/metrics.h"
 #include "node-agent/process/workload.h"
+#include "node-agent/runtime/runtime_filter.h"
 #include "node-agent/runtime/runtime_ops.h"
 
 #define RUNTIME_WORKER_MAX_STUCK 4u
@@ -43,8 +44,9 @@ struct runtime_worker_config {
 	const void *config; /* for ops->shared_new(); borrowed until runtime_worker_new() returns */
 	const char *proc_root; /* NULL: "/proc" */
 	uint64_t interval_ns;
-	size_t history_max_bytes; /* 0: RUNTIME_WORKER_HISTORY_BYTES */
-	uint64_t hang_ns;         /* how long a thread may stall; 0: RUNTIME_WORKER_HANG_NS */
+	struct runtime_filter filter; /* outlives the worker */
+	size_t history_max_bytes;     /* 0: RUNTIME_WORKER_HISTORY_BYTES */
+	uint64_t hang_ns;             /* how long a thread may stall; 0: RUNTIME_WORKER_HANG_NS */
 	void (*on_profile)(void *ctx, const struct runtime_upload *u); /* on the loop thread */
 	void *ctx;
 };

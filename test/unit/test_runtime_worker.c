@@ -101,7 +101,8 @@ static pid_t add_child(struct fixture *f, bool is_toy)
 	return pid;
 }
 
-static void begin_work(struct fixture *f)
+/* filter: NULL for none. */
+static void begin_work_with(struct fixture *f, const struct profile_filter *filter)
 {
 	const struct go_profiler_config profiler = {.heap = true};
 	struct runtime_worker_config cfg = {
@@ -109,6 +110,7 @@ static void begin_work(struct fixture *f)
 		.config = &f->config,
 		.proc_root = f->base.root,
 		.interval_ns = INTERVAL_NS,
+		.filter = {filter, NULL},
 		.hang_ns = HANG_NS,
 		.on_profile = on_profile,
 		.ctx = f,
@@ -119,6 +121,11 @@ static void begin_work(struct fixture *f)
 	cfg.ops = &go_runtime_ops;
 	cfg.config = &profiler;
 	assert_int_equal(runtime_worker_new(&f->go, f->base.loop, f->base.ms, &cfg, &err), 0);
+}
+
+static void begin_work(struct fixture *f)
+{
+	begin_work_with(f, NULL);
 }
 
 static void end_work(struct fixture *f)
@@ -202,6 +209,37 @@ static bool has_recovered(void *ctx)
 	const struct fixture *f = ctx;
 
 	return metric(f, "toy_stuck_threads ") == 0;
+}
+
+static bool is_one_excluded(void *ctx)
+{
+	const struct fixture *f = ctx;
+
+	return metric(f, "toy_processes_excluded ") == 1;
+}
+
+/* Its environment is read, and nothing else; it is never opened, and not changed. */
+static void test_a_process_that_asks_not_to_be_profiled_is_left_alone(void **state)
+{
+	CLEANUP(profile_filter_freep) struct profile_filter *filter = NULL;
+	const struct profile_filter_config cfg = {0};
+	struct fixture f;
+
+	(void)state;
+	assert_int_equal(profile_filter_new(&filter, &cfg, NULL), 0);
+	begin(&f);
+	assert_int_equal(setenv("COROOT_EBPF_PROFILING", "disabled", 1), 0);
+	(void)add_child(&f, true);
+	assert_int_equal(unsetenv("COROOT_EBPF_PROFILING"), 0);
+	begin_work_with(&f, filter);
+	assert_true(runtime_fixture_work(&f.base, is_one_excluded, &f));
+	(void)add_child(&f, true);
+	await_profiles(&f, 3);
+	assert_int_equal(metric(&f, "toy_processes "), 1);
+	assert_int_equal(metric(&f, "toy_processes_excluded "), 1);
+	end_work(&f);
+	assert_int_equal(f.toy.n_restored, 1);
+	end(&f);
 }
 
 static void test_a_turn_that_hangs_costs_one_process_and_no_other_runtime(void **state)
@@ -314,6 +352,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_programs_of_any_runtime_are_found_read_and_restored),
+		cmocka_unit_test(test_a_process_that_asks_not_to_be_profiled_is_left_alone),
 		cmocka_unit_test(test_a_turn_that_hangs_costs_one_process_and_no_other_runtime),
 		cmocka_unit_test(test_a_program_that_cannot_be_opened_is_counted_and_tried_again),
 		cmocka_unit_test(

@@ -1,0 +1,228 @@
+/* Processes of a made-up /proc, and a filter whose verdicts the test decides. */
+#include <errno.h>
+#include <fcntl.h>
+
+#include "node-agent/process/procfs.h"
+#include "node-agent/runtime/runtime_processes.h"
+#include "test/lib/fake_proc.h"
+#include "test/lib/toy_runtime.h"
+#include "test/lib/unit.h"
+
+#define INTERVAL_NS 1000u
+#define PID 7
+
+struct fixture {
+	struct fake_proc proc;
+	struct runtime_processes *p;
+	enum runtime_verdict verdict;
+	int subject_error;
+	unsigned n_detected;
+	unsigned n_left;
+	bool may_wait; /* as decide() was asked last */
+};
+
+static int detect(void *ctx, const struct program_id *id)
+{
+	struct fixture *f = ctx;
+
+	(void)id;
+	f->n_detected++;
+	return 1;
+}
+
+static int read_subject(void *ctx, const struct program_id *id, struct runtime_subject *ret)
+{
+	const struct workload_facts facts = {.exe = "/bin/a", .comm = "a"};
+	const struct fixture *f = ctx;
+
+	(void)id;
+	if (f->subject_error < 0)
+		return f->subject_error;
+	return workload_new(&ret->raw, &facts);
+}
+
+static enum runtime_verdict decide(void *ctx, const struct runtime_subject *s, bool may_wait)
+{
+	struct fixture *f = ctx;
+
+	assert_string_equal(s->raw->container_id, "/process/a");
+	f->may_wait = may_wait;
+	/* as the real one: what may not wait is decided */
+	return f->verdict == RUNTIME_UNDECIDED && !may_wait ? RUNTIME_PROFILED : f->verdict;
+}
+
+static void leave(void *ctx, struct runtime_process *p)
+{
+	struct fixture *f = ctx;
+
+	assert_int_equal(p->id.pid, PID);
+	assert_non_null(p->session);
+	f->n_left++;
+}
+
+static void begin(struct fixture *f, enum runtime_verdict verdict)
+{
+	struct runtime_processes_config cfg;
+
+	*f = (struct fixture){.verdict = verdict};
+	fake_proc_begin(&f->proc);
+	cfg = (struct runtime_processes_config){
+		.root_fd = f->proc.root_fd,
+		.interval_ns = INTERVAL_NS,
+		.ops = &toy_runtime_ops,
+		.detect = detect,
+		.subject = read_subject,
+		.decide = decide,
+		.leave = leave,
+		.ctx = f,
+		.seen_ticks = 1, /* there was an earlier scan, so what is found now is new */
+	};
+	assert_int_equal(runtime_processes_new(&f->p, &cfg), 0);
+	fake_proc_start(&f->proc, PID, 1000, "a");
+}
+
+static void end(struct fixture *f)
+{
+	runtime_processes_free(f->p);
+	fake_proc_end(&f->proc);
+}
+
+/* Returns the number of programs. */
+static size_t scan(struct fixture *f, uint64_t now_ns)
+{
+	assert_int_equal(runtime_processes_scan(f->p, now_ns), 0);
+	return runtime_processes_count(f->p);
+}
+
+static enum runtime_baseline baseline(struct fixture *f)
+{
+	struct runtime_process *p = runtime_processes_each(f->p, NULL);
+
+	assert_non_null(p);
+	return p->baseline;
+}
+
+static void an_excluded_process_is_not_examined(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	begin(&f, RUNTIME_EXCLUDED);
+	assert_int_equal(scan(&f, 10), 0);
+	assert_int_equal(scan(&f, 20), 0);
+	assert_int_equal(f.n_detected, 0);
+	assert_int_equal(runtime_processes_excluded(f.p), 1);
+	assert_null(runtime_processes_next(f.p));
+	end(&f);
+}
+
+static void one_that_waited_for_its_name_reports_from_its_start(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	begin(&f, RUNTIME_UNDECIDED);
+	assert_int_equal(scan(&f, 10), 0);
+	assert_int_equal(f.n_detected, 0);
+	assert_int_equal(runtime_processes_undecided(f.p), 1);
+	f.verdict = RUNTIME_PROFILED;
+	assert_int_equal(scan(&f, 20), 1);
+	assert_int_equal(runtime_processes_undecided(f.p), 0);
+	assert_int_equal(baseline(&f), RUNTIME_BASELINE_ZERO);
+	end(&f);
+}
+
+static void it_waits_for_a_few_seconds_at_most(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	begin(&f, RUNTIME_UNDECIDED);
+	assert_int_equal(scan(&f, 10), 0);
+	assert_true(f.may_wait);
+	assert_int_equal(scan(&f, 10 + RUNTIME_FILTER_WAIT_NS - 1), 0);
+	assert_int_equal(scan(&f, 10 + RUNTIME_FILTER_WAIT_NS), 1);
+	assert_false(f.may_wait);
+	/* the name is asked for again later: what was decided stays meanwhile */
+	assert_int_equal(scan(&f, 20 + RUNTIME_FILTER_WAIT_NS), 1);
+	assert_true(f.may_wait);
+	assert_int_equal(f.n_left, 0);
+	end(&f);
+}
+
+static void one_that_becomes_excluded_is_left_and_may_come_back(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	begin(&f, RUNTIME_PROFILED);
+	assert_int_equal(scan(&f, 10), 1);
+	assert_int_equal(baseline(&f), RUNTIME_BASELINE_ZERO);
+	f.verdict = RUNTIME_EXCLUDED;
+	assert_int_equal(scan(&f, 20), 0);
+	assert_int_equal(f.n_left, 1);
+	assert_int_equal(runtime_processes_bytes(f.p), 0);
+	assert_int_equal(scan(&f, 30), 0);
+	assert_int_equal(f.n_left, 1);
+	/* what it counted meanwhile is not reported */
+	f.verdict = RUNTIME_PROFILED;
+	assert_int_equal(scan(&f, 40), 1);
+	assert_int_equal(baseline(&f), RUNTIME_BASELINE_NOW);
+	assert_int_equal(runtime_processes_excluded(f.p), 0);
+	end(&f);
+}
+
+static void one_whose_container_cannot_be_read_is_tried_again(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	begin(&f, RUNTIME_PROFILED);
+	f.subject_error = -ESRCH;
+	assert_int_equal(scan(&f, 10), 0);
+	assert_int_equal(f.n_detected, 0);
+	f.subject_error = 0;
+	assert_int_equal(scan(&f, 20), 1);
+	end(&f);
+}
+
+static void the_environment_and_the_container_of_a_process_are_read(void **state)
+{
+	AUTO_CLOSE int root = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	CLEANUP(profile_filter_freep) struct profile_filter *filter = NULL;
+	const struct profile_filter_config cfg = {.denylist = "/no-such-thing/"};
+	struct runtime_filter f = {NULL, NULL};
+	struct runtime_subject s = {0};
+	struct program_id id = {.pid = getpid()};
+	AUTO_CLOSE int self = procfs_open_process(root, getpid());
+	struct proc_stat st;
+
+	(void)state;
+	assert_int_equal(profile_filter_new(&filter, &cfg, NULL), 0);
+	f.filter = filter;
+	assert_int_equal(procfs_read_stat(self, &st), 0);
+	id.start_time = st.start_time + 1; /* of the next process with this pid */
+	assert_int_equal(runtime_subject_read(&s, root, &id), -ESRCH);
+	assert_null(s.raw);
+	id.start_time = st.start_time;
+	assert_int_equal(runtime_subject_read(&s, root, &id), 0);
+	assert_false(s.by_environ);
+	assert_int_equal(runtime_filter_decide(&f, &s, true), RUNTIME_PROFILED);
+	s.by_environ = true;
+	assert_int_equal(runtime_filter_decide(&f, &s, true), RUNTIME_EXCLUDED);
+	runtime_subject_fini(&s);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(an_excluded_process_is_not_examined),
+		cmocka_unit_test(one_that_waited_for_its_name_reports_from_its_start),
+		cmocka_unit_test(it_waits_for_a_few_seconds_at_most),
+		cmocka_unit_test(one_that_becomes_excluded_is_left_and_may_come_back),
+		cmocka_unit_test(one_whose_container_cannot_be_read_is_tried_again),
+		cmocka_unit_test(the_environment_and_the_container_of_a_process_are_read),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
