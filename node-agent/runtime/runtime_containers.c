@@ -17,22 +17,27 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <pthread.h>
+#include <utlist.h>
 
 #include "common/data/table.h"
-#include "node-agent/process/workload.h"
+#include "common/text/kube_names.h"
 
 struct container {
-	UT_hash_handle hh; /* by id */
-	char id[WORKLOAD_NAME_BYTES];
-	char app_id[WORKLOAD_NAME_BYTES];
+	UT_hash_handle hh;    /* by id */
+	struct workload *raw; /* a reference; NULL: the name is final */
+	bool is_pending;      /* a better name is being asked for */
+	struct container_share *shares;
 	size_t n_shares;
 	uint64_t idle_since_ns; /* 0: it has not been seen idle */
 	/* gauges: processes that have it; counters: not 0 if any process ever reported it */
 	uint32_t n_known[CONTAINER_VALUES_MAX];
 	uint64_t v[CONTAINER_VALUES_MAX];
+	const char *app_id; /* behind id */
+	char id[];
 };
 
 struct container_share {
+	struct container_share *prev, *next; /* of the same container; likewise */
 	struct runtime_containers *containers;
 	struct container *of; /* valid unless the share is disowned */
 	uint64_t generation;
@@ -50,6 +55,105 @@ struct runtime_containers {
 static bool is_gauge(const struct runtime_containers *cs, size_t value)
 {
 	return cs->cfg.values->defs[value].kind == METRIC_GAUGE;
+}
+
+/* ---- containers ---- */
+
+static void drop(struct runtime_containers *cs, struct container *c)
+{
+	HASH_DEL(cs->table, c);
+	workload_unref(c->raw);
+	table_free(c);
+	metric_set(cs->cfg.n_containers, HASH_COUNT(cs->table));
+}
+
+static int add_container(struct runtime_containers *cs, const struct container_labels *labels,
+			 struct container **ret)
+{
+	size_t id_size = strlen(labels->container_id) + 1, app_size = strlen(labels->app_id) + 1;
+	struct container *c = table_malloc(sizeof(*c) + id_size + app_size);
+
+	if (!c)
+		return -ENOMEM;
+	*c = (struct container){0};
+	memcpy(c->id, labels->container_id, id_size);
+	memcpy(c->id + id_size, labels->app_id, app_size);
+	c->app_id = c->id + id_size;
+	HASH_ADD_STR(cs->table, id, c);
+	if (!TABLE_ADDED(hh, c)) {
+		table_free(c);
+		return -ENOMEM;
+	}
+	c->raw = labels->raw ? workload_ref(labels->raw) : NULL;
+	metric_set(cs->cfg.n_containers, HASH_COUNT(cs->table));
+	*ret = c;
+	return 0;
+}
+
+/* ---- names ---- */
+
+struct container_labels container_labels_of(struct workload *w)
+{
+	return (struct container_labels){
+		.container_id = w->container_id,
+		.app_id = strcmp(w->service, w->container_id) != 0 ? w->service : "",
+		.raw = w,
+	};
+}
+
+/* Moves what c has counted, and its processes, to another container. */
+static void merge(struct runtime_containers *cs, struct container *to, struct container *c)
+{
+	struct container_share *s;
+
+	for (size_t i = 0; i < cs->cfg.values->n; i++) {
+		to->v[i] += c->v[i];
+		to->n_known[i] = is_gauge(cs, i) ? to->n_known[i] + c->n_known[i]
+						 : to->n_known[i] | c->n_known[i];
+	}
+	DL_FOREACH (c->shares, s)
+		s->of = to;
+	DL_CONCAT(to->shares, c->shares);
+	to->n_shares += c->n_shares;
+	to->idle_since_ns = 0;
+	/* the newer one is still being asked about */
+	workload_unref(to->raw);
+	to->raw = TAKE_PTR(c->raw);
+	drop(cs, c);
+}
+
+static void rename_container(struct runtime_containers *cs, struct container *c)
+{
+	CLEANUP(workload_unrefp) struct workload *named = NULL;
+	struct container_labels labels;
+	struct container *to;
+	int r = container_directory_name(cs->cfg.directory, c->raw, &named);
+	bool has_name = strcmp(named->container_id, c->raw->container_id) != 0;
+
+	c->is_pending = r == -EAGAIN && !has_name && strcmp(c->id, c->raw->container_id) == 0;
+	labels = container_labels_of(named);
+	labels.raw = c->raw;
+	/* once it has a name, it keeps one */
+	if (!has_name ||
+	    (strcmp(labels.container_id, c->id) == 0 && strcmp(labels.app_id, c->app_id) == 0))
+		return;
+	HASH_FIND_STR(cs->table, labels.container_id, to);
+	if (to == c) /* only the service is another */
+		to = NULL;
+	if (to || add_container(cs, &labels, &to) == 0)
+		merge(cs, to, c);
+}
+
+/* What has no processes is not asked about: its source has forgotten it. */
+static void rename_containers(struct runtime_containers *cs)
+{
+	struct container *c, *next;
+
+	for (c = cs->table; c; c = next) {
+		next = c->hh.next;
+		if (c->raw && (c->n_shares > 0 || c->is_pending))
+			rename_container(cs, c);
+	}
 }
 
 /* ---- scrape ---- */
@@ -80,15 +184,17 @@ static int write_family(void *ctx, size_t family, struct buf *out)
 	int r = 0;
 
 	pthread_mutex_lock(&cs->lock);
+	if (family == 0)
+		rename_containers(cs);
 	for (const struct container *c = cs->table; c && r == 0; c = c->hh.next) {
-		if (c->n_known[family] > 0)
+		if (c->n_known[family] > 0 && !c->is_pending)
 			r = write_line(out, &cs->cfg.values->defs[family], c, c->v[family]);
 	}
 	pthread_mutex_unlock(&cs->lock);
 	return r;
 }
 
-/* ---- containers ---- */
+/* ---- create and destroy ---- */
 
 int runtime_containers_new(struct runtime_containers **ret, struct metrics *ms,
 			   const struct runtime_containers_config *cfg)
@@ -110,13 +216,6 @@ int runtime_containers_new(struct runtime_containers **ret, struct metrics *ms,
 	}
 	*ret = cs;
 	return 0;
-}
-
-static void drop(struct runtime_containers *cs, struct container *c)
-{
-	HASH_DEL(cs->table, c);
-	table_free(c);
-	metric_set(cs->cfg.n_containers, HASH_COUNT(cs->table));
 }
 
 void runtime_containers_free(struct runtime_containers *cs)
@@ -156,6 +255,7 @@ void runtime_containers_disown(struct runtime_containers *cs)
 	cs->generation++;
 	for (struct container *c = cs->table; c; c = c->hh.next) {
 		c->n_shares = 0;
+		c->shares = NULL;
 		for (size_t i = 0; i < cs->cfg.values->n; i++) {
 			if (!is_gauge(cs, i))
 				continue;
@@ -166,32 +266,17 @@ void runtime_containers_disown(struct runtime_containers *cs)
 	pthread_mutex_unlock(&cs->lock);
 }
 
-static int add_container(struct runtime_containers *cs, const struct container_labels *labels,
-			 struct container **ret)
-{
-	struct container *c;
+/* ---- one process ---- */
 
+static int add_within_limit(struct runtime_containers *cs, const struct container_labels *labels,
+			    struct container **ret)
+{
 	if (HASH_COUNT(cs->table) >= RUNTIME_CONTAINERS_MAX) {
 		metric_add(cs->cfg.overflow, 1);
 		return -ENOSPC;
 	}
-	c = table_malloc(sizeof(*c));
-	if (!c)
-		return -ENOMEM;
-	*c = (struct container){0};
-	(void)snprintf(c->id, sizeof(c->id), "%s", labels->container_id);
-	(void)snprintf(c->app_id, sizeof(c->app_id), "%s", labels->app_id);
-	HASH_ADD_STR(cs->table, id, c);
-	if (!TABLE_ADDED(hh, c)) {
-		table_free(c);
-		return -ENOMEM;
-	}
-	metric_set(cs->cfg.n_containers, HASH_COUNT(cs->table));
-	*ret = c;
-	return 0;
+	return add_container(cs, labels, ret);
 }
-
-/* ---- one process ---- */
 
 static int join(struct container_share *s, const struct container_labels *labels)
 {
@@ -201,10 +286,11 @@ static int join(struct container_share *s, const struct container_labels *labels
 	pthread_mutex_lock(&cs->lock);
 	HASH_FIND_STR(cs->table, labels->container_id, s->of);
 	if (!s->of)
-		r = add_container(cs, labels, &s->of);
+		r = add_within_limit(cs, labels, &s->of);
 	if (r == 0) {
 		s->generation = cs->generation;
 		s->of->n_shares++;
+		DL_APPEND(s->of->shares, s);
 		s->of->idle_since_ns = 0;
 	}
 	pthread_mutex_unlock(&cs->lock);
@@ -217,8 +303,8 @@ int container_share_new(struct container_share **ret, struct runtime_containers 
 	struct container_share *s;
 	int r;
 
-	if (strlen(labels->container_id) >= WORKLOAD_NAME_BYTES ||
-	    strlen(labels->app_id) >= WORKLOAD_NAME_BYTES)
+	if (strlen(labels->container_id) >= KUBE_NAME_BYTES ||
+	    strlen(labels->app_id) >= KUBE_NAME_BYTES)
 		return -ENAMETOOLONG;
 	s = calloc(1, sizeof(*s));
 	if (!s)
@@ -261,8 +347,10 @@ void container_share_free(struct container_share *s)
 		if (is_gauge(cs, i))
 			take_back(s, i);
 	}
-	if (!is_disowned(s))
+	if (!is_disowned(s)) {
+		DL_DELETE(s->of->shares, s);
 		s->of->n_shares--;
+	}
 	pthread_mutex_unlock(&cs->lock);
 	free(s);
 }

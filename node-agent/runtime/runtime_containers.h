@@ -3,7 +3,9 @@
  *
  * A process contributes through a share, from its first reading until it exits. Counters of a
  * container stay when its processes have exited, and are dropped with the container some time
- * later. The number of containers is limited. Threads that read processes call these
+ * later. The number of containers is limited. A container whose name is being asked for is not
+ * shown yet, and one that gets another name is renamed with its counters: two that have one
+ * name, as when a pod's container has restarted, are one. Threads that read processes call these
  * functions, each with shares of its own, while another thread scrapes.
  */
 #ifndef NODE_AGENT_RUNTIME_RUNTIME_CONTAINERS_H
@@ -11,6 +13,8 @@
 
 #include "common/base.h"
 #include "common/telemetry/metrics.h"
+#include "node-agent/container/container_directory.h"
+#include "node-agent/process/workload.h"
 
 #define RUNTIME_CONTAINERS_MAX 1000u
 #define RUNTIME_CONTAINERS_IDLE_NS ((uint64_t)600 * 1000 * 1000 * 1000)
@@ -29,7 +33,12 @@ struct container_values {
 struct container_labels {
 	const char *container_id;
 	const char *app_id; /* "" if it is the same */
+	/* NULL: the names above are final. Otherwise they are this workload's, which is raw. */
+	struct workload *raw;
 };
+
+/* The labels of a workload. */
+struct container_labels container_labels_of(struct workload *w);
 
 struct runtime_containers_config {
 	/* counters and gauges that processes have; at most CONTAINER_VALUES_MAX */
@@ -38,6 +47,11 @@ struct runtime_containers_config {
 	struct metric *n_containers;
 	struct metric *overflow;  /* readings that were dropped: too many containers */
 	struct metric *backwards; /* counters that were less than before */
+	/*
+	 * Asked for the names of raw workloads whenever metrics are written, by the thread that
+	 * writes them; NULL: none has another name. Outlives ms.
+	 */
+	struct container_directory *directory;
 };
 
 /*

@@ -10,7 +10,8 @@ static int register_metrics(struct runtime_shared *s, struct metrics *ms)
 }
 
 int runtime_shared_new(struct runtime_shared **ret, const struct runtime_ops *ops,
-		       const void *config, struct metrics *ms)
+		       const void *config, struct container_directory *directory,
+		       struct metrics *ms)
 {
 	CLEANUP(runtime_shared_unrefp) struct runtime_shared *s = NULL;
 	int r;
@@ -31,6 +32,7 @@ int runtime_shared_new(struct runtime_shared **ret, const struct runtime_ops *op
 		.n_containers = &s->metrics[RUNTIME_METRIC_CONTAINERS],
 		.overflow = &s->metrics[RUNTIME_METRIC_CONTAINERS_OVERFLOW],
 		.backwards = &s->metrics[RUNTIME_METRIC_COUNTERS_BACKWARDS],
+		.directory = directory,
 	};
 	r = runtime_containers_new(&s->containers, ms, &containers);
 	if (r == 0)

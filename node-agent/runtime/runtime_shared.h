@@ -19,11 +19,13 @@ struct runtime_shared {
 };
 
 /*
- * With one reference. config is for ops->shared_new(). ms is freed before. Returns 0, -ENOMEM,
+ * With one reference. config is for ops->shared_new(), directory for runtime_containers.h. ms is
+ * freed before. Returns 0, -ENOMEM,
  * -EINVAL if a table of metrics is wrong, or an error of ops->shared_new().
  */
 int runtime_shared_new(struct runtime_shared **ret, const struct runtime_ops *ops,
-		       const void *config, struct metrics *ms) MUST_CHECK;
+		       const void *config, struct container_directory *directory,
+		       struct metrics *ms) MUST_CHECK;
 /* From any thread. */
 struct runtime_shared *runtime_shared_ref(struct runtime_shared *s);
 /* From any thread. NULL is allowed. */

@@ -251,7 +251,7 @@ int runtime_worker_new(struct runtime_worker **ret, struct loop *l, struct metri
 		return -ENOMEM;
 	w->cfg = *cfg;
 	set_defaults(&w->cfg);
-	r = runtime_shared_new(&w->shared, cfg->ops, cfg->config, ms);
+	r = runtime_shared_new(&w->shared, cfg->ops, cfg->config, cfg->filter.directory, ms);
 	if (r == 0)
 		r = queue_new(&w->results, MAX_RESULTS);
 	if (r == 0)

@@ -44,7 +44,7 @@ struct runtime_worker_config {
 	const void *config; /* for ops->shared_new(); borrowed until runtime_worker_new() returns */
 	const char *proc_root; /* NULL: "/proc" */
 	uint64_t interval_ns;
-	struct runtime_filter filter; /* outlives the worker */
+	struct runtime_filter filter; /* outlives the worker; names containers in metrics, too */
 	size_t history_max_bytes;     /* 0: RUNTIME_WORKER_HISTORY_BYTES */
 	uint64_t hang_ns;             /* how long a thread may stall; 0: RUNTIME_WORKER_HANG_NS */
 	void (*on_profile)(void *ctx, const struct runtime_upload *u); /* on the loop thread */

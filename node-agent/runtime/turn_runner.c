@@ -79,7 +79,7 @@ static int require_share(struct runtime_turn *t)
 {
 	CLEANUP(workload_unrefp) struct workload *workload = NULL;
 	struct runtime_process *p = t->process;
-	struct container_labels labels = {NULL, ""};
+	struct container_labels labels;
 	int r;
 
 	if (p->share)
@@ -87,7 +87,7 @@ static int require_share(struct runtime_turn *t)
 	r = read_workload(t, &workload);
 	if (r < 0)
 		return r;
-	labels.container_id = workload->container_id;
+	labels = container_labels_of(workload);
 	r = container_share_new(&p->share, t->runner->shared->containers, &labels,
 				p->baseline == RUNTIME_BASELINE_ZERO);
 	return r == -ENOSPC ? 1 : r;

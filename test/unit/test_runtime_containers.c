@@ -2,6 +2,7 @@
 #include <pthread.h>
 
 #include "common/system/clock.h"
+#include "common/system/loop.h"
 #include "node-agent/process/workload.h"
 #include "node-agent/runtime/runtime_containers.h"
 #include "node-agent/runtime/runtime_metrics.h"
@@ -43,23 +44,27 @@ static const struct metric_def own_defs[RUNTIME_METRICS] = {
 };
 METRIC_TABLE(own_table, own_defs);
 
-static const struct container_labels labels_a = {"/k8s/shop/cart-1/cart", "/k8s/shop/cart"};
-static const struct container_labels labels_b = {"/docker/b", ""};
+static const struct container_labels labels_a = {"/k8s/shop/cart-1/cart", "/k8s/shop/cart", NULL};
+static const struct container_labels labels_b = {"/docker/b", "", NULL};
 
 struct fixture {
 	struct metrics *ms;
 	struct runtime_containers *cs;
 	struct metric own[RUNTIME_METRICS];
 	struct buf out;
+	struct loop *loop; /* never run */
+	struct container_directory *directory;
 };
 
-static int make(struct runtime_containers **ret, struct metrics *ms, struct metric *own)
+static int make(struct runtime_containers **ret, struct metrics *ms, struct metric *own,
+		struct container_directory *directory)
 {
 	const struct runtime_containers_config cfg = {
 		.values = &value_table,
 		.n_containers = &own[RUNTIME_METRIC_CONTAINERS],
 		.overflow = &own[RUNTIME_METRIC_CONTAINERS_OVERFLOW],
 		.backwards = &own[RUNTIME_METRIC_COUNTERS_BACKWARDS],
+		.directory = directory,
 	};
 	int r = metrics_register(ms, &own_table, own, NULL);
 
@@ -81,7 +86,10 @@ static int set_up(void **state)
 	f = (struct fixture){0};
 	buf_init(&f.out, (size_t)16 << 20);
 	*state = &f;
-	return metrics_new(&f.ms) < 0 || make(&f.cs, f.ms, f.own) < 0;
+	return metrics_new(&f.ms) < 0 || loop_new(&f.loop) < 0 ||
+	       container_directory_new(&f.directory, f.loop,
+				       &(struct container_directory_config){0}) < 0 ||
+	       make(&f.cs, f.ms, f.own, f.directory) < 0;
 }
 
 static int tear_down(void **state)
@@ -90,6 +98,8 @@ static int tear_down(void **state)
 
 	runtime_containers_free(f->cs);
 	metrics_free(f->ms);
+	container_directory_free(f->directory);
+	loop_free(f->loop);
 	buf_fini(&f->out);
 	return 0;
 }
@@ -303,7 +313,7 @@ static void a_container_is_dropped_ten_minutes_after_its_last_process(void **sta
 
 static void names_are_escaped(void **state)
 {
-	const struct container_labels odd = {"/docker/a\"b\\c\nd", "e\"f"};
+	const struct container_labels odd = {"/docker/a\"b\\c\nd", "e\"f", NULL};
 	struct fixture *f = *state;
 	struct container_share *s = join(f, &odd, true);
 
@@ -315,16 +325,16 @@ static void names_are_escaped(void **state)
 
 static void names_that_are_too_long_are_refused(void **state)
 {
-	char name[WORKLOAD_NAME_BYTES + 1];
-	const struct container_labels id = {name, ""}, app = {"x", name};
+	char name[KUBE_NAME_BYTES + 1];
+	const struct container_labels id = {name, "", NULL}, app = {"x", name, NULL};
 	struct fixture *f = *state;
 	struct container_share *s = NULL;
 
 	memset(name, 'x', sizeof(name));
-	name[WORKLOAD_NAME_BYTES] = '\0';
+	name[KUBE_NAME_BYTES] = '\0';
 	assert_int_equal(container_share_new(&s, f->cs, &id, false), -ENAMETOOLONG);
 	assert_int_equal(container_share_new(&s, f->cs, &app, false), -ENAMETOOLONG);
-	name[WORKLOAD_NAME_BYTES - 1] = '\0';
+	name[KUBE_NAME_BYTES - 1] = '\0';
 	assert_int_equal(container_share_new(&s, f->cs, &id, false), 0);
 	container_share_free(s);
 }
@@ -337,7 +347,7 @@ static void containers_beyond_the_limit_are_left_out_and_counted(void **state)
 
 	for (size_t i = 0; i < RUNTIME_CONTAINERS_MAX; i++) {
 		char name[32];
-		const struct container_labels labels = {name, ""};
+		const struct container_labels labels = {name, "", NULL};
 
 		(void)snprintf(name, sizeof(name), "/docker/%zu", i);
 		shares[i] = join(f, &labels, true);
@@ -381,6 +391,140 @@ static void processes_start_and_exit_while_metrics_are_scraped(void **state)
 	assert_true(shows(f, "container_toy_alloc_bytes_total" LABELS_B "101000\n"));
 }
 
+/* ---- names ---- */
+
+static int never_ask(void *source, const char *const *ids, size_t n, container_source_done_fn done,
+		     void *ctx)
+{
+	(void)source;
+	(void)ids;
+	(void)n;
+	(void)done;
+	(void)ctx;
+	fail_msg("the loop does not run");
+	return 0;
+}
+
+static void free_nothing(void *source)
+{
+	(void)source;
+}
+
+static const struct container_source_ops never_ops = {"never", never_ask, free_nothing};
+
+/* A source that says something only when the test does. */
+static const struct container_sink *add_source(struct fixture *f)
+{
+	const struct container_source_config cfg = {
+		.ops = &never_ops,
+		.kinds = CONTAINER_KIND(CGROUP_KUBEPODS),
+	};
+	struct directory_source *slot;
+
+	assert_int_equal(container_directory_add_source(f->directory, &cfg, &slot), 0);
+	directory_source_attach(slot, f);
+	return directory_source_sink(slot);
+}
+
+static struct workload *raw_of(const char *id)
+{
+	struct workload_facts facts = {.exe = ""};
+	struct workload *w = NULL;
+
+	facts.cgroup.kind = CGROUP_KUBEPODS;
+	snprintf(facts.cgroup.id, sizeof(facts.cgroup.id), "%s", id);
+	assert_int_equal(workload_new(&w, &facts), 0);
+	return w;
+}
+
+static void name_as_cart(const struct container_sink *sink, const char *id)
+{
+	const struct container_facts facts = {
+		.id = id, .namespace = "shop", .pod = "cart-1", .name = "cart"};
+
+	sink->found(sink->ctx, &facts);
+}
+
+static void a_container_is_shown_when_its_name_is_known(void **state)
+{
+	CLEANUP(workload_unrefp) struct workload *raw = raw_of("aaaa"), *other = raw_of("bbbb");
+	const struct container_labels labels = container_labels_of(raw);
+	const struct container_labels other_labels = container_labels_of(other);
+	struct fixture *f = *state;
+	const struct container_sink *sink = add_source(f);
+	struct container_share *s = join(f, &labels, true);
+	struct container_share *unnamed = join(f, &other_labels, true);
+
+	report(s, 7);
+	report(unnamed, 8);
+	assert_false(shows(f, "container_toy_threads{"));
+	name_as_cart(sink, "aaaa");
+	assert_true(shows(f, "\ncontainer_toy_threads" LABELS_A "7\n"));
+	assert_true(shows(f, "\ncontainer_toy_alloc_bytes_total" LABELS_A "7\n"));
+	assert_false(shows(f, "aaaa"));
+	report(s, 9);
+	assert_true(shows(f, "\ncontainer_toy_threads" LABELS_A "9\n"));
+	assert_true(shows(f, "\ncontainer_toy_alloc_bytes_total" LABELS_A "9\n"));
+	assert_false(shows(f, "bbbb"));
+	container_share_free(s);
+	container_share_free(unnamed);
+}
+
+static void a_restarted_container_continues_its_counters(void **state)
+{
+	CLEANUP(workload_unrefp) struct workload *first = raw_of("aaaa"), *second = raw_of("bbbb");
+	const struct container_labels first_labels = container_labels_of(first);
+	const struct container_labels second_labels = container_labels_of(second);
+	struct fixture *f = *state;
+	const struct container_sink *sink = add_source(f);
+	struct container_share *a = join(f, &first_labels, true), *b, *c;
+
+	name_as_cart(sink, "aaaa");
+	name_as_cart(sink, "bbbb");
+	report(a, 100);
+	assert_true(shows(f, "\ncontainer_toy_alloc_bytes_total" LABELS_A "100\n"));
+	b = join(f, &second_labels, true);
+	c = join(f, &second_labels, true);
+	report(b, 10);
+	report(c, 1);
+	assert_true(shows(f, "\ncontainer_toy_alloc_bytes_total" LABELS_A "111\n"));
+	assert_true(shows(f, "\ncontainer_toy_threads" LABELS_A "111\n"));
+	assert_true(shows(f, "\ntoy_containers 1\n"));
+	container_share_free(a);
+	report(b, 20);
+	container_share_free(c);
+	assert_true(shows(f, "\ncontainer_toy_alloc_bytes_total" LABELS_A "121\n"));
+	assert_true(shows(f, "\ncontainer_toy_threads" LABELS_A "20\n"));
+	container_share_free(b);
+	assert_false(shows(f, "container_toy_threads{"));
+	/* a process of the same pod is a new container first, and has the old counters then */
+	b = join(f, &first_labels, true);
+	report(b, 1);
+	assert_true(shows(f, "\ncontainer_toy_alloc_bytes_total" LABELS_A "122\n"));
+	container_share_free(b);
+}
+
+static void shares_disowned_before_a_rename_stay_out(void **state)
+{
+	CLEANUP(workload_unrefp) struct workload *raw = raw_of("aaaa");
+	const struct container_labels labels = container_labels_of(raw);
+	struct fixture *f = *state;
+	const struct container_sink *sink = add_source(f);
+	struct container_share *old = join(f, &labels, true), *s;
+
+	report(old, 5);
+	runtime_containers_disown(f->cs);
+	s = join(f, &labels, true);
+	report(s, 2);
+	name_as_cart(sink, "aaaa");
+	assert_true(shows(f, "\ncontainer_toy_alloc_bytes_total" LABELS_A "7\n"));
+	report(old, 50);
+	container_share_free(old);
+	assert_true(shows(f, "\ncontainer_toy_alloc_bytes_total" LABELS_A "7\n"));
+	assert_true(shows(f, "\ncontainer_toy_threads" LABELS_A "2\n"));
+	container_share_free(s);
+}
+
 static int construct(void *arg)
 {
 	struct metric own[RUNTIME_METRICS] = {0};
@@ -391,7 +535,7 @@ static int construct(void *arg)
 
 	(void)arg;
 	if (r == 0)
-		r = make(&cs, ms, own);
+		r = make(&cs, ms, own, NULL);
 	if (r == 0)
 		r = container_share_new(&s, cs, &labels_a, true);
 	return r;
@@ -424,6 +568,9 @@ int main(void)
 		with_containers(names_that_are_too_long_are_refused),
 		with_containers(containers_beyond_the_limit_are_left_out_and_counted),
 		with_containers(processes_start_and_exit_while_metrics_are_scraped),
+		with_containers(a_container_is_shown_when_its_name_is_known),
+		with_containers(a_restarted_container_continues_its_counters),
+		with_containers(shares_disowned_before_a_rename_stay_out),
 		cmocka_unit_test(construction_survives_lack_of_memory),
 	};
 
