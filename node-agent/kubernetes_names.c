@@ -57,7 +57,7 @@ int kubernetes_names_add(struct container_directory *d, struct loop *l, struct m
 	CLEANUP(kube_config_fini) struct kube_config kube = {0};
 	int r;
 
-	if (o->kubernetes == KUBERNETES_OFF ||
+	if (o->kubernetes_api == KUBERNETES_OFF ||
 	    (!is_asked_for && !kube_config_in_cluster(KUBE_SERVICE_ACCOUNT_DIR)))
 		return 0;
 	r = load_config(&kube, o, err);

@@ -186,9 +186,9 @@ const struct option_def node_option_defs[] = {
 		 "container.image.name, namespace and pod with profiles of containers; auto: if "
 		 "the "
 		 "receiver is a coroot-cluster-agent that stores profiles itself"},
-	{.name = "kubernetes",
+	{.name = "kubernetes-api",
 	 .type = OPTION_ENUM,
-	 .offset = FIELD(kubernetes),
+	 .offset = FIELD(kubernetes_api),
 	 .def = "auto",
 	 .choices = kubernetes_modes,
 	 .help = "auto: learn from the Kubernetes API who controls the pods of this node, and "

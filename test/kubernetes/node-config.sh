@@ -4,7 +4,7 @@
 set -eu
 dir=$1 node=$2 ip=$3 cgroup=$4
 state=$dir/node
-mkdir -p "$state/cni" "$state/kubelet" "$state/run"
+mkdir -p "$state/cni" "$state/kubelet" "$state/manifests" "$state/run"
 
 cat >"$state/cni/10-bridge.conflist" <<END
 {"cniVersion": "1.0.0", "name": "bridge", "plugins": [
@@ -65,6 +65,8 @@ maxOpenFiles: $(ulimit -n)
 clusterDomain: cluster.local
 clusterDNS: [10.96.0.10]
 resolvConf: ""
+staticPodPath: "$state/manifests"
+fileCheckFrequency: 1s
 podLogsDir: "$dir/log/pods"
 volumePluginDir: "$state/kubelet/volume-plugins"
 evictionHard: {memory.available: "0%", nodefs.available: "0%", nodefs.inodesFree: "0%", imagefs.available: "0%"}

@@ -1,0 +1,225 @@
+// One workload, one name: what the node-agent samples, what it reads from Go's memory, and what the
+// cluster-agent scrapes are stored under the same service and the same pod, whichever kind of
+// workload the pod belongs to.
+"use strict";
+
+const assert = require("node:assert");
+const fs = require("node:fs");
+const path = require("node:path");
+const { after, before, test } = require("node:test");
+const { KubeCluster } = require("./lib/kube_cluster");
+const { startScraper } = require("./lib/scraping_agents");
+const { goVersions, waitReady, workloadPod } = require("./lib/workload_pods");
+const { startNode } = require("../e2e/lib/daemon");
+const { api, sql } = require("../e2e/lib/query");
+const { eventually } = require("../e2e/lib/wait");
+
+const cluster = KubeCluster.shared();
+const newest = goVersions.at(-1);
+const namespace = "shop";
+const scrapeOn = { "coroot.com/profile-scrape": "true", "coroot.com/profile-port": "8080" };
+const load = ["-exact", "-cpu=60", "-heap-objects=100"];
+
+const SAMPLED = "ebpf:cpu:nanoseconds";
+const READ = "go_runtime:heap_inuse_space:bytes";
+const SCRAPED = ["go:heap_inuse_space:bytes", "go:profile_cpu:nanoseconds"];
+const TYPES = [SAMPLED, ...SCRAPED, READ].sort();
+
+// As a person would start them; each pod has one container, "workload". annotations: of the pod
+function podOf(name, annotations = scrapeOn) {
+  return workloadPod({
+    name,
+    namespace,
+    goVersion: newest,
+    args: load,
+    annotations,
+    labels: { app: name },
+  });
+}
+function templateOf(name, restartPolicy) {
+  const { metadata, spec } = podOf(name);
+  const { annotations, labels } = metadata;
+  return { metadata: { annotations, labels }, spec: { ...spec, restartPolicy } };
+}
+function controller(kind, name, spec = {}) {
+  const metadata = { name, namespace };
+  const selector = { matchLabels: { app: name } };
+  const template = templateOf(name);
+  return { apiVersion: "apps/v1", kind, metadata, spec: { selector, template, ...spec } };
+}
+function job(name) {
+  return {
+    apiVersion: "batch/v1",
+    kind: "Job",
+    metadata: { name, namespace },
+    spec: { template: templateOf(name, "Never") },
+  };
+}
+function cronJob(name) {
+  const jobTemplate = { spec: { template: templateOf(name, "Never") } };
+  return {
+    apiVersion: "batch/v1",
+    kind: "CronJob",
+    metadata: { name, namespace },
+    // "kubectl create job" plays the clock
+    spec: { schedule: "0 0 1 1 *", suspend: true, jobTemplate },
+  };
+}
+
+const manifest = path.join(process.env.KN_DIR, "node/manifests/agentd.json");
+
+// Name of the workload → how its pod is found.
+const workloads = {
+  catalog: {}, // a Deployment; pods are found by their label
+  orders: { pod: "orders-0" },
+  edge: {},
+  migrate: {},
+  nightly: {},
+  adhoc: { pod: "adhoc" },
+  agentd: { pod: "agentd-testnode" }, // a static pod
+};
+
+async function create() {
+  await cluster.post("/api/v1/namespaces", { metadata: { name: namespace } });
+  await cluster.apply(
+    controller("Deployment", "catalog"),
+    controller("StatefulSet", "orders", { serviceName: "orders" }),
+    controller("DaemonSet", "edge"),
+    job("migrate"),
+    cronJob("nightly"),
+    podOf("adhoc"),
+  );
+  const minutes = Math.floor(Date.now() / 60e3);
+  await cluster.kubectl(
+    "-n",
+    namespace,
+    "create",
+    "job",
+    `nightly-${minutes}`,
+    "--from=cronjob/nightly",
+  );
+  fs.writeFileSync(manifest, JSON.stringify(podOf("agentd")));
+}
+
+async function findPod(name, { pod }) {
+  const { items } = await cluster.get(`/api/v1/namespaces/${namespace}/pods`);
+  return items.find((p) => (pod ? p.metadata.name === pod : p.metadata.labels?.app === name));
+}
+
+const pods = {};
+const agents = [];
+let store;
+let kubeconfig;
+
+const startAgent = (args = []) =>
+  startNode({
+    cluster: store,
+    interval: "3s",
+    args: [
+      `--kubeconfig=${kubeconfig}`,
+      "--node-name=testnode",
+      "--go-heap-interval=3s",
+      `--container-allowlist=^/k8s/${namespace}/`,
+      ...args,
+    ],
+  }).then((a) => {
+    agents.push(a);
+    return a;
+  });
+
+before(async () => {
+  await cluster.serviceAccount("default", "profiler", [
+    { apiGroups: [""], resources: ["pods"], verbs: ["get", "list", "watch"] },
+  ]);
+  kubeconfig = cluster.writeKubeconfig({ token: await cluster.token("default", "profiler") });
+  await create();
+  for (const [name, w] of Object.entries(workloads)) {
+    const found = await eventually(`a pod of ${name}`, () => findPod(name, w));
+    pods[name] = await waitReady(cluster, found);
+  }
+  store = await startScraper({ kubeconfig, interval: "3s", cpuDuration: "1s" });
+  agents.push(store);
+  await startAgent();
+});
+
+after(async () => {
+  fs.rmSync(manifest, { force: true });
+  for (const a of agents.reverse()) await a.stop();
+  await cluster.kubectl("delete", "namespace", namespace, "--wait=false");
+});
+
+const serviceOf = (name) => `/k8s/${namespace}/${name}`;
+
+// What the store has of a pod: type → services.
+async function storedOf(pod) {
+  const rows = await sql(
+    store,
+    `SELECT Type, groupUniqArray(ServiceName) AS services FROM profiling_samples
+     WHERE Labels['pod'] = '${pod.metadata.name}' GROUP BY Type`,
+  );
+  return Object.fromEntries(rows.map((r) => [r.Type, r.services]));
+}
+
+const uidOf = (pod) => pod.status.containerStatuses[0].containerID.replace(/.*:\/\//, "");
+
+test("all profiles of a workload stand under one name", async () => {
+  for (const [name, pod] of Object.entries(pods)) {
+    const all = await eventually(`all profiles of ${name}`, async () => {
+      const found = await storedOf(pod);
+      if (!TYPES.every((t) => found[t])) throw new Error(JSON.stringify(found));
+      return found;
+    });
+    for (const [type, services] of Object.entries(all))
+      assert.deepStrictEqual(services, [serviceOf(name)], `${type} of ${name}`);
+  }
+  // and nothing under ids
+  const ids = Object.values(pods).map((p) => `'${uidOf(p).slice(0, 12)}'`);
+  const raw = await sql(
+    store,
+    `SELECT DISTINCT ServiceName, Labels['container.id'] AS id FROM profiling_samples
+     WHERE arrayExists(i -> position(concat(ServiceName, Labels['container.id']), i) > 0, [${ids}])`,
+  );
+  assert.deepStrictEqual(raw, []);
+});
+
+test("labels say which pod, container and image it was", async () => {
+  for (const [name, pod] of Object.entries(pods)) {
+    const common = {
+      namespace,
+      pod: pod.metadata.name,
+      "k8s.namespace.name": namespace,
+      "k8s.pod.name": pod.metadata.name,
+    };
+    const rows = await sql(
+      store,
+      `SELECT DISTINCT Type, Labels FROM profiling_samples WHERE ServiceName = '${serviceOf(name)}'`,
+    );
+    for (const { Type, Labels } of rows) {
+      if (!TYPES.includes(Type)) continue;
+      const { "host.name": host, "host.id": id, "container.image.name": image, ...rest } = Labels;
+      if (SCRAPED.includes(Type)) {
+        assert.deepStrictEqual(Labels, { ...common, node: "testnode" }, name);
+        continue;
+      }
+      assert.deepStrictEqual(rest, {
+        ...common,
+        "k8s.container.name": "workload",
+        "container.id": `/k8s/${namespace}/${pod.metadata.name}/workload`,
+      });
+      assert.ok(host && id, JSON.stringify(Labels));
+      assert.match(image, /workload/);
+    }
+  }
+});
+
+test("the page lists each workload once, with all of its profiles", async () => {
+  const range = { from: Date.now() - 3600e3, to: Date.now() + 60e3 };
+  const { applications } = await api(store, "applications", range);
+  const own = applications.filter((a) => a.service.includes(namespace));
+  assert.deepStrictEqual(
+    own.map((a) => a.service).sort(),
+    Object.keys(pods).map(serviceOf).sort(),
+  );
+  for (const a of own)
+    for (const type of TYPES) assert.ok(a.types.includes(type), `${a.service} ${type}`);
+});
