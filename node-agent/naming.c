@@ -51,13 +51,15 @@ static int make_directory(struct naming *n, const struct node_options *o,
 	return r == 0 ? container_directory_register_metrics(n->directory, n->base->metrics) : r;
 }
 
-static int make_sources(struct naming *n, const struct node_options *o)
+static int make_sources(struct naming *n, const struct node_options *o,
+			const struct host_identity *host)
 {
 	const struct container_sources_config cfg = {
 		.loop = n->base->loop,
 		.directory = n->directory,
 		.host_root = o->host_root,
 		.cri_socket = o->cri_socket,
+		.node = kubernetes_node_name(o, host->name),
 	};
 
 	return container_sources_new(&n->sources, &cfg);
@@ -108,7 +110,7 @@ int naming_new(struct naming **ret, struct agent *base, const struct node_option
 		r = kubernetes_names_add(n->directory, base->loop, base->metrics, o,
 					 cfg->host->name, err);
 	if (r == 0)
-		r = make_sources(n, o);
+		r = make_sources(n, o, cfg->host);
 	if (r == 0)
 		r = make_uploads(n, o, cfg);
 	if (r == 0)

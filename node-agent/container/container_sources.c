@@ -8,6 +8,7 @@
 #include <errno.h>
 
 #include "common/telemetry/log.h"
+#include "node-agent/container/cri_source.h"
 #include "node-agent/container/docker_source.h"
 #include "node-agent/container/runtime_sockets.h"
 
@@ -15,6 +16,7 @@ struct container_sources {
 	struct loop *loop;
 	struct container_directory *directory;
 	struct runtime_sockets *sockets;
+	char *node; /* or NULL */
 };
 
 /*
@@ -80,10 +82,35 @@ static int add_docker(struct container_sources *s, const struct runtime_socket *
 	return r;
 }
 
+static int add_cri(struct container_sources *s, const struct runtime_socket *socket)
+{
+	struct container_source_config cfg = {.ops = &cri_source_ops};
+	struct directory_source *place;
+	struct cri_source *source;
+	int r;
+
+	set_kinds(&cfg, socket);
+	r = container_directory_add_source(s->directory, &cfg, &place);
+	if (r == 0) {
+		const struct cri_source_config cri = {
+			.loop = s->loop,
+			.socket = socket->path,
+			.connect = socket->connect,
+			.node = s->node,
+			.sink = directory_source_sink(place),
+		};
+
+		r = cri_source_new(&source, &cri);
+	}
+	if (r == 0)
+		directory_source_attach(place, source);
+	return r;
+}
+
 static void on_found(void *ctx, const struct runtime_socket *socket)
 {
 	struct container_sources *s = ctx;
-	int r = add_docker(s, socket);
+	int r = socket->api == RUNTIME_API_CRI ? add_cri(s, socket) : add_docker(s, socket);
 
 	if (r < 0)
 		log_warn("cannot ask a container runtime; its containers keep the names of their "
@@ -112,6 +139,8 @@ int container_sources_new(struct container_sources **ret,
 		return -ENOMEM;
 	s->loop = cfg->loop;
 	s->directory = cfg->directory;
+	if (cfg->node && !(s->node = strdup(cfg->node)))
+		return -ENOMEM;
 	r = runtime_sockets_new(&s->sockets, &sockets);
 	if (r < 0)
 		return r;
@@ -124,5 +153,6 @@ void container_sources_free(struct container_sources *s)
 	if (!s)
 		return;
 	runtime_sockets_free(s->sockets);
+	free(s->node);
 	free(s);
 }

@@ -16,6 +16,7 @@ struct container_sources_config {
 	struct container_directory *directory;
 	const char *host_root;  /* as in runtime_sockets.h */
 	const char *cri_socket; /* NULL: those in the usual places */
+	const char *node;       /* in Kubernetes; NULL if unknown */
 };
 
 /* Returns 0, -ENOMEM, or another errno if there is no thread or descriptor left. */

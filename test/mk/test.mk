@@ -4,7 +4,7 @@ src_lib     := $(filter-out test/lib/fuzz_main.c,$(sort $(wildcard test/lib/*.c)
 hdrs        := $(filter %.h,$(src_all)) $(sort $(wildcard test/lib/*.h))
 # what the formatter and the size check look at
 src_test_all := $(sort $(wildcard \
-                $(patsubst %,test/%/*.c,unit bpf store pipeline lib runner fuzz docs go-symbols go-matrix))) \
+                $(patsubst %,test/%/*.c,unit bpf store pipeline lib runner fuzz docs go-symbols go-matrix containers))) \
                 test/bench/go_cost.c test/bench/count_stacks.c
 # those that take longest begin first
 slow_tests  := $(wildcard $(patsubst %,test/unit/test_%.c,go_hang runtime_processes symbol_truth scraper \
@@ -98,6 +98,11 @@ check-go-matrix: $(go_matrix) ## profiles of Go programs of many releases agains
 
 check-go-arm64: $(call go_check,heap guest goroutines locks) ## the same for programs of arm64, emulated
 	$(Q)test/go-matrix/arm64.sh $^ "$$(test/setup/go.sh)"
+
+# ---- containers of real runtimes ----------------------------------------------
+$(O)/test/containers/cri_names: $(call obj,test/containers/cri_names.c) $(O)/libnode.a $(O)/libcommon.a
+	$(call say,LINK)
+	$(Q)mkdir -p $(@D) && $(CC) $(LDFLAGS_ALL) -o $@ $^ $(libs_node)
 
 # ---- the cluster-agent with its store ---------------------------------------
 # The engine brings its own allocator, so these run without sanitizers and failing allocations.

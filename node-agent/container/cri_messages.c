@@ -1,0 +1,283 @@
+/*
+ * A gRPC message is one byte that says whether it is compressed, four bytes of length, and
+ * protobuf. The outermost message of a list is walked by hand, and protobuf-c unpacks its elements
+ * one by one into an arena that is cleared after each (as pprof_decode.c does): the whole list
+ * unpacked at once would take several times its size before the first limit could refuse it.
+ */
+#include "node-agent/container/cri_messages.h"
+
+#include <errno.h>
+
+#include "common/data/arena.h"
+#include "common/pprof/pprof_wire.h"
+#include "common/text/parse.h"
+#include "proto/cri.pb-c.h"
+
+#define FRAME_HEAD_BYTES 5
+#define ELEMENTS_FIELD 1 /* of each kind of list */
+
+/* An element being decoded. */
+struct decoder {
+	const struct cri_visitor *visitor;
+	struct arena arena;
+	ProtobufCAllocator allocator; /* on arena */
+	size_t missed;                /* size of the allocation that failed; 0: none */
+};
+
+typedef bool (*element_fn)(struct decoder *d, const struct wire_field *f);
+
+static void *decoder_alloc(void *decoder, size_t size)
+{
+	struct decoder *d = decoder;
+	void *p = arena_alloc(&d->arena, size);
+
+	if (!p)
+		d->missed = size;
+	return p;
+}
+
+static void decoder_free(void *decoder, void *p)
+{
+	/* arena_clear() frees all of an element at once */
+	(void)decoder, (void)p;
+}
+
+static void decoder_init(struct decoder *d, const struct cri_visitor *v)
+{
+	*d = (struct decoder){
+		.visitor = v,
+		.allocator = {decoder_alloc, decoder_free, d},
+	};
+	arena_init(&d->arena, CRI_ELEMENT_MAX_BYTES);
+}
+
+/* Why protobuf-c has returned NULL. */
+static int decoder_error(struct decoder *d)
+{
+	return d->missed ? arena_error(&d->arena, d->missed) : -EBADMSG;
+}
+
+/* ---- frames ----------------------------------------------------------------------------- */
+
+static int put_head(struct buf *out, size_t len)
+{
+	const uint8_t head[FRAME_HEAD_BYTES] = {0, (uint8_t)(len >> 24), (uint8_t)(len >> 16),
+						(uint8_t)(len >> 8), (uint8_t)len};
+
+	return buf_add(out, head, sizeof(head));
+}
+
+/* An answer to one request has exactly one message. */
+static int open_frame(const void *data, size_t len, struct wire_reader *ret)
+{
+	const uint8_t *p = data;
+	size_t body_len;
+
+	if (len < FRAME_HEAD_BYTES || p[0] != 0)
+		return -EBADMSG;
+	body_len = (size_t)p[1] << 24 | (size_t)p[2] << 16 | (size_t)p[3] << 8 | p[4];
+	if (body_len != len - FRAME_HEAD_BYTES || body_len > CRI_ANSWER_MAX_BYTES)
+		return -EBADMSG;
+	*ret = (struct wire_reader){p + FRAME_HEAD_BYTES, p + len};
+	return 0;
+}
+
+int cri_put_empty_request(struct buf *out)
+{
+	return put_head(out, 0);
+}
+
+int cri_put_list_request(struct buf *out, const char *id)
+{
+	Runtime__V1__ListRequest request = RUNTIME__V1__LIST_REQUEST__INIT;
+	Runtime__V1__Filter filter = RUNTIME__V1__FILTER__INIT;
+	size_t len;
+	int r;
+
+	if (id) {
+		/* protobuf-c's strings are not const, although it only reads them */
+		filter.id = (char *)(uintptr_t)id;
+		request.filter = &filter;
+	}
+	len = runtime__v1__list_request__get_packed_size(&request);
+	r = put_head(out, len);
+	if (r == 0)
+		r = buf_reserve(out, len);
+	if (r < 0)
+		return r;
+	runtime__v1__list_request__pack(&request, (uint8_t *)out->data + out->len);
+	out->len += len;
+	out->data[out->len] = '\0';
+	return 0;
+}
+
+/* ---- elements --------------------------------------------------------------------------- */
+
+static const char *entry(Runtime__V1__Entry *const *entries, size_t n, const char *key)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (strcmp(entries[i]->key, key) == 0)
+			return entries[i]->value;
+	}
+	return "";
+}
+
+static const char *image_of(const Runtime__V1__Container *m)
+{
+	if (!m->image)
+		return "";
+	/* newer kubelets pass on what the user wrote beside the id of the image */
+	return m->image->user_specified_image[0] ? m->image->user_specified_image : m->image->image;
+}
+
+static bool visit_container(struct decoder *d, const struct wire_field *f)
+{
+	const Runtime__V1__Container *m =
+		runtime__v1__container__unpack(&d->allocator, f->len, f->data);
+	struct cri_container c;
+
+	if (!m)
+		return false;
+	c = (struct cri_container){
+		.id = m->id,
+		.sandbox_id = m->pod_sandbox_id,
+		.name = m->metadata ? m->metadata->name : "",
+		.image = image_of(m),
+		.image_id = m->image_id[0] ? m->image_id : m->image_ref,
+		.namespace = entry(m->labels, m->n_labels, "io.kubernetes.pod.namespace"),
+		.pod = entry(m->labels, m->n_labels, "io.kubernetes.pod.name"),
+		.pod_uid = entry(m->labels, m->n_labels, "io.kubernetes.pod.uid"),
+		.is_running = m->state == RUNTIME__V1__CONTAINER_STATE__CONTAINER_RUNNING,
+	};
+	d->visitor->container(d->visitor->ctx, &c);
+	return true;
+}
+
+static bool visit_sandbox(struct decoder *d, const struct wire_field *f)
+{
+	const Runtime__V1__PodSandbox *m =
+		runtime__v1__pod_sandbox__unpack(&d->allocator, f->len, f->data);
+	const char *source, *wish;
+	struct cri_sandbox s;
+
+	if (!m)
+		return false;
+	source = entry(m->annotations, m->n_annotations, "kubernetes.io/config.source");
+	wish = entry(m->annotations, m->n_annotations, "coroot.com/ebpf-profiling");
+	s = (struct cri_sandbox){
+		.id = m->id,
+		.namespace = m->metadata ? m->metadata->namespace_ : "",
+		.pod = m->metadata ? m->metadata->name : "",
+		.pod_uid = m->metadata ? m->metadata->uid : "",
+		.is_static = strcmp(source, "file") == 0 || strcmp(source, "http") == 0,
+		.profiling_disabled = strcmp(wish, "disabled") == 0,
+	};
+	d->visitor->sandbox(d->visitor->ctx, &s);
+	return true;
+}
+
+static bool visit_image(struct decoder *d, const struct wire_field *f)
+{
+	const Runtime__V1__Image *m = runtime__v1__image__unpack(&d->allocator, f->len, f->data);
+	struct cri_image i;
+
+	if (!m)
+		return false;
+	i = (struct cri_image){.id = m->id, .name = m->n_repo_tags ? m->repo_tags[0] : ""};
+	d->visitor->image(d->visitor->ctx, &i);
+	return true;
+}
+
+/* Returns how many elements were skipped, or -errno. */
+static int visit(struct decoder *d, struct wire_reader *r, element_fn fn)
+{
+	struct wire_field f;
+	int n_skipped = 0, n, error;
+
+	while ((n = wire_reader_read_field(r, &f)) == 1) {
+		if (f.number != ELEMENTS_FIELD)
+			continue;
+		if (f.type != WIRE_BYTES)
+			return -EBADMSG;
+		d->missed = 0;
+		if (!fn(d, &f)) {
+			error = decoder_error(d);
+			if (error != -EFBIG)
+				return error;
+			n_skipped++;
+		}
+		arena_clear(&d->arena);
+	}
+	return n < 0 ? n : n_skipped;
+}
+
+static int visit_list(const void *data, size_t len, const struct cri_visitor *v, element_fn fn)
+{
+	struct wire_reader reader;
+	struct decoder d;
+	int r;
+
+	r = open_frame(data, len, &reader);
+	if (r < 0)
+		return r;
+	decoder_init(&d, v);
+	r = visit(&d, &reader, fn);
+	arena_fini(&d.arena);
+	return r;
+}
+
+int cri_visit_containers(const void *data, size_t len, const struct cri_visitor *v)
+{
+	return visit_list(data, len, v, visit_container);
+}
+
+int cri_visit_sandboxes(const void *data, size_t len, const struct cri_visitor *v)
+{
+	return visit_list(data, len, v, visit_sandbox);
+}
+
+int cri_visit_images(const void *data, size_t len, const struct cri_visitor *v)
+{
+	return visit_list(data, len, v, visit_image);
+}
+
+int cri_parse_version(const void *data, size_t len, struct cri_version *ret)
+{
+	const Runtime__V1__VersionResponse *m;
+	struct wire_reader reader;
+	struct decoder d;
+	int r;
+
+	r = open_frame(data, len, &reader);
+	if (r < 0)
+		return r;
+	decoder_init(&d, NULL);
+	m = runtime__v1__version_response__unpack(&d.allocator, (size_t)(reader.end - reader.p),
+						  reader.p);
+	if (m) {
+		snprintf(ret->runtime, sizeof(ret->runtime), "%s", m->runtime_name);
+		snprintf(ret->version, sizeof(ret->version), "%s", m->runtime_version);
+	} else {
+		r = decoder_error(&d) == -ENOMEM ? -ENOMEM : -EBADMSG;
+	}
+	arena_fini(&d.arena);
+	return r;
+}
+
+/* ---- errors ----------------------------------------------------------------------------- */
+
+int cri_error(int http_status, const char *grpc_status)
+{
+	/* grpc/statuscodes */
+	static const int errors[] = {
+		[0] = 0,       [4] = -ETIMEDOUT,   [5] = -ENOENT,  [7] = -EACCES,
+		[8] = -EAGAIN, [12] = -EOPNOTSUPP, [14] = -EAGAIN, [16] = -EACCES,
+	};
+	uint64_t code;
+
+	if (!grpc_status)
+		return http_status == 404 ? -EOPNOTSUPP : -EBADMSG;
+	if (parse_u64(grpc_status, strlen(grpc_status), 0, ARRAY_SIZE(errors) - 1, &code) < 0)
+		return -EIO;
+	return code == 0 || errors[code] ? errors[code] : -EIO;
+}
