@@ -29,6 +29,7 @@
 #include "node-agent/node_options.h"
 #include "node-agent/node_status.h"
 #include "node-agent/process/cgroup_hierarchy.h"
+#include "node-agent/process/name_rules.h"
 #include "node-agent/process/process_table.h"
 #include "node-agent/process/profile_filter.h"
 #include "node-agent/profile/profile_worker.h"
@@ -54,6 +55,7 @@ struct node_agent {
 	struct host_identity host;
 	struct agent base;
 	struct node_status *status;
+	struct name_rules *name_rules;
 	struct process_table *processes;
 	struct process_listener process_log;
 	struct naming *naming;
@@ -358,6 +360,7 @@ static int make_filter(struct node_agent *a, struct err *err)
 	const struct profile_filter_config cfg = {
 		.allowlist = a->o->container_allowlist,
 		.denylist = a->o->container_denylist,
+		.no_unmanaged = !node_options_profile_unmanaged(a->o),
 	};
 
 	if (proc_fd < 0)
@@ -403,6 +406,15 @@ static int make_naming(struct node_agent *a, struct err *err)
 	return r == 0 ? naming_new(&a->naming, &a->base, a->o, &cfg, err) : r;
 }
 
+static int make_processes(struct node_agent *a, struct err *err)
+{
+	struct process_table_config cfg = {0};
+	int r = name_rules_new(&a->name_rules, a->o->name_rules, err);
+
+	cfg.name_rules = a->name_rules;
+	return r == 0 ? process_table_new(&a->processes, &cfg, err) : r;
+}
+
 /* The parts that need privileges, which may be missing. */
 static int make_sampling(struct node_agent *a, struct err *err)
 {
@@ -415,7 +427,7 @@ static int make_sampling(struct node_agent *a, struct err *err)
 
 	r = process_table_check_namespace("/proc", err);
 	if (r == 0)
-		r = process_table_new(&a->processes, &(struct process_table_config){0}, err);
+		r = make_processes(a, err);
 	if (r < 0)
 		return r;
 	a->process_log = (struct process_listener){log_snapshot, log_exit, NULL, NULL};
@@ -461,6 +473,7 @@ static int make_workers(struct node_agent *a, struct err *err)
 		.config = &profiler,
 		.interval_ns = a->o->go_heap_interval_ns,
 		.filter = {a->filter, naming_directory(a->naming)},
+		.name_rules = a->name_rules,
 		.on_profile = on_go_profile,
 		.ctx = a,
 	};
@@ -530,6 +543,7 @@ void node_agent_free(struct node_agent *a)
 	sampler_free(a->sampler);
 	cycle_free(a->cycle);
 	process_table_free(a->processes);
+	name_rules_unref(a->name_rules);
 	naming_free(a->naming);
 	container_cost_free(a->cost);
 	cgroup_hierarchy_free(a->hierarchy);

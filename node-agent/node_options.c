@@ -4,6 +4,7 @@
 
 #include "common/system/clock.h"
 #include "node-agent/container/runtime_sockets.h"
+#include "node-agent/process/name_rules.h"
 #include "node-agent/process/profile_filter.h"
 
 #define FIELD(name) offsetof(struct node_options, name)
@@ -44,6 +45,13 @@ static const char *const extra_labels_modes[] = {
 static const char *const kubernetes_modes[] = {
 	[KUBERNETES_AUTO] = "auto",
 	[KUBERNETES_OFF] = "off",
+	NULL,
+};
+
+static const char *const unmanaged_modes[] = {
+	[UNMANAGED_AUTO] = "auto",
+	[UNMANAGED_ON] = "on",
+	[UNMANAGED_OFF] = "off",
 	NULL,
 };
 
@@ -209,6 +217,20 @@ const struct option_def node_option_defs[] = {
 	 .offset = FIELD(node_name),
 	 .value = "NAME",
 	 .help = "name of this node in Kubernetes; unset: the host's name"},
+	{.name = "profile-unmanaged",
+	 .type = OPTION_ENUM,
+	 .offset = FIELD(profile_unmanaged),
+	 .def = "auto",
+	 .choices = unmanaged_modes,
+	 .help = "profile processes outside containers, units and machines, such as those of "
+		 "login sessions; auto: unless the agent runs in Kubernetes"},
+	{.name = "name-rule",
+	 .type = OPTION_LIST,
+	 .offset = FIELD(name_rules),
+	 .value = "REGEX=NAME",
+	 .help = "name of such processes whose executable's path, followed by a space and the "
+		 "script's name if there is one, matches the regular expression; NAME may have \\1 "
+		 "to \\9; repeatable, the first match wins"},
 	{.name = "log-level",
 	 .type = OPTION_ENUM,
 	 .offset = FIELD(log_level),
@@ -237,6 +259,22 @@ static int check_lists(const struct node_options *o, struct err *err)
 	return r;
 }
 
+static int check_name_rules(const struct node_options *o, struct err *err)
+{
+	struct name_rules *rules = NULL;
+	int r = name_rules_new(&rules, o->name_rules, err);
+
+	name_rules_unref(rules);
+	return r;
+}
+
+bool node_options_profile_unmanaged(const struct node_options *o)
+{
+	if (o->profile_unmanaged == UNMANAGED_AUTO)
+		return !getenv("KUBERNETES_SERVICE_HOST");
+	return o->profile_unmanaged == UNMANAGED_ON;
+}
+
 int node_options_check(const struct node_options *o, struct err *err)
 {
 	if (!o->collector_endpoint && !o->profiles_endpoint)
@@ -259,5 +297,5 @@ int node_options_check(const struct node_options *o, struct err *err)
 		return err_set(err, -EINVAL,
 			       "--collector-endpoint: \"%s\" is not an http:// or https:// URL",
 			       o->collector_endpoint);
-	return check_lists(o, err);
+	return check_lists(o, err) ?: check_name_rules(o, err);
 }

@@ -35,6 +35,12 @@ enum kubernetes_mode {
 	KUBERNETES_OFF,
 };
 
+enum unmanaged_mode {
+	UNMANAGED_AUTO, /* on outside Kubernetes */
+	UNMANAGED_ON,
+	UNMANAGED_OFF,
+};
+
 struct node_options {
 	char *listen;
 	char *collector_endpoint;
@@ -61,10 +67,15 @@ struct node_options {
 	char *kubeconfig;
 	char *kube_context;
 	char *node_name;
+	enum unmanaged_mode profile_unmanaged;
+	char *name_rules; /* a rule per line */
 	enum log_level log_level;
 };
 
 extern const struct option_def node_option_defs[];
+
+/* Whether bare processes are profiled; auto is decided by the environment of the agent. */
+bool node_options_profile_unmanaged(const struct node_options *o);
 
 /* Contradictions between options: -EINVAL with one line in err. */
 int node_options_check(const struct node_options *o, struct err *err) MUST_CHECK;

@@ -115,9 +115,11 @@ static int read_mappings(struct process_snapshot *s, struct file_registry *files
  * leaves its name as the only fact. If it has executed another program since the sample
  * (changed), its executable is not the one of the sample, but its cgroup still is.
  */
-static int fill_names(struct process_snapshot *s, int proc_fd, bool changed)
+static int fill_names(struct process_snapshot *s, struct process_namer *namer, int proc_fd,
+		      bool changed)
 {
-	struct workload_facts facts = {.comm = s->comm, .kernel_thread = s->kernel_thread};
+	struct workload_facts facts = {
+		.comm = s->comm, .kernel_thread = s->kernel_thread, .namer = namer};
 	int r = -ENOENT;
 
 	if (proc_fd >= 0 && !changed)
@@ -170,8 +172,8 @@ static int open_same(int root_fd, const struct process_identity *id, bool *ret_c
 	return TAKE_FD(fd);
 }
 
-int process_read(int root_fd, struct file_registry *files, const struct process_identity *id,
-		 struct process_reading *ret)
+int process_read(int root_fd, struct file_registry *files, struct process_namer *namer,
+		 const struct process_identity *id, struct process_reading *ret)
 {
 	CLEANUP(process_snapshot_unrefp) struct process_snapshot *s = NULL;
 	bool cut = false, changed = false;
@@ -189,7 +191,7 @@ int process_read(int root_fd, struct file_registry *files, const struct process_
 
 	if (!id->kernel_thread)
 		fd = open_same(root_fd, id, &changed);
-	r = fill_names(s, fd, changed);
+	r = fill_names(s, namer, fd, changed);
 	if (r == 0 && fd >= 0 && !changed)
 		r = read_mappings(s, files, fd, &cut);
 	if (r < 0)

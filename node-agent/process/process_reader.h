@@ -9,6 +9,7 @@
 #include "node-agent/process/process_snapshot.h"
 
 struct file_registry;
+struct process_namer;
 
 #define PROCESS_MAX_MAPPINGS 16384 /* executable ones; JIT compilers make some thousands */
 #define PROCESS_MAX_MAPS_BYTES ((size_t)64 * 1024 * 1024) /* some 700,000 lines: half a second */
@@ -32,8 +33,8 @@ struct process_reading {
  * Returns 0 and a snapshot, which is marked as unreadable if the process has exited or
  * executes another program, or -ENOMEM.
  */
-int process_read(int root_fd, struct file_registry *files, const struct process_identity *id,
-		 struct process_reading *ret) MUST_CHECK;
+int process_read(int root_fd, struct file_registry *files, struct process_namer *namer,
+		 const struct process_identity *id, struct process_reading *ret) MUST_CHECK;
 
 /* Whether names, mappings and files are the same. */
 bool process_snapshots_equal(const struct process_snapshot *a, const struct process_snapshot *b);

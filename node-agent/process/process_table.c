@@ -30,6 +30,7 @@
 #include "common/data/table.h"
 #include "common/system/clock.h"
 #include "node-agent/process/file_registry.h"
+#include "node-agent/process/process_namer.h"
 #include "node-agent/process/process_reader.h"
 #include "node-agent/process/procfs.h"
 
@@ -60,6 +61,7 @@ struct process {
 struct process_table {
 	struct process *processes;
 	struct file_registry *files;
+	struct process_namer *namer;
 	struct process_listener *listeners; /* in order of subscription */
 	int root_fd;                        /* of /proc */
 	uint64_t ns_per_tick;               /* of start times */
@@ -107,6 +109,8 @@ int process_table_new(struct process_table **ret, const struct process_table_con
 	t->root_fd = -1;
 	t->ns_per_tick = NS_PER_S / (uint64_t)(ticks_per_s > 0 ? ticks_per_s : 100);
 	r = file_registry_new(&t->files, choose_max_files(cfg->max_open_files));
+	if (r == 0)
+		r = process_namer_new(&t->namer, cfg->name_rules);
 	if (r < 0)
 		return r;
 	t->root_fd = open(proc_root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -134,6 +138,7 @@ void process_table_free(struct process_table *t)
 		next = p->hh.next;
 		free_process(t, p);
 	}
+	process_namer_free(t->namer);
 	file_registry_free(t->files);
 	closep(&t->root_fd);
 	free(t);
@@ -307,7 +312,7 @@ static int read_process(struct process_table *t, const struct process *p,
 	int r;
 
 	snprintf(id.comm, sizeof(id.comm), "%s", seen->comm);
-	r = process_read(t->root_fd, t->files, &id, ret);
+	r = process_read(t->root_fd, t->files, t->namer, &id, ret);
 	if (r < 0)
 		return r;
 	t->stats.snapshots++;

@@ -18,11 +18,13 @@
 #include "common/err.h"
 #include "node-agent/process/process_snapshot.h"
 
+struct name_rules;
 struct process_table;
 
 struct process_table_config {
-	const char *proc_root; /* NULL: "/proc" */
-	size_t max_open_files; /* of executables; 0: half of RLIMIT_NOFILE, at most 16384 */
+	const char *proc_root;         /* NULL: "/proc" */
+	size_t max_open_files;         /* of executables; 0: half of RLIMIT_NOFILE, at most 16384 */
+	struct name_rules *name_rules; /* for bare processes; borrowed; NULL: none */
 };
 
 /* What a sample says about its process. */

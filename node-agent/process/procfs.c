@@ -10,6 +10,7 @@
 
 #define STAT_MAX_BYTES 4096
 #define FIELD_PARENT 4 /* as proc(5) counts them */
+#define FIELD_TERMINAL 7
 #define FIELD_FLAGS 9
 #define FIELD_START_TIME 22
 #define FIRST_FIELD_AFTER_COMM 3
@@ -38,7 +39,7 @@ int proc_stat_parse(const char *text, size_t len, struct proc_stat *ret)
 	const char *open = memchr(text, '(', len), *close = memrchr(text, ')', len);
 	const char *end = text + len;
 	struct proc_stat s = {0};
-	uint64_t parent, flags;
+	uint64_t parent, flags, terminal;
 	size_t comm_len;
 
 	if (!open || !close || close < open || end - close < 3)
@@ -52,6 +53,8 @@ int proc_stat_parse(const char *text, size_t len, struct proc_stat *ret)
 		comm_len = sizeof(s.comm) - 1;
 	memcpy(s.comm, open + 1, comm_len);
 	s.parent = (pid_t)parent;
+	/* the number of a device: negative if it is large */
+	s.terminal = take_field(close + 2, end, FIELD_TERMINAL, &terminal) < 0 || terminal != 0;
 	s.kernel_thread = flags & PF_KTHREAD;
 	s.ended = close[2] == 'Z' || close[2] == 'X';
 	*ret = s;

@@ -20,7 +20,8 @@ struct proc_stat {
 	pid_t parent;        /* 0 if it is outside our PID namespace */
 	uint64_t start_time; /* clock ticks since boot */
 	bool kernel_thread;
-	bool ended; /* a zombie; if it is the leader, other threads may still run */
+	bool terminal; /* has a controlling one */
+	bool ended;    /* a zombie; if it is the leader, other threads may still run */
 };
 
 /* Parses the text of /proc/<pid>/stat. Pure. Returns 0 or -EBADMSG. */

@@ -1,9 +1,9 @@
 /*
  * The name of a workload is what an operator would call it without access to any API: the runtime
- * and the short id for a container, the unit for a service, else the executable. Processes
- * outside containers and units (login sessions, CI jobs) are grouped by executable and not by
- * comm, because interpreters and thread pools rename their processes at will; comm is used
- * if nothing else can be read.
+ * and the short id for a container, the unit for a service. Processes outside containers and
+ * units (login sessions, builds, CI jobs) are named by what they and their ancestors execute
+ * (unmanaged_name.h), and not by comm, because interpreters and thread pools rename their
+ * processes at will; comm is used if nothing else can be read.
  */
 #include "node-agent/process/workload.h"
 
@@ -12,11 +12,11 @@
 #include "common/data/buf.h"
 #include "common/system/fs.h"
 #include "common/text/utf8.h"
+#include "node-agent/process/process_namer.h"
 #include "node-agent/process/procfs.h"
+#include "node-agent/process/program_name.h"
 
 #define CGROUP_MAX_BYTES 65536
-
-#define DELETED " (deleted)"
 
 static const char *const folders[] = {
 	[CGROUP_NONE] = "process",
@@ -34,17 +34,10 @@ static const char *const folders[] = {
 
 static void process_name(const struct workload_facts *f, char *ret, size_t size)
 {
-	const char *slash = strrchr(f->exe, '/');
-	const char *name = slash ? slash + 1 : f->exe;
-	size_t len = strlen(name), deleted = strlen(DELETED);
+	struct program program;
 
-	if (len > deleted && strcmp(name + len - deleted, DELETED) == 0)
-		len -= deleted;
-	if (len == 0) {
-		name = f->comm && f->comm[0] ? f->comm : "unknown";
-		len = strlen(name);
-	}
-	snprintf(ret, size, "/process/%.*s", (int)len, name);
+	program_parse(f->exe, f->comm && f->comm[0] ? f->comm : NULL, NULL, 0, &program);
+	snprintf(ret, size, "/process/%s", program.name);
 }
 
 static void service_name(const struct workload_facts *f, char ret[static WORKLOAD_NAME_BYTES])
@@ -55,6 +48,8 @@ static void service_name(const struct workload_facts *f, char ret[static WORKLOA
 
 	if (f->kernel_thread)
 		snprintf(ret, WORKLOAD_NAME_BYTES, WORKLOAD_KERNEL);
+	else if (c->kind == CGROUP_NONE && f->name)
+		snprintf(ret, WORKLOAD_NAME_BYTES, "%s", f->name);
 	else if (c->kind == CGROUP_NONE)
 		process_name(f, ret, WORKLOAD_NAME_BYTES);
 	else if (c->kind == CGROUP_SYSTEMD)
@@ -130,9 +125,26 @@ int workload_new_named(struct workload **ret, const struct workload *raw,
 	return make(ret, raw->kind, raw->runtime_id, names);
 }
 
+/* Completes facts whose cgroup and executable are known. Returns 0 or -ENOMEM. */
+static int ask_namer(struct workload_facts *f, int proc_fd, char name[static WORKLOAD_NAME_BYTES])
+{
+	const struct process_to_name p = {proc_fd, f->exe, f->comm, &f->cgroup};
+	struct cgroup_path *c = &f->cgroup;
+
+	if (!f->namer || f->kernel_thread)
+		return 0;
+	if (c->kind == CGROUP_KUBEPODS && strncmp(c->id, "pod", 3) == 0)
+		return process_namer_gvisor_id(f->namer, proc_fd, c->id);
+	if (c->kind != CGROUP_NONE)
+		return 0;
+	f->name = name;
+	return process_namer_name(f->namer, &p, name, WORKLOAD_NAME_BYTES);
+}
+
 int workload_read(struct workload **ret, int proc_fd, const struct workload_facts *facts)
 {
 	struct workload_facts complete = *facts;
+	char name[WORKLOAD_NAME_BYTES];
 	CLEANUP(buf_fini) struct buf cgroup;
 	AUTO_FREE char *exe = NULL;
 	int r;
@@ -147,7 +159,8 @@ int workload_read(struct workload **ret, int proc_fd, const struct workload_fact
 		return r == -ENOENT ? -ESRCH : r;
 	if (!complete.exe)
 		complete.exe = exe ? exe : "";
-	return workload_new(ret, &complete);
+	r = ask_namer(&complete, proc_fd, name);
+	return r == 0 ? workload_new(ret, &complete) : r;
 }
 
 struct workload *workload_ref(struct workload *w)

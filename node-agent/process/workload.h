@@ -27,9 +27,10 @@ struct workload {
 	enum cgroup_kind kind;
 	bool profiling_disabled; /* its pod asks not to be profiled; false while raw */
 	/*
-	 * "/docker/0123456789ab", "/system.slice/cron.service", "/kernel"; "/process/<name of the
-	 * executable>" for a process without a manager; "/k8s/<namespace>/<owner>" of a named
-	 * workload. Never empty; printable UTF-8, with '?' for what was not.
+	 * "/docker/0123456789ab", "/system.slice/cron.service", "/kernel"; for a process without
+	 * a manager "/process/<name of the program>", "/session/<user>" … (docs/naming.md);
+	 * "/k8s/<namespace>/<owner>" of a named workload. Never empty; printable UTF-8, with '?'
+	 * for what was not.
 	 */
 	const char *service;
 	const char *container_id; /* equal to service while raw */
@@ -47,11 +48,16 @@ struct workload {
 	char text[]; /* what the strings above point to */
 };
 
+struct process_namer;
+
 /* What a workload is determined from. */
 struct workload_facts {
 	struct cgroup_path cgroup;
 	const char *exe;  /* path; "" if unknown; NULL if workload_read() shall find it */
 	const char *comm; /* names the workload if exe is unknown; NULL if unknown too */
+	/* The name of a process without a manager; NULL: that of its executable. */
+	const char *name;
+	struct process_namer *namer; /* of the calling thread; workload_read() gets name from it */
 	bool kernel_thread;
 };
 

@@ -16,6 +16,7 @@
 
 #include "common/system/clock.h"
 #include "common/telemetry/log.h"
+#include "node-agent/process/process_namer.h"
 
 #define SCANS_PER_INTERVAL 4
 #define SCAN_MIN_NS (1 * NS_PER_S)
@@ -295,6 +296,8 @@ static int make_parts(struct runtime_profiler *p, struct err *err)
 		r = -errno;
 	if (r == 0)
 		r = p->cfg.ops->reader_new(&p->runner.reader, p->cfg.shared->runtime, root);
+	if (r == 0)
+		r = process_namer_new(&p->runner.namer, p->cfg.name_rules);
 	if (r < 0)
 		return err_set(err, r, "open %s: %s", root, strerror(-r));
 	return make_processes(p);
@@ -331,6 +334,7 @@ void runtime_profiler_free(struct runtime_profiler *p)
 	if (!p)
 		return;
 	runtime_processes_free(p->runner.processes);
+	process_namer_free(p->runner.namer);
 	if (p->runner.reader)
 		p->cfg.ops->reader_free(p->runner.reader);
 	runtime_shared_unref(p->runner.shared);

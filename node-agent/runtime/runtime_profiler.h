@@ -25,7 +25,10 @@ struct runtime_profiler_config {
 	struct runtime_shared *shared; /* it takes a reference */
 	runtime_take_fn *take;         /* on its thread, unless that is abandoned */
 	void *take_ctx;
+	struct name_rules *name_rules; /* borrowed; NULL: none */
 };
+
+struct name_rules;
 
 /* What its predecessors, all abandoned, leave to it. */
 struct runtime_past {

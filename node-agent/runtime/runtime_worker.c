@@ -102,6 +102,7 @@ static int start_thread(struct runtime_worker *w, struct err *err)
 		.shared = w->shared,
 		.take = take_result,
 		.take_ctx = w,
+		.name_rules = w->cfg.name_rules,
 	};
 	struct worker_thread_config thread = {
 		.name = w->cfg.ops->thread_name,

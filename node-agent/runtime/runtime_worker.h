@@ -31,6 +31,7 @@
 /* What all sessions of a runtime may use: ten million records of a Go profiler. */
 #define RUNTIME_WORKER_HISTORY_BYTES ((size_t)256 * 1024 * 1024)
 
+struct name_rules;
 struct runtime_worker;
 
 /* A finished profile of one process. Borrowed; the content of pprof may be taken (buf_take). */
@@ -44,9 +45,10 @@ struct runtime_worker_config {
 	const void *config; /* for ops->shared_new(); borrowed until runtime_worker_new() returns */
 	const char *proc_root; /* NULL: "/proc" */
 	uint64_t interval_ns;
-	struct runtime_filter filter; /* outlives the worker; names containers in metrics, too */
-	size_t history_max_bytes;     /* 0: RUNTIME_WORKER_HISTORY_BYTES */
-	uint64_t hang_ns;             /* how long a thread may stall; 0: RUNTIME_WORKER_HANG_NS */
+	struct runtime_filter filter;  /* outlives the worker; names containers in metrics, too */
+	struct name_rules *name_rules; /* for bare processes; borrowed; NULL: none */
+	size_t history_max_bytes;      /* 0: RUNTIME_WORKER_HISTORY_BYTES */
+	uint64_t hang_ns;              /* how long a thread may stall; 0: RUNTIME_WORKER_HANG_NS */
 	void (*on_profile)(void *ctx, const struct runtime_upload *u); /* on the loop thread */
 	void *ctx;
 };

@@ -29,7 +29,7 @@ void runtime_result_free(struct runtime_result *r)
 
 static int read_workload(const struct runtime_turn *t, struct workload **ret)
 {
-	const struct workload_facts facts = {.comm = t->open.comm};
+	const struct workload_facts facts = {.comm = t->open.comm, .namer = t->runner->namer};
 
 	return workload_read(ret, t->open.proc_fd, &facts);
 }

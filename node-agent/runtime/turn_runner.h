@@ -11,6 +11,8 @@
 #include "node-agent/runtime/runtime_processes.h"
 #include "node-agent/runtime/runtime_shared.h"
 
+struct process_namer;
+
 /* A finished profile, for runtime_result_free(). */
 struct runtime_result {
 	struct workload *workload;
@@ -32,6 +34,7 @@ struct turn_runner {
 	struct worker_thread *thread; /* the calling one */
 	runtime_take_fn *take;        /* called unless the thread is abandoned */
 	void *take_ctx;
+	struct process_namer *namer;
 	size_t history_max_bytes; /* of all sessions */
 };
 

@@ -2,6 +2,7 @@
 #include <fcntl.h>
 
 #include "common/text/utf8.h"
+#include "node-agent/process/program_name.h"
 #include "node-agent/process/workload.h"
 #include "test/lib/unit.h"
 
@@ -69,13 +70,14 @@ static void no_name_is_too_long(void **state)
 	exe[0] = '/';
 	exe[sizeof(exe) - 1] = '\0';
 	assert_int_equal(workload_new(&w, &f), 0);
-	assert_int_equal(strlen(w->service), WORKLOAD_NAME_BYTES - 1);
+	assert_int_equal(strlen(w->service), strlen("/process/") + PROGRAM_NAME_BYTES - 1);
 	workload_unref(w);
 	for (size_t i = 1; i + 2 < sizeof(exe); i += 2)
 		memcpy(exe + i, "\xc3\xb6", 2);
 	assert_int_equal(workload_new(&w, &f), 0);
 	assert_true(utf8_is_valid(w->service, strlen(w->service)));
-	assert_in_range(strlen(w->service), WORKLOAD_NAME_BYTES - 2, WORKLOAD_NAME_BYTES - 1);
+	assert_in_range(strlen(w->service), strlen("/process/") + PROGRAM_NAME_BYTES - 2,
+			strlen("/process/") + PROGRAM_NAME_BYTES - 1);
 	workload_unref(w);
 }
 

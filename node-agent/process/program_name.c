@@ -1,0 +1,413 @@
+/*
+ * Interpreters agree on one thing: the first argument that is no option is the script. What they
+ * disagree on is which options take a value as the next argument, and which bring code along;
+ * the table says so for each. An option that the table lacks is taken to have no value, so the
+ * worst mistake is to show an option's value as the script: it is then cut to its last path
+ * element and refused if it looks like an assignment.
+ *
+ * A process may overwrite its command line with a title (setproctitle(3), process.title). A
+ * title has no NULs between its words, and its first word is the program: "gunicorn: worker
+ * [app]", "npm run build", "node /srv/app.js".
+ */
+#include "node-agent/process/program_name.h"
+
+#define DELETED " (deleted)"
+#define ID_LEN 64
+
+struct interpreter {
+	const char *name;          /* without a version */
+	const char *inline_flags;  /* letters that bring code */
+	const char *value_flags;   /* letters with a value, attached or the next argument */
+	const char *script_flags;  /* letters whose value is the script or module */
+	const char *rest_flags;    /* letters that use up the rest of their argument */
+	const char *const *values; /* whole options whose value is the next argument */
+	bool shell;
+};
+
+static const char *const shell_values[] = {"--rcfile", "--init-file", NULL};
+static const char *const node_values[] = {
+	"--require",    "--import", "--loader",   "--experimental-loader",
+	"--conditions", "--title",  "--env-file", "--input-type",
+	"--config",     NULL};
+static const char *const python_values[] = {"--check-hash-based-pycs", NULL};
+static const char *const java_values[] = {"-cp",
+					  "-classpath",
+					  "--class-path",
+					  "-p",
+					  "--module-path",
+					  "--add-modules",
+					  "--add-reads",
+					  "--add-exports",
+					  "--add-opens",
+					  "--limit-modules",
+					  "--upgrade-module-path",
+					  "--patch-module",
+					  "--enable-native-access",
+					  "--source",
+					  NULL};
+
+#define SHELL(n)                                          \
+	{                                                 \
+		n, "cs", "oO", "", "", shell_values, true \
+	}
+
+static const struct interpreter interpreters[] = {
+	SHELL("bash"),
+	SHELL("sh"),
+	SHELL("dash"),
+	SHELL("ash"),
+	SHELL("zsh"),
+	SHELL("ksh"),
+	SHELL("mksh"),
+	SHELL("fish"),
+	SHELL("tcsh"),
+	SHELL("csh"),
+	{"python", "c", "WX", "m", "", python_values, false},
+	{"pypy", "c", "WX", "m", "", python_values, false},
+	{"node", "ep", "rC", "", "", node_values, false},
+	{"nodejs", "ep", "rC", "", "", node_values, false},
+	{"bun", "ep", "rc", "", "", node_values, false},
+	{"deno", "", "c", "", "", node_values, false},
+	{"ruby", "e", "rICE", "", "KTxFiW0", NULL, false},
+	{"perl", "eE", "I", "", "MmxiCDVF0", NULL, false},
+	{"php", "rRBE", "dctzS", "f", "", NULL, false},
+	{"lua", "e", "l", "", "", NULL, false},
+	{"luajit", "e", "lj", "", "", NULL, false},
+	{"tclsh", "", "", "", "", NULL, false},
+	{"expect", "c", "", "f", "", NULL, false},
+	{"R", "e", "g", "f", "", NULL, false},
+	{"Rscript", "e", "", "", "", NULL, false},
+	{"julia", "eE", "JtpLC", "", "", NULL, false},
+	{"dotnet", "", "", "", "", NULL, false},
+	{"mono", "", "", "", "", NULL, false},
+	{"java", "", "", "", "", java_values, false},
+};
+
+/* The words of a command line, or of a title. */
+struct words {
+	const char *p;
+	size_t len;
+	char separator;
+};
+
+struct word {
+	const char *p; /* NULL: there is none */
+	size_t len;
+};
+
+static struct word next_word(struct words *w)
+{
+	struct word ret = {NULL, 0};
+	const char *end;
+
+	if (w->separator == ' ') {
+		while (w->len > 0 && *w->p == ' ') {
+			w->p++;
+			w->len--;
+		}
+	}
+	if (w->len == 0)
+		return ret;
+	end = memchr(w->p, w->separator, w->len);
+	ret = (struct word){w->p, end ? (size_t)(end - w->p) : w->len};
+	w->p += ret.len + (end != NULL);
+	w->len -= ret.len + (end != NULL);
+	return ret;
+}
+
+static bool is(struct word w, const char *s)
+{
+	return w.p && w.len == strlen(s) && memcmp(w.p, s, w.len) == 0;
+}
+
+static bool begins(struct word w, const char *s)
+{
+	return w.p && w.len >= strlen(s) && memcmp(w.p, s, strlen(s)) == 0;
+}
+
+static bool is_one_of(struct word w, const char *const *list)
+{
+	for (; list && *list; list++) {
+		if (is(w, *list))
+			return true;
+	}
+	return false;
+}
+
+static struct word basename_of(struct word w)
+{
+	const char *slash = w.len > 0 ? memrchr(w.p, '/', w.len) : NULL;
+
+	if (slash) {
+		w.len -= (size_t)(slash + 1 - w.p);
+		w.p = slash + 1;
+	}
+	return w;
+}
+
+static struct word exe_name(const char *exe)
+{
+	struct word w = {exe, strlen(exe)};
+	size_t deleted = strlen(DELETED);
+
+	if (w.len > deleted && memcmp(w.p + w.len - deleted, DELETED, deleted) == 0)
+		w.len -= deleted;
+	return basename_of(w);
+}
+
+/* "python3.11" → python; NULL if w is no interpreter. */
+static const struct interpreter *find_interpreter(struct word w)
+{
+	if (begins(w, "-")) /* a login shell */
+		w = (struct word){w.p + 1, w.len - 1};
+	while (w.len > 0 && (strchr("0123456789.-", w.p[w.len - 1]) != NULL && w.p[w.len - 1]))
+		w.len--;
+	for (size_t i = 0; i < ARRAY_SIZE(interpreters); i++) {
+		if (is(w, interpreters[i].name))
+			return &interpreters[i];
+	}
+	return NULL;
+}
+
+bool program_is_interpreter(const char *exe)
+{
+	return find_interpreter(exe_name(exe)) != NULL;
+}
+
+static void set_name(struct program *ret, struct word w)
+{
+	snprintf(ret->name, sizeof(ret->name), "%.*s",
+		 (int)(w.len < sizeof(ret->name) ? w.len : sizeof(ret->name)), w.p);
+}
+
+/* Returns false if w cannot be the path of a script. */
+static bool set_script(struct program *ret, struct word w)
+{
+	if (!w.p)
+		return false;
+	/* a URL's query may have secrets */
+	for (size_t i = 0; i < w.len; i++) {
+		if (w.p[i] == '?' || w.p[i] == '#')
+			w.len = i;
+	}
+	while (w.len > 1 && w.p[w.len - 1] == '/')
+		w.len--;
+	w = basename_of(w);
+	if (w.len == 0 || memchr(w.p, '=', w.len) || memchr(w.p, '@', w.len))
+		return false;
+	set_name(ret, w);
+	ret->kind = PROGRAM_SCRIPT;
+	return true;
+}
+
+/* What one cluster of short options says about the rest. */
+enum flags_outcome {
+	FLAGS_GO_ON,
+	FLAGS_SKIP_NEXT,
+	FLAGS_INLINE,
+	FLAGS_SCRIPT,
+	FLAGS_SCRIPT_NEXT,
+};
+
+static bool has(const char *letters, char ch)
+{
+	return ch != '\0' && strchr(letters, ch) != NULL;
+}
+
+static enum flags_outcome read_flags(const struct interpreter *in, struct word w,
+				     struct program *ret)
+{
+	for (size_t i = 1; i < w.len; i++) {
+		bool last = i + 1 == w.len;
+
+		if (has(in->inline_flags, w.p[i]))
+			return FLAGS_INLINE;
+		if (has(in->rest_flags, w.p[i]))
+			return FLAGS_GO_ON;
+		if (has(in->value_flags, w.p[i]))
+			return last ? FLAGS_SKIP_NEXT : FLAGS_GO_ON;
+		if (!has(in->script_flags, w.p[i]))
+			continue;
+		if (last)
+			return FLAGS_SCRIPT_NEXT;
+		return set_script(ret, (struct word){w.p + i + 1, w.len - i - 1}) ? FLAGS_SCRIPT
+										  : FLAGS_INLINE;
+	}
+	return FLAGS_GO_ON;
+}
+
+/* java has no clusters of letters: "-jar x.jar", "-m module/class", or the main class. */
+static void read_java(struct words words, struct program *ret)
+{
+	struct word w;
+
+	while ((w = next_word(&words)).p) {
+		if (is(w, "-jar") || is(w, "-m") || is(w, "--module")) {
+			(void)set_script(ret, next_word(&words));
+			return;
+		}
+		if (is_one_of(w, java_values)) {
+			(void)next_word(&words);
+		} else if (!begins(w, "-") && !begins(w, "@")) {
+			(void)set_script(ret, w);
+			return;
+		}
+	}
+}
+
+/* "deno run x.ts", "dotnet exec x.dll": a word before the script. */
+static bool is_command_word(const struct interpreter *in, struct word w)
+{
+	if (strcmp(in->name, "deno") == 0 || strcmp(in->name, "bun") == 0)
+		return is(w, "run") || is(w, "serve");
+	return strcmp(in->name, "dotnet") == 0 && is(w, "exec");
+}
+
+/* "npm start", "yarn run dev": what it starts is an application. */
+static bool serves(struct words words)
+{
+	static const char *const commands[] = {"start", "dev",   "serve", "preview", "exec", "dlx",
+					       "x",     "watch", "node",  "restart", NULL};
+	struct word w;
+
+	while ((w = next_word(&words)).p) {
+		if (begins(w, "-") || is(w, "run") || is(w, "run-script"))
+			continue;
+		return is_one_of(w, commands) || begins(w, "start:") || begins(w, "dev:") ||
+		       begins(w, "serve:");
+	}
+	return false;
+}
+
+static bool is_package_manager(const char *name)
+{
+	static const char *const prefixes[] = {"npm", "npx", "yarn", "pnpm"};
+	const char *rest = "x";
+
+	for (size_t i = 0; i < ARRAY_SIZE(prefixes); i++) {
+		if (strncmp(name, prefixes[i], strlen(prefixes[i])) == 0)
+			rest = name + strlen(prefixes[i]);
+	}
+	return !rest[0] || rest[0] == '-' || rest[0] == '.' || strcmp(rest, "pkg") == 0;
+}
+
+static void read_arguments(const struct interpreter *in, struct words words, struct program *ret)
+{
+	struct word w;
+
+	ret->kind = PROGRAM_INTERACTIVE;
+	while ((w = next_word(&words)).p) {
+		enum flags_outcome outcome = FLAGS_GO_ON;
+
+		if (is(w, "-") || begins(w, "--eval") || begins(w, "--print")) {
+			outcome = FLAGS_INLINE;
+		} else if (is(w, "--")) {
+			outcome = FLAGS_SCRIPT_NEXT;
+		} else if (begins(w, "--file=")) {
+			outcome = set_script(ret, (struct word){w.p + 7, w.len - 7}) ? FLAGS_SCRIPT
+										     : FLAGS_INLINE;
+		} else if (is_one_of(w, in->values)) {
+			outcome = FLAGS_SKIP_NEXT;
+		} else if (begins(w, "-") && !begins(w, "--")) {
+			outcome = read_flags(in, w, ret);
+		} else if (in->shell && begins(w, "+")) {
+			outcome = FLAGS_GO_ON;
+		} else if (!begins(w, "--") && !is_command_word(in, w)) {
+			outcome = set_script(ret, w) ? FLAGS_SCRIPT : FLAGS_INLINE;
+		}
+
+		if (outcome == FLAGS_SKIP_NEXT)
+			(void)next_word(&words);
+		if (outcome == FLAGS_SCRIPT_NEXT)
+			outcome = set_script(ret, next_word(&words)) ? FLAGS_SCRIPT : FLAGS_INLINE;
+		if (outcome == FLAGS_INLINE)
+			ret->kind = PROGRAM_INLINE;
+		if (outcome == FLAGS_INLINE || outcome == FLAGS_SCRIPT)
+			break;
+	}
+	if (ret->kind == PROGRAM_SCRIPT && is_package_manager(ret->name))
+		ret->serves = serves(words);
+}
+
+/* Returns false if the words are those of an ordinary command line of the interpreter. */
+static bool read_title(struct words *words, struct program *ret)
+{
+	struct words title = {words->p, words->len, ' '};
+	struct word w;
+
+	while (title.len > 0 && title.p[title.len - 1] == '\0') /* titles are padded */
+		title.len--;
+	if (memchr(title.p, '\0', title.len))
+		return false;
+	while (title.len > 0 && (*title.p == '[' || *title.p == ' ')) {
+		title.p++;
+		title.len--;
+	}
+	if (!memchr(title.p, ' ', title.len) && !memchr(title.p, ':', title.len))
+		return false;
+	w = basename_of(next_word(&title));
+	if (w.len > 0 && w.p[w.len - 1] == ':')
+		w.len--;
+	if (find_interpreter(w)) {
+		*words = title;
+		return false;
+	}
+	for (size_t i = 0; i < w.len; i++) {
+		if (w.p[i] == ':')
+			w.len = i;
+	}
+	if (!set_script(ret, w))
+		return false;
+	if (is_package_manager(ret->name))
+		ret->serves = serves(title);
+	return true;
+}
+
+void program_parse(const char *exe, const char *fallback, const char *command_line, size_t len,
+		   struct program *ret)
+{
+	struct word name = exe_name(exe);
+	const struct interpreter *in = find_interpreter(name);
+	struct words words = {command_line, len, '\0'};
+
+	*ret = (struct program){.kind = PROGRAM_PLAIN, .shell = in && in->shell};
+	if (name.len == 0 && fallback)
+		name = (struct word){fallback, strlen(fallback)};
+	if (name.len == 0)
+		name = (struct word){"unknown", strlen("unknown")};
+	set_name(ret, name);
+	if (!in || !command_line || len == 0 || (!in->shell && read_title(&words, ret)))
+		return;
+	if (words.separator == '\0') { /* of a title, the first word has been read */
+		struct word zeroth = next_word(&words);
+
+		if (begins(zeroth, "bazel(")) {
+			set_name(ret, (struct word){"bazel", 5});
+			return;
+		}
+	}
+	if (strcmp(in->name, "java") == 0)
+		read_java(words, ret);
+	else
+		read_arguments(in, words, ret);
+}
+
+bool program_gvisor_id(const char *command_line, size_t len, char *ret, size_t size)
+{
+	struct words words = {command_line, len, '\0'};
+	struct word w = basename_of(next_word(&words)), last = {NULL, 0};
+
+	if ((!is(w, "runsc") && !is(w, "runsc-sandbox")) || size < ID_LEN + 1)
+		return false;
+	while ((w = next_word(&words)).p)
+		last = w;
+	if (last.len != ID_LEN)
+		return false;
+	for (size_t i = 0; i < ID_LEN; i++) {
+		if (!has("0123456789abcdef", last.p[i]))
+			return false;
+	}
+	memcpy(ret, last.p, ID_LEN);
+	ret[ID_LEN] = '\0';
+	return true;
+}

@@ -1,0 +1,48 @@
+/*
+ * Which program a process runs, for people: an interpreter runs a script, and that is what its
+ * users know. From the executable and the command line, which are the process's own and
+ * untrusted. Pure.
+ *
+ * Command lines have passwords. Only the last part of the script's path, the name of a module or
+ * class, or the first word of a title that the process has given itself, is ever taken from
+ * one.
+ */
+#ifndef NODE_AGENT_PROCESS_PROGRAM_NAME_H
+#define NODE_AGENT_PROCESS_PROGRAM_NAME_H
+
+#include "common/base.h"
+
+#define PROGRAM_NAME_BYTES 128
+#define PROGRAM_COMMAND_LINE_BYTES 16384 /* beginnings are enough; Java has long ones */
+
+enum program_kind {
+	PROGRAM_PLAIN,       /* not an interpreter, or its command line is unknown */
+	PROGRAM_SCRIPT,      /* name is that of the script, module, class or title */
+	PROGRAM_INLINE,      /* code from an argument or standard input */
+	PROGRAM_INTERACTIVE, /* neither script nor code */
+};
+
+struct program {
+	char name[PROGRAM_NAME_BYTES]; /* of the executable unless SCRIPT; never empty */
+	enum program_kind kind;
+	bool shell;
+	bool serves; /* npm, yarn, pnpm: runs an application ("npm start"), builds nothing */
+};
+
+/* Whether the command line matters for this executable (a path, or a name alone). */
+bool program_is_interpreter(const char *exe);
+
+/*
+ * exe is a path or a name, with " (deleted)" or without. command_line is the content of
+ * /proc/<pid>/cmdline, NULL if unknown. fallback names the program if exe is "".
+ */
+void program_parse(const char *exe, const char *fallback, const char *command_line, size_t len,
+		   struct program *ret);
+
+/*
+ * gVisor's sandbox process has the container's id as its last argument only. Returns false if
+ * the command line is none of it, else copies the id with its NUL.
+ */
+bool program_gvisor_id(const char *command_line, size_t len, char *ret, size_t size);
+
+#endif /* NODE_AGENT_PROCESS_PROGRAM_NAME_H */
