@@ -1,0 +1,552 @@
+/*
+ * Profiles on their way to a receiver on loopback, which answers the probe and keeps the labels of
+ * what it gets. The source of names says something only when the test does.
+ */
+#include <errno.h>
+#include <pthread.h>
+
+#include "common/http/http_server.h"
+#include "common/system/clock.h"
+#include "node-agent/named_uploads.h"
+#include "node-agent/receiver_probe.h"
+#include "test/lib/unit.h"
+
+#define LIMIT_NS (300 * NS_PER_S)
+#define SHORT_NS (20 * NS_PER_MS)
+#define N_KEPT 16
+
+struct fixture {
+	struct loop *loop;
+	struct loop_source *poll;
+	uint64_t give_up_ns;
+	struct http_server *server;
+	struct http_client *client;
+	struct metrics *metrics;
+	struct uploader *uploader;
+	struct container_directory *directory;
+	const struct container_sink *sink;
+	struct host_identity host;
+	struct named_uploads *uploads;
+	struct receiver_probe *probe;
+	char endpoint[64];
+	bool is_idle;
+	unsigned n_answers; /* of the probe */
+	struct receiver_wishes answered;
+
+	pthread_mutex_t lock;
+	char urls[N_KEPT][1024]; /* the labels of each upload: "name=value …" */
+	size_t n_urls;
+	unsigned status; /* of the answer to the probe */
+	const char *wishes;
+	unsigned n_probes;
+};
+
+/* ---- the receiver ---- */
+
+static void keep_label(void *ctx, const char *name, const char *value)
+{
+	char *url = ctx;
+	size_t len = strlen(url);
+
+	snprintf(url + len, 1024 - len, "%s=%s ", name, value);
+}
+
+static void take_upload(void *ctx, struct http_exchange *x)
+{
+	struct fixture *f = ctx;
+
+	pthread_mutex_lock(&f->lock);
+	assert_true(f->n_urls < N_KEPT);
+	http_exchange_each_param(x, keep_label, f->urls[f->n_urls]);
+	f->n_urls++;
+	pthread_mutex_unlock(&f->lock);
+	http_respond_text(x, 200, "ok");
+}
+
+static void answer_probe(void *ctx, struct http_exchange *x)
+{
+	struct fixture *f = ctx;
+	unsigned status;
+	const char *wishes;
+
+	pthread_mutex_lock(&f->lock);
+	f->n_probes++;
+	status = f->status;
+	wishes = f->wishes;
+	pthread_mutex_unlock(&f->lock);
+	if (!http_exchange_has_api_key(x, "secret"))
+		status = 401;
+	http_respond_text(x, status, "%s", wishes);
+}
+
+/* ---- the source ---- */
+
+static int never_answer(void *source, const char *const *ids, size_t n,
+			container_source_done_fn done, void *ctx)
+{
+	(void)source;
+	(void)ids;
+	(void)n;
+	(void)done;
+	(void)ctx;
+	return 0;
+}
+
+static void free_nothing(void *source)
+{
+	(void)source;
+}
+
+static const struct container_source_ops never_ops = {"never", never_answer, free_nothing};
+
+static void add_source(struct fixture *f)
+{
+	const struct container_source_config cfg = {
+		.ops = &never_ops,
+		.kinds = CONTAINER_KIND(CGROUP_KUBEPODS),
+	};
+	struct directory_source *slot;
+
+	assert_int_equal(container_directory_add_source(f->directory, &cfg, &slot), 0);
+	f->sink = directory_source_sink(slot);
+	directory_source_attach(slot, f);
+}
+
+static void name_it(struct fixture *f, const char *id)
+{
+	const struct container_facts facts = {
+		.id = id,
+		.namespace = "shop",
+		.pod = "cart-x2x4z",
+		.pod_uid = "7a1c",
+		.name = "cart",
+		.image = "cart:1.2",
+	};
+
+	f->sink->found(f->sink->ctx, &facts);
+}
+
+/* ---- the loop ---- */
+
+static void on_poll(void *ctx)
+{
+	loop_stop(((struct fixture *)ctx)->loop);
+}
+
+static void turn(struct fixture *f)
+{
+	assert_true(clock_monotonic_ns() < f->give_up_ns);
+	loop_set_timer(f->poll, NS_PER_MS);
+	assert_int_equal(loop_run(f->loop), 0);
+}
+
+static size_t n_uploaded(struct fixture *f)
+{
+	size_t n;
+
+	pthread_mutex_lock(&f->lock);
+	n = f->n_urls;
+	pthread_mutex_unlock(&f->lock);
+	return n;
+}
+
+static void run_until_uploaded(struct fixture *f, size_t n)
+{
+	while (n_uploaded(f) < n || uploader_pending(f->uploader) > 0)
+		turn(f);
+	assert_int_equal(n_uploaded(f), n);
+}
+
+static void on_idle(void *ctx)
+{
+	((struct fixture *)ctx)->is_idle = true;
+}
+
+static void on_answer(void *ctx, const struct receiver_wishes *w)
+{
+	struct fixture *f = ctx;
+
+	f->n_answers++;
+	f->answered = *w;
+	named_uploads_set_wishes(f->uploads, w);
+}
+
+static void make_receiver(struct fixture *f)
+{
+	const struct http_route routes[] = {
+		{"POST", "/v1/profiles", 1 << 20, take_upload, f},
+		{"GET", "/v1/profiles", 0, answer_probe, f},
+		{},
+	};
+	const struct http_server_config server = {
+		.listen = "127.0.0.1:0",
+		.max_connections = 16,
+		.timeout_s = 30,
+		.max_body_memory_bytes = 1 << 20,
+		.routes = routes,
+	};
+	struct err err = {""};
+
+	assert_int_equal(http_server_new(&f->server, &server, &err), 0);
+	snprintf(f->endpoint, sizeof(f->endpoint), "http://127.0.0.1:%u/v1/profiles",
+		 http_server_port(f->server));
+}
+
+static void begin(struct fixture *f, const struct named_uploads_config *wanted)
+{
+	struct named_uploads_config cfg = *wanted;
+	struct uploader_config uploads = {
+		.endpoint = f->endpoint,
+		.max_items = 100,
+		.max_bytes = 100000,
+		.max_sending = 1, /* in the order of their coming */
+		.timeout_ns = LIMIT_NS,
+		.retry_min_ns = NS_PER_MS,
+		.retry_max_ns = NS_PER_MS,
+	};
+
+	*f = (struct fixture){.host = {"node1", "0a1b"}, .status = 200, .wishes = ""};
+	f->give_up_ns = clock_monotonic_ns() + LIMIT_NS;
+	pthread_mutex_init(&f->lock, NULL);
+	make_receiver(f);
+	assert_int_equal(loop_new(&f->loop), 0);
+	assert_int_equal(loop_add_timer(f->loop, on_poll, f, &f->poll), 0);
+	assert_int_equal(metrics_new(&f->metrics), 0);
+	assert_int_equal(http_client_new(&f->client, f->loop, &(struct http_client_config){0}), 0);
+	assert_int_equal(uploader_new(&f->uploader, f->loop, f->client, &uploads), 0);
+	assert_int_equal(container_directory_new(&f->directory, f->loop,
+						 &(struct container_directory_config){0}),
+			 0);
+	add_source(f);
+	cfg.directory = f->directory;
+	cfg.uploader = f->uploader;
+	cfg.host = &f->host;
+	cfg.idle = on_idle;
+	cfg.ctx = f;
+	assert_int_equal(named_uploads_new(&f->uploads, f->loop, &cfg), 0);
+	assert_int_equal(named_uploads_register_metrics(f->uploads, f->metrics), 0);
+}
+
+static void end(struct fixture *f)
+{
+	receiver_probe_free(f->probe);
+	named_uploads_free(f->uploads);
+	container_directory_free(f->directory);
+	metrics_free(f->metrics);
+	http_client_free(f->client);
+	uploader_free(f->uploader);
+	http_server_free(f->server);
+	loop_remove(f->poll);
+	loop_free(f->loop);
+	pthread_mutex_destroy(&f->lock);
+}
+
+static bool shows(struct fixture *f, const char *line)
+{
+	CLEANUP(buf_fini) struct buf out;
+
+	buf_init(&out, (size_t)1 << 20);
+	assert_int_equal(metrics_write(f->metrics, &out), 0);
+	return strstr(out.data, line) != NULL;
+}
+
+static void add(struct fixture *f, enum cgroup_kind kind, const char *id)
+{
+	CLEANUP(workload_unrefp) struct workload *raw = NULL;
+	CLEANUP(buf_fini) struct buf pprof;
+	struct workload_facts facts = {.exe = "/bin/app"};
+	const struct finished_profile p = {.pprof = &pprof};
+	struct finished_profile with_raw = p;
+
+	facts.cgroup.kind = kind;
+	snprintf(facts.cgroup.id, sizeof(facts.cgroup.id), "%s", id);
+	assert_int_equal(workload_new(&raw, &facts), 0);
+	buf_init(&pprof, 10000);
+	assert_int_equal(buf_add(&pprof, "profile", 7), 0);
+	with_raw.raw = raw;
+	named_uploads_add(f->uploads, &with_raw);
+}
+
+#define HOST "host.name=node1 host.id=0a1b "
+#define NAMED "service.name=/k8s/shop/cart container.id=/k8s/shop/cart-x2x4z/cart " HOST
+#define EXTRA                                                    \
+	"namespace=shop pod=cart-x2x4z k8s.namespace.name=shop " \
+	"k8s.pod.name=cart-x2x4z k8s.container.name=cart "       \
+	"container.image.name=cart:1.2 "
+#define RAW "service.name=/kubepods/aaaa container.id=/kubepods/aaaa " HOST
+
+/* ---- tests ---- */
+
+static void only_containers_wait(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	begin(&f, &(struct named_uploads_config){0});
+	add(&f, CGROUP_KUBEPODS, "aaaa");
+	add(&f, CGROUP_NONE, "");
+	run_until_uploaded(&f, 1);
+	assert_string_equal(f.urls[0], "service.name=/process/app container.id=/process/app " HOST);
+	assert_int_equal(named_uploads_pending(f.uploads), 1);
+	assert_true(shows(&f, "waiting_for_names 1\n"));
+	end(&f);
+}
+
+static void a_profile_goes_when_its_name_is_known(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	begin(&f, &(struct named_uploads_config){.wait_ns = LIMIT_NS});
+	named_uploads_set_wishes(f.uploads, &RECEIVER_WISHES_OWN);
+	add(&f, CGROUP_KUBEPODS, "aaaa");
+	add(&f, CGROUP_KUBEPODS, "bbbb");
+	turn(&f);
+	assert_int_equal(named_uploads_pending(f.uploads), 2);
+	name_it(&f, "bbbb");
+	run_until_uploaded(&f, 1);
+	assert_string_equal(f.urls[0], NAMED EXTRA);
+	assert_int_equal(named_uploads_pending(f.uploads), 1);
+	assert_false(f.is_idle);
+	name_it(&f, "aaaa");
+	run_until_uploaded(&f, 2);
+	assert_true(f.is_idle);
+	/* what is named already does not wait */
+	add(&f, CGROUP_KUBEPODS, "aaaa");
+	assert_int_equal(named_uploads_pending(f.uploads), 0);
+	run_until_uploaded(&f, 3);
+	assert_true(shows(&f, "profiles_unnamed_total 0\n"));
+	end(&f);
+}
+
+static void a_profile_waits_for_the_receivers_wishes(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	begin(&f, &(struct named_uploads_config){.wait_ns = LIMIT_NS});
+	name_it(&f, "aaaa");
+	add(&f, CGROUP_KUBEPODS, "aaaa");
+	turn(&f);
+	assert_int_equal(named_uploads_pending(f.uploads), 1);
+	named_uploads_set_wishes(f.uploads, &RECEIVER_WISHES_COROOT);
+	run_until_uploaded(&f, 1);
+	assert_string_equal(f.urls[0], NAMED);
+	end(&f);
+}
+
+static void extra_labels_can_be_forced(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	begin(&f, &(struct named_uploads_config){.extra_labels = EXTRA_LABELS_ON});
+	name_it(&f, "aaaa");
+	named_uploads_set_wishes(f.uploads, &RECEIVER_WISHES_COROOT);
+	add(&f, CGROUP_KUBEPODS, "aaaa");
+	run_until_uploaded(&f, 1);
+	assert_string_equal(f.urls[0], NAMED EXTRA);
+	end(&f);
+
+	begin(&f, &(struct named_uploads_config){.extra_labels = EXTRA_LABELS_OFF});
+	name_it(&f, "aaaa");
+	named_uploads_set_wishes(f.uploads, &RECEIVER_WISHES_OWN);
+	add(&f, CGROUP_KUBEPODS, "aaaa");
+	run_until_uploaded(&f, 1);
+	assert_string_equal(f.urls[0], NAMED);
+	end(&f);
+}
+
+static void a_profile_does_not_wait_for_ever(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	begin(&f, &(struct named_uploads_config){.wait_ns = SHORT_NS});
+	/* neither the source nor the receiver answers */
+	add(&f, CGROUP_KUBEPODS, "aaaa");
+	run_until_uploaded(&f, 1);
+	assert_string_equal(f.urls[0], RAW);
+	assert_true(f.is_idle);
+	assert_true(shows(&f, "profiles_unnamed_total 1\n"));
+	assert_true(shows(&f, "waiting_for_names 0\n"));
+	end(&f);
+}
+
+static void at_the_end_nothing_waits_for_long(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	begin(&f, &(struct named_uploads_config){.wait_ns = LIMIT_NS * 2});
+	add(&f, CGROUP_KUBEPODS, "aaaa");
+	named_uploads_hurry(f.uploads);
+	add(&f, CGROUP_KUBEPODS, "bbbb");
+	run_until_uploaded(&f, 2);
+	end(&f);
+}
+
+static void too_many_do_not_wait(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	begin(&f, &(struct named_uploads_config){.wait_ns = LIMIT_NS, .max_items = 2});
+	add(&f, CGROUP_KUBEPODS, "aaaa");
+	add(&f, CGROUP_KUBEPODS, "bbbb");
+	add(&f, CGROUP_KUBEPODS, "cccc");
+	run_until_uploaded(&f, 1);
+	assert_string_equal(f.urls[0], RAW);
+	assert_int_equal(named_uploads_pending(f.uploads), 2);
+	assert_true(shows(&f, "wait_cut_short_total 1\n"));
+	end(&f);
+
+	begin(&f, &(struct named_uploads_config){.wait_ns = LIMIT_NS, .max_bytes = 10});
+	add(&f, CGROUP_KUBEPODS, "aaaa");
+	add(&f, CGROUP_KUBEPODS, "bbbb");
+	run_until_uploaded(&f, 1);
+	assert_string_equal(f.urls[0], RAW);
+	assert_int_equal(named_uploads_pending(f.uploads), 1);
+	end(&f);
+}
+
+/* ---- the probe ---- */
+
+static void begin_probe(struct fixture *f)
+{
+	const struct receiver_probe_config cfg = {
+		.endpoint = f->endpoint,
+		.api_key = "secret",
+		.on_answer = on_answer,
+		.ctx = f,
+	};
+
+	assert_int_equal(receiver_probe_new(&f->probe, f->loop, f->client, &cfg), 0);
+}
+
+static void set_answer(struct fixture *f, unsigned status, const char *wishes)
+{
+	pthread_mutex_lock(&f->lock);
+	f->status = status;
+	f->wishes = wishes;
+	pthread_mutex_unlock(&f->lock);
+}
+
+static unsigned n_probes(struct fixture *f)
+{
+	unsigned n;
+
+	pthread_mutex_lock(&f->lock);
+	n = f->n_probes;
+	pthread_mutex_unlock(&f->lock);
+	return n;
+}
+
+static void the_receiver_is_asked_until_it_answers(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	begin(&f, &(struct named_uploads_config){.wait_ns = LIMIT_NS});
+	set_answer(&f, 503, "busy");
+	begin_probe(&f);
+	name_it(&f, "aaaa");
+	add(&f, CGROUP_KUBEPODS, "aaaa");
+	while (n_probes(&f) < 2)
+		turn(&f);
+	assert_int_equal(f.n_answers, 0);
+	set_answer(&f, 200, receiver_wishes_json(&RECEIVER_WISHES_OWN));
+	run_until_uploaded(&f, 1);
+	assert_int_equal(f.n_answers, 1);
+	assert_string_equal(f.urls[0], NAMED EXTRA);
+
+	/* another one has taken its place */
+	set_answer(&f, 404, "not found");
+	receiver_probe_hurry(f.probe);
+	while (f.n_answers < 2)
+		turn(&f);
+	assert_int_equal(f.answered.naming, KUBE_NAMING_COROOT);
+	assert_false(f.answered.extra_labels);
+	end(&f);
+}
+
+static void answers_that_say_nothing_are_not_believed(void **state)
+{
+	static const struct {
+		struct http_result res;
+		bool is_answer;
+		enum kube_naming naming;
+	} cases[] = {
+		{{.status = 404}, true, KUBE_NAMING_COROOT},
+		{{.status = 405}, true, KUBE_NAMING_COROOT},
+		{{.status = 401}, true, KUBE_NAMING_COROOT},
+		{{.status = 501}, true, KUBE_NAMING_COROOT},
+		{{.status = 200, .body = "<html>", .body_len = 6}, true, KUBE_NAMING_COROOT},
+		{{.status = 200,
+		  .body = "{\"naming\":\"own\",\"extraLabels\":true}",
+		  .body_len = 35},
+		 true,
+		 KUBE_NAMING_OWN},
+		{{.status = 404,
+		  .body = "{\"naming\":\"own\",\"extraLabels\":true}",
+		  .body_len = 35},
+		 true,
+		 KUBE_NAMING_COROOT},
+		{{.error = -EFBIG}, true, KUBE_NAMING_COROOT},
+		{{.error = -ECONNREFUSED}, false, KUBE_NAMING_COROOT},
+		{{.error = -ETIMEDOUT}, false, KUBE_NAMING_COROOT},
+		{{.status = 429}, false, KUBE_NAMING_COROOT},
+		{{.status = 500}, false, KUBE_NAMING_COROOT},
+		{{.status = 502}, false, KUBE_NAMING_COROOT},
+		{{.status = 503}, false, KUBE_NAMING_COROOT},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct receiver_wishes w;
+
+		assert_int_equal(receiver_probe_read(&cases[i].res, &w), cases[i].is_answer);
+		assert_int_equal(w.naming, cases[i].naming);
+		assert_int_equal(w.extra_labels, cases[i].naming == KUBE_NAMING_OWN);
+	}
+}
+
+/* ---- memory ---- */
+
+static int construct(void *arg)
+{
+	const struct named_uploads_config cfg = {0};
+	const struct receiver_probe_config probe = {.endpoint = "http://x/", .api_key = "k"};
+	CLEANUP(named_uploads_freep) struct named_uploads *n = NULL;
+	CLEANUP(receiver_probe_freep) struct receiver_probe *p = NULL;
+	int r = named_uploads_new(&n, arg, &cfg);
+
+	return r == 0 ? receiver_probe_new(&p, arg, NULL, &probe) : r;
+}
+
+static void construction_survives_lack_of_memory(void **state)
+{
+	CLEANUP(loop_freep) struct loop *l = NULL;
+
+	(void)state;
+	assert_int_equal(loop_new(&l), 0);
+	check_oom(construct, l);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(only_containers_wait),
+		cmocka_unit_test(a_profile_goes_when_its_name_is_known),
+		cmocka_unit_test(a_profile_waits_for_the_receivers_wishes),
+		cmocka_unit_test(extra_labels_can_be_forced),
+		cmocka_unit_test(a_profile_does_not_wait_for_ever),
+		cmocka_unit_test(at_the_end_nothing_waits_for_long),
+		cmocka_unit_test(too_many_do_not_wait),
+		cmocka_unit_test(the_receiver_is_asked_until_it_answers),
+		cmocka_unit_test(answers_that_say_nothing_are_not_believed),
+		cmocka_unit_test(construction_survives_lack_of_memory),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
