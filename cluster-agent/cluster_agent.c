@@ -27,7 +27,7 @@
 #include "common/limits.h"
 #include "common/system/clock.h"
 #include "common/telemetry/log.h"
-#include "common/upload/receiver_wishes.h"
+#include "common/upload/receiver_probe.h"
 #include "common/upload/upload_url.h"
 #include "version.h"
 
@@ -56,6 +56,7 @@ struct cluster_agent {
 	struct clickhouse_port *sql; /* NULL without --clickhouse-listen */
 
 	struct pod_scraping *scraping; /* NULL if nothing is scraped */
+	struct receiver_probe *probe;  /* NULL with a store */
 };
 
 static void on_left(void *ctx)
@@ -225,6 +226,28 @@ static int start_scraping(struct cluster_agent *a, struct err *err)
 	return r < 0 ? r : pod_scraping_register(a->scraping, a->base.metrics);
 }
 
+static void on_wishes(void *ctx, const struct receiver_wishes *w)
+{
+	struct cluster_agent *a = ctx;
+
+	pod_scraping_set_wishes(a->scraping, w);
+}
+
+/* The receiver may be another of our agents, with a store. */
+static int start_probe(struct cluster_agent *a)
+{
+	const struct receiver_probe_config cfg = {
+		.endpoint = a->base.upload_endpoint,
+		.api_key = a->opts->api_key,
+		.on_answer = on_wishes,
+		.ctx = a,
+	};
+
+	if (!cluster_options_forward(a->opts))
+		return 0;
+	return receiver_probe_new(&a->probe, a->base.loop, a->base.client, &cfg);
+}
+
 /* With a store, the agent is ready without the Kubernetes API: uploads and queries work. */
 static void serve_ready(void *ctx, struct http_exchange *x)
 {
@@ -331,6 +354,8 @@ static int start(struct cluster_agent *a, struct err *err)
 		r = cluster_options_forward(a->opts) ? start_forwarding(a) : start_storing(a, err);
 	if (r == 0)
 		r = start_scraping(a, err);
+	if (r == 0)
+		r = start_probe(a);
 	return r < 0 ? r : listen_on(a, err);
 }
 
@@ -392,6 +417,7 @@ void cluster_agent_free(struct cluster_agent *a)
 	if (a->web)
 		web_api_stop(a->web);
 	agent_close_server(&a->base);
+	receiver_probe_free(a->probe);
 	pod_scraping_free(a->scraping);
 	clickhouse_port_free(a->sql);
 	web_api_free(a->web);

@@ -247,6 +247,11 @@ void pod_scraping_leave(struct pod_scraping *p, loop_fn done, void *ctx)
 		done(ctx);
 }
 
+void pod_scraping_set_wishes(struct pod_scraping *p, const struct receiver_wishes *w)
+{
+	scraper_set_wishes(p->scraper, w);
+}
+
 void pod_scraping_beat(struct pod_scraping *p)
 {
 	bool synced = discovery_synced(p->discovery);

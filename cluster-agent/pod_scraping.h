@@ -11,6 +11,7 @@
 #include "common/err.h"
 #include "common/system/loop.h"
 #include "common/telemetry/metrics.h"
+#include "common/upload/receiver_wishes.h"
 #include "common/upload/upload_url.h"
 
 struct http_exchange;
@@ -43,6 +44,9 @@ int pod_scraping_register(struct pod_scraping *p, struct metrics *ms) MUST_CHECK
 
 /* Stops scraping and hands the pods over to the other replicas. done is called within seconds. */
 void pod_scraping_leave(struct pod_scraping *p, loop_fn done, void *ctx);
+
+/* What the receiver of forwarded profiles wishes: from the next profile on. */
+void pod_scraping_set_wishes(struct pod_scraping *p, const struct receiver_wishes *w);
 
 /* To be called every second: updates what other threads see of discovery. */
 void pod_scraping_beat(struct pod_scraping *p);

@@ -2,11 +2,11 @@
 
 #include <errno.h>
 
+#include "common/upload/receiver_probe.h"
 #include "node-agent/container/container_sources.h"
 #include "node-agent/kubernetes_names.h"
 #include "node-agent/named_uploads.h"
 #include "node-agent/node_options.h"
-#include "node-agent/receiver_probe.h"
 
 struct naming {
 	struct agent *base; /* borrowed */

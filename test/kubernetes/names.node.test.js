@@ -177,7 +177,8 @@ test("all profiles of a workload stand under one name", async () => {
   const raw = await sql(
     store,
     `SELECT DISTINCT ServiceName, Labels['container.id'] AS id FROM profiling_samples
-     WHERE arrayExists(i -> position(concat(ServiceName, Labels['container.id']), i) > 0, [${ids}])`,
+     WHERE arrayExists(
+       i -> position(concat(ServiceName, Labels['container.id']), i) > 0, [${ids}])`,
   );
   assert.deepStrictEqual(raw, []);
 });
@@ -192,7 +193,8 @@ test("labels say which pod, container and image it was", async () => {
     };
     const rows = await sql(
       store,
-      `SELECT DISTINCT Type, Labels FROM profiling_samples WHERE ServiceName = '${serviceOf(name)}'`,
+      `SELECT DISTINCT Type, Labels FROM profiling_samples
+       WHERE ServiceName = '${serviceOf(name)}'`,
     );
     for (const { Type, Labels } of rows) {
       if (!TYPES.includes(Type)) continue;

@@ -201,6 +201,8 @@ test("profiles of annotated pods of every Go release show exactly what they did"
       namespace: "default",
       pod: pod.metadata.name,
       node: "testnode",
+      "k8s.namespace.name": "default",
+      "k8s.pod.name": pod.metadata.name,
     });
     assert.strictEqual((await application(agent, pod.metadata.name)).service, service);
     const graph = await flame(agent, {

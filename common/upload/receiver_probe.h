@@ -5,8 +5,8 @@
  *
  * Loop thread only.
  */
-#ifndef NODE_AGENT_RECEIVER_PROBE_H
-#define NODE_AGENT_RECEIVER_PROBE_H
+#ifndef COMMON_UPLOAD_RECEIVER_PROBE_H
+#define COMMON_UPLOAD_RECEIVER_PROBE_H
 
 #include "common/base.h"
 #include "common/http/http.h"
@@ -41,4 +41,4 @@ void receiver_probe_hurry(struct receiver_probe *p);
  */
 bool receiver_probe_read(const struct http_result *res, struct receiver_wishes *ret);
 
-#endif /* NODE_AGENT_RECEIVER_PROBE_H */
+#endif /* COMMON_UPLOAD_RECEIVER_PROBE_H */

@@ -1,4 +1,4 @@
-#include "node-agent/receiver_probe.h"
+#include "common/upload/receiver_probe.h"
 
 #include <errno.h>
 
