@@ -44,9 +44,10 @@ enum event_type {
 	EVENT_SAMPLE = 1,
 	EVENT_EXEC = 2, /* a process executes another program */
 	EVENT_EXIT = 3, /* the last thread of a process exited */
+	EVENT_FORK = 4, /* a process was made by another one */
 };
 
-/* Starts every record, and is all of EVENT_EXEC and EVENT_EXIT. */
+/* Starts every record, and is all of EVENT_EXIT. */
 struct event_header {
 	__u32 type; /* enum event_type */
 	__u32 size; /* of the whole record */
@@ -100,6 +101,52 @@ struct sample_event {
 };
 _Static_assert(sizeof(struct sample_event) == 72, "sample_event layout");
 
+/* What the kernel's inode says about a file. */
+struct event_file {
+	__u64 dev; /* of the super block, as the kernel encodes it: major << 20 | minor */
+	__u64 ino;
+	__u64 size_bytes;
+	__u64 mtime_ns; /* since the Unix epoch */
+	__u64 ctime_ns;
+};
+_Static_assert(sizeof(struct event_file) == 40, "event_file layout");
+
+#define SAMPLER_PATH_BYTES 256 /* a power of two */
+
+/*
+ * EVENT_EXEC: the program that the process executes from here on. The record ends at a multiple
+ * of 8 bytes behind the path's NUL.
+ */
+struct exec_event {
+	struct event_header header;
+	__u64 cgroup_id;        /* as in struct sample_event */
+	struct event_file file; /* the executable; of a script, its interpreter */
+	/*
+	 * Where its code is: end_code is the largest end (p_vaddr + p_filesz) of an executable
+	 * segment, plus the load bias. start_code is the lowest address of such a segment, or on
+	 * some kernels of any segment.
+	 */
+	__u64 start_code;
+	__u64 end_code;
+	__u64 vdso; /* address; 0: none */
+	/*
+	 * As given to execve(2) or written in the script's first line, so it may be relative.
+	 * Empty if it is too long.
+	 */
+	char path[SAMPLER_PATH_BYTES];
+};
+_Static_assert(sizeof(struct exec_event) == 104 + SAMPLER_PATH_BYTES, "exec_event layout");
+
+/* EVENT_FORK: header names the child, which has the mappings of its parent until it executes. */
+struct fork_event {
+	struct event_header header;
+	__u64 cgroup_id; /* of the parent, as in struct sample_event */
+	__u64 parent_start_boottime_ns;
+	__u32 parent_tgid;
+	__u8 pad[4];
+};
+_Static_assert(sizeof(struct fork_event) == 56, "fork_event layout");
+
 /*
  * One set per CPU, only ever growing:
  * ticks == idle + excluded + sent + lost_ring_full + lost_no_task.
@@ -111,8 +158,8 @@ struct sampler_counters {
 	__u64 sent;           /* samples in the ring buffer */
 	__u64 lost_ring_full; /* samples dropped because the ring was full */
 	__u64 lost_no_task;   /* samples whose process could not be read */
-	__u64 events_sent;    /* exec, exit */
-	__u64 events_lost;    /* exec, exit dropped because the ring was full */
+	__u64 events_sent;    /* exec, fork, exit */
+	__u64 events_lost;    /* exec, fork, exit dropped because the ring was too full */
 	__u64 kernel_stack_errors;
 	__u64 wakeups; /* of user space */
 };

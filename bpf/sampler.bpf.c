@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
 /*
- * CPU sampler: every perf tick becomes one record in a ring buffer; so do exec and exit of
+ * CPU sampler: every perf tick becomes one record in a ring buffer; so do fork, exec and exit of
  * processes, in the same ring, so that their order is kept.
  *
  * Nothing is aggregated here and no hash map is written: streaming costs the same, cannot
  * collide, and a hash map's bucket lock taken from an interrupt has locked up kernels. User
  * space is not woken for every record but when the ring is half full, and early for a process
  * that is sampled for the first time, because its /proc folder must be read before it exits.
+ *
+ * Many processes exit before that. So an exec event carries what identifies the executable and
+ * where it is loaded, and a fork event names the parent, whose mappings the child has: user space
+ * can name addresses of a process that it never saw. Events of processes leave a quarter of the
+ * ring to samples.
  */
 #include <linux/bpf.h>
 #include <linux/bpf_perf_event.h>
@@ -25,6 +30,7 @@
 const volatile bool cfg_kernel_stacks = true;
 const volatile __u32 cfg_cgroups = SAMPLER_CGROUPS_V2; /* enum sampler_cgroups */
 const volatile __u64 cfg_wakeup_bytes = 128 * 1024;    /* unread bytes that wake user space */
+const volatile __u64 cfg_events_bytes = 192 * 1024; /* unread bytes beyond which only samples fit */
 
 __u32 excludes = 0; /* enum sampler_exclude, set by user space at any time */
 
@@ -43,6 +49,19 @@ struct {
 	__type(value, struct scratch);
 	__uint(max_entries, 1);
 } scratch SEC(".maps");
+
+/* Apart from struct scratch: a tick can interrupt an exec. */
+struct exec_scratch {
+	struct exec_event event;
+	char room[SAMPLER_PATH_BYTES]; /* so that the verifier sees any masked size in bounds */
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__type(key, __u32);
+	__type(value, struct exec_scratch);
+	__uint(max_entries, 1);
+} exec_scratch SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
@@ -320,40 +339,137 @@ int sample_cpu(struct bpf_perf_event_data *ctx)
 	return 0;
 }
 
-static void send_process_event(__u32 type, struct task_struct *task)
-{
-	struct sampler_counters *c = get_counters();
-	struct task_struct *leader = BPF_CORE_READ(task, group_leader);
-	struct event_header h = {};
-	__u32 *slot;
+/* ---- events of processes ---- */
 
-	fill_header(&h, type, leader, bpf_ktime_get_ns());
-	/*
-	 * wake user space for the next program of this process, or the next process with this
-	 * pid
-	 */
-	slot = seen_slot(h.tgid);
-	if (slot && *slot == h.tgid)
-		*slot = 0;
+static void send_event(void *event, __u64 size)
+{
+	__u64 unread = bpf_ringbuf_query(&events, BPF_RB_AVAIL_DATA);
+	__u64 flags = unread >= cfg_wakeup_bytes ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP;
+	struct sampler_counters *c = get_counters();
 
 	if (!c)
 		return;
-	if (bpf_ringbuf_output(&events, &h, sizeof(h), BPF_RB_NO_WAKEUP))
+	if (unread >= cfg_events_bytes || bpf_ringbuf_output(&events, event, size, flags))
 		__sync_fetch_and_add(&c->events_lost, 1);
 	else
 		__sync_fetch_and_add(&c->events_sent, 1);
 }
 
+/* Wakes user space for the next program of this process, or the next process with its pid. */
+static void forget_seen(__u32 tgid)
+{
+	__u32 *slot = seen_slot(tgid);
+
+	if (slot && *slot == tgid)
+		*slot = 0;
+}
+
+#define NS_PER_S 1000000000ULL
+#define NSEC_MASK ((1U << 30) - 1) /* 6.13 and later keep a flag in the highest bit */
+
+static __u64 mtime_ns(struct inode *inode)
+{
+	struct inode___pre611 *pre611 = (void *)inode;
+	struct inode___pre67 *pre67 = (void *)inode;
+
+	if (bpf_core_field_exists(inode->i_mtime_sec))
+		return BPF_CORE_READ(inode, i_mtime_sec) * NS_PER_S +
+		       (BPF_CORE_READ(inode, i_mtime_nsec) & NSEC_MASK);
+	if (bpf_core_field_exists(pre611->__i_mtime))
+		return BPF_CORE_READ(pre611, __i_mtime.tv_sec) * NS_PER_S +
+		       BPF_CORE_READ(pre611, __i_mtime.tv_nsec);
+	return BPF_CORE_READ(pre67, i_mtime.tv_sec) * NS_PER_S +
+	       BPF_CORE_READ(pre67, i_mtime.tv_nsec);
+}
+
+static __u64 ctime_ns(struct inode *inode)
+{
+	struct inode___pre611 *pre611 = (void *)inode;
+	struct inode___pre66 *pre66 = (void *)inode;
+
+	if (bpf_core_field_exists(inode->i_ctime_sec))
+		return BPF_CORE_READ(inode, i_ctime_sec) * NS_PER_S +
+		       (BPF_CORE_READ(inode, i_ctime_nsec) & NSEC_MASK);
+	if (bpf_core_field_exists(pre611->__i_ctime))
+		return BPF_CORE_READ(pre611, __i_ctime.tv_sec) * NS_PER_S +
+		       BPF_CORE_READ(pre611, __i_ctime.tv_nsec);
+	return BPF_CORE_READ(pre66, i_ctime.tv_sec) * NS_PER_S +
+	       BPF_CORE_READ(pre66, i_ctime.tv_nsec);
+}
+
+static void read_file(struct event_file *ret, struct file *file)
+{
+	struct inode *inode = BPF_CORE_READ(file, f_inode);
+
+	ret->dev = BPF_CORE_READ(inode, i_sb, s_dev);
+	ret->ino = BPF_CORE_READ(inode, i_ino);
+	ret->size_bytes = BPF_CORE_READ(inode, i_size);
+	ret->mtime_ns = mtime_ns(inode);
+	ret->ctime_ns = ctime_ns(inode);
+}
+
 /*
- * Raw tracepoints: both run in the task they are about, so their arguments, which differ
- * between kernels, are not needed; and they attach without tracefs and without BPF
- * trampolines.
+ * Raw tracepoints attach without tracefs and without BPF trampolines. Those of exec and exit run in
+ * the task they are about.
+ *
+ * The arguments of sched_process_exec are (task, old pid, linux_binprm), since 3.4. The new
+ * program is loaded by then: the fields of mm are final.
  */
 SEC("raw_tp/sched_process_exec")
-int on_exec(void *ctx)
+int on_exec(struct bpf_raw_tracepoint_args *ctx)
 {
-	(void)ctx;
-	send_process_event(EVENT_EXEC, (void *)bpf_get_current_task());
+	struct task_struct *task = (void *)bpf_get_current_task();
+	struct linux_binprm *bprm = (void *)ctx->args[2];
+	struct mm_struct *mm = BPF_CORE_READ(task, mm);
+	struct exec_scratch *s;
+	struct exec_event *e;
+	__u32 zero = 0, size;
+	long n;
+
+	s = bpf_map_lookup_elem(&exec_scratch, &zero);
+	if (!s)
+		return 0;
+	e = &s->event;
+	fill_header(&e->header, EVENT_EXEC, BPF_CORE_READ(task, group_leader), bpf_ktime_get_ns());
+	e->cgroup_id = cgroup_id(task);
+	read_file(&e->file, BPF_CORE_READ(mm, exe_file));
+	e->start_code = BPF_CORE_READ(mm, start_code);
+	e->end_code = BPF_CORE_READ(mm, end_code);
+	e->vdso = (__u64)BPF_CORE_READ(mm, context.vdso);
+	n = bpf_probe_read_kernel_str(e->path, sizeof(e->path), BPF_CORE_READ(bprm, interp));
+	if (n < 1 || n >= SAMPLER_PATH_BYTES) { /* as long as the buffer: cut, perhaps */
+		e->path[0] = '\0';
+		n = 1;
+	}
+	size = sizeof(*e) - sizeof(e->path) + (((__u32)n + 7) & (2 * sizeof(e->path) - 8));
+	e->header.size = size;
+	forget_seen(e->header.tgid);
+	send_event(e, size);
+	return 0;
+}
+
+/*
+ * Runs in the parent, for every new process and thread. The arguments are (parent, child), since
+ * 2.6.33.
+ */
+SEC("raw_tp/sched_process_fork")
+int on_fork(struct bpf_raw_tracepoint_args *ctx)
+{
+	struct task_struct *parent = (void *)ctx->args[0], *child = (void *)ctx->args[1];
+	struct fork_event e = {};
+
+	e.header.tgid = BPF_CORE_READ(child, tgid);
+	e.header.tid = BPF_CORE_READ(child, pid);
+	if (e.header.tgid != e.header.tid) /* a thread */
+		return 0;
+	e.header.type = EVENT_FORK;
+	e.header.size = sizeof(e);
+	e.header.start_boottime_ns = start_boottime(child);
+	e.header.ktime_ns = bpf_ktime_get_ns();
+	e.cgroup_id = cgroup_id(parent);
+	e.parent_tgid = BPF_CORE_READ(parent, tgid);
+	e.parent_start_boottime_ns = start_boottime(BPF_CORE_READ(parent, group_leader));
+	send_event(&e, sizeof(e));
 	return 0;
 }
 
@@ -366,10 +482,14 @@ SEC("raw_tp/sched_process_exit")
 int on_exit(void *ctx)
 {
 	struct task_struct *task = (void *)bpf_get_current_task();
+	struct event_header h = {};
 
 	(void)ctx;
-	if (BPF_CORE_READ(task, signal, live.counter) == 0)
-		send_process_event(EVENT_EXIT, task);
+	if (BPF_CORE_READ(task, signal, live.counter) != 0)
+		return 0;
+	fill_header(&h, EVENT_EXIT, BPF_CORE_READ(task, group_leader), bpf_ktime_get_ns());
+	forget_seen(h.tgid);
+	send_event(&h, sizeof(h));
 	return 0;
 }
 

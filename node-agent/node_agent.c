@@ -102,6 +102,7 @@ static void on_sample(void *ctx, const struct sample_event *e)
 		.pid = (pid_t)e->header.tgid,
 		.tid = (pid_t)e->header.tid,
 		.start_boottime_ns = e->header.start_boottime_ns,
+		.cgroup_id = e->cgroup_id,
 		.comm = comm,
 		.kernel_thread = e->flags & SAMPLE_KERNEL_THREAD,
 		.addrs = (const uint64_t *)(e + 1) + e->n_kernel,
@@ -116,12 +117,36 @@ static void on_sample(void *ctx, const struct sample_event *e)
 		(void)cycle_add_sample(a->cycle, snapshot, e); /* counts what it drops */
 }
 
-static void on_process_exec(void *ctx, const struct event_header *e)
+static void on_process_fork(void *ctx, const struct fork_event *e)
 {
 	struct node_agent *a = ctx;
 
-	process_table_exec(a->processes, (pid_t)e->tgid, e->start_boottime_ns);
-	exclusions_exec(a->exclusions, (pid_t)e->tgid);
+	const struct process_fork fork = {
+		.pid = (pid_t)e->header.tgid,
+		.parent = (pid_t)e->parent_tgid,
+		.start_boottime_ns = e->header.start_boottime_ns,
+		.parent_start_boottime_ns = e->parent_start_boottime_ns,
+		.cgroup_id = e->cgroup_id,
+	};
+
+	(void)process_table_fork(a->processes, &fork); /* without memory, names may be missing */
+}
+
+static void on_process_exec(void *ctx, const struct exec_event *e)
+{
+	struct node_agent *a = ctx;
+	struct process_exec exec = {
+		.pid = (pid_t)e->header.tgid,
+		.start_boottime_ns = e->header.start_boottime_ns,
+		.cgroup_id = e->cgroup_id,
+		.end_code = e->end_code,
+		.vdso = e->vdso,
+		.path = e->path,
+	};
+
+	event_file_version(&e->file, &exec.file);
+	(void)process_table_exec(a->processes, &exec); /* likewise */
+	exclusions_exec(a->exclusions, exec.pid);
 }
 
 static void on_process_exit(void *ctx, const struct event_header *e)
@@ -134,7 +159,8 @@ static void on_process_exit(void *ctx, const struct event_header *e)
 
 static void drain(struct node_agent *a)
 {
-	const struct sampler_handlers handlers = {on_sample, on_process_exec, on_process_exit, a};
+	const struct sampler_handlers handlers = {on_sample, on_process_fork, on_process_exec,
+						  on_process_exit, a};
 	int r = sampler_drain(a->sampler, &handlers);
 
 	if (r < 0)

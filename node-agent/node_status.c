@@ -32,6 +32,7 @@ enum status_metric {
 	CPUS,
 	PROCESSES,
 	PROCESSES_GONE,
+	PROCESSES_RESTORED,
 	SNAPSHOTS,
 	MAPS_CUT,
 	FILES_OPEN,
@@ -81,7 +82,7 @@ static const struct metric_def metric_defs[STATUS_METRIC_MAX] = {
 	[LOST_NO_MEMORY] = {LOST("no_memory")},
 	[LOST_WORKER_BUSY] = {LOST("worker_busy")},
 	[EVENTS_LOST] = {PREFIX "_process_events_lost_total", NULL,
-			 "Exec and exit events lost because the ring buffer was full"},
+			 "Fork, exec and exit events lost because the ring buffer was full"},
 	[BPF_RUN_TIME] =
 		{PREFIX "_bpf_run_seconds_total", NULL,
 		 "Run time of the BPF program; counted while kernel.bpf_stats_enabled is 1",
@@ -92,8 +93,13 @@ static const struct metric_def metric_defs[STATUS_METRIC_MAX] = {
 			   METRIC_GAUGE},
 	[CPUS] = {PREFIX "_cpus_sampled", NULL, "CPUs being sampled", METRIC_GAUGE},
 	[PROCESSES] = {PREFIX "_processes", NULL, "Processes in the process table", METRIC_GAUGE},
-	[PROCESSES_GONE] = {PREFIX "_processes_gone_total", NULL,
-			    "Sampled processes that exited before they could be read"},
+	[PROCESSES_GONE] =
+		{PREFIX "_processes_gone_total", NULL,
+		 "Sampled processes that exited before they could be read, and whose frames "
+		 "have no names"},
+	[PROCESSES_RESTORED] = {PREFIX "_processes_restored_total", NULL,
+				"Sampled processes that exited before they could be read, but have "
+				"names by events and relatives"},
 	[SNAPSHOTS] = {PREFIX "_process_snapshots_total", NULL,
 		       "Times the mappings of a process were read"},
 	[MAPS_CUT] = {PREFIX "_process_maps_cut_total", NULL,
@@ -158,6 +164,7 @@ void node_status_update(struct node_status *s, const struct sampler_stats *sampl
 		{CPUS, sampler->n_cpus},
 		{PROCESSES, processes->n_processes},
 		{PROCESSES_GONE, processes->unreadable},
+		{PROCESSES_RESTORED, processes->restored},
 		{SNAPSHOTS, processes->snapshots},
 		{MAPS_CUT, processes->maps_cut},
 		{FILES_OPEN, processes->n_open_files},

@@ -78,6 +78,11 @@ void file_finder_free(struct file_finder *f)
 	free(f);
 }
 
+struct deadline_caller *file_finder_caller(struct file_finder *f)
+{
+	return f->caller;
+}
+
 static void job_free(struct deadline_job *j)
 {
 	struct file_job *job = (struct file_job *)j;
@@ -112,15 +117,15 @@ static void find_in_root(struct deadline_job *j)
 		job->fd < 0 ? -errno : file_version_read(job->fd, "", &job->version, &job->regular);
 }
 
-static int find_below_root(struct file_finder *f, int proc_fd, const struct proc_map *m,
-			   struct found_file *ret)
+/* On success ret->id is that of the file that the path leads to, and the caller must compare it. */
+static int find_below_root(struct file_finder *f, int proc_fd, const char *path, size_t path_len,
+			   uint64_t dev, struct found_file *ret, uint64_t *ret_ctime_ns)
 {
-	uint64_t dev = makedev(m->dev_major, m->dev_minor);
 	AUTO_CLOSE int root_fd = -1;
 	struct file_job *job;
 	int r;
 
-	if (m->deleted || m->path_len >= PATH_BYTES)
+	if (path_len >= PATH_BYTES)
 		return -ENOENT;
 	root_fd = openat(proc_fd, "root", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (root_fd < 0)
@@ -128,20 +133,56 @@ static int find_below_root(struct file_finder *f, int proc_fd, const struct proc
 	job = job_new(find_in_root, root_fd, dev);
 	if (!job)
 		return -ENOMEM;
-	memcpy(job->path, m->path, m->path_len);
+	memcpy(job->path, path, path_len);
 	r = deadline_call(f->caller, &job->job);
 	if (r < 0)
 		return r;
 	r = job->result;
-	if (r == 0 && (job->version.id.ino != m->ino || job->version.id.dev != dev))
-		r = -ENOENT;
 	if (r == 0) {
 		ret->id = job->version.id;
 		ret->regular = job->regular;
 		ret->path_fd = TAKE_FD(job->fd);
+		*ret_ctime_ns = job->version.ctime_ns;
 	}
 	job_free(&job->job);
 	return r;
+}
+
+static int find_mapped(struct file_finder *f, int proc_fd, const struct proc_map *m,
+		       struct found_file *ret)
+{
+	uint64_t dev = makedev(m->dev_major, m->dev_minor), ctime_ns;
+	int r;
+
+	if (m->deleted)
+		return -ENOENT;
+	r = find_below_root(f, proc_fd, m->path, m->path_len, dev, ret, &ctime_ns);
+	if (r < 0)
+		return r;
+	if (ret->id.ino == m->ino && ret->id.dev == dev)
+		return 0;
+	closep(&ret->path_fd);
+	return -ENOENT;
+}
+
+int file_finder_find_path(struct file_finder *f, int proc_fd, const char *path,
+			  const struct file_version *want, struct found_file *ret)
+{
+	struct file_id other_dev = want->id;
+	uint64_t ctime_ns;
+	int r;
+
+	ret->path_fd = -1;
+	ret->map_name[0] = '\0';
+	r = find_below_root(f, proc_fd, path, strlen(path), want->id.dev, ret, &ctime_ns);
+	if (r < 0)
+		return r;
+	other_dev.dev = ret->id.dev;
+	if (file_id_equal(&ret->id, &want->id) ||
+	    (file_id_equal(&ret->id, &other_dev) && ctime_ns == want->ctime_ns))
+		return 0;
+	closep(&ret->path_fd);
+	return -ENOENT;
 }
 
 int file_finder_find(struct file_finder *f, int proc_fd, const struct proc_map *m,
@@ -153,7 +194,7 @@ int file_finder_find(struct file_finder *f, int proc_fd, const struct proc_map *
 	snprintf(ret->map_name, sizeof(ret->map_name), "map_files/%llx-%llx",
 		 (unsigned long long)m->start, (unsigned long long)m->end);
 	if (file_version_read(proc_fd, ret->map_name, &version, &ret->regular) < 0)
-		return find_below_root(f, proc_fd, m, ret);
+		return find_mapped(f, proc_fd, m, ret);
 	ret->id = version.id;
 	return 0;
 }

@@ -28,6 +28,9 @@ struct opened_file {
 	bool may_hang; /* reading may wait for another machine or program */
 };
 
+/* The deadlines of all that f does, for reading the files that it opened. */
+struct deadline_caller *file_finder_caller(struct file_finder *f);
+
 int file_finder_new(struct file_finder **ret) MUST_CHECK;
 /* Uses the deadlines of `caller`, which is borrowed, and must be used on its thread. */
 int file_finder_new_with(struct file_finder **ret, struct deadline_caller *caller) MUST_CHECK;
@@ -40,6 +43,15 @@ DEFINE_CLEANUP(struct file_finder *, file_finder_free);
  */
 int file_finder_find(struct file_finder *f, int proc_fd, const struct proc_map *m,
 		     struct found_file *ret) MUST_CHECK;
+
+/*
+ * Finds the file with this path below the root of the process whose /proc folder is proc_fd, and
+ * only if it is the wanted one, as the kernel's inode describes it. The devices of some file
+ * systems differ between inode and stat(2); the other attributes must agree then, down to ctime.
+ * Returns 0, -ENOENT if the path leads elsewhere, or another -errno.
+ */
+int file_finder_find_path(struct file_finder *f, int proc_fd, const char *path,
+			  const struct file_version *want, struct found_file *ret) MUST_CHECK;
 
 /*
  * Returns 0, -ETIMEDOUT if its file system does not answer, -EBUSY if it did not answer a

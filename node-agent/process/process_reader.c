@@ -2,9 +2,9 @@
  * A process is read while it runs, and may exit or execute another program between any two
  * reads. The descriptor of its /proc folder pins the process (a reused pid is not an issue
  * from then on), and its start time, read through the descriptor, proves that it is the
- * sampled one. Its name tells programs apart: if it is not that of the sample, the process has
- * called execve(2) since, and the mappings are not those that the sample's addresses belong
- * to.
+ * sampled one. If it has called execve(2) since, the mappings are not those that the sample's
+ * addresses belong to. Where an exec event said what the sampled program is and where its code
+ * ends, that is compared; else its name, if it is not that of the sample, tells programs apart.
  *
  * If the leader thread has exited, its folder has no maps and no exe, but those of the other
  * threads have.
@@ -20,6 +20,7 @@
 
 #include "node-agent/process/file_registry.h"
 #include "node-agent/process/proc_maps.h"
+#include "node-agent/process/process_image.h"
 #include "node-agent/process/procfs.h"
 #include "node-agent/process/workload.h"
 
@@ -172,13 +173,69 @@ static int open_same(int root_fd, const struct process_identity *id, bool *ret_c
 	return TAKE_FD(fd);
 }
 
+/* Where the image's code ends there is a file. */
+static struct mapped_file *file_of_image(const struct process_snapshot *s,
+					 const struct process_image *image)
+{
+	const struct process_mapping *m = process_snapshot_find(s, image->end_code - 1);
+
+	return m ? m->file : NULL;
+}
+
+/*
+ * Whether the mappings are not of the program in id. Processes rename themselves, and some unmap
+ * their executable (packed ones), so neither alone means another program.
+ */
+static bool is_another_program(const struct process_snapshot *s, struct file_registry *files,
+			       const struct process_identity *id, bool renamed, int proc_fd)
+{
+	const struct process_image *image = id->image;
+	const struct mapped_file *known, *mapped;
+	struct file_id exe;
+
+	if (!image || !image->executed)
+		return renamed;
+	mapped = file_of_image(s, image);
+	if (mapped && !renamed)
+		return false;
+	known = file_registry_find(files, &image->file.id);
+	if (mapped)
+		return mapped != known;
+	return renamed || (known && procfs_read_exe_id(proc_fd, &exe) == 0 &&
+			   !file_id_equal(&known->id, &exe));
+}
+
+/* Reads mappings, but keeps them only if they are of the program in id. */
+static int read_program(struct process_snapshot *s, struct file_registry *files,
+			const struct process_identity *id, int proc_fd, bool renamed,
+			struct process_reading *ret)
+{
+	struct mapped_file *file;
+	int r = read_mappings(s, files, proc_fd, &ret->cut);
+
+	if (r < 0)
+		return r;
+	ret->changed = is_another_program(s, files, id, renamed, proc_fd);
+	if (ret->changed) {
+		for (size_t i = 0; i < s->n_mappings; i++)
+			mapped_file_unref(s->mappings[i].file);
+		s->n_mappings = 0;
+		return 0;
+	}
+	file = id->image && id->image->executed ? file_of_image(s, id->image) : NULL;
+	if (file)
+		file_registry_learn(files, file, &id->image->file.id);
+	return 0;
+}
+
 int process_read(int root_fd, struct file_registry *files, struct process_namer *namer,
 		 const struct process_identity *id, struct process_reading *ret)
 {
 	CLEANUP(process_snapshot_unrefp) struct process_snapshot *s = NULL;
-	bool cut = false, changed = false;
+	struct process_reading reading = {0};
 	AUTO_CLOSE int fd = -1;
-	int r;
+	bool renamed = false;
+	int r = 0;
 
 	s = calloc(1, sizeof(*s));
 	if (!s)
@@ -190,16 +247,22 @@ int process_read(int root_fd, struct file_registry *files, struct process_namer 
 	memcpy(s->comm, id->comm, sizeof(s->comm));
 
 	if (!id->kernel_thread)
-		fd = open_same(root_fd, id, &changed);
-	r = fill_names(s, namer, fd, changed);
-	if (r == 0 && fd >= 0 && !changed)
-		r = read_mappings(s, files, fd, &cut);
-	if (r < 0)
+		fd = open_same(root_fd, id, &renamed);
+	if (fd >= 0)
+		r = read_program(s, files, id, fd, renamed, &reading);
+	if (r == 0)
+		r = fill_names(s, namer, fd, reading.changed);
+	if (r == 0 && fd >= 0) {
+		r = workload_read_cgroup(&reading.cgroup, fd);
+		reading.has_cgroup = r == 0;
+	}
+	if (r == -ENOMEM)
 		return r;
 	/* a process that is exiting has a folder, but no memory and no executable */
 	s->unreadable = !id->kernel_thread &&
-			(fd < 0 || changed || (s->n_mappings == 0 && s->exe[0] == '\0'));
-	*ret = (struct process_reading){.snapshot = TAKE_PTR(s), .cut = cut, .changed = changed};
+			(fd < 0 || reading.changed || (s->n_mappings == 0 && s->exe[0] == '\0'));
+	reading.snapshot = TAKE_PTR(s);
+	*ret = reading;
 	return 0;
 }
 

@@ -10,6 +10,7 @@
 
 struct file_registry;
 struct process_namer;
+struct process_image;
 
 #define PROCESS_MAX_MAPPINGS 16384 /* executable ones; JIT compilers make some thousands */
 #define PROCESS_MAX_MAPS_BYTES ((size_t)64 * 1024 * 1024) /* some 700,000 lines: half a second */
@@ -21,12 +22,15 @@ struct process_identity {
 	uint64_t start_time; /* clock ticks since boot */
 	char comm[PROCESS_COMM_BYTES];
 	bool kernel_thread;
+	const struct process_image *image; /* what it executes; NULL: unknown */
 };
 
 struct process_reading {
 	struct process_snapshot *snapshot; /* one reference */
 	bool cut;                          /* mappings beyond a limit are missing */
-	bool changed; /* has another name than in id: it has executed another program since */
+	bool has_cgroup;
+	struct cgroup_path cgroup;
+	bool changed; /* does not execute what id says: it has executed another program since */
 };
 
 /*

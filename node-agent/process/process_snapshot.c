@@ -10,9 +10,11 @@ void process_snapshot_unref(struct process_snapshot *s)
 {
 	if (!s || atomic_fetch_sub_explicit(&s->refs, 1, memory_order_acq_rel) > 1)
 		return;
-	for (size_t i = 0; i < s->n_mappings; i++)
+	for (size_t i = 0; !s->mappings_of && i < s->n_mappings; i++)
 		mapped_file_unref(s->mappings[i].file);
-	free(s->mappings);
+	if (!s->mappings_of)
+		free(s->mappings);
+	process_snapshot_unref(s->mappings_of); /* which never has one itself */
 	free(s->exe);
 	workload_unref(s->workload);
 	free(s);

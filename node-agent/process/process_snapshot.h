@@ -35,13 +35,14 @@ struct process_snapshot {
 	atomic_uint refs;
 	pid_t pid; /* in the initial PID namespace */
 	bool kernel_thread;
-	bool unreadable; /* exited before it could be read: only its identity and comm are known */
+	bool unreadable; /* exited before it was read, and nothing else says what it had mapped */
 	uint64_t start_time;              /* clock ticks since boot, as in /proc/<pid>/stat */
 	char comm[PROCESS_COMM_BYTES];    /* of the thread-group leader */
 	char *exe;                        /* path in the process's mount namespace; "" if unknown */
 	struct workload *workload;        /* a reference; never NULL */
 	struct process_mapping *mappings; /* executable ones, ascending, disjoint */
 	size_t n_mappings;
+	struct process_snapshot *mappings_of; /* a reference: the owner of mappings; NULL: this */
 };
 
 /* Returns s. */

@@ -17,8 +17,12 @@
  * snapshot with the same content is discarded, so that samples of one program share one
  * snapshot.
  *
- * Exec and exit events arrive in the order of the samples (they share the ring buffer), but
+ * Fork, exec and exit events arrive in the order of the samples (they share the ring buffer), but
  * can be lost when it is full: a sweep also checks whether each process still exists.
+ *
+ * Processes that have exited when their first sample is handled are most of those that a build or
+ * a shell script makes. What the table keeps for them, and for their relatives, is the image that a
+ * process executes (process_image.h) and its cgroup's id.
  */
 #include "node-agent/process/process_table.h"
 
@@ -29,6 +33,8 @@
 
 #include "common/data/table.h"
 #include "common/system/clock.h"
+#include "node-agent/process/cgroup_cache.h"
+#include "node-agent/process/exited_process.h"
 #include "node-agent/process/file_registry.h"
 #include "node-agent/process/process_namer.h"
 #include "node-agent/process/process_reader.h"
@@ -41,6 +47,7 @@
 #define RECHECK_MAX_NS (60 * NS_PER_S)
 #define RECHECK_COST 100 /* pause for this many times as long as the reading took */
 #define AUDIT_SAMPLES 30 /* about a third of a second of CPU time at 99 Hz */
+#define ANCESTORS_MAX 8  /* to look at for a cgroup */
 #define MAX_FILES_DEFAULT 16384
 #define INITIAL_PID_NAMESPACE 0xEFFFFFFCu /* PROC_PID_INIT_INO in the kernel's proc_ns.h */
 
@@ -49,7 +56,11 @@ struct process {
 	pid_t pid;
 	uint64_t start_time;               /* clock ticks since boot */
 	struct process_snapshot *snapshot; /* NULL: not sampled yet */
-	bool stale;                        /* the snapshot is of an earlier program */
+	struct process_image *image;       /* a reference; NULL: nothing is known about it */
+	uint64_t cgroup_id;                /* by the latest event or sample; 0: unknown */
+	pid_t parent;                      /* that made it; 0: unknown */
+	uint64_t parent_start_time;
+	bool stale; /* the snapshot is of an earlier program */
 	bool exited;
 	uint64_t exited_ns;
 	uint64_t recheck_ns; /* earliest time to read it again */
@@ -62,6 +73,7 @@ struct process_table {
 	struct process *processes;
 	struct file_registry *files;
 	struct process_namer *namer;
+	struct cgroup_cache *cgroups;
 	struct process_listener *listeners; /* in order of subscription */
 	int root_fd;                        /* of /proc */
 	uint64_t ns_per_tick;               /* of start times */
@@ -111,6 +123,8 @@ int process_table_new(struct process_table **ret, const struct process_table_con
 	r = file_registry_new(&t->files, choose_max_files(cfg->max_open_files));
 	if (r == 0)
 		r = process_namer_new(&t->namer, cfg->name_rules);
+	if (r == 0)
+		r = cgroup_cache_new(&t->cgroups);
 	if (r < 0)
 		return r;
 	t->root_fd = open(proc_root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -125,6 +139,7 @@ static void free_process(struct process_table *t, struct process *p)
 	HASH_DEL(t->processes, p);
 	t->stats.n_processes--;
 	process_snapshot_unref(p->snapshot);
+	process_image_unref(p->image);
 	table_free(p);
 }
 
@@ -139,6 +154,7 @@ void process_table_free(struct process_table *t)
 		free_process(t, p);
 	}
 	process_namer_free(t->namer);
+	cgroup_cache_free(t->cgroups);
 	file_registry_free(t->files);
 	closep(&t->root_fd);
 	free(t);
@@ -261,14 +277,43 @@ int process_table_scan(struct process_table *t)
 	return r < 0 ? r : s.n;
 }
 
-void process_table_exec(struct process_table *t, pid_t pid, uint64_t start_boottime_ns)
+int process_table_exec(struct process_table *t, const struct process_exec *exec)
 {
-	struct process *p = require(t, pid, start_boottime_ns / t->ns_per_tick);
+	struct process *p = require(t, exec->pid, exec->start_boottime_ns / t->ns_per_tick);
 
 	if (!p)
-		return;
+		return -ENOMEM;
+	process_image_unref(p->image);
+	p->image = process_image_new(exec, p->pid, p->start_time);
+	p->cgroup_id = exec->cgroup_id;
 	p->stale = true;
 	p->recheck_ns = 0;
+	return p->image ? 0 : -ENOMEM;
+}
+
+int process_table_fork(struct process_table *t, const struct process_fork *fork)
+{
+	struct process *parent, *p;
+
+	parent = require(t, fork->parent, fork->parent_start_boottime_ns / t->ns_per_tick);
+	if (!parent)
+		return -ENOMEM;
+	parent->cgroup_id = fork->cgroup_id;
+	if (!parent->image)
+		parent->image = process_image_new(NULL, parent->pid, parent->start_time);
+	if (!parent->image)
+		return -ENOMEM;
+	p = require(t, fork->pid, fork->start_boottime_ns / t->ns_per_tick);
+	if (!p)
+		return -ENOMEM;
+	if (p == parent) /* cannot be */
+		return 0;
+	p->parent = parent->pid;
+	p->parent_start_time = parent->start_time;
+	p->cgroup_id = fork->cgroup_id;
+	process_image_unref(p->image);
+	p->image = process_image_ref(parent->image);
+	return 0;
 }
 
 void process_table_exit(struct process_table *t, pid_t pid, uint64_t start_boottime_ns,
@@ -305,9 +350,10 @@ static int read_process(struct process_table *t, const struct process *p,
 {
 	struct process_identity id = {
 		.pid = p->pid,
-		.tid = seen->tid,
+		.tid = p->pid == seen->pid ? seen->tid : 0,
 		.start_time = p->start_time,
 		.kernel_thread = seen->kernel_thread,
+		.image = p->image,
 	};
 	int r;
 
@@ -315,9 +361,92 @@ static int read_process(struct process_table *t, const struct process *p,
 	r = process_read(t->root_fd, t->files, t->namer, &id, ret);
 	if (r < 0)
 		return r;
+	if (!ret->snapshot->unreadable)
+		process_image_learn(p->image, ret->snapshot);
 	t->stats.snapshots++;
 	t->stats.maps_cut += ret->cut;
 	return 0;
+}
+
+static struct process *find_parent(const struct process_table *t, const struct process *p)
+{
+	struct process *parent = p->parent ? find(t, p->parent) : NULL;
+
+	return parent && parent->start_time == p->parent_start_time ? parent : NULL;
+}
+
+/*
+ * Reads the cgroup of the nearest ancestor that is still running, if it is in the same one. Returns
+ * 0, -ESRCH or -ENOMEM.
+ */
+static int read_cgroup_of_ancestor(struct process_table *t, const struct process *p,
+				   uint64_t now_ns, struct cgroup_path *ret)
+{
+	const struct process *a = find_parent(t, p);
+	int r;
+
+	for (unsigned i = 0; a && a->cgroup_id == p->cgroup_id && i < ANCESTORS_MAX; i++) {
+		AUTO_CLOSE int fd = procfs_open_process(t->root_fd, a->pid);
+		struct proc_stat st;
+
+		r = fd < 0 ? fd : procfs_read_stat(fd, &st);
+		if (r == 0)
+			r = st.start_time == a->start_time ? workload_read_cgroup(ret, fd) : -ESRCH;
+		if (r == 0)
+			return cgroup_cache_learn(t->cgroups, a->cgroup_id, ret, a->pid, now_ns);
+		if (r == -ENOMEM)
+			return r;
+		a = find_parent(t, a);
+	}
+	return -ESRCH;
+}
+
+/*
+ * The process that had this image first may still have it, with all its libraries. It is read at
+ * most once, whatever becomes of its children.
+ */
+static int read_owner_of_image(struct process_table *t, const struct process *p,
+			       const struct process_seen *seen)
+{
+	struct process_image *image = p->image;
+	struct process_reading reading;
+	const struct process *owner;
+	int r;
+
+	if (!image || image->snapshot || image->owner_tried || image->owner == p->pid)
+		return 0;
+	owner = find(t, image->owner);
+	if (!owner || owner->start_time != image->owner_start_time || owner->image != image ||
+	    owner->exited)
+		return 0;
+	image->owner_tried = true;
+	r = read_process(t, owner, seen, &reading);
+	if (r == 0)
+		process_snapshot_unref(reading.snapshot); /* the image has a reference */
+	return r;
+}
+
+/* Completes a reading that came too late. */
+static int restore(struct process_table *t, const struct process *p,
+		   const struct process_seen *seen, const struct process_reading *reading,
+		   uint64_t now_ns)
+{
+	struct exited_process exited = {.image = p->image, .places = {p->parent, 0, 1}};
+	struct cgroup_path buf;
+	int r = read_owner_of_image(t, p, seen);
+
+	if (r < 0)
+		return r;
+	exited.cgroup = cgroup_cache_find(t->cgroups, p->cgroup_id, now_ns, &exited.places[1]);
+	if (reading->has_cgroup) {
+		exited.cgroup = &reading->cgroup;
+	} else if (!exited.cgroup) {
+		r = read_cgroup_of_ancestor(t, p, now_ns, &buf);
+		if (r == -ENOMEM)
+			return r;
+		exited.cgroup = r == 0 ? &buf : NULL;
+	}
+	return exited_process_restore(reading->snapshot, t->root_fd, t->files, &exited);
 }
 
 static int read_new(struct process_table *t, struct process *p, const struct process_seen *seen,
@@ -328,10 +457,21 @@ static int read_new(struct process_table *t, struct process *p, const struct pro
 
 	if (r < 0)
 		return r;
-	t->stats.unreadable += reading.snapshot->unreadable;
+	if (reading.has_cgroup)
+		r = cgroup_cache_learn(t->cgroups, seen->cgroup_id, &reading.cgroup, p->pid,
+				       now_ns);
+	if (r == 0 && reading.snapshot->unreadable) {
+		r = restore(t, p, seen, &reading, now_ns);
+		t->stats.unreadable += reading.snapshot->unreadable;
+		t->stats.restored += !reading.snapshot->unreadable;
+	}
+	if (r < 0) {
+		process_snapshot_unref(reading.snapshot);
+		return r;
+	}
 	/*
-	 * If the process has another name than in the sample, it has executed another program
-	 * since. Later samples will be of that one, which can be read.
+	 * If the process has executed another program since the sample, its later samples will be
+	 * of that one, which can be read.
 	 */
 	p->stale = reading.changed;
 	p->recheck_ns = reading.changed ? now_ns + RENAMED_WAIT_NS : 0;
@@ -402,6 +542,7 @@ int process_table_get(struct process_table *t, const struct process_seen *seen, 
 
 	if (!p)
 		return -ENOMEM;
+	p->cgroup_id = seen->cgroup_id;
 	r = renew_if_due(t, p, seen, now_ns);
 	if (r < 0)
 		return r;
@@ -432,7 +573,8 @@ void process_table_sweep(struct process_table *t, uint64_t now_ns)
 	}
 	if (check_exits)
 		t->next_exit_check_ns = now_ns + CHECK_EXITS_NS;
-	file_registry_sweep(t->files);
+	file_registry_sweep(t->files, now_ns);
+	cgroup_cache_sweep(t->cgroups, now_ns);
 }
 
 void process_table_read_stats(const struct process_table *t, struct process_table_stats *ret)

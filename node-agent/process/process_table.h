@@ -1,10 +1,10 @@
 /*
  * Stage 1: the processes of the node, identified by pid and start time.
  *
- * The table learns of a process from the scan at start, an exec event or a sample, and reads
+ * The table learns of a process from the scan at start, a fork or exec event or a sample, and reads
  * its /proc folder (untrusted) only once it was sampled. The result is a snapshot: immutable,
- * with a reference count. A process that exits before it is read still gets one, with little
- * more than its name, and is counted.
+ * with a reference count. A process that exits before it is read still gets one, with what its
+ * events and relatives say (exited_process.h), and is counted.
  *
  * A stage that keeps something per process, such as unwinding tables, subscribes: see struct
  * process_listener.
@@ -16,6 +16,7 @@
 
 #include "common/base.h"
 #include "common/err.h"
+#include "node-agent/process/process_image.h"
 #include "node-agent/process/process_snapshot.h"
 
 struct name_rules;
@@ -32,21 +33,32 @@ struct process_seen {
 	pid_t pid;
 	pid_t tid; /* a thread that is alive; 0: the leader */
 	uint64_t start_boottime_ns;
-	const char *comm; /* NUL-terminated, at most PROCESS_COMM_BYTES */
+	uint64_t cgroup_id; /* 0: unknown */
+	const char *comm;   /* NUL-terminated, at most PROCESS_COMM_BYTES */
 	bool kernel_thread;
 	const uint64_t
 		*addrs; /* user addresses; one outside all mappings makes us read them again */
 	size_t n_addrs;
 };
 
+/* A process was made. Until it executes a program it has the mappings of its parent. */
+struct process_fork {
+	pid_t pid;
+	pid_t parent;
+	uint64_t start_boottime_ns;
+	uint64_t parent_start_boottime_ns;
+	uint64_t cgroup_id; /* of the parent; 0: unknown */
+};
+
 struct process_table_stats {
 	uint64_t n_processes; /* in the table */
 	uint64_t n_files;     /* in use */
 	uint64_t n_open_files;
-	uint64_t unreadable;       /* total: sampled processes that exited before they were read */
-	uint64_t snapshots;        /* total: readings of a process */
-	uint64_t maps_cut;         /* total: readings that hit a limit */
-	uint64_t files_unopened;   /* total: executables that could not be opened */
+	uint64_t unreadable;     /* total: sampled processes of which nothing is known but a name */
+	uint64_t restored;       /* total: likewise, but their events say what they had mapped */
+	uint64_t snapshots;      /* total: readings of a process */
+	uint64_t maps_cut;       /* total: readings that hit a limit */
+	uint64_t files_unopened; /* total: executables that could not be opened */
 	uint64_t files_over_limit; /* total: executables not opened because of max_open_files */
 	uint64_t files_hung;       /* total: executables whose file system did not answer */
 };
@@ -109,8 +121,14 @@ int process_table_scan(struct process_table *t) MUST_CHECK;
 int process_table_get(struct process_table *t, const struct process_seen *seen, uint64_t now_ns,
 		      struct process_snapshot **ret) MUST_CHECK;
 
-/* The process has executed another program: its next sample makes a new snapshot. */
-void process_table_exec(struct process_table *t, pid_t pid, uint64_t start_boottime_ns);
+/*
+ * The process has executed another program: its next sample makes a new snapshot. Returns 0, or
+ * -ENOMEM if less is known about it than exec says.
+ */
+int process_table_exec(struct process_table *t, const struct process_exec *exec);
+
+/* Returns 0 or -ENOMEM, likewise. */
+int process_table_fork(struct process_table *t, const struct process_fork *fork);
 
 /* The process has exited. It stays in the table for the samples of its last moments. */
 void process_table_exit(struct process_table *t, pid_t pid, uint64_t start_boottime_ns,

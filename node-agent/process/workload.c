@@ -125,6 +125,19 @@ int workload_new_named(struct workload **ret, const struct workload *raw,
 	return make(ret, raw->kind, raw->runtime_id, names);
 }
 
+int workload_read_cgroup(struct cgroup_path *ret, int proc_fd)
+{
+	CLEANUP(buf_fini) struct buf cgroup;
+	int r;
+
+	buf_init(&cgroup, CGROUP_MAX_BYTES);
+	r = fs_read_at(proc_fd, "cgroup", &cgroup);
+	if (r < 0)
+		return r == -ENOENT ? -ESRCH : r;
+	cgroup_path_parse(cgroup.data ? cgroup.data : "", cgroup.len, ret);
+	return 0;
+}
+
 /* Completes facts whose cgroup and executable are known. Returns 0 or -ENOMEM. */
 static int ask_namer(struct workload_facts *f, int proc_fd, char name[static WORKLOAD_NAME_BYTES])
 {
@@ -145,14 +158,10 @@ int workload_read(struct workload **ret, int proc_fd, const struct workload_fact
 {
 	struct workload_facts complete = *facts;
 	char name[WORKLOAD_NAME_BYTES];
-	CLEANUP(buf_fini) struct buf cgroup;
 	AUTO_FREE char *exe = NULL;
 	int r;
 
-	buf_init(&cgroup, CGROUP_MAX_BYTES);
-	r = fs_read_at(proc_fd, "cgroup", &cgroup);
-	if (r == 0)
-		cgroup_path_parse(cgroup.data ? cgroup.data : "", cgroup.len, &complete.cgroup);
+	r = workload_read_cgroup(&complete.cgroup, proc_fd);
 	if (r == 0 && !facts->exe && complete.cgroup.kind == CGROUP_NONE)
 		r = procfs_read_link(proc_fd, "exe", &exe);
 	if (r < 0)

@@ -80,6 +80,9 @@ struct workload_names {
 int workload_new_named(struct workload **ret, const struct workload *raw,
 		       const struct workload_names *names) MUST_CHECK;
 
+/* Reads the cgroup of /proc/<pid>. Returns 0, -ESRCH if it has exited, or another -errno. */
+int workload_read_cgroup(struct cgroup_path *ret, int proc_fd) MUST_CHECK;
+
 /*
  * Completes a copy of the facts from /proc/<pid>, whose descriptor is proc_fd, and determines
  * the workload: the cgroup is read, and the executable if facts->exe is NULL and the name

@@ -1,6 +1,7 @@
 #include "node-agent/sample/event_parse.h"
 
 #include <errno.h>
+#include <sys/sysmacros.h>
 
 static int check_sample(const struct sample_event *e)
 {
@@ -14,6 +15,31 @@ static int check_sample(const struct sample_event *e)
 	return EVENT_SAMPLE;
 }
 
+static int check_exec(const struct exec_event *e)
+{
+	const size_t fixed = sizeof(*e) - sizeof(e->path);
+	size_t size = e->header.size;
+
+	if (size <= fixed || size > sizeof(*e) || !memchr(e->path, '\0', size - fixed))
+		return -EBADMSG;
+	return EVENT_EXEC;
+}
+
+void event_file_version(const struct event_file *f, struct file_version *ret)
+{
+	*ret = (struct file_version){
+		.id =
+			{
+				.dev = makedev((unsigned)(f->dev >> 20),
+					       (unsigned)(f->dev & 0xfffff)),
+				.ino = f->ino,
+				.size_bytes = f->size_bytes,
+				.mtime_ns = f->mtime_ns,
+			},
+		.ctime_ns = f->ctime_ns,
+	};
+}
+
 int event_parse(const void *data, size_t len)
 {
 	const struct event_header *h = data;
@@ -24,6 +50,9 @@ int event_parse(const void *data, size_t len)
 	case EVENT_SAMPLE:
 		return check_sample(data);
 	case EVENT_EXEC:
+		return check_exec(data);
+	case EVENT_FORK:
+		return len == sizeof(struct fork_event) ? EVENT_FORK : -EBADMSG;
 	case EVENT_EXIT:
 		return len == sizeof(*h) ? (int)h->type : -EBADMSG;
 	default:

@@ -1,6 +1,6 @@
 /*
- * Validates a record of the ring buffer before it is used: the type is known and all addresses
- * lie inside the record. Pure.
+ * Validates a record of the ring buffer before it is used: the type is known, and all addresses
+ * and strings end inside the record. Pure.
  */
 #ifndef NODE_AGENT_SAMPLE_EVENT_PARSE_H
 #define NODE_AGENT_SAMPLE_EVENT_PARSE_H
@@ -8,11 +8,15 @@
 #include <linux/types.h>
 
 #include "common/base.h"
+#include "node-agent/process/file_id.h"
 
 #include "bpf/sample_event.h"
 
 /* Returns the type of the record, or -EBADMSG. data must be aligned to 8 bytes. */
 int event_parse(const void *data, size_t len) MUST_CHECK;
+
+/* The kernel's identity of a file in the form that user space uses. */
+void event_file_version(const struct event_file *f, struct file_version *ret);
 
 /* The n_kernel + n_user addresses behind e. */
 static inline const uint64_t *sample_event_addrs(const struct sample_event *e)

@@ -6,8 +6,8 @@
  * that has just gone offline fails with ENODEV, which the next update settles). The clock is a
  * software one because virtual machines often have no hardware counters.
  *
- * Exec and exit arrive through raw tracepoints in the same ring, so that their order among the
- * samples is kept: a sample before an exec belongs to the previous program.
+ * Fork, exec and exit arrive through raw tracepoints in the same ring, so that their order among
+ * the samples is kept: a sample before an exec belongs to the previous program.
  *
  * Errors of this file are what an operator sees when the agent does not start. privileges.h
  * turns an errno into the capability or setting that is missing; if the verifier refused a
@@ -43,6 +43,7 @@ struct sampler {
 	struct sampler_bpf *skel;
 	struct ring_buffer *ring;
 	struct bpf_link *exec_link;
+	struct bpf_link *fork_link;
 	struct bpf_link *exit_link;
 	struct bpf_link **cpu_links; /* n_possible of them; NULL where not attached */
 	unsigned n_possible;
@@ -89,6 +90,7 @@ static int configure(struct sampler *s, const struct sampler_config *cfg)
 	skel->rodata->cfg_kernel_stacks = cfg->kernel_stacks;
 	skel->rodata->cfg_cgroups = cfg->cgroups;
 	skel->rodata->cfg_wakeup_bytes = ring / 2;
+	skel->rodata->cfg_events_bytes = ring / 4 * 3;
 	skel->rodata->cfg_kernel_stack_bytes =
 		(uint32_t)(page > KERNEL_STACK_BYTES ? page : KERNEL_STACK_BYTES);
 	return bpf_map__set_max_entries(skel->maps.events, (uint32_t)ring);
@@ -162,12 +164,22 @@ static int load(struct sampler *s, const struct sampler_config *cfg, struct err 
 
 static int attach_process_events(struct sampler *s, struct err *err)
 {
-	s->exec_link = bpf_program__attach(s->skel->progs.on_exec);
-	if (!s->exec_link)
-		return err_set(err, -errno, "attach to tracepoint sched_process_exec: %m");
-	s->exit_link = bpf_program__attach(s->skel->progs.on_exit);
-	if (!s->exit_link)
-		return err_set(err, -errno, "attach to tracepoint sched_process_exit: %m");
+	const struct {
+		struct bpf_link **link;
+		struct bpf_program *prog;
+		const char *name;
+	} events[] = {
+		{&s->fork_link, s->skel->progs.on_fork, "fork"},
+		{&s->exec_link, s->skel->progs.on_exec, "exec"},
+		{&s->exit_link, s->skel->progs.on_exit, "exit"},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(events); i++) {
+		*events[i].link = bpf_program__attach(events[i].prog);
+		if (!*events[i].link)
+			return err_set(err, -errno, "attach to tracepoint sched_process_%s: %m",
+				       events[i].name);
+	}
 	return 0;
 }
 
@@ -259,6 +271,9 @@ static int on_record(void *ctx, void *data, size_t len)
 	case EVENT_EXEC:
 		h->on_exec(h->ctx, data);
 		break;
+	case EVENT_FORK:
+		h->on_fork(h->ctx, data);
+		break;
 	case EVENT_EXIT:
 		h->on_exit(h->ctx, data);
 		break;
@@ -323,6 +338,7 @@ void sampler_free(struct sampler *s)
 	for (unsigned cpu = 0; s->cpu_links && cpu < s->n_possible; cpu++)
 		bpf_link__destroy(s->cpu_links[cpu]);
 	ring_buffer__free(s->ring);
+	bpf_link__destroy(s->fork_link);
 	bpf_link__destroy(s->exec_link);
 	bpf_link__destroy(s->exit_link);
 	sampler_bpf__destroy(s->skel);

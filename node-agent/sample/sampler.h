@@ -1,5 +1,5 @@
 /*
- * Stage 2: CPU samples from the kernel, and the exec and exit events of processes.
+ * Stage 2: CPU samples from the kernel, and the fork, exec and exit events of processes.
  *
  * Owns the BPF object and one perf event per online CPU. It deals in process ids and
  * addresses; names are added by node-agent/symbol. Records arrive in the order in which they
@@ -35,7 +35,8 @@ struct sampler_config {
 /* The records are valid during the call only. */
 struct sampler_handlers {
 	void (*on_sample)(void *ctx, const struct sample_event *e);
-	void (*on_exec)(void *ctx, const struct event_header *e);
+	void (*on_fork)(void *ctx, const struct fork_event *e);
+	void (*on_exec)(void *ctx, const struct exec_event *e);
 	void (*on_exit)(void *ctx, const struct event_header *e);
 	void *ctx;
 };

@@ -108,7 +108,19 @@ static void on_sample(void *ctx, const struct sample_event *e)
 	}
 }
 
-static void ignore(void *ctx, const struct event_header *e)
+static void ignore_fork(void *ctx, const struct fork_event *e)
+{
+	(void)ctx;
+	(void)e;
+}
+
+static void ignore_exec(void *ctx, const struct exec_event *e)
+{
+	(void)ctx;
+	(void)e;
+}
+
+static void ignore_exit(void *ctx, const struct event_header *e)
 {
 	(void)ctx;
 	(void)e;
@@ -116,7 +128,7 @@ static void ignore(void *ctx, const struct event_header *e)
 
 static void drain(void)
 {
-	const struct sampler_handlers h = {on_sample, ignore, ignore, NULL};
+	const struct sampler_handlers h = {on_sample, ignore_fork, ignore_exec, ignore_exit, NULL};
 
 	assert_true(sampler_drain(sampler, &h) >= 0);
 }

@@ -134,8 +134,11 @@ struct seen {
 	unsigned n_kernel;      /* with kernel frames */
 	unsigned n_both;        /* of n_kernel, with call_reader() among the user frames */
 	unsigned n_idle;        /* of pid 0 */
+	unsigned n_fork;
 	unsigned n_exec;
 	unsigned n_exit;
+	struct fork_event fork; /* the last one whose parent is pid */
+	struct exec_event exec; /* the last one */
 	uint64_t start_ns;
 	char comm[SAMPLER_COMM_BYTES];
 };
@@ -184,11 +187,24 @@ static void on_sample(void *ctx, const struct sample_event *e)
 	memcpy(s->comm, e->comm, sizeof(s->comm));
 }
 
-static void on_exec(void *ctx, const struct event_header *e)
+static void on_fork(void *ctx, const struct fork_event *e)
 {
 	struct seen *s = ctx;
 
-	s->n_exec += (pid_t)e->tgid == s->pid;
+	if ((pid_t)e->parent_tgid != s->pid)
+		return;
+	s->n_fork++;
+	s->fork = *e;
+}
+
+static void on_exec(void *ctx, const struct exec_event *e)
+{
+	struct seen *s = ctx;
+
+	if ((pid_t)e->header.tgid != s->pid)
+		return;
+	s->n_exec++;
+	s->exec = *e;
 }
 
 static void on_exit_event(void *ctx, const struct event_header *e)
@@ -200,7 +216,7 @@ static void on_exit_event(void *ctx, const struct event_header *e)
 
 static struct sampler_handlers handlers(struct seen *s)
 {
-	return (struct sampler_handlers){on_sample, on_exec, on_exit_event, s};
+	return (struct sampler_handlers){on_sample, on_fork, on_exec, on_exit_event, s};
 }
 
 static void drain(struct sampler *sampler, struct seen *s)
@@ -498,6 +514,98 @@ static void exec_and_exit_arrive(void **state)
 	drain(sampler, &s);
 	assert_int_equal(s.n_exec, 1);
 	assert_int_equal(s.n_exit, 1);
+	assert_string_equal(s.exec.path, "/bin/true");
+}
+
+static void exec_own_file(void)
+{
+	execl("/proc/self/exe", "test_sampler", "--wait", (char *)NULL);
+	_exit(1);
+}
+
+/* Field n of /proc/<pid>/stat, from 3 on. */
+static uint64_t stat_field(pid_t pid, unsigned n)
+{
+	char path[64], text[2048] = "", *at;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	f = fopen(path, "r");
+	assert_non_null(f);
+	assert_non_null(fgets(text, sizeof(text), f));
+	fclose(f);
+	at = strrchr(text, ')');
+	assert_non_null(at);
+	for (unsigned i = 2; i < n; i++) {
+		at = strchr(at + 1, ' ');
+		assert_non_null(at);
+	}
+	return strtoull(at, NULL, 10);
+}
+
+/* The same file in another process: what the event says must be what /proc says. */
+static void an_exec_event_identifies_the_executable_and_its_addresses(void **state)
+{
+	CLEANUP(sampler_freep) struct sampler *sampler = new_default_sampler();
+	struct seen s = {.pid = start_child(exec_own_file)};
+	struct file_version said, own;
+	AUTO_CLOSE int dir = open("/proc/self", O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	(void)state;
+	watch(sampler, &s, &s.n_exec, 1);
+	assert_int_equal(s.n_exec, 1);
+	assert_int_equal(file_version_read(dir, "exe", &own, NULL), 0);
+	event_file_version(&s.exec.file, &said);
+	assert_int_equal(said.id.ino, own.id.ino);
+	assert_int_equal(said.id.size_bytes, own.id.size_bytes);
+	assert_int_equal(said.id.mtime_ns, own.id.mtime_ns);
+	assert_int_equal(said.ctime_ns, own.ctime_ns);
+	assert_int_equal(s.exec.start_code, stat_field(s.pid, 26));
+	assert_int_equal(s.exec.end_code, stat_field(s.pid, 27));
+	assert_true(s.exec.vdso != 0);
+	assert_string_equal(s.exec.path, "/proc/self/exe");
+	stop_child(s.pid);
+}
+
+static void *wait_in_a_thread(void *arg)
+{
+	pause();
+	return arg;
+}
+
+static void fork_twice(void)
+{
+	pthread_t thread;
+	pid_t pid;
+
+	/* a thread is no process */
+	if (pthread_create(&thread, NULL, wait_in_a_thread, NULL) != 0)
+		_exit(1);
+	for (int i = 0; i < 2; i++) {
+		pid = fork();
+		if (pid == 0)
+			_exit(0);
+		waitpid(pid, NULL, 0);
+	}
+	pause();
+}
+
+static void a_fork_names_parent_and_child(void **state)
+{
+	CLEANUP(sampler_freep) struct sampler *sampler = new_default_sampler();
+	struct seen s = {.pid = start_child(fork_twice)};
+
+	(void)state;
+	watch(sampler, &s, &s.n_fork, 2);
+	drain(sampler, &s);
+	assert_int_equal(s.n_fork, 2);
+	assert_int_equal(s.fork.header.tgid, s.fork.header.tid);
+	assert_int_not_equal(s.fork.header.tgid, s.pid);
+	assert_int_equal(s.fork.parent_start_boottime_ns /
+				 (NS_PER_S / (uint64_t)sysconf(_SC_CLK_TCK)),
+			 stat_field(s.pid, 22));
+	assert_true(s.fork.header.start_boottime_ns >= s.fork.parent_start_boottime_ns);
+	stop_child(s.pid);
 }
 
 /* The leader stays a zombie as long as other threads of its process are alive. */
@@ -583,7 +691,7 @@ static void a_rate_out_of_range_is_refused(void **state)
 	assert_non_null(strstr(err.msg, "sample rate 0 Hz"));
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_program_loads_within_its_instruction_budget),
@@ -595,11 +703,18 @@ int main(void)
 		cmocka_unit_test(cpus_come_and_go_and_every_tick_is_accounted_for),
 		cmocka_unit_test(records_that_are_not_drained_are_counted_as_lost),
 		cmocka_unit_test(exec_and_exit_arrive),
+		cmocka_unit_test(an_exec_event_identifies_the_executable_and_its_addresses),
+		cmocka_unit_test(a_fork_names_parent_and_child),
 		cmocka_unit_test(a_process_ends_with_its_last_thread),
 		cmocka_unit_test(a_new_process_wakes_us_at_its_first_sample),
 		cmocka_unit_test(maps_can_be_reached_by_name),
 		cmocka_unit_test(a_rate_out_of_range_is_refused),
 	};
 
+	if (argc > 1 && strcmp(argv[1], "--wait") == 0) {
+		alarm(180);
+		pause();
+		return 0;
+	}
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,6 @@
 #include <errno.h>
+#include <stddef.h>
+#include <sys/sysmacros.h>
 
 #include "node-agent/sample/sampler.h"
 #include "test/lib/unit.h"
@@ -56,21 +58,71 @@ static void whatever_does_not_add_up_is_refused(void **state)
 	r.e.header.type = 77;
 	check_bad(&r, sizeof(r));
 	r = good();
-	r.e.header.type = EVENT_EXEC; /* these are a header and nothing more */
+	r.e.header.type = EVENT_EXIT; /* which is a header and nothing more */
 	check_bad(&r, sizeof(r));
 	r = good();
 	r.e.header.size = 40;
 	check_bad(&r, 40);
 }
 
-static void exec_and_exit_are_headers(void **state)
+static void an_exit_is_a_header(void **state)
 {
 	struct event_header h = {.type = EVENT_EXIT, .size = sizeof(h)};
 
 	(void)state;
 	assert_int_equal(event_parse(&h, sizeof(h)), EVENT_EXIT);
-	h.type = EVENT_EXEC;
-	assert_int_equal(event_parse(&h, sizeof(h)), EVENT_EXEC);
+}
+
+static void a_fork_has_one_size(void **state)
+{
+	struct fork_event e = {.header = {.type = EVENT_FORK, .size = sizeof(e)}};
+
+	(void)state;
+	assert_int_equal(event_parse(&e, sizeof(e)), EVENT_FORK);
+	e.header.size -= 8;
+	assert_int_equal(event_parse(&e, sizeof(e) - 8), -EBADMSG);
+}
+
+static int parse_exec(struct exec_event *e, size_t path_bytes)
+{
+	e->header.type = EVENT_EXEC;
+	e->header.size = (uint32_t)(offsetof(struct exec_event, path) + path_bytes);
+	return event_parse(e, e->header.size);
+}
+
+static void the_path_of_an_exec_ends_inside_the_record(void **state)
+{
+	struct exec_event e = {0};
+
+	(void)state;
+	memset(e.path, 'x', sizeof(e.path));
+	assert_int_equal(parse_exec(&e, sizeof(e.path)), -EBADMSG);
+	assert_int_equal(parse_exec(&e, 0), -EBADMSG);
+	e.path[7] = '\0';
+	assert_int_equal(parse_exec(&e, 8), EVENT_EXEC);
+	e.path[7] = 'x';
+	e.path[8] = '\0'; /* behind the record */
+	assert_int_equal(parse_exec(&e, 8), -EBADMSG);
+	e.path[sizeof(e.path) - 1] = '\0';
+	assert_int_equal(parse_exec(&e, sizeof(e.path)), EVENT_EXEC);
+}
+
+static void a_device_number_is_that_of_stat(void **state)
+{
+	const struct event_file f = {.dev = 259ULL << 20 | 65537,
+				     .ino = 2,
+				     .size_bytes = 3,
+				     .mtime_ns = 4,
+				     .ctime_ns = 5};
+	struct file_version v;
+
+	(void)state;
+	event_file_version(&f, &v);
+	assert_int_equal(v.id.dev, makedev(259, 65537));
+	assert_int_equal(v.id.ino, 2);
+	assert_int_equal(v.id.size_bytes, 3);
+	assert_int_equal(v.id.mtime_ns, 4);
+	assert_int_equal(v.ctime_ns, 5);
 }
 
 static void the_ring_follows_rate_and_cpus_within_its_limits(void **state)
@@ -86,7 +138,10 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_good_sample_passes_with_its_addresses),
 		cmocka_unit_test(whatever_does_not_add_up_is_refused),
-		cmocka_unit_test(exec_and_exit_are_headers),
+		cmocka_unit_test(an_exit_is_a_header),
+		cmocka_unit_test(a_fork_has_one_size),
+		cmocka_unit_test(the_path_of_an_exec_ends_inside_the_record),
+		cmocka_unit_test(a_device_number_is_that_of_stat),
 		cmocka_unit_test(the_ring_follows_rate_and_cpus_within_its_limits),
 	};
 

@@ -1,0 +1,231 @@
+/*
+ * Most processes of a build or of a shell script live for some milliseconds. Each gets few samples
+ * or none, and has exited when its first one is looked at. Two sources have the mappings of such a
+ * process all the same:
+ *
+ *   a relative   fork(2) copies the mappings, so those of a parent are those of the child until
+ *                the child executes a program. They are complete, libraries included.
+ *   the kernel   An exec event has the inode of the executable and the address at which its code
+ *                ends. The headers of the file say where code ends in the file: the difference is
+ *                the load bias. The event has no libraries, as the kernel has not mapped them yet.
+ *
+ * The file is one that the registry has open for another process, or is looked up by the path of
+ * the exec event, below the root of a process that may have the same one. The path is no proof,
+ * the inode is: only a file with the event's inode is taken.
+ */
+#include "node-agent/process/exited_process.h"
+
+#include <errno.h>
+#include <link.h>
+#include <sys/auxv.h>
+
+#include "node-agent/process/file_registry.h"
+#include "node-agent/process/process_image.h"
+#include "node-agent/process/process_snapshot.h"
+
+#define PATH_BYTES 4096
+
+/* ---- the file ---- */
+
+/* The path as seen from a process's root. Returns false if it has no such form. */
+static bool absolute_path(int proc_fd, const char *path, char *ret, size_t size)
+{
+	AUTO_FREE char *folder = NULL;
+	int n;
+
+	if (path[0] == '/')
+		n = snprintf(ret, size, "%s", path);
+	else if (procfs_read_link(proc_fd, "cwd", &folder) == 0)
+		n = snprintf(ret, size, "%s/%s", folder, path);
+	else
+		return false;
+	return n > 0 && (size_t)n < size;
+}
+
+static int find_at(int root_fd, struct file_registry *files, pid_t place,
+		   const struct process_image *image, struct mapped_file **ret)
+{
+	AUTO_CLOSE int fd = procfs_open_process(root_fd, place);
+	char path[PATH_BYTES];
+
+	if (fd < 0 || !absolute_path(fd, image->path, path, sizeof(path)))
+		return -ENOENT;
+	return file_registry_open(files, fd, path, &image->file, ret);
+}
+
+/* *ret is the executable, borrowed from the registry, or NULL. Returns 0 or -ENOMEM. */
+static int find_file(int root_fd, struct file_registry *files, const struct exited_process *p,
+		     struct mapped_file **ret)
+{
+	const struct process_image *image = p->image;
+	int r;
+
+	*ret = file_registry_find(files, &image->file.id);
+	if (*ret || !image->path || file_registry_is_missing(files, &image->file.id))
+		return 0;
+	for (size_t i = 0; i < EXITED_PROCESS_PLACES; i++) {
+		/* a relative path is relative to the first place only */
+		if (p->places[i] == 0 || (i > 0 && image->path[0] != '/'))
+			continue;
+		r = find_at(root_fd, files, p->places[i], image, ret);
+		if (r == 0 || r == -ENOMEM)
+			return r;
+	}
+	file_registry_note_missing(files, &image->file.id);
+	return 0;
+}
+
+/* ---- mappings ---- */
+
+static uint64_t page_down(uint64_t n)
+{
+	return n & ~((uint64_t)sysconf(_SC_PAGESIZE) - 1);
+}
+
+static uint64_t page_up(uint64_t n)
+{
+	return page_down(n + (uint64_t)sysconf(_SC_PAGESIZE) - 1);
+}
+
+/* Adds a mapping at the end; one that is empty or not above all others is left out. */
+static void add(struct process_snapshot *s, const struct process_mapping *m)
+{
+	if (m->start >= m->end ||
+	    (s->n_mappings > 0 && m->start < s->mappings[s->n_mappings - 1].end))
+		return;
+	s->mappings[s->n_mappings++] = *m;
+	if (m->file)
+		mapped_file_ref(m->file);
+}
+
+/* The vDSO is the same in all processes: its size is that of ours. */
+static uint64_t vdso_bytes(void)
+{
+	uintptr_t base = (uintptr_t)getauxval(AT_SYSINFO_EHDR);
+	const ElfW(Ehdr) *eh = (const void *)base;
+	const ElfW(Phdr) * ph;
+	uint64_t end = 0;
+
+	if (!eh)
+		return 0;
+	ph = (const void *)(base + eh->e_phoff);
+	for (unsigned i = 0; i < eh->e_phnum; i++) {
+		if (ph[i].p_type == PT_LOAD && ph[i].p_vaddr + ph[i].p_memsz > end)
+			end = ph[i].p_vaddr + ph[i].p_memsz;
+	}
+	return page_up(end);
+}
+
+/* What to add to addresses in the file. Returns 0, or -EINVAL if the two do not fit together. */
+static int load_bias(const struct process_image *image, const struct file_text *text, uint64_t *ret)
+{
+	uint64_t end = 0;
+
+	for (size_t i = 0; i < text->n_segments; i++) {
+		if (text->segments[i].vaddr + text->segments[i].file_bytes > end)
+			end = text->segments[i].vaddr + text->segments[i].file_bytes;
+	}
+	*ret = image->end_code - end;
+	if (image->end_code < end || *ret != page_down(*ret) || (!text->relocatable && *ret != 0))
+		return -EINVAL;
+	return 0;
+}
+
+/* The mappings that execve(2) made of the file. */
+static int map_file(struct process_snapshot *s, struct file_registry *files,
+		    const struct process_image *image, struct mapped_file *file)
+{
+	const struct process_mapping vdso = {
+		.start = image->vdso,
+		.end = image->vdso ? image->vdso + vdso_bytes() : 0,
+		.kind = PROCESS_MAPPING_VDSO,
+	};
+	const struct file_text *text;
+	uint64_t bias;
+
+	if (file_registry_text(files, file, &text) < 0 || load_bias(image, text, &bias) < 0)
+		return 0;
+	free(s->mappings);
+	s->mappings = calloc(text->n_segments + 1, sizeof(*s->mappings));
+	if (!s->mappings)
+		return -ENOMEM;
+	for (size_t i = 0; i < text->n_segments; i++) {
+		uint64_t start = bias + text->segments[i].vaddr;
+
+		add(s, &(struct process_mapping){
+			       .start = page_down(start),
+			       .end = page_up(start + text->segments[i].file_bytes),
+			       .file_offset = page_down(text->segments[i].offset),
+			       .kind = PROCESS_MAPPING_FILE,
+			       .file = file,
+		       });
+	}
+	add(s, &vdso);
+	return 0;
+}
+
+static int set_exe(struct process_snapshot *s, const char *path)
+{
+	char *exe = strdup(path);
+
+	if (!exe)
+		return -ENOMEM;
+	free(s->exe);
+	s->exe = exe;
+	return 0;
+}
+
+static int take_from_relative(struct process_snapshot *s, struct process_snapshot *relative)
+{
+	struct process_snapshot *owner = relative->mappings_of ? relative->mappings_of : relative;
+
+	free(s->mappings);
+	s->mappings_of = process_snapshot_ref(owner);
+	s->mappings = owner->mappings;
+	s->n_mappings = owner->n_mappings;
+	/*
+	 * Under another name it is about to execute another program: execve(2) renames the process
+	 * before the exec event. The user addresses are still the old program's.
+	 */
+	return strcmp(s->comm, relative->comm) == 0 ? set_exe(s, relative->exe) : 0;
+}
+
+static int take_from_exec(struct process_snapshot *s, int root_fd, struct file_registry *files,
+			  const struct exited_process *p)
+{
+	struct mapped_file *file;
+	int r = find_file(root_fd, files, p, &file);
+
+	if (r < 0)
+		return r;
+	if (!file)
+		return p->image->path ? set_exe(s, p->image->path) : 0;
+	r = map_file(s, files, p->image, file);
+	return r < 0 ? r : set_exe(s, file->path);
+}
+
+int exited_process_restore(struct process_snapshot *s, int root_fd, struct file_registry *files,
+			   const struct exited_process *p)
+{
+	struct workload_facts facts = {.comm = s->comm};
+	struct workload *workload;
+	int r = 0;
+
+	if (p->image && p->image->snapshot)
+		r = take_from_relative(s, p->image->snapshot);
+	else if (p->image && p->image->executed)
+		r = take_from_exec(s, root_fd, files, p);
+	if (r < 0)
+		return r;
+	s->unreadable = s->n_mappings == 0;
+
+	if (p->cgroup)
+		facts.cgroup = *p->cgroup;
+	facts.exe = s->exe;
+	r = workload_new(&workload, &facts);
+	if (r < 0)
+		return r;
+	workload_unref(s->workload);
+	s->workload = workload;
+	return 0;
+}
