@@ -414,14 +414,18 @@ static void failed(struct cri_source *s, int error)
 static void on_answer(void *source, const struct http_result *answer)
 {
 	struct cri_source *s = source;
-	int r = answer->error;
+	bool is_absent;
+	int r;
 
-	if (r == 0)
-		r = cri_error(answer->status, http_result_header(answer, "grpc-status"));
-	else
+	if (answer->error < 0) {
 		log_debug("a container runtime did not answer", "socket=%s error=%s",
 			  LOG_QUOTED(s->socket), LOG_QUOTED(answer->msg));
-	if (r < 0 && r != -ENOENT) {
+		failed(s, answer->error);
+		return;
+	}
+	r = cri_error(answer->status, http_result_header(answer, "grpc-status"));
+	is_absent = r == -ENOENT;
+	if (r < 0 && !is_absent) {
 		failed(s, r);
 		return;
 	}
@@ -432,15 +436,15 @@ static void on_answer(void *source, const struct http_result *answer)
 	case STEP_CONTAINERS:
 		/* "not found" is an empty list, which is the same bytes as an empty request */
 		buf_init(&s->containers, CRI_ANSWER_MAX_BYTES);
-		r = r == -ENOENT ? cri_put_empty_request(&s->containers)
-				 : buf_add(&s->containers, answer->body, answer->body_len);
+		r = is_absent ? cri_put_empty_request(&s->containers)
+			      : buf_add(&s->containers, answer->body, answer->body_len);
 		if (r < 0)
 			finish(s, r);
 		else
 			got_containers(s);
 		break;
 	case STEP_PODS:
-		if (r == -ENOENT)
+		if (is_absent)
 			report_all(s);
 		else
 			got_pods(s, answer);
