@@ -1,9 +1,9 @@
 /*
  * The chain of ancestors is followed up to init, or to the first ancestor that is remembered
- * with what it and its own ancestors say (struct ancestry). An ancestor is remembered by pid,
- * start time and parent, so that one whose parent has exited, which has detached it from its
- * session, is looked at again. A process's parent is always looked at, so the common case costs
- * two readings of stat.
+ * with what it and its own ancestors say (struct ancestry). One that has executed another
+ * program since, or whose parent has exited, which has detached it from its session, is looked at
+ * again, and so is every one after ten seconds, for what has happened above it. A process's
+ * parent is always looked at, so the common case costs two readings of stat.
  *
  * Memories are in a table of fixed size, where a new one takes the place of the one with the
  * same remainder: losing one costs another reading, nothing else.
@@ -27,6 +27,7 @@
 #define HUNG_PAUSE_NS (60 * NS_PER_S)
 #define MAX_ANCESTORS 16
 #define REMEMBERED 256
+#define REMEMBERED_NS (10 * NS_PER_S)
 #define USERS 64
 #define USERS_KEPT_NS (60 * NS_PER_S)
 #define USER_NAME_BYTES 64
@@ -38,8 +39,8 @@
 /* A process with its ancestors. */
 struct memory {
 	pid_t pid; /* 0: unused */
-	pid_t parent;
-	uint64_t start_time;
+	struct proc_stat stat;
+	uint64_t until_ns;
 	struct ancestry ancestry;
 };
 
@@ -161,9 +162,12 @@ static struct memory *memory_of(struct process_namer *n, pid_t pid)
 	return &n->memories[(unsigned)pid % REMEMBERED];
 }
 
-static bool is_memory_of(const struct memory *m, pid_t pid, const struct proc_stat *st)
+/* Its name changes when it executes another program, its parent when it is detached. */
+static bool is_memory_of(const struct memory *m, const struct ancestor *a)
 {
-	return m->pid == pid && m->start_time == st->start_time && m->parent == st->parent;
+	return m->pid == a->pid && m->stat.start_time == a->stat.start_time &&
+	       m->stat.parent == a->stat.parent && strcmp(m->stat.comm, a->stat.comm) == 0 &&
+	       clock_monotonic_ns() < m->until_ns;
 }
 
 /* Adds the ancestor to what its own ancestors say, and remembers the result. */
@@ -182,7 +186,8 @@ static int add_ancestor(struct process_namer *n, const struct ancestor *a, struc
 	if (r < 0)
 		return r;
 	ancestry_add(ret, &program, a->stat.terminal);
-	*memory_of(n, a->pid) = (struct memory){a->pid, a->stat.parent, a->stat.start_time, *ret};
+	*memory_of(n, a->pid) =
+		(struct memory){a->pid, a->stat, clock_monotonic_ns() + REMEMBERED_NS, *ret};
 	return 0;
 }
 
@@ -209,7 +214,7 @@ static int read_ancestry(struct process_namer *n, int root_fd, pid_t parent, str
 			closep(&a->fd);
 			break;
 		}
-		if (is_memory_of(memory_of(n, pid), pid, &a->stat)) {
+		if (is_memory_of(memory_of(n, pid), a)) {
 			*ret = memory_of(n, pid)->ancestry;
 			closep(&a->fd);
 			break;

@@ -1,0 +1,36 @@
+#include <stdint.h>
+
+#include "node-agent/process/unmanaged_name.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/*
+ * A line with the executable's path, then the command line. The name is never empty, has no
+ * path, and is nothing that looks like an assignment or a user's address.
+ */
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	const char *text = (const char *)data, *newline = memchr(text, '\n', size);
+	struct ancestry above = {0};
+	char exe[256], id[256], name[320];
+	struct program p;
+	struct unmanaged_facts facts = {
+		.exe = exe, .program = &p, .above = &above, .user = "alice", .session = size % 2};
+
+	if (!newline || (size_t)(newline - text) >= sizeof(exe))
+		return 0;
+	memcpy(exe, text, (size_t)(newline - text));
+	exe[newline - text] = '\0';
+	size -= (size_t)(newline + 1 - text);
+	program_parse(exe, "x", newline + 1, size, &p);
+	if (!memchr(p.name, '\0', sizeof(p.name)) || strchr(p.name, '/') ||
+	    (p.kind == PROGRAM_SCRIPT && strpbrk(p.name, "=@?#")))
+		__builtin_trap();
+	if (program_gvisor_id(newline + 1, size, id, sizeof(id)) && strlen(id) != 64)
+		__builtin_trap();
+	ancestry_add(&above, &p, size % 3 == 0);
+	unmanaged_name(&facts, name, sizeof(name));
+	if (name[0] != '/')
+		__builtin_trap();
+	return 0;
+}
