@@ -4,10 +4,13 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/wait.h>
 
+#include "common/data/buf.h"
 #include "common/system/clock.h"
+#include "common/system/fs.h"
 #include "node-agent/sample/exclusions.h"
 #include "test/lib/test_cgroup.h"
 #include "test/lib/unit.h"
@@ -24,6 +27,8 @@ static const char *const ids[] = {
 struct busy {
 	pid_t pid;
 	unsigned n_profiled; /* samples that were not dropped */
+	uint64_t cgroup_id;  /* of the last sample */
+	char container_id[WORKLOAD_NAME_BYTES];
 };
 
 /* All that one test needs. */
@@ -100,6 +105,9 @@ static struct busy *start(struct fixture *f, const struct test_cgroup *c, const 
 	if (b->pid == 0) {
 		if (c)
 			test_cgroup_enter(c);
+		/* as runtimes do it with v2: what the process sees is not what we see */
+		if (c && unshare(CLONE_NEWCGROUP) < 0)
+			_exit(1);
 		execle("/bin/sh", "sh", "-c", "ulimit -t 300; while :; do :; done", (char *)NULL,
 		       env);
 		_exit(1);
@@ -122,8 +130,16 @@ static void on_sample(void *ctx, const struct sample_event *e)
 			 0);
 	if (exclusions_drop(f->exclusions, e))
 		return;
-	for (size_t i = 0; i < f->n_busy; i++)
-		f->busy[i].n_profiled += f->busy[i].pid == seen.pid;
+	for (size_t i = 0; i < f->n_busy; i++) {
+		struct busy *b = &f->busy[i];
+
+		if (b->pid != seen.pid)
+			continue;
+		b->n_profiled++;
+		b->cgroup_id = e->cgroup_id;
+		snprintf(b->container_id, sizeof(b->container_id), "%s",
+			 snapshot->workload->container_id);
+	}
 }
 
 static void on_exec(void *ctx, const struct event_header *e)
@@ -240,6 +256,117 @@ static void a_denied_container_is_excluded_by_its_cgroup(void **state)
 	end(&f);
 }
 
+#define ID "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+#define POD "11111111_2222_3333_4444_555555555555"
+#define IN_POD "/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod" POD ".slice/"
+
+/* Paths as container runtimes and systemd make them, with the names that they are profiled as. */
+static const struct {
+	const char *path;
+	const char *container_id;
+} layouts[] = {
+	{"/docker/" ID, "/docker/0123456789ab"},
+	{"/system.slice/docker-" ID ".scope", "/docker/0123456789ab"},
+	{IN_POD "cri-containerd-" ID ".scope", "/containerd/0123456789ab"},
+	{IN_POD "crio-" ID ".scope", "/crio/0123456789ab"},
+	{"/kubepods/besteffort/pod11111111-2222-3333-4444-555555555555/" ID,
+	 "/kubepods/0123456789ab"},
+	{"/machine.slice/libpod-" ID ".scope/container", "/podman/0123456789ab"},
+	{"/system.slice/test-exclusions.service", "/system.slice/test-exclusions.service"},
+};
+
+/* Each alone, first without a filter and then denied by its name. */
+static void check_layout(const char *path, const char *container_id)
+{
+	struct test_cgroup *c;
+	struct busy *b, *other;
+	struct fixture f;
+
+	begin(&f, NULL);
+	c = &f.cgroups[f.n_cgroups++];
+	test_cgroup_make(c, f.hierarchy, path);
+	b = start(&f, c, "A=1");
+	wait_for_sh(b);
+	drain(&f);
+	b->n_profiled = 0;
+	watch_profiled(&f, b);
+	assert_string_equal(b->container_id, container_id);
+	assert_int_equal(b->cgroup_id, c->id);
+	end(&f);
+
+	begin(&f, container_id);
+	other = start(&f, make_cgroup(&f, "/other", ""), "A=1");
+	c = &f.cgroups[f.n_cgroups++];
+	test_cgroup_make(c, f.hierarchy, path);
+	b = start(&f, c, "A=1");
+	wait_for_sh(b);
+	wait_for_sh(other);
+	drain(&f);
+	b->n_profiled = 0;
+	watch_excluded(&f, other);
+	assert_int_equal(b->n_profiled, 0);
+	assert_int_equal(stats_of(&f).cgroups, 1);
+	assert_int_equal(stats_of(&f).processes, 0);
+	end(&f);
+}
+
+static void each_layout_is_named_and_excluded_by_its_cgroup(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(layouts); i++)
+		check_layout(layouts[i].path, layouts[i].container_id);
+}
+
+/* Of this process, in that hierarchy. */
+static int read_own_path(const struct cgroup_hierarchy *h,
+			 char ret[static CGROUP_HIERARCHY_PATH_BYTES])
+{
+	CLEANUP(buf_fini) struct buf text;
+
+	buf_init(&text, 65536);
+	if (fs_read_at(AT_FDCWD, "/proc/self/cgroup", &text) < 0)
+		return -ENOENT;
+	return cgroup_hierarchy_parse(cgroup_hierarchy_kind(h), text.data, text.len, ret);
+}
+
+/* Returns what the test's process expects as 0. In a child, because the namespace changes. */
+static int join_from_a_namespace(const struct fixture *f, const struct test_cgroup *c)
+{
+	AUTO_CLOSE int proc = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	AUTO_CLOSE int first = open("/proc/1/ns/cgroup", O_RDONLY | O_CLOEXEC);
+	char path[CGROUP_HIERARCHY_PATH_BYTES];
+
+	test_cgroup_enter(c);
+	if (unshare(CLONE_NEWCGROUP) < 0 || read_own_path(f->hierarchy, path) < 0)
+		return 2;
+	if (strcmp(path, "/") != 0)
+		return 3;
+	cgroup_hierarchy_join_host(proc);
+	if (first < 0) /* not allowed here */
+		return 0;
+	if (read_own_path(f->hierarchy, path) < 0 || strcmp(path, c->path) != 0)
+		return 4;
+	return cgroup_hierarchy_id(f->hierarchy, path) == c->id ? 0 : 5;
+}
+
+static void an_agent_in_a_cgroup_namespace_sees_whole_paths(void **state)
+{
+	struct test_cgroup *c;
+	struct fixture f;
+	int status = 0;
+	pid_t pid;
+
+	(void)state;
+	begin(&f, NULL);
+	c = make_cgroup(&f, "/docker/", ids[0]);
+	pid = fork();
+	if (pid == 0)
+		_exit(join_from_a_namespace(&f, c));
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	end(&f);
+}
+
 static void the_entry_goes_with_the_cgroup(void **state)
 {
 	struct busy *denied, *other;
@@ -349,6 +476,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_denied_container_is_excluded_by_its_cgroup),
+		cmocka_unit_test(each_layout_is_named_and_excluded_by_its_cgroup),
+		cmocka_unit_test(an_agent_in_a_cgroup_namespace_sees_whole_paths),
 		cmocka_unit_test(the_entry_goes_with_the_cgroup),
 		cmocka_unit_test(a_process_with_the_variable_is_excluded_and_its_neighbour_is_not),
 		cmocka_unit_test(a_cgroup_that_does_not_name_the_container_is_not_excluded),

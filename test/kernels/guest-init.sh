@@ -40,13 +40,48 @@ check "the tests of test/bpf pass" bpf_tests_pass
 version_is_printed() { coroot-node-agent --version | grep '^coroot-node-agent '; }
 check "the agent prints its version" version_is_printed
 
+# Containers of a pod, each with a busy shell: by runc where it is there, else by hand. Their cgroups
+# are those of a kubelet without systemd.
+pod=/kubepods/besteffort/pod11111111-2222-3333-4444-555555555555
+container_id() { printf "$1%.0s" $(seq 64); }
+busy_loop='while :; do :; done'
+start_container()
+{
+	local id
+	id=$(container_id "$1")
+	if command -v runc >/dev/null; then
+		mkdir -p "/tmp/$1/rootfs/bin"
+		cp /bin/busybox "/tmp/$1/rootfs/bin/sh"
+		(cd "/tmp/$1" && runc spec &&
+			sed -i -e 's/"terminal": true/"terminal": false/' \
+				-e "s|^\t*\"sh\"\$|\"/bin/sh\", \"-c\", \"$busy_loop\"|" \
+				-e "s|\"linux\": {|&\"cgroupsPath\": \"$pod/$id\",|" config.json &&
+			runc --root /tmp/runc run --no-pivot --detach "$id" </dev/null)
+	else
+		mkdir -p "/sys/fs/cgroup$pod/$id"
+		sh -c "echo \$\$ >/sys/fs/cgroup$pod/$id/cgroup.procs && $busy_loop" &
+	fi
+}
+container_runs() { grep -q . "/sys/fs/cgroup$pod/$(container_id "$1")/cgroup.procs"; }
+both_containers_run()
+{
+	local i=0
+	start_container a && start_container b
+	until container_runs a && container_runs b; do
+		i=$((i + 1))
+		[ "$i" -lt 60 ] || return 1
+		sleep 1
+	done
+}
+check "two containers run" both_containers_run
+
 httpd -p 127.0.0.1:8080 -h /www
 share 600 >/dev/null &
 busy=$!
 dd if=/dev/zero of=/dev/null bs=1M 2>/dev/null &
 busy="$busy $!"
 coroot-node-agent --profiles-endpoint=http://127.0.0.1:8080/cgi-bin/upload --profile-interval=3s \
-	>/tmp/agent.log 2>&1 &
+	--container-denylist='^/kubepods/b*$' >/tmp/agent.log 2>&1 &
 agent=$!
 
 # profiles are gzip streams; names of functions are plain text inside
@@ -64,8 +99,25 @@ soon()
 }
 check "functions of a busy process arrive by name" soon names_arrive spend_seventy
 check "functions of the kernel arrive by name" soon names_arrive vfs_read
+
+# metric_is_positive SERIES: its beginning; labels included
+metric_is_positive()
+{
+	wget -q -O /tmp/metrics http://127.0.0.1:10300/metrics
+	grep -F "$1" /tmp/metrics | grep -v '^#' | grep -vq ' 0$'
+}
+check "samples of a container are its own" soon \
+	metric_is_positive 'container_ebpf_profiling_samples_total{container_id="/kubepods/aaaaaaaaaaaa"'
+check "an excluded container is not sampled" soon \
+	metric_is_positive 'coroot_node_agent_samples_excluded_total{by="kernel"}'
+check "it is excluded by its cgroup" metric_is_positive coroot_node_agent_excluded_cgroups
+excluded_is_absent() { ! grep -F 'container_id="/kubepods/b' /tmp/metrics; }
+check "it has no profile" excluded_is_absent
+no_process_is_excluded() { ! metric_is_positive coroot_node_agent_excluded_processes; }
+check "no process had to be excluded alone" no_process_is_excluded
 # shellcheck disable=SC2086 # two process ids
 kill $busy
+cat "/sys/fs/cgroup$pod"/*/cgroup.procs | xargs kill -KILL
 wget -q -O /tmp/metrics http://127.0.0.1:10300/metrics
 
 # metric SERIES: its value, or nothing

@@ -29,7 +29,9 @@ $fetch needs bookworm arm64 "$deps/sysroot-arm64" libc6-dev libbpf-dev libelf-de
 	libdeflate-dev libxxhash-dev libiberty-dev uthash-dev libcmocka-dev
 
 test/kernels/build-arm64.sh "$deps/sysroot-arm64" build/arm64
-test/kernels/make-initramfs.sh "$out/amd64.cpio" "$deps/tools-amd64/bin/busybox" / "$@"
+# runc is for this machine's architecture only
+test/kernels/make-initramfs.sh "$out/amd64.cpio" "$deps/tools-amd64/bin/busybox" / "$@" \
+	"$(command -v runc)"
 test/kernels/make-initramfs.sh "$out/arm64.cpio" "$deps/tools-arm64/bin/busybox" \
 	"$deps/sysroot-arm64" build/arm64/bin/*
 # shellcheck disable=SC2016 # expanded by the inner shell
