@@ -4,10 +4,11 @@
 
 #include "node-agent/process/procfs.h"
 
-int runtime_subject_read(struct runtime_subject *ret, int root_fd, const struct program_id *id)
+int runtime_subject_read(struct runtime_subject *ret, int root_fd, const struct program_id *id,
+			 struct process_namer *namer)
 {
 	AUTO_CLOSE int fd = procfs_open_process(root_fd, id->pid);
-	struct workload_facts facts = {0};
+	struct workload_facts facts = {.namer = namer};
 	struct proc_stat st;
 	int r;
 

@@ -26,6 +26,8 @@ struct runtime_filter {
 	struct container_directory *directory; /* NULL: raw names are final */
 };
 
+struct process_namer;
+
 /* What the decision is about. All zero: nothing. */
 struct runtime_subject {
 	struct workload *raw;
@@ -33,11 +35,12 @@ struct runtime_subject {
 };
 
 /*
- * Reads it from /proc, whose descriptor is root_fd. May wait as long as the process likes. Returns
- * 0, -ESRCH if it is another process by now, -ENOMEM, or another -errno.
+ * Reads it from /proc, whose descriptor is root_fd; namer is the thread's, or NULL. May wait as
+ * long as the process likes. Returns 0, -ESRCH if it is another process by now, -ENOMEM, or
+ * another -errno.
  */
-int runtime_subject_read(struct runtime_subject *ret, int root_fd,
-			 const struct program_id *id) MUST_CHECK;
+int runtime_subject_read(struct runtime_subject *ret, int root_fd, const struct program_id *id,
+			 struct process_namer *namer) MUST_CHECK;
 void runtime_subject_fini(struct runtime_subject *s);
 
 /* may_wait: false decides by what is known. Never blocks. */

@@ -95,7 +95,7 @@ static int read_subject(void *ctx, const struct program_id *id, struct runtime_s
 
 	if (worker_thread_is_abandoned(p->runner.thread))
 		return -ECANCELED;
-	return runtime_subject_read(ret, p->root_fd, id);
+	return runtime_subject_read(ret, p->root_fd, id, p->runner.namer);
 }
 
 /* What the filter uses may be gone when a thread was abandoned, so that one decides nothing. */

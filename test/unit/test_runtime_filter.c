@@ -202,10 +202,10 @@ static void the_environment_and_the_container_of_a_process_are_read(void **state
 	f.filter = filter;
 	assert_int_equal(procfs_read_stat(self, &st), 0);
 	id.start_time = st.start_time + 1; /* of the next process with this pid */
-	assert_int_equal(runtime_subject_read(&s, root, &id), -ESRCH);
+	assert_int_equal(runtime_subject_read(&s, root, &id, NULL), -ESRCH);
 	assert_null(s.raw);
 	id.start_time = st.start_time;
-	assert_int_equal(runtime_subject_read(&s, root, &id), 0);
+	assert_int_equal(runtime_subject_read(&s, root, &id, NULL), 0);
 	assert_false(s.by_environ);
 	assert_int_equal(runtime_filter_decide(&f, &s, true), RUNTIME_PROFILED);
 	s.by_environ = true;
