@@ -227,28 +227,32 @@ static int add_samples(struct layout *l, struct ingest *in, const struct ingest_
 	return 0;
 }
 
-/* An instance is a container, or a pod and the port at which it is scraped. */
-static bool names_instance(const struct row_text *label)
+static const struct row_text *find_label(const struct ingest_upload *u, const char *name)
 {
-	static const char *const names[] = {"container.id", "namespace", "pod", "port"};
-
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
-		if (label->len == strlen(names[i]) &&
-		    memcmp(label->data, names[i], label->len) == 0)
-			return true;
-	}
-	return false;
-}
-
-static uint64_t instance_of(const struct ingest_upload *u)
-{
-	uint64_t hash = 0;
-
 	for (size_t i = 0; i < u->n_labels; i++) {
 		const struct row_label *l = &u->labels[i];
 
-		if (names_instance(&l->name))
-			hash = XXH3_64bits_withSeed(l->value.data, l->value.len, hash + 1);
+		if (l->name.len == strlen(name) && memcmp(l->name.data, name, l->name.len) == 0)
+			return &l->value;
+	}
+	return NULL;
+}
+
+/*
+ * An instance is a container, or a pod and the port at which it is scraped. The container alone
+ * counts if there is one: its pod may become known between two of its profiles.
+ */
+static uint64_t instance_of(const struct ingest_upload *u)
+{
+	static const char *const names[] = {"container.id", "namespace", "pod", "port"};
+	size_t n = find_label(u, names[0]) ? 1 : ARRAY_SIZE(names);
+	uint64_t hash = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		const struct row_text *value = find_label(u, names[i]);
+
+		if (value)
+			hash = XXH3_64bits_withSeed(value->data, value->len, hash + 1);
 	}
 	return hash;
 }

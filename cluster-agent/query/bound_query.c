@@ -9,6 +9,7 @@
 #include <errno.h>
 
 #include "cluster-agent/query/profile_types.h"
+#include "common/text/kube_names.h"
 
 #define PARAM_BYTES ((size_t)256 * 1024)
 #define SQL_BYTES ((size_t)64 * 1024)
@@ -25,6 +26,7 @@
 #define ID_POD                                                                      \
 	"if(Labels['pod'] != '', concat(Labels['namespace'], '/', Labels['pod']), " \
 	"Labels['container.id'])"
+#define K8S "/k8s/" /* container ids of pods begin so */
 #define WINDOW_NS "greatest(toUnixTimestamp64Nano(End) - toUnixTimestamp64Nano(Start), 1)"
 #define OVERLAP_NS                                                  \
 	"greatest(least(toUnixTimestamp64Nano(End), {to:Int64}) - " \
@@ -87,6 +89,55 @@ int bound_query_add_uint(struct bound_query *q, const char *name, uint64_t value
 	return add_param(q, name, arena_strndup(&q->arena, text, (size_t)n));
 }
 
+static bool is_of_node_agent(const struct query_filter *f)
+{
+	return f->type && profile_type_get(f->type)->node_agent;
+}
+
+/* Returns the length of "<namespace>/<pod>" if that is what text is, else 0. */
+static size_t pod_len(const char *text, size_t len)
+{
+	const char *slash = memchr(text, '/', len);
+	size_t left = slash ? len - (size_t)(slash + 1 - text) : 0;
+
+	return left > 0 && slash > text && !memchr(slash + 1, '/', left) ? len : 0;
+}
+
+/*
+ * What the instance is called in the types of the other agent: the beginning of the ids of a pod's
+ * containers, or the pod of a container. False if it has nothing to do with a pod.
+ */
+static bool other_name(char ret[static KUBE_NAME_BYTES], const struct query_filter *f)
+{
+	const char *text = f->instance, *last;
+	size_t len = strcspn(text, "@"), n;
+
+	if (len >= KUBE_NAME_BYTES - sizeof(K8S "/"))
+		return false;
+	if (is_of_node_agent(f)) {
+		n = pod_len(text, len);
+		snprintf(ret, KUBE_NAME_BYTES, K8S "%.*s/", (int)n, text);
+		return n > 0;
+	}
+	if (strncmp(text, K8S, strlen(K8S)) != 0)
+		return false;
+	last = memrchr(text, '/', len);
+	if (last + 1 == text + len || last < text + strlen(K8S))
+		return false;
+	text += strlen(K8S);
+	n = pod_len(text, (size_t)(last - text));
+	snprintf(ret, KUBE_NAME_BYTES, "%.*s", (int)n, text);
+	return n > 0;
+}
+
+static int add_instance(struct bound_query *q, const struct query_filter *f)
+{
+	char other[KUBE_NAME_BYTES];
+	int r = add_string(q, "instance", f->instance);
+
+	return r == 0 && other_name(other, f) ? add_string(q, "other", other) : r;
+}
+
 int bound_query_init(struct bound_query *q, const struct query_filter *f, size_t max_answer_bytes)
 {
 	int r;
@@ -103,7 +154,7 @@ int bound_query_init(struct bound_query *q, const struct query_filter *f, size_t
 	if (r == 0 && f->type)
 		r = add_string(q, "type", f->type);
 	if (r == 0 && f->instance && f->instance[0])
-		r = add_string(q, "instance", f->instance);
+		r = add_instance(q, f);
 	return r;
 }
 
@@ -116,7 +167,24 @@ void bound_query_fini(struct bound_query *q)
 
 static const char *id_of(const struct query_filter *f)
 {
-	return f->type && profile_type_get(f->type)->node_agent ? ID_CONTAINER : ID_POD;
+	return is_of_node_agent(f) ? ID_CONTAINER : ID_POD;
+}
+
+static int add_which_instance(struct bound_query *q, const struct query_filter *f)
+{
+	const char *id = id_of(f);
+	char other[KUBE_NAME_BYTES];
+	int r = buf_addf(&q->sql,
+			 " AND (%s = {instance:String} OR "
+			 "concat(%s, '@', " HOST ") = {instance:String}",
+			 id, id);
+
+	if (r == 0 && other_name(other, f))
+		r = buf_addf(&q->sql,
+			     is_of_node_agent(f) ? " OR startsWith(%s, {other:String})"
+						 : " OR %s = {other:String}",
+			     id);
+	return r == 0 ? buf_addf(&q->sql, ")") : r;
 }
 
 static int add_which(struct bound_query *q, const struct query_filter *f, const char *range)
@@ -125,10 +193,7 @@ static int add_which(struct bound_query *q, const struct query_filter *f, const 
 			 range);
 
 	if (r == 0 && f->instance && f->instance[0])
-		r = buf_addf(&q->sql,
-			     " AND (%s = {instance:String} OR "
-			     "concat(%s, '@', " HOST ") = {instance:String})",
-			     id_of(f), id_of(f));
+		r = add_which_instance(q, f);
 	return r;
 }
 

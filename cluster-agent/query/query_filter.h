@@ -4,6 +4,10 @@
  * An instance is a container of a service: its container.id for types that the node-agent makes,
  * "namespace/pod" for the others. "id@host" names it where the same id exists on several hosts, as
  * systemd units do.
+ *
+ * A reader who has chosen an instance of one type keeps it when he looks at another, so each of
+ * the two forms also selects profiles of the other: "/k8s/<namespace>/<pod>/<container>" those
+ * of the pod, and "<namespace>/<pod>" those of all its containers.
  */
 #ifndef CLUSTER_AGENT_QUERY_QUERY_FILTER_H
 #define CLUSTER_AGENT_QUERY_QUERY_FILTER_H

@@ -41,11 +41,11 @@
 	"toUnixTimestamp64Nano(End) AS stop, toUnixTimestamp64Nano(Start) AS begin, " \
 	"if(stop > begin, begin, stop - {least:UInt64}) AS s, toFloat64(Value) AS v " \
 	"FROM profiling_quality WHERE ${which_hold}), "
-#define SQL_OWN_OF_ONE                                                                \
-	"WITH own AS (SELECT tuple(${host}, Labels['port']) AS key, "                 \
-	"toUnixTimestamp64Nano(End) AS stop, toUnixTimestamp64Nano(Start) AS begin, " \
-	"if(stop > begin, begin, stop - {least:UInt64}) AS s, "                       \
-	"sum(toFloat64(Value)) AS v FROM profiling_samples WHERE ${which_hold} "      \
+#define SQL_OWN_OF_ONE                                                                        \
+	"WITH own AS (SELECT tuple(${host}, Labels['port'], Labels['container.id']) AS key, " \
+	"toUnixTimestamp64Nano(End) AS stop, toUnixTimestamp64Nano(Start) AS begin, "         \
+	"if(stop > begin, begin, stop - {least:UInt64}) AS s, "                               \
+	"sum(toFloat64(Value)) AS v FROM profiling_samples WHERE ${which_hold} "              \
 	"GROUP BY key, stop, begin), "
 
 /*
@@ -85,7 +85,8 @@
 	"* n / greatest(n - 1, 1) AS reach, "                                               \
 	"v * greatest(least(reach, covered + n * {hold:UInt64}, "                           \
 	"toFloat64({to:Int64} - {from:Int64})) / covered, 1) AS held "                      \
-	"FROM profiling_samples WHERE ${which} GROUP BY id, host, Labels['port']) "
+	"FROM profiling_samples WHERE ${which} GROUP BY id, host, Labels['port'], "         \
+	"Labels['container.id']) "
 #define SQL_INSTANCES_TOP                               \
 	"SELECT id, host, sum(held) AS value FROM own " \
 	"GROUP BY id, host ORDER BY value DESC, id, host LIMIT {max:UInt64}"

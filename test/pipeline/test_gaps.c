@@ -166,6 +166,54 @@ static void ports_of_a_pod_are_instances(void **state)
 	json_decref(t);
 }
 
+/* The labels that both agents send of one pod. */
+#define POD_LABELS "namespace=s&pod=p&k8s.namespace.name=s&k8s.pod.name=p"
+
+static void a_pod_is_chosen_by_its_name_in_either_agents_profiles(void **state)
+{
+	static const char sampled[] = "ebpf:cpu:nanoseconds",
+			  scraped[] = "go:profile_cpu:nanoseconds";
+	static const char *const names[] = {"s/p", "/k8s/s/p/web", "s/p@n", "/k8s/s/p/web@n"};
+	static const char *const others[] = {"s/q",       "/k8s/s/q/web", "s/p/",       "s",
+					     "/k8s/s/p/", "/s/p",         "/k8s//p/web"};
+	char params[64];
+	json_t *t;
+
+	(void)state;
+	for (int i = 0; i < MINUTES; i++) {
+		post(&(struct sample){sampled,
+				      "service.name=/k8s/s/both&container.id=/k8s/s/p/web&"
+				      "host.name=n&" POD_LABELS,
+				      i * 60, i * 60 + 60, 60 * S});
+		post(&(struct sample){sampled,
+				      "service.name=/k8s/s/both&container.id=/k8s/s/p2/web&"
+				      "host.name=n&namespace=s&pod=p2",
+				      i * 60, i * 60 + 60, 240 * S});
+	}
+	post_minutely((struct sample){scraped, "service.name=/k8s/s/both&node=n&" POD_LABELS, 0, 10,
+				      20 * S});
+	post_minutely((struct sample){scraped, "service.name=/k8s/s/both&node=n&namespace=s&pod=p2",
+				      0, 10, 80 * S});
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		snprintf(params, sizeof(params), "&instance=%s", names[i]);
+		t = timeline_of("/k8s/s/both", sampled, params);
+		assert_json(t, "values", "[1,1,1,1,1,1,1,1,1,1]");
+		json_decref(t);
+		t = timeline_of("/k8s/s/both", scraped, params);
+		assert_json(t, "values", "[2,2,2,2,2,2,2,2,2,2]");
+		json_decref(t);
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(others); i++) {
+		snprintf(params, sizeof(params), "&instance=%s", others[i]);
+		t = timeline_of("/k8s/s/both", sampled, params);
+		assert_json(t, "values", "[null,null,null,null,null,null,null,null,null,null]");
+		json_decref(t);
+		t = timeline_of("/k8s/s/both", scraped, params);
+		assert_json(t, "values", "[null,null,null,null,null,null,null,null,null,null]");
+		json_decref(t);
+	}
+}
+
 static void levels_are_averaged_per_instance_and_added(void **state)
 {
 	static const char goroutines[] = "go:goroutine_goroutine:count";
@@ -239,6 +287,7 @@ int main(void)
 		cmocka_unit_test(a_profile_stands_until_the_next_of_its_instance_began),
 		cmocka_unit_test(the_newest_profile_stands_as_long_as_those_before_it),
 		cmocka_unit_test(ports_of_a_pod_are_instances),
+		cmocka_unit_test(a_pod_is_chosen_by_its_name_in_either_agents_profiles),
 		cmocka_unit_test(levels_are_averaged_per_instance_and_added),
 		cmocka_unit_test(waiting_is_not_counted_in_cores),
 		cmocka_unit_test(what_the_node_agent_sends_is_left_as_it_is),
