@@ -204,11 +204,33 @@ static int take_from_exec(struct process_snapshot *s, int root_fd, struct file_r
 	return r < 0 ? r : set_exe(s, file->path);
 }
 
+static int name_workload(struct process_snapshot *s, const struct exited_process *p)
+{
+	struct workload_facts facts = {.comm = s->comm, .exe = s->exe};
+	const struct process_to_name named = {-1, s->exe, s->comm, &facts.cgroup};
+	char name[WORKLOAD_NAME_BYTES];
+	struct workload *workload;
+	int r = 0;
+
+	if (p->cgroup)
+		facts.cgroup = *p->cgroup;
+	if (p->namer && facts.cgroup.kind == CGROUP_NONE) {
+		r = process_namer_name_exited(p->namer, &named, &p->named_after, name,
+					      sizeof(name));
+		facts.name = name;
+	}
+	if (r == 0)
+		r = workload_new(&workload, &facts);
+	if (r < 0)
+		return r;
+	workload_unref(s->workload);
+	s->workload = workload;
+	return 0;
+}
+
 int exited_process_restore(struct process_snapshot *s, int root_fd, struct file_registry *files,
 			   const struct exited_process *p)
 {
-	struct workload_facts facts = {.comm = s->comm};
-	struct workload *workload;
 	int r = 0;
 
 	if (p->image && p->image->snapshot)
@@ -218,14 +240,5 @@ int exited_process_restore(struct process_snapshot *s, int root_fd, struct file_
 	if (r < 0)
 		return r;
 	s->unreadable = s->n_mappings == 0;
-
-	if (p->cgroup)
-		facts.cgroup = *p->cgroup;
-	facts.exe = s->exe;
-	r = workload_new(&workload, &facts);
-	if (r < 0)
-		return r;
-	workload_unref(s->workload);
-	s->workload = workload;
-	return 0;
+	return name_workload(s, p);
 }

@@ -9,6 +9,7 @@
 
 #include "common/base.h"
 #include "node-agent/process/cgroup_path.h"
+#include "node-agent/process/process_namer.h"
 
 #define EXITED_PROCESS_PLACES 3
 
@@ -25,6 +26,8 @@ struct exited_process {
 	 * directory that a relative path begins at; 0: none.
 	 */
 	pid_t places[EXITED_PROCESS_PLACES];
+	struct process_namer *namer; /* NULL: a process without a manager is named by itself */
+	struct parent_to_name named_after; /* the nearest ancestor that may still be running */
 };
 
 /*

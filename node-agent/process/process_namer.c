@@ -349,6 +349,72 @@ int process_namer_name(struct process_namer *n, const struct process_to_name *p,
 	return r;
 }
 
+/*
+ * Opens the process whose user is to be named: a running parent, else init if the cgroup says who
+ * has logged in. Returns a descriptor or -ESRCH.
+ */
+static int open_for_user(const struct process_to_name *p, const struct parent_to_name *parent,
+			 bool parent_runs)
+{
+	if (parent_runs)
+		return procfs_open_process(parent->root_fd, parent->pid);
+	return p->cgroup->session ? procfs_open_process(parent->root_fd, 1) : -ESRCH;
+}
+
+static int read_parent(const struct parent_to_name *parent, struct proc_stat *ret)
+{
+	AUTO_CLOSE int fd = -1;
+	int r;
+
+	if (parent->pid <= 0)
+		return -ESRCH;
+	fd = procfs_open_process(parent->root_fd, parent->pid);
+	r = fd < 0 ? fd : procfs_read_stat(fd, ret);
+	if (r < 0)
+		return r;
+	return ret->start_time == parent->start_time ? 0 : -ESRCH;
+}
+
+int process_namer_name_exited(struct process_namer *n, const struct process_to_name *p,
+			      const struct parent_to_name *parent, char *ret, size_t size)
+{
+	const struct memory *m = memory_of(n, parent->pid);
+	AUTO_CLOSE int user_fd = -1;
+	struct process_to_name of_user = *p;
+	struct ancestry above = {0};
+	struct program program;
+	struct proc_stat st;
+	struct unmanaged_facts facts = {
+		.exe = p->exe,
+		.program = &program,
+		.above = &above,
+		.session = p->cgroup->session,
+		.user = "",
+	};
+	bool runs = read_parent(parent, &st) == 0;
+	int r = 0;
+
+	program_parse(p->exe, p->comm, NULL, 0, &program);
+	if (apply_rules(n, p, &program, ret, size))
+		return 0;
+	facts.terminal = runs && st.terminal;
+	if (runs)
+		r = read_ancestry(n, parent->root_fd, parent->pid, &above);
+	else if (parent->pid > 0 && m->pid == parent->pid && m->start_time == parent->start_time)
+		above = m->ancestry;
+	if (r == 0 && unmanaged_name_needs_user(&facts)) {
+		user_fd = of_user.proc_fd = open_for_user(p, parent, runs);
+		if (user_fd >= 0) {
+			r = user_name(n, user_fd, login_user(&of_user), &facts.user);
+		} else { /* a session of nobody is no name */
+			above = (struct ancestry){0};
+			facts.session = facts.terminal = false;
+		}
+	}
+	unmanaged_name(&facts, ret, size);
+	return r;
+}
+
 int process_namer_gvisor_id(struct process_namer *n, int proc_fd, char *ret)
 {
 	CLEANUP(buf_fini) struct buf text;

@@ -9,6 +9,8 @@
 #ifndef NODE_AGENT_PROCESS_PROCESS_NAMER_H
 #define NODE_AGENT_PROCESS_PROCESS_NAMER_H
 
+#include <sys/types.h>
+
 #include "common/base.h"
 #include "node-agent/process/cgroup_path.h"
 
@@ -35,6 +37,21 @@ struct process_to_name {
  */
 int process_namer_name(struct process_namer *n, const struct process_to_name *p, char *ret,
 		       size_t size) MUST_CHECK;
+
+/* A process of the past: its parent, which may have exited as well. */
+struct parent_to_name {
+	int root_fd; /* of /proc */
+	pid_t pid;   /* 0: unknown */
+	uint64_t start_time;
+};
+
+/*
+ * The same for a process that has exited, by its parent and what is remembered of that.
+ * p->proc_fd is not used.
+ */
+int process_namer_name_exited(struct process_namer *n, const struct process_to_name *p,
+			      const struct parent_to_name *parent, char *ret,
+			      size_t size) MUST_CHECK;
 
 /*
  * Writes the id of the container in which gVisor runs, if the process is its sandbox, to ret,

@@ -133,15 +133,26 @@ static struct process_exec exec_of(const struct program *p, pid_t pid, uint64_t 
 				     .path = p->path};
 }
 
+static uint64_t own_start_ns(void)
+{
+	AUTO_CLOSE int fd = open("/proc/self", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct proc_stat st;
+
+	assert_int_equal(procfs_read_stat(fd, &st), 0);
+	return st.start_time * (NS_PER_S / (uint64_t)sysconf(_SC_CLK_TCK));
+}
+
 /* A child of this process, whose root is a place to look for files. */
 static void fork_here(struct process_table *t)
 {
-	assert_int_equal(
-		process_table_fork(t, &(struct process_fork){.pid = GONE,
-							     .parent = getpid(),
-							     .start_boottime_ns = START_NS,
-							     .parent_start_boottime_ns = NS_PER_S}),
-		0);
+	const struct process_fork fork_event = {
+		.pid = GONE,
+		.parent = getpid(),
+		.start_boottime_ns = START_NS,
+		.parent_start_boottime_ns = own_start_ns(),
+	};
+
+	assert_int_equal(process_table_fork(t, &fork_event), 0);
 }
 
 static struct process_snapshot *get(struct process_table *t, const struct process_seen *seen)
@@ -221,6 +232,8 @@ static void a_file_that_nobody_has_open_is_found_by_its_path(void **state)
 	assert_int_equal(process_table_exec(t, &exec), 0);
 	gone = seen_of(&p, GONE, START_NS);
 	assert_maps(get(t, &gone), own, &p, SHIFT);
+	/* both are children of this process, in its cgroup */
+	assert_string_equal(get(t, &gone)->workload->service, own->workload->service);
 	stop_program(&p);
 }
 
