@@ -400,7 +400,8 @@ int process_namer_name_exited(struct process_namer *n, const struct process_to_n
 	facts.terminal = runs && st.terminal;
 	if (runs)
 		r = read_ancestry(n, parent->root_fd, parent->pid, &above);
-	else if (parent->pid > 0 && m->pid == parent->pid && m->start_time == parent->start_time)
+	else if (parent->pid > 0 && m->pid == parent->pid &&
+		 m->stat.start_time == parent->start_time)
 		above = m->ancestry;
 	if (r == 0 && unmanaged_name_needs_user(&facts)) {
 		user_fd = of_user.proc_fd = open_for_user(p, parent, runs);
