@@ -14,7 +14,7 @@
 #include "common/data/buf.h"
 #include "node-agent/container/container_facts.h"
 
-/* Limits of one answer and of one event. A container with many labels has 10 KiB. */
+/* Limits of one answer and of one event. In a list, a container has 1 to 3 KiB. */
 #define DOCKER_ANSWER_BYTES ((size_t)4 * 1024 * 1024)
 #define DOCKER_EVENT_BYTES ((size_t)64 * 1024)
 

@@ -1,9 +1,10 @@
 /*
- * A question is about up to a thousand containers. It is asked as lists of LIST_IDS ids each, one
- * after the other: a list has the labels, which is all that most names need. Containers whose
- * name is only in their environment (Nomad's) are then asked for one by one. If a list cannot be
- * read, because one container has labels that are no text, its containers are asked for one by
- * one as well, so that one container cannot hide the others.
+ * A question is about up to a thousand containers. A few are asked for one by one; if there are
+ * more, the list of all containers comes first, which has their labels, and that is all that most
+ * names need. (A list of only those that are asked for costs podman more than the list of all.)
+ * Containers whose name is only in their environment (Nomad's) are then asked for one by one, and
+ * so are all of them if the list is too large or cannot be read, because one container has labels
+ * that are no text: one container cannot hide the others.
  *
  * A container with --rm that lives 200 ms cannot be asked for: it is gone. But its events came
  * before its first process ran.
@@ -19,8 +20,7 @@
 #include "common/telemetry/log.h"
 #include "node-agent/container/docker_messages.h"
 
-#define LIST_IDS 100u /* a URL of 8 KiB */
-#define URL_BYTES ((size_t)16 * 1024)
+#define ONE_BY_ONE 16u /* more ids than these are looked up in a list */
 #define TIMEOUT_NS (2 * NS_PER_S)
 #define ASK_NS (5 * NS_PER_S) /* for one question; what is not answered by then has failed */
 #define IDLE_NS (600 * NS_PER_S)
@@ -48,9 +48,8 @@ struct docker_source {
 	/* the question under way */
 	struct asked *asked; /* NULL: none */
 	size_t n_asked;
-	size_t n_listed;    /* those that a list was asked for, or passed over */
-	size_t n_inspected; /* the same for answers about one */
-	size_t list_len;    /* of the list under way */
+	size_t n_inspected; /* those that were asked for alone, or passed over */
+	bool is_listing;    /* the list is under way */
 	uint64_t deadline_ns;
 	bool found_any;
 	container_source_done_fn done;
@@ -113,14 +112,18 @@ static void end_question(struct docker_source *s, int error)
 /* Returns false after ending the question if the request has failed. */
 static bool was_answered(struct docker_source *s, const struct http_result *result)
 {
-	bool inspected = s->list_len == 0;
+	bool listed = s->is_listing;
 
-	if (result->error < 0)
+	s->is_listing = false;
+	if (result->error < 0 && !(listed && result->error == -EFBIG)) {
+		log_debug("cannot ask a container runtime", "error=%s", LOG_QUOTED(result->msg));
 		end_question(s, result->error);
-	else if (result->status != 200 && !(inspected && result->status == 404))
+	} else if (result->error == 0 && result->status != 200 &&
+		   (listed || result->status != 404)) {
 		end_question(s, -EBADMSG);
-	else
+	} else {
 		return true;
+	}
 	return false;
 }
 
@@ -131,8 +134,8 @@ static void on_list(void *ctx, const struct http_result *result)
 
 	if (!was_answered(s, result))
 		return;
-	if (docker_list_read(result->body, result->body_len, &reader) < 0)
-		for (size_t i = s->n_listed - s->list_len; i < s->n_listed; i++)
+	if (result->error < 0 || docker_list_read(result->body, result->body_len, &reader) < 0)
+		for (size_t i = 0; i < s->n_asked; i++)
 			s->asked[i].inspect = true;
 	next_request(s);
 }
@@ -167,23 +170,8 @@ static int get(struct docker_source *s, const char *url, http_done_fn done)
 /* all=true: a container that has just ended is of interest too. */
 static int ask_list(struct docker_source *s)
 {
-	CLEANUP(buf_fini) struct buf url;
-	size_t n = s->n_asked - s->n_listed;
-	int r;
-
-	n = n < LIST_IDS ? n : LIST_IDS;
-	buf_init(&url, URL_BYTES);
-	r = buf_addf(&url, BASE_URL "/containers/json?all=true&filters=%%7B%%22id%%22%%3A%%5B");
-	for (size_t i = 0; r == 0 && i < n; i++)
-		r = buf_addf(&url, "%s%%22%s%%22", i > 0 ? "%2C" : "",
-			     s->asked[s->n_listed + i].id);
-	if (r == 0)
-		r = buf_addf(&url, "%%5D%%7D");
-	if (r < 0)
-		return r;
-	s->list_len = n;
-	s->n_listed += n;
-	return get(s, url.data, on_list);
+	s->is_listing = true;
+	return get(s, BASE_URL "/containers/json?all=true", on_list);
 }
 
 static int ask_one(struct docker_source *s, const char *id)
@@ -191,30 +179,25 @@ static int ask_one(struct docker_source *s, const char *id)
 	char url[sizeof(BASE_URL) + 32 + DOCKER_ID_LEN];
 
 	snprintf(url, sizeof(url), BASE_URL "/containers/%s/json", id);
-	s->list_len = 0;
 	return get(s, url, on_one);
 }
 
 /* Asks what is left of the question, or ends it. */
 static void next_request(struct docker_source *s)
 {
-	int r = 0;
+	int r;
 
 	if (clock_monotonic_ns() > s->deadline_ns) {
 		end_question(s, -ETIMEDOUT);
 		return;
 	}
-	if (s->n_listed < s->n_asked) {
-		r = ask_list(s);
-	} else {
-		while (s->n_inspected < s->n_asked && !s->asked[s->n_inspected].inspect)
-			s->n_inspected++;
-		if (s->n_inspected == s->n_asked) {
-			end_question(s, 0);
-			return;
-		}
-		r = ask_one(s, s->asked[s->n_inspected++].id);
+	while (s->n_inspected < s->n_asked && !s->asked[s->n_inspected].inspect)
+		s->n_inspected++;
+	if (s->n_inspected == s->n_asked) {
+		end_question(s, 0);
+		return;
 	}
+	r = ask_one(s, s->asked[s->n_inspected++].id);
 	if (r < 0)
 		end_question(s, r);
 }
@@ -223,8 +206,14 @@ static void on_start_timer(void *ctx)
 {
 	struct docker_source *s = ctx;
 
-	if (s->asked)
+	if (s->asked && s->n_asked > 0 && !s->asked[0].inspect) {
+		int r = ask_list(s);
+
+		if (r < 0)
+			end_question(s, r);
+	} else if (s->asked) {
 		next_request(s);
+	}
 }
 
 static int docker_ask(void *source, const char *const *ids, size_t n, container_source_done_fn done,
@@ -238,10 +227,12 @@ static int docker_ask(void *source, const char *const *ids, size_t n, container_
 	if (!s->asked)
 		return -ENOMEM;
 	s->n_asked = 0;
-	for (size_t i = 0; i < n; i++)
-		if (docker_id_is_valid(ids[i]))
-			memcpy(s->asked[s->n_asked++].id, ids[i], DOCKER_ID_LEN);
-	s->n_listed = 0;
+	for (size_t i = 0; i < n; i++) {
+		if (!docker_id_is_valid(ids[i]))
+			continue;
+		memcpy(s->asked[s->n_asked].id, ids[i], DOCKER_ID_LEN);
+		s->asked[s->n_asked++].inspect = n <= ONE_BY_ONE;
+	}
 	s->n_inspected = 0;
 	s->found_any = false;
 	s->done = done;
