@@ -294,9 +294,9 @@ static uint32_t login_user(const struct process_to_name *p)
 	struct stat st;
 	uint64_t uid;
 
+	buf_init(&text, 64);
 	if (p->cgroup->session)
 		return p->cgroup->session_uid;
-	buf_init(&text, 64);
 	if (fs_read_at(p->proc_fd, "loginuid", &text) == 0 && text.len > 0 &&
 	    parse_u64(text.data, text.len, 0, NO_LOGIN - 1, &uid) == 0)
 		return (uint32_t)uid;
@@ -422,11 +422,11 @@ int process_namer_gvisor_id(struct process_namer *n, int proc_fd, char *ret)
 	struct proc_stat st;
 	int r;
 
+	buf_init(&text, PROGRAM_COMMAND_LINE_BYTES);
 	/* "runsc-sandbox", or "exe" where it has executed itself */
 	if (procfs_read_stat(proc_fd, &st) < 0 ||
 	    (strncmp(st.comm, "runsc", 5) != 0 && strcmp(st.comm, "exe") != 0))
 		return 0;
-	buf_init(&text, PROGRAM_COMMAND_LINE_BYTES);
 	r = read_in_time(n, proc_fd, "cmdline", st.start_time, &text);
 	(void)program_gvisor_id(text.data, text.len, ret, CGROUP_ID_BYTES);
 	return r;

@@ -192,6 +192,8 @@ static bool set_script(struct program *ret, struct word w)
 	}
 	while (w.len > 1 && w.p[w.len - 1] == '/')
 		w.len--;
+	if (begins(w, "/dev/fd/") || begins(w, "/dev/stdin") || begins(w, "/proc/"))
+		return false; /* a descriptor: what it leads to is not known */
 	w = basename_of(w);
 	if (w.len == 0 || memchr(w.p, '=', w.len) || memchr(w.p, '@', w.len))
 		return false;

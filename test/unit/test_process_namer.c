@@ -267,6 +267,56 @@ static void rules_override_everything(void **state)
 	wait_for_name(n, wait_for_process("sleep|100005"), "/process/sleeper");
 }
 
+static uint64_t start_time_of(pid_t pid)
+{
+	AUTO_CLOSE int fd = procfs_open_process(root_fd, pid);
+	struct proc_stat st;
+
+	assert_true(fd >= 0);
+	assert_int_equal(procfs_read_stat(fd, &st), 0);
+	return st.start_time;
+}
+
+static void check_exited(struct process_namer *n, const char *exe,
+			 const struct parent_to_name *parent, const char *want)
+{
+	const struct cgroup_path cgroup = {.kind = CGROUP_NONE, .session = true}; /* root's */
+	const struct process_to_name p = {-1, exe, "x", &cgroup};
+	char name[128];
+
+	assert_int_equal(process_namer_name_exited(n, &p, parent, name, sizeof(name)), 0);
+	assert_string_equal(name, want);
+}
+
+static void a_process_that_has_exited_is_named_by_its_parents(void **state)
+{
+	const char *const argv[] = {"make", "-s", NULL};
+	CLEANUP(process_namer_freep) struct process_namer *n = NULL;
+	struct parent_to_name built, typed;
+	AUTO_CLOSE int fd = -1;
+	pid_t make, shell;
+
+	(void)state;
+	assert_int_equal(process_namer_new(&n, NULL), 0);
+	write_file("Makefile", "all:\n\tsleep 100007; true\n");
+	make = start(argv, -1);
+	wait_for_name(n, wait_for_process("sleep|100007"), "/build/make");
+	fd = start_session(&shell);
+	wait_for_name(n, shell, "/session/root");
+	built = (struct parent_to_name){root_fd, make, start_time_of(make)};
+	typed = (struct parent_to_name){root_fd, shell, start_time_of(shell)};
+
+	check_exited(n, "/usr/bin/as", &built, "/build/make");
+	check_exited(n, "/usr/bin/vim", &typed, "/session/root");
+	/* what is remembered of a parent outlives it */
+	(void)kill_all(NULL);
+	check_exited(n, "/usr/bin/as", &built, "/build/make");
+	check_exited(n, "/usr/bin/vim", &typed, "/session/root");
+	/* another process with that pid says nothing */
+	built.start_time--;
+	check_exited(n, "/usr/bin/as", &built, "/process/as");
+}
+
 static int name_afresh(void *arg)
 {
 	CLEANUP(process_namer_freep) struct process_namer *n = NULL;
@@ -298,6 +348,7 @@ static int run_inside(void)
 		TEST(a_shell_script_and_its_commands_are_one),
 		TEST(a_session_is_its_users_and_a_daemon_is_not),
 		TEST(rules_override_everything),
+		TEST(a_process_that_has_exited_is_named_by_its_parents),
 		TEST(survives_every_failed_allocation),
 	};
 

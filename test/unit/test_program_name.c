@@ -91,6 +91,8 @@ static const struct {
 	/* what cannot be a script is not shown */
 	{"/usr/bin/python3", "python3|PASSWORD=x", "python3", PROGRAM_INLINE},
 	{"/usr/bin/bash", "bash|user@host", "bash", PROGRAM_INLINE},
+	{"/usr/bin/bash", "bash|/dev/fd/63", "bash", PROGRAM_INLINE},
+	{"/usr/bin/bash", "bash|/proc/self/fd/3", "bash", PROGRAM_INLINE},
 	{"/usr/bin/bash", "bash|/", "bash", PROGRAM_INLINE},
 };
 
