@@ -155,6 +155,9 @@ async function startCluster({
   return wait ? d.ready("/readyz") : d;
 }
 
+// The tests run below make, and would be builds: processes are called by their executables.
+const BY_EXECUTABLE = "--name-rule=^([^ ]*/)?([^/ ]+)( .*)?$=\\2";
+
 // pids: the only processes that it sees in /proc, for an agent that writes to those it finds
 async function startNode({
   cluster,
@@ -176,6 +179,7 @@ async function startNode({
       `--collector-endpoint=${collector || cluster.url}`,
       `--profile-interval=${interval}`,
       ...args,
+      BY_EXECUTABLE,
     ],
     { url: `http://127.0.0.1:${port}`, name: path.basename(nodeAgent) },
   );
