@@ -154,6 +154,13 @@ static unsigned count_requests(struct fixture *f, const char *what)
 	return n;
 }
 
+static void forget_requests(struct fixture *f)
+{
+	pthread_mutex_lock(&f->lock);
+	f->n_requests = 0;
+	pthread_mutex_unlock(&f->lock);
+}
+
 /* ---- the directory ---------------------------------------------------------------------- */
 
 static const char *or_none(const char *s)
@@ -312,7 +319,7 @@ static void a_pause_container_is_known_by_its_sandbox(void **state)
 	assert_int_equal(ask(f, '5', 0, 10), 0);
 	assert_int_equal(f->n_sandboxes, 10);
 	/* from what is known */
-	f->n_requests = 0;
+	forget_requests(f);
 	assert_int_equal(ask(f, '5', 7, 2), 0);
 	assert_int_equal(f->n_sandboxes, 2);
 	assert_int_equal(f->n_requests, 0);
@@ -408,7 +415,7 @@ static void faults_end_the_question_and_the_next_one_works(void **state)
 		for (size_t i = step == 1 ? 0 : 2; i < ARRAY_SIZE(cases); i++) {
 			cri_source_ops.free(f->source);
 			make_source(f);
-			f->n_requests = 0;
+			forget_requests(f);
 			f->fault_in = steps[step];
 			f->fault = cases[i].fault;
 			f->fault_status = cases[i].status;
@@ -500,7 +507,7 @@ static void a_question_may_be_cancelled_at_any_time(void **state)
 		cri_source_ops.free(f->source);
 		make_source(f);
 		assert_int_equal(f->n_done, 0);
-		f->n_requests = 0;
+		forget_requests(f);
 	}
 	for (int i = 0; i < 12000 && h2_server_open(&f->server) > 0; i++)
 		usleep(10000);
