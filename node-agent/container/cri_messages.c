@@ -96,7 +96,7 @@ int cri_put_list_request(struct buf *out, const char *id)
 
 	if (id) {
 		/* protobuf-c's strings are not const, although it only reads them */
-		filter.id = (char *)(uintptr_t)id;
+		memcpy(&filter.id, &id, sizeof(id));
 		request.filter = &filter;
 	}
 	len = runtime__v1__list_request__get_packed_size(&request);

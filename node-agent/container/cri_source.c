@@ -111,6 +111,8 @@ static int keep_ids(struct cri_source *s, const char *const *ids, size_t n)
 	size_t size = 0;
 	char *at;
 
+	if (n == 0)
+		return -EINVAL;
 	for (size_t i = 0; i < n; i++)
 		size += strlen(ids[i]) + 1;
 	s->ids = calloc(n, sizeof(*s->ids));
