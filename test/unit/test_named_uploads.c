@@ -7,8 +7,9 @@
 
 #include "common/http/http_server.h"
 #include "common/system/clock.h"
+#include "common/upload/receiver_probe.h"
 #include "node-agent/named_uploads.h"
-#include "node-agent/receiver_probe.h"
+
 #include "test/lib/unit.h"
 
 #define LIMIT_NS (300 * NS_PER_S)
