@@ -171,7 +171,11 @@ static void add_facts(struct container_facts *ret, const struct container_facts 
 			*to[i] = *from[i];
 	}
 	ret->sandbox |= f->sandbox;
-	ret->profiling_disabled |= f->profiling_disabled;
+	if (f->annotation_is_live && !ret->annotation_is_live)
+		ret->profiling_disabled = f->profiling_disabled;
+	else if (f->annotation_is_live == ret->annotation_is_live)
+		ret->profiling_disabled |= f->profiling_disabled;
+	ret->annotation_is_live |= f->annotation_is_live;
 }
 
 static bool has_trusted_facts(const struct container_entry *e)

@@ -25,6 +25,11 @@ struct container_facts {
 	const char *path;
 	bool sandbox;            /* the pod's pause container, or gVisor's sandbox */
 	bool profiling_disabled; /* coroot.com/ebpf-profiling: "disabled" */
+	/*
+	 * profiling_disabled follows changes of the annotation; otherwise it is what the pod said
+	 * when it was made, and counts only if no other source knows better.
+	 */
+	bool annotation_is_live;
 };
 
 #endif /* NODE_AGENT_CONTAINER_CONTAINER_FACTS_H */

@@ -112,7 +112,8 @@ int pod_facts_each(const json_t *pod, void (*fn)(void *ctx, const struct contain
 			  .pod = kube_part_text(json_object_get(metadata, "name")),
 			  .pod_uid = kube_part_text(json_object_get(metadata, "uid")),
 			  .owner = owner,
-			  .profiling_disabled = is_disabled(metadata)},
+			  .profiling_disabled = is_disabled(metadata),
+			  .annotation_is_live = true},
 	};
 
 	if (!r.facts.namespace || !r.facts.pod || !r.facts.pod_uid)

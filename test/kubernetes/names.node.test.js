@@ -10,14 +10,16 @@ const { after, before, test } = require("node:test");
 const { KubeCluster } = require("./lib/kube_cluster");
 const { startScraper } = require("./lib/scraping_agents");
 const { goVersions, waitReady, workloadPod } = require("./lib/workload_pods");
-const { startNode } = require("../e2e/lib/daemon");
-const { api, sql } = require("../e2e/lib/query");
+const { openBrowser } = require("../e2e/lib/browser");
+const { startCluster, startNode } = require("../e2e/lib/daemon");
+const { api, flame, sql } = require("../e2e/lib/query");
 const { eventually } = require("../e2e/lib/wait");
 
 const cluster = KubeCluster.shared();
 const newest = goVersions.at(-1);
 const namespace = "shop";
 const scrapeOn = { "coroot.com/profile-scrape": "true", "coroot.com/profile-port": "8080" };
+const SWITCH = "coroot.com/ebpf-profiling";
 const load = ["-exact", "-cpu=60", "-heap-objects=100"];
 
 const SAMPLED = "ebpf:cpu:nanoseconds";
@@ -78,6 +80,7 @@ const workloads = {
   adhoc: { pod: "adhoc" },
   agentd: { pod: "agentd-testnode" }, // a static pod
 };
+const quiet = podOf("quiet", { ...scrapeOn, [SWITCH]: "disabled" });
 
 async function create() {
   await cluster.post("/api/v1/namespaces", { metadata: { name: namespace } });
@@ -88,6 +91,7 @@ async function create() {
     job("migrate"),
     cronJob("nightly"),
     podOf("adhoc"),
+    quiet,
   );
   const minutes = Math.floor(Date.now() / 60e3);
   await cluster.kubectl(
@@ -109,79 +113,94 @@ async function findPod(name, { pod }) {
 const pods = {};
 const agents = [];
 let store;
-let kubeconfig;
+let runtimeStore; // of the agent that asks nothing but the container runtime
 
-const startAgent = (args = []) =>
-  startNode({
-    cluster: store,
+// Only this test's pods are profiled: the agent sees the whole machine.
+async function startAgent(cluster, args) {
+  const agent = await startNode({
+    cluster,
     interval: "3s",
     args: [
-      `--kubeconfig=${kubeconfig}`,
+      `--cri-socket=${path.join(process.env.KN_DIR, "node/run/containerd.sock")}`,
       "--node-name=testnode",
       "--go-heap-interval=3s",
       `--container-allowlist=^/k8s/${namespace}/`,
       ...args,
     ],
-  }).then((a) => {
-    agents.push(a);
-    return a;
   });
+  agents.push(agent);
+}
+async function startStore(starting) {
+  const agent = await starting;
+  agents.push(agent);
+  return agent;
+}
 
 before(async () => {
   await cluster.serviceAccount("default", "profiler", [
     { apiGroups: [""], resources: ["pods"], verbs: ["get", "list", "watch"] },
   ]);
-  kubeconfig = cluster.writeKubeconfig({ token: await cluster.token("default", "profiler") });
+  const token = await cluster.token("default", "profiler");
+  const kubeconfig = cluster.writeKubeconfig({ token });
+  const args = ["--profiles-scrape-types=cpu,heap"];
+  store = await startStore(startScraper({ kubeconfig, interval: "3s", cpuDuration: "1s", args }));
+  runtimeStore = await startStore(startCluster());
+  // before there are any pods: names are right from the first sample on
+  await startAgent(store, [`--kubeconfig=${kubeconfig}`]);
+  await startAgent(runtimeStore, ["--kubernetes-api=off"]);
   await create();
   for (const [name, w] of Object.entries(workloads)) {
     const found = await eventually(`a pod of ${name}`, () => findPod(name, w));
     pods[name] = await waitReady(cluster, found);
   }
-  store = await startScraper({ kubeconfig, interval: "3s", cpuDuration: "1s" });
-  agents.push(store);
-  await startAgent();
+  await waitReady(cluster, quiet);
 });
 
 after(async () => {
   fs.rmSync(manifest, { force: true });
-  for (const a of agents.reverse()) await a.stop();
+  await Promise.all(agents.reverse().map((a) => a.stop()));
   await cluster.kubectl("delete", "namespace", namespace, "--wait=false");
 });
 
 const serviceOf = (name) => `/k8s/${namespace}/${name}`;
 
 // What the store has of a pod: type → services.
-async function storedOf(pod) {
+async function storedOf(pod, from = store) {
   const rows = await sql(
-    store,
+    from,
     `SELECT Type, groupUniqArray(ServiceName) AS services FROM profiling_samples
      WHERE Labels['pod'] = '${pod.metadata.name}' GROUP BY Type`,
   );
   return Object.fromEntries(rows.map((r) => [r.Type, r.services]));
 }
 
-const uidOf = (pod) => pod.status.containerStatuses[0].containerID.replace(/.*:\/\//, "");
+const idOf = (pod) => pod.status.containerStatuses[0].containerID.replace(/.*:\/\//, "");
 
-test("all profiles of a workload stand under one name", async () => {
+async function hasOneName(from, types) {
   for (const [name, pod] of Object.entries(pods)) {
     const all = await eventually(`all profiles of ${name}`, async () => {
-      const found = await storedOf(pod);
-      if (!TYPES.every((t) => found[t])) throw new Error(JSON.stringify(found));
+      const found = await storedOf(pod, from);
+      if (!types.every((t) => found[t])) throw new Error(JSON.stringify(found));
       return found;
     });
     for (const [type, services] of Object.entries(all))
       assert.deepStrictEqual(services, [serviceOf(name)], `${type} of ${name}`);
   }
   // and nothing under ids
-  const ids = Object.values(pods).map((p) => `'${uidOf(p).slice(0, 12)}'`);
+  const ids = Object.values(pods).map((p) => `'${idOf(p).slice(0, 12)}'`);
   const raw = await sql(
-    store,
+    from,
     `SELECT DISTINCT ServiceName, Labels['container.id'] AS id FROM profiling_samples
      WHERE arrayExists(
        i -> position(concat(ServiceName, Labels['container.id']), i) > 0, [${ids}])`,
   );
   assert.deepStrictEqual(raw, []);
-});
+}
+
+test("all profiles of a workload stand under one name", () => hasOneName(store, TYPES));
+
+test("without the API server, the container runtime gives the same names", () =>
+  hasOneName(runtimeStore, [SAMPLED, READ]));
 
 test("labels say which pod, container and image it was", async () => {
   for (const [name, pod] of Object.entries(pods)) {
@@ -203,11 +222,15 @@ test("labels say which pod, container and image it was", async () => {
         assert.deepStrictEqual(Labels, { ...common, node: "testnode" }, name);
         continue;
       }
+      // what starts a pod uses CPU time as well
+      const container = Labels["k8s.container.name"];
+      assert.match(container, Type === SAMPLED ? /^(workload|sandbox)$/ : /^workload$/);
       assert.deepStrictEqual(rest, {
         ...common,
-        "k8s.container.name": "workload",
-        "container.id": `/k8s/${namespace}/${pod.metadata.name}/workload`,
+        "k8s.container.name": container,
+        "container.id": `/k8s/${namespace}/${pod.metadata.name}/${container}`,
       });
+      if (container === "sandbox") continue;
       assert.ok(host && id, JSON.stringify(Labels));
       assert.match(image, /workload/);
     }
@@ -217,11 +240,77 @@ test("labels say which pod, container and image it was", async () => {
 test("the page lists each workload once, with all of its profiles", async () => {
   const range = { from: Date.now() - 3600e3, to: Date.now() + 60e3 };
   const { applications } = await api(store, "applications", range);
-  const own = applications.filter((a) => a.service.includes(namespace));
+  const own = applications.filter(
+    (a) => a.service.includes(namespace) && a.service !== serviceOf("quiet"),
+  );
   assert.deepStrictEqual(
     own.map((a) => a.service).sort(),
     Object.keys(pods).map(serviceOf).sort(),
   );
   for (const a of own)
     for (const type of TYPES) assert.ok(a.types.includes(type), `${a.service} ${type}`);
+});
+
+test("one pod is chosen in all types by either of its names", async () => {
+  const pod = pods.catalog.metadata.name;
+  const range = { from: Date.now() - 3600e3, to: Date.now() + 60e3 };
+  for (const type of TYPES) {
+    const query = { service: serviceOf("catalog"), type, ...range };
+    for (const instance of [`${namespace}/${pod}`, `/k8s/${namespace}/${pod}/workload`]) {
+      assert.ok((await flame(store, { ...query, instance })).total > 0, `${type} ${instance}`);
+    }
+    assert.strictEqual((await flame(store, { ...query, instance: `${namespace}/x` })).total, 0);
+  }
+});
+
+test("the start page shows workloads by name, with their namespace", async () => {
+  const { browser, page } = await openBrowser();
+  try {
+    await page.goto(store.url);
+    const row = (name) => page.locator(`[data-service="${serviceOf(name)}"]`);
+    for (const name of Object.keys(pods)) {
+      await row(name).waitFor();
+      assert.match(await row(name).innerText(), new RegExp(`k8s / ${namespace} / ${name}\\s`));
+    }
+    await page.picture("start");
+    assert.deepStrictEqual(page.errors, []);
+  } finally {
+    await browser.close();
+  }
+});
+
+// Milliseconds since the epoch; 0 if there are no such profiles.
+async function lastSampled(pod) {
+  const [{ last }] = await sql(
+    store,
+    `SELECT toUnixTimestamp64Milli(max(End)) AS last FROM profiling_samples
+     WHERE Type IN ('${SAMPLED}', '${READ}') AND Labels['pod'] = '${pod}'`,
+  );
+  return last;
+}
+
+// Until others of the same agent have been profiled for three intervals longer.
+const fallsSilent = (pod) =>
+  eventually(`no more profiles of ${pod}`, async () => {
+    const others = await lastSampled(pods.catalog.metadata.name);
+    return others - (await lastSampled(pod)) >= 9000;
+  });
+
+test("pods are profiled or not as their annotations say, also when they change", async () => {
+  const annotate = (pod, value) =>
+    cluster.kubectl("-n", namespace, "annotate", "--overwrite", "pod", pod, `${SWITCH}${value}`);
+  const scraped = async () => (await storedOf(quiet))[SCRAPED[0]];
+  await eventually("scraped profiles of quiet", scraped);
+  assert.strictEqual(await lastSampled("quiet"), 0);
+
+  await annotate("adhoc", "=disabled");
+  await fallsSilent("adhoc");
+  const last = await lastSampled("adhoc");
+  assert.ok(last > 0);
+
+  await annotate("adhoc", "-");
+  await annotate("quiet", "-");
+  await eventually("profiles of adhoc again", async () => (await lastSampled("adhoc")) > last);
+  const sampled = async () => (await storedOf(quiet))[SAMPLED];
+  assert.deepStrictEqual(await eventually("profiles of quiet", sampled), [serviceOf("quiet")]);
 });

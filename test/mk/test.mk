@@ -170,7 +170,7 @@ build/kubernetes/cluster-agent.tar: $(O)/coroot-cluster-agent test/kubernetes/ma
 	$(call say,IMAGE)
 	$(Q)mkdir -p $(@D) && test/kubernetes/make-image.sh $@ localhost/cluster-agent:1 $(abspath $<)
 kubernetes_images := build/kubernetes/cluster-agent.tar $(kubernetes_go:%=build/kubernetes/workload-%.tar)
-check-kubernetes: all $(kubernetes_images) ## discovery and scraping on a Kubernetes (KUBERNETES="api cluster.node")
+check-kubernetes: all $(e2e_modules) $(kubernetes_images) ## discovery and scraping on a Kubernetes (KUBERNETES="api cluster.node")
 	$(Q)KN_BIN=$$(test/kubernetes/build.sh "$$(test/setup/go.sh)") && export KN_BIN && \
 	    KN_GO_VERSIONS="$(kubernetes_go)" KN_IMAGES="$(kubernetes_images)" test/kubernetes/run-kubernetes.sh $(KUBERNETES)
 
