@@ -89,12 +89,26 @@ struct target {
 	yaml_document_t *doc;
 };
 
+/* A list as a sequence. */
+static int set_sequence(const struct target *t, const struct option_def *d, const yaml_node_t *node,
+			const char *where, struct err *err)
+{
+	char *items = NULL;
+	int r = join_items(t->doc, node, &items);
+
+	if (r == -EINVAL)
+		return err_set(err, r, "%s: expected one value", where);
+	if (r == 0)
+		r = option_set(d, t->opts, where, items, err);
+	free(items);
+	return r;
+}
+
 /* Applies one "key: value". */
 static int set_pair(const struct target *t, const yaml_node_t *const pair[2], struct err *err)
 {
 	const char *key = scalar_text(pair[0]), *value = scalar_text(pair[1]);
 	unsigned long line = pair[0]->start_mark.line + 1;
-	AUTO_FREE char *items = NULL;
 	const struct option_def *d;
 	char where[sizeof(err->msg)];
 
@@ -106,17 +120,12 @@ static int set_pair(const struct target *t, const yaml_node_t *const pair[2], st
 	if (t->seen[d - t->defs])
 		return err_set(err, -EINVAL, "%s:%lu: %s is given twice", t->path, line, key);
 	t->seen[d - t->defs] = true;
-	if (d->type == OPTION_LIST && pair[1]->type == YAML_SEQUENCE_NODE) {
-		if (join_items(t->doc, pair[1], &items) == -ENOMEM)
-			return -ENOMEM;
-		value = items;
-	}
-	if (!value)
-		return err_set(err, -EINVAL, "%s:%lu: %s: expected one value", t->path, line, key);
-	if (!items && is_null(pair[1]))
-		return 0;
 	snprintf(where, sizeof(where), "%s:%lu: %s", t->path, line, key);
-	return option_set(d, t->opts, where, value, err);
+	if (d->type == OPTION_LIST && pair[1]->type == YAML_SEQUENCE_NODE)
+		return set_sequence(t, d, pair[1], where, err);
+	if (!value)
+		return err_set(err, -EINVAL, "%s: expected one value", where);
+	return is_null(pair[1]) ? 0 : option_set(d, t->opts, where, value, err);
 }
 
 static int set_document(const struct option_def *defs, void *opts, const char *path,

@@ -211,6 +211,11 @@ enum flags_outcome {
 	FLAGS_SCRIPT_NEXT,
 };
 
+static enum flags_outcome script_or_inline(struct program *ret, struct word w)
+{
+	return set_script(ret, w) ? FLAGS_SCRIPT : FLAGS_INLINE;
+}
+
 static bool has(const char *letters, char ch)
 {
 	return ch != '\0' && strchr(letters, ch) != NULL;
@@ -232,8 +237,7 @@ static enum flags_outcome read_flags(const struct interpreter *in, struct word w
 			continue;
 		if (last)
 			return FLAGS_SCRIPT_NEXT;
-		return set_script(ret, (struct word){w.p + i + 1, w.len - i - 1}) ? FLAGS_SCRIPT
-										  : FLAGS_INLINE;
+		return script_or_inline(ret, (struct word){w.p + i + 1, w.len - i - 1});
 	}
 	return FLAGS_GO_ON;
 }
@@ -293,40 +297,40 @@ static bool is_package_manager(const char *name)
 	return !rest[0] || rest[0] == '-' || rest[0] == '.' || strcmp(rest, "pkg") == 0;
 }
 
+static enum flags_outcome read_argument(const struct interpreter *in, struct word w,
+					struct program *ret)
+{
+	static const char file[] = "--file=";
+
+	if (is(w, "-") || begins(w, "--eval") || begins(w, "--print"))
+		return FLAGS_INLINE;
+	if (is(w, "--"))
+		return FLAGS_SCRIPT_NEXT;
+	if (begins(w, file))
+		return script_or_inline(ret,
+					(struct word){w.p + strlen(file), w.len - strlen(file)});
+	if (is_one_of(w, in->values))
+		return FLAGS_SKIP_NEXT;
+	if (begins(w, "--") || (in->shell && begins(w, "+")) || is_command_word(in, w))
+		return FLAGS_GO_ON;
+	return begins(w, "-") ? read_flags(in, w, ret) : script_or_inline(ret, w);
+}
+
 static void read_arguments(const struct interpreter *in, struct words words, struct program *ret)
 {
+	enum flags_outcome outcome = FLAGS_GO_ON;
 	struct word w;
 
 	ret->kind = PROGRAM_INTERACTIVE;
-	while ((w = next_word(&words)).p) {
-		enum flags_outcome outcome = FLAGS_GO_ON;
-
-		if (is(w, "-") || begins(w, "--eval") || begins(w, "--print")) {
-			outcome = FLAGS_INLINE;
-		} else if (is(w, "--")) {
-			outcome = FLAGS_SCRIPT_NEXT;
-		} else if (begins(w, "--file=")) {
-			outcome = set_script(ret, (struct word){w.p + 7, w.len - 7}) ? FLAGS_SCRIPT
-										     : FLAGS_INLINE;
-		} else if (is_one_of(w, in->values)) {
-			outcome = FLAGS_SKIP_NEXT;
-		} else if (begins(w, "-") && !begins(w, "--")) {
-			outcome = read_flags(in, w, ret);
-		} else if (in->shell && begins(w, "+")) {
-			outcome = FLAGS_GO_ON;
-		} else if (!begins(w, "--") && !is_command_word(in, w)) {
-			outcome = set_script(ret, w) ? FLAGS_SCRIPT : FLAGS_INLINE;
-		}
-
+	while (outcome != FLAGS_INLINE && outcome != FLAGS_SCRIPT && (w = next_word(&words)).p) {
+		outcome = read_argument(in, w, ret);
 		if (outcome == FLAGS_SKIP_NEXT)
 			(void)next_word(&words);
 		if (outcome == FLAGS_SCRIPT_NEXT)
-			outcome = set_script(ret, next_word(&words)) ? FLAGS_SCRIPT : FLAGS_INLINE;
-		if (outcome == FLAGS_INLINE)
-			ret->kind = PROGRAM_INLINE;
-		if (outcome == FLAGS_INLINE || outcome == FLAGS_SCRIPT)
-			break;
+			outcome = script_or_inline(ret, next_word(&words));
 	}
+	if (outcome == FLAGS_INLINE)
+		ret->kind = PROGRAM_INLINE;
 	if (ret->kind == PROGRAM_SCRIPT && is_package_manager(ret->name))
 		ret->serves = serves(words);
 }
