@@ -114,6 +114,61 @@ static void workloads_are_the_same_by_service_and_container(void **state)
 	assert_true(workload_compare(a, same) != 0);
 }
 
+static void containers_have_the_ids_of_their_runtimes(void **state)
+{
+	struct workload_facts f = {.exe = "/bin/x"};
+	CLEANUP(workload_unrefp) struct workload *w = NULL, *other = NULL, *unit = NULL;
+
+	(void)state;
+	f.cgroup = (struct cgroup_path){CGROUP_KUBEPODS, ID, .pod_uid = "7a1c"};
+	assert_int_equal(workload_new(&w, &f), 0);
+	assert_int_equal(w->kind, CGROUP_KUBEPODS);
+	assert_string_equal(w->runtime_id, ID);
+	assert_string_equal(w->pod_uid, "7a1c");
+	assert_string_equal(w->pod, "");
+	assert_false(w->profiling_disabled);
+	/* another one whose id begins alike */
+	f.cgroup.id[CGROUP_CONTAINER_ID_LEN - 1] = '0';
+	assert_int_equal(workload_new(&other, &f), 0);
+	assert_string_equal(w->service, other->service);
+	assert_true(workload_compare(w, other) != 0);
+
+	f.cgroup = (struct cgroup_path){CGROUP_SYSTEMD, "/system.slice/cron.service"};
+	assert_int_equal(workload_new(&unit, &f), 0);
+	assert_string_equal(unit->runtime_id, "");
+}
+
+static void a_named_workload_keeps_its_ids(void **state)
+{
+	const struct workload_names names = {
+		.service = "/k8s/shop/cart",
+		.container_id = "/k8s/shop/cart-1/cart",
+		.pod_uid = "8b2d",
+		.namespace = "shop",
+		.pod = "cart-1",
+		.container = "cart",
+		.profiling_disabled = true,
+	};
+	struct workload_facts f = {.exe = "/bin/x"};
+	CLEANUP(workload_unrefp) struct workload *raw = NULL, *named = NULL;
+
+	(void)state;
+	f.cgroup = (struct cgroup_path){CGROUP_KUBEPODS, ID, .pod_uid = "7a1c"};
+	assert_int_equal(workload_new(&raw, &f), 0);
+	assert_int_equal(workload_new_named(&named, raw, &names), 0);
+	assert_int_equal(named->kind, CGROUP_KUBEPODS);
+	assert_string_equal(named->runtime_id, ID);
+	assert_string_equal(named->service, "/k8s/shop/cart");
+	assert_string_equal(named->container_id, "/k8s/shop/cart-1/cart");
+	assert_string_equal(named->pod_uid, "8b2d");
+	assert_string_equal(named->namespace, "shop");
+	assert_string_equal(named->pod, "cart-1");
+	assert_string_equal(named->container, "cart");
+	assert_string_equal(named->image, "");
+	assert_true(named->profiling_disabled);
+	assert_true(workload_compare(raw, named) != 0);
+}
+
 static int read_own(void *arg)
 {
 	const struct workload_facts facts = {.comm = "x"};
@@ -138,6 +193,8 @@ int main(void)
 		cmocka_unit_test(no_name_is_too_long),
 		cmocka_unit_test(the_workload_of_a_process_is_read_from_its_folder),
 		cmocka_unit_test(workloads_are_the_same_by_service_and_container),
+		cmocka_unit_test(containers_have_the_ids_of_their_runtimes),
+		cmocka_unit_test(a_named_workload_keeps_its_ids),
 		cmocka_unit_test(survives_every_failed_allocation),
 	};
 
