@@ -39,6 +39,7 @@ struct scratch {
 	__u64 early_wakeup_ns; /* time of this CPU's last one */
 	__u32 n_addrs;
 	__u32 n_switches;
+	struct walk walk;          /* after its first step */
 	struct sample_event event; /* addrs must follow: they are sent as one piece */
 	__u64 addrs[SAMPLER_MAX_ADDRS];
 };
@@ -192,6 +193,29 @@ static bool note_stack_switch(struct scratch *s, __u32 index)
 	return true;
 }
 
+/* Adds the frame that a step has led to, as that with this index. Returns false if it cannot be. */
+static bool push_caller(struct scratch *s, const struct walk *w, __u32 index)
+{
+	if (w->descended && !note_stack_switch(s, index))
+		return false;
+	push_addr(s, w->ip);
+	return true;
+}
+
+/*
+ * The first step is one of several kinds. Its result goes through memory, so that the verifier
+ * knows as little about one kind as about another, and follows the rest of the walk only once.
+ */
+static int take_first_step(struct scratch *s, struct walk *w)
+{
+	int end = first_frame(w);
+
+	s->walk = *w;
+	barrier();
+	*w = s->walk;
+	return end;
+}
+
 static enum walk_end walk_user(struct scratch *s, struct walk *w)
 {
 	int end;
@@ -202,15 +226,19 @@ static enum walk_end walk_user(struct scratch *s, struct walk *w)
 	push_addr(s, w->ip);
 	if (w->compat)
 		return WALK_END_COMPAT;
+	end = take_first_step(s, w);
+	if (end != WALK_CONTINUES)
+		return end;
+	if (!push_caller(s, w, 1))
+		return WALK_END_NOT_ASCENDING;
 
 #pragma clang loop unroll(disable)
-	for (int i = 1; i < SAMPLER_USER_FRAMES; i++) {
+	for (int i = 2; i < SAMPLER_USER_FRAMES; i++) {
 		end = next_frame(w);
 		if (end != WALK_CONTINUES)
 			return end;
-		if (w->descended && !note_stack_switch(s, i))
+		if (!push_caller(s, w, i))
 			return WALK_END_NOT_ASCENDING;
-		push_addr(s, w->ip);
 	}
 	end = next_frame(w); /* exactly as deep as the limit is not too deep */
 	return end == WALK_CONTINUES ? WALK_END_DEPTH_LIMIT : end;
@@ -355,13 +383,17 @@ static void send_event(void *event, __u64 size)
 		__sync_fetch_and_add(&c->events_sent, 1);
 }
 
-/* Wakes user space for the next program of this process, or the next process with its pid. */
+/*
+ * Wakes user space for the next program of this process, or the next process with its pid. Both
+ * have other code.
+ */
 static void forget_seen(__u32 tgid)
 {
 	__u32 *slot = seen_slot(tgid);
 
 	if (slot && *slot == tgid)
 		*slot = 0;
+	forget_go_process(tgid);
 }
 
 #define NS_PER_S 1000000000ULL

@@ -107,6 +107,8 @@ static void walk_from_saved(struct walk *w, const struct pt_regs___kernel *regs)
 }
 #endif
 
+#include "go_walk.bpf.h"
+
 /*
  * The registers that user space had when it entered the kernel. Before 5.15 there is no helper
  * that finds them, but they have always been at the end of the kernel stack.
@@ -175,6 +177,16 @@ static int next_frame(struct walk *w)
 		return step_by_frame_pointer(w);
 	}
 	return WALK_END_UNREADABLE;
+}
+
+/*
+ * The same for the frame of the tick: unlike all others, it may be anywhere in its function, or in
+ * code that calls nothing and so does without a frame pointer.
+ */
+static int first_frame(struct walk *w)
+{
+	w->descended = false;
+	return step_by_go_table(&w->ip, &w->sp, &w->fp) ? WALK_CONTINUES : next_frame(w);
 }
 
 #endif /* BPF_USER_WALK_BPF_H */

@@ -37,6 +37,7 @@
 #include "node-agent/sample/cycle.h"
 #include "node-agent/sample/exclusions.h"
 #include "node-agent/sample/sampler.h"
+#include "node-agent/unwind/assembly_tables.h"
 #include "version.h"
 
 #define HOUSEKEEPING_EVERY_NS (5 * NS_PER_S)
@@ -65,6 +66,7 @@ struct node_agent {
 	uint64_t n_excluded_late; /* samples in profiles that were dropped for their name */
 	struct container_cost *cost;
 	struct sampler *sampler;
+	struct assembly_tables *assembly; /* NULL: not on this architecture */
 	struct profile_worker *worker;
 	struct runtime_worker *go; /* NULL: disabled */
 
@@ -441,6 +443,23 @@ static int make_processes(struct node_agent *a, struct err *err)
 	return r == 0 ? process_table_new(&a->processes, &cfg, err) : r;
 }
 
+static int make_assembly_tables(struct node_agent *a)
+{
+	const struct assembly_tables_config cfg = {
+		.processes_fd = sampler_map_fd(a->sampler, "go_processes"),
+		.tables_fd = sampler_map_fd(a->sampler, "go_tables"),
+	};
+	int r;
+
+	if (cfg.processes_fd == -ENOENT)
+		return 0;
+	r = assembly_tables_new(&a->assembly, &cfg);
+	if (r < 0)
+		return r;
+	process_table_subscribe(a->processes, assembly_tables_listener(a->assembly));
+	return assembly_tables_register_metrics(a->assembly, a->base.metrics);
+}
+
 /* The parts that need privileges, which may be missing. */
 static int make_sampling(struct node_agent *a, struct err *err)
 {
@@ -465,6 +484,8 @@ static int make_sampling(struct node_agent *a, struct err *err)
 	r = sampler_new(&a->sampler, &cfg, err);
 	if (r == 0)
 		r = make_exclusions(a);
+	if (r == 0)
+		r = make_assembly_tables(a);
 	if (r == 0)
 		r = loop_add_fd(a->base.loop, sampler_fd(a->sampler), EPOLLIN, on_ring, a,
 				&a->ring);
@@ -569,6 +590,7 @@ void node_agent_free(struct node_agent *a)
 	sampler_free(a->sampler);
 	cycle_free(a->cycle);
 	process_table_free(a->processes);
+	assembly_tables_free(a->assembly);
 	name_rules_unref(a->name_rules);
 	naming_free(a->naming);
 	container_cost_free(a->cost);

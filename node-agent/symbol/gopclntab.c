@@ -323,41 +323,60 @@ static int read_piece(struct piece *p, const struct gopclntab *t, const struct b
 	return r;
 }
 
-/* Functions are in order of address, and so mostly are their records: both are read in pieces. */
-static int find_by_name_offset(const struct gopclntab *t, const struct byte_source *src,
-			       uint64_t name_offset, struct gopclntab_function *ret)
+int gopclntab_visit(const struct gopclntab *t, const struct byte_source *src, size_t record_bytes,
+		    gopclntab_visit_fn *fn, void *ctx)
 {
 	uint64_t base = t->version == GOPCLNTAB_1_2 ? 0 : t->functions_offset;
 	AUTO_FREE struct piece *pairs = calloc(2, sizeof(*pairs));
 	uint64_t left_bytes = GOPCLNTAB_NAMED_MAX_BYTES;
 	size_t field = (size_t)field_bytes(t);
 	struct piece *records;
+	int r = 0;
 
 	if (!pairs)
 		return -ENOMEM;
 	records = &pairs[1];
 	pairs->left_bytes = records->left_bytes = &left_bytes;
-	for (uint64_t i = 0; i < t->n_functions; i++) {
+	for (uint64_t i = 0; r == 0 && i < t->n_functions; i++) {
 		uint64_t at = t->functions_offset + (i * 2 + 1) * field, record = 0;
-		int r = read_piece(pairs, t, src, at, field);
-		uint32_t name;
 
+		r = read_piece(pairs, t, src, at, field);
 		if (r < 0)
 			return r;
 		memcpy(&record, pairs->bytes + (at - pairs->offset), field);
 		if (record > t->size_bytes)
 			continue;
-		record += base + field;
-		r = read_piece(records, t, src, record, sizeof(name));
-		if (r == -ENOENT)
-			continue;
-		if (r < 0)
-			return r;
-		memcpy(&name, records->bytes + (record - records->offset), sizeof(name));
-		if (t->names_offset + name == name_offset)
-			return read_function(t, src, i, ret);
+		record += base;
+		r = read_piece(records, t, src, record, record_bytes);
+		if (r == 0)
+			r = fn(ctx, i, records->bytes + (record - records->offset));
+		else if (r == -ENOENT)
+			r = 0;
 	}
-	return -ENOENT;
+	return r;
+}
+
+int gopclntab_function_at(const struct gopclntab *t, const struct byte_source *src, uint64_t index,
+			  struct gopclntab_function *ret)
+{
+	return index < t->n_functions ? read_function(t, src, index, ret) : -ENOENT;
+}
+
+/* The function whose name is at this offset. */
+struct by_name {
+	const struct gopclntab *table;
+	uint64_t name_offset;
+	uint64_t index;
+};
+
+static int is_named(void *ctx, uint64_t index, const uint8_t *record)
+{
+	struct by_name *b = ctx;
+
+	if (b->table->names_offset + u32_at(record + field_bytes(b->table)) != b->name_offset)
+		return 0;
+	b->index = index;
+	return 1;
 }
 
 int gopclntab_find_named(const struct gopclntab *t, const struct byte_source *src, const char *name,
@@ -367,7 +386,9 @@ int gopclntab_find_named(const struct gopclntab *t, const struct byte_source *sr
 	uint64_t names_end = t->version == GOPCLNTAB_1_2 ? t->size_bytes : t->units_offset;
 	size_t want = strlen(name) + 2; /* with the NULs around it: a whole name */
 	uint64_t at = t->names_offset, name_offset = 0;
+	struct by_name sought = {.table = t};
 	char key[256];
+	int r;
 
 	if (!chunk)
 		return -ENOMEM;
@@ -381,8 +402,8 @@ int gopclntab_find_named(const struct gopclntab *t, const struct byte_source *sr
 		uint64_t left = names_end - at;
 		size_t len = left < SCAN_STEP_BYTES ? (size_t)left : SCAN_STEP_BYTES;
 		const uint8_t *hit;
-		int r = gopclntab_read(t, src, at, chunk, len);
 
+		r = gopclntab_read(t, src, at, chunk, len);
 		if (r < 0)
 			return r;
 		hit = memmem(chunk, len, key, want);
@@ -392,5 +413,9 @@ int gopclntab_find_named(const struct gopclntab *t, const struct byte_source *sr
 	}
 	if (name_offset == 0)
 		return -ENOENT;
-	return find_by_name_offset(t, src, name_offset, ret);
+	sought.name_offset = name_offset;
+	r = gopclntab_visit(t, src, (size_t)field_bytes(t) + sizeof(uint32_t), is_named, &sought);
+	if (r <= 0)
+		return r < 0 ? r : -ENOENT;
+	return read_function(t, src, sought.index, ret);
 }

@@ -97,6 +97,20 @@ int gopclntab_find_named(const struct gopclntab *t, const struct byte_source *sr
 			 struct gopclntab_function *ret) MUST_CHECK;
 
 /*
+ * Calls fn for every function, in the order of addresses, with the first record_bytes bytes of its
+ * record; those whose record is shorter are left out. Functions are in order of address, and so
+ * mostly are their records: both are read in large pieces. Stops if fn does not return 0, and
+ * returns what it returned. Other results are those of gopclntab_find_named().
+ */
+typedef int gopclntab_visit_fn(void *ctx, uint64_t index, const uint8_t *record);
+int gopclntab_visit(const struct gopclntab *t, const struct byte_source *src, size_t record_bytes,
+		    gopclntab_visit_fn *fn, void *ctx) MUST_CHECK;
+
+/* The function with this index. Results as of gopclntab_find(). */
+int gopclntab_function_at(const struct gopclntab *t, const struct byte_source *src, uint64_t index,
+			  struct gopclntab_function *ret) MUST_CHECK;
+
+/*
  * Reads len bytes at offset in the table. Returns 0, -ENOENT if they are not within it, or
  * -ENODATA, -EIO and others.
  */

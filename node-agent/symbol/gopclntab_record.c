@@ -18,20 +18,45 @@ static const struct gopclntab_format formats[] = {
 	[GOPCLNTAB_1_20] = {16, 20, 24, 28, 32, 40, 41, 43, 44, 3, 4, 16, 0, 4, 8},
 };
 
+const struct gopclntab_format *gopclntab_format_of(const struct gopclntab *t)
+{
+	return &formats[t->version];
+}
+
+static void begin(struct gopclntab_record *r, const struct gopclntab *t,
+		  const struct byte_source *src)
+{
+	*r = (struct gopclntab_record){
+		.table = t,
+		.src = src,
+		.format = gopclntab_format_of(t),
+	};
+}
+
+static int read_record(struct gopclntab_record *r)
+{
+	return gopclntab_read(r->table, r->src, r->function.record_offset, r->bytes,
+			      r->format->size_bytes);
+}
+
 int gopclntab_record_find(struct gopclntab_record *ret, const struct gopclntab *t,
 			  const struct byte_source *src, uint64_t address)
 {
 	int r;
 
-	*ret = (struct gopclntab_record){
-		.table = t,
-		.src = src,
-		.format = &formats[t->version],
-	};
+	begin(ret, t, src);
 	r = gopclntab_find_function(t, src, address, &ret->function);
-	return r == 0 ? gopclntab_read(t, src, ret->function.record_offset, ret->bytes,
-				       ret->format->size_bytes)
-		      : r;
+	return r == 0 ? read_record(ret) : r;
+}
+
+int gopclntab_record_at(struct gopclntab_record *ret, const struct gopclntab *t,
+			const struct byte_source *src, uint64_t index)
+{
+	int r;
+
+	begin(ret, t, src);
+	r = gopclntab_function_at(t, src, index, &ret->function);
+	return r == 0 ? read_record(ret) : r;
 }
 
 uint32_t gopclntab_record_field(const struct gopclntab_record *r, size_t offset)
@@ -90,20 +115,20 @@ static int next_number(struct value_reader *v, uint32_t *ret)
 	return -ENOENT;
 }
 
-int gopclntab_record_value(const struct gopclntab_record *r, uint32_t offset, uint64_t address,
-			   int32_t *ret)
+int gopclntab_record_runs(const struct gopclntab_record *r, uint32_t offset, gopclntab_run_fn *fn,
+			  void *ctx)
 {
-	uint64_t begin = r->table->values_offset + offset, size = r->table->size_bytes;
-	struct value_reader v = {.record = r, .offset = begin};
+	uint64_t begin_at = r->table->values_offset + offset, size = r->table->size_bytes;
+	struct value_reader v = {.record = r, .offset = begin_at};
 	uint64_t at = r->function.start;
 	uint32_t value = UINT32_MAX; /* -1 */
 
-	*ret = -1;
-	if (offset == 0 || begin >= size)
+	if (offset == 0 || begin_at >= size)
 		return 0;
-	v.end = size - begin < VALUES_MAX_BYTES ? size : begin + VALUES_MAX_BYTES;
+	v.end = size - begin_at < VALUES_MAX_BYTES ? size : begin_at + VALUES_MAX_BYTES;
 	for (bool first = true;; first = false) {
 		uint32_t delta, step;
+		uint64_t start = at;
 		int e = next_number(&v, &delta);
 
 		if (e < 0)
@@ -115,9 +140,34 @@ int gopclntab_record_value(const struct gopclntab_record *r, uint32_t offset, ui
 			return e;
 		value += delta & 1 ? ~(delta >> 1) : delta >> 1;
 		at += (uint64_t)step * r->table->quantum;
-		if (address < at) {
-			*ret = (int32_t)value;
-			return 0;
-		}
+		e = fn(ctx, start, at, (int32_t)value);
+		if (e != 0)
+			return e;
 	}
+}
+
+struct value_at {
+	uint64_t address;
+	int32_t value;
+};
+
+static int is_reached(void *ctx, uint64_t start, uint64_t end, int32_t value)
+{
+	struct value_at *v = ctx;
+
+	(void)start;
+	if (v->address >= end)
+		return 0;
+	v->value = value;
+	return 1;
+}
+
+int gopclntab_record_value(const struct gopclntab_record *r, uint32_t offset, uint64_t address,
+			   int32_t *ret)
+{
+	struct value_at v = {address, -1};
+	int e = gopclntab_record_runs(r, offset, is_reached, &v);
+
+	*ret = v.value;
+	return e < 0 ? e : 0;
 }

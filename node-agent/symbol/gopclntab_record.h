@@ -47,6 +47,12 @@ struct gopclntab_record {
 int gopclntab_record_find(struct gopclntab_record *ret, const struct gopclntab *t,
 			  const struct byte_source *src, uint64_t address) MUST_CHECK;
 
+/* The same for the function with this index. */
+int gopclntab_record_at(struct gopclntab_record *ret, const struct gopclntab *t,
+			const struct byte_source *src, uint64_t index) MUST_CHECK;
+
+const struct gopclntab_format *gopclntab_format_of(const struct gopclntab *t);
+
 /* The number at an offset of the record. */
 uint32_t gopclntab_record_field(const struct gopclntab_record *r, size_t offset);
 
@@ -56,5 +62,13 @@ uint32_t gopclntab_record_field(const struct gopclntab_record *r, size_t offset)
  */
 int gopclntab_record_value(const struct gopclntab_record *r, uint32_t offset, uint64_t address,
 			   int32_t *ret) MUST_CHECK;
+
+/*
+ * Calls fn for each value of the table at this offset, in the order of addresses, until fn does not
+ * return 0, which is then returned. Otherwise returns 0 or an error as above.
+ */
+typedef int gopclntab_run_fn(void *ctx, uint64_t start, uint64_t end, int32_t value);
+int gopclntab_record_runs(const struct gopclntab_record *r, uint32_t offset, gopclntab_run_fn *fn,
+			  void *ctx) MUST_CHECK;
 
 #endif /* NODE_AGENT_SYMBOL_GOPCLNTAB_RECORD_H */

@@ -12,6 +12,7 @@ const INTERVAL_S = 5;
 const FIRST_DATA_MS = (INTERVAL_S + 3) * 1000; // 3000 of them for start and upload
 const CPU_S = 30;
 const KERNEL_CPU_S = 16;
+const HASH_CPU_S = 16;
 // Tolerance of a share: at 99 Hz and 30 s of CPU, five standard deviations are 4.5 points.
 const POINTS = 0.05;
 // Tolerance of the CPU time: on a busy machine, where a program runs some four milliseconds at
@@ -40,7 +41,11 @@ before(async () => {
   cluster = await startCluster();
   node = await startNode({ cluster, interval: `${INTERVAL_S}s` });
   range.from = node.startedAt;
-  const work = Promise.all([runWorkload("share", CPU_S), runWorkload("goshare", CPU_S)]);
+  const work = Promise.all([
+    runWorkload("share", CPU_S),
+    runWorkload("goshare", CPU_S),
+    runWorkload("gohash", HASH_CPU_S),
+  ]);
   firstDataMs = await untilData(node);
   for (const w of await work) ran[w.name] = w;
   ran.kernelread = await runWorkload("kernelread", KERNEL_CPU_S);
@@ -130,6 +135,28 @@ for (const [name, functions] of [
     assert.ok(tree.share("[truncated]") < 0.02, "walks that did not reach the bottom");
   });
 }
+
+test("assembly of Go that uses BP, or has no frame, stands on its callers", async () => {
+  const app = await application(cluster, program("gohash"));
+  const tree = await flame(cluster, { service: app.service, ...range });
+  const assembly = tree.list.filter((n) =>
+    /^(crypto\/.*\.block|runtime\.memmove|math\/big\.addMul)/.test(n.name) && n.self > 0,
+  );
+  const sum = (nodes) => nodes.reduce((s, n) => s + n.self, 0);
+  const spender = (n) => n && (n.name.startsWith("main.spend") ? n : spender(n.parent));
+  assert.ok(sum(assembly) > 0.5 * tree.total, `assembly: ${assembly.map((n) => n.name)}`);
+  assert.ok(
+    sum(assembly.filter(spender)) >= 0.95 * sum(assembly),
+    `without callers: ${assembly.filter((n) => !spender(n)).map((n) => `${n.name} ${n.self}`)}`,
+  );
+  for (const f of ["MD5", "SHA1", "SHA256", "SHA512", "Big", "Copy"].map((n) => `main.spend${n}`))
+    near(tree.share(f) * tree.total, ran.gohash[f], POINTS * ran.gohash.cpuNs, f);
+  for (const n of assembly.filter((x) => /md5|sha/.test(x.name))) {
+    const hash = /md5|sha\d+/.exec(n.name)[0].toUpperCase();
+    const above = spender(n);
+    assert.ok(!above || above.name === `main.spend${hash}`, `${n.name} below ${above?.name}`);
+  }
+});
 
 test("kernel time is there, by name, and marked as the kernel's", async () => {
   const app = await application(cluster, program("kernelread"));

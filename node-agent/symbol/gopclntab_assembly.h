@@ -1,0 +1,40 @@
+/*
+ * Where assembly functions of a Go program have their caller, for a walk by frame pointers that
+ * begins in one of them. Pure.
+ *
+ * The compiler keeps the frame pointer in BP; assembly may use BP for anything while it calls
+ * nothing. md5, sha1 and sha512 do, and spend all their time there. Functions without a frame
+ * do not save BP, so that the walk misses their caller. For both, the table of frame sizes says how
+ * far from the stack pointer the return address is.
+ */
+#ifndef NODE_AGENT_SYMBOL_GOPCLNTAB_ASSEMBLY_H
+#define NODE_AGENT_SYMBOL_GOPCLNTAB_ASSEMBLY_H
+
+#include "common/base.h"
+#include "node-agent/elf/elf_layout.h"
+#include "node-agent/symbol/gopclntab.h"
+
+/* A piece of code; addresses as in the file. */
+struct gopclntab_assembly {
+	uint64_t start;
+	uint64_t end;
+	/*
+	 * How far above the stack pointer the return address is. Unless it is 0, the caller's frame
+	 * pointer is saved in the word below; otherwise it is in its register.
+	 */
+	uint32_t frame_bytes;
+};
+
+#define GOPCLNTAB_ASSEMBLY_FRAME_MAX 65536u
+
+/*
+ * Stores the ranges of all such code, ascending and disjoint. Only for x86-64: none otherwise.
+ * Functions that move the stack pointer in ways that are in no table are left out, and code whose
+ * frame pointer is not saved as expected. Returns their number, at most max; -ENOMEM; or an error
+ * of gopclntab_visit().
+ */
+int gopclntab_assembly(const struct gopclntab *t, const struct elf_layout *layout,
+		       const struct byte_source *src, struct gopclntab_assembly *ranges,
+		       size_t max) MUST_CHECK;
+
+#endif /* NODE_AGENT_SYMBOL_GOPCLNTAB_ASSEMBLY_H */
