@@ -12,6 +12,7 @@
 #include "node-agent/process/program_name.h"
 
 #define DELETED " (deleted)"
+#define MEMFD "/memfd:"
 #define ID_LEN 64
 
 struct interpreter {
@@ -150,6 +151,8 @@ static struct word exe_name(const char *exe)
 	struct word w = {exe, strlen(exe)};
 	size_t deleted = strlen(DELETED);
 
+	if (begins(w, MEMFD)) /* the name of the memory file may be another one each time */
+		return (struct word){exe, 0};
 	if (w.len > deleted && memcmp(w.p + w.len - deleted, DELETED, deleted) == 0)
 		w.len -= deleted;
 	return basename_of(w);
@@ -379,6 +382,8 @@ void program_parse(const char *exe, const char *fallback, const char *command_li
 	*ret = (struct program){.kind = PROGRAM_PLAIN, .shell = in && in->shell};
 	if (name.len == 0 && fallback)
 		name = (struct word){fallback, strlen(fallback)};
+	if (begins(name, MEMFD + 1)) /* the kernel's name of a process that executed a descriptor */
+		name.len = strlen("memfd");
 	if (name.len == 0)
 		name = (struct word){"unknown", strlen("unknown")};
 	set_name(ret, name);

@@ -18,6 +18,7 @@ static const struct {
 	{"/usr/bin/uwsgi", "uwsgi|--ini|x.ini", "uwsgi", PROGRAM_PLAIN},
 	{"/usr/sbin/php-fpm8.2", "php-fpm: pool www", "php-fpm8.2", PROGRAM_PLAIN},
 	{"", "", "worker", PROGRAM_PLAIN},
+	{"/memfd:runc_cloned:/proc/self/exe (deleted)", "runc|init", "worker", PROGRAM_PLAIN},
 	/* Python */
 	{"/usr/bin/python3.11", "", "python3.11", PROGRAM_PLAIN},
 	{"/usr/bin/python3.11", "python3|app.py", "app.py", PROGRAM_SCRIPT},
@@ -132,6 +133,8 @@ static void only_shells_are_shells(void **state)
 	assert_true(p.shell);
 	program_parse("/usr/bin/python3", NULL, NULL, 0, &p);
 	assert_false(p.shell);
+	program_parse("/memfd:sealed-91173221a7ea (deleted)", "memfd:sealed-91", NULL, 0, &p);
+	assert_string_equal(p.name, "memfd");
 	program_parse("", NULL, NULL, 0, &p);
 	assert_string_equal(p.name, "unknown");
 	assert_true(program_is_interpreter("/usr/bin/ruby3.1 (deleted)"));
