@@ -103,6 +103,7 @@ check-go-arm64: $(call go_check,heap guest goroutines locks) ## the same for pro
 $(O)/test/containers/cri_names: $(call obj,test/containers/cri_names.c) $(O)/libnode.a $(O)/libcommon.a
 	$(call say,LINK)
 	$(Q)mkdir -p $(@D) && $(CC) $(LDFLAGS_ALL) -o $@ $^ $(libs_node)
+check-containers: $(O)/test/containers/cri_names
 
 # ---- the cluster-agent with its store ---------------------------------------
 # The engine brings its own allocator, so these run without sanitizers and failing allocations.
