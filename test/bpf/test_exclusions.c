@@ -142,12 +142,23 @@ static void on_sample(void *ctx, const struct sample_event *e)
 	}
 }
 
-static void on_exec(void *ctx, const struct event_header *e)
+static void on_fork(void *ctx, const struct fork_event *e)
+{
+	(void)ctx;
+	(void)e;
+}
+
+static void on_exec(void *ctx, const struct exec_event *e)
 {
 	struct fixture *f = ctx;
+	const struct process_exec exec = {
+		.pid = (pid_t)e->header.tgid,
+		.start_boottime_ns = e->header.start_boottime_ns,
+		.path = "",
+	};
 
-	process_table_exec(f->processes, (pid_t)e->tgid, e->start_boottime_ns);
-	exclusions_exec(f->exclusions, (pid_t)e->tgid);
+	assert_int_equal(process_table_exec(f->processes, &exec), 0);
+	exclusions_exec(f->exclusions, exec.pid);
 }
 
 static void on_exit_event(void *ctx, const struct event_header *e)
@@ -160,7 +171,7 @@ static void on_exit_event(void *ctx, const struct event_header *e)
 
 static void drain(struct fixture *f)
 {
-	const struct sampler_handlers h = {on_sample, on_exec, on_exit_event, f};
+	const struct sampler_handlers h = {on_sample, on_fork, on_exec, on_exit_event, f};
 
 	assert_true(sampler_drain(f->sampler, &h) >= 0);
 }
