@@ -114,7 +114,7 @@ static int find_version(const struct go_image *im, const struct go_module *m, un
 
 	for (int i = 0; i < n; i++) {
 		for (unsigned word = 0; word < 2; word++) {
-			unsigned minor;
+			unsigned minor = 0;
 
 			if (version_at(im, m, refs[i].target - word * WORD_BYTES, &minor) < 0)
 				continue;
