@@ -52,7 +52,7 @@ static int add(struct scan *s, uint64_t start, uint64_t end, uint32_t frame_byte
 {
 	struct gopclntab_assembly *last = s->n > 0 ? &s->ranges[s->n - 1] : NULL;
 
-	if (start >= end || (last && start < last->end))
+	if (!s->ranges || start >= end || (last && start < last->end))
 		return 0;
 	if (last && last->end == start && last->frame_bytes == frame_bytes) {
 		last->end = end;

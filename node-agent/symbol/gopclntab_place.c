@@ -144,23 +144,33 @@ static int accept_by_module(struct gopclntab *t, const struct elf_layout *l,
 	return r;
 }
 
+static int scan_segments(struct gopclntab *t, const struct elf_layout *l,
+			 const struct byte_source *src, bool executable, uint64_t *read_bytes)
+{
+	int r = -ENOENT;
+
+	for (uint32_t i = 0; r == -ENOENT && i < l->n_segments; i++) {
+		const struct elf_segment *s = &l->segments[i];
+		const struct elf_section whole = {
+			.vaddr = s->vaddr, .offset = s->offset, .size_bytes = s->file_bytes};
+
+		if (s->executable != executable || *read_bytes > GOPCLNTAB_SCAN_MAX_BYTES)
+			continue;
+		*read_bytes += s->file_bytes;
+		r = scan_section(t, l, src, &whole, accept_by_module);
+	}
+	return r;
+}
+
 /* Code comes last: the table is in an executable segment only if there is no other. */
 static int locate_in_segments(struct gopclntab *t, const struct elf_layout *l,
 			      const struct byte_source *src)
 {
 	uint64_t read_bytes = 0;
-	int r = -ENOENT;
+	int r = scan_segments(t, l, src, false, &read_bytes);
 
-	for (uint32_t i = 0; r == -ENOENT && i < 2 * l->n_segments; i++) {
-		const struct elf_segment *s = &l->segments[i % l->n_segments];
-		const struct elf_section whole = {
-			.vaddr = s->vaddr, .offset = s->offset, .size_bytes = s->file_bytes};
-
-		if (s->executable != (i >= l->n_segments) || read_bytes > GOPCLNTAB_SCAN_MAX_BYTES)
-			continue;
-		read_bytes += s->file_bytes;
-		r = scan_section(t, l, src, &whole, accept_by_module);
-	}
+	if (r == -ENOENT)
+		r = scan_segments(t, l, src, true, &read_bytes);
 	/* its headers may claim more than the file has */
 	return r == -ENODATA ? -ENOENT : r;
 }
