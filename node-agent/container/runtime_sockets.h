@@ -66,7 +66,7 @@ int runtime_sockets_check(const char *cri_socket, const char *host_root,
 int runtime_sockets_new(struct runtime_sockets **ret,
 			const struct runtime_sockets_config *cfg) MUST_CHECK;
 /* Those who connect must have ended. NULL is allowed. */
-void runtime_sockets_free(struct runtime_sockets *s);
+void runtime_sockets_free(struct runtime_sockets *r);
 DEFINE_CLEANUP(struct runtime_sockets *, runtime_sockets_free);
 
 #endif /* NODE_AGENT_CONTAINER_RUNTIME_SOCKETS_H */

@@ -151,6 +151,22 @@ build/e2e/%: test/e2e/workloads/%.go Makefile
 check-e2e: all $(e2e_modules) $(e2e_workloads) ## both agents on real workloads, up to the page (E2E="shares page")
 	$(Q)test/e2e/run-e2e.sh $(E2E)
 
+# ---- both agents and real containers ---------------------------------------------
+container_programs := $(patsubst test/containers/workload/%.c,build/containers/%,$(wildcard test/containers/workload/*.c))
+build/containers/%: test/containers/workload/%.c Makefile
+	@mkdir -p $(@D)
+	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE -g -O0 -Wall -Wextra -Werror -fno-omit-frame-pointer -static -o $@ $<
+build/containers/burn.tar: build/containers/burn test/kubernetes/make-image.sh
+	$(call say,IMAGE)
+	$(Q)test/kubernetes/make-image.sh $@ localhost/burn:1 $(abspath $<)
+# what holds a pod together
+build/containers/pause.tar: build/containers/burn test/kubernetes/make-image.sh
+	$(call say,IMAGE)
+	$(Q)test/kubernetes/make-image.sh $@ localhost/pause:1 $(abspath $<) 0 rest
+container_images := build/containers/burn.tar build/containers/pause.tar
+check-containers: all $(container_programs) $(container_images) ## names of real containers: runc, containerd, podman (CONTAINERS="names")
+	$(Q)test/containers/run-containers.sh $(CONTAINERS)
+
 # Everything that stages of "make test" share, so that they need not build it at the same time.
 test-programs: all $(bpf_tests) $(store_tests) $(pipeline_tests) $(e2e_workloads) $(O)/test/go-symbols/check_symbols \
                $(call go_check,heap between stress locks goroutines gc containers guest)
@@ -178,4 +194,4 @@ check-kubernetes: all $(e2e_modules) $(kubernetes_images) ## discovery and scrap
 .PHONY: deps test test-quick test-programs check-clean-machine check check-runner check-asan check-tsan \
         check-valgrind check-fuzz replay check-bpf check-kernels check-go-symbols check-go-matrix \
         check-go-arm64 check-store check-pipeline check-page page-server check-e2e kubernetes-build \
-        check-kubernetes
+        check-kubernetes check-containers
