@@ -45,6 +45,7 @@ enum event_type {
 	EVENT_EXEC = 2, /* a process executes another program */
 	EVENT_EXIT = 3, /* the last thread of a process exited */
 	EVENT_FORK = 4, /* a process was made by another one */
+	EVENT_MAP = 5,  /* a process has a file mapped */
 };
 
 /* Starts every record, and is all of EVENT_EXIT. */
@@ -148,6 +149,19 @@ struct fork_event {
 _Static_assert(sizeof(struct fork_event) == 56, "fork_event layout");
 
 /*
+ * EVENT_MAP, sent before the first samples of a process: where an address of the next sample lies
+ * that is not in the executable. From Linux 5.17 on.
+ */
+struct map_event {
+	struct event_header header;
+	struct event_file file;
+	__u64 start;
+	__u64 end;         /* exclusive */
+	__u64 page_offset; /* of start in the file, in pages */
+};
+_Static_assert(sizeof(struct map_event) == 96, "map_event layout");
+
+/*
  * One set per CPU, only ever growing:
  * ticks == idle + excluded + sent + lost_ring_full + lost_no_task.
  */
@@ -158,8 +172,8 @@ struct sampler_counters {
 	__u64 sent;           /* samples in the ring buffer */
 	__u64 lost_ring_full; /* samples dropped because the ring was full */
 	__u64 lost_no_task;   /* samples whose process could not be read */
-	__u64 events_sent;    /* exec, fork, exit */
-	__u64 events_lost;    /* exec, fork, exit dropped because the ring was too full */
+	__u64 events_sent;    /* exec, fork, exit, map */
+	__u64 events_lost;    /* likewise, dropped because the ring was too full */
 	__u64 kernel_stack_errors;
 	__u64 wakeups; /* of user space */
 };

@@ -79,6 +79,22 @@ struct {
 	__uint(max_entries, SEEN_SLOTS);
 } seen SEC(".maps");
 
+#define FRESH_SAMPLES 8 /* of each process, for which mappings are sent */
+#define MAP_FRAMES 16   /* in which an address outside the executable is searched */
+
+struct fresh {
+	__u32 tgid;
+	__u32 n; /* samples */
+};
+
+/* Indexed like seen. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__type(key, __u32);
+	__type(value, struct fresh);
+	__uint(max_entries, SEEN_SLOTS);
+} fresh SEC(".maps");
+
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__type(key, __u64); /* as sample_event.cgroup_id */
@@ -330,71 +346,7 @@ static bool process_is_excluded(struct task_struct *leader)
 	return bpf_map_lookup_elem(&excl_processes, &key);
 }
 
-SEC("perf_event")
-int sample_cpu(struct bpf_perf_event_data *ctx)
-{
-	struct task_struct *task = (void *)bpf_get_current_task(), *leader;
-	struct sampler_counters *c = get_counters();
-	__u64 begin_ns = bpf_ktime_get_ns();
-	struct scratch *s;
-	__u32 zero = 0;
-
-	s = bpf_map_lookup_elem(&scratch, &zero);
-	if (!c || !s) /* cannot be: both arrays have an element 0 */
-		return 0;
-
-	c->ticks++;
-	if (bpf_get_current_pid_tgid() == 0) {
-		c->idle++;
-		return 0;
-	}
-	s->event.cgroup_id = cgroup_id(task);
-	leader = BPF_CORE_READ(task, group_leader);
-	if (cgroup_is_excluded(s->event.cgroup_id) || (leader && process_is_excluded(leader))) {
-		c->excluded++;
-		return 0;
-	}
-	if (!leader ||
-	    bpf_probe_read_kernel_str(s->event.comm, sizeof(s->event.comm), &leader->comm) < 0) {
-		c->lost_no_task++;
-		return 0;
-	}
-	fill_header(&s->event.header, EVENT_SAMPLE, leader, begin_ns);
-	s->event.flags = BPF_CORE_READ(task, flags) & PF_KTHREAD ? SAMPLE_KERNEL_THREAD : 0;
-	take_stacks(ctx, s, task, c);
-	s->event.cost_ns = (__u32)(bpf_ktime_get_ns() - begin_ns);
-	send_sample(s, c);
-	return 0;
-}
-
-/* ---- events of processes ---- */
-
-static void send_event(void *event, __u64 size)
-{
-	__u64 unread = bpf_ringbuf_query(&events, BPF_RB_AVAIL_DATA);
-	__u64 flags = unread >= cfg_wakeup_bytes ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP;
-	struct sampler_counters *c = get_counters();
-
-	if (!c)
-		return;
-	if (unread >= cfg_events_bytes || bpf_ringbuf_output(&events, event, size, flags))
-		__sync_fetch_and_add(&c->events_lost, 1);
-	else
-		__sync_fetch_and_add(&c->events_sent, 1);
-}
-
-/*
- * Wakes user space for the next program of this process, or the next process with its pid. Both
- * have other code.
- */
-static void forget_seen(__u32 tgid)
-{
-	__u32 *slot = seen_slot(tgid);
-
-	if (slot && *slot == tgid)
-		*slot = 0;
-	forget_go_process(tgid);
-}
+/* ---- files ---- */
 
 #define NS_PER_S 1000000000ULL
 #define NSEC_MASK ((1U << 30) - 1) /* 6.13 and later keep a flag in the highest bit */
@@ -438,6 +390,156 @@ static void read_file(struct event_file *ret, struct file *file)
 	ret->size_bytes = BPF_CORE_READ(inode, i_size);
 	ret->mtime_ns = mtime_ns(inode);
 	ret->ctime_ns = ctime_ns(inode);
+}
+
+/* ---- mappings ---- */
+
+static void send_event(void *event, __u64 size)
+{
+	__u64 unread = bpf_ringbuf_query(&events, BPF_RB_AVAIL_DATA);
+	__u64 flags = unread >= cfg_wakeup_bytes ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP;
+	struct sampler_counters *c = get_counters();
+
+	if (!c)
+		return;
+	if (unread >= cfg_events_bytes || bpf_ringbuf_output(&events, event, size, flags))
+		__sync_fetch_and_add(&c->events_lost, 1);
+	else
+		__sync_fetch_and_add(&c->events_sent, 1);
+}
+
+static long send_map(struct task_struct *task, struct vm_area_struct *vma, void *ctx)
+{
+	const struct event_header *h = ctx;
+	struct map_event e = {};
+	struct file *file = BPF_CORE_READ(vma, vm_file);
+
+	(void)task;
+	if (!file || !(BPF_CORE_READ(vma, vm_flags) & VM_EXEC))
+		return 0;
+	e.header = *h;
+	e.header.type = EVENT_MAP;
+	e.header.size = sizeof(e);
+	read_file(&e.file, file);
+	e.start = BPF_CORE_READ(vma, vm_start);
+	e.end = BPF_CORE_READ(vma, vm_end);
+	e.page_offset = BPF_CORE_READ(vma, vm_pgoff);
+	send_event(&e, sizeof(e));
+	return 0;
+}
+
+/* Whether the process is one of few samples so far; a collision in the table costs a look-up. */
+static bool is_fresh(__u32 tgid)
+{
+	__u32 slot = tgid & (SEEN_SLOTS - 1);
+	struct fresh *f = bpf_map_lookup_elem(&fresh, &slot);
+
+	if (!f)
+		return false;
+	if (f->tgid != tgid) {
+		f->tgid = tgid;
+		f->n = 0;
+	}
+	return f->n < FRESH_SAMPLES && ++f->n > 0;
+}
+
+/*
+ * The libraries of a process that exits before it is read are known to nobody else. An interrupt
+ * can look up one mapping (the kernel unlocks the memory map after it), so that of the first
+ * address outside the executable, which the exec event has.
+ */
+static void send_map_of(struct scratch *s, struct task_struct *task)
+{
+	struct mm_struct *mm = BPF_CORE_READ(task, mm);
+	__u64 start, end, addr = 0;
+	__u32 first = s->event.n_kernel;
+	struct event_header h;
+
+	if (!mm || s->event.n_user == 0 || !is_fresh(s->event.header.tgid))
+		return;
+	start = BPF_CORE_READ(mm, start_code);
+	end = BPF_CORE_READ(mm, end_code);
+	for (__u32 i = 0; i < MAP_FRAMES && i < s->event.n_user; i++) {
+		addr = s->addrs[(first + i) & (SAMPLER_MAX_ADDRS - 1)];
+		if (addr < start || addr >= end)
+			break;
+		addr = 0;
+	}
+	if (!addr)
+		return;
+	h = s->event.header; /* the callback's argument must be on the stack */
+	bpf_find_vma(bpf_get_current_task_btf(), addr, send_map, &h, 0);
+}
+
+static __always_inline int sample(struct bpf_perf_event_data *ctx, bool send_maps)
+{
+	struct task_struct *task = (void *)bpf_get_current_task(), *leader;
+	struct sampler_counters *c = get_counters();
+	__u64 begin_ns = bpf_ktime_get_ns();
+	struct scratch *s;
+	__u32 zero = 0;
+
+	s = bpf_map_lookup_elem(&scratch, &zero);
+	if (!c || !s) /* cannot be: both arrays have an element 0 */
+		return 0;
+
+	c->ticks++;
+	if (bpf_get_current_pid_tgid() == 0) {
+		c->idle++;
+		return 0;
+	}
+	s->event.cgroup_id = cgroup_id(task);
+	leader = BPF_CORE_READ(task, group_leader);
+	if (cgroup_is_excluded(s->event.cgroup_id) || (leader && process_is_excluded(leader))) {
+		c->excluded++;
+		return 0;
+	}
+	if (!leader ||
+	    bpf_probe_read_kernel_str(s->event.comm, sizeof(s->event.comm), &leader->comm) < 0) {
+		c->lost_no_task++;
+		return 0;
+	}
+	fill_header(&s->event.header, EVENT_SAMPLE, leader, begin_ns);
+	s->event.flags = BPF_CORE_READ(task, flags) & PF_KTHREAD ? SAMPLE_KERNEL_THREAD : 0;
+	take_stacks(ctx, s, task, c);
+	s->event.cost_ns = (__u32)(bpf_ktime_get_ns() - begin_ns);
+	if (send_maps)
+		send_map_of(s, task);
+	send_sample(s, c);
+	return 0;
+}
+
+SEC("perf_event")
+int sample_cpu(struct bpf_perf_event_data *ctx)
+{
+	return sample(ctx, false);
+}
+
+/* The same for kernels that have bpf_find_vma(), which older ones refuse to load. */
+SEC("?perf_event")
+int sample_cpu_maps(struct bpf_perf_event_data *ctx)
+{
+	return sample(ctx, true);
+}
+
+/* ---- events of processes ---- */
+
+/*
+ * Wakes user space for the next program of this process, or the next process with its pid. Both
+ * have other code.
+ */
+static void forget_seen(__u32 tgid)
+{
+	__u32 *slot = seen_slot(tgid), index;
+	struct fresh *f;
+
+	if (slot && *slot == tgid)
+		*slot = 0;
+	index = tgid & (SEEN_SLOTS - 1);
+	f = bpf_map_lookup_elem(&fresh, &index);
+	if (f && f->tgid == tgid)
+		f->tgid = 0;
+	forget_go_process(tgid);
 }
 
 /*

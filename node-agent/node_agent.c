@@ -151,6 +151,23 @@ static void on_process_exec(void *ctx, const struct exec_event *e)
 	exclusions_exec(a->exclusions, exec.pid);
 }
 
+static void on_process_map(void *ctx, const struct map_event *e)
+{
+	struct node_agent *a = ctx;
+	struct process_map map = {
+		.pid = (pid_t)e->header.tgid,
+		.start_boottime_ns = e->header.start_boottime_ns,
+		.start = e->start,
+		.end = e->end,
+		.file_offset = e->page_offset * (uint64_t)sysconf(_SC_PAGESIZE),
+	};
+	struct file_version file;
+
+	event_file_version(&e->file, &file);
+	map.file = file.id;
+	(void)process_table_map(a->processes, &map); /* likewise */
+}
+
 static void on_process_exit(void *ctx, const struct event_header *e)
 {
 	struct node_agent *a = ctx;
@@ -161,8 +178,8 @@ static void on_process_exit(void *ctx, const struct event_header *e)
 
 static void drain(struct node_agent *a)
 {
-	const struct sampler_handlers handlers = {on_sample, on_process_fork, on_process_exec,
-						  on_process_exit, a};
+	const struct sampler_handlers handlers = {on_sample,       on_process_fork, on_process_exec,
+						  on_process_exit, on_process_map,  a};
 	int r = sampler_drain(a->sampler, &handlers);
 
 	if (r < 0)

@@ -7,7 +7,8 @@
  *                the child executes a program. They are complete, libraries included.
  *   the kernel   An exec event has the inode of the executable and the address at which its code
  *                ends. The headers of the file say where code ends in the file: the difference is
- *                the load bias. The event has no libraries, as the kernel has not mapped them yet.
+ *                the load bias. The event has no libraries, as nobody has mapped them yet; those
+ *                that samples are in come with the samples (struct map_event).
  *
  * The file is one that the registry has open for another process, or is looked up by the path of
  * the exec event, below the root of a process that may have the same one. The path is no proof,
@@ -87,17 +88,6 @@ static uint64_t page_up(uint64_t n)
 	return page_down(n + (uint64_t)sysconf(_SC_PAGESIZE) - 1);
 }
 
-/* Adds a mapping at the end; one that is empty or not above all others is left out. */
-static void add(struct process_snapshot *s, const struct process_mapping *m)
-{
-	if (m->start >= m->end ||
-	    (s->n_mappings > 0 && m->start < s->mappings[s->n_mappings - 1].end))
-		return;
-	s->mappings[s->n_mappings++] = *m;
-	if (m->file)
-		mapped_file_ref(m->file);
-}
-
 /* The vDSO is the same in all processes: its size is that of ours. */
 static uint64_t vdso_bytes(void)
 {
@@ -131,36 +121,79 @@ static int load_bias(const struct process_image *image, const struct file_text *
 	return 0;
 }
 
-/* The mappings that execve(2) made of the file. */
-static int map_file(struct process_snapshot *s, struct file_registry *files,
-		    const struct process_image *image, struct mapped_file *file)
+static int compare_starts(const void *a, const void *b)
 {
-	const struct process_mapping vdso = {
+	const struct process_mapping *x = a, *y = b;
+
+	return (x->start > y->start) - (x->start < y->start);
+}
+
+/* Sorts the mappings and takes references of their files; overlapping ones are left out. */
+static void finish_mappings(struct process_snapshot *s, size_t n)
+{
+	qsort(s->mappings, n, sizeof(*s->mappings), compare_starts);
+	for (size_t i = 0; i < n; i++) {
+		const struct process_mapping *m = &s->mappings[i];
+
+		if (m->start >= m->end ||
+		    (s->n_mappings > 0 && m->start < s->mappings[s->n_mappings - 1].end))
+			continue;
+		if (m->file)
+			mapped_file_ref(m->file);
+		s->mappings[s->n_mappings++] = *m;
+	}
+}
+
+/* Writes the mappings that execve(2) made of the file to ret; returns their number. */
+static size_t segments_of(const struct process_image *image, const struct file_text *text,
+			  uint64_t bias, struct mapped_file *file, struct process_mapping *ret)
+{
+	for (size_t i = 0; i < text->n_segments; i++) {
+		uint64_t start = bias + text->segments[i].vaddr;
+
+		ret[i] = (struct process_mapping){
+			.start = page_down(start),
+			.end = page_up(start + text->segments[i].file_bytes),
+			.file_offset = page_down(text->segments[i].offset),
+			.kind = PROCESS_MAPPING_FILE,
+			.file = file,
+		};
+	}
+	ret[text->n_segments] = (struct process_mapping){
 		.start = image->vdso,
 		.end = image->vdso ? image->vdso + vdso_bytes() : 0,
 		.kind = PROCESS_MAPPING_VDSO,
 	};
+	return text->n_segments + 1;
+}
+
+/* file is that of the executable, or NULL. */
+static int make_mappings(struct process_snapshot *s, struct file_registry *files,
+			 const struct process_image *image, struct mapped_file *file)
+{
 	const struct file_text *text;
 	uint64_t bias;
+	size_t n = 0;
 
-	if (file_registry_text(files, file, &text) < 0 || load_bias(image, text, &bias) < 0)
-		return 0;
 	free(s->mappings);
-	s->mappings = calloc(text->n_segments + 1, sizeof(*s->mappings));
+	s->mappings = calloc(FILE_TEXT_SEGMENTS_MAX + 1 + image->n_maps, sizeof(*s->mappings));
 	if (!s->mappings)
 		return -ENOMEM;
-	for (size_t i = 0; i < text->n_segments; i++) {
-		uint64_t start = bias + text->segments[i].vaddr;
+	if (file && file_registry_text(files, file, &text) == 0 &&
+	    load_bias(image, text, &bias) == 0)
+		n = segments_of(image, text, bias, file, s->mappings);
+	for (size_t i = 0; i < image->n_maps; i++) {
+		const struct process_map *map = &image->maps[i];
+		struct mapped_file *mapped = file_registry_find(files, &map->file);
 
-		add(s, &(struct process_mapping){
-			       .start = page_down(start),
-			       .end = page_up(start + text->segments[i].file_bytes),
-			       .file_offset = page_down(text->segments[i].offset),
-			       .kind = PROCESS_MAPPING_FILE,
-			       .file = file,
-		       });
+		if (mapped)
+			s->mappings[n++] = (struct process_mapping){.start = map->start,
+								    .end = map->end,
+								    .file_offset = map->file_offset,
+								    .kind = PROCESS_MAPPING_FILE,
+								    .file = mapped};
 	}
-	add(s, &vdso);
+	finish_mappings(s, n);
 	return 0;
 }
 
@@ -190,18 +223,20 @@ static int take_from_relative(struct process_snapshot *s, struct process_snapsho
 	return strcmp(s->comm, relative->comm) == 0 ? set_exe(s, relative->exe) : 0;
 }
 
-static int take_from_exec(struct process_snapshot *s, int root_fd, struct file_registry *files,
-			  const struct exited_process *p)
+static int take_from_events(struct process_snapshot *s, int root_fd, struct file_registry *files,
+			    const struct exited_process *p)
 {
-	struct mapped_file *file;
-	int r = find_file(root_fd, files, p, &file);
+	struct mapped_file *file = NULL;
+	const char *exe = NULL;
+	int r = 0;
 
-	if (r < 0)
-		return r;
-	if (!file)
-		return p->image->path ? set_exe(s, p->image->path) : 0;
-	r = map_file(s, files, p->image, file);
-	return r < 0 ? r : set_exe(s, file->path);
+	if (p->image->executed)
+		r = find_file(root_fd, files, p, &file);
+	if (r == 0)
+		r = make_mappings(s, files, p->image, file);
+	if (r == 0)
+		exe = file ? file->path : p->image->path;
+	return exe ? set_exe(s, exe) : r;
 }
 
 static int name_workload(struct process_snapshot *s, const struct exited_process *p)
@@ -235,8 +270,8 @@ int exited_process_restore(struct process_snapshot *s, int root_fd, struct file_
 
 	if (p->image && p->image->snapshot)
 		r = take_from_relative(s, p->image->snapshot);
-	else if (p->image && p->image->executed)
-		r = take_from_exec(s, root_fd, files, p);
+	else if (p->image)
+		r = take_from_events(s, root_fd, files, p);
 	if (r < 0)
 		return r;
 	s->unreadable = s->n_mappings == 0;

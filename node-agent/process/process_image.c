@@ -1,5 +1,7 @@
 #include "node-agent/process/process_image.h"
 
+#include <errno.h>
+
 #include "node-agent/process/process_snapshot.h"
 
 struct process_image *process_image_new(const struct process_exec *exec, pid_t owner,
@@ -40,7 +42,26 @@ void process_image_unref(struct process_image *i)
 		return;
 	process_snapshot_unref(i->snapshot);
 	free(i->path);
+	free(i->maps);
 	free(i);
+}
+
+int process_image_add_map(struct process_image *i, const struct process_map *map)
+{
+	struct process_map *maps;
+
+	for (size_t k = 0; k < i->n_maps; k++) {
+		if (i->maps[k].start == map->start)
+			return 0;
+	}
+	if (i->n_maps == PROCESS_IMAGE_MAPS_MAX)
+		return 0;
+	maps = realloc(i->maps, (i->n_maps + 1) * sizeof(*maps));
+	if (!maps)
+		return -ENOMEM;
+	i->maps = maps;
+	i->maps[i->n_maps++] = *map;
+	return 1;
 }
 
 void process_image_learn(struct process_image *i, struct process_snapshot *s)

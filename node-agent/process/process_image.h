@@ -27,6 +27,18 @@ struct process_exec {
 	const char *path;  /* as given to execve(2), may be relative; "" if unknown */
 };
 
+#define PROCESS_IMAGE_MAPS_MAX 16
+
+/* A file that a process of the image has mapped executable. */
+struct process_map {
+	pid_t pid;
+	uint64_t start_boottime_ns;
+	struct file_id file; /* as its inode describes it */
+	uint64_t start;
+	uint64_t end; /* exclusive */
+	uint64_t file_offset;
+};
+
 struct process_image {
 	unsigned refs;
 	/* It was executed while we watched: the members from file to path are known. */
@@ -39,6 +51,8 @@ struct process_image {
 	pid_t owner;
 	uint64_t owner_start_time;
 	bool owner_tried;
+	struct process_map *maps; /* that samples were in, in no order */
+	size_t n_maps;
 	struct process_snapshot *snapshot; /* the latest of a process with this image, or NULL */
 };
 
@@ -56,5 +70,11 @@ void process_image_unref(struct process_image *i);
 
 /* Remembers what a process of this image has mapped. NULL as an image is allowed. */
 void process_image_learn(struct process_image *i, struct process_snapshot *s);
+
+/*
+ * Adds a mapping, unless the image has it or PROCESS_IMAGE_MAPS_MAX of them. Returns 1 if it was
+ * added, 0 if not, or -ENOMEM.
+ */
+int process_image_add_map(struct process_image *i, const struct process_map *map) MUST_CHECK;
 
 #endif /* NODE_AGENT_PROCESS_PROCESS_IMAGE_H */

@@ -205,12 +205,27 @@ static bool is_another_program(const struct process_snapshot *s, struct file_reg
 			   !file_id_equal(&known->id, &exe));
 }
 
+/* The kernel and /proc both describe the files of this program. */
+static void learn_files(const struct process_snapshot *s, struct file_registry *files,
+			const struct process_image *image)
+{
+	struct mapped_file *file = image->executed ? file_of_image(s, image) : NULL;
+	const struct process_mapping *m;
+
+	if (file)
+		file_registry_learn(files, file, &image->file.id);
+	for (size_t i = 0; i < image->n_maps; i++) {
+		m = process_snapshot_find(s, image->maps[i].start);
+		if (m && m->file)
+			file_registry_learn(files, m->file, &image->maps[i].file);
+	}
+}
+
 /* Reads mappings, but keeps them only if they are of the program in id. */
 static int read_program(struct process_snapshot *s, struct file_registry *files,
 			const struct process_identity *id, int proc_fd, bool renamed,
 			struct process_reading *ret)
 {
-	struct mapped_file *file;
 	int r = read_mappings(s, files, proc_fd, &ret->cut);
 
 	if (r < 0)
@@ -222,9 +237,8 @@ static int read_program(struct process_snapshot *s, struct file_registry *files,
 		s->n_mappings = 0;
 		return 0;
 	}
-	file = id->image && id->image->executed ? file_of_image(s, id->image) : NULL;
-	if (file)
-		file_registry_learn(files, file, &id->image->file.id);
+	if (id->image)
+		learn_files(s, files, id->image);
 	return 0;
 }
 

@@ -60,7 +60,8 @@ struct process {
 	uint64_t cgroup_id;                /* by the latest event or sample; 0: unknown */
 	pid_t parent;                      /* that made it; 0: unknown */
 	uint64_t parent_start_time;
-	bool stale; /* the snapshot is of an earlier program */
+	bool restored; /* the snapshot was not read: exited_process.h */
+	bool stale;    /* the snapshot is of an earlier program */
 	bool exited;
 	uint64_t exited_ns;
 	uint64_t recheck_ns; /* earliest time to read it again */
@@ -286,6 +287,7 @@ int process_table_exec(struct process_table *t, const struct process_exec *exec)
 	process_image_unref(p->image);
 	p->image = process_image_new(exec, p->pid, p->start_time);
 	p->cgroup_id = exec->cgroup_id;
+	p->restored = false;
 	p->stale = true;
 	p->recheck_ns = 0;
 	return p->image ? 0 : -ENOMEM;
@@ -313,6 +315,23 @@ int process_table_fork(struct process_table *t, const struct process_fork *fork)
 	p->cgroup_id = fork->cgroup_id;
 	process_image_unref(p->image);
 	p->image = process_image_ref(parent->image);
+	return 0;
+}
+
+int process_table_map(struct process_table *t, const struct process_map *map)
+{
+	struct process *p = require(t, map->pid, map->start_boottime_ns / t->ns_per_tick);
+	int r;
+
+	if (p && !p->image)
+		p->image = process_image_new(NULL, p->pid, p->start_time);
+	if (!p || !p->image)
+		return -ENOMEM;
+	r = process_image_add_map(p->image, map);
+	if (r <= 0 || !p->restored)
+		return r < 0 ? r : 0;
+	p->stale = true; /* restore it again, with this mapping */
+	p->recheck_ns = 0;
 	return 0;
 }
 
@@ -473,6 +492,7 @@ static int read_new(struct process_table *t, struct process *p, const struct pro
 		    uint64_t now_ns)
 {
 	struct process_reading reading;
+	bool restored = false;
 	int r = read_process(t, p, seen, &reading);
 
 	if (r < 0)
@@ -482,8 +502,9 @@ static int read_new(struct process_table *t, struct process *p, const struct pro
 				       now_ns);
 	if (r == 0 && reading.snapshot->unreadable) {
 		r = restore(t, p, seen, &reading, now_ns);
-		t->stats.unreadable += reading.snapshot->unreadable;
-		t->stats.restored += !reading.snapshot->unreadable;
+		t->stats.unreadable += reading.snapshot->unreadable && !p->restored;
+		t->stats.restored += !reading.snapshot->unreadable && !p->restored;
+		restored = true;
 	}
 	if (r < 0) {
 		process_snapshot_unref(reading.snapshot);
@@ -493,6 +514,7 @@ static int read_new(struct process_table *t, struct process *p, const struct pro
 	 * If the process has executed another program since the sample, its later samples will be
 	 * of that one, which can be read.
 	 */
+	p->restored = restored;
 	p->stale = reading.changed;
 	p->recheck_ns = reading.changed ? now_ns + RENAMED_WAIT_NS : 0;
 	p->recheck_delay_ns = RECHECK_MIN_NS;

@@ -130,6 +130,12 @@ int process_table_exec(struct process_table *t, const struct process_exec *exec)
 /* Returns 0 or -ENOMEM, likewise. */
 int process_table_fork(struct process_table *t, const struct process_fork *fork);
 
+/*
+ * A mapping of the process, known to the kernel when it was sampled. Only used if the process exits
+ * before it is read. Returns 0 or -ENOMEM.
+ */
+int process_table_map(struct process_table *t, const struct process_map *map);
+
 /* The process has exited. It stays in the table for the samples of its last moments. */
 void process_table_exit(struct process_table *t, pid_t pid, uint64_t start_boottime_ns,
 			uint64_t now_ns);

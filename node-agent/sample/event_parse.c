@@ -53,6 +53,8 @@ int event_parse(const void *data, size_t len)
 		return check_exec(data);
 	case EVENT_FORK:
 		return len == sizeof(struct fork_event) ? EVENT_FORK : -EBADMSG;
+	case EVENT_MAP:
+		return len == sizeof(struct map_event) ? EVENT_MAP : -EBADMSG;
 	case EVENT_EXIT:
 		return len == sizeof(*h) ? (int)h->type : -EBADMSG;
 	default:

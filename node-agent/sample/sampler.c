@@ -80,6 +80,13 @@ static int explain(enum privileges_step step, int code, struct err *err)
 
 /* ---- load ---- */
 
+/* The one of two sample programs that this kernel can load. */
+static struct bpf_program *sample_program(const struct sampler_bpf *skel)
+{
+	return bpf_program__autoload(skel->progs.sample_cpu_maps) ? skel->progs.sample_cpu_maps
+								  : skel->progs.sample_cpu;
+}
+
 static int configure(struct sampler *s, const struct sampler_config *cfg)
 {
 	struct sampler_bpf *skel = s->skel;
@@ -87,6 +94,10 @@ static int configure(struct sampler *s, const struct sampler_config *cfg)
 		cfg->ring_bytes ? cfg->ring_bytes : sampler_ring_bytes(cfg->hz, s->n_possible);
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
 
+	if (libbpf_probe_bpf_helper(BPF_PROG_TYPE_PERF_EVENT, BPF_FUNC_find_vma, NULL) == 1) {
+		bpf_program__set_autoload(skel->progs.sample_cpu_maps, true);
+		bpf_program__set_autoload(skel->progs.sample_cpu, false);
+	}
 	skel->rodata->cfg_kernel_stacks = cfg->kernel_stacks;
 	skel->rodata->cfg_cgroups = cfg->cgroups;
 	skel->rodata->cfg_wakeup_bytes = ring / 2;
@@ -204,7 +215,7 @@ static int attach_cpu(struct sampler *s, unsigned cpu, struct err *err)
 	if (fd < 0)
 		return explain(PRIVILEGES_OPEN_PERF_EVENT, -errno, err);
 
-	s->cpu_links[cpu] = bpf_program__attach_perf_event(s->skel->progs.sample_cpu, fd);
+	s->cpu_links[cpu] = bpf_program__attach_perf_event(sample_program(s->skel), fd);
 	if (!s->cpu_links[cpu])
 		return err_set(err, -errno, "attach to CPU %u: %m", cpu);
 
@@ -276,6 +287,9 @@ static int on_record(void *ctx, void *data, size_t len)
 		break;
 	case EVENT_EXIT:
 		h->on_exit(h->ctx, data);
+		break;
+	case EVENT_MAP:
+		h->on_map(h->ctx, data);
 		break;
 	default:
 		s->bad_records++;
@@ -463,7 +477,7 @@ int sampler_read_stats(struct sampler *s, struct sampler_stats *ret)
 	r = sum_counters(s, &ret->kernel);
 	if (r < 0)
 		return r;
-	if (bpf_obj_get_info_by_fd(bpf_program__fd(s->skel->progs.sample_cpu), &info, &info_len) ==
+	if (bpf_obj_get_info_by_fd(bpf_program__fd(sample_program(s->skel)), &info, &info_len) ==
 	    0) {
 		ret->run_time_ns = info.run_time_ns;
 		ret->run_count = info.run_cnt;

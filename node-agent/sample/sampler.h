@@ -38,6 +38,7 @@ struct sampler_handlers {
 	void (*on_fork)(void *ctx, const struct fork_event *e);
 	void (*on_exec)(void *ctx, const struct exec_event *e);
 	void (*on_exit)(void *ctx, const struct event_header *e);
+	void (*on_map)(void *ctx, const struct map_event *e);
 	void *ctx;
 };
 

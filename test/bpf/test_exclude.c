@@ -120,6 +120,12 @@ static void ignore_exec(void *ctx, const struct exec_event *e)
 	(void)e;
 }
 
+static void ignore_map(void *ctx, const struct map_event *e)
+{
+	(void)ctx;
+	(void)e;
+}
+
 static void ignore_exit(void *ctx, const struct event_header *e)
 {
 	(void)ctx;
@@ -128,7 +134,8 @@ static void ignore_exit(void *ctx, const struct event_header *e)
 
 static void drain(void)
 {
-	const struct sampler_handlers h = {on_sample, ignore_fork, ignore_exec, ignore_exit, NULL};
+	const struct sampler_handlers h = {on_sample,   ignore_fork, ignore_exec,
+					   ignore_exit, ignore_map,  NULL};
 
 	assert_true(sampler_drain(sampler, &h) >= 0);
 }

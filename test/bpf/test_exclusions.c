@@ -151,14 +151,23 @@ static void on_fork(void *ctx, const struct fork_event *e)
 static void on_exec(void *ctx, const struct exec_event *e)
 {
 	struct fixture *f = ctx;
-	const struct process_exec exec = {
+	struct process_exec exec = {
 		.pid = (pid_t)e->header.tgid,
 		.start_boottime_ns = e->header.start_boottime_ns,
-		.path = "",
+		.cgroup_id = e->cgroup_id,
+		.end_code = e->end_code,
+		.path = e->path,
 	};
 
+	event_file_version(&e->file, &exec.file);
 	assert_int_equal(process_table_exec(f->processes, &exec), 0);
 	exclusions_exec(f->exclusions, exec.pid);
+}
+
+static void on_map(void *ctx, const struct map_event *e)
+{
+	(void)ctx;
+	(void)e;
 }
 
 static void on_exit_event(void *ctx, const struct event_header *e)
@@ -171,7 +180,7 @@ static void on_exit_event(void *ctx, const struct event_header *e)
 
 static void drain(struct fixture *f)
 {
-	const struct sampler_handlers h = {on_sample, on_fork, on_exec, on_exit_event, f};
+	const struct sampler_handlers h = {on_sample, on_fork, on_exec, on_exit_event, on_map, f};
 
 	assert_true(sampler_drain(f->sampler, &h) >= 0);
 }

@@ -3,6 +3,7 @@
  * this one, compiled with frame pointers, at the same addresses.
  */
 #include <bpf/bpf.h>
+#include <bpf/libbpf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -137,6 +138,8 @@ struct seen {
 	unsigned n_fork;
 	unsigned n_exec;
 	unsigned n_exit;
+	unsigned n_map;
+	struct map_event map;   /* the last one */
 	struct fork_event fork; /* the last one whose parent is pid */
 	struct exec_event exec; /* the last one */
 	uint64_t start_ns;
@@ -214,9 +217,19 @@ static void on_exit_event(void *ctx, const struct event_header *e)
 	s->n_exit += (pid_t)e->tgid == s->pid;
 }
 
+static void on_map(void *ctx, const struct map_event *e)
+{
+	struct seen *s = ctx;
+
+	if ((pid_t)e->header.tgid != s->pid)
+		return;
+	s->n_map++;
+	s->map = *e;
+}
+
 static struct sampler_handlers handlers(struct seen *s)
 {
-	return (struct sampler_handlers){on_sample, on_fork, on_exec, on_exit_event, s};
+	return (struct sampler_handlers){on_sample, on_fork, on_exec, on_exit_event, on_map, s};
 }
 
 static void drain(struct sampler *sampler, struct seen *s)
@@ -306,6 +319,9 @@ static void every_program_loads_within_its_instruction_budget(void **state)
 	(void)state;
 	assert_non_null(skel);
 	assert_int_equal(bpf_map__set_max_entries(skel->maps.events, SAMPLER_RING_MIN_BYTES), 0);
+	bpf_program__set_autoload(
+		skel->progs.sample_cpu_maps,
+		libbpf_probe_bpf_helper(BPF_PROG_TYPE_PERF_EVENT, BPF_FUNC_find_vma, NULL) == 1);
 	bpf_object__for_each_program(prog, skel->obj)
 	{
 		assert_true(n < MAX_PROGRAMS);
@@ -320,6 +336,8 @@ static void every_program_loads_within_its_instruction_budget(void **state)
 		unsigned budget = budget_of(bpf_program__name(prog));
 		unsigned verified = verified_insns(logs[n++]);
 
+		if (!bpf_program__autoload(prog)) /* not for this kernel */
+			continue;
 		printf("%s: %u verified, budget %u\n", bpf_program__name(prog), verified, budget);
 		assert_true(verified > 0);
 		assert_true(verified <= budget);
@@ -567,6 +585,26 @@ static void an_exec_event_identifies_the_executable_and_its_addresses(void **sta
 	stop_child(s.pid);
 }
 
+/* The code of this file is in the executable, that of libc is not. */
+static void the_first_samples_name_a_mapping_outside_the_executable(void **state)
+{
+	CLEANUP(sampler_freep) struct sampler *sampler = new_default_sampler();
+	struct seen s = {.pid = start_child(call_reader)};
+	uintptr_t in_libc = (uintptr_t)&read;
+
+	(void)state;
+	watch(sampler, &s, &s.n_samples, 30);
+	stop_child(s.pid);
+	assert_true(s.n_samples >= 30);
+	if (libbpf_probe_bpf_helper(BPF_PROG_TYPE_PERF_EVENT, BPF_FUNC_find_vma, NULL) != 1) {
+		assert_int_equal(s.n_map, 0);
+		return;
+	}
+	assert_in_range(s.n_map, 1, 8);
+	assert_true(s.map.start <= in_libc && in_libc < s.map.end);
+	assert_true(s.map.file.ino != 0 && s.map.file.size_bytes > 0);
+}
+
 static void *wait_in_a_thread(void *arg)
 {
 	pause();
@@ -705,6 +743,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(exec_and_exit_arrive),
 		cmocka_unit_test(an_exec_event_identifies_the_executable_and_its_addresses),
 		cmocka_unit_test(a_fork_names_parent_and_child),
+		cmocka_unit_test(the_first_samples_name_a_mapping_outside_the_executable),
 		cmocka_unit_test(a_process_ends_with_its_last_thread),
 		cmocka_unit_test(a_new_process_wakes_us_at_its_first_sample),
 		cmocka_unit_test(maps_can_be_reached_by_name),

@@ -332,6 +332,52 @@ static void addresses_that_do_not_fit_the_file_are_not_believed(void **state)
 	stop_program(&p);
 }
 
+/* The kernel saw samples of the process in a library, before and after the first was handled. */
+static void libraries_come_with_map_events(void **state)
+{
+	CLEANUP(process_table_freep) struct process_table *t = new_table();
+	const struct process_mapping *lib = NULL, *m;
+	struct process_seen running, gone;
+	struct process_map map = {.pid = GONE, .start_boottime_ns = START_NS};
+	struct process_snapshot *own;
+	struct process_exec exec;
+	struct program p;
+
+	(void)state;
+	start_program(&p);
+	running = seen_of(&p, p.pid, p.start_ns);
+	own = get(t, &running);
+	for (size_t i = 0; i < own->n_mappings; i++) {
+		if (own->mappings[i].file && !file_id_equal(&own->mappings[i].file->id, &p.file.id))
+			lib = &own->mappings[i];
+	}
+	assert_non_null(lib);
+	map.file = lib->file->id;
+	map.end = 0x7000;
+	map.file_offset = lib->file_offset;
+	exec = exec_of(&p, GONE, SHIFT);
+	assert_int_equal(process_table_exec(t, &exec), 0);
+	gone = seen_of(&p, GONE, START_NS);
+	for (map.start = 0x5000; map.start <= 0x6000; map.start += 0x1000) {
+		map.end = map.start + 0x1000;
+		assert_int_equal(process_table_map(t, &map), 0);
+		assert_int_equal(process_table_map(t, &map), 0);
+		m = process_snapshot_find(get(t, &gone), map.start);
+		assert_non_null(m);
+		assert_ptr_equal(m->file, lib->file);
+		assert_int_equal(m->file_offset, lib->file_offset);
+	}
+	assert_maps(get(t, &gone), own, &p, SHIFT);
+	assert_non_null(process_snapshot_find(get(t, &gone), 0x5000));
+	assert_int_equal(stats_of(t).restored, 1);
+	map.start = 0x9000;
+	map.end = 0xa000;
+	map.file.ino++; /* a file that nobody has open */
+	assert_int_equal(process_table_map(t, &map), 0);
+	assert_null(process_snapshot_find(get(t, &gone), 0x9000));
+	stop_program(&p);
+}
+
 /* A process that was running before the agent: nothing was seen of its exec. */
 static void a_child_has_the_mappings_of_its_parent(void **state)
 {
@@ -472,6 +518,9 @@ static int restore_one(void *arg)
 		r = process_table_get(t, &gone, NS_PER_S, &s);
 	if (r == 0)
 		r = process_table_exec(t, &exec);
+	if (r == 0)
+		r = process_table_map(
+			t, &(struct process_map){.pid = GONE, .start_boottime_ns = START_NS});
 	return r == 0 ? process_table_get(t, &gone, NS_PER_S, &s) : r;
 }
 
@@ -494,6 +543,7 @@ int main(void)
 		cmocka_unit_test(another_device_is_believed_only_with_the_ctime),
 		cmocka_unit_test(a_path_that_leads_to_another_file_is_not_believed),
 		cmocka_unit_test(addresses_that_do_not_fit_the_file_are_not_believed),
+		cmocka_unit_test(libraries_come_with_map_events),
 		cmocka_unit_test(a_child_has_the_mappings_of_its_parent),
 		cmocka_unit_test(a_child_that_executes_something_has_its_own_mappings),
 		cmocka_unit_test(a_reused_pid_has_nothing_of_the_process_before),
