@@ -19,10 +19,19 @@
 #define ENOUGH 20 /* samples of a busy process */
 #define BUSY_MAX 4
 
-static const char *const ids[] = {
-	"1111111111111111111111111111111111111111111111111111111111111111",
-	"2222222222222222222222222222222222222222222222222222222222222222",
-};
+/* Of containers, and the beginnings that names have; other runs of this test have others. */
+static char ids[2][65];
+static char short_ids[2][13];
+
+static int make_ids(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		snprintf(ids[i], sizeof(ids[i]), "%d%010d%053d", i + 1, (int)getpid(), 0);
+		snprintf(short_ids[i], sizeof(short_ids[i]), "%.12s", ids[i]);
+	}
+	return 0;
+}
 
 struct busy {
 	pid_t pid;
@@ -38,13 +47,67 @@ struct fixture {
 	struct process_table *processes;
 	struct sampler *sampler;
 	struct exclusions *exclusions;
+	struct loop *loop;
+	struct container_directory *directory;
+	struct directory_source *source;
 	struct busy busy[BUSY_MAX];
 	size_t n_busy;
 	struct test_cgroup cgroups[BUSY_MAX];
 	size_t n_cgroups;
 };
 
-static void begin(struct fixture *f, const char *denylist)
+/* A source that is not asked, and answers when the test says so. */
+static int refuse(void *source, const char *const *of, size_t n, container_source_done_fn done,
+		  void *ctx)
+{
+	(void)source;
+	(void)of;
+	(void)n;
+	(void)done;
+	(void)ctx;
+	return -ENOENT;
+}
+
+static void free_nothing(void *source)
+{
+	(void)source;
+}
+
+static const struct container_source_ops source_ops = {"test", refuse, free_nothing};
+
+static void make_directory(struct fixture *f)
+{
+	const struct container_source_config cfg = {
+		.ops = &source_ops,
+		.kinds = CONTAINER_KIND(CGROUP_CONTAINERD),
+	};
+
+	assert_int_equal(loop_new(&f->loop), 0);
+	assert_int_equal(container_directory_new(&f->directory, f->loop,
+						 &(struct container_directory_config){0}),
+			 0);
+	assert_int_equal(container_directory_add_source(f->directory, &cfg, &f->source), 0);
+	directory_source_attach(f->source, f);
+}
+
+/* What the source says about the container with this id. */
+static void answer(struct fixture *f, const char *id, bool profiling_disabled)
+{
+	const struct container_facts facts = {
+		.id = id,
+		.name = "nginx",
+		.namespace = "shop",
+		.pod = "web-5d8f9c7b6d-x2x4v",
+		.owner = "web",
+		.profiling_disabled = profiling_disabled,
+	};
+	const struct container_sink *sink = directory_source_sink(f->source);
+
+	sink->found(sink->ctx, &facts);
+	exclusions_update(f->exclusions);
+}
+
+static void begin_with(struct fixture *f, const char *denylist, bool with_directory)
 {
 	AUTO_CLOSE int proc = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	const struct profile_filter_config filter = {.denylist = denylist};
@@ -60,13 +123,21 @@ static void begin(struct fixture *f, const char *denylist)
 	sampler.cgroups = (enum sampler_cgroups)cgroup_hierarchy_kind(f->hierarchy);
 	if (sampler_new(&f->sampler, &sampler, &err) < 0)
 		fail_msg("%s", err.msg);
+	if (with_directory)
+		make_directory(f);
 	exclusions = (struct exclusions_config){
+		.directory = f->directory,
 		.filter = f->filter,
 		.hierarchy = f->hierarchy,
 		.sampler = f->sampler,
 		.processes = f->processes,
 	};
 	assert_int_equal(exclusions_new(&f->exclusions, &exclusions), 0);
+}
+
+static void begin(struct fixture *f, const char *denylist)
+{
+	begin_with(f, denylist, false);
 }
 
 static void end(struct fixture *f)
@@ -80,6 +151,8 @@ static void end(struct fixture *f)
 	exclusions_free(f->exclusions);
 	sampler_free(f->sampler);
 	process_table_free(f->processes);
+	container_directory_free(f->directory);
+	loop_free(f->loop);
 	profile_filter_free(f->filter);
 	cgroup_hierarchy_free(f->hierarchy);
 }
@@ -144,8 +217,17 @@ static void on_sample(void *ctx, const struct sample_event *e)
 
 static void on_fork(void *ctx, const struct fork_event *e)
 {
-	(void)ctx;
-	(void)e;
+	struct fixture *f = ctx;
+
+	const struct process_fork fork = {
+		.pid = (pid_t)e->header.tgid,
+		.parent = (pid_t)e->parent_tgid,
+		.start_boottime_ns = e->header.start_boottime_ns,
+		.parent_start_boottime_ns = e->parent_start_boottime_ns,
+		.cgroup_id = e->cgroup_id,
+	};
+
+	(void)process_table_fork(f->processes, &fork);
 }
 
 static void on_exec(void *ctx, const struct exec_event *e)
@@ -160,7 +242,7 @@ static void on_exec(void *ctx, const struct exec_event *e)
 	};
 
 	event_file_version(&e->file, &exec.file);
-	assert_int_equal(process_table_exec(f->processes, &exec), 0);
+	(void)process_table_exec(f->processes, &exec);
 	exclusions_exec(f->exclusions, exec.pid);
 }
 
@@ -228,6 +310,20 @@ static void watch_profiled(struct fixture *f, const struct busy *b)
 	assert_true(b->n_profiled >= from + ENOUGH);
 }
 
+/*
+ * Until the kernel excludes something. Before that, a few samples may still count for what the
+ * process was when it was read first: another program, in another cgroup.
+ */
+static void settle(struct fixture *f, struct busy *b)
+{
+	for (int i = 0; i < 2400 && stats_of(f).cgroups + stats_of(f).processes == 0; i++) {
+		usleep(50000);
+		drain(f);
+	}
+	drain(f);
+	b->n_profiled = 0;
+}
+
 /* Until the process has executed its program and is in its cgroup. */
 static void wait_for_sh(const struct busy *b)
 {
@@ -248,6 +344,14 @@ static void wait_for_sh(const struct busy *b)
 
 /* ---- tests ---- */
 
+static const char *deny_first(void)
+{
+	static char denylist[64];
+
+	snprintf(denylist, sizeof(denylist), "^/docker/%s$", short_ids[0]);
+	return denylist;
+}
+
 static void a_denied_container_is_excluded_by_its_cgroup(void **state)
 {
 	struct busy *denied, *other, *later;
@@ -255,13 +359,13 @@ static void a_denied_container_is_excluded_by_its_cgroup(void **state)
 	struct fixture f;
 
 	(void)state;
-	begin(&f, "^/docker/1111");
+	begin(&f, deny_first());
 	c = make_cgroup(&f, "/docker/", ids[0]);
 	denied = start(&f, c, "A=1");
 	other = start(&f, make_cgroup(&f, "/docker/", ids[1]), "A=1");
 	wait_for_sh(denied);
 	wait_for_sh(other);
-	denied->n_profiled = 0;
+	settle(&f, denied);
 	watch_excluded(&f, other);
 	assert_int_equal(denied->n_profiled, 0);
 	assert_int_equal(stats_of(&f).cgroups, 1);
@@ -270,13 +374,12 @@ static void a_denied_container_is_excluded_by_its_cgroup(void **state)
 	/* one that begins later costs not even its first sample */
 	later = start(&f, c, "A=1");
 	wait_for_sh(later);
-	later->n_profiled = 0;
+	settle(&f, later);
 	watch_excluded(&f, other);
 	assert_int_equal(later->n_profiled, 0);
 	end(&f);
 }
 
-#define ID "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 #define POD "11111111_2222_3333_4444_555555555555"
 #define IN_POD "/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod" POD ".slice/"
 
@@ -285,14 +388,13 @@ static const struct {
 	const char *path;
 	const char *container_id;
 } layouts[] = {
-	{"/docker/" ID, "/docker/0123456789ab"},
-	{"/system.slice/docker-" ID ".scope", "/docker/0123456789ab"},
-	{IN_POD "cri-containerd-" ID ".scope", "/containerd/0123456789ab"},
-	{IN_POD "crio-" ID ".scope", "/crio/0123456789ab"},
-	{"/kubepods/besteffort/pod11111111-2222-3333-4444-555555555555/" ID,
-	 "/kubepods/0123456789ab"},
-	{"/machine.slice/libpod-" ID ".scope/container", "/podman/0123456789ab"},
-	{"/system.slice/test-exclusions.service", "/system.slice/test-exclusions.service"},
+	{"/docker/%s", "/docker/%s"},
+	{"/system.slice/docker-%s.scope", "/docker/%s"},
+	{IN_POD "cri-containerd-%s.scope", "/containerd/%s"},
+	{IN_POD "crio-%s.scope", "/crio/%s"},
+	{"/kubepods/besteffort/pod11111111-2222-3333-4444-555555555555/%s", "/kubepods/%s"},
+	{"/machine.slice/libpod-%s.scope/container", "/podman/%s"},
+	{"/system.slice/test-exclusions-%s.service", "/system.slice/test-exclusions-%s.service"},
 };
 
 /* Each alone, first without a filter and then denied by its name. */
@@ -321,8 +423,7 @@ static void check_layout(const char *path, const char *container_id)
 	b = start(&f, c, "A=1");
 	wait_for_sh(b);
 	wait_for_sh(other);
-	drain(&f);
-	b->n_profiled = 0;
+	settle(&f, b);
 	watch_excluded(&f, other);
 	assert_int_equal(b->n_profiled, 0);
 	assert_int_equal(stats_of(&f).cgroups, 1);
@@ -330,11 +431,28 @@ static void check_layout(const char *path, const char *container_id)
 	end(&f);
 }
 
+/* Replaces the only "%s". */
+static void insert(char *ret, size_t size, const char *format, const char *id)
+{
+	const char *at = strstr(format, "%s");
+
+	assert_non_null(at);
+	snprintf(ret, size, "%.*s%s%s", (int)(at - format), format, id, at + 2);
+}
+
 static void each_layout_is_named_and_excluded_by_its_cgroup(void **state)
 {
+	char path[256], container_id[128];
+
 	(void)state;
-	for (size_t i = 0; i < ARRAY_SIZE(layouts); i++)
-		check_layout(layouts[i].path, layouts[i].container_id);
+	for (size_t i = 0; i < ARRAY_SIZE(layouts); i++) {
+		bool is_unit = strstr(layouts[i].path, ".service") != NULL;
+
+		insert(path, sizeof(path), layouts[i].path, ids[0]);
+		insert(container_id, sizeof(container_id), layouts[i].container_id,
+		       is_unit ? ids[0] : short_ids[0]);
+		check_layout(path, container_id);
+	}
 }
 
 /* Of this process, in that hierarchy. */
@@ -387,13 +505,72 @@ static void an_agent_in_a_cgroup_namespace_sees_whole_paths(void **state)
 	end(&f);
 }
 
+#define K8S_CONTAINER "/k8s/shop/web-5d8f9c7b6d-x2x4v/nginx"
+
+static struct test_cgroup *make_pod_cgroup(struct fixture *f, const char *id)
+{
+	struct test_cgroup *c = &f->cgroups[f->n_cgroups++];
+	char path[256];
+
+	snprintf(path, sizeof(path), IN_POD "cri-containerd-%s.scope", id);
+	test_cgroup_make(c, f->hierarchy, path);
+	return c;
+}
+
+static void a_pod_can_be_excluded_while_it_runs_and_included_again(void **state)
+{
+	struct busy *b, *other;
+	struct fixture f;
+
+	(void)state;
+	begin_with(&f, NULL, true);
+	other = start(&f, make_cgroup(&f, "/docker/", ids[1]), "A=1");
+	b = start(&f, make_pod_cgroup(&f, ids[0]), "A=1");
+	wait_for_sh(b);
+	wait_for_sh(other);
+	answer(&f, ids[0], false);
+	watch_profiled(&f, b);
+
+	answer(&f, ids[0], true);
+	settle(&f, b);
+	watch_excluded(&f, other);
+	assert_int_equal(b->n_profiled, 0);
+	assert_int_equal(stats_of(&f).cgroups, 1);
+
+	answer(&f, ids[0], false);
+	watch_profiled(&f, b);
+	assert_int_equal(stats_of(&f).cgroups, 0);
+	end(&f);
+}
+
+/* The expression knows the container by its name alone, which comes after the first samples. */
+static void a_container_is_excluded_when_its_name_becomes_known(void **state)
+{
+	struct busy *b, *other;
+	struct fixture f;
+
+	(void)state;
+	begin_with(&f, "^" K8S_CONTAINER "$", true);
+	other = start(&f, make_cgroup(&f, "/docker/", ids[1]), "A=1");
+	b = start(&f, make_pod_cgroup(&f, ids[0]), "A=1");
+	wait_for_sh(b);
+	wait_for_sh(other);
+	watch_profiled(&f, b);
+	answer(&f, ids[0], false);
+	settle(&f, b);
+	watch_excluded(&f, other);
+	assert_int_equal(b->n_profiled, 0);
+	assert_int_equal(stats_of(&f).cgroups, 1);
+	end(&f);
+}
+
 static void the_entry_goes_with_the_cgroup(void **state)
 {
 	struct busy *denied, *other;
 	struct fixture f;
 
 	(void)state;
-	begin(&f, "^/docker/1111");
+	begin(&f, deny_first());
 	other = start(&f, make_cgroup(&f, "/docker/", ids[1]), "A=1");
 	denied = start(&f, make_cgroup(&f, "/docker/", ids[0]), "A=1");
 	wait_for_sh(denied);
@@ -424,8 +601,7 @@ static void a_process_with_the_variable_is_excluded_and_its_neighbour_is_not(voi
 	other = start(&f, c, "COROOT_EBPF_PROFILING=enabled");
 	wait_for_sh(asks);
 	wait_for_sh(other);
-	drain(&f);
-	asks->n_profiled = 0;
+	settle(&f, asks);
 	watch_excluded(&f, other);
 	assert_int_equal(asks->n_profiled, 0);
 	assert_int_equal(stats_of(&f).cgroups, 0);
@@ -441,7 +617,7 @@ static void a_cgroup_that_does_not_name_the_container_is_not_excluded(void **sta
 
 	(void)state;
 	/* bare processes: one is denied by name, and shares its cgroup with all others */
-	begin(&f, "^/process/dash$\n^/process/sh$\n^/process/busybox$");
+	begin(&f, "^/process/(sh|dash|bash|busybox)$");
 	shared = make_cgroup(&f, "/shared", "");
 	denied = start(&f, shared, "A=1");
 	wait_for_sh(denied);
@@ -453,8 +629,7 @@ static void a_cgroup_that_does_not_name_the_container_is_not_excluded(void **sta
 		for (volatile unsigned n = 0;; n++)
 			;
 	}
-	drain(&f);
-	denied->n_profiled = 0;
+	settle(&f, denied);
 	watch_excluded(&f, other);
 	assert_int_equal(denied->n_profiled, 0);
 	assert_int_equal(stats_of(&f).cgroups, 0);
@@ -498,11 +673,13 @@ int main(void)
 		cmocka_unit_test(a_denied_container_is_excluded_by_its_cgroup),
 		cmocka_unit_test(each_layout_is_named_and_excluded_by_its_cgroup),
 		cmocka_unit_test(an_agent_in_a_cgroup_namespace_sees_whole_paths),
+		cmocka_unit_test(a_pod_can_be_excluded_while_it_runs_and_included_again),
+		cmocka_unit_test(a_container_is_excluded_when_its_name_becomes_known),
 		cmocka_unit_test(the_entry_goes_with_the_cgroup),
 		cmocka_unit_test(a_process_with_the_variable_is_excluded_and_its_neighbour_is_not),
 		cmocka_unit_test(a_cgroup_that_does_not_name_the_container_is_not_excluded),
 		cmocka_unit_test(an_excluded_process_is_forgotten_when_it_executes_something_else),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return cmocka_run_group_tests(tests, make_ids, NULL);
 }
