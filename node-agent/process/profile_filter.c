@@ -49,22 +49,30 @@ static int compile(struct expressions *e, const char *option, const char *text, 
 		       text, reason);
 }
 
+static int compile_line(struct expressions *e, const char *option, const char *line, size_t len,
+			struct err *err)
+{
+	AUTO_FREE char *text = NULL;
+
+	if (e->n == MAX_EXPRESSIONS)
+		return err_set(err, -EINVAL, "--%s: more than %d expressions", option,
+			       MAX_EXPRESSIONS);
+	text = strndup(line, len);
+	return text ? compile(e, option, text, err) : -ENOMEM;
+}
+
 /* One expression per line. */
 static int compile_all(struct expressions *e, const char *option, const char *lines,
 		       struct err *err)
 {
-	AUTO_FREE char *copy = lines ? strdup(lines) : NULL;
-	char *rest = copy, *line;
 	int r = 0;
 
-	if (lines && !copy)
-		return -ENOMEM;
-	while (r == 0 && (line = strsep(&rest, "\n"))) {
-		if (e->n == MAX_EXPRESSIONS)
-			return err_set(err, -EINVAL, "--%s: more than %d expressions", option,
-				       MAX_EXPRESSIONS);
-		if (line[0])
-			r = compile(e, option, line, err);
+	while (r == 0 && lines && *lines) {
+		size_t len = strcspn(lines, "\n");
+
+		if (len > 0)
+			r = compile_line(e, option, lines, len, err);
+		lines += len + (lines[len] == '\n');
 	}
 	return r;
 }
