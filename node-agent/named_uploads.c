@@ -3,7 +3,12 @@
  * counted per container whatever its name is, so nothing has to be regrouped.
  *
  * One list in the order of arrival serves all that wait. It is short except when a source of
- * names does not answer, and then it is gone through once a turn of the loop at most.
+ * names or the receiver does not answer, and then it is gone through once a turn of the loop at
+ * most.
+ *
+ * A profile waits for its name until its deadline, but for the receiver's first answer as long
+ * as there is room: a receiver that cannot be asked cannot take uploads either, and a wrong name
+ * cannot be corrected later.
  */
 #include "node-agent/named_uploads.h"
 
@@ -17,6 +22,7 @@
 
 #define WAIT_NS (5 * NS_PER_S)
 #define WAIT_AT_END_NS (1 * NS_PER_S)
+#define KEEP_NS (60 * NS_PER_S) /* the directory forgets what is not looked up for ten minutes */
 #define MAX_ITEMS 4096u
 #define MAX_BYTES (32 * MIB)
 #define LABELS_MAX 12
@@ -117,6 +123,11 @@ static struct finished_profile profile_of(struct waiting *w)
 	return (struct finished_profile){w->raw, &w->pprof, w->n_samples, w->cost_ns};
 }
 
+static bool needs_wishes(const struct named_uploads *n)
+{
+	return !n->has_wishes && !n->is_ending;
+}
+
 /* Returns false if the profile has to wait and may. */
 static bool send_if_named(struct named_uploads *n, const struct finished_profile *p, bool may_wait)
 {
@@ -161,10 +172,12 @@ static void flush(void *ctx)
 	{
 		const struct finished_profile p = profile_of(w);
 
-		if (send_if_named(n, &p, now_ns < w->deadline_ns))
+		if (send_if_named(n, &p, needs_wishes(n) || now_ns < w->deadline_ns))
 			forget(n, w);
 	}
-	if (n->list)
+	if (n->list && needs_wishes(n))
+		loop_set_timer(n->timer, KEEP_NS);
+	else if (n->list)
 		loop_set_timer(n->timer,
 			       n->list->deadline_ns > now_ns ? n->list->deadline_ns - now_ns : 0);
 	else if (had_any && n->cfg.idle)
@@ -184,14 +197,19 @@ static void on_name(void *ctx, struct workload *w)
 	flush_soon(ctx);
 }
 
+static void send_oldest(struct named_uploads *n)
+{
+	const struct finished_profile oldest = profile_of(n->list);
+
+	(void)send_if_named(n, &oldest, false);
+	forget(n, n->list);
+}
+
 static void make_room(struct named_uploads *n, size_t n_bytes)
 {
 	while (n->list &&
 	       (n->n_waiting >= n->cfg.max_items || n->n_bytes + n_bytes > n->cfg.max_bytes)) {
-		const struct finished_profile oldest = profile_of(n->list);
-
-		(void)send_if_named(n, &oldest, false);
-		forget(n, n->list);
+		send_oldest(n);
 		metric_add(&n->metrics[METRIC_CUT_SHORT], 1);
 	}
 }
@@ -280,7 +298,7 @@ void named_uploads_free(struct named_uploads *n)
 	if (!n)
 		return;
 	while (n->list)
-		forget(n, n->list);
+		send_oldest(n);
 	loop_remove(n->timer);
 	free(n);
 }

@@ -1,10 +1,11 @@
 /*
  * Between finished profiles and the uploader: names each profile's workload and labels it.
  *
- * The name of a container may not be known yet, nor how the receiver wants it to be. Such a
- * profile waits, a few seconds at most, and then goes under what is known: the runtime's name
- * and the id. Nothing else waits. How many profiles wait, and how large they may be, is
- * limited; beyond the limits the oldest ones go at once.
+ * The name of a container may not be known yet. Its profile waits, a few seconds at most, and
+ * then goes under what is known: the runtime's name and the id. Until the receiver has said how
+ * it wants names to be, profiles of containers wait for that, too, however long it takes.
+ * Nothing else waits. How many profiles wait, and how large they may be, is limited; beyond the
+ * limits the oldest ones go at once.
  *
  * Loop thread only.
  */
@@ -56,7 +57,10 @@ struct named_uploads_config {
 /* l and the pointers of cfg are borrowed. Returns 0, -ENOMEM, or -EMFILE and the like. */
 int named_uploads_new(struct named_uploads **ret, struct loop *l,
 		      const struct named_uploads_config *cfg) MUST_CHECK;
-/* Drops what still waits. The directory calls it no more, but is freed later. NULL is allowed. */
+/*
+ * Passes what still waits to the uploader, which is freed later, as is the directory. The
+ * directory must not call it any more. NULL is allowed.
+ */
 void named_uploads_free(struct named_uploads *n);
 DEFINE_CLEANUP(struct named_uploads *, named_uploads_free);
 
@@ -66,7 +70,7 @@ int named_uploads_register_metrics(struct named_uploads *n, struct metrics *ms) 
 /* Takes the content of pprof in every case. What cannot be queued is lost, and logged. */
 void named_uploads_add(struct named_uploads *n, const struct finished_profile *p);
 
-/* Until this is called, profiles wait. */
+/* Until this is called, profiles of containers wait. */
 void named_uploads_set_wishes(struct named_uploads *n, const struct receiver_wishes *w);
 
 /* For the shutdown: nothing waits for longer than a second from now on. */

@@ -10,6 +10,8 @@
 #define RETRY_MIN_NS (500 * NS_PER_MS)
 #define RETRY_MAX_NS (30 * NS_PER_S)
 #define REPEAT_NS (300 * NS_PER_S)
+#define CONFIRM_NS (5 * NS_PER_S)
+#define UNCLEAR_MAX 5u /* a server that says nothing so many times is not one of ours */
 
 struct receiver_probe {
 	struct http_client *client; /* borrowed */
@@ -22,6 +24,9 @@ struct receiver_probe {
 	void *ctx;
 	struct receiver_wishes wishes; /* the last answer */
 	bool has_answered;
+	bool is_doubted; /* our own receiver's place gave another answer, which may be a proxy's */
+	unsigned n_unclear; /* answers of an HTTP server before the first that says something */
+	uint64_t confirm_ns;
 };
 
 bool receiver_probe_read(const struct http_result *res, struct receiver_wishes *ret)
@@ -50,6 +55,13 @@ static void take_answer(struct receiver_probe *p, const struct receiver_wishes *
 	p->on_answer(p->ctx, w);
 }
 
+/* What stands in for our own receiver while it restarts may answer 404. */
+static bool must_confirm(const struct receiver_probe *p, const struct receiver_wishes *w)
+{
+	return p->has_answered && p->wishes.naming == KUBE_NAMING_OWN &&
+	       w->naming != KUBE_NAMING_OWN && !p->is_doubted;
+}
+
 static void on_done(void *ctx, const struct http_result *res)
 {
 	struct receiver_probe *p = ctx;
@@ -57,10 +69,19 @@ static void on_done(void *ctx, const struct http_result *res)
 
 	p->transfer = NULL;
 	if (!receiver_probe_read(res, &w)) {
+		p->is_doubted = false;
 		loop_set_timer(p->timer, backoff_next_ns(&p->backoff));
+		if (!p->has_answered && res->error == 0 && ++p->n_unclear == UNCLEAR_MAX)
+			take_answer(p, &RECEIVER_WISHES_COROOT);
 		return;
 	}
 	backoff_reset(&p->backoff);
+	if (must_confirm(p, &w)) {
+		p->is_doubted = true;
+		loop_set_timer(p->timer, p->confirm_ns);
+		return;
+	}
+	p->is_doubted = false;
 	loop_set_timer(p->timer, REPEAT_NS);
 	take_answer(p, &w);
 }
@@ -94,6 +115,7 @@ int receiver_probe_new(struct receiver_probe **ret, struct loop *l, struct http_
 	p->client = client;
 	p->on_answer = cfg->on_answer;
 	p->ctx = cfg->ctx;
+	p->confirm_ns = cfg->confirm_ns ? cfg->confirm_ns : CONFIRM_NS;
 	p->backoff = (struct backoff){
 		.min_ns = RETRY_MIN_NS,
 		.max_ns = RETRY_MAX_NS,
@@ -128,6 +150,6 @@ void receiver_probe_free(struct receiver_probe *p)
 
 void receiver_probe_hurry(struct receiver_probe *p)
 {
-	if (p)
+	if (p && !p->is_doubted)
 		loop_set_timer(p->timer, 0);
 }

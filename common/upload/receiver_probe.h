@@ -1,7 +1,10 @@
 /*
  * Asks the receiver of profiles how it wishes them to be (receiver_wishes.h): a GET on the
  * address that they are posted to. It is repeated until the receiver answers, and every few
- * minutes after that, since another receiver may have taken its place.
+ * minutes after that, since another receiver may have taken its place. If our own receiver
+ * seems to have been replaced, that is believed when the next answer, seconds later, agrees. A
+ * server that has answered with nothing but errors a few times is taken for a foreign one, until
+ * it says otherwise: it may take uploads all the same.
  *
  * Loop thread only.
  */
@@ -20,6 +23,7 @@ struct receiver_probe_config {
 	/* Called with every answer. */
 	void (*on_answer)(void *ctx, const struct receiver_wishes *w);
 	void *ctx;
+	uint64_t confirm_ns; /* until an answer that is doubted is asked for again; 0: 5 s */
 };
 
 /*

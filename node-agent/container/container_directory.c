@@ -526,6 +526,7 @@ int container_directory_new(struct container_directory **ret, struct loop *l,
 	d->idle_ns = cfg->idle_ns ? cfg->idle_ns : IDLE_NS;
 	d->sweep_ns = clock_monotonic_ns() + d->idle_ns / SWEEPS_PER_IDLE;
 	d->max = cfg->max ? cfg->max : CONTAINER_DIRECTORY_MAX;
+	d->naming = KUBE_NAMING_COROOT;
 	if (cfg->node && !(d->node = strdup(cfg->node)))
 		return -ENOMEM;
 	r = loop_add_wake(l, on_wake, d, &d->wake);

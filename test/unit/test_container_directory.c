@@ -192,6 +192,7 @@ static void begin_with(struct fixture *f, const struct container_directory_confi
 	assert_int_equal(metrics_new(&f->metrics), 0);
 	assert_int_equal(container_directory_new(&f->d, f->loop, cfg), 0);
 	assert_int_equal(container_directory_register_metrics(f->d, f->metrics), 0);
+	container_directory_set_naming(f->d, KUBE_NAMING_OWN);
 	container_directory_listen(f->d, &f->listener);
 }
 

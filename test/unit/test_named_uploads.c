@@ -334,6 +334,45 @@ static void a_profile_waits_for_the_receivers_wishes(void **state)
 	run_until_uploaded(&f, 1);
 	assert_string_equal(f.urls[0], NAMED);
 	end(&f);
+
+	/* a name that is known does not go before, however short the wait for names is */
+	begin(&f, &(struct named_uploads_config){.wait_ns = 1});
+	name_it(&f, "aaaa");
+	add(&f, CGROUP_KUBEPODS, "aaaa");
+	add(&f, CGROUP_KUBEPODS, "bbbb");
+	for (int i = 0; i < 20; i++)
+		turn(&f);
+	assert_int_equal(named_uploads_pending(f.uploads), 2);
+	named_uploads_set_wishes(f.uploads, &RECEIVER_WISHES_OWN);
+	run_until_uploaded(&f, 2);
+	assert_string_equal(f.urls[0], NAMED EXTRA);
+	assert_string_equal(f.urls[1], "service.name=/kubepods/bbbb "
+				       "container.id=/kubepods/bbbb " HOST);
+	end(&f);
+}
+
+/* Its server finds the profiles of a pod without an owner only under the container's id. */
+static void without_an_answer_names_are_those_that_coroot_looks_for(void **state)
+{
+	const struct container_facts facts = {
+		.id = "aaaa",
+		.namespace = "shop",
+		.pod = "etcd-main",
+		.pod_uid = "7",
+		.name = "etcd",
+		.owner = "etcd-main",
+	};
+	struct fixture f;
+
+	(void)state;
+	begin(&f, &(struct named_uploads_config){.max_items = 1, .wait_ns = LIMIT_NS});
+	f.sink->found(f.sink->ctx, &facts);
+	add(&f, CGROUP_KUBEPODS, "aaaa");
+	add(&f, CGROUP_KUBEPODS, "bbbb");
+	run_until_uploaded(&f, 1);
+	assert_string_equal(f.urls[0], "service.name=/k8s/shop/etcd-main/etcd "
+				       "container.id=/k8s/shop/etcd-main/etcd " HOST);
+	end(&f);
 }
 
 static void extra_labels_can_be_forced(void **state)
@@ -364,7 +403,8 @@ static void a_profile_does_not_wait_for_ever(void **state)
 
 	(void)state;
 	begin(&f, &(struct named_uploads_config){.wait_ns = SHORT_NS});
-	/* neither the source nor the receiver answers */
+	named_uploads_set_wishes(f.uploads, &RECEIVER_WISHES_OWN);
+	/* the source does not answer */
 	add(&f, CGROUP_KUBEPODS, "aaaa");
 	run_until_uploaded(&f, 1);
 	assert_string_equal(f.urls[0], RAW);
@@ -384,6 +424,21 @@ static void at_the_end_nothing_waits_for_long(void **state)
 	named_uploads_hurry(f.uploads);
 	add(&f, CGROUP_KUBEPODS, "bbbb");
 	run_until_uploaded(&f, 2);
+	end(&f);
+}
+
+static void what_waits_at_the_end_is_left_to_the_uploader(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	begin(&f, &(struct named_uploads_config){.wait_ns = LIMIT_NS});
+	add(&f, CGROUP_KUBEPODS, "aaaa");
+	add(&f, CGROUP_KUBEPODS, "bbbb");
+	assert_int_equal(uploader_pending(f.uploader), 0);
+	named_uploads_free(f.uploads);
+	f.uploads = NULL;
+	assert_int_equal(uploader_pending(f.uploader), 2);
 	end(&f);
 }
 
@@ -420,6 +475,7 @@ static void begin_probe(struct fixture *f)
 		.api_key = "secret",
 		.on_answer = on_answer,
 		.ctx = f,
+		.confirm_ns = SHORT_NS,
 	};
 
 	assert_int_equal(receiver_probe_new(&f->probe, f->loop, f->client, &cfg), 0);
@@ -446,6 +502,7 @@ static unsigned n_probes(struct fixture *f)
 static void the_receiver_is_asked_until_it_answers(void **state)
 {
 	struct fixture f;
+	unsigned before;
 
 	(void)state;
 	begin(&f, &(struct named_uploads_config){.wait_ns = LIMIT_NS});
@@ -461,13 +518,43 @@ static void the_receiver_is_asked_until_it_answers(void **state)
 	assert_int_equal(f.n_answers, 1);
 	assert_string_equal(f.urls[0], NAMED EXTRA);
 
-	/* another one has taken its place */
+	/* another one has taken its place, and says so twice */
+	before = n_probes(&f);
 	set_answer(&f, 404, "not found");
 	receiver_probe_hurry(f.probe);
 	while (f.n_answers < 2)
 		turn(&f);
+	assert_int_equal(n_probes(&f), before + 2);
 	assert_int_equal(f.answered.naming, KUBE_NAMING_COROOT);
 	assert_false(f.answered.extra_labels);
+	end(&f);
+}
+
+static void a_receiver_that_only_fails_is_a_foreign_one(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	begin(&f, &(struct named_uploads_config){.wait_ns = LIMIT_NS});
+	set_answer(&f, 500, "");
+	begin_probe(&f);
+	name_it(&f, "aaaa");
+	add(&f, CGROUP_KUBEPODS, "aaaa");
+	while (f.n_answers == 0) {
+		receiver_probe_hurry(f.probe);
+		turn(&f);
+	}
+	assert_int_equal(n_probes(&f), 5);
+	run_until_uploaded(&f, 1);
+	assert_string_equal(f.urls[0], NAMED);
+	assert_int_equal(f.n_answers, 1);
+
+	/* it was only ill */
+	set_answer(&f, 200, receiver_wishes_json(&RECEIVER_WISHES_OWN));
+	while (f.answered.naming != KUBE_NAMING_OWN) {
+		receiver_probe_hurry(f.probe);
+		turn(&f);
+	}
 	end(&f);
 }
 
@@ -540,11 +627,14 @@ int main(void)
 		cmocka_unit_test(only_containers_wait),
 		cmocka_unit_test(a_profile_goes_when_its_name_is_known),
 		cmocka_unit_test(a_profile_waits_for_the_receivers_wishes),
+		cmocka_unit_test(without_an_answer_names_are_those_that_coroot_looks_for),
 		cmocka_unit_test(extra_labels_can_be_forced),
 		cmocka_unit_test(a_profile_does_not_wait_for_ever),
 		cmocka_unit_test(at_the_end_nothing_waits_for_long),
+		cmocka_unit_test(what_waits_at_the_end_is_left_to_the_uploader),
 		cmocka_unit_test(too_many_do_not_wait),
 		cmocka_unit_test(the_receiver_is_asked_until_it_answers),
+		cmocka_unit_test(a_receiver_that_only_fails_is_a_foreign_one),
 		cmocka_unit_test(answers_that_say_nothing_are_not_believed),
 		cmocka_unit_test(construction_survives_lack_of_memory),
 	};
