@@ -92,8 +92,8 @@ void directory_source_attach(struct directory_source *s, void *source);
 void container_directory_listen(struct container_directory *d, struct container_listener *l);
 
 /*
- * How pods are to be named: KUBE_NAMING_COROOT until this is called. Listeners are not called. d may
- * be NULL.
+ * How pods are to be named: KUBE_NAMING_COROOT until this is called. Listeners are not called.
+ * d may be NULL.
  */
 void container_directory_set_naming(struct container_directory *d, enum kube_naming naming);
 
