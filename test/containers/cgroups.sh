@@ -19,9 +19,6 @@ make_groups()
 		[ ! -e "/sys/fs/cgroup/cpuset/cpuset.$file" ] ||
 			cat "/sys/fs/cgroup/cpuset/cpuset.$file" >"/sys/fs/cgroup/cpuset/$name/cpuset.$file"
 	done
-	# as much as a hundred others, not one: hundreds of containers are in it
-	file=/sys/fs/cgroup/cpu/$name/cpu.shares
-	[ ! -e "$file" ] || echo 102400 >"$file"
 	[ ! -e "/sys/fs/cgroup/cpuset/$name/cgroup.clone_children" ] ||
 		echo 1 >"/sys/fs/cgroup/cpuset/$name/cgroup.clone_children"
 }

@@ -169,7 +169,8 @@ check-containers: all $(container_programs) $(container_images) ## names of real
 
 # Everything that stages of "make test" share, so that they need not build it at the same time.
 test-programs: all $(bpf_tests) $(store_tests) $(pipeline_tests) $(e2e_workloads) $(O)/test/go-symbols/check_symbols \
-               $(call go_check,heap between stress locks goroutines gc containers guest)
+               $(call go_check,heap between stress locks goroutines gc containers guest) \
+               $(O)/test/containers/cri_names $(container_programs) $(container_images)
 
 # ---- on a Kubernetes of our own -----------------------------------------------
 # Built once, by the hash of its sources; images of a workload, one per release of Go.

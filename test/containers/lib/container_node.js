@@ -17,6 +17,8 @@ const images = ["burn", "pause"].map((i) => path.join(root, `build/containers/${
 const newId = () => crypto.randomBytes(32).toString("hex");
 
 class ContainerNode {
+  #entered = []; // every nsenter that has a daemon
+
   // Clears away what a killed run has left: its cgroups; everything else has ended with it.
   static async start() {
     const node = new ContainerNode();
@@ -70,7 +72,8 @@ class ContainerNode {
     const log = fs.openSync(path.join(runDir, `${name}.log`), "a");
     const child = spawn(file, args, { env: this.env, stdio: ["ignore", log, log] });
     fs.closeSync(log);
-    // nsenter is its parent; what it has is in the list of that one's children
+    this.#entered.push(child);
+    // nsenter is its parent; the daemon is in its list of children
     const { pid } = child;
     return {
       signal(name) {
@@ -111,9 +114,12 @@ class ContainerNode {
     return d;
   }
 
-  // build/containers/*.tar, as localhost/<name>:1
+  // build/containers/*.tar and an image without files, as localhost/<name>:1
   async importImages() {
     for (const tar of images) await this.podman("load", "--quiet", "--input", tar);
+    const empty = path.join(this.dir, "empty.tar");
+    fs.writeFileSync(empty, Buffer.alloc(1024));
+    await this.podman("import", "--quiet", empty, "localhost/empty:1");
   }
   async importImagesToContainerd() {
     for (const tar of images)
@@ -187,8 +193,9 @@ class ContainerNode {
     await this.run("runc", "kill", id, "KILL");
   }
 
+  // nsenter stops itself when its child is stopped, and then outlives it: Node would wait for it.
   stop() {
-    this.holder.kill("SIGKILL");
+    for (const child of [this.holder, ...this.#entered]) child.kill("SIGKILL");
     execFileSync(cgroups, ["remove", this.cgroup]);
   }
 }

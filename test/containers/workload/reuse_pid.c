@@ -1,8 +1,8 @@
 /*
  * reuse_pid CGROUP_PROCS_1 CGROUP_PROCS_2 …: two processes with the same pid, one directly after
  * the other, each in the cgroups whose cgroup.procs files are named before and after "--". Prints
- * the pid, and how many milliseconds lay between the end of the first and the start of the
- * second.
+ * the pid, how many times the first process ran until its pid was still free, and the milliseconds
+ * between the end of the first and the start of the second.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -83,8 +83,8 @@ int main(int argc, char **argv)
 			perror("clone3");
 			return 1;
 		}
-		printf("{\"pid\": %d, \"pauseMs\": %.1f}\n", (int)again,
-		       1e3 * (seconds(CLOCK_MONOTONIC) - ended));
+		printf("{\"pid\": %d, \"attempts\": %d, \"pauseMs\": %.1f}\n", (int)again,
+		       attempt + 1, 1e3 * (seconds(CLOCK_MONOTONIC) - ended));
 		return waitpid(again, &status, 0) == again && status == 0 ? 0 : 1;
 	}
 	return 1;
