@@ -157,6 +157,10 @@ static void report(const struct docker_reader *r, struct container_facts *f, con
 
 	if (!docker_id_is_valid(f->id))
 		return;
+	if (r->untrusted) {
+		r->container(r->ctx, f, false);
+		return;
+	}
 	add_pod(f, labels);
 	f->path = swarm_path(labels, path);
 	if (!f->path && env)

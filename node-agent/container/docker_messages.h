@@ -17,6 +17,9 @@
 /* Limits of one answer and of one event. In a list, a container has 1 to 3 KiB. */
 #define DOCKER_ANSWER_BYTES ((size_t)4 * 1024 * 1024)
 #define DOCKER_EVENT_BYTES ((size_t)64 * 1024)
+/* Of an answer about one container, whose environment and labels are in it. */
+#define DOCKER_ONE_BYTES ((size_t)256 * 1024)
+#define DOCKER_ONE_UNTRUSTED_BYTES ((size_t)64 * 1024)
 
 #define DOCKER_ID_LEN 64 /* hex digits */
 
@@ -28,6 +31,11 @@ struct docker_reader {
 	 */
 	void (*container)(void *ctx, const struct container_facts *facts, bool inspect);
 	void *ctx;
+	/*
+	 * Labels and environments are not believed: id, name and image are all that is reported,
+	 * lest a user's container pose as a pod.
+	 */
+	bool untrusted;
 };
 
 /* Whether s is an id as above. */

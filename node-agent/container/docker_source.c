@@ -4,7 +4,11 @@
  * names need. (A list of only those that are asked for costs podman more than the list of all.)
  * Containers whose name is only in their environment (Nomad's) are then asked for one by one, and
  * so are all of them if the list is too large or cannot be read, because one container has labels
- * that are no text: one container cannot hide the others.
+ * that are no text: one container cannot hide the others. Nor can one that the daemon does not
+ * answer about: the question goes on, fails at its end, and the next one begins behind it.
+ *
+ * The socket of a user may be anybody's program. It is not asked for lists, and its answers are
+ * short, because they are parsed on the loop thread.
  *
  * A container with --rm that lives 200 ms cannot be asked for: it is gone. But its events came
  * before its first process ran.
@@ -49,12 +53,13 @@ struct docker_source {
 	struct asked *asked; /* NULL: none */
 	size_t n_asked;
 	size_t n_inspected; /* those that were asked for alone, or passed over */
-	bool is_listing;    /* the list is under way */
+	int error;          /* the first one about a container */
 	uint64_t deadline_ns;
 	bool found_any;
 	container_source_done_fn done;
 	void *done_ctx;
-	struct loop_source *start_timer; /* begins a question */
+	struct loop_source *start_timer;      /* begins a question */
+	char resume_after[DOCKER_ID_LEN + 1]; /* where the last question failed */
 
 	struct docker_events events;
 	struct http_transfer *events_transfer;
@@ -109,32 +114,41 @@ static void end_question(struct docker_source *s, int error)
 	done(s->done_ctx, error);
 }
 
-/* Returns false after ending the question if the request has failed. */
-static bool was_answered(struct docker_source *s, const struct http_result *result)
+/* Returns 0, or why the answer is of no use. A container that is gone is no error. */
+static int check_answer(const struct http_result *result, bool is_list)
 {
-	bool listed = s->is_listing;
-
-	s->is_listing = false;
-	if (result->error < 0 && !(listed && result->error == -EFBIG)) {
+	if (result->error < 0) {
 		log_debug("cannot ask a container runtime", "error=%s", LOG_QUOTED(result->msg));
-		end_question(s, result->error);
-	} else if (result->error == 0 && result->status != 200 &&
-		   (listed || result->status != 404)) {
-		end_question(s, -EBADMSG);
-	} else {
-		return true;
+		return result->error;
 	}
-	return false;
+	return result->status == 200 || (result->status == 404 && !is_list) ? 0 : -EBADMSG;
+}
+
+/* Whether the daemon may still answer about other containers. */
+static bool is_about_one(int error)
+{
+	return error == -ETIMEDOUT || error == -EBADMSG || error == -EFBIG || error == -EPROTO ||
+	       error == -ECONNRESET;
+}
+
+/* The id that was asked for last. */
+static void resume_after_last(struct docker_source *s)
+{
+	if (s->n_inspected > 0)
+		memcpy(s->resume_after, s->asked[s->n_inspected - 1].id, sizeof(s->resume_after));
 }
 
 static void on_list(void *ctx, const struct http_result *result)
 {
 	struct docker_source *s = ctx;
-	const struct docker_reader reader = {on_container, s};
+	const struct docker_reader reader = {on_container, s, s->untrusted};
+	int r = check_answer(result, true);
 
-	if (!was_answered(s, result))
+	if (r < 0 && r != -EFBIG) {
+		end_question(s, r);
 		return;
-	if (result->error < 0 || docker_list_read(result->body, result->body_len, &reader) < 0)
+	}
+	if (r < 0 || docker_list_read(result->body, result->body_len, &reader) < 0)
 		for (size_t i = 0; i < s->n_asked; i++)
 			s->asked[i].inspect = true;
 	next_request(s);
@@ -143,25 +157,32 @@ static void on_list(void *ctx, const struct http_result *result)
 static void on_one(void *ctx, const struct http_result *result)
 {
 	struct docker_source *s = ctx;
-	const struct docker_reader reader = {on_container, s};
+	const struct docker_reader reader = {on_container, s, s->untrusted};
+	int r = check_answer(result, false);
 
-	if (!was_answered(s, result))
-		return;
-	if (result->status == 200 &&
-	    docker_container_read(result->body, result->body_len, &reader) < 0)
-		log_debug("cannot read an answer about a container", "bytes=%zu", result->body_len);
+	if (r == 0 && result->status == 200)
+		r = docker_container_read(result->body, result->body_len, &reader);
+	if (r < 0) {
+		resume_after_last(s);
+		if (!is_about_one(r)) {
+			end_question(s, r);
+			return;
+		}
+		if (s->error == 0)
+			s->error = r;
+	}
 	next_request(s);
 }
 
 /* ---- questions ------------------------------------------------------------------------------ */
 
-static int get(struct docker_source *s, const char *url, http_done_fn done)
+static int get(struct docker_source *s, const char *url, size_t max_bytes, http_done_fn done)
 {
 	const struct http_request req = {
 		.method = "GET",
 		.url = url,
 		.timeout_ns = TIMEOUT_NS,
-		.max_response_bytes = DOCKER_ANSWER_BYTES,
+		.max_response_bytes = max_bytes,
 	};
 
 	return http_send(s->http, &req, done, s);
@@ -170,8 +191,7 @@ static int get(struct docker_source *s, const char *url, http_done_fn done)
 /* all=true: a container that has just ended is of interest too. */
 static int ask_list(struct docker_source *s)
 {
-	s->is_listing = true;
-	return get(s, BASE_URL "/containers/json?all=true", on_list);
+	return get(s, BASE_URL "/containers/json?all=true", DOCKER_ANSWER_BYTES, on_list);
 }
 
 static int ask_one(struct docker_source *s, const char *id)
@@ -179,7 +199,7 @@ static int ask_one(struct docker_source *s, const char *id)
 	char url[sizeof(BASE_URL) + 32 + DOCKER_ID_LEN];
 
 	snprintf(url, sizeof(url), BASE_URL "/containers/%s/json", id);
-	return get(s, url, on_one);
+	return get(s, url, s->untrusted ? DOCKER_ONE_UNTRUSTED_BYTES : DOCKER_ONE_BYTES, on_one);
 }
 
 /* Asks what is left of the question, or ends it. */
@@ -188,13 +208,14 @@ static void next_request(struct docker_source *s)
 	int r;
 
 	if (clock_monotonic_ns() > s->deadline_ns) {
+		resume_after_last(s);
 		end_question(s, -ETIMEDOUT);
 		return;
 	}
 	while (s->n_inspected < s->n_asked && !s->asked[s->n_inspected].inspect)
 		s->n_inspected++;
 	if (s->n_inspected == s->n_asked) {
-		end_question(s, 0);
+		end_question(s, s->error);
 		return;
 	}
 	r = ask_one(s, s->asked[s->n_inspected++].id);
@@ -216,10 +237,20 @@ static void on_start_timer(void *ctx)
 	}
 }
 
+/* The place in ids to begin with: behind the container that the last question failed at. */
+static size_t first_of(const struct docker_source *s, const char *const *ids, size_t n)
+{
+	for (size_t i = 0; i + 1 < n; i++)
+		if (strcmp(ids[i], s->resume_after) == 0)
+			return i + 1;
+	return 0;
+}
+
 static int docker_ask(void *source, const char *const *ids, size_t n, container_source_done_fn done,
 		      void *ctx)
 {
 	struct docker_source *s = source;
+	size_t first = first_of(s, ids, n);
 
 	if (s->asked)
 		return -EBUSY;
@@ -228,12 +259,15 @@ static int docker_ask(void *source, const char *const *ids, size_t n, container_
 		return -ENOMEM;
 	s->n_asked = 0;
 	for (size_t i = 0; i < n; i++) {
-		if (!docker_id_is_valid(ids[i]))
+		const char *id = ids[(first + i) % n];
+
+		if (!docker_id_is_valid(id))
 			continue;
-		memcpy(s->asked[s->n_asked].id, ids[i], DOCKER_ID_LEN);
-		s->asked[s->n_asked++].inspect = n <= ONE_BY_ONE;
+		memcpy(s->asked[s->n_asked].id, id, DOCKER_ID_LEN);
+		s->asked[s->n_asked++].inspect = n <= ONE_BY_ONE || s->untrusted;
 	}
 	s->n_inspected = 0;
+	s->error = 0;
 	s->found_any = false;
 	s->done = done;
 	s->done_ctx = ctx;
@@ -248,7 +282,7 @@ static int docker_ask(void *source, const char *const *ids, size_t n, container_
 static int on_events_data(void *ctx, const char *data, size_t len)
 {
 	struct docker_source *s = ctx;
-	const struct docker_reader reader = {on_event_container, s};
+	const struct docker_reader reader = {on_event_container, s, s->untrusted};
 
 	backoff_reset(&s->events_backoff);
 	return docker_events_feed(&s->events, data, len, &reader);

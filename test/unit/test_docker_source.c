@@ -38,7 +38,9 @@ struct fixture {
 
 	unsigned n_done, n_found, n_wanted;
 	int error;
-	char found[2048]; /* "<first of id> <name> <path>\n" each */
+	bool any_pod;
+	char last_request[65]; /* id of the last container that was asked for alone */
+	char found[2048];      /* "<first of id> <name> <path>\n" each */
 };
 
 /* ---- the server ---- */
@@ -56,6 +58,7 @@ static void serve_one(struct fixture *f, int fd)
 		if (strstr(request, "\r\n\r\n"))
 			break;
 	}
+	(void)sscanf(request, "GET /containers/%64[0-9a-f]/", f->last_request);
 	atomic_fetch_add(&f->n_requests, 1);
 	if (strstr(request, "GET /containers/json?"))
 		atomic_fetch_add(&f->n_lists, 1);
@@ -123,6 +126,7 @@ static void on_found(void *ctx, const struct container_facts *facts)
 
 	snprintf(f->found + len, sizeof(f->found) - len, "%.1s %s %s\n", facts->id,
 		 facts->name ? facts->name : "-", facts->path ? facts->path : "-");
+	f->any_pod |= facts->pod != NULL;
 	if (++f->n_found == f->n_wanted)
 		loop_stop(f->loop);
 }
@@ -157,6 +161,22 @@ static void start(struct fixture *f, const struct reply *replies, bool on_demand
 	assert_int_equal(docker_source_new(&f->source, &cfg), 0);
 	assert_int_equal(loop_add_timer(f->loop, on_limit, f, &f->limit), 0);
 	loop_set_timer(f->limit, 300 * NS_PER_S);
+}
+
+/* The same daemon, but a source of its own. */
+static void restart(struct fixture *f, bool untrusted)
+{
+	const struct docker_source_config cfg = {
+		.loop = f->loop,
+		.socket = f->path,
+		.sink = {on_found, f},
+		.on_demand = true,
+		.untrusted = untrusted,
+	};
+
+	docker_source_ops.free(f->source);
+	f->source = NULL;
+	assert_int_equal(docker_source_new(&f->source, &cfg), 0);
 }
 
 static int ask(struct fixture *f, const char *const *ids, size_t n)
@@ -194,10 +214,10 @@ static void one_list_names_all_that_are_asked_for(void **state)
 					       {0}};
 	struct fixture *f = *state;
 
-	start(f, replies, true, true);
+	start(f, replies, true, false);
 	assert_int_equal(ask_many(f), 0);
 	assert_string_equal(f->found, "a web -\nb db -\n");
-	assert_int_equal(f->n_requests, 1);
+	assert_int_equal(f->n_lists, 1);
 }
 
 static void a_few_are_asked_for_one_by_one(void **state)
@@ -250,7 +270,7 @@ static void a_nomad_job_is_asked_for_alone(void **state)
 		{0}};
 	struct fixture *f = *state;
 
-	start(f, replies, true, true);
+	start(f, replies, true, false);
 	assert_int_equal(ask_many(f), 0);
 	assert_string_equal(f->found, "b db -\na t-" ALLOC " /nomad/n/j/g/a/t\n");
 }
@@ -267,8 +287,104 @@ static void a_list_that_cannot_be_read_does_not_hide_the_others(void **state)
 		{0}};
 	struct fixture *f = *state;
 
+	start(f, replies, true, false);
+	assert_int_equal(ask_many(f), -EBADMSG);
+	assert_string_equal(f->found, "b db -\n");
+	assert_int_equal(f->n_lists, 1);
+}
+
+static void a_users_daemon_is_not_asked_for_lists(void **state)
+{
+	static const struct reply replies[] = {
+		{"/containers/" ID_B "/json",
+		 OK "{\"Id\":\"" ID_B "\",\"Name\":\"/db\",\"Config\":{}}", false},
+		{"/containers/", "HTTP/1.1 404 Not Found\r\nConnection: close\r\n\r\n{}", false},
+		{0}};
+	struct fixture *f = *state;
+
 	start(f, replies, true, true);
 	assert_int_equal(ask_many(f), 0);
+	assert_string_equal(f->found, "b db -\n");
+	assert_int_equal(f->n_lists, 0);
+}
+
+/* Labels are what a user likes. */
+static void a_users_container_cannot_pose_as_a_pod(void **state)
+{
+	static const struct reply replies[] = {
+		{"/containers/" ID_A "/json",
+		 OK "{\"Id\":\"" ID_A "\",\"Name\":\"/web\",\"Config\":{\"Labels\":{"
+		    "\"io.kubernetes.pod.name\":\"pay-0\",\"io.kubernetes.pod.namespace\":\"shop\","
+		    "\"io.kubernetes.container.name\":\"pay\","
+		    "\"com.docker.swarm.service.name\":\"pay\","
+		    "\"com.docker.swarm.task.name\":\"pay.1.x\"}}}",
+		 false},
+		{0}};
+	static const char *const ids[] = {ID_A};
+	struct fixture *f = *state;
+
+	start(f, replies, true, true);
+	assert_int_equal(ask(f, ids, 1), 0);
+	assert_string_equal(f->found, "a web -\n");
+	assert_false(f->any_pod);
+}
+
+/* The answer about one container must not be long, least of all a user's. */
+static void a_long_answer_is_refused(void **state)
+{
+	static const size_t limits[] = {256 * 1024, 64 * 1024};
+	static const char *const ids[] = {ID_A, ID_B};
+	struct fixture *f = *state;
+	char *text = test_calloc(1, 300 * 1024);
+	const struct reply replies[] = {{"/containers/" ID_A "/json", text, false},
+					{"/containers/" ID_B "/json",
+					 OK "{\"Id\":\"" ID_B "\",\"Name\":\"/db\",\"Config\":{}}",
+					 false},
+					{0}};
+
+	for (size_t i = 0; i < ARRAY_SIZE(limits); i++) {
+		f->found[0] = '\0';
+		snprintf(text, 300 * 1024,
+			 OK "{\"Id\":\"" ID_A "\",\"Name\":\"/web\",\"Config\":{}}%*s",
+			 (int)limits[i], "");
+		if (i == 0)
+			start(f, replies, true, false);
+		else
+			restart(f, true);
+		assert_int_equal(ask(f, ids, 2), -EFBIG);
+		assert_string_equal(f->found, "b db -\n");
+	}
+	docker_source_ops.free(f->source);
+	f->source = NULL;
+	test_free(text);
+}
+
+static void one_container_does_not_keep_others_from_their_names(void **state)
+{
+	static const struct reply replies[] = {
+		{"/containers/" ID_A "/json", NULL, false},
+		{"/containers/" ID_B "/json",
+		 OK "{\"Id\":\"" ID_B "\",\"Name\":\"/db\",\"Config\":{}}", false},
+		{"/containers/0",
+		 "HTTP/1.1 500 x\r\nConnection: close\r\nContent-Length: 0\r\n\r\n", false},
+		{0}};
+	static const char *const ids[] = {ID_A, ID_B};
+	static const char *const with_500[] = {
+		"0000000000000000000000000000000000000000000000000000000000000000", ID_B};
+	struct fixture *f = *state;
+
+	start(f, replies, true, true);
+	assert_int_equal(ask(f, ids, 2), -ETIMEDOUT);
+	assert_string_equal(f->found, "b db -\n");
+	/* the next question begins behind it */
+	f->found[0] = '\0';
+	assert_int_equal(ask(f, ids, 2), -ETIMEDOUT);
+	assert_string_equal(f->found, "b db -\n");
+	assert_int_equal(f->n_requests, 4);
+	assert_string_equal(f->last_request, ID_A);
+
+	f->found[0] = '\0';
+	assert_int_equal(ask(f, with_500, 2), -EBADMSG);
 	assert_string_equal(f->found, "b db -\n");
 }
 
@@ -294,7 +410,7 @@ static void other_answers_fail(void **state)
 		{0}};
 	struct fixture *f = *state;
 
-	start(f, replies, true, true);
+	start(f, replies, true, false);
 	assert_int_equal(ask_many(f), -EBADMSG);
 	assert_int_equal(ask_many(f), -EBADMSG);
 }
@@ -384,6 +500,10 @@ int main(void)
 		TEST(a_nomad_job_is_asked_for_alone),
 		TEST(a_list_that_cannot_be_read_does_not_hide_the_others),
 		TEST(a_container_that_is_gone_is_unknown),
+		TEST(a_users_daemon_is_not_asked_for_lists),
+		TEST(a_users_container_cannot_pose_as_a_pod),
+		TEST(a_long_answer_is_refused),
+		TEST(one_container_does_not_keep_others_from_their_names),
 		TEST(other_answers_fail),
 		TEST(a_daemon_that_hangs_is_given_up),
 		TEST(a_request_under_way_ends_with_the_source),
