@@ -32,6 +32,23 @@ void byte_source_from_reader(struct byte_source *src, byte_source_read_fn *read,
 	*src = (struct byte_source){.fd = -1, .size_bytes = size_bytes, .read = read, .ctx = ctx};
 }
 
+static int read_with_budget(void *ctx, uint64_t offset, void *to, size_t len)
+{
+	struct byte_budget *b = ctx;
+
+	if (len + BYTE_BUDGET_READ_BYTES > b->left_bytes) {
+		b->left_bytes = 0;
+		return -EFBIG;
+	}
+	b->left_bytes -= len + BYTE_BUDGET_READ_BYTES;
+	return byte_source_read(b->src, offset, to, len);
+}
+
+void byte_source_with_budget(struct byte_source *src, struct byte_budget *b)
+{
+	byte_source_from_reader(src, read_with_budget, b, b->src->size_bytes);
+}
+
 static int read_fd(int fd, uint64_t offset, uint8_t *to, size_t len)
 {
 	while (len > 0) {

@@ -4,8 +4,8 @@
  * The file of a profiled process may be truncated or rewritten at any moment, so it is never
  * mapped: a read beyond its end is an error code here, not a SIGBUS, and its pages never count
  * as the agent's memory. There are two more implementations: plain memory, for the vDSO and
- * for tests, and a function, for memory of a process and for caches
- * (node-agent/go/target/page_cache.h).
+ * for tests, and a function, for memory of a process, for caches
+ * (node-agent/go/target/page_cache.h) and for limits.
  */
 #ifndef NODE_AGENT_ELF_BYTE_SOURCE_H
 #define NODE_AGENT_ELF_BYTE_SOURCE_H
@@ -34,6 +34,18 @@ void byte_source_from_slow_fd(struct byte_source *src, int fd, uint64_t size_byt
 void byte_source_from_memory(struct byte_source *src, const void *data, size_t len);
 void byte_source_from_reader(struct byte_source *src, byte_source_read_fn *read, void *ctx,
 			     uint64_t size_bytes);
+
+/* How much may still be read of a file, whose headers may point to the same bytes many times. */
+struct byte_budget {
+	const struct byte_source *src; /* borrowed */
+	uint64_t left_bytes;
+};
+
+/* Each read costs its length and this. */
+#define BYTE_BUDGET_READ_BYTES UINT64_C(256)
+
+/* Reads b->src until the budget is spent, and fails with -EFBIG from then on. b is borrowed. */
+void byte_source_with_budget(struct byte_source *src, struct byte_budget *b);
 
 /*
  * Reads len bytes, all or none. Returns 0, -ENODATA if they are not within the file, or an error of

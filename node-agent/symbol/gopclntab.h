@@ -45,11 +45,13 @@ struct gopclntab {
 /*
  * Finds the table of a file. If an external linker merged its section into another, or the file
  * has no section headers, the magic number is searched for (gopclntab_place.c), in
- * GOPCLNTAB_SCAN_MAX_BYTES per section or segment at most. Returns
- * 0, -ENOENT if the file has no table or the start of its text is uncertain, or -ENODATA, -EIO
- * and others if the file cannot be read.
+ * GOPCLNTAB_SCAN_MAX_BYTES at most. All reads together cost at most GOPCLNTAB_OPEN_MAX_BYTES, as
+ * byte_source_with_budget() counts them. Returns 0, -ENOENT if the file has no table within these
+ * limits or the start of its text is uncertain, or -ENODATA, -EIO and others if the file cannot be
+ * read.
  */
 #define GOPCLNTAB_SCAN_MAX_BYTES UINT64_C(67108864)
+#define GOPCLNTAB_OPEN_MAX_BYTES (GOPCLNTAB_SCAN_MAX_BYTES * 3)
 int gopclntab_open(struct gopclntab *ret, const struct elf_layout *layout,
 		   const struct byte_source *src) MUST_CHECK;
 

@@ -9,6 +9,9 @@
  * data. The module data in writable data must point to the table and agree with it on the first
  * and the last function. Where pointers are relocations, because an external linker made a
  * position-independent file, they cannot be read without the headers, and the table is not used.
+ *
+ * Anybody can write a small file whose headers claim much: holes take no room, and segments may
+ * overlap. So the bytes that are read of one file are limited as a whole.
  */
 #include <elf.h>
 #include <errno.h>
@@ -23,7 +26,8 @@
 #define TABLE_ALIGN_BYTES 8u
 /* The linker aligns the end of text to less than this. */
 #define TEXT_PADDING_MAX_BYTES 64u
-/* What looks like a table in a file without section headers: more are not tried. */
+/* What begins like a table, and what can be parsed as one: more are not tried. */
+#define HEADERS_MAX 64u
 #define CANDIDATES_MAX 16u
 
 /* Words of struct moduledata in runtime/symtab.go; since 1.16, before they are ten words less. */
@@ -32,6 +36,16 @@
 #define MODULE_WORD_TEXT 22u
 #define MODULE_WORD_MINPC_BEFORE_1_16 10u
 #define MODULE_WORDS 24u
+
+/* The search for the table of one file. */
+struct search {
+	const struct elf_layout *layout;
+	const struct byte_source *src;
+	uint64_t left_bytes;   /* may still be searched for headers */
+	unsigned left_headers; /* may still be parsed */
+	unsigned n;
+	struct gopclntab candidates[CANDIDATES_MAX];
+};
 
 /* Parses the table that begins at this offset of a section and ends with the section. */
 static int parse_at(struct gopclntab *t, const struct byte_source *src,
@@ -45,41 +59,47 @@ static int parse_at(struct gopclntab *t, const struct byte_source *src,
 	return gopclntab_parse(t, src);
 }
 
-/* Looks at what may be a table. Returns 0 if it is the one, -ENOENT to go on, or another error. */
-typedef int candidate_fn(struct gopclntab *t, const struct elf_layout *l,
-			 const struct byte_source *src);
-
-static int scan_section(struct gopclntab *t, const struct elf_layout *l,
-			const struct byte_source *src, const struct elf_section *s,
-			candidate_fn *accept)
+/* Collects what looks like a table in these bytes of a section. */
+static int scan_chunk(struct search *s, const struct elf_section *section, uint64_t at,
+		      const uint8_t *chunk, size_t len, unsigned max)
 {
-	AUTO_FREE uint8_t *chunk = NULL;
-	uint64_t end = s->size_bytes;
-	unsigned n_tried = 0;
-
-	if (end > GOPCLNTAB_SCAN_MAX_BYTES)
-		end = GOPCLNTAB_SCAN_MAX_BYTES;
-	chunk = malloc(SCAN_STEP_BYTES);
-	if (!chunk)
-		return -ENOMEM;
-	for (uint64_t at = -s->vaddr & (TABLE_ALIGN_BYTES - 1); at < end; at += SCAN_STEP_BYTES) {
-		size_t len = end - at < SCAN_STEP_BYTES ? (size_t)(end - at) : SCAN_STEP_BYTES;
+	for (size_t i = 0; i + GOPCLNTAB_HEADER_BYTES <= len; i += TABLE_ALIGN_BYTES) {
 		int r;
 
-		r = byte_source_read(src, s->offset + at, chunk, len);
+		if (s->n == max || s->left_headers == 0)
+			return 0;
+		if (!gopclntab_is_header(chunk + i))
+			continue;
+		s->left_headers--;
+		r = parse_at(&s->candidates[s->n], s->src, section, at + i);
+		if (r == 0)
+			s->n++;
+		else if (r != -ENOENT)
+			return r;
+	}
+	return 0;
+}
+
+/* Collects candidates from a section until there are max. */
+static int scan_section(struct search *s, const struct elf_section *section, unsigned max)
+{
+	uint64_t end = section->size_bytes < s->left_bytes ? section->size_bytes : s->left_bytes;
+	AUTO_FREE uint8_t *chunk = malloc(SCAN_STEP_BYTES);
+
+	if (!chunk)
+		return -ENOMEM;
+	s->left_bytes -= end;
+	for (uint64_t at = -section->vaddr & (TABLE_ALIGN_BYTES - 1);
+	     at < end && s->n < max && s->left_headers > 0; at += SCAN_STEP_BYTES) {
+		size_t len = end - at < SCAN_STEP_BYTES ? (size_t)(end - at) : SCAN_STEP_BYTES;
+		int r = byte_source_read(s->src, section->offset + at, chunk, len);
+
+		if (r == 0)
+			r = scan_chunk(s, section, at, chunk, len, max);
 		if (r < 0)
 			return r;
-		for (size_t i = 0; i + GOPCLNTAB_HEADER_BYTES <= len; i += TABLE_ALIGN_BYTES) {
-			if (!gopclntab_is_header(chunk + i))
-				continue;
-			r = parse_at(t, src, s, at + i);
-			if (r == 0)
-				r = n_tried++ < CANDIDATES_MAX ? accept(t, l, src) : -ENOENT;
-			if (r != -ENOENT)
-				return r;
-		}
 	}
-	return -ENOENT;
+	return 0;
 }
 
 /* ---- files without section headers ---- */
@@ -104,103 +124,136 @@ static bool is_module_of(struct gopclntab *t, const uint64_t *words)
 	return true;
 }
 
-static int find_module_in(struct gopclntab *t, const struct byte_source *src,
-			  const struct elf_segment *s)
+/* The candidate that these words belong to, or NULL. */
+static struct gopclntab *find_candidate(struct search *s, const uint64_t *words)
+{
+	if (words[MODULE_WORD_PCHEADER] == 0)
+		return NULL;
+	for (unsigned i = 0; i < s->n; i++) {
+		if (is_module_of(&s->candidates[i], words))
+			return &s->candidates[i];
+	}
+	return NULL;
+}
+
+/* Sets *ret to the candidate whose module data are in this segment. */
+static int find_module_in(struct search *s, const struct elf_segment *segment,
+			  struct gopclntab *ret)
 {
 	const size_t overlap = (MODULE_WORDS - 1) * POINTER_BYTES;
 	AUTO_FREE uint64_t *words = malloc(SCAN_STEP_BYTES);
-	uint64_t end = s->file_bytes;
+	uint64_t end = segment->file_bytes;
 
 	if (!words)
 		return -ENOMEM;
 	if (end > GOPCLNTAB_SCAN_MAX_BYTES)
 		end = GOPCLNTAB_SCAN_MAX_BYTES;
-	for (uint64_t at = -s->vaddr & (POINTER_BYTES - 1);
+	for (uint64_t at = -segment->vaddr & (POINTER_BYTES - 1);
 	     at + MODULE_WORDS * POINTER_BYTES <= end; at += SCAN_STEP_BYTES - overlap) {
 		size_t len = end - at < SCAN_STEP_BYTES ? (size_t)(end - at) : SCAN_STEP_BYTES;
 		int r;
 
-		r = byte_source_read(src, s->offset + at, words, len);
+		r = byte_source_read(s->src, segment->offset + at, words, len);
 		if (r < 0)
 			return r;
 		for (size_t i = 0; i + MODULE_WORDS <= len / POINTER_BYTES; i++) {
-			if (is_module_of(t, words + i))
-				return 0;
+			const struct gopclntab *t = find_candidate(s, words + i);
+
+			if (!t)
+				continue;
+			*ret = *t;
+			return 0;
 		}
 	}
 	return -ENOENT;
 }
 
-/* Accepts a table that the module data point to. */
-static int accept_by_module(struct gopclntab *t, const struct elf_layout *l,
-			    const struct byte_source *src)
+/*
+ * Collects candidates from all segments of a kind, and only then reads the writable data, once for
+ * all of them.
+ */
+static int search_segments(struct search *s, bool executable, struct gopclntab *ret)
 {
-	int r = -ENOENT;
+	const struct elf_layout *l = s->layout;
+	int r = 0;
 
-	for (uint32_t i = 0; r == -ENOENT && i < l->n_segments; i++) {
+	s->n = 0;
+	for (uint32_t i = 0; r == 0 && i < l->n_segments; i++) {
+		const struct elf_segment *g = &l->segments[i];
+		const struct elf_section whole = {
+			.vaddr = g->vaddr, .offset = g->offset, .size_bytes = g->file_bytes};
+
+		if (g->executable == executable)
+			r = scan_section(s, &whole, CANDIDATES_MAX);
+	}
+	if (r < 0)
+		return r;
+	r = -ENOENT;
+	for (uint32_t i = 0; s->n > 0 && r == -ENOENT && i < l->n_segments; i++) {
 		if (l->segments[i].writable)
-			r = find_module_in(t, src, &l->segments[i]);
+			r = find_module_in(s, &l->segments[i], ret);
 	}
 	return r;
 }
 
-static int scan_segments(struct gopclntab *t, const struct elf_layout *l,
-			 const struct byte_source *src, bool executable, uint64_t *read_bytes)
+/* Whether all segments are in the file. */
+static bool has_all_segments(const struct search *s)
 {
-	int r = -ENOENT;
+	for (uint32_t i = 0; i < s->layout->n_segments; i++) {
+		const struct elf_segment *g = &s->layout->segments[i];
 
-	for (uint32_t i = 0; r == -ENOENT && i < l->n_segments; i++) {
-		const struct elf_segment *s = &l->segments[i];
-		const struct elf_section whole = {
-			.vaddr = s->vaddr, .offset = s->offset, .size_bytes = s->file_bytes};
-
-		if (s->executable != executable || *read_bytes > GOPCLNTAB_SCAN_MAX_BYTES)
-			continue;
-		*read_bytes += s->file_bytes;
-		r = scan_section(t, l, src, &whole, accept_by_module);
+		if (g->offset > s->src->size_bytes ||
+		    g->file_bytes > s->src->size_bytes - g->offset)
+			return false;
 	}
-	return r;
+	return true;
 }
 
 /* Code comes last: the table is in an executable segment only if there is no other. */
-static int locate_in_segments(struct gopclntab *t, const struct elf_layout *l,
-			      const struct byte_source *src)
+static int locate_in_segments(struct search *s, struct gopclntab *ret)
 {
-	uint64_t read_bytes = 0;
-	int r = scan_segments(t, l, src, false, &read_bytes);
+	int r;
 
-	if (r == -ENOENT)
-		r = scan_segments(t, l, src, true, &read_bytes);
-	/* its headers may claim more than the file has */
-	return r == -ENODATA ? -ENOENT : r;
+	if (!has_all_segments(s))
+		return -ENOENT;
+	r = search_segments(s, false, ret);
+	return r == -ENOENT ? search_segments(s, true, ret) : r;
 }
 
 /* ---- files with section headers ---- */
 
-static int accept_any(struct gopclntab *t, const struct elf_layout *l,
-		      const struct byte_source *src)
+static int locate_in_sections(struct search *s, struct gopclntab *ret)
 {
-	(void)t;
-	(void)l;
-	(void)src;
+	static const enum elf_section_kind kinds[] = {ELF_SECTION_DATA_REL_RO, ELF_SECTION_RODATA};
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && s->n == 0 && i < ARRAY_SIZE(kinds); i++)
+		r = scan_section(s, &s->layout->sections[kinds[i]], 1);
+	if (r < 0)
+		return r;
+	if (s->n == 0)
+		return -ENOENT;
+	*ret = s->candidates[0];
 	return 0;
 }
 
 static int locate(struct gopclntab *t, const struct elf_layout *l, const struct byte_source *src)
 {
 	const struct elf_section *own = &l->sections[ELF_SECTION_GOPCLNTAB];
-	int r;
+	AUTO_FREE struct search *s = NULL;
 
 	if (own->size_bytes > 0)
 		return parse_at(t, src, own, 0);
-	if (l->n_texts == 0)
-		return locate_in_segments(t, l, src);
-	if (!l->is_go)
+	if (l->n_texts > 0 && !l->is_go)
 		return -ENOENT;
-	r = scan_section(t, l, src, &l->sections[ELF_SECTION_DATA_REL_RO], accept_any);
-	if (r == -ENOENT)
-		r = scan_section(t, l, src, &l->sections[ELF_SECTION_RODATA], accept_any);
-	return r;
+	s = calloc(1, sizeof(*s));
+	if (!s)
+		return -ENOMEM;
+	s->layout = l;
+	s->src = src;
+	s->left_bytes = GOPCLNTAB_SCAN_MAX_BYTES;
+	s->left_headers = HEADERS_MAX;
+	return l->n_texts > 0 ? locate_in_sections(s, t) : locate_in_segments(s, t);
 }
 
 /* Reads the number that the dynamic linker stores at vaddr, without the load address it adds. */
@@ -312,14 +365,17 @@ static int find_text_start(struct gopclntab *t, const struct elf_layout *l,
 int gopclntab_open(struct gopclntab *ret, const struct elf_layout *layout,
 		   const struct byte_source *src)
 {
+	struct byte_budget budget = {.src = src, .left_bytes = GOPCLNTAB_OPEN_MAX_BYTES};
+	struct byte_source limited;
 	struct gopclntab t = {0};
 	int r;
 
-	r = locate(&t, layout, src);
+	byte_source_with_budget(&limited, &budget);
+	r = locate(&t, layout, &limited);
 	if (r == 0)
-		r = find_text_start(&t, layout, src);
+		r = find_text_start(&t, layout, &limited);
 	if (r < 0)
-		return r;
+		return r == -EFBIG ? -ENOENT : r;
 	/* reveals a wrong text start, and bytes that only look like a table */
 	if (t.first >= t.end || !elf_layout_is_text(layout, t.first) ||
 	    !elf_layout_is_text(layout, t.end - 1))

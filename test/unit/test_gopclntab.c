@@ -394,6 +394,84 @@ static void a_name_is_sought_in_so_many_bytes_and_no_more(void **state)
 	assert_int_equal(gopclntab_find_named(&go, &src, "main.z", &found), -EFBIG);
 }
 
+/* A file that is mostly holes, with pages of tables at its start; counts what is read of it. */
+#define HOLE_AT 0x10000u
+#define HOLE_BYTES (UINT64_C(1) << 30)
+
+struct sparse {
+	uint8_t pages[HOLE_AT];
+	uint64_t bytes, reads;
+	struct byte_source src;
+};
+
+static int read_sparse(void *ctx, uint64_t offset, void *to, size_t len)
+{
+	struct sparse *s = ctx;
+
+	s->reads++;
+	s->bytes += len;
+	memset(to, 0, len);
+	if (offset < HOLE_AT)
+		memcpy(to, s->pages + offset, len < HOLE_AT - offset ? len : HOLE_AT - offset);
+	return 0;
+}
+
+static void expect_limited(const struct sparse *s)
+{
+	assert_true(s->bytes + s->reads * BYTE_BUDGET_READ_BYTES <= GOPCLNTAB_OPEN_MAX_BYTES);
+}
+
+/* Many candidates and much data that may have their modules: the product must not be read. */
+static void a_hostile_file_without_headers_costs_no_more_than_the_budget(void **state)
+{
+	AUTO_FREE struct sparse *s = calloc(1, sizeof(*s));
+	struct elf_layout l = {.n_segments = ELF_LAYOUT_SEGMENTS_MAX, .machine = EM_X86_64};
+	struct gopclntab go;
+	struct table t;
+
+	(void)state;
+	assert_non_null(s);
+	make_table(&t, GOPCLNTAB_1_20, TEXT);
+	for (size_t at = 0; at < HOLE_AT; at += sizeof(t.bytes))
+		memcpy(s->pages + at, t.bytes, sizeof(t.bytes));
+	byte_source_from_reader(&s->src, read_sparse, s, HOLE_AT + HOLE_BYTES);
+	for (uint32_t i = 0; i < ELF_LAYOUT_SEGMENTS_MAX; i++) {
+		bool is_data = i > 8;
+
+		l.segments[i] = (struct elf_segment){
+			.vaddr = DATA + i * HOLE_BYTES,
+			.offset = is_data ? HOLE_AT : i * 0x1000,
+			.file_bytes = is_data ? UINT64_C(64) << 20 : 0x1000,
+			.executable = i == 0,
+			.writable = is_data,
+		};
+	}
+	assert_int_equal(gopclntab_open(&go, &l, &s->src), -ENOENT);
+	assert_true(s->bytes > GOPCLNTAB_SCAN_MAX_BYTES);
+	expect_limited(s);
+}
+
+static void hostile_relocations_cost_no_more_than_the_budget(void **state)
+{
+	AUTO_FREE struct sparse *s = calloc(1, sizeof(*s));
+	struct elf_layout l = {.n_texts = 1, .machine = EM_X86_64};
+	struct gopclntab go;
+	struct table t;
+
+	(void)state;
+	assert_non_null(s);
+	make_table(&t, GOPCLNTAB_1_20, 0);
+	memcpy(s->pages, t.bytes, t.len);
+	byte_source_from_reader(&s->src, read_sparse, s, HOLE_AT + HOLE_BYTES);
+	l.sections[ELF_SECTION_GOPCLNTAB] =
+		(struct elf_section){.vaddr = DATA, .size_bytes = t.len};
+	l.sections[ELF_SECTION_RELA_DYN] =
+		(struct elf_section){.offset = HOLE_AT, .size_bytes = HOLE_BYTES};
+	assert_int_equal(gopclntab_open(&go, &l, &s->src), -ENOENT);
+	assert_true(s->bytes > GOPCLNTAB_SCAN_MAX_BYTES);
+	expect_limited(s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -410,6 +488,8 @@ int main(void)
 		cmocka_unit_test(the_relocation_of_the_header_is_applied),
 		cmocka_unit_test(broken_tables_give_no_names),
 		cmocka_unit_test(a_name_is_sought_in_so_many_bytes_and_no_more),
+		cmocka_unit_test(a_hostile_file_without_headers_costs_no_more_than_the_budget),
+		cmocka_unit_test(hostile_relocations_cost_no_more_than_the_budget),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
