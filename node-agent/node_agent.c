@@ -457,6 +457,7 @@ static int make_processes(struct node_agent *a, struct err *err)
 	int r = name_rules_new(&a->name_rules, a->o->name_rules, err);
 
 	cfg.name_rules = a->name_rules;
+	cfg.hierarchy = a->hierarchy;
 	return r == 0 ? process_table_new(&a->processes, &cfg, err) : r;
 }
 

@@ -2,7 +2,8 @@
  * The id that a sample carries is that of one hierarchy, and a runtime may put containers into
  * others only: then many cgroups share an id. Readings that disagree show that, and such an id is
  * not believed. A few may disagree by chance, as a process can be moved between its sample and its
- * reading. The id of a root says nothing, because on such a node it is the id of everything.
+ * reading; so a path is replaced only by one that was read twice in a row. The id of a root says
+ * nothing, because on such a node it is the id of everything.
  *
  * The kernel does not reuse ids while it runs (kernfs counts them up), so an entry never becomes
  * wrong by age.
@@ -27,6 +28,8 @@ struct entry {
 	uint32_t n_agreed; /* readings that found what the one before had found */
 	uint32_t n_disagreed;
 	struct cgroup_path path;
+	bool doubted; /* the latest reading was … */
+	struct cgroup_path other;
 };
 
 struct cgroup_cache {
@@ -79,18 +82,33 @@ static bool is_ambiguous(const struct entry *e)
 	       (uint64_t)e->n_disagreed * DISAGREED_SHARE_MAX > e->n_agreed;
 }
 
+static void update(struct entry *e, const struct cgroup_path *path)
+{
+	bool same = paths_equal(&e->path, path), again;
+
+	if (same)
+		e->n_agreed++;
+	else
+		e->n_disagreed++;
+	again = !same && e->doubted && paths_equal(&e->other, path);
+	if (same || again) {
+		e->path = *path;
+		e->doubted = false;
+	} else {
+		e->other = *path;
+		e->doubted = true;
+	}
+}
+
 int cgroup_cache_learn(struct cgroup_cache *c, uint64_t id, const struct cgroup_path *path,
 		       pid_t pid, uint64_t now_ns)
 {
 	struct entry *e = find(c, id);
 
 	if (e) {
-		if (paths_equal(&e->path, path))
-			e->n_agreed++;
-		else
-			e->n_disagreed++;
-		e->path = *path;
-		e->pid = pid;
+		update(e, path);
+		if (!e->doubted)
+			e->pid = pid;
 		e->used_ns = now_ns;
 		return 0;
 	}

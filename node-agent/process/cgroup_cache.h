@@ -10,7 +10,7 @@
 #include "common/base.h"
 #include "node-agent/process/cgroup_path.h"
 
-#define CGROUP_CACHE_MAX 8192 /* cgroups; one takes some 400 bytes */
+#define CGROUP_CACHE_MAX 8192 /* cgroups; one takes some 700 bytes */
 
 struct cgroup_cache;
 

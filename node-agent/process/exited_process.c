@@ -268,6 +268,8 @@ int exited_process_restore(struct process_snapshot *s, int root_fd, struct file_
 {
 	int r = 0;
 
+	if (!s->unreadable)
+		return name_workload(s, p);
 	if (p->image && p->image->snapshot)
 		r = take_from_relative(s, p->image->snapshot);
 	else if (p->image)

@@ -32,7 +32,8 @@ struct exited_process {
 
 /*
  * Adds mappings, executable and workload to s, which process_read() has marked as unreadable and
- * nobody else has seen. Once it has mappings it is no longer marked. Returns 0 or -ENOMEM.
+ * nobody else has seen. Once it has mappings it is no longer marked. If it is not marked, because
+ * all but the cgroup could be read, it gets a workload only. Returns 0 or -ENOMEM.
  */
 int exited_process_restore(struct process_snapshot *s, int root_fd, struct file_registry *files,
 			   const struct exited_process *p) MUST_CHECK;

@@ -22,7 +22,6 @@
 #include "node-agent/process/proc_maps.h"
 #include "node-agent/process/process_image.h"
 #include "node-agent/process/procfs.h"
-#include "node-agent/process/workload.h"
 
 #define FIRST_MAPPINGS 16
 
@@ -116,23 +115,31 @@ static int read_mappings(struct process_snapshot *s, struct file_registry *files
  * leaves its name as the only fact. If it has executed another program since the sample
  * (changed), its executable is not the one of the sample, but its cgroup still is.
  */
-static int fill_names(struct process_snapshot *s, struct process_namer *namer, int proc_fd,
-		      bool changed)
+static int fill_names(struct process_snapshot *s, const struct process_reader *reader, int proc_fd,
+		      struct process_reading *reading)
 {
 	struct workload_facts facts = {
-		.comm = s->comm, .kernel_thread = s->kernel_thread, .namer = namer};
+		.comm = s->comm, .kernel_thread = s->kernel_thread, .namer = reader->namer};
 	int r = -ENOENT;
 
-	if (proc_fd >= 0 && !changed)
+	if (proc_fd >= 0 && !reading->changed)
 		r = procfs_read_link(proc_fd, "exe", &s->exe);
 	if (r < 0 && r != -ENOMEM)
 		s->exe = strdup("");
 	if (!s->exe)
 		return -ENOMEM;
 	facts.exe = s->exe;
-	r = proc_fd >= 0 ? workload_read(&s->workload, proc_fd, &facts) : -ESRCH;
+	r = -ESRCH;
+	if (proc_fd >= 0)
+		r = workload_read_cgroup(&reading->cgroup, proc_fd, reader->hierarchy);
+	if (r == -ENOMEM)
+		return r;
+	reading->has_cgroup = r == 0;
 	/* a name without the cgroup is better than a lost sample */
-	return r < 0 && r != -ENOMEM ? workload_new(&s->workload, &facts) : r;
+	if (!reading->has_cgroup)
+		return workload_new(&s->workload, &facts);
+	facts.cgroup = reading->cgroup.path;
+	return workload_read_name(&s->workload, proc_fd, &facts);
 }
 
 /*
@@ -242,8 +249,8 @@ static int read_program(struct process_snapshot *s, struct file_registry *files,
 	return 0;
 }
 
-int process_read(int root_fd, struct file_registry *files, struct process_namer *namer,
-		 const struct process_identity *id, struct process_reading *ret)
+int process_read(const struct process_reader *reader, const struct process_identity *id,
+		 struct process_reading *ret)
 {
 	CLEANUP(process_snapshot_unrefp) struct process_snapshot *s = NULL;
 	struct process_reading reading = {0};
@@ -261,16 +268,12 @@ int process_read(int root_fd, struct file_registry *files, struct process_namer 
 	memcpy(s->comm, id->comm, sizeof(s->comm));
 
 	if (!id->kernel_thread)
-		fd = open_same(root_fd, id, &renamed);
+		fd = open_same(reader->root_fd, id, &renamed);
 	if (fd >= 0)
-		r = read_program(s, files, id, fd, renamed, &reading);
+		r = read_program(s, reader->files, id, fd, renamed, &reading);
 	if (r == 0)
-		r = fill_names(s, namer, fd, reading.changed);
-	if (r == 0 && fd >= 0) {
-		r = workload_read_cgroup(&reading.cgroup, fd);
-		reading.has_cgroup = r == 0;
-	}
-	if (r == -ENOMEM)
+		r = fill_names(s, reader, fd, &reading);
+	if (r < 0)
 		return r;
 	/* a process that is exiting has a folder, but no memory and no executable */
 	s->unreadable = !id->kernel_thread &&

@@ -7,6 +7,7 @@
 
 #include "common/base.h"
 #include "node-agent/process/process_snapshot.h"
+#include "node-agent/process/workload.h"
 
 struct file_registry;
 struct process_namer;
@@ -14,6 +15,14 @@ struct process_image;
 
 #define PROCESS_MAX_MAPPINGS 16384 /* executable ones; JIT compilers make some thousands */
 #define PROCESS_MAX_MAPS_BYTES ((size_t)64 * 1024 * 1024) /* some 700,000 lines: half a second */
+
+/* What processes are read with; borrowed. */
+struct process_reader {
+	int root_fd; /* of /proc */
+	struct file_registry *files;
+	struct process_namer *namer;
+	const struct cgroup_hierarchy *hierarchy; /* NULL: the ids of cgroups are not read */
+};
 
 /* The process to read, as the sample describes it. */
 struct process_identity {
@@ -28,8 +37,8 @@ struct process_identity {
 struct process_reading {
 	struct process_snapshot *snapshot; /* one reference */
 	bool cut;                          /* mappings beyond a limit are missing */
-	bool has_cgroup;
-	struct cgroup_path cgroup;
+	bool has_cgroup;                   /* else the snapshot's workload is a guess */
+	struct workload_cgroup cgroup;
 	bool changed; /* does not execute what id says: it has executed another program since */
 };
 
@@ -37,8 +46,8 @@ struct process_reading {
  * Returns 0 and a snapshot, which is marked as unreadable if the process has exited or
  * executes another program, or -ENOMEM.
  */
-int process_read(int root_fd, struct file_registry *files, struct process_namer *namer,
-		 const struct process_identity *id, struct process_reading *ret) MUST_CHECK;
+int process_read(const struct process_reader *reader, const struct process_identity *id,
+		 struct process_reading *ret) MUST_CHECK;
 
 /* Whether names, mappings and files are the same. */
 bool process_snapshots_equal(const struct process_snapshot *a, const struct process_snapshot *b);

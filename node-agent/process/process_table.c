@@ -75,9 +75,10 @@ struct process_table {
 	struct file_registry *files;
 	struct process_namer *namer;
 	struct cgroup_cache *cgroups;
-	struct process_listener *listeners; /* in order of subscription */
-	int root_fd;                        /* of /proc */
-	uint64_t ns_per_tick;               /* of start times */
+	const struct cgroup_hierarchy *hierarchy; /* NULL: readings of cgroups are not verified */
+	struct process_listener *listeners;       /* in order of subscription */
+	int root_fd;                              /* of /proc */
+	uint64_t ns_per_tick;                     /* of start times */
 	uint64_t next_exit_check_ns;
 	struct process_table_stats stats;
 };
@@ -120,6 +121,7 @@ int process_table_new(struct process_table **ret, const struct process_table_con
 	if (!t)
 		return -ENOMEM;
 	t->root_fd = -1;
+	t->hierarchy = cfg->hierarchy;
 	t->ns_per_tick = NS_PER_S / (uint64_t)(ticks_per_s > 0 ? ticks_per_s : 100);
 	r = file_registry_new(&t->files, choose_max_files(cfg->max_open_files));
 	if (r == 0)
@@ -367,6 +369,7 @@ static bool covers(const struct process_snapshot *s, const uint64_t *addrs, size
 static int read_process(struct process_table *t, const struct process *p,
 			const struct process_seen *seen, struct process_reading *ret)
 {
+	const struct process_reader reader = {t->root_fd, t->files, t->namer, t->hierarchy};
 	struct process_identity id = {
 		.pid = p->pid,
 		.tid = p->pid == seen->pid ? seen->tid : 0,
@@ -377,7 +380,7 @@ static int read_process(struct process_table *t, const struct process *p,
 	int r;
 
 	snprintf(id.comm, sizeof(id.comm), "%s", seen->comm);
-	r = process_read(t->root_fd, t->files, t->namer, &id, ret);
+	r = process_read(&reader, &id, ret);
 	if (r < 0)
 		return r;
 	if (!ret->snapshot->unreadable)
@@ -395,6 +398,18 @@ static struct process *find_parent(const struct process_table *t, const struct p
 }
 
 /*
+ * What a process was read in is not what it was sampled in if it was moved in between, as runtimes
+ * do with the first process of a container.
+ */
+static int learn_cgroup(struct process_table *t, uint64_t id, const struct workload_cgroup *read,
+			pid_t pid, uint64_t now_ns)
+{
+	if (read->id != 0 && read->id != id)
+		return 0;
+	return cgroup_cache_learn(t->cgroups, id, &read->path, pid, now_ns);
+}
+
+/*
  * Reads the cgroup of the nearest ancestor that is still running, if it is in the same one. Returns
  * 0, -ESRCH or -ENOMEM.
  */
@@ -402,6 +417,7 @@ static int read_cgroup_of_ancestor(struct process_table *t, const struct process
 				   uint64_t now_ns, struct cgroup_path *ret)
 {
 	const struct process *a = find_parent(t, p);
+	struct workload_cgroup cgroup;
 	int r;
 
 	for (unsigned i = 0; a && a->cgroup_id == p->cgroup_id && i < ANCESTORS_MAX; i++) {
@@ -410,9 +426,13 @@ static int read_cgroup_of_ancestor(struct process_table *t, const struct process
 
 		r = fd < 0 ? fd : procfs_read_stat(fd, &st);
 		if (r == 0)
-			r = st.start_time == a->start_time ? workload_read_cgroup(ret, fd) : -ESRCH;
-		if (r == 0)
-			return cgroup_cache_learn(t->cgroups, a->cgroup_id, ret, a->pid, now_ns);
+			r = st.start_time == a->start_time
+				    ? workload_read_cgroup(&cgroup, fd, t->hierarchy)
+				    : -ESRCH;
+		if (r == 0 && (cgroup.id == 0 || cgroup.id == a->cgroup_id)) {
+			*ret = cgroup.path;
+			return learn_cgroup(t, a->cgroup_id, &cgroup, a->pid, now_ns);
+		}
 		if (r == -ENOMEM)
 			return r;
 		a = find_parent(t, a);
@@ -478,7 +498,7 @@ static int restore(struct process_table *t, const struct process *p,
 		return r;
 	exited.cgroup = cgroup_cache_find(t->cgroups, p->cgroup_id, now_ns, &exited.places[1]);
 	if (reading->has_cgroup) {
-		exited.cgroup = &reading->cgroup;
+		exited.cgroup = &reading->cgroup.path;
 	} else if (!exited.cgroup) {
 		r = read_cgroup_of_ancestor(t, p, now_ns, &buf);
 		if (r == -ENOMEM)
@@ -492,19 +512,19 @@ static int read_new(struct process_table *t, struct process *p, const struct pro
 		    uint64_t now_ns)
 {
 	struct process_reading reading;
-	bool restored = false;
+	bool restored;
 	int r = read_process(t, p, seen, &reading);
 
 	if (r < 0)
 		return r;
-	if (reading.has_cgroup)
-		r = cgroup_cache_learn(t->cgroups, seen->cgroup_id, &reading.cgroup, p->pid,
-				       now_ns);
-	if (r == 0 && reading.snapshot->unreadable) {
+	if (reading.has_cgroup && !reading.changed)
+		r = learn_cgroup(t, seen->cgroup_id, &reading.cgroup, p->pid, now_ns);
+	restored = reading.snapshot->unreadable;
+	if (r == 0 && (restored || (!reading.has_cgroup && !seen->kernel_thread)))
 		r = restore(t, p, seen, &reading, now_ns);
+	if (restored) {
 		t->stats.unreadable += reading.snapshot->unreadable && !p->restored;
 		t->stats.restored += !reading.snapshot->unreadable && !p->restored;
-		restored = true;
 	}
 	if (r < 0) {
 		process_snapshot_unref(reading.snapshot);
@@ -545,7 +565,7 @@ static int recheck(struct process_table *t, struct process *p, const struct proc
 	pause_ns = (clock_monotonic_ns() - begin_ns) * RECHECK_COST;
 	p->n_unaudited = 0;
 	p->audit_ns = now_ns + at_least(RECHECK_MIN_NS, pause_ns);
-	if (reading.snapshot->unreadable ||
+	if (reading.snapshot->unreadable || !reading.has_cgroup ||
 	    process_snapshots_equal(p->snapshot, reading.snapshot)) {
 		process_snapshot_unref(reading.snapshot);
 		if (missed && p->recheck_delay_ns < RECHECK_MAX_NS)

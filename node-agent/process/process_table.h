@@ -26,6 +26,7 @@ struct process_table_config {
 	const char *proc_root;         /* NULL: "/proc" */
 	size_t max_open_files;         /* of executables; 0: half of RLIMIT_NOFILE, at most 16384 */
 	struct name_rules *name_rules; /* for bare processes; borrowed; NULL: none */
+	const struct cgroup_hierarchy *hierarchy; /* of the ids in samples; borrowed, may be NULL */
 };
 
 /* What a sample says about its process. */

@@ -14,6 +14,7 @@
 #define FIELD_FLAGS 9
 #define FIELD_START_TIME 22
 #define FIRST_FIELD_AFTER_COMM 3
+#define PF_EXITING 0x00000004
 #define PF_KTHREAD 0x00200000
 
 /* Parses a numeric field; text starts at the first field after the name. */
@@ -57,6 +58,7 @@ int proc_stat_parse(const char *text, size_t len, struct proc_stat *ret)
 	s.terminal = take_field(close + 2, end, FIELD_TERMINAL, &terminal) < 0 || terminal != 0;
 	s.kernel_thread = flags & PF_KTHREAD;
 	s.ended = close[2] == 'Z' || close[2] == 'X';
+	s.exiting = s.ended || (flags & PF_EXITING);
 	*ret = s;
 	return 0;
 }

@@ -22,6 +22,7 @@ struct proc_stat {
 	bool kernel_thread;
 	bool terminal; /* has a controlling one */
 	bool ended;    /* a zombie; if it is the leader, other threads may still run */
+	bool exiting;  /* has begun to exit, or has ended */
 };
 
 /* Parses the text of /proc/<pid>/stat. Pure. Returns 0 or -EBADMSG. */

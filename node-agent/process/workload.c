@@ -12,6 +12,7 @@
 #include "common/data/buf.h"
 #include "common/system/fs.h"
 #include "common/text/utf8.h"
+#include "node-agent/process/cgroup_hierarchy.h"
 #include "node-agent/process/process_namer.h"
 #include "node-agent/process/procfs.h"
 #include "node-agent/process/program_name.h"
@@ -125,7 +126,46 @@ int workload_new_named(struct workload **ret, const struct workload *raw,
 	return make(ret, raw->kind, raw->runtime_id, names);
 }
 
-int workload_read_cgroup(struct cgroup_path *ret, int proc_fd)
+/* Whether the text has hierarchies of cgroup v1, and "/" is the path in all of them. */
+static bool is_in_v1_roots(const char *text, size_t len)
+{
+	const char *end = text + len, *newline;
+	bool any = false;
+
+	for (; text < end; text = newline + (newline < end)) {
+		newline = memchr(text, '\n', (size_t)(end - text));
+		if (!newline)
+			newline = end;
+		if (newline - text < 2 || memcmp(text, "0:", 2) == 0)
+			continue;
+		if (newline[-1] != '/' || newline[-2] != ':')
+			return false;
+		any = true;
+	}
+	return any;
+}
+
+/* A process that is exiting is shown in the roots of cgroup v1, wherever it is. */
+static bool hides_its_cgroup(int proc_fd, const struct buf *cgroup)
+{
+	struct proc_stat st;
+
+	if (!is_in_v1_roots(cgroup->data, cgroup->len))
+		return false;
+	return procfs_read_stat(proc_fd, &st) < 0 || st.exiting;
+}
+
+static uint64_t read_id(const struct cgroup_hierarchy *h, const struct buf *cgroup)
+{
+	char path[CGROUP_HIERARCHY_PATH_BYTES];
+
+	if (!h ||
+	    cgroup_hierarchy_parse(cgroup_hierarchy_kind(h), cgroup->data, cgroup->len, path) < 0)
+		return 0;
+	return cgroup_hierarchy_id(h, path);
+}
+
+int workload_read_cgroup(struct workload_cgroup *ret, int proc_fd, const struct cgroup_hierarchy *h)
 {
 	CLEANUP(buf_fini) struct buf cgroup;
 	int r;
@@ -134,7 +174,13 @@ int workload_read_cgroup(struct cgroup_path *ret, int proc_fd)
 	r = fs_read_at(proc_fd, "cgroup", &cgroup);
 	if (r < 0)
 		return r == -ENOENT ? -ESRCH : r;
-	cgroup_path_parse(cgroup.data ? cgroup.data : "", cgroup.len, ret);
+	*ret = (struct workload_cgroup){.id = 0};
+	if (cgroup.len == 0)
+		return 0;
+	if (hides_its_cgroup(proc_fd, &cgroup))
+		return -ESRCH;
+	cgroup_path_parse(cgroup.data, cgroup.len, &ret->path);
+	ret->id = read_id(h, &cgroup);
 	return 0;
 }
 
@@ -154,22 +200,31 @@ static int ask_namer(struct workload_facts *f, int proc_fd, char name[static WOR
 	return process_namer_name(f->namer, &p, name, WORKLOAD_NAME_BYTES);
 }
 
-int workload_read(struct workload **ret, int proc_fd, const struct workload_facts *facts)
+int workload_read_name(struct workload **ret, int proc_fd, const struct workload_facts *facts)
 {
 	struct workload_facts complete = *facts;
 	char name[WORKLOAD_NAME_BYTES];
+	int r = ask_namer(&complete, proc_fd, name);
+
+	return r == 0 ? workload_new(ret, &complete) : r;
+}
+
+int workload_read(struct workload **ret, int proc_fd, const struct workload_facts *facts)
+{
+	struct workload_facts complete = *facts;
+	struct workload_cgroup cgroup;
 	AUTO_FREE char *exe = NULL;
 	int r;
 
-	r = workload_read_cgroup(&complete.cgroup, proc_fd);
-	if (r == 0 && !facts->exe && complete.cgroup.kind == CGROUP_NONE)
+	r = workload_read_cgroup(&cgroup, proc_fd, NULL);
+	if (r == 0 && !facts->exe && cgroup.path.kind == CGROUP_NONE)
 		r = procfs_read_link(proc_fd, "exe", &exe);
 	if (r < 0)
 		return r == -ENOENT ? -ESRCH : r;
+	complete.cgroup = cgroup.path;
 	if (!complete.exe)
 		complete.exe = exe ? exe : "";
-	r = ask_namer(&complete, proc_fd, name);
-	return r == 0 ? workload_new(ret, &complete) : r;
+	return workload_read_name(ret, proc_fd, &complete);
 }
 
 struct workload *workload_ref(struct workload *w)

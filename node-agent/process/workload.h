@@ -48,6 +48,7 @@ struct workload {
 	char text[]; /* what the strings above point to */
 };
 
+struct cgroup_hierarchy;
 struct process_namer;
 
 /* What a workload is determined from. */
@@ -80,8 +81,17 @@ struct workload_names {
 int workload_new_named(struct workload **ret, const struct workload *raw,
 		       const struct workload_names *names) MUST_CHECK;
 
-/* Reads the cgroup of /proc/<pid>. Returns 0, -ESRCH if it has exited, or another -errno. */
-int workload_read_cgroup(struct cgroup_path *ret, int proc_fd) MUST_CHECK;
+struct workload_cgroup {
+	struct cgroup_path path;
+	uint64_t id; /* of its directory in the hierarchy that was asked for; 0: unknown */
+};
+
+/*
+ * Reads the cgroup of /proc/<pid>, and its number if h is not NULL. Returns 0, -ESRCH if the
+ * process has exited or its cgroup is no longer shown, or another -errno.
+ */
+int workload_read_cgroup(struct workload_cgroup *ret, int proc_fd,
+			 const struct cgroup_hierarchy *h) MUST_CHECK;
 
 /*
  * Completes a copy of the facts from /proc/<pid>, whose descriptor is proc_fd, and determines
@@ -90,6 +100,10 @@ int workload_read_cgroup(struct cgroup_path *ret, int proc_fd) MUST_CHECK;
  */
 int workload_read(struct workload **ret, int proc_fd,
 		  const struct workload_facts *facts) MUST_CHECK;
+
+/* The same for facts that have the cgroup and the executable. -ENOMEM is the only failure. */
+int workload_read_name(struct workload **ret, int proc_fd,
+		       const struct workload_facts *facts) MUST_CHECK;
 
 /* Returns w. */
 struct workload *workload_ref(struct workload *w);
