@@ -91,7 +91,8 @@ static uint64_t page_up(uint64_t n)
 /* The vDSO is the same in all processes: its size is that of ours. */
 static uint64_t vdso_bytes(void)
 {
-	uintptr_t base = (uintptr_t)getauxval(AT_SYSINFO_EHDR);
+	const uint8_t *base =
+		(const void *)getauxval(AT_SYSINFO_EHDR); // NOLINT(performance-no-int-to-ptr)
 	const ElfW(Ehdr) *eh = (const void *)base;
 	const ElfW(Phdr) * ph;
 	uint64_t end = 0;
@@ -244,7 +245,7 @@ static int name_workload(struct process_snapshot *s, const struct exited_process
 	struct workload_facts facts = {.comm = s->comm, .exe = s->exe};
 	const struct process_to_name named = {-1, s->exe, s->comm, &facts.cgroup};
 	char name[WORKLOAD_NAME_BYTES];
-	struct workload *workload;
+	struct workload *workload = NULL;
 	int r = 0;
 
 	if (p->cgroup)

@@ -119,7 +119,7 @@ static void find_in_root(struct deadline_job *j)
 
 /* On success ret->id is that of the file that the path leads to, and the caller must compare it. */
 static int find_below_root(struct file_finder *f, int proc_fd, const char *path, size_t path_len,
-			   uint64_t dev, struct found_file *ret, uint64_t *ret_ctime_ns)
+			   uint64_t dev, struct found_file *ret)
 {
 	AUTO_CLOSE int root_fd = -1;
 	struct file_job *job;
@@ -142,7 +142,7 @@ static int find_below_root(struct file_finder *f, int proc_fd, const char *path,
 		ret->id = job->version.id;
 		ret->regular = job->regular;
 		ret->path_fd = TAKE_FD(job->fd);
-		*ret_ctime_ns = job->version.ctime_ns;
+		ret->ctime_ns = job->version.ctime_ns;
 	}
 	job_free(&job->job);
 	return r;
@@ -151,12 +151,12 @@ static int find_below_root(struct file_finder *f, int proc_fd, const char *path,
 static int find_mapped(struct file_finder *f, int proc_fd, const struct proc_map *m,
 		       struct found_file *ret)
 {
-	uint64_t dev = makedev(m->dev_major, m->dev_minor), ctime_ns;
+	uint64_t dev = makedev(m->dev_major, m->dev_minor);
 	int r;
 
 	if (m->deleted)
 		return -ENOENT;
-	r = find_below_root(f, proc_fd, m->path, m->path_len, dev, ret, &ctime_ns);
+	r = find_below_root(f, proc_fd, m->path, m->path_len, dev, ret);
 	if (r < 0)
 		return r;
 	if (ret->id.ino == m->ino && ret->id.dev == dev)
@@ -169,17 +169,16 @@ int file_finder_find_path(struct file_finder *f, int proc_fd, const char *path,
 			  const struct file_version *want, struct found_file *ret)
 {
 	struct file_id other_dev = want->id;
-	uint64_t ctime_ns;
 	int r;
 
 	ret->path_fd = -1;
 	ret->map_name[0] = '\0';
-	r = find_below_root(f, proc_fd, path, strlen(path), want->id.dev, ret, &ctime_ns);
+	r = find_below_root(f, proc_fd, path, strlen(path), want->id.dev, ret);
 	if (r < 0)
 		return r;
 	other_dev.dev = ret->id.dev;
 	if (file_id_equal(&ret->id, &want->id) ||
-	    (file_id_equal(&ret->id, &other_dev) && ctime_ns == want->ctime_ns))
+	    (file_id_equal(&ret->id, &other_dev) && ret->ctime_ns == want->ctime_ns))
 		return 0;
 	closep(&ret->path_fd);
 	return -ENOENT;
@@ -196,6 +195,7 @@ int file_finder_find(struct file_finder *f, int proc_fd, const struct proc_map *
 	if (file_version_read(proc_fd, ret->map_name, &version, &ret->regular) < 0)
 		return find_mapped(f, proc_fd, m, ret);
 	ret->id = version.id;
+	ret->ctime_ns = version.ctime_ns;
 	return 0;
 }
 

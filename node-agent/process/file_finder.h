@@ -18,6 +18,7 @@ struct file_finder;
 /* A file that was found: its attributes, and how to open it. */
 struct found_file {
 	struct file_id id;
+	uint64_t ctime_ns;
 	bool regular;
 	int path_fd;       /* O_PATH, owned by the caller; -1: open it by map_name */
 	char map_name[64]; /* relative to /proc/<pid> */
