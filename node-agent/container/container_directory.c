@@ -54,8 +54,10 @@ static const struct metric_def metric_defs[METRIC_MAX] = {
 			    METRIC_GAUGE, .read = count_unnamed},
 	[METRIC_EVICTED] = {PREFIX "containers_evicted_total", NULL,
 			    "Containers dropped because nothing was seen of them for ten minutes"},
-	[METRIC_OVERFLOW] = {PREFIX "containers_overflow_total", NULL,
-			     "Lookups of containers beyond the limit: they keep their ids"},
+	[METRIC_OVERFLOW] =
+		{PREFIX "containers_overflow_total", NULL,
+		 "Containers that found no room in the directory: those that are looked "
+		 "up keep their ids"},
 };
 METRIC_TABLE(metric_table, metric_defs);
 
@@ -84,27 +86,29 @@ struct container_directory {
 
 static void begin_round(struct container_directory *d, struct container_entry *e, uint64_t now_ns)
 {
-	uint64_t available = 0, failing = 0;
+	struct round_sources round = {0};
 
 	for (unsigned i = 0; i < d->sources.n; i++) {
 		const struct directory_source *s = d->sources.at[i];
 
 		if (!s->source || !(s->cfg.kinds & CONTAINER_KIND(e->raw->kind)))
 			continue;
-		if (s->not_before_ns > now_ns || s->is_overdue)
-			failing |= directory_source_bit(s);
+		if (s->not_before_ns <= now_ns && !s->is_overdue)
+			round.available |= directory_source_bit(s);
+		else if (directory_source_is_dispensable(s, now_ns))
+			round.absent |= directory_source_bit(s);
 		else
-			available |= directory_source_bit(s);
+			round.failing |= directory_source_bit(s);
 	}
-	container_entry_begin_round(e, available, failing);
+	container_entry_begin_round(e, &round);
 }
 
 /* Returns NULL if there is no room or memory. */
-static struct container_entry *add_entry(struct container_directory *d, const char *id)
+static struct container_entry *add_entry(struct container_directory *d, const char *id, size_t max)
 {
 	struct container_entry *e;
 
-	if (HASH_COUNT(d->table) >= d->max) {
+	if (HASH_COUNT(d->table) >= max) {
 		metric_add(&d->metrics[METRIC_OVERFLOW], 1);
 		return NULL;
 	}
@@ -189,7 +193,7 @@ int container_directory_name(struct container_directory *d, struct workload *raw
 	pthread_mutex_lock(&d->lock);
 	HASH_FIND_STR(d->table, raw->runtime_id, e);
 	if (!e)
-		e = add_entry(d, raw->runtime_id);
+		e = add_entry(d, raw->runtime_id, d->max);
 	if (e)
 		e->used_ns = now_ns;
 	if (e && !e->raw) {
@@ -259,9 +263,11 @@ static void end_asking(struct directory_source *s, int error, uint64_t now_ns,
 		       struct container_entry **changed)
 {
 	bool has_recovered = error == 0 && directory_source_answered(s);
+	bool matters;
 
 	if (error < 0)
 		directory_source_failed(s, error, now_ns);
+	matters = error < 0 && error != -ENOENT && !directory_source_is_dispensable(s, now_ns);
 	for (struct container_entry *e = s->d->table; e; e = e->hh.next) {
 		bool is_concerned =
 			(e->asked | (error < 0 ? e->queued : 0)) & directory_source_bit(s);
@@ -270,7 +276,7 @@ static void end_asking(struct directory_source *s, int error, uint64_t now_ns,
 		if (error < 0)
 			e->queued &= ~directory_source_bit(s);
 		if (is_concerned) {
-			e->failed |= error < 0 && error != -ENOENT;
+			e->failed |= matters;
 			if ((e->asked | e->queued) == 0)
 				end_round(e, now_ns, changed);
 		}
@@ -436,8 +442,9 @@ static void on_found(void *ctx, const struct container_facts *f)
 		return;
 	pthread_mutex_lock(&d->lock);
 	HASH_FIND_STR(d->table, f->id, e);
+	/* half of the table is for containers that are seen, whatever sources say unasked */
 	if (!e)
-		e = add_entry(d, f->id);
+		e = add_entry(d, f->id, d->max / 2);
 	if (e && !e->raw)
 		e->used_ns = now_ns;
 	if (e && container_entry_put(e, &from, &facts) > 0 && e->raw) {

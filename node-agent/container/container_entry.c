@@ -7,8 +7,8 @@
  * A *round* asks the sources that may add something. A container that nobody knows may be about
  * to appear: runtimes list some only when they run. So the first answers do not settle its name;
  * later rounds come after growing pauses and no longer keep anybody waiting. If a source fails,
- * nobody waits for it, and its containers are asked for again and again, since that costs one
- * request for all of them.
+ * nobody waits for it, and the pauses stay below a minute. When it answers again, the directory
+ * begins a new round at once.
  */
 #include "node-agent/container/container_entry.h"
 
@@ -18,9 +18,9 @@
 
 #define N_TEXTS 9
 #define ROUNDS_WAITED_FOR 2
-#define RETRY_FAILED_NS (2 * NS_PER_S) /* sources that fail have longer pauses of their own */
 
 static const uint64_t pauses_s[] = {1, 3, 10, 60, 600};
+#define PAUSES_AFTER_FAILURE (ARRAY_SIZE(pauses_s) - 1)
 
 struct kept_facts {
 	struct kept_facts *next;
@@ -221,39 +221,36 @@ bool container_entry_is_complete(const struct container_entry *e)
 
 /* ---- rounds ---- */
 
-void container_entry_begin_round(struct container_entry *e, uint64_t available, uint64_t failing)
+void container_entry_begin_round(struct container_entry *e, const struct round_sources *s)
 {
 	uint64_t wanted = container_entry_has_name(e) ? ~container_entry_known_to(e) : UINT64_MAX;
 
 	e->next_round_ns = UINT64_MAX;
-	e->failed = (failing & wanted) != 0;
-	e->queued = available & wanted & ~e->asked;
-	e->is_asking = e->queued != 0;
+	e->failed = (e->failed && e->asked != 0) || (s->failing & wanted) != 0;
+	e->queued = s->available & wanted & ~e->asked;
+	e->is_asking = (e->queued | e->asked) != 0;
+	e->is_served = e->is_asking || ((s->failing | s->absent) & wanted) != 0;
 }
 
 bool container_entry_end_round(struct container_entry *e, uint64_t now_ns)
 {
 	bool was_settled = e->settled;
-	size_t i;
+	size_t i, n_pauses = e->failed ? PAUSES_AFTER_FAILURE : ARRAY_SIZE(pauses_s);
 
 	if (container_entry_is_complete(e)) {
 		e->settled = true;
 		return !was_settled;
 	}
-	if (e->failed) {
-		e->settled = true;
-		e->next_round_ns = now_ns + RETRY_FAILED_NS;
-		return !was_settled;
-	}
-	if (!e->is_asking) {
+	if (!e->is_served) {
 		e->settled = true; /* there is nobody to ask */
 		return !was_settled;
 	}
-	i = e->n_unknown < ARRAY_SIZE(pauses_s) ? e->n_unknown : ARRAY_SIZE(pauses_s) - 1;
+	i = e->n_unknown < n_pauses ? e->n_unknown : n_pauses - 1;
 	e->n_unknown++;
 	e->next_round_ns = now_ns + pauses_s[i] * NS_PER_S;
 	/* a name without the owner is good enough once everybody was asked */
-	if (e->n_unknown >= ROUNDS_WAITED_FOR || container_entry_has_name(e))
+	if (e->failed || !e->is_asking || e->n_unknown >= ROUNDS_WAITED_FOR ||
+	    container_entry_has_name(e))
 		e->settled = true;
 	return e->settled && !was_settled;
 }

@@ -23,10 +23,11 @@ struct container_entry {
 	uint64_t queued; /* shall be asked */
 	uint64_t asked;  /* have not answered yet */
 	bool is_asking;  /* anybody was to be asked in this round */
+	bool is_served;  /* there are sources that may know it, if not in this round */
 	bool failed;     /* a source that may know it did not answer in this round */
 
 	bool settled;           /* lookups have a final answer */
-	unsigned n_unknown;     /* rounds that all sources answered, without finding a name */
+	unsigned n_unknown;     /* rounds without finding a name */
 	uint64_t next_round_ns; /* UINT64_MAX: never */
 	uint64_t used_ns;       /* last lookup */
 	char id[];
@@ -57,11 +58,18 @@ bool container_entry_has_name(const struct container_entry *e);
 /* Whether nobody who is asked can make the name better. */
 bool container_entry_is_complete(const struct container_entry *e);
 
+/* Bits of the sources that may know a container. */
+struct round_sources {
+	uint64_t available;
+	uint64_t failing; /* cannot be asked at the moment; nobody waits for a name meanwhile */
+	uint64_t absent;  /* cannot be asked, and names are looked for without them */
+};
+
 /*
- * Begins a round: which of the available sources shall be asked. failing are those that may know
- * the container but cannot be asked. If nothing is queued afterwards, the round is to be ended.
+ * Begins a round: which of the available sources shall be asked. Sources that are being asked
+ * belong to it as well. If nothing is queued or asked afterwards, the round is to be ended.
  */
-void container_entry_begin_round(struct container_entry *e, uint64_t available, uint64_t failing);
+void container_entry_begin_round(struct container_entry *e, const struct round_sources *s);
 
 /*
  * All sources that were asked have answered or failed. Decides when to ask again, and returns

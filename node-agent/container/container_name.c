@@ -109,9 +109,22 @@ static int name_in_kubernetes(const struct container_facts *f,
 	return r == 0 ? kube_container_id(id, &pod, rules->naming, rules->now_s) : r;
 }
 
-int container_name(struct workload **ret, const struct workload *raw,
-		   const struct container_facts *f, const struct container_name_rules *rules)
+/* No kubelet runs podman: only labels, which anybody may set, can say that it is in a pod. */
+static struct container_facts without_pod(const struct container_facts *facts)
 {
+	struct container_facts f = *facts;
+
+	f.namespace = f.pod = f.pod_uid = f.owner = NULL;
+	f.sandbox = false;
+	return f;
+}
+
+int container_name(struct workload **ret, const struct workload *raw,
+		   const struct container_facts *facts, const struct container_name_rules *rules)
+{
+	const struct container_facts known =
+		raw->kind == CGROUP_PODMAN ? without_pod(facts) : *facts;
+	const struct container_facts *f = &known;
 	char service[KUBE_NAME_BYTES], id[KUBE_NAME_BYTES];
 	struct workload_names names = {
 		.service = raw->service,

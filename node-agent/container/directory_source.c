@@ -9,6 +9,7 @@
 #define PREFIX "coroot_node_agent_container_source_"
 #define PAUSE_MIN_NS (1 * NS_PER_S)
 #define PAUSE_MAX_NS (60 * NS_PER_S)
+#define GONE_NS (60 * NS_PER_S)
 
 enum {
 	FAMILY_REQUESTS,
@@ -75,7 +76,14 @@ void directory_source_failed(struct directory_source *s, int error, uint64_t now
 			 "source=%s error=\"%s\"", s->cfg.ops->name, strerror(-error));
 		s->is_reported = true;
 	}
+	if (!s->is_failing)
+		s->failing_since_ns = now_ns;
 	s->is_failing = true;
+}
+
+bool directory_source_is_dispensable(const struct directory_source *s, uint64_t now_ns)
+{
+	return s->cfg.is_users || (s->is_failing && now_ns >= s->failing_since_ns + GONE_NS);
 }
 
 bool directory_source_answered(struct directory_source *s)

@@ -26,6 +26,7 @@ struct directory_source {
 	bool is_reported; /* which was logged */
 	uint64_t asked_ns;
 	uint64_t not_before_ns; /* it is not asked until then */
+	uint64_t failing_since_ns;
 	struct backoff pause;
 
 	struct metric n_requests;
@@ -43,6 +44,12 @@ static inline uint64_t directory_source_bit(const struct directory_source *s)
 
 /* Logs and counts the failure, and sets not_before_ns. */
 void directory_source_failed(struct directory_source *s, int error, uint64_t now_ns);
+
+/*
+ * Whether names are looked for without it while it cannot be asked: a user's runtime, or one that
+ * has failed for so long that it may be gone for good.
+ */
+bool directory_source_is_dispensable(const struct directory_source *s, uint64_t now_ns);
 
 /* Returns whether it had failed before: what it may know is to be asked for again. */
 bool directory_source_answered(struct directory_source *s);

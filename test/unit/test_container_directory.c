@@ -549,10 +549,54 @@ static void containers_beyond_the_limit_keep_their_ids(void **state)
 	check_pending(&f, 2, RAW);
 	check_final(&f, 3, RAW);
 	assert_true(shows(&f, "coroot_node_agent_containers_overflow_total 1\n"));
+	/* and what nobody has looked up takes no more than half of it */
+	tell(&names, 4);
+	assert_true(shows(&f, "coroot_node_agent_containers_overflow_total 2\n"));
 	/* those that nobody looks up any more make room */
 	run_until(&f, is_one_evicted);
 	assert_true(shows(&f, "coroot_node_agent_containers_evicted_total 2\n"));
+	tell(&names, 4);
+	tell(&names, 5);
+	assert_true(shows(&f, "coroot_node_agent_containers 1\n"));
+	assert_true(shows(&f, "coroot_node_agent_containers_overflow_total 3\n"));
 	check_pending(&f, 3, RAW);
+	end(&f);
+}
+
+static bool is_under_way(struct fixture *f)
+{
+	return shows(f, "requests_total{source=\"names\"} 1\n");
+}
+
+/* Another runtime appears, which cannot know the container. */
+static void a_source_that_is_attached_meanwhile_settles_nothing(void **state)
+{
+	struct fixture f;
+	struct source names = {.n_known = 0, .is_hanging = true}, other = {.n_known = 0};
+	const struct container_source_config cfg = {
+		.ops = &owners_ops,
+		.kinds = CONTAINER_KIND(CGROUP_PODMAN),
+	};
+
+	(void)state;
+	begin(&f);
+	add_source(&f, &names, &names_ops);
+	check_pending(&f, 1, RAW);
+	run_until(&f, is_under_way);
+	assert_int_equal(loop_add_timer(f.loop, on_answer, &other, &other.timer), 0);
+	assert_int_equal(container_directory_add_source(f.d, &cfg, &other.slot), 0);
+	directory_source_attach(other.slot, &other);
+	/* one turn of the loop, in which rounds begin */
+	run_until(&f, is_under_way);
+	run_until(&f, is_under_way);
+	check_pending(&f, 1, RAW);
+	/* it does not know it yet; when it is asked again, it does */
+	names.is_hanging = false;
+	on_answer(&names);
+	check_pending(&f, 1, RAW);
+	names.n_known = 10;
+	run_until(&f, is_one_settled);
+	check_final(&f, 1, "/k8s/shop/pod1a");
 	end(&f);
 }
 
@@ -687,6 +731,7 @@ int main(void)
 		cmocka_unit_test(a_source_without_a_socket_is_asked_when_it_has_one),
 		cmocka_unit_test(a_source_that_hangs_delays_no_other),
 		cmocka_unit_test(containers_beyond_the_limit_keep_their_ids),
+		cmocka_unit_test(a_source_that_is_attached_meanwhile_settles_nothing),
 		cmocka_unit_test(names_are_looked_up_by_many_threads),
 		cmocka_unit_test(construction_survives_lack_of_memory),
 		cmocka_unit_test(a_lookup_without_memory_gives_the_raw_name),

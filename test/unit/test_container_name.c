@@ -100,6 +100,11 @@ static void our_receiver_gets_a_service_per_application(void **state)
 		{CGROUP_KUBEPODS, POD("kube-system", "etcd-node1", "etcd"),
 		 "/k8s/kube-system/etcd-node1/etcd", "/k8s/kube-system/etcd"},
 		{CGROUP_PODMAN, {.name = "web"}, "/podman/web", "/podman/web"},
+		/* nobody runs pods with podman but who wants to pose as one */
+		{CGROUP_PODMAN,
+		 {.namespace = "shop", .pod = "pay-0", .name = "web"},
+		 "/podman/web",
+		 "/podman/web"},
 		{CGROUP_CONTAINERD, {.name = "web"}, "/containerd/web", "/containerd/web"},
 		{CGROUP_KUBEPODS,
 		 {.name = "web", .runtime = "docker"},
