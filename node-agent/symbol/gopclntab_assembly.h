@@ -26,12 +26,14 @@ struct gopclntab_assembly {
 };
 
 #define GOPCLNTAB_ASSEMBLY_FRAME_MAX 65536u
+/* All reads together, as byte_source_with_budget() counts them. */
+#define GOPCLNTAB_ASSEMBLY_MAX_BYTES UINT64_C(268435456)
 
 /*
  * Stores the ranges of all such code, ascending and disjoint. Only for x86-64: none otherwise.
  * Functions that move the stack pointer in ways that are in no table are left out, and code whose
- * frame pointer is not saved as expected. Returns their number, at most max; -ENOMEM; or an error
- * of gopclntab_visit().
+ * frame pointer is not saved as expected. Returns their number, at most max; -ENOMEM; -EFBIG if
+ * more than GOPCLNTAB_ASSEMBLY_MAX_BYTES would be read; or an error of gopclntab_visit().
  */
 int gopclntab_assembly(const struct gopclntab *t, const struct elf_layout *layout,
 		       const struct byte_source *src, struct gopclntab_assembly *ranges,

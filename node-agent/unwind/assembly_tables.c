@@ -102,7 +102,7 @@ static int make_table(struct assembly_tables *a, const struct mapped_file *m, st
 {
 	AUTO_FREE struct elf_layout *layout = malloc(sizeof(*layout));
 	struct byte_source src;
-	struct gopclntab t;
+	struct gopclntab t = {0};
 	int r, n;
 
 	if (!layout)
@@ -120,6 +120,10 @@ static int make_table(struct assembly_tables *a, const struct mapped_file *m, st
 		return r == -ENOENT || r == -ENOEXEC || r == -EBADMSG ? 0 : r;
 	f->text_bytes = t.end - t.first;
 	n = gopclntab_assembly(&t, layout, &src, a->ranges, RANGES_MAX);
+	if (n == -EFBIG) { /* reading it again would cost as much */
+		count(a, LOST_UNREADABLE);
+		return 0;
+	}
 	if (n <= 0)
 		return n;
 	if (assembly_table_fill(&a->table, a->ranges, (size_t)n, t.first) > 0)

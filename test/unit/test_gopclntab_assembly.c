@@ -1,3 +1,5 @@
+#include <errno.h>
+
 #include "node-agent/symbol/gopclntab_assembly.h"
 #include "test/lib/elf_builder.h"
 #include "test/lib/go_image_builder.h"
@@ -138,6 +140,131 @@ static void frames_without_a_saved_pointer_are_left_out(void **state)
 	}
 }
 
+/* Behind a REX prefix, 55 is the push of another register. */
+static void the_push_of_another_register_saves_no_pointer(void **state)
+{
+	static const int frames[][2] = {{0, 2}, {8, 0x30}, {0, 1}};
+	static const int later[][2] = {{0, 0x14}, {8, 0x30}, {0, 1}};
+	struct fixture f;
+
+	(void)state;
+	begin(&f);
+	put_function(&f, 1, ASSEMBLY, frames, ARRAY_SIZE(frames));
+	put_code(&f, 0x100, "\x41\x55", 2);
+	put_function(&f, 2, ASSEMBLY, later, ARRAY_SIZE(later));
+	put_code(&f, 0x193, "\x55", 1);
+	find(&f, EM_X86_64, RANGES);
+	assert_int_equal(f.n, 5);
+	expect(&f, 0, 0x100, 0x102, 0);
+	expect(&f, 1, 0x132, 0x133, 0);
+	expect(&f, 2, 0x180, 0x194, 0);
+	expect(&f, 3, 0x194, 0x1c4, 8);
+	expect(&f, 4, 0x1c4, 0x1c5, 0);
+}
+
+/* Instructions that move the stack pointer, where they end, and at which offset they are put. */
+static const struct {
+	const char *code;
+	size_t len;
+	size_t end;
+	size_t at;
+} moves[] = {
+	{"\x48\x83\xec\x18", 4, 4, 8},
+	{"\x48\x83\xc4\x18", 4, 4, 8},
+	{"\x48\x83\xe4\xf8", 4, 4, 8},
+	{"\x48\x81\xec\x18\x01\x00\x00", 7, 7, 8},
+	{"\x48\x81\xc4\x18\x01\x00\x00", 7, 7, 8},
+	{"\x48\x81\xe4\x00\xff\xff\xff", 7, 7, 8},
+	{"\x48\x8d\x64\x24\x18", 5, 5, 8},
+	{"\x48\x8d\xa4\x24\x18\x01\x00\x00", 8, 8, 8},
+	{"\x48\x8d\x65\xd8", 4, 4, 8},
+	{"\x48\x8d\xa5\x00\xff\xff\xff", 7, 7, 8},
+	{"\x48\x89\xec", 3, 3, 8},
+	{"\x4c\x89\xc4", 3, 3, 8},
+	{"\x49\x8b\xe3", 3, 3, 8},
+	{"\x55\x48\x89\xe5", 4, 1, 8},
+	{"\x41\x57\x41\x56", 4, 2, 8},
+	{"\x41\x5c\x41\x5f", 4, 2, 8},
+	{"\x53", 1, 1, 0},
+	{"\x41\x54", 2, 2, 0},
+};
+
+static void functions_that_move_the_stack_pointer_unknown_to_the_table_are_left_out(void **state)
+{
+	static const int leaf[][2] = {{0, 0x40}};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(moves); i++) {
+		const int known[][2] = {{0, (int)(moves[i].at + moves[i].end)}, {24, 0x20}, {0, 1}};
+		struct fixture f;
+
+		begin(&f);
+		put_function(&f, 1, ASSEMBLY, leaf, 1);
+		put_code(&f, 0x100 + moves[i].at, moves[i].code, moves[i].len);
+		find(&f, EM_X86_64, RANGES);
+		assert_int_equal(f.n, 0);
+		/* the same where the table has it */
+		begin(&f);
+		put_function(&f, 1, ASSEMBLY, known, ARRAY_SIZE(known));
+		put_code(&f, 0x100 + moves[i].at, moves[i].code, moves[i].len);
+		find(&f, EM_X86_64, RANGES);
+		assert_true(f.n > 0);
+		expect(&f, 0, 0x100, 0x100 + moves[i].at + moves[i].end, 0);
+	}
+}
+
+/* cmp with the stack pointer, and a store through it. */
+static void functions_that_only_use_the_stack_pointer_are_kept(void **state)
+{
+	static const char *const codes[] = {"\x48\x83\xfc\x18", "\x48\x89\x04\x24"};
+	static const int leaf[][2] = {{0, 0x40}};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(codes); i++) {
+		struct fixture f;
+
+		begin(&f);
+		put_function(&f, 1, ASSEMBLY, leaf, 1);
+		put_code(&f, 0x108, codes[i], 4);
+		find(&f, EM_X86_64, RANGES);
+		assert_int_equal(f.n, 1);
+		expect(&f, 0, 0x100, 0x140, 0);
+	}
+}
+
+/* Every function has the same table of values, which is long. */
+static void the_bytes_that_are_read_are_limited(void **state)
+{
+	AUTO_FREE uint8_t *bytes = calloc(1, 0x200000);
+	struct gopclntab_assembly ranges[RANGES];
+	struct elf_layout l = {.machine = EM_X86_64};
+	struct gopclntab t = {
+		.size_bytes = 0x200000,
+		.functions_offset = 0x100,
+		.n_functions = 100000,
+		.values_offset = 0x100000,
+		.version = GOPCLNTAB_1_20,
+		.quantum = 1,
+	};
+	const uint32_t record = 0xfff00, sizes = 1;
+	struct byte_source src;
+
+	(void)state;
+	assert_non_null(bytes);
+	for (uint32_t i = 0; i < t.n_functions; i++) {
+		const uint32_t pair[] = {i, record - 0x100};
+
+		memcpy(bytes + 0x100 + i * sizeof(pair), pair, sizeof(pair));
+	}
+	memcpy(bytes + record + SIZES_AT, &sizes, sizeof(sizes));
+	bytes[record + FLAGS_AT] = ASSEMBLY;
+	/* runs of many bytes: 0x80 0x80 0x80 0x01 is a number */
+	for (size_t i = 0; i < 0xfff00; i++)
+		bytes[0x100001 + i] = i % 4 == 3 ? 1 : 0x80;
+	byte_source_from_memory(&src, bytes, 0x200000);
+	assert_int_equal(gopclntab_assembly(&t, &l, &src, ranges, RANGES), -EFBIG);
+}
+
 static void other_functions_are_left_out(void **state)
 {
 	static const int leaf[][2] = {{0, 0x40}};
@@ -181,6 +308,11 @@ int main(void)
 		cmocka_unit_test(code_that_pushes_the_pointer_has_it_below_the_return_address),
 		cmocka_unit_test(code_that_stores_the_pointer_has_it_from_the_next_instruction_on),
 		cmocka_unit_test(frames_without_a_saved_pointer_are_left_out),
+		cmocka_unit_test(the_push_of_another_register_saves_no_pointer),
+		cmocka_unit_test(
+			functions_that_move_the_stack_pointer_unknown_to_the_table_are_left_out),
+		cmocka_unit_test(functions_that_only_use_the_stack_pointer_are_kept),
+		cmocka_unit_test(the_bytes_that_are_read_are_limited),
 		cmocka_unit_test(other_functions_are_left_out),
 		cmocka_unit_test(neighbours_with_equal_frames_are_one_range_and_the_rest_is_cut),
 	};
