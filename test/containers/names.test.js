@@ -16,7 +16,7 @@ const { CriClient } = require("./lib/cri_client");
 const HZ = 499; // so that short-lived containers have many samples
 const IMAGE = "localhost/burn:1";
 const EMPTY = "localhost/empty:1"; // has no files to copy for each container
-const STEADY = ["steady", "50"]; // 10 % of a CPU, until it is killed
+const STEADY = ["steady", "180"]; // 10 % of a CPU, until it is killed
 const POD_UID = "8f3c1d2e-5a6b-4c7d-9e8f-0a1b2c3d4e5f";
 const program = (name) => path.join(root, "build/containers", name);
 const short = (id) => id.slice(0, 12);
@@ -297,11 +297,12 @@ test("ctr: a container has its id", async () => {
   await used(`/containerd/${short(id)}`, 0.1);
 });
 
+// Each uses CPU time every 30 s, so that all profiles of one round are stored before the next.
 test("500 containers that start at once have their names", async () => {
   const names = Array.from({ length: 500 }, (_, i) => `many-${i}`);
   const ids = await node.dockerCreate(names.map((name) => ({ name, config: { Image: EMPTY } })));
   const lines = ids.map((id) => node.cgroupFiles(`docker/${id}`, ["cpu", "unified"]).join(" "));
-  const containers = spawn(program("in_cgroups"), [program("burn"), "steady", "1000"], {
+  const containers = spawn(program("in_cgroups"), [program("burn"), "steady", "30000"], {
     stdio: ["pipe", "inherit", "inherit"],
   });
   containers.stdin.end(`${lines.join("\n")}\n`);

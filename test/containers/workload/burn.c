@@ -3,7 +3,7 @@
  *
  *   burn SECONDS        uses that much CPU time, then exits
  *   burn SECONDS rest   uses that much CPU time, then sleeps until it is killed
- *   burn steady MS      uses 5 ms of CPU time in every MS ms until it is killed
+ *   burn steady MS      uses 20 ms of CPU time, sleeps MS ms, and so on until it is killed
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -36,8 +36,8 @@ int main(int argc, char **argv)
 	if (argc < 2)
 		return 2;
 	while (strcmp(argv[1], "steady") == 0 && argc > 2) {
-		burn(0.005);
-		usleep((useconds_t)(1000 * (atoi(argv[2]) - 5)));
+		burn(0.02);
+		usleep((useconds_t)(1000 * atoi(argv[2])));
 	}
 	burn(strtod(argv[1], NULL));
 	while (argc > 2)
