@@ -3,7 +3,7 @@
  * disagree on is which options take a value as the next argument, and which bring code along;
  * the table says so for each. An option that the table lacks is taken to have no value, so the
  * worst mistake is to show an option's value as the script: it is then cut to its last path
- * element and refused if it looks like an assignment.
+ * element, and refused if it has characters that names of scripts do not have. Code has them.
  *
  * A process may overwrite its command line with a title (setproctitle(3), process.title). A
  * title has no NULs between its words, and its first word is the program: "gunicorn: worker
@@ -21,16 +21,45 @@ struct interpreter {
 	const char *value_flags;   /* letters with a value, attached or the next argument */
 	const char *script_flags;  /* letters whose value is the script or module */
 	const char *rest_flags;    /* letters that use up the rest of their argument */
+	const char *number_flags;  /* letters that may have a number before the next letter */
 	const char *const *values; /* whole options whose value is the next argument */
 	bool shell;
+	bool dashes;        /* the script may come after "--" */
+	bool no_positional; /* only an option names a script */
 };
 
 static const char *const shell_values[] = {"--rcfile", "--init-file", NULL};
-static const char *const node_values[] = {
-	"--require",    "--import", "--loader",   "--experimental-loader",
-	"--conditions", "--title",  "--env-file", "--input-type",
-	"--config",     NULL};
-static const char *const python_values[] = {"--check-hash-based-pycs", NULL};
+static const char *const node_values[] = {"--require",
+					  "--import",
+					  "--loader",
+					  "--experimental-loader",
+					  "--conditions",
+					  "--title",
+					  "--env-file",
+					  "--env-file-if-exists",
+					  "--input-type",
+					  "--config",
+					  "--inspect-port",
+					  "--icu-data-dir",
+					  "--openssl-config",
+					  "--disable-warning",
+					  "--diagnostic-dir",
+					  "--redirect-warnings",
+					  "--unhandled-rejections",
+					  "--dns-result-order",
+					  "--watch-path",
+					  NULL};
+static const char *const python_values[] = {"--check-hash-based-pycs", "--jit", NULL};
+static const char *const php_values[] = {"--define", "--php-ini", "--server", "--docroot", NULL};
+static const char *const tcl_values[] = {"-encoding", NULL};
+static const char *const r_values[] = {"--gui", "--encoding", NULL};
+static const char *const dotnet_values[] = {"--additionalprobingpath",
+					    "--additional-deps",
+					    "--depsfile",
+					    "--runtimeconfig",
+					    "--fx-version",
+					    "--roll-forward",
+					    NULL};
 static const char *const java_values[] = {"-cp",
 					  "-classpath",
 					  "--class-path",
@@ -47,9 +76,13 @@ static const char *const java_values[] = {"-cp",
 					  "--source",
 					  NULL};
 
-#define SHELL(n)                                          \
-	{                                                 \
-		n, "cs", "oO", "", "", shell_values, true \
+/* Options that bring code, of any interpreter. */
+static const char *const inline_options[] = {"--eval", "--print", "--command", "--init-command",
+					     "--run",  "--exec",  "--process-"};
+
+#define SHELL(n)                                                           \
+	{                                                                  \
+		n, "cs", "oO", "", "", "", shell_values, true, true, false \
 	}
 
 static const struct interpreter interpreters[] = {
@@ -60,28 +93,28 @@ static const struct interpreter interpreters[] = {
 	SHELL("zsh"),
 	SHELL("ksh"),
 	SHELL("mksh"),
-	SHELL("fish"),
 	SHELL("tcsh"),
 	SHELL("csh"),
-	{"python", "c", "WX", "m", "", python_values, false},
-	{"pypy", "c", "WX", "m", "", python_values, false},
-	{"node", "ep", "rC", "", "", node_values, false},
-	{"nodejs", "ep", "rC", "", "", node_values, false},
-	{"bun", "ep", "rc", "", "", node_values, false},
-	{"deno", "", "c", "", "", node_values, false},
-	{"ruby", "e", "rICE", "", "KTxFiW0", NULL, false},
-	{"perl", "eE", "I", "", "MmxiCDVF0", NULL, false},
-	{"php", "rRBE", "dctzS", "f", "", NULL, false},
-	{"lua", "e", "l", "", "", NULL, false},
-	{"luajit", "e", "lj", "", "", NULL, false},
-	{"tclsh", "", "", "", "", NULL, false},
-	{"expect", "c", "", "f", "", NULL, false},
-	{"R", "e", "g", "f", "", NULL, false},
-	{"Rscript", "e", "", "", "", NULL, false},
-	{"julia", "eE", "JtpLC", "", "", NULL, false},
-	{"dotnet", "", "", "", "", NULL, false},
-	{"mono", "", "", "", "", NULL, false},
-	{"java", "", "", "", "", java_values, false},
+	{"fish", "cC", "dofDp", "", "", "", NULL, true, true, false},
+	{"python", "c", "WXQ", "m", "", "", python_values, false, true, false},
+	{"pypy", "c", "WX", "m", "", "", python_values, false, true, false},
+	{"node", "ep", "rC", "", "", "", node_values, false, true, false},
+	{"nodejs", "ep", "rC", "", "", "", node_values, false, true, false},
+	{"bun", "ep", "rc", "", "", "", node_values, false, false, false},
+	{"deno", "", "c", "", "", "", node_values, false, false, false},
+	{"ruby", "e", "rICE", "", "xFi", "0KTW", NULL, false, true, false},
+	{"perl", "eE", "I", "", "MmxiDVF", "0C", NULL, false, true, false},
+	{"php", "rRBE", "dctzS", "fF", "", "", php_values, false, false, false},
+	{"lua", "e", "l", "", "", "", NULL, false, false, false},
+	{"luajit", "e", "lj", "", "", "", NULL, false, false, false},
+	{"tclsh", "", "", "", "", "", tcl_values, false, false, false},
+	{"expect", "c", "D", "f", "", "", NULL, false, false, false},
+	{"R", "e", "g", "f", "", "", r_values, false, false, true},
+	{"Rscript", "e", "", "", "", "", NULL, false, false, false},
+	{"julia", "eE", "JtpLC", "", "", "", NULL, false, false, false},
+	{"dotnet", "", "", "", "", "", dotnet_values, false, false, false},
+	{"mono", "", "", "", "", "", NULL, false, false, false},
+	{"java", "", "", "", "", "", java_values, false, false, false},
 };
 
 /* The words of a command line, or of a title. */
@@ -183,9 +216,23 @@ static void set_name(struct program *ret, struct word w)
 		 (int)(w.len < sizeof(ret->name) ? w.len : sizeof(ret->name)), w.p);
 }
 
+static bool has(const char *letters, char ch)
+{
+	return ch != '\0' && strchr(letters, ch) != NULL;
+}
+
+/* Not those of code, addresses, assignments and patterns. */
+static bool is_in_names(char ch)
+{
+	return (ch >= 'a' && ch <= 'z') || (ch >= 'A' && ch <= 'Z') || (ch >= '0' && ch <= '9') ||
+	       (unsigned char)ch >= 0x80 || has("._-+~", ch);
+}
+
 /* Returns false if w cannot be the path of a script. */
 static bool set_script(struct program *ret, struct word w)
 {
+	static const char code[] = "\"'`;$|<>*\\{}\n"; /* not even in names of folders */
+
 	if (!w.p)
 		return false;
 	/* a URL's query may have secrets */
@@ -193,12 +240,18 @@ static bool set_script(struct program *ret, struct word w)
 		if (w.p[i] == '?' || w.p[i] == '#')
 			w.len = i;
 	}
-	while (w.len > 1 && w.p[w.len - 1] == '/')
-		w.len--;
+	for (size_t i = 0; i < w.len; i++) {
+		if (has(code, w.p[i]))
+			return false;
+	}
 	if (begins(w, "/dev/fd/") || begins(w, "/dev/stdin") || begins(w, "/proc/"))
 		return false; /* a descriptor: what it leads to is not known */
 	w = basename_of(w);
-	if (w.len == 0 || memchr(w.p, '=', w.len) || memchr(w.p, '@', w.len))
+	for (size_t i = 0; i < w.len; i++) {
+		if (!is_in_names(w.p[i]))
+			return false;
+	}
+	if (w.len == 0)
 		return false;
 	set_name(ret, w);
 	ret->kind = PROGRAM_SCRIPT;
@@ -219,17 +272,35 @@ static enum flags_outcome script_or_inline(struct program *ret, struct word w)
 	return set_script(ret, w) ? FLAGS_SCRIPT : FLAGS_INLINE;
 }
 
-static bool has(const char *letters, char ch)
+/* Where the next letter is after one that may have a number: "-0777pe", "-W0e", "-CSDe". */
+static size_t skip_number(struct word w, size_t at)
 {
-	return ch != '\0' && strchr(letters, ch) != NULL;
+	const char *more = "0123456789";
+	char next = at + 1 < w.len ? w.p[at + 1] : '\0';
+	size_t i = at + 1;
+
+	if (w.p[at] == 'K') /* one letter */
+		return at + 2;
+	if (w.p[at] == 'W' && next == ':')
+		return w.len;
+	if (w.p[at] == 'C')
+		more = "0123456789IOEioADSLa";
+	if (w.p[at] == '0' && next == 'x') {
+		more = "0123456789abcdefABCDEF";
+		i++;
+	}
+	while (i < w.len && has(more, w.p[i]))
+		i++;
+	return i;
 }
 
 static enum flags_outcome read_flags(const struct interpreter *in, struct word w,
 				     struct program *ret)
 {
-	for (size_t i = 1; i < w.len; i++) {
+	for (size_t i = 1, next; i < w.len; i = next) {
 		bool last = i + 1 == w.len;
 
+		next = has(in->number_flags, w.p[i]) ? skip_number(w, i) : i + 1;
 		if (has(in->inline_flags, w.p[i]))
 			return FLAGS_INLINE;
 		if (has(in->rest_flags, w.p[i]))
@@ -300,15 +371,25 @@ static bool is_package_manager(const char *name)
 	return !rest[0] || rest[0] == '-' || rest[0] == '.' || strcmp(rest, "pkg") == 0;
 }
 
+static bool brings_code(const struct interpreter *in, struct word w)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(inline_options); i++) {
+		if (begins(w, inline_options[i]))
+			return true;
+	}
+	return is(w, "-") || is(w, "--args") ||
+	       (is(w, "eval") && (strcmp(in->name, "deno") == 0 || strcmp(in->name, "bun") == 0));
+}
+
 static enum flags_outcome read_argument(const struct interpreter *in, struct word w,
 					struct program *ret)
 {
 	static const char file[] = "--file=";
 
-	if (is(w, "-") || begins(w, "--eval") || begins(w, "--print"))
+	if (brings_code(in, w))
 		return FLAGS_INLINE;
 	if (is(w, "--"))
-		return FLAGS_SCRIPT_NEXT;
+		return in->dashes ? FLAGS_SCRIPT_NEXT : FLAGS_INLINE;
 	if (begins(w, file))
 		return script_or_inline(ret,
 					(struct word){w.p + strlen(file), w.len - strlen(file)});
@@ -316,7 +397,9 @@ static enum flags_outcome read_argument(const struct interpreter *in, struct wor
 		return FLAGS_SKIP_NEXT;
 	if (begins(w, "--") || (in->shell && begins(w, "+")) || is_command_word(in, w))
 		return FLAGS_GO_ON;
-	return begins(w, "-") ? read_flags(in, w, ret) : script_or_inline(ret, w);
+	if (begins(w, "-"))
+		return read_flags(in, w, ret);
+	return in->no_positional ? FLAGS_GO_ON : script_or_inline(ret, w);
 }
 
 static void read_arguments(const struct interpreter *in, struct words words, struct program *ret)
