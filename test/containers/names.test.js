@@ -35,7 +35,12 @@ before(async () => {
   agent = await startNode({
     cluster,
     interval: "3s",
-    args: [`--host-root=${node.root}`, `--profile-frequency=${HZ}`, "--go-heap-profiler=disabled"],
+    args: [
+      `--host-root=${node.root}`,
+      `--profile-frequency=${HZ}`,
+      "--go-heap-profiler=disabled",
+      "--profile-unmanaged=off", // the store gets nothing that no test asks for
+    ],
   });
   for (const runtime of ["docker", "podman", "containerd"])
     await eventually(runtime, () => agent.log().includes(`runtime=${runtime} `));
