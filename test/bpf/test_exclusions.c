@@ -11,6 +11,7 @@
 #include "common/data/buf.h"
 #include "common/system/clock.h"
 #include "common/system/fs.h"
+#include "node-agent/process/name_rules.h"
 #include "node-agent/sample/exclusions.h"
 #include "test/lib/test_cgroup.h"
 #include "test/lib/unit.h"
@@ -44,6 +45,7 @@ struct busy {
 struct fixture {
 	struct cgroup_hierarchy *hierarchy;
 	struct profile_filter *filter;
+	struct name_rules *name_rules;
 	struct process_table *processes;
 	struct sampler *sampler;
 	struct exclusions *exclusions;
@@ -111,15 +113,18 @@ static void begin_with(struct fixture *f, const char *denylist, bool with_direct
 {
 	AUTO_CLOSE int proc = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	const struct profile_filter_config filter = {.denylist = denylist};
+	struct process_table_config processes = {0};
 	struct sampler_config sampler = {.hz = HZ};
 	struct exclusions_config exclusions;
 	struct err err = {""};
 
 	*f = (struct fixture){0};
+	/* by their executables, whatever has started this test: below make all would be a build */
+	assert_int_equal(name_rules_new(&f->name_rules, "^([^ ]*/)?([^/ ]+)( .*)?$=\\2", &err), 0);
+	processes.name_rules = f->name_rules;
 	assert_int_equal(cgroup_hierarchy_new(&f->hierarchy, proc), 0);
 	assert_int_equal(profile_filter_new(&f->filter, &filter, &err), 0);
-	assert_int_equal(process_table_new(&f->processes, &(struct process_table_config){0}, &err),
-			 0);
+	assert_int_equal(process_table_new(&f->processes, &processes, &err), 0);
 	sampler.cgroups = (enum sampler_cgroups)cgroup_hierarchy_kind(f->hierarchy);
 	if (sampler_new(&f->sampler, &sampler, &err) < 0)
 		fail_msg("%s", err.msg);
@@ -151,6 +156,7 @@ static void end(struct fixture *f)
 	exclusions_free(f->exclusions);
 	sampler_free(f->sampler);
 	process_table_free(f->processes);
+	name_rules_unref(f->name_rules);
 	container_directory_free(f->directory);
 	loop_free(f->loop);
 	profile_filter_free(f->filter);
