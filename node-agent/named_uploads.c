@@ -56,6 +56,7 @@ struct waiting {
 	struct buf pprof;
 	uint64_t n_samples;
 	uint64_t cost_ns;
+	bool is_found_by_pod;
 	size_t n_bytes;
 	uint64_t deadline_ns;
 };
@@ -82,22 +83,20 @@ static bool sends_extra_labels(const struct named_uploads *n)
 	return n->cfg.extra_labels == EXTRA_LABELS_ON;
 }
 
-/*
- * namespace and pod are what the scraper sends: Coroot's page filters goroutine, mutex and block
- * profiles by them.
- */
 static void send(struct named_uploads *n, const struct workload *w,
 		 const struct finished_profile *p)
 {
+	bool is_extra = sends_extra_labels(n);
+	bool has_pod = is_extra || (p->is_found_by_pod && n->cfg.extra_labels != EXTRA_LABELS_OFF);
 	const struct upload_label labels[LABELS_MAX] = {
 		{"service.name", w->service},
 		{"container.id", w->container_id},
 		{"host.name", n->cfg.host->name},
 		{"host.id", n->cfg.host->id},
-		/* extra ones; a NULL name ends the list */
-		{sends_extra_labels(n) ? "namespace" : NULL, w->namespace},
+		/* a NULL name ends the list; these are what the scraper sends, too */
+		{has_pod ? "namespace" : NULL, w->namespace},
 		{"pod", w->pod},
-		{"k8s.namespace.name", w->namespace},
+		{is_extra ? "k8s.namespace.name" : NULL, w->namespace},
 		{"k8s.pod.name", w->pod},
 		{"k8s.container.name", w->namespace[0] ? w->container : ""},
 		{"container.image.name", w->image},
@@ -120,7 +119,8 @@ static void send(struct named_uploads *n, const struct workload *w,
 
 static struct finished_profile profile_of(struct waiting *w)
 {
-	return (struct finished_profile){w->raw, &w->pprof, w->n_samples, w->cost_ns};
+	return (struct finished_profile){w->raw, &w->pprof, w->n_samples, w->cost_ns,
+					 w->is_found_by_pod};
 }
 
 static bool needs_wishes(const struct named_uploads *n)
@@ -231,6 +231,7 @@ void named_uploads_add(struct named_uploads *n, const struct finished_profile *p
 	w->n_bytes = p->pprof->len;
 	w->n_samples = p->n_samples;
 	w->cost_ns = p->cost_ns;
+	w->is_found_by_pod = p->is_found_by_pod;
 	w->pprof = *p->pprof;
 	buf_init(p->pprof, w->pprof.limit);
 	w->deadline_ns = clock_monotonic_ns() + wait_ns;

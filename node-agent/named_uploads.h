@@ -33,6 +33,11 @@ struct finished_profile {
 	struct buf *pprof;
 	uint64_t n_samples; /* CPU profiles only, as the next */
 	uint64_t cost_ns;   /* CPU time that the samples cost in the kernel */
+	/*
+	 * Of a type that Coroot's page filters by the labels namespace and pod, not by the
+	 * container's id: goroutine, mutex and block.
+	 */
+	bool is_found_by_pod;
 };
 
 struct named_uploads_config {

@@ -307,7 +307,12 @@ static void on_profile(void *ctx, const struct workload_profile *p)
 {
 	const struct node_agent *a = ctx;
 
-	const struct finished_profile f = {p->workload, p->pprof, p->n_samples, p->cost_ns};
+	const struct finished_profile f = {
+		.raw = p->workload,
+		.pprof = p->pprof,
+		.n_samples = p->n_samples,
+		.cost_ns = p->cost_ns,
+	};
 
 	naming_upload(a->naming, &f);
 }
@@ -316,7 +321,11 @@ static void on_go_profile(void *ctx, const struct runtime_upload *u)
 {
 	const struct node_agent *a = ctx;
 
-	const struct finished_profile f = {u->workload, u->pprof, 0, 0};
+	const struct finished_profile f = {
+		.raw = u->workload,
+		.pprof = u->pprof,
+		.is_found_by_pod = !go_profile_is_heap(u->profile),
+	};
 
 	naming_upload(a->naming, &f);
 }

@@ -192,8 +192,8 @@ const struct option_def node_option_defs[] = {
 	 .choices = extra_labels_modes,
 	 .help = "send k8s.namespace.name, k8s.pod.name, k8s.container.name, "
 		 "container.image.name, namespace and pod with profiles of containers; auto: if "
-		 "the "
-		 "receiver is a coroot-cluster-agent that stores profiles itself"},
+		 "the receiver is a coroot-cluster-agent that stores profiles itself; any other "
+		 "gets namespace and pod with goroutine, mutex and block profiles"},
 	{.name = "kubernetes-api",
 	 .type = OPTION_ENUM,
 	 .offset = FIELD(kubernetes_api),

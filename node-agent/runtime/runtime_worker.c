@@ -64,7 +64,7 @@ static void on_wake(void *ctx)
 	struct runtime_result *r;
 
 	while ((r = queue_pop_timeout(w->results, 0))) {
-		const struct runtime_upload u = {r->workload, &r->pprof};
+		const struct runtime_upload u = {r->workload, &r->pprof, r->profile};
 
 		metric_add(&w->shared->profiles[r->profile], 1);
 		w->cfg.on_profile(w->cfg.ctx, &u);

@@ -38,6 +38,7 @@ struct runtime_worker;
 struct runtime_upload {
 	struct workload *workload;
 	struct buf *pprof;
+	unsigned profile; /* index in runtime_ops.profiles */
 };
 
 struct runtime_worker_config {

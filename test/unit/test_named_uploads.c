@@ -251,21 +251,26 @@ static bool shows(struct fixture *f, const char *line)
 	return strstr(out.data, line) != NULL;
 }
 
-static void add(struct fixture *f, enum cgroup_kind kind, const char *id)
+static void add_profile(struct fixture *f, enum cgroup_kind kind, const char *id,
+			bool is_found_by_pod)
 {
 	CLEANUP(workload_unrefp) struct workload *raw = NULL;
 	CLEANUP(buf_fini) struct buf pprof;
 	struct workload_facts facts = {.exe = "/bin/app"};
-	const struct finished_profile p = {.pprof = &pprof};
-	struct finished_profile with_raw = p;
+	struct finished_profile p = {.pprof = &pprof, .is_found_by_pod = is_found_by_pod};
 
 	facts.cgroup.kind = kind;
 	snprintf(facts.cgroup.id, sizeof(facts.cgroup.id), "%s", id);
 	assert_int_equal(workload_new(&raw, &facts), 0);
 	buf_init(&pprof, 10000);
 	assert_int_equal(buf_add(&pprof, "profile", 7), 0);
-	with_raw.raw = raw;
-	named_uploads_add(f->uploads, &with_raw);
+	p.raw = raw;
+	named_uploads_add(f->uploads, &p);
+}
+
+static void add(struct fixture *f, enum cgroup_kind kind, const char *id)
+{
+	add_profile(f, kind, id, false);
 }
 
 #define HOST "host.name=node1 host.id=0a1b "
@@ -349,6 +354,37 @@ static void a_profile_waits_for_the_receivers_wishes(void **state)
 	assert_string_equal(f.urls[1], "service.name=/kubepods/bbbb "
 				       "container.id=/kubepods/bbbb " HOST);
 	end(&f);
+}
+
+static void coroot_gets_the_labels_that_it_filters_by(void **state)
+{
+	static const struct {
+		enum extra_labels_mode mode;
+		bool is_own;
+		const char *want;
+	} cases[] = {
+		{EXTRA_LABELS_AUTO, false, NAMED "namespace=shop pod=cart-x2x4z "},
+		{EXTRA_LABELS_AUTO, true, NAMED EXTRA},
+		{EXTRA_LABELS_ON, false, NAMED EXTRA},
+		{EXTRA_LABELS_OFF, false, NAMED},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct fixture f;
+
+		begin(&f, &(struct named_uploads_config){.extra_labels = cases[i].mode});
+		add_profile(&f, CGROUP_KUBEPODS, "aaaa", true);
+		add_profile(&f, CGROUP_NONE, "", true);
+		name_it(&f, "aaaa");
+		named_uploads_set_wishes(f.uploads, cases[i].is_own ? &RECEIVER_WISHES_OWN
+								    : &RECEIVER_WISHES_COROOT);
+		run_until_uploaded(&f, 2);
+		assert_string_equal(f.urls[0], "service.name=/process/app "
+					       "container.id=/process/app " HOST);
+		assert_string_equal(f.urls[1], cases[i].want);
+		end(&f);
+	}
 }
 
 /* Its server finds the profiles of a pod without an owner only under the container's id. */
@@ -629,6 +665,7 @@ int main(void)
 		cmocka_unit_test(a_profile_waits_for_the_receivers_wishes),
 		cmocka_unit_test(without_an_answer_names_are_those_that_coroot_looks_for),
 		cmocka_unit_test(extra_labels_can_be_forced),
+		cmocka_unit_test(coroot_gets_the_labels_that_it_filters_by),
 		cmocka_unit_test(a_profile_does_not_wait_for_ever),
 		cmocka_unit_test(at_the_end_nothing_waits_for_long),
 		cmocka_unit_test(what_waits_at_the_end_is_left_to_the_uploader),

@@ -360,6 +360,11 @@ static int restore(void *reader, struct runtime_turn *t)
 	return reason(t, heap < 0 ? heap : locks);
 }
 
+bool go_profile_is_heap(unsigned profile)
+{
+	return profile == GO_PROFILE_HEAP;
+}
+
 const struct runtime_ops go_runtime_ops = {
 	.name = "go",
 	.thread_name = "go-profile",

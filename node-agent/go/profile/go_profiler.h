@@ -24,4 +24,7 @@ struct go_profiler_config {
 
 extern const struct runtime_ops go_runtime_ops;
 
+/* Whether this index in its profiles is the heap's, in contrast to goroutines and locks. */
+bool go_profile_is_heap(unsigned profile);
+
 #endif /* NODE_AGENT_GO_PROFILE_GO_PROFILER_H */
