@@ -21,6 +21,7 @@ int pod_service_name(char ret[static KUBE_NAME_BYTES], const json_t *pod, enum k
 		.container = kube_part_is_valid(container) ? container : first_container(spec),
 		.owner = owner,
 		.node = kube_part_text(json_object_get(spec, "nodeName")),
+		.is_static = kube_pod_is_static(pod),
 	};
 
 	kube_pod_owner(owner, pod);

@@ -35,3 +35,11 @@ void kube_pod_owner(char ret[static KUBE_PART_BYTES], const json_t *pod)
 	if (!ret[0] && name)
 		snprintf(ret, KUBE_PART_BYTES, "%s", name);
 }
+
+bool kube_pod_is_static(const json_t *pod)
+{
+	const json_t *controller = find_controller(json_object_get(pod, "metadata"));
+	const char *kind = json_string_value(json_object_get(controller, "kind"));
+
+	return kind && strcmp(kind, "Node") == 0;
+}

@@ -17,4 +17,7 @@ const char *kube_part_text(const json_t *v);
  */
 void kube_pod_owner(char ret[static KUBE_PART_BYTES], const json_t *pod);
 
+/* Whether a kubelet runs it by a file of its own: its controller is a node. */
+bool kube_pod_is_static(const json_t *pod);
+
 #endif /* COMMON_KUBERNETES_KUBE_POD_H */

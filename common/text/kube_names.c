@@ -6,6 +6,7 @@
 #define SAFE_CHARS "bcdfghjklmnpqrstvwxz2456789"
 #define DIGITS "0123456789"
 #define HEX_DIGITS DIGITS "abcdef"
+#define COROOT_CHARS DIGITS "abcdefghijklmnopqrstuvwxyz-"
 
 /* A cron job's pods are <name>-<minutes since the epoch>-xxxxx. */
 #define CRON_DIGITS 8
@@ -108,9 +109,21 @@ static int check(const struct kube_pod *p)
 		       : -EINVAL;
 }
 
+static bool has_only(const char *s, size_t len, const char *set)
+{
+	return strspn(s, set) >= len;
+}
+
+static bool coroot_knows_owner(const struct kube_pod *p, size_t owner_len)
+{
+	return owner_len > 0 && has_only(p->pod, owner_len, COROOT_CHARS) &&
+	       has_only(p->namespace, strlen(p->namespace), COROOT_CHARS);
+}
+
 int kube_service_name(char ret[static KUBE_NAME_BYTES], const struct kube_pod *p,
 		      enum kube_naming naming, int64_t now_s)
 {
+	bool is_coroot = naming == KUBE_NAMING_COROOT && has(p->container);
 	const char *owner = p->pod;
 	size_t len;
 	int r = check(p);
@@ -118,10 +131,9 @@ int kube_service_name(char ret[static KUBE_NAME_BYTES], const struct kube_pod *p
 	if (r < 0)
 		return r;
 	len = kube_owner_len(p->pod, strlen(p->pod));
-	if (naming == KUBE_NAMING_COROOT && has(p->container) &&
-	    (len == 0 || cron_job_len(p->pod, now_s) > 0))
+	if (is_coroot && (!coroot_knows_owner(p, len) || cron_job_len(p->pod, now_s) > 0))
 		return kube_container_id(ret, p, naming, now_s);
-	if (len == 0) {
+	if (len == 0 || (p->is_static && !is_coroot)) {
 		owner = has(p->owner) ? p->owner : p->pod;
 		len = has(p->owner) ? strlen(owner) : without_node(owner, p->node);
 	}

@@ -5,10 +5,15 @@
  * Coroot's rules on the pod's name (coroot-node-agent, common/otel.go) come first, since some
  * agents know nothing else about a pod. They can be wrong (a bare pod "web-2" is taken for a
  * replica of "web"), but are wrong in the same way everywhere. Only if none of them matches, the
- * name of the pod's controller is used, and without one the pod's own.
+ * name of the pod's controller is used, and without one the pod's own. Static pods are named by
+ * themselves wherever they are known to be static: in "etcd-worker-2" on the node "worker-2", the
+ * number is not a replica's.
  *
  * A Coroot server looks profiles up by names that it derives from container ids, and would miss
  * two kinds of pods under the names that we prefer. So there are two namings:
+ *
+ * (Coroot's expressions know lower-case letters, digits and '-' only: a rule matches nothing with
+ * a dot in the namespace or in the owner's part.)
  *
  *                        container id                          service
  *   own      every pod   /k8s/<ns>/<pod>/<container>           /k8s/<ns>/<owner>
@@ -41,6 +46,8 @@ struct kube_pod {
 	const char *owner;
 	/* that it runs on; NULL or "" if unknown. Static pods are named without it. */
 	const char *node;
+	/* The kubelet runs it by a file of its own. false if that is not known. */
+	bool is_static;
 };
 
 /*

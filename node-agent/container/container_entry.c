@@ -110,7 +110,8 @@ static bool are_equal(const struct kept_facts *a, const struct kept_facts *b)
 		if (strcmp(*xs[i] ? *xs[i] : "", *ys[i] ? *ys[i] : "") != 0)
 			return false;
 	}
-	return x.sandbox == y.sandbox && x.profiling_disabled == y.profiling_disabled;
+	return x.is_static == y.is_static && x.sandbox == y.sandbox &&
+	       x.profiling_disabled == y.profiling_disabled;
 }
 
 /* Returns what from had said before, out of the list, or NULL. */
@@ -170,6 +171,7 @@ static void add_facts(struct container_facts *ret, const struct container_facts 
 		if (!*to[i])
 			*to[i] = *from[i];
 	}
+	ret->is_static |= f->is_static;
 	ret->sandbox |= f->sandbox;
 	if (f->annotation_is_live && !ret->annotation_is_live)
 		ret->profiling_disabled = f->profiling_disabled;

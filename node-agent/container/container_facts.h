@@ -23,6 +23,7 @@ struct container_facts {
 	const char *owner;
 	/* The whole container id under another orchestrator: "/swarm/…", "/nomad/…". */
 	const char *path;
+	bool is_static;          /* the pod: a kubelet runs it by a file of its own */
 	bool sandbox;            /* the pod's pause container, or gVisor's sandbox */
 	bool profiling_disabled; /* coroot.com/ebpf-profiling: "disabled" */
 	/*

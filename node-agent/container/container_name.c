@@ -100,6 +100,7 @@ static int name_in_kubernetes(const struct container_facts *f,
 		.container = name_in_pod(f),
 		.owner = part_or_null(f->owner),
 		.node = rules->node,
+		.is_static = f->is_static,
 	};
 	int r;
 

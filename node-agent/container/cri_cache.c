@@ -21,6 +21,7 @@ struct cri_text {
 	UT_hash_handle hh;
 	unsigned list; /* the last one that had it */
 	bool profiling_disabled;
+	bool is_static;
 	const char *at[N_TEXTS]; /* in bytes */
 	char bytes[];            /* the id, then the texts */
 };
@@ -169,8 +170,10 @@ void cri_cache_add_pod(struct cri_cache *c, const struct cri_sandbox *s)
 
 	name_owner(owner, c, s);
 	t = add(&c->pods, c->list, s->id, texts);
-	if (t)
-		t->profiling_disabled = s->profiling_disabled;
+	if (!t)
+		return;
+	t->profiling_disabled = s->profiling_disabled;
+	t->is_static = s->is_static;
 }
 
 bool cri_cache_find_pod(const struct cri_cache *c, const char *sandbox_id,
@@ -185,6 +188,7 @@ bool cri_cache_find_pod(const struct cri_cache *c, const char *sandbox_id,
 	facts->pod_uid = t->at[POD_UID];
 	facts->owner = t->at[POD_OWNER];
 	facts->profiling_disabled = t->profiling_disabled;
+	facts->is_static = t->is_static;
 	return true;
 }
 

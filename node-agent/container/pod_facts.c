@@ -112,6 +112,7 @@ int pod_facts_each(const json_t *pod, void (*fn)(void *ctx, const struct contain
 			  .pod = kube_part_text(json_object_get(metadata, "name")),
 			  .pod_uid = kube_part_text(json_object_get(metadata, "uid")),
 			  .owner = owner,
+			  .is_static = kube_pod_is_static(pod),
 			  .profiling_disabled = is_disabled(metadata),
 			  .annotation_is_live = true},
 	};

@@ -5,7 +5,7 @@
 #include "test/lib/unit.h"
 
 struct seen {
-	char text[2048]; /* "id name image owner" of each, with "!" if disabled, in lines */
+	char text[2048]; /* "id name image owner" of each, "static" and "!" if disabled, in lines */
 };
 
 static void see(void *ctx, const struct container_facts *f)
@@ -17,8 +17,9 @@ static void see(void *ctx, const struct container_facts *f)
 	assert_string_equal(f->pod_uid, "u-1");
 	assert_false(f->sandbox);
 	assert_null(f->path);
-	snprintf(s->text + used, sizeof(s->text) - used, "%s %s %s %s%s\n", f->id, f->name,
-		 f->image ? f->image : "-", f->owner, f->profiling_disabled ? " !" : "");
+	snprintf(s->text + used, sizeof(s->text) - used, "%s %s %s %s%s%s\n", f->id, f->name,
+		 f->image ? f->image : "-", f->owner, f->is_static ? " static" : "",
+		 f->profiling_disabled ? " !" : "");
 }
 
 /* Quotes in text are '. */
@@ -101,7 +102,7 @@ static void pods_without_controller_are_their_own(void **state)
 				      "'controller':true}]",
 				      "'nodeName':'x'", RUNNING)),
 			 1);
-	assert_string_equal(s.text, "a c i:1 web\n");
+	assert_string_equal(s.text, "a c i:1 web static\n");
 	assert_int_equal(each(&s, POD("", "'nodeName':'x'", RUNNING)), 1);
 	assert_string_equal(s.text, "a c i:1 web\n");
 	assert_int_equal(each(&s, POD("", "'nodeName':'y'", RUNNING)), 1);

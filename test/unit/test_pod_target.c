@@ -401,6 +401,8 @@ static void services_are_named_by_rule_and_then_by_owner(void **state)
 		{"etcd-node-one", OWNER("Node", "node-one"), "etcd", "/k8s/shop/etcd-node-one/app"},
 		{"etcd-node-one", OWNER("Node", "node-two"), "etcd-node-one",
 		 "/k8s/shop/etcd-node-one/app"},
+		{"etcd-node-2", OWNER("Node", "node-2"), "etcd", "/k8s/shop/etcd-node"},
+		{"etcd-node-2", OWNER("X", "node-2"), "etcd-node", NULL},
 		{"bare", OWNER("X", "../../x"), "bare", "/k8s/shop/bare/app"},
 	};
 
