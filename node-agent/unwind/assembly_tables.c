@@ -8,9 +8,11 @@
  * that. So it reads the process's mappings again after it has added it, and takes it out if the
  * code is not there any more.
  *
- * Slots are few, as is the number of Go programs on a node. If there are more, the table that was
- * needed least recently is replaced: first its processes are removed from the map, then a pause is
- * made in which every run of the BPF program that still uses the slot ends, and then it is written.
+ * Slots are few, as is the number of Go programs on a node. If there are more, a slot without living
+ * processes is used again, the least recently needed one first. BPF removes processes that exit, so
+ * those in the map are alive. Before the slot is written, a pause lets every run of the BPF program
+ * end that still uses it. If all slots have living processes, further programs get no table: taking
+ * the slot of a running process would cost it its table until it maps other code.
  */
 #include "node-agent/unwind/assembly_tables.h"
 
@@ -40,6 +42,7 @@ enum assembly_metric {
 	REPLACED,
 	LOST_QUEUE_FULL,
 	LOST_PROCESSES_FULL,
+	LOST_TABLES_FULL,
 	LOST_UNREADABLE,
 	LOST_RANGES,
 	METRICS,
@@ -63,6 +66,7 @@ static const struct metric_def metric_defs[METRICS] = {
 		      .kind = METRIC_COUNTER},
 	[LOST_QUEUE_FULL] = LOST("queue_full"),
 	[LOST_PROCESSES_FULL] = LOST("processes_full"),
+	[LOST_TABLES_FULL] = LOST("tables_full"),
 	[LOST_UNREADABLE] = LOST("unreadable"),
 	[LOST_RANGES] = LOST("code_ranges"),
 };
@@ -72,7 +76,8 @@ METRIC_TABLE(metric_table, metric_defs);
 struct file {
 	UT_hash_handle hh; /* in the order of last use */
 	struct file_id id;
-	int slot;             /* NO_SLOT: not a Go program with assembly */
+	int slot;             /* NO_SLOT: not a Go program with assembly, unless it */
+	bool wants_slot;      /* found none */
 	uint64_t text_offset; /* of the first function, in the file */
 	uint64_t text_bytes;
 };
@@ -85,7 +90,6 @@ struct assembly_tables {
 	struct file *files;
 	unsigned n_slots;            /* in use; they are never given back */
 	struct go_frame_table table; /* this and what follows: too large for the stack */
-	uint32_t pids[GO_ASSEMBLY_PROCESSES];
 	struct gopclntab_assembly ranges[RANGES_MAX];
 	struct metric metrics[METRICS];
 };
@@ -137,37 +141,55 @@ static void forget_file(struct assembly_tables *a, struct file *f)
 	table_free(f);
 }
 
-/* All pids are listed before any is removed, because a list whose key is gone starts again. */
-static void remove_processes_of(struct assembly_tables *a, int slot)
+/*
+ * Counts the processes of each slot. BPF removes some meanwhile: if it is the last one that was
+ * seen, the iteration starts again, so its steps are limited, and some processes may be counted
+ * twice. Returns 0, or -errno if they cannot be counted.
+ */
+static int count_processes(const struct assembly_tables *a, uint32_t counts[GO_ASSEMBLY_TABLES])
 {
 	struct go_frame_process p;
-	size_t n = 0;
+	uint32_t pid = 0;
 
-	while (n < GO_ASSEMBLY_PROCESSES &&
-	       bpf_map_get_next_key(a->processes_fd, n > 0 ? &a->pids[n - 1] : NULL, &a->pids[n]) ==
-		       0)
-		n++;
-	for (size_t i = 0; i < n; i++) {
-		if (bpf_map_lookup_elem(a->processes_fd, &a->pids[i], &p) == 0 &&
-		    p.table == (uint32_t)slot)
-			(void)bpf_map_delete_elem(a->processes_fd, &a->pids[i]);
+	memset(counts, 0, GO_ASSEMBLY_TABLES * sizeof(*counts));
+	for (unsigned i = 0; i < 2 * GO_ASSEMBLY_PROCESSES; i++) {
+		if (bpf_map_get_next_key(a->processes_fd, i > 0 ? &pid : NULL, &pid) < 0)
+			return errno == ENOENT ? 0 : -errno;
+		if (bpf_map_lookup_elem(a->processes_fd, &pid, &p) == 0 &&
+		    p.table < GO_ASSEMBLY_TABLES)
+			counts[p.table]++;
 	}
+	return -EAGAIN;
 }
 
-/* Takes the slot of the program that was needed least recently. */
-static int replace_slot(struct assembly_tables *a)
+/* The program without processes that was needed least recently, or NULL. */
+static struct file *find_idle(const struct assembly_tables *a)
+{
+	uint32_t counts[GO_ASSEMBLY_TABLES];
+
+	if (count_processes(a, counts) < 0)
+		return NULL;
+	for (struct file *f = a->files; f; f = f->hh.next) {
+		if (f->slot != NO_SLOT && counts[f->slot] == 0)
+			return f;
+	}
+	return NULL;
+}
+
+/* Returns -ENOSPC if all slots have processes. */
+static int take_slot(struct assembly_tables *a)
 {
 	const struct timespec grace = {.tv_nsec = GRACE_NS};
-	struct file *f = a->files;
+	struct file *f;
 	int slot;
 
-	while (f && f->slot == NO_SLOT)
-		f = f->hh.next;
+	if (a->n_slots < GO_ASSEMBLY_TABLES)
+		return (int)a->n_slots;
+	f = find_idle(a);
 	if (!f)
-		return -ENOENT;
+		return -ENOSPC;
 	slot = f->slot;
 	forget_file(a, f);
-	remove_processes_of(a, slot);
 	(void)nanosleep(&grace, NULL);
 	count(a, REPLACED);
 	return slot;
@@ -175,11 +197,12 @@ static int replace_slot(struct assembly_tables *a)
 
 static int store_table(struct assembly_tables *a, struct file *f)
 {
-	int slot = a->n_slots < GO_ASSEMBLY_TABLES ? (int)a->n_slots : replace_slot(a);
+	int slot = take_slot(a);
 	uint32_t key = (uint32_t)slot;
 
+	f->wants_slot = slot == -ENOSPC;
 	if (slot < 0)
-		return slot;
+		return f->wants_slot ? 0 : slot;
 	if (bpf_map_update_elem(a->tables_fd, &key, &a->table, BPF_ANY) < 0)
 		return -errno;
 	a->n_slots += slot == (int)a->n_slots;
@@ -236,12 +259,18 @@ static const struct file *get_file(struct assembly_tables *a, const struct mappe
 	struct file *f;
 
 	HASH_FIND(hh, a->files, &m->id, sizeof(m->id), f);
+	if (f && f->wants_slot && m->fd >= 0 && find_idle(a)) {
+		forget_file(a, f);
+		f = NULL;
+	}
 	if (f) {
 		HASH_DEL(a->files, f);
 		f = put(a, f);
 	} else if (m->fd >= 0) {
 		f = examine(a, m);
 	}
+	if (f && f->wants_slot)
+		count(a, LOST_TABLES_FULL);
 	return f && f->slot != NO_SLOT ? f : NULL;
 }
 

@@ -65,7 +65,8 @@ $(O)/test/fuzz/%: $(O)/obj/test/fuzz/%.o $(O)/obj/test/lib/fuzz_main.o $(O)/libc
 
 # ---- the sampler on real kernels --------------------------------------------
 # As root; without the cluster-agent, whose libraries the guests do not have.
-$(O)/test/bpf/%: $(O)/obj/test/bpf/%.o $(call obj,test/lib/oom.c test/lib/own_process.c test/lib/test_cgroup.c) $(O)/libnode.a $(O)/libcommon.a
+$(O)/test/bpf/%: $(O)/obj/test/bpf/%.o $(call obj,test/lib/oom.c test/lib/own_process.c test/lib/fake_proc.c \
+                           test/lib/test_cgroup.c) $(O)/libnode.a $(O)/libcommon.a
 	$(call say,LINK)
 	$(Q)$(CC) $(LDFLAGS_ALL) $(wrap_malloc) -o $@ $^ $(libs_node) -lcmocka
 check-bpf: $(bpf_tests) ## the sampler on this kernel (needs root)
