@@ -86,8 +86,9 @@ static void report_statuses(struct report *r, const json_t *statuses, const json
 	const json_t *status;
 	size_t i;
 
-	json_array_foreach (statuses, i, status)
+	json_array_foreach (statuses, i, status) {
 		report_status(r, status, containers);
+	}
 }
 
 static bool is_disabled(const json_t *metadata)

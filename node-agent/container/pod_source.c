@@ -192,14 +192,34 @@ static void mark_gone(struct pod_source *s, const char *uid, uint64_t since)
  * A failing watch is not reported as a failed request: kube_watch logs and counts it, and there is
  * no need to ask again, since all that becomes known is passed on unasked.
  */
+static void free_ids(char **ids, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		free(ids[i]);
+	free(ids);
+}
+
+/* Returns NULL if out of memory. */
+static char **copy_ids(const char *const *ids, size_t n)
+{
+	char **copy = calloc(n, sizeof(*copy));
+
+	for (size_t i = 0; copy && i < n; i++) {
+		copy[i] = strdup(ids[i]);
+		if (!copy[i]) {
+			free_ids(copy, i);
+			return NULL;
+		}
+	}
+	return copy;
+}
+
 static void end_request(struct pod_source *s)
 {
 	struct pod_request r = s->request;
 
 	s->request = (struct pod_request){0};
-	for (size_t i = 0; i < r.n; i++)
-		free(r.ids[i]);
-	free(r.ids);
+	free_ids(r.ids, r.n);
 	if (r.done)
 		r.done(r.ctx, 0);
 }
@@ -234,22 +254,11 @@ static int ask(void *source, const char *const *ids, size_t n, container_source_
 	       void *ctx)
 {
 	struct pod_source *s = source;
-	struct pod_request r = {.done = done, .ctx = ctx};
+	struct pod_request r = {.n = n, .done = done, .ctx = ctx};
 
-	r.ids = calloc(n, sizeof(*r.ids));
+	r.ids = copy_ids(ids, n);
 	if (!r.ids)
 		return -ENOMEM;
-	for (; r.n < n; r.n++) {
-		r.ids[r.n] = strdup(ids[r.n]);
-		if (!r.ids[r.n])
-			break;
-	}
-	if (r.n < n) {
-		while (r.n > 0)
-			free(r.ids[--r.n]);
-		free(r.ids);
-		return -ENOMEM;
-	}
 	r.deadline_ns = clock_monotonic_ns() + s->wait_ns;
 	s->request = r;
 	loop_set_timer(s->timer, 0);

@@ -243,7 +243,7 @@ static int take_from_events(struct process_snapshot *s, int root_fd, struct file
 static int name_workload(struct process_snapshot *s, const struct exited_process *p)
 {
 	struct workload_facts facts = {.comm = s->comm, .exe = s->exe};
-	const struct process_to_name named = {-1, s->exe, s->comm, &facts.cgroup};
+	const struct process_to_name named = {-1, s->exe, s->comm, &facts.cgroup, NULL};
 	char name[WORKLOAD_NAME_BYTES];
 	struct workload *workload = NULL;
 	int r = 0;

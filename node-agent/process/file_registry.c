@@ -274,15 +274,15 @@ void file_registry_note_missing(struct file_registry *r, const struct file_id *i
 }
 
 /* The path of an open file in the mount namespace it was opened in, as maps would have it. */
-static int path_of_fd(int fd, char **ret)
+static char *path_of_fd(int fd)
 {
 	AUTO_CLOSE int self = open("/proc/self/fd", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	char name[32];
+	char name[32], *path;
 
 	if (self < 0)
-		return -errno;
+		return NULL;
 	snprintf(name, sizeof(name), "%d", fd);
-	return procfs_read_link(self, name, ret);
+	return procfs_read_link(self, name, &path) == 0 ? path : NULL;
 }
 
 int file_registry_open(struct file_registry *r, int proc_fd, const char *path,
@@ -297,7 +297,8 @@ int file_registry_open(struct file_registry *r, int proc_fd, const char *path,
 	result = file_finder_find_path(r->finder, proc_fd, path, inode, &found);
 	if (result < 0)
 		return result;
-	if (path_of_fd(found.path_fd, &resolved) == 0)
+	resolved = path_of_fd(found.path_fd);
+	if (resolved)
 		named.path = resolved;
 	named.path_len = strlen(named.path);
 	result = found.regular ? get_found(r, proc_fd, &named, &found, &file) : -ENOENT;

@@ -322,9 +322,9 @@ int process_namer_name(struct process_namer *n, const struct process_to_name *p,
 		       size_t size)
 {
 	AUTO_CLOSE int root_fd = openat(p->proc_fd, "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	struct program program = {.kind = PROGRAM_PLAIN};
 	struct proc_stat st = {.parent = 0};
 	struct ancestry above = {0};
-	struct program program;
 	struct unmanaged_facts facts = {
 		.exe = p->exe,
 		.program = &program,
@@ -334,7 +334,9 @@ int process_namer_name(struct process_namer *n, const struct process_to_name *p,
 	};
 	int r = 0;
 
-	if (procfs_read_stat(p->proc_fd, &st) == 0) {
+	if (p->stat)
+		st = *p->stat;
+	if (p->stat || procfs_read_stat(p->proc_fd, &st) == 0) {
 		facts.terminal = st.terminal;
 		if (root_fd >= 0)
 			r = read_ancestry(n, root_fd, st.parent, &above);

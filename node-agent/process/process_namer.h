@@ -15,6 +15,7 @@
 #include "node-agent/process/cgroup_path.h"
 
 struct name_rules;
+struct proc_stat;
 struct process_namer;
 
 /* Takes a reference of rules; NULL: none. -ENOMEM is the only failure. */
@@ -29,6 +30,7 @@ struct process_to_name {
 	const char *exe;  /* path, "" if unknown */
 	const char *comm; /* NULL if unknown */
 	const struct cgroup_path *cgroup;
+	const struct proc_stat *stat; /* NULL: not read yet */
 };
 
 /*

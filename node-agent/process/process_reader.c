@@ -116,10 +116,12 @@ static int read_mappings(struct process_snapshot *s, struct file_registry *files
  * (changed), its executable is not the one of the sample, but its cgroup still is.
  */
 static int fill_names(struct process_snapshot *s, const struct process_reader *reader, int proc_fd,
-		      struct process_reading *reading)
+		      const struct proc_stat *st, struct process_reading *reading)
 {
-	struct workload_facts facts = {
-		.comm = s->comm, .kernel_thread = s->kernel_thread, .namer = reader->namer};
+	struct workload_facts facts = {.comm = s->comm,
+				       .kernel_thread = s->kernel_thread,
+				       .namer = reader->namer,
+				       .stat = st};
 	int r = -ENOENT;
 
 	if (proc_fd >= 0 && !reading->changed)
@@ -159,23 +161,21 @@ static int open_thread(int root_fd, int leader_fd, pid_t tid)
 	return fstatat(leader_fd, name, &st, 0) < 0 ? -ESRCH : TAKE_FD(fd);
 }
 
-/* Opens the folder of exactly this process. Returns a descriptor or -errno. */
-static int open_same(int root_fd, const struct process_identity *id, bool *ret_changed)
+/* Opens the folder of exactly this process and reads its stat. Returns a descriptor or -errno. */
+static int open_same(int root_fd, const struct process_identity *id, struct proc_stat *ret)
 {
 	AUTO_CLOSE int fd = -1;
-	struct proc_stat st;
 	int r;
 
 	fd = procfs_open_process(root_fd, id->pid);
 	if (fd < 0)
 		return fd;
-	r = procfs_read_stat(fd, &st);
+	r = procfs_read_stat(fd, ret);
 	if (r < 0)
 		return r;
-	if (st.start_time != id->start_time)
+	if (ret->start_time != id->start_time)
 		return -ESRCH;
-	*ret_changed = strcmp(st.comm, id->comm) != 0;
-	if (st.ended && id->tid != 0 && id->tid != id->pid)
+	if (ret->ended && id->tid != 0 && id->tid != id->pid)
 		return open_thread(root_fd, fd, id->tid);
 	return TAKE_FD(fd);
 }
@@ -255,7 +255,7 @@ int process_read(const struct process_reader *reader, const struct process_ident
 	CLEANUP(process_snapshot_unrefp) struct process_snapshot *s = NULL;
 	struct process_reading reading = {0};
 	AUTO_CLOSE int fd = -1;
-	bool renamed = false;
+	struct proc_stat st = {.parent = 0};
 	int r = 0;
 
 	s = calloc(1, sizeof(*s));
@@ -268,11 +268,12 @@ int process_read(const struct process_reader *reader, const struct process_ident
 	memcpy(s->comm, id->comm, sizeof(s->comm));
 
 	if (!id->kernel_thread)
-		fd = open_same(reader->root_fd, id, &renamed);
+		fd = open_same(reader->root_fd, id, &st);
 	if (fd >= 0)
-		r = read_program(s, reader->files, id, fd, renamed, &reading);
+		r = read_program(s, reader->files, id, fd, strcmp(st.comm, id->comm) != 0,
+				 &reading);
 	if (r == 0)
-		r = fill_names(s, reader, fd, &reading);
+		r = fill_names(s, reader, fd, &st, &reading);
 	if (r < 0)
 		return r;
 	/* a process that is exiting has a folder, but no memory and no executable */

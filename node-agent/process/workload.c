@@ -187,7 +187,7 @@ int workload_read_cgroup(struct workload_cgroup *ret, int proc_fd, const struct 
 /* Completes facts whose cgroup and executable are known. Returns 0 or -ENOMEM. */
 static int ask_namer(struct workload_facts *f, int proc_fd, char name[static WORKLOAD_NAME_BYTES])
 {
-	const struct process_to_name p = {proc_fd, f->exe, f->comm, &f->cgroup};
+	const struct process_to_name p = {proc_fd, f->exe, f->comm, &f->cgroup, f->stat};
 	struct cgroup_path *c = &f->cgroup;
 
 	if (!f->namer || f->kernel_thread)

@@ -49,6 +49,7 @@ struct workload {
 };
 
 struct cgroup_hierarchy;
+struct proc_stat;
 struct process_namer;
 
 /* What a workload is determined from. */
@@ -58,7 +59,8 @@ struct workload_facts {
 	const char *comm; /* names the workload if exe is unknown; NULL if unknown too */
 	/* The name of a process without a manager; NULL: that of its executable. */
 	const char *name;
-	struct process_namer *namer; /* of the calling thread; workload_read() gets name from it */
+	struct process_namer *namer;  /* of the calling thread; workload_read() gets name from it */
+	const struct proc_stat *stat; /* NULL: not read yet */
 	bool kernel_thread;
 };
 

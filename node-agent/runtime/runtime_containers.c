@@ -111,8 +111,9 @@ static void merge(struct runtime_containers *cs, struct container *to, struct co
 		to->n_known[i] = is_gauge(cs, i) ? to->n_known[i] + c->n_known[i]
 						 : to->n_known[i] | c->n_known[i];
 	}
-	DL_FOREACH (c->shares, s)
+	DL_FOREACH (c->shares, s) {
 		s->of = to;
+	}
 	DL_CONCAT(to->shares, c->shares);
 	to->n_shares += c->n_shares;
 	to->idle_since_ns = 0;
