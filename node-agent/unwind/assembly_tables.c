@@ -8,11 +8,11 @@
  * that. So it reads the process's mappings again after it has added it, and takes it out if the
  * code is not there any more.
  *
- * Slots are few, as is the number of Go programs on a node. If there are more, a slot without living
- * processes is used again, the least recently needed one first. BPF removes processes that exit, so
- * those in the map are alive. Before the slot is written, a pause lets every run of the BPF program
- * end that still uses it. If all slots have living processes, further programs get no table: taking
- * the slot of a running process would cost it its table until it maps other code.
+ * Slots are few, as is the number of Go programs on a node. If there are more, a slot that no
+ * living process uses is taken, the least recently needed one first. BPF removes processes that
+ * exit, so those in the map are alive. Before the slot is written, a pause lets every run of the
+ * BPF program end that still uses it. If all slots have living processes, further programs get no
+ * table: taking the slot of a running process would cost it its table until it maps other code.
  */
 #include "node-agent/unwind/assembly_tables.h"
 
