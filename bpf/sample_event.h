@@ -28,8 +28,9 @@ enum sampler_cgroups {
 
 /* Whose samples are not taken; a map whose bit is not set is not consulted. */
 enum sampler_exclude {
-	SAMPLER_EXCLUDE_CGROUPS = 1,   /* cgroup ids in the map excl_cgroups */
-	SAMPLER_EXCLUDE_PROCESSES = 2, /* struct sampler_process in the map excl_processes */
+	SAMPLER_EXCLUDE_CGROUPS = 1, /* cgroup ids in the map excl_cgroups */
+	/* struct sampler_process in the map excl_processes, until it executes another program */
+	SAMPLER_EXCLUDE_PROCESSES = 2,
 };
 #define SAMPLER_EXCLUDE_MAX 4096 /* entries of each map */
 

@@ -3,7 +3,7 @@
  * CPU sampler: every perf tick becomes one record in a ring buffer; so do fork, exec and exit of
  * processes, in the same ring, so that their order is kept.
  *
- * Nothing is aggregated here and no hash map is written: streaming costs the same, cannot
+ * Nothing is aggregated here and no sample writes a hash map: streaming costs the same, cannot
  * collide, and a hash map's bucket lock taken from an interrupt has locked up kernels. User
  * space is not woken for every record but when the ring is half full, and early for a process
  * that is sampled for the first time, because its /proc folder must be read before it exits.
@@ -346,6 +346,21 @@ static bool process_is_excluded(struct task_struct *leader)
 	return bpf_map_lookup_elem(&excl_processes, &key);
 }
 
+/*
+ * The exclusion was for the program that the process executed so far. It ends here and not in user
+ * space, because the event of the exec can be lost; then no sample would ever show the new program.
+ */
+static void include_process(const struct event_header *h)
+{
+	struct sampler_process key = {};
+
+	if (!(excludes & SAMPLER_EXCLUDE_PROCESSES))
+		return;
+	key.tgid = h->tgid;
+	key.start_boottime_ns = h->start_boottime_ns;
+	bpf_map_delete_elem(&excl_processes, &key);
+}
+
 /* ---- files ---- */
 
 #define NS_PER_S 1000000000ULL
@@ -578,6 +593,7 @@ int on_exec(struct bpf_raw_tracepoint_args *ctx)
 	size = sizeof(*e) - sizeof(e->path) + (((__u32)n + 7) & (2 * sizeof(e->path) - 8));
 	e->header.size = size;
 	forget_seen(e->header.tgid);
+	include_process(&e->header);
 	send_event(e, size);
 	return 0;
 }

@@ -348,6 +348,26 @@ void process_table_exit(struct process_table *t, pid_t pid, uint64_t start_boott
 	p->exited_ns = now_ns;
 }
 
+void process_table_reread(struct process_table *t, pid_t pid)
+{
+	struct process *p = find(t, pid);
+
+	if (!p)
+		return;
+	p->stale = true;
+	p->recheck_ns = 0;
+}
+
+pid_t process_table_parent(const struct process_table *t, pid_t pid, uint64_t *start_time)
+{
+	const struct process *p = find(t, pid);
+
+	if (!p || p->start_time != *start_time)
+		return 0;
+	*start_time = p->parent_start_time;
+	return p->parent;
+}
+
 /* ---- snapshots ---- */
 
 /* Whether all addresses are in mappings of the snapshot. */

@@ -67,7 +67,8 @@ struct process_table_stats {
 /*
  * How another stage follows processes. Either callback may be NULL. They run on the loop
  * thread, while the sample of the process waits: copy what is needed (process_snapshot_ref()
- * costs one atomic increment) and leave work to a thread. They must not call the table.
+ * costs one atomic increment) and leave work to a thread. They must not call the table, except
+ * for process_table_parent().
  *
  * Example: a builder of unwinding tables takes a reference in on_snapshot, and its thread
  * makes one table per distinct mapping file (mapping.file->id identifies it, mapping.file->fd
@@ -140,6 +141,15 @@ int process_table_map(struct process_table *t, const struct process_map *map);
 /* The process has exited. It stays in the table for the samples of its last moments. */
 void process_table_exit(struct process_table *t, pid_t pid, uint64_t start_boottime_ns,
 			uint64_t now_ns);
+
+/* The process may be another program or elsewhere: its next sample makes a new snapshot. */
+void process_table_reread(struct process_table *t, pid_t pid);
+
+/*
+ * Who made the process, as fork events say: *start_time is that of the process, then of its
+ * parent. Either may have exited. Returns 0 if that is unknown.
+ */
+pid_t process_table_parent(const struct process_table *t, pid_t pid, uint64_t *start_time);
 
 /* Call it every few seconds: drops processes that exited a while ago and closes unused files. */
 void process_table_sweep(struct process_table *t, uint64_t now_ns);

@@ -5,6 +5,7 @@
 
 #include "common/data/buf.h"
 #include "common/system/fs.h"
+#include "node-agent/process/procfs.h"
 
 #define VARIABLE "COROOT_EBPF_PROFILING="
 #define DISABLED "disabled"
@@ -145,11 +146,15 @@ bool profile_filter_environ_excludes(const char *text, size_t len)
 int profile_filter_read_environ(int proc_fd)
 {
 	CLEANUP(buf_fini) struct buf text;
+	struct file_id exe;
 	int r;
 
 	buf_init(&text, PROFILE_FILTER_ENVIRON_BYTES);
 	r = fs_read_at(proc_fd, "environ", &text);
 	if (r < 0 && r != -EFBIG)
-		return r;
+		return r == -ENOENT ? -ESRCH : r;
+	/* a process that is exiting has no memory: its environment seems to be empty */
+	if (text.len == 0 && procfs_read_exe_id(proc_fd, &exe) == -ENOENT)
+		return -ESRCH;
 	return text.data && profile_filter_environ_excludes(text.data, text.len);
 }

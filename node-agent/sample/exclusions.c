@@ -16,12 +16,15 @@
 
 #include "common/data/buf.h"
 #include "common/data/table.h"
+#include "common/system/clock.h"
 #include "common/system/fs.h"
-#include "node-agent/process/environ_check.h"
+#include "node-agent/process/environ_verdicts.h"
 #include "node-agent/process/procfs.h"
 
 #define CGROUP_MAX_BYTES 65536
-#define KEY_BYTES 320
+#define KEY_BYTES (WORKLOAD_NAME_BYTES + 16)
+#define RECHECK_NS (30 * NS_PER_S)
+#define RECHECKS_PER_UPDATE 1024 /* about 15 ms */
 
 /* A workload with sampled processes or excluded cgroups. */
 struct group {
@@ -39,12 +42,15 @@ struct process {
 	pid_t pid;
 	uint64_t start_time;
 	struct group *group;
-	bool checked;    /* its environment */
-	bool by_environ; /* its environment excludes it */
-	bool in_kernel;  /* excluded there by `id` */
+	bool checked; /* the environment of its program was read */
+	/* its environment excludes it; until that is read, its last program's or ancestor's */
+	bool by_environ;
+	bool in_kernel; /* excluded there by `id` */
 	struct sampler_process id;
-	uint64_t cgroup_id; /* excluded there; 0: none */
-	bool overflow;      /* the kernel's maps were full; retried at the next update */
+	uint64_t excluded_ns; /* if in_kernel: since when, on clock_monotonic_ns() */
+	uint64_t recheck_ns;  /* if in_kernel: when it is decided again */
+	uint64_t cgroup_id;   /* excluded there; 0: none */
+	bool overflow;        /* the kernel's maps were full; retried at the next update */
 };
 
 /* Excluded in the kernel. */
@@ -58,7 +64,7 @@ struct cgroup {
 struct exclusions {
 	struct exclusions_config cfg;
 	int root_fd;
-	struct environ_check *environ;
+	struct environ_verdicts *environ;
 	struct process_listener on_process;
 	struct container_listener on_name;
 	struct group *groups;
@@ -113,18 +119,25 @@ static int add_cgroup(struct exclusions *x, struct group *g, uint64_t id, const 
 	return r;
 }
 
-/* Whether the path alone names the same workload as all that is known about the process. */
-static bool path_names(const char *path, const struct workload *raw)
+/* Whether the cgroup alone names the same workload as all that is known about the process. */
+static bool cgroup_names(const struct cgroup_path *cgroup, const struct workload *raw)
 {
 	CLEANUP(workload_unrefp) struct workload *w = NULL;
-	struct workload_facts facts = {.exe = "", .comm = ""};
-	char line[CGROUP_HIERARCHY_PATH_BYTES + 8];
-	int len = snprintf(line, sizeof(line), "0::%s\n", path);
+	const struct workload_facts facts = {.cgroup = *cgroup, .exe = "", .comm = ""};
 
-	cgroup_path_parse(line, (size_t)len, &facts.cgroup);
-	return facts.cgroup.kind != CGROUP_NONE && workload_new(&w, &facts) == 0 &&
+	return cgroup->kind != CGROUP_NONE && workload_new(&w, &facts) == 0 &&
 	       w->kind == raw->kind && strcmp(w->runtime_id, raw->runtime_id) == 0 &&
 	       workload_compare(w, raw) == 0;
+}
+
+static bool path_names(const char *path, const struct workload *raw)
+{
+	char line[CGROUP_HIERARCHY_PATH_BYTES + 8];
+	int len = snprintf(line, sizeof(line), "0::%s\n", path);
+	struct cgroup_path cgroup;
+
+	cgroup_path_parse(line, (size_t)len, &cgroup);
+	return cgroup_names(&cgroup, raw);
 }
 
 /* Returns 0, -EINVAL if it is not known to be the workload's alone, or another -errno. */
@@ -155,6 +168,10 @@ static int exclude_cgroup(struct exclusions *x, struct process *p, uint64_t id)
 
 static void exclude_process(struct exclusions *x, struct process *p, const struct sample_event *e)
 {
+	AUTO_CLOSE int fd = procfs_open_process(x->root_fd, p->pid);
+
+	if (fd < 0) /* it has exited: these are its last samples */
+		return;
 	p->id = (struct sampler_process){.tgid = e->header.tgid,
 					 .start_boottime_ns = e->header.start_boottime_ns};
 	if (sampler_exclude_process(x->cfg.sampler, &p->id) < 0) {
@@ -163,12 +180,28 @@ static void exclude_process(struct exclusions *x, struct process *p, const struc
 		return;
 	}
 	p->in_kernel = true;
+	p->excluded_ns = clock_monotonic_ns();
+	p->recheck_ns = p->excluded_ns + x->cfg.recheck_ns;
 	x->stats.processes++;
+}
+
+/* Its next sample makes a snapshot, by which it is decided again. Until then all stays as it is. */
+static void reconsider(struct exclusions *x, struct process *p)
+{
+	p->checked = false;
+	include_process(x, p);
+	process_table_reread(x->cfg.processes, p->pid);
 }
 
 /* Samples that were under way arrive after the exclusion: then there is nothing left to do. */
 static void exclude_in_kernel(struct exclusions *x, struct process *p, const struct sample_event *e)
 {
+	if (p->in_kernel && e->header.ktime_ns > p->excluded_ns) {
+		/* the kernel ended the exclusion at an exec, whose event was lost */
+		environ_verdicts_exec(x->environ, p->pid);
+		reconsider(x, p);
+		return;
+	}
 	if (p->in_kernel || p->overflow || (p->cgroup_id != 0 && p->cgroup_id == e->cgroup_id))
 		return;
 	if (p->group->excluded && exclude_cgroup(x, p, e->cgroup_id) == 0)
@@ -181,7 +214,9 @@ static void exclude_in_kernel(struct exclusions *x, struct process *p, const str
 
 static void make_key(const struct workload *w, char ret[static KEY_BYTES])
 {
-	snprintf(ret, KEY_BYTES, "%s", w->runtime_id[0] ? w->runtime_id : w->container_id);
+	/* containers of different runtimes may have one id: some ids are names */
+	snprintf(ret, KEY_BYTES, "%d %s", (int)w->kind,
+		 w->runtime_id[0] ? w->runtime_id : w->container_id);
 }
 
 static struct group *find_group(const struct exclusions *x, const struct workload *w)
@@ -307,13 +342,16 @@ static struct process *add_process(struct exclusions *x, const struct process_sn
 
 static void check_environ(struct exclusions *x, struct process *p, const struct process_snapshot *s)
 {
-	AUTO_CLOSE int fd = -1;
+	enum environ_verdict v;
 
-	if (p->checked || s->kernel_thread || s->unreadable)
+	if (p->checked || s->kernel_thread)
 		return;
-	p->checked = true;
-	fd = procfs_open_process(x->root_fd, s->pid);
-	set_by_environ(x, p, fd >= 0 && environ_check_excludes(x->environ, fd, s->pid) > 0);
+	v = environ_verdicts_read(x->environ, s->pid, s->start_time);
+	p->checked = v != ENVIRON_UNKNOWN;
+	if (v == ENVIRON_UNKNOWN)
+		v = environ_verdicts_inherit(x->environ, s->pid, s->start_time);
+	if (v != ENVIRON_UNKNOWN)
+		set_by_environ(x, p, v == ENVIRON_EXCLUDED);
 }
 
 static void on_snapshot(void *ctx, struct process_snapshot *s)
@@ -359,11 +397,13 @@ int exclusions_new(struct exclusions **ret, const struct exclusions_config *cfg)
 	if (!x)
 		return -ENOMEM;
 	x->cfg = *cfg;
+	if (x->cfg.recheck_ns == 0)
+		x->cfg.recheck_ns = RECHECK_NS;
 	x->root_fd =
 		open(cfg->proc_root ? cfg->proc_root : "/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (x->root_fd < 0)
 		return -errno;
-	r = environ_check_new(&x->environ);
+	r = environ_verdicts_new(&x->environ, x->root_fd, cfg->processes);
 	if (r < 0)
 		return r;
 	x->on_process = (struct process_listener){on_snapshot, on_exited, x, NULL};
@@ -393,7 +433,7 @@ void exclusions_free(struct exclusions *x)
 		next_process = p->hh.next;
 		drop_process(x, p);
 	}
-	environ_check_free(x->environ);
+	environ_verdicts_free(x->environ);
 	closep(&x->root_fd);
 	free(x);
 }
@@ -416,12 +456,40 @@ void exclusions_exec(struct exclusions *x, pid_t pid)
 {
 	struct process *p = find_process(x, pid);
 
-	if (!p)
-		return;
-	/* its next sample makes a snapshot, by which it is decided again */
-	p->checked = false;
-	set_by_environ(x, p, false);
-	include_process(x, p);
+	environ_verdicts_exec(x->environ, pid);
+	if (p)
+		reconsider(x, p);
+}
+
+/* Whether the process is in the cgroup of another workload. */
+static bool has_moved(const struct exclusions *x, const struct process *p)
+{
+	AUTO_CLOSE int fd = procfs_open_process(x->root_fd, p->pid);
+	struct workload_cgroup cgroup;
+	struct proc_stat st;
+
+	return fd >= 0 && procfs_read_stat(fd, &st) == 0 && st.start_time == p->start_time &&
+	       workload_read_cgroup(&cgroup, fd, NULL) == 0 &&
+	       !cgroup_names(&cgroup.path, p->group->raw);
+}
+
+/*
+ * A process can be moved to another cgroup, which no event reports. Other reasons to exclude it are
+ * not in its cgroup: then one sample is taken, and it is decided by that.
+ */
+static void recheck(struct exclusions *x)
+{
+	uint64_t now_ns = clock_monotonic_ns();
+	unsigned n = 0;
+
+	for (struct process *p = x->processes; p && n < RECHECKS_PER_UPDATE; p = p->hh.next) {
+		if (!p->in_kernel || now_ns < p->recheck_ns)
+			continue;
+		n++;
+		p->recheck_ns = now_ns + x->cfg.recheck_ns;
+		if (p->by_environ || p->group->raw->kind == CGROUP_NONE || has_moved(x, p))
+			reconsider(x, p);
+	}
 }
 
 void exclusions_update(struct exclusions *x)
@@ -441,6 +509,7 @@ void exclusions_update(struct exclusions *x)
 		decide(x, g);
 		release_group(x, g);
 	}
+	recheck(x);
 }
 
 void exclusions_read_stats(const struct exclusions *x, struct exclusions_stats *ret)

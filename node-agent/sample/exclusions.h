@@ -6,6 +6,10 @@
  * workload's alone, or else by process. What the kernel cannot be told, because its maps are
  * full, is dropped here.
  *
+ * A process is excluded until it executes another program, and checked every half minute: it may
+ * have been moved to another cgroup. One whose environment cannot be read, because it has exited,
+ * is treated as its parent (environ_verdicts.h).
+ *
  * The name of a container may become known after it was sampled, and its pod's annotation may
  * change. Then it is decided again. Samples that are in a cycle already are left there, so
  * profiles must be checked by profile_filter.h before they are uploaded.
@@ -32,6 +36,7 @@ struct exclusions_config {
 	struct sampler *sampler;
 	struct container_directory *directory; /* NULL: raw names are final */
 	struct process_table *processes;       /* subscribed to; samples come after that */
+	uint64_t recheck_ns; /* how long a process stays excluded unchecked; 0: 30 s */
 };
 
 struct exclusions_stats {

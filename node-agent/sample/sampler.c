@@ -51,7 +51,6 @@ struct sampler {
 	unsigned hz;
 	char *online_path;
 	struct sampler_counters *per_cpu; /* room for one read */
-	size_t n_excluded[2];             /* cgroups, processes */
 	uint64_t bad_records;
 	uint64_t map_bytes;
 	const struct sampler_handlers *handlers; /* of the drain in progress */
@@ -387,7 +386,6 @@ int sampler_drain(struct sampler *s, const struct sampler_handlers *h)
 
 /* ---- exclude ---- */
 
-/* Which of the two maps: also the index in n_excluded. */
 enum excluded { CGROUPS, PROCESSES };
 
 static int excluded_map_fd(const struct sampler *s, enum excluded which)
@@ -396,14 +394,13 @@ static int excluded_map_fd(const struct sampler *s, enum excluded which)
 					    : s->skel->maps.excl_processes);
 }
 
-/* The program consults a map only if it is not empty. */
-static void count_excluded(struct sampler *s, enum excluded which, size_t n)
+/* The program consults a map only if its bit is set. */
+static void set_consulted(struct sampler *s, enum excluded which, bool consulted)
 {
 	uint32_t bit = which == CGROUPS ? SAMPLER_EXCLUDE_CGROUPS : SAMPLER_EXCLUDE_PROCESSES;
 	uint32_t *bits = &s->skel->bss->excludes;
 
-	s->n_excluded[which] = n;
-	__atomic_store_n(bits, n > 0 ? *bits | bit : *bits & ~bit, __ATOMIC_RELEASE);
+	__atomic_store_n(bits, consulted ? *bits | bit : *bits & ~bit, __ATOMIC_RELEASE);
 }
 
 static int exclude(struct sampler *s, enum excluded which, const void *key)
@@ -411,16 +408,21 @@ static int exclude(struct sampler *s, enum excluded which, const void *key)
 	const uint8_t value = 1;
 
 	if (bpf_map_update_elem(excluded_map_fd(s, which), key, &value, BPF_NOEXIST) == 0)
-		count_excluded(s, which, s->n_excluded[which] + 1);
+		set_consulted(s, which, true);
 	else if (errno != EEXIST)
 		return -errno;
 	return 0;
 }
 
+/* The program deletes entries too, so whether any is left is asked of the map. */
 static void include(struct sampler *s, enum excluded which, const void *key)
 {
-	if (bpf_map_delete_elem(excluded_map_fd(s, which), key) == 0)
-		count_excluded(s, which, s->n_excluded[which] - 1);
+	int fd = excluded_map_fd(s, which);
+	struct sampler_process first; /* the longer key */
+
+	(void)bpf_map_delete_elem(fd, key);
+	if (bpf_map_get_next_key(fd, NULL, &first) < 0 && errno == ENOENT)
+		set_consulted(s, which, false);
 }
 
 int sampler_exclude_cgroup(struct sampler *s, uint64_t id)

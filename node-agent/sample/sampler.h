@@ -94,7 +94,7 @@ int sampler_map_fd(const struct sampler *s, const char *name) MUST_CHECK;
 int sampler_exclude_cgroup(struct sampler *s, uint64_t id) MUST_CHECK;
 void sampler_include_cgroup(struct sampler *s, uint64_t id);
 
-/* The same for one process. */
+/* The same for one process, until it executes another program. */
 int sampler_exclude_process(struct sampler *s, const struct sampler_process *p) MUST_CHECK;
 void sampler_include_process(struct sampler *s, const struct sampler_process *p);
 

@@ -56,6 +56,11 @@ struct fixture {
 	size_t n_busy;
 	struct test_cgroup cgroups[BUSY_MAX];
 	size_t n_cgroups;
+	bool loses_execs;          /* the events, as if the ring had been full */
+	uint64_t recheck_ns;       /* exclusions_config.recheck_ns */
+	uint64_t watched;          /* id of a cgroup … */
+	const struct busy *parent; /* … of the children of this process: */
+	unsigned n_children_profiled, n_children_dropped; /* samples */
 };
 
 /* A source that is not asked, and answers when the test says so. */
@@ -118,7 +123,7 @@ static void begin_with(struct fixture *f, const char *denylist, bool with_direct
 	struct exclusions_config exclusions;
 	struct err err = {""};
 
-	*f = (struct fixture){0};
+	*f = (struct fixture){.recheck_ns = f->recheck_ns};
 	/* by their executables, whatever has started this test: below make all would be a build */
 	assert_int_equal(name_rules_new(&f->name_rules, "^([^ ]*/)?([^/ ]+)( .*)?$=\\2", &err), 0);
 	processes.name_rules = f->name_rules;
@@ -136,6 +141,7 @@ static void begin_with(struct fixture *f, const char *denylist, bool with_direct
 		.hierarchy = f->hierarchy,
 		.sampler = f->sampler,
 		.processes = f->processes,
+		.recheck_ns = f->recheck_ns,
 	};
 	assert_int_equal(exclusions_new(&f->exclusions, &exclusions), 0);
 }
@@ -198,6 +204,7 @@ static void on_sample(void *ctx, const struct sample_event *e)
 {
 	struct fixture *f = ctx;
 	struct process_snapshot *snapshot;
+	bool is_child;
 	const struct process_seen seen = {
 		.pid = (pid_t)e->header.tgid,
 		.start_boottime_ns = e->header.start_boottime_ns,
@@ -207,8 +214,12 @@ static void on_sample(void *ctx, const struct sample_event *e)
 
 	assert_int_equal(process_table_get(f->processes, &seen, clock_monotonic_ns(), &snapshot),
 			 0);
-	if (exclusions_drop(f->exclusions, e))
+	is_child = f->watched != 0 && e->cgroup_id == f->watched && seen.pid != f->parent->pid;
+	if (exclusions_drop(f->exclusions, e)) {
+		f->n_children_dropped += is_child;
 		return;
+	}
+	f->n_children_profiled += is_child;
 	for (size_t i = 0; i < f->n_busy; i++) {
 		struct busy *b = &f->busy[i];
 
@@ -247,6 +258,8 @@ static void on_exec(void *ctx, const struct exec_event *e)
 		.path = e->path,
 	};
 
+	if (f->loses_execs)
+		return;
 	event_file_version(&e->file, &exec.file);
 	(void)process_table_exec(f->processes, &exec);
 	exclusions_exec(f->exclusions, exec.pid);
@@ -316,16 +329,21 @@ static void watch_profiled(struct fixture *f, const struct busy *b)
 	assert_true(b->n_profiled >= from + ENOUGH);
 }
 
+static void await_exclusions(struct fixture *f, uint64_t n)
+{
+	for (int i = 0; i < 2400 && stats_of(f).cgroups + stats_of(f).processes < n; i++) {
+		usleep(50000);
+		drain(f);
+	}
+}
+
 /*
  * Until the kernel excludes something. Before that, a few samples may still count for what the
  * process was when it was read first: another program, in another cgroup.
  */
 static void settle(struct fixture *f, struct busy *b)
 {
-	for (int i = 0; i < 2400 && stats_of(f).cgroups + stats_of(f).processes == 0; i++) {
-		usleep(50000);
-		drain(f);
-	}
+	await_exclusions(f, 1);
 	drain(f);
 	b->n_profiled = 0;
 }
@@ -362,7 +380,7 @@ static void a_denied_container_is_excluded_by_its_cgroup(void **state)
 {
 	struct busy *denied, *other, *later;
 	struct test_cgroup *c;
-	struct fixture f;
+	struct fixture f = {0};
 
 	(void)state;
 	begin(&f, deny_first());
@@ -408,7 +426,7 @@ static void check_layout(const char *path, const char *container_id)
 {
 	struct test_cgroup *c;
 	struct busy *b, *other;
-	struct fixture f;
+	struct fixture f = {0};
 
 	begin(&f, NULL);
 	c = &f.cgroups[f.n_cgroups++];
@@ -496,7 +514,7 @@ static int join_from_a_namespace(const struct fixture *f, const struct test_cgro
 static void an_agent_in_a_cgroup_namespace_sees_whole_paths(void **state)
 {
 	struct test_cgroup *c;
-	struct fixture f;
+	struct fixture f = {0};
 	int status = 0;
 	pid_t pid;
 
@@ -526,7 +544,7 @@ static struct test_cgroup *make_pod_cgroup(struct fixture *f, const char *id)
 static void a_pod_can_be_excluded_while_it_runs_and_included_again(void **state)
 {
 	struct busy *b, *other;
-	struct fixture f;
+	struct fixture f = {0};
 
 	(void)state;
 	begin_with(&f, NULL, true);
@@ -553,7 +571,7 @@ static void a_pod_can_be_excluded_while_it_runs_and_included_again(void **state)
 static void a_container_is_excluded_when_its_name_becomes_known(void **state)
 {
 	struct busy *b, *other;
-	struct fixture f;
+	struct fixture f = {0};
 
 	(void)state;
 	begin_with(&f, "^" K8S_CONTAINER "$", true);
@@ -573,7 +591,7 @@ static void a_container_is_excluded_when_its_name_becomes_known(void **state)
 static void the_entry_goes_with_the_cgroup(void **state)
 {
 	struct busy *denied, *other;
-	struct fixture f;
+	struct fixture f = {0};
 
 	(void)state;
 	begin(&f, deny_first());
@@ -598,7 +616,7 @@ static void a_process_with_the_variable_is_excluded_and_its_neighbour_is_not(voi
 {
 	struct busy *asks, *other;
 	struct test_cgroup *c;
-	struct fixture f;
+	struct fixture f = {0};
 
 	(void)state;
 	begin(&f, NULL);
@@ -619,7 +637,7 @@ static void a_cgroup_that_does_not_name_the_container_is_not_excluded(void **sta
 {
 	struct busy *denied, *other;
 	struct test_cgroup *shared;
-	struct fixture f;
+	struct fixture f = {0};
 
 	(void)state;
 	/* bare processes: one is denied by name, and shares its cgroup with all others */
@@ -643,13 +661,13 @@ static void a_cgroup_that_does_not_name_the_container_is_not_excluded(void **sta
 	end(&f);
 }
 
+/* Also if the event is lost: the kernel alone says so. */
 static void an_excluded_process_is_forgotten_when_it_executes_something_else(void **state)
 {
 	char *const env[] = {(char[]){"COROOT_EBPF_PROFILING=disabled"}, NULL};
 	struct busy *b, *other;
-	struct fixture f;
+	struct fixture f = {0};
 
-	(void)state;
 	begin(&f, NULL);
 	other = start(&f, NULL, "A=1");
 	b = &f.busy[f.n_busy++];
@@ -667,10 +685,90 @@ static void an_excluded_process_is_forgotten_when_it_executes_something_else(voi
 	drain(&f);
 	watch_excluded(&f, other);
 	assert_int_equal(stats_of(&f).processes, 1);
+	f.loses_execs = *state != NULL;
 	kill(b->pid, SIGUSR1);
 	watch_profiled(&f, b);
 	assert_int_equal(stats_of(&f).processes, 0);
 	end(&f);
+}
+
+static void move(const struct busy *b, const struct test_cgroup *to)
+{
+	char path[PATH_MAX + 16];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s/cgroup.procs", to->dir);
+	file = fopen(path, "w");
+	assert_non_null(file);
+	fprintf(file, "%d", (int)b->pid);
+	assert_int_equal(fclose(file), 0);
+}
+
+/* Out of the container: the exclusion of its cgroup ends there, that of the process later. */
+static void a_process_that_is_moved_to_another_container_is_profiled_there(void **state)
+{
+	struct test_cgroup *denied, *allowed;
+	struct busy *b, *other;
+	struct fixture f = {.recheck_ns = 1};
+
+	(void)state;
+	begin(&f, deny_first());
+	denied = make_cgroup(&f, "/docker/", ids[0]);
+	allowed = make_cgroup(&f, "/docker/", ids[1]);
+	b = start(&f, denied, "A=1");
+	other = start(&f, allowed, "A=1");
+	wait_for_sh(b);
+	wait_for_sh(other);
+	settle(&f, b);
+	watch_excluded(&f, other);
+	assert_int_equal(b->n_profiled, 0);
+	move(b, allowed);
+	await_exclusions(&f, 2);
+	exclusions_update(f.exclusions);
+	watch_profiled(&f, b);
+	assert_int_equal(stats_of(&f).processes, 0);
+	end(&f);
+}
+
+/* A shell that makes children, most of which have exited when their first sample is handled. */
+static void check_children(const char *variable, const char *child, bool is_dropped)
+{
+	char script[256], *const env[] = {(char *)(uintptr_t)variable, NULL};
+	struct test_cgroup *c;
+	struct fixture f = {0};
+	struct busy *b;
+
+	begin(&f, NULL);
+	c = make_cgroup(&f, "/docker/", ids[0]);
+	snprintf(script, sizeof(script), "ulimit -t 300; while :; do %s; done", child);
+	b = &f.busy[f.n_busy++];
+	b->pid = fork();
+	if (b->pid == 0) {
+		test_cgroup_enter(c);
+		execle("/bin/sh", "sh", "-c", script, (char *)NULL, env);
+		_exit(1);
+	}
+	wait_for_sh(b);
+	drain(&f);
+	f.parent = b;
+	f.watched = c->id;
+	for (int i = 0; i < 600 && f.n_children_dropped + f.n_children_profiled < ENOUGH; i++) {
+		usleep(300000);
+		drain(&f);
+	}
+	assert_true(f.n_children_dropped + f.n_children_profiled >= ENOUGH);
+	assert_int_equal(is_dropped ? f.n_children_profiled : f.n_children_dropped, 0);
+	end(&f);
+}
+
+#define COUNT "i=0; while [ $i -lt 3000 ]; do i=$((i+1)); done"
+
+static void children_that_exit_at_once_are_treated_as_their_parent(void **state)
+{
+	(void)state;
+	check_children("COROOT_EBPF_PROFILING=disabled", "(" COUNT ")", true);
+	check_children("COROOT_EBPF_PROFILING=disabled", "sh -c '" COUNT "'", true);
+	check_children("A=1", "sh -c '" COUNT "'", false);
 }
 
 int main(void)
@@ -685,6 +783,11 @@ int main(void)
 		cmocka_unit_test(a_process_with_the_variable_is_excluded_and_its_neighbour_is_not),
 		cmocka_unit_test(a_cgroup_that_does_not_name_the_container_is_not_excluded),
 		cmocka_unit_test(an_excluded_process_is_forgotten_when_it_executes_something_else),
+		cmocka_unit_test_prestate(
+			an_excluded_process_is_forgotten_when_it_executes_something_else,
+			(char[]){"the event is lost"}),
+		cmocka_unit_test(a_process_that_is_moved_to_another_container_is_profiled_there),
+		cmocka_unit_test(children_that_exit_at_once_are_treated_as_their_parent),
 	};
 
 	return cmocka_run_group_tests(tests, make_ids, NULL);
