@@ -22,6 +22,8 @@ struct fixture {
 	struct cgroup_hierarchy *hierarchy;
 	struct test_cgroup a, b;
 	struct process_table *table;
+	pid_t children[4];
+	unsigned n_children;
 };
 
 static int set_up(void **state)
@@ -40,6 +42,10 @@ static int tear_down(void **state)
 {
 	struct fixture *f = *state;
 
+	while (f->n_children > 0) {
+		kill(f->children[--f->n_children], SIGKILL);
+		waitpid(f->children[f->n_children], NULL, 0);
+	}
 	process_table_free(f->table);
 	f->table = NULL;
 	test_cgroup_remove(&f->a);
@@ -93,7 +99,7 @@ static void run_parent(const struct fixture *f, int out)
 		pause();
 }
 
-static struct family start_family(const struct fixture *f)
+static struct family start_family(struct fixture *f)
 {
 	struct family ret;
 	int ends[2];
@@ -102,16 +108,11 @@ static struct family start_family(const struct fixture *f)
 	ret.parent = fork();
 	if (ret.parent == 0)
 		run_parent(f, ends[1]);
+	f->children[f->n_children++] = ret.parent;
 	close(ends[1]);
 	assert_int_equal(read(ends[0], &ret.zombie, sizeof(ret.zombie)), sizeof(ret.zombie));
 	close(ends[0]);
 	return ret;
-}
-
-static void stop(pid_t pid)
-{
-	kill(pid, SIGKILL);
-	waitpid(pid, NULL, 0);
 }
 
 /* Cgroup v1 shows a zombie in the root. */
@@ -131,10 +132,9 @@ static void nothing_is_learned_of_a_zombie(void **state)
 		assert_string_equal(sample(f, family.zombie, f->a.id), ID_A);
 		assert_string_equal(sample(f, GONE, f->a.id), ID_A);
 	}
-	stop(family.parent);
 }
 
-static pid_t start_in(const struct test_cgroup *c)
+static pid_t start_in(struct fixture *f, const struct test_cgroup *c)
 {
 	char ready;
 	int ends[2];
@@ -149,6 +149,7 @@ static pid_t start_in(const struct test_cgroup *c)
 		for (;;)
 			pause();
 	}
+	f->children[f->n_children++] = pid;
 	close(ends[1]);
 	assert_int_equal(read(ends[0], &ready, 1), 1);
 	close(ends[0]);
@@ -159,7 +160,7 @@ static pid_t start_in(const struct test_cgroup *c)
 static void nothing_is_learned_of_a_process_that_was_moved(void **state)
 {
 	struct fixture *f = *state;
-	pid_t first = start_in(&f->b), second = start_in(&f->b), own = start_in(&f->a);
+	pid_t first = start_in(f, &f->b), second = start_in(f, &f->b), own = start_in(f, &f->a);
 
 	new_table(f, f->hierarchy);
 	(void)sample(f, first, f->a.id); /* sampled in a, read in b */
@@ -171,9 +172,6 @@ static void nothing_is_learned_of_a_process_that_was_moved(void **state)
 	(void)sample(f, first, f->a.id);
 	(void)sample(f, second, f->a.id);
 	assert_string_equal(sample(f, GONE, f->a.id), ID_A);
-	stop(first);
-	stop(second);
-	stop(own);
 }
 
 int main(void)
