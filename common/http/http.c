@@ -387,6 +387,13 @@ static size_t on_header(char *data, size_t size, size_t n, void *transfer)
 	return CURL_WRITEFUNC_ERROR;
 }
 
+static curl_socket_t refuse_socket(struct http_transfer *t, int error)
+{
+	t->failure = error;
+	t->why = strerrordesc_np(-error);
+	return CURL_SOCKET_BAD;
+}
+
 /* libcurl connects to the address that it finds here afterwards, before it returns. */
 static curl_socket_t open_unix_socket(void *transfer, curlsocktype purpose,
 				      struct curl_sockaddr *addr)
@@ -399,16 +406,15 @@ static curl_socket_t open_unix_socket(void *transfer, curlsocktype purpose,
 	closep(&t->folder_fd);
 	t->folder_fd = -1;
 	r = unix_address(&to, t->client->options.unix_socket, &t->folder_fd);
-	if (r < 0) {
-		t->failure = r;
-		t->why = strerrordesc_np(-r);
-		return CURL_SOCKET_BAD;
-	}
+	if (r < 0)
+		return refuse_socket(t, r);
 	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		return refuse_socket(t, -errno);
 	/* libcurl has room for any address */
 	memcpy(&addr->addr, &to, sizeof(to));
 	addr->addrlen = sizeof(to);
-	return fd < 0 ? CURL_SOCKET_BAD : fd;
+	return fd;
 }
 
 int http_client_new(struct http_client **ret, struct loop *l, const struct http_client_config *cfg)

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/socket.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 
@@ -177,6 +178,23 @@ static void errors_of_connecting_have_their_number_and_a_sentence(void **state)
 	assert_true(fd >= 0);
 	close(fd);
 	assert_int_equal(ask(f, (struct http_request){0}), -ECONNREFUSED);
+}
+
+static void a_lack_of_descriptors_is_reported_as_such(void **state)
+{
+	struct fixture *f = *state;
+	struct rlimit before, none;
+	int r;
+
+	start_raw(f, THEN_CLOSE);
+	make_client(f, false);
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+	none = (struct rlimit){0, before.rlim_max};
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+	r = ask(f, (struct http_request){.method = "GET"});
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+	assert_int_equal(r, -EMFILE);
+	assert_string_equal(f->msg, "Too many open files");
 }
 
 static void paths_without_an_address_are_refused(void **state)
@@ -447,6 +465,7 @@ int main(void)
 		TEST(http1_works_over_a_unix_socket_and_ignores_proxies),
 		TEST(a_long_path_is_reached_through_its_folder),
 		TEST(errors_of_connecting_have_their_number_and_a_sentence),
+		TEST(a_lack_of_descriptors_is_reported_as_such),
 		TEST(paths_without_an_address_are_refused),
 		TEST(a_full_queue_of_connections_fails_at_once),
 		TEST(http2_answers_come_with_their_trailers),
