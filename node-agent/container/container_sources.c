@@ -17,6 +17,8 @@ struct container_sources {
 	struct container_directory *directory;
 	struct runtime_sockets *sockets;
 	char *node; /* or NULL */
+	/* In the directory, of a runtime that there were no resources for, until the next try. */
+	struct directory_source *place;
 };
 
 /*
@@ -53,6 +55,15 @@ static void set_kinds(struct container_source_config *cfg, const struct runtime_
 		cfg->kinds &= ~(uint32_t)POD;
 }
 
+static int make_place(struct container_sources *s, struct container_source_config *cfg,
+		      const struct runtime_socket *socket)
+{
+	if (s->place)
+		return 0;
+	set_kinds(cfg, socket);
+	return container_directory_add_source(s->directory, cfg, &s->place);
+}
+
 static int add_docker(struct container_sources *s, const struct runtime_socket *socket)
 {
 	bool podman = strcmp(socket->runtime, "podman") == 0;
@@ -60,17 +71,14 @@ static int add_docker(struct container_sources *s, const struct runtime_socket *
 		.ops = podman ? &podman_source_ops : &docker_source_ops,
 		.runtime = podman ? "podman" : "docker",
 	};
-	struct directory_source *place;
 	struct docker_source *source;
-	int r;
+	int r = make_place(s, &cfg, socket);
 
-	set_kinds(&cfg, socket);
-	r = container_directory_add_source(s->directory, &cfg, &place);
 	if (r == 0) {
 		const struct docker_source_config docker = {
 			.loop = s->loop,
 			.socket = socket->connect,
-			.sink = *directory_source_sink(place),
+			.sink = *directory_source_sink(s->place),
 			.on_demand = podman,
 			.untrusted = socket->users,
 		};
@@ -78,40 +86,50 @@ static int add_docker(struct container_sources *s, const struct runtime_socket *
 		r = docker_source_new(&source, &docker);
 	}
 	if (r == 0)
-		directory_source_attach(place, source);
+		directory_source_attach(s->place, source);
 	return r;
 }
 
 static int add_cri(struct container_sources *s, const struct runtime_socket *socket)
 {
 	struct container_source_config cfg = {.ops = &cri_source_ops};
-	struct directory_source *place;
 	struct cri_source *source;
-	int r;
+	int r = make_place(s, &cfg, socket);
 
-	set_kinds(&cfg, socket);
-	r = container_directory_add_source(s->directory, &cfg, &place);
 	if (r == 0) {
 		const struct cri_source_config cri = {
 			.loop = s->loop,
 			.socket = socket->path,
 			.connect = socket->connect,
 			.node = s->node,
-			.sink = directory_source_sink(place),
+			.sink = directory_source_sink(s->place),
 		};
 
 		r = cri_source_new(&source, &cri);
 	}
 	if (r == 0)
-		directory_source_attach(place, source);
+		directory_source_attach(s->place, source);
 	return r;
 }
 
-static void on_found(void *ctx, const struct runtime_socket *socket)
+static bool is_temporary(int error)
+{
+	return error == -ENOMEM || error == -EMFILE || error == -ENFILE || error == -EAGAIN;
+}
+
+static int on_found(void *ctx, const struct runtime_socket *socket)
 {
 	struct container_sources *s = ctx;
 	int r = socket->api == RUNTIME_API_CRI ? add_cri(s, socket) : add_docker(s, socket);
 
+	if (is_temporary(r)) {
+		log_warn_limited(
+			"cannot ask a container runtime yet; trying again in a few seconds",
+			"runtime=%s socket=%s error=\"%s\"", socket->runtime,
+			LOG_QUOTED(socket->path), strerror(-r));
+		return r;
+	}
+	s->place = NULL;
 	if (r < 0)
 		log_warn("cannot ask a container runtime; its containers keep the names of their "
 			 "cgroups",
@@ -120,6 +138,7 @@ static void on_found(void *ctx, const struct runtime_socket *socket)
 	else
 		log_info("found a container runtime", "runtime=%s socket=%s", socket->runtime,
 			 LOG_QUOTED(socket->path));
+	return 0;
 }
 
 int container_sources_new(struct container_sources **ret,

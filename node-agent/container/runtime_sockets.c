@@ -103,6 +103,7 @@ struct scan {
 struct runtime_sockets {
 	struct runtime_sockets_config cfg;
 	struct loop_source *wake;
+	struct loop_source *retry;
 	struct worker_thread *thread;
 	struct scan *scan;
 	unsigned n_reported;
@@ -308,12 +309,17 @@ static void free_scan(void *ctx, bool abandoned)
 
 /* ---- the owner ------------------------------------------------------------------------------ */
 
-static void on_wake(void *ctx)
+static void report_found(void *ctx)
 {
 	struct runtime_sockets *r = ctx;
 
-	while (r->n_reported < atomic_load_explicit(&r->scan->n_published, memory_order_acquire))
-		r->cfg.found(r->cfg.ctx, &r->scan->slots[r->n_reported++].socket);
+	while (r->n_reported < atomic_load_explicit(&r->scan->n_published, memory_order_acquire)) {
+		if (r->cfg.found(r->cfg.ctx, &r->scan->slots[r->n_reported].socket) < 0) {
+			loop_set_timer(r->retry, r->scan->interval_ns);
+			return;
+		}
+		r->n_reported++;
+	}
 }
 
 static const char *without_scheme(const char *cri_socket)
@@ -354,7 +360,9 @@ int runtime_sockets_new(struct runtime_sockets **ret, const struct runtime_socke
 	r->cfg = *cfg;
 	result = scan_new(&s, cfg);
 	if (result == 0)
-		result = loop_add_wake(cfg->loop, on_wake, r, &r->wake);
+		result = loop_add_wake(cfg->loop, report_found, r, &r->wake);
+	if (result == 0)
+		result = loop_add_timer(cfg->loop, report_found, r, &r->retry);
 	if (result < 0)
 		return result;
 	s->wake = r->wake;
@@ -374,6 +382,7 @@ void runtime_sockets_free(struct runtime_sockets *r)
 	if (r->thread && worker_thread_join(r->thread, JOIN_NS) < 0)
 		worker_thread_abandon(r->thread);
 	loop_remove(r->wake);
+	loop_remove(r->retry);
 	free(r);
 }
 

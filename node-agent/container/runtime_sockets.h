@@ -42,10 +42,11 @@ struct runtime_sockets_config {
 	const char *cri_socket; /* a path, also with "unix://", in place of all CRI sockets */
 	uint64_t interval_ns;   /* between two scans; 0: five seconds */
 	/*
-	 * A socket in a place that had none before; valid until runtime_sockets_free(). Called
-	 * once for each slot, on the loop thread.
+	 * A socket in a place that had none before; valid until runtime_sockets_free(). Called on
+	 * the loop thread, once for each slot if it returns 0. Otherwise it is called again for
+	 * this slot after the interval, and not for later ones until then.
 	 */
-	void (*found)(void *ctx, const struct runtime_socket *s);
+	int (*found)(void *ctx, const struct runtime_socket *s);
 	void *ctx;
 };
 

@@ -1,8 +1,8 @@
 /* Requests over unix sockets, in HTTP/1.1 and HTTP/2, to servers that work and that fail. */
 #include <errno.h>
 #include <fcntl.h>
-#include <sys/socket.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 

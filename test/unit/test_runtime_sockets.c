@@ -14,7 +14,7 @@ struct fixture {
 	struct loop *loop;
 	struct runtime_sockets *sockets;
 	struct loop_source *limit;
-	unsigned n_found, n_wanted;
+	unsigned n_found, n_wanted, n_refusals;
 	struct runtime_socket found[RUNTIME_SOCKETS_MAX];
 };
 
@@ -54,13 +54,18 @@ static bool connects(const char *path)
 	return connect(fd, (struct sockaddr *)&addr, sizeof(addr)) == 0;
 }
 
-static void on_found(void *ctx, const struct runtime_socket *s)
+static int on_found(void *ctx, const struct runtime_socket *s)
 {
 	struct fixture *f = ctx;
 
+	if (f->n_refusals > 0) {
+		f->n_refusals--;
+		return -ENOMEM;
+	}
 	f->found[f->n_found++] = *s;
 	if (f->n_found == f->n_wanted)
 		loop_stop(f->loop);
+	return 0;
 }
 
 static void on_limit(void *ctx)
@@ -262,6 +267,20 @@ static void bad_values_are_refused_with_one_line(void **state)
 	assert_int_equal(runtime_sockets_check("/later.sock", f->root, NULL), 0);
 }
 
+static void a_socket_that_cannot_be_used_yet_is_offered_again(void **state)
+{
+	struct fixture *f = *state;
+	AUTO_CLOSE int docker = listen_at(f, "/run/docker.sock");
+	AUTO_CLOSE int podman = listen_at(f, "/run/podman/podman.sock");
+
+	f->n_refusals = 3;
+	start(f, NULL);
+	wait_for(f, 2);
+	assert_int_equal(f->n_refusals, 0);
+	assert_string_equal(f->found[0].runtime, "docker");
+	assert_string_equal(f->found[1].runtime, "podman");
+}
+
 static void a_missing_root_has_no_sockets(void **state)
 {
 	struct fixture *f = *state;
@@ -291,6 +310,8 @@ int main(void)
 						set_up, tear_down),
 		cmocka_unit_test_setup_teardown(bad_values_are_refused_with_one_line, set_up,
 						tear_down),
+		cmocka_unit_test_setup_teardown(a_socket_that_cannot_be_used_yet_is_offered_again,
+						set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_missing_root_has_no_sockets, set_up, tear_down),
 	};
 
