@@ -26,9 +26,14 @@ static char short_ids[2][13];
 
 static int make_ids(void **state)
 {
+	char head[32];
+	int len;
+
 	(void)state;
 	for (int i = 0; i < 2; i++) {
-		snprintf(ids[i], sizeof(ids[i]), "%d%010d%053d", i + 1, (int)getpid(), 0);
+		len = snprintf(head, sizeof(head), "%d%010d", i + 1, (int)getpid());
+		memset(ids[i], '0', sizeof(ids[i]) - 1);
+		memcpy(ids[i], head, (size_t)len);
 		snprintf(short_ids[i], sizeof(short_ids[i]), "%.12s", ids[i]);
 	}
 	return 0;
