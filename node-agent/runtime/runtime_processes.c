@@ -26,7 +26,8 @@
 #include "node-agent/runtime/file_verdicts.h"
 #include "node-agent/runtime/pid_owner.h"
 
-#define BACKOFF_MAX_SHIFT 6u /* a program that cannot be read is tried about once an hour */
+#define SUBJECT_NS (60 * NS_PER_S) /* how long what decides about a process is valid */
+#define BACKOFF_MAX_SHIFT 6u       /* a program that cannot be read is tried about once an hour */
 
 struct entry_key {
 	uint64_t pid;
@@ -38,9 +39,10 @@ struct entry {
 	UT_hash_handle hh;
 	struct entry_key key;
 	bool has_runtime;
-	bool ended;                     /* the next scan finds another process with its pid */
-	uint64_t scan;                  /* the last one that saw it; not of libraries */
-	struct pid_owner owner;         /* as last read; not of libraries */
+	bool is_leaving;        /* leave() is to be called again; it has no turns any more */
+	bool ended;             /* the next scan finds another process with its pid */
+	uint64_t scan;          /* the last one that saw it; not of libraries */
+	struct pid_owner owner; /* as last read; not of libraries */
 	struct runtime_process program; /* its id is valid in any case */
 	struct due due;                 /* in no heap if it does not have the runtime */
 	size_t n_bytes;                 /* runtime_process_bytes() */
@@ -48,7 +50,10 @@ struct entry {
 	/* of a process, if there is a filter */
 	struct runtime_subject subject;
 	enum runtime_verdict verdict;
-	uint64_t decide_by_ns; /* if undecided */
+	uint64_t decide_by_ns;  /* if undecided */
+	uint64_t subject_ns;    /* when the subject was read … */
+	uint64_t subject_image; /* … and runtime_process.image then */
+	bool must_leave;        /* a program of the process is leaving */
 
 	enum runtime_baseline baseline; /* of the process, and of libraries found next */
 	/* of a process whose executable does not have the runtime */
@@ -103,8 +108,9 @@ static void drop_runtime(struct runtime_processes *ps, struct entry *e)
 		ps->in_turn = NULL;
 	ps->n_bytes -= e->n_bytes;
 	e->n_bytes = 0;
-	ps->n_programs -= e->has_runtime;
+	ps->n_programs -= e->has_runtime && !e->is_leaving;
 	e->has_runtime = false;
+	e->is_leaving = false;
 	runtime_process_fini(&e->program);
 }
 
@@ -300,17 +306,35 @@ static int examine(struct runtime_processes *ps, struct entry *e, uint64_t now_n
 
 /* ---- which processes are profiled ---- */
 
-/* All programs of the process. */
-static void leave(struct runtime_processes *ps, struct entry *host)
+/* Ends the turns of a program; what is remembered of it stays until it is left. */
+static void suspend(struct runtime_processes *ps, struct entry *e)
+{
+	if (e->is_leaving)
+		return;
+	e->is_leaving = true;
+	ps->n_programs--;
+	due_heap_remove(&ps->due, &e->due);
+	if (ps->in_turn == e)
+		ps->in_turn = NULL;
+	container_share_free(TAKE_PTR(e->program.share));
+}
+
+/* All programs of the process. Returns whether none has to be left again. */
+static bool leave(struct runtime_processes *ps, struct entry *host)
 {
 	struct entry *e, *next;
+	bool all = true;
+	int r;
 
 	for (e = ps->entries; e; e = next) {
 		next = e->hh.next;
 		if (e->key.pid != host->key.pid || !e->has_runtime)
 			continue;
-		ps->cfg.leave(ps->cfg.ctx, &e->program);
-		if (e == host)
+		suspend(ps, e);
+		r = ps->cfg.leave(ps->cfg.ctx, &e->program);
+		if (r < 0 && r != -ESRCH)
+			all = false;
+		else if (e == host)
 			drop_runtime(ps, e);
 		else
 			drop(ps, e);
@@ -319,6 +343,24 @@ static void leave(struct runtime_processes *ps, struct entry *host)
 	host->n_examined = 0;
 	/* what it counts until it is profiled again is not reported */
 	host->baseline = RUNTIME_BASELINE_NOW;
+	host->must_leave = !all;
+	return all;
+}
+
+/* The first verdict about the process excludes it. e may be dropped, if it cannot be examined. */
+static int exclude_first(struct runtime_processes *ps, struct entry *e, uint64_t now_ns)
+{
+	const struct program_id id = e->program.id;
+	int r;
+
+	if (!ps->cfg.leave_unknown || e->baseline != RUNTIME_BASELINE_NOW) {
+		e->baseline = RUNTIME_BASELINE_NOW;
+		return 0;
+	}
+	r = examine(ps, e, now_ns);
+	if (r == 0 && find(ps, &id) == e)
+		(void)leave(ps, e); /* again at the next scan, if it fails */
+	return r;
 }
 
 /* Acts on the verdict about a process, which may have changed. */
@@ -333,17 +375,37 @@ static int decide(struct runtime_processes *ps, struct entry *e, uint64_t now_ns
 	/* the name is being asked for again: until it is known, the last verdict stands */
 	if (e->verdict == RUNTIME_UNDECIDED)
 		e->verdict = before;
+	/* what the agent changed is undone first; it stays excluded until then */
+	if (e->must_leave && !leave(ps, e))
+		e->verdict = RUNTIME_EXCLUDED;
 	ps->n_excluded += e->verdict == RUNTIME_EXCLUDED;
 	ps->n_undecided += e->verdict == RUNTIME_UNDECIDED;
 	if (e->verdict == before)
 		return 0;
 	if (e->verdict == RUNTIME_PROFILED)
 		return examine(ps, e, now_ns);
-	if (before == RUNTIME_PROFILED)
-		leave(ps, e);
-	else if (before == RUNTIME_UNDECIDED)
-		e->baseline = RUNTIME_BASELINE_NOW;
+	if (before == RUNTIME_UNDECIDED)
+		return exclude_first(ps, e, now_ns);
+	(void)leave(ps, e);
 	return 0;
+}
+
+/* The program may have another environment after an exec, and a process can be moved. */
+static void renew_subject(struct runtime_processes *ps, struct entry *e, uint64_t now_ns)
+{
+	struct runtime_subject subject = {0};
+
+	/* nothing is done to what has no runtime, so who looks after that does not matter */
+	if (!e->subject.raw || (e->verdict == RUNTIME_PROFILED && !e->has_runtime))
+		return;
+	if (e->program.image == e->subject_image && now_ns < e->subject_ns + SUBJECT_NS)
+		return;
+	if (ps->cfg.subject(ps->cfg.ctx, &e->program.id, &subject) < 0)
+		return; /* tried again at the next scan */
+	runtime_subject_fini(&e->subject);
+	e->subject = subject;
+	e->subject_ns = now_ns;
+	e->subject_image = e->program.image;
 }
 
 /*
@@ -371,6 +433,7 @@ static int add_new(struct runtime_processes *ps, const struct pid_owner *owner, 
 		drop(ps, e);
 		return r == -ENOMEM ? r : 0;
 	}
+	e->subject_ns = now_ns;
 	e->verdict = RUNTIME_UNDECIDED;
 	e->decide_by_ns = now_ns + RUNTIME_FILTER_WAIT_NS;
 	return decide(ps, e, now_ns);
@@ -404,8 +467,10 @@ static int scan_known(struct runtime_processes *ps, struct entry *e, uint64_t no
 {
 	enum runtime_verdict before = e->verdict;
 	const struct program_id id = e->program.id;
-	int r = decide(ps, e, now_ns);
+	int r;
 
+	renew_subject(ps, e, now_ns);
+	r = decide(ps, e, now_ns);
 	if (r < 0 || find(ps, &id) != e || e->verdict != before)
 		return r;
 	return e->has_runtime || e->verdict != RUNTIME_PROFILED || now_ns < e->libraries_ns
@@ -452,9 +517,9 @@ static void spread(struct runtime_processes *ps, uint64_t now_ns)
 	uint64_t n = 0, i = 0;
 
 	for (const struct entry *e = ps->entries; e; e = e->hh.next)
-		n += e->has_runtime && e->program.due_ns == now_ns;
+		n += e->has_runtime && !e->is_leaving && e->program.due_ns == now_ns;
 	for (struct entry *e = ps->entries; e; e = e->hh.next) {
-		if (!e->has_runtime || e->program.due_ns != now_ns)
+		if (!e->has_runtime || e->is_leaving || e->program.due_ns != now_ns)
 			continue;
 		e->program.due_ns = now_ns + ps->cfg.interval_ns / n * i++;
 		due_heap_move(&ps->due, &e->due, runtime_process_next_ns(&e->program));

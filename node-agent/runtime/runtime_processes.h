@@ -33,12 +33,18 @@ struct runtime_processes_config {
 	int (*libraries)(void *ctx, const struct program_id *id, struct file_id *files, size_t max);
 	/*
 	 * Whether a process is profiled: subject() reads what decide() needs, which is asked again
-	 * at each scan; leave() is called for a program that no longer is, before it is
-	 * forgotten. All NULL: every process is.
+	 * at each scan; leave() is called for a program that no longer is, and again at each scan
+	 * until it returns 0 or -ESRCH. Then the program is forgotten. All NULL: every process is
+	 * profiled.
 	 */
 	int (*subject)(void *ctx, const struct program_id *id, struct runtime_subject *ret);
 	enum runtime_verdict (*decide)(void *ctx, const struct runtime_subject *s, bool may_wait);
-	void (*leave)(void *ctx, struct runtime_process *p);
+	int (*leave)(void *ctx, struct runtime_process *p);
+	/*
+	 * Programs that ran before may have been changed by a predecessor: those that are excluded
+	 * are examined all the same, and left.
+	 */
+	bool leave_unknown;
 	/* Called before a process is examined, which may hang. NULL is allowed. */
 	void (*at)(void *ctx, pid_t pid);
 	void *ctx;

@@ -69,13 +69,13 @@ static void claim(struct runtime_profiler *p, struct runtime_process *process)
 		p->cfg.ops->claim(p->runner.reader, process->session);
 }
 
-/* Undoes what this and earlier agents changed in one process. */
-static void restore_one(struct runtime_profiler *p, struct runtime_process *one)
+/* Undoes what this and earlier agents changed in one process. As turn_runner_restore(). */
+static int restore_one(struct runtime_profiler *p, struct runtime_process *one)
 {
 	int r;
 
 	if (!p->cfg.ops->restore)
-		return;
+		return 0;
 	claim(p, one);
 	set_position(p, true, &one->id);
 	r = turn_runner_restore(&p->runner, one);
@@ -85,6 +85,7 @@ static void restore_one(struct runtime_profiler *p, struct runtime_process *one)
 		log_warn_limited("cannot switch a profiler off again",
 				 "runtime=%s pid=%d error=\"%s\"", p->cfg.ops->name,
 				 (int)one->id.pid, strerror(-r));
+	return r;
 }
 
 /* ---- which processes ---- */
@@ -111,9 +112,12 @@ static enum runtime_verdict decide(void *ctx, const struct runtime_subject *s, b
 	return verdict;
 }
 
-static void leave(void *ctx, struct runtime_process *one)
+/* An abandoned thread must not read processes any more. */
+static int leave(void *ctx, struct runtime_process *one)
 {
-	restore_one(ctx, one);
+	struct runtime_profiler *p = ctx;
+
+	return worker_thread_is_abandoned(p->runner.thread) ? -ECANCELED : restore_one(p, one);
 }
 
 /* ---- scan ---- */
@@ -236,7 +240,7 @@ static void restore(struct runtime_profiler *p, pid_t pid)
 	for (struct runtime_process *one = runtime_processes_each(processes, NULL); one;
 	     one = runtime_processes_each(processes, one)) {
 		if (pid == 0 || one->id.pid == pid)
-			restore_one(p, one);
+			(void)restore_one(p, one);
 	}
 }
 
@@ -277,6 +281,7 @@ static int make_processes(struct runtime_profiler *p)
 		.subject = p->cfg.filter.filter ? read_subject : NULL,
 		.decide = p->cfg.filter.filter ? decide : NULL,
 		.leave = p->cfg.filter.filter ? leave : NULL,
+		.leave_unknown = p->past.any && p->cfg.ops->restore,
 		.at = at_process,
 		.ctx = p,
 		.left_out = &p->past.left_out,

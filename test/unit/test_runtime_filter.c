@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <fcntl.h>
 
+#include "common/system/clock.h"
 #include "node-agent/process/procfs.h"
 #include "node-agent/runtime/runtime_processes.h"
 #include "test/lib/fake_proc.h"
@@ -18,6 +19,8 @@ struct fixture {
 	int subject_error;
 	unsigned n_detected;
 	unsigned n_left;
+	unsigned n_subjects;
+	int leave_error;
 	bool may_wait; /* as decide() was asked last */
 };
 
@@ -33,9 +36,10 @@ static int detect(void *ctx, const struct program_id *id)
 static int read_subject(void *ctx, const struct program_id *id, struct runtime_subject *ret)
 {
 	const struct workload_facts facts = {.exe = "/bin/a", .comm = "a"};
-	const struct fixture *f = ctx;
+	struct fixture *f = ctx;
 
 	(void)id;
+	f->n_subjects++;
 	if (f->subject_error < 0)
 		return f->subject_error;
 	return workload_new(&ret->raw, &facts);
@@ -51,16 +55,18 @@ static enum runtime_verdict decide(void *ctx, const struct runtime_subject *s, b
 	return f->verdict == RUNTIME_UNDECIDED && !may_wait ? RUNTIME_PROFILED : f->verdict;
 }
 
-static void leave(void *ctx, struct runtime_process *p)
+static int leave(void *ctx, struct runtime_process *p)
 {
 	struct fixture *f = ctx;
 
 	assert_int_equal(p->id.pid, PID);
 	assert_non_null(p->session);
 	f->n_left++;
+	return f->leave_error;
 }
 
-static void begin(struct fixture *f, enum runtime_verdict verdict)
+/* has_past: there was a thread before that saw the process. */
+static void begin_with(struct fixture *f, enum runtime_verdict verdict, bool has_past)
 {
 	struct runtime_processes_config cfg;
 
@@ -75,10 +81,17 @@ static void begin(struct fixture *f, enum runtime_verdict verdict)
 		.decide = decide,
 		.leave = leave,
 		.ctx = f,
-		.seen_ticks = 1, /* there was an earlier scan, so what is found now is new */
+		.leave_unknown = has_past,
+		.seen_ticks =
+			has_past ? 2000 : 1, /* of the earlier scan; 1: what is found is new */
 	};
 	assert_int_equal(runtime_processes_new(&f->p, &cfg), 0);
 	fake_proc_start(&f->proc, PID, 1000, "a");
+}
+
+static void begin(struct fixture *f, enum runtime_verdict verdict)
+{
+	begin_with(f, verdict, false);
 }
 
 static void end(struct fixture *f)
@@ -172,6 +185,80 @@ static void one_that_becomes_excluded_is_left_and_may_come_back(void **state)
 	end(&f);
 }
 
+static void one_that_cannot_be_left_is_left_later(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	begin(&f, RUNTIME_PROFILED);
+	assert_int_equal(scan(&f, 10), 1);
+	f.verdict = RUNTIME_EXCLUDED;
+	f.leave_error = -EIO;
+	assert_int_equal(scan(&f, 20), 0);
+	assert_int_equal(f.n_left, 1);
+	assert_null(runtime_processes_next(f.p));
+	assert_non_null(runtime_processes_each(f.p, NULL)); /* to be left at the end, too */
+	/* before it is profiled again, it is left */
+	f.verdict = RUNTIME_PROFILED;
+	assert_int_equal(scan(&f, 30), 0);
+	assert_int_equal(f.n_left, 2);
+	assert_int_equal(runtime_processes_excluded(f.p), 1);
+	f.leave_error = 0;
+	assert_int_equal(scan(&f, 40), 1);
+	assert_int_equal(f.n_left, 3);
+	assert_int_equal(baseline(&f), RUNTIME_BASELINE_NOW);
+	/* nothing is left to be done for one that has exited */
+	f.verdict = RUNTIME_EXCLUDED;
+	f.leave_error = -ESRCH;
+	assert_int_equal(scan(&f, 50), 0);
+	assert_int_equal(scan(&f, 60), 0);
+	assert_int_equal(f.n_left, 4);
+	assert_int_equal(runtime_processes_bytes(f.p), 0);
+	end(&f);
+}
+
+static void one_that_a_predecessor_may_have_changed_is_left_at_once(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	begin_with(&f, RUNTIME_UNDECIDED, true);
+	assert_int_equal(scan(&f, 10), 0);
+	assert_int_equal(f.n_detected, 0);
+	f.verdict = RUNTIME_EXCLUDED;
+	f.leave_error = -EIO;
+	assert_int_equal(scan(&f, 20), 0);
+	assert_int_equal(f.n_left, 1);
+	f.leave_error = 0;
+	assert_int_equal(scan(&f, 30), 0);
+	assert_int_equal(scan(&f, 40), 0);
+	assert_int_equal(f.n_left, 2);
+	assert_null(runtime_processes_each(f.p, NULL));
+	end(&f);
+}
+
+static void what_decides_is_read_again(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	begin(&f, RUNTIME_PROFILED);
+	assert_int_equal(scan(&f, 10), 1);
+	assert_int_equal(scan(&f, 20), 1);
+	assert_int_equal(f.n_subjects, 1);
+	runtime_processes_each(f.p, NULL)->image = 5; /* it has executed its own file */
+	assert_int_equal(scan(&f, 30), 1);
+	assert_int_equal(scan(&f, 40), 1);
+	assert_int_equal(f.n_subjects, 2);
+	assert_int_equal(scan(&f, 30 + 60 * NS_PER_S), 1);
+	assert_int_equal(f.n_subjects, 3);
+	f.verdict = RUNTIME_EXCLUDED;
+	assert_int_equal(scan(&f, 40 + 60 * NS_PER_S), 0);
+	assert_int_equal(scan(&f, 30 + 120 * NS_PER_S), 0);
+	assert_true(f.n_subjects >= 4);
+	end(&f);
+}
+
 static void one_whose_container_cannot_be_read_is_tried_again(void **state)
 {
 	struct fixture f;
@@ -220,6 +307,9 @@ int main(void)
 		cmocka_unit_test(one_that_waited_for_its_name_reports_from_its_start),
 		cmocka_unit_test(it_waits_for_a_few_seconds_at_most),
 		cmocka_unit_test(one_that_becomes_excluded_is_left_and_may_come_back),
+		cmocka_unit_test(one_that_cannot_be_left_is_left_later),
+		cmocka_unit_test(one_that_a_predecessor_may_have_changed_is_left_at_once),
+		cmocka_unit_test(what_decides_is_read_again),
 		cmocka_unit_test(one_whose_container_cannot_be_read_is_tried_again),
 		cmocka_unit_test(the_environment_and_the_container_of_a_process_are_read),
 	};
