@@ -26,7 +26,6 @@
 #include "node-agent/container/cri_messages.h"
 
 #define REQUEST_TIMEOUT_NS (2 * NS_PER_S)
-#define ASK_TIMEOUT_NS (4 * NS_PER_S)
 /* For how long a socket without the service, or without names of images, is left alone. */
 #define PAUSE_NS (60 * NS_PER_S)
 /* Up to so many ids are asked for one by one. */
@@ -66,6 +65,7 @@ struct cri_source {
 	struct asked_id *ids; /* sorted */
 	size_t n_ids;
 	size_t at; /* the id that is asked for, if there are few */
+	uint64_t timeout_ns;
 	uint64_t deadline_ns;
 
 	/* the request under way */
@@ -495,7 +495,7 @@ static void begin(struct cri_source *s, enum step step)
 		.method = "POST",
 		.url = url_of(step),
 		.headers = headers,
-		.timeout_ns = REQUEST_TIMEOUT_NS,
+		.timeout_ns = s->timeout_ns,
 		.max_response_bytes = CRI_ANSWER_MAX_BYTES,
 	};
 	int r = now_ns < s->deadline_ns ? put_request(s, step) : -ETIMEDOUT;
@@ -541,7 +541,7 @@ static int ask(void *source, const char *const *ids, size_t n, container_source_
 	s->done = done;
 	s->ctx = ctx;
 	s->at = 0;
-	s->deadline_ns = clock_monotonic_ns() + ASK_TIMEOUT_NS;
+	s->deadline_ns = clock_monotonic_ns() + 2 * s->timeout_ns;
 	loop_set_timer(s->timer, 0);
 	return 0;
 }
@@ -581,6 +581,7 @@ int cri_source_new(struct cri_source **ret, const struct cri_source_config *cfg)
 	if (!s)
 		return -ENOMEM;
 	s->sink = cfg->sink;
+	s->timeout_ns = cfg->timeout_ns ? cfg->timeout_ns : REQUEST_TIMEOUT_NS;
 	s->socket = strdup(cfg->socket);
 	if (!s->socket)
 		return -ENOMEM;

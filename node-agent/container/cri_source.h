@@ -18,6 +18,7 @@ struct cri_source_config {
 	const char *connect; /* path to connect to; NULL: socket */
 	const char *node;    /* name of this node, which static pods' names end in; NULL: unknown */
 	const struct container_sink *sink; /* borrowed */
+	uint64_t timeout_ns; /* of a request; of a whole question twice that; 0: 2 s */
 };
 
 /* Whom container_directory_attach() takes with a cri_source; frees it. */

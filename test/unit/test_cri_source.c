@@ -12,6 +12,7 @@
 #include "test/lib/unit.h"
 
 #define MAX_REQUESTS 256
+#define PATIENCE_NS (300 * NS_PER_S) /* for what must not fail on a busy machine */
 #define ID_DIGITS 64
 
 struct fixture {
@@ -115,14 +116,20 @@ static void handle(void *ctx, const char *path, const char *body, size_t len,
 		   struct h2_reply *reply)
 {
 	struct fixture *f = ctx;
+	enum h2_fault fault;
+	const char *fault_in;
 	char filter[256];
 	struct cri_answer a;
 
 	cri_request_id(body, len, filter);
 	note_request(f, path, filter);
+	pthread_mutex_lock(&f->lock);
+	fault_in = f->fault_in;
+	fault = f->fault;
+	pthread_mutex_unlock(&f->lock);
 	*reply = (struct h2_reply){.type = "application/grpc", .grpc_status = "0"};
-	if (f->fault_in && ends_in(path, f->fault_in)) {
-		reply->fault = f->fault;
+	if (fault_in && ends_in(path, fault_in)) {
+		reply->fault = fault;
 		if (f->fault_status)
 			reply->grpc_status = f->fault_status;
 		if (f->is_garbage) {
@@ -152,6 +159,15 @@ static unsigned count_requests(struct fixture *f, const char *what)
 		n += strncmp(f->requests[i], what, strlen(what)) == 0;
 	pthread_mutex_unlock(&f->lock);
 	return n;
+}
+
+/* While an abandoned request may still be handled. */
+static void set_fault(struct fixture *f, const char *in, enum h2_fault fault)
+{
+	pthread_mutex_lock(&f->lock);
+	f->fault_in = in;
+	f->fault = fault;
+	pthread_mutex_unlock(&f->lock);
 }
 
 static void forget_requests(struct fixture *f)
@@ -227,10 +243,16 @@ static int ask(struct fixture *f, char kind, unsigned first, unsigned n)
 	return r;
 }
 
-static void make_source(struct fixture *f)
+/* timeout_ns: 0 for what the agent has */
+static void make_source(struct fixture *f, uint64_t timeout_ns)
 {
 	const struct cri_source_config cfg = {
-		.loop = f->loop, .socket = f->path, .node = "n1", .sink = &f->sink};
+		.loop = f->loop,
+		.socket = f->path,
+		.node = "n1",
+		.sink = &f->sink,
+		.timeout_ns = timeout_ns,
+	};
 
 	assert_int_equal(cri_source_new(&f->source, &cfg), 0);
 }
@@ -251,7 +273,7 @@ static int set_up(void **state)
 	f->n_containers = 10;
 	f->server = (struct h2_server){.path = f->path, .handle = handle, .ctx = f};
 	h2_server_start(&f->server);
-	make_source(f);
+	make_source(f, PATIENCE_NS);
 	return 0;
 }
 
@@ -376,6 +398,8 @@ static void names_do_not_wait_for_images(void **state)
 {
 	struct fixture *f = *state;
 
+	cri_source_ops.free(f->source);
+	make_source(f, 5 * NS_PER_S);
 	f->fault_in = "/ListImages";
 	f->fault = H2_HANG;
 	assert_int_equal(ask(f, 'c', 0, 1), 0);
@@ -413,20 +437,23 @@ static void faults_end_the_question_and_the_next_one_works(void **state)
 	for (size_t step = 0; step < ARRAY_SIZE(steps); step++) {
 		/* two seconds each: once is enough for those that wait */
 		for (size_t i = step == 1 ? 0 : 2; i < ARRAY_SIZE(cases); i++) {
+			bool hangs = cases[i].error[0] == -ETIMEDOUT;
+
 			cri_source_ops.free(f->source);
-			make_source(f);
+			make_source(f, hangs ? 0 : PATIENCE_NS);
 			forget_requests(f);
-			f->fault_in = steps[step];
-			f->fault = cases[i].fault;
+			set_fault(f, steps[step], cases[i].fault);
 			f->fault_status = cases[i].status;
 			f->is_garbage = cases[i].garbage;
 			ask(f, 'c', 1, 1);
 			if (f->error != cases[i].error[0] &&
 			    (f->error != cases[i].error[1] || f->error == 0))
 				fail_msg("%s, case %zu: %d", steps[step], i, f->error);
-			f->fault_in = NULL;
-			assert_int_equal(ask(f, 'c', 1, 1), 0);
-			assert_int_equal(f->n_found, 2);
+			set_fault(f, NULL, H2_OK);
+			/* on a busy machine what is in time for the agent may be late */
+			for (int tries = 0; ask(f, 'c', 1, 1) != 0; tries++)
+				assert_true(hangs && f->error == -ETIMEDOUT && tries < 50);
+			assert_in_range(f->n_found, 1, 2);
 		}
 	}
 }
@@ -466,6 +493,8 @@ static void a_mute_runtime_is_given_up_in_time(void **state)
 	uint64_t start_ns = clock_monotonic_ns();
 
 	h2_server_stop(&f->server);
+	cri_source_ops.free(f->source);
+	make_source(f, 0);
 	f->server.is_mute = true;
 	h2_server_start(&f->server);
 	assert_int_equal(ask(f, 'c', 1, 20), -ETIMEDOUT);
@@ -496,16 +525,15 @@ static void a_question_may_be_cancelled_at_any_time(void **state)
 	const char *ids[] = {id};
 
 	make_id(id, 'c', 1);
-	f->fault = H2_HANG;
 	for (size_t i = 0; i < ARRAY_SIZE(steps); i++) {
-		f->fault_in = steps[i];
+		set_fault(f, steps[i], H2_HANG);
 		assert_int_equal(cri_source_ops.ask(f->source, ids, 1, on_done, f), 0);
 		while (steps[i] && count_requests(f, steps[i] + 1) == 0) {
 			loop_set_timer(f->ticker, NS_PER_MS);
 			assert_int_equal(loop_run(f->loop), 0);
 		}
 		cri_source_ops.free(f->source);
-		make_source(f);
+		make_source(f, PATIENCE_NS);
 		assert_int_equal(f->n_done, 0);
 		forget_requests(f);
 	}
