@@ -20,7 +20,15 @@ let from;
 
 before(async () => {
   cluster = await startCluster();
-  node = await startNode({ cluster, interval: "5s", args: [`--go-heap-interval=${INTERVAL_S}s`] });
+  node = await startNode({
+    cluster,
+    interval: "5s",
+    // the counters are of this program alone
+    args: [
+      `--go-heap-interval=${INTERVAL_S}s`,
+      `--container-allowlist=^/process/${program("goheap")}$`,
+    ],
+  });
   from = node.startedAt;
   workload = new AskedWorkload("goheap");
   assert.strictEqual(await workload.line(), "ready");

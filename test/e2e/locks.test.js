@@ -10,7 +10,15 @@ const path = require("node:path");
 const readline = require("node:readline");
 const { test, before, after } = require("node:test");
 const { setTimeout: sleep } = require("node:timers/promises");
-const { Daemon, freePort, nodeAgent, root, runDir, startCluster } = require("./lib/daemon");
+const {
+  BY_EXECUTABLE,
+  Daemon,
+  freePort,
+  nodeAgent,
+  root,
+  runDir,
+  startCluster,
+} = require("./lib/daemon");
 const { program } = require("./lib/workload");
 const { sql, flame, application } = require("./lib/query");
 const { eventually } = require("./lib/wait");
@@ -58,6 +66,7 @@ async function startNodeThatSees(pid) {
     "--go-mutex-profiler=on",
     "--go-block-profiler=burst",
     `--go-block-burst=${BURST_S}s`,
+    BY_EXECUTABLE,
   ];
   const command = ["--mount", "--propagation=private", "sh", "-c", hide, nodeAgent, ...args];
   return new Daemon("unshare", command, {

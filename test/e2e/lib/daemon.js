@@ -200,6 +200,7 @@ async function failToStart(command, args, timeoutMs = LIMIT_MS) {
 }
 
 module.exports = {
+  BY_EXECUTABLE,
   Daemon,
   root,
   runDir,
