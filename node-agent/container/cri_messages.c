@@ -90,10 +90,11 @@ int cri_put_empty_request(struct buf *out)
 int cri_put_list_request(struct buf *out, const char *id)
 {
 	Runtime__V1__ListRequest request = RUNTIME__V1__LIST_REQUEST__INIT;
-	Runtime__V1__Filter filter = RUNTIME__V1__FILTER__INIT;
+	Runtime__V1__Filter filter;
 	size_t len;
 	int r;
 
+	runtime__v1__filter__init(&filter);
 	if (id) {
 		/* protobuf-c's strings are not const, although it only reads them */
 		memcpy(&filter.id, &id, sizeof(id));

@@ -159,7 +159,12 @@ before(async () => {
 after(async () => {
   fs.rmSync(manifest, { force: true });
   await Promise.all(agents.reverse().map((a) => a.stop()));
+  // the next file counts pods
   await cluster.kubectl("delete", "namespace", namespace, "--wait=false");
+  await eventually("no pods", async () => {
+    const { items } = await cluster.kubectlJson("get", "pods", "--namespace", namespace);
+    return items.length === 0;
+  });
 });
 
 const serviceOf = (name) => `/k8s/${namespace}/${name}`;
