@@ -465,7 +465,7 @@ void program_parse(const char *exe, const char *fallback, const char *command_li
 	*ret = (struct program){.kind = PROGRAM_PLAIN, .shell = in && in->shell};
 	if (name.len == 0 && fallback)
 		name = (struct word){fallback, strlen(fallback)};
-	if (begins(name, MEMFD + 1)) /* the kernel's name of a process that executed a descriptor */
+	if (begins(name, &MEMFD[1])) /* the kernel's name of a process that executed a descriptor */
 		name.len = strlen("memfd");
 	if (name.len == 0)
 		name = (struct word){"unknown", strlen("unknown")};
