@@ -5,7 +5,7 @@
 const path = require("node:path");
 const assert = require("node:assert");
 const { test, before, after } = require("node:test");
-const { Daemon, freePort, root, scratch } = require("./lib/daemon");
+const { BY_EXECUTABLE, Daemon, freePort, root, scratch } = require("./lib/daemon");
 const { openBrowser, drawnFrames, inked } = require("./lib/browser");
 const { program, runWorkload } = require("./lib/workload");
 const { eventually } = require("./lib/wait");
@@ -26,6 +26,7 @@ before(async () => {
       NODE_PORT: nodePort,
       RUN_DIR: path.relative(root, scratch("run")),
       INTERVAL: "10s",
+      NAME_RULE: BY_EXECUTABLE.replace("--name-rule=", ""),
     },
   });
   run.nodeUrl = `http://127.0.0.1:${nodePort}`;
