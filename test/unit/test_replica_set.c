@@ -389,10 +389,13 @@ static void makes_a_lease_and_keeps_it(void **state)
 	(void)state;
 	set_up(&f);
 	run_until(&f, is_member);
+	/* the server's thread goes on answering */
+	pthread_mutex_lock(&f.lock);
 	assert_int_equal(f.n_posts, 1);
 	assert_string_equal(f.list_selector, "coroot.com/replica-group=group");
 	assert_non_null(strstr(f.last_body, "\"labels\":{\"coroot.com/replica-group\":\"group\""));
 	assert_non_null(strstr(f.last_body, "\"namespace\":\"ns\""));
+	pthread_mutex_unlock(&f.lock);
 	/* it owns nothing before the others had time to know it */
 	assert_false(replica_set_owns(f.set, "a key"));
 	assert_metric(&f, METRIC "members 1\n");
