@@ -37,8 +37,8 @@ const untilData = (agent) =>
     return n > 0 && Date.now() - agent.startedAt;
   });
 
-// What the host took from this virtual machine, in jiffies of [stolen, busy]: the clock that samples
-// goes on meanwhile, the program's does not.
+// What the host took from this virtual machine, as [stolen, busy] in jiffies: the clock that
+// samples goes on meanwhile, the program's does not.
 function jiffies() {
   const [user, nice, system, , , irq, softirq, steal] = fs
     .readFileSync("/proc/stat", "utf8")
