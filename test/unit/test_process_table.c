@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
@@ -565,17 +566,30 @@ static void copy_file(const char *from, const char *to)
 	assert_int_equal(n, 0);
 }
 
-static void wait_for_comm(pid_t pid, const char *comm)
+/*
+ * Runs a copy of cat(1) and returns its pid. It has echoed a byte: execve(2) has set the name of the
+ * process long before all is mapped.
+ */
+static pid_t start_cat(const char *path)
 {
-	AUTO_CLOSE int root = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	AUTO_CLOSE int fd = procfs_open_process(root, pid);
-	struct proc_stat s = {0};
+	char c = 'x';
+	int ends[2];
+	pid_t pid;
 
-	for (int i = 0; i < 6000 && strcmp(s.comm, comm) != 0; i++) {
-		usleep(10000);
-		assert_int_equal(procfs_read_stat(fd, &s), 0);
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
+	pid = fork();
+	if (pid == 0) {
+		dup2(ends[1], STDIN_FILENO);
+		dup2(ends[1], STDOUT_FILENO);
+		execl(path, path, (char *)NULL);
+		_exit(1);
 	}
-	assert_string_equal(s.comm, comm);
+	assert_true(pid > 0);
+	close(ends[1]);
+	assert_int_equal(write(ends[0], &c, 1), 1);
+	assert_int_equal(read(ends[0], &c, 1), 1);
+	/* the other end is left open: cat ends when it is closed */
+	return pid;
 }
 
 static void a_deleted_executable_can_still_be_read_after_the_exit(void **state)
@@ -589,13 +603,8 @@ static void a_deleted_executable_can_still_be_read_after_the_exit(void **state)
 
 	(void)state;
 	snprintf(path, sizeof(path), "/tmp/tpt_%d", getpid());
-	copy_file("/bin/sleep", path);
-	pid = fork();
-	if (pid == 0) {
-		execl(path, path, "1000", (char *)NULL);
-		_exit(1);
-	}
-	wait_for_comm(pid, path + 5);
+	copy_file("/bin/cat", path);
+	pid = start_cat(path);
 	unlink(path);
 	seen = seen_of(pid, path + 5);
 	s = get(t, &seen, 1);
