@@ -53,6 +53,17 @@ struct store_param {
 	const char *value; /* text as ClickHouse parses it for Type */
 };
 
+/*
+ * Rows on their way to the store: a zstd frame of RowBinary rows in the column order of
+ * row_batch.h. Frames of a table can be joined, as zstd frames and RowBinary rows both can.
+ */
+struct store_frame {
+	const void *data;
+	size_t len;
+	uint32_t n_rows;
+	uint32_t n_bytes; /* of the rows, inflated */
+};
+
 struct store_query {
 	const char *sql; /* one statement that reads; the engine refuses every other */
 	const struct store_param *params;

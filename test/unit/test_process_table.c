@@ -567,8 +567,8 @@ static void copy_file(const char *from, const char *to)
 }
 
 /*
- * Runs a copy of cat(1) and returns its pid. It has echoed a byte: execve(2) has set the name of the
- * process long before all is mapped.
+ * Runs a copy of cat(1) and returns its pid. It has echoed a byte by then: execve(2) sets the name
+ * of the process before it maps the program.
  */
 static pid_t start_cat(const char *path)
 {
