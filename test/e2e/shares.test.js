@@ -29,6 +29,13 @@ const range = {};
 const near = (got, want, tolerance, what) =>
   assert.ok(Math.abs(got - want) <= tolerance, `${what}: got ${got}, want ${want} ± ${tolerance}`);
 
+// A ratio of sampled to used time. Stolen time can only raise it, and not by more than twice the
+// machine's average: the host does not take the same part of each program's time.
+const nearUsed = (got, tolerance, what) => {
+  const [least, most] = [1 - tolerance, 1 + tolerance + ran.stolen];
+  assert.ok(got >= least && got <= most, `${what}: ${got} is not in ${least}–${most}`);
+};
+
 // From the start of a node-agent to the first data that is of its time.
 const untilData = (agent) =>
   eventually("first data", async () => {
@@ -104,7 +111,7 @@ for (const [name, functions] of [
       `SELECT sum(Value) AS ns FROM profiling_samples
        WHERE ServiceName = '${app.service}' AND Type = '${CPU}'`,
     );
-    near(row.ns / ran[name].cpuNs, 1, CPU_SHARE + ran.stolen, "sampled against used CPU time");
+    nearUsed(row.ns / ran[name].cpuNs, CPU_SHARE, "sampled against used CPU time");
     const [quality] = await sql(
       cluster,
       `SELECT sum(arraySum(mapValues(Lost))) AS lost, sum(Samples) AS samples
@@ -160,7 +167,9 @@ test("assembly of Go that uses BP, or has no frame, stands on its callers", asyn
   );
   const sum = (nodes) => nodes.reduce((s, n) => s + n.self, 0);
   const spender = (n) => n && (n.name.startsWith("main.spend") ? n : spender(n.parent));
-  assert.ok(sum(assembly) > 0.3 * tree.total, `assembly: ${assembly.map((n) => n.name)}`);
+  // of the time of its thread: those of the garbage collector take more when the machine is busy
+  const share = sum(assembly) / ran.gohash.cpuNs;
+  assert.ok(share > 0.58, `assembly is ${share}: ${assembly.map((n) => `${n.name} ${n.self}`)}`);
   assert.ok(
     sum(assembly.filter(spender)) >= 0.95 * sum(assembly),
     `without callers: ${assembly.filter((n) => !spender(n)).map((n) => `${n.name} ${n.self}`)}`,
@@ -209,7 +218,7 @@ test("the timeline adds up to what was used", async () => {
   });
   assert.strictEqual(t.unit, "cores");
   const coreSeconds = t.values.reduce((s, v) => s + (v || 0), 0) * (t.stepMs / 1000);
-  near((coreSeconds * 1e9) / ran.share.cpuNs, 1, 0.08 + ran.stolen, "area below the line");
+  nearUsed((coreSeconds * 1e9) / ran.share.cpuNs, 0.08, "area below the line");
   assert.ok(
     t.values.every((v) => v === null || (v >= 0 && v < 1.2)),
     `one thread: ${t.values}`,

@@ -438,6 +438,7 @@ static void faults_end_the_question_and_the_next_one_works(void **state)
 		/* two seconds each: once is enough for those that wait */
 		for (size_t i = step == 1 ? 0 : 2; i < ARRAY_SIZE(cases); i++) {
 			bool hangs = cases[i].error[0] == -ETIMEDOUT;
+			int tries = 0;
 
 			cri_source_ops.free(f->source);
 			make_source(f, hangs ? 0 : PATIENCE_NS);
@@ -451,9 +452,10 @@ static void faults_end_the_question_and_the_next_one_works(void **state)
 				fail_msg("%s, case %zu: %d", steps[step], i, f->error);
 			set_fault(f, NULL, H2_OK);
 			/* on a busy machine what is in time for the agent may be late */
-			for (int tries = 0; ask(f, 'c', 1, 1) != 0; tries++)
+			for (; ask(f, 'c', 1, 1) != 0; tries++)
 				assert_true(hangs && f->error == -ETIMEDOUT && tries < 50);
-			assert_in_range(f->n_found, 1, 2);
+			/* once, and again with its image, unless that came too late for an earlier try */
+			assert_in_range(f->n_found, tries > 0 ? 1 : 2, 2);
 		}
 	}
 }
