@@ -454,7 +454,7 @@ static void faults_end_the_question_and_the_next_one_works(void **state)
 			/* on a busy machine what is in time for the agent may be late */
 			for (; ask(f, 'c', 1, 1) != 0; tries++)
 				assert_true(hangs && f->error == -ETIMEDOUT && tries < 50);
-			/* once, and again with its image, unless that came too late for an earlier try */
+			/* again with its image, unless an earlier try had that late */
 			assert_in_range(f->n_found, tries > 0 ? 1 : 2, 2);
 		}
 	}
