@@ -79,6 +79,7 @@ int upload_queue_add(struct upload_queue *q, const char *endpoint,
 		buf_fini(body);
 		return r;
 	}
+	upload_key_make(&up->key);
 	up->body = buf_take(body, &up->body_len);
 	up->context = context;
 	q->n_items++;

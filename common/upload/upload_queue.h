@@ -1,5 +1,5 @@
 /*
- * Profiles waiting in memory for their receiver, oldest first, bounded in number and bytes. Pure.
+ * Profiles waiting in memory for their receiver, oldest first, bounded in number and bytes.
  *
  * At a bound, the oldest profile that is not being sent is dropped to make room.
  */
@@ -8,10 +8,12 @@
 
 #include "common/base.h"
 #include "common/data/buf.h"
+#include "common/upload/upload_key.h"
 #include "common/upload/upload_url.h"
 
 struct upload {
 	struct upload *prev, *next; /* of the queue */
+	struct upload_key key;
 	char *url;
 	char *body;
 	size_t body_len;

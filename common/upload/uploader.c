@@ -165,7 +165,8 @@ static void on_done(void *ctx, const struct http_result *res)
 
 static int send_upload(struct uploader *u, struct upload *up)
 {
-	const char *const headers[] = {u->api_key_header, NULL};
+	char key_header[sizeof("Idempotency-Key: ") + UPLOAD_KEY_DIGITS];
+	const char *const headers[] = {key_header, u->api_key_header, NULL};
 	struct http_request req = {
 		.method = "POST",
 		.url = up->url,
@@ -176,6 +177,7 @@ static int send_upload(struct uploader *u, struct upload *up)
 		.max_response_bytes = 64 * 1024,
 	};
 
+	snprintf(key_header, sizeof(key_header), "Idempotency-Key: %s", up->key.text);
 	return http_send(u->client, &req, on_done, up);
 }
 

@@ -7,6 +7,9 @@
  * one is sent. A 5xx may concern it: the profile moves to the end of the queue, and is dropped if
  * it gets a 500 time and again while others are accepted. Dropped profiles are counted by reason.
  *
+ * Every attempt of a profile has the same key (upload_key.h), by which a receiver that stored it
+ * but could not answer recognises it.
+ *
  * Loop thread only.
  */
 #ifndef COMMON_UPLOAD_UPLOADER_H

@@ -4,6 +4,7 @@
 
 #include "common/http/http_server.h"
 #include "common/system/clock.h"
+#include "common/upload/upload_key.h"
 #include "common/upload/uploader.h"
 #include "test/lib/unit.h"
 
@@ -19,6 +20,8 @@ struct fixture {
 	unsigned refusal;
 	bool fails_on_poison; /* always answer 500 to a body that begins with 'p' */
 	bool timed_out;
+	char keys[16][64]; /* of the first requests, in order */
+	unsigned n_keys;
 };
 
 static bool is_poison(const struct http_exchange *x)
@@ -29,10 +32,19 @@ static bool is_poison(const struct http_exchange *x)
 	return len > 0 && body[0] == 'p';
 }
 
+static void note_key(struct fixture *f, const struct http_exchange *x)
+{
+	const char *key = http_exchange_header(x, "Idempotency-Key");
+
+	if (f->n_keys < ARRAY_SIZE(f->keys))
+		snprintf(f->keys[f->n_keys++], sizeof(f->keys[0]), "%s", key ? key : "");
+}
+
 static void answer(void *ctx, struct http_exchange *x)
 {
 	struct fixture *f = ctx;
 
+	note_key(f, x);
 	atomic_fetch_add(&f->n_requests, 1);
 	if (!http_exchange_has_api_key(x, "secret")) {
 		http_respond_text(x, 401, "wrong key");
@@ -183,6 +195,26 @@ static void a_receiver_that_is_full_is_tried_again(void **state)
 	tear_down(&f);
 }
 
+static void every_attempt_of_a_profile_has_its_key(void **state)
+{
+	struct fixture f = {.n_refusals = 2, .refusal = 503};
+
+	(void)state;
+	set_up(&f, true, 1, 100);
+	add(&f, "one");
+	add(&f, "two");
+	assert_int_equal(loop_run(f.loop), 0);
+	assert_false(f.timed_out);
+	assert_int_equal(f.n_keys, 4);
+	for (unsigned i = 0; i < f.n_keys; i++)
+		assert_true(upload_key_is_valid(f.keys[i], strlen(f.keys[i])));
+	/* each profile is sent twice */
+	assert_string_not_equal(f.keys[2], f.keys[3]);
+	for (unsigned i = 0; i < 2; i++)
+		assert_true(strcmp(f.keys[i], f.keys[2]) == 0 || strcmp(f.keys[i], f.keys[3]) == 0);
+	tear_down(&f);
+}
+
 static void a_refused_profile_does_not_hold_up_the_next(void **state)
 {
 	struct fixture f = {.n_refusals = 1, .refusal = 400};
@@ -249,6 +281,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(all_are_sent),
 		cmocka_unit_test(a_receiver_that_is_full_is_tried_again),
+		cmocka_unit_test(every_attempt_of_a_profile_has_its_key),
 		cmocka_unit_test(a_refused_profile_does_not_hold_up_the_next),
 		cmocka_unit_test(a_profile_that_the_receiver_fails_on_holds_up_nobody),
 		cmocka_unit_test(a_full_queue_loses_the_oldest_and_counts_it),
