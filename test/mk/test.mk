@@ -122,6 +122,10 @@ check-pipeline: $(pipeline_tests) ## uploads through the real cluster-agent and 
 	$(Q)CHDB_LIBRARY=$(abspath $(O))/libchdb.so CLUSTER_AGENT=$(abspath $(O))/coroot-cluster-agent \
 	    TEST_DATA=test/data test/run-unit.sh $(pipeline_tests)
 
+# ---- what is answered with 200 is stored exactly once, whatever dies ---------------
+soak: all ## kill -9, outages, full disks and clock steps at length, with a ledger (SOAK_FILES="kills")
+	$(Q)SOAK=long $(SUDO) test/soak/run-soak.sh $(SOAK_FILES)
+
 # ---- the page alone: types, pure modules, the built page in a browser on generated answers ----
 web_tests := $(sort $(wildcard test/page/unit/*.test.ts))
 check-page: $(web_page) | $(web_modules) ## types and tests of the page
@@ -196,4 +200,4 @@ check-kubernetes: all $(e2e_modules) $(kubernetes_images) ## discovery and scrap
 .PHONY: deps test test-quick test-programs check-clean-machine check check-runner check-asan check-tsan \
         check-valgrind check-fuzz replay check-bpf check-kernels check-go-symbols check-go-matrix \
         check-go-arm64 check-store check-pipeline check-page page-server check-e2e kubernetes-build \
-        check-kubernetes check-containers
+        check-kubernetes check-containers soak

@@ -1,0 +1,46 @@
+// Kills a daemon and starts it again, again and again.
+"use strict";
+
+const { startCluster, freePort, scratch } = require("../../e2e/lib/daemon");
+const { sleep } = require("../../e2e/lib/wait");
+
+const LONG = process.env.SOAK === "long";
+
+// A cluster-agent that keeps its ports and directories over its lives.
+class Victim {
+  constructor(args = [], dataDir = scratch("data")) {
+    Object.assign(this, { args, dataDir, lives: 0, killedEarly: 0 });
+  }
+  async start(wait = true) {
+    this.port ??= await freePort();
+    this.sqlPort ??= await freePort();
+    this.daemon = await startCluster({ ...this, wait });
+    this.lives++;
+    return this;
+  }
+  get url() {
+    return this.daemon.url;
+  }
+  get running() {
+    return Boolean(this.daemon?.running);
+  }
+  async ready() {
+    await this.daemon.ready("/readyz");
+    return this;
+  }
+  // Some die while they recover, most while they work.
+  async liveAndDie(signal = "SIGKILL") {
+    const early = Math.random() < 0.2;
+    if (!early) await this.ready();
+    await sleep(Math.random() * (early ? 800 : 1500));
+    if (!this.running)
+      throw new Error(`ended by itself: ${JSON.stringify(this.daemon.result)} ${this.daemon.log()}`);
+    if (early) this.killedEarly++;
+    await this.daemon.stop(signal);
+  }
+  async stop(signal) {
+    if (this.running) await this.daemon.stop(signal);
+  }
+}
+
+module.exports = { LONG, Victim };

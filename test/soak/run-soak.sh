@@ -1,0 +1,22 @@
+#!/bin/bash
+# Runs test/soak/*.test.js one after the other, or those named: run-soak.sh kills disk
+#
+#   SOAK=long   in the sizes of "make soak": hundreds of kills, an outage of an hour
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+seconds=1200
+[ "${SOAK:-}" != long ] || seconds=14400
+
+files=()
+for f in "$@"; do
+	files+=("test/soak/$f.test.js")
+done
+[ $# -gt 0 ] || files=(test/soak/*.test.js)
+
+failed=0
+for f in "${files[@]}"; do
+	echo "== $f"
+	# a test that hangs is a failure of its own, and its daemons are killed
+	RUN_DIR=build/soak/run test/limit.sh "$seconds" node --test-reporter=spec "$f" || failed=$((failed + 1))
+done
+[ "$failed" -eq 0 ]
