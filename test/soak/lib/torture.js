@@ -33,8 +33,8 @@ class Victim {
     const early = Math.random() < 0.2;
     if (!early) await this.ready();
     await sleep(Math.random() * (early ? 800 : 1500));
-    if (!this.running)
-      throw new Error(`ended by itself: ${JSON.stringify(this.daemon.result)} ${this.daemon.log()}`);
+    const { result } = this.daemon;
+    if (result) throw new Error(`it ended: ${JSON.stringify(result)} ${this.daemon.log()}`);
     if (early) this.killedEarly++;
     await this.daemon.stop(signal);
   }
