@@ -52,7 +52,7 @@ LDFLAGS_ALL  = $(san) $(if $(filter cov,$(BUILD)),--coverage) -Wl,-z,relro,-z,no
 # ---- libraries -------------------------------------------------------------
 pkgs_common  := libcurl libprotobuf-c libmicrohttpd yaml-0.1 jansson zlib
 pkgs_node    := $(pkgs_common) libbpf libelf
-pkgs_cluster := $(pkgs_common)
+pkgs_cluster := $(pkgs_common) libzstd
 pkgs         := $(sort $(pkgs_node) $(pkgs_cluster))
 # goals that work before anything is installed
 early_goals  := deps deps-build run test test-quick check-clean-machine help clean format

@@ -19,15 +19,15 @@ static bool is_token(const char *token)
 	return len <= STORE_TOKEN_BYTES && strspn(token, "0123456789abcdef") == len;
 }
 
-int store_insert(struct store *s, enum store_table table, const char *token, const void *rows,
-		 size_t len, struct err *err)
+int store_insert(struct store *s, enum store_table table, const char *token,
+		 const struct store_frame *frames, size_t n_frames, struct err *err)
 {
-	if (len == 0)
+	if (n_frames == 0)
 		return 0;
 	/* engines paste it into SQL */
 	if (token && !is_token(token))
 		return err_set(err, -EINVAL, "bad insert token");
-	return s->engine->insert(s, table, token, rows, len, err);
+	return s->engine->insert(s, table, token, frames, n_frames, err);
 }
 
 int store_query(struct store *s, const struct store_query *q, struct buf *out, struct err *err)

@@ -87,13 +87,16 @@ void store_close(struct store *s);
 DEFINE_CLEANUP(struct store *, store_close);
 
 /*
- * Adds RowBinary rows in the column order of row_batch.h, all or none of one day. After 0 they are
- * durable. token, up to STORE_TOKEN_BYTES of [0-9a-f], makes a repetition of the same insert do
- * nothing, also after a restart, as long as it is among the table's last STORE_TOKENS_KEPT; NULL
- * turns that off. Returns 0, -EREMOTEIO, -ENOMEM, -EAGAIN, or -EINVAL for a bad token.
+ * Adds the rows of all frames, all or none of one day if they are at most STORE_INSERT_ROWS and
+ * STORE_INSERT_BYTES (inflated): beyond that the engine may divide them. After 0 they are durable.
+ * token, up to STORE_TOKEN_BYTES of [0-9a-f], makes a repetition of the same insert do nothing,
+ * also after a restart, as long as it is among the table's last STORE_TOKENS_KEPT; NULL turns that
+ * off. Returns 0, -EREMOTEIO, -ENOMEM, -EAGAIN, or -EINVAL for a bad token.
  */
-int store_insert(struct store *s, enum store_table table, const char *token, const void *rows,
-		 size_t len, struct err *err) MUST_CHECK;
+int store_insert(struct store *s, enum store_table table, const char *token,
+		 const struct store_frame *frames, size_t n_frames, struct err *err) MUST_CHECK;
+#define STORE_INSERT_ROWS ((uint64_t)256 << 10)
+#define STORE_INSERT_BYTES ((uint64_t)64 << 20)
 #define STORE_TOKEN_BYTES 64
 #define STORE_TOKENS_KEPT 1000
 

@@ -151,33 +151,37 @@ static void give_memory_back(struct store_chdb *s)
 		(void)run_sql(s, s->writer, "SYSTEM JEMALLOC PURGE", NULL);
 }
 
-/* Returns an anonymous file with the rows. */
-static int make_row_file(const void *rows, size_t len, struct err *err)
+/* Returns an anonymous file with the frames, one after the other. */
+static int make_row_file(const struct store_frame *frames, size_t n_frames, struct err *err)
 {
 	AUTO_CLOSE int fd = memfd_create("rows", MFD_CLOEXEC);
-	size_t done = 0;
 
 	if (fd < 0)
 		return err_set(err, -errno, "memfd_create: %m");
-	while (done < len) {
-		ssize_t n = write(fd, (const char *)rows + done, len - done);
+	for (size_t i = 0; i < n_frames; i++) {
+		size_t done = 0;
 
-		if (n < 0 && errno != EINTR)
-			return err_set(err, -errno, "keep rows: %m");
-		done += n > 0 ? (size_t)n : 0;
+		while (done < frames[i].len) {
+			ssize_t n = write(fd, (const char *)frames[i].data + done,
+					  frames[i].len - done);
+
+			if (n < 0 && errno != EINTR)
+				return err_set(err, -errno, "keep rows: %m");
+			done += n > 0 ? (size_t)n : 0;
+		}
 	}
 	return TAKE_FD(fd);
 }
 
 static int chdb_insert(struct store *store, enum store_table table, const char *token,
-		       const void *rows, size_t len, struct err *err)
+		       const struct store_frame *frames, size_t n_frames, struct err *err)
 {
 	struct store_chdb *s = (struct store_chdb *)store;
 	AUTO_CLOSE int fd = -1;
 	char sql[512], dedup[128] = "";
 	int r;
 
-	fd = make_row_file(rows, len, err);
+	fd = make_row_file(frames, n_frames, err);
 	if (fd < 0)
 		return fd;
 
@@ -185,7 +189,8 @@ static int chdb_insert(struct store *store, enum store_table table, const char *
 		snprintf(dedup, sizeof(dedup), "SETTINGS insert_deduplication_token = '%s' ",
 			 token);
 	snprintf(sql, sizeof(sql),
-		 "INSERT INTO %s %s FROM INFILE '/proc/self/fd/%d' %sFORMAT RowBinary",
+		 "INSERT INTO %s %s FROM INFILE '/proc/self/fd/%d' COMPRESSION 'zstd' %s"
+		 "FORMAT RowBinary",
 		 schema_table_name(table), schema_columns(table), fd, dedup);
 	r = run_sql(s, s->writer, sql, err);
 	give_memory_back(s);
@@ -364,7 +369,10 @@ static int prepare_writer(struct store_chdb *s, uint64_t ttl_ns, struct err *err
 		"DROP DATABASE IF EXISTS default",
 		"SET async_insert = 0, max_insert_threads = 1, max_threads = 2, "
 		"materialized_views_ignore_errors = 0, input_format_parallel_parsing = 0, "
-		"max_memory_usage = 536870912",
+		"max_memory_usage = 536870912, "
+		/* an insert within the limits of store_insert() is one block, and so atomic */
+		"max_insert_block_size = 1048576, min_insert_block_size_rows = 1048576, "
+		"min_insert_block_size_bytes = 0",
 	};
 	int r = run_all(s, s->writer, prepare, ARRAY_SIZE(prepare), err);
 

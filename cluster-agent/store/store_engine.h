@@ -11,9 +11,9 @@
 #include "cluster-agent/store/store.h"
 
 struct store_engine {
-	/* rows are not empty; token is NULL or well-formed */
-	int (*insert)(struct store *s, enum store_table table, const char *token, const void *rows,
-		      size_t len, struct err *err);
+	/* n_frames is not 0; token is NULL or well-formed */
+	int (*insert)(struct store *s, enum store_table table, const char *token,
+		      const struct store_frame *frames, size_t n_frames, struct err *err);
 	int (*query)(struct store *s, const struct store_query *q, struct buf *out,
 		     struct err *err);
 	void (*stop_queries)(struct store *s);

@@ -26,6 +26,7 @@
 #include <xxhash.h>
 
 #include "cluster-agent/store/store.h"
+#include "cluster-agent/store/store_frame.h"
 #include "cluster-agent/store/upload_set.h"
 #include "common/limits.h"
 #include "common/system/clock.h"
@@ -146,6 +147,21 @@ static void format_token(char *ret, size_t size, struct upload_id id)
 	snprintf(ret, size, "%016" PRIx64 "%016" PRIx64, id.high, id.low);
 }
 
+static int insert_rows(struct store_writer *w, enum store_table t, const char *token,
+		       const struct row_batch *rows, struct err *err)
+{
+	CLEANUP(buf_fini) struct buf packed;
+	const struct buf *raw = &rows->rows[t];
+	struct store_frame frame;
+	int r;
+
+	buf_init(&packed, SIZE_MAX);
+	if (raw->len == 0)
+		return 0;
+	r = store_frame_pack(&frame, &packed, raw->data, raw->len, rows->n_rows[t]);
+	return r < 0 ? r : store_insert(w->cfg.store, t, token, &frame, 1, err);
+}
+
 /* Writes the tables from *n_tables on and advances it. */
 static int insert(struct store_writer *w, const struct row_batch *rows, struct upload_id id,
 		  unsigned *n_tables)
@@ -157,8 +173,7 @@ static int insert(struct store_writer *w, const struct row_batch *rows, struct u
 		enum store_table t = (enum store_table) * n_tables;
 		uint64_t start = clock_monotonic_ns();
 		struct err err = {0};
-		int r = store_insert(w->cfg.store, t, token, rows->rows[t].data, rows->rows[t].len,
-				     &err);
+		int r = insert_rows(w, t, token, rows, &err);
 
 		metric_add(&w->metrics[INSERT_NS], clock_monotonic_ns() - start);
 		if (r < 0) {

@@ -11,6 +11,7 @@
 #include "cluster-agent/store/row_batch.h"
 #include "cluster-agent/store/rowbinary.h"
 #include "cluster-agent/store/store_chdb.h"
+#include "cluster-agent/store/store_frame.h"
 #include "common/system/clock.h"
 #include "test/lib/unit.h"
 
@@ -92,15 +93,74 @@ static void fill(struct row_batch *b, uint64_t hash)
 	assert_int_equal(row_batch_add_quality(b, &quality), 0);
 }
 
+static int insert_rows(struct store *s, enum store_table t, const char *token, const void *rows,
+		       size_t len, struct err *err)
+{
+	CLEANUP(buf_fini) struct buf packed;
+	struct store_frame frame;
+
+	buf_init(&packed, SIZE_MAX);
+	if (len == 0)
+		return 0;
+	assert_int_equal(store_frame_pack(&frame, &packed, rows, len, 1), 0);
+	return store_insert(s, t, token, &frame, 1, err);
+}
+
 static void insert(struct store *s, const char *token, const struct row_batch *b)
 {
 	for (int t = 0; t < STORE_TABLE_MAX; t++) {
 		struct err err = {0};
 
-		if (store_insert(s, (enum store_table)t, token, b->rows[t].data, b->rows[t].len,
-				 &err) < 0)
+		if (insert_rows(s, (enum store_table)t, token, b->rows[t].data, b->rows[t].len,
+				&err) < 0)
 			fail_msg("insert: %s", err.msg);
 	}
+}
+
+/* The rows of a piece of the log are many frames; they must become one part. */
+static void frames_are_one_block_up_to_the_limits(void **state)
+{
+	CLEANUP(store_closep) struct store *s = open_store();
+	const int64_t now = (int64_t)clock_realtime_ns();
+	const size_t n_rows = STORE_INSERT_ROWS / 16;
+	struct store_frame frames[16];
+	struct buf packed[16];
+	char text[202]; /* 256 bytes with what else is in a row */
+
+	(void)state;
+	memset(text, 'x', sizeof(text));
+	for (size_t f = 0; f < ARRAY_SIZE(frames); f++) {
+		CLEANUP(row_batch_fini) struct row_batch b;
+
+		row_batch_init(&b, STORE_INSERT_BYTES);
+		for (uint64_t i = 0; i < n_rows; i++) {
+			const struct row_label labels[] = {{T("label"), {text, sizeof(text)}}};
+			const struct sample_row row = {T("/svc"), T("a:b:c"), now - 1, now,
+						       labels,    1,          i,       (int64_t)f};
+
+			assert_int_equal(row_batch_add_sample(&b, &row), 0);
+		}
+		assert_true(b.rows[STORE_SAMPLES].len * 16 > STORE_INSERT_BYTES * 95 / 100);
+		assert_true(b.rows[STORE_SAMPLES].len * 16 <= STORE_INSERT_BYTES);
+		buf_init(&packed[f], SIZE_MAX);
+		assert_int_equal(store_frame_pack(&frames[f], &packed[f],
+						  b.rows[STORE_SAMPLES].data,
+						  b.rows[STORE_SAMPLES].len, n_rows),
+				 0);
+	}
+	for (int i = 0; i < 2; i++) {
+		struct err err = {0};
+
+		if (store_insert(s, STORE_SAMPLES, "00ff", frames, ARRAY_SIZE(frames), &err) < 0)
+			fail_msg("insert: %s", err.msg);
+		assert_int_equal(query_u64(s, "SELECT count() FROM profiling_samples"),
+				 STORE_INSERT_ROWS);
+		assert_int_equal(query_u64(s, "SELECT count() FROM system.parts WHERE "
+					      "table = 'profiling_samples'"),
+				 1);
+	}
+	for (size_t f = 0; f < ARRAY_SIZE(frames); f++)
+		buf_fini(&packed[f]);
 }
 
 static void keeps_every_column_of_every_row(void **state)
@@ -151,7 +211,7 @@ static void repeats_of_an_insert_do_nothing_also_after_reopening(void **state)
 	assert_int_equal(query_u64(s, "SELECT count() FROM profiling_samples"), 1);
 	insert(s, "00fe", &b);
 	assert_int_equal(query_u64(s, "SELECT count() FROM profiling_samples"), 2);
-	assert_int_equal(store_insert(s, STORE_SAMPLES, "' --", "x", 1, NULL), -EINVAL);
+	assert_int_equal(insert_rows(s, STORE_SAMPLES, "' --", "x", 1, NULL), -EINVAL);
 }
 
 static void a_relative_directory_is_as_good(void **state)
@@ -183,8 +243,8 @@ static void refuses_broken_rows_as_a_whole(void **state)
 	row_batch_init(&b, 10000);
 	fill(&b, 1);
 	fill(&b, 2);
-	assert_int_equal(store_insert(s, STORE_SAMPLES, NULL, b.rows[STORE_SAMPLES].data,
-				      b.rows[STORE_SAMPLES].len - 1, &err),
+	assert_int_equal(insert_rows(s, STORE_SAMPLES, NULL, b.rows[STORE_SAMPLES].data,
+				     b.rows[STORE_SAMPLES].len - 1, &err),
 			 -EREMOTEIO);
 	assert_int_equal(store_exception_code(err.msg, strlen(err.msg)), 33);
 	assert_int_equal(query_u64(s, "SELECT count() FROM profiling_samples"), 0);
@@ -472,6 +532,7 @@ int main(void)
 		/* the first one, as it forks: the engine must have no threads yet */
 		WITH_DIR(rows_outlive_a_killed_process),
 		WITH_DIR(keeps_every_column_of_every_row),
+		WITH_DIR(frames_are_one_block_up_to_the_limits),
 		WITH_DIR(repeats_of_an_insert_do_nothing_also_after_reopening),
 		WITH_DIR(a_relative_directory_is_as_good),
 		WITH_DIR(refuses_broken_rows_as_a_whole),

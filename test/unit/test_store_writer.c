@@ -3,6 +3,8 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include <zstd.h>
+
 #include "cluster-agent/store/store_engine.h"
 #include "cluster-agent/store/store_writer.h"
 #include "common/system/clock.h"
@@ -24,13 +26,17 @@ static pthread_mutex_t store_lock = PTHREAD_MUTEX_INITIALIZER;
 static atomic_uint n_stored, n_failed;
 
 /* Rows of this test are a hash each; one of them is refused. */
-static int insert(struct store *s, enum store_table table, const char *token, const void *rows,
-		  size_t len, struct err *err)
+static int insert(struct store *s, enum store_table table, const char *token,
+		  const struct store_frame *frames, size_t n_frames, struct err *err)
 {
-	const uint64_t *hashes = rows;
-	size_t n = len / sizeof(uint64_t);
+	AUTO_FREE uint64_t *hashes = malloc(frames[0].n_bytes);
+	size_t n = frames[0].n_bytes / sizeof(uint64_t);
 
 	(void)s;
+	assert_non_null(hashes);
+	assert_int_equal(n_frames, 1);
+	assert_int_equal(ZSTD_decompress(hashes, frames[0].n_bytes, frames[0].data, frames[0].len),
+			 frames[0].n_bytes);
 	assert_int_equal(strlen(token), 32);
 	pthread_mutex_lock(&store_lock);
 	pthread_mutex_unlock(&store_lock);
