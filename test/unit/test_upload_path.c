@@ -28,14 +28,14 @@ static struct {
 	atomic_uint n_queries;
 } stored;
 
-static int insert(struct store *s, enum store_table table, const char *token, const void *rows,
-		  size_t len, struct err *err)
+static int insert(struct store *s, enum store_table table, const char *token,
+		  const struct store_frame *frames, size_t n_frames, struct err *err)
 {
 	(void)s;
 	(void)token;
-	(void)rows;
 	(void)err;
-	atomic_fetch_add(&stored.n_bytes[table], len);
+	for (size_t i = 0; i < n_frames; i++)
+		atomic_fetch_add(&stored.n_bytes[table], frames[i].n_bytes);
 	return 0;
 }
 
