@@ -16,6 +16,10 @@ build/bench/simulation: $(wildcard test/bench/simulation/*)
 bench-scrapes: all build/bench/simulation ## cost of the cluster-agent that scrapes 5,000 pods (PODS=5000 MINUTES=4)
 	$(Q)node test/bench/scrapes.js
 
+$(O)/test/bench/senders/senders: $(call obj,$(wildcard test/bench/senders/*.c)) $(O)/libcommon.a
+	$(call say,LINK)
+	$(Q)mkdir -p $(@D) && $(CC) $(LDFLAGS_ALL) -o $@ $^ $(libs_cluster)
+
 build/bench/go_service: $(wildcard test/bench/go_service/*)
 	@mkdir -p $@.src
 	$(Q)cp test/bench/go_service/go_service.go test/bench/go_service/go.mod $@.src
