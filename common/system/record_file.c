@@ -157,6 +157,8 @@ int record_file_append(struct record_file *f, const struct record_data *records,
 {
 	uint64_t before = f->end;
 
+	if (f->is_closed)
+		return -EIO;
 	for (size_t i = 0; i < n; i++) {
 		if (records[i].len > RECORD_MAX_BYTES)
 			return -EFBIG;
@@ -166,7 +168,8 @@ int record_file_append(struct record_file *f, const struct record_data *records,
 		int r = append_batch(f, records, batch);
 
 		if (r < 0) {
-			(void)record_file_cut(f, before);
+			if (record_file_cut(f, before) < 0)
+				f->is_closed = true;
 			f->end = before;
 			return r;
 		}

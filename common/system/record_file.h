@@ -16,7 +16,8 @@
 
 struct record_file {
 	int fd;
-	uint64_t end; /* where the next record goes */
+	uint64_t end;   /* where the next record goes */
+	bool is_closed; /* an append left bytes behind end that could not be cut off */
 	struct record_file_header header;
 };
 
@@ -45,7 +46,10 @@ struct record_data {
 	uint64_t sum; /* record_sum() of the payload */
 };
 
-/* Appends all of them or none. Returns 0, -EFBIG beyond RECORD_MAX_BYTES, or -errno. */
+/*
+ * Appends all of them or none. Returns 0, -EFBIG beyond RECORD_MAX_BYTES, or -errno. If is_closed
+ * is set after a failure, all later appends fail with -EIO.
+ */
 int record_file_append(struct record_file *f, const struct record_data *records,
 		       size_t n) MUST_CHECK;
 /* fdatasync(2). Returns 0 or -errno. */
