@@ -107,20 +107,30 @@ $(O)/test/containers/cri_names: $(call obj,test/containers/cri_names.c) $(O)/lib
 check-containers: $(O)/test/containers/cri_names
 
 # ---- the cluster-agent with its store ---------------------------------------
+# ClickHouse's HTTP interface on the same engine, for tests that need a server
+clickhouse_server := $(O)/test/store/clickhouse-test-server
+$(clickhouse_server): $(call obj,$(patsubst %,test/store/%.c,clickhouse_test_server server_engine server_statement)) \
+                      $(O)/libcluster.a $(O)/libcommon.a $(O)/.chdb
+	$(call say,LINK)
+	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $(filter %.o %.a,$^) $(libs_cluster)
+# tests start it by this
+server_process := $(call obj,$(patsubst %,test/store/%.c,clickhouse_process server_statement))
+
 # The engine brings its own allocator, so these run without sanitizers and failing allocations.
-$(store_tests): $(O)/test/store/%: $(O)/obj/test/store/%.o $(O)/libcluster.a $(O)/libcommon.a $(O)/.chdb
+$(store_tests): $(O)/test/store/%: $(O)/obj/test/store/%.o $(server_process) $(O)/libcluster.a $(O)/libcommon.a $(O)/.chdb
 	$(call say,LINK)
 	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $(filter %.o %.a,$^) $(libs_cluster) -lcmocka
-check-store: $(store_tests) ## the store on the embedded engine
-	$(Q)CHDB_LIBRARY=$(abspath $(O))/libchdb.so test/run-unit.sh $(store_tests)
+check-store: $(store_tests) $(clickhouse_server) ## the store on the embedded engine, and on a server
+	$(Q)CHDB_LIBRARY=$(abspath $(O))/libchdb.so CLICKHOUSE_SERVER=$(abspath $(clickhouse_server)) test/run-unit.sh $(store_tests)
 
 $(pipeline_tests): $(O)/test/pipeline/%: $(O)/obj/test/pipeline/%.o $(O)/obj/test/pipeline/agent_process.o \
-                   $(O)/libcluster.a $(O)/libcommon.a $(O)/coroot-cluster-agent $(O)/.chdb
+                   $(server_process) $(O)/libcluster.a $(O)/libcommon.a $(O)/coroot-cluster-agent \
+                   $(clickhouse_server) $(O)/.chdb
 	$(call say,LINK)
 	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $(filter %.o %.a,$^) $(libs_cluster) -lcmocka
 check-pipeline: $(pipeline_tests) ## uploads through the real cluster-agent and its store
 	$(Q)CHDB_LIBRARY=$(abspath $(O))/libchdb.so CLUSTER_AGENT=$(abspath $(O))/coroot-cluster-agent \
-	    TEST_DATA=test/data test/run-unit.sh $(pipeline_tests)
+	    CLICKHOUSE_SERVER=$(abspath $(clickhouse_server)) TEST_DATA=test/data test/run-unit.sh $(pipeline_tests)
 
 # ---- what is answered with 200 is stored exactly once, whatever dies ---------------
 soak: all ## kill -9, outages, full disks and clock steps at length, with a ledger (SOAK_FILES="kills")
