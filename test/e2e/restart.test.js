@@ -105,9 +105,9 @@ test("SIGKILL of the node-agent: at most the current interval is lost", async (t
   const blindS = (Date.now() - stored) / 1000;
   const ran = await work;
   assert.strictEqual((await node.stop()).code, 0);
-  const lostS = (ran.cpuNs - (await sampledNs(cluster, service))) / 1e9;
-  assert.ok(
-    lostS < blindS + 1,
-    `lost ${lostS} s of CPU, ${blindS} s from the last that was stored to the new agent`,
-  );
+  await eventually("all but what nobody saw", async () => {
+    const lostS = (ran.cpuNs - (await sampledNs(cluster, service))) / 1e9;
+    if (lostS >= blindS + 1) throw new Error(`lost ${lostS} s of CPU, blind for ${blindS} s`);
+    return true;
+  });
 });

@@ -90,16 +90,17 @@ test("SIGKILL at any time loses nothing that was answered 200", async (t) => {
     cluster = await startCluster({ dataDir });
   }
   assert.ok(answered.length >= 3, `only ${answered.length} uploads were answered`);
-  const [{ names }] = await sql(
-    cluster,
-    `SELECT groupUniqArray(ServiceName) AS names FROM profiling_samples
-     WHERE ServiceName LIKE '/kill/%'`,
-  );
-  const stored = new Set(names);
-  assert.deepStrictEqual(
-    answered.filter((n) => !stored.has(n)),
-    [],
-  );
+  await eventually("all that was answered", async () => {
+    const [{ names }] = await sql(
+      cluster,
+      `SELECT groupUniqArray(ServiceName) AS names FROM profiling_samples
+       WHERE ServiceName LIKE '/kill/%'`,
+    );
+    const stored = new Set(names);
+    const missing = answered.filter((n) => !stored.has(n));
+    if (missing.length > 0) throw new Error(`missing: ${missing}`);
+    return true;
+  });
   const stacks = await sql(
     cluster,
     `SELECT count() AS n FROM profiling_samples
@@ -179,10 +180,12 @@ test("a full disk: 503 and counted, alive, and it recovers when there is space",
     "an upload that is taken",
     async () => (await upload(cluster, "/disk/after")).status === 200,
   );
-  const [{ n }] = await sql(
-    cluster,
-    `SELECT count() AS n FROM profiling_samples
-     WHERE ServiceName IN ('/disk/before', '/disk/after')`,
-  );
-  assert.ok(n >= 2);
+  await eventually("both in the tables", async () => {
+    const [{ n }] = await sql(
+      cluster,
+      `SELECT uniqExact(ServiceName) AS n FROM profiling_samples
+       WHERE ServiceName IN ('/disk/before', '/disk/after')`,
+    );
+    return n === 2;
+  });
 });

@@ -4,7 +4,7 @@ src_lib     := $(filter-out test/lib/fuzz_main.c,$(sort $(wildcard test/lib/*.c)
 hdrs        := $(filter %.h,$(src_all)) $(sort $(wildcard test/lib/*.h))
 # what the formatter and the size check look at
 src_test_all := $(sort $(wildcard \
-                $(patsubst %,test/%/*.c,unit bpf store pipeline lib runner fuzz docs go-symbols go-matrix containers))) \
+                $(patsubst %,test/%/*.c,unit bpf store pipeline soak lib runner fuzz docs go-symbols go-matrix containers))) \
                 $(wildcard test/bench/senders/*.[ch]) test/bench/go_cost.c test/bench/count_stacks.c
 # those that take longest begin first
 slow_tests  := $(wildcard $(patsubst %,test/unit/test_%.c,go_hang runtime_processes symbol_truth scraper \
@@ -133,7 +133,10 @@ check-pipeline: $(pipeline_tests) ## uploads through the real cluster-agent and 
 	    CLICKHOUSE_SERVER=$(abspath $(clickhouse_server)) TEST_DATA=test/data test/run-unit.sh $(pipeline_tests)
 
 # ---- what is answered with 200 is stored exactly once, whatever dies ---------------
-soak: all ## kill -9, outages, full disks and clock steps at length, with a ledger (SOAK_FILES="kills")
+build/soak/clock_step.so: test/soak/clock_step.c Makefile
+	@mkdir -p $(@D)
+	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE -g -O1 -Wall -Wextra -Werror -shared -fPIC -o $@ $<
+soak: all build/soak/clock_step.so ## kill -9, outages, full disks and clock steps at length, with a ledger (SOAK_FILES="kills")
 	$(Q)SOAK=long $(SUDO) test/soak/run-soak.sh $(SOAK_FILES)
 
 # ---- the page alone: types, pure modules, the built page in a browser on generated answers ----

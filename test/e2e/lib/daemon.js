@@ -136,6 +136,7 @@ async function startCluster({
   port,
   sqlPort,
   args = [],
+  env = {},
   wait = true,
 } = {}) {
   port = port || (await freePort());
@@ -149,7 +150,7 @@ async function startCluster({
       `--clickhouse-listen=127.0.0.1:${sqlPort}`,
       ...args,
     ],
-    { url: `http://127.0.0.1:${port}` },
+    { url: `http://127.0.0.1:${port}`, env },
   );
   Object.assign(d, { dataDir, port, sqlPort });
   return wait ? d.ready("/readyz") : d;

@@ -1,0 +1,54 @@
+// Steps of the wall clock in both directions, by less than the hour that profiles may lie in the
+// future: nothing is lost, stored twice or refused, whether the agent is killed meanwhile or not.
+"use strict";
+
+const assert = require("node:assert");
+const fs = require("node:fs");
+const path = require("node:path");
+const { test } = require("node:test");
+const { root, scratch } = require("../e2e/lib/daemon");
+const { sql } = require("../e2e/lib/query");
+const { eventually } = require("../e2e/lib/wait");
+const { Ledger } = require("./lib/ledger");
+const { LONG, Victim } = require("./lib/torture");
+
+const STEPS = LONG ? 60 : 6;
+const MINUTES = [50, -50, 0, -3, 49, 1];
+
+test(`${STEPS} steps of the clock, and a kill after each second one`, async (t) => {
+  const file = scratch("step");
+  const step = (minutes) => {
+    const ns = Buffer.alloc(8);
+    ns.writeBigInt64LE(BigInt(minutes) * 60n * 1000000000n);
+    // in place, because the agent has mapped the file
+    const fd = fs.openSync(file, fs.existsSync(file) ? "r+" : "w");
+    fs.writeSync(fd, ns, 0, 8, 0);
+    fs.closeSync(fd);
+  };
+  step(0);
+  const env = { LD_PRELOAD: path.join(root, "build/soak/clock_step.so"), CLOCK_STEP: file };
+  const victim = await new Victim({ env }).start();
+  const ledger = new Ledger({ agents: () => [victim.port] });
+  t.after(() => victim.stop("SIGKILL"));
+  const ahead = async () => {
+    const [{ now }] = await sql(victim, "SELECT toUnixTimestamp(now()) AS now");
+    return (now - Date.now() / 1000) / 60;
+  };
+  step(50);
+  assert.ok(Math.abs((await ahead()) - 50) < 5, `${await ahead()} minutes ahead`);
+  ledger.start(4, 20);
+  for (let i = 0; i < STEPS; i++) {
+    step(MINUTES[i % MINUTES.length]);
+    const before = ledger.counts.answered;
+    if (i % 2 === 1) {
+      await victim.liveAndDie();
+      await victim.start(false);
+    }
+    await eventually("answers after a step", () => ledger.counts.answered > before + 20);
+  }
+  await victim.ready();
+  await ledger.finish();
+  const wrong = await ledger.verify(victim);
+  t.diagnostic(ledger.report());
+  assert.deepStrictEqual(wrong, []);
+});
