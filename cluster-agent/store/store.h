@@ -62,7 +62,15 @@ struct store_frame {
 	size_t len;
 	uint32_t n_rows;
 	uint32_t n_bytes; /* of the rows, inflated */
+	uint32_t quarter; /* quarters of an hour since the epoch, see below */
 };
+
+/*
+ * All rows of a frame are of the same partition, which is a day. When a day begins depends on the
+ * time zone of the store; time zones differ by quarters of an hour, so rows of the same quarter are
+ * of the same day wherever the store is.
+ */
+#define STORE_QUARTER_S 900u
 
 struct store_query {
 	const char *sql; /* one statement that reads; the engine refuses every other */

@@ -68,7 +68,7 @@ int upload_log_register(struct upload_log *l, struct metrics *ms) MUST_CHECK;
  */
 typedef void (*upload_log_done_fn)(void *ctx, int result);
 
-/* Frames of one table; see store_insert(). */
+/* A frame of a table; see store_insert(). The log keeps every field of it. */
 struct logged_frames {
 	enum store_table table;
 	struct store_frame frame;
