@@ -164,6 +164,26 @@ int schema_apply(schema_run_fn run, void *ctx, uint64_t ttl_ns, struct err *err)
 	return r < 0 ? err_wrap(err, r, "create profiling_profiles_mv") : 0;
 }
 
+int schema_restore_types(schema_run_fn run, void *ctx, int64_t from_ns, int64_t to_ns,
+			 struct err *err)
+{
+	CLEANUP(buf_fini) struct buf sql;
+	int r;
+
+	buf_init(&sql, 4096);
+	r = buf_addf(&sql,
+		     "INSERT INTO profiling_profiles (ServiceName, Type, LastSeen) "
+		     "SETTINGS insert_deduplicate = 0 "
+		     "SELECT ServiceName, Type, max(End) FROM profiling_samples "
+		     "WHERE Start >= fromUnixTimestamp64Nano(%" PRId64 ") "
+		     "AND Start <= fromUnixTimestamp64Nano(%" PRId64 ") "
+		     "GROUP BY ServiceName, Type",
+		     from_ns, to_ns);
+	if (r == 0)
+		r = run(ctx, sql.data, NULL, err);
+	return r < 0 ? err_wrap(err, r, "list types again") : 0;
+}
+
 const char *schema_table_name(enum store_table table)
 {
 	return tables[table].name;

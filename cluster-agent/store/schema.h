@@ -26,6 +26,10 @@ typedef int (*schema_run_fn)(void *ctx, const char *sql, struct buf *out, struct
  */
 int schema_apply(schema_run_fn run, void *ctx, uint64_t ttl_ns, struct err *err) MUST_CHECK;
 
+/* store_restore_types(). Errors are those of run, and -ENOMEM. */
+int schema_restore_types(schema_run_fn run, void *ctx, int64_t from_ns, int64_t to_ns,
+			 struct err *err) MUST_CHECK;
+
 /*
  * Return static strings: "profiling_samples"; "(ServiceName, Type, …)" in the order of
  * row_batch.h.

@@ -2,7 +2,9 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <limits.h>
+#include <sys/random.h>
 
 #include "cluster-agent/store/store_engine.h"
 
@@ -19,20 +21,45 @@ static bool is_token(const char *token)
 	return len <= STORE_TOKEN_BYTES && strspn(token, "0123456789abcdef") == len;
 }
 
+/*
+ * Without a token engines compare checksums of the rows, and how that is switched off depends on
+ * their version; a token that was never used does the same everywhere.
+ */
+static int make_fresh_token(char *ret, size_t size, struct err *err)
+{
+	uint64_t n[2];
+
+	if (getrandom(n, sizeof(n), 0) != (ssize_t)sizeof(n))
+		return err_set(err, -EIO, "read random bytes: %m");
+	snprintf(ret, size, "%016" PRIx64 "%016" PRIx64, n[0], n[1]);
+	return 0;
+}
+
 int store_insert(struct store *s, enum store_table table, const char *token,
 		 const struct store_frame *frames, size_t n_frames, struct err *err)
 {
+	char fresh[33];
+	int r = 0;
+
 	if (n_frames == 0)
 		return 0;
-	/* engines paste it into SQL */
-	if (token && !is_token(token))
-		return err_set(err, -EINVAL, "bad insert token");
-	return s->engine->insert(s, table, token, frames, n_frames, err);
+	if (!token)
+		r = make_fresh_token(fresh, sizeof(fresh), err);
+	else if (!is_token(token)) /* engines paste it into SQL */
+		r = err_set(err, -EINVAL, "bad insert token");
+	if (r < 0)
+		return r;
+	return s->engine->insert(s, table, token ?: fresh, frames, n_frames, err);
 }
 
 int store_query(struct store *s, const struct store_query *q, struct buf *out, struct err *err)
 {
 	return s->engine->query(s, q, out, err);
+}
+
+int store_restore_types(struct store *s, int64_t from_ns, int64_t to_ns, struct err *err)
+{
+	return s->engine->restore_types(s, from_ns, to_ns, err);
 }
 
 void store_stop_queries(struct store *s)

@@ -100,6 +100,11 @@ DEFINE_CLEANUP(struct store *, store_close);
  * token, up to STORE_TOKEN_BYTES of [0-9a-f], makes a repetition of the same insert do nothing,
  * also after a restart, as long as it is among the table's last STORE_TOKENS_KEPT; NULL turns that
  * off. Returns 0, -EREMOTEIO, -ENOMEM, -EAGAIN, or -EINVAL for a bad token.
+ *
+ * A token says nothing certain about an insert during which the engine was killed: the engine
+ * writes the token before it commits the rows, and does not sync it. After a kill the token may be
+ * known and the rows missing; after a power cut it may be the other way round. Who repeats such an
+ * insert must look for the rows.
  */
 int store_insert(struct store *s, enum store_table table, const char *token,
 		 const struct store_frame *frames, size_t n_frames, struct err *err) MUST_CHECK;
@@ -120,6 +125,15 @@ int store_insert(struct store *s, enum store_table table, const char *token,
  */
 int store_query(struct store *s, const struct store_query *q, struct buf *out,
 		struct err *err) MUST_CHECK;
+
+/*
+ * Lists services and types of the samples that start in [from_ns, to_ns] again in
+ * profiling_profiles, which the engine fills after it has committed the samples: if it was killed
+ * in between, a service could be missing there. May be repeated. Thread and errors of
+ * store_insert().
+ */
+int store_restore_types(struct store *s, int64_t from_ns, int64_t to_ns,
+			struct err *err) MUST_CHECK;
 
 /*
  * Ends the queries that are under way and refuses all later ones, so that a shutdown does not take

@@ -178,20 +178,17 @@ static int chdb_insert(struct store *store, enum store_table table, const char *
 {
 	struct store_chdb *s = (struct store_chdb *)store;
 	AUTO_CLOSE int fd = -1;
-	char sql[512], dedup[128] = "";
+	char sql[512];
 	int r;
 
 	fd = make_row_file(frames, n_frames, err);
 	if (fd < 0)
 		return fd;
 
-	if (token)
-		snprintf(dedup, sizeof(dedup), "SETTINGS insert_deduplication_token = '%s' ",
-			 token);
 	snprintf(sql, sizeof(sql),
-		 "INSERT INTO %s %s FROM INFILE '/proc/self/fd/%d' COMPRESSION 'zstd' %s"
-		 "FORMAT RowBinary",
-		 schema_table_name(table), schema_columns(table), fd, dedup);
+		 "INSERT INTO %s %s FROM INFILE '/proc/self/fd/%d' COMPRESSION 'zstd' "
+		 "SETTINGS insert_deduplication_token = '%s' FORMAT RowBinary",
+		 schema_table_name(table), schema_columns(table), fd, token);
 	r = run_sql(s, s->writer, sql, err);
 	give_memory_back(s);
 	return r;
@@ -414,9 +411,15 @@ static int open_engine(struct store_chdb *s, const struct store_chdb_config *cfg
 	return r;
 }
 
+static int chdb_restore_types(struct store *store, int64_t from_ns, int64_t to_ns, struct err *err)
+{
+	return schema_restore_types(run_for_schema, store, from_ns, to_ns, err);
+}
+
 static const struct store_engine chdb_engine = {
 	.insert = chdb_insert,
 	.query = chdb_query,
+	.restore_types = chdb_restore_types,
 	.stop_queries = chdb_stop_queries,
 	.close = chdb_close,
 };

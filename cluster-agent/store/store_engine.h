@@ -11,11 +11,12 @@
 #include "cluster-agent/store/store.h"
 
 struct store_engine {
-	/* n_frames is not 0; token is NULL or well-formed */
+	/* n_frames is not 0; token is well-formed, never NULL */
 	int (*insert)(struct store *s, enum store_table table, const char *token,
 		      const struct store_frame *frames, size_t n_frames, struct err *err);
 	int (*query)(struct store *s, const struct store_query *q, struct buf *out,
 		     struct err *err);
+	int (*restore_types)(struct store *s, int64_t from_ns, int64_t to_ns, struct err *err);
 	void (*stop_queries)(struct store *s);
 	void (*close)(struct store *s);
 };

@@ -120,6 +120,7 @@ server_process := $(call obj,$(patsubst %,test/store/%.c,clickhouse_process serv
 $(store_tests): $(O)/test/store/%: $(O)/obj/test/store/%.o $(server_process) $(O)/libcluster.a $(O)/libcommon.a $(O)/.chdb
 	$(call say,LINK)
 	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $(filter %.o %.a,$^) $(libs_cluster) -lcmocka
+$(O)/test/store/test_insert_kill: $(O)/obj/test/store/call_gate.o
 check-store: $(store_tests) $(clickhouse_server) ## the store on the embedded engine, and on a server
 	$(Q)CHDB_LIBRARY=$(abspath $(O))/libchdb.so CLICKHOUSE_SERVER=$(abspath $(clickhouse_server)) test/run-unit.sh $(store_tests)
 
@@ -136,7 +137,8 @@ check-pipeline: $(pipeline_tests) ## uploads through the real cluster-agent and 
 build/soak/clock_step.so: test/soak/clock_step.c Makefile
 	@mkdir -p $(@D)
 	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE -g -O1 -Wall -Wextra -Werror -shared -fPIC -o $@ $<
-soak: all build/soak/clock_step.so ## kill -9, outages, full disks and clock steps at length, with a ledger (SOAK_FILES="kills")
+soak: all build/soak/clock_step.so $(O)/test/store/test_insert_kill ## kill -9, outages, full disks and clock steps at length, with a ledger (SOAK_FILES="kills")
+	$(Q)SOAK=long CHDB_LIBRARY=$(abspath $(O))/libchdb.so test/run-unit.sh $(O)/test/store/test_insert_kill
 	$(Q)SOAK=long $(SUDO) test/soak/run-soak.sh $(SOAK_FILES)
 
 # ---- the page alone: types, pure modules, the built page in a browser on generated answers ----

@@ -211,6 +211,9 @@ static void repeats_of_an_insert_do_nothing_also_after_reopening(void **state)
 	assert_int_equal(query_u64(s, "SELECT count() FROM profiling_samples"), 1);
 	insert(s, "00fe", &b);
 	assert_int_equal(query_u64(s, "SELECT count() FROM profiling_samples"), 2);
+	insert(s, NULL, &b);
+	insert(s, NULL, &b);
+	assert_int_equal(query_u64(s, "SELECT count() FROM profiling_samples"), 4);
 	assert_int_equal(insert_rows(s, STORE_SAMPLES, "' --", "x", 1, NULL), -EINVAL);
 }
 
