@@ -19,6 +19,8 @@ bench-scrapes: all build/bench/simulation ## cost of the cluster-agent that scra
 $(O)/test/bench/senders/senders: $(call obj,$(wildcard test/bench/senders/*.c)) $(O)/libcommon.a
 	$(call say,LINK)
 	$(Q)mkdir -p $(@D) && $(CC) $(LDFLAGS_ALL) -o $@ $^ $(libs_cluster)
+bench-scale: all $(O)/test/bench/senders/senders $(clickhouse_server) ## cost of 1,000 nodes for three receivers and their store (NODES=1000 AGENTS=3 SECONDS=300)
+	$(Q)node test/bench/scale.js
 
 build/bench/go_service: $(wildcard test/bench/go_service/*)
 	@mkdir -p $@.src
@@ -52,6 +54,6 @@ bench-go: $(bench_go) ## cost of reading Go processes (BENCH="heap service")
 bench: bench-node ## all of them, one after the other
 	$(Q)$(MAKE) bench-scrapes
 	$(Q)$(MAKE) bench-go
-	$(Q)$(MAKE) bench-tables
+	$(Q)$(MAKE) bench-tables bench-scale
 
-.PHONY: bench bench-node bench-scrapes bench-go bench-tables
+.PHONY: bench bench-node bench-scrapes bench-go bench-tables bench-scale

@@ -131,7 +131,9 @@ class Daemon {
   }
 }
 
+// storage: "embedded", or a list of arguments that name another
 async function startCluster({
+  storage = "embedded",
   dataDir = scratch("data"),
   port,
   sqlPort,
@@ -145,7 +147,7 @@ async function startCluster({
     clusterAgent,
     [
       `--listen=127.0.0.1:${port}`,
-      "--storage=embedded",
+      ...(storage === "embedded" ? ["--storage=embedded"] : storage),
       `--data-dir=${dataDir}`,
       `--clickhouse-listen=127.0.0.1:${sqlPort}`,
       ...args,
