@@ -3,14 +3,6 @@
 #include <errno.h>
 #include <utlist.h>
 
-static void upload_free(struct upload *up)
-{
-	free(up->url);
-	free(up->body);
-	free(up);
-}
-DEFINE_CLEANUP(struct upload *, upload_free);
-
 void upload_queue_init(struct upload_queue *q, size_t max_items, size_t max_bytes)
 {
 	*q = (struct upload_queue){.max_items = max_items, .max_bytes = max_bytes};
@@ -22,7 +14,43 @@ void upload_queue_fini(struct upload_queue *q)
 		upload_queue_remove(q, q->uploads);
 }
 
-struct upload *upload_queue_next(const struct upload_queue *q)
+struct upload *upload_queue_next(const struct upload_queue *q, uint64_t now_ns)
+{
+	struct upload *up, *best = NULL;
+
+	DL_FOREACH (q->uploads, up) {
+		if (up->sending || up->not_before_ns > now_ns)
+			continue;
+		if (!best || up->n_attempts < best->n_attempts)
+			best = up;
+		if (best->n_attempts == 0)
+			break;
+	}
+	return best;
+}
+
+uint64_t upload_queue_next_due_ns(const struct upload_queue *q)
+{
+	uint64_t due_ns = UINT64_MAX;
+	struct upload *up;
+
+	DL_FOREACH (q->uploads, up) {
+		if (!up->sending && up->not_before_ns < due_ns)
+			due_ns = up->not_before_ns;
+	}
+	return due_ns;
+}
+
+void upload_queue_remove(struct upload_queue *q, struct upload *up)
+{
+	DL_DELETE(q->uploads, up);
+	q->n_items--;
+	q->n_bytes -= upload_item_bytes(up->item);
+	upload_item_unref(up->item);
+	free(up);
+}
+
+static struct upload *oldest_idle(const struct upload_queue *q)
 {
 	struct upload *up;
 
@@ -33,27 +61,13 @@ struct upload *upload_queue_next(const struct upload_queue *q)
 	return NULL;
 }
 
-void upload_queue_remove(struct upload_queue *q, struct upload *up)
-{
-	DL_DELETE(q->uploads, up);
-	q->n_items--;
-	q->n_bytes -= up->body_len;
-	upload_free(up);
-}
-
-void upload_queue_move_back(struct upload_queue *q, struct upload *up)
-{
-	DL_DELETE(q->uploads, up);
-	DL_APPEND(q->uploads, up);
-}
-
 /* Returns false if the uploads being sent leave no room by themselves. */
 static bool make_room(struct upload_queue *q, size_t len)
 {
 	if (len > q->max_bytes)
 		return false;
 	while (q->n_items >= q->max_items || len > q->max_bytes - q->n_bytes) {
-		struct upload *oldest = upload_queue_next(q);
+		struct upload *oldest = oldest_idle(q);
 
 		if (!oldest)
 			return false;
@@ -63,28 +77,24 @@ static bool make_room(struct upload_queue *q, size_t len)
 	return true;
 }
 
-int upload_queue_add(struct upload_queue *q, const char *endpoint,
-		     const struct upload_label *labels, struct buf *body, void *context)
+int upload_queue_add(struct upload_queue *q, struct upload_item *item, struct upload **ret,
+		     void *context)
 {
-	CLEANUP(upload_freep) struct upload *up = calloc(1, sizeof(*up));
-	int r = -ENOMEM;
+	struct upload *up = calloc(1, sizeof(*up));
 
-	if (up)
-		r = upload_url_make(&up->url, endpoint, labels);
-	if (r == 0 && !make_room(q, body->len)) {
+	if (!up)
+		return -ENOMEM;
+	if (!make_room(q, upload_item_bytes(item))) {
 		q->n_dropped++;
-		r = -EFBIG;
+		free(up);
+		return -EFBIG;
 	}
-	if (r < 0) {
-		buf_fini(body);
-		return r;
-	}
-	upload_key_make(&up->key);
-	up->body = buf_take(body, &up->body_len);
+	up->item = upload_item_ref(item);
 	up->context = context;
 	q->n_items++;
-	q->n_bytes += up->body_len;
+	q->n_bytes += upload_item_bytes(item);
 	DL_APPEND(q->uploads, up);
-	(void)TAKE_PTR(up);
+	if (ret)
+		*ret = up;
 	return 0;
 }

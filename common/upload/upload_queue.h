@@ -1,27 +1,28 @@
 /*
- * Profiles waiting in memory for their receiver, oldest first, bounded in number and bytes.
+ * Profiles in memory that wait for their receiver, oldest first, bounded in number and bytes. Pure.
  *
- * At a bound, the oldest profile that is not being sent is dropped to make room.
+ * At a bound, the oldest profile that is neither being sent nor being stored is dropped to make
+ * room.
  */
 #ifndef COMMON_UPLOAD_UPLOAD_QUEUE_H
 #define COMMON_UPLOAD_UPLOAD_QUEUE_H
 
 #include "common/base.h"
-#include "common/data/buf.h"
-#include "common/upload/upload_key.h"
-#include "common/upload/upload_url.h"
+#include "common/upload/upload_item.h"
 
+/* Everything below item is the sender's. */
 struct upload {
 	struct upload *prev, *next; /* of the queue */
-	struct upload_key key;
-	char *url;
-	char *body;
-	size_t body_len;
-	bool sending; /* set by the sender: must not be dropped */
-	/* of the sender: answers of 500, and how many profiles were accepted before the last one */
-	unsigned n_failures;
+	struct upload_item *item;
+	bool sending;           /* must not be dropped */
+	unsigned n_attempts;    /* that failed */
+	uint64_t not_before_ns; /* monotonic: the next attempt */
+	uint64_t queued_ns;     /* monotonic */
+	/* answers of 500 that count, and the state of the uploader at the last of these */
+	unsigned n_faults;
+	uint64_t fault_ns;
 	uint64_t n_accepted;
-	void *context; /* of the sender */
+	void *context;
 };
 
 struct upload_queue {
@@ -38,17 +39,21 @@ void upload_queue_init(struct upload_queue *q, size_t max_items, size_t max_byte
 void upload_queue_fini(struct upload_queue *q);
 
 /*
- * Takes the content of body in every case. Returns 0, -ENOMEM, or -EFBIG if the labels are too long
- * for a URL or there is no room, which n_dropped counts.
+ * Takes a reference of its own to item. Returns 0, -ENOMEM, or -EFBIG if there is no room, which
+ * n_dropped counts. ret may be NULL.
  */
-int upload_queue_add(struct upload_queue *q, const char *endpoint,
-		     const struct upload_label *labels, struct buf *body, void *context) MUST_CHECK;
+int upload_queue_add(struct upload_queue *q, struct upload_item *item, struct upload **ret,
+		     void *context) MUST_CHECK;
 
-/* The oldest one that is not being sent, or NULL. Borrowed until upload_queue_remove(). */
-struct upload *upload_queue_next(const struct upload_queue *q);
+/*
+ * Of those that are not being sent and are due at now_ns (UINT64_MAX: all), the one with the fewest
+ * failed attempts, and of these the oldest; NULL if there is none. Borrowed until
+ * upload_queue_remove().
+ */
+struct upload *upload_queue_next(const struct upload_queue *q, uint64_t now_ns);
+/* The earliest not_before_ns of those that are not being sent; UINT64_MAX if there is none. */
+uint64_t upload_queue_next_due_ns(const struct upload_queue *q);
+
 void upload_queue_remove(struct upload_queue *q, struct upload *up);
-
-/* Moves up behind all others. */
-void upload_queue_move_back(struct upload_queue *q, struct upload *up);
 
 #endif /* COMMON_UPLOAD_UPLOAD_QUEUE_H */

@@ -4,8 +4,6 @@
 
 #include "common/data/buf.h"
 
-#define URL_MAX_BYTES 8192
-
 /* Bytes that need no encoding in a query: the unreserved set of RFC 3986, and '/'. */
 static bool is_plain(unsigned char c)
 {
@@ -25,11 +23,10 @@ static int add_encoded(struct buf *b, const char *s)
 	return r;
 }
 
-static int add_label(struct buf *b, char separator, const struct upload_label *label)
+static int add_label(struct buf *b, const struct upload_label *label)
 {
-	int r;
+	int r = b->len > 0 ? buf_add(b, "&", 1) : 0;
 
-	r = buf_add(b, &separator, 1);
 	if (r == 0)
 		r = add_encoded(b, label->name);
 	if (r == 0)
@@ -37,26 +34,39 @@ static int add_label(struct buf *b, char separator, const struct upload_label *l
 	return r == 0 ? add_encoded(b, label->value) : r;
 }
 
-int upload_url_make(char **ret, const char *endpoint, const struct upload_label *labels)
+int upload_url_query(char **ret, const struct upload_label *labels)
 {
 	CLEANUP(buf_fini) struct buf b;
-	char separator = strchr(endpoint, '?') ? '&' : '?';
 	size_t len;
 	int r;
 
-	buf_init(&b, URL_MAX_BYTES);
-	r = buf_add(&b, endpoint, strlen(endpoint));
+	buf_init(&b, UPLOAD_URL_MAX_BYTES);
+	r = buf_add(&b, "", 0); /* a query without labels is "", not NULL */
 	for (; r == 0 && labels->name; labels++) {
-		if (!labels->value || !labels->value[0])
-			continue;
-		r = add_label(&b, separator, labels);
-		separator = '&';
+		if (labels->value && labels->value[0])
+			r = add_label(&b, labels);
 	}
 	if (r < 0)
 		return r;
-
 	*ret = buf_take(&b, &len);
 	return 0;
+}
+
+int upload_url_join(char **ret, const char *endpoint, const char *query)
+{
+	const char *separator = !query[0] ? "" : strchr(endpoint, '?') ? "&" : "?";
+
+	if (strlen(endpoint) + strlen(query) + 1 > UPLOAD_URL_MAX_BYTES)
+		return -EFBIG;
+	return asprintf(ret, "%s%s%s", endpoint, separator, query) < 0 ? -ENOMEM : 0;
+}
+
+int upload_url_make(char **ret, const char *endpoint, const struct upload_label *labels)
+{
+	AUTO_FREE char *query = NULL;
+	int r = upload_url_query(&query, labels);
+
+	return r == 0 ? upload_url_join(ret, endpoint, query) : r;
 }
 
 int upload_url_from_collector(char **ret, const char *collector)

@@ -12,10 +12,18 @@ struct upload_label {
 	const char *value; /* the label is omitted if this is NULL or "" */
 };
 
+#define UPLOAD_URL_MAX_BYTES 8192u /* no server accepts more */
+
 /*
- * labels end with a zeroed one. The caller owns *ret. Returns 0, -ENOMEM, or -EFBIG if the URL
- * would exceed 8 KiB, which no server accepts.
+ * "service.name=…&host.name=…". labels end with a zeroed one. The caller owns *ret. Returns 0,
+ * -ENOMEM, or -EFBIG if it would exceed UPLOAD_URL_MAX_BYTES.
  */
+int upload_url_query(char **ret, const struct upload_label *labels) MUST_CHECK;
+
+/* endpoint with the query appended. As above. */
+int upload_url_join(char **ret, const char *endpoint, const char *query) MUST_CHECK;
+
+/* Both together. */
 int upload_url_make(char **ret, const char *endpoint, const struct upload_label *labels) MUST_CHECK;
 
 /* "http://host:port[/base]" → "http://host:port[/base]/v1/profiles". Returns 0 or -ENOMEM. */

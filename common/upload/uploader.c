@@ -3,13 +3,17 @@
  *
  * The difficulty is to distinguish a receiver in trouble from a profile that it cannot take. If
  * everything were retried, one bad profile at the head of the queue would block all others; if
- * everything were dropped, an outage of a minute would lose a minute. The status says which: no
- * answer, 429 and 5xx are about the receiver, other 4xx about the profile. 500 is ambiguous,
+ * everything were dropped, a rotated key or an outage of a minute would lose a minute. The status
+ * says which (upload_verdict.h); only four of them drop a profile at once. 500 is ambiguous,
  * because servers return it for their bugs, too. It is taken for the profile's fault after
- * MAX_500_ANSWERS of them, counting only those between which other profiles were accepted.
+ * MAX_FAULTS of them, counting only those between which other profiles were accepted, and one in
+ * FAULT_EVERY_NS at most: no hour of a server that fails now and then drops anything.
  *
- * While the receiver is down, a single request at a time probes it; the first success opens the
- * window to max_sending again.
+ * A profile that the receiver answers with an error of which it is not clear whether all get it
+ * waits for a while of its own and lets others try, so that nothing blocks the queue for good.
+ *
+ * While the receiver is down, a single request at a time probes it. Each success then allows one
+ * more request at the same time, up to max_sending.
  */
 #include "common/upload/uploader.h"
 
@@ -19,9 +23,13 @@
 #include "common/system/clock.h"
 #include "common/telemetry/log.h"
 #include "common/upload/upload_queue.h"
+#include "common/upload/upload_verdict.h"
 
-/* Answers of 500 to one profile, with others accepted in between, until it is dropped. */
-#define MAX_500_ANSWERS 10
+/* Answers of 500 that count, until a profile is dropped. */
+#define MAX_FAULTS 10
+#define FAULT_EVERY_NS (180 * NS_PER_S)
+
+#define SLOW_RETRY_MAX_NS (300 * NS_PER_S)
 
 /* Longest Retry-After that is followed: a longer one would look as if the agent had died. */
 #define MAX_RETRY_AFTER_NS (300 * NS_PER_S)
@@ -47,11 +55,18 @@ struct uploader {
 	unsigned max_sending;
 	uint64_t timeout_ns;
 	struct backoff backoff;
+	uint64_t retry_max_ns;
+	uint64_t slow_retry_max_ns;
+	uint64_t fault_every_ns;
 
 	struct upload_queue queue;
 	unsigned n_sending;
-	bool waiting; /* the retry timer is set: nothing is sent */
-	bool down;    /* the last request failed, which was logged */
+	unsigned window; /* requests at the same time */
+	bool waiting;    /* the retry timer is set: nothing is sent */
+	bool down;       /* the last request failed */
+	/* why, as of the last log line: UPLOAD_BUSY, or UPLOAD_BLOCKED with a status */
+	enum upload_verdict down_verdict;
+	int down_status;
 
 	loop_fn idle;
 	void *idle_ctx;
@@ -85,40 +100,70 @@ static void show_queue(struct uploader *u)
 	metric_set(&u->metrics[QUEUE_BYTES], u->queue.n_bytes);
 }
 
+/* Logs the reason when the receiver goes down, and when another one replaces it. */
+static void log_trouble(struct uploader *u, const struct http_result *res, uint64_t delay_ns)
+{
+	enum upload_verdict verdict = upload_verdict(res->error, res->status);
+	int status = verdict == UPLOAD_BLOCKED ? res->status : 0;
+	char reason[UPLOAD_REASON_BYTES];
+
+	if (u->down && verdict == u->down_verdict && status == u->down_status)
+		return;
+	u->down_verdict = verdict;
+	u->down_status = status;
+	upload_verdict_reason(res->error, res->status, reason);
+	log_warn("cannot upload profiles; retrying",
+		 "reason=\"%s\" status=%d error=\"%s\" waiting=%zu in_ms=%llu", reason, res->status,
+		 res->error ? res->msg : "", u->queue.n_items,
+		 (unsigned long long)(delay_ns / NS_PER_MS));
+}
+
 static void retry_later(struct uploader *u, const struct http_result *res)
 {
+	bool is_blocked = upload_verdict(res->error, res->status) == UPLOAD_BLOCKED;
 	uint64_t delay;
 
 	metric_add(&u->metrics[RETRIES], 1);
+	u->window = 1;
 	if (u->waiting)
 		return;
+	u->backoff.max_ns = is_blocked ? u->slow_retry_max_ns : u->retry_max_ns;
 	delay = backoff_next_ns(&u->backoff);
 	if (res->retry_after_ns > delay)
 		delay = res->retry_after_ns < MAX_RETRY_AFTER_NS ? res->retry_after_ns
 								 : MAX_RETRY_AFTER_NS;
-	if (!u->down)
-		log_warn("cannot upload profiles; retrying", "status=%d error=\"%s\" in_ms=%llu",
-			 res->status, res->error ? res->msg : "",
-			 (unsigned long long)(delay / NS_PER_MS));
+	log_trouble(u, res, delay);
 	u->down = true;
 	u->waiting = true;
 	loop_set_timer(u->retry_timer, delay);
 }
 
+static void log_refusal(const struct upload *up, const struct http_result *res)
+{
+	char service[UPLOAD_SERVICE_BYTES];
+
+	upload_item_service(up->item, service);
+	log_warn_limited("the receiver refused a profile; dropped it",
+			 "service=%s bytes=%zu status=%d answer=\"%.*s\"", LOG_QUOTED(service),
+			 up->item->body_len, res->status,
+			 (int)(res->body_len < 200 ? res->body_len : 200),
+			 res->body ? res->body : "");
+}
+
+/* The receiver works: it took the profile, or said why it does not. */
 static void finish(struct uploader *u, struct upload *up, const struct http_result *res)
 {
 	backoff_reset(&u->backoff);
 	if (u->down)
 		log_info("uploads recovered", "waiting=%zu", u->queue.n_items);
 	u->down = false;
-	if (res->status >= 200 && res->status < 300) {
+	u->window += u->window < u->max_sending;
+	if (upload_verdict(res->error, res->status) == UPLOAD_ACCEPTED) {
 		metric_add(&u->metrics[UPLOADED], 1);
-		metric_add(&u->metrics[UPLOADED_BYTES], up->body_len);
+		metric_add(&u->metrics[UPLOADED_BYTES], up->item->body_len);
 	} else {
 		metric_add(&u->metrics[DROPPED_REJECTED], 1);
-		log_warn_limited("the receiver refused a profile", "status=%d answer=\"%.*s\"",
-				 res->status, (int)(res->body_len < 200 ? res->body_len : 200),
-				 res->body ? res->body : "");
+		log_refusal(up, res);
 	}
 	upload_queue_remove(&u->queue, up);
 	show_queue(u);
@@ -126,35 +171,47 @@ static void finish(struct uploader *u, struct upload *up, const struct http_resu
 
 static void send_more(struct uploader *u);
 
-static bool is_for_later(const struct http_result *res)
-{
-	return res->error || res->status == 429 || res->status >= 500;
-}
-
 /* Whether answers of 500 show that the profile is at fault: see the top of the file. */
 static bool is_own_fault(struct uploader *u, struct upload *up, const struct http_result *res)
 {
-	uint64_t n_accepted = metric_get(&u->metrics[UPLOADED]);
+	uint64_t n_accepted = metric_get(&u->metrics[UPLOADED]), now_ns = clock_monotonic_ns();
 
 	if (res->error || res->status != 500)
 		return false;
-	up->n_failures += up->n_failures == 0 || n_accepted > up->n_accepted;
+	if (up->n_faults > 0 &&
+	    (n_accepted == up->n_accepted || now_ns < up->fault_ns + u->fault_every_ns))
+		return false;
 	up->n_accepted = n_accepted;
-	return up->n_failures >= MAX_500_ANSWERS;
+	up->fault_ns = now_ns;
+	return ++up->n_faults >= MAX_FAULTS;
+}
+
+/* The profile's own delay doubles with its failures. */
+static void postpone(struct uploader *u, struct upload *up)
+{
+	uint64_t delay_ns = u->backoff.min_ns;
+
+	for (unsigned i = 0; i < up->n_attempts && delay_ns < u->slow_retry_max_ns; i++)
+		delay_ns *= 2;
+	if (delay_ns > u->slow_retry_max_ns)
+		delay_ns = u->slow_retry_max_ns;
+	up->n_attempts++;
+	up->not_before_ns = clock_monotonic_ns() + delay_ns;
 }
 
 static void on_done(void *ctx, const struct http_result *res)
 {
 	struct upload *up = ctx;
 	struct uploader *u = up->context;
+	enum upload_verdict verdict = upload_verdict(res->error, res->status);
 
 	up->sending = false;
 	u->n_sending--;
-	if (is_own_fault(u, up, res) || !is_for_later(res)) {
+	if (verdict == UPLOAD_ACCEPTED || verdict == UPLOAD_REFUSED || is_own_fault(u, up, res)) {
 		finish(u, up, res);
 	} else {
-		if (res->status >= 500)
-			upload_queue_move_back(&u->queue, up);
+		if (upload_verdict_may_differ(res->error, res->status))
+			postpone(u, up);
 		retry_later(u, res);
 	}
 
@@ -165,31 +222,58 @@ static void on_done(void *ctx, const struct http_result *res)
 
 static int send_upload(struct uploader *u, struct upload *up)
 {
-	char key_header[sizeof("Idempotency-Key: ") + UPLOAD_KEY_DIGITS];
-	const char *const headers[] = {key_header, u->api_key_header, NULL};
+	char key[sizeof("Idempotency-Key: ") + UPLOAD_KEY_DIGITS];
+	const char *const headers[] = {key, u->api_key_header, NULL};
+	AUTO_FREE char *url = NULL;
 	struct http_request req = {
 		.method = "POST",
-		.url = up->url,
 		.headers = headers,
-		.body = up->body,
-		.body_len = up->body_len,
+		.body = up->item->body,
+		.body_len = up->item->body_len,
 		.timeout_ns = u->timeout_ns,
 		.max_response_bytes = 64 * 1024,
 	};
+	int r = upload_url_join(&url, u->endpoint, up->item->query);
 
-	snprintf(key_header, sizeof(key_header), "Idempotency-Key: %s", up->key.text);
+	if (r < 0)
+		return r;
+	req.url = url;
+	snprintf(key, sizeof(key), "Idempotency-Key: %s", up->item->key.text);
 	return http_send(u->client, &req, on_done, up);
+}
+
+/* If nothing is due while the receiver is down, the one that has failed least probes it. */
+static struct upload *next_upload(struct uploader *u)
+{
+	struct upload *up = upload_queue_next(&u->queue, clock_monotonic_ns());
+
+	return up || !u->down ? up : upload_queue_next(&u->queue, UINT64_MAX);
+}
+
+/* Profiles that wait for a while of their own. */
+static void wait_for_due(struct uploader *u)
+{
+	uint64_t due_ns = upload_queue_next_due_ns(&u->queue), now_ns = clock_monotonic_ns();
+
+	if (due_ns != UINT64_MAX)
+		loop_set_timer(u->retry_timer, due_ns > now_ns ? due_ns - now_ns : 0);
 }
 
 static void send_more(struct uploader *u)
 {
 	/* while the receiver is down, one request is enough to learn when it recovers */
-	unsigned max = u->down ? 1 : u->max_sending;
+	unsigned max = u->down ? 1 : u->window;
 	struct upload *up;
 
-	while (!u->waiting && u->n_sending < max && (up = upload_queue_next(&u->queue))) {
-		int r = send_upload(u, up);
+	while (!u->waiting && u->n_sending < max) {
+		int r;
 
+		up = next_upload(u);
+		if (!up) {
+			wait_for_due(u);
+			return;
+		}
+		r = send_upload(u, up);
 		if (r < 0) {
 			retry_later(u, &(struct http_result){.error = r, .msg = strerror(-r)});
 			return;
@@ -220,6 +304,10 @@ int uploader_new(struct uploader **ret, struct loop *l, struct http_client *clie
 	u->client = client;
 	upload_queue_init(&u->queue, cfg->max_items, cfg->max_bytes);
 	u->max_sending = cfg->max_sending;
+	u->window = cfg->max_sending;
+	u->retry_max_ns = cfg->retry_max_ns;
+	u->slow_retry_max_ns = cfg->slow_retry_max_ns ? cfg->slow_retry_max_ns : SLOW_RETRY_MAX_NS;
+	u->fault_every_ns = cfg->fault_every_ns ? cfg->fault_every_ns : FAULT_EVERY_NS;
 	u->timeout_ns = cfg->timeout_ns;
 	u->backoff = (struct backoff){
 		.min_ns = cfg->retry_min_ns,
@@ -263,11 +351,34 @@ int uploader_register_metrics(struct uploader *u, const char *prefix, struct met
 	return metrics_register_as(ms, prefix, &metric_table, u->metrics, NULL);
 }
 
+static int make_item(struct upload_item **ret, const struct upload_label *labels, struct buf *body)
+{
+	AUTO_FREE char *query = NULL;
+	struct upload_item *item;
+	struct upload_key key;
+	int r = upload_url_query(&query, labels);
+
+	if (r < 0)
+		return r;
+	upload_key_make(&key);
+	item = upload_item_new(&key, clock_realtime_ns(), query, body->data, body->len);
+	if (!item)
+		return -ENOMEM;
+	(void)TAKE_PTR(query);
+	(void)TAKE_PTR(body->data);
+	*ret = item;
+	return 0;
+}
+
 int uploader_add(struct uploader *u, const struct upload_label *labels, struct buf *body)
 {
+	CLEANUP(upload_item_unrefp) struct upload_item *item = NULL;
 	uint64_t dropped_before = u->queue.n_dropped;
-	int r = upload_queue_add(&u->queue, u->endpoint, labels, body, u);
+	int r = make_item(&item, labels, body);
 
+	buf_fini(body);
+	if (r == 0)
+		r = upload_queue_add(&u->queue, item, NULL, u);
 	if (u->queue.n_dropped > dropped_before) {
 		metric_add(&u->metrics[DROPPED_QUEUE_FULL], u->queue.n_dropped - dropped_before);
 		log_warn_limited("dropped the oldest profiles: the upload queue is full",

@@ -1,11 +1,12 @@
 /*
  * Sends profiles to a receiver: POST with retry, oldest first, bounded.
  *
- * A profile waits in memory until the receiver has answered 2xx. If the receiver cannot be
- * reached or asks to wait (429, 5xx), all profiles wait, with back-off and jitter; at the bounds
- * the oldest one is dropped. Another 4xx concerns that profile only: it is dropped, and the next
- * one is sent. A 5xx may concern it: the profile moves to the end of the queue, and is dropped if
- * it gets a 500 time and again while others are accepted. Dropped profiles are counted by reason.
+ * A profile waits until the receiver has answered 2xx. Only 400, 413, 415 and 422 drop it at once
+ * (upload_verdict.h). With any other answer, or without one, all profiles wait, with back-off and
+ * jitter: up to retry_max_ns, or slow_retry_max_ns if somebody has to mend something, such as a key
+ * that is refused. A profile that gets a 500 time and again while others are accepted is dropped
+ * after half an hour. At the bounds of the queue the oldest profile is dropped. Dropped profiles
+ * are counted by reason.
  *
  * Every attempt of a profile has the same key (upload_key.h), by which a receiver that stored it
  * but could not answer recognises it.
@@ -37,6 +38,8 @@ struct uploader_config {
 	uint64_t timeout_ns;
 	uint64_t retry_min_ns;
 	uint64_t retry_max_ns;
+	uint64_t slow_retry_max_ns; /* while something has to be mended; 0: 5 min */
+	uint64_t fault_every_ns;    /* see uploader.c; 0: 3 min */
 };
 
 /* client and loop are borrowed. Returns 0, -ENOMEM, or -EMFILE and the like. */

@@ -3,15 +3,29 @@
 #include "common/upload/upload_queue.h"
 #include "test/lib/unit.h"
 
-static const struct upload_label labels[] = {{"service.name", "a"}, {}};
-
 static int add(struct upload_queue *q, const char *text)
 {
-	CLEANUP(buf_fini) struct buf b;
+	CLEANUP(upload_item_unrefp) struct upload_item *item = NULL;
+	AUTO_FREE char *query = strdup("service.name=a"), *body = strdup(text);
+	struct upload_key key;
 
-	buf_init(&b, 1000);
-	assert_int_equal(buf_add(&b, text, strlen(text)), 0);
-	return upload_queue_add(q, "http://h", labels, &b, NULL);
+	upload_key_make(&key);
+	if (query && body)
+		item = upload_item_new(&key, 1, query, body, strlen(text));
+	if (!item)
+		return -ENOMEM;
+	query = body = NULL;
+	return upload_queue_add(q, item, NULL, NULL);
+}
+
+static struct upload *next(const struct upload_queue *q)
+{
+	return upload_queue_next(q, 0);
+}
+
+static const char *next_body(const struct upload_queue *q)
+{
+	return next(q)->item->body;
 }
 
 static void uploads_come_in_the_order_they_were_added(void **state)
@@ -23,12 +37,12 @@ static void uploads_come_in_the_order_they_were_added(void **state)
 	assert_int_equal(add(&q, "one"), 0);
 	assert_int_equal(add(&q, "two"), 0);
 	assert_int_equal(q.n_bytes, 6);
-	assert_string_equal(upload_queue_next(&q)->body, "one");
-	assert_string_equal(upload_queue_next(&q)->url, "http://h?service.name=a");
-	upload_queue_next(&q)->sending = true;
-	assert_string_equal(upload_queue_next(&q)->body, "two");
-	upload_queue_remove(&q, upload_queue_next(&q));
-	assert_null(upload_queue_next(&q));
+	assert_string_equal(next_body(&q), "one");
+	assert_string_equal(next(&q)->item->query, "service.name=a");
+	next(&q)->sending = true;
+	assert_string_equal(next_body(&q), "two");
+	upload_queue_remove(&q, next(&q));
+	assert_null(next(&q));
 	assert_int_equal(q.n_items, 1);
 }
 
@@ -41,9 +55,9 @@ static void the_oldest_makes_room(void **state)
 	assert_int_equal(add(&q, "one"), 0);
 	assert_int_equal(add(&q, "two"), 0);
 	assert_int_equal(add(&q, "three"), 0); /* too many items */
-	assert_string_equal(upload_queue_next(&q)->body, "two");
+	assert_string_equal(next_body(&q), "two");
 	assert_int_equal(add(&q, "12345678"), 0); /* too many bytes */
-	assert_string_equal(upload_queue_next(&q)->body, "12345678");
+	assert_string_equal(next_body(&q), "12345678");
 	assert_int_equal(q.n_items, 1);
 	assert_int_equal(q.n_dropped, 3);
 }
@@ -55,7 +69,7 @@ static void what_is_under_way_is_not_dropped(void **state)
 	(void)state;
 	upload_queue_init(&q, 1, 10);
 	assert_int_equal(add(&q, "one"), 0);
-	upload_queue_next(&q)->sending = true;
+	next(&q)->sending = true;
 	assert_int_equal(add(&q, "two"), -EFBIG);
 	assert_int_equal(q.n_items, 1);
 	assert_int_equal(q.n_dropped, 1);
@@ -73,15 +87,42 @@ static void one_larger_than_the_queue_drops_nothing_but_itself(void **state)
 	assert_int_equal(q.n_dropped, 1);
 }
 
+static void one_that_failed_lets_others_go_first(void **state)
+{
+	CLEANUP(upload_queue_fini) struct upload_queue q;
+
+	(void)state;
+	upload_queue_init(&q, 10, 100);
+	assert_int_equal(add(&q, "one"), 0);
+	assert_int_equal(add(&q, "two"), 0);
+	next(&q)->n_attempts = 1;
+	assert_string_equal(next_body(&q), "two");
+	next(&q)->n_attempts = 2;
+	assert_string_equal(next_body(&q), "one");
+}
+
+static void one_that_is_not_due_is_not_sent(void **state)
+{
+	CLEANUP(upload_queue_fini) struct upload_queue q;
+
+	(void)state;
+	upload_queue_init(&q, 10, 100);
+	assert_true(upload_queue_next_due_ns(&q) == UINT64_MAX);
+	assert_int_equal(add(&q, "one"), 0);
+	next(&q)->not_before_ns = 5;
+	assert_null(upload_queue_next(&q, 4));
+	assert_true(upload_queue_next_due_ns(&q) == 5);
+	assert_non_null(upload_queue_next(&q, 5));
+	assert_non_null(upload_queue_next(&q, UINT64_MAX));
+}
+
 static int add_one(void *arg)
 {
 	CLEANUP(upload_queue_fini) struct upload_queue q;
-	CLEANUP(buf_fini) struct buf b;
 
 	(void)arg;
 	upload_queue_init(&q, 10, 100);
-	buf_init(&b, 100);
-	return upload_queue_add(&q, "http://h", labels, &b, NULL);
+	return add(&q, "one");
 }
 
 static void survives_every_failed_allocation(void **state)
@@ -97,6 +138,8 @@ int main(void)
 		cmocka_unit_test(the_oldest_makes_room),
 		cmocka_unit_test(what_is_under_way_is_not_dropped),
 		cmocka_unit_test(one_larger_than_the_queue_drops_nothing_but_itself),
+		cmocka_unit_test(one_that_failed_lets_others_go_first),
+		cmocka_unit_test(one_that_is_not_due_is_not_sent),
 		cmocka_unit_test(survives_every_failed_allocation),
 	};
 

@@ -18,7 +18,8 @@ struct fixture {
 	_Atomic unsigned n_requests;
 	_Atomic unsigned n_refusals; /* answer this many with refusal first */
 	unsigned refusal;
-	bool fails_on_poison; /* always answer 500 to a body that begins with 'p' */
+	uint64_t fault_every_ns; /* 0: 1 */
+	bool fails_on_poison;    /* always answer 500 to a body that begins with 'p' */
 	bool timed_out;
 	char keys[16][64]; /* of the first requests, in order */
 	unsigned n_keys;
@@ -107,6 +108,8 @@ static void set_up(struct fixture *f, bool with_server, unsigned max_sending, si
 		.timeout_ns = 300 * NS_PER_S,
 		.retry_min_ns = 5 * NS_PER_MS,
 		.retry_max_ns = 20 * NS_PER_MS,
+		.slow_retry_max_ns = 20 * NS_PER_MS,
+		.fault_every_ns = f->fault_every_ns ? f->fault_every_ns : 1,
 	};
 	assert_int_equal(uploader_new(&f->uploader, f->loop, f->client, &cfg), 0);
 	assert_int_equal(uploader_register_metrics(f->uploader, "test", f->metrics), 0);
@@ -230,6 +233,47 @@ static void a_refused_profile_does_not_hold_up_the_next(void **state)
 	tear_down(&f);
 }
 
+static void what_can_be_mended_drops_nothing(void **state)
+{
+	static const unsigned statuses[] = {301, 307, 401, 403, 404, 405, 408, 409, 410, 418};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(statuses); i++) {
+		struct fixture f = {.n_refusals = 30, .refusal = statuses[i]};
+
+		set_up(&f, true, 4, 100);
+		for (int n = 0; n < 10; n++)
+			add(&f, "profile");
+		assert_int_equal(loop_run(f.loop), 0);
+		assert_false(f.timed_out);
+		assert_metric(&f, "\ntest_profiles_uploaded_total 10\n");
+		assert_metric(&f, "\ntest_profiles_dropped_total{reason=\"rejected\"} 0\n");
+		tear_down(&f);
+	}
+}
+
+static void a_server_that_fails_now_and_then_drops_nothing(void **state)
+{
+	struct fixture f = {.fails_on_poison = true, .fault_every_ns = 3600 * NS_PER_S};
+	unsigned n = 0, failed;
+
+	(void)state;
+	set_up(&f, true, 1, 100);
+	add(&f, "poison");
+	do {
+		add(&f, "good");
+		run_until_uploaded(&f, ++n);
+		failed = f.n_requests - n;
+		assert_true(n < 10000);
+	} while (failed < 30);
+	assert_int_equal(uploader_pending(f.uploader), 1);
+	assert_metric(&f, "\ntest_profiles_dropped_total{reason=\"rejected\"} 0\n");
+	f.fails_on_poison = false;
+	run_until_uploaded(&f, n + 1);
+	assert_int_equal(uploader_pending(f.uploader), 0);
+	tear_down(&f);
+}
+
 static void a_profile_that_the_receiver_fails_on_holds_up_nobody(void **state)
 {
 	struct fixture f = {.fails_on_poison = true};
@@ -283,6 +327,8 @@ int main(void)
 		cmocka_unit_test(a_receiver_that_is_full_is_tried_again),
 		cmocka_unit_test(every_attempt_of_a_profile_has_its_key),
 		cmocka_unit_test(a_refused_profile_does_not_hold_up_the_next),
+		cmocka_unit_test(what_can_be_mended_drops_nothing),
+		cmocka_unit_test(a_server_that_fails_now_and_then_drops_nothing),
 		cmocka_unit_test(a_profile_that_the_receiver_fails_on_holds_up_nobody),
 		cmocka_unit_test(a_full_queue_loses_the_oldest_and_counts_it),
 	};

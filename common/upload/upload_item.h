@@ -1,0 +1,45 @@
+/*
+ * A profile on its way to the receiver: its key, its labels and its pprof. Immutable, so that it
+ * can be sent and written to disk at the same time; freed with the last reference.
+ */
+#ifndef COMMON_UPLOAD_UPLOAD_ITEM_H
+#define COMMON_UPLOAD_UPLOAD_ITEM_H
+
+#include <stdatomic.h>
+
+#include "common/base.h"
+#include "common/data/buf.h"
+#include "common/upload/upload_key.h"
+
+struct upload_item {
+	_Atomic unsigned n_refs;
+	struct upload_key key;
+	uint64_t created_ns; /* since the Unix epoch; 0 if unknown */
+	char *query;         /* labels, as upload_url_query() makes them */
+	char *body;
+	size_t body_len;
+};
+
+/*
+ * Takes query and body (from malloc(3)) on success. Returns NULL without memory. The caller has the
+ * first reference.
+ */
+struct upload_item *upload_item_new(const struct upload_key *key, uint64_t created_ns, char *query,
+				    char *body, size_t body_len);
+
+struct upload_item *upload_item_ref(struct upload_item *i);
+/* NULL is allowed. */
+void upload_item_unref(struct upload_item *i);
+DEFINE_CLEANUP(struct upload_item *, upload_item_unref);
+
+/* What the profile counts in a limit of memory. */
+static inline size_t upload_item_bytes(const struct upload_item *i)
+{
+	return i->body_len;
+}
+
+#define UPLOAD_SERVICE_BYTES 128u
+/* The value of the label service.name, for log lines; "" if there is none; cut to fit. */
+void upload_item_service(const struct upload_item *i, char ret[static UPLOAD_SERVICE_BYTES]);
+
+#endif /* COMMON_UPLOAD_UPLOAD_ITEM_H */
