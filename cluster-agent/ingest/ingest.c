@@ -80,8 +80,8 @@ struct pending {
 	struct ingest *in;
 	struct ingest_upload *upload;
 	int64_t last_seen_ns;
-	size_t n_keys;
-	struct seen_key keys[]; /* stacks whose rows are among its rows */
+	size_t n_stacks;
+	struct seen_stack stacks[]; /* whose rows are among its rows */
 };
 
 /* One upload while its rows are made. */
@@ -89,15 +89,13 @@ struct layout {
 	struct profile_rows rows;
 	struct row_batch batch;
 	struct row_text *frames; /* scratch for the frames of one stack; rows.max_frames of them */
-	bool *known;             /* by stack */
-	struct pending *pending; /* its keys: first those of all stacks, then of those sent */
+	struct pending *pending;
 };
 
 static void layout_fini(struct layout *l)
 {
 	row_batch_fini(&l->batch);
 	free(l->frames);
-	free(l->known);
 	free(l->pending);
 }
 
@@ -138,7 +136,7 @@ static void rows_done(void *ctx, int result)
 		p->upload->done(p->upload->ctx, INGEST_FAILED, "the store refused the rows");
 		return;
 	}
-	seen_stacks_add(p->in->seen, p->keys, p->n_keys, p->last_seen_ns);
+	seen_stacks_add(p->in->seen, p->stacks, p->n_stacks, p->last_seen_ns);
 	metric_add(&p->in->metrics[METRIC_STORED], 1);
 	p->upload->done(p->upload->ctx, INGEST_STORED, "");
 }
@@ -148,17 +146,12 @@ static int layout_init(struct layout *l, struct ingest *in, struct ingest_upload
 	uint32_t n = l->rows.n_stacks;
 
 	l->frames = calloc(l->rows.max_frames + 1, sizeof(*l->frames));
-	l->known = calloc(n, sizeof(*l->known));
-	l->pending = calloc(1, sizeof(*l->pending) + n * sizeof(l->pending->keys[0]));
-	if (!l->frames || !l->known || !l->pending)
+	l->pending = calloc(1, sizeof(*l->pending) + n * sizeof(l->pending->stacks[0]));
+	if (!l->frames || !l->pending)
 		return -ENOMEM;
 	l->pending->in = in;
 	l->pending->upload = u;
 	l->pending->last_seen_ns = l->rows.end_ns + KEEP_STACK_NS;
-	for (uint32_t i = 0; i < n; i++)
-		l->pending->keys[i] =
-			seen_stacks_key(u->service.data, u->service.len, l->rows.stacks[i].hash);
-	seen_stacks_check(in->seen, l->pending->keys, n, l->rows.end_ns, l->known);
 	return 0;
 }
 
@@ -176,24 +169,25 @@ static int add_stacks(struct layout *l, struct ingest *in, const struct ingest_u
 	size_t n_sent = 0, n_known = 0;
 
 	for (uint32_t i = 0; i < r->n_stacks; i++) {
+		const struct profile_rows_stack *stack = &r->stacks[i];
 		struct stack_row row = {
 			.service = u->service,
-			.hash = r->stacks[i].hash,
+			.hash = stack->hash,
 			.last_seen_ns = l->pending->last_seen_ns,
 			.frames = l->frames,
 		};
 		int e;
 
-		n_known += l->known[i];
-		if (l->known[i] || !is_used(r, i))
+		n_known += stack->known;
+		if (stack->known || !is_used(r, i))
 			continue;
 		row.n_frames = profile_rows_frames(r, i, l->frames);
 		e = row_batch_add_stack(&l->batch, &row);
 		if (e < 0)
 			return e;
-		l->pending->keys[n_sent++] = l->pending->keys[i];
+		l->pending->stacks[n_sent++] = (struct seen_stack){stack->key, stack->hash};
 	}
-	l->pending->n_keys = n_sent;
+	l->pending->n_stacks = n_sent;
 	metric_add(&in->metrics[METRIC_STACKS], n_sent);
 	metric_add(&in->metrics[METRIC_STACKS_KNOWN], n_known);
 	return 0;
@@ -325,13 +319,14 @@ static int process(struct ingest *in, struct ingest_upload *u, struct arena *are
 		.max_age_ns = (int64_t)in->cfg.profiles_ttl_ns,
 		.max_hash_bytes = LIMIT_PROFILE_STACK_TEXT_BYTES,
 	};
+	const struct profile_rows_known known = {in->seen, u->service};
 	CLEANUP(layout_fini) struct layout l = {0};
 	struct profile profile;
 	int e = pprof_decode(&profile, arena, u->body, u->len, err);
 
 	row_batch_init(&l.batch, LIMIT_PROFILE_ROWS_BYTES);
 	if (e == 0)
-		e = profile_rows_make(&l.rows, &profile, &limits, err);
+		e = profile_rows_make(&l.rows, &profile, &limits, &known, err);
 	if (e == 0)
 		e = lay_out(&l, in, u);
 	if (e == 0)

@@ -7,18 +7,24 @@
  * stack is then the concatenation of its locations' frames: never copied, only walked, by
  * stack_hash.h and by profile_rows_frames().
  *
+ * The hash that is stored, FNV-1a over kilobytes of text, takes longer than all else. So each
+ * location has an XXH3 of its frames, the XXH3 of these is the stack's key, and seen_stacks.h
+ * knows the stored hash by that key. Only stacks that it does not know are hashed. Two keys may
+ * belong to one stored hash: the same frames can be distributed over locations in several ways.
+ *
  * Foreign data is checked in the order of what it costs: types and times first, then the amount
  * of text to hash, and only then the hashing. A few long names that a million stacks repeat
  * would otherwise keep a CPU busy for hours, within all limits on counts.
  */
 #include "cluster-agent/ingest/profile_rows.h"
 
-#include <assert.h>
 #include <errno.h>
 
 #include "cluster-agent/ingest/stack_hash.h"
 #include "common/data/hash.h"
 #include "common/data/hash_index.h"
+#include "common/data/table.h"
+#include "common/limits.h"
 #include "common/system/clock.h"
 #include "common/text/parse.h"
 
@@ -108,98 +114,158 @@ static bool has_truncated(const struct profile *p, const struct profile_location
 	return false;
 }
 
+static int format_location(struct profile_rows_location *ret, const struct profile *p,
+			   const struct profile_location *l, struct err *err)
+{
+	struct row_text *frames = arena_calloc(p->arena, l->n_lines, sizeof(*frames));
+
+	if (!frames)
+		return no_room(p, l->n_lines * sizeof(*frames), err);
+	*ret = (struct profile_rows_location){
+		.frames = frames,
+		.hash = table_seed,
+		.n_frames = (uint16_t)l->n_lines,
+		.truncated = has_truncated(p, l),
+	};
+	for (uint32_t i = 0; i < l->n_lines; i++) {
+		int e = format_frame(&frames[i], p, &l->lines[i], err);
+
+		if (e < 0)
+			return e;
+		ret->n_bytes += (uint32_t)frames[i].len;
+		ret->hash = XXH3_64bits_withSeed(frames[i].data, frames[i].len, ret->hash);
+	}
+	return 0;
+}
+
 /* Formats every frame once; stacks then refer to them by location. */
 static int format_locations(struct profile_rows *r, struct err *err)
 {
 	const struct profile *p = r->profile;
 	size_t size = p->n_locations * sizeof(*r->locations);
+	int e = 0;
 
 	r->locations = arena_calloc(p->arena, p->n_locations + 1, sizeof(*r->locations));
 	if (!r->locations)
 		return no_room(p, size, err);
-	for (uint32_t i = 0; i < p->n_locations; i++) {
-		const struct profile_location *l = &p->locations[i];
-		struct row_text *frames;
+	for (uint32_t i = 0; i < p->n_locations && e == 0; i++)
+		if (p->locations[i].n_lines > 0)
+			e = format_location(&r->locations[i], p, &p->locations[i], err);
+	return e;
+}
 
-		if (l->n_lines == 0)
-			continue;
-		frames = arena_calloc(p->arena, l->n_lines, sizeof(*frames));
-		if (!frames)
-			return no_room(p, l->n_lines * sizeof(*frames), err);
-		for (uint32_t line = 0; line < l->n_lines; line++) {
-			int e = format_frame(&frames[line], p, &l->lines[line], err);
+/* What samples refer to, by sample, until equal stacks are merged. */
+struct sample_stacks {
+	struct seen_key *keys;
+	struct seen_answer *answers;
+	uint64_t *hashes;
+	uint32_t *unknown; /* samples whose hash must be computed */
+	uint32_t n_unknown;
+	bool *truncated;
+};
 
-			if (e < 0)
-				return e;
-		}
-		r->locations[i].frames = frames;
-		r->locations[i].n_frames = l->n_lines;
-		r->locations[i].truncated = has_truncated(p, l);
-		for (uint32_t line = 0; line < l->n_lines; line++)
-			r->locations[i].n_bytes += frames[line].len;
-	}
+static int sample_stacks_init(struct sample_stacks *s, const struct profile *p, struct err *err)
+{
+	uint32_t n = p->n_samples;
+
+	s->keys = arena_alloc(p->arena, n * sizeof(*s->keys));
+	s->answers = arena_calloc(p->arena, n, sizeof(*s->answers));
+	s->hashes = arena_alloc(p->arena, n * sizeof(*s->hashes));
+	s->unknown = arena_alloc(p->arena, n * sizeof(*s->unknown));
+	s->truncated = arena_alloc(p->arena, n * sizeof(*s->truncated));
+	if (!s->keys || !s->answers || !s->hashes || !s->unknown || !s->truncated)
+		return no_room(p, n * sizeof(*s->keys), err);
 	return 0;
 }
 
-static int check_text_bytes(const struct profile_rows *r, uint64_t max, struct err *err)
+/* Secret for keys: other services have other keys of the same stacks, and no sender knows them. */
+static void make_secret(uint8_t *secret, const struct profile_rows_known *known)
 {
-	const struct profile *p = r->profile;
-	uint64_t n = 0;
+	uint64_t seed = table_seed;
 
+	if (known)
+		seed = XXH3_64bits_withSeed(known->service.data, known->service.len, seed);
+	XXH3_generateSecret_fromSeed(secret, seed);
+}
+
+/* Walks all stacks once; the text that would have to be hashed may be limits.max_hash_bytes. */
+static int read_stacks(struct profile_rows *r, struct sample_stacks *s, uint64_t max_bytes,
+		       const struct profile_rows_known *known, struct err *err)
+{
+	uint8_t secret[XXH3_SECRET_DEFAULT_SIZE];
+	uint64_t path[LIMIT_PPROF_STACK_DEPTH], n_bytes = 0;
+	const struct profile *p = r->profile;
+
+	make_secret(secret, known);
 	for (uint32_t i = 0; i < p->n_samples; i++) {
-		const struct profile_sample *s = &p->samples[i];
+		const struct profile_sample *sample = &p->samples[i];
+		uint32_t n_frames = 0;
+		bool truncated = false;
+		XXH128_hash_t key;
 
-		for (uint32_t l = 0; l < s->n_locations; l++)
-			n += r->locations[s->locations[l]].n_bytes;
-		if (n > max)
+		for (uint32_t d = 0; d < sample->n_locations; d++) {
+			const struct profile_rows_location *l = &r->locations[sample->locations[d]];
+
+			path[d] = l->hash;
+			n_frames += l->n_frames;
+			n_bytes += l->n_bytes;
+			truncated |= l->truncated;
+		}
+		key = XXH3_128bits_withSecret(path, sample->n_locations * sizeof(path[0]), secret,
+					      sizeof(secret));
+		s->keys[i] = (struct seen_key){.low = key.low64, .high = key.high64};
+		s->truncated[i] = truncated;
+		if (n_frames > r->max_frames)
+			r->max_frames = n_frames;
+		if (n_bytes > max_bytes)
 			return err_set(err, -EFBIG, "stacks are more than %llu bytes of text",
-				       (unsigned long long)max);
+				       (unsigned long long)max_bytes);
 	}
 	return 0;
 }
 
-static void read_stack(struct profile_rows *r, uint32_t sample, struct profile_rows_stack *ret)
+static void hash_stacks(const struct profile_rows *r, struct sample_stacks *s,
+			const struct profile_rows_known *known)
 {
 	const struct profile *p = r->profile;
-	const struct profile_sample *s = &p->samples[sample];
-	uint32_t n_frames = 0;
 
-	assert(r->locations);
-	ret->sample = sample;
-	for (uint32_t i = 0; i < s->n_locations; i++) {
-		const struct profile_rows_location *l = &r->locations[s->locations[i]];
-
-		n_frames += l->n_frames;
-		ret->truncated |= l->truncated;
+	if (known)
+		seen_stacks_find(known->seen, s->keys, p->n_samples, r->end_ns, s->answers);
+	for (uint32_t i = 0; i < p->n_samples; i++) {
+		s->hashes[i] = s->answers[i].hash;
+		s->unknown[s->n_unknown] = i;
+		s->n_unknown += !s->answers[i].found;
 	}
-	if (n_frames > r->max_frames)
-		r->max_frames = n_frames;
+	stack_hash_all(r->locations, p->samples, s->unknown, s->n_unknown, s->hashes);
 }
 
 /* Fills r->stacks; stack_of[sample] becomes its index there. */
-static int merge_stacks(struct profile_rows *r, uint32_t *stack_of, struct err *err)
+static int merge_stacks(struct profile_rows *r, const struct sample_stacks *s, uint32_t *stack_of,
+			struct err *err)
 {
 	const struct profile *p = r->profile;
-	uint64_t *hashes = arena_calloc(p->arena, p->n_samples + 1, sizeof(*hashes));
 	struct hash_index by_hash;
 	int e;
 
-	r->stacks = arena_calloc(p->arena, p->n_samples + 1, sizeof(*r->stacks));
-	if (!hashes || !r->stacks)
+	r->stacks = arena_alloc(p->arena, (p->n_samples + 1) * sizeof(*r->stacks));
+	if (!r->stacks)
 		return no_room(p, (p->n_samples + 1) * sizeof(*r->stacks), err);
 	e = hash_index_init(&by_hash, p->arena, p->n_samples, r->stacks, sizeof(*r->stacks));
 	if (e < 0)
 		return memory_error(e, err);
-	stack_hash_all(r->locations, p->samples, p->n_samples, hashes);
 	for (uint32_t i = 0; i < p->n_samples; i++) {
-		uint32_t *slot = hash_index_slot(&by_hash, hashes[i]);
-		struct profile_rows_stack stack = {.hash = hashes[i]};
+		uint32_t *slot = hash_index_slot(&by_hash, s->hashes[i]);
 
-		read_stack(r, i, &stack);
 		if (*slot == 0) {
-			r->stacks[r->n_stacks] = stack;
+			r->stacks[r->n_stacks] = (struct profile_rows_stack){
+				.hash = s->hashes[i],
+				.key = s->keys[i],
+				.sample = i,
+				.truncated = s->truncated[i],
+			};
 			*slot = ++r->n_stacks;
 		}
+		r->stacks[*slot - 1].known |= s->answers[i].known;
 		stack_of[i] = *slot - 1;
 	}
 	if (r->n_stacks == 0)
@@ -357,29 +423,42 @@ static int read_lost(struct profile_rows *r, struct err *err)
 	return 0;
 }
 
-int profile_rows_make(struct profile_rows *ret, const struct profile *p,
-		      const struct profile_rows_limits *limits, struct err *err)
+/* In the order of what the steps cost. */
+static int make_all(struct profile_rows *r, const struct profile_rows_limits *limits,
+		    const struct profile_rows_known *known, struct err *err)
 {
-	struct profile_rows r = {.profile = p};
+	const struct profile *p = r->profile;
+	struct sample_stacks s = {0};
 	uint32_t *stack_of;
 	int e = check_types(p, err);
 
 	if (e == 0)
-		e = check_times(&r, limits, err);
+		e = check_times(r, limits, err);
 	if (e == 0)
-		e = format_locations(&r, err);
+		e = format_locations(r, err);
 	if (e == 0)
-		e = check_text_bytes(&r, limits->max_hash_bytes, err);
+		e = read_lost(r, err);
 	if (e == 0)
-		e = read_lost(&r, err);
+		e = sample_stacks_init(&s, p, err);
+	if (e == 0)
+		e = read_stacks(r, &s, limits->max_hash_bytes, known, err);
 	if (e < 0)
 		return e;
-	stack_of = arena_calloc(p->arena, p->n_samples + 1, sizeof(*stack_of));
+	hash_stacks(r, &s, known);
+	stack_of = arena_alloc(p->arena, p->n_samples * sizeof(*stack_of));
 	if (!stack_of)
 		return no_room(p, p->n_samples * sizeof(*stack_of), err);
-	e = merge_stacks(&r, stack_of, err);
-	if (e == 0)
-		e = add_types(&r, stack_of, err);
+	e = merge_stacks(r, &s, stack_of, err);
+	return e < 0 ? e : add_types(r, stack_of, err);
+}
+
+int profile_rows_make(struct profile_rows *ret, const struct profile *p,
+		      const struct profile_rows_limits *limits,
+		      const struct profile_rows_known *known, struct err *err)
+{
+	struct profile_rows r = {.profile = p};
+	int e = make_all(&r, limits, known, err);
+
 	if (e == 0)
 		*ret = r;
 	return e;

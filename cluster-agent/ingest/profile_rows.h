@@ -1,6 +1,6 @@
 /*
  * struct profile → what becomes rows: distinct stacks with their hashes, and a value per stack
- * and sample type. Pure.
+ * and sample type. Pure, but for the cache of known stacks.
  *
  * Frames are "name file:line", leaf first, inlined calls before their caller; the hash of a
  * stack is FNV-1a 64 over its frames without separator, as Coroot writes it. A sample type with
@@ -13,6 +13,7 @@
 #ifndef CLUSTER_AGENT_INGEST_PROFILE_ROWS_H
 #define CLUSTER_AGENT_INGEST_PROFILE_ROWS_H
 
+#include "cluster-agent/ingest/seen_stacks.h"
 #include "cluster-agent/store/row_batch.h"
 #include "common/base.h"
 #include "common/err.h"
@@ -27,10 +28,18 @@ struct profile_rows_limits {
 	uint64_t max_hash_bytes; /* limit on the text of all stacks together, as it is hashed */
 };
 
+/* Where to ask which stacks are known. */
+struct profile_rows_known {
+	struct seen_stacks *seen; /* borrowed */
+	struct row_text service;
+};
+
 struct profile_rows_stack {
 	uint64_t hash;
+	struct seen_key key;
 	uint32_t sample; /* the first one with this stack; UINT32_MAX: the empty stack */
 	bool truncated;  /* has the frame "[truncated]" */
+	bool known;      /* need not be sent */
 };
 
 struct profile_rows_type {
@@ -44,9 +53,10 @@ struct profile_rows_type {
 
 struct profile_rows_location {
 	const struct row_text *frames;
-	uint32_t n_frames;
-	uint64_t n_bytes; /* of all frames */
-	bool truncated;   /* one of them is "[truncated]" */
+	uint64_t hash;    /* of the frames, for keys of stacks */
+	uint32_t n_bytes; /* of all frames */
+	uint16_t n_frames;
+	bool truncated; /* one of them is "[truncated]" */
 };
 
 /* All in the profile's arena. */
@@ -68,11 +78,12 @@ struct profile_rows {
  * n_samples of a type is the sum of values / period if the profile gives a period in the type's
  * unit, otherwise the number of samples with a value.
  *
- * Returns 0, -EBADMSG if the profile is invalid, -EFBIG if it is too large (err then says why
+ * known may be NULL: no stack is known. Returns 0, -EBADMSG if the profile is invalid, -EFBIG if it is too large (err then says why
  * in one line), or -ENOMEM.
  */
 int profile_rows_make(struct profile_rows *ret, const struct profile *p,
-		      const struct profile_rows_limits *limits, struct err *err) MUST_CHECK;
+		      const struct profile_rows_limits *limits,
+		      const struct profile_rows_known *known, struct err *err) MUST_CHECK;
 
 /* Writes the stack's frames to frames[max_frames] and returns their number. */
 size_t profile_rows_frames(const struct profile_rows *r, uint32_t stack, struct row_text *frames);

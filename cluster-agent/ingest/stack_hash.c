@@ -25,8 +25,9 @@ struct lane {
 struct work {
 	const struct profile_rows_location *locations;
 	const struct profile_sample *samples;
-	uint32_t n_samples;
-	uint32_t next; /* first sample that no lane has taken */
+	const uint32_t *which;
+	uint32_t n;
+	uint32_t next; /* first one of which that no lane has taken */
 	uint64_t *hashes;
 };
 
@@ -57,13 +58,12 @@ static bool refill(struct work *w, struct lane *l)
 	while (!l->sample || !next_frame(w, l)) {
 		if (l->sample)
 			w->hashes[l->index] = l->hash;
-		if (w->next == w->n_samples) {
+		if (w->next == w->n) {
 			l->sample = NULL;
 			return false;
 		}
-		*l = (struct lane){
-			.hash = FNV1A64_INIT, .sample = &w->samples[w->next], .index = w->next};
-		w->next++;
+		*l = (struct lane){.hash = FNV1A64_INIT, .index = w->which[w->next++]};
+		l->sample = &w->samples[l->index];
 	}
 	return true;
 }
@@ -100,9 +100,10 @@ static void hash_side_by_side(struct lane *l, size_t n)
 }
 
 void stack_hash_all(const struct profile_rows_location *locations,
-		    const struct profile_sample *samples, uint32_t n_samples, uint64_t *hashes)
+		    const struct profile_sample *samples, const uint32_t *which, uint32_t n,
+		    uint64_t *hashes)
 {
-	struct work w = {locations, samples, n_samples, 0, hashes};
+	struct work w = {locations, samples, which, n, 0, hashes};
 	struct lane lanes[N_LANES] = {0};
 	unsigned n_full = 0;
 

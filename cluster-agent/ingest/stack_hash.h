@@ -12,10 +12,11 @@
 #include "common/pprof/profile.h"
 
 /*
- * Sets hashes[i] to what fnv1a64() gives for the frames of samples[i], beginning with
- * FNV1A64_INIT.
+ * For each of the n numbers of samples in which, sets hashes[number] to what fnv1a64() gives for
+ * the frames of that sample, beginning with FNV1A64_INIT.
  */
 void stack_hash_all(const struct profile_rows_location *locations,
-		    const struct profile_sample *samples, uint32_t n_samples, uint64_t *hashes);
+		    const struct profile_sample *samples, const uint32_t *which, uint32_t n,
+		    uint64_t *hashes);
 
 #endif /* CLUSTER_AGENT_INGEST_STACK_HASH_H */

@@ -190,12 +190,12 @@ static struct cost seen_special(uint32_t n)
 
 	require(seen_stacks_new(&s, n) == 0);
 	for (uint32_t i = 0; i < n; i++) {
-		struct seen_key key = {next_random(&random), next_random(&random)};
-		bool known;
+		struct seen_stack stack = {{next_random(&random), next_random(&random)}, i};
+		struct seen_answer answer;
 
-		seen_stacks_check(s, &key, 1, END_NS, &known);
-		if (!known)
-			seen_stacks_add(s, &key, 1, END_NS);
+		seen_stacks_find(s, &stack.key, 1, END_NS, &answer);
+		if (!answer.known)
+			seen_stacks_add(s, &stack, 1, END_NS);
 	}
 	return (struct cost){clock_thread_cpu_ns() - start, allocated() - before};
 }

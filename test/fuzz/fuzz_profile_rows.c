@@ -63,7 +63,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	arena_init(&arena, (size_t)64 << 20);
 	if (pprof_decode(&p, &arena, data, size, NULL) < 0 ||
-	    profile_rows_make(&r, &p, &limits, NULL) < 0)
+	    profile_rows_make(&r, &p, &limits, NULL, NULL) < 0)
 		return 0;
 	assert(r.n_stacks > 0 && r.start_ns <= r.end_ns);
 	for (uint32_t i = 0; i < r.n_stacks; i++)

@@ -105,7 +105,7 @@ static void frames_are_leaf_first_and_hash_as_coroot_does(void **state)
 	sample(&f, plain, 2, 5, 0);
 	sample(&f, inlined, 1, 6, 1);
 	sample(&f, nameless, 1, 7, 1);
-	assert_int_equal(profile_rows_make(&r, &f.profile, &limits, NULL), 0);
+	assert_int_equal(profile_rows_make(&r, &f.profile, &limits, NULL, NULL), 0);
 	assert_int_equal(r.n_stacks, 3);
 	assert_frames(&r, 0, "work w.c:7;main loop :0;");
 	assert_frames(&r, 1, "work w.c:-1;main loop :12;");
@@ -114,6 +114,74 @@ static void frames_are_leaf_first_and_hash_as_coroot_does(void **state)
 	assert_true(r.stacks[1].hash == hash_of("work w.c:-1main loop :12"));
 	assert_true(r.stacks[2].hash == UINT64_C(14695981039346656037));
 	assert_true(r.end_ns == NOW - S && r.start_ns == NOW - 11 * S);
+}
+
+static void a_known_stack_has_its_hash_and_need_not_be_sent(void **state)
+{
+	static const uint32_t outer[] = {0}, both[] = {0, 1};
+	CLEANUP(seen_stacks_freep) struct seen_stacks *seen = NULL;
+	CLEANUP(teardown) struct fixture f;
+	struct profile_rows_known a = {.service = TEXT("/a")}, b = {.service = TEXT("/b")};
+	struct profile_rows first, again, other;
+	struct seen_stack stack;
+
+	(void)state;
+	assert_int_equal(seen_stacks_new(&seen, 8), 0);
+	a.seen = b.seen = seen;
+	setup(&f);
+	sample(&f, outer, 1, 5, 0);
+	sample(&f, both, 2, 6, 1);
+	assert_int_equal(profile_rows_make(&first, &f.profile, &limits, &a, NULL), 0);
+	assert_false(first.stacks[0].known || first.stacks[1].known);
+	stack = (struct seen_stack){first.stacks[1].key, first.stacks[1].hash};
+	seen_stacks_add(seen, &stack, 1, NOW);
+
+	assert_int_equal(profile_rows_make(&again, &f.profile, &limits, &a, NULL), 0);
+	assert_int_equal(again.n_stacks, 2);
+	assert_false(again.stacks[0].known);
+	assert_true(again.stacks[1].known);
+	for (uint32_t i = 0; i < 2; i++)
+		assert_true(again.stacks[i].hash == first.stacks[i].hash);
+	assert_int_equal(profile_rows_make(&other, &f.profile, &limits, &b, NULL), 0);
+	assert_false(other.stacks[1].known);
+	assert_true(other.stacks[1].hash == first.stacks[1].hash);
+
+	/* the hash is not computed again: whatever the cache has is taken */
+	stack.hash = 42;
+	seen_stacks_add(seen, &stack, 1, NOW);
+	assert_int_equal(profile_rows_make(&again, &f.profile, &limits, &a, NULL), 0);
+	assert_true(again.stacks[1].hash == 42);
+}
+
+/* The same frames as one location with an inlined call, and as two locations. */
+static void a_stack_is_known_however_its_frames_are_distributed(void **state)
+{
+	static struct profile_line inlined_lines[] = {{0, 7}, {1, 0}};
+	static struct profile_location two_ways[] = {
+		{&lines[0], 1, 0}, {&lines[1], 1, 0}, {inlined_lines, 2, 0}};
+	static const uint32_t one[] = {2};
+	CLEANUP(seen_stacks_freep) struct seen_stacks *seen = NULL;
+	CLEANUP(teardown) struct fixture f;
+	struct profile_rows_known known = {.service = TEXT("/a")};
+	struct seen_stack stack;
+	struct profile_rows r;
+
+	(void)state;
+	assert_int_equal(seen_stacks_new(&seen, 8), 0);
+	known.seen = seen;
+	setup(&f);
+	f.profile.locations = two_ways;
+	f.profile.n_locations = ARRAY_SIZE(two_ways);
+	sample(&f, plain, 2, 5, 0);
+	sample(&f, one, 1, 6, 1);
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(profile_rows_make(&r, &f.profile, &limits, &known, NULL), 0);
+		assert_int_equal(r.n_stacks, 1);
+		assert_true(r.types[0].sum == 11);
+		assert_int_equal(r.stacks[0].known, i);
+		stack = (struct seen_stack){r.stacks[0].key, r.stacks[0].hash};
+		seen_stacks_add(seen, &stack, 1, NOW);
+	}
 }
 
 static void equal_stacks_are_merged_per_type(void **state)
@@ -126,7 +194,7 @@ static void equal_stacks_are_merged_per_type(void **state)
 	sample(&f, plain, 2, 5, 100);
 	sample(&f, inlined, 1, 1, 0);
 	sample(&f, plain, 2, 7, 11);
-	assert_int_equal(profile_rows_make(&r, &f.profile, &limits, NULL), 0);
+	assert_int_equal(profile_rows_make(&r, &f.profile, &limits, NULL, NULL), 0);
 	assert_int_equal(r.n_stacks, 2);
 	assert_int_equal(r.n_types, 2);
 	assert_int_equal(r.types[0].values[0], 12);
@@ -145,12 +213,12 @@ static void a_type_without_values_still_has_one_row(void **state)
 	setup(&f);
 	sample(&f, plain, 2, 5, 0);
 	sample(&f, inlined, 1, 5, 0);
-	assert_int_equal(profile_rows_make(&r, &f.profile, &limits, NULL), 0);
+	assert_int_equal(profile_rows_make(&r, &f.profile, &limits, NULL, NULL), 0);
 	assert_true(profile_rows_has(&r.types[1], 0));
 	assert_false(profile_rows_has(&r.types[1], 1));
 
 	f.profile.n_samples = 0;
-	assert_int_equal(profile_rows_make(&r, &f.profile, &limits, NULL), 0);
+	assert_int_equal(profile_rows_make(&r, &f.profile, &limits, NULL, NULL), 0);
 	assert_int_equal(r.n_stacks, 1);
 	assert_true(r.stacks[0].hash == UINT64_C(14695981039346656037));
 	assert_frames(&r, 0, "");
@@ -166,7 +234,7 @@ static void a_nameless_type_is_skipped(void **state)
 	setup(&f);
 	f.types[0].type = (struct profile_string)TEXT("");
 	sample(&f, plain, 2, 5, 8);
-	assert_int_equal(profile_rows_make(&r, &f.profile, &limits, NULL), 0);
+	assert_int_equal(profile_rows_make(&r, &f.profile, &limits, NULL, NULL), 0);
 	assert_int_equal(r.n_types, 1);
 	assert_string_equal(r.types[0].type.data, "go:heap_inuse_space:bytes");
 	assert_int_equal(r.types[0].values[0], 8);
@@ -184,7 +252,7 @@ static void observations_are_values_by_period(void **state)
 	sample(&f, plain, 2, INT64_C(10101010) * 7, 5);
 	sample(&f, cut, 2, INT64_C(10101010) * 3, 5);
 	sample(&f, inlined, 1, 0, 5);
-	assert_int_equal(profile_rows_make(&r, &f.profile, &limits, NULL), 0);
+	assert_int_equal(profile_rows_make(&r, &f.profile, &limits, NULL, NULL), 0);
 	assert_int_equal(r.types[0].n_samples, 10);
 	assert_int_equal(r.types[0].n_truncated, 3);
 	assert_int_equal(r.types[0].sum, INT64_C(10101010) * 10);
@@ -205,7 +273,7 @@ static void losses_come_from_the_comments(void **state)
 	setup(&f);
 	f.profile.comments = comments;
 	f.profile.n_comments = ARRAY_SIZE(comments);
-	assert_int_equal(profile_rows_make(&r, &f.profile, &limits, NULL), 0);
+	assert_int_equal(profile_rows_make(&r, &f.profile, &limits, NULL, NULL), 0);
 	assert_int_equal(r.n_lost, 2);
 	assert_memory_equal(r.lost[0].name.data, "ring_full", r.lost[0].name.len);
 	assert_int_equal(r.lost[0].count, 12);
@@ -217,7 +285,7 @@ static void refuses(const struct profile *p, const char *reason)
 	struct profile_rows r;
 	struct err err = {""};
 
-	assert_int_equal(profile_rows_make(&r, p, &limits, &err), -EBADMSG);
+	assert_int_equal(profile_rows_make(&r, p, &limits, NULL, &err), -EBADMSG);
 	assert_string_equal(err.msg, reason);
 }
 
@@ -234,7 +302,7 @@ static void bad_types_are_refused(void **state)
 		struct profile_rows r;
 
 		f.types[1].type = bad[i];
-		assert_int_equal(profile_rows_make(&r, &f.profile, &limits, NULL), -EBADMSG);
+		assert_int_equal(profile_rows_make(&r, &f.profile, &limits, NULL, NULL), -EBADMSG);
 	}
 	f.types[1].type = (struct profile_string)TEXT("samples");
 	refuses(&f.profile, "sample type \"samples\" is not \"source:name:unit\"");
@@ -256,7 +324,7 @@ static void absurd_times_are_refused(void **state)
 	f.profile.time_ns = -1;
 	refuses(&f.profile, "time_nanos is negative");
 	f.profile.time_ns = INT64_MAX;
-	assert_int_equal(profile_rows_make(&r, &f.profile, &limits, NULL), -EBADMSG);
+	assert_int_equal(profile_rows_make(&r, &f.profile, &limits, NULL, NULL), -EBADMSG);
 	f.profile.time_ns = NOW;
 	f.profile.duration_ns = -1;
 	refuses(&f.profile, "duration_nanos is out of range");
@@ -264,7 +332,7 @@ static void absurd_times_are_refused(void **state)
 	refuses(&f.profile, "duration_nanos is out of range");
 	f.profile.time_ns = 0;
 	f.profile.duration_ns = 2 * S;
-	assert_int_equal(profile_rows_make(&r, &f.profile, &limits, NULL), 0);
+	assert_int_equal(profile_rows_make(&r, &f.profile, &limits, NULL, NULL), 0);
 	assert_true(r.end_ns == NOW && r.start_ns == NOW - 2 * S);
 }
 
@@ -291,13 +359,13 @@ static void text_to_hash_is_bounded(void **state)
 	setup(&f);
 	sample(&f, plain, 2, 5, 1);
 	small.max_hash_bytes = strlen("work w.c:7main loop :0");
-	assert_int_equal(profile_rows_make(&r, &f.profile, &small, NULL), 0);
+	assert_int_equal(profile_rows_make(&r, &f.profile, &small, NULL, NULL), 0);
 	small.max_hash_bytes--;
-	assert_int_equal(profile_rows_make(&r, &f.profile, &small, NULL), -EFBIG);
+	assert_int_equal(profile_rows_make(&r, &f.profile, &small, NULL, NULL), -EFBIG);
 	/* a profile that exceeds the arena is too large, too */
 	arena_fini(&f.arena);
 	arena_init(&f.arena, 512);
-	assert_int_equal(profile_rows_make(&r, &f.profile, &limits, NULL), -EFBIG);
+	assert_int_equal(profile_rows_make(&r, &f.profile, &limits, NULL, NULL), -EFBIG);
 }
 
 /* -ENOMEM would make the sender repeat for ever what can never be stored. */
@@ -319,7 +387,7 @@ static void a_profile_that_exceeds_the_arena_is_never_taken_for_a_lack_of_memory
 
 		arena_fini(&f.arena);
 		arena_init(&f.arena, limit);
-		result = profile_rows_make(&r, &f.profile, &limits, NULL);
+		result = profile_rows_make(&r, &f.profile, &limits, NULL, NULL);
 		assert_int_equal(result, n_fitted > 0 || result == 0 ? 0 : -EFBIG);
 		n_fitted += result == 0;
 	}
@@ -335,7 +403,7 @@ static int make_rows(void *arg)
 	setup(&f);
 	sample(&f, plain, 2, 5, 1);
 	sample(&f, inlined, 1, 5, 1);
-	return profile_rows_make(&r, &f.profile, &limits, NULL);
+	return profile_rows_make(&r, &f.profile, &limits, NULL, NULL);
 }
 
 static void survives_every_failed_allocation(void **state)
@@ -349,6 +417,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(frames_are_leaf_first_and_hash_as_coroot_does),
 		cmocka_unit_test(equal_stacks_are_merged_per_type),
+		cmocka_unit_test(a_known_stack_has_its_hash_and_need_not_be_sent),
+		cmocka_unit_test(a_stack_is_known_however_its_frames_are_distributed),
 		cmocka_unit_test(a_type_without_values_still_has_one_row),
 		cmocka_unit_test(a_nameless_type_is_skipped),
 		cmocka_unit_test(observations_are_values_by_period),

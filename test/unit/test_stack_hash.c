@@ -49,22 +49,40 @@ static uint64_t one_by_one(const struct profile_sample *s)
 
 static void any_number_of_stacks_hash_as_if_alone(void **state)
 {
+	uint32_t all[N_SAMPLES];
+
 	(void)state;
+	for (uint32_t i = 0; i < N_SAMPLES; i++)
+		all[i] = i;
 	for (uint32_t n = 0; n <= N_SAMPLES; n++) {
 		uint64_t hashes[N_SAMPLES + 1] = {0};
 
 		hashes[n] = 42;
-		stack_hash_all(locations, samples, n, hashes);
+		stack_hash_all(locations, samples, all, n, hashes);
 		for (uint32_t i = 0; i < n; i++)
 			assert_true(hashes[i] == one_by_one(&samples[i]));
 		assert_int_equal(hashes[n], 42);
 	}
 }
 
+static void only_those_asked_for_are_hashed(void **state)
+{
+	uint64_t hashes[N_SAMPLES] = {0};
+	uint32_t odd[N_SAMPLES / 2];
+
+	(void)state;
+	for (uint32_t i = 0; i < ARRAY_SIZE(odd); i++)
+		odd[i] = 2 * i + 1;
+	stack_hash_all(locations, samples, odd, ARRAY_SIZE(odd), hashes);
+	for (uint32_t i = 0; i < N_SAMPLES; i++)
+		assert_true(hashes[i] == (i % 2 ? one_by_one(&samples[i]) : 0));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(any_number_of_stacks_hash_as_if_alone, make),
+		cmocka_unit_test_setup(only_those_asked_for_are_hashed, make),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
