@@ -1,10 +1,9 @@
 /*
- * A pprof file is one protobuf message. protobuf-c could unpack it as a whole, but that takes
+ * A pprof file is one protobuf message. A library could unpack it as a whole, but that takes
  * five to ten times the size of the file before the first of our checks could refuse it.
  *
- * So the outermost message is walked by hand, and only the small messages in it (a function, a
- * location, a sample) are unpacked by protobuf-c, one by one, into a scratch arena that is
- * cleared after each. The peak is the inflated bytes plus the result.
+ * So the outermost message is walked by hand, and the small messages in it (a function, a
+ * location, a sample) are read one by one. The peak is the inflated bytes plus the result.
  *
  * There is one walk per kind of field, in the order counts, strings, types, comments,
  * functions, locations, samples, because each kind refers to the ones before it and the format
@@ -22,11 +21,11 @@
 #include "common/data/gzip.h"
 #include "common/limits.h"
 #include "common/pprof/pprof_ids.h"
+#include "common/pprof/pprof_messages.h"
 #include "common/pprof/pprof_wire.h"
-#include "proto/profile.pb-c.h"
 
-/* Memory for one unpacked message. The largest legitimate one is a deep sample: 64 KiB. */
-#define SCRATCH_BYTES ((size_t)(16 * MIB))
+/* The largest legitimate message is a deep sample, of 64 KiB. */
+#define MESSAGE_MAX_BYTES ((size_t)MIB)
 
 struct string_ref {
 	const char *data; /* in the input, or in the arena when copied */
@@ -46,39 +45,14 @@ struct decoder {
 	struct pprof_ids functions;
 	struct pprof_ids locations;
 	struct wire_field period_type;
-	struct arena scratch;
-	ProtobufCAllocator allocator; /* on scratch */
-	size_t scratch_missed;        /* size of the allocation that failed; 0: none */
 	struct err *err;
 };
 
 typedef int (*field_fn)(struct decoder *d, const struct wire_field *f);
 
-static void *scratch_alloc(void *decoder, size_t size)
-{
-	struct decoder *d = decoder;
-	void *p = arena_alloc(&d->scratch, size);
-
-	if (!p)
-		d->scratch_missed = size;
-	return p;
-}
-
-static void scratch_free(void *decoder, void *p)
-{
-	/* arena_clear() frees all of a message at once */
-	(void)decoder;
-	(void)p;
-}
-
 static void decoder_init(struct decoder *d, struct arena *arena, struct err *err)
 {
-	*d = (struct decoder){
-		.profile = {.arena = arena},
-		.allocator = {.alloc = scratch_alloc, .free = scratch_free, .allocator_data = d},
-		.err = err,
-	};
-	arena_init(&d->scratch, SCRATCH_BYTES);
+	*d = (struct decoder){.profile = {.arena = arena}, .err = err};
 }
 
 static void decoder_fini(struct decoder *d)
@@ -86,7 +60,6 @@ static void decoder_fini(struct decoder *d)
 	free(d->strings);
 	pprof_ids_fini(&d->functions);
 	pprof_ids_fini(&d->locations);
-	arena_fini(&d->scratch);
 }
 
 static int fail(const struct decoder *d, const char *what)
@@ -94,9 +67,10 @@ static int fail(const struct decoder *d, const char *what)
 	return err_set(d->err, -EBADMSG, "not a valid pprof: %s", what);
 }
 
+/* Not zeroed. */
 static void *result_alloc(struct decoder *d, size_t n, size_t size, int *ret_error)
 {
-	void *p = arena_calloc(d->profile.arena, n, size);
+	void *p = arena_alloc(d->profile.arena, n * size);
 
 	if (!p) {
 		*ret_error = arena_error(d->profile.arena, n * size);
@@ -107,14 +81,9 @@ static void *result_alloc(struct decoder *d, size_t n, size_t size, int *ret_err
 	return p;
 }
 
-/* protobuf-c only returns NULL: tells lack of memory and a broken message apart. */
-static int unpack_error(struct decoder *d, const char *what)
+static int check_size(const struct decoder *d, const struct wire_field *f, const char *what)
 {
-	if (!d->scratch_missed)
-		return fail(d, what);
-	if (arena_error(&d->scratch, d->scratch_missed) == -ENOMEM)
-		return -ENOMEM;
-	return err_set(d->err, -EFBIG, "%s: too large", what);
+	return f->len <= MESSAGE_MAX_BYTES ? 0 : err_set(d->err, -EFBIG, "%s: too large", what);
 }
 
 /* Calls fn for each field with this number, in order. */
@@ -270,6 +239,7 @@ static int get_string(struct decoder *d, int64_t index, struct profile_string *r
 		if (!copy)
 			return r;
 		memcpy(copy, s->data, s->len);
+		copy[s->len] = '\0';
 		s->data = copy;
 		s->copied = true;
 	}
@@ -280,17 +250,13 @@ static int get_string(struct decoder *d, int64_t index, struct profile_string *r
 static int load_value_type(struct decoder *d, const struct wire_field *f,
 			   struct profile_value_type *ret)
 {
-	Perftools__Profiles__ValueType *msg;
+	struct pprof_value_type type;
 	int r;
 
-	msg = perftools__profiles__value_type__unpack(&d->allocator, f->len, f->data);
-	if (!msg)
-		return unpack_error(d, "broken value type");
-	r = get_string(d, msg->type, &ret->type);
-	if (r == 0)
-		r = get_string(d, msg->unit, &ret->unit);
-	arena_clear(&d->scratch);
-	return r;
+	if (pprof_read_value_type(f->data, f->len, &type) < 0)
+		return fail(d, "broken value type");
+	r = get_string(d, type.type, &ret->type);
+	return r < 0 ? r : get_string(d, type.unit, &ret->unit);
 }
 
 static int load_type(struct decoder *d, const struct wire_field *f)
@@ -344,19 +310,15 @@ static int load_comments(struct decoder *d)
 
 static int load_function(struct decoder *d, const struct wire_field *f)
 {
-	struct profile_function *fn = &d->profile.functions[d->profile.n_functions++];
-	Perftools__Profiles__Function *msg;
+	struct profile_function *ret = &d->profile.functions[d->profile.n_functions++];
+	struct pprof_function fn;
 	int r;
 
-	msg = perftools__profiles__function__unpack(&d->allocator, f->len, f->data);
-	if (!msg)
-		return unpack_error(d, "broken function");
-	pprof_ids_add(&d->functions, msg->id);
-	r = get_string(d, msg->name, &fn->name);
-	if (r == 0)
-		r = get_string(d, msg->filename, &fn->file);
-	arena_clear(&d->scratch);
-	return r;
+	if (pprof_read_function(f->data, f->len, &fn) < 0)
+		return fail(d, "broken function");
+	pprof_ids_add(&d->functions, fn.id);
+	r = get_string(d, fn.name, &ret->name);
+	return r < 0 ? r : get_string(d, fn.file, &ret->file);
 }
 
 static int load_functions(struct decoder *d)
@@ -374,46 +336,33 @@ static int load_functions(struct decoder *d)
 	return r < 0 ? r : pprof_ids_sort(&d->functions, d->err);
 }
 
-static int fill_location(struct decoder *d, const Perftools__Profiles__Location *msg)
-{
-	struct profile_location *l = &d->profile.locations[d->profile.n_locations++];
-	struct profile_line *lines;
-	int r;
-
-	pprof_ids_add(&d->locations, msg->id);
-	l->address = msg->address;
-	if (msg->n_line == 0)
-		return 0;
-	if (msg->n_line > LIMIT_PPROF_LINES_PER_LOCATION)
-		return err_set(d->err, -EFBIG, "location with more than %u lines",
-			       LIMIT_PPROF_LINES_PER_LOCATION);
-
-	lines = result_alloc(d, msg->n_line, sizeof(*lines), &r);
-	if (!lines)
-		return r;
-	for (size_t i = 0; i < msg->n_line; i++) {
-		r = pprof_ids_find(&d->functions, msg->line[i]->function_id, &lines[i].function,
-				   d->err);
-		if (r < 0)
-			return r;
-		lines[i].line = msg->line[i]->line;
-	}
-	l->lines = lines;
-	l->n_lines = (uint32_t)msg->n_line;
-	return 0;
-}
-
 static int load_location(struct decoder *d, const struct wire_field *f)
 {
-	Perftools__Profiles__Location *msg;
-	int r;
+	struct profile_location *ret = &d->profile.locations[d->profile.n_locations++];
+	struct pprof_line items[LIMIT_PPROF_LINES_PER_LOCATION];
+	struct pprof_location l = {.lines = {.items = items, .max = ARRAY_SIZE(items)}};
+	struct profile_line *lines = NULL;
+	int r = check_size(d, f, "broken location");
 
-	msg = perftools__profiles__location__unpack(&d->allocator, f->len, f->data);
-	if (!msg)
-		return unpack_error(d, "broken location");
-	r = fill_location(d, msg);
-	arena_clear(&d->scratch);
-	return r;
+	if (r < 0)
+		return r;
+	if (pprof_read_location(f->data, f->len, &l) < 0)
+		return fail(d, "broken location");
+	if (l.lines.n > l.lines.max)
+		return err_set(d->err, -EFBIG, "location with more than %zu lines", l.lines.max);
+	pprof_ids_add(&d->locations, l.id);
+	if (l.lines.n > 0)
+		lines = result_alloc(d, l.lines.n, sizeof(*lines), &r);
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < l.lines.n; i++) {
+		lines[i].line = items[i].line;
+		r = pprof_ids_find(&d->functions, items[i].function_id, &lines[i].function, d->err);
+		if (r < 0)
+			return r;
+	}
+	*ret = (struct profile_location){lines, (uint32_t)l.lines.n, l.address};
+	return 0;
 }
 
 static int load_locations(struct decoder *d)
@@ -431,29 +380,30 @@ static int load_locations(struct decoder *d)
 	return r < 0 ? r : pprof_ids_sort(&d->locations, d->err);
 }
 
-static int fill_sample(struct decoder *d, const Perftools__Profiles__Sample *msg)
+static int fill_sample(struct decoder *d, const struct pprof_sample *from)
 {
 	struct profile_sample *s = &d->profile.samples[d->profile.n_samples++];
-	size_t n = msg->n_location_id;
+	size_t n = from->location_ids.n, n_values = from->values.n;
 	uint32_t *locations;
 	int64_t *values;
 	int r;
 
-	if (msg->n_value != d->profile.n_types)
+	if (n_values != d->profile.n_types)
 		return err_set(d->err, -EBADMSG,
-			       "not a valid pprof: sample with %zu values for %u types",
-			       msg->n_value, d->profile.n_types);
+			       "not a valid pprof: sample with %zu values for %u types", n_values,
+			       d->profile.n_types);
 	if (n > LIMIT_PPROF_STACK_DEPTH)
 		return err_set(d->err, -EFBIG, "stack deeper than %u", LIMIT_PPROF_STACK_DEPTH);
 
 	/* one piece of memory for both; the values first, for their alignment */
-	values = result_alloc(d, 1, msg->n_value * sizeof(*values) + n * sizeof(*locations), &r);
+	values = result_alloc(d, 1, n_values * sizeof(*values) + n * sizeof(*locations), &r);
 	if (!values)
 		return r;
-	memcpy(values, msg->value, msg->n_value * sizeof(*values));
-	locations = (uint32_t *)(values + msg->n_value);
+	memcpy(values, from->values.items, n_values * sizeof(*values));
+	locations = (uint32_t *)(values + n_values);
 	for (size_t i = 0; i < n; i++) {
-		r = pprof_ids_find(&d->locations, msg->location_id[i], &locations[i], d->err);
+		r = pprof_ids_find(&d->locations, from->location_ids.items[i], &locations[i],
+				   d->err);
 		if (r < 0)
 			return r;
 	}
@@ -463,15 +413,18 @@ static int fill_sample(struct decoder *d, const Perftools__Profiles__Sample *msg
 
 static int load_sample(struct decoder *d, const struct wire_field *f)
 {
-	Perftools__Profiles__Sample *msg;
-	int r;
+	uint64_t ids[LIMIT_PPROF_STACK_DEPTH], values[LIMIT_PPROF_TYPES];
+	struct pprof_sample sample = {
+		.location_ids = {.items = ids, .max = ARRAY_SIZE(ids)},
+		.values = {.items = values, .max = ARRAY_SIZE(values)},
+	};
+	int r = check_size(d, f, "broken sample");
 
-	msg = perftools__profiles__sample__unpack(&d->allocator, f->len, f->data);
-	if (!msg)
-		return unpack_error(d, "broken sample");
-	r = fill_sample(d, msg);
-	arena_clear(&d->scratch);
-	return r;
+	if (r < 0)
+		return r;
+	if (pprof_read_sample(f->data, f->len, &sample) < 0)
+		return fail(d, "broken sample");
+	return fill_sample(d, &sample);
 }
 
 static int load_samples(struct decoder *d)

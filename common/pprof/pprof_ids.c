@@ -40,6 +40,7 @@ int pprof_ids_sort(struct pprof_ids *ids, struct err *err)
 
 	for (uint32_t i = 1; i < ids->n && sorted; i++)
 		sorted = e[i - 1].id < e[i].id;
+	ids->counted = sorted && ids->n > 0 && e[0].id == 1 && e[ids->n - 1].id == ids->n;
 	if (!sorted)
 		qsort(e, ids->n, sizeof(*e), compare);
 
@@ -53,15 +54,10 @@ int pprof_ids_sort(struct pprof_ids *ids, struct err *err)
 	return 0;
 }
 
-int pprof_ids_find(const struct pprof_ids *ids, uint64_t id, uint32_t *ret_index, struct err *err)
+int pprof_ids_search(const struct pprof_ids *ids, uint64_t id, uint32_t *ret_index, struct err *err)
 {
 	const struct pprof_id key = {.id = id}, *e = ids->entries;
 
-	/* most senders count from 1: the id is then its own position */
-	if (id - 1 < ids->n && e[id - 1].id == id) {
-		*ret_index = e[id - 1].index;
-		return 0;
-	}
 	e = bsearch(&key, e, ids->n, sizeof(*e), compare);
 	if (!e)
 		return err_set(err, -EBADMSG, "not a valid pprof: no %s of id %llu", ids->what,

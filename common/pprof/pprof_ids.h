@@ -18,6 +18,7 @@ struct pprof_id;
 struct pprof_ids {
 	struct pprof_id *entries; /* sorted by id after pprof_ids_sort() */
 	uint32_t n;
+	bool counted;     /* ids are 1, 2, 3, …, in this order */
 	const char *what; /* "function", for error texts; borrowed */
 };
 
@@ -32,8 +33,18 @@ void pprof_ids_add(struct pprof_ids *ids, uint64_t id);
 /* Call after the last pprof_ids_add(). Returns 0, or -EBADMSG if an id is 0 or occurs twice. */
 int pprof_ids_sort(struct pprof_ids *ids, struct err *err) MUST_CHECK;
 
+/* The general case of pprof_ids_find(). */
+int pprof_ids_search(const struct pprof_ids *ids, uint64_t id, uint32_t *ret_index,
+		     struct err *err) MUST_CHECK;
+
 /* Returns 0, or -EBADMSG if there is no such id. */
-int pprof_ids_find(const struct pprof_ids *ids, uint64_t id, uint32_t *ret_index,
-		   struct err *err) MUST_CHECK;
+MUST_CHECK static inline int pprof_ids_find(const struct pprof_ids *ids, uint64_t id,
+					    uint32_t *ret_index, struct err *err)
+{
+	if (!ids->counted || id - 1 >= ids->n)
+		return pprof_ids_search(ids, id, ret_index, err);
+	*ret_index = (uint32_t)(id - 1);
+	return 0;
+}
 
 #endif /* COMMON_PPROF_PPROF_IDS_H */

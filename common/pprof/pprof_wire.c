@@ -4,7 +4,7 @@
 
 #define VARINT_MAX_BYTES 10
 
-int wire_reader_read_varint(struct wire_reader *r, uint64_t *ret)
+int wire_reader_read_long_varint(struct wire_reader *r, uint64_t *ret)
 {
 	uint64_t value = 0;
 

@@ -49,8 +49,29 @@ struct wire_field {
 /* Returns 1 and the next field, 0 at the end, or -EBADMSG. */
 int wire_reader_read_field(struct wire_reader *r, struct wire_field *ret) MUST_CHECK;
 
-/* Returns 1 and the next value of a packed field, 0 at the end, or -EBADMSG. */
-int wire_reader_read_varint(struct wire_reader *r, uint64_t *ret) MUST_CHECK;
+/* The general case of wire_reader_read_varint(). */
+int wire_reader_read_long_varint(struct wire_reader *r, uint64_t *ret) MUST_CHECK;
+
+/*
+ * Returns 1 and the next value of a packed field, 0 at the end, or -EBADMSG. Most bytes of a profile
+ * are varints of one or two bytes.
+ */
+MUST_CHECK static inline int wire_reader_read_varint(struct wire_reader *r, uint64_t *ret)
+{
+	const uint8_t *p = r->p;
+
+	if (p < r->end && p[0] < 0x80) {
+		*ret = p[0];
+		r->p = p + 1;
+		return 1;
+	}
+	if (r->end - p >= 2 && p[1] < 0x80) {
+		*ret = (uint64_t)(p[0] & 0x7f) | (uint64_t)p[1] << 7;
+		r->p = p + 2;
+		return 1;
+	}
+	return wire_reader_read_long_varint(r, ret);
+}
 
 /* Remembers the first failure; later calls do nothing. */
 struct wire_writer {
