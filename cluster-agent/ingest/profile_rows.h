@@ -76,9 +76,9 @@ struct profile_rows {
 
 /*
  * n_samples of a type is the sum of values / period if the profile gives a period in the type's
- * unit, otherwise the number of samples with a value.
+ * unit, otherwise the number of samples with a value. known may be NULL: no stack is known.
  *
- * known may be NULL: no stack is known. Returns 0, -EBADMSG if the profile is invalid, -EFBIG if it is too large (err then says why
+ * Returns 0, -EBADMSG if the profile is invalid, -EFBIG if it is too large (err then says why
  * in one line), or -ENOMEM.
  */
 int profile_rows_make(struct profile_rows *ret, const struct profile *p,

@@ -53,8 +53,8 @@ int wire_reader_read_field(struct wire_reader *r, struct wire_field *ret) MUST_C
 int wire_reader_read_long_varint(struct wire_reader *r, uint64_t *ret) MUST_CHECK;
 
 /*
- * Returns 1 and the next value of a packed field, 0 at the end, or -EBADMSG. Most bytes of a profile
- * are varints of one or two bytes.
+ * Returns 1 and the next value of a packed field, 0 at the end, or -EBADMSG. Most bytes of a
+ * profile are varints of one or two bytes.
  */
 MUST_CHECK static inline int wire_reader_read_varint(struct wire_reader *r, uint64_t *ret)
 {
