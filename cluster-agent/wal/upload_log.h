@@ -34,6 +34,9 @@
 #include "common/base.h"
 #include "common/err.h"
 
+/* An upload of more is refused: it would have to be in memory as a whole. */
+#define UPLOAD_LOG_MAX_RECORD_BYTES ((size_t)64 << 20)
+
 struct metrics;
 struct upload_log;
 struct log_segment;

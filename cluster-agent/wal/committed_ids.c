@@ -1,0 +1,247 @@
+#include "cluster-agent/wal/committed_ids.h"
+
+#include <errno.h>
+#include <fcntl.h>
+
+#include "cluster-agent/wal/upload_record.h"
+#include "common/system/record_file.h"
+
+/* A file is replaced at this size; one commit may exceed it. */
+#define FILE_BYTES (4u << 20)
+#define MAX_LOAD_BYTES ((size_t)RECORD_MAX_BYTES + FILE_BYTES)
+
+struct ids_file {
+	uint64_t number;
+	size_t n_ids;
+};
+
+struct committed_ids {
+	struct committed_ids_config cfg;
+	struct record_file file; /* the newest; its fd is -1 if one must be begun */
+	struct ids_file *files;  /* oldest first */
+	size_t n_files;
+	size_t n_ids;
+	struct committed_ids_counts counts;
+};
+
+static int add_file(struct committed_ids *c, uint64_t number)
+{
+	struct ids_file *files = realloc(c->files, (c->n_files + 1) * sizeof(*files));
+
+	if (!files)
+		return -ENOMEM;
+	c->files = files;
+	c->files[c->n_files++] = (struct ids_file){.number = number};
+	return 0;
+}
+
+/* The removal of the segments that the file calls committed must be durable before its own. */
+static int remove_oldest(struct committed_ids *c)
+{
+	int r = record_dir_sync(c->cfg.dir_fd);
+
+	if (r == 0)
+		r = log_dir_remove(c->cfg.dir_fd, c->files[0].number, LOG_FILE_IDS);
+	if (r < 0)
+		return r;
+	c->n_ids -= c->files[0].n_ids;
+	memmove(c->files, c->files + 1, --c->n_files * sizeof(*c->files));
+	return 0;
+}
+
+static void prune(struct committed_ids *c)
+{
+	while (c->n_files > 1 && c->n_ids - c->files[0].n_ids >= c->cfg.max_ids) {
+		if (remove_oldest(c) < 0)
+			return;
+	}
+}
+
+/* ---- at the start ---- */
+
+static void read_record(struct committed_ids *c, const struct record *rec)
+{
+	struct ids_record ids;
+
+	if (rec->kind != IDS_RECORD_KIND || ids_record_parse(&ids, rec->payload, rec->len) < 0) {
+		c->counts.n_damaged++;
+		return;
+	}
+	c->cfg.segment(c->cfg.ctx, ids.number, ids.segment_id);
+	for (size_t i = 0; i < ids.n_ids; i++)
+		c->cfg.id(c->cfg.ctx, ids_record_id(&ids, i));
+	c->files[c->n_files - 1].n_ids += ids.n_ids;
+	c->n_ids += ids.n_ids;
+}
+
+/* Returns where the records of the file end, or 0 if it is of no use. */
+static uint64_t read_file(struct committed_ids *c, const char *data, size_t len)
+{
+	struct record_cursor cursor;
+	struct record rec;
+
+	if (record_cursor_init(&cursor, data, len) < 0 || cursor.file.type != IDS_FILE_TYPE ||
+	    cursor.file.version > LOG_FILE_VERSION) {
+		c->counts.n_damaged++;
+		return 0;
+	}
+	for (;;) {
+		switch (record_cursor_next(&cursor, &rec)) {
+		case RECORD_READ:
+			read_record(c, &rec);
+			break;
+		case RECORD_DAMAGED:
+			c->counts.n_damaged++;
+			break;
+		case RECORD_END:
+		case RECORD_TORN:
+			return cursor.offset;
+		}
+	}
+}
+
+static int load_file(struct committed_ids *c, uint64_t number, uint64_t *ret_end)
+{
+	AUTO_FREE char *data = NULL;
+	size_t len;
+	int r = log_dir_load(c->cfg.dir_fd, number, LOG_FILE_IDS, MAX_LOAD_BYTES, &data, &len);
+
+	if (r == 0)
+		r = add_file(c, number);
+	if (r < 0)
+		return r;
+	*ret_end = read_file(c, data, len);
+	return 0;
+}
+
+/* Continues the newest file if it can be; otherwise the first commit begins another one. */
+static void reopen(struct committed_ids *c, uint64_t end)
+{
+	char name[LOG_FILE_NAME_BYTES];
+	struct record_file f = {.fd = -1};
+
+	if (end == 0 || end >= FILE_BYTES)
+		return;
+	log_file_name(name, c->files[c->n_files - 1].number, LOG_FILE_IDS);
+	if (record_file_open(&f, c->cfg.dir_fd, name, IDS_FILE_TYPE, LOG_FILE_VERSION) == 0 &&
+	    record_file_cut(&f, end) == 0)
+		c->file = f;
+	else
+		record_file_close(&f);
+}
+
+int committed_ids_open(struct committed_ids **ret, const struct committed_ids_config *cfg,
+		       const struct log_file *files, size_t n_files)
+{
+	CLEANUP(committed_ids_closep) struct committed_ids *c = calloc(1, sizeof(*c));
+	uint64_t end = 0;
+
+	if (!c)
+		return -ENOMEM;
+	c->cfg = *cfg;
+	c->file.fd = -1;
+	for (size_t i = 0; i < n_files; i++) {
+		int r = 0;
+
+		if (files[i].kind == LOG_FILE_IDS)
+			r = load_file(c, files[i].number, &end);
+		if (r < 0)
+			return r;
+	}
+	reopen(c, end);
+	*ret = TAKE_PTR(c);
+	return 0;
+}
+
+void committed_ids_close(struct committed_ids *c)
+{
+	if (!c)
+		return;
+	record_file_close(&c->file);
+	free(c->files);
+	free(c);
+}
+
+/* ---- commits ---- */
+
+static int begin_file(struct committed_ids *c)
+{
+	uint64_t number = atomic_fetch_add(c->cfg.last_number, 1) + 1;
+	char name[LOG_FILE_NAME_BYTES];
+	struct record_file f;
+	int r;
+
+	log_file_name(name, number, LOG_FILE_IDS);
+	r = record_file_create(&f, c->cfg.dir_fd, name, IDS_FILE_TYPE, LOG_FILE_VERSION);
+	if (r < 0)
+		return r;
+	r = add_file(c, number);
+	if (r < 0) {
+		record_file_close(&f);
+		return r;
+	}
+	/* so that a commit, which frees space, does not need any on a full disk */
+	(void)fallocate(f.fd, FALLOC_FL_KEEP_SIZE, 0, FILE_BYTES);
+	record_file_close(&c->file);
+	c->file = f;
+	prune(c);
+	return 0;
+}
+
+static int append(struct committed_ids *c, const struct record_data *d)
+{
+	uint64_t before = c->file.end;
+	int r = record_file_append(&c->file, d, 1);
+
+	if (r == 0)
+		r = record_file_sync(&c->file);
+	if (r == 0)
+		return 0;
+	/* what is durable of this file is unknown: the next attempt gets another one */
+	if (r != -ENOSPC) {
+		(void)!record_file_cut(&c->file, before);
+		record_file_close(&c->file);
+	}
+	return r;
+}
+
+int committed_ids_add(struct committed_ids *c, uint64_t number, const uint8_t segment_id[16],
+		      const struct upload_id *ids, size_t n_ids)
+{
+	size_t len = ids_record_size(n_ids);
+	AUTO_FREE uint8_t *payload = NULL;
+	struct record_data d;
+	int r = 0;
+
+	if (len > RECORD_MAX_BYTES)
+		return -EFBIG;
+	payload = malloc(len);
+	if (!payload)
+		return -ENOMEM;
+	ids_record_encode(payload, number, segment_id, ids, n_ids);
+	d = (struct record_data){
+		.kind = IDS_RECORD_KIND,
+		.len = (uint32_t)len,
+		.payload = payload,
+		.sum = record_sum(payload, len),
+	};
+	if (c->file.fd < 0 || c->file.is_closed || c->file.end >= FILE_BYTES)
+		r = begin_file(c);
+	/* a file that has become too large still serves while there is no space for another one */
+	if (r < 0 && c->file.fd < 0)
+		return r;
+	r = append(c, &d);
+	/* to forget the oldest ids is better than never to free the segments of a full disk */
+	if (r == -ENOSPC && c->n_files > 1 && remove_oldest(c) == 0)
+		r = append(c, &d);
+	if (r < 0)
+		return r;
+	c->files[c->n_files - 1].n_ids += n_ids;
+	c->n_ids += n_ids;
+	return 0;
+}
+
+void committed_ids_counts(const struct committed_ids *c, struct committed_ids_counts *ret)
+{
+	*ret = c->counts;
+}

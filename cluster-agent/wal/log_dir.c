@@ -1,0 +1,149 @@
+#include "cluster-agent/wal/log_dir.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <sys/stat.h>
+
+#define NUMBER_DIGITS 16
+
+static const char *const suffixes[LOG_FILE_KIND_MAX] = {
+	[LOG_FILE_SEGMENT] = ".segment",
+	[LOG_FILE_IDS] = ".ids",
+	[LOG_FILE_DAMAGED] = ".damaged",
+	[LOG_FILE_REFUSED] = ".refused",
+};
+
+void log_file_name(char ret[LOG_FILE_NAME_BYTES], uint64_t number, enum log_file_kind kind)
+{
+	(void)snprintf(ret, LOG_FILE_NAME_BYTES, "%016" PRIx64 "%s", number, suffixes[kind]);
+}
+
+bool log_file_parse(struct log_file *ret, const char *name)
+{
+	struct log_file f = {0};
+
+	for (int i = 0; i < NUMBER_DIGITS; i++) {
+		static const char digits[] = "0123456789abcdef";
+		const char *digit = name[i] ? strchr(digits, name[i]) : NULL;
+
+		if (!digit)
+			return false;
+		f.number = f.number << 4 | (uint64_t)(digit - digits);
+	}
+	while (f.kind < LOG_FILE_KIND_MAX && strcmp(name + NUMBER_DIGITS, suffixes[f.kind]) != 0)
+		f.kind++;
+	if (f.kind == LOG_FILE_KIND_MAX)
+		return false;
+	*ret = f;
+	return true;
+}
+
+static void closedirp(DIR **dir)
+{
+	if (*dir)
+		closedir(*dir);
+}
+
+static int by_number(const void *a, const void *b)
+{
+	const struct log_file *x = a, *y = b;
+
+	if (x->number != y->number)
+		return x->number < y->number ? -1 : 1;
+	return (int)x->kind - (int)y->kind;
+}
+
+static int add_file(struct log_file **files, size_t *n, const struct log_file *f)
+{
+	/* the room doubles at each power of two */
+	if ((*n & (*n - 1)) == 0) {
+		size_t room = *n ? 2 * *n : 1;
+		struct log_file *bigger = realloc(*files, room * sizeof(*bigger));
+
+		if (!bigger)
+			return -ENOMEM;
+		*files = bigger;
+	}
+	(*files)[(*n)++] = *f;
+	return 0;
+}
+
+int log_dir_list(int dir_fd, struct log_file **ret, size_t *ret_n)
+{
+	AUTO_CLOSE int fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	CLEANUP(closedirp) DIR *dir = NULL;
+	AUTO_FREE struct log_file *files = NULL;
+	const struct dirent *e;
+	size_t n = 0;
+
+	if (fd < 0)
+		return -errno;
+	dir = fdopendir(fd);
+	if (!dir)
+		return -errno;
+	fd = -1; /* closedir() closes it */
+	while (errno = 0, (e = readdir(dir)) != NULL) {
+		struct log_file f;
+		struct stat st;
+		int r;
+
+		if (!log_file_parse(&f, e->d_name) ||
+		    fstatat(dir_fd, e->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
+		    !S_ISREG(st.st_mode))
+			continue;
+		f.n_bytes = (uint64_t)st.st_size;
+		r = add_file(&files, &n, &f);
+		if (r < 0)
+			return r;
+	}
+	if (errno != 0)
+		return -errno;
+	if (n > 0)
+		qsort(files, n, sizeof(*files), by_number);
+	*ret = TAKE_PTR(files);
+	*ret_n = n;
+	return 0;
+}
+
+int log_dir_remove(int dir_fd, uint64_t number, enum log_file_kind kind)
+{
+	char name[LOG_FILE_NAME_BYTES];
+
+	log_file_name(name, number, kind);
+	return unlinkat(dir_fd, name, 0) < 0 && errno != ENOENT ? -errno : 0;
+}
+
+int log_dir_load(int dir_fd, uint64_t number, enum log_file_kind kind, size_t max, char **ret,
+		 size_t *ret_len)
+{
+	char name[LOG_FILE_NAME_BYTES];
+	AUTO_CLOSE int fd = -1;
+	AUTO_FREE char *data = NULL;
+	struct stat st;
+	size_t len, n = 0;
+
+	log_file_name(name, number, kind);
+	fd = openat(dir_fd, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return -errno;
+	len = (uint64_t)st.st_size < max ? (size_t)st.st_size : max;
+	data = malloc(len + 1);
+	if (!data)
+		return -ENOMEM;
+	while (n < len) {
+		ssize_t got = read(fd, data + n, len - n);
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0)
+			return -errno;
+		if (got == 0)
+			break;
+		n += (size_t)got;
+	}
+	*ret = TAKE_PTR(data);
+	*ret_len = n;
+	return 0;
+}

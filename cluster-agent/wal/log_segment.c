@@ -1,0 +1,242 @@
+#include "cluster-agent/wal/log_segment.h"
+
+#include <errno.h>
+
+#include "cluster-agent/wal/log_dir.h"
+#include "cluster-agent/wal/upload_record.h"
+#include "common/system/clock.h"
+
+void log_segment_forget(struct log_segment *s)
+{
+	free(TAKE_PTR(s->bytes));
+	free(TAKE_PTR(s->ids));
+	free(TAKE_PTR(s->frames));
+	s->content = (struct log_segment_content){0};
+}
+
+void log_segment_free(struct log_segment *s)
+{
+	if (!s)
+		return;
+	log_segment_forget(s);
+	free(s->repeated);
+	free(s);
+}
+
+/*
+ * The next upload of the segment; a record that is none is damage, too. Returns false at the end,
+ * which is at c->offset.
+ */
+static bool next_upload(struct record_cursor *c, struct upload_record *ret, uint32_t *n_damaged)
+{
+	struct record rec;
+
+	for (;;) {
+		switch (record_cursor_next(c, &rec)) {
+		case RECORD_READ:
+			if (rec.kind == UPLOAD_RECORD_KIND &&
+			    upload_record_parse(ret, rec.payload, rec.len) == 0)
+				return true;
+			(*n_damaged)++;
+			break;
+		case RECORD_DAMAGED:
+			(*n_damaged)++;
+			break;
+		case RECORD_END:
+		case RECORD_TORN:
+			return false;
+		}
+	}
+}
+
+static int init_cursor(struct record_cursor *c, const char *bytes, size_t len)
+{
+	if (record_cursor_init(c, bytes, len) < 0 || c->file.type != SEGMENT_FILE_TYPE ||
+	    c->file.version > LOG_FILE_VERSION)
+		return -EBADMSG;
+	return 0;
+}
+
+/* ---- recovery ---- */
+
+static int leave_out(struct log_segment *s, uint32_t record)
+{
+	uint32_t *bigger = realloc(s->repeated, (s->n_repeated + 1) * sizeof(*bigger));
+
+	if (!bigger)
+		return -ENOMEM;
+	s->repeated = bigger;
+	s->repeated[s->n_repeated++] = record;
+	return 0;
+}
+
+static int recover_records(struct log_segment *s, struct record_cursor *c, struct id_set *ids)
+{
+	struct upload_record u;
+
+	for (uint32_t i = 0; next_upload(c, &u, &s->n_damaged); i++) {
+		int r = 0;
+
+		if (id_set_add(ids, u.id))
+			s->n_records++;
+		else
+			r = leave_out(s, i);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+static void cut_file(const struct log_segment *s)
+{
+	char name[LOG_FILE_NAME_BYTES];
+	CLEANUP(record_file_close) struct record_file f = {.fd = -1};
+
+	log_file_name(name, s->number, LOG_FILE_SEGMENT);
+	/* if it fails nothing is wrong: what is torn is not read anyway */
+	if (record_file_open(&f, s->dir_fd, name, SEGMENT_FILE_TYPE, LOG_FILE_VERSION) == 0)
+		(void)!record_file_cut(&f, s->n_bytes);
+}
+
+int log_segment_recover(struct log_segment **ret, int dir_fd, uint64_t number, struct id_set *ids,
+			uint64_t *ret_torn_bytes)
+{
+	CLEANUP(log_segment_freep) struct log_segment *s = calloc(1, sizeof(*s));
+	AUTO_FREE char *bytes = NULL;
+	struct record_cursor c;
+	size_t len;
+	int r;
+
+	if (!s)
+		return -ENOMEM;
+	r = log_dir_load(dir_fd, number, LOG_FILE_SEGMENT, SIZE_MAX - 1, &bytes, &len);
+	if (r == 0)
+		r = init_cursor(&c, bytes, len);
+	if (r < 0)
+		return r;
+	s->dir_fd = dir_fd;
+	s->number = number;
+	memcpy(s->id, c.file.id, sizeof(s->id));
+	s->recovered = true;
+	s->first_ns = clock_monotonic_ns();
+	r = recover_records(s, &c, ids);
+	if (r < 0)
+		return r;
+	s->n_bytes = c.offset;
+	*ret_torn_bytes = len - c.offset;
+	if (c.offset < len)
+		cut_file(s);
+	*ret = s->n_records > 0 || s->n_damaged > 0 ? TAKE_PTR(s) : NULL;
+	return 0;
+}
+
+/* ---- reading ---- */
+
+struct totals {
+	size_t n_records;
+	size_t n_frames;
+};
+
+static bool is_repeated(const struct log_segment *s, uint32_t record)
+{
+	for (size_t i = 0; i < s->n_repeated; i++) {
+		if (s->repeated[i] == record)
+			return true;
+	}
+	return false;
+}
+
+static struct totals count(const struct log_segment *s, struct record_cursor c)
+{
+	struct totals t = {0};
+	struct upload_record u;
+	uint32_t n_damaged = 0;
+
+	for (uint32_t i = 0; next_upload(&c, &u, &n_damaged); i++) {
+		if (is_repeated(s, i))
+			continue;
+		t.n_records++;
+		t.n_frames += u.n_frames;
+	}
+	return t;
+}
+
+/* Frames of the record are put as logged_frames into their places, then given its index. */
+static int add_frames(struct log_frame *to, const struct upload_record *u, uint32_t record)
+{
+	AUTO_FREE struct logged_frames *frames = calloc(u->n_frames + 1, sizeof(*frames));
+
+	if (!frames)
+		return -ENOMEM;
+	upload_record_frames(u, frames);
+	for (size_t i = 0; i < u->n_frames; i++)
+		to[i] = (struct log_frame){.data = frames[i], .record = record};
+	return 0;
+}
+
+static int fill(struct log_segment *s, struct record_cursor c)
+{
+	struct log_segment_content *t = &s->content;
+	struct upload_record u;
+	uint32_t n_damaged = 0;
+
+	for (uint32_t i = 0; next_upload(&c, &u, &n_damaged); i++) {
+		int r;
+
+		if (is_repeated(s, i))
+			continue;
+		r = add_frames(s->frames + t->n_frames, &u, (uint32_t)t->n_records);
+		if (r < 0)
+			return r;
+		s->ids[t->n_records++] = u.id;
+		t->n_frames += u.n_frames;
+	}
+	s->n_damaged = n_damaged;
+	return 0;
+}
+
+static int read_content(struct log_segment *s)
+{
+	struct record_cursor c;
+	struct totals totals;
+	size_t len;
+	int r;
+
+	r = log_dir_load(s->dir_fd, s->number, LOG_FILE_SEGMENT, s->n_bytes, &s->bytes, &len);
+	if (r == 0)
+		r = init_cursor(&c, s->bytes, len);
+	if (r == 0 && memcmp(c.file.id, s->id, sizeof(s->id)) != 0)
+		r = -EBADMSG;
+	if (r < 0)
+		return r;
+	totals = count(s, c);
+	s->ids = calloc(totals.n_records + 1, sizeof(*s->ids));
+	s->frames = calloc(totals.n_frames + 1, sizeof(*s->frames));
+	if (!s->ids || !s->frames)
+		return -ENOMEM;
+	r = fill(s, c);
+	if (r < 0)
+		return r;
+	s->content.recovered = s->recovered;
+	s->content.ids = s->ids;
+	s->content.frames = s->frames;
+	for (size_t i = 0; i < sizeof(s->id); i++)
+		(void)snprintf(s->content.token + 2 * i, 3, "%02x", s->id[i]);
+	return 0;
+}
+
+int log_segment_read(struct log_segment *s, struct log_segment_content *ret, struct err *err)
+{
+	int r = 0;
+
+	if (!s->bytes) {
+		r = read_content(s);
+		if (r < 0)
+			log_segment_forget(s);
+	}
+	if (r < 0)
+		return err_set(err, r, "read segment %016llx: %s", (unsigned long long)s->number,
+			       strerror(-r));
+	*ret = s->content;
+	return 0;
+}

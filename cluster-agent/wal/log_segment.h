@@ -1,0 +1,52 @@
+/*
+ * A segment of the write-ahead log: the file, and what is read of it. Not thread-safe; the log
+ * hands a segment from its thread to the reader.
+ */
+#ifndef CLUSTER_AGENT_WAL_LOG_SEGMENT_H
+#define CLUSTER_AGENT_WAL_LOG_SEGMENT_H
+
+#include "cluster-agent/wal/id_set.h"
+#include "cluster-agent/wal/upload_log.h"
+#include "common/base.h"
+#include "common/system/record_file.h"
+
+struct log_segment {
+	int dir_fd;
+	uint64_t number;
+	uint8_t id[16];
+	uint64_t n_bytes; /* up to the last durable record */
+	uint64_t n_rows;
+	uint32_t n_records;
+	uint64_t first_ns; /* when the first record came, or recovery; monotonic */
+	bool recovered;
+	bool ids_kept; /* committed, but for the removal of the file */
+
+	/* found when it was read, at recovery or later */
+	uint32_t n_damaged; /* places that cannot be read; each hides at least one record */
+	uint32_t *repeated; /* records to leave out, ascending: a later segment has their ids */
+	size_t n_repeated;
+
+	/* what log_segment_read() returned */
+	char *bytes;
+	struct upload_id *ids;
+	struct log_frame *frames;
+	struct log_segment_content content;
+
+	struct log_segment *next;
+};
+
+/* A closed segment's data in memory is freed, not the file. NULL is allowed. */
+void log_segment_free(struct log_segment *s);
+DEFINE_CLEANUP(struct log_segment *, log_segment_free);
+/* Frees what log_segment_read() has read. */
+void log_segment_forget(struct log_segment *s);
+
+/*
+ * Reads a segment that an earlier process left, and cuts off its torn end. ids gets those of its
+ * records; a record whose id is there already is left out of the segment. *ret is NULL if there is
+ * nothing in it: the file is not needed. Returns 0, -EBADMSG if it is no segment, or -errno.
+ */
+int log_segment_recover(struct log_segment **ret, int dir_fd, uint64_t number, struct id_set *ids,
+			uint64_t *ret_torn_bytes) MUST_CHECK;
+
+#endif /* CLUSTER_AGENT_WAL_LOG_SEGMENT_H */

@@ -1,0 +1,366 @@
+#include "cluster-agent/wal/upload_log.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+
+#include "cluster-agent/wal/log_state.h"
+#include "cluster-agent/wal/upload_record.h"
+#include "common/limits.h"
+#include "common/system/clock.h"
+#include "common/thread/worker_thread.h"
+
+/* ---- open and close ---- */
+
+static void set_defaults(struct upload_log_config *cfg)
+{
+	if (cfg->max_bytes == 0)
+		cfg->max_bytes = 1024 * MIB;
+	if (cfg->segment_bytes == 0)
+		cfg->segment_bytes = 16 * MIB;
+	if (cfg->segment_rows == 0)
+		cfg->segment_rows = 500000;
+	if (cfg->max_ids == 0)
+		cfg->max_ids = 1000000;
+}
+
+static int lock_dir(struct upload_log *l, struct err *err)
+{
+	if (mkdir(l->dir, 0700) < 0 && errno != EEXIST)
+		return err_set(err, -errno, "create %s: %m", l->dir);
+	l->dir_fd = open(l->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (l->dir_fd < 0)
+		return err_set(err, -errno, "open %s: %m", l->dir);
+	if (fchmod(l->dir_fd, 0700) < 0)
+		return err_set(err, -errno, "chmod %s: %m", l->dir);
+	l->lock_fd = openat(l->dir_fd, "LOCK", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (l->lock_fd < 0)
+		return err_set(err, -errno, "create %s/LOCK: %m", l->dir);
+	if (flock(l->lock_fd, LOCK_EX | LOCK_NB) == 0)
+		return 0;
+	if (errno == EWOULDBLOCK)
+		return err_set(err, -EBUSY, "the log in %s is in use by another process", l->dir);
+	return err_set(err, -errno, "lock %s: %m", l->dir);
+}
+
+static int allocate(struct upload_log **ret, const struct upload_log_config *cfg)
+{
+	CLEANUP(upload_log_closep) struct upload_log *l = calloc(1, sizeof(*l));
+
+	if (!l)
+		return -ENOMEM;
+	l->cfg = *cfg;
+	set_defaults(&l->cfg);
+	l->dir_fd = l->lock_fd = l->file.fd = -1;
+	pthread_mutex_init(&l->lock, NULL);
+	condition_init(&l->work);
+	condition_init(&l->ready);
+	l->dir = strdup(cfg->dir);
+	l->cfg.dir = l->dir;
+	if (!l->dir)
+		return -ENOMEM;
+	*ret = TAKE_PTR(l);
+	return 0;
+}
+
+int upload_log_open(struct upload_log **ret, const struct upload_log_config *cfg, struct err *err)
+{
+	CLEANUP(upload_log_closep) struct upload_log *l = NULL;
+	int r = allocate(&l, cfg);
+
+	if (r == 0)
+		r = id_set_new(&l->durable, l->cfg.max_ids);
+	if (r < 0)
+		return err_set(err, r, "%s", strerror(-r));
+	r = lock_dir(l, err);
+	if (r == 0)
+		r = log_recover(l, err);
+	if (r < 0)
+		return r;
+	r = log_writer_start(l);
+	if (r < 0)
+		return err_set(err, r, "start the log's thread: %s", strerror(-r));
+	*ret = TAKE_PTR(l);
+	return 0;
+}
+
+void upload_log_stop(struct upload_log *l)
+{
+	pthread_mutex_lock(&l->lock);
+	l->is_stopping = true;
+	condition_broadcast(&l->work);
+	pthread_mutex_unlock(&l->lock);
+	if (l->thread)
+		(void)worker_thread_join(l->thread, UINT64_MAX);
+	l->thread = NULL;
+}
+
+void upload_log_close(struct upload_log *l)
+{
+	if (!l)
+		return;
+	upload_log_stop(l);
+	if (l->current)
+		log_close_current(l);
+	while (l->closed) {
+		struct log_segment *s = l->closed;
+
+		l->closed = s->next;
+		log_segment_free(s);
+	}
+	committed_ids_close(l->ids);
+	id_set_free(l->durable);
+	if (l->lock_fd >= 0)
+		close(l->lock_fd);
+	if (l->dir_fd >= 0)
+		close(l->dir_fd);
+	condition_fini(&l->work);
+	condition_fini(&l->ready);
+	pthread_mutex_destroy(&l->lock);
+	free(l->dir);
+	free(l);
+}
+
+/* ---- append ---- */
+
+static struct log_append *find_under_way(struct upload_log *l, struct upload_id id)
+{
+	struct log_append *a;
+
+	HASH_FIND(hh, l->under_way, &id, sizeof(id), a);
+	return a;
+}
+
+/* Returns 0 if there is room, with the lock held. */
+static int admit(struct upload_log *l, size_t size)
+{
+	if (l->is_stopping)
+		return -EPIPE;
+	if (l->n_bytes + l->n_queued_bytes + size > l->cfg.max_bytes) {
+		metric_add(&l->metrics[LOG_REFUSED_FULL], 1);
+		return -EAGAIN;
+	}
+	if (l->n_queued_bytes > 0 && l->n_queued_bytes + size > LOG_MAX_QUEUED_BYTES) {
+		metric_add(&l->metrics[LOG_REFUSED_QUEUE], 1);
+		return -EAGAIN;
+	}
+	if (l->refuse_until_ns > 0) {
+		if (clock_monotonic_ns() < l->refuse_until_ns) {
+			metric_add(&l->metrics[LOG_REFUSED_DISK_FULL], 1);
+			return -ENOSPC;
+		}
+		l->refuse_until_ns = 0;
+	}
+	return 0;
+}
+
+enum append_outcome {
+	APPEND_DURABLE = 1, /* a repetition: call done */
+	APPEND_WAITS,       /* a repetition: done is called with the result of the first */
+	APPEND_NEW,
+};
+
+/* Returns an outcome or a negative errno, with the lock held. w is taken by APPEND_WAITS. */
+static int look_up(struct upload_log *l, struct upload_id id, size_t size, struct log_waiter **w)
+{
+	struct log_append *a;
+	int r;
+
+	if (id_set_has(l->durable, id)) {
+		metric_add(&l->metrics[LOG_REPETITIONS], 1);
+		return APPEND_DURABLE;
+	}
+	a = find_under_way(l, id);
+	if (a) {
+		metric_add(&l->metrics[LOG_REPETITIONS], 1);
+		(*w)->next = a->waiters;
+		a->waiters = TAKE_PTR(*w);
+		return APPEND_WAITS;
+	}
+	r = admit(l, size);
+	return r < 0 ? r : APPEND_NEW;
+}
+
+static void append_freep(struct log_append **a)
+{
+	if (*a)
+		free((*a)->payload);
+	free(*a);
+}
+
+static struct log_append *new_append(struct upload_id id, const struct logged_frames *frames,
+				     size_t n_frames, size_t size)
+{
+	struct log_append *a = calloc(1, sizeof(*a));
+
+	if (!a)
+		return NULL;
+	a->payload = malloc(size);
+	if (!a->payload) {
+		free(a);
+		return NULL;
+	}
+	upload_record_encode(a->payload, id, frames, n_frames);
+	a->id = id;
+	a->len = size;
+	a->sum = record_sum(a->payload, size);
+	for (size_t i = 0; i < n_frames; i++)
+		a->n_rows += frames[i].frame.n_rows;
+	a->queued_ns = clock_monotonic_ns();
+	return a;
+}
+
+/* With the lock held. Takes *a on success. */
+static int enqueue(struct upload_log *l, struct log_append **a)
+{
+	struct log_append *new = *a;
+
+	HASH_ADD(hh, l->under_way, id, sizeof(new->id), new);
+	if (!TABLE_ADDED(hh, new))
+		return -ENOMEM;
+	if (l->queue_last)
+		l->queue_last->next = new;
+	else
+		l->queue = new;
+	l->queue_last = TAKE_PTR(*a);
+	l->n_queued_bytes += new->len;
+	condition_signal(&l->work);
+	return APPEND_NEW;
+}
+
+int upload_log_append(struct upload_log *l, struct upload_id id, const struct logged_frames *frames,
+		      size_t n_frames, upload_log_done_fn done, void *ctx)
+{
+	CLEANUP(append_freep) struct log_append *a = NULL;
+	AUTO_FREE struct log_waiter *w = calloc(1, sizeof(*w));
+	size_t size = upload_record_size(frames, n_frames);
+	int r;
+
+	if (!w)
+		return -ENOMEM;
+	if (size == 0) {
+		metric_add(&l->metrics[LOG_REFUSED_TOO_LARGE], 1);
+		return -EFBIG;
+	}
+	*w = (struct log_waiter){.done = done, .ctx = ctx};
+	pthread_mutex_lock(&l->lock);
+	r = look_up(l, id, size, &w);
+	pthread_mutex_unlock(&l->lock);
+	if (r == APPEND_NEW) {
+		/* copied without the lock; meanwhile another thread may append the same */
+		a = new_append(id, frames, n_frames, size);
+		if (!a)
+			return -ENOMEM;
+		a->done = done;
+		a->ctx = ctx;
+		pthread_mutex_lock(&l->lock);
+		r = look_up(l, id, size, &w);
+		if (r == APPEND_NEW)
+			r = enqueue(l, &a);
+		pthread_mutex_unlock(&l->lock);
+	}
+	if (r == APPEND_DURABLE)
+		done(ctx, 0);
+	return r < 0 ? r : 0;
+}
+
+bool upload_log_has(struct upload_log *l, struct upload_id id)
+{
+	bool has;
+
+	pthread_mutex_lock(&l->lock);
+	has = id_set_has(l->durable, id);
+	pthread_mutex_unlock(&l->lock);
+	return has;
+}
+
+/* ---- the reader ---- */
+
+struct log_segment *upload_log_next(struct upload_log *l, uint64_t timeout_ns)
+{
+	uint64_t deadline_ns = condition_deadline_ns(timeout_ns);
+	struct log_segment *s;
+
+	pthread_mutex_lock(&l->lock);
+	while (!l->closed) {
+		if (l->has_ended) {
+			if (l->current)
+				log_close_current(l);
+			break;
+		}
+		if (!l->wants_close) {
+			l->wants_close = true;
+			condition_signal(&l->work);
+		}
+		if (!condition_wait_until(&l->ready, &l->lock, deadline_ns))
+			break;
+	}
+	l->wants_close = false;
+	s = l->closed;
+	pthread_mutex_unlock(&l->lock);
+	if (s)
+		log_segment_forget(s);
+	return s;
+}
+
+static void remove_closed(struct upload_log *l, struct log_segment *s)
+{
+	struct log_segment **at = &l->closed;
+
+	pthread_mutex_lock(&l->lock);
+	while (*at != s)
+		at = &(*at)->next;
+	*at = s->next;
+	l->n_bytes -= s->n_bytes - RECORD_FILE_HEADER_BYTES;
+	pthread_mutex_unlock(&l->lock);
+	log_segment_free(s);
+}
+
+int upload_log_commit(struct upload_log *l, struct log_segment *s, const bool *refused,
+		      struct err *err)
+{
+	struct log_segment_content c;
+	int r = log_segment_read(s, &c, err);
+
+	if (r < 0)
+		return r;
+	if (!s->ids_kept) {
+		if (refused)
+			log_keep_refused(l, s, refused);
+		r = committed_ids_add(l->ids, s->number, s->id, c.ids, c.n_records);
+		if (r < 0)
+			return err_set(err, r, "write ids of segment %016llx: %s",
+				       (unsigned long long)s->number, strerror(-r));
+		s->ids_kept = true;
+	}
+	r = log_retire_segment(l, s->number, s->n_damaged > 0);
+	if (r < 0)
+		return err_set(err, r, "remove segment %016llx: %s", (unsigned long long)s->number,
+			       strerror(-r));
+	metric_add(&l->metrics[LOG_COMMITS], 1);
+	remove_closed(l, s);
+	return 0;
+}
+
+/* ---- state ---- */
+
+static uint64_t oldest_age_ns(const struct upload_log *l)
+{
+	const struct log_segment *s = l->closed ? l->closed : l->current;
+
+	return s && s->n_records > 0 ? clock_monotonic_ns() - s->first_ns : 0;
+}
+
+void upload_log_state(struct upload_log *l, struct upload_log_state *ret)
+{
+	pthread_mutex_lock(&l->lock);
+	*ret = (struct upload_log_state){
+		.n_bytes = l->n_bytes,
+		.oldest_age_ns = oldest_age_ns(l),
+		.max_bytes = l->cfg.max_bytes,
+		.full = l->n_bytes + l->n_queued_bytes >= l->cfg.max_bytes ||
+			clock_monotonic_ns() < l->refuse_until_ns,
+	};
+	pthread_mutex_unlock(&l->lock);
+}

@@ -1,0 +1,51 @@
+/*
+ * The payloads of the write-ahead log's records: an upload, and the ids of a committed segment.
+ * Pure. What is read is checked, although records have checksums: a file may be of another release.
+ */
+#ifndef CLUSTER_AGENT_WAL_UPLOAD_RECORD_H
+#define CLUSTER_AGENT_WAL_UPLOAD_RECORD_H
+
+#include "cluster-agent/wal/upload_id.h"
+#include "cluster-agent/wal/upload_log.h"
+#include "common/base.h"
+
+/* Types and kinds of record files. */
+#define SEGMENT_FILE_TYPE 1u
+#define IDS_FILE_TYPE 2u
+#define LOG_FILE_VERSION 1u
+#define UPLOAD_RECORD_KIND 1u
+#define IDS_RECORD_KIND 2u
+
+#define UPLOAD_RECORD_MAX_FRAMES 65536u
+
+struct upload_record {
+	struct upload_id id;
+	uint32_t n_frames;
+	const uint8_t *payload; /* borrowed */
+};
+
+/* Returns the size of the payload, or 0 if these are more than a record can hold. */
+size_t upload_record_size(const struct logged_frames *frames, size_t n_frames);
+/* Writes upload_record_size() bytes to payload. */
+void upload_record_encode(uint8_t *payload, struct upload_id id, const struct logged_frames *frames,
+			  size_t n_frames);
+/* Returns 0, or -EBADMSG if this is no upload. ret borrows the payload. */
+int upload_record_parse(struct upload_record *ret, const void *payload, size_t len) MUST_CHECK;
+/* Sets n_frames frames, which borrow the payload. */
+void upload_record_frames(const struct upload_record *u, struct logged_frames *ret);
+
+struct ids_record {
+	uint64_t number; /* of the segment */
+	uint8_t segment_id[16];
+	size_t n_ids;
+	const uint8_t *ids; /* borrowed; see ids_record_id() */
+};
+
+size_t ids_record_size(size_t n_ids);
+void ids_record_encode(uint8_t *payload, uint64_t number, const uint8_t segment_id[16],
+		       const struct upload_id *ids, size_t n_ids);
+/* Returns 0, or -EBADMSG. ret borrows the payload. */
+int ids_record_parse(struct ids_record *ret, const void *payload, size_t len) MUST_CHECK;
+struct upload_id ids_record_id(const struct ids_record *r, size_t i);
+
+#endif /* CLUSTER_AGENT_WAL_UPLOAD_RECORD_H */
