@@ -13,6 +13,7 @@ struct frame_header {
 	uint32_t table;
 	uint32_t n_rows;
 	uint32_t n_bytes;
+	uint32_t quarter;
 	uint32_t len;
 };
 
@@ -22,7 +23,7 @@ struct ids_header {
 };
 
 _Static_assert(sizeof(struct upload_header) == 24, "no padding");
-_Static_assert(sizeof(struct frame_header) == 16, "no padding");
+_Static_assert(sizeof(struct frame_header) == 20, "no padding");
 _Static_assert(sizeof(struct ids_header) == 24, "no padding");
 
 size_t upload_record_size(const struct logged_frames *frames, size_t n_frames)
@@ -55,6 +56,7 @@ void upload_record_encode(uint8_t *payload, struct upload_id id, const struct lo
 			.table = (uint32_t)frames[i].table,
 			.n_rows = f->n_rows,
 			.n_bytes = f->n_bytes,
+			.quarter = f->quarter,
 			.len = (uint32_t)f->len,
 		};
 
@@ -113,7 +115,8 @@ void upload_record_frames(const struct upload_record *u, struct logged_frames *r
 			.frame = {.data = data,
 				  .len = fh.len,
 				  .n_rows = fh.n_rows,
-				  .n_bytes = fh.n_bytes},
+				  .n_bytes = fh.n_bytes,
+				  .quarter = fh.quarter},
 		};
 		data += fh.len;
 	}

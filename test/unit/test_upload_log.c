@@ -46,6 +46,8 @@ static struct upload_log *open_log(const struct upload_log_config *cfg)
 	return l;
 }
 
+#define QUARTER 1900000u
+
 struct answer {
 	sem_t done;
 	int n;
@@ -71,7 +73,11 @@ static int append(struct upload_log *l, uint64_t n, const char *text)
 {
 	const struct logged_frames f = {
 		.table = STORE_SAMPLES,
-		.frame = {.data = text, .len = strlen(text), .n_rows = 1, .n_bytes = 10},
+		.frame = {.data = text,
+			  .len = strlen(text),
+			  .n_rows = 1,
+			  .n_bytes = 10,
+			  .quarter = QUARTER},
 	};
 	struct answer a = {0};
 	int r;
@@ -110,6 +116,7 @@ static void assert_frame(const struct log_segment_content *c, size_t i, const ch
 	assert_true(i < c->n_frames);
 	assert_int_equal(c->frames[i].data.frame.len, strlen(text));
 	assert_memory_equal(c->frames[i].data.frame.data, text, strlen(text));
+	assert_int_equal(c->frames[i].data.frame.quarter, QUARTER);
 }
 
 /* ---- tests ---- */
