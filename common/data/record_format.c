@@ -26,7 +26,7 @@ struct raw_header {
 	uint64_t sum;
 };
 
-_Static_assert(sizeof(struct file_header) == RECORD_FILE_HEADER_BYTES, "no padding");
+_Static_assert(2 * sizeof(struct file_header) == RECORD_FILE_HEADER_BYTES, "no padding");
 _Static_assert(sizeof(struct raw_header) == RECORD_HEADER_BYTES, "no padding");
 
 void record_file_header_encode(uint8_t ret[RECORD_FILE_HEADER_BYTES],
@@ -37,20 +37,28 @@ void record_file_header_encode(uint8_t ret[RECORD_FILE_HEADER_BYTES],
 	memcpy(raw.id, h->id, sizeof(raw.id));
 	raw.sum = XXH3_64bits(&raw, offsetof(struct file_header, sum));
 	memcpy(ret, &raw, sizeof(raw));
+	memcpy(ret + sizeof(raw), &raw, sizeof(raw));
+}
+
+static bool is_file_header(const struct file_header *raw)
+{
+	return memcmp(raw->magic, FILE_MAGIC, sizeof(raw->magic)) == 0 &&
+	       raw->sum == XXH3_64bits(raw, offsetof(struct file_header, sum));
 }
 
 int record_file_header_parse(struct record_file_header *ret, const void *data, size_t len)
 {
-	struct file_header raw;
+	struct file_header copies[2];
+	const struct file_header *raw;
 
-	if (len < sizeof(raw))
+	if (len < sizeof(copies))
 		return -EBADMSG;
-	memcpy(&raw, data, sizeof(raw));
-	if (memcmp(raw.magic, FILE_MAGIC, sizeof(raw.magic)) != 0 ||
-	    raw.sum != XXH3_64bits(&raw, offsetof(struct file_header, sum)))
+	memcpy(copies, data, sizeof(copies));
+	raw = is_file_header(&copies[0]) ? &copies[0] : &copies[1];
+	if (!is_file_header(raw))
 		return -EBADMSG;
-	*ret = (struct record_file_header){.type = raw.type, .version = raw.version};
-	memcpy(ret->id, raw.id, sizeof(ret->id));
+	*ret = (struct record_file_header){.type = raw->type, .version = raw->version};
+	memcpy(ret->id, raw->id, sizeof(ret->id));
 	return 0;
 }
 

@@ -7,18 +7,19 @@
  * which a stranger may have chosen, are never taken for a record, nor is one that was copied from
  * elsewhere.
  *
- *	file header  "CRTRECF1", type, version, id[16], checksum         40 bytes
+ *	file header  "CRTRECF1", type, version, id[16], checksum         twice 40 bytes
  *	record       magic, kind, length, header checksum, checksum      24 bytes, then the payload,
  *	             zeros up to the next multiple of 8
  *
- * Numbers are little-endian. Checksums are XXH3.
+ * The file header is there twice because no record can be checked without the id. Numbers are
+ * little-endian. Checksums are XXH3.
  */
 #ifndef COMMON_DATA_RECORD_FORMAT_H
 #define COMMON_DATA_RECORD_FORMAT_H
 
 #include "common/base.h"
 
-#define RECORD_FILE_HEADER_BYTES 40u
+#define RECORD_FILE_HEADER_BYTES 80u
 #define RECORD_HEADER_BYTES 24u
 /* Of one payload. */
 #define RECORD_MAX_BYTES (256u << 20)
@@ -31,7 +32,7 @@ struct record_file_header {
 
 void record_file_header_encode(uint8_t ret[RECORD_FILE_HEADER_BYTES],
 			       const struct record_file_header *h);
-/* Returns 0, or -EBADMSG if these bytes do not begin with an undamaged file header. */
+/* Returns 0, or -EBADMSG if both copies of the header are damaged or missing. */
 int record_file_header_parse(struct record_file_header *ret, const void *data,
 			     size_t len) MUST_CHECK;
 
