@@ -32,7 +32,7 @@
 	"sum(toFloat64(Value) * ${overlap_ns} / ${window_ns}) AS v, "                           \
 	"sum(toFloat64(${overlap_ns})) AS own, count() AS n, "                                  \
 	"toFloat64(toUnixTimestamp64Nano(max(Start)) - begin) * n / greatest(n - 1, 1) "        \
-	"AS reach FROM profiling_quality WHERE ${range} "                                       \
+	"AS reach FROM ${quality} WHERE ${range} "                                              \
 	"GROUP BY ServiceName, Type, Host, Instance), "                                         \
 	"held AS (SELECT ServiceName, Type, stop, begin, v, "                                   \
 	"toFloat64(max(stop) OVER () - min(begin) OVER ()) AS span, "                           \
@@ -41,7 +41,7 @@
 	"/ own, 1) AS held FROM instances) "                                                    \
 	"SELECT ServiceName, Type, max(stop), min(begin), sum(v), sum(held) "                   \
 	"FROM held GROUP BY ServiceName, Type ORDER BY ServiceName, Type"
-#define SQL_LAST_SEEN "SELECT count(), toUnixTimestamp64Nano(max(LastSeen)) FROM profiling_profiles"
+#define SQL_LAST_SEEN "SELECT count(), toUnixTimestamp64Nano(max(LastSeen)) FROM ${profiles}"
 
 /* From the first to the last profile, clipped to the range. */
 struct span {
@@ -157,7 +157,7 @@ static int query_last_seen(struct store *store, const struct query_filter *f, in
 	CLEANUP(bound_query_fini) struct bound_query q;
 	struct rowbinary_reader reader;
 	uint64_t n;
-	int r = bound_query_ask(&q, f, MAX_LAST_SEEN_BYTES, SQL_LAST_SEEN, store, err);
+	int r = bound_query_ask(&q, store, f, MAX_LAST_SEEN_BYTES, SQL_LAST_SEEN, err);
 
 	if (r < 0)
 		return r;
@@ -178,13 +178,13 @@ int application_query(struct store *store, int64_t from_ns, int64_t to_ns,
 
 	if (r < 0)
 		return r;
-	r = bound_query_init(&l.query, &f, MAX_ANSWER_BYTES);
+	r = bound_query_init(&l.query, store, &f, MAX_ANSWER_BYTES);
 	if (r == 0)
 		r = bound_query_add_uint(&l.query, "hold", TIMELINE_HOLD_NS);
 	if (r == 0)
 		r = bound_query_add_sql(&l.query, &f, SQL_TYPES);
 	if (r == 0)
-		r = bound_query_run(&l.query, store, err);
+		r = bound_query_run(&l.query, err);
 	if (r == 0)
 		r = read_types(&l, from_ns, to_ns, err);
 	if (r == 0)

@@ -2,7 +2,9 @@
  * Templates of SQL are C strings with two kinds of holes: {name:Type}, which the engine binds,
  * and ${name}, which add_piece() replaces by SQL that several queries share. The second kind is
  * chosen by the filter and never contains text of it: which label names an instance depends on
- * the type, and the condition on the instance is only there if one is asked for.
+ * the type, and the condition on the instance is only there if one is asked for. Tables are such
+ * pieces too, as on a cluster they have other names, and so is the GLOBAL that IN needs there: it
+ * makes one server run the subquery and send its result to all.
  */
 #include "cluster-agent/query/bound_query.h"
 
@@ -35,13 +37,21 @@
 struct piece {
 	const char *name;
 	const char *sql;
+	const char *distributed; /* on a cluster; NULL: the same */
 };
 
+#define TABLE(name) name, name "_distributed"
+
 static const struct piece pieces[] = {
-	{"range", RANGE},
-	{"host", HOST},
-	{"window_ns", WINDOW_NS},
-	{"overlap_ns", OVERLAP_NS},
+	{"range", RANGE, NULL},
+	{"host", HOST, NULL},
+	{"window_ns", WINDOW_NS, NULL},
+	{"overlap_ns", OVERLAP_NS, NULL},
+	{"stacks", TABLE("profiling_stacks")},
+	{"samples", TABLE("profiling_samples")},
+	{"quality", TABLE("profiling_quality")},
+	{"profiles", TABLE("profiling_profiles")},
+	{"in", "IN", "GLOBAL IN"},
 };
 
 /* Escapes s for ClickHouse, which unescapes the value of a String parameter. */
@@ -138,10 +148,12 @@ static int add_instance(struct bound_query *q, const struct query_filter *f)
 	return r == 0 && other_name(other, f) ? add_string(q, "other", other) : r;
 }
 
-int bound_query_init(struct bound_query *q, const struct query_filter *f, size_t max_answer_bytes)
+int bound_query_init(struct bound_query *q, struct store *store, const struct query_filter *f,
+		     size_t max_answer_bytes)
 {
 	int r;
 
+	q->store = store;
 	q->n_params = 0;
 	arena_init(&q->arena, PARAM_BYTES);
 	buf_init(&q->sql, SQL_BYTES);
@@ -206,9 +218,16 @@ static int add_piece(struct bound_query *q, const struct query_filter *f, const 
 		return add_which(q, f, HOLD_RANGE);
 	if (len == 2 && memcmp(name, "id", 2) == 0)
 		return buf_add(&q->sql, id_of(f), strlen(id_of(f)));
-	for (size_t i = 0; i < ARRAY_SIZE(pieces); i++)
-		if (strlen(pieces[i].name) == len && memcmp(pieces[i].name, name, len) == 0)
-			return buf_add(&q->sql, pieces[i].sql, strlen(pieces[i].sql));
+	for (size_t i = 0; i < ARRAY_SIZE(pieces); i++) {
+		const struct piece *p = &pieces[i];
+		const char *sql = p->sql;
+
+		if (strlen(p->name) != len || memcmp(p->name, name, len) != 0)
+			continue;
+		if (p->distributed && store_is_distributed(q->store))
+			sql = p->distributed;
+		return buf_add(&q->sql, sql, strlen(sql));
+	}
 	return -EINVAL;
 }
 
@@ -230,7 +249,7 @@ int bound_query_add_sql(struct bound_query *q, const struct query_filter *f, con
 	}
 }
 
-int bound_query_run(struct bound_query *q, struct store *store, struct err *err)
+int bound_query_run(struct bound_query *q, struct err *err)
 {
 	struct store_query sq = {
 		.sql = q->sql.data,
@@ -238,20 +257,20 @@ int bound_query_run(struct bound_query *q, struct store *store, struct err *err)
 		.n_params = q->n_params,
 		.format = "RowBinary",
 	};
-	int r = store_query(store, &sq, &q->answer, err);
+	int r = store_query(q->store, &sq, &q->answer, err);
 
 	return r == -EFBIG ? err_set(err, r, "the answer is too large, ask for a shorter range")
 			   : r;
 }
 
-int bound_query_ask(struct bound_query *q, const struct query_filter *f, size_t max_answer_bytes,
-		    const char *template, struct store *store, struct err *err)
+int bound_query_ask(struct bound_query *q, struct store *store, const struct query_filter *f,
+		    size_t max_answer_bytes, const char *template, struct err *err)
 {
-	int r = bound_query_init(q, f, max_answer_bytes);
+	int r = bound_query_init(q, store, f, max_answer_bytes);
 
 	if (r == 0)
 		r = bound_query_add_sql(q, f, template);
-	return r == 0 ? bound_query_run(q, store, err) : r;
+	return r == 0 ? bound_query_run(q, err) : r;
 }
 
 int bound_query_check(const struct rowbinary_reader *r, struct err *err)

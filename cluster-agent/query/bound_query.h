@@ -19,15 +19,19 @@
 #define BOUND_QUERY_MAX_PARAMS 12u
 
 struct bound_query {
-	struct arena arena; /* texts of params */
+	struct store *store; /* borrowed */
+	struct arena arena;  /* texts of params */
 	struct store_param params[BOUND_QUERY_MAX_PARAMS];
 	size_t n_params;
 	struct buf sql;
 	struct buf answer; /* RowBinary, once it has run */
 };
 
-/* Binds what f says. Returns 0 or -ENOMEM; released with bound_query_fini() in both cases. */
-int bound_query_init(struct bound_query *q, const struct query_filter *f,
+/*
+ * Binds what f says. Returns 0 or -ENOMEM; released with bound_query_fini() in both cases. The
+ * store, which must outlive q, says what its tables are called.
+ */
+int bound_query_init(struct bound_query *q, struct store *store, const struct query_filter *f,
 		     size_t max_answer_bytes) MUST_CHECK;
 void bound_query_fini(struct bound_query *q);
 
@@ -39,14 +43,14 @@ int bound_query_add_sql(struct bound_query *q, const struct query_filter *f,
 int bound_query_add_uint(struct bound_query *q, const char *name, uint64_t value) MUST_CHECK;
 
 /* Runs the SQL and fills answer. Errors are those of store_query(). */
-int bound_query_run(struct bound_query *q, struct store *store, struct err *err) MUST_CHECK;
+int bound_query_run(struct bound_query *q, struct err *err) MUST_CHECK;
 
 /*
  * All of the above for a query that is one template: init, add_sql, run. Released with
  * bound_query_fini() in every case.
  */
-int bound_query_ask(struct bound_query *q, const struct query_filter *f, size_t max_answer_bytes,
-		    const char *template, struct store *store, struct err *err) MUST_CHECK;
+int bound_query_ask(struct bound_query *q, struct store *store, const struct query_filter *f,
+		    size_t max_answer_bytes, const char *template, struct err *err) MUST_CHECK;
 
 /* After the answer was read: returns 0, or -EBADMSG with a sentence in err if it was malformed. */
 int bound_query_check(const struct rowbinary_reader *r, struct err *err) MUST_CHECK;

@@ -31,16 +31,16 @@
 #define SQL_VALUES_AVG                                                                      \
 	"SELECT StackHash, sum(toFloat64(Value) * ${overlap_ns}) / {covered:UInt64} AS w, " \
 	"toInt64(round(w)) AS v"
-#define SQL_VALUES " FROM profiling_samples WHERE ${which} GROUP BY StackHash HAVING v > 0"
+#define SQL_VALUES " FROM ${samples} WHERE ${which} GROUP BY StackHash HAVING v > 0"
 #define SQL_TOP                                                                             \
 	" SELECT StackHash, v, count() OVER () AS n, sum(v) OVER () AS total FROM samples " \
 	"ORDER BY v DESC, StackHash LIMIT {max:UInt64}"
-#define SQL_STACKS                                                                             \
-	") SELECT t.StackHash, t.v, t.n, t.total, s.Stack FROM top AS t LEFT JOIN ("           \
-	"SELECT Hash, any(Stack) AS Stack FROM profiling_stacks "                              \
-	"WHERE ServiceName = {service:String} "                                                \
-	"AND LastSeen > fromUnixTimestamp64Nano({from:Int64}) "                                \
-	"AND Hash IN (SELECT StackHash FROM top) GROUP BY Hash) AS s ON t.StackHash = s.Hash " \
+#define SQL_STACKS                                                                                \
+	") SELECT t.StackHash, t.v, t.n, t.total, s.Stack FROM top AS t LEFT JOIN ("              \
+	"SELECT Hash, any(Stack) AS Stack FROM ${stacks} "                                        \
+	"WHERE ServiceName = {service:String} "                                                   \
+	"AND LastSeen > fromUnixTimestamp64Nano({from:Int64}) "                                   \
+	"AND Hash ${in} (SELECT StackHash FROM top) GROUP BY Hash) AS s ON t.StackHash = s.Hash " \
 	"ORDER BY t.v DESC, t.StackHash"
 
 /*
@@ -50,7 +50,7 @@
 #define SQL_QUALITY                                                                         \
 	"SELECT sum(samples), sum(truncated), sumMap(mapKeys(lost), mapValues(lost)) FROM " \
 	"(SELECT sum(Samples) AS samples, sum(Truncated) AS truncated, any(Lost) AS lost "  \
-	"FROM profiling_quality WHERE ServiceName = {service:String} "                      \
+	"FROM ${quality} WHERE ServiceName = {service:String} "                             \
 	"AND Type = {type:String} AND ${range} GROUP BY Host, Start, End)"
 
 struct frames {
@@ -151,7 +151,7 @@ static int query_stacks(struct store *store, const struct query_filter *f, stack
 			void *ctx, struct stack_query_result *ret, struct err *err)
 {
 	CLEANUP(bound_query_fini) struct bound_query q;
-	int r = bound_query_init(&q, f, MAX_ANSWER_BYTES);
+	int r = bound_query_init(&q, store, f, MAX_ANSWER_BYTES);
 
 	if (r == 0)
 		r = bound_query_add_uint(&q, "max", STACK_QUERY_MAX_STACKS);
@@ -160,7 +160,7 @@ static int query_stacks(struct store *store, const struct query_filter *f, stack
 	if (r == 0)
 		r = bound_query_add_sql(&q, f, "), top AS (" SQL_TOP SQL_STACKS);
 	if (r == 0)
-		r = bound_query_run(&q, store, err);
+		r = bound_query_run(&q, err);
 	return r == 0 ? read_stacks(&q, fn, ctx, ret, err) : r;
 }
 
@@ -197,7 +197,7 @@ static int query_quality(struct store *store, const struct query_filter *f,
 {
 	CLEANUP(bound_query_fini) struct bound_query q;
 	struct rowbinary_reader reader;
-	int r = bound_query_ask(&q, f, MAX_QUALITY_BYTES, SQL_QUALITY, store, err);
+	int r = bound_query_ask(&q, store, f, MAX_QUALITY_BYTES, SQL_QUALITY, err);
 
 	if (r < 0)
 		return r;

@@ -29,7 +29,7 @@
 /* Windows (s, e) and their values (x), for profiles that leave no gaps. */
 #define SQL_PLAIN                                                     \
 	"WITH windows AS (SELECT toUnixTimestamp64Nano(Start) AS s, " \
-	"toUnixTimestamp64Nano(End) AS e, Value AS x FROM profiling_samples WHERE ${which}) "
+	"toUnixTimestamp64Nano(End) AS e, Value AS x FROM ${samples} WHERE ${which}) "
 
 /*
  * Profiles (s, stop, v) by instance (key). profiling_quality has one row per profile and is
@@ -40,12 +40,12 @@
 	"WITH own AS (SELECT tuple(Host, Instance) AS key, "                          \
 	"toUnixTimestamp64Nano(End) AS stop, toUnixTimestamp64Nano(Start) AS begin, " \
 	"if(stop > begin, begin, stop - {least:UInt64}) AS s, toFloat64(Value) AS v " \
-	"FROM profiling_quality WHERE ${which_hold}), "
+	"FROM ${quality} WHERE ${which_hold}), "
 #define SQL_OWN_OF_ONE                                                                        \
 	"WITH own AS (SELECT tuple(${host}, Labels['port'], Labels['container.id']) AS key, " \
 	"toUnixTimestamp64Nano(End) AS stop, toUnixTimestamp64Nano(Start) AS begin, "         \
 	"if(stop > begin, begin, stop - {least:UInt64}) AS s, "                               \
-	"sum(toFloat64(Value)) AS v FROM profiling_samples WHERE ${which_hold} "              \
+	"sum(toFloat64(Value)) AS v FROM ${samples} WHERE ${which_hold} "                     \
 	"GROUP BY key, stop, begin), "
 
 /*
@@ -78,14 +78,14 @@
 #define SQL_INSTANCES                                        \
 	"WITH own AS (SELECT ${id} AS id, ${host} AS host, " \
 	"sum(toFloat64(Value) * ${overlap_ns} / if({sum:UInt8}, ${window_ns}, 1)) AS v"
-#define SQL_INSTANCES_PLAIN ", v AS held FROM profiling_samples WHERE ${which} GROUP BY id, host) "
+#define SQL_INSTANCES_PLAIN ", v AS held FROM ${samples} WHERE ${which} GROUP BY id, host) "
 #define SQL_INSTANCES_HELD                                                                  \
 	", uniq(Start) AS n, avg(${overlap_ns}) * n AS covered, "                           \
 	"toFloat64(toUnixTimestamp64Nano(max(Start)) - toUnixTimestamp64Nano(min(Start))) " \
 	"* n / greatest(n - 1, 1) AS reach, "                                               \
 	"v * greatest(least(reach, covered + n * {hold:UInt64}, "                           \
 	"toFloat64({to:Int64} - {from:Int64})) / covered, 1) AS held "                      \
-	"FROM profiling_samples WHERE ${which} GROUP BY id, host, Labels['port'], "         \
+	"FROM ${samples} WHERE ${which} GROUP BY id, host, Labels['port'], "                \
 	"Labels['container.id']) "
 #define SQL_INSTANCES_TOP                               \
 	"SELECT id, host, sum(held) AS value FROM own " \
@@ -167,7 +167,7 @@ static int query_timeline(struct store *store, const struct query_filter *f, str
 	AUTO_FREE struct timeline_window *windows = NULL;
 	CLEANUP(bound_query_fini) struct bound_query q;
 	size_t n_windows = 0;
-	int r = bound_query_init(&q, f, MAX_ANSWER_BYTES);
+	int r = bound_query_init(&q, store, f, MAX_ANSWER_BYTES);
 
 	if (r == 0)
 		r = bound_query_add_uint(&q, "grid",
@@ -177,7 +177,7 @@ static int query_timeline(struct store *store, const struct query_filter *f, str
 	if (r == 0)
 		r = bound_query_add_sql(&q, f, SQL_TIMELINE);
 	if (r == 0)
-		r = bound_query_run(&q, store, err);
+		r = bound_query_run(&q, err);
 	if (r == 0)
 		r = read_windows(&q, &windows, &n_windows, err);
 	if (r < 0)
@@ -264,11 +264,11 @@ int timeline_query_instances(struct store *store, const struct query_filter *f,
 	r = query_covered(store, &all, leaves_gaps(f), &covered_ns, err);
 	if (r < 0)
 		return r;
-	r = bound_query_init(&is.query, &all, MAX_ANSWER_BYTES);
+	r = bound_query_init(&is.query, store, &all, MAX_ANSWER_BYTES);
 	if (r == 0)
 		r = add_instances(&is.query, &all);
 	if (r == 0)
-		r = bound_query_run(&is.query, store, err);
+		r = bound_query_run(&is.query, err);
 	if (r == 0)
 		r = read_instances(
 			&is, covered_ns > 0 ? (sum ? (double)NS_PER_S : 1) / covered_ns : 0, err);

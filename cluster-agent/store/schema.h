@@ -2,8 +2,12 @@
  * The tables: those that a Coroot server knows, and profiling_quality, which is ours.
  *
  * Coroot's tables have Coroot's columns, order, partitions and codecs, so that its server can read
- * ours; settings differ where a reader does not notice. Every statement may be repeated: opening an
- * older directory brings it up to date.
+ * ours; settings differ where a reader does not notice. Tables that Coroot made are used as they
+ * are: only their time to live, their storage policy if one is asked for, and the number of insert
+ * tokens they remember are changed. Every statement may be repeated, also by several agents at
+ * once: opening an older directory or database brings it up to date.
+ *
+ * On a cluster, inserts and queries go to <table>_distributed.
  */
 #ifndef CLUSTER_AGENT_STORE_SCHEMA_H
 #define CLUSTER_AGENT_STORE_SCHEMA_H
@@ -13,28 +17,60 @@
 #include "common/err.h"
 
 #define SCHEMA_DATABASE "coroot"
+#define SCHEMA_VIEW "profiling_profiles_mv"
+#define SCHEMA_DISTRIBUTED "_distributed"
+#define SCHEMA_NAME_BYTES 128
 
 /*
  * Runs one statement and appends its answer, in TSV, to out unless that is NULL. Returns 0, or
- * -errno with a sentence in err.
+ * -errno with a sentence in err; -EREMOTEIO for an exception, whose text is then the beginning of
+ * err.
  */
 typedef int (*schema_run_fn)(void *ctx, const char *sql, struct buf *out, struct err *err);
 
+struct schema_topology {
+	char cluster[SCHEMA_NAME_BYTES]; /* "": a single server, or ClickHouse Cloud */
+	bool cloud;                      /* the server replicates and shards by itself */
+};
+
+struct schema_config {
+	uint64_t ttl_ns;
+	const char *storage_policy; /* NULL: as it is, and the server's default for new tables */
+	uint64_t move_after_ns;     /* when rows move to move_volume of the policy */
+	const char *move_volume;    /* NULL: rows are not moved by age */
+};
+
 /*
- * Creates what is missing in the current database and sets the time to live of every table. Safe to
- * repeat. Errors are those of run, and -ENOMEM.
+ * Finds the cluster as Coroot does. A server without a coordination service (ZooKeeper, Keeper) has
+ * none; of several, "coroot" is preferred, then "default". wanted is a name that must exist, "none"
+ * or NULL. Returns 0, -EINVAL if the choice is not clear or the name not known, or an error of
+ * run.
  */
-int schema_apply(schema_run_fn run, void *ctx, uint64_t ttl_ns, struct err *err) MUST_CHECK;
+int schema_find_cluster(schema_run_fn run, void *ctx, const char *wanted,
+			struct schema_topology *ret, struct err *err) MUST_CHECK;
+
+/* run must not need the database. Errors are those of schema_apply(). */
+int schema_create_database(schema_run_fn run, void *ctx, const struct schema_topology *t,
+			   const char *database, struct err *err) MUST_CHECK;
+
+/*
+ * Creates what is missing in the current database of run and brings the rest up to date. Statements
+ * that fail because another agent or a server of the cluster is busy with the same are repeated for
+ * some seconds. Returns 0, -EAGAIN if that did not help or some server did not answer, -EINVAL if
+ * the storage policy cannot be had, another error of run, or -ENOMEM.
+ */
+int schema_apply(schema_run_fn run, void *ctx, const struct schema_topology *t,
+		 const struct schema_config *cfg, struct err *err) MUST_CHECK;
 
 /* store_restore_types(). Errors are those of run, and -ENOMEM. */
-int schema_restore_types(schema_run_fn run, void *ctx, int64_t from_ns, int64_t to_ns,
-			 struct err *err) MUST_CHECK;
+int schema_restore_types(schema_run_fn run, void *ctx, const struct schema_topology *t,
+			 int64_t from_ns, int64_t to_ns, struct err *err) MUST_CHECK;
 
 /*
- * Return static strings: "profiling_samples"; "(ServiceName, Type, …)" in the order of
- * row_batch.h.
+ * Return static strings: the table that inserts and queries name, "profiling_samples" or
+ * "profiling_samples_distributed"; "(ServiceName, Type, …)" in the order of row_batch.h.
  */
-const char *schema_table_name(enum store_table table);
+const char *schema_table_name(enum store_table table, const struct schema_topology *t);
 const char *schema_columns(enum store_table table);
 
 #endif /* CLUSTER_AGENT_STORE_SCHEMA_H */

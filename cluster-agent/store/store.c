@@ -67,6 +67,11 @@ void store_stop_queries(struct store *s)
 	s->engine->stop_queries(s);
 }
 
+bool store_is_distributed(const struct store *s)
+{
+	return s->distributed;
+}
+
 int store_ping(struct store *s)
 {
 	CLEANUP(buf_fini) struct buf out;

@@ -141,6 +141,12 @@ int store_restore_types(struct store *s, int64_t from_ns, int64_t to_ns,
  */
 void store_stop_queries(struct store *s);
 
+/*
+ * True if the store is a cluster with several shards' tables behind <table>_distributed, which SQL
+ * must name. A subquery over such a table needs GLOBAL IN.
+ */
+bool store_is_distributed(const struct store *s);
+
 /* Returns 0 if the engine answers a trivial query. */
 int store_ping(struct store *s) MUST_CHECK;
 

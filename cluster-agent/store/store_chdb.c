@@ -91,6 +91,8 @@ static const char engine_config[] =
 	"</merge_tree>\n"
 	"</clickhouse>\n";
 
+static const struct schema_topology topology; /* a single server */
+
 struct statement {
 	const char *sql;
 	size_t sql_len;
@@ -188,7 +190,7 @@ static int chdb_insert(struct store *store, enum store_table table, const char *
 	snprintf(sql, sizeof(sql),
 		 "INSERT INTO %s %s FROM INFILE '/proc/self/fd/%d' COMPRESSION 'zstd' "
 		 "SETTINGS insert_deduplication_token = '%s' FORMAT RowBinary",
-		 schema_table_name(table), schema_columns(table), fd, token);
+		 schema_table_name(table, &topology), schema_columns(table), fd, token);
 	r = run_sql(s, s->writer, sql, err);
 	give_memory_back(s);
 	return r;
@@ -356,6 +358,7 @@ static int run_all(struct store_chdb *s, chdb_handle *conn, const char *const *s
 
 static int prepare_writer(struct store_chdb *s, uint64_t ttl_ns, struct err *err)
 {
+	const struct schema_config schema = {.ttl_ns = ttl_ns};
 	/*
 	 * The engine comes with a database "default" that reads the name of an unknown table as the
 	 * name of a file in the working directory. It is dropped, so that a query never reads one.
@@ -373,7 +376,7 @@ static int prepare_writer(struct store_chdb *s, uint64_t ttl_ns, struct err *err
 	};
 	int r = run_all(s, s->writer, prepare, ARRAY_SIZE(prepare), err);
 
-	return r < 0 ? r : schema_apply(run_for_schema, s, ttl_ns, err);
+	return r < 0 ? r : schema_apply(run_for_schema, s, &topology, &schema, err);
 }
 
 static int prepare_reader(struct store_chdb *s, chdb_handle *conn, struct err *err)
@@ -413,7 +416,7 @@ static int open_engine(struct store_chdb *s, const struct store_chdb_config *cfg
 
 static int chdb_restore_types(struct store *store, int64_t from_ns, int64_t to_ns, struct err *err)
 {
-	return schema_restore_types(run_for_schema, store, from_ns, to_ns, err);
+	return schema_restore_types(run_for_schema, store, &topology, from_ns, to_ns, err);
 }
 
 static const struct store_engine chdb_engine = {

@@ -23,6 +23,7 @@ struct store_engine {
 
 struct store {
 	const struct store_engine *engine;
+	bool distributed; /* inserts and queries go to <table>_distributed */
 };
 
 #endif /* CLUSTER_AGENT_STORE_STORE_ENGINE_H */

@@ -1,0 +1,241 @@
+/*
+ * Coroot reads profiling_stacks, profiling_samples and profiling_profiles, so their columns are
+ * fixed. The frames of a stack are stored once per service and day (ReplacingMergeTree by hash),
+ * and samples refer to it by its hash: a stack is hundreds of bytes, a sample a dozen after
+ * compression. profiling_profiles is filled by a materialized view and says which services and
+ * types exist without reading samples. profiling_quality, with one row per profile, is what Coroot
+ * has no place for: how much of a profile is missing, its total, so that overviews need not add up
+ * samples, and the upload that it came with.
+ *
+ * On a cluster each table exists on all its servers, replicated within a shard, and has a
+ * <table>_distributed in front, which knows the shards. The view is between the tables of one
+ * server: a sample and its line in profiling_profiles are on the same shard.
+ *
+ * Settings:
+ *  - fsync: what was inserted must survive a power cut as well. Merged parts need none, as their
+ *    sources are kept for eight minutes, long after the kernel has written the result.
+ *  - ttl_only_drop_parts: a partition is a day, so expired rows go with their part and nothing is
+ *    rewritten.
+ *  - deduplication windows: for how long a table knows the tokens of inserts. Servers keep those
+ *    of replicated tables for an hour only, and an agent may be away for longer with a batch of
+ *    which it does not know whether it was stored. ClickHouse Cloud has its own.
+ */
+#include "cluster-agent/store/schema_text.h"
+
+#include <inttypes.h>
+
+#include "common/system/clock.h"
+
+#define TEXT "LowCardinality(String) CODEC(ZSTD(1))"
+#define NUMBER "UInt64 CODEC(ZSTD(1))"
+#define TOTAL "Value Int64 CODEC(ZSTD(1))"
+#define INSTANCE "Instance UInt64 CODEC(ZSTD(1))"
+#define UPLOAD "Upload UInt64 CODEC(ZSTD(1))"
+#define TIME "DateTime64(9) CODEC(Delta, ZSTD(1))"
+
+#define PATH "'/clickhouse/tables/{shard}/{database}/{table}', '{replica}'"
+
+#define COMMON_SETTINGS "ttl_only_drop_parts = 1"
+#define FSYNC ", fsync_after_insert = 1, fsync_part_directory = 1"
+#define WINDOW "non_replicated_deduplication_window = 1000"
+#define REPLICATED_WINDOW                           \
+	"replicated_deduplication_window = 10000, " \
+	"replicated_deduplication_window_seconds = 604800"
+_Static_assert(STORE_TOKENS_KEPT == 1000, "WINDOW spells this number");
+
+struct table {
+	const char *name;
+	const char *columns;
+	bool replacing; /* the newest of rows with the same key stays */
+	const char *order;
+	const char
+		*time; /* the column from which the time to live counts; partitions are its days */
+	const char *shard; /* which shard a row goes to; NULL: only the view writes */
+};
+
+/* LastSeen as the version: a late, old profile must not make a stack look older than it is. */
+static const struct table tables[SCHEMA_TABLE_MAX] = {
+	[STORE_STACKS] =
+		{
+			"profiling_stacks",
+			"ServiceName " TEXT ", Hash " NUMBER ", LastSeen " TIME
+			", Stack Array(String) CODEC(ZSTD(1))",
+			true,
+			"PRIMARY KEY (ServiceName, Hash) ORDER BY (ServiceName, Hash)",
+			"LastSeen",
+			"Hash",
+		},
+	[STORE_SAMPLES] =
+		{
+			"profiling_samples",
+			"ServiceName " TEXT ", Type " TEXT ", Start " TIME ", End " TIME
+			", Labels Map(LowCardinality(String), String) CODEC(ZSTD(1)), "
+			"StackHash " NUMBER ", Value Int64 CODEC(ZSTD(1))",
+			false,
+			"ORDER BY (ServiceName, Type, toUnixTimestamp(Start), "
+			"toUnixTimestamp(End))",
+			"Start",
+			"StackHash",
+		},
+	[STORE_QUALITY] =
+		{
+			"profiling_quality",
+			"ServiceName " TEXT ", Type " TEXT ", Start " TIME ", End " TIME
+			", Host " TEXT ", Samples " NUMBER ", Truncated " NUMBER ", " TOTAL
+			", " INSTANCE
+			", Lost Map(LowCardinality(String), UInt64) CODEC(ZSTD(1)), " UPLOAD,
+			false,
+			"ORDER BY (ServiceName, Type, toUnixTimestamp(Start))",
+			"Start",
+			"Upload",
+		},
+	[SCHEMA_PROFILES] =
+		{
+			"profiling_profiles",
+			"ServiceName " TEXT ", Type " TEXT ", LastSeen " TIME,
+			true,
+			"PRIMARY KEY (ServiceName, Type) ORDER BY (ServiceName, Type)",
+			"LastSeen",
+			NULL,
+		},
+};
+
+const char schema_text_quality_columns[] =
+	" ADD COLUMN IF NOT EXISTS " TOTAL ", ADD COLUMN IF NOT EXISTS " INSTANCE
+	", ADD COLUMN IF NOT EXISTS " UPLOAD;
+
+bool schema_name_is_plain(const char *name)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				    "0123456789_-.";
+	size_t len = strlen(name);
+
+	return len > 0 && len < SCHEMA_NAME_BYTES && strspn(name, plain) == len;
+}
+
+const char *schema_text_name(unsigned table)
+{
+	return tables[table].name;
+}
+
+static int add_on_cluster(struct buf *sql, const struct schema_topology *t)
+{
+	return t->cluster[0] ? buf_addf(sql, " ON CLUSTER `%s`", t->cluster) : 0;
+}
+
+int schema_text_database(struct buf *sql, const struct schema_topology *t, const char *database)
+{
+	int r = buf_addf(sql, "CREATE DATABASE IF NOT EXISTS `%s`", database);
+
+	return r == 0 ? add_on_cluster(sql, t) : r;
+}
+
+static int add_engine(struct buf *sql, const struct table *table, const struct schema_topology *t)
+{
+	const char *prefix = t->cluster[0] ? "Replicated" : "";
+	const char *path = t->cluster[0] ? PATH : "";
+	int r;
+
+	if (table->replacing)
+		r = buf_addf(sql, " ENGINE = %sReplacingMergeTree(%s%s%s)", prefix, path,
+			     t->cluster[0] ? ", " : "", table->time);
+	else
+		r = buf_addf(sql, " ENGINE = %sMergeTree(%s)", prefix, path);
+	return r == 0 ? buf_addf(sql, " PARTITION BY toDate(%s) %s", table->time, table->order) : r;
+}
+
+int schema_text_ttl(struct buf *sql, unsigned table, const struct schema_config *cfg)
+{
+	const char *time = tables[table].time;
+	int r = buf_addf(sql, "toDateTime(%s) + toIntervalSecond(%" PRIu64 ")", time,
+			 cfg->ttl_ns / NS_PER_S);
+
+	if (r < 0 || !cfg->move_volume)
+		return r;
+	return buf_addf(sql, ", toDateTime(%s) + toIntervalSecond(%" PRIu64 ") TO VOLUME '%s'",
+			time, cfg->move_after_ns / NS_PER_S, cfg->move_volume);
+}
+
+static int add_settings(struct buf *sql, const struct schema_topology *t,
+			const struct schema_config *cfg)
+{
+	int r = buf_addf(sql, " SETTINGS " COMMON_SETTINGS "%s",
+			 t->cloud        ? ""
+			 : t->cluster[0] ? FSYNC ", " REPLICATED_WINDOW
+					 : FSYNC ", " WINDOW);
+
+	if (r < 0 || !cfg->storage_policy)
+		return r;
+	return buf_addf(sql, ", storage_policy = '%s'", cfg->storage_policy);
+}
+
+int schema_text_create(struct buf *sql, unsigned table, const struct schema_topology *t,
+		       const struct schema_config *cfg)
+{
+	int r = buf_addf(sql, "CREATE TABLE IF NOT EXISTS %s", tables[table].name);
+
+	if (r == 0)
+		r = add_on_cluster(sql, t);
+	if (r == 0)
+		r = buf_addf(sql, " (%s)", tables[table].columns);
+	if (r == 0)
+		r = add_engine(sql, &tables[table], t);
+	if (r == 0)
+		r = buf_addf(sql, " TTL ");
+	if (r == 0)
+		r = schema_text_ttl(sql, table, cfg);
+	return r == 0 ? add_settings(sql, t, cfg) : r;
+}
+
+int schema_text_create_view(struct buf *sql, const struct schema_topology *t)
+{
+	int r = buf_addf(sql, "CREATE MATERIALIZED VIEW IF NOT EXISTS " SCHEMA_VIEW);
+
+	if (r == 0)
+		r = add_on_cluster(sql, t);
+	return r == 0 ? buf_addf(sql, " TO profiling_profiles AS "
+				      "SELECT ServiceName, Type, max(End) AS LastSeen "
+				      "FROM profiling_samples GROUP BY ServiceName, Type")
+		      : r;
+}
+
+int schema_text_create_distributed(struct buf *sql, unsigned table, const struct schema_topology *t)
+{
+	const struct table *own = &tables[table];
+
+	return buf_addf(sql,
+			"CREATE TABLE IF NOT EXISTS %s" SCHEMA_DISTRIBUTED " ON CLUSTER `%s` AS %s "
+			"ENGINE = Distributed('%s', currentDatabase(), '%s'%s%s)",
+			own->name, t->cluster, own->name, t->cluster, own->name,
+			own->shard ? ", " : "", own->shard ? own->shard : "");
+}
+
+int schema_text_alter(struct buf *sql, unsigned table, const char *suffix,
+		      const struct schema_topology *t)
+{
+	int r = buf_addf(sql, "ALTER TABLE %s%s", tables[table].name, suffix);
+
+	return r == 0 ? add_on_cluster(sql, t) : r;
+}
+
+const char *schema_text_deduplication(const char *engine_full)
+{
+	if (strncmp(engine_full, "Shared", 6) == 0)
+		return NULL;
+	if (strncmp(engine_full, "Replicated", 10) == 0)
+		return strstr(engine_full, REPLICATED_WINDOW) ? NULL : REPLICATED_WINDOW;
+	return strstr(engine_full, WINDOW) ? NULL : WINDOW;
+}
+
+bool schema_text_has_ttl(const char *engine_full, const char *ttl)
+{
+	static const char before[] = " TTL ", after[] = " SETTINGS ";
+	const char *at = strstr(engine_full, before);
+	size_t len = strlen(ttl);
+
+	if (!at)
+		return false;
+	at += sizeof(before) - 1;
+	return strncmp(at, ttl, len) == 0 &&
+	       (at[len] == '\0' || strncmp(at + len, after, sizeof(after) - 1) == 0);
+}
