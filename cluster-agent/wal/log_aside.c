@@ -37,6 +37,16 @@ static void prune(struct upload_log *l)
 	}
 }
 
+void log_report_damage(struct upload_log *l, uint64_t number, uint64_t n_lost)
+{
+	metric_add(&l->metrics[LOG_DAMAGED_SEGMENTS], 1);
+	metric_add(&l->metrics[LOG_LOST_RECORDS], n_lost);
+	log_error("the log of uploads is damaged; uploads that cannot be read are lost, "
+		  "the file is kept as .damaged",
+		  "dir=%s segment=%016llx lost=%llu", LOG_QUOTED(l->dir),
+		  (unsigned long long)number, (unsigned long long)n_lost);
+}
+
 int log_retire_segment(struct upload_log *l, uint64_t number, bool is_damaged)
 {
 	char name[LOG_FILE_NAME_BYTES], aside[LOG_FILE_NAME_BYTES];

@@ -85,16 +85,6 @@ static bool is_committed(const struct recovery *rec, size_t i)
 	return is_same;
 }
 
-static void count_damage(struct upload_log *l, uint64_t number, uint64_t n_lost)
-{
-	metric_add(&l->metrics[LOG_DAMAGED_SEGMENTS], 1);
-	metric_add(&l->metrics[LOG_LOST_RECORDS], n_lost);
-	log_error("the log of uploads is damaged; uploads that cannot be read are lost, "
-		  "the file is kept as .damaged",
-		  "dir=%s segment=%016llx lost=%llu", LOG_QUOTED(l->dir),
-		  (unsigned long long)number, (unsigned long long)n_lost);
-}
-
 /* Puts a recovered segment in front of the closed ones, as the newest is recovered first. */
 static void add_segment(struct upload_log *l, struct log_segment *s)
 {
@@ -118,7 +108,7 @@ static int recover_segment(struct recovery *rec, size_t i)
 		/* a crash while it was created leaves it without a whole header, and empty */
 		if (rec->files[i].n_bytes <= RECORD_FILE_HEADER_BYTES)
 			return log_retire_segment(l, number, false);
-		count_damage(l, number, 1);
+		log_report_damage(l, number, 1);
 		return log_retire_segment(l, number, true);
 	}
 	if (r < 0)
@@ -127,7 +117,8 @@ static int recover_segment(struct recovery *rec, size_t i)
 	if (!s)
 		return log_retire_segment(l, number, false);
 	if (s->n_damaged > 0)
-		count_damage(l, number, s->n_damaged);
+		log_report_damage(l, number, s->n_damaged);
+	s->n_reported = s->n_damaged;
 	if (s->n_records > 0) {
 		add_segment(l, s);
 		return 0;
@@ -163,6 +154,8 @@ int log_recover(struct upload_log *l, struct err *err)
 		r = recover_files(&rec);
 	free(rec.files);
 	free(rec.marks);
+	if (r == -EPROTONOSUPPORT)
+		return err_set(err, r, "the log of uploads in %s is of a newer release", l->dir);
 	if (r < 0)
 		return err_set(err, r, "read the log of uploads in %s: %s", l->dir, strerror(-r));
 	return 0;

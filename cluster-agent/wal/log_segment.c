@@ -51,10 +51,9 @@ static bool next_upload(struct record_cursor *c, struct upload_record *ret, uint
 
 static int init_cursor(struct record_cursor *c, const char *bytes, size_t len)
 {
-	if (record_cursor_init(c, bytes, len) < 0 || c->file.type != SEGMENT_FILE_TYPE ||
-	    c->file.version > LOG_FILE_VERSION)
+	if (record_cursor_init(c, bytes, len) < 0 || c->file.type != SEGMENT_FILE_TYPE)
 		return -EBADMSG;
-	return 0;
+	return c->file.version > LOG_FILE_VERSION ? -EPROTONOSUPPORT : 0;
 }
 
 /* ---- recovery ---- */
@@ -109,7 +108,7 @@ int log_segment_recover(struct log_segment **ret, int dir_fd, uint64_t number, s
 
 	if (!s)
 		return -ENOMEM;
-	r = log_dir_load(dir_fd, number, LOG_FILE_SEGMENT, SIZE_MAX - 1, &bytes, &len);
+	r = log_dir_load(dir_fd, number, LOG_FILE_SEGMENT, LOG_SEGMENT_MAX_BYTES, &bytes, &len);
 	if (r == 0)
 		r = init_cursor(&c, bytes, len);
 	if (r < 0)
@@ -161,38 +160,23 @@ static struct totals count(const struct log_segment *s, struct record_cursor c)
 	return t;
 }
 
-/* Frames of the record are put as logged_frames into their places, then given its index. */
-static int add_frames(struct log_frame *to, const struct upload_record *u, uint32_t record)
-{
-	AUTO_FREE struct logged_frames *frames = calloc(u->n_frames + 1, sizeof(*frames));
-
-	if (!frames)
-		return -ENOMEM;
-	upload_record_frames(u, frames);
-	for (size_t i = 0; i < u->n_frames; i++)
-		to[i] = (struct log_frame){.data = frames[i], .record = record};
-	return 0;
-}
-
-static int fill(struct log_segment *s, struct record_cursor c)
+static void fill(struct log_segment *s, struct record_cursor c)
 {
 	struct log_segment_content *t = &s->content;
 	struct upload_record u;
 	uint32_t n_damaged = 0;
 
 	for (uint32_t i = 0; next_upload(&c, &u, &n_damaged); i++) {
-		int r;
-
 		if (is_repeated(s, i))
 			continue;
-		r = add_frames(s->frames + t->n_frames, &u, (uint32_t)t->n_records);
-		if (r < 0)
-			return r;
+		while (u.n_frames > 0)
+			s->frames[t->n_frames++] = (struct log_frame){
+				.data = upload_record_take_frame(&u),
+				.record = (uint32_t)t->n_records,
+			};
 		s->ids[t->n_records++] = u.id;
-		t->n_frames += u.n_frames;
 	}
 	s->n_damaged = n_damaged;
-	return 0;
 }
 
 static int read_content(struct log_segment *s)
@@ -214,9 +198,8 @@ static int read_content(struct log_segment *s)
 	s->frames = calloc(totals.n_frames + 1, sizeof(*s->frames));
 	if (!s->ids || !s->frames)
 		return -ENOMEM;
-	r = fill(s, c);
-	if (r < 0)
-		return r;
+	fill(s, c);
+	s->content.damaged = s->n_damaged > 0;
 	s->content.recovered = s->recovered;
 	s->content.ids = s->ids;
 	s->content.frames = s->frames;

@@ -10,6 +10,9 @@
 #include "common/base.h"
 #include "common/system/record_file.h"
 
+/* What a segment may grow to, and a file of that name may have. */
+#define LOG_SEGMENT_MAX_BYTES ((size_t)512 << 20)
+
 struct log_segment {
 	int dir_fd;
 	uint64_t number;
@@ -22,8 +25,9 @@ struct log_segment {
 	bool ids_kept; /* committed, but for the removal of the file */
 
 	/* found when it was read, at recovery or later */
-	uint32_t n_damaged; /* places that cannot be read; each hides at least one record */
-	uint32_t *repeated; /* records to leave out, ascending: a later segment has their ids */
+	uint32_t n_damaged;  /* places that cannot be read; each hides at least one record */
+	uint32_t n_reported; /* of these, counted and logged */
+	uint32_t *repeated;  /* records to leave out, ascending: a later segment has their ids */
 	size_t n_repeated;
 
 	/* what log_segment_read() returned */
@@ -44,7 +48,8 @@ void log_segment_forget(struct log_segment *s);
 /*
  * Reads a segment that an earlier process left, and cuts off its torn end. ids gets those of its
  * records; a record whose id is there already is left out of the segment. *ret is NULL if there is
- * nothing in it: the file is not needed. Returns 0, -EBADMSG if it is no segment, or -errno.
+ * nothing in it: the file is not needed. Returns 0, -EBADMSG if it is no segment, -EPROTONOSUPPORT
+ * if it is of a newer release, or -errno.
  */
 int log_segment_recover(struct log_segment **ret, int dir_fd, uint64_t number, struct id_set *ids,
 			uint64_t *ret_torn_bytes) MUST_CHECK;

@@ -118,6 +118,8 @@ void log_add_closed(struct upload_log *l, struct log_segment *s);
 
 /* log_aside.c */
 
+/* Counts and logs places of a segment that cannot be read. */
+void log_report_damage(struct upload_log *l, uint64_t number, uint64_t n_lost);
 /* A committed segment that is damaged is kept aside, any other removed. Returns 0 or -errno. */
 int log_retire_segment(struct upload_log *l, uint64_t number, bool is_damaged) MUST_CHECK;
 /* Keeps the refused records of s aside; failures are counted and logged. */

@@ -19,19 +19,39 @@ static void set_defaults(struct upload_log_config *cfg)
 		cfg->max_bytes = 1024 * MIB;
 	if (cfg->segment_bytes == 0)
 		cfg->segment_bytes = 16 * MIB;
+	if (cfg->segment_bytes > 256 * MIB)
+		cfg->segment_bytes = 256 * MIB;
 	if (cfg->segment_rows == 0)
 		cfg->segment_rows = 500000;
 	if (cfg->max_ids == 0)
 		cfg->max_ids = 1000000;
 }
 
-static int lock_dir(struct upload_log *l, struct err *err)
+/* A new directory's name must be as durable as what is written below it. */
+static int open_dir(struct upload_log *l, struct err *err)
 {
-	if (mkdir(l->dir, 0700) < 0 && errno != EEXIST)
+	bool is_new = mkdir(l->dir, 0700) == 0;
+
+	if (!is_new && errno != EEXIST)
 		return err_set(err, -errno, "create %s: %m", l->dir);
 	l->dir_fd = open(l->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (l->dir_fd < 0)
 		return err_set(err, -errno, "open %s: %m", l->dir);
+	if (is_new) {
+		AUTO_CLOSE int parent = openat(l->dir_fd, "..", O_RDONLY | O_CLOEXEC);
+
+		if (parent < 0 || fsync(parent) < 0)
+			return err_set(err, -errno, "sync the parent of %s: %m", l->dir);
+	}
+	return 0;
+}
+
+static int lock_dir(struct upload_log *l, struct err *err)
+{
+	int r = open_dir(l, err);
+
+	if (r < 0)
+		return r;
 	if (fchmod(l->dir_fd, 0700) < 0)
 		return err_set(err, -errno, "chmod %s: %m", l->dir);
 	l->lock_fd = openat(l->dir_fd, "LOCK", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
@@ -325,6 +345,9 @@ int upload_log_commit(struct upload_log *l, struct log_segment *s, const bool *r
 
 	if (r < 0)
 		return r;
+	if (s->n_damaged > s->n_reported)
+		log_report_damage(l, s->number, s->n_damaged - s->n_reported);
+	s->n_reported = s->n_damaged;
 	if (!s->ids_kept) {
 		if (refused)
 			log_keep_refused(l, s, refused);

@@ -44,14 +44,16 @@ struct log_segment;
 struct upload_log_config {
 	const char *dir;        /* created with mode 0700 if absent; locked while open */
 	uint64_t max_bytes;     /* of all segments; beyond, uploads are refused; 0: 1 GiB */
-	uint64_t segment_bytes; /* compressed; a segment is closed at this size; 0: 16 MiB */
+	uint64_t segment_bytes; /* compressed; a segment is closed at this size; 0: 16 MiB;
+				   256 MiB at most */
 	uint64_t segment_rows;  /* likewise; 0: 500,000 */
 	size_t max_ids;         /* remembered ids, 16 bytes each and as much again; 0: 1,000,000 */
 };
 
 /*
  * Recovers what the last process left. Returns 0, or with a sentence in err: -EBUSY if another
- * process has the directory, or another -errno of the file system.
+ * process has the directory, -EPROTONOSUPPORT if a newer release has left something, or another
+ * -errno of the file system.
  */
 int upload_log_open(struct upload_log **ret, const struct upload_log_config *cfg,
 		    struct err *err) MUST_CHECK;
@@ -105,6 +107,8 @@ struct log_frame {
 struct log_segment_content {
 	char token[33];              /* lower-case hex; the same for this segment for ever */
 	bool recovered;              /* of an earlier process: it may have been inserted in part */
+	bool damaged;                /* not all of it can be read; if recovered, an earlier process
+					may have inserted other pieces under the same tokens */
 	const struct upload_id *ids; /* by record */
 	size_t n_records;
 	const struct log_frame *frames;

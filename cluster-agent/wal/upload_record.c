@@ -68,16 +68,17 @@ void upload_record_encode(uint8_t *payload, struct upload_id id, const struct lo
 	}
 }
 
-static struct frame_header frame_header(const uint8_t *payload, size_t i)
+static struct frame_header frame_header(const uint8_t *headers, size_t i)
 {
 	struct frame_header fh;
 
-	memcpy(&fh, payload + sizeof(struct upload_header) + i * sizeof(fh), sizeof(fh));
+	memcpy(&fh, headers + i * sizeof(fh), sizeof(fh));
 	return fh;
 }
 
 int upload_record_parse(struct upload_record *ret, const void *payload, size_t len)
 {
+	const uint8_t *headers = (const uint8_t *)payload + sizeof(struct upload_header);
 	struct upload_header h;
 	size_t rest;
 
@@ -90,7 +91,7 @@ int upload_record_parse(struct upload_record *ret, const void *payload, size_t l
 		return -EBADMSG;
 	rest -= h.n_frames * sizeof(struct frame_header);
 	for (size_t i = 0; i < h.n_frames; i++) {
-		const struct frame_header fh = frame_header(payload, i);
+		const struct frame_header fh = frame_header(headers, i);
 
 		if (fh.table >= STORE_TABLE_MAX || fh.len > rest)
 			return -EBADMSG;
@@ -98,28 +99,31 @@ int upload_record_parse(struct upload_record *ret, const void *payload, size_t l
 	}
 	if (rest > 0)
 		return -EBADMSG;
-	*ret = (struct upload_record){.id = h.id, .n_frames = h.n_frames, .payload = payload};
+	*ret = (struct upload_record){
+		.id = h.id,
+		.n_frames = h.n_frames,
+		.headers = headers,
+		.data = headers + h.n_frames * sizeof(struct frame_header),
+	};
 	return 0;
 }
 
-void upload_record_frames(const struct upload_record *u, struct logged_frames *ret)
+struct logged_frames upload_record_take_frame(struct upload_record *u)
 {
-	const uint8_t *data = u->payload + sizeof(struct upload_header) +
-			      u->n_frames * sizeof(struct frame_header);
+	const struct frame_header fh = frame_header(u->headers, 0);
+	const struct logged_frames ret = {
+		.table = (enum store_table)fh.table,
+		.frame = {.data = u->data,
+			  .len = fh.len,
+			  .n_rows = fh.n_rows,
+			  .n_bytes = fh.n_bytes,
+			  .quarter = fh.quarter},
+	};
 
-	for (size_t i = 0; i < u->n_frames; i++) {
-		const struct frame_header fh = frame_header(u->payload, i);
-
-		ret[i] = (struct logged_frames){
-			.table = (enum store_table)fh.table,
-			.frame = {.data = data,
-				  .len = fh.len,
-				  .n_rows = fh.n_rows,
-				  .n_bytes = fh.n_bytes,
-				  .quarter = fh.quarter},
-		};
-		data += fh.len;
-	}
+	u->headers += sizeof(fh);
+	u->data += fh.len;
+	u->n_frames--;
+	return ret;
 }
 
 size_t ids_record_size(size_t n_ids)

@@ -21,7 +21,8 @@
 struct upload_record {
 	struct upload_id id;
 	uint32_t n_frames;
-	const uint8_t *payload; /* borrowed */
+	const uint8_t *headers; /* of the frames; borrowed */
+	const uint8_t *data;    /* of the frames, one behind the other */
 };
 
 /* Returns the size of the payload, or 0 if these are more than a record can hold. */
@@ -31,8 +32,8 @@ void upload_record_encode(uint8_t *payload, struct upload_id id, const struct lo
 			  size_t n_frames);
 /* Returns 0, or -EBADMSG if this is no upload. ret borrows the payload. */
 int upload_record_parse(struct upload_record *ret, const void *payload, size_t len) MUST_CHECK;
-/* Sets n_frames frames, which borrow the payload. */
-void upload_record_frames(const struct upload_record *u, struct logged_frames *ret);
+/* Takes the next of its n_frames frames, which borrows the payload, out of u. */
+struct logged_frames upload_record_take_frame(struct upload_record *u);
 
 struct ids_record {
 	uint64_t number; /* of the segment */
