@@ -1,11 +1,11 @@
 /*
  * The tables: those that a Coroot server knows, and profiling_quality, which is ours.
  *
- * Coroot's tables have Coroot's columns, order, partitions and codecs, so that its server can read
- * ours; settings differ where a reader does not notice. Tables that Coroot made are used as they
- * are: only their time to live, their storage policy if one is asked for, and the number of insert
- * tokens they remember are changed. Every statement may be repeated, also by several agents at
- * once: opening an older directory or database brings it up to date.
+ * Coroot's tables have Coroot's columns, order, partitions and codecs, so that its server can
+ * read ours; settings differ where a reader does not notice. Tables that Coroot made are used
+ * as they are: only their time to live, their storage policy if one is asked for, and the
+ * number of insert tokens they remember are changed. Every statement may be repeated, also by
+ * several agents at once: opening an older directory or database brings it up to date.
  *
  * On a cluster, inserts and queries go to <table>_distributed.
  */
@@ -22,9 +22,9 @@
 #define SCHEMA_NAME_BYTES 128
 
 /*
- * Runs one statement and appends its answer, in TSV, to out unless that is NULL. Returns 0, or
- * -errno with a sentence in err; -EREMOTEIO for an exception, whose text is then the beginning of
- * err.
+ * Runs one statement and appends its answer, in TSV, to out unless that is NULL. Returns 0,
+ * or -errno with a sentence in err; -EREMOTEIO for an exception, whose text is then the
+ * beginning of err.
  */
 typedef int (*schema_run_fn)(void *ctx, const char *sql, struct buf *out, struct err *err);
 
@@ -41,10 +41,10 @@ struct schema_config {
 };
 
 /*
- * Finds the cluster as Coroot does. A server without a coordination service (ZooKeeper, Keeper) has
- * none; of several, "coroot" is preferred, then "default". wanted is a name that must exist, "none"
- * or NULL. Returns 0, -EINVAL if the choice is not clear or the name not known, or an error of
- * run.
+ * Finds the cluster as Coroot does. A server without a coordination service (ZooKeeper,
+ * Keeper) has none; of several, "coroot" is preferred, then "default". wanted is a name that
+ * must exist, "none" or NULL. Returns 0, -EINVAL if the choice is not clear or the name not
+ * known, or an error of run.
  */
 int schema_find_cluster(schema_run_fn run, void *ctx, const char *wanted,
 			struct schema_topology *ret, struct err *err) MUST_CHECK;
@@ -54,10 +54,10 @@ int schema_create_database(schema_run_fn run, void *ctx, const struct schema_top
 			   const char *database, struct err *err) MUST_CHECK;
 
 /*
- * Creates what is missing in the current database of run and brings the rest up to date. Statements
- * that fail because another agent or a server of the cluster is busy with the same are repeated for
- * some seconds. Returns 0, -EAGAIN if that did not help or some server did not answer, -EINVAL if
- * the storage policy cannot be had, another error of run, or -ENOMEM.
+ * Creates what is missing in the current database of run and brings the rest up to date.
+ * Statements that fail because another agent or a server of the cluster is busy with the same
+ * are repeated for some seconds. Returns 0, -EAGAIN if that did not help or some server did
+ * not answer, -EINVAL if the storage policy cannot be had, another error of run, or -ENOMEM.
  */
 int schema_apply(schema_run_fn run, void *ctx, const struct schema_topology *t,
 		 const struct schema_config *cfg, struct err *err) MUST_CHECK;
@@ -68,7 +68,9 @@ int schema_restore_types(schema_run_fn run, void *ctx, const struct schema_topol
 
 /*
  * Return static strings: the table that inserts and queries name, "profiling_samples" or
- * "profiling_samples_distributed"; "(ServiceName, Type, …)" in the order of row_batch.h.
+ * "profiling_samples_distributed", to which inserts need distributed_foreground_insert = 1,
+ * as they would otherwise succeed before the shards have the rows; "(ServiceName, Type, …)"
+ * in the order of row_batch.h.
  */
 const char *schema_table_name(enum store_table table, const struct schema_topology *t);
 const char *schema_columns(enum store_table table);

@@ -69,7 +69,17 @@ void store_stop_queries(struct store *s)
 
 bool store_is_distributed(const struct store *s)
 {
-	return s->distributed;
+	return s->cluster != NULL;
+}
+
+const char *store_cluster(const struct store *s)
+{
+	return s->cluster;
+}
+
+int store_maintain(struct store *s, const char *sql, struct buf *out, struct err *err)
+{
+	return s->engine->maintain(s, sql, out, err);
 }
 
 int store_ping(struct store *s)

@@ -10,11 +10,11 @@
  * so none is called on the loop thread while the loop runs, and none on an HTTP server's
  * thread:
  *
- *	store_insert()        the store writer's thread, one insert at a time
- *	store_query()         workers of the API and of the SQL port, several at once
- *	store_ping()          likewise
- *	store_stop_queries()  the loop thread after the loop, STORE_STOP_TIMEOUT_S at most
- *	store_close()         likewise, once the threads above have been joined
+ *
+ *
+ *
+ *
+ *
  *
  * Cancellation. store_stop_queries() is the only one: it ends all queries, for good. Inserts
  * are never cancelled, as their rows were accepted; an engine bounds their time itself and then
@@ -22,14 +22,14 @@
  *
  * Errors say what to do next; err has a sentence for people:
  *
- *	-EREMOTEIO  the engine understood and refused. Insert: split the rows, then give up on those
- *	            that are still refused. Query: give up, the SQL is at fault.
- *	-ENOMEM     as -EREMOTEIO: fewer rows may succeed.
- *	-EAGAIN     the engine is busy or cannot be reached. Retry the same rows with the same token
- *	            later, or the same query; to split would only ask more of it.
- *	-EFBIG      the answer does not fit: give up, and ask for less.
- *	-EPIPE      the store is stopping: give up.
- *	others      (-EINVAL, -EIO, -EMFILE, …) a fault of ours or of the machine: give up.
+ *
+ *
+ *
+ *
+ *
+ *
+ *
+ *
  */
 #ifndef CLUSTER_AGENT_STORE_STORE_H
 #define CLUSTER_AGENT_STORE_STORE_H
@@ -66,9 +66,9 @@ struct store_frame {
 };
 
 /*
- * All rows of a frame are of the same partition, which is a day. When a day begins depends on the
- * time zone of the store; time zones differ by quarters of an hour, so rows of the same quarter are
- * of the same day wherever the store is.
+ * All rows of a frame are of the same partition, which is a day. When a day begins depends on
+ * the time zone of the store; time zones differ by quarters of an hour, so rows of the same
+ * quarter are of the same day wherever the store is.
  */
 #define STORE_QUARTER_S 900u
 
@@ -88,23 +88,24 @@ struct store_query {
 #define STORE_STOP_TIMEOUT_S 3
 
 /*
- * No insert or query may be under way. NULL is allowed. Must come before exit(3), during which the
- * embedded engine would abort; a killed process loses nothing that was inserted.
+ * No insert or query may be under way. NULL is allowed. Must come before exit(3), during
+ * which the embedded engine would abort; a killed process loses nothing that was inserted.
  */
 void store_close(struct store *s);
 DEFINE_CLEANUP(struct store *, store_close);
 
 /*
- * Adds the rows of all frames, all or none of one day if they are at most STORE_INSERT_ROWS and
- * STORE_INSERT_BYTES (inflated): beyond that the engine may divide them. After 0 they are durable.
- * token, up to STORE_TOKEN_BYTES of [0-9a-f], makes a repetition of the same insert do nothing,
- * also after a restart, as long as it is among the table's last STORE_TOKENS_KEPT; NULL turns that
- * off. Returns 0, -EREMOTEIO, -ENOMEM, -EAGAIN, or -EINVAL for a bad token.
+ * Adds the rows of all frames, all or none of one day if they are at most STORE_INSERT_ROWS
+ * and STORE_INSERT_BYTES (inflated): beyond that the engine may divide them. After 0 they are
+ * durable. token, up to STORE_TOKEN_BYTES of [0-9a-f], makes a repetition of the same insert
+ * do nothing, also after a restart, as long as it is among the table's last
+ * STORE_TOKENS_KEPT; NULL turns that off. Returns 0, -EREMOTEIO, -ENOMEM, -EAGAIN, or -EINVAL
+ * for a bad token.
  *
  * A token says nothing certain about an insert during which the engine was killed: the engine
- * writes the token before it commits the rows, and does not sync it. After a kill the token may be
- * known and the rows missing; after a power cut it may be the other way round. Who repeats such an
- * insert must look for the rows.
+ * writes the token before it commits the rows, and does not sync it. After a kill the token
+ * may be known and the rows missing; after a power cut it may be the other way round. Who
+ * repeats such an insert must look for the rows.
  */
 int store_insert(struct store *s, enum store_table table, const char *token,
 		 const struct store_frame *frames, size_t n_frames, struct err *err) MUST_CHECK;
@@ -128,24 +129,34 @@ int store_query(struct store *s, const struct store_query *q, struct buf *out,
 
 /*
  * Lists services and types of the samples that start in [from_ns, to_ns] again in
- * profiling_profiles, which the engine fills after it has committed the samples: if it was killed
- * in between, a service could be missing there. May be repeated. Thread and errors of
+ * profiling_profiles, which the engine fills after it has committed the samples: if it was
+ * killed in between, a service could be missing there. May be repeated. Thread and errors of
  * store_insert().
  */
 int store_restore_types(struct store *s, int64_t from_ns, int64_t to_ns,
 			struct err *err) MUST_CHECK;
 
 /*
- * Ends the queries that are under way and refuses all later ones, so that a shutdown does not take
- * STORE_QUERY_TIMEOUT_S. Waits for them, but for STORE_STOP_TIMEOUT_S at most. Inserts continue.
+ * Ends the queries that are under way and refuses all later ones, so that a shutdown does not
+ * take STORE_QUERY_TIMEOUT_S. Waits for them, but for STORE_STOP_TIMEOUT_S at most. Inserts
+ * continue.
  */
 void store_stop_queries(struct store *s);
 
 /*
- * True if the store is a cluster with several shards' tables behind <table>_distributed, which SQL
- * must name. A subquery over such a table needs GLOBAL IN.
+ * On a cluster, SQL must name <table>_distributed, which stands for the tables of all shards,
+ * and needs GLOBAL IN for a subquery over such a table.
  */
 bool store_is_distributed(const struct store *s);
+/* The cluster's name, for ON CLUSTER; NULL if there is none. */
+const char *store_cluster(const struct store *s);
+
+/*
+ * Runs a statement of ours that looks after the tables, and appends its answer, in TSV, to
+ * out unless that is NULL. Waits for an insert that is under way. From any thread that may
+ * block. Errors of store_insert(); for -EREMOTEIO err begins with the exception's text.
+ */
+int store_maintain(struct store *s, const char *sql, struct buf *out, struct err *err) MUST_CHECK;
 
 /* Returns 0 if the engine answers a trivial query. */
 int store_ping(struct store *s) MUST_CHECK;

@@ -419,7 +419,13 @@ static int chdb_restore_types(struct store *store, int64_t from_ns, int64_t to_n
 	return schema_restore_types(run_for_schema, store, &topology, from_ns, to_ns, err);
 }
 
+static int chdb_maintain(struct store *store, const char *sql, struct buf *out, struct err *err)
+{
+	return run_for_schema(store, sql, out, err);
+}
+
 static const struct store_engine chdb_engine = {
+	.maintain = chdb_maintain,
 	.insert = chdb_insert,
 	.query = chdb_query,
 	.restore_types = chdb_restore_types,

@@ -17,13 +17,14 @@ struct store_engine {
 	int (*query)(struct store *s, const struct store_query *q, struct buf *out,
 		     struct err *err);
 	int (*restore_types)(struct store *s, int64_t from_ns, int64_t to_ns, struct err *err);
+	int (*maintain)(struct store *s, const char *sql, struct buf *out, struct err *err);
 	void (*stop_queries)(struct store *s);
 	void (*close)(struct store *s);
 };
 
 struct store {
 	const struct store_engine *engine;
-	bool distributed; /* inserts and queries go to <table>_distributed */
+	const char *cluster; /* whose <table>_distributed are used; NULL: a single server */
 };
 
 #endif /* CLUSTER_AGENT_STORE_STORE_ENGINE_H */

@@ -1,0 +1,506 @@
+/*
+ * The statements for servers and clusters, word by word, and what is done when a server refuses
+ * them. A function here plays the server; test_schema_engine.c has a real one.
+ */
+#include "cluster-agent/store/schema.h"
+
+#include <errno.h>
+
+#include "cluster-agent/store/schema_text.h"
+#include "common/system/clock.h"
+#include "common/telemetry/log.h"
+#include "test/lib/unit.h"
+
+#define WEEK_NS (UINT64_C(604800) * NS_PER_S)
+
+static const struct schema_topology single, cloud = {.cloud = true}, cluster = {.cluster = "main"};
+static const struct schema_config config = {.ttl_ns = WEEK_NS};
+
+/* ---- texts ---- */
+
+static void tables_of_a_server_have_these_statements(void **state)
+{
+	static const char *const expected[] = {
+		"CREATE TABLE IF NOT EXISTS profiling_stacks ("
+		"ServiceName LowCardinality(String) CODEC(ZSTD(1)), Hash UInt64 CODEC(ZSTD(1)), "
+		"LastSeen DateTime64(9) CODEC(Delta, ZSTD(1)), "
+		"Stack Array(String) CODEC(ZSTD(1))) "
+		"ENGINE = ReplacingMergeTree(LastSeen) PARTITION BY toDate(LastSeen) "
+		"PRIMARY KEY (ServiceName, Hash) ORDER BY (ServiceName, Hash) "
+		"TTL toDateTime(LastSeen) + toIntervalSecond(604800) "
+		"SETTINGS ttl_only_drop_parts = 1, fsync_after_insert = 1, "
+		"fsync_part_directory = 1, non_replicated_deduplication_window = 1000",
+
+		"CREATE TABLE IF NOT EXISTS profiling_samples ("
+		"ServiceName LowCardinality(String) CODEC(ZSTD(1)), "
+		"Type LowCardinality(String) CODEC(ZSTD(1)), "
+		"Start DateTime64(9) CODEC(Delta, ZSTD(1)), "
+		"End DateTime64(9) CODEC(Delta, ZSTD(1)), "
+		"Labels Map(LowCardinality(String), String) CODEC(ZSTD(1)), "
+		"StackHash UInt64 CODEC(ZSTD(1)), Value Int64 CODEC(ZSTD(1))) "
+		"ENGINE = MergeTree() PARTITION BY toDate(Start) "
+		"ORDER BY (ServiceName, Type, toUnixTimestamp(Start), toUnixTimestamp(End)) "
+		"TTL toDateTime(Start) + toIntervalSecond(604800) "
+		"SETTINGS ttl_only_drop_parts = 1, fsync_after_insert = 1, "
+		"fsync_part_directory = 1, non_replicated_deduplication_window = 1000",
+
+		"CREATE TABLE IF NOT EXISTS profiling_quality ("
+		"ServiceName LowCardinality(String) CODEC(ZSTD(1)), "
+		"Type LowCardinality(String) CODEC(ZSTD(1)), "
+		"Start DateTime64(9) CODEC(Delta, ZSTD(1)), "
+		"End DateTime64(9) CODEC(Delta, ZSTD(1)), "
+		"Host LowCardinality(String) CODEC(ZSTD(1)), Samples UInt64 CODEC(ZSTD(1)), "
+		"Truncated UInt64 CODEC(ZSTD(1)), Value Int64 CODEC(ZSTD(1)), "
+		"Instance UInt64 CODEC(ZSTD(1)), "
+		"Lost Map(LowCardinality(String), UInt64) CODEC(ZSTD(1)), "
+		"Upload UInt64 CODEC(ZSTD(1))) "
+		"ENGINE = MergeTree() PARTITION BY toDate(Start) "
+		"ORDER BY (ServiceName, Type, toUnixTimestamp(Start)) "
+		"TTL toDateTime(Start) + toIntervalSecond(604800) "
+		"SETTINGS ttl_only_drop_parts = 1, fsync_after_insert = 1, "
+		"fsync_part_directory = 1, non_replicated_deduplication_window = 1000",
+
+		"CREATE TABLE IF NOT EXISTS profiling_profiles ("
+		"ServiceName LowCardinality(String) CODEC(ZSTD(1)), "
+		"Type LowCardinality(String) CODEC(ZSTD(1)), "
+		"LastSeen DateTime64(9) CODEC(Delta, ZSTD(1))) "
+		"ENGINE = ReplacingMergeTree(LastSeen) PARTITION BY toDate(LastSeen) "
+		"PRIMARY KEY (ServiceName, Type) ORDER BY (ServiceName, Type) "
+		"TTL toDateTime(LastSeen) + toIntervalSecond(604800) "
+		"SETTINGS ttl_only_drop_parts = 1, fsync_after_insert = 1, "
+		"fsync_part_directory = 1, non_replicated_deduplication_window = 1000",
+	};
+
+	(void)state;
+	for (unsigned t = 0; t < SCHEMA_TABLE_MAX; t++) {
+		CLEANUP(buf_fini) struct buf sql;
+
+		buf_init(&sql, 8192);
+		assert_int_equal(schema_text_create(&sql, t, &single, &config), 0);
+		assert_string_equal(sql.data, expected[t]);
+	}
+}
+
+/* What is different: the name's end, the engine, the settings. */
+static void expect_create(const struct schema_topology *t, const struct schema_config *cfg,
+			  const char *name, const char *engine, const char *end)
+{
+	CLEANUP(buf_fini) struct buf sql;
+
+	buf_init(&sql, 8192);
+	assert_int_equal(schema_text_create(&sql, STORE_STACKS, t, cfg), 0);
+	assert_memory_equal(sql.data, name, strlen(name));
+	assert_non_null(strstr(sql.data, engine));
+	assert_true(sql.len > strlen(end));
+	assert_string_equal(sql.data + sql.len - strlen(end), end);
+}
+
+static void tables_of_a_cluster_are_replicated(void **state)
+{
+	CLEANUP(buf_fini) struct buf sql;
+
+	(void)state;
+	expect_create(&cluster, &config,
+		      "CREATE TABLE IF NOT EXISTS profiling_stacks ON CLUSTER `main` (ServiceName ",
+		      " ENGINE = ReplicatedReplacingMergeTree("
+		      "'/clickhouse/tables/{shard}/{database}/{table}', '{replica}', LastSeen) "
+		      "PARTITION BY ",
+		      " TTL toDateTime(LastSeen) + toIntervalSecond(604800) "
+		      "SETTINGS ttl_only_drop_parts = 1, fsync_after_insert = 1, "
+		      "fsync_part_directory = 1, replicated_deduplication_window = 10000, "
+		      "replicated_deduplication_window_seconds = 604800");
+	buf_init(&sql, 8192);
+	assert_int_equal(schema_text_create(&sql, STORE_SAMPLES, &cluster, &config), 0);
+	assert_non_null(strstr(sql.data, " ENGINE = ReplicatedMergeTree("
+					 "'/clickhouse/tables/{shard}/{database}/{table}', "
+					 "'{replica}') PARTITION BY toDate(Start) "));
+}
+
+static void the_cloud_has_its_own_deduplication(void **state)
+{
+	(void)state;
+	expect_create(&cloud, &config, "CREATE TABLE IF NOT EXISTS profiling_stacks (ServiceName ",
+		      " ENGINE = ReplacingMergeTree(LastSeen) PARTITION BY ",
+		      " SETTINGS ttl_only_drop_parts = 1");
+}
+
+static void old_rows_move_to_another_volume(void **state)
+{
+	const struct schema_config cfg = {.ttl_ns = WEEK_NS,
+					  .storage_policy = "tiered",
+					  .move_after_ns = 2 * 86400 * NS_PER_S,
+					  .move_volume = "cold"};
+
+	(void)state;
+	expect_create(&cloud, &cfg, "CREATE TABLE IF NOT EXISTS profiling_stacks (ServiceName ",
+		      " TTL toDateTime(LastSeen) + toIntervalSecond(604800), "
+		      "toDateTime(LastSeen) + toIntervalSecond(172800) TO VOLUME 'cold' SETTINGS ",
+		      " SETTINGS ttl_only_drop_parts = 1, storage_policy = 'tiered'");
+}
+
+static void distributed_tables_are_sharded_by_what_their_readers_join(void **state)
+{
+	static const char *const expected[] = {
+		"CREATE TABLE IF NOT EXISTS profiling_stacks_distributed ON CLUSTER `main` "
+		"AS profiling_stacks "
+		"ENGINE = Distributed('main', currentDatabase(), 'profiling_stacks', Hash)",
+		"CREATE TABLE IF NOT EXISTS profiling_samples_distributed ON CLUSTER `main` "
+		"AS profiling_samples "
+		"ENGINE = Distributed('main', currentDatabase(), 'profiling_samples', StackHash)",
+		"CREATE TABLE IF NOT EXISTS profiling_quality_distributed ON CLUSTER `main` "
+		"AS profiling_quality "
+		"ENGINE = Distributed('main', currentDatabase(), 'profiling_quality', Upload)",
+		"CREATE TABLE IF NOT EXISTS profiling_profiles_distributed ON CLUSTER `main` "
+		"AS profiling_profiles "
+		"ENGINE = Distributed('main', currentDatabase(), 'profiling_profiles')",
+	};
+
+	(void)state;
+	for (unsigned t = 0; t < SCHEMA_TABLE_MAX; t++) {
+		CLEANUP(buf_fini) struct buf sql;
+
+		buf_init(&sql, 8192);
+		assert_int_equal(schema_text_create_distributed(&sql, t, &cluster), 0);
+		assert_string_equal(sql.data, expected[t]);
+	}
+}
+
+static void a_time_to_live_is_compared_as_a_whole(void **state)
+{
+	static const char ttl[] = "toDateTime(Start) + toIntervalSecond(60)";
+
+	(void)state;
+	assert_true(schema_text_has_ttl(
+		"MergeTree ORDER BY a TTL toDateTime(Start) + toIntervalSecond(60)", ttl));
+	assert_true(schema_text_has_ttl("MergeTree ORDER BY a TTL toDateTime(Start) + "
+					"toIntervalSecond(60) SETTINGS index_granularity = 8192",
+					ttl));
+	assert_false(schema_text_has_ttl("MergeTree ORDER BY a TTL toDateTime(Start) + "
+					 "toIntervalSecond(60), toDateTime(Start) + "
+					 "toIntervalSecond(6) TO VOLUME 'x' SETTINGS a = 1",
+					 ttl));
+	assert_false(schema_text_has_ttl(
+		"MergeTree ORDER BY a TTL toDateTime(Start) + toIntervalSecond(600)", ttl));
+	assert_false(schema_text_has_ttl("MergeTree ORDER BY a", ttl));
+	assert_false(schema_text_has_ttl("", ttl));
+}
+
+static void only_tables_that_forget_tokens_are_changed(void **state)
+{
+	(void)state;
+	assert_string_equal(schema_text_deduplication("MergeTree ORDER BY a SETTINGS x = 1"),
+			    "non_replicated_deduplication_window = 1000");
+	assert_null(schema_text_deduplication(
+		"MergeTree ORDER BY a SETTINGS non_replicated_deduplication_window = 1000"));
+	assert_string_equal(schema_text_deduplication("ReplicatedMergeTree('/a', 'b') ORDER BY a"),
+			    "replicated_deduplication_window = 10000, "
+			    "replicated_deduplication_window_seconds = 604800");
+	assert_null(schema_text_deduplication(
+		"ReplicatedReplacingMergeTree('/a', 'b') ORDER BY a SETTINGS "
+		"replicated_deduplication_window = 10000, "
+		"replicated_deduplication_window_seconds = 604800"));
+	assert_null(schema_text_deduplication("SharedMergeTree('/a', 'b') ORDER BY a"));
+}
+
+/* ---- a server that is played ---- */
+
+struct rule {
+	const char *begin; /* of the statement */
+	const char *answer;
+	int code; /* of an exception; 0: none */
+	int n;    /* how many times; 0: always */
+};
+
+struct server {
+	struct rule rules[12];
+	struct buf log; /* the statements that change something, one per line */
+};
+
+static bool is_reading(const char *sql)
+{
+	return strncmp(sql, "SELECT", 6) == 0 || strncmp(sql, "EXISTS", 6) == 0;
+}
+
+static int run(void *ctx, const char *sql, struct buf *out, struct err *err)
+{
+	struct server *s = ctx;
+
+	if (!is_reading(sql))
+		assert_int_equal(buf_addf(&s->log, "%.60s\n", sql), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(s->rules) && s->rules[i].begin; i++) {
+		struct rule *r = &s->rules[i];
+
+		if (strncmp(sql, r->begin, strlen(r->begin)) != 0 || r->n < 0)
+			continue;
+		if (r->n > 0 && --r->n == 0)
+			r->n = -1;
+		if (r->code)
+			return err_set(err, -EREMOTEIO, "Code: %d. DB::Exception: refused",
+				       r->code);
+		return out && r->answer ? buf_add(out, r->answer, strlen(r->answer)) : 0;
+	}
+	return 0;
+}
+
+static void server_init(struct server *s)
+{
+	*s = (struct server){0};
+	buf_init(&s->log, 100000);
+	assert_int_equal(buf_add(&s->log, "", 0), 0);
+}
+
+static void server_fini(struct server *s)
+{
+	buf_fini(&s->log);
+}
+
+static int find(const char *cloud_mode, const char *zookeeper, const char *clusters,
+		const char *wanted, struct schema_topology *ret)
+{
+	CLEANUP(server_fini) struct server s;
+	struct err err = {0};
+	int r;
+
+	server_init(&s);
+	s.rules[0] = (struct rule){"SELECT value FROM system.settings", cloud_mode, 0, 0};
+	s.rules[1] = (struct rule){"EXISTS TABLE system.zookeeper", zookeeper, 0, 0};
+	s.rules[2] = (struct rule){"SELECT DISTINCT cluster", clusters, 0, 0};
+	r = schema_find_cluster(run, &s, wanted, ret, &err);
+	assert_true(r == 0 || err.msg[0]);
+	assert_int_equal(s.log.len, 0);
+	return r;
+}
+
+static void the_cluster_is_found_as_coroot_finds_it(void **state)
+{
+	static const struct {
+		const char *cloud_mode;
+		const char *zookeeper;
+		const char *clusters;
+		const char *wanted;
+		int r;
+		const char *found;
+		bool cloud;
+	} cases[] = {
+		{"1\n", "0\n", "default\n", NULL, 0, "", false},
+		{"", "1\n", "", NULL, 0, "", false},
+		{"1\n", "1\n", "one\n", NULL, 0, "one", false},
+		{"1\n", "1\n", "a\ncoroot\ndefault\n", NULL, 0, "coroot", false},
+		{"1\n", "1\n", "a\ndefault\n", NULL, 0, "default", false},
+		{"1\n", "1\n", "a\ncoroot2\n", NULL, -EINVAL, NULL, false},
+		{"1\n", "1\n", "a\ndefault\n", "a", 0, "a", false},
+		{"1\n", "1\n", "ab\n", "a", -EINVAL, NULL, false},
+		{"1\n", "0\n", "a\n", "a", 0, "a", false},
+		{"1\n", "1\n", "one\n", "none", 0, "", false},
+		{"2\n", "1\n", "default\n", NULL, 0, "", true},
+		{"1\n", "1\n", "it`s\n", NULL, -EINVAL, NULL, false},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct schema_topology t;
+
+		assert_int_equal(find(cases[i].cloud_mode, cases[i].zookeeper, cases[i].clusters,
+				      cases[i].wanted, &t),
+				 cases[i].r);
+		if (cases[i].r < 0)
+			continue;
+		assert_string_equal(t.cluster, cases[i].found);
+		assert_int_equal(t.cloud, cases[i].cloud);
+	}
+}
+
+static void an_empty_cluster_gets_all_tables_and_their_distributed_ones(void **state)
+{
+	CLEANUP(server_fini) struct server s;
+	struct err err = {0};
+
+	(void)state;
+	server_init(&s);
+	s.rules[0] = (struct rule){"SELECT count() FROM system.columns", "3\n", 0, 0};
+	assert_int_equal(schema_create_database(run, &s, &cluster, "coroot", &err), 0);
+	assert_int_equal(schema_apply(run, &s, &cluster, &config, &err), 0);
+	assert_string_equal(s.log.data,
+			    "CREATE DATABASE IF NOT EXISTS `coroot` ON CLUSTER `main`\n"
+			    "CREATE TABLE IF NOT EXISTS profiling_stacks ON CLUSTER `main\n"
+			    "CREATE TABLE IF NOT EXISTS profiling_samples ON CLUSTER `mai\n"
+			    "CREATE TABLE IF NOT EXISTS profiling_quality ON CLUSTER `mai\n"
+			    "CREATE TABLE IF NOT EXISTS profiling_profiles ON CLUSTER `ma\n"
+			    "CREATE MATERIALIZED VIEW IF NOT EXISTS profiling_profiles_mv\n"
+			    "CREATE TABLE IF NOT EXISTS profiling_stacks_distributed ON C\n"
+			    "CREATE TABLE IF NOT EXISTS profiling_samples_distributed ON \n"
+			    "CREATE TABLE IF NOT EXISTS profiling_quality_distributed ON \n"
+			    "CREATE TABLE IF NOT EXISTS profiling_profiles_distributed ON\n");
+}
+
+static void older_tables_get_the_new_columns_in_front_of_the_shards_too(void **state)
+{
+	CLEANUP(server_fini) struct server s;
+	struct err err = {0};
+
+	(void)state;
+	server_init(&s);
+	s.rules[0] = (struct rule){"SELECT count() FROM system.columns", "2\n", 0, 0};
+	assert_int_equal(schema_apply(run, &s, &cluster, &config, &err), 0);
+	assert_non_null(strstr(s.log.data, "\nALTER TABLE profiling_quality ON CLUSTER `main` "));
+	assert_non_null(strstr(s.log.data,
+			       "\nALTER TABLE profiling_quality_distributed ON CLUSTER `main` "));
+}
+
+static void what_passes_is_repeated(void **state)
+{
+	static const int codes[] = {57, 253, 517, 999, 473};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(codes); i++) {
+		CLEANUP(server_fini) struct server s;
+		struct err err = {0};
+
+		server_init(&s);
+		s.rules[0] = (struct rule){"CREATE TABLE IF NOT EXISTS profiling_samples", NULL,
+					   codes[i], 2};
+		s.rules[1] = (struct rule){"CREATE MATERIALIZED VIEW", NULL, codes[i], 1};
+		s.rules[2] = (struct rule){"SELECT count() FROM system.columns", "3\n", 0, 0};
+		assert_int_equal(schema_apply(run, &s, &single, &config, &err), 0);
+	}
+}
+
+static void what_does_not_pass_is_an_error_that_names_the_table(void **state)
+{
+	CLEANUP(server_fini) struct server s;
+	struct err err = {0};
+
+	(void)state;
+	server_init(&s);
+	s.rules[0] = (struct rule){"CREATE TABLE IF NOT EXISTS profiling_samples", NULL, 62, 0};
+	assert_int_equal(schema_apply(run, &s, &single, &config, &err), -EREMOTEIO);
+	assert_string_equal(err.msg, "create profiling_samples: Code: 62. DB::Exception: refused");
+}
+
+static void a_busy_table_is_given_up_for_now(void **state)
+{
+	CLEANUP(server_fini) struct server s;
+	struct err err = {0};
+
+	(void)state;
+	server_init(&s);
+	s.rules[0] = (struct rule){"CREATE TABLE IF NOT EXISTS profiling_samples", NULL, 253, 0};
+	assert_int_equal(schema_apply(run, &s, &single, &config, &err), -EAGAIN);
+}
+
+static void a_server_that_is_down_does_not_hold_up_the_others(void **state)
+{
+	CLEANUP(server_fini) struct server s;
+	struct err err = {0};
+
+	(void)state;
+	server_init(&s);
+	s.rules[0] = (struct rule){"CREATE TABLE", NULL, 159, 0};
+	s.rules[1] = (struct rule){"EXISTS TABLE profiling_", "1\n", 0, 0};
+	s.rules[2] = (struct rule){"SELECT count() FROM system.columns", "3\n", 0, 0};
+	log_set_level(LOG_LEVEL_ERROR);
+	assert_int_equal(schema_apply(run, &s, &cluster, &config, &err), 0);
+	/* but if the table is not even here, there is nothing to begin with */
+	s.rules[1].answer = "0\n";
+	assert_int_equal(schema_apply(run, &s, &cluster, &config, &err), -EAGAIN);
+	log_set_level(LOG_LEVEL_INFO);
+}
+
+#define EXISTING(ttl, settings)                                                       \
+	"profiling_samples\tMergeTree PARTITION BY toDate(Start) ORDER BY a TTL " ttl \
+	" SETTINGS " settings "\tdefault\nprofiling_samples_by_someone\tLog\t\n"
+
+static void tables_that_exist_are_changed_only_where_they_differ(void **state)
+{
+	static const char expected[] =
+		"ALTER TABLE profiling_samples MODIFY TTL toDateTime(Start) +\n"
+		"ALTER TABLE profiling_samples MODIFY SETTING non_replicated_\n";
+	CLEANUP(server_fini) struct server s;
+	struct err err = {0};
+
+	(void)state;
+	server_init(&s);
+	s.rules[0] = (struct rule){"SELECT count() FROM system.columns", "3\n", 0, 0};
+	s.rules[1] = (struct rule){
+		"SELECT name, engine_full",
+		EXISTING("toDateTime(Start) + toIntervalSecond(60)", "index_granularity = 8192"), 0,
+		0};
+	assert_int_equal(schema_apply(run, &s, &single, &config, &err), 0);
+	assert_null(strstr(s.log.data, "EXISTS profiling_samples"));
+	assert_string_equal(s.log.data + s.log.len - strlen(expected), expected);
+
+	s.log.len = 0;
+	s.rules[1].answer = EXISTING("toDateTime(Start) + toIntervalSecond(604800)",
+				     "non_replicated_deduplication_window = 1000");
+	assert_int_equal(schema_apply(run, &s, &single, &config, &err), 0);
+	assert_null(strstr(s.log.data, "ALTER"));
+}
+
+static void an_account_that_may_not_alter_is_enough(void **state)
+{
+	CLEANUP(server_fini) struct server s;
+	struct err err = {0};
+
+	(void)state;
+	server_init(&s);
+	s.rules[0] = (struct rule){"SELECT count() FROM system.columns", "3\n", 0, 0};
+	s.rules[1] = (struct rule){"SELECT name, engine_full", EXISTING("a", "b"), 0, 0};
+	s.rules[2] = (struct rule){"ALTER", NULL, 497, 0};
+	log_set_level(LOG_LEVEL_ERROR);
+	assert_int_equal(schema_apply(run, &s, &single, &config, &err), 0);
+	log_set_level(LOG_LEVEL_INFO);
+}
+
+static void a_storage_policy_that_cannot_be_had_is_an_error(void **state)
+{
+	const struct schema_config cfg = {.ttl_ns = WEEK_NS, .storage_policy = "tiered"};
+	const struct schema_config bad = {.ttl_ns = WEEK_NS, .storage_policy = "it's"};
+	CLEANUP(server_fini) struct server s;
+	struct err err = {0};
+
+	(void)state;
+	server_init(&s);
+	s.rules[0] = (struct rule){"SELECT count() FROM system.columns", "3\n", 0, 0};
+	s.rules[1] = (struct rule){"SELECT name, engine_full", EXISTING("a", "b"), 0, 0};
+	s.rules[2] = (struct rule){"ALTER TABLE profiling_samples MODIFY SETTING storage_policy",
+				   NULL, 36, 0};
+	assert_int_equal(schema_apply(run, &s, &single, &cfg, &err), -EINVAL);
+	assert_string_equal(err.msg, "change the storage policy of profiling_samples from "
+				     "'default' to 'tiered': Code: 36. DB::Exception: refused");
+	assert_int_equal(schema_apply(run, &s, &single, &bad, &err), -EINVAL);
+}
+
+static void inserts_and_queries_name_the_tables_of_the_topology(void **state)
+{
+	(void)state;
+	assert_string_equal(schema_table_name(STORE_QUALITY, &single), "profiling_quality");
+	assert_string_equal(schema_table_name(STORE_QUALITY, &cloud), "profiling_quality");
+	assert_string_equal(schema_table_name(STORE_SAMPLES, &cluster),
+			    "profiling_samples_distributed");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(tables_of_a_server_have_these_statements),
+		cmocka_unit_test(tables_of_a_cluster_are_replicated),
+		cmocka_unit_test(the_cloud_has_its_own_deduplication),
+		cmocka_unit_test(old_rows_move_to_another_volume),
+		cmocka_unit_test(distributed_tables_are_sharded_by_what_their_readers_join),
+		cmocka_unit_test(a_time_to_live_is_compared_as_a_whole),
+		cmocka_unit_test(only_tables_that_forget_tokens_are_changed),
+		cmocka_unit_test(the_cluster_is_found_as_coroot_finds_it),
+		cmocka_unit_test(an_empty_cluster_gets_all_tables_and_their_distributed_ones),
+		cmocka_unit_test(older_tables_get_the_new_columns_in_front_of_the_shards_too),
+		cmocka_unit_test(what_passes_is_repeated),
+		cmocka_unit_test(what_does_not_pass_is_an_error_that_names_the_table),
+		cmocka_unit_test(a_busy_table_is_given_up_for_now),
+		cmocka_unit_test(a_server_that_is_down_does_not_hold_up_the_others),
+		cmocka_unit_test(tables_that_exist_are_changed_only_where_they_differ),
+		cmocka_unit_test(an_account_that_may_not_alter_is_enough),
+		cmocka_unit_test(a_storage_policy_that_cannot_be_had_is_an_error),
+		cmocka_unit_test(inserts_and_queries_name_the_tables_of_the_topology),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
