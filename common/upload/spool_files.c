@@ -1,0 +1,447 @@
+/*
+ * The segments of a spool.
+ *
+ * One file per profile would be simpler, but costs a block and a name for each of them, and
+ * thousands of names to read at the start. One large file could not give space back from its
+ * beginning. So there are segments of a few MiB, each removed as a whole; the price is that the
+ * cap drops a segment at a time.
+ *
+ * Which profiles wait is known in memory only (some 24 bytes each) and read from the files at the
+ * start. A mark that cannot be written, because the disk is full, costs a repetition after the next
+ * start, which the receiver recognises by the profile's key.
+ *
+ * Profiles are taken out in the order in which they were written. One that is released goes back to
+ * its place, and its turn comes when all behind it have had theirs: a profile that cannot be sent
+ * does not stop the others.
+ */
+#include "common/upload/spool_files.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <utlist.h>
+
+#include "common/limits.h"
+#include "common/upload/spool_dir.h"
+#include "common/upload/spool_record.h"
+#include "common/upload/spool_segment.h"
+
+#define SEGMENT_MIN_BYTES ((uint64_t)64 * 1024)
+#define SEGMENT_MAX_BYTES (4 * MIB)
+#define MAX_SEGMENTS 10000u
+#define MAX_OPEN 8u
+
+struct spool_files {
+	struct spool_dir dir;
+	uint64_t max_bytes;
+	uint64_t segment_bytes;
+	struct spool_segment *segments; /* oldest first */
+	size_t n_segments;
+	struct spool_segment *current; /* the last one, if it takes more; NULL: none does */
+	uint64_t next_number;
+	uint64_t disk_bytes;       /* that found room when the disk was last full; 0: it has room */
+	struct spool_place cursor; /* the next profile is taken from here on */
+	struct spool_state state;
+};
+
+/* ---- segments ---- */
+
+static void remove_segment(struct spool_files *f, struct spool_segment *s)
+{
+	char name[SPOOL_SEGMENT_NAME_BYTES];
+
+	spool_segment_name(s->number, name);
+	if (unlinkat(f->dir.fd, name, 0) < 0 && errno != ENOENT)
+		f->state.n_errors++;
+	if (s == f->current)
+		f->current = NULL;
+	DL_DELETE(f->segments, s);
+	f->n_segments--;
+	spool_segment_free(s);
+}
+
+static void add_segment(struct spool_files *f, struct spool_segment *s)
+{
+	DL_APPEND(f->segments, s);
+	f->n_segments++;
+	f->next_number = s->number + 1;
+	f->state.n_dropped_damaged += s->n_damaged;
+	s->n_damaged = 0;
+}
+
+static void drop_oldest(struct spool_files *f)
+{
+	/* those that are out are counted when they are released */
+	f->state.n_dropped_full += f->segments->n_idle;
+	remove_segment(f, f->segments);
+}
+
+static void limit_open(struct spool_files *f)
+{
+	struct spool_segment *s;
+	size_t n = 0;
+
+	DL_FOREACH (f->segments, s)
+		n += s->file.fd >= 0;
+	DL_FOREACH (f->segments, s) {
+		if (n <= MAX_OPEN)
+			return;
+		if (s != f->current && s->file.fd >= 0) {
+			spool_segment_close(s);
+			n--;
+		}
+	}
+}
+
+static uint64_t total_bytes(const struct spool_files *f)
+{
+	const struct spool_segment *s;
+	uint64_t n = 0;
+
+	DL_FOREACH (f->segments, s)
+		n += s->n_bytes;
+	return n;
+}
+
+static struct spool_segment *find_segment(const struct spool_files *f, uint64_t number)
+{
+	struct spool_segment *s;
+
+	DL_FOREACH (f->segments, s) {
+		if (s->number == number)
+			return s;
+	}
+	return NULL;
+}
+
+/* ---- opening ---- */
+
+static int compare_numbers(const void *a, const void *b)
+{
+	const uint64_t *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+static int add_number(uint64_t **numbers, size_t *n, uint64_t number)
+{
+	if ((*n & (*n - 1)) == 0) { /* it is full at powers of two */
+		uint64_t *more = reallocarray(*numbers, *n ? 2 * *n : 1, sizeof(*more));
+
+		if (!more)
+			return -ENOMEM;
+		*numbers = more;
+	}
+	(*numbers)[(*n)++] = number;
+	return 0;
+}
+
+/* The numbers of all segments, ascending. The caller frees *ret. */
+static int list_segments(const struct spool_files *f, uint64_t **ret, size_t *ret_n)
+{
+	AUTO_CLOSE int fd = openat(f->dir.fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	AUTO_FREE uint64_t *numbers = NULL;
+	struct dirent *entry;
+	uint64_t number;
+	size_t n = 0;
+	DIR *dir;
+	int r = 0;
+
+	dir = fd >= 0 ? fdopendir(fd) : NULL;
+	if (!dir)
+		return -errno;
+	(void)TAKE_FD(fd);
+	while (r == 0 && (entry = readdir(dir))) {
+		if (spool_segment_parse_name(&number, entry->d_name))
+			r = add_number(&numbers, &n, number);
+	}
+	closedir(dir);
+	if (r < 0)
+		return r;
+	if (n > 0)
+		qsort(numbers, n, sizeof(*numbers), compare_numbers);
+	*ret = TAKE_PTR(numbers);
+	*ret_n = n;
+	return 0;
+}
+
+static int load(struct spool_files *f, uint64_t number)
+{
+	struct spool_segment *s = NULL;
+	char name[SPOOL_SEGMENT_NAME_BYTES];
+	int r = spool_segment_load(&s, f->dir.fd, number);
+
+	if (r == 0) {
+		add_segment(f, s);
+		if (s->n_idle == 0)
+			remove_segment(f, s);
+		return 0;
+	}
+	if (r != -EBADMSG && r != -ENODATA)
+		return r;
+	/* nothing of it can be read; -ENODATA: nothing was written */
+	f->state.n_dropped_damaged += r == -EBADMSG;
+	f->next_number = number + 1;
+	spool_segment_name(number, name);
+	return unlinkat(f->dir.fd, name, 0) < 0 ? -errno : 0;
+}
+
+static int load_all(struct spool_files *f, struct err *err)
+{
+	AUTO_FREE uint64_t *numbers = NULL;
+	size_t n = 0;
+	int r = list_segments(f, &numbers, &n);
+
+	for (size_t i = 0; r == 0 && i < n; i++)
+		r = load(f, numbers[i]);
+	if (r < 0)
+		return err_set(err, r, "read the spool: %s", strerror(-r));
+	return 0;
+}
+
+static uint64_t default_segment_bytes(uint64_t max_bytes)
+{
+	uint64_t n = max_bytes / 16;
+
+	if (n < SEGMENT_MIN_BYTES)
+		return SEGMENT_MIN_BYTES;
+	return n < SEGMENT_MAX_BYTES ? n : SEGMENT_MAX_BYTES;
+}
+
+int spool_files_open(struct spool_files **ret, const struct spool_files_config *cfg,
+		     struct err *err)
+{
+	CLEANUP(spool_files_closep) struct spool_files *f = calloc(1, sizeof(*f));
+	int r;
+
+	if (!f)
+		return err_set(err, -ENOMEM, "out of memory");
+	f->dir = SPOOL_DIR_NONE;
+	f->max_bytes = cfg->max_bytes;
+	f->segment_bytes =
+		cfg->segment_bytes ? cfg->segment_bytes : default_segment_bytes(cfg->max_bytes);
+	f->next_number = 1;
+	f->state.is_usable = true;
+	r = spool_dir_open(&f->dir, cfg->dir, err);
+	if (r == 0)
+		r = load_all(f, err);
+	if (r < 0)
+		return r;
+	while (f->segments && total_bytes(f) > f->max_bytes)
+		drop_oldest(f);
+	*ret = TAKE_PTR(f);
+	return 0;
+}
+
+void spool_files_close(struct spool_files *f)
+{
+	struct spool_segment *s, *next;
+
+	if (!f)
+		return;
+	/* one that is empty would only be read at the next start */
+	if (f->current && f->current->n_idle + f->current->n_out == 0)
+		remove_segment(f, f->current);
+	DL_FOREACH_SAFE(f->segments, s, next)
+	{
+		DL_DELETE(f->segments, s);
+		spool_segment_free(s);
+	}
+	spool_dir_close(&f->dir);
+	free(f);
+}
+
+/* ---- writing ---- */
+
+static int begin_segment(struct spool_files *f)
+{
+	struct spool_segment *s = NULL;
+	int r = spool_segment_create(&s, f->dir.fd, f->next_number);
+
+	if (r < 0)
+		return r;
+	add_segment(f, s);
+	f->current = s;
+	limit_open(f);
+	return 0;
+}
+
+static int put(struct spool_files *f, const struct upload_item *item, const struct buf *payload)
+{
+	if (f->current && f->current->n_bytes >= f->segment_bytes)
+		f->current = NULL;
+	if (!f->current) {
+		int r = begin_segment(f);
+
+		if (r < 0)
+			return r;
+	}
+	return spool_segment_append(f->current, f->dir.fd, item->created_ns, payload);
+}
+
+static bool is_no_space(int r)
+{
+	return r == -ENOSPC || r == -EDQUOT;
+}
+
+int spool_files_put(struct spool_files *f, const struct upload_item *item, struct spool_place *ret)
+{
+	CLEANUP(buf_fini) struct buf payload;
+	uint64_t size;
+	int r;
+
+	buf_init(&payload, LIMIT_UPLOAD_BYTES + MIB);
+	r = spool_profile_encode(&payload, item);
+	size = RECORD_FILE_HEADER_BYTES + record_size(payload.len);
+	if (r == 0 && size > f->max_bytes)
+		r = -EFBIG;
+	if (r < 0)
+		return r;
+	while (f->segments &&
+	       (total_bytes(f) + size > f->max_bytes || f->n_segments >= MAX_SEGMENTS))
+		drop_oldest(f);
+	r = put(f, item, &payload);
+	if (is_no_space(r))
+		f->disk_bytes = total_bytes(f) + 1;
+	/* the newest segment stays: to lose all for one would be too much */
+	while (is_no_space(r) && f->n_segments > 1) {
+		drop_oldest(f);
+		r = put(f, item, &payload);
+	}
+	if (r < 0) {
+		f->state.n_errors++;
+		return r;
+	}
+	if (total_bytes(f) > f->disk_bytes)
+		f->disk_bytes = 0;
+	*ret = (struct spool_place){
+		.segment = f->current->number,
+		.offset = f->current->entries[f->current->n_entries - 1].offset,
+	};
+	return 0;
+}
+
+/* ---- taking out ---- */
+
+/* The first idle profile at the cursor or behind it. */
+static struct spool_segment *seek(struct spool_files *f, struct spool_entry **ret)
+{
+	struct spool_segment *s;
+
+	DL_FOREACH (f->segments, s) {
+		if (s->number < f->cursor.segment)
+			continue;
+		*ret = spool_segment_next_idle(s, s->number == f->cursor.segment ? f->cursor.offset
+										 : 0);
+		if (*ret)
+			return s;
+	}
+	return NULL;
+}
+
+static void remove_if_finished(struct spool_files *f, struct spool_segment *s)
+{
+	if (s->n_idle + s->n_out > 0)
+		return;
+	if (s != f->current || spool_segment_empty(s) < 0)
+		remove_segment(f, s);
+}
+
+/* What cannot be read now or ever does not hold up the rest. */
+static int take(struct spool_files *f, struct spool_segment *s, struct spool_entry *e,
+		struct upload_item **ret)
+{
+	int r = spool_segment_read(s, f->dir.fd, e, ret);
+
+	f->cursor = (struct spool_place){s->number, e->offset + 1};
+	if (r == 0) {
+		spool_segment_set_state(s, e, SPOOL_ENTRY_OUT);
+	} else if (r == -EBADMSG || r == -ENOENT) {
+		f->state.n_dropped_damaged++;
+		(void)spool_segment_finish(s, f->dir.fd, e);
+		remove_if_finished(f, s);
+		r = -EBADMSG;
+	} else if (r != -ENOMEM) {
+		f->state.n_errors++;
+	}
+	limit_open(f);
+	return r;
+}
+
+int spool_files_take(struct spool_files *f, struct upload_item **ret, struct spool_place *ret_place)
+{
+	struct spool_segment *s;
+	struct spool_entry *e;
+	int r;
+
+	do {
+		s = seek(f, &e);
+		if (!s) {
+			f->cursor = (struct spool_place){0};
+			s = seek(f, &e);
+		}
+		if (!s)
+			return -ENODATA;
+		*ret_place = (struct spool_place){s->number, e->offset};
+		r = take(f, s, e, ret);
+	} while (r == -EBADMSG);
+	return r;
+}
+
+static struct spool_entry *find(const struct spool_files *f, const struct spool_place *p,
+				struct spool_segment **ret)
+{
+	struct spool_entry *e;
+
+	*ret = find_segment(f, p->segment);
+	e = *ret ? spool_segment_find(*ret, p->offset) : NULL;
+	return e && e->state == SPOOL_ENTRY_OUT ? e : NULL;
+}
+
+void spool_files_release(struct spool_files *f, const struct spool_place *p)
+{
+	struct spool_segment *s;
+	struct spool_entry *e = find(f, p, &s);
+
+	if (e)
+		spool_segment_set_state(s, e, SPOOL_ENTRY_IDLE);
+	else
+		f->state.n_dropped_full++;
+}
+
+void spool_files_finish(struct spool_files *f, const struct spool_place *p)
+{
+	struct spool_segment *s;
+	struct spool_entry *e = find(f, p, &s);
+
+	if (!e)
+		return;
+	if (spool_segment_finish(s, f->dir.fd, e) < 0)
+		f->state.n_errors++;
+	remove_if_finished(f, s);
+}
+
+/* The next profiles will make others be dropped. */
+static bool is_full(const struct spool_files *f, uint64_t n_bytes)
+{
+	uint64_t max = f->disk_bytes > 0 ? f->disk_bytes : f->max_bytes;
+
+	return n_bytes + f->segment_bytes > max;
+}
+
+void spool_files_state(const struct spool_files *f, struct spool_state *ret)
+{
+	const struct spool_segment *s;
+
+	*ret = f->state;
+	ret->n_bytes = total_bytes(f);
+	ret->is_full = ret->n_bytes > 0 && is_full(f, ret->n_bytes);
+	DL_FOREACH (f->segments, s) {
+		for (size_t i = 0; ret->oldest_created_ns == 0 && i < s->n_entries; i++) {
+			if (s->entries[i].state != SPOOL_ENTRY_DONE)
+				ret->oldest_created_ns = s->entries[i].created_ns;
+		}
+		ret->n_idle += s->n_idle;
+		ret->n_profiles += s->n_idle + s->n_out;
+	}
+}
