@@ -86,9 +86,10 @@ int store_ping(struct store *s)
 {
 	CLEANUP(buf_fini) struct buf out;
 	const struct store_query q = {.sql = "SELECT 1", .format = "TSV"};
+	int r = s->engine->ping ? s->engine->ping(s) : 0;
 
 	buf_init(&out, 4096);
-	return store_query(s, &q, &out, NULL);
+	return r < 0 ? r : store_query(s, &q, &out, NULL);
 }
 
 int store_exception_code(const char *text, size_t len)

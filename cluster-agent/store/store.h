@@ -158,7 +158,7 @@ const char *store_cluster(const struct store *s);
  */
 int store_maintain(struct store *s, const char *sql, struct buf *out, struct err *err) MUST_CHECK;
 
-/* Returns 0 if the engine answers a trivial query. */
+/* Returns 0 if the tables are there and the engine answers a trivial query. */
 int store_ping(struct store *s) MUST_CHECK;
 
 /* Returns N of "Code: N. DB::Exception: …", or 0 if the text is no exception. Pure. */

@@ -18,13 +18,15 @@ struct store_engine {
 		     struct err *err);
 	int (*restore_types)(struct store *s, int64_t from_ns, int64_t to_ns, struct err *err);
 	int (*maintain)(struct store *s, const char *sql, struct buf *out, struct err *err);
+	/* what store_ping() asks beside a trivial query; may be NULL */
+	int (*ping)(struct store *s);
 	void (*stop_queries)(struct store *s);
 	void (*close)(struct store *s);
 };
 
 struct store {
 	const struct store_engine *engine;
-	const char *cluster; /* whose <table>_distributed are used; NULL: a single server */
+	const char *_Atomic cluster; /* whose <table>_distributed are used; NULL: a single server */
 };
 
 #endif /* CLUSTER_AGENT_STORE_STORE_ENGINE_H */

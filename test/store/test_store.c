@@ -1,4 +1,8 @@
-/* The store on the real engine. The environment names libchdb.so as CHDB_LIBRARY. */
+/*
+ * The store on the real engine: embedded in this process, and as a server in another one. Both have
+ * to pass the same tests, except for those of the embedded engine's directory. The environment
+ * names libchdb.so as CHDB_LIBRARY and the server as CLICKHOUSE_SERVER.
+ */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -11,9 +15,11 @@
 #include "cluster-agent/store/row_batch.h"
 #include "cluster-agent/store/rowbinary.h"
 #include "cluster-agent/store/store_chdb.h"
+#include "cluster-agent/store/store_clickhouse.h"
 #include "cluster-agent/store/store_frame.h"
 #include "common/system/clock.h"
 #include "test/lib/unit.h"
+#include "test/store/clickhouse_process.h"
 
 #define DAY_S UINT64_C(86400)
 #define NOISE "\n\n;;\n SELECT 1;\n\t\\'--"
@@ -21,6 +27,8 @@
 
 static char dir[64];
 static struct store_chdb_config cfg;
+static bool on_server;
+static struct clickhouse_process server; /* if on_server */
 
 static int remove_entry(const char *path, const struct stat *st, int type, struct FTW *ftw)
 {
@@ -45,7 +53,32 @@ static int make_dir(void **state)
 static int remove_dir(void **state)
 {
 	(void)state;
+	if (on_server)
+		clickhouse_process_run(&server, "DROP DATABASE IF EXISTS coroot SYNC");
 	return nftw(dir, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+static struct store *open_on_server(void)
+{
+	struct store_clickhouse_config c = {.database = "coroot",
+					    .schema = {.ttl_ns = cfg.profiles_ttl_ns}};
+	struct clickhouse_address address;
+	struct err err = {0};
+	struct store *s = NULL;
+	char text[32];
+
+	snprintf(text, sizeof(text), "127.0.0.1:%u", server.port);
+	assert_int_equal(clickhouse_addresses_parse(text, false, &address, NULL), 1);
+	c.client.addresses = &address;
+	c.client.n_addresses = 1;
+	if (store_clickhouse_open(&s, &c, &err) < 0)
+		fail_msg("open: %s", err.msg);
+	for (int i = 0; store_ping(s) < 0; i++) {
+		if (i == 12000)
+			fail_msg("the tables were not made in two minutes");
+		usleep(10000);
+	}
+	return s;
 }
 
 static struct store *open_store(void)
@@ -53,6 +86,8 @@ static struct store *open_store(void)
 	struct err err = {0};
 	struct store *s = NULL;
 
+	if (on_server)
+		return open_on_server();
 	if (store_chdb_open(&s, &cfg, &err) < 0)
 		fail_msg("open: %s", err.msg);
 	return s;
@@ -527,34 +562,77 @@ static void bad_places_are_refused_with_a_sentence(void **state)
 	assert_non_null(strstr(err.msg, dir));
 }
 
+static void rows_outlive_a_killed_server(void **state)
+{
+	CLEANUP(store_closep) struct store *s = open_store();
+	CLEANUP(row_batch_fini) struct row_batch b;
+
+	(void)state;
+	row_batch_init(&b, 10000);
+	fill(&b, 1);
+	insert(s, NULL, &b);
+	clickhouse_process_stop(&server, SIGKILL);
+	assert_int_equal(store_ping(s), -EAGAIN);
+	clickhouse_process_start(&server, NULL);
+	assert_int_equal(query_u64(s, "SELECT count() FROM profiling_stacks"), 1);
+	assert_int_equal(query_u64(s, "SELECT count() FROM profiling_samples"), 1);
+	assert_int_equal(query_u64(s, "SELECT count() FROM profiling_quality"), 1);
+}
+
+static int start_server(void **state)
+{
+	(void)state;
+	clickhouse_process_init(&server);
+	clickhouse_process_start(&server, NULL);
+	on_server = true;
+	return 0;
+}
+
+static int stop_server(void **state)
+{
+	(void)state;
+	clickhouse_process_fini(&server);
+	on_server = false;
+	return 0;
+}
+
 #define WITH_DIR(f) cmocka_unit_test_setup_teardown(f, make_dir, remove_dir)
+
+/* in both groups */
+#define SHARED                                                                                     \
+	WITH_DIR(greedy_queries_end_without_ending_us), WITH_DIR(keeps_every_column_of_every_row), \
+		WITH_DIR(frames_are_one_block_up_to_the_limits),                                   \
+		WITH_DIR(repeats_of_an_insert_do_nothing_also_after_reopening),                    \
+		WITH_DIR(refuses_broken_rows_as_a_whole),                                          \
+		WITH_DIR(an_older_profile_does_not_make_a_stack_older),                            \
+		WITH_DIR(a_failed_query_leaves_nothing_in_later_answers),                          \
+		WITH_DIR(stopping_ends_queries_and_lets_inserts_go_on),                            \
+		WITH_DIR(binds_parameters_instead_of_pasting_them),                                \
+		WITH_DIR(gives_the_text_and_code_of_an_exception),                                 \
+		WITH_DIR(readers_can_neither_write_nor_unlock_themselves),                         \
+		WITH_DIR(a_new_time_to_live_changes_existing_tables), WITH_DIR(expired_rows_go)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
+	const struct CMUnitTest embedded[] = {
 		/* the first one, as it forks: the engine must have no threads yet */
 		WITH_DIR(rows_outlive_a_killed_process),
-		WITH_DIR(keeps_every_column_of_every_row),
-		WITH_DIR(frames_are_one_block_up_to_the_limits),
-		WITH_DIR(repeats_of_an_insert_do_nothing_also_after_reopening),
 		WITH_DIR(a_relative_directory_is_as_good),
-		WITH_DIR(refuses_broken_rows_as_a_whole),
-		WITH_DIR(an_older_profile_does_not_make_a_stack_older),
-		WITH_DIR(a_failed_query_leaves_nothing_in_later_answers),
-		WITH_DIR(stopping_ends_queries_and_lets_inserts_go_on),
 		WITH_DIR(a_second_process_learns_which_process_holds_the_directory),
-		WITH_DIR(binds_parameters_instead_of_pasting_them),
-		WITH_DIR(gives_the_text_and_code_of_an_exception),
-		WITH_DIR(greedy_queries_end_without_ending_us),
-		WITH_DIR(readers_can_neither_write_nor_unlock_themselves),
-		WITH_DIR(a_new_time_to_live_changes_existing_tables),
-		WITH_DIR(expired_rows_go),
 		WITH_DIR(bad_places_are_refused_with_a_sentence),
+		SHARED,
 	};
+	const struct CMUnitTest on_a_server[] = {
+		WITH_DIR(rows_outlive_a_killed_server),
+		SHARED,
+	};
+	int r;
 
 	if (!getenv("CHDB_LIBRARY")) {
 		fprintf(stderr, "CHDB_LIBRARY is not set\n");
 		return 1;
 	}
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	signal(SIGPIPE, SIG_IGN);
+	r = cmocka_run_group_tests(embedded, NULL, NULL);
+	return r + cmocka_run_group_tests(on_a_server, start_server, stop_server);
 }
