@@ -76,7 +76,8 @@ static unsigned read_port(int fd)
 void clickhouse_process_start(struct clickhouse_process *p, const char *const *args)
 {
 	char data[80], listen[64];
-	const char *all[MAX_ARGS + 4] = {"clickhouse-test-server", data, listen};
+	const char *all[MAX_ARGS + 5] = {"clickhouse-test-server", data, listen,
+					 "--die-with-parent"};
 	int fds[2];
 
 	assert_int_equal(pipe2(fds, O_CLOEXEC), 0);
@@ -84,7 +85,7 @@ void clickhouse_process_start(struct clickhouse_process *p, const char *const *a
 	snprintf(listen, sizeof(listen), "--listen=127.0.0.1:%u", p->port);
 	for (size_t i = 0; args && args[i]; i++) {
 		assert_true(i < MAX_ARGS);
-		all[3 + i] = args[i];
+		all[4 + i] = args[i];
 	}
 	p->pid = spawn(all, fds[1]);
 	close(fds[1]);

@@ -15,7 +15,7 @@
  * answer (answers are buffered whole).
  *
  *	clickhouse-test-server --data=DIR [--listen=127.0.0.1:0] [--config=FILE]
- *		[--user=NAME] [--password=SECRET] [--library=FILE]
+ *		[--user=NAME] [--password=SECRET] [--library=FILE] [--die-with-parent]
  *
  * Prints "port N" once it answers. SIGTERM ends it in order; SIGKILL loses nothing that the
  * engine has written.
@@ -25,6 +25,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 
 #include "cluster-agent/sql/clickhouse_http.h"
 #include "cluster-agent/store/store.h"
@@ -479,13 +480,10 @@ struct options {
 static void read_options(int argc, char **argv, struct options *ret)
 {
 	static const struct option names[] = {
-		{"data", required_argument, NULL, 0},
-		{"listen", required_argument, NULL, 1},
-		{"config", required_argument, NULL, 2},
-		{"library", required_argument, NULL, 3},
-		{"user", required_argument, NULL, 4},
-		{"password", required_argument, NULL, 5},
-		{0},
+		{"data", required_argument, NULL, 0},      {"listen", required_argument, NULL, 1},
+		{"config", required_argument, NULL, 2},    {"library", required_argument, NULL, 3},
+		{"user", required_argument, NULL, 4},      {"password", required_argument, NULL, 5},
+		{"die-with-parent", no_argument, NULL, 6}, {0},
 	};
 	const char **const values[] = {&ret->engine.data,    &ret->listen, &ret->engine.config,
 				       &ret->engine.library, &ret->user,   &ret->password};
@@ -493,9 +491,10 @@ static void read_options(int argc, char **argv, struct options *ret)
 
 	*ret = (struct options){.listen = "127.0.0.1:0", .engine.library = getenv("CHDB_LIBRARY")};
 	while ((c = getopt_long(argc, argv, "", names, NULL)) >= 0) {
-		if (c >= (int)ARRAY_SIZE(values))
+		if (c < (int)ARRAY_SIZE(values))
+			*values[c] = optarg;
+		else if (c != 6 || prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)
 			exit(2);
-		*values[c] = optarg;
 	}
 	if (!ret->engine.data || optind != argc) {
 		fprintf(stderr, "usage: %s --data=DIR …; see the head of its source\n", argv[0]);
