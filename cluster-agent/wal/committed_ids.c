@@ -74,17 +74,16 @@ static void read_record(struct committed_ids *c, const struct record *rec)
 	c->n_ids += ids.n_ids;
 }
 
-/* Returns where the records of the file end, or 0 if it is of no use. */
-static uint64_t read_file(struct committed_ids *c, const char *data, size_t len)
+/* Sets where the records of the file end. Returns 0, -EBADMSG if it is of no use, or -errno. */
+static int read_file(struct committed_ids *c, const char *data, size_t len, uint64_t *ret_end)
 {
 	struct record_cursor cursor;
 	struct record rec;
 
-	if (record_cursor_init(&cursor, data, len) < 0 || cursor.file.type != IDS_FILE_TYPE ||
-	    cursor.file.version > LOG_FILE_VERSION) {
-		c->counts.n_damaged++;
-		return 0;
-	}
+	if (record_cursor_init(&cursor, data, len) < 0 || cursor.file.type != IDS_FILE_TYPE)
+		return -EBADMSG;
+	if (cursor.file.version > LOG_FILE_VERSION)
+		return -EPROTONOSUPPORT;
 	for (;;) {
 		switch (record_cursor_next(&cursor, &rec)) {
 		case RECORD_READ:
@@ -95,9 +94,19 @@ static uint64_t read_file(struct committed_ids *c, const char *data, size_t len)
 			break;
 		case RECORD_END:
 		case RECORD_TORN:
-			return cursor.offset;
+			*ret_end = cursor.offset;
+			return 0;
 		}
 	}
+}
+
+/* A crash while the file was created leaves it without a header; otherwise it is kept aside. */
+static int set_aside(struct committed_ids *c, uint64_t number, size_t len)
+{
+	if (len <= RECORD_FILE_HEADER_BYTES)
+		return log_dir_remove(c->cfg.dir_fd, number, LOG_FILE_IDS);
+	c->counts.n_damaged++;
+	return log_dir_keep_damaged(c->cfg.dir_fd, number, LOG_FILE_IDS);
 }
 
 static int load_file(struct committed_ids *c, uint64_t number, uint64_t *ret_end)
@@ -108,10 +117,13 @@ static int load_file(struct committed_ids *c, uint64_t number, uint64_t *ret_end
 
 	if (r == 0)
 		r = add_file(c, number);
-	if (r < 0)
+	if (r == 0)
+		r = read_file(c, data, len, ret_end);
+	if (r != -EBADMSG)
 		return r;
-	*ret_end = read_file(c, data, len);
-	return 0;
+	c->n_files--;
+	*ret_end = 0;
+	return set_aside(c, number, len);
 }
 
 /* Continues the newest file if it can be; otherwise the first commit begins another one. */

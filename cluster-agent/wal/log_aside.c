@@ -49,16 +49,14 @@ void log_report_damage(struct upload_log *l, uint64_t number, uint64_t n_lost)
 
 int log_retire_segment(struct upload_log *l, uint64_t number, bool is_damaged)
 {
-	char name[LOG_FILE_NAME_BYTES], aside[LOG_FILE_NAME_BYTES];
+	int r;
 
 	if (!is_damaged)
 		return log_dir_remove(l->dir_fd, number, LOG_FILE_SEGMENT);
-	log_file_name(name, number, LOG_FILE_SEGMENT);
-	log_file_name(aside, number, LOG_FILE_DAMAGED);
-	if (renameat(l->dir_fd, name, l->dir_fd, aside) < 0 && errno != ENOENT)
-		return -errno;
-	prune(l);
-	return 0;
+	r = log_dir_keep_damaged(l->dir_fd, number, LOG_FILE_SEGMENT);
+	if (r == 0)
+		prune(l);
+	return r;
 }
 
 /* Encodes the frames of one record of s again. *first is that of its first frame. */

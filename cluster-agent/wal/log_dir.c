@@ -115,6 +115,15 @@ int log_dir_remove(int dir_fd, uint64_t number, enum log_file_kind kind)
 	return unlinkat(dir_fd, name, 0) < 0 && errno != ENOENT ? -errno : 0;
 }
 
+int log_dir_keep_damaged(int dir_fd, uint64_t number, enum log_file_kind kind)
+{
+	char name[LOG_FILE_NAME_BYTES], aside[LOG_FILE_NAME_BYTES];
+
+	log_file_name(name, number, kind);
+	log_file_name(aside, number, LOG_FILE_DAMAGED);
+	return renameat(dir_fd, name, dir_fd, aside) < 0 && errno != ENOENT ? -errno : 0;
+}
+
 int log_dir_load(int dir_fd, uint64_t number, enum log_file_kind kind, size_t max, char **ret,
 		 size_t *ret_len)
 {
