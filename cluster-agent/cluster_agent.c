@@ -14,12 +14,13 @@
 #include <errno.h>
 
 #include "cluster-agent/cluster_options.h"
+#include "cluster-agent/cluster_store.h"
 #include "cluster-agent/ingest/ingest.h"
 #include "cluster-agent/ingest/ingest_feed.h"
 #include "cluster-agent/pod_scraping.h"
 #include "cluster-agent/receive/profile_handler.h"
 #include "cluster-agent/sql/clickhouse_port.h"
-#include "cluster-agent/store/store_chdb.h"
+#include "cluster-agent/store/store.h"
 #include "cluster-agent/store/store_writer.h"
 #include "cluster-agent/web/web_api.h"
 #include "cluster-agent/web/web_page.h"
@@ -107,17 +108,6 @@ static int start_base(struct cluster_agent *a)
 	return agent_init(&a->base, &cfg);
 }
 
-static int open_store(struct cluster_agent *a, struct err *err)
-{
-	const struct store_chdb_config cfg = {
-		.data_dir = a->opts->data_dir,
-		.profiles_ttl_ns = a->opts->profiles_ttl_ns,
-		.chdb_library = a->opts->chdb_library,
-	};
-
-	return store_chdb_open(&a->store, &cfg, err);
-}
-
 static int make_storing(struct cluster_agent *a)
 {
 	int r = store_writer_new(&a->writer, &(struct store_writer_config){.store = a->store});
@@ -170,7 +160,7 @@ static int open_sql_port(struct cluster_agent *a, struct err *err)
 
 static int start_storing(struct cluster_agent *a, struct err *err)
 {
-	int r = open_store(a, err);
+	int r = cluster_store_open(&a->store, a->opts, err);
 
 	if (r < 0)
 		return r;
@@ -388,7 +378,8 @@ int cluster_agent_run(struct cluster_agent *a)
 			 http_server_port(a->base.server), LOG_QUOTED(url ?: ""));
 	} else {
 		log_info("listening", "address=%s port=%u storage=%s data_dir=%s", o->listen,
-			 http_server_port(a->base.server), cluster_storage_names[o->storage],
+			 http_server_port(a->base.server),
+			 cluster_storage_names[cluster_options_storage(o)],
 			 LOG_QUOTED(o->data_dir));
 	}
 	return agent_run(&a->base);

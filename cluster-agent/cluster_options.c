@@ -8,7 +8,9 @@
 
 #define FIELD(name) offsetof(struct cluster_options, name)
 const char *const cluster_storage_names[] = {
+	[STORAGE_AUTO] = "auto",
 	[STORAGE_EMBEDDED] = "embedded",
+	[STORAGE_CLICKHOUSE] = "clickhouse",
 	NULL,
 };
 
@@ -30,9 +32,10 @@ const struct option_def cluster_option_defs[] = {
 	{.name = "storage",
 	 .type = OPTION_ENUM,
 	 .offset = FIELD(storage),
-	 .def = "embedded",
+	 .def = "auto",
 	 .choices = cluster_storage_names,
-	 .help = "engine that stores the profiles"},
+	 .help = "where profiles are stored: by an engine inside the agent, or on ClickHouse "
+		 "servers; auto: on servers if --clickhouse-address is given"},
 	{.name = "data-dir",
 	 .type = OPTION_STRING,
 	 .offset = FIELD(data_dir),
@@ -47,12 +50,73 @@ const struct option_def cluster_option_defs[] = {
 	 .max = 3650 * DAY_NS,
 	 .value = "DURATION",
 	 .help = "how long profiles are kept"},
+	{.name = "clickhouse-address",
+	 .variable = "GLOBAL_CLICKHOUSE_ADDRESS",
+	 .type = OPTION_STRING,
+	 .offset = FIELD(clickhouse_address),
+	 .value = "LIST",
+	 .help = "ClickHouse servers by host, host:port or URL of their HTTP interface, separated "
+		 "by commas; the first that works is used"},
+	{.name = "clickhouse-user",
+	 .variable = "GLOBAL_CLICKHOUSE_USER",
+	 .type = OPTION_STRING,
+	 .offset = FIELD(clickhouse_user),
+	 .def = "default",
+	 .value = "NAME",
+	 .help = "user at the ClickHouse servers"},
+	{.name = "clickhouse-password",
+	 .variable = "GLOBAL_CLICKHOUSE_PASSWORD",
+	 .type = OPTION_SECRET,
+	 .offset = FIELD(clickhouse_password),
+	 .value = "PASSWORD",
+	 .help = "its password; everyone on the machine can read flags, so prefer the variable or "
+		 "--clickhouse-password-file"},
+	{.name = "clickhouse-password-file",
+	 .type = OPTION_STRING,
+	 .offset = FIELD(clickhouse_password_file),
+	 .value = "FILE",
+	 .help = "file with the password; read again when a server refuses it"},
+	{.name = "clickhouse-database",
+	 .type = OPTION_STRING,
+	 .offset = FIELD(clickhouse_database),
+	 .def = "coroot",
+	 .value = "NAME",
+	 .help = "database of the tables; created if it does not exist"},
+	{.name = "clickhouse-tls",
+	 .variable = "GLOBAL_CLICKHOUSE_TLS_ENABLED",
+	 .type = OPTION_BOOL,
+	 .offset = FIELD(clickhouse_tls),
+	 .def = "false",
+	 .help = "speak https to servers whose address has no scheme"},
+	{.name = "clickhouse-tls-ca-file",
+	 .type = OPTION_STRING,
+	 .offset = FIELD(clickhouse_tls_ca_file),
+	 .value = "FILE",
+	 .help = "PEM file of the certificate authorities of the ClickHouse servers; unset: the "
+		 "system's"},
+	{.name = "clickhouse-tls-cert-file",
+	 .type = OPTION_STRING,
+	 .offset = FIELD(clickhouse_tls_cert_file),
+	 .value = "FILE",
+	 .help = "client certificate presented to the ClickHouse servers; needs "
+		 "--clickhouse-tls-key-file"},
+	{.name = "clickhouse-tls-key-file",
+	 .type = OPTION_STRING,
+	 .offset = FIELD(clickhouse_tls_key_file),
+	 .value = "FILE",
+	 .help = "private key of --clickhouse-tls-cert-file"},
+	{.name = "clickhouse-tls-skip-verify",
+	 .variable = "GLOBAL_CLICKHOUSE_TLS_SKIP_VERIFY",
+	 .type = OPTION_BOOL,
+	 .offset = FIELD(clickhouse_tls_skip_verify),
+	 .def = "false",
+	 .help = "do not verify the TLS certificates of the ClickHouse servers"},
 	{.name = "clickhouse-listen",
 	 .type = OPTION_STRING,
 	 .offset = FIELD(clickhouse_listen),
 	 .value = "ADDR:PORT",
-	 .help = "address on which SQL queries are answered over ClickHouse's HTTP interface; "
-		 "unset: none"},
+	 .help = "address on which SQL queries to the embedded engine are answered over "
+		 "ClickHouse's HTTP interface; unset: none"},
 	{.name = "chdb-library",
 	 .type = OPTION_STRING,
 	 .offset = FIELD(chdb_library),
@@ -219,6 +283,14 @@ const struct option_def cluster_option_defs[] = {
 };
 
 #define MIN_SCRAPE_INTERVAL_NS NS_PER_S
+
+enum cluster_storage cluster_options_storage(const struct cluster_options *o)
+{
+	if (o->storage != STORAGE_AUTO)
+		return o->storage;
+	return o->clickhouse_address && o->clickhouse_address[0] ? STORAGE_CLICKHOUSE
+								 : STORAGE_EMBEDDED;
+}
 
 bool cluster_options_forward(const struct cluster_options *o)
 {

@@ -9,7 +9,9 @@
 #include "common/telemetry/log.h"
 
 enum cluster_storage {
+	STORAGE_AUTO, /* see cluster_options_storage() */
 	STORAGE_EMBEDDED,
+	STORAGE_CLICKHOUSE,
 };
 
 extern const char *const cluster_storage_names[];
@@ -20,6 +22,16 @@ struct cluster_options {
 	enum cluster_storage storage;
 	char *data_dir;
 	uint64_t profiles_ttl_ns;
+	char *clickhouse_address;
+	char *clickhouse_user;
+	char *clickhouse_password;
+	char *clickhouse_password_file;
+	char *clickhouse_database;
+	bool clickhouse_tls;
+	char *clickhouse_tls_ca_file;
+	char *clickhouse_tls_cert_file;
+	char *clickhouse_tls_key_file;
+	bool clickhouse_tls_skip_verify;
 	char *clickhouse_listen;
 	char *chdb_library;
 	char *coroot_url;
@@ -51,6 +63,9 @@ struct cluster_options {
 };
 
 extern const struct option_def cluster_option_defs[];
+
+/* Never STORAGE_AUTO. */
+enum cluster_storage cluster_options_storage(const struct cluster_options *o);
 
 /* Whether profiles are sent on instead of stored. */
 bool cluster_options_forward(const struct cluster_options *o);

@@ -32,6 +32,7 @@
 #define SCHEMA_TIMEOUT_NS (240 * NS_PER_S)
 #define PREPARE_MIN_NS NS_PER_S
 #define PREPARE_MAX_NS (30 * NS_PER_S)
+#define SAME_REASON_BYTES 60u /* of a sentence; what follows may have numbers */
 #define EXCEPTION_BYTES ((size_t)64 * 1024)
 
 struct store_clickhouse {
@@ -182,10 +183,23 @@ static bool wait_until_needed(struct store_clickhouse *s, uint64_t delay_ns)
 	return r;
 }
 
+/* A new reason at once, the same one again once a minute. */
+static void log_failure(struct err *last, const struct err *err)
+{
+	static const char msg[] = "cannot prepare the tables in ClickHouse yet; retrying";
+
+	if (strncmp(last->msg, err->msg, SAME_REASON_BYTES) != 0)
+		log_warn(msg, "error=%s", LOG_QUOTED(err->msg));
+	else
+		log_warn_limited(msg, "error=%s", LOG_QUOTED(err->msg));
+	*last = *err;
+}
+
 static void *prepare_when_needed(void *ctx)
 {
 	struct backoff delays = {.min_ns = PREPARE_MIN_NS, .max_ns = PREPARE_MAX_NS};
 	struct store_clickhouse *s = ctx;
+	struct err last = {0};
 	uint64_t delay_ns = 0;
 
 	while (wait_until_needed(s, delay_ns)) {
@@ -201,8 +215,7 @@ static void *prepare_when_needed(void *ctx)
 			backoff_reset(&delays);
 			log_info("the tables are ready", "database=%s", s->database);
 		} else if (r != -EPIPE) {
-			log_warn_limited("cannot prepare the tables in ClickHouse yet; retrying",
-					 "error=%s", LOG_QUOTED(err.msg));
+			log_failure(&last, &err);
 		}
 	}
 	return NULL;

@@ -17,7 +17,9 @@ enum option_type {
 struct option_def {
 	const char *name; /* NULL ends the table */
 	enum option_type type;
-	size_t offset;              /* of the field in the agent's struct */
+	size_t offset; /* of the field in the agent's struct */
+	/* another environment variable, which counts if the option's own is not set; or NULL */
+	const char *variable;
 	const char *def;            /* default as text; NULL: unset, 0, false, the first choice */
 	uint64_t min;               /* of UINT, and of DURATION in ns */
 	uint64_t max;               /* 0 if there is none */

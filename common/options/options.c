@@ -48,6 +48,10 @@ static int set_from_environment(const struct option_def *defs, void *opts, struc
 
 		option_env_name(d->name, name);
 		text = getenv(name);
+		if (d->variable && (!text || !text[0])) {
+			snprintf(name, sizeof(name), "%s", d->variable);
+			text = getenv(name);
+		}
 		if (text && text[0])
 			r = option_set(d, opts, name, text, err);
 	}

@@ -2,10 +2,10 @@
  * One table per agent: flag, environment variable, YAML key, --help, validation, --print-config and
  * the generated documentation all come from it.
  *
- * The flag is the name with "--" in front; the variable is the name in capitals with '_' for '-';
- * the YAML key is the name. A flag overrides the environment, the environment overrides the file
- * (--config), the file overrides the default. Unknown flags and keys, bad values and repeated flags
- * are errors of one line.
+ * The flag is the name with "--" in front; the variable is the name in capitals with '_' for '-',
+ * and may have an alternative that other programs use; the YAML key is the name. A flag overrides
+ * the environment, the environment overrides the file (--config), the file overrides the default.
+ * Unknown flags and keys, bad values and repeated flags are errors of one line.
  *
  * Values are "--name=value" or "--name value"; a bool flag alone means true, and takes a value
  * only after '='. A list's flag may be repeated; its variable has a line per item, its YAML value

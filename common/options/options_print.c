@@ -18,8 +18,9 @@ int options_print_help(const struct option_def *defs)
 		option_env_name(d->name, env);
 		option_form(d, form);
 		option_range(d, range);
-		printf("  %s\n        %s\n        default: %s%s%s; environment: %s\n", form,
-		       d->help, option_default(d), range[0] ? "; range: " : "", range, env);
+		printf("  %s\n        %s\n        default: %s%s%s; environment: %s%s%s\n", form,
+		       d->help, option_default(d), range[0] ? "; range: " : "", range, env,
+		       d->variable ? " or " : "", d->variable ?: "");
 	}
 	printf("  --config=FILE\n"
 	       "        YAML file with any of the options above, as \"name: value\"\n"

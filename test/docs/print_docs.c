@@ -58,6 +58,8 @@ static void print_option(const struct option_def *d)
 	print_cell(d->help);
 	if (range[0])
 		printf(" (%s)", range);
+	if (d->variable)
+		printf("; also from `%s`", d->variable);
 	printf(" |\n");
 }
 

@@ -1,6 +1,7 @@
 #include <errno.h>
 
 #include "cluster-agent/cluster_options.h"
+#include "cluster-agent/cluster_store.h"
 #include "common/system/clock.h"
 #include "test/lib/unit.h"
 
@@ -14,7 +15,11 @@ static int parse(struct cluster_options *o, char **args, struct err *err)
 {
 	int r = options_parse(cluster_option_defs, o, args, "cluster", "1", err);
 
-	return r < 0 ? r : cluster_options_check(o, err);
+	if (r >= 0)
+		r = cluster_options_check(o, err);
+	if (r >= 0 && !cluster_options_forward(o))
+		r = cluster_store_check(o, err);
+	return r;
 }
 
 static void defaults_are_those_of_coroot(void **state)
@@ -25,7 +30,9 @@ static void defaults_are_those_of_coroot(void **state)
 	(void)state;
 	assert_int_equal(parse(&o, args, NULL), 0);
 	assert_string_equal(o.listen, "127.0.0.1:10301");
-	assert_int_equal(o.storage, STORAGE_EMBEDDED);
+	assert_int_equal(cluster_options_storage(&o), STORAGE_EMBEDDED);
+	assert_string_equal(o.clickhouse_user, "default");
+	assert_string_equal(o.clickhouse_database, "coroot");
 	assert_string_equal(o.data_dir, "/var/lib/coroot-cluster-agent");
 	assert_true(o.profiles_ttl_ns == 7 * 86400 * NS_PER_S);
 	assert_null(o.clickhouse_listen);
@@ -43,7 +50,7 @@ static void an_empty_data_dir_is_refused(void **state)
 	assert_true(strstr(err.msg, "data-dir") != NULL);
 }
 
-static void only_the_embedded_engine_is_there(void **state)
+static void other_storage_than_ours_is_refused(void **state)
 {
 	CLEANUP(options_finip) struct cluster_options o = {0};
 	char *args[] = {(char[]){"x"}, (char[]){"--storage=tape"}, NULL};
@@ -119,12 +126,56 @@ static void forwarding_keeps_no_store(void **state)
 	refused("--coroot-url=http://c", "--clickhouse-listen=:8123", "needs a store");
 }
 
+static void an_address_chooses_servers(void **state)
+{
+	CLEANUP(options_finip) struct cluster_options o = {0};
+	char *args[] = {(char[]){"x"}, (char[]){"--clickhouse-address=a:8123,https://b"}, NULL};
+
+	(void)state;
+	assert_int_equal(parse(&o, args, NULL), 0);
+	assert_int_equal(cluster_options_storage(&o), STORAGE_CLICKHOUSE);
+}
+
+static void variables_of_coroot_are_understood(void **state)
+{
+	CLEANUP(options_finip) struct cluster_options o = {0};
+	char *args[] = {(char[]){"x"}, NULL};
+
+	(void)state;
+	setenv("GLOBAL_CLICKHOUSE_ADDRESS", "ch:9000", 1);
+	setenv("GLOBAL_CLICKHOUSE_USER", "one", 1);
+	setenv("CLICKHOUSE_USER", "other", 1);
+	setenv("GLOBAL_CLICKHOUSE_TLS_ENABLED", "true", 1);
+	assert_int_equal(parse(&o, args, NULL), 0);
+	unsetenv("GLOBAL_CLICKHOUSE_ADDRESS");
+	unsetenv("GLOBAL_CLICKHOUSE_USER");
+	unsetenv("CLICKHOUSE_USER");
+	unsetenv("GLOBAL_CLICKHOUSE_TLS_ENABLED");
+	assert_string_equal(o.clickhouse_address, "ch:9000");
+	assert_string_equal(o.clickhouse_user, "other");
+	assert_true(o.clickhouse_tls);
+}
+
+static void contradictions_about_servers_are_refused(void **state)
+{
+	(void)state;
+	refused("--storage=clickhouse", NULL, "needs --clickhouse-address");
+	refused("--storage=embedded", "--clickhouse-address=a", "contradict");
+	refused("--clickhouse-address=ftp://a", NULL, "only http:// and https://");
+	refused("--clickhouse-address=http://u:p@a", NULL, "--clickhouse-password-file");
+	refused("--clickhouse-address=a", "--clickhouse-tls-cert-file=c", "go together");
+	refused("--clickhouse-address=a", "--clickhouse-listen=127.0.0.1:8123", "embedded engine");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(defaults_are_those_of_coroot),
 		cmocka_unit_test(an_empty_data_dir_is_refused),
-		cmocka_unit_test(only_the_embedded_engine_is_there),
+		cmocka_unit_test(other_storage_than_ours_is_refused),
+		cmocka_unit_test(an_address_chooses_servers),
+		cmocka_unit_test(variables_of_coroot_are_understood),
+		cmocka_unit_test(contradictions_about_servers_are_refused),
 		cmocka_unit_test(scraping_defaults_are_those_of_coroot),
 		cmocka_unit_test(types_to_scrape_are_a_list_of_known_names),
 		cmocka_unit_test(contradictions_in_scraping_are_refused),
