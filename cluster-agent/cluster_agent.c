@@ -12,6 +12,7 @@
 #include "cluster-agent/cluster_agent.h"
 
 #include <errno.h>
+#include <sys/stat.h>
 
 #include "cluster-agent/cluster_options.h"
 #include "cluster-agent/cluster_store.h"
@@ -21,7 +22,8 @@
 #include "cluster-agent/receive/profile_handler.h"
 #include "cluster-agent/sql/clickhouse_port.h"
 #include "cluster-agent/store/store.h"
-#include "cluster-agent/store/store_writer.h"
+#include "cluster-agent/wal/log_drain.h"
+#include "cluster-agent/wal/upload_log.h"
 #include "cluster-agent/web/web_api.h"
 #include "cluster-agent/web/web_page.h"
 #include "common/agent/agent.h"
@@ -49,8 +51,9 @@ struct cluster_agent {
 	bool has_left; /* the replica set, or there is none: nothing more is scraped */
 	/* with a store */
 	struct store *store;
-	struct store_writer *writer;
+	struct upload_log *log;
 	struct ingest *ingest;
+	struct log_drain *drain;
 	struct ingest_feed *feed;
 	struct profile_handler *handler;
 	struct web_api *web;
@@ -108,14 +111,44 @@ static int start_base(struct cluster_agent *a)
 	return agent_init(&a->base, &cfg);
 }
 
+static int open_log(struct cluster_agent *a, struct err *err)
+{
+	AUTO_FREE char *dir = NULL;
+	int r;
+
+	if (asprintf(&dir, "%s/wal", a->opts->data_dir) < 0) {
+		dir = NULL;
+		return -ENOMEM;
+	}
+	/* the embedded engine has made it, but a ClickHouse server has not */
+	if (mkdir(a->opts->data_dir, 0700) < 0 && errno != EEXIST)
+		return err_set(err, -errno, "create %s: %m", a->opts->data_dir);
+	r = upload_log_open(
+		&a->log,
+		&(struct upload_log_config){.dir = dir, .max_bytes = a->opts->max_wal_mib * MIB},
+		err);
+	return r < 0 ? err_wrap(err, r, "open the write-ahead log") : 0;
+}
+
+/* Stacks of a refused upload are not in the store, although they were durable in the log. */
+static void on_refused(void *ctx)
+{
+	struct cluster_agent *a = ctx;
+
+	ingest_forget_stacks(a->ingest);
+}
+
 static int make_storing(struct cluster_agent *a)
 {
-	int r = store_writer_new(&a->writer, &(struct store_writer_config){.store = a->store});
+	int r = ingest_new(&a->ingest,
+			   &(struct ingest_config){.log = a->log,
+						   .profiles_ttl_ns = a->opts->profiles_ttl_ns});
 
 	if (r == 0)
-		r = ingest_new(&a->ingest, &(struct ingest_config){
-						   .writer = a->writer,
-						   .profiles_ttl_ns = a->opts->profiles_ttl_ns});
+		r = log_drain_new(&a->drain, &(struct log_drain_config){.log = a->log,
+									.store = a->store,
+									.refused = on_refused,
+									.ctx = a});
 	if (r == 0)
 		r = ingest_feed_new(&a->feed, &(struct ingest_feed_config){.loop = a->base.loop,
 									   .ingest = a->ingest});
@@ -137,7 +170,9 @@ static int register_storing(struct cluster_agent *a)
 	if (r == 0)
 		r = ingest_feed_register(a->feed, a->base.metrics);
 	if (r == 0)
-		r = store_writer_register(a->writer, a->base.metrics);
+		r = upload_log_register(a->log, a->base.metrics);
+	if (r == 0)
+		r = log_drain_register(a->drain, a->base.metrics);
 	if (r == 0)
 		r = web_api_register(a->web, a->base.metrics);
 	return r;
@@ -162,6 +197,8 @@ static int start_storing(struct cluster_agent *a, struct err *err)
 {
 	int r = cluster_store_open(&a->store, a->opts, err);
 
+	if (r == 0)
+		r = open_log(a, err);
 	if (r < 0)
 		return r;
 	r = make_storing(a);
@@ -238,13 +275,35 @@ static int start_probe(struct cluster_agent *a)
 	return receiver_probe_new(&a->probe, a->base.loop, a->base.client, &cfg);
 }
 
-/* With a store, the agent is ready without the Kubernetes API: uploads and queries work. */
+/*
+ * With a store, the agent is ready while it can take uploads: without the Kubernetes API, and
+ * without the store for as long as the log has room.
+ */
+static void serve_storing_ready(struct cluster_agent *a, struct http_exchange *x)
+{
+	struct upload_log_state log;
+	struct log_drain_state drain;
+	char store[80] = "the store works";
+
+	upload_log_state(a->log, &log);
+	log_drain_state(a->drain, &drain);
+	/* the reason is in the log: it may name servers and users */
+	if (drain.failing)
+		snprintf(store, sizeof(store), "the store has not taken rows for %llu s",
+			 (unsigned long long)(drain.failing_ns / NS_PER_S));
+	http_respond_text(x, log.full ? 503 : 200,
+			  "%s\n%s\nwrite-ahead log: %llu of %llu bytes wait, the oldest for %llu s",
+			  log.full ? "uploads are refused: the write-ahead log is full" : "ok",
+			  store, (unsigned long long)log.n_bytes, (unsigned long long)log.max_bytes,
+			  (unsigned long long)(log.oldest_age_ns / NS_PER_S));
+}
+
 static void serve_ready(void *ctx, struct http_exchange *x)
 {
 	struct cluster_agent *a = ctx;
 
-	if (a->web)
-		web_api_serve(a->web, x);
+	if (a->log)
+		serve_storing_ready(a, x);
 	else if (pod_scraping_synced(a->scraping))
 		http_respond_text(x, 200, "ok");
 	else
@@ -388,7 +447,7 @@ int cluster_agent_run(struct cluster_agent *a)
 /*
  * Everything that the server may have passed a request to must answer before the server can be
  * freed, and may itself be freed only after the server, whose threads call it and read its metrics.
- * Uploads are stored; queries are ended.
+ * Uploads become durable in the log, and are stored as far as the time allows; queries are ended.
  */
 void cluster_agent_free(struct cluster_agent *a)
 {
@@ -404,7 +463,9 @@ void cluster_agent_free(struct cluster_agent *a)
 		ingest_feed_flush(a->feed);
 	if (a->ingest)
 		ingest_stop(a->ingest, agent_time_left_ns(&a->base));
-	store_writer_stop(a->writer);
+	if (a->log)
+		upload_log_stop(a->log);
+	log_drain_stop(a->drain, agent_time_left_ns(&a->base));
 	if (a->web)
 		web_api_stop(a->web);
 	agent_close_server(&a->base);
@@ -414,8 +475,9 @@ void cluster_agent_free(struct cluster_agent *a)
 	web_api_free(a->web);
 	profile_handler_free(a->handler);
 	ingest_feed_free(a->feed);
+	log_drain_free(a->drain);
 	ingest_free(a->ingest);
-	store_writer_free(a->writer);
+	upload_log_close(a->log);
 	store_close(a->store);
 	agent_fini(&a->base);
 	free(a);

@@ -21,6 +21,7 @@ struct cluster_options {
 	char *api_key;
 	enum cluster_storage storage;
 	char *data_dir;
+	uint64_t max_wal_mib;
 	uint64_t profiles_ttl_ns;
 	char *clickhouse_address;
 	char *clickhouse_user;

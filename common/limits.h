@@ -32,10 +32,11 @@
  */
 #define LIMIT_PROFILE_STACK_TEXT_BYTES (1024 * MIB)
 /*
- * Rows made from one profile, per table. The embedded engine can parse an insert of several
- * times this size within its memory limit for one query.
+ * Rows made from one profile, inflated and as they are kept and sent. The rows of a heap profile of
+ * 262,144 stacks, the most that the node agent makes, are 800 MiB and PACKED.
  */
-#define LIMIT_PROFILE_ROWS_BYTES (64 * MIB)
+#define LIMIT_PROFILE_ROWS_BYTES (4096 * MIB)
+#define LIMIT_PROFILE_PACKED_BYTES (60 * MIB)
 
 /* Symbol names, also after demangling; longer ones are truncated. */
 #define LIMIT_SYMBOL_NAME_BYTES 1024u

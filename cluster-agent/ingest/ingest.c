@@ -2,13 +2,13 @@
  * One upload, from its bytes to rows in the store:
  *
  *	decode (pprof_decode.h) ─► stacks and values (profile_rows.h) ─► rows (row_batch.h)
- *	   ─► store_writer ─► rows_done(): remember the stacks, answer the sender
+ *	   ─► upload_log.h ─► rows_done(): remember the stacks, answer the sender
  *
  * The first three run on a thread of the pool, entirely in that thread's arena: a hostile profile
  * can use as much memory as the arena's limit, and all of it is freed with the arena. Only the
  * rows leave it.
  *
- * An upload is all or nothing: rows reach the writer only after the whole profile was laid out,
+ * An upload is all or nothing: rows reach the log only after the whole profile was laid out,
  * and a stack is only remembered as known (seen_stacks.h) after its row is durable. Two uploads
  * with the same new stack that are under way at the same time therefore both send it; the table
  * keeps one.
@@ -22,13 +22,14 @@
 
 #include "cluster-agent/ingest/profile_rows.h"
 #include "cluster-agent/ingest/seen_stacks.h"
-#include "cluster-agent/store/store_writer.h"
+#include "cluster-agent/wal/upload_log.h"
 #include "common/data/arena.h"
 #include "common/data/table.h"
 #include "common/limits.h"
 #include "common/pprof/pprof_decode.h"
 #include "common/system/clock.h"
 #include "common/telemetry/metrics.h"
+#include "common/thread/queue.h"
 #include "common/thread/worker_pool.h"
 
 #define MAX_THREADS 4u
@@ -39,6 +40,7 @@
 
 enum {
 	METRIC_STORED,
+	METRIC_REPEATED,
 	METRIC_STACKS,
 	METRIC_STACKS_KNOWN,
 	METRIC_SAMPLES,
@@ -51,6 +53,7 @@ struct ingest {
 	struct ingest_config cfg;
 	struct worker_pool *pool; /* of struct ingest_upload */
 	struct seen_stacks *seen;
+	struct queue *batches;          /* of struct row_batch, empty; one for each thread */
 	_Atomic uint64_t give_up_at_ns; /* monotonic; uploads begun later are refused */
 	struct metric metrics[METRIC_MAX];
 };
@@ -66,6 +69,8 @@ static uint64_t read_queue_length(void *ctx)
 
 static const struct metric_def metric_defs[METRIC_MAX] = {
 	[METRIC_STORED] = {PREFIX "profiles_stored_total", NULL, "Uploads whose rows are durable"},
+	[METRIC_REPEATED] = {PREFIX "profiles_repeated_total", NULL,
+			     "Uploads that were stored already, answered without decoding them"},
 	[METRIC_STACKS] = {STACKS("yes")},
 	[METRIC_STACKS_KNOWN] = {STACKS("known")},
 	[METRIC_SAMPLES] = {PREFIX "sample_rows_total", NULL, "Rows of samples made from uploads"},
@@ -75,7 +80,7 @@ static const struct metric_def metric_defs[METRIC_MAX] = {
 };
 METRIC_TABLE(metric_table, metric_defs);
 
-/* What is needed of an upload once its rows are with the writer. */
+/* What is needed of an upload once its rows are with the log. */
 struct pending {
 	struct ingest *in;
 	struct ingest_upload *upload;
@@ -87,14 +92,14 @@ struct pending {
 /* One upload while its rows are made. */
 struct layout {
 	struct profile_rows rows;
-	struct row_batch batch;
+	struct upload_id id;
+	struct row_batch *batch; /* borrowed, see take_batch() */
 	struct row_text *frames; /* scratch for the frames of one stack; rows.max_frames of them */
 	struct pending *pending;
 };
 
 static void layout_fini(struct layout *l)
 {
-	row_batch_fini(&l->batch);
 	free(l->frames);
 	free(l->pending);
 }
@@ -107,6 +112,9 @@ static enum ingest_outcome outcome_of(int error)
 	case -EFBIG:
 		return INGEST_TOO_LARGE;
 	case -EAGAIN:
+		return INGEST_LOG_FULL;
+	case -ENOSPC:
+		return INGEST_DISK_FULL;
 	case -EPIPE:
 		return INGEST_BUSY;
 	default:
@@ -119,7 +127,9 @@ static void refuse(struct ingest_upload *u, int error, const char *reason)
 	static const char *const reasons[INGEST_OUTCOME_MAX] = {
 		[INGEST_BAD_PROFILE] = "not a profile",
 		[INGEST_TOO_LARGE] = "profile is too large",
-		[INGEST_BUSY] = "too many profiles are waiting to be stored",
+		[INGEST_BUSY] = "shutting down",
+		[INGEST_LOG_FULL] = "too many profiles are waiting to be stored",
+		[INGEST_DISK_FULL] = "the receiver's disk is full",
 		[INGEST_FAILED] = "out of memory",
 	};
 	enum ingest_outcome outcome = outcome_of(error);
@@ -127,13 +137,13 @@ static void refuse(struct ingest_upload *u, int error, const char *reason)
 	u->done(u->ctx, outcome, reason[0] ? reason : reasons[outcome]);
 }
 
-/* Called on the writer's thread. From here on later uploads need not send these stacks. */
+/* Called on the log's thread. From here on later uploads need not send these stacks. */
 static void rows_done(void *ctx, int result)
 {
 	AUTO_FREE struct pending *p = ctx;
 
 	if (result < 0) {
-		p->upload->done(p->upload->ctx, INGEST_FAILED, "the store refused the rows");
+		refuse(p->upload, result, result == -EIO ? "the receiver's disk failed" : "");
 		return;
 	}
 	seen_stacks_add(p->in->seen, p->stacks, p->n_stacks, p->last_seen_ns);
@@ -182,7 +192,7 @@ static int add_stacks(struct layout *l, struct ingest *in, const struct ingest_u
 		if (stack->known || !is_used(r, i))
 			continue;
 		row.n_frames = profile_rows_frames(r, i, l->frames);
-		e = row_batch_add_stack(&l->batch, &row);
+		e = row_batch_add_stack(l->batch, &row);
 		if (e < 0)
 			return e;
 		l->pending->stacks[n_sent++] = (struct seen_stack){stack->key, stack->hash};
@@ -213,7 +223,7 @@ static int add_samples(struct layout *l, struct ingest *in, const struct ingest_
 			continue;
 		row.stack_hash = r->stacks[i].hash;
 		row.value = t->values[i];
-		e = row_batch_add_sample(&l->batch, &row);
+		e = row_batch_add_sample(l->batch, &row);
 		if (e < 0)
 			return e;
 		metric_add(&in->metrics[METRIC_SAMPLES], 1);
@@ -267,9 +277,10 @@ static int add_quality(struct layout *l, const struct ingest_upload *u,
 		.lost = r->lost,
 		.n_lost = r->n_lost,
 		.instance = instance_of(u),
+		.upload = l->id.low,
 	};
 
-	return row_batch_add_quality(&l->batch, &row);
+	return row_batch_add_quality(l->batch, &row);
 }
 
 static int lay_out(struct layout *l, struct ingest *in, struct ingest_upload *u)
@@ -283,7 +294,7 @@ static int lay_out(struct layout *l, struct ingest *in, struct ingest_upload *u)
 		if (e == 0)
 			e = add_quality(l, u, &l->rows.types[i]);
 	}
-	return e;
+	return e < 0 ? e : row_batch_finish(l->batch);
 }
 
 static void hash_text(XXH3_state_t *state, const struct row_text *t)
@@ -295,11 +306,24 @@ static void hash_text(XXH3_state_t *state, const struct row_text *t)
 	XXH3_128bits_update(state, t->data, t->len);
 }
 
+/*
+ * The seed keeps ids made of keys apart from those made of contents, so that no body can be made to
+ * have the id that a key will have.
+ */
+static struct upload_id id_of_key(const char *key)
+{
+	XXH128_hash_t h = XXH3_128bits_withSeed(key, strlen(key), 1);
+
+	return (struct upload_id){.low = h.low64, .high = h.high64};
+}
+
 static struct upload_id id_of(const struct ingest_upload *u)
 {
 	XXH3_state_t state;
 	XXH128_hash_t h;
 
+	if (u->key)
+		return id_of_key(u->key);
 	XXH3_128bits_reset(&state);
 	hash_text(&state, &u->service);
 	for (size_t i = 0; i < u->n_labels; i++) {
@@ -311,7 +335,61 @@ static struct upload_id id_of(const struct ingest_upload *u)
 	return (struct upload_id){.low = h.low64, .high = h.high64};
 }
 
-static int process(struct ingest *in, struct ingest_upload *u, struct arena *arena, struct err *err)
+/* ---- one upload ---- */
+
+/* There are as many as threads, so there is one. */
+static struct row_batch *take_batch(struct ingest *in)
+{
+	return queue_pop(in->batches);
+}
+
+static void give_batch_back(struct ingest *in, struct row_batch *b)
+{
+	row_batch_clear(b);
+	/* the queue has room for all of them */
+	if (queue_push(in->batches, b) < 0)
+		abort();
+}
+
+/* On success the upload is answered by rows_done(), which gets pending. */
+static int append(struct layout *l, struct ingest *in)
+{
+	struct logged_frames *all;
+	size_t n_all = 0, n = 0;
+	int e;
+
+	for (int t = 0; t < STORE_TABLE_MAX; t++) {
+		(void)row_batch_frames(l->batch, (enum store_table)t, &n);
+		n_all += n;
+	}
+	all = calloc(n_all + 1, sizeof(*all));
+	if (!all)
+		return -ENOMEM;
+	n_all = 0;
+	for (int t = 0; t < STORE_TABLE_MAX; t++) {
+		const struct store_frame *frames =
+			row_batch_frames(l->batch, (enum store_table)t, &n);
+
+		for (size_t i = 0; i < n; i++)
+			all[n_all++] = (struct logged_frames){(enum store_table)t, frames[i]};
+	}
+	e = upload_log_append(in->cfg.log, l->id, all, n_all, rows_done, l->pending);
+	if (e == 0)
+		TAKE_PTR(l->pending);
+	free(all);
+	return e;
+}
+
+static int too_many_rows(struct err *err)
+{
+	return err_set(err, -EFBIG,
+		       "the profile's rows are more than %llu MiB, or %llu MiB compressed",
+		       (unsigned long long)(LIMIT_PROFILE_ROWS_BYTES / MIB),
+		       (unsigned long long)(LIMIT_PROFILE_PACKED_BYTES / MIB));
+}
+
+static int process(struct layout *l, struct ingest *in, struct ingest_upload *u,
+		   struct arena *arena, struct err *err)
 {
 	const struct profile_rows_limits limits = {
 		.now_ns = (int64_t)clock_realtime_ns(),
@@ -320,19 +398,49 @@ static int process(struct ingest *in, struct ingest_upload *u, struct arena *are
 		.max_hash_bytes = LIMIT_PROFILE_STACK_TEXT_BYTES,
 	};
 	const struct profile_rows_known known = {in->seen, u->service};
-	CLEANUP(layout_fini) struct layout l = {0};
 	struct profile profile;
 	int e = pprof_decode(&profile, arena, u->body, u->len, err);
 
-	row_batch_init(&l.batch, LIMIT_PROFILE_ROWS_BYTES);
 	if (e == 0)
-		e = profile_rows_make(&l.rows, &profile, &limits, &known, err);
+		e = profile_rows_make(&l->rows, &profile, &limits, &known, err);
+	if (e < 0)
+		return e;
+	e = lay_out(l, in, u);
 	if (e == 0)
-		e = lay_out(&l, in, u);
-	if (e == 0)
-		e = store_writer_submit(in->cfg.writer, id_of(u), &l.batch, rows_done, l.pending);
-	if (e == 0)
-		TAKE_PTR(l.pending);
+		e = append(l, in);
+	return e == -EFBIG ? too_many_rows(err) : e;
+}
+
+/* Refuses before the work of decoding, if the log would refuse after it. */
+static int check_room(struct ingest *in, struct err *err)
+{
+	struct upload_log_state state;
+
+	upload_log_state(in->cfg.log, &state);
+	return state.full ? err_set(err, -EAGAIN,
+				    "%llu MiB of profiles are waiting to be stored, the limit "
+				    "of --max-wal-size",
+				    (unsigned long long)(state.n_bytes / MIB))
+			  : 0;
+}
+
+static int ingest_one(struct ingest *in, struct ingest_upload *u, struct arena *arena,
+		      struct err *err)
+{
+	CLEANUP(layout_fini) struct layout l = {.id = id_of(u)};
+	int e;
+
+	if (upload_log_has(in->cfg.log, l.id)) {
+		metric_add(&in->metrics[METRIC_REPEATED], 1);
+		u->done(u->ctx, INGEST_STORED, "");
+		return 0;
+	}
+	e = check_room(in, err);
+	if (e < 0)
+		return e;
+	l.batch = take_batch(in);
+	e = process(&l, in, u, arena, err);
+	give_batch_back(in, l.batch);
 	return e;
 }
 
@@ -344,14 +452,16 @@ static void run(void *ctx, void *job, struct arena *arena)
 	int e;
 
 	if (clock_monotonic_ns() > atomic_load(&in->give_up_at_ns)) {
-		refuse(u, -EPIPE, "shutting down");
+		refuse(u, -EPIPE, "");
 		return;
 	}
 	metric_add(&in->metrics[METRIC_BYTES], u->len);
-	e = process(in, u, arena, &err);
+	e = ingest_one(in, u, arena, &err);
 	if (e < 0)
 		refuse(u, e, err.msg);
 }
+
+/* ---- create, destroy, submit ---- */
 
 static unsigned n_workers(unsigned wanted)
 {
@@ -359,6 +469,34 @@ static unsigned n_workers(unsigned wanted)
 	unsigned n = wanted ? wanted : n_cpus > 0 ? (unsigned)n_cpus : 1;
 
 	return n < MAX_THREADS ? n : MAX_THREADS;
+}
+
+static int make_batches(struct ingest *in, unsigned n)
+{
+	int r = queue_new(&in->batches, n);
+
+	for (unsigned i = 0; i < n && r == 0; i++) {
+		struct row_batch *b = malloc(sizeof(*b));
+
+		if (!b)
+			return -ENOMEM;
+		row_batch_init(b, LIMIT_PROFILE_PACKED_BYTES, LIMIT_PROFILE_ROWS_BYTES);
+		r = queue_push(in->batches, b);
+	}
+	return r;
+}
+
+static void free_batches(struct queue *batches)
+{
+	struct row_batch *b;
+
+	if (!batches)
+		return;
+	while ((b = queue_pop_timeout(batches, 0))) {
+		row_batch_fini(b);
+		free(b);
+	}
+	queue_free(batches);
 }
 
 int ingest_new(struct ingest **ret, const struct ingest_config *cfg)
@@ -378,6 +516,8 @@ int ingest_new(struct ingest **ret, const struct ingest_config *cfg)
 	in->cfg = *cfg;
 	atomic_init(&in->give_up_at_ns, UINT64_MAX);
 	r = seen_stacks_new(&in->seen, SEEN_ENTRIES);
+	if (r == 0)
+		r = make_batches(in, pool.n_threads);
 	if (r == 0)
 		r = worker_pool_new(&in->pool, &pool);
 	if (r == 0)
@@ -402,6 +542,7 @@ void ingest_free(struct ingest *in)
 		return;
 	ingest_stop(in, 0);
 	worker_pool_free(in->pool);
+	free_batches(in->batches);
 	seen_stacks_free(in->seen);
 	free(in);
 }
@@ -414,4 +555,9 @@ int ingest_register(struct ingest *in, struct metrics *ms)
 int ingest_submit(struct ingest *in, struct ingest_upload *u)
 {
 	return worker_pool_submit(in->pool, u);
+}
+
+void ingest_forget_stacks(struct ingest *in)
+{
+	seen_stacks_clear(in->seen);
 }

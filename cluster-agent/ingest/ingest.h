@@ -1,9 +1,10 @@
 /*
- * Uploads → rows in the store: worker threads that inflate and decode uploads and make rows of
- * them, and answer each upload once its rows are durable.
+ * Uploads → rows in the write-ahead log: worker threads that inflate and decode uploads and make
+ * rows of them, and answer each upload once its rows are durable in the log.
  *
  * Uploads are untrusted. A profile is stored whole or not at all; refusals are counted by
- * outcome. A full queue refuses at once.
+ * outcome. A full queue refuses at once. An upload that the log has already is answered without
+ * being decoded.
  */
 #ifndef CLUSTER_AGENT_INGEST_INGEST_H
 #define CLUSTER_AGENT_INGEST_INGEST_H
@@ -13,14 +14,16 @@
 
 struct ingest;
 struct metrics;
-struct store_writer;
+struct upload_log;
 
 enum ingest_outcome {
 	INGEST_STORED,
 	INGEST_BAD_PROFILE, /* permanent */
 	INGEST_TOO_LARGE,   /* permanent */
 	INGEST_BUSY,        /* retry later: a queue is full, or the agent is stopping */
-	INGEST_FAILED,      /* retry later: out of memory, or the store refused */
+	INGEST_LOG_FULL,    /* retry later: the log is at its limit, as the store takes nothing */
+	INGEST_DISK_FULL,   /* retry later: the file system of the log is full */
+	INGEST_FAILED,      /* retry later: out of memory, or the disk failed */
 	INGEST_OUTCOME_MAX,
 };
 
@@ -35,24 +38,25 @@ struct ingest_upload {
 	struct row_text host; /* "" if unknown */
 	const struct row_label *labels;
 	size_t n_labels;
+	const char *key; /* what the sender says identifies it: "Idempotency-Key"; may be NULL */
 	ingest_done_fn done;
 	void *ctx;
 };
 
 struct ingest_config {
-	struct store_writer *writer; /* borrowed; outlives the ingest's threads */
-	uint64_t profiles_ttl_ns;    /* older profiles are refused */
-	unsigned n_threads;          /* 0: one per CPU, at most 4 */
-	size_t max_queued;           /* uploads that wait for a thread; 0: 256 */
+	struct upload_log *log;   /* borrowed; stopped before the ingest is freed */
+	uint64_t profiles_ttl_ns; /* older profiles are refused */
+	unsigned n_threads;       /* 0: one per CPU, at most 4 */
+	size_t max_queued;        /* uploads that wait for a thread; 0: 256 */
 };
 
 int ingest_new(struct ingest **ret, const struct ingest_config *cfg) MUST_CHECK;
 /*
  * Refuses further uploads, works on those that wait for at most timeout_ns, refuses the rest,
- * and joins the threads. Uploads whose rows are with the writer are answered by the writer.
+ * and joins the threads. Uploads whose rows are with the log are answered by the log.
  */
 void ingest_stop(struct ingest *in, uint64_t timeout_ns);
-/* Free the writer first, as it answers to this ingest. Stops if that was not done. */
+/* Stop the log first, as it answers to this ingest. Stops if that was not done. */
 void ingest_free(struct ingest *in);
 DEFINE_CLEANUP(struct ingest *, ingest_free);
 
@@ -64,5 +68,11 @@ int ingest_register(struct ingest *in, struct metrics *ms) MUST_CHECK;
  * full; -EPIPE if stopped.
  */
 int ingest_submit(struct ingest *in, struct ingest_upload *u) MUST_CHECK;
+
+/*
+ * Forgets which stacks are known, so that they are sent again: rows of some that were in the log
+ * did not get into the store. From any thread.
+ */
+void ingest_forget_stacks(struct ingest *in);
 
 #endif /* CLUSTER_AGENT_INGEST_INGEST_H */

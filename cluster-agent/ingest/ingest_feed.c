@@ -131,7 +131,7 @@ static void enqueue(struct ingest_feed *f, struct item *it)
 	f->n_waiting++;
 }
 
-/* Called on a thread of ingest or of the writer. The queue has room for all submitted items. */
+/* Called on a thread of ingest or of the log. The queue has room for all submitted items. */
 static void on_answer(void *ctx, enum ingest_outcome outcome, const char *reason)
 {
 	struct item *it = ctx;
@@ -145,6 +145,11 @@ static void on_answer(void *ctx, enum ingest_outcome outcome, const char *reason
 	if (queue_push(f->answered, it) < 0)
 		abort();
 	loop_wake(f->wake);
+}
+
+static bool is_for_now(enum ingest_outcome o)
+{
+	return o != INGEST_STORED && o != INGEST_BAD_PROFILE && o != INGEST_TOO_LARGE;
 }
 
 static void retry_later(struct ingest_feed *f)
@@ -186,7 +191,7 @@ static void on_retry(void *ctx)
 static void settle(struct ingest_feed *f, struct item *it)
 {
 	f->n_submitted--;
-	if (it->outcome == INGEST_BUSY || it->outcome == INGEST_FAILED) {
+	if (is_for_now(it->outcome)) {
 		enqueue(f, it);
 		retry_later(f);
 		return;
@@ -317,9 +322,8 @@ static void count_answered(struct ingest_feed *f)
 	while ((it = queue_pop_timeout(f->answered, 0)))
 		drop(f, it,
 		     it->outcome == INGEST_STORED ? STORED
-		     : it->outcome == INGEST_BUSY || it->outcome == INGEST_FAILED
-			     ? DROPPED_SHUTDOWN
-			     : DROPPED_REFUSED);
+		     : is_for_now(it->outcome)    ? DROPPED_SHUTDOWN
+						  : DROPPED_REFUSED);
 }
 
 void ingest_feed_free(struct ingest_feed *f)

@@ -31,8 +31,7 @@ struct ingest_feed_config {
 
 int ingest_feed_new(struct ingest_feed **ret, const struct ingest_feed_config *cfg) MUST_CHECK;
 /*
- * Drops and counts what still waits. Free ingest's threads and the store writer first: they
- * answer to it.
+ * Drops and counts what still waits. Stop ingest and the log first: they answer to it.
  */
 void ingest_feed_free(struct ingest_feed *f);
 DEFINE_CLEANUP(struct ingest_feed *, ingest_feed_free);

@@ -147,3 +147,10 @@ void seen_stacks_add(struct seen_stacks *s, const struct seen_stack *stacks, siz
 		add(s, &stacks[i], last_seen_s);
 	pthread_mutex_unlock(&s->lock);
 }
+
+void seen_stacks_clear(struct seen_stacks *s)
+{
+	pthread_mutex_lock(&s->lock);
+	memset(s->entries, 0, s->n_sets * N_WAYS * sizeof(s->entries[0]));
+	pthread_mutex_unlock(&s->lock);
+}

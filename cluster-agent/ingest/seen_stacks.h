@@ -52,4 +52,7 @@ void seen_stacks_find(struct seen_stacks *s, const struct seen_key *keys, size_t
 void seen_stacks_add(struct seen_stacks *s, const struct seen_stack *stacks, size_t n,
 		     int64_t last_seen_ns);
 
+/* Forgets all stacks. */
+void seen_stacks_clear(struct seen_stacks *s);
+
 #endif /* CLUSTER_AGENT_INGEST_SEEN_STACKS_H */

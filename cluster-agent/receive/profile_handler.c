@@ -11,6 +11,9 @@
 #include "common/upload/receiver_wishes.h"
 
 #define RETRY_AFTER_S "5"
+/* Our agents send 32 hex digits; a UUID has 36 characters. */
+#define MIN_KEY_BYTES 16u
+#define MAX_KEY_BYTES 128u
 /* more than a whole request line may have */
 #define MAX_REPAIRED_BYTES ((size_t)64 * 1024)
 
@@ -21,6 +24,8 @@ enum upload_result {
 	UPLOAD_BAD_PROFILE,
 	UPLOAD_TOO_LARGE,
 	UPLOAD_BUSY,
+	UPLOAD_LOG_FULL,
+	UPLOAD_DISK_FULL,
 	UPLOAD_FAILED,
 	UPLOAD_RESULT_MAX,
 };
@@ -28,7 +33,7 @@ enum upload_result {
 static const unsigned statuses[UPLOAD_RESULT_MAX] = {
 	[UPLOAD_STORED] = 200,      [UPLOAD_WRONG_KEY] = 401, [UPLOAD_BAD_PARAMS] = 400,
 	[UPLOAD_BAD_PROFILE] = 400, [UPLOAD_TOO_LARGE] = 413, [UPLOAD_BUSY] = 503,
-	[UPLOAD_FAILED] = 503,
+	[UPLOAD_LOG_FULL] = 503,    [UPLOAD_DISK_FULL] = 503, [UPLOAD_FAILED] = 503,
 };
 
 #define REFUSED(reason)                                                        \
@@ -37,12 +42,14 @@ static const unsigned statuses[UPLOAD_RESULT_MAX] = {
 
 static const struct metric_def metric_defs[UPLOAD_RESULT_MAX] = {
 	[UPLOAD_STORED] = {"coroot_cluster_agent_uploads_stored_total", NULL,
-			   "Uploads that were stored and answered with 200"},
+			   "Uploads that are durable and were answered with 200"},
 	[UPLOAD_WRONG_KEY] = {REFUSED("wrong_key")},
 	[UPLOAD_BAD_PARAMS] = {REFUSED("bad_parameters")},
 	[UPLOAD_BAD_PROFILE] = {REFUSED("bad_profile")},
 	[UPLOAD_TOO_LARGE] = {REFUSED("too_large")},
 	[UPLOAD_BUSY] = {REFUSED("busy")},
+	[UPLOAD_LOG_FULL] = {REFUSED("log_full")},
+	[UPLOAD_DISK_FULL] = {REFUSED("disk_full")},
 	[UPLOAD_FAILED] = {REFUSED("failed")},
 };
 METRIC_TABLE(metric_table, metric_defs);
@@ -93,6 +100,7 @@ static void upload_done(void *ctx, enum ingest_outcome outcome, const char *reas
 	static const enum upload_result by_outcome[INGEST_OUTCOME_MAX] = {
 		[INGEST_STORED] = UPLOAD_STORED,       [INGEST_BAD_PROFILE] = UPLOAD_BAD_PROFILE,
 		[INGEST_TOO_LARGE] = UPLOAD_TOO_LARGE, [INGEST_BUSY] = UPLOAD_BUSY,
+		[INGEST_LOG_FULL] = UPLOAD_LOG_FULL,   [INGEST_DISK_FULL] = UPLOAD_DISK_FULL,
 		[INGEST_FAILED] = UPLOAD_FAILED,
 	};
 	CLEANUP(request_freep) struct request *r = ctx;
@@ -127,6 +135,18 @@ static void add_param(void *ctx, const char *name, const char *value)
 	upload_params_add(&r->params, repair(r, name), repair(r, value));
 }
 
+/*
+ * The key of the request, or NULL without one that is fit to identify an upload: a short one would
+ * soon be used again, and its upload be taken for a repetition.
+ */
+static const char *idempotency_key(const struct http_exchange *x)
+{
+	const char *key = http_exchange_header(x, "Idempotency-Key");
+	size_t len = key ? strlen(key) : 0;
+
+	return len >= MIN_KEY_BYTES && len <= MAX_KEY_BYTES ? key : NULL;
+}
+
 void profile_handler_serve(void *ctx, struct http_exchange *x)
 {
 	struct profile_handler *h = ctx;
@@ -159,6 +179,7 @@ void profile_handler_serve(void *ctx, struct http_exchange *x)
 		.host = r->params.host,
 		.labels = r->params.labels,
 		.n_labels = r->params.n_labels,
+		.key = idempotency_key(x),
 		.done = upload_done,
 		.ctx = r,
 	};

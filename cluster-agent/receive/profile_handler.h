@@ -1,9 +1,11 @@
 /*
  * POST /v1/profiles: checks the key, reads the parameters, hands the upload to ingest, answers.
  *
- * The answer is 200 once the profile is durable; 400, 401 or 413 with a line of text if a
- * repetition would fail as well; 503 with Retry-After if it may succeed. Handlers run on the
- * HTTP server's threads.
+ * The answer is 200 once the profile is durable in the write-ahead log, so that it is stored
+ * whatever dies next; 400, 401 or 413 with a line of text if a repetition would fail as well; 503
+ * with Retry-After if it may succeed. A repetition of an upload that is durable, which is
+ * recognised by the header "Idempotency-Key" or by its content, is answered with 200 and not
+ * stored again. Handlers run on the HTTP server's threads.
  */
 #ifndef CLUSTER_AGENT_RECEIVE_PROFILE_HANDLER_H
 #define CLUSTER_AGENT_RECEIVE_PROFILE_HANDLER_H

@@ -1,9 +1,14 @@
 /*
- * Rows on their way into the store: one RowBinary buffer per table. Pure.
+ * Rows on their way into the store, as frames (store.h). Pure.
  *
- * This is the one place that knows the order of columns of an insert; schema.c has the tables. A
- * batch bounds the size of its rows and does not check values.
- * Not thread-safe; a batch belongs to one thread and may be handed over.
+ * Rows are encoded into a buffer per table, which becomes a frame whenever it is full, so that a
+ * large profile takes little more memory than its rows do compressed. A batch bounds the size of
+ * its rows and does not check values.
+ *
+ * This is the one place that knows the order of columns of an insert; schema.c has the tables.
+ *
+ * Making a batch is expensive (it owns a compressor) and using one again is not. Not thread-safe; a
+ * batch belongs to one thread and may be handed over.
  */
 #ifndef CLUSTER_AGENT_STORE_ROW_BATCH_H
 #define CLUSTER_AGENT_STORE_ROW_BATCH_H
@@ -61,26 +66,53 @@ struct quality_row {
 	const struct row_count *lost; /* samples lost, by reason */
 	size_t n_lost;
 	uint64_t instance; /* hash that identifies an instance of the service; 0: unknown */
+	uint64_t upload;   /* identifies the upload: see upload_id.h */
+};
+
+struct row_batch_table {
+	struct buf rows;            /* those that are in no frame yet */
+	uint32_t n_rows;            /* in rows */
+	uint32_t quarter;           /* of rows; see store.h */
+	struct store_frame *frames; /* their data is allocated one by one */
+	size_t n_frames;
+	size_t n_places; /* allocated for frames */
 };
 
 struct row_batch {
-	struct buf rows[STORE_TABLE_MAX];
-	uint64_t n_rows[STORE_TABLE_MAX];
+	struct row_batch_table tables[STORE_TABLE_MAX];
+	struct ZSTD_CCtx_s *zstd;
+	struct buf packed; /* scratch: the frame that is being made */
+	uint64_t n_packed; /* bytes of all frames */
+	uint64_t n_bytes;  /* of all rows, inflated */
+	uint64_t max_packed;
+	uint64_t max_bytes;
 };
 
-/* limit_bytes is per table. Cannot fail and does not allocate. */
-void row_batch_init(struct row_batch *b, size_t limit_bytes);
-void row_batch_fini(struct row_batch *b);
+#define ROW_BATCH_FRAME_BYTES ((size_t)512 * 1024)
+#define ROW_BATCH_FRAME_ROWS 65536u
+/* of one row; with the above this bounds a frame */
+#define ROW_BATCH_ROW_BYTES ((size_t)16 * 1024 * 1024)
 
-/* Each returns 0, -ENOMEM, or -EFBIG over the limit. On failure the batch is unchanged. */
+/*
+ * max_packed bounds the bytes of all frames together, max_bytes those of all rows. Cannot fail and
+ * does not allocate.
+ */
+void row_batch_init(struct row_batch *b, uint64_t max_packed, uint64_t max_bytes);
+void row_batch_fini(struct row_batch *b);
+/* Drops all rows. Keeps the compressor and buffers, so that the next use need not allocate. */
+void row_batch_clear(struct row_batch *b);
+
+/* Each returns 0, -ENOMEM, or -EFBIG over a limit. On failure the batch has the same rows. */
 int row_batch_add_stack(struct row_batch *b, const struct stack_row *row) MUST_CHECK;
 int row_batch_add_sample(struct row_batch *b, const struct sample_row *row) MUST_CHECK;
 int row_batch_add_quality(struct row_batch *b, const struct quality_row *row) MUST_CHECK;
-/* Appends copies of all rows of src. */
-int row_batch_append(struct row_batch *b, const struct row_batch *src) MUST_CHECK;
 
-/* Sums over all tables. */
-size_t row_batch_bytes(const struct row_batch *b);
+/* Makes frames of the last rows. Errors as above. */
+int row_batch_finish(struct row_batch *b) MUST_CHECK;
+/* After row_batch_finish(). Borrowed until the batch changes. */
+const struct store_frame *row_batch_frames(const struct row_batch *b, enum store_table table,
+					   size_t *ret_n);
+/* Sum over all tables, after row_batch_finish(). */
 uint64_t row_batch_rows(const struct row_batch *b);
 
 #endif /* CLUSTER_AGENT_STORE_ROW_BATCH_H */

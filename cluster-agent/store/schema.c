@@ -61,7 +61,7 @@ static const char *const insert_columns[] = {
 	[STORE_STACKS] = "(ServiceName, Hash, LastSeen, Stack)",
 	[STORE_SAMPLES] = "(ServiceName, Type, Start, End, Labels, StackHash, Value)",
 	[STORE_QUALITY] = ("(ServiceName, Type, Start, End, Host, Samples, Truncated, Value, "
-			   "Instance, Lost)"),
+			   "Instance, Lost, Upload)"),
 };
 
 /* ---- statements that may have to be repeated ---- */

@@ -237,11 +237,26 @@ void agent_get(const struct agent_process *a, const char *path, struct reply *re
 	perform(curl_easy_init(), a, path, ret);
 }
 
+void agent_settle(const struct agent_process *a)
+{
+	/* two minutes */
+	for (int i = 0; i < 2400; i++) {
+		CLEANUP(reply_fini) struct reply r;
+
+		agent_get(a, "/metrics", &r);
+		if (r.status == 200 && strstr(r.body.data, "\ncoroot_cluster_agent_wal_bytes 0\n"))
+			return;
+		usleep(50000);
+	}
+	fail_msg("uploads are still in the log after two minutes");
+}
+
 json_t *agent_get_json(const struct agent_process *a, const char *path)
 {
 	CLEANUP(reply_fini) struct reply r;
 	json_t *json;
 
+	agent_settle(a);
 	agent_get(a, path, &r);
 	if (r.status != 200)
 		fail_msg("GET %s: %ld %s", path, r.status, r.body.data ? r.body.data : "");

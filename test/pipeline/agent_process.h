@@ -46,7 +46,12 @@ void agent_post(const struct agent_process *a, const char *params, const char *k
 		const void *body, size_t len, struct reply *ret);
 /* Sends GET <path>; any answer will do. */
 void agent_get(const struct agent_process *a, const char *path, struct reply *ret);
-/* Sends GET <path>, whose answer must be 200 with JSON. Freed with json_decref(). */
+/* Waits until all uploads that were answered are in the store, where queries find them. */
+void agent_settle(const struct agent_process *a);
+/*
+ * Sends GET <path> when the agent has settled. The answer must be 200 with JSON. Freed with
+ * json_decref().
+ */
 json_t *agent_get_json(const struct agent_process *a, const char *path);
 
 #endif /* TEST_PIPELINE_AGENT_PROCESS_H */

@@ -3,7 +3,9 @@
  * uploads. CLUSTER_AGENT names the binary, CHDB_LIBRARY the engine.
  */
 #include <pthread.h>
+#include <signal.h>
 
+#include "cluster-agent/store/store.h"
 #include "common/limits.h"
 #include "common/pprof/pprof_encode.h"
 #include "common/system/clock.h"
@@ -14,12 +16,23 @@
 #define TEXT(s) ((struct profile_string){(s), sizeof(s) - 1})
 #define NAME_BYTES 50000u
 #define N_UPLOADS 12
+#define MAX_NOISE 2000u
 
 static struct agent_process agent;
 static int64_t t0_ns;
 
-/* Makes n stacks of a leaf of their own and one common frame of NAME_BYTES; every value is 1. */
-static void make_profile(struct buf *out, uint32_t n)
+/* Text that does not compress. */
+static void fill_noise(char *text, size_t len)
+{
+	for (size_t i = 0; i < len; i++)
+		text[i] = (char)('!' + random() % 90);
+}
+
+/*
+ * Makes n stacks of a leaf of their own and one common frame of NAME_BYTES; every value is 1. The
+ * names of leafs begin with n_noise random characters.
+ */
+static void make_profile(struct buf *out, uint32_t n, uint32_t n_noise)
 {
 	CLEANUP(arena_fini) struct arena arena;
 	struct profile_value_type type = {TEXT(CPU), TEXT("nanoseconds")};
@@ -44,9 +57,11 @@ static void make_profile(struct buf *out, uint32_t n)
 	memset(name, 'x', NAME_BYTES);
 	for (uint32_t i = 0; i <= n; i++) {
 		struct profile_line *line = arena_calloc(&arena, 1, sizeof(*line));
-		char leaf[16];
-		int len = snprintf(leaf, sizeof(leaf), "leaf%u", i);
+		char leaf[MAX_NOISE + 16];
+		int len;
 
+		fill_noise(leaf, n_noise);
+		len = (int)n_noise + snprintf(leaf + n_noise, 16, "leaf%u", i);
 		assert_non_null(line);
 		line->function = i;
 		p.locations[i] = (struct profile_location){.lines = line, .n_lines = 1};
@@ -133,7 +148,7 @@ static json_int_t total_of(size_t i)
 }
 
 /* Returns how often uploads were refused. */
-static unsigned post_at_once(const struct buf *body, size_t first)
+static unsigned post_at_once(const struct buf *body, size_t first, json_int_t total)
 {
 	struct sender senders[N_UPLOADS];
 	pthread_t threads[N_UPLOADS];
@@ -148,28 +163,59 @@ static unsigned post_at_once(const struct buf *body, size_t first)
 		assert_int_equal(pthread_join(threads[i], NULL), 0);
 		assert_int_equal(senders[i].status, 200);
 		n_refused += senders[i].n_refused;
-		assert_int_equal(total_of(first + i), 1200);
+		assert_int_equal(total_of(first + i), total);
 	}
 	return n_refused;
 }
 
+/* One MiB of log and three of uploads. */
 static void uploads_that_do_not_fit_are_refused_with_retry_after(void **state)
 {
 	CLEANUP(buf_fini) struct buf b;
 	unsigned n_refused = 0;
 
 	(void)state;
+	assert_int_equal(agent_process_stop(&agent, SIGTERM), 0);
+	agent_process_start(&agent, "--max-wal-size=1");
 	buf_init(&b, 1 << 20);
-	make_profile(&b, 1200); /* 60 MB of rows */
-	assert_true(b.len < 100000);
+	make_profile(&b, 150, MAX_NOISE);
+	assert_true(b.len > 200000);
 	/* one after the other, as on a machine that is stopped in between, they do fit */
 	for (size_t round = 0; n_refused == 0 && round < 5; round++)
-		n_refused = post_at_once(&b, round * N_UPLOADS);
+		n_refused = post_at_once(&b, round * N_UPLOADS, 150);
 	assert_true(n_refused > 0);
 	assert_true(peak_memory_kb() < 2000000);
 }
 
-static void a_profile_larger_than_an_insert_is_refused_for_good(void **state)
+/* Each is 60 MB of rows, so together they are many inserts. */
+static void uploads_of_gigabytes_of_rows_are_stored(void **state)
+{
+	CLEANUP(buf_fini) struct buf b;
+
+	(void)state;
+	buf_init(&b, 1 << 20);
+	make_profile(&b, 1200, 0);
+	assert_true(b.len < 100000);
+	(void)post_at_once(&b, 100, 1200);
+	assert_true(peak_memory_kb() < 2000000);
+}
+
+static void a_profile_larger_than_an_insert_is_stored(void **state)
+{
+	CLEANUP(buf_fini) struct buf b;
+	CLEANUP(reply_fini) struct reply r;
+	struct sender s = {.body = &b, .i = 200};
+	uint32_t n = (uint32_t)(STORE_INSERT_BYTES / NAME_BYTES * 9 / 8);
+
+	(void)state;
+	buf_init(&b, 1 << 20);
+	make_profile(&b, n, 0);
+	post(&s, &r);
+	assert_int_equal(r.status, 200);
+	assert_int_equal(total_of(200), n);
+}
+
+static void a_profile_of_too_much_text_is_refused_for_good(void **state)
 {
 	CLEANUP(buf_fini) struct buf b;
 	CLEANUP(reply_fini) struct reply r;
@@ -177,9 +223,11 @@ static void a_profile_larger_than_an_insert_is_refused_for_good(void **state)
 
 	(void)state;
 	buf_init(&b, 1 << 20);
-	make_profile(&b, (uint32_t)(LIMIT_PROFILE_ROWS_BYTES / NAME_BYTES) + 1);
+	make_profile(&b, (uint32_t)(LIMIT_PROFILE_STACK_TEXT_BYTES / NAME_BYTES) + 1, 0);
 	post(&s, &r);
 	assert_int_equal(r.status, 413);
+	/* the text names the limit */
+	assert_non_null(strstr(r.body.data, "1073741824 bytes"));
 }
 
 static int start(void **state)
@@ -201,7 +249,9 @@ static int finish(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_profile_larger_than_an_insert_is_refused_for_good),
+		cmocka_unit_test(a_profile_of_too_much_text_is_refused_for_good),
+		cmocka_unit_test(a_profile_larger_than_an_insert_is_stored),
+		cmocka_unit_test(uploads_of_gigabytes_of_rows_are_stored),
 		cmocka_unit_test(uploads_that_do_not_fit_are_refused_with_retry_after),
 	};
 

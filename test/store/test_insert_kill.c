@@ -11,7 +11,6 @@
 #include "cluster-agent/store/row_batch.h"
 #include "cluster-agent/store/rowbinary.h"
 #include "cluster-agent/store/store_chdb.h"
-#include "cluster-agent/store/store_frame.h"
 #include "common/system/clock.h"
 #include "test/lib/unit.h"
 #include "test/store/call_gate.h"
@@ -79,7 +78,8 @@ static void add_row(struct row_batch *b, uint64_t i, int64_t at)
 	const struct row_text svc = T("/svc"), type = T("a:b:count");
 	const struct stack_row stack = {svc, i, at, &type, 1};
 	const struct sample_row sample = {svc, type, at - 10, at, NULL, 0, i, 5};
-	const struct quality_row quality = {svc, type, at - 10, at, T("host"), 1, 0, 5, NULL, 0, i};
+	const struct quality_row quality = {svc, type, at - 10, at, T("host"), 1,
+					    0,   5,    NULL,    0,  i,         i};
 
 	if (row_batch_add_stack(b, &stack) < 0 || row_batch_add_sample(b, &sample) < 0 ||
 	    row_batch_add_quality(b, &quality) < 0)
@@ -89,18 +89,17 @@ static void add_row(struct row_batch *b, uint64_t i, int64_t at)
 static void insert(struct store *s, const struct trial *t, const char *token)
 {
 	CLEANUP(row_batch_fini) struct row_batch b;
-	CLEANUP(buf_fini) struct buf packed;
-	struct store_frame frame;
+	const struct store_frame *frames;
 	struct err err = {0};
+	size_t n;
 
-	row_batch_init(&b, 100000);
-	buf_init(&packed, 100000);
+	row_batch_init(&b, 100000, 100000);
 	for (unsigned i = 0; i < N_ROWS; i++)
 		add_row(&b, i, t->now - DAY_NS * (i * t->n_days / N_ROWS));
-	if (store_frame_pack(&frame, &packed, b.rows[t->table].data, b.rows[t->table].len, N_ROWS) <
-	    0)
+	if (row_batch_finish(&b) < 0)
 		_exit(4);
-	if (store_insert(s, t->table, token, &frame, 1, &err) < 0) {
+	frames = row_batch_frames(&b, t->table, &n);
+	if (store_insert(s, t->table, token, frames, n, &err) < 0) {
 		print_error("insert: %s\n", err.msg);
 		_exit(5);
 	}

@@ -12,11 +12,12 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
+#include <zstd.h>
+
 #include "cluster-agent/store/row_batch.h"
 #include "cluster-agent/store/rowbinary.h"
 #include "cluster-agent/store/store_chdb.h"
 #include "cluster-agent/store/store_clickhouse.h"
-#include "cluster-agent/store/store_frame.h"
 #include "common/system/clock.h"
 #include "test/lib/unit.h"
 #include "test/store/clickhouse_process.h"
@@ -121,33 +122,29 @@ static void fill(struct row_batch *b, uint64_t hash)
 	const struct sample_row sample = {T("/svc"), T("a:b:count"), now - 10, now, labels,
 					  1,         hash,           -7};
 	const struct quality_row quality = {
-		T("/svc"), T("a:b:count"), now - 10, now, T("host"), 100, 3, -7, lost, 1, 99};
+		T("/svc"), T("a:b:count"), now - 10, now, T("host"), 100, 3, -7, lost, 1, 99, 77};
 
 	assert_int_equal(row_batch_add_stack(b, &stack), 0);
 	assert_int_equal(row_batch_add_sample(b, &sample), 0);
 	assert_int_equal(row_batch_add_quality(b, &quality), 0);
 }
 
-static int insert_rows(struct store *s, enum store_table t, const char *token, const void *rows,
-		       size_t len, struct err *err)
+static int insert_table(struct store *s, enum store_table t, const char *token,
+			const struct row_batch *b, struct err *err)
 {
-	CLEANUP(buf_fini) struct buf packed;
-	struct store_frame frame;
+	size_t n;
+	const struct store_frame *frames = row_batch_frames(b, t, &n);
 
-	buf_init(&packed, SIZE_MAX);
-	if (len == 0)
-		return 0;
-	assert_int_equal(store_frame_pack(&frame, &packed, rows, len, 1), 0);
-	return store_insert(s, t, token, &frame, 1, err);
+	return store_insert(s, t, token, frames, n, err);
 }
 
-static void insert(struct store *s, const char *token, const struct row_batch *b)
+static void insert(struct store *s, const char *token, struct row_batch *b)
 {
+	assert_int_equal(row_batch_finish(b), 0);
 	for (int t = 0; t < STORE_TABLE_MAX; t++) {
 		struct err err = {0};
 
-		if (insert_rows(s, (enum store_table)t, token, b->rows[t].data, b->rows[t].len,
-				&err) < 0)
+		if (insert_table(s, (enum store_table)t, token, b, &err) < 0)
 			fail_msg("insert: %s", err.msg);
 	}
 }
@@ -157,36 +154,28 @@ static void frames_are_one_block_up_to_the_limits(void **state)
 {
 	CLEANUP(store_closep) struct store *s = open_store();
 	const int64_t now = (int64_t)clock_realtime_ns();
-	const size_t n_rows = STORE_INSERT_ROWS / 16;
-	struct store_frame frames[16];
-	struct buf packed[16];
+	size_t n_frames;
+	CLEANUP(row_batch_fini) struct row_batch b;
 	char text[202]; /* 256 bytes with what else is in a row */
 
 	(void)state;
 	memset(text, 'x', sizeof(text));
-	for (size_t f = 0; f < ARRAY_SIZE(frames); f++) {
-		CLEANUP(row_batch_fini) struct row_batch b;
+	row_batch_init(&b, STORE_INSERT_BYTES, STORE_INSERT_BYTES);
+	for (uint64_t i = 0; i < STORE_INSERT_ROWS; i++) {
+		const struct row_label labels[] = {{T("label"), {text, sizeof(text)}}};
+		const struct sample_row row = {T("/svc"), T("a:b:c"), now - 1, now,
+					       labels,    1,          i,       1};
 
-		row_batch_init(&b, STORE_INSERT_BYTES);
-		for (uint64_t i = 0; i < n_rows; i++) {
-			const struct row_label labels[] = {{T("label"), {text, sizeof(text)}}};
-			const struct sample_row row = {T("/svc"), T("a:b:c"), now - 1, now,
-						       labels,    1,          i,       (int64_t)f};
-
-			assert_int_equal(row_batch_add_sample(&b, &row), 0);
-		}
-		assert_true(b.rows[STORE_SAMPLES].len * 16 > STORE_INSERT_BYTES * 95 / 100);
-		assert_true(b.rows[STORE_SAMPLES].len * 16 <= STORE_INSERT_BYTES);
-		buf_init(&packed[f], SIZE_MAX);
-		assert_int_equal(store_frame_pack(&frames[f], &packed[f],
-						  b.rows[STORE_SAMPLES].data,
-						  b.rows[STORE_SAMPLES].len, n_rows),
-				 0);
+		assert_int_equal(row_batch_add_sample(&b, &row), 0);
 	}
+	assert_int_equal(row_batch_finish(&b), 0);
+	assert_true(b.n_bytes > STORE_INSERT_BYTES * 95 / 100);
+	(void)row_batch_frames(&b, STORE_SAMPLES, &n_frames);
+	assert_true(n_frames > 100);
 	for (int i = 0; i < 2; i++) {
 		struct err err = {0};
 
-		if (store_insert(s, STORE_SAMPLES, "00ff", frames, ARRAY_SIZE(frames), &err) < 0)
+		if (insert_table(s, STORE_SAMPLES, "00ff", &b, &err) < 0)
 			fail_msg("insert: %s", err.msg);
 		assert_int_equal(query_u64(s, "SELECT count() FROM profiling_samples"),
 				 STORE_INSERT_ROWS);
@@ -194,8 +183,6 @@ static void frames_are_one_block_up_to_the_limits(void **state)
 					      "table = 'profiling_samples'"),
 				 1);
 	}
-	for (size_t f = 0; f < ARRAY_SIZE(frames); f++)
-		buf_fini(&packed[f]);
 }
 
 static void keeps_every_column_of_every_row(void **state)
@@ -204,7 +191,7 @@ static void keeps_every_column_of_every_row(void **state)
 	CLEANUP(row_batch_fini) struct row_batch b;
 
 	(void)state;
-	row_batch_init(&b, 10000);
+	row_batch_init(&b, 10000, 10000);
 	fill(&b, UINT64_MAX);
 	fill(&b, 10); /* numbers that begin with a newline */
 	insert(s, NULL, &b);
@@ -220,7 +207,7 @@ static void keeps_every_column_of_every_row(void **state)
 			 2);
 	assert_int_equal(query_u64(s, "SELECT count() FROM profiling_quality WHERE Host = 'host' "
 				      "AND Samples = 100 AND Truncated = 3 AND Value = -7 "
-				      "AND Instance = 99 "
+				      "AND Instance = 99 AND Upload = 77 "
 				      "AND Lost['ring_full'] = 12"),
 			 2);
 	assert_int_equal(query_u64(s, "SELECT count() FROM profiling_profiles FINAL WHERE "
@@ -234,7 +221,7 @@ static void repeats_of_an_insert_do_nothing_also_after_reopening(void **state)
 	CLEANUP(row_batch_fini) struct row_batch b;
 
 	(void)state;
-	row_batch_init(&b, 10000);
+	row_batch_init(&b, 10000, 10000);
 	fill(&b, 1);
 	insert(s, "00ff", &b);
 	insert(s, "00ff", &b);
@@ -249,7 +236,7 @@ static void repeats_of_an_insert_do_nothing_also_after_reopening(void **state)
 	insert(s, NULL, &b);
 	insert(s, NULL, &b);
 	assert_int_equal(query_u64(s, "SELECT count() FROM profiling_samples"), 4);
-	assert_int_equal(insert_rows(s, STORE_SAMPLES, "' --", "x", 1, NULL), -EINVAL);
+	assert_int_equal(insert_table(s, STORE_SAMPLES, "' --", &b, NULL), -EINVAL);
 }
 
 static void a_relative_directory_is_as_good(void **state)
@@ -263,7 +250,7 @@ static void a_relative_directory_is_as_good(void **state)
 	assert_int_equal(chdir(dir), 0);
 	cfg.data_dir = "data";
 	s = open_store();
-	row_batch_init(&b, 10000);
+	row_batch_init(&b, 10000, 10000);
 	fill(&b, 1);
 	insert(s, "00ff", &b);
 	assert_int_equal(query_u64(s, "SELECT count() FROM profiling_samples"), 1);
@@ -275,15 +262,22 @@ static void refuses_broken_rows_as_a_whole(void **state)
 {
 	CLEANUP(store_closep) struct store *s = open_store();
 	CLEANUP(row_batch_fini) struct row_batch b;
+	struct store_frame frame;
+	const struct buf *rows;
+	char packed[10000];
+	size_t n;
 	struct err err = {0};
 
 	(void)state;
-	row_batch_init(&b, 10000);
+	row_batch_init(&b, 10000, 10000);
 	fill(&b, 1);
 	fill(&b, 2);
-	assert_int_equal(insert_rows(s, STORE_SAMPLES, NULL, b.rows[STORE_SAMPLES].data,
-				     b.rows[STORE_SAMPLES].len - 1, &err),
-			 -EREMOTEIO);
+	/* without the last byte of the last row */
+	rows = &b.tables[STORE_SAMPLES].rows;
+	n = ZSTD_compress(packed, sizeof(packed), rows->data, rows->len - 1, 1);
+	assert_false(ZSTD_isError(n));
+	frame = (struct store_frame){.data = packed, .len = n, .n_rows = 2};
+	assert_int_equal(store_insert(s, STORE_SAMPLES, NULL, &frame, 1, &err), -EREMOTEIO);
 	assert_int_equal(store_exception_code(err.msg, strlen(err.msg)), 33);
 	assert_int_equal(query_u64(s, "SELECT count() FROM profiling_samples"), 0);
 }
@@ -305,7 +299,7 @@ static void an_older_profile_does_not_make_a_stack_older(void **state)
 	char sql[160];
 
 	(void)state;
-	row_batch_init(&b, 10000);
+	row_batch_init(&b, 10000, 10000);
 	add_stack(&b, now + 7200);
 	add_stack(&b, now);
 	insert(s, NULL, &b);
@@ -368,7 +362,7 @@ static void stopping_ends_queries_and_lets_inserts_go_on(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(threads); i++)
 		assert_int_equal(pthread_join(threads[i], NULL), 0);
 	assert_true(clock_monotonic_ns() - start_ns < STORE_QUERY_TIMEOUT_S / 2 * NS_PER_S);
-	row_batch_init(&b, 10000);
+	row_batch_init(&b, 10000, 10000);
 	fill(&b, 1);
 	insert(s, NULL, &b);
 	assert_int_equal(store_ping(s), -EPIPE);
@@ -385,7 +379,7 @@ static void rows_outlive_a_killed_process(void **state)
 	if (pid == 0) {
 		CLEANUP(row_batch_fini) struct row_batch b;
 
-		row_batch_init(&b, 10000);
+		row_batch_init(&b, 10000, 10000);
 		fill(&b, 1);
 		insert(open_store(), NULL, &b);
 		kill(getpid(), SIGKILL);
@@ -529,7 +523,7 @@ static void expired_rows_go(void **state)
 
 	(void)state;
 	s = open_store();
-	row_batch_init(&b, 10000);
+	row_batch_init(&b, 10000, 10000);
 	assert_int_equal(row_batch_add_sample(&b, &old), 0);
 	insert(s, NULL, &b);
 	for (int i = 0; i < 1200; i++) {
@@ -568,7 +562,7 @@ static void rows_outlive_a_killed_server(void **state)
 	CLEANUP(row_batch_fini) struct row_batch b;
 
 	(void)state;
-	row_batch_init(&b, 10000);
+	row_batch_init(&b, 10000, 10000);
 	fill(&b, 1);
 	insert(s, NULL, &b);
 	clickhouse_process_stop(&server, SIGKILL);

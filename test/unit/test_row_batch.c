@@ -1,13 +1,36 @@
 #include <errno.h>
 
+#include <zstd.h>
+
 #include "cluster-agent/store/row_batch.h"
+#include "common/system/clock.h"
 #include "test/lib/unit.h"
+
+#define HOUR_NS ((int64_t)(3600 * NS_PER_S))
 
 static const struct row_text frames[] = {{"leaf a.c:1", 10}, {"root ", 5}};
 static const struct stack_row stack = {{"/svc", 4}, 7, 9, frames, 2};
 static const struct sample_row sample = {{"/svc", 4}, {"t", 1}, 1, 2, NULL, 0, 7, -1};
 static const struct quality_row quality = {{"/svc", 4}, {"t", 1}, 1,    2, {"h", 1}, 3,
-					   4,           5,        NULL, 0, 6};
+					   4,           5,        NULL, 0, 6,        8};
+
+/* Inflates all frames of a table into out; returns their number. */
+static size_t unpack(struct row_batch *b, enum store_table table, struct buf *out)
+{
+	const struct store_frame *f;
+	size_t n;
+
+	assert_int_equal(row_batch_finish(b), 0);
+	f = row_batch_frames(b, table, &n);
+	for (size_t i = 0; i < n; i++) {
+		assert_int_equal(buf_reserve(out, f[i].n_bytes), 0);
+		assert_int_equal(
+			ZSTD_decompress(out->data + out->len, f[i].n_bytes, f[i].data, f[i].len),
+			f[i].n_bytes);
+		out->len += f[i].n_bytes;
+	}
+	return n;
+}
 
 static void encodes_columns_in_the_order_of_the_insert(void **state)
 {
@@ -18,64 +41,160 @@ static void encodes_columns_in_the_order_of_the_insert(void **state)
 				       "\x0aleaf a.c:1"
 				       "\x05root ";
 	CLEANUP(row_batch_fini) struct row_batch b;
+	CLEANUP(buf_fini) struct buf rows;
 
 	(void)state;
-	row_batch_init(&b, 1000);
+	row_batch_init(&b, 1000, 1000);
+	buf_init(&rows, 1000);
 	assert_int_equal(row_batch_add_stack(&b, &stack), 0);
-	assert_int_equal(b.rows[STORE_STACKS].len, sizeof(expected) - 1);
-	assert_memory_equal(b.rows[STORE_STACKS].data, expected, sizeof(expected) - 1);
+	assert_int_equal(unpack(&b, STORE_STACKS, &rows), 1);
+	assert_int_equal(rows.len, sizeof(expected) - 1);
+	assert_memory_equal(rows.data, expected, sizeof(expected) - 1);
 }
 
 static void a_row_that_does_not_fit_leaves_no_trace(void **state)
 {
 	CLEANUP(row_batch_fini) struct row_batch b;
+	CLEANUP(buf_fini) struct buf rows;
 	size_t len;
 
 	(void)state;
-	row_batch_init(&b, 60);
+	row_batch_init(&b, 1000, 60);
+	buf_init(&rows, 1000);
 	assert_int_equal(row_batch_add_stack(&b, &stack), 0);
-	len = b.rows[STORE_STACKS].len;
+	len = b.tables[STORE_STACKS].rows.len;
 	assert_int_equal(row_batch_add_stack(&b, &stack), -EFBIG);
-	assert_int_equal(b.rows[STORE_STACKS].len, len);
-	assert_int_equal(b.n_rows[STORE_STACKS], 1);
+	assert_int_equal(b.tables[STORE_STACKS].rows.len, len);
+	assert_int_equal(unpack(&b, STORE_STACKS, &rows), 1);
+	assert_int_equal(rows.len, len);
 	assert_int_equal(row_batch_rows(&b), 1);
 }
 
-static void appending_concatenates_or_changes_nothing(void **state)
+static void a_single_row_is_bounded(void **state)
 {
-	CLEANUP(row_batch_fini) struct row_batch a, b;
+	CLEANUP(row_batch_fini) struct row_batch b;
+	AUTO_FREE char *text = calloc(1, ROW_BATCH_ROW_BYTES + ROW_BATCH_FRAME_BYTES);
+	const struct row_text frame = {text, ROW_BATCH_ROW_BYTES + ROW_BATCH_FRAME_BYTES};
+	const struct stack_row large = {{"/svc", 4}, 7, 9, &frame, 1};
 
 	(void)state;
-	row_batch_init(&a, 116); /* two rows of quality */
-	row_batch_init(&b, 1000);
+	assert_non_null(text);
+	row_batch_init(&b, SIZE_MAX, SIZE_MAX);
+	assert_int_equal(row_batch_add_stack(&b, &stack), 0);
+	assert_int_equal(row_batch_add_stack(&b, &large), -EFBIG);
+	assert_int_equal(row_batch_finish(&b), 0);
+	assert_int_equal(row_batch_rows(&b), 1);
+}
+
+static void add_many(struct row_batch *b, unsigned n)
+{
+	for (unsigned i = 0; i < n; i++) {
+		struct stack_row row = stack;
+
+		row.hash = i;
+		assert_int_equal(row_batch_add_stack(b, &row), 0);
+	}
+}
+
+static void many_rows_become_frames_of_a_bounded_size(void **state)
+{
+	CLEANUP(row_batch_fini) struct row_batch b;
+	CLEANUP(buf_fini) struct buf rows;
+	const struct store_frame *f;
+	uint64_t n_rows = 0;
+	size_t n;
+
+	(void)state;
+	row_batch_init(&b, SIZE_MAX, SIZE_MAX);
+	buf_init(&rows, SIZE_MAX);
+	add_many(&b, 100000);
+	assert_int_equal(unpack(&b, STORE_STACKS, &rows), 8);
+	assert_int_equal(rows.len, 100000 * 39);
+	assert_int_equal(rows.len, b.n_bytes);
+	/* the hash of the last row */
+	assert_memory_equal(rows.data + rows.len - 34, "\x9f\x86\x01\0\0\0\0\0", 8);
+	f = row_batch_frames(&b, STORE_STACKS, &n);
+	for (size_t i = 0; i < n; i++) {
+		assert_true(f[i].n_bytes < ROW_BATCH_FRAME_BYTES + 39);
+		assert_true(f[i].len * 4 < f[i].n_bytes);
+		n_rows += f[i].n_rows;
+	}
+	assert_int_equal(n_rows, 100000);
+	assert_int_equal(row_batch_rows(&b), 100000);
+}
+
+static void the_compressed_size_is_bounded_over_all_tables(void **state)
+{
+	CLEANUP(row_batch_fini) struct row_batch b;
+
+	(void)state;
+	/* three small frames are some 150 bytes */
+	row_batch_init(&b, 100, SIZE_MAX);
 	assert_int_equal(row_batch_add_stack(&b, &stack), 0);
 	assert_int_equal(row_batch_add_sample(&b, &sample), 0);
 	assert_int_equal(row_batch_add_quality(&b, &quality), 0);
+	assert_int_equal(row_batch_finish(&b), -EFBIG);
+}
 
-	assert_int_equal(row_batch_append(&a, &b), 0);
-	assert_int_equal(row_batch_append(&a, &b), 0);
-	assert_int_equal(row_batch_rows(&a), 6);
-	assert_int_equal(row_batch_bytes(&a), 2 * row_batch_bytes(&b));
-	/* samples would fit but quality does not: neither is kept */
-	assert_int_equal(row_batch_append(&a, &b), -EFBIG);
-	assert_int_equal(row_batch_rows(&a), 6);
-	assert_int_equal(row_batch_bytes(&a), 2 * row_batch_bytes(&b));
+static void rows_of_different_days_are_in_different_frames(void **state)
+{
+	static const int64_t hours[] = {23, 23, 24, 47, 48, 23};
+	static const uint32_t n_rows[] = {2, 1, 1, 1, 1};
+	static const uint32_t quarters[] = {92, 96, 188, 192, 92};
+	CLEANUP(row_batch_fini) struct row_batch b;
+	const struct store_frame *f;
+	size_t n;
+
+	(void)state;
+	row_batch_init(&b, 10000, 10000);
+	for (size_t i = 0; i < ARRAY_SIZE(hours); i++) {
+		struct sample_row row = sample;
+
+		row.start_ns = hours[i] * HOUR_NS;
+		row.end_ns = row.start_ns + HOUR_NS;
+		assert_int_equal(row_batch_add_sample(&b, &row), 0);
+	}
+	assert_int_equal(row_batch_finish(&b), 0);
+	f = row_batch_frames(&b, STORE_SAMPLES, &n);
+	assert_int_equal(n, ARRAY_SIZE(n_rows));
+	for (size_t i = 0; i < n; i++) {
+		assert_int_equal(f[i].n_rows, n_rows[i]);
+		assert_int_equal(f[i].quarter, quarters[i]);
+	}
+}
+
+static void a_cleared_batch_is_as_good_as_a_new_one(void **state)
+{
+	CLEANUP(row_batch_fini) struct row_batch b;
+	CLEANUP(buf_fini) struct buf rows;
+
+	(void)state;
+	row_batch_init(&b, 10000, 60);
+	buf_init(&rows, 1000);
+	assert_int_equal(row_batch_add_stack(&b, &stack), 0);
+	assert_int_equal(row_batch_finish(&b), 0);
+	assert_int_equal(row_batch_add_stack(&b, &stack), -EFBIG);
+	row_batch_clear(&b);
+	assert_int_equal(row_batch_rows(&b), 0);
+	assert_int_equal(row_batch_add_stack(&b, &stack), 0);
+	assert_int_equal(unpack(&b, STORE_STACKS, &rows), 1);
+	assert_int_equal(rows.len, 39);
+	assert_int_equal(row_batch_rows(&b), 1);
 }
 
 static int add_all(void *arg)
 {
-	CLEANUP(row_batch_fini) struct row_batch a, b;
+	CLEANUP(row_batch_fini) struct row_batch b;
 	int r;
 
 	(void)arg;
-	row_batch_init(&a, 1000);
-	row_batch_init(&b, 1000);
+	row_batch_init(&b, 1000, 1000);
 	r = row_batch_add_stack(&b, &stack);
 	if (r == 0)
 		r = row_batch_add_sample(&b, &sample);
 	if (r == 0)
 		r = row_batch_add_quality(&b, &quality);
-	return r < 0 ? r : row_batch_append(&a, &b);
+	return r < 0 ? r : row_batch_finish(&b);
 }
 
 static void survives_every_failed_allocation(void **state)
@@ -89,7 +208,11 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(encodes_columns_in_the_order_of_the_insert),
 		cmocka_unit_test(a_row_that_does_not_fit_leaves_no_trace),
-		cmocka_unit_test(appending_concatenates_or_changes_nothing),
+		cmocka_unit_test(a_single_row_is_bounded),
+		cmocka_unit_test(many_rows_become_frames_of_a_bounded_size),
+		cmocka_unit_test(the_compressed_size_is_bounded_over_all_tables),
+		cmocka_unit_test(rows_of_different_days_are_in_different_frames),
+		cmocka_unit_test(a_cleared_batch_is_as_good_as_a_new_one),
 		cmocka_unit_test(survives_every_failed_allocation),
 	};
 

@@ -1,10 +1,42 @@
-// Queries to a cluster-agent: SQL, and the JSON API with its flame graph.
+// Queries to a cluster-agent: SQL, and the JSON API with its flame graph. An upload is answered
+// before it can be queried, so each query first waits for what the agent has answered until then.
 "use strict";
+
+const { eventually } = require("./wait");
 
 const CPU = "ebpf:cpu:nanoseconds";
 
+// Of the agent's write-ahead log: uploads that came in, those of them that are in the store, and
+// the bytes of the others. NULL if the agent has no log, or does not answer.
+async function logCounts(cluster) {
+  const text = await fetch(`${cluster.url}/metrics`)
+    .then((r) => r.text())
+    .catch(() => "");
+  const sum = (name) =>
+    [...text.matchAll(new RegExp(`^coroot_cluster_agent_${name}(?:{.*})? (\\S+)$`, "gm"))]
+      .map((m) => Number(m[1]))
+      .reduce((a, b) => a + b, 0);
+  if (!/^coroot_cluster_agent_wal_bytes /m.test(text)) return null;
+  return {
+    came: sum("wal_appends_total") + sum("wal_recovered_total"),
+    stored: sum("store_uploads_total"),
+    bytes: sum("wal_bytes"),
+  };
+}
+
+// Waits until the uploads that were answered before this call are in the store.
+async function settled(cluster) {
+  const first = await logCounts(cluster);
+  if (!first) return;
+  await eventually("answered uploads are in the store", async () => {
+    const counts = await logCounts(cluster);
+    return !counts || counts.bytes === 0 || counts.stored >= first.came;
+  });
+}
+
 // Rows as objects; numbers of 64 bits come as numbers.
 async function sql(cluster, query) {
+  await settled(cluster);
   const r = await fetch(
     `http://127.0.0.1:${cluster.sqlPort}/?output_format_json_quote_64bit_integers=0`,
     {
@@ -18,6 +50,7 @@ async function sql(cluster, query) {
 }
 
 async function api(cluster, path, params) {
+  await settled(cluster);
   const r = await fetch(`${cluster.url}/api/${path}?${new URLSearchParams(params)}`);
   const text = await r.text();
   if (!r.ok) throw new Error(`/api/${path}: ${r.status} ${text}`);
@@ -75,4 +108,4 @@ async function application(
   return applications.find((a) => a.service.endsWith(`/${name}`));
 }
 
-module.exports = { CPU, sql, api, flame, application };
+module.exports = { CPU, settled, sql, api, flame, application };
