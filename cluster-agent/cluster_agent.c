@@ -21,6 +21,7 @@
 #include "cluster-agent/pod_scraping.h"
 #include "cluster-agent/receive/profile_handler.h"
 #include "cluster-agent/sql/clickhouse_port.h"
+#include "cluster-agent/store/space_guard.h"
 #include "cluster-agent/store/store.h"
 #include "cluster-agent/wal/log_drain.h"
 #include "cluster-agent/wal/upload_log.h"
@@ -52,6 +53,7 @@ struct cluster_agent {
 	/* with a store */
 	struct store *store;
 	struct upload_log *log;
+	struct space_guard *space; /* NULL with --max-disk-usage=0 */
 	struct ingest *ingest;
 	struct log_drain *drain;
 	struct ingest_feed *feed;
@@ -193,6 +195,22 @@ static int open_sql_port(struct cluster_agent *a, struct err *err)
 	return r < 0 ? r : clickhouse_port_register(a->sql, a->base.metrics);
 }
 
+static int start_space_guard(struct cluster_agent *a)
+{
+	const struct space_guard_config cfg = {
+		.store = a->store,
+		.max_usage_percent = (unsigned)a->opts->max_disk_usage_percent,
+	};
+	int r;
+
+	if (cfg.max_usage_percent == 0)
+		return 0;
+	r = space_guard_new(&a->space, &cfg);
+	if (r == 0)
+		r = space_guard_register(a->space, a->base.metrics);
+	return r == 0 ? space_guard_start(a->space) : r;
+}
+
 static int start_storing(struct cluster_agent *a, struct err *err)
 {
 	int r = cluster_store_open(&a->store, a->opts, err);
@@ -204,6 +222,8 @@ static int start_storing(struct cluster_agent *a, struct err *err)
 	r = make_storing(a);
 	if (r == 0)
 		r = register_storing(a);
+	if (r == 0)
+		r = start_space_guard(a);
 	return r < 0 ? r : open_sql_port(a, err);
 }
 
@@ -478,6 +498,7 @@ void cluster_agent_free(struct cluster_agent *a)
 	log_drain_free(a->drain);
 	ingest_free(a->ingest);
 	upload_log_close(a->log);
+	space_guard_free(a->space);
 	store_close(a->store);
 	agent_fini(&a->base);
 	free(a);

@@ -33,6 +33,11 @@ struct cluster_options {
 	char *clickhouse_tls_cert_file;
 	char *clickhouse_tls_key_file;
 	bool clickhouse_tls_skip_verify;
+	char *clickhouse_cluster;
+	char *clickhouse_storage_policy;
+	uint64_t clickhouse_move_after_ns;
+	char *clickhouse_move_volume;
+	uint64_t max_disk_usage_percent;
 	char *clickhouse_listen;
 	char *chdb_library;
 	char *coroot_url;

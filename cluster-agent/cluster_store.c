@@ -14,6 +14,11 @@ static bool is_given(const char *option)
 	return option && option[0];
 }
 
+static const char *given_or_null(const char *option)
+{
+	return is_given(option) ? option : NULL;
+}
+
 static int check_server(const struct cluster_options *o, struct err *err)
 {
 	struct clickhouse_address addresses[CLICKHOUSE_MAX_ADDRESSES];
@@ -34,6 +39,12 @@ static int check_server(const struct cluster_options *o, struct err *err)
 		return err_set(err, -EINVAL,
 			       "--clickhouse-tls-ca-file and --clickhouse-tls-skip-verify "
 			       "contradict each other");
+	if (is_given(o->clickhouse_move_volume) != (o->clickhouse_move_after_ns > 0))
+		return err_set(err, -EINVAL,
+			       "--clickhouse-move-after and --clickhouse-move-volume go together");
+	if (is_given(o->clickhouse_move_volume) &&
+	    o->clickhouse_move_after_ns >= o->profiles_ttl_ns)
+		return err_set(err, -EINVAL, "--clickhouse-move-after is not below --profiles-ttl");
 	/* its promise to read nothing but our tables holds for an engine of ours alone */
 	if (is_given(o->clickhouse_listen))
 		return err_set(err, -EINVAL,
@@ -51,6 +62,12 @@ int cluster_store_check(const struct cluster_options *o, struct err *err)
 	if (storage == STORAGE_EMBEDDED && is_given(o->clickhouse_address))
 		return err_set(err, -EINVAL,
 			       "--storage=embedded and " ADDRESS " contradict each other");
+	if (storage == STORAGE_EMBEDDED &&
+	    (is_given(o->clickhouse_cluster) || is_given(o->clickhouse_storage_policy) ||
+	     is_given(o->clickhouse_move_volume)))
+		return err_set(err, -EINVAL,
+			       "--clickhouse-cluster, --clickhouse-storage-policy and "
+			       "--clickhouse-move-volume need " ADDRESS);
 	return storage == STORAGE_CLICKHOUSE ? check_server(o, err) : 0;
 }
 
@@ -79,7 +96,11 @@ static int open_server(struct store **ret, const struct cluster_options *o, stru
 		.client.key_file = o->clickhouse_tls_key_file,
 		.client.skip_verify = o->clickhouse_tls_skip_verify,
 		.database = o->clickhouse_database,
+		.cluster = given_or_null(o->clickhouse_cluster),
 		.schema.ttl_ns = o->profiles_ttl_ns,
+		.schema.storage_policy = given_or_null(o->clickhouse_storage_policy),
+		.schema.move_after_ns = o->clickhouse_move_after_ns,
+		.schema.move_volume = given_or_null(o->clickhouse_move_volume),
 	};
 	int n = clickhouse_addresses_parse(o->clickhouse_address, o->clickhouse_tls, addresses,
 					   err);

@@ -38,6 +38,7 @@ struct space_guard {
 	unsigned max_usage_percent;
 	uint64_t interval_ns;
 	struct worker_thread *thread; /* NULL: not running */
+	enum space_verdict verdict;   /* at the end of the last check */
 	struct metric metrics[N_METRICS];
 };
 
@@ -265,19 +266,23 @@ static void set_usage(struct space_guard *g, const struct look *l)
 	atomic_store(&g->metrics[DISK_USAGE].value, fullest);
 }
 
-static void warn_if_helpless(const struct space_guard *g, const struct look *l,
-			     enum space_verdict verdict, const struct space_choice *c)
+/* Says so once, until it changes: a disk may be full for weeks. */
+static void report_verdict(struct space_guard *g, const struct look *l, enum space_verdict verdict,
+			   const struct space_choice *c)
 {
-	const struct space_disk *d = &l->state.disks[c->disk];
+	const struct space_disk *d = l->state.disks + c->disk;
 
+	if (verdict == g->verdict)
+		return;
+	g->verdict = verdict;
 	if (verdict == SPACE_OTHERS)
-		log_warn_limited("disk is full of other data, so no profiles are dropped",
-				 "disk=%s host=%s usage=%u%% max=%u%%", d->name, d->host,
-				 c->usage_percent, g->max_usage_percent);
+		log_warn("disk is full of other data, so no profiles are dropped",
+			 "disk=%s host=%s usage=%u%% max=%u%%", d->name, d->host, c->usage_percent,
+			 g->max_usage_percent);
 	if (verdict == SPACE_NONE)
-		log_warn_limited("disk is too full, and only the newest day of profiles is left",
-				 "disk=%s host=%s usage=%u%% max=%u%%", d->name, d->host,
-				 c->usage_percent, g->max_usage_percent);
+		log_warn("disk is too full, and only the newest day of profiles is left",
+			 "disk=%s host=%s usage=%u%% max=%u%%", d->name, d->host, c->usage_percent,
+			 g->max_usage_percent);
 }
 
 static int relieve(struct space_guard *g, struct look *l, struct err *err)
@@ -299,8 +304,7 @@ static int relieve(struct space_guard *g, struct look *l, struct err *err)
 			 c.day, c.bytes, d->name, d->host, c.usage_percent, g->max_usage_percent);
 		n++;
 	}
-	if (verdict != SPACE_ENOUGH)
-		warn_if_helpless(g, l, verdict, &c);
+	report_verdict(g, l, verdict, &c);
 	return n;
 }
 
@@ -325,12 +329,14 @@ static void run(void *ctx, struct worker_thread *t)
 
 	while (!worker_thread_must_end(t)) {
 		struct err err = {0};
+		int r = space_guard_check(g, &err);
 
-		if (space_guard_check(g, &err) < 0) {
+		if (r < 0)
 			metric_add(&g->metrics[FAILED_CHECKS], 1);
-			log_warn_limited("check of the store's disks failed, retrying in a minute",
-					 "reason=%s", LOG_QUOTED(err.msg));
-		}
+		/* that a server does not answer is the store's to report */
+		if (r < 0 && r != -EAGAIN && r != -EPIPE)
+			log_warn_limited("check of the store's disks failed, retrying", "reason=%s",
+					 LOG_QUOTED(err.msg));
 		worker_thread_wait(t, g->interval_ns);
 	}
 }

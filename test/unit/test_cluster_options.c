@@ -165,6 +165,11 @@ static void contradictions_about_servers_are_refused(void **state)
 	refused("--clickhouse-address=http://u:p@a", NULL, "--clickhouse-password-file");
 	refused("--clickhouse-address=a", "--clickhouse-tls-cert-file=c", "go together");
 	refused("--clickhouse-address=a", "--clickhouse-listen=127.0.0.1:8123", "embedded engine");
+	refused("--clickhouse-address=a", "--clickhouse-move-after=2d", "go together");
+	refused("--clickhouse-address=a", "--clickhouse-move-volume=cold", "go together");
+	refused("--clickhouse-cluster=c", NULL, "need --clickhouse-address");
+	refused("--clickhouse-storage-policy=p", NULL, "need --clickhouse-address");
+	refused("--max-disk-usage=100", NULL, "max-disk-usage");
 }
 
 int main(void)
