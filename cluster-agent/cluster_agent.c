@@ -240,6 +240,8 @@ static int start_forwarding(struct cluster_agent *a)
 		.max_idle_connections = UPLOADS_AT_ONCE,
 		.timeout_ns = UPLOAD_TIMEOUT_NS,
 		.retry_min_ns = UPLOAD_RETRY_MIN_NS,
+		.spool_dir = a->opts->data_dir,
+		.spool_max_bytes = a->opts->max_spool_bytes,
 	};
 
 	return agent_start_uploads(&a->base, &cfg);
@@ -321,13 +323,15 @@ static void serve_storing_ready(struct cluster_agent *a, struct http_exchange *x
 static void serve_ready(void *ctx, struct http_exchange *x)
 {
 	struct cluster_agent *a = ctx;
+	const char *problem = NULL;
 
-	if (a->log)
+	if (a->log) {
 		serve_storing_ready(a, x);
-	else if (pod_scraping_synced(a->scraping))
-		http_respond_text(x, 200, "ok");
-	else
-		http_respond_text(x, 503, "pods have not been listed yet");
+		return;
+	}
+	problem = pod_scraping_synced(a->scraping) ? uploader_problem(a->base.uploader)
+						   : "pods have not been listed yet";
+	http_respond_text(x, problem ? 503 : 200, "%s", problem ? problem : "ok");
 }
 
 static void respond_error(struct http_exchange *x, unsigned status, const char *error)

@@ -41,7 +41,8 @@ const struct option_def cluster_option_defs[] = {
 	 .offset = FIELD(data_dir),
 	 .def = "/var/lib/coroot-cluster-agent",
 	 .value = "DIR",
-	 .help = "directory of the write-ahead log and the embedded engine's data"},
+	 .help = "directory of the write-ahead log and the embedded engine's data; with "
+		 "--coroot-url, of profiles that wait for the receiver"},
 	{.name = "max-wal-size",
 	 .type = OPTION_UINT,
 	 .offset = FIELD(max_wal_mib),
@@ -172,6 +173,13 @@ const struct option_def cluster_option_defs[] = {
 	 .help = "store nothing: send the scraped profiles to the cluster-agent or Coroot server "
 		 "at "
 		 "this base URL"},
+	{.name = "max-spool-size",
+	 .type = OPTION_SIZE,
+	 .offset = FIELD(max_spool_bytes),
+	 .def = "500MB",
+	 .help = "with --coroot-url: bytes in --data-dir in which profiles wait that the receiver "
+		 "has "
+		 "not accepted; beyond, the oldest are dropped; 0: they wait in memory only"},
 	{.name = "ca-file",
 	 .type = OPTION_STRING,
 	 .offset = FIELD(ca_file),

@@ -41,6 +41,7 @@ struct cluster_options {
 	char *clickhouse_listen;
 	char *chdb_library;
 	char *coroot_url;
+	uint64_t max_spool_bytes;
 	char *ca_file;
 	bool insecure_skip_verify;
 	char *kubeconfig;

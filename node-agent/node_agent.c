@@ -390,6 +390,8 @@ static int start_uploads(struct node_agent *a)
 		.max_sending = UPLOADS_AT_ONCE,
 		.timeout_ns = UPLOAD_TIMEOUT_NS,
 		.retry_min_ns = UPLOAD_RETRY_MIN_NS,
+		.spool_dir = a->o->wal_dir,
+		.spool_max_bytes = a->o->max_spool_bytes,
 	};
 
 	return agent_start_uploads(&a->base, &cfg);
@@ -561,14 +563,24 @@ static int make_workers(struct node_agent *a, struct err *err)
 	return r;
 }
 
+static void serve_ready(void *ctx, struct http_exchange *x)
+{
+	const struct node_agent *a = ctx;
+	const char *problem = uploader_problem(a->base.uploader);
+
+	http_respond_text(x, problem ? 503 : 200, "%s", problem ? problem : "ok");
+}
+
 static int listen_on(struct node_agent *a, struct err *err)
 {
+	const struct http_route routes[] = {{"GET", "/readyz", 0, serve_ready, a}, {}};
 	const struct http_server_config cfg = {
 		.listen = a->o->listen,
 		.n_threads = 1,
 		.max_connections = 64,
 		.timeout_s = 30,
 		.max_body_memory_bytes = 64 * 1024,
+		.routes = routes,
 	};
 
 	return agent_listen(&a->base, &cfg, err);

@@ -48,6 +48,8 @@ struct node_options {
 	char *api_key;
 	char *ca_file;
 	bool insecure_skip_verify;
+	char *wal_dir; /* NULL: no spool */
+	uint64_t max_spool_bytes;
 	uint64_t profile_interval_ns;
 	uint64_t profile_frequency_hz;
 	char *container_allowlist; /* a line for each expression; NULL: none */

@@ -135,6 +135,8 @@ int agent_start_uploads(struct agent *a, const struct agent_upload_config *cfg)
 		.timeout_ns = cfg->timeout_ns,
 		.retry_min_ns = cfg->retry_min_ns,
 		.retry_max_ns = UPLOAD_RETRY_MAX_NS,
+		.spool_dir = cfg->spool_dir,
+		.spool_max_bytes = cfg->spool_max_bytes,
 	};
 	int r = 0;
 

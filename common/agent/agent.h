@@ -47,6 +47,8 @@ struct agent_upload_config {
 	unsigned max_idle_connections; /* 0: the default of the client */
 	uint64_t timeout_ns;
 	uint64_t retry_min_ns;
+	const char *spool_dir; /* NULL or "": profiles wait in memory only */
+	uint64_t spool_max_bytes;
 };
 
 struct agent {

@@ -10,6 +10,7 @@ enum option_type {
 	OPTION_SECRET,   /* a string, shown as "***" by --print-config */
 	OPTION_UINT,     /* uint64_t within min..max */
 	OPTION_DURATION, /* uint64_t ns within min..max; "90s", "1m30s", "500ms", "2h", "7d" */
+	OPTION_SIZE,     /* uint64_t bytes within min..max; "500MB", "1GiB", "0" */
 	OPTION_BOOL,     /* bool */
 	OPTION_ENUM,     /* an enum whose values are the indexes of choices */
 };
@@ -21,7 +22,7 @@ struct option_def {
 	/* another environment variable, which counts if the option's own is not set; or NULL */
 	const char *variable;
 	const char *def;            /* default as text; NULL: unset, 0, false, the first choice */
-	uint64_t min;               /* of UINT, and of DURATION in ns */
+	uint64_t min;               /* of UINT, of DURATION in ns, of SIZE in bytes */
 	uint64_t max;               /* 0 if there is none */
 	const char *const *choices; /* of ENUM: names in the order of the enum, NULL at the end */
 	const char *value;          /* how --help calls the value: "URL", "DIR" */

@@ -56,6 +56,16 @@ void option_format_duration(uint64_t ns, char ret[static OPTION_VALUE_BYTES])
 	}
 }
 
+static void option_format_size(uint64_t n, char ret[static OPTION_VALUE_BYTES])
+{
+	static const char *const units[] = {"", "KB", "MB", "GB", "TB"};
+	size_t i = 0;
+
+	for (; n >= 1000 && n % 1000 == 0 && i + 1 < ARRAY_SIZE(units); i++)
+		n /= 1000;
+	snprintf(ret, OPTION_VALUE_BYTES, "%llu%s", (unsigned long long)n, units[i]);
+}
+
 void option_choices(const struct option_def *def, const char *separator, char *ret, size_t size)
 {
 	size_t len = 0;
@@ -70,7 +80,7 @@ void option_form(const struct option_def *def, char ret[static OPTION_FORM_BYTES
 {
 	static const char *const names[] = {
 		[OPTION_STRING] = "TEXT", [OPTION_LIST] = "TEXT",         [OPTION_SECRET] = "TEXT",
-		[OPTION_UINT] = "N",      [OPTION_DURATION] = "DURATION",
+		[OPTION_UINT] = "N",      [OPTION_DURATION] = "DURATION", [OPTION_SIZE] = "SIZE",
 	};
 	char choices[OPTION_CHOICES_BYTES];
 	const char *value = def->value;
@@ -93,6 +103,7 @@ const char *option_default(const struct option_def *def)
 	switch (def->type) {
 	case OPTION_UINT:
 	case OPTION_DURATION:
+	case OPTION_SIZE:
 		return "0";
 	case OPTION_BOOL:
 		return "false";
@@ -108,8 +119,15 @@ static void format_number(const struct option_def *def, uint64_t value,
 {
 	if (def->type == OPTION_DURATION)
 		option_format_duration(value, ret);
+	else if (def->type == OPTION_SIZE)
+		option_format_size(value, ret);
 	else
 		snprintf(ret, OPTION_VALUE_BYTES, "%llu", (unsigned long long)value);
+}
+
+static bool is_number(const struct option_def *def)
+{
+	return def->type == OPTION_UINT || def->type == OPTION_DURATION || def->type == OPTION_SIZE;
 }
 
 void option_range(const struct option_def *def, char ret[static 2 * OPTION_VALUE_BYTES])
@@ -117,7 +135,7 @@ void option_range(const struct option_def *def, char ret[static 2 * OPTION_VALUE
 	char min[OPTION_VALUE_BYTES], max[OPTION_VALUE_BYTES];
 
 	ret[0] = '\0';
-	if (def->type != OPTION_UINT && def->type != OPTION_DURATION)
+	if (!is_number(def))
 		return;
 	format_number(def, def->min, min);
 	format_number(def, def->max, max);
@@ -171,21 +189,36 @@ static int check_range(const struct option_def *def, const char *where, const ch
 	return err_set(err, -EINVAL, "%s: %s is outside %s..%s", where, text, min, max);
 }
 
+/* What the text should be, for the error message. */
+static const char *number_form(const struct option_def *def)
+{
+	if (def->type == OPTION_DURATION)
+		return "duration like 90s or 1h30m";
+	return def->type == OPTION_SIZE ? "size like 500MB or 1GiB" : "whole number";
+}
+
+static int parse_number(const struct option_def *def, const char *text, uint64_t *ret)
+{
+	size_t len = strlen(text);
+
+	if (def->type == OPTION_DURATION)
+		return parse_duration(text, len, ret);
+	if (def->type == OPTION_SIZE)
+		return parse_size(text, len, ret);
+	return parse_u64(text, len, 0, UINT64_MAX, ret);
+}
+
 static int set_number(const struct option_def *def, uint64_t *field, const char *where,
 		      const char *text, struct err *err)
 {
-	bool is_duration = def->type == OPTION_DURATION;
-	size_t len = strlen(text);
 	uint64_t value;
-	int r;
+	int r = parse_number(def, text, &value);
 
-	r = is_duration ? parse_duration(text, len, &value)
-			: parse_u64(text, len, 0, UINT64_MAX, &value);
 	if (r == -ERANGE)
 		return err_set(err, -EINVAL, "%s: %s is too large", where, text);
 	if (r < 0)
 		return err_set(err, -EINVAL, "%s: \"%s\" is not a %s", where, text,
-			       is_duration ? "duration like 90s or 1h30m" : "whole number");
+			       number_form(def));
 	r = check_range(def, where, text, value, err);
 	if (r == 0)
 		*field = value;
@@ -202,6 +235,7 @@ int option_set(const struct option_def *def, void *opts, const char *where, cons
 		return set_choice(def, field, where, text, err);
 	case OPTION_UINT:
 	case OPTION_DURATION:
+	case OPTION_SIZE:
 		return set_number(def, field, where, text, err);
 	case OPTION_BOOL:
 		if (parse_bool(text, strlen(text), field) < 0)
@@ -225,6 +259,7 @@ const char *option_text(const struct option_def *def, const void *opts,
 	switch (def->type) {
 	case OPTION_UINT:
 	case OPTION_DURATION:
+	case OPTION_SIZE:
 		format_number(def, *(const uint64_t *)field, text);
 		return text;
 	case OPTION_BOOL:

@@ -1,5 +1,6 @@
 #include "common/text/parse.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <strings.h>
 
@@ -149,4 +150,44 @@ int parse_bool(const char *s, size_t len, bool *ret)
 		}
 	}
 	return -EINVAL;
+}
+
+/* "" or "B", "k", "kB", "KiB" …: stores the factor. */
+static int parse_size_unit(const char *s, size_t len, uint64_t *ret)
+{
+	static const char prefixes[] = "kmgt";
+	const char *prefix = len > 0 ? memchr(prefixes, tolower((unsigned char)*s), 4) : NULL;
+	uint64_t base = 1000;
+
+	*ret = 1;
+	if (!prefix)
+		return len == 0 || (len == 1 && tolower((unsigned char)*s) == 'b') ? 0 : -EINVAL;
+	if (len == 3 && tolower((unsigned char)s[1]) == 'i')
+		base = 1024;
+	else if (len > 2)
+		return -EINVAL;
+	if (len > 1 && tolower((unsigned char)s[len - 1]) != 'b')
+		return -EINVAL;
+	for (const char *p = prefixes; p <= prefix; p++)
+		*ret *= base;
+	return 0;
+}
+
+int parse_size(const char *s, size_t len, uint64_t *ret_bytes)
+{
+	uint64_t number, factor = 1;
+	size_t n_digits = 0;
+	int r;
+
+	while (n_digits < len && isdigit((unsigned char)s[n_digits]))
+		n_digits++;
+	r = parse_u64(s, n_digits, 0, UINT64_MAX, &number);
+	if (r == 0)
+		r = parse_size_unit(s + n_digits, len - n_digits, &factor);
+	if (r < 0)
+		return r;
+	if (__builtin_mul_overflow(number, factor, &number))
+		return -ERANGE;
+	*ret_bytes = number;
+	return 0;
 }

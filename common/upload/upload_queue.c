@@ -3,6 +3,8 @@
 #include <errno.h>
 #include <utlist.h>
 
+#include "common/system/clock.h"
+
 void upload_queue_init(struct upload_queue *q, size_t max_items, size_t max_bytes)
 {
 	*q = (struct upload_queue){.max_items = max_items, .max_bytes = max_bytes};
@@ -14,12 +16,17 @@ void upload_queue_fini(struct upload_queue *q)
 		upload_queue_remove(q, q->uploads);
 }
 
+static bool may_be_sent(const struct upload *up)
+{
+	return !up->sending && !up->is_finished;
+}
+
 struct upload *upload_queue_next(const struct upload_queue *q, uint64_t now_ns)
 {
 	struct upload *up, *best = NULL;
 
 	DL_FOREACH (q->uploads, up) {
-		if (up->sending || up->not_before_ns > now_ns)
+		if (!may_be_sent(up) || up->not_before_ns > now_ns)
 			continue;
 		if (!best || up->n_attempts < best->n_attempts)
 			best = up;
@@ -35,7 +42,7 @@ uint64_t upload_queue_next_due_ns(const struct upload_queue *q)
 	struct upload *up;
 
 	DL_FOREACH (q->uploads, up) {
-		if (!up->sending && up->not_before_ns < due_ns)
+		if (may_be_sent(up) && up->not_before_ns < due_ns)
 			due_ns = up->not_before_ns;
 	}
 	return due_ns;
@@ -55,13 +62,13 @@ static struct upload *oldest_idle(const struct upload_queue *q)
 	struct upload *up;
 
 	DL_FOREACH (q->uploads, up) {
-		if (!up->sending)
+		if (!up->sending && !up->storing)
 			return up;
 	}
 	return NULL;
 }
 
-/* Returns false if the uploads being sent leave no room by themselves. */
+/* Returns false if the uploads being sent or stored leave no room by themselves. */
 static bool make_room(struct upload_queue *q, size_t len)
 {
 	if (len > q->max_bytes)
@@ -90,6 +97,7 @@ int upload_queue_add(struct upload_queue *q, struct upload_item *item, struct up
 		return -EFBIG;
 	}
 	up->item = upload_item_ref(item);
+	up->queued_ns = clock_monotonic_ns();
 	up->context = context;
 	q->n_items++;
 	q->n_bytes += upload_item_bytes(item);

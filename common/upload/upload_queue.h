@@ -8,13 +8,21 @@
 #define COMMON_UPLOAD_UPLOAD_QUEUE_H
 
 #include "common/base.h"
+#include "common/upload/spool_files.h"
 #include "common/upload/upload_item.h"
 
 /* Everything below item is the sender's. */
 struct upload {
 	struct upload *prev, *next; /* of the queue */
 	struct upload_item *item;
-	bool sending;           /* must not be dropped */
+	/* while one of the two is true, it must not be dropped */
+	bool sending;
+	bool storing;      /* on its way to the disk */
+	bool is_finished;  /* no longer to be sent; waits for the end of storing */
+	bool cannot_store; /* it is larger than the spool */
+	bool is_backlog;   /* it came from the disk */
+	bool is_stored;    /* at this place: */
+	struct spool_place place;
 	unsigned n_attempts;    /* that failed */
 	uint64_t not_before_ns; /* monotonic: the next attempt */
 	uint64_t queued_ns;     /* monotonic */
@@ -46,12 +54,12 @@ int upload_queue_add(struct upload_queue *q, struct upload_item *item, struct up
 		     void *context) MUST_CHECK;
 
 /*
- * Of those that are not being sent and are due at now_ns (UINT64_MAX: all), the one with the fewest
+ * Of those that may be sent and are due at now_ns (UINT64_MAX: all), the one with the fewest
  * failed attempts, and of these the oldest; NULL if there is none. Borrowed until
  * upload_queue_remove().
  */
 struct upload *upload_queue_next(const struct upload_queue *q, uint64_t now_ns);
-/* The earliest not_before_ns of those that are not being sent; UINT64_MAX if there is none. */
+/* The earliest not_before_ns of those that may be sent; UINT64_MAX if there is none. */
 uint64_t upload_queue_next_due_ns(const struct upload_queue *q);
 
 void upload_queue_remove(struct upload_queue *q, struct upload *up);

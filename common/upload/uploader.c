@@ -13,17 +13,18 @@
  * waits for a while of its own and lets others try, so that nothing blocks the queue for good.
  *
  * While the receiver is down, a single request at a time probes it. Each success then allows one
- * more request at the same time, up to max_sending.
+ * more request at the same time, up to max_sending. The backlog, what waited on disk, has a window
+ * of its own that begins with one request and grows by one for each round of successes, up to half
+ * of max_sending: a receiver that recovers meets hundreds of senders with full spools. New profiles
+ * are sent first, but never use the backlog's share, so that neither can starve the other.
  */
 #include "common/upload/uploader.h"
 
 #include <errno.h>
 
-#include "common/http/backoff.h"
 #include "common/system/clock.h"
 #include "common/telemetry/log.h"
-#include "common/upload/upload_queue.h"
-#include "common/upload/upload_verdict.h"
+#include "common/upload/uploader_state.h"
 
 /* Answers of 500 that count, until a profile is dropped. */
 #define MAX_FAULTS 10
@@ -34,48 +35,18 @@
 /* Longest Retry-After that is followed: a longer one would look as if the agent had died. */
 #define MAX_RETRY_AFTER_NS (300 * NS_PER_S)
 
-enum uploader_metric {
-	UPLOADED,
-	UPLOADED_BYTES,
-	RETRIES,
-	DROPPED_QUEUE_FULL,
-	DROPPED_REJECTED,
-	DROPPED_SHUTDOWN,
-	DROPPED_UNQUEUED,
-	QUEUE_ITEMS,
-	QUEUE_BYTES,
-	UPLOADER_METRIC_MAX,
-};
-
-struct uploader {
-	struct http_client *client; /* borrowed */
-	struct loop_source *retry_timer;
-	char *endpoint;
-	char *api_key_header; /* NULL if there is none */
-	unsigned max_sending;
-	uint64_t timeout_ns;
-	struct backoff backoff;
-	uint64_t retry_max_ns;
-	uint64_t slow_retry_max_ns;
-	uint64_t fault_every_ns;
-
-	struct upload_queue queue;
-	unsigned n_sending;
-	unsigned window; /* requests at the same time */
-	bool waiting;    /* the retry timer is set: nothing is sent */
-	bool down;       /* the last request failed */
-	/* why, as of the last log line: UPLOAD_BUSY, or UPLOAD_BLOCKED with a status */
-	enum upload_verdict down_verdict;
-	int down_status;
-
-	loop_fn idle;
-	void *idle_ctx;
-	struct metric metrics[UPLOADER_METRIC_MAX];
-};
-
 #define DROPPED(reason)                                     \
 	"_profiles_dropped_total", "reason=\"" reason "\"", \
 		"Profiles lost after they were made, by reason"
+
+/* 0 if the clock was set back. */
+static uint64_t read_oldest_age(void *ctx)
+{
+	struct uploader *u = ctx;
+	uint64_t created_ns = atomic_load(&u->oldest_created_ns), now_ns = clock_realtime_ns();
+
+	return created_ns > 0 && now_ns > created_ns ? now_ns - created_ns : 0;
+}
 
 static const struct metric_def metric_defs[UPLOADER_METRIC_MAX] = {
 	[UPLOADED] = {"_profiles_uploaded_total", NULL, "Profiles that the receiver accepted"},
@@ -87,10 +58,24 @@ static const struct metric_def metric_defs[UPLOADER_METRIC_MAX] = {
 	[DROPPED_REJECTED] = {DROPPED("rejected")},
 	[DROPPED_SHUTDOWN] = {DROPPED("shutdown")},
 	[DROPPED_UNQUEUED] = {DROPPED("unqueued")},
+	[DROPPED_SPOOL_FULL] = {DROPPED("spool_full")},
+	[DROPPED_SPOOL_DAMAGED] = {DROPPED("spool_damaged")},
 	[QUEUE_ITEMS] = {"_upload_queue_profiles", NULL, "Profiles waiting for the receiver",
 			 METRIC_GAUGE},
 	[QUEUE_BYTES] = {"_upload_queue_bytes", NULL,
 			 "Compressed bytes of the profiles waiting for the receiver", METRIC_GAUGE},
+	[SPOOL_USABLE] = {"_upload_spool_usable", NULL,
+			  "1 if profiles can wait on disk, 0 if in memory only", METRIC_GAUGE},
+	[SPOOL_BYTES] = {"_upload_spool_bytes", NULL, "Bytes of the spool's files", METRIC_GAUGE},
+	[SPOOL_MAX_BYTES] = {"_upload_spool_max_bytes", NULL,
+			     "Bytes above which the spool drops its oldest profiles", METRIC_GAUGE},
+	[SPOOL_PROFILES] = {"_upload_spool_profiles", NULL, "Profiles waiting on disk",
+			    METRIC_GAUGE},
+	[SPOOL_OLDEST] = {"_upload_spool_oldest_age_seconds", NULL,
+			  "Age of the oldest profile waiting on disk", METRIC_GAUGE, 1e-9,
+			  read_oldest_age},
+	[SPOOL_ERRORS] = {"_upload_spool_errors_total", NULL,
+			  "Reads and writes of the spool's files that failed"},
 };
 METRIC_TABLE(metric_table, metric_defs);
 
@@ -98,6 +83,11 @@ static void show_queue(struct uploader *u)
 {
 	metric_set(&u->metrics[QUEUE_ITEMS], u->queue.n_items);
 	metric_set(&u->metrics[QUEUE_BYTES], u->queue.n_bytes);
+}
+
+static size_t n_waiting(const struct uploader *u)
+{
+	return u->queue.n_items + u->spool_state.n_profiles;
 }
 
 /* Logs the reason when the receiver goes down, and when another one replaces it. */
@@ -114,7 +104,7 @@ static void log_trouble(struct uploader *u, const struct http_result *res, uint6
 	upload_verdict_reason(res->error, res->status, reason);
 	log_warn("cannot upload profiles; retrying",
 		 "reason=\"%s\" status=%d error=\"%s\" waiting=%zu in_ms=%llu", reason, res->status,
-		 res->error ? res->msg : "", u->queue.n_items,
+		 res->error ? res->msg : "", n_waiting(u),
 		 (unsigned long long)(delay_ns / NS_PER_MS));
 }
 
@@ -125,6 +115,7 @@ static void retry_later(struct uploader *u, const struct http_result *res)
 
 	metric_add(&u->metrics[RETRIES], 1);
 	u->window = 1;
+	u->backlog_window = 1;
 	if (u->waiting)
 		return;
 	u->backoff.max_ns = is_blocked ? u->slow_retry_max_ns : u->retry_max_ns;
@@ -136,6 +127,7 @@ static void retry_later(struct uploader *u, const struct http_result *res)
 	u->down = true;
 	u->waiting = true;
 	loop_set_timer(u->retry_timer, delay);
+	uploader_store_waiting(u, 0);
 }
 
 static void log_refusal(const struct upload *up, const struct http_result *res)
@@ -150,14 +142,29 @@ static void log_refusal(const struct upload *up, const struct http_result *res)
 			 res->body ? res->body : "");
 }
 
+static void widen(struct uploader *u, const struct upload *up)
+{
+	u->window += u->window < u->max_sending;
+	if (!up->is_backlog || ++u->n_backlog_sent < u->backlog_window)
+		return;
+	u->n_backlog_sent = 0;
+	u->backlog_window += u->backlog_window < (u->max_sending + 1) / 2;
+}
+
+void uploader_forget(struct uploader *u, struct upload *up)
+{
+	upload_queue_remove(up->is_backlog ? &u->backlog : &u->queue, up);
+	show_queue(u);
+}
+
 /* The receiver works: it took the profile, or said why it does not. */
 static void finish(struct uploader *u, struct upload *up, const struct http_result *res)
 {
 	backoff_reset(&u->backoff);
 	if (u->down)
-		log_info("uploads recovered", "waiting=%zu", u->queue.n_items);
+		log_info("uploads recovered", "waiting=%zu", n_waiting(u));
 	u->down = false;
-	u->window += u->window < u->max_sending;
+	widen(u, up);
 	if (upload_verdict(res->error, res->status) == UPLOAD_ACCEPTED) {
 		metric_add(&u->metrics[UPLOADED], 1);
 		metric_add(&u->metrics[UPLOADED_BYTES], up->item->body_len);
@@ -165,11 +172,9 @@ static void finish(struct uploader *u, struct upload *up, const struct http_resu
 		metric_add(&u->metrics[DROPPED_REJECTED], 1);
 		log_refusal(up, res);
 	}
-	upload_queue_remove(&u->queue, up);
-	show_queue(u);
+	uploader_retire(u, up);
+	uploader_show_losing(u, false);
 }
-
-static void send_more(struct uploader *u);
 
 /* Whether answers of 500 show that the profile is at fault: see the top of the file. */
 static bool is_own_fault(struct uploader *u, struct upload *up, const struct http_result *res)
@@ -207,17 +212,16 @@ static void on_done(void *ctx, const struct http_result *res)
 
 	up->sending = false;
 	u->n_sending--;
+	u->n_sending_backlog -= up->is_backlog;
 	if (verdict == UPLOAD_ACCEPTED || verdict == UPLOAD_REFUSED || is_own_fault(u, up, res)) {
 		finish(u, up, res);
 	} else {
 		if (upload_verdict_may_differ(res->error, res->status))
 			postpone(u, up);
 		retry_later(u, res);
+		uploader_keep(u, up);
 	}
-
-	send_more(u);
-	if (u->queue.n_items == 0 && u->idle)
-		u->idle(u->idle_ctx);
+	uploader_go_on(u);
 }
 
 static int send_upload(struct uploader *u, struct upload *up)
@@ -243,44 +247,85 @@ static int send_upload(struct uploader *u, struct upload *up)
 }
 
 /* If nothing is due while the receiver is down, the one that has failed least probes it. */
-static struct upload *next_upload(struct uploader *u)
+static struct upload *next_of(const struct uploader *u, const struct upload_queue *q)
 {
-	struct upload *up = upload_queue_next(&u->queue, clock_monotonic_ns());
+	struct upload *up = upload_queue_next(q, clock_monotonic_ns());
 
-	return up || !u->down ? up : upload_queue_next(&u->queue, UINT64_MAX);
+	return up || !u->down ? up : upload_queue_next(q, UINT64_MAX);
+}
+
+/* A single request: the oldest profile, unless it has failed more often than the newer one. */
+static struct upload *next_probe(const struct uploader *u)
+{
+	struct upload *old = next_of(u, &u->backlog), *new = next_of(u, &u->queue);
+
+	if (u->n_sending > 0)
+		return NULL;
+	if (!old || !new)
+		return old ? old : new;
+	return new->n_attempts < old->n_attempts ? new : old;
+}
+
+static struct upload *next_upload(const struct uploader *u)
+{
+	unsigned share = u->backlog_window < u->window ? u->backlog_window : u->window;
+	unsigned n_new = u->n_sending - u->n_sending_backlog;
+	struct upload *up = NULL;
+
+	if (u->down)
+		return next_probe(u);
+	if (u->n_sending >= u->max_sending)
+		return NULL;
+	if (u->backlog.n_items == 0)
+		share = 0;
+	/* one request of each at least */
+	if (n_new < u->window && (n_new == 0 || n_new + share < u->max_sending))
+		up = next_of(u, &u->queue);
+	if (!up && u->n_sending_backlog < share)
+		up = next_of(u, &u->backlog);
+	return up;
 }
 
 /* Profiles that wait for a while of their own. */
 static void wait_for_due(struct uploader *u)
 {
-	uint64_t due_ns = upload_queue_next_due_ns(&u->queue), now_ns = clock_monotonic_ns();
+	uint64_t due_ns = upload_queue_next_due_ns(&u->queue);
+	uint64_t backlog_due_ns = upload_queue_next_due_ns(&u->backlog);
+	uint64_t now_ns = clock_monotonic_ns();
 
-	if (due_ns != UINT64_MAX)
-		loop_set_timer(u->retry_timer, due_ns > now_ns ? due_ns - now_ns : 0);
+	if (backlog_due_ns < due_ns)
+		due_ns = backlog_due_ns;
+	/* one that is due has no room now, and is sent when another one ends */
+	if (due_ns != UINT64_MAX && due_ns > now_ns)
+		loop_set_timer(u->retry_timer, due_ns - now_ns);
 }
 
-static void send_more(struct uploader *u)
+void uploader_send_more(struct uploader *u)
 {
-	/* while the receiver is down, one request is enough to learn when it recovers */
-	unsigned max = u->down ? 1 : u->window;
 	struct upload *up;
 
-	while (!u->waiting && u->n_sending < max) {
-		int r;
+	while (u->client && !u->waiting && (up = next_upload(u))) {
+		int r = send_upload(u, up);
 
-		up = next_upload(u);
-		if (!up) {
-			wait_for_due(u);
-			return;
-		}
-		r = send_upload(u, up);
 		if (r < 0) {
 			retry_later(u, &(struct http_result){.error = r, .msg = strerror(-r)});
 			return;
 		}
 		up->sending = true;
 		u->n_sending++;
+		u->n_sending_backlog += up->is_backlog;
 	}
+	if (u->client && !u->waiting) {
+		wait_for_due(u);
+		uploader_load_more(u);
+	}
+}
+
+void uploader_go_on(struct uploader *u)
+{
+	uploader_send_more(u);
+	if (u->client && uploader_pending(u) == 0 && u->idle)
+		u->idle(u->idle_ctx);
 }
 
 static void on_retry(void *ctx)
@@ -288,7 +333,7 @@ static void on_retry(void *ctx)
 	struct uploader *u = ctx;
 
 	u->waiting = false;
-	send_more(u);
+	uploader_send_more(u);
 }
 
 int uploader_new(struct uploader **ret, struct loop *l, struct http_client *client,
@@ -305,6 +350,7 @@ int uploader_new(struct uploader **ret, struct loop *l, struct http_client *clie
 	upload_queue_init(&u->queue, cfg->max_items, cfg->max_bytes);
 	u->max_sending = cfg->max_sending;
 	u->window = cfg->max_sending;
+	u->backlog_window = 1;
 	u->retry_max_ns = cfg->retry_max_ns;
 	u->slow_retry_max_ns = cfg->slow_retry_max_ns ? cfg->slow_retry_max_ns : SLOW_RETRY_MAX_NS;
 	u->fault_every_ns = cfg->fault_every_ns ? cfg->fault_every_ns : FAULT_EVERY_NS;
@@ -323,6 +369,8 @@ int uploader_new(struct uploader **ret, struct loop *l, struct http_client *clie
 		return -ENOMEM;
 	}
 	r = loop_add_timer(l, on_retry, u, &u->retry_timer);
+	if (r == 0)
+		r = uploader_store_init(u, l, cfg);
 	if (r < 0)
 		return r;
 
@@ -334,12 +382,14 @@ void uploader_free(struct uploader *u)
 {
 	if (!u)
 		return;
+	uploader_store_fini(u);
 	if (u->queue.n_items > 0) {
 		metric_add(&u->metrics[DROPPED_SHUTDOWN], u->queue.n_items);
 		log_warn("lost profiles that could not be uploaded before the end", "profiles=%zu",
 			 u->queue.n_items);
 	}
 	upload_queue_fini(&u->queue);
+	upload_queue_fini(&u->backlog);
 	loop_remove(u->retry_timer);
 	free(u->endpoint);
 	free(u->api_key_header);
@@ -348,7 +398,7 @@ void uploader_free(struct uploader *u)
 
 int uploader_register_metrics(struct uploader *u, const char *prefix, struct metrics *ms)
 {
-	return metrics_register_as(ms, prefix, &metric_table, u->metrics, NULL);
+	return metrics_register_as(ms, prefix, &metric_table, u->metrics, u);
 }
 
 static int make_item(struct upload_item **ret, const struct upload_label *labels, struct buf *body)
@@ -374,26 +424,37 @@ int uploader_add(struct uploader *u, const struct upload_label *labels, struct b
 {
 	CLEANUP(upload_item_unrefp) struct upload_item *item = NULL;
 	uint64_t dropped_before = u->queue.n_dropped;
+	struct upload *up = NULL;
 	int r = make_item(&item, labels, body);
 
 	buf_fini(body);
 	if (r == 0)
-		r = upload_queue_add(&u->queue, item, NULL, u);
+		r = upload_queue_add(&u->queue, item, &up, u);
 	if (u->queue.n_dropped > dropped_before) {
 		metric_add(&u->metrics[DROPPED_QUEUE_FULL], u->queue.n_dropped - dropped_before);
 		log_warn_limited("dropped the oldest profiles: the upload queue is full",
 				 "profiles=%zu", u->queue.n_items);
+		uploader_show_losing(u, true);
 	} else if (r < 0) {
 		metric_add(&u->metrics[DROPPED_UNQUEUED], 1);
 	}
+	if (r == 0)
+		uploader_store_added(u, up);
 	show_queue(u);
-	send_more(u);
+	uploader_send_more(u);
 	return r;
 }
 
 size_t uploader_pending(const struct uploader *u)
 {
-	return u->queue.n_items;
+	return u->queue.n_items + u->n_sending_backlog;
+}
+
+const char *uploader_problem(const struct uploader *u)
+{
+	return atomic_load(&u->is_losing) ? "the receiver takes no profiles, and the oldest are "
+					    "dropped: no room is left"
+					  : NULL;
 }
 
 bool uploader_is_down(const struct uploader *u)
@@ -403,6 +464,7 @@ bool uploader_is_down(const struct uploader *u)
 
 void uploader_hurry(struct uploader *u)
 {
+	u->is_stopping = true;
 	backoff_reset(&u->backoff);
 	if (u->waiting)
 		loop_set_timer(u->retry_timer, 0);

@@ -1,12 +1,15 @@
 /*
- * Sends profiles to a receiver: POST with retry, oldest first, bounded.
+ * Sends profiles to a receiver: POST with retry, oldest first, bounded in memory and on disk.
  *
  * A profile waits until the receiver has answered 2xx. Only 400, 413, 415 and 422 drop it at once
  * (upload_verdict.h). With any other answer, or without one, all profiles wait, with back-off and
  * jitter: up to retry_max_ns, or slow_retry_max_ns if somebody has to mend something, such as a key
  * that is refused. A profile that gets a 500 time and again while others are accepted is dropped
- * after half an hour. At the bounds of the queue the oldest profile is dropped. Dropped profiles
- * are counted by reason.
+ * after half an hour.
+ *
+ * Profiles that are not accepted soon are written to the spool, a directory, and survive the end of
+ * the process there. At the bounds of the spool, or without one those of the memory, the oldest
+ * profiles are dropped. Dropped profiles are counted by reason.
  *
  * Every attempt of a profile has the same key (upload_key.h), by which a receiver that stored it
  * but could not answer recognises it.
@@ -40,14 +43,18 @@ struct uploader_config {
 	uint64_t retry_max_ns;
 	uint64_t slow_retry_max_ns; /* while something has to be mended; 0: 5 min */
 	uint64_t fault_every_ns;    /* see uploader.c; 0: 3 min */
+	const char *spool_dir;      /* NULL or "": profiles wait in memory only */
+	uint64_t spool_max_bytes;
+	uint64_t store_after_ns; /* a profile not accepted by then is written; 0: 5 s */
 };
 
 /* client and loop are borrowed. Returns 0, -ENOMEM, or -EMFILE and the like. */
 int uploader_new(struct uploader **ret, struct loop *l, struct http_client *client,
 		 const struct uploader_config *cfg) MUST_CHECK;
 /*
- * Profiles that still wait are lost, and counted as reason="shutdown". The client must be freed
- * before, since it borrows the bodies. NULL is allowed.
+ * Profiles that still wait are written to the spool; waits two seconds for the disk. Others are
+ * lost, and counted as reason="shutdown". The client must be freed before, since it borrows the
+ * bodies. NULL is allowed.
  */
 void uploader_free(struct uploader *u);
 DEFINE_CLEANUP(struct uploader *, uploader_free);
@@ -62,11 +69,17 @@ int uploader_register_metrics(struct uploader *u, const char *prefix,
  */
 int uploader_add(struct uploader *u, const struct upload_label *labels, struct buf *body);
 
-/* Profiles waiting or being sent. */
+/* Profiles that only the memory has, or that are being sent. */
 size_t uploader_pending(const struct uploader *u);
 
 /* Whether the last request failed: the receiver cannot be reached, or asked to wait. */
 bool uploader_is_down(const struct uploader *u);
+
+/*
+ * What is wrong if profiles are being dropped because the receiver is down for too long; NULL if
+ * nothing is. A static text. From any thread.
+ */
+const char *uploader_problem(const struct uploader *u);
 
 /* Retries now instead of after the back-off: for the shutdown. */
 void uploader_hurry(struct uploader *u);

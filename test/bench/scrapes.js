@@ -52,6 +52,7 @@ async function startAgent(simulation) {
     `--listen=127.0.0.1:${port}`,
     `--kubeconfig=${writeKubeconfig(simulation.api)}`,
     `--coroot-url=${simulation.receiver}`,
+    "--max-spool-size=0", // what one run leaves is not the next one's
     `--profiles-scrape-interval=${INTERVAL_S}s`,
     `--profiles-scrape-cpu-duration=${CPU_S}s`,
     `--profiles-scrape-concurrency=${CONCURRENCY}`,

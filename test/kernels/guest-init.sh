@@ -83,7 +83,7 @@ busy=$!
 dd if=/dev/zero of=/dev/null bs=1M 2>/dev/null &
 busy="$busy $!"
 coroot-node-agent --profiles-endpoint=http://127.0.0.1:8080/cgi-bin/upload --profile-interval=3s \
-	--container-denylist='^/kubepods/b*$' >/tmp/agent.log 2>&1 &
+	--container-denylist='^/kubepods/b*$' --wal-dir=/tmp/spool >/tmp/agent.log 2>&1 &
 agent=$!
 
 # profiles are gzip streams; names of functions are plain text inside

@@ -101,7 +101,7 @@ wait_for()
 wait_for "$port" /readyz
 
 setsid "$bin/coroot-node-agent" --listen="127.0.0.1:$node_port" --collector-endpoint="$url" \
-	--profile-interval="${INTERVAL:-10s}" >>"$node_log" 2>&1 </dev/null &
+	--profile-interval="${INTERVAL:-10s}" --wal-dir="$dir/spool" >>"$node_log" 2>&1 </dev/null &
 node_pid=$!
 wait_for "$node_port" /healthz
 

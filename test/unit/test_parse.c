@@ -3,6 +3,44 @@
 #include "common/text/parse.h"
 #include "test/lib/unit.h"
 
+static void reads_sizes(void **state)
+{
+	static const struct {
+		const char *text;
+		int r;
+		uint64_t value;
+	} cases[] = {
+		{"0", 0, 0},
+		{"1024", 0, 1024},
+		{"7B", 0, 7},
+		{"500MB", 0, 500000000},
+		{"500mb", 0, 500000000},
+		{"64k", 0, 64000},
+		{"1GiB", 0, UINT64_C(1) << 30},
+		{"2TiB", 0, UINT64_C(2) << 40},
+		{"16777216TiB", -ERANGE, 0},
+		{"18446744073709551615", 0, UINT64_MAX},
+		{"18446744073709551616", -ERANGE, 0},
+		{"", -EINVAL, 0},
+		{"MB", -EINVAL, 0},
+		{"1.5GB", -EINVAL, 0},
+		{"1 GB", -EINVAL, 0},
+		{"1Gi", -EINVAL, 0},
+		{"1GBs", -EINVAL, 0},
+		{"1iB", -EINVAL, 0},
+		{"1x", -EINVAL, 0},
+		{"-1", -EINVAL, 0},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		uint64_t v = 12345;
+
+		assert_int_equal(parse_size(cases[i].text, strlen(cases[i].text), &v), cases[i].r);
+		assert_true(v == (cases[i].r == 0 ? cases[i].value : 12345));
+	}
+}
+
 static void reads_numbers_within_their_range(void **state)
 {
 	static const struct {
@@ -129,6 +167,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(reads_numbers_within_their_range),
+		cmocka_unit_test(reads_sizes),
 		cmocka_unit_test(reads_no_further_than_the_given_length),
 		cmocka_unit_test(reads_durations),
 		cmocka_unit_test(reads_the_words_of_truth),

@@ -181,6 +181,8 @@ async function startNode({
       `--listen=127.0.0.1:${port}`,
       `--collector-endpoint=${collector || cluster.url}`,
       `--profile-interval=${interval}`,
+      // what one agent leaves there is not another's
+      `--wal-dir=${scratch("spool")}`,
       ...args,
       BY_EXECUTABLE,
     ],

@@ -1,7 +1,7 @@
 // Cluster-agents that scrape pods, as processes beside the test or as pods, and what they stored.
 "use strict";
 
-const { Daemon, clusterAgent, freePort, startCluster } = require("../../e2e/lib/daemon");
+const { Daemon, clusterAgent, freePort, scratch, startCluster } = require("../../e2e/lib/daemon");
 const { sql } = require("../../e2e/lib/query");
 const { eventually } = require("../../e2e/lib/wait");
 
@@ -31,7 +31,12 @@ async function startForwarder(options) {
   const port = await freePort();
   const d = new Daemon(
     clusterAgent,
-    [`--listen=127.0.0.1:${port}`, `--coroot-url=${options.to.url}`, ...scrapeArgs(options)],
+    [
+      `--listen=127.0.0.1:${port}`,
+      `--coroot-url=${options.to.url}`,
+      `--data-dir=${scratch("spool")}`,
+      ...scrapeArgs(options),
+    ],
     { url: `http://127.0.0.1:${port}`, env: options.env },
   );
   d.port = port;

@@ -1,0 +1,105 @@
+/* What uploader.c (sending) and uploader_store.c (the spool) share. Private to this folder. */
+#ifndef COMMON_UPLOAD_UPLOADER_STATE_H
+#define COMMON_UPLOAD_UPLOADER_STATE_H
+
+#include <stdatomic.h>
+
+#include "common/base.h"
+#include "common/http/backoff.h"
+#include "common/upload/upload_queue.h"
+#include "common/upload/upload_spool.h"
+#include "common/upload/upload_verdict.h"
+#include "common/upload/uploader.h"
+
+enum uploader_metric {
+	UPLOADED,
+	UPLOADED_BYTES,
+	RETRIES,
+	DROPPED_QUEUE_FULL,
+	DROPPED_REJECTED,
+	DROPPED_SHUTDOWN,
+	DROPPED_UNQUEUED,
+	DROPPED_SPOOL_FULL,
+	DROPPED_SPOOL_DAMAGED,
+	QUEUE_ITEMS,
+	QUEUE_BYTES,
+	SPOOL_USABLE,
+	SPOOL_BYTES,
+	SPOOL_MAX_BYTES,
+	SPOOL_PROFILES,
+	SPOOL_OLDEST,
+	SPOOL_ERRORS,
+	UPLOADER_METRIC_MAX,
+};
+
+struct uploader {
+	struct http_client *client; /* borrowed; NULL: nothing is sent any more */
+	struct loop_source *retry_timer;
+	char *endpoint;
+	char *api_key_header; /* NULL if there is none */
+	unsigned max_sending;
+	uint64_t timeout_ns;
+	struct backoff backoff;
+	uint64_t retry_max_ns;
+	uint64_t slow_retry_max_ns;
+	uint64_t fault_every_ns;
+
+	struct upload_queue queue;   /* new profiles */
+	struct upload_queue backlog; /* profiles taken out of the spool */
+	unsigned n_sending;          /* of both */
+	unsigned n_sending_backlog;
+	unsigned window;         /* requests at the same time */
+	unsigned backlog_window; /* likewise, for the backlog */
+	unsigned n_backlog_sent; /* since backlog_window has grown */
+	bool waiting;            /* the retry timer is set: nothing is sent */
+	bool down;               /* the last request failed */
+	bool is_stopping;
+	/* why it is down, as of the last log line: UPLOAD_BUSY, or UPLOAD_BLOCKED with a status */
+	enum upload_verdict down_verdict;
+	int down_status;
+
+	/* of uploader_store.c */
+	struct upload_spool *spool; /* NULL: none */
+	struct spool_state spool_state;
+	struct loop_source *store_timer;
+	uint64_t store_after_ns;
+	uint64_t store_pause_ns; /* monotonic: not before, since the last attempts failed */
+	uint64_t load_pause_ns;
+	size_t storing_bytes;
+	bool is_loading;
+	_Atomic uint64_t oldest_created_ns;
+	_Atomic bool is_losing;
+
+	loop_fn idle;
+	void *idle_ctx;
+	struct metric metrics[UPLOADER_METRIC_MAX];
+};
+
+/* ---- uploader.c ---- */
+
+void uploader_send_more(struct uploader *u);
+/* Sends, and tells the owner if nothing is left. */
+void uploader_go_on(struct uploader *u);
+/* Takes up out of memory. */
+void uploader_forget(struct uploader *u, struct upload *up);
+
+/* ---- uploader_store.c ---- */
+
+int uploader_store_init(struct uploader *u, struct loop *l,
+			const struct uploader_config *cfg) MUST_CHECK;
+/* What is still in memory only is written, if the disk takes it in time. */
+void uploader_store_fini(struct uploader *u);
+
+/* After a profile was added: it may have to be written. */
+void uploader_store_added(struct uploader *u, struct upload *up);
+/* Writes new profiles that have waited for min_age_ns, as far as there is room. */
+void uploader_store_waiting(struct uploader *u, uint64_t min_age_ns);
+/* Reads more of the backlog if there is room to send it. */
+void uploader_load_more(struct uploader *u);
+/* The profile was accepted or dropped: the spool must not keep it. */
+void uploader_retire(struct uploader *u, struct upload *up);
+/* The attempt failed. A new profile that is on disk by now leaves the memory. */
+void uploader_keep(struct uploader *u, struct upload *up);
+void uploader_show_losing(struct uploader *u, bool queue_dropped);
+
+#endif /* COMMON_UPLOAD_UPLOADER_STATE_H */
