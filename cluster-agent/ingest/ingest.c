@@ -1,10 +1,10 @@
 /*
- * One upload, from its bytes to rows in the store:
+ * One upload, from its bytes to the log:
  *
- *	decode (pprof_decode.h) ─► stacks and values (profile_rows.h) ─► rows (row_batch.h)
- *	   ─► upload_log.h ─► rows_done(): remember the stacks, answer the sender
+ *	frames of rows (upload_rows.h) ─► upload_log.h ─► rows_done(): remember the stacks,
+ *	                                                  answer the sender
  *
- * The first three run on a thread of the pool, entirely in that thread's arena: a hostile profile
+ * The frames are made on a thread of the pool, entirely in that thread's arena: a hostile profile
  * can use as much memory as the arena's limit, and all of it is freed with the arena. Only the
  * rows leave it.
  *
@@ -20,13 +20,12 @@
 #include <errno.h>
 #include <stdatomic.h>
 
-#include "cluster-agent/ingest/profile_rows.h"
 #include "cluster-agent/ingest/seen_stacks.h"
+#include "cluster-agent/ingest/upload_rows.h"
 #include "cluster-agent/wal/upload_log.h"
 #include "common/data/arena.h"
 #include "common/data/table.h"
 #include "common/limits.h"
-#include "common/pprof/pprof_decode.h"
 #include "common/system/clock.h"
 #include "common/telemetry/metrics.h"
 #include "common/thread/queue.h"
@@ -35,8 +34,6 @@
 #define MAX_THREADS 4u
 #define DEFAULT_MAX_QUEUED 256u
 #define SEEN_ENTRIES ((size_t)1 << 20)
-#define MAX_FUTURE_NS (INT64_C(3600) * (int64_t)NS_PER_S)
-#define KEEP_STACK_NS (INT64_C(3600) * (int64_t)NS_PER_S)
 
 enum {
 	METRIC_STORED,
@@ -84,25 +81,17 @@ METRIC_TABLE(metric_table, metric_defs);
 struct pending {
 	struct ingest *in;
 	struct ingest_upload *upload;
-	int64_t last_seen_ns;
-	size_t n_stacks;
-	struct seen_stack stacks[]; /* whose rows are among its rows */
+	struct upload_rows rows;
 };
 
-/* One upload while its rows are made. */
-struct layout {
-	struct profile_rows rows;
-	struct upload_id id;
-	struct row_batch *batch; /* borrowed, see take_batch() */
-	struct row_text *frames; /* scratch for the frames of one stack; rows.max_frames of them */
-	struct pending *pending;
-};
-
-static void layout_fini(struct layout *l)
+static void pending_free(struct pending *p)
 {
-	free(l->frames);
-	free(l->pending);
+	if (!p)
+		return;
+	free(p->rows.stacks);
+	free(p);
 }
+DEFINE_CLEANUP(struct pending *, pending_free);
 
 static enum ingest_outcome outcome_of(int error)
 {
@@ -140,161 +129,15 @@ static void refuse(struct ingest_upload *u, int error, const char *reason)
 /* Called on the log's thread. From here on later uploads need not send these stacks. */
 static void rows_done(void *ctx, int result)
 {
-	AUTO_FREE struct pending *p = ctx;
+	CLEANUP(pending_freep) struct pending *p = ctx;
 
 	if (result < 0) {
 		refuse(p->upload, result, result == -EIO ? "the receiver's disk failed" : "");
 		return;
 	}
-	seen_stacks_add(p->in->seen, p->stacks, p->n_stacks, p->last_seen_ns);
+	seen_stacks_add(p->in->seen, p->rows.stacks, p->rows.n_stacks, p->rows.last_seen_ns);
 	metric_add(&p->in->metrics[METRIC_STORED], 1);
 	p->upload->done(p->upload->ctx, INGEST_STORED, "");
-}
-
-static int layout_init(struct layout *l, struct ingest *in, struct ingest_upload *u)
-{
-	uint32_t n = l->rows.n_stacks;
-
-	l->frames = calloc(l->rows.max_frames + 1, sizeof(*l->frames));
-	l->pending = calloc(1, sizeof(*l->pending) + n * sizeof(l->pending->stacks[0]));
-	if (!l->frames || !l->pending)
-		return -ENOMEM;
-	l->pending->in = in;
-	l->pending->upload = u;
-	l->pending->last_seen_ns = l->rows.end_ns + KEEP_STACK_NS;
-	return 0;
-}
-
-static bool is_used(const struct profile_rows *r, uint32_t stack)
-{
-	for (uint32_t i = 0; i < r->n_types; i++)
-		if (profile_rows_has(&r->types[i], stack))
-			return true;
-	return false;
-}
-
-static int add_stacks(struct layout *l, struct ingest *in, const struct ingest_upload *u)
-{
-	const struct profile_rows *r = &l->rows;
-	size_t n_sent = 0, n_known = 0;
-
-	for (uint32_t i = 0; i < r->n_stacks; i++) {
-		const struct profile_rows_stack *stack = &r->stacks[i];
-		struct stack_row row = {
-			.service = u->service,
-			.hash = stack->hash,
-			.last_seen_ns = l->pending->last_seen_ns,
-			.frames = l->frames,
-		};
-		int e;
-
-		n_known += stack->known;
-		if (stack->known || !is_used(r, i))
-			continue;
-		row.n_frames = profile_rows_frames(r, i, l->frames);
-		e = row_batch_add_stack(l->batch, &row);
-		if (e < 0)
-			return e;
-		l->pending->stacks[n_sent++] = (struct seen_stack){stack->key, stack->hash};
-	}
-	l->pending->n_stacks = n_sent;
-	metric_add(&in->metrics[METRIC_STACKS], n_sent);
-	metric_add(&in->metrics[METRIC_STACKS_KNOWN], n_known);
-	return 0;
-}
-
-static int add_samples(struct layout *l, struct ingest *in, const struct ingest_upload *u,
-		       const struct profile_rows_type *t)
-{
-	const struct profile_rows *r = &l->rows;
-	struct sample_row row = {
-		.service = u->service,
-		.type = {.data = t->type.data, .len = t->type.len},
-		.start_ns = r->start_ns,
-		.end_ns = r->end_ns,
-		.labels = u->labels,
-		.n_labels = u->n_labels,
-	};
-
-	for (uint32_t i = 0; i < r->n_stacks; i++) {
-		int e;
-
-		if (!profile_rows_has(t, i))
-			continue;
-		row.stack_hash = r->stacks[i].hash;
-		row.value = t->values[i];
-		e = row_batch_add_sample(l->batch, &row);
-		if (e < 0)
-			return e;
-		metric_add(&in->metrics[METRIC_SAMPLES], 1);
-	}
-	return 0;
-}
-
-static const struct row_text *find_label(const struct ingest_upload *u, const char *name)
-{
-	for (size_t i = 0; i < u->n_labels; i++) {
-		const struct row_label *l = &u->labels[i];
-
-		if (l->name.len == strlen(name) && memcmp(l->name.data, name, l->name.len) == 0)
-			return &l->value;
-	}
-	return NULL;
-}
-
-/*
- * An instance is a container, or a pod and the port at which it is scraped. The container alone
- * counts if there is one: its pod may become known between two of its profiles.
- */
-static uint64_t instance_of(const struct ingest_upload *u)
-{
-	static const char *const names[] = {"container.id", "namespace", "pod", "port"};
-	size_t n = find_label(u, names[0]) ? 1 : ARRAY_SIZE(names);
-	uint64_t hash = 0;
-
-	for (size_t i = 0; i < n; i++) {
-		const struct row_text *value = find_label(u, names[i]);
-
-		if (value)
-			hash = XXH3_64bits_withSeed(value->data, value->len, hash + 1);
-	}
-	return hash;
-}
-
-static int add_quality(struct layout *l, const struct ingest_upload *u,
-		       const struct profile_rows_type *t)
-{
-	const struct profile_rows *r = &l->rows;
-	struct quality_row row = {
-		.service = u->service,
-		.type = {.data = t->type.data, .len = t->type.len},
-		.start_ns = r->start_ns,
-		.end_ns = r->end_ns,
-		.host = u->host,
-		.n_samples = t->n_samples,
-		.n_truncated = t->n_truncated,
-		.value = t->sum,
-		.lost = r->lost,
-		.n_lost = r->n_lost,
-		.instance = instance_of(u),
-		.upload = l->id.low,
-	};
-
-	return row_batch_add_quality(l->batch, &row);
-}
-
-static int lay_out(struct layout *l, struct ingest *in, struct ingest_upload *u)
-{
-	int e = layout_init(l, in, u);
-
-	if (e == 0)
-		e = add_stacks(l, in, u);
-	for (uint32_t i = 0; e == 0 && i < l->rows.n_types; i++) {
-		e = add_samples(l, in, u, &l->rows.types[i]);
-		if (e == 0)
-			e = add_quality(l, u, &l->rows.types[i]);
-	}
-	return e < 0 ? e : row_batch_finish(l->batch);
 }
 
 static void hash_text(XXH3_state_t *state, const struct row_text *t)
@@ -351,15 +194,16 @@ static void give_batch_back(struct ingest *in, struct row_batch *b)
 		abort();
 }
 
-/* On success the upload is answered by rows_done(), which gets pending. */
-static int append(struct layout *l, struct ingest *in)
+/* On success the upload is answered by rows_done(). */
+static int append(struct ingest *in, struct upload_id id, const struct row_batch *batch,
+		  struct pending *pending)
 {
 	struct logged_frames *all;
 	size_t n_all = 0, n = 0;
 	int e;
 
 	for (int t = 0; t < STORE_TABLE_MAX; t++) {
-		(void)row_batch_frames(l->batch, (enum store_table)t, &n);
+		(void)row_batch_frames(batch, (enum store_table)t, &n);
 		n_all += n;
 	}
 	all = calloc(n_all + 1, sizeof(*all));
@@ -367,48 +211,50 @@ static int append(struct layout *l, struct ingest *in)
 		return -ENOMEM;
 	n_all = 0;
 	for (int t = 0; t < STORE_TABLE_MAX; t++) {
-		const struct store_frame *frames =
-			row_batch_frames(l->batch, (enum store_table)t, &n);
+		const struct store_frame *frames = row_batch_frames(batch, (enum store_table)t, &n);
 
 		for (size_t i = 0; i < n; i++)
 			all[n_all++] = (struct logged_frames){(enum store_table)t, frames[i]};
 	}
-	e = upload_log_append(in->cfg.log, l->id, all, n_all, rows_done, l->pending);
-	if (e == 0)
-		TAKE_PTR(l->pending);
+	e = upload_log_append(in->cfg.log, id, all, n_all, rows_done, pending);
 	free(all);
 	return e;
 }
 
-static int too_many_rows(struct err *err)
+static int process(struct ingest *in, struct ingest_upload *u, struct upload_id id,
+		   struct row_batch *batch, struct arena *arena, struct err *err)
 {
-	return err_set(err, -EFBIG,
-		       "the profile's rows are more than %llu MiB, or %llu MiB compressed",
-		       (unsigned long long)(LIMIT_PROFILE_ROWS_BYTES / MIB),
-		       (unsigned long long)(LIMIT_PROFILE_PACKED_BYTES / MIB));
-}
-
-static int process(struct layout *l, struct ingest *in, struct ingest_upload *u,
-		   struct arena *arena, struct err *err)
-{
-	const struct profile_rows_limits limits = {
-		.now_ns = (int64_t)clock_realtime_ns(),
-		.max_future_ns = MAX_FUTURE_NS,
-		.max_age_ns = (int64_t)in->cfg.profiles_ttl_ns,
-		.max_hash_bytes = LIMIT_PROFILE_STACK_TEXT_BYTES,
+	CLEANUP(pending_freep) struct pending *pending = calloc(1, sizeof(*pending));
+	const struct upload upload = {
+		.body = u->body,
+		.len = u->len,
+		.service = u->service,
+		.host = u->host,
+		.labels = u->labels,
+		.n_labels = u->n_labels,
 	};
-	const struct profile_rows_known known = {in->seen, u->service};
-	struct profile profile;
-	int e = pprof_decode(&profile, arena, u->body, u->len, err);
+	const struct upload_rows_config cfg = {
+		.now_ns = (int64_t)clock_realtime_ns(),
+		.max_age_ns = (int64_t)in->cfg.profiles_ttl_ns,
+		.seen = in->seen,
+		.upload = id.low,
+	};
+	int e;
 
-	if (e == 0)
-		e = profile_rows_make(&l->rows, &profile, &limits, &known, err);
+	if (!pending)
+		return -ENOMEM;
+	pending->in = in;
+	pending->upload = u;
+	e = upload_rows_make(&pending->rows, batch, &upload, &cfg, arena, err);
 	if (e < 0)
 		return e;
-	e = lay_out(l, in, u);
+	metric_add(&in->metrics[METRIC_STACKS], pending->rows.n_stacks);
+	metric_add(&in->metrics[METRIC_STACKS_KNOWN], pending->rows.n_known);
+	metric_add(&in->metrics[METRIC_SAMPLES], pending->rows.n_samples);
+	e = append(in, id, batch, pending);
 	if (e == 0)
-		e = append(l, in);
-	return e == -EFBIG ? too_many_rows(err) : e;
+		TAKE_PTR(pending);
+	return e == -EFBIG ? err_set(err, e, "the profile's rows do not fit into the log") : e;
 }
 
 /* Refuses before the work of decoding, if the log would refuse after it. */
@@ -427,10 +273,11 @@ static int check_room(struct ingest *in, struct err *err)
 static int ingest_one(struct ingest *in, struct ingest_upload *u, struct arena *arena,
 		      struct err *err)
 {
-	CLEANUP(layout_fini) struct layout l = {.id = id_of(u)};
+	struct upload_id id = id_of(u);
+	struct row_batch *batch;
 	int e;
 
-	if (upload_log_has(in->cfg.log, l.id)) {
+	if (upload_log_has(in->cfg.log, id)) {
 		metric_add(&in->metrics[METRIC_REPEATED], 1);
 		u->done(u->ctx, INGEST_STORED, "");
 		return 0;
@@ -438,9 +285,9 @@ static int ingest_one(struct ingest *in, struct ingest_upload *u, struct arena *
 	e = check_room(in, err);
 	if (e < 0)
 		return e;
-	l.batch = take_batch(in);
-	e = process(&l, in, u, arena, err);
-	give_batch_back(in, l.batch);
+	batch = take_batch(in);
+	e = process(in, u, id, batch, arena, err);
+	give_batch_back(in, batch);
 	return e;
 }
 

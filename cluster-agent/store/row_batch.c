@@ -1,5 +1,6 @@
 #include "cluster-agent/store/row_batch.h"
 
+#include <endian.h>
 #include <errno.h>
 
 #include <zstd.h>
@@ -160,14 +161,18 @@ struct row {
 	struct rowbinary_writer w;
 };
 
+static bool is_full(const struct row_batch_table *t)
+{
+	return t->rows.len >= ROW_BATCH_FRAME_BYTES || t->n_rows >= ROW_BATCH_FRAME_ROWS;
+}
+
 /* time_ns decides about the partition. */
 static int begin_row(struct row *row, struct row_batch *b, enum store_table table, int64_t time_ns)
 {
 	struct row_batch_table *t = &b->tables[table];
 	uint32_t quarter = (uint32_t)(time_ns / (int64_t)NS_PER_S / STORE_QUARTER_S);
-	bool is_full = t->rows.len >= ROW_BATCH_FRAME_BYTES || t->n_rows >= ROW_BATCH_FRAME_ROWS;
 
-	if (t->n_rows > 0 && (is_full || quarter != t->quarter)) {
+	if (t->n_rows > 0 && (is_full(t) || quarter != t->quarter)) {
 		int r = pack(b, t);
 
 		if (r < 0)
@@ -245,6 +250,52 @@ int row_batch_add_sample(struct row_batch *b, const struct sample_row *row)
 	rowbinary_put_u64(&out.w, row->stack_hash);
 	rowbinary_put_i64(&out.w, row->value);
 	return end_row(&out);
+}
+
+/* Appends the row of len bytes at begin once more, with another value at its end. */
+static int repeat_sample(struct row_batch *b, size_t begin, size_t len,
+			 const struct sample_value *value)
+{
+	struct row_batch_table *t = &b->tables[STORE_SAMPLES];
+	const uint64_t end[] = {htole64(value->stack_hash), htole64((uint64_t)value->value)};
+	char *to;
+	int r;
+
+	if (len > b->max_bytes - b->n_bytes)
+		return -EFBIG;
+	r = buf_reserve(&t->rows, len);
+	if (r < 0)
+		return r;
+	to = t->rows.data + t->rows.len;
+	memcpy(to, t->rows.data + begin, len - sizeof(end));
+	memcpy(to + len - sizeof(end), end, sizeof(end));
+	t->rows.len += len;
+	t->n_rows++;
+	b->n_bytes += len;
+	return 0;
+}
+
+int row_batch_add_samples(struct row_batch *b, const struct sample_row *row,
+			  const struct sample_value *values, size_t n)
+{
+	const struct row_batch_table *t = &b->tables[STORE_SAMPLES];
+	struct sample_row first = *row;
+	size_t len = 0;
+	int r = 0;
+
+	for (size_t i = 0; i < n && r == 0; i++) {
+		if (len > 0 && !is_full(t)) {
+			r = repeat_sample(b, t->rows.len - len, len, &values[i]);
+			continue;
+		}
+		/* the first one in its frame */
+		len = (size_t)b->n_bytes;
+		first.stack_hash = values[i].stack_hash;
+		first.value = values[i].value;
+		r = row_batch_add_sample(b, &first);
+		len = (size_t)b->n_bytes - len;
+	}
+	return r;
 }
 
 int row_batch_add_quality(struct row_batch *b, const struct quality_row *row)

@@ -53,6 +53,12 @@ struct sample_row {
 	int64_t value;
 };
 
+/* What differs in the sample rows of one profile and type. */
+struct sample_value {
+	uint64_t stack_hash;
+	int64_t value;
+};
+
 /* profiling_quality: one per uploaded profile and type */
 struct quality_row {
 	struct row_text service;
@@ -105,6 +111,12 @@ void row_batch_clear(struct row_batch *b);
 /* Each returns 0, -ENOMEM, or -EFBIG over a limit. On failure the batch has the same rows. */
 int row_batch_add_stack(struct row_batch *b, const struct stack_row *row) MUST_CHECK;
 int row_batch_add_sample(struct row_batch *b, const struct sample_row *row) MUST_CHECK;
+/*
+ * A row for each of the values, which replace those of row. On failure some of them may have been
+ * added.
+ */
+int row_batch_add_samples(struct row_batch *b, const struct sample_row *row,
+			  const struct sample_value *values, size_t n) MUST_CHECK;
 int row_batch_add_quality(struct row_batch *b, const struct quality_row *row) MUST_CHECK;
 
 /* Makes frames of the last rows. Errors as above. */

@@ -34,22 +34,39 @@ void rowbinary_put_i64(struct rowbinary_writer *w, int64_t v)
 	rowbinary_put_u64(w, (uint64_t)v);
 }
 
+static size_t encode_count(uint8_t *to, uint64_t n)
+{
+	size_t len = 0;
+
+	for (; n > 0x7f; n >>= 7)
+		to[len++] = (uint8_t)(n | 0x80);
+	to[len++] = (uint8_t)n;
+	return len;
+}
+
 void rowbinary_put_count(struct rowbinary_writer *w, uint64_t n)
 {
 	uint8_t b[VARINT_MAX_BYTES];
-	size_t len = 0;
 
-	do {
-		b[len++] = (uint8_t)((n & 0x7f) | (n > 0x7f ? 0x80 : 0));
-		n >>= 7;
-	} while (n > 0);
-	put_bytes(w, b, len);
+	put_bytes(w, b, encode_count(b, n));
 }
 
+/* Most bytes of rows are strings, so length and content are written at once. */
 void rowbinary_put_string(struct rowbinary_writer *w, const char *s, size_t len)
 {
-	rowbinary_put_count(w, len);
-	put_bytes(w, s, len);
+	uint8_t count[VARINT_MAX_BYTES];
+	size_t n = encode_count(count, len);
+	struct buf *out = w->out;
+
+	if (w->error == 0)
+		w->error = buf_reserve(out, n + len);
+	if (w->error < 0)
+		return;
+	memcpy(out->data + out->len, count, n);
+	if (len > 0)
+		memcpy(out->data + out->len + n, s, len);
+	out->len += n + len;
+	out->data[out->len] = '\0';
 }
 
 int rowbinary_writer_finish(const struct rowbinary_writer *w)

@@ -123,6 +123,45 @@ static void many_rows_become_frames_of_a_bounded_size(void **state)
 	assert_int_equal(row_batch_rows(&b), 100000);
 }
 
+static void many_samples_are_as_if_added_one_by_one(void **state)
+{
+	enum { N = 20000 };
+	CLEANUP(row_batch_fini) struct row_batch many, single;
+	CLEANUP(buf_fini) struct buf a, b;
+	struct sample_value *values = calloc(N, sizeof(*values));
+
+	(void)state;
+	assert_non_null(values);
+	row_batch_init(&many, SIZE_MAX, SIZE_MAX);
+	row_batch_init(&single, SIZE_MAX, SIZE_MAX);
+	buf_init(&a, SIZE_MAX);
+	buf_init(&b, SIZE_MAX);
+	for (int i = 0; i < N; i++) {
+		struct sample_row row = sample;
+
+		values[i] = (struct sample_value){(uint64_t)i * 0x9e3779b97f4a7c15, -i};
+		row.stack_hash = values[i].stack_hash;
+		row.value = values[i].value;
+		assert_int_equal(row_batch_add_sample(&single, &row), 0);
+	}
+	assert_int_equal(row_batch_add_samples(&many, &sample, values, 0), 0);
+	assert_int_equal(row_batch_add_samples(&many, &sample, values, N / 2), 0);
+	assert_int_equal(row_batch_add_samples(&many, &sample, values + N / 2, N - N / 2), 0);
+	/* the same frames: there are several */
+	assert_true(unpack(&many, STORE_SAMPLES, &a) > 1);
+	assert_int_equal(many.tables[STORE_SAMPLES].n_frames, unpack(&single, STORE_SAMPLES, &b));
+	assert_int_equal(a.len, b.len);
+	assert_memory_equal(a.data, b.data, a.len);
+	assert_int_equal(row_batch_rows(&many), N);
+	assert_true(many.n_bytes == single.n_bytes);
+
+	row_batch_clear(&many);
+	many.max_bytes = 1000;
+	assert_int_equal(row_batch_add_samples(&many, &sample, values, N), -EFBIG);
+	assert_true(many.n_bytes <= 1000);
+	free(values);
+}
+
 static void the_compressed_size_is_bounded_over_all_tables(void **state)
 {
 	CLEANUP(row_batch_fini) struct row_batch b;
@@ -184,6 +223,7 @@ static void a_cleared_batch_is_as_good_as_a_new_one(void **state)
 
 static int add_all(void *arg)
 {
+	static const struct sample_value values[] = {{1, 2}, {3, 4}};
 	CLEANUP(row_batch_fini) struct row_batch b;
 	int r;
 
@@ -192,6 +232,8 @@ static int add_all(void *arg)
 	r = row_batch_add_stack(&b, &stack);
 	if (r == 0)
 		r = row_batch_add_sample(&b, &sample);
+	if (r == 0)
+		r = row_batch_add_samples(&b, &sample, values, ARRAY_SIZE(values));
 	if (r == 0)
 		r = row_batch_add_quality(&b, &quality);
 	return r < 0 ? r : row_batch_finish(&b);
@@ -210,6 +252,7 @@ int main(void)
 		cmocka_unit_test(a_row_that_does_not_fit_leaves_no_trace),
 		cmocka_unit_test(a_single_row_is_bounded),
 		cmocka_unit_test(many_rows_become_frames_of_a_bounded_size),
+		cmocka_unit_test(many_samples_are_as_if_added_one_by_one),
 		cmocka_unit_test(the_compressed_size_is_bounded_over_all_tables),
 		cmocka_unit_test(rows_of_different_days_are_in_different_frames),
 		cmocka_unit_test(a_cleared_batch_is_as_good_as_a_new_one),

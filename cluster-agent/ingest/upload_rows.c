@@ -1,0 +1,202 @@
+#include "cluster-agent/ingest/upload_rows.h"
+
+#include <errno.h>
+
+#include "cluster-agent/ingest/profile_rows.h"
+#include "common/data/table.h"
+#include "common/limits.h"
+#include "common/pprof/pprof_decode.h"
+#include "common/system/clock.h"
+
+#define MAX_FUTURE_NS (INT64_C(3600) * (int64_t)NS_PER_S)
+#define KEEP_STACK_NS (INT64_C(3600) * (int64_t)NS_PER_S)
+
+/* One upload while its rows are made. */
+struct layout {
+	const struct upload *upload;
+	const struct upload_rows_config *cfg;
+	struct profile_rows rows;
+	struct row_batch *batch;
+	struct arena *arena;
+	struct upload_rows ret;
+};
+
+static void layout_fini(struct layout *l)
+{
+	free(l->ret.stacks);
+}
+
+static bool is_used(const struct profile_rows *r, uint32_t stack)
+{
+	for (uint32_t i = 0; i < r->n_types; i++)
+		if (profile_rows_has(&r->types[i], stack))
+			return true;
+	return false;
+}
+
+static size_t count_unknown(const struct profile_rows *r)
+{
+	size_t n = 0;
+
+	for (uint32_t i = 0; i < r->n_stacks; i++)
+		n += !r->stacks[i].known;
+	return n;
+}
+
+static int add_stack(struct layout *l, uint32_t i, struct row_text *frames)
+{
+	const struct profile_rows_stack *stack = &l->rows.stacks[i];
+	const struct stack_row row = {
+		.service = l->upload->service,
+		.hash = stack->hash,
+		.last_seen_ns = l->ret.last_seen_ns,
+		.frames = frames,
+		.n_frames = profile_rows_frames(&l->rows, i, frames),
+	};
+	int e = row_batch_add_stack(l->batch, &row);
+
+	if (e == 0)
+		l->ret.stacks[l->ret.n_stacks++] = (struct seen_stack){stack->key, stack->hash};
+	return e;
+}
+
+static int add_stacks(struct layout *l)
+{
+	const struct profile_rows *r = &l->rows;
+	size_t n_unknown = count_unknown(r);
+	struct row_text *frames = arena_alloc(l->arena, r->max_frames * sizeof(*frames));
+	int e = 0;
+
+	if (!frames)
+		return arena_error(l->arena, r->max_frames * sizeof(*frames));
+	l->ret.stacks = calloc(n_unknown + 1, sizeof(*l->ret.stacks));
+	if (!l->ret.stacks)
+		return -ENOMEM;
+	l->ret.n_known = r->n_stacks - n_unknown;
+	for (uint32_t i = 0; i < r->n_stacks && e == 0; i++)
+		if (!r->stacks[i].known && is_used(r, i))
+			e = add_stack(l, i, frames);
+	return e;
+}
+
+static int add_samples(struct layout *l, const struct profile_rows_type *t)
+{
+	const struct profile_rows *r = &l->rows;
+	struct sample_row row = {
+		.service = l->upload->service,
+		.type = {.data = t->type.data, .len = t->type.len},
+		.start_ns = r->start_ns,
+		.end_ns = r->end_ns,
+		.labels = l->upload->labels,
+		.n_labels = l->upload->n_labels,
+	};
+	struct sample_value *values = arena_alloc(l->arena, r->n_stacks * sizeof(*values));
+	size_t n = 0;
+
+	if (!values)
+		return arena_error(l->arena, r->n_stacks * sizeof(*values));
+	for (uint32_t i = 0; i < r->n_stacks; i++)
+		if (profile_rows_has(t, i))
+			values[n++] = (struct sample_value){r->stacks[i].hash, t->values[i]};
+	l->ret.n_samples += n;
+	return row_batch_add_samples(l->batch, &row, values, n);
+}
+
+static const struct row_text *find_label(const struct upload *u, const char *name)
+{
+	for (size_t i = 0; i < u->n_labels; i++) {
+		const struct row_label *l = &u->labels[i];
+
+		if (l->name.len == strlen(name) && memcmp(l->name.data, name, l->name.len) == 0)
+			return &l->value;
+	}
+	return NULL;
+}
+
+/*
+ * An instance is a container, or a pod and the port at which it is scraped. The container alone
+ * counts if there is one: its pod may become known between two of its profiles.
+ */
+static uint64_t instance_of(const struct upload *u)
+{
+	static const char *const names[] = {"container.id", "namespace", "pod", "port"};
+	size_t n = find_label(u, names[0]) ? 1 : ARRAY_SIZE(names);
+	uint64_t hash = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		const struct row_text *value = find_label(u, names[i]);
+
+		if (value)
+			hash = XXH3_64bits_withSeed(value->data, value->len, hash + 1);
+	}
+	return hash;
+}
+
+static int add_quality(struct layout *l, const struct profile_rows_type *t)
+{
+	const struct profile_rows *r = &l->rows;
+	const struct quality_row row = {
+		.service = l->upload->service,
+		.type = {.data = t->type.data, .len = t->type.len},
+		.start_ns = r->start_ns,
+		.end_ns = r->end_ns,
+		.host = l->upload->host,
+		.n_samples = t->n_samples,
+		.n_truncated = t->n_truncated,
+		.value = t->sum,
+		.lost = r->lost,
+		.n_lost = r->n_lost,
+		.instance = instance_of(l->upload),
+		.upload = l->cfg->upload,
+	};
+
+	return row_batch_add_quality(l->batch, &row);
+}
+
+static int add_rows(struct layout *l)
+{
+	int e = add_stacks(l);
+
+	for (uint32_t i = 0; e == 0 && i < l->rows.n_types; i++) {
+		e = add_samples(l, &l->rows.types[i]);
+		if (e == 0)
+			e = add_quality(l, &l->rows.types[i]);
+	}
+	return e < 0 ? e : row_batch_finish(l->batch);
+}
+
+static int too_many_rows(struct err *err)
+{
+	return err_set(err, -EFBIG,
+		       "the profile's rows are more than %llu MiB, or %llu MiB compressed",
+		       (unsigned long long)(LIMIT_PROFILE_ROWS_BYTES / MIB),
+		       (unsigned long long)(LIMIT_PROFILE_PACKED_BYTES / MIB));
+}
+
+int upload_rows_make(struct upload_rows *ret, struct row_batch *batch, const struct upload *u,
+		     const struct upload_rows_config *cfg, struct arena *arena, struct err *err)
+{
+	const struct profile_rows_limits limits = {
+		.now_ns = cfg->now_ns,
+		.max_future_ns = MAX_FUTURE_NS,
+		.max_age_ns = cfg->max_age_ns,
+		.max_hash_bytes = LIMIT_PROFILE_STACK_TEXT_BYTES,
+	};
+	const struct profile_rows_known known = {cfg->seen, u->service};
+	CLEANUP(layout_fini)
+	struct layout l = {.upload = u, .cfg = cfg, .batch = batch, .arena = arena};
+	struct profile profile;
+	int e = pprof_decode(&profile, arena, u->body, u->len, err);
+
+	if (e == 0)
+		e = profile_rows_make(&l.rows, &profile, &limits, cfg->seen ? &known : NULL, err);
+	if (e < 0)
+		return e;
+	l.ret.last_seen_ns = l.rows.end_ns + KEEP_STACK_NS;
+	e = add_rows(&l);
+	if (e < 0)
+		return e == -EFBIG ? too_many_rows(err) : e;
+	*ret = l.ret;
+	l.ret.stacks = NULL;
+	return 0;
+}

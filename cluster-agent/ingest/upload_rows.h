@@ -1,0 +1,51 @@
+/*
+ * The bytes of one upload → frames of rows:
+ *
+ *	decode (pprof_decode.h) ─► stacks and values (profile_rows.h) ─► frames (row_batch.h)
+ *
+ * Pure, but for the cache of known stacks.
+ */
+#ifndef CLUSTER_AGENT_INGEST_UPLOAD_ROWS_H
+#define CLUSTER_AGENT_INGEST_UPLOAD_ROWS_H
+
+#include "cluster-agent/ingest/seen_stacks.h"
+#include "cluster-agent/store/row_batch.h"
+#include "common/base.h"
+#include "common/data/arena.h"
+#include "common/err.h"
+
+/* Borrowed. */
+struct upload {
+	const void *body; /* pprof, gzipped or not */
+	size_t len;
+	struct row_text service;
+	struct row_text host; /* "" if unknown */
+	const struct row_label *labels;
+	size_t n_labels;
+};
+
+struct upload_rows_config {
+	int64_t now_ns;           /* time of a profile that has none */
+	int64_t max_age_ns;       /* older profiles are refused */
+	struct seen_stacks *seen; /* NULL: no stack is known */
+	uint64_t upload;          /* what column Upload of profiling_quality gets */
+};
+
+struct upload_rows {
+	struct seen_stack *stacks; /* those that have a row; freed with free(3) */
+	size_t n_stacks;
+	size_t n_known; /* stacks without a row */
+	uint64_t n_samples;
+	int64_t last_seen_ns; /* of the rows of stacks */
+};
+
+/*
+ * Fills batch, which is empty. Everything else is in arena, to be cleared afterwards. Returns 0 and
+ * *ret, -EBADMSG if it is not a profile or out of time, -EFBIG if it exceeds a limit (both with
+ * one line in err), or -ENOMEM.
+ */
+int upload_rows_make(struct upload_rows *ret, struct row_batch *batch, const struct upload *u,
+		     const struct upload_rows_config *cfg, struct arena *arena,
+		     struct err *err) MUST_CHECK;
+
+#endif /* CLUSTER_AGENT_INGEST_UPLOAD_ROWS_H */
