@@ -22,6 +22,15 @@ $(O)/test/bench/senders/senders: $(call obj,$(wildcard test/bench/senders/*.c)) 
 bench-scale: all $(O)/test/bench/senders/senders $(clickhouse_server) ## cost of 1,000 nodes for three receivers and their store (NODES=1000 AGENTS=3 SECONDS=300)
 	$(Q)node test/bench/scale.js
 
+# The shared sources of these programs are those whose names begin with bench_.
+ingest_shared := $(call obj,$(wildcard test/bench/ingest/bench_*.c))
+ingest_bench  := $(patsubst %,$(O)/test/bench/ingest/ingest_%,cost flood insert)
+$(ingest_bench): $(O)/test/bench/ingest/%: $(O)/obj/test/bench/ingest/%.o $(ingest_shared) $(O)/libcluster.a $(O)/libcommon.a
+	$(call say,LINK)
+	$(Q)mkdir -p $(@D) && $(CC) $(LDFLAGS_ALL) -o $@ $^ $(libs_cluster)
+bench-ingest: all $(ingest_bench) $(O)/test/bench/senders/senders ## cost of an upload, from the socket to the store, on one core (ROUNDS=3 SECONDS=10 CPU=0)
+	$(Q)CHDB_LIBRARY=$(abspath $(O))/libchdb.so node test/bench/ingest.js
+
 build/bench/go_service: $(wildcard test/bench/go_service/*)
 	@mkdir -p $@.src
 	$(Q)cp test/bench/go_service/go_service.go test/bench/go_service/go.mod $@.src
@@ -54,6 +63,6 @@ bench-go: $(bench_go) ## cost of reading Go processes (BENCH="heap service")
 bench: bench-node ## all of them, one after the other
 	$(Q)$(MAKE) bench-scrapes
 	$(Q)$(MAKE) bench-go
-	$(Q)$(MAKE) bench-tables bench-scale
+	$(Q)$(MAKE) bench-tables bench-ingest bench-scale
 
-.PHONY: bench bench-node bench-scrapes bench-go bench-tables bench-scale
+.PHONY: bench bench-node bench-scrapes bench-go bench-tables bench-ingest bench-scale

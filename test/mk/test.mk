@@ -5,7 +5,7 @@ hdrs        := $(filter %.h,$(src_all)) $(sort $(wildcard test/lib/*.h))
 # what the formatter and the size check look at
 src_test_all := $(sort $(wildcard \
                 $(patsubst %,test/%/*.c,unit bpf store pipeline soak lib runner fuzz docs go-symbols go-matrix containers))) \
-                $(wildcard test/bench/senders/*.[ch]) test/bench/go_cost.c test/bench/count_stacks.c
+                $(wildcard test/bench/senders/*.[ch] test/bench/ingest/*.[ch]) test/bench/go_cost.c test/bench/count_stacks.c
 # those that take longest begin first
 slow_tests  := $(wildcard $(patsubst %,test/unit/test_%.c,go_hang runtime_processes symbol_truth scraper \
                                          replica_simulation go_worker go_reader))
