@@ -211,7 +211,8 @@ async function printComparisons(costs) {
     const ratio = median(rounds.map((r) => r.cpuRatio));
     const { agent } = rounds.find((r) => r.cpuRatio === ratio);
     const decode = costs[kind === "files" ? "all files" : "random, 1000"];
-    const perRow = (t) => (agent.disk[t] ? (agent.disk[t].bytes / agent.disk[t].n).toFixed(1) : "–");
+    const perRow = (t) =>
+      agent.disk[t] ? (agent.disk[t].bytes / agent.disk[t].n).toFixed(1) : "–";
     say(
       kind,
       `${thousands(agent.uploads / agent.cpu)}, ${thousands(agent.stacks / agent.cpu)}, ` +
