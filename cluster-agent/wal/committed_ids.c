@@ -57,6 +57,35 @@ static void prune(struct committed_ids *c)
 	}
 }
 
+/* A commit frees space, so it must not need any on a disk that is full. */
+static void reserve(const struct record_file *f)
+{
+	(void)fallocate(f->fd, FALLOC_FL_KEEP_SIZE, 0, FILE_BYTES);
+}
+
+static int begin_file(struct committed_ids *c)
+{
+	uint64_t number = atomic_fetch_add(c->cfg.last_number, 1) + 1;
+	char name[LOG_FILE_NAME_BYTES];
+	struct record_file f;
+	int r;
+
+	log_file_name(name, number, LOG_FILE_IDS);
+	r = record_file_create(&f, c->cfg.dir_fd, name, IDS_FILE_TYPE, LOG_FILE_VERSION);
+	if (r < 0)
+		return r;
+	r = add_file(c, number);
+	if (r < 0) {
+		record_file_close(&f);
+		return r;
+	}
+	reserve(&f);
+	record_file_close(&c->file);
+	c->file = f;
+	prune(c);
+	return 0;
+}
+
 /* ---- at the start ---- */
 
 static void read_record(struct committed_ids *c, const struct record *rec)
@@ -126,7 +155,7 @@ static int load_file(struct committed_ids *c, uint64_t number, uint64_t *ret_end
 	return set_aside(c, number, len);
 }
 
-/* Continues the newest file if it can be; otherwise the first commit begins another one. */
+/* Continues the newest file if it can be. */
 static void reopen(struct committed_ids *c, uint64_t end)
 {
 	char name[LOG_FILE_NAME_BYTES];
@@ -136,10 +165,12 @@ static void reopen(struct committed_ids *c, uint64_t end)
 		return;
 	log_file_name(name, c->files[c->n_files - 1].number, LOG_FILE_IDS);
 	if (record_file_open(&f, c->cfg.dir_fd, name, IDS_FILE_TYPE, LOG_FILE_VERSION) == 0 &&
-	    record_file_cut(&f, end) == 0)
+	    (f.end == end || record_file_cut(&f, end) == 0)) {
+		reserve(&f);
 		c->file = f;
-	else
+	} else {
 		record_file_close(&f);
+	}
 }
 
 int committed_ids_open(struct committed_ids **ret, const struct committed_ids_config *cfg,
@@ -161,6 +192,9 @@ int committed_ids_open(struct committed_ids **ret, const struct committed_ids_co
 			return r;
 	}
 	reopen(c, end);
+	/* if it fails, the first commit tries again */
+	if (c->file.fd < 0)
+		(void)!begin_file(c);
 	*ret = TAKE_PTR(c);
 	return 0;
 }
@@ -175,30 +209,6 @@ void committed_ids_close(struct committed_ids *c)
 }
 
 /* ---- commits ---- */
-
-static int begin_file(struct committed_ids *c)
-{
-	uint64_t number = atomic_fetch_add(c->cfg.last_number, 1) + 1;
-	char name[LOG_FILE_NAME_BYTES];
-	struct record_file f;
-	int r;
-
-	log_file_name(name, number, LOG_FILE_IDS);
-	r = record_file_create(&f, c->cfg.dir_fd, name, IDS_FILE_TYPE, LOG_FILE_VERSION);
-	if (r < 0)
-		return r;
-	r = add_file(c, number);
-	if (r < 0) {
-		record_file_close(&f);
-		return r;
-	}
-	/* so that a commit, which frees space, does not need any on a full disk */
-	(void)fallocate(f.fd, FALLOC_FL_KEEP_SIZE, 0, FILE_BYTES);
-	record_file_close(&c->file);
-	c->file = f;
-	prune(c);
-	return 0;
-}
 
 static int append(struct committed_ids *c, const struct record_data *d)
 {

@@ -18,6 +18,8 @@ struct log_fixture {
 
 /* For cmocka: the state is a struct log_fixture, whose log is not open. */
 int log_fixture_setup(void **state);
+/* Where syncs cost nothing. */
+int log_fixture_setup_in_memory(void **state);
 int log_fixture_teardown(void **state);
 
 /* Opens or opens again; cfg may be NULL, its dir is not used. */

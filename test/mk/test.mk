@@ -17,6 +17,7 @@ pipeline_tests := $(patsubst test/pipeline/%.c,$(O)/test/pipeline/%,$(sort $(wil
 test_programs  := $(unit_tests) $(bpf_tests) $(store_tests) $(pipeline_tests)
 fuzzers     := $(patsubst test/fuzz/%.c,%,$(sort $(wildcard test/fuzz/fuzz_*.c)))
 wrap_malloc := -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=strdup
+wrap_sync   := -Wl,--wrap=fdatasync
 
 deps: ## install what is missing for everything; quick when nothing is
 	$(Q)test/setup/deps.sh build test lint
@@ -32,7 +33,7 @@ check-clean-machine: ## try both README commands, each in a fresh Debian 12 (roo
 # ---- unit tests and fuzz targets -------------------------------------------
 $(O)/test/unit/%: $(O)/obj/test/unit/%.o $(call obj,$(src_lib)) $(O)/libcluster.a $(O)/libnode.a $(O)/libcommon.a
 	$(call say,LINK)
-	$(Q)$(CC) $(LDFLAGS_ALL) $(wrap_malloc) -o $@ $^ $(libs_node) $(libs_cluster) -lcmocka -lnghttp2
+	$(Q)$(CC) $(LDFLAGS_ALL) $(wrap_malloc) $(wrap_sync) -o $@ $^ $(libs_node) $(libs_cluster) -lcmocka -lnghttp2
 check: $(unit_tests) ## unit tests of the current BUILD
 	$(Q)JOBS=$(JOBS) test/run-unit.sh $(unit_tests)
 check-asan: ## unit tests under ASan + UBSan

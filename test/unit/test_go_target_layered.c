@@ -1,7 +1,6 @@
 /* A process whose executable is in layers (overlayfs), as those of most containers are. */
 #include <errno.h>
 #include <fcntl.h>
-#include <sched.h>
 #include <semaphore.h>
 #include <signal.h>
 #include <sys/mount.h>
@@ -13,6 +12,7 @@
 #include "common/system/clock.h"
 #include "node-agent/go/target/go_target.h"
 #include "node-agent/process/procfs.h"
+#include "test/lib/own_mounts.h"
 #include "test/lib/unit.h"
 
 #define FOLDER "/tmp"
@@ -37,27 +37,6 @@ static bool copy_self(const char *to)
 	return true;
 }
 
-static bool put(const char *file, const char *text)
-{
-	AUTO_CLOSE int fd = open(file, O_WRONLY | O_CLOEXEC);
-
-	return fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text);
-}
-
-/* Without the rights of root they are those of a namespace of its own. */
-static bool leave_mounts(void)
-{
-	unsigned uid = geteuid(), gid = getegid();
-	char uids[32], gids[32];
-
-	if (uid == 0)
-		return unshare(CLONE_NEWNS) == 0;
-	(void)snprintf(uids, sizeof(uids), "0 %u 1", uid);
-	(void)snprintf(gids, sizeof(gids), "0 %u 1", gid);
-	return unshare(CLONE_NEWNS | CLONE_NEWUSER) == 0 && put("/proc/self/setgroups", "deny") &&
-	       put("/proc/self/uid_map", uids) && put("/proc/self/gid_map", gids);
-}
-
 /*
  * This program from a file system of its own, which goes with the process. Returns where it
  * fails.
@@ -67,8 +46,7 @@ static int execute_layered(const char *word_fd)
 	static const char *const folders[] = {FOLDER "/low", FOLDER "/up", FOLDER "/work",
 					      FOLDER "/all"};
 
-	if (!leave_mounts() || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
-	    mount("layers", FOLDER, "tmpfs", 0, NULL) < 0)
+	if (!own_mounts_enter() || mount("layers", FOLDER, "tmpfs", 0, NULL) < 0)
 		return __LINE__;
 	for (size_t i = 0; i < ARRAY_SIZE(folders); i++) {
 		if (mkdir(folders[i], 0700) < 0)

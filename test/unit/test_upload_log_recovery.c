@@ -331,7 +331,8 @@ static void test_an_id_in_two_segments_counts_in_the_later_one(void **state)
 	assert_int_equal(log_fixture_upload(&c, 1), 9);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, log_fixture_setup, log_fixture_teardown)
+#define TEST(name) \
+	cmocka_unit_test_setup_teardown(name, log_fixture_setup_in_memory, log_fixture_teardown)
 
 int main(void)
 {
