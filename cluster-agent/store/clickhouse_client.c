@@ -248,12 +248,12 @@ static int ask_all(struct run *run, struct err *err)
 {
 	struct clickhouse_servers *servers = &run->c->servers;
 	size_t start = run->out ? run->out->len : 0;
+	struct err why = {0};
 	unsigned tried = 0;
 	int r = -EAGAIN;
 
 	for (;;) {
 		int i = clickhouse_servers_pick(servers, tried, clock_monotonic_ns());
-		struct err why = {0};
 
 		if (i < 0)
 			return r;
@@ -263,9 +263,9 @@ static int ask_all(struct run *run, struct err *err)
 		}
 		if (tried)
 			log_warn_limited("trying the next ClickHouse server", "server=%s error=%s",
-					 LOG_QUOTED(servers->server[i].url),
-					 LOG_QUOTED(err ? err->msg : ""));
+					 LOG_QUOTED(servers->server[i].url), LOG_QUOTED(why.msg));
 		tried |= 1u << i;
+		why = (struct err){0};
 		r = ask(run, i, &why);
 		if (!is_of_server(r, &run->failure)) {
 			clickhouse_servers_worked(servers, i);
