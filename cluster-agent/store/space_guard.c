@@ -43,13 +43,13 @@ struct space_guard {
 };
 
 static const struct metric_def metric_defs[N_METRICS] = {
-	[DROPPED_DAYS] = {"_space_dropped_days_total", NULL,
+	[DROPPED_DAYS] = {"coroot_cluster_agent_space_dropped_days_total", NULL,
 			  "Days of profiles dropped because a disk of the store was too full"},
-	[DROPPED_BYTES] = {"_space_dropped_bytes_total", NULL,
+	[DROPPED_BYTES] = {"coroot_cluster_agent_space_dropped_bytes_total", NULL,
 			   "Bytes on disk of the days that were dropped"},
-	[FAILED_CHECKS] = {"_space_failed_checks_total", NULL,
+	[FAILED_CHECKS] = {"coroot_cluster_agent_space_failed_checks_total", NULL,
 			   "Checks of the store's disks that failed"},
-	[DISK_USAGE] = {"_space_disk_usage_percent", NULL,
+	[DISK_USAGE] = {"coroot_cluster_agent_space_disk_usage_percent", NULL,
 			"Used part of the fullest local disk of the store at the last check",
 			METRIC_GAUGE},
 };
