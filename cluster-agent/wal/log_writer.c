@@ -159,20 +159,21 @@ static void free_append(struct log_append *a)
 	free(a);
 }
 
+/* Counts first: whoever is answered may look. */
 static void answer(struct upload_log *l, struct log_append *first, const struct log_append *end,
 		   int result)
 {
+	enum log_metric failed = result == -ENOSPC ? LOG_FAILED_SPACE : LOG_FAILED_IO;
+
 	while (first != end) {
 		struct log_append *a = first;
 
 		first = a->next;
+		if (result < 0)
+			metric_add(&l->metrics[failed], 1);
 		a->done(a->ctx, result);
 		for (const struct log_waiter *w = a->waiters; w; w = w->next)
 			w->done(w->ctx, result);
-		if (result < 0)
-			metric_add(
-				&l->metrics[result == -ENOSPC ? LOG_FAILED_SPACE : LOG_FAILED_IO],
-				1);
 		free_append(a);
 	}
 }
