@@ -219,11 +219,9 @@ static int append(struct committed_ids *c, const struct record_data *d)
 		r = record_file_sync(&c->file);
 	if (r == 0)
 		return 0;
-	/* what is durable of this file is unknown: the next attempt gets another one */
-	if (r != -ENOSPC) {
-		(void)!record_file_cut(&c->file, before);
+	/* unless there was no space, what is durable of this file is unknown: begin another one */
+	if (record_file_cut(&c->file, before) < 0 || r != -ENOSPC)
 		record_file_close(&c->file);
-	}
 	return r;
 }
 
