@@ -30,6 +30,7 @@ static void write_config(void)
 	assert_non_null(f);
 	assert_true(fprintf(f,
 			    "<clickhouse><logger><level>fatal</level></logger>"
+			    "<macros><shard>1</shard><replica>r</replica></macros>"
 			    "<background_pool_size>2</background_pool_size>"
 			    "<merge_tree>"
 			    "<number_of_free_entries_in_pool_to_execute_mutation>1"
@@ -329,6 +330,27 @@ static void expect_syntax(const struct buf *statement)
 		fail_msg("%s: %s", statement->data, err.msg);
 }
 
+/*
+ * Nothing but the coordination service is missing for a replicated table: its engine, settings and
+ * columns are fine. (ON CLUSTER would fail before that.)
+ */
+static void expect_only_keeper_missing(unsigned table, const struct schema_topology *t)
+{
+	static const char on_cluster[] = " ON CLUSTER `main-1`";
+	CLEANUP(buf_fini) struct buf text;
+	struct err err = {0};
+	char *at;
+
+	buf_init(&text, 10000);
+	assert_int_equal(schema_text_create(&text, table, t, &week), 0);
+	at = strstr(text.data, on_cluster);
+	assert_non_null(at);
+	memset(at, ' ', sizeof(on_cluster) - 1);
+	assert_int_equal(run(NULL, text.data, NULL, &err), -EREMOTEIO);
+	if (store_exception_code(err.msg, strlen(err.msg)) != 225)
+		fail_msg("%s: %s", text.data, err.msg);
+}
+
 /* There is no cluster here; but the server can at least read what would be sent to one. */
 static void a_server_understands_the_statements_for_clusters(void **state)
 {
@@ -344,6 +366,7 @@ static void a_server_understands_the_statements_for_clusters(void **state)
 	for (unsigned i = 0; i < SCHEMA_TABLE_MAX; i++) {
 		assert_int_equal(schema_text_create(&s, i, &t, &cfg), 0);
 		expect_syntax(&s);
+		expect_only_keeper_missing(i, &t);
 		s.len = 0;
 		assert_int_equal(schema_text_create_distributed(&s, i, &t), 0);
 		expect_syntax(&s);
