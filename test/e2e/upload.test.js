@@ -173,7 +173,7 @@ test("a full disk: 503 and counted, alive, and it recovers when there is space",
   );
   const refusals = (reason) =>
     cluster.metric("cluster_agent_uploads_refused_total", `reason="${reason}"`);
-  assert.ok((await refusals("failed")) + (await refusals("busy")) > 0, "counted");
+  assert.ok((await refusals("disk_full")) + (await refusals("log_full")) > 0, "counted");
 
   fs.rmSync(filler);
   await eventually(

@@ -1,0 +1,672 @@
+/*
+ * The drain over a real log in a directory of its own and a store with an engine of the test, which
+ * keeps rows as the real ones do: a token that it knows adds nothing.
+ */
+#include <errno.h>
+#include <ftw.h>
+#include <pthread.h>
+
+#include <zstd.h>
+
+#include "cluster-agent/store/row_batch.h"
+#include "cluster-agent/store/rowbinary.h"
+#include "cluster-agent/store/store_engine.h"
+#include "cluster-agent/wal/log_drain.h"
+#include "common/system/clock.h"
+#include "common/telemetry/metrics.h"
+#include "test/lib/unit.h"
+
+#define POISON UINT64_C(666)
+#define MAX_ROWS 1000u
+#define MAX_TOKENS 1000u
+#define DAY_NS ((int64_t)(86400 * NS_PER_S))
+/* far from midnight */
+#define NOON_NS (INT64_C(20000) * DAY_NS + DAY_NS / 2)
+#define T(s) ((struct row_text){s, sizeof(s) - 1})
+
+/* What the store has. The value that is kept of a row is the number of its upload. */
+static struct {
+	pthread_mutex_t lock;
+	uint64_t rows[STORE_TABLE_MAX][MAX_ROWS];
+	size_t n_rows[STORE_TABLE_MAX];
+	char tokens[MAX_TOKENS][STORE_TOKEN_BYTES + 1];
+	size_t n_tokens;
+	unsigned n_inserts;
+	unsigned n_fresh_tokens;
+	/* faults */
+	int error;           /* what inserts return, if not 0 */
+	int lose;            /* table whose next insert is said to have failed, and did not */
+	int forget;          /* table whose next insert leaves its token but no rows */
+	bool exact;          /* tables are replicated */
+	unsigned max_frames; /* more are refused for want of memory; 0: any number */
+} stored;
+
+static char dir[64];
+
+/* ---- the engine ---- */
+
+static bool knows(const char *token)
+{
+	for (size_t i = 0; i < stored.n_tokens; i++)
+		if (strcmp(stored.tokens[i], token) == 0)
+			return true;
+	return false;
+}
+
+/* Reads the number of the upload out of each row; see add_rows(). */
+static size_t read_rows(enum store_table table, const struct store_frame *f, uint64_t *ret)
+{
+	AUTO_FREE char *rows = malloc(f->n_bytes);
+	struct rowbinary_reader r;
+	size_t n = 0, len;
+
+	assert_non_null(rows);
+	assert_int_equal(ZSTD_decompress(rows, f->n_bytes, f->data, f->len), f->n_bytes);
+	rowbinary_reader_init(&r, rows, f->n_bytes);
+	for (; rowbinary_has_more(&r); n++) {
+		(void)rowbinary_get_string(&r, &len);
+		if (table == STORE_STACKS) {
+			ret[n] = rowbinary_get_u64(&r);
+			(void)rowbinary_get_u64(&r);
+			assert_int_equal(rowbinary_get_count(&r), 0);
+			continue;
+		}
+		(void)rowbinary_get_string(&r, &len);
+		(void)rowbinary_get_u64(&r);
+		(void)rowbinary_get_u64(&r);
+		if (table == STORE_SAMPLES) {
+			assert_int_equal(rowbinary_get_count(&r), 0);
+			ret[n] = rowbinary_get_u64(&r);
+			(void)rowbinary_get_u64(&r);
+			continue;
+		}
+		(void)rowbinary_get_string(&r, &len);
+		for (int i = 0; i < 4; i++)
+			(void)rowbinary_get_u64(&r);
+		assert_int_equal(rowbinary_get_count(&r), 0);
+		ret[n] = rowbinary_get_u64(&r);
+	}
+	assert_int_equal(rowbinary_reader_finish(&r), 0);
+	assert_int_equal(n, f->n_rows);
+	return n;
+}
+
+static int add(enum store_table table, const char *token, const struct store_frame *frames,
+	       size_t n_frames)
+{
+	uint64_t rows[MAX_ROWS];
+	size_t n = 0;
+
+	for (size_t i = 0; i < n_frames; i++) {
+		/* one partition */
+		assert_int_equal(frames[i].quarter, frames[0].quarter);
+		n += read_rows(table, &frames[i], rows + n);
+	}
+	for (size_t i = 0; i < n; i++)
+		if (rows[i] == POISON)
+			return -EREMOTEIO;
+	if (knows(token))
+		return 0;
+	snprintf(stored.tokens[stored.n_tokens++], STORE_TOKEN_BYTES + 1, "%s", token);
+	/* what store_insert() makes of NULL */
+	stored.n_fresh_tokens += strlen(token) == 32;
+	if (stored.forget == (int)table) {
+		stored.forget = -1;
+		return -EAGAIN;
+	}
+	assert_true(stored.n_rows[table] + n <= MAX_ROWS);
+	memcpy(stored.rows[table] + stored.n_rows[table], rows, n * sizeof(rows[0]));
+	stored.n_rows[table] += n;
+	if (stored.lose == (int)table) {
+		stored.lose = -1;
+		return -EAGAIN;
+	}
+	return 0;
+}
+
+static int insert(struct store *s, enum store_table table, const char *token,
+		  const struct store_frame *frames, size_t n_frames, struct err *err)
+{
+	int r;
+
+	(void)s;
+	pthread_mutex_lock(&stored.lock);
+	stored.n_inserts++;
+	if (stored.error != 0)
+		r = stored.error;
+	else if (stored.max_frames > 0 && n_frames > stored.max_frames)
+		r = -ENOMEM;
+	else
+		r = add(table, token, frames, n_frames);
+	pthread_mutex_unlock(&stored.lock);
+	return r < 0 ? err_set(err, r, "Code: 1. DB::Exception: %s", strerror(-r)) : 0;
+}
+
+static size_t count(enum store_table table, uint64_t value)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < stored.n_rows[table]; i++)
+		n += stored.rows[table][i] == value;
+	return n;
+}
+
+static uint64_t param(const struct store_query *q, const char *name)
+{
+	for (size_t i = 0; i < q->n_params; i++)
+		if (strcmp(q->params[i].name, name) == 0)
+			return strtoull(q->params[i].value, NULL, 10);
+	fail_msg("no parameter %s", name);
+	return 0;
+}
+
+static void answer(struct buf *out, uint64_t v)
+{
+	struct rowbinary_writer w;
+
+	rowbinary_writer_init(&w, out);
+	rowbinary_put_u64(&w, v);
+	assert_int_equal(rowbinary_writer_finish(&w), 0);
+}
+
+/* The three questions of store_probe.h. */
+static int query(struct store *s, const struct store_query *q, struct buf *out, struct err *err)
+{
+	(void)s;
+	(void)err;
+	pthread_mutex_lock(&stored.lock);
+	if (strstr(q->sql, "system.tables")) {
+		answer(out, stored.exact);
+	} else if (strstr(q->sql, "StackHash")) {
+		answer(out, count(STORE_SAMPLES, param(q, "hash")));
+	} else {
+		const char *at = q->params[0].value;
+
+		assert_string_equal(q->params[0].name, "ids");
+		while (*at && *at != ']') {
+			char *end;
+			uint64_t id = strtoull(at + 1, &end, 10);
+
+			if (count(STORE_QUALITY, id) > 0)
+				answer(out, id);
+			at = end;
+		}
+	}
+	pthread_mutex_unlock(&stored.lock);
+	return 0;
+}
+
+static int restore_types(struct store *s, int64_t from_ns, int64_t to_ns, struct err *err)
+{
+	(void)s;
+	(void)err;
+	assert_true(from_ns < to_ns);
+	return 0;
+}
+
+static const struct store_engine engine = {
+	.insert = insert, .query = query, .restore_types = restore_types};
+static struct store store = {.engine = &engine};
+
+/* ---- the log ---- */
+
+static int remove_entry(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+	(void)st;
+	(void)type;
+	(void)ftw;
+	return remove(path);
+}
+
+static int make_dir(void **state)
+{
+	(void)state;
+	memset(&stored, 0, sizeof(stored));
+	pthread_mutex_init(&stored.lock, NULL);
+	stored.lose = stored.forget = -1;
+	snprintf(dir, sizeof(dir), "/tmp/test_log_drain.XXXXXX");
+	return mkdtemp(dir) ? 0 : -1;
+}
+
+static int remove_dir(void **state)
+{
+	(void)state;
+	return nftw(dir, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+static struct upload_log *open_log(void)
+{
+	struct err err = {""};
+	struct upload_log *l = NULL;
+
+	if (upload_log_open(&l, &(struct upload_log_config){.dir = dir}, &err) < 0)
+		fail_msg("%s", err.msg);
+	return l;
+}
+
+struct upload {
+	uint64_t n;
+	int64_t start_ns;
+	int result;
+	bool done;
+	pthread_mutex_t lock;
+};
+
+static void on_done(void *ctx, int result)
+{
+	struct upload *u = ctx;
+
+	pthread_mutex_lock(&u->lock);
+	u->result = result;
+	u->done = true;
+	pthread_mutex_unlock(&u->lock);
+}
+
+static void add_rows(struct row_batch *b, uint64_t n, int64_t start_ns)
+{
+	const struct stack_row stack = {T("/svc"), n, start_ns, NULL, 0};
+	const struct sample_row sample = {T("/svc"), T("t"), start_ns, start_ns + 1, NULL, 0, n, 1};
+	const struct quality_row quality = {
+		T("/svc"), T("t"), start_ns, start_ns + 1, T("h"), 1, 0, 1, NULL, 0, 1, n};
+
+	assert_int_equal(row_batch_add_stack(b, &stack), 0);
+	assert_int_equal(row_batch_add_sample(b, &sample), 0);
+	assert_int_equal(row_batch_add_quality(b, &quality), 0);
+	assert_int_equal(row_batch_finish(b), 0);
+}
+
+/* Appends an upload with a row in each table, and waits until it is durable. */
+static void append_at(struct upload_log *l, uint64_t n, int64_t start_ns)
+{
+	CLEANUP(row_batch_fini) struct row_batch b;
+	struct logged_frames frames[STORE_TABLE_MAX];
+	struct upload u = {.n = n, .lock = PTHREAD_MUTEX_INITIALIZER};
+	bool done = false;
+
+	row_batch_init(&b, 10000, 10000);
+	add_rows(&b, n, start_ns);
+	for (int t = 0; t < STORE_TABLE_MAX; t++) {
+		size_t n_frames;
+
+		frames[t].table = (enum store_table)t;
+		frames[t].frame = row_batch_frames(&b, (enum store_table)t, &n_frames)[0];
+	}
+	assert_int_equal(upload_log_append(l, (struct upload_id){n, 0}, frames, STORE_TABLE_MAX,
+					   on_done, &u),
+			 0);
+	while (!done) {
+		usleep(1000);
+		pthread_mutex_lock(&u.lock);
+		done = u.done;
+		pthread_mutex_unlock(&u.lock);
+	}
+	assert_int_equal(u.result, 0);
+}
+
+static void append(struct upload_log *l, uint64_t n)
+{
+	append_at(l, n, NOON_NS);
+}
+
+static unsigned n_refusals;
+
+static void on_refused(void *ctx)
+{
+	(void)ctx;
+	n_refusals++;
+}
+
+static struct log_drain *start(struct upload_log *l)
+{
+	struct log_drain *d = NULL;
+
+	assert_int_equal(log_drain_new(&d,
+				       &(struct log_drain_config){
+					       .log = l,
+					       .store = &store,
+					       .pace_ns = 1,
+					       .retry_min_ns = NS_PER_MS,
+					       .retry_max_ns = 2 * NS_PER_MS,
+					       .refused = on_refused,
+				       }),
+			 0);
+	return d;
+}
+
+static uint64_t bytes_of(struct upload_log *l)
+{
+	struct upload_log_state s;
+
+	upload_log_state(l, &s);
+	return s.n_bytes;
+}
+
+static void settle(struct upload_log *l)
+{
+	for (int i = 0; i < 60000 && bytes_of(l) > 0; i++)
+		usleep(2000);
+	assert_int_equal(bytes_of(l), 0);
+}
+
+/* What is in the log is a segment that an earlier process left. */
+static struct upload_log *reopen(struct upload_log *l)
+{
+	upload_log_close(l);
+	return open_log();
+}
+
+/* Each upload of first … first + n - 1 is there once. */
+static void assert_once(uint64_t first, size_t n)
+{
+	for (int t = 0; t < STORE_TABLE_MAX; t++) {
+		for (uint64_t i = first; i < first + n; i++)
+			assert_int_equal(count((enum store_table)t, i), 1);
+	}
+}
+
+/* ---- tests ---- */
+
+static void what_is_in_the_log_is_one_insert_per_table(void **state)
+{
+	CLEANUP(upload_log_closep) struct upload_log *l = open_log();
+	CLEANUP(log_drain_freep) struct log_drain *d = NULL;
+
+	(void)state;
+	for (uint64_t n = 1; n <= 10; n++)
+		append(l, n);
+	d = start(l);
+	settle(l);
+	assert_once(1, 10);
+	assert_int_equal(stored.n_inserts, 3);
+	/* and what comes later is inserted, too */
+	append(l, 11);
+	settle(l);
+	assert_once(1, 11);
+}
+
+static void no_piece_spans_two_quarters_of_an_hour(void **state)
+{
+	CLEANUP(upload_log_closep) struct upload_log *l = open_log();
+	CLEANUP(log_drain_freep) struct log_drain *d = NULL;
+
+	(void)state;
+	/* the engine of the test checks it */
+	for (uint64_t n = 1; n <= 9; n++)
+		append_at(l, n, NOON_NS + (int64_t)(n % 3) * DAY_NS);
+	d = start(l);
+	settle(l);
+	assert_once(1, 9);
+	assert_int_equal(stored.n_inserts, 9);
+}
+
+static void a_store_that_is_away_is_waited_for(void **state)
+{
+	static const int errors[] = {-EAGAIN, -EIO, -ENOMEM, -EINVAL};
+	CLEANUP(upload_log_closep) struct upload_log *l = open_log();
+	CLEANUP(log_drain_freep) struct log_drain *d = NULL;
+
+	(void)state;
+	d = start(l);
+	for (uint64_t i = 0; i < ARRAY_SIZE(errors); i++) {
+		struct log_drain_state s;
+		unsigned n = 0;
+
+		pthread_mutex_lock(&stored.lock);
+		stored.error = errors[i];
+		stored.n_inserts = 0;
+		pthread_mutex_unlock(&stored.lock);
+		append(l, i);
+		while (n < 5) {
+			usleep(1000);
+			pthread_mutex_lock(&stored.lock);
+			n = stored.n_inserts;
+			pthread_mutex_unlock(&stored.lock);
+		}
+		log_drain_state(d, &s);
+		assert_true(s.failing);
+		assert_non_null(strstr(s.error.msg, strerror(-errors[i])));
+		assert_true(bytes_of(l) > 0);
+		pthread_mutex_lock(&stored.lock);
+		stored.error = 0;
+		pthread_mutex_unlock(&stored.lock);
+		settle(l);
+		log_drain_state(d, &s);
+		assert_false(s.failing);
+	}
+	assert_once(0, ARRAY_SIZE(errors));
+	assert_int_equal(n_refusals, 0);
+}
+
+static void a_refused_upload_is_put_aside_alone(void **state)
+{
+	CLEANUP(upload_log_closep) struct upload_log *l = open_log();
+	CLEANUP(log_drain_freep) struct log_drain *d = NULL;
+
+	(void)state;
+	for (uint64_t n = 1; n <= 10; n++)
+		append(l, n == 4 ? POISON : n);
+	n_refusals = 0;
+	d = start(l);
+	settle(l);
+	log_drain_free(TAKE_PTR(d));
+	assert_once(1, 3);
+	assert_once(5, 6);
+	for (int t = 0; t < STORE_TABLE_MAX; t++)
+		assert_int_equal(count((enum store_table)t, POISON), 0);
+	assert_int_equal(n_refusals, 1);
+	/* it is known all the same: its sender must not send it for ever */
+	assert_true(upload_log_has(l, (struct upload_id){POISON, 0}));
+}
+
+static void an_insert_that_needs_too_much_memory_is_divided(void **state)
+{
+	CLEANUP(upload_log_closep) struct upload_log *l = open_log();
+	CLEANUP(log_drain_freep) struct log_drain *d = NULL;
+
+	(void)state;
+	stored.max_frames = 3;
+	for (uint64_t n = 1; n <= 20; n++)
+		append(l, n);
+	d = start(l);
+	settle(l);
+	assert_once(1, 20);
+}
+
+/* The insert was made and its answer lost, and what the token says is right. */
+static void a_lost_answer_does_not_double_rows(void **state)
+{
+	CLEANUP(upload_log_closep) struct upload_log *l = open_log();
+	CLEANUP(log_drain_freep) struct log_drain *d = NULL;
+
+	(void)state;
+	d = start(l);
+	for (int t = STORE_SAMPLES; t < STORE_TABLE_MAX; t++) {
+		pthread_mutex_lock(&stored.lock);
+		stored.lose = t;
+		pthread_mutex_unlock(&stored.lock);
+		append(l, (uint64_t)t);
+		settle(l);
+	}
+	assert_once(STORE_SAMPLES, 2);
+}
+
+/* Stacks may be there twice, as their table drops duplicates. */
+static void a_lost_answer_about_stacks_adds_them_without_a_token(void **state)
+{
+	CLEANUP(upload_log_closep) struct upload_log *l = open_log();
+	CLEANUP(log_drain_freep) struct log_drain *d = NULL;
+
+	(void)state;
+	stored.lose = STORE_STACKS;
+	append(l, 1);
+	d = start(l);
+	settle(l);
+	assert_int_equal(count(STORE_STACKS, 1), 2);
+	assert_int_equal(count(STORE_SAMPLES, 1), 1);
+	assert_int_equal(stored.n_fresh_tokens, 1);
+}
+
+/* What a kill leaves: store.h. */
+static void a_token_without_its_rows_loses_nothing(void **state)
+{
+	CLEANUP(upload_log_closep) struct upload_log *l = open_log();
+	CLEANUP(log_drain_freep) struct log_drain *d = NULL;
+
+	(void)state;
+	d = start(l);
+	for (int t = 0; t < STORE_TABLE_MAX; t++) {
+		pthread_mutex_lock(&stored.lock);
+		stored.forget = t;
+		pthread_mutex_unlock(&stored.lock);
+		append(l, (uint64_t)t);
+		settle(l);
+	}
+	assert_once(0, STORE_TABLE_MAX);
+}
+
+static void a_replicated_table_is_not_asked(void **state)
+{
+	CLEANUP(upload_log_closep) struct upload_log *l = open_log();
+	CLEANUP(log_drain_freep) struct log_drain *d = NULL;
+
+	(void)state;
+	stored.exact = true;
+	d = start(l);
+	for (int t = 0; t < STORE_TABLE_MAX; t++) {
+		pthread_mutex_lock(&stored.lock);
+		stored.lose = t;
+		pthread_mutex_unlock(&stored.lock);
+		append(l, (uint64_t)t);
+		settle(l);
+	}
+	assert_once(0, STORE_TABLE_MAX);
+	assert_int_equal(stored.n_fresh_tokens, 0);
+}
+
+/* Stops the first drain after each of its inserts in turn. */
+static void a_segment_of_an_earlier_process_is_inserted_once(void **state)
+{
+	struct upload_log *l = open_log();
+
+	(void)state;
+	for (int t = 0; t < STORE_TABLE_MAX; t++) {
+		uint64_t first = 100 * ((uint64_t)t + 1);
+		struct log_drain *d;
+
+		for (uint64_t n = first; n < first + 10; n++)
+			append(l, n);
+		/* the insert is made; the drain does not learn of it, and is stopped */
+		stored.lose = t;
+		d = start(l);
+		while (stored.lose == t)
+			usleep(1000);
+		log_drain_free(d);
+		l = reopen(l);
+		d = start(l);
+		settle(l);
+		log_drain_free(d);
+		for (uint64_t n = first; n < first + 10; n++) {
+			assert_true(count(STORE_STACKS, n) >= 1);
+			assert_int_equal(count(STORE_SAMPLES, n), 1);
+			assert_int_equal(count(STORE_QUALITY, n), 1);
+		}
+	}
+	upload_log_close(l);
+}
+
+static void what_another_receiver_has_stored_is_left_out_after_a_restart(void **state)
+{
+	struct upload_log *l = open_log();
+	struct log_drain *d;
+
+	(void)state;
+	for (uint64_t n = 1; n <= 3; n++)
+		append(l, n);
+	for (int t = 0; t < STORE_TABLE_MAX; t++)
+		stored.rows[t][stored.n_rows[t]++] = 2;
+	l = reopen(l);
+	d = start(l);
+	settle(l);
+	log_drain_free(d);
+	assert_once(1, 3);
+	upload_log_close(l);
+}
+
+static void stopping_stores_what_there_is_time_for(void **state)
+{
+	struct upload_log *l = open_log();
+	struct log_drain *d = start(l);
+
+	(void)state;
+	for (uint64_t n = 1; n <= 5; n++)
+		append(l, n);
+	upload_log_stop(l);
+	log_drain_stop(d, 600 * NS_PER_S);
+	assert_int_equal(bytes_of(l), 0);
+	assert_once(1, 5);
+	log_drain_free(d);
+	upload_log_close(l);
+}
+
+static void stopping_does_not_wait_for_a_store_that_is_away(void **state)
+{
+	struct upload_log *l = open_log();
+	struct log_drain *d;
+
+	(void)state;
+	stored.error = -EAGAIN;
+	d = start(l);
+	append(l, 1);
+	upload_log_stop(l);
+	log_drain_stop(d, 600 * NS_PER_S);
+	assert_true(bytes_of(l) > 0);
+	log_drain_free(d);
+	stored.error = 0;
+	l = reopen(l);
+	d = start(l);
+	settle(l);
+	log_drain_free(d);
+	assert_once(1, 1);
+	upload_log_close(l);
+}
+
+static int make_one(void *arg)
+{
+	CLEANUP(log_drain_freep) struct log_drain *d = NULL;
+
+	return log_drain_new(&d, &(struct log_drain_config){.log = arg, .store = &store});
+}
+
+static void survives_every_failed_allocation(void **state)
+{
+	CLEANUP(upload_log_closep) struct upload_log *l = open_log();
+
+	(void)state;
+	/* whose thread would meet the failures, too */
+	upload_log_stop(l);
+	check_oom(make_one, l);
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, make_dir, remove_dir)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(what_is_in_the_log_is_one_insert_per_table),
+		TEST(no_piece_spans_two_quarters_of_an_hour),
+		TEST(a_store_that_is_away_is_waited_for),
+		TEST(a_refused_upload_is_put_aside_alone),
+		TEST(an_insert_that_needs_too_much_memory_is_divided),
+		TEST(a_lost_answer_does_not_double_rows),
+		TEST(a_lost_answer_about_stacks_adds_them_without_a_token),
+		TEST(a_token_without_its_rows_loses_nothing),
+		TEST(a_replicated_table_is_not_asked),
+		TEST(a_segment_of_an_earlier_process_is_inserted_once),
+		TEST(what_another_receiver_has_stored_is_left_out_after_a_restart),
+		TEST(stopping_stores_what_there_is_time_for),
+		TEST(stopping_does_not_wait_for_a_store_that_is_away),
+		TEST(survives_every_failed_allocation),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
