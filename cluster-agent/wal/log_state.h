@@ -93,13 +93,14 @@ struct upload_log {
 	size_t n_queued_bytes;
 	uint64_t n_bytes;            /* of segments that are not committed */
 	struct log_segment *closed;  /* oldest first */
-	struct log_segment *current; /* open for appending; changed by the log's thread */
-	bool wants_close;
+	struct log_segment *current; /* open for appending */
+	bool is_writing;             /* the thread works without the lock: current is its own */
+	bool wants_close;            /* the reader waits for a segment */
 	bool is_stopping;
 	bool has_ended;
 	uint64_t refuse_until_ns; /* the disk was full */
 
-	/* of the log's thread */
+	/* of the log's thread while it writes, else under the lock */
 	struct record_file file; /* of current */
 
 	/* of the reader */

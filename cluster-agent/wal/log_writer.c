@@ -276,6 +276,7 @@ static void work_once(struct upload_log *l)
 	struct log_append *list = TAKE_PTR(l->queue);
 
 	l->queue_last = NULL;
+	l->is_writing = true;
 	pthread_mutex_unlock(&l->lock);
 	if (list)
 		write_list(l, list);
@@ -283,6 +284,7 @@ static void work_once(struct upload_log *l)
 		/* made in advance, so that the next upload does not wait for it */
 		(void)!begin_segment(l);
 	pthread_mutex_lock(&l->lock);
+	l->is_writing = false;
 	close_if_due(l);
 }
 

@@ -297,22 +297,25 @@ bool upload_log_has(struct upload_log *l, struct upload_id id)
 
 /* ---- the reader ---- */
 
+/* Returns false if the open segment is being written to, or there is nothing in it. */
+static bool close_now(struct upload_log *l)
+{
+	if (l->is_writing || !l->current || l->current->n_records == 0)
+		return false;
+	log_close_current(l);
+	/* the thread makes the next one in advance */
+	condition_signal(&l->work);
+	return true;
+}
+
 struct log_segment *upload_log_next(struct upload_log *l, uint64_t timeout_ns)
 {
 	uint64_t deadline_ns = condition_deadline_ns(timeout_ns);
 	struct log_segment *s;
 
 	pthread_mutex_lock(&l->lock);
-	while (!l->closed) {
-		if (l->has_ended) {
-			if (l->current)
-				log_close_current(l);
-			break;
-		}
-		if (!l->wants_close) {
-			l->wants_close = true;
-			condition_signal(&l->work);
-		}
+	while (!l->closed && !close_now(l) && !l->has_ended) {
+		l->wants_close = true;
 		if (!condition_wait_until(&l->ready, &l->lock, deadline_ns))
 			break;
 	}

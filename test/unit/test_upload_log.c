@@ -31,6 +31,17 @@ static void test_an_upload_comes_out_as_it_went_in(void **state)
 	assert_int_equal(log_fixture_metric(f, "segments"), 0);
 }
 
+/* The log's thread may be done with an upload a moment after it has answered it. */
+static void test_the_open_segment_comes_even_to_a_reader_that_does_not_wait(void **state)
+{
+	struct log_fixture *f = *state;
+
+	log_fixture_open(f, NULL);
+	assert_int_equal(log_fixture_append(f, 1), 0);
+	while (!upload_log_next(f->log, 0))
+		;
+}
+
 static void ignore(void *ctx, int result)
 {
 	(void)ctx;
@@ -374,6 +385,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_an_upload_comes_out_as_it_went_in),
+		TEST(test_the_open_segment_comes_even_to_a_reader_that_does_not_wait),
 		TEST(test_frames_of_all_tables_keep_their_order),
 		TEST(test_a_segment_comes_again_until_it_is_committed),
 		TEST(test_a_token_survives_a_restart),
