@@ -12,6 +12,7 @@
 #include "cluster-agent/store/store_chdb.h"
 #include "common/system/clock.h"
 #include "common/telemetry/log.h"
+#include "common/telemetry/metrics.h"
 #include "test/lib/unit.h"
 
 #define N_DAYS 5
@@ -177,15 +178,22 @@ static void the_thread_looks_by_itself(void **state)
 {
 	struct space_guard_config cfg = {.store = store, .interval_ns = 10 * NS_PER_MS};
 	CLEANUP(space_guard_freep) struct space_guard *g = NULL;
+	CLEANUP(metrics_freep) struct metrics *ms = NULL;
+	CLEANUP(buf_fini) struct buf text;
 
 	(void)state;
+	buf_init(&text, 100000);
 	fill_day(2);
 	cfg.max_usage_percent = usage() - 3;
 	assert_int_equal(space_guard_new(&g, &cfg), 0);
+	assert_int_equal(metrics_new(&ms), 0);
+	assert_int_equal(space_guard_register(g, ms), 0);
 	assert_int_equal(space_guard_start(g), 0);
 	while (days_of("profiling_samples", "Start") > 1)
 		usleep(20000);
 	space_guard_stop(g);
+	assert_int_equal(metrics_write(ms, &text), 0);
+	assert_non_null(strstr(text.data, "\ncoroot_cluster_agent_space_dropped_days_total 1\n"));
 }
 
 int main(void)
