@@ -14,15 +14,10 @@
 #include <sys/stat.h>
 
 #include "common/data/buf.h"
+#include "common/system/cgroup_text.h"
 #include "common/system/fs.h"
 
 #define MAX_TEXT_BYTES ((size_t)4 * 1024 * 1024)
-#define MOUNT_FIELDS 5 /* of a line of mountinfo: id, parent, device, root, mount point */
-
-struct text {
-	const char *p;
-	size_t len;
-};
 
 struct cgroup_hierarchy {
 	enum cgroup_hierarchy_kind kind;
@@ -31,37 +26,19 @@ struct cgroup_hierarchy {
 
 /* ---- parse ---- */
 
-static bool is(struct text t, const char *s)
-{
-	return t.len == strlen(s) && memcmp(t.p, s, t.len) == 0;
-}
-
-/* Removes everything up to the next separator from the front of rest, and returns it. */
-static struct text cut(struct text *rest, char separator)
-{
-	const char *end = rest->len > 0 ? memchr(rest->p, separator, rest->len) : NULL;
-	struct text first = {rest->p, end ? (size_t)(end - rest->p) : rest->len};
-	size_t used = first.len + (end != NULL);
-
-	*rest = (struct text){rest->p + used, rest->len - used};
-	return first;
-}
-
-static bool has_word(struct text list, const char *word)
-{
-	while (list.len > 0) {
-		if (is(cut(&list, ','), word))
-			return true;
-	}
-	return false;
-}
-
+/* As cgroup_text.h names it. */
 static const char *controller_of(enum cgroup_hierarchy_kind kind)
 {
-	return kind == CGROUP_HIERARCHY_V1_MEMORY ? "memory" : "cpu";
+	static const char *const names[] = {
+		[CGROUP_HIERARCHY_V2] = NULL,
+		[CGROUP_HIERARCHY_V1_MEMORY] = "memory",
+		[CGROUP_HIERARCHY_V1_CPU] = "cpu",
+	};
+
+	return names[kind];
 }
 
-static int copy(struct text t, char ret[static CGROUP_HIERARCHY_PATH_BYTES])
+static int copy(struct cgroup_span t, char ret[static CGROUP_HIERARCHY_PATH_BYTES])
 {
 	if (t.len >= CGROUP_HIERARCHY_PATH_BYTES)
 		return -ENAMETOOLONG;
@@ -70,32 +47,14 @@ static int copy(struct text t, char ret[static CGROUP_HIERARCHY_PATH_BYTES])
 	return 0;
 }
 
-/* A line is "4:cpu,cpuacct:/path", or "0::/path" for v2. */
-static bool find_line(enum cgroup_hierarchy_kind kind, struct text text, struct text *ret)
-{
-	while (text.len > 0) {
-		struct text path = cut(&text, '\n');
-		struct text number = cut(&path, ':'), controllers = cut(&path, ':');
-
-		if (path.len == 0 || path.p[0] != '/')
-			continue;
-		if (kind == CGROUP_HIERARCHY_V2 ? is(number, "0") && controllers.len == 0
-						: has_word(controllers, controller_of(kind))) {
-			*ret = path;
-			return true;
-		}
-	}
-	return false;
-}
-
 enum cgroup_hierarchy_kind cgroup_hierarchy_choose(const char *text, size_t len)
 {
-	const struct text all = {text, len};
-	struct text path;
+	const struct cgroup_span all = {text, len};
+	struct cgroup_span path;
 
-	if (find_line(CGROUP_HIERARCHY_V1_MEMORY, all, &path))
+	if (cgroup_text_path("memory", all, &path))
 		return CGROUP_HIERARCHY_V1_MEMORY;
-	if (find_line(CGROUP_HIERARCHY_V1_CPU, all, &path))
+	if (cgroup_text_path("cpu", all, &path))
 		return CGROUP_HIERARCHY_V1_CPU;
 	return CGROUP_HIERARCHY_V2;
 }
@@ -103,40 +62,22 @@ enum cgroup_hierarchy_kind cgroup_hierarchy_choose(const char *text, size_t len)
 int cgroup_hierarchy_parse(enum cgroup_hierarchy_kind kind, const char *text, size_t len,
 			   char ret[static CGROUP_HIERARCHY_PATH_BYTES])
 {
-	struct text path;
+	const struct cgroup_span all = {text, len};
+	struct cgroup_span path;
 
-	return find_line(kind, (struct text){text, len}, &path) ? copy(path, ret) : -ENOENT;
-}
-
-/* "32 31 0:29 / /sys/fs/cgroup/cpu rw,relatime shared:9 - cgroup cgroup rw,cpu" */
-static bool parse_mount(enum cgroup_hierarchy_kind kind, struct text line, struct text *ret)
-{
-	struct text fields[MOUNT_FIELDS], type;
-
-	for (size_t i = 0; i < MOUNT_FIELDS; i++)
-		fields[i] = cut(&line, ' ');
-	/* a part of the hierarchy is not enough, and a path with escapes is not worth decoding */
-	if (!is(fields[3], "/") || fields[4].len == 0 || fields[4].p[0] != '/' ||
-	    memchr(fields[4].p, '\\', fields[4].len))
-		return false;
-	while (line.len > 0 && !is(cut(&line, ' '), "-"))
-		;
-	type = cut(&line, ' ');
-	(void)cut(&line, ' ');
-	*ret = fields[4];
-	return kind == CGROUP_HIERARCHY_V2
-		       ? is(type, "cgroup2")
-		       : is(type, "cgroup") && has_word(line, controller_of(kind));
+	return cgroup_text_path(controller_of(kind), all, &path) ? copy(path, ret) : -ENOENT;
 }
 
 int cgroup_hierarchy_find_mount(enum cgroup_hierarchy_kind kind, const char *text, size_t len,
 				char ret[static CGROUP_HIERARCHY_PATH_BYTES])
 {
-	struct text rest = {text, len}, path;
+	struct cgroup_span rest = {text, len};
+	struct cgroup_mount mount;
 
-	while (rest.len > 0) {
-		if (parse_mount(kind, cut(&rest, '\n'), &path))
-			return copy(path, ret);
+	while (cgroup_text_next_mount(controller_of(kind), &rest, &mount)) {
+		/* a part of the hierarchy is not enough */
+		if (mount.root.len == 1)
+			return copy(mount.point, ret);
 	}
 	return -ENOENT;
 }
