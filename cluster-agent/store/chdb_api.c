@@ -23,10 +23,28 @@ static int find_own_dir(char *ret, size_t size)
 	return 0;
 }
 
+/*
+ * The engine's allocator, which reads this when the library is loaded, keeps freed memory for
+ * seconds and has an arena for each CPU: hundreds of MiB that count against a container's limit and
+ * not against the engine's own. 200 ms cost 7 % of the CPU time of inserts; 0 ms cost 40 %. Its
+ * profiler and its threads, which wake up for nothing on an idle agent, are off.
+ */
+#define ALLOCATOR_VARIABLE "JE_MALLOC_CONF"
+static const char allocator_options[] =
+	"percpu_arena:disabled,narenas:4,dirty_decay_ms:200,muzzy_decay_ms:0,"
+	"background_thread:false,prof:false";
+
 static int open_library(void **ret, const char *path, struct err *err)
 {
-	void *lib = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+	bool is_ours = !getenv(ALLOCATOR_VARIABLE);
+	void *lib;
 
+	if (is_ours && setenv(ALLOCATOR_VARIABLE, allocator_options, 1) < 0)
+		return err_set(err, -errno, "set " ALLOCATOR_VARIABLE ": %m");
+	lib = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+	/* programs that we start must not inherit it */
+	if (is_ours)
+		unsetenv(ALLOCATOR_VARIABLE);
 	if (!lib)
 		return err_set(err, -ELIBBAD, "%s", dlerror());
 	*ret = lib;

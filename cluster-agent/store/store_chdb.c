@@ -29,18 +29,25 @@
 #include <sys/stat.h>
 
 #include "cluster-agent/store/chdb_api.h"
+#include "cluster-agent/store/engine_config.h"
 #include "cluster-agent/store/schema.h"
 #include "cluster-agent/store/store_dir.h"
 #include "cluster-agent/store/store_engine.h"
+#include "cluster-agent/store/store_marker.h"
 #include "common/system/clock.h"
+#include "common/system/memory_limit.h"
+#include "common/telemetry/log.h"
 #include "common/thread/queue.h"
 
 #define MAX_PARAMS 64
 #define PURGE_EVERY_NS (10 * NS_PER_S)
 #define STOP_RETRY_US 20000
 #define CLEAN_ATTEMPTS 3
-#define STRING_(x) #x
-#define STRING(x) STRING_(x)
+#define MAX_CONFIG_BYTES ((size_t)64 * 1024)
+#define MAX_ANSWER_BYTES ((size_t)1024 * 1024)
+#define MAX_DAMAGED_LOGGED 10u
+#define MAX_WHY 200u /* of the engine's words, in an error */
+#define WHY_HEAD 115u
 
 struct reader {
 	chdb_handle *conn; /* the engine runs one statement of it at a time */
@@ -51,45 +58,13 @@ struct store_chdb {
 	struct store store;
 	struct chdb_api api;
 	int lock_fd;
+	struct engine_memory memory;
 	chdb_handle *writer; /* the engine runs one statement of it at a time */
 	struct reader readers[STORE_MAX_QUERIES];
 	struct queue *idle;        /* those of readers that run no query */
 	_Atomic uint64_t purge_ns; /* when the next give_memory_back() is due */
 	atomic_bool no_queries;    /* chdb_stop_queries() was called */
 };
-
-/*
- * The engine's own settings. Without this file it would read a config.xml from the directory in
- * which the agent was started. Sized for one machine: the defaults are made for servers with
- * dozens of cores.
- */
-static const char engine_config[] =
-	"<clickhouse>\n"
-	"<mark_cache_size>16777216</mark_cache_size>\n"
-	"<index_mark_cache_size>1048576</index_mark_cache_size>\n"
-	"<uncompressed_cache_size>0</uncompressed_cache_size>\n"
-	"<index_uncompressed_cache_size>0</index_uncompressed_cache_size>\n"
-	"<query_condition_cache_size>1048576</query_condition_cache_size>\n"
-	"<background_pool_size>2</background_pool_size>\n"
-	"<background_merges_mutations_concurrency_ratio>1"
-	"</background_merges_mutations_concurrency_ratio>\n"
-	"<background_move_pool_size>1</background_move_pool_size>\n"
-	"<background_fetches_pool_size>1</background_fetches_pool_size>\n"
-	"<background_common_pool_size>1</background_common_pool_size>\n"
-	"<max_thread_pool_free_size>2</max_thread_pool_free_size>\n"
-	"<max_server_memory_usage>1073741824</max_server_memory_usage>\n"
-	"<logger><level>fatal</level></logger>\n"
-	/* with the defaults a merge of stacks holds several MiB per column */
-	"<merge_tree>\n"
-	"<merge_max_block_size>1024</merge_max_block_size>\n"
-	"<number_of_free_entries_in_pool_to_execute_mutation>1"
-	"</number_of_free_entries_in_pool_to_execute_mutation>\n"
-	"<number_of_free_entries_in_pool_to_lower_max_size_of_merge>1"
-	"</number_of_free_entries_in_pool_to_lower_max_size_of_merge>\n"
-	"<number_of_free_entries_in_pool_to_execute_optimize_entire_partition>1"
-	"</number_of_free_entries_in_pool_to_execute_optimize_entire_partition>\n"
-	"</merge_tree>\n"
-	"</clickhouse>\n";
 
 static const struct schema_topology topology; /* a single server */
 
@@ -314,34 +289,77 @@ static int run_for_schema(void *ctx, const char *sql, struct buf *out, struct er
 	return run(s, s->writer, &st, out, err);
 }
 
-static int write_config(const char *path, struct err *err)
+static int write_config(const struct store_chdb *s, const char *data_dir, struct err *err)
 {
-	AUTO_CLOSE int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-	size_t len = sizeof(engine_config) - 1;
+	CLEANUP(buf_fini) struct buf text;
+	AUTO_CLOSE int fd = -1;
+	char path[PATH_MAX], tmp[PATH_MAX];
+	int r;
 
+	buf_init(&text, MAX_CONFIG_BYTES);
+	snprintf(path, sizeof(path), "%s/engine.xml", data_dir);
+	snprintf(tmp, sizeof(tmp), "%s/" STORE_DIR_TMP, data_dir);
+	r = engine_config_format(&text, tmp, &s->memory);
+	if (r < 0)
+		return err_set(err, r, "make %s: %s", path, strerror(-r));
+	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return err_set(err, -errno, "write %s: %m", path);
-	if (write(fd, engine_config, len) != (ssize_t)len)
+	if (write(fd, text.data, text.len) != (ssize_t)text.len)
 		return err_set(err, -EIO, "write %s: %m", path);
 	return 0;
+}
+
+/* The beginning says what happened, the end where; what is in between may be long. */
+static void shorten(char *text)
+{
+	size_t len, tail = MAX_WHY - WHY_HEAD;
+
+	text[strcspn(text, "\n")] = '\0';
+	len = strlen(text);
+	if (len > MAX_WHY) {
+		memcpy(text + WHY_HEAD, "...", 3);
+		memmove(text + WHY_HEAD + 3, text + len - tail + 3, tail - 2);
+	}
+}
+
+/*
+ * The engine writes to stderr why it cannot open a directory, for example which file is damaged,
+ * and returns nothing but failure. So stderr is a file of ours meanwhile.
+ */
+static chdb_handle *connect_and_listen(struct store_chdb *s, int argc, char **argv, char *why,
+				       size_t size)
+{
+	AUTO_CLOSE int heard = memfd_create("stderr", MFD_CLOEXEC);
+	AUTO_CLOSE int before = heard < 0 ? -1 : fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
+	bool listening = before >= 0 && dup2(heard, STDERR_FILENO) >= 0;
+	chdb_handle *conn = s->api.connect(argc, argv);
+	ssize_t n = 0;
+
+	if (listening && dup2(before, STDERR_FILENO) >= 0)
+		n = pread(heard, why, size - 1, 0);
+	why[n > 0 ? n : 0] = '\0';
+	shorten(why);
+	return conn;
 }
 
 static int connect_to(struct store_chdb *s, const char *data_dir, chdb_handle **ret,
 		      struct err *err)
 {
-	char path[PATH_MAX], config[PATH_MAX];
+	char path[PATH_MAX], config[PATH_MAX], why[1000];
 	char program[] = "clickhouse";
 	char *argv[] = {program, path, config, NULL};
 	chdb_handle *conn;
 
-	if (snprintf(path, sizeof(path), "--path=%s/clickhouse", data_dir) >= (int)sizeof(path) ||
+	if (snprintf(path, sizeof(path), "--path=%s/" STORE_DIR_TABLES, data_dir) >=
+		    (int)sizeof(path) ||
 	    snprintf(config, sizeof(config), "--config-file=%s/engine.xml", data_dir) >=
 		    (int)sizeof(config))
 		return err_set(err, -ENAMETOOLONG, "data directory: the path is too long");
-	conn = s->api.connect(3, argv);
+	conn = connect_and_listen(s, 3, argv, why, sizeof(why));
 	if (!conn || !*conn)
-		return err_set(err, -EIO, "the embedded engine cannot open %s/clickhouse",
-			       data_dir);
+		return err_set(err, -EIO, "%s/" STORE_DIR_TABLES ": %s", data_dir,
+			       why[0] ? why : "the embedded engine cannot open it");
 	*ret = conn;
 	return 0;
 }
@@ -356,6 +374,18 @@ static int run_all(struct store_chdb *s, chdb_handle *conn, const char *const *s
 	return r;
 }
 
+typedef int (*settings_fn)(struct buf *out, const struct engine_memory *memory);
+
+static int set_up(struct store_chdb *s, chdb_handle *conn, settings_fn settings, struct err *err)
+{
+	CLEANUP(buf_fini) struct buf sql;
+	int r;
+
+	buf_init(&sql, MAX_CONFIG_BYTES);
+	r = settings(&sql, &s->memory);
+	return r < 0 ? err_set(err, r, "make settings") : run_sql(s, conn, sql.data, err);
+}
+
 static int prepare_writer(struct store_chdb *s, uint64_t ttl_ns, struct err *err)
 {
 	const struct schema_config schema = {.ttl_ns = ttl_ns};
@@ -367,34 +397,22 @@ static int prepare_writer(struct store_chdb *s, uint64_t ttl_ns, struct err *err
 		"CREATE DATABASE IF NOT EXISTS " SCHEMA_DATABASE " ENGINE = Atomic",
 		"USE " SCHEMA_DATABASE,
 		"DROP DATABASE IF EXISTS default",
-		"SET async_insert = 0, max_insert_threads = 1, max_threads = 2, "
-		"materialized_views_ignore_errors = 0, input_format_parallel_parsing = 0, "
-		"max_memory_usage = 536870912, "
-		/* an insert within the limits of store_insert() is one block, and so atomic */
-		"max_insert_block_size = 1048576, min_insert_block_size_rows = 1048576, "
-		"min_insert_block_size_bytes = 0",
 	};
 	int r = run_all(s, s->writer, prepare, ARRAY_SIZE(prepare), err);
 
+	if (r == 0)
+		r = set_up(s, s->writer, engine_config_writer, err);
 	return r < 0 ? r : schema_apply(run_for_schema, s, &topology, &schema, err);
 }
 
 static int prepare_reader(struct store_chdb *s, chdb_handle *conn, struct err *err)
 {
-	/* After the last statement the connection can neither write nor change a setting. */
-	static const char *const prepare[] = {
-		"USE " SCHEMA_DATABASE,
-		"SET max_threads = 2, allow_introspection_functions = 0, implicit_select = 0, "
-		"max_memory_usage = 536870912, max_result_bytes = 268435456, "
-		"result_overflow_mode = 'throw', max_execution_time = " STRING(
-			STORE_QUERY_TIMEOUT_S) ", "
-					       "timeout_overflow_mode = 'throw', max_block_size = "
-					       "8192, log_queries = 0",
-		"SET readonly = 1",
-	};
+	int r = run_sql(s, conn, "USE " SCHEMA_DATABASE, err);
 
-	_Static_assert(STORE_QUERY_MEMORY_BYTES == 536870912, "prepare spells this number");
-	return run_all(s, conn, prepare, ARRAY_SIZE(prepare), err);
+	if (r == 0)
+		r = set_up(s, conn, engine_config_reader, err);
+	/* from here on the connection can neither write nor change a setting */
+	return r < 0 ? r : run_sql(s, conn, "SET readonly = 1", err);
 }
 
 /* A connection begins in the database "default", so all of them connect before that is dropped. */
@@ -424,6 +442,57 @@ static int chdb_maintain(struct store *store, const char *sql, struct buf *out, 
 	return run_for_schema(store, sql, out, err);
 }
 
+/*
+ * Parts that the engine found damaged, in this or an earlier start: it moves them aside and goes on
+ * with the rest.
+ */
+static int report_damaged_parts(struct store_chdb *s, struct err *err)
+{
+	static const char sql[] =
+		"SELECT concat(table, '/detached/', name, ': ', coalesce(reason, '')) "
+		"FROM system.detached_parts WHERE database = currentDatabase() "
+		"ORDER BY modification_time DESC LIMIT 1000";
+	CLEANUP(buf_fini) struct buf out;
+	unsigned n = 0;
+	int r;
+
+	buf_init(&out, MAX_ANSWER_BYTES);
+	r = run_for_schema(s, sql, &out, err);
+	if (r == 0)
+		r = buf_add(&out, "", 1);
+	if (r < 0)
+		return err_wrap(err, r, "list damaged parts");
+	for (char *line = out.data, *end; (end = strchr(line, '\n')) != NULL; line = end + 1) {
+		*end = '\0';
+		if (n++ < MAX_DAMAGED_LOGGED)
+			log_warn("a damaged part of a table is left out", "part=%s",
+				 LOG_QUOTED(line));
+	}
+	if (n > MAX_DAMAGED_LOGGED)
+		log_warn("more damaged parts are left out", "parts=%u", n - MAX_DAMAGED_LOGGED);
+	return 0;
+}
+
+/* What store_marker_check() wants to see at the next start. */
+static int mark_store(struct store_chdb *s, const char *data_dir, struct err *err)
+{
+	static const char sql[] =
+		"SELECT '" STORE_DIR_TABLES "/metadata/" SCHEMA_DATABASE ".sql' "
+		"UNION DISTINCT SELECT concat('" STORE_DIR_TABLES "/', metadata_path) "
+		"FROM system.tables WHERE database = currentDatabase() "
+		"UNION DISTINCT SELECT concat('" STORE_DIR_TABLES "/store/', "
+		"substring(toString(uuid), 1, 3), '/', toString(uuid), '/') "
+		"FROM system.tables WHERE database = currentDatabase() AND engine LIKE "
+		"'%MergeTree'";
+	CLEANUP(buf_fini) struct buf out;
+	int r;
+
+	buf_init(&out, MAX_ANSWER_BYTES);
+	r = run_for_schema(s, sql, &out, err);
+	return r < 0 ? err_wrap(err, r, "list tables")
+		     : store_marker_write(data_dir, out.data, out.len, err);
+}
+
 static const struct store_engine chdb_engine = {
 	.maintain = chdb_maintain,
 	.insert = chdb_insert,
@@ -438,7 +507,6 @@ int store_chdb_open(struct store **ret, const struct store_chdb_config *cfg, str
 	CLEANUP(chdb_freep) struct store_chdb *s = calloc(1, sizeof(*s));
 	struct store_chdb_config absolute = *cfg;
 	AUTO_FREE char *data_dir = NULL;
-	char config[PATH_MAX];
 	int r;
 
 	if (!s)
@@ -458,12 +526,23 @@ int store_chdb_open(struct store **ret, const struct store_chdb_config *cfg, str
 	r = chdb_api_load(&s->api, cfg->chdb_library, err);
 	if (r < 0)
 		return r;
-	snprintf(config, sizeof(config), "%s/engine.xml", data_dir);
-	r = write_config(config, err);
+	r = store_dir_prepare(data_dir, err);
+	if (r == 0)
+		r = store_marker_check(data_dir, err);
+	if (r < 0)
+		return r;
+	/* the engine makes its files with mode 0666, at any time */
+	umask(077);
+	s->memory = engine_memory_of(memory_limit_read());
+	r = write_config(s, data_dir, err);
 	if (r == 0)
 		r = queue_new(&s->idle, STORE_MAX_QUERIES);
 	if (r == 0)
 		r = open_engine(s, &absolute, err);
+	if (r == 0)
+		r = report_damaged_parts(s, err);
+	if (r == 0)
+		r = mark_store(s, data_dir, err);
 	if (r < 0)
 		return err_wrap(err, r == -EREMOTEIO ? -EIO : r, "open store");
 	*ret = &s->store;

@@ -3,6 +3,8 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <ftw.h>
+#include <limits.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 
@@ -72,12 +74,32 @@ static uint64_t read_owner(int fd)
 	return pid;
 }
 
+/*
+ * The root of a container's volume may belong to its manager. Others may then look into it, but not
+ * into the directories that store_dir_prepare() makes, unless they can replace these.
+ */
+static int make_private(int dir_fd, const char *path, struct err *err)
+{
+	struct stat st;
+
+	if (fstat(dir_fd, &st) < 0)
+		return err_set(err, -errno, "read %s: %m", path);
+	if ((st.st_mode & 077) == 0 || fchmod(dir_fd, 0700) == 0)
+		return 0;
+	if (st.st_mode & 02)
+		return err_set(err, -EPERM,
+			       "data directory %s: everybody may write to it, and that cannot be "
+			       "changed (%m)",
+			       path);
+	return 0;
+}
+
 int store_dir_lock(const char *path, int *ret_fd, struct err *err)
 {
 	AUTO_CLOSE int dir_fd = -1;
 	AUTO_CLOSE int fd = -1;
 	char pid[32];
-	int n;
+	int n, r;
 
 	if (mkdir(path, 0700) < 0 && errno != EEXIST)
 		return err_set(err, -errno, "create data directory %s: %m", path);
@@ -97,6 +119,50 @@ int store_dir_lock(const char *path, int *ret_fd, struct err *err)
 	n = snprintf(pid, sizeof(pid), "%d\n", getpid());
 	if (ftruncate(fd, 0) < 0 || pwrite(fd, pid, (size_t)n, 0) != n)
 		return err_set(err, -EIO, "write %s/" LOCK_FILE ": %m", path);
+	r = make_private(dir_fd, path, err);
+	if (r < 0)
+		return r;
 	*ret_fd = TAKE_FD(fd);
+	return 0;
+}
+
+static int remove_entry(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+	(void)st;
+	(void)type;
+	return ftw->level > 0 && remove(path) < 0 ? -1 : 0;
+}
+
+static int make_private_dir(const char *path, struct err *err)
+{
+	AUTO_CLOSE int fd = -1;
+
+	if (mkdir(path, 0700) < 0 && errno != EEXIST)
+		return err_set(err, -errno, "create %s: %m", path);
+	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	if (fd < 0)
+		return err_set(err, -errno, "open %s: %m", path);
+	if (fchmod(fd, 0700) < 0)
+		return err_set(err, -errno, "make %s private: %m", path);
+	return 0;
+}
+
+int store_dir_prepare(const char *path, struct err *err)
+{
+	char dir[PATH_MAX];
+	int r;
+
+	if (strlen(path) > sizeof(dir) - 64)
+		return err_set(err, -ENAMETOOLONG, "data directory: the path is too long");
+	snprintf(dir, sizeof(dir), "%s/" STORE_DIR_TABLES, path);
+	r = make_private_dir(dir, err);
+	if (r < 0)
+		return r;
+	snprintf(dir, sizeof(dir), "%s/" STORE_DIR_TMP, path);
+	r = make_private_dir(dir, err);
+	if (r < 0)
+		return r;
+	if (nftw(dir, remove_entry, 16, FTW_DEPTH | FTW_PHYS | FTW_MOUNT) < 0)
+		return err_set(err, errno ? -errno : -EIO, "empty %s: %m", dir);
 	return 0;
 }

@@ -11,11 +11,22 @@
 #include "common/base.h"
 #include "common/err.h"
 
+#define STORE_DIR_TABLES "clickhouse"
+#define STORE_DIR_TMP "tmp"
+
 /*
- * Creates path (mode 0700; its parent must exist) unless it exists, and locks it until *ret_fd
- * is closed. Returns 0, -EBUSY if another process, which err names, holds it, -ENOTEMPTY if it
- * contains files but no LOCK and is therefore not ours, or -errno of open(2) or mkdir(2).
+ * Creates path (mode 0700; its parent must exist) unless it exists, makes it private, and locks it
+ * until *ret_fd is closed. Returns 0, -EBUSY if another process, which err names, holds it,
+ * -ENOTEMPTY if it contains files but no LOCK and is therefore not ours, -EPERM if other users may
+ * write to it and we may not change that, or -errno of open(2) or mkdir(2).
  */
 int store_dir_lock(const char *path, int *ret_fd, struct err *err) MUST_CHECK;
+
+/*
+ * Makes the directories below path that nobody else may enter: that of the engine's tables, and an
+ * empty one for what it need not keep (STORE_DIR_TMP). The directory must be locked. Returns 0,
+ * -ENOTDIR if one of them is something else, or -errno.
+ */
+int store_dir_prepare(const char *path, struct err *err) MUST_CHECK;
 
 #endif /* CLUSTER_AGENT_STORE_STORE_DIR_H */

@@ -15,7 +15,6 @@
 
 #include "common/data/buf.h"
 #include "common/system/fs.h"
-#include "common/text/parse.h"
 
 #define MAX_TEXT_BYTES ((size_t)4 * 1024 * 1024)
 
@@ -56,11 +55,15 @@ int cgroup_dir_find(struct cgroup_dir *ret, const char *controller, struct cgrou
 
 uint64_t memory_limit_parse(const char *text, size_t len)
 {
-	uint64_t v;
+	uint64_t v = 0;
+	size_t i = 0;
 
-	while (len > 0 && (text[len - 1] == '\n' || text[len - 1] == ' '))
-		len--;
-	return parse_u64(text, len, 0, UINT64_MAX, &v) < 0 ? UINT64_MAX : v;
+	for (; i < len && text[i] >= '0' && text[i] <= '9'; i++) {
+		if (__builtin_mul_overflow(v, UINT64_C(10), &v) ||
+		    __builtin_add_overflow(v, (uint64_t)(text[i] - '0'), &v))
+			return UINT64_MAX;
+	}
+	return i > 0 && (i == len || text[i] == '\n') ? v : UINT64_MAX;
 }
 
 static uint64_t least(uint64_t a, uint64_t b)

@@ -1,0 +1,68 @@
+#include "cluster-agent/store/engine_config.h"
+#include "cluster-agent/store/store.h"
+#include "common/limits.h"
+#include "test/lib/unit.h"
+
+static void a_container_has_room_for_the_agent_and_the_engine(void **state)
+{
+	static const uint64_t sizes[] = {512, 768, 1024, 2048, 4096, 65536};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(sizes); i++) {
+		uint64_t limit = sizes[i] * MIB;
+		struct engine_memory m = engine_memory_of(limit);
+
+		assert_true(m.total_bytes + 192 * MIB <= limit);
+		assert_true(m.total_bytes <= 1024 * MIB);
+		assert_true(m.query_bytes <= STORE_QUERY_MEMORY_BYTES);
+		/* one query cannot take all */
+		assert_true(m.query_bytes * 2 <= m.total_bytes);
+	}
+	assert_int_equal(engine_memory_of(UINT64_MAX).query_bytes, STORE_QUERY_MEMORY_BYTES);
+}
+
+static void little_memory_gives_little_and_not_none(void **state)
+{
+	(void)state;
+	assert_true(engine_memory_of(0).query_bytes >= 32 * MIB);
+	assert_true(engine_memory_of(64 * MIB).query_bytes >= 32 * MIB);
+}
+
+static void any_path_is_valid_xml(void **state)
+{
+	const struct engine_memory m = engine_memory_of(768 * MIB);
+	CLEANUP(buf_fini) struct buf out;
+
+	(void)state;
+	buf_init(&out, 100000);
+	assert_int_equal(engine_config_format(&out, "/a<b>&\"c'/tmp", &m), 0);
+	assert_int_equal(buf_add(&out, "", 1), 0);
+	assert_non_null(
+		strstr(out.data, "<tmp_path>/a&#60;b&#62;&#38;&#34;c&#39;/tmp/</tmp_path>"));
+	assert_non_null(strstr(out.data, "<max_server_memory_usage>377487360<"));
+}
+
+static void config_is_bounded_by_its_buffer(void **state)
+{
+	const struct engine_memory m = engine_memory_of(0);
+
+	(void)state;
+	for (size_t limit = 1; limit < 400; limit += 7) {
+		CLEANUP(buf_fini) struct buf out;
+
+		buf_init(&out, limit);
+		assert_true(engine_config_format(&out, "/data/tmp", &m) < 0);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_container_has_room_for_the_agent_and_the_engine),
+		cmocka_unit_test(little_memory_gives_little_and_not_none),
+		cmocka_unit_test(any_path_is_valid_xml),
+		cmocka_unit_test(config_is_bounded_by_its_buffer),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,117 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <stdio.h>
+#include <sys/stat.h>
+
+#include "cluster-agent/store/store_marker.h"
+#include "test/lib/unit.h"
+
+#define WITH_DIR(test) cmocka_unit_test_setup_teardown(test, make_dir, remove_dir)
+
+static char dir[64];
+
+static int remove_entry(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+	(void)st;
+	(void)type;
+	(void)ftw;
+	return remove(path);
+}
+
+static int make_dir(void **state)
+{
+	(void)state;
+	snprintf(dir, sizeof(dir), "/tmp/test_store_marker.XXXXXX");
+	return mkdtemp(dir) ? 0 : -1;
+}
+
+static int remove_dir(void **state)
+{
+	(void)state;
+	return nftw(dir, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+static void write_file(const char *name, const char *text)
+{
+	char path[200];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	f = fopen(path, "w");
+	assert_non_null(f);
+	assert_true(fputs(text, f) >= 0);
+	assert_int_equal(fclose(f), 0);
+}
+
+static void mark(const char *lines)
+{
+	assert_int_equal(store_marker_write(dir, lines, strlen(lines), NULL), 0);
+}
+
+static int check(struct err *err)
+{
+	*err = (struct err){0};
+	return store_marker_check(dir, err);
+}
+
+static void what_is_named_must_be_there(void **state)
+{
+	struct err err;
+	char path[100];
+
+	(void)state;
+	assert_int_equal(check(&err), 0); /* of an older version */
+	write_file("table.sql", "CREATE");
+	snprintf(path, sizeof(path), "%s/data", dir);
+	assert_int_equal(mkdir(path, 0700), 0);
+	mark("table.sql\ndata/\n");
+	assert_int_equal(check(&err), 0);
+
+	write_file("table.sql", "");
+	assert_int_equal(check(&err), -ENOENT);
+	assert_non_null(strstr(err.msg, "/table.sql is empty"));
+	mark("data/\n");
+	assert_int_equal(check(&err), 0);
+	assert_int_equal(rmdir(path), 0);
+	assert_int_equal(check(&err), -ENOENT);
+	assert_non_null(strstr(err.msg, "/data/ is missing"));
+}
+
+static void a_damaged_marker_is_an_error_that_names_it(void **state)
+{
+	static const char *const damaged[] = {
+		"", "a\n", "a", "aend\n", "\nend\n", "/etc\nend\n", "../x\nend\n", "a\nen",
+	};
+	struct err err;
+
+	(void)state;
+	write_file("a", "x");
+	for (size_t i = 0; i < ARRAY_SIZE(damaged); i++) {
+		write_file(STORE_MARKER, damaged[i]);
+		assert_int_equal(check(&err), -EBADMSG);
+		assert_non_null(strstr(err.msg, STORE_MARKER));
+	}
+	write_file(STORE_MARKER, "a\nend\n");
+	assert_int_equal(check(&err), 0);
+}
+
+static void a_directory_that_is_not_there_is_an_error(void **state)
+{
+	struct err err = {0};
+
+	(void)state;
+	assert_int_equal(store_marker_check("/nonexistent", &err), -ENOENT);
+	assert_int_equal(store_marker_write("/nonexistent", "a\n", 2, &err), -ENOENT);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		WITH_DIR(what_is_named_must_be_there),
+		WITH_DIR(a_damaged_marker_is_an_error_that_names_it),
+		cmocka_unit_test(a_directory_that_is_not_there_is_an_error),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
