@@ -17,6 +17,7 @@
 #define NAME_BYTES 50000u
 #define N_UPLOADS 12
 #define MAX_NOISE 2000u
+#define ROWS(table) "\ncoroot_cluster_agent_store_rows_total{table=\"" table "\"} "
 
 static struct agent_process agent;
 static int64_t t0_ns;
@@ -215,6 +216,94 @@ static void a_profile_larger_than_an_insert_is_stored(void **state)
 	assert_int_equal(total_of(200), n);
 }
 
+/*
+ * The largest profile that the node agent makes of a heap: n stacks of 20 frames out of 3000
+ * functions with long names, four types, and every value 1.
+ */
+static void make_heap(struct buf *out, uint32_t n)
+{
+	static const char *const types[] = {
+		"go:heap_alloc_objects:count", "go:heap_alloc_space:bytes",
+		"go:heap_inuse_objects:count", "go:heap_inuse_space:bytes"};
+	static const int64_t values[] = {1, 1, 1, 1};
+	CLEANUP(arena_fini) struct arena arena;
+	struct profile_value_type value_types[ARRAY_SIZE(types)];
+	struct profile p = {
+		.arena = &arena,
+		.types = value_types,
+		.n_types = ARRAY_SIZE(types),
+		.n_functions = 3000,
+		.n_locations = 3000,
+		.n_samples = n,
+		.time_ns = t0_ns,
+		.duration_ns = 60 * (int64_t)NS_PER_S,
+	};
+
+	arena_init(&arena, (size_t)256 << 20);
+	for (size_t i = 0; i < ARRAY_SIZE(types); i++) {
+		struct profile_string type = {types[i], strlen(types[i])};
+
+		value_types[i] = (struct profile_value_type){type, TEXT("count")};
+	}
+	p.functions = arena_calloc(&arena, p.n_functions, sizeof(*p.functions));
+	p.locations = arena_calloc(&arena, p.n_locations, sizeof(*p.locations));
+	p.samples = arena_calloc(&arena, p.n_samples, sizeof(*p.samples));
+	assert_true(p.functions && p.locations && p.samples);
+	for (uint32_t i = 0; i < p.n_functions; i++) {
+		struct profile_line *line = arena_calloc(&arena, 1, sizeof(*line));
+		char text[128];
+		int len = snprintf(text, sizeof(text),
+				   "github.com/example/company/service/internal/package%u."
+				   "(*Server).handleRequest%u",
+				   i / 30, i);
+
+		assert_non_null(line);
+		line->function = i;
+		line->line = (int64_t)i;
+		p.locations[i] = (struct profile_location){.lines = line, .n_lines = 1};
+		p.functions[i].name = (struct profile_string){
+			arena_strndup(&arena, text, (size_t)len), (size_t)len};
+		p.functions[i].file = TEXT("/src/company/service/internal/package/server.go");
+	}
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t *locations = arena_calloc(&arena, 20, sizeof(*locations));
+
+		assert_non_null(locations);
+		for (uint32_t d = 0; d < 18; d++)
+			locations[d] = (i / (d + 1) + 7 * d) % 3000;
+		/* each stack is another one */
+		locations[18] = i % 3000;
+		locations[19] = i / 3000;
+		p.samples[i] = (struct profile_sample){locations, 20, (int64_t *)(uintptr_t)values};
+	}
+	assert_int_equal(pprof_encode(&p, out), 0);
+}
+
+static void the_largest_heap_profile_is_stored(void **state)
+{
+	static const char labels[] =
+		"service.name=heap&host.name=ip-10-0-12-34.eu-central-1.compute.internal"
+		"&namespace=production-payments&pod=payment-service-5d4f8b7c9-x2x7q"
+		"&container.id=/k8s/production-payments/payment-service-5d4f8b7c9-x2x7q/server"
+		"&node=ip-10-0-12-34&port=6060";
+	CLEANUP(buf_fini) struct buf b;
+	CLEANUP(reply_fini) struct reply r;
+	CLEANUP(reply_fini) struct reply metrics;
+
+	(void)state;
+	buf_init(&b, LIMIT_UPLOAD_BYTES);
+	make_heap(&b, 262144);
+	agent_post(&agent, labels, NULL, b.data, b.len, &r);
+	assert_int_equal(r.status, 200);
+	agent_settle(&agent);
+	/* it is the first profile that is stored */
+	agent_get(&agent, "/metrics", &metrics);
+	assert_non_null(strstr(metrics.body.data, ROWS("stacks") "262144\n"));
+	assert_non_null(strstr(metrics.body.data, ROWS("samples") "1048576\n"));
+	assert_non_null(strstr(metrics.body.data, ROWS("quality") "4\n"));
+	assert_true(peak_memory_kb() < 2000000);
+}
+
 static void a_profile_of_too_much_text_is_refused_for_good(void **state)
 {
 	CLEANUP(buf_fini) struct buf b;
@@ -250,6 +339,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_profile_of_too_much_text_is_refused_for_good),
+		cmocka_unit_test(the_largest_heap_profile_is_stored),
 		cmocka_unit_test(a_profile_larger_than_an_insert_is_stored),
 		cmocka_unit_test(uploads_of_gigabytes_of_rows_are_stored),
 		cmocka_unit_test(uploads_that_do_not_fit_are_refused_with_retry_after),

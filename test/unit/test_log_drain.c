@@ -543,6 +543,16 @@ static void a_replicated_table_is_not_asked(void **state)
 	assert_int_equal(stored.n_fresh_tokens, 0);
 }
 
+static bool is_pending(int table)
+{
+	bool is;
+
+	pthread_mutex_lock(&stored.lock);
+	is = stored.lose == table;
+	pthread_mutex_unlock(&stored.lock);
+	return is;
+}
+
 /* Stops the first drain after each of its inserts in turn. */
 static void a_segment_of_an_earlier_process_is_inserted_once(void **state)
 {
@@ -558,7 +568,7 @@ static void a_segment_of_an_earlier_process_is_inserted_once(void **state)
 		/* the insert is made; the drain does not learn of it, and is stopped */
 		stored.lose = t;
 		d = start(l);
-		while (stored.lose == t)
+		while (is_pending(t))
 			usleep(1000);
 		log_drain_free(d);
 		l = reopen(l);
