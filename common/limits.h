@@ -38,6 +38,16 @@
 #define LIMIT_PROFILE_ROWS_BYTES (4096 * MIB)
 #define LIMIT_PROFILE_PACKED_BYTES (60 * MIB)
 
+/*
+ * Our senders begin another pprof above one of these, so that no receiver's limit above is reached:
+ * samples; bytes of samples before compression, which are at least one per frame; text as of
+ * LIMIT_PROFILE_STACK_TEXT_BYTES; and compressed bytes. Names come on top.
+ */
+#define LIMIT_PART_SAMPLES 300000u
+#define LIMIT_PART_RAW_BYTES (32 * MIB)
+#define LIMIT_PART_TEXT_BYTES (256 * MIB)
+#define LIMIT_PART_BYTES (12 * MIB)
+
 /* Symbol names, also after demangling; longer ones are truncated. */
 #define LIMIT_SYMBOL_NAME_BYTES 1024u
 

@@ -75,6 +75,11 @@ void pprof_writer_free(struct pprof_writer *w)
 	free(w);
 }
 
+size_t pprof_writer_raw_bytes(const struct pprof_writer *w)
+{
+	return w->n_flushed + w->raw.len;
+}
+
 /* Compresses raw as one more member of out, and empties it. */
 static void flush(struct pprof_writer *w)
 {

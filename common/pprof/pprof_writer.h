@@ -70,6 +70,9 @@ static inline size_t pprof_pack_location(uint8_t *to, uint32_t location)
 	return pprof_pack(to, (uint64_t)location + 1);
 }
 
+/* Bytes so far, before compression. */
+size_t pprof_writer_raw_bytes(const struct pprof_writer *w);
+
 struct pprof_times {
 	const struct profile_value_type *period_type;
 	int64_t period;

@@ -49,6 +49,7 @@ struct build {
 	/* of the workload being built */
 	const struct symbol_frame *truncated;
 	struct stack_profile *profile;
+	struct stack_profile_parts parts;
 	uint64_t n_samples;
 
 	/* of the stack being completed */
@@ -250,6 +251,7 @@ static int begin_profile(struct build *b, struct buf *out)
 		.level = PPROF_LEVEL_SMALL,
 		.max_bytes = PROFILE_MAX_BYTES,
 		.out = out,
+		.more = &b->parts,
 	};
 
 	b->n_samples = 0;
@@ -284,6 +286,7 @@ static int build_workload(struct build *b, struct cycle_process *const *first,
 	};
 	int r;
 
+	stack_profile_parts_fini(&b->parts);
 	buf_init(&pprof, LIMIT_UPLOAD_BYTES);
 	r = begin_profile(b, &pprof);
 	if (r < 0)
@@ -299,6 +302,12 @@ static int build_workload(struct build *b, struct cycle_process *const *first,
 	b->result->n_samples += b->n_samples;
 	out.n_samples = b->n_samples;
 	emit(ctx, &out);
+	/* samples and cost are those of all parts */
+	out.n_samples = out.cost_ns = 0;
+	for (size_t i = 0; i < b->parts.n; i++) {
+		out.pprof = &b->parts.bufs[i];
+		emit(ctx, &out);
+	}
 	return 0;
 }
 
@@ -350,5 +359,6 @@ void cpu_profile_build(struct cycle *c, struct symbolizer *s, const struct cpu_p
 					 (*first)->snapshot->workload->service, strerror(-r));
 		}
 	}
+	stack_profile_parts_fini(&b->parts);
 	free(b);
 }

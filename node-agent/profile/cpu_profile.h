@@ -26,8 +26,8 @@ struct cpu_profile_config {
 struct workload_profile {
 	struct workload *workload;
 	struct buf *pprof;
-	uint64_t n_samples;
-	uint64_t cost_ns; /* CPU time that its samples cost in the kernel */
+	uint64_t n_samples; /* of the whole profile, with its first pprof; 0 with others */
+	uint64_t cost_ns;   /* CPU time that its samples cost in the kernel; likewise */
 };
 
 typedef void (*cpu_profile_fn)(void *ctx, const struct workload_profile *p);
@@ -39,8 +39,8 @@ struct cpu_profile_result {
 };
 
 /*
- * Calls emit once per workload. c is only read. A workload that cannot be encoded is lost and
- * counted; the others are not affected.
+ * Calls emit for each pprof: one per workload, unless it is too large for one (stack_profile.h). c
+ * is only read. A workload that cannot be encoded is lost and counted; the others are not affected.
  */
 void cpu_profile_build(struct cycle *c, struct symbolizer *s, const struct cpu_profile_config *cfg,
 		       cpu_profile_fn emit, void *ctx, struct cpu_profile_result *ret);

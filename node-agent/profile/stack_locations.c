@@ -232,6 +232,19 @@ static struct profile_string view(const char *s)
 	return (struct profile_string){s, strlen(s)};
 }
 
+uint32_t stack_locations_count(const struct stack_locations *l)
+{
+	return l->locations.n;
+}
+
+size_t stack_locations_text_bytes(const struct stack_locations *l, uint32_t location)
+{
+	const struct location *e = number_table_get(&l->locations, location);
+	const struct function *f = number_table_get(&l->functions, e->function);
+
+	return strlen(f->name) + strlen(" :4294967295") + strlen(f->file);
+}
+
 void stack_locations_write(const struct stack_locations *l, struct pprof_writer *w)
 {
 	for (uint32_t i = 0; i < l->locations.n; i++) {

@@ -61,6 +61,10 @@ bool stack_locations_is_runtime(struct stack_locations *l, struct stack_address 
 /* Adds a frame that has no address, or finds it. Results as of stack_locations_find(). */
 int stack_locations_add(struct stack_locations *l, const struct frame *f, uint32_t *ret) MUST_CHECK;
 
+/* Number of locations, and the bytes of one as text: function, file and line. */
+uint32_t stack_locations_count(const struct stack_locations *l);
+size_t stack_locations_text_bytes(const struct stack_locations *l, uint32_t location);
+
 /* Writes all locations and functions. */
 void stack_locations_write(const struct stack_locations *l, struct pprof_writer *w);
 

@@ -12,6 +12,10 @@
  * forgotten. A stack that comes again afterwards becomes a second sample, which pprof allows
  * and readers add up.
  *
+ * Samples refer to locations by number, and all parts of a profile share one numbering. So each
+ * part gets all locations: parts are rare, and locations few beside so many samples. Parts are
+ * finished together, at the end, since only then the times are known.
+ *
  * A tentative profile cannot do this: values of its first stacks may have to be forgotten,
  * when the reader finds out late what they mean.
  */
@@ -30,12 +34,24 @@ _Static_assert(STACK_PROFILE_DEPTH_MAX *PPROF_PACKED_LOCATION_MAX_BYTES <=
 /* Stacks are written as samples above this: what a processor's second-level cache has room for. */
 #define KEPT_BYTES ((size_t)2 * 1024 * 1024)
 
+/* One of the pprofs that the profile becomes. */
+struct part {
+	struct pprof_writer *w;
+	struct buf *out;
+	size_t out_before;
+};
+
 struct stack_profile {
 	struct stack_profile_config cfg;
 	struct stack_locations *locations;
 	struct stack_table *stacks;
-	struct pprof_writer *w; /* NULL: no sample yet */
+	struct part *parts; /* STACK_PROFILE_MAX_PARTS of them */
+	size_t n_parts;     /* 0: no sample yet */
 	size_t n_samples;
+	size_t n_part_samples; /* in the last part, as the next */
+	uint64_t n_part_text;
+	uint32_t *text; /* bytes of each location as text */
+	uint32_t n_text, max_text;
 	int error; /* samples are lost, so the profile is of no use */
 	uint8_t packed[STACK_PROFILE_DEPTH_MAX * PPROF_PACKED_LOCATION_MAX_BYTES];
 };
@@ -50,11 +66,20 @@ int stack_profile_new(struct stack_profile **ret, const struct stack_profile_con
 	p->cfg = *cfg;
 	if (p->cfg.level == 0)
 		p->cfg.level = PPROF_LEVEL_FAST;
+	if (p->cfg.part_text_bytes == 0)
+		p->cfg.part_text_bytes = LIMIT_PART_TEXT_BYTES;
+	if (p->cfg.part_samples == 0)
+		p->cfg.part_samples = LIMIT_PART_SAMPLES;
 	p->stacks = NULL;
 	p->locations = NULL;
-	p->w = NULL;
+	p->n_parts = 0;
 	p->n_samples = 0;
+	p->text = NULL;
+	p->n_text = p->max_text = 0;
 	p->error = 0;
+	p->parts = calloc(STACK_PROFILE_MAX_PARTS, sizeof(*p->parts));
+	if (!p->parts)
+		return -ENOMEM;
 	r = stack_locations_new(&p->locations, &cfg->resolver, cfg->max_bytes);
 	if (r == 0)
 		r = stack_table_new(&p->stacks, cfg->n_types, cfg->max_bytes);
@@ -68,7 +93,10 @@ void stack_profile_free(struct stack_profile *p)
 {
 	if (!p)
 		return;
-	pprof_writer_free(p->w);
+	for (size_t i = 0; p->parts && i < p->n_parts; i++)
+		pprof_writer_free(p->parts[i].w);
+	free(p->parts);
+	free(p->text);
 	stack_table_free(p->stacks);
 	stack_locations_free(p->locations);
 	free(p);
@@ -173,17 +201,116 @@ static struct profile_value_type type_of(const char *type, const char *unit)
 	return (struct profile_value_type){view(type), view(unit)};
 }
 
-static int begin_pprof(struct stack_profile *p)
+void stack_profile_parts_fini(struct stack_profile_parts *p)
 {
-	int r = pprof_writer_new(&p->w, p->cfg.level, p->cfg.out);
+	while (p->n > 0)
+		buf_fini(&p->bufs[--p->n]);
+}
 
+static int begin_part(struct stack_profile *p)
+{
+	struct part *part = &p->parts[p->n_parts];
+	int r;
+
+	if (p->n_parts == STACK_PROFILE_MAX_PARTS || (p->n_parts > 0 && !p->cfg.more))
+		return -ENOBUFS;
+	part->out = p->cfg.out;
+	if (p->n_parts > 0) {
+		part->out = &p->cfg.more->bufs[p->cfg.more->n++];
+		buf_init(part->out, p->cfg.out->limit);
+	}
+	part->out_before = part->out->len;
+	r = pprof_writer_new(&part->w, p->cfg.level, part->out);
 	if (r < 0)
 		return r;
+	p->n_parts++;
+	p->n_part_samples = 0;
+	p->n_part_text = 0;
 	for (size_t i = 0; i < p->cfg.n_types; i++) {
 		const struct profile_value_type type = type_of(p->cfg.types[i], p->cfg.units[i]);
 
-		pprof_writer_put_type(p->w, &type);
+		pprof_writer_put_type(part->w, &type);
 	}
+	return 0;
+}
+
+/* Measures the locations that are new. */
+static int measure_locations(struct stack_profile *p)
+{
+	uint32_t n = stack_locations_count(p->locations);
+	uint32_t *text;
+
+	if (n == p->n_text)
+		return 0;
+	text = reallocarray(p->text, n, sizeof(*text));
+	if (!text)
+		return -ENOMEM;
+	p->text = text;
+	for (; p->n_text < n; p->n_text++) {
+		text[p->n_text] = (uint32_t)stack_locations_text_bytes(p->locations, p->n_text);
+		if (text[p->n_text] > p->max_text)
+			p->max_text = text[p->n_text];
+	}
+	return 0;
+}
+
+/* Bytes of all frames of a packed stack as text. */
+static uint64_t exact_text(const struct stack_profile *p, const struct stack_view *s)
+{
+	uint64_t n = 0, number = 0;
+	unsigned shift = 0;
+
+	for (size_t i = 0; i < s->len; i++) {
+		number |= (uint64_t)(s->key[i] & 0x7f) << shift;
+		shift += 7;
+		if (s->key[i] & 0x80)
+			continue;
+		n += p->text[number - 1];
+		number = 0;
+		shift = 0;
+	}
+	return n;
+}
+
+/*
+ * At least the text of the stack. A frame has at least a byte of the key, so a bound costs nothing;
+ * the frames are only counted once bounds alone would fill half of a part.
+ */
+static uint64_t text_of(const struct stack_profile *p, const struct stack_view *s)
+{
+	uint64_t bound = (uint64_t)s->len * p->max_text;
+
+	return p->n_part_text + bound <= p->cfg.part_text_bytes / 2 ? bound : exact_text(p, s);
+}
+
+static bool is_part_full(const struct stack_profile *p, const struct stack_view *s, uint64_t text)
+{
+	const struct part *part = &p->parts[p->n_parts - 1];
+
+	if (!p->cfg.more)
+		return p->n_samples == LIMIT_PPROF_SAMPLES;
+	return p->n_part_samples > 0 &&
+	       (p->n_part_samples >= p->cfg.part_samples ||
+		p->n_part_text + text > p->cfg.part_text_bytes ||
+		pprof_writer_raw_bytes(part->w) + s->len > LIMIT_PART_RAW_BYTES ||
+		part->out->len - part->out_before > LIMIT_PART_BYTES);
+}
+
+static int put_sample(struct stack_profile *p, const struct stack_view *s)
+{
+	const struct pprof_packed_sample sample = {s->key, s->len, s->values, s->values_len};
+	uint64_t text = p->cfg.more ? text_of(p, s) : 0;
+	int r;
+
+	if (p->n_parts == 0 || is_part_full(p, s, text)) {
+		r = begin_part(p);
+		if (r < 0)
+			return r;
+	}
+	pprof_writer_put_packed_sample(p->parts[p->n_parts - 1].w, &sample);
+	p->n_part_text += text;
+	p->n_part_samples++;
+	p->n_samples++;
 	return 0;
 }
 
@@ -194,20 +321,13 @@ static int put_samples(struct stack_profile *p)
 	size_t at = 0;
 	int r = stack_table_settle(p->stacks);
 
-	if (r == 0 && !p->w)
-		r = begin_pprof(p);
+	if (r == 0 && p->cfg.more)
+		r = measure_locations(p);
 	if (r < 0)
 		return r;
 	stack_table_group(p->stacks);
-	for (; stack_table_next(p->stacks, &at, &s); p->n_samples++) {
-		const struct pprof_packed_sample sample = {s.key, s.len, s.values, s.values_len};
-
-		if (p->n_samples == LIMIT_PPROF_SAMPLES) {
-			p->error = -ENOBUFS;
-			break;
-		}
-		pprof_writer_put_packed_sample(p->w, &sample);
-	}
+	while (p->error == 0 && stack_table_next(p->stacks, &at, &s))
+		p->error = put_sample(p, &s);
 	stack_table_clear(p->stacks);
 	return p->error;
 }
@@ -245,6 +365,21 @@ int stack_profile_forget(struct stack_profile *p, size_t first, size_t last)
 	return r;
 }
 
+static int finish_part(const struct stack_profile *p, const struct part *part,
+		       const struct pprof_times *times)
+{
+	int r;
+
+	stack_locations_write(p->locations, part->w);
+	for (size_t i = 0; i < p->cfg.n_comments; i++) {
+		const struct profile_string comment = view(p->cfg.comments[i]);
+
+		pprof_writer_put_comment(part->w, &comment);
+	}
+	r = pprof_writer_finish(part->w, times);
+	return r == -EFBIG ? -ENOBUFS : r;
+}
+
 int stack_profile_finish(struct stack_profile *p, const struct stack_profile_times *times,
 			 size_t *ret_samples)
 {
@@ -253,14 +388,8 @@ int stack_profile_finish(struct stack_profile *p, const struct stack_profile_tim
 	int r = p->error < 0 ? p->error : put_samples(p);
 
 	*ret_samples = p->n_samples;
-	if (r < 0 || p->n_samples == 0)
-		return r;
-	stack_locations_write(p->locations, p->w);
-	for (size_t i = 0; i < p->cfg.n_comments; i++) {
-		const struct profile_string comment = view(p->cfg.comments[i]);
-
-		pprof_writer_put_comment(p->w, &comment);
-	}
-	r = pprof_writer_finish(p->w, &t);
-	return r == -EFBIG ? -ENOBUFS : r;
+	/* the first part last: without all the others it must not be there either */
+	for (size_t i = p->n_parts; r == 0 && i > 0; i--)
+		r = finish_part(p, &p->parts[i - 1], &t);
+	return r;
 }

@@ -5,6 +5,10 @@
  * resolver that names addresses (frame_resolver.h), in types, and in what they hide. Equal stacks
  * are one sample, except that of tens of thousands of stacks some may come twice, since not all are
  * kept until the end. Memory is limited.
+ *
+ * A profile that would reach a receiver's limits (LIMIT_PART_…) becomes several pprofs of the same
+ * window: their values add up, and since they have the same times, whoever counts profiles by their
+ * start counts one.
  */
 #ifndef NODE_AGENT_PROFILE_STACK_PROFILE_H
 #define NODE_AGENT_PROFILE_STACK_PROFILE_H
@@ -14,6 +18,17 @@
 #include "common/pprof/pprof_writer.h"
 #include "node-agent/profile/frame_resolver.h"
 #include "node-agent/profile/stack_values.h"
+
+#define STACK_PROFILE_MAX_PARTS 64u
+
+/* The pprofs behind the first one. */
+struct stack_profile_parts {
+	struct buf bufs[STACK_PROFILE_MAX_PARTS - 1];
+	size_t n;
+};
+
+/* For CLEANUP(), too. All zero is empty. */
+void stack_profile_parts_fini(struct stack_profile_parts *p);
 
 #define STACK_PROFILE_DEPTH_MAX 2048u /* frames; those further away from the leaf are left out */
 
@@ -30,6 +45,9 @@ struct stack_profile_config {
 	bool tentative;   /* stack_profile_forget() will follow: all stacks are kept until then */
 	size_t max_bytes; /* of memory for stacks, and as much for addresses and names */
 	struct buf *out;  /* borrowed; the pprof is appended; without one, out stays as it was */
+	struct stack_profile_parts *more; /* borrowed, empty; NULL: a single pprof or -ENOBUFS */
+	size_t part_text_bytes;           /* 0: LIMIT_PART_TEXT_BYTES */
+	size_t part_samples;              /* 0: LIMIT_PART_SAMPLES */
 };
 
 /* What an address stands for when calls were inlined. */
@@ -84,7 +102,8 @@ struct stack_profile_times {
 };
 
 /*
- * Appends the pprof of all stacks that have a value, and stores their number. If that is 0, nothing
+ * Appends the pprof of all stacks that have a value, and the others to more, and stores the number
+ * of samples. If that is 0, nothing
  * was appended. Once per profile. Results as above.
  */
 int stack_profile_finish(struct stack_profile *p, const struct stack_profile_times *times,

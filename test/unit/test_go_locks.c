@@ -82,7 +82,7 @@ static int read_one(struct fixture *f, enum lock_kind kind)
 
 	buf_init(&out, LIMIT_UPLOAD_BYTES);
 	memory_windows_begin(f->child.go.runtime.windows, &f->child.go.target.memory, UINT64_MAX);
-	r = go_locks_read(&f->locks, kind, &t, &out);
+	r = go_locks_read(&f->locks, kind, &t, &out, NULL);
 	f->reported_bytes = out.len;
 	return r;
 }

@@ -116,6 +116,7 @@ static int make_profile(struct go_runtime *rt, const struct goroutine_reader_con
 		.period_unit = "count",
 		.max_bytes = GOROUTINE_READER_PROFILE_BYTES,
 		.out = out,
+		.more = cfg->more,
 	};
 	const struct stack_profile_times times = {(int64_t)clock_realtime_ns(), cfg->duration_ns,
 						  1};

@@ -18,6 +18,7 @@
 struct goroutine_reader_config {
 	bool wait_reasons;   /* add a leaf frame such as "[chan receive]" */
 	int64_t duration_ns; /* duration of the pprof: the time up to now that it stands for */
+	struct stack_profile_parts *more; /* borrowed; as in struct stack_profile_config */
 };
 
 struct goroutine_reading {

@@ -35,6 +35,7 @@ int heap_profile_new(struct heap_profile **ret, const struct heap_profile_config
 		.tentative = true,
 		.max_bytes = cfg->max_bytes,
 		.out = cfg->out,
+		.more = cfg->more,
 	};
 	CLEANUP(heap_profile_freep) struct heap_profile *p = calloc(1, sizeof(*p));
 	int r;

@@ -21,10 +21,11 @@ struct heap_profile;
 
 struct heap_profile_config {
 	struct frame_resolver resolver;
-	uint64_t rate;    /* runtime.MemProfileRate: bytes per sample */
-	bool raw;         /* do not scale */
-	size_t max_bytes; /* of memory */
-	struct buf *out;  /* borrowed; the pprof is appended */
+	uint64_t rate;                    /* runtime.MemProfileRate: bytes per sample */
+	bool raw;                         /* do not scale */
+	size_t max_bytes;                 /* of memory */
+	struct buf *out;                  /* borrowed; the pprof is appended */
+	struct stack_profile_parts *more; /* borrowed; as in struct stack_profile_config */
 };
 
 /* Returns 0 or -ENOMEM. */

@@ -117,8 +117,10 @@ int heap_reader_read(struct go_runtime *rt, const struct heap_subject *subject,
 		     const struct heap_reader_config *cfg, struct buf *out,
 		     struct heap_reading *ret)
 {
-	struct heap_profile_config profile = {
-		.raw = cfg->raw, .max_bytes = HEAP_READER_PROFILE_BYTES, .out = out};
+	struct heap_profile_config profile = {.raw = cfg->raw,
+					      .max_bytes = HEAP_READER_PROFILE_BYTES,
+					      .out = out,
+					      .more = cfg->more};
 	struct heap_round d = {
 		.format = {GO_BUCKET_MEMORY, heap_counts_words(rt->image.minor), rt->text,
 			   rt->n_modules},

@@ -18,6 +18,7 @@
 struct heap_reader_config {
 	bool raw;   /* report counters as they are, not scaled by the sampling rate */
 	bool force; /* switch the profiler on if the linker switched it off */
+	struct stack_profile_parts *more; /* borrowed; as in struct stack_profile_config */
 };
 
 struct heap_reading {

@@ -35,6 +35,7 @@ int lock_profile_new(struct lock_profile **ret, const struct lock_profile_config
 		.period_unit = "count",
 		.max_bytes = cfg->max_bytes,
 		.out = cfg->out,
+		.more = cfg->more,
 	};
 	CLEANUP(lock_profile_freep) struct lock_profile *p = calloc(1, sizeof(*p));
 	int r;

@@ -22,8 +22,9 @@ struct lock_profile_config {
 	unsigned minor;  /* of the release: 1.minor */
 	uint64_t factor; /* lock_counts_factor() */
 	double ns_per_tick;
-	size_t max_bytes; /* of memory */
-	struct buf *out;  /* borrowed; the pprof is appended */
+	size_t max_bytes;                 /* of memory */
+	struct buf *out;                  /* borrowed; the pprof is appended */
+	struct stack_profile_parts *more; /* borrowed; as in struct stack_profile_config */
 };
 
 /* Returns 0 or -ENOMEM. */

@@ -107,6 +107,7 @@ static int read_list(struct lock_session *s, const struct lock_turn *t, struct l
 		.ns_per_tick = tick_clock_ns_per_tick(t->clock, rt->image.layout->machine),
 		.max_bytes = LOCK_READER_PROFILE_BYTES,
 		.out = out,
+		.more = t->more,
 	};
 	struct bucket_round round = {
 		.windows = rt->windows,

@@ -46,6 +46,7 @@ struct lock_turn {
 	struct tick_clock *clock;
 	uint64_t now_ns; /* clock_monotonic_ns() */
 	enum lock_reading_when when;
+	struct stack_profile_parts *more; /* borrowed; as in struct stack_profile_config */
 };
 
 struct lock_reading {

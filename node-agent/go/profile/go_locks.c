@@ -73,7 +73,7 @@ static void begin_burst(const struct go_locks *l, struct go_session *s, uint64_t
 }
 
 int go_locks_read(struct go_locks *l, enum lock_kind kind, const struct runtime_turn *t,
-		  struct buf *out)
+		  struct buf *out, struct stack_profile_parts *more)
 {
 	const struct go_opened *o = t->handle;
 	struct go_session *s = t->session;
@@ -84,6 +84,7 @@ int go_locks_read(struct go_locks *l, enum lock_kind kind, const struct runtime_
 		.clock = &l->clock,
 		.now_ns = t->now_ns,
 		.when = is_end ? LOCK_READING_BURST_END : LOCK_READING_TURN,
+		.more = more,
 	};
 	struct lock_reading reading;
 	int r;

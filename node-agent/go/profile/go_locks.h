@@ -40,7 +40,7 @@ void go_locks_init(struct go_locks *l, struct metric *metrics, const struct go_l
  * lock_rate_switch() if it could only be read.
  */
 int go_locks_read(struct go_locks *l, enum lock_kind kind, const struct runtime_turn *t,
-		  struct buf *out) MUST_CHECK;
+		  struct buf *out, struct stack_profile_parts *more) MUST_CHECK;
 
 /*
  * Assumes that another thread of this agent, which left no record, has switched the profilers

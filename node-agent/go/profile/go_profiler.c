@@ -19,6 +19,7 @@
 #include "node-agent/go/image/go_reader.h"
 #include "node-agent/go/profile/go_counters.h"
 #include "node-agent/go/profile/go_metrics.h"
+#include "node-agent/profile/stack_profile.h"
 
 #define FORCED_WAIT_NS (1 * NS_PER_S) /* each processor counts one sample too much at the switch */
 
@@ -173,8 +174,40 @@ static int reason(const struct runtime_turn *t, int error)
 
 /* ---- turns ---- */
 
+/* What read has made: the first pprof, and those behind it if one was not enough. */
+struct made {
+	struct buf pprof;
+	struct stack_profile_parts more;
+};
+
+static struct made *made_new(void)
+{
+	struct made *m = calloc(1, sizeof(*m));
+
+	if (m)
+		buf_init(&m->pprof, LIMIT_UPLOAD_BYTES);
+	return m;
+}
+
+static void made_free(struct made *m)
+{
+	buf_fini(&m->pprof);
+	stack_profile_parts_fini(&m->more);
+	free(m);
+}
+DEFINE_CLEANUP(struct made *, made_free);
+
+static int emit(struct runtime_turn *t, enum go_profile profile, struct made *m)
+{
+	int r = runtime_turn_emit(t, profile, &m->pprof);
+
+	for (size_t i = 0; r == 0 && i < m->more.n; i++)
+		r = runtime_turn_emit(t, profile, &m->more.bufs[i]);
+	return r;
+}
+
 static int emit_heap(const struct go_thread *g, struct runtime_turn *t,
-		     const struct heap_reading *reading, struct buf *pprof)
+		     const struct heap_reading *reading, struct made *made)
 {
 	struct container_values increments;
 	struct go_session *s = t->session;
@@ -191,7 +224,7 @@ static int emit_heap(const struct go_thread *g, struct runtime_turn *t,
 	r = runtime_turn_add(t, &increments);
 	if (r < 0 || reading->n_samples == 0)
 		return r;
-	return runtime_turn_emit(t, GO_PROFILE_HEAP, pprof);
+	return emit(t, GO_PROFILE_HEAP, made);
 }
 
 static int read_heap(void *reader, struct runtime_turn *t)
@@ -201,14 +234,18 @@ static int read_heap(void *reader, struct runtime_turn *t)
 	const struct go_opened *o = t->handle;
 	const struct heap_subject subject = {t->id, s->heap,
 					     (int64_t)(t->now_ns - s->heap_reported_ns)};
-	CLEANUP(buf_fini) struct buf pprof;
+	CLEANUP(made_freep) struct made *made = NULL;
+	struct heap_reader_config cfg = g->shared->cfg.heap_reader;
 	struct heap_reading reading;
 	int r;
 
-	buf_init(&pprof, LIMIT_UPLOAD_BYTES);
 	if (!g->shared->cfg.heap)
 		return 0;
-	r = heap_reader_read(o->runtime, &subject, &g->shared->cfg.heap_reader, &pprof, &reading);
+	made = made_new();
+	if (!made)
+		return -ENOMEM;
+	cfg.more = &made->more;
+	r = heap_reader_read(o->runtime, &subject, &cfg, &made->pprof, &reading);
 	count(g, GO_METRIC_HEAP_RECORDS, reading.round.n_buckets);
 	count(g, GO_METRIC_HEAP_TORN, reading.round.n_torn);
 	count(g, GO_METRIC_HEAP_BACKWARDS, reading.n_backwards);
@@ -217,7 +254,7 @@ static int read_heap(void *reader, struct runtime_turn *t)
 		return reason(t, r);
 	s->heap_reported_ns = t->now_ns;
 	s->is_heap_ours = reading.is_ours;
-	return reason(t, emit_heap(g, t, &reading, &pprof));
+	return reason(t, emit_heap(g, t, &reading, made));
 }
 
 static void count_goroutines(const struct go_thread *g, const struct goroutine_reading *reading)
@@ -242,14 +279,18 @@ static int read_goroutines(void *reader, struct runtime_turn *t)
 {
 	const struct go_thread *g = reader;
 	const struct go_opened *o = t->handle;
-	CLEANUP(buf_fini) struct buf pprof;
+	CLEANUP(made_freep) struct made *made = NULL;
+	struct goroutine_reader_config cfg = g->shared->cfg.goroutine_reader;
 	struct goroutine_reading reading;
 	int r;
 
-	buf_init(&pprof, LIMIT_UPLOAD_BYTES);
 	if (!g->shared->cfg.goroutines)
 		return 0;
-	r = goroutine_reader_read(o->runtime, &g->shared->cfg.goroutine_reader, &pprof, &reading);
+	made = made_new();
+	if (!made)
+		return -ENOMEM;
+	cfg.more = &made->more;
+	r = goroutine_reader_read(o->runtime, &cfg, &made->pprof, &reading);
 	if (r < 0) {
 		r = reason(t, r);
 		if (!is_unknown(r))
@@ -260,22 +301,23 @@ static int read_goroutines(void *reader, struct runtime_turn *t)
 	count_goroutines(g, &reading);
 	if (reading.n_samples == 0)
 		return 0;
-	return reason(t, runtime_turn_emit(t, GO_PROFILE_GOROUTINE, &pprof));
+	return reason(t, emit(t, GO_PROFILE_GOROUTINE, made));
 }
 
 static int read_lock(struct go_thread *g, struct runtime_turn *t, enum lock_kind kind)
 {
 	enum go_profile profile = kind == LOCK_MUTEX ? GO_PROFILE_MUTEX : GO_PROFILE_BLOCK;
-	CLEANUP(buf_fini) struct buf pprof;
+	CLEANUP(made_freep) struct made *made = made_new();
 	int r;
 
-	buf_init(&pprof, LIMIT_UPLOAD_BYTES);
-	r = reason(t, go_locks_read(&g->locks, kind, t, &pprof));
+	if (!made)
+		return -ENOMEM;
+	r = reason(t, go_locks_read(&g->locks, kind, t, &made->pprof, &made->more));
 	if (r == -ESRCH)
 		return r;
 	if (r < 0)
 		runtime_turn_count_failure(t, r);
-	return pprof.len == 0 ? 0 : runtime_turn_emit(t, profile, &pprof);
+	return made->pprof.len == 0 ? 0 : emit(t, profile, made);
 }
 
 static int read_mutex(void *reader, struct runtime_turn *t)
