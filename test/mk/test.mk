@@ -114,6 +114,10 @@ $(clickhouse_server): $(call obj,$(patsubst %,test/store/%.c,clickhouse_test_ser
                       $(O)/libcluster.a $(O)/libcommon.a $(O)/.chdb
 	$(call say,LINK)
 	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $(filter %.o %.a,$^) $(libs_cluster)
+# Debian's, of a release that only knows the interface; unpacked, because its package starts a service
+old_clickhouse := $(DEPS)/clickhouse-server
+$(old_clickhouse)/usr/sbin/clickhouse-server:
+	$(Q)test/kernels/fetch-packages.sh these bookworm "$$(dpkg --print-architecture)" $(old_clickhouse) clickhouse-server
 # tests start it by this
 server_process := $(call obj,$(patsubst %,test/store/%.c,clickhouse_process server_statement))
 
@@ -121,9 +125,11 @@ server_process := $(call obj,$(patsubst %,test/store/%.c,clickhouse_process serv
 $(store_tests): $(O)/test/store/%: $(O)/obj/test/store/%.o $(server_process) $(O)/libcluster.a $(O)/libcommon.a $(O)/.chdb
 	$(call say,LINK)
 	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $(filter %.o %.a,$^) $(libs_cluster) -lcmocka
+$(O)/test/store/test_clickhouse_faults: $(O)/obj/test/lib/fault_proxy.o
 $(O)/test/store/test_insert_kill: $(O)/obj/test/store/call_gate.o
-check-store: $(store_tests) $(clickhouse_server) ## the store on the embedded engine, and on a server
-	$(Q)CHDB_LIBRARY=$(abspath $(O))/libchdb.so CLICKHOUSE_SERVER=$(abspath $(clickhouse_server)) test/run-unit.sh $(store_tests)
+check-store: $(store_tests) $(clickhouse_server) | $(old_clickhouse)/usr/sbin/clickhouse-server ## the store on the embedded engine, and on a server
+	$(Q)CHDB_LIBRARY=$(abspath $(O))/libchdb.so CLICKHOUSE_SERVER=$(abspath $(clickhouse_server)) \
+	    CLICKHOUSE_OLD_SERVER=$(old_clickhouse)/usr/sbin/clickhouse-server test/run-unit.sh $(store_tests)
 
 $(pipeline_tests): $(O)/test/pipeline/%: $(O)/obj/test/pipeline/%.o $(O)/obj/test/pipeline/agent_process.o \
                    $(server_process) $(O)/libcluster.a $(O)/libcommon.a $(O)/coroot-cluster-agent \

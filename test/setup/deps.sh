@@ -11,11 +11,12 @@ build='gcc libc6-dev make git ca-certificates pkg-config clang llvm bpftool libb
 libcurl4-openssl-dev libprotobuf-c-dev protobuf-c-compiler libjansson-dev libyaml-dev
 libmicrohttpd-dev libdeflate-dev libxxhash-dev libzstd-dev libiberty-dev uthash-dev zlib1g-dev xz-utils'
 # curl, jq: the scripts; g++, golang: programs that the profiler is tried on; gdb: stacks of tests
-# that hang; ccache: sources that were compiled before; containerd … openssl: a
+# that hang; ccache: sources that were compiled before; clickhouse-common: libraries of the server
+# that test_clickhouse_transport.c starts; containerd … openssl: a
 # Kubernetes node; podman: containers
 test='libcmocka-dev libnghttp2-dev gdb ccache libclang-rt-14-dev chromium fonts-dejavu-core curl jq
 g++ util-linux procps qemu-system-x86 qemu-system-arm qemu-user gcc-aarch64-linux-gnu libc6-arm64-cross cpio
-debian-archive-keyring containerd runc podman containernetworking-plugins iptables iproute2 openssl'
+debian-archive-keyring clickhouse-common containerd runc podman containernetworking-plugins iptables iproute2 openssl'
 lint='clang-format clang-tidy cppcheck universal-ctags shellcheck'
 
 # at_least MIN VERSION: is the first number of VERSION (and the second, if MIN has one) high enough?
