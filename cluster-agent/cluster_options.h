@@ -19,7 +19,6 @@ extern const char *const cluster_storage_names[];
 struct cluster_options {
 	char *listen;
 	char *api_key;
-	enum cluster_storage storage;
 	char *data_dir;
 	uint64_t max_wal_mib;
 	uint64_t profiles_ttl_ns;
@@ -28,11 +27,9 @@ struct cluster_options {
 	char *clickhouse_password;
 	char *clickhouse_password_file;
 	char *clickhouse_database;
-	bool clickhouse_tls;
 	char *clickhouse_tls_ca_file;
 	char *clickhouse_tls_cert_file;
 	char *clickhouse_tls_key_file;
-	bool clickhouse_tls_skip_verify;
 	char *clickhouse_cluster;
 	char *clickhouse_storage_policy;
 	uint64_t clickhouse_move_after_ns;
@@ -43,7 +40,6 @@ struct cluster_options {
 	char *coroot_url;
 	uint64_t max_spool_bytes;
 	char *ca_file;
-	bool insecure_skip_verify;
 	char *kubeconfig;
 	char *kube_context;
 	char *kube_namespace;
@@ -55,18 +51,22 @@ struct cluster_options {
 	uint64_t scrape_max_profile_mib;
 	uint64_t scrape_max_memory_mib;
 	char *scrape_ca_file;
-	bool scrape_insecure_skip_verify;
 	char *scrape_tls_server_name;
 	char *scrape_cert_file;
 	char *scrape_key_file;
 	char *scrape_token_file;
 	char *scrape_username;
 	char *scrape_password_file;
-	bool scrape_auth_over_http;
 	char *replica_group;
 	char *replica_name;
 	char *replica_namespace;
+	enum cluster_storage storage;
 	enum log_level log_level;
+	bool clickhouse_tls;
+	bool clickhouse_tls_skip_verify;
+	bool insecure_skip_verify;
+	bool scrape_insecure_skip_verify;
+	bool scrape_auth_over_http;
 };
 
 extern const struct option_def cluster_option_defs[];

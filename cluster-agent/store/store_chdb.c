@@ -395,7 +395,7 @@ static int prepare_writer(struct store_chdb *s, uint64_t ttl_ns, struct err *err
 	 */
 	static const char *const prepare[] = {
 		"CREATE DATABASE IF NOT EXISTS " SCHEMA_DATABASE " ENGINE = Atomic",
-		"USE " SCHEMA_DATABASE,
+		("USE " SCHEMA_DATABASE),
 		"DROP DATABASE IF EXISTS default",
 	};
 	int r = run_all(s, s->writer, prepare, ARRAY_SIZE(prepare), err);
