@@ -131,7 +131,7 @@ class Daemon {
   }
 }
 
-// storage: "embedded", or a list of arguments that name another
+// storage: "embedded", or a list of arguments that name another; within: a command that runs it
 async function startCluster({
   storage = "embedded",
   dataDir = scratch("data"),
@@ -139,20 +139,23 @@ async function startCluster({
   sqlPort,
   args = [],
   env = {},
+  within = [],
   wait = true,
 } = {}) {
   port = port || (await freePort());
   sqlPort = sqlPort || (await freePort());
+  const [command, ...first] = [...within, clusterAgent];
   const d = new Daemon(
-    clusterAgent,
+    command,
     [
+      ...first,
       `--listen=127.0.0.1:${port}`,
       ...(storage === "embedded" ? ["--storage=embedded"] : storage),
       `--data-dir=${dataDir}`,
       `--clickhouse-listen=127.0.0.1:${sqlPort}`,
       ...args,
     ],
-    { url: `http://127.0.0.1:${port}`, env },
+    { url: `http://127.0.0.1:${port}`, env, name: path.basename(clusterAgent) },
   );
   Object.assign(d, { dataDir, port, sqlPort });
   return wait ? d.ready("/readyz") : d;

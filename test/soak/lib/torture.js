@@ -8,8 +8,8 @@ const LONG = process.env.SOAK === "long";
 
 // A cluster-agent that keeps its ports and directories over its lives.
 class Victim {
-  constructor({ storage = "embedded", args = [], env = {}, dataDir = scratch("data") } = {}) {
-    Object.assign(this, { storage, args, env, dataDir, lives: 0, killedEarly: 0 });
+  constructor({ storage = "embedded", args = [], env = {}, within = [], dataDir = scratch("data") } = {}) {
+    Object.assign(this, { storage, args, env, within, dataDir, lives: 0, killedEarly: 0 });
   }
   async start(wait = true) {
     this.port ??= await freePort();
