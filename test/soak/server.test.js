@@ -17,6 +17,7 @@ const FAULTS = ["refuse", "stall", "lose", "half", "500"];
 
 // A store that keeps its port and directory over its lives.
 class Store {
+  database = "coroot";
   async start() {
     this.daemon = await startStore({ ...this, wait: false });
     this.dataDir = this.daemon.dataDir;

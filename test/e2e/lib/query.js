@@ -37,8 +37,10 @@ async function settled(cluster) {
 // Rows as objects; numbers of 64 bits come as numbers.
 async function sql(cluster, query) {
   await settled(cluster);
+  const params = new URLSearchParams({ output_format_json_quote_64bit_integers: 0 });
+  if (cluster.database) params.set("database", cluster.database);
   const r = await fetch(
-    `http://127.0.0.1:${cluster.sqlPort}/?output_format_json_quote_64bit_integers=0`,
+    `http://127.0.0.1:${cluster.sqlPort}/?${params}`,
     {
       method: "POST",
       body: `${query} FORMAT JSON`,

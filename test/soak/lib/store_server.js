@@ -13,13 +13,12 @@ async function startStore({ dataDir = scratch("store"), port, wait = true } = {}
   const d = new Daemon(program, [`--data=${dataDir}`, `--listen=127.0.0.1:${port}`], {
     url: `http://127.0.0.1:${port}`,
   });
-  Object.assign(d, { dataDir, port, sqlPort: port });
+  Object.assign(d, { dataDir, port, sqlPort: port, database: "coroot" });
   return wait ? d.ready("/ping") : d;
 }
 
 // Arguments of a cluster-agent that stores there, or behind a proxy in front of it.
 const storeArgs = (port, more = []) => [
-  "--storage=clickhouse",
   `--clickhouse-address=127.0.0.1:${port}`,
   ...more,
 ];
