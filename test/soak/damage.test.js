@@ -16,15 +16,16 @@ const UPLOADS = 400;
 
 // An agent that was killed with some hundred uploads in its log, of which the store has none.
 async function killedWithBacklog(t) {
-  const first = await startStore();
-  const victim = await new Victim({ storage: storeArgs(first.port) }).start();
-  await first.stop();
+  const store = await startStore();
+  const victim = new Victim({ storage: storeArgs(store.port) });
   const ledger = new Ledger({ agents: () => [victim.port], largeEvery: 1000 });
-  const state = { victim, ledger, store: first, log: path.join(victim.dataDir, "wal") };
+  const state = { victim, ledger, store, log: path.join(victim.dataDir, "wal") };
   t.after(async () => {
     await victim.stop("SIGKILL");
     await state.store.stop("SIGKILL");
   });
+  await victim.start();
+  await store.stop();
   ledger.start(8);
   await eventually("uploads", () => ledger.counts.answered >= UPLOADS);
   await ledger.finish();
@@ -132,11 +133,12 @@ test("without its directory, the agent starts with an empty log", async (t) => {
 test("the log of a running agent is refused to a second one", async (t) => {
   const store = await startStore();
   const storage = storeArgs(store.port);
-  const victim = await new Victim({ storage }).start();
+  const victim = new Victim({ storage });
   t.after(async () => {
-    await victim.stop();
-    await store.stop();
+    await victim.stop("SIGKILL");
+    await store.stop("SIGKILL");
   });
+  await victim.start();
   const second = await failToStart(clusterAgent, [
     ...storage,
     `--listen=127.0.0.1:${await freePort()}`,

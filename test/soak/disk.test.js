@@ -14,11 +14,12 @@ const ROUNDS = LONG ? 20 : 2;
 
 async function fillAndFree(t, { sizes, full, dataDir, refuses }) {
   const disks = await SmallDisks.mount(sizes);
-  const victim = await new Victim({ dataDir, within: disks.within }).start();
+  const victim = await new Victim({ dataDir, within: disks.within });
   t.after(async () => {
     await victim.stop("SIGKILL");
     disks.stop();
   });
+  await victim.start();
   const ledger = new Ledger({ agents: () => [victim.port], largeStacks: 500 });
   ledger.start(4, 10);
   for (let round = 0; round < ROUNDS; round++) {

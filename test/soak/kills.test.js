@@ -11,9 +11,10 @@ const KILLS = Number(process.env.KILLS || (LONG ? 200 : 10));
 
 for (const keyed of [true, false])
   test(`${KILLS} kills, ${keyed ? "with" : "without"} Idempotency-Key`, async (t) => {
-    const victim = await new Victim().start();
+    const victim = new Victim();
     const ledger = new Ledger({ agents: () => [victim.port], keyed });
     t.after(() => victim.stop("SIGKILL"));
+    await victim.start();
     ledger.start(8, 5);
     for (let k = 0; k < KILLS; k++) {
       await victim.liveAndDie(k % 10 === 9 ? "SIGTERM" : "SIGKILL");

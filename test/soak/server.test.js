@@ -34,16 +34,19 @@ class Store {
 }
 
 async function startAll(t, n) {
-  const store = await (await new Store().start()).ready();
-  const proxy = await new Proxy(() => store.port).start();
+  const store = await new Store().start();
   const agents = [];
-  for (let i = 0; i < n; i++)
-    agents.push(await new Victim({ storage: storeArgs(proxy.port) }).start());
+  const proxy = await new Proxy(() => store.port).start();
   t.after(async () => {
     for (const a of agents) await a.stop("SIGKILL");
     await store.stop("SIGKILL");
     proxy.stop();
   });
+  await store.ready();
+  for (let i = 0; i < n; i++) {
+    agents.push(new Victim({ storage: storeArgs(proxy.port) }));
+    await agents[i].start();
+  }
   return { store, proxy, agents, ports: () => agents.map((a) => a.port) };
 }
 

@@ -152,7 +152,7 @@ async function startCluster({
       `--listen=127.0.0.1:${port}`,
       ...(storage === "embedded" ? ["--storage=embedded"] : storage),
       `--data-dir=${dataDir}`,
-      `--clickhouse-listen=127.0.0.1:${sqlPort}`,
+      ...(storage === "embedded" ? [`--clickhouse-listen=127.0.0.1:${sqlPort}`] : []),
       ...args,
     ],
     { url: `http://127.0.0.1:${port}`, env, name: path.basename(clusterAgent) },
