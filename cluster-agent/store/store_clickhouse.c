@@ -301,12 +301,12 @@ static int clickhouse_insert(struct store *store, enum store_table table, const 
 	};
 	int r;
 
+	buf_init(&answer, EXCEPTION_BYTES);
 	if (!is_ready(s, &why))
 		return err_set(err, -EAGAIN, "%s",
 			       why.msg[0] ? why.msg : "the tables are being prepared");
 	snprintf(sql, sizeof(sql), "INSERT INTO %s %s FORMAT RowBinary",
 		 schema_table_name(table, &s->topology), schema_columns(table));
-	buf_init(&answer, EXCEPTION_BYTES);
 	why = (struct err){0};
 	r = run(s, &st, CLICKHOUSE_FOR_INSERT, token, &answer, &failure, &why);
 	if (r == 0)
