@@ -36,9 +36,10 @@ async function killedWithBacklog(t) {
 const segments = (log) =>
   fs
     .readdirSync(log)
-    .filter((name) => /^[0-9a-f]+\.segment$/.test(name) && fs.statSync(path.join(log, name)).size > 0)
+    .filter((name) => /^[0-9a-f]+\.segment$/.test(name))
     .sort()
-    .map((name) => path.join(log, name));
+    .map((name) => path.join(log, name))
+    .filter((file) => fs.statSync(file).size > 0);
 
 const largest = (files) =>
   files.sort((a, b) => fs.statSync(b).size - fs.statSync(a).size)[0] ?? assert.fail("no segment");

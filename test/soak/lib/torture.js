@@ -8,8 +8,9 @@ const LONG = process.env.SOAK === "long";
 
 // A cluster-agent that keeps its ports and directories over its lives.
 class Victim {
-  constructor({ storage = "embedded", args = [], env = {}, within = [], dataDir = scratch("data") } = {}) {
-    Object.assign(this, { storage, args, env, within, dataDir, lives: 0, killedEarly: 0 });
+  // as startCluster()
+  constructor(config = {}) {
+    Object.assign(this, { dataDir: scratch("data"), lives: 0, killedEarly: 0 }, config);
   }
   async start(wait = true) {
     this.port ??= await freePort();
