@@ -6,11 +6,13 @@
  *   hash_index   finding or adding the stacks of one profile, each met twice
  *   pair_table   adding the children of a flame tree's nodes, and finding each ten times
  *   seen_stacks  checking and adding the stacks of uploads, as many as the cache has places
+ *   id_set       adding twice as many ids as are remembered
  */
 #include <malloc.h>
 
 #include "cluster-agent/ingest/seen_stacks.h"
 #include "cluster-agent/query/pair_table.h"
+#include "cluster-agent/wal/id_set.h"
 #include "common/data/hash_index.h"
 #include "common/data/table.h"
 #include "common/system/clock.h"
@@ -218,6 +220,45 @@ static struct cost seen_table(uint32_t n)
 	return c;
 }
 
+/* ---- id_set ---- */
+
+static struct cost ids_special(uint32_t n)
+{
+	CLEANUP(id_set_freep) struct id_set *s = NULL;
+	size_t before = allocated();
+	uint64_t random = 1, start = clock_thread_cpu_ns();
+
+	require(id_set_new(&s, n) == 0);
+	for (uint32_t i = 0; i < 2 * n; i++)
+		(void)id_set_add(s, (struct upload_id){next_random(&random), next_random(&random)});
+	return (struct cost){clock_thread_cpu_ns() - start, allocated() - before};
+}
+
+static struct cost ids_table(uint32_t n)
+{
+	struct element *table = NULL;
+	size_t before = allocated();
+	uint64_t random = 1, start = clock_thread_cpu_ns();
+	struct cost c;
+
+	for (uint32_t i = 0; i < 2 * n; i++) {
+		uint64_t low = next_random(&random), high = next_random(&random);
+
+		if (find(table, low, high))
+			continue;
+		if (i >= n) {
+			struct element *oldest = table;
+
+			HASH_DEL(table, oldest);
+			table_free(oldest);
+		}
+		add(&table, low, high, i);
+	}
+	c = (struct cost){clock_thread_cpu_ns() - start, allocated() - before};
+	free_all(&table);
+	return c;
+}
+
 /* ---- rounds ---- */
 
 static int compare(const void *a, const void *b)
@@ -255,5 +296,6 @@ int main(void)
 	run("pair_table", 20000, pairs_special, pairs_table);
 	run("pair_table", 200000, pairs_special, pairs_table);
 	run("seen_stacks", 1u << 20, seen_special, seen_table);
+	run("id_set", 1000000, ids_special, ids_table);
 	return 0;
 }

@@ -135,8 +135,8 @@ static void measure_together(unsigned n_threads, size_t len, uint64_t for_ns)
 		n += senders[i].n;
 	}
 	printf("%u threads %7zu bytes: %.0f uploads/s, %.1f MB/s, %.2f CPU s per s\n", n_threads,
-	       len, (double)n * 1e9 / (double)for_ns,
-	       (double)(n * len) * 1e3 / (double)for_ns, (cpu_s() - cpu) * 1e9 / (double)for_ns);
+	       len, (double)n * 1e9 / (double)for_ns, (double)(n * len) * 1e3 / (double)for_ns,
+	       (cpu_s() - cpu) * 1e9 / (double)for_ns);
 }
 
 static void *commit_all(void *ctx)

@@ -49,6 +49,11 @@ $(bench_node_tables): $(O)/test/bench/%: $(O)/obj/test/bench/%.o $(O)/libnode.a 
 	$(Q)mkdir -p $(@D) && $(CC) $(LDFLAGS_ALL) -o $@ $^ $(libs_node)
 bench-tables: $(bench_tables) $(bench_node_tables) ## tables made for one use against common/data/table.h
 	$(Q)for b in $^; do $$b; done
+$(O)/test/bench/log_append: $(O)/obj/test/bench/log_append.o $(O)/libcluster.a $(O)/libcommon.a
+	$(call say,LINK)
+	$(Q)mkdir -p $(@D) && $(CC) $(LDFLAGS_ALL) -o $@ $^ $(libs_cluster)
+bench-log: $(O)/test/bench/log_append ## appends to the write-ahead log on a disk (LOG_DIR=/tmp)
+	$(Q)$< $(or $(LOG_DIR),/tmp)
 build/bench/go_locks: $(wildcard test/bench/locks/*)
 	@mkdir -p $(@D)
 	$(Q)cd $(<D) && "$$($(CURDIR)/test/setup/go.sh)" build -o $(CURDIR)/$@ .
@@ -63,6 +68,6 @@ bench-go: $(bench_go) ## cost of reading Go processes (BENCH="heap service")
 bench: bench-node ## all of them, one after the other
 	$(Q)$(MAKE) bench-scrapes
 	$(Q)$(MAKE) bench-go
-	$(Q)$(MAKE) bench-tables bench-ingest bench-scale
+	$(Q)$(MAKE) bench-tables bench-log bench-ingest bench-scale
 
-.PHONY: bench bench-node bench-scrapes bench-go bench-tables bench-ingest bench-scale
+.PHONY: bench bench-node bench-scrapes bench-go bench-tables bench-log bench-ingest bench-scale

@@ -144,8 +144,9 @@ check-pipeline: $(pipeline_tests) ## uploads through the real cluster-agent and 
 build/soak/clock_step.so: test/soak/clock_step.c Makefile
 	@mkdir -p $(@D)
 	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE -g -O1 -Wall -Wextra -Werror -shared -fPIC -o $@ $<
-soak: all build/soak/clock_step.so $(O)/test/store/test_insert_kill ## kill -9, outages, full disks and clock steps at length, with a ledger (SOAK_FILES="kills")
-	$(Q)SOAK=long CHDB_LIBRARY=$(abspath $(O))/libchdb.so test/run-unit.sh $(O)/test/store/test_insert_kill
+soak: all build/soak/clock_step.so $(O)/test/store/test_insert_kill $(O)/test/unit/test_upload_log_kill ## kill -9, outages, full disks and clock steps at length, with a ledger (SOAK_FILES="kills")
+	$(Q)SOAK=long CHDB_LIBRARY=$(abspath $(O))/libchdb.so test/run-unit.sh $(O)/test/store/test_insert_kill \
+	    $(O)/test/unit/test_upload_log_kill
 	$(Q)SOAK=long $(SUDO) test/soak/run-soak.sh $(SOAK_FILES)
 
 # ---- the page alone: types, pure modules, the built page in a browser on generated answers ----

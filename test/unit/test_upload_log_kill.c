@@ -9,7 +9,7 @@
  *  - a segment that is inserted again has the same uploads in the same order.
  *
  * Uploads that were not answered are sent again by the next process, and so are some that were.
- * LOG_KILLS is how often (60).
+ * It is killed 60 times, with SOAK=long 1000 times.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -27,7 +27,8 @@
 #define WINDOW 8 /* unanswered uploads of a thread */
 #define MAX_ACKS_PER_LIFE 400
 #define MAX_UPLOADS_PER_LIFE 1000000u
-#define DEFAULT_KILLS 60
+#define KILLS 60
+#define KILLS_LONG 1000
 
 /* ---- numbers of uploads: life, thread, sequence ---- */
 
@@ -419,8 +420,8 @@ static void drain(struct log_fixture *f, struct ledger *l)
 
 static void test_killed_again_and_again_it_keeps_each_upload_once(void **state)
 {
-	const char *text = getenv("LOG_KILLS");
-	uint64_t n_kills = text ? strtoull(text, NULL, 10) : DEFAULT_KILLS;
+	const char *soak = getenv("SOAK");
+	uint64_t n_kills = soak && strcmp(soak, "long") == 0 ? KILLS_LONG : KILLS;
 	struct log_fixture *f = *state;
 	struct ledger l = {0};
 
