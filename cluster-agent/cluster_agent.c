@@ -19,6 +19,7 @@
 #include "cluster-agent/ingest/ingest.h"
 #include "cluster-agent/ingest/ingest_feed.h"
 #include "cluster-agent/pod_scraping.h"
+#include "cluster-agent/receive/ignored_uploads.h"
 #include "cluster-agent/receive/profile_handler.h"
 #include "cluster-agent/sql/clickhouse_port.h"
 #include "cluster-agent/store/space_guard.h"
@@ -58,6 +59,7 @@ struct cluster_agent {
 	struct log_drain *drain;
 	struct ingest_feed *feed;
 	struct profile_handler *handler;
+	struct ignored_uploads ignored;
 	struct web_api *web;
 	struct clickhouse_port *sql; /* NULL without --clickhouse-listen */
 
@@ -167,6 +169,9 @@ static int register_storing(struct cluster_agent *a)
 {
 	int r = profile_handler_register(a->handler, a->base.metrics);
 
+	a->ignored.api_key = a->opts->api_key;
+	if (r == 0)
+		r = ignored_uploads_register(&a->ignored, a->base.metrics);
 	if (r == 0)
 		r = ingest_register(a->ingest, a->base.metrics);
 	if (r == 0)
@@ -367,6 +372,29 @@ static void serve_upload(void *ctx, struct http_exchange *x)
 				  "this agent keeps no profiles: send them to its --coroot-url");
 }
 
+static void serve_ignored(struct cluster_agent *a, struct http_exchange *x, http_handler_fn fn)
+{
+	if (a->handler)
+		fn(&a->ignored, x);
+	else
+		serve_upload(a, x);
+}
+
+static void serve_metrics_upload(void *ctx, struct http_exchange *x)
+{
+	serve_ignored(ctx, x, ignored_uploads_serve_metrics);
+}
+
+static void serve_logs_upload(void *ctx, struct http_exchange *x)
+{
+	serve_ignored(ctx, x, ignored_uploads_serve_logs);
+}
+
+static void serve_traces_upload(void *ctx, struct http_exchange *x)
+{
+	serve_ignored(ctx, x, ignored_uploads_serve_traces);
+}
+
 static void serve_wishes(void *ctx, struct http_exchange *x)
 {
 	struct cluster_agent *a = ctx;
@@ -399,6 +427,9 @@ static int listen_on(struct cluster_agent *a, struct err *err)
 	const struct http_route routes[] = {
 		{"POST", "/v1/profiles", LIMIT_UPLOAD_BYTES, serve_upload, a},
 		{"GET", "/v1/profiles", 0, serve_wishes, a},
+		{"POST", "/v1/metrics", LIMIT_UPLOAD_BYTES, serve_metrics_upload, a, true},
+		{"POST", "/v1/logs", LIMIT_UPLOAD_BYTES, serve_logs_upload, a, true},
+		{"POST", "/v1/traces", LIMIT_UPLOAD_BYTES, serve_traces_upload, a, true},
 		{"GET", "/api/*", 0, serve_api, a},
 		{"GET", "/readyz", 0, serve_ready, a},
 		{"GET", "/targets", 0, serve_targets, a},

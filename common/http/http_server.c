@@ -193,7 +193,8 @@ static void admit(struct http_exchange *x, const char *method)
 
 	if (announced > x->route->max_body_bytes)
 		refuse(x, MHD_HTTP_CONTENT_TOO_LARGE, REFUSED_BODY_SIZE);
-	else if (announced + atomic_load(&s->body_memory_bytes) > s->max_body_memory_bytes)
+	else if (!x->route->discard_body &&
+		 announced + atomic_load(&s->body_memory_bytes) > s->max_body_memory_bytes)
 		refuse(x, MHD_HTTP_SERVICE_UNAVAILABLE, REFUSED_BODY_MEMORY);
 }
 
@@ -302,7 +303,10 @@ static enum MHD_Result receive(struct http_exchange *x, const char *data, size_t
 	if (x->refusal)
 		return MHD_YES;
 
-	r = buf_add(&x->body, data, len);
+	if (x->route->discard_body)
+		r = x->received_bytes > x->body.limit ? -EFBIG : 0;
+	else
+		r = buf_add(&x->body, data, len);
 	if (r == -EFBIG)
 		refuse(x, MHD_HTTP_CONTENT_TOO_LARGE, REFUSED_BODY_SIZE);
 	else if (r < 0)
