@@ -110,7 +110,7 @@ check-containers: $(O)/test/containers/cri_names
 # ---- the cluster-agent with its store ---------------------------------------
 # ClickHouse's HTTP interface on the same engine, for tests that need a server
 clickhouse_server := $(O)/test/store/clickhouse-test-server
-$(clickhouse_server): $(call obj,$(patsubst %,test/store/%.c,clickhouse_test_server server_engine server_statement)) \
+$(clickhouse_server): $(call obj,$(patsubst %,test/store/%.c,clickhouse_test_server server_engine server_form server_statement)) \
                       $(O)/libcluster.a $(O)/libcommon.a $(O)/.chdb
 	$(call say,LINK)
 	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $(filter %.o %.a,$^) $(libs_cluster)

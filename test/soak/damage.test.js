@@ -54,7 +54,8 @@ async function recover(state) {
     "an empty log",
     async () => (await victim.daemon.metric("cluster_agent_wal_bytes")) === 0,
   );
-  const found = await ledger.compare(state.store);
+  // the agent is ready before the tables are
+  const found = await eventually("the tables", () => ledger.compare(state.store));
   const metric = (name) => victim.daemon.metric(`cluster_agent_wal_${name}`);
   return { ...found, metric, output: victim.daemon.log() };
 }

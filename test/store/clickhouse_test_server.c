@@ -34,6 +34,7 @@
 #include "common/text/base64.h"
 #include "common/thread/worker_pool.h"
 #include "test/store/server_engine.h"
+#include "test/store/server_form.h"
 #include "test/store/server_statement.h"
 
 #define N_THREADS 8
@@ -74,6 +75,7 @@ struct request {
 	size_t n_params;
 	const char *settings[MAX_PARAMS][2];
 	size_t n_settings;
+	char *form; /* the body, if it is one: parameters lie in it */
 };
 
 /* ---- answers ---- */
@@ -292,6 +294,7 @@ static void run(void *ctx, void *job, struct arena *arena)
 	if (conn)
 		server_engine_close(&s->engine, conn);
 	buf_fini(&q->text);
+	free(q->form);
 	free(q);
 }
 
@@ -366,6 +369,30 @@ static bool is_set(const struct http_exchange *x, const char *param)
 	return v && strcmp(v, "1") == 0;
 }
 
+static void add_field(void *ctx, const char *name, const char *value)
+{
+	struct request *q = ctx;
+
+	if (strcmp(name, "query") != 0)
+		add_param(q, name, value);
+	else if (buf_addf(&q->text, "%s\n", value) < 0)
+		abort();
+}
+
+/* Returns 0, or -ENOENT if the body is no form, or -EBADMSG. */
+static int read_form(struct request *q, const char *body, size_t len)
+{
+	const char *type = http_exchange_header(q->exchange, "Content-Type");
+
+	if (!type || strncmp(type, "multipart/", 10) != 0)
+		return -ENOENT;
+	q->form = malloc(len + 1);
+	if (!q->form)
+		abort();
+	memcpy(q->form, body, len);
+	return server_form_parse(type, q->form, len, add_field, q);
+}
+
 /* Returns 0, or the code of an exception whose text is then *why. */
 static int read_request(struct request *q, const char **why)
 {
@@ -389,6 +416,15 @@ static int read_request(struct request *q, const char **why)
 	buf_init(&q->text, 2 * MAX_BODY_BYTES);
 	if (query && *query)
 		r = buf_addf(&q->text, "%s\n", query);
+	*why = "the form cannot be read";
+	switch (read_form(q, body, len)) {
+	case 0:
+		return 0;
+	case -ENOENT:
+		break;
+	default:
+		return CODE_BAD_ARGUMENTS;
+	}
 	server_statement_split(q->text.data ? q->text.data : "", q->text.len, &st);
 	if (st.has_data) {
 		q->data = body;
@@ -449,6 +485,7 @@ static void handle(struct server *s, struct http_exchange *x, bool is_get)
 	else
 		refuse(x, CODE_TOO_MANY_QUERIES, "Too many simultaneous queries");
 	buf_fini(&q->text);
+	free(q->form);
 	free(q);
 }
 
