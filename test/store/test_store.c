@@ -59,7 +59,7 @@ static int remove_dir(void **state)
 	return nftw(dir, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
 }
 
-static struct store *open_on_server(void)
+static struct store *open_on_server_at_once(void)
 {
 	struct store_clickhouse_config c = {.database = "coroot",
 					    .schema = {.ttl_ns = cfg.profiles_ttl_ns}};
@@ -74,11 +74,23 @@ static struct store *open_on_server(void)
 	c.client.n_addresses = 1;
 	if (store_clickhouse_open(&s, &c, &err) < 0)
 		fail_msg("open: %s", err.msg);
+	return s;
+}
+
+static void wait_for_tables(struct store *s)
+{
 	for (int i = 0; store_ping(s) < 0; i++) {
 		if (i == 12000)
 			fail_msg("the tables were not made in two minutes");
 		usleep(10000);
 	}
+}
+
+static struct store *open_on_server(void)
+{
+	struct store *s = open_on_server_at_once();
+
+	wait_for_tables(s);
 	return s;
 }
 
@@ -573,6 +585,31 @@ static void rows_outlive_a_killed_server(void **state)
 	assert_int_equal(query_u64(s, "SELECT count() FROM profiling_quality"), 1);
 }
 
+static void the_server_may_come_later_and_come_back_empty(void **state)
+{
+	CLEANUP(store_closep) struct store *s = NULL;
+	CLEANUP(row_batch_fini) struct row_batch b;
+
+	(void)state;
+	row_batch_init(&b, 10000, 10000);
+	fill(&b, 1);
+	assert_int_equal(row_batch_finish(&b), 0);
+	clickhouse_process_stop(&server, SIGTERM);
+	s = open_on_server_at_once();
+	assert_int_equal(insert_table(s, STORE_SAMPLES, "0a", &b, NULL), -EAGAIN);
+	assert_int_equal(store_ping(s), -EAGAIN);
+	clickhouse_process_start(&server, NULL);
+	wait_for_tables(s);
+	assert_int_equal(insert_table(s, STORE_SAMPLES, "0a", &b, NULL), 0);
+	assert_int_equal(query_u64(s, "SELECT count() FROM profiling_samples"), 1);
+
+	clickhouse_process_run(&server, "DROP DATABASE coroot SYNC");
+	assert_int_equal(insert_table(s, STORE_SAMPLES, "0a", &b, NULL), -EAGAIN);
+	wait_for_tables(s);
+	assert_int_equal(insert_table(s, STORE_SAMPLES, "0a", &b, NULL), 0);
+	assert_int_equal(query_u64(s, "SELECT count() FROM profiling_samples"), 1);
+}
+
 static int start_server(void **state)
 {
 	(void)state;
@@ -618,6 +655,7 @@ int main(void)
 	};
 	const struct CMUnitTest on_a_server[] = {
 		WITH_DIR(rows_outlive_a_killed_server),
+		WITH_DIR(the_server_may_come_later_and_come_back_empty),
 		SHARED,
 	};
 	int r;
