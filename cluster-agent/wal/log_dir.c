@@ -40,12 +40,6 @@ bool log_file_parse(struct log_file *ret, const char *name)
 	return true;
 }
 
-static void closedirp(DIR **dir)
-{
-	if (*dir)
-		closedir(*dir);
-}
-
 static int by_number(const void *a, const void *b)
 {
 	const struct log_file *x = a, *y = b;
@@ -55,55 +49,72 @@ static int by_number(const void *a, const void *b)
 	return (int)x->kind - (int)y->kind;
 }
 
-static int add_file(struct log_file **files, size_t *n, const struct log_file *f)
+struct file_list {
+	struct log_file *files;
+	size_t n;
+	size_t room;
+};
+
+static int add_file(struct file_list *list, const struct log_file *f)
 {
-	/* the room doubles at each power of two */
-	if ((*n & (*n - 1)) == 0) {
-		size_t room = *n ? 2 * *n : 1;
-		struct log_file *bigger = realloc(*files, room * sizeof(*bigger));
+	if (list->n == list->room) {
+		size_t room = list->room ? 2 * list->room : 64;
+		struct log_file *bigger = realloc(list->files, room * sizeof(*bigger));
 
 		if (!bigger)
 			return -ENOMEM;
-		*files = bigger;
+		list->files = bigger;
+		list->room = room;
 	}
-	(*files)[(*n)++] = *f;
+	list->files[list->n++] = *f;
 	return 0;
 }
 
-int log_dir_list(int dir_fd, struct log_file **ret, size_t *ret_n)
+static int list_files(DIR *dir, struct file_list *list)
 {
-	AUTO_CLOSE int fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	CLEANUP(closedirp) DIR *dir = NULL;
-	AUTO_FREE struct log_file *files = NULL;
 	const struct dirent *e;
-	size_t n = 0;
 
-	if (fd < 0)
-		return -errno;
-	dir = fdopendir(fd);
-	if (!dir)
-		return -errno;
-	fd = -1; /* closedir() closes it */
 	while (errno = 0, (e = readdir(dir)) != NULL) {
 		struct log_file f;
 		struct stat st;
 		int r;
 
 		if (!log_file_parse(&f, e->d_name) ||
-		    fstatat(dir_fd, e->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
+		    fstatat(dirfd(dir), e->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
 		    !S_ISREG(st.st_mode))
 			continue;
 		f.n_bytes = (uint64_t)st.st_size;
-		r = add_file(&files, &n, &f);
+		r = add_file(list, &f);
 		if (r < 0)
 			return r;
 	}
-	if (errno != 0)
+	return -errno;
+}
+
+int log_dir_list(int dir_fd, struct log_file **ret, size_t *ret_n)
+{
+	struct file_list list = {0};
+	DIR *dir;
+	int r, fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (fd < 0)
 		return -errno;
-	if (n > 0)
-		qsort(files, n, sizeof(*files), by_number);
-	*ret = TAKE_PTR(files);
-	*ret_n = n;
+	dir = fdopendir(fd);
+	if (!dir) {
+		r = -errno;
+		close(fd);
+		return r;
+	}
+	r = list_files(dir, &list);
+	closedir(dir);
+	if (r < 0) {
+		free(list.files);
+		return r;
+	}
+	if (list.n > 0)
+		qsort(list.files, list.n, sizeof(*list.files), by_number);
+	*ret = list.files;
+	*ret_n = list.n;
 	return 0;
 }
 

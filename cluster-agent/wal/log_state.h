@@ -43,6 +43,8 @@ struct log_append {
 	UT_hash_handle hh;
 };
 
+void log_append_free(struct log_append *a);
+
 enum log_metric {
 	LOG_APPENDS,
 	LOG_APPENDED_BYTES,

@@ -147,13 +147,13 @@ static void undo_batch(struct upload_log *l, bool is_sync_failed)
 
 /* ---- answers ---- */
 
-static void free_append(struct log_append *a)
+void log_append_free(struct log_append *a)
 {
 	while (a->waiters) {
 		struct log_waiter *w = a->waiters;
 
 		a->waiters = w->next;
-		free(w);
+		table_free(w);
 	}
 	free(a->payload);
 	free(a);
@@ -174,7 +174,7 @@ static void answer(struct upload_log *l, struct log_append *first, const struct 
 		a->done(a->ctx, result);
 		for (const struct log_waiter *w = a->waiters; w; w = w->next)
 			w->done(w->ctx, result);
-		free_append(a);
+		log_append_free(a);
 	}
 }
 
@@ -185,6 +185,7 @@ static void settle(struct upload_log *l, const struct batch *b, int result)
 
 	pthread_mutex_lock(&l->lock);
 	for (struct log_append *a = b->first; a != b->end; a = a->next) {
+		/* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): a is in the table */
 		HASH_DEL(l->under_way, a);
 		l->n_queued_bytes -= a->len;
 		if (result == 0)

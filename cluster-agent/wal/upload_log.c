@@ -181,35 +181,45 @@ enum append_outcome {
 	APPEND_NEW,
 };
 
-/* Returns an outcome or a negative errno, with the lock held. w is taken by APPEND_WAITS. */
-static int look_up(struct upload_log *l, struct upload_id id, size_t size, struct log_waiter **w)
+/* Who appends, and what done is called with. */
+struct request {
+	struct upload_id id;
+	upload_log_done_fn done;
+	void *ctx;
+};
+
+static int add_waiter(struct log_append *a, const struct request *req)
+{
+	/* gcc's analyzer does not see that what is found in a table holds it */
+	struct log_waiter *w = table_malloc(sizeof(*w));
+
+	if (!w)
+		return -ENOMEM;
+	*w = (struct log_waiter){.done = req->done, .ctx = req->ctx, .next = a->waiters};
+	a->waiters = w;
+	return APPEND_WAITS;
+}
+
+/* Returns an outcome or a negative errno, with the lock held. */
+static int look_up(struct upload_log *l, const struct request *req, size_t size)
 {
 	struct log_append *a;
 	int r;
 
-	if (id_set_has(l->durable, id)) {
+	if (id_set_has(l->durable, req->id)) {
 		metric_add(&l->metrics[LOG_REPETITIONS], 1);
 		return APPEND_DURABLE;
 	}
-	a = find_under_way(l, id);
+	a = find_under_way(l, req->id);
 	if (a) {
 		metric_add(&l->metrics[LOG_REPETITIONS], 1);
-		(*w)->next = a->waiters;
-		a->waiters = TAKE_PTR(*w);
-		return APPEND_WAITS;
+		return add_waiter(a, req);
 	}
 	r = admit(l, size);
 	return r < 0 ? r : APPEND_NEW;
 }
 
-static void append_freep(struct log_append **a)
-{
-	if (*a)
-		free((*a)->payload);
-	free(*a);
-}
-
-static struct log_append *new_append(struct upload_id id, const struct logged_frames *frames,
+static struct log_append *new_append(const struct request *req, const struct logged_frames *frames,
 				     size_t n_frames, size_t size)
 {
 	struct log_append *a = calloc(1, sizeof(*a));
@@ -221,8 +231,10 @@ static struct log_append *new_append(struct upload_id id, const struct logged_fr
 		free(a);
 		return NULL;
 	}
-	upload_record_encode(a->payload, id, frames, n_frames);
-	a->id = id;
+	upload_record_encode(a->payload, req->id, frames, n_frames);
+	a->id = req->id;
+	a->done = req->done;
+	a->ctx = req->ctx;
 	a->len = size;
 	a->sum = record_sum(a->payload, size);
 	for (size_t i = 0; i < n_frames; i++)
@@ -231,54 +243,58 @@ static struct log_append *new_append(struct upload_id id, const struct logged_fr
 	return a;
 }
 
-/* With the lock held. Takes *a on success. */
-static int enqueue(struct upload_log *l, struct log_append **a)
+/* With the lock held. Takes a on success. */
+static int enqueue(struct upload_log *l, struct log_append *a)
 {
-	struct log_append *new = *a;
-
-	HASH_ADD(hh, l->under_way, id, sizeof(new->id), new);
-	if (!TABLE_ADDED(hh, new))
+	HASH_ADD(hh, l->under_way, id, sizeof(a->id), a);
+	if (!TABLE_ADDED(hh, a))
 		return -ENOMEM;
 	if (l->queue_last)
-		l->queue_last->next = new;
+		l->queue_last->next = a;
 	else
-		l->queue = new;
-	l->queue_last = TAKE_PTR(*a);
-	l->n_queued_bytes += new->len;
+		l->queue = a;
+	l->queue_last = a;
+	l->n_queued_bytes += a->len;
 	condition_signal(&l->work);
 	return APPEND_NEW;
+}
+
+/* Takes a if it is APPEND_NEW. Another thread may have appended the same meanwhile. */
+static int submit(struct upload_log *l, const struct request *req, struct log_append *a)
+{
+	int r;
+
+	pthread_mutex_lock(&l->lock);
+	r = look_up(l, req, a->len);
+	if (r == APPEND_NEW)
+		r = enqueue(l, a);
+	pthread_mutex_unlock(&l->lock);
+	return r;
 }
 
 int upload_log_append(struct upload_log *l, struct upload_id id, const struct logged_frames *frames,
 		      size_t n_frames, upload_log_done_fn done, void *ctx)
 {
-	CLEANUP(append_freep) struct log_append *a = NULL;
-	AUTO_FREE struct log_waiter *w = calloc(1, sizeof(*w));
+	const struct request req = {.id = id, .done = done, .ctx = ctx};
 	size_t size = upload_record_size(frames, n_frames);
 	int r;
 
-	if (!w)
-		return -ENOMEM;
 	if (size == 0) {
 		metric_add(&l->metrics[LOG_REFUSED_TOO_LARGE], 1);
 		return -EFBIG;
 	}
-	*w = (struct log_waiter){.done = done, .ctx = ctx};
 	pthread_mutex_lock(&l->lock);
-	r = look_up(l, id, size, &w);
+	r = look_up(l, &req, size);
 	pthread_mutex_unlock(&l->lock);
 	if (r == APPEND_NEW) {
-		/* copied without the lock; meanwhile another thread may append the same */
-		a = new_append(id, frames, n_frames, size);
+		/* copied and summed without the lock */
+		struct log_append *a = new_append(&req, frames, n_frames, size);
+
 		if (!a)
 			return -ENOMEM;
-		a->done = done;
-		a->ctx = ctx;
-		pthread_mutex_lock(&l->lock);
-		r = look_up(l, id, size, &w);
-		if (r == APPEND_NEW)
-			r = enqueue(l, &a);
-		pthread_mutex_unlock(&l->lock);
+		r = submit(l, &req, a);
+		if (r != APPEND_NEW)
+			log_append_free(a);
 	}
 	if (r == APPEND_DURABLE)
 		done(ctx, 0);

@@ -127,6 +127,17 @@ void record_file_close(struct record_file *f)
 	f->fd = -1;
 }
 
+/* The calls that write do not change what they are given. */
+static struct iovec part(const void *data, size_t len)
+{
+	const union {
+		const void *in;
+		void *out;
+	} pointer = {.in = data};
+
+	return (struct iovec){.iov_base = pointer.out, .iov_len = len};
+}
+
 /* Writes up to BATCH records at f->end and advances it. */
 static int append_batch(struct record_file *f, const struct record_data *records, size_t n)
 {
@@ -142,9 +153,9 @@ static int append_batch(struct record_file *f, const struct record_data *records
 		size_t n_padding = record_size(d->len) - RECORD_HEADER_BYTES - d->len;
 
 		record_header_encode(headers[i], &h, &f->header, end);
-		v[n_v++] = (struct iovec){headers[i], RECORD_HEADER_BYTES};
-		v[n_v++] = (struct iovec){(void *)(uintptr_t)d->payload, d->len};
-		v[n_v++] = (struct iovec){(void *)(uintptr_t)zeros, n_padding};
+		v[n_v++] = part(headers[i], RECORD_HEADER_BYTES);
+		v[n_v++] = part(d->payload, d->len);
+		v[n_v++] = part(zeros, n_padding);
 		end += record_size(d->len);
 	}
 	r = write_all(f->fd, v, n_v, f->end);
