@@ -33,7 +33,11 @@ int profile_handler_register(struct profile_handler *h, struct metrics *ms) MUST
 
 /* An http_handler_fn; ctx is the handler. */
 void profile_handler_serve(void *ctx, struct http_exchange *x);
-/* The same for GET: how profiles should be named (receiver_wishes.h). */
+/*
+ * The same for GET: how profiles should be named (receiver_wishes.h). It needs no key: it says
+ * nothing about anybody's profiles, and a sender whose key is refused keeps its profiles until the
+ * key is mended, under names that cannot be changed later.
+ */
 void profile_handler_serve_wishes(void *ctx, struct http_exchange *x);
 
 #endif /* CLUSTER_AGENT_RECEIVE_PROFILE_HANDLER_H */

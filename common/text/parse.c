@@ -155,10 +155,12 @@ int parse_bool(const char *s, size_t len, bool *ret)
 /* "" or "B", "k", "kB", "KiB" …: stores the factor. */
 static int parse_size_unit(const char *s, size_t len, uint64_t *ret)
 {
-	static const char prefixes[] = "kmgt";
-	const char *prefix = len > 0 ? memchr(prefixes, tolower((unsigned char)*s), 4) : NULL;
+	static const char prefixes[] = {'k', 'm', 'g', 't'};
+	const char *prefix = NULL;
 	uint64_t base = 1000;
 
+	if (len > 0)
+		prefix = memchr(prefixes, tolower((unsigned char)*s), sizeof(prefixes));
 	*ret = 1;
 	if (!prefix)
 		return len == 0 || (len == 1 && tolower((unsigned char)*s) == 'b') ? 0 : -EINVAL;

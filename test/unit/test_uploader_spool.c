@@ -14,6 +14,7 @@
 #include "common/upload/spool_files.h"
 #include "common/upload/uploader.h"
 #include "test/lib/script_server.h"
+#include "test/lib/silent_file.h"
 #include "test/lib/unit.h"
 
 #define PATIENCE_NS (300 * NS_PER_S)
@@ -422,6 +423,37 @@ static void without_a_spool_profiles_wait_in_memory(void **state)
 	assert_received(f, 1, 100);
 }
 
+static void a_disk_that_does_not_answer_holds_up_nothing(void **state)
+{
+	struct fixture *f = *state;
+	struct silent_file *silent = silent_file_new();
+	uint64_t begin_ns;
+	char path[64];
+
+	assert_non_null(silent);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d/spool", silent->mount);
+	f->spool_dir = path;
+	silent_file_silence(silent);
+	start_sender(f, port_of(f), NULL, 4);
+	while (!silent_file_is_waited_for(silent))
+		turn(f);
+	/* profiles are sent from memory */
+	for (unsigned i = 1; i <= 50; i++)
+		add(f, i);
+	wait_for_received(f, 50);
+	wait_for_metric(f, "test_upload_queue_profiles", 0);
+	assert_true(metric(f, "test_upload_spool_usable") == 0);
+	/* and the end does not wait for the disk for long */
+	atomic_store(&f->status, 503);
+	add(f, 51);
+	begin_ns = clock_monotonic_ns();
+	stop_sender(f);
+	assert_in_range(clock_monotonic_ns() - begin_ns, 0, 60 * NS_PER_S);
+	assert_true(silent_file_is_waited_for(silent));
+	silent_file_free(silent);
+	assert_received(f, 1, 50);
+}
+
 static void a_full_spool_drops_the_oldest_and_says_so(void **state)
 {
 	struct fixture *f = *state;
@@ -587,6 +619,7 @@ int main(int argc, char **argv)
 		TEST(neither_the_backlog_nor_new_profiles_starve),
 		TEST(a_receiver_that_never_answers_costs_no_profile),
 		TEST(without_a_spool_profiles_wait_in_memory),
+		TEST(a_disk_that_does_not_answer_holds_up_nothing),
 		TEST(a_full_spool_drops_the_oldest_and_says_so),
 		TEST(a_poisoned_profile_does_not_block_the_backlog),
 		TEST(what_is_on_disk_survives_kills_and_arrives),

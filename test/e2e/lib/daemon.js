@@ -173,6 +173,8 @@ async function startNode({
   args = [],
   wait = true,
   pids,
+  // what one agent leaves there is not another's
+  walDir = scratch("spool"),
 } = {}) {
   port = port || (await freePort());
   const view = pids ? [path.join(root, "test/e2e/private-proc.sh"), pids.join(" ")] : [];
@@ -184,8 +186,7 @@ async function startNode({
       `--listen=127.0.0.1:${port}`,
       `--collector-endpoint=${collector || cluster.url}`,
       `--profile-interval=${interval}`,
-      // what one agent leaves there is not another's
-      `--wal-dir=${scratch("spool")}`,
+      `--wal-dir=${walDir}`,
       ...args,
       BY_EXECUTABLE,
     ],
