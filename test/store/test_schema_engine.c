@@ -319,6 +319,30 @@ static void old_rows_move_to_the_volume_of_a_policy(void **state)
 	assert_non_null(strstr(err.msg, "profiling_stacks from 'tiered' to 'other'"));
 }
 
+/* remote() makes a distributed table whose only shard is this server. */
+static void a_token_is_known_behind_a_distributed_table(void **state)
+{
+	char insert[512];
+
+	(void)state;
+	apply("shards", &week);
+	sql("shards", "CREATE TABLE profiling_samples_distributed AS remote('127.0.0.1', "
+		      "'shards', 'profiling_samples', 'default', '', StackHash)");
+	for (int i = 0; i < 4; i++) {
+		snprintf(insert, sizeof(insert),
+			 "INSERT INTO profiling_samples_distributed SETTINGS "
+			 "insert_distributed_sync = 1, insert_deduplication_token = 'token%d' "
+			 "SELECT '/svc', 'a:b:c', now64(9), now64(9), map(), number, 1 "
+			 "FROM numbers(100)",
+			 i / 2);
+		sql("shards", insert);
+	}
+	assert_int_equal(number("shards", "SELECT count() FROM profiling_samples"), 200);
+	assert_int_equal(number("shards", "SELECT count() FROM profiling_samples_distributed"),
+			 200);
+	assert_int_equal(number("shards", "SELECT count() FROM profiling_profiles FINAL"), 1);
+}
+
 static void expect_syntax(const struct buf *statement)
 {
 	CLEANUP(buf_fini) struct buf text;
@@ -398,6 +422,7 @@ int main(void)
 		cmocka_unit_test(the_time_to_live_follows_the_setting),
 		cmocka_unit_test(several_agents_may_start_at_once),
 		cmocka_unit_test(old_rows_move_to_the_volume_of_a_policy),
+		cmocka_unit_test(a_token_is_known_behind_a_distributed_table),
 		cmocka_unit_test(a_server_understands_the_statements_for_clusters),
 	};
 
