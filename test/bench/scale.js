@@ -70,7 +70,7 @@ function followLog(agents) {
   const seen = { max: 0, end: false };
   seen.done = (async () => {
     while (!seen.end) {
-      const size = (a) => a.metric("cluster_agent_wal_bytes").catch(() => 0);
+      const size = (a) => a.metric("cluster_agent_wal_bytes");
       const sizes = await Promise.all(agents.map(size));
       seen.max = Math.max(
         seen.max,

@@ -3,9 +3,9 @@
 // Upload number i has a service of a few, the value i in each of its stacks, and frames that no
 // other upload has beside some that all have. So the tables say by themselves which uploads they
 // hold, how often, and whether all of each. An upload that got no answer, or one that asks to
-// wait, is sent again with the same key and body until it gets 200, maybe to another agent, which
-// is what every sender does that loses nothing. Some that got 200 are sent again all the same, as
-// if the answer had been lost on its way.
+// wait, is sent again with the same key and body until it gets 200, which is what every sender
+// does that loses nothing. Some that got 200 are sent again all the same, as if the answer had
+// been lost on its way.
 "use strict";
 
 const crypto = require("node:crypto");
@@ -23,10 +23,11 @@ const SHOWN = 10; // of those that are wrong
 const pick = (list) => list[Math.floor(Math.random() * list.length)];
 
 class Ledger {
-  // agents(): the ports to which uploads may go at this moment. run: makes services unique in
-  // the store. keyed: whether uploads have an Idempotency-Key.
-  constructor({ agents, run = "run", keyed = true, largeEvery = 100, largeStacks = 2000 }) {
-    Object.assign(this, { agents, run, keyed, largeEvery, largeStacks });
+  // agents(): the ports to which uploads may go at this moment. keyed: whether uploads have an
+  // Idempotency-Key. wander: whether an upload may be sent again to another agent. The others:
+  // how often an upload is large, and what that is.
+  constructor({ agents, keyed = true, wander = false, largeEvery = 100, largeStacks = 2000 }) {
+    Object.assign(this, { agents, run: "run", keyed, wander, largeEvery, largeStacks });
     this.uploads = []; // by number, from 1 on
     this.waiting = []; // to be sent again
     this.counts = { answered: 0, resent: 0, repeated: 0, unanswered: 0, refused: 0 };
@@ -94,7 +95,8 @@ class Ledger {
     if (upload.sent > 1) this.counts[upload.answered ? "repeated" : "resent"]++;
     try {
       if (ports.length === 0) throw new Error("no agent");
-      answer = await this.#post(pick(ports), agent, upload);
+      if (this.wander || !upload.port) upload.port = pick(ports);
+      answer = await this.#post(upload.port, agent, upload);
     } catch {
       this.counts.unanswered++;
       if (!upload.answered) this.waiting.push(upload);
