@@ -9,7 +9,7 @@
  *  - a segment that is inserted again has the same uploads in the same order.
  *
  * Uploads that were not answered are sent again by the next process, and so are some that were.
- * It is killed 60 times, with SOAK=long 1000 times.
+ * It is killed 40 times, with SOAK=long 1000 times.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -27,7 +27,7 @@
 #define WINDOW 8 /* unanswered uploads of a thread */
 #define MAX_ACKS_PER_LIFE 400
 #define MAX_UPLOADS_PER_LIFE 1000000u
-#define KILLS 60
+#define KILLS 40
 #define KILLS_LONG 1000
 
 /* ---- numbers of uploads: life, thread, sequence ---- */
