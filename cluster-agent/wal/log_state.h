@@ -116,8 +116,6 @@ void log_close_current(struct upload_log *l);
 
 /* log_recovery.c: reads the directory at the start. */
 int log_recover(struct upload_log *l, struct err *err) MUST_CHECK;
-/* Adds a segment behind the closed ones; the lock is held, or there is no thread yet. */
-void log_add_closed(struct upload_log *l, struct log_segment *s);
 
 /* log_aside.c */
 
@@ -125,7 +123,7 @@ void log_add_closed(struct upload_log *l, struct log_segment *s);
 void log_report_damage(struct upload_log *l, uint64_t number, uint64_t n_lost);
 /* A committed segment that is damaged is kept aside, any other removed. Returns 0 or -errno. */
 int log_retire_segment(struct upload_log *l, uint64_t number, bool is_damaged) MUST_CHECK;
-/* Keeps the refused records of s aside; failures are counted and logged. */
+/* Counts the refused records of s and keeps them aside; if that fails, logs it. */
 void log_keep_refused(struct upload_log *l, const struct log_segment *s, const bool *refused);
 
 #endif /* CLUSTER_AGENT_WAL_LOG_STATE_H */

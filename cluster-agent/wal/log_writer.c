@@ -21,7 +21,7 @@
 
 /* ---- segments ---- */
 
-void log_add_closed(struct upload_log *l, struct log_segment *s)
+static void add_closed(struct upload_log *l, struct log_segment *s)
 {
 	struct log_segment **end = &l->closed;
 
@@ -38,7 +38,7 @@ void log_close_current(struct upload_log *l)
 	l->wants_close = false;
 	record_file_close(&l->file);
 	if (s->n_records > 0) {
-		log_add_closed(l, s);
+		add_closed(l, s);
 		condition_broadcast(&l->ready);
 		return;
 	}
@@ -159,7 +159,7 @@ void log_append_free(struct log_append *a)
 	free(a);
 }
 
-/* Counts first: whoever is answered may look. */
+/* Counts before it answers, so that a sender that is answered finds itself counted. */
 static void answer(struct upload_log *l, struct log_append *first, const struct log_append *end,
 		   int result)
 {

@@ -21,8 +21,8 @@
  * answered with 200 and not stored again.
  *
  * After a crash: a record that is cut off at the end of a segment was never answered and is
- * dropped; a damaged one elsewhere ends its segment, whose readable records are inserted, and the
- * file is kept aside (".damaged") and counted.
+ * dropped. Damage elsewhere loses the records that it hits: they are counted, all others are
+ * inserted, and the file is kept aside (".damaged").
  *
  * Thread-safe, except that upload_log_next() and what follows it belong to one thread.
  */
@@ -105,7 +105,7 @@ struct log_frame {
 };
 
 struct log_segment_content {
-	char token[33];              /* lower-case hex; the same for this segment for ever */
+	char token[33];              /* lower-case hex; of this segment, always the same */
 	bool recovered;              /* of an earlier process: it may have been inserted in part */
 	bool damaged;                /* not all of it can be read; if recovered, an earlier process
 					may have inserted other pieces under the same tokens */

@@ -25,7 +25,7 @@
 #define RECORD_MAX_BYTES (256u << 20)
 
 struct record_file_header {
-	uint32_t type; /* what the file holds: a constant of whoever owns the format */
+	uint32_t type; /* what the file holds: chosen by the module that writes it */
 	uint32_t version;
 	uint8_t id[16]; /* random: no other file has it */
 };
@@ -46,7 +46,7 @@ static inline uint64_t record_size(uint64_t len)
 }
 
 struct record_header {
-	uint32_t kind; /* a constant of whoever owns the format */
+	uint32_t kind; /* chosen by the module that writes it */
 	uint32_t len;  /* of the payload */
 	uint64_t sum;  /* record_sum() of the payload */
 };

@@ -138,7 +138,7 @@ static void test_a_failed_commit_goes_into_another_file(void **state)
 	close_ids(&o);
 }
 
-/* A disk that is full of old ids forgets them rather than keep the segment for ever. */
+/* On a full disk it is better to forget old ids than never to remove the segment. */
 static void test_without_space_the_oldest_ids_are_forgotten(void **state)
 {
 	const struct log_fixture *f = *state;

@@ -104,6 +104,32 @@ static void test_uploads_that_wait_share_a_sync(void **state)
 	assert_int_equal(log_fixture_drain(f, NULL, 0), N_TOGETHER + 1);
 }
 
+static void test_memory_that_waits_for_a_slow_disk_is_bounded(void **state)
+{
+	struct log_fixture *f = *state;
+	struct results results = results_none();
+	AUTO_FREE char *bytes = calloc(1, 1u << 20);
+	const struct logged_frames frame = {
+		.table = STORE_SAMPLES,
+		.frame = {.data = bytes, .len = 1u << 20, .n_rows = 1, .n_bytes = 8},
+	};
+	static struct hold h;
+	int n = 0, r;
+
+	assert_non_null(bytes);
+	log_fixture_open(f, NULL);
+	hold(f, &h);
+	while ((r = upload_log_append(f->log, log_fixture_id((uint64_t)n), &frame, 1, note_result,
+				      &results)) == 0)
+		n++;
+	assert_int_equal(r, -EAGAIN);
+	assert_int_equal(n, 63);
+	assert_int_equal(log_fixture_metric(f, "refused_total{reason=\"slow_disk\"}"), 1);
+	release(f, &h);
+	assert_int_equal(results.n, n);
+	assert_int_equal(results.n_failed, 0);
+}
+
 static void test_a_repetition_under_way_gets_the_result_of_the_first(void **state)
 {
 	struct log_fixture *f = *state;
@@ -310,6 +336,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_uploads_that_wait_share_a_sync),
+		TEST(test_memory_that_waits_for_a_slow_disk_is_bounded),
 		TEST(test_a_repetition_under_way_gets_the_result_of_the_first),
 		TEST(test_nothing_of_a_failed_sync_is_in_the_log),
 		TEST(test_a_first_upload_whose_sync_fails_leaves_no_file),
