@@ -357,8 +357,8 @@ int clickhouse_client_new(struct clickhouse_client **ret,
 		r = read_password(c->password_file, &c->password, err);
 	else if (copy(&c->password, cfg->password ? cfg->password : "") < 0)
 		r = err_set(err, -ENOMEM, "out of memory");
-	if (r < 0)
-		return r;
+	if (r < 0 || !c->password)
+		return r < 0 ? r : -ENOMEM;
 	if (!is_one_line(c->user) || !is_one_line(c->password))
 		return err_set(err, -EINVAL,
 			       "user and password of ClickHouse must be of one line each");

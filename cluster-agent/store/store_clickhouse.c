@@ -41,7 +41,9 @@ struct store_clickhouse {
 	struct clickhouse_settings settings;
 	char *database;
 	char *wanted_cluster;
-	struct schema_config schema; /* owns its texts */
+	char *storage_policy;
+	char *move_volume;
+	struct schema_config schema; /* of these texts */
 	pthread_t preparer;
 	bool has_preparer;
 	/* written by the preparer before known is set, and constant from then on */
@@ -56,6 +58,13 @@ struct store_clickhouse {
 };
 
 /* ---- statements ---- */
+
+struct request {
+	struct clickhouse_statement st;
+	enum clickhouse_purpose purpose;
+	const char *token; /* of an insert */
+	struct clickhouse_setting settings[CLICKHOUSE_MAX_SETTINGS];
+};
 
 /*
  * Whether a server refuses one of the settings with a statement that has none of its own: then they
@@ -82,25 +91,24 @@ static bool drop_refused_settings(struct store_clickhouse *s, const struct click
 }
 
 /*
- * Runs st with the settings for its purpose, without those that the server refuses. out is not
- * NULL.
+ * Runs the statement with the settings for its purpose, without those that the server refuses. out
+ * is not NULL.
  */
-static int run(struct store_clickhouse *s, struct clickhouse_statement *st,
-	       enum clickhouse_purpose purpose, const char *token, struct buf *out,
+static int run(struct store_clickhouse *s, struct request *q, struct buf *out,
 	       struct clickhouse_failure *ret, struct err *err)
 {
-	struct clickhouse_setting settings[CLICKHOUSE_MAX_SETTINGS];
 	size_t start = out->len;
 
-	st->settings = settings;
+	q->st.settings = q->settings;
 	/* each turn leaves out at least one setting */
 	for (unsigned i = 0;; i++) {
 		int r;
 
-		st->n_settings = clickhouse_settings_get(&s->settings, purpose, token, settings);
-		r = clickhouse_client_run(s->client, st, out, ret, err);
+		q->st.n_settings =
+			clickhouse_settings_get(&s->settings, q->purpose, q->token, q->settings);
+		r = clickhouse_client_run(s->client, &q->st, out, ret, err);
 		if (r != -EREMOTEIO || ret->advice != CLICKHOUSE_SETTING ||
-		    i > CLICKHOUSE_MAX_SETTINGS || !drop_refused_settings(s, st))
+		    i > CLICKHOUSE_MAX_SETTINGS || !drop_refused_settings(s, &q->st))
 			return r;
 		if (out->data) {
 			out->len = start;
@@ -115,17 +123,18 @@ static int run_statement(struct store_clickhouse *s, const char *database, const
 			 struct buf *out, struct clickhouse_failure *ret, struct err *err)
 {
 	CLEANUP(buf_fini) struct buf ignored;
-	struct clickhouse_statement st = {
-		.sql = sql,
-		.database = database,
-		.format = "TSV",
-		.timeout_ns = SCHEMA_TIMEOUT_NS,
-		.attempt_timeout_ns = SCHEMA_TIMEOUT_NS,
-		.cancellable = true,
+	struct request request = {
+		.purpose = CLICKHOUSE_FOR_SCHEMA,
+		.st.sql = sql,
+		.st.database = database,
+		.st.format = "TSV",
+		.st.timeout_ns = SCHEMA_TIMEOUT_NS,
+		.st.attempt_timeout_ns = SCHEMA_TIMEOUT_NS,
+		.st.cancellable = true,
 	};
 
 	buf_init(&ignored, EXCEPTION_BYTES);
-	return run(s, &st, CLICKHOUSE_FOR_SCHEMA, NULL, out ? out : &ignored, ret, err);
+	return run(s, &request, out ? out : &ignored, ret, err);
 }
 
 static int run_for_schema(void *ctx, const char *sql, struct buf *out, struct err *err)
@@ -290,14 +299,16 @@ static int clickhouse_insert(struct store *store, enum store_table table, const 
 	struct clickhouse_failure failure;
 	struct err why;
 	char sql[512];
-	struct clickhouse_statement st = {
-		.sql = sql,
-		.database = s->database,
-		.frames = frames,
-		.n_frames = n_frames,
-		.timeout_ns = INSERT_TIMEOUT_NS,
-		.attempt_timeout_ns = INSERT_ATTEMPT_NS,
-		.repeatable = token != NULL,
+	struct request request = {
+		.purpose = CLICKHOUSE_FOR_INSERT,
+		.token = token,
+		.st.sql = sql,
+		.st.database = s->database,
+		.st.frames = frames,
+		.st.n_frames = n_frames,
+		.st.timeout_ns = INSERT_TIMEOUT_NS,
+		.st.attempt_timeout_ns = INSERT_ATTEMPT_NS,
+		.st.repeatable = token != NULL,
 	};
 	int r;
 
@@ -308,7 +319,7 @@ static int clickhouse_insert(struct store *store, enum store_table table, const 
 	snprintf(sql, sizeof(sql), "INSERT INTO %s %s FORMAT RowBinary",
 		 schema_table_name(table, &s->topology), schema_columns(table));
 	why = (struct err){0};
-	r = run(s, &st, CLICKHOUSE_FOR_INSERT, token, &answer, &failure, &why);
+	r = run(s, &request, &answer, &failure, &why);
 	if (r == 0)
 		return 0;
 	if (err)
@@ -321,19 +332,20 @@ static int run_for_types(void *ctx, const char *sql, struct buf *out, struct err
 	struct store_clickhouse *s = ctx;
 	CLEANUP(buf_fini) struct buf ignored;
 	struct clickhouse_failure failure;
-	struct clickhouse_statement st = {
-		.sql = sql,
-		.database = s->database,
-		.format = "TSV",
-		.timeout_ns = INSERT_TIMEOUT_NS,
-		.attempt_timeout_ns = INSERT_ATTEMPT_NS,
-		.repeatable = true,
+	struct request request = {
+		.purpose = CLICKHOUSE_FOR_SCHEMA,
+		.st.sql = sql,
+		.st.database = s->database,
+		.st.format = "TSV",
+		.st.timeout_ns = INSERT_TIMEOUT_NS,
+		.st.attempt_timeout_ns = INSERT_ATTEMPT_NS,
+		.st.repeatable = true,
 	};
 	struct err why = {0};
 	int r;
 
 	buf_init(&ignored, EXCEPTION_BYTES);
-	r = run(s, &st, CLICKHOUSE_FOR_SCHEMA, NULL, out ? out : &ignored, &failure, &why);
+	r = run(s, &request, out ? out : &ignored, &failure, &why);
 	if (r < 0 && err)
 		*err = why;
 	return judge_insert(s, r, &failure, &why);
@@ -422,16 +434,17 @@ static int clickhouse_query(struct store *store, const struct store_query *q, st
 	struct clickhouse_failure failure;
 	size_t start = out->len;
 	struct err why;
-	struct clickhouse_statement st = {
-		.sql = q->sql,
-		.database = s->database,
-		.format = q->format,
-		.params = q->params,
-		.n_params = q->n_params,
-		.timeout_ns = QUERY_TIMEOUT_NS,
-		.attempt_timeout_ns = QUERY_TIMEOUT_NS,
-		.cancellable = true,
-		.repeatable = true,
+	struct request request = {
+		.purpose = CLICKHOUSE_FOR_QUERY,
+		.st.sql = q->sql,
+		.st.database = s->database,
+		.st.format = q->format,
+		.st.params = q->params,
+		.st.n_params = q->n_params,
+		.st.timeout_ns = QUERY_TIMEOUT_NS,
+		.st.attempt_timeout_ns = QUERY_TIMEOUT_NS,
+		.st.cancellable = true,
+		.st.repeatable = true,
 	};
 	int r;
 
@@ -441,7 +454,7 @@ static int clickhouse_query(struct store *store, const struct store_query *q, st
 	r = begin_query(s, err);
 	if (r < 0)
 		return r;
-	r = run(s, &st, CLICKHOUSE_FOR_QUERY, NULL, out, &failure, err);
+	r = run(s, &request, out, &failure, err);
 	end_query(s);
 	r = judge_query(s, r, &failure, out, start);
 	return r == -EPIPE ? err_set(err, r, "shutting down") : r;
@@ -471,34 +484,25 @@ static void clickhouse_stop_queries(struct store *store)
 
 /* ---- open and close ---- */
 
-/* The texts of s->schema are copies. */
-static void free_schema(struct schema_config *c)
+static int copy(char **ret, const char *text)
 {
-	free((void *)(uintptr_t)c->storage_policy);
-	free((void *)(uintptr_t)c->move_volume);
-}
-
-static int copy(const char **ret, const char *s)
-{
-	*ret = s ? strdup(s) : NULL;
-	return !s || *ret ? 0 : -ENOMEM;
+	*ret = text ? strdup(text) : NULL;
+	return !text || *ret ? 0 : -ENOMEM;
 }
 
 static int copy_config(struct store_clickhouse *s, const struct store_clickhouse_config *cfg)
 {
-	const char *database = NULL, *cluster = NULL;
-	int r = copy(&database, cfg->database);
+	int r = copy(&s->database, cfg->database);
 
-	s->schema = (struct schema_config){.ttl_ns = cfg->schema.ttl_ns,
-					   .move_after_ns = cfg->schema.move_after_ns};
 	if (r == 0)
-		r = copy(&cluster, cfg->cluster);
+		r = copy(&s->wanted_cluster, cfg->cluster);
 	if (r == 0)
-		r = copy(&s->schema.storage_policy, cfg->schema.storage_policy);
+		r = copy(&s->storage_policy, cfg->schema.storage_policy);
 	if (r == 0)
-		r = copy(&s->schema.move_volume, cfg->schema.move_volume);
-	s->database = (char *)(uintptr_t)database;
-	s->wanted_cluster = (char *)(uintptr_t)cluster;
+		r = copy(&s->move_volume, cfg->schema.move_volume);
+	s->schema = cfg->schema;
+	s->schema.storage_policy = s->storage_policy;
+	s->schema.move_volume = s->move_volume;
 	return r;
 }
 
@@ -513,7 +517,8 @@ static void clickhouse_free(struct store_clickhouse *s)
 	clickhouse_client_free(s->client);
 	free(s->database);
 	free(s->wanted_cluster);
-	free_schema(&s->schema);
+	free(s->storage_policy);
+	free(s->move_volume);
 	condition_fini(&s->changed);
 	pthread_mutex_destroy(&s->lock);
 	free(s);
