@@ -18,6 +18,7 @@
 #include "cluster-agent/store/rowbinary.h"
 #include "cluster-agent/store/store_chdb.h"
 #include "cluster-agent/store/store_clickhouse.h"
+#include "cluster-agent/store/store_probe.h"
 #include "common/system/clock.h"
 #include "test/lib/unit.h"
 #include "test/store/clickhouse_process.h"
@@ -249,6 +250,76 @@ static void repeats_of_an_insert_do_nothing_also_after_reopening(void **state)
 	insert(s, NULL, &b);
 	assert_int_equal(query_u64(s, "SELECT count() FROM profiling_samples"), 4);
 	assert_int_equal(insert_table(s, STORE_SAMPLES, "' --", &b, NULL), -EINVAL);
+}
+
+static void add_labelled(struct row_batch *b, struct row_text value, uint64_t hash)
+{
+	const int64_t now = (int64_t)clock_realtime_ns() / 1000000000 * 1000000000;
+	const struct row_label labels[] = {{T("plain"), T("text")}, {T(NOISE), value}};
+	const struct sample_row row = {
+		T("/svc" NOISE), T("a:b:count"), now - 10, now, labels, 2, hash, -7};
+
+	assert_int_equal(row_batch_add_sample(b, &row), 0);
+	assert_int_equal(row_batch_finish(b), 0);
+}
+
+static int find_first(struct store *s, const struct row_batch *b)
+{
+	struct err err = {0};
+	size_t n;
+	const struct store_frame *frames = row_batch_frames(b, STORE_SAMPLES, &n);
+	int r = store_find_samples(s, frames, &err);
+
+	if (r < 0)
+		fail_msg("find: %s", err.msg);
+	return r;
+}
+
+/* What is asked after an insert whose outcome is not known. */
+static void rows_are_found_by_all_of_their_columns(void **state)
+{
+	CLEANUP(store_closep) struct store *s = open_store();
+	CLEANUP(row_batch_fini) struct row_batch there, missing;
+	char service[16];
+	size_t n;
+
+	(void)state;
+	row_batch_init(&there, 10000, 10000);
+	row_batch_init(&missing, 10000, 10000);
+	add_labelled(&there, T("\0 a zero"), UINT64_MAX);
+	assert_int_equal(find_first(s, &there), 0);
+	insert(s, NULL, &there);
+	assert_int_equal(find_first(s, &there), 1);
+	add_labelled(&missing, T("\0 a Zero"), UINT64_MAX);
+	assert_int_equal(find_first(s, &missing), 0);
+	row_batch_clear(&missing);
+	add_labelled(&missing, T("\0 a zero"), 1);
+	assert_int_equal(find_first(s, &missing), 0);
+	assert_int_equal(store_has_exact_tokens(s, NULL), 0);
+	store_frame_service(row_batch_frames(&there, STORE_SAMPLES, &n), service, sizeof(service));
+	assert_string_equal(service, "/svc\n\n;;\n SELEC");
+}
+
+static void uploads_are_found_by_their_ids(void **state)
+{
+	enum { N_IDS = 10000 };
+	CLEANUP(store_closep) struct store *s = open_store();
+	CLEANUP(row_batch_fini) struct row_batch b;
+	static uint64_t ids[N_IDS];
+	static bool found[N_IDS];
+	struct err err = {0};
+
+	(void)state;
+	row_batch_init(&b, 10000, 10000);
+	fill(&b, 1); /* upload 77 */
+	insert(s, NULL, &b);
+	for (size_t i = 0; i < N_IDS; i++)
+		ids[i] = UINT64_MAX - i;
+	ids[0] = ids[N_IDS - 1] = ids[5000] = 77;
+	if (store_find_uploads(s, ids, N_IDS, found, &err) < 0)
+		fail_msg("find: %s", err.msg);
+	for (size_t i = 0; i < N_IDS; i++)
+		assert_int_equal(found[i], i == 0 || i == 5000 || i == N_IDS - 1);
 }
 
 static void a_relative_directory_is_as_good(void **state)
@@ -634,6 +705,8 @@ static int stop_server(void **state)
 	WITH_DIR(greedy_queries_end_without_ending_us), WITH_DIR(keeps_every_column_of_every_row), \
 		WITH_DIR(frames_are_one_block_up_to_the_limits),                                   \
 		WITH_DIR(repeats_of_an_insert_do_nothing_also_after_reopening),                    \
+		WITH_DIR(rows_are_found_by_all_of_their_columns),                                  \
+		WITH_DIR(uploads_are_found_by_their_ids),                                          \
 		WITH_DIR(refuses_broken_rows_as_a_whole),                                          \
 		WITH_DIR(an_older_profile_does_not_make_a_stack_older),                            \
 		WITH_DIR(a_failed_query_leaves_nothing_in_later_answers),                          \

@@ -1,0 +1,388 @@
+/*
+ * How a segment becomes rows of the store, each exactly once.
+ *
+ * The insert of a piece (drain_pieces.h) is repeated until its outcome is known. Within one process
+ * and an engine that lives that is simple: it returns 0, or it is sent again with the same token,
+ * which does nothing if the rows are there. But a token is not written together with the rows it
+ * stands for (store.h). After a kill or a lost answer the token may be known and the rows missing,
+ * or, after a power cut, the other way round. A piece is *uncertain* if it may have been sent
+ * before: it is of a recovered segment, or an insert of it failed without saying what had happened.
+ * Then
+ *
+ *	stacks   are inserted without a token; their table drops duplicates by itself
+ *	samples  are looked for first, then inserted, then looked for again: if the store takes the
+ *	         insert for a repetition and has not got the rows, another token is used
+ *	quality  likewise; its rows are looked for by the id of the upload
+ *
+ * unless the tables are replicated: their tokens are exact and nothing is looked for.
+ *
+ * Quality is inserted last. So an upload with rows of quality is complete, and in a recovered
+ * segment such uploads are left out: they may have been sent again meanwhile, to another receiver.
+ *
+ * Refusals: a piece that the store does not take is halved until the frame that it refuses is
+ * alone. The record of that frame is refused; the rest of it is not inserted. A halved range has a
+ * token of its own, made of the same numbers each time.
+ */
+#include <errno.h>
+
+#include "cluster-agent/store/store_probe.h"
+#include "cluster-agent/wal/drain_pieces.h"
+#include "cluster-agent/wal/drain_state.h"
+#include "common/system/clock.h"
+#include "common/telemetry/log.h"
+
+/* Attempts with a token of their own after which the store is taken to be at fault. */
+#define MAX_ATTEMPTS 4u
+/* Frames of a piece whose first rows are looked for. */
+#define MAX_PROBES 4u
+
+/* One segment while it is inserted. */
+struct job {
+	struct log_drain *drain;
+	struct log_segment_content segment;
+	struct drain_pieces pieces;
+	bool *refused;      /* by record */
+	bool *found;        /* by record: in the store already */
+	int exact_tokens;   /* 1 or 0; -1: not known yet */
+	bool was_uncertain; /* a piece was */
+};
+
+/* ---- one insert ---- */
+
+static bool is_left_out(const struct job *j, const struct log_frame *f)
+{
+	return j->refused[f->record] || j->found[f->record];
+}
+
+static size_t collect_frames(struct job *j, const struct drain_piece *p, struct store_frame *out)
+{
+	size_t n = 0;
+
+	for (uint32_t i = 0; i < p->n; i++) {
+		const struct log_frame *f = j->pieces.frames[p->table][p->first + i];
+
+		if (!is_left_out(j, f))
+			out[n++] = f->data.frame;
+	}
+	return n;
+}
+
+/* Returns 0 or the error of the store. */
+static int send(struct job *j, const struct drain_piece *p, const char *token, struct err *err)
+{
+	struct log_drain *d = j->drain;
+	AUTO_FREE struct store_frame *frames = calloc(p->n, sizeof(*frames));
+	uint64_t start_ns = clock_monotonic_ns(), n_rows = 0;
+	size_t n;
+	int r;
+
+	/* the drain waits and tries again */
+	if (!frames)
+		return err_set(err, -EAGAIN, "out of memory");
+	n = collect_frames(j, p, frames);
+	r = store_insert(d->cfg.store, p->table, token, frames, n, err);
+	metric_add(&d->metrics[DRAIN_INSERTS], 1);
+	metric_add(&d->metrics[DRAIN_INSERT_NS], clock_monotonic_ns() - start_ns);
+	for (size_t i = 0; i < n; i++)
+		n_rows += frames[i].n_rows;
+	if (r == 0)
+		metric_add(&d->metrics[DRAIN_ROWS_STACKS + p->table], n_rows);
+	return r;
+}
+
+/* ---- looking for rows ---- */
+
+enum presence {
+	ABSENT,
+	PRESENT,
+	PARTLY, /* on some shards of a cluster */
+};
+
+static enum presence presence_of(size_t n_found, size_t n)
+{
+	return n_found == n ? PRESENT : n_found == 0 ? ABSENT : PARTLY;
+}
+
+static int look_for_samples(struct job *j, const struct drain_piece *p, struct err *err)
+{
+	AUTO_FREE struct store_frame *frames = calloc(p->n, sizeof(*frames));
+	size_t n, n_probes, n_found = 0;
+
+	if (!frames)
+		return err_set(err, -EAGAIN, "out of memory");
+	n = collect_frames(j, p, frames);
+	n_probes = n < MAX_PROBES ? n : MAX_PROBES;
+	for (size_t i = 0; i < n_probes; i++) {
+		/* the first, the last, and some between */
+		size_t at = n_probes > 1 ? i * (n - 1) / (n_probes - 1) : 0;
+		int r = store_find_samples(j->drain->cfg.store, &frames[at], err);
+
+		if (r < 0)
+			return r;
+		n_found += r == 1;
+	}
+	return (int)presence_of(n_found, n_probes);
+}
+
+static int look_for_quality(struct job *j, const struct drain_piece *p, struct err *err)
+{
+	AUTO_FREE uint64_t *ids = calloc(p->n, sizeof(*ids));
+	AUTO_FREE bool *found = calloc(p->n, sizeof(*found));
+	size_t n = 0, n_found = 0;
+	int r;
+
+	if (!ids || !found)
+		return err_set(err, -EAGAIN, "out of memory");
+	for (uint32_t i = 0; i < p->n; i++) {
+		const struct log_frame *f = j->pieces.frames[p->table][p->first + i];
+
+		if (!is_left_out(j, f))
+			ids[n++] = j->segment.ids[f->record].low;
+	}
+	r = store_find_uploads(j->drain->cfg.store, ids, n, found, err);
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < n; i++)
+		n_found += found[i];
+	return (int)presence_of(n_found, n);
+}
+
+/* Returns an enum presence or an error of store_query(). */
+static int look_for(struct job *j, const struct drain_piece *p, struct err *err)
+{
+	return p->table == STORE_SAMPLES ? look_for_samples(j, p, err)
+					 : look_for_quality(j, p, err);
+}
+
+/* ---- one piece ---- */
+
+static int insert_piece(struct job *j, const struct drain_piece *p, bool uncertain);
+
+static void refuse(struct job *j, const struct drain_piece *p, const struct err *err)
+{
+	const struct log_frame *f = j->pieces.frames[p->table][p->first];
+	char service[128];
+
+	store_frame_service(&f->data.frame, service, sizeof(service));
+	log_error("the store refuses an upload; its rows are put aside",
+		  "service=%s upload=%016llx "
+		  "error=%s",
+		  LOG_QUOTED(service), (unsigned long long)j->segment.ids[f->record].low,
+		  LOG_QUOTED(err->msg));
+	j->refused[f->record] = true;
+}
+
+/* The store does not take the whole piece. */
+static int divide(struct job *j, const struct drain_piece *p, bool uncertain)
+{
+	struct drain_piece left = *p, right = *p;
+	int r;
+
+	left.n = p->n / 2;
+	right.first += left.n;
+	right.n -= left.n;
+	r = insert_piece(j, &left, uncertain);
+	return r < 0 ? r : insert_piece(j, &right, uncertain);
+}
+
+/* Asks once whether tokens can be relied on. */
+static int learn_about_tokens(struct job *j, struct err *err)
+{
+	int r;
+
+	if (j->exact_tokens >= 0)
+		return 0;
+	r = store_has_exact_tokens(j->drain->cfg.store, err);
+	if (r < 0)
+		return r;
+	j->exact_tokens = r;
+	return 0;
+}
+
+/*
+ * A piece that may have been sent before. Returns 0 once its rows are there, or an error of the
+ * store.
+ */
+static int insert_uncertain(struct job *j, const struct drain_piece *p, struct err *err)
+{
+	char token[STORE_TOKEN_BYTES + 1];
+	int r = learn_about_tokens(j, err);
+
+	if (r < 0)
+		return r;
+	drain_piece_token(p, j->segment.token, 0, token);
+	if (j->exact_tokens)
+		return send(j, p, token, err);
+	if (p->table == STORE_STACKS)
+		return send(j, p, NULL, err);
+	for (unsigned attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+		r = look_for(j, p, err);
+		/* what is missing on one shard, the token of the first attempt decides about */
+		if (r < 0 || r == PRESENT || (r == PARTLY && attempt > 0))
+			return r < 0 ? r : 0;
+		drain_piece_token(p, j->segment.token, attempt, token);
+		r = send(j, p, token, err);
+		if (r < 0)
+			return r;
+	}
+	r = look_for(j, p, err);
+	if (r == ABSENT)
+		return err_set(err, -EIO, "the store accepts rows and does not have them");
+	return r < 0 ? r : 0;
+}
+
+static int insert_certain(struct job *j, const struct drain_piece *p, struct err *err)
+{
+	char token[STORE_TOKEN_BYTES + 1];
+
+	drain_piece_token(p, j->segment.token, 0, token);
+	return send(j, p, token, err);
+}
+
+static bool is_empty(const struct job *j, const struct drain_piece *p)
+{
+	for (uint32_t i = 0; i < p->n; i++)
+		if (!is_left_out(j, j->pieces.frames[p->table][p->first + i]))
+			return false;
+	return true;
+}
+
+/* Returns 0, or -EPIPE if it gave up because the drain is stopping. */
+static int insert_piece(struct job *j, const struct drain_piece *p, bool uncertain)
+{
+	struct log_drain *d = j->drain;
+
+	while (!is_empty(j, p)) {
+		struct err err = {""};
+		int r;
+
+		if (drain_is_over(d))
+			return -EPIPE;
+		r = uncertain ? insert_uncertain(j, p, &err) : insert_certain(j, p, &err);
+		if (r == 0) {
+			drain_succeeded(d);
+			return 0;
+		}
+		if ((r == -EREMOTEIO || r == -ENOMEM) && p->n > 1)
+			return divide(j, p, uncertain);
+		if (r == -EREMOTEIO) {
+			refuse(j, p, &err);
+			return 0;
+		}
+		/* a frame is small, so the store has no memory for anybody: that passes */
+		uncertain = uncertain || r != -ENOMEM;
+		j->was_uncertain = j->was_uncertain || uncertain;
+		r = drain_wait_to_retry(d, r, &err);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+/* ---- one segment ---- */
+
+static void job_fini(struct job *j)
+{
+	drain_pieces_fini(&j->pieces);
+	free(j->refused);
+	free(j->found);
+}
+
+static int prepare(struct job *j, struct log_segment *s, struct err *err)
+{
+	int r = log_segment_read(s, &j->segment, err);
+
+	if (r < 0)
+		return r;
+	j->refused = calloc(j->segment.n_records + 1, sizeof(*j->refused));
+	j->found = calloc(j->segment.n_records + 1, sizeof(*j->found));
+	r = drain_pieces_make(&j->pieces, &j->segment);
+	return r < 0 || !j->refused || !j->found ? err_set(err, -ENOMEM, "out of memory") : 0;
+}
+
+/* Leaves out the uploads of a recovered segment that the store has. */
+static int find_stored(struct job *j, struct err *err)
+{
+	size_t n = j->segment.n_records;
+	AUTO_FREE uint64_t *ids = calloc(n + 1, sizeof(*ids));
+
+	if (!ids)
+		return err_set(err, -ENOMEM, "out of memory");
+	for (size_t i = 0; i < n; i++)
+		ids[i] = j->segment.ids[i].low;
+	return store_find_uploads(j->drain->cfg.store, ids, n, j->found, err);
+}
+
+/* The store may have been killed after it had the samples and before it had listed their types. */
+static int restore_types(struct job *j, struct err *err)
+{
+	size_t n = j->pieces.n_frames[STORE_SAMPLES];
+	const struct log_frame *const *frames = (const void *)j->pieces.frames[STORE_SAMPLES];
+	const int64_t quarter_ns = (int64_t)(STORE_QUARTER_S * NS_PER_S);
+
+	/* by quarter */
+	if (n == 0)
+		return 0;
+	return store_restore_types(j->drain->cfg.store, frames[0]->data.frame.quarter * quarter_ns,
+				   (frames[n - 1]->data.frame.quarter + 1) * quarter_ns, err);
+}
+
+/* Repeats step() until it succeeds. Returns 0, or -EPIPE as above. */
+static int insist(struct job *j, int (*step)(struct job *j, struct err *err))
+{
+	for (;;) {
+		struct err err = {""};
+		int r = step(j, &err);
+
+		if (r == 0)
+			return 0;
+		r = drain_wait_to_retry(j->drain, r, &err);
+		if (r < 0)
+			return r;
+	}
+}
+
+/* Returns 0, or -EPIPE as above. */
+static int insert_all(struct job *j)
+{
+	int r = j->segment.recovered ? insist(j, find_stored) : 0;
+
+	j->was_uncertain = j->segment.recovered;
+	for (size_t i = 0; i < j->pieces.n_pieces && r == 0; i++)
+		r = insert_piece(j, &j->pieces.pieces[i], j->segment.recovered);
+	return r == 0 && j->was_uncertain ? insist(j, restore_types) : r;
+}
+
+static void count(struct job *j)
+{
+	struct metric *m = j->drain->metrics;
+	uint64_t n_refused = 0, n_found = 0;
+
+	for (size_t i = 0; i < j->segment.n_records; i++) {
+		n_refused += j->refused[i];
+		n_found += j->found[i];
+	}
+	metric_add(&m[DRAIN_BATCHES], 1);
+	metric_add(&m[DRAIN_UPLOADS_REFUSED], n_refused);
+	metric_add(&m[DRAIN_UPLOADS_FOUND], n_found);
+	metric_add(&m[DRAIN_UPLOADS_STORED], j->segment.n_records - n_refused - n_found);
+	if (n_refused > 0 && j->drain->cfg.refused)
+		j->drain->cfg.refused(j->drain->cfg.ctx);
+}
+
+int drain_segment(struct log_drain *d, struct log_segment *s)
+{
+	CLEANUP(job_fini) struct job j = {.drain = d, .exact_tokens = -1};
+	struct err err = {""};
+	int r = prepare(&j, s, &err);
+
+	if (r < 0)
+		return drain_wait_to_retry(d, r, &err);
+	r = insert_all(&j);
+	if (r < 0)
+		return r;
+	/* counted before the content goes with the segment */
+	count(&j);
+	r = upload_log_commit(d->cfg.log, s, j.refused, &err);
+	return r < 0 ? drain_wait_to_retry(d, r, &err) : 0;
+}
