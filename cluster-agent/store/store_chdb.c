@@ -29,6 +29,7 @@
 #include <sys/stat.h>
 
 #include "cluster-agent/store/chdb_api.h"
+#include "cluster-agent/store/clickhouse_error.h"
 #include "cluster-agent/store/engine_config.h"
 #include "cluster-agent/store/schema.h"
 #include "cluster-agent/store/store_dir.h"
@@ -150,17 +151,37 @@ static int make_row_file(const struct store_frame *frames, size_t n_frames, stru
 	return TAKE_FD(fd);
 }
 
+/*
+ * Only an exception about the rows counts against them. All others pass, or somebody has to do
+ * something about the machine: memory that queries have taken, a full or failing disk.
+ */
+static int classify_failed_insert(const struct err *err)
+{
+	size_t len = strlen(err->msg);
+
+	switch (clickhouse_advice(clickhouse_code(err->msg, len), err->msg, len)) {
+	case CLICKHOUSE_REFUSED:
+		return -EREMOTEIO;
+	case CLICKHOUSE_TOO_LARGE:
+		return -ENOMEM;
+	default:
+		return -EAGAIN;
+	}
+}
+
 static int chdb_insert(struct store *store, enum store_table table, const char *token,
 		       const struct store_frame *frames, size_t n_frames, struct err *err)
 {
 	struct store_chdb *s = (struct store_chdb *)store;
 	AUTO_CLOSE int fd = -1;
+	struct err own = {0};
 	char sql[512];
 	int r;
 
+	err = err ?: &own;
 	fd = make_row_file(frames, n_frames, err);
 	if (fd < 0)
-		return fd;
+		return -EAGAIN;
 
 	snprintf(sql, sizeof(sql),
 		 "INSERT INTO %s %s FROM INFILE '/proc/self/fd/%d' COMPRESSION 'zstd' "
@@ -168,7 +189,7 @@ static int chdb_insert(struct store *store, enum store_table table, const char *
 		 schema_table_name(table, &topology), schema_columns(table), fd, token);
 	r = run_sql(s, s->writer, sql, err);
 	give_memory_back(s);
-	return r;
+	return r < 0 ? classify_failed_insert(err) : 0;
 }
 
 /*
