@@ -81,6 +81,8 @@ int engine_config_format(struct buf *out, const char *tmp_dir, const struct engi
 		"<background_fetches_pool_size>1</background_fetches_pool_size>\n"
 		"<background_common_pool_size>1</background_common_pool_size>\n"
 		"<max_thread_pool_free_size>2</max_thread_pool_free_size>\n"
+		/* by default 20 times a second, most of what an idle engine costs */
+		"<memory_worker_period_ms>1000</memory_worker_period_ms>\n"
 		"<logger><level>fatal</level></logger>\n"
 		/* with the defaults a merge of stacks holds several MiB per column */
 		"<merge_tree>\n"
