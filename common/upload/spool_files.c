@@ -21,6 +21,7 @@
 #include <fcntl.h>
 #include <utlist.h>
 
+#include "common/data/buf.h"
 #include "common/limits.h"
 #include "common/upload/spool_dir.h"
 #include "common/upload/spool_record.h"
@@ -71,9 +72,13 @@ static void add_segment(struct spool_files *f, struct spool_segment *s)
 
 static void drop_oldest(struct spool_files *f)
 {
+	struct spool_segment *oldest = f->segments;
+
+	if (!oldest)
+		return;
 	/* those that are out are counted when they are released */
-	f->state.n_dropped_full += f->segments->n_idle;
-	remove_segment(f, f->segments);
+	f->state.n_dropped_full += oldest->n_idle;
+	remove_segment(f, oldest);
 }
 
 static void limit_open(struct spool_files *f)
@@ -123,27 +128,12 @@ static int compare_numbers(const void *a, const void *b)
 	return (*x > *y) - (*x < *y);
 }
 
-static int add_number(uint64_t **numbers, size_t *n, uint64_t number)
-{
-	if ((*n & (*n - 1)) == 0) { /* it is full at powers of two */
-		uint64_t *more = reallocarray(*numbers, *n ? 2 * *n : 1, sizeof(*more));
-
-		if (!more)
-			return -ENOMEM;
-		*numbers = more;
-	}
-	(*numbers)[(*n)++] = number;
-	return 0;
-}
-
-/* The numbers of all segments, ascending. The caller frees *ret. */
-static int list_segments(const struct spool_files *f, uint64_t **ret, size_t *ret_n)
+/* The numbers of all segments, appended as they are in memory, then ascending. */
+static int list_segments(const struct spool_files *f, struct buf *numbers)
 {
 	AUTO_CLOSE int fd = openat(f->dir.fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	AUTO_FREE uint64_t *numbers = NULL;
 	struct dirent *entry;
 	uint64_t number;
-	size_t n = 0;
 	DIR *dir;
 	int r = 0;
 
@@ -153,16 +143,13 @@ static int list_segments(const struct spool_files *f, uint64_t **ret, size_t *re
 	(void)TAKE_FD(fd);
 	while (r == 0 && (entry = readdir(dir))) {
 		if (spool_segment_parse_name(&number, entry->d_name))
-			r = add_number(&numbers, &n, number);
+			r = buf_add(numbers, &number, sizeof(number));
 	}
 	closedir(dir);
-	if (r < 0)
-		return r;
-	if (n > 0)
-		qsort(numbers, n, sizeof(*numbers), compare_numbers);
-	*ret = TAKE_PTR(numbers);
-	*ret_n = n;
-	return 0;
+	if (r == 0 && numbers->len > 0)
+		qsort(numbers->data, numbers->len / sizeof(number), sizeof(number),
+		      compare_numbers);
+	return r;
 }
 
 static int load(struct spool_files *f, uint64_t number)
@@ -188,12 +175,16 @@ static int load(struct spool_files *f, uint64_t number)
 
 static int load_all(struct spool_files *f, struct err *err)
 {
-	AUTO_FREE uint64_t *numbers = NULL;
-	size_t n = 0;
-	int r = list_segments(f, &numbers, &n);
+	CLEANUP(buf_fini) struct buf numbers;
+	uint64_t number;
+	int r;
 
-	for (size_t i = 0; r == 0 && i < n; i++)
-		r = load(f, numbers[i]);
+	buf_init(&numbers, SIZE_MAX / 4);
+	r = list_segments(f, &numbers);
+	for (size_t at = 0; r == 0 && at < numbers.len; at += sizeof(number)) {
+		memcpy(&number, numbers.data + at, sizeof(number));
+		r = load(f, number);
+	}
 	if (r < 0)
 		return err_set(err, r, "read the spool: %s", strerror(-r));
 	return 0;

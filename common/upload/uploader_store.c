@@ -28,10 +28,14 @@
 #define LOADED_MAX_DOWN 8u /* to probe with, in turn */
 #define CLOSE_NS (2 * NS_PER_S)
 
+static bool is_usable(const struct uploader *u)
+{
+	return u->spool && u->spool_state.is_usable && !upload_spool_hangs(u->spool);
+}
+
 static bool can_store(const struct uploader *u)
 {
-	return u->spool && u->spool_state.is_usable && !upload_spool_hangs(u->spool) &&
-	       clock_monotonic_ns() >= u->store_pause_ns;
+	return is_usable(u) && clock_monotonic_ns() >= u->store_pause_ns;
 }
 
 static void set_timer(struct uploader *u)
@@ -47,7 +51,7 @@ void uploader_show_losing(struct uploader *u, bool queue_dropped)
 
 	if (!u->down)
 		is_losing = false;
-	else if (u->spool && u->spool_state.is_usable)
+	else if (is_usable(u))
 		is_losing = u->spool_state.is_full;
 	else if (queue_dropped)
 		is_losing = true;
@@ -214,7 +218,6 @@ static void on_state(void *ctx, const struct spool_state *s)
 		enum uploader_metric metric;
 		uint64_t value;
 	} values[] = {
-		{SPOOL_USABLE, s->is_usable},
 		{SPOOL_BYTES, s->n_bytes},
 		{SPOOL_PROFILES, s->n_profiles},
 		{SPOOL_ERRORS, s->n_errors},
@@ -232,6 +235,7 @@ static void on_state(void *ctx, const struct spool_state *s)
 	u->spool_state = *s;
 	for (size_t i = 0; i < ARRAY_SIZE(values); i++)
 		metric_set(&u->metrics[values[i].metric], values[i].value);
+	metric_set(&u->metrics[SPOOL_USABLE], is_usable(u));
 	atomic_store(&u->oldest_created_ns, s->oldest_created_ns);
 	uploader_show_losing(u, false);
 	if (u->client)
@@ -246,6 +250,7 @@ static void on_tick(void *ctx)
 
 	if (u->is_stopping && age_ns > STORE_AFTER_AT_STOP_NS)
 		age_ns = STORE_AFTER_AT_STOP_NS;
+	metric_set(&u->metrics[SPOOL_USABLE], is_usable(u));
 	uploader_store_waiting(u, u->down ? 0 : age_ns);
 	uploader_load_more(u);
 	set_timer(u);
