@@ -396,12 +396,14 @@ static uint64_t oldest_age_ns(const struct upload_log *l)
 
 void upload_log_state(struct upload_log *l, struct upload_log_state *ret)
 {
+	uint64_t max_bytes = l->cfg.max_bytes;
+
 	pthread_mutex_lock(&l->lock);
 	*ret = (struct upload_log_state){
 		.n_bytes = l->n_bytes,
 		.oldest_age_ns = oldest_age_ns(l),
 		.max_bytes = l->cfg.max_bytes,
-		.full = l->n_bytes + l->n_queued_bytes >= l->cfg.max_bytes ||
+		.full = l->n_bytes + l->n_queued_bytes >= max_bytes - max_bytes / 16 ||
 			clock_monotonic_ns() < l->refuse_until_ns,
 	};
 	pthread_mutex_unlock(&l->lock);

@@ -131,7 +131,7 @@ struct upload_log_state {
 	uint64_t n_bytes;       /* of segments that are not committed */
 	uint64_t oldest_age_ns; /* of the oldest record among them; 0: none */
 	uint64_t max_bytes;
-	bool full;
+	bool full; /* less than 1/16 of max_bytes is left, or the disk was full a moment ago */
 };
 void upload_log_state(struct upload_log *l, struct upload_log_state *ret);
 
