@@ -15,6 +15,7 @@
 
 #include "cluster-agent/store/store.h"
 #include "common/base.h"
+#include "common/data/arena.h"
 #include "common/data/buf.h"
 
 struct row_text {
@@ -79,7 +80,7 @@ struct row_batch_table {
 	struct buf rows;            /* those that are in no frame yet */
 	uint32_t n_rows;            /* in rows */
 	uint32_t quarter;           /* of rows; see store.h */
-	struct store_frame *frames; /* their data is allocated one by one */
+	struct store_frame *frames; /* their data is in row_batch.data */
 	size_t n_frames;
 	size_t n_places; /* allocated for frames */
 };
@@ -88,6 +89,7 @@ struct row_batch {
 	struct row_batch_table tables[STORE_TABLE_MAX];
 	struct ZSTD_CCtx_s *zstd;
 	struct buf packed; /* scratch: the frame that is being made */
+	struct arena data; /* of frames */
 	uint64_t n_packed; /* bytes of all frames */
 	uint64_t n_bytes;  /* of all rows, inflated */
 	uint64_t max_packed;
