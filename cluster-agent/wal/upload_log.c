@@ -279,7 +279,8 @@ int upload_log_append(struct upload_log *l, struct upload_id id, const struct lo
 	size_t size = upload_record_size(frames, n_frames);
 	int r;
 
-	if (size == 0) {
+	/* an upload that can never fit must not be sent again and again */
+	if (size == 0 || record_size(size) > l->cfg.max_bytes) {
 		metric_add(&l->metrics[LOG_REFUSED_TOO_LARGE], 1);
 		return -EFBIG;
 	}

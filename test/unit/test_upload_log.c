@@ -288,12 +288,16 @@ static void test_a_full_log_refuses_until_something_is_committed(void **state)
 static void test_an_upload_beyond_a_segment_is_refused(void **state)
 {
 	const struct logged_frames frame = {.frame = {.len = UPLOAD_LOG_MAX_RECORD_BYTES}};
+	const struct upload_log_config small = {.max_bytes = 2000};
 	struct log_fixture *f = *state;
 
 	log_fixture_open(f, NULL);
 	assert_int_equal(upload_log_append(f->log, log_fixture_id(1), &frame, 1, ignore, NULL),
 			 -EFBIG);
 	assert_int_equal(log_fixture_metric(f, "refused_total{reason=\"too_large\"}"), 1);
+	log_fixture_open(f, &small);
+	assert_int_equal(log_fixture_append_bytes(f, 1, 2000), -EFBIG);
+	assert_int_equal(log_fixture_append_bytes(f, 1, 100), 0);
 }
 
 static int append_one(void *arg)
