@@ -45,7 +45,7 @@
  */
 #define LIMIT_PART_SAMPLES 300000u
 #define LIMIT_PART_RAW_BYTES (32 * MIB)
-#define LIMIT_PART_TEXT_BYTES (256 * MIB)
+#define LIMIT_PART_TEXT_BYTES (512 * MIB)
 #define LIMIT_PART_BYTES (12 * MIB)
 
 /* Symbol names, also after demangling; longer ones are truncated. */

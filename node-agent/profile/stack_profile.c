@@ -274,13 +274,13 @@ static uint64_t exact_text(const struct stack_profile *p, const struct stack_vie
 
 /*
  * At least the text of the stack. A frame has at least a byte of the key, so a bound costs nothing;
- * the frames are only counted once bounds alone would fill half of a part.
+ * the frames are only counted once bounds alone would fill an eighth of a part.
  */
 static uint64_t text_of(const struct stack_profile *p, const struct stack_view *s)
 {
 	uint64_t bound = (uint64_t)s->len * p->max_text;
 
-	return p->n_part_text + bound <= p->cfg.part_text_bytes / 2 ? bound : exact_text(p, s);
+	return p->n_part_text + bound <= p->cfg.part_text_bytes / 8 ? bound : exact_text(p, s);
 }
 
 static bool is_part_full(const struct stack_profile *p, const struct stack_view *s, uint64_t text)
