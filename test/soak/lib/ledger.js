@@ -176,21 +176,34 @@ class Ledger {
     return sum;
   }
 
+  // Rows of profiling_quality, and what they should be: one for each upload.
+  async #compareQuality(cluster) {
+    const there = this.uploads.filter((u) => u.answered);
+    const [{ rows, total }] = await sql(
+      cluster,
+      `SELECT count() AS rows, sum(Value) AS total FROM profiling_quality
+       WHERE ServiceName LIKE '/soak/${this.run}/%'`,
+    );
+    const expected = there.reduce((sum, u) => sum + u.i * u.stacks, 0);
+    return { rows, total, uploads: there.length, expected };
+  }
+
   // Waits until all that was answered can be queried, then checks everything; returns a list of
   // sentences about what is wrong.
   async verify(cluster, timeoutMs) {
-    let last;
+    let last, quality;
     try {
       await eventually(
         "all uploads in the tables",
         async () => {
           last = await this.compare(cluster);
-          return last.missing.length + last.partial.length === 0;
+          quality = await this.#compareQuality(cluster);
+          return last.missing.length + last.partial.length === 0 && quality.rows >= quality.uploads;
         },
         timeoutMs,
       );
     } catch (e) {
-      if (!last) throw e;
+      if (!quality) throw e;
     }
     const wrong = [...this.wrong];
     const say = (list, what) =>
@@ -198,6 +211,11 @@ class Ledger {
     say(last.missing, "answered with 200 are missing");
     say(last.partial, "are there in part");
     say(last.twice, "are there more than once");
+    const { rows, total, uploads, expected } = quality;
+    if (last.unanswered === 0 && (rows !== uploads || total !== expected))
+      wrong.push(
+        `profiling_quality has ${rows} rows of value ${total}, not ${uploads} of ${expected}`,
+      );
     const where = `ServiceName LIKE '/soak/${this.run}/%'`;
     const [{ orphans }] = await sql(
       cluster,
@@ -206,17 +224,6 @@ class Ledger {
        (SELECT ServiceName, Hash FROM profiling_stacks WHERE ${where})`,
     );
     if (orphans) wrong.push(`${orphans} samples have a stack that is not in the tables`);
-    const [{ rows, total }] = await sql(
-      cluster,
-      `SELECT count() AS rows, sum(Value) AS total FROM profiling_quality WHERE ${where}`,
-    );
-    const there = this.uploads.filter((u) => u.answered);
-    const expected = there.reduce((sum, u) => sum + u.i * u.stacks, 0);
-    if (last.unanswered === 0 && (rows !== there.length || total !== expected))
-      wrong.push(
-        `profiling_quality has ${rows} rows of value ${total}, and should have ` +
-          `${there.length} of ${expected}`,
-      );
     return wrong;
   }
 

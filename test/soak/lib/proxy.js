@@ -28,9 +28,10 @@ class Proxy {
     return this;
   }
 
+  // Connections of before end, so that nobody waits for one that stalls.
   set(mode) {
     this.mode = mode;
-    if (mode !== "pass") for (const s of this.open) s.resetAndDestroy();
+    for (const s of this.open) s.resetAndDestroy();
   }
 
   #serve(client) {
