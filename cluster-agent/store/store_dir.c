@@ -18,7 +18,20 @@ static void closedirp(DIR **dir)
 		closedir(*dir);
 }
 
-/* A directory that has only lost+found, the root of a new file system, counts as empty. */
+/*
+ * What an empty directory may have: lost+found at the root of a new file system, and the
+ * write-ahead log, which may be on a volume of its own that was mounted before the first start.
+ */
+static bool may_be_there(const char *name)
+{
+	static const char *const names[] = {".", "..", "lost+found", "wal"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (strcmp(name, names[i]) == 0)
+			return true;
+	return false;
+}
+
 static int is_empty(int dir_fd)
 {
 	AUTO_CLOSE int fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -32,8 +45,7 @@ static int is_empty(int dir_fd)
 		return -errno;
 	fd = -1; /* closedir() closes it */
 	while ((e = readdir(dir)) != NULL) {
-		if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0 &&
-		    strcmp(e->d_name, "lost+found") != 0)
+		if (!may_be_there(e->d_name))
 			return 0;
 	}
 	return 1;

@@ -137,9 +137,10 @@ $(pipeline_tests): $(O)/test/pipeline/%: $(O)/obj/test/pipeline/%.o $(O)/obj/tes
                    $(clickhouse_server) $(O)/.chdb
 	$(call say,LINK)
 	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $(filter %.o %.a,$^) $(libs_cluster) -lcmocka
-check-pipeline: $(pipeline_tests) ## uploads through the real cluster-agent and its store
+check-pipeline: $(pipeline_tests) $(clickhouse_server) build/soak/clock_step.so ## uploads through the real agents and stores, with kills
 	$(Q)CHDB_LIBRARY=$(abspath $(O))/libchdb.so CLUSTER_AGENT=$(abspath $(O))/coroot-cluster-agent \
 	    CLICKHOUSE_SERVER=$(abspath $(clickhouse_server)) TEST_DATA=test/data test/run-unit.sh $(pipeline_tests)
+	$(Q)$(SUDO) test/soak/run-soak.sh
 
 # ---- what is answered with 200 is stored exactly once, whatever dies ---------------
 build/soak/clock_step.so: test/soak/clock_step.c Makefile
