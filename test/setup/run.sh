@@ -100,8 +100,9 @@ wait_for()
 }
 wait_for "$port" /readyz
 
+# no spool: root's files would be in the way of who removes the folder later
 setsid "$bin/coroot-node-agent" --listen="127.0.0.1:$node_port" --collector-endpoint="$url" \
-	--profile-interval="${INTERVAL:-10s}" --wal-dir="$dir/spool" >>"$node_log" 2>&1 </dev/null &
+	--profile-interval="${INTERVAL:-10s}" --wal-dir= >>"$node_log" 2>&1 </dev/null &
 node_pid=$!
 wait_for "$node_port" /healthz
 
