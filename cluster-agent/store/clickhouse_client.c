@@ -232,10 +232,8 @@ static int ask(struct run *run, int server, struct err *err)
 		free_password(password);
 		if (!again)
 			return r;
-		if (run->out && run->out->data) {
-			run->out->len = start;
-			run->out->data[start] = '\0';
-		}
+		if (run->out)
+			buf_truncate(run->out, start);
 	}
 }
 
@@ -257,10 +255,8 @@ static int ask_all(struct run *run, struct err *err)
 
 		if (i < 0)
 			return r;
-		if (run->out && run->out->data) {
-			run->out->len = start;
-			run->out->data[start] = '\0';
-		}
+		if (run->out)
+			buf_truncate(run->out, start);
 		if (tried)
 			log_warn_limited("trying the next ClickHouse server", "server=%s error=%s",
 					 LOG_QUOTED(servers->server[i].url), LOG_QUOTED(why.msg));

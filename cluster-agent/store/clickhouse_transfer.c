@@ -334,12 +334,8 @@ static int set_line(struct err *err, int error, const char *text, size_t len)
 
 static void truncate_out(struct request *q)
 {
-	struct buf *out = q->t->out;
-
-	if (!out || !out->data)
-		return;
-	out->len = q->out_start;
-	out->data[out->len] = '\0';
+	if (q->t->out)
+		buf_truncate(q->t->out, q->out_start);
 }
 
 /* Puts the exception into out instead of an answer. text must not be in out. */

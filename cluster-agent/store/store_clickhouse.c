@@ -110,10 +110,7 @@ static int run(struct store_clickhouse *s, struct request *q, struct buf *out,
 		if (r != -EREMOTEIO || ret->advice != CLICKHOUSE_SETTING ||
 		    i > CLICKHOUSE_MAX_SETTINGS || !drop_refused_settings(s, &q->st))
 			return r;
-		if (out->data) {
-			out->len = start;
-			out->data[start] = '\0';
-		}
+		buf_truncate(out, start);
 	}
 }
 
@@ -392,10 +389,8 @@ static int judge_query(struct store_clickhouse *s, int r, const struct clickhous
 		r = -EPIPE;
 	else if (passes(s, f))
 		r = -EAGAIN;
-	if (r != -EREMOTEIO && out->data) {
-		out->len = start;
-		out->data[start] = '\0';
-	}
+	if (r != -EREMOTEIO)
+		buf_truncate(out, start);
 	return r;
 }
 

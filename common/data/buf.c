@@ -77,6 +77,14 @@ int buf_addf(struct buf *b, const char *fmt, ...)
 	return r;
 }
 
+void buf_truncate(struct buf *b, size_t len)
+{
+	if (len == b->len)
+		return;
+	b->len = len;
+	b->data[len] = '\0';
+}
+
 char *buf_take(struct buf *b, size_t *ret_len)
 {
 	char *data = b->data;

@@ -35,6 +35,9 @@ int buf_reserve(struct buf *b, size_t extra) MUST_CHECK;
 int buf_add(struct buf *b, const void *data, size_t len) MUST_CHECK;
 int buf_addf(struct buf *b, const char *fmt, ...) MUST_CHECK PRINTF_LIKE(2, 3);
 
+/* Forgets what is beyond len, which is at most b->len, and keeps the storage. */
+void buf_truncate(struct buf *b, size_t len);
+
 /*
  * Hands the storage to the caller, who frees it with free(3). Returns NULL if b never had any.
  */

@@ -52,9 +52,23 @@ static void survives_every_failed_allocation(void **state)
 	check_oom(add_a_lot, NULL);
 }
 
+static void truncating_keeps_the_beginning(void **state)
+{
+	CLEANUP(buf_fini) struct buf b;
+
+	(void)state;
+	buf_init(&b, 100);
+	buf_truncate(&b, 0); /* without storage */
+	assert_int_equal(buf_add(&b, "abcdef", 6), 0);
+	buf_truncate(&b, 3);
+	assert_int_equal(b.len, 3);
+	assert_string_equal(b.data, "abc");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(truncating_keeps_the_beginning),
 		cmocka_unit_test(grows_to_its_limit_and_no_further),
 		cmocka_unit_test(take_moves_the_storage),
 		cmocka_unit_test(survives_every_failed_allocation),
