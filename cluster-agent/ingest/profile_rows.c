@@ -442,7 +442,7 @@ static int make_all(struct profile_rows *r, const struct profile_rows_limits *li
 		e = sample_stacks_init(&s, p, err);
 	if (e == 0)
 		e = read_stacks(r, &s, limits->max_hash_bytes, known, err);
-	if (e < 0)
+	if (e != 0)
 		return e;
 	hash_stacks(r, &s, known);
 	stack_of = arena_alloc(p->arena, p->n_samples * sizeof(*stack_of));
