@@ -363,6 +363,7 @@ static void count(struct job *j)
 		n_found += j->found[i];
 	}
 	metric_add(&m[DRAIN_BATCHES], 1);
+	j->drain->last_uploads = j->segment.n_records;
 	metric_add(&m[DRAIN_UPLOADS_REFUSED], n_refused);
 	metric_add(&m[DRAIN_UPLOADS_FOUND], n_found);
 	metric_add(&m[DRAIN_UPLOADS_STORED], j->segment.n_records - n_refused - n_found);

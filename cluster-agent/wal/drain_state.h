@@ -35,6 +35,7 @@ struct log_drain {
 	struct worker_thread *self;     /* the same, for the thread itself */
 	_Atomic uint64_t give_up_at_ns; /* monotonic; UINT64_MAX until log_drain_stop() */
 	struct backoff backoff;
+	size_t last_uploads; /* in the last segment that was inserted */
 	pthread_mutex_t lock;
 	bool failing;        /* under lock, as the next two */
 	uint64_t failing_at; /* monotonic */

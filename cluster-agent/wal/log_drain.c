@@ -9,6 +9,9 @@
 #include "common/thread/worker_thread.h"
 
 #define DEFAULT_PACE_NS NS_PER_S
+/* An insert of so many uploads is followed by a pause BUSY_FACTOR times as long. */
+#define BUSY_UPLOADS 64u
+#define BUSY_FACTOR 5u
 #define DEFAULT_RETRY_MIN_NS (500 * NS_PER_MS)
 #define DEFAULT_RETRY_MAX_NS (30 * NS_PER_S)
 #define DEFAULT_BACKLOG_BYTES (8 * MIB)
@@ -100,10 +103,13 @@ void drain_succeeded(struct log_drain *d)
 
 /* ---- the thread ---- */
 
-/* Waits until pace_ns after the last insert began, or until the log has a backlog. */
+/* Waits until it is time since the last insert began, or until the log has a backlog. */
 static void keep_pace(struct log_drain *d, uint64_t last_ns)
 {
-	while (!is_stopping(d) && clock_monotonic_ns() < last_ns + d->cfg.pace_ns) {
+	unsigned factor = d->last_uploads >= BUSY_UPLOADS ? BUSY_FACTOR : 1;
+	uint64_t until_ns = last_ns + factor * d->cfg.pace_ns;
+
+	while (!is_stopping(d) && clock_monotonic_ns() < until_ns) {
 		struct upload_log_state state;
 
 		upload_log_state(d->cfg.log, &state);

@@ -9,7 +9,9 @@
  * Pace: if the last insert was more than pace_ns ago, what is in the log is inserted at once, so a
  * lone upload can be queried about 100 ms after it was answered. Otherwise the drain waits, so that
  * under load one insert takes the uploads of a whole pace_ns: each insert makes a part in each
- * table, and parts must be merged. A backlog is inserted without a pause.
+ * table, and parts must be merged. After an insert of many uploads it waits five times as long:
+ * with 64 uploads a second, five seconds instead of one save 40 % of the CPU time. A backlog is
+ * inserted without a pause.
  */
 #ifndef CLUSTER_AGENT_WAL_LOG_DRAIN_H
 #define CLUSTER_AGENT_WAL_LOG_DRAIN_H
