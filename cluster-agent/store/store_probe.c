@@ -10,6 +10,7 @@
 
 #include <zstd.h>
 
+#include "cluster-agent/store/row_batch.h"
 #include "cluster-agent/store/rowbinary.h"
 #include "cluster-agent/store/schema.h"
 #include "common/data/buf.h"
@@ -116,6 +117,9 @@ int store_find_uploads(struct store *s, const uint64_t *ids, size_t n, bool *fou
 }
 
 /* ---- samples ---- */
+
+/* A frame of row_batch.h is not larger. */
+#define FRAME_BYTES (ROW_BATCH_FRAME_BYTES + ROW_BATCH_ROW_BYTES)
 
 static int inflate(struct buf *out, const struct store_frame *frame)
 {
@@ -238,7 +242,7 @@ int store_find_samples(struct store *s, const struct store_frame *frame, struct 
 	CLEANUP(row_params_fini) struct row_params p;
 	int r;
 
-	buf_init(&rows, SIZE_MAX);
+	buf_init(&rows, FRAME_BYTES);
 	buf_init(&p.service, PARAM_BYTES);
 	buf_init(&p.type, PARAM_BYTES);
 	buf_init(&p.labels, 16 * PARAM_BYTES);
@@ -258,7 +262,7 @@ void store_frame_service(const struct store_frame *frame, char *ret, size_t size
 	size_t len;
 
 	ret[0] = '\0';
-	buf_init(&rows, SIZE_MAX);
+	buf_init(&rows, FRAME_BYTES);
 	if (inflate(&rows, frame) < 0)
 		return;
 	rowbinary_reader_init(&in, rows.data, rows.len);

@@ -179,9 +179,14 @@ static size_t ignore(char *data, size_t size, size_t n, void *ctx)
 	return size * n;
 }
 
-/* Returns the status, or 0 if the connection fails. Without a body it is a GET. */
-static long request(const struct stages *s, const char *path, const struct buf *body)
+/*
+ * Returns the status, or 0 if the connection fails. Without a body it is a GET. header is one more,
+ * or NULL.
+ */
+static long request_with(const struct stages *s, const char *path, const struct buf *body,
+			 const char *header)
 {
+	struct curl_slist *headers = header ? curl_slist_append(NULL, header) : NULL;
 	CURL *curl = curl_easy_init();
 	char url[256];
 	long status = 0;
@@ -191,6 +196,7 @@ static long request(const struct stages *s, const char *path, const struct buf *
 	curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
 	curl_easy_setopt(curl, CURLOPT_TIMEOUT, 60L);
 	curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, ignore);
+	curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers);
 	if (body) {
 		curl_easy_setopt(curl, CURLOPT_POSTFIELDS, body->data);
 		curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE, (long)body->len);
@@ -198,7 +204,13 @@ static long request(const struct stages *s, const char *path, const struct buf *
 	if (curl_easy_perform(curl) == CURLE_OK)
 		curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &status);
 	curl_easy_cleanup(curl);
+	curl_slist_free_all(headers);
 	return status;
+}
+
+static long request(const struct stages *s, const char *path, const struct buf *body)
+{
+	return request_with(s, path, body, NULL);
 }
 
 static void *send_uploads(void *ctx)
@@ -271,6 +283,31 @@ static void every_request_is_answered_and_what_was_stored_reached_the_store(void
 	assert_true(atomic_load(&stored.n_rows[STORE_STACKS]) > 0);
 }
 
+static void an_upload_is_recognised_by_its_key_or_else_by_its_content(void **state)
+{
+	static const char *const headers[] = {
+		"Idempotency-Key: 00112233445566778899aabbccddeeff",
+		"Idempotency-Key: 00112233445566778899aabbccddeeff",
+		"Idempotency-Key: 10112233445566778899aabbccddeeff",
+		/* too short to be one: the content decides */
+		"Idempotency-Key: 1",
+		"Idempotency-Key: 2",
+		NULL,
+	};
+	struct stages s;
+
+	(void)state;
+	start(&s);
+	for (size_t i = 0; i < ARRAY_SIZE(headers); i++)
+		assert_int_equal(
+			request_with(&s, "/v1/profiles?service.name=a", &s.body, headers[i]), 200);
+	stop(&s);
+	assert_int_equal(atomic_load(&stored.n_rows[STORE_QUALITY]), 3);
+	assert_int_equal(atomic_load(&stored.n_rows[STORE_SAMPLES]), 3);
+	/* the stack is known from the first one on */
+	assert_int_equal(atomic_load(&stored.n_rows[STORE_STACKS]), 1);
+}
+
 static void stopping_amid_uploads_answers_those_that_were_taken(void **state)
 {
 	struct stages s;
@@ -286,6 +323,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_request_is_answered_and_what_was_stored_reached_the_store),
+		cmocka_unit_test(an_upload_is_recognised_by_its_key_or_else_by_its_content),
 		cmocka_unit_test(stopping_amid_uploads_answers_those_that_were_taken),
 	};
 
