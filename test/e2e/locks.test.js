@@ -61,6 +61,7 @@ async function startNodeThatSees(pid) {
     `--listen=127.0.0.1:${port}`,
     `--collector-endpoint=${cluster.url}`,
     "--profile-interval=5s",
+    "--wal-dir=",
     "--go-heap-profiler=disabled",
     `--go-heap-interval=${INTERVAL_S}s`,
     "--go-mutex-profiler=on",

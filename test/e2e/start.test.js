@@ -25,6 +25,7 @@ function refused(result, pattern) {
 const nodeArgs = async (...more) => [
   `--listen=127.0.0.1:${await freePort()}`,
   "--collector-endpoint=http://127.0.0.1:1",
+  `--wal-dir=${scratch("spool")}`,
   ...more,
 ];
 const clusterArgs = async (...more) => [
@@ -54,7 +55,11 @@ test("node-agent: invalid values", async () => {
   );
   refused(await failToStart(nodeAgent, ["--collector-endpoint=localhost"]), /collector-endpoint/);
   refused(await failToStart(nodeAgent, []), /collector-endpoint/);
-  refused(await failToStart(nodeAgent, await nodeArgs("--wal-dir=/tmp")), /unknown flag --wal-dir/);
+  refused(
+    await failToStart(nodeAgent, await nodeArgs("--track-public-network=0.0.0.0/0")),
+    /unknown flag --track-public-network/,
+  );
+  refused(await failToStart(nodeAgent, await nodeArgs("--max-spool-size=much")), /max-spool-size/);
 });
 
 test("cluster-agent: invalid values", async () => {
