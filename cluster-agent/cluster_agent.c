@@ -31,12 +31,17 @@
 #include "common/agent/agent.h"
 #include "common/limits.h"
 #include "common/system/clock.h"
+#include "common/system/open_files.h"
 #include "common/telemetry/log.h"
 #include "common/upload/receiver_probe.h"
 #include "common/upload/upload_url.h"
 #include "version.h"
 
-#define MAX_CONNECTIONS 1000u
+/*
+ * A node-agent uploads over up to 16 connections at once, and each stays open for the time-out
+ * after its last request. What is not used costs about 10 KiB.
+ */
+#define MAX_CONNECTIONS 4000u
 #define REQUEST_TIMEOUT_S 30u
 
 /* Profiles waiting for --coroot-url. */
@@ -424,6 +429,7 @@ static void serve_targets(void *ctx, struct http_exchange *x)
 
 static int listen_on(struct cluster_agent *a, struct err *err)
 {
+	size_t most = open_files_share(open_files_raise());
 	const struct http_route routes[] = {
 		{"POST", "/v1/profiles", LIMIT_UPLOAD_BYTES, serve_upload, a},
 		{"GET", "/v1/profiles", 0, serve_wishes, a},
@@ -440,7 +446,7 @@ static int listen_on(struct cluster_agent *a, struct err *err)
 	const struct http_server_config cfg = {
 		.listen = a->opts->listen,
 		.n_threads = 2,
-		.max_connections = MAX_CONNECTIONS,
+		.max_connections = most < MAX_CONNECTIONS ? (unsigned)most : MAX_CONNECTIONS,
 		.timeout_s = REQUEST_TIMEOUT_S,
 		.max_body_memory_bytes = LIMIT_UPLOADS_MEMORY_BYTES,
 		.routes = routes,
