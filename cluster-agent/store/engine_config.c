@@ -16,7 +16,7 @@
 #include "common/limits.h"
 
 /* What decoding, requests and libraries need: at least, and of a small container. */
-#define AGENT_BYTES (192 * MIB)
+#define AGENT_BYTES (256 * MIB)
 #define MAX_TOTAL_BYTES (1024 * MIB)
 /* below that, not even a merge succeeds */
 #define MIN_TOTAL_BYTES (96 * MIB)
@@ -33,7 +33,7 @@ struct engine_memory engine_memory_of(uint64_t process_bytes)
 {
 	uint64_t rest = process_bytes > AGENT_BYTES ? process_bytes - AGENT_BYTES : 0;
 	struct engine_memory m = {
-		.total_bytes = clamp(rest / 8 * 5, MIN_TOTAL_BYTES, MAX_TOTAL_BYTES),
+		.total_bytes = clamp(rest / 2, MIN_TOTAL_BYTES, MAX_TOTAL_BYTES),
 	};
 
 	m.query_bytes = clamp(m.total_bytes / 2, 0, STORE_QUERY_MEMORY_BYTES);

@@ -54,7 +54,7 @@ static bool is_plain_path(struct cgroup_span t)
 /* "32 31 0:29 / /sys/fs/cgroup/cpu rw,relatime shared:9 - cgroup cgroup rw,cpu" */
 static bool parse_mount(const char *controller, struct cgroup_span line, struct cgroup_mount *ret)
 {
-	struct cgroup_span fields[MOUNT_FIELDS], type;
+	struct cgroup_span fields[MOUNT_FIELDS] = {0}, type;
 
 	for (size_t i = 0; i < MOUNT_FIELDS; i++)
 		fields[i] = cut(&line, ' ');

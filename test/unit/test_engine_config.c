@@ -12,7 +12,7 @@ static void a_container_has_room_for_the_agent_and_the_engine(void **state)
 		uint64_t limit = sizes[i] * MIB;
 		struct engine_memory m = engine_memory_of(limit);
 
-		assert_true(m.total_bytes + 192 * MIB <= limit);
+		assert_true(m.total_bytes + 256 * MIB <= limit);
 		assert_true(m.total_bytes <= 1024 * MIB);
 		assert_true(m.query_bytes <= STORE_QUERY_MEMORY_BYTES);
 		/* one query cannot take all */
@@ -39,7 +39,7 @@ static void any_path_is_valid_xml(void **state)
 	assert_int_equal(buf_add(&out, "", 1), 0);
 	assert_non_null(
 		strstr(out.data, "<tmp_path>/a&#60;b&#62;&#38;&#34;c&#39;/tmp/</tmp_path>"));
-	assert_non_null(strstr(out.data, "<max_server_memory_usage>377487360<"));
+	assert_non_null(strstr(out.data, "<max_server_memory_usage>268435456<"));
 }
 
 static void config_is_bounded_by_its_buffer(void **state)
