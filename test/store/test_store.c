@@ -56,7 +56,7 @@ static int remove_dir(void **state)
 {
 	(void)state;
 	if (on_server)
-		clickhouse_process_run(&server, "DROP DATABASE IF EXISTS coroot SYNC");
+		clickhouse_process_run(&server, "DROP DATABASE IF EXISTS coroot");
 	return nftw(dir, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
 }
 
@@ -674,7 +674,7 @@ static void the_server_may_come_later_and_come_back_empty(void **state)
 	assert_int_equal(insert_table(s, STORE_SAMPLES, "0a", &b, NULL), 0);
 	assert_int_equal(query_u64(s, "SELECT count() FROM profiling_samples"), 1);
 
-	clickhouse_process_run(&server, "DROP DATABASE coroot SYNC");
+	clickhouse_process_run(&server, "DROP DATABASE coroot");
 	assert_int_equal(insert_table(s, STORE_SAMPLES, "0a", &b, NULL), -EAGAIN);
 	wait_for_tables(s);
 	assert_int_equal(insert_table(s, STORE_SAMPLES, "0a", &b, NULL), 0);
