@@ -7,7 +7,7 @@ const { test } = require("node:test");
 const { Ledger } = require("./lib/ledger");
 const { LONG, Victim } = require("./lib/torture");
 
-const KILLS = Number(process.env.KILLS || (LONG ? 200 : 10));
+const KILLS = Number(process.env.KILLS || (LONG ? 200 : 8));
 
 for (const keyed of [true, false])
   test(`${KILLS} kills, ${keyed ? "with" : "without"} Idempotency-Key`, async (t) => {

@@ -11,7 +11,7 @@ const { Proxy } = require("./lib/proxy");
 const { startStore, storeArgs } = require("./lib/store_server");
 const { LONG, Victim } = require("./lib/torture");
 
-const KILLS = Number(process.env.KILLS || (LONG ? 200 : 8));
+const KILLS = Number(process.env.KILLS || (LONG ? 200 : 6));
 const FAULT_MS = LONG ? 60000 : 1500;
 const FAULTS = ["refuse", "stall", "lose", "half", "500"];
 
