@@ -134,8 +134,7 @@ static int open_log(struct cluster_agent *a, struct err *err)
 		return err_set(err, -errno, "create %s: %m", a->opts->data_dir);
 	r = upload_log_open(
 		&a->log,
-		&(struct upload_log_config){.dir = dir, .max_bytes = a->opts->max_wal_mib * MIB},
-		err);
+		&(struct upload_log_config){.dir = dir, .max_bytes = a->opts->max_wal_bytes}, err);
 	return r < 0 ? err_wrap(err, r, "open the write-ahead log") : 0;
 }
 

@@ -44,12 +44,10 @@ const struct option_def cluster_option_defs[] = {
 	 .help = "directory of the write-ahead log and the embedded engine's data; with "
 		 "--coroot-url, of profiles that wait for the receiver"},
 	{.name = "max-wal-size",
-	 .type = OPTION_UINT,
-	 .offset = FIELD(max_wal_mib),
-	 .def = "1024",
-	 .min = 1,
-	 .max = UINT64_C(1024) * 1024 * 1024,
-	 .value = "MIB",
+	 .type = OPTION_SIZE,
+	 .offset = FIELD(max_wal_bytes),
+	 .def = "1GiB",
+	 .min = MIB,
 	 .help = "largest write-ahead log; while the store takes nothing, uploads beyond it are "
 		 "refused, to be sent again"},
 	{.name = "profiles-ttl",

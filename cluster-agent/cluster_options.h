@@ -20,7 +20,7 @@ struct cluster_options {
 	char *listen;
 	char *api_key;
 	char *data_dir;
-	uint64_t max_wal_mib;
+	uint64_t max_wal_bytes;
 	uint64_t profiles_ttl_ns;
 	char *clickhouse_address;
 	char *clickhouse_user;

@@ -58,12 +58,15 @@ void option_format_duration(uint64_t ns, char ret[static OPTION_VALUE_BYTES])
 
 static void option_format_size(uint64_t n, char ret[static OPTION_VALUE_BYTES])
 {
-	static const char *const units[] = {"", "KB", "MB", "GB", "TB"};
+	static const char *const units[][2] = {
+		{"", ""}, {"KB", "KiB"}, {"MB", "MiB"}, {"GB", "GiB"}, {"TB", "TiB"}};
+	bool is_binary = n % 1000 != 0;
+	unsigned step = is_binary ? 1024 : 1000;
 	size_t i = 0;
 
-	for (; n >= 1000 && n % 1000 == 0 && i + 1 < ARRAY_SIZE(units); i++)
-		n /= 1000;
-	snprintf(ret, OPTION_VALUE_BYTES, "%llu%s", (unsigned long long)n, units[i]);
+	for (; n >= step && n % step == 0 && i + 1 < ARRAY_SIZE(units); i++)
+		n /= step;
+	snprintf(ret, OPTION_VALUE_BYTES, "%llu%s", (unsigned long long)n, units[i][is_binary]);
 }
 
 void option_choices(const struct option_def *def, const char *separator, char *ret, size_t size)

@@ -177,7 +177,7 @@ static void uploads_that_do_not_fit_are_refused_with_retry_after(void **state)
 
 	(void)state;
 	assert_int_equal(agent_process_stop(&agent, SIGTERM), 0);
-	agent_process_start(&agent, "--max-wal-size=1");
+	agent_process_start(&agent, "--max-wal-size=1MiB");
 	buf_init(&b, 1 << 20);
 	make_profile(&b, 150, MAX_NOISE);
 	assert_true(b.len > 200000);
