@@ -37,6 +37,8 @@ static int open_parent(const char *dir, struct err *err)
 	for (size_t len = strlen(path); len > 1 && path[len - 1] == '/'; len--)
 		path[len - 1] = '\0';
 	fd = make_and_open(AT_FDCWD, path);
+	if (fd < 0 && fstatat(AT_FDCWD, path, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(st.st_mode))
+		return err_set(err, fd, "%s is a symbolic link, which is not followed", dir);
 	if (fd < 0)
 		return err_set(err, fd, "%s: %s", dir, strerror(-fd));
 	if (fstat(fd, &st) < 0)

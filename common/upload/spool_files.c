@@ -152,6 +152,23 @@ static int list_segments(const struct spool_files *f, struct buf *numbers)
 	return r;
 }
 
+/* What keeps us from reading any file, and passes by itself. */
+static bool is_shortage(int r)
+{
+	return r == -ENOMEM || r == -EMFILE || r == -ENFILE;
+}
+
+/* A file that may be read at a later start: by another version, or when the disk works. */
+static void leave_alone(struct spool_files *f, uint64_t number, int r)
+{
+	f->state.n_left_alone++;
+	if (r != -EPROTONOSUPPORT) {
+		f->state.n_errors++;
+		f->state.n_dropped_damaged++;
+	}
+	f->next_number = number + 1;
+}
+
 static int load(struct spool_files *f, uint64_t number)
 {
 	struct spool_segment *s = NULL;
@@ -164,8 +181,12 @@ static int load(struct spool_files *f, uint64_t number)
 			remove_segment(f, s);
 		return 0;
 	}
-	if (r != -EBADMSG && r != -ENODATA)
+	if (is_shortage(r))
 		return r;
+	if (r != -EBADMSG && r != -ENODATA) {
+		leave_alone(f, number, r);
+		return 0;
+	}
 	/* nothing of it can be read; -ENODATA: nothing was written */
 	f->state.n_dropped_damaged += r == -EBADMSG;
 	f->next_number = number + 1;
@@ -257,17 +278,31 @@ static int begin_segment(struct spool_files *f)
 	return 0;
 }
 
+/* A failed append has left bytes at its end that could not be cut off: nothing goes behind them. */
+static void give_up_current(struct spool_files *f)
+{
+	struct spool_segment *s = f->current;
+
+	f->current = NULL;
+	if (s->n_idle + s->n_out == 0)
+		remove_segment(f, s);
+}
+
 static int put(struct spool_files *f, const struct upload_item *item, const struct buf *payload)
 {
+	int r;
+
 	if (f->current && f->current->n_bytes >= f->segment_bytes)
 		f->current = NULL;
 	if (!f->current) {
-		int r = begin_segment(f);
-
+		r = begin_segment(f);
 		if (r < 0)
 			return r;
 	}
-	return spool_segment_append(f->current, f->dir.fd, item->created_ns, payload);
+	r = spool_segment_append(f->current, f->dir.fd, item->created_ns, payload);
+	if (f->current->file.is_closed)
+		give_up_current(f);
+	return r;
 }
 
 static bool is_no_space(int r)

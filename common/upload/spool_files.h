@@ -7,7 +7,9 @@
  * removed. Above max_bytes, and when the disk is full, the oldest segment is dropped. Nothing is
  * synced: what was written survives the end of the process, not a power cut.
  *
- * Damage costs the records that it hit. They are counted.
+ * Damage costs the records that it hit. They are counted. Files that a later version has written,
+ * or that the disk does not give back, stay where they are for a later start; they do not count in
+ * max_bytes.
  */
 #ifndef COMMON_UPLOAD_SPOOL_FILES_H
 #define COMMON_UPLOAD_SPOOL_FILES_H
@@ -37,6 +39,7 @@ struct spool_state {
 	uint64_t n_profiles;
 	uint64_t n_idle;            /* of these, not taken out */
 	uint64_t oldest_created_ns; /* since the Unix epoch; 0: there is none */
+	uint64_t n_left_alone;      /* files that could not be read at the start and stay */
 	/* ever */
 	uint64_t n_dropped_full;    /* profiles */
 	uint64_t n_dropped_damaged; /* places of damage: at least a profile each */

@@ -176,8 +176,10 @@ static int scan(struct spool_segment *s, const struct buf *content)
 
 	if (r < 0)
 		return r;
-	if (c.file.type != SPOOL_FILE_TYPE || c.file.version > SPOOL_FILE_VERSION)
+	if (c.file.type != SPOOL_FILE_TYPE)
 		return -EBADMSG;
+	if (c.file.version > SPOOL_FILE_VERSION)
+		return -EPROTONOSUPPORT;
 	while (r == 0 && (outcome = record_cursor_next(&c, &record)) != RECORD_END &&
 	       outcome != RECORD_TORN) {
 		if (outcome == RECORD_DAMAGED)

@@ -43,7 +43,8 @@ bool spool_segment_parse_name(uint64_t *ret, const char *name);
 int spool_segment_create(struct spool_segment **ret, int dir_fd, uint64_t number) MUST_CHECK;
 /*
  * Reads the file that an earlier process left and cuts off what is torn. Returns 0, -ENODATA if
- * nothing was written, -EBADMSG if nothing of it can be read, -ENOMEM, or -errno.
+ * nothing was written, -EBADMSG if nothing of it can be read, -EPROTONOSUPPORT if a later version
+ * has written it, -ENOMEM, or -errno.
  */
 int spool_segment_load(struct spool_segment **ret, int dir_fd, uint64_t number) MUST_CHECK;
 /* The file stays. NULL is allowed. */

@@ -125,6 +125,11 @@ static void try_open(struct link *l)
 		 LOG_QUOTED(l->dir), (unsigned long long)state.n_profiles,
 		 (unsigned long long)state.n_bytes, (unsigned long long)state.n_dropped_damaged);
 	l->has_failed = false;
+	if (state.n_left_alone > 0)
+		log_warn("cannot read files of the spool, of a later version or a faulty disk; "
+			 "leaving them for a later start",
+			 "wal_dir=%s files=%llu", LOG_QUOTED(l->dir),
+			 (unsigned long long)state.n_left_alone);
 }
 
 /* Makes what the thread has done visible, and wakes the loop. */

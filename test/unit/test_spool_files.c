@@ -7,6 +7,7 @@
 
 #include "common/upload/spool_dir.h"
 #include "common/upload/spool_files.h"
+#include "common/upload/spool_record.h"
 #include "common/upload/spool_segment.h"
 #include "test/lib/unit.h"
 
@@ -373,6 +374,53 @@ static void a_file_that_cannot_be_read_is_removed_and_counted(void **state)
 	assert_takes(f, 1, 6);
 }
 
+static void a_file_of_a_later_version_is_left_alone(void **state)
+{
+	struct fixture *f = *state;
+	const struct record_file_header later = {
+		.type = SPOOL_FILE_TYPE,
+		.version = SPOOL_FILE_VERSION + 1,
+	};
+	uint8_t header[RECORD_FILE_HEADER_BYTES], back[RECORD_FILE_HEADER_BYTES];
+	char path[160];
+	int fd;
+
+	open_spool(f);
+	put(f, 1, 5, 100);
+	path_of(f, 7, path);
+	record_file_header_encode(header, &later);
+	fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	assert_int_equal(write(fd, header, sizeof(header)), sizeof(header));
+	close(fd);
+	open_spool(f);
+	assert_int_equal(state_of(f).n_left_alone, 1);
+	assert_int_equal(state_of(f).n_dropped_damaged, 0);
+	put(f, 6, 6, 100);
+	assert_takes(f, 1, 6);
+	/* for the version that wrote it */
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	assert_int_equal(read(fd, back, sizeof(back)), sizeof(back));
+	assert_memory_equal(back, header, sizeof(back));
+	close(fd);
+}
+
+static void a_file_that_the_disk_does_not_give_back_costs_only_itself(void **state)
+{
+	struct fixture *f = *state;
+	char path[160];
+
+	open_spool(f);
+	put(f, 1, 5, 100);
+	/* reading it fails, as with a bad sector */
+	path_of(f, 7, path);
+	assert_int_equal(mkdir(path, 0700), 0);
+	open_spool(f);
+	assert_int_equal(state_of(f).n_left_alone, 1);
+	assert_int_equal(state_of(f).n_dropped_damaged, 1);
+	put(f, 6, 6, 100);
+	assert_takes(f, 1, 6);
+}
+
 static void a_file_that_somebody_removes_costs_only_itself(void **state)
 {
 	struct fixture *f = *state;
@@ -411,9 +459,11 @@ static void links_and_foreign_directories_are_refused(void **state)
 	assert_int_equal(mkdir(victim, 0755), 0);
 	assert_int_equal(symlink(victim, f->spool), 0);
 	assert_true(spool_files_open(&f->files, &f->cfg, &err) < 0);
+	assert_non_null(strstr(err.msg, "is a symbolic link"));
 	snprintf(link, sizeof(link), "%s/", f->spool);
 	f->cfg.dir = link;
 	assert_true(spool_files_open(&f->files, &f->cfg, &err) < 0);
+	assert_non_null(strstr(err.msg, "is a symbolic link"));
 	f->cfg.dir = f->spool;
 	assert_int_equal(unlink(f->spool), 0);
 
@@ -532,6 +582,8 @@ int main(void)
 		TEST(a_torn_end_costs_one_profile),
 		TEST(damage_costs_what_it_hits),
 		TEST(a_file_that_cannot_be_read_is_removed_and_counted),
+		TEST(a_file_of_a_later_version_is_left_alone),
+		TEST(a_file_that_the_disk_does_not_give_back_costs_only_itself),
 		TEST(a_file_that_somebody_removes_costs_only_itself),
 		TEST(a_second_process_is_kept_out),
 		TEST(links_and_foreign_directories_are_refused),
