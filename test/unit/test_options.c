@@ -497,6 +497,30 @@ static int print_config(void *arg)
 	return r == OPTIONS_EXIT ? 0 : r;
 }
 
+static void sizes_print_as_they_are_read(void **state)
+{
+	static const struct option_def def = {"size", OPTION_SIZE, .min = 512, .help = "Bytes"};
+	static const char *const sizes[] = {"512",  "1001",    "500MB", "1536KiB",
+					    "1GiB", "1024GiB", "2TB",   "18446744073709551615"};
+	char text[OPTION_VALUE_BYTES];
+	uint64_t n;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(sizes); i++) {
+		uint64_t again = 0;
+
+		assert_int_equal(option_set(&def, &n, "--size", sizes[i], &err), 0);
+		assert_string_equal(option_text(&def, &n, text),
+				    strcmp(sizes[i], "1024GiB") == 0 ? "1TiB" : sizes[i]);
+		assert_int_equal(option_set(&def, &again, "--size", text, &err), 0);
+		assert_true(again == n);
+	}
+	assert_int_equal(option_set(&def, &n, "--size", "511", &err), -EINVAL);
+	assert_string_equal(err.msg, "--size: 511 is below 512");
+	assert_int_equal(option_set(&def, &n, "--size", "5 apples", &err), -EINVAL);
+	assert_string_equal(err.msg, "--size: \"5 apples\" is not a size like 500MB or 1GiB");
+}
+
 static void survives_every_failed_allocation(void **state)
 {
 	static const char file[] = "listen: file\nrule: [a, b]\n";
@@ -531,6 +555,7 @@ int main(void)
 		TEST(print_config_refuses_what_yaml_cannot_hold),
 		TEST(print_config_checks_first),
 		TEST(durations_print_as_they_are_read),
+		TEST(sizes_print_as_they_are_read),
 		TEST(survives_every_failed_allocation),
 	};
 
