@@ -2,10 +2,10 @@
  * Between finished profiles and the uploader: names each profile's workload and labels it.
  *
  * The name of a container may not be known yet. Its profile waits, a few seconds at most, and
- * then goes under what is known: the runtime's name and the id. Until the receiver has said how
- * it wants names to be, profiles of containers wait for that, too, however long it takes.
- * Nothing else waits. How many profiles wait, and how large they may be, is limited; beyond the
- * limits the oldest ones go at once.
+ * then goes under what is known: the runtime's name and the id. Until it is known how the receiver
+ * wants names to be, from its answer or from one that the spool has kept, profiles of containers
+ * wait for that, too, however long it takes. Nothing else waits. How many profiles wait, and how
+ * large they may be, is limited; beyond the limits the oldest ones go at once.
  *
  * Loop thread only.
  */

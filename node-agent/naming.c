@@ -33,6 +33,17 @@ static void on_answer(void *ctx, const struct receiver_wishes *w)
 	struct naming *n = ctx;
 
 	named_uploads_set_wishes(n->uploads, w);
+	uploader_write_note(n->base->uploader, receiver_wishes_json(w));
+}
+
+/* The receiver's answer to an earlier process. */
+static void on_note(void *ctx, const char *text)
+{
+	const struct naming *n = ctx;
+	struct receiver_wishes w;
+
+	if (receiver_wishes_parse(&w, text, strlen(text)) == 0)
+		receiver_probe_recall(n->probe, &w);
 }
 
 static void on_idle(void *ctx)
@@ -92,7 +103,11 @@ static int make_probe(struct naming *n, const struct node_options *o)
 		.ctx = n,
 	};
 
-	return receiver_probe_new(&n->probe, n->base->loop, n->base->client, &cfg);
+	int r = receiver_probe_new(&n->probe, n->base->loop, n->base->client, &cfg);
+
+	if (r == 0)
+		uploader_on_note(n->base->uploader, on_note, n);
+	return r;
 }
 
 int naming_new(struct naming **ret, struct agent *base, const struct node_options *o,
@@ -125,6 +140,7 @@ void naming_free(struct naming *n)
 {
 	if (!n)
 		return;
+	uploader_on_note(n->base->uploader, NULL, NULL);
 	receiver_probe_free(n->probe);
 	named_uploads_free(n->uploads);
 	container_directory_free(n->directory);

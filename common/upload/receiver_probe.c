@@ -42,6 +42,13 @@ bool receiver_probe_read(const struct http_result *res, struct receiver_wishes *
 	return true;
 }
 
+static void pass_on(struct receiver_probe *p, const struct receiver_wishes *w)
+{
+	p->has_answered = true;
+	p->wishes = *w;
+	p->on_answer(p->ctx, w);
+}
+
 static void take_answer(struct receiver_probe *p, const struct receiver_wishes *w)
 {
 	if (!p->has_answered || w->naming != p->wishes.naming ||
@@ -50,9 +57,7 @@ static void take_answer(struct receiver_probe *p, const struct receiver_wishes *
 			 "naming=%s extra_labels=%s",
 			 w->naming == KUBE_NAMING_OWN ? "own" : "coroot",
 			 w->extra_labels ? "yes" : "no");
-	p->has_answered = true;
-	p->wishes = *w;
-	p->on_answer(p->ctx, w);
+	pass_on(p, w);
 }
 
 /* What stands in for our own receiver while it restarts may answer 404. */
@@ -62,13 +67,19 @@ static bool must_confirm(const struct receiver_probe *p, const struct receiver_w
 	       w->naming != KUBE_NAMING_OWN && !p->is_doubted;
 }
 
+/* Whoever answers this takes no uploads; with the right key the same receiver answers otherwise. */
+static bool is_key_refused(const struct http_result *res)
+{
+	return !res->error && (res->status == 401 || res->status == 403 || res->status == 407);
+}
+
 static void on_done(void *ctx, const struct http_result *res)
 {
 	struct receiver_probe *p = ctx;
 	struct receiver_wishes w;
 
 	p->transfer = NULL;
-	if (!receiver_probe_read(res, &w)) {
+	if (!receiver_probe_read(res, &w) || (p->has_answered && is_key_refused(res))) {
 		p->is_doubted = false;
 		loop_set_timer(p->timer, backoff_next_ns(&p->backoff));
 		if (!p->has_answered && res->error == 0 && ++p->n_unclear == UNCLEAR_MAX)
@@ -146,6 +157,16 @@ void receiver_probe_free(struct receiver_probe *p)
 	free(p->endpoint);
 	free(p->api_key_header);
 	free(p);
+}
+
+void receiver_probe_recall(struct receiver_probe *p, const struct receiver_wishes *w)
+{
+	if (p->has_answered)
+		return;
+	log_info("naming profiles as the receiver wanted before; it has not answered yet",
+		 "naming=%s extra_labels=%s", w->naming == KUBE_NAMING_OWN ? "own" : "coroot",
+		 w->extra_labels ? "yes" : "no");
+	pass_on(p, w);
 }
 
 void receiver_probe_hurry(struct receiver_probe *p)

@@ -36,6 +36,12 @@ int receiver_probe_new(struct receiver_probe **ret, struct loop *l, struct http_
 void receiver_probe_free(struct receiver_probe *p);
 DEFINE_CLEANUP(struct receiver_probe *, receiver_probe_free);
 
+/*
+ * What the receiver answered an earlier process: believed until it answers this one, which has to
+ * be confirmed as above. A refused key, a 401 or the like, is then no answer. on_answer is called.
+ */
+void receiver_probe_recall(struct receiver_probe *p, const struct receiver_wishes *w);
+
 /* Asks now: the receiver was away, and may have been replaced. NULL is allowed. */
 void receiver_probe_hurry(struct receiver_probe *p);
 

@@ -447,6 +447,32 @@ void spool_files_finish(struct spool_files *f, const struct spool_place *p)
 	remove_if_finished(f, s);
 }
 
+/* ---- notes ---- */
+
+int spool_files_read_note(struct spool_files *f, const char *endpoint,
+			  char ret[static SPOOL_NOTE_MAX_BYTES])
+{
+	char name[SPOOL_NOTE_NAME_BYTES];
+
+	spool_note_name(endpoint, name);
+	return spool_note_read(f->dir.fd, name, ret);
+}
+
+int spool_files_write_note(struct spool_files *f, const char *endpoint, const char *text)
+{
+	char name[SPOOL_NOTE_NAME_BYTES], old[SPOOL_NOTE_MAX_BYTES];
+	int r;
+
+	spool_note_name(endpoint, name);
+	if (spool_note_read(f->dir.fd, name, old) == 0 && strcmp(old, text) == 0)
+		return 0;
+	r = spool_note_write(f->dir.fd, name, text);
+	f->state.n_errors += r < 0;
+	return r;
+}
+
+/* ---- state ---- */
+
 /* The next profiles will make others be dropped. */
 static bool is_full(const struct spool_files *f, uint64_t n_bytes)
 {

@@ -16,6 +16,7 @@
 
 #include "common/base.h"
 #include "common/err.h"
+#include "common/upload/spool_note.h"
 #include "common/upload/upload_item.h"
 
 struct spool_files;
@@ -74,6 +75,15 @@ int spool_files_take(struct spool_files *f, struct upload_item **ret,
 /* Both ignore the place of a profile that was dropped; a release then counts it. */
 void spool_files_release(struct spool_files *f, const struct spool_place *p);
 void spool_files_finish(struct spool_files *f, const struct spool_place *p);
+
+/*
+ * The note for an endpoint (spool_note.h). Reading it returns 0, or -errno: -ENOENT if there is
+ * none. A note that is the same is not written again.
+ */
+int spool_files_read_note(struct spool_files *f, const char *endpoint,
+			  char ret[static SPOOL_NOTE_MAX_BYTES]) MUST_CHECK;
+int spool_files_write_note(struct spool_files *f, const char *endpoint,
+			   const char *text) MUST_CHECK;
 
 void spool_files_state(const struct spool_files *f, struct spool_state *ret);
 

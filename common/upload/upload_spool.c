@@ -26,12 +26,14 @@ enum job_kind {
 	JOB_LOADED, /* a result only */
 	JOB_RELEASE,
 	JOB_FINISH,
+	JOB_NOTE, /* a note to be written; as a result with text, one that was read */
 };
 
 struct job {
 	struct job *prev, *next;
 	enum job_kind kind;
 	struct upload_item *item;
+	char *text; /* a note */
 	void *tag;
 	struct spool_place place;
 	unsigned n;
@@ -56,6 +58,7 @@ struct link {
 	uint64_t segment_bytes;
 	uint64_t retry_ns;
 	char *dir;
+	char *endpoint;
 	bool has_failed; /* to open, which was logged */
 };
 
@@ -65,13 +68,15 @@ struct upload_spool {
 	struct worker_thread *thread;
 	struct loop_source *wake;
 	struct loop_source *watch;
-	uint64_t n_done; /* when it was last watched */
+	const struct job *note; /* is being written; NULL: none */
+	uint64_t n_done;        /* when it was last watched */
 	unsigned n_still;
 };
 
 static void job_free(struct job *j)
 {
 	upload_item_unref(j->item);
+	free(j->text);
 	free(j);
 }
 
@@ -97,6 +102,7 @@ static void link_free(void *ctx, bool abandoned)
 	condition_fini(&l->changed);
 	pthread_mutex_destroy(&l->lock);
 	free(l->dir);
+	free(l->endpoint);
 	free(l);
 }
 
@@ -150,6 +156,29 @@ static void publish(struct link *l, struct job *done, bool is_job)
 	pthread_mutex_unlock(&l->lock);
 }
 
+/* Without memory there is no note. */
+static void read_note(struct link *l)
+{
+	char text[SPOOL_NOTE_MAX_BYTES];
+	struct job *j;
+
+	if (spool_files_read_note(l->files, l->endpoint, text) < 0)
+		return;
+	j = calloc(1, sizeof(*j));
+	if (!j)
+		return;
+	j->kind = JOB_NOTE;
+	j->text = strdup(text);
+	publish(l, j, false);
+}
+
+static void write_note(struct link *l, struct job *j)
+{
+	j->result = spool_files_write_note(l->files, l->endpoint, j->text);
+	free(j->text);
+	j->text = NULL;
+}
+
 static int load_one(struct link *l, size_t *ret_bytes)
 {
 	struct job *j = calloc(1, sizeof(*j));
@@ -189,6 +218,8 @@ static void run_job(struct link *l, struct job *j)
 		spool_files_release(l->files, &j->place);
 	else if (l->files && j->kind == JOB_FINISH)
 		spool_files_finish(l->files, &j->place);
+	else if (l->files && j->kind == JOB_NOTE)
+		write_note(l, j);
 	publish(l, j, true);
 }
 
@@ -220,6 +251,8 @@ static void run(void *ctx, struct worker_thread *t)
 
 		if (!l->files && clock_monotonic_ns() >= open_ns) {
 			try_open(l);
+			if (l->files)
+				read_note(l);
 			publish(l, NULL, false);
 			open_ns = clock_monotonic_ns() + l->retry_ns;
 		}
@@ -231,6 +264,14 @@ static void run(void *ctx, struct worker_thread *t)
 
 /* ---- results, on the loop thread ---- */
 
+static void report_note(struct upload_spool *s, const struct job *j)
+{
+	if (j == s->note)
+		s->note = NULL;
+	else if (j->text)
+		s->cfg.on_note(s->cfg.ctx, j->text);
+}
+
 static void report(struct upload_spool *s, struct job *j)
 {
 	const struct upload_spool_config *cfg = &s->cfg;
@@ -241,6 +282,8 @@ static void report(struct upload_spool *s, struct job *j)
 		cfg->on_loaded(cfg->ctx, TAKE_PTR(j->item), &j->place);
 	else if (j->kind == JOB_LOAD)
 		cfg->on_load_end(cfg->ctx, j->result);
+	else if (j->kind == JOB_NOTE)
+		report_note(s, j);
 	job_free(j);
 }
 
@@ -287,6 +330,15 @@ bool upload_spool_hangs(const struct upload_spool *s)
 
 /* ---- what the loop asks for ---- */
 
+static void add_job(struct upload_spool *s, struct job *j)
+{
+	pthread_mutex_lock(&s->link->lock);
+	DL_APPEND(s->link->jobs, j);
+	s->link->n_asked++;
+	condition_broadcast(&s->link->changed);
+	pthread_mutex_unlock(&s->link->lock);
+}
+
 static int ask(struct upload_spool *s, const struct job *what)
 {
 	struct job *j = malloc(sizeof(*j));
@@ -294,11 +346,7 @@ static int ask(struct upload_spool *s, const struct job *what)
 	if (!j)
 		return -ENOMEM;
 	*j = *what;
-	pthread_mutex_lock(&s->link->lock);
-	DL_APPEND(s->link->jobs, j);
-	s->link->n_asked++;
-	condition_broadcast(&s->link->changed);
-	pthread_mutex_unlock(&s->link->lock);
+	add_job(s, j);
 	return 0;
 }
 
@@ -327,6 +375,25 @@ void upload_spool_finish(struct upload_spool *s, const struct spool_place *p)
 	(void)ask(s, &(struct job){.kind = JOB_FINISH, .place = *p});
 }
 
+void upload_spool_write_note(struct upload_spool *s, const char *text)
+{
+	struct job *j;
+
+	if (s->note)
+		return;
+	j = calloc(1, sizeof(*j));
+	if (!j)
+		return;
+	j->kind = JOB_NOTE;
+	j->text = strdup(text);
+	if (!j->text) {
+		free(j);
+		return;
+	}
+	s->note = j;
+	add_job(s, j);
+}
+
 /* ---- create and destroy ---- */
 
 static struct link *link_new(const struct upload_spool_config *cfg)
@@ -341,7 +408,8 @@ static struct link *link_new(const struct upload_spool_config *cfg)
 	l->segment_bytes = cfg->files.segment_bytes;
 	l->retry_ns = cfg->retry_ns ? cfg->retry_ns : RETRY_NS;
 	l->dir = strdup(cfg->files.dir);
-	if (l->dir)
+	l->endpoint = strdup(cfg->endpoint);
+	if (l->dir && l->endpoint)
 		return l;
 	link_free(l, false);
 	return NULL;
@@ -378,6 +446,7 @@ int upload_spool_new(struct upload_spool **ret, const struct upload_spool_config
 		return -ENOMEM;
 	}
 	s->cfg.files.dir = s->link->dir;
+	s->cfg.endpoint = s->link->endpoint;
 	r = start_thread(s);
 	if (r < 0) {
 		loop_remove(s->wake);

@@ -21,7 +21,8 @@ struct upload_spool;
 struct upload_spool_config {
 	struct loop *loop; /* borrowed */
 	struct spool_files_config files;
-	uint64_t retry_ns; /* until the directory is tried again; 0: a minute */
+	const char *endpoint; /* of the note */
+	uint64_t retry_ns;    /* until the directory is tried again; 0: a minute */
 	void *ctx;
 	/*
 	 * A profile was written, and is taken out; or result is -ENODEV if the spool cannot be
@@ -32,6 +33,8 @@ struct upload_spool_config {
 	void (*on_loaded)(void *ctx, struct upload_item *item, const struct spool_place *place);
 	/* A call of upload_spool_load() has ended: 0 or -errno. */
 	void (*on_load_end)(void *ctx, int result);
+	/* The directory could be opened, and has a note for the endpoint. */
+	void (*on_note)(void *ctx, const char *text);
 	/* After one or more of the others, and when the spool becomes usable. */
 	void (*on_state)(void *ctx, const struct spool_state *state);
 };
@@ -51,6 +54,12 @@ int upload_spool_load(struct upload_spool *s, unsigned n, size_t max_bytes) MUST
 /* Without memory they do nothing: the profile is then sent again after the next start. */
 void upload_spool_release(struct upload_spool *s, const struct spool_place *p);
 void upload_spool_finish(struct upload_spool *s, const struct spool_place *p);
+
+/*
+ * Keeps text for the next process (spool_note.h). A note that cannot be written now is forgotten:
+ * repeat it now and then. That costs nothing if the note is on disk.
+ */
+void upload_spool_write_note(struct upload_spool *s, const char *text);
 
 /* True if the disk has not answered for half a minute. */
 bool upload_spool_hangs(const struct upload_spool *s);

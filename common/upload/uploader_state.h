@@ -70,6 +70,9 @@ struct uploader {
 	_Atomic uint64_t oldest_created_ns;
 	_Atomic bool is_losing;
 
+	void (*on_note)(void *ctx, const char *text); /* NULL: nobody wants it */
+	void *note_ctx;
+
 	loop_fn idle;
 	void *idle_ctx;
 	struct metric metrics[UPLOADER_METRIC_MAX];

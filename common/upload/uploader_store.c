@@ -243,6 +243,30 @@ static void on_state(void *ctx, const struct spool_state *s)
 	uploader_load_more(u);
 }
 
+/* ---- the note ---- */
+
+static void on_note(void *ctx, const char *text)
+{
+	struct uploader *u = ctx;
+
+	if (u->on_note)
+		u->on_note(u->note_ctx, text);
+}
+
+void uploader_on_note(struct uploader *u, void (*fn)(void *ctx, const char *text), void *ctx)
+{
+	u->on_note = fn;
+	u->note_ctx = ctx;
+}
+
+void uploader_write_note(struct uploader *u, const char *text)
+{
+	if (is_usable(u))
+		upload_spool_write_note(u->spool, text);
+}
+
+/* ---- create and destroy ---- */
+
 static void on_tick(void *ctx)
 {
 	struct uploader *u = ctx;
@@ -261,10 +285,12 @@ int uploader_store_init(struct uploader *u, struct loop *l, const struct uploade
 	const struct upload_spool_config spool = {
 		.loop = l,
 		.files = {.dir = cfg->spool_dir, .max_bytes = cfg->spool_max_bytes},
+		.endpoint = cfg->endpoint,
 		.ctx = u,
 		.on_stored = on_stored,
 		.on_loaded = on_loaded,
 		.on_load_end = on_load_end,
+		.on_note = on_note,
 		.on_state = on_state,
 	};
 	int r;

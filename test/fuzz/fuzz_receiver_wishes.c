@@ -1,4 +1,7 @@
-/* Any bytes as a receiver's answer: refused, or wishes that are answered in the same words. */
+/*
+ * Any bytes as a receiver's answer, or as what the spool has of it: refused, or wishes that are
+ * answered in the same words.
+ */
 #include "common/upload/receiver_wishes.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

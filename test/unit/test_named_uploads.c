@@ -594,6 +594,45 @@ static void a_receiver_that_only_fails_is_a_foreign_one(void **state)
 	end(&f);
 }
 
+static void what_an_earlier_process_knew_holds_until_the_receiver_answers(void **state)
+{
+	struct fixture f;
+	unsigned before;
+
+	(void)state;
+	begin(&f, &(struct named_uploads_config){.wait_ns = LIMIT_NS});
+	set_answer(&f, 503, "busy");
+	begin_probe(&f);
+	name_it(&f, "aaaa");
+	add(&f, CGROUP_KUBEPODS, "aaaa");
+	turn(&f);
+	assert_int_equal(named_uploads_pending(f.uploads), 1);
+	receiver_probe_recall(f.probe, &RECEIVER_WISHES_OWN);
+	run_until_uploaded(&f, 1);
+	assert_string_equal(f.urls[0], NAMED EXTRA);
+
+	/* neither a sick receiver nor one that refuses the key is another one */
+	for (unsigned status = 401; status <= 500; status += 99) {
+		set_answer(&f, status, "");
+		before = n_probes(&f);
+		while (n_probes(&f) < before + 7) {
+			receiver_probe_hurry(f.probe);
+			turn(&f);
+		}
+	}
+	assert_int_equal(f.n_answers, 1);
+
+	/* its own answer counts, and what was recalled no longer does */
+	set_answer(&f, 404, "not found");
+	while (f.answered.naming != KUBE_NAMING_COROOT) {
+		receiver_probe_hurry(f.probe);
+		turn(&f);
+	}
+	receiver_probe_recall(f.probe, &RECEIVER_WISHES_OWN);
+	assert_int_equal(f.answered.naming, KUBE_NAMING_COROOT);
+	end(&f);
+}
+
 static void answers_that_say_nothing_are_not_believed(void **state)
 {
 	static const struct {
@@ -672,6 +711,7 @@ int main(void)
 		cmocka_unit_test(too_many_do_not_wait),
 		cmocka_unit_test(the_receiver_is_asked_until_it_answers),
 		cmocka_unit_test(a_receiver_that_only_fails_is_a_foreign_one),
+		cmocka_unit_test(what_an_earlier_process_knew_holds_until_the_receiver_answers),
 		cmocka_unit_test(answers_that_say_nothing_are_not_believed),
 		cmocka_unit_test(construction_survives_lack_of_memory),
 	};

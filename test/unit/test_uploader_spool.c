@@ -48,6 +48,7 @@ struct fixture {
 	uint64_t store_after_ns;
 	uint64_t max_bytes;
 	const char *spool_dir; /* NULL: dir */
+	char note[64];         /* that the spool had */
 };
 
 /* ---- the receiver ---- */
@@ -495,6 +496,83 @@ static void a_poisoned_profile_does_not_block_the_backlog(void **state)
 	assert_none_dropped(f);
 }
 
+/* ---- the note ---- */
+
+static void keep_note(void *ctx, const char *text)
+{
+	struct fixture *f = ctx;
+
+	snprintf(f->note, sizeof(f->note), "%s", text);
+}
+
+/* Starts a sender and waits until it has opened its spool. */
+static void start_with_note(struct fixture *f, unsigned port)
+{
+	f->note[0] = '\0';
+	start_sender(f, port, NULL, 1);
+	uploader_on_note(f->uploader, keep_note, f);
+	wait_for_metric(f, "test_upload_spool_usable", 1);
+	turn(f);
+}
+
+static void overwrite_notes(const struct fixture *f, const char *text)
+{
+	char command[192];
+
+	snprintf(command, sizeof(command),
+		 "for n in %s/profiles/receiver-*; do printf '%s' > $n; done", f->dir, text);
+	assert_int_equal(system(command), 0);
+}
+
+static void a_note_is_kept_for_each_endpoint(void **state)
+{
+	struct fixture *f = *state;
+	char command[128], large[2048];
+
+	start_with_note(f, 1);
+	assert_string_equal(f->note, "");
+	uploader_write_note(f->uploader, "first");
+	uploader_write_note(f->uploader, "ignored: the first is not written yet");
+	stop_sender(f);
+	start_with_note(f, 2);
+	assert_string_equal(f->note, "");
+	uploader_write_note(f->uploader, "another");
+	stop_sender(f);
+	start_with_note(f, 1);
+	assert_string_equal(f->note, "first");
+	uploader_write_note(f->uploader, "second");
+	stop_sender(f);
+	start_with_note(f, 1);
+	assert_string_equal(f->note, "second");
+	/* it is left as it is, and no half of another one stays */
+	memset(large, 'x', sizeof(large) - 1);
+	large[sizeof(large) - 1] = '\0';
+	uploader_write_note(f->uploader, large);
+	stop_sender(f);
+	start_with_note(f, 1);
+	assert_string_equal(f->note, "second");
+	stop_sender(f);
+	snprintf(command, sizeof(command), "test $(ls %s/profiles | wc -l) = 3", f->dir);
+	assert_int_equal(system(command), 0);
+
+	/* what the disk makes of it is for the reader to judge */
+	overwrite_notes(f, "");
+	start_with_note(f, 2);
+	assert_string_equal(f->note, "");
+}
+
+static void without_a_spool_there_is_no_note(void **state)
+{
+	struct fixture *f = *state;
+
+	f->spool_dir = "";
+	start_sender(f, port_of(f), NULL, 1);
+	uploader_on_note(f->uploader, keep_note, f);
+	uploader_write_note(f->uploader, "text");
+	turn(f);
+	assert_string_equal(f->note, "");
+}
+
 /* ---- kills ---- */
 
 /* The program of a sender that is killed: numbered profiles from first on, a few at a time. */
@@ -621,6 +699,8 @@ int main(int argc, char **argv)
 		TEST(a_disk_that_does_not_answer_holds_up_nothing),
 		TEST(a_full_spool_drops_the_oldest_and_says_so),
 		TEST(a_poisoned_profile_does_not_block_the_backlog),
+		TEST(a_note_is_kept_for_each_endpoint),
+		TEST(without_a_spool_there_is_no_note),
 		TEST(what_is_on_disk_survives_kills_and_arrives),
 	};
 
