@@ -22,6 +22,7 @@
 #define AGENT_STOP_NS (8 * NS_PER_S)
 #define AGENT_EXIT_NS (9 * NS_PER_S)
 #define UPLOAD_RETRY_MAX_NS (30 * NS_PER_S)
+#define UPLOADER_CLOSE_NS (2 * NS_PER_S) /* what it waits if there is time */
 
 static void on_beat(void *ctx)
 {
@@ -98,6 +99,8 @@ int agent_init(struct agent *a, const struct agent_config *cfg)
 void agent_fini(struct agent *a)
 {
 	agent_close_server(a);
+	if (a->uploader && agent_time_left_ns(a) < UPLOADER_CLOSE_NS)
+		uploader_set_close_time(a->uploader, agent_time_left_ns(a));
 	/* the client borrows the uploader's bodies */
 	http_client_free(a->client);
 	uploader_free(a->uploader);

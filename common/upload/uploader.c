@@ -295,9 +295,13 @@ static void wait_for_due(struct uploader *u)
 
 	if (backlog_due_ns < due_ns)
 		due_ns = backlog_due_ns;
+	if (due_ns == UINT64_MAX)
+		return;
 	/* one that is due has no room now, and is sent when another one ends */
-	if (due_ns != UINT64_MAX && due_ns > now_ns)
+	if (due_ns > now_ns)
 		loop_set_timer(u->retry_timer, due_ns - now_ns);
+	else if (u->n_sending == 0)
+		loop_set_timer(u->retry_timer, 0); /* it became due a moment ago */
 }
 
 void uploader_send_more(struct uploader *u)
@@ -394,6 +398,11 @@ void uploader_free(struct uploader *u)
 	free(u->endpoint);
 	free(u->api_key_header);
 	free(u);
+}
+
+void uploader_set_close_time(struct uploader *u, uint64_t ns)
+{
+	u->close_ns = ns;
 }
 
 int uploader_register_metrics(struct uploader *u, const char *prefix, struct metrics *ms)

@@ -57,6 +57,8 @@ int uploader_new(struct uploader **ret, struct loop *l, struct http_client *clie
  * bodies. NULL is allowed.
  */
 void uploader_free(struct uploader *u);
+/* How long uploader_free() waits for the disk, instead of two seconds. */
+void uploader_set_close_time(struct uploader *u, uint64_t ns);
 DEFINE_CLEANUP(struct uploader *, uploader_free);
 
 /* Names begin with prefix, which must outlive ms. As metrics_register(). */

@@ -67,6 +67,7 @@ struct uploader {
 	uint64_t load_pause_ns;
 	size_t storing_bytes;
 	bool is_loading;
+	uint64_t close_ns; /* to wait for the disk at the end; 0: the default */
 	_Atomic uint64_t oldest_created_ns;
 	_Atomic bool is_losing;
 

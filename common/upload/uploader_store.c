@@ -25,6 +25,7 @@
 #define STORING_MAX_BYTES (8 * MIB) /* on their way to a disk that may hang */
 #define LOAD_MAX_BYTES ((size_t)8 << 20)
 #define LOADED_MAX 64u
+#define LOADED_MAX_BYTES (32 * MIB)
 #define LOADED_MAX_DOWN 8u /* to probe with, in turn */
 #define CLOSE_NS (2 * NS_PER_S)
 
@@ -115,7 +116,8 @@ static void on_stored(void *ctx, void *tag, int result, const struct spool_place
 		uploader_retire(u, up);
 	else
 		uploader_keep(u, up);
-	if (u->down)
+	/* at the end, too, what had to wait for its turn */
+	if (u->down || !u->client)
 		uploader_store_waiting(u, 0);
 	uploader_go_on(u);
 }
@@ -176,8 +178,11 @@ void uploader_load_more(struct uploader *u)
 	n_due = count_due(u);
 	if (n_due >= wanted || (u->down && u->backlog.n_items >= LOADED_MAX_DOWN))
 		return;
-	if (u->backlog.n_items >= LOADED_MAX)
+	if (u->backlog.n_items >= LOADED_MAX || u->backlog.n_bytes >= LOADED_MAX_BYTES)
 		put_one_back(u);
+	/* what is being sent cannot be put back */
+	if (u->backlog.n_bytes >= 2 * LOADED_MAX_BYTES)
+		return;
 	u->is_loading = upload_spool_load(u->spool, wanted - n_due, LOAD_MAX_BYTES) == 0;
 }
 
@@ -306,16 +311,19 @@ int uploader_store_init(struct uploader *u, struct loop *l, const struct uploade
 
 void uploader_store_fini(struct uploader *u)
 {
-	struct upload *up;
+	struct upload *up, *next;
 
 	u->client = NULL;
 	u->is_stopping = true;
-	DL_FOREACH (u->queue.uploads, up) {
+	DL_FOREACH_SAFE(u->queue.uploads, up, next)
+	{
 		up->sending = false;
-		if (u->spool)
+		if (up->is_stored)
+			uploader_keep(u, up);
+		else if (u->spool)
 			store(u, up);
 	}
-	upload_spool_free(u->spool, CLOSE_NS);
+	upload_spool_free(u->spool, u->close_ns ? u->close_ns : CLOSE_NS);
 	u->spool = NULL;
 	loop_remove(u->store_timer);
 }

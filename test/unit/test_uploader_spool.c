@@ -47,6 +47,7 @@ struct fixture {
 	struct loop_source *timer;
 	uint64_t store_after_ns;
 	uint64_t max_bytes;
+	size_t queue_bytes;    /* 0: 1 MiB */
 	const char *spool_dir; /* NULL: dir */
 	char note[64];         /* that the spool had */
 };
@@ -135,7 +136,7 @@ static void start_sender(struct fixture *f, unsigned port, const char *key, unsi
 		.endpoint = endpoint,
 		.api_key = key,
 		.max_items = 1000,
-		.max_bytes = 1 << 20,
+		.max_bytes = f->queue_bytes ? f->queue_bytes : 1 << 20,
 		.max_sending = max_sending,
 		.timeout_ns = PATIENCE_NS,
 		.retry_min_ns = 2 * NS_PER_MS,
@@ -398,6 +399,37 @@ static void a_receiver_that_never_answers_costs_no_profile(void **state)
 	start_sender(f, port_of(f), NULL, 2);
 	wait_for_received(f, 20);
 	assert_received(f, 1, 20);
+}
+
+static void what_waits_at_the_end_is_written_however_much_it_is(void **state)
+{
+	const struct upload_label labels[] = {{"service.name", "a"}, {}};
+	CLEANUP(spool_files_closep) struct spool_files *files = NULL;
+	struct fixture *f = *state;
+	const struct spool_files_config cfg = {.dir = f->dir, .max_bytes = 64 << 20};
+	struct script_server silent = {.n_replies = 0};
+	struct spool_state s;
+	struct err err = {""};
+
+	f->queue_bytes = 64 << 20;
+	f->store_after_ns = PATIENCE_NS;
+	script_server_start(&silent);
+	start_sender(f, (unsigned)strtoul(strrchr(silent.url, ':') + 1, NULL, 10), NULL, 2);
+	wait_for_metric(f, "test_upload_spool_usable", 1);
+	for (unsigned i = 0; i < 24; i++) {
+		CLEANUP(buf_fini) struct buf b;
+
+		buf_init(&b, 1 << 20);
+		assert_int_equal(buf_reserve(&b, 1 << 20), 0);
+		memset(b.data, 'x', 1 << 20);
+		b.len = 1 << 20;
+		assert_int_equal(uploader_add(f->uploader, labels, &b), 0);
+	}
+	stop_sender(f);
+	script_server_stop(&silent);
+	assert_int_equal(spool_files_open(&files, &cfg, &err), 0);
+	spool_files_state(files, &s);
+	assert_int_equal(s.n_profiles, 24);
 }
 
 static void without_a_spool_profiles_wait_in_memory(void **state)
@@ -695,6 +727,7 @@ int main(int argc, char **argv)
 		TEST(an_outage_is_made_up_for_without_a_restart),
 		TEST(neither_the_backlog_nor_new_profiles_starve),
 		TEST(a_receiver_that_never_answers_costs_no_profile),
+		TEST(what_waits_at_the_end_is_written_however_much_it_is),
 		TEST(without_a_spool_profiles_wait_in_memory),
 		TEST(a_disk_that_does_not_answer_holds_up_nothing),
 		TEST(a_full_spool_drops_the_oldest_and_says_so),
