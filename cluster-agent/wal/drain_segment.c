@@ -14,7 +14,14 @@
  *	         insert for a repetition and has not got the rows, another token is used
  *	quality  likewise; its rows are looked for by the id of the upload
  *
- * unless the tables are replicated: their tokens are exact and nothing is looked for.
+ * If the tables are replicated, their tokens are exact: then one insert is enough, of stacks too,
+ * and on a cluster nothing is looked for.
+ *
+ * The frames of a table are inserted in their order, so what the store has of them is a beginning.
+ * It may end within a piece: an earlier process may have divided the piece, or another release may
+ * have made other pieces, or a record in between can no longer be read (such a segment is
+ * *damaged*). Then the piece is divided until each half is there or not. Frames of a damaged
+ * segment may have been inserted under any token, so tokens prove nothing for it.
  *
  * Quality is inserted last. So an upload with rows of quality is complete, and in a recovered
  * segment such uploads are left out: they may have been sent again meanwhile, to another receiver.
@@ -95,7 +102,7 @@ static int send(struct job *j, const struct drain_piece *p, const char *token, s
 enum presence {
 	ABSENT,
 	PRESENT,
-	PARTLY, /* on some shards of a cluster */
+	PARTLY, /* the first ones, or on some shards of a cluster */
 };
 
 static enum presence presence_of(size_t n_found, size_t n)
@@ -199,30 +206,44 @@ static int learn_about_tokens(struct job *j, struct err *err)
 	return 0;
 }
 
+/* What insert_uncertain() returns if the store has some frames of the piece and not others. */
+#define DIVIDE 1
+
+/* Whether the piece is to be divided: on a cluster, rows may be missing on one shard only. */
+static bool is_divided(const struct job *j, const struct drain_piece *p, int presence)
+{
+	return presence == PARTLY && p->n > 1 && !store_is_distributed(j->drain->cfg.store);
+}
+
 /*
- * A piece that may have been sent before. Returns 0 once its rows are there, or an error of the
- * store.
+ * A piece that may have been sent before. Returns 0 once its rows are there, DIVIDE, or an error of
+ * the store.
  */
 static int insert_uncertain(struct job *j, const struct drain_piece *p, struct err *err)
 {
 	char token[STORE_TOKEN_BYTES + 1];
 	int r = learn_about_tokens(j, err);
+	bool exact = j->exact_tokens == 1 && !j->segment.damaged;
 
 	if (r < 0)
 		return r;
 	drain_piece_token(p, j->segment.token, 0, token);
-	if (j->exact_tokens)
-		return send(j, p, token, err);
 	if (p->table == STORE_STACKS)
-		return send(j, p, NULL, err);
+		return send(j, p, exact ? token : NULL, err);
+	if (exact && store_is_distributed(j->drain->cfg.store))
+		return send(j, p, token, err);
 	for (unsigned attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
 		r = look_for(j, p, err);
+		if (r < 0)
+			return r;
+		if (is_divided(j, p, r))
+			return DIVIDE;
 		/* what is missing on one shard, the token of the first attempt decides about */
-		if (r < 0 || r == PRESENT || (r == PARTLY && attempt > 0))
-			return r < 0 ? r : 0;
+		if (r == PRESENT || (r == PARTLY && attempt > 0))
+			return 0;
 		drain_piece_token(p, j->segment.token, attempt, token);
 		r = send(j, p, token, err);
-		if (r < 0)
+		if (r < 0 || exact)
 			return r;
 	}
 	r = look_for(j, p, err);
@@ -263,7 +284,7 @@ static int insert_piece(struct job *j, const struct drain_piece *p, bool uncerta
 			drain_succeeded(d);
 			return 0;
 		}
-		if ((r == -EREMOTEIO || r == -ENOMEM) && p->n > 1)
+		if (r == DIVIDE || ((r == -EREMOTEIO || r == -ENOMEM) && p->n > 1))
 			return divide(j, p, uncertain);
 		if (r == -EREMOTEIO) {
 			refuse(j, p, &err);
