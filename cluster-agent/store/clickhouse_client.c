@@ -33,7 +33,8 @@ struct clickhouse_client {
 	char *cert_file;
 	char *key_file;
 	bool skip_verify;
-	atomic_bool stopped;
+	atomic_bool stopped;  /* for cancellable statements */
+	atomic_bool ended;    /* for all others */
 	pthread_mutex_t lock; /* of what follows */
 	char *password;
 	CURL *idle[MAX_IDLE_HANDLES];
@@ -189,6 +190,12 @@ struct run {
 	struct clickhouse_failure failure;
 };
 
+static const atomic_bool *stop_flag(const struct clickhouse_client *c,
+				    const struct clickhouse_statement *st)
+{
+	return st->cancellable ? &c->stopped : &c->ended;
+}
+
 /* Asks one server, again if a kept connection was closed or the password has changed. */
 static int ask(struct run *run, int server, struct err *err)
 {
@@ -207,7 +214,7 @@ static int ask(struct run *run, int server, struct err *err)
 			.password = password,
 			.inflate = clickhouse_servers_inflates(&c->servers, server),
 			.deadline_ns = deadline_ns,
-			.stop = run->st->cancellable ? &c->stopped : NULL,
+			.stop = stop_flag(c, run->st),
 			.out = run->out,
 		};
 		size_t start = run->out ? run->out->len : 0;
@@ -290,7 +297,7 @@ int clickhouse_client_run(struct clickhouse_client *c, const struct clickhouse_s
 	};
 	int r;
 
-	if (st->cancellable && atomic_load(&c->stopped))
+	if (atomic_load(stop_flag(c, st)))
 		return err_set(err, -EPIPE, "shutting down");
 	run.easy = take_handle(c);
 	if (!run.easy)
@@ -305,6 +312,11 @@ int clickhouse_client_run(struct clickhouse_client *c, const struct clickhouse_s
 void clickhouse_client_stop(struct clickhouse_client *c)
 {
 	atomic_store(&c->stopped, true);
+}
+
+void clickhouse_client_end(struct clickhouse_client *c)
+{
+	atomic_store(&c->ended, true);
 }
 
 /* ---- create and destroy ---- */

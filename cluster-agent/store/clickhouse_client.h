@@ -56,7 +56,7 @@ struct clickhouse_failure {
  *  -EAGAIN     no server could be reached or gave a whole answer; whether it has executed the
  *              statement is not known;
  *  -EFBIG      the answer exceeds the limit of out;
- *  -EPIPE      clickhouse_client_stop() ended it;
+ *  -EPIPE      clickhouse_client_stop() or _end() ended it; whether it was executed is not known;
  *  -EBADMSG    the frames are no zstd;
  *  -EINVAL     a parameter has a bad name; or -ENOMEM.
  */
@@ -66,5 +66,7 @@ int clickhouse_client_run(struct clickhouse_client *c, const struct clickhouse_s
 
 /* Ends cancellable statements within a second or so, and refuses later ones. From any thread. */
 void clickhouse_client_stop(struct clickhouse_client *c);
+/* Does the same to all other statements. */
+void clickhouse_client_end(struct clickhouse_client *c);
 
 #endif /* CLUSTER_AGENT_STORE_CLICKHOUSE_CLIENT_H */

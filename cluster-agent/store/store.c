@@ -67,6 +67,12 @@ void store_stop_queries(struct store *s)
 	s->engine->stop_queries(s);
 }
 
+void store_stop_inserts(struct store *s)
+{
+	if (s->engine->stop_inserts)
+		s->engine->stop_inserts(s);
+}
+
 bool store_is_distributed(const struct store *s)
 {
 	return s->cluster != NULL;

@@ -10,26 +10,27 @@
  * so none is called on the loop thread while the loop runs, and none on an HTTP server's
  * thread:
  *
+ *	store_insert()        the drain's thread (wal/log_drain.h), one insert at a time
+ *	store_query()         workers of the API and of the SQL port, several at once; the drain's
+ *	store_ping()          likewise
+ *	store_stop_queries()  the loop thread after the loop, STORE_STOP_TIMEOUT_S at most
+ *	store_stop_inserts()  likewise; returns at once
+ *	store_close()         likewise, once the threads above have been joined
  *
- *
- *
- *
- *
- *
- * Cancellation. store_stop_queries() is the only one: it ends all queries, for good. Inserts
- * are never cancelled, as their rows were accepted; an engine bounds their time itself and then
- * returns -EAGAIN.
+ * Cancellation is for the end of the process: store_stop_queries() ends all queries, for good, and
+ * store_stop_inserts() inserts that a server keeps waiting. Before that, an engine bounds the time
+ * of an insert itself and then returns -EAGAIN.
  *
  * Errors say what to do next; err has a sentence for people:
  *
- *
- *
- *
- *
- *
- *
- *
- *
+ *	-EREMOTEIO  the engine understood and refused. Insert: split the rows, then give up on those
+ *	            that are still refused. Query: give up, the SQL is at fault.
+ *	-ENOMEM     as -EREMOTEIO: fewer rows may succeed.
+ *	-EAGAIN     the engine is busy or cannot be reached. Retry the same rows with the same token
+ *	            later, or the same query; to split would only ask more of it.
+ *	-EFBIG      the answer does not fit: give up, and ask for less.
+ *	-EPIPE      the store is stopping: give up.
+ *	others      (-EINVAL, -EIO, -EMFILE, …) a fault of ours or of the machine: give up.
  */
 #ifndef CLUSTER_AGENT_STORE_STORE_H
 #define CLUSTER_AGENT_STORE_STORE_H
@@ -142,6 +143,12 @@ int store_restore_types(struct store *s, int64_t from_ns, int64_t to_ns,
  * continue.
  */
 void store_stop_queries(struct store *s);
+
+/*
+ * Ends an insert that is under way at a server, whose outcome is then unknown, and refuses all later
+ * ones with -EPIPE. The embedded engine ends its inserts by itself. Does not wait. From any thread.
+ */
+void store_stop_inserts(struct store *s);
 
 /*
  * On a cluster, SQL must name <table>_distributed, which stands for the tables of all shards,

@@ -477,6 +477,13 @@ static void clickhouse_stop_queries(struct store *store)
 	pthread_mutex_unlock(&s->lock);
 }
 
+static void clickhouse_stop_inserts(struct store *store)
+{
+	struct store_clickhouse *s = (struct store_clickhouse *)store;
+
+	clickhouse_client_end(s->client);
+}
+
 /* ---- open and close ---- */
 
 static int copy(char **ret, const char *text)
@@ -532,6 +539,7 @@ static const struct store_engine clickhouse_engine = {
 	.maintain = clickhouse_maintain,
 	.ping = clickhouse_ping,
 	.stop_queries = clickhouse_stop_queries,
+	.stop_inserts = clickhouse_stop_inserts,
 	.close = clickhouse_close,
 };
 

@@ -21,6 +21,7 @@ struct store_engine {
 	/* what store_ping() asks beside a trivial query; may be NULL */
 	int (*ping)(struct store *s);
 	void (*stop_queries)(struct store *s);
+	void (*stop_inserts)(struct store *s); /* NULL: an insert ends by itself */
 	void (*close)(struct store *s);
 };
 

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 
+#include "cluster-agent/store/store.h"
 #include "cluster-agent/wal/drain_state.h"
 #include "common/limits.h"
 #include "common/system/clock.h"
@@ -16,6 +17,8 @@
 #define DEFAULT_RETRY_MAX_NS (30 * NS_PER_S)
 #define DEFAULT_BACKLOG_BYTES (8 * MIB)
 #define WAIT_FOR_SEGMENT_NS NS_PER_S
+/* What it takes to end an insert that a server keeps waiting. */
+#define END_NS NS_PER_S
 #define PACE_STEP_NS (50 * NS_PER_MS)
 #define PREFIX "coroot_cluster_agent_store_"
 #define ROWS PREFIX "rows_total", .help = "Rows inserted, by table"
@@ -65,7 +68,8 @@ int drain_wait_to_retry(struct log_drain *d, int error, const struct err *err)
 	uint64_t delay_ns = backoff_next_ns(&d->backoff);
 	bool was_failing;
 
-	if (is_stopping(d))
+	/* the store ends queries before the drain is stopped */
+	if (is_stopping(d) || error == -EPIPE)
 		return -EPIPE;
 	metric_add(&d->metrics[DRAIN_RETRIES], 1);
 	pthread_mutex_lock(&d->lock);
@@ -175,7 +179,11 @@ void log_drain_stop(struct log_drain *d, uint64_t timeout_ns)
 	if (!d || !d->thread)
 		return;
 	atomic_store(&d->give_up_at_ns, clock_monotonic_ns() + timeout_ns);
-	(void)worker_thread_join(TAKE_PTR(d->thread), UINT64_MAX);
+	if (worker_thread_join(d->thread, timeout_ns > END_NS ? timeout_ns - END_NS : 0) < 0) {
+		store_stop_inserts(d->cfg.store);
+		(void)worker_thread_join(d->thread, UINT64_MAX);
+	}
+	d->thread = NULL;
 }
 
 void log_drain_free(struct log_drain *d)

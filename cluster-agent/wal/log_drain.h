@@ -44,8 +44,9 @@ struct log_drain_state {
 int log_drain_new(struct log_drain **ret, const struct log_drain_config *cfg) MUST_CHECK;
 /*
  * Inserts what is in the log until it is empty, the store fails, or timeout_ns have passed; what is
- * left stays in the log for the next start. Joins the thread, so an insert that is under way is
- * awaited. Call upload_log_stop() first. Metrics can be read until log_drain_free().
+ * left stays in the log for the next start. Joins the thread; an insert that a server keeps waiting
+ * is ended in time, and looked for at the next start. Call upload_log_stop() first. Metrics can be
+ * read until log_drain_free().
  */
 void log_drain_stop(struct log_drain *d, uint64_t timeout_ns);
 /* Stops it first. NULL is allowed. */

@@ -31,19 +31,25 @@ static struct clickhouse_client *make_client(const char *const *urls, size_t n,
 	return c;
 }
 
-static int ask(struct clickhouse_client *c, struct buf *out, struct clickhouse_failure *f,
-	       struct err *err)
+static int ask_as(bool cancellable, struct clickhouse_client *c, struct buf *out,
+		  struct clickhouse_failure *f, struct err *err)
 {
 	const struct clickhouse_statement st = {
 		.sql = "SELECT 1",
 		.timeout_ns = 60 * NS_PER_S,
 		.attempt_timeout_ns = 60 * NS_PER_S,
-		.cancellable = true,
+		.cancellable = cancellable,
 		.repeatable = true,
 	};
 
 	*f = (struct clickhouse_failure){0};
 	return clickhouse_client_run(c, &st, out, f, err);
+}
+
+static int ask(struct clickhouse_client *c, struct buf *out, struct clickhouse_failure *f,
+	       struct err *err)
+{
+	return ask_as(true, c, out, f, err);
 }
 
 static const struct {
@@ -203,6 +209,13 @@ static void *stop_soon(void *client)
 	return NULL;
 }
 
+static void *end_soon(void *client)
+{
+	usleep(100000);
+	clickhouse_client_end(client);
+	return NULL;
+}
+
 static void a_stop_ends_what_waits_and_what_comes_later(void **state)
 {
 	struct script_server s = {0}; /* never answers */
@@ -222,6 +235,11 @@ static void a_stop_ends_what_waits_and_what_comes_later(void **state)
 	assert_int_equal(ask(c, &out, &f, NULL), -EPIPE);
 	assert_true(clock_monotonic_ns() - start_ns < 30 * NS_PER_S);
 	assert_int_equal(ask(c, &out, &f, NULL), -EPIPE);
+	pthread_join(thread, NULL);
+	/* the others continue until they are ended, too */
+	assert_int_equal(pthread_create(&thread, NULL, end_soon, c), 0);
+	assert_int_equal(ask_as(false, c, &out, &f, NULL), -EPIPE);
+	assert_int_equal(ask_as(false, c, &out, &f, NULL), -EPIPE);
 	pthread_join(thread, NULL);
 	clickhouse_client_free(TAKE_PTR(c));
 	script_server_stop(&s);

@@ -3,7 +3,9 @@
  * keeps rows as the real ones do: a token that it knows adds nothing.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <ftw.h>
+#include <glob.h>
 #include <pthread.h>
 
 #include <zstd.h>
@@ -34,8 +36,11 @@ static struct {
 	unsigned n_inserts;
 	unsigned n_fresh_tokens;
 	/* faults */
-	int error;           /* what inserts return, if not 0 */
-	int lose;            /* table whose next insert is said to have failed, and did not */
+	int error;  /* what inserts return, if not 0 */
+	int lose;   /* table whose next insert is said to have failed, and did not */
+	int die;    /* table whose next insert is the last one before the store is gone */
+	bool hangs; /* inserts wait until they are stopped */
+	bool stopped;
 	int forget;          /* table whose next insert leaves its token but no rows */
 	bool exact;          /* tables are replicated */
 	unsigned max_frames; /* more are refused for want of memory; 0: any number */
@@ -121,6 +126,11 @@ static int add(enum store_table table, const char *token, const struct store_fra
 		stored.lose = -1;
 		return -EAGAIN;
 	}
+	if (stored.die == (int)table) {
+		stored.die = -1;
+		stored.error = -EAGAIN;
+		return -EAGAIN;
+	}
 	return 0;
 }
 
@@ -132,7 +142,14 @@ static int insert(struct store *s, enum store_table table, const char *token,
 	(void)s;
 	pthread_mutex_lock(&stored.lock);
 	stored.n_inserts++;
-	if (stored.error != 0)
+	while (stored.hangs && !stored.stopped) {
+		pthread_mutex_unlock(&stored.lock);
+		usleep(1000);
+		pthread_mutex_lock(&stored.lock);
+	}
+	if (stored.stopped)
+		r = -EPIPE;
+	else if (stored.error != 0)
 		r = stored.error;
 	else if (stored.max_frames > 0 && n_frames > stored.max_frames)
 		r = -ENOMEM;
@@ -140,6 +157,14 @@ static int insert(struct store *s, enum store_table table, const char *token,
 		r = add(table, token, frames, n_frames);
 	pthread_mutex_unlock(&stored.lock);
 	return r < 0 ? err_set(err, r, "Code: 1. DB::Exception: %s", strerror(-r)) : 0;
+}
+
+static void stop_inserts(struct store *s)
+{
+	(void)s;
+	pthread_mutex_lock(&stored.lock);
+	stored.stopped = true;
+	pthread_mutex_unlock(&stored.lock);
 }
 
 static size_t count(enum store_table table, uint64_t value)
@@ -204,8 +229,10 @@ static int restore_types(struct store *s, int64_t from_ns, int64_t to_ns, struct
 	return 0;
 }
 
-static const struct store_engine engine = {
-	.insert = insert, .query = query, .restore_types = restore_types};
+static const struct store_engine engine = {.insert = insert,
+					   .query = query,
+					   .restore_types = restore_types,
+					   .stop_inserts = stop_inserts};
 static struct store store = {.engine = &engine};
 
 /* ---- the log ---- */
@@ -223,7 +250,7 @@ static int make_dir(void **state)
 	(void)state;
 	memset(&stored, 0, sizeof(stored));
 	pthread_mutex_init(&stored.lock, NULL);
-	stored.lose = stored.forget = -1;
+	stored.lose = stored.die = stored.forget = -1;
 	snprintf(dir, sizeof(dir), "/tmp/test_log_drain.XXXXXX");
 	return mkdtemp(dir) ? 0 : -1;
 }
@@ -320,6 +347,8 @@ static struct log_drain *start(struct upload_log *l)
 {
 	struct log_drain *d = NULL;
 
+	/* the last drain may have stopped it */
+	stored.stopped = false;
 	assert_int_equal(log_drain_new(&d,
 				       &(struct log_drain_config){
 					       .log = l,
@@ -584,6 +613,98 @@ static void a_segment_of_an_earlier_process_is_inserted_once(void **state)
 	upload_log_close(l);
 }
 
+/* Begins to insert what is in the log, and is killed after the first insert of samples. */
+static void die_amid_samples(struct upload_log *l)
+{
+	struct log_drain *d;
+	int error = 0;
+
+	stored.die = STORE_SAMPLES;
+	d = start(l);
+	while (error == 0) {
+		usleep(1000);
+		pthread_mutex_lock(&stored.lock);
+		error = stored.error;
+		pthread_mutex_unlock(&stored.lock);
+	}
+	log_drain_free(d);
+	upload_log_close(l);
+	stored.error = 0;
+}
+
+static void recover_and_check(uint64_t first, size_t n)
+{
+	struct upload_log *l = open_log();
+	struct log_drain *d = start(l);
+
+	settle(l);
+	log_drain_free(d);
+	upload_log_close(l);
+	for (uint64_t i = first; i < first + n; i++) {
+		assert_true(count(STORE_STACKS, i) >= 1);
+		assert_int_equal(count(STORE_SAMPLES, i), 1);
+		assert_int_equal(count(STORE_QUALITY, i), 1);
+	}
+}
+
+static void a_piece_that_was_divided_before_a_kill_is_inserted_once(void **state)
+{
+	(void)state;
+	for (int exact = 0; exact < 2; exact++) {
+		uint64_t first = exact ? 101 : 1;
+		struct upload_log *l = open_log();
+
+		stored.exact = exact;
+		stored.max_frames = 3;
+		for (uint64_t n = first; n < first + 20; n++)
+			append(l, n);
+		die_amid_samples(l);
+		assert_int_equal(count(STORE_SAMPLES, first), 1);
+		assert_int_equal(count(STORE_SAMPLES, first + 19), 0);
+		/* there is memory again */
+		stored.max_frames = 0;
+		recover_and_check(first, 20);
+	}
+}
+
+/* Makes the first record of the only segment unreadable. */
+static void damage_first_record(void)
+{
+	CLEANUP(globfree) glob_t found = {0};
+	char pattern[80];
+	uint8_t byte;
+	AUTO_CLOSE int fd = -1;
+
+	snprintf(pattern, sizeof(pattern), "%s/*.segment", dir);
+	assert_int_equal(glob(pattern, 0, NULL, &found), 0);
+	assert_int_equal(found.gl_pathc, 1);
+	fd = open(found.gl_pathv[0], O_RDWR | O_CLOEXEC);
+	assert_int_equal(pread(fd, &byte, 1, 120), 1);
+	byte ^= 1;
+	assert_int_equal(pwrite(fd, &byte, 1, 120), 1);
+}
+
+/* Pieces of what is left are others; some have tokens that pieces of the whole had. */
+static void damage_between_an_insert_and_a_restart_costs_one_upload(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 4; i++) {
+		bool one_day = i / 2 == 0;
+		uint64_t first = 100 * (uint64_t)i;
+		struct upload_log *l = open_log();
+
+		stored.exact = i % 2;
+		stored.max_frames = one_day ? 4 : 0;
+		for (uint64_t n = first; n < first + 10; n++)
+			append_at(l, n, NOON_NS + (one_day ? 0 : (int64_t)(n - first) * DAY_NS));
+		die_amid_samples(l);
+		damage_first_record();
+		stored.max_frames = 0;
+		recover_and_check(first + 1, 9);
+		assert_int_equal(count(STORE_QUALITY, first), 0);
+	}
+}
+
 static void what_another_receiver_has_stored_is_left_out_after_a_restart(void **state)
 {
 	struct upload_log *l = open_log();
@@ -640,6 +761,36 @@ static void stopping_does_not_wait_for_a_store_that_is_away(void **state)
 	upload_log_close(l);
 }
 
+/* As a server does that takes a connection and answers nothing. */
+static void stopping_does_not_wait_for_a_store_that_hangs(void **state)
+{
+	struct upload_log *l = open_log();
+	struct log_drain *d;
+	unsigned n = 0;
+
+	(void)state;
+	stored.hangs = true;
+	d = start(l);
+	append(l, 1);
+	while (n == 0) {
+		usleep(1000);
+		pthread_mutex_lock(&stored.lock);
+		n = stored.n_inserts;
+		pthread_mutex_unlock(&stored.lock);
+	}
+	upload_log_stop(l);
+	log_drain_stop(d, NS_PER_S);
+	assert_true(bytes_of(l) > 0);
+	log_drain_free(d);
+	stored.hangs = false;
+	l = reopen(l);
+	d = start(l);
+	settle(l);
+	log_drain_free(d);
+	assert_once(1, 1);
+	upload_log_close(l);
+}
+
 static int make_one(void *arg)
 {
 	CLEANUP(log_drain_freep) struct log_drain *d = NULL;
@@ -672,9 +823,12 @@ int main(void)
 		TEST(a_token_without_its_rows_loses_nothing),
 		TEST(a_replicated_table_is_not_asked),
 		TEST(a_segment_of_an_earlier_process_is_inserted_once),
+		TEST(a_piece_that_was_divided_before_a_kill_is_inserted_once),
+		TEST(damage_between_an_insert_and_a_restart_costs_one_upload),
 		TEST(what_another_receiver_has_stored_is_left_out_after_a_restart),
 		TEST(stopping_stores_what_there_is_time_for),
 		TEST(stopping_does_not_wait_for_a_store_that_is_away),
+		TEST(stopping_does_not_wait_for_a_store_that_hangs),
 		TEST(survives_every_failed_allocation),
 	};
 
