@@ -145,8 +145,9 @@ int store_restore_types(struct store *s, int64_t from_ns, int64_t to_ns,
 void store_stop_queries(struct store *s);
 
 /*
- * Ends an insert that is under way at a server, whose outcome is then unknown, and refuses all later
- * ones with -EPIPE. The embedded engine ends its inserts by itself. Does not wait. From any thread.
+ * Ends an insert that is under way at a server, whose outcome is then unknown, and refuses all
+ * later ones with -EPIPE. The embedded engine ends its inserts by itself. Does not wait. From any
+ * thread.
  */
 void store_stop_inserts(struct store *s);
 

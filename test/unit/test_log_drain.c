@@ -1,239 +1,24 @@
-/*
- * The drain over a real log in a directory of its own and a store with an engine of the test, which
- * keeps rows as the real ones do: a token that it knows adds nothing.
- */
+/* The drain over a real log in a directory of its own and a store that fails as it is told to. */
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
 #include <glob.h>
 #include <pthread.h>
 
-#include <zstd.h>
-
 #include "cluster-agent/store/row_batch.h"
-#include "cluster-agent/store/rowbinary.h"
-#include "cluster-agent/store/store_engine.h"
 #include "cluster-agent/wal/log_drain.h"
 #include "common/system/clock.h"
 #include "common/telemetry/metrics.h"
+#include "test/lib/faulty_store.h"
 #include "test/lib/unit.h"
 
-#define POISON UINT64_C(666)
-#define MAX_ROWS 1000u
-#define MAX_TOKENS 1000u
+#define POISON FAULTY_STORE_POISON
 #define DAY_NS ((int64_t)(86400 * NS_PER_S))
 /* far from midnight */
 #define NOON_NS (INT64_C(20000) * DAY_NS + DAY_NS / 2)
 #define T(s) ((struct row_text){s, sizeof(s) - 1})
 
-/* What the store has. The value that is kept of a row is the number of its upload. */
-static struct {
-	pthread_mutex_t lock;
-	uint64_t rows[STORE_TABLE_MAX][MAX_ROWS];
-	size_t n_rows[STORE_TABLE_MAX];
-	char tokens[MAX_TOKENS][STORE_TOKEN_BYTES + 1];
-	size_t n_tokens;
-	unsigned n_inserts;
-	unsigned n_fresh_tokens;
-	/* faults */
-	int error;  /* what inserts return, if not 0 */
-	int lose;   /* table whose next insert is said to have failed, and did not */
-	int die;    /* table whose next insert is the last one before the store is gone */
-	bool hangs; /* inserts wait until they are stopped */
-	bool stopped;
-	int forget;          /* table whose next insert leaves its token but no rows */
-	bool exact;          /* tables are replicated */
-	unsigned max_frames; /* more are refused for want of memory; 0: any number */
-} stored;
-
 static char dir[64];
-
-/* ---- the engine ---- */
-
-static bool knows(const char *token)
-{
-	for (size_t i = 0; i < stored.n_tokens; i++)
-		if (strcmp(stored.tokens[i], token) == 0)
-			return true;
-	return false;
-}
-
-/* Reads the number of the upload out of each row; see add_rows(). */
-static size_t read_rows(enum store_table table, const struct store_frame *f, uint64_t *ret)
-{
-	AUTO_FREE char *rows = malloc(f->n_bytes);
-	struct rowbinary_reader r;
-	size_t n = 0, len;
-
-	assert_non_null(rows);
-	assert_int_equal(ZSTD_decompress(rows, f->n_bytes, f->data, f->len), f->n_bytes);
-	rowbinary_reader_init(&r, rows, f->n_bytes);
-	for (; rowbinary_has_more(&r); n++) {
-		(void)rowbinary_get_string(&r, &len);
-		if (table == STORE_STACKS) {
-			ret[n] = rowbinary_get_u64(&r);
-			(void)rowbinary_get_u64(&r);
-			assert_int_equal(rowbinary_get_count(&r), 0);
-			continue;
-		}
-		(void)rowbinary_get_string(&r, &len);
-		(void)rowbinary_get_u64(&r);
-		(void)rowbinary_get_u64(&r);
-		if (table == STORE_SAMPLES) {
-			assert_int_equal(rowbinary_get_count(&r), 0);
-			ret[n] = rowbinary_get_u64(&r);
-			(void)rowbinary_get_u64(&r);
-			continue;
-		}
-		(void)rowbinary_get_string(&r, &len);
-		for (int i = 0; i < 4; i++)
-			(void)rowbinary_get_u64(&r);
-		assert_int_equal(rowbinary_get_count(&r), 0);
-		ret[n] = rowbinary_get_u64(&r);
-	}
-	assert_int_equal(rowbinary_reader_finish(&r), 0);
-	assert_int_equal(n, f->n_rows);
-	return n;
-}
-
-static int add(enum store_table table, const char *token, const struct store_frame *frames,
-	       size_t n_frames)
-{
-	uint64_t rows[MAX_ROWS];
-	size_t n = 0;
-
-	for (size_t i = 0; i < n_frames; i++) {
-		/* one partition */
-		assert_int_equal(frames[i].quarter, frames[0].quarter);
-		n += read_rows(table, &frames[i], rows + n);
-	}
-	for (size_t i = 0; i < n; i++)
-		if (rows[i] == POISON)
-			return -EREMOTEIO;
-	if (knows(token))
-		return 0;
-	snprintf(stored.tokens[stored.n_tokens++], STORE_TOKEN_BYTES + 1, "%s", token);
-	/* what store_insert() makes of NULL */
-	stored.n_fresh_tokens += strlen(token) == 32;
-	if (stored.forget == (int)table) {
-		stored.forget = -1;
-		return -EAGAIN;
-	}
-	assert_true(stored.n_rows[table] + n <= MAX_ROWS);
-	memcpy(stored.rows[table] + stored.n_rows[table], rows, n * sizeof(rows[0]));
-	stored.n_rows[table] += n;
-	if (stored.lose == (int)table) {
-		stored.lose = -1;
-		return -EAGAIN;
-	}
-	if (stored.die == (int)table) {
-		stored.die = -1;
-		stored.error = -EAGAIN;
-		return -EAGAIN;
-	}
-	return 0;
-}
-
-static int insert(struct store *s, enum store_table table, const char *token,
-		  const struct store_frame *frames, size_t n_frames, struct err *err)
-{
-	int r;
-
-	(void)s;
-	pthread_mutex_lock(&stored.lock);
-	stored.n_inserts++;
-	while (stored.hangs && !stored.stopped) {
-		pthread_mutex_unlock(&stored.lock);
-		usleep(1000);
-		pthread_mutex_lock(&stored.lock);
-	}
-	if (stored.stopped)
-		r = -EPIPE;
-	else if (stored.error != 0)
-		r = stored.error;
-	else if (stored.max_frames > 0 && n_frames > stored.max_frames)
-		r = -ENOMEM;
-	else
-		r = add(table, token, frames, n_frames);
-	pthread_mutex_unlock(&stored.lock);
-	return r < 0 ? err_set(err, r, "Code: 1. DB::Exception: %s", strerror(-r)) : 0;
-}
-
-static void stop_inserts(struct store *s)
-{
-	(void)s;
-	pthread_mutex_lock(&stored.lock);
-	stored.stopped = true;
-	pthread_mutex_unlock(&stored.lock);
-}
-
-static size_t count(enum store_table table, uint64_t value)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < stored.n_rows[table]; i++)
-		n += stored.rows[table][i] == value;
-	return n;
-}
-
-static uint64_t param(const struct store_query *q, const char *name)
-{
-	for (size_t i = 0; i < q->n_params; i++)
-		if (strcmp(q->params[i].name, name) == 0)
-			return strtoull(q->params[i].value, NULL, 10);
-	fail_msg("no parameter %s", name);
-	return 0;
-}
-
-static void answer(struct buf *out, uint64_t v)
-{
-	struct rowbinary_writer w;
-
-	rowbinary_writer_init(&w, out);
-	rowbinary_put_u64(&w, v);
-	assert_int_equal(rowbinary_writer_finish(&w), 0);
-}
-
-/* The three questions of store_probe.h. */
-static int query(struct store *s, const struct store_query *q, struct buf *out, struct err *err)
-{
-	(void)s;
-	(void)err;
-	pthread_mutex_lock(&stored.lock);
-	if (strstr(q->sql, "system.tables")) {
-		answer(out, stored.exact);
-	} else if (strstr(q->sql, "StackHash")) {
-		answer(out, count(STORE_SAMPLES, param(q, "hash")));
-	} else {
-		const char *at = q->params[0].value;
-
-		assert_string_equal(q->params[0].name, "ids");
-		while (*at && *at != ']') {
-			char *end;
-			uint64_t id = strtoull(at + 1, &end, 10);
-
-			if (count(STORE_QUALITY, id) > 0)
-				answer(out, id);
-			at = end;
-		}
-	}
-	pthread_mutex_unlock(&stored.lock);
-	return 0;
-}
-
-static int restore_types(struct store *s, int64_t from_ns, int64_t to_ns, struct err *err)
-{
-	(void)s;
-	(void)err;
-	assert_true(from_ns < to_ns);
-	return 0;
-}
-
-static const struct store_engine engine = {.insert = insert,
-					   .query = query,
-					   .restore_types = restore_types,
-					   .stop_inserts = stop_inserts};
-static struct store store = {.engine = &engine};
 
 /* ---- the log ---- */
 
@@ -248,9 +33,7 @@ static int remove_entry(const char *path, const struct stat *st, int type, struc
 static int make_dir(void **state)
 {
 	(void)state;
-	memset(&stored, 0, sizeof(stored));
-	pthread_mutex_init(&stored.lock, NULL);
-	stored.lose = stored.die = stored.forget = -1;
+	faulty_store_reset();
 	snprintf(dir, sizeof(dir), "/tmp/test_log_drain.XXXXXX");
 	return mkdtemp(dir) ? 0 : -1;
 }
@@ -348,11 +131,11 @@ static struct log_drain *start(struct upload_log *l)
 	struct log_drain *d = NULL;
 
 	/* the last drain may have stopped it */
-	stored.stopped = false;
+	faulty.stopped = false;
 	assert_int_equal(log_drain_new(&d,
 				       &(struct log_drain_config){
 					       .log = l,
-					       .store = &store,
+					       .store = &faulty_store,
 					       .pace_ns = 1,
 					       .retry_min_ns = NS_PER_MS,
 					       .retry_max_ns = 2 * NS_PER_MS,
@@ -389,7 +172,7 @@ static void assert_once(uint64_t first, size_t n)
 {
 	for (int t = 0; t < STORE_TABLE_MAX; t++) {
 		for (uint64_t i = first; i < first + n; i++)
-			assert_int_equal(count((enum store_table)t, i), 1);
+			assert_int_equal(faulty_store_count((enum store_table)t, i), 1);
 	}
 }
 
@@ -406,7 +189,7 @@ static void what_is_in_the_log_is_one_insert_per_table(void **state)
 	d = start(l);
 	settle(l);
 	assert_once(1, 10);
-	assert_int_equal(stored.n_inserts, 3);
+	assert_int_equal(faulty.n_inserts, 3);
 	/* and what comes later is inserted, too */
 	append(l, 11);
 	settle(l);
@@ -425,7 +208,7 @@ static void no_piece_spans_two_quarters_of_an_hour(void **state)
 	d = start(l);
 	settle(l);
 	assert_once(1, 9);
-	assert_int_equal(stored.n_inserts, 9);
+	assert_int_equal(faulty.n_inserts, 9);
 }
 
 static void a_store_that_is_away_is_waited_for(void **state)
@@ -440,24 +223,24 @@ static void a_store_that_is_away_is_waited_for(void **state)
 		struct log_drain_state s;
 		unsigned n = 0;
 
-		pthread_mutex_lock(&stored.lock);
-		stored.error = errors[i];
-		stored.n_inserts = 0;
-		pthread_mutex_unlock(&stored.lock);
+		pthread_mutex_lock(&faulty.lock);
+		faulty.error = errors[i];
+		faulty.n_inserts = 0;
+		pthread_mutex_unlock(&faulty.lock);
 		append(l, i);
 		while (n < 5) {
 			usleep(1000);
-			pthread_mutex_lock(&stored.lock);
-			n = stored.n_inserts;
-			pthread_mutex_unlock(&stored.lock);
+			pthread_mutex_lock(&faulty.lock);
+			n = faulty.n_inserts;
+			pthread_mutex_unlock(&faulty.lock);
 		}
 		log_drain_state(d, &s);
 		assert_true(s.failing);
 		assert_non_null(strstr(s.error.msg, strerror(-errors[i])));
 		assert_true(bytes_of(l) > 0);
-		pthread_mutex_lock(&stored.lock);
-		stored.error = 0;
-		pthread_mutex_unlock(&stored.lock);
+		pthread_mutex_lock(&faulty.lock);
+		faulty.error = 0;
+		pthread_mutex_unlock(&faulty.lock);
 		settle(l);
 		log_drain_state(d, &s);
 		assert_false(s.failing);
@@ -481,7 +264,7 @@ static void a_refused_upload_is_put_aside_alone(void **state)
 	assert_once(1, 3);
 	assert_once(5, 6);
 	for (int t = 0; t < STORE_TABLE_MAX; t++)
-		assert_int_equal(count((enum store_table)t, POISON), 0);
+		assert_int_equal(faulty_store_count((enum store_table)t, POISON), 0);
 	assert_int_equal(n_refusals, 1);
 	/* it is known all the same: its sender must not send it for ever */
 	assert_true(upload_log_has(l, (struct upload_id){POISON, 0}));
@@ -493,7 +276,7 @@ static void an_insert_that_needs_too_much_memory_is_divided(void **state)
 	CLEANUP(log_drain_freep) struct log_drain *d = NULL;
 
 	(void)state;
-	stored.max_frames = 3;
+	faulty.max_frames = 3;
 	for (uint64_t n = 1; n <= 20; n++)
 		append(l, n);
 	d = start(l);
@@ -510,9 +293,9 @@ static void a_lost_answer_does_not_double_rows(void **state)
 	(void)state;
 	d = start(l);
 	for (int t = STORE_SAMPLES; t < STORE_TABLE_MAX; t++) {
-		pthread_mutex_lock(&stored.lock);
-		stored.lose = t;
-		pthread_mutex_unlock(&stored.lock);
+		pthread_mutex_lock(&faulty.lock);
+		faulty.lose = t;
+		pthread_mutex_unlock(&faulty.lock);
 		append(l, (uint64_t)t);
 		settle(l);
 	}
@@ -526,13 +309,13 @@ static void a_lost_answer_about_stacks_adds_them_without_a_token(void **state)
 	CLEANUP(log_drain_freep) struct log_drain *d = NULL;
 
 	(void)state;
-	stored.lose = STORE_STACKS;
+	faulty.lose = STORE_STACKS;
 	append(l, 1);
 	d = start(l);
 	settle(l);
-	assert_int_equal(count(STORE_STACKS, 1), 2);
-	assert_int_equal(count(STORE_SAMPLES, 1), 1);
-	assert_int_equal(stored.n_fresh_tokens, 1);
+	assert_int_equal(faulty_store_count(STORE_STACKS, 1), 2);
+	assert_int_equal(faulty_store_count(STORE_SAMPLES, 1), 1);
+	assert_int_equal(faulty.n_fresh_tokens, 1);
 }
 
 /* What a kill leaves: store.h. */
@@ -544,9 +327,9 @@ static void a_token_without_its_rows_loses_nothing(void **state)
 	(void)state;
 	d = start(l);
 	for (int t = 0; t < STORE_TABLE_MAX; t++) {
-		pthread_mutex_lock(&stored.lock);
-		stored.forget = t;
-		pthread_mutex_unlock(&stored.lock);
+		pthread_mutex_lock(&faulty.lock);
+		faulty.forget = t;
+		pthread_mutex_unlock(&faulty.lock);
 		append(l, (uint64_t)t);
 		settle(l);
 	}
@@ -559,26 +342,26 @@ static void a_replicated_table_is_not_asked(void **state)
 	CLEANUP(log_drain_freep) struct log_drain *d = NULL;
 
 	(void)state;
-	stored.exact = true;
+	faulty.exact = true;
 	d = start(l);
 	for (int t = 0; t < STORE_TABLE_MAX; t++) {
-		pthread_mutex_lock(&stored.lock);
-		stored.lose = t;
-		pthread_mutex_unlock(&stored.lock);
+		pthread_mutex_lock(&faulty.lock);
+		faulty.lose = t;
+		pthread_mutex_unlock(&faulty.lock);
 		append(l, (uint64_t)t);
 		settle(l);
 	}
 	assert_once(0, STORE_TABLE_MAX);
-	assert_int_equal(stored.n_fresh_tokens, 0);
+	assert_int_equal(faulty.n_fresh_tokens, 0);
 }
 
 static bool is_pending(int table)
 {
 	bool is;
 
-	pthread_mutex_lock(&stored.lock);
-	is = stored.lose == table;
-	pthread_mutex_unlock(&stored.lock);
+	pthread_mutex_lock(&faulty.lock);
+	is = faulty.lose == table;
+	pthread_mutex_unlock(&faulty.lock);
 	return is;
 }
 
@@ -595,7 +378,7 @@ static void a_segment_of_an_earlier_process_is_inserted_once(void **state)
 		for (uint64_t n = first; n < first + 10; n++)
 			append(l, n);
 		/* the insert is made; the drain does not learn of it, and is stopped */
-		stored.lose = t;
+		faulty.lose = t;
 		d = start(l);
 		while (is_pending(t))
 			usleep(1000);
@@ -605,9 +388,9 @@ static void a_segment_of_an_earlier_process_is_inserted_once(void **state)
 		settle(l);
 		log_drain_free(d);
 		for (uint64_t n = first; n < first + 10; n++) {
-			assert_true(count(STORE_STACKS, n) >= 1);
-			assert_int_equal(count(STORE_SAMPLES, n), 1);
-			assert_int_equal(count(STORE_QUALITY, n), 1);
+			assert_true(faulty_store_count(STORE_STACKS, n) >= 1);
+			assert_int_equal(faulty_store_count(STORE_SAMPLES, n), 1);
+			assert_int_equal(faulty_store_count(STORE_QUALITY, n), 1);
 		}
 	}
 	upload_log_close(l);
@@ -619,17 +402,17 @@ static void die_amid_samples(struct upload_log *l)
 	struct log_drain *d;
 	int error = 0;
 
-	stored.die = STORE_SAMPLES;
+	faulty.die = STORE_SAMPLES;
 	d = start(l);
 	while (error == 0) {
 		usleep(1000);
-		pthread_mutex_lock(&stored.lock);
-		error = stored.error;
-		pthread_mutex_unlock(&stored.lock);
+		pthread_mutex_lock(&faulty.lock);
+		error = faulty.error;
+		pthread_mutex_unlock(&faulty.lock);
 	}
 	log_drain_free(d);
 	upload_log_close(l);
-	stored.error = 0;
+	faulty.error = 0;
 }
 
 static void recover_and_check(uint64_t first, size_t n)
@@ -641,9 +424,9 @@ static void recover_and_check(uint64_t first, size_t n)
 	log_drain_free(d);
 	upload_log_close(l);
 	for (uint64_t i = first; i < first + n; i++) {
-		assert_true(count(STORE_STACKS, i) >= 1);
-		assert_int_equal(count(STORE_SAMPLES, i), 1);
-		assert_int_equal(count(STORE_QUALITY, i), 1);
+		assert_true(faulty_store_count(STORE_STACKS, i) >= 1);
+		assert_int_equal(faulty_store_count(STORE_SAMPLES, i), 1);
+		assert_int_equal(faulty_store_count(STORE_QUALITY, i), 1);
 	}
 }
 
@@ -654,15 +437,15 @@ static void a_piece_that_was_divided_before_a_kill_is_inserted_once(void **state
 		uint64_t first = exact ? 101 : 1;
 		struct upload_log *l = open_log();
 
-		stored.exact = exact;
-		stored.max_frames = 3;
+		faulty.exact = exact;
+		faulty.max_frames = 3;
 		for (uint64_t n = first; n < first + 20; n++)
 			append(l, n);
 		die_amid_samples(l);
-		assert_int_equal(count(STORE_SAMPLES, first), 1);
-		assert_int_equal(count(STORE_SAMPLES, first + 19), 0);
+		assert_int_equal(faulty_store_count(STORE_SAMPLES, first), 1);
+		assert_int_equal(faulty_store_count(STORE_SAMPLES, first + 19), 0);
 		/* there is memory again */
-		stored.max_frames = 0;
+		faulty.max_frames = 0;
 		recover_and_check(first, 20);
 	}
 }
@@ -693,15 +476,15 @@ static void damage_between_an_insert_and_a_restart_costs_one_upload(void **state
 		uint64_t first = 100 * (uint64_t)i;
 		struct upload_log *l = open_log();
 
-		stored.exact = i % 2;
-		stored.max_frames = one_day ? 4 : 0;
+		faulty.exact = i % 2;
+		faulty.max_frames = one_day ? 4 : 0;
 		for (uint64_t n = first; n < first + 10; n++)
 			append_at(l, n, NOON_NS + (one_day ? 0 : (int64_t)(n - first) * DAY_NS));
 		die_amid_samples(l);
 		damage_first_record();
-		stored.max_frames = 0;
+		faulty.max_frames = 0;
 		recover_and_check(first + 1, 9);
-		assert_int_equal(count(STORE_QUALITY, first), 0);
+		assert_int_equal(faulty_store_count(STORE_QUALITY, first), 0);
 	}
 }
 
@@ -714,7 +497,7 @@ static void what_another_receiver_has_stored_is_left_out_after_a_restart(void **
 	for (uint64_t n = 1; n <= 3; n++)
 		append(l, n);
 	for (int t = 0; t < STORE_TABLE_MAX; t++)
-		stored.rows[t][stored.n_rows[t]++] = 2;
+		faulty.rows[t][faulty.n_rows[t]++] = 2;
 	l = reopen(l);
 	d = start(l);
 	settle(l);
@@ -745,14 +528,14 @@ static void stopping_does_not_wait_for_a_store_that_is_away(void **state)
 	struct log_drain *d;
 
 	(void)state;
-	stored.error = -EAGAIN;
+	faulty.error = -EAGAIN;
 	d = start(l);
 	append(l, 1);
 	upload_log_stop(l);
 	log_drain_stop(d, 600 * NS_PER_S);
 	assert_true(bytes_of(l) > 0);
 	log_drain_free(d);
-	stored.error = 0;
+	faulty.error = 0;
 	l = reopen(l);
 	d = start(l);
 	settle(l);
@@ -769,20 +552,20 @@ static void stopping_does_not_wait_for_a_store_that_hangs(void **state)
 	unsigned n = 0;
 
 	(void)state;
-	stored.hangs = true;
+	faulty.hangs = true;
 	d = start(l);
 	append(l, 1);
 	while (n == 0) {
 		usleep(1000);
-		pthread_mutex_lock(&stored.lock);
-		n = stored.n_inserts;
-		pthread_mutex_unlock(&stored.lock);
+		pthread_mutex_lock(&faulty.lock);
+		n = faulty.n_inserts;
+		pthread_mutex_unlock(&faulty.lock);
 	}
 	upload_log_stop(l);
 	log_drain_stop(d, NS_PER_S);
 	assert_true(bytes_of(l) > 0);
 	log_drain_free(d);
-	stored.hangs = false;
+	faulty.hangs = false;
 	l = reopen(l);
 	d = start(l);
 	settle(l);
@@ -795,7 +578,7 @@ static int make_one(void *arg)
 {
 	CLEANUP(log_drain_freep) struct log_drain *d = NULL;
 
-	return log_drain_new(&d, &(struct log_drain_config){.log = arg, .store = &store});
+	return log_drain_new(&d, &(struct log_drain_config){.log = arg, .store = &faulty_store});
 }
 
 static void survives_every_failed_allocation(void **state)

@@ -1,0 +1,203 @@
+#include "test/lib/faulty_store.h"
+
+#include <errno.h>
+
+#include <zstd.h>
+
+#include "cluster-agent/store/rowbinary.h"
+#include "cluster-agent/store/store_engine.h"
+#include "test/lib/unit.h"
+
+struct faulty_rows faulty;
+
+static bool knows(const char *token)
+{
+	for (size_t i = 0; i < faulty.n_tokens; i++)
+		if (strcmp(faulty.tokens[i], token) == 0)
+			return true;
+	return false;
+}
+
+/* Reads the number of the upload out of each row; in the column that says it. */
+static size_t read_rows(enum store_table table, const struct store_frame *f, uint64_t *ret)
+{
+	AUTO_FREE char *rows = malloc(f->n_bytes);
+	struct rowbinary_reader r;
+	size_t n = 0, len;
+
+	assert_non_null(rows);
+	assert_int_equal(ZSTD_decompress(rows, f->n_bytes, f->data, f->len), f->n_bytes);
+	rowbinary_reader_init(&r, rows, f->n_bytes);
+	for (; rowbinary_has_more(&r); n++) {
+		(void)rowbinary_get_string(&r, &len);
+		if (table == STORE_STACKS) {
+			ret[n] = rowbinary_get_u64(&r);
+			(void)rowbinary_get_u64(&r);
+			assert_int_equal(rowbinary_get_count(&r), 0);
+			continue;
+		}
+		(void)rowbinary_get_string(&r, &len);
+		(void)rowbinary_get_u64(&r);
+		(void)rowbinary_get_u64(&r);
+		if (table == STORE_SAMPLES) {
+			assert_int_equal(rowbinary_get_count(&r), 0);
+			ret[n] = rowbinary_get_u64(&r);
+			(void)rowbinary_get_u64(&r);
+			continue;
+		}
+		(void)rowbinary_get_string(&r, &len);
+		for (int i = 0; i < 4; i++)
+			(void)rowbinary_get_u64(&r);
+		assert_int_equal(rowbinary_get_count(&r), 0);
+		ret[n] = rowbinary_get_u64(&r);
+	}
+	assert_int_equal(rowbinary_reader_finish(&r), 0);
+	assert_int_equal(n, f->n_rows);
+	return n;
+}
+
+static int add(enum store_table table, const char *token, const struct store_frame *frames,
+	       size_t n_frames)
+{
+	uint64_t rows[FAULTY_STORE_MAX_ROWS];
+	size_t n = 0;
+
+	for (size_t i = 0; i < n_frames; i++) {
+		/* one partition */
+		assert_int_equal(frames[i].quarter, frames[0].quarter);
+		n += read_rows(table, &frames[i], rows + n);
+	}
+	for (size_t i = 0; i < n; i++)
+		if (rows[i] == FAULTY_STORE_POISON)
+			return -EREMOTEIO;
+	if (knows(token))
+		return 0;
+	snprintf(faulty.tokens[faulty.n_tokens++], STORE_TOKEN_BYTES + 1, "%s", token);
+	/* what store_insert() makes of NULL */
+	faulty.n_fresh_tokens += strlen(token) == 32;
+	if (faulty.forget == (int)table) {
+		faulty.forget = -1;
+		return -EAGAIN;
+	}
+	assert_true(faulty.n_rows[table] + n <= FAULTY_STORE_MAX_ROWS);
+	memcpy(faulty.rows[table] + faulty.n_rows[table], rows, n * sizeof(rows[0]));
+	faulty.n_rows[table] += n;
+	if (faulty.lose == (int)table) {
+		faulty.lose = -1;
+		return -EAGAIN;
+	}
+	if (faulty.die == (int)table) {
+		faulty.die = -1;
+		faulty.error = -EAGAIN;
+		return -EAGAIN;
+	}
+	return 0;
+}
+
+static int insert(struct store *s, enum store_table table, const char *token,
+		  const struct store_frame *frames, size_t n_frames, struct err *err)
+{
+	int r;
+
+	(void)s;
+	pthread_mutex_lock(&faulty.lock);
+	faulty.n_inserts++;
+	while (faulty.hangs && !faulty.stopped) {
+		pthread_mutex_unlock(&faulty.lock);
+		usleep(1000);
+		pthread_mutex_lock(&faulty.lock);
+	}
+	if (faulty.stopped)
+		r = -EPIPE;
+	else if (faulty.error != 0)
+		r = faulty.error;
+	else if (faulty.max_frames > 0 && n_frames > faulty.max_frames)
+		r = -ENOMEM;
+	else
+		r = add(table, token, frames, n_frames);
+	pthread_mutex_unlock(&faulty.lock);
+	return r < 0 ? err_set(err, r, "Code: 1. DB::Exception: %s", strerror(-r)) : 0;
+}
+
+static void stop_inserts(struct store *s)
+{
+	(void)s;
+	pthread_mutex_lock(&faulty.lock);
+	faulty.stopped = true;
+	pthread_mutex_unlock(&faulty.lock);
+}
+
+size_t faulty_store_count(enum store_table table, uint64_t value)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < faulty.n_rows[table]; i++)
+		n += faulty.rows[table][i] == value;
+	return n;
+}
+
+static uint64_t param(const struct store_query *q, const char *name)
+{
+	for (size_t i = 0; i < q->n_params; i++)
+		if (strcmp(q->params[i].name, name) == 0)
+			return strtoull(q->params[i].value, NULL, 10);
+	fail_msg("no parameter %s", name);
+	return 0;
+}
+
+static void answer(struct buf *out, uint64_t v)
+{
+	struct rowbinary_writer w;
+
+	rowbinary_writer_init(&w, out);
+	rowbinary_put_u64(&w, v);
+	assert_int_equal(rowbinary_writer_finish(&w), 0);
+}
+
+/* The three questions of store_probe.h. */
+static int query(struct store *s, const struct store_query *q, struct buf *out, struct err *err)
+{
+	(void)s;
+	(void)err;
+	pthread_mutex_lock(&faulty.lock);
+	if (strstr(q->sql, "system.tables")) {
+		answer(out, faulty.exact);
+	} else if (strstr(q->sql, "StackHash")) {
+		answer(out, faulty_store_count(STORE_SAMPLES, param(q, "hash")));
+	} else {
+		const char *at = q->params[0].value;
+
+		assert_string_equal(q->params[0].name, "ids");
+		while (*at && *at != ']') {
+			char *end;
+			uint64_t id = strtoull(at + 1, &end, 10);
+
+			if (faulty_store_count(STORE_QUALITY, id) > 0)
+				answer(out, id);
+			at = end;
+		}
+	}
+	pthread_mutex_unlock(&faulty.lock);
+	return 0;
+}
+
+static int restore_types(struct store *s, int64_t from_ns, int64_t to_ns, struct err *err)
+{
+	(void)s;
+	(void)err;
+	assert_true(from_ns < to_ns);
+	return 0;
+}
+
+static const struct store_engine engine = {.insert = insert,
+					   .query = query,
+					   .restore_types = restore_types,
+					   .stop_inserts = stop_inserts};
+struct store faulty_store = {.engine = &engine};
+
+void faulty_store_reset(void)
+{
+	memset(&faulty, 0, sizeof(faulty));
+	pthread_mutex_init(&faulty.lock, NULL);
+	faulty.lose = faulty.die = faulty.forget = -1;
+}
