@@ -38,7 +38,7 @@
 #include "common/system/clock.h"
 #include "common/telemetry/log.h"
 
-/* Attempts with a token of their own after which the store is taken to be at fault. */
+/* Attempts with a token of their own after which the rows are taken for expired. */
 #define MAX_ATTEMPTS 4u
 /* Frames of a piece whose first rows are looked for. */
 #define MAX_PROBES 4u
@@ -50,6 +50,7 @@ struct job {
 	struct drain_pieces pieces;
 	bool *refused;      /* by record */
 	bool *found;        /* by record: in the store already */
+	bool *expired;      /* by record: the store did not keep its rows */
 	int exact_tokens;   /* 1 or 0; -1: not known yet */
 	bool was_uncertain; /* a piece was */
 };
@@ -206,6 +207,23 @@ static int learn_about_tokens(struct job *j, struct err *err)
 	return 0;
 }
 
+/*
+ * The store takes rows under a token that it cannot know, and has not got them: they are older than
+ * it keeps rows, or of a day that the space guard has dropped. To repeat that would hold up all
+ * segments behind this one.
+ */
+static void give_up_expired(struct job *j, const struct drain_piece *p)
+{
+	log_warn_limited("the store keeps no rows of some uploads; they are taken for too old",
+			 "frames=%u", p->n);
+	for (uint32_t i = 0; i < p->n; i++) {
+		const struct log_frame *f = j->pieces.frames[p->table][p->first + i];
+
+		if (!is_left_out(j, f))
+			j->expired[f->record] = true;
+	}
+}
+
 /* What insert_uncertain() returns if the store has some frames of the piece and not others. */
 #define DIVIDE 1
 
@@ -248,7 +266,7 @@ static int insert_uncertain(struct job *j, const struct drain_piece *p, struct e
 	}
 	r = look_for(j, p, err);
 	if (r == ABSENT)
-		return err_set(err, -EIO, "the store accepts rows and does not have them");
+		give_up_expired(j, p);
 	return r < 0 ? r : 0;
 }
 
@@ -307,6 +325,7 @@ static void job_fini(struct job *j)
 	drain_pieces_fini(&j->pieces);
 	free(j->refused);
 	free(j->found);
+	free(j->expired);
 }
 
 static int prepare(struct job *j, struct log_segment *s, struct err *err)
@@ -317,8 +336,11 @@ static int prepare(struct job *j, struct log_segment *s, struct err *err)
 		return r;
 	j->refused = calloc(j->segment.n_records + 1, sizeof(*j->refused));
 	j->found = calloc(j->segment.n_records + 1, sizeof(*j->found));
+	j->expired = calloc(j->segment.n_records + 1, sizeof(*j->expired));
 	r = drain_pieces_make(&j->pieces, &j->segment);
-	return r < 0 || !j->refused || !j->found ? err_set(err, -ENOMEM, "out of memory") : 0;
+	return r < 0 || !j->refused || !j->found || !j->expired
+		       ? err_set(err, -ENOMEM, "out of memory")
+		       : 0;
 }
 
 /* Leaves out the uploads of a recovered segment that the store has. */
@@ -377,17 +399,20 @@ static int insert_all(struct job *j)
 static void count(struct job *j)
 {
 	struct metric *m = j->drain->metrics;
-	uint64_t n_refused = 0, n_found = 0;
+	uint64_t n_refused = 0, n_found = 0, n_expired = 0;
 
 	for (size_t i = 0; i < j->segment.n_records; i++) {
 		n_refused += j->refused[i];
 		n_found += j->found[i];
+		n_expired += j->expired[i] && !j->refused[i];
 	}
 	metric_add(&m[DRAIN_BATCHES], 1);
 	j->drain->last_uploads = j->segment.n_records;
 	metric_add(&m[DRAIN_UPLOADS_REFUSED], n_refused);
 	metric_add(&m[DRAIN_UPLOADS_FOUND], n_found);
-	metric_add(&m[DRAIN_UPLOADS_STORED], j->segment.n_records - n_refused - n_found);
+	metric_add(&m[DRAIN_UPLOADS_EXPIRED], n_expired);
+	metric_add(&m[DRAIN_UPLOADS_STORED],
+		   j->segment.n_records - n_refused - n_found - n_expired);
 	if (n_refused > 0 && j->drain->cfg.refused)
 		j->drain->cfg.refused(j->drain->cfg.ctx);
 }

@@ -33,6 +33,7 @@ static const struct metric_def metric_defs[DRAIN_METRIC_MAX] = {
 	[DRAIN_UPLOADS_STORED] = {.name = UPLOADS, .labels = "result=\"stored\""},
 	[DRAIN_UPLOADS_REFUSED] = {.name = UPLOADS, .labels = "result=\"refused\""},
 	[DRAIN_UPLOADS_FOUND] = {.name = UPLOADS, .labels = "result=\"found\""},
+	[DRAIN_UPLOADS_EXPIRED] = {.name = UPLOADS, .labels = "result=\"expired\""},
 	[DRAIN_BATCHES] = {.name = PREFIX "batches_total",
 			   .help = "Segments of the write-ahead log inserted"},
 	[DRAIN_INSERTS] = {.name = PREFIX "inserts_total", .help = "Inserts sent to the store"},

@@ -79,6 +79,8 @@ static int add(enum store_table table, const char *token, const struct store_fra
 		faulty.forget = -1;
 		return -EAGAIN;
 	}
+	if (faulty.drops)
+		return 0;
 	assert_true(faulty.n_rows[table] + n <= FAULTY_STORE_MAX_ROWS);
 	memcpy(faulty.rows[table] + faulty.n_rows[table], rows, n * sizeof(rows[0]));
 	faulty.n_rows[table] += n;

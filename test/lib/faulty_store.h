@@ -28,6 +28,7 @@ struct faulty_rows {
 	int error;  /* what inserts return, if not 0 */
 	int lose;   /* table whose next insert is said to have failed, and did not */
 	int die;    /* table whose next insert is the last one before the store is gone */
+	bool drops; /* rows are accepted and not kept, as those beyond their TTL */
 	bool hangs; /* inserts wait until they are stopped */
 	bool stopped;
 	int forget;          /* table whose next insert leaves its token but no rows */

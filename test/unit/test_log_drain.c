@@ -488,6 +488,28 @@ static void damage_between_an_insert_and_a_restart_costs_one_upload(void **state
 	}
 }
 
+/* Otherwise all that comes after them would wait behind them. */
+static void rows_that_the_store_does_not_keep_are_given_up(void **state)
+{
+	struct upload_log *l = open_log();
+	struct log_drain *d;
+
+	(void)state;
+	append(l, 1);
+	l = reopen(l);
+	faulty.drops = true;
+	d = start(l);
+	settle(l);
+	pthread_mutex_lock(&faulty.lock);
+	faulty.drops = false;
+	pthread_mutex_unlock(&faulty.lock);
+	append(l, 2);
+	settle(l);
+	log_drain_free(d);
+	assert_once(2, 1);
+	upload_log_close(l);
+}
+
 static void what_another_receiver_has_stored_is_left_out_after_a_restart(void **state)
 {
 	struct upload_log *l = open_log();
@@ -608,6 +630,7 @@ int main(void)
 		TEST(a_segment_of_an_earlier_process_is_inserted_once),
 		TEST(a_piece_that_was_divided_before_a_kill_is_inserted_once),
 		TEST(damage_between_an_insert_and_a_restart_costs_one_upload),
+		TEST(rows_that_the_store_does_not_keep_are_given_up),
 		TEST(what_another_receiver_has_stored_is_left_out_after_a_restart),
 		TEST(stopping_stores_what_there_is_time_for),
 		TEST(stopping_does_not_wait_for_a_store_that_is_away),
