@@ -297,6 +297,7 @@ static int start_probe(struct cluster_agent *a)
 	const struct receiver_probe_config cfg = {
 		.endpoint = a->base.upload_endpoint,
 		.api_key = a->opts->api_key,
+		.uploader = a->base.uploader,
 		.on_answer = on_wishes,
 		.ctx = a,
 	};

@@ -33,17 +33,6 @@ static void on_answer(void *ctx, const struct receiver_wishes *w)
 	struct naming *n = ctx;
 
 	named_uploads_set_wishes(n->uploads, w);
-	uploader_write_note(n->base->uploader, receiver_wishes_json(w));
-}
-
-/* The receiver's answer to an earlier process. */
-static void on_note(void *ctx, const char *text)
-{
-	const struct naming *n = ctx;
-	struct receiver_wishes w;
-
-	if (receiver_wishes_parse(&w, text, strlen(text)) == 0)
-		receiver_probe_recall(n->probe, &w);
 }
 
 static void on_idle(void *ctx)
@@ -99,15 +88,12 @@ static int make_probe(struct naming *n, const struct node_options *o)
 	const struct receiver_probe_config cfg = {
 		.endpoint = n->base->upload_endpoint,
 		.api_key = o->api_key,
+		.uploader = n->base->uploader,
 		.on_answer = on_answer,
 		.ctx = n,
 	};
 
-	int r = receiver_probe_new(&n->probe, n->base->loop, n->base->client, &cfg);
-
-	if (r == 0)
-		uploader_on_note(n->base->uploader, on_note, n);
-	return r;
+	return receiver_probe_new(&n->probe, n->base->loop, n->base->client, &cfg);
 }
 
 int naming_new(struct naming **ret, struct agent *base, const struct node_options *o,
@@ -140,7 +126,6 @@ void naming_free(struct naming *n)
 {
 	if (!n)
 		return;
-	uploader_on_note(n->base->uploader, NULL, NULL);
 	receiver_probe_free(n->probe);
 	named_uploads_free(n->uploads);
 	container_directory_free(n->directory);

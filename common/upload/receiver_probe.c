@@ -17,6 +17,7 @@ struct receiver_probe {
 	struct http_client *client; /* borrowed */
 	struct loop_source *timer;
 	struct http_transfer *transfer; /* NULL unless a request is under way */
+	struct uploader *uploader;      /* borrowed; NULL: no answer is kept */
 	struct backoff backoff;
 	char *endpoint;
 	char *api_key_header; /* NULL if there is none */
@@ -58,6 +59,8 @@ static void take_answer(struct receiver_probe *p, const struct receiver_wishes *
 			 w->naming == KUBE_NAMING_OWN ? "own" : "coroot",
 			 w->extra_labels ? "yes" : "no");
 	pass_on(p, w);
+	if (p->uploader)
+		uploader_write_note(p->uploader, receiver_wishes_json(w));
 }
 
 /* What stands in for our own receiver while it restarts may answer 404. */
@@ -95,6 +98,20 @@ static void on_done(void *ctx, const struct http_result *res)
 	p->is_doubted = false;
 	loop_set_timer(p->timer, REPEAT_NS);
 	take_answer(p, &w);
+}
+
+/* What an earlier process was answered. */
+static void on_note(void *ctx, const char *text)
+{
+	struct receiver_probe *p = ctx;
+	struct receiver_wishes w;
+
+	if (p->has_answered || receiver_wishes_parse(&w, text, strlen(text)) < 0)
+		return;
+	log_info("naming profiles as the receiver wanted before; it has not answered yet",
+		 "naming=%s extra_labels=%s", w.naming == KUBE_NAMING_OWN ? "own" : "coroot",
+		 w.extra_labels ? "yes" : "no");
+	pass_on(p, &w);
 }
 
 static void on_timer(void *ctx)
@@ -144,6 +161,10 @@ int receiver_probe_new(struct receiver_probe **ret, struct loop *l, struct http_
 	if (r < 0)
 		return r;
 	loop_set_timer(p->timer, 0);
+	if (cfg->uploader) {
+		p->uploader = cfg->uploader;
+		uploader_on_note(p->uploader, on_note, p);
+	}
 	*ret = TAKE_PTR(p);
 	return 0;
 }
@@ -152,21 +173,13 @@ void receiver_probe_free(struct receiver_probe *p)
 {
 	if (!p)
 		return;
+	if (p->uploader)
+		uploader_on_note(p->uploader, NULL, NULL);
 	http_cancel(p->transfer);
 	loop_remove(p->timer);
 	free(p->endpoint);
 	free(p->api_key_header);
 	free(p);
-}
-
-void receiver_probe_recall(struct receiver_probe *p, const struct receiver_wishes *w)
-{
-	if (p->has_answered)
-		return;
-	log_info("naming profiles as the receiver wanted before; it has not answered yet",
-		 "naming=%s extra_labels=%s", w->naming == KUBE_NAMING_OWN ? "own" : "coroot",
-		 w->extra_labels ? "yes" : "no");
-	pass_on(p, w);
 }
 
 void receiver_probe_hurry(struct receiver_probe *p)

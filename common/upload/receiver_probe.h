@@ -6,6 +6,10 @@
  * server that has answered with nothing but errors a few times is taken for a foreign one, until
  * it says otherwise: it may take uploads all the same.
  *
+ * The uploader's spool keeps the last answer of each endpoint. It is believed until the receiver
+ * answers, so that an agent that starts during an outage need not wait for names. Once an answer is
+ * known, one that refuses the key says nothing about the receiver.
+ *
  * Loop thread only.
  */
 #ifndef COMMON_UPLOAD_RECEIVER_PROBE_H
@@ -14,13 +18,15 @@
 #include "common/base.h"
 #include "common/http/http.h"
 #include "common/upload/receiver_wishes.h"
+#include "common/upload/uploader.h"
 
 struct receiver_probe;
 
 struct receiver_probe_config {
-	const char *endpoint; /* copied */
-	const char *api_key;  /* copied; NULL if there is none */
-	/* Called with every answer. */
+	const char *endpoint;      /* copied */
+	const char *api_key;       /* copied; NULL if there is none */
+	struct uploader *uploader; /* borrowed; keeps the answer; NULL: it is not kept */
+	/* Called with every answer, and with the one that was kept. */
 	void (*on_answer)(void *ctx, const struct receiver_wishes *w);
 	void *ctx;
 	uint64_t confirm_ns; /* until an answer that is doubted is asked for again; 0: 5 s */
@@ -35,12 +41,6 @@ int receiver_probe_new(struct receiver_probe **ret, struct loop *l, struct http_
 /* NULL is allowed. */
 void receiver_probe_free(struct receiver_probe *p);
 DEFINE_CLEANUP(struct receiver_probe *, receiver_probe_free);
-
-/*
- * What the receiver answered an earlier process: believed until it answers this one, which has to
- * be confirmed as above. A refused key, a 401 or the like, is then no answer. on_answer is called.
- */
-void receiver_probe_recall(struct receiver_probe *p, const struct receiver_wishes *w);
 
 /* Asks now: the receiver was away, and may have been replaced. NULL is allowed. */
 void receiver_probe_hurry(struct receiver_probe *p);

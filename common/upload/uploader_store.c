@@ -266,7 +266,7 @@ void uploader_on_note(struct uploader *u, void (*fn)(void *ctx, const char *text
 
 void uploader_write_note(struct uploader *u, const char *text)
 {
-	if (is_usable(u))
+	if (u->spool)
 		upload_spool_write_note(u->spool, text);
 }
 

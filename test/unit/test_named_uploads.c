@@ -30,6 +30,7 @@ struct fixture {
 	struct named_uploads *uploads;
 	struct receiver_probe *probe;
 	char endpoint[64];
+	char spool_dir[64]; /* "": none */
 	bool is_idle;
 	unsigned n_answers; /* of the probe */
 	struct receiver_wishes answered;
@@ -193,7 +194,8 @@ static void make_receiver(struct fixture *f)
 		 http_server_port(f->server));
 }
 
-static void begin(struct fixture *f, const struct named_uploads_config *wanted)
+/* Starts the agent's side. */
+static void start(struct fixture *f, const struct named_uploads_config *wanted)
 {
 	struct named_uploads_config cfg = *wanted;
 	struct uploader_config uploads = {
@@ -204,12 +206,10 @@ static void begin(struct fixture *f, const struct named_uploads_config *wanted)
 		.timeout_ns = LIMIT_NS,
 		.retry_min_ns = NS_PER_MS,
 		.retry_max_ns = NS_PER_MS,
+		.spool_dir = f->spool_dir,
+		.spool_max_bytes = 1 << 20,
 	};
 
-	*f = (struct fixture){.host = {"node1", "0a1b"}, .status = 200, .wishes = ""};
-	f->give_up_ns = clock_monotonic_ns() + LIMIT_NS;
-	pthread_mutex_init(&f->lock, NULL);
-	make_receiver(f);
 	assert_int_equal(loop_new(&f->loop), 0);
 	assert_int_equal(loop_add_timer(f->loop, on_poll, f, &f->poll), 0);
 	assert_int_equal(metrics_new(&f->metrics), 0);
@@ -228,17 +228,32 @@ static void begin(struct fixture *f, const struct named_uploads_config *wanted)
 	assert_int_equal(named_uploads_register_metrics(f->uploads, f->metrics), 0);
 }
 
-static void end(struct fixture *f)
+static void stop(struct fixture *f)
 {
 	receiver_probe_free(f->probe);
+	f->probe = NULL;
 	named_uploads_free(f->uploads);
 	container_directory_free(f->directory);
 	metrics_free(f->metrics);
 	http_client_free(f->client);
 	uploader_free(f->uploader);
-	http_server_free(f->server);
 	loop_remove(f->poll);
 	loop_free(f->loop);
+}
+
+static void begin(struct fixture *f, const struct named_uploads_config *wanted)
+{
+	*f = (struct fixture){.host = {"node1", "0a1b"}, .status = 200, .wishes = ""};
+	f->give_up_ns = clock_monotonic_ns() + LIMIT_NS;
+	pthread_mutex_init(&f->lock, NULL);
+	make_receiver(f);
+	start(f, wanted);
+}
+
+static void end(struct fixture *f)
+{
+	stop(f);
+	http_server_free(f->server);
 	pthread_mutex_destroy(&f->lock);
 }
 
@@ -509,6 +524,7 @@ static void begin_probe(struct fixture *f)
 	const struct receiver_probe_config cfg = {
 		.endpoint = f->endpoint,
 		.api_key = "secret",
+		.uploader = f->uploader,
 		.on_answer = on_answer,
 		.ctx = f,
 		.confirm_ns = SHORT_NS,
@@ -594,43 +610,75 @@ static void a_receiver_that_only_fails_is_a_foreign_one(void **state)
 	end(&f);
 }
 
-static void what_an_earlier_process_knew_holds_until_the_receiver_answers(void **state)
+static void probe_until(struct fixture *f, unsigned n)
+{
+	n += n_probes(f);
+	while (n_probes(f) < n) {
+		receiver_probe_hurry(f->probe);
+		turn(f);
+	}
+}
+
+/* Another process, to whose probe the receiver answers with this. */
+static void restart(struct fixture *f, unsigned status, const char *wishes)
+{
+	stop(f);
+	start(f, &(struct named_uploads_config){.wait_ns = LIMIT_NS});
+	set_answer(f, status, wishes);
+	f->n_answers = 0;
+	begin_probe(f);
+	name_it(f, "aaaa");
+}
+
+static void what_an_earlier_process_was_answered_holds_until_the_receiver_answers(void **state)
 {
 	struct fixture f;
-	unsigned before;
+	char command[128];
 
 	(void)state;
-	begin(&f, &(struct named_uploads_config){.wait_ns = LIMIT_NS});
-	set_answer(&f, 503, "busy");
-	begin_probe(&f);
-	name_it(&f, "aaaa");
+	begin(&f, &(struct named_uploads_config){0});
+	snprintf(f.spool_dir, sizeof(f.spool_dir), "/tmp/test_named_uploads.XXXXXX");
+	assert_non_null(mkdtemp(f.spool_dir));
+	/* nobody knows yet */
+	restart(&f, 503, "busy");
 	add(&f, CGROUP_KUBEPODS, "aaaa");
-	turn(&f);
+	probe_until(&f, 2);
 	assert_int_equal(named_uploads_pending(f.uploads), 1);
-	receiver_probe_recall(f.probe, &RECEIVER_WISHES_OWN);
+	set_answer(&f, 200, receiver_wishes_json(&RECEIVER_WISHES_OWN));
 	run_until_uploaded(&f, 1);
-	assert_string_equal(f.urls[0], NAMED EXTRA);
 
+	restart(&f, 503, "busy");
+	add(&f, CGROUP_KUBEPODS, "aaaa");
+	run_until_uploaded(&f, 2);
+	assert_string_equal(f.urls[1], NAMED EXTRA);
 	/* neither a sick receiver nor one that refuses the key is another one */
-	for (unsigned status = 401; status <= 500; status += 99) {
-		set_answer(&f, status, "");
-		before = n_probes(&f);
-		while (n_probes(&f) < before + 7) {
-			receiver_probe_hurry(f.probe);
-			turn(&f);
-		}
-	}
+	probe_until(&f, 7);
+	set_answer(&f, 401, "");
+	probe_until(&f, 7);
 	assert_int_equal(f.n_answers, 1);
+	assert_int_equal(f.answered.naming, KUBE_NAMING_OWN);
 
-	/* its own answer counts, and what was recalled no longer does */
+	/* another one has taken its place, which the next process knows */
 	set_answer(&f, 404, "not found");
 	while (f.answered.naming != KUBE_NAMING_COROOT) {
 		receiver_probe_hurry(f.probe);
 		turn(&f);
 	}
-	receiver_probe_recall(f.probe, &RECEIVER_WISHES_OWN);
-	assert_int_equal(f.answered.naming, KUBE_NAMING_COROOT);
+	restart(&f, 503, "busy");
+	add(&f, CGROUP_KUBEPODS, "aaaa");
+	run_until_uploaded(&f, 3);
+	assert_string_equal(f.urls[2], NAMED);
+
+	/* a file that is damaged is none */
+	snprintf(command, sizeof(command), "truncate -s 10 %s/profiles/receiver-*", f.spool_dir);
+	assert_int_equal(system(command), 0);
+	restart(&f, 503, "busy");
+	add(&f, CGROUP_KUBEPODS, "aaaa");
+	probe_until(&f, 2);
+	assert_int_equal(named_uploads_pending(f.uploads), 1);
 	end(&f);
+	snprintf(command, sizeof(command), "rm -rf %s", f.spool_dir);
+	assert_int_equal(system(command), 0);
 }
 
 static void answers_that_say_nothing_are_not_believed(void **state)
@@ -711,7 +759,8 @@ int main(void)
 		cmocka_unit_test(too_many_do_not_wait),
 		cmocka_unit_test(the_receiver_is_asked_until_it_answers),
 		cmocka_unit_test(a_receiver_that_only_fails_is_a_foreign_one),
-		cmocka_unit_test(what_an_earlier_process_knew_holds_until_the_receiver_answers),
+		cmocka_unit_test(
+			what_an_earlier_process_was_answered_holds_until_the_receiver_answers),
 		cmocka_unit_test(answers_that_say_nothing_are_not_believed),
 		cmocka_unit_test(construction_survives_lack_of_memory),
 	};
