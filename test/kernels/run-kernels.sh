@@ -24,16 +24,20 @@ done
 for arch in amd64 arm64; do
 	$fetch these bookworm "$arch" "$deps/tools-$arch" busybox-static
 done
-$fetch needs bookworm arm64 "$deps/sysroot-arm64" libc6-dev libbpf-dev libelf-dev zlib1g-dev \
-	libyaml-dev libcurl4-openssl-dev libmicrohttpd-dev libprotobuf-c-dev libjansson-dev \
-	libdeflate-dev libxxhash-dev libiberty-dev uthash-dev libcmocka-dev
+arm64_packages="libc6-dev libbpf-dev libelf-dev zlib1g-dev libyaml-dev libcurl4-openssl-dev
+libmicrohttpd-dev libprotobuf-c-dev libjansson-dev libdeflate-dev libxxhash-dev libzstd-dev
+libiberty-dev uthash-dev libcmocka-dev"
+# another list of packages is another sysroot
+sysroot=$deps/sysroot-arm64-$(echo "$arm64_packages" | sha256sum | cut -c 1-12)
+# shellcheck disable=SC2086 # a list of words
+$fetch needs bookworm arm64 "$sysroot" $arm64_packages
 
-test/kernels/build-arm64.sh "$deps/sysroot-arm64" build/arm64
+test/kernels/build-arm64.sh "$sysroot" build/arm64
 # runc is for this machine's architecture only
 test/kernels/make-initramfs.sh "$out/amd64.cpio" "$deps/tools-amd64/bin/busybox" / "$@" \
 	"$(command -v runc)"
 test/kernels/make-initramfs.sh "$out/arm64.cpio" "$deps/tools-arm64/bin/busybox" \
-	"$deps/sysroot-arm64" build/arm64/bin/*
+	"$sysroot" build/arm64/bin/*
 # shellcheck disable=SC2016 # expanded by the inner shell
 echo "$kernels" | xargs -P "$(nproc)" -L 1 sh -c \
 	'test/kernels/boot-kernel.sh "$2" "$4" "$0/$2" "$1/$4.cpio" "$1/$2.log"' "$deps" "$out"
