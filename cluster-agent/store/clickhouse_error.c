@@ -8,6 +8,11 @@
  *  241  the query's own limit (fewer rows may fit), or that of the user or of the whole server
  *       (wait). "Memory limit (for query)" in old releases, "Query memory limit" in new ones.
  *  252  too many parts in a table (wait for merges), or too many partitions in one insert.
+ *
+ * The codes that count against rows are about any bytes that a server reads, and not always ours:
+ * the connection to another server that ends midway is 32, and the view of somebody else may fail
+ * to parse what it makes of a row. Such an insert may also be stored in part, so it is sent again
+ * as a whole, with its token.
  */
 #include "cluster-agent/store/clickhouse_error.h"
 
@@ -34,6 +39,9 @@ static const struct advice advices[] = {
 	{60, CLICKHOUSE_SCHEMA},     /* UNKNOWN_TABLE */
 	{69, CLICKHOUSE_REFUSED},    /* ARGUMENT_OUT_OF_BOUND */
 	{72, CLICKHOUSE_REFUSED},    /* CANNOT_PARSE_NUMBER */
+	{74, CLICKHOUSE_ELSEWHERE},  /* CANNOT_READ_FROM_FILE_DESCRIPTOR */
+	{75, CLICKHOUSE_ELSEWHERE},  /* CANNOT_WRITE_TO_FILE_DESCRIPTOR: the disk is full */
+	{76, CLICKHOUSE_ELSEWHERE},  /* CANNOT_OPEN_FILE */
 	{81, CLICKHOUSE_SCHEMA},     /* UNKNOWN_DATABASE */
 	{95, CLICKHOUSE_ELSEWHERE},  /* CANNOT_READ_FROM_SOCKET */
 	{96, CLICKHOUSE_ELSEWHERE},  /* CANNOT_WRITE_TO_SOCKET */
@@ -97,11 +105,10 @@ static bool contains(const char *text, size_t len, const char *word)
 
 static bool is_limit_of_query(const char *text, size_t len)
 {
-	return !contains(text, len, "(total)") && !contains(text, len, "(for user)") &&
-	       !contains(text, len, "User memory limit");
+	return contains(text, len, "(for query)") || contains(text, len, "Query memory limit");
 }
 
-enum clickhouse_advice clickhouse_advice(int code, const char *text, size_t len)
+static enum clickhouse_advice advice_of(int code, const char *text, size_t len)
 {
 	switch (code) {
 	case 241:
@@ -121,6 +128,23 @@ enum clickhouse_advice clickhouse_advice(int code, const char *text, size_t len)
 			return advices[i].advice;
 	}
 	return CLICKHOUSE_FAULT;
+}
+
+enum clickhouse_advice clickhouse_advice(int code, const char *text, size_t len)
+{
+	enum clickhouse_advice advice = advice_of(code, text, len);
+
+	/* for our own view a missing table is one that the agent creates */
+	if (contains(text, len, "pushing to view") && !contains(text, len, "profiling_profiles") &&
+	    (advice == CLICKHOUSE_REFUSED || advice == CLICKHOUSE_TOO_LARGE ||
+	     advice == CLICKHOUSE_SCHEMA))
+		return CLICKHOUSE_FAULT;
+	if (advice != CLICKHOUSE_REFUSED && advice != CLICKHOUSE_TOO_LARGE)
+		return advice;
+	return contains(text, len, "while receiving packet from") ||
+			       contains(text, len, "DB::Exception: Received from ")
+		       ? CLICKHOUSE_ELSEWHERE
+		       : advice;
 }
 
 bool clickhouse_is_about_user(int code)

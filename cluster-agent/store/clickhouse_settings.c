@@ -31,6 +31,13 @@ static const struct setting settings[] = {
 	{QUERY, true, "readonly", "1"},
 	/* a parameter of the interface: hold the answer back until it is whole */
 	{QUERY | INSERT | SCHEMA, true, "wait_end_of_query", "1"},
+	/* a header every tenth of a second would exceed what the client takes */
+	{QUERY | INSERT | SCHEMA, false, "send_progress_in_http_headers", "0"},
+	/*
+	 * ON CLUSTER: how long to wait for a server that is down, with each statement. It executes
+	 * the statement when it returns.
+	 */
+	{SCHEMA, false, "distributed_ddl_task_timeout", "10"},
 	{QUERY, false, "max_execution_time", STRING(STORE_QUERY_TIMEOUT_S)},
 	{QUERY, false, "timeout_overflow_mode", "throw"},
 	{QUERY, false, "max_memory_usage", "536870912"},

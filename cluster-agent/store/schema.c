@@ -210,6 +210,7 @@ static void schema_fini(struct schema *s)
 	for (size_t i = 0; i < SCHEMA_TABLE_MAX; i++) {
 		free(s->found[i].engine);
 		free(s->found[i].policy);
+		s->found[i] = (struct found_table){0};
 	}
 }
 
@@ -262,6 +263,7 @@ static int find_tables(struct schema *s, struct err *err)
 	const char *at;
 	int r = ask(s->run, s->ctx, sql, &answer, err);
 
+	schema_fini(s);
 	for (at = answer.len > 0 ? answer.data : ""; r == 0 && *at;)
 		r = keep_line(s, &at);
 	return r < 0 ? err_wrap(err, r, "read system.tables") : 0;
@@ -387,7 +389,14 @@ static int alter(struct schema *s, unsigned table, const char *what, struct err 
 	r = schema_text_alter(&sql, table, "", s->topology);
 	if (r == 0)
 		r = buf_addf(&sql, " MODIFY %s", what);
-	return r < 0 ? r : run_patiently(s->run, s->ctx, sql.data, why);
+	if (r == 0)
+		r = run_patiently(s->run, s->ctx, sql.data, why);
+	if (r != -EREMOTEIO || !s->topology->cluster[0] || code_of(why) != CODE_TIMEOUT_EXCEEDED)
+		return r;
+	log_warn("table is not changed yet on all servers of the cluster; they do it later",
+		 "table=%s change=%s reason=%s", schema_text_name(table), LOG_QUOTED(what),
+		 LOG_QUOTED(why->msg));
+	return 0;
 }
 
 static int set_policy(struct schema *s, unsigned table, struct err *err)
@@ -420,10 +429,13 @@ static int set_ttl(struct schema *s, unsigned table, struct err *err)
 	r = schema_text_ttl(&ttl, table, s->cfg);
 	if (r < 0)
 		return err_set(err, r, "time to live: %s", strerror(-r));
-	if (schema_text_has_ttl(s->found[table].engine, ttl.data))
+	if (s->cfg->keep_ttl || schema_text_has_ttl(s->found[table].engine, ttl.data))
 		return 0;
 	snprintf(what, sizeof(what), "TTL %s", ttl.data);
 	r = alter(s, table, what, &why);
+	if (r == 0)
+		log_info("changed the time to live of existing rows", "table=%s ttl=%s",
+			 schema_text_name(table), LOG_QUOTED(ttl.data));
 	if (r == -EREMOTEIO && code_of(&why) == CODE_ACCESS_DENIED) {
 		log_warn("rows are kept for as long as before: the account may not change that",
 			 "table=%s reason=%s", schema_text_name(table), LOG_QUOTED(why.msg));
@@ -529,6 +541,9 @@ int schema_apply(schema_run_fn run, void *ctx, const struct schema_topology *t,
 		r = find_tables(&s, err);
 	if (r == 0)
 		r = create_all(&s, err);
+	/* another, such as a Coroot server, may have created some of them at this moment */
+	if (r == 0)
+		r = find_tables(&s, err);
 	return r < 0 ? r : update_tables(&s, err);
 }
 

@@ -38,6 +38,11 @@ struct schema_config {
 	const char *storage_policy; /* NULL: as it is, and the server's default for new tables */
 	uint64_t move_after_ns;     /* when rows move to move_volume of the policy */
 	const char *move_volume;    /* NULL: rows are not moved by age */
+	/*
+	 * Leave the time to live of existing tables as it is. A change rewrites all parts, and
+	 * agents with different settings must not take turns in that whenever a table is missing.
+	 */
+	bool keep_ttl;
 };
 
 /*

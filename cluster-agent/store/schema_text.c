@@ -218,13 +218,32 @@ int schema_text_alter(struct buf *sql, unsigned table, const char *suffix,
 	return r == 0 ? add_on_cluster(sql, t) : r;
 }
 
+/* Whether the settings have one of this name, with at least this value. */
+static bool has_at_least(const char *engine_full, const char *name, uint64_t least)
+{
+	const char *at = strstr(engine_full, " SETTINGS ");
+	size_t len = strlen(name);
+
+	for (; at && (at = strstr(at, name)); at += len) {
+		if (at[-1] == ' ' && strncmp(at + len, " = ", 3) == 0)
+			return strtoull(at + len + 3, NULL, 10) >= least;
+	}
+	return false;
+}
+
 const char *schema_text_deduplication(const char *engine_full)
 {
 	if (strncmp(engine_full, "Shared", 6) == 0)
 		return NULL;
-	if (strncmp(engine_full, "Replicated", 10) == 0)
-		return strstr(engine_full, REPLICATED_WINDOW) ? NULL : REPLICATED_WINDOW;
-	return strstr(engine_full, WINDOW) ? NULL : WINDOW;
+	if (strncmp(engine_full, "Replicated", 10) != 0)
+		return has_at_least(engine_full, "non_replicated_deduplication_window", 1000)
+			       ? NULL
+			       : WINDOW;
+	return has_at_least(engine_full, "replicated_deduplication_window", 10000) &&
+			       has_at_least(engine_full, "replicated_deduplication_window_seconds",
+					    604800)
+		       ? NULL
+		       : REPLICATED_WINDOW;
 }
 
 bool schema_text_has_ttl(const char *engine_full, const char *ttl)

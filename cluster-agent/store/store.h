@@ -13,6 +13,7 @@
  *	store_insert()        the drain's thread (wal/log_drain.h), one insert at a time
  *	store_query()         workers of the API and of the SQL port, several at once; the drain's
  *	store_ping()          likewise
+ *	store_maintain()      the thread of space_guard.h
  *	store_stop_queries()  the loop thread after the loop, STORE_STOP_TIMEOUT_S at most
  *	store_stop_inserts()  likewise; returns at once
  *	store_close()         likewise, once the threads above have been joined

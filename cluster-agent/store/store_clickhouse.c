@@ -28,7 +28,7 @@
 #define INSERT_ATTEMPT_NS (60 * NS_PER_S)
 /* the server ends a query by itself after STORE_QUERY_TIMEOUT_S, with an exception that says so */
 #define QUERY_TIMEOUT_NS ((STORE_QUERY_TIMEOUT_S + 5) * NS_PER_S)
-/* statements on a cluster wait for its slowest server, three minutes by default */
+/* to add a column may wait for a merge */
 #define SCHEMA_TIMEOUT_NS (240 * NS_PER_S)
 #define PREPARE_MIN_NS NS_PER_S
 #define PREPARE_MAX_NS (30 * NS_PER_S)
@@ -43,7 +43,7 @@ struct store_clickhouse {
 	char *wanted_cluster;
 	char *storage_policy;
 	char *move_volume;
-	struct schema_config schema; /* of these texts */
+	struct schema_config schema; /* of these texts; the preparer's */
 	pthread_t preparer;
 	bool has_preparer;
 	/* written by the preparer before known is set, and constant from then on */
@@ -171,7 +171,11 @@ static int prepare(struct store_clickhouse *s, struct err *err)
 
 	if (r == 0)
 		r = schema_create_database(run_without_database, s, &s->topology, s->database, err);
-	return r < 0 ? r : schema_apply(run_for_schema, s, &s->topology, &s->schema, err);
+	if (r == 0)
+		r = schema_apply(run_for_schema, s, &s->topology, &s->schema, err);
+	if (r == 0)
+		s->schema.keep_ttl = true;
+	return r;
 }
 
 /* Waits until the tables are to be prepared. Returns false if the store is stopping. */
@@ -236,6 +240,12 @@ static bool is_ready(struct store_clickhouse *s, struct err *ret_why)
 	*ret_why = s->not_ready;
 	pthread_mutex_unlock(&s->lock);
 	return r;
+}
+
+static int not_yet(const struct err *why, struct err *err)
+{
+	return err_set(err, -EAGAIN, "%s",
+		       why->msg[0] ? why->msg : "the tables are being prepared");
 }
 
 static void prepare_again(struct store_clickhouse *s, const struct err *why)
@@ -311,8 +321,7 @@ static int clickhouse_insert(struct store *store, enum store_table table, const 
 
 	buf_init(&answer, EXCEPTION_BYTES);
 	if (!is_ready(s, &why))
-		return err_set(err, -EAGAIN, "%s",
-			       why.msg[0] ? why.msg : "the tables are being prepared");
+		return not_yet(&why, err);
 	snprintf(sql, sizeof(sql), "INSERT INTO %s %s FORMAT RowBinary",
 		 schema_table_name(table, &s->topology), schema_columns(table));
 	why = (struct err){0};
@@ -355,8 +364,7 @@ static int clickhouse_restore_types(struct store *store, int64_t from_ns, int64_
 	struct err why;
 
 	if (!is_ready(s, &why))
-		return err_set(err, -EAGAIN, "%s",
-			       why.msg[0] ? why.msg : "the tables are being prepared");
+		return not_yet(&why, err);
 	return schema_restore_types(run_for_types, s, &s->topology, from_ns, to_ns, err);
 }
 
@@ -366,9 +374,13 @@ static int clickhouse_maintain(struct store *store, const char *sql, struct buf 
 	struct store_clickhouse *s = (struct store_clickhouse *)store;
 	CLEANUP(buf_fini) struct buf ignored;
 	struct clickhouse_failure failure;
+	struct err why;
 	int r;
 
 	buf_init(&ignored, EXCEPTION_BYTES);
+	/* without its cluster, a statement would change this server alone */
+	if (!atomic_load(&s->known) && !is_ready(s, &why))
+		return not_yet(&why, err);
 	r = run_statement(s, s->database, sql, out ? out : &ignored, &failure, err);
 	return r == -EREMOTEIO && passes(s, &failure) ? -EAGAIN : r;
 }
@@ -444,8 +456,8 @@ static int clickhouse_query(struct store *store, const struct store_query *q, st
 	int r;
 
 	/* until it is known, the SQL cannot name the right tables */
-	if (!atomic_load(&s->known) && !is_ready(s, &why) && why.msg[0])
-		return err_set(err, -EAGAIN, "%s", why.msg);
+	if (!atomic_load(&s->known) && !is_ready(s, &why))
+		return not_yet(&why, err);
 	r = begin_query(s, err);
 	if (r < 0)
 		return r;

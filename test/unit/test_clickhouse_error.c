@@ -40,11 +40,48 @@ static void codes_with_two_meanings_are_told_apart(void **state)
 		{241, "(total) memory limit exceeded: would use", CLICKHOUSE_BUSY},
 		{241, "Memory limit (for user) exceeded", CLICKHOUSE_BUSY},
 		{241, "User memory limit exceeded", CLICKHOUSE_BUSY},
+		{241, "Memory limit (for merges) exceeded", CLICKHOUSE_BUSY},
 		{252, "Too many parts (300). Merges are processing", CLICKHOUSE_BUSY},
 		{252, "Too many partitions for single INSERT block (more than 100)",
 		 CLICKHOUSE_TOO_LARGE},
 		{164, "Cannot modify 'max_threads' setting in readonly mode", CLICKHOUSE_SETTING},
 		{164, "default: Cannot execute query in readonly mode", CLICKHOUSE_DENIED},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+		assert_int_equal(advice(cases[i].code, cases[i].text), cases[i].expected);
+}
+
+static void failures_of_others_do_not_count_against_rows(void **state)
+{
+	static const struct {
+		int code;
+		const char *text;
+		enum clickhouse_advice expected;
+	} cases[] = {
+		{32, "Attempt to read after eof: (at row 1)", CLICKHOUSE_REFUSED},
+		{32,
+		 "Code: 32. DB::Exception: Attempt to read after eof: while receiving packet from "
+		 "ch-2:9000. (ATTEMPT_TO_READ_AFTER_EOF)",
+		 CLICKHOUSE_ELSEWHERE},
+		{33, "Code: 33. DB::Exception: Received from ch-2:9000. DB::Exception: Cannot read",
+		 CLICKHOUSE_ELSEWHERE},
+		{241,
+		 "Code: 241. DB::Exception: Received from ch-2:9000. DB::Exception: Query memory "
+		 "limit exceeded",
+		 CLICKHOUSE_ELSEWHERE},
+		{6, "Cannot parse string 'a' as UInt64: while pushing to view coroot.theirs (1-2)",
+		 CLICKHOUSE_FAULT},
+		{241, "Query memory limit exceeded: while pushing to view coroot.theirs",
+		 CLICKHOUSE_FAULT},
+		{60, "Table coroot.theirs does not exist: while pushing to view coroot.theirs_mv",
+		 CLICKHOUSE_FAULT},
+		{60,
+		 "Table coroot.profiling_profiles does not exist: while pushing to view "
+		 "coroot.profiling_profiles_mv",
+		 CLICKHOUSE_SCHEMA},
+		{225, "No ZooKeeper: while pushing to view coroot.theirs", CLICKHOUSE_ELSEWHERE},
 	};
 
 	(void)state;
@@ -103,6 +140,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(only_what_is_said_about_rows_counts_against_them),
 		cmocka_unit_test(codes_with_two_meanings_are_told_apart),
+		cmocka_unit_test(failures_of_others_do_not_count_against_rows),
 		cmocka_unit_test(codes_are_read_from_texts_of_all_releases),
 		cmocka_unit_test(an_exception_at_the_end_of_an_answer_is_found),
 		cmocka_unit_test(an_answer_may_contain_the_mark),

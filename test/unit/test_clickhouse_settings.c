@@ -29,6 +29,8 @@ static void each_purpose_has_its_own(void **state)
 	assert_string_equal(value_of(&s, CLICKHOUSE_FOR_INSERT, NULL, "insert_deduplication_token"),
 			    "");
 	assert_string_equal(value_of(&s, CLICKHOUSE_FOR_SCHEMA, NULL, "wait_end_of_query"), "1");
+	assert_string_equal(
+		value_of(&s, CLICKHOUSE_FOR_SCHEMA, NULL, "distributed_ddl_task_timeout"), "10");
 }
 
 static void what_is_refused_is_left_out(void **state)

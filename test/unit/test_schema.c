@@ -199,6 +199,19 @@ static void only_tables_that_forget_tokens_are_changed(void **state)
 		"ReplicatedReplacingMergeTree('/a', 'b') ORDER BY a SETTINGS "
 		"replicated_deduplication_window = 10000, "
 		"replicated_deduplication_window_seconds = 604800"));
+	/* what somebody has set higher stays, in any order */
+	assert_null(schema_text_deduplication(
+		"MergeTree ORDER BY a SETTINGS non_replicated_deduplication_window = 5000"));
+	assert_non_null(schema_text_deduplication(
+		"MergeTree ORDER BY a SETTINGS non_replicated_deduplication_window = 999"));
+	assert_null(schema_text_deduplication(
+		"ReplicatedMergeTree('/a', 'b') ORDER BY a SETTINGS "
+		"replicated_deduplication_window_seconds = 1000000, a = 1, "
+		"replicated_deduplication_window = 20000"));
+	assert_non_null(
+		schema_text_deduplication("ReplicatedMergeTree('/a', 'b') ORDER BY a SETTINGS "
+					  "non_replicated_deduplication_window = 10000, "
+					  "replicated_deduplication_window_seconds = 604800"));
 	assert_null(schema_text_deduplication("SharedMergeTree('/a', 'b') ORDER BY a"));
 }
 
@@ -436,6 +449,57 @@ static void tables_that_exist_are_changed_only_where_they_differ(void **state)
 	assert_null(strstr(s.log.data, "ALTER"));
 }
 
+static void agents_with_different_settings_do_not_take_turns(void **state)
+{
+	const struct schema_config again = {.ttl_ns = WEEK_NS, .keep_ttl = true};
+	CLEANUP(server_fini) struct server s;
+	struct err err = {0};
+
+	(void)state;
+	server_init(&s);
+	s.rules[0] = (struct rule){"SELECT count() FROM system.columns", "3\n", 0, 0};
+	s.rules[1] = (struct rule){"SELECT name, engine_full",
+				   EXISTING("toDateTime(Start) + toIntervalSecond(60)",
+					    "non_replicated_deduplication_window = 1000"),
+				   0, 0};
+	assert_int_equal(schema_apply(run, &s, &single, &again, &err), 0);
+	assert_null(strstr(s.log.data, "ALTER"));
+}
+
+static void tables_that_another_creates_meanwhile_are_changed_too(void **state)
+{
+	CLEANUP(server_fini) struct server s;
+	struct err err = {0};
+
+	(void)state;
+	server_init(&s);
+	s.rules[0] = (struct rule){"SELECT count() FROM system.columns", "3\n", 0, 0};
+	s.rules[1] = (struct rule){"SELECT name, engine_full", "", 0, 1};
+	s.rules[2] = (struct rule){"SELECT name, engine_full", EXISTING("a", "b"), 0, 0};
+	assert_int_equal(schema_apply(run, &s, &single, &config, &err), 0);
+	assert_non_null(strstr(s.log.data, "CREATE TABLE IF NOT EXISTS profiling_samples "));
+	assert_non_null(
+		strstr(s.log.data, "ALTER TABLE profiling_samples MODIFY SETTING non_replicated_"));
+}
+
+static void a_change_does_not_wait_for_a_server_that_is_down(void **state)
+{
+	const struct schema_config cfg = {.ttl_ns = WEEK_NS, .storage_policy = "tiered"};
+	CLEANUP(server_fini) struct server s;
+	struct err err = {0};
+
+	(void)state;
+	server_init(&s);
+	s.rules[0] = (struct rule){"SELECT count() FROM system.columns", "3\n", 0, 0};
+	s.rules[1] = (struct rule){"SELECT name, engine_full", EXISTING("a", "b"), 0, 0};
+	s.rules[2] = (struct rule){"ALTER", NULL, 159, 0};
+	log_set_level(LOG_LEVEL_ERROR);
+	assert_int_equal(schema_apply(run, &s, &cluster, &cfg, &err), 0);
+	/* on a single server it has failed */
+	assert_int_equal(schema_apply(run, &s, &single, &cfg, &err), -EINVAL);
+	log_set_level(LOG_LEVEL_INFO);
+}
+
 static void an_account_that_may_not_alter_is_enough(void **state)
 {
 	CLEANUP(server_fini) struct server s;
@@ -497,6 +561,9 @@ int main(void)
 		cmocka_unit_test(a_busy_table_is_given_up_for_now),
 		cmocka_unit_test(a_server_that_is_down_does_not_hold_up_the_others),
 		cmocka_unit_test(tables_that_exist_are_changed_only_where_they_differ),
+		cmocka_unit_test(agents_with_different_settings_do_not_take_turns),
+		cmocka_unit_test(tables_that_another_creates_meanwhile_are_changed_too),
+		cmocka_unit_test(a_change_does_not_wait_for_a_server_that_is_down),
 		cmocka_unit_test(an_account_that_may_not_alter_is_enough),
 		cmocka_unit_test(a_storage_policy_that_cannot_be_had_is_an_error),
 		cmocka_unit_test(inserts_and_queries_name_the_tables_of_the_topology),
