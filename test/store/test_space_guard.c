@@ -196,6 +196,26 @@ static void the_thread_looks_by_itself(void **state)
 	assert_non_null(strstr(text.data, "\ncoroot_cluster_agent_space_dropped_days_total 1\n"));
 }
 
+/* The number of a month is below that of each of its days. */
+static void months_are_not_taken_for_old_days(void **state)
+{
+	const struct space_guard_config cfg = {.store = store, .max_usage_percent = 1};
+	CLEANUP(space_guard_freep) struct space_guard *g = NULL;
+	struct err err = {0};
+
+	(void)state;
+	run("DROP TABLE profiling_quality");
+	run("CREATE TABLE profiling_quality (Start DateTime64(9)) ENGINE = MergeTree "
+	    "PARTITION BY toYYYYMM(Start) ORDER BY Start");
+	run("INSERT INTO profiling_quality SELECT now64(9)");
+	fill_day(1);
+	assert_int_equal(space_guard_new(&g, &cfg), 0);
+	assert_int_equal(space_guard_check(g, &err), -EINVAL);
+	assert_non_null(strstr(err.msg, "profiling_quality"));
+	assert_int_equal(days_of("profiling_quality", "Start"), 1);
+	assert_int_equal(days_of("profiling_samples", "Start"), 2);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -203,6 +223,7 @@ int main(void)
 		cmocka_unit_test(a_disk_full_of_other_files_costs_no_profiles),
 		cmocka_unit_test(the_newest_day_is_left),
 		cmocka_unit_test(the_thread_looks_by_itself),
+		cmocka_unit_test(months_are_not_taken_for_old_days),
 	};
 
 	return cmocka_run_group_tests(tests, start, stop);
