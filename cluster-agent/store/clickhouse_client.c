@@ -246,7 +246,12 @@ static int ask(struct run *run, int server, struct err *err)
 
 static bool is_of_server(int r, const struct clickhouse_failure *f)
 {
-	return r == -EAGAIN || (r == -EREMOTEIO && f->advice == CLICKHOUSE_ELSEWHERE);
+	if (r == -EAGAIN)
+		return true;
+	/* a server that was set up anew may lack the user that the others know */
+	return r == -EREMOTEIO &&
+	       (f->advice == CLICKHOUSE_ELSEWHERE ||
+		(f->advice == CLICKHOUSE_DENIED && clickhouse_is_about_user(f->code)));
 }
 
 static int ask_all(struct run *run, struct err *err)

@@ -681,6 +681,50 @@ static void the_server_may_come_later_and_come_back_empty(void **state)
 	assert_int_equal(query_u64(s, "SELECT count() FROM profiling_samples"), 1);
 }
 
+/* Rows are in the table when somebody else's view of it fails. */
+static void a_view_of_somebody_else_neither_loses_nor_doubles_rows(void **state)
+{
+	CLEANUP(store_closep) struct store *s = open_store();
+	CLEANUP(row_batch_fini) struct row_batch b;
+	struct err err = {0};
+
+	(void)state;
+	row_batch_init(&b, 10000, 10000);
+	fill(&b, 1);
+	assert_int_equal(row_batch_finish(&b), 0);
+	clickhouse_process_run(&server, "CREATE MATERIALIZED VIEW coroot.theirs "
+					"ENGINE = MergeTree ORDER BY tuple() AS "
+					"SELECT toUInt64(CAST(ServiceName, 'String')) AS n "
+					"FROM coroot.profiling_samples");
+	for (int i = 0; i < 3; i++) {
+		assert_int_equal(insert_table(s, STORE_SAMPLES, "0a", &b, &err), -EAGAIN);
+		assert_non_null(strstr(err.msg, "Code: 6. "));
+	}
+	clickhouse_process_run(&server, "DROP TABLE coroot.theirs SYNC");
+	assert_int_equal(insert_table(s, STORE_SAMPLES, "0a", &b, NULL), 0);
+	assert_int_equal(query_u64(s, "SELECT count() FROM profiling_samples"), 1);
+	assert_int_equal(query_u64(s, "SELECT count() FROM profiling_profiles FINAL"), 1);
+}
+
+static void what_depends_on_the_cluster_waits_until_it_is_known(void **state)
+{
+	static const struct store_query q = {.sql = "SELECT 1", .format = "TSV"};
+	CLEANUP(store_closep) struct store *s = NULL;
+	CLEANUP(buf_fini) struct buf out;
+
+	(void)state;
+	buf_init(&out, 1000);
+	/* it takes connections, and does not answer */
+	kill(server.pid, SIGSTOP);
+	s = open_on_server_at_once();
+	assert_int_equal(store_query(s, &q, &out, NULL), -EAGAIN);
+	assert_int_equal(store_maintain(s, "DROP DATABASE coroot", NULL, NULL), -EAGAIN);
+	kill(server.pid, SIGCONT);
+	wait_for_tables(s);
+	assert_int_equal(store_query(s, &q, &out, NULL), 0);
+	assert_int_equal(store_maintain(s, "SELECT 1", NULL, NULL), 0);
+}
+
 static int start_server(void **state)
 {
 	(void)state;
@@ -729,6 +773,8 @@ int main(void)
 	const struct CMUnitTest on_a_server[] = {
 		WITH_DIR(rows_outlive_a_killed_server),
 		WITH_DIR(the_server_may_come_later_and_come_back_empty),
+		WITH_DIR(a_view_of_somebody_else_neither_loses_nor_doubles_rows),
+		WITH_DIR(what_depends_on_the_cluster_waits_until_it_is_known),
 		SHARED,
 	};
 	int r;

@@ -176,6 +176,33 @@ static void the_next_server_is_asked_and_kept(void **state)
 	script_server_stop(&second);
 }
 
+static void a_server_that_does_not_know_the_user_is_left_for_another(void **state)
+{
+	const struct script_reply bad[] = {
+		{"HTTP/1.1 403 No\r\n" CH "Connection: close\r\n\r\n"
+		 "Code: 516. DB::Exception: ann: Authentication failed\n",
+		 SCRIPT_CLOSE, 0}};
+	const struct script_reply good[] = {{OK("1\n"), SCRIPT_CLOSE, 0}};
+	struct script_server first = {.replies = bad, .n_replies = 1};
+	struct script_server second = {.replies = good, .n_replies = 1};
+	CLEANUP(clickhouse_client_freep) struct clickhouse_client *c = NULL;
+	char urls[2][80];
+	CLEANUP(buf_fini) struct buf out;
+	struct clickhouse_failure f;
+
+	(void)state;
+	script_server_start(&first);
+	script_server_start(&second);
+	snprintf(urls[0], sizeof(urls[0]), "%s/", first.url);
+	snprintf(urls[1], sizeof(urls[1]), "%s/", second.url);
+	c = make_client((const char *[]){urls[0], urls[1]}, 2, NULL);
+	buf_init(&out, 100);
+	assert_int_equal(ask(c, &out, &f, NULL), 0);
+	assert_string_equal(out.data, "1\n");
+	script_server_stop(&first);
+	script_server_stop(&second);
+}
+
 static void what_may_not_be_repeated_is_not_sent_to_the_next_server(void **state)
 {
 	const struct script_reply replies[] = {{"", SCRIPT_RESET, 0}};
@@ -356,6 +383,7 @@ int main(void)
 		cmocka_unit_test(answers_are_judged),
 		cmocka_unit_test(an_answer_larger_than_the_buffer_is_refused),
 		cmocka_unit_test(the_next_server_is_asked_and_kept),
+		cmocka_unit_test(a_server_that_does_not_know_the_user_is_left_for_another),
 		cmocka_unit_test(what_may_not_be_repeated_is_not_sent_to_the_next_server),
 		cmocka_unit_test(a_stop_ends_what_waits_and_what_comes_later),
 		cmocka_unit_test(certificates_are_verified),
