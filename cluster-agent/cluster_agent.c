@@ -138,7 +138,7 @@ static int open_log(struct cluster_agent *a, struct err *err)
 	return r < 0 ? err_wrap(err, r, "open the write-ahead log") : 0;
 }
 
-/* Stacks of a refused upload are not in the store, although they were durable in the log. */
+/* Stacks of a refused or damaged upload are not in the store, although they were in the log. */
 static void on_refused(void *ctx)
 {
 	struct cluster_agent *a = ctx;
@@ -307,6 +307,13 @@ static int start_probe(struct cluster_agent *a)
 	return receiver_probe_new(&a->probe, a->base.loop, a->base.client, &cfg);
 }
 
+static const char *refusal_of(const struct upload_log_state *log)
+{
+	if (log->disk_full)
+		return "uploads are refused: the disk of the write-ahead log is full";
+	return log->full ? "uploads are refused: the write-ahead log is full" : NULL;
+}
+
 /*
  * With a store, the agent is ready while it can take uploads: without the Kubernetes API, and
  * without the store for as long as the log has room.
@@ -316,17 +323,19 @@ static void serve_storing_ready(struct cluster_agent *a, struct http_exchange *x
 	struct upload_log_state log;
 	struct log_drain_state drain;
 	char store[80] = "the store works";
+	const char *refusal;
 
 	upload_log_state(a->log, &log);
 	log_drain_state(a->drain, &drain);
+	refusal = refusal_of(&log);
 	/* the reason is in the log: it may name servers and users */
 	if (drain.failing)
 		snprintf(store, sizeof(store), "the store has not taken rows for %llu s",
 			 (unsigned long long)(drain.failing_ns / NS_PER_S));
-	http_respond_text(x, log.full ? 503 : 200,
+	http_respond_text(x, refusal ? 503 : 200,
 			  "%s\n%s\nwrite-ahead log: %llu of %llu bytes wait, the oldest for %llu s",
-			  log.full ? "uploads are refused: the write-ahead log is full" : "ok",
-			  store, (unsigned long long)log.n_bytes, (unsigned long long)log.max_bytes,
+			  refusal ? refusal : "ok", store, (unsigned long long)log.n_bytes,
+			  (unsigned long long)log.max_bytes,
 			  (unsigned long long)(log.oldest_age_ns / NS_PER_S));
 }
 

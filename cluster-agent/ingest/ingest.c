@@ -135,7 +135,10 @@ static void rows_done(void *ctx, int result)
 		refuse(p->upload, result, result == -EIO ? "the receiver's disk failed" : "");
 		return;
 	}
-	seen_stacks_add(p->in->seen, p->rows.stacks, p->rows.n_stacks, p->rows.last_seen_ns);
+	/* rows of a repetition were dropped, and those of the first may be of fewer stacks */
+	if (result != UPLOAD_LOG_REPEATED)
+		seen_stacks_add(p->in->seen, p->rows.stacks, p->rows.n_stacks,
+				p->rows.last_seen_ns);
 	metric_add(&p->in->metrics[METRIC_STORED], 1);
 	p->upload->done(p->upload->ctx, INGEST_STORED, "");
 }
@@ -263,6 +266,8 @@ static int check_room(struct ingest *in, struct err *err)
 	struct upload_log_state state;
 
 	upload_log_state(in->cfg.log, &state);
+	if (state.disk_full)
+		return -ENOSPC;
 	return state.full ? err_set(err, -EAGAIN,
 				    "%llu MiB of profiles are waiting to be stored, the limit "
 				    "of --max-wal-size",

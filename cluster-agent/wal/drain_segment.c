@@ -413,7 +413,7 @@ static void count(struct job *j)
 	metric_add(&m[DRAIN_UPLOADS_EXPIRED], n_expired);
 	metric_add(&m[DRAIN_UPLOADS_STORED],
 		   j->segment.n_records - n_refused - n_found - n_expired);
-	if (n_refused > 0 && j->drain->cfg.refused)
+	if ((n_refused > 0 || j->segment.damaged) && j->drain->cfg.refused)
 		j->drain->cfg.refused(j->drain->cfg.ctx);
 }
 

@@ -30,7 +30,8 @@ struct log_drain_config {
 	uint64_t retry_min_ns;      /* 0: 500 ms */
 	uint64_t retry_max_ns;      /* 0: 30 s */
 	uint64_t backlog_bytes;     /* of the log; from there on there is no pause; 0: 8 MiB */
-	void (*refused)(void *ctx); /* on the drain's thread, after records were refused; or NULL */
+	void (*refused)(void *ctx); /* on the drain's thread, after records were refused or
+					could not be read; or NULL */
 	void *ctx;
 };
 

@@ -176,7 +176,8 @@ static void fill(struct log_segment *s, struct record_cursor c)
 			};
 		s->ids[t->n_records++] = u.id;
 	}
-	s->n_damaged = n_damaged;
+	/* the file has become shorter, or its end has become zeros */
+	s->n_damaged = n_damaged + (c.offset < s->n_bytes);
 }
 
 static int read_content(struct log_segment *s)

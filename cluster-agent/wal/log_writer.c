@@ -173,7 +173,7 @@ static void answer(struct upload_log *l, struct log_append *first, const struct 
 			metric_add(&l->metrics[failed], 1);
 		a->done(a->ctx, result);
 		for (const struct log_waiter *w = a->waiters; w; w = w->next)
-			w->done(w->ctx, result);
+			w->done(w->ctx, result < 0 ? result : UPLOAD_LOG_REPEATED);
 		log_append_free(a);
 	}
 }

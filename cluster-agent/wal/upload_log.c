@@ -298,7 +298,7 @@ int upload_log_append(struct upload_log *l, struct upload_id id, const struct lo
 			log_append_free(a);
 	}
 	if (r == APPEND_DURABLE)
-		done(ctx, 0);
+		done(ctx, UPLOAD_LOG_REPEATED);
 	return r < 0 ? r : 0;
 }
 
@@ -404,8 +404,8 @@ void upload_log_state(struct upload_log *l, struct upload_log_state *ret)
 		.n_bytes = l->n_bytes,
 		.oldest_age_ns = oldest_age_ns(l),
 		.max_bytes = l->cfg.max_bytes,
-		.full = l->n_bytes + l->n_queued_bytes >= max_bytes - max_bytes / 16 ||
-			clock_monotonic_ns() < l->refuse_until_ns,
+		.full = l->n_bytes + l->n_queued_bytes >= max_bytes - max_bytes / 16,
+		.disk_full = clock_monotonic_ns() < l->refuse_until_ns,
 	};
 	pthread_mutex_unlock(&l->lock);
 }

@@ -66,10 +66,13 @@ DEFINE_CLEANUP(struct upload_log *, upload_log_close);
 /* coroot_cluster_agent_wal_…; before threads start. The log must outlive ms. */
 int upload_log_register(struct upload_log *l, struct metrics *ms) MUST_CHECK;
 
+/* Another append of the same id has made the upload durable; these frames were dropped. */
+#define UPLOAD_LOG_REPEATED 1
+
 /*
  * Called exactly once for each append that returned 0, on the log's thread or, for a repetition, on
- * that of the caller. result is 0 if the upload is durable, else -ENOSPC or -EIO: nothing of it is
- * in the log, and it may be sent again.
+ * that of the caller. result is 0 if the upload is durable, UPLOAD_LOG_REPEATED, or else -ENOSPC or
+ * -EIO: nothing of it is in the log, and it may be sent again.
  */
 typedef void (*upload_log_done_fn)(void *ctx, int result);
 
@@ -81,8 +84,8 @@ struct logged_frames {
 
 /*
  * Appends an upload; frames are copied. A repetition of one that is durable or under way is not
- * appended, and done gets the result of the first one. Blocks only to copy, never for the disk.
- * Returns 0, -EAGAIN if max_bytes is reached or too much waits for the disk, -ENOSPC if the disk
+ * appended, and done gets UPLOAD_LOG_REPEATED or the error of the first one. Blocks only to copy,
+ * never for the disk. Returns 0, -EAGAIN if max_bytes is reached or too much waits for the disk, -ENOSPC if the disk
  * was full a moment ago, -EPIPE if stopped, -EFBIG if it can never fit, -ENOMEM.
  */
 int upload_log_append(struct upload_log *l, struct upload_id id, const struct logged_frames *frames,
@@ -131,7 +134,8 @@ struct upload_log_state {
 	uint64_t n_bytes;       /* of segments that are not committed */
 	uint64_t oldest_age_ns; /* of the oldest record among them; 0: none */
 	uint64_t max_bytes;
-	bool full; /* less than 1/16 of max_bytes is left, or the disk was full a moment ago */
+	bool full;      /* less than 1/16 of max_bytes is left */
+	bool disk_full; /* it was full a moment ago */
 };
 void upload_log_state(struct upload_log *l, struct upload_log_state *ret);
 

@@ -28,7 +28,8 @@ void log_fixture_close(struct log_fixture *f);
 
 struct upload_id log_fixture_id(uint64_t n);
 
-/* Appends upload n of at least so many bytes and waits. Returns what the log answers. */
+/* Appends upload n of at least so many bytes and waits. Returns 0, also for a repetition, or the
+ * error of the log. */
 int log_fixture_append_bytes(struct log_fixture *f, uint64_t n, size_t len);
 int log_fixture_append(struct log_fixture *f, uint64_t n);
 

@@ -84,7 +84,7 @@ static void pass_on(void *ctx, int result)
 {
 	uint64_t v = (uint64_t)(uintptr_t)ctx;
 
-	if (result != 0 || write(answers, &v, sizeof(v)) != (ssize_t)sizeof(v))
+	if (result < 0 || write(answers, &v, sizeof(v)) != (ssize_t)sizeof(v))
 		_exit(1);
 }
 

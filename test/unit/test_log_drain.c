@@ -482,8 +482,10 @@ static void damage_between_an_insert_and_a_restart_costs_one_upload(void **state
 			append_at(l, n, NOON_NS + (one_day ? 0 : (int64_t)(n - first) * DAY_NS));
 		die_amid_samples(l);
 		damage_first_record();
+		n_refusals = 0;
 		faulty.max_frames = 0;
 		recover_and_check(first + 1, 9);
+		assert_int_equal(n_refusals, 1);
 		assert_int_equal(faulty_store_count(STORE_QUALITY, first), 0);
 	}
 }

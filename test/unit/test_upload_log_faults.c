@@ -154,6 +154,7 @@ static void test_a_repetition_under_way_gets_the_result_of_the_first(void **stat
 		assert_int_equal(others.n, 3);
 		assert_int_equal(first.result, fails ? -EIO : 0);
 		assert_int_equal(others.n_failed, fails ? 3 : 0);
+		assert_int_equal(others.result, fails ? -EIO : UPLOAD_LOG_REPEATED);
 		assert_int_equal(upload_log_has(f->log, log_fixture_id(1)), !fails);
 		assert_int_equal(log_fixture_drain(f, NULL, 0), fails ? 1 : 2);
 		log_fixture_close(f);
@@ -289,7 +290,7 @@ static void fill_and_free(struct log_fixture *f)
 	append_until_full(f, &n);
 	CHECK(n > 20);
 	upload_log_state(f->log, &s);
-	CHECK(s.full);
+	CHECK(s.disk_full && !s.full);
 	CHECK(log_fixture_append_bytes(f, n, 50000) == -ENOSPC);
 	CHECK(log_fixture_append_bytes(f, 0, 50000) == 0); /* a repetition needs no space */
 	CHECK(!upload_log_has(f->log, log_fixture_id(n)));

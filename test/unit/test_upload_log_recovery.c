@@ -138,6 +138,24 @@ static void test_damage_that_comes_while_the_log_is_open_is_seen(void **state)
 	assert_int_equal(log_fixture_files(f, ".damaged", NULL), 1);
 }
 
+static void test_a_segment_that_is_cut_while_the_log_is_open_is_damaged(void **state)
+{
+	struct log_fixture *f = *state;
+	struct log_segment_content c;
+	struct log_segment *s;
+	struct file file;
+
+	make_segment(f, &file);
+	log_fixture_open(f, NULL);
+	log_fixture_put(f, file.name, file.bytes, file.len - 8);
+	s = log_fixture_next(f, &c);
+	assert_true(c.damaged);
+	assert_int_equal(c.n_records, N_UPLOADS - 1);
+	log_fixture_commit(f, s, NULL);
+	assert_int_equal(log_fixture_metric(f, "lost_records_total"), 1);
+	assert_int_equal(log_fixture_files(f, ".damaged", NULL), 1);
+}
+
 static void test_a_segment_of_which_nothing_can_be_read_is_kept_aside(void **state)
 {
 	struct log_fixture *f = *state;
@@ -341,6 +359,7 @@ int main(void)
 		TEST(test_a_torn_end_is_cut_off),
 		TEST(test_a_flipped_byte_loses_one_upload_and_keeps_the_file),
 		TEST(test_damage_that_comes_while_the_log_is_open_is_seen),
+		TEST(test_a_segment_that_is_cut_while_the_log_is_open_is_damaged),
 		TEST(test_a_segment_of_which_nothing_can_be_read_is_kept_aside),
 		TEST(test_a_log_of_a_newer_release_is_not_touched),
 		TEST(test_a_file_of_ids_cut_anywhere_keeps_the_older_ones),
