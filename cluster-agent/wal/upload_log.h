@@ -86,7 +86,8 @@ struct logged_frames {
  * Appends an upload; frames are copied. A repetition of one that is durable or under way is not
  * appended, and done gets UPLOAD_LOG_REPEATED or the error of the first one. Blocks only to copy,
  * never for the disk. Returns 0, -EAGAIN if max_bytes is reached or too much waits for the disk,
- * -ENOSPC if the disk was full a moment ago, -EPIPE if stopped, -EFBIG if it can never fit, -ENOMEM.
+ * -ENOSPC if the disk was full a moment ago, -EPIPE if stopped, -EFBIG if it can never fit, or
+ * -ENOMEM.
  */
 int upload_log_append(struct upload_log *l, struct upload_id id, const struct logged_frames *frames,
 		      size_t n_frames, upload_log_done_fn done, void *ctx) MUST_CHECK;
