@@ -387,6 +387,27 @@ pageTest(
 );
 
 pageTest(
+  "a request that takes long is not aborted by the next refresh",
+  {},
+  async () => {
+    const held = [];
+    await open();
+    await id("application").first().waitFor();
+    await page.route("**/api/applications*", (route) => held.push(route));
+    await eventually(async () => assert.equal(held.length, 1));
+    // the time of one more refresh, and a little
+    await page.waitForTimeout(12_000);
+    assert.equal(held.length, 1);
+    await held[0].fulfill({ status: 503, json: { error: "the store does not answer" } });
+    await id("error").waitFor();
+    assert.match(await id("error").innerText(), /Applications: the store does not answer/);
+    // and the refreshes continue
+    await eventually(async () => assert.ok(held.length > 1));
+    await page.unroute("**/api/applications*", { behavior: "ignoreErrors" });
+  },
+);
+
+pageTest(
   "an error is one line, and the rest goes on",
   { faults: { timeline: "store is busy" } },
   async () => {

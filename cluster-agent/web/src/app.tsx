@@ -1,6 +1,6 @@
 // The whole page: what is loaded when, and which of the views is shown.
 
-import { useEffect, useMemo, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import {
   applicationsUrl,
   flamegraphUrl,
@@ -110,7 +110,8 @@ function Profiles({ state, navigate, theme, dark, setTheme }: PageProps) {
 
   const relative = isRelative(state.range);
   const paused = pauseReason(state, hidden, pointing);
-  const [now, refresh] = useNow(relative && !paused);
+  const busy = useRef(false);
+  const [now, refresh] = useNow(relative && !paused, busy);
   const span = useMemo(() => resolve(state.range, now), [state.range, now]);
   const shown = state.selection ?? span;
 
@@ -181,6 +182,7 @@ function Profiles({ state, navigate, theme, dark, setTheme }: PageProps) {
     refresh();
   };
   const loading = apps.loading || timeline.loading || flame.loading;
+  busy.current = loading;
 
   return (
     <>

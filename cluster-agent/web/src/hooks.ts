@@ -68,14 +68,17 @@ export const REFRESH_MS = 10_000;
 
 /**
  * Time of the newest refresh; advances every 10 s while `running`, and at once when it runs again
- * after a pause.
+ * after a pause. It stands still while `busy`: a refresh would abort the requests that are under
+ * way, so if each took longer than 10 s, neither data nor an error would ever be shown.
  */
-export function useNow(running: boolean): [number, () => void] {
+export function useNow(running: boolean, busy?: { current: boolean }): [number, () => void] {
   const [now, setNow] = useState(() => Date.now());
   useEffect(() => {
     if (!running) return;
     setNow((old) => (Date.now() - old >= REFRESH_MS ? Date.now() : old));
-    const timer = setInterval(() => setNow(Date.now()), REFRESH_MS);
+    const timer = setInterval(() => {
+      if (!busy?.current) setNow(Date.now());
+    }, REFRESH_MS);
     return () => clearInterval(timer);
   }, [running]);
   return [now, () => setNow(Date.now())];
