@@ -84,9 +84,22 @@ int engine_config_format(struct buf *out, const char *tmp_dir, const struct engi
 		/* by default 20 times a second, most of what an idle engine costs */
 		"<memory_worker_period_ms>1000</memory_worker_period_ms>\n"
 		"<logger><level>fatal</level></logger>\n"
-		/* with the defaults a merge of stacks holds several MiB per column */
 		"<merge_tree>\n"
+		/*
+		 * A merge holds a granule of each of its parts, by default 10 MiB of stacks. The
+		 * granules of other tables are smaller than this anyway.
+		 */
 		"<merge_max_block_size>1024</merge_max_block_size>\n"
+		"<index_granularity_bytes>1048576</index_granularity_bytes>\n"
+		/*
+		 * A merge that copies one column after the other ("vertical") needs a quarter of
+		 * the CPU time for samples, but by default is for tables of more columns than ours.
+		 * Few rows are not worth its passes.
+		 */
+		"<vertical_merge_algorithm_min_columns_to_activate>1"
+		"</vertical_merge_algorithm_min_columns_to_activate>\n"
+		"<vertical_merge_algorithm_min_rows_to_activate>16384"
+		"</vertical_merge_algorithm_min_rows_to_activate>\n"
 		"<number_of_free_entries_in_pool_to_execute_mutation>1"
 		"</number_of_free_entries_in_pool_to_execute_mutation>\n"
 		"<number_of_free_entries_in_pool_to_lower_max_size_of_merge>1"
