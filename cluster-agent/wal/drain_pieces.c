@@ -2,6 +2,12 @@
 
 #include <errno.h>
 
+#include "common/limits.h"
+
+/* The embedded engine holds the rows of an insert several times over while it sorts them. */
+#define PIECE_BYTES (16 * MIB)
+_Static_assert(PIECE_BYTES <= STORE_INSERT_BYTES, "an insert must be one block");
+
 static int compare(const void *a, const void *b)
 {
 	const struct log_frame *x = *(const struct log_frame *const *)a;
@@ -45,7 +51,7 @@ static uint32_t piece_length(struct log_frame const *const *frames, size_t n)
 		rows += f->n_rows;
 		bytes += f->n_bytes;
 		if (i > 0 && (f->quarter != frames[0]->data.frame.quarter ||
-			      rows > STORE_INSERT_ROWS || bytes > STORE_INSERT_BYTES))
+			      rows > STORE_INSERT_ROWS || bytes > PIECE_BYTES))
 			break;
 	}
 	return i;
