@@ -48,6 +48,8 @@
 #define UPLOAD_QUEUE_ITEMS 32768u
 #define UPLOAD_QUEUE_BYTES (64 * MIB)
 #define UPLOADS_AT_ONCE 32u
+/* An upload that waits longer than this for the store shows in /readyz. */
+#define READY_LATE_NS (15 * NS_PER_S)
 #define UPLOAD_TIMEOUT_NS (10 * NS_PER_S)
 #define UPLOAD_RETRY_MIN_NS NS_PER_S
 
@@ -322,7 +324,7 @@ static void serve_storing_ready(struct cluster_agent *a, struct http_exchange *x
 {
 	struct upload_log_state log;
 	struct log_drain_state drain;
-	char store[80] = "the store works";
+	char store[80] = "the store takes rows";
 	const char *refusal;
 
 	upload_log_state(a->log, &log);
@@ -332,6 +334,10 @@ static void serve_storing_ready(struct cluster_agent *a, struct http_exchange *x
 	if (drain.failing)
 		snprintf(store, sizeof(store), "the store has not taken rows for %llu s",
 			 (unsigned long long)(drain.failing_ns / NS_PER_S));
+	else if (log.oldest_age_ns > READY_LATE_NS)
+		snprintf(store, sizeof(store), "the store is behind, or does not answer");
+	else if (log.oldest_age_ns == 0)
+		snprintf(store, sizeof(store), "nothing waits for the store");
 	http_respond_text(x, refusal ? 503 : 200,
 			  "%s\n%s\nwrite-ahead log: %llu of %llu bytes wait, the oldest for %llu s",
 			  refusal ? refusal : "ok", store, (unsigned long long)log.n_bytes,
