@@ -368,6 +368,8 @@ int upload_log_commit(struct upload_log *l, struct log_segment *s, const bool *r
 	if (s->n_damaged > s->n_reported)
 		log_report_damage(l, s->number, s->n_damaged - s->n_reported);
 	s->n_reported = s->n_damaged;
+	/* if this fails, the segment comes again, and all of it is in the store */
+	s->recovered = true;
 	if (!s->ids_kept) {
 		if (refused)
 			log_keep_refused(l, s, refused);

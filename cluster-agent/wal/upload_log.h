@@ -110,7 +110,8 @@ struct log_frame {
 
 struct log_segment_content {
 	char token[33];              /* lower-case hex; of this segment, always the same */
-	bool recovered;              /* of an earlier process: it may have been inserted in part */
+	bool recovered;              /* of an earlier process, or its commit failed: it may have
+					been inserted, at least in part */
 	bool damaged;                /* not all of it can be read; if recovered, an earlier process
 					may have inserted other pieces under the same tokens */
 	const struct upload_id *ids; /* by record */
@@ -126,7 +127,7 @@ int log_segment_read(struct log_segment *s, struct log_segment_content *ret,
 /*
  * All of it is in the store, but for the records for which refused is set (NULL: none). Those are
  * kept aside (".refused") and counted; their ids are remembered all the same. Frees the segment.
- * Returns 0 or -errno; it then comes again, and is inserted again with the same token.
+ * Returns 0 or -errno; it then comes again, as recovered.
  */
 int upload_log_commit(struct upload_log *l, struct log_segment *s, const bool *refused,
 		      struct err *err) MUST_CHECK;
