@@ -88,7 +88,7 @@ test("without rights on leases one line names them, and nothing is scraped", asy
     "several refusals",
     async () => (await agent.metric(errors, 'reason="forbidden"')) >= 4,
   );
-  const lines = linesAbout(agent, "leases");
+  const lines = linesAbout(agent, "leases.coordination.k8s.io");
   assert.strictEqual(lines.length, 1, lines.join("\n"));
   assert.match(lines[0], /get, list, create, update and delete of leases\.coordination\.k8s\.io/);
   assert.strictEqual(await share(agent), 0);

@@ -8,6 +8,7 @@ const { after, before, describe, test } = require("node:test");
 const { createNamespace, createPods } = require("./lib/fake_pods");
 const { KubeCluster } = require("./lib/kube_cluster");
 const {
+  unsent,
   nothingIsUnsent,
   scrapedSince,
   startForwarder,
@@ -235,10 +236,9 @@ describe("forwarding", { concurrency: true }, () => {
     for (const signal of ["SIGKILL", "SIGTERM"]) {
       await sleep(4000);
       await store.stop(signal);
-      const unsent = () => agent.metric("cluster_agent_upload_queue_profiles");
       await eventually(
         "it keeps what it cannot send",
-        async () => (await unsent()) >= names.length,
+        async () => (await unsent(agent)) >= names.length,
       );
       store = await startCluster({
         dataDir: store.dataDir,

@@ -393,6 +393,21 @@ static void an_older_profile_does_not_make_a_stack_older(void **state)
 	assert_int_equal(query_u64(s, sql), 1);
 }
 
+/* Repeats what a busy machine did not do in time. */
+static int query_patiently(struct store *s, const struct store_query *q, struct buf *out)
+{
+	int r = -EAGAIN;
+
+	for (int tries = 0; r == -EAGAIN && tries < 10; tries++) {
+		struct err err = {""};
+
+		r = store_query(s, q, out, &err);
+		if (r == -EAGAIN)
+			print_message("again: %s\n", err.msg);
+	}
+	return r;
+}
+
 static void a_failed_query_leaves_nothing_in_later_answers(void **state)
 {
 	static const char *const failing[] = {
@@ -409,7 +424,7 @@ static void a_failed_query_leaves_nothing_in_later_answers(void **state)
 					      .format = formats[i / ARRAY_SIZE(failing)]};
 
 		buf_init(&out, 10000);
-		assert_int_equal(store_query(s, &q, &out, NULL), -EREMOTEIO);
+		assert_int_equal(query_patiently(s, &q, &out), -EREMOTEIO);
 		for (uint64_t n = 0; n < STORE_MAX_QUERIES; n++)
 			assert_int_equal(query_u64(s, "SELECT toUInt64(42)"), 42);
 	}

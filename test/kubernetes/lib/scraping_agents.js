@@ -34,7 +34,7 @@ async function startForwarder(options) {
     [
       `--listen=127.0.0.1:${port}`,
       `--coroot-url=${options.to.url}`,
-      `--data-dir=${scratch("spool")}`,
+      `--data-dir=${options.dataDir || scratch("spool")}`,
       ...scrapeArgs(options),
     ],
     { url: `http://127.0.0.1:${port}`, env: options.env },
@@ -89,10 +89,18 @@ function scrapedSince(agent, name, ms) {
   });
 }
 
+// The number of scraped profiles that the receiver has not accepted, in memory and on disk.
+async function unsent(agent) {
+  const metric = (name) => Daemon.prototype.metric.call(agent, `cluster_agent_upload_${name}`);
+  // twice: a profile may move between both while they are read
+  const before = await metric("spool_profiles");
+  const inMemory = await metric("queue_profiles");
+  return inMemory + Math.max(before, await metric("spool_profiles"));
+}
+
 // Waits until all scraped profiles were forwarded.
 function nothingIsUnsent(agent) {
-  const unsent = () => Daemon.prototype.metric.call(agent, "cluster_agent_upload_queue_profiles");
-  return eventually("all is sent", async () => (await unsent()) === 0);
+  return eventually("all is sent", async () => (await unsent(agent)) === 0);
 }
 
 // Waits until all scraped profiles are in the store.
@@ -135,6 +143,7 @@ module.exports = {
   targets,
   target,
   scrapedSince,
+  unsent,
   nothingIsUnsent,
   nothingWaits,
   stored,
