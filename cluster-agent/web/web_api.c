@@ -5,8 +5,9 @@
  *
  * An endpoint is a row of a table: path, function of query/, parameters it needs, content type.
  * The functions return -errno, which fail() turns into a status: -EFBIG is the reader's to mend
- * (400, ask for a shorter range), lack of memory and a store that fails or stops are worth a
- * retry (503), all else is a fault (500).
+ * (400, ask for a shorter range), lack of memory and a store that is busy, fails or stops are worth
+ * a retry (503), all else is a fault (500). Why a store cannot be reached is logged and not
+ * answered: it names servers.
  *
  * When the agent stops, requests that wait are answered with 503 and not run.
  */
@@ -120,9 +121,8 @@ static void respond_error(struct http_exchange *x, unsigned status, const char *
 
 static void fail(struct web_api *api, const struct request *r, int error, const char *reason)
 {
-	unsigned status = error == -EFBIG                                        ? 400
-			  : error == -ENOMEM || error == -EIO || error == -EPIPE ? 503
-										 : 500;
+	bool passes = error == -ENOMEM || error == -EIO || error == -EPIPE || error == -EAGAIN;
+	unsigned status = error == -EFBIG ? 400 : passes ? 503 : 500;
 
 	if (!reason[0])
 		reason = error == -EFBIG    ? "the answer is too large, ask for a shorter range"
@@ -131,6 +131,8 @@ static void fail(struct web_api *api, const struct request *r, int error, const 
 	log_warn_limited("failing a query", "path=%s reason=%s", r->endpoint->path,
 			 LOG_QUOTED(reason));
 	metric_add(&api->metrics[METRIC_FAILED], 1);
+	if (error == -EAGAIN)
+		reason = "the store is busy or cannot be reached; uploads are kept meanwhile";
 	respond_error(r->exchange, status, reason);
 }
 

@@ -110,3 +110,19 @@ test("kills of the agent while the network loses answers", async (t) => {
   }
   await settle(t, ledger, all);
 });
+
+test("while the store is dead queries get 503, and no reader learns its address", async (t) => {
+  const { store, agents } = await startAll(t, 1);
+  const range = `from=${Date.now() - 60000}&to=${Date.now()}`;
+  const ask = () => fetch(`http://127.0.0.1:${agents[0].port}/api/applications?${range}`);
+  await eventually("an answer", async () => (await ask()).status === 200);
+  await store.stop("SIGKILL");
+  const answer = await ask();
+  assert.strictEqual(answer.status, 503);
+  const { error } = await answer.json();
+  assert.match(error, /cannot be reached; uploads are kept/);
+  assert.doesNotMatch(error, /127\.0\.0\.1|http/);
+  assert.ok(answer.headers.get("retry-after"));
+  await store.start();
+  await eventually("an answer again", async () => (await ask()).status === 200);
+});
