@@ -300,7 +300,7 @@ static int put(struct spool_files *f, const struct upload_item *item, const stru
 			return r;
 	}
 	r = spool_segment_append(f->current, f->dir.fd, item->created_ns, payload);
-	if (f->current->file.is_closed)
+	if (r < 0 && f->current->file.is_closed)
 		give_up_current(f);
 	return r;
 }

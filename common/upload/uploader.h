@@ -91,10 +91,10 @@ void uploader_on_idle(struct uploader *u, loop_fn idle, void *ctx);
 
 /*
  * The note: a text of less than a kilobyte that the spool's directory keeps for each endpoint. If
- * there is one, on_note is called with it soon after the start. Without a spool both do nothing. To
+ * there is one, on_text is called with it soon after the start. Without a spool both do nothing. To
  * write the note that is there costs nothing; repeat it now and then, since the disk may fail.
  */
-void uploader_on_note(struct uploader *u, void (*on_note)(void *ctx, const char *text), void *ctx);
+void uploader_on_note(struct uploader *u, void (*on_text)(void *ctx, const char *text), void *ctx);
 void uploader_write_note(struct uploader *u, const char *text);
 
 #endif /* COMMON_UPLOAD_UPLOADER_H */

@@ -258,9 +258,9 @@ static void on_note(void *ctx, const char *text)
 		u->on_note(u->note_ctx, text);
 }
 
-void uploader_on_note(struct uploader *u, void (*fn)(void *ctx, const char *text), void *ctx)
+void uploader_on_note(struct uploader *u, void (*on_text)(void *ctx, const char *text), void *ctx)
 {
-	u->on_note = fn;
+	u->on_note = on_text;
 	u->note_ctx = ctx;
 }
 
