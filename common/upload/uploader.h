@@ -46,6 +46,7 @@ struct uploader_config {
 	const char *spool_dir;      /* NULL or "": profiles wait in memory only */
 	uint64_t spool_max_bytes;
 	uint64_t store_after_ns; /* a profile not accepted by then is written; 0: 5 s */
+	uint64_t disk_pause_ns;  /* after a write or read of the spool that failed; 0: 10 s */
 };
 
 /* client and loop are borrowed. Returns 0, -ENOMEM, or -EMFILE and the like. */

@@ -63,8 +63,10 @@ struct uploader {
 	struct spool_state spool_state;
 	struct loop_source *store_timer;
 	uint64_t store_after_ns;
-	uint64_t store_pause_ns; /* monotonic: not before, since the last attempts failed */
-	uint64_t load_pause_ns;
+	uint64_t disk_pause_ns;
+	uint64_t no_store_until_ns; /* monotonic: since the last attempt failed */
+	uint64_t no_load_until_ns;
+	bool store_failed; /* the last write: one profile at a time is tried */
 	size_t storing_bytes;
 	bool is_loading;
 	uint64_t close_ns; /* to wait for the disk at the end; 0: the default */

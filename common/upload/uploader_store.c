@@ -20,7 +20,7 @@
 #define STORE_AFTER_NS (5 * NS_PER_S)
 #define STORE_AFTER_AT_STOP_NS (2 * NS_PER_S)
 #define TICK_NS (1 * NS_PER_S)
-#define PAUSE_NS (10 * NS_PER_S)    /* after an error of the disk */
+#define DISK_PAUSE_NS (10 * NS_PER_S)
 #define STORE_ABOVE_SHARE 8u        /* of the queue's bytes: new profiles are written at once */
 #define STORING_MAX_BYTES (8 * MIB) /* on their way to a disk that may hang */
 #define LOAD_MAX_BYTES ((size_t)8 << 20)
@@ -36,7 +36,7 @@ static bool is_usable(const struct uploader *u)
 
 static bool can_store(const struct uploader *u)
 {
-	return is_usable(u) && clock_monotonic_ns() >= u->store_pause_ns;
+	return is_usable(u) && clock_monotonic_ns() >= u->no_store_until_ns;
 }
 
 static void set_timer(struct uploader *u)
@@ -63,8 +63,10 @@ void uploader_show_losing(struct uploader *u, bool queue_dropped)
 
 static void store(struct uploader *u, struct upload *up)
 {
+	size_t max_bytes = u->store_failed ? 0 : STORING_MAX_BYTES;
+
 	if (up->storing || up->is_stored || up->is_finished || up->cannot_store ||
-	    u->storing_bytes > STORING_MAX_BYTES || upload_spool_put(u->spool, up->item, up) < 0)
+	    u->storing_bytes > max_bytes || upload_spool_put(u->spool, up->item, up) < 0)
 		return;
 	up->storing = true;
 	u->storing_bytes += upload_item_bytes(up->item);
@@ -104,11 +106,14 @@ static void on_stored(void *ctx, void *tag, int result, const struct spool_place
 	u->storing_bytes -= upload_item_bytes(up->item);
 	if (result < 0) {
 		up->cannot_store = result == -EFBIG;
-		if (result != -EFBIG)
-			u->store_pause_ns = clock_monotonic_ns() + PAUSE_NS;
+		if (result != -EFBIG) {
+			u->store_failed = true;
+			u->no_store_until_ns = clock_monotonic_ns() + u->disk_pause_ns;
+		}
 		log_warn_limited("cannot write a profile to the spool; it waits in memory",
 				 "error=\"%s\"", strerror(-result));
 	} else {
+		u->store_failed = false;
 		up->is_stored = true;
 		up->place = *place;
 	}
@@ -173,7 +178,7 @@ void uploader_load_more(struct uploader *u)
 	unsigned wanted = u->down ? 1 : u->backlog_window, n_due;
 
 	if (!u->spool || u->is_stopping || u->waiting || u->is_loading ||
-	    u->spool_state.n_idle == 0 || clock_monotonic_ns() < u->load_pause_ns)
+	    u->spool_state.n_idle == 0 || clock_monotonic_ns() < u->no_load_until_ns)
 		return;
 	n_due = count_due(u);
 	if (n_due >= wanted || (u->down && u->backlog.n_items >= LOADED_MAX_DOWN))
@@ -207,7 +212,7 @@ static void on_load_end(void *ctx, int result)
 
 	u->is_loading = false;
 	if (result < 0) {
-		u->load_pause_ns = clock_monotonic_ns() + PAUSE_NS;
+		u->no_load_until_ns = clock_monotonic_ns() + u->disk_pause_ns;
 		log_warn_limited("cannot read a profile from the spool; retrying", "error=\"%s\"",
 				 strerror(-result));
 	}
@@ -301,6 +306,7 @@ int uploader_store_init(struct uploader *u, struct loop *l, const struct uploade
 	int r;
 
 	u->store_after_ns = cfg->store_after_ns ? cfg->store_after_ns : STORE_AFTER_NS;
+	u->disk_pause_ns = cfg->disk_pause_ns ? cfg->disk_pause_ns : DISK_PAUSE_NS;
 	upload_queue_init(&u->backlog, SIZE_MAX, SIZE_MAX);
 	if (!cfg->spool_dir || !cfg->spool_dir[0] || cfg->spool_max_bytes == 0)
 		return 0;
