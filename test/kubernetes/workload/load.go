@@ -234,28 +234,25 @@ func parkForever() {
 
 // ---- all of it ----
 
-// everySecond does n units a second, one after the other; what a busy machine makes late is made
-// up for within the second.
-func everySecond(n int, unit func()) {
+// everySecond does n units a second; what a busy machine makes late is made up for within it.
+// A unit waits for the one before, or is done beside it. The lock is taken once for each: a second
+// time, behind a pause that waits for it, would be for ever.
+func everySecond(n int, beside bool, unit func()) {
 	for next := time.Now(); ; {
 		running.RLock()
-		unit()
-		running.RUnlock()
+		locked := func() {
+			unit()
+			running.RUnlock()
+		}
+		if beside {
+			go locked()
+		} else {
+			locked()
+		}
 		if next = next.Add(time.Second / time.Duration(n)); time.Since(next) > time.Second {
 			next = time.Now()
 		}
 		time.Sleep(time.Until(next))
-	}
-}
-
-// sideBySide makes of a unit that takes long one that does not wait for the one before.
-func sideBySide(unit func()) func() {
-	return func() {
-		running.RLock()
-		go func() {
-			unit()
-			running.RUnlock()
-		}()
 	}
 }
 
@@ -272,13 +269,13 @@ func startLoad() error {
 		go spendCPU(millis)
 	}
 	if *heapObjects > 0 {
-		go everySecond(*heapObjects, fillHeap(sizes))
+		go everySecond(*heapObjects, false, fillHeap(sizes))
 	}
 	if *mutexRate > 0 {
-		go everySecond(*mutexRate, sideBySide(contend))
+		go everySecond(*mutexRate, true, contend)
 	}
 	if *blockRate > 0 {
-		go everySecond(*blockRate, sideBySide(waitOnce))
+		go everySecond(*blockRate, true, waitOnce)
 	}
 	for i := 0; i < *goroutines; i++ {
 		go parkForever()
