@@ -175,20 +175,17 @@ static int chdb_insert(struct store *store, enum store_table table, const char *
 	struct store_chdb *s = (struct store_chdb *)store;
 	AUTO_CLOSE int fd = -1;
 	struct err own = {0};
-	char sql[512], settings[128] = "insert_deduplicate = 0";
+	char sql[512];
 	int r;
 
 	err = err ?: &own;
 	fd = make_row_file(frames, n_frames, err);
 	if (fd < 0)
 		return -EAGAIN;
-	if (token)
-		snprintf(settings, sizeof(settings), "insert_deduplication_token = '%s'", token);
-
 	snprintf(sql, sizeof(sql),
 		 "INSERT INTO %s %s FROM INFILE '/proc/self/fd/%d' COMPRESSION 'zstd' "
-		 "SETTINGS %s FORMAT RowBinary",
-		 schema_table_name(table, &topology), schema_columns(table), fd, settings);
+		 "SETTINGS insert_deduplication_token = '%s' FORMAT RowBinary",
+		 schema_table_name(table, &topology), schema_columns(table), fd, token);
 	r = run_sql(s, s->writer, sql, err);
 	give_memory_back(s);
 	return r < 0 ? classify_failed_insert(err) : 0;

@@ -315,7 +315,7 @@ static int clickhouse_insert(struct store *store, enum store_table table, const 
 		.st.n_frames = n_frames,
 		.st.timeout_ns = INSERT_TIMEOUT_NS,
 		.st.attempt_timeout_ns = INSERT_ATTEMPT_NS,
-		.st.repeatable = token != NULL,
+		.st.repeatable = true, /* by its token */
 	};
 	int r;
 
