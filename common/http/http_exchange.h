@@ -27,6 +27,13 @@ void http_exchange_each_param(const struct http_exchange *x,
 bool http_exchange_has_api_key(const struct http_exchange *x, const char *key);
 
 /*
+ * For a kept exchange: left is called at most once, on a thread of the server, when the client has
+ * closed its connection; it must not block. It is never called once http_respond() has returned,
+ * which waits for a call that is under way. The exchange must be answered all the same.
+ */
+void http_exchange_on_left(struct http_exchange *x, void (*left)(void *ctx), void *ctx);
+
+/*
  * Adds a header to the answer. Both texts are copied. Returns 0, -ENOSPC after the eighth, -EINVAL
  * if it would break the lines of the answer, or -ENOMEM.
  */

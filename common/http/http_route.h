@@ -2,6 +2,7 @@
 #ifndef COMMON_HTTP_HTTP_ROUTE_H
 #define COMMON_HTTP_HTTP_ROUTE_H
 
+#include "common/access/access.h"
 #include "common/base.h"
 #include "common/data/buf.h"
 
@@ -16,6 +17,8 @@ struct http_route {
 	http_handler_fn fn;
 	void *ctx;
 	bool discard_body; /* read it and keep nothing; http_exchange_body() is empty */
+	enum access_scope scope;
+	bool essential; /* served when the server is full: cheap, for who watches the process */
 };
 
 /*

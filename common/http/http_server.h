@@ -27,6 +27,7 @@
 #include "common/telemetry/metrics.h"
 
 struct http_server;
+struct server_tls;
 
 struct http_server_config {
 	const char *listen; /* "127.0.0.1:80", "[::1]:80", ":80"; port 0 picks one */
@@ -35,6 +36,8 @@ struct http_server_config {
 	unsigned timeout_s;              /* of an idle or slow connection; not 0 */
 	size_t max_body_memory_bytes;    /* of all bodies received and not answered; beyond: 503 */
 	const struct http_route *routes; /* copied */
+	const struct access *access;     /* borrowed; NULL: everybody may use every route */
+	struct server_tls *tls;          /* borrowed; NULL: plain HTTP */
 	/*
 	 * Where the metrics http_server_* are registered, or NULL. For one server per process. They
 	 * refer to the server, so they must not be written after http_server_free() or a failed
