@@ -51,6 +51,8 @@ struct log_drain {
 int drain_wait_to_retry(struct log_drain *d, int error, const struct err *err) MUST_CHECK;
 /* Ends what drain_wait_to_retry() began. */
 void drain_succeeded(struct log_drain *d);
+/* True from log_drain_stop() on. */
+bool drain_is_stopping(const struct log_drain *d);
 /* True once the time to stop has passed. */
 bool drain_is_over(const struct log_drain *d);
 

@@ -6,7 +6,6 @@
 #include "cluster-agent/wal/drain_state.h"
 #include "common/limits.h"
 #include "common/system/clock.h"
-#include "common/telemetry/log.h"
 #include "common/thread/worker_thread.h"
 
 #define DEFAULT_PACE_NS NS_PER_S
@@ -46,66 +45,6 @@ static const struct metric_def metric_defs[DRAIN_METRIC_MAX] = {
 };
 METRIC_TABLE(metric_table, metric_defs);
 
-/* ---- waiting and failing ---- */
-
-static bool is_stopping(const struct log_drain *d)
-{
-	return atomic_load(&d->give_up_at_ns) != UINT64_MAX;
-}
-
-bool drain_is_over(const struct log_drain *d)
-{
-	return clock_monotonic_ns() >= atomic_load(&d->give_up_at_ns);
-}
-
-/* Passes by itself, or waits for a person. */
-static bool is_passing(int error)
-{
-	return error == -EAGAIN || error == -ENOMEM;
-}
-
-int drain_wait_to_retry(struct log_drain *d, int error, const struct err *err)
-{
-	uint64_t delay_ns = backoff_next_ns(&d->backoff);
-	bool was_failing;
-
-	/* the store ends queries before the drain is stopped */
-	if (is_stopping(d) || error == -EPIPE)
-		return -EPIPE;
-	metric_add(&d->metrics[DRAIN_RETRIES], 1);
-	pthread_mutex_lock(&d->lock);
-	was_failing = d->failing && strcmp(d->error.msg, err->msg) == 0;
-	if (!d->failing)
-		d->failing_at = clock_monotonic_ns();
-	d->failing = true;
-	d->error = *err;
-	pthread_mutex_unlock(&d->lock);
-	if (!was_failing && is_passing(error))
-		log_warn_limited("cannot store uploads yet; they stay in the log, retrying",
-				 "error=%s", LOG_QUOTED(err->msg));
-	else if (!was_failing)
-		log_error("cannot store uploads until this is repaired; they stay in the log",
-			  "error=%s", LOG_QUOTED(err->msg));
-	worker_thread_wait(d->self, is_passing(error) ? delay_ns : d->cfg.retry_max_ns);
-	return 0;
-}
-
-void drain_succeeded(struct log_drain *d)
-{
-	uint64_t since_ns;
-	bool was_failing;
-
-	pthread_mutex_lock(&d->lock);
-	was_failing = d->failing;
-	since_ns = d->failing_at;
-	d->failing = false;
-	pthread_mutex_unlock(&d->lock);
-	backoff_reset(&d->backoff);
-	if (was_failing)
-		log_info("storing uploads recovered", "after_s=%llu",
-			 (unsigned long long)((clock_monotonic_ns() - since_ns) / NS_PER_S));
-}
-
 /* ---- the thread ---- */
 
 /* Waits until it is time since the last insert began, or until the log has a backlog. */
@@ -114,7 +53,7 @@ static void keep_pace(struct log_drain *d, uint64_t last_ns)
 	unsigned factor = d->last_uploads >= BUSY_UPLOADS ? BUSY_FACTOR : 1;
 	uint64_t until_ns = last_ns + factor * d->cfg.pace_ns;
 
-	while (!is_stopping(d) && clock_monotonic_ns() < until_ns) {
+	while (!drain_is_stopping(d) && clock_monotonic_ns() < until_ns) {
 		struct upload_log_state state;
 
 		upload_log_state(d->cfg.log, &state);
@@ -135,8 +74,8 @@ static void run(void *ctx, struct worker_thread *t)
 
 		if (last_ns > 0)
 			keep_pace(d, last_ns);
-		s = upload_log_next(d->cfg.log, is_stopping(d) ? 0 : WAIT_FOR_SEGMENT_NS);
-		if (!s && is_stopping(d))
+		s = upload_log_next(d->cfg.log, drain_is_stopping(d) ? 0 : WAIT_FOR_SEGMENT_NS);
+		if (!s && drain_is_stopping(d))
 			break;
 		if (!s)
 			continue;
