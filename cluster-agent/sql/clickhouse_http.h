@@ -9,6 +9,21 @@
 
 #define CLICKHOUSE_PASSWORD_BYTES 256u
 
+/* ClickHouse's numbers for the exceptions that we make ourselves */
+enum clickhouse_code {
+	CLICKHOUSE_NOT_IMPLEMENTED = 48,
+	CLICKHOUSE_SYNTAX_ERROR = 62,
+	CLICKHOUSE_UNKNOWN_FORMAT = 73,
+	CLICKHOUSE_UNKNOWN_DATABASE = 81,
+	CLICKHOUSE_READONLY = 164,
+	CLICKHOUSE_TOO_MANY_QUERIES = 202,
+	CLICKHOUSE_NO_MEMORY = 241,
+	CLICKHOUSE_CANCELLED = 394,
+	CLICKHOUSE_ANSWER_TOO_LARGE = 396,
+	CLICKHOUSE_AUTHENTICATION_FAILED = 516,
+	CLICKHOUSE_ENGINE = 1001, /* STD_EXCEPTION: an error without a number of its own */
+};
+
 /* True for "127.x.x.x:port", "[::1]:port" and "localhost:port" only. */
 bool clickhouse_is_loopback(const char *listen);
 

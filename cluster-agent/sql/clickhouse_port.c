@@ -1,13 +1,7 @@
 /*
- * A request passes three gates before it reaches the engine: the key, the features that we do
- * not have (a client that asks for them would misread our answer, so it gets an exception
- * instead), and sql_guard.h. All of that happens on the HTTP server's thread; the query itself
- * runs on the pool, and the exchange is answered from there.
- *
- * Clients know ClickHouse's conventions and nothing else. So every refusal is worded and
- * numbered as an exception of ClickHouse ("Code: 164. DB::Exception: …",
- * X-ClickHouse-Exception-Code), and its HTTP status follows from the code. Exceptions of the
- * engine are passed through as they are.
+ * A request passes gates before it reaches the engine: the key, and what sql_request.h checks,
+ * sql_guard.h included. All of that happens on the HTTP server's thread; the query itself runs on
+ * the pool, and the exchange is answered from there by sql_answer.h.
  *
  * The pool has half as many threads as the store runs queries at a time: SQL users can take no
  * more than that from the page.
@@ -17,34 +11,18 @@
 #include <errno.h>
 
 #include "cluster-agent/sql/clickhouse_http.h"
-#include "cluster-agent/sql/sql_guard.h"
+#include "cluster-agent/sql/sql_answer.h"
+#include "cluster-agent/sql/sql_request.h"
 #include "cluster-agent/store/store.h"
 #include "common/data/buf.h"
 #include "common/http/http_server.h"
 #include "common/telemetry/metrics.h"
-#include "common/text/secret.h"
 #include "common/thread/worker_pool.h"
 
 #define N_WORKERS (STORE_MAX_QUERIES / 2)
 #define MAX_WAITING 64
-#define MAX_PARAMS 32
 #define MAX_CONNECTIONS 64
 #define IDLE_TIMEOUT_S 60
-
-/* ClickHouse's numbers for the exceptions that we make ourselves */
-enum {
-	CODE_SYNTAX_ERROR = 62,
-	CODE_UNKNOWN_DATABASE = 81,
-	CODE_NOT_IMPLEMENTED = 48,
-	CODE_QUERY_TOO_LARGE = 62,
-	CODE_READONLY = 164,
-	CODE_TOO_MANY_QUERIES = 202,
-	CODE_NO_MEMORY = 241,
-	CODE_CANCELLED = 394,
-	CODE_ANSWER_TOO_LARGE = 396,
-	CODE_AUTHENTICATION_FAILED = 516,
-	CODE_ENGINE = 1001,
-};
 
 enum {
 	ANSWERED,
@@ -53,20 +31,11 @@ enum {
 	N_METRICS,
 };
 
-struct job {
-	struct http_exchange *exchange;
-	struct buf sql;
-	struct store_param params[MAX_PARAMS]; /* borrowed from the exchange */
-	size_t n_params;
-	const char *format; /* borrowed from the exchange, or from facts */
-	struct sql_facts facts;
-};
-
 struct clickhouse_port {
 	struct store *store;
 	char *api_key; /* NULL: none */
 	struct http_server *server;
-	struct worker_pool *pool; /* of struct job */
+	struct worker_pool *pool; /* of struct sql_request */
 	struct metric metrics[N_METRICS];
 };
 
@@ -79,183 +48,62 @@ static const struct metric_def metric_defs[N_METRICS] = {
 };
 METRIC_TABLE(metric_table, metric_defs);
 
-static void job_free(struct job *j)
+/* A request that waits for the pool. */
+static void request_free(struct sql_request *q)
 {
-	buf_fini(&j->sql);
-	free(j);
+	if (q)
+		sql_request_fini(q);
+	free(q);
 }
 
-DEFINE_CLEANUP(struct job *, job_free);
+DEFINE_CLEANUP(struct sql_request *, request_free);
 
-/* text_adopt is the body and is freed with the answer; NULL sends an empty one. */
-static void respond_exception(struct http_exchange *x, int code, char *text_adopt, size_t len)
+static void refuse(struct clickhouse_port *p, struct http_exchange *x, enum clickhouse_code code,
+		   const char *text)
 {
-	char number[16];
-
-	snprintf(number, sizeof(number), "%d", code);
-	/* the answer is of use without the header, too */
-	if (http_exchange_set_header(x, "X-ClickHouse-Exception-Code", number) < 0)
-		code = CODE_NO_MEMORY;
-	http_respond(x, clickhouse_status(code), "text/plain; charset=UTF-8", text_adopt, len);
-}
-
-static void refuse(struct clickhouse_port *p, struct http_exchange *x, int code, const char *text)
-{
-	CLEANUP(buf_fini) struct buf body;
-	size_t len;
-	char *data;
-
 	metric_add(&p->metrics[REFUSED], 1);
-	buf_init(&body, 4096);
-	if (buf_addf(&body, "Code: %d. DB::Exception: %s.\n", code, text) < 0)
-		buf_fini(&body);
-	data = buf_take(&body, &len);
-	respond_exception(x, code, data, len);
+	sql_answer_refusal(x, code, text);
 }
 
 /* ---- requests, on the HTTP server's threads ---- */
 
-static bool is_allowed(const struct clickhouse_port *p, const struct http_exchange *x)
+/* Returns 0 if q may run; otherwise the request has been answered. */
+static int prepare(struct clickhouse_port *p, struct sql_request *q, struct http_exchange *x)
 {
-	char password[CLICKHOUSE_PASSWORD_BYTES + 1];
-	const char *basic = http_exchange_header(x, "Authorization");
-	const char *given[] = {
-		http_exchange_header(x, "X-ClickHouse-Key"),
-		http_exchange_param(x, "password"),
-	};
-
-	if (http_exchange_has_api_key(x, p->api_key))
-		return true;
-	for (size_t i = 0; i < ARRAY_SIZE(given); i++) {
-		if (secret_equal(given[i], p->api_key))
-			return true;
-	}
-	return basic && clickhouse_basic_password(basic, password) == 0 &&
-	       secret_equal(password, p->api_key);
-}
-
-static void add_param(void *ctx, const char *name, const char *value)
-{
-	static const char prefix[] = "param_";
-	const size_t n = sizeof(prefix) - 1;
-	struct job *j = ctx;
-
-	if (strncmp(name, prefix, n) != 0)
-		return;
-	/* prepare() refuses the request if there are too many */
-	if (j->n_params < MAX_PARAMS)
-		j->params[j->n_params] = (struct store_param){name + n, value};
-	j->n_params++;
-}
-
-/* Returns why the request cannot be served, or NULL. */
-static const char *unsupported(const struct http_exchange *x, int *ret_code)
-{
-	static const char *const binary[] = {"compress", "decompress"};
-	const char *database = http_exchange_param(x, "database");
-
-	if (!database)
-		database = http_exchange_header(x, "X-ClickHouse-Database");
-	if (database && *database && strcmp(database, "default") != 0 &&
-	    strcmp(database, "coroot") != 0) {
-		*ret_code = CODE_UNKNOWN_DATABASE;
-		return "Only the database coroot can be chosen; name others in the query";
-	}
-	*ret_code = CODE_NOT_IMPLEMENTED;
-	for (size_t i = 0; i < ARRAY_SIZE(binary); i++) {
-		const char *v = http_exchange_param(x, binary[i]);
-
-		if (v && strcmp(v, "1") == 0)
-			return "The parameters compress and decompress are not supported; "
-			       "Accept-Encoding is";
-	}
-	return NULL;
-}
-
-static int read_sql(struct job *j)
-{
-	const char *query = http_exchange_param(j->exchange, "query");
-	size_t body_len;
-	const void *body = http_exchange_body(j->exchange, &body_len);
-	int r = 0;
-
-	buf_init(&j->sql, 2 * SQL_GUARD_MAX_BYTES + 2);
-	if (query)
-		r = buf_add(&j->sql, query, strlen(query));
-	if (r == 0 && body_len > 0 && j->sql.len > 0)
-		r = buf_add(&j->sql, "\n", 1);
-	if (r == 0 && body_len > 0)
-		r = buf_add(&j->sql, body, body_len);
-	return r;
-}
-
-static const char *chosen_format(const struct job *j)
-{
-	const char *format = http_exchange_param(j->exchange, "default_format");
-
-	if (!format)
-		format = http_exchange_header(j->exchange, "X-ClickHouse-Format");
-	if (j->facts.format[0])
-		format = j->facts.format;
-	return format && *format ? format : "TabSeparated";
-}
-
-/* Returns 0 if j may run; otherwise the request has been answered. */
-static int prepare(struct clickhouse_port *p, struct job *j)
-{
+	enum clickhouse_code code = CLICKHOUSE_AUTHENTICATION_FAILED;
 	struct err err = {0};
-	int code = CODE_AUTHENTICATION_FAILED, r;
-	const char *text;
 
-	if (!is_allowed(p, j->exchange)) {
-		refuse(p, j->exchange, code, "Authentication failed: wrong or missing key");
+	if (!sql_request_has_key(x, p->api_key)) {
+		refuse(p, x, code, "Authentication failed: wrong or missing key");
 		return -EPERM;
 	}
-	text = unsupported(j->exchange, &code);
-	if (!text) {
-		http_exchange_each_param(j->exchange, add_param, j);
-		code = CODE_SYNTAX_ERROR;
-		if (j->n_params > MAX_PARAMS)
-			text = "Too many query parameters";
+	if (sql_request_read(q, x, &code, &err) < 0) {
+		refuse(p, x, code, err.msg);
+		return -EINVAL;
 	}
-	if (!text) {
-		r = read_sql(j);
-		if (r == 0 && j->sql.len == 0) {
-			http_respond_text(j->exchange, 200, "Ok.");
-			return -ENODATA;
-		}
-		if (r == 0)
-			r = sql_guard_check(j->sql.data, j->sql.len, &j->facts, &err);
-		if (r == 0) {
-			j->format = chosen_format(j);
-			return 0;
-		}
-		code = r == -EPERM    ? CODE_READONLY
-		       : r == -ENOMEM ? CODE_NO_MEMORY
-				      : CODE_SYNTAX_ERROR;
-		text = err.msg[0] ? err.msg : "The query is too long";
+	if (q->sql.len == 0) {
+		http_respond_text(x, 200, "Ok.");
+		return -ENODATA;
 	}
-	refuse(p, j->exchange, code, text);
-	return -EINVAL;
+	return 0;
 }
 
 static void handle_query(void *ctx, struct http_exchange *x)
 {
 	struct clickhouse_port *p = ctx;
-	CLEANUP(job_freep) struct job *j = calloc(1, sizeof(*j));
+	CLEANUP(request_freep) struct sql_request *q = calloc(1, sizeof(*q));
 
-	if (!j) {
-		refuse(p, x, CODE_NO_MEMORY, "Out of memory");
+	if (!q) {
+		refuse(p, x, CLICKHOUSE_NO_MEMORY, "Out of memory");
 		return;
 	}
-	j->exchange = x;
-	if (prepare(p, j) < 0)
+	if (prepare(p, q, x) < 0)
 		return;
-	if (worker_pool_submit(p->pool, j) < 0) {
-		refuse(p, x, CODE_TOO_MANY_QUERIES, "Too many queries are waiting");
+	if (worker_pool_submit(p->pool, q) < 0) {
+		refuse(p, x, CLICKHOUSE_TOO_MANY_QUERIES, "Too many queries are waiting");
 		return;
 	}
-	j = NULL; /* run() frees it */
+	q = NULL; /* run() frees it */
 }
 
 static void handle_ping(void *ctx, struct http_exchange *x)
@@ -266,57 +114,50 @@ static void handle_ping(void *ctx, struct http_exchange *x)
 
 /* ---- queries, on the pool's threads ---- */
 
-static void respond_failure(struct clickhouse_port *p, struct job *j, int r, struct buf *out,
-			    const struct err *err)
+static enum clickhouse_code code_of(int r)
 {
-	size_t len;
-	char *text;
-	int code;
-
-	if (r != -EREMOTEIO) {
-		code = r == -EFBIG    ? CODE_ANSWER_TOO_LARGE
-		       : r == -EAGAIN ? CODE_TOO_MANY_QUERIES
-		       : r == -EPIPE  ? CODE_CANCELLED
-				      : CODE_ENGINE;
-		refuse(p, j->exchange, code, err->msg);
-		return;
+	switch (r) {
+	case -EFBIG:
+		return CLICKHOUSE_ANSWER_TOO_LARGE;
+	case -EAGAIN:
+		return CLICKHOUSE_TOO_MANY_QUERIES;
+	case -EPIPE:
+		return CLICKHOUSE_CANCELLED;
+	default:
+		return CLICKHOUSE_ENGINE;
 	}
-	metric_add(&p->metrics[EXCEPTIONS], 1);
-	code = store_exception_code(out->data, out->len);
-	text = buf_take(out, &len);
-	respond_exception(j->exchange, code ? code : CODE_ENGINE, text, len);
 }
 
 static void run(void *ctx, void *job, struct arena *arena)
 {
 	struct clickhouse_port *p = ctx;
-	CLEANUP(job_freep) struct job *j = job;
+	CLEANUP(request_freep) struct sql_request *request = job;
 	CLEANUP(buf_fini) struct buf out;
 	const struct store_query q = {
-		.sql = j->sql.data,
-		.params = j->params,
-		.n_params = j->n_params,
-		.format = j->format,
+		.sql = request->sql.data,
+		.params = request->params,
+		.n_params = request->n_params,
+		.format = request->format,
 	};
+	enum clickhouse_code code;
 	struct err err = {0};
-	size_t len;
-	char *data;
 	int r;
 
 	(void)arena;
 	buf_init(&out, CLICKHOUSE_PORT_MAX_ANSWER_BYTES);
 	r = store_query(p->store, &q, &out, &err);
+	code = code_of(r);
 	if (r == 0)
-		r = http_exchange_set_header(j->exchange, "X-ClickHouse-Format", j->format);
-	if (r == -EINVAL)
-		err_set(&err, r, "bad name of a format");
-	if (r < 0) {
-		respond_failure(p, j, r, &out, &err);
-		return;
+		r = sql_answer_encode(request, &out, &code, &err);
+	if (r == 0) {
+		metric_add(&p->metrics[ANSWERED], 1);
+		sql_answer_rows(request, &out);
+	} else if (r == -EREMOTEIO) {
+		metric_add(&p->metrics[EXCEPTIONS], 1);
+		sql_answer_exception(request->exchange, &out);
+	} else {
+		refuse(p, request->exchange, code, err.msg);
 	}
-	metric_add(&p->metrics[ANSWERED], 1);
-	data = buf_take(&out, &len);
-	http_respond(j->exchange, 200, clickhouse_content_type(j->format), data, len);
 }
 
 /* ---- create and destroy ---- */

@@ -1,0 +1,38 @@
+/*
+ * A request to the SQL port, read from its exchange: who asks, what runs, and how the answer is
+ * to be written. Reading needs no engine and does not block.
+ */
+#ifndef CLUSTER_AGENT_SQL_SQL_REQUEST_H
+#define CLUSTER_AGENT_SQL_SQL_REQUEST_H
+
+#include "cluster-agent/sql/clickhouse_http.h"
+#include "cluster-agent/sql/sql_guard.h"
+#include "cluster-agent/store/store.h"
+#include "common/base.h"
+#include "common/data/buf.h"
+#include "common/err.h"
+#include "common/http/http_exchange.h"
+
+#define SQL_REQUEST_MAX_PARAMS 32
+
+struct sql_request {
+	struct http_exchange *exchange;
+	struct buf sql;                                    /* empty: a client that only knocks */
+	struct store_param params[SQL_REQUEST_MAX_PARAMS]; /* borrowed from the exchange */
+	size_t n_params;
+	const char *format; /* borrowed from the exchange, or from facts */
+	struct sql_facts facts;
+};
+
+/* Whether x presents api_key in one of the ways that ClickHouse's clients have; NULL fits all. */
+bool sql_request_has_key(const struct http_exchange *x, const char *api_key);
+
+/*
+ * Reads x, which r borrows. Returns 0, or a negative errno, with ClickHouse's code for the refusal
+ * in *ret_code and a sentence in err. r needs sql_request_fini() in every case.
+ */
+int sql_request_read(struct sql_request *r, struct http_exchange *x, enum clickhouse_code *ret_code,
+		     struct err *err) MUST_CHECK;
+void sql_request_fini(struct sql_request *r);
+
+#endif /* CLUSTER_AGENT_SQL_SQL_REQUEST_H */
