@@ -21,8 +21,8 @@
 #include "common/data/buf.h"
 #include "common/kubernetes/kube_exec.h"
 #include "common/kubernetes/kube_exec_credential.h"
-#include "common/kubernetes/kube_file_stamp.h"
 #include "common/system/clock.h"
+#include "common/system/file_stamp.h"
 #include "common/system/fs.h"
 #include "common/text/base64.h"
 
@@ -49,7 +49,7 @@ struct kube_credentials {
 	uint64_t generation;
 
 	/* the token file */
-	struct kube_file_stamp stamp;
+	struct file_stamp stamp;
 	uint64_t read_ns; /* monotonic */
 
 	/* the plugin */
@@ -168,12 +168,11 @@ static int read_token(struct kube_credentials *c, struct err *err)
  */
 static int refresh_token(struct kube_credentials *c, struct err *err)
 {
-	struct kube_file_stamp stamp = kube_file_stamp(c->cfg->token_file);
+	struct file_stamp stamp = file_stamp(c->cfg->token_file);
 	uint64_t now = clock_monotonic_ns();
 	int r;
 
-	if (c->header && now - c->read_ns < TOKEN_MAX_AGE_NS &&
-	    kube_file_stamp_equal(&stamp, &c->stamp))
+	if (c->header && now - c->read_ns < TOKEN_MAX_AGE_NS && file_stamp_equal(&stamp, &c->stamp))
 		return 0;
 	r = read_token(c, err);
 	if (r == -EACCES && !c->header && c->cfg->token)

@@ -12,7 +12,7 @@
 
 #include <errno.h>
 
-#include "common/kubernetes/kube_file_stamp.h"
+#include "common/system/file_stamp.h"
 #include "version.h"
 
 #define N_FILES 3
@@ -23,7 +23,7 @@ struct kube_transport {
 	unsigned n_requests;
 
 	/* the inputs it was made with */
-	struct kube_file_stamp files[N_FILES];
+	struct file_stamp files[N_FILES];
 	char *cert_pem; /* from a plugin; NULL if none */
 	char *key_pem;
 };
@@ -67,12 +67,12 @@ void kube_transports_free(struct kube_transports *ts)
 	free(ts);
 }
 
-static void stamp_files(const struct kube_config *cfg, struct kube_file_stamp *ret)
+static void stamp_files(const struct kube_config *cfg, struct file_stamp *ret)
 {
 	const char *const paths[N_FILES] = {cfg->ca_file, cfg->cert_file, cfg->key_file};
 
 	for (size_t i = 0; i < N_FILES; i++)
-		ret[i] = kube_file_stamp(paths[i]);
+		ret[i] = file_stamp(paths[i]);
 }
 
 static bool equal_texts(const char *a, const char *b)
@@ -81,18 +81,18 @@ static bool equal_texts(const char *a, const char *b)
 }
 
 static bool is_current(const struct kube_transport *t, const struct kube_identity *who,
-		       const struct kube_file_stamp *files)
+		       const struct file_stamp *files)
 {
 	if (!t)
 		return false;
 	for (size_t i = 0; i < N_FILES; i++)
-		if (!kube_file_stamp_equal(&t->files[i], &files[i]))
+		if (!file_stamp_equal(&t->files[i], &files[i]))
 			return false;
 	return equal_texts(t->cert_pem, who->cert_pem) && equal_texts(t->key_pem, who->key_pem);
 }
 
 static int make(struct kube_transport **ret, const struct kube_transports *ts,
-		const struct kube_identity *who, const struct kube_file_stamp *files)
+		const struct kube_identity *who, const struct file_stamp *files)
 {
 	CLEANUP(transport_freep) struct kube_transport *t = NULL;
 	const struct kube_config *cfg = ts->cfg;
@@ -127,7 +127,7 @@ static int make(struct kube_transport **ret, const struct kube_transports *ts,
 int kube_transports_get(struct kube_transports *ts, const struct kube_identity *who,
 			struct kube_transport **ret)
 {
-	struct kube_file_stamp files[N_FILES];
+	struct file_stamp files[N_FILES];
 	int r;
 
 	stamp_files(ts->cfg, files);

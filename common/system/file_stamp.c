@@ -1,12 +1,12 @@
-#include "common/kubernetes/kube_file_stamp.h"
+#include "common/system/file_stamp.h"
 
 #include <sys/stat.h>
 
 #include "common/system/clock.h"
 
-struct kube_file_stamp kube_file_stamp(const char *path)
+struct file_stamp file_stamp(const char *path)
 {
-	struct kube_file_stamp stamp = {0};
+	struct file_stamp stamp = {0};
 	struct stat st;
 
 	if (!path || stat(path, &st) < 0)
@@ -18,7 +18,7 @@ struct kube_file_stamp kube_file_stamp(const char *path)
 	return stamp;
 }
 
-bool kube_file_stamp_equal(const struct kube_file_stamp *a, const struct kube_file_stamp *b)
+bool file_stamp_equal(const struct file_stamp *a, const struct file_stamp *b)
 {
 	return a->dev == b->dev && a->ino == b->ino && a->size == b->size &&
 	       a->changed_ns == b->changed_ns;

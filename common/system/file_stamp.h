@@ -2,12 +2,12 @@
  * Detects whether a file has changed since it was read, by its identity, size and change time.
  * A missing file has a stamp, too.
  */
-#ifndef COMMON_KUBERNETES_KUBE_FILE_STAMP_H
-#define COMMON_KUBERNETES_KUBE_FILE_STAMP_H
+#ifndef COMMON_SYSTEM_FILE_STAMP_H
+#define COMMON_SYSTEM_FILE_STAMP_H
 
 #include "common/base.h"
 
-struct kube_file_stamp {
+struct file_stamp {
 	uint64_t dev, ino, size, changed_ns; /* all 0: does not exist */
 };
 
@@ -15,7 +15,7 @@ struct kube_file_stamp {
  * path may be NULL, which counts as missing. Follows symbolic links, like those of a mounted
  * Secret.
  */
-struct kube_file_stamp kube_file_stamp(const char *path);
-bool kube_file_stamp_equal(const struct kube_file_stamp *a, const struct kube_file_stamp *b);
+struct file_stamp file_stamp(const char *path);
+bool file_stamp_equal(const struct file_stamp *a, const struct file_stamp *b);
 
-#endif /* COMMON_KUBERNETES_KUBE_FILE_STAMP_H */
+#endif /* COMMON_SYSTEM_FILE_STAMP_H */
