@@ -245,6 +245,7 @@ stage check-go-matrix wait 60 build
 stage check-bpf clock 15 build
 stage check-pipeline clock 20 build
 stage check-containers clock 15 build
+stage check-sql-clients clock 20 build
 stage check-kubernetes clock 60 "build kubernetes-build"
 stage check-e2e clock 45 "build ~check-go-matrix"
 stage kubernetes-build cpu 60 build

@@ -181,6 +181,10 @@ build/e2e/%: test/e2e/workloads/%.go Makefile
 check-e2e: all $(e2e_modules) $(e2e_workloads) ## both agents on real workloads, up to the page (E2E="shares page")
 	$(Q)test/e2e/run-e2e.sh $(E2E)
 
+# ---- clients of ClickHouse against the SQL port; what they are made of is kept in $(DEPS) ----
+check-sql-clients: all ## unmodified clients of ClickHouse against the SQL port (SQL_CLIENTS="curl go")
+	$(Q)test/sql-clients/run-sql-clients.sh $(SQL_CLIENTS)
+
 # ---- both agents and real containers ---------------------------------------------
 container_programs := $(patsubst test/containers/workload/%.c,build/containers/%,$(wildcard test/containers/workload/*.c))
 build/containers/%: test/containers/workload/%.c Makefile
@@ -225,4 +229,4 @@ check-kubernetes: all $(e2e_modules) $(kubernetes_images) ## discovery and scrap
 .PHONY: deps test test-quick test-programs check-clean-machine check check-runner check-asan check-tsan \
         check-valgrind check-fuzz replay check-bpf check-kernels check-go-symbols check-go-matrix \
         check-go-arm64 check-store check-pipeline check-page page-server check-e2e kubernetes-build \
-        check-kubernetes check-containers soak
+        check-kubernetes check-containers check-sql-clients soak
