@@ -134,9 +134,11 @@ static int open_log(struct cluster_agent *a, struct err *err)
 	/* the embedded engine has made it, but a ClickHouse server has not */
 	if (mkdir(a->opts->data_dir, 0700) < 0 && errno != EEXIST)
 		return err_set(err, -errno, "create %s: %m", a->opts->data_dir);
-	r = upload_log_open(
-		&a->log,
-		&(struct upload_log_config){.dir = dir, .max_bytes = a->opts->max_wal_bytes}, err);
+	r = upload_log_open(&a->log,
+			    &(struct upload_log_config){.dir = dir,
+							.lock_wait_ns = CLUSTER_STORE_LOCK_WAIT_NS,
+							.max_bytes = a->opts->max_wal_bytes},
+			    err);
 	return r < 0 ? err_wrap(err, r, "open the write-ahead log") : 0;
 }
 

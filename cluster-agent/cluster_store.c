@@ -75,6 +75,7 @@ static int open_embedded(struct store **ret, const struct cluster_options *o, st
 {
 	const struct store_chdb_config cfg = {
 		.data_dir = o->data_dir,
+		.lock_wait_ns = CLUSTER_STORE_LOCK_WAIT_NS,
 		.profiles_ttl_ns = o->profiles_ttl_ns,
 		.chdb_library = o->chdb_library,
 	};

@@ -5,8 +5,15 @@
 #include "cluster-agent/cluster_options.h"
 #include "common/base.h"
 #include "common/err.h"
+#include "common/system/clock.h"
 
 struct store;
+
+/*
+ * How long a start waits for another process that uses --data-dir: a rolling update begins the new
+ * pod before it ends the old one, which takes up to ten seconds.
+ */
+#define CLUSTER_STORE_LOCK_WAIT_NS (30 * NS_PER_S)
 
 /* Contradictions between the options of the store: -EINVAL with one line in err. */
 int cluster_store_check(const struct cluster_options *o, struct err *err) MUST_CHECK;

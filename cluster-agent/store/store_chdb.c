@@ -535,7 +535,7 @@ int store_chdb_open(struct store **ret, const struct store_chdb_config *cfg, str
 	s->lock_fd = -1;
 	if (cfg->profiles_ttl_ns < NS_PER_S)
 		return err_set(err, -EINVAL, "profiles must be kept for at least a second");
-	r = store_dir_lock(cfg->data_dir, &s->lock_fd, err);
+	r = store_dir_lock(cfg->data_dir, cfg->lock_wait_ns, &s->lock_fd, err);
 	if (r < 0)
 		return r;
 	/* the engine resolves some of its paths relative to others */

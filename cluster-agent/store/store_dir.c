@@ -5,10 +5,11 @@
 #include <fcntl.h>
 #include <ftw.h>
 #include <limits.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 
-#include "common/text/parse.h"
+#include "common/system/clock.h"
+#include "common/system/dir_lock.h"
+#include "common/telemetry/log.h"
 
 #define LOCK_FILE "LOCK"
 
@@ -72,20 +73,6 @@ static int open_lock_file(int dir_fd, const char *path, struct err *err)
 	return fd;
 }
 
-/* Returns the pid that the lock's holder wrote into the file, or 0 if it cannot be read. */
-static uint64_t read_owner(int fd)
-{
-	char text[32];
-	ssize_t n = pread(fd, text, sizeof(text), 0);
-	uint64_t pid;
-
-	while (n > 0 && text[n - 1] == '\n')
-		n--;
-	if (n <= 0 || parse_u64(text, (size_t)n, 1, INT32_MAX, &pid) < 0)
-		return 0;
-	return pid;
-}
-
 /*
  * The root of a container's volume may belong to its manager. Others may then look into it, but not
  * into the directories that store_dir_prepare() makes, unless they can replace these.
@@ -106,12 +93,30 @@ static int make_private(int dir_fd, const char *path, struct err *err)
 	return 0;
 }
 
-int store_dir_lock(const char *path, int *ret_fd, struct err *err)
+static int wait_for_lock(int fd, const char *path, uint64_t wait_ns, struct err *err)
+{
+	uint64_t owner = 0;
+	int r = dir_lock(fd, 0, &owner);
+
+	if (r == -EBUSY && wait_ns > 0) {
+		log_info("the data directory is in use; waiting for the other process to end",
+			 "pid=%llu at_most_s=%llu", (unsigned long long)owner,
+			 (unsigned long long)(wait_ns / NS_PER_S));
+		r = dir_lock(fd, wait_ns, &owner);
+	}
+	if (r == -EBUSY)
+		return err_set(err, r, "data directory %s is in use by process %llu", path,
+			       (unsigned long long)owner);
+	if (r == -EINTR)
+		return err_set(err, r, "stopped while data directory %s was in use", path);
+	return r < 0 ? err_set(err, r, "lock %s/" LOCK_FILE ": %s", path, strerror(-r)) : 0;
+}
+
+int store_dir_lock(const char *path, uint64_t wait_ns, int *ret_fd, struct err *err)
 {
 	AUTO_CLOSE int dir_fd = -1;
 	AUTO_CLOSE int fd = -1;
-	char pid[32];
-	int n, r;
+	int r;
 
 	if (mkdir(path, 0700) < 0 && errno != EEXIST)
 		return err_set(err, -errno, "create data directory %s: %m", path);
@@ -121,17 +126,9 @@ int store_dir_lock(const char *path, int *ret_fd, struct err *err)
 	fd = open_lock_file(dir_fd, path, err);
 	if (fd < 0)
 		return fd;
-
-	if (flock(fd, LOCK_EX | LOCK_NB) < 0) {
-		if (errno == EWOULDBLOCK)
-			return err_set(err, -EBUSY, "data directory %s is in use by process %llu",
-				       path, (unsigned long long)read_owner(fd));
-		return err_set(err, -errno, "lock %s: %m", path);
-	}
-	n = snprintf(pid, sizeof(pid), "%d\n", getpid());
-	if (ftruncate(fd, 0) < 0 || pwrite(fd, pid, (size_t)n, 0) != n)
-		return err_set(err, -EIO, "write %s/" LOCK_FILE ": %m", path);
-	r = make_private(dir_fd, path, err);
+	r = wait_for_lock(fd, path, wait_ns, err);
+	if (r == 0)
+		r = make_private(dir_fd, path, err);
 	if (r < 0)
 		return r;
 	*ret_fd = TAKE_FD(fd);

@@ -2,13 +2,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 
 #include "cluster-agent/wal/log_state.h"
 #include "cluster-agent/wal/upload_record.h"
 #include "common/limits.h"
 #include "common/system/clock.h"
+#include "common/system/dir_lock.h"
 #include "common/thread/worker_thread.h"
 
 /* ---- open and close ---- */
@@ -48,6 +48,7 @@ static int open_dir(struct upload_log *l, struct err *err)
 
 static int lock_dir(struct upload_log *l, struct err *err)
 {
+	uint64_t owner = 0;
 	int r = open_dir(l, err);
 
 	if (r < 0)
@@ -57,11 +58,11 @@ static int lock_dir(struct upload_log *l, struct err *err)
 	l->lock_fd = openat(l->dir_fd, "LOCK", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (l->lock_fd < 0)
 		return err_set(err, -errno, "create %s/LOCK: %m", l->dir);
-	if (flock(l->lock_fd, LOCK_EX | LOCK_NB) == 0)
-		return 0;
-	if (errno == EWOULDBLOCK)
-		return err_set(err, -EBUSY, "the log in %s is in use by another process", l->dir);
-	return err_set(err, -errno, "lock %s: %m", l->dir);
+	r = dir_lock(l->lock_fd, l->cfg.lock_wait_ns, &owner);
+	if (r == -EBUSY)
+		return err_set(err, r, "the log in %s is in use by process %llu", l->dir,
+			       (unsigned long long)owner);
+	return r < 0 ? err_set(err, r, "lock %s: %s", l->dir, strerror(-r)) : 0;
 }
 
 static int allocate(struct upload_log **ret, const struct upload_log_config *cfg)

@@ -43,6 +43,7 @@ struct log_segment;
 
 struct upload_log_config {
 	const char *dir;        /* created with mode 0700 if absent; locked while open */
+	uint64_t lock_wait_ns;  /* how long to wait for a process that has it */
 	uint64_t max_bytes;     /* of all segments; beyond, uploads are refused; 0: 1 GiB */
 	uint64_t segment_bytes; /* compressed; a segment is closed at this size; 0: 16 MiB;
 				   256 MiB at most */

@@ -2,8 +2,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <sys/file.h>
 #include <sys/stat.h>
+
+#include "common/system/dir_lock.h"
 
 #define NAME "profiles"
 #define LOCK "lock"
@@ -68,14 +69,16 @@ static int lock(int fd, const char *dir, struct err *err)
 {
 	AUTO_CLOSE int lock_fd =
 		openat(fd, LOCK, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
+	int r;
 
 	if (lock_fd < 0)
 		return err_set(err, -errno, "%s/" NAME "/" LOCK ": %m", dir);
-	if (flock(lock_fd, LOCK_EX | LOCK_NB) == 0)
-		return TAKE_FD(lock_fd);
-	if (errno == EWOULDBLOCK)
-		return err_set(err, -EBUSY, "%s is used by another process", dir);
-	return err_set(err, -errno, "%s/" NAME "/" LOCK ": lock: %m", dir);
+	r = dir_lock(lock_fd, 0, NULL);
+	if (r == -EBUSY)
+		return err_set(err, r, "%s is used by another process", dir);
+	if (r < 0)
+		return err_set(err, r, "%s/" NAME "/" LOCK ": lock: %s", dir, strerror(-r));
+	return TAKE_FD(lock_fd);
 }
 
 int spool_dir_open(struct spool_dir *ret, const char *dir, struct err *err)

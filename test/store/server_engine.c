@@ -106,7 +106,7 @@ int server_engine_start(struct server_engine *e, const struct server_engine_conf
 	bool is_new;
 
 	pthread_mutex_init(&e->connecting, NULL);
-	r = store_dir_lock(cfg->data, &lock_fd, err);
+	r = store_dir_lock(cfg->data, 0, &lock_fd, err);
 	if (r < 0)
 		return r;
 	dir = realpath(cfg->data, NULL);
