@@ -1,6 +1,7 @@
 # shellcheck shell=bash
 # What clients.test.js reads from a client: one line per check. Sourced by bash.
 
+# shellcheck disable=SC2034 # the client exits with it
 failed=0
 
 # is WHAT GOT EXPECTED
@@ -10,6 +11,7 @@ is()
 		echo "ok $1"
 	else
 		echo "not ok $1: got '$2', not '$3'"
+		# shellcheck disable=SC2034
 		failed=1
 	fi
 }
