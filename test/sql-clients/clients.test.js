@@ -1,4 +1,4 @@
-// Clients of ClickHouse, unmodified, against the SQL port of the real agent with the embedded store.
+// Unmodified clients of ClickHouse, against the SQL port of the real agent with the embedded store.
 //
 // A client is a program in a folder here. It gets SQL_HOST, SQL_PORT and SQL_KEY (the password of
 // any user), SQL_SERVICE, a service with stored profiles, and SQL_TOTAL, the sum of the values of
@@ -32,7 +32,7 @@ let cluster;
 let total = 0;
 
 async function fetchClient([script, ...args]) {
-  const { stdout } = await promisify(execFile)(here(script), args, { stdio: ["ignore", "pipe", "inherit"] });
+  const { stdout } = await promisify(execFile)(here(script), args);
   return stdout.trim();
 }
 
