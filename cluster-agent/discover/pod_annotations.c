@@ -44,7 +44,7 @@ struct group {
 	bool kinds[PROFILE_KIND_MAX];
 };
 
-/* The value of an annotation; text is NULL if it is missing. */
+/* The value of an annotation; text is NULL if it is missing, or empty as templates leave it. */
 struct value {
 	const char *text;
 	size_t len;
@@ -94,8 +94,9 @@ static const char *shown(char out[static MAX_QUOTED_BYTES], struct value v)
 static struct value get(const struct reader *r, const char *key)
 {
 	const json_t *v = json_object_get(r->annotations, key);
+	size_t len = json_string_length(v);
 
-	return (struct value){json_string_value(v), json_string_length(v)};
+	return (struct value){len > 0 ? json_string_value(v) : NULL, len};
 }
 
 static bool value_is(struct value v, const char *text)

@@ -185,7 +185,7 @@ static void mistakes_are_reported_and_do_not_affect_the_rest(void **state)
 		{ON "'coroot.com/profile-port':'80x'",
 		 "! annotation coroot.com/profile-port: \"80x\" is not a port\n"},
 		{ON "'coroot.com/profile-port':''",
-		 "! annotation coroot.com/profile-port: \"\" is not a port\n"},
+		 "! annotation coroot.com/profile-port is missing\n"},
 		{ON "'coroot.com/profile-port':'0'",
 		 "! annotation coroot.com/profile-port: \"0\" is not a port\n"},
 		{ON "'coroot.com/profile-port':'80,65536,+1'",
@@ -212,8 +212,9 @@ static void mistakes_are_reported_and_do_not_affect_the_rest(void **state)
 		 CPU_AT_80 "! annotation coroot.com/profile-types: \"threads\" is not a type of "
 			   "profile\n"},
 		{"'coroot.com/profile-scrape':'true','coroot.com/profile-port':'80',"
-		 "'coroot.com/profile-types':''",
-		 "! annotation coroot.com/profile-types: \"\" is not a type of profile\n"},
+		 "'coroot.com/profile-types':','",
+		 "! annotation coroot.com/profile-types: \"\" is not a type of profile; "
+		 "annotation coroot.com/profile-types: \"\" is not a type of profile\n"},
 		{"'profiles.grafana.com/cpu.scrape':'true','profiles.grafana.com/cpu.port':'80',"
 		 "'profiles.grafana.com/mutex.scrape':'true','profiles.grafana.com/mutex.port':'-',"
 		 "'profiles.grafana.com/block.scrape':'true','profiles.grafana.com/block.path':'?'",
@@ -231,9 +232,23 @@ static void mistakes_are_reported_and_do_not_affect_the_rest(void **state)
 		check(cases[i].annotations, cases[i].want);
 }
 
+/* Templates leave annotations without a value behind. */
+static void empty_annotations_are_none(void **state)
+{
+	(void)state;
+	check("'coroot.com/profile-scrape':''", NULL);
+	check(ON "'coroot.com/profile-port':'80','coroot.com/profile-port-name':'',"
+		 "'coroot.com/profile-scheme':'','coroot.com/profile-path-prefix':''",
+	      CPU_AT_80);
+	check("'coroot.com/profile-scrape':'','pyroscope.io/scrape':'true',"
+	      "'pyroscope.io/port':'80','coroot.com/profile-types':'',"
+	      "'pyroscope.io/profile-mem-enabled':'','pyroscope.io/scheme':''",
+	      CPU_AT_80 "heap http:80/debug/pprof/heap\n");
+}
+
 static void paths_can_mean_nothing_but_themselves(void **state)
 {
-	static const char *const bad[] = {"",         "//a/../b", "/..",     "/a b",
+	static const char *const bad[] = {"x",        "//a/../b", "/..",     "/a b",
 					  "/a?b",     "/a#b",     "/%2e.",   "/a\\\\b",
 					  "/\\u00e4", "/a\\nb",   "/\\u0000"};
 	char annotations[1024], path[600];
@@ -347,6 +362,11 @@ static void addresses_are_numeric_and_of_one_host(void **state)
 		{"ff02::1", NULL},
 		{"::ffff:169.254.169.254", NULL},
 		{"::169.254.169.254", NULL},
+		{"64:ff9b::a9fe:a9fe", NULL},
+		{"64:ff9b:1::a9fe:a9fe", NULL},
+		{"2002:a9fe:a9fe::1", NULL},
+		{"64:ff9b::a00:1", "64:ff9b::a00:1"},
+		{"2002:a00:1::1", "2002:a00:1::1"},
 		{"10.1.2", NULL},
 		{"web.example", NULL},
 		{"10.0.0.1:80", NULL},
@@ -544,6 +564,7 @@ int main(void)
 		cmocka_unit_test(pyroscope_annotations_are_understood),
 		cmocka_unit_test(the_first_family_that_asks_wins),
 		cmocka_unit_test(mistakes_are_reported_and_do_not_affect_the_rest),
+		cmocka_unit_test(empty_annotations_are_none),
 		cmocka_unit_test(paths_can_mean_nothing_but_themselves),
 		cmocka_unit_test(sentences_stay_short_and_printable),
 		cmocka_unit_test(pods_that_do_not_run_are_not_targets),
