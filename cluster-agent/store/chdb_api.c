@@ -59,7 +59,7 @@ static int open_library(void **ret, const char *path, struct err *err)
 	if (is_ours)
 		unsetenv(ALLOCATOR_VARIABLE);
 	if (!lib)
-		return err_set(err, -ELIBBAD, "%s", dlerror());
+		return err_set(err, -ELIBBAD, "load %s: %s", path, dlerror());
 	*ret = lib;
 	return 0;
 }
