@@ -63,15 +63,18 @@ static void read_name(char *name)
 	struct utsname u;
 
 	if (uname(&u) == 0)
-		snprintf(name, HOST_ID_MAX_BYTES + 1, "%s", u.nodename);
+		snprintf(name, HOST_NAME_MAX_BYTES + 1, "%s", u.nodename);
 	if (entered && setns(own, CLONE_NEWUTS) < 0)
 		log_warn("cannot return to the agent's own UTS namespace", "error=\"%m\"");
 }
 
-void host_identity_read(struct host_identity *ret, const char *root)
+void host_identity_read(struct host_identity *ret, const char *root, const char *node_name)
 {
 	*ret = (struct host_identity){0};
-	read_name(ret->name);
+	if (node_name && node_name[0])
+		snprintf(ret->name, sizeof(ret->name), "%s", node_name);
+	else
+		read_name(ret->name);
 	for (size_t i = 0; i < ARRAY_SIZE(id_files); i++) {
 		if (read_id(ret->id, strcmp(root, "/") == 0 ? "" : root, id_files[i]))
 			return;

@@ -17,11 +17,6 @@ static bool is_given(const char *s)
 	return s && s[0];
 }
 
-const char *kubernetes_node_name(const struct node_options *o, const char *host)
-{
-	return is_given(o->node_name) ? o->node_name : host;
-}
-
 static int load_config(struct kube_config *ret, const struct node_options *o, struct err *err)
 {
 	if (is_given(o->kubeconfig))
@@ -51,7 +46,7 @@ static int add_source(struct container_directory *d, struct metrics *ms,
 }
 
 int kubernetes_names_add(struct container_directory *d, struct loop *l, struct metrics *ms,
-			 const struct node_options *o, const char *host, struct err *err)
+			 const struct node_options *o, const char *node, struct err *err)
 {
 	bool is_asked_for = is_given(o->kubeconfig);
 	CLEANUP(kube_config_fini) struct kube_config kube = {0};
@@ -63,9 +58,7 @@ int kubernetes_names_add(struct container_directory *d, struct loop *l, struct m
 	r = load_config(&kube, o, err);
 	if (r == 0)
 		r = add_source(d, ms,
-			       &(struct pod_source_config){.loop = l,
-							   .kube = &kube,
-							   .node = kubernetes_node_name(o, host)},
+			       &(struct pod_source_config){.loop = l, .kube = &kube, .node = node},
 			       err);
 	if (r == 0 || r == -ENOMEM || is_asked_for || is_given(o->node_name))
 		return r;

@@ -12,16 +12,13 @@
 #include "node-agent/container/container_directory.h"
 #include "node-agent/node_options.h"
 
-/* The name of this node in Kubernetes; borrowed. host is the name of the host. */
-const char *kubernetes_node_name(const struct node_options *o, const char *host);
-
 /*
- * Call before other threads start. Returns 0, also if there is no API server or, after a line in
- * the log, if it cannot be used; or a negative errno with a sentence in err if an option is
- * wrong, or -ENOMEM.
+ * node is the name of this node. Call before other threads start. Returns 0, also if there is no
+ * API server or, after a line in the log, if it cannot be used; or a negative errno with a sentence
+ * in err if an option is wrong, or -ENOMEM.
  */
 int kubernetes_names_add(struct container_directory *d, struct loop *l, struct metrics *ms,
-			 const struct node_options *o, const char *host,
+			 const struct node_options *o, const char *node,
 			 struct err *err) MUST_CHECK;
 
 #endif /* NODE_AGENT_KUBERNETES_NAMES_H */

@@ -42,10 +42,9 @@ static void on_idle(void *ctx)
 	agent_stop_if_done(n->base);
 }
 
-static int make_directory(struct naming *n, const struct node_options *o,
-			  const struct host_identity *host)
+static int make_directory(struct naming *n, const struct host_identity *host)
 {
-	const struct container_directory_config cfg = {.node = kubernetes_node_name(o, host->name)};
+	const struct container_directory_config cfg = {.node = host->name};
 	int r = container_directory_new(&n->directory, n->base->loop, &cfg);
 
 	return r == 0 ? container_directory_register_metrics(n->directory, n->base->metrics) : r;
@@ -59,7 +58,7 @@ static int make_sources(struct naming *n, const struct node_options *o,
 		.directory = n->directory,
 		.host_root = o->host_root,
 		.cri_socket = o->cri_socket,
-		.node = kubernetes_node_name(o, host->name),
+		.node = host->name,
 	};
 
 	return container_sources_new(&n->sources, &cfg);
@@ -106,7 +105,7 @@ int naming_new(struct naming **ret, struct agent *base, const struct node_option
 		return -ENOMEM;
 	n->base = base;
 	n->listener = (struct process_listener){.on_snapshot = on_snapshot, .ctx = n};
-	r = make_directory(n, o, cfg->host);
+	r = make_directory(n, cfg->host);
 	if (r == 0)
 		r = kubernetes_names_add(n->directory, base->loop, base->metrics, o,
 					 cfg->host->name, err);

@@ -594,7 +594,7 @@ int node_agent_new(struct node_agent **ret, const struct node_options *o, struct
 	if (!a)
 		return -ENOMEM;
 	a->o = o;
-	host_identity_read(&a->host, "/");
+	host_identity_read(&a->host, "/", o->node_name);
 	r = make_filter(a, err);
 	if (r == 0)
 		r = start_base(a);

@@ -228,7 +228,8 @@ const struct option_def node_option_defs[] = {
 	 .type = OPTION_STRING,
 	 .offset = FIELD(node_name),
 	 .value = "NAME",
-	 .help = "name of this node in Kubernetes; unset: the host's name"},
+	 .help = "name of this node in Kubernetes, and the label host.name of its profiles; "
+		 "unset: the host's name"},
 	{.name = "profile-unmanaged",
 	 .type = OPTION_ENUM,
 	 .offset = FIELD(profile_unmanaged),

@@ -40,7 +40,7 @@ static void the_machine_id_is_cleaned(void **state)
 	assert_non_null(mkdtemp(dir));
 	make_dir(dir, "etc");
 	write_file(dir, "etc/machine-id", "3D1219C7-c4c5-404a\nsecond line");
-	host_identity_read(&id, dir);
+	host_identity_read(&id, dir, NULL);
 	assert_string_equal(id.id, "3d1219c7c4c5404a");
 	remove_entry(dir, "etc/machine-id");
 	remove_entry(dir, "etc");
@@ -54,9 +54,21 @@ static void a_host_without_an_id_has_an_empty_one(void **state)
 
 	(void)state;
 	assert_non_null(mkdtemp(dir));
-	host_identity_read(&id, dir);
+	host_identity_read(&id, dir, "");
 	assert_string_equal(id.id, "");
 	assert_true(id.name[0] != '\0');
+	remove_entry(dir, "");
+}
+
+static void a_given_name_wins(void **state)
+{
+	char dir[] = "/tmp/host_identityXXXXXX";
+	struct host_identity id;
+
+	(void)state;
+	assert_non_null(mkdtemp(dir));
+	host_identity_read(&id, dir, "node-7.example");
+	assert_string_equal(id.name, "node-7.example");
 	remove_entry(dir, "");
 }
 
@@ -64,6 +76,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_machine_id_is_cleaned),
+		cmocka_unit_test(a_given_name_wins),
 		cmocka_unit_test(a_host_without_an_id_has_an_empty_one),
 	};
 
