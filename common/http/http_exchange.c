@@ -100,6 +100,20 @@ bool http_exchange_has_api_key(const struct http_exchange *x, const char *key)
 	return !key || !*key || secret_equal(http_exchange_header(x, "X-Api-Key"), key);
 }
 
+void http_exchange_on_left(struct http_exchange *x, void (*left)(void *ctx), void *ctx)
+{
+	const union MHD_ConnectionInfo *info;
+
+	info = MHD_get_connection_info(x->conn, MHD_CONNECTION_INFO_CONNECTION_FD);
+	x->left_watch = (struct http_left_watch){
+		.left = left,
+		.ctx = ctx,
+		.fd = info->connect_fd,
+		.may_probe = x->takes_interim,
+	};
+	http_left_watch(x->left, &x->left_watch);
+}
+
 int http_exchange_set_header(struct http_exchange *x, const char *name, const char *value)
 {
 	AUTO_FREE char *n = NULL;
@@ -183,6 +197,7 @@ static void respond(struct http_exchange *x, unsigned status, struct payload *p)
 	struct MHD_Connection *conn = x->conn;
 	struct MHD_Response *r;
 
+	http_left_end(&x->left_watch);
 	gzip_payload(x, p);
 	r = create_response(p);
 	if (r && !add_headers(r, x, p)) {

@@ -29,7 +29,13 @@ bool http_exchange_has_api_key(const struct http_exchange *x, const char *key);
 /*
  * For a kept exchange: left is called at most once, on a thread of the server, when the client has
  * closed its connection; it must not block. It is never called once http_respond() has returned,
- * which waits for a call that is under way. The exchange must be answered all the same.
+ * which waits for a call that is under way, so it must not be called with a lock that left takes;
+ * left itself may call it. The exchange must be answered all the same.
+ *
+ * May be called by the handler or later, once per exchange, while the exchange is the caller's.
+ * A client that closes only its own direction of the connection after its request ("nc -N") waits
+ * for the answer; it is recognised if it speaks HTTP/1.1 without TLS (http_left.h says how), and
+ * otherwise taken for one that has left.
  */
 void http_exchange_on_left(struct http_exchange *x, void (*left)(void *ctx), void *ctx);
 

@@ -8,6 +8,7 @@
 #include "common/base.h"
 #include "common/data/buf.h"
 #include "common/http/http_exchange.h"
+#include "common/http/http_left.h"
 
 #define HTTP_EXCHANGE_MAX_HEADERS 8
 
@@ -32,6 +33,7 @@ struct http_exchange {
 	const struct http_route *route; /* NULL if the request was refused */
 	const char *path;               /* in the connection's own memory */
 	bool is_get;                    /* or HEAD */
+	bool takes_interim;             /* HTTP/1.1 without TLS: see http_left.h */
 	bool handled;                   /* the handler was called */
 	unsigned refusal; /* status to answer instead of calling the handler; 0 if none */
 	uint64_t begin_ns;
@@ -42,6 +44,8 @@ struct http_exchange {
 		char *name, *value;
 	} headers[HTTP_EXCHANGE_MAX_HEADERS];
 	unsigned n_headers;
+	struct http_left *left; /* the server's */
+	struct http_left_watch left_watch;
 	_Atomic int state; /* enum exchange_state */
 	/* of the answer; written before state becomes ANSWERED */
 	unsigned status;

@@ -21,6 +21,7 @@
 #include <strings.h>
 #include <sys/eventfd.h>
 
+#include "common/http/http_doorman.h"
 #include "common/http/http_exchange_state.h"
 #include "common/http/http_listen.h"
 #include "common/http/http_text.h"
@@ -61,6 +62,8 @@ enum server_metric {
 
 struct http_server {
 	struct MHD_Daemon *daemon;
+	struct http_doorman *doorman;
+	bool has_tls;
 	struct http_route *routes;
 	unsigned max_connections;
 	unsigned timeout_s;
@@ -253,7 +256,7 @@ static bool client_waits_for_continue(const struct http_exchange *x)
 }
 
 static enum MHD_Result begin(struct http_server *s, struct MHD_Connection *conn, const char *url,
-			     const char *method, void **ret_exchange)
+			     const char *method, const char *version, void **ret_exchange)
 {
 	struct http_exchange *x;
 
@@ -268,6 +271,8 @@ static enum MHD_Result begin(struct http_server *s, struct MHD_Connection *conn,
 	x->path = url;
 	x->is_get = strcmp(method, MHD_HTTP_METHOD_GET) == 0 ||
 		    strcmp(method, MHD_HTTP_METHOD_HEAD) == 0;
+	x->takes_interim = !s->has_tls && strcmp(version, MHD_HTTP_VERSION_1_1) == 0;
+	x->left = http_doorman_left(s->doorman);
 	x->begin_ns = clock_monotonic_ns();
 	count(s, &s->n_exchanges, 1);
 	*ret_exchange = x;
@@ -323,9 +328,8 @@ static enum MHD_Result on_request(void *server, struct MHD_Connection *conn, con
 				  const char *method, const char *version, const char *data,
 				  size_t *len, void **exchange)
 {
-	(void)version;
 	if (!*exchange)
-		return begin(server, conn, url, method, exchange);
+		return begin(server, conn, url, method, version, exchange);
 	if (*len > 0) {
 		size_t n = *len;
 
@@ -430,6 +434,7 @@ int http_server_new(struct http_server **ret, const struct http_server_config *c
 		return err_set(err, -ENOMEM, "out of memory");
 	s->max_connections = cfg->max_connections;
 	s->timeout_s = cfg->timeout_s;
+	s->has_tls = cfg->tls;
 	s->max_body_memory_bytes = cfg->max_body_memory_bytes;
 	pthread_mutex_init(&s->lock, NULL);
 	condition_init(&s->changed);
@@ -446,6 +451,11 @@ int http_server_new(struct http_server **ret, const struct http_server_config *c
 	fd = http_listen(cfg->listen, &s->port, err);
 	if (fd < 0)
 		return fd;
+	r = http_doorman_new(&s->doorman);
+	if (r < 0) {
+		close(fd);
+		return err_set(err, r, "start the HTTP server: %s", strerror(-r));
+	}
 	r = start_daemon(s, fd, cfg->n_threads ? cfg->n_threads : 1, err);
 	if (r < 0)
 		return r;
@@ -495,6 +505,7 @@ void http_server_free(struct http_server *s)
 		wait_for_exchanges(s);
 		MHD_stop_daemon(s->daemon);
 	}
+	http_doorman_free(s->doorman);
 	condition_fini(&s->changed);
 	pthread_mutex_destroy(&s->lock);
 	free(s->routes);

@@ -6,8 +6,9 @@
  * for the body) are answered here. Request line and headers together fit in about 30 KiB.
  *
  * Handlers run on the server's own threads and must not block: they respond at once, or keep the
- * exchange and respond later from any thread, exactly once. A kept exchange has no time-out, and
- * nothing notices that its client has left: whoever keeps it must answer it in time.
+ * exchange and respond later from any thread, exactly once. A kept exchange has no time-out, and is
+ * not ended when its client leaves (http_exchange_on_left() tells): whoever keeps it must answer it
+ * in time.
  *
  * HEAD is served by the GET handler without its body. Answers to GET are gzipped if the client
  * accepts that and the body is above 1 KiB.
