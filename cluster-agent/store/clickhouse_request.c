@@ -62,6 +62,8 @@ int clickhouse_request_url(const struct clickhouse_statement *st, const char *ba
 		r = add_pair(ret, "", "default_format", st->format);
 	for (size_t i = 0; i < st->n_settings && r == 0; i++)
 		r = add_pair(ret, "", st->settings[i].name, st->settings[i].value);
+	for (size_t i = 0; i < st->n_query_settings && r == 0; i++)
+		r = add_pair(ret, "", st->query_settings[i].name, st->query_settings[i].value);
 	for (size_t i = 0; i < st->n_params && r == 0; i++) {
 		if (!is_name(st->params[i].name))
 			r = -EINVAL;

@@ -17,6 +17,8 @@ struct clickhouse_statement {
 	const char *format;   /* of an answer, unless the SQL has a FORMAT clause; may be NULL */
 	const struct clickhouse_setting *settings;
 	size_t n_settings;
+	const struct store_setting *query_settings; /* after those above; may repeat them */
+	size_t n_query_settings;
 	const struct store_param *params; /* {name:Type} in the SQL; only without frames */
 	size_t n_params;
 	const struct store_frame *frames; /* the rows of an INSERT; borrowed */

@@ -74,11 +74,19 @@ struct store_frame {
  */
 #define STORE_QUARTER_S 900u
 
+/* A setting of the engine for one query. The caller has checked name and value. */
+struct store_setting {
+	const char *name;  /* of letters, digits and "_" */
+	const char *value; /* quoted by the engine; without control characters other than tabs */
+};
+
 struct store_query {
 	const char *sql; /* one statement that reads; the engine refuses every other */
 	const struct store_param *params;
 	size_t n_params;
 	const char *format; /* "RowBinary", "JSON", …; used unless the SQL has a FORMAT clause */
+	const struct store_setting *settings;
+	size_t n_settings;
 };
 
 /* Limits of every query, beside the limit of the buffer that takes its answer. */

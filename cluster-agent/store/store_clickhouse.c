@@ -448,6 +448,8 @@ static int clickhouse_query(struct store *store, const struct store_query *q, st
 		.st.format = q->format,
 		.st.params = q->params,
 		.st.n_params = q->n_params,
+		.st.query_settings = q->settings,
+		.st.n_query_settings = q->n_settings,
 		.st.timeout_ns = QUERY_TIMEOUT_NS,
 		.st.attempt_timeout_ns = QUERY_TIMEOUT_NS,
 		.st.cancellable = true,
