@@ -30,6 +30,9 @@ struct chdb_api {
 	char *(*buffer)(struct chdb_result *result);
 	size_t (*length)(struct chdb_result *result);
 	const char *(*error)(struct chdb_result *result); /* NULL if it succeeded */
+	double (*elapsed)(struct chdb_result *result);    /* seconds */
+	uint64_t (*rows_read)(struct chdb_result *result);
+	uint64_t (*bytes_read)(struct chdb_result *result);
 	void (*enable_signal_handlers)(int enabled);
 };
 

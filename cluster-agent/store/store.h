@@ -80,6 +80,13 @@ struct store_setting {
 	const char *value; /* quoted by the engine; without control characters other than tabs */
 };
 
+/* What a query has cost, as the engine counts it. */
+struct store_query_cost {
+	uint64_t elapsed_ns;
+	uint64_t rows_read;
+	uint64_t bytes_read;
+};
+
 struct store_query {
 	const char *sql; /* one statement that reads; the engine refuses every other */
 	const struct store_param *params;
@@ -87,6 +94,8 @@ struct store_query {
 	const char *format; /* "RowBinary", "JSON", …; used unless the SQL has a FORMAT clause */
 	const struct store_setting *settings;
 	size_t n_settings;
+	/* filled in if the query succeeds, by the embedded engine only; may be NULL */
+	struct store_query_cost *cost;
 };
 
 /* Limits of every query, beside the limit of the buffer that takes its answer. */

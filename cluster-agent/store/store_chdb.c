@@ -75,7 +75,18 @@ struct statement {
 	const char *format;
 	const struct store_param *params;
 	size_t n_params;
+	struct store_query_cost *cost; /* may be NULL */
 };
+
+static void note_cost(const struct chdb_api *api, struct chdb_result *result,
+		      struct store_query_cost *ret)
+{
+	*ret = (struct store_query_cost){
+		.elapsed_ns = (uint64_t)(api->elapsed(result) * (double)NS_PER_S),
+		.rows_read = api->rows_read(result),
+		.bytes_read = api->bytes_read(result),
+	};
+}
 
 /* Runs one statement on conn and appends its answer to out, unless that is NULL. */
 static int run(struct store_chdb *s, chdb_handle *conn, const struct statement *st, struct buf *out,
@@ -105,6 +116,8 @@ static int run(struct store_chdb *s, chdb_handle *conn, const struct statement *
 		if (r < 0)
 			err_set(err, r, "the answer has %zu bytes", s->api.length(result));
 	}
+	if (r == 0 && st->cost)
+		note_cost(&s->api, result, st->cost);
 	s->api.destroy(result);
 	return r;
 }
@@ -238,6 +251,7 @@ static int chdb_query(struct store *store, const struct store_query *q, struct b
 		.format = q->format,
 		.params = q->params,
 		.n_params = q->n_params,
+		.cost = q->cost,
 	};
 	struct reader *reader = queue_pop_timeout(s->idle, STORE_QUERY_TIMEOUT_S * NS_PER_S);
 	bool stopped;

@@ -40,8 +40,8 @@ bool http_exchange_has_api_key(const struct http_exchange *x, const char *key);
 void http_exchange_on_left(struct http_exchange *x, void (*left)(void *ctx), void *ctx);
 
 /*
- * Adds a header to the answer. Both texts are copied. Returns 0, -ENOSPC after the eighth, -EINVAL
- * if it would break the lines of the answer, or -ENOMEM.
+ * Adds a header to the answer. Both texts are copied. Returns 0, -ENOSPC after the sixteenth,
+ * -EINVAL if it would break the lines of the answer, or -ENOMEM.
  */
 int http_exchange_set_header(struct http_exchange *x, const char *name,
 			     const char *value) MUST_CHECK;

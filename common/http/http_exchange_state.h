@@ -10,7 +10,7 @@
 #include "common/http/http_exchange.h"
 #include "common/http/http_left.h"
 
-#define HTTP_EXCHANGE_MAX_HEADERS 8
+#define HTTP_EXCHANGE_MAX_HEADERS 16
 
 struct http_route;
 struct http_server;
