@@ -330,6 +330,25 @@ const struct option_def cluster_option_defs[] = {
 	{},
 };
 
+/* What Coroot's agent of this name has beside these; its operator and charts pass some of them. */
+const struct ignored_flag cluster_ignored_flags[] = {
+	{"collect-kubernetes-events", true},
+	{"config-update-interval", false},
+	{"config-update-timeout", false},
+	{"exclude-databases", false},
+	{"kube-state-metrics-address", false},
+	{"kube-state-metrics-listen-address", false},
+	{"kube-state-metrics-min-age", false},
+	{"max-tables-per-database", false},
+	{"metrics-scrape-interval", false},
+	{"metrics-scrape-timeout", false},
+	{"metrics-wal-dir", false},
+	{"track-database-bloat", true},
+	{"track-database-changes", true},
+	{"track-database-sizes", true},
+	{0},
+};
+
 #define MIN_SCRAPE_INTERVAL_NS NS_PER_S
 
 enum cluster_storage cluster_options_storage(const struct cluster_options *o)

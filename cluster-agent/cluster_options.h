@@ -5,6 +5,7 @@
 #include "cluster-agent/discover/scrape_target.h"
 #include "common/base.h"
 #include "common/err.h"
+#include "common/options/ignored_flags.h"
 #include "common/options/options.h"
 #include "common/telemetry/log.h"
 
@@ -70,6 +71,7 @@ struct cluster_options {
 };
 
 extern const struct option_def cluster_option_defs[];
+extern const struct ignored_flag cluster_ignored_flags[];
 
 /* Never STORAGE_AUTO. */
 enum cluster_storage cluster_options_storage(const struct cluster_options *o);

@@ -27,6 +27,7 @@ int main(int argc, char **argv)
 		.version = VERSION,
 		.commands = commands,
 		.options = cluster_option_defs,
+		.ignored = cluster_ignored_flags,
 		.opts = &opts,
 		.log_level = &opts.log_level,
 		.serve = serve,

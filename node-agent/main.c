@@ -26,6 +26,7 @@ int main(int argc, char **argv)
 		.version = VERSION,
 		.commands = commands,
 		.options = node_option_defs,
+		.ignored = node_ignored_flags,
 		.opts = &opts,
 		.log_level = &opts.log_level,
 		.serve = serve,

@@ -253,6 +253,42 @@ const struct option_def node_option_defs[] = {
 	{},
 };
 
+/* What Coroot's agent of this name has beside these; its operator and charts pass some of them. */
+const struct ignored_flag node_ignored_flags[] = {
+	{"availability-zone", false},
+	{"cgroupfs-root", false},
+	{"disable-gpu-monitoring", true},
+	{"disable-json-log-parsing", true},
+	{"disable-l7-tracing", true},
+	{"disable-log-parsing", true},
+	{"disable-pinger", true},
+	{"enable-java-async-profiler", true},
+	{"enable-java-tls", true},
+	{"ephemeral-port-range", false},
+	{"exclude-http-requests-by-path", false},
+	{"instance-life-cycle", false},
+	{"instance-type", false},
+	{"instrumentation-delay", false},
+	{"java-async-profiler-delay", false},
+	{"log-burst", false},
+	{"log-patterns-per-container", false},
+	{"log-per-second", false},
+	{"logs-endpoint", false},
+	{"max-fqdns-per-container", false},
+	{"max-label-length", false},
+	{"metrics-endpoint", false},
+	{"min-container-age", false},
+	{"profiles-prune-fraction", false},
+	{"provider", false},
+	{"region", false},
+	{"scrape-interval", false},
+	{"skip-systemd-system-services", true},
+	{"traces-endpoint", false},
+	{"traces-sampling", false},
+	{"track-public-network", false},
+	{0},
+};
+
 static bool is_http_url(const char *s)
 {
 	return strncmp(s, "http://", 7) == 0 || strncmp(s, "https://", 8) == 0;

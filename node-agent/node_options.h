@@ -4,6 +4,7 @@
 
 #include "common/base.h"
 #include "common/err.h"
+#include "common/options/ignored_flags.h"
 #include "common/options/options.h"
 #include "common/telemetry/log.h"
 #include "node-agent/named_uploads.h"
@@ -75,6 +76,7 @@ struct node_options {
 };
 
 extern const struct option_def node_option_defs[];
+extern const struct ignored_flag node_ignored_flags[];
 
 /* Whether bare processes are profiled; auto is decided by the environment of the agent. */
 bool node_options_profile_unmanaged(const struct node_options *o);

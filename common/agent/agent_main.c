@@ -41,18 +41,35 @@ static int run_command(const struct agent_program *p, char **argv, struct err *e
 	return err_set(err, -EINVAL, "unknown command \"%s\"; see %s --help", argv[1], p->name);
 }
 
+static int parse(const struct agent_program *p, char **argv, struct err *err)
+{
+	AUTO_FREE char **kept = NULL;
+	AUTO_FREE char *ignored = NULL;
+	int r = ignored_flags_remove(p->ignored, argv, &kept, &ignored);
+
+	if (r < 0)
+		return r;
+	r = options_parse(p->options, p->opts, kept, p->name, p->version, err);
+	if (r != OPTIONS_OK)
+		return r;
+	log_set_level(*p->log_level);
+	if (ignored)
+		log_warn("flags of Coroot's agent that mean nothing here are ignored", "flags=%s",
+			 LOG_QUOTED(ignored));
+	return OPTIONS_OK;
+}
+
 static int run(const struct agent_program *p, char **argv, struct err *err)
 {
 	int r;
 
 	if (argv[0] && argv[1] && argv[1][0] != '-')
 		return run_command(p, argv, err);
-	r = options_parse(p->options, p->opts, argv, p->name, p->version, err);
+	r = parse(p, argv, err);
 	if (r == OPTIONS_HELP)
 		return print_help(p);
 	if (r != OPTIONS_OK)
 		return r;
-	log_set_level(*p->log_level);
 	/* a peer that closes its connection is an error of write(2), not the end of the agent */
 	signal(SIGPIPE, SIG_IGN);
 	return p->serve(p->opts, err);

@@ -10,6 +10,7 @@
 
 #include "common/base.h"
 #include "common/err.h"
+#include "common/options/ignored_flags.h"
 #include "common/options/option_def.h"
 #include "common/telemetry/log.h"
 
@@ -30,6 +31,7 @@ struct agent_program {
 	const enum log_level *log_level; /* in opts */
 	/* Serves until the agent is stopped. Returns 0, or -errno with one line in err. */
 	int (*serve)(const void *opts, struct err *err);
+	const struct ignored_flag *ignored; /* accepted with a warning; NULL: none */
 };
 
 /* Returns the exit status of the process. Errors are one line on stderr. */
