@@ -50,7 +50,7 @@ CFLAGS_ALL   = -std=gnu11 -g -fno-common -fno-omit-frame-pointer -fstack-protect
 LDFLAGS_ALL  = $(san) $(if $(filter cov,$(BUILD)),--coverage) -Wl,-z,relro,-z,now $(LDFLAGS)
 
 # ---- libraries -------------------------------------------------------------
-pkgs_common  := libcurl libprotobuf-c libmicrohttpd yaml-0.1 jansson zlib
+pkgs_common  := libcurl libprotobuf-c libmicrohttpd gnutls yaml-0.1 jansson zlib
 pkgs_node    := $(pkgs_common) libbpf libelf
 pkgs_cluster := $(pkgs_common) libzstd
 pkgs         := $(sort $(pkgs_node) $(pkgs_cluster))

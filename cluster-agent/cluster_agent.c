@@ -199,6 +199,7 @@ static int open_sql_port(struct cluster_agent *a, struct err *err)
 		.store = a->store,
 		.listen = a->opts->clickhouse_listen,
 		.api_key = a->opts->api_key,
+		.tls = a->base.tls,
 	};
 	int r;
 
@@ -477,6 +478,8 @@ static int start(struct cluster_agent *a, struct err *err)
 {
 	int r = start_base(a);
 
+	if (r == 0)
+		r = agent_use_tls(&a->base, a->opts->tls_cert, a->opts->tls_key, err);
 	if (r == 0)
 		r = cluster_options_forward(a->opts) ? start_forwarding(a) : start_storing(a, err);
 	if (r == 0)

@@ -19,6 +19,8 @@ extern const char *const cluster_storage_names[];
 
 struct cluster_options {
 	char *listen;
+	char *tls_cert;
+	char *tls_key;
 	char *api_key;
 	char *data_dir;
 	uint64_t max_wal_bytes;

@@ -599,6 +599,8 @@ int node_agent_new(struct node_agent **ret, const struct node_options *o, struct
 	if (r == 0)
 		r = start_base(a);
 	if (r == 0)
+		r = agent_use_tls(&a->base, o->tls_cert, o->tls_key, err);
+	if (r == 0)
 		r = start_uploads(a);
 	if (r == 0)
 		r = make_naming(a, err);

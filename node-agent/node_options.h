@@ -44,6 +44,8 @@ enum unmanaged_mode {
 
 struct node_options {
 	char *listen;
+	char *tls_cert;
+	char *tls_key;
 	char *collector_endpoint;
 	char *profiles_endpoint;
 	char *api_key;

@@ -175,7 +175,8 @@ static int start_pool(struct clickhouse_port *p)
 	return r == 0 ? worker_pool_start(p->pool) : r;
 }
 
-static int start_server(struct clickhouse_port *p, const char *listen, struct err *err)
+static int start_server(struct clickhouse_port *p, const struct clickhouse_port_config *port,
+			struct err *err)
 {
 	const struct http_route routes[] = {
 		{"GET", "/", 0, handle_query, p},
@@ -184,7 +185,8 @@ static int start_server(struct clickhouse_port *p, const char *listen, struct er
 		{0},
 	};
 	const struct http_server_config cfg = {
-		.listen = listen,
+		.listen = port->listen,
+		.tls = port->tls,
 		.max_connections = MAX_CONNECTIONS,
 		.timeout_s = IDLE_TIMEOUT_S,
 		.max_body_memory_bytes = 16 * SQL_GUARD_MAX_BYTES,
@@ -217,7 +219,7 @@ int clickhouse_port_new(struct clickhouse_port **ret, const struct clickhouse_po
 	r = start_pool(p);
 	if (r < 0)
 		return err_set(err, r, "start SQL on %s: %s", cfg->listen, strerror(-r));
-	r = start_server(p, cfg->listen, err);
+	r = start_server(p, cfg, err);
 	if (r < 0)
 		return err_wrap(err, r, "SQL");
 	*ret = TAKE_PTR(p);

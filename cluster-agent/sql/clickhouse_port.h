@@ -22,9 +22,10 @@ struct store;
 #define CLICKHOUSE_PORT_MAX_ANSWER_BYTES (UINT64_C(64) << 20)
 
 struct clickhouse_port_config {
-	struct store *store; /* borrowed; must outlive the port */
-	const char *listen;  /* "127.0.0.1:8123"; copied */
-	const char *api_key; /* copied; NULL or "": none, which only loopback may have */
+	struct store *store;    /* borrowed; must outlive the port */
+	const char *listen;     /* "127.0.0.1:8123"; copied */
+	const char *api_key;    /* copied; NULL or "": none, which only loopback may have */
+	struct server_tls *tls; /* borrowed; NULL: plain HTTP */
 };
 
 /*

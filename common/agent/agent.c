@@ -29,6 +29,8 @@ static void on_beat(void *ctx)
 	struct agent *a = ctx;
 
 	agent_status_beat(&a->status);
+	if (a->tls)
+		server_tls_refresh(a->tls);
 	a->cfg.beat(a->cfg.ctx);
 	loop_set_timer(a->beat_timer, BEAT_NS);
 }
@@ -99,6 +101,7 @@ int agent_init(struct agent *a, const struct agent_config *cfg)
 void agent_fini(struct agent *a)
 {
 	agent_close_server(a);
+	server_tls_free(a->tls);
 	if (a->uploader && agent_time_left_ns(a) < UPLOADER_CLOSE_NS)
 		uploader_set_close_time(a->uploader, agent_time_left_ns(a));
 	/* the client borrows the uploader's bodies */
@@ -160,6 +163,16 @@ int agent_start_uploads(struct agent *a, const struct agent_upload_config *cfg)
 
 /* ---- the server ---------------------------------------------------------------------------- */
 
+int agent_use_tls(struct agent *a, const char *cert_file, const char *key_file, struct err *err)
+{
+	int r = server_tls_new(&a->tls, cert_file, key_file, err);
+
+	if (r < 0 || !a->tls)
+		return r;
+	r = server_tls_register_metrics(a->tls, a->cfg.metrics_prefix, a->metrics);
+	return r < 0 ? err_set(err, r, "register the metrics of TLS: %s", strerror(-r)) : 0;
+}
+
 int agent_listen(struct agent *a, const struct http_server_config *cfg, struct err *err)
 {
 	AUTO_FREE struct http_route *routes = NULL;
@@ -176,6 +189,7 @@ int agent_listen(struct agent *a, const struct http_server_config *cfg, struct e
 	routes[n] = (struct http_route){"GET", "/healthz", 0, agent_status_healthz, &a->status};
 	routes[n + 1] = (struct http_route){"GET", "/metrics", 0, agent_status_metrics, &a->status};
 	with_status.routes = routes;
+	with_status.tls = a->tls;
 	return http_server_new(&a->server, &with_status, err);
 }
 

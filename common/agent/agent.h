@@ -17,6 +17,7 @@
 #include "common/err.h"
 #include "common/http/http.h"
 #include "common/http/http_server.h"
+#include "common/http/server_tls.h"
 #include "common/system/loop.h"
 #include "common/telemetry/metrics.h"
 #include "common/upload/uploader.h"
@@ -56,6 +57,7 @@ struct agent {
 	struct loop *loop;
 	struct metrics *metrics;
 	struct http_server *server; /* NULL until agent_listen() */
+	struct server_tls *tls;     /* of all listeners; NULL: plain HTTP */
 	/* NULL unless agent_start_uploads() was called */
 	struct uploader *uploader;
 	struct http_client *client; /* of the uploader; others may use it until agent_fini() */
@@ -79,6 +81,13 @@ void agent_fini(struct agent *a);
 
 /* Returns 0, -ENOMEM, or -EMFILE and the like. */
 int agent_start_uploads(struct agent *a, const struct agent_upload_config *cfg) MUST_CHECK;
+
+/*
+ * Loads the certificate of all listeners (--tls-cert, --tls-key) and keeps it current; without
+ * both, they speak plain HTTP. Before agent_listen(). Errors as of server_tls_new().
+ */
+int agent_use_tls(struct agent *a, const char *cert_file, const char *key_file,
+		  struct err *err) MUST_CHECK;
 
 /*
  * Serves the routes of cfg (may be NULL) and /metrics and /healthz. All metrics must be registered.

@@ -25,6 +25,7 @@
 #include "common/http/http_exchange_state.h"
 #include "common/http/http_listen.h"
 #include "common/http/http_text.h"
+#include "common/http/tls_session.h"
 #include "common/system/clock.h"
 #include "common/telemetry/log.h"
 #include "common/telemetry/metrics.h"
@@ -60,10 +61,16 @@ enum server_metric {
 	N_SERVER_METRICS,
 };
 
+/* The socket context of MHD. */
+struct connection {
+	bool is_spare;           /* above the limit: its requests are refused */
+	struct tls_session *tls; /* NULL: plain HTTP */
+};
+
 struct http_server {
 	struct MHD_Daemon *daemon;
 	struct http_doorman *doorman;
-	bool has_tls;
+	struct server_tls *tls; /* NULL: plain HTTP */
 	struct http_route *routes;
 	unsigned max_connections;
 	unsigned timeout_s;
@@ -183,9 +190,11 @@ static void admit(struct http_exchange *x, const char *method)
 	const union MHD_ConnectionInfo *info;
 	struct http_server *s = x->server;
 	uint64_t announced = announced_bytes(x);
+	const struct connection *c;
 
 	info = MHD_get_connection_info(x->conn, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
-	if (info && info->socket_context)
+	c = info ? info->socket_context : NULL;
+	if (c && c->is_spare)
 		refuse(x, MHD_HTTP_SERVICE_UNAVAILABLE, REFUSED_CONNECTIONS);
 	else if (atomic_load(&s->stopping))
 		refuse(x, MHD_HTTP_SERVICE_UNAVAILABLE, REFUSED_STOPPING);
@@ -271,7 +280,7 @@ static enum MHD_Result begin(struct http_server *s, struct MHD_Connection *conn,
 	x->path = url;
 	x->is_get = strcmp(method, MHD_HTTP_METHOD_GET) == 0 ||
 		    strcmp(method, MHD_HTTP_METHOD_HEAD) == 0;
-	x->takes_interim = !s->has_tls && strcmp(version, MHD_HTTP_VERSION_1_1) == 0;
+	x->takes_interim = !s->tls && strcmp(version, MHD_HTTP_VERSION_1_1) == 0;
 	x->left = http_doorman_left(s->doorman);
 	x->begin_ns = clock_monotonic_ns();
 	count(s, &s->n_exchanges, 1);
@@ -355,17 +364,26 @@ static void on_completed(void *server, struct MHD_Connection *conn, void **excha
 	count(s, &s->n_exchanges, -1);
 }
 
-/* A connection above the limit gets a context, by which admit() knows it. */
 static void on_connection(void *server, struct MHD_Connection *conn, void **socket_context,
 			  enum MHD_ConnectionNotificationCode code)
 {
 	struct http_server *s = server;
+	struct connection *c = *socket_context;
 
-	(void)conn;
-	if (code == MHD_CONNECTION_NOTIFY_CLOSED)
+	if (code == MHD_CONNECTION_NOTIFY_CLOSED) {
 		atomic_fetch_sub(&s->n_connections, 1);
-	else if (atomic_fetch_add(&s->n_connections, 1) >= s->max_connections)
-		*socket_context = s;
+		if (c)
+			tls_session_end(c->tls);
+		free(c);
+		return;
+	}
+	/* without one, a TLS connection has no certificate and ends */
+	c = calloc(1, sizeof(*c));
+	if (c && s->tls)
+		c->tls = tls_session_begin(s->tls, conn);
+	if (atomic_fetch_add(&s->n_connections, 1) >= s->max_connections && c)
+		c->is_spare = true;
+	*socket_context = c;
 }
 
 static size_t on_unescape(void *server, struct MHD_Connection *conn, char *text)
@@ -377,9 +395,12 @@ static size_t on_unescape(void *server, struct MHD_Connection *conn, char *text)
 
 static void PRINTF_LIKE(2, 0) on_log(void *server, const char *fmt, va_list ap)
 {
+	const struct http_server *s = server;
 	char line[256];
 
-	(void)server;
+	/* how MHD calls every failed handshake; there is a counter of them */
+	if (s->tls && strstr(fmt, "handshake message out of context"))
+		return;
 	vsnprintf(line, sizeof(line), fmt, ap);
 	line[strcspn(line, "\n")] = '\0';
 	log_warn_limited("http server", "detail=%s", LOG_QUOTED(line));
@@ -400,6 +421,19 @@ static int copy_routes(struct http_server *s, const struct http_route *routes)
 	return 0;
 }
 
+/*
+ * With epoll, MHD 0.9.75 keeps calling a connection that waits for the rest of a TLS handshake, so
+ * that a client that never finishes costs a whole CPU; with poll() it waits.
+ */
+static unsigned daemon_flags(const struct http_server *s)
+{
+	unsigned flags = MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG;
+
+	if (s->tls)
+		return flags | MHD_USE_TLS | MHD_USE_POLL_INTERNAL_THREAD;
+	return flags | MHD_USE_EPOLL_INTERNAL_THREAD;
+}
+
 /* Takes ownership of fd. */
 static int start_daemon(struct http_server *s, int fd, unsigned n_threads, struct err *err)
 {
@@ -408,15 +442,20 @@ static int start_daemon(struct http_server *s, int fd, unsigned n_threads, struc
 		{n_threads > 1 ? MHD_OPTION_THREAD_POOL_SIZE : MHD_OPTION_END, n_threads, NULL},
 		{MHD_OPTION_END, 0, NULL},
 	};
+	const struct MHD_OptionItem tls[] = {
+		{s->tls ? MHD_OPTION_HTTPS_PRIORITIES : MHD_OPTION_END, 0,
+		 (void *)(uintptr_t)TLS_SESSION_PRIORITIES},
+		{MHD_OPTION_HTTPS_CERT_CALLBACK, 0, (void *)tls_session_without_certificate},
+		{MHD_OPTION_END, 0, NULL},
+	};
 
 	s->daemon = MHD_start_daemon(
-		MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG, 0,
-		NULL, NULL, on_request, s, MHD_OPTION_EXTERNAL_LOGGER, on_log, s,
-		MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT, limit,
+		daemon_flags(s), 0, NULL, NULL, on_request, s, MHD_OPTION_EXTERNAL_LOGGER, on_log,
+		s, MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT, limit,
 		MHD_OPTION_CONNECTION_TIMEOUT, s->timeout_s, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
 		CONNECTION_MEMORY_BYTES, MHD_OPTION_NOTIFY_COMPLETED, on_completed, s,
 		MHD_OPTION_NOTIFY_CONNECTION, on_connection, s, MHD_OPTION_UNESCAPE_CALLBACK,
-		on_unescape, s, MHD_OPTION_ARRAY, pool, MHD_OPTION_END);
+		on_unescape, s, MHD_OPTION_ARRAY, pool, MHD_OPTION_ARRAY, tls, MHD_OPTION_END);
 	s->listen_fd = fd;
 	if (s->daemon)
 		return 0;
@@ -434,8 +473,8 @@ int http_server_new(struct http_server **ret, const struct http_server_config *c
 		return err_set(err, -ENOMEM, "out of memory");
 	s->max_connections = cfg->max_connections;
 	s->timeout_s = cfg->timeout_s;
-	s->has_tls = cfg->tls;
 	s->max_body_memory_bytes = cfg->max_body_memory_bytes;
+	s->tls = cfg->tls;
 	pthread_mutex_init(&s->lock, NULL);
 	condition_init(&s->changed);
 
