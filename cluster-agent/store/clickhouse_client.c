@@ -275,6 +275,8 @@ static int ask_all(struct run *run, struct err *err)
 		tried |= 1u << i;
 		why = (struct err){0};
 		r = ask(run, i, &why);
+		if (r == -ECANCELED) /* which says nothing about the server */
+			return err_set(err, r, "%s", why.msg);
 		if (!is_of_server(r, &run->failure)) {
 			clickhouse_servers_worked(servers, i);
 		} else {

@@ -57,6 +57,7 @@ struct clickhouse_failure {
  *              statement is not known;
  *  -EFBIG      the answer exceeds the limit of out;
  *  -EPIPE      clickhouse_client_stop() or _end() ended it; whether it was executed is not known;
+ *  -ECANCELED  st->cancelled has turned true; a server ends a query whose connection is closed;
  *  -EBADMSG    the frames are no zstd;
  *  -EINVAL     a parameter has a bad name; or -ENOMEM.
  */

@@ -2,6 +2,8 @@
 #ifndef CLUSTER_AGENT_STORE_CLICKHOUSE_REQUEST_H
 #define CLUSTER_AGENT_STORE_CLICKHOUSE_REQUEST_H
 
+#include <stdatomic.h>
+
 #include "cluster-agent/store/store.h"
 #include "common/base.h"
 #include "common/data/buf.h"
@@ -23,9 +25,10 @@ struct clickhouse_statement {
 	size_t n_params;
 	const struct store_frame *frames; /* the rows of an INSERT; borrowed */
 	size_t n_frames;
-	uint64_t timeout_ns;         /* of all attempts together */
-	uint64_t attempt_timeout_ns; /* of each */
-	bool cancellable;            /* clickhouse_client_stop() ends it */
+	uint64_t timeout_ns;          /* of all attempts together */
+	uint64_t attempt_timeout_ns;  /* of each */
+	bool cancellable;             /* clickhouse_client_stop() ends it */
+	const atomic_bool *cancelled; /* ends it when it turns true; may be NULL */
 	/* May be executed twice without harm: after a lost answer it is sent to the next server. */
 	bool repeatable;
 };

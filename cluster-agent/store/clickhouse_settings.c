@@ -23,7 +23,9 @@ struct setting {
 	const char *value; /* NULL: the token */
 };
 
-#define QUERY (1u << CLICKHOUSE_FOR_QUERY)
+#define SQL (1u << CLICKHOUSE_FOR_SQL)
+#define OURS (1u << CLICKHOUSE_FOR_QUERY)
+#define QUERY (OURS | SQL)
 #define INSERT (1u << CLICKHOUSE_FOR_INSERT)
 #define SCHEMA (1u << CLICKHOUSE_FOR_SCHEMA)
 
@@ -44,6 +46,10 @@ static const struct setting settings[] = {
 	{QUERY, false, "max_result_bytes", "268435456"},
 	{QUERY, false, "result_overflow_mode", "throw"},
 	{QUERY, false, "enable_http_compression", "1"},
+	/* a query waits while one with a lower number runs; others' queries have no number */
+	{OURS, false, "priority", "2"},
+	{SQL, false, "priority", "3"},
+	{SQL, false, "max_threads", "2"},
 	{QUERY, false, "cancel_http_readonly_queries_on_client_close", "1"},
 	{INSERT, false, "insert_deduplication_token", NULL},
 	{INSERT, false, "insert_deduplicate", "1"},

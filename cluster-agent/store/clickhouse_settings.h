@@ -21,6 +21,7 @@ struct clickhouse_settings {
 
 enum clickhouse_purpose {
 	CLICKHOUSE_FOR_QUERY,
+	CLICKHOUSE_FOR_SQL, /* of strangers */
 	CLICKHOUSE_FOR_INSERT,
 	CLICKHOUSE_FOR_SCHEMA,
 };

@@ -132,6 +132,11 @@ static int on_progress(void *request, curl_off_t expected, curl_off_t received, 
 		q->why = "shutting down";
 		return 1;
 	}
+	if (q->t->st->cancelled && atomic_load(q->t->st->cancelled)) {
+		q->failure = -ECANCELED;
+		q->why = "the query was cancelled";
+		return 1;
+	}
 	if (sent != q->n_sent || q->body_ended || q->t->st->n_frames == 0)
 		q->moved_ns = now;
 	q->n_sent = sent;

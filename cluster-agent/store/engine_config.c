@@ -128,27 +128,44 @@ int engine_config_format(struct buf *out, const char *tmp_dir, const struct engi
 	return r < 0 ? r : buf_addf(out, "</clickhouse>\n");
 }
 
+/*
+ * priority: a query pauses while one with a lower number runs. What strangers ask waits for the
+ * page, and both wait for an insert, whose rows others wait for.
+ *
+ * memory_overcommit_ratio_denominator: if all together need more than the engine may have, the
+ * query that uses most in relation to this number is ended.
+ */
 int engine_config_writer(struct buf *out, const struct engine_memory *memory)
 {
 	return buf_addf(
 		out,
 		"SET async_insert = 0, max_insert_threads = 1, max_threads = 2, "
 		"materialized_views_ignore_errors = 0, input_format_parallel_parsing = 0, "
-		"max_memory_usage = %" PRIu64 ", "
+		"priority = 1, memory_overcommit_ratio_denominator = 0, max_memory_usage = %" PRIu64
+		", "
 		/* an insert within the limits of store_insert() is one block, and so atomic */
 		"max_insert_block_size = 1048576, min_insert_block_size_rows = 1048576, "
 		"min_insert_block_size_bytes = 0",
 		memory->query_bytes);
 }
 
-int engine_config_reader(struct buf *out, const struct engine_memory *memory)
+int engine_config_reader(struct buf *out, const struct engine_memory *memory, enum store_lane lane)
 {
-	return buf_addf(out,
-			"SET max_threads = 2, allow_introspection_functions = 0, "
-			"implicit_select = 0, max_memory_usage = %" PRIu64
-			", max_result_bytes = %" PRIu64 ", "
-			"result_overflow_mode = 'throw', max_execution_time = " STRING(
-				STORE_QUERY_TIMEOUT_S) ", timeout_overflow_mode = 'throw', "
-						       "max_block_size = 8192, log_queries = 0",
-			memory->query_bytes, memory->query_bytes / 2);
+	bool strange = lane == STORE_FOR_SQL;
+	uint64_t bytes = strange ? memory->total_bytes / 4 : memory->query_bytes;
+	int r = buf_addf(out,
+			 "SET max_threads = %d, priority = %d, "
+			 "low_priority_query_wait_time_ms = 100, "
+			 "memory_overcommit_ratio_denominator = %" PRIu64
+			 ", max_memory_usage = %" PRIu64 ", max_result_bytes = %" PRIu64 ", ",
+			 strange ? 1 : 2, strange ? 3 : 2, strange ? MIB : memory->query_bytes,
+			 bytes, bytes / 2);
+
+	return r < 0 ? r
+		     : buf_addf(out,
+				"allow_introspection_functions = 0, implicit_select = 0, "
+				"result_overflow_mode = 'throw', max_execution_time = " STRING(
+					STORE_QUERY_TIMEOUT_S) ", timeout_overflow_mode = "
+							       "'throw', max_block_size = 8192, "
+							       "log_queries = 0");
 }

@@ -5,6 +5,7 @@
 #ifndef CLUSTER_AGENT_STORE_ENGINE_CONFIG_H
 #define CLUSTER_AGENT_STORE_ENGINE_CONFIG_H
 
+#include "cluster-agent/store/store.h"
 #include "common/base.h"
 #include "common/data/buf.h"
 
@@ -22,6 +23,7 @@ int engine_config_format(struct buf *out, const char *tmp_dir,
 
 /* "SET …" for the connections that insert and for those that query. */
 int engine_config_writer(struct buf *out, const struct engine_memory *memory) MUST_CHECK;
-int engine_config_reader(struct buf *out, const struct engine_memory *memory) MUST_CHECK;
+int engine_config_reader(struct buf *out, const struct engine_memory *memory,
+			 enum store_lane lane) MUST_CHECK;
 
 #endif /* CLUSTER_AGENT_STORE_ENGINE_CONFIG_H */

@@ -21,30 +21,30 @@ static bool is_token(const char *token)
 	return len <= STORE_TOKEN_BYTES && strspn(token, "0123456789abcdef") == len;
 }
 
-/*
- * Without a token engines compare checksums of the rows, and how that is switched off depends on
- * their version; a token that was never used does the same everywhere.
- */
-static int make_fresh_token(char *ret, size_t size, struct err *err)
+int store_make_token(char ret[static STORE_RANDOM_TOKEN_SIZE], struct err *err)
 {
 	uint64_t n[2];
 
 	if (getrandom(n, sizeof(n), 0) != (ssize_t)sizeof(n))
 		return err_set(err, -EIO, "read random bytes: %m");
-	snprintf(ret, size, "%016" PRIx64 "%016" PRIx64, n[0], n[1]);
+	snprintf(ret, STORE_RANDOM_TOKEN_SIZE, "%016" PRIx64 "%016" PRIx64, n[0], n[1]);
 	return 0;
 }
 
 int store_insert(struct store *s, enum store_table table, const char *token,
 		 const struct store_frame *frames, size_t n_frames, struct err *err)
 {
-	char fresh[33];
+	char fresh[STORE_RANDOM_TOKEN_SIZE];
 	int r = 0;
 
 	if (n_frames == 0)
 		return 0;
+	/*
+	 * Without a token engines compare checksums of the rows, and how that is switched off
+	 * depends on their version; a token that was never used does the same everywhere.
+	 */
 	if (!token)
-		r = make_fresh_token(fresh, sizeof(fresh), err);
+		r = store_make_token(fresh, err);
 	else if (!is_token(token)) /* engines paste it into SQL */
 		r = err_set(err, -EINVAL, "bad insert token");
 	if (r < 0)
@@ -55,6 +55,12 @@ int store_insert(struct store *s, enum store_table table, const char *token,
 int store_query(struct store *s, const struct store_query *q, struct buf *out, struct err *err)
 {
 	return s->engine->query(s, q, out, err);
+}
+
+void store_cancel(struct store *s, struct store_ticket *ticket)
+{
+	atomic_store(&ticket->cancelled, true);
+	s->engine->cancel(s);
 }
 
 int store_restore_types(struct store *s, int64_t from_ns, int64_t to_ns, struct err *err)
@@ -91,7 +97,7 @@ int store_maintain(struct store *s, const char *sql, struct buf *out, struct err
 int store_ping(struct store *s)
 {
 	CLEANUP(buf_fini) struct buf out;
-	const struct store_query q = {.sql = "SELECT 1", .format = "TSV"};
+	const struct store_query q = {.lane = STORE_FOR_AGENT, .sql = "SELECT 1", .format = "TSV"};
 	int r = s->engine->ping ? s->engine->ping(s) : 0;
 
 	buf_init(&out, 4096);

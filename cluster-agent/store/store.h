@@ -13,12 +13,17 @@
  *	store_insert()        the drain's thread (wal/log_drain.h), one insert at a time
  *	store_query()         workers of the API and of the SQL port, several at once; the drain's
  *	store_ping()          likewise
+ *	store_cancel()        any thread, also one of an HTTP server
  *	store_maintain()      the thread of space_guard.h
  *	store_stop_queries()  the loop thread after the loop, STORE_STOP_TIMEOUT_S at most
  *	store_stop_inserts()  likewise; returns at once
  *	store_close()         likewise, once the threads above have been joined
  *
- * Cancellation is for the end of the process: store_stop_queries() ends all queries, for good, and
+ * Queries of different lanes never wait for each other: each lane has connections of its own, and
+ * those for strangers' SQL have lower limits. A query that nobody waits for any more is ended by
+ * the ticket that came with it.
+ *
+ * At the end of the process store_stop_queries() ends all queries, for good, and
  * store_stop_inserts() inserts that a server keeps waiting. Before that, an engine bounds the time
  * of an insert itself and then returns -EAGAIN.
  *
@@ -31,10 +36,13 @@
  *	            later, or the same query; to split would only ask more of it.
  *	-EFBIG      the answer does not fit: give up, and ask for less.
  *	-EPIPE      the store is stopping: give up.
+ *	-ECANCELED  store_cancel() ended the query.
  *	others      (-EINVAL, -EIO, -EMFILE, …) a fault of ours or of the machine: give up.
  */
 #ifndef CLUSTER_AGENT_STORE_STORE_H
 #define CLUSTER_AGENT_STORE_STORE_H
+
+#include <stdatomic.h>
 
 #include "common/base.h"
 #include "common/data/buf.h"
@@ -87,7 +95,25 @@ struct store_query_cost {
 	uint64_t bytes_read;
 };
 
+/* Who asks. The first one is what a query gets that says nothing. */
+enum store_lane {
+	STORE_FOR_PAGE,
+	STORE_FOR_SQL,   /* statements of strangers */
+	STORE_FOR_AGENT, /* what the drain and store_ping() ask */
+	STORE_LANE_MAX,
+};
+
+/*
+ * By which the queries of one request are ended. The caller zeroes it, and keeps it until
+ * store_query() has returned and nobody calls store_cancel() with it.
+ */
+struct store_ticket {
+	atomic_bool cancelled;
+};
+
 struct store_query {
+	enum store_lane lane;
+	const struct store_ticket *ticket; /* NULL: only store_stop_queries() ends it */
 	const char *sql; /* one statement that reads; the engine refuses every other */
 	const struct store_param *params;
 	size_t n_params;
@@ -101,8 +127,9 @@ struct store_query {
 /* Limits of every query, beside the limit of the buffer that takes its answer. */
 #define STORE_QUERY_TIMEOUT_S 30
 #define STORE_QUERY_MEMORY_BYTES (UINT64_C(512) << 20)
-/* Queries that run at the same time; the next one waits. */
+/* Queries of each lane that run at the same time; the next one waits. */
 #define STORE_MAX_QUERIES 4
+#define STORE_MAX_AGENT_QUERIES 2
 /* How long store_stop_queries() may block. */
 #define STORE_STOP_TIMEOUT_S 3
 
@@ -139,12 +166,20 @@ int store_insert(struct store *s, enum store_table table, const char *token,
  *              ("Code: 62. DB::Exception: …", see store_exception_code()), and err its first
  *              line;
  *  -EFBIG      the answer exceeds the limit of out;
- *  -EAGAIN     no other query ended within STORE_QUERY_TIMEOUT_S, or the engine cannot be
- *              reached;
+ *  -EAGAIN     no other query of the lane ended within STORE_QUERY_TIMEOUT_S, or the engine
+ *              cannot be reached;
+ *  -ECANCELED  its ticket was cancelled;
  *  -EPIPE      store_stop_queries() ended it; or -ENOMEM.
  */
 int store_query(struct store *s, const struct store_query *q, struct buf *out,
 		struct err *err) MUST_CHECK;
+
+/*
+ * Ends the queries that have the ticket, whether they wait, start or run, and all later ones with
+ * it. Returns at once; the engine needs milliseconds, or up to about a second at a server. A query
+ * that ends at the same time may succeed all the same.
+ */
+void store_cancel(struct store *s, struct store_ticket *ticket);
 
 /*
  * Lists services and types of the samples that start in [from_ns, to_ns] again in

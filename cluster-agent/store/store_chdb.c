@@ -2,20 +2,15 @@
  * chDB behind store.h: connections to one engine, and the ways around its quirks.
  *
  * The engine runs one statement of a connection at a time. So there is one connection for
- * inserts and a fixed number for queries, which wait in a queue (`idle`) for whoever needs one
- * next: the queue is the limit on concurrent queries as well. The connections for queries are
- * locked with readonly = 1, which the engine does not allow to be undone, so a query that gets
- * past sql_guard.h still cannot write.
+ * inserts, and a fixed number for queries (chdb_readers.h), which are the limit on concurrent
+ * queries as well. Those are locked with readonly = 1, which the engine does not allow to be
+ * undone, so a query that gets past sql_guard.h still cannot write.
  *
  * What the engine needs help with:
  *  - Rows may contain any byte, also those that end a statement, so they are passed as a file
  *    (memfd_create) that INSERT … FROM INFILE reads; no byte of them is parsed as SQL.
- *  - A statement that fails after it has produced output leaves that output to the connection's
- *    next answer. clean_reader() asks trivial questions until the answers are right again.
  *  - Its allocator keeps freed memory until it is busy again; give_memory_back() asks for a
- *    purge.
- *  - KILL QUERY only finds queries that the engine has registered, hence the repetition in
- *    chdb_stop_queries().
+ *    purge, on a connection of its own, as a query that ends must not wait for an insert.
  *
  * Why embedded at all: one binary with one data directory is enough for most clusters.
  */
@@ -29,6 +24,7 @@
 #include <sys/stat.h>
 
 #include "cluster-agent/store/chdb_api.h"
+#include "cluster-agent/store/chdb_readers.h"
 #include "cluster-agent/store/clickhouse_error.h"
 #include "cluster-agent/store/engine_config.h"
 #include "cluster-agent/store/schema.h"
@@ -38,22 +34,13 @@
 #include "common/system/clock.h"
 #include "common/system/memory_limit.h"
 #include "common/telemetry/log.h"
-#include "common/thread/queue.h"
 
-#define MAX_PARAMS 64
 #define PURGE_EVERY_NS (10 * NS_PER_S)
-#define STOP_RETRY_US 20000
-#define CLEAN_ATTEMPTS 3
 #define MAX_CONFIG_BYTES ((size_t)64 * 1024)
 #define MAX_ANSWER_BYTES ((size_t)1024 * 1024)
 #define MAX_DAMAGED_LOGGED 10u
 #define MAX_WHY 200u /* of the engine's words, in an error */
 #define WHY_HEAD 115u
-
-struct reader {
-	chdb_handle *conn; /* the engine runs one statement of it at a time */
-	bool dirty;        /* its last statement failed: see clean_reader() */
-};
 
 struct store_chdb {
 	struct store store;
@@ -61,72 +48,16 @@ struct store_chdb {
 	int lock_fd;
 	struct engine_memory memory;
 	chdb_handle *writer; /* the engine runs one statement of it at a time */
-	struct reader readers[STORE_MAX_QUERIES];
-	struct queue *idle;        /* those of readers that run no query */
+	chdb_handle *purger;
+	struct chdb_readers *readers;
 	_Atomic uint64_t purge_ns; /* when the next give_memory_back() is due */
-	atomic_bool no_queries;    /* chdb_stop_queries() was called */
 };
 
 static const struct schema_topology topology; /* a single server */
 
-struct statement {
-	const char *sql;
-	size_t sql_len;
-	const char *format;
-	const struct store_param *params;
-	size_t n_params;
-	struct store_query_cost *cost; /* may be NULL */
-};
-
-static void note_cost(const struct chdb_api *api, struct chdb_result *result,
-		      struct store_query_cost *ret)
-{
-	*ret = (struct store_query_cost){
-		.elapsed_ns = (uint64_t)(api->elapsed(result) * (double)NS_PER_S),
-		.rows_read = api->rows_read(result),
-		.bytes_read = api->bytes_read(result),
-	};
-}
-
-/* Runs one statement on conn and appends its answer to out, unless that is NULL. */
-static int run(struct store_chdb *s, chdb_handle *conn, const struct statement *st, struct buf *out,
-	       struct err *err)
-{
-	const char *names[MAX_PARAMS], *values[MAX_PARAMS], *text;
-	struct chdb_result *result;
-	int r = 0;
-
-	if (st->n_params > MAX_PARAMS)
-		return err_set(err, -E2BIG, "more than %d query parameters", MAX_PARAMS);
-	for (size_t i = 0; i < st->n_params; i++) {
-		names[i] = st->params[i].name;
-		values[i] = st->params[i].value;
-	}
-	result = s->api.query(*conn, st->sql, st->sql_len, st->format, strlen(st->format), names,
-			      NULL, values, NULL, st->n_params);
-	if (!result)
-		return err_set(err, -ENOMEM, "the embedded engine gave no answer");
-	text = s->api.error(result);
-	if (text) {
-		r = out ? buf_add(out, text, strlen(text)) : 0;
-		r = r < 0 ? r : -EREMOTEIO;
-		err_set(err, r, "%.*s", (int)strcspn(text, "\n"), text);
-	} else if (out) {
-		r = buf_add(out, s->api.buffer(result), s->api.length(result));
-		if (r < 0)
-			err_set(err, r, "the answer has %zu bytes", s->api.length(result));
-	}
-	if (r == 0 && st->cost)
-		note_cost(&s->api, result, st->cost);
-	s->api.destroy(result);
-	return r;
-}
-
 static int run_sql(struct store_chdb *s, chdb_handle *conn, const char *sql, struct err *err)
 {
-	const struct statement st = {.sql = sql, .sql_len = strlen(sql), .format = "TSV"};
-
-	return run(s, conn, &st, NULL, err);
+	return chdb_run_sql(&s->api, conn, sql, NULL, err);
 }
 
 /*
@@ -139,7 +70,7 @@ static void give_memory_back(struct store_chdb *s)
 
 	/* a failure only costs memory */
 	if (now >= due && atomic_compare_exchange_strong(&s->purge_ns, &due, now + PURGE_EVERY_NS))
-		(void)run_sql(s, s->writer, "SYSTEM JEMALLOC PURGE", NULL);
+		(void)run_sql(s, s->purger, "SYSTEM JEMALLOC PURGE", NULL);
 }
 
 /* Returns an anonymous file with the frames, one after the other. */
@@ -204,86 +135,24 @@ static int chdb_insert(struct store *store, enum store_table table, const char *
 	return r < 0 ? classify_failed_insert(err) : 0;
 }
 
-/*
- * What a failed statement had answered so far is prefixed to the connection's next answer. Asks
- * until an answer is right. Returns 0 or -EAGAIN.
- */
-static int clean_reader(struct store_chdb *s, struct reader *reader)
-{
-	static const char sql[] = "SELECT 1";
-	const struct statement st = {.sql = sql, .sql_len = sizeof(sql) - 1, .format = "TSV"};
-
-	for (int i = 0; i < CLEAN_ATTEMPTS && reader->dirty; i++) {
-		CLEANUP(buf_fini) struct buf out;
-
-		buf_init(&out, 16);
-		reader->dirty = run(s, reader->conn, &st, &out, NULL) < 0 || out.len != 2 ||
-				memcmp(out.data, "1\n", 2) != 0;
-	}
-	return reader->dirty ? -EAGAIN : 0;
-}
-
-static int run_on(struct store_chdb *s, struct reader *reader, const struct statement *st,
-		  struct buf *out, struct err *err)
-{
-	int r = clean_reader(s, reader);
-
-	if (r < 0)
-		return err_set(err, r, "the embedded engine has not recovered from a failed query");
-	r = run(s, reader->conn, st, out, err);
-	/*
-	 * now and not before the next query, as the leftover may be large and the next query
-	 * far off
-	 */
-	reader->dirty = r < 0;
-	if (reader->dirty)
-		(void)clean_reader(s, reader);
-	return r;
-}
-
 static int chdb_query(struct store *store, const struct store_query *q, struct buf *out,
 		      struct err *err)
 {
 	struct store_chdb *s = (struct store_chdb *)store;
-	const struct statement st = {
-		.sql = q->sql,
-		.sql_len = strlen(q->sql),
-		.format = q->format,
-		.params = q->params,
-		.n_params = q->n_params,
-		.cost = q->cost,
-	};
-	struct reader *reader = queue_pop_timeout(s->idle, STORE_QUERY_TIMEOUT_S * NS_PER_S);
-	bool stopped;
-	int r;
+	int r = chdb_readers_query(s->readers, q, out, err);
 
-	if (!reader)
-		return err_set(err, -EAGAIN, "%d other queries are under way", STORE_MAX_QUERIES);
-	stopped = atomic_load(&s->no_queries);
-	r = stopped ? -EPIPE : run_on(s, reader, &st, out, err);
-	stopped = stopped || (r == -EREMOTEIO && atomic_load(&s->no_queries));
-	/* the queue has a place for every connection */
-	if (queue_push(s->idle, reader) < 0)
-		abort();
-	if (stopped)
-		return err_set(err, -EPIPE, "shutting down");
 	give_memory_back(s);
 	return r;
 }
 
+static void chdb_cancel(struct store *store)
+{
+	chdb_readers_wake(((struct store_chdb *)store)->readers);
+}
+
 static void chdb_stop_queries(struct store *store)
 {
-	struct store_chdb *s = (struct store_chdb *)store;
-	uint64_t end_ns = clock_monotonic_ns() + STORE_STOP_TIMEOUT_S * NS_PER_S;
-
-	atomic_store(&s->no_queries, true);
-	/* repeated, as a query that is just starting is not in the engine's list yet */
-	while (queue_count(s->idle) < STORE_MAX_QUERIES && clock_monotonic_ns() < end_ns) {
-		(void)run_sql(s, s->writer,
-			      "KILL QUERY WHERE query_kind NOT IN ('Insert', 'KillQuery') ASYNC",
-			      NULL);
-		usleep(STOP_RETRY_US);
-	}
+	chdb_readers_stop(((struct store_chdb *)store)->readers);
 }
 
 /* ---- open and close ---- */
@@ -292,16 +161,9 @@ static void chdb_free(struct store_chdb *s)
 {
 	if (!s)
 		return;
-	if (s->idle) {
-		queue_close(s->idle);
-		while (queue_pop(s->idle))
-			;
-		queue_free(s->idle);
-	}
-	for (size_t i = 0; i < STORE_MAX_QUERIES; i++) {
-		if (s->readers[i].conn)
-			s->api.close(s->readers[i].conn);
-	}
+	chdb_readers_free(s->readers);
+	if (s->purger)
+		s->api.close(s->purger);
 	if (s->writer)
 		s->api.close(s->writer);
 	if (s->lock_fd >= 0)
@@ -318,9 +180,8 @@ static void chdb_close(struct store *store)
 static int run_for_schema(void *ctx, const char *sql, struct buf *out, struct err *err)
 {
 	struct store_chdb *s = ctx;
-	const struct statement st = {.sql = sql, .sql_len = strlen(sql), .format = "TSV"};
 
-	return run(s, s->writer, &st, out, err);
+	return chdb_run_sql(&s->api, s->writer, sql, out, err);
 }
 
 static int write_config(const struct store_chdb *s, const char *data_dir, struct err *err)
@@ -408,16 +269,14 @@ static int run_all(struct store_chdb *s, chdb_handle *conn, const char *const *s
 	return r;
 }
 
-typedef int (*settings_fn)(struct buf *out, const struct engine_memory *memory);
-
-static int set_up(struct store_chdb *s, chdb_handle *conn, settings_fn settings, struct err *err)
+static int set_up_writer(struct store_chdb *s, struct err *err)
 {
 	CLEANUP(buf_fini) struct buf sql;
 	int r;
 
 	buf_init(&sql, MAX_CONFIG_BYTES);
-	r = settings(&sql, &s->memory);
-	return r < 0 ? err_set(err, r, "make settings") : run_sql(s, conn, sql.data, err);
+	r = engine_config_writer(&sql, &s->memory);
+	return r < 0 ? err_set(err, r, "make settings") : run_sql(s, s->writer, sql.data, err);
 }
 
 static int prepare_writer(struct store_chdb *s, uint64_t ttl_ns, struct err *err)
@@ -435,35 +294,35 @@ static int prepare_writer(struct store_chdb *s, uint64_t ttl_ns, struct err *err
 	int r = run_all(s, s->writer, prepare, ARRAY_SIZE(prepare), err);
 
 	if (r == 0)
-		r = set_up(s, s->writer, engine_config_writer, err);
+		r = set_up_writer(s, err);
 	return r < 0 ? r : schema_apply(run_for_schema, s, &topology, &schema, err);
 }
 
-static int prepare_reader(struct store_chdb *s, chdb_handle *conn, struct err *err)
-{
-	int r = run_sql(s, conn, "USE " SCHEMA_DATABASE, err);
+struct connect_ctx {
+	struct store_chdb *s;
+	const char *data_dir;
+};
 
-	if (r == 0)
-		r = set_up(s, conn, engine_config_reader, err);
-	/* from here on the connection can neither write nor change a setting */
-	return r < 0 ? r : run_sql(s, conn, "SET readonly = 1", err);
+static int connect_reader(void *ctx, chdb_handle **ret, struct err *err)
+{
+	const struct connect_ctx *c = ctx;
+
+	return connect_to(c->s, c->data_dir, ret, err);
 }
 
 /* A connection begins in the database "default", so all of them connect before that is dropped. */
 static int open_engine(struct store_chdb *s, const struct store_chdb_config *cfg, struct err *err)
 {
+	struct connect_ctx ctx = {.s = s, .data_dir = cfg->data_dir};
 	int r = connect_to(s, cfg->data_dir, &s->writer, err);
 
-	for (size_t i = 0; i < STORE_MAX_QUERIES && r == 0; i++)
-		r = connect_to(s, cfg->data_dir, &s->readers[i].conn, err);
+	if (r == 0)
+		r = connect_to(s, cfg->data_dir, &s->purger, err);
+	if (r == 0)
+		r = chdb_readers_new(&s->readers, &s->api, connect_reader, &ctx, err);
 	if (r == 0)
 		r = prepare_writer(s, cfg->profiles_ttl_ns, err);
-	for (size_t i = 0; i < STORE_MAX_QUERIES && r == 0; i++) {
-		r = prepare_reader(s, s->readers[i].conn, err);
-		if (r == 0)
-			r = queue_push(s->idle, &s->readers[i]);
-	}
-	return r;
+	return r < 0 ? r : chdb_readers_prepare(s->readers, &s->memory, err);
 }
 
 static int chdb_restore_types(struct store *store, int64_t from_ns, int64_t to_ns, struct err *err)
@@ -531,6 +390,7 @@ static const struct store_engine chdb_engine = {
 	.maintain = chdb_maintain,
 	.insert = chdb_insert,
 	.query = chdb_query,
+	.cancel = chdb_cancel,
 	.restore_types = chdb_restore_types,
 	.stop_queries = chdb_stop_queries,
 	.close = chdb_close,
@@ -569,8 +429,6 @@ int store_chdb_open(struct store **ret, const struct store_chdb_config *cfg, str
 	umask(077);
 	s->memory = engine_memory_of(memory_limit_read());
 	r = write_config(s, data_dir, err);
-	if (r == 0)
-		r = queue_new(&s->idle, STORE_MAX_QUERIES);
 	if (r == 0)
 		r = open_engine(s, &absolute, err);
 	if (r == 0)

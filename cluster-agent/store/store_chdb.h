@@ -10,9 +10,9 @@
 
 struct store_chdb_config {
 	const char *data_dir;     /* created with mode 0700 if absent; locked while open */
-	uint64_t lock_wait_ns;    /* how long to wait for a process that has it */
 	uint64_t profiles_ttl_ns; /* at least 1 s; applied to existing tables too */
 	const char *chdb_library; /* path of libchdb.so; NULL: the usual places */
+	uint64_t lock_wait_ns;    /* how long to wait for a process that has data_dir */
 };
 
 /*

@@ -16,6 +16,7 @@
 #include <stdatomic.h>
 
 #include "cluster-agent/store/clickhouse_settings.h"
+#include "cluster-agent/store/query_turns.h"
 #include "cluster-agent/store/schema.h"
 #include "cluster-agent/store/schema_text.h"
 #include "cluster-agent/store/store_engine.h"
@@ -38,6 +39,7 @@
 struct store_clickhouse {
 	struct store store;
 	struct clickhouse_client *client;
+	struct query_turns *turns; /* only counts: a transfer looks at its ticket itself */
 	struct clickhouse_settings settings;
 	char *database;
 	char *wanted_cluster;
@@ -51,7 +53,6 @@ struct store_clickhouse {
 	atomic_bool known;
 	pthread_mutex_t lock;     /* of what follows */
 	struct condition changed; /* broadcast when any of it has */
-	unsigned n_queries;       /* under way */
 	bool no_queries;          /* stop_queries() was called */
 	bool ready;               /* the tables are there */
 	struct err not_ready;     /* why they are not */
@@ -406,34 +407,6 @@ static int judge_query(struct store_clickhouse *s, int r, const struct clickhous
 	return r;
 }
 
-/* Returns 0, -EPIPE, or -EAGAIN if too many others are under way for too long. */
-static int begin_query(struct store_clickhouse *s, struct err *err)
-{
-	uint64_t end_ns = condition_deadline_ns(STORE_QUERY_TIMEOUT_S * NS_PER_S);
-	bool in_time = true;
-	int r = 0;
-
-	pthread_mutex_lock(&s->lock);
-	while (s->n_queries >= STORE_MAX_QUERIES && !s->no_queries && in_time)
-		in_time = condition_wait_until(&s->changed, &s->lock, end_ns);
-	if (s->no_queries)
-		r = err_set(err, -EPIPE, "shutting down");
-	else if (s->n_queries >= STORE_MAX_QUERIES)
-		r = err_set(err, -EAGAIN, "%d other queries are under way", STORE_MAX_QUERIES);
-	else
-		s->n_queries++;
-	pthread_mutex_unlock(&s->lock);
-	return r;
-}
-
-static void end_query(struct store_clickhouse *s)
-{
-	pthread_mutex_lock(&s->lock);
-	s->n_queries--;
-	condition_broadcast(&s->changed);
-	pthread_mutex_unlock(&s->lock);
-}
-
 static int clickhouse_query(struct store *store, const struct store_query *q, struct buf *out,
 			    struct err *err)
 {
@@ -442,7 +415,7 @@ static int clickhouse_query(struct store *store, const struct store_query *q, st
 	size_t start = out->len;
 	struct err why;
 	struct request request = {
-		.purpose = CLICKHOUSE_FOR_QUERY,
+		.purpose = q->lane == STORE_FOR_SQL ? CLICKHOUSE_FOR_SQL : CLICKHOUSE_FOR_QUERY,
 		.st.sql = q->sql,
 		.st.database = s->database,
 		.st.format = q->format,
@@ -453,18 +426,21 @@ static int clickhouse_query(struct store *store, const struct store_query *q, st
 		.st.timeout_ns = QUERY_TIMEOUT_NS,
 		.st.attempt_timeout_ns = QUERY_TIMEOUT_NS,
 		.st.cancellable = true,
+		.st.cancelled = q->ticket ? &q->ticket->cancelled : NULL,
 		.st.repeatable = true,
 	};
+	unsigned slot;
 	int r;
 
 	/* until it is known, the SQL cannot name the right tables */
 	if (!atomic_load(&s->known) && !is_ready(s, &why))
 		return not_yet(&why, err);
-	r = begin_query(s, err);
+	r = query_turns_take(s->turns, q->lane, q->ticket, QUERY_TIMEOUT_NS, &slot, err);
 	if (r < 0)
 		return r;
 	r = run(s, &request, out, &failure, err);
-	end_query(s);
+	(void)query_turns_settle(s->turns, slot);
+	query_turns_give(s->turns, slot);
 	r = judge_query(s, r, &failure, out, start);
 	return r == -EPIPE ? err_set(err, r, "shutting down") : r;
 }
@@ -479,16 +455,20 @@ static int clickhouse_ping(struct store *store)
 static void clickhouse_stop_queries(struct store *store)
 {
 	struct store_clickhouse *s = (struct store_clickhouse *)store;
-	uint64_t end_ns = condition_deadline_ns(STORE_STOP_TIMEOUT_S * NS_PER_S);
-	bool in_time = true;
 
 	clickhouse_client_stop(s->client);
 	pthread_mutex_lock(&s->lock);
 	s->no_queries = true;
 	condition_broadcast(&s->changed);
-	while (s->n_queries > 0 && in_time)
-		in_time = condition_wait_until(&s->changed, &s->lock, end_ns);
 	pthread_mutex_unlock(&s->lock);
+	query_turns_stop(s->turns, STORE_STOP_TIMEOUT_S * NS_PER_S);
+}
+
+static void clickhouse_cancel(struct store *store)
+{
+	struct store_clickhouse *s = (struct store_clickhouse *)store;
+
+	query_turns_wake(s->turns);
 }
 
 static void clickhouse_stop_inserts(struct store *store)
@@ -531,6 +511,7 @@ static void clickhouse_free(struct store_clickhouse *s)
 		pthread_join(s->preparer, NULL);
 	}
 	clickhouse_client_free(s->client);
+	query_turns_free(s->turns);
 	free(s->database);
 	free(s->wanted_cluster);
 	free(s->storage_policy);
@@ -550,6 +531,7 @@ static const struct store_engine clickhouse_engine = {
 	.insert = clickhouse_insert,
 	.restore_types = clickhouse_restore_types,
 	.query = clickhouse_query,
+	.cancel = clickhouse_cancel,
 	.maintain = clickhouse_maintain,
 	.ping = clickhouse_ping,
 	.stop_queries = clickhouse_stop_queries,
@@ -561,6 +543,12 @@ int store_clickhouse_open(struct store **ret, const struct store_clickhouse_conf
 			  struct err *err)
 {
 	CLEANUP(clickhouse_freep) struct store_clickhouse *s = NULL;
+	const struct query_turns_config turns = {
+		.n_slots = {[STORE_FOR_PAGE] = STORE_MAX_QUERIES,
+			    [STORE_FOR_SQL] = STORE_MAX_QUERIES,
+			    [STORE_FOR_AGENT] = STORE_MAX_AGENT_QUERIES},
+		.wait_ns = STORE_QUERY_TIMEOUT_S * NS_PER_S,
+	};
 	int r;
 
 	if (cfg->schema.ttl_ns < NS_PER_S)
@@ -575,6 +563,9 @@ int store_clickhouse_open(struct store **ret, const struct store_clickhouse_conf
 	pthread_mutex_init(&s->lock, NULL);
 	condition_init(&s->changed);
 	r = copy_config(s, cfg);
+	if (r < 0)
+		return err_set(err, r, "out of memory");
+	r = query_turns_new(&s->turns, &turns);
 	if (r < 0)
 		return err_set(err, r, "out of memory");
 	r = clickhouse_client_new(&s->client, &cfg->client, err);

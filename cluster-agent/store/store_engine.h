@@ -16,6 +16,7 @@ struct store_engine {
 		      const struct store_frame *frames, size_t n_frames, struct err *err);
 	int (*query)(struct store *s, const struct store_query *q, struct buf *out,
 		     struct err *err);
+	void (*cancel)(struct store *s); /* some ticket has been cancelled */
 	int (*restore_types)(struct store *s, int64_t from_ns, int64_t to_ns, struct err *err);
 	int (*maintain)(struct store *s, const char *sql, struct buf *out, struct err *err);
 	/* what store_ping() asks beside a trivial query; may be NULL */
@@ -29,5 +30,9 @@ struct store {
 	const struct store_engine *engine;
 	const char *_Atomic cluster; /* whose <table>_distributed are used; NULL: a single server */
 };
+
+/* A random text of [0-9a-f]. Returns 0 or -EIO with a sentence in err. */
+#define STORE_RANDOM_TOKEN_SIZE 33
+int store_make_token(char ret[static STORE_RANDOM_TOKEN_SIZE], struct err *err) MUST_CHECK;
 
 #endif /* CLUSTER_AGENT_STORE_STORE_ENGINE_H */

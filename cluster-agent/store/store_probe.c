@@ -32,7 +32,12 @@ static int ask(struct store *s, const char *sql, const struct store_param *param
 	       struct buf *answer, struct err *err)
 {
 	const struct store_query q = {
-		.sql = sql, .params = params, .n_params = n, .format = "RowBinary"};
+		.lane = STORE_FOR_AGENT,
+		.sql = sql,
+		.params = params,
+		.n_params = n,
+		.format = "RowBinary",
+	};
 
 	return store_query(s, &q, answer, err);
 }
