@@ -11,6 +11,7 @@
 
 /* ClickHouse's numbers for the exceptions that we make ourselves */
 enum clickhouse_code {
+	CLICKHOUSE_BAD_ARGUMENTS = 36,
 	CLICKHOUSE_NOT_IMPLEMENTED = 48,
 	CLICKHOUSE_SYNTAX_ERROR = 62,
 	CLICKHOUSE_UNKNOWN_FORMAT = 73,
@@ -20,6 +21,7 @@ enum clickhouse_code {
 	CLICKHOUSE_NO_MEMORY = 241,
 	CLICKHOUSE_CANCELLED = 394,
 	CLICKHOUSE_ANSWER_TOO_LARGE = 396,
+	CLICKHOUSE_UNKNOWN_ROLE = 511,
 	CLICKHOUSE_AUTHENTICATION_FAILED = 516,
 	CLICKHOUSE_ENGINE = 1001, /* STD_EXCEPTION: an error without a number of its own */
 };
@@ -35,6 +37,9 @@ int clickhouse_basic_password(const char *header, char *ret) MUST_CHECK;
 
 /* Returns the HTTP status for an exception's code. */
 unsigned clickhouse_status(int exception_code);
+
+/* Returns ClickHouse's name for it, "SYNTAX_ERROR"; NULL for codes that we do not know. */
+const char *clickhouse_code_name(int exception_code);
 
 /* Returns a static string; text/plain for unknown formats. */
 const char *clickhouse_content_type(const char *format);

@@ -13,6 +13,7 @@
 #include "cluster-agent/sql/clickhouse_http.h"
 #include "cluster-agent/sql/sql_answer.h"
 #include "cluster-agent/sql/sql_request.h"
+#include "cluster-agent/sql/sql_server.h"
 #include "cluster-agent/store/store.h"
 #include "common/data/buf.h"
 #include "common/http/http_server.h"
@@ -33,6 +34,7 @@ enum {
 
 struct clickhouse_port {
 	struct store *store;
+	struct sql_server identity;
 	char *api_key; /* NULL: none */
 	struct http_server *server;
 	struct worker_pool *pool; /* of struct sql_request */
@@ -62,7 +64,7 @@ static void refuse(struct clickhouse_port *p, struct http_exchange *x, enum clic
 		   const char *text)
 {
 	metric_add(&p->metrics[REFUSED], 1);
-	sql_answer_refusal(x, code, text);
+	sql_answer_refusal(x, &p->identity, code, text);
 }
 
 /* ---- requests, on the HTTP server's threads ---- */
@@ -92,7 +94,10 @@ static void handle_query(void *ctx, struct http_exchange *x)
 {
 	struct clickhouse_port *p = ctx;
 	CLEANUP(request_freep) struct sql_request *q = calloc(1, sizeof(*q));
+	char query_id[SQL_QUERY_ID_BYTES];
 
+	sql_request_query_id(x, query_id);
+	sql_answer_describe(x, &p->identity, query_id);
 	if (!q) {
 		refuse(p, x, CLICKHOUSE_NO_MEMORY, "Out of memory");
 		return;
@@ -133,17 +138,25 @@ static void run(void *ctx, void *job, struct arena *arena)
 	struct clickhouse_port *p = ctx;
 	CLEANUP(request_freep) struct sql_request *request = job;
 	CLEANUP(buf_fini) struct buf out;
+	struct store_setting settings[SQL_SETTINGS_MAX];
+	struct store_query_cost cost = {0};
 	const struct store_query q = {
 		.sql = request->sql.data,
 		.params = request->params,
 		.n_params = request->n_params,
 		.format = request->format,
+		.settings = settings,
+		.n_settings = request->n_settings,
+		.cost = &cost,
 	};
 	enum clickhouse_code code;
 	struct err err = {0};
 	int r;
 
 	(void)arena;
+	for (size_t i = 0; i < request->n_settings; i++)
+		settings[i] = (struct store_setting){request->settings[i].name,
+						     request->settings[i].value};
 	buf_init(&out, CLICKHOUSE_PORT_MAX_ANSWER_BYTES);
 	r = store_query(p->store, &q, &out, &err);
 	code = code_of(r);
@@ -151,10 +164,10 @@ static void run(void *ctx, void *job, struct arena *arena)
 		r = sql_answer_encode(request, &out, &code, &err);
 	if (r == 0) {
 		metric_add(&p->metrics[ANSWERED], 1);
-		sql_answer_rows(request, &out);
+		sql_answer_rows(request, &p->identity, &cost, &out);
 	} else if (r == -EREMOTEIO) {
 		metric_add(&p->metrics[EXCEPTIONS], 1);
-		sql_answer_exception(request->exchange, &out);
+		sql_answer_exception(request->exchange, &p->identity, &out);
 	} else {
 		refuse(p, request->exchange, code, err.msg);
 	}
@@ -216,6 +229,9 @@ int clickhouse_port_new(struct clickhouse_port **ret, const struct clickhouse_po
 		if (!p->api_key)
 			return err_set(err, -ENOMEM, "out of memory");
 	}
+	r = sql_server_read(&p->identity, p->store, err);
+	if (r < 0)
+		return err_wrap(err, r, "SQL");
 	r = start_pool(p);
 	if (r < 0)
 		return err_set(err, r, "start SQL on %s: %s", cfg->listen, strerror(-r));

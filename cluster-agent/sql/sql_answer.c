@@ -1,12 +1,33 @@
 /*
  * Clients know ClickHouse's conventions and nothing else. So every refusal is worded and
- * numbered as an exception of ClickHouse ("Code: 164. DB::Exception: …",
+ * numbered as an exception of ClickHouse ("Code: 164. DB::Exception: … (READONLY)",
  * X-ClickHouse-Exception-Code), and its HTTP status follows from the code. Exceptions of the
- * engine are passed through as they are.
+ * engine are passed through as they are, with the version that a server adds.
+ *
+ * Answers are of use without the headers that only describe them, so a lack of memory for these
+ * is ignored.
  */
 #include "cluster-agent/sql/sql_answer.h"
 
 #include <errno.h>
+
+/* How long clients may keep a connection for its next use; the server keeps it for longer. */
+#define KEEP_ALIVE "timeout=30"
+
+static void set_header(struct http_exchange *x, const char *name, const char *value)
+{
+	int r = http_exchange_set_header(x, name, value);
+
+	(void)r;
+}
+
+void sql_answer_describe(struct http_exchange *x, const struct sql_server *server,
+			 const char *query_id)
+{
+	set_header(x, "X-ClickHouse-Query-Id", query_id);
+	set_header(x, "X-ClickHouse-Server-Display-Name", server->name);
+	set_header(x, "Keep-Alive", KEEP_ALIVE);
+}
 
 /* text_adopt is the body and is freed with the answer; NULL sends an empty one. */
 static void respond_exception(struct http_exchange *x, int code, char *text_adopt, size_t len)
@@ -14,31 +35,35 @@ static void respond_exception(struct http_exchange *x, int code, char *text_adop
 	char number[16];
 
 	snprintf(number, sizeof(number), "%d", code);
-	/* the answer is of use without the header, too */
-	if (http_exchange_set_header(x, "X-ClickHouse-Exception-Code", number) < 0)
-		code = CLICKHOUSE_NO_MEMORY;
+	set_header(x, "X-ClickHouse-Exception-Code", number);
 	http_respond(x, clickhouse_status(code), "text/plain; charset=UTF-8", text_adopt, len);
 }
 
-void sql_answer_refusal(struct http_exchange *x, enum clickhouse_code code, const char *text)
+void sql_answer_refusal(struct http_exchange *x, const struct sql_server *server,
+			enum clickhouse_code code, const char *text)
 {
+	const char *name = clickhouse_code_name((int)code);
 	CLEANUP(buf_fini) struct buf body;
 	size_t len;
 	char *data;
 
 	buf_init(&body, 4096);
-	if (buf_addf(&body, "Code: %d. DB::Exception: %s.\n", (int)code, text) < 0)
+	if (buf_addf(&body, "Code: %d. DB::Exception: %s. (%s) (version %s)\n", (int)code, text,
+		     name ? name : "STD_EXCEPTION", server->version) < 0)
 		buf_fini(&body);
 	data = buf_take(&body, &len);
 	respond_exception(x, (int)code, data, len);
 }
 
-void sql_answer_exception(struct http_exchange *x, struct buf *text)
+void sql_answer_exception(struct http_exchange *x, const struct sql_server *server,
+			  struct buf *text)
 {
 	int code = store_exception_code(text->data, text->len);
+	int r = buf_addf(text, " (version %s)\n", server->version);
 	size_t len;
 	char *data = buf_take(text, &len);
 
+	(void)r;
 	respond_exception(x, code ? code : CLICKHOUSE_ENGINE, data, len);
 }
 
@@ -54,10 +79,30 @@ int sql_answer_encode(struct sql_request *r, struct buf *out, enum clickhouse_co
 	return err_set(err, e, "bad name of a format");
 }
 
-void sql_answer_rows(struct sql_request *r, struct buf *out)
+/* The fields and their form are ClickHouse's. */
+static void set_summary(struct http_exchange *x, const struct store_query_cost *cost)
 {
+	char text[400];
+
+	snprintf(text, sizeof(text),
+		 "{\"read_rows\":\"%llu\",\"read_bytes\":\"%llu\",\"written_rows\":\"0\","
+		 "\"written_bytes\":\"0\",\"total_rows_to_read\":\"%llu\",\"result_rows\":\"%llu\","
+		 "\"result_bytes\":\"%llu\",\"elapsed_ns\":\"%llu\"}",
+		 (unsigned long long)cost->rows_read, (unsigned long long)cost->bytes_read,
+		 (unsigned long long)cost->rows_read, (unsigned long long)cost->result_rows,
+		 (unsigned long long)cost->result_bytes, (unsigned long long)cost->elapsed_ns);
+	set_header(x, "X-ClickHouse-Summary", text);
+}
+
+void sql_answer_rows(struct sql_request *r, const struct sql_server *server,
+		     const struct store_query_cost *cost, struct buf *out)
+{
+	const char *time_zone = sql_request_setting(r, "session_timezone");
 	size_t len;
 	char *data = buf_take(out, &len);
 
+	set_header(r->exchange, "X-ClickHouse-Timezone",
+		   time_zone && *time_zone ? time_zone : server->time_zone);
+	set_summary(r->exchange, cost);
 	http_respond(r->exchange, 200, clickhouse_content_type(r->format), data, len);
 }

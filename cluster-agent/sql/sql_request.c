@@ -1,6 +1,9 @@
 #include "cluster-agent/sql/sql_request.h"
 
+#include <ctype.h>
 #include <errno.h>
+#include <strings.h>
+#include <sys/random.h>
 
 #include "common/text/secret.h"
 
@@ -23,6 +26,27 @@ bool sql_request_has_key(const struct http_exchange *x, const char *api_key)
 	       secret_equal(password, api_key);
 }
 
+void sql_request_query_id(const struct http_exchange *x, char *ret)
+{
+	const char *id = http_exchange_param(x, "query_id");
+	uint32_t r[4] = {0};
+	size_t n = 0;
+
+	if (!id)
+		id = http_exchange_header(x, "X-ClickHouse-Query-Id");
+	while (id && isprint((unsigned char)id[n]))
+		n++;
+	if (n > 0 && id[n] == '\0' && n < SQL_QUERY_ID_BYTES) {
+		memcpy(ret, id, n + 1);
+		return;
+	}
+	/* ids only tell queries apart; one of zeros does no harm */
+	if (getrandom(r, sizeof(r), GRND_NONBLOCK) < 0)
+		memset(r, 0, sizeof(r));
+	snprintf(ret, SQL_QUERY_ID_BYTES, "%08x-%04x-4%03x-a%03x-%04x%08x", r[0], r[1] >> 16,
+		 r[1] & 0xfff, r[2] >> 20, r[2] & 0xffff, r[3]);
+}
+
 static int check_database(const struct http_exchange *x, enum clickhouse_code *ret_code,
 			  struct err *err)
 {
@@ -36,6 +60,23 @@ static int check_database(const struct http_exchange *x, enum clickhouse_code *r
 	*ret_code = CLICKHOUSE_UNKNOWN_DATABASE;
 	return err_set(err, -EINVAL,
 		       "Only the database coroot can be chosen; name others in the query");
+}
+
+/* Drivers and Metabase may send a role; there are none, except the one that everybody has. */
+static int check_role(const struct http_exchange *x, enum clickhouse_code *ret_code,
+		      struct err *err)
+{
+	static const char *const known[] = {"", "none", "default", "all"};
+	const char *role = http_exchange_param(x, "role");
+
+	for (size_t i = 0; role && i < ARRAY_SIZE(known); i++) {
+		if (strcasecmp(role, known[i]) == 0)
+			role = NULL;
+	}
+	if (!role)
+		return 0;
+	*ret_code = CLICKHOUSE_UNKNOWN_ROLE;
+	return err_set(err, -EINVAL, "There are no roles here");
 }
 
 /* A client that asks for a feature that we do not have would misread our answer. */
@@ -78,6 +119,49 @@ static int read_params(struct sql_request *r, enum clickhouse_code *ret_code, st
 		return 0;
 	*ret_code = CLICKHOUSE_SYNTAX_ERROR;
 	return err_set(err, -E2BIG, "Too many query parameters");
+}
+
+struct settings_reader {
+	struct sql_request *request;
+	enum clickhouse_code code;
+	struct err *err;
+	int r;
+};
+
+static void add_setting(void *ctx, const char *name, const char *value)
+{
+	struct settings_reader *s = ctx;
+	struct sql_request *r = s->request;
+	struct sql_setting setting;
+
+	if (s->r < 0)
+		return;
+	s->r = sql_setting_check(name, value, &setting, s->err);
+	s->code = s->r == -EPERM ? CLICKHOUSE_READONLY : CLICKHOUSE_BAD_ARGUMENTS;
+	if (s->r == 1 && r->n_settings == SQL_SETTINGS_MAX)
+		s->r = err_set(s->err, -E2BIG, "Too many settings");
+	else if (s->r == 1)
+		r->settings[r->n_settings++] = setting;
+}
+
+static int read_settings(struct sql_request *r, enum clickhouse_code *ret_code, struct err *err)
+{
+	struct settings_reader s = {.request = r, .err = err};
+
+	http_exchange_each_param(r->exchange, add_setting, &s);
+	if (s.r >= 0)
+		return 0;
+	*ret_code = s.code;
+	return s.r;
+}
+
+const char *sql_request_setting(const struct sql_request *r, const char *name)
+{
+	for (size_t i = 0; i < r->n_settings; i++) {
+		if (strcmp(r->settings[i].name, name) == 0)
+			return r->settings[i].value;
+	}
+	return NULL;
 }
 
 /* The query may be in the URL, in the body, or begin in one and end in the other. */
@@ -131,7 +215,11 @@ int sql_request_read(struct sql_request *r, struct http_exchange *x, enum clickh
 	buf_init(&r->sql, 2 * SQL_GUARD_MAX_BYTES + 2);
 	e = check_database(x, ret_code, err);
 	if (e == 0)
+		e = check_role(x, ret_code, err);
+	if (e == 0)
 		e = check_features(x, ret_code, err);
+	if (e == 0)
+		e = read_settings(r, ret_code, err);
 	if (e == 0)
 		e = read_params(r, ret_code, err);
 	if (e == 0)

@@ -7,6 +7,7 @@
 
 #include "cluster-agent/sql/clickhouse_http.h"
 #include "cluster-agent/sql/sql_guard.h"
+#include "cluster-agent/sql/sql_settings.h"
 #include "cluster-agent/store/store.h"
 #include "common/base.h"
 #include "common/data/buf.h"
@@ -14,12 +15,15 @@
 #include "common/http/http_exchange.h"
 
 #define SQL_REQUEST_MAX_PARAMS 32
+#define SQL_QUERY_ID_BYTES 128
 
 struct sql_request {
 	struct http_exchange *exchange;
 	struct buf sql;                                    /* empty: a client that only knocks */
 	struct store_param params[SQL_REQUEST_MAX_PARAMS]; /* borrowed from the exchange */
 	size_t n_params;
+	struct sql_setting settings[SQL_SETTINGS_MAX]; /* of the URL, for the engine */
+	size_t n_settings;
 	const char *format; /* borrowed from the exchange, or from facts */
 	struct sql_facts facts;
 };
@@ -28,11 +32,20 @@ struct sql_request {
 bool sql_request_has_key(const struct http_exchange *x, const char *api_key);
 
 /*
+ * The client's name for its query, or a new one if it gives none that is printable and has up to
+ * SQL_QUERY_ID_BYTES - 1 bytes. ret has SQL_QUERY_ID_BYTES.
+ */
+void sql_request_query_id(const struct http_exchange *x, char *ret);
+
+/*
  * Reads x, which r borrows. Returns 0, or a negative errno, with ClickHouse's code for the refusal
  * in *ret_code and a sentence in err. r needs sql_request_fini() in every case.
  */
 int sql_request_read(struct sql_request *r, struct http_exchange *x, enum clickhouse_code *ret_code,
 		     struct err *err) MUST_CHECK;
 void sql_request_fini(struct sql_request *r);
+
+/* The value of a setting that the engine gets; NULL if it is not given. */
+const char *sql_request_setting(const struct sql_request *r, const char *name);
 
 #endif /* CLUSTER_AGENT_SQL_SQL_REQUEST_H */

@@ -99,8 +99,10 @@ int chdb_api_load(struct chdb_api *ret, const char *path, struct err *err)
 		{&api.length, "chdb_result_length"},
 		{&api.error, "chdb_result_error"},
 		{&api.elapsed, "chdb_result_elapsed"},
-		{&api.rows_read, "chdb_result_rows_read"},
-		{&api.bytes_read, "chdb_result_bytes_read"},
+		{&api.rows, "chdb_result_rows_read"},
+		{&api.bytes, "chdb_result_bytes_read"},
+		{&api.storage_rows, "chdb_result_storage_rows_read"},
+		{&api.storage_bytes, "chdb_result_storage_bytes_read"},
 		{&api.enable_signal_handlers, "chdb_set_signal_handlers_enabled"},
 	};
 	void *lib = NULL;

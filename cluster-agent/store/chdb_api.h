@@ -31,8 +31,11 @@ struct chdb_api {
 	size_t (*length)(struct chdb_result *result);
 	const char *(*error)(struct chdb_result *result); /* NULL if it succeeded */
 	double (*elapsed)(struct chdb_result *result);    /* seconds */
-	uint64_t (*rows_read)(struct chdb_result *result);
-	uint64_t (*bytes_read)(struct chdb_result *result);
+	/* of the answer; the next two: of what was read for it */
+	uint64_t (*rows)(struct chdb_result *result);
+	uint64_t (*bytes)(struct chdb_result *result);
+	uint64_t (*storage_rows)(struct chdb_result *result);
+	uint64_t (*storage_bytes)(struct chdb_result *result);
 	void (*enable_signal_handlers)(int enabled);
 };
 

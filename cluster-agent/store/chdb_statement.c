@@ -11,8 +11,10 @@ static void note_cost(const struct chdb_api *api, struct chdb_result *result,
 {
 	*ret = (struct store_query_cost){
 		.elapsed_ns = (uint64_t)(api->elapsed(result) * (double)NS_PER_S),
-		.rows_read = api->rows_read(result),
-		.bytes_read = api->bytes_read(result),
+		.rows_read = api->storage_rows(result),
+		.bytes_read = api->storage_bytes(result),
+		.result_rows = api->rows(result),
+		.result_bytes = api->bytes(result),
 	};
 }
 

@@ -93,6 +93,8 @@ struct store_query_cost {
 	uint64_t elapsed_ns;
 	uint64_t rows_read;
 	uint64_t bytes_read;
+	uint64_t result_rows;
+	uint64_t result_bytes; /* in the engine's memory */
 };
 
 /* Who asks. The first one is what a query gets that says nothing. */

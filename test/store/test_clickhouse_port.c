@@ -5,6 +5,7 @@
 
 #include <curl/curl.h>
 
+#include "cluster-agent/sql/clickhouse_http.h"
 #include "cluster-agent/sql/clickhouse_port.h"
 #include "cluster-agent/sql/sql_guard.h"
 #include "cluster-agent/store/store_chdb.h"
@@ -82,7 +83,7 @@ static int open_port(const char *key)
 
 static int start(void **state)
 {
-	struct store_chdb_config cfg = {dir, UINT64_C(86400) * NS_PER_S, getenv("CHDB_LIBRARY")};
+	struct store_chdb_config cfg = {dir, 0, UINT64_C(86400) * NS_PER_S, getenv("CHDB_LIBRARY")};
 	struct err err = {0};
 
 	(void)state;
@@ -146,13 +147,16 @@ static void exceptions_have_text_code_and_status(void **state)
 		const char *code;
 		const char *text;
 	} cases[] = {
-		{"/", "SELECT FROM WHERE", 400, "62", "DB::Exception: Syntax error"},
+		{"/", "SELECT FROM WHERE", 400, "62", "(SYNTAX_ERROR) (version "},
 		{"/", "SELECT * FROM nowhere", 404, "60", "UNKNOWN_TABLE"},
-		{"/", "DROP TABLE profiling_samples", 403, "164", "only SELECT"},
+		{"/", "DROP TABLE profiling_samples", 403, "164", "(READONLY) (version "},
 		{"/?database=other", "SELECT 1", 404, "81", "Only the database coroot"},
 		{"/?compress=1", "SELECT 1", 501, "48", "Accept-Encoding"},
 		{"/", "SELECT {a:UInt8}", 400, "456", "a"},
 		{"/?default_format=Nothing", "SELECT 1", 404, "73", "Nothing"},
+		{"/?role=admin", "SELECT 1", 404, "511", "(UNKNOWN_ROLE)"},
+		{"/?log_comment_x=0", "SELECT 1", 403, "164", "log_comment_x cannot be changed"},
+		{"/?max_threads=x", "SELECT 1", 400, "36", "(BAD_ARGUMENTS)"},
 	};
 
 	(void)state;
@@ -171,6 +175,59 @@ static void exceptions_have_text_code_and_status(void **state)
 			fail_msg("%s: %ld\n%s%s", cases[i].body, a.status, a.headers.data,
 				 a.body.data);
 	}
+}
+
+static void answers_say_what_clients_read_in_headers(void **state)
+{
+	static const struct {
+		const char *target;
+		const char *body;
+		const char *header;
+	} cases[] = {
+		{"/?query_id=my-id", "SELECT 1", "\r\nX-ClickHouse-Query-Id: my-id\r\n"},
+		{"/?query_id=my-id", "SELECT", "\r\nX-ClickHouse-Query-Id: my-id\r\n"},
+		{"/?query_id=a%0ab", "SELECT 1", "-4"}, /* an id of ours */
+		{"/", "SELECT 1", "\r\nX-ClickHouse-Format: TabSeparated\r\n"},
+		{"/", "SELECT 1", "\r\nX-ClickHouse-Server-Display-Name: "},
+		{"/", "SELECT 1", "\r\nKeep-Alive: timeout="},
+		{"/?session_timezone=Asia%2FTokyo", "SELECT 1",
+		 "\r\nX-ClickHouse-Timezone: Asia/Tokyo\r\n"},
+		{"/", "SELECT count() FROM numbers(1000000) WHERE number % 7 = 1",
+		 "\r\nX-ClickHouse-Summary: "
+		 "{\"read_rows\":\"1000000\",\"read_bytes\":\"8000000\","},
+		{"/", "SELECT number FROM numbers(30)", "\"result_rows\":\"30\","},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		CLEANUP(answer_fini) struct answer a;
+
+		ask(&a, cases[i].target, cases[i].body, NULL);
+		if (!strstr(a.headers.data, cases[i].header) ||
+		    !strstr(a.headers.data, "\r\nX-ClickHouse-Query-Id: "))
+			fail_msg("%s: no %s in\n%s", cases[i].target, cases[i].header,
+				 a.headers.data);
+	}
+}
+
+static void codes_have_the_names_of_the_engine(void **state)
+{
+	CLEANUP(answer_fini) struct answer a;
+	unsigned code = 0, n = 0;
+
+	(void)state;
+	ask(&a, "/", "SELECT errorCodeToName(number) FROM numbers(1100)", NULL);
+	for (char *line = a.body.data, *end; (end = strchr(line, '\n')); line = end + 1, code++) {
+		const char *name = clickhouse_code_name((int)code);
+
+		*end = '\0';
+		if (!name)
+			continue;
+		assert_string_equal(line, name);
+		n++;
+	}
+	assert_int_equal(code, 1100);
+	assert_true(n > 50);
 }
 
 static void wants_the_key_in_one_of_its_places(void **state)
@@ -294,6 +351,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(answers_as_clickhouse_does),
 		cmocka_unit_test(exceptions_have_text_code_and_status),
+		cmocka_unit_test(answers_say_what_clients_read_in_headers),
+		cmocka_unit_test(codes_have_the_names_of_the_engine),
 		cmocka_unit_test(wants_the_key_in_one_of_its_places),
 		cmocka_unit_test(other_than_loopback_addresses_need_a_key),
 		cmocka_unit_test(attacks_neither_read_nor_change_anything),

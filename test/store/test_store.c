@@ -48,7 +48,7 @@ static int make_dir(void **state)
 	if (!mkdtemp(template))
 		return -1;
 	snprintf(dir, sizeof(dir), "%s", template);
-	cfg = (struct store_chdb_config){dir, DAY_S * NS_PER_S, getenv("CHDB_LIBRARY")};
+	cfg = (struct store_chdb_config){dir, 0, DAY_S * NS_PER_S, getenv("CHDB_LIBRARY")};
 	return 0;
 }
 

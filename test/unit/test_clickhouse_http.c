@@ -64,6 +64,9 @@ static void maps_codes_and_formats(void **state)
 	assert_int_equal(clickhouse_status(60), 404);
 	assert_int_equal(clickhouse_status(516), 401);
 	assert_int_equal(clickhouse_status(241), 500);
+	assert_int_equal(clickhouse_status(4711), 500);
+	assert_string_equal(clickhouse_code_name(62), "SYNTAX_ERROR");
+	assert_null(clickhouse_code_name(4711));
 	assert_string_equal(clickhouse_content_type("JSONEachRow"),
 			    "application/json; charset=UTF-8");
 	assert_string_equal(clickhouse_content_type("CSVWithNames"),
