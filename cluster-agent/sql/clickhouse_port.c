@@ -141,6 +141,7 @@ static void run(void *ctx, void *job, struct arena *arena)
 	struct store_setting settings[SQL_SETTINGS_MAX];
 	struct store_query_cost cost = {0};
 	const struct store_query q = {
+		.lane = STORE_FOR_SQL,
 		.sql = request->sql.data,
 		.params = request->params,
 		.n_params = request->n_params,

@@ -206,7 +206,7 @@ static const struct known_setting known[] = {
 	{"max_rows_to_read", NUMBER},
 	{"max_rows_to_read_leaf", NUMBER},
 	{"max_rows_to_sort", NUMBER},
-	{"max_threads", LIMIT, 2},
+	{"max_threads", IGNORED},
 	{"mutations_sync", IGNORED},
 	{"network_compression_method", IGNORED},
 	{"network_zstd_compression_level", IGNORED},

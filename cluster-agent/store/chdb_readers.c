@@ -2,6 +2,7 @@
 
 #include <errno.h>
 
+#include "cluster-agent/store/engine_access.h"
 #include "cluster-agent/store/query_turns.h"
 #include "cluster-agent/store/schema.h"
 #include "cluster-agent/store/store_engine.h"
@@ -10,6 +11,7 @@
 #define N_READERS (2 * STORE_MAX_QUERIES + STORE_MAX_AGENT_QUERIES)
 #define CLEAN_ATTEMPTS 3
 #define MAX_SETTINGS_BYTES ((size_t)64 * 1024)
+#define MAX_SQL_BYTES ((size_t)1024 * 1024)
 /* The engine ends a query by itself after STORE_QUERY_TIMEOUT_S, if it looks at its clock. */
 #define RUN_NS ((STORE_QUERY_TIMEOUT_S + 5) * NS_PER_S)
 
@@ -100,10 +102,29 @@ static int run_on(struct chdb_readers *rs, unsigned slot, const struct chdb_stat
 	return judge(why, r, out, start, err);
 }
 
+/* Makes sql the query with its settings, and ret refer to that, if it has any. */
+static int add_settings(struct buf *sql, const struct store_query *q, struct chdb_statement *ret,
+			struct err *err)
+{
+	int r;
+
+	if (q->n_settings == 0)
+		return 0;
+	r = buf_add(sql, q->sql, strlen(q->sql));
+	if (r == 0)
+		r = engine_config_clause(sql, q->settings, q->n_settings);
+	if (r < 0)
+		return err_set(err, r, "settings of a query: %s", strerror(-r));
+	ret->sql = sql->data;
+	ret->sql_len = sql->len;
+	return 0;
+}
+
 int chdb_readers_query(struct chdb_readers *rs, const struct store_query *q, struct buf *out,
 		       struct err *err)
 {
-	const struct chdb_statement st = {
+	CLEANUP(buf_fini) struct buf sql;
+	struct chdb_statement st = {
 		.sql = q->sql,
 		.sql_len = strlen(q->sql),
 		.format = q->format,
@@ -112,8 +133,12 @@ int chdb_readers_query(struct chdb_readers *rs, const struct store_query *q, str
 		.cost = q->cost,
 	};
 	unsigned slot;
-	int r = query_turns_take(rs->turns, q->lane, q->ticket, RUN_NS, &slot, err);
+	int r;
 
+	buf_init(&sql, MAX_SQL_BYTES);
+	r = add_settings(&sql, q, &st, err);
+	if (r == 0)
+		r = query_turns_take(rs->turns, q->lane, q->ticket, RUN_NS, &slot, err);
 	if (r < 0)
 		return r;
 	r = run_on(rs, slot, &st, out, err);
@@ -161,8 +186,17 @@ static int prepare_reader(struct chdb_readers *rs, struct reader *reader,
 			return err_set(err, r, "make settings");
 		r = chdb_run_sql(rs->api, reader->conn, sql.data, NULL, err);
 	}
-	/* from here on the connection can neither write nor change a setting */
-	return r < 0 ? r : chdb_run_sql(rs->api, reader->conn, "SET readonly = 1", NULL, err);
+	if (r == 0)
+		r = chdb_run_sql(rs->api, reader->conn, engine_access_reader, NULL, err);
+	/*
+	 * From here on the connection can neither write nor change its settings. Queries of
+	 * clients have settings of their own, which need readonly = 2.
+	 */
+	return r < 0 ? r
+		     : chdb_run_sql(rs->api, reader->conn,
+				    reader->lane == STORE_FOR_SQL ? "SET readonly = 2"
+								  : "SET readonly = 1",
+				    NULL, err);
 }
 
 int chdb_readers_prepare(struct chdb_readers *rs, const struct engine_memory *memory,

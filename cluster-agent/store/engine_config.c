@@ -10,9 +10,10 @@
  */
 #include "cluster-agent/store/engine_config.h"
 
+#include <errno.h>
 #include <inttypes.h>
 
-#include "cluster-agent/store/store.h"
+#include "cluster-agent/store/engine_access.h"
 #include "common/limits.h"
 
 /* What decoding, requests and libraries need: at least, and of a small container. */
@@ -53,6 +54,18 @@ static int add_escaped(struct buf *out, const char *text)
 	return r;
 }
 
+/* Users, too, are in this file. */
+static int add_users(struct buf *out, const char *path, const struct engine_memory *memory)
+{
+	int r = buf_addf(out, "<users_config>");
+
+	if (r == 0)
+		r = add_escaped(out, path);
+	if (r == 0)
+		r = buf_addf(out, "</users_config>\n");
+	return r < 0 ? r : engine_access_config(out, memory);
+}
+
 static int add_dir(struct buf *out, const char *name, const char *dir, const char *below)
 {
 	int r = buf_addf(out, "<%s>", name);
@@ -66,7 +79,8 @@ static int add_dir(struct buf *out, const char *name, const char *dir, const cha
  * Without this file the engine would read a config.xml from the directory in which the agent was
  * started.
  */
-int engine_config_format(struct buf *out, const char *tmp_dir, const struct engine_memory *memory)
+int engine_config_format(struct buf *out, const char *path, const char *tmp_dir,
+			 const struct engine_memory *memory)
 {
 	static const char fixed[] =
 		"<mark_cache_size>16777216</mark_cache_size>\n"
@@ -125,6 +139,8 @@ int engine_config_format(struct buf *out, const char *tmp_dir, const struct engi
 			     2 * memory->total_bytes, memory->total_bytes);
 	if (r == 0)
 		r = buf_add(out, fixed, sizeof(fixed) - 1);
+	if (r == 0)
+		r = add_users(out, path, memory);
 	return r < 0 ? r : buf_addf(out, "</clickhouse>\n");
 }
 
@@ -168,4 +184,35 @@ int engine_config_reader(struct buf *out, const struct engine_memory *memory, en
 					STORE_QUERY_TIMEOUT_S) ", timeout_overflow_mode = "
 							       "'throw', max_block_size = 8192, "
 							       "log_queries = 0");
+}
+
+static int add_setting(struct buf *sql, const struct store_setting *setting)
+{
+	static const char plain[] =
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
+	int r;
+
+	if (!*setting->name || strspn(setting->name, plain) != strlen(setting->name))
+		return -EINVAL;
+	r = buf_addf(sql, "%s = '", setting->name);
+	for (const char *v = setting->value; *v && r == 0; v++) {
+		if (strchr("\\'", *v))
+			r = buf_add(sql, "\\", 1);
+		if (r == 0)
+			r = buf_add(sql, v, 1);
+	}
+	return r < 0 ? r : buf_addf(sql, "'");
+}
+
+int engine_config_clause(struct buf *sql, const struct store_setting *settings, size_t n)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < n && r == 0; i++) {
+		/* a line of its own, as the SQL may end with a comment */
+		r = buf_addf(sql, i == 0 ? "\nSETTINGS " : ", ");
+		if (r == 0)
+			r = add_setting(sql, &settings[i]);
+	}
+	return r;
 }

@@ -26,6 +26,7 @@
 #include "cluster-agent/store/chdb_api.h"
 #include "cluster-agent/store/chdb_readers.h"
 #include "cluster-agent/store/clickhouse_error.h"
+#include "cluster-agent/store/engine_access.h"
 #include "cluster-agent/store/engine_config.h"
 #include "cluster-agent/store/schema.h"
 #include "cluster-agent/store/store_dir.h"
@@ -194,7 +195,7 @@ static int write_config(const struct store_chdb *s, const char *data_dir, struct
 	buf_init(&text, MAX_CONFIG_BYTES);
 	snprintf(path, sizeof(path), "%s/engine.xml", data_dir);
 	snprintf(tmp, sizeof(tmp), "%s/" STORE_DIR_TMP, data_dir);
-	r = engine_config_format(&text, tmp, &s->memory);
+	r = engine_config_format(&text, path, tmp, &s->memory);
 	if (r < 0)
 		return err_set(err, r, "make %s: %s", path, strerror(-r));
 	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
@@ -435,6 +436,8 @@ int store_chdb_open(struct store **ret, const struct store_chdb_config *cfg, str
 		r = report_damaged_parts(s, err);
 	if (r == 0)
 		r = mark_store(s, data_dir, err);
+	if (r == 0)
+		r = engine_access_restrict(run_for_schema, s, err);
 	if (r < 0)
 		return err_wrap(err, r == -EREMOTEIO ? -EIO : r, "open store");
 	*ret = &s->store;

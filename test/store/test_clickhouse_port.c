@@ -83,7 +83,7 @@ static int open_port(const char *key)
 
 static int start(void **state)
 {
-	struct store_chdb_config cfg = {dir, 0, UINT64_C(86400) * NS_PER_S, getenv("CHDB_LIBRARY")};
+	struct store_chdb_config cfg = {dir, UINT64_C(86400) * NS_PER_S, getenv("CHDB_LIBRARY")};
 	struct err err = {0};
 
 	(void)state;
@@ -156,7 +156,7 @@ static void exceptions_have_text_code_and_status(void **state)
 		{"/?default_format=Nothing", "SELECT 1", 404, "73", "Nothing"},
 		{"/?role=admin", "SELECT 1", 404, "511", "(UNKNOWN_ROLE)"},
 		{"/?log_comment_x=0", "SELECT 1", 403, "164", "log_comment_x cannot be changed"},
-		{"/?max_threads=x", "SELECT 1", 400, "36", "(BAD_ARGUMENTS)"},
+		{"/?max_block_size=x", "SELECT 1", 400, "36", "(BAD_ARGUMENTS)"},
 	};
 
 	(void)state;
@@ -314,9 +314,10 @@ static void attacks_neither_read_nor_change_anything(void **state)
 	}
 	assert_int_equal(access("/tmp/test_port_outfile", F_OK), -1);
 	ask(&last, "/",
-	    "SELECT count(), currentDatabase(), getSetting('readonly') FROM profiling_samples",
+	    "SELECT count(), currentDatabase(), getSetting('readonly'), currentRoles() "
+	    "FROM profiling_samples",
 	    NULL);
-	assert_string_equal(last.body.data, "0\tcoroot\t1\n");
+	assert_string_equal(last.body.data, "0\tcoroot\t2\t['reader']\n");
 }
 
 /* Fails if a new release of the engine has a table function that is in neither list. */

@@ -54,7 +54,7 @@ static void fill(void)
 
 static int start(void **state)
 {
-	struct store_chdb_config cfg = {dir, 0, UINT64_C(3650) * 86400 * NS_PER_S,
+	struct store_chdb_config cfg = {dir, UINT64_C(3650) * 86400 * NS_PER_S,
 					getenv("CHDB_LIBRARY")};
 	struct err err = {0};
 

@@ -61,7 +61,7 @@ static int remove_dir(void **state)
 
 static struct store *open_store(void)
 {
-	const struct store_chdb_config cfg = {data_dir, 0, 10 * (uint64_t)DAY_NS,
+	const struct store_chdb_config cfg = {data_dir, 10 * (uint64_t)DAY_NS,
 					      getenv("CHDB_LIBRARY")};
 	struct err err = {0};
 	struct store *s = NULL;

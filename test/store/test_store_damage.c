@@ -39,7 +39,7 @@ static int remove_dir(void **state)
 
 static int open_store(struct store **ret, struct err *err)
 {
-	const struct store_chdb_config cfg = {dir, 0, UINT64_C(86400) * NS_PER_S,
+	const struct store_chdb_config cfg = {dir, UINT64_C(86400) * NS_PER_S,
 					      getenv("CHDB_LIBRARY")};
 
 	*err = (struct err){0};

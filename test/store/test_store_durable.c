@@ -44,7 +44,7 @@ static int remove_dir(void **state)
 
 static struct store *open_store(void)
 {
-	const struct store_chdb_config cfg = {dir, 0, UINT64_C(86400) * NS_PER_S,
+	const struct store_chdb_config cfg = {dir, UINT64_C(86400) * NS_PER_S,
 					      getenv("CHDB_LIBRARY")};
 	struct err err = {0};
 	struct store *s = NULL;

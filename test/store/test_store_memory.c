@@ -141,7 +141,7 @@ static void *keep_inserting(void *arg)
 
 static void use_memory(void)
 {
-	const struct store_chdb_config cfg = {dir, 0, UINT64_C(86400) * NS_PER_S,
+	const struct store_chdb_config cfg = {dir, UINT64_C(86400) * NS_PER_S,
 					      getenv("CHDB_LIBRARY")};
 	pthread_t readers[STORE_MAX_QUERIES], writer;
 	struct inserter inserter = {0};

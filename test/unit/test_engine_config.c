@@ -1,3 +1,5 @@
+#include <errno.h>
+
 #include "cluster-agent/store/engine_config.h"
 #include "cluster-agent/store/store.h"
 #include "common/limits.h"
@@ -35,11 +37,12 @@ static void any_path_is_valid_xml(void **state)
 
 	(void)state;
 	buf_init(&out, 100000);
-	assert_int_equal(engine_config_format(&out, "/a<b>&\"c'/tmp", &m), 0);
+	assert_int_equal(engine_config_format(&out, "/a<b/engine.xml", "/a<b>&\"c'/tmp", &m), 0);
 	assert_int_equal(buf_add(&out, "", 1), 0);
 	assert_non_null(
 		strstr(out.data, "<tmp_path>/a&#60;b&#62;&#38;&#34;c&#39;/tmp/</tmp_path>"));
 	assert_non_null(strstr(out.data, "<max_server_memory_usage>268435456<"));
+	assert_non_null(strstr(out.data, "<users_config>/a&#60;b/engine.xml</users_config>"));
 }
 
 static void config_is_bounded_by_its_buffer(void **state)
@@ -51,8 +54,28 @@ static void config_is_bounded_by_its_buffer(void **state)
 		CLEANUP(buf_fini) struct buf out;
 
 		buf_init(&out, limit);
-		assert_true(engine_config_format(&out, "/data/tmp", &m) < 0);
+		assert_true(engine_config_format(&out, "/data/engine.xml", "/data/tmp", &m) < 0);
 	}
+}
+
+static void values_of_settings_are_quoted(void **state)
+{
+	static const struct store_setting settings[] = {
+		{"join_use_nulls", "1"},
+		{"format_csv_null_representation", "\\N'"},
+	};
+	static const struct store_setting bad[] = {{"a = 1, b", "1"}, {"", "1"}};
+	CLEANUP(buf_fini) struct buf sql;
+
+	(void)state;
+	buf_init(&sql, 1000);
+	assert_int_equal(engine_config_clause(&sql, settings, 0), 0);
+	assert_int_equal(sql.len, 0);
+	assert_int_equal(engine_config_clause(&sql, settings, ARRAY_SIZE(settings)), 0);
+	assert_string_equal(sql.data, "\nSETTINGS join_use_nulls = '1', "
+				      "format_csv_null_representation = '\\\\N\\''");
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
+		assert_int_equal(engine_config_clause(&sql, &bad[i], 1), -EINVAL);
 }
 
 int main(void)
@@ -62,6 +85,7 @@ int main(void)
 		cmocka_unit_test(little_memory_gives_little_and_not_none),
 		cmocka_unit_test(any_path_is_valid_xml),
 		cmocka_unit_test(config_is_bounded_by_its_buffer),
+		cmocka_unit_test(values_of_settings_are_quoted),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
