@@ -84,7 +84,8 @@ static int load_key(const char *path, gnutls_x509_privkey_t key, struct err *err
 		return r;
 	pem = (gnutls_datum_t){(unsigned char *)text.data, (unsigned)text.len};
 	r = gnutls_x509_privkey_import2(key, &pem, GNUTLS_X509_FMT_PEM, NULL, 0);
-	if (r == GNUTLS_E_DECRYPTION_FAILED)
+	/* as the first line of PKCS #8 has it, and a header of OpenSSL's own format */
+	if (r < 0 && strstr(text.data, "ENCRYPTED"))
 		return err_set(err, -EINVAL,
 			       "--tls-key: %s is encrypted; a key without a passphrase is needed",
 			       path);
