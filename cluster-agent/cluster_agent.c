@@ -28,7 +28,9 @@
 #include "cluster-agent/wal/upload_log.h"
 #include "cluster-agent/web/web_api.h"
 #include "cluster-agent/web/web_page.h"
+#include "common/access/access.h"
 #include "common/agent/agent.h"
+#include "common/http/http_listen.h"
 #include "common/limits.h"
 #include "common/system/clock.h"
 #include "common/system/open_files.h"
@@ -57,6 +59,7 @@
 struct cluster_agent {
 	const struct cluster_options *opts;
 	struct agent base;
+	struct access *access;
 	bool has_left; /* the replica set, or there is none: nothing more is scraped */
 	/* with a store */
 	struct store *store;
@@ -105,6 +108,28 @@ static void on_beat(void *ctx)
 
 	if (a->scraping)
 		pod_scraping_beat(a->scraping);
+}
+
+/* An agent that sends profiles on takes no uploads, and its --api-key is the receiver's. */
+static int make_access(struct cluster_agent *a, struct err *err)
+{
+	const struct cluster_options *o = a->opts;
+	bool sends_on = cluster_options_forward(o);
+	const struct access_config cfg = {
+		.write_key = sends_on ? NULL : o->api_key,
+		.write_key_file = sends_on ? NULL : o->api_key_file,
+		.read_key = o->read_api_key,
+		.read_key_file = o->read_api_key_file,
+		.allowed_hosts = o->allowed_hosts,
+	};
+	int r = access_new(&a->access, &cfg, err);
+
+	if (r == 0 && !access_needs_key(a->access, ACCESS_READ) &&
+	    !http_listen_is_loopback(o->listen))
+		log_warn("everybody who reaches this address can read all profiles: set "
+			 "--read-api-key or --api-key",
+			 "listen=%s", LOG_QUOTED(o->listen));
+	return r;
 }
 
 static int start_base(struct cluster_agent *a)
@@ -165,9 +190,8 @@ static int make_storing(struct cluster_agent *a)
 		r = ingest_feed_new(&a->feed, &(struct ingest_feed_config){.loop = a->base.loop,
 									   .ingest = a->ingest});
 	if (r == 0)
-		r = profile_handler_new(
-			&a->handler, &(struct profile_handler_config){.ingest = a->ingest,
-								      .api_key = a->opts->api_key});
+		r = profile_handler_new(&a->handler,
+					&(struct profile_handler_config){.ingest = a->ingest});
 	if (r == 0)
 		r = web_api_new(&a->web, &(struct web_api_config){.store = a->store});
 	return r;
@@ -177,7 +201,6 @@ static int register_storing(struct cluster_agent *a)
 {
 	int r = profile_handler_register(a->handler, a->base.metrics);
 
-	a->ignored.api_key = a->opts->api_key;
 	if (r == 0)
 		r = ignored_uploads_register(&a->ignored, a->base.metrics);
 	if (r == 0)
@@ -198,7 +221,7 @@ static int open_sql_port(struct cluster_agent *a, struct err *err)
 	const struct clickhouse_port_config cfg = {
 		.store = a->store,
 		.listen = a->opts->clickhouse_listen,
-		.api_key = a->opts->api_key,
+		.access = a->access,
 		.tls = a->base.tls,
 	};
 	int r;
@@ -437,6 +460,8 @@ static void serve_targets(void *ctx, struct http_exchange *x)
 
 	if (accept && strstr(accept, "text/html"))
 		web_page_serve(NULL, x);
+	else if (!http_exchange_require(x, ACCESS_READ))
+		return;
 	else if (a->scraping)
 		pod_scraping_serve_targets(a->scraping, x);
 	else
@@ -449,16 +474,19 @@ static int listen_on(struct cluster_agent *a, struct err *err)
 {
 	size_t most = open_files_share(open_files_raise());
 	const struct http_route routes[] = {
-		{"POST", "/v1/profiles", LIMIT_UPLOAD_BYTES, serve_upload, a},
-		{"GET", "/v1/profiles", 0, serve_wishes, a},
-		{"POST", "/v1/metrics", LIMIT_UPLOAD_BYTES, serve_metrics_upload, a, true},
-		{"POST", "/v1/logs", LIMIT_UPLOAD_BYTES, serve_logs_upload, a, true},
-		{"POST", "/v1/traces", LIMIT_UPLOAD_BYTES, serve_traces_upload, a, true},
-		{"GET", "/api/*", 0, serve_api, a},
-		{"GET", "/readyz", 0, serve_ready, a},
-		{"GET", "/targets", 0, serve_targets, a},
-		{"GET", "/", 0, web_page_serve, NULL},
-		{"GET", "/assets/*", 0, web_page_serve, NULL},
+		{"POST", "/v1/profiles", LIMIT_UPLOAD_BYTES, serve_upload, a,
+		 .scope = ACCESS_WRITE},
+		{"GET", "/v1/profiles", 0, serve_wishes, a, .scope = ACCESS_ANYONE},
+		{"POST", "/v1/metrics", LIMIT_UPLOAD_BYTES, serve_metrics_upload, a, true,
+		 ACCESS_WRITE},
+		{"POST", "/v1/logs", LIMIT_UPLOAD_BYTES, serve_logs_upload, a, true, ACCESS_WRITE},
+		{"POST", "/v1/traces", LIMIT_UPLOAD_BYTES, serve_traces_upload, a, true,
+		 ACCESS_WRITE},
+		{"GET", "/api/*", 0, serve_api, a, .scope = ACCESS_READ},
+		{"GET", "/readyz", 0, serve_ready, a, .scope = ACCESS_ANYONE, .essential = true},
+		{"GET", "/targets", 0, serve_targets, a, .scope = ACCESS_BEFORE_KEY},
+		{"GET", "/", 0, web_page_serve, NULL, .scope = ACCESS_BEFORE_KEY},
+		{"GET", "/assets/*", 0, web_page_serve, NULL, .scope = ACCESS_BEFORE_KEY},
 		{},
 	};
 	const struct http_server_config cfg = {
@@ -468,6 +496,7 @@ static int listen_on(struct cluster_agent *a, struct err *err)
 		.timeout_s = REQUEST_TIMEOUT_S,
 		.max_body_memory_bytes = LIMIT_UPLOADS_MEMORY_BYTES,
 		.routes = routes,
+		.access = a->access,
 		.metrics = a->base.metrics,
 	};
 
@@ -476,8 +505,10 @@ static int listen_on(struct cluster_agent *a, struct err *err)
 
 static int start(struct cluster_agent *a, struct err *err)
 {
-	int r = start_base(a);
+	int r = make_access(a, err);
 
+	if (r == 0)
+		r = start_base(a);
 	if (r == 0)
 		r = agent_use_tls(&a->base, a->opts->tls_cert, a->opts->tls_key, err);
 	if (r == 0)
@@ -562,5 +593,6 @@ void cluster_agent_free(struct cluster_agent *a)
 	space_guard_free(a->space);
 	store_close(a->store);
 	agent_fini(&a->base);
+	access_free(a->access);
 	free(a);
 }

@@ -38,8 +38,31 @@ const struct option_def cluster_option_defs[] = {
 	 .type = OPTION_SECRET,
 	 .offset = FIELD(api_key),
 	 .value = "KEY",
-	 .help = "key that uploads and SQL queries must have in the X-Api-Key header, and that is "
-		 "sent to --coroot-url; unset: none"},
+	 .help = "key that uploads must have in the X-Api-Key header, and that opens the page, "
+		 "API and SQL unless --read-api-key is given; with --coroot-url, the key sent "
+		 "there; unset: none"},
+	{.name = "api-key-file",
+	 .type = OPTION_STRING,
+	 .offset = FIELD(api_key_file),
+	 .value = "FILE",
+	 .help = "file of such keys, one per line, all valid; read again when it changes"},
+	{.name = "read-api-key",
+	 .type = OPTION_SECRET,
+	 .offset = FIELD(read_api_key),
+	 .value = "KEY",
+	 .help = "key of the page, API and SQL; --api-key is then for uploads only"},
+	{.name = "read-api-key-file",
+	 .type = OPTION_STRING,
+	 .offset = FIELD(read_api_key_file),
+	 .value = "FILE",
+	 .help = "file of such keys, one per line, all valid; read again when it changes"},
+	{.name = "allowed-hosts",
+	 .type = OPTION_LIST,
+	 .offset = FIELD(allowed_hosts),
+	 .value = "NAMES",
+	 .help = "names, separated by commas, under which the agent may be reached without a key, "
+		 "besides IP addresses, localhost, the host's name, names without a dot and "
+		 "services of Kubernetes; *.example.com: all below it; *: all"},
 	{.name = "storage",
 	 .type = OPTION_ENUM,
 	 .offset = FIELD(storage),
@@ -442,10 +465,22 @@ static int check_forwarding(const struct cluster_options *o, struct err *err)
 	return 0;
 }
 
+static int check_keys(const struct cluster_options *o, struct err *err)
+{
+	if (o->api_key && o->api_key_file)
+		return err_set(err, -EINVAL, "--api-key and --api-key-file contradict each other");
+	if (o->read_api_key && o->read_api_key_file)
+		return err_set(err, -EINVAL,
+			       "--read-api-key and --read-api-key-file contradict each other");
+	return 0;
+}
+
 int cluster_options_check(const struct cluster_options *o, struct err *err)
 {
 	int r = check_scraping(o, err);
 
+	if (r == 0)
+		r = check_keys(o, err);
 	if (r == 0 && cluster_options_forward(o))
 		r = check_forwarding(o, err);
 	if (r < 0)

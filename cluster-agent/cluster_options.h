@@ -21,7 +21,11 @@ struct cluster_options {
 	char *listen;
 	char *tls_cert;
 	char *tls_key;
+	char *allowed_hosts;
 	char *api_key;
+	char *api_key_file;
+	char *read_api_key;
+	char *read_api_key_file;
 	char *data_dir;
 	uint64_t max_wal_bytes;
 	uint64_t profiles_ttl_ns;

@@ -54,6 +54,7 @@
 struct node_agent {
 	const struct node_options *o; /* borrowed */
 	struct host_identity host;
+	struct access *access;
 	struct agent base;
 	struct node_status *status;
 	struct name_rules *name_rules;
@@ -573,7 +574,10 @@ static void serve_ready(void *ctx, struct http_exchange *x)
 
 static int listen_on(struct node_agent *a, struct err *err)
 {
-	const struct http_route routes[] = {{"GET", "/readyz", 0, serve_ready, a}, {}};
+	const struct http_route routes[] = {
+		{"GET", "/readyz", 0, serve_ready, a, .scope = ACCESS_ANYONE, .essential = true},
+		{},
+	};
 	const struct http_server_config cfg = {
 		.listen = a->o->listen,
 		.n_threads = 1,
@@ -581,6 +585,7 @@ static int listen_on(struct node_agent *a, struct err *err)
 		.timeout_s = 30,
 		.max_body_memory_bytes = 64 * 1024,
 		.routes = routes,
+		.access = a->access,
 	};
 
 	return agent_listen(&a->base, &cfg, err);
@@ -595,7 +600,9 @@ int node_agent_new(struct node_agent **ret, const struct node_options *o, struct
 		return -ENOMEM;
 	a->o = o;
 	host_identity_read(&a->host, "/", o->node_name);
-	r = make_filter(a, err);
+	r = access_new(&a->access, &(struct access_config){.allowed_hosts = o->allowed_hosts}, err);
+	if (r == 0)
+		r = make_filter(a, err);
 	if (r == 0)
 		r = start_base(a);
 	if (r == 0)
@@ -638,6 +645,7 @@ void node_agent_free(struct node_agent *a)
 	cgroup_hierarchy_free(a->hierarchy);
 	profile_filter_free(a->filter);
 	agent_fini(&a->base);
+	access_free(a->access);
 	free(a);
 }
 

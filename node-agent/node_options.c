@@ -73,6 +73,13 @@ const struct option_def node_option_defs[] = {
 	 .offset = FIELD(tls_key),
 	 .value = "FILE",
 	 .help = "PEM file of the private key of --tls-cert, without a passphrase"},
+	{.name = "allowed-hosts",
+	 .type = OPTION_LIST,
+	 .offset = FIELD(allowed_hosts),
+	 .value = "NAMES",
+	 .help = "names, separated by commas, under which /metrics may be asked for, besides IP "
+		 "addresses, localhost, the host's name, names without a dot and services of "
+		 "Kubernetes; *.example.com: all below it; *: all"},
 	{.name = "collector-endpoint",
 	 .type = OPTION_STRING,
 	 .offset = FIELD(collector_endpoint),

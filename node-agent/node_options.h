@@ -48,6 +48,7 @@ struct node_options {
 	char *tls_key;
 	char *collector_endpoint;
 	char *profiles_endpoint;
+	char *allowed_hosts;
 	char *api_key;
 	char *ca_file;
 	bool insecure_skip_verify;

@@ -20,7 +20,6 @@ enum ignored_kind {
 };
 
 struct ignored_uploads {
-	const char *api_key; /* borrowed; NULL or "": no key is needed */
 	struct metric metrics[IGNORED_MAX];
 };
 

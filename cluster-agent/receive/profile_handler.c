@@ -19,7 +19,6 @@
 
 enum upload_result {
 	UPLOAD_STORED,
-	UPLOAD_WRONG_KEY,
 	UPLOAD_BAD_PARAMS,
 	UPLOAD_BAD_PROFILE,
 	UPLOAD_TOO_LARGE,
@@ -31,9 +30,9 @@ enum upload_result {
 };
 
 static const unsigned statuses[UPLOAD_RESULT_MAX] = {
-	[UPLOAD_STORED] = 200,      [UPLOAD_WRONG_KEY] = 401, [UPLOAD_BAD_PARAMS] = 400,
-	[UPLOAD_BAD_PROFILE] = 400, [UPLOAD_TOO_LARGE] = 413, [UPLOAD_BUSY] = 503,
-	[UPLOAD_LOG_FULL] = 503,    [UPLOAD_DISK_FULL] = 503, [UPLOAD_FAILED] = 503,
+	[UPLOAD_STORED] = 200,    [UPLOAD_BAD_PARAMS] = 400, [UPLOAD_BAD_PROFILE] = 400,
+	[UPLOAD_TOO_LARGE] = 413, [UPLOAD_BUSY] = 503,       [UPLOAD_LOG_FULL] = 503,
+	[UPLOAD_DISK_FULL] = 503, [UPLOAD_FAILED] = 503,
 };
 
 #define REFUSED(reason)                                                        \
@@ -43,7 +42,6 @@ static const unsigned statuses[UPLOAD_RESULT_MAX] = {
 static const struct metric_def metric_defs[UPLOAD_RESULT_MAX] = {
 	[UPLOAD_STORED] = {"coroot_cluster_agent_uploads_stored_total", NULL,
 			   "Uploads that are durable and were answered with 200"},
-	[UPLOAD_WRONG_KEY] = {REFUSED("wrong_key")},
 	[UPLOAD_BAD_PARAMS] = {REFUSED("bad_parameters")},
 	[UPLOAD_BAD_PROFILE] = {REFUSED("bad_profile")},
 	[UPLOAD_TOO_LARGE] = {REFUSED("too_large")},
@@ -153,10 +151,6 @@ void profile_handler_serve(void *ctx, struct http_exchange *x)
 	CLEANUP(request_freep) struct request *r = NULL;
 	struct err err = {""};
 
-	if (!http_exchange_has_api_key(x, h->cfg.api_key)) {
-		answer(h, x, UPLOAD_WRONG_KEY, "wrong or missing X-Api-Key");
-		return;
-	}
 	r = calloc(1, sizeof(*r));
 	if (!r) {
 		answer(h, x, UPLOAD_FAILED, "out of memory");

@@ -1,8 +1,9 @@
 /*
- * POST /v1/profiles: checks the key, reads the parameters, hands the upload to ingest, answers.
+ * POST /v1/profiles: reads the parameters, hands the upload to ingest, answers. The server has
+ * checked the key.
  *
  * The answer is 200 once the profile is durable in the write-ahead log, so that it is stored
- * whatever dies next; 400, 401 or 413 with a line of text if a repetition would fail as well; 503
+ * whatever dies next; 400 or 413 with a line of text if a repetition would fail as well; 503
  * with Retry-After if it may succeed. A repetition of an upload that is durable, which is
  * recognised by the header "Idempotency-Key" or by its content, is answered with 200 and not
  * stored again. Handlers run on the HTTP server's threads.
@@ -19,7 +20,6 @@ struct profile_handler;
 
 struct profile_handler_config {
 	struct ingest *ingest; /* borrowed; outlives the handler */
-	const char *api_key;   /* borrowed; NULL or "": no key is needed */
 };
 
 int profile_handler_new(struct profile_handler **ret,

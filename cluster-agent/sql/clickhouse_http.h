@@ -1,13 +1,11 @@
 /*
- * Conventions of ClickHouse's HTTP interface: credentials, status codes, content types.
+ * Conventions of ClickHouse's HTTP interface: status codes, content types.
  * Pure. Source: ClickHouse's documentation of the HTTP interface.
  */
 #ifndef CLUSTER_AGENT_SQL_CLICKHOUSE_HTTP_H
 #define CLUSTER_AGENT_SQL_CLICKHOUSE_HTTP_H
 
 #include "common/base.h"
-
-#define CLICKHOUSE_PASSWORD_BYTES 256u
 
 /* ClickHouse's numbers for the exceptions that we make ourselves */
 enum clickhouse_code {
@@ -25,15 +23,6 @@ enum clickhouse_code {
 	CLICKHOUSE_AUTHENTICATION_FAILED = 516,
 	CLICKHOUSE_ENGINE = 1001, /* STD_EXCEPTION: an error without a number of its own */
 };
-
-/* True for "127.x.x.x:port", "[::1]:port" and "localhost:port" only. */
-bool clickhouse_is_loopback(const char *listen);
-
-/*
- * Password of an Authorization header "Basic …" into ret (CLICKHOUSE_PASSWORD_BYTES + 1 bytes).
- * Returns 0, -EINVAL if it is not of that form, -EFBIG if it is too long, or -ENOMEM.
- */
-int clickhouse_basic_password(const char *header, char *ret) MUST_CHECK;
 
 /* Returns the HTTP status for an exception's code. */
 unsigned clickhouse_status(int exception_code);

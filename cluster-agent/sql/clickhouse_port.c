@@ -16,6 +16,7 @@
 #include "cluster-agent/sql/sql_server.h"
 #include "cluster-agent/store/store.h"
 #include "common/data/buf.h"
+#include "common/http/http_listen.h"
 #include "common/http/http_server.h"
 #include "common/telemetry/metrics.h"
 #include "common/thread/worker_pool.h"
@@ -35,7 +36,7 @@ enum {
 struct clickhouse_port {
 	struct store *store;
 	struct sql_server identity;
-	char *api_key; /* NULL: none */
+	const struct access *access; /* borrowed */
 	struct http_server *server;
 	struct worker_pool *pool; /* of struct sql_request */
 	struct metric metrics[N_METRICS];
@@ -75,7 +76,7 @@ static int prepare(struct clickhouse_port *p, struct sql_request *q, struct http
 	enum clickhouse_code code = CLICKHOUSE_AUTHENTICATION_FAILED;
 	struct err err = {0};
 
-	if (!sql_request_has_key(x, p->api_key)) {
+	if (!sql_request_has_key(x, p->access)) {
 		refuse(p, x, code, "Authentication failed: wrong or missing key");
 		return -EPERM;
 	}
@@ -193,9 +194,9 @@ static int start_server(struct clickhouse_port *p, const struct clickhouse_port_
 			struct err *err)
 {
 	const struct http_route routes[] = {
-		{"GET", "/", 0, handle_query, p},
-		{"POST", "/", SQL_GUARD_MAX_BYTES, handle_query, p},
-		{"GET", "/ping", 0, handle_ping, p},
+		{"GET", "/", 0, handle_query, p, .scope = ACCESS_BEFORE_KEY},
+		{"POST", "/", SQL_GUARD_MAX_BYTES, handle_query, p, .scope = ACCESS_BEFORE_KEY},
+		{"GET", "/ping", 0, handle_ping, p, .scope = ACCESS_ANYONE},
 		{0},
 	};
 	const struct http_server_config cfg = {
@@ -205,6 +206,7 @@ static int start_server(struct clickhouse_port *p, const struct clickhouse_port_
 		.timeout_s = IDLE_TIMEOUT_S,
 		.max_body_memory_bytes = 16 * SQL_GUARD_MAX_BYTES,
 		.routes = routes,
+		.access = p->access,
 	};
 
 	return http_server_new(&p->server, &cfg, err);
@@ -214,22 +216,19 @@ int clickhouse_port_new(struct clickhouse_port **ret, const struct clickhouse_po
 			struct err *err)
 {
 	CLEANUP(clickhouse_port_freep) struct clickhouse_port *p = NULL;
-	bool has_key = cfg->api_key && *cfg->api_key;
 	int r;
 
-	if (!has_key && !clickhouse_is_loopback(cfg->listen))
-		return err_set(err, -EPERM,
-			       "SQL on %s needs --api-key; only loopback addresses do without",
-			       cfg->listen);
+	if (!access_needs_key(cfg->access, ACCESS_READ) && !http_listen_is_loopback(cfg->listen))
+		return err_set(
+			err, -EPERM,
+			"SQL on %s needs --read-api-key or --api-key; only loopback addresses do "
+			"without",
+			cfg->listen);
 	p = calloc(1, sizeof(*p));
 	if (!p)
 		return err_set(err, -ENOMEM, "out of memory");
 	p->store = cfg->store;
-	if (has_key) {
-		p->api_key = strdup(cfg->api_key);
-		if (!p->api_key)
-			return err_set(err, -ENOMEM, "out of memory");
-	}
+	p->access = cfg->access;
 	r = sql_server_read(&p->identity, p->store, err);
 	if (r < 0)
 		return err_wrap(err, r, "SQL");
@@ -250,7 +249,6 @@ void clickhouse_port_free(struct clickhouse_port *p)
 	/* waits until the pool has answered every request */
 	http_server_free(p->server);
 	worker_pool_free(p->pool);
-	free(p->api_key);
 	free(p);
 }
 

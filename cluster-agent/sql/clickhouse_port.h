@@ -15,6 +15,7 @@
 #include "common/base.h"
 #include "common/err.h"
 
+struct access;
 struct clickhouse_port;
 struct metrics;
 struct store;
@@ -22,9 +23,10 @@ struct store;
 #define CLICKHOUSE_PORT_MAX_ANSWER_BYTES (UINT64_C(64) << 20)
 
 struct clickhouse_port_config {
-	struct store *store;    /* borrowed; must outlive the port */
-	const char *listen;     /* "127.0.0.1:8123"; copied */
-	const char *api_key;    /* copied; NULL or "": none, which only loopback may have */
+	struct store *store; /* borrowed; must outlive the port */
+	const char *listen;  /* "127.0.0.1:8123"; copied */
+	/* Borrowed. Reading must need a key unless listen is loopback; NULL is for tests. */
+	const struct access *access;
 	struct server_tls *tls; /* borrowed; NULL: plain HTTP */
 };
 

@@ -5,25 +5,24 @@
 #include <strings.h>
 #include <sys/random.h>
 
-#include "common/text/secret.h"
+#include "common/access/credentials.h"
 
-bool sql_request_has_key(const struct http_exchange *x, const char *api_key)
+bool sql_request_has_key(const struct http_exchange *x, const struct access *a)
 {
-	char password[CLICKHOUSE_PASSWORD_BYTES + 1];
-	const char *basic = http_exchange_header(x, "Authorization");
+	char password[CREDENTIALS_KEY_BYTES];
+	const char *authorization = http_exchange_header(x, "Authorization");
 	const char *given[] = {
 		http_exchange_header(x, "X-ClickHouse-Key"),
 		http_exchange_param(x, "password"),
+		http_exchange_header(x, "X-Api-Key"),
 	};
 
-	if (http_exchange_has_api_key(x, api_key))
-		return true;
 	for (size_t i = 0; i < ARRAY_SIZE(given); i++) {
-		if (secret_equal(given[i], api_key))
+		if (access_key_fits(a, ACCESS_READ, given[i]))
 			return true;
 	}
-	return basic && clickhouse_basic_password(basic, password) == 0 &&
-	       secret_equal(password, api_key);
+	return authorization && credentials_parse(authorization, password) == 0 &&
+	       access_key_fits(a, ACCESS_READ, password);
 }
 
 void sql_request_query_id(const struct http_exchange *x, char *ret)

@@ -28,8 +28,8 @@ struct sql_request {
 	struct sql_facts facts;
 };
 
-/* Whether x presents api_key in one of the ways that ClickHouse's clients have; NULL fits all. */
-bool sql_request_has_key(const struct http_exchange *x, const char *api_key);
+/* Whether x presents a key for reading in one of the ways that ClickHouse's clients have. */
+bool sql_request_has_key(const struct http_exchange *x, const struct access *a);
 
 /*
  * The client's name for its query, or a new one if it gives none that is printable and has up to

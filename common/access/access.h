@@ -5,6 +5,7 @@
  * A page of another site that is open in a user's browser can reach what the browser can reach:
  * by a name that it makes resolve to a loopback address ("DNS rebinding"), or by sending a form
  * across sites. Neither needs a key if there is none, so names and origins are checked always.
+ * docs/security.md has the rules.
  */
 #ifndef COMMON_ACCESS_ACCESS_H
 #define COMMON_ACCESS_ACCESS_H
@@ -13,13 +14,27 @@
 #include "common/err.h"
 
 struct access;
+struct metrics;
 
 /* What a route needs. The first one is what a route gets that says nothing. */
 enum access_scope {
-	ACCESS_READ,   /* the read key: the page's data, SQL, targets */
+	ACCESS_READ,   /* the read key or a session: the page's data, targets */
 	ACCESS_WRITE,  /* the write key: uploads */
-	ACCESS_NO_KEY, /* names and origins are checked: /metrics, the files of the page, login */
+	ACCESS_NO_KEY, /* names and origins are checked: /metrics */
+	/*
+	 * Likewise, but names only while reading needs no key: the files of the page, the login,
+	 * and SQL, which looks at keys itself. Without a key they give nothing away, and with one
+	 * they must work under any name that leads to us.
+	 */
+	ACCESS_BEFORE_KEY,
 	ACCESS_ANYONE, /* nothing is checked: /healthz */
+};
+
+enum access_verdict {
+	ACCESS_GRANTED,
+	ACCESS_REFUSED_KEY,    /* a key is missing or wrong: 401 */
+	ACCESS_REFUSED_NAME,   /* 403 */
+	ACCESS_REFUSED_ORIGIN, /* 403 */
 };
 
 /* Strings are copied; NULL or "" means not given. */
@@ -28,7 +43,7 @@ struct access_config {
 	const char *write_key_file;
 	const char *read_key; /* --read-api-key */
 	const char *read_key_file;
-	char *const *allowed_hosts; /* --allowed-hosts: names beside our own; NULL-terminated */
+	const char *allowed_hosts; /* --allowed-hosts, as host_rules_new() takes it */
 };
 
 /* Headers of a request, as sent; NULL for those that are absent. */
@@ -38,23 +53,25 @@ struct access_request {
 	const char *origin;
 	const char *sec_fetch_site;
 	const char *sec_fetch_mode;
-	const char *api_key;       /* X-Api-Key */
-	const char *authorization; /* "Bearer <key>", or "Basic …" with the key as password */
+	const char *api_key;        /* X-Api-Key */
+	const char *clickhouse_key; /* X-ClickHouse-Key */
+	const char *authorization;  /* "Bearer <key>", or "Basic …" with the key as password */
 	const char *cookie;
 };
 
-/* Returns 0, -ENOMEM, or an error of reading a file or -EINVAL for a bad name, with a sentence. */
+/*
+ * A key and its file are not given together. Returns 0, -ENOMEM, an error of reading a file, or
+ * -EINVAL for a bad name or an empty file, with a sentence.
+ */
 int access_new(struct access **ret, const struct access_config *cfg, struct err *err) MUST_CHECK;
 void access_free(struct access *a);
 DEFINE_CLEANUP(struct access *, access_free);
 
 /*
- * Returns 0, or the status of a refusal: 401 for a missing or wrong key, 403 for a name or an
- * origin; *ret_text is then one line that says what to do, valid as long as a. A NULL a lets
- * everybody in (tests).
+ * For a refusal, err has one line that says what to do. A NULL a lets everybody in (tests).
  */
-unsigned access_check(const struct access *a, const struct access_request *req,
-		      enum access_scope scope, const char **ret_text);
+enum access_verdict access_check(const struct access *a, const struct access_request *req,
+				 enum access_scope scope, struct err *err) MUST_CHECK;
 
 /* Whether scope needs a key at all. */
 bool access_needs_key(const struct access *a, enum access_scope scope);

@@ -186,8 +186,15 @@ int agent_listen(struct agent *a, const struct http_server_config *cfg, struct e
 		return -ENOMEM;
 	if (n > 0)
 		memcpy(routes, cfg->routes, n * sizeof(*routes));
-	routes[n] = (struct http_route){"GET", "/healthz", 0, agent_status_healthz, &a->status};
-	routes[n + 1] = (struct http_route){"GET", "/metrics", 0, agent_status_metrics, &a->status};
+	routes[n] = (struct http_route){"GET",
+					"/healthz",
+					0,
+					agent_status_healthz,
+					&a->status,
+					.scope = ACCESS_ANYONE,
+					.essential = true};
+	routes[n + 1] = (struct http_route){
+		"GET", "/metrics", 0, agent_status_metrics, &a->status, .scope = ACCESS_NO_KEY};
 	with_status.routes = routes;
 	with_status.tls = a->tls;
 	return http_server_new(&a->server, &with_status, err);

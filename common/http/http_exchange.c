@@ -16,7 +16,6 @@
 #include "common/data/gzip.h"
 #include "common/http/http_exchange_state.h"
 #include "common/http/http_text.h"
-#include "common/text/secret.h"
 
 #define GZIP_FROM_BYTES 1024
 #define GZIP_LEVEL 4
@@ -93,11 +92,6 @@ void http_exchange_each_param(const struct http_exchange *x,
 	struct param_visitor v = {fn, ctx};
 
 	MHD_get_connection_values(x->conn, MHD_GET_ARGUMENT_KIND, visit_param, &v);
-}
-
-bool http_exchange_has_api_key(const struct http_exchange *x, const char *key)
-{
-	return !key || !*key || secret_equal(http_exchange_header(x, "X-Api-Key"), key);
 }
 
 void http_exchange_on_left(struct http_exchange *x, void (*left)(void *ctx), void *ctx)

@@ -6,6 +6,7 @@
 #ifndef COMMON_HTTP_HTTP_EXCHANGE_H
 #define COMMON_HTTP_HTTP_EXCHANGE_H
 
+#include "common/access/access.h"
 #include "common/base.h"
 
 struct http_exchange;
@@ -23,8 +24,11 @@ void http_exchange_each_param(const struct http_exchange *x,
 			      void (*fn)(void *ctx, const char *name, const char *value),
 			      void *ctx);
 
-/* Whether the X-Api-Key header is key; true if key is NULL or "". In constant time. */
-bool http_exchange_has_api_key(const struct http_exchange *x, const char *key);
+/*
+ * Whether the request may have what needs this scope, for a route whose own scope lets more in.
+ * Otherwise the exchange has been answered with 401 or 403.
+ */
+bool http_exchange_require(struct http_exchange *x, enum access_scope scope) MUST_CHECK;
 
 /*
  * For a kept exchange: left is called at most once, on a thread of the server, when the client has

@@ -7,6 +7,7 @@
 
 #include "common/base.h"
 #include "common/data/buf.h"
+#include "common/err.h"
 #include "common/http/http_exchange.h"
 #include "common/http/http_left.h"
 
@@ -35,7 +36,8 @@ struct http_exchange {
 	bool is_get;                    /* or HEAD */
 	bool takes_interim;             /* HTTP/1.1 without TLS: see http_left.h */
 	bool handled;                   /* the handler was called */
-	unsigned refusal; /* status to answer instead of calling the handler; 0 if none */
+	unsigned refusal;        /* status to answer instead of calling the handler; 0 if none */
+	struct err refusal_text; /* empty: what the status says */
 	uint64_t begin_ns;
 	uint64_t received_bytes;
 	uint64_t charged_bytes; /* to the server's body memory */

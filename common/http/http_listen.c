@@ -45,6 +45,22 @@ int http_parse_listen(const char *text, struct sockaddr_storage *ret, bool *ret_
 	return err_set(err, -EINVAL, "no IP address in front of the port in \"%s\"", text);
 }
 
+bool http_listen_is_loopback(const char *text)
+{
+	union {
+		struct sockaddr_storage any;
+		struct sockaddr_in v4;
+		struct sockaddr_in6 v6;
+	} addr;
+	bool dual_stack;
+
+	if (http_parse_listen(text, &addr.any, &dual_stack, NULL) < 0)
+		return false;
+	if (addr.any.ss_family == AF_INET6)
+		return IN6_IS_ADDR_LOOPBACK(&addr.v6.sin6_addr);
+	return ntohl(addr.v4.sin_addr.s_addr) >> 24 == 127;
+}
+
 /* Returns a listening socket for the address, or -errno. */
 static int open_socket(const struct sockaddr_storage *addr, bool dual_stack)
 {

@@ -14,6 +14,9 @@
 int http_parse_listen(const char *text, struct sockaddr_storage *ret, bool *ret_dual_stack,
 		      struct err *err) MUST_CHECK;
 
+/* Whether such an address can be reached from this machine only; false if it is not an address. */
+bool http_listen_is_loopback(const char *text);
+
 /*
  * Returns a non-blocking listening socket, which the caller closes, or -EINVAL, -EADDRINUSE,
  * -EACCES and the like with a sentence. An IPv6 address accepts no IPv4 connections; ":80"

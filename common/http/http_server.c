@@ -49,6 +49,9 @@
 enum server_metric {
 	SERVER_REQUESTS,
 	REFUSED_UNKNOWN,
+	REFUSED_KEY,
+	REFUSED_NAME,
+	REFUSED_ORIGIN,
 	REFUSED_CONNECTIONS,
 	REFUSED_STOPPING,
 	REFUSED_BODY_SIZE,
@@ -75,6 +78,7 @@ struct http_server {
 	unsigned max_connections;
 	unsigned timeout_s;
 	uint64_t max_body_memory_bytes;
+	const struct access *access; /* borrowed; NULL: everybody may use every route */
 	unsigned port;
 	int listen_fd; /* MHD's */
 	bool quiesced;
@@ -138,6 +142,9 @@ static const struct metric_def metric_defs[N_SERVER_METRICS] = {
 	[SERVER_REQUESTS] = {"http_server_requests_total", NULL,
 			     "Requests that reached their handler"},
 	[REFUSED_UNKNOWN] = {REFUSED("unknown")},
+	[REFUSED_KEY] = {REFUSED("key")},
+	[REFUSED_NAME] = {REFUSED("name")},
+	[REFUSED_ORIGIN] = {REFUSED("origin")},
 	[REFUSED_CONNECTIONS] = {REFUSED("connections")},
 	[REFUSED_STOPPING] = {REFUSED("stopping")},
 	[REFUSED_BODY_SIZE] = {REFUSED("body_size")},
@@ -176,6 +183,55 @@ static void route_request(struct http_exchange *x, const char *method)
 	buf_fini(&allow);
 }
 
+static void answer_refusal(struct http_exchange *x)
+{
+	const char *reason = MHD_get_reason_phrase_for(x->refusal);
+	int r = 0;
+
+	if (x->refusal == MHD_HTTP_SERVICE_UNAVAILABLE) {
+		r = http_exchange_set_header(x, "Retry-After", RETRY_AFTER_S);
+		if (r == 0)
+			r = http_exchange_set_header(x, "Connection", "close");
+	}
+	if (x->refusal_text.msg[0])
+		reason = x->refusal_text.msg;
+	http_respond_text(x, r == 0 ? x->refusal : MHD_HTTP_INTERNAL_SERVER_ERROR, "%s", reason);
+}
+
+bool http_exchange_require(struct http_exchange *x, enum access_scope scope)
+{
+	static const struct {
+		unsigned status;
+		enum server_metric metric;
+	} refusals[] = {
+		[ACCESS_REFUSED_KEY] = {MHD_HTTP_UNAUTHORIZED, REFUSED_KEY},
+		[ACCESS_REFUSED_NAME] = {MHD_HTTP_FORBIDDEN, REFUSED_NAME},
+		[ACCESS_REFUSED_ORIGIN] = {MHD_HTTP_FORBIDDEN, REFUSED_ORIGIN},
+	};
+	const struct access_request req = {
+		.is_write = !x->is_get,
+		.host = http_exchange_header(x, "Host"),
+		.origin = http_exchange_header(x, "Origin"),
+		.sec_fetch_site = http_exchange_header(x, "Sec-Fetch-Site"),
+		.sec_fetch_mode = http_exchange_header(x, "Sec-Fetch-Mode"),
+		.api_key = http_exchange_header(x, "X-Api-Key"),
+		.clickhouse_key = http_exchange_header(x, "X-ClickHouse-Key"),
+		.authorization = http_exchange_header(x, "Authorization"),
+		.cookie = http_exchange_header(x, "Cookie"),
+	};
+	enum access_verdict verdict =
+		access_check(x->server->access, &req, scope, &x->refusal_text);
+
+	if (verdict == ACCESS_GRANTED)
+		return true;
+	refuse(x, refusals[verdict].status, refusals[verdict].metric);
+	log_warn_limited("refusing a request", "status=%u path=%s reason=%s", x->refusal,
+			 LOG_QUOTED(x->path), LOG_QUOTED(x->refusal_text.msg));
+	if (x->handled)
+		answer_refusal(x);
+	return false;
+}
+
 /* Content-Length, or 0 if the client sends none. */
 static uint64_t announced_bytes(const struct http_exchange *x)
 {
@@ -200,7 +256,7 @@ static void admit(struct http_exchange *x, const char *method)
 		refuse(x, MHD_HTTP_SERVICE_UNAVAILABLE, REFUSED_STOPPING);
 	else
 		route_request(x, method);
-	if (x->refusal || announced == 0)
+	if (x->refusal || !http_exchange_require(x, x->route->scope) || announced == 0)
 		return;
 
 	if (announced > x->route->max_body_bytes)
@@ -208,19 +264,6 @@ static void admit(struct http_exchange *x, const char *method)
 	else if (!x->route->discard_body &&
 		 announced + atomic_load(&s->body_memory_bytes) > s->max_body_memory_bytes)
 		refuse(x, MHD_HTTP_SERVICE_UNAVAILABLE, REFUSED_BODY_MEMORY);
-}
-
-static void answer_refusal(struct http_exchange *x)
-{
-	const char *reason = MHD_get_reason_phrase_for(x->refusal);
-	int r = 0;
-
-	if (x->refusal == MHD_HTTP_SERVICE_UNAVAILABLE) {
-		r = http_exchange_set_header(x, "Retry-After", RETRY_AFTER_S);
-		if (r == 0)
-			r = http_exchange_set_header(x, "Connection", "close");
-	}
-	http_respond_text(x, r == 0 ? x->refusal : MHD_HTTP_INTERNAL_SERVER_ERROR, "%s", reason);
 }
 
 /* ---- requests --------------------------------------------------------------- */
@@ -475,6 +518,7 @@ int http_server_new(struct http_server **ret, const struct http_server_config *c
 	s->timeout_s = cfg->timeout_s;
 	s->max_body_memory_bytes = cfg->max_body_memory_bytes;
 	s->tls = cfg->tls;
+	s->access = cfg->access;
 	pthread_mutex_init(&s->lock, NULL);
 	condition_init(&s->changed);
 

@@ -16,6 +16,7 @@
 
 static char dir[64];
 static struct store *store;
+static struct access *access_of_port;
 static struct clickhouse_port *port;
 
 struct answer {
@@ -72,9 +73,16 @@ static int remove_entry(const char *path, const struct stat *st, int type, struc
 
 static int open_port(const char *key)
 {
-	struct clickhouse_port_config cfg = {store, "127.0.0.1:0", key};
+	struct clickhouse_port_config cfg = {store, "127.0.0.1:0", NULL};
 	struct err err = {0};
-	int r = clickhouse_port_new(&port, &cfg, &err);
+	int r;
+
+	access_free(access_of_port);
+	access_of_port = NULL;
+	r = access_new(&access_of_port, &(struct access_config){.write_key = key}, &err);
+	cfg.access = access_of_port;
+	if (r == 0)
+		r = clickhouse_port_new(&port, &cfg, &err);
 
 	if (r < 0)
 		fprintf(stderr, "%s\n", err.msg);
@@ -99,6 +107,7 @@ static int stop(void **state)
 {
 	(void)state;
 	clickhouse_port_free(port);
+	access_free(access_of_port);
 	store_close(store);
 	return nftw(dir, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
 }
@@ -262,7 +271,7 @@ static void wants_the_key_in_one_of_its_places(void **state)
 
 static void other_than_loopback_addresses_need_a_key(void **state)
 {
-	const struct clickhouse_port_config cfg = {store, "0.0.0.0:0", ""};
+	const struct clickhouse_port_config cfg = {store, "0.0.0.0:0", NULL};
 	CLEANUP(clickhouse_port_freep) struct clickhouse_port *p = NULL;
 	struct err err = {0};
 

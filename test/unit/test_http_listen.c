@@ -101,6 +101,23 @@ static void a_taken_port_is_an_error_with_a_sentence(void **state)
 	assert_int_equal(http_listen("192.0.2.1:0", &unused, &err), -EADDRNOTAVAIL);
 }
 
+static void recognizes_loopback_addresses(void **state)
+{
+	static const char *const yes[] = {"127.0.0.1:8123", "127.1.2.3:0", "[::1]:8123"};
+	static const char *const no[] = {":8123",           "0.0.0.0:8123",
+					 "[::]:8123",       "10.0.0.1:8123",
+					 "localhost:8123",  "localhost.evil.com:8123",
+					 "127.0.0.1",       "128.0.0.1:8123",
+					 "[fe80::1]:8123",  "",
+					 "127.0.0.1.evil:1"};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(yes); i++)
+		assert_true(http_listen_is_loopback(yes[i]));
+	for (size_t i = 0; i < ARRAY_SIZE(no); i++)
+		assert_false(http_listen_is_loopback(no[i]));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -108,6 +125,7 @@ int main(void)
 		cmocka_unit_test(bad_listen_addresses_are_refused_with_a_sentence),
 		cmocka_unit_test(sockets_listen_where_the_text_says),
 		cmocka_unit_test(a_taken_port_is_an_error_with_a_sentence),
+		cmocka_unit_test(recognizes_loopback_addresses),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

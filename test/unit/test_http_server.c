@@ -95,26 +95,24 @@ static void with_headers(void *ctx, struct http_exchange *x)
 	http_respond(x, 204, NULL, NULL, 0);
 }
 
-static void guarded(void *ctx, struct http_exchange *x)
-{
-	(void)ctx;
-	assert_true(http_exchange_has_api_key(x, NULL));
-	assert_true(http_exchange_has_api_key(x, ""));
-	http_respond_text(x, http_exchange_has_api_key(x, "secret") ? 200 : 401, "done");
-}
-
 /* ---- fixture ------------------------------------------------------------------- */
 
 static void start(struct fixture *f, const struct http_server_config *overrides)
 {
 	const struct http_route routes[] = {
-		{"GET", "/files/*", 0, prefix, f},     {"GET", "/files/exact", 0, echo, f},
-		{"GET", "/echo", 0, echo, f},          {"POST", "/echo", 1000, echo, f},
-		{"POST", "/large", 1 << 20, echo, f},  {"GET", "/later", 0, later, f},
-		{"POST", "/later", 100000, later, f},  {"GET", "/big", 0, big, f},
-		{"POST", "/big", 10, big, f},          {"GET", "/page", 0, page, f},
-		{"GET", "/asset", 0, zipped_asset, f}, {"GET", "/headers", 0, with_headers, f},
-		{"GET", "/guarded", 0, guarded, f},    {0},
+		{"GET", "/files/*", 0, prefix, f},
+		{"GET", "/files/exact", 0, echo, f},
+		{"GET", "/echo", 0, echo, f},
+		{"POST", "/echo", 1000, echo, f},
+		{"POST", "/large", 1 << 20, echo, f},
+		{"GET", "/later", 0, later, f},
+		{"POST", "/later", 100000, later, f},
+		{"GET", "/big", 0, big, f},
+		{"POST", "/big", 10, big, f},
+		{"GET", "/page", 0, page, f},
+		{"GET", "/asset", 0, zipped_asset, f},
+		{"GET", "/headers", 0, with_headers, f},
+		{0},
 	};
 	struct http_server_config cfg = *overrides;
 	struct err err = {""};
@@ -377,20 +375,6 @@ static void large_answers_to_get_are_gzipped_when_the_client_takes_it(void **sta
 		       "Content-Encoding");
 	assert_has(get(f, "/asset", ""), "\r\nContent-Encoding: gzip\r\n");
 	assert_has(f->reply, "\r\n\r\nzipped");
-}
-
-static void only_the_right_api_key_is_accepted(void **state)
-{
-	struct fixture *f = *state;
-
-	start(f, &(struct http_server_config){0});
-	assert_int_equal(status_of(get(f, "/guarded", "X-Api-Key: secret\r\n")), 200);
-	assert_int_equal(status_of(get(f, "/guarded", "x-api-key: secret\r\n")), 200);
-	assert_int_equal(status_of(get(f, "/guarded", "X-Api-Key: secreT\r\n")), 401);
-	assert_int_equal(status_of(get(f, "/guarded", "X-Api-Key: secre\r\n")), 401);
-	assert_int_equal(status_of(get(f, "/guarded", "X-Api-Key: secretsecret\r\n")), 401);
-	assert_int_equal(status_of(get(f, "/guarded", "X-Api-Key:\r\n")), 401);
-	assert_int_equal(status_of(get(f, "/guarded", "")), 401);
 }
 
 /* ---- limits ---------------------------------------------------------------------- */
@@ -775,7 +759,6 @@ int main(void)
 		with_fixture(every_answer_has_security_headers_and_pages_have_a_policy),
 		with_fixture(handlers_add_headers_but_no_line_breaks),
 		with_fixture(large_answers_to_get_are_gzipped_when_the_client_takes_it),
-		with_fixture(only_the_right_api_key_is_accepted),
 		with_fixture(the_answer_to_an_oversize_body_reaches_a_client_that_sends_on),
 		with_fixture(a_chunked_body_is_refused_where_it_passes_the_limit),
 		with_fixture(a_body_where_none_belongs_is_refused),

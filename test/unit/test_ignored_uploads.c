@@ -10,6 +10,7 @@
 struct fixture {
 	struct ignored_uploads ignored;
 	struct metrics *metrics;
+	struct access *access;
 	struct http_server *server;
 };
 
@@ -19,15 +20,17 @@ static int set_up(void **state)
 
 	if (!f || metrics_new(&f->metrics) < 0)
 		return -1;
-	f->ignored.api_key = "secret";
+	assert_int_equal(
+		access_new(&f->access, &(struct access_config){.write_key = "secret"}, NULL), 0);
 	assert_int_equal(ignored_uploads_register(&f->ignored, f->metrics), 0);
 
 	const struct http_route routes[] = {
 		{"POST", "/v1/metrics", MAX_BODY_BYTES, ignored_uploads_serve_metrics, &f->ignored,
-		 true},
-		{"POST", "/v1/logs", MAX_BODY_BYTES, ignored_uploads_serve_logs, &f->ignored, true},
+		 true, ACCESS_WRITE},
+		{"POST", "/v1/logs", MAX_BODY_BYTES, ignored_uploads_serve_logs, &f->ignored, true,
+		 ACCESS_WRITE},
 		{"POST", "/v1/traces", MAX_BODY_BYTES, ignored_uploads_serve_traces, &f->ignored,
-		 true},
+		 true, ACCESS_WRITE},
 		{},
 	};
 	const struct http_server_config cfg = {
@@ -37,6 +40,7 @@ static int set_up(void **state)
 		.timeout_s = 60,
 		.max_body_memory_bytes = 100, /* nothing of a body is kept */
 		.routes = routes,
+		.access = f->access,
 		.metrics = f->metrics,
 	};
 
@@ -50,6 +54,7 @@ static int tear_down(void **state)
 	struct fixture *f = *state;
 
 	http_server_free(f->server);
+	access_free(f->access);
 	metrics_free(f->metrics);
 	free(f);
 	return 0;

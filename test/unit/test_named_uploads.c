@@ -7,6 +7,7 @@
 
 #include "common/http/http_server.h"
 #include "common/system/clock.h"
+#include "common/text/secret.h"
 #include "common/upload/receiver_probe.h"
 #include "node-agent/named_uploads.h"
 
@@ -76,7 +77,7 @@ static void answer_probe(void *ctx, struct http_exchange *x)
 	status = f->status;
 	wishes = f->wishes;
 	pthread_mutex_unlock(&f->lock);
-	if (!http_exchange_has_api_key(x, "secret"))
+	if (!secret_equal(http_exchange_header(x, "X-Api-Key"), "secret"))
 		status = 401;
 	http_respond_text(x, status, "%s", wishes);
 }

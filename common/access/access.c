@@ -1,0 +1,227 @@
+/*
+ * The order of the checks follows from who can send what.
+ *
+ * Every request of a browser that writes carries Origin, whatever page it comes from; so a foreign
+ * origin is refused before anything else, and a request without one is no browser's. Reads carry
+ * Sec-Fetch-Site; a foreign page could not see the answer, but may load us or time us.
+ *
+ * The name is what remains: a page that rebinds its own name to our address is of the same origin
+ * as we are. It has neither a key nor a cookie, because those belong to other names; so a request
+ * that opens something by its key needs no name, and names matter where no key is asked for.
+ */
+#include "common/access/access.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <strings.h>
+
+#include "common/access/access_keys.h"
+#include "common/access/credentials.h"
+#include "common/access/host_rules.h"
+
+struct access {
+	struct host_rules *hosts;
+	struct access_keys *write_keys;
+	struct access_keys *read_keys; /* NULL: the write keys open reading, too */
+};
+
+/* ---- keys ---------------------------------------------------------------------------------- */
+
+/* The keys that open a scope; NULL if it needs none. */
+static struct access_keys *keys_of(const struct access *a, enum access_scope scope)
+{
+	struct access_keys *keys = NULL;
+
+	if (!a)
+		return NULL;
+	if (scope == ACCESS_WRITE)
+		keys = a->write_keys;
+	else if (scope == ACCESS_READ)
+		keys = a->read_keys ? a->read_keys : a->write_keys;
+	return access_keys_exist(keys) ? keys : NULL;
+}
+
+bool access_needs_key(const struct access *a, enum access_scope scope)
+{
+	return keys_of(a, scope) != NULL;
+}
+
+bool access_key_fits(const struct access *a, enum access_scope scope, const char *key)
+{
+	struct access_keys *keys = keys_of(a, scope);
+
+	return !keys || access_keys_have(keys, key);
+}
+
+/* Whether the request presents one of the keys, in any way. */
+static bool presents_key(struct access_keys *keys, const struct access_request *req)
+{
+	char password[CREDENTIALS_KEY_BYTES];
+
+	if (!keys)
+		return false;
+	if (access_keys_have(keys, req->api_key) || access_keys_have(keys, req->clickhouse_key))
+		return true;
+	return req->authorization && credentials_parse(req->authorization, password) == 0 &&
+	       access_keys_have(keys, password);
+}
+
+static bool opens(const struct access *a, const struct access_request *req, enum access_scope scope)
+{
+	return presents_key(keys_of(a, scope), req);
+}
+
+/* ---- names and origins --------------------------------------------------------------------- */
+
+static bool is_foreign(const char *sec_fetch_site)
+{
+	return sec_fetch_site && strcmp(sec_fetch_site, "same-origin") != 0 &&
+	       strcmp(sec_fetch_site, "none") != 0;
+}
+
+/* Only for messages: control characters and what follows are left out. */
+static int printable(const char *text)
+{
+	int n = 0;
+
+	while (n < 100 && text[n] > ' ' && text[n] <= '~' && text[n] != '"')
+		n++;
+	return n;
+}
+
+static enum access_verdict check_origin(const struct access *a, const struct access_request *req,
+					struct err *err)
+{
+	struct host_name host, origin;
+	const char *from = req->origin;
+
+	if (!req->is_write) {
+		bool navigates =
+			req->sec_fetch_mode && strcmp(req->sec_fetch_mode, "navigate") == 0;
+
+		if (!is_foreign(req->sec_fetch_site) || navigates)
+			return ACCESS_GRANTED;
+		(void)err_set(err, 0, "a page of another site asked for this; open it directly");
+		return ACCESS_REFUSED_ORIGIN;
+	}
+	if (!from && !is_foreign(req->sec_fetch_site))
+		return ACCESS_GRANTED;
+	if (from && host_name_parse_origin(&origin, from) == 0 &&
+	    (host_rules_list(a->hosts, &origin) ||
+	     (req->host && host_name_parse(&host, req->host) == 0 &&
+	      host_name_is_origin(&host, &origin))))
+		return ACCESS_GRANTED;
+	if (!from)
+		from = "unknown";
+	(void)err_set(err, 0,
+		      "a page of another site (\"%.*s\") sent this; if it may, add its host with "
+		      "--allowed-hosts",
+		      printable(from), from);
+	return ACCESS_REFUSED_ORIGIN;
+}
+
+static enum access_verdict check_name(const struct access *a, const struct access_request *req,
+				      struct err *err)
+{
+	struct host_name host;
+
+	/* HTTP/1.0 has no names, and no browser speaks it */
+	if (!req->host)
+		return ACCESS_GRANTED;
+	if (host_name_parse(&host, req->host) < 0) {
+		(void)err_set(err, 0, "the Host header is not the name of a server");
+		return ACCESS_REFUSED_NAME;
+	}
+	if (host_rules_allow(a->hosts, &host))
+		return ACCESS_GRANTED;
+	(void)err_set(err, 0,
+		      "the name \"%.100s\" is not one of this server: add it with --allowed-hosts",
+		      host.text);
+	return ACCESS_REFUSED_NAME;
+}
+
+/* ---- all together -------------------------------------------------------------------------- */
+
+static bool needs_name(const struct access *a, const struct access_request *req,
+		       enum access_scope scope)
+{
+	switch (scope) {
+	case ACCESS_WRITE:
+		/* a sender that is no browser may know us by any name */
+		return req->origin;
+	case ACCESS_BEFORE_KEY:
+		return !access_needs_key(a, ACCESS_READ);
+	default:
+		return !opens(a, req, ACCESS_READ) && !opens(a, req, ACCESS_WRITE);
+	}
+}
+
+enum access_verdict access_check(const struct access *a, const struct access_request *req,
+				 enum access_scope scope, struct err *err)
+{
+	enum access_verdict verdict;
+
+	if (!a || scope == ACCESS_ANYONE)
+		return ACCESS_GRANTED;
+	verdict = check_origin(a, req, err);
+	if (verdict != ACCESS_GRANTED)
+		return verdict;
+	if (access_needs_key(a, scope)) {
+		if (opens(a, req, scope))
+			return ACCESS_GRANTED;
+		(void)err_set(err, 0, "wrong or missing key: send it in the header X-Api-Key");
+		return ACCESS_REFUSED_KEY;
+	}
+	return needs_name(a, req, scope) ? check_name(a, req, err) : ACCESS_GRANTED;
+}
+
+/* ---- create and destroy -------------------------------------------------------------------- */
+
+static bool is_given(const char *option)
+{
+	return option && *option;
+}
+
+static int make_keys(struct access *a, const struct access_config *cfg, struct err *err)
+{
+	int r;
+
+	r = access_keys_new(&a->write_keys, cfg->write_key, cfg->write_key_file, err);
+	if (r < 0)
+		return err_wrap(err, r, "--api-key-file");
+	if (!is_given(cfg->read_key) && !is_given(cfg->read_key_file))
+		return 0;
+	r = access_keys_new(&a->read_keys, cfg->read_key, cfg->read_key_file, err);
+	return r < 0 ? err_wrap(err, r, "--read-api-key-file") : 0;
+}
+
+int access_new(struct access **ret, const struct access_config *cfg, struct err *err)
+{
+	CLEANUP(access_freep) struct access *a = calloc(1, sizeof(*a));
+	char own[HOST_NAME_MAX + 1] = "";
+	int r;
+
+	if (!a)
+		return -ENOMEM;
+	/* without it, the name must be listed */
+	if (gethostname(own, sizeof(own) - 1) < 0)
+		own[0] = '\0';
+	r = host_rules_new(&a->hosts, cfg->allowed_hosts, own, err);
+	if (r < 0)
+		return err_wrap(err, r, "--allowed-hosts");
+	r = make_keys(a, cfg, err);
+	if (r < 0)
+		return r;
+	*ret = TAKE_PTR(a);
+	return 0;
+}
+
+void access_free(struct access *a)
+{
+	if (!a)
+		return;
+	host_rules_free(a->hosts);
+	access_keys_free(a->write_keys);
+	access_keys_free(a->read_keys);
+	free(a);
+}

@@ -1,0 +1,381 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+
+#include "common/access/access.h"
+#include "common/access/access_keys.h"
+#include "common/system/clock.h"
+#include "common/telemetry/log.h"
+#include "test/lib/unit.h"
+
+static char dir[] = "/tmp/test_access.XXXXXX";
+static char file[sizeof(dir) + 20], other[sizeof(dir) + 20];
+
+static void write_file(const char *path, const char *text)
+{
+	FILE *f = fopen(path, "w");
+
+	assert_non_null(f);
+	assert_true(fputs(text, f) >= 0);
+	assert_int_equal(fclose(f), 0);
+}
+
+static struct access *make(const struct access_config *cfg)
+{
+	struct access *a = NULL;
+	struct err err = {""};
+	int r = access_new(&a, cfg, &err);
+
+	if (r < 0)
+		fail_msg("%s", err.msg);
+	return a;
+}
+
+static enum access_verdict ask(const struct access *a, enum access_scope scope,
+			       const struct access_request *req)
+{
+	struct err err = {""};
+	enum access_verdict v = access_check(a, req, scope, &err);
+
+	/* every refusal says why */
+	assert_int_equal(v == ACCESS_GRANTED, err.msg[0] == '\0');
+	return v;
+}
+
+#define OUR_HOST "127.0.0.1:10301"
+#define READS_AT(name, ...) (&(struct access_request){.host = (name), ##__VA_ARGS__})
+#define READS(...) READS_AT(OUR_HOST, ##__VA_ARGS__)
+#define WRITES_AT(name, ...) \
+	(&(struct access_request){.is_write = true, .host = (name), ##__VA_ARGS__})
+#define WRITES(...) WRITES_AT(OUR_HOST, ##__VA_ARGS__)
+
+/* ---- keys by scope ---- */
+
+static void without_keys_everybody_at_our_name_comes_in(void **state)
+{
+	CLEANUP(access_freep) struct access *a = make(&(struct access_config){0});
+
+	(void)state;
+	for (enum access_scope s = ACCESS_READ; s <= ACCESS_ANYONE; s++) {
+		assert_int_equal(ask(a, s, READS()), ACCESS_GRANTED);
+		assert_int_equal(ask(a, s, WRITES()), ACCESS_GRANTED);
+		assert_false(access_needs_key(a, s));
+		assert_true(access_key_fits(a, s, NULL));
+	}
+	assert_int_equal(access_check(NULL, READS_AT("evil.example"), ACCESS_READ, NULL),
+			 ACCESS_GRANTED);
+}
+
+static void one_key_opens_both(void **state)
+{
+	CLEANUP(access_freep)
+	struct access *a = make(&(struct access_config){.write_key = "k"});
+
+	(void)state;
+	assert_int_equal(ask(a, ACCESS_READ, READS()), ACCESS_REFUSED_KEY);
+	assert_int_equal(ask(a, ACCESS_READ, READS(.api_key = "K")), ACCESS_REFUSED_KEY);
+	assert_int_equal(ask(a, ACCESS_READ, READS(.api_key = "k")), ACCESS_GRANTED);
+	assert_int_equal(ask(a, ACCESS_READ, READS(.authorization = "Bearer k")), ACCESS_GRANTED);
+	/* x:k */
+	assert_int_equal(ask(a, ACCESS_READ, READS(.authorization = "Basic eDpr")), ACCESS_GRANTED);
+	assert_int_equal(ask(a, ACCESS_READ, READS(.clickhouse_key = "k")), ACCESS_GRANTED);
+	assert_int_equal(ask(a, ACCESS_WRITE, WRITES()), ACCESS_REFUSED_KEY);
+	assert_int_equal(ask(a, ACCESS_WRITE, WRITES(.api_key = "k")), ACCESS_GRANTED);
+	assert_int_equal(ask(a, ACCESS_NO_KEY, READS()), ACCESS_GRANTED);
+	assert_int_equal(ask(a, ACCESS_BEFORE_KEY, READS()), ACCESS_GRANTED);
+	assert_true(access_key_fits(a, ACCESS_READ, "k"));
+	assert_false(access_key_fits(a, ACCESS_READ, "kk"));
+	assert_false(access_key_fits(a, ACCESS_READ, NULL));
+}
+
+static void two_keys_open_one_thing_each(void **state)
+{
+	CLEANUP(access_freep)
+	struct access *a = make(&(struct access_config){.write_key = "w", .read_key = "r"});
+
+	(void)state;
+	assert_int_equal(ask(a, ACCESS_READ, READS(.api_key = "r")), ACCESS_GRANTED);
+	assert_int_equal(ask(a, ACCESS_READ, READS(.api_key = "w")), ACCESS_REFUSED_KEY);
+	assert_int_equal(ask(a, ACCESS_WRITE, WRITES(.api_key = "w")), ACCESS_GRANTED);
+	assert_int_equal(ask(a, ACCESS_WRITE, WRITES(.api_key = "r")), ACCESS_REFUSED_KEY);
+}
+
+static void a_read_key_alone_leaves_uploads_open(void **state)
+{
+	CLEANUP(access_freep)
+	struct access *a = make(&(struct access_config){.read_key = "r"});
+
+	(void)state;
+	assert_int_equal(ask(a, ACCESS_READ, READS()), ACCESS_REFUSED_KEY);
+	assert_int_equal(ask(a, ACCESS_WRITE, WRITES()), ACCESS_GRANTED);
+}
+
+/* ---- names and origins ---- */
+
+static void a_foreign_name_reads_nothing_without_a_key(void **state)
+{
+	CLEANUP(access_freep) struct access *open = make(&(struct access_config){0});
+	CLEANUP(access_freep)
+	struct access *keyed = make(&(struct access_config){.write_key = "k"});
+	struct err err = {""};
+
+	(void)state;
+	assert_int_equal(ask(open, ACCESS_READ, READS_AT("evil.example:1")), ACCESS_REFUSED_NAME);
+	assert_int_equal(ask(open, ACCESS_NO_KEY, READS_AT("evil.example:1")), ACCESS_REFUSED_NAME);
+	assert_int_equal(ask(open, ACCESS_BEFORE_KEY, READS_AT("evil.example:1")),
+			 ACCESS_REFUSED_NAME);
+	assert_int_equal(ask(open, ACCESS_ANYONE, READS_AT("evil.example:1")), ACCESS_GRANTED);
+	assert_int_equal(ask(open, ACCESS_READ, READS_AT("not a name")), ACCESS_REFUSED_NAME);
+	assert_int_equal(ask(open, ACCESS_READ, READS_AT(NULL)), ACCESS_GRANTED);
+	assert_int_equal(access_check(open, READS_AT("Evil.example:1"), ACCESS_READ, &err),
+			 ACCESS_REFUSED_NAME);
+	assert_string_equal(err.msg, "the name \"evil.example\" is not one of this server: add it "
+				     "with --allowed-hosts");
+
+	assert_int_equal(ask(keyed, ACCESS_READ, READS_AT("evil.example:1")), ACCESS_REFUSED_KEY);
+	assert_int_equal(ask(keyed, ACCESS_NO_KEY, READS_AT("evil.example:1")),
+			 ACCESS_REFUSED_NAME);
+	assert_int_equal(ask(keyed, ACCESS_NO_KEY, READS_AT("a.example", .api_key = "k")),
+			 ACCESS_GRANTED);
+	assert_int_equal(ask(keyed, ACCESS_READ, READS_AT("a.example", .api_key = "k")),
+			 ACCESS_GRANTED);
+	/* the login must be reachable by the name of an ingress */
+	assert_int_equal(ask(keyed, ACCESS_BEFORE_KEY, READS_AT("a.example")), ACCESS_GRANTED);
+}
+
+static void senders_may_use_any_name_and_browsers_may_not(void **state)
+{
+	CLEANUP(access_freep) struct access *a = make(&(struct access_config){0});
+
+	(void)state;
+	assert_int_equal(ask(a, ACCESS_WRITE, WRITES_AT("profiles.example")), ACCESS_GRANTED);
+	assert_int_equal(
+		ask(a, ACCESS_WRITE, WRITES_AT("evil.example", .origin = "http://evil.example")),
+		ACCESS_REFUSED_NAME);
+}
+
+static void pages_of_other_origins_write_nothing(void **state)
+{
+	static const char *const foreign[] = {
+		"http://evil.example", "null",    "http://localhost:80",
+		"https://127.0.0.1",   "file://", ""};
+	CLEANUP(access_freep)
+	struct access *a = make(&(struct access_config){.allowed_hosts = "grafana.example,*"});
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(foreign); i++)
+		for (enum access_scope s = ACCESS_READ; s < ACCESS_ANYONE; s++)
+			assert_int_equal(ask(a, s, WRITES(.origin = foreign[i])),
+					 ACCESS_REFUSED_ORIGIN);
+	assert_int_equal(ask(a, ACCESS_WRITE, WRITES(.sec_fetch_site = "cross-site")),
+			 ACCESS_REFUSED_ORIGIN);
+	assert_int_equal(
+		ask(a, ACCESS_WRITE,
+		    WRITES(.origin = "http://127.0.0.1:10301", .sec_fetch_site = "same-origin")),
+		ACCESS_GRANTED);
+	assert_int_equal(ask(a, ACCESS_WRITE, WRITES(.origin = "https://grafana.example")),
+			 ACCESS_GRANTED);
+}
+
+static void a_right_key_does_not_excuse_a_foreign_origin(void **state)
+{
+	CLEANUP(access_freep)
+	struct access *a = make(&(struct access_config){.write_key = "k"});
+
+	(void)state;
+	assert_int_equal(ask(a, ACCESS_WRITE,
+			     WRITES(.origin = "http://evil.example", .authorization = "Bearer k")),
+			 ACCESS_REFUSED_ORIGIN);
+}
+
+static void pages_of_other_sites_load_nothing_but_may_link(void **state)
+{
+	CLEANUP(access_freep) struct access *a = make(&(struct access_config){0});
+
+	(void)state;
+	assert_int_equal(ask(a, ACCESS_READ, READS(.sec_fetch_site = "cross-site")),
+			 ACCESS_REFUSED_ORIGIN);
+	assert_int_equal(ask(a, ACCESS_READ, READS(.sec_fetch_site = "same-site")),
+			 ACCESS_REFUSED_ORIGIN);
+	assert_int_equal(ask(a, ACCESS_READ,
+			     READS(.sec_fetch_site = "cross-site", .sec_fetch_mode = "navigate")),
+			 ACCESS_GRANTED);
+	assert_int_equal(ask(a, ACCESS_READ, READS(.sec_fetch_site = "same-origin")),
+			 ACCESS_GRANTED);
+	assert_int_equal(ask(a, ACCESS_READ, READS(.sec_fetch_site = "none")), ACCESS_GRANTED);
+}
+
+/* ---- files of keys ---- */
+
+static void every_line_of_a_file_is_a_key(void **state)
+{
+	CLEANUP(access_freep) struct access *a = NULL;
+
+	(void)state;
+	write_file(file, "  new key \r\n\n old\n");
+	a = make(&(struct access_config){.write_key_file = file});
+	assert_true(access_key_fits(a, ACCESS_WRITE, "new key"));
+	assert_true(access_key_fits(a, ACCESS_WRITE, "old"));
+	assert_false(access_key_fits(a, ACCESS_WRITE, ""));
+	assert_false(access_key_fits(a, ACCESS_WRITE, "new"));
+}
+
+/* Polls, because the file is looked at once a second. */
+static void wait_until(const struct access *a, const char *key, bool fits)
+{
+	uint64_t deadline_ns = clock_monotonic_ns() + 300 * NS_PER_S;
+
+	while (access_key_fits(a, ACCESS_READ, key) != fits) {
+		assert_true(clock_monotonic_ns() < deadline_ns);
+		usleep(20000);
+	}
+}
+
+static void a_changed_file_is_read_again(void **state)
+{
+	CLEANUP(access_freep) struct access *a = NULL;
+
+	(void)state;
+	write_file(file, "one\n");
+	a = make(&(struct access_config){.read_key_file = file});
+	assert_true(access_key_fits(a, ACCESS_READ, "one"));
+	/* as Kubernetes does it */
+	write_file(other, "two\nthree\n");
+	assert_int_equal(rename(other, file), 0);
+	wait_until(a, "two", true);
+	assert_true(access_key_fits(a, ACCESS_READ, "three"));
+	assert_false(access_key_fits(a, ACCESS_READ, "one"));
+
+	/* without a usable file, the keys stay */
+	assert_int_equal(unlink(file), 0);
+	write_file(other, "");
+	assert_int_equal(rename(other, file), 0);
+	write_file(other, "bad\x01");
+	assert_int_equal(rename(other, file), 0);
+	usleep(1100000);
+	assert_true(access_key_fits(a, ACCESS_READ, "two"));
+	assert_int_equal(unlink(file), 0);
+	usleep(1100000);
+	assert_true(access_key_fits(a, ACCESS_READ, "two"));
+	assert_true(access_needs_key(a, ACCESS_READ));
+	write_file(file, "four");
+	wait_until(a, "four", true);
+	assert_false(access_key_fits(a, ACCESS_READ, "two"));
+}
+
+static void unusable_files_are_refused_at_the_start(void **state)
+{
+	static const char *const texts[] = {"", "\n \n", "a\x07z", "schl\xc3\xbcssel"};
+	char big[ACCESS_KEY_BYTES + 2], many[3 * ACCESS_KEYS_MAX + 3] = "";
+	struct access *a = NULL;
+	struct err err = {""};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
+		write_file(file, texts[i]);
+		assert_int_equal(
+			access_new(&a, &(struct access_config){.read_key_file = file}, &err),
+			-EINVAL);
+		assert_non_null(strstr(err.msg, "--read-api-key-file: "));
+		assert_non_null(strstr(err.msg, file));
+	}
+	memset(big, 'k', sizeof(big));
+	big[sizeof(big) - 1] = '\0';
+	write_file(file, big);
+	assert_int_equal(access_new(&a, &(struct access_config){.write_key_file = file}, &err),
+			 -EINVAL);
+	for (size_t i = 0; i <= ACCESS_KEYS_MAX; i++)
+		memcpy(many + 2 * i, "k\n", 3);
+	write_file(file, many);
+	assert_int_equal(access_new(&a, &(struct access_config){.write_key_file = file}, &err),
+			 -E2BIG);
+	assert_int_equal(unlink(file), 0);
+	assert_int_equal(access_new(&a, &(struct access_config){.write_key_file = file}, &err),
+			 -ENOENT);
+	assert_non_null(strstr(err.msg, "--api-key-file: "));
+}
+
+static void *ask_often(void *access)
+{
+	for (int i = 0; i < 20000; i++)
+		assert_true(access_key_fits(access, ACCESS_READ, "same"));
+	return NULL;
+}
+
+static void threads_ask_while_the_file_changes(void **state)
+{
+	CLEANUP(access_freep) struct access *a = NULL;
+	pthread_t threads[3];
+
+	(void)state;
+	write_file(file, "same\n");
+	a = make(&(struct access_config){.read_key_file = file});
+	for (size_t i = 0; i < ARRAY_SIZE(threads); i++)
+		assert_int_equal(pthread_create(&threads[i], NULL, ask_often, a), 0);
+	write_file(other, "same\nmore\n");
+	assert_int_equal(rename(other, file), 0);
+	wait_until(a, "more", true);
+	for (size_t i = 0; i < ARRAY_SIZE(threads); i++)
+		assert_int_equal(pthread_join(threads[i], NULL), 0);
+}
+
+static int make_all(void *arg)
+{
+	struct access *a = NULL;
+	int r = access_new(&a,
+			   &(struct access_config){.write_key = "w",
+						   .read_key_file = file,
+						   .allowed_hosts = "a.com"},
+			   NULL);
+
+	(void)arg;
+	access_free(a);
+	return r;
+}
+
+static void lack_of_memory_is_reported(void **state)
+{
+	(void)state;
+	write_file(file, "one\ntwo\n");
+	check_oom(make_all, NULL);
+}
+
+static int set_up(void **state)
+{
+	(void)state;
+	if (!mkdtemp(dir))
+		return -1;
+	snprintf(file, sizeof(file), "%s/keys", dir);
+	snprintf(other, sizeof(other), "%s/other", dir);
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	unlink(file);
+	unlink(other);
+	return rmdir(dir);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(without_keys_everybody_at_our_name_comes_in),
+		cmocka_unit_test(one_key_opens_both),
+		cmocka_unit_test(two_keys_open_one_thing_each),
+		cmocka_unit_test(a_read_key_alone_leaves_uploads_open),
+		cmocka_unit_test(a_foreign_name_reads_nothing_without_a_key),
+		cmocka_unit_test(senders_may_use_any_name_and_browsers_may_not),
+		cmocka_unit_test(pages_of_other_origins_write_nothing),
+		cmocka_unit_test(a_right_key_does_not_excuse_a_foreign_origin),
+		cmocka_unit_test(pages_of_other_sites_load_nothing_but_may_link),
+		cmocka_unit_test(every_line_of_a_file_is_a_key),
+		cmocka_unit_test(a_changed_file_is_read_again),
+		cmocka_unit_test(unusable_files_are_refused_at_the_start),
+		cmocka_unit_test(threads_ask_while_the_file_changes),
+		cmocka_unit_test(lack_of_memory_is_reported),
+	};
+
+	return cmocka_run_group_tests(tests, set_up, tear_down);
+}
