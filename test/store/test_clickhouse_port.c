@@ -9,6 +9,7 @@
 #include "cluster-agent/sql/clickhouse_port.h"
 #include "cluster-agent/sql/sql_guard.h"
 #include "cluster-agent/store/store_chdb.h"
+#include "common/access/access.h"
 #include "common/system/clock.h"
 #include "test/lib/unit.h"
 
