@@ -114,7 +114,8 @@ static int keep_tables(schema_run_fn run, void *ctx, struct err *err)
 
 	buf_init(&sql, MAX_SQL);
 	r = buf_addf(&sql, "CREATE TABLE system.known_tables ENGINE = Memory AS "
-			   "SELECT * REPLACE (emptyArrayString() AS data_paths, "
+			   "SELECT * REPLACE (arrayMap(p -> '', data_paths) AS data_paths, "
+			   /* drivers take a table without paths for a remote one */
 			   "'' AS metadata_path) FROM system.tables WHERE database IN "
 			   "('" SCHEMA_DATABASE "', 'information_schema') "
 			   "OR database = 'system' AND name IN (");

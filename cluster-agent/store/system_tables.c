@@ -22,6 +22,7 @@ static const struct system_table tables[] = {
 	/* what the engine can do: the same in every copy of it */
 	{"aggregate_function_combinators", SYSTEM_TABLE_PUBLIC},
 	{"build_options", SYSTEM_TABLE_PUBLIC},
+	{"clusters", SYSTEM_TABLE_PUBLIC}, /* there are none, and no macros */
 	{"collations", SYSTEM_TABLE_PUBLIC},
 	{"contributors", SYSTEM_TABLE_PUBLIC},
 	{"data_type_families", SYSTEM_TABLE_PUBLIC},
@@ -30,7 +31,10 @@ static const struct system_table tables[] = {
 	{"functions", SYSTEM_TABLE_PUBLIC},
 	{"keywords", SYSTEM_TABLE_PUBLIC},
 	{"licenses", SYSTEM_TABLE_PUBLIC},
+	{"macros", SYSTEM_TABLE_PUBLIC},
+	{"merge_tree_settings", SYSTEM_TABLE_PUBLIC},
 	{"settings", SYSTEM_TABLE_PUBLIC},
+	{"storage_policies", SYSTEM_TABLE_PUBLIC}, /* "default" */
 	{"table_engines", SYSTEM_TABLE_PUBLIC},
 	{"table_functions", SYSTEM_TABLE_PUBLIC},
 	{"time_zones", SYSTEM_TABLE_PUBLIC},
@@ -43,7 +47,6 @@ static const struct system_table tables[] = {
 	{"mutations", SYSTEM_TABLE_INTERNAL},
 	{"parts", SYSTEM_TABLE_INTERNAL},
 	{"processes", SYSTEM_TABLE_INTERNAL},
-	{"storage_policies", SYSTEM_TABLE_INTERNAL},
 };
 
 const struct system_table *system_table_at(size_t i)
