@@ -27,6 +27,7 @@
 #include "cluster-agent/wal/log_drain.h"
 #include "cluster-agent/wal/upload_log.h"
 #include "cluster-agent/web/web_api.h"
+#include "cluster-agent/web/web_login.h"
 #include "cluster-agent/web/web_page.h"
 #include "common/access/access.h"
 #include "common/agent/agent.h"
@@ -60,6 +61,7 @@ struct cluster_agent {
 	const struct cluster_options *opts;
 	struct agent base;
 	struct access *access;
+	struct web_login login;
 	bool has_left; /* the replica set, or there is none: nothing more is scraped */
 	/* with a store */
 	struct store *store;
@@ -124,6 +126,7 @@ static int make_access(struct cluster_agent *a, struct err *err)
 	};
 	int r = access_new(&a->access, &cfg, err);
 
+	a->login.access = a->access;
 	if (r == 0 && !access_needs_key(a->access, ACCESS_READ) &&
 	    !http_listen_is_loopback(o->listen))
 		log_warn("everybody who reaches this address can read all profiles: set "
@@ -482,6 +485,12 @@ static int listen_on(struct cluster_agent *a, struct err *err)
 		{"POST", "/v1/logs", LIMIT_UPLOAD_BYTES, serve_logs_upload, a, true, ACCESS_WRITE},
 		{"POST", "/v1/traces", LIMIT_UPLOAD_BYTES, serve_traces_upload, a, true,
 		 ACCESS_WRITE},
+		{"POST", "/api/login", WEB_LOGIN_MAX_BYTES, web_login_serve, &a->login,
+		 .scope = ACCESS_BEFORE_KEY},
+		{"POST", "/api/logout", 0, web_login_serve_logout, &a->login,
+		 .scope = ACCESS_BEFORE_KEY},
+		{"GET", "/api/session", 0, web_login_serve_session, &a->login,
+		 .scope = ACCESS_BEFORE_KEY},
 		{"GET", "/api/*", 0, serve_api, a, .scope = ACCESS_READ},
 		{"GET", "/readyz", 0, serve_ready, a, .scope = ACCESS_ANYONE, .essential = true},
 		{"GET", "/targets", 0, serve_targets, a, .scope = ACCESS_BEFORE_KEY},
@@ -500,7 +509,9 @@ static int listen_on(struct cluster_agent *a, struct err *err)
 		.metrics = a->base.metrics,
 	};
 
-	return agent_listen(&a->base, &cfg, err);
+	int r = web_login_register(&a->login, a->base.metrics);
+
+	return r == 0 ? agent_listen(&a->base, &cfg, err) : r;
 }
 
 static int start(struct cluster_agent *a, struct err *err)

@@ -153,7 +153,6 @@ static void answer(struct web_api *api, const struct request *r)
 		return;
 	}
 	metric_add(&api->metrics[METRIC_ANSWERED], 1);
-	set_header(r->exchange, "Cache-Control", "no-store");
 	if (r->endpoint->attachment)
 		set_header(r->exchange, "Content-Disposition", r->endpoint->attachment);
 	body = buf_take(&out, &len);

@@ -13,16 +13,26 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <pthread.h>
 #include <strings.h>
 
 #include "common/access/access_keys.h"
 #include "common/access/credentials.h"
 #include "common/access/host_rules.h"
+#include "common/access/session.h"
+#include "common/system/clock.h"
+
+#define SESSION_S (UINT64_C(30) * 86400)
+#define WRONG_LOGIN_NS (NS_PER_S / 5)
+#define WRONG_LOGINS_AT_ONCE 10
 
 struct access {
 	struct host_rules *hosts;
 	struct access_keys *write_keys;
 	struct access_keys *read_keys; /* NULL: the write keys open reading, too */
+
+	pthread_mutex_t login_lock;
+	uint64_t wrong_until_ns; /* monotonic: now, plus WRONG_LOGIN_NS for each wrong key */
 };
 
 /* ---- keys ---------------------------------------------------------------------------------- */
@@ -68,7 +78,101 @@ static bool presents_key(struct access_keys *keys, const struct access_request *
 
 static bool opens(const struct access *a, const struct access_request *req, enum access_scope scope)
 {
-	return presents_key(keys_of(a, scope), req);
+	return presents_key(keys_of(a, scope), req) ||
+	       (scope == ACCESS_READ && access_has_session(a, req));
+}
+
+/* ---- login --------------------------------------------------------------------------------- */
+
+struct cookie {
+	const char *value;
+	uint64_t now_s;
+};
+
+static bool is_made_with(void *cookie, const char *key)
+{
+	const struct cookie *c = cookie;
+
+	return session_fits(key, c->value, c->now_s);
+}
+
+/* The name of the cookie for the sender of req. */
+static void cookie_name(const struct access_request *req, char ret[static SESSION_NAME_BYTES])
+{
+	struct host_name host = {.text = ""};
+
+	if (req->host && host_name_parse(&host, req->host) < 0)
+		host.port = 0;
+	session_name(&host, ret);
+}
+
+bool access_has_session(const struct access *a, const struct access_request *req)
+{
+	struct access_keys *keys = keys_of(a, ACCESS_READ);
+	struct cookie c = {.now_s = clock_realtime_ns() / NS_PER_S};
+	char name[SESSION_NAME_BYTES], value[SESSION_VALUE_BYTES];
+
+	if (!keys || !req->cookie)
+		return false;
+	cookie_name(req, name);
+	c.value = value;
+	for (unsigned i = 0; i < SESSION_COOKIES_MAX; i++) {
+		if (!session_find(req->cookie, name, i, value))
+			return false;
+		if (access_keys_any(keys, is_made_with, &c))
+			return true;
+	}
+	return false;
+}
+
+static void make_cookie(const struct access_request *req, const char *value, uint64_t age_s,
+			char ret[static ACCESS_COOKIE_BYTES])
+{
+	bool is_tls = req->origin && strncasecmp(req->origin, "https://", 8) == 0;
+	char name[SESSION_NAME_BYTES];
+
+	cookie_name(req, name);
+	snprintf(ret, ACCESS_COOKIE_BYTES,
+		 "%s=%s; Max-Age=%llu; Path=/; HttpOnly; SameSite=Strict%s", name, value,
+		 (unsigned long long)age_s, is_tls ? "; Secure" : "");
+}
+
+static enum access_login check_login(struct access *a, const char *key)
+{
+	enum access_login result = ACCESS_LOGIN_RIGHT;
+	uint64_t now_ns = clock_monotonic_ns();
+
+	pthread_mutex_lock(&a->login_lock);
+	if (a->wrong_until_ns < now_ns)
+		a->wrong_until_ns = now_ns;
+	if (a->wrong_until_ns - now_ns > (WRONG_LOGINS_AT_ONCE - 1) * WRONG_LOGIN_NS) {
+		result = ACCESS_LOGIN_TOO_MANY;
+	} else if (!access_key_fits(a, ACCESS_READ, key)) {
+		a->wrong_until_ns += WRONG_LOGIN_NS;
+		result = ACCESS_LOGIN_WRONG;
+	}
+	pthread_mutex_unlock(&a->login_lock);
+	return result;
+}
+
+enum access_login access_login(struct access *a, const struct access_request *req, const char *key,
+			       char ret_cookie[static ACCESS_COOKIE_BYTES])
+{
+	enum access_login result = check_login(a, key);
+	char value[SESSION_VALUE_BYTES];
+
+	if (result != ACCESS_LOGIN_RIGHT)
+		return result;
+	if (session_make(key, clock_realtime_ns() / NS_PER_S + SESSION_S, value) < 0)
+		return ACCESS_LOGIN_WRONG;
+	make_cookie(req, value, SESSION_S, ret_cookie);
+	explicit_bzero(value, sizeof(value));
+	return result;
+}
+
+void access_logout(const struct access_request *req, char ret_cookie[static ACCESS_COOKIE_BYTES])
+{
+	make_cookie(req, "", 0, ret_cookie);
 }
 
 /* ---- names and origins --------------------------------------------------------------------- */
@@ -203,6 +307,7 @@ int access_new(struct access **ret, const struct access_config *cfg, struct err 
 
 	if (!a)
 		return -ENOMEM;
+	pthread_mutex_init(&a->login_lock, NULL);
 	/* without it, the name must be listed */
 	if (gethostname(own, sizeof(own) - 1) < 0)
 		own[0] = '\0';
@@ -223,5 +328,6 @@ void access_free(struct access *a)
 	host_rules_free(a->hosts);
 	access_keys_free(a->write_keys);
 	access_keys_free(a->read_keys);
+	pthread_mutex_destroy(&a->login_lock);
 	free(a);
 }

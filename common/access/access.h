@@ -78,4 +78,26 @@ bool access_needs_key(const struct access *a, enum access_scope scope);
 /* Whether key opens scope; true if it needs none. In constant time. key may be NULL. */
 bool access_key_fits(const struct access *a, enum access_scope scope, const char *key);
 
+/* ---- login ---- */
+
+/* A value of Set-Cookie, with the NUL. */
+#define ACCESS_COOKIE_BYTES 256u
+
+enum access_login {
+	ACCESS_LOGIN_RIGHT,
+	ACCESS_LOGIN_WRONG,
+	ACCESS_LOGIN_TOO_MANY, /* wrong keys by all clients together: this one was not read */
+};
+
+/*
+ * Logs the sender of req in if key opens ACCESS_READ: ret_cookie is then the cookie to be set.
+ * Wrong keys are limited to a burst of 10 and 5 per second.
+ */
+enum access_login access_login(struct access *a, const struct access_request *req, const char *key,
+			       char ret_cookie[static ACCESS_COOKIE_BYTES]) MUST_CHECK;
+/* The cookie that ends the session in this browser. */
+void access_logout(const struct access_request *req, char ret_cookie[static ACCESS_COOKIE_BYTES]);
+/* Whether the request has the cookie of a session that is valid. */
+bool access_has_session(const struct access *a, const struct access_request *req);
+
 #endif /* COMMON_ACCESS_ACCESS_H */

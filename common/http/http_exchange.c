@@ -22,7 +22,7 @@
 #define TEXT_PLAIN "text/plain; charset=utf-8"
 #define PAGE_POLICY                                                                    \
 	"default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; " \
-	"frame-ancestors 'none'"
+	"frame-ancestors 'none'; base-uri 'none'; form-action 'self'"
 
 /* An answer. If len is not 0, exactly one of owned and fixed is not NULL. */
 struct payload {
@@ -63,6 +63,21 @@ const char *http_exchange_param(const struct http_exchange *x, const char *name)
 const char *http_exchange_header(const struct http_exchange *x, const char *name)
 {
 	return MHD_lookup_connection_value(x->conn, MHD_HEADER_KIND, name);
+}
+
+struct access_request http_exchange_access(const struct http_exchange *x)
+{
+	return (struct access_request){
+		.is_write = !x->is_get,
+		.host = http_exchange_header(x, "Host"),
+		.origin = http_exchange_header(x, "Origin"),
+		.sec_fetch_site = http_exchange_header(x, "Sec-Fetch-Site"),
+		.sec_fetch_mode = http_exchange_header(x, "Sec-Fetch-Mode"),
+		.api_key = http_exchange_header(x, "X-Api-Key"),
+		.clickhouse_key = http_exchange_header(x, "X-ClickHouse-Key"),
+		.authorization = http_exchange_header(x, "Authorization"),
+		.cookie = http_exchange_header(x, "Cookie"),
+	};
 }
 
 const void *http_exchange_body(const struct http_exchange *x, size_t *ret_len)
@@ -147,13 +162,26 @@ static void gzip_payload(const struct http_exchange *x, struct payload *p)
 	buf_fini(&zipped);
 }
 
+static bool has_header(const struct http_exchange *x, const char *name)
+{
+	for (unsigned i = 0; i < x->n_headers; i++)
+		if (strcasecmp(x->headers[i].name, name) == 0)
+			return true;
+	return false;
+}
+
 static bool add_headers(struct MHD_Response *r, const struct http_exchange *x,
 			const struct payload *p)
 {
 	bool ok;
 
 	ok = MHD_add_response_header(r, "X-Content-Type-Options", "nosniff") == MHD_YES &&
-	     MHD_add_response_header(r, "Referrer-Policy", "no-referrer") == MHD_YES;
+	     MHD_add_response_header(r, "Referrer-Policy", "no-referrer") == MHD_YES &&
+	     MHD_add_response_header(r, "Cross-Origin-Resource-Policy", "same-origin") == MHD_YES &&
+	     MHD_add_response_header(r, "X-Frame-Options", "DENY") == MHD_YES;
+	/* an answer may depend on a key, unless its handler says how long it may be kept */
+	if (ok && !has_header(x, "Cache-Control"))
+		ok = MHD_add_response_header(r, "Cache-Control", "no-store") == MHD_YES;
 	if (ok && p->content_type)
 		ok = MHD_add_response_header(r, "Content-Type", p->content_type) == MHD_YES;
 	if (ok && p->content_type && strncasecmp(p->content_type, "text/html", 9) == 0)

@@ -24,6 +24,8 @@ void http_exchange_each_param(const struct http_exchange *x,
 			      void (*fn)(void *ctx, const char *name, const char *value),
 			      void *ctx);
 
+/* What access.h wants to know of the request; borrowed as above. */
+struct access_request http_exchange_access(const struct http_exchange *x);
 /*
  * Whether the request may have what needs this scope, for a route whose own scope lets more in.
  * Otherwise the exchange has been answered with 401 or 403.

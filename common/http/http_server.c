@@ -208,17 +208,7 @@ bool http_exchange_require(struct http_exchange *x, enum access_scope scope)
 		[ACCESS_REFUSED_NAME] = {MHD_HTTP_FORBIDDEN, REFUSED_NAME},
 		[ACCESS_REFUSED_ORIGIN] = {MHD_HTTP_FORBIDDEN, REFUSED_ORIGIN},
 	};
-	const struct access_request req = {
-		.is_write = !x->is_get,
-		.host = http_exchange_header(x, "Host"),
-		.origin = http_exchange_header(x, "Origin"),
-		.sec_fetch_site = http_exchange_header(x, "Sec-Fetch-Site"),
-		.sec_fetch_mode = http_exchange_header(x, "Sec-Fetch-Mode"),
-		.api_key = http_exchange_header(x, "X-Api-Key"),
-		.clickhouse_key = http_exchange_header(x, "X-ClickHouse-Key"),
-		.authorization = http_exchange_header(x, "Authorization"),
-		.cookie = http_exchange_header(x, "Cookie"),
-	};
+	const struct access_request req = http_exchange_access(x);
 	enum access_verdict verdict =
 		access_check(x->server->access, &req, scope, &x->refusal_text);
 

@@ -19,11 +19,41 @@ const policy = "default-src 'self'; style-src 'self' 'unsafe-inline'";
 /** Starts a server; `requests` collects the API requests that came. */
 export async function servePage(dist, fixture, port = 0) {
   const requests = [];
-  const answer = (url, res) => {
+  // what --read-api-key does: { key, loggedIn }
+  const { login } = fixture.options;
+  const answerLogin = (name, req, res) => {
+    const json = (status, body) => {
+      res.writeHead(status, { "content-type": "application/json" });
+      res.end(JSON.stringify(body));
+      return true;
+    };
+    const mayRead = !login || login.loggedIn;
+    if (name === "session") return json(200, { mayRead, loggedIn: Boolean(login?.loggedIn) });
+    if (name === "logout" && req.method === "POST") {
+      login.loggedIn = false;
+      return json(200, {});
+    }
+    if (name === "login" && req.method === "POST") {
+      let given = "";
+      req.on("data", (d) => (given += d));
+      req.on("end", () => {
+        login.loggedIn = given === login.key;
+        if (login.loggedIn) json(200, {});
+        else json(401, { error: "This key is wrong" });
+      });
+      return true;
+    }
+    if (mayRead) return false;
+    res.writeHead(401, { "content-type": "text/plain" });
+    res.end("wrong or missing key\n");
+    return true;
+  };
+  const answer = (url, req, res) => {
     const params = Object.fromEntries(url.searchParams);
     for (const name of ["from", "to", "points"])
       if (params[name]) params[name] = Number(params[name]);
     const name = url.pathname.slice("/api/".length);
+    if (answerLogin(name, req, res)) return;
     requests.push({ name, params });
     const fault = fixture.options.faults?.[name];
     if (fixture.options.forwarding) {
@@ -55,7 +85,7 @@ export async function servePage(dist, fixture, port = 0) {
   };
   const server = http.createServer((req, res) => {
     const url = new URL(req.url, "http://localhost");
-    if (url.pathname.startsWith("/api/")) return answer(url, res);
+    if (url.pathname.startsWith("/api/")) return answer(url, req, res);
     const page = url.pathname === "/" || url.pathname === "/targets";
     if (url.pathname === "/targets" && (req.headers.accept ?? "").includes("application/json"))
       return answerTargets(res);

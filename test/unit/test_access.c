@@ -205,6 +205,87 @@ static void pages_of_other_sites_load_nothing_but_may_link(void **state)
 	assert_int_equal(ask(a, ACCESS_READ, READS(.sec_fetch_site = "none")), ACCESS_GRANTED);
 }
 
+/* ---- sessions ---- */
+
+/* Logs in; the Cookie header that a browser sends from then on is in ret. */
+static void log_in(struct access *a, const char *key, char ret[static ACCESS_COOKIE_BYTES])
+{
+	assert_int_equal(access_login(a, READS(), key, ret), ACCESS_LOGIN_RIGHT);
+	assert_non_null(strstr(ret, "; Path=/; HttpOnly; SameSite=Strict"));
+	ret[strcspn(ret, ";")] = '\0';
+}
+
+static void a_session_opens_reading_and_nothing_else(void **state)
+{
+	CLEANUP(access_freep)
+	struct access *a = make(&(struct access_config){.write_key = "w", .read_key = "r"});
+	char cookie[ACCESS_COOKIE_BYTES];
+
+	(void)state;
+	assert_int_equal(access_login(a, READS(), "w", cookie), ACCESS_LOGIN_WRONG);
+	log_in(a, "r", cookie);
+	assert_true(access_has_session(a, READS(.cookie = cookie)));
+	assert_int_equal(ask(a, ACCESS_READ, READS(.cookie = cookie)), ACCESS_GRANTED);
+	assert_int_equal(ask(a, ACCESS_READ, READS_AT("127.0.0.1:9", .cookie = cookie)),
+			 ACCESS_REFUSED_KEY);
+	assert_int_equal(ask(a, ACCESS_WRITE, WRITES(.cookie = cookie)), ACCESS_REFUSED_KEY);
+	assert_int_equal(ask(a, ACCESS_READ, WRITES(.cookie = cookie, .origin = "http://e.com")),
+			 ACCESS_REFUSED_ORIGIN);
+	assert_int_equal(ask(a, ACCESS_READ, READS(.cookie = "coroot_session_10301=1.2")),
+			 ACCESS_REFUSED_KEY);
+
+	access_logout(READS(), cookie);
+	assert_non_null(strstr(cookie, "coroot_session_10301=; Max-Age=0;"));
+}
+
+static void a_changed_key_ends_sessions_and_a_restart_does_not(void **state)
+{
+	CLEANUP(access_freep) struct access *a = make(&(struct access_config){.write_key = "k"});
+	CLEANUP(access_freep) struct access *b = make(&(struct access_config){.read_key = "k"});
+	CLEANUP(access_freep) struct access *c = make(&(struct access_config){.read_key = "l"});
+	CLEANUP(access_freep) struct access *open = make(&(struct access_config){0});
+	char cookie[ACCESS_COOKIE_BYTES];
+
+	(void)state;
+	log_in(a, "k", cookie);
+	assert_true(access_has_session(b, READS(.cookie = cookie)));
+	assert_false(access_has_session(c, READS(.cookie = cookie)));
+	assert_false(access_has_session(open, READS(.cookie = cookie)));
+}
+
+static void a_cookie_of_a_page_over_tls_is_sent_over_tls_only(void **state)
+{
+	CLEANUP(access_freep) struct access *a = make(&(struct access_config){.write_key = "k"});
+	char cookie[ACCESS_COOKIE_BYTES];
+
+	(void)state;
+	assert_int_equal(access_login(a, WRITES(.origin = "https://127.0.0.1:10301"), "k", cookie),
+			 ACCESS_LOGIN_RIGHT);
+	assert_non_null(strstr(cookie, "; Secure"));
+	assert_int_equal(access_login(a, WRITES(.origin = "http://127.0.0.1:10301"), "k", cookie),
+			 ACCESS_LOGIN_RIGHT);
+	assert_null(strstr(cookie, "Secure"));
+}
+
+static void guessing_is_slowed_down(void **state)
+{
+	CLEANUP(access_freep) struct access *a = make(&(struct access_config){.write_key = "k"});
+	uint64_t start_ns = clock_monotonic_ns(), seconds;
+	char cookie[ACCESS_COOKIE_BYTES];
+	unsigned n_wrong = 0;
+
+	(void)state;
+	for (int i = 0; i < 1000; i++)
+		n_wrong += access_login(a, READS(), "wrong", cookie) == ACCESS_LOGIN_WRONG;
+	seconds = (clock_monotonic_ns() - start_ns) / NS_PER_S;
+	assert_true(n_wrong >= 10);
+	assert_true(n_wrong <= 10 + 5 * (seconds + 1));
+	/* the right one works again soon, and keys in headers all the time */
+	assert_int_equal(ask(a, ACCESS_READ, READS(.api_key = "k")), ACCESS_GRANTED);
+	while (access_login(a, READS(), "k", cookie) != ACCESS_LOGIN_RIGHT)
+		assert_true(clock_monotonic_ns() - start_ns < 300 * NS_PER_S);
+}
+
 /* ---- files of keys ---- */
 
 static void every_line_of_a_file_is_a_key(void **state)
@@ -370,6 +451,10 @@ int main(void)
 		cmocka_unit_test(pages_of_other_origins_write_nothing),
 		cmocka_unit_test(a_right_key_does_not_excuse_a_foreign_origin),
 		cmocka_unit_test(pages_of_other_sites_load_nothing_but_may_link),
+		cmocka_unit_test(a_session_opens_reading_and_nothing_else),
+		cmocka_unit_test(a_changed_key_ends_sessions_and_a_restart_does_not),
+		cmocka_unit_test(a_cookie_of_a_page_over_tls_is_sent_over_tls_only),
+		cmocka_unit_test(guessing_is_slowed_down),
 		cmocka_unit_test(every_line_of_a_file_is_a_key),
 		cmocka_unit_test(a_changed_file_is_read_again),
 		cmocka_unit_test(unusable_files_are_refused_at_the_start),

@@ -2,6 +2,7 @@
 
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { ProfileType } from "./profile_types";
+import { access } from "./session";
 import type { TreeColumns } from "./tree";
 import type { Span } from "./time_range";
 
@@ -102,11 +103,17 @@ export async function fetchJson<T>(url: string, signal?: AbortSignal): Promise<T
     throw new ApiError("The cluster-agent does not answer", 0);
   }
   const text = await res.text();
+  if (res.status === 401) {
+    access.set("locked");
+    throw new ApiError("A key is needed", 401);
+  }
   let body: unknown = null;
   try {
     body = JSON.parse(text);
   } catch {
-    throw new ApiError(res.ok ? "The answer is no JSON" : `HTTP ${res.status}`, res.status);
+    // what the server refuses before it looks at the path is one line of text
+    const line = /^[^\n<]{1,250}\n?$/.test(text) ? text.trim() : `HTTP ${res.status}`;
+    throw new ApiError(res.ok ? "The answer is no JSON" : line, res.status);
   }
   if (!res.ok) {
     const why = (body as { error?: unknown } | null)?.error;

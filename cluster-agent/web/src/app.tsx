@@ -15,10 +15,21 @@ import {
 import { palettes } from "./colors";
 import { NoDataYet, NothingInRange, Problems, Silence } from "./empty";
 import { Header, TargetsHeader } from "./header";
-import { Cell, useHidden, useNow, useTheme, useUrlState, type Navigate, type Theme } from "./hooks";
+import {
+  Cell,
+  useCell,
+  useHidden,
+  useNow,
+  useTheme,
+  useUrlState,
+  type Navigate,
+  type Theme,
+} from "./hooks";
+import { Login } from "./login";
 import { splitService } from "./names";
 import { describe, tabsOf } from "./profile_types";
 import { Profile } from "./profile";
+import { access, checkAccess } from "./session";
 import { Start } from "./start";
 import type { Targets } from "./targets";
 import { TargetsPage } from "./target_page";
@@ -82,6 +93,10 @@ export function App() {
   const [state, navigate] = useUrlState();
   const look = useTheme();
   useSlashKey();
+  useEffect(() => void checkAccess(), []);
+  const may = useCell(access);
+  if (may === "unknown") return null;
+  if (may === "locked") return <Login />;
   const Page = state.page === "targets" ? Targeting : Profiles;
   return <Page state={state} navigate={navigate} {...look} />;
 }

@@ -3,6 +3,7 @@
 import type { ComponentChildren } from "preact";
 import type { Application, Timeline } from "./api";
 import type { Navigate, Theme } from "./hooks";
+import { LogOut } from "./login";
 import { splitService } from "./names";
 import { Popover, MenuItem } from "./popover";
 import { describe, tabsOf, type ProfileType } from "./profile_types";
@@ -216,6 +217,7 @@ export function TargetsHeader(p: TargetsProps) {
       </span>
       <div class="header-right">
         <Live {...p} />
+        <LogOut />
         <ThemeButton {...p} />
       </div>
     </header>
@@ -255,6 +257,7 @@ export function Header(p: Props) {
         {p.live && <Live {...p} />}
         {p.state.service && <Instances {...p} />}
         <RangePicker range={p.state.range} now={p.now} navigate={p.navigate} />
+        <LogOut />
         <ThemeButton {...p} />
       </div>
     </header>
