@@ -18,19 +18,23 @@ pageTest("without a key, nothing speaks of logging in or out", {}, async () => {
   assert.equal(await id("logout").count(), 0);
 });
 
-pageTest("a right key opens the page at the address that was asked for", { login: locked() }, async () => {
-  await open(`?service=${APP}&search=main`);
-  await id("login").waitFor();
-  assert.equal(await page.getByLabel("Key").evaluate((e) => e === document.activeElement), true);
-  await logIn("a wrong one");
-  await eventually(async () =>
-    assert.equal(await page.getByRole("alert").innerText(), "This key is wrong"),
-  );
-  await logIn("the key");
-  await drawn();
-  assert.equal(query().get("service"), APP);
-  assert.equal(query().get("search"), "main");
-});
+pageTest(
+  "a right key opens the page at the address that was asked for",
+  { login: locked() },
+  async () => {
+    await open(`?service=${APP}&search=main`);
+    await id("login").waitFor();
+    assert.equal(await page.getByLabel("Key").evaluate((e) => e === document.activeElement), true);
+    await logIn("a wrong one");
+    await eventually(async () =>
+      assert.equal(await page.getByRole("alert").innerText(), "This key is wrong"),
+    );
+    await logIn("the key");
+    await drawn();
+    assert.equal(query().get("service"), APP);
+    assert.equal(query().get("search"), "main");
+  },
+);
 
 pageTest("the form fits on a phone", { login: locked() }, async () => {
   await open("", { width: 360, height: 640 });
@@ -49,16 +53,20 @@ pageTest("who logs out sees nothing more", { login: { key: "k", loggedIn: true }
   assert.equal(await id("application").count(), 0);
 });
 
-pageTest("a session that ends brings the form, and the address stays", { login: { key: "k", loggedIn: true } }, async () => {
-  await open(`?service=${APP}`);
-  await drawn();
-  fixture.options.login.loggedIn = false;
-  await id("live").click();
-  await id("login").waitFor();
-  assert.equal(query().get("service"), APP);
-  await logIn("k");
-  await drawn();
-});
+pageTest(
+  "a session that ends brings the form, and the address stays",
+  { login: { key: "k", loggedIn: true } },
+  async () => {
+    await open(`?service=${APP}`);
+    await drawn();
+    fixture.options.login.loggedIn = false;
+    await id("live").click();
+    await id("login").waitFor();
+    assert.equal(query().get("service"), APP);
+    await logIn("k");
+    await drawn();
+  },
+);
 
 pageTest("the targets need a key, too", { login: locked() }, async () => {
   await open("targets");

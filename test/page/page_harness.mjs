@@ -30,7 +30,9 @@ export async function open(query = "", { width = 1440, height = 860, colorScheme
   page.on(
     "console",
     (m) =>
-      m.type() === "error" && !/status of (401|404|503)/.test(m.text()) && complaints.push(m.text()),
+      m.type() === "error" &&
+      !/status of (401|404|503)/.test(m.text()) &&
+      complaints.push(m.text()),
   );
   await page.goto(server.url + query);
 }
