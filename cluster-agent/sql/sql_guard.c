@@ -341,6 +341,8 @@ int sql_guard_check(const char *sql, size_t len, struct sql_facts *ret, struct e
 		if (r < 0)
 			return r;
 		note_format(&p2, &p1, &t, ret);
+		if (is_char(&t, ';'))
+			ret->end = (size_t)(t.start - sql);
 		p2 = p1;
 		p1 = t;
 	} while (t.kind != TOKEN_END);

@@ -19,6 +19,7 @@
 
 struct sql_facts {
 	char format[48]; /* name in the FORMAT clause at the end; "" without one */
+	size_t end;      /* offset of the semicolon behind the statement; 0 without one */
 };
 
 /*

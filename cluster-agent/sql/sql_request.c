@@ -6,6 +6,7 @@
 #include <sys/random.h>
 
 #include "common/access/credentials.h"
+#include "common/data/gzip.h"
 
 bool sql_request_has_key(const struct http_exchange *x, const struct access *a)
 {
@@ -163,33 +164,59 @@ const char *sql_request_setting(const struct sql_request *r, const char *name)
 	return NULL;
 }
 
+/* Appends the body to the query, inflated. */
+static int add_body(struct sql_request *r, struct err *err)
+{
+	const char *encoding = http_exchange_header(r->exchange, "Content-Encoding");
+	size_t len;
+	const void *body = http_exchange_body(r->exchange, &len);
+	int e;
+
+	if (len == 0)
+		return 0;
+	if (!encoding || strcasecmp(encoding, "identity") == 0) {
+		e = buf_add(&r->sql, body, len);
+	} else if (strcasecmp(encoding, "gzip") == 0) {
+		e = gzip_inflate(body, len, &r->sql);
+		if (e == -EBADMSG)
+			return err_set(err, e, "The body is not gzip");
+	} else {
+		return err_set(err, -ENOSYS, "Content-Encoding other than gzip is not supported");
+	}
+	return e < 0 ? err_set(err, e, "The query is too long") : 0;
+}
+
 /* The query may be in the URL, in the body, or begin in one and end in the other. */
-static int read_sql(struct sql_request *r)
+static int read_sql(struct sql_request *r, struct err *err)
 {
 	const char *query = http_exchange_param(r->exchange, "query");
-	size_t body_len;
-	const void *body = http_exchange_body(r->exchange, &body_len);
+	size_t in_url = query ? strlen(query) : 0;
 	int e = 0;
 
-	if (query)
-		e = buf_add(&r->sql, query, strlen(query));
-	if (e == 0 && body_len > 0 && r->sql.len > 0)
+	if (in_url > 0)
+		e = buf_add(&r->sql, query, in_url);
+	if (e == 0 && in_url > 0)
 		e = buf_add(&r->sql, "\n", 1);
-	if (e == 0 && body_len > 0)
-		e = buf_add(&r->sql, body, body_len);
+	if (e < 0)
+		return err_set(err, e, "The query is too long");
+	e = add_body(r, err);
+	if (e == 0 && in_url > 0 && r->sql.len == in_url + 1)
+		buf_truncate(&r->sql, in_url);
 	return e;
 }
 
 static int check_sql(struct sql_request *r, enum clickhouse_code *ret_code, struct err *err)
 {
-	int e = read_sql(r);
+	int e = read_sql(r, err);
 
-	if (e < 0)
-		err_set(err, e, "The query is too long");
-	else if (r->sql.len > 0)
+	if (e == 0 && r->sql.len > 0)
 		e = sql_guard_check(r->sql.data, r->sql.len, &r->facts, err);
+	/* the store may append settings to the statement */
+	if (e == 0 && r->facts.end > 0)
+		buf_truncate(&r->sql, r->facts.end);
 	*ret_code = e == -EPERM    ? CLICKHOUSE_READONLY
 		    : e == -ENOMEM ? CLICKHOUSE_NO_MEMORY
+		    : e == -ENOSYS ? CLICKHOUSE_NOT_IMPLEMENTED
 				   : CLICKHOUSE_SYNTAX_ERROR;
 	return e;
 }

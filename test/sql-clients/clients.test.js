@@ -24,7 +24,15 @@ const LIMIT_MS = 300000;
 const here = (...names) => path.join(__dirname, ...names);
 
 // fetch: script and arguments; run: the command, of the folder that the script has printed
-const clients = [{ name: "curl", run: () => [here("curl/client.sh")] }];
+const clients = [
+  { name: "curl", run: () => [here("curl/client.sh")] },
+  {
+    name: "node",
+    fetch: ["node/fetch.sh"],
+    run: (dir) => ["node", here("node/client.js"), dir],
+  },
+  { name: "altinity", run: () => ["node", here("altinity/client.js")] },
+];
 
 const words = (process.env.SQL_CLIENTS || "").split(" ").filter(Boolean);
 const chosen = clients.filter((c) => !words.length || words.some((w) => c.name.includes(w)));

@@ -134,6 +134,9 @@ static void answers_as_clickhouse_does(void **state)
 		{"/?database=default&param_a=it%27s&param_b=7&max_threads=1",
 		 "SELECT {a:String}, {b:UInt8}", "it\\'s\t7\n", "text/tab-separated-values"},
 		{"/", "SELECT count() FROM profiling_samples", "0\n", ""},
+		{"/?max_threads=1&max_execution_time=5", "SELECT 5; -- the end", "5\n", ""},
+		{"/?session_id=a&session_timeout=60&session_check=1&role=NONE&quota_key=q&user=u",
+		 "SELECT 6", "6\n", ""},
 		{"/", "EXISTS TABLE coroot.profiling_profiles_mv;", "1\n", ""},
 	};
 
