@@ -21,6 +21,7 @@ PKG_CONFIG ?= pkg-config
 INSTALL    ?= install
 prefix     ?= /usr/local
 bindir     ?= $(prefix)/bin
+unitdir    ?= $(prefix)/lib/systemd/system
 # for what the kernel allows to root only: the tests that load BPF programs
 SUDO       ?= $(if $(filter 0,$(shell id -u)),,sudo -E)
 JOBS       ?= $(shell nproc)
@@ -50,7 +51,7 @@ CFLAGS_ALL   = -std=gnu11 -g -fno-common -fno-omit-frame-pointer -fstack-protect
 LDFLAGS_ALL  = $(san) $(if $(filter cov,$(BUILD)),--coverage) -Wl,-z,relro,-z,now $(LDFLAGS)
 
 # ---- libraries -------------------------------------------------------------
-pkgs_common  := libcurl libprotobuf-c libmicrohttpd gnutls yaml-0.1 jansson zlib
+pkgs_common  := libcurl libprotobuf-c libmicrohttpd gnutls yaml-0.1 jansson zlib libseccomp
 pkgs_node    := $(pkgs_common) libbpf libelf
 pkgs_cluster := $(pkgs_common) libzstd
 pkgs         := $(sort $(pkgs_node) $(pkgs_cluster))
@@ -173,6 +174,10 @@ install: all ## install into $(DESTDIR)$(prefix)
 	$(Q)$(INSTALL) -m 0755 $(O)/coroot-node-agent $(O)/coroot-cluster-agent $(DESTDIR)$(bindir)/
 	$(Q)$(INSTALL) -d $(DESTDIR)$(prefix)/lib/coroot
 	$(Q)$(INSTALL) -m 0644 $(O)/libchdb.so $(DESTDIR)$(prefix)/lib/coroot/
+	$(Q)$(INSTALL) -d $(DESTDIR)$(unitdir)
+	$(Q)for unit in coroot-node-agent coroot-cluster-agent; do \
+	    sed 's|^ExecStart=/usr/local/bin/|ExecStart=$(bindir)/|' charts/systemd/$$unit.service >$(O)/$$unit.service && \
+	    $(INSTALL) -m 0644 $(O)/$$unit.service $(DESTDIR)$(unitdir)/ || exit 1; done
 clean: ## remove build/
 	$(Q)rm -rf build compile_commands.json
 help: ## this text

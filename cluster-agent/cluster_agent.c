@@ -15,6 +15,7 @@
 #include <sys/stat.h>
 
 #include "cluster-agent/cluster_options.h"
+#include "cluster-agent/cluster_privileges.h"
 #include "cluster-agent/cluster_store.h"
 #include "cluster-agent/ingest/ingest.h"
 #include "cluster-agent/ingest/ingest_feed.h"
@@ -264,7 +265,7 @@ static int start_storing(struct cluster_agent *a, struct err *err)
 		r = register_storing(a);
 	if (r == 0)
 		r = start_space_guard(a);
-	return r < 0 ? r : open_sql_port(a, err);
+	return r;
 }
 
 static int start_forwarding(struct cluster_agent *a)
@@ -528,6 +529,10 @@ static int start(struct cluster_agent *a, struct err *err)
 		r = start_scraping(a, err);
 	if (r == 0)
 		r = start_probe(a);
+	if (r == 0)
+		r = cluster_privileges_filter(a->opts, err);
+	if (r == 0 && a->store)
+		r = open_sql_port(a, err);
 	return r < 0 ? r : listen_on(a, err);
 }
 

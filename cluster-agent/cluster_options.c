@@ -355,6 +355,13 @@ const struct option_def cluster_option_defs[] = {
 	 .offset = FIELD(replica_namespace),
 	 .value = "NAME",
 	 .help = "namespace of the Leases; unset: the agent's own"},
+	{.name = "seccomp",
+	 .type = OPTION_ENUM,
+	 .offset = FIELD(seccomp),
+	 .def = "on",
+	 .choices = syscall_filter_mode_names,
+	 .help = "refuse system calls that the agent does not need; log lets them pass, and the "
+		 "kernel logs them"},
 	{.name = "log-level",
 	 .type = OPTION_ENUM,
 	 .offset = FIELD(log_level),

@@ -7,6 +7,7 @@
 #include "common/err.h"
 #include "common/options/ignored_flags.h"
 #include "common/options/options.h"
+#include "common/privilege/syscall_filter.h"
 #include "common/telemetry/log.h"
 
 enum cluster_storage {
@@ -68,6 +69,7 @@ struct cluster_options {
 	char *replica_name;
 	char *replica_namespace;
 	enum cluster_storage storage;
+	enum syscall_filter_mode seccomp;
 	enum log_level log_level;
 	bool clickhouse_tls;
 	bool clickhouse_tls_skip_verify;

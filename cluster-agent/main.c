@@ -1,5 +1,6 @@
 #include "cluster-agent/cluster_agent.h"
 #include "cluster-agent/cluster_options.h"
+#include "cluster-agent/cluster_privileges.h"
 #include "cluster-agent/cluster_store.h"
 #include "common/agent/agent_main.h"
 #include "version.h"
@@ -13,6 +14,8 @@ static int serve(const void *opts, struct err *err)
 	r = cluster_options_check(o, err);
 	if (r == 0 && !cluster_options_forward(o))
 		r = cluster_store_check(o, err);
+	if (r == 0)
+		r = cluster_privileges_drop(o, err);
 	if (r == 0)
 		r = cluster_agent_new(&a, o, err);
 	return r == 0 ? cluster_agent_run(a) : r;

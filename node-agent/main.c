@@ -3,6 +3,7 @@
 #include "node-agent/goroutines_command.h"
 #include "node-agent/node_agent.h"
 #include "node-agent/node_options.h"
+#include "node-agent/node_privileges.h"
 #include "version.h"
 
 static int serve(const void *opts, struct err *err)
@@ -12,6 +13,8 @@ static int serve(const void *opts, struct err *err)
 	int r;
 
 	r = node_options_check(o, err);
+	if (r == 0)
+		r = node_privileges_drop(o, err);
 	if (r == 0)
 		r = node_agent_new(&a, o, err);
 	return r == 0 ? node_agent_run(a) : r;

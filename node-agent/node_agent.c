@@ -27,6 +27,7 @@
 #include "node-agent/named_uploads.h"
 #include "node-agent/naming.h"
 #include "node-agent/node_options.h"
+#include "node-agent/node_privileges.h"
 #include "node-agent/node_status.h"
 #include "node-agent/process/cgroup_hierarchy.h"
 #include "node-agent/process/name_rules.h"
@@ -604,6 +605,8 @@ int node_agent_new(struct node_agent **ret, const struct node_options *o, struct
 	if (r == 0)
 		r = make_filter(a, err);
 	if (r == 0)
+		r = node_privileges_drop_start(err);
+	if (r == 0)
 		r = start_base(a);
 	if (r == 0)
 		r = agent_use_tls(&a->base, o->tls_cert, o->tls_key, err);
@@ -615,6 +618,8 @@ int node_agent_new(struct node_agent **ret, const struct node_options *o, struct
 		r = make_sampling(a, err);
 	if (r == 0)
 		r = make_workers(a, err);
+	if (r == 0)
+		r = node_privileges_filter(o, err);
 	if (r == 0)
 		r = listen_on(a, err);
 	if (r < 0)

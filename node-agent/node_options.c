@@ -262,6 +262,13 @@ const struct option_def node_option_defs[] = {
 	 .help = "name of such processes whose executable's path, followed by a space and the "
 		 "script's name if there is one, matches the regular expression; NAME may have \\1 "
 		 "to \\9; repeatable, the first match wins"},
+	{.name = "seccomp",
+	 .type = OPTION_ENUM,
+	 .offset = FIELD(seccomp),
+	 .def = "on",
+	 .choices = syscall_filter_mode_names,
+	 .help = "refuse system calls that the agent does not need; log lets them pass, and the "
+		 "kernel logs them"},
 	{.name = "log-level",
 	 .type = OPTION_ENUM,
 	 .offset = FIELD(log_level),

@@ -6,6 +6,7 @@
 #include "common/err.h"
 #include "common/options/ignored_flags.h"
 #include "common/options/options.h"
+#include "common/privilege/syscall_filter.h"
 #include "common/telemetry/log.h"
 #include "node-agent/named_uploads.h"
 
@@ -75,6 +76,7 @@ struct node_options {
 	char *node_name;
 	enum unmanaged_mode profile_unmanaged;
 	char *name_rules; /* a rule per line */
+	enum syscall_filter_mode seccomp;
 	enum log_level log_level;
 };
 

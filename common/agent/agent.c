@@ -13,6 +13,7 @@
 #include <signal.h>
 
 #include "common/http/http.h"
+#include "common/privilege/syscall_refusals.h"
 #include "common/system/clock.h"
 #include "common/telemetry/log.h"
 #include "common/telemetry/process_metrics.h"
@@ -29,6 +30,7 @@ static void on_beat(void *ctx)
 	struct agent *a = ctx;
 
 	agent_status_beat(&a->status);
+	syscall_refusals_report();
 	if (a->tls)
 		server_tls_refresh(a->tls);
 	a->cfg.beat(a->cfg.ctx);
@@ -94,12 +96,15 @@ int agent_init(struct agent *a, const struct agent_config *cfg)
 	if (r == 0)
 		r = log_register_metrics(a->metrics, cfg->metrics_prefix);
 	if (r == 0)
+		r = syscall_refusals_register(a->metrics, cfg->metrics_prefix);
+	if (r == 0)
 		agent_status_init(&a->status, a->metrics);
 	return r;
 }
 
 void agent_fini(struct agent *a)
 {
+	syscall_refusals_report();
 	agent_close_server(a);
 	server_tls_free(a->tls);
 	if (a->uploader && agent_time_left_ns(a) < UPLOADER_CLOSE_NS)

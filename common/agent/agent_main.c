@@ -5,6 +5,7 @@
 
 #include "common/options/options.h"
 #include "common/options/options_print.h"
+#include "common/privilege/process_hardening.h"
 
 static bool is_help(const char *arg)
 {
@@ -72,6 +73,7 @@ static int run(const struct agent_program *p, char **argv, struct err *err)
 		return r;
 	/* a peer that closes its connection is an error of write(2), not the end of the agent */
 	signal(SIGPIPE, SIG_IGN);
+	process_harden();
 	return p->serve(p->opts, err);
 }
 

@@ -195,3 +195,11 @@ int kube_config_load_file(struct kube_config *ret, const char *path, const char 
 
 	return r < 0 ? r : kube_config_parse(ret, l.files, l.n, context, err);
 }
+
+bool kube_config_file_starts_program(const char *path, const char *context)
+{
+	CLEANUP(kube_config_fini) struct kube_config c = {0};
+	struct err unused = {""};
+
+	return kube_config_load_file(&c, path, context, &unused) == 0 && c.exec.command;
+}

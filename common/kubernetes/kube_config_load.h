@@ -41,4 +41,10 @@ int kube_config_load_service_account(struct kube_config *ret, const char *dir,
 int kube_config_load_file(struct kube_config *ret, const char *path, const char *context,
 			  struct err *err) MUST_CHECK;
 
+/*
+ * Whether the kubeconfig gets its credentials from a program. False if it cannot be read, too:
+ * loading it says why. Arguments as of kube_config_load_file().
+ */
+bool kube_config_file_starts_program(const char *path, const char *context);
+
 #endif /* COMMON_KUBERNETES_KUBE_CONFIG_LOAD_H */

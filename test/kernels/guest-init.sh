@@ -77,6 +77,15 @@ both_containers_run()
 }
 check "two containers run" both_containers_run
 
+# Debian's default asks for CAP_SYS_ADMIN (bit 21) to open a perf event, so the agent keeps it. All
+# bits: node_privileges.c.
+case $(uname -r) in
+5.10.*) capabilities=000001c400280006 ;;
+*)
+	capabilities=000001c400080006
+	echo 2 >/proc/sys/kernel/perf_event_paranoid
+	;;
+esac
 httpd -p 127.0.0.1:8080 -h /www
 share 600 >/dev/null &
 busy=$!
@@ -117,6 +126,21 @@ excluded_is_absent() { ! grep -F 'container_id="/kubepods/b' /tmp/metrics; }
 check "it has no profile" excluded_is_absent
 no_process_is_excluded() { ! metric_is_positive coroot_node_agent_excluded_processes; }
 check "no process had to be excluded alone" no_process_is_excluded
+
+# all_threads LINE: of their status
+all_threads()
+{
+	local status
+	for status in /proc/"$agent"/task/*/status; do
+		tr '\t' ' ' <"$status" | grep -q "^$1\$" || return 1
+	done
+}
+check "all threads of the agent are under its filter of system calls" all_threads 'Seccomp: 2'
+check "none can gain privileges" all_threads 'NoNewPrivs: 1'
+no_system_call_is_refused() { grep -q '^coroot_node_agent_syscalls_refused_total 0$' /tmp/metrics; }
+check "no system call of the agent was refused" no_system_call_is_refused
+check "all threads of the agent have only the capabilities that it needs" \
+	all_threads "CapEff: $capabilities"
 # shellcheck disable=SC2086 # two process ids
 kill $busy
 cat "/sys/fs/cgroup$pod"/*/cgroup.procs | xargs kill -KILL

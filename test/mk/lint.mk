@@ -6,7 +6,7 @@ analyzed := $(lint_c:%.c=$(O)/lint/%.analyzed)
 bpf_c    := $(wildcard bpf/*.c bpf/*.h)
 formatted := $(filter %.c,$(src_all)) $(src_test_all) $(hdrs) $(bpf_c)
 
-lint_checks := lint-format lint-headers lint-layers lint-files lint-size lint-docs lint-shell \
+lint_checks := lint-format lint-headers lint-layers lint-files lint-size lint-docs lint-shell lint-units \
                lint-analyze lint-tidy lint-cppcheck
 lint: ## all static checks, JOBS at a time
 	$(Q)$(MAKE) -j$(JOBS) -k --output-sync=target $(lint_checks)
@@ -40,6 +40,8 @@ lint-docs: $(O)/test/docs/print_docs # the generated pages are what the code say
 	    { echo "docs/$$page.md: differs from the code; run \"make docs\""; exit 1; }; done
 lint-shell:
 	$(Q)git ls-files -z '*.sh' .ci/run | xargs -0 shellcheck
+lint-units: # the systemd units
+	$(Q)test/lint-units.sh
 # A stamp per file, newer than the object, so that only what changed is checked again; in a new
 # checkout only what has not passed before, with the same content.
 once = test/lint-once.sh $(O)/obj/$*.d

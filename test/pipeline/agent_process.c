@@ -142,6 +142,22 @@ void agent_process_start(struct agent_process *a, const char *extra)
 	wait_until_ready(a);
 }
 
+/* A call that the agent's filter refused is missing in its list, whatever came of it. */
+static void expect_no_refused_call(const struct agent_process *a, int status)
+{
+	AUTO_FREE char *line = NULL;
+	FILE *f = fopen(a->log, "re");
+	bool refused = WIFSIGNALED(status) && WTERMSIG(status) == SIGSYS;
+	size_t size = 0;
+
+	while (f && !refused && getline(&line, &size, f) > 0)
+		refused = strstr(line, "refused a system call");
+	if (f)
+		(void)fclose(f);
+	if (refused)
+		fail_msg("a system call of the agent was refused: %s", line ? line : "SIGSYS");
+}
+
 int agent_process_stop(struct agent_process *a, int signo)
 {
 	int status = 0;
@@ -149,6 +165,7 @@ int agent_process_stop(struct agent_process *a, int signo)
 	kill(a->pid, signo);
 	waitpid(a->pid, &status, 0);
 	a->pid = 0;
+	expect_no_refused_call(a, status);
 	return status;
 }
 

@@ -9,7 +9,8 @@ set -eu
 
 build='gcc libc6-dev make git ca-certificates pkg-config clang llvm bpftool libbpf-dev libelf-dev
 libcurl4-openssl-dev libprotobuf-c-dev protobuf-c-compiler libjansson-dev libyaml-dev
-libmicrohttpd-dev libgnutls28-dev libdeflate-dev libxxhash-dev libzstd-dev libiberty-dev uthash-dev zlib1g-dev xz-utils'
+libmicrohttpd-dev libgnutls28-dev libseccomp-dev libdeflate-dev libxxhash-dev libzstd-dev libiberty-dev
+uthash-dev zlib1g-dev xz-utils'
 # curl, jq: the scripts; g++, golang: programs that the profiler is tried on; gdb: stacks of tests
 # that hang; ccache: sources that were compiled before; clickhouse-common: libraries of the server
 # that test_clickhouse_transport.c starts; containerd … openssl: a
@@ -17,7 +18,8 @@ libmicrohttpd-dev libgnutls28-dev libdeflate-dev libxxhash-dev libzstd-dev libib
 test='libcmocka-dev libnghttp2-dev gdb ccache libclang-rt-14-dev chromium fonts-dejavu-core curl jq
 g++ util-linux procps qemu-system-x86 qemu-system-arm qemu-user gcc-aarch64-linux-gnu libc6-arm64-cross cpio
 debian-archive-keyring clickhouse-common containerd runc podman containernetworking-plugins iptables iproute2 openssl'
-lint='clang-format clang-tidy cppcheck universal-ctags shellcheck'
+# systemd: checks our units; nothing is started
+lint='clang-format clang-tidy cppcheck universal-ctags shellcheck systemd'
 
 # at_least MIN VERSION: is the first number of VERSION (and the second, if MIN has one) high enough?
 at_least()

@@ -23,8 +23,22 @@ fs.rmSync(runDir, { recursive: true, force: true });
 fs.mkdirSync(runDir, { recursive: true });
 
 const alive = new Set();
+const all = [];
+
+// Agents run under their filter of system calls: one that it refused or killed for is missing in
+// the list, so the test has failed, whatever came of the call.
+function findRefusedCalls() {
+  for (const d of all) {
+    const refused = /refused a system call .*/.exec(d.log());
+    if (!refused && d.result?.signal !== "SIGSYS") continue;
+    console.error(`${d.logFile}: ${refused ? refused[0] : "killed for a system call"}`);
+    process.exitCode = 1;
+  }
+}
+
 process.on("exit", () => {
   for (const d of alive) d.child.kill("SIGKILL");
+  findRefusedCalls();
 });
 for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => process.exit(1));
 
@@ -72,6 +86,7 @@ class Daemon {
     });
     fs.closeSync(out);
     alive.add(this);
+    all.push(this);
     this.exited = new Promise((resolve) => {
       const done = (code, signal) => {
         alive.delete(this);

@@ -1,0 +1,116 @@
+/*
+ * The cluster-agent needs no capability, except to listen on a port below 1024. Started as root it
+ * gives up all others at once, and root without capabilities is a user like any other: it cannot
+ * use a data directory of somebody else, or a kubeconfig that only its owner may read. Where the
+ * configuration has that, the capabilities for it are kept, because an agent that no longer starts
+ * after an update is worse; one line says so and what to do.
+ */
+#include "cluster-agent/cluster_privileges.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <libgen.h>
+
+#include "common/kubernetes/kube_config_load.h"
+#include "common/privilege/capabilities.h"
+#include "common/privilege/syscall_filter.h"
+#include "common/telemetry/log.h"
+
+#define OWNER_CAPABILITIES (CAPABILITY(CAP_DAC_OVERRIDE) | CAPABILITY(CAP_FOWNER))
+#define READ_CAPABILITIES CAPABILITY(CAP_DAC_READ_SEARCH)
+
+static bool is_given(const char *option)
+{
+	return option && option[0];
+}
+
+static bool may(const char *path, int mode)
+{
+	return faccessat(AT_FDCWD, path, mode, AT_EACCESS) == 0 ||
+	       (errno != EACCES && errno != EPERM);
+}
+
+static bool can_read(const void *arg)
+{
+	return may(arg, R_OK);
+}
+
+/* If it does not exist, it is made. */
+static bool can_use_directory(const void *arg)
+{
+	const char *path = arg;
+	AUTO_FREE char *copy = NULL;
+
+	if (faccessat(AT_FDCWD, path, F_OK, AT_EACCESS) == 0 || errno != ENOENT)
+		return may(path, R_OK | W_OK | X_OK);
+	copy = strdup(path);
+	return !copy || may(dirname(copy), W_OK | X_OK);
+}
+
+static uint64_t keep_for(uint64_t held, uint64_t wanted, bool (*can)(const void *),
+			 const char *path)
+{
+	char text[128];
+
+	wanted &= held;
+	if (wanted == 0 || !is_given(path) ||
+	    capabilities_try_without(OWNER_CAPABILITIES | READ_CAPABILITIES, can, path))
+		return 0;
+	log_warn("a file or directory belongs to another user; keeping capabilities to use it. "
+		 "Run the agent as that user, or give it to the agent's user",
+		 "path=%s capabilities=\"%s\"", LOG_QUOTED(path),
+		 capabilities_text(wanted, text, sizeof(text)));
+	return wanted;
+}
+
+static uint64_t capabilities_for_files(const struct cluster_options *o)
+{
+	const char *const files[] = {
+		o->kubeconfig,
+		o->ca_file,
+		o->tls_cert,
+		o->tls_key,
+		o->clickhouse_password_file,
+		o->clickhouse_tls_ca_file,
+		o->clickhouse_tls_cert_file,
+		o->clickhouse_tls_key_file,
+		o->scrape_ca_file,
+		o->scrape_cert_file,
+		o->scrape_key_file,
+		o->scrape_token_file,
+		o->scrape_password_file,
+	};
+	uint64_t held = capabilities_held(), kept = 0;
+
+	kept |= keep_for(held, OWNER_CAPABILITIES, can_use_directory, o->data_dir);
+	for (size_t i = 0; i < ARRAY_SIZE(files); i++)
+		kept |= keep_for(held, READ_CAPABILITIES, can_read, files[i]);
+	return kept;
+}
+
+int cluster_privileges_drop(const struct cluster_options *o, struct err *err)
+{
+	uint64_t keep = capabilities_for_files(o) | capabilities_to_listen(o->listen) |
+			capabilities_to_listen(o->clickhouse_listen);
+	int r = capabilities_keep(keep);
+	char text[128];
+
+	if (r < 0)
+		return err_set(err, r, "cannot give up capabilities: %s", strerror(-r));
+	log_debug("gave up capabilities", "kept=\"%s\"",
+		  capabilities_text(capabilities_held(), text, sizeof(text)));
+	return 0;
+}
+
+int cluster_privileges_filter(const struct cluster_options *o, struct err *err)
+{
+	const struct syscall_filter_config cfg = {
+		.mode = o->seccomp,
+		.starts_programs =
+			is_given(o->kubeconfig) &&
+			kube_config_file_starts_program(
+				o->kubeconfig, is_given(o->kube_context) ? o->kube_context : NULL),
+	};
+
+	return syscall_filter_install(&cfg, err);
+}
