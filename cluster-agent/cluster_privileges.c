@@ -66,6 +66,8 @@ static uint64_t keep_for(uint64_t held, uint64_t wanted, bool (*can)(const void 
 static uint64_t capabilities_for_files(const struct cluster_options *o)
 {
 	const char *const files[] = {
+		o->api_key_file,
+		o->read_api_key_file,
 		o->kubeconfig,
 		o->ca_file,
 		o->tls_cert,
