@@ -268,11 +268,12 @@ static int start_storing(struct cluster_agent *a, struct err *err)
 	return r;
 }
 
-static int start_forwarding(struct cluster_agent *a)
+static int start_forwarding(struct cluster_agent *a, struct err *err)
 {
 	const struct agent_upload_config cfg = {
 		.collector = a->opts->coroot_url,
 		.api_key = a->opts->api_key,
+		.api_key_file = a->opts->api_key_file,
 		.ca_file = a->opts->ca_file,
 		.insecure_skip_verify = a->opts->insecure_skip_verify,
 		.max_items = UPLOAD_QUEUE_ITEMS,
@@ -285,7 +286,7 @@ static int start_forwarding(struct cluster_agent *a)
 		.spool_max_bytes = a->opts->max_spool_bytes,
 	};
 
-	return agent_start_uploads(&a->base, &cfg);
+	return agent_start_uploads(&a->base, &cfg, err);
 }
 
 static void put_scraped(void *ctx, const struct upload_label *labels, struct buf *body)
@@ -328,7 +329,7 @@ static int start_probe(struct cluster_agent *a)
 {
 	const struct receiver_probe_config cfg = {
 		.endpoint = a->base.upload_endpoint,
-		.api_key = a->opts->api_key,
+		.key = a->base.key,
 		.uploader = a->base.uploader,
 		.on_answer = on_wishes,
 		.ctx = a,
@@ -524,7 +525,8 @@ static int start(struct cluster_agent *a, struct err *err)
 	if (r == 0)
 		r = agent_use_tls(&a->base, a->opts->tls_cert, a->opts->tls_key, err);
 	if (r == 0)
-		r = cluster_options_forward(a->opts) ? start_forwarding(a) : start_storing(a, err);
+		r = cluster_options_forward(a->opts) ? start_forwarding(a, err)
+						     : start_storing(a, err);
 	if (r == 0)
 		r = start_scraping(a, err);
 	if (r == 0)

@@ -45,7 +45,8 @@ const struct option_def cluster_option_defs[] = {
 	 .type = OPTION_STRING,
 	 .offset = FIELD(api_key_file),
 	 .value = "FILE",
-	 .help = "file of such keys, one per line, all valid; read again when it changes"},
+	 .help = "file of such keys, one per line, all valid; read again when it changes; with "
+		 "--coroot-url, the next one is sent when the receiver refuses the first"},
 	{.name = "read-api-key",
 	 .type = OPTION_SECRET,
 	 .offset = FIELD(read_api_key),

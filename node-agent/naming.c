@@ -82,11 +82,11 @@ static int make_uploads(struct naming *n, const struct node_options *o,
 	return r == 0 ? named_uploads_register_metrics(n->uploads, n->base->metrics) : r;
 }
 
-static int make_probe(struct naming *n, const struct node_options *o)
+static int make_probe(struct naming *n)
 {
 	const struct receiver_probe_config cfg = {
 		.endpoint = n->base->upload_endpoint,
-		.api_key = o->api_key,
+		.key = n->base->key,
 		.uploader = n->base->uploader,
 		.on_answer = on_answer,
 		.ctx = n,
@@ -114,7 +114,7 @@ int naming_new(struct naming **ret, struct agent *base, const struct node_option
 	if (r == 0)
 		r = make_uploads(n, o, cfg);
 	if (r == 0)
-		r = make_probe(n, o);
+		r = make_probe(n);
 	if (r < 0)
 		return r;
 	*ret = TAKE_PTR(n);

@@ -379,12 +379,13 @@ static int start_base(struct node_agent *a)
 	return r == 0 ? node_status_new(&a->status, a->base.metrics) : r;
 }
 
-static int start_uploads(struct node_agent *a)
+static int start_uploads(struct node_agent *a, struct err *err)
 {
 	const struct agent_upload_config cfg = {
 		.endpoint = a->o->profiles_endpoint,
 		.collector = a->o->collector_endpoint,
 		.api_key = a->o->api_key,
+		.api_key_file = a->o->api_key_file,
 		.ca_file = a->o->ca_file,
 		.insecure_skip_verify = a->o->insecure_skip_verify,
 		.max_items = UPLOAD_QUEUE_ITEMS,
@@ -396,7 +397,7 @@ static int start_uploads(struct node_agent *a)
 		.spool_max_bytes = a->o->max_spool_bytes,
 	};
 
-	return agent_start_uploads(&a->base, &cfg);
+	return agent_start_uploads(&a->base, &cfg, err);
 }
 
 static enum sampler_cgroups sampler_cgroups(const struct cgroup_hierarchy *h)
@@ -611,7 +612,7 @@ int node_agent_new(struct node_agent **ret, const struct node_options *o, struct
 	if (r == 0)
 		r = agent_use_tls(&a->base, o->tls_cert, o->tls_key, err);
 	if (r == 0)
-		r = start_uploads(a);
+		r = start_uploads(a, err);
 	if (r == 0)
 		r = make_naming(a, err);
 	if (r == 0)

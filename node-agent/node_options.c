@@ -95,6 +95,12 @@ const struct option_def node_option_defs[] = {
 	 .offset = FIELD(api_key),
 	 .value = "KEY",
 	 .help = "key sent with each profile in the X-Api-Key header"},
+	{.name = "api-key-file",
+	 .type = OPTION_STRING,
+	 .offset = FIELD(api_key_file),
+	 .value = "FILE",
+	 .help = "file of such keys, one per line, read again when it changes; the next one is "
+		 "sent when the receiver refuses the first"},
 	{.name = "ca-file",
 	 .type = OPTION_STRING,
 	 .offset = FIELD(ca_file),
@@ -351,6 +357,8 @@ bool node_options_profile_unmanaged(const struct node_options *o)
 
 int node_options_check(const struct node_options *o, struct err *err)
 {
+	if (o->api_key && o->api_key_file)
+		return err_set(err, -EINVAL, "--api-key and --api-key-file contradict each other");
 	if (!o->collector_endpoint && !o->profiles_endpoint)
 		return err_set(err, -EINVAL,
 			       "--collector-endpoint is missing: nowhere to send profiles to");

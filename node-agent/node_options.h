@@ -51,6 +51,7 @@ struct node_options {
 	char *profiles_endpoint;
 	char *allowed_hosts;
 	char *api_key;
+	char *api_key_file;
 	char *ca_file;
 	bool insecure_skip_verify;
 	char *wal_dir; /* NULL: no spool */

@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <signal.h>
 
+#include "common/access/sent_key.h"
 #include "common/http/http.h"
 #include "common/privilege/syscall_refusals.h"
 #include "common/system/clock.h"
@@ -112,6 +113,7 @@ void agent_fini(struct agent *a)
 	/* the client borrows the uploader's bodies */
 	http_client_free(a->client);
 	uploader_free(a->uploader);
+	sent_key_free(a->key);
 	free(a->upload_endpoint);
 	metrics_free(a->metrics);
 	loop_free(a->loop);
@@ -136,10 +138,9 @@ static int make_client(struct agent *a, const struct agent_upload_config *cfg)
 	return http_client_new(&a->client, a->loop, &client);
 }
 
-int agent_start_uploads(struct agent *a, const struct agent_upload_config *cfg)
+int agent_start_uploads(struct agent *a, const struct agent_upload_config *cfg, struct err *err)
 {
 	struct uploader_config uploads = {
-		.api_key = cfg->api_key,
 		.max_items = cfg->max_items,
 		.max_bytes = cfg->max_bytes,
 		.max_sending = cfg->max_sending,
@@ -149,8 +150,11 @@ int agent_start_uploads(struct agent *a, const struct agent_upload_config *cfg)
 		.spool_dir = cfg->spool_dir,
 		.spool_max_bytes = cfg->spool_max_bytes,
 	};
-	int r = 0;
+	int r = sent_key_new(&a->key, cfg->api_key, cfg->api_key_file, err);
 
+	if (r < 0)
+		return err_wrap(err, r, "--api-key-file");
+	uploads.key = a->key;
 	if (!cfg->endpoint)
 		r = upload_url_from_collector(&a->upload_endpoint, cfg->collector);
 	else if (!(a->upload_endpoint = strdup(cfg->endpoint)))

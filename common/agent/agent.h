@@ -22,6 +22,8 @@
 #include "common/telemetry/metrics.h"
 #include "common/upload/uploader.h"
 
+struct sent_key;
+
 struct agent_config {
 	const char *program;        /* "coroot-node-agent" */
 	const char *metrics_prefix; /* "coroot_node_agent" */
@@ -40,7 +42,8 @@ struct agent_upload_config {
 	const char *endpoint;  /* full URL; if NULL, <collector>/v1/profiles */
 	const char *collector; /* base URL */
 	const char *api_key;   /* NULL if there is none */
-	const char *ca_file;   /* NULL: the system's */
+	const char *api_key_file;
+	const char *ca_file; /* NULL: the system's */
 	bool insecure_skip_verify;
 	size_t max_items;
 	size_t max_bytes;
@@ -62,6 +65,7 @@ struct agent {
 	struct uploader *uploader;
 	struct http_client *client; /* of the uploader; others may use it until agent_fini() */
 	char *upload_endpoint;      /* where it sends to */
+	struct sent_key *key;       /* of uploads */
 	/* of agent.c */
 	struct agent_status status;
 	struct loop_source *beat_timer;
@@ -79,8 +83,9 @@ int agent_init(struct agent *a, const struct agent_config *cfg) MUST_CHECK;
 /* After agent_close_server() and everything else that uses the loop. */
 void agent_fini(struct agent *a);
 
-/* Returns 0, -ENOMEM, or -EMFILE and the like. */
-int agent_start_uploads(struct agent *a, const struct agent_upload_config *cfg) MUST_CHECK;
+/* Returns 0, -ENOMEM, -EMFILE and the like, or an error of api_key_file with a sentence in err. */
+int agent_start_uploads(struct agent *a, const struct agent_upload_config *cfg,
+			struct err *err) MUST_CHECK;
 
 /*
  * Loads the certificate of all listeners (--tls-cert, --tls-key) and keeps it current; without

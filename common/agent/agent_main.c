@@ -51,6 +51,7 @@ static int parse(const struct agent_program *p, char **argv, struct err *err)
 	if (r < 0)
 		return r;
 	r = options_parse(p->options, p->opts, kept, p->name, p->version, err);
+	options_wipe_secrets(p->options, kept);
 	if (r != OPTIONS_OK)
 		return r;
 	log_set_level(*p->log_level);

@@ -213,6 +213,53 @@ int options_parse(const struct option_def *defs, void *opts, char **argv, const 
 	return r;
 }
 
+/* A few stars show that something was given; nothing shows how long it was but the empty space. */
+static void wipe(char *secret)
+{
+	size_t len = strlen(secret);
+
+	explicit_bzero(secret, len);
+	memset(secret, '*', len < 3 ? len : 3);
+}
+
+static void wipe_variable(const char *name)
+{
+	char *value = name ? getenv(name) : NULL;
+
+	if (!value)
+		return;
+	explicit_bzero(value, strlen(value));
+	unsetenv(name);
+}
+
+void options_wipe_secrets(const struct option_def *defs, char **argv)
+{
+	for (size_t i = 1; argv[0] && argv[i]; i++) {
+		size_t len = strncmp(argv[i], "--", 2) == 0 ? strcspn(argv[i] + 2, "=") : 0;
+		const struct option_def *d = option_find(defs, argv[i] + 2 * (len > 0), len);
+
+		if (!d || d->type == OPTION_BOOL)
+			continue;
+		if (argv[i][2 + len] == '=') {
+			if (d->type == OPTION_SECRET)
+				wipe(argv[i] + 2 + len + 1);
+		} else if (argv[i + 1]) {
+			i++;
+			if (d->type == OPTION_SECRET)
+				wipe(argv[i]);
+		}
+	}
+	for (const struct option_def *d = defs; d->name; d++) {
+		char name[OPTION_ENV_NAME_BYTES];
+
+		if (d->type != OPTION_SECRET)
+			continue;
+		option_env_name(d->name, name);
+		wipe_variable(name);
+		wipe_variable(d->variable);
+	}
+}
+
 void options_fini(const struct option_def *defs, void *opts)
 {
 	for (const struct option_def *d = defs; d->name; d++) {

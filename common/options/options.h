@@ -36,6 +36,12 @@ enum options_outcome {
  */
 int options_parse(const struct option_def *defs, void *opts, char **argv, const char *program,
 		  const char *version, struct err *err) MUST_CHECK;
+/*
+ * Overwrites the secrets among the arguments and in the environment, which everybody on the machine
+ * (/proc/<pid>/cmdline) and every child could read. After options_parse(), which has copied them;
+ * before there are threads. The strings of argv must be writable, as those of main() are.
+ */
+void options_wipe_secrets(const struct option_def *defs, char **argv);
 /* Frees and unsets the strings of opts; may be called again. */
 void options_fini(const struct option_def *defs, void *opts);
 

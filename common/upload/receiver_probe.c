@@ -2,6 +2,7 @@
 
 #include <errno.h>
 
+#include "common/access/sent_key.h"
 #include "common/http/backoff.h"
 #include "common/system/clock.h"
 #include "common/telemetry/log.h"
@@ -20,7 +21,8 @@ struct receiver_probe {
 	struct uploader *uploader;      /* borrowed; NULL: no answer is kept */
 	struct backoff backoff;
 	char *endpoint;
-	char *api_key_header; /* NULL if there is none */
+	struct sent_key *key; /* borrowed; NULL if there is none */
+	unsigned key_no;      /* of the last request */
 	void (*on_answer)(void *ctx, const struct receiver_wishes *w);
 	void *ctx;
 	struct receiver_wishes wishes; /* the last answer */
@@ -82,6 +84,8 @@ static void on_done(void *ctx, const struct http_result *res)
 	struct receiver_wishes w;
 
 	p->transfer = NULL;
+	if (!res->error && res->status == 401)
+		sent_key_refused(p->key, p->key_no);
 	if (!receiver_probe_read(res, &w) || (p->has_answered && is_key_refused(res))) {
 		p->is_doubted = false;
 		loop_set_timer(p->timer, backoff_next_ns(&p->backoff));
@@ -117,7 +121,7 @@ static void on_note(void *ctx, const char *text)
 static void on_timer(void *ctx)
 {
 	struct receiver_probe *p = ctx;
-	const char *const headers[] = {p->api_key_header, NULL};
+	const char *const headers[] = {sent_key_header(p->key, &p->key_no), NULL};
 	const struct http_request req = {
 		.method = "GET",
 		.url = p->endpoint,
@@ -149,14 +153,10 @@ int receiver_probe_new(struct receiver_probe **ret, struct loop *l, struct http_
 		.max_ns = RETRY_MAX_NS,
 		.random = clock_monotonic_ns() ^ ((uint64_t)getpid() << 32),
 	};
+	p->key = cfg->key;
 	p->endpoint = strdup(cfg->endpoint);
 	if (!p->endpoint)
 		return -ENOMEM;
-	if (cfg->api_key && cfg->api_key[0] &&
-	    asprintf(&p->api_key_header, "X-Api-Key: %s", cfg->api_key) < 0) {
-		p->api_key_header = NULL;
-		return -ENOMEM;
-	}
 	r = loop_add_timer(l, on_timer, p, &p->timer);
 	if (r < 0)
 		return r;
@@ -178,7 +178,6 @@ void receiver_probe_free(struct receiver_probe *p)
 	http_cancel(p->transfer);
 	loop_remove(p->timer);
 	free(p->endpoint);
-	free(p->api_key_header);
 	free(p);
 }
 

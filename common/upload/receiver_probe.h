@@ -21,10 +21,11 @@
 #include "common/upload/uploader.h"
 
 struct receiver_probe;
+struct sent_key;
 
 struct receiver_probe_config {
 	const char *endpoint;      /* copied */
-	const char *api_key;       /* copied; NULL if there is none */
+	struct sent_key *key;      /* borrowed; NULL if there is none */
 	struct uploader *uploader; /* borrowed; keeps the answer; NULL: it is not kept */
 	/* Called with every answer, and with the one that was kept. */
 	void (*on_answer)(void *ctx, const struct receiver_wishes *w);

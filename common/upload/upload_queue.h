@@ -23,6 +23,7 @@ struct upload {
 	bool is_backlog;   /* it came from the disk */
 	bool is_stored;    /* at this place: */
 	struct spool_place place;
+	unsigned key_no;        /* of the last attempt: sent_key.h */
 	unsigned n_attempts;    /* that failed */
 	uint64_t not_before_ns; /* monotonic: the next attempt */
 	uint64_t queued_ns;     /* monotonic */

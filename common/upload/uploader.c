@@ -22,6 +22,7 @@
 
 #include <errno.h>
 
+#include "common/access/sent_key.h"
 #include "common/system/clock.h"
 #include "common/telemetry/log.h"
 #include "common/upload/uploader_state.h"
@@ -118,6 +119,9 @@ static void retry_later(struct uploader *u, const struct http_result *res)
 	u->backlog_window = 1;
 	if (u->waiting)
 		return;
+	/* a key may be right in a moment, without anybody who restarts us */
+	if (res->status == 401 && sent_key_may_change(u->key))
+		is_blocked = false;
 	u->backoff.max_ns = is_blocked ? u->slow_retry_max_ns : u->retry_max_ns;
 	delay = backoff_next_ns(&u->backoff);
 	if (res->retry_after_ns > delay)
@@ -213,6 +217,8 @@ static void on_done(void *ctx, const struct http_result *res)
 	up->sending = false;
 	u->n_sending--;
 	u->n_sending_backlog -= up->is_backlog;
+	if (!res->error && res->status == 401)
+		sent_key_refused(u->key, up->key_no);
 	if (verdict == UPLOAD_ACCEPTED || verdict == UPLOAD_REFUSED || is_own_fault(u, up, res)) {
 		finish(u, up, res);
 	} else {
@@ -227,7 +233,7 @@ static void on_done(void *ctx, const struct http_result *res)
 static int send_upload(struct uploader *u, struct upload *up)
 {
 	char key[sizeof("Idempotency-Key: ") + UPLOAD_KEY_DIGITS];
-	const char *const headers[] = {key, u->api_key_header, NULL};
+	const char *const headers[] = {key, sent_key_header(u->key, &up->key_no), NULL};
 	AUTO_FREE char *url = NULL;
 	struct http_request req = {
 		.method = "POST",
@@ -364,14 +370,10 @@ int uploader_new(struct uploader **ret, struct loop *l, struct http_client *clie
 		.max_ns = cfg->retry_max_ns,
 		.random = clock_monotonic_ns() ^ ((uint64_t)getpid() << 32),
 	};
+	u->key = cfg->key;
 	u->endpoint = strdup(cfg->endpoint);
 	if (!u->endpoint)
 		return -ENOMEM;
-	if (cfg->api_key && cfg->api_key[0] &&
-	    asprintf(&u->api_key_header, "X-Api-Key: %s", cfg->api_key) < 0) {
-		u->api_key_header = NULL;
-		return -ENOMEM;
-	}
 	r = loop_add_timer(l, on_retry, u, &u->retry_timer);
 	if (r == 0)
 		r = uploader_store_init(u, l, cfg);
@@ -396,7 +398,6 @@ void uploader_free(struct uploader *u)
 	upload_queue_fini(&u->backlog);
 	loop_remove(u->retry_timer);
 	free(u->endpoint);
-	free(u->api_key_header);
 	free(u);
 }
 

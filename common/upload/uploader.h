@@ -26,11 +26,12 @@
 #include "common/telemetry/metrics.h"
 #include "common/upload/upload_url.h"
 
+struct sent_key;
 struct uploader;
 
 struct uploader_config {
 	const char *endpoint; /* full URL of the receiver's /v1/profiles */
-	const char *api_key;  /* NULL if there is none */
+	struct sent_key *key; /* borrowed; NULL if there is none */
 	size_t max_items;
 	size_t max_bytes; /* of all waiting bodies */
 	/*

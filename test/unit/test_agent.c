@@ -140,7 +140,7 @@ static void pending_uploads_are_waited_for(void **state)
 
 	raw_server_start(&server);
 	cfg.collector = server.url;
-	assert_int_equal(agent_start_uploads(&f->agent, &cfg), 0);
+	assert_int_equal(agent_start_uploads(&f->agent, &cfg, NULL), 0);
 	buf_init(&body, 100);
 	assert_int_equal(buf_add(&body, "profile", 7), 0);
 	assert_int_equal(uploader_add(f->agent.uploader, labels, &body), 0);

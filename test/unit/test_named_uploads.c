@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <pthread.h>
 
+#include "common/access/sent_key.h"
 #include "common/http/http_server.h"
 #include "common/system/clock.h"
 #include "common/text/secret.h"
@@ -18,6 +19,7 @@
 #define N_KEPT 16
 
 struct fixture {
+	struct sent_key *key;
 	struct loop *loop;
 	struct loop_source *poll;
 	uint64_t give_up_ns;
@@ -212,6 +214,7 @@ static void start(struct fixture *f, const struct named_uploads_config *wanted)
 	};
 
 	assert_int_equal(loop_new(&f->loop), 0);
+	assert_int_equal(sent_key_new(&f->key, "secret", NULL, NULL), 0);
 	assert_int_equal(loop_add_timer(f->loop, on_poll, f, &f->poll), 0);
 	assert_int_equal(metrics_new(&f->metrics), 0);
 	assert_int_equal(http_client_new(&f->client, f->loop, &(struct http_client_config){0}), 0);
@@ -238,6 +241,7 @@ static void stop(struct fixture *f)
 	metrics_free(f->metrics);
 	http_client_free(f->client);
 	uploader_free(f->uploader);
+	sent_key_free(f->key);
 	loop_remove(f->poll);
 	loop_free(f->loop);
 }
@@ -524,7 +528,7 @@ static void begin_probe(struct fixture *f)
 {
 	const struct receiver_probe_config cfg = {
 		.endpoint = f->endpoint,
-		.api_key = "secret",
+		.key = f->key,
 		.uploader = f->uploader,
 		.on_answer = on_answer,
 		.ctx = f,
@@ -728,7 +732,7 @@ static void answers_that_say_nothing_are_not_believed(void **state)
 static int construct(void *arg)
 {
 	const struct named_uploads_config cfg = {0};
-	const struct receiver_probe_config probe = {.endpoint = "http://x/", .api_key = "k"};
+	const struct receiver_probe_config probe = {.endpoint = "http://x/"};
 	CLEANUP(named_uploads_freep) struct named_uploads *n = NULL;
 	CLEANUP(receiver_probe_freep) struct receiver_probe *p = NULL;
 	int r = named_uploads_new(&n, arg, &cfg);

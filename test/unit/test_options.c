@@ -533,6 +533,30 @@ static void survives_every_failed_allocation(void **state)
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, reset, reset)
 
+static void secrets_vanish_from_arguments_and_environment(void **state)
+{
+	char program[] = "p", joined[] = "--api-key=hunter2", flag[] = "--api-key",
+	     next[] = "hunter3";
+	char listen[] = "--listen=hunter2", other[] = "--listen", value[] = "--api-key",
+	     odd[] = "--";
+	char shortest[] = "--api-key=x";
+	char *argv[] = {program, joined, flag, next, listen, other, value, shortest, odd, NULL};
+	const char *variable;
+
+	(void)state;
+	assert_int_equal(setenv("API_KEY", "hunter4", 1), 0);
+	variable = getenv("API_KEY");
+	options_wipe_secrets(defs, argv);
+	assert_memory_equal(joined, "--api-key=***\0\0\0\0", sizeof(joined));
+	assert_memory_equal(next, "***\0\0\0\0", sizeof(next));
+	assert_string_equal(listen, "--listen=hunter2");
+	assert_string_equal(value, "--api-key");
+	assert_string_equal(shortest, "--api-key=*");
+	assert_string_equal(variable, "");
+	assert_null(getenv("API_KEY"));
+	options_wipe_secrets(defs, (char *[]){NULL});
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -557,6 +581,7 @@ int main(void)
 		TEST(durations_print_as_they_are_read),
 		TEST(sizes_print_as_they_are_read),
 		TEST(survives_every_failed_allocation),
+		TEST(secrets_vanish_from_arguments_and_environment),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <stdatomic.h>
 
+#include "common/access/sent_key.h"
 #include "common/http/http_server.h"
 #include "common/system/clock.h"
 #include "common/text/secret.h"
@@ -10,6 +11,7 @@
 #include "test/lib/unit.h"
 
 struct fixture {
+	struct sent_key *key;
 	struct loop *loop;
 	struct http_server *server;
 	struct http_client *client;
@@ -93,6 +95,7 @@ static void set_up(struct fixture *f, bool with_server, unsigned max_sending, si
 	unsigned port = 1; /* nothing listens there */
 
 	assert_int_equal(loop_new(&f->loop), 0);
+	assert_int_equal(sent_key_new(&f->key, "secret", NULL, NULL), 0);
 	assert_int_equal(metrics_new(&f->metrics), 0);
 	if (with_server) {
 		assert_int_equal(http_server_new(&f->server, &server, &err), 0);
@@ -102,7 +105,7 @@ static void set_up(struct fixture *f, bool with_server, unsigned max_sending, si
 	assert_true(asprintf(&endpoint, "http://127.0.0.1:%u/v1/profiles", port) > 0);
 	const struct uploader_config cfg = {
 		.endpoint = endpoint,
-		.api_key = "secret",
+		.key = f->key,
 		.max_items = max_items,
 		.max_bytes = 1000,
 		.max_sending = max_sending,
@@ -124,6 +127,7 @@ static void tear_down(struct fixture *f)
 	metrics_free(f->metrics);
 	http_client_free(f->client);
 	uploader_free(f->uploader);
+	sent_key_free(f->key);
 	http_server_free(f->server);
 	loop_remove(f->deadline);
 	loop_free(f->loop);

@@ -10,6 +10,7 @@
 #include <sys/mount.h>
 #include <sys/wait.h>
 
+#include "common/access/sent_key.h"
 #include "common/data/table.h"
 #include "common/http/http_server.h"
 #include "common/system/clock.h"
@@ -32,6 +33,7 @@ struct seen {
 };
 
 struct fixture {
+	struct sent_key *sent;
 	char dir[64];
 	/* the receiver */
 	struct http_server *server;
@@ -133,13 +135,14 @@ static void start_sender(struct fixture *f, unsigned port, const char *key, unsi
 	AUTO_FREE char *endpoint = NULL;
 
 	assert_int_equal(loop_new(&f->loop), 0);
+	assert_int_equal(sent_key_new(&f->sent, key, NULL, NULL), 0);
 	assert_int_equal(metrics_new(&f->metrics), 0);
 	assert_int_equal(loop_add_timer(f->loop, on_timer, f, &f->timer), 0);
 	assert_int_equal(http_client_new(&f->client, f->loop, &(struct http_client_config){0}), 0);
 	assert_true(asprintf(&endpoint, "http://127.0.0.1:%u/v1/profiles", port) > 0);
 	const struct uploader_config cfg = {
 		.endpoint = endpoint,
-		.api_key = key,
+		.key = f->sent,
 		.max_items = 1000,
 		.max_bytes = f->queue_bytes ? f->queue_bytes : 1 << 20,
 		.max_sending = max_sending,
@@ -161,6 +164,8 @@ static void stop_sender(struct fixture *f)
 	metrics_free(f->metrics);
 	http_client_free(f->client);
 	uploader_free(f->uploader);
+	sent_key_free(f->sent);
+	f->sent = NULL;
 	loop_free(f->loop);
 	f->loop = NULL;
 	f->metrics = NULL;
