@@ -35,9 +35,9 @@ static const struct {
 	/* without these the start fails, and privileges.h names them */
 	{SAMPLING, 0, NULL},
 	{CAPABILITY(CAP_SYS_PTRACE), CAP_SYS_PTRACE,
-	 "processes of other users have no names, symbols or Go profiles"},
+	 "other processes have no symbols and no Go profiles"},
 	{CAPABILITY(CAP_CHECKPOINT_RESTORE) | ADMIN, CAP_CHECKPOINT_RESTORE,
-	 "deleted executables and those of other mount namespaces may have no symbols"},
+	 "executables that were deleted or replaced have no symbols"},
 	{CAPABILITY(CAP_SYSLOG), CAP_SYSLOG, "functions of the kernel have no names"},
 	{CAPABILITY(CAP_DAC_READ_SEARCH) | CAPABILITY(CAP_DAC_OVERRIDE), CAP_DAC_READ_SEARCH,
 	 "executables that only their user may read have no symbols"},
@@ -113,11 +113,13 @@ static bool can_open_perf_event(const void *arg)
 	return fd >= 0 || (errno != EACCES && errno != EPERM);
 }
 
-/* Why CAP_SYS_ADMIN is still needed, or NULL if it is not. */
+/* Why CAP_SYS_ADMIN is kept, or NULL if it is not needed, or not there. */
 static const char *reason_for_admin(uint64_t held)
 {
 	const uint64_t instead = SAMPLING | CAPABILITY(CAP_CHECKPOINT_RESTORE);
 
+	if (!(held & ADMIN))
+		return NULL;
 	if ((held & instead) != instead)
 		return "one of CAP_BPF, CAP_PERFMON and CAP_CHECKPOINT_RESTORE is missing";
 	if (!capabilities_try_without(ADMIN, can_open_perf_event, NULL))
