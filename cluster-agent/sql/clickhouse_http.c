@@ -94,34 +94,3 @@ const char *clickhouse_code_name(int exception_code)
 
 	return c ? c->name : NULL;
 }
-
-const char *clickhouse_content_type(const char *format)
-{
-	static const struct {
-		const char *prefix;
-		const char *type;
-	} table[] = {
-		{"CSVWithNames", "text/csv; charset=UTF-8; header=present"},
-		{"CSV", "text/csv; charset=UTF-8; header=absent"},
-		{"TSV", "text/tab-separated-values; charset=UTF-8"},
-		{"TabSeparated", "text/tab-separated-values; charset=UTF-8"},
-		{"JSON", "application/json; charset=UTF-8"},
-		{"XML", "application/xml; charset=UTF-8"},
-		{"Markdown", "text/markdown; charset=UTF-8"},
-		{"RowBinary", "application/octet-stream"},
-		{"Native", "application/octet-stream"},
-		{"Parquet", "application/octet-stream"},
-		{"Arrow", "application/octet-stream"},
-		{"ORC", "application/octet-stream"},
-		{"MsgPack", "application/octet-stream"},
-		{"Avro", "application/octet-stream"},
-		{"BSON", "application/octet-stream"},
-		{"Npy", "application/octet-stream"},
-	};
-
-	for (size_t i = 0; i < ARRAY_SIZE(table); i++) {
-		if (strncmp(format, table[i].prefix, strlen(table[i].prefix)) == 0)
-			return table[i].type;
-	}
-	return "text/plain; charset=UTF-8";
-}

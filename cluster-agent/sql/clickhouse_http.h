@@ -30,7 +30,4 @@ unsigned clickhouse_status(int exception_code);
 /* Returns ClickHouse's name for it, "SYNTAX_ERROR"; NULL for codes that we do not know. */
 const char *clickhouse_code_name(int exception_code);
 
-/* Returns a static string; text/plain for unknown formats. */
-const char *clickhouse_content_type(const char *format);
-
 #endif /* CLUSTER_AGENT_SQL_CLICKHOUSE_HTTP_H */

@@ -11,6 +11,8 @@
 
 #include <errno.h>
 
+#include "cluster-agent/sql/sql_formats.h"
+
 /* How long clients may keep a connection for its next use; the server keeps it for longer. */
 #define KEEP_ALIVE "timeout=30"
 
@@ -97,6 +99,7 @@ static void set_summary(struct http_exchange *x, const struct store_query_cost *
 void sql_answer_rows(struct sql_request *r, const struct sql_server *server,
 		     const struct store_query_cost *cost, struct buf *out)
 {
+	const struct sql_format *format = sql_format_find(r->format, strlen(r->format));
 	const char *time_zone = sql_request_setting(r, "session_timezone");
 	size_t len;
 	char *data = buf_take(out, &len);
@@ -104,5 +107,5 @@ void sql_answer_rows(struct sql_request *r, const struct sql_server *server,
 	set_header(r->exchange, "X-ClickHouse-Timezone",
 		   time_zone && *time_zone ? time_zone : server->time_zone);
 	set_summary(r->exchange, cost);
-	http_respond(r->exchange, 200, clickhouse_content_type(r->format), data, len);
+	http_respond(r->exchange, 200, format->content_type, data, len);
 }

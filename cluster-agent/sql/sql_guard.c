@@ -1,322 +1,398 @@
 /*
- * A guard that only splits the statement into tokens and looks at neighbours; it does not parse
- * SQL.
+ * A guard that splits the statement into tokens and looks at neighbours; it does not parse SQL.
  *
  * A parser of ours would have to agree with the engine's in every detail, and the gap between
- * the two would be the hole. Tokens are simple enough to agree on, and where the engine might
- * split a text differently (heredocs, nested comments, backslashes in quoted names, characters
- * beyond ASCII outside quotes) the statement is refused.
+ * the two would be the hole. So each rule is about few tokens and says what is allowed: the first
+ * word, the words after SHOW and EXPLAIN, what may stand before "(" (a function of a list, or a
+ * keyword), which tables of the database "system" may be named, which format and settings may
+ * stand at the end. The clauses FORMAT and SETTINGS are allowed there only, as the engine checks
+ * just the outermost ones; the port takes them off and says the same in its own words.
  *
- * What is looked for: a name from refused_functions before "(", also in APPLY without
- * parentheses; words that make the client part of the engine write or read files; SETTINGS in
- * any clause, because the engine checks only the outermost one; a second statement. Everything
- * else that could do harm is refused by the engine's own readonly = 1, behind which this is the
- * second lock.
- *
- * The list of functions says what to refuse, so a new release of the engine may bring one that is
- * missing. test/store asks the engine for its table functions and fails if there is one that is not
- * classified; ordinary functions must be reviewed by hand with each release.
+ * This is one of two locks. The embedded engine checks what a statement reads after it has
+ * resolved all names, and refuses to write (engine_access.h); of a ClickHouse server, readonly = 1
+ * and the grants of its user do that.
  */
 #include "cluster-agent/sql/sql_guard.h"
 
-#include <ctype.h>
 #include <errno.h>
-#include <strings.h>
 
-enum token_kind {
-	TOKEN_END,
-	TOKEN_WORD,   /* a keyword, or a name without quotes */
-	TOKEN_QUOTED, /* a name in " or ` */
-	TOKEN_VALUE,  /* a string or a number */
-	TOKEN_OTHER,  /* one character */
+#include "cluster-agent/sql/sql_formats.h"
+#include "cluster-agent/sql/sql_functions.h"
+#include "cluster-agent/sql/sql_tokens.h"
+#include "cluster-agent/store/system_tables.h"
+
+/* The engine's parser calls itself for each level. */
+#define MAX_DEPTH 256u
+
+#define IS_ONE_OF(t, words) sql_is_one_of(t, words, ARRAY_SIZE(words))
+
+enum place {
+	AT_START,
+	IN_EXPLAIN, /* behind the word EXPLAIN, before the statement to be explained */
+	IN_STATEMENT,
 };
 
-struct token {
-	enum token_kind kind;
-	const char *start; /* without quotes */
-	size_t len;
+struct guard {
+	struct sql_scanner scanner;
+	struct sql_token p3, p2, p1, t; /* t follows p1, which follows p2, … */
+	enum place place;
+	unsigned n_words; /* of the statement, this one included; counts to 3 */
+	unsigned depth;   /* of brackets */
+	struct sql_facts *facts;
+	const char *end;    /* of the statement without the clauses at its end */
+	struct err why_end; /* why the last clauses, or what looked like them, are refused */
+	struct err *err;
 };
 
-struct scanner {
-	const char *pos;
-	const char *end;
-};
-
-static const char *const statements[] = {
-	"select", "with", "show", "describe", "desc", "exists", "explain",
-};
-
-/*
- * All table functions of the engine that reach beyond the store's tables, and the ordinary
- * functions that read files, run models or use the network.
- */
-static const char *const refused_functions[] = {
-	"aiclassify",
-	"aiextract",
-	"aigenerate",
-	"aitranslate",
-	"arrowstream",
-	"azureblobstorage",
-	"azureblobstoragecluster",
-	"catboostevaluate",
-	"cluster",
-	"clusterallreplicas",
-	"cosn",
-	"deltalake",
-	"deltalakeazure",
-	"deltalakeazurecluster",
-	"deltalakecluster",
-	"deltalakelocal",
-	"deltalakes3",
-	"deltalakes3cluster",
-	"dictionary",
-	"executable",
-	"file",
-	"filecluster",
-	"filesystem",
-	"fuzzjson",
-	"fuzzquery",
-	"gcs",
-	"hdfs",
-	"hdfscluster",
-	"hudi",
-	"hudicluster",
-	"iceberg",
-	"icebergazure",
-	"icebergazurecluster",
-	"icebergcluster",
-	"iceberghdfs",
-	"iceberghdfscluster",
-	"iceberglocal",
-	"iceberglocalcluster",
-	"icebergs3",
-	"icebergs3cluster",
-	"input",
-	"jdbc",
-	"loop",
-	"mergetreeanalyzeindexes",
-	"mergetreeanalyzeindexesuuid",
-	"mergetreetextindex",
-	"mongodb",
-	"mysql",
-	"odbc",
-	"oss",
-	"paimon",
-	"paimonazure",
-	"paimonazurecluster",
-	"paimoncluster",
-	"paimonhdfs",
-	"paimonhdfscluster",
-	"paimonlocal",
-	"paimons3",
-	"paimons3cluster",
-	"postgresql",
-	"prometheusquery",
-	"prometheusqueryrange",
-	"python",
-	"redis",
-	"remote",
-	"remotesecure",
-	"s3",
-	"s3cluster",
-	"sqlite",
-	"timeseriesdata",
-	"timeseriesmetrics",
-	"timeseriesselector",
-	"timeseriestags",
-	"url",
-	"urlcluster",
-	"ytsaurus",
-};
-
-static bool is_word(const struct token *t, const char *word)
+static int refuse(struct guard *g, const struct sql_token *t, const char *why)
 {
-	return t->kind == TOKEN_WORD && t->len == strlen(word) &&
-	       strncasecmp(t->start, word, t->len) == 0;
+	return err_set(g->err, -EPERM, "%.*s %s", (int)(t->len < 64 ? t->len : 64), t->start, why);
 }
 
-static bool is_char(const struct token *t, char c)
+/* ---- the beginning ---- */
+
+static int check_start(struct guard *g)
 {
-	return t->kind == TOKEN_OTHER && *t->start == c;
+	static const char *const statements[] = {
+		"select", "with", "show", "describe", "desc", "exists",
+	};
+
+	if (g->place != AT_START || sql_is_char(&g->t, '('))
+		return 0;
+	if (g->t.kind == SQL_TOKEN_END)
+		return err_set(g->err, -EINVAL, "empty query");
+	g->place = sql_is_word(&g->t, "explain") ? IN_EXPLAIN : IN_STATEMENT;
+	if (g->place == IN_EXPLAIN || IS_ONE_OF(&g->t, statements))
+		return 0;
+	return err_set(g->err, -EPERM,
+		       "only SELECT, WITH, SHOW, DESCRIBE, EXISTS and EXPLAIN are allowed");
 }
 
-static bool is_one_of(const struct token *t, const char *const *words, size_t n)
+/* EXPLAIN [kind] [setting = value, …] SELECT …; those are settings of EXPLAIN alone. */
+static int check_explain(struct guard *g)
 {
-	for (size_t i = 0; i < n; i++) {
-		if (is_word(t, words[i]))
-			return true;
+	static const char *const kinds[] = {
+		"ast", "syntax", "query", "tree", "plan", "pipeline", "estimate",
+	};
+	static const char *const statements[] = {"select", "with"};
+	bool was_name = g->p1.kind == SQL_TOKEN_WORD && !IS_ONE_OF(&g->p1, kinds) &&
+			!sql_is_word(&g->p1, "explain") && !sql_is_char(&g->p2, '=');
+
+	if (g->place != IN_EXPLAIN || sql_is_word(&g->t, "explain"))
+		return 0;
+	if (was_name != sql_is_char(&g->t, '='))
+		return refuse(g, was_name ? &g->p1 : &g->t, "cannot be explained");
+	if (IS_ONE_OF(&g->t, statements) || sql_is_char(&g->t, '('))
+		g->place = IN_STATEMENT;
+	return 0;
+}
+
+static int check_show(struct guard *g)
+{
+	static const char *const what[] = {
+		"tables",  "databases", "columns",   "fields",       "index",    "indexes",
+		"indices", "keys",      "functions", "full",         "settings", "setting",
+		"engines", "create",    "extended",  "dictionaries",
+	};
+	static const char *const created[] = {"table", "view", "database"};
+	bool second = g->n_words == 2 && sql_is_word(&g->p1, "show");
+	bool third = g->n_words == 3 && sql_is_word(&g->p2, "show");
+
+	if (second && !IS_ONE_OF(&g->t, what))
+		return refuse(g, &g->t, "cannot be shown");
+	if (third && sql_is_word(&g->p1, "create") && !IS_ONE_OF(&g->t, created))
+		return refuse(g, &g->t, "cannot be shown");
+	return 0;
+}
+
+/* ---- words ---- */
+
+static int check_words(struct guard *g)
+{
+	static const char *const refused[] = {"outfile", "infile"};
+	static const struct {
+		const char *first;
+		const char *second;
+	} pairs[] = {
+		{"insert", "into"},
+		{"parallel", "with"}, /* more statements in one */
+		{"table", "override"},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(refused); i++) {
+		if (sql_is_name(&g->t, refused[i]))
+			return refuse(g, &g->t, "is not available here");
 	}
+	for (size_t i = 0; i < ARRAY_SIZE(pairs); i++) {
+		if (sql_is_word(&g->p1, pairs[i].first) && sql_is_word(&g->t, pairs[i].second))
+			return refuse(g, &g->p1, "is not available here");
+	}
+	if (sql_is_char(&g->t, ';')) /* is_end() takes the one at the end */
+		return err_set(g->err, -EPERM, "only one statement is allowed");
+	return 0;
+}
+
+/* {name:Identifier} could stand for anything that is refused by its name. */
+static int check_parameter(struct guard *g)
+{
+	if (sql_is_char(&g->p1, ':') && sql_is_name(&g->t, "identifier"))
+		return refuse(g, &g->t, "parameters are not allowed");
+	return 0;
+}
+
+static int check_system(struct guard *g)
+{
+	bool is_name = g->t.kind == SQL_TOKEN_WORD || g->t.kind == SQL_TOKEN_QUOTED;
+
+	if (!sql_is_name(&g->p2, "system") || !sql_is_char(&g->p1, '.'))
+		return 0;
+	if (is_name && system_table_is_public(g->t.start, g->t.len))
+		return 0;
+	return refuse(g, &g->t, "is not a table of the database system that can be read here");
+}
+
+static int check_depth(struct guard *g)
+{
+	static const char opening[] = "([{", closing[] = ")]}";
+
+	if (g->t.kind != SQL_TOKEN_OTHER)
+		return 0;
+	if (strchr(opening, *g->t.start) && ++g->depth > MAX_DEPTH)
+		return err_set(g->err, -EPERM, "more than %u brackets are open", MAX_DEPTH);
+	if (strchr(closing, *g->t.start) && g->depth > 0)
+		g->depth--;
+	return 0;
+}
+
+/* ---- functions ---- */
+
+/* Words after which a bracket does not mean that they are called. */
+static bool is_keyword(const struct sql_token *t)
+{
+	static const char *const words[] = {
+		"select", "from",        "where",    "prewhere",     "having",    "qualify",
+		"and",    "or",          "not",      "in",           "as",        "on",
+		"using",  "by",          "limit",    "offset",       "union",     "all",
+		"any",    "some",        "distinct", "except",       "intersect", "when",
+		"then",   "else",        "case",     "interval",     "between",   "like",
+		"ilike",  "over",        "filter",   "group",        "rollup",    "cube",
+		"sets",   "join",        "exists",   "replace",      "apply",     "describe",
+		"desc",   "explain",     "table",    "top",          "to",        "step",
+		"with",   "interpolate", "div",      "materialized", "plan",      "ast",
+		"syntax", "pipeline",    "estimate", "tree",         "return",    "asof",
+	};
+
+	return IS_ONE_OF(t, words);
+}
+
+static int check_call(struct guard *g)
+{
+	/* a table function, which is not the ordinary one of the same name */
+	static const char *const before_tables[] = {"from", "join", "table", "describe", "desc"};
+
+	if (!sql_is_char(&g->t, '('))
+		return 0;
+	if (g->p1.kind == SQL_TOKEN_OTHER && !sql_is_char(&g->p1, '}'))
+		return 0;
+	if (g->p1.kind == SQL_TOKEN_END) /* the first token */
+		return 0;
+	if (g->p1.kind != SQL_TOKEN_WORD)
+		return err_set(g->err, -EPERM,
+			       "the name of a function must be written without quotes");
+	if (sql_is_word(&g->p1, "format") && IS_ONE_OF(&g->p2, before_tables))
+		return refuse(g, &g->p1, "is a function that is not available here");
+	if (is_keyword(&g->p1) || sql_function_is_allowed(g->p1.start, g->p1.len))
+		return 0;
+	return refuse(g, &g->p1, "is a function that is not available here");
+}
+
+/* SELECT * APPLY f and APPLY(f) name a function without brackets behind it. */
+static int check_apply(struct guard *g)
+{
+	bool plain = sql_is_word(&g->p1, "apply") && !sql_is_char(&g->t, '(');
+	/* APPLY(x -> …) has a name, too */
+	bool in_brackets = sql_is_word(&g->p3, "apply") && sql_is_char(&g->p2, '(') &&
+			   !sql_is_char(&g->t, '-');
+	const struct sql_token *f = plain ? &g->t : &g->p1;
+
+	if (!plain && !in_brackets)
+		return 0;
+	if (f->kind == SQL_TOKEN_WORD && sql_function_is_allowed(f->start, f->len))
+		return 0;
+	return refuse(g, f, "is a function that is not available here");
+}
+
+/* ---- the end ---- */
+
+/* A number, a word or a string without its quotes and backslashes. */
+static int read_value(struct sql_scanner *s, struct sql_token *t, char *ret, size_t size)
+{
+	size_t n = 0;
+	int r = sql_scan(s, t, NULL);
+
+	if (r < 0 || (t->kind != SQL_TOKEN_VALUE && t->kind != SQL_TOKEN_WORD))
+		return -EPERM;
+	for (size_t i = 0; i < t->len; i++) {
+		char c = t->start[i];
+
+		if (c == '\\') {
+			if (++i == t->len || !strchr("\\'t", t->start[i]))
+				return -EPERM;
+			c = t->start[i] == 't' ? '\t' : t->start[i];
+		}
+		if (n + 1 >= size)
+			return -EPERM;
+		ret[n++] = c;
+	}
+	ret[n] = '\0';
+	return sql_scan(s, t, NULL);
+}
+
+/* "name = value", then the next token into t. Settings that mean nothing here are left out. */
+static int read_setting(struct guard *g, struct sql_scanner *s, struct sql_token *t)
+{
+	char name[80], value[sizeof(((struct sql_setting *)0)->value) + 1];
+	struct sql_token name_token = *t;
+	struct sql_setting setting;
+	int r;
+
+	if (t->kind != SQL_TOKEN_WORD || t->len >= sizeof(name))
+		return -EPERM;
+	snprintf(name, sizeof(name), "%.*s", (int)t->len, t->start);
+	r = sql_scan(s, t, NULL);
+	if (r < 0 || !sql_is_char(t, '=') || read_value(s, t, value, sizeof(value)) < 0)
+		return -EPERM;
+	if (sql_is_char(t, '.')) /* of a number */
+		return refuse(g, &name_token, "must be a whole number");
+	/* drivers send it in the URL, where it means nothing; in SQL it is meant */
+	if (strcmp(name, "readonly") == 0)
+		return refuse(g, &name_token, "cannot be changed here");
+	r = sql_setting_check(name, value, &setting, g->err);
+	if (r == 1 && g->facts->n_settings == ARRAY_SIZE(g->facts->settings))
+		return err_set(g->err, -EPERM, "too many settings");
+	if (r == 1)
+		g->facts->settings[g->facts->n_settings++] = setting;
+	return r < 0 ? -EPERM : 0;
+}
+
+/* The clauses at the end, from the token t on. Returns 0 if there is nothing else. */
+static int read_end(struct guard *g, struct sql_scanner s, struct sql_token t)
+{
+	const struct sql_format *format = NULL;
+	bool has_settings = false;
+	int r = 0;
+
+	while (r == 0 && t.kind != SQL_TOKEN_END) {
+		if (sql_is_word(&t, "format") && !format) {
+			r = sql_scan(&s, &t, NULL);
+			format = r == 0 && t.kind == SQL_TOKEN_WORD
+					 ? sql_format_find(t.start, t.len)
+					 : NULL;
+			if (!format)
+				return -EPERM;
+			r = sql_scan(&s, &t, NULL);
+		} else if (sql_is_word(&t, "settings") && !has_settings) {
+			has_settings = true;
+			do {
+				r = sql_scan(&s, &t, NULL);
+				r = r < 0 ? r : read_setting(g, &s, &t);
+			} while (r == 0 && sql_is_char(&t, ','));
+		} else if (sql_is_char(&t, ';')) {
+			r = sql_scan(&s, &t, NULL);
+			if (t.kind != SQL_TOKEN_END)
+				return -EPERM;
+		} else {
+			return -EPERM;
+		}
+	}
+	if (r == 0 && format)
+		snprintf(g->facts->format, sizeof(g->facts->format), "%s", format->name);
+	return r;
+}
+
+/* Returns whether the statement ended with t, which begins its last clauses. */
+static bool is_end(struct guard *g)
+{
+	struct err *before = g->err;
+	int r;
+
+	if (sql_is_char(&g->p1, ';') || g->depth > 0 || g->n_words < 2 ||
+	    sql_is_char(&g->p1, '.') || sql_is_word(&g->p1, "as"))
+		return false;
+	if (!sql_is_word(&g->t, "format") && !sql_is_word(&g->t, "settings") &&
+	    !sql_is_char(&g->t, ';'))
+		return false;
+	*g->facts = (struct sql_facts){0};
+	g->why_end = (struct err){0};
+	g->err = &g->why_end;
+	r = read_end(g, g->scanner, g->t);
+	g->err = before;
+	if (r == 0) {
+		g->end = g->t.start;
+		return true;
+	}
+	*g->facts = (struct sql_facts){0};
 	return false;
 }
 
-static bool is_refused_function(const struct token *t)
+/* FORMAT and SETTINGS that do not end the statement, or are refused: a clause, or only a name? */
+static int check_clauses(struct guard *g)
 {
-	return is_one_of(t, refused_functions, ARRAY_SIZE(refused_functions));
-}
+	static const char *const after_name[] = {
+		"from",    "as",     "is",       "in",     "not",    "like",      "ilike",
+		"and",     "or",     "asc",      "desc",   "then",   "else",      "end",
+		"between", "global", "when",     "where",  "group",  "order",     "limit",
+		"having",  "union",  "settings", "with",   "except", "intersect", "on",
+		"using",   "div",    "mod",      "over",   "nulls",  "collate",   "prewhere",
+		"offset",  "fetch",  "qualify",  "format",
+	};
+	bool is_name = g->t.kind == SQL_TOKEN_WORD || g->t.kind == SQL_TOKEN_QUOTED;
 
-static bool starts_with(const struct scanner *s, const char *text)
-{
-	size_t len = strlen(text);
-
-	return (size_t)(s->end - s->pos) >= len && memcmp(s->pos, text, len) == 0;
-}
-
-static int skip_block_comment(struct scanner *s, struct err *err)
-{
-	for (s->pos += 2; s->pos < s->end; s->pos++) {
-		if (starts_with(s, "*/")) {
-			s->pos += 2;
-			return 0;
-		}
-		if (starts_with(s, "/*"))
-			return err_set(err, -EPERM, "comments inside comments are not allowed");
-	}
-	return err_set(err, -EINVAL, "a comment does not end");
-}
-
-static int skip_line_comment(struct scanner *s, struct err *err)
-{
-	s->pos += 2;
-	if (s->pos < s->end && !isspace((unsigned char)*s->pos))
-		return err_set(err, -EPERM, "-- must be followed by a space");
-	while (s->pos < s->end && *s->pos != '\n') {
-		if (*s->pos == '\r' && !starts_with(s, "\r\n"))
-			return err_set(err, -EPERM, "a carriage return in a comment");
-		s->pos++;
-	}
+	if (sql_is_word(&g->p1, "format") && !sql_is_char(&g->p2, '.') && is_name &&
+	    !IS_ONE_OF(&g->t, after_name))
+		return err_set(g->err, -EPERM, "the format %.*s is not available here",
+			       (int)(g->t.len < 64 ? g->t.len : 64), g->t.start);
+	if ((sql_is_word(&g->p2, "settings") &&
+	     (sql_is_char(&g->t, '=') || sql_is_char(&g->t, '.'))) ||
+	    (sql_is_word(&g->p1, "settings") && sql_is_char(&g->t, '{')))
+		return err_set(g->err, -EPERM, "%s",
+			       g->why_end.msg[0] ? g->why_end.msg
+						 : "SETTINGS is allowed at the end only");
 	return 0;
 }
 
-static int skip_space(struct scanner *s, struct err *err)
-{
-	while (s->pos < s->end) {
-		int r = 0;
+/* ---- all together ---- */
 
-		if (isspace((unsigned char)*s->pos)) {
-			s->pos++;
-		} else if (starts_with(s, "--")) {
-			r = skip_line_comment(s, err);
-		} else if (starts_with(s, "/*")) {
-			r = skip_block_comment(s, err);
-		} else {
-			break;
-		}
-		if (r < 0)
-			return r;
-	}
-	return 0;
+static int check_token(struct guard *g)
+{
+	static int (*const rules[])(struct guard *) = {
+		check_start,  check_explain, check_show, check_words, check_parameter,
+		check_system, check_depth,   check_call, check_apply, check_clauses,
+	};
+	int r = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(rules) && r == 0; i++)
+		r = rules[i](g);
+	return r;
 }
 
-/* A backslash in a quoted name could spell a refused word in disguise; strings may have any. */
-static int scan_quoted(struct scanner *s, struct token *ret, struct err *err)
+static int next_token(struct guard *g)
 {
-	char quote = *s->pos++;
-	const char *start = s->pos;
-
-	for (; s->pos < s->end; s->pos++) {
-		if (*s->pos == '\\') {
-			if (quote != '\'')
-				return err_set(err, -EPERM,
-					       "backslashes in quoted names are not allowed");
-			if (++s->pos == s->end)
-				break;
-		} else if (*s->pos == quote) {
-			ret->kind = quote == '\'' ? TOKEN_VALUE : TOKEN_QUOTED;
-			ret->start = start;
-			ret->len = (size_t)(s->pos++ - start);
-			return 0;
-		}
-	}
-	return err_set(err, -EINVAL, "a quoted text does not end");
-}
-
-static bool is_name_char(char c)
-{
-	return isalnum((unsigned char)c) || c == '_';
-}
-
-static int scan_token(struct scanner *s, struct token *ret, struct err *err)
-{
-	static const char punctuation[] = "()[]{},;.:+-*/%=<>!?|&@^~";
-	int r = skip_space(s, err);
-	unsigned char c;
-
-	*ret = (struct token){.kind = TOKEN_END, .start = s->pos};
-	if (r < 0 || s->pos == s->end)
-		return r;
-	c = (unsigned char)*s->pos;
-	if (c == '\'' || c == '"' || c == '`')
-		return scan_quoted(s, ret, err);
-	if (is_name_char((char)c)) {
-		ret->kind = isdigit(c) ? TOKEN_VALUE : TOKEN_WORD;
-		while (s->pos < s->end && is_name_char(*s->pos))
-			s->pos++;
-		ret->len = (size_t)(s->pos - ret->start);
-		return 0;
-	}
-	if (!strchr(punctuation, c))
-		return err_set(err, -EPERM, "the character 0x%02x is not allowed outside of quotes",
-			       c);
-	ret->kind = TOKEN_OTHER;
-	ret->len = 1;
-	s->pos++;
-	return 0;
-}
-
-static int refuse_function(const struct token *t, struct err *err)
-{
-	return err_set(err, -EPERM, "the function %.*s is not available here",
-		       (int)(t->len < 64 ? t->len : 64), t->start);
-}
-
-/* Checks t, which follows p1, which follows p2. */
-static int check_token(const struct token *p2, const struct token *p1, const struct token *t,
-		       struct err *err)
-{
-	static const char *const refused_words[] = {"outfile", "infile", "override", "stack_trace"};
-	bool is_applied;
-
-	for (size_t i = 0; i < ARRAY_SIZE(refused_words); i++) {
-		if ((t->kind == TOKEN_WORD || t->kind == TOKEN_QUOTED) &&
-		    t->len == strlen(refused_words[i]) &&
-		    strncasecmp(t->start, refused_words[i], t->len) == 0)
-			return err_set(err, -EPERM, "%s is not available here", refused_words[i]);
-	}
-	if (is_char(p1, ';') && t->kind != TOKEN_END)
-		return err_set(err, -EPERM, "only one statement is allowed");
-	if (is_char(t, '(')) {
-		if (is_refused_function(p1))
-			return refuse_function(p1, err);
-		if (p1->kind == TOKEN_QUOTED || is_char(p1, '}'))
-			return err_set(err, -EPERM,
-				       "the name of a function must be written without quotes");
-	}
-	/* the engine checks only the outermost SETTINGS; names of settings may contain dots */
-	if ((is_word(p2, "settings") && (is_char(t, '=') || is_char(t, '.'))) ||
-	    (is_word(p1, "settings") && is_char(t, '{')))
-		return err_set(err, -EPERM, "the clause SETTINGS is not allowed");
-	/* SELECT * APPLY f and APPLY(f) name a function without parentheses after it */
-	is_applied = is_word(p1, "apply") || (is_word(p2, "apply") && is_char(p1, '('));
-	if (is_applied && !is_char(t, '(') && (t->kind != TOKEN_WORD || is_refused_function(t)))
-		return refuse_function(t, err);
-	return 0;
-}
-
-/* Takes the name of the last FORMAT clause if the statement ends with it. */
-static void note_format(const struct token *p2, const struct token *p1, const struct token *t,
-			struct sql_facts *ret)
-{
-	bool ends = t->kind == TOKEN_END || is_char(t, ';');
-
-	if (ends && is_word(p2, "format") && p1->kind == TOKEN_WORD)
-		snprintf(ret->format, sizeof(ret->format), "%.*s", (int)p1->len, p1->start);
+	g->p3 = g->p2;
+	g->p2 = g->p1;
+	g->p1 = g->t;
+	if (g->n_words < 4 && g->place != AT_START)
+		g->n_words++;
+	return sql_scan(&g->scanner, &g->t, g->err);
 }
 
 int sql_guard_check(const char *sql, size_t len, struct sql_facts *ret, struct err *err)
 {
-	struct scanner s = {sql, sql + len};
-	struct token p2 = {0}, p1 = {0}, t;
-	bool has_first = false;
+	struct guard g = {.scanner = {sql, sql + len},
+			  .facts = ret,
+			  .n_words = 1,
+			  .end = sql + len,
+			  .err = err};
 	int r;
 
 	*ret = (struct sql_facts){0};
@@ -326,25 +402,12 @@ int sql_guard_check(const char *sql, size_t len, struct sql_facts *ret, struct e
 	if (memchr(sql, '\0', len))
 		return err_set(err, -EINVAL, "the query has a zero byte");
 	do {
-		r = scan_token(&s, &t, err);
-		if (r == 0 && !has_first && !is_char(&t, '(')) {
-			has_first = true;
-			if (t.kind == TOKEN_END)
-				r = err_set(err, -EINVAL, "empty query");
-			else if (!is_one_of(&t, statements, ARRAY_SIZE(statements)))
-				r = err_set(err, -EPERM,
-					    "only SELECT, WITH, SHOW, DESCRIBE, EXISTS and "
-					    "EXPLAIN are allowed");
-		}
+		r = next_token(&g);
+		if (r == 0 && is_end(&g)) /* the rest must be right without its end, too */
+			g.t = (struct sql_token){.start = g.end};
 		if (r == 0)
-			r = check_token(&p2, &p1, &t, err);
-		if (r < 0)
-			return r;
-		note_format(&p2, &p1, &t, ret);
-		if (is_char(&t, ';'))
-			ret->end = (size_t)(t.start - sql);
-		p2 = p1;
-		p1 = t;
-	} while (t.kind != TOKEN_END);
-	return 0;
+			r = check_token(&g);
+	} while (r == 0 && g.t.kind != SQL_TOKEN_END);
+	ret->len = (size_t)(g.end - sql);
+	return r;
 }

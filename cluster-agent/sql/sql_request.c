@@ -5,6 +5,7 @@
 #include <strings.h>
 #include <sys/random.h>
 
+#include "cluster-agent/sql/sql_formats.h"
 #include "common/access/credentials.h"
 #include "common/data/gzip.h"
 
@@ -205,15 +206,25 @@ static int read_sql(struct sql_request *r, struct err *err)
 	return e;
 }
 
+/* The clauses at the end of the query travel apart from it, like those of the URL. */
+static int take_clauses(struct sql_request *r, struct err *err)
+{
+	buf_truncate(&r->sql, r->facts.len);
+	if (r->n_settings + r->facts.n_settings > SQL_SETTINGS_MAX)
+		return err_set(err, -E2BIG, "Too many settings");
+	for (size_t i = 0; i < r->facts.n_settings; i++)
+		r->settings[r->n_settings++] = r->facts.settings[i];
+	return 0;
+}
+
 static int check_sql(struct sql_request *r, enum clickhouse_code *ret_code, struct err *err)
 {
 	int e = read_sql(r, err);
 
 	if (e == 0 && r->sql.len > 0)
 		e = sql_guard_check(r->sql.data, r->sql.len, &r->facts, err);
-	/* the store may append settings to the statement */
-	if (e == 0 && r->facts.end > 0)
-		buf_truncate(&r->sql, r->facts.end);
+	if (e == 0)
+		e = take_clauses(r, err);
 	*ret_code = e == -EPERM    ? CLICKHOUSE_READONLY
 		    : e == -ENOMEM ? CLICKHOUSE_NO_MEMORY
 		    : e == -ENOSYS ? CLICKHOUSE_NOT_IMPLEMENTED
@@ -221,15 +232,25 @@ static int check_sql(struct sql_request *r, enum clickhouse_code *ret_code, stru
 	return e;
 }
 
-static const char *chosen_format(const struct sql_request *r)
+static int choose_format(struct sql_request *r, enum clickhouse_code *ret_code, struct err *err)
 {
-	const char *format = http_exchange_param(r->exchange, "default_format");
+	const char *name = http_exchange_param(r->exchange, "default_format");
+	const struct sql_format *format;
 
-	if (!format)
-		format = http_exchange_header(r->exchange, "X-ClickHouse-Format");
+	if (!name)
+		name = http_exchange_header(r->exchange, "X-ClickHouse-Format");
 	if (r->facts.format[0])
-		format = r->facts.format;
-	return format && *format ? format : "TabSeparated";
+		name = r->facts.format;
+	if (!name || !*name)
+		name = "TabSeparated";
+	format = sql_format_find(name, strlen(name));
+	if (!format) {
+		*ret_code = CLICKHOUSE_UNKNOWN_FORMAT;
+		return err_set(err, -EINVAL, "Unknown format %.64s, or it is not available here",
+			       name);
+	}
+	r->format = format->name;
+	return 0;
 }
 
 int sql_request_read(struct sql_request *r, struct http_exchange *x, enum clickhouse_code *ret_code,
@@ -250,9 +271,7 @@ int sql_request_read(struct sql_request *r, struct http_exchange *x, enum clickh
 		e = read_params(r, ret_code, err);
 	if (e == 0)
 		e = check_sql(r, ret_code, err);
-	if (e == 0)
-		r->format = chosen_format(r);
-	return e;
+	return e < 0 ? e : choose_format(r, ret_code, err);
 }
 
 void sql_request_fini(struct sql_request *r)

@@ -24,7 +24,7 @@ struct sql_request {
 	size_t n_params;
 	struct sql_setting settings[SQL_SETTINGS_MAX]; /* of the URL, for the engine */
 	size_t n_settings;
-	const char *format; /* borrowed from the exchange, or from facts */
+	const char *format; /* one of sql_formats.h */
 	struct sql_facts facts;
 };
 

@@ -128,7 +128,7 @@ static void answers_as_clickhouse_does(void **state)
 		{"/?query=SELECT%203", "AS x FORMAT CSVWithNames", "\"x\"\n3\n",
 		 "text/csv; charset=UTF-8; header=present"},
 		{"/?default_format=JSONEachRow", "SELECT 'a' AS x", "{\"x\":\"a\"}\n",
-		 "application/json"},
+		 "application/x-ndjson; charset=UTF-8"},
 		{"/?default_format=JSON", "SELECT 4 FORMAT TSV", "4\n",
 		 "text/tab-separated-values"},
 		{"/?database=default&param_a=it%27s&param_b=7&max_threads=1",
@@ -137,6 +137,15 @@ static void answers_as_clickhouse_does(void **state)
 		{"/?max_threads=1&max_execution_time=5", "SELECT 5; -- the end", "5\n", ""},
 		{"/?session_id=a&session_timeout=60&session_check=1&role=NONE&quota_key=q&user=u",
 		 "SELECT 6", "6\n", ""},
+		{"/", "SELECT getSetting('max_execution_time') SETTINGS max_execution_time = 0",
+		 "30\n", ""},
+		{"/?max_execution_time=3600", "SELECT getSetting('max_execution_time')", "30\n",
+		 ""},
+		{"/?max_block_size=7", "SELECT getSetting('max_block_size') -- x", "7\n", ""},
+		{"/?max_block_size=7",
+		 "SELECT NULL, getSetting('max_block_size') FORMAT TSV SETTINGS "
+		 "format_tsv_null_representation = '\\\\\\'', max_block_size = 8;",
+		 "\\'\t8\n", ""},
 		{"/", "EXISTS TABLE coroot.profiling_profiles_mv;", "1\n", ""},
 	};
 
@@ -297,7 +306,6 @@ static void attacks_neither_read_nor_change_anything(void **state)
 		"DESCRIBE TABLE file('/etc/passwd', 'CSVWithNames')",
 		"SELECT 'root:x' INTO OUTFILE '/tmp/test_port_outfile'",
 		"SELECT 1 FROM numbers(1) SETTINGS readonly = 0",
-		"SELECT 1 SETTINGS max_execution_time = 0",
 		"SELECT * FROM (SELECT 1 SETTINGS max_memory_usage = 0)",
 		"WITH x AS (SELECT * FROM url('http://127.0.0.1:9/')) SELECT * FROM x",
 		"EXPLAIN SELECT * FROM remote('127.0.0.1:9', 'system.one')",

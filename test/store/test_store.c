@@ -517,36 +517,6 @@ static void binds_parameters_instead_of_pasting_them(void **state)
 	assert_string_equal(out.data, "x\\' OR 1 --\t18446744073709551615\n");
 }
 
-static void settings_are_for_one_query(void **state)
-{
-	static const struct store_setting settings[] = {
-		{"max_execution_time", "3"},
-		{"format_csv_null_representation", "it's \\ "},
-	};
-	CLEANUP(store_closep) struct store *s = open_store();
-	CLEANUP(buf_fini) struct buf out;
-	struct store_query q = {
-		.sql = "SELECT getSetting('max_execution_time') = 3, NULL -- end",
-		.settings = settings,
-		.n_settings = ARRAY_SIZE(settings),
-		.format = "CSV",
-		.lane = STORE_FOR_SQL,
-	};
-
-	(void)state;
-	buf_init(&out, 1000);
-	for (int i = 0; i < 2 * STORE_MAX_QUERIES; i++) {
-		assert_int_equal(store_query(s, &q, &out, NULL), 0);
-		assert_memory_equal(out.data, "1,it's \\ \n", out.len);
-		buf_truncate(&out, 0);
-		q.n_settings = ARRAY_SIZE(settings) - q.n_settings;
-		assert_int_equal(store_query(s, &q, &out, NULL), 0);
-		assert_memory_equal(out.data, "0,\\N\n", out.len);
-		buf_truncate(&out, 0);
-		q.n_settings = ARRAY_SIZE(settings);
-	}
-}
-
 static void gives_the_text_and_code_of_an_exception(void **state)
 {
 	CLEANUP(store_closep) struct store *s = open_store();
@@ -796,7 +766,6 @@ static int stop_server(void **state)
 		WITH_DIR(a_failed_query_leaves_nothing_in_later_answers),                          \
 		WITH_DIR(stopping_ends_queries_and_lets_inserts_go_on),                            \
 		WITH_DIR(binds_parameters_instead_of_pasting_them),                                \
-		WITH_DIR(settings_are_for_one_query),                                              \
 		WITH_DIR(gives_the_text_and_code_of_an_exception),                                 \
 		WITH_DIR(readers_can_neither_write_nor_unlock_themselves),                         \
 		WITH_DIR(a_new_time_to_live_changes_existing_tables), WITH_DIR(expired_rows_go)

@@ -11,11 +11,6 @@ static void maps_codes_and_formats(void **state)
 	assert_int_equal(clickhouse_status(4711), 500);
 	assert_string_equal(clickhouse_code_name(62), "SYNTAX_ERROR");
 	assert_null(clickhouse_code_name(4711));
-	assert_string_equal(clickhouse_content_type("JSONEachRow"),
-			    "application/json; charset=UTF-8");
-	assert_string_equal(clickhouse_content_type("CSVWithNames"),
-			    "text/csv; charset=UTF-8; header=present");
-	assert_string_equal(clickhouse_content_type("Pretty"), "text/plain; charset=UTF-8");
 }
 
 int main(void)

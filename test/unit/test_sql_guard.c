@@ -29,11 +29,36 @@ static void lets_reading_pass(void **state)
 		"SELECT 'it''s; DROP TABLE \\' x -- ' AS \"a (b\", `c`",
 		"SELECT Labels['host.name'], StackHash % 7, 1.5e3, -1 FROM profiling_samples",
 		"SELECT {name:String}, {n:Array(UInt64)}",
-		"SELECT * FROM numbers(10), merge('coroot', '^profiling')",
+		"SELECT * FROM numbers(10), profiling_samples",
 		"SELECT name AS file, url FROM (SELECT 'a' AS name, 'b' AS url)",
 		"SELECT * APPLY(sum) FROM numbers(3)",
 		"SELECT * APPLY toString FROM numbers(3)",
 		"SELECT 'höflich “so” $x$ #'",
+		"SELECT sumIf(a, b), quantileTDigestOrNullIf(0.5)(a, 1), uniqExactState(x) FROM t",
+		"SELECT CAST(1 AS Decimal(10, 2)), x::Array(Nullable(String)), toDateTime64(1, 3)",
+		"SELECT CASE WHEN (1) THEN (2) ELSE (3) END, NOT (1), x IN (1), x BETWEEN (1) AND "
+		"(2)",
+		"SELECT count() OVER (PARTITION BY (a) ORDER BY (b)) FROM t WINDOW w AS (ORDER BY "
+		"x)",
+		"SELECT * EXCEPT (a) REPLACE (1 AS b) FROM t",
+		"SELECT COLUMNS('a') APPLY(x -> toString(x)) FROM t",
+		"SELECT a FROM t GROUP BY ROLLUP(a) HAVING (a) LIMIT (1) OFFSET (2)",
+		"SELECT * FROM a ANY LEFT JOIN (SELECT 1) AS b USING (x) ARRAY JOIN (y) AS z",
+		"SELECT format('{}', 'a') AS format, format, toString(format) FROM t ORDER BY "
+		"format DESC",
+		"SELECT DATE_ADD(DAY, 1, now()), EXTRACT(YEAR FROM now()), INTERVAL (1) DAY",
+		"SELECT {from:DateTime64(3)}, {m:Map(String, UInt8)}",
+		"SELECT * FROM `system`.`tables` WHERE database = 'system'",
+		"select name from system.columns",
+		"SELECT * FROM information_schema.tables",
+		"EXPLAIN PIPELINE header = 1, graph = 0 SELECT 1",
+		"EXPLAIN SYNTAX run_query_tree_passes = 1 WITH 1 AS x SELECT x",
+		"EXPLAIN (SELECT 1)",
+		"EXPLAIN ESTIMATE SELECT 1",
+		"SHOW CREATE TABLE profiling_samples",
+		"SHOW DATABASES LIKE 'c%'",
+		"SHOW FULL TABLES FROM coroot",
+		"SHOW COLUMNS FROM profiling_samples",
 	};
 	struct sql_facts facts;
 
@@ -44,62 +69,127 @@ static void lets_reading_pass(void **state)
 	}
 }
 
-static void refuses_everything_else(void **state)
+static const char *const refused_statements[] = {
+	"INSERT INTO t VALUES (1)",
+	"/* SELECT */ INSERT INTO t SELECT 1",
+	"SELECT 1; DROP TABLE t",
+	"SELECT 1;;",
+	"DROP TABLE t",
+	"USE system",
+	"SET max_threads = 1",
+	"KILL QUERY WHERE 1",
+	"SYSTEM STOP MERGES",
+	"ATTACH TABLE t FROM '/etc' (x Int8) ENGINE = File(TSV)",
+	"CREATE NAMED COLLECTION c AS a = 1",
+	"1",
+	"FROM t SELECT 1",
+	"SELECT 1 INTO OUTFILE '/tmp/x'",
+	"SELECT 1 into/**/outfile '/tmp/x'",
+	"SELECT file('/etc/passwd')",
+	"SELECT FILE ('/etc/passwd')",
+	"SELECT file/* */('/etc/passwd')",
+	"SELECT file-- \n('/etc/passwd')",
+	"SELECT `file`('/etc/passwd')",
+	"SELECT \"f\\x69le\"('/etc/passwd')",
+	"SELECT * APPLY file FROM (SELECT '/etc/passwd')",
+	"SELECT * APPLY(file) FROM (SELECT '/etc/passwd')",
+	"SELECT * APPLY(`file`) FROM (SELECT '/etc/passwd')",
+	"SELECT * APPLY {f:Identifier} FROM (SELECT '/etc/passwd')",
+	"SELECT {f:Identifier}('/etc/passwd')",
+	"SELECT * FROM url('http://127.0.0.1/')",
+	"DESCRIBE TABLE s3('http://127.0.0.1/a/b')",
+	"DESCRIBE file('/etc/passwd')",
+	"EXPLAIN TABLE OVERRIDE mysql('a', 'b', 'c', 'd') PARTITION BY 1",
+	"SELECT catboostEvaluate('/etc/passwd', 1)",
+	"SELECT * FROM filesystem('/')",
+	"SELECT * FROM system.stack_trace",
+	"SELECT * FROM system.processes",
+	"SELECT * FROM system /* */ . -- \n processes",
+	"SELECT * FROM `system`.`processes`",
+	"SELECT * FROM \"System\".processes",
+	"SELECT * FROM system.{t:Identifier}",
+	"SELECT * FROM {t:Identifier}",
+	"SELECT * FROM { t /**/ : identifier }",
+	"SELECT * FROM {t:`Identifier`}",
+	"SELECT * FROM merge('system', '.*')",
+	"SELECT * FROM system.parts",
+	"DESCRIBE system.parts",
+	"SHOW CREATE TABLE system.parts",
+	"SELECT * FROM format(LineAsString, 'x')",
+	"SELECT formatRow('Protobuf', 1)",
+	"SELECT 1 FORMAT Protobuf",
+	"SELECT 1 FORMAT \"Protobuf\"",
+	"SELECT 1 FORMAT `Template`",
+};
+
+static const char *const refused_names[] = {
+	"SELECT 1 FORMAT NoSuchFormat",
+	"SELECT 1 FORMAT Protobuf SETTINGS extremes = 1",
+	"SELECT 1 FORMAT Protobuf FORMAT CSV",
+	"EXPLAIN SELECT 1 FORMAT Protobuf",
+	"(SELECT 1 FORMAT Protobuf)",
+	"SELECT sleep(1)",
+	"SELECT SLEEPEACHROW(1)",
+	"SELECT dictGet('a', 'b', 1)",
+	"SELECT joinGet('a', 'b', 1)",
+	"SELECT sleepIf(1)",
+	"SELECT unknownFunction(1)",
+	"SELECT 'abs'(1)",
+	"SELECT 1file('/etc/passwd')",
+	"WITH x AS (SELECT 1) INSERT INTO t SELECT 1",
+	"SELECT 1 PARALLEL WITH DROP TABLE t",
+	"EXPLAIN INSERT INTO t SELECT 1",
+	"EXPLAIN AST DROP TABLE t",
+	"EXPLAIN CURRENT TRANSACTION",
+	"EXPLAIN SYSTEM RELOAD CONFIG",
+	"EXPLAIN header = 1, DROP TABLE t",
+	"SHOW PROCESSLIST",
+	"SHOW GRANTS",
+	"SHOW ACCESS",
+	"SHOW USERS",
+	"SHOW CREATE USER default",
+	"SHOW CREATE SETTINGS PROFILE default",
+	"SHOW MERGES",
+	"SHOW CLUSTERS",
+	"SHOW FILESYSTEM CACHES",
+	"SET ROLE owner",
+	"EXECUTE AS default SELECT 1",
+	"EXISTS TABLE system.processes",
+	"SELECT * FROM system.`stack_trace`",
+	"SELECT $$;DROP TABLE t$$",
+	"SELECT 1 /* /* */ ; DROP TABLE t -- */",
+	"SELECT 1 --; \r DROP TABLE t",
+	"SELECT 1 --x",
+	"SELECT 1 # x",
+	"SELECT \xe2\x80\x98x\xe2\x80\x99",
+	"SELECT 1 \\G",
+	"SELECT 1 SETTINGS format_schema = 'x'",
+	"SELECT 1 SETTINGS readonly = 0",
+	"SELECT 1 SETTINGS max_result_rows = 1, readonly_x = 0",
+	"SELECT 1 SETTINGS max_result_rows = 1 UNION ALL SELECT 2",
+	"SELECT 1 SETTINGS max_result_rows = -1",
+	"SELECT 1 SETTINGS session_timezone = '../x'",
+	"SELECT 1 SETTINGS additional_table_filters = {'t': '1'}",
+	"SELECT * FROM (SELECT 1 settings `readonly` = 0)",
+	"SELECT * FROM (SELECT 1 SETTINGS a.b = 0)",
+	"SELECT 1 SETTINGS {a:String}",
+};
+
+static void expect_refused(const char *const *sql, size_t n)
 {
-	static const char *const sql[] = {
-		"INSERT INTO t VALUES (1)",
-		"/* SELECT */ INSERT INTO t SELECT 1",
-		"SELECT 1; DROP TABLE t",
-		"SELECT 1;;",
-		"DROP TABLE t",
-		"USE system",
-		"SET max_threads = 1",
-		"KILL QUERY WHERE 1",
-		"SYSTEM STOP MERGES",
-		"ATTACH TABLE t FROM '/etc' (x Int8) ENGINE = File(TSV)",
-		"CREATE NAMED COLLECTION c AS a = 1",
-		"1",
-		"FROM t SELECT 1",
-		"SELECT 1 INTO OUTFILE '/tmp/x'",
-		"SELECT 1 into/**/outfile '/tmp/x'",
-		"SELECT file('/etc/passwd')",
-		"SELECT FILE ('/etc/passwd')",
-		"SELECT file/* */('/etc/passwd')",
-		"SELECT file-- \n('/etc/passwd')",
-		"SELECT `file`('/etc/passwd')",
-		"SELECT \"f\\x69le\"('/etc/passwd')",
-		"SELECT * APPLY file FROM (SELECT '/etc/passwd')",
-		"SELECT * APPLY(file) FROM (SELECT '/etc/passwd')",
-		"SELECT * APPLY(`file`) FROM (SELECT '/etc/passwd')",
-		"SELECT * APPLY {f:Identifier} FROM (SELECT '/etc/passwd')",
-		"SELECT {f:Identifier}('/etc/passwd')",
-		"SELECT * FROM url('http://127.0.0.1/')",
-		"DESCRIBE TABLE s3('http://127.0.0.1/a/b')",
-		"DESCRIBE file('/etc/passwd')",
-		"EXPLAIN TABLE OVERRIDE mysql('a', 'b', 'c', 'd') PARTITION BY 1",
-		"SELECT catboostEvaluate('/etc/passwd', 1)",
-		"SELECT * FROM filesystem('/')",
-		"SELECT * FROM system.stack_trace",
-		"SELECT * FROM system.`stack_trace`",
-		"SELECT $$;DROP TABLE t$$",
-		"SELECT 1 /* /* */ ; DROP TABLE t -- */",
-		"SELECT 1 --; \r DROP TABLE t",
-		"SELECT 1 --x",
-		"SELECT 1 # x",
-		"SELECT \xe2\x80\x98x\xe2\x80\x99",
-		"SELECT 1 \\G",
-		"SELECT 1 SETTINGS max_threads = 1",
-		"SELECT * FROM (SELECT 1 settings `readonly` = 0)",
-		"SELECT * FROM (SELECT 1 SETTINGS a.b = 0)",
-		"SELECT 1 SETTINGS {a:String}",
-	};
 	struct sql_facts facts;
 
-	(void)state;
-	for (size_t i = 0; i < ARRAY_SIZE(sql); i++) {
+	for (size_t i = 0; i < n; i++) {
 		if (check(sql[i], &facts) != -EPERM)
 			fail_msg("not refused: %s", sql[i]);
 	}
+}
+
+static void refuses_everything_else(void **state)
+{
+	(void)state;
+	expect_refused(refused_statements, ARRAY_SIZE(refused_statements));
+	expect_refused(refused_names, ARRAY_SIZE(refused_names));
 }
 
 static void reports_broken_text_as_invalid_and_not_as_refused(void **state)
@@ -124,6 +214,77 @@ static void reports_broken_text_as_invalid_and_not_as_refused(void **state)
 	assert_int_equal(sql_guard_check(big, SQL_GUARD_MAX_BYTES, &facts, NULL), 0);
 	assert_int_equal(sql_guard_check(big, SQL_GUARD_MAX_BYTES + 1, &facts, NULL), -EFBIG);
 	test_free(big);
+}
+
+static void takes_the_clauses_off_the_end(void **state)
+{
+	static const struct {
+		const char *sql;
+		const char *rest;
+		const char *format;
+		const char *settings;
+	} cases[] = {
+		{"SELECT 1", "SELECT 1", "", ""},
+		{"SELECT 1 ;", "SELECT 1 ", "", ""},
+		{"SELECT 1 -- x", "SELECT 1 -- x", "", ""},
+		{"SELECT 1 FORMAT json", "SELECT 1 ", "JSON", ""},
+		{"SELECT 1 FORMAT JSON SETTINGS join_use_nulls = 1;", "SELECT 1 ", "JSON",
+		 "join_use_nulls=1 "},
+		{"SELECT 1 SETTINGS join_use_nulls = true, log_queries = 0, "
+		 "max_execution_time=1000 "
+		 "FORMAT CSV",
+		 "SELECT 1 ", "CSV", "join_use_nulls=true max_execution_time=30 "},
+		{"SELECT 1 SETTINGS format_csv_null_representation = '\\\\N\\'\\t'", "SELECT 1 ",
+		 "", "format_csv_null_representation=\\N'\t "},
+		{"SELECT a AS format FROM b SETTINGS extremes = 1", "SELECT a AS format FROM b ",
+		 "", "extremes=1 "},
+		{"SELECT * FROM system.settings", "SELECT * FROM system.settings", "", ""},
+		{"SELECT x FROM settings WHERE format = 1",
+		 "SELECT x FROM settings WHERE format = 1", "", ""},
+		{"SHOW TABLES FORMAT TSV", "SHOW TABLES ", "TSV", ""},
+		{"EXPLAIN SELECT 1 FORMAT TSV", "EXPLAIN SELECT 1 ", "TSV", ""},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		char settings[200] = "";
+		struct sql_facts f;
+
+		if (check(cases[i].sql, &f) != 0)
+			fail_msg("%s", cases[i].sql);
+		assert_int_equal(f.len, strlen(cases[i].rest));
+		assert_memory_equal(cases[i].sql, cases[i].rest, f.len);
+		assert_string_equal(f.format, cases[i].format);
+		for (size_t k = 0; k < f.n_settings; k++)
+			snprintf(settings + strlen(settings), sizeof(settings) - strlen(settings),
+				 "%s=%s ", f.settings[k].name, f.settings[k].value);
+		assert_string_equal(settings, cases[i].settings);
+	}
+}
+
+static void names_what_is_refused(void **state)
+{
+	static const struct {
+		const char *sql;
+		const char *text;
+	} cases[] = {
+		{"SELECT sleep(3)", "sleep is a function"},
+		{"SELECT 1 FORMAT Protobuf", "format Protobuf"},
+		{"SELECT 1 SETTINGS format_schema = 'x'", "the setting format_schema"},
+		{"SELECT * FROM system.processes", "processes is not a table"},
+		{"SHOW PROCESSLIST", "PROCESSLIST cannot be shown"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct sql_facts facts;
+		struct err err = {0};
+
+		assert_int_equal(sql_guard_check(cases[i].sql, strlen(cases[i].sql), &facts, &err),
+				 -EPERM);
+		if (!strstr(err.msg, cases[i].text))
+			fail_msg("%s: %s", cases[i].sql, err.msg);
+	}
 }
 
 static void finds_the_format_of_the_answer(void **state)
@@ -153,6 +314,8 @@ int main(void)
 		cmocka_unit_test(lets_reading_pass),
 		cmocka_unit_test(refuses_everything_else),
 		cmocka_unit_test(reports_broken_text_as_invalid_and_not_as_refused),
+		cmocka_unit_test(takes_the_clauses_off_the_end),
+		cmocka_unit_test(names_what_is_refused),
 		cmocka_unit_test(finds_the_format_of_the_answer),
 	};
 
