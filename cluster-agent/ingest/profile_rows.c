@@ -193,7 +193,8 @@ static int read_stacks(struct profile_rows *r, struct sample_stacks *s, uint64_t
 		       const struct profile_rows_known *known, struct err *err)
 {
 	uint8_t secret[XXH3_SECRET_DEFAULT_SIZE];
-	uint64_t path[LIMIT_PPROF_STACK_DEPTH], n_bytes = 0;
+	UNINITIALIZED uint64_t path[LIMIT_PPROF_STACK_DEPTH];
+	uint64_t n_bytes = 0;
 	const struct profile *p = r->profile;
 
 	make_secret(secret, known);

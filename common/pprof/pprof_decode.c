@@ -339,7 +339,7 @@ static int load_functions(struct decoder *d)
 static int load_location(struct decoder *d, const struct wire_field *f)
 {
 	struct profile_location *ret = &d->profile.locations[d->profile.n_locations++];
-	struct pprof_line items[LIMIT_PPROF_LINES_PER_LOCATION];
+	UNINITIALIZED struct pprof_line items[LIMIT_PPROF_LINES_PER_LOCATION];
 	struct pprof_location l = {.lines = {.items = items, .max = ARRAY_SIZE(items)}};
 	struct profile_line *lines = NULL;
 	int r = check_size(d, f, "broken location");
@@ -413,7 +413,9 @@ static int fill_sample(struct decoder *d, const struct pprof_sample *from)
 
 static int load_sample(struct decoder *d, const struct wire_field *f)
 {
-	uint64_t ids[LIMIT_PPROF_STACK_DEPTH], values[LIMIT_PPROF_TYPES];
+	/* decoding took 1.4 to 1.8 times as long with these filled (ingest_cost) */
+	UNINITIALIZED uint64_t ids[LIMIT_PPROF_STACK_DEPTH];
+	uint64_t values[LIMIT_PPROF_TYPES];
 	struct pprof_sample sample = {
 		.location_ids = {.items = ids, .max = ARRAY_SIZE(ids)},
 		.values = {.items = values, .max = ARRAY_SIZE(values)},

@@ -7,7 +7,7 @@ bpf_c    := $(wildcard bpf/*.c bpf/*.h)
 formatted := $(filter %.c,$(src_all)) $(src_test_all) $(hdrs) $(bpf_c)
 
 lint_checks := lint-format lint-headers lint-layers lint-files lint-size lint-docs lint-shell lint-units \
-               lint-analyze lint-tidy lint-cppcheck
+               lint-hardening lint-analyze lint-tidy lint-cppcheck
 lint: ## all static checks, JOBS at a time
 	$(Q)$(MAKE) -j$(JOBS) -k --output-sync=target $(lint_checks)
 	@find $(DEPS)/lint -type f -mtime +30 -delete
@@ -42,12 +42,15 @@ lint-shell:
 	$(Q)git ls-files -z '*.sh' .ci/run | xargs -0 shellcheck
 lint-units: # the systemd units
 	$(Q)test/lint-units.sh
+lint-hardening: all # what the compiler and the linker were to do is in the binaries
+	$(Q)CC="$(CC)" test/lint-hardening.sh $(BUILD) $(O)/coroot-node-agent $(O)/coroot-cluster-agent -- \
+	    $(call obj,$(src_common) $(src_node) $(src_cluster) $(src_main)) $(pbo) $(O)/obj/gen/web/web_assets.gen.o
 # A stamp per file, newer than the object, so that only what changed is checked again; in a new
 # checkout only what has not passed before, with the same content.
 once = test/lint-once.sh $(O)/obj/$*.d
 lint-analyze: $(analyzed) # gcc's analyzer understands __attribute__((cleanup)); clang-tidy 14's does not
 $(O)/lint/%.analyzed: %.c $(O)/obj/%.o
-	$(Q)$(once) test/lint-errno.h -- gcc $(CPPFLAGS_ALL) $(CFLAGS_ALL) -O2 -include test/lint-errno.h -fanalyzer \
+	$(Q)$(once) test/lint-errno.h -- gcc $(CPPFLAGS_ALL) $(filter-out $(var_init),$(CFLAGS_ALL)) -O2 -include test/lint-errno.h -fanalyzer \
 	    -c -o /dev/null $<
 	@touch $@
 lint-tidy: $(tidied)
