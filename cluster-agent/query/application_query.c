@@ -169,10 +169,14 @@ static int query_last_seen(struct store *store, const struct query_filter *f, in
 	return bound_query_check(&reader, err);
 }
 
-int application_query(struct store *store, int64_t from_ns, int64_t to_ns,
+int application_query(struct store *store, const struct query_filter *range,
 		      struct application_list *ret, struct err *err)
 {
-	struct query_filter f = {.from_ns = from_ns, .to_ns = to_ns};
+	const struct query_filter f = {
+		.from_ns = range->from_ns,
+		.to_ns = range->to_ns,
+		.ticket = range->ticket,
+	};
 	struct application_list l = {0};
 	int r = query_last_seen(store, &f, &l.last_seen_ns, err);
 
@@ -186,7 +190,7 @@ int application_query(struct store *store, int64_t from_ns, int64_t to_ns,
 	if (r == 0)
 		r = bound_query_run(&l.query, err);
 	if (r == 0)
-		r = read_types(&l, from_ns, to_ns, err);
+		r = read_types(&l, f.from_ns, f.to_ns, err);
 	if (r == 0)
 		r = group_types(&l);
 	if (r < 0) {

@@ -154,6 +154,7 @@ int bound_query_init(struct bound_query *q, struct store *store, const struct qu
 	int r;
 
 	q->store = store;
+	q->ticket = f->ticket;
 	q->n_params = 0;
 	arena_init(&q->arena, PARAM_BYTES);
 	buf_init(&q->sql, SQL_BYTES);
@@ -252,6 +253,8 @@ int bound_query_add_sql(struct bound_query *q, const struct query_filter *f, con
 int bound_query_run(struct bound_query *q, struct err *err)
 {
 	struct store_query sq = {
+		.lane = STORE_FOR_PAGE,
+		.ticket = q->ticket,
 		.sql = q->sql.data,
 		.params = q->params,
 		.n_params = q->n_params,

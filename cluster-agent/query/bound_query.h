@@ -19,8 +19,9 @@
 #define BOUND_QUERY_MAX_PARAMS 12u
 
 struct bound_query {
-	struct store *store; /* borrowed */
-	struct arena arena;  /* texts of params */
+	struct store *store;               /* borrowed */
+	const struct store_ticket *ticket; /* likewise; may be NULL */
+	struct arena arena;                /* texts of params */
 	struct store_param params[BOUND_QUERY_MAX_PARAMS];
 	size_t n_params;
 	struct buf sql;

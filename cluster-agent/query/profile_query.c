@@ -78,7 +78,7 @@ int profile_query_applications(struct store *store, const struct query_request *
 {
 	struct application_list list;
 	struct json_writer w;
-	int r = application_query(store, p->filter.from_ns, p->filter.to_ns, &list, err);
+	int r = application_query(store, &p->filter, &list, err);
 
 	if (r < 0)
 		return r;

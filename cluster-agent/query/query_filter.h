@@ -14,6 +14,8 @@
 
 #include "common/base.h"
 
+struct store_ticket;
+
 /* Strings are borrowed. Times in ns since the epoch; [from, to). */
 struct query_filter {
 	const char *service;
@@ -21,6 +23,7 @@ struct query_filter {
 	const char *instance; /* NULL or "": all */
 	int64_t from_ns;
 	int64_t to_ns;
+	const struct store_ticket *ticket; /* by which queries are cancelled; may be NULL */
 };
 
 #endif /* CLUSTER_AGENT_QUERY_QUERY_FILTER_H */

@@ -3,8 +3,12 @@
  * sql_guard.h included. All of that happens on the HTTP server's thread; the query itself runs on
  * the pool, and the exchange is answered from there by sql_answer.h.
  *
- * The pool has half as many threads as the store runs queries at a time: SQL users can take no
- * more than that from the page.
+ * The pool has as many threads as the store has connections for this port. Nobody takes all of
+ * them: a client, which is an address, has so many at most, and the next query is that of the
+ * client that has the fewest (fair_pool.h). A key is no client, as one is usually shared by all.
+ *
+ * A query whose client has left is ended: by its ticket if it runs, by the pool if it waits. It is
+ * answered all the same, as every exchange must be.
  */
 #include "cluster-agent/sql/clickhouse_port.h"
 
@@ -18,11 +22,14 @@
 #include "common/data/buf.h"
 #include "common/http/http_listen.h"
 #include "common/http/http_server.h"
+#include "common/system/clock.h"
 #include "common/telemetry/metrics.h"
-#include "common/thread/worker_pool.h"
+#include "common/thread/fair_pool.h"
 
-#define N_WORKERS (STORE_MAX_QUERIES / 2)
+#define MAX_RUNNING_PER_CLIENT (STORE_MAX_QUERIES / 2)
 #define MAX_WAITING 64
+#define MAX_WAITING_PER_CLIENT 32
+#define MAX_WAIT_NS (STORE_QUERY_TIMEOUT_S * NS_PER_S)
 #define MAX_CONNECTIONS 64
 #define IDLE_TIMEOUT_S 60
 
@@ -30,6 +37,11 @@ enum {
 	ANSWERED,
 	REFUSED,
 	EXCEPTIONS,
+	LEFT,
+	TIMED_OUT,
+	STOPPED,
+	RUNNING,
+	WAITING,
 	N_METRICS,
 };
 
@@ -38,28 +50,49 @@ struct clickhouse_port {
 	struct sql_server identity;
 	const struct access *access; /* borrowed */
 	struct http_server *server;
-	struct worker_pool *pool; /* of struct sql_request */
+	struct fair_pool *pool; /* of struct job */
 	struct metric metrics[N_METRICS];
 };
 
 #define QUERIES "coroot_cluster_agent_sql_queries_total", .help = "SQL queries, by result"
 
+#define CANCELLED                                           \
+	"coroot_cluster_agent_sql_queries_cancelled_total", \
+		.help = "SQL queries that were ended, by reason"
+
 static const struct metric_def metric_defs[N_METRICS] = {
 	[ANSWERED] = {.name = QUERIES, .labels = "result=\"answered\""},
 	[REFUSED] = {.name = QUERIES, .labels = "result=\"refused\""},
 	[EXCEPTIONS] = {.name = QUERIES, .labels = "result=\"exception\""},
+	[LEFT] = {.name = CANCELLED, .labels = "reason=\"client_left\""},
+	[TIMED_OUT] = {.name = CANCELLED, .labels = "reason=\"timeout\""},
+	[STOPPED] = {.name = CANCELLED, .labels = "reason=\"shutdown\""},
+	[RUNNING] = {.name = "coroot_cluster_agent_sql_queries_running",
+		     .help = "SQL queries that are under way",
+		     .kind = METRIC_GAUGE},
+	[WAITING] = {.name = "coroot_cluster_agent_sql_queries_waiting",
+		     .help = "SQL queries that wait for others to end",
+		     .kind = METRIC_GAUGE},
 };
 METRIC_TABLE(metric_table, metric_defs);
 
-/* A request that waits for the pool. */
-static void request_free(struct sql_request *q)
+/* A request that waits for the pool, or runs. */
+struct job {
+	struct fair_job fair; /* first */
+	struct clickhouse_port *port;
+	struct sql_request request;
+	struct store_ticket ticket;
+	uint64_t since_ns;
+};
+
+static void job_free(struct job *j)
 {
-	if (q)
-		sql_request_fini(q);
-	free(q);
+	if (j)
+		sql_request_fini(&j->request);
+	free(j);
 }
 
-DEFINE_CLEANUP(struct sql_request *, request_free);
+DEFINE_CLEANUP(struct job *, job_free);
 
 static void refuse(struct clickhouse_port *p, struct http_exchange *x, enum clickhouse_code code,
 		   const char *text)
@@ -91,25 +124,47 @@ static int prepare(struct clickhouse_port *p, struct sql_request *q, struct http
 	return 0;
 }
 
+/* On the HTTP server's thread, while the job waits or runs. */
+static void cancel(void *ctx)
+{
+	struct job *j = ctx;
+
+	store_cancel(j->port->store, &j->ticket);
+	fair_pool_leave(j->port->pool, &j->fair);
+}
+
+static void submit(struct clickhouse_port *p, struct job *j, struct http_exchange *x)
+{
+	int r;
+
+	j->since_ns = clock_monotonic_ns();
+	metric_add(&p->metrics[WAITING], 1);
+	http_exchange_on_left(x, cancel, j);
+	r = fair_pool_submit(p->pool, &j->fair, http_exchange_client(x));
+	if (r == 0)
+		return; /* run() frees it, and may have done so */
+	metric_sub(&p->metrics[WAITING], 1);
+	refuse(p, x, CLICKHOUSE_TOO_MANY_QUERIES,
+	       r == -EDQUOT ? "Too many queries of this client are waiting"
+			    : "Too many queries are waiting");
+	job_free(j);
+}
+
 static void handle_query(void *ctx, struct http_exchange *x)
 {
 	struct clickhouse_port *p = ctx;
-	CLEANUP(request_freep) struct sql_request *q = calloc(1, sizeof(*q));
+	CLEANUP(job_freep) struct job *j = calloc(1, sizeof(*j));
 	char query_id[SQL_QUERY_ID_BYTES];
 
 	sql_request_query_id(x, query_id);
 	sql_answer_describe(x, &p->identity, query_id);
-	if (!q) {
+	if (!j) {
 		refuse(p, x, CLICKHOUSE_NO_MEMORY, "Out of memory");
 		return;
 	}
-	if (prepare(p, q, x) < 0)
-		return;
-	if (worker_pool_submit(p->pool, q) < 0) {
-		refuse(p, x, CLICKHOUSE_TOO_MANY_QUERIES, "Too many queries are waiting");
-		return;
-	}
-	q = NULL; /* run() frees it */
+	j->port = p;
+	if (prepare(p, &j->request, x) == 0)
+		submit(p, TAKE_PTR(j), x);
 }
 
 static void handle_ping(void *ctx, struct http_exchange *x)
@@ -127,6 +182,9 @@ static enum clickhouse_code code_of(int r)
 		return CLICKHOUSE_ANSWER_TOO_LARGE;
 	case -EAGAIN:
 		return CLICKHOUSE_TOO_MANY_QUERIES;
+	case -ENOMEM:
+		return CLICKHOUSE_NO_MEMORY;
+	case -ECANCELED:
 	case -EPIPE:
 		return CLICKHOUSE_CANCELLED;
 	default:
@@ -134,60 +192,97 @@ static enum clickhouse_code code_of(int r)
 	}
 }
 
-static void run(void *ctx, void *job, struct arena *arena)
+static void count_end(struct clickhouse_port *p, int r, const struct buf *out)
 {
-	struct clickhouse_port *p = ctx;
-	CLEANUP(request_freep) struct sql_request *request = job;
-	CLEANUP(buf_fini) struct buf out;
+	if (r == -ECANCELED)
+		metric_add(&p->metrics[LEFT], 1);
+	else if (r == -EPIPE)
+		metric_add(&p->metrics[STOPPED], 1);
+	else if (r == -EREMOTEIO && store_exception_code(out->data, out->len) == CLICKHOUSE_TIMEOUT)
+		metric_add(&p->metrics[TIMED_OUT], 1);
+}
+
+static int ask_store(struct job *j, struct store_query_cost *ret_cost, struct buf *out,
+		     struct err *err)
+{
+	struct sql_request *request = &j->request;
 	struct store_setting settings[SQL_SETTINGS_MAX];
-	struct store_query_cost cost = {0};
 	const struct store_query q = {
 		.lane = STORE_FOR_SQL,
+		.ticket = &j->ticket,
 		.sql = request->sql.data,
 		.params = request->params,
 		.n_params = request->n_params,
 		.format = request->format,
 		.settings = settings,
 		.n_settings = request->n_settings,
-		.cost = &cost,
+		.cost = ret_cost,
 	};
+
+	if (clock_monotonic_ns() - j->since_ns > MAX_WAIT_NS)
+		return err_set(err, -EAGAIN, "Other queries were under way for too long");
+	for (size_t i = 0; i < request->n_settings; i++)
+		settings[i] = (struct store_setting){request->settings[i].name,
+						     request->settings[i].value};
+	return store_query(j->port->store, &q, out, err);
+}
+
+static void answer(struct job *j)
+{
+	struct clickhouse_port *p = j->port;
+	CLEANUP(buf_fini) struct buf out;
+	struct store_query_cost cost = {0};
 	enum clickhouse_code code;
 	struct err err = {0};
 	int r;
 
-	(void)arena;
-	for (size_t i = 0; i < request->n_settings; i++)
-		settings[i] = (struct store_setting){request->settings[i].name,
-						     request->settings[i].value};
 	buf_init(&out, CLICKHOUSE_PORT_MAX_ANSWER_BYTES);
-	r = store_query(p->store, &q, &out, &err);
+	r = ask_store(j, &cost, &out, &err);
+	count_end(p, r, &out);
 	code = code_of(r);
 	if (r == 0)
-		r = sql_answer_encode(request, &out, &code, &err);
+		r = sql_answer_encode(&j->request, &out, &code, &err);
 	if (r == 0) {
 		metric_add(&p->metrics[ANSWERED], 1);
-		sql_answer_rows(request, &p->identity, &cost, &out);
+		sql_answer_rows(&j->request, &p->identity, &cost, &out);
 	} else if (r == -EREMOTEIO) {
 		metric_add(&p->metrics[EXCEPTIONS], 1);
-		sql_answer_exception(request->exchange, &p->identity, &out);
+		sql_answer_exception(j->request.exchange, &p->identity, &out);
 	} else {
-		refuse(p, request->exchange, code, err.msg);
+		refuse(p, j->request.exchange, code, err.msg);
 	}
+}
+
+static void run(void *ctx, struct fair_job *job, bool left)
+{
+	struct clickhouse_port *p = ctx;
+	CLEANUP(job_freep) struct job *j = (struct job *)job;
+
+	metric_sub(&p->metrics[WAITING], 1);
+	if (left) {
+		metric_add(&p->metrics[LEFT], 1);
+		refuse(p, j->request.exchange, CLICKHOUSE_CANCELLED, "The client has left");
+		return;
+	}
+	metric_add(&p->metrics[RUNNING], 1);
+	answer(j);
+	metric_sub(&p->metrics[RUNNING], 1);
 }
 
 /* ---- create and destroy ---- */
 
 static int start_pool(struct clickhouse_port *p)
 {
-	const struct worker_pool_config cfg = {
-		.n_threads = N_WORKERS,
-		.max_queued = MAX_WAITING,
+	const struct fair_pool_config cfg = {
+		.n_threads = STORE_MAX_QUERIES,
+		.max_running_per_client = MAX_RUNNING_PER_CLIENT,
+		.max_waiting = MAX_WAITING,
+		.max_waiting_per_client = MAX_WAITING_PER_CLIENT,
 		.run = run,
 		.ctx = p,
 	};
-	int r = worker_pool_new(&p->pool, &cfg);
 
-	return r == 0 ? worker_pool_start(p->pool) : r;
+	return fair_pool_new(&p->pool, &cfg);
 }
 
 static int start_server(struct clickhouse_port *p, const struct clickhouse_port_config *port,
@@ -248,7 +343,7 @@ void clickhouse_port_free(struct clickhouse_port *p)
 		return;
 	/* waits until the pool has answered every request */
 	http_server_free(p->server);
-	worker_pool_free(p->pool);
+	fair_pool_free(p->pool);
 	free(p);
 }
 

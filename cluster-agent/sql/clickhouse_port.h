@@ -6,8 +6,9 @@
  * GET /?query=… or POST / with the query as body (if both, they are joined by a newline);
  * param_<name>=…; default_format or X-ClickHouse-Format, unless the query has a FORMAT clause;
  * /ping. Answers are buffered whole, up to CLICKHOUSE_PORT_MAX_ANSWER_BYTES. Settings in the
- * URL are ignored. Queries run on threads of the port's own, and at most half of
- * STORE_MAX_QUERIES come from here.
+ * URL are ignored. Queries run on threads of the port's own, STORE_MAX_QUERIES
+ * at a time and half as many of one client (http_exchange_client()). A query whose client has left
+ * is ended.
  */
 #ifndef CLUSTER_AGENT_SQL_CLICKHOUSE_PORT_H
 #define CLUSTER_AGENT_SQL_CLICKHOUSE_PORT_H

@@ -58,14 +58,17 @@ static void end_query(void *ctx, unsigned slot)
 	(void)!chdb_run_sql(rs->api, rs->ender, rs->readers[slot].end_sql, NULL, NULL);
 }
 
-/* What a failure means for the caller, if we made it. out has the exception's text from start. */
+/*
+ * What the end of a query means for the caller, if we made it. The engine may then call it a
+ * success, with a part of the answer.
+ */
 static int judge(enum query_end why, int r, struct buf *out, size_t start, struct err *err)
 {
 	static const char late[] =
 		"Code: 159. DB::Exception: Timeout exceeded: the query did not end in time. "
 		"(TIMEOUT_EXCEEDED)";
 
-	if (r != -EREMOTEIO || why == QUERY_ENDED_ITSELF)
+	if (why == QUERY_ENDED_ITSELF)
 		return r;
 	buf_truncate(out, start);
 	switch (why) {
@@ -96,7 +99,7 @@ static int run_on(struct chdb_readers *rs, unsigned slot, const struct chdb_stat
 	 * now and not before the next query, as the leftover may be large and the next query
 	 * far off
 	 */
-	reader->dirty = r < 0;
+	reader->dirty = r < 0 || why != QUERY_ENDED_ITSELF;
 	if (reader->dirty)
 		(void)clean_reader(rs, reader);
 	return judge(why, r, out, start, err);

@@ -9,6 +9,10 @@
  * a retry (503), all else is a fault (500). Why a store cannot be reached is logged and not
  * answered: it names servers.
  *
+ * Clients, which are addresses, share the threads (fair_pool.h), and one cannot take all of them.
+ * What a client asked that has left is ended: a reader who zooms quickly has aborted all his
+ * requests but the last one.
+ *
  * When the agent stops, requests that wait are answered with 503 and not run.
  */
 #include "cluster-agent/web/web_api.h"
@@ -17,15 +21,18 @@
 #include <stdatomic.h>
 
 #include "cluster-agent/query/profile_query.h"
+#include "cluster-agent/store/store.h"
 #include "cluster-agent/web/web_params.h"
 #include "common/system/clock.h"
 #include "common/telemetry/log.h"
 #include "common/telemetry/metrics.h"
 #include "common/text/json_writer.h"
-#include "common/thread/worker_pool.h"
+#include "common/thread/fair_pool.h"
 
-#define DEFAULT_THREADS 2u
+#define DEFAULT_THREADS 3u
 #define DEFAULT_MAX_QUEUED 64u
+/* nginx's number for it; nobody reads the answer */
+#define STATUS_CLIENT_LEFT 499
 #define MAX_ANSWER_BYTES ((size_t)256 << 20)
 
 typedef int (*web_answer_fn)(struct store *store, const struct query_request *p, struct buf *out,
@@ -58,12 +65,21 @@ enum {
 	METRIC_FAILED,
 	METRIC_BUSY,
 	METRIC_SECONDS,
+	METRIC_LEFT,
+	METRIC_STOPPED,
+	METRIC_RUNNING,
+	METRIC_WAITING,
 	METRIC_MAX,
 };
 
 #define REQUESTS(result)                                                    \
 	"coroot_cluster_agent_api_requests_total", "result=\"" result "\"", \
 		"Requests to the API, by result"
+
+#define CANCELLED(reason)                                                             \
+	"coroot_cluster_agent_api_requests_cancelled_total", "reason=\"" reason "\"", \
+		"Requests to the API whose "                                          \
+		"queries were ended, by reason"
 
 static const struct metric_def metric_defs[METRIC_MAX] = {
 	[METRIC_ANSWERED] = {REQUESTS("answered")},
@@ -73,17 +89,28 @@ static const struct metric_def metric_defs[METRIC_MAX] = {
 	[METRIC_SECONDS] = {.name = "coroot_cluster_agent_api_query_seconds_total",
 			    .help = "Time that workers spent on API requests",
 			    .scale = 1e-9},
+	[METRIC_LEFT] = {CANCELLED("client_left")},
+	[METRIC_STOPPED] = {CANCELLED("shutdown")},
+	[METRIC_RUNNING] = {.name = "coroot_cluster_agent_api_requests_running",
+			    .help = "Requests to the API that are under way",
+			    .kind = METRIC_GAUGE},
+	[METRIC_WAITING] = {.name = "coroot_cluster_agent_api_requests_waiting",
+			    .help = "Requests to the API that wait for others to end",
+			    .kind = METRIC_GAUGE},
 };
 METRIC_TABLE(metric_table, metric_defs);
 
 struct web_api {
 	struct store *store;
-	struct worker_pool *pool; /* of struct request */
+	struct fair_pool *pool; /* of struct request */
 	atomic_bool stopping;
 	struct metric metrics[METRIC_MAX];
 };
 
 struct request {
+	struct fair_job fair; /* first */
+	struct web_api *api;
+	struct store_ticket ticket;
 	struct http_exchange *exchange;
 	const struct endpoint *endpoint;
 	struct query_request params; /* texts are the exchange's */
@@ -124,6 +151,13 @@ static void fail(struct web_api *api, const struct request *r, int error, const 
 	bool passes = error == -ENOMEM || error == -EIO || error == -EPIPE || error == -EAGAIN;
 	unsigned status = error == -EFBIG ? 400 : passes ? 503 : 500;
 
+	if (error == -ECANCELED) {
+		metric_add(&api->metrics[METRIC_LEFT], 1);
+		respond_error(r->exchange, STATUS_CLIENT_LEFT, "the client has left");
+		return;
+	}
+	if (error == -EPIPE)
+		metric_add(&api->metrics[METRIC_STOPPED], 1);
 	if (!reason[0])
 		reason = error == -EFBIG    ? "the answer is too large, ask for a shorter range"
 			 : error == -ENOMEM ? "out of memory"
@@ -165,16 +199,31 @@ static void refuse_busy(struct web_api *api, struct http_exchange *x, const char
 	respond_error(x, 503, reason);
 }
 
-static void run(void *ctx, void *job, struct arena *arena)
+static void run(void *ctx, struct fair_job *job, bool left)
 {
-	AUTO_FREE struct request *r = job;
+	AUTO_FREE struct request *r = (struct request *)job;
 	struct web_api *api = ctx;
 
-	(void)arena;
-	if (atomic_load(&api->stopping))
+	metric_sub(&api->metrics[METRIC_WAITING], 1);
+	if (left) {
+		metric_add(&api->metrics[METRIC_LEFT], 1);
+		respond_error(r->exchange, STATUS_CLIENT_LEFT, "the client has left");
+	} else if (atomic_load(&api->stopping)) {
 		refuse_busy(api, r->exchange, "shutting down");
-	else
+	} else {
+		metric_add(&api->metrics[METRIC_RUNNING], 1);
 		answer(api, r);
+		metric_sub(&api->metrics[METRIC_RUNNING], 1);
+	}
+}
+
+/* On the HTTP server's thread, while the request waits or runs. */
+static void cancel(void *ctx)
+{
+	struct request *r = ctx;
+
+	store_cancel(r->api->store, &r->ticket);
+	fair_pool_leave(r->api->pool, &r->fair);
 }
 
 static const struct endpoint *find_endpoint(const char *path)
@@ -225,19 +274,24 @@ void web_api_serve(void *ctx, struct http_exchange *x)
 		respond_error(x, 400, err.msg);
 		return;
 	}
-	if (worker_pool_submit(api->pool, r) < 0) {
-		refuse_busy(api, x, "too many queries are waiting");
+	r->api = api;
+	r->params.filter.ticket = &r->ticket;
+	metric_add(&api->metrics[METRIC_WAITING], 1);
+	http_exchange_on_left(x, cancel, r);
+	if (fair_pool_submit(api->pool, &r->fair, http_exchange_client(x)) == 0) {
+		r = NULL; /* run() frees it */
 		return;
 	}
-	TAKE_PTR(r);
+	metric_sub(&api->metrics[METRIC_WAITING], 1);
+	refuse_busy(api, x, "too many queries are waiting");
 }
 
 int web_api_new(struct web_api **ret, const struct web_api_config *cfg)
 {
 	CLEANUP(web_api_freep) struct web_api *api = calloc(1, sizeof(*api));
-	const struct worker_pool_config pool = {
+	struct fair_pool_config pool = {
 		.n_threads = cfg->n_threads ? cfg->n_threads : DEFAULT_THREADS,
-		.max_queued = cfg->max_queued ? cfg->max_queued : DEFAULT_MAX_QUEUED,
+		.max_waiting = cfg->max_queued ? cfg->max_queued : DEFAULT_MAX_QUEUED,
 		.run = run,
 		.ctx = api,
 	};
@@ -246,9 +300,9 @@ int web_api_new(struct web_api **ret, const struct web_api_config *cfg)
 	if (!api)
 		return -ENOMEM;
 	api->store = cfg->store;
-	r = worker_pool_new(&api->pool, &pool);
-	if (r == 0)
-		r = worker_pool_start(api->pool);
+	pool.max_running_per_client = pool.n_threads > 1 ? pool.n_threads - 1 : 1;
+	pool.max_waiting_per_client = (pool.max_waiting + 1) / 2;
+	r = fair_pool_new(&api->pool, &pool);
 	if (r < 0)
 		return r;
 	*ret = TAKE_PTR(api);
@@ -260,7 +314,7 @@ void web_api_stop(struct web_api *api)
 	if (!api->pool)
 		return;
 	atomic_store(&api->stopping, true);
-	worker_pool_stop(api->pool);
+	fair_pool_stop(api->pool);
 }
 
 void web_api_free(struct web_api *api)
@@ -268,7 +322,7 @@ void web_api_free(struct web_api *api)
 	if (!api)
 		return;
 	web_api_stop(api);
-	worker_pool_free(api->pool);
+	fair_pool_free(api->pool);
 	free(api);
 }
 

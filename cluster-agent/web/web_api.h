@@ -17,8 +17,8 @@ struct web_api;
 
 struct web_api_config {
 	struct store *store; /* borrowed; outlives the API */
-	unsigned n_threads;  /* 0: 2 */
-	size_t max_queued;   /* requests that wait for a thread; 0: 64 */
+	unsigned n_threads;  /* 0: 3 */
+	unsigned max_queued; /* requests that wait for a thread; 0: 64 */
 };
 
 int web_api_new(struct web_api **ret, const struct web_api_config *cfg) MUST_CHECK;
@@ -31,7 +31,7 @@ void web_api_stop(struct web_api *api);
 void web_api_free(struct web_api *api);
 DEFINE_CLEANUP(struct web_api *, web_api_free);
 
-/* Counters coroot_cluster_agent_api_*; the API must outlive ms. */
+/* Metrics coroot_cluster_agent_api_*; the API must outlive ms. */
 int web_api_register(struct web_api *api, struct metrics *ms) MUST_CHECK;
 
 /* An http_handler_fn for GET /api/… and /readyz; ctx is the API. */

@@ -33,6 +33,12 @@ struct access_request http_exchange_access(const struct http_exchange *x);
 bool http_exchange_require(struct http_exchange *x, enum access_scope scope) MUST_CHECK;
 
 /*
+ * A number for who asks: the client's address, of IPv6 the network (/64). Behind a proxy that is
+ * the proxy's.
+ */
+uint64_t http_exchange_client(const struct http_exchange *x);
+
+/*
  * For a kept exchange: left is called at most once, on a thread of the server, when the client has
  * closed its connection; it must not block. It is never called once http_respond() has returned,
  * which waits for a call that is under way, so it must not be called with a lock that left takes;

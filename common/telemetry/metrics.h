@@ -63,6 +63,12 @@ static inline void metric_add(struct metric *m, uint64_t n)
 	atomic_fetch_add_explicit(&m->value, n, memory_order_relaxed);
 }
 
+/* Of a gauge that several threads raise and lower. */
+static inline void metric_sub(struct metric *m, uint64_t n)
+{
+	metric_add(m, -n);
+}
+
 static inline void metric_set(struct metric *m, uint64_t v)
 {
 	atomic_store_explicit(&m->value, v, memory_order_relaxed);

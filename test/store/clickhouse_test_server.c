@@ -5,7 +5,8 @@
  * deduplication of inserts and durability are the real engine's. The interface is imitated as far
  * as clients of ours use it: queries by GET and POST, bound parameters, settings in the URL, data
  * of inserts with any Content-Encoding that the engine can read, authentication, exception codes
- * and the status that belongs to each (exceptionCodeToHTTPStatus() of ClickHouse 26).
+ * and the status that belongs to each (exceptionCodeToHTTPStatus() of ClickHouse 26), and the end
+ * of a query whose client has left (cancel_http_readonly_queries_on_client_close).
  *
  * Each request has a connection of its own, which takes the engine half a millisecond, so settings
  * and the chosen database end with the request. The data of an INSERT reaches the engine as an
@@ -28,6 +29,7 @@
 #include <sys/prctl.h>
 
 #include "cluster-agent/sql/clickhouse_http.h"
+#include "cluster-agent/store/query_turns.h"
 #include "cluster-agent/store/store.h"
 #include "common/data/gzip.h"
 #include "common/http/http_server.h"
@@ -38,6 +40,7 @@
 #include "test/store/server_statement.h"
 
 #define N_THREADS 8
+#define SLOT_SETTING "log_queries_min_query_duration_ms"
 #define MAX_PARAMS 64
 #define MAX_BODY_BYTES ((size_t)512 << 20)
 #define MAX_ANSWER_BYTES ((size_t)1 << 30)
@@ -58,6 +61,8 @@ struct server {
 	const char *password;
 	struct http_server *http;
 	struct worker_pool *pool;
+	struct query_turns *turns; /* one for each thread: ends queries whose clients have left */
+	chdb_handle *ender;
 	_Atomic unsigned n_queries;
 };
 
@@ -76,6 +81,8 @@ struct request {
 	const char *settings[MAX_PARAMS][2];
 	size_t n_settings;
 	char *form; /* the body, if it is one: parameters lie in it */
+	struct server *server;
+	struct store_ticket ticket;
 };
 
 /* ---- answers ---- */
@@ -280,19 +287,71 @@ static void run_statement(struct server *s, struct request *q, chdb_handle *conn
 		s->engine.api.destroy(result);
 }
 
+/* ---- clients that leave ---- */
+
+static void name_connection(struct server *s, chdb_handle *conn, unsigned slot)
+{
+	char sql[100];
+
+	/* a setting that has no effect: nothing is logged, and log_comment is the query's id */
+	snprintf(sql, sizeof(sql), "SET " SLOT_SETTING " = %u", slot + 1);
+	s->engine.api.destroy(server_engine_run(&s->engine, conn, sql));
+}
+
+static void end_query(void *ctx, unsigned slot)
+{
+	struct server *s = ctx;
+	char sql[100];
+
+	snprintf(sql, sizeof(sql), "KILL QUERY WHERE Settings['" SLOT_SETTING "'] = '%u' ASYNC",
+		 slot + 1);
+	s->engine.api.destroy(server_engine_run(&s->engine, s->ender, sql));
+}
+
+static void cancel(void *ctx)
+{
+	struct request *q = ctx;
+
+	atomic_store(&q->ticket.cancelled, true);
+	query_turns_wake(q->server->turns);
+}
+
+/* As ClickHouse does: only if the client asks for it. */
+static bool is_to_be_cancelled(const struct request *q)
+{
+	for (size_t i = 0; i < q->n_settings; i++) {
+		if (strcmp(q->settings[i][0], "cancel_http_readonly_queries_on_client_close") == 0)
+			return strcmp(q->settings[i][1], "1") == 0;
+	}
+	return false;
+}
+
 static void run(void *ctx, void *job, struct arena *arena)
 {
 	struct server *s = ctx;
 	struct request *q = job;
 	chdb_handle *conn = server_engine_connect(&s->engine);
+	unsigned slot;
 
 	(void)arena;
+	if (is_to_be_cancelled(q))
+		http_exchange_on_left(q->exchange, cancel, q);
+	if (conn &&
+	    query_turns_take(s->turns, STORE_FOR_PAGE, &q->ticket, UINT64_MAX, &slot, NULL) < 0) {
+		server_engine_close(&s->engine, conn);
+		conn = NULL;
+	}
+	if (conn)
+		name_connection(s, conn, slot);
 	if (!conn)
 		refuse(q->exchange, CODE_NO_MEMORY, "no connection to the engine");
 	else if (choose_database(s, q, conn) == 0 && apply_settings(s, q, conn) == 0)
 		run_statement(s, q, conn);
-	if (conn)
+	if (conn) {
+		(void)query_turns_settle(s->turns, slot);
 		server_engine_close(&s->engine, conn);
+		query_turns_give(s->turns, slot);
+	}
 	buf_fini(&q->text);
 	free(q->form);
 	free(q);
@@ -471,6 +530,7 @@ static void handle(struct server *s, struct http_exchange *x, bool is_get)
 	q = calloc(1, sizeof(*q));
 	if (!q)
 		abort();
+	q->server = s;
 	q->exchange = x;
 	q->is_get = is_get;
 	read_names(s, q);
@@ -562,8 +622,13 @@ static void start_http(struct server *s, const struct options *o)
 		.max_body_memory_bytes = 2 * MAX_BODY_BYTES,
 		.routes = routes,
 	};
+	const struct query_turns_config turns = {
+		.n_slots = {[STORE_FOR_PAGE] = N_THREADS}, .end = end_query, .ctx = s};
 	struct err err = {0};
 
+	s->ender = server_engine_connect(&s->engine);
+	if (!s->ender || query_turns_new(&s->turns, &turns) < 0)
+		fail("end queries", &err);
 	if (worker_pool_new(&s->pool, &pool) < 0 || worker_pool_start(s->pool) < 0)
 		fail("start threads", &err);
 	if (http_server_new(&s->http, &http, &err) < 0)
@@ -594,6 +659,8 @@ int main(int argc, char **argv)
 	sigwait(&stop, &signo);
 	http_server_free(s.http);
 	worker_pool_free(s.pool);
+	query_turns_free(s.turns);
+	server_engine_close(&s.engine, s.ender);
 	server_engine_stop(&s.engine);
 	return 0;
 }
