@@ -348,8 +348,12 @@ static int check_clauses(struct guard *g)
 	};
 	bool is_name = g->t.kind == SQL_TOKEN_WORD || g->t.kind == SQL_TOKEN_QUOTED;
 
-	if (sql_is_word(&g->p1, "format") && !sql_is_char(&g->p2, '.') && is_name &&
-	    !IS_ONE_OF(&g->t, after_name))
+	bool is_clause = sql_is_word(&g->p1, "format") && !sql_is_char(&g->p2, '.') && is_name &&
+			 !IS_ONE_OF(&g->t, after_name);
+
+	if (is_clause && sql_format_find(g->t.start, g->t.len))
+		return err_set(g->err, -EINVAL, "Syntax error: FORMAT is not at the end");
+	if (is_clause)
 		return err_set(g->err, -EPERM, "the format %.*s is not available here",
 			       (int)(g->t.len < 64 ? g->t.len : 64), g->t.start);
 	if ((sql_is_word(&g->p2, "settings") &&

@@ -195,8 +195,15 @@ static void refuses_everything_else(void **state)
 static void reports_broken_text_as_invalid_and_not_as_refused(void **state)
 {
 	static const char *const sql[] = {
-		"",          " -- only a comment", ";", "SELECT 'x", "SELECT 'x\\",
-		"SELECT `x", "SELECT /* x",
+		"SELECT (FORMAT JSON",
+		"SELECT 1 FORMAT JSON FORMAT CSV",
+		"",
+		" -- only a comment",
+		";",
+		"SELECT 'x",
+		"SELECT 'x\\",
+		"SELECT `x",
+		"SELECT /* x",
 	};
 	struct sql_facts facts;
 	char *big = test_malloc(SQL_GUARD_MAX_BYTES + 1);
