@@ -139,6 +139,13 @@ static int set_up(const struct clickhouse_client *c, CURL *easy)
 	if (r < 0)
 		return r;
 	curl_easy_setopt(easy, CURLOPT_CA_CACHE_TIMEOUT, CA_CACHE_S);
+	/*
+	 * A resumed session is trusted for what its first handshake verified, and keeps our old
+	 * certificate: after one of the files has changed, it would count for hours.
+	 */
+	curl_easy_setopt(easy, CURLOPT_SSL_SESSIONID_CACHE, 0L);
+	curl_easy_setopt(easy, CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
+	curl_easy_setopt(easy, CURLOPT_PROXY_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
 	curl_easy_setopt(easy, CURLOPT_SSL_VERIFYPEER, c->skip_verify ? 0L : 1L);
 	curl_easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, c->skip_verify ? 0L : 2L);
 	curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);

@@ -226,6 +226,9 @@ static bool set_connection(const struct http_options *o, CURL *easy)
 	/* libcurl scans its whole cache, numeric addresses included, at each connection */
 	SET(CURLOPT_DNS_CACHE_TIMEOUT, 0L);
 	SET(CURLOPT_BUFFERSIZE, o->http2 ? HTTP2_RECEIVE_BUFFER_BYTES : RECEIVE_BUFFER_BYTES);
+	/* whatever the system's policy allows */
+	SET(CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
+	SET(CURLOPT_PROXY_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
 	SET(CURLOPT_SSL_VERIFYPEER, o->insecure_skip_verify ? 0L : 1L);
 	SET(CURLOPT_SSL_VERIFYHOST, o->insecure_skip_verify ? 0L : 2L);
 	return ok;

@@ -46,14 +46,18 @@ static void write_temporary(char *path, const char *text)
 static void run_openssl(const struct tls_server *s, int out)
 {
 	int null = open("/dev/null", O_RDWR);
+	const char *const verify[] = {"-Verify", "1", "-verify_return_error", NULL};
+	const char *const old[] = {"-tls1_1", "-cipher", "DEFAULT@SECLEVEL=0", NULL};
+	static const char *const none[] = {NULL, NULL, NULL, NULL};
+	const char *const *more = s->is_old ? old : s->wants_certificate ? verify : none;
 
 	dup2(null, STDIN_FILENO);
 	dup2(out, STDOUT_FILENO);
 	dup2(null, STDERR_FILENO);
 	/* the arguments end earlier at the NULL */
 	execlp("openssl", "openssl", "s_server", "-accept", "127.0.0.1:0", "-www", "-cert",
-	       s->cert_file, "-key", s->key_file, "-CAfile", s->cert_file,
-	       s->wants_certificate ? "-Verify" : NULL, "1", "-verify_return_error", NULL);
+	       s->cert_file, "-key", s->key_file, "-CAfile", s->cert_file, more[0], more[1],
+	       more[2], NULL);
 	_exit(127);
 }
 

@@ -15,6 +15,7 @@ extern const char tls_other_cert[]; /* unrelated to the others */
 
 struct tls_server {
 	bool wants_certificate; /* tls_cert, from the client */
+	bool is_old;            /* speaks TLS 1.1 and nothing else */
 
 	/* set by tls_server_start() */
 	unsigned port;

@@ -180,6 +180,18 @@ static void a_server_that_wants_a_certificate_gets_ours(void **state)
 	assert_non_null(strstr(f->msg, "key"));
 }
 
+/* main() has set a policy of the system that allows it. */
+static void a_server_of_an_old_version_is_refused(void **state)
+{
+	struct fixture *f = *state;
+
+	f->server.is_old = true;
+	tls_server_start(&f->server);
+	ask_with(f, &(struct http_client_config){.ca_pem = tls_cert});
+	assert_int_equal(f->error, -EIO);
+	assert_non_null(strstr(f->msg, "protocol version"));
+}
+
 #define with_fixture(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 
 int main(void)
@@ -189,7 +201,13 @@ int main(void)
 		with_fixture(a_certificate_is_for_the_name_of_the_url),
 		with_fixture(a_replaced_ca_file_is_read),
 		with_fixture(a_server_that_wants_a_certificate_gets_ours),
+		with_fixture(a_server_of_an_old_version_is_refused),
 	};
+	static const char policy[] =
+		"openssl_conf = all\n[all]\nssl_conf = ssl\n[ssl]\nsystem_default = any\n"
+		"[any]\nMinProtocol = TLSv1\nCipherString = DEFAULT@SECLEVEL=0\n";
+	char policy_file[] = "/tmp/test_http_tls_policy_XXXXXX";
+	int r;
 
 	/* proxies of the user who runs the tests; SIGPIPE is ignored as in the agents */
 	unsetenv("https_proxy");
@@ -197,5 +215,11 @@ int main(void)
 	unsetenv("all_proxy");
 	unsetenv("ALL_PROXY");
 	signal(SIGPIPE, SIG_IGN);
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	/* weaker than any distribution's, so that only what we ask for counts */
+	close(mkostemp(policy_file, O_CLOEXEC));
+	write_text(policy_file, policy);
+	setenv("OPENSSL_CONF", policy_file, 1);
+	r = cmocka_run_group_tests(tests, NULL, NULL);
+	unlink(policy_file);
+	return r;
 }
