@@ -128,11 +128,6 @@ static int make_access(struct cluster_agent *a, struct err *err)
 	int r = access_new(&a->access, &cfg, err);
 
 	a->login.access = a->access;
-	if (r == 0 && !access_needs_key(a->access, ACCESS_READ) &&
-	    !http_listen_is_loopback(o->listen))
-		log_warn("everybody who reaches this address can read all profiles: set "
-			 "--read-api-key or --api-key",
-			 "listen=%s", LOG_QUOTED(o->listen));
 	return r;
 }
 
@@ -571,6 +566,10 @@ int cluster_agent_run(struct cluster_agent *a)
 			 cluster_storage_names[cluster_options_storage(o)],
 			 LOG_QUOTED(o->data_dir));
 	}
+	if (!access_needs_key(a->access, ACCESS_READ) && !http_listen_is_loopback(o->listen))
+		log_warn("everybody who reaches this address can read all profiles: set "
+			 "--read-api-key or --api-key",
+			 "listen=%s", LOG_QUOTED(o->listen));
 	return agent_run(&a->base);
 }
 

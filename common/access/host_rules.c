@@ -28,6 +28,9 @@ static int copy_name(char ret[static HOST_NAME_BYTES], const char *text, size_t 
 
 		if (!isalnum(c) && c != '-' && c != '_' && c != '.')
 			return -EINVAL;
+		/* no label is empty */
+		if (c == '.' && (i == 0 || text[i - 1] == '.' || i + 1 == len))
+			return -EINVAL;
 		ret[i] = (char)tolower(c);
 	}
 	ret[len] = '\0';

@@ -33,10 +33,10 @@ static void hosts_are_parsed(void **state)
 static void what_no_client_sends_is_no_host(void **state)
 {
 	static const char *const bad[] = {
-		"",          ".",      ":80",   "a:",   "a:0",        "a:65536",
-		"a:80:80",   "a b",    "a/b",   "a@b",  "[::1",       "[::1]a",
-		"[1.2.3.4]", "[]",     "::1",   "a:8o", "a,b.com",    "\x01",
-		"h\xc3\xa9", "[::1]:", "a:+80", "*",    "[::1%eth0]",
+		"",    ".",          ":80",     "a:",   "a:0",       "a:65536",   "a:80:80",
+		"a b", "a/b",        "a@b",     "[::1", "[::1]a",    "[1.2.3.4]", "[]",
+		"::1", "a:8o",       "a,b.com", "\x01", "h\xc3\xa9", "[::1]:",    "a:+80",
+		"*",   "[::1%eth0]", "a..",     "a..b", ".a",        "..",
 	};
 	char too_long[HOST_NAME_BYTES + 1];
 	struct host_name h;

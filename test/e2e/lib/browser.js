@@ -7,12 +7,14 @@ const { runDir } = require("./daemon");
 const { LIMIT_MS } = require("./wait");
 
 // A page that collects its errors (exceptions, console errors, failed requests) in page.errors.
-async function openBrowser() {
+// args: more of Chromium's own
+async function openBrowser(args = []) {
   const browser = await chromium.launch({
     executablePath: "/usr/bin/chromium",
     args: [
       ...["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"],
       ...["--disable-background-networking", "--disable-component-update", "--disable-sync"],
+      ...args,
     ],
   });
   const page = await browser.newPage({ viewport: { width: 1440, height: 900 } });
