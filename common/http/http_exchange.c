@@ -246,6 +246,7 @@ static void respond(struct http_exchange *x, unsigned status, struct payload *p)
 		r = NULL;
 	}
 	x->status = status;
+	x->answer_bytes = p->len;
 	x->response = r;
 	/* from here on the server's thread may free x at any time */
 	if (atomic_exchange(&x->state, EXCHANGE_ANSWERED) == EXCHANGE_KEPT)

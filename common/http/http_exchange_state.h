@@ -13,6 +13,7 @@
 
 #define HTTP_EXCHANGE_MAX_HEADERS 16
 
+struct http_connection;
 struct http_route;
 struct http_server;
 
@@ -31,11 +32,12 @@ struct http_exchange {
 	struct http_server *server;
 	void (*answered)(struct http_server *server); /* called after each answer */
 	struct MHD_Connection *conn;
-	const struct http_route *route; /* NULL if the request was refused */
-	const char *path;               /* in the connection's own memory */
-	bool is_get;                    /* or HEAD */
-	bool takes_interim;             /* HTTP/1.1 without TLS: see http_left.h */
-	bool handled;                   /* the handler was called */
+	struct http_connection *connection; /* the same in the server's table */
+	const struct http_route *route;     /* NULL if the request was refused */
+	const char *path;                   /* in the connection's own memory */
+	bool is_get;                        /* or HEAD */
+	bool takes_interim;                 /* HTTP/1.1 without TLS: see http_left.h */
+	bool handled;                       /* the handler was called */
 	unsigned refusal;        /* status to answer instead of calling the handler; 0 if none */
 	struct err refusal_text; /* empty: what the status says */
 	uint64_t begin_ns;
@@ -51,6 +53,7 @@ struct http_exchange {
 	_Atomic int state; /* enum exchange_state */
 	/* of the answer; written before state becomes ANSWERED */
 	unsigned status;
+	uint64_t answer_bytes;
 	struct MHD_Response *response; /* NULL if there was no memory for it */
 };
 

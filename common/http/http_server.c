@@ -16,11 +16,10 @@
 #include "common/http/http_server.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <microhttpd.h>
 #include <strings.h>
-#include <sys/eventfd.h>
 
+#include "common/http/http_connections.h"
 #include "common/http/http_doorman.h"
 #include "common/http/http_exchange_state.h"
 #include "common/http/http_listen.h"
@@ -31,11 +30,6 @@
 #include "common/telemetry/metrics.h"
 #include "common/thread/condition.h"
 
-/*
- * Connections beyond max_connections that are accepted to be answered 503; more stay in the
- * backlog.
- */
-#define SPARE_CONNECTIONS_PER_THREAD 16
 /* Buffer of a connection: for request line and headers, then for pieces of the body. */
 #define CONNECTION_MEMORY_BYTES ((size_t)32 * 1024)
 /* A refused body is read and discarded up to here; the connection of a longer one is closed. */
@@ -59,15 +53,11 @@ enum server_metric {
 	REFUSED_BODY_ENDLESS,
 	REFUSED_BODY_SLOW,
 	REFUSED_NO_MEMORY,
+	CLOSED_FIRST,
+	CLOSED_LAST = CLOSED_FIRST + N_CONNECTION_ENDS - 1,
 	SERVER_CONNECTIONS,
 	SERVER_BODY_MEMORY,
 	N_SERVER_METRICS,
-};
-
-/* The socket context of MHD. */
-struct connection {
-	bool is_spare;           /* above the limit: its requests are refused */
-	struct tls_session *tls; /* NULL: plain HTTP */
 };
 
 struct http_server {
@@ -75,14 +65,11 @@ struct http_server {
 	struct http_doorman *doorman;
 	struct server_tls *tls; /* NULL: plain HTTP */
 	struct http_route *routes;
-	unsigned max_connections;
 	unsigned timeout_s;
 	uint64_t max_body_memory_bytes;
 	const struct access *access; /* borrowed; NULL: everybody may use every route */
 	unsigned port;
-	int listen_fd; /* MHD's */
-	bool quiesced;
-	_Atomic unsigned n_connections;
+	struct http_connections connections;
 	_Atomic uint64_t body_memory_bytes;
 	_Atomic bool stopping;
 	struct metric metrics[N_SERVER_METRICS];
@@ -126,7 +113,7 @@ static bool charge_body(struct http_exchange *x)
 
 static uint64_t read_connections(void *server)
 {
-	return atomic_load(&((struct http_server *)server)->n_connections);
+	return http_connections_count(&((struct http_server *)server)->connections);
 }
 
 static uint64_t read_body_memory(void *server)
@@ -137,6 +124,12 @@ static uint64_t read_body_memory(void *server)
 #define REFUSED(reason)                                       \
 	"http_server_refused_total", "reason=\"" reason "\"", \
 		"Requests that were refused before they reached their handler, by reason"
+
+#define CLOSED(reason)                                                                       \
+	"http_server_connections_closed_total", "reason=\"" reason "\"",                     \
+		"Connections that were closed to make room (idle, slow, spare), or because " \
+		"headers were not complete (headers_late) or an answer not read in time "    \
+		"(answer_late)"
 
 static const struct metric_def metric_defs[N_SERVER_METRICS] = {
 	[SERVER_REQUESTS] = {"http_server_requests_total", NULL,
@@ -152,6 +145,11 @@ static const struct metric_def metric_defs[N_SERVER_METRICS] = {
 	[REFUSED_BODY_ENDLESS] = {REFUSED("body_endless")},
 	[REFUSED_BODY_SLOW] = {REFUSED("body_slow")},
 	[REFUSED_NO_MEMORY] = {REFUSED("no_memory")},
+	[CLOSED_FIRST + CONNECTION_END_IDLE] = {CLOSED("idle")},
+	[CLOSED_FIRST + CONNECTION_END_SLOW] = {CLOSED("slow")},
+	[CLOSED_FIRST + CONNECTION_END_SPARE] = {CLOSED("spare")},
+	[CLOSED_FIRST + CONNECTION_END_HEADERS_LATE] = {CLOSED("headers_late")},
+	[CLOSED_FIRST + CONNECTION_END_ANSWER_LATE] = {CLOSED("answer_late")},
 	[SERVER_CONNECTIONS] = {"http_server_connections", NULL, "Open connections", METRIC_GAUGE,
 				.read = read_connections},
 	[SERVER_BODY_MEMORY] = {"http_server_body_memory_bytes", NULL,
@@ -233,19 +231,16 @@ static uint64_t announced_bytes(const struct http_exchange *x)
 /* Refuses a request by its headers alone, if they are reason enough. */
 static void admit(struct http_exchange *x, const char *method)
 {
-	const union MHD_ConnectionInfo *info;
 	struct http_server *s = x->server;
 	uint64_t announced = announced_bytes(x);
-	const struct connection *c;
+	bool essential_only = http_connections_receive(&s->connections, x->connection);
 
-	info = MHD_get_connection_info(x->conn, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
-	c = info ? info->socket_context : NULL;
-	if (c && c->is_spare)
-		refuse(x, MHD_HTTP_SERVICE_UNAVAILABLE, REFUSED_CONNECTIONS);
-	else if (atomic_load(&s->stopping))
+	if (atomic_load(&s->stopping))
 		refuse(x, MHD_HTTP_SERVICE_UNAVAILABLE, REFUSED_STOPPING);
 	else
 		route_request(x, method);
+	if (essential_only && !(x->route && x->route->essential))
+		refuse(x, MHD_HTTP_SERVICE_UNAVAILABLE, REFUSED_CONNECTIONS);
 	if (x->refusal || !http_exchange_require(x, x->route->scope) || announced == 0)
 		return;
 
@@ -262,6 +257,7 @@ static enum MHD_Result queue_answer(struct http_exchange *x)
 {
 	if (!x->response)
 		return MHD_NO;
+	http_connections_answer(&x->server->connections, x->connection, x->answer_bytes);
 	return MHD_queue_response(x->conn, x->status, x->response);
 }
 
@@ -272,6 +268,7 @@ static enum MHD_Result answer(struct http_exchange *x)
 
 	if (!x->handled) {
 		x->handled = true;
+		http_connections_handle(&x->server->connections, x->connection);
 		count(x->server, &x->server->n_unanswered, 1);
 		if (x->refusal) {
 			answer_refusal(x);
@@ -300,6 +297,7 @@ static bool client_waits_for_continue(const struct http_exchange *x)
 static enum MHD_Result begin(struct http_server *s, struct MHD_Connection *conn, const char *url,
 			     const char *method, const char *version, void **ret_exchange)
 {
+	const union MHD_ConnectionInfo *info;
 	struct http_exchange *x;
 
 	x = calloc(1, sizeof(*x));
@@ -310,6 +308,8 @@ static enum MHD_Result begin(struct http_server *s, struct MHD_Connection *conn,
 	x->server = s;
 	x->answered = on_answered;
 	x->conn = conn;
+	info = MHD_get_connection_info(conn, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+	x->connection = info->socket_context;
 	x->path = url;
 	x->is_get = strcmp(method, MHD_HTTP_METHOD_GET) == 0 ||
 		    strcmp(method, MHD_HTTP_METHOD_HEAD) == 0;
@@ -391,6 +391,7 @@ static void on_completed(void *server, struct MHD_Connection *conn, void **excha
 	(void)code;
 	if (!x)
 		return;
+	http_connections_rest(&s->connections, x->connection);
 	release_body(x);
 	http_exchange_free(x);
 	*exchange = NULL;
@@ -401,22 +402,21 @@ static void on_connection(void *server, struct MHD_Connection *conn, void **sock
 			  enum MHD_ConnectionNotificationCode code)
 {
 	struct http_server *s = server;
-	struct connection *c = *socket_context;
+	struct http_connection *c = *socket_context;
+	const union MHD_ConnectionInfo *info;
 
-	if (code == MHD_CONNECTION_NOTIFY_CLOSED) {
-		atomic_fetch_sub(&s->n_connections, 1);
-		if (c)
-			tls_session_end(c->tls);
-		free(c);
+	if (code == MHD_CONNECTION_NOTIFY_STARTED) {
+		info = MHD_get_connection_info(conn, MHD_CONNECTION_INFO_CONNECTION_FD);
+		c = http_connections_start(&s->connections, info->connect_fd);
+		/* without one, a TLS connection has no certificate and ends */
+		if (s->tls)
+			c->tls = tls_session_begin(s->tls, conn);
+		*socket_context = c;
 		return;
 	}
-	/* without one, a TLS connection has no certificate and ends */
-	c = calloc(1, sizeof(*c));
-	if (c && s->tls)
-		c->tls = tls_session_begin(s->tls, conn);
-	if (atomic_fetch_add(&s->n_connections, 1) >= s->max_connections && c)
-		c->is_spare = true;
-	*socket_context = c;
+	tls_session_end(c->tls);
+	http_connections_end(&s->connections, c);
+	http_doorman_on_room(s->doorman);
 }
 
 static size_t on_unescape(void *server, struct MHD_Connection *conn, char *text)
@@ -460,17 +460,17 @@ static int copy_routes(struct http_server *s, const struct http_route *routes)
  */
 static unsigned daemon_flags(const struct http_server *s)
 {
-	unsigned flags = MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG;
+	unsigned flags = MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG | MHD_USE_NO_LISTEN_SOCKET;
 
 	if (s->tls)
 		return flags | MHD_USE_TLS | MHD_USE_POLL_INTERNAL_THREAD;
 	return flags | MHD_USE_EPOLL_INTERNAL_THREAD;
 }
 
-/* Takes ownership of fd. */
-static int start_daemon(struct http_server *s, int fd, unsigned n_threads, struct err *err)
+static int start_daemon(struct http_server *s, unsigned n_threads, struct err *err)
 {
-	unsigned limit = s->max_connections + SPARE_CONNECTIONS_PER_THREAD * n_threads;
+	/* MHD divides this by the number of threads; the limit is that of the table */
+	unsigned limit = http_connections_slots(&s->connections) * n_threads;
 	const struct MHD_OptionItem pool[] = {
 		{n_threads > 1 ? MHD_OPTION_THREAD_POOL_SIZE : MHD_OPTION_END, n_threads, NULL},
 		{MHD_OPTION_END, 0, NULL},
@@ -484,27 +484,38 @@ static int start_daemon(struct http_server *s, int fd, unsigned n_threads, struc
 
 	s->daemon = MHD_start_daemon(
 		daemon_flags(s), 0, NULL, NULL, on_request, s, MHD_OPTION_EXTERNAL_LOGGER, on_log,
-		s, MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT, limit,
-		MHD_OPTION_CONNECTION_TIMEOUT, s->timeout_s, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
-		CONNECTION_MEMORY_BYTES, MHD_OPTION_NOTIFY_COMPLETED, on_completed, s,
-		MHD_OPTION_NOTIFY_CONNECTION, on_connection, s, MHD_OPTION_UNESCAPE_CALLBACK,
-		on_unescape, s, MHD_OPTION_ARRAY, pool, MHD_OPTION_ARRAY, tls, MHD_OPTION_END);
-	s->listen_fd = fd;
-	if (s->daemon)
-		return 0;
-	close(fd);
-	return err_set(err, -ENOMEM, "cannot start the HTTP server's threads");
+		s, MHD_OPTION_CONNECTION_LIMIT, limit, MHD_OPTION_CONNECTION_TIMEOUT, s->timeout_s,
+		MHD_OPTION_CONNECTION_MEMORY_LIMIT, CONNECTION_MEMORY_BYTES,
+		MHD_OPTION_NOTIFY_COMPLETED, on_completed, s, MHD_OPTION_NOTIFY_CONNECTION,
+		on_connection, s, MHD_OPTION_UNESCAPE_CALLBACK, on_unescape, s, MHD_OPTION_ARRAY,
+		pool, MHD_OPTION_ARRAY, tls, MHD_OPTION_END);
+	if (!s->daemon)
+		return err_set(err, -ENOMEM, "cannot start the HTTP server's threads");
+	return 0;
+}
+
+static int start_doorman(struct http_server *s, const char *listen, struct err *err)
+{
+	AUTO_CLOSE int fd = http_listen(listen, &s->port, err);
+	int r;
+
+	if (fd < 0)
+		return fd;
+	r = http_doorman_new(&s->doorman, fd, &s->connections);
+	if (r < 0)
+		return err_set(err, r, "start the HTTP server: %s", strerror(-r));
+	TAKE_FD(fd);
+	return 0;
 }
 
 int http_server_new(struct http_server **ret, const struct http_server_config *cfg, struct err *err)
 {
 	CLEANUP(http_server_freep) struct http_server *s = NULL;
-	int fd, r;
+	int r;
 
 	s = calloc(1, sizeof(*s));
 	if (!s)
 		return err_set(err, -ENOMEM, "out of memory");
-	s->max_connections = cfg->max_connections;
 	s->timeout_s = cfg->timeout_s;
 	s->max_body_memory_bytes = cfg->max_body_memory_bytes;
 	s->tls = cfg->tls;
@@ -512,7 +523,10 @@ int http_server_new(struct http_server **ret, const struct http_server_config *c
 	pthread_mutex_init(&s->lock, NULL);
 	condition_init(&s->changed);
 
-	r = copy_routes(s, cfg->routes);
+	r = http_connections_init(&s->connections, cfg->max_connections, cfg->timeout_s,
+				  &s->metrics[CLOSED_FIRST]);
+	if (r == 0)
+		r = copy_routes(s, cfg->routes);
 	if (r < 0)
 		return err_set(err, r, "out of memory");
 	if (cfg->metrics) {
@@ -521,37 +535,21 @@ int http_server_new(struct http_server **ret, const struct http_server_config *c
 			return err_set(err, r, "register the HTTP server's metrics: %s",
 				       strerror(-r));
 	}
-	fd = http_listen(cfg->listen, &s->port, err);
-	if (fd < 0)
-		return fd;
-	r = http_doorman_new(&s->doorman);
-	if (r < 0) {
-		close(fd);
-		return err_set(err, r, "start the HTTP server: %s", strerror(-r));
-	}
-	r = start_daemon(s, fd, cfg->n_threads ? cfg->n_threads : 1, err);
+	r = start_doorman(s, cfg->listen, err);
+	if (r == 0)
+		r = start_daemon(s, cfg->n_threads ? cfg->n_threads : 1, err);
 	if (r < 0)
 		return r;
+	r = http_doorman_start(s->doorman, s->daemon);
+	if (r < 0)
+		return err_set(err, r, "cannot start the HTTP server's threads");
 	*ret = TAKE_PTR(s);
 	return 0;
 }
 
-/*
- * MHD_quiesce_daemon() cannot be used: while it removes the socket from a worker's epoll set, that
- * worker may do the same, and the second of them aborts the process (libmicrohttpd 0.9.75). Instead
- * the descriptor of the listening socket is replaced by an eventfd that never becomes readable; as
- * that closes the socket's last reference, the kernel removes it from all epoll sets by itself.
- */
 void http_server_quiesce(struct http_server *s)
 {
-	AUTO_CLOSE int silent = -1;
-
-	if (s->quiesced)
-		return;
-	silent = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	/* if there is no descriptor left, connections are accepted until the end */
-	if (silent >= 0)
-		s->quiesced = dup3(silent, s->listen_fd, O_CLOEXEC) >= 0;
+	http_doorman_quiesce(s->doorman);
 }
 
 static void wait_for_exchanges(struct http_server *s)
@@ -576,9 +574,11 @@ void http_server_free(struct http_server *s)
 		http_server_quiesce(s);
 		atomic_store(&s->stopping, true);
 		wait_for_exchanges(s);
+		http_doorman_stop(s->doorman);
 		MHD_stop_daemon(s->daemon);
 	}
 	http_doorman_free(s->doorman);
+	http_connections_fini(&s->connections);
 	condition_fini(&s->changed);
 	pthread_mutex_destroy(&s->lock);
 	free(s->routes);

@@ -13,8 +13,13 @@
  * HEAD is served by the GET handler without its body. Answers to GET are gzipped if the client
  * accepts that and the body is above 1 KiB.
  *
+ * Connections that do nothing lock nobody out: with max_connections open, a new one takes the place
+ * of the one that is idle for longest, at the address that has most of them. If all are busy, a new
+ * one is served essential routes only, and 503 for others. A request line with its headers must be
+ * complete 10 s after its first byte. (http_connections.h)
+ *
  * A connection that is idle for timeout_s, or that takes longer than timeout_s plus 1 s per 16 KiB
- * to send a body, is closed without an answer. A refused body is still read up to 64 MiB, so that
+ * to send a body or to read an answer, is closed. A refused body is still read up to 64 MiB, so that
  * the client sees the answer; if a longer one is announced, or the client sent "Expect:
  * 100-continue", the answer is sent at once.
  */

@@ -506,21 +506,25 @@ static void bodies_beyond_the_memory_for_them_are_asked_to_come_later(void **sta
 static void a_connection_above_the_limit_gets_503(void **state)
 {
 	struct fixture *f = *state;
+	struct http_exchange *busy[3];
 	int fds[3];
 
 	start(f, &(struct http_server_config){.max_connections = 3, .n_threads = 2});
 	for (size_t i = 0; i < ARRAY_SIZE(fds); i++) {
 		fds[i] = connect_to(f);
-		send_text(fds[i], "GET /page HTTP/1.1\r\nHost: x\r\n\r\n");
-		assert_int_equal(status_of(read_until(f, fds[i], "<p>")), 200);
+		send_text(fds[i], "GET /later HTTP/1.1\r\nHost: x\r\n\r\n");
+		busy[i] = queue_pop(f->kept);
 	}
 	assert_int_equal(status_of(ask(f, "GET /page HTTP/1.1\r\nHost: x\r\n\r\n")), 503);
 	assert_has(f->reply, "\r\nRetry-After: 5\r\n");
 	/* connections within the limit continue */
-	send_text(fds[0], "GET /page HTTP/1.1\r\nHost: x\r\n\r\n");
-	assert_int_equal(status_of(read_until(f, fds[0], "<p>")), 200);
-	for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(fds); i++) {
+		http_respond_text(busy[i], 200, "late");
+		assert_int_equal(status_of(read_until(f, fds[i], "late")), 200);
+		send_text(fds[i], "GET /page HTTP/1.1\r\nHost: x\r\n\r\n");
+		assert_int_equal(status_of(read_until(f, fds[i], "<p>")), 200);
 		close(fds[i]);
+	}
 }
 
 static void idle_and_trickling_clients_are_cut_off(void **state)

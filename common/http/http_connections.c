@@ -1,0 +1,423 @@
+/*
+ * All choices are made by a walk over the whole table: 4,000 connections take some 20 microseconds,
+ * and only while the server is full. Every second one more walk asks the kernel how many bytes each
+ * idle connection has received, because libmicrohttpd does not say when a request begins.
+ */
+#include "common/http/http_connections.h"
+
+#include <errno.h>
+#include <linux/tcp.h>
+#include <netinet/in.h>
+
+#include "common/data/table.h"
+#include "common/system/clock.h"
+
+/* Places for essential routes while the server is full. */
+#define N_SPARE 16
+/* Connections that have been shut down and not been closed yet, beyond all others. */
+#define N_CLOSING 64
+/* From the first byte of a request to the end of its headers. */
+#define HEADERS_NS (10 * NS_PER_S)
+/* A client must read at this rate; the time-out comes on top. */
+#define MIN_ANSWER_BYTES_PER_S (16 * UINT64_C(1024))
+/* A client that makes us wait for less is not slow. */
+#define SLOW_NS (1 * NS_PER_S)
+
+/* Whoever shares a network of this size counts as one: IPv6 hosts have a /64 for themselves. */
+#define PEER_BYTES 16
+#define PEER_V6_NETWORK_BYTES 8
+
+struct http_peer {
+	uint8_t address[PEER_BYTES];
+	unsigned n; /* connections that are not closing */
+	unsigned n_refs;
+	UT_hash_handle hh;
+};
+
+int http_connections_init(struct http_connections *cs, unsigned max, unsigned timeout_s,
+			  struct metric *closed)
+{
+	*cs = (struct http_connections){
+		.n_slots = max + N_SPARE + N_CLOSING,
+		.max = max,
+		.timeout_ns = timeout_s * NS_PER_S,
+		.closed = closed,
+	};
+	cs->slots = calloc(cs->n_slots, sizeof(*cs->slots));
+	if (!cs->slots)
+		return -ENOMEM;
+	pthread_mutex_init(&cs->lock, NULL);
+	return 0;
+}
+
+static void unref_peer(struct http_connections *cs, struct http_peer *p)
+{
+	if (!p || --p->n_refs > 0)
+		return;
+	HASH_DEL(cs->peers, p);
+	free(p);
+}
+
+void http_connections_fini(struct http_connections *cs)
+{
+	if (!cs->slots)
+		return;
+	for (unsigned i = 0; i < cs->n_slots; i++) {
+		if (cs->slots[i].state != CONNECTION_UNUSED)
+			unref_peer(cs, cs->slots[i].peer);
+	}
+	pthread_mutex_destroy(&cs->lock);
+	free(cs->slots);
+}
+
+unsigned http_connections_slots(const struct http_connections *cs)
+{
+	return cs->n_slots;
+}
+
+unsigned http_connections_count(struct http_connections *cs)
+{
+	unsigned n;
+
+	pthread_mutex_lock(&cs->lock);
+	n = cs->n;
+	pthread_mutex_unlock(&cs->lock);
+	return n;
+}
+
+/* ---- addresses ------------------------------------------------------------- */
+
+static void address_of(const struct sockaddr *from, uint8_t address[PEER_BYTES])
+{
+	union {
+		const struct sockaddr *any;
+		const struct sockaddr_in *v4;
+		const struct sockaddr_in6 *v6;
+	} a = {.any = from};
+
+	memset(address, 0, PEER_BYTES);
+	if (from->sa_family == AF_INET)
+		memcpy(address + 12, &a.v4->sin_addr, 4);
+	else if (from->sa_family == AF_INET6 && IN6_IS_ADDR_V4MAPPED(&a.v6->sin6_addr))
+		memcpy(address + 12, a.v6->sin6_addr.s6_addr + 12, 4);
+	else if (from->sa_family == AF_INET6)
+		memcpy(address, &a.v6->sin6_addr, PEER_V6_NETWORK_BYTES);
+}
+
+/* Returns NULL without memory; such connections count as those of an address with only one. */
+static struct http_peer *ref_peer(struct http_connections *cs, const struct sockaddr *from)
+{
+	uint8_t address[PEER_BYTES];
+	struct http_peer *p;
+
+	address_of(from, address);
+	HASH_FIND(hh, cs->peers, address, PEER_BYTES, p);
+	if (!p) {
+		p = calloc(1, sizeof(*p));
+		if (!p)
+			return NULL;
+		memcpy(p->address, address, PEER_BYTES);
+		HASH_ADD(hh, cs->peers, address, PEER_BYTES, p);
+		if (!TABLE_ADDED(hh, p)) {
+			free(p);
+			return NULL;
+		}
+	}
+	p->n_refs++;
+	return p;
+}
+
+static unsigned weight_of(const struct http_connection *c)
+{
+	return c->peer ? c->peer->n : 1;
+}
+
+/* ---- states ------------------------------------------------------------------ */
+
+static void set_state(struct http_connection *c, enum http_connection_state state,
+		      uint64_t allowed_ns)
+{
+	c->state = state;
+	c->since_ns = clock_monotonic_ns();
+	c->until_ns = allowed_ns == UINT64_MAX ? UINT64_MAX : c->since_ns + allowed_ns;
+}
+
+/* All that the client has sent so far. */
+static uint64_t received_bytes(const struct http_connection *c)
+{
+	struct tcp_info info = {0};
+	socklen_t len = sizeof(info);
+
+	if (getsockopt(c->fd, IPPROTO_TCP, TCP_INFO, &info, &len) < 0)
+		return 0;
+	return info.tcpi_bytes_received;
+}
+
+/* Whether an idle connection is idle still; if not, its next request has begun. */
+static bool still_idle(struct http_connection *c)
+{
+	if (received_bytes(c) <= c->bytes_before)
+		return true;
+	c->began = true;
+	if (c->state == CONNECTION_IDLE)
+		set_state(c, CONNECTION_HEADERS, HEADERS_NS);
+	return false;
+}
+
+static bool is_idle(const struct http_connection *c)
+{
+	return c->state == CONNECTION_IDLE || (c->state == CONNECTION_ACCEPTED && !c->began);
+}
+
+/* Whether we wait for the client. */
+static bool waits(const struct http_connection *c)
+{
+	return is_idle(c) || c->state == CONNECTION_HEADERS || c->state == CONNECTION_BODY ||
+	       c->state == CONNECTION_ANSWERING;
+}
+
+static void shut_down(struct http_connections *cs, struct http_connection *c,
+		      enum http_connection_end why)
+{
+	/* libmicrohttpd may already have failed with one that it has not begun with */
+	if (c->state != CONNECTION_ACCEPTED)
+		(void)shutdown(c->fd, SHUT_RDWR);
+	c->closing = true;
+	cs->n_alive--;
+	if (c->peer)
+		c->peer->n--;
+	metric_add(&cs->closed[why], 1);
+}
+
+/* ---- making room -------------------------------------------------------------- */
+
+/* Whom to close. All conditions must be met. */
+struct choice {
+	bool idle;                      /* only idle ones */
+	bool spare;                     /* only those at spare places */
+	unsigned heavier_than;          /* only of addresses with more connections than this */
+	const struct http_peer *not_of; /* none of this address */
+	uint64_t before_ns;             /* only those in their state since then */
+};
+
+static bool matches(const struct choice *choice, const struct http_connection *c)
+{
+	return !c->closing && waits(c) && (!choice->idle || is_idle(c)) &&
+	       (!choice->spare || c->spare) && weight_of(c) > choice->heavier_than &&
+	       (!choice->not_of || c->peer != choice->not_of) && c->since_ns <= choice->before_ns;
+}
+
+/* The address with most connections pays, and of these the one that waits for longest. */
+static bool before(const struct http_connection *a, const struct http_connection *b)
+{
+	if (!b || weight_of(a) != weight_of(b))
+		return !b || weight_of(a) > weight_of(b);
+	return a->since_ns < b->since_ns;
+}
+
+static struct http_connection *choose(struct http_connections *cs, const struct choice *choice)
+{
+	struct http_connection *found = NULL;
+
+	for (unsigned i = 0; i < cs->n_slots; i++) {
+		struct http_connection *c = &cs->slots[i];
+
+		if (c->state != CONNECTION_UNUSED && matches(choice, c) && before(c, found))
+			found = c;
+	}
+	return found;
+}
+
+static bool close_idle(struct http_connections *cs)
+{
+	const struct choice idle = {.idle = true, .before_ns = UINT64_MAX};
+	struct http_connection *c = choose(cs, &idle);
+
+	while (c && !still_idle(c))
+		c = choose(cs, &idle);
+	if (c)
+		shut_down(cs, c, CONNECTION_END_IDLE);
+	return c;
+}
+
+static bool close_chosen(struct http_connections *cs, const struct choice *choice,
+			 enum http_connection_end why)
+{
+	struct http_connection *c = choose(cs, choice);
+
+	if (c)
+		shut_down(cs, c, why);
+	return c;
+}
+
+/* Gives c a place: one of those that count, if need be another's, or a spare one. */
+static void take_place(struct http_connections *cs, struct http_connection *c)
+{
+	const struct choice slow = {
+		.heavier_than = cs->max / 2,
+		.not_of = c->peer,
+		.before_ns = clock_monotonic_ns() - SLOW_NS,
+	};
+	const struct choice spare = {.spare = true, .before_ns = UINT64_MAX};
+
+	if (cs->n_alive < cs->max || close_idle(cs) || close_chosen(cs, &slow, CONNECTION_END_SLOW))
+		return;
+	c->spare = true;
+	if (cs->n_alive >= cs->max + N_SPARE)
+		close_chosen(cs, &spare, CONNECTION_END_SPARE);
+}
+
+bool http_connections_have_room(struct http_connections *cs)
+{
+	const struct choice spare = {.spare = true, .before_ns = UINT64_MAX};
+	bool room;
+
+	pthread_mutex_lock(&cs->lock);
+	room = cs->n < cs->n_slots;
+	if (!room && cs->n_alive == cs->n && !close_idle(cs))
+		close_chosen(cs, &spare, CONNECTION_END_SPARE);
+	pthread_mutex_unlock(&cs->lock);
+	return room;
+}
+
+void http_connections_release(struct http_connections *cs)
+{
+	pthread_mutex_lock(&cs->lock);
+	(void)close_idle(cs);
+	pthread_mutex_unlock(&cs->lock);
+}
+
+/* ---- the life of a connection ---------------------------------------------------- */
+
+static struct http_connection *find(struct http_connections *cs, enum http_connection_state state,
+				    int fd)
+{
+	for (unsigned i = 0; i < cs->n_slots; i++) {
+		struct http_connection *c = &cs->slots[i];
+
+		if (c->state == state && (state == CONNECTION_UNUSED || c->fd == fd))
+			return c;
+	}
+	return NULL;
+}
+
+static void forget(struct http_connections *cs, struct http_connection *c)
+{
+	if (!c->closing) {
+		cs->n_alive--;
+		if (c->peer)
+			c->peer->n--;
+	}
+	unref_peer(cs, c->peer);
+	cs->n--;
+	*c = (struct http_connection){0};
+}
+
+void http_connections_accept(struct http_connections *cs, int fd, const struct sockaddr *from)
+{
+	struct http_connection *c, *lost;
+
+	pthread_mutex_lock(&cs->lock);
+	/* without memory libmicrohttpd closes what it has taken, and says nothing */
+	lost = find(cs, CONNECTION_ACCEPTED, fd);
+	if (lost)
+		forget(cs, lost);
+	c = find(cs, CONNECTION_UNUSED, -1);
+	c->fd = fd;
+	c->peer = ref_peer(cs, from);
+	take_place(cs, c);
+	set_state(c, CONNECTION_ACCEPTED, UINT64_MAX);
+	if (c->peer)
+		c->peer->n++;
+	cs->n_alive++;
+	cs->n++;
+	pthread_mutex_unlock(&cs->lock);
+}
+
+void http_connections_reject(struct http_connections *cs, int fd)
+{
+	struct http_connection *c;
+
+	pthread_mutex_lock(&cs->lock);
+	c = find(cs, CONNECTION_ACCEPTED, fd);
+	if (c)
+		forget(cs, c);
+	pthread_mutex_unlock(&cs->lock);
+}
+
+struct http_connection *http_connections_start(struct http_connections *cs, int fd)
+{
+	struct http_connection *c;
+
+	pthread_mutex_lock(&cs->lock);
+	c = find(cs, CONNECTION_ACCEPTED, fd);
+	set_state(c, CONNECTION_IDLE, UINT64_MAX);
+	if (c->closing)
+		(void)shutdown(c->fd, SHUT_RDWR);
+	pthread_mutex_unlock(&cs->lock);
+	return c;
+}
+
+void http_connections_end(struct http_connections *cs, struct http_connection *c)
+{
+	pthread_mutex_lock(&cs->lock);
+	forget(cs, c);
+	pthread_mutex_unlock(&cs->lock);
+}
+
+bool http_connections_receive(struct http_connections *cs, struct http_connection *c)
+{
+	bool essential_only;
+
+	pthread_mutex_lock(&cs->lock);
+	set_state(c, CONNECTION_BODY, UINT64_MAX);
+	if (cs->n_alive <= cs->max)
+		c->spare = false;
+	essential_only = c->spare;
+	pthread_mutex_unlock(&cs->lock);
+	return essential_only;
+}
+
+void http_connections_handle(struct http_connections *cs, struct http_connection *c)
+{
+	pthread_mutex_lock(&cs->lock);
+	set_state(c, CONNECTION_HANDLED, UINT64_MAX);
+	pthread_mutex_unlock(&cs->lock);
+}
+
+void http_connections_answer(struct http_connections *cs, struct http_connection *c, uint64_t len)
+{
+	pthread_mutex_lock(&cs->lock);
+	set_state(c, CONNECTION_ANSWERING,
+		  cs->timeout_ns + len * (NS_PER_S / MIN_ANSWER_BYTES_PER_S));
+	pthread_mutex_unlock(&cs->lock);
+}
+
+void http_connections_rest(struct http_connections *cs, struct http_connection *c)
+{
+	pthread_mutex_lock(&cs->lock);
+	set_state(c, CONNECTION_IDLE, UINT64_MAX);
+	c->bytes_before = received_bytes(c);
+	c->began = false;
+	pthread_mutex_unlock(&cs->lock);
+}
+
+void http_connections_check(struct http_connections *cs)
+{
+	uint64_t now_ns = clock_monotonic_ns();
+
+	pthread_mutex_lock(&cs->lock);
+	for (unsigned i = 0; i < cs->n_slots; i++) {
+		struct http_connection *c = &cs->slots[i];
+
+		if (c->closing)
+			continue;
+		if (c->state == CONNECTION_IDLE)
+			(void)still_idle(c);
+		else if (c->state == CONNECTION_HEADERS && now_ns >= c->until_ns)
+			shut_down(cs, c, CONNECTION_END_HEADERS_LATE);
+		else if (c->state == CONNECTION_ANSWERING && now_ns >= c->until_ns)
+			shut_down(cs, c, CONNECTION_END_ANSWER_LATE);
+	}
+	pthread_mutex_unlock(&cs->lock);
+}

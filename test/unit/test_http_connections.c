@@ -1,0 +1,356 @@
+/* Who gets a connection, and who loses it, when there are more clients than connections. */
+#include <errno.h>
+#include <netinet/in.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+
+#include "common/http/http_server.h"
+#include "common/thread/queue.h"
+#include "test/lib/raw_client.h"
+#include "test/lib/unit.h"
+
+#define GET(path) "GET " path " HTTP/1.1\r\nHost: x\r\n\r\n"
+#define POST "POST /upload HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\nbegin"
+#define MAX 8
+/* More than the server has places for, the spare ones included. */
+#define MANY 60
+/* More than the buffers of a connection hold. */
+#define HUGE_BYTES ((size_t)16 << 20)
+
+struct fixture {
+	struct http_server *server;
+	struct metrics *metrics;
+	struct queue *kept;
+	int fds[MANY];
+	int n_fds;
+};
+
+static void small(void *ctx, struct http_exchange *x)
+{
+	(void)ctx;
+	http_respond_text(x, 200, "done");
+}
+
+static void later(void *ctx, struct http_exchange *x)
+{
+	struct fixture *f = ctx;
+
+	assert_int_equal(queue_push(f->kept, x), 0);
+}
+
+static void huge(void *ctx, struct http_exchange *x)
+{
+	(void)ctx;
+	http_respond(x, 200, "text/plain", calloc(1, HUGE_BYTES), HUGE_BYTES);
+}
+
+static int set_up(void **state)
+{
+	struct fixture *f = calloc(1, sizeof(*f));
+	const struct http_route routes[] = {
+		{"GET", "/small", 0, small, f},
+		{"GET", "/later", 0, later, f},
+		{"GET", "/huge", 0, huge, f},
+		{"POST", "/upload", 1000, small, f},
+		{"GET", "/healthz", 0, small, f, .essential = true},
+		{0},
+	};
+	struct http_server_config cfg = {
+		.listen = "127.0.0.1:0",
+		.n_threads = 2,
+		.max_connections = MAX,
+		.timeout_s = 300,
+		.max_body_memory_bytes = 1 << 20,
+		.routes = routes,
+	};
+
+	*state = f;
+	assert_int_equal(queue_new(&f->kept, 64), 0);
+	assert_int_equal(metrics_new(&f->metrics), 0);
+	cfg.metrics = f->metrics;
+	return http_server_new(&f->server, &cfg, NULL);
+}
+
+static int tear_down(void **state)
+{
+	struct fixture *f = *state;
+
+	for (int i = 0; i < f->n_fds; i++)
+		close(f->fds[i]);
+	while (queue_count(f->kept) > 0)
+		http_respond_text(queue_pop(f->kept), 200, "at last");
+	http_server_free(f->server);
+	metrics_free(f->metrics);
+	queue_free(f->kept);
+	free(f);
+	return 0;
+}
+
+/* Opens a connection, which stays open until the end, and sends text. */
+static int open_from(struct fixture *f, const char *address, const char *text)
+{
+	int fd = raw_client_connect_from(address, http_server_port(f->server));
+
+	assert_true(f->n_fds < MANY);
+	f->fds[f->n_fds++] = fd;
+	raw_client_send(fd, text);
+	return fd;
+}
+
+/* The status of an answer; 0 if the connection was closed without one. */
+static unsigned ask_on(int fd, const char *text)
+{
+	AUTO_FREE char *answer = NULL;
+
+	if (!raw_client_try_send(fd, text))
+		return 0;
+	answer = raw_client_read(fd, "\n\r\n");
+	return strncmp(answer, "HTTP/1.1 ", 9) == 0 ? (unsigned)strtoul(answer + 9, NULL, 10) : 0;
+}
+
+static unsigned ask_from(struct fixture *f, const char *address, const char *text)
+{
+	AUTO_CLOSE int fd = raw_client_connect_from(address, http_server_port(f->server));
+
+	return ask_on(fd, text);
+}
+
+static unsigned long counter(struct fixture *f, const char *reason)
+{
+	char name[100];
+	struct buf text;
+	const char *line;
+	unsigned long n;
+
+	snprintf(name, sizeof(name), "\nhttp_server_connections_closed_total{reason=\"%s\"} ",
+		 reason);
+	buf_init(&text, 1 << 16);
+	assert_int_equal(metrics_write(f->metrics, &text), 0);
+	assert_int_equal(buf_add(&text, "", 1), 0);
+	line = strstr(text.data, name);
+	assert_non_null(line);
+	n = strtoul(line + strlen(name), NULL, 10);
+	buf_fini(&text);
+	return n;
+}
+
+/* Takes n connections with requests that are being handled. */
+static void keep_busy(struct fixture *f, const char *address, int n)
+{
+	for (int i = 0; i < n; i++) {
+		(void)open_from(f, address, GET("/later"));
+		assert_int_equal(queue_push(f->kept, queue_pop(f->kept)), 0);
+	}
+}
+
+static void the_longest_idle_connection_makes_room(void **state)
+{
+	struct fixture *f = *state;
+
+	for (int i = 0; i < MAX; i++) {
+		int fd = open_from(f, "127.0.0.1", "");
+
+		assert_int_equal(ask_on(fd, GET("/small")), 200);
+	}
+	assert_int_equal(ask_from(f, "127.0.0.1", GET("/small")), 200);
+	assert_int_equal(ask_on(f->fds[0], GET("/small")), 0);
+	for (int i = 1; i < MAX; i++)
+		assert_int_equal(ask_on(f->fds[i], GET("/small")), 200);
+	assert_int_equal(counter(f, "idle"), 1);
+}
+
+static void silent_connections_lock_nobody_out(void **state)
+{
+	struct fixture *f = *state;
+
+	for (int i = 0; i < MANY; i++) {
+		(void)open_from(f, "127.0.0.1", "");
+		assert_int_equal(ask_from(f, "127.0.0.1", GET("/small")), 200);
+	}
+	assert_true(counter(f, "idle") >= MANY - MAX);
+}
+
+static void the_address_with_most_connections_makes_room(void **state)
+{
+	struct fixture *f = *state;
+	int own = open_from(f, "127.0.0.1", "");
+
+	assert_int_equal(ask_on(own, GET("/small")), 200);
+	for (int i = 0; i < MANY - 1; i++)
+		(void)open_from(f, "127.0.0.2", "");
+	/* all of them have been accepted, as they came before this one */
+	assert_int_equal(ask_from(f, "127.0.0.3", GET("/small")), 200);
+	assert_int_equal(ask_on(own, GET("/small")), 200);
+}
+
+static void essential_routes_are_served_while_all_connections_are_busy(void **state)
+{
+	struct fixture *f = *state;
+
+	keep_busy(f, "127.0.0.1", MAX);
+	assert_int_equal(ask_from(f, "127.0.0.1", GET("/healthz")), 200);
+	assert_int_equal(ask_from(f, "127.0.0.1", GET("/small")), 503);
+	assert_int_equal(ask_from(f, "127.0.0.1", GET("/nothing")), 503);
+	/* also when clients with half a request take the spare places */
+	while (f->n_fds < MANY) {
+		(void)open_from(f, "127.0.0.2", f->n_fds % 2 ? "GET /sm" : POST);
+		assert_int_equal(ask_from(f, "127.0.0.1", GET("/healthz")), 200);
+	}
+	assert_true(counter(f, "spare") > 0);
+}
+
+static void essential_routes_are_served_while_clients_do_not_read(void **state)
+{
+	struct fixture *f = *state;
+
+	while (f->n_fds < MANY) {
+		(void)open_from(f, f->n_fds % 2 ? "127.0.0.1" : "127.0.0.2", GET("/huge"));
+		assert_int_equal(ask_from(f, "127.0.0.1", GET("/healthz")), 200);
+	}
+}
+
+static void an_address_with_most_of_the_room_makes_room_when_it_is_slow(void **state)
+{
+	struct fixture *f = *state;
+	unsigned status = 503;
+
+	keep_busy(f, "127.0.0.1", 1);
+	for (int i = 1; i < MAX; i++)
+		(void)open_from(f, "127.0.0.2", POST);
+	/* a second must have passed since they began */
+	for (int i = 0; i < 6000 && status == 503; i++) {
+		usleep(50000);
+		status = ask_from(f, "127.0.0.1", GET("/small"));
+	}
+	assert_int_equal(status, 200);
+	assert_true(counter(f, "slow") > 0);
+}
+
+static void headers_that_trickle_in_are_cut_off(void **state)
+{
+	struct fixture *f = *state;
+	int fd = open_from(f, "127.0.0.1", "GET /small HTTP/1.1\r\n");
+	int keep_alive = open_from(f, "127.0.0.1", "");
+
+	assert_int_equal(ask_on(keep_alive, GET("/small")), 200);
+	while (counter(f, "headers_late") < 2) {
+		(void)raw_client_try_send(fd, "X");
+		(void)raw_client_try_send(keep_alive, "X");
+		usleep(200000);
+	}
+	assert_int_equal(ask_from(f, "127.0.0.1", GET("/small")), 200);
+}
+
+/* A request whose middle consists of a million times 'a'. */
+static unsigned ask_long(struct fixture *f, const char *begin, const char *end)
+{
+	const size_t len = 1000000;
+	AUTO_FREE char *text = calloc(1, len + strlen(begin) + strlen(end) + 1);
+	size_t n = strlen(begin);
+
+	memcpy(text, begin, n);
+	memset(text + n, 'a', len);
+	memcpy(text + n + len, end, strlen(end));
+	return ask_from(f, "127.0.0.1", text);
+}
+
+static void oversized_requests_are_answered(void **state)
+{
+	struct fixture *f = *state;
+
+	for (int i = 0; i < 5; i++) {
+		assert_int_equal(ask_long(f, "GET /", " HTTP/1.1\r\nHost: x\r\n\r\n"), 414);
+		assert_int_equal(
+			ask_long(f, "GET /small HTTP/1.1\r\nHost: x\r\nX-Long: ", "\r\n\r\n"), 431);
+	}
+}
+
+static void what_is_not_http_is_refused(void **state)
+{
+	static const char *const garbage[] = {
+		"\x16\x03\x01\x02\r\n\r\n",
+		"SSH-2.0-OpenSSH\r\n\r\n",
+		"GET\r\n\r\n",
+		"GET /small HTTP/9.9.9\r\n\r\n",
+		"GET /small HTTP/1.1\r\nno colon\r\n\r\n",
+	};
+	struct fixture *f = *state;
+
+	for (size_t i = 0; i < ARRAY_SIZE(garbage); i++) {
+		unsigned status = ask_from(f, "127.0.0.1", garbage[i]);
+
+		if (status != 0 && (status < 400 || status > 505))
+			fail_msg("%u for \"%s\"", status, garbage[i]);
+	}
+	assert_int_equal(ask_from(f, "127.0.0.1", GET("/small")), 200);
+}
+
+static uint64_t cpu_us(void)
+{
+	struct rusage used;
+
+	assert_int_equal(getrusage(RUSAGE_SELF, &used), 0);
+	return (uint64_t)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) * 1000000 +
+	       (uint64_t)(used.ru_utime.tv_usec + used.ru_stime.tv_usec);
+}
+
+/* The limit under which exactly the descriptors that are open fit, if there are no holes. */
+static rlim_t highest_descriptor(void)
+{
+	int next = dup(STDIN_FILENO);
+
+	assert_true(next >= 0);
+	close(next);
+	return (rlim_t)next;
+}
+
+static void a_process_without_descriptors_waits_and_recovers(void **state)
+{
+	struct fixture *f = *state;
+	struct sockaddr_in to = {.sin_family = AF_INET,
+				 .sin_port = htons((uint16_t)http_server_port(f->server)),
+				 .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	AUTO_CLOSE int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	AUTO_CLOSE int second = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	struct rlimit before, none;
+	uint64_t cpu;
+
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+	none = (struct rlimit){0, before.rlim_max};
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+	assert_int_equal(connect(fd, (const struct sockaddr *)&to, sizeof(to)), 0);
+	raw_client_send(fd, GET("/small"));
+	cpu = cpu_us();
+	usleep(1000000);
+	/* a thread that spins takes all of a CPU, or what others leave of it */
+	assert_true(cpu_us() - cpu < 200000);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+	assert_int_equal(ask_on(fd, ""), 200);
+
+	/* this connection is idle now, and gives its descriptor to the next one */
+	none.rlim_cur = highest_descriptor();
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+	assert_int_equal(connect(second, (const struct sockaddr *)&to, sizeof(to)), 0);
+	assert_int_equal(ask_on(second, GET("/small")), 200);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+	assert_int_equal(counter(f, "idle"), 1);
+}
+
+int main(void)
+{
+#define T(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+	const struct CMUnitTest tests[] = {
+		T(the_longest_idle_connection_makes_room),
+		T(silent_connections_lock_nobody_out),
+		T(the_address_with_most_connections_makes_room),
+		T(essential_routes_are_served_while_all_connections_are_busy),
+		T(essential_routes_are_served_while_clients_do_not_read),
+		T(an_address_with_most_of_the_room_makes_room_when_it_is_slow),
+		T(headers_that_trickle_in_are_cut_off),
+		T(oversized_requests_are_answered),
+		T(what_is_not_http_is_refused),
+		T(a_process_without_descriptors_waits_and_recovers),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
