@@ -283,6 +283,8 @@ int syscall_filter_install(const struct syscall_filter_config *cfg, struct err *
 		return err_set(err, r,
 			       "cannot filter system calls (--seccomp=off does without): %s",
 			       strerror(-r));
+	if (cfg->mode == SYSCALL_FILTER_ON && !cfg->starts_programs)
+		return 0; /* the usual case */
 	log_info("filtering system calls", "mode=%s programs_may_start=%s",
 		 syscall_filter_mode_names[cfg->mode], cfg->starts_programs ? "yes" : "no");
 	return 0;

@@ -56,7 +56,6 @@ test("both agents keep what they need, in all threads, and profile each other", 
   for (const agent of [cluster, node]) {
     const prefix = agent === cluster ? "cluster_agent" : "node_agent";
     assert.equal(await agent.metric(`${prefix}_syscalls_refused_total`), 0);
-    assert.match(agent.log(), /filtering system calls.* mode=on programs_may_start=no/);
   }
 });
 

@@ -55,10 +55,6 @@ test("node-agent: invalid values", async () => {
   );
   refused(await failToStart(nodeAgent, ["--collector-endpoint=localhost"]), /collector-endpoint/);
   refused(await failToStart(nodeAgent, []), /collector-endpoint/);
-  refused(
-    await failToStart(nodeAgent, await nodeArgs("--track-public-network=0.0.0.0/0")),
-    /unknown flag --track-public-network/,
-  );
   refused(await failToStart(nodeAgent, await nodeArgs("--max-spool-size=much")), /max-spool-size/);
 });
 
