@@ -50,9 +50,10 @@ enum syscall_verdict {
 enum syscall_verdict syscall_filter_verdict(const struct syscall_filter_config *cfg, long number);
 
 /*
- * Installs it for good, for all threads. Sets no_new_privs. What is not the usual case (another mode,
- * programs may start) is a line in the log. A kernel or container without seccomp is a line in the log and no error. Returns 0, -ENOMEM, or
- * -errno with a sentence in err if the filter could not be made or a thread could not take it over.
+ * Installs it for good, for all threads. Sets no_new_privs. What is not the usual case (another
+ * mode, programs may start) is a line in the log, and so is a kernel or container without seccomp,
+ * which is no error. Returns 0, -ENOMEM, or -errno with a sentence in err if the filter could not
+ * be made or a thread could not take it over.
  */
 int syscall_filter_install(const struct syscall_filter_config *cfg, struct err *err) MUST_CHECK;
 
