@@ -31,14 +31,24 @@ void sql_answer_describe(struct http_exchange *x, const struct sql_server *serve
 	set_header(x, "Keep-Alive", KEEP_ALIVE);
 }
 
-/* text_adopt is the body and is freed with the answer; NULL sends an empty one. */
-static void respond_exception(struct http_exchange *x, int code, char *text_adopt, size_t len)
+/* Takes the content of text. */
+static void respond_exception(struct http_exchange *x, int code, struct buf *text)
 {
+	struct sql_encoding encoding;
+	struct err err;
 	char number[16];
+	size_t len;
+	char *data;
 
+	/* a request that is refused may have a bad revision, and frames all the same */
+	if (sql_encoding_read(&encoding, x, &err) < 0)
+		encoding.revision = 0;
+	if (sql_encoding_apply_exception(&encoding, text) < 0)
+		buf_fini(text);
+	data = buf_take(text, &len);
 	snprintf(number, sizeof(number), "%d", code);
 	set_header(x, "X-ClickHouse-Exception-Code", number);
-	http_respond(x, clickhouse_status(code), "text/plain; charset=UTF-8", text_adopt, len);
+	http_respond(x, clickhouse_status(code), "text/plain; charset=UTF-8", data, len);
 }
 
 void sql_answer_refusal(struct http_exchange *x, const struct sql_server *server,
@@ -46,15 +56,12 @@ void sql_answer_refusal(struct http_exchange *x, const struct sql_server *server
 {
 	const char *name = clickhouse_code_name((int)code);
 	CLEANUP(buf_fini) struct buf body;
-	size_t len;
-	char *data;
 
 	buf_init(&body, 4096);
 	if (buf_addf(&body, "Code: %d. DB::Exception: %s. (%s) (version %s)\n", (int)code, text,
 		     name ? name : "STD_EXCEPTION", server->version) < 0)
 		buf_fini(&body);
-	data = buf_take(&body, &len);
-	respond_exception(x, (int)code, data, len);
+	respond_exception(x, (int)code, &body);
 }
 
 void sql_answer_exception(struct http_exchange *x, const struct sql_server *server,
@@ -62,11 +69,9 @@ void sql_answer_exception(struct http_exchange *x, const struct sql_server *serv
 {
 	int code = store_exception_code(text->data, text->len);
 	int r = buf_addf(text, " (version %s)\n", server->version);
-	size_t len;
-	char *data = buf_take(text, &len);
 
 	(void)r;
-	respond_exception(x, code ? code : CLICKHOUSE_ENGINE, data, len);
+	respond_exception(x, code ? code : CLICKHOUSE_ENGINE, text);
 }
 
 int sql_answer_encode(struct sql_request *r, struct buf *out, enum clickhouse_code *ret_code,
@@ -74,11 +79,17 @@ int sql_answer_encode(struct sql_request *r, struct buf *out, enum clickhouse_co
 {
 	int e = http_exchange_set_header(r->exchange, "X-ClickHouse-Format", r->format);
 
-	(void)out;
+	if (e < 0) {
+		*ret_code = CLICKHOUSE_UNKNOWN_FORMAT;
+		return err_set(err, e, "bad name of a format");
+	}
+	e = sql_encoding_apply(&r->encoding, r->format, out, err);
 	if (e == 0)
 		return 0;
-	*ret_code = CLICKHOUSE_UNKNOWN_FORMAT;
-	return err_set(err, e, "bad name of a format");
+	*ret_code = e == -EOPNOTSUPP ? CLICKHOUSE_NOT_IMPLEMENTED
+		    : e == -EBADMSG  ? CLICKHOUSE_ENGINE
+				     : CLICKHOUSE_NO_MEMORY;
+	return err->msg[0] ? e : err_set(err, e, "Out of memory");
 }
 
 /* The fields and their form are ClickHouse's. */
@@ -107,5 +118,7 @@ void sql_answer_rows(struct sql_request *r, const struct sql_server *server,
 	set_header(r->exchange, "X-ClickHouse-Timezone",
 		   time_zone && *time_zone ? time_zone : server->time_zone);
 	set_summary(r->exchange, cost);
+	if (r->encoding.http && len > 0)
+		set_header(r->exchange, "Content-Encoding", r->encoding.http);
 	http_respond(r->exchange, 200, format->content_type, data, len);
 }

@@ -7,7 +7,6 @@
 
 #include "cluster-agent/sql/sql_formats.h"
 #include "common/access/credentials.h"
-#include "common/data/gzip.h"
 
 bool sql_request_has_key(const struct http_exchange *x, const struct access *a)
 {
@@ -80,23 +79,10 @@ static int check_role(const struct http_exchange *x, enum clickhouse_code *ret_c
 	return err_set(err, -EINVAL, "There are no roles here");
 }
 
-/* A client that asks for a feature that we do not have would misread our answer. */
-static int check_features(const struct http_exchange *x, enum clickhouse_code *ret_code,
-			  struct err *err)
+static int read_encoding(struct sql_request *r, enum clickhouse_code *ret_code, struct err *err)
 {
-	static const char *const binary[] = {"compress", "decompress"};
-
-	for (size_t i = 0; i < ARRAY_SIZE(binary); i++) {
-		const char *v = http_exchange_param(x, binary[i]);
-
-		if (!v || strcmp(v, "1") != 0)
-			continue;
-		*ret_code = CLICKHOUSE_NOT_IMPLEMENTED;
-		return err_set(err, -ENOSYS,
-			       "The parameters compress and decompress are not supported; "
-			       "Accept-Encoding is");
-	}
-	return 0;
+	*ret_code = CLICKHOUSE_BAD_ARGUMENTS;
+	return sql_encoding_read(&r->encoding, r->exchange, err);
 }
 
 static void add_param(void *ctx, const char *name, const char *value)
@@ -165,28 +151,6 @@ const char *sql_request_setting(const struct sql_request *r, const char *name)
 	return NULL;
 }
 
-/* Appends the body to the query, inflated. */
-static int add_body(struct sql_request *r, struct err *err)
-{
-	const char *encoding = http_exchange_header(r->exchange, "Content-Encoding");
-	size_t len;
-	const void *body = http_exchange_body(r->exchange, &len);
-	int e;
-
-	if (len == 0)
-		return 0;
-	if (!encoding || strcasecmp(encoding, "identity") == 0) {
-		e = buf_add(&r->sql, body, len);
-	} else if (strcasecmp(encoding, "gzip") == 0) {
-		e = gzip_inflate(body, len, &r->sql);
-		if (e == -EBADMSG)
-			return err_set(err, e, "The body is not gzip");
-	} else {
-		return err_set(err, -ENOSYS, "Content-Encoding other than gzip is not supported");
-	}
-	return e < 0 ? err_set(err, e, "The query is too long") : 0;
-}
-
 /* The query may be in the URL, in the body, or begin in one and end in the other. */
 static int read_sql(struct sql_request *r, struct err *err)
 {
@@ -200,7 +164,7 @@ static int read_sql(struct sql_request *r, struct err *err)
 		e = buf_add(&r->sql, "\n", 1);
 	if (e < 0)
 		return err_set(err, e, "The query is too long");
-	e = add_body(r, err);
+	e = sql_encoding_body(r->exchange, &r->sql, err);
 	if (e == 0 && in_url > 0 && r->sql.len == in_url + 1)
 		buf_truncate(&r->sql, in_url);
 	return e;
@@ -225,10 +189,11 @@ static int check_sql(struct sql_request *r, enum clickhouse_code *ret_code, stru
 		e = sql_guard_check(r->sql.data, r->sql.len, &r->facts, err);
 	if (e == 0)
 		e = take_clauses(r, err);
-	*ret_code = e == -EPERM    ? CLICKHOUSE_READONLY
-		    : e == -ENOMEM ? CLICKHOUSE_NO_MEMORY
-		    : e == -ENOSYS ? CLICKHOUSE_NOT_IMPLEMENTED
-				   : CLICKHOUSE_SYNTAX_ERROR;
+	*ret_code = e == -EPERM     ? CLICKHOUSE_READONLY
+		    : e == -ENOMEM  ? CLICKHOUSE_NO_MEMORY
+		    : e == -ENOSYS  ? CLICKHOUSE_NOT_IMPLEMENTED
+		    : e == -EBADMSG ? CLICKHOUSE_CANNOT_DECOMPRESS
+				    : CLICKHOUSE_SYNTAX_ERROR;
 	return e;
 }
 
@@ -264,7 +229,7 @@ int sql_request_read(struct sql_request *r, struct http_exchange *x, enum clickh
 	if (e == 0)
 		e = check_role(x, ret_code, err);
 	if (e == 0)
-		e = check_features(x, ret_code, err);
+		e = read_encoding(r, ret_code, err);
 	if (e == 0)
 		e = read_settings(r, ret_code, err);
 	if (e == 0)

@@ -6,6 +6,7 @@
 #define CLUSTER_AGENT_SQL_SQL_REQUEST_H
 
 #include "cluster-agent/sql/clickhouse_http.h"
+#include "cluster-agent/sql/sql_encoding.h"
 #include "cluster-agent/sql/sql_guard.h"
 #include "cluster-agent/sql/sql_settings.h"
 #include "cluster-agent/store/store.h"
@@ -24,6 +25,7 @@ struct sql_request {
 	size_t n_params;
 	struct sql_setting settings[SQL_SETTINGS_MAX]; /* of the URL, for the engine */
 	size_t n_settings;
+	struct sql_encoding encoding;
 	const char *format; /* one of sql_formats.h */
 	struct sql_facts facts;
 };

@@ -161,14 +161,25 @@ int http_exchange_set_header(struct http_exchange *x, const char *name, const ch
 	return 0;
 }
 
+/* Whether the handler has encoded the body itself. */
+static bool is_encoded(const struct http_exchange *x)
+{
+	for (unsigned i = 0; i < x->n_headers; i++) {
+		if (strcasecmp(x->headers[i].name, "Content-Encoding") == 0)
+			return true;
+	}
+	return false;
+}
+
 /* Replaces p's bytes by their gzip if the client accepts it and it is shorter. */
 static void gzip_payload(const struct http_exchange *x, struct payload *p)
 {
 	const void *data = p->owned ? p->owned : p->fixed;
 	struct buf zipped;
 
-	if (!x->is_get || p->gzipped || p->len <= GZIP_FROM_BYTES || gzip_detect(data, p->len) ||
-	    !http_accepts_gzip(http_exchange_header(x, "Accept-Encoding")))
+	if (!x->is_get || p->gzipped || p->len <= GZIP_FROM_BYTES || is_encoded(x) ||
+	    gzip_detect(data, p->len) ||
+	    !http_accepts(http_exchange_header(x, "Accept-Encoding"), "gzip"))
 		return;
 
 	buf_init(&zipped, p->len);

@@ -45,8 +45,9 @@ static bool weight_is_zero(const char *params, const char *end)
 	return true;
 }
 
-bool http_accepts_gzip(const char *value)
+bool http_accepts(const char *value, const char *coding)
 {
+	size_t coding_len = strlen(coding);
 	bool star = false;
 
 	while (value && *value) {
@@ -57,7 +58,7 @@ bool http_accepts_gzip(const char *value)
 		end = value + strcspn(value, ",");
 		len = strcspn(value, " \t,;");
 		params = value + len;
-		if (len == 4 && strncasecmp(value, "gzip", 4) == 0)
+		if (len == coding_len && strncasecmp(value, coding, len) == 0)
 			return !weight_is_zero(params, end);
 		if (len == 1 && *value == '*')
 			star = !weight_is_zero(params, end);

@@ -10,7 +10,7 @@
  */
 size_t http_percent_decode(char *s);
 
-/* Whether this value of Accept-Encoding (NULL without one) allows gzip: RFC 9110, 12.5.3. */
-bool http_accepts_gzip(const char *value);
+/* Whether this value of Accept-Encoding (NULL without one) allows "gzip", say: RFC 9110, 12.5.3. */
+bool http_accepts(const char *value, const char *coding);
 
 #endif /* COMMON_HTTP_HTTP_TEXT_H */

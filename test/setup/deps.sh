@@ -9,8 +9,8 @@ set -eu
 
 build='gcc libc6-dev make git ca-certificates pkg-config clang llvm bpftool libbpf-dev libelf-dev
 libcurl4-openssl-dev libprotobuf-c-dev protobuf-c-compiler libjansson-dev libyaml-dev
-libmicrohttpd-dev libgnutls28-dev libseccomp-dev libdeflate-dev libxxhash-dev libzstd-dev libiberty-dev
-uthash-dev zlib1g-dev xz-utils'
+libmicrohttpd-dev libgnutls28-dev libseccomp-dev libdeflate-dev libxxhash-dev libzstd-dev liblz4-dev
+libiberty-dev uthash-dev zlib1g-dev xz-utils'
 # curl, jq: the scripts; g++, golang: programs that the profiler is tried on; gdb: stacks of tests
 # that hang; ccache: sources that were compiled before; clickhouse-common: libraries of the server
 # that test_clickhouse_transport.c starts; containerd … openssl: a

@@ -32,6 +32,12 @@ const clients = [
     run: (dir) => ["node", here("node/client.js"), dir],
   },
   { name: "altinity", run: () => ["node", here("altinity/client.js")] },
+  ...["2.8.3", "2.40.3"].map((release) => ({
+    name: `go ${release}`,
+    fetch: ["go/fetch-go-client.sh", release],
+    // over HTTP, the driver's own interface came later than database/sql
+    run: (dir) => [`${dir}/client`, ...(release === "2.8.3" ? [] : ["native"])],
+  })),
 ];
 
 const words = (process.env.SQL_CLIENTS || "").split(" ").filter(Boolean);

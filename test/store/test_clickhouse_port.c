@@ -5,6 +5,7 @@
 
 #include <curl/curl.h>
 
+#include "cluster-agent/sql/clickhouse_frames.h"
 #include "cluster-agent/sql/clickhouse_http.h"
 #include "cluster-agent/sql/clickhouse_port.h"
 #include "cluster-agent/sql/sql_guard.h"
@@ -38,7 +39,8 @@ static size_t keep(char *data, size_t size, size_t n, void *ctx)
 }
 
 /* target is path and query. Without a body it is a GET; header may be NULL. */
-static void ask(struct answer *a, const char *target, const char *body, const char *header)
+static void ask_bytes(struct answer *a, const char *target, const void *body, size_t len,
+		      const char *header)
 {
 	CURL *c = curl_easy_init();
 	struct curl_slist *headers = header ? curl_slist_append(NULL, header) : NULL;
@@ -56,12 +58,19 @@ static void ask(struct answer *a, const char *target, const char *body, const ch
 	curl_easy_setopt(c, CURLOPT_HEADERDATA, &a->headers);
 	curl_easy_setopt(c, CURLOPT_HTTPHEADER, headers);
 	curl_easy_setopt(c, CURLOPT_TIMEOUT, 20L);
-	if (body)
+	if (body) {
+		curl_easy_setopt(c, CURLOPT_POSTFIELDSIZE, (long)len);
 		curl_easy_setopt(c, CURLOPT_POSTFIELDS, body);
+	}
 	assert_int_equal(curl_easy_perform(c), CURLE_OK);
 	curl_easy_getinfo(c, CURLINFO_RESPONSE_CODE, &a->status);
 	curl_slist_free_all(headers);
 	curl_easy_cleanup(c);
+}
+
+static void ask(struct answer *a, const char *target, const char *body, const char *header)
+{
+	ask_bytes(a, target, body, body ? strlen(body) : 0, header);
 }
 
 static int remove_entry(const char *path, const struct stat *st, int type, struct FTW *ftw)
@@ -173,7 +182,10 @@ static void exceptions_have_text_code_and_status(void **state)
 		{"/", "SELECT * FROM nowhere", 404, "60", "UNKNOWN_TABLE"},
 		{"/", "DROP TABLE profiling_samples", 403, "164", "(READONLY) (version "},
 		{"/?database=other", "SELECT 1", 404, "81", "Only the database coroot"},
-		{"/?compress=1", "SELECT 1", 501, "48", "Accept-Encoding"},
+		{"/?decompress=1", "SELECT 1", 400, "271", "(CANNOT_DECOMPRESS)"},
+		{"/?client_protocol_version=x", "SELECT 1", 400, "36", "not a number"},
+		{"/?client_protocol_version=54460", "SELECT sumState(1) AS s FORMAT Native", 501,
+		 "48", "The column s of type AggregateFunction"},
 		{"/", "SELECT {a:UInt8}", 400, "456", "a"},
 		{"/?default_format=Nothing", "SELECT 1", 404, "73", "Nothing"},
 		{"/?role=admin", "SELECT 1", 404, "511", "(UNKNOWN_ROLE)"},
@@ -196,6 +208,117 @@ static void exceptions_have_text_code_and_status(void **state)
 		    !strstr(a.body.data, cases[i].text))
 			fail_msg("%s: %ld\n%s%s", cases[i].body, a.status, a.headers.data,
 				 a.body.data);
+	}
+}
+
+/* Exceptions, too. */
+static void answers_come_in_frames_on_demand(void **state)
+{
+	static const struct {
+		const char *target;
+		const char *sql;
+		long status;
+		enum clickhouse_method method;
+		const char *text;
+	} cases[] = {
+		{"/?compress=1", "SELECT 1", 200, CLICKHOUSE_METHOD_LZ4, "1\n"},
+		{"/?compress=1&network_compression_method=zstd", "SELECT 2", 200,
+		 CLICKHOUSE_METHOD_ZSTD, "2\n"},
+		{"/?compress=1&network_compression_method=NONE", "SELECT 3", 200,
+		 CLICKHOUSE_METHOD_NONE, "3\n"},
+		{"/?compress=1&client_protocol_version=54460", "SELECT 4 AS x FORMAT TSVWithNames",
+		 200, CLICKHOUSE_METHOD_LZ4, "x\n4\n"},
+		{"/?compress=1", "SELECT * FROM nowhere", 404, CLICKHOUSE_METHOD_LZ4, "Code: 60. "},
+		{"/?compress=1", "DROP TABLE x", 403, CLICKHOUSE_METHOD_LZ4, "Code: 164. "},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		CLEANUP(answer_fini) struct answer a;
+		CLEANUP(buf_fini) struct buf text;
+
+		ask(&a, cases[i].target, cases[i].sql, NULL);
+		assert_int_equal(a.status, cases[i].status);
+		assert_true(a.body.len > 25);
+		assert_int_equal((uint8_t)a.body.data[16], cases[i].method);
+		buf_init(&text, 100000);
+		assert_int_equal(clickhouse_frames_decode(a.body.data, a.body.len, &text), 0);
+		assert_int_equal(strncmp(text.data, cases[i].text, strlen(cases[i].text)), 0);
+	}
+}
+
+static void queries_may_come_in_frames(void **state)
+{
+	static const char sql[] = "SELECT 'aaaaaaaaaaaaaaaaaaaaaaaaaaaaa'";
+	CLEANUP(answer_fini) struct answer a;
+	CLEANUP(buf_fini) struct buf frames;
+
+	(void)state;
+	buf_init(&frames, 1000);
+	assert_int_equal(
+		clickhouse_frames_encode(sql, sizeof(sql) - 1, CLICKHOUSE_METHOD_LZ4, &frames), 0);
+	ask_bytes(&a, "/?decompress=1", frames.data, frames.len, NULL);
+	assert_string_equal(a.body.data, "aaaaaaaaaaaaaaaaaaaaaaaaaaaaa\n");
+}
+
+/* curl inflates gzip and deflate itself, so only what it does not know is seen here. */
+static void answers_are_compressed_by_http_on_demand(void **state)
+{
+	static const struct {
+		const char *target;
+		const char *accept;
+		const char *encoding; /* NULL: none */
+	} cases[] = {
+		{"/", "Accept-Encoding: gzip", NULL},
+		{"/?enable_http_compression=0", "Accept-Encoding: zstd", NULL},
+		{"/?enable_http_compression=1", NULL, NULL},
+		{"/?enable_http_compression=1", "Accept-Encoding: br", NULL},
+		{"/?enable_http_compression=1", "Accept-Encoding: zstd, gzip", "gzip"},
+		{"/?enable_http_compression=1", "Accept-Encoding: zstd, gzip;q=0", "zstd"},
+		{"/?enable_http_compression=1", "Accept-Encoding: br, deflate", "deflate"},
+		{"/?enable_http_compression=1", "Accept-Encoding: lz4", "lz4"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		CLEANUP(answer_fini) struct answer a;
+		char header[64];
+
+		ask(&a, cases[i].target, "SELECT repeat('a', 100000)", cases[i].accept);
+		snprintf(header, sizeof(header), "\r\nContent-Encoding: %s\r\n",
+			 cases[i].encoding ? cases[i].encoding : "");
+		assert_int_equal(a.status, 200);
+		if (cases[i].encoding) {
+			assert_non_null(strstr(a.headers.data, header));
+			assert_true(a.body.len < 2000);
+		} else {
+			assert_null(strstr(a.headers.data, "Content-Encoding"));
+			assert_int_equal(a.body.len, 100001);
+		}
+	}
+}
+
+/* The limit counts what the engine answers, however well it can be compressed. */
+static void answers_that_are_too_large_are_exceptions(void **state)
+{
+	static const char query[] = "SELECT repeat('x', 1000000) FROM numbers(%u) FORMAT Native";
+	static const char target[] = "/?compress=1&client_protocol_version=54460";
+	char sql[100];
+
+	(void)state;
+	for (unsigned rows = 60; rows <= 75; rows += 15) {
+		CLEANUP(answer_fini) struct answer a;
+		CLEANUP(buf_fini) struct buf text;
+		bool fits = rows * UINT64_C(1000000) < CLICKHOUSE_PORT_MAX_ANSWER_BYTES;
+
+		snprintf(sql, sizeof(sql), query, rows);
+		ask(&a, target, sql, NULL);
+		buf_init(&text, 2 * CLICKHOUSE_PORT_MAX_ANSWER_BYTES);
+		assert_int_equal(clickhouse_frames_decode(a.body.data, a.body.len, &text), 0);
+		assert_int_equal(a.status == 200, fits);
+		assert_int_equal(text.len > rows * UINT64_C(1000000), fits);
+		if (!fits)
+			assert_int_equal(strncmp(text.data, "Code: 396. ", 11), 0);
 	}
 }
 
@@ -373,6 +496,10 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(answers_as_clickhouse_does),
 		cmocka_unit_test(exceptions_have_text_code_and_status),
+		cmocka_unit_test(answers_come_in_frames_on_demand),
+		cmocka_unit_test(queries_may_come_in_frames),
+		cmocka_unit_test(answers_are_compressed_by_http_on_demand),
+		cmocka_unit_test(answers_that_are_too_large_are_exceptions),
 		cmocka_unit_test(answers_say_what_clients_read_in_headers),
 		cmocka_unit_test(codes_have_the_names_of_the_engine),
 		cmocka_unit_test(wants_the_key_in_one_of_its_places),

@@ -40,10 +40,10 @@ static void accept_encoding_is_understood(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(yes); i++)
-		assert_true(http_accepts_gzip(yes[i]));
+		assert_true(http_accepts(yes[i], "gzip"));
 	for (size_t i = 0; i < ARRAY_SIZE(no); i++)
-		assert_false(http_accepts_gzip(no[i]));
-	assert_false(http_accepts_gzip(NULL));
+		assert_false(http_accepts(no[i], "gzip"));
+	assert_false(http_accepts(NULL, "gzip"));
 }
 
 int main(void)

@@ -1,0 +1,3 @@
+module sqlclient
+
+go 1.24.1
