@@ -222,8 +222,12 @@ func all(by string, open func(*clickhouse.Options) (client, error)) {
 }
 
 func main() {
+	hasNative := len(os.Args) > 1 && os.Args[1] == "native"
+	if hasNative {
+		values = append(values, newerValues...)
+	}
 	all("database/sql", openStandard)
-	if len(os.Args) > 1 && os.Args[1] == "native" {
+	if hasNative {
 		all("native", openNative)
 	}
 	if failed {

@@ -5,8 +5,10 @@ import (
 	"reflect"
 )
 
-// Expressions, and what fmt.Sprint makes of their values.
-var values = []struct{ sql, text string }{
+// An expression, and what fmt.Sprint makes of its value.
+type value struct{ sql, text string }
+
+var values = []value{
 	{"toUInt8(8)", "8"},
 	{"toUInt16(16)", "16"},
 	{"toUInt32(32)", "32"},
@@ -45,12 +47,14 @@ var values = []struct{ sql, text string }{
 	{"toIPv4('10.1.2.3')", "10.1.2.3"},
 	{"toIPv6('2001:db8::1')", "2001:db8::1"},
 	{"toDate('2024-05-06')", "2024-05-06 00:00:00 +0000 UTC"},
-	{"toDate32('2050-05-06')", "2050-05-06 00:00:00 +0000 UTC"},
 	{"toDateTime('2024-05-06 07:08:09')", "2024-05-06 07:08:09 +0000 UTC"},
 	{"toDateTime64('2024-05-06 07:08:09.123456789', 9, 'UTC')", "2024-05-06 07:08:09.123456789 +0000 UTC"},
 	{"toIntervalDay(3)", "3 Days"},
 	{"(1.5, 2.5)::Point", "[1.5 2.5]"},
 }
+
+// Release 2.8 reads these 45 years too early.
+var newerValues = []value{{"toDate32('1950-05-06')", "1950-05-06 00:00:00 +0000 UTC"}}
 
 // All of them in two rows.
 func types(c client) error {
