@@ -17,6 +17,7 @@
 #include "cluster-agent/sql/clickhouse_http.h"
 #include "cluster-agent/sql/sql_answer.h"
 #include "cluster-agent/sql/sql_request.h"
+#include "cluster-agent/sql/sql_running.h"
 #include "cluster-agent/sql/sql_server.h"
 #include "cluster-agent/store/store.h"
 #include "common/data/buf.h"
@@ -51,6 +52,7 @@ struct clickhouse_port {
 	const struct access *access; /* borrowed */
 	struct http_server *server;
 	struct fair_pool *pool; /* of struct job */
+	struct sql_running running;
 	struct metric metrics[N_METRICS];
 };
 
@@ -82,13 +84,17 @@ struct job {
 	struct clickhouse_port *port;
 	struct sql_request request;
 	struct store_ticket ticket;
+	struct sql_running_query running;
 	uint64_t since_ns;
 };
 
 static void job_free(struct job *j)
 {
-	if (j)
-		sql_request_fini(&j->request);
+	if (!j)
+		return;
+	if (j->port)
+		sql_running_remove(&j->port->running, &j->running);
+	sql_request_fini(&j->request);
 	free(j);
 }
 
@@ -121,10 +127,15 @@ static int prepare(struct clickhouse_port *p, struct sql_request *q, struct http
 		http_respond_text(x, 200, "Ok.");
 		return -ENODATA;
 	}
+	if (q->command.kind == SQL_COMMAND_NOTHING) {
+		metric_add(&p->metrics[ANSWERED], 1);
+		http_respond(x, 200, "text/plain; charset=UTF-8", NULL, 0);
+		return -ENODATA;
+	}
 	return 0;
 }
 
-/* On the HTTP server's thread, while the job waits or runs. */
+/* On threads of the HTTP server, while the job waits or runs. */
 static void cancel(void *ctx)
 {
 	struct job *j = ctx;
@@ -139,6 +150,11 @@ static void submit(struct clickhouse_port *p, struct job *j, struct http_exchang
 
 	j->since_ns = clock_monotonic_ns();
 	metric_add(&p->metrics[WAITING], 1);
+	if (j->request.command.kind == SQL_COMMAND_KILL)
+		sql_running_cancel(&p->running, j->request.command.query_id);
+	j->running.cancel = cancel;
+	j->running.ctx = j;
+	sql_running_add(&p->running, &j->running);
 	http_exchange_on_left(x, cancel, j);
 	r = fair_pool_submit(p->pool, &j->fair, http_exchange_client(x));
 	if (r == 0)
@@ -154,17 +170,35 @@ static void handle_query(void *ctx, struct http_exchange *x)
 {
 	struct clickhouse_port *p = ctx;
 	CLEANUP(job_freep) struct job *j = calloc(1, sizeof(*j));
-	char query_id[SQL_QUERY_ID_BYTES];
 
-	sql_request_query_id(x, query_id);
-	sql_answer_describe(x, &p->identity, query_id);
 	if (!j) {
 		refuse(p, x, CLICKHOUSE_NO_MEMORY, "Out of memory");
 		return;
 	}
 	j->port = p;
+	sql_request_query_id(x, j->running.id);
+	sql_answer_describe(x, &p->identity, j->running.id);
 	if (prepare(p, &j->request, x) == 0)
 		submit(p, TAKE_PTR(j), x);
+}
+
+/* GET without a query: who watches the port needs no key, as at a server. */
+static void handle_get(void *ctx, struct http_exchange *x)
+{
+	if (http_exchange_param(x, "query"))
+		handle_query(ctx, x);
+	else
+		http_respond_text(x, 200, "Ok.");
+}
+
+/* Other paths, such as /play, the page of a server. */
+static void handle_unknown(void *ctx, struct http_exchange *x)
+{
+	(void)ctx;
+	http_respond_text(x, 404,
+			  "There is no handle %s\n\nUse / or /ping for health checks.\n\n"
+			  "Send queries from your program with POST method or GET /?query=...",
+			  http_exchange_path(x));
 }
 
 static void handle_ping(void *ctx, struct http_exchange *x)
@@ -261,7 +295,7 @@ static void run(void *ctx, struct fair_job *job, bool left)
 	metric_sub(&p->metrics[WAITING], 1);
 	if (left) {
 		metric_add(&p->metrics[LEFT], 1);
-		refuse(p, j->request.exchange, CLICKHOUSE_CANCELLED, "The client has left");
+		refuse(p, j->request.exchange, CLICKHOUSE_CANCELLED, "Query was cancelled");
 		return;
 	}
 	metric_add(&p->metrics[RUNNING], 1);
@@ -289,9 +323,11 @@ static int start_server(struct clickhouse_port *p, const struct clickhouse_port_
 			struct err *err)
 {
 	const struct http_route routes[] = {
-		{"GET", "/", 0, handle_query, p, .scope = ACCESS_BEFORE_KEY},
+		{"GET", "/", 0, handle_get, p, .scope = ACCESS_BEFORE_KEY},
 		{"POST", "/", SQL_GUARD_MAX_BYTES, handle_query, p, .scope = ACCESS_BEFORE_KEY},
 		{"GET", "/ping", 0, handle_ping, p, .scope = ACCESS_ANYONE},
+		{"GET", "/replicas_status", 0, handle_ping, p, .scope = ACCESS_ANYONE},
+		{"GET", "/*", 0, handle_unknown, p, .scope = ACCESS_BEFORE_KEY},
 		{0},
 	};
 	const struct http_server_config cfg = {
@@ -322,6 +358,7 @@ int clickhouse_port_new(struct clickhouse_port **ret, const struct clickhouse_po
 	p = calloc(1, sizeof(*p));
 	if (!p)
 		return err_set(err, -ENOMEM, "out of memory");
+	sql_running_init(&p->running);
 	p->store = cfg->store;
 	p->access = cfg->access;
 	r = sql_server_read(&p->identity, p->store, err);
@@ -344,6 +381,7 @@ void clickhouse_port_free(struct clickhouse_port *p)
 	/* waits until the pool has answered every request */
 	http_server_free(p->server);
 	fair_pool_free(p->pool);
+	sql_running_fini(&p->running);
 	free(p);
 }
 

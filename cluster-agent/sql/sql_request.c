@@ -181,14 +181,42 @@ static int take_clauses(struct sql_request *r, struct err *err)
 	return 0;
 }
 
+/* What a server answers to KILL QUERY. The id has neither quotes nor backslashes. */
+static int make_kill_answer(struct sql_request *r, struct err *err)
+{
+	int e;
+
+	buf_truncate(&r->sql, 0);
+	e = buf_addf(&r->sql,
+		     "SELECT 'finished' AS kill_status, '%s' AS query_id, 'default' AS user, "
+		     "'' AS query",
+		     r->command.query_id);
+	return e < 0 ? err_set(err, e, "Out of memory") : 0;
+}
+
+static int check_statement(struct sql_request *r, struct err *err)
+{
+	int e;
+
+	sql_command_parse(r->sql.data, r->sql.len, &r->command);
+	switch (r->command.kind) {
+	case SQL_COMMAND_KILL:
+		return make_kill_answer(r, err);
+	case SQL_COMMAND_NOTHING:
+		return 0;
+	case SQL_COMMAND_NONE:
+		break;
+	}
+	e = sql_guard_check(r->sql.data, r->sql.len, &r->facts, err);
+	return e < 0 ? e : take_clauses(r, err);
+}
+
 static int check_sql(struct sql_request *r, enum clickhouse_code *ret_code, struct err *err)
 {
 	int e = read_sql(r, err);
 
 	if (e == 0 && r->sql.len > 0)
-		e = sql_guard_check(r->sql.data, r->sql.len, &r->facts, err);
-	if (e == 0)
-		e = take_clauses(r, err);
+		e = check_statement(r, err);
 	*ret_code = e == -EPERM     ? CLICKHOUSE_READONLY
 		    : e == -ENOMEM  ? CLICKHOUSE_NO_MEMORY
 		    : e == -ENOSYS  ? CLICKHOUSE_NOT_IMPLEMENTED

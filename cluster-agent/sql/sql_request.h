@@ -6,6 +6,7 @@
 #define CLUSTER_AGENT_SQL_SQL_REQUEST_H
 
 #include "cluster-agent/sql/clickhouse_http.h"
+#include "cluster-agent/sql/sql_command.h"
 #include "cluster-agent/sql/sql_encoding.h"
 #include "cluster-agent/sql/sql_guard.h"
 #include "cluster-agent/sql/sql_settings.h"
@@ -16,7 +17,6 @@
 #include "common/http/http_exchange.h"
 
 #define SQL_REQUEST_MAX_PARAMS 32
-#define SQL_QUERY_ID_BYTES 128
 
 struct sql_request {
 	struct http_exchange *exchange;
@@ -28,6 +28,7 @@ struct sql_request {
 	struct sql_encoding encoding;
 	const char *format; /* one of sql_formats.h */
 	struct sql_facts facts;
+	struct sql_command command; /* of SQL_COMMAND_KILL, sql is the query that answers it */
 };
 
 /* Whether x presents a key for reading in one of the ways that ClickHouse's clients have. */

@@ -29,9 +29,19 @@ const clients = [
   {
     name: "node",
     fetch: ["node/fetch.sh"],
-    run: (dir) => ["node", here("node/client.js"), dir],
+    run: (dir) => ["node", here("node/node_client.js"), dir],
   },
-  { name: "altinity", run: () => ["node", here("altinity/client.js")] },
+  ...["jdbc", "jdbc-v1"].map((name) => ({
+    name,
+    fetch: ["java/fetch.sh"],
+    // one JVM for two seconds: the better compiler and parallel garbage collection do not pay off
+    run: (dir) => [
+      ...["java", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"],
+      `-Dclickhouse.jdbc.v1=${name === "jdbc-v1"}`,
+      ...["-cp", `${dir}:${dir}/*`, "Client"],
+    ],
+  })),
+  { name: "altinity", run: () => ["node", here("altinity/altinity_requests.js")] },
   ...["2.8.3", "2.40.3"].map((release) => ({
     name: `go ${release}`,
     fetch: ["go/fetch-go-client.sh", release],

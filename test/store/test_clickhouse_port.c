@@ -156,6 +156,10 @@ static void answers_as_clickhouse_does(void **state)
 		 "format_tsv_null_representation = '\\\\\\'', max_block_size = 8;",
 		 "\\'\t8\n", ""},
 		{"/", "EXISTS TABLE coroot.profiling_profiles_mv;", "1\n", ""},
+		{"/replicas_status", NULL, "Ok.\n", ""},
+		{"/", "SET readonly = 1", "", "X-ClickHouse-Query-Id: "},
+		{"/?session_id=a", "USE coroot", "", ""},
+		{"/", "KILL QUERY WHERE query_id = 'nobody'", "finished\tnobody\tdefault\t\n", ""},
 	};
 
 	(void)state;
@@ -390,6 +394,8 @@ static void wants_the_key_in_one_of_its_places(void **state)
 		{"/?query=SELECT%201&password=" KEY, NULL, 200},
 		{"/?query=SELECT%201&password=", NULL, 401},
 		{"/ping", NULL, 200},
+		{"/", NULL, 200},
+		{"/play", NULL, 404},
 	};
 
 	(void)state;
