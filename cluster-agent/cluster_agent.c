@@ -542,7 +542,9 @@ int cluster_agent_new(struct cluster_agent **ret, const struct cluster_options *
 	if (!a)
 		return -ENOMEM;
 	a->opts = opts;
-	r = start(a, err);
+	r = open_files_require(err);
+	if (r == 0)
+		r = start(a, err);
 	if (r < 0)
 		return err->msg[0] ? r : err_set(err, r, "cannot start: %s", strerror(-r));
 	*ret = TAKE_PTR(a);

@@ -20,6 +20,7 @@
 #include "common/agent/agent.h"
 #include "common/limits.h"
 #include "common/system/clock.h"
+#include "common/system/open_files.h"
 #include "common/telemetry/log.h"
 #include "node-agent/container_cost.h"
 #include "node-agent/go/profile/go_profiler.h"
@@ -600,6 +601,9 @@ int node_agent_new(struct node_agent **ret, const struct node_options *o, struct
 
 	if (!a)
 		return -ENOMEM;
+	r = open_files_require(err);
+	if (r < 0)
+		return r;
 	a->o = o;
 	host_identity_read(&a->host, "/", o->node_name);
 	r = access_new(&a->access, &(struct access_config){.allowed_hosts = o->allowed_hosts}, err);

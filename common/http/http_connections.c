@@ -15,7 +15,7 @@
 /* Places for essential routes while the server is full. */
 #define N_SPARE 16
 /* Connections that have been shut down and not been closed yet, beyond all others. */
-#define N_CLOSING 64
+#define N_CLOSING 32
 /* From the first byte of a request to the end of its headers. */
 #define HEADERS_NS (10 * NS_PER_S)
 /* A client must read at this rate; the time-out comes on top. */

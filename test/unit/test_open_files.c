@@ -1,3 +1,4 @@
+#include <errno.h>
 #include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -27,6 +28,29 @@ static void the_soft_limit_becomes_the_hard_one(void **state)
 	assert_int_equal(status, 0);
 }
 
+/* In a child process, too. */
+static void too_low_a_limit_is_an_error_with_a_sentence(void **state)
+{
+	int status;
+	pid_t pid = fork();
+
+	(void)state;
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		const struct rlimit enough = {64, OPEN_FILES_MIN}, low = {64, 64};
+		struct err err = {""};
+		bool right;
+
+		right = setrlimit(RLIMIT_NOFILE, &enough) == 0 && open_files_require(&err) == 0 &&
+			setrlimit(RLIMIT_NOFILE, &low) == 0 &&
+			open_files_require(&err) == -EMFILE &&
+			strstr(err.msg, "only 64 files may be open, and 256 are needed");
+		_exit(right ? 0 : 1);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+}
+
 static void a_share_leaves_something_for_the_others(void **state)
 {
 	static const size_t limits[] = {0, 1, 64, 128, 130, 131, 256, 1024, 65536, SIZE_MAX};
@@ -43,6 +67,7 @@ int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_soft_limit_becomes_the_hard_one),
+		cmocka_unit_test(too_low_a_limit_is_an_error_with_a_sentence),
 		cmocka_unit_test(a_share_leaves_something_for_the_others),
 	};
 
