@@ -7,9 +7,10 @@ const { runDir } = require("./daemon");
 const { LIMIT_MS } = require("./wait");
 
 // A page that collects its errors (exceptions, console errors, failed requests) in page.errors.
-// args: more of Chromium's own
-async function openBrowser(args = []) {
+// args: more of Chromium's own; env: its environment
+async function openBrowser(args = [], env = process.env) {
   const browser = await chromium.launch({
+    env,
     executablePath: "/usr/bin/chromium",
     args: [
       ...["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"],

@@ -146,8 +146,10 @@ class Daemon {
   }
 }
 
-// storage: "embedded", or a list of arguments that name another; within: a command that runs it
+// storage: "embedded", or a list of arguments that name another; within: a command that runs it;
+// scheme: "https" if args have a certificate
 async function startCluster({
+  scheme = "http",
   storage = "embedded",
   dataDir = scratch("data"),
   port,
@@ -170,7 +172,7 @@ async function startCluster({
       ...(storage === "embedded" ? [`--clickhouse-listen=127.0.0.1:${sqlPort}`] : []),
       ...args,
     ],
-    { url: `http://127.0.0.1:${port}`, env, name: path.basename(clusterAgent) },
+    { url: `${scheme}://127.0.0.1:${port}`, env, name: path.basename(clusterAgent) },
   );
   Object.assign(d, { dataDir, port, sqlPort });
   return wait ? d.ready("/readyz") : d;
@@ -181,6 +183,7 @@ const BY_EXECUTABLE = "--name-rule=^([^ ]*/)?([^/ ]+)( .*)?$=\\2";
 
 // pids: the only processes that it sees in /proc, for an agent that writes to those it finds
 async function startNode({
+  scheme = "http",
   cluster,
   collector,
   interval = "5s",
@@ -205,7 +208,7 @@ async function startNode({
       ...args,
       BY_EXECUTABLE,
     ],
-    { url: `http://127.0.0.1:${port}`, name: path.basename(nodeAgent) },
+    { url: `${scheme}://127.0.0.1:${port}`, name: path.basename(nodeAgent) },
   );
   d.port = port;
   return wait ? d.ready("/healthz") : d;

@@ -40,7 +40,7 @@ async function sql(cluster, query) {
   const params = new URLSearchParams({ output_format_json_quote_64bit_integers: 0 });
   if (cluster.database) params.set("database", cluster.database);
   const r = await fetch(
-    `http://127.0.0.1:${cluster.sqlPort}/?${params}`,
+    `${new URL(cluster.url).protocol}//127.0.0.1:${cluster.sqlPort}/?${params}`,
     {
       method: "POST",
       body: `${query} FORMAT JSON`,
