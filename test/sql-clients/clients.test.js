@@ -28,12 +28,12 @@ const clients = [
   { name: "curl", run: () => [here("curl/client.sh")] },
   {
     name: "node",
-    fetch: ["node/fetch.sh"],
+    fetch: ["node/fetch-node-client.sh"],
     run: (dir) => ["node", here("node/node_client.js"), dir],
   },
   ...["jdbc", "jdbc-v1"].map((name) => ({
     name,
-    fetch: ["java/fetch.sh"],
+    fetch: ["java/fetch-java-client.sh"],
     // one JVM for two seconds: the better compiler and parallel garbage collection do not pay off
     run: (dir) => [
       ...["java", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"],

@@ -1,5 +1,5 @@
 // ClickHouse's client for Node.js, with its defaults and with what its documentation offers.
-// node_client.js FOLDER: where fetch.sh has put it.
+// node_client.js FOLDER: where fetch-node-client.sh has put it.
 "use strict";
 
 const assert = require("node:assert");

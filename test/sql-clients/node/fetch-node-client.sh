@@ -11,4 +11,4 @@ build()
 	npm ci --prefix "$1" --no-audit --no-fund --loglevel=error
 }
 
-kept node build fetch.sh package.json package-lock.json
+kept node build fetch-node-client.sh package.json package-lock.json

@@ -17,4 +17,4 @@ build()
 	javac -Xlint:all,-path -Werror -cp "$dir/*" -d "$dir" ./*.java
 }
 
-kept jdbc build fetch.sh jars ./*.java
+kept jdbc build fetch-java-client.sh jars ./*.java
