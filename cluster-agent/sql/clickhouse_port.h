@@ -3,12 +3,13 @@
  * Grafana, DBeaver and others work with it. Read-only, by sql_guard.h and by the engine's own
  * read-only mode.
  *
- * GET /?query=… or POST / with the query as body (if both, they are joined by a newline);
- * param_<name>=…; default_format or X-ClickHouse-Format, unless the query has a FORMAT clause;
- * /ping. Answers are buffered whole, up to CLICKHOUSE_PORT_MAX_ANSWER_BYTES. Settings in the
- * URL are ignored. Queries run on threads of the port's own, STORE_MAX_QUERIES
- * at a time and half as many of one client (http_exchange_client()). A query whose client has left
- * is ended.
+ * GET /?query=… or POST / with the query as body (if both, they are joined by a newline) or as
+ * field of a form; param_<name>=…; settings (sql_settings.h); default_format or
+ * X-ClickHouse-Format, unless the query has a FORMAT clause; /ping. Sessions are accepted and
+ * ignored. Answers are buffered whole, up to CLICKHOUSE_PORT_MAX_ANSWER_BYTES.
+ *
+ * Queries run on threads of the port's own, STORE_MAX_QUERIES at a time and half as many of one
+ * client (http_exchange_client()). A query ends when its client leaves, or asks so by KILL QUERY.
  */
 #ifndef CLUSTER_AGENT_SQL_CLICKHOUSE_PORT_H
 #define CLUSTER_AGENT_SQL_CLICKHOUSE_PORT_H

@@ -5,6 +5,7 @@
 #include <strings.h>
 #include <sys/random.h>
 
+#include "cluster-agent/sql/sql_form.h"
 #include "cluster-agent/sql/sql_formats.h"
 #include "common/access/credentials.h"
 
@@ -151,6 +152,47 @@ const char *sql_request_setting(const struct sql_request *r, const char *name)
 	return NULL;
 }
 
+static int add_field(void *ctx, const char *name, const char *value)
+{
+	struct settings_reader *s = ctx;
+	struct sql_request *r = s->request;
+	int e;
+
+	if (strcmp(name, "query") == 0) {
+		e = buf_add(&r->sql, value, strlen(value));
+		return e < 0 ? err_set(s->err, e, "The query is too long") : 0;
+	}
+	add_param(r, name, value);
+	if (r->n_params > SQL_REQUEST_MAX_PARAMS)
+		return err_set(s->err, -E2BIG, "Too many query parameters");
+	add_setting(s, name, value);
+	return s->r < 0 ? s->r : 0;
+}
+
+/* Drivers may send the query, its parameters and settings as fields of a form. */
+static int read_form(struct sql_request *r, const char *content_type, struct err *err)
+{
+	struct settings_reader s = {.request = r, .err = err};
+	int e = sql_encoding_body(r->exchange, &r->form, err);
+
+	if (e < 0)
+		return e;
+	e = r->form.len == 0
+		    ? -EINVAL
+		    : sql_form_split(content_type, r->form.data, r->form.len, add_field, &s);
+	if (e < 0 && !err->msg[0])
+		err_set(err, e, e == -EPERM ? "Tables cannot be uploaded" : "The body is no form");
+	return e;
+}
+
+static int read_body(struct sql_request *r, struct err *err)
+{
+	const char *content_type = http_exchange_header(r->exchange, "Content-Type");
+
+	return sql_form_is_type(content_type) ? read_form(r, content_type, err)
+					      : sql_encoding_body(r->exchange, &r->sql, err);
+}
+
 /* The query may be in the URL, in the body, or begin in one and end in the other. */
 static int read_sql(struct sql_request *r, struct err *err)
 {
@@ -164,7 +206,7 @@ static int read_sql(struct sql_request *r, struct err *err)
 		e = buf_add(&r->sql, "\n", 1);
 	if (e < 0)
 		return err_set(err, e, "The query is too long");
-	e = sql_encoding_body(r->exchange, &r->sql, err);
+	e = read_body(r, err);
 	if (e == 0 && in_url > 0 && r->sql.len == in_url + 1)
 		buf_truncate(&r->sql, in_url);
 	return e;
@@ -253,6 +295,7 @@ int sql_request_read(struct sql_request *r, struct http_exchange *x, enum clickh
 
 	*r = (struct sql_request){.exchange = x};
 	buf_init(&r->sql, 2 * SQL_GUARD_MAX_BYTES + 2);
+	buf_init(&r->form, SQL_GUARD_MAX_BYTES);
 	e = check_database(x, ret_code, err);
 	if (e == 0)
 		e = check_role(x, ret_code, err);
@@ -270,4 +313,5 @@ int sql_request_read(struct sql_request *r, struct http_exchange *x, enum clickh
 void sql_request_fini(struct sql_request *r)
 {
 	buf_fini(&r->sql);
+	buf_fini(&r->form);
 }

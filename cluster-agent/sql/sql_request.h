@@ -21,7 +21,8 @@
 struct sql_request {
 	struct http_exchange *exchange;
 	struct buf sql;                                    /* empty: a client that only knocks */
-	struct store_param params[SQL_REQUEST_MAX_PARAMS]; /* borrowed from the exchange */
+	struct buf form;                                   /* the body, if it is a form */
+	struct store_param params[SQL_REQUEST_MAX_PARAMS]; /* of the exchange, or of form */
 	size_t n_params;
 	struct sql_setting settings[SQL_SETTINGS_MAX]; /* of the URL, for the engine */
 	size_t n_settings;

@@ -17,4 +17,12 @@ is 'key in a header' "$(ask -H "X-ClickHouse-Key: $SQL_KEY" -H 'X-ClickHouse-Use
 is 'no key' "$(ask "$url" --data-binary 'SELECT 1' | cut -c1-9)" 'Code: 516'
 is 'what was uploaded' "$(ask -u ":$SQL_KEY" -G "$url" --data-urlencode "param_service=$SQL_SERVICE" --data-urlencode \
 	'query=SELECT sum(Value) FROM profiling_samples WHERE ServiceName = {service:String}')" "$SQL_TOTAL"
+form()
+{
+	ask -u ":$SQL_KEY" "$url" "$@"
+}
+is 'a form' "$(form -F 'query=SELECT {a:Array(String)}, getSetting({b:String})' -F "param_a=['x','y']" \
+	-F param_b=max_block_size -F max_block_size=1000)" "['x','y']	1000"
+is 'a form with a refused setting' "$(form -F 'query=SELECT 1' -F format_schema=x | cut -c1-9)" 'Code: 164'
+is 'a form with a file' "$(echo 1 | form -F 'query=SELECT 1' -F 't=@-' | grep -o 'cannot be uploaded')" 'cannot be uploaded'
 exit $failed
