@@ -475,9 +475,9 @@ static int start_daemon(struct http_server *s, unsigned n_threads, struct err *e
 		{n_threads > 1 ? MHD_OPTION_THREAD_POOL_SIZE : MHD_OPTION_END, n_threads, NULL},
 		{MHD_OPTION_END, 0, NULL},
 	};
+	static char priorities[] = TLS_SESSION_PRIORITIES; /* MHD's type is not const */
 	const struct MHD_OptionItem tls[] = {
-		{s->tls ? MHD_OPTION_HTTPS_PRIORITIES : MHD_OPTION_END, 0,
-		 (void *)(uintptr_t)TLS_SESSION_PRIORITIES},
+		{s->tls ? MHD_OPTION_HTTPS_PRIORITIES : MHD_OPTION_END, 0, priorities},
 		{MHD_OPTION_HTTPS_CERT_CALLBACK, 0, (void *)tls_session_without_certificate},
 		{MHD_OPTION_END, 0, NULL},
 	};

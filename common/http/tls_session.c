@@ -18,6 +18,7 @@ struct tls_session {
 	struct server_tls *tls;
 	struct tls_certificate *cert;
 	int fd;
+	gnutls_transport_ptr_t socket; /* the same for GnuTLS's own functions */
 	bool has_received;
 	bool is_plain;
 	bool is_complete; /* the handshake */
@@ -64,7 +65,7 @@ static int wait_for_data(gnutls_transport_ptr_t ctx, unsigned ms)
 {
 	const struct tls_session *s = ctx;
 
-	return gnutls_system_recv_timeout((gnutls_transport_ptr_t)(intptr_t)s->fd, ms);
+	return gnutls_system_recv_timeout(s->socket, ms);
 }
 
 static int on_finished(gnutls_session_t session, unsigned type, unsigned when, unsigned incoming,
@@ -83,6 +84,7 @@ static int on_finished(gnutls_session_t session, unsigned type, unsigned when, u
 struct tls_session *tls_session_begin(struct server_tls *t, struct MHD_Connection *conn)
 {
 	const union MHD_ConnectionInfo *info;
+	gnutls_transport_ptr_t receiver;
 	struct tls_session *s;
 	gnutls_session_t session;
 
@@ -96,7 +98,8 @@ struct tls_session *tls_session_begin(struct server_tls *t, struct MHD_Connectio
 	session = info->tls_session;
 	/* if this fails, tls_session_without_certificate() will be called */
 	(void)gnutls_credentials_set(session, GNUTLS_CRD_CERTIFICATE, s->cert->credentials);
-	gnutls_transport_set_ptr2(session, s, (gnutls_transport_ptr_t)(intptr_t)s->fd);
+	gnutls_transport_get_ptr2(session, &receiver, &s->socket);
+	gnutls_transport_set_ptr2(session, s, s->socket);
 	gnutls_transport_set_pull_function(session, receive);
 	gnutls_transport_set_pull_timeout_function(session, wait_for_data);
 	gnutls_handshake_set_hook_function(session, GNUTLS_HANDSHAKE_FINISHED, GNUTLS_HOOK_POST,
