@@ -127,6 +127,7 @@ $(store_tests): $(O)/test/store/%: $(O)/obj/test/store/%.o $(server_process) $(O
 	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $(filter %.o %.a,$^) $(libs_cluster) -lcmocka
 $(O)/test/store/test_clickhouse_faults: $(O)/obj/test/lib/fault_proxy.o
 $(O)/test/store/test_insert_kill: $(O)/obj/test/store/call_gate.o
+$(O)/test/store/test_sql_left: $(O)/obj/test/lib/raw_client.o
 $(O)/test/store/test_store_memory: $(O)/obj/test/lib/test_cgroup.o $(O)/libnode.a
 check-store: $(store_tests) $(clickhouse_server) | $(old_clickhouse)/usr/sbin/clickhouse-server ## the store on the embedded engine, and on a server
 	$(Q)CHDB_LIBRARY=$(abspath $(O))/libchdb.so CLICKHOUSE_SERVER=$(abspath $(clickhouse_server)) \

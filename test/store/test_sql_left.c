@@ -1,0 +1,294 @@
+/*
+ * Clients of the SQL port that leave, and such that ask more than their share: real connections,
+ * the real engine, which is asked what it runs. The environment names libchdb.so as CHDB_LIBRARY.
+ */
+#include <ftw.h>
+#include <sys/stat.h>
+
+#include "cluster-agent/sql/clickhouse_port.h"
+#include "cluster-agent/store/row_batch.h"
+#include "cluster-agent/store/store_chdb.h"
+#include "common/access/access.h"
+#include "common/system/clock.h"
+#include "common/telemetry/metrics.h"
+#include "test/lib/raw_client.h"
+#include "test/lib/unit.h"
+
+#define POLLS 12000 /* of 10 ms */
+#define MARK "sipHash64"
+#define ENDLESS "SELECT count() FROM numbers(1000000000000) WHERE " MARK "(number) = 1"
+#define T(s) ((struct row_text){s, sizeof(s) - 1})
+
+static char dir[64];
+static struct store *store;
+static struct access *access_of_port;
+static struct clickhouse_port *port;
+static struct metrics *metrics;
+
+static int remove_entry(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+	(void)st;
+	(void)type;
+	(void)ftw;
+	return remove(path);
+}
+
+static int start(void **state)
+{
+	const struct store_chdb_config cfg = {
+		.data_dir = dir,
+		.profiles_ttl_ns = UINT64_C(86400) * NS_PER_S,
+		.chdb_library = getenv("CHDB_LIBRARY"),
+	};
+	struct clickhouse_port_config port_cfg = {.listen = "127.0.0.1:0"};
+	struct err err = {0};
+
+	(void)state;
+	snprintf(dir, sizeof(dir), "/tmp/test_sql_left.XXXXXX");
+	assert_non_null(mkdtemp(dir));
+	if (store_chdb_open(&store, &cfg, &err) < 0)
+		fail_msg("%s", err.msg);
+	assert_int_equal(access_new(&access_of_port, &(struct access_config){0}, NULL), 0);
+	port_cfg.store = store;
+	port_cfg.access = access_of_port;
+	if (clickhouse_port_new(&port, &port_cfg, &err) < 0)
+		fail_msg("%s", err.msg);
+	assert_int_equal(metrics_new(&metrics), 0);
+	assert_int_equal(clickhouse_port_register(port, metrics), 0);
+	return 0;
+}
+
+static int stop(void **state)
+{
+	(void)state;
+	metrics_free(metrics);
+	clickhouse_port_free(port);
+	access_free(access_of_port);
+	store_close(store);
+	return nftw(dir, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+/* ---- clients ---- */
+
+static int send_query(const char *address, const char *sql)
+{
+	int fd = raw_client_connect_from(address, clickhouse_port_number(port));
+	char request[1000];
+
+	snprintf(request, sizeof(request),
+		 "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: %zu\r\n"
+		 "Connection: close\r\n\r\n%s",
+		 strlen(sql), sql);
+	raw_client_send(fd, request);
+	return fd;
+}
+
+/* The answer must be 200 with this body, and nothing before or after it. */
+static void expect_answer(int fd, const char *body)
+{
+	AUTO_FREE char *text = raw_client_read(fd, NULL);
+	const char *end = strstr(text, "\r\n\r\n");
+
+	close(fd);
+	assert_non_null(end);
+	if (strncmp(text, "HTTP/1.1 200 ", 13) != 0)
+		fail_msg("%s", text);
+	assert_string_equal(end + 4, body);
+}
+
+static void expect_exception(int fd, const char *code)
+{
+	AUTO_FREE char *text = raw_client_read(fd, NULL);
+
+	close(fd);
+	assert_non_null(strstr(text, code));
+}
+
+/* ---- what can be seen from outside ---- */
+
+static unsigned n_running(void)
+{
+	CLEANUP(buf_fini) struct buf out;
+
+	buf_init(&out, 1000);
+	assert_int_equal(store_maintain(store,
+					"SELECT count() FROM system.processes WHERE query LIKE "
+					"'%" MARK "%' AND query NOT LIKE '%system.processes%'",
+					&out, NULL),
+			 0);
+	return (unsigned)strtoul(out.data, NULL, 10);
+}
+
+static void wait_until_running(unsigned n)
+{
+	for (int i = 0; n_running() != n; i++) {
+		if (i == POLLS)
+			fail_msg("%u, not %u queries run", n_running(), n);
+		usleep(10000);
+	}
+}
+
+static unsigned metric(const char *name)
+{
+	CLEANUP(buf_fini) struct buf out;
+	const char *at;
+
+	buf_init(&out, 100000);
+	assert_int_equal(metrics_write(metrics, &out), 0);
+	at = strstr(out.data, name);
+	assert_non_null(at);
+	return (unsigned)strtoul(at + strlen(name), NULL, 10);
+}
+
+#define CANCELLED "\ncoroot_cluster_agent_sql_queries_cancelled_total{reason=\"client_left\"}"
+#define RUNNING "\ncoroot_cluster_agent_sql_queries_running "
+#define WAITING "\ncoroot_cluster_agent_sql_queries_waiting "
+
+static void wait_for_metric(const char *name, unsigned n)
+{
+	for (int i = 0; metric(name) != n; i++) {
+		if (i == POLLS)
+			fail_msg("%s is %u, not %u", name + 1, metric(name), n);
+		usleep(10000);
+	}
+}
+
+/* ---- tests ---- */
+
+/* Their queries would run for half a minute, two at a time, and the next one wait for them. */
+static void six_clients_leave_and_the_next_is_answered(void **state)
+{
+	unsigned before = metric(CANCELLED);
+	int clients[6];
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(clients); i++)
+		clients[i] = send_query("127.0.0.1", ENDLESS);
+	wait_until_running(2);
+	wait_for_metric(WAITING, 4);
+	for (size_t i = 0; i < ARRAY_SIZE(clients); i++)
+		close(clients[i]);
+	expect_answer(send_query("127.0.0.1", "SELECT 1"), "1\n");
+	wait_for_metric(CANCELLED, before + 6);
+	wait_until_running(0);
+	wait_for_metric(RUNNING, 0);
+	assert_int_equal(metric(WAITING), 0);
+}
+
+static void nobody_takes_all_connections(void **state)
+{
+	int greedy[8];
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(greedy); i++)
+		greedy[i] = send_query("127.0.0.2", ENDLESS);
+	wait_until_running(2);
+	for (int i = 0; i < 10; i++)
+		expect_answer(send_query("127.0.0.3", "SELECT 2"), "2\n");
+	assert_int_equal(n_running(), 2);
+	for (size_t i = 0; i < ARRAY_SIZE(greedy); i++)
+		raw_client_reset(greedy[i]);
+	wait_until_running(0);
+}
+
+static void a_client_has_so_many_queries_waiting(void **state)
+{
+	int waiting[26];
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(waiting); i++)
+		waiting[i] = send_query("127.0.0.2", ENDLESS);
+	wait_until_running(2);
+	wait_for_metric(WAITING, ARRAY_SIZE(waiting) - 2);
+	expect_exception(send_query("127.0.0.2", "SELECT 1"), "Code: 202. ");
+	expect_answer(send_query("127.0.0.3", "SELECT 3"), "3\n");
+	for (size_t i = 0; i < ARRAY_SIZE(waiting); i++)
+		close(waiting[i]);
+	wait_until_running(0);
+}
+
+/* Clients leave at any time: while their query waits, starts, runs, and is sent. */
+static void what_is_left_reaches_nobody_else(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < 60; i++) {
+		int victims[4], fd;
+		char sql[64], body[32];
+
+		for (size_t k = 0; k < ARRAY_SIZE(victims); k++)
+			victims[k] = send_query(k % 2 ? "127.0.0.2" : "127.0.0.4",
+						k < 2 ? "SELECT 'secret', number "
+							"FROM numbers(100000000)"
+						      : "SELECT 'secret' FROM numbers(100000)");
+		snprintf(sql, sizeof(sql), "SELECT %u", i);
+		snprintf(body, sizeof(body), "%u\n", i);
+		fd = send_query("127.0.0.3", sql);
+		usleep(i % 10 * 2000);
+		for (size_t k = 0; k < ARRAY_SIZE(victims); k++) {
+			if (i % 2)
+				close(victims[k]);
+			else
+				raw_client_reset(victims[k]);
+		}
+		expect_answer(fd, body);
+		expect_answer(send_query("127.0.0.2", sql), body);
+	}
+}
+
+/* Whatever clients ask, rows get in. */
+static void inserts_succeed_while_clients_ask_much(void **state)
+{
+	static const char *const queries[] = {
+		ENDLESS,
+		"SELECT " MARK "(1), number FROM numbers(100000000000) ORDER BY rand() LIMIT 9",
+		"SELECT " MARK "(1), sum(a.number * b.number) FROM numbers(1000000) AS a "
+		"CROSS JOIN numbers(1000000) AS b",
+		"SELECT " MARK "(1), count() FROM numbers(100000000000) "
+		"WHERE match(repeat(toString(number), 50), '.*1.*2.*3.*4.*5.*6')",
+		"SELECT " MARK "(1), uniqExact(number), groupArray(number) "
+		"FROM numbers(100000000000)",
+	};
+	const int64_t now = (int64_t)clock_realtime_ns();
+	int clients[16];
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(clients); i++) {
+		char address[16];
+
+		snprintf(address, sizeof(address), "127.0.0.%zu", 2 + i % 8);
+		clients[i] = send_query(address, queries[i % ARRAY_SIZE(queries)]);
+	}
+	wait_for_metric(RUNNING, STORE_MAX_QUERIES);
+	for (int i = 0; i < 30; i++) {
+		CLEANUP(row_batch_fini) struct row_batch b;
+		const struct stack_row stack = {T("/svc"), (uint64_t)i, now, &T("leaf a.c:1"), 1};
+		const struct store_frame *frames;
+		struct err err = {0};
+		size_t n;
+
+		row_batch_init(&b, 10000, 10000);
+		assert_int_equal(row_batch_add_stack(&b, &stack), 0);
+		assert_int_equal(row_batch_finish(&b), 0);
+		frames = row_batch_frames(&b, STORE_STACKS, &n);
+		if (store_insert(store, STORE_STACKS, NULL, frames, n, &err) < 0)
+			fail_msg("insert %d: %s", i, err.msg);
+		assert_int_equal(store_ping(store), 0);
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(clients); i++)
+		close(clients[i]);
+	wait_until_running(0);
+	wait_for_metric(RUNNING, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(six_clients_leave_and_the_next_is_answered),
+		cmocka_unit_test(nobody_takes_all_connections),
+		cmocka_unit_test(a_client_has_so_many_queries_waiting),
+		cmocka_unit_test(what_is_left_reaches_nobody_else),
+		cmocka_unit_test(inserts_succeed_while_clients_ask_much),
+	};
+
+	return cmocka_run_group_tests(tests, start, stop);
+}
