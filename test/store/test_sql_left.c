@@ -153,6 +153,13 @@ static void wait_for_metric(const char *name, unsigned n)
 	}
 }
 
+static void wait_until_idle(void)
+{
+	wait_for_metric(WAITING, 0);
+	wait_for_metric(RUNNING, 0);
+	wait_until_running(0);
+}
+
 /* ---- tests ---- */
 
 /* Their queries would run for half a minute, two at a time, and the next one wait for them. */
@@ -170,9 +177,7 @@ static void six_clients_leave_and_the_next_is_answered(void **state)
 		close(clients[i]);
 	expect_answer(send_query("127.0.0.1", "SELECT 1"), "1\n");
 	wait_for_metric(CANCELLED, before + 6);
-	wait_until_running(0);
-	wait_for_metric(RUNNING, 0);
-	assert_int_equal(metric(WAITING), 0);
+	wait_until_idle();
 }
 
 static void nobody_takes_all_connections(void **state)
@@ -188,7 +193,7 @@ static void nobody_takes_all_connections(void **state)
 	assert_int_equal(n_running(), 2);
 	for (size_t i = 0; i < ARRAY_SIZE(greedy); i++)
 		raw_client_reset(greedy[i]);
-	wait_until_running(0);
+	wait_until_idle();
 }
 
 static void a_client_has_so_many_queries_waiting(void **state)
@@ -204,7 +209,7 @@ static void a_client_has_so_many_queries_waiting(void **state)
 	expect_answer(send_query("127.0.0.3", "SELECT 3"), "3\n");
 	for (size_t i = 0; i < ARRAY_SIZE(waiting); i++)
 		close(waiting[i]);
-	wait_until_running(0);
+	wait_until_idle();
 }
 
 /* Clients leave at any time: while their query waits, starts, runs, and is sent. */
@@ -233,6 +238,7 @@ static void what_is_left_reaches_nobody_else(void **state)
 		expect_answer(fd, body);
 		expect_answer(send_query("127.0.0.2", sql), body);
 	}
+	wait_until_idle();
 }
 
 /* Whatever clients ask, rows get in. */
@@ -276,8 +282,7 @@ static void inserts_succeed_while_clients_ask_much(void **state)
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(clients); i++)
 		close(clients[i]);
-	wait_until_running(0);
-	wait_for_metric(RUNNING, 0);
+	wait_until_idle();
 }
 
 int main(void)
