@@ -19,8 +19,8 @@
  * complete 10 s after its first byte. (http_connections.h)
  *
  * A connection that is idle for timeout_s, or that takes longer than timeout_s plus 1 s per 16 KiB
- * to send a body or to read an answer, is closed. A refused body is still read up to 64 MiB, so that
- * the client sees the answer; if a longer one is announced, or the client sent "Expect:
+ * to send a body or to read an answer, is closed. A refused body is still read up to 64 MiB, so
+ * that the client sees the answer; if a longer one is announced, or the client sent "Expect:
  * 100-continue", the answer is sent at once.
  */
 #ifndef COMMON_HTTP_HTTP_SERVER_H

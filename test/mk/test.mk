@@ -138,6 +138,7 @@ $(pipeline_tests): $(O)/test/pipeline/%: $(O)/obj/test/pipeline/%.o $(O)/obj/tes
                    $(clickhouse_server) $(O)/.chdb
 	$(call say,LINK)
 	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $(filter %.o %.a,$^) $(libs_cluster) -lcmocka
+$(O)/test/pipeline/test_siege: $(call obj,test/lib/raw_client.c test/lib/made_profile.c)
 check-pipeline: $(pipeline_tests) $(clickhouse_server) build/soak/clock_step.so ## uploads through the real agents and stores, with kills
 	$(Q)CHDB_LIBRARY=$(abspath $(O))/libchdb.so CLUSTER_AGENT=$(abspath $(O))/coroot-cluster-agent \
 	    CLICKHOUSE_SERVER=$(abspath $(clickhouse_server)) TEST_DATA=test/data test/run-unit.sh $(pipeline_tests)
