@@ -29,6 +29,7 @@
 #include <sys/prctl.h>
 
 #include "cluster-agent/sql/clickhouse_http.h"
+#include "cluster-agent/sql/sql_formats.h"
 #include "cluster-agent/store/query_turns.h"
 #include "cluster-agent/store/store.h"
 #include "common/data/gzip.h"
@@ -129,7 +130,8 @@ static bool wants_gzip(const struct http_exchange *x)
 static void respond_answer(struct server *s, struct request *q, struct chdb_result *result)
 {
 	struct http_exchange *x = q->exchange;
-	const char *content_type = clickhouse_content_type(q->format);
+	const struct sql_format *format = sql_format_find(q->format, strlen(q->format));
+	const char *content_type = format ? format->content_type : "text/plain; charset=UTF-8";
 	struct buf body;
 	size_t len;
 	char *data;
