@@ -145,7 +145,10 @@ int engine_access_restrict(schema_run_fn run, void *ctx, struct err *err)
 	};
 	int r = keep_tables(run, ctx, err);
 
+	/* as long as system.tables lists all */
+	if (r == 0)
+		r = drop_others(run, ctx, err);
 	for (size_t i = 0; i < ARRAY_SIZE(views) && r == 0; i++)
 		r = run(ctx, views[i], NULL, err);
-	return r < 0 ? r : drop_others(run, ctx, err);
+	return r;
 }

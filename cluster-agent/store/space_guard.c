@@ -242,9 +242,13 @@ static int read_days(struct space_guard *g, struct look *l, struct err *err)
 
 static int check_partitions(struct space_guard *g, struct err *err)
 {
-	static const char sql[] =
-		"SELECT name FROM system.tables WHERE database = currentDatabase() AND name IN "
-		"(" TABLES ") AND NOT startsWith(partition_key, 'toDate(') ORDER BY name LIMIT 1";
+	/* the embedded engine lists tables as they were when it started, so parts are asked, too */
+	static const char sql[] = "SELECT name FROM (SELECT name FROM system.tables "
+				  "WHERE database = currentDatabase() AND name IN (" TABLES ") "
+				  "AND NOT startsWith(partition_key, 'toDate(') "
+				  "UNION ALL SELECT table AS name FROM system.parts "
+				  "WHERE database = currentDatabase() AND table IN (" TABLES ") "
+				  "AND active AND length(partition_id) != 8) ORDER BY name LIMIT 1";
 	CLEANUP(buf_fini) struct buf answer;
 	int r;
 

@@ -124,10 +124,12 @@ server_process := $(call obj,$(patsubst %,test/store/%.c,clickhouse_process serv
 # The engine brings its own allocator, so these run without sanitizers and failing allocations.
 $(store_tests): $(O)/test/store/%: $(O)/obj/test/store/%.o $(server_process) $(O)/libcluster.a $(O)/libcommon.a $(O)/.chdb
 	$(call say,LINK)
-	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $(filter %.o %.a,$^) $(libs_cluster) -lcmocka
+	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(libs_cluster) -lcmocka
 $(O)/test/store/test_clickhouse_faults: $(O)/obj/test/lib/fault_proxy.o
 $(O)/test/store/test_insert_kill: $(O)/obj/test/store/call_gate.o
 $(O)/test/store/test_sql_left: $(O)/obj/test/lib/raw_client.o
+$(O)/test/store/test_clickhouse_port $(O)/test/store/test_sql_attacks $(O)/test/store/test_sql_names: $(O)/obj/test/store/sql_fixture.o
+$(O)/test/store/test_sql_attacks: $(O)/obj/test/lib/own_mounts.o
 $(O)/test/store/test_store_memory: $(O)/obj/test/lib/test_cgroup.o $(O)/libnode.a
 check-store: $(store_tests) $(clickhouse_server) | $(old_clickhouse)/usr/sbin/clickhouse-server ## the store on the embedded engine, and on a server
 	$(Q)CHDB_LIBRARY=$(abspath $(O))/libchdb.so CLICKHOUSE_SERVER=$(abspath $(clickhouse_server)) \

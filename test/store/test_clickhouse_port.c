@@ -1,126 +1,14 @@
 /* SQL over HTTP on the real engine. The environment names libchdb.so as CHDB_LIBRARY. */
 #include <errno.h>
-#include <ftw.h>
-#include <sys/stat.h>
-
-#include <curl/curl.h>
 
 #include "cluster-agent/sql/clickhouse_frames.h"
 #include "cluster-agent/sql/clickhouse_http.h"
 #include "cluster-agent/sql/clickhouse_port.h"
-#include "cluster-agent/sql/sql_guard.h"
-#include "cluster-agent/store/store_chdb.h"
 #include "common/access/access.h"
-#include "common/system/clock.h"
 #include "test/lib/unit.h"
+#include "test/store/sql_fixture.h"
 
 #define KEY "c0ffee"
-
-static char dir[64];
-static struct store *store;
-static struct access *access_of_port;
-static struct clickhouse_port *port;
-
-struct answer {
-	long status;
-	struct buf body;
-	struct buf headers;
-};
-
-static void answer_fini(struct answer *a)
-{
-	buf_fini(&a->body);
-	buf_fini(&a->headers);
-}
-
-static size_t keep(char *data, size_t size, size_t n, void *ctx)
-{
-	return buf_add(ctx, data, size * n) == 0 ? size * n : 0;
-}
-
-/* target is path and query. Without a body it is a GET; header may be NULL. */
-static void ask_bytes(struct answer *a, const char *target, const void *body, size_t len,
-		      const char *header)
-{
-	CURL *c = curl_easy_init();
-	struct curl_slist *headers = header ? curl_slist_append(NULL, header) : NULL;
-	char url[4096];
-
-	assert_non_null(c);
-	buf_init(&a->body, 10000000);
-	buf_init(&a->headers, 10000);
-	assert_int_equal(buf_add(&a->body, "", 0), 0);
-	snprintf(url, sizeof(url), "http://127.0.0.1:%u%s", clickhouse_port_number(port), target);
-	curl_easy_setopt(c, CURLOPT_URL, url);
-	curl_easy_setopt(c, CURLOPT_WRITEFUNCTION, keep);
-	curl_easy_setopt(c, CURLOPT_WRITEDATA, &a->body);
-	curl_easy_setopt(c, CURLOPT_HEADERFUNCTION, keep);
-	curl_easy_setopt(c, CURLOPT_HEADERDATA, &a->headers);
-	curl_easy_setopt(c, CURLOPT_HTTPHEADER, headers);
-	curl_easy_setopt(c, CURLOPT_TIMEOUT, 20L);
-	if (body) {
-		curl_easy_setopt(c, CURLOPT_POSTFIELDSIZE, (long)len);
-		curl_easy_setopt(c, CURLOPT_POSTFIELDS, body);
-	}
-	assert_int_equal(curl_easy_perform(c), CURLE_OK);
-	curl_easy_getinfo(c, CURLINFO_RESPONSE_CODE, &a->status);
-	curl_slist_free_all(headers);
-	curl_easy_cleanup(c);
-}
-
-static void ask(struct answer *a, const char *target, const char *body, const char *header)
-{
-	ask_bytes(a, target, body, body ? strlen(body) : 0, header);
-}
-
-static int remove_entry(const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-	(void)st;
-	(void)type;
-	(void)ftw;
-	return remove(path);
-}
-
-static int open_port(const char *key)
-{
-	struct clickhouse_port_config cfg = {store, "127.0.0.1:0", NULL};
-	struct err err = {0};
-	int r;
-
-	access_free(access_of_port);
-	access_of_port = NULL;
-	r = access_new(&access_of_port, &(struct access_config){.write_key = key}, &err);
-	cfg.access = access_of_port;
-	if (r == 0)
-		r = clickhouse_port_new(&port, &cfg, &err);
-
-	if (r < 0)
-		fprintf(stderr, "%s\n", err.msg);
-	return r;
-}
-
-static int start(void **state)
-{
-	struct store_chdb_config cfg = {dir, UINT64_C(86400) * NS_PER_S, getenv("CHDB_LIBRARY")};
-	struct err err = {0};
-
-	(void)state;
-	snprintf(dir, sizeof(dir), "/tmp/test_port.XXXXXX");
-	if (!mkdtemp(dir) || store_chdb_open(&store, &cfg, &err) < 0) {
-		fprintf(stderr, "%s\n", err.msg);
-		return -1;
-	}
-	return open_port(NULL);
-}
-
-static int stop(void **state)
-{
-	(void)state;
-	clickhouse_port_free(port);
-	access_free(access_of_port);
-	store_close(store);
-	return nftw(dir, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
-}
 
 static void answers_as_clickhouse_does(void **state)
 {
@@ -399,21 +287,21 @@ static void wants_the_key_in_one_of_its_places(void **state)
 	};
 
 	(void)state;
-	clickhouse_port_free(port);
-	assert_int_equal(open_port(KEY), 0);
+	clickhouse_port_free(sql_port);
+	assert_int_equal(sql_port_open(KEY), 0);
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		CLEANUP(answer_fini) struct answer a;
 
 		ask(&a, cases[i].target, NULL, cases[i].header);
 		assert_int_equal(a.status, cases[i].status);
 	}
-	clickhouse_port_free(port);
-	assert_int_equal(open_port(NULL), 0);
+	clickhouse_port_free(sql_port);
+	assert_int_equal(sql_port_open(NULL), 0);
 }
 
 static void other_than_loopback_addresses_need_a_key(void **state)
 {
-	const struct clickhouse_port_config cfg = {store, "0.0.0.0:0", NULL};
+	const struct clickhouse_port_config cfg = {sql_store, "0.0.0.0:0", NULL};
 	CLEANUP(clickhouse_port_freep) struct clickhouse_port *p = NULL;
 	struct err err = {0};
 
@@ -470,33 +358,6 @@ static void attacks_neither_read_nor_change_anything(void **state)
 	assert_string_equal(last.body.data, "0\tcoroot\t2\t['reader']\n");
 }
 
-/* Fails if a new release of the engine has a table function that is in neither list. */
-static void every_table_function_is_known_to_be_harmless_or_refused(void **state)
-{
-	static const char harmless[] =
-		" SQLStandardValues values view viewIfPermitted viewExplain null merge numbers "
-		"numbers_mt zeros zeros_mt primes generateRandom generateSeries generate_series "
-		"mergeTreeIndex mergeTreeProjection format ";
-	CLEANUP(answer_fini) struct answer a;
-	size_t n = 0;
-
-	(void)state;
-	ask(&a, "/", "SELECT name FROM system.table_functions", NULL);
-	assert_int_equal(a.status, 200);
-	for (char *name = a.body.data, *end; (end = strchr(name, '\n')); name = end + 1, n++) {
-		struct sql_facts facts;
-		char sql[200], word[100];
-
-		*end = '\0';
-		snprintf(word, sizeof(word), " %s ", name);
-		snprintf(sql, sizeof(sql), "SELECT * FROM %s()", name);
-		if (!strstr(harmless, word) &&
-		    sql_guard_check(sql, strlen(sql), &facts, NULL) != -EPERM)
-			fail_msg("unknown table function %s", name);
-	}
-	assert_true(n > 50);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -511,12 +372,11 @@ int main(void)
 		cmocka_unit_test(wants_the_key_in_one_of_its_places),
 		cmocka_unit_test(other_than_loopback_addresses_need_a_key),
 		cmocka_unit_test(attacks_neither_read_nor_change_anything),
-		cmocka_unit_test(every_table_function_is_known_to_be_harmless_or_refused),
 	};
 
 	if (!getenv("CHDB_LIBRARY")) {
 		fprintf(stderr, "CHDB_LIBRARY is not set\n");
 		return 1;
 	}
-	return cmocka_run_group_tests(tests, start, stop);
+	return cmocka_run_group_tests(tests, sql_fixture_start, sql_fixture_stop);
 }
