@@ -38,10 +38,10 @@ struct application_list {
 };
 
 /*
- * range has only times and a ticket. Cores are CPU time divided by wall time, which is the range without what lies before the
- * first and after the last profile of any service. Profiles of types that leave gaps stand for
- * the gaps, too: see TIMELINE_HOLD_NS. Errors are those of stack_query(). After 0 ret is
- * released with application_list_fini().
+ * range has only times and a ticket. Cores are CPU time divided by wall time, which is the range
+ * without what lies before the first and after the last profile of any service. Profiles of types
+ * that leave gaps stand for the gaps, too: see TIMELINE_HOLD_NS. Errors are those of stack_query().
+ * After 0 ret is released with application_list_fini().
  */
 int application_query(struct store *store, const struct query_filter *range,
 		      struct application_list *ret, struct err *err) MUST_CHECK;

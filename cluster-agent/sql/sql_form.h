@@ -1,4 +1,4 @@
-/* Fields of a body of type multipart/form-data (RFC 7578), as some drivers send parameters. Pure. */
+/* Fields of a multipart/form-data body (RFC 7578), in which some drivers send parameters. Pure. */
 #ifndef CLUSTER_AGENT_SQL_SQL_FORM_H
 #define CLUSTER_AGENT_SQL_SQL_FORM_H
 
