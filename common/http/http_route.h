@@ -16,9 +16,9 @@ struct http_route {
 	size_t max_body_bytes; /* as received; 0: no body is allowed */
 	http_handler_fn fn;
 	void *ctx;
-	bool discard_body; /* read it and keep nothing; http_exchange_body() is empty */
 	enum access_scope scope;
-	bool essential; /* served when the server is full: cheap, for who watches the process */
+	bool discard_body; /* read it and keep nothing; http_exchange_body() is empty */
+	bool essential;    /* served when the server is full: cheap, for who watches the process */
 };
 
 /*

@@ -26,11 +26,11 @@ static int set_up(void **state)
 
 	const struct http_route routes[] = {
 		{"POST", "/v1/metrics", MAX_BODY_BYTES, ignored_uploads_serve_metrics, &f->ignored,
-		 true, ACCESS_WRITE},
-		{"POST", "/v1/logs", MAX_BODY_BYTES, ignored_uploads_serve_logs, &f->ignored, true,
-		 ACCESS_WRITE},
+		 ACCESS_WRITE, true},
+		{"POST", "/v1/logs", MAX_BODY_BYTES, ignored_uploads_serve_logs, &f->ignored,
+		 ACCESS_WRITE, true},
 		{"POST", "/v1/traces", MAX_BODY_BYTES, ignored_uploads_serve_traces, &f->ignored,
-		 true, ACCESS_WRITE},
+		 ACCESS_WRITE, true},
 		{},
 	};
 	const struct http_server_config cfg = {
