@@ -108,8 +108,8 @@ async function flood(kind) {
   await sql(agent, "OPTIMIZE TABLE profiling_samples FINAL").catch(() => {});
   const disk = await sql(
     agent,
-    `SELECT table, sum(rows) AS n, sum(bytes_on_disk) AS bytes FROM system.parts
-     WHERE active AND database = currentDatabase() GROUP BY table`,
+    `SELECT name AS table, total_rows AS n, total_bytes AS bytes FROM system.tables
+     WHERE database = currentDatabase() AND engine LIKE '%MergeTree'`,
   );
   const result = {
     ...sent,

@@ -120,8 +120,8 @@ async function main() {
     (after.last[k] - before.last[k]) / (after.last.seconds - before.last.seconds);
   const disk = await sql(
     at,
-    `SELECT table, sum(bytes_on_disk) AS bytes, sum(rows) AS n FROM system.parts
-     WHERE active AND table LIKE 'profiling%' GROUP BY table ORDER BY table`,
+    `SELECT name AS table, total_bytes AS bytes, total_rows AS n FROM system.tables
+     WHERE name LIKE 'profiling%' AND engine LIKE '%MergeTree' ORDER BY table`,
   );
   const range = { from: startMs - 60000, to: Date.now() };
   const flame = { service: "/k8s/default/service-1", type: CPU, ...range };

@@ -387,6 +387,22 @@ static void tables_are_listed_without_paths(void **state)
 	assert_string_equal(views.body.data, "5\t4\n");
 }
 
+static void listed_sizes_are_those_of_the_moment(void **state)
+{
+	CLEANUP(answer_fini) struct answer a;
+
+	(void)state;
+	assert_int_equal(store_maintain(sql_store,
+					"INSERT INTO profiling_quality (Start) SELECT now64(9)",
+					NULL, NULL),
+			 0);
+	ask(&a, "/",
+	    "SELECT total_rows, total_bytes > 0, active_parts FROM system.tables "
+	    "WHERE database = 'coroot' AND name = 'profiling_quality'",
+	    NULL);
+	assert_string_equal(a.body.data, "1\t1\t1\n");
+}
+
 /* ---- bombs ---- */
 
 /* before, then n times middle, then after */
@@ -503,6 +519,7 @@ int main(void)
 		cmocka_unit_test(no_query_sees_what_is_not_ours),
 		cmocka_unit_test(the_engine_itself_gives_readers_nothing_else),
 		cmocka_unit_test(tables_are_listed_without_paths),
+		cmocka_unit_test(listed_sizes_are_those_of_the_moment),
 		cmocka_unit_test(deep_and_long_statements_end_with_an_answer),
 		cmocka_unit_test(greedy_queries_meet_a_limit),
 		cmocka_unit_test(patterns_that_blow_up_elsewhere_are_answered),
