@@ -159,10 +159,13 @@ static int decode_frame(const uint8_t **pos, const uint8_t *end, struct buf *out
 
 int clickhouse_frames_decode(const void *frames, size_t len, struct buf *out)
 {
-	const uint8_t *pos = frames, *end = pos + len;
+	const uint8_t *pos = frames, *end;
 	size_t before = out->len;
 	int r = 0;
 
+	if (len == 0) /* frames may be NULL then */
+		return 0;
+	end = pos + len;
 	while (pos < end && r == 0)
 		r = decode_frame(&pos, end, out);
 	if (r < 0)

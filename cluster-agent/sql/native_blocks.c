@@ -231,6 +231,8 @@ int native_blocks_encode(const void *data, size_t len, uint64_t revision, struct
 	struct encoder e = {.pos = data, .copied = data, .out = out};
 	int r = 0;
 
+	if (len == 0) /* data may be NULL then */
+		return 0;
 	e.end = e.pos + len;
 	while (e.pos < e.end && r == 0)
 		r = encode_block(&e, revision >= NATIVE_REVISION_SERIALIZATION, err);

@@ -74,6 +74,7 @@ static const struct known_setting known[] = {
 	{"cast_ipv4_ipv6_default_on_conversion_error", BOOL},
 	{"cast_keep_nullable", BOOL},
 	{"cast_string_to_date_time_mode", WORD},
+	{"cast_string_to_dynamic_use_inference", BOOL},
 	{"compile_aggregate_expressions", BOOL},
 	{"compile_expressions", BOOL},
 	{"connect_timeout", IGNORED},

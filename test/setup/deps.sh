@@ -14,12 +14,12 @@ libiberty-dev uthash-dev zlib1g-dev xz-utils'
 # curl, jq: the scripts; g++, golang: programs that the profiler is tried on; gdb: stacks of tests
 # that hang; ccache: sources that were compiled before; clickhouse-common: libraries of the server
 # that test_clickhouse_transport.c starts; containerd … openssl: a
-# Kubernetes node; podman: containers; openjdk: a client of the SQL port;
+# Kubernetes node; podman: containers; openjdk, pip: clients of the SQL port;
 # libnss3-tools: a browser that trusts an authority of ours
 test='libcmocka-dev libnghttp2-dev gdb ccache libclang-rt-14-dev chromium fonts-dejavu-core curl jq
 g++ util-linux procps qemu-system-x86 qemu-system-arm qemu-user gcc-aarch64-linux-gnu libc6-arm64-cross cpio
 debian-archive-keyring clickhouse-common containerd runc podman containernetworking-plugins iptables iproute2 openssl
-openjdk-17-jdk-headless libnss3-tools'
+openjdk-17-jdk-headless libnss3-tools python3-pip'
 # systemd: checks our units; nothing is started
 lint='clang-format clang-tidy cppcheck universal-ctags shellcheck systemd'
 

@@ -42,6 +42,11 @@ const clients = [
     ],
   })),
   { name: "altinity", run: () => ["node", here("altinity/altinity_requests.js")] },
+  {
+    name: "python",
+    fetch: ["python/fetch-python-client.sh"],
+    run: (dir) => ["env", `PYTHONPATH=${dir}`, "python3", here("python/sql_client.py")],
+  },
   ...["2.8.3", "2.40.3"].map((release) => ({
     name: `go ${release}`,
     fetch: ["go/fetch-go-client.sh", release],
