@@ -14,10 +14,20 @@ const { eventually } = require("./lib/wait");
 function ofAllThreads(pid, name) {
   const values = new Set();
   for (const tid of fs.readdirSync(`/proc/${pid}/task`)) {
-    const text = fs.readFileSync(`/proc/${pid}/task/${tid}/status`, "utf8");
-    values.add(new RegExp(`^${name}:\\s+(.*)$`, "m").exec(text)[1]);
+    const text = statusOf(`/proc/${pid}/task/${tid}/status`);
+    if (text) values.add(new RegExp(`^${name}:\\s+(.*)$`, "m").exec(text)[1]);
   }
   return [...values];
+}
+
+// Empty if the thread has ended.
+function statusOf(file) {
+  try {
+    return fs.readFileSync(file, "utf8");
+  } catch (e) {
+    if (e.code !== "ENOENT" && e.code !== "ESRCH") throw e;
+    return "";
+  }
 }
 
 const bits = (...numbers) =>
