@@ -47,8 +47,8 @@ static const struct setting settings[] = {
 	{QUERY, false, "result_overflow_mode", "throw"},
 	{QUERY, false, "enable_http_compression", "1"},
 	/* a query waits while one with a lower number runs; others' queries have no number */
-	{OURS, false, "priority", "2"},
-	{SQL, false, "priority", "3"},
+	{OURS, false, "priority", "1"},
+	{SQL, false, "priority", "2"},
 	{SQL, false, "max_threads", "2"},
 	{QUERY, false, "cancel_http_readonly_queries_on_client_close", "1"},
 	{INSERT, false, "insert_deduplication_token", NULL},

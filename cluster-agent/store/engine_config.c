@@ -146,7 +146,7 @@ int engine_config_format(struct buf *out, const char *path, const char *tmp_dir,
 
 /*
  * priority: a query pauses while one with a lower number runs. What strangers ask waits for the
- * page, and both wait for an insert, whose rows others wait for.
+ * page and for inserts; these two do not wait for each other.
  *
  * memory_overcommit_ratio_denominator: if all together need more than the engine may have, the
  * query that uses most in relation to this number is ended.
@@ -174,7 +174,7 @@ int engine_config_reader(struct buf *out, const struct engine_memory *memory, en
 			 "low_priority_query_wait_time_ms = 100, "
 			 "memory_overcommit_ratio_denominator = %" PRIu64
 			 ", max_memory_usage = %" PRIu64 ", max_result_bytes = %" PRIu64 ", ",
-			 strange ? 1 : 2, strange ? 3 : 2, strange ? MIB : memory->query_bytes,
+			 strange ? 1 : 2, strange ? 2 : 1, strange ? MIB : memory->query_bytes,
 			 bytes, bytes / 2);
 
 	return r < 0 ? r
