@@ -52,7 +52,7 @@ int http_connections_init(struct http_connections *cs, unsigned max, unsigned ti
 
 static void unref_peer(struct http_connections *cs, struct http_peer *p)
 {
-	if (!p || --p->n_refs > 0)
+	if (!p || --p->n_refs > 0 || !cs->peers)
 		return;
 	HASH_DEL(cs->peers, p);
 	free(p);
@@ -313,7 +313,7 @@ static void forget(struct http_connections *cs, struct http_connection *c)
 	*c = (struct http_connection){0};
 }
 
-void http_connections_accept(struct http_connections *cs, int fd, const struct sockaddr *from)
+bool http_connections_accept(struct http_connections *cs, int fd, const struct sockaddr *from)
 {
 	struct http_connection *c, *lost;
 
@@ -323,15 +323,18 @@ void http_connections_accept(struct http_connections *cs, int fd, const struct s
 	if (lost)
 		forget(cs, lost);
 	c = find(cs, CONNECTION_UNUSED, -1);
-	c->fd = fd;
-	c->peer = ref_peer(cs, from);
-	take_place(cs, c);
-	set_state(c, CONNECTION_ACCEPTED, UINT64_MAX);
-	if (c->peer)
-		c->peer->n++;
-	cs->n_alive++;
-	cs->n++;
+	if (c) {
+		c->fd = fd;
+		c->peer = ref_peer(cs, from);
+		take_place(cs, c);
+		set_state(c, CONNECTION_ACCEPTED, UINT64_MAX);
+		if (c->peer)
+			c->peer->n++;
+		cs->n_alive++;
+		cs->n++;
+	}
 	pthread_mutex_unlock(&cs->lock);
+	return c;
 }
 
 void http_connections_reject(struct http_connections *cs, int fd)
@@ -351,8 +354,9 @@ struct http_connection *http_connections_start(struct http_connections *cs, int 
 
 	pthread_mutex_lock(&cs->lock);
 	c = find(cs, CONNECTION_ACCEPTED, fd);
-	set_state(c, CONNECTION_IDLE, UINT64_MAX);
-	if (c->closing)
+	if (c)
+		set_state(c, CONNECTION_IDLE, UINT64_MAX);
+	if (c && c->closing)
 		(void)shutdown(c->fd, SHUT_RDWR);
 	pthread_mutex_unlock(&cs->lock);
 	return c;

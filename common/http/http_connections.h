@@ -87,8 +87,9 @@ unsigned http_connections_count(struct http_connections *cs);
 bool http_connections_have_room(struct http_connections *cs);
 /* Closes an idle connection, if there is one, because the process is short of descriptors. */
 void http_connections_release(struct http_connections *cs);
-/* There must be room. */
-void http_connections_accept(struct http_connections *cs, int fd, const struct sockaddr *from);
+/* Returns false if there is no room. */
+bool http_connections_accept(struct http_connections *cs, int fd,
+			     const struct sockaddr *from) MUST_CHECK;
 /* libmicrohttpd did not take it and has closed fd. */
 void http_connections_reject(struct http_connections *cs, int fd);
 /* Closes what is overdue. To be called every second while there are connections. */
@@ -96,7 +97,7 @@ void http_connections_check(struct http_connections *cs);
 
 /* ---- of libmicrohttpd's threads ---- */
 
-/* Returns the accepted connection with that descriptor. */
+/* Returns the accepted connection with that descriptor, or NULL if nobody accepted it. */
 struct http_connection *http_connections_start(struct http_connections *cs, int fd);
 /* Before the descriptor is closed. */
 void http_connections_end(struct http_connections *cs, struct http_connection *c);

@@ -65,7 +65,10 @@ static void on_check(void *doorman)
 
 static void admit(struct http_doorman *d, int fd, const struct sockaddr *from, socklen_t len)
 {
-	http_connections_accept(d->connections, fd, from);
+	if (!http_connections_accept(d->connections, fd, from)) {
+		close(fd);
+		return;
+	}
 	if (MHD_add_connection(d->daemon, fd, from, len) != MHD_YES)
 		http_connections_reject(d->connections, fd);
 	if (!d->checking)

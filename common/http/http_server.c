@@ -300,6 +300,9 @@ static enum MHD_Result begin(struct http_server *s, struct MHD_Connection *conn,
 	const union MHD_ConnectionInfo *info;
 	struct http_exchange *x;
 
+	info = MHD_get_connection_info(conn, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+	if (!info->socket_context)
+		return MHD_NO;
 	x = calloc(1, sizeof(*x));
 	if (!x) {
 		metric_add(&s->metrics[REFUSED_NO_MEMORY], 1);
@@ -308,7 +311,6 @@ static enum MHD_Result begin(struct http_server *s, struct MHD_Connection *conn,
 	x->server = s;
 	x->answered = on_answered;
 	x->conn = conn;
-	info = MHD_get_connection_info(conn, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
 	x->connection = info->socket_context;
 	x->path = url;
 	x->is_get = strcmp(method, MHD_HTTP_METHOD_GET) == 0 ||
@@ -409,11 +411,13 @@ static void on_connection(void *server, struct MHD_Connection *conn, void **sock
 		info = MHD_get_connection_info(conn, MHD_CONNECTION_INFO_CONNECTION_FD);
 		c = http_connections_start(&s->connections, info->connect_fd);
 		/* without one, a TLS connection has no certificate and ends */
-		if (s->tls)
+		if (c && s->tls)
 			c->tls = tls_session_begin(s->tls, conn);
 		*socket_context = c;
 		return;
 	}
+	if (!c)
+		return;
 	tls_session_end(c->tls);
 	http_connections_end(&s->connections, c);
 	http_doorman_on_room(s->doorman);

@@ -323,7 +323,7 @@ static void a_process_without_descriptors_waits_and_recovers(void **state)
 	cpu = cpu_us();
 	usleep(1000000);
 	/* a thread that spins takes all of a CPU, or what others leave of it */
-	assert_true(cpu_us() - cpu < 200000);
+	assert_true(cpu_us() - cpu < 500000);
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
 	assert_int_equal(ask_on(fd, ""), 200);
 
@@ -333,7 +333,7 @@ static void a_process_without_descriptors_waits_and_recovers(void **state)
 	assert_int_equal(connect(second, (const struct sockaddr *)&to, sizeof(to)), 0);
 	assert_int_equal(ask_on(second, GET("/small")), 200);
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
-	assert_int_equal(counter(f, "idle"), 1);
+	assert_true(counter(f, "idle") >= 1);
 }
 
 int main(void)
