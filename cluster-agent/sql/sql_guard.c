@@ -275,39 +275,52 @@ static int read_setting(struct guard *g, struct sql_scanner *s, struct sql_token
 	return r < 0 ? -EPERM : 0;
 }
 
+/* FORMAT name, then the next token into t. */
+static int read_format(struct guard *g, struct sql_scanner *s, struct sql_token *t)
+{
+	const struct sql_format *format;
+
+	if (sql_scan(s, t, NULL) < 0 || t->kind != SQL_TOKEN_WORD)
+		return -EPERM;
+	format = sql_format_find(t->start, t->len);
+	if (!format)
+		return -EPERM;
+	snprintf(g->facts->format, sizeof(g->facts->format), "%s", format->name);
+	return sql_scan(s, t, NULL);
+}
+
+/* SETTINGS name = value, …, then the next token into t. */
+static int read_settings(struct guard *g, struct sql_scanner *s, struct sql_token *t)
+{
+	int r;
+
+	do {
+		r = sql_scan(s, t, NULL);
+		if (r == 0)
+			r = read_setting(g, s, t);
+	} while (r == 0 && sql_is_char(t, ','));
+	return r;
+}
+
 /* The clauses at the end, from the token t on. Returns 0 if there is nothing else. */
 static int read_end(struct guard *g, struct sql_scanner s, struct sql_token t)
 {
-	const struct sql_format *format = NULL;
 	bool has_settings = false;
 	int r = 0;
 
-	while (r == 0 && t.kind != SQL_TOKEN_END) {
-		if (sql_is_word(&t, "format") && !format) {
-			r = sql_scan(&s, &t, NULL);
-			format = r == 0 && t.kind == SQL_TOKEN_WORD
-					 ? sql_format_find(t.start, t.len)
-					 : NULL;
-			if (!format)
-				return -EPERM;
-			r = sql_scan(&s, &t, NULL);
+	while (r == 0 && t.kind == SQL_TOKEN_WORD) {
+		if (sql_is_word(&t, "format") && !g->facts->format[0]) {
+			r = read_format(g, &s, &t);
 		} else if (sql_is_word(&t, "settings") && !has_settings) {
 			has_settings = true;
-			do {
-				r = sql_scan(&s, &t, NULL);
-				r = r < 0 ? r : read_setting(g, &s, &t);
-			} while (r == 0 && sql_is_char(&t, ','));
-		} else if (sql_is_char(&t, ';')) {
-			r = sql_scan(&s, &t, NULL);
-			if (t.kind != SQL_TOKEN_END)
-				return -EPERM;
+			r = read_settings(g, &s, &t);
 		} else {
 			return -EPERM;
 		}
 	}
-	if (r == 0 && format)
-		snprintf(g->facts->format, sizeof(g->facts->format), "%s", format->name);
-	return r;
+	if (r == 0 && sql_is_char(&t, ';'))
+		r = sql_scan(&s, &t, NULL);
+	return r == 0 && t.kind == SQL_TOKEN_END ? 0 : -EPERM;
 }
 
 /* Returns whether the statement ended with t, which begins its last clauses. */
