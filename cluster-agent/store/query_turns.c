@@ -146,9 +146,9 @@ int query_turns_take(struct query_turns *t, enum store_lane lane, const struct s
 	return r;
 }
 
-enum query_end query_turns_settle(struct query_turns *t, unsigned number)
+enum query_end query_turns_settle(struct query_turns *t, unsigned slot_number)
 {
-	struct slot *slot = &t->slots[number];
+	struct slot *slot = &t->slots[slot_number];
 	enum query_end why;
 
 	pthread_mutex_lock(&t->lock);
@@ -162,10 +162,10 @@ enum query_end query_turns_settle(struct query_turns *t, unsigned number)
 	return why;
 }
 
-void query_turns_give(struct query_turns *t, unsigned number)
+void query_turns_give(struct query_turns *t, unsigned slot_number)
 {
 	pthread_mutex_lock(&t->lock);
-	t->slots[number].taken = false;
+	t->slots[slot_number].taken = false;
 	condition_broadcast(&t->changed);
 	pthread_mutex_unlock(&t->lock);
 }

@@ -51,9 +51,9 @@ DEFINE_CLEANUP(struct query_turns *, query_turns_free);
 int query_turns_take(struct query_turns *t, enum store_lane lane, const struct store_ticket *ticket,
 		     uint64_t run_ns, unsigned *ret_slot, struct err *err) MUST_CHECK;
 /* After the query has returned: from here on end() is not called. Returns why it was. */
-enum query_end query_turns_settle(struct query_turns *t, unsigned slot);
+enum query_end query_turns_settle(struct query_turns *t, unsigned slot_number);
 /* After query_turns_settle(). */
-void query_turns_give(struct query_turns *t, unsigned slot);
+void query_turns_give(struct query_turns *t, unsigned slot_number);
 
 /* A ticket has been cancelled. From any thread; does not wait. */
 void query_turns_wake(struct query_turns *t);

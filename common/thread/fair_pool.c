@@ -55,6 +55,8 @@ static struct fair_client *find_client(struct fair_pool *p, uint64_t id)
 		if (is_free(c))
 			empty = c;
 	}
+	if (!empty)
+		abort();
 	*empty = (struct fair_client){.id = id, .end = &empty->first};
 	return empty;
 }
