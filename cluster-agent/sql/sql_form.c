@@ -13,6 +13,7 @@
 
 #define TYPE "multipart/form-data"
 #define MAX_BOUNDARY 70u /* RFC 2046 */
+#define MAX_DELIMITER (MAX_BOUNDARY + 4)
 
 bool sql_form_is_type(const char *content_type)
 {
@@ -37,8 +38,7 @@ static size_t read_delimiter(const char *content_type, char *ret)
 		len = strcspn(b, "; \t");
 	if (len == 0 || len > MAX_BOUNDARY)
 		return 0;
-	memcpy(ret, "\r\n--", 4);
-	memcpy(ret + 4, b, len);
+	snprintf(ret, MAX_DELIMITER + 1, "\r\n--%.*s", (int)len, b);
 	return len + 4;
 }
 
@@ -93,7 +93,7 @@ static int split_field(char **pos, char *end, const char *delimiter, size_t len,
 int sql_form_split(const char *content_type, char *body, size_t len,
 		   int (*fn)(void *ctx, const char *name, const char *value), void *ctx)
 {
-	char delimiter[MAX_BOUNDARY + 4], *end = body + len, *pos, *name, *value;
+	char delimiter[MAX_DELIMITER + 1], *end = body + len, *pos, *name, *value;
 	size_t n = read_delimiter(content_type, delimiter);
 	int r = 0;
 
