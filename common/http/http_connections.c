@@ -269,12 +269,13 @@ static void take_place(struct http_connections *cs, struct http_connection *c)
 
 bool http_connections_have_room(struct http_connections *cs)
 {
-	const struct choice spare = {.spare = true, .before_ns = UINT64_MAX};
+	/* not one that has just come and may be about to ask for its essential route */
+	const struct choice spare = {.spare = true, .before_ns = clock_monotonic_ns() - SLOW_NS};
 	bool room;
 
 	pthread_mutex_lock(&cs->lock);
 	room = cs->n < cs->n_slots;
-	if (!room && cs->n_alive == cs->n && !close_idle(cs))
+	if (!room && cs->n_alive == cs->n)
 		close_chosen(cs, &spare, CONNECTION_END_SPARE);
 	pthread_mutex_unlock(&cs->lock);
 	return room;

@@ -473,8 +473,11 @@ static unsigned daemon_flags(const struct http_server *s)
 
 static int start_daemon(struct http_server *s, unsigned n_threads, struct err *err)
 {
-	/* MHD divides this by the number of threads; the limit is that of the table */
-	unsigned limit = http_connections_slots(&s->connections) * n_threads;
+	/*
+	 * The limit is that of the table. MHD divides its own by the number of threads, and counts
+	 * a connection a little longer than the table.
+	 */
+	unsigned limit = 2 * http_connections_slots(&s->connections) * n_threads;
 	const struct MHD_OptionItem pool[] = {
 		{n_threads > 1 ? MHD_OPTION_THREAD_POOL_SIZE : MHD_OPTION_END, n_threads, NULL},
 		{MHD_OPTION_END, 0, NULL},
