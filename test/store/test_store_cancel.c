@@ -100,13 +100,13 @@ static int end(void **state)
 /* ---- a query on a thread of its own ---- */
 
 struct asked {
-	enum store_lane lane;
 	const char *sql;
-	struct store_ticket ticket;
 	struct buf out;
-	struct err err;
-	int r;
 	pthread_t thread;
+	struct err err;
+	enum store_lane lane;
+	int r;
+	struct store_ticket ticket;
 	atomic_bool returned;
 };
 
