@@ -2,8 +2,8 @@
  * Splits SQL into tokens and skips comments.
  *
  * Tokens are simple enough to agree on with the engine. Where the engine might split a text
- * differently (heredocs, nested comments, backslashes in quoted names, characters beyond ASCII
- * outside quotes) the text is refused.
+ * differently (heredocs, nested comments, comments of "//", backslashes in quoted names, characters
+ * beyond ASCII outside quotes) the text is refused.
  */
 #include "cluster-agent/sql/sql_tokens.h"
 
@@ -80,6 +80,8 @@ static int skip_space(struct sql_scanner *s, struct err *err)
 			r = skip_line_comment(s, err);
 		} else if (starts_with(s, "/*")) {
 			r = skip_block_comment(s, err);
+		} else if (starts_with(s, "//")) {
+			r = err_set(err, -EPERM, "// is not allowed outside of quotes");
 		} else {
 			break;
 		}

@@ -154,6 +154,7 @@ static const char *const reads[] = {
 	"SELECT 1;SELECT file('/etc/passwd')",
 	"SELECT $$x$$, file('/etc/passwd')",
 	"SELECT '\\'', file('/etc/passwd') --'",
+	"SELECT 1 //'\n, file('/etc/passwd') //'",
 	"SELECT addressToLine(toUInt64(1))",
 	"SELECT hasColumnInTable('127.0.0.1:9', 'system', 'one', 'dummy')",
 };
@@ -180,6 +181,8 @@ static const char *const writes[] = {
 	"DESCRIBE format(Protobuf, 'x UInt8', '')",
 	"SELECT 'x' INTO OUTFILE '" VICTIM "'",
 	"SELECT 'x' INTO/**/OUTFILE '" VICTIM "' TRUNCATE FORMAT TSV",
+	"SELECT 'x' //'\nINTO OUTFILE '" VICTIM "' //'",
+	"SELECT 'x' //'\n; SET ROLE owner //'",
 	"EXPLAIN SELECT 1 INTO OUTFILE '" VICTIM "'",
 	"INSERT INTO FUNCTION file('" VICTIM "', 'TSV', 'x UInt8') VALUES (1)",
 	"INSERT INTO profiling_samples (Value) SELECT 1",

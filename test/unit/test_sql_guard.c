@@ -160,6 +160,8 @@ static const char *const refused_names[] = {
 	"SELECT 1 /* /* */ ; DROP TABLE t -- */",
 	"SELECT 1 --; \r DROP TABLE t",
 	"SELECT 1 --x",
+	"SELECT 1 //'\n, file('/etc/passwd') //'",
+	"SELECT 1//2",
 	"SELECT 1 # x",
 	"SELECT \xe2\x80\x98x\xe2\x80\x99",
 	"SELECT 1 \\G",
