@@ -501,6 +501,7 @@ static int listen_on(struct cluster_agent *a, struct err *err)
 		.max_connections = most < MAX_CONNECTIONS ? (unsigned)most : MAX_CONNECTIONS,
 		.timeout_s = REQUEST_TIMEOUT_S,
 		.max_body_memory_bytes = LIMIT_UPLOADS_MEMORY_BYTES,
+		.max_answer_memory_bytes = LIMIT_ANSWERS_MEMORY_BYTES,
 		.routes = routes,
 		.access = a->access,
 		.metrics = a->base.metrics,

@@ -15,6 +15,9 @@
 /* Total size of the bodies of all unanswered uploads. */
 #define LIMIT_UPLOADS_MEMORY_BYTES (256 * MIB)
 
+/* Total size of the answers of one server that clients have not read yet; one may be as large. */
+#define LIMIT_ANSWERS_MEMORY_BYTES (256 * MIB)
+
 /* pprof: far beyond any profile that a person could read. */
 #define LIMIT_PPROF_TYPES 64u
 #define LIMIT_PPROF_SAMPLES 1000000u

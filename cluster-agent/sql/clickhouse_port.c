@@ -23,6 +23,7 @@
 #include "common/data/buf.h"
 #include "common/http/http_listen.h"
 #include "common/http/http_server.h"
+#include "common/limits.h"
 #include "common/system/clock.h"
 #include "common/telemetry/metrics.h"
 #include "common/thread/fair_pool.h"
@@ -336,6 +337,7 @@ static int start_server(struct clickhouse_port *p, const struct clickhouse_port_
 		.max_connections = MAX_CONNECTIONS,
 		.timeout_s = IDLE_TIMEOUT_S,
 		.max_body_memory_bytes = 16 * SQL_GUARD_MAX_BYTES,
+		.max_answer_memory_bytes = LIMIT_ANSWERS_MEMORY_BYTES,
 		.routes = routes,
 		.access = p->access,
 	};

@@ -84,6 +84,11 @@ int sql_answer_encode(struct sql_request *r, struct buf *out, enum clickhouse_co
 		return err_set(err, e, "bad name of a format");
 	}
 	e = sql_encoding_apply(&r->encoding, r->format, out, err);
+	if (e == 0 && !http_exchange_hold(r->exchange, out->len)) {
+		*ret_code = CLICKHOUSE_TOO_MANY_QUERIES;
+		return err_set(err, -EAGAIN,
+			       "Too many answers have not been read by their clients");
+	}
 	if (e == 0)
 		return 0;
 	*ret_code = e == -EOPNOTSUPP ? CLICKHOUSE_NOT_IMPLEMENTED

@@ -17,7 +17,8 @@ void sql_answer_describe(struct http_exchange *x, const struct sql_server *serve
 			 const char *query_id);
 
 /*
- * Makes the rows in out, in r's format, what the client has asked for. Returns 0, or a negative
+ * Makes the rows in out, in r's format, what the client has asked for, and reserves the memory
+ * that they take until the client has read them. Returns 0, or a negative
  * errno with ClickHouse's code for it in *ret_code and a sentence in err; r is not answered then.
  */
 int sql_answer_encode(struct sql_request *r, struct buf *out, enum clickhouse_code *ret_code,

@@ -17,10 +17,15 @@
 #include "common/data/gzip.h"
 #include "common/data/hash.h"
 #include "common/http/http_exchange_state.h"
+#include "common/http/http_route.h"
 #include "common/http/http_text.h"
+#include "common/telemetry/metrics.h"
 
 #define GZIP_FROM_BYTES 1024
 #define GZIP_LEVEL 4
+/* Smaller answers are not charged: the number of connections bounds them well enough. */
+#define HELD_FROM_BYTES ((size_t)64 * 1024)
+#define RETRY_AFTER_S "5"
 #define TEXT_PLAIN "text/plain; charset=utf-8"
 #define PAGE_POLICY                                                                    \
 	"default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; " \
@@ -35,14 +40,27 @@ struct payload {
 	bool gzipped;
 };
 
-void http_exchange_free(struct http_exchange *x)
+static void drop_headers(struct http_exchange *x)
 {
 	for (unsigned i = 0; i < x->n_headers; i++) {
 		free(x->headers[i].name);
 		free(x->headers[i].value);
 	}
+	x->n_headers = 0;
+}
+
+static void release_answer(struct http_exchange *x)
+{
+	atomic_fetch_sub(&x->answers->bytes, x->held_bytes);
+	x->held_bytes = 0;
+}
+
+void http_exchange_free(struct http_exchange *x)
+{
+	drop_headers(x);
 	if (x->response)
 		MHD_destroy_response(x->response);
+	release_answer(x);
 	buf_fini(&x->body);
 	free(x);
 }
@@ -242,6 +260,42 @@ static struct MHD_Response *create_response(const struct payload *p)
 	return r;
 }
 
+bool http_exchange_hold(struct http_exchange *x, size_t len)
+{
+	struct http_answer_memory *m = x->answers;
+	bool is_free = len < HELD_FROM_BYTES || (x->route && x->route->essential);
+	uint64_t wanted = is_free ? 0 : len;
+	uint64_t more;
+
+	if (wanted <= x->held_bytes) {
+		atomic_fetch_sub(&m->bytes, x->held_bytes - wanted);
+		x->held_bytes = wanted;
+		return true;
+	}
+	more = wanted - x->held_bytes;
+	if (atomic_fetch_add(&m->bytes, more) + more > m->max_bytes) {
+		atomic_fetch_sub(&m->bytes, more);
+		metric_add(m->refused, 1);
+		return false;
+	}
+	x->held_bytes = wanted;
+	return true;
+}
+
+/* Replaces an answer for which no memory is left. Headers of the handler belong to its body. */
+static unsigned refuse_answer(struct http_exchange *x, struct payload *p)
+{
+	static const char text[] = "Too many answers have not been read by their clients\n";
+	int r;
+
+	free(p->owned);
+	release_answer(x);
+	*p = (struct payload){TEXT_PLAIN, NULL, text, sizeof(text) - 1, false};
+	drop_headers(x);
+	r = http_exchange_set_header(x, "Retry-After", RETRY_AFTER_S);
+	return r == 0 ? MHD_HTTP_SERVICE_UNAVAILABLE : MHD_HTTP_INTERNAL_SERVER_ERROR;
+}
+
 static void respond(struct http_exchange *x, unsigned status, struct payload *p)
 {
 	void (*answered)(struct http_server *) = x->answered;
@@ -251,6 +305,8 @@ static void respond(struct http_exchange *x, unsigned status, struct payload *p)
 
 	http_left_end(&x->left_watch);
 	gzip_payload(x, p);
+	if (p->owned && !http_exchange_hold(x, p->len))
+		status = refuse_answer(x, p);
 	r = create_response(p);
 	if (r && !add_headers(r, x, p)) {
 		MHD_destroy_response(r);

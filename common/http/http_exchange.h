@@ -59,6 +59,14 @@ int http_exchange_set_header(struct http_exchange *x, const char *name,
 			     const char *value) MUST_CHECK;
 
 /*
+ * Charges an answer of len bytes to the memory that the server has for answers which clients have
+ * not read yet. Returns false if there is too little left: the handler may then answer with an
+ * error of its own. Otherwise http_respond() would replace the answer by 503 with Retry-After.
+ * Answers below 64 KiB and those of essential routes are not charged.
+ */
+bool http_exchange_hold(struct http_exchange *x, size_t len) MUST_CHECK;
+
+/*
  * Answers. body_adopt (from malloc(3), may be NULL if len is 0) is taken in every case, also if the
  * client has left.
  */

@@ -17,6 +17,13 @@ struct http_connection;
 struct http_route;
 struct http_server;
 
+/* The memory of answers that clients have not read yet. One per server. */
+struct http_answer_memory {
+	_Atomic uint64_t bytes;
+	uint64_t max_bytes;
+	struct metric *refused;
+};
+
 /*
  * The answer and the end of the handler race: the connection must be resumed by whichever comes
  * second. The answer swaps in ANSWERED; the server swaps HANDLING for KEPT once it has suspended
@@ -50,7 +57,9 @@ struct http_exchange {
 	unsigned n_headers;
 	struct http_left *left; /* the server's */
 	struct http_left_watch left_watch;
-	_Atomic int state; /* enum exchange_state */
+	struct http_answer_memory *answers; /* the server's */
+	uint64_t held_bytes;                /* charged to answers */
+	_Atomic int state;                  /* enum exchange_state */
 	/* of the answer; written before state becomes ANSWERED */
 	unsigned status;
 	uint64_t answer_bytes;

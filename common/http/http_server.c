@@ -7,7 +7,8 @@
  * refused body is read and discarded, within limits, before the answer is sent.
  *
  * All bodies together are limited, not only each one: a body is charged as its buffer grows and
- * released when its exchange completes.
+ * released when its exchange completes. Answers are limited in the same way, because clients may
+ * ask for large ones and not read them.
  *
  * Handlers may keep an exchange and answer it later from another thread. MHD then has the
  * connection suspended; enum exchange_state decides who resumes it. http_server_free() therefore
@@ -38,6 +39,7 @@
 #define MIN_BODY_BYTES_PER_S (16 * UINT64_C(1024))
 /* Time for the last answers to be sent when the server is freed. */
 #define LINGER_S 1
+#define ANSWER_MEMORY_BYTES ((uint64_t)64 * 1024 * 1024)
 #define RETRY_AFTER_S "5"
 
 enum server_metric {
@@ -52,11 +54,13 @@ enum server_metric {
 	REFUSED_BODY_MEMORY,
 	REFUSED_BODY_ENDLESS,
 	REFUSED_BODY_SLOW,
+	REFUSED_ANSWER_MEMORY,
 	REFUSED_NO_MEMORY,
 	CLOSED_FIRST,
 	CLOSED_LAST = CLOSED_FIRST + N_CONNECTION_ENDS - 1,
 	SERVER_CONNECTIONS,
 	SERVER_BODY_MEMORY,
+	SERVER_ANSWER_MEMORY,
 	N_SERVER_METRICS,
 };
 
@@ -71,6 +75,7 @@ struct http_server {
 	unsigned port;
 	struct http_connections connections;
 	_Atomic uint64_t body_memory_bytes;
+	struct http_answer_memory answers;
 	_Atomic bool stopping;
 	struct metric metrics[N_SERVER_METRICS];
 
@@ -121,9 +126,14 @@ static uint64_t read_body_memory(void *server)
 	return atomic_load(&((struct http_server *)server)->body_memory_bytes);
 }
 
+static uint64_t read_answer_memory(void *server)
+{
+	return atomic_load(&((struct http_server *)server)->answers.bytes);
+}
+
 #define REFUSED(reason)                                       \
 	"http_server_refused_total", "reason=\"" reason "\"", \
-		"Requests that were refused before they reached their handler, by reason"
+		"Requests that the server refused itself, by reason"
 
 #define CLOSED(reason)                                                                       \
 	"http_server_connections_closed_total", "reason=\"" reason "\"",                     \
@@ -144,6 +154,7 @@ static const struct metric_def metric_defs[N_SERVER_METRICS] = {
 	[REFUSED_BODY_MEMORY] = {REFUSED("body_memory")},
 	[REFUSED_BODY_ENDLESS] = {REFUSED("body_endless")},
 	[REFUSED_BODY_SLOW] = {REFUSED("body_slow")},
+	[REFUSED_ANSWER_MEMORY] = {REFUSED("answer_memory")},
 	[REFUSED_NO_MEMORY] = {REFUSED("no_memory")},
 	[CLOSED_FIRST + CONNECTION_END_IDLE] = {CLOSED("idle")},
 	[CLOSED_FIRST + CONNECTION_END_SLOW] = {CLOSED("slow")},
@@ -155,6 +166,9 @@ static const struct metric_def metric_defs[N_SERVER_METRICS] = {
 	[SERVER_BODY_MEMORY] = {"http_server_body_memory_bytes", NULL,
 				"Memory of request bodies received and not answered yet",
 				METRIC_GAUGE, .read = read_body_memory},
+	[SERVER_ANSWER_MEMORY] = {"http_server_answer_memory_bytes", NULL,
+				  "Memory of large answers that clients have not read yet",
+				  METRIC_GAUGE, .read = read_answer_memory},
 };
 METRIC_TABLE(metric_table, metric_defs);
 
@@ -310,6 +324,7 @@ static enum MHD_Result begin(struct http_server *s, struct MHD_Connection *conn,
 	}
 	x->server = s;
 	x->answered = on_answered;
+	x->answers = &s->answers;
 	x->conn = conn;
 	x->connection = info->socket_context;
 	x->path = url;
@@ -525,6 +540,9 @@ int http_server_new(struct http_server **ret, const struct http_server_config *c
 		return err_set(err, -ENOMEM, "out of memory");
 	s->timeout_s = cfg->timeout_s;
 	s->max_body_memory_bytes = cfg->max_body_memory_bytes;
+	s->answers.max_bytes =
+		cfg->max_answer_memory_bytes ? cfg->max_answer_memory_bytes : ANSWER_MEMORY_BYTES;
+	s->answers.refused = &s->metrics[REFUSED_ANSWER_MEMORY];
 	s->tls = cfg->tls;
 	s->access = cfg->access;
 	pthread_mutex_init(&s->lock, NULL);

@@ -22,6 +22,9 @@
  * to send a body or to read an answer, is closed. A refused body is still read up to 64 MiB, so
  * that the client sees the answer; if a longer one is announced, or the client sent "Expect:
  * 100-continue", the answer is sent at once.
+ *
+ * Large answers that clients have not read yet are limited together; beyond that, an answer is
+ * replaced by 503 with Retry-After.
  */
 #ifndef COMMON_HTTP_HTTP_SERVER_H
 #define COMMON_HTTP_HTTP_SERVER_H
@@ -39,8 +42,10 @@ struct http_server_config {
 	const char *listen; /* "127.0.0.1:80", "[::1]:80", ":80"; port 0 picks one */
 	unsigned n_threads; /* 0: 1 */
 	unsigned max_connections;
-	unsigned timeout_s;              /* of an idle or slow connection; not 0 */
-	size_t max_body_memory_bytes;    /* of all bodies received and not answered; beyond: 503 */
+	unsigned timeout_s;           /* of an idle or slow connection; not 0 */
+	size_t max_body_memory_bytes; /* of all bodies received and not answered; beyond: 503 */
+	/* of all answers that are not sent yet; beyond: 503 (http_exchange_hold()); 0: 64 MiB */
+	size_t max_answer_memory_bytes;
 	const struct http_route *routes; /* copied */
 	const struct access *access;     /* borrowed; NULL: everybody may use every route */
 	struct server_tls *tls;          /* borrowed; NULL: plain HTTP */

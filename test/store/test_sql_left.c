@@ -9,6 +9,7 @@
 #include "cluster-agent/store/row_batch.h"
 #include "cluster-agent/store/store_chdb.h"
 #include "common/access/access.h"
+#include "common/limits.h"
 #include "common/system/clock.h"
 #include "common/telemetry/metrics.h"
 #include "test/lib/raw_client.h"
@@ -17,6 +18,7 @@
 #define POLLS 12000 /* of 10 ms */
 #define MARK "sipHash64"
 #define ENDLESS "SELECT count() FROM numbers(1000000000000) WHERE " MARK "(number) = 1"
+#define LARGE "SELECT repeat('x', 1000000) FROM numbers(32)"
 #define T(s) ((struct row_text){s, sizeof(s) - 1})
 
 static char dir[64];
@@ -142,6 +144,7 @@ static unsigned metric(const char *name)
 
 #define CANCELLED "\ncoroot_cluster_agent_sql_queries_cancelled_total{reason=\"client_left\"}"
 #define RUNNING "\ncoroot_cluster_agent_sql_queries_running "
+#define REFUSED "\ncoroot_cluster_agent_sql_queries_total{result=\"refused\"} "
 #define WAITING "\ncoroot_cluster_agent_sql_queries_waiting "
 
 static void wait_for_metric(const char *name, unsigned n)
@@ -158,6 +161,20 @@ static void wait_until_idle(void)
 	wait_for_metric(WAITING, 0);
 	wait_for_metric(RUNNING, 0);
 	wait_until_running(0);
+}
+
+static uint64_t own_memory(void)
+{
+	FILE *status = fopen("/proc/self/status", "re");
+	unsigned long long kib = 0;
+	char line[200];
+
+	assert_non_null(status);
+	while (fgets(line, sizeof(line), status) && sscanf(line, "RssAnon: %llu kB", &kib) != 1)
+		;
+	fclose(status);
+	assert_true(kib > 0);
+	return kib * 1024;
 }
 
 /* ---- tests ---- */
@@ -241,6 +258,57 @@ static void what_is_left_reaches_nobody_else(void **state)
 	wait_until_idle();
 }
 
+/* The answer to LARGE, whose first bytes are read. */
+static bool is_answered(int fd)
+{
+	AUTO_FREE char *text = raw_client_read(fd, "\r\n\r\n");
+
+	if (strncmp(text, "HTTP/1.1 200 ", 13) == 0)
+		return true;
+	assert_int_equal(strncmp(text, "HTTP/1.1 503 ", 13), 0);
+	assert_non_null(strstr(text, "X-ClickHouse-Exception-Code: 202\r\n"));
+	return false;
+}
+
+/* 40 answers of 32 MB would be 1.3 GB. */
+static void answers_that_nobody_reads_take_a_limited_memory(void **state)
+{
+	int readers[40];
+	unsigned refused_before, n_answered = 0;
+	uint64_t memory_before;
+	int i, fd;
+
+	(void)state;
+	fd = send_query("127.0.0.2", LARGE);
+	assert_true(is_answered(fd));
+	close(fd);
+	refused_before = metric(REFUSED);
+	memory_before = own_memory();
+	for (i = 0; i < 40; i++) {
+		readers[i] = send_query("127.0.0.2", LARGE);
+		n_answered += is_answered(readers[i]);
+	}
+	assert_in_range(n_answered, 7, 8);
+	assert_int_equal(metric(REFUSED), refused_before + 40 - n_answered);
+	assert_true(own_memory() < memory_before + 2 * LIMIT_ANSWERS_MEMORY_BYTES);
+	expect_answer(send_query("127.0.0.3", "SELECT 4"), "4\n");
+
+	for (i = 0; i < 40; i++)
+		close(readers[i]);
+	for (i = 0; i < POLLS; i++) {
+		bool answered;
+
+		fd = send_query("127.0.0.3", LARGE);
+		answered = is_answered(fd);
+		close(fd);
+		if (answered)
+			break;
+		usleep(10000);
+	}
+	assert_true(i < POLLS);
+	wait_until_idle();
+}
+
 /* Whatever clients ask, rows get in. */
 static void inserts_succeed_while_clients_ask_much(void **state)
 {
@@ -292,6 +360,7 @@ int main(void)
 		cmocka_unit_test(nobody_takes_all_connections),
 		cmocka_unit_test(a_client_has_so_many_queries_waiting),
 		cmocka_unit_test(what_is_left_reaches_nobody_else),
+		cmocka_unit_test(answers_that_nobody_reads_take_a_limited_memory),
 		cmocka_unit_test(inserts_succeed_while_clients_ask_much),
 	};
 
