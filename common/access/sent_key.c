@@ -78,6 +78,11 @@ const char *sent_key_header(struct sent_key *k, unsigned *ret_no)
 		return NULL;
 	c.at = k->no % c.n;
 	(void)access_keys_any(k->keys, choose, &c);
+	if (!k->header) {
+		/* the file has fewer keys than a moment ago */
+		c.at = 0;
+		(void)access_keys_any(k->keys, choose, &c);
+	}
 	*ret_no = k->no;
 	return k->header;
 }
