@@ -1,9 +1,10 @@
 /*
  * The functions of ClickHouse that compute something of their arguments and nothing else. Not
  * here: those that read files, dictionaries and other tables, use the network, tell about the
- * machine, sleep, write the log, or make formats with schema files (test/data/sql/ lists all that
- * the engine has beside these). test/store asks the engine for its functions: one that is in
- * neither list fails the test until somebody has judged it.
+ * machine, sleep, write the log, or make formats with schema files. Those are in a list as well,
+ * because a name alone may be that of a column or, as in arrayMap(file, …), of a function.
+ * test/store asks the engine for its functions: one that is in neither list fails the test until
+ * somebody has judged it.
  *
  * A list is one text per first letter: quick enough to search, and easy to read and to change.
  */
@@ -436,6 +437,34 @@ static const char others[] =
 	" all columns date_add date_sub dateadd datesub exists grouping interval some "
 	"timestamp_add timestamp_sub timestampadd timestampsub try_cast ";
 
+/* Beside these, all that the engine has; the same as in test/data/sql/. */
+static const char refused_functions[] =
+	" __actionname __applyfilter __bitboolmaskand __bitboolmaskor __bitswaplasttwo "
+	"__bitwrapperfunc __getscalar __patchpartitionid __scalarsubqueryresult _cast "
+	"addresstoline addresstolinewithinlines addresstosymbol aggthrow aiclassify "
+	"aiextract aigenerate aitranslate catboostevaluate chdb demangle dictget "
+	"dictgetall dictgetchildren dictgetdate dictgetdateordefault dictgetdatetime "
+	"dictgetdatetimeordefault dictgetdescendants dictgetfloat32 "
+	"dictgetfloat32ordefault dictgetfloat64 dictgetfloat64ordefault "
+	"dictgethierarchy dictgetint16 dictgetint16ordefault dictgetint32 "
+	"dictgetint32ordefault dictgetint64 dictgetint64ordefault dictgetint8 "
+	"dictgetint8ordefault dictgetipv4 dictgetipv4ordefault dictgetipv6 "
+	"dictgetipv6ordefault dictgetkeys dictgetordefault dictgetornull "
+	"dictgetstring dictgetstringordefault dictgetuint16 dictgetuint16ordefault "
+	"dictgetuint32 dictgetuint32ordefault dictgetuint64 dictgetuint64ordefault "
+	"dictgetuint8 dictgetuint8ordefault dictgetuuid dictgetuuidordefault dicthas "
+	"dictisin file filesystemavailable filesystemcapacity filesystemunreserved "
+	"flamegraph formatrow formatrownonewline fqdn fullhostname fuzzquery "
+	"generateserialid getclienthttpheader getmacro "
+	"getmaxtablenamelengthfordatabase getmergetreesetting getoskernelversion "
+	"getserverport getserversetting hascolumnintable hasthreadfuzzer joinget "
+	"joingetornull logtrace naivebayesclassifier regionhierarchy regionin "
+	"regiontoarea regiontocity regiontocontinent regiontocountry regiontodistrict "
+	"regiontoname regiontopopulation regiontotopcontinent serveruuid "
+	"showcertificate sleep sleepeachrow structuretocapnprotoschema "
+	"structuretoprotobufschema tcpport tid transactionid "
+	"transactionlatestsnapshot transactionoldestsnapshot zookeepersessionuptime ";
+
 /* What may follow the name of an aggregate function, in small letters. */
 static const char *const combinators[] = {
 	"simplestate", "ordefault", "distinct", "resample", "foreach", "argmax", "argmin",
@@ -474,17 +503,32 @@ static bool cut_combinator(const char *name, size_t *len)
 	return false;
 }
 
-bool sql_function_is_allowed(const char *name, size_t len)
+/* Writes the name in small letters into ret; returns false if it cannot be one. */
+static bool to_small(const char *name, size_t len, char *ret)
 {
-	char small[MAX_NAME];
-
 	if (len == 0 || len > MAX_NAME)
 		return false;
 	for (size_t i = 0; i < len; i++) {
 		if (!isalnum((unsigned char)name[i]) && name[i] != '_')
 			return false;
-		small[i] = (char)tolower((unsigned char)name[i]);
+		ret[i] = (char)tolower((unsigned char)name[i]);
 	}
+	return true;
+}
+
+bool sql_function_is_refused(const char *name, size_t len)
+{
+	char small[MAX_NAME];
+
+	return to_small(name, len, small) && has(refused_functions, small, len);
+}
+
+bool sql_function_is_allowed(const char *name, size_t len)
+{
+	char small[MAX_NAME];
+
+	if (!to_small(name, len, small))
+		return false;
 	do {
 		if (is_listed(small, len))
 			return true;

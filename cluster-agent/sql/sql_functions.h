@@ -10,4 +10,7 @@
  */
 bool sql_function_is_allowed(const char *name, size_t len);
 
+/* Whether name is a function of the engine that clients may not call. */
+bool sql_function_is_refused(const char *name, size_t len);
+
 #endif /* CLUSTER_AGENT_SQL_SQL_FUNCTIONS_H */

@@ -14,6 +14,7 @@
  */
 #include "cluster-agent/sql/sql_guard.h"
 
+#include <ctype.h>
 #include <errno.h>
 
 #include "cluster-agent/sql/sql_formats.h"
@@ -222,7 +223,35 @@ static int check_apply(struct guard *g)
 	return refuse(g, f, "is a function that is not available here");
 }
 
+/* arrayMap(file, …) calls a function without brackets behind its name, and so may others. */
+static int check_argument(struct guard *g)
+{
+	bool is_name = g->t.kind == SQL_TOKEN_WORD || g->t.kind == SQL_TOKEN_QUOTED;
+
+	if (g->depth > 0 && (sql_is_char(&g->p1, '(') || sql_is_char(&g->p1, ',')) && is_name &&
+	    sql_function_is_refused(g->t.start, g->t.len))
+		return refuse(g, &g->t, "is a function that is not available here");
+	return 0;
+}
+
 /* ---- the end ---- */
+
+/*
+ * The point of "1." belongs to the number for the engine, so the next word may begin a clause; the
+ * one of a.1.b does not.
+ */
+static int check_point(struct guard *g)
+{
+	bool after_number = g->p1.kind == SQL_TOKEN_VALUE && isdigit((unsigned char)*g->p1.start) &&
+			    g->p1.start + g->p1.len == g->t.start;
+	const char *next = g->scanner.pos;
+
+	if (!sql_is_char(&g->t, '.') || !after_number || sql_is_char(&g->p2, '.'))
+		return 0;
+	if (next < g->scanner.end && isdigit((unsigned char)*next))
+		return 0;
+	return err_set(g->err, -EPERM, "a number must not end with a point");
+}
 
 /* A number, a word or a string without its quotes and backslashes. */
 static int read_value(struct sql_scanner *s, struct sql_token *t, char *ret, size_t size)
@@ -369,7 +398,11 @@ static int check_clauses(struct guard *g)
 	if (is_clause)
 		return err_set(g->err, -EPERM, "the format %.*s is not available here",
 			       (int)(g->t.len < 64 ? g->t.len : 64), g->t.start);
-	if ((sql_is_word(&g->p2, "settings") &&
+	/* a setting without a value is switched on */
+	is_clause = sql_is_word(&g->p1, "settings") && !sql_is_char(&g->p2, '.') && is_name &&
+		    !IS_ONE_OF(&g->t, after_name) && !sql_is_word(&g->p2, "show");
+	if (is_clause ||
+	    (sql_is_word(&g->p2, "settings") &&
 	     (sql_is_char(&g->t, '=') || sql_is_char(&g->t, '.'))) ||
 	    (sql_is_word(&g->p1, "settings") && sql_is_char(&g->t, '{')))
 		return err_set(g->err, -EPERM, "%s",
@@ -383,8 +416,9 @@ static int check_clauses(struct guard *g)
 static int check_token(struct guard *g)
 {
 	static int (*const rules[])(struct guard *) = {
-		check_start,  check_explain, check_show, check_words, check_parameter,
-		check_system, check_depth,   check_call, check_apply, check_clauses,
+		check_start,     check_explain,  check_show,  check_words,
+		check_parameter, check_system,   check_depth, check_call,
+		check_apply,     check_argument, check_point, check_clauses,
 	};
 	int r = 0;
 

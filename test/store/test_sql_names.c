@@ -95,6 +95,8 @@ static bool is_allowed_function(const char *name)
 		"SELECT 1 + ? /**/ (x)",
 		"SELECT * APPLY(?) FROM t",
 		"SELECT * APPLY ? FROM t",
+		"SELECT arrayMap(?, x)",
+		"SELECT arrayMap(((`?`)), x)",
 		"WITH ?(1)(2) AS x SELECT x",
 	};
 	bool allowed = sql_function_is_allowed(name, strlen(name));
