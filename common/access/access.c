@@ -292,11 +292,13 @@ static int make_keys(struct access *a, const struct access_config *cfg, struct e
 
 	r = access_keys_new(&a->write_keys, cfg->write_key, cfg->write_key_file, err);
 	if (r < 0)
-		return err_wrap(err, r, "--api-key-file");
+		return err_wrap(err, r, is_given(cfg->write_key) ? "--api-key" : "--api-key-file");
 	if (!is_given(cfg->read_key) && !is_given(cfg->read_key_file))
 		return 0;
 	r = access_keys_new(&a->read_keys, cfg->read_key, cfg->read_key_file, err);
-	return r < 0 ? err_wrap(err, r, "--read-api-key-file") : 0;
+	return r < 0 ? err_wrap(err, r,
+				is_given(cfg->read_key) ? "--read-api-key" : "--read-api-key-file")
+		     : 0;
 }
 
 int access_new(struct access **ret, const struct access_config *cfg, struct err *err)

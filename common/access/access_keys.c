@@ -178,6 +178,36 @@ static void refresh(struct access_keys *k)
 	pthread_mutex_unlock(&k->lock);
 }
 
+/*
+ * A key that is an option. Spaces and newlines around it, as a Secret made by echo has, can be in
+ * no header and are left out. Bytes beyond ASCII may be in one.
+ */
+static int add_option(struct key_list *list, const char *option, struct err *err)
+{
+	size_t len = strlen(option);
+	char *key;
+	int r;
+
+	while (len > 0 && (is_space(option[len - 1]) || option[len - 1] == '\n'))
+		len--;
+	for (; len > 0 && (is_space(*option) || *option == '\n'); len--)
+		option++;
+	if (len == 0)
+		return err_set(err, -EINVAL, "a key of spaces only");
+	for (size_t i = 0; i < len; i++)
+		if ((unsigned char)option[i] < ' ' || option[i] == 0x7f)
+			return err_set(err, -EINVAL,
+				       "a key is one line without control characters; several keys "
+				       "may be in a file");
+	key = strndup(option, len);
+	if (!key)
+		return -ENOMEM;
+	r = list_add(list, key);
+	explicit_bzero(key, len);
+	free(key);
+	return r;
+}
+
 int access_keys_new(struct access_keys **ret, const char *key, const char *file, struct err *err)
 {
 	CLEANUP(access_keys_freep) struct access_keys *k = calloc(1, sizeof(*k));
@@ -187,7 +217,7 @@ int access_keys_new(struct access_keys **ret, const char *key, const char *file,
 		return -ENOMEM;
 	pthread_mutex_init(&k->lock, NULL);
 	if (key && *key) {
-		r = list_add(&k->list, key);
+		r = add_option(&k->list, key, err);
 	} else if (file && *file) {
 		k->file = strdup(file);
 		if (!k->file)

@@ -15,8 +15,8 @@
 struct access_keys;
 
 /*
- * At most one of key and file is given; NULL and "" are none. Returns 0, -ENOMEM, or -EINVAL or
- * -errno of reading the file with a sentence.
+ * At most one of key and file is given; NULL and "" are none. Returns 0, -ENOMEM, -EINVAL for a key
+ * that no header can have, or -errno of reading the file, with a sentence.
  */
 int access_keys_new(struct access_keys **ret, const char *key, const char *file,
 		    struct err *err) MUST_CHECK;

@@ -153,7 +153,8 @@ int agent_start_uploads(struct agent *a, const struct agent_upload_config *cfg, 
 	int r = sent_key_new(&a->key, cfg->api_key, cfg->api_key_file, err);
 
 	if (r < 0)
-		return err_wrap(err, r, "--api-key-file");
+		return err_wrap(err, r,
+				cfg->api_key && *cfg->api_key ? "--api-key" : "--api-key-file");
 	uploads.key = a->key;
 	if (!cfg->endpoint)
 		r = upload_url_from_collector(&a->upload_endpoint, cfg->collector);

@@ -376,6 +376,31 @@ static void unusable_files_are_refused_at_the_start(void **state)
 	assert_non_null(strstr(err.msg, "--api-key-file: "));
 }
 
+static void keys_that_are_options_are_trimmed(void **state)
+{
+	static const char *const unusable[] = {"\n", " ", "a\nb", "a\x7f"};
+	CLEANUP(access_freep)
+	struct access *a = make(&(struct access_config){.write_key = " a b\r\n"});
+	CLEANUP(access_freep)
+	struct access *b = make(&(struct access_config){.read_key = "schl\xc3\xbcssel\n"});
+
+	(void)state;
+	assert_true(access_key_fits(a, ACCESS_WRITE, "a b"));
+	assert_false(access_key_fits(a, ACCESS_WRITE, "a b\n"));
+	assert_true(access_key_fits(b, ACCESS_READ, "schl\xc3\xbcssel"));
+	for (size_t i = 0; i < ARRAY_SIZE(unusable); i++) {
+		struct access_config write = {.write_key = unusable[i]};
+		struct access_config read = {.read_key = unusable[i]};
+		struct access *none = NULL;
+		struct err err = {""};
+
+		assert_int_equal(access_new(&none, &write, &err), -EINVAL);
+		assert_non_null(strstr(err.msg, "--api-key: "));
+		assert_int_equal(access_new(&none, &read, &err), -EINVAL);
+		assert_non_null(strstr(err.msg, "--read-api-key: "));
+	}
+}
+
 static void *ask_often(void *access)
 {
 	for (int i = 0; i < 20000; i++)
@@ -458,6 +483,7 @@ int main(void)
 		cmocka_unit_test(every_line_of_a_file_is_a_key),
 		cmocka_unit_test(a_changed_file_is_read_again),
 		cmocka_unit_test(unusable_files_are_refused_at_the_start),
+		cmocka_unit_test(keys_that_are_options_are_trimmed),
 		cmocka_unit_test(threads_ask_while_the_file_changes),
 		cmocka_unit_test(lack_of_memory_is_reported),
 	};
