@@ -44,6 +44,21 @@ static bool starts_program(const char *name)
 	return strcmp(name, "execve") == 0 || strcmp(name, "execveat") == 0;
 }
 
+/*
+ * uretprobe and uprobe of x86-64, which older libraries do not know: the kernel's trampolines make
+ * them in a process with probes, such as those of tracers of TLS. Kernels before 6.14 apply filters
+ * to them, and a process crashes that does not get its answer.
+ */
+static bool is_trampoline(int number)
+{
+#ifdef __x86_64__
+	return number == 335 || number == 336;
+#else
+	(void)number;
+	return false;
+#endif
+}
+
 static enum syscall_verdict verdict_on(const struct syscall_filter_config *cfg, const char *name)
 {
 	if (has(cfg->own, name) || has(syscalls_common, name))
@@ -65,7 +80,8 @@ enum syscall_verdict syscall_filter_verdict(const struct syscall_filter_config *
 		return SYSCALL_ABSENT;
 	name = seccomp_syscall_resolve_num_arch(SCMP_ARCH_NATIVE, (int)number);
 	if (!name)
-		return cfg->starts_programs ? SYSCALL_ALLOWED : SYSCALL_ABSENT;
+		return cfg->starts_programs || is_trampoline((int)number) ? SYSCALL_ALLOWED
+									  : SYSCALL_ABSENT;
 	return verdict_on(cfg, name);
 }
 
@@ -183,7 +199,9 @@ static int add_number(scmp_filter_ctx f, const struct syscall_filter_config *cfg
 	uint32_t action;
 
 	if (!name)
-		return 0;
+		return is_trampoline(number) && otherwise != SCMP_ACT_ALLOW
+			       ? seccomp_rule_add(f, SCMP_ACT_ALLOW, number, 0)
+			       : 0;
 	v = verdict_on(cfg, name);
 	action = action_of(cfg, v);
 	if (action == otherwise)
@@ -211,12 +229,13 @@ static void release(const scmp_filter_ctx *f)
 }
 
 /* For all threads; calls of other architectures (32 bit) kill. */
-static int set_attributes(scmp_filter_ctx f)
+static int set_attributes(scmp_filter_ctx f, enum syscall_filter_mode mode)
 {
+	uint32_t foreign = mode == SYSCALL_FILTER_LOG ? SCMP_ACT_LOG : SCMP_ACT_KILL_PROCESS;
 	int r = seccomp_attr_set(f, SCMP_FLTATR_CTL_TSYNC, 1);
 
 	if (r == 0)
-		r = seccomp_attr_set(f, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS);
+		r = seccomp_attr_set(f, SCMP_FLTATR_ACT_BADARCH, foreign);
 	if (r == 0)
 		r = seccomp_attr_set(f, SCMP_FLTATR_API_SYSRAWRC, 1);
 	/*
@@ -236,7 +255,7 @@ static int load_limits(const struct syscall_filter_config *cfg)
 
 	if (!f)
 		return -ENOMEM;
-	r = set_attributes(f);
+	r = set_attributes(f, cfg->mode);
 	if (r == 0)
 		r = add_limits(f, cfg, syscall_limits_common);
 	if (r == 0)
@@ -252,7 +271,7 @@ static int load_numbers(const struct syscall_filter_config *cfg)
 
 	if (!f)
 		return -ENOMEM;
-	r = set_attributes(f);
+	r = set_attributes(f, cfg->mode);
 	if (r == 0)
 		r = add_numbers(f, cfg, otherwise);
 	return r == 0 ? seccomp_load(f) : r;

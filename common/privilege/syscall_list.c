@@ -20,11 +20,14 @@ const struct syscall_group syscalls_common[] = {
 	{"threads",
 	 SYSCALLS("clone", "exit", "exit_group", "futex", "futex_wait", "futex_wake",
 		  "futex_requeue", "futex_waitv", "set_robust_list", "get_robust_list",
-		  "set_tid_address", "rseq", "gettid", "getpid", "getppid", "tgkill", "kill",
-		  "sched_yield", "sched_getaffinity", "sched_setaffinity", "sched_getparam",
+		  "set_tid_address", "rseq", "gettid", "getpid", "getppid", "tgkill", "tkill",
+		  "kill", "sched_yield", "sched_getaffinity", "sched_setaffinity", "sched_getparam",
 		  "sched_setparam", "sched_getscheduler", "sched_setscheduler", "sched_getattr",
-		  "sched_get_priority_max", "sched_get_priority_min", "getpriority", "setpriority",
-		  "ioprio_get", "ioprio_set", "getcpu", "prctl", "arch_prctl", "restart_syscall")},
+		  "sched_setattr", "sched_rr_get_interval", "sched_get_priority_max",
+		  "sched_get_priority_min", "getpriority", "setpriority", "ioprio_get",
+		  "ioprio_set", "getcpu", "prctl", "arch_prctl", "restart_syscall")},
+	{"made by the kernel's own code where somebody traces this process",
+	 SYSCALLS("uretprobe", "uprobe")},
 	{"signals", SYSCALLS("rt_sigaction", "rt_sigprocmask", "rt_sigreturn", "rt_sigpending",
 			     "rt_sigsuspend", "rt_sigtimedwait", "rt_sigqueueinfo",
 			     "rt_tgsigqueueinfo", "sigaltstack", "signalfd", "signalfd4", "pause")},
@@ -87,8 +90,8 @@ const struct syscall_limit syscall_limits_common[] = {
 };
 
 const struct syscall_group syscalls_fatal[] = {
-	{"other processes", SYSCALLS("ptrace", "process_vm_readv", "process_vm_writev",
-				     "process_madvise", "process_mrelease", "pidfd_getfd", "kcmp")},
+	{"other processes",
+	 SYSCALLS("ptrace", "process_vm_writev", "process_mrelease", "pidfd_getfd")},
 	{"programs", SYSCALLS("execve", "execveat")},
 	{"mounts and namespaces",
 	 SYSCALLS("mount", "umount", "umount2", "pivot_root", "chroot", "move_mount", "open_tree",
@@ -96,15 +99,12 @@ const struct syscall_group syscalls_fatal[] = {
 		  "open_by_handle_at")},
 	{"code and memory of the kernel",
 	 SYSCALLS("init_module", "finit_module", "delete_module", "create_module", "kexec_load",
-		  "kexec_file_load", "bpf", "perf_event_open", "userfaultfd", "iopl", "ioperm",
-		  "modify_ldt")},
+		  "kexec_file_load", "bpf", "userfaultfd", "iopl", "ioperm", "modify_ldt")},
 	{"the machine",
 	 SYSCALLS("reboot", "swapon", "swapoff", "settimeofday", "stime", "clock_settime",
-		  "clock_adjtime", "adjtimex", "sethostname", "setdomainname", "acct", "quotactl",
-		  "quotactl_fd", "vhangup", "syslog", "fanotify_init")},
+		  "sethostname", "setdomainname", "acct", "vhangup", "syslog", "fanotify_init")},
 	{"users", SYSCALLS("setuid", "setgid", "setreuid", "setregid", "setresuid", "setresgid",
 			   "setfsuid", "setfsgid", "setgroups", "capset")},
-	{"keys of the kernel", SYSCALLS("add_key", "request_key", "keyctl")},
 	{0},
 };
 
@@ -113,5 +113,8 @@ const struct syscall_group syscalls_absent[] = {
 	 SYSCALLS("clone3")},
 	{"operations that a filter does not see",
 	 SYSCALLS("io_uring_setup", "io_uring_enter", "io_uring_register")},
+	/* both may be called while signals are blocked, when a call must not trap */
+	{"other processes; libunwind and jemalloc use them on their own, or do without",
+	 SYSCALLS("process_vm_readv", "process_madvise")},
 	{0},
 };

@@ -39,8 +39,9 @@ extern const struct syscall_group syscalls_common[];
 extern const struct syscall_limit syscall_limits_common[];
 
 /*
- * What no bug of ours calls and whoever has taken over the process does: it is killed. An agent's
- * own groups take precedence.
+ * What no bug of ours calls and whoever has taken over the process does: it is killed. A call that
+ * a library may make of its own accord does not belong here, however harmful it is: it is refused
+ * (Kerberos asks for keys, the engine for perf events). An agent's own groups take precedence.
  */
 extern const struct syscall_group syscalls_fatal[];
 

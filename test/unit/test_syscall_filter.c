@@ -207,6 +207,36 @@ static void test_calls_that_are_newer_than_the_list_are_absent(void **state)
 	expect_line_0(call_absent);
 }
 
+/* ---- what libraries call of their own accord ---- */
+
+/* Any of them may run in any thread, with all signals blocked, and must get an error. */
+static int call_as_libraries_do(void)
+{
+	static const int numbers[] = {SYS_process_vm_readv, 440 /* process_madvise */};
+	sigset_t all;
+
+	CHECK(install(SYSCALL_FILTER_ON, false) == 0);
+	sigfillset(&all);
+	CHECK(sigprocmask(SIG_BLOCK, &all, NULL) == 0);
+	for (size_t i = 0; i < ARRAY_SIZE(numbers); i++)
+		CHECK(syscall(numbers[i], getpid(), NULL, 0, NULL, 0, 0) < 0 && errno == ENOSYS);
+	CHECK(syscall_refusals_count() == 0);
+	CHECK(sigprocmask(SIG_UNBLOCK, &all, NULL) == 0);
+	CHECK(syscall(SYS_keyctl, 0, -3, 0) < 0 && errno == EPERM);
+	CHECK(syscall(SYS_perf_event_open, NULL, 0, 0, 0, 0) < 0 && errno == EPERM);
+	CHECK(syscall(SYS_kcmp, getpid(), getpid(), 0, 0, 0) < 0 && errno == EPERM);
+	CHECK(syscall(SYS_adjtimex, NULL) < 0 && errno == EPERM);
+	CHECK(syscall_refusals_count() == 4);
+	CHECK(syscall(SYS_tkill, getpid(), 0) == 0);
+	return 0;
+}
+
+static void test_calls_of_libraries_do_not_kill(void **state)
+{
+	(void)state;
+	expect_line_0(call_as_libraries_do);
+}
+
 /* ---- fatal ---- */
 
 static const char *fatal_name;
@@ -267,9 +297,14 @@ static int call_as_32_bit(void)
 {
 	int result;
 
-	CHECK(install(SYSCALL_FILTER_ON, false) == 0);
 	__asm__ volatile("int $0x80" : "=a"(result) : "a"(20) : "memory"); /* getpid */
 	return 0;
+}
+
+static int call_as_32_bit_filtered(void)
+{
+	CHECK(install(SYSCALL_FILTER_ON, false) == 0);
+	return call_as_32_bit();
 }
 #endif
 
@@ -279,7 +314,7 @@ static void test_arguments_and_architectures_that_end_the_process(void **state)
 		make_namespace,
 		type_into_terminal,
 #ifdef __x86_64__
-		call_as_32_bit,
+		call_as_32_bit_filtered,
 #endif
 	};
 
@@ -299,6 +334,9 @@ static int pass_all(void)
 	CHECK(install(SYSCALL_FILTER_LOG, false) == 0);
 	CHECK(call_refused() >= 0);
 	CHECK(syscall(SYS_setns, -1, 0) < 0 && errno == EBADF);
+#ifdef __x86_64__
+	CHECK(call_as_32_bit() == 0);
+#endif
 	CHECK(syscall_refusals_count() == 0);
 	return 0;
 }
@@ -348,9 +386,9 @@ static void test_programs_start_if_the_agent_needs_one(void **state)
 /* Newer than the library of Debian 12. */
 static bool is_new(const char *name)
 {
-	static const char *const names[] = {"cachestat",  "fchmodat2",        "map_shadow_stack",
-					    "futex_wait", "futex_wake",       "futex_requeue",
-					    "mseal",      "process_mrelease", "quotactl_fd"};
+	static const char *const names[] = {
+		"cachestat",     "fchmodat2", "map_shadow_stack", "futex_wait", "futex_wake",
+		"futex_requeue", "mseal",     "process_mrelease", "uretprobe",  "uprobe"};
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
 		if (strcmp(name, names[i]) == 0)
@@ -398,6 +436,10 @@ static void test_an_own_group_takes_precedence(void **state)
 	assert_int_equal(syscall_filter_verdict(&without, 435), SYSCALL_ABSENT);
 	assert_int_equal(syscall_filter_verdict(&without, -1), SYSCALL_ABSENT);
 	assert_int_equal(syscall_filter_verdict(&without, 1 << 30), SYSCALL_ABSENT);
+#ifdef __x86_64__
+	assert_int_equal(syscall_filter_verdict(&without, 335), SYSCALL_ALLOWED); /* uretprobe */
+	assert_int_equal(syscall_filter_verdict(&without, 336), SYSCALL_ALLOWED); /* uprobe */
+#endif
 }
 
 int main(void)
@@ -407,6 +449,7 @@ int main(void)
 		cmocka_unit_test(test_a_refused_call_is_counted_and_named_once),
 		cmocka_unit_test(test_sockets_of_unusual_families_are_refused),
 		cmocka_unit_test(test_calls_that_are_newer_than_the_list_are_absent),
+		cmocka_unit_test(test_calls_of_libraries_do_not_kill),
 		cmocka_unit_test(test_fatal_calls_end_the_process),
 		cmocka_unit_test(test_arguments_and_architectures_that_end_the_process),
 		cmocka_unit_test(test_log_lets_every_call_pass),
