@@ -25,6 +25,8 @@
 #define SESSION_S (UINT64_C(30) * 86400)
 #define WRONG_LOGIN_NS (NS_PER_S / 5)
 #define WRONG_LOGINS_AT_ONCE 10
+/* Addresses share a limit by chance; so there is no table that can be filled. */
+#define N_LOGIN_LIMITS 1024u
 
 struct access {
 	struct host_rules *hosts;
@@ -32,7 +34,8 @@ struct access {
 	struct access_keys *read_keys; /* NULL: the write keys open reading, too */
 
 	pthread_mutex_t login_lock;
-	uint64_t wrong_until_ns; /* monotonic: now, plus WRONG_LOGIN_NS for each wrong key */
+	/* monotonic: now, plus WRONG_LOGIN_NS for each wrong key */
+	uint64_t wrong_until_ns[N_LOGIN_LIMITS];
 };
 
 /* ---- keys ---------------------------------------------------------------------------------- */
@@ -137,18 +140,19 @@ static void make_cookie(const struct access_request *req, const char *value, uin
 		 (unsigned long long)age_s, is_tls ? "; Secure" : "");
 }
 
-static enum access_login check_login(struct access *a, const char *key)
+static enum access_login check_login(struct access *a, uint64_t client, const char *key)
 {
+	uint64_t *until_ns = &a->wrong_until_ns[client % N_LOGIN_LIMITS];
 	enum access_login result = ACCESS_LOGIN_RIGHT;
 	uint64_t now_ns = clock_monotonic_ns();
 
 	pthread_mutex_lock(&a->login_lock);
-	if (a->wrong_until_ns < now_ns)
-		a->wrong_until_ns = now_ns;
-	if (a->wrong_until_ns - now_ns > (WRONG_LOGINS_AT_ONCE - 1) * WRONG_LOGIN_NS) {
+	if (*until_ns < now_ns)
+		*until_ns = now_ns;
+	if (*until_ns - now_ns > (WRONG_LOGINS_AT_ONCE - 1) * WRONG_LOGIN_NS) {
 		result = ACCESS_LOGIN_TOO_MANY;
 	} else if (!access_key_fits(a, ACCESS_READ, key)) {
-		a->wrong_until_ns += WRONG_LOGIN_NS;
+		*until_ns += WRONG_LOGIN_NS;
 		result = ACCESS_LOGIN_WRONG;
 	}
 	pthread_mutex_unlock(&a->login_lock);
@@ -158,7 +162,7 @@ static enum access_login check_login(struct access *a, const char *key)
 enum access_login access_login(struct access *a, const struct access_request *req, const char *key,
 			       char ret_cookie[static ACCESS_COOKIE_BYTES])
 {
-	enum access_login result = check_login(a, key);
+	enum access_login result = check_login(a, req->client, key);
 	char value[SESSION_VALUE_BYTES];
 
 	if (result != ACCESS_LOGIN_RIGHT)
@@ -193,6 +197,13 @@ static int printable(const char *text)
 	return n;
 }
 
+/* Whether somebody opens us in a tab; frames and objects "navigate", too. */
+static bool follows_link(const struct access_request *req)
+{
+	return req->sec_fetch_mode && strcmp(req->sec_fetch_mode, "navigate") == 0 &&
+	       (!req->sec_fetch_dest || strcmp(req->sec_fetch_dest, "document") == 0);
+}
+
 static enum access_verdict check_origin(const struct access *a, const struct access_request *req,
 					struct err *err)
 {
@@ -200,10 +211,7 @@ static enum access_verdict check_origin(const struct access *a, const struct acc
 	const char *from = req->origin;
 
 	if (!req->is_write) {
-		bool navigates =
-			req->sec_fetch_mode && strcmp(req->sec_fetch_mode, "navigate") == 0;
-
-		if (!is_foreign(req->sec_fetch_site) || navigates)
+		if (!is_foreign(req->sec_fetch_site) || follows_link(req))
 			return ACCESS_GRANTED;
 		(void)err_set(err, 0, "a page of another site asked for this; open it directly");
 		return ACCESS_REFUSED_ORIGIN;

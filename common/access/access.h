@@ -57,6 +57,8 @@ struct access_request {
 	const char *clickhouse_key; /* X-ClickHouse-Key */
 	const char *authorization;  /* "Bearer <key>", or "Basic …" with the key as password */
 	const char *cookie;
+	const char *sec_fetch_dest;
+	uint64_t client; /* stands for its address: see http_exchange_client() */
 };
 
 /*
@@ -86,12 +88,13 @@ bool access_key_fits(const struct access *a, enum access_scope scope, const char
 enum access_login {
 	ACCESS_LOGIN_RIGHT,
 	ACCESS_LOGIN_WRONG,
-	ACCESS_LOGIN_TOO_MANY, /* wrong keys by all clients together: this one was not read */
+	ACCESS_LOGIN_TOO_MANY, /* wrong keys from this address: this one was not read */
 };
 
 /*
  * Logs the sender of req in if key opens ACCESS_READ: ret_cookie is then the cookie to be set.
- * Wrong keys are limited to a burst of 10 and 5 per second.
+ * Wrong keys are limited to a burst of 10 and 5 per second for each address, so that whoever
+ * guesses does not keep others from logging in.
  */
 enum access_login access_login(struct access *a, const struct access_request *req, const char *key,
 			       char ret_cookie[static ACCESS_COOKIE_BYTES]) MUST_CHECK;

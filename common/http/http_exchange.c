@@ -97,6 +97,8 @@ struct access_request http_exchange_access(const struct http_exchange *x)
 		.clickhouse_key = http_exchange_header(x, "X-ClickHouse-Key"),
 		.authorization = http_exchange_header(x, "Authorization"),
 		.cookie = http_exchange_header(x, "Cookie"),
+		.sec_fetch_dest = http_exchange_header(x, "Sec-Fetch-Dest"),
+		.client = http_exchange_client(x),
 	};
 }
 

@@ -82,7 +82,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	check(access_check(a,
 			   &(struct access_request){false, text, text, text, text, text, text, text,
-						    text},
+						    text, text, 0},
 			   ACCESS_READ, &err) != ACCESS_GRANTED ||
 	      strstr(text, "a key of 128 bits"));
 	access_free(a);

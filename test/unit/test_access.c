@@ -200,6 +200,15 @@ static void pages_of_other_sites_load_nothing_but_may_link(void **state)
 	assert_int_equal(ask(a, ACCESS_READ,
 			     READS(.sec_fetch_site = "cross-site", .sec_fetch_mode = "navigate")),
 			 ACCESS_GRANTED);
+	assert_int_equal(ask(a, ACCESS_READ,
+			     READS(.sec_fetch_site = "cross-site", .sec_fetch_mode = "navigate",
+				   .sec_fetch_dest = "document")),
+			 ACCESS_GRANTED);
+	/* a frame loads us without anybody's wish, and SQL takes its query from the URL */
+	assert_int_equal(ask(a, ACCESS_READ,
+			     READS(.sec_fetch_site = "cross-site", .sec_fetch_mode = "navigate",
+				   .sec_fetch_dest = "iframe")),
+			 ACCESS_REFUSED_ORIGIN);
 	assert_int_equal(ask(a, ACCESS_READ, READS(.sec_fetch_site = "same-origin")),
 			 ACCESS_GRANTED);
 	assert_int_equal(ask(a, ACCESS_READ, READS(.sec_fetch_site = "none")), ACCESS_GRANTED);
@@ -284,6 +293,22 @@ static void guessing_is_slowed_down(void **state)
 	assert_int_equal(ask(a, ACCESS_READ, READS(.api_key = "k")), ACCESS_GRANTED);
 	while (access_login(a, READS(), "k", cookie) != ACCESS_LOGIN_RIGHT)
 		assert_true(clock_monotonic_ns() - start_ns < 300 * NS_PER_S);
+}
+
+static void who_guesses_locks_nobody_else_out(void **state)
+{
+	CLEANUP(access_freep) struct access *a = make(&(struct access_config){.write_key = "k"});
+	uint64_t start_ns = clock_monotonic_ns();
+	char cookie[ACCESS_COOKIE_BYTES];
+	bool too_many = false;
+
+	(void)state;
+	while (!too_many) {
+		too_many = access_login(a, READS(.client = 1), "wrong", cookie) ==
+			   ACCESS_LOGIN_TOO_MANY;
+		assert_true(clock_monotonic_ns() - start_ns < 300 * NS_PER_S);
+	}
+	assert_int_equal(access_login(a, READS(.client = 2), "k", cookie), ACCESS_LOGIN_RIGHT);
 }
 
 /* ---- files of keys ---- */
@@ -480,6 +505,7 @@ int main(void)
 		cmocka_unit_test(a_changed_key_ends_sessions_and_a_restart_does_not),
 		cmocka_unit_test(a_cookie_of_a_page_over_tls_is_sent_over_tls_only),
 		cmocka_unit_test(guessing_is_slowed_down),
+		cmocka_unit_test(who_guesses_locks_nobody_else_out),
 		cmocka_unit_test(every_line_of_a_file_is_a_key),
 		cmocka_unit_test(a_changed_file_is_read_again),
 		cmocka_unit_test(unusable_files_are_refused_at_the_start),
