@@ -383,11 +383,15 @@ bool http_connections_receive(struct http_connections *cs, struct http_connectio
 	return essential_only;
 }
 
-void http_connections_handle(struct http_connections *cs, struct http_connection *c)
+bool http_connections_handle(struct http_connections *cs, struct http_connection *c)
 {
+	bool alive;
+
 	pthread_mutex_lock(&cs->lock);
 	set_state(c, CONNECTION_HANDLED, UINT64_MAX);
+	alive = !c->closing;
 	pthread_mutex_unlock(&cs->lock);
+	return alive;
 }
 
 void http_connections_answer(struct http_connections *cs, struct http_connection *c, uint64_t len)

@@ -103,7 +103,11 @@ struct http_connection *http_connections_start(struct http_connections *cs, int 
 void http_connections_end(struct http_connections *cs, struct http_connection *c);
 /* The headers are complete. Returns whether only essential routes may be served. */
 bool http_connections_receive(struct http_connections *cs, struct http_connection *c);
-void http_connections_handle(struct http_connections *cs, struct http_connection *c);
+/*
+ * The request is complete. Returns false if the connection was shut down: what had arrived before
+ * can still be read, but not be answered.
+ */
+bool http_connections_handle(struct http_connections *cs, struct http_connection *c) MUST_CHECK;
 void http_connections_answer(struct http_connections *cs, struct http_connection *c, uint64_t len);
 /* The request is over, answered or not. */
 void http_connections_rest(struct http_connections *cs, struct http_connection *c);

@@ -50,6 +50,7 @@ enum server_metric {
 	REFUSED_ORIGIN,
 	REFUSED_CONNECTIONS,
 	REFUSED_STOPPING,
+	REFUSED_MALFORMED,
 	REFUSED_BODY_SIZE,
 	REFUSED_BODY_MEMORY,
 	REFUSED_BODY_ENDLESS,
@@ -83,6 +84,7 @@ struct http_server {
 	struct condition changed; /* one of the two counters did */
 	unsigned n_unanswered;    /* exchanges in a handler or kept */
 	unsigned n_exchanges;
+	bool closed; /* no handler is called any more */
 };
 
 /* ---- counters and body memory ---------------------------------------------- */
@@ -98,6 +100,18 @@ static void count(struct http_server *s, unsigned *what, int by)
 static void on_answered(struct http_server *s)
 {
 	count(s, &s->n_unanswered, -1);
+}
+
+/* Returns false if it is too late: MHD must not be stopped while a handler keeps an exchange. */
+static bool begin_handling(struct http_server *s)
+{
+	bool open;
+
+	pthread_mutex_lock(&s->lock);
+	open = !s->closed;
+	s->n_unanswered += open;
+	pthread_mutex_unlock(&s->lock);
+	return open;
 }
 
 static void release_body(struct http_exchange *x)
@@ -150,6 +164,7 @@ static const struct metric_def metric_defs[N_SERVER_METRICS] = {
 	[REFUSED_ORIGIN] = {REFUSED("origin")},
 	[REFUSED_CONNECTIONS] = {REFUSED("connections")},
 	[REFUSED_STOPPING] = {REFUSED("stopping")},
+	[REFUSED_MALFORMED] = {REFUSED("malformed")},
 	[REFUSED_BODY_SIZE] = {REFUSED("body_size")},
 	[REFUSED_BODY_MEMORY] = {REFUSED("body_memory")},
 	[REFUSED_BODY_ENDLESS] = {REFUSED("body_endless")},
@@ -180,13 +195,15 @@ static void refuse(struct http_exchange *x, unsigned status, enum server_metric 
 	metric_add(&x->server->metrics[reason], 1);
 }
 
-static void route_request(struct http_exchange *x, const char *method)
+static void route_request(struct http_exchange *x, const char *method, bool essential_only)
 {
 	struct buf allow;
 
 	buf_init(&allow, 128);
 	x->route = http_route_find(x->server->routes, method, x->path, &allow);
-	if (!x->route && allow.len == 0)
+	if (essential_only && !(x->route && x->route->essential))
+		refuse(x, MHD_HTTP_SERVICE_UNAVAILABLE, REFUSED_CONNECTIONS);
+	else if (!x->route && allow.len == 0)
 		refuse(x, MHD_HTTP_NOT_FOUND, REFUSED_UNKNOWN);
 	else if (!x->route && http_exchange_set_header(x, "Allow", allow.data) < 0)
 		refuse(x, MHD_HTTP_INTERNAL_SERVER_ERROR, REFUSED_NO_MEMORY);
@@ -252,9 +269,7 @@ static void admit(struct http_exchange *x, const char *method)
 	if (atomic_load(&s->stopping))
 		refuse(x, MHD_HTTP_SERVICE_UNAVAILABLE, REFUSED_STOPPING);
 	else
-		route_request(x, method);
-	if (essential_only && !(x->route && x->route->essential))
-		refuse(x, MHD_HTTP_SERVICE_UNAVAILABLE, REFUSED_CONNECTIONS);
+		route_request(x, method, essential_only);
 	if (x->refusal || !http_exchange_require(x, x->route->scope) || announced == 0)
 		return;
 
@@ -275,15 +290,26 @@ static enum MHD_Result queue_answer(struct http_exchange *x)
 	return MHD_queue_response(x->conn, x->status, x->response);
 }
 
+/* Closes the connection. A request that was refused before has been counted. */
+static enum MHD_Result cut_off(struct http_exchange *x, enum server_metric reason)
+{
+	if (!x->refusal)
+		metric_add(&x->server->metrics[reason], 1);
+	return MHD_NO;
+}
+
 /* Called when the body is complete, and again once a kept exchange was answered. */
 static enum MHD_Result answer(struct http_exchange *x)
 {
 	int handling = EXCHANGE_HANDLING;
 
 	if (!x->handled) {
+		/* a client that gets no answer repeats its request: it must not count twice */
+		if (!http_connections_handle(&x->server->connections, x->connection))
+			return MHD_NO;
+		if (!begin_handling(x->server))
+			return cut_off(x, REFUSED_STOPPING);
 		x->handled = true;
-		http_connections_handle(&x->server->connections, x->connection);
-		count(x->server, &x->server->n_unanswered, 1);
 		if (x->refusal) {
 			answer_refusal(x);
 		} else {
@@ -342,14 +368,6 @@ static enum MHD_Result begin(struct http_server *s, struct MHD_Connection *conn,
 	    (client_waits_for_continue(x) || announced_bytes(x) > MAX_DISCARDED_BYTES))
 		return answer(x);
 	return MHD_YES;
-}
-
-/* Closes the connection. A request that was refused before has been counted. */
-static enum MHD_Result cut_off(struct http_exchange *x, enum server_metric reason)
-{
-	if (!x->refusal)
-		metric_add(&x->server->metrics[reason], 1);
-	return MHD_NO;
 }
 
 static enum MHD_Result receive(struct http_exchange *x, const char *data, size_t len)
@@ -447,12 +465,17 @@ static size_t on_unescape(void *server, struct MHD_Connection *conn, char *text)
 
 static void PRINTF_LIKE(2, 0) on_log(void *server, const char *fmt, va_list ap)
 {
-	const struct http_server *s = server;
+	struct http_server *s = server;
 	char line[256];
 
 	/* how MHD calls every failed handshake; there is a counter of them */
 	if (s->tls && strstr(fmt, "handshake message out of context"))
 		return;
+	/* answers that MHD gives by itself, like 400, 414 and 431; it has no other sign of them */
+	if (strncmp(fmt, "Error processing request", 24) == 0) {
+		metric_add(&s->metrics[REFUSED_MALFORMED], 1);
+		return;
+	}
 	vsnprintf(line, sizeof(line), fmt, ap);
 	line[strcspn(line, "\n")] = '\0';
 	log_warn_limited("http server", "detail=%s", LOG_QUOTED(line));
@@ -588,6 +611,9 @@ static void wait_for_exchanges(struct http_server *s)
 	deadline_ns = condition_deadline_ns(LINGER_S * NS_PER_S);
 	while (s->n_exchanges > 0 && in_time)
 		in_time = condition_wait_until(&s->changed, &s->lock, deadline_ns);
+	s->closed = true;
+	while (s->n_unanswered > 0)
+		(void)condition_wait_until(&s->changed, &s->lock, UINT64_MAX);
 	pthread_mutex_unlock(&s->lock);
 }
 

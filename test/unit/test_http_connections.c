@@ -1,6 +1,7 @@
 /* Who gets a connection, and who loses it, when there are more clients than connections. */
 #include <errno.h>
 #include <netinet/in.h>
+#include <semaphore.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 
@@ -21,6 +22,8 @@ struct fixture {
 	struct http_server *server;
 	struct metrics *metrics;
 	struct queue *kept;
+	sem_t held, release; /* of /hold */
+	_Atomic unsigned n_uploads;
 	int fds[MANY];
 	int n_fds;
 };
@@ -38,26 +41,46 @@ static void later(void *ctx, struct http_exchange *x)
 	assert_int_equal(queue_push(f->kept, x), 0);
 }
 
+/* Holds up the server's thread. */
+static void hold(void *ctx, struct http_exchange *x)
+{
+	struct fixture *f = ctx;
+
+	sem_post(&f->held);
+	while (sem_wait(&f->release) < 0)
+		;
+	small(ctx, x);
+}
+
+static void upload(void *ctx, struct http_exchange *x)
+{
+	struct fixture *f = ctx;
+
+	f->n_uploads++;
+	small(ctx, x);
+}
+
 static void huge(void *ctx, struct http_exchange *x)
 {
 	(void)ctx;
 	http_respond(x, 200, "text/plain", calloc(1, HUGE_BYTES), HUGE_BYTES);
 }
 
-static int set_up(void **state)
+static int set_up_threads(void **state, unsigned n_threads)
 {
 	struct fixture *f = calloc(1, sizeof(*f));
 	const struct http_route routes[] = {
 		{"GET", "/small", 0, small, f},
 		{"GET", "/later", 0, later, f},
 		{"GET", "/huge", 0, huge, f},
-		{"POST", "/upload", 1000, small, f},
+		{"GET", "/hold", 0, hold, f},
+		{"POST", "/upload", 1000, upload, f},
 		{"GET", "/healthz", 0, small, f, .essential = true},
 		{0},
 	};
 	struct http_server_config cfg = {
 		.listen = "127.0.0.1:0",
-		.n_threads = 2,
+		.n_threads = n_threads,
 		.max_connections = MAX,
 		.timeout_s = 300,
 		.max_body_memory_bytes = 1 << 20,
@@ -66,9 +89,21 @@ static int set_up(void **state)
 
 	*state = f;
 	assert_int_equal(queue_new(&f->kept, 64), 0);
+	assert_int_equal(sem_init(&f->held, 0, 0), 0);
+	assert_int_equal(sem_init(&f->release, 0, 0), 0);
 	assert_int_equal(metrics_new(&f->metrics), 0);
 	cfg.metrics = f->metrics;
 	return http_server_new(&f->server, &cfg, NULL);
+}
+
+static int set_up(void **state)
+{
+	return set_up_threads(state, 2);
+}
+
+static int set_up_one_thread(void **state)
+{
+	return set_up_threads(state, 1);
 }
 
 static int tear_down(void **state)
@@ -82,6 +117,8 @@ static int tear_down(void **state)
 	http_server_free(f->server);
 	metrics_free(f->metrics);
 	queue_free(f->kept);
+	sem_destroy(&f->held);
+	sem_destroy(&f->release);
 	free(f);
 	return 0;
 }
@@ -115,15 +152,14 @@ static unsigned ask_from(struct fixture *f, const char *address, const char *tex
 	return ask_on(fd, text);
 }
 
-static unsigned long counter(struct fixture *f, const char *reason)
+static unsigned long counter_of(struct fixture *f, const char *metric, const char *reason)
 {
 	char name[100];
 	struct buf text;
 	const char *line;
 	unsigned long n;
 
-	snprintf(name, sizeof(name), "\nhttp_server_connections_closed_total{reason=\"%s\"} ",
-		 reason);
+	snprintf(name, sizeof(name), "\n%s{reason=\"%s\"} ", metric, reason);
 	buf_init(&text, 1 << 16);
 	assert_int_equal(metrics_write(f->metrics, &text), 0);
 	assert_int_equal(buf_add(&text, "", 1), 0);
@@ -132,6 +168,16 @@ static unsigned long counter(struct fixture *f, const char *reason)
 	n = strtoul(line + strlen(name), NULL, 10);
 	buf_fini(&text);
 	return n;
+}
+
+static unsigned long counter(struct fixture *f, const char *reason)
+{
+	return counter_of(f, "http_server_connections_closed_total", reason);
+}
+
+static unsigned long refused(struct fixture *f, const char *reason)
+{
+	return counter_of(f, "http_server_refused_total", reason);
 }
 
 /* Takes n connections with requests that are being handled. */
@@ -191,6 +237,8 @@ static void essential_routes_are_served_while_all_connections_are_busy(void **st
 	assert_int_equal(ask_from(f, "127.0.0.1", GET("/healthz")), 200);
 	assert_int_equal(ask_from(f, "127.0.0.1", GET("/small")), 503);
 	assert_int_equal(ask_from(f, "127.0.0.1", GET("/nothing")), 503);
+	assert_int_equal(refused(f, "connections"), 2);
+	assert_int_equal(refused(f, "unknown"), 0);
 	/* also when clients with half a request take the spare places */
 	while (f->n_fds < MANY) {
 		(void)open_from(f, "127.0.0.2", f->n_fds % 2 ? "GET /sm" : POST);
@@ -224,6 +272,47 @@ static void an_address_with_most_of_the_room_makes_room_when_it_is_slow(void **s
 	}
 	assert_int_equal(status, 200);
 	assert_true(counter(f, "slow") > 0);
+}
+
+/* Its client repeats it, so that it would be stored twice. */
+static void a_request_whose_connection_was_closed_is_not_handled(void **state)
+{
+	struct fixture *f = *state;
+	unsigned n_answered = 0;
+	char rest[996];
+	int second;
+
+	for (int i = 0; i < MAX - 2; i++) {
+		int fd = open_from(f, "127.0.0.2",
+				   "POST /upload HTTP/1.1\r\nHost: x\r\nContent-Length: 995\r\n"
+				   "Expect: 100-continue\r\n\r\n");
+
+		free(raw_client_read(fd, "\n\r\n"));
+	}
+	second = open_from(f, "127.0.0.1", "");
+	assert_int_equal(ask_on(second, GET("/small")), 200);
+	(void)open_from(f, "127.0.0.1", GET("/hold"));
+	assert_int_equal(sem_wait(&f->held), 0);
+	/* the thread will see all of these at once, and begin with the first */
+	raw_client_send(second, GET("/hold"));
+	memset(rest, 'x', sizeof(rest) - 1);
+	rest[sizeof(rest) - 1] = '\0';
+	for (int i = 0; i < MAX - 2; i++)
+		raw_client_send(f->fds[i], rest);
+	sem_post(&f->release);
+	assert_int_equal(sem_wait(&f->held), 0);
+	while (counter(f, "slow") == 0) {
+		AUTO_CLOSE int fd =
+			raw_client_connect_from("127.0.0.3", http_server_port(f->server));
+
+		raw_client_send(fd, GET("/small"));
+		usleep(100000);
+	}
+	sem_post(&f->release);
+	for (int i = 0; i < MAX - 2; i++)
+		n_answered += ask_on(f->fds[i], "") == 200;
+	assert_true(n_answered < MAX - 2);
+	assert_int_equal(f->n_uploads, n_answered);
 }
 
 static void headers_that_trickle_in_are_cut_off(void **state)
@@ -263,6 +352,7 @@ static void oversized_requests_are_answered(void **state)
 		assert_int_equal(
 			ask_long(f, "GET /small HTTP/1.1\r\nHost: x\r\nX-Long: ", "\r\n\r\n"), 431);
 	}
+	assert_int_equal(refused(f, "malformed"), 10);
 }
 
 static void what_is_not_http_is_refused(void **state)
@@ -346,6 +436,9 @@ int main(void)
 		T(essential_routes_are_served_while_all_connections_are_busy),
 		T(essential_routes_are_served_while_clients_do_not_read),
 		T(an_address_with_most_of_the_room_makes_room_when_it_is_slow),
+		cmocka_unit_test_setup_teardown(
+			a_request_whose_connection_was_closed_is_not_handled, set_up_one_thread,
+			tear_down),
 		T(headers_that_trickle_in_are_cut_off),
 		T(oversized_requests_are_answered),
 		T(what_is_not_http_is_refused),
