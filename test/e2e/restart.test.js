@@ -4,7 +4,7 @@
 const assert = require("node:assert");
 const { test } = require("node:test");
 const { freePort, startCluster, startNode } = require("./lib/daemon");
-const { CPU, sql, application } = require("./lib/query");
+const { sampledNs, sql, application } = require("./lib/query");
 const { program, runWorkload } = require("./lib/workload");
 const { eventually, sleep } = require("./lib/wait");
 
@@ -14,15 +14,6 @@ const INTERVAL_S = 2;
 // few milliseconds at a stretch, both are five standard deviations of what is sampled.
 const ALL = 0.88;
 const TWICE = 1.12;
-
-const sampledNs = async (cluster, service) =>
-  (
-    await sql(
-      cluster,
-      `SELECT sum(Value) AS ns FROM profiling_samples
-       WHERE ServiceName = '${service}' AND Type = '${CPU}'`,
-    )
-  )[0].ns;
 
 test("without a cluster-agent the node-agent runs, counts, and delivers later", async (t) => {
   const port = await freePort();

@@ -4,7 +4,7 @@
 const assert = require("node:assert");
 const { test } = require("node:test");
 const { freePort, scratch, startCluster, startNode } = require("./lib/daemon");
-const { CPU, sql, application } = require("./lib/query");
+const { sampledNs, application } = require("./lib/query");
 const { program, runWorkload } = require("./lib/workload");
 const { eventually } = require("./lib/wait");
 
@@ -15,15 +15,6 @@ const TWICE = 1.12;
 
 const spooled = (node) => node.metric("node_agent_upload_spool_profiles");
 const dropped = (node) => node.metric("node_agent_profiles_dropped_total");
-
-const sampledNs = async (cluster, service) =>
-  (
-    await sql(
-      cluster,
-      `SELECT sum(Value) AS ns FROM profiling_samples
-       WHERE ServiceName = '${service}' AND Type = '${CPU}'`,
-    )
-  )[0].ns;
 
 // A restart costs what happens while no agent runs; what was profiled before must all be there.
 test("profiles of an outage survive SIGKILL of the node-agent", async (t) => {

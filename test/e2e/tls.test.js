@@ -10,7 +10,7 @@ const { openBrowser } = require("./lib/browser");
 const { Authority, ServerFiles, fetchTrusting } = require("./lib/certificates");
 const { clusterAgent, failToStart, scratch, startCluster, startNode } = require("./lib/daemon");
 const { upload } = require("./lib/pprof");
-const { CPU, sql, application } = require("./lib/query");
+const { sampledNs, sql, application } = require("./lib/query");
 const { program, runWorkload } = require("./lib/workload");
 const { eventually, sleep } = require("./lib/wait");
 
@@ -23,15 +23,6 @@ const scheme = "https";
 // of what is sampled, as in spool.test.js
 const ALL = 0.88;
 const TWICE = 1.12;
-
-const sampledNs = async (cluster, service) =>
-  (
-    await sql(
-      cluster,
-      `SELECT sum(Value) AS ns FROM profiling_samples
-       WHERE ServiceName = '${service}' AND Type = '${CPU}'`,
-    )
-  )[0].ns;
 
 test("nothing is lost while certificates, and then their authority, are replaced", async (t) => {
   const files = new ServerFiles();

@@ -119,7 +119,7 @@ old_clickhouse := $(DEPS)/clickhouse-server
 $(old_clickhouse)/usr/sbin/clickhouse-server:
 	$(Q)test/kernels/fetch-packages.sh these bookworm "$$(dpkg --print-architecture)" $(old_clickhouse) clickhouse-server
 # tests start it by this
-server_process := $(call obj,$(patsubst %,test/store/%.c,clickhouse_process server_statement))
+server_process := $(call obj,$(patsubst %,test/store/%.c,clickhouse_process server_statement) test/lib/remove_tree.c)
 
 # The engine brings its own allocator, so these run without sanitizers and failing allocations.
 $(store_tests): $(O)/test/store/%: $(O)/obj/test/store/%.o $(server_process) $(O)/libcluster.a $(O)/libcommon.a $(O)/.chdb
@@ -128,7 +128,7 @@ $(store_tests): $(O)/test/store/%: $(O)/obj/test/store/%.o $(server_process) $(O
 $(O)/test/store/test_clickhouse_faults: $(O)/obj/test/lib/fault_proxy.o
 $(O)/test/store/test_insert_kill: $(O)/obj/test/store/call_gate.o
 $(O)/test/store/test_sql_left: $(O)/obj/test/lib/raw_client.o
-$(O)/test/store/test_clickhouse_port $(O)/test/store/test_sql_attacks $(O)/test/store/test_sql_names: $(O)/obj/test/store/sql_fixture.o
+$(patsubst %,$(O)/test/store/%,test_clickhouse_port test_sql_attacks test_sql_left test_sql_names): $(O)/obj/test/store/sql_fixture.o
 $(O)/test/store/test_sql_attacks: $(O)/obj/test/lib/own_mounts.o
 $(O)/test/store/test_store_memory: $(O)/obj/test/lib/test_cgroup.o $(O)/libnode.a
 check-store: $(store_tests) $(clickhouse_server) | $(old_clickhouse)/usr/sbin/clickhouse-server ## the store on the embedded engine, and on a server

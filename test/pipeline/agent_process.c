@@ -2,7 +2,6 @@
 
 #include <curl/curl.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <netinet/in.h>
 #include <signal.h>
 #include <spawn.h>
@@ -10,6 +9,7 @@
 #include <sys/wait.h>
 
 #include "common/system/clock.h"
+#include "test/lib/remove_tree.h"
 #include "test/lib/unit.h"
 
 #define START_TIMEOUT_NS (120 * NS_PER_S)
@@ -61,17 +61,9 @@ void agent_process_init(struct agent_process *a)
 	snprintf(a->log, sizeof(a->log), "%s.log", a->dir);
 }
 
-static int remove_entry(const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-	(void)st;
-	(void)type;
-	(void)ftw;
-	return remove(path);
-}
-
 void agent_process_remove(const char *dir)
 {
-	nftw(dir, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+	remove_tree(dir);
 }
 
 void agent_process_fini(struct agent_process *a)

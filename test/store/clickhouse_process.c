@@ -2,12 +2,12 @@
 
 #include <curl/curl.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <signal.h>
 #include <spawn.h>
 #include <sys/wait.h>
 
 #include "common/text/parse.h"
+#include "test/lib/remove_tree.h"
 #include "test/lib/unit.h"
 
 #define MAX_ARGS 8
@@ -20,19 +20,11 @@ void clickhouse_process_init(struct clickhouse_process *p)
 	assert_non_null(mkdtemp(p->dir));
 }
 
-static int remove_entry(const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-	(void)st;
-	(void)type;
-	(void)ftw;
-	return remove(path);
-}
-
 void clickhouse_process_fini(struct clickhouse_process *p)
 {
 	if (p->pid > 0)
 		clickhouse_process_stop(p, SIGKILL);
-	nftw(p->dir, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+	remove_tree(p->dir);
 }
 
 static pid_t spawn(const char *const *args, int out)

@@ -1,14 +1,13 @@
 #include "test/store/sql_fixture.h"
 
 #include <errno.h>
-#include <ftw.h>
-#include <sys/stat.h>
 
 #include <curl/curl.h>
 
 #include "cluster-agent/store/store_chdb.h"
 #include "common/access/access.h"
 #include "common/system/clock.h"
+#include "test/lib/remove_tree.h"
 #include "test/lib/unit.h"
 
 char sql_dir[64];
@@ -47,7 +46,7 @@ void ask_bytes(struct answer *a, const char *target, const void *body, size_t le
 	curl_easy_setopt(c, CURLOPT_HEADERFUNCTION, keep);
 	curl_easy_setopt(c, CURLOPT_HEADERDATA, &a->headers);
 	curl_easy_setopt(c, CURLOPT_HTTPHEADER, headers);
-	curl_easy_setopt(c, CURLOPT_TIMEOUT, 20L);
+	curl_easy_setopt(c, CURLOPT_TIMEOUT, 300L);
 	if (body) {
 		curl_easy_setopt(c, CURLOPT_POSTFIELDSIZE, (long)len);
 		curl_easy_setopt(c, CURLOPT_POSTFIELDS, body);
@@ -61,14 +60,6 @@ void ask_bytes(struct answer *a, const char *target, const void *body, size_t le
 void ask(struct answer *a, const char *target, const char *body, const char *header)
 {
 	ask_bytes(a, target, body, body ? strlen(body) : 0, header);
-}
-
-static int remove_entry(const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-	(void)st;
-	(void)type;
-	(void)ftw;
-	return remove(path);
 }
 
 int sql_port_open(const char *key)
@@ -110,5 +101,5 @@ int sql_fixture_stop(void **state)
 	clickhouse_port_free(sql_port);
 	access_free(access_of_port);
 	store_close(sql_store);
-	return nftw(sql_dir, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+	return remove_tree(sql_dir);
 }

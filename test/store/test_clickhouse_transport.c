@@ -5,7 +5,6 @@
  * The environment names its program as CLICKHOUSE_OLD_SERVER.
  */
 #include <errno.h>
-#include <ftw.h>
 #include <pthread.h>
 #include <signal.h>
 #include <spawn.h>
@@ -15,6 +14,7 @@
 
 #include "cluster-agent/store/clickhouse_client.h"
 #include "common/system/clock.h"
+#include "test/lib/remove_tree.h"
 #include "test/lib/unit.h"
 
 #define N_ROWS 100000u
@@ -111,19 +111,11 @@ static int start(void **state)
 	return 0;
 }
 
-static int remove_entry(const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-	(void)st;
-	(void)type;
-	(void)ftw;
-	return remove(path);
-}
-
 static int stop(void **state)
 {
 	(void)state;
 	stop_server(SIGKILL);
-	return nftw(dir, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+	return remove_tree(dir);
 }
 
 /* ---- its client ---- */

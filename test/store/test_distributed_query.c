@@ -4,9 +4,6 @@
  * plain tables do, and of two shards with the same rows. The environment names libchdb.so as
  * CHDB_LIBRARY.
  */
-#include <ftw.h>
-#include <sys/stat.h>
-
 #include <jansson.h>
 
 #include "cluster-agent/query/profile_query.h"
@@ -14,6 +11,7 @@
 #include "cluster-agent/store/store_clickhouse.h"
 #include "cluster-agent/store/store_engine.h"
 #include "common/system/clock.h"
+#include "test/lib/remove_tree.h"
 #include "test/lib/unit.h"
 #include "test/store/clickhouse_process.h"
 
@@ -68,19 +66,11 @@ static int start(void **state)
 	return 0;
 }
 
-static int remove_entry(const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-	(void)st;
-	(void)type;
-	(void)ftw;
-	return remove(path);
-}
-
 static int stop(void **state)
 {
 	(void)state;
 	store_close(store);
-	return nftw(dir, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+	return remove_tree(dir);
 }
 
 /* servers: "127.0.0.1", or a pattern of several; NULL: back to the plain tables. */

@@ -4,14 +4,13 @@
  * inserted. About thirty steps in "make check-store"; every one, for all tables, with SOAK=long.
  * The environment names libchdb.so as CHDB_LIBRARY.
  */
-#include <ftw.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 
 #include "cluster-agent/store/row_batch.h"
 #include "cluster-agent/store/rowbinary.h"
 #include "cluster-agent/store/store_chdb.h"
 #include "common/system/clock.h"
+#include "test/lib/remove_tree.h"
 #include "test/lib/unit.h"
 #include "test/store/call_gate.h"
 
@@ -33,14 +32,6 @@ struct trial {
 	unsigned n_seen;
 };
 
-static int remove_entry(const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-	(void)st;
-	(void)type;
-	(void)ftw;
-	return remove(path);
-}
-
 static int make_dir(void **state)
 {
 	(void)state;
@@ -54,7 +45,7 @@ static int make_dir(void **state)
 static int remove_dir(void **state)
 {
 	(void)state;
-	return nftw(base, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+	return remove_tree(base);
 }
 
 /* The following run in children: the engine starts threads, and the parent has to fork again. */

@@ -3,13 +3,12 @@
  * several blocks. The environment names libchdb.so as CHDB_LIBRARY.
  */
 #include <errno.h>
-#include <ftw.h>
-#include <sys/stat.h>
 
 #include "cluster-agent/sql/native_blocks.h"
 #include "cluster-agent/sql/native_type.h"
 #include "cluster-agent/store/store_chdb.h"
 #include "common/system/clock.h"
+#include "test/lib/remove_tree.h"
 #include "test/lib/unit.h"
 
 #define ROWS 20000
@@ -17,14 +16,6 @@
 
 static char dir[64];
 static struct store *store;
-
-static int remove_entry(const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-	(void)st;
-	(void)type;
-	(void)ftw;
-	return remove(path);
-}
 
 static int start(void **state)
 {
@@ -44,7 +35,7 @@ static int stop(void **state)
 {
 	(void)state;
 	store_close(store);
-	return nftw(dir, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+	return remove_tree(dir);
 }
 
 static void query(const char *sql, const char *format, struct buf *out)

@@ -2,18 +2,13 @@
  * Clients of the SQL port that leave, and such that ask more than their share: real connections,
  * the real engine, which is asked what it runs. The environment names libchdb.so as CHDB_LIBRARY.
  */
-#include <ftw.h>
-#include <sys/stat.h>
-
-#include "cluster-agent/sql/clickhouse_port.h"
 #include "cluster-agent/store/row_batch.h"
-#include "cluster-agent/store/store_chdb.h"
-#include "common/access/access.h"
 #include "common/limits.h"
 #include "common/system/clock.h"
 #include "common/telemetry/metrics.h"
 #include "test/lib/raw_client.h"
 #include "test/lib/unit.h"
+#include "test/store/sql_fixture.h"
 
 #define POLLS 12000 /* of 10 ms */
 #define MARK "sipHash64"
@@ -21,60 +16,28 @@
 #define LARGE "SELECT repeat('x', 1000000) FROM numbers(32)"
 #define T(s) ((struct row_text){s, sizeof(s) - 1})
 
-static char dir[64];
-static struct store *store;
-static struct access *access_of_port;
-static struct clickhouse_port *port;
 static struct metrics *metrics;
-
-static int remove_entry(const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-	(void)st;
-	(void)type;
-	(void)ftw;
-	return remove(path);
-}
 
 static int start(void **state)
 {
-	const struct store_chdb_config cfg = {
-		.data_dir = dir,
-		.profiles_ttl_ns = UINT64_C(86400) * NS_PER_S,
-		.chdb_library = getenv("CHDB_LIBRARY"),
-	};
-	struct clickhouse_port_config port_cfg = {.listen = "127.0.0.1:0"};
-	struct err err = {0};
+	int r = sql_fixture_start(state);
 
-	(void)state;
-	snprintf(dir, sizeof(dir), "/tmp/test_sql_left.XXXXXX");
-	assert_non_null(mkdtemp(dir));
-	if (store_chdb_open(&store, &cfg, &err) < 0)
-		fail_msg("%s", err.msg);
-	assert_int_equal(access_new(&access_of_port, &(struct access_config){0}, NULL), 0);
-	port_cfg.store = store;
-	port_cfg.access = access_of_port;
-	if (clickhouse_port_new(&port, &port_cfg, &err) < 0)
-		fail_msg("%s", err.msg);
-	assert_int_equal(metrics_new(&metrics), 0);
-	assert_int_equal(clickhouse_port_register(port, metrics), 0);
-	return 0;
+	if (r == 0)
+		r = metrics_new(&metrics);
+	return r == 0 ? clickhouse_port_register(sql_port, metrics) : r;
 }
 
 static int stop(void **state)
 {
-	(void)state;
 	metrics_free(metrics);
-	clickhouse_port_free(port);
-	access_free(access_of_port);
-	store_close(store);
-	return nftw(dir, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+	return sql_fixture_stop(state);
 }
 
 /* ---- clients ---- */
 
 static int send_query(const char *address, const char *sql)
 {
-	int fd = raw_client_connect_from(address, clickhouse_port_number(port));
+	int fd = raw_client_connect_from(address, clickhouse_port_number(sql_port));
 	char request[1000];
 
 	snprintf(request, sizeof(request),
@@ -113,7 +76,7 @@ static unsigned n_running(void)
 	CLEANUP(buf_fini) struct buf out;
 
 	buf_init(&out, 1000);
-	assert_int_equal(store_maintain(store,
+	assert_int_equal(store_maintain(sql_store,
 					"SELECT count() FROM system.processes WHERE query LIKE "
 					"'%" MARK "%' AND query NOT LIKE '%system.processes%'",
 					&out, NULL),
@@ -344,9 +307,9 @@ static void inserts_succeed_while_clients_ask_much(void **state)
 		assert_int_equal(row_batch_add_stack(&b, &stack), 0);
 		assert_int_equal(row_batch_finish(&b), 0);
 		frames = row_batch_frames(&b, STORE_STACKS, &n);
-		if (store_insert(store, STORE_STACKS, NULL, frames, n, &err) < 0)
+		if (store_insert(sql_store, STORE_STACKS, NULL, frames, n, &err) < 0)
 			fail_msg("insert %d: %s", i, err.msg);
-		assert_int_equal(store_ping(store), 0);
+		assert_int_equal(store_ping(sql_store), 0);
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(clients); i++)
 		close(clients[i]);

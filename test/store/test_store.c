@@ -6,10 +6,8 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <pthread.h>
 #include <signal.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 
 #include <zstd.h>
@@ -20,6 +18,7 @@
 #include "cluster-agent/store/store_clickhouse.h"
 #include "cluster-agent/store/store_probe.h"
 #include "common/system/clock.h"
+#include "test/lib/remove_tree.h"
 #include "test/lib/unit.h"
 #include "test/store/clickhouse_process.h"
 
@@ -31,14 +30,6 @@ static char dir[64];
 static struct store_chdb_config cfg;
 static bool on_server;
 static struct clickhouse_process server; /* if on_server */
-
-static int remove_entry(const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-	(void)st;
-	(void)type;
-	(void)ftw;
-	return remove(path);
-}
 
 static int make_dir(void **state)
 {
@@ -57,7 +48,7 @@ static int remove_dir(void **state)
 	(void)state;
 	if (on_server)
 		clickhouse_process_run(&server, "DROP DATABASE IF EXISTS coroot");
-	return nftw(dir, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+	return remove_tree(dir);
 }
 
 static struct store *open_on_server_at_once(void)

@@ -4,14 +4,13 @@
  * libchdb.so as CHDB_LIBRARY and the server as CLICKHOUSE_SERVER.
  */
 #include <errno.h>
-#include <ftw.h>
 #include <pthread.h>
-#include <sys/stat.h>
 
 #include "cluster-agent/store/row_batch.h"
 #include "cluster-agent/store/store_chdb.h"
 #include "cluster-agent/store/store_clickhouse.h"
 #include "common/system/clock.h"
+#include "test/lib/remove_tree.h"
 #include "test/lib/unit.h"
 #include "test/store/clickhouse_process.h"
 
@@ -23,14 +22,6 @@ static char dir[64];
 static bool on_server;
 static struct clickhouse_process server;
 static struct store *store;
-
-static int remove_entry(const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-	(void)st;
-	(void)type;
-	(void)ftw;
-	return remove(path);
-}
 
 static void open_embedded(void)
 {
@@ -92,7 +83,7 @@ static int end(void **state)
 	(void)state;
 	store_close(store);
 	if (!on_server)
-		return nftw(dir, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+		return remove_tree(dir);
 	clickhouse_process_fini(&server);
 	return 0;
 }

@@ -3,26 +3,18 @@
  * not at all; it is never empty without a word. The environment names libchdb.so as CHDB_LIBRARY.
  */
 #include <errno.h>
-#include <ftw.h>
 #include <sys/stat.h>
 
 #include "cluster-agent/store/row_batch.h"
 #include "cluster-agent/store/store_chdb.h"
 #include "common/system/clock.h"
+#include "test/lib/remove_tree.h"
 #include "test/lib/unit.h"
 
 #define T(s) ((struct row_text){s, sizeof(s) - 1})
 #define WITH_DIR(test) cmocka_unit_test_setup_teardown(test, make_dir, remove_dir)
 
 static char dir[64];
-
-static int remove_entry(const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-	(void)st;
-	(void)type;
-	(void)ftw;
-	return remove(path);
-}
 
 static int make_dir(void **state)
 {
@@ -34,7 +26,7 @@ static int make_dir(void **state)
 static int remove_dir(void **state)
 {
 	(void)state;
-	return nftw(dir, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+	return remove_tree(dir);
 }
 
 static int open_store(struct store **ret, struct err *err)

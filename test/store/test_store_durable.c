@@ -3,9 +3,7 @@
  * environment names libchdb.so as CHDB_LIBRARY.
  */
 #include <errno.h>
-#include <ftw.h>
 #include <signal.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 
 #include "cluster-agent/store/row_batch.h"
@@ -14,20 +12,13 @@
 #include "cluster-agent/wal/log_drain.h"
 #include "cluster-agent/wal/upload_log.h"
 #include "common/system/clock.h"
+#include "test/lib/remove_tree.h"
 #include "test/lib/unit.h"
 
 #define N_ROUNDS 5
 #define N_UPLOADS 2000
 
 static char dir[64];
-
-static int remove_entry(const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-	(void)st;
-	(void)type;
-	(void)ftw;
-	return remove(path);
-}
 
 static int make_dir(void **state)
 {
@@ -39,7 +30,7 @@ static int make_dir(void **state)
 static int remove_dir(void **state)
 {
 	(void)state;
-	return nftw(dir, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+	return remove_tree(dir);
 }
 
 static struct store *open_store(void)

@@ -5,16 +5,15 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <pthread.h>
 #include <stdatomic.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 
 #include "cluster-agent/store/row_batch.h"
 #include "cluster-agent/store/store_chdb.h"
 #include "common/system/clock.h"
 #include "common/system/memory_limit.h"
+#include "test/lib/remove_tree.h"
 #include "test/lib/test_cgroup.h"
 #include "test/lib/unit.h"
 
@@ -23,14 +22,6 @@
 #define T(s) ((struct row_text){s, sizeof(s) - 1})
 
 static char dir[64];
-
-static int remove_entry(const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-	(void)st;
-	(void)type;
-	(void)ftw;
-	return remove(path);
-}
 
 static int make_dir(void **state)
 {
@@ -42,7 +33,7 @@ static int make_dir(void **state)
 static int remove_dir(void **state)
 {
 	(void)state;
-	return nftw(dir, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+	return remove_tree(dir);
 }
 
 static int write_text(const char *in, const char *file, const char *text)

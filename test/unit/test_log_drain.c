@@ -1,7 +1,6 @@
 /* The drain over a real log in a directory of its own and a store that fails as it is told to. */
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <glob.h>
 #include <pthread.h>
 
@@ -10,6 +9,7 @@
 #include "common/system/clock.h"
 #include "common/telemetry/metrics.h"
 #include "test/lib/faulty_store.h"
+#include "test/lib/remove_tree.h"
 #include "test/lib/unit.h"
 
 #define POISON FAULTY_STORE_POISON
@@ -22,14 +22,6 @@ static char dir[64];
 
 /* ---- the log ---- */
 
-static int remove_entry(const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-	(void)st;
-	(void)type;
-	(void)ftw;
-	return remove(path);
-}
-
 static int make_dir(void **state)
 {
 	(void)state;
@@ -41,7 +33,7 @@ static int make_dir(void **state)
 static int remove_dir(void **state)
 {
 	(void)state;
-	return nftw(dir, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+	return remove_tree(dir);
 }
 
 static struct upload_log *open_log(void)

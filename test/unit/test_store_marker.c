@@ -1,23 +1,15 @@
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <stdio.h>
 #include <sys/stat.h>
 
 #include "cluster-agent/store/store_marker.h"
+#include "test/lib/remove_tree.h"
 #include "test/lib/unit.h"
 
 #define WITH_DIR(test) cmocka_unit_test_setup_teardown(test, make_dir, remove_dir)
 
 static char dir[64];
-
-static int remove_entry(const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-	(void)st;
-	(void)type;
-	(void)ftw;
-	return remove(path);
-}
 
 static int make_dir(void **state)
 {
@@ -29,7 +21,7 @@ static int make_dir(void **state)
 static int remove_dir(void **state)
 {
 	(void)state;
-	return nftw(dir, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+	return remove_tree(dir);
 }
 
 static void write_file(const char *name, const char *text)

@@ -5,7 +5,6 @@
  */
 #include <curl/curl.h>
 #include <errno.h>
-#include <ftw.h>
 #include <pthread.h>
 #include <stdatomic.h>
 
@@ -19,6 +18,7 @@
 #include "common/pprof/pprof_encode.h"
 #include "common/system/clock.h"
 #include "common/telemetry/metrics.h"
+#include "test/lib/remove_tree.h"
 #include "test/lib/unit.h"
 
 #define N_THREADS 6
@@ -145,14 +145,6 @@ static void start(struct stages *s)
 		0);
 }
 
-static int remove_entry(const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-	(void)st;
-	(void)type;
-	(void)ftw;
-	return remove(path);
-}
-
 /* In the same order as the agent. */
 static void stop(struct stages *s)
 {
@@ -168,7 +160,7 @@ static void stop(struct stages *s)
 	ingest_free(s->ingest);
 	upload_log_close(s->log);
 	metrics_free(s->metrics);
-	assert_int_equal(nftw(s->dir, remove_entry, 16, FTW_DEPTH | FTW_PHYS), 0);
+	assert_int_equal(remove_tree(s->dir), 0);
 	buf_fini(&s->body);
 }
 

@@ -51,6 +51,16 @@ async function sql(cluster, query) {
   return JSON.parse(text).data;
 }
 
+// CPU time of a service's profiles
+async function sampledNs(cluster, service) {
+  const [row] = await sql(
+    cluster,
+    `SELECT sum(Value) AS ns FROM profiling_samples
+     WHERE ServiceName = '${service}' AND Type = '${CPU}'`,
+  );
+  return row.ns;
+}
+
 async function api(cluster, path, params) {
   await settled(cluster);
   const r = await fetch(`${cluster.url}/api/${path}?${new URLSearchParams(params)}`);
@@ -110,4 +120,4 @@ async function application(
   return applications.find((a) => a.service.endsWith(`/${name}`));
 }
 
-module.exports = { CPU, settled, sql, api, flame, application };
+module.exports = { CPU, settled, sampledNs, sql, api, flame, application };
