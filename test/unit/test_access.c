@@ -1,9 +1,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <sys/mman.h>
 
 #include "common/access/access.h"
 #include "common/access/access_keys.h"
+#include "common/data/buf.h"
 #include "common/system/clock.h"
 #include "common/telemetry/log.h"
 #include "test/lib/unit.h"
@@ -337,11 +339,42 @@ static void wait_until(const struct access *a, const char *key, bool fits)
 	}
 }
 
+static unsigned count_lines(int log, const char *text)
+{
+	CLEANUP(buf_fini) struct buf in;
+	unsigned n = 0;
+	ssize_t len;
+
+	buf_init(&in, 1 << 20);
+	assert_int_equal(buf_reserve(&in, 65536), 0);
+	len = pread(log, in.data, 65536, 0);
+	assert_true(len >= 0);
+	in.data[len] = '\0';
+	for (const char *at = in.data; (at = strstr(at, text)); at++)
+		n++;
+	return n;
+}
+
+/* Until the file has been found unusable for the nth time. key stays valid all the time. */
+static void wait_until_refused(const struct access *a, const char *key, int log, unsigned n)
+{
+	uint64_t deadline_ns = clock_monotonic_ns() + 300 * NS_PER_S;
+
+	while (count_lines(log, "cannot read keys again") < n) {
+		assert_true(access_key_fits(a, ACCESS_READ, key));
+		assert_true(clock_monotonic_ns() < deadline_ns);
+		usleep(20000);
+	}
+	assert_true(access_key_fits(a, ACCESS_READ, key));
+}
+
 static void a_changed_file_is_read_again(void **state)
 {
 	CLEANUP(access_freep) struct access *a = NULL;
+	AUTO_CLOSE int log = memfd_create("log", MFD_CLOEXEC);
 
 	(void)state;
+	assert_true(log >= 0);
 	write_file(file, "one\n");
 	a = make(&(struct access_config){.read_key_file = file});
 	assert_true(access_key_fits(a, ACCESS_READ, "one"));
@@ -353,16 +386,16 @@ static void a_changed_file_is_read_again(void **state)
 	assert_false(access_key_fits(a, ACCESS_READ, "one"));
 
 	/* without a usable file, the keys stay */
-	assert_int_equal(unlink(file), 0);
+	log_set_fd(log);
 	write_file(other, "");
 	assert_int_equal(rename(other, file), 0);
+	wait_until_refused(a, "two", log, 1);
 	write_file(other, "bad\x01");
 	assert_int_equal(rename(other, file), 0);
-	usleep(1100000);
-	assert_true(access_key_fits(a, ACCESS_READ, "two"));
+	wait_until_refused(a, "two", log, 2);
 	assert_int_equal(unlink(file), 0);
-	usleep(1100000);
-	assert_true(access_key_fits(a, ACCESS_READ, "two"));
+	wait_until_refused(a, "two", log, 3);
+	log_set_fd(STDERR_FILENO);
 	assert_true(access_needs_key(a, ACCESS_READ));
 	write_file(file, "four");
 	wait_until(a, "four", true);
