@@ -1,6 +1,6 @@
 /*
  * The connections of one server: what each of them does and since when. Used by http_server.c and
- * http_doorman.c only; from any thread.
+ * http_acceptor.c only; from any thread.
  *
  * A server has room for so many connections, and everybody may open one and say nothing. So a new
  * connection is not refused while another one is idle: that one is closed. Of the idle ones it is
@@ -81,7 +81,7 @@ void http_connections_fini(struct http_connections *cs);
 unsigned http_connections_slots(const struct http_connections *cs);
 unsigned http_connections_count(struct http_connections *cs);
 
-/* ---- of the doorman ---- */
+/* ---- of the acceptor ---- */
 
 /* Whether a connection can be accepted; if not, one is closed where that helps. */
 bool http_connections_have_room(struct http_connections *cs);

@@ -20,8 +20,8 @@
 #include <microhttpd.h>
 #include <strings.h>
 
+#include "common/http/http_acceptor.h"
 #include "common/http/http_connections.h"
-#include "common/http/http_doorman.h"
 #include "common/http/http_exchange_state.h"
 #include "common/http/http_listen.h"
 #include "common/http/http_text.h"
@@ -67,7 +67,7 @@ enum server_metric {
 
 struct http_server {
 	struct MHD_Daemon *daemon;
-	struct http_doorman *doorman;
+	struct http_acceptor *acceptor;
 	struct server_tls *tls; /* NULL: plain HTTP */
 	struct http_route *routes;
 	unsigned timeout_s;
@@ -357,7 +357,7 @@ static enum MHD_Result begin(struct http_server *s, struct MHD_Connection *conn,
 	x->is_get = strcmp(method, MHD_HTTP_METHOD_GET) == 0 ||
 		    strcmp(method, MHD_HTTP_METHOD_HEAD) == 0;
 	x->takes_interim = !s->tls && strcmp(version, MHD_HTTP_VERSION_1_1) == 0;
-	x->left = http_doorman_left(s->doorman);
+	x->left = http_acceptor_left(s->acceptor);
 	x->begin_ns = clock_monotonic_ns();
 	count(s, &s->n_exchanges, 1);
 	*ret_exchange = x;
@@ -453,7 +453,7 @@ static void on_connection(void *server, struct MHD_Connection *conn, void **sock
 		return;
 	tls_session_end(c->tls);
 	http_connections_end(&s->connections, c);
-	http_doorman_on_room(s->doorman);
+	http_acceptor_on_room(s->acceptor);
 }
 
 static size_t on_unescape(void *server, struct MHD_Connection *conn, char *text)
@@ -539,14 +539,14 @@ static int start_daemon(struct http_server *s, unsigned n_threads, struct err *e
 	return 0;
 }
 
-static int start_doorman(struct http_server *s, const char *listen, struct err *err)
+static int start_acceptor(struct http_server *s, const char *listen, struct err *err)
 {
 	AUTO_CLOSE int fd = http_listen(listen, &s->port, err);
 	int r;
 
 	if (fd < 0)
 		return fd;
-	r = http_doorman_new(&s->doorman, fd, &s->connections);
+	r = http_acceptor_new(&s->acceptor, fd, &s->connections);
 	if (r < 0)
 		return err_set(err, r, "start the HTTP server: %s", strerror(-r));
 	TAKE_FD(fd);
@@ -583,12 +583,12 @@ int http_server_new(struct http_server **ret, const struct http_server_config *c
 			return err_set(err, r, "register the HTTP server's metrics: %s",
 				       strerror(-r));
 	}
-	r = start_doorman(s, cfg->listen, err);
+	r = start_acceptor(s, cfg->listen, err);
 	if (r == 0)
 		r = start_daemon(s, cfg->n_threads ? cfg->n_threads : 1, err);
 	if (r < 0)
 		return r;
-	r = http_doorman_start(s->doorman, s->daemon);
+	r = http_acceptor_start(s->acceptor, s->daemon);
 	if (r < 0)
 		return err_set(err, r, "cannot start the HTTP server's threads");
 	*ret = TAKE_PTR(s);
@@ -597,7 +597,7 @@ int http_server_new(struct http_server **ret, const struct http_server_config *c
 
 void http_server_quiesce(struct http_server *s)
 {
-	http_doorman_quiesce(s->doorman);
+	http_acceptor_quiesce(s->acceptor);
 }
 
 static void wait_for_exchanges(struct http_server *s)
@@ -625,10 +625,10 @@ void http_server_free(struct http_server *s)
 		http_server_quiesce(s);
 		atomic_store(&s->stopping, true);
 		wait_for_exchanges(s);
-		http_doorman_stop(s->doorman);
+		http_acceptor_stop(s->acceptor);
 		MHD_stop_daemon(s->daemon);
 	}
-	http_doorman_free(s->doorman);
+	http_acceptor_free(s->acceptor);
 	http_connections_fini(&s->connections);
 	condition_fini(&s->changed);
 	pthread_mutex_destroy(&s->lock);
