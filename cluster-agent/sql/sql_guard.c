@@ -223,13 +223,16 @@ static int check_apply(struct guard *g)
 	return refuse(g, f, "is a function that is not available here");
 }
 
-/* arrayMap(file, …) calls a function without brackets behind its name, and so may others. */
+/*
+ * arrayMap(file, …) and arrayMap(ALL file, …) call a function without brackets behind its name. So
+ * the names of such functions may stand in brackets only where they are those of a column.
+ */
 static int check_argument(struct guard *g)
 {
 	bool is_name = g->t.kind == SQL_TOKEN_WORD || g->t.kind == SQL_TOKEN_QUOTED;
+	bool is_column = sql_is_char(&g->p1, '.') || sql_is_word(&g->p1, "as");
 
-	if (g->depth > 0 && (sql_is_char(&g->p1, '(') || sql_is_char(&g->p1, ',')) && is_name &&
-	    sql_function_is_refused(g->t.start, g->t.len))
+	if (g->depth > 0 && is_name && !is_column && sql_function_is_refused(g->t.start, g->t.len))
 		return refuse(g, &g->t, "is a function that is not available here");
 	return 0;
 }

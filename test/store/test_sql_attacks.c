@@ -156,6 +156,7 @@ static const char *const reads[] = {
 	"SELECT '\\'', file('/etc/passwd') --'",
 	"SELECT 1 //'\n, file('/etc/passwd') //'",
 	"SELECT arrayMap(file, ['/etc/passwd'])",
+	"SELECT arrayMap(ALL file, ['/etc/passwd'])",
 	"SELECT arrayMap((`file` AS f), ['/etc/passwd'])",
 	"SELECT addressToLine(toUInt64(1))",
 	"SELECT hasColumnInTable('127.0.0.1:9', 'system', 'one', 'dummy')",

@@ -96,6 +96,7 @@ static bool is_allowed_function(const char *name)
 		"SELECT * APPLY(?) FROM t",
 		"SELECT * APPLY ? FROM t",
 		"SELECT arrayMap(?, x)",
+		"SELECT arrayMap(ALL ?, x)",
 		"SELECT arrayMap(((`?`)), x)",
 		"WITH ?(1)(2) AS x SELECT x",
 	};

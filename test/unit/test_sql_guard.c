@@ -169,6 +169,7 @@ static const char *const refused_names[] = {
 	"SELECT arrayMap(file, ['/etc/passwd'])",
 	"SELECT arrayMap(`File`, ['/etc/passwd'])",
 	"SELECT arrayMap((file), ['/etc/passwd'])",
+	"SELECT arrayMap(ALL file, ['/etc/passwd'])",
 	"SELECT arrayMap(/**/file AS f, ['/etc/passwd'])",
 	"SELECT 1 SETTINGS final, max_threads = 7",
 	"SELECT * FROM (SELECT 1 SETTINGS allow_introspection_functions)",
