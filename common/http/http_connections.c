@@ -195,6 +195,7 @@ static void shut_down(struct http_connections *cs, struct http_connection *c,
 struct choice {
 	bool idle;                      /* only idle ones */
 	bool spare;                     /* only those at spare places */
+	bool answering;                 /* only those that have not read their answer */
 	unsigned heavier_than;          /* only of addresses with more connections than this */
 	const struct http_peer *not_of; /* none of this address */
 	uint64_t before_ns;             /* only those in their state since then */
@@ -203,7 +204,9 @@ struct choice {
 static bool matches(const struct choice *choice, const struct http_connection *c)
 {
 	return !c->closing && waits(c) && (!choice->idle || is_idle(c)) &&
-	       (!choice->spare || c->spare) && weight_of(c) > choice->heavier_than &&
+	       (!choice->spare || c->spare) &&
+	       (!choice->answering || c->state == CONNECTION_ANSWERING) &&
+	       weight_of(c) > choice->heavier_than &&
 	       (!choice->not_of || c->peer != choice->not_of) && c->since_ns <= choice->before_ns;
 }
 
@@ -285,6 +288,18 @@ void http_connections_release(struct http_connections *cs)
 {
 	pthread_mutex_lock(&cs->lock);
 	(void)close_idle(cs);
+	pthread_mutex_unlock(&cs->lock);
+}
+
+void http_connections_release_answer(struct http_connections *cs)
+{
+	const struct choice overdue = {
+		.answering = true,
+		.before_ns = clock_monotonic_ns() - cs->timeout_ns,
+	};
+
+	pthread_mutex_lock(&cs->lock);
+	(void)close_chosen(cs, &overdue, CONNECTION_END_ANSWER_LATE);
 	pthread_mutex_unlock(&cs->lock);
 }
 

@@ -95,6 +95,14 @@ void http_connections_reject(struct http_connections *cs, int fd);
 /* Closes what is overdue. To be called every second while there are connections. */
 void http_connections_check(struct http_connections *cs);
 
+/* ---- of any thread ---- */
+
+/*
+ * Closes a connection whose client reads its answer for longer than timeout_s, if there is one,
+ * because the memory of answers is used up.
+ */
+void http_connections_release_answer(struct http_connections *cs);
+
 /* ---- of libmicrohttpd's threads ---- */
 
 /* Returns the accepted connection with that descriptor, or NULL if nobody accepted it. */

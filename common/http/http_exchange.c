@@ -16,6 +16,7 @@
 
 #include "common/data/gzip.h"
 #include "common/data/hash.h"
+#include "common/http/http_connections.h"
 #include "common/http/http_exchange_state.h"
 #include "common/http/http_route.h"
 #include "common/http/http_text.h"
@@ -278,6 +279,7 @@ bool http_exchange_hold(struct http_exchange *x, size_t len)
 	if (atomic_fetch_add(&m->bytes, more) + more > m->max_bytes) {
 		atomic_fetch_sub(&m->bytes, more);
 		metric_add(m->refused, 1);
+		http_connections_release_answer(m->connections);
 		return false;
 	}
 	x->held_bytes = wanted;

@@ -14,6 +14,7 @@
 #define HTTP_EXCHANGE_MAX_HEADERS 16
 
 struct http_connection;
+struct http_connections;
 struct http_route;
 struct http_server;
 
@@ -21,6 +22,7 @@ struct http_server;
 struct http_answer_memory {
 	_Atomic uint64_t bytes;
 	uint64_t max_bytes;
+	struct http_connections *connections; /* the server's */
 	struct metric *refused;
 };
 

@@ -565,6 +565,7 @@ int http_server_new(struct http_server **ret, const struct http_server_config *c
 	s->max_body_memory_bytes = cfg->max_body_memory_bytes;
 	s->answers.max_bytes =
 		cfg->max_answer_memory_bytes ? cfg->max_answer_memory_bytes : ANSWER_MEMORY_BYTES;
+	s->answers.connections = &s->connections;
 	s->answers.refused = &s->metrics[REFUSED_ANSWER_MEMORY];
 	s->tls = cfg->tls;
 	s->access = cfg->access;

@@ -24,7 +24,8 @@
  * 100-continue", the answer is sent at once.
  *
  * Large answers that clients have not read yet are limited together; beyond that, an answer is
- * replaced by 503 with Retry-After.
+ * replaced by 503 with Retry-After, and of the clients that have read theirs for longer than
+ * timeout_s one is cut off, so that nobody who reads slowly keeps others waiting.
  */
 #ifndef COMMON_HTTP_HTTP_SERVER_H
 #define COMMON_HTTP_HTTP_SERVER_H

@@ -67,7 +67,7 @@ static void keep(void *ctx, struct http_exchange *x)
 	assert_int_equal(queue_push(f->kept, x), 0);
 }
 
-static int set_up(void **state)
+static int set_up_with(void **state, unsigned timeout_s)
 {
 	struct fixture *f = calloc(1, sizeof(*f));
 	const struct http_route routes[] = {
@@ -83,7 +83,7 @@ static int set_up(void **state)
 		.listen = "127.0.0.1:0",
 		.n_threads = 2,
 		.max_connections = 100,
-		.timeout_s = 300,
+		.timeout_s = timeout_s,
 		.max_body_memory_bytes = 1 << 20,
 		.max_answer_memory_bytes = ROOM_BYTES,
 		.routes = routes,
@@ -94,6 +94,16 @@ static int set_up(void **state)
 	cfg.metrics = f->metrics;
 	assert_int_equal(queue_new(&f->kept, N_KEPT), 0);
 	return http_server_new(&f->server, &cfg, NULL);
+}
+
+static int set_up(void **state)
+{
+	return set_up_with(state, 300);
+}
+
+static int set_up_impatient(void **state)
+{
+	return set_up_with(state, 2);
 }
 
 static int tear_down(void **state)
@@ -226,6 +236,32 @@ static void some_answers_are_always_given(void **state)
 	wait_until_held(f, 0);
 }
 
+/*
+ * They read fast enough not to be idle, and are cut off after 2 s. Without that, both would have
+ * read nearly all of their answers by the time that there is room.
+ */
+static void slow_readers_make_room_for_others(void **state)
+{
+	struct fixture *f = *state;
+	size_t n_read = 0;
+	int readers[2];
+
+	fill(f, readers);
+	for (int i = 0; status_of(f, "/large", "") != 200; i++) {
+		assert_true(i < POLLS);
+		for (size_t k = 0; k < ARRAY_SIZE(readers); k++) {
+			char part[32768];
+			ssize_t n = recv(readers[k], part, sizeof(part), MSG_DONTWAIT);
+
+			n_read += n > 0 ? (size_t)n : 0;
+		}
+		usleep(10000);
+	}
+	assert_true(n_read < LARGE_BYTES);
+	for (size_t i = 0; i < ARRAY_SIZE(readers); i++)
+		close(readers[i]);
+}
+
 static void *answer_kept(void *fixture)
 {
 	struct fixture *f = fixture;
@@ -267,6 +303,8 @@ int main(void)
 #define TEST(fn) cmocka_unit_test_setup_teardown(fn, set_up, tear_down)
 		TEST(large_answers_wait_for_those_that_nobody_reads),
 		TEST(some_answers_are_always_given),
+		cmocka_unit_test_setup_teardown(slow_readers_make_room_for_others, set_up_impatient,
+						tear_down),
 		TEST(answers_of_several_threads_are_all_released),
 #undef TEST
 	};
