@@ -6,10 +6,10 @@
 # passed and there is room for it. There are three kinds of stages:
 #
 #   clock   real daemons and workloads against the clock, which wait more than they work: one at
-#   once, at normal priority wait    takes its time, however much room there is: begins at once,
-#   niced a little cpu     work for all processors: two at once, so that one fills the gaps of the
-#   other; niced, because nothing in them depends
-#           on how fast it runs
+#           once, at normal priority
+#   wait    takes its time, however much room there is: begins at once, niced a little
+#   cpu     work for all processors: two at once, so that one fills the gaps of the other; niced,
+#           because nothing in them depends on how fast it runs
 #
 # Every stage prints what it counted in the form "N passed, N failed[, N skipped]", or as Node's
 # test runner does ("# pass N" …); a stage that counts nothing is one test. A stage that is late

@@ -1,8 +1,7 @@
 /*
  * The page's login: POST /api/login with the key as body sets the cookie of a session, POST
- * /api/logout takes it away, GET /api/session says whether there is one, and
- * whether the request could read. Requests are untrusted,
- * and come without a key; the server has checked names and origins.
+ * /api/logout deletes it, GET /api/session says whether there is one and whether the request may
+ * read. Requests are untrusted and come without a key; the server has checked names and origins.
  */
 #ifndef CLUSTER_AGENT_WEB_WEB_LOGIN_H
 #define CLUSTER_AGENT_WEB_WEB_LOGIN_H

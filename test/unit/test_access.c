@@ -8,19 +8,8 @@
 #include "common/data/buf.h"
 #include "common/system/clock.h"
 #include "common/telemetry/log.h"
+#include "test/lib/key_files.h"
 #include "test/lib/unit.h"
-
-static char dir[] = "/tmp/test_access.XXXXXX";
-static char file[sizeof(dir) + 20], other[sizeof(dir) + 20];
-
-static void write_file(const char *path, const char *text)
-{
-	FILE *f = fopen(path, "w");
-
-	assert_non_null(f);
-	assert_true(fputs(text, f) >= 0);
-	assert_int_equal(fclose(f), 0);
-}
 
 static struct access *make(const struct access_config *cfg)
 {
@@ -320,8 +309,8 @@ static void every_line_of_a_file_is_a_key(void **state)
 	CLEANUP(access_freep) struct access *a = NULL;
 
 	(void)state;
-	write_file(file, "  new key \r\n\n old\n");
-	a = make(&(struct access_config){.write_key_file = file});
+	key_file_write(key_file, "  new key \r\n\n old\n");
+	a = make(&(struct access_config){.write_key_file = key_file});
 	assert_true(access_key_fits(a, ACCESS_WRITE, "new key"));
 	assert_true(access_key_fits(a, ACCESS_WRITE, "old"));
 	assert_false(access_key_fits(a, ACCESS_WRITE, ""));
@@ -375,29 +364,29 @@ static void a_changed_file_is_read_again(void **state)
 
 	(void)state;
 	assert_true(log >= 0);
-	write_file(file, "one\n");
-	a = make(&(struct access_config){.read_key_file = file});
+	key_file_write(key_file, "one\n");
+	a = make(&(struct access_config){.read_key_file = key_file});
 	assert_true(access_key_fits(a, ACCESS_READ, "one"));
 	/* as Kubernetes does it */
-	write_file(other, "two\nthree\n");
-	assert_int_equal(rename(other, file), 0);
+	key_file_write(other_key_file, "two\nthree\n");
+	assert_int_equal(rename(other_key_file, key_file), 0);
 	wait_until(a, "two", true);
 	assert_true(access_key_fits(a, ACCESS_READ, "three"));
 	assert_false(access_key_fits(a, ACCESS_READ, "one"));
 
 	/* without a usable file, the keys stay */
 	log_set_fd(log);
-	write_file(other, "");
-	assert_int_equal(rename(other, file), 0);
+	key_file_write(other_key_file, "");
+	assert_int_equal(rename(other_key_file, key_file), 0);
 	wait_until_refused(a, "two", log, 1);
-	write_file(other, "bad\x01");
-	assert_int_equal(rename(other, file), 0);
+	key_file_write(other_key_file, "bad\x01");
+	assert_int_equal(rename(other_key_file, key_file), 0);
 	wait_until_refused(a, "two", log, 2);
-	assert_int_equal(unlink(file), 0);
+	assert_int_equal(unlink(key_file), 0);
 	wait_until_refused(a, "two", log, 3);
 	log_set_fd(STDERR_FILENO);
 	assert_true(access_needs_key(a, ACCESS_READ));
-	write_file(file, "four");
+	key_file_write(key_file, "four");
 	wait_until(a, "four", true);
 	assert_false(access_key_fits(a, ACCESS_READ, "two"));
 }
@@ -411,25 +400,25 @@ static void unusable_files_are_refused_at_the_start(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
-		write_file(file, texts[i]);
+		key_file_write(key_file, texts[i]);
 		assert_int_equal(
-			access_new(&a, &(struct access_config){.read_key_file = file}, &err),
+			access_new(&a, &(struct access_config){.read_key_file = key_file}, &err),
 			-EINVAL);
 		assert_non_null(strstr(err.msg, "--read-api-key-file: "));
-		assert_non_null(strstr(err.msg, file));
+		assert_non_null(strstr(err.msg, key_file));
 	}
 	memset(big, 'k', sizeof(big));
 	big[sizeof(big) - 1] = '\0';
-	write_file(file, big);
-	assert_int_equal(access_new(&a, &(struct access_config){.write_key_file = file}, &err),
+	key_file_write(key_file, big);
+	assert_int_equal(access_new(&a, &(struct access_config){.write_key_file = key_file}, &err),
 			 -EINVAL);
 	for (size_t i = 0; i <= ACCESS_KEYS_MAX; i++)
 		memcpy(many + 2 * i, "k\n", 3);
-	write_file(file, many);
-	assert_int_equal(access_new(&a, &(struct access_config){.write_key_file = file}, &err),
+	key_file_write(key_file, many);
+	assert_int_equal(access_new(&a, &(struct access_config){.write_key_file = key_file}, &err),
 			 -E2BIG);
-	assert_int_equal(unlink(file), 0);
-	assert_int_equal(access_new(&a, &(struct access_config){.write_key_file = file}, &err),
+	assert_int_equal(unlink(key_file), 0);
+	assert_int_equal(access_new(&a, &(struct access_config){.write_key_file = key_file}, &err),
 			 -ENOENT);
 	assert_non_null(strstr(err.msg, "--api-key-file: "));
 }
@@ -472,12 +461,12 @@ static void threads_ask_while_the_file_changes(void **state)
 	pthread_t threads[3];
 
 	(void)state;
-	write_file(file, "same\n");
-	a = make(&(struct access_config){.read_key_file = file});
+	key_file_write(key_file, "same\n");
+	a = make(&(struct access_config){.read_key_file = key_file});
 	for (size_t i = 0; i < ARRAY_SIZE(threads); i++)
 		assert_int_equal(pthread_create(&threads[i], NULL, ask_often, a), 0);
-	write_file(other, "same\nmore\n");
-	assert_int_equal(rename(other, file), 0);
+	key_file_write(other_key_file, "same\nmore\n");
+	assert_int_equal(rename(other_key_file, key_file), 0);
 	wait_until(a, "more", true);
 	for (size_t i = 0; i < ARRAY_SIZE(threads); i++)
 		assert_int_equal(pthread_join(threads[i], NULL), 0);
@@ -488,7 +477,7 @@ static int make_all(void *arg)
 	struct access *a = NULL;
 	int r = access_new(&a,
 			   &(struct access_config){.write_key = "w",
-						   .read_key_file = file,
+						   .read_key_file = key_file,
 						   .allowed_hosts = "a.com"},
 			   NULL);
 
@@ -500,26 +489,8 @@ static int make_all(void *arg)
 static void lack_of_memory_is_reported(void **state)
 {
 	(void)state;
-	write_file(file, "one\ntwo\n");
+	key_file_write(key_file, "one\ntwo\n");
 	check_oom(make_all, NULL);
-}
-
-static int set_up(void **state)
-{
-	(void)state;
-	if (!mkdtemp(dir))
-		return -1;
-	snprintf(file, sizeof(file), "%s/keys", dir);
-	snprintf(other, sizeof(other), "%s/other", dir);
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	(void)state;
-	unlink(file);
-	unlink(other);
-	return rmdir(dir);
 }
 
 int main(void)
@@ -547,5 +518,5 @@ int main(void)
 		cmocka_unit_test(lack_of_memory_is_reported),
 	};
 
-	return cmocka_run_group_tests(tests, set_up, tear_down);
+	return cmocka_run_group_tests(tests, key_files_set_up, key_files_tear_down);
 }

@@ -1,18 +1,7 @@
 #include "common/access/sent_key.h"
 #include "common/system/clock.h"
+#include "test/lib/key_files.h"
 #include "test/lib/unit.h"
-
-static char dir[] = "/tmp/test_sent_key.XXXXXX";
-static char file[sizeof(dir) + 10], other[sizeof(dir) + 10];
-
-static void write_file(const char *path, const char *text)
-{
-	FILE *f = fopen(path, "w");
-
-	assert_non_null(f);
-	assert_true(fputs(text, f) >= 0);
-	assert_int_equal(fclose(f), 0);
-}
 
 static void an_option_is_sent_as_it_is(void **state)
 {
@@ -39,8 +28,8 @@ static void a_refused_key_is_followed_by_the_next(void **state)
 	unsigned first, again, second;
 
 	(void)state;
-	write_file(file, "new\nold\n");
-	assert_int_equal(sent_key_new(&k, NULL, file, NULL), 0);
+	key_file_write(key_file, "new\nold\n");
+	assert_int_equal(sent_key_new(&k, NULL, key_file, NULL), 0);
 	assert_true(sent_key_may_change(k));
 	assert_string_equal(sent_key_header(k, &first), "X-Api-Key: new");
 	assert_string_equal(sent_key_header(k, &again), "X-Api-Key: new");
@@ -58,12 +47,12 @@ static void a_changed_file_is_sent_without_a_refusal(void **state)
 	unsigned no;
 
 	(void)state;
-	write_file(file, "new\nold\n");
-	assert_int_equal(sent_key_new(&k, NULL, file, NULL), 0);
+	key_file_write(key_file, "new\nold\n");
+	assert_int_equal(sent_key_new(&k, NULL, key_file, NULL), 0);
 	(void)sent_key_header(k, &no);
 	sent_key_refused(k, no);
-	write_file(other, "newest\n");
-	assert_int_equal(rename(other, file), 0);
+	key_file_write(other_key_file, "newest\n");
+	assert_int_equal(rename(other_key_file, key_file), 0);
 	while (strcmp(sent_key_header(k, &no), "X-Api-Key: newest") != 0) {
 		assert_true(clock_monotonic_ns() < deadline_ns);
 		usleep(20000);
@@ -73,7 +62,7 @@ static void a_changed_file_is_sent_without_a_refusal(void **state)
 static int make(void *arg)
 {
 	struct sent_key *k = NULL;
-	int r = sent_key_new(&k, NULL, file, NULL);
+	int r = sent_key_new(&k, NULL, key_file, NULL);
 
 	(void)arg;
 	sent_key_free(k);
@@ -83,26 +72,8 @@ static int make(void *arg)
 static void lack_of_memory_is_reported(void **state)
 {
 	(void)state;
-	write_file(file, "a\nb\n");
+	key_file_write(key_file, "a\nb\n");
 	check_oom(make, NULL);
-}
-
-static int set_up(void **state)
-{
-	(void)state;
-	if (!mkdtemp(dir))
-		return -1;
-	snprintf(file, sizeof(file), "%s/keys", dir);
-	snprintf(other, sizeof(other), "%s/other", dir);
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	(void)state;
-	unlink(file);
-	unlink(other);
-	return rmdir(dir);
 }
 
 int main(void)
@@ -114,5 +85,5 @@ int main(void)
 		cmocka_unit_test(lack_of_memory_is_reported),
 	};
 
-	return cmocka_run_group_tests(tests, set_up, tear_down);
+	return cmocka_run_group_tests(tests, key_files_set_up, key_files_tear_down);
 }

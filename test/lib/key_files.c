@@ -1,0 +1,34 @@
+#include "test/lib/key_files.h"
+
+#include "test/lib/remove_tree.h"
+#include "test/lib/unit.h"
+
+char key_file[64], other_key_file[64];
+
+static char dir[32];
+
+int key_files_set_up(void **state)
+{
+	(void)state;
+	snprintf(dir, sizeof(dir), "/tmp/test_keys.XXXXXX");
+	if (!mkdtemp(dir))
+		return -1;
+	snprintf(key_file, sizeof(key_file), "%s/keys", dir);
+	snprintf(other_key_file, sizeof(other_key_file), "%s/other", dir);
+	return 0;
+}
+
+int key_files_tear_down(void **state)
+{
+	(void)state;
+	return remove_tree(dir);
+}
+
+void key_file_write(const char *path, const char *text)
+{
+	FILE *f = fopen(path, "w");
+
+	assert_non_null(f);
+	assert_true(fputs(text, f) >= 0);
+	assert_int_equal(fclose(f), 0);
+}
