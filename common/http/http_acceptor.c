@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <stdatomic.h>
 #include <sys/epoll.h>
 
@@ -26,6 +27,7 @@ struct http_acceptor {
 	struct loop_source *listening, *leave; /* descriptors; listening NULL once quiesced */
 	int listen_fd;
 	struct http_connections *connections;
+	struct metric *failures;
 	struct MHD_Daemon *daemon;
 	_Atomic bool paused;
 	bool checking; /* the timer is set */
@@ -76,6 +78,13 @@ static void admit(struct http_acceptor *a, int fd, const struct sockaddr *from, 
 	a->checking = true;
 }
 
+static bool someone_waits(const struct http_acceptor *a)
+{
+	struct pollfd p = {.fd = a->listen_fd, .events = POLLIN};
+
+	return poll(&p, 1, 0) != 0;
+}
+
 /* Returns whether there may be more to accept. */
 static bool accept_one(struct http_acceptor *a)
 {
@@ -103,6 +112,10 @@ static bool accept_one(struct http_acceptor *a)
 	case ENFILE:
 	case ENOBUFS:
 	case ENOMEM:
+		/* the kernel says so before it looks whether anyone waits */
+		if (!someone_waits(a))
+			return false;
+		metric_add(a->failures, 1);
 		log_warn_limited("http server",
 				 "detail=\"cannot accept connections: %s; trying again\"",
 				 strerror(errno));
@@ -171,7 +184,7 @@ static int add_sources(struct http_acceptor *a)
 }
 
 int http_acceptor_new(struct http_acceptor **ret, int listen_fd,
-		      struct http_connections *connections)
+		      struct http_connections *connections, struct metric *failures)
 {
 	struct http_acceptor *a = calloc(1, sizeof(*a));
 	int r;
@@ -179,6 +192,7 @@ int http_acceptor_new(struct http_acceptor **ret, int listen_fd,
 	if (!a)
 		return -ENOMEM;
 	a->connections = connections;
+	a->failures = failures;
 	a->listen_fd = listen_fd;
 	r = loop_new(&a->loop);
 	if (r == 0)

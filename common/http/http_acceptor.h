@@ -17,10 +17,12 @@
 struct http_acceptor;
 
 /*
- * Takes listen_fd on success; connections is borrowed. Returns 0, -ENOMEM, or -EMFILE and the like.
+ * Takes listen_fd on success; connections is borrowed, and so is failures, which counts attempts to
+ * accept for which there was no descriptor or no memory. Returns 0, -ENOMEM, or -EMFILE and the
+ * like.
  */
 int http_acceptor_new(struct http_acceptor **ret, int listen_fd,
-		      struct http_connections *connections) MUST_CHECK;
+		      struct http_connections *connections, struct metric *failures) MUST_CHECK;
 /* Begins to accept. Returns 0, or -EAGAIN without a thread. */
 int http_acceptor_start(struct http_acceptor *a, struct MHD_Daemon *daemon) MUST_CHECK;
 /* Connections are refused from here on; those that exist continue. */

@@ -176,6 +176,21 @@ static bool waits(const struct http_connection *c)
 	       c->state == CONNECTION_ANSWERING;
 }
 
+/* c is closing or has ended, so its place is free. */
+static void leave_place(struct http_connections *cs, struct http_connection *c)
+{
+	cs->n_alive--;
+	if (c->spare)
+		cs->n_spare--;
+	if (c->peer)
+		c->peer->n--;
+}
+
+static bool have_counted_place(const struct http_connections *cs)
+{
+	return cs->n_alive - cs->n_spare < cs->max;
+}
+
 static void shut_down(struct http_connections *cs, struct http_connection *c,
 		      enum http_connection_end why)
 {
@@ -183,9 +198,7 @@ static void shut_down(struct http_connections *cs, struct http_connection *c,
 	if (c->state != CONNECTION_ACCEPTED)
 		(void)shutdown(c->fd, SHUT_RDWR);
 	c->closing = true;
-	cs->n_alive--;
-	if (c->peer)
-		c->peer->n--;
+	leave_place(cs, c);
 	metric_add(&cs->closed[why], 1);
 }
 
@@ -194,6 +207,7 @@ static void shut_down(struct http_connections *cs, struct http_connection *c,
 /* Whom to close. All conditions must be met. */
 struct choice {
 	bool idle;                      /* only idle ones */
+	bool counted;                   /* only those at places that count */
 	bool spare;                     /* only those at spare places */
 	bool answering;                 /* only those that have not read their answer */
 	unsigned heavier_than;          /* only of addresses with more connections than this */
@@ -204,7 +218,7 @@ struct choice {
 static bool matches(const struct choice *choice, const struct http_connection *c)
 {
 	return !c->closing && waits(c) && (!choice->idle || is_idle(c)) &&
-	       (!choice->spare || c->spare) &&
+	       (!choice->counted || !c->spare) && (!choice->spare || c->spare) &&
 	       (!choice->answering || c->state == CONNECTION_ANSWERING) &&
 	       weight_of(c) > choice->heavier_than &&
 	       (!choice->not_of || c->peer != choice->not_of) && c->since_ns <= choice->before_ns;
@@ -231,13 +245,12 @@ static struct http_connection *choose(struct http_connections *cs, const struct 
 	return found;
 }
 
-static bool close_idle(struct http_connections *cs)
+static bool close_idle(struct http_connections *cs, const struct choice *choice)
 {
-	const struct choice idle = {.idle = true, .before_ns = UINT64_MAX};
-	struct http_connection *c = choose(cs, &idle);
+	struct http_connection *c = choose(cs, choice);
 
 	while (c && !still_idle(c))
-		c = choose(cs, &idle);
+		c = choose(cs, choice);
 	if (c)
 		shut_down(cs, c, CONNECTION_END_IDLE);
 	return c;
@@ -256,18 +269,22 @@ static bool close_chosen(struct http_connections *cs, const struct choice *choic
 /* Gives c a place: one of those that count, if need be another's, or a spare one. */
 static void take_place(struct http_connections *cs, struct http_connection *c)
 {
+	const struct choice idle = {.idle = true, .counted = true, .before_ns = UINT64_MAX};
 	const struct choice slow = {
+		.counted = true,
 		.heavier_than = cs->max / 2,
 		.not_of = c->peer,
 		.before_ns = clock_monotonic_ns() - SLOW_NS,
 	};
 	const struct choice spare = {.spare = true, .before_ns = UINT64_MAX};
 
-	if (cs->n_alive < cs->max || close_idle(cs) || close_chosen(cs, &slow, CONNECTION_END_SLOW))
+	if (have_counted_place(cs) || close_idle(cs, &idle) ||
+	    close_chosen(cs, &slow, CONNECTION_END_SLOW))
 		return;
-	c->spare = true;
-	if (cs->n_alive >= cs->max + N_SPARE)
+	if (cs->n_spare >= N_SPARE)
 		close_chosen(cs, &spare, CONNECTION_END_SPARE);
+	c->spare = true;
+	cs->n_spare++;
 }
 
 bool http_connections_have_room(struct http_connections *cs)
@@ -287,7 +304,7 @@ bool http_connections_have_room(struct http_connections *cs)
 void http_connections_release(struct http_connections *cs)
 {
 	pthread_mutex_lock(&cs->lock);
-	(void)close_idle(cs);
+	(void)close_idle(cs, &(const struct choice){.idle = true, .before_ns = UINT64_MAX});
 	pthread_mutex_unlock(&cs->lock);
 }
 
@@ -319,11 +336,8 @@ static struct http_connection *find(struct http_connections *cs, enum http_conne
 
 static void forget(struct http_connections *cs, struct http_connection *c)
 {
-	if (!c->closing) {
-		cs->n_alive--;
-		if (c->peer)
-			c->peer->n--;
-	}
+	if (!c->closing)
+		leave_place(cs, c);
 	unref_peer(cs, c->peer);
 	cs->n--;
 	*c = (struct http_connection){0};
@@ -391,8 +405,10 @@ bool http_connections_receive(struct http_connections *cs, struct http_connectio
 
 	pthread_mutex_lock(&cs->lock);
 	set_state(c, CONNECTION_BODY, UINT64_MAX);
-	if (cs->n_alive <= cs->max)
+	if (c->spare && !c->closing && have_counted_place(cs)) {
 		c->spare = false;
+		cs->n_spare--;
+	}
 	essential_only = c->spare;
 	pthread_mutex_unlock(&cs->lock);
 	return essential_only;

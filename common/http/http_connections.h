@@ -68,6 +68,7 @@ struct http_connections {
 	unsigned max;     /* beyond these, places are spare */
 	unsigned n;       /* in use */
 	unsigned n_alive; /* of these, not closing */
+	unsigned n_spare; /* of those, at spare places */
 	uint64_t timeout_ns;
 	struct http_peer *peers;
 	struct metric *closed; /* of N_CONNECTION_ENDS; borrowed */

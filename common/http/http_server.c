@@ -59,6 +59,7 @@ enum server_metric {
 	REFUSED_NO_MEMORY,
 	CLOSED_FIRST,
 	CLOSED_LAST = CLOSED_FIRST + N_CONNECTION_ENDS - 1,
+	ACCEPT_FAILURES,
 	SERVER_CONNECTIONS,
 	SERVER_BODY_MEMORY,
 	SERVER_ANSWER_MEMORY,
@@ -176,6 +177,8 @@ static const struct metric_def metric_defs[N_SERVER_METRICS] = {
 	[CLOSED_FIRST + CONNECTION_END_SPARE] = {CLOSED("spare")},
 	[CLOSED_FIRST + CONNECTION_END_HEADERS_LATE] = {CLOSED("headers_late")},
 	[CLOSED_FIRST + CONNECTION_END_ANSWER_LATE] = {CLOSED("answer_late")},
+	[ACCEPT_FAILURES] = {"http_server_accept_failures_total", NULL,
+			     "Attempts to accept a connection without a free descriptor or memory"},
 	[SERVER_CONNECTIONS] = {"http_server_connections", NULL, "Open connections", METRIC_GAUGE,
 				.read = read_connections},
 	[SERVER_BODY_MEMORY] = {"http_server_body_memory_bytes", NULL,
@@ -546,7 +549,7 @@ static int start_acceptor(struct http_server *s, const char *listen, struct err 
 
 	if (fd < 0)
 		return fd;
-	r = http_acceptor_new(&s->acceptor, fd, &s->connections);
+	r = http_acceptor_new(&s->acceptor, fd, &s->connections, &s->metrics[ACCEPT_FAILURES]);
 	if (r < 0)
 		return err_set(err, r, "start the HTTP server: %s", strerror(-r));
 	TAKE_FD(fd);

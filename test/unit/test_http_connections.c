@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 
 #include "common/http/http_server.h"
+#include "common/system/clock.h"
 #include "common/thread/queue.h"
 #include "test/lib/raw_client.h"
 #include "test/lib/unit.h"
@@ -15,6 +16,11 @@
 #define MAX 8
 /* More than the server has places for, the spare ones included. */
 #define MANY 60
+/* Pauses between attempts to accept. */
+#define RETRY_NS (100 * NS_PER_MS)
+/* A limit below which all descriptors are taken; poll() wants one at least. */
+#define NONE_FREE 3
+#define ACCEPT_FAILURES "http_server_accept_failures_total"
 /* More than the buffers of a connection hold. */
 #define HUGE_BYTES ((size_t)16 << 20)
 
@@ -152,22 +158,30 @@ static unsigned ask_from(struct fixture *f, const char *address, const char *tex
 	return ask_on(fd, text);
 }
 
-static unsigned long counter_of(struct fixture *f, const char *metric, const char *reason)
+static unsigned long metric_of(struct fixture *f, const char *name)
 {
-	char name[100];
+	char begin[100];
 	struct buf text;
 	const char *line;
 	unsigned long n;
 
-	snprintf(name, sizeof(name), "\n%s{reason=\"%s\"} ", metric, reason);
+	snprintf(begin, sizeof(begin), "\n%s ", name);
 	buf_init(&text, 1 << 16);
 	assert_int_equal(metrics_write(f->metrics, &text), 0);
 	assert_int_equal(buf_add(&text, "", 1), 0);
-	line = strstr(text.data, name);
+	line = strstr(text.data, begin);
 	assert_non_null(line);
-	n = strtoul(line + strlen(name), NULL, 10);
+	n = strtoul(line + strlen(begin), NULL, 10);
 	buf_fini(&text);
 	return n;
+}
+
+static unsigned long counter_of(struct fixture *f, const char *metric, const char *reason)
+{
+	char name[100];
+
+	snprintf(name, sizeof(name), "%s{reason=\"%s\"}", metric, reason);
+	return metric_of(f, name);
 }
 
 static unsigned long counter(struct fixture *f, const char *reason)
@@ -245,6 +259,21 @@ static void essential_routes_are_served_while_all_connections_are_busy(void **st
 		assert_int_equal(ask_from(f, "127.0.0.1", GET("/healthz")), 200);
 	}
 	assert_true(counter(f, "spare") > 0);
+}
+
+/* Clients of essential routes that stay, idle, must not hand spare places to other requests. */
+static void spare_places_stay_spare(void **state)
+{
+	struct fixture *f = *state;
+
+	keep_busy(f, "127.0.0.1", MAX);
+	while (f->n_fds < MANY) {
+		int fd = open_from(f, f->n_fds % 2 ? "127.0.0.1" : "127.0.0.2", GET("/healthz"));
+
+		assert_int_equal(ask_on(fd, ""), 200);
+		assert_int_equal(ask_from(f, "127.0.0.1", GET("/later")), 503);
+		assert_int_equal(ask_from(f, "127.0.0.1", GET("/healthz")), 200);
+	}
 }
 
 static void essential_routes_are_served_while_clients_do_not_read(void **state)
@@ -375,23 +404,46 @@ static void what_is_not_http_is_refused(void **state)
 	assert_int_equal(ask_from(f, "127.0.0.1", GET("/small")), 200);
 }
 
-static uint64_t cpu_us(void)
+static void limit_descriptors(rlim_t n)
 {
-	struct rusage used;
+	struct rlimit limit;
 
-	assert_int_equal(getrusage(RUSAGE_SELF, &used), 0);
-	return (uint64_t)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) * 1000000 +
-	       (uint64_t)(used.ru_utime.tv_usec + used.ru_stime.tv_usec);
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+	limit.rlim_cur = n;
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
 }
 
-/* The limit under which exactly the descriptors that are open fit, if there are no holes. */
-static rlim_t highest_descriptor(void)
+/* The server's descriptor of the connection that is fd here. */
+static int other_end(int fd)
 {
-	int next = dup(STDIN_FILENO);
+	struct sockaddr_in own, peer;
+	socklen_t len = sizeof(own);
 
-	assert_true(next >= 0);
-	close(next);
-	return (rlim_t)next;
+	assert_int_equal(getsockname(fd, (struct sockaddr *)&own, &len), 0);
+	for (int i = 0; i < 1024; i++) {
+		len = sizeof(peer);
+		if (getpeername(i, (struct sockaddr *)&peer, &len) == 0 &&
+		    peer.sin_family == AF_INET && peer.sin_port == own.sin_port)
+			return i;
+	}
+	fail_msg("the server has not accepted the connection");
+	return -1;
+}
+
+/* Returns after n more attempts to accept, which must be as far apart as they are meant to be. */
+static void wait_for_failures(struct fixture *f, unsigned long n)
+{
+	uint64_t begin_ns = clock_monotonic_ns();
+	unsigned long before = metric_of(f, ACCEPT_FAILURES), more = 0;
+
+	while (more < n) {
+		usleep(10000);
+		more = metric_of(f, ACCEPT_FAILURES) - before;
+	}
+	/* the first may follow one before it, and another one may have come since */
+	if (more > (clock_monotonic_ns() - begin_ns) / RETRY_NS + 1)
+		fail_msg("%lu attempts in %llu ms", more,
+			 (unsigned long long)((clock_monotonic_ns() - begin_ns) / NS_PER_MS));
 }
 
 static void a_process_without_descriptors_waits_and_recovers(void **state)
@@ -402,28 +454,28 @@ static void a_process_without_descriptors_waits_and_recovers(void **state)
 				 .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
 	AUTO_CLOSE int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	AUTO_CLOSE int second = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	struct rlimit before, none;
-	uint64_t cpu;
+	AUTO_FREE char *rest = NULL;
+	struct rlimit before;
+	int theirs;
 
 	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
-	none = (struct rlimit){0, before.rlim_max};
-	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+	limit_descriptors(NONE_FREE);
 	assert_int_equal(connect(fd, (const struct sockaddr *)&to, sizeof(to)), 0);
 	raw_client_send(fd, GET("/small"));
-	cpu = cpu_us();
-	usleep(1000000);
-	/* a thread that spins takes all of a CPU, or what others leave of it */
-	assert_true(cpu_us() - cpu < 500000);
-	assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+	wait_for_failures(f, 10);
+	limit_descriptors(before.rlim_cur);
 	assert_int_equal(ask_on(fd, ""), 200);
 
-	/* this connection is idle now, and gives its descriptor to the next one */
-	none.rlim_cur = highest_descriptor();
-	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+	/* this connection is idle from here on, and gives its descriptor to the next one */
+	theirs = other_end(fd);
+	limit_descriptors(NONE_FREE);
 	assert_int_equal(connect(second, (const struct sockaddr *)&to, sizeof(to)), 0);
-	assert_int_equal(ask_on(second, GET("/small")), 200);
-	assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
-	assert_true(counter(f, "idle") >= 1);
+	raw_client_send(second, GET("/small"));
+	rest = raw_client_read(fd, NULL); /* until it is closed */
+	limit_descriptors((rlim_t)theirs + 1);
+	assert_int_equal(ask_on(second, ""), 200);
+	limit_descriptors(before.rlim_cur);
+	assert_int_equal(counter(f, "idle"), 1);
 }
 
 int main(void)
@@ -434,6 +486,7 @@ int main(void)
 		T(silent_connections_lock_nobody_out),
 		T(the_address_with_most_connections_makes_room),
 		T(essential_routes_are_served_while_all_connections_are_busy),
+		T(spare_places_stay_spare),
 		T(essential_routes_are_served_while_clients_do_not_read),
 		T(an_address_with_most_of_the_room_makes_room_when_it_is_slow),
 		cmocka_unit_test_setup_teardown(
