@@ -239,6 +239,23 @@ static chdb_handle *connect_and_listen(struct store_chdb *s, int argc, char **ar
 	return conn;
 }
 
+/*
+ * The engine looks for files in the working directory, and fails if its user may not reach that, as
+ * when root starts the agent as another user. So it is the root directory meanwhile.
+ */
+static chdb_handle *connect_from_root(struct store_chdb *s, int argc, char **argv, char *why,
+				      size_t size)
+{
+	AUTO_CLOSE int before = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	bool moved = chdir("/") == 0;
+	chdb_handle *conn = connect_and_listen(s, argc, argv, why, size);
+
+	/* nothing can be opened from a directory that cannot be entered again */
+	if (moved && before >= 0 && fchdir(before) < 0)
+		log_debug("cannot return to the working directory", "error=\"%m\"");
+	return conn;
+}
+
 static int connect_to(struct store_chdb *s, const char *data_dir, chdb_handle **ret,
 		      struct err *err)
 {
@@ -252,7 +269,7 @@ static int connect_to(struct store_chdb *s, const char *data_dir, chdb_handle **
 	    snprintf(config, sizeof(config), "--config-file=%s/engine.xml", data_dir) >=
 		    (int)sizeof(config))
 		return err_set(err, -ENAMETOOLONG, "data directory: the path is too long");
-	conn = connect_and_listen(s, 3, argv, why, sizeof(why));
+	conn = connect_from_root(s, 3, argv, why, sizeof(why));
 	if (!conn || !*conn)
 		return err_set(err, -EIO, "%s/" STORE_DIR_TABLES ": %s", data_dir,
 			       why[0] ? why : "the embedded engine cannot open it");

@@ -70,9 +70,11 @@ test("both agents keep what they need, in all threads, and profile each other", 
 });
 
 // As a hardened container or systemd unit does it: no root, no capabilities, a user that is in no
-// file, nothing to write to but the data directory. /mnt has what the user could not reach.
+// file, nothing to write to but the data directory. /mnt has what the user could not reach, and a
+// working directory that is closed to it, such as root's.
 const CONFINE = `
 mount --make-rprivate / && mount -t tmpfs -o mode=755 tmpfs /mnt && mkdir /mnt/data &&
+mkdir -p -m 700 /mnt/root && mkdir /mnt/root/here && cd /mnt/root/here &&
 touch /mnt/agent /mnt/libchdb.so &&
 mount --bind "$1" /mnt/data && mount --bind "$2" /mnt/libchdb.so && mount --bind "$3" /mnt/agent &&
 mount -o remount,ro /mnt && mount -o remount,bind,ro / || exit 99
