@@ -10,7 +10,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
+#include <limits.h>
 
+#include "cluster-agent/store/chdb_api.h"
 #include "common/kubernetes/kube_config_load.h"
 #include "common/privilege/capabilities.h"
 #include "common/privilege/syscall_filter.h"
@@ -63,6 +65,19 @@ static uint64_t keep_for(uint64_t held, uint64_t wanted, bool (*can)(const void 
 	return wanted;
 }
 
+/* As root out of a build directory in somebody's home, the engine's library is there, too. */
+static uint64_t capabilities_for_engine(const struct cluster_options *o, uint64_t held)
+{
+	char found[PATH_MAX];
+	const char *path = o->chdb_library;
+
+	if (cluster_options_storage(o) != STORAGE_EMBEDDED || cluster_options_forward(o))
+		return 0;
+	if (!is_given(path))
+		path = chdb_api_find(found, sizeof(found)) == 0 ? found : NULL;
+	return keep_for(held, READ_CAPABILITIES, can_read, path);
+}
+
 static uint64_t capabilities_for_files(const struct cluster_options *o)
 {
 	const char *const files[] = {
@@ -85,6 +100,7 @@ static uint64_t capabilities_for_files(const struct cluster_options *o)
 	uint64_t held = capabilities_held(), kept = 0;
 
 	kept |= keep_for(held, OWNER_CAPABILITIES, can_use_directory, o->data_dir);
+	kept |= capabilities_for_engine(o, held);
 	for (size_t i = 0; i < ARRAY_SIZE(files); i++)
 		kept |= keep_for(held, READ_CAPABILITIES, can_read, files[i]);
 	return kept;

@@ -64,20 +64,32 @@ static int open_library(void **ret, const char *path, struct err *err)
 	return 0;
 }
 
+int chdb_api_find(char *ret, size_t size)
+{
+	static const char *const below[] = {"", "/../lib/coroot"};
+	char dir[PATH_MAX];
+	int r = find_own_dir(dir, sizeof(dir));
+
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < ARRAY_SIZE(below); i++) {
+		if ((size_t)snprintf(ret, size, "%s%s/" LIBRARY, dir, below[i]) < size &&
+		    access(ret, F_OK) == 0)
+			return 0;
+	}
+	return -ENOENT;
+}
+
 static int open_any(void **ret, struct err *err)
 {
 	char dir[PATH_MAX], path[PATH_MAX + 64];
-	static const char *const below[] = {"", "/../lib/coroot"};
 
-	if (find_own_dir(dir, sizeof(dir)) < 0)
-		dir[0] = '\0';
-	for (size_t i = 0; dir[0] && i < ARRAY_SIZE(below); i++) {
-		snprintf(path, sizeof(path), "%s%s/" LIBRARY, dir, below[i]);
-		if (access(path, F_OK) == 0)
-			return open_library(ret, path, err);
-	}
+	if (chdb_api_find(path, sizeof(path)) == 0)
+		return open_library(ret, path, err);
 	if (open_library(ret, LIBRARY, NULL) == 0)
 		return 0;
+	if (find_own_dir(dir, sizeof(dir)) < 0)
+		dir[0] = '\0';
 	return err_set(err, -ENOENT,
 		       LIBRARY " not found in %s, %s/../lib/coroot and the library path; "
 			       "name it with --chdb-library",

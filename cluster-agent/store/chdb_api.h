@@ -47,4 +47,10 @@ struct chdb_api {
  */
 int chdb_api_load(struct chdb_api *ret, const char *path, struct err *err) MUST_CHECK;
 
+/*
+ * The library next to the executable or in ../lib/coroot from there. Returns 0, or -errno if
+ * neither has it; the loader may find another one then.
+ */
+int chdb_api_find(char *ret, size_t size) MUST_CHECK;
+
 #endif /* CLUSTER_AGENT_STORE_CHDB_API_H */

@@ -228,6 +228,20 @@ static int cluster_kubeconfig_of_another(void)
 	return 0;
 }
 
+static int cluster_engine_of_another(void)
+{
+	char path[96];
+	struct cluster_options o = {.data_dir = dir, .chdb_library = path};
+	struct err err;
+
+	snprintf(path, sizeof(path), "%s/libchdb.so", dir);
+	CHECK(close(open(path, O_CREAT | O_WRONLY, 0600)) == 0 && chown(path, NOBODY, 0) == 0);
+	CHECK(cluster_privileges_drop(&o, &err) == 0);
+	CHECK(capabilities_held() == CAPABILITY(CAP_DAC_READ_SEARCH));
+	CHECK(access(path, R_OK) == 0 && unlink(path) == 0);
+	return 0;
+}
+
 static void test_the_cluster_agent_keeps_nothing_but_what_its_files_need(void **state)
 {
 	(void)state;
@@ -236,6 +250,7 @@ static void test_the_cluster_agent_keeps_nothing_but_what_its_files_need(void **
 	in_child(cluster_needs_nothing);
 	in_child(cluster_low_port);
 	in_child(cluster_kubeconfig_of_another);
+	in_child(cluster_engine_of_another);
 	in_child(cluster_directory_of_another);
 	assert_int_equal(rmdir(dir), 0);
 }
