@@ -24,6 +24,11 @@
 
 /* The engine's parser calls itself for each level. */
 #define MAX_DEPTH 256u
+/*
+ * The engine needs memory for each of them that it does not count: thousands in a few queries at
+ * once were more than a container of 512 MiB has.
+ */
+#define MAX_SELECTS 256u
 
 #define IS_ONE_OF(t, words) sql_is_one_of(t, words, ARRAY_SIZE(words))
 
@@ -39,6 +44,7 @@ struct guard {
 	enum place place;
 	unsigned n_words; /* of the statement, this one included; counts to 3 */
 	unsigned depth;   /* of brackets */
+	unsigned n_selects;
 	struct sql_facts *facts;
 	const char *end;    /* of the statement without the clauses at its end */
 	struct err why_end; /* why the last clauses, or what looked like them, are refused */
@@ -128,6 +134,8 @@ static int check_words(struct guard *g)
 		if (sql_is_word(&g->p1, pairs[i].first) && sql_is_word(&g->t, pairs[i].second))
 			return refuse(g, &g->p1, "is not available here");
 	}
+	if (sql_is_word(&g->t, "select") && ++g->n_selects > MAX_SELECTS)
+		return err_set(g->err, -EPERM, "more than %u times SELECT", MAX_SELECTS);
 	if (sql_is_char(&g->t, ';')) /* is_end() takes the one at the end */
 		return err_set(g->err, -EPERM, "only one statement is allowed");
 	return 0;

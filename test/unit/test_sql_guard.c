@@ -1,6 +1,7 @@
 #include <errno.h>
 
 #include "cluster-agent/sql/sql_guard.h"
+#include "common/data/buf.h"
 #include "test/lib/unit.h"
 
 static int check(const char *sql, struct sql_facts *facts)
@@ -283,6 +284,21 @@ static void takes_the_clauses_off_the_end(void **state)
 	}
 }
 
+static void limits_how_often_a_query_selects(void **state)
+{
+	CLEANUP(buf_fini) struct buf sql;
+	struct sql_facts facts;
+
+	(void)state;
+	buf_init(&sql, SQL_GUARD_MAX_BYTES);
+	assert_int_equal(buf_addf(&sql, "SELECT 1"), 0);
+	for (int i = 1; i < 256; i++)
+		assert_int_equal(buf_addf(&sql, " UNION ALL SELECT 1"), 0);
+	assert_int_equal(check(sql.data, &facts), 0);
+	assert_int_equal(buf_addf(&sql, " UNION ALL SELECT 1"), 0);
+	assert_int_equal(check(sql.data, &facts), -EPERM);
+}
+
 static void names_what_is_refused(void **state)
 {
 	static const struct {
@@ -336,6 +352,7 @@ int main(void)
 		cmocka_unit_test(refuses_everything_else),
 		cmocka_unit_test(reports_broken_text_as_invalid_and_not_as_refused),
 		cmocka_unit_test(takes_the_clauses_off_the_end),
+		cmocka_unit_test(limits_how_often_a_query_selects),
 		cmocka_unit_test(names_what_is_refused),
 		cmocka_unit_test(finds_the_format_of_the_answer),
 	};
