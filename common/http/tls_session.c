@@ -24,9 +24,11 @@ struct tls_session {
 	bool is_complete; /* the handshake */
 };
 
+/* Not 400: node agents drop a profile that is answered so, and keep it for all that is like 404. */
 static void answer_plain(struct tls_session *s)
 {
-	static const char answer[] = "HTTP/1.1 400 Bad Request\r\n"
+	static const char answer[] = "HTTP/1.1 426 Upgrade Required\r\n"
+				     "Upgrade: TLS/1.2, HTTP/1.1\r\n"
 				     "Content-Type: text/plain; charset=utf-8\r\n"
 				     "Connection: close\r\n\r\n" PLAIN_TEXT;
 	char rest[4096];

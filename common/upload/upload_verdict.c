@@ -49,6 +49,8 @@ static const char *text_of(int error, int status)
 		return "the receiver waited too long for the upload";
 	case 410:
 		return "the address is gone";
+	case 426:
+		return "the receiver wants another protocol, as a rule https";
 	case 429:
 		return "the receiver asks to send less";
 	default:

@@ -453,7 +453,7 @@ static void plain_http_gets_an_answer_that_it_understands(void **state)
 	fd = raw_client_connect(http_server_port(f->server));
 	raw_client_send(fd, REQUEST("/", "keep-alive"));
 	answer = raw_client_read(fd, NULL);
-	assert_has(answer, "HTTP/1.1 400");
+	assert_has(answer, "HTTP/1.1 426");
 	assert_has(answer, "use https://");
 	wait_for_metric(f, "plain_requests_total", 1);
 	assert_served(f, "first");

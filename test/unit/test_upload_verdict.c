@@ -18,7 +18,8 @@ static void only_four_statuses_are_about_the_profile(void **state)
 static void what_passes_by_itself_differs_from_what_must_be_mended(void **state)
 {
 	static const int busy[] = {429, 500, 502, 503, 504, 599};
-	static const int blocked[] = {301, 302, 307, 401, 403, 404, 405, 407, 408, 409, 410, 414};
+	static const int blocked[] = {301, 302, 307, 401, 403, 404, 405,
+				      407, 408, 409, 410, 414, 426};
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(busy); i++)
