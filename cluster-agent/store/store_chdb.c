@@ -239,23 +239,6 @@ static chdb_handle *connect_and_listen(struct store_chdb *s, int argc, char **ar
 	return conn;
 }
 
-/*
- * The engine looks for files in the working directory, and fails if its user may not reach that, as
- * when root starts the agent as another user. So it is the root directory meanwhile.
- */
-static chdb_handle *connect_from_root(struct store_chdb *s, int argc, char **argv, char *why,
-				      size_t size)
-{
-	AUTO_CLOSE int before = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	bool moved = chdir("/") == 0;
-	chdb_handle *conn = connect_and_listen(s, argc, argv, why, size);
-
-	/* nothing can be opened from a directory that cannot be entered again */
-	if (moved && before >= 0 && fchdir(before) < 0)
-		log_debug("cannot return to the working directory", "error=\"%m\"");
-	return conn;
-}
-
 static int connect_to(struct store_chdb *s, const char *data_dir, chdb_handle **ret,
 		      struct err *err)
 {
@@ -269,7 +252,7 @@ static int connect_to(struct store_chdb *s, const char *data_dir, chdb_handle **
 	    snprintf(config, sizeof(config), "--config-file=%s/engine.xml", data_dir) >=
 		    (int)sizeof(config))
 		return err_set(err, -ENAMETOOLONG, "data directory: the path is too long");
-	conn = connect_from_root(s, 3, argv, why, sizeof(why));
+	conn = connect_and_listen(s, 3, argv, why, sizeof(why));
 	if (!conn || !*conn)
 		return err_set(err, -EIO, "%s/" STORE_DIR_TABLES ": %s", data_dir,
 			       why[0] ? why : "the embedded engine cannot open it");
@@ -414,6 +397,21 @@ static const struct store_engine chdb_engine = {
 	.close = chdb_close,
 };
 
+/*
+ * The engine resolves the path of the working directory at its start and with each insert, and
+ * fails if its user may not: in root's home, from which root has started the agent as another user.
+ */
+static void leave_closed_directory(void)
+{
+	char path[PATH_MAX];
+
+	if ((getcwd(path, sizeof(path)) && access(path, X_OK) == 0) || chdir("/") < 0)
+		return;
+	log_warn("the agent's user cannot reach the working directory; relative paths in options "
+		 "begin at / from now on",
+		 "cwd=/");
+}
+
 int store_chdb_open(struct store **ret, const struct store_chdb_config *cfg, struct err *err)
 {
 	CLEANUP(chdb_freep) struct store_chdb *s = calloc(1, sizeof(*s));
@@ -435,6 +433,7 @@ int store_chdb_open(struct store **ret, const struct store_chdb_config *cfg, str
 	if (!data_dir)
 		return err_set(err, -errno, "data directory %s: %m", cfg->data_dir);
 	absolute.data_dir = data_dir;
+	leave_closed_directory();
 	r = chdb_api_load(&s->api, cfg->chdb_library, err);
 	if (r < 0)
 		return r;
