@@ -5,6 +5,7 @@
  */
 #include "common/http/http_connections.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <linux/tcp.h>
 #include <netinet/in.h>
@@ -188,6 +189,7 @@ static void leave_place(struct http_connections *cs, struct http_connection *c)
 
 static bool have_counted_place(const struct http_connections *cs)
 {
+	assert(cs->n_alive - cs->n_spare <= cs->max);
 	return cs->n_alive - cs->n_spare < cs->max;
 }
 
@@ -269,22 +271,29 @@ static bool close_chosen(struct http_connections *cs, const struct choice *choic
 /* Gives c a place: one of those that count, if need be another's, or a spare one. */
 static void take_place(struct http_connections *cs, struct http_connection *c)
 {
-	const struct choice idle = {.idle = true, .counted = true, .before_ns = UINT64_MAX};
+	const uint64_t young_ns = clock_monotonic_ns() - SLOW_NS;
+	/* those of lighter addresses only after a while: their requests may be on the way */
+	const struct choice idle = {
+		.idle = true,
+		.counted = true,
+		.heavier_than = weight_of(c) - 1,
+		.before_ns = UINT64_MAX,
+	};
+	const struct choice long_idle = {.idle = true, .counted = true, .before_ns = young_ns};
 	const struct choice slow = {
 		.counted = true,
 		.heavier_than = cs->max / 2,
 		.not_of = c->peer,
-		.before_ns = clock_monotonic_ns() - SLOW_NS,
+		.before_ns = young_ns,
 	};
 	const struct choice spare = {.spare = true, .before_ns = UINT64_MAX};
 
-	if (have_counted_place(cs) || close_idle(cs, &idle) ||
-	    close_chosen(cs, &slow, CONNECTION_END_SLOW))
-		return;
-	if (cs->n_spare >= N_SPARE)
+	c->spare = !have_counted_place(cs) && !close_idle(cs, &idle) &&
+		   !close_idle(cs, &long_idle) && !close_chosen(cs, &slow, CONNECTION_END_SLOW);
+	if (c->spare && cs->n_spare >= N_SPARE)
 		close_chosen(cs, &spare, CONNECTION_END_SPARE);
-	c->spare = true;
-	cs->n_spare++;
+	cs->n_spare += c->spare;
+	cs->n_alive++;
 }
 
 bool http_connections_have_room(struct http_connections *cs)
@@ -356,11 +365,10 @@ bool http_connections_accept(struct http_connections *cs, int fd, const struct s
 	if (c) {
 		c->fd = fd;
 		c->peer = ref_peer(cs, from);
-		take_place(cs, c);
-		set_state(c, CONNECTION_ACCEPTED, UINT64_MAX);
 		if (c->peer)
 			c->peer->n++;
-		cs->n_alive++;
+		take_place(cs, c);
+		set_state(c, CONNECTION_ACCEPTED, UINT64_MAX);
 		cs->n++;
 	}
 	pthread_mutex_unlock(&cs->lock);

@@ -5,8 +5,8 @@
  * A server has room for so many connections, and everybody may open one and say nothing. So a new
  * connection is not refused while another one is idle: that one is closed. Of the idle ones it is
  * the one that is idle for longest at the address that has most connections, so that whoever opens
- * many displaces his own. Without an idle one, a client that makes us wait is closed if its address
- * holds more than half of the room.
+ * many displaces his own, and not one that has just come from an address with fewer. Without an
+ * idle one, a client that makes us wait is closed if its address holds more than half of the room.
  *
  * Otherwise the new connection gets one of a few spare places, at which only essential routes are
  * served. Nobody keeps such a place from the next one: if all are taken, one of them is closed.

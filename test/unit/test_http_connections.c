@@ -243,6 +243,27 @@ static void the_address_with_most_connections_makes_room(void **state)
 	assert_int_equal(ask_on(own, GET("/small")), 200);
 }
 
+static void a_connection_in_use_is_not_closed_for_a_busy_address(void **state)
+{
+	struct fixture *f = *state;
+	AUTO_CLOSE int own = raw_client_connect_from("127.0.0.1", http_server_port(f->server));
+	uint64_t begin_ns;
+	unsigned status;
+
+	keep_busy(f, "127.0.0.2", MAX - 1);
+	do {
+		begin_ns = clock_monotonic_ns();
+		while (ask_on(own, GET("/small")) != 200) {
+			close(own);
+			own = raw_client_connect_from("127.0.0.1", http_server_port(f->server));
+		}
+		status = ask_from(f, "127.0.0.2", GET("/small"));
+		/* once it is silent for a second, it may be closed */
+	} while (clock_monotonic_ns() - begin_ns >= NS_PER_S);
+	assert_int_equal(status, 503);
+	assert_int_equal(ask_on(own, GET("/small")), 200);
+}
+
 static void essential_routes_are_served_while_all_connections_are_busy(void **state)
 {
 	struct fixture *f = *state;
@@ -485,6 +506,7 @@ int main(void)
 		T(the_longest_idle_connection_makes_room),
 		T(silent_connections_lock_nobody_out),
 		T(the_address_with_most_connections_makes_room),
+		T(a_connection_in_use_is_not_closed_for_a_busy_address),
 		T(essential_routes_are_served_while_all_connections_are_busy),
 		T(spare_places_stay_spare),
 		T(essential_routes_are_served_while_clients_do_not_read),
