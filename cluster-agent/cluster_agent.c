@@ -521,6 +521,8 @@ static int start(struct cluster_agent *a, struct err *err)
 	if (r == 0)
 		r = agent_use_tls(&a->base, a->opts->tls_cert, a->opts->tls_key, err);
 	if (r == 0)
+		cluster_privileges_limit_writes(a->opts);
+	if (r == 0)
 		r = cluster_options_forward(a->opts) ? start_forwarding(a, err)
 						     : start_storing(a, err);
 	if (r == 0)

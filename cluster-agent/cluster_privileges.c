@@ -11,11 +11,13 @@
 #include <fcntl.h>
 #include <libgen.h>
 #include <limits.h>
+#include <sys/stat.h>
 
 #include "cluster-agent/store/chdb_api.h"
 #include "common/kubernetes/kube_config_load.h"
 #include "common/privilege/capabilities.h"
 #include "common/privilege/syscall_filter.h"
+#include "common/privilege/write_limit.h"
 #include "common/telemetry/log.h"
 
 #define OWNER_CAPABILITIES (CAPABILITY(CAP_DAC_OVERRIDE) | CAPABILITY(CAP_FOWNER))
@@ -120,14 +122,36 @@ int cluster_privileges_drop(const struct cluster_options *o, struct err *err)
 	return 0;
 }
 
+static bool starts_programs(const struct cluster_options *o)
+{
+	return is_given(o->kubeconfig) &&
+	       kube_config_file_starts_program(o->kubeconfig,
+					       is_given(o->kube_context) ? o->kube_context : NULL);
+}
+
+void cluster_privileges_limit_writes(const struct cluster_options *o)
+{
+	int r;
+
+	/* a credential plugin has files of its own in its user's home */
+	if (o->seccomp != SYSCALL_FILTER_ON || starts_programs(o))
+		return;
+	if (mkdir(o->data_dir, 0700) < 0 && errno != EEXIST)
+		return; /* who needs it says why it cannot be made */
+	r = write_limit_to(o->data_dir);
+	/* EPERM is the answer of container runtimes that do not know the call */
+	if (r == -ENOSYS || r == -EOPNOTSUPP || r == -EPERM)
+		log_debug("the kernel or container cannot limit where the agent may write",
+			  "needs=\"Landlock, Linux 5.19\"");
+	else if (r < 0)
+		log_warn("cannot limit where the agent may write", "error=\"%s\"", strerror(-r));
+}
+
 int cluster_privileges_filter(const struct cluster_options *o, struct err *err)
 {
 	const struct syscall_filter_config cfg = {
 		.mode = o->seccomp,
-		.starts_programs =
-			is_given(o->kubeconfig) &&
-			kube_config_file_starts_program(
-				o->kubeconfig, is_given(o->kube_context) ? o->kube_context : NULL),
+		.starts_programs = starts_programs(o),
 	};
 
 	return syscall_filter_install(&cfg, err);

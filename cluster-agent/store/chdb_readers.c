@@ -90,10 +90,13 @@ static int run_on(struct chdb_readers *rs, unsigned slot, const struct chdb_stat
 	enum query_end why;
 	int r = clean_reader(rs, reader);
 
+	if (r < 0)
+		err_set(err, r, "the embedded engine has not recovered from a failed query");
+	/* whatever a statement got past sql_guard.h, the next one has the reader's rights again */
+	if (r == 0 && reader->lane == STORE_FOR_SQL)
+		r = chdb_run_sql(rs->api, reader->conn, engine_access_reader, NULL, err);
 	if (r == 0)
 		r = chdb_run(rs->api, reader->conn, st, out, err);
-	else
-		err_set(err, r, "the embedded engine has not recovered from a failed query");
 	why = query_turns_settle(rs->turns, slot);
 	/*
 	 * now and not before the next query, as the leftover may be large and the next query

@@ -15,8 +15,10 @@
  * of our database without the paths of their files. The few that only the agent may read
  * (system_tables.h) are refused to clients by sql_guard.h alone.
  *
- * The functions that read files without any right (file(), and the like) are refused by
- * sql_guard.h, too.
+ * The functions that read files without any right (file(), and the like), INTO OUTFILE, and several
+ * statements in one are refused by sql_guard.h, too. A statement that got past it could take the
+ * role "owner"; so connections of clients take "reader" again before each query, and the kernel
+ * refuses writing outside the data directory (common/privilege/write_limit.h).
  */
 #include "cluster-agent/store/engine_access.h"
 
