@@ -190,9 +190,9 @@ static bool is_foreign(const char *sec_fetch_site)
 /* Only for messages: control characters and what follows are left out. */
 static int printable(const char *text)
 {
-	int n = 0;
+	int len = (int)strnlen(text, 100), n = 0;
 
-	while (n < 100 && text[n] > ' ' && text[n] <= '~' && text[n] != '"')
+	while (n < len && text[n] > ' ' && text[n] <= '~' && text[n] != '"')
 		n++;
 	return n;
 }

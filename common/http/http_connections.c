@@ -386,6 +386,17 @@ void http_connections_reject(struct http_connections *cs, int fd)
 	pthread_mutex_unlock(&cs->lock);
 }
 
+bool http_connections_any_accepted(struct http_connections *cs)
+{
+	bool found = false;
+
+	pthread_mutex_lock(&cs->lock);
+	for (unsigned i = 0; i < cs->n_slots && !found; i++)
+		found = cs->slots[i].state == CONNECTION_ACCEPTED;
+	pthread_mutex_unlock(&cs->lock);
+	return found;
+}
+
 struct http_connection *http_connections_start(struct http_connections *cs, int fd)
 {
 	struct http_connection *c;

@@ -93,6 +93,8 @@ bool http_connections_accept(struct http_connections *cs, int fd,
 			     const struct sockaddr *from) MUST_CHECK;
 /* libmicrohttpd did not take it and has closed fd. */
 void http_connections_reject(struct http_connections *cs, int fd);
+/* Whether libmicrohttpd has yet to begin with one that it was given. */
+bool http_connections_any_accepted(struct http_connections *cs);
 /* Closes what is overdue. To be called every second while there are connections. */
 void http_connections_check(struct http_connections *cs);
 

@@ -621,6 +621,18 @@ static void wait_for_exchanges(struct http_server *s)
 	pthread_mutex_unlock(&s->lock);
 }
 
+/*
+ * When libmicrohttpd stops, it reads its lists of new connections without the lock under which they
+ * were added; so none is left there.
+ */
+static void wait_for_newcomers(struct http_server *s)
+{
+	uint64_t deadline_ns = clock_monotonic_ns() + LINGER_S * NS_PER_S;
+
+	while (http_connections_any_accepted(&s->connections) && clock_monotonic_ns() < deadline_ns)
+		usleep(1000);
+}
+
 void http_server_free(struct http_server *s)
 {
 	if (!s)
@@ -630,6 +642,7 @@ void http_server_free(struct http_server *s)
 		atomic_store(&s->stopping, true);
 		wait_for_exchanges(s);
 		http_acceptor_stop(s->acceptor);
+		wait_for_newcomers(s);
 		MHD_stop_daemon(s->daemon);
 	}
 	http_acceptor_free(s->acceptor);

@@ -415,7 +415,7 @@ static int make_item(struct upload_item **ret, const struct upload_label *labels
 {
 	AUTO_FREE char *query = NULL;
 	struct upload_item *item;
-	struct upload_key key;
+	struct upload_key key = {""};
 	int r = upload_url_query(&query, labels);
 
 	if (r < 0)
