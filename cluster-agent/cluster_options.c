@@ -361,8 +361,9 @@ const struct option_def cluster_option_defs[] = {
 	 .offset = FIELD(seccomp),
 	 .def = "on",
 	 .choices = syscall_filter_mode_names,
-	 .help = "refuse system calls that the agent does not need; log lets them pass, and the "
-		 "kernel logs them"},
+	 .help = "refuse system calls that the agent does not need, and writing outside "
+		 "--data-dir; "
+		 "log lets them pass, and the kernel logs the calls"},
 	{.name = "log-level",
 	 .type = OPTION_ENUM,
 	 .offset = FIELD(log_level),

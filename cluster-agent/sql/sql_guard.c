@@ -8,9 +8,10 @@
  * stand at the end. The clauses FORMAT and SETTINGS are allowed there only, as the engine checks
  * just the outermost ones; the port takes them off and says the same in its own words.
  *
- * This is one of two locks. The embedded engine checks what a statement reads after it has
- * resolved all names, and refuses to write (engine_access.h); of a ClickHouse server, readonly = 1
- * and the grants of its user do that.
+ * It is the only lock against functions that read files, INTO OUTFILE below the data directory, and
+ * a second statement. For all else there is another one: the embedded engine checks which tables a
+ * statement reads after it has resolved all names (engine_access.h), and the kernel refuses writing
+ * outside the data directory (common/privilege/write_limit.h).
  */
 #include "cluster-agent/sql/sql_guard.h"
 
