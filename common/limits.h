@@ -18,6 +18,9 @@
 /* Total size of the answers of one server that clients have not read yet; one may be as large. */
 #define LIMIT_ANSWERS_MEMORY_BYTES (256 * MIB)
 
+/* Frames of the stacks that were asked for last (stack_cache.h). */
+#define LIMIT_STACK_CACHE_BYTES (64 * MIB)
+
 /* pprof: far beyond any profile that a person could read. */
 #define LIMIT_PPROF_TYPES 64u
 #define LIMIT_PPROF_SAMPLES 1000000u

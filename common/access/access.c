@@ -32,6 +32,7 @@ struct access {
 	struct host_rules *hosts;
 	struct access_keys *write_keys;
 	struct access_keys *read_keys; /* NULL: the write keys open reading, too */
+	bool anonymous_read;
 
 	pthread_mutex_t login_lock;
 	/* monotonic: now, plus WRONG_LOGIN_NS for each wrong key */
@@ -49,7 +50,7 @@ static struct access_keys *keys_of(const struct access *a, enum access_scope sco
 		return NULL;
 	if (scope == ACCESS_WRITE)
 		keys = a->write_keys;
-	else if (scope == ACCESS_READ)
+	else if (scope == ACCESS_READ && !a->anonymous_read)
 		keys = a->read_keys ? a->read_keys : a->write_keys;
 	return access_keys_exist(keys) ? keys : NULL;
 }
@@ -136,8 +137,10 @@ static void make_cookie(const struct access_request *req, const char *value, uin
 
 	cookie_name(req, name);
 	snprintf(ret, ACCESS_COOKIE_BYTES,
-		 "%s=%s; Max-Age=%llu; Path=/; HttpOnly; SameSite=Strict%s", name, value,
-		 (unsigned long long)age_s, is_tls ? "; Secure" : "");
+		 "%s=%s; Max-Age=%llu; Path=%s; HttpOnly; SameSite=Strict%s", name, value,
+		 (unsigned long long)age_s,
+		 req->base_path && req->base_path[0] ? req->base_path : "/",
+		 is_tls ? "; Secure" : "");
 }
 
 static enum access_login check_login(struct access *a, uint64_t client, const char *key)
@@ -318,6 +321,7 @@ int access_new(struct access **ret, const struct access_config *cfg, struct err 
 	if (!a)
 		return -ENOMEM;
 	pthread_mutex_init(&a->login_lock, NULL);
+	a->anonymous_read = cfg->anonymous_read;
 	/* without it, the name must be listed */
 	if (gethostname(own, sizeof(own) - 1) < 0)
 		own[0] = '\0';

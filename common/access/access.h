@@ -43,6 +43,7 @@ struct access_config {
 	const char *write_key_file;
 	const char *read_key; /* --read-api-key */
 	const char *read_key_file;
+	bool anonymous_read;       /* ACCESS_READ needs no key: --anonymous-read */
 	const char *allowed_hosts; /* --allowed-hosts, as host_rules_new() takes it */
 };
 
@@ -58,7 +59,8 @@ struct access_request {
 	const char *authorization;  /* "Bearer <key>", or "Basic …" with the key as password */
 	const char *cookie;
 	const char *sec_fetch_dest;
-	uint64_t client; /* stands for its address: see http_exchange_client() */
+	const char *base_path; /* of the page, for its cookie; NULL and "": the root */
+	uint64_t client;       /* stands for its address: see http_exchange_client() */
 };
 
 /*
@@ -83,7 +85,7 @@ bool access_key_fits(const struct access *a, enum access_scope scope, const char
 /* ---- login ---- */
 
 /* A value of Set-Cookie, with the NUL. */
-#define ACCESS_COOKIE_BYTES 256u
+#define ACCESS_COOKIE_BYTES 384u
 
 enum access_login {
 	ACCESS_LOGIN_RIGHT,

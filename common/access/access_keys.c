@@ -1,7 +1,7 @@
 /*
- * A file of keys is looked at when a key is asked for, and at most once a second: that costs a
- * stat(2), and needs neither a timer nor a signal. The thread that looks does so without the lock,
- * so that others continue with the keys that there are.
+ * Files of keys are looked at when a key is asked for, and at most once a second: that costs a
+ * stat(2) each, and needs neither a timer nor a signal. The thread that looks does so without the
+ * lock, so that others continue with the keys that there are.
  */
 #include "common/access/access_keys.h"
 
@@ -9,8 +9,8 @@
 #include <fcntl.h>
 #include <pthread.h>
 
+#include "common/access/key_sources.h"
 #include "common/system/clock.h"
-#include "common/system/file_stamp.h"
 #include "common/system/fs.h"
 #include "common/telemetry/log.h"
 #include "common/text/secret.h"
@@ -30,7 +30,7 @@ struct access_keys {
 	bool is_looking;
 	/* of the thread that looks */
 	char *file; /* NULL: the key was an option */
-	struct file_stamp stamp;
+	uint64_t stamp;
 };
 
 static void list_fini(struct key_list *l)
@@ -99,28 +99,43 @@ int access_keys_parse(const char *text, size_t len, int (*add)(void *ctx, const 
 	return n;
 }
 
-static int load(const char *file, struct key_list *ret, struct err *err)
+/* Returns the number of keys, or an error. */
+static int load_file(const char *file, struct key_list *list, struct err *err)
 {
-	struct key_list list = {0};
 	struct buf text;
 	int r;
 
 	buf_init(&text, FILE_BYTES);
-	r = fs_read_at(AT_FDCWD, file, &text);
-	if (r < 0)
+	r = fs_read_file(file, &text);
+	if (r == -EINVAL)
+		err_set(err, r, "%s: no regular file", file);
+	else if (r < 0)
 		err_set(err, r, "%s: %s", file, strerror(-r));
 	if (r == 0) {
-		r = access_keys_parse(text.data, text.len, list_add, &list, err);
+		r = access_keys_parse(text.data, text.len, list_add, list, err);
 		if (r == -E2BIG)
 			err_set(err, r, "more than %u keys", ACCESS_KEYS_MAX);
-		else if (r == 0)
-			r = err_set(err, -EINVAL, "no key in it");
 		if (r < 0)
 			err_wrap(err, r, "%s", file);
 	}
 	if (text.data)
 		explicit_bzero(text.data, text.len);
 	buf_fini(&text);
+	return r;
+}
+
+/* Reads the file, or all files of the directory. An empty one among several is no error. */
+static int load(const char *file, struct key_list *ret, struct err *err)
+{
+	struct key_list list = {0};
+	struct key_sources sources;
+	int r = key_sources_list(&sources, file, err);
+
+	for (size_t i = 0; r >= 0 && i < sources.n; i++)
+		r = load_file(sources.paths[i], &list, err);
+	key_sources_fini(&sources);
+	if (r >= 0 && list.n == 0)
+		r = err_set(err, -EINVAL, "%s: no key in it", file);
 	if (r < 0)
 		list_fini(&list);
 	else
@@ -128,14 +143,14 @@ static int load(const char *file, struct key_list *ret, struct err *err)
 	return r < 0 ? r : 0;
 }
 
-/* Reads the file again if it has changed. Errors are logged once for each change. */
+/* Reads the files again if one has changed. Errors are logged once for each change. */
 static void look_at_file(struct access_keys *k)
 {
-	struct file_stamp stamp = file_stamp(k->file);
 	struct key_list list;
 	struct err err = {""};
+	uint64_t stamp;
 
-	if (file_stamp_equal(&stamp, &k->stamp))
+	if (key_sources_stamp(k->file, &stamp) < 0 || stamp == k->stamp)
 		return;
 	k->stamp = stamp;
 	if (load(k->file, &list, &err) < 0) {
@@ -223,8 +238,9 @@ int access_keys_new(struct access_keys **ret, const char *key, const char *file,
 		if (!k->file)
 			return -ENOMEM;
 		/* before it is read: a change in between is found later */
-		k->stamp = file_stamp(file);
-		r = load(file, &k->list, err);
+		r = key_sources_stamp(file, &k->stamp);
+		if (r == 0)
+			r = load(file, &k->list, err);
 	}
 	if (r < 0)
 		return r;

@@ -1,7 +1,8 @@
 /*
  * Keys of one kind, given as an option or in a file with a key per line: all of its lines are
- * valid, so that keys can be exchanged one after the other. The file is read again when it changes;
- * while it is missing or unusable, the last keys stay valid. Any thread.
+ * valid, so that keys can be exchanged one after the other. A directory stands for all files in it
+ * (key_sources.h). Files are read again when they change; while one is missing or unusable, the
+ * last keys stay valid. Any thread.
  */
 #ifndef COMMON_ACCESS_ACCESS_KEYS_H
 #define COMMON_ACCESS_ACCESS_KEYS_H
@@ -9,7 +10,7 @@
 #include "common/base.h"
 #include "common/err.h"
 
-#define ACCESS_KEYS_MAX 32u
+#define ACCESS_KEYS_MAX 256u
 #define ACCESS_KEY_BYTES 512u
 
 struct access_keys;

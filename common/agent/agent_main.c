@@ -31,15 +31,23 @@ static int print_command_help(const struct agent_program *p, const struct agent_
 	return fflush(stdout) == 0 ? 0 : -errno;
 }
 
+/* The command that argv[1] names, or NULL. */
+static const struct agent_command *find_command(const struct agent_program *p, char **argv)
+{
+	for (const struct agent_command *c = p->commands; c->name; c++)
+		if (strcmp(c->name, argv[1]) == 0)
+			return c;
+	return NULL;
+}
+
 static int run_command(const struct agent_program *p, char **argv, struct err *err)
 {
-	for (const struct agent_command *c = p->commands; c->name; c++) {
-		if (strcmp(c->name, argv[1]) != 0)
-			continue;
-		return argv[2] && is_help(argv[2]) ? print_command_help(p, c)
-						   : c->run(argv + 2, err);
-	}
-	return err_set(err, -EINVAL, "unknown command \"%s\"; see %s --help", argv[1], p->name);
+	const struct agent_command *c = find_command(p, argv);
+
+	if (!c)
+		return err_set(err, -EINVAL, "unknown command \"%s\"; see %s --help", argv[1],
+			       p->name);
+	return argv[2] && is_help(argv[2]) ? print_command_help(p, c) : c->run(argv + 2, err);
 }
 
 static int parse(const struct agent_program *p, char **argv, struct err *err)
@@ -56,16 +64,21 @@ static int parse(const struct agent_program *p, char **argv, struct err *err)
 		return r;
 	log_set_level(*p->log_level);
 	if (ignored)
-		log_warn("flags of Coroot's agent that mean nothing here are ignored", "flags=%s",
-			 LOG_QUOTED(ignored));
+		log_warn("flags of Coroot's agent that mean nothing here are ignored",
+			 "flags=\"%s\"", ignored);
 	return OPTIONS_OK;
+}
+
+static bool names_command(char **argv)
+{
+	return argv[0] && argv[1] && argv[1][0] != '-';
 }
 
 static int run(const struct agent_program *p, char **argv, struct err *err)
 {
 	int r;
 
-	if (argv[0] && argv[1] && argv[1][0] != '-')
+	if (names_command(argv))
 		return run_command(p, argv, err);
 	r = parse(p, argv, err);
 	if (r == OPTIONS_HELP)
@@ -80,9 +93,13 @@ static int run(const struct agent_program *p, char **argv, struct err *err)
 
 int agent_main(const struct agent_program *p, char **argv)
 {
+	const struct agent_command *c = names_command(argv) ? find_command(p, argv) : NULL;
 	struct err err = {""};
-	int r = run(p, argv, &err);
+	int r;
 
+	if (c && c->program)
+		return agent_main(c->program, argv + 1);
+	r = run(p, argv, &err);
 	options_fini(p->options, p->opts);
 	if (r < 0)
 		fprintf(stderr, "%s: %s\n", p->name, err.msg[0] ? err.msg : strerror(-r));

@@ -2,8 +2,9 @@
  * main() of either agent: its commands, options, --help, log level, error line and exit status.
  *
  * "coroot-node-agent goroutines 812" runs a command of the table; everything else are options, with
- * which the agent serves until it is stopped. A command is a one-shot tool: it has no options, no
- * log and its own arguments.
+ * which the agent serves until it is stopped. A command is either a one-shot tool, without options
+ * and log and with arguments of its own, or a whole program with options and commands of its own
+ * ("coroot-cluster-agent operator --help").
  */
 #ifndef COMMON_AGENT_AGENT_MAIN_H
 #define COMMON_AGENT_AGENT_MAIN_H
@@ -14,16 +15,19 @@
 #include "common/options/option_def.h"
 #include "common/telemetry/log.h"
 
+struct agent_program;
+
 struct agent_command {
 	const char *name;      /* NULL ends the table */
 	const char *arguments; /* as --help shows them: "PID [--pprof FILE]" */
 	const char *help;      /* one sentence without a full stop */
 	/* args: what follows the name, up to NULL. Returns 0, or -errno with one line in err. */
 	int (*run)(char **args, struct err *err);
+	const struct agent_program *program; /* run instead of it; NULL: none */
 };
 
 struct agent_program {
-	const char *name; /* "coroot-node-agent" */
+	const char *name; /* "coroot-node-agent", "coroot-cluster-agent operator" */
 	const char *version;
 	const struct agent_command *commands;
 	const struct option_def *options;

@@ -24,13 +24,15 @@
 
 #define GZIP_FROM_BYTES 1024
 #define GZIP_LEVEL 4
+/* Of fixed bytes that were gzipped beforehand, for a client that does not take gzip. */
+#define MAX_INFLATED_BYTES ((size_t)16 << 20)
 /* Smaller answers are not charged: the number of connections bounds them well enough. */
 #define HELD_FROM_BYTES ((size_t)64 * 1024)
 #define RETRY_AFTER_S "5"
 #define TEXT_PLAIN "text/plain; charset=utf-8"
 #define PAGE_POLICY                                                                    \
 	"default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; " \
-	"frame-ancestors 'none'; base-uri 'none'; form-action 'self'"
+	"object-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'"
 
 /* An answer. If len is not 0, exactly one of owned and fixed is not NULL. */
 struct payload {
@@ -100,6 +102,7 @@ struct access_request http_exchange_access(const struct http_exchange *x)
 		.cookie = http_exchange_header(x, "Cookie"),
 		.sec_fetch_dest = http_exchange_header(x, "Sec-Fetch-Dest"),
 		.client = http_exchange_client(x),
+		.base_path = x->base_path,
 	};
 }
 
@@ -213,6 +216,24 @@ static void gzip_payload(const struct http_exchange *x, struct payload *p)
 	buf_fini(&zipped);
 }
 
+/* Replaces fixed bytes that are gzipped by what they hold if the client does not accept gzip. */
+static void inflate_payload(const struct http_exchange *x, struct payload *p)
+{
+	struct buf plain;
+
+	if (!p->fixed || !p->gzipped ||
+	    http_accepts(http_exchange_header(x, "Accept-Encoding"), "gzip"))
+		return;
+
+	buf_init(&plain, MAX_INFLATED_BYTES);
+	if (gzip_inflate(p->fixed, p->len, &plain) == 0) {
+		p->owned = buf_take(&plain, &p->len);
+		p->fixed = NULL;
+		p->gzipped = false;
+	}
+	buf_fini(&plain);
+}
+
 static bool has_header(const struct http_exchange *x, const char *name)
 {
 	for (unsigned i = 0; i < x->n_headers; i++)
@@ -309,6 +330,7 @@ static void respond(struct http_exchange *x, unsigned status, struct payload *p)
 
 	http_left_end(&x->left_watch);
 	gzip_payload(x, p);
+	inflate_payload(x, p);
 	if (p->owned && !http_exchange_hold(x, p->len))
 		status = refuse_answer(x, p);
 	r = create_response(p);

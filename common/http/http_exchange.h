@@ -15,7 +15,7 @@ struct http_exchange;
  * Borrowed until the answer. Path and query parameters are percent-decoded; %00 and what is not a
  * valid %XX stay as they are. If a parameter is given twice, the first one counts. NULL if absent.
  */
-const char *http_exchange_path(const struct http_exchange *x);
+const char *http_exchange_path(const struct http_exchange *x); /* without the base path */
 const char *http_exchange_param(const struct http_exchange *x, const char *name);
 const char *http_exchange_header(const struct http_exchange *x, const char *name);
 const void *http_exchange_body(const struct http_exchange *x, size_t *ret_len);
@@ -75,7 +75,10 @@ void http_respond(struct http_exchange *x, unsigned status, const char *content_
 /* One line of text/plain; a newline is added. */
 void http_respond_text(struct http_exchange *x, unsigned status, const char *fmt, ...)
 	PRINTF_LIKE(3, 4);
-/* 200 with bytes that outlive the server (embedded assets); already_gzipped is sent as such. */
+/*
+ * 200 with bytes that outlive the server (embedded assets). Those that are already gzipped are
+ * sent as such to clients that accept it, and inflated for others, up to 16 MiB.
+ */
 void http_respond_static(struct http_exchange *x, const char *content_type, const void *data,
 			 size_t len, bool already_gzipped);
 

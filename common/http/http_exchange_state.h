@@ -43,7 +43,8 @@ struct http_exchange {
 	struct MHD_Connection *conn;
 	struct http_connection *connection; /* the same in the server's table */
 	const struct http_route *route;     /* NULL if the request was refused */
-	const char *path;                   /* in the connection's own memory */
+	const char *path;                   /* in the connection's own memory, without base_path */
+	const char *base_path;              /* the server's; "" if the request is for the root */
 	bool is_get;                        /* or HEAD */
 	bool takes_interim;                 /* HTTP/1.1 without TLS: see http_left.h */
 	bool handled;                       /* the handler was called */

@@ -118,7 +118,8 @@ int http_listen(const char *text, unsigned *ret_port, struct err *err)
 		fd = open_socket(&addr, false);
 	}
 	if (fd < 0)
-		return err_set(err, fd, "listen on %s: %s", text, strerror(-fd));
+		return err_set(err, fd, "listen on %s: %s%s", text, strerror(-fd),
+			       fd == -EACCES ? "; ports below 1024 need CAP_NET_BIND_SERVICE" : "");
 	*ret_port = port_of(fd);
 	return fd;
 }

@@ -21,6 +21,7 @@
 #include <strings.h>
 
 #include "common/http/http_acceptor.h"
+#include "common/http/http_base_path.h"
 #include "common/http/http_connections.h"
 #include "common/http/http_exchange_state.h"
 #include "common/http/http_listen.h"
@@ -41,6 +42,7 @@
 #define LINGER_S 1
 #define ANSWER_MEMORY_BYTES ((uint64_t)64 * 1024 * 1024)
 #define RETRY_AFTER_S "5"
+#define MAX_LOCATION_BYTES ((size_t)8 * 1024)
 
 enum server_metric {
 	SERVER_REQUESTS,
@@ -71,6 +73,7 @@ struct http_server {
 	struct http_acceptor *acceptor;
 	struct server_tls *tls; /* NULL: plain HTTP */
 	struct http_route *routes;
+	char base_path[HTTP_BASE_PATH_BYTES]; /* "": none */
 	unsigned timeout_s;
 	uint64_t max_body_memory_bytes;
 	const struct access *access; /* borrowed; NULL: everybody may use every route */
@@ -190,13 +193,59 @@ static const struct metric_def metric_defs[N_SERVER_METRICS] = {
 };
 METRIC_TABLE(metric_table, metric_defs);
 
-/* ---- routes and refusals ----------------------------------------------------- */
+/* ---- refusals ---------------------------------------------------------------- */
 
 static void refuse(struct http_exchange *x, unsigned status, enum server_metric reason)
 {
 	x->refusal = status;
 	metric_add(&x->server->metrics[reason], 1);
 }
+
+/* ---- base path --------------------------------------------------------------- */
+
+static void add_param(void *location, const char *name, const char *value)
+{
+	struct buf *l = location;
+	size_t len = l->len;
+
+	if (buf_add(l, strchr(l->data, '?') ? "&" : "?", 1) == 0 &&
+	    http_percent_encode(l, name) == 0 && buf_add(l, "=", 1) == 0 &&
+	    http_percent_encode(l, value) == 0)
+		return;
+	/* a link without its query is still a link; half a value would be another one */
+	buf_truncate(l, len);
+	log_debug("redirecting without a parameter", "name=%s", LOG_QUOTED(name));
+}
+
+/* The page has relative links, so its address must end with a '/'. */
+static void redirect_below(void *base_path, struct http_exchange *x)
+{
+	struct buf location;
+	int r;
+
+	buf_init(&location, MAX_LOCATION_BYTES);
+	r = buf_addf(&location, "%s/", (const char *)base_path);
+	if (r == 0) {
+		http_exchange_each_param(x, add_param, &location);
+		r = http_exchange_set_header(x, "Location", location.data);
+	}
+	buf_fini(&location);
+	if (r < 0)
+		http_respond_text(x, MHD_HTTP_INTERNAL_SERVER_ERROR, "out of memory");
+	else
+		http_respond(x, MHD_HTTP_FOUND, NULL, NULL, 0);
+}
+
+/* Takes the base path off the path of the request. */
+static void enter_base_path(struct http_exchange *x, const char *url)
+{
+	const char *below = http_base_path_below(x->server->base_path, url);
+
+	x->path = below && below[0] ? below : url;
+	x->base_path = below && below[0] ? x->server->base_path : "";
+}
+
+/* ---- routes ------------------------------------------------------------------ */
 
 static void route_request(struct http_exchange *x, const char *method, bool essential_only)
 {
@@ -356,7 +405,7 @@ static enum MHD_Result begin(struct http_server *s, struct MHD_Connection *conn,
 	x->answers = &s->answers;
 	x->conn = conn;
 	x->connection = info->socket_context;
-	x->path = url;
+	enter_base_path(x, url);
 	x->is_get = strcmp(method, MHD_HTTP_METHOD_GET) == 0 ||
 		    strcmp(method, MHD_HTTP_METHOD_HEAD) == 0;
 	x->takes_interim = !s->tls && strcmp(version, MHD_HTTP_VERSION_1_1) == 0;
@@ -486,16 +535,34 @@ static void PRINTF_LIKE(2, 0) on_log(void *server, const char *fmt, va_list ap)
 
 /* ---- create and destroy ------------------------------------------------------- */
 
+/* With one that leads to the base path. */
 static int copy_routes(struct http_server *s, const struct http_route *routes)
 {
 	size_t n = 0;
 
 	while (routes[n].method)
 		n++;
-	s->routes = calloc(n + 1, sizeof(*routes));
+	s->routes = calloc(n + 2, sizeof(*routes));
 	if (!s->routes)
 		return -ENOMEM;
 	memcpy(s->routes, routes, n * sizeof(*routes));
+	if (s->base_path[0])
+		s->routes[n] = (struct http_route){
+			"GET",          s->base_path, 0,
+			redirect_below, s->base_path, .scope = ACCESS_BEFORE_KEY};
+	return 0;
+}
+
+static int set_base_path(struct http_server *s, const struct http_server_config *cfg,
+			 struct err *err)
+{
+	int r = http_base_path_parse(s->base_path, cfg->base_path, err);
+
+	if (r < 0)
+		return err_wrap(err, r, "base path");
+	if (http_base_path_collides(s->base_path, cfg->routes))
+		return err_set(err, -EINVAL, "base path: %s is a path of the agent itself",
+			       s->base_path);
 	return 0;
 }
 
@@ -575,6 +642,9 @@ int http_server_new(struct http_server **ret, const struct http_server_config *c
 	pthread_mutex_init(&s->lock, NULL);
 	condition_init(&s->changed);
 
+	r = set_base_path(s, cfg, err);
+	if (r < 0)
+		return r;
 	r = http_connections_init(&s->connections, cfg->max_connections, cfg->timeout_s,
 				  &s->metrics[CLOSED_FIRST]);
 	if (r == 0)

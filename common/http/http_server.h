@@ -48,8 +48,13 @@ struct http_server_config {
 	/* of all answers that are not sent yet; beyond: 503 (http_exchange_hold()); 0: 64 MiB */
 	size_t max_answer_memory_bytes;
 	const struct http_route *routes; /* copied */
-	const struct access *access;     /* borrowed; NULL: everybody may use every route */
-	struct server_tls *tls;          /* borrowed; NULL: plain HTTP */
+	/*
+	 * Below it the routes can be reached as well as at the root (http_base_path.h); itself, it
+	 * redirects to what is below. NULL or "": only at the root.
+	 */
+	const char *base_path;
+	const struct access *access; /* borrowed; NULL: everybody may use every route */
+	struct server_tls *tls;      /* borrowed; NULL: plain HTTP */
 	/*
 	 * Where the metrics http_server_* are registered, or NULL. For one server per process. They
 	 * refer to the server, so they must not be written after http_server_free() or a failed

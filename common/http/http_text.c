@@ -30,6 +30,25 @@ size_t http_percent_decode(char *s)
 	return (size_t)(out - s);
 }
 
+/* Bytes that need no encoding in a query: the unreserved set of RFC 3986, and '/'. */
+static bool is_plain(unsigned char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+	       c == '-' || c == '.' || c == '_' || c == '~' || c == '/';
+}
+
+int http_percent_encode(struct buf *out, const char *s)
+{
+	int r = 0;
+
+	for (; *s && r == 0; s++) {
+		unsigned char c = (unsigned char)*s;
+
+		r = is_plain(c) ? buf_add(out, s, 1) : buf_addf(out, "%%%02X", c);
+	}
+	return r;
+}
+
 /* Whether parameters like ";q=0.5" give a weight of zero: "q=0" and then no digit but 0. */
 static bool weight_is_zero(const char *params, const char *end)
 {

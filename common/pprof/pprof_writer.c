@@ -22,9 +22,8 @@
 #define PIECE_BYTES ((size_t)256 * 1024)
 
 /*
- * All locations belong to one mapping: pprof would use mappings to find symbols, and we deliver
- * those. The three flags of put_mapping() keep "go tool pprof" from searching for a binary to
- * symbolize.
+ * The mapping of locations that are in no file. Its three flags keep "go tool pprof" from searching
+ * for a binary to symbolize.
  */
 #define MAPPING_ID 1
 
@@ -177,7 +176,7 @@ void pprof_writer_put_type(struct pprof_writer *w, const struct profile_value_ty
 
 /* ---- samples ---- */
 
-enum { SAMPLE_LOCATIONS = 1, SAMPLE_VALUES = 2 };
+enum { SAMPLE_LOCATIONS = 1, SAMPLE_VALUES = 2, SAMPLE_LABEL = 3 };
 
 static size_t sample_len(size_t locations_len, size_t values_len)
 {
@@ -185,22 +184,40 @@ static size_t sample_len(size_t locations_len, size_t values_len)
 	       values_len;
 }
 
+/* The label by which "go tool pprof" knows samples of the base of a difference. */
+static size_t pack_base_label(struct pprof_writer *w, uint8_t *to)
+{
+	static const struct profile_string key = {"pprof::base", 11}, value = {"true", 4};
+	enum { KEY = 1, STR = 2 };
+	uint8_t message[2 * NUMBER_MAX_BYTES];
+	size_t len = pack_number(message, KEY, intern_string(w, &key)), n;
+
+	len += pack_number(message + len, STR, intern_string(w, &value));
+	n = pack_head(to, SAMPLE_LABEL, len);
+	memcpy(to + n, message, len);
+	return n + len;
+}
+
 void pprof_writer_put_sample(struct pprof_writer *w, const struct profile_sample *s,
 			     uint32_t n_values)
 {
+	uint8_t label[HEAD_MAX_BYTES + 2 * NUMBER_MAX_BYTES];
+	size_t label_len = s->is_base ? pack_base_label(w, label) : 0;
 	size_t locations_len = 0, values_len = 0;
 
 	for (uint32_t i = 0; i < s->n_locations; i++)
 		locations_len += wire_varint_len((uint64_t)s->locations[i] + 1);
 	for (uint32_t i = 0; i < n_values; i++)
 		values_len += wire_varint_len((uint64_t)s->values[i]);
-	wire_writer_put_head(&w->w, PPROF_SAMPLE, sample_len(locations_len, values_len));
+	wire_writer_put_head(&w->w, PPROF_SAMPLE,
+			     sample_len(locations_len, values_len) + label_len);
 	wire_writer_put_head(&w->w, SAMPLE_LOCATIONS, locations_len);
 	for (uint32_t i = 0; i < s->n_locations; i++)
 		wire_writer_put_varint(&w->w, (uint64_t)s->locations[i] + 1);
 	wire_writer_put_head(&w->w, SAMPLE_VALUES, values_len);
 	for (uint32_t i = 0; i < n_values; i++)
 		wire_writer_put_varint(&w->w, (uint64_t)s->values[i]);
+	put_raw(w, label, label_len);
 	flush_if_full(w);
 }
 
@@ -222,9 +239,44 @@ void pprof_writer_put_packed_sample(struct pprof_writer *w, const struct pprof_p
 
 /* ---- locations, functions, comments ---- */
 
-static void put_mapping(struct pprof_writer *w)
+enum mapping_field {
+	ID = 1,
+	MEMORY_START = 2,
+	MEMORY_LIMIT = 3,
+	FILE_OFFSET = 4,
+	FILENAME = 5,
+	BUILD_ID = 6,
+	HAS_FUNCTIONS = 7,
+	HAS_FILENAMES = 8,
+	HAS_LINE_NUMBERS = 9,
+	HAS_INLINE_FRAMES = 10,
+};
+
+void pprof_writer_put_mapping(struct pprof_writer *w, uint32_t number,
+			      const struct profile_mapping *m)
 {
-	enum { ID = 1, HAS_FUNCTIONS = 7, HAS_FILENAMES = 8, HAS_LINE_NUMBERS = 9 };
+	const uint64_t numbers[][2] = {
+		{ID, MAPPING_ID + 1 + (uint64_t)number},
+		{MEMORY_START, m->start},
+		{MEMORY_LIMIT, m->end},
+		{FILE_OFFSET, m->offset},
+		{FILENAME, intern_string(w, &m->file)},
+		{BUILD_ID, intern_string(w, &m->build_id)},
+		{HAS_FUNCTIONS, m->has_functions},
+		{HAS_FILENAMES, m->has_functions && m->has_lines},
+		{HAS_LINE_NUMBERS, m->has_functions && m->has_lines},
+		{HAS_INLINE_FRAMES, m->has_functions && m->has_inlined},
+	};
+	uint8_t message[ARRAY_SIZE(numbers) * NUMBER_MAX_BYTES];
+	size_t len = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(numbers); i++)
+		len += pack_number(message + len, (uint32_t)numbers[i][0], numbers[i][1]);
+	put_small(w, PPROF_MAPPING, message, len);
+}
+
+static void put_no_mapping(struct pprof_writer *w)
+{
 	uint8_t message[4 * NUMBER_MAX_BYTES];
 	size_t len = pack_number(message, ID, MAPPING_ID);
 
@@ -249,13 +301,13 @@ static size_t pack_line(uint8_t *to, const struct profile_line *l)
 
 void pprof_writer_put_location(struct pprof_writer *w, const struct profile_location *l)
 {
-	enum { ID = 1, MAPPING = 2, ADDRESS = 3 };
+	enum { LOCATION_ID = 1, MAPPING = 2, ADDRESS = 3 };
 	uint8_t message[3 * NUMBER_MAX_BYTES];
 	uint8_t line[HEAD_MAX_BYTES + 2 * NUMBER_MAX_BYTES];
 	size_t len = 0, lines_len = 0;
 
-	len += pack_number(message, ID, ++w->n_locations);
-	len += pack_number(message + len, MAPPING, MAPPING_ID);
+	len += pack_number(message, LOCATION_ID, ++w->n_locations);
+	len += pack_number(message + len, MAPPING, MAPPING_ID + (uint64_t)l->mapping);
 	len += pack_number(message + len, ADDRESS, l->address);
 	for (uint32_t i = 0; i < l->n_lines; i++)
 		lines_len += pack_line(line, &l->lines[i]);
@@ -268,15 +320,18 @@ void pprof_writer_put_location(struct pprof_writer *w, const struct profile_loca
 
 void pprof_writer_put_function(struct pprof_writer *w, const struct profile_function *f)
 {
-	enum { ID = 1, NAME = 2, SYSTEM_NAME = 3, FILENAME = 4 };
+	enum { FUNCTION_ID = 1, NAME = 2, FILE_NAME = 4 };
 	uint32_t name = intern_string(w, &f->name), file = intern_string(w, &f->file);
-	uint8_t message[4 * NUMBER_MAX_BYTES];
+	uint8_t message[3 * NUMBER_MAX_BYTES];
 	size_t len = 0;
 
-	len += pack_number(message, ID, ++w->n_functions);
+	/*
+	 * No system_name: if it equals the name, pprof takes the name for a mangled one and cuts
+	 * "<module>" of Python and type parameters of Rust and C++ out of it.
+	 */
+	len += pack_number(message, FUNCTION_ID, ++w->n_functions);
 	len += pack_number(message + len, NAME, name);
-	len += pack_number(message + len, SYSTEM_NAME, name);
-	len += pack_number(message + len, FILENAME, file);
+	len += pack_number(message + len, FILE_NAME, file);
 	put_small(w, PPROF_FUNCTION, message, len);
 }
 
@@ -302,7 +357,7 @@ static void put_strings(struct pprof_writer *w)
 
 int pprof_writer_finish(struct pprof_writer *w, const struct pprof_times *times)
 {
-	put_mapping(w);
+	put_no_mapping(w);
 	wire_writer_put_number(&w->w, PPROF_TIME_NANOS, (uint64_t)times->time_ns);
 	wire_writer_put_number(&w->w, PPROF_DURATION_NANOS, (uint64_t)times->duration_ns);
 	put_value_type(w, PPROF_PERIOD_TYPE, times->period_type);

@@ -37,6 +37,9 @@ void pprof_writer_put_sample(struct pprof_writer *w, const struct profile_sample
 			     uint32_t n_values);
 /* Samples and locations refer to these by number, counted from 0 in the order of the calls. */
 void pprof_writer_put_location(struct pprof_writer *w, const struct profile_location *l);
+/* Locations refer to these by 1 + the number. */
+void pprof_writer_put_mapping(struct pprof_writer *w, uint32_t number,
+			      const struct profile_mapping *m);
 void pprof_writer_put_function(struct pprof_writer *w, const struct profile_function *f);
 void pprof_writer_put_comment(struct pprof_writer *w, const struct profile_string *s);
 

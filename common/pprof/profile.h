@@ -37,12 +37,29 @@ struct profile_location {
 	const struct profile_line *lines; /* innermost inlined call first */
 	uint32_t n_lines;
 	uint64_t address;
+	uint32_t mapping; /* 1 + its number when it is written; 0: in no file */
+};
+
+/* A file's code, as it is mapped. Only written: a decoded profile has none. */
+struct profile_mapping {
+	uint64_t start;
+	uint64_t end;    /* exclusive */
+	uint64_t offset; /* of start in the file */
+	struct profile_string file;
+	struct profile_string build_id; /* in hexadecimal; "": unknown */
+	/* What its locations have; tools look for what is missing. */
+	bool has_functions;
+	bool has_lines;
+	bool has_inlined;
+	bool is_main; /* the program: tools expect it first */
 };
 
 struct profile_sample {
 	const uint32_t *locations; /* leaf first; indexes into profile.locations */
 	uint32_t n_locations;
 	const int64_t *values; /* profile.n_types of them */
+	/* written as the label pprof::base="true": part of what is subtracted in a difference */
+	bool is_base;
 };
 
 struct profile {

@@ -95,6 +95,17 @@ int capabilities_keep(uint64_t keep)
 	return write_sets(&s);
 }
 
+int capabilities_set_effective(uint64_t set)
+{
+	struct sets s;
+	int r = read_sets(&s);
+
+	if (r < 0)
+		return r;
+	s.effective = set;
+	return write_sets(&s);
+}
+
 bool capabilities_try_without(uint64_t without, bool (*fn)(const void *arg), const void *arg)
 {
 	struct sets all, fewer;

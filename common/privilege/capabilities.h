@@ -25,6 +25,12 @@ uint64_t capabilities_held(void);
 int capabilities_keep(uint64_t keep) MUST_CHECK;
 
 /*
+ * Makes just these of the permitted capabilities effective. Calling thread only. Returns 0, -EPERM
+ * if one of them is not permitted, or another -errno.
+ */
+int capabilities_set_effective(uint64_t set) MUST_CHECK;
+
+/*
  * What `fn` returns while this process does not use the capabilities in `without`, which it has
  * again afterwards. Calling thread only.
  */

@@ -3,14 +3,9 @@
 #include <errno.h>
 #include <fcntl.h>
 
-int fs_read_at(int dir_fd, const char *path, struct buf *out)
+int fs_read_fd(int fd, struct buf *out)
 {
 	char chunk[16384];
-	AUTO_CLOSE int fd = -1;
-
-	fd = openat(dir_fd, path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-	if (fd < 0)
-		return -errno;
 
 	for (;;) {
 		ssize_t n = read(fd, chunk, sizeof(chunk));
@@ -29,4 +24,38 @@ int fs_read_at(int dir_fd, const char *path, struct buf *out)
 		if ((size_t)n > room)
 			return -EFBIG;
 	}
+}
+
+int fs_read_at(int dir_fd, const char *path, struct buf *out)
+{
+	AUTO_CLOSE int fd = openat(dir_fd, path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+
+	return fd < 0 ? -errno : fs_read_fd(fd, out);
+}
+
+int fs_read_file(const char *path, struct buf *out)
+{
+	/* a FIFO without a writer would block otherwise */
+	AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return -errno;
+	return S_ISREG(st.st_mode) ? fs_read_fd(fd, out) : -EINVAL;
+}
+
+int fs_open_regular(int dir_fd, const char *path, int flags, struct stat *ret)
+{
+	AUTO_CLOSE int path_fd = openat(dir_fd, path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	char opened[32];
+	int fd;
+
+	if (path_fd < 0 || fstat(path_fd, ret) < 0)
+		return -errno;
+	if (!S_ISREG(ret->st_mode))
+		return -EBADMSG;
+	/* the same inode, whatever has the name by now */
+	snprintf(opened, sizeof(opened), "/proc/self/fd/%d", path_fd);
+	fd = open(opened, flags | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	return fd < 0 ? -errno : fd;
 }

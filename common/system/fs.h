@@ -1,6 +1,8 @@
-/* Whole small files, with a limit. */
+/* Files: whole small ones, with a limit; and those that somebody else may have put there. */
 #ifndef COMMON_SYSTEM_FS_H
 #define COMMON_SYSTEM_FS_H
+
+#include <sys/stat.h>
 
 #include "common/base.h"
 #include "common/data/buf.h"
@@ -11,5 +13,16 @@
  * -ENOMEM, or -errno of open or read.
  */
 int fs_read_at(int dir_fd, const char *path, struct buf *out) MUST_CHECK;
+/* The same of what fd is open for, up to its end, which may be a pipe. */
+int fs_read_fd(int fd, struct buf *out) MUST_CHECK;
+/* The same of a regular file; -EINVAL if it is anything else, as a FIFO that nobody writes. */
+int fs_read_file(const char *path, struct buf *out) MUST_CHECK;
+
+/*
+ * Opens a regular file, and nothing else: a link is not followed, and a device, which may act on
+ * being opened, is not opened. flags: O_RDONLY or O_RDWR. Returns a descriptor, -EBADMSG if it is
+ * anything else, or -errno.
+ */
+int fs_open_regular(int dir_fd, const char *path, int flags, struct stat *ret) MUST_CHECK;
 
 #endif /* COMMON_SYSTEM_FS_H */

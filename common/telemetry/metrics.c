@@ -185,7 +185,7 @@ static int write_head(struct buf *out, const struct metrics_block *b, const stru
 		r = add_escaped(out, d->help, false);
 	if (r == 0)
 		r = buf_addf(out, "\n# TYPE %s%s %s\n", prefix, d->name,
-			     d->kind == METRIC_COUNTER ? "counter" : "gauge");
+			     metric_kind_counts(d->kind) ? "counter" : "gauge");
 	return r;
 }
 

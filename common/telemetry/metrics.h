@@ -25,7 +25,13 @@
 enum metric_kind {
 	METRIC_COUNTER,
 	METRIC_GAUGE,
+	METRIC_COUNTER_NAMED, /* a counter whose name was chosen by others: without _total */
 };
+
+static inline bool metric_kind_counts(enum metric_kind kind)
+{
+	return kind != METRIC_GAUGE;
+}
 
 struct metric_def {
 	const char *name;   /* a leading '_' stands for the prefix given at registration */

@@ -139,3 +139,15 @@ void json_put_null(struct json_writer *w)
 	begin_value(w);
 	put(w, "null", 4);
 }
+
+void json_member_text(struct json_writer *w, const char *key, const char *text)
+{
+	json_key(w, key);
+	json_put_string(w, text, strlen(text));
+}
+
+void json_member_int(struct json_writer *w, const char *key, int64_t v)
+{
+	json_key(w, key);
+	json_put_int(w, v);
+}

@@ -38,4 +38,8 @@ void json_put_double(struct json_writer *w, double v);
 void json_put_bool(struct json_writer *w, bool v);
 void json_put_null(struct json_writer *w);
 
+/* A key with its value; text is NUL-terminated. */
+void json_member_text(struct json_writer *w, const char *key, const char *text);
+void json_member_int(struct json_writer *w, const char *key, int64_t v);
+
 #endif /* COMMON_TEXT_JSON_WRITER_H */

@@ -14,7 +14,9 @@
 #include "common/thread/deadline_call.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdatomic.h>
+#include <unistd.h>
 
 #include "common/system/clock.h"
 #include "common/thread/condition.h"
@@ -22,6 +24,7 @@
 
 #define MAX_PAUSED 16
 #define N_WAITS 10
+#define MAX_WAITS (10 * N_WAITS) /* for a thread that waits for nothing but a CPU */
 
 enum helper_state {
 	HELPER_IDLE,
@@ -37,6 +40,7 @@ struct helper {
 	struct condition changed; /* state */
 	enum helper_state state;
 	struct deadline_job *job;
+	pid_t tid;                    /* 0: it has not begun yet */
 	struct worker_thread *thread; /* the owner's */
 };
 
@@ -92,6 +96,7 @@ static void help(void *ctx, struct worker_thread *t)
 
 	(void)t;
 	pthread_mutex_lock(&h->lock);
+	h->tid = gettid();
 	while (h->state != HELPER_ABANDONED && h->state != HELPER_ENDS) {
 		if (h->state != HELPER_RUNS) {
 			(void)condition_wait_until(&h->changed, &h->lock, UINT64_MAX);
@@ -171,19 +176,44 @@ static void pause_key(struct deadline_caller *c, uint64_t key)
 
 /* ---- calls ---- */
 
+/* Whether the thread runs or could run if it had a CPU. proc_pid_stat(5), state. */
+static bool is_runnable(const struct helper *h)
+{
+	char path[64], text[256];
+	const char *comm_end;
+	ssize_t n;
+	int fd;
+
+	if (h->tid == 0)
+		return true;
+	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", (int)h->tid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	n = read(fd, text, sizeof(text) - 1);
+	close(fd);
+	text[n > 0 ? n : 0] = '\0';
+	comm_end = strrchr(text, ')');
+	return comm_end && strncmp(comm_end, ") R", 3) == 0;
+}
+
 /*
  * Returns true if the job was done in time; otherwise the helper owns the job. The wait is made of
  * N_WAITS parts: if this process or the whole machine is stopped, only the part that runs is over
- * when it continues, and on a machine too busy to wake the helper the parts end late as well.
+ * when it continues, and on a machine too busy to wake the helper the parts end late as well. A
+ * helper that only waits for a CPU is not stuck, so it has MAX_WAITS parts.
  */
 static bool wait_for(struct helper *h, uint64_t timeout_ns)
 {
 	bool done;
 
-	for (unsigned i = 0; i < N_WAITS && h->state == HELPER_RUNS; i++) {
-		uint64_t deadline_ns = condition_deadline_ns(timeout_ns / N_WAITS);
+	for (unsigned i = 0; i < MAX_WAITS && h->state == HELPER_RUNS; i++) {
+		uint64_t deadline_ns;
 		bool in_time = true;
 
+		if (i >= N_WAITS && !is_runnable(h))
+			break;
+		deadline_ns = condition_deadline_ns(timeout_ns / N_WAITS);
 		while (h->state == HELPER_RUNS && in_time)
 			in_time = condition_wait_until(&h->changed, &h->lock, deadline_ns);
 	}

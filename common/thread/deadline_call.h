@@ -2,7 +2,8 @@
  * Calls that may never return, like those on a file of a file system whose server hangs.
  *
  * A call runs on a thread of its own, for which deadline_call() waits until a deadline. Time
- * during which the process itself is stopped does not count. After the deadline the thread is
+ * during which the process itself is stopped does not count, and a thread that waits for a CPU has
+ * ten times as long. After the deadline the thread is
  * left alone with the call, and calls with the same key (a device, say) are refused for a
  * while. Up to DEADLINE_CALL_MAX_STUCK threads of the program may be stuck; beyond that all
  * calls are refused.

@@ -15,6 +15,7 @@ struct upload_item {
 	_Atomic unsigned n_refs;
 	struct upload_key key;
 	uint64_t created_ns; /* since the Unix epoch; 0 if unknown */
+	uint64_t receipt;    /* upload_receipt.h; 0 if it was read from the disk */
 	char *query;         /* labels, as upload_url_query() makes them */
 	char *body;
 	size_t body_len;

@@ -3,35 +3,17 @@
 #include <errno.h>
 
 #include "common/data/buf.h"
-
-/* Bytes that need no encoding in a query: the unreserved set of RFC 3986, and '/'. */
-static bool is_plain(unsigned char c)
-{
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-	       c == '-' || c == '.' || c == '_' || c == '~' || c == '/';
-}
-
-static int add_encoded(struct buf *b, const char *s)
-{
-	int r = 0;
-
-	for (; *s && r == 0; s++) {
-		unsigned char c = (unsigned char)*s;
-
-		r = is_plain(c) ? buf_add(b, s, 1) : buf_addf(b, "%%%02X", c);
-	}
-	return r;
-}
+#include "common/http/http_text.h"
 
 static int add_label(struct buf *b, const struct upload_label *label)
 {
 	int r = b->len > 0 ? buf_add(b, "&", 1) : 0;
 
 	if (r == 0)
-		r = add_encoded(b, label->name);
+		r = http_percent_encode(b, label->name);
 	if (r == 0)
 		r = buf_add(b, "=", 1);
-	return r == 0 ? add_encoded(b, label->value) : r;
+	return r == 0 ? http_percent_encode(b, label->value) : r;
 }
 
 int upload_url_query(char **ret, const struct upload_label *labels)

@@ -146,6 +146,28 @@ static void log_refusal(const struct upload *up, const struct http_result *res)
 			 res->body ? res->body : "");
 }
 
+/* Tells who sent the profile what became of it. */
+static void give_receipt(const struct uploader *u, const struct upload *up,
+			 const struct http_result *res)
+{
+	char refusal[256];
+	size_t len = res->body ? res->body_len : 0;
+
+	if (up->item->receipt == 0 || !u->on_receipt)
+		return;
+	if (upload_verdict(res->error, res->status) == UPLOAD_ACCEPTED) {
+		u->on_receipt(u->receipt_ctx, up->item->receipt, NULL);
+		return;
+	}
+	for (size_t i = 0; i < len; i++) {
+		if ((unsigned char)res->body[i] < ' ')
+			len = i; /* the first line */
+	}
+	snprintf(refusal, sizeof(refusal), "the receiver refused the profile: HTTP %d: %.*s",
+		 res->status, (int)(len < 200 ? len : 200), res->body ? res->body : "");
+	u->on_receipt(u->receipt_ctx, up->item->receipt, refusal);
+}
+
 static void widen(struct uploader *u, const struct upload *up)
 {
 	u->window += u->window < u->max_sending;
@@ -176,6 +198,7 @@ static void finish(struct uploader *u, struct upload *up, const struct http_resu
 		metric_add(&u->metrics[DROPPED_REJECTED], 1);
 		log_refusal(up, res);
 	}
+	give_receipt(u, up, res);
 	uploader_retire(u, up);
 	uploader_show_losing(u, false);
 }
@@ -432,12 +455,26 @@ static int make_item(struct upload_item **ret, const struct upload_label *labels
 
 int uploader_add(struct uploader *u, const struct upload_label *labels, struct buf *body)
 {
+	return uploader_add_numbered(u, 0, labels, body);
+}
+
+void uploader_on_receipt(struct uploader *u, upload_receipt_fn *fn, void *ctx)
+{
+	u->on_receipt = fn;
+	u->receipt_ctx = ctx;
+}
+
+int uploader_add_numbered(struct uploader *u, uint64_t number, const struct upload_label *labels,
+			  struct buf *body)
+{
 	CLEANUP(upload_item_unrefp) struct upload_item *item = NULL;
 	uint64_t dropped_before = u->queue.n_dropped;
 	struct upload *up = NULL;
 	int r = make_item(&item, labels, body);
 
 	buf_fini(body);
+	if (r == 0)
+		item->receipt = number;
 	if (r == 0)
 		r = upload_queue_add(&u->queue, item, &up, u);
 	if (u->queue.n_dropped > dropped_before) {

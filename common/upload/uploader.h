@@ -24,6 +24,7 @@
 #include "common/http/http.h"
 #include "common/system/loop.h"
 #include "common/telemetry/metrics.h"
+#include "common/upload/upload_receipt.h"
 #include "common/upload/upload_url.h"
 
 struct sent_key;
@@ -72,6 +73,11 @@ int uploader_register_metrics(struct uploader *u, const char *prefix,
  * -EFBIG; a profile that cannot be queued is counted as dropped.
  */
 int uploader_add(struct uploader *u, const struct upload_label *labels, struct buf *body);
+
+/* The same for a profile of which uploader_on_receipt()'s function hears under that number. */
+int uploader_add_numbered(struct uploader *u, uint64_t number, const struct upload_label *labels,
+			  struct buf *body);
+void uploader_on_receipt(struct uploader *u, upload_receipt_fn *fn, void *ctx);
 
 /* Profiles that only the memory has, or that are being sent. */
 size_t uploader_pending(const struct uploader *u);

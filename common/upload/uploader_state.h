@@ -76,6 +76,9 @@ struct uploader {
 	void (*on_note)(void *ctx, const char *text); /* NULL: nobody wants it */
 	void *note_ctx;
 
+	upload_receipt_fn *on_receipt;
+	void *receipt_ctx;
+
 	loop_fn idle;
 	void *idle_ctx;
 	struct metric metrics[UPLOADER_METRIC_MAX];
