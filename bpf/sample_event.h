@@ -12,6 +12,9 @@
 
 #define SAMPLER_KERNEL_FRAMES 127 /* what bpf_get_stack() gives by default settings */
 #define SAMPLER_USER_FRAMES 512
+/* Of a deeper stack, the last of these are its root; before them, frames are left out. */
+#define SAMPLER_ROOT_FRAMES 128 /* a power of two */
+#define SAMPLER_ROOT_AT (SAMPLER_USER_FRAMES - SAMPLER_ROOT_FRAMES)
 #define SAMPLER_COMM_BYTES 16
 /* Go runs parts of its runtime on the thread's own stack, and signal handlers on a third one. */
 #define SAMPLER_STACK_SWITCHES 2
@@ -69,6 +72,12 @@ enum walk_end {
 	WALK_END_NOT_ASCENDING, /* too many callers' frames are below their callees' */
 	WALK_END_BAD_ADDRESS,   /* a return address outside user space */
 	WALK_END_COMPAT,        /* 32-bit code: only the leaf is recorded */
+	WALK_END_GONE,          /* the process is exiting, or executing: its memory is given up */
+	/* Of the last address, as to which no frame pointer led to code either: */
+	WALK_END_NO_UNWIND_INFO, /* its file has a table, without a rule for it that applies */
+	WALK_END_NO_TABLE,       /* its file has no table: not built yet, or there is no room */
+	WALK_END_NO_MAPPING,     /* it is in no mapping that user space has reported */
+	WALK_END_JIT,            /* it is in memory without a file: generated code */
 	WALK_END_MAX,
 };
 
@@ -77,6 +86,13 @@ enum sample_flag {
 	SAMPLE_KERNEL_THREAD = 2,      /* no user space at all */
 	SAMPLE_KERNEL_STACK_CUT = 4,   /* deeper than SAMPLER_KERNEL_FRAMES */
 	SAMPLE_KERNEL_STACK_ERROR = 8, /* bpf_get_stack() failed */
+	SAMPLE_BY_TABLES = 16,         /* user space had reported the mappings of the process */
+	/*
+	 * A step went by frame pointer in code that may not keep it, and led to code: callers may
+	 * be missing. A step in generated code is not counted. Also set if the walk ended in such
+	 * code, generated or not, because the frame pointer was 0.
+	 */
+	SAMPLE_GUESSED = 32,
 };
 
 /* Followed by n_kernel + n_user addresses, leaf first: kernel, then user. */
@@ -93,9 +109,13 @@ struct sample_event {
 	__u16 n_user;
 	__u8 end;   /* enum walk_end */
 	__u8 flags; /* enum sample_flag */
-	__u8 pad[2];
 	/*
-	 * Indexes among the user addresses, 0 for none: from here on, frames lie on another
+	 * SAMPLER_ROOT_AT if frames are left out before the user address with this index, because
+	 * the stack is deeper than SAMPLER_USER_FRAMES; else 0.
+	 */
+	__u16 root_at;
+	/*
+	 * Indexes among the user addresses, 0 for none: the caller of this frame is on another
 	 * stack at lower addresses. Believed only if the function there is known to switch
 	 * stacks.
 	 */

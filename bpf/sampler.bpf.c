@@ -22,6 +22,7 @@
 
 #include "kernel_types.h"
 #include "sample_event.h"
+#include "user_registers.bpf.h"
 #include "user_walk.bpf.h"
 
 #define SEEN_SLOTS 1024 /* a power of two */
@@ -33,23 +34,6 @@ const volatile __u64 cfg_wakeup_bytes = 128 * 1024;    /* unread bytes that wake
 const volatile __u64 cfg_events_bytes = 192 * 1024; /* unread bytes beyond which only samples fit */
 
 __u32 excludes = 0; /* enum sampler_exclude, set by user space at any time */
-
-/* Too large for the stack of a BPF program. */
-struct scratch {
-	__u64 early_wakeup_ns; /* time of this CPU's last one */
-	__u32 n_addrs;
-	__u32 n_switches;
-	struct walk walk;          /* after its first step */
-	struct sample_event event; /* addrs must follow: they are sent as one piece */
-	__u64 addrs[SAMPLER_MAX_ADDRS];
-};
-
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__type(key, __u32);
-	__type(value, struct scratch);
-	__uint(max_entries, 1);
-} scratch SEC(".maps");
 
 /* Apart from struct scratch: a tick can interrupt an exec. */
 struct exec_scratch {
@@ -163,18 +147,6 @@ static __u64 wakeup_flags(struct scratch *s)
 	return BPF_RB_NO_WAKEUP;
 }
 
-/*
- * The index goes through memory and a mask: the verifier then need not follow
- * each length a stack can have, and old ones still see that it is in bounds.
- */
-static void push_addr(struct scratch *s, __u64 addr)
-{
-	__u32 n = s->n_addrs;
-
-	s->addrs[n & (SAMPLER_MAX_ADDRS - 1)] = addr;
-	s->n_addrs = n + 1;
-}
-
 static void take_kernel_stack(struct bpf_perf_event_data *ctx, struct scratch *s,
 			      struct sampler_counters *c)
 {
@@ -191,86 +163,54 @@ static void take_kernel_stack(struct bpf_perf_event_data *ctx, struct scratch *s
 	s->n_addrs = (__u32)r / sizeof(__u64);
 }
 
-_Static_assert(SAMPLER_STACK_SWITCHES == 2, "the index is masked by 1");
-
 /*
- * The user frame with this index is below its callee's: a switch to another stack. A good
- * stack has one or two of these; a walk over garbage has many. Returns false if this one is
- * too many. (Counted in memory for the same reason as addresses.)
+ * The memory of a process that is exiting or executing another program is given up while its user
+ * registers still point into it.
  */
-static bool note_stack_switch(struct scratch *s, __u32 index)
+static bool memory_is_going(struct task_struct *task)
 {
-	__u32 n = s->n_switches;
-
-	if (n >= SAMPLER_STACK_SWITCHES)
-		return false;
-	s->event.stack_switch[n & 1] = index;
-	s->n_switches = n + 1;
-	return true;
+	return BPF_CORE_READ(task, flags) & PF_EXITING ||
+	       BPF_CORE_READ_BITFIELD_PROBED(task, in_execve);
 }
 
-/* Adds the frame that a step has led to, as that with this index. Returns false if it cannot be. */
-static bool push_caller(struct scratch *s, const struct walk *w, __u32 index)
+static enum walk_end take_user_stack(struct scratch *s, struct task_struct *task)
 {
-	if (w->descended && !note_stack_switch(s, index))
-		return false;
-	push_addr(s, w->ip);
-	return true;
-}
-
-/*
- * The first step is one of several kinds. Its result goes through memory, so that the verifier
- * knows as little about one kind as about another, and follows the rest of the walk only once.
- */
-static int take_first_step(struct scratch *s, struct walk *w)
-{
-	int end = first_frame(w);
-
-	s->walk = *w;
-	barrier();
-	*w = s->walk;
-	return end;
-}
-
-static enum walk_end walk_user(struct scratch *s, struct walk *w)
-{
-	int end;
+	struct event_header *h = &s->event.header;
+	struct walk *w = &s->walk;
+	enum walk_end end;
 
 	if (w->ip == 0) /* a worker that the kernel runs inside the process */
 		return WALK_END_NO_USER_STACK;
-
-	push_addr(s, w->ip);
-	if (w->compat)
-		return WALK_END_COMPAT;
-	end = take_first_step(s, w);
-	if (end != WALK_CONTINUES)
-		return end;
-	if (!push_caller(s, w, 1))
-		return WALK_END_NOT_ASCENDING;
-
-#pragma clang loop unroll(disable)
-	for (int i = 2; i < SAMPLER_USER_FRAMES; i++) {
-		end = next_frame(w);
-		if (end != WALK_CONTINUES)
-			return end;
-		if (!push_caller(s, w, i))
-			return WALK_END_NOT_ASCENDING;
+	if (!BPF_CORE_READ(task, mm)) {
+		push_user_addr(s, w->ip);
+		return WALK_END_GONE;
 	}
-	end = next_frame(w); /* exactly as deep as the limit is not too deep */
-	return end == WALK_CONTINUES ? WALK_END_DEPTH_LIMIT : end;
+	w->exact = true;
+	w->was_exact = false;
+	w->guessed = false;
+	w->mappings.used_at = h->ktime_ns >> UNWIND_USED_SHIFT;
+	w->by_tables = unwind_find_process(&w->mappings, h->tgid, h->start_boottime_ns);
+	end = walk_user(s);
+	if (w->by_tables)
+		s->event.flags |= SAMPLE_BY_TABLES;
+	if (w->guessed)
+		s->event.flags |= SAMPLE_GUESSED;
+	if (end != WALK_END_BOTTOM && end != WALK_END_DEPTH_LIMIT && memory_is_going(task))
+		end = WALK_END_GONE;
+	return end;
 }
 
 static void take_stacks(struct bpf_perf_event_data *ctx, struct scratch *s,
 			struct task_struct *task, struct sampler_counters *c)
 {
-	const struct pt_regs___kernel *saved;
-	struct walk w = {};
-
 	s->n_addrs = 0;
+	s->n_user = 0;
 	s->n_switches = 0;
+	s->walk.ip = 0;
+	s->event.root_at = 0;
 	__builtin_memset(s->event.stack_switch, 0, sizeof(s->event.stack_switch));
 	if (regs_are_user(&ctx->regs)) {
-		walk_from_event(&w, &ctx->regs);
+		walk_from_regs(&s->walk, &ctx->regs);
 	} else {
 		s->event.flags |= SAMPLE_IN_KERNEL;
 		if (cfg_kernel_stacks)
@@ -278,13 +218,12 @@ static void take_stacks(struct bpf_perf_event_data *ctx, struct scratch *s,
 	}
 	s->event.n_kernel = s->n_addrs;
 
-	if (s->event.flags & SAMPLE_IN_KERNEL && !(s->event.flags & SAMPLE_KERNEL_THREAD)) {
-		saved = saved_user_regs(task);
-		if (saved)
-			walk_from_saved(&w, saved);
-	}
-	s->event.end = walk_user(s, &w);
-	s->event.n_user = s->n_addrs - s->event.n_kernel;
+	if (s->event.flags & SAMPLE_IN_KERNEL && !(s->event.flags & SAMPLE_KERNEL_THREAD) &&
+	    !walk_from_saved(&s->walk, task))
+		s->walk.ip = 0;
+	s->event.end = take_user_stack(s, task);
+	s->event.n_user = s->n_user;
+	s->n_addrs = s->event.n_kernel + s->n_user;
 }
 
 static void send_sample(struct scratch *s, struct sampler_counters *c)
@@ -491,10 +430,8 @@ static __always_inline int sample(struct bpf_perf_event_data *ctx, bool send_map
 	struct task_struct *task = (void *)bpf_get_current_task(), *leader;
 	struct sampler_counters *c = get_counters();
 	__u64 begin_ns = bpf_ktime_get_ns();
-	struct scratch *s;
-	__u32 zero = 0;
+	struct scratch *s = get_scratch();
 
-	s = bpf_map_lookup_elem(&scratch, &zero);
 	if (!c || !s) /* cannot be: both arrays have an element 0 */
 		return 0;
 
@@ -554,7 +491,7 @@ static void forget_seen(__u32 tgid)
 	f = bpf_map_lookup_elem(&fresh, &index);
 	if (f && f->tgid == tgid)
 		f->tgid = 0;
-	forget_go_process(tgid);
+	bpf_map_delete_elem(&unwind_processes, &tgid);
 }
 
 /*

@@ -3,190 +3,166 @@
  * Walking a user stack: registers at the tick → return addresses.
  *
  * We do it ourselves with bpf_probe_read_user() instead of using the kernel's user callchain,
- * which has crashed hosts, returns 127 frames at most and does not report why it stopped.
+ * which has crashed hosts, follows frame pointers only, returns 127 frames at most and does not
+ * report why it stopped.
+ *
+ * One frame is one call of walk_frame(), which is a global function: the verifier checks it once,
+ * by itself, and not again for each round of the loop. So there are no tail calls, and the depth
+ * costs the verifier next to nothing. What passes from one frame to the next is in struct scratch.
+ *
+ * Everything below this file compiles on the host too, where tests run it over recorded stacks.
+ *
+ * To walk the frames of an interpreter, add a mode to walk_frame(): the code that interprets is
+ * found like any other, by its address. What it finds goes behind the addresses of the record.
  */
 #ifndef BPF_USER_WALK_BPF_H
 #define BPF_USER_WALK_BPF_H
 
-#include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>
 #include <stdbool.h>
 
-#include "kernel_types.h"
 #include "sample_event.h"
+#include "unwind_rules.bpf.h"
 
-/* Size of a kernel stack, at whose end the user registers are saved; set by user space. */
-const volatile __u32 cfg_kernel_stack_bytes = 16384;
+/* Frames at most: the walk costs some 80 ns for each, with interrupts off. */
+#define WALK_MAX_FRAMES 2048
 
-struct walk {
-	__u64 ip; /* of the current frame: the leaf's address, then return addresses */
-	__u64 sp;
-	__u64 fp;
-	bool compat;    /* 32-bit code */
-	bool descended; /* the last step went to a lower address: another stack */
+/* Too large for the stack of a BPF program. */
+struct scratch {
+	__u64 early_wakeup_ns; /* time of this CPU's last one */
+	__u32 n_addrs;
+	__u32 n_user; /* frames that were found; more than were kept if there are very many */
+	__u32 n_switches;
+	__u32 last_switch;
+	int end; /* of the walk: an enum walk_end, or WALK_CONTINUES */
+	struct walk walk;
+	__u64 root[SAMPLER_ROOT_FRAMES]; /* the last frames: a ring */
+	struct sample_event event;       /* addrs must follow: they are sent as one piece */
+	__u64 addrs[SAMPLER_MAX_ADDRS];
 };
 
-/*
- * How the caller of a frame is found. To add a mode: a value here, a step function below, its
- * case in next_frame(), and its condition in unwind_mode_at().
- */
-enum unwind_mode {
-	UNWIND_FRAME_POINTER,
-};
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__type(key, __u32);
+	__type(value, struct scratch);
+	__uint(max_entries, 1);
+} scratch SEC(".maps");
 
-/* Returned by next_frame() if there is a caller; otherwise it returns an enum walk_end. */
-#define WALK_CONTINUES (-1)
-
-#define PAGE_ZERO_END 4096
-
-#if defined(__TARGET_ARCH_x86)
-#define USER_SPACE_END (1ULL << 56) /* five-level page tables */
-#define CS_RPL_MASK 3
-#define CS_USER32 0x23
-
-static bool regs_are_user(const bpf_user_pt_regs_t *regs)
+static __always_inline struct scratch *get_scratch(void)
 {
-	return regs->cs & CS_RPL_MASK;
-}
+	__u32 zero = 0;
 
-static __u64 code_address(__u64 address)
-{
-	return address;
-}
-
-static void walk_from_event(struct walk *w, const bpf_user_pt_regs_t *regs)
-{
-	w->ip = regs->rip;
-	w->sp = regs->rsp;
-	w->fp = regs->rbp;
-	w->compat = regs->cs == CS_USER32;
-}
-
-static void walk_from_saved(struct walk *w, const struct pt_regs___kernel *regs)
-{
-	w->ip = BPF_CORE_READ(regs, ip);
-	w->sp = BPF_CORE_READ(regs, sp);
-	w->fp = BPF_CORE_READ(regs, bp);
-	/* later kernels keep other flags in the bits above the selector */
-	w->compat = (BPF_CORE_READ(regs, cs) & 0xffff) == CS_USER32;
-}
-#elif defined(__TARGET_ARCH_arm64)
-#define USER_SPACE_END (1ULL << 52)
-#define PSTATE_MODE_MASK 0xf
-#define PSTATE_AARCH32 0x10
-#define REG_FP 29
-
-static bool regs_are_user(const bpf_user_pt_regs_t *regs)
-{
-	return (regs->pstate & PSTATE_MODE_MASK) == 0;
+	return bpf_map_lookup_elem(&scratch, &zero);
 }
 
 /*
- * Return addresses may be signed: the signature is in the bits above the
- * address. 48 bits are what user space gets unless it asks mmap() for more.
+ * Keeps the first frames and, in a ring, the last ones. The index is masked, so that old verifiers
+ * see that it is in bounds.
  */
-static __u64 code_address(__u64 address)
+static __always_inline void push_user_addr(struct scratch *s, __u64 addr)
 {
-	return address & ((1ULL << 48) - 1);
-}
+	__u32 n = s->n_user;
 
-static void walk_from_event(struct walk *w, const bpf_user_pt_regs_t *regs)
-{
-	w->ip = regs->pc;
-	w->sp = regs->sp;
-	w->fp = regs->regs[REG_FP];
-	w->compat = regs->pstate & PSTATE_AARCH32;
-}
-
-static void walk_from_saved(struct walk *w, const struct pt_regs___kernel *regs)
-{
-	w->ip = BPF_CORE_READ(regs, pc);
-	w->sp = BPF_CORE_READ(regs, sp);
-	w->fp = BPF_CORE_READ(regs, regs[REG_FP]);
-	w->compat = BPF_CORE_READ(regs, pstate) & PSTATE_AARCH32;
-}
-#endif
-
-#include "go_walk.bpf.h"
-
-/*
- * The registers that user space had when it entered the kernel. Before 5.15 there is no helper
- * that finds them, but they have always been at the end of the kernel stack.
- */
-static const struct pt_regs___kernel *saved_user_regs(struct task_struct *task)
-{
-	void *stack;
-
-	if (bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_task_pt_regs))
-		return (const void *)bpf_task_pt_regs(bpf_get_current_task_btf());
-	stack = BPF_CORE_READ(task, stack);
-	if (!stack)
-		return NULL;
-	return stack + cfg_kernel_stack_bytes - bpf_core_type_size(struct pt_regs___kernel);
+	if (n < SAMPLER_USER_FRAMES)
+		s->addrs[unwind_masked(s->event.n_kernel + n, SAMPLER_MAX_ADDRS)] = addr;
+	s->root[unwind_masked(n, SAMPLER_ROOT_FRAMES)] = addr;
+	s->n_user = n + 1;
 }
 
 /*
- * The only place that decides how a frame is unwound; called for each frame, with its
- * registers in w.
- *
- * This is where unwinding tables plug in. Their maps are declared in a header beside this one.
- * User space fills them (process_table_subscribe() reports the mappings and files of each
- * process, sampler_map_fd() returns the maps). Here, look up the mapping of w->ip in the
- * current process and return the mode of its table; without a table, keep
- * UNWIND_FRAME_POINTER, so that a process is walked as well as possible until its tables are
- * ready. Only look up: hash maps must not be written on the sample path (see sampler.bpf.c).
- * The README beside this file has the instruction budget.
+ * The caller of the frame with this index is below it: a switch to another stack. A good stack has
+ * one or two of these; a walk over garbage has many. Returns false if this one is too many. That
+ * of the tick may be anywhere.
  */
-static enum unwind_mode unwind_mode_at(const struct walk *w)
+static __always_inline bool note_stack_switch(struct scratch *s, __u32 index)
 {
-	(void)w;
-	return UNWIND_FRAME_POINTER;
+	__u32 n = s->n_switches;
+
+	if (index == 0 || (n > 0 && s->last_switch == index))
+		return true;
+	if (n >= SAMPLER_STACK_SWITCHES)
+		return false;
+	s->event.stack_switch[unwind_masked(n, SAMPLER_STACK_SWITCHES)] = index;
+	s->last_switch = index;
+	s->n_switches = n + 1;
+	return true;
 }
 
-/* A frame begins with the caller's frame pointer and the return address into the caller. */
-static int step_by_frame_pointer(struct walk *w)
+/* Goes from the frame in s->walk to its caller, and adds that one. */
+static __always_inline int next_frame(struct scratch *s)
 {
-	__u64 frame[2];
+	struct walk *w = &s->walk;
+	int end;
 
-	if (w->fp == 0)
-		return WALK_END_BOTTOM;
-	if (bpf_probe_read_user(frame, sizeof(frame), (void *)w->fp))
-		return WALK_END_UNREADABLE;
-	if (frame[1] == 0) /* the outermost frame of a thread: its trampoline has no caller */
-		return WALK_END_BOTTOM;
-	frame[1] = code_address(frame[1]);
-	if (frame[1] < PAGE_ZERO_END || frame[1] >= USER_SPACE_END)
-		return WALK_END_BAD_ADDRESS;
-	if (frame[0] == w->fp)
+	w->descending = false;
+	end = w->by_tables ? walk_by_table(w) : walk_by_frame_pointer(w);
+	if (end != WALK_CONTINUES)
+		return end;
+	if (w->descended && !note_stack_switch(s, s->n_user - 1))
 		return WALK_END_NOT_ASCENDING;
-	w->descended = frame[0] != 0 && frame[0] < w->fp;
-	w->sp = w->fp + sizeof(frame);
-	w->fp = frame[0];
-	w->ip = frame[1];
+	if (w->descending && !note_stack_switch(s, s->n_user))
+		return WALK_END_NOT_ASCENDING;
+	push_user_addr(s, w->ip);
 	return WALK_CONTINUES;
 }
 
-/*
- * Steps from a frame to its caller. Returns WALK_CONTINUES, or the enum walk_end if there is
- * none.
- */
-static int next_frame(struct walk *w)
+int walk_frame(void);
+
+/* Returns whether there is a caller; if not, s->end says why. */
+__noinline int walk_frame(void)
 {
-	switch (unwind_mode_at(w)) {
-	case UNWIND_FRAME_POINTER:
-		return step_by_frame_pointer(w);
-	}
-	return WALK_END_UNREADABLE;
+	struct scratch *s = get_scratch();
+
+	if (!s) /* cannot be: the array has an element 0 */
+		return false;
+	s->end = next_frame(s);
+	return s->end == WALK_CONTINUES;
 }
 
+int join_root(void);
+
 /*
- * The same for the frame of the tick: unlike all others, it may be anywhere in its function, or in
- * code that calls nothing and so does without a frame pointer.
+ * Of a stack that is too deep, keep the leaf's part and the root's. If the walk did not come to an
+ * end, its last frames are not the root, and only the leaf's part is kept.
  */
-static int first_frame(struct walk *w)
+__noinline int join_root(void)
 {
-	w->descended = false;
-	return step_by_go_table(&w->ip, &w->sp, &w->fp) ? WALK_CONTINUES : next_frame(w);
+	struct scratch *s = get_scratch();
+	__u32 at, first;
+
+	if (!s || s->end == WALK_END_DEPTH_LIMIT)
+		return 0;
+	at = s->event.n_kernel + SAMPLER_ROOT_AT;
+	first = s->n_user;
+#pragma clang loop unroll(disable)
+	for (__u32 i = 0; i < SAMPLER_ROOT_FRAMES; i++)
+		s->addrs[unwind_masked(at + i, SAMPLER_MAX_ADDRS)] =
+			s->root[unwind_masked(first + i, SAMPLER_ROOT_FRAMES)];
+	s->event.root_at = SAMPLER_ROOT_AT;
+	if (s->end == WALK_END_BOTTOM)
+		s->end = WALK_END_DEPTH_LIMIT;
+	return 0;
+}
+
+/* Walks from the registers in s->walk. */
+static __always_inline enum walk_end walk_user(struct scratch *s)
+{
+	push_user_addr(s, s->walk.ip);
+	if (s->walk.compat)
+		return WALK_END_COMPAT;
+#pragma clang loop unroll(disable)
+	for (int i = 1; i < WALK_MAX_FRAMES; i++) {
+		if (!walk_frame())
+			break;
+	}
+	barrier(); /* from here on, it does not matter in which round the loop ended */
+	if (s->end == WALK_CONTINUES)
+		s->end = WALK_END_DEPTH_LIMIT;
+	if (s->n_user > SAMPLER_USER_FRAMES) {
+		join_root();
+		s->n_user = SAMPLER_USER_FRAMES;
+	}
+	return s->end;
 }
 
 #endif /* BPF_USER_WALK_BPF_H */

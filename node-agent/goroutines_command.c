@@ -209,7 +209,7 @@ static int read_runtime(struct search *s, struct buf *out, struct goroutine_read
 		return r;
 	if (s->command->pprof)
 		return goroutine_reader_read(o->runtime, &cfg, out, ret);
-	now_ns = go_target_shares_clock(&o->target) ? clock_monotonic_ns() : 0;
+	now_ns = program_target_shares_clock(&o->target) ? clock_monotonic_ns() : 0;
 	return goroutine_reader_text(o->runtime, now_ns, out, ret);
 }
 

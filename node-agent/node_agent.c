@@ -15,6 +15,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <sys/epoll.h>
 
 #include "common/agent/agent.h"
@@ -25,6 +26,7 @@
 #include "node-agent/container_cost.h"
 #include "node-agent/go/profile/go_profiler.h"
 #include "node-agent/host_identity.h"
+#include "node-agent/java/profile/java_profiler.h"
 #include "node-agent/named_uploads.h"
 #include "node-agent/naming.h"
 #include "node-agent/node_options.h"
@@ -35,11 +37,14 @@
 #include "node-agent/process/process_table.h"
 #include "node-agent/process/profile_filter.h"
 #include "node-agent/profile/profile_worker.h"
+#include "node-agent/runtime/runtime_states.h"
 #include "node-agent/runtime/runtime_worker.h"
 #include "node-agent/sample/cycle.h"
 #include "node-agent/sample/exclusions.h"
 #include "node-agent/sample/sampler.h"
-#include "node-agent/unwind/assembly_tables.h"
+#include "node-agent/unwind/unwind_cache.h"
+#include "node-agent/unwind/unwind_memory.h"
+#include "node-agent/unwind/unwinder.h"
 #include "version.h"
 
 #define HOUSEKEEPING_EVERY_NS (5 * NS_PER_S)
@@ -47,6 +52,7 @@
 
 #define CYCLE_MAX_STACKS 200000u
 #define CYCLE_MAX_BYTES (64 * MIB)
+#define UNWIND_CACHE_BYTES (256 * MIB)
 #define UPLOAD_QUEUE_ITEMS 10000
 #define UPLOAD_QUEUE_BYTES (32 * MIB)
 #define UPLOADS_AT_ONCE 16
@@ -69,9 +75,12 @@ struct node_agent {
 	uint64_t n_excluded_late; /* samples in profiles that were dropped for their name */
 	struct container_cost *cost;
 	struct sampler *sampler;
-	struct assembly_tables *assembly; /* NULL: not on this architecture */
+	struct unwind_maps *unwind_maps;
+	struct unwinder *unwinder; /* NULL: frame pointers only */
 	struct profile_worker *worker;
+	struct runtime_states *runtime_states;
 	struct runtime_worker *go; /* NULL: disabled */
+	struct runtime_worker *java;
 
 	struct cycle *cycle;     /* the current one */
 	uint64_t cycle_start_ns; /* since the Unix epoch */
@@ -114,6 +123,8 @@ static void on_sample(void *ctx, const struct sample_event *e)
 		.n_addrs = e->n_user,
 	};
 
+	if (e->end == WALK_END_NO_TABLE && a->unwinder)
+		unwinder_want(a->unwinder);
 	memcpy(comm, e->comm, sizeof(comm));
 	comm[sizeof(comm) - 1] = '\0';
 	if (process_table_get(a->processes, &seen, clock_monotonic_ns(), &snapshot) < 0)
@@ -333,6 +344,14 @@ static void on_go_profile(void *ctx, const struct runtime_upload *u)
 	naming_upload(a->naming, &f);
 }
 
+static void on_java_profile(void *ctx, const struct runtime_upload *u)
+{
+	const struct node_agent *a = ctx;
+	const struct finished_profile f = {.raw = u->workload, .pprof = u->pprof};
+
+	naming_upload(a->naming, &f);
+}
+
 static void on_cycle_done(void *ctx)
 {
 	struct node_agent *a = ctx;
@@ -353,6 +372,7 @@ static void stop(void *ctx)
 
 	loop_set_timer(a->cycle_timer, UINT64_MAX);
 	runtime_worker_stop(a->go);
+	runtime_worker_stop(a->java);
 	naming_hurry(a->naming);
 	end_cycle(a);
 	log_info("profiling the last interval", "samples=%llu lost=%llu",
@@ -476,21 +496,52 @@ static int make_processes(struct node_agent *a, struct err *err)
 	return r == 0 ? process_table_new(&a->processes, &cfg, err) : r;
 }
 
-static int make_assembly_tables(struct node_agent *a)
+/* Without it, tables are built again after each restart. */
+static struct unwind_cache *open_unwind_cache(const struct node_agent *a)
 {
-	const struct assembly_tables_config cfg = {
-		.processes_fd = sampler_map_fd(a->sampler, "go_processes"),
-		.tables_fd = sampler_map_fd(a->sampler, "go_tables"),
+	struct unwind_cache *cache = NULL;
+	char dir[PATH_MAX];
+	int r = node_options_cache_dir(a->o, dir, sizeof(dir));
+
+	if (r == -ENOENT)
+		return NULL;
+	if (r == 0)
+		r = unwind_cache_open(&cache, dir, UNWIND_CACHE_BYTES);
+	if (r < 0)
+		log_warn("cannot keep unwinding tables on disk; building them after each start",
+			 "dir=%s error=\"%s\"", r == -ENAMETOOLONG ? "" : LOG_QUOTED(dir),
+			 strerror(-r));
+	return cache;
+}
+
+static int make_unwinder(struct node_agent *a)
+{
+	const struct unwind_map_fds fds = {
+		.slabs = sampler_map_fd(a->sampler, "unwind_slabs"),
+		.tables = sampler_map_fd(a->sampler, "unwind_tables"),
+		.used = sampler_map_fd(a->sampler, "unwind_used"),
+		.processes = sampler_map_fd(a->sampler, "unwind_processes"),
+	};
+	struct unwinder_config cfg = {
+		.max_bytes = a->o->unwind_table_bytes,
+		.hz = (unsigned)a->o->profile_frequency_hz,
 	};
 	int r;
 
-	if (cfg.processes_fd == -ENOENT)
+	if (a->o->unwinding == UNWINDING_FRAME_POINTERS)
 		return 0;
-	r = assembly_tables_new(&a->assembly, &cfg);
+	r = unwind_maps_new(&a->unwind_maps, &fds);
 	if (r < 0)
 		return r;
-	process_table_subscribe(a->processes, assembly_tables_listener(a->assembly));
-	return assembly_tables_register_metrics(a->assembly, a->base.metrics);
+	cfg.memory = unwind_maps_memory(a->unwind_maps);
+	cfg.cache = open_unwind_cache(a);
+	r = unwinder_new(&a->unwinder, &cfg);
+	if (r < 0) {
+		unwind_cache_free(cfg.cache);
+		return r;
+	}
+	process_table_subscribe(a->processes, unwinder_listener(a->unwinder));
+	return unwinder_register_metrics(a->unwinder, a->base.metrics);
 }
 
 /* The parts that need privileges, which may be missing. */
@@ -499,6 +550,7 @@ static int make_sampling(struct node_agent *a, struct err *err)
 	const struct sampler_config cfg = {
 		.hz = (unsigned)a->o->profile_frequency_hz,
 		.kernel_stacks = true,
+		.allow_known_bad_kernel = a->o->allow_known_bad_kernel,
 		.cgroups = sampler_cgroups(a->hierarchy),
 	};
 	int r;
@@ -518,19 +570,65 @@ static int make_sampling(struct node_agent *a, struct err *err)
 	if (r == 0)
 		r = make_exclusions(a);
 	if (r == 0)
-		r = make_assembly_tables(a);
+		r = make_unwinder(a);
 	if (r == 0)
 		r = loop_add_fd(a->base.loop, sampler_fd(a->sampler), EPOLLIN, on_ring, a,
 				&a->ring);
 	return r == 0 ? start_cycle(a) : r;
 }
 
+/* "runtime:java:off=2": how many programs of the workload are in that state. */
+static void add_comments(void *ctx, const struct workload *w, struct cpu_profile_comments *ret)
+{
+	const struct node_agent *a = ctx;
+	struct runtime_state_count counts[RUNTIME_STATE_COUNTS_MAX];
+
+	_Static_assert(RUNTIME_STATE_COUNTS_MAX <= CPU_PROFILE_COMMENTS_MAX, "all have a place");
+	ret->n = runtime_states_count(a->runtime_states, w, counts);
+	for (size_t i = 0; i < ret->n; i++)
+		snprintf(ret->texts[i], sizeof(ret->texts[i]), "runtime:%s:%s=%u",
+			 counts[i].runtime, counts[i].state, counts[i].n);
+}
+
+/* Without the option, JVMs are found all the same, and their counters and states reported. */
+static int make_java(struct node_agent *a, struct err *err)
+{
+	char library[PATH_MAX];
+	const struct java_profiler_config profiler = {
+		.plan = {.enabled = a->o->java_async_profiler,
+			 .delay_ns = a->o->java_async_profiler_delay_ns,
+			 .interval_ns = a->o->java_interval_ns},
+		.settings = {.cpu_interval_ns = a->o->java_cpu_interval_ns,
+			     .wall_interval_ns = a->o->java_wall ? JAVA_PROFILER_WALL_NS : 0,
+			     .alloc_interval_bytes = a->o->java_alloc_interval_bytes,
+			     .lock_interval_ns = a->o->java_lock_interval_ns},
+		.library = library,
+	};
+	const struct runtime_worker_config java = {
+		.ops = &java_runtime_ops,
+		.config = &profiler,
+		.interval_ns = a->o->java_interval_ns,
+		.filter = {a->filter, naming_directory(a->naming)},
+		.name_rules = a->name_rules,
+		.states = a->runtime_states,
+		.on_profile = on_java_profile,
+		.ctx = a,
+	};
+
+	if (node_options_java_library(a->o, library, sizeof(library)) < 0)
+		library[0] = 0;
+	return runtime_worker_new(&a->java, a->base.loop, a->base.metrics, &java, err);
+}
+
 static int make_workers(struct node_agent *a, struct err *err)
 {
 	const struct profile_worker_config worker = {
 		.hz = (unsigned)a->o->profile_frequency_hz,
+		.addresses = a->o->profile_addresses,
+		.line_numbers = a->o->line_numbers,
 		.on_profile = on_profile,
 		.on_cycle_done = on_cycle_done,
+		.comments = add_comments,
 		.ctx = a,
 	};
 	bool force = a->o->go_heap_profiler == GO_HEAP_FORCE;
@@ -554,6 +652,7 @@ static int make_workers(struct node_agent *a, struct err *err)
 		.interval_ns = a->o->go_heap_interval_ns,
 		.filter = {a->filter, naming_directory(a->naming)},
 		.name_rules = a->name_rules,
+		.states = a->runtime_states,
 		.on_profile = on_go_profile,
 		.ctx = a,
 	};
@@ -622,7 +721,11 @@ int node_agent_new(struct node_agent **ret, const struct node_options *o, struct
 	if (r == 0)
 		r = make_sampling(a, err);
 	if (r == 0)
+		r = runtime_states_new(&a->runtime_states);
+	if (r == 0)
 		r = make_workers(a, err);
+	if (r == 0)
+		r = make_java(a, err);
 	if (r == 0)
 		r = node_privileges_filter(o, err);
 	if (r == 0)
@@ -642,13 +745,16 @@ void node_agent_free(struct node_agent *a)
 	agent_close_server(&a->base);
 	node_status_free(a->status);
 	runtime_worker_free(a->go);
+	runtime_worker_free(a->java);
 	profile_worker_free(a->worker);
+	runtime_states_unref(a->runtime_states);
 	loop_remove(a->ring);
 	exclusions_free(a->exclusions);
 	sampler_free(a->sampler);
 	cycle_free(a->cycle);
 	process_table_free(a->processes);
-	assembly_tables_free(a->assembly);
+	unwinder_free(a->unwinder);
+	unwind_maps_free(a->unwind_maps);
 	name_rules_unref(a->name_rules);
 	naming_free(a->naming);
 	container_cost_free(a->cost);

@@ -2,10 +2,14 @@
 
 #include <errno.h>
 
+#include "common/limits.h"
 #include "common/system/clock.h"
+#include "common/system/program_dir.h"
 #include "node-agent/container/runtime_sockets.h"
 #include "node-agent/process/name_rules.h"
 #include "node-agent/process/profile_filter.h"
+
+#define JAVA_ALLOC_MIN_BYTES 1000
 
 #define FIELD(name) offsetof(struct node_options, name)
 
@@ -55,6 +59,12 @@ static const char *const unmanaged_modes[] = {
 	NULL,
 };
 
+static const char *const unwinding_modes[] = {
+	[UNWINDING_TABLES] = "tables",
+	[UNWINDING_FRAME_POINTERS] = "frame-pointers",
+	NULL,
+};
+
 const struct option_def node_option_defs[] = {
 	{.name = "listen",
 	 .type = OPTION_STRING,
@@ -99,8 +109,8 @@ const struct option_def node_option_defs[] = {
 	 .type = OPTION_STRING,
 	 .offset = FIELD(api_key_file),
 	 .value = "FILE",
-	 .help = "file of such keys, one per line, read again when it changes; the next one is "
-		 "sent when the receiver refuses the first"},
+	 .help = "file of such keys, one per line, or a directory of such files; read again when "
+		 "one changes; the next key is sent when the receiver refuses the first"},
 	{.name = "ca-file",
 	 .type = OPTION_STRING,
 	 .offset = FIELD(ca_file),
@@ -131,6 +141,12 @@ const struct option_def node_option_defs[] = {
 	 .max = 600 * NS_PER_S,
 	 .value = "DURATION",
 	 .help = "time covered by one profile"},
+	{.name = "profile-addresses",
+	 .type = OPTION_BOOL,
+	 .offset = FIELD(profile_addresses),
+	 .def = "true",
+	 .help = "send CPU profiles with addresses and build ids, for tools that look up symbols "
+		 "themselves; without, they are a quarter smaller"},
 	{.name = "profile-frequency",
 	 .type = OPTION_UINT,
 	 .offset = FIELD(profile_frequency_hz),
@@ -139,6 +155,35 @@ const struct option_def node_option_defs[] = {
 	 .max = 999,
 	 .value = "HZ",
 	 .help = "samples per second on each CPU"},
+	{.name = "unwinding",
+	 .type = OPTION_ENUM,
+	 .offset = FIELD(unwinding),
+	 .def = "tables",
+	 .choices = unwinding_modes,
+	 .help = "how callers are found in the stacks of CPU profiles: by tables made from the "
+		 "unwinding information of executables and libraries, or by frame pointers only, "
+		 "which most programs do not have"},
+	{.name = "unwind-table-budget",
+	 .type = OPTION_SIZE,
+	 .offset = FIELD(unwind_table_bytes),
+	 .def = "64MiB",
+	 .min = MIB,
+	 .max = 64 * MIB,
+	 .help = "bytes of kernel memory for these tables, which are made as they are needed; "
+		 "tables that were not used lately make room for others"},
+	{.name = "allow-known-bad-kernel",
+	 .type = OPTION_BOOL,
+	 .offset = FIELD(allow_known_bad_kernel),
+	 .def = "false",
+	 .help = "sample on a kernel that sampling can freeze: 5.19, 6.0, 6.1 before 6.1.36, 6.2, "
+		 "and 6.3 before 6.3.10; without this option the agent does not start there"},
+	{.name = "cache-dir",
+	 .type = OPTION_STRING,
+	 .offset = FIELD(cache_dir),
+	 .value = "DIR",
+	 .help = "directory in which these tables are kept, so that they need not be made again "
+		 "after a restart; 256 MiB at most; unset: unwind-tables in --wal-dir; empty: "
+		 "nowhere"},
 	{.name = "container-allowlist",
 	 .type = OPTION_LIST,
 	 .offset = FIELD(container_allowlist),
@@ -151,6 +196,12 @@ const struct option_def node_option_defs[] = {
 	 .value = "REGEX",
 	 .help = "do not profile containers whose id matches, even if the allowlist does; may be "
 		 "given several times"},
+	{.name = "line-numbers",
+	 .type = OPTION_BOOL,
+	 .offset = FIELD(line_numbers),
+	 .def = "false",
+	 .help = "show source lines and inlined calls of C, C++ and Rust where the file or its "
+		 "separate debug file has DWARF; a process of its own without any right reads it"},
 	{.name = "go-heap-profiler",
 	 .type = OPTION_ENUM,
 	 .offset = FIELD(go_heap_profiler),
@@ -208,6 +259,61 @@ const struct option_def node_option_defs[] = {
 	 .value = "DURATION",
 	 .help = "how long the block profiler is on in each --go-heap-interval, which must be "
 		 "longer"},
+	{.name = "enable-java-async-profiler",
+	 .type = OPTION_BOOL,
+	 .offset = FIELD(java_async_profiler),
+	 .def = "false",
+	 .help = "CPU, allocation and lock profiles of Java processes: load async-profiler into "
+		 "each HotSpot JVM while the agent runs"},
+	{.name = "java-async-profiler-delay",
+	 .type = OPTION_DURATION,
+	 .offset = FIELD(java_async_profiler_delay_ns),
+	 .def = "30s",
+	 .max = 24 * 3600 * NS_PER_S,
+	 .value = "DURATION",
+	 .help = "age of a JVM below which it is left alone"},
+	{.name = "java-async-profiler-lib",
+	 .type = OPTION_STRING,
+	 .offset = FIELD(java_async_profiler_lib),
+	 .value = "FILE",
+	 .help = "libasyncProfiler.so that is loaded; unset: searched for next to the agent and in "
+		 "../lib/coroot-node-agent"},
+	{.name = "java-interval",
+	 .type = OPTION_DURATION,
+	 .offset = FIELD(java_interval_ns),
+	 .def = "60s",
+	 .min = 1 * NS_PER_S,
+	 .max = 3600 * NS_PER_S,
+	 .value = "DURATION",
+	 .help = "time covered by one profile of a JVM"},
+	{.name = "java-cpu-interval",
+	 .type = OPTION_DURATION,
+	 .offset = FIELD(java_cpu_interval_ns),
+	 .def = "10ms",
+	 .min = 1 * NS_PER_MS,
+	 .max = 1 * NS_PER_S,
+	 .value = "DURATION",
+	 .help = "CPU time of a Java thread between two samples"},
+	{.name = "java-alloc-interval",
+	 .type = OPTION_SIZE,
+	 .offset = FIELD(java_alloc_interval_bytes),
+	 .def = "512KiB",
+	 .max = 1024 * MIB,
+	 .help = "bytes that a JVM allocates between two samples, on average; 0: no allocation "
+		 "profiles"},
+	{.name = "java-lock-interval",
+	 .type = OPTION_DURATION,
+	 .offset = FIELD(java_lock_interval_ns),
+	 .def = "10ms",
+	 .max = 60 * NS_PER_S,
+	 .value = "DURATION",
+	 .help = "time that threads wait for Java locks between two samples, on average; longer "
+		 "waits are all recorded; 0: no lock profiles"},
+	{.name = "java-wall",
+	 .type = OPTION_BOOL,
+	 .offset = FIELD(java_wall),
+	 .def = "false",
+	 .help = "also sample the threads of JVMs by wall clock, whether they run or wait"},
 	{.name = "host-root",
 	 .type = OPTION_STRING,
 	 .offset = FIELD(host_root),
@@ -293,14 +399,12 @@ const struct ignored_flag node_ignored_flags[] = {
 	{"disable-l7-tracing", true},
 	{"disable-log-parsing", true},
 	{"disable-pinger", true},
-	{"enable-java-async-profiler", true},
 	{"enable-java-tls", true},
 	{"ephemeral-port-range", false},
 	{"exclude-http-requests-by-path", false},
 	{"instance-life-cycle", false},
 	{"instance-type", false},
 	{"instrumentation-delay", false},
-	{"java-async-profiler-delay", false},
 	{"log-burst", false},
 	{"log-patterns-per-container", false},
 	{"log-per-second", false},
@@ -355,6 +459,42 @@ bool node_options_profile_unmanaged(const struct node_options *o)
 	return o->profile_unmanaged == UNMANAGED_ON;
 }
 
+int node_options_java_library(const struct node_options *o, char *ret, size_t size)
+{
+	if (!o->java_async_profiler_lib)
+		return program_dir_find("coroot-node-agent", "libasyncProfiler.so", ret, size);
+	if ((size_t)snprintf(ret, size, "%s", o->java_async_profiler_lib) >= size)
+		return -ENAMETOOLONG;
+	return 0;
+}
+
+int node_options_cache_dir(const struct node_options *o, char *ret, size_t size)
+{
+	int len;
+
+	if (o->cache_dir)
+		len = snprintf(ret, size, "%s", o->cache_dir);
+	else if (o->wal_dir && o->wal_dir[0])
+		len = snprintf(ret, size, "%s/unwind-tables", o->wal_dir);
+	else
+		len = 0;
+	if ((size_t)len >= size)
+		return -ENAMETOOLONG;
+	return len > 0 ? 0 : -ENOENT;
+}
+
+static int check_java(const struct node_options *o, struct err *err)
+{
+	if (o->java_alloc_interval_bytes > 0 && o->java_alloc_interval_bytes < JAVA_ALLOC_MIN_BYTES)
+		return err_set(err, -EINVAL,
+			       "--java-alloc-interval: the least is 1KB, or 0 for no profiles");
+	if (o->java_async_profiler_lib && o->java_async_profiler_lib[0] != '/')
+		return err_set(err, -EINVAL,
+			       "--java-async-profiler-lib: \"%s\" is not an absolute path",
+			       o->java_async_profiler_lib);
+	return 0;
+}
+
 int node_options_check(const struct node_options *o, struct err *err)
 {
 	if (o->api_key && o->api_key_file)
@@ -379,5 +519,5 @@ int node_options_check(const struct node_options *o, struct err *err)
 		return err_set(err, -EINVAL,
 			       "--collector-endpoint: \"%s\" is not an http:// or https:// URL",
 			       o->collector_endpoint);
-	return check_lists(o, err) ?: check_name_rules(o, err);
+	return check_java(o, err) ?: check_lists(o, err) ?: check_name_rules(o, err);
 }

@@ -5,7 +5,7 @@
  * mapped: a read beyond its end is an error code here, not a SIGBUS, and its pages never count
  * as the agent's memory. There are two more implementations: plain memory, for the vDSO and
  * for tests, and a function, for memory of a process, for caches
- * (node-agent/go/target/page_cache.h) and for limits.
+ * (node-agent/target/page_cache.h) and for limits.
  */
 #ifndef NODE_AGENT_ELF_BYTE_SOURCE_H
 #define NODE_AGENT_ELF_BYTE_SOURCE_H

@@ -208,8 +208,8 @@ static int read_range(const struct elf_layout *l, const struct byte_source *src,
 	return 0;
 }
 
-int eh_function_start(const struct elf_layout *layout, const struct byte_source *src,
-		      uint64_t vaddr, uint64_t *ret_vaddr)
+int eh_function_before(const struct elf_layout *layout, const struct byte_source *src,
+		       uint64_t vaddr, uint64_t *ret_start, uint64_t *ret_end)
 {
 	struct index_entry e = {0};
 	uint64_t start, bytes = 0;
@@ -223,7 +223,21 @@ int eh_function_start(const struct elf_layout *layout, const struct byte_source 
 		       &bytes);
 	if (r < 0)
 		return r;
-	if (vaddr - start >= bytes)
+	*ret_start = start;
+	if (__builtin_add_overflow(start, bytes, ret_end))
+		*ret_end = UINT64_MAX;
+	return 0;
+}
+
+int eh_function_start(const struct elf_layout *layout, const struct byte_source *src,
+		      uint64_t vaddr, uint64_t *ret_vaddr)
+{
+	uint64_t start, end;
+	int r = eh_function_before(layout, src, vaddr, &start, &end);
+
+	if (r < 0)
+		return r;
+	if (vaddr >= end)
 		return -ENOENT;
 	*ret_vaddr = start;
 	return 0;

@@ -21,4 +21,11 @@
 int eh_function_start(const struct elf_layout *layout, const struct byte_source *src,
 		      uint64_t vaddr, uint64_t *ret_vaddr) MUST_CHECK;
 
+/*
+ * The last function that begins at or before vaddr, wherever it ends. Returns as above, -ENOENT
+ * also if no function begins there.
+ */
+int eh_function_before(const struct elf_layout *layout, const struct byte_source *src,
+		       uint64_t vaddr, uint64_t *ret_start, uint64_t *ret_end) MUST_CHECK;
+
 #endif /* NODE_AGENT_ELF_EH_FUNCTION_H */

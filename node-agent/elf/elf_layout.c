@@ -65,6 +65,10 @@ static void parse_notes(struct elf_layout *l, const uint8_t *notes, size_t len)
 			XXH128_hash_t h = XXH3_128bits(notes + desc, nh.n_descsz);
 
 			l->is_go |= is_go;
+			if (!is_go && nh.n_descsz <= sizeof(l->gnu_build_id)) {
+				memcpy(l->gnu_build_id, notes + desc, nh.n_descsz);
+				l->gnu_build_id_bytes = (uint8_t)nh.n_descsz;
+			}
 			if (!is_go || !l->has_build_id) { /* GNU's is preferred */
 				l->build_id[0] = h.low64;
 				l->build_id[1] = h.high64;
@@ -77,15 +81,16 @@ static void parse_notes(struct elf_layout *l, const uint8_t *notes, size_t len)
 	}
 }
 
-static int read_notes(struct elf_layout *l, const struct byte_source *src, const Elf64_Phdr *ph)
+static int read_notes(struct elf_layout *l, const struct byte_source *src, uint64_t offset,
+		      uint64_t size_bytes)
 {
 	uint8_t notes[NOTES_READ_BYTES];
-	size_t len = ph->p_filesz < sizeof(notes) ? (size_t)ph->p_filesz : sizeof(notes);
+	size_t len = size_bytes < sizeof(notes) ? (size_t)size_bytes : sizeof(notes);
 	int r;
 
-	if (ph->p_offset > src->size_bytes || len > src->size_bytes - ph->p_offset)
+	if (offset > src->size_bytes || len > src->size_bytes - offset)
 		return 0;
-	r = byte_source_read(src, ph->p_offset, notes, len);
+	r = byte_source_read(src, offset, notes, len);
 	if (r < 0)
 		return r;
 	parse_notes(l, notes, len);
@@ -119,7 +124,7 @@ static void add_segment(struct elf_layout *l, const Elf64_Phdr *ph)
 
 static int read_segments(struct elf_layout *l, const struct byte_source *src, const Elf64_Ehdr *eh)
 {
-	if (eh->e_phentsize != sizeof(Elf64_Phdr))
+	if (eh->e_phnum > 0 && eh->e_phentsize != sizeof(Elf64_Phdr))
 		return -EBADMSG;
 	for (uint32_t i = 0; i < eh->e_phnum; i++) {
 		Elf64_Phdr ph;
@@ -134,7 +139,7 @@ static int read_segments(struct elf_layout *l, const struct byte_source *src, co
 		if (ph.p_type == PT_LOAD) {
 			add_segment(l, &ph);
 		} else if (ph.p_type == PT_NOTE) {
-			r = read_notes(l, src, &ph);
+			r = read_notes(l, src, ph.p_offset, ph.p_filesz);
 		} else if (ph.p_type == PT_GNU_EH_FRAME) {
 			l->eh_frame_hdr = ph.p_vaddr;
 			l->eh_frame_hdr_bytes = ph.p_filesz;
@@ -145,9 +150,10 @@ static int read_segments(struct elf_layout *l, const struct byte_source *src, co
 		if (r < 0)
 			return r;
 	}
-	return l->n_segments > 0 ? 0 : -EBADMSG;
+	return 0;
 }
 
+/* Those up to the build info of Go are a part of the loaded program, the others are not. */
 static const struct {
 	const char *name;
 	enum elf_section_kind kind;
@@ -161,7 +167,13 @@ static const struct {
 	{".data.rel.ro.gopclntab", ELF_SECTION_GOPCLNTAB},
 	{".go.module", ELF_SECTION_GO_MODULE},
 	{".data.rel.ro.go.module", ELF_SECTION_GO_MODULE},
+	{".eh_frame", ELF_SECTION_EH_FRAME},
+	{".plt", ELF_SECTION_PLT},
 	{".go.buildinfo", ELF_SECTION_GO_BUILDINFO},
+	{".gnu_debuglink", ELF_SECTION_DEBUG_LINK},
+	{".gnu_debugdata", ELF_SECTION_DEBUG_DATA},
+	{".debug_info", ELF_SECTION_DEBUG_INFO},
+	{".debug_frame", ELF_SECTION_DEBUG_FRAME},
 };
 
 /* The section headers of a file, while they are read. */
@@ -185,6 +197,7 @@ static struct elf_section section_of(const Elf64_Shdr *sh, uint32_t index)
 		.offset = sh->sh_offset,
 		.size_bytes = sh->sh_size,
 		.index = index,
+		.compressed = sh->sh_flags & SHF_COMPRESSED,
 	};
 }
 
@@ -214,17 +227,19 @@ static void add_symbols(struct elf_layout *l, const struct section_table *t, con
 static void add_named(struct elf_layout *l, const struct section_table *t, const Elf64_Shdr *sh,
 		      uint32_t index)
 {
+	bool loaded = sh->sh_flags & SHF_ALLOC;
 	char name[SECTION_NAME_BYTES];
 
 	if (byte_source_read_string(t->src, t->names_offset + sh->sh_name, t->names_end, name,
 				    sizeof(name)) < 0)
 		return;
 	/* the first two can be left out or removed; .noptrdata is there however a file is linked */
-	if (strcmp(name, ".go.buildinfo") == 0 || strcmp(name, ".note.go.buildid") == 0 ||
-	    strcmp(name, ".noptrdata") == 0)
+	if (loaded && (strcmp(name, ".go.buildinfo") == 0 ||
+		       strcmp(name, ".note.go.buildid") == 0 || strcmp(name, ".noptrdata") == 0))
 		l->is_go = true;
 	for (size_t i = 0; i < ARRAY_SIZE(named_sections); i++) {
-		if (strcmp(name, named_sections[i].name) == 0)
+		if (loaded == (named_sections[i].kind <= ELF_SECTION_GO_BUILDINFO) &&
+		    strcmp(name, named_sections[i].name) == 0)
 			l->sections[named_sections[i].kind] = section_of(sh, index);
 	}
 }
@@ -242,9 +257,8 @@ static void add_section(struct elf_layout *l, const struct section_table *t, con
 		add_symbols(l, t, sh, index);
 		return;
 	}
-	if (!(sh->sh_flags & SHF_ALLOC))
-		return;
-	if (sh->sh_flags & SHF_EXECINSTR && l->n_texts < ELF_LAYOUT_TEXTS_MAX)
+	if (sh->sh_flags & SHF_ALLOC && sh->sh_flags & SHF_EXECINSTR &&
+	    l->n_texts < ELF_LAYOUT_TEXTS_MAX)
 		l->texts[l->n_texts++] = section_of(sh, index);
 	add_named(l, t, sh, index);
 }
@@ -305,7 +319,7 @@ static int read_sections(struct elf_layout *l, const struct byte_source *src, co
 	return 0;
 }
 
-int elf_layout_parse(struct elf_layout *ret, const struct byte_source *src)
+static int parse(struct elf_layout *ret, const struct byte_source *src, bool needs_segments)
 {
 	Elf64_Ehdr eh;
 	int r;
@@ -320,9 +334,21 @@ int elf_layout_parse(struct elf_layout *ret, const struct byte_source *src)
 	r = read_segments(ret, src, &eh);
 	if (r < 0)
 		return r;
+	if (needs_segments && ret->n_segments == 0)
+		return -EBADMSG;
 	r = read_sections(ret, src, &eh);
 	/* tools that remove the section headers often leave their offset in the header */
 	return r == -ENODATA || r == -EBADMSG ? 0 : r;
+}
+
+int elf_layout_parse(struct elf_layout *ret, const struct byte_source *src)
+{
+	return parse(ret, src, true);
+}
+
+int elf_layout_parse_debug(struct elf_layout *ret, const struct byte_source *src)
+{
+	return parse(ret, src, false);
 }
 
 int elf_layout_address(const struct elf_layout *layout, uint64_t file_offset, uint64_t *ret_vaddr)

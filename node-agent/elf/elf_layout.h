@@ -18,6 +18,8 @@
 #define ELF_LAYOUT_TEXTS_MAX 16u
 /* Linked files have below 100, -ffunction-sections without garbage collection included. */
 #define ELF_LAYOUT_SECTIONS_MAX 65536u
+/* GNU's linkers make 8, 16 or 20; a longer one counts as absent. */
+#define ELF_BUILD_ID_MAX_BYTES 32u
 
 struct elf_segment {
 	uint64_t vaddr;
@@ -33,6 +35,7 @@ struct elf_section {
 	uint64_t offset;
 	uint64_t size_bytes; /* 0: absent */
 	uint32_t index;      /* in the section header table */
+	bool compressed;     /* the bytes begin with an Elf64_Chdr */
 };
 
 enum elf_section_kind {
@@ -47,7 +50,13 @@ enum elf_section_kind {
 	ELF_SECTION_DATA_REL_RO,
 	ELF_SECTION_GOPCLNTAB,
 	ELF_SECTION_GO_MODULE,
+	ELF_SECTION_EH_FRAME,
+	ELF_SECTION_PLT,
 	ELF_SECTION_GO_BUILDINFO,
+	ELF_SECTION_DEBUG_LINK, /* .gnu_debuglink */
+	ELF_SECTION_DEBUG_DATA, /* .gnu_debugdata */
+	ELF_SECTION_DEBUG_INFO, /* DWARF */
+	ELF_SECTION_DEBUG_FRAME,
 	ELF_SECTION_MAX,
 };
 
@@ -69,6 +78,8 @@ struct elf_layout {
 	bool is_go;           /* has a section or a note that only Go's linker makes */
 	bool has_build_id;    /* GNU's, else Go's */
 	uint64_t build_id[2]; /* XXH3-128 of it */
+	uint8_t gnu_build_id[ELF_BUILD_ID_MAX_BYTES];
+	uint8_t gnu_build_id_bytes; /* 0: there is none */
 };
 
 /*
@@ -77,6 +88,12 @@ struct elf_layout {
  * file without section headers has no sections.
  */
 int elf_layout_parse(struct elf_layout *ret, const struct byte_source *src) MUST_CHECK;
+
+/*
+ * The same for a separate debug file, whose segments and sections have addresses but no bytes,
+ * except for symbols and DWARF. It may have no segments.
+ */
+int elf_layout_parse_debug(struct elf_layout *ret, const struct byte_source *src) MUST_CHECK;
 
 /*
  * ELF virtual address of the byte at this file offset, from the PT_LOAD that it belongs to: if

@@ -222,7 +222,7 @@ static void drop_doubles(struct elf_symbol_table *t)
 	t->n = n;
 }
 
-static void limit_sizeless(struct elf_symbol_table *t, const struct elf_layout *l)
+static void limit_reach(struct elf_symbol_table *t, const struct elf_layout *l)
 {
 	bool stripped = l->sections[ELF_SECTION_SYMTAB].size_bytes == 0;
 	uint64_t next = t->end;
@@ -234,8 +234,11 @@ static void limit_sizeless(struct elf_symbol_table *t, const struct elf_layout *
 
 		if (i > 0 && t->entries[i - 1].start != e->start)
 			next = start;
-		if (!(e->ref & REF_SIZELESS))
+		if (!(e->ref & REF_SIZELESS)) {
+			if (text && e->size > text->vaddr + text->size_bytes - start)
+				e->size = (uint32_t)(text->vaddr + text->size_bytes - start);
 			continue;
+		}
 		if (text && text->vaddr + text->size_bytes < end)
 			end = text->vaddr + text->size_bytes;
 		if (end - start > ELF_SYMBOLS_SIZELESS_MAX_BYTES)
@@ -292,7 +295,7 @@ int elf_symbol_table_new(struct elf_symbol_table **ret, const struct elf_layout 
 	if (r < 0)
 		return r;
 	heap_sort(t->entries, t->n, sizeof(struct entry), compare_entries);
-	limit_sizeless(t, layout);
+	limit_reach(t, layout);
 	drop_doubles(t);
 	fitting = realloc(t, elf_symbol_table_bytes(t));
 	if (!fitting)
@@ -435,6 +438,18 @@ static int64_t find_entry(const struct elf_symbol_table *t, uint32_t address)
 			sizeless = i;
 	}
 	return sizeless;
+}
+
+bool elf_symbol_table_guesses(const struct elf_symbol_table *t, uint64_t vaddr, uint64_t *ret_start)
+{
+	int64_t i = -1;
+
+	if (elf_symbol_table_covers(t, vaddr))
+		i = find_entry(t, (uint32_t)(vaddr - t->base));
+	if (i < 0 || !(t->entries[i].ref & REF_SIZELESS))
+		return false;
+	*ret_start = t->base + t->entries[i].start;
+	return true;
 }
 
 int elf_symbol_table_find(const struct elf_symbol_table *t, const struct elf_layout *layout,

@@ -9,10 +9,10 @@
  * Symbols in the table: types FUNC and GNU_IFUNC in executable segments, and NOTYPE in
  * executable sections (entry points in assembler), of both .symtab and .dynsym.
  *
- * The reach of a symbol: its size, never more. A symbol of size 0 reaches to the next symbol
- * or the end of its section, at most ELF_SYMBOLS_SIZELESS_MAX_BYTES; in a stripped file, where
- * the next function may have no symbol, only its own address. A symbol with a size wins over a
- * label without one inside it, and an inner symbol over an outer one.
+ * The reach of a symbol: its size, never more, and never beyond its section. A symbol of size 0
+ * reaches to the next symbol or the end of its section, at most ELF_SYMBOLS_SIZELESS_MAX_BYTES; in
+ * a stripped file, where the next function may have no symbol, only its own address. A symbol with
+ * a size wins over a label without one inside it, and an inner symbol over an outer one.
  *
  * The choice among several names of one address: any other before a local one, then fewer
  * leading underscores (read, not __read), then global before weak, then the shorter one, then
@@ -44,6 +44,13 @@ DEFINE_CLEANUP(struct elf_symbol_table *, elf_symbol_table_free);
 bool elf_symbol_table_covers(const struct elf_symbol_table *t, uint64_t vaddr);
 size_t elf_symbol_table_bytes(const struct elf_symbol_table *t);
 size_t elf_symbol_table_count(const struct elf_symbol_table *t);
+
+/*
+ * Whether the symbol that has vaddr is one without a size, so that its end is only a guess; the
+ * start of the symbol is stored then. Exception tables may know better (eh_function.h).
+ */
+bool elf_symbol_table_guesses(const struct elf_symbol_table *t, uint64_t vaddr,
+			      uint64_t *ret_start);
 
 /*
  * Stores the name of the function that contains vaddr, as it is in the file (possibly mangled,

@@ -362,6 +362,33 @@ int file_registry_text(struct file_registry *r, struct mapped_file *file,
 	return 0;
 }
 
+bool file_registry_keep_program(struct file_registry *r, struct mapped_file *file)
+{
+	const struct file_text *text;
+	struct mapped_file *closed;
+	struct entry *e;
+
+	if (file_registry_text(r, file, &text) != -ENOEXEC)
+		return true;
+	e = find_entry(r, &file->id);
+	if (!e || e->file->fd < 0 ||
+	    mapped_file_new(&closed, &file->id, -1, file->path, strlen(file->path)) < 0)
+		return false;
+	/* the key of the entry is in its file */
+	HASH_DEL(r->entries, e);
+	mapped_file_unref(e->file);
+	e->file = closed;
+	r->stats.n_open--;
+	HASH_ADD_KEYPTR(hh, r->entries, &closed->id, sizeof(closed->id), e);
+	if (!TABLE_ADDED(hh, e)) {
+		forget_inode(r, e);
+		r->stats.n_files--;
+		mapped_file_unref(closed);
+		free(e);
+	}
+	return false;
+}
+
 void file_registry_sweep(struct file_registry *r, uint64_t now_ns)
 {
 	/* the rest is for files that are in use */

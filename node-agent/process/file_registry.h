@@ -80,6 +80,12 @@ int file_registry_text(struct file_registry *r, struct mapped_file *file,
 		       const struct file_text **ret) MUST_CHECK;
 
 /*
+ * For memory that is mapped like a file: returns whether it holds an ELF file that can be executed.
+ * If not, the registry closes it, as its memory would outlive the process.
+ */
+bool file_registry_keep_program(struct file_registry *r, struct mapped_file *file);
+
+/*
  * Drops files that nobody else holds a reference to and that were not asked for lately, or at once
  * if many are open.
  */

@@ -43,11 +43,30 @@ static enum process_mapping_kind kind_of(const struct proc_map *m)
 {
 	if (path_is(m, "[vdso]"))
 		return PROCESS_MAPPING_VDSO;
-	/* memory that only looks like a file, and devices */
-	if (m->ino == 0 || !path_is(m, "/") || path_is(m, "/memfd:") || path_is(m, "/SYSV") ||
-	    path_is(m, "/dev/") || path_is(m, "/anon_hugepage"))
-		return PROCESS_MAPPING_ANONYMOUS;
-	return PROCESS_MAPPING_FILE;
+	return m->ino == 0 || !path_is(m, "/") ? PROCESS_MAPPING_ANONYMOUS : PROCESS_MAPPING_FILE;
+}
+
+/* Memory that has the attributes of a file. Mostly it holds JIT code, but programs run from it. */
+static bool is_memory(const struct proc_map *m)
+{
+	return path_is(m, "/memfd:") || path_is(m, "/SYSV") || path_is(m, "/dev/") ||
+	       path_is(m, "/anon_hugepage");
+}
+
+/* Stores the mapping's file, or NULL if there is none that could have names. */
+static int get_file(const struct collector *c, const struct proc_map *m, struct mapped_file **ret)
+{
+	struct mapped_file *file;
+	int r = file_registry_get(c->files, c->proc_fd, m, &file);
+
+	if (r < 0)
+		return r;
+	if (file && is_memory(m) && !file_registry_keep_program(c->files, file)) {
+		mapped_file_unref(file);
+		file = NULL;
+	}
+	*ret = file;
+	return 0;
 }
 
 static int make_room(struct collector *c)
@@ -90,7 +109,7 @@ static int add_mapping(void *ctx, const char *line, size_t len)
 	p = (struct process_mapping){
 		.start = m.start, .end = m.end, .file_offset = m.file_offset, .kind = kind_of(&m)};
 	if (p.kind == PROCESS_MAPPING_FILE) {
-		r = file_registry_get(c->files, c->proc_fd, &m, &p.file);
+		r = get_file(c, &m, &p.file);
 		if (r < 0)
 			return r;
 		if (!p.file)
@@ -264,6 +283,7 @@ int process_read(const struct process_reader *reader, const struct process_ident
 	atomic_init(&s->refs, 1);
 	s->pid = id->pid;
 	s->start_time = id->start_time;
+	s->start_boottime_ns = id->start_boottime_ns;
 	s->kernel_thread = id->kernel_thread;
 	memcpy(s->comm, id->comm, sizeof(s->comm));
 

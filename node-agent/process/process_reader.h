@@ -29,6 +29,7 @@ struct process_identity {
 	pid_t pid;
 	pid_t tid;           /* a thread to read it through if the leader has exited; 0: none */
 	uint64_t start_time; /* clock ticks since boot */
+	uint64_t start_boottime_ns; /* the same, as the kernel's events have it; 0: unknown */
 	char comm[PROCESS_COMM_BYTES];
 	bool kernel_thread;
 	const struct process_image *image; /* what it executes; NULL: unknown */

@@ -20,7 +20,7 @@
 enum process_mapping_kind {
 	PROCESS_MAPPING_FILE,
 	PROCESS_MAPPING_VDSO,
-	PROCESS_MAPPING_ANONYMOUS, /* JIT code, memfd and others without a file on disk */
+	PROCESS_MAPPING_ANONYMOUS, /* JIT code; also in a memfd or other memory that has a name */
 };
 
 struct process_mapping {
@@ -37,6 +37,7 @@ struct process_snapshot {
 	bool kernel_thread;
 	bool unreadable; /* exited before it was read, and nothing else says what it had mapped */
 	uint64_t start_time;              /* clock ticks since boot, as in /proc/<pid>/stat */
+	uint64_t start_boottime_ns;       /* the same, as the kernel's events have it; 0: unknown */
 	char comm[PROCESS_COMM_BYTES];    /* of the thread-group leader */
 	char *exe;                        /* path in the process's mount namespace; "" if unknown */
 	struct workload *workload;        /* a reference; never NULL */

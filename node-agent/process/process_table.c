@@ -394,6 +394,7 @@ static int read_process(struct process_table *t, const struct process *p,
 		.pid = p->pid,
 		.tid = p->pid == seen->pid ? seen->tid : 0,
 		.start_time = p->start_time,
+		.start_boottime_ns = p->pid == seen->pid ? seen->start_boottime_ns : 0,
 		.kernel_thread = seen->kernel_thread,
 		.image = p->image,
 	};

@@ -19,6 +19,12 @@ struct proc_stat {
 	char comm[PROCESS_COMM_BYTES];
 	pid_t parent;        /* 0 if it is outside our PID namespace */
 	uint64_t start_time; /* clock ticks since boot */
+	/*
+	 * Addresses; 0 if we may not see them, and during execve(2); UINT64_MAX: not given. At the
+	 * end of execve(2) the kernel sets the start and the end of the environment to the start,
+	 * then the end, then start_code (create_elf_tables() in fs/binfmt_elf.c and its caller).
+	 */
+	uint64_t environ_start, environ_end, start_code;
 	bool kernel_thread;
 	bool terminal; /* has a controlling one */
 	bool ended;    /* a zombie; if it is the leader, other threads may still run */

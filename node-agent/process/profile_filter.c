@@ -143,18 +143,40 @@ bool profile_filter_environ_excludes(const char *text, size_t len)
 	return false;
 }
 
+/*
+ * Why the environment that was read is empty. Returns 0 if it may be, -ESRCH if the process is
+ * exiting and has no memory, or -EAGAIN in the middle of execve(2): the new memory had no
+ * environment yet when it was read.
+ */
+static int check_empty(int proc_fd)
+{
+	struct proc_stat st;
+	struct file_id exe;
+
+	if (procfs_read_exe_id(proc_fd, &exe) == -ENOENT || procfs_read_stat(proc_fd, &st) < 0 ||
+	    st.exiting)
+		return -ESRCH;
+	if (st.environ_end == 0 || st.start_code == 0)
+		return -EAGAIN;
+	return st.environ_start == st.environ_end ? 0 : -EAGAIN;
+}
+
 int profile_filter_read_environ(int proc_fd)
 {
 	CLEANUP(buf_fini) struct buf text;
-	struct file_id exe;
+	unsigned n_tries = 0;
 	int r;
 
 	buf_init(&text, PROFILE_FILTER_ENVIRON_BYTES);
-	r = fs_read_at(proc_fd, "environ", &text);
+	do {
+		r = fs_read_at(proc_fd, "environ", &text);
+		if (r < 0 && r != -EFBIG)
+			return r == -ENOENT ? -ESRCH : r;
+		if (text.len == 0)
+			r = check_empty(proc_fd);
+		/* execve(2) may have ended between reading and check */
+	} while (r == -EAGAIN && ++n_tries < 2);
 	if (r < 0 && r != -EFBIG)
-		return r == -ENOENT ? -ESRCH : r;
-	/* a process that is exiting has no memory: its environment seems to be empty */
-	if (text.len == 0 && procfs_read_exe_id(proc_fd, &exe) == -ENOENT)
-		return -ESRCH;
+		return r;
 	return text.data && profile_filter_environ_excludes(text.data, text.len);
 }

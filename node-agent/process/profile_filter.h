@@ -54,7 +54,8 @@ bool profile_filter_environ_excludes(const char *text, size_t len);
 /*
  * Reads the environment of the process whose /proc/<pid> is proc_fd. It is in the memory of the
  * process, so this may wait as long as the process likes. Returns 1 if it excludes the process, 0
- * if not, -ESRCH if the process has exited or is exiting, -ENOMEM, or -errno if it cannot be read.
+ * if not, -ESRCH if the process has exited or is exiting, -EAGAIN if it is in the middle of
+ * execve(2), -ENOMEM, or -errno if it cannot be read.
  */
 int profile_filter_read_environ(int proc_fd) MUST_CHECK;
 

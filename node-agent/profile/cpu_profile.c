@@ -9,9 +9,10 @@
  * function that never changes stacks. A known start function at the bottom shows the opposite,
  * a complete stack (stack_landmark.h).
  *
- * Frames come from the symbolizer, which gives equal frames as equal pointers until a profile
- * is finished. These pointers are what stack_profile.h gets as addresses: those of the code
- * mean different things in different processes of one workload.
+ * Locations come from the symbolizer, which gives equal ones as equal pointers until a profile
+ * is finished. A location and, if addresses are wanted, where the code is in its file make a code
+ * place (code_places.h), whose number is what stack_profile.h gets as an address: addresses of
+ * processes mean different things in different processes of one workload.
  *
  * What cannot be put into a profile is counted, and the rest continues.
  */
@@ -23,20 +24,34 @@
 #include "common/limits.h"
 #include "common/system/clock.h"
 #include "common/telemetry/log.h"
+#include "node-agent/profile/code_places.h"
 #include "node-agent/profile/stack_landmark.h"
 #include "node-agent/profile/stack_profile.h"
 #include "node-agent/sample/cycle.h"
 #include "node-agent/symbol/symbolizer.h"
 
 #define PROFILE_MAX_BYTES (64 * MIB)
-#define MARKERS 3 /* frames of our own: twice [truncated], and the root */
-#define COMMENT_BYTES 96
+#define MARKERS 4 /* frames of our own: three times [truncated], and the root */
 
-/* The node's losses of the interval: they travel with each of its profiles. */
+/*
+ * The node's losses of the interval travel with each of its profiles. What is known of the
+ * workload is behind them.
+ */
 struct comments {
-	const char *texts[CYCLE_LOST_MAX];
+	const char *texts[CYCLE_LOST_MAX + CPU_PROFILE_COMMENTS_MAX + UNWIND_REPORT_TEXTS];
 	size_t n;
-	char bytes[CYCLE_LOST_MAX][COMMENT_BYTES];
+	size_t n_lost;
+	char lost[CYCLE_LOST_MAX][CPU_PROFILE_COMMENT_BYTES];
+	struct cpu_profile_comments workload;
+	char unwind[UNWIND_REPORT_TEXTS][UNWIND_REPORT_TEXT_BYTES];
+};
+
+/* What is known in a profile about a mapping of the process being added. */
+struct place {
+	bool known;
+	uint32_t binary;     /* in the unwind report */
+	uint32_t mapping;    /* of the pprof, as in struct code_place; 0: none */
+	uint64_t to_address; /* to be added to an address of the process for one of the pprof */
 };
 
 /* One call of cpu_profile_build(). */
@@ -47,73 +62,102 @@ struct build {
 	struct comments comments;
 
 	/* of the workload being built */
-	const struct symbol_frame *truncated;
+	const struct symbol_location *truncated;
 	struct stack_profile *profile;
 	struct stack_profile_parts parts;
+	struct unwind_report *report;
+	struct code_places *code;
 	uint64_t n_samples;
 
+	/* of the process being added: one for each of its mappings */
+	struct place *places;
+	size_t max_places;
+
 	/* of the stack being completed */
-	uint64_t frames[STACK_PROFILE_DEPTH_MAX]; /* pointers to struct symbol_frame */
-	size_t n_frames;
+	uint64_t locations[STACK_PROFILE_DEPTH_MAX]; /* numbers of code places */
+	size_t n_locations;
+	int error;            /* a place could not be added */
+	uint32_t last_binary; /* that of the outermost user frame */
 };
 
-static const struct symbol_frame *frame_at(uint64_t pointer)
+static const struct symbol_location *location_at(const struct build *b, uint64_t number)
 {
-	const struct symbol_frame *frame;
-
-	_Static_assert(sizeof(frame) == sizeof(pointer), "a pointer is an address");
-	memcpy(&frame, &pointer, sizeof(frame));
-	return frame;
+	return code_places_get(b->code, (uint32_t)number)->location;
 }
 
-static int resolve(void *ctx, uint64_t pointer, bool all, struct frame_list *ret)
+static int resolve(void *ctx, uint64_t number, bool all, struct frame_list *ret)
 {
-	const struct symbol_frame *frame = frame_at(pointer);
+	const struct build *b = ctx;
+	const struct code_place *place = code_places_get(b->code, (uint32_t)number);
+	const struct symbol_location *l = place->location;
 
-	(void)ctx;
+	_Static_assert(SYMBOL_LOCATION_FRAMES_MAX <= FRAMES_PER_ADDRESS_MAX, "all have a place");
 	(void)all;
-	ret->frames[0] = (struct frame){.function = frame->function, .file = frame->file};
-	ret->n = 1;
+	for (size_t i = 0; i < l->n; i++)
+		ret->frames[i] = (struct frame){
+			.function = l->frames[i].function,
+			.file = l->frames[i].file,
+			.line = (uint32_t)l->frames[i].line,
+			.inlined = i + 1 < l->n,
+		};
+	ret->n = l->n;
+	ret->code_address = place->address;
+	ret->mapping = (uint32_t)place->mapping;
 	return 0;
 }
 
-static void push(struct build *b, const struct symbol_frame *frame)
+static void push_place(struct build *b, const struct code_place *place)
 {
-	b->frames[b->n_frames++] = (uintptr_t)frame;
+	uint32_t number = 0;
+	int r = code_places_add(b->code, place, &number);
+
+	if (r < 0)
+		b->error = r;
+	else
+		b->locations[b->n_locations++] = number;
 }
 
-static void push_frames(struct build *b, const struct symbol_frame_list *list)
+static void push(struct build *b, const struct symbol_location *location)
 {
-	for (size_t i = 0; i < list->n && b->n_frames < STACK_PROFILE_DEPTH_MAX - MARKERS; i++)
-		push(b, &list->frames[i]);
+	push_place(b, &(struct code_place){.location = location});
+}
+
+/* place NULL: no file is known. address is of the process. */
+static void push_code(struct build *b, const struct symbol_location *location,
+		      const struct place *place, uint64_t address)
+{
+	struct code_place p = {.location = location};
+
+	if (place && place->mapping > 0) {
+		p.mapping = place->mapping;
+		p.address = address + place->to_address;
+	}
+	if (b->n_locations < STACK_PROFILE_DEPTH_MAX - MARKERS)
+		push_place(b, &p);
 }
 
 /* Returns false if the kernel's outermost frames are missing; then a mark is in their place. */
 static bool push_kernel_frames(struct build *b, const struct cycle_stack *stack)
 {
 	bool cut = stack->flags & (SAMPLE_KERNEL_STACK_CUT | SAMPLE_KERNEL_STACK_ERROR);
-	struct symbol_frame_list list;
 
-	for (size_t i = 0; i < stack->n_kernel; i++) {
-		symbolizer_resolve_kernel(b->symbolizer, stack->addrs[i],
-					  i == 0 ? SYMBOL_ADDRESS_EXACT : SYMBOL_ADDRESS_RETURN,
-					  &list);
-		push_frames(b, &list);
-	}
+	for (size_t i = 0; i < stack->n_kernel; i++)
+		push_code(b,
+			  symbolizer_resolve_kernel(b->symbolizer, stack->addrs[i],
+						    i == 0 ? SYMBOL_ADDRESS_EXACT
+							   : SYMBOL_ADDRESS_RETURN),
+			  NULL, 0);
 	if (cut)
 		push(b, b->truncated);
 	return !cut;
 }
 
-static void resolve_user(struct build *b, const struct process_mapping *m, uint64_t addr,
-			 enum symbol_address_kind kind, struct symbol_frame_list *ret)
+static struct symbol_mapping symbol_mapping_of(const struct process_snapshot *p,
+					       const struct process_mapping *m)
 {
-	struct symbol_mapping sm = {.path = "", .fd = -1};
+	struct symbol_mapping sm = {
+		.path = "", .fd = -1, .pid = p->pid, .start_time = p->start_time};
 
-	if (!m) {
-		symbolizer_resolve_user(b->symbolizer, NULL, addr, kind, ret);
-		return;
-	}
 	sm.start = m->start;
 	sm.file_offset = m->file_offset;
 	if (m->kind == PROCESS_MAPPING_VDSO)
@@ -124,7 +168,7 @@ static void resolve_user(struct build *b, const struct process_mapping *m, uint6
 		sm.may_hang = m->file->may_hang;
 		sm.id = m->file->id;
 	}
-	symbolizer_resolve_user(b->symbolizer, &sm, addr, kind, ret);
+	return sm;
 }
 
 static bool is_switch_index(const struct cycle_stack *stack, size_t i)
@@ -136,37 +180,88 @@ static bool is_switch_index(const struct cycle_stack *stack, size_t i)
 	return false;
 }
 
+static void learn_place(struct build *b, const struct process_snapshot *p,
+			const struct process_mapping *m, struct place *ret)
+{
+	const struct symbol_mapping sm = symbol_mapping_of(p, m);
+	struct symbol_file file;
+	uint64_t base;
+
+	*ret = (struct place){.known = true};
+	if (sm.path[0])
+		ret->binary = unwind_report_binary(b->report, sm.path);
+	if (!b->cfg->addresses || symbolizer_find_file(b->symbolizer, &sm, &file) < 0 ||
+	    code_places_map(b->code, &file, strcmp(p->exe, sm.path) == 0, &ret->mapping, &base) < 0)
+		return;
+	ret->to_address = file.to_address + base;
+}
+
+/* What is known about a mapping in which an address was resolved. */
+static const struct place *find_place(struct build *b, const struct process_snapshot *p,
+				      const struct process_mapping *m)
+{
+	struct place *place = &b->places[m - p->mappings];
+
+	if (!place->known)
+		learn_place(b, p, m, place);
+	return place;
+}
+
+/*
+ * Adds user frame i, in mapping m (NULL: in none). Returns false, and adds nothing, if the function
+ * does not change stacks where the walk did.
+ */
+static bool push_user_frame(struct build *b, const struct process_snapshot *p,
+			    const struct cycle_stack *stack, size_t i,
+			    const struct process_mapping *m)
+{
+	const enum symbol_address_kind kind = i == 0 ? SYMBOL_ADDRESS_EXACT : SYMBOL_ADDRESS_RETURN;
+	const uint64_t address = stack->addrs[stack->n_kernel + i];
+	const struct symbol_mapping sm = m ? symbol_mapping_of(p, m) : (struct symbol_mapping){0};
+	const struct symbol_location *l =
+		symbolizer_resolve_user(b->symbolizer, m ? &sm : NULL, address, kind);
+	const struct place *place = m ? find_place(b, p, m) : NULL;
+
+	if (is_switch_index(stack, i) && !stack_is_switch(symbol_location_outermost(l)->function))
+		return false;
+	if (i > 0 && i == stack->root_at)
+		push(b, b->truncated);
+	b->last_binary = place ? place->binary : 0;
+	unwind_report_see(b->report, b->last_binary);
+	push_code(b, l, place, symbol_code_address(address, kind));
+	return true;
+}
+
 /*
  * Stops where the rest of the stack is made up: at an address that cannot be code, or at a change
- * to another stack that the function there does not make. Returns whether all addresses are known
- * to be code.
+ * to another stack that the function there does not make. Returns UNWIND_COMPLETE if all addresses
+ * are known to be code.
  */
-static bool push_user_frames(struct build *b, const struct process_snapshot *p,
-			     const struct cycle_stack *stack)
+static enum unwind_outcome push_user_frames(struct build *b, const struct process_snapshot *p,
+					    const struct cycle_stack *stack)
 {
 	const uint64_t *addrs = stack->addrs + stack->n_kernel;
-	struct symbol_frame_list list;
-	bool all_code = true;
+	enum unwind_outcome outcome = UNWIND_COMPLETE;
 
+	b->last_binary = 0;
 	for (size_t i = 0; i < stack->n_user; i++) {
 		const struct process_mapping *m = process_snapshot_find(p, addrs[i]);
 
 		if (!m && i > 0) {
 			if (p->n_mappings > 0)
-				return false;
-			all_code = false; /* mappings of an exited process are unknown */
+				return UNWIND_IMPLAUSIBLE;
+			/* mappings of an exited process are unknown */
+			outcome = UNWIND_NO_MAPPING;
 		}
-		resolve_user(b, m, addrs[i], i == 0 ? SYMBOL_ADDRESS_EXACT : SYMBOL_ADDRESS_RETURN,
-			     &list);
-		if (is_switch_index(stack, i) && !stack_is_switch(list.frames[0].function))
-			return false;
-		push_frames(b, &list);
+		if (!push_user_frame(b, p, stack, i, m))
+			return UNWIND_IMPLAUSIBLE;
 	}
-	return all_code;
+	return outcome == UNWIND_COMPLETE && stack->root_at > 0 ? UNWIND_DEPTH_LIMIT : outcome;
 }
 
 /*
- * Whether the walk over the user stack saw everything. A frame pointer of 0 proves that only
+ * Whether the walk over the user stack came to its bottom; a guess on the way may have left out
+ * callers, which outcome_of_whole() reports. A frame pointer of 0 proves that only
  * after a step: code built without frame pointers leaves any value in the register, 0 as well.
  * The name at the bottom proves it, or the one above if the start-up code at the bottom has no
  * symbol.
@@ -174,80 +269,181 @@ static bool push_user_frames(struct build *b, const struct process_snapshot *p,
 static bool is_whole(const struct build *b, const struct cycle_stack *stack, bool all_code,
 		     size_t first_user)
 {
-	size_t n = b->n_frames;
+	size_t n = b->n_locations;
 
 	if (stack->n_user == 0)
 		return stack->end == WALK_END_NO_USER_STACK;
 	for (size_t i = n; i > first_user && i + 2 > n; i--) {
-		if (stack_is_root(frame_at(b->frames[i - 1])->function))
+		const struct symbol_location *l = location_at(b, b->locations[i - 1]);
+
+		if (stack_is_root(symbol_location_outermost(l)->function))
 			return true;
 	}
 	return all_code && stack->end == WALK_END_BOTTOM && stack->n_user > 1;
 }
 
+static enum unwind_outcome outcome_of_end(enum walk_end end)
+{
+	switch (end) {
+	case WALK_END_DEPTH_LIMIT:
+		return UNWIND_DEPTH_LIMIT;
+	case WALK_END_UNREADABLE:
+		return UNWIND_UNREADABLE;
+	case WALK_END_NOT_ASCENDING:
+		return UNWIND_NOT_ASCENDING;
+	case WALK_END_BAD_ADDRESS:
+		return UNWIND_BAD_ADDRESS;
+	case WALK_END_COMPAT:
+		return UNWIND_COMPAT;
+	case WALK_END_GONE:
+		return UNWIND_GONE;
+	case WALK_END_NO_UNWIND_INFO:
+		return UNWIND_NO_UNWIND_INFO;
+	case WALK_END_NO_TABLE:
+		return UNWIND_NO_TABLE;
+	case WALK_END_NO_MAPPING:
+		return UNWIND_NO_MAPPING;
+	case WALK_END_JIT:
+		return UNWIND_JIT;
+	case WALK_END_BOTTOM:
+	case WALK_END_NO_USER_STACK:
+	case WALK_END_MAX:
+		break;
+	}
+	return UNWIND_UNPROVEN;
+}
+
+/*
+ * Whether a step may have left out callers. Before the mappings of a process are reported, and
+ * with --unwinding=frame-pointers, all steps go by frame pointers, which code may not keep.
+ */
+static bool is_guess(const struct cycle_stack *stack)
+{
+	return stack->flags & SAMPLE_GUESSED ||
+	       (stack->n_user > 1 && !(stack->flags & SAMPLE_BY_TABLES));
+}
+
+/* The walk has reached the bottom. */
+static enum unwind_outcome outcome_of_whole(const struct cycle_stack *stack, bool kernel_whole)
+{
+	if (stack->root_at > 0)
+		return UNWIND_DEPTH_LIMIT;
+	if (!kernel_whole)
+		return UNWIND_KERNEL;
+	return is_guess(stack) ? UNWIND_GUESSED : UNWIND_COMPLETE;
+}
+
 static void add_stack(struct build *b, const struct process_snapshot *p,
-		      const struct symbol_frame *root, const struct cycle_stack *stack)
+		      const struct symbol_location *root, const struct cycle_stack *stack)
 {
 	int64_t period = (int64_t)(NS_PER_S / b->cfg->hz);
 	const struct stack_values values = {{(int64_t)stack->n_samples * period}};
-	struct stack_profile_stack s = {.addresses = b->frames};
+	struct stack_profile_stack s = {.addresses = b->locations};
 	size_t first_user;
-	bool kernel_whole, user_whole, all_code;
+	enum unwind_outcome outcome;
+	bool kernel_whole;
 
-	b->n_frames = 0;
+	b->n_locations = 0;
+	b->error = 0;
 	kernel_whole = push_kernel_frames(b, stack);
-	first_user = b->n_frames;
-	all_code = push_user_frames(b, p, stack);
-	user_whole = is_whole(b, stack, all_code, first_user);
-	if (!user_whole)
+	first_user = b->n_locations;
+	outcome = push_user_frames(b, p, stack);
+	if (is_whole(b, stack, outcome == UNWIND_COMPLETE, first_user)) {
+		outcome = outcome_of_whole(stack, kernel_whole);
+	} else {
+		if (outcome == UNWIND_COMPLETE)
+			outcome = outcome_of_end(stack->end);
 		push(b, b->truncated);
+	}
 	push(b, root);
 
-	s.n = b->n_frames;
-	if (stack_profile_add(b->profile, &s, &values) < 0) {
+	s.n = b->n_locations;
+	if (b->error < 0 || stack_profile_add(b->profile, &s, &values) < 0) {
 		b->result->n_lost += stack->n_samples;
 		return;
 	}
+	unwind_report_add(b->report, outcome, b->last_binary, stack->n_samples);
 	b->n_samples += stack->n_samples;
-	if (!kernel_whole || !user_whole)
+	b->result->n_by_outcome[outcome] += stack->n_samples;
+	if (outcome != UNWIND_COMPLETE && outcome != UNWIND_GUESSED)
 		b->result->n_truncated += stack->n_samples;
+}
+
+static int make_places(struct build *b, size_t n)
+{
+	if (n > b->max_places) {
+		free(b->places);
+		b->max_places = 0;
+		b->places = malloc(n * sizeof(*b->places));
+		if (!b->places)
+			return -ENOMEM;
+		b->max_places = n;
+	}
+	if (n > 0)
+		memset(b->places, 0, n * sizeof(*b->places));
+	return 0;
 }
 
 static void add_process(struct build *b, const struct cycle_process *p)
 {
 	const char *comm = p->snapshot->comm;
-	const struct symbol_frame *root =
+	const struct symbol_location *root =
 		symbolizer_frame(b->symbolizer, comm[0] ? comm : "[unknown]", "");
 
+	if (make_places(b, p->snapshot->n_mappings) < 0) {
+		b->result->n_lost += p->n_samples;
+		return;
+	}
 	for (const struct cycle_stack *s = p->stacks; s; s = s->next)
 		add_stack(b, p->snapshot, root, s);
 }
 
-static void fill_comments(struct comments *c, const struct cycle *cycle)
+static void fill_losses(struct comments *c, const struct cycle *cycle)
 {
 	for (enum cycle_lost why = 0; why < CYCLE_LOST_MAX; why++) {
 		uint64_t n = cycle_lost(cycle, why);
 
 		if (n == 0)
 			continue;
-		snprintf(c->bytes[c->n], COMMENT_BYTES, "lost:%s=%" PRIu64, cycle_lost_name(why),
-			 n);
-		c->texts[c->n] = c->bytes[c->n];
-		c->n++;
+		snprintf(c->lost[c->n_lost], CPU_PROFILE_COMMENT_BYTES, "lost:%s=%" PRIu64,
+			 cycle_lost_name(why), n);
+		c->texts[c->n_lost] = c->lost[c->n_lost];
+		c->n_lost++;
 	}
+}
+
+static void fill_comments(struct build *b, const struct workload *w)
+{
+	struct comments *c = &b->comments;
+
+	c->workload.n = 0;
+	if (b->cfg->comments)
+		b->cfg->comments(b->cfg->comments_ctx, w, &c->workload);
+	for (size_t i = 0; i < c->workload.n; i++)
+		c->texts[c->n_lost + i] = c->workload.texts[i];
+	c->n = c->n_lost + c->workload.n;
+}
+
+/* How the walks ended is known in the end. */
+static void add_unwind_comments(struct build *b)
+{
+	struct comments *c = &b->comments;
+	size_t n = unwind_report_write(b->report, c->unwind);
+
+	for (size_t i = 0; i < n; i++)
+		c->texts[c->n + i] = c->unwind[i];
+	stack_profile_set_comments(b->profile, c->texts, c->n + n);
 }
 
 static int begin_profile(struct build *b, struct buf *out)
 {
 	const struct stack_profile_config cfg = {
-		.resolver = {.resolve = resolve},
+		.resolver = {.resolve = resolve, .has_places = b->cfg->addresses, .ctx = b},
 		.types = {"ebpf:cpu:nanoseconds"},
 		.units = {"nanoseconds"},
 		.n_types = 1,
 		.period_type = "cpu",
 		.period_unit = "nanoseconds",
-		.comments = b->comments.texts,
-		.n_comments = b->comments.n,
 		.level = PPROF_LEVEL_SMALL,
 		.max_bytes = PROFILE_MAX_BYTES,
 		.out = out,
@@ -266,9 +462,14 @@ static int finish_profile(struct build *b)
 		.duration_ns = b->cfg->duration_ns,
 		.period = (int64_t)(NS_PER_S / b->cfg->hz),
 	};
+	const struct profile_mapping *mappings;
 	size_t n;
-	int r = stack_profile_finish(b->profile, &times, &n);
+	int r;
 
+	add_unwind_comments(b);
+	mappings = code_places_mappings(b->code, &n);
+	stack_profile_set_mappings(b->profile, mappings, n);
+	r = stack_profile_finish(b->profile, &times, &n);
 	stack_profile_free(b->profile);
 	b->profile = NULL;
 	symbolizer_end_profile(b->symbolizer);
@@ -288,7 +489,14 @@ static int build_workload(struct build *b, struct cycle_process *const *first,
 
 	stack_profile_parts_fini(&b->parts);
 	buf_init(&pprof, LIMIT_UPLOAD_BYTES);
-	r = begin_profile(b, &pprof);
+	fill_comments(b, out.workload);
+	unwind_report_free(TAKE_PTR(b->report));
+	code_places_free(TAKE_PTR(b->code));
+	r = unwind_report_new(&b->report);
+	if (r == 0)
+		r = code_places_new(&b->code, PROFILE_MAX_BYTES);
+	if (r == 0)
+		r = begin_profile(b, &pprof);
 	if (r < 0)
 		return r;
 	for (; first < end; first++) {
@@ -343,7 +551,7 @@ void cpu_profile_build(struct cycle *c, struct symbolizer *s, const struct cpu_p
 	b->symbolizer = s;
 	b->cfg = cfg;
 	b->result = ret;
-	fill_comments(&b->comments, c);
+	fill_losses(&b->comments, c);
 
 	for (struct cycle_process *const *first = processes, *const *end; first < all_end;
 	     first = end) {
@@ -360,5 +568,8 @@ void cpu_profile_build(struct cycle *c, struct symbolizer *s, const struct cpu_p
 		}
 	}
 	stack_profile_parts_fini(&b->parts);
+	unwind_report_free(b->report);
+	code_places_free(b->code);
+	free(b->places);
 	free(b);
 }

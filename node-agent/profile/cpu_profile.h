@@ -12,14 +12,32 @@
 
 #include "common/base.h"
 #include "common/data/buf.h"
+#include "node-agent/profile/unwind_report.h"
 
 struct cycle;
 struct symbolizer;
+struct workload;
+
+#define CPU_PROFILE_COMMENT_BYTES 96u
+#define CPU_PROFILE_COMMENTS_MAX 32u /* of one workload, besides the losses of the node */
+
+/* Texts about a workload that travel with its profile, as comments of the pprof. */
+struct cpu_profile_comments {
+	char texts[CPU_PROFILE_COMMENTS_MAX][CPU_PROFILE_COMMENT_BYTES];
+	size_t n;
+};
+
+/* Sets all of ret. */
+typedef void cpu_profile_comments_fn(void *ctx, const struct workload *w,
+				     struct cpu_profile_comments *ret);
 
 struct cpu_profile_config {
 	unsigned hz;
+	bool addresses; /* locations with the address of each instruction, and mappings */
 	int64_t end_ns; /* since the Unix epoch */
 	int64_t duration_ns;
+	cpu_profile_comments_fn *comments; /* NULL: none */
+	void *comments_ctx;
 };
 
 /* One workload's pprof. Borrowed; the receiver may take the content of pprof. */
@@ -36,6 +54,7 @@ struct cpu_profile_result {
 	uint64_t n_samples;   /* in the profiles */
 	uint64_t n_truncated; /* of these, with a stack not known to be whole */
 	uint64_t n_lost;      /* could not be put into a profile: no memory, over a limit */
+	uint64_t n_by_outcome[UNWIND_OUTCOME_MAX]; /* n_samples by how the walk ended */
 };
 
 /*

@@ -29,11 +29,15 @@ struct frame {
 	uint32_t line;    /* 0: unknown */
 	uint64_t address; /* of this frame in a list that has one address for each inlined call */
 	enum frame_role role;
+	bool inlined; /* into the next one of the list: they are lines of one location */
 };
 
 struct frame_list {
 	struct frame frames[FRAMES_PER_ADDRESS_MAX]; /* innermost first */
 	size_t n;
+	/* Where the code is, if the resolver has_places; all inlined into one. */
+	uint64_t code_address; /* in the pprof */
+	uint32_t mapping;      /* 1 + its number; 0: none */
 };
 
 struct frame_resolver {
@@ -50,6 +54,7 @@ struct frame_resolver {
 	 */
 	bool (*is_runtime)(void *ctx, uint64_t address);
 	void *ctx;
+	bool has_places; /* resolve() sets code_address and mapping, too */
 };
 
 #endif /* NODE_AGENT_PROFILE_FRAME_RESOLVER_H */

@@ -47,7 +47,8 @@ enum worker_metric {
 	PROFILES,
 	PROFILES_LOST,
 	CPU_NS,
-	WORKER_METRIC_MAX,
+	UNWOUND, /* one for each outcome */
+	WORKER_METRIC_MAX = UNWOUND + UNWIND_OUTCOME_MAX,
 };
 
 /* What the thread works with. */
@@ -55,6 +56,7 @@ struct work {
 	struct profile_worker *owner; /* between worker_thread_enter() and _leave() */
 	struct worker_thread *thread; /* itself */
 	unsigned hz;
+	bool addresses;
 	struct symbolizer *symbolizer;
 	struct queue *jobs; /* struct job; pushed by the owner */
 };
@@ -71,6 +73,13 @@ struct profile_worker {
 	struct metric metrics[WORKER_METRIC_MAX];
 };
 
+#define OUTCOME(name_)                                                                       \
+	{                                                                                    \
+		.name = "coroot_node_agent_samples_unwound_total",                           \
+		.help = "Samples in finished profiles by how the walk over the stack ended", \
+		.labels = "end=\"" name_ "\""                                                \
+	}
+
 static const struct metric_def metric_defs[WORKER_METRIC_MAX] = {
 	[SAMPLES] = {.name = "coroot_node_agent_samples_profiled_total",
 		     .help = "Samples in finished profiles"},
@@ -86,6 +95,21 @@ static const struct metric_def metric_defs[WORKER_METRIC_MAX] = {
 	[CPU_NS] = {.name = "coroot_node_agent_profile_cpu_seconds_total",
 		    .help = "CPU time spent on naming addresses and encoding profiles",
 		    .scale = 1e-9},
+	[UNWOUND + UNWIND_COMPLETE] = OUTCOME("complete"),
+	[UNWOUND + UNWIND_GUESSED] = OUTCOME("guessed"),
+	[UNWOUND + UNWIND_DEPTH_LIMIT] = OUTCOME("depth_limit"),
+	[UNWOUND + UNWIND_UNREADABLE] = OUTCOME("unreadable"),
+	[UNWOUND + UNWIND_NOT_ASCENDING] = OUTCOME("not_ascending"),
+	[UNWOUND + UNWIND_BAD_ADDRESS] = OUTCOME("bad_address"),
+	[UNWOUND + UNWIND_COMPAT] = OUTCOME("compat"),
+	[UNWOUND + UNWIND_GONE] = OUTCOME("gone"),
+	[UNWOUND + UNWIND_NO_UNWIND_INFO] = OUTCOME("no_unwind_info"),
+	[UNWOUND + UNWIND_NO_TABLE] = OUTCOME("no_table"),
+	[UNWOUND + UNWIND_NO_MAPPING] = OUTCOME("no_mapping"),
+	[UNWOUND + UNWIND_JIT] = OUTCOME("jit"),
+	[UNWOUND + UNWIND_IMPLAUSIBLE] = OUTCOME("implausible"),
+	[UNWOUND + UNWIND_UNPROVEN] = OUTCOME("unproven"),
+	[UNWOUND + UNWIND_KERNEL] = OUTCOME("kernel"),
 };
 METRIC_TABLE(metric_table, metric_defs);
 
@@ -168,15 +192,36 @@ static void report(const struct work *k, const struct cpu_profile_result *res, u
 	metric_add(&w->metrics[SAMPLES_TRUNCATED], res->n_truncated);
 	metric_add(&w->metrics[SAMPLES_LOST], res->n_lost);
 	metric_add(&w->metrics[CPU_NS], cpu_ns);
+	for (enum unwind_outcome o = 0; o < UNWIND_OUTCOME_MAX; o++)
+		metric_add(&w->metrics[UNWOUND + o], res->n_by_outcome[o]);
 	atomic_fetch_sub(&w->n_samples_waiting, n_samples);
 	atomic_fetch_add(&w->n_done, 1);
 	loop_wake(w->wake);
 	worker_thread_leave(k->thread);
 }
 
+static void add_comments(void *ctx, const struct workload *w, struct cpu_profile_comments *ret)
+{
+	const struct work *k = ctx;
+
+	ret->n = 0;
+	if (!worker_thread_enter(k->thread))
+		return;
+	if (k->owner->cfg.comments)
+		k->owner->cfg.comments(k->owner->cfg.ctx, w, ret);
+	worker_thread_leave(k->thread);
+}
+
 static void do_job(struct work *k, struct job *j)
 {
-	const struct cpu_profile_config cfg = {k->hz, j->end_ns, j->duration_ns};
+	const struct cpu_profile_config cfg = {
+		.hz = k->hz,
+		.addresses = k->addresses,
+		.end_ns = j->end_ns,
+		.duration_ns = j->duration_ns,
+		.comments = add_comments,
+		.comments_ctx = k,
+	};
 	uint64_t started_ns = clock_thread_cpu_ns(), n_samples = cycle_n_samples(j->cycle), cpu_ns;
 	struct cpu_profile_result res;
 
@@ -228,7 +273,10 @@ static void on_wake(void *ctx)
 
 static int make_work(struct profile_worker *w)
 {
-	const struct symbolizer_config symbols = {.proc_root = w->cfg.proc_root};
+	const struct symbolizer_config symbols = {
+		.proc_root = w->cfg.proc_root,
+		.line_numbers = w->cfg.line_numbers,
+	};
 	CLEANUP(work_freep) struct work *k = calloc(1, sizeof(*k));
 	int r;
 
@@ -236,6 +284,7 @@ static int make_work(struct profile_worker *w)
 		return -ENOMEM;
 	k->owner = w;
 	k->hz = w->cfg.hz;
+	k->addresses = w->cfg.addresses;
 	r = symbolizer_new(&k->symbolizer, &symbols);
 	if (r == 0)
 		r = queue_new(&k->jobs, MAX_JOBS);

@@ -18,9 +18,12 @@ struct profile_worker;
 
 struct profile_worker_config {
 	unsigned hz;
-	const char *proc_root;            /* NULL: "/proc"; borrowed, outlives the thread */
-	cpu_profile_fn on_profile;        /* on the loop thread */
-	void (*on_cycle_done)(void *ctx); /* likewise, after the last profile of a cycle */
+	bool addresses;                    /* cpu_profile_config.addresses */
+	bool line_numbers;                 /* of C, C++ and Rust; starts a process */
+	const char *proc_root;             /* NULL: "/proc"; borrowed, outlives the thread */
+	cpu_profile_fn on_profile;         /* on the loop thread */
+	void (*on_cycle_done)(void *ctx);  /* likewise, after the last profile of a cycle */
+	cpu_profile_comments_fn *comments; /* on the worker thread; NULL: none */
 	void *ctx;
 };
 

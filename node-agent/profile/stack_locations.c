@@ -27,16 +27,26 @@ struct function {
 	const char *file;
 };
 
+/* A line of a location; the outermost one stands for all of it. */
 struct location {
 	uint32_t function; /* its number */
 	uint32_t line;
+	uint32_t inlined; /* 1 + the number of the line that is inlined into this one; 0: none */
+};
+
+/* A location if the resolver has places: equal ones at different addresses are two. */
+struct placed_location {
+	struct location line;
+	uint32_t mapping;
+	uint32_t address[2]; /* low half, high half: no padding */
 };
 
 struct stack_locations {
 	struct frame_resolver resolver;
 	size_t max_bytes;
 	struct number_table functions; /* of struct function */
-	struct number_table locations; /* of struct location */
+	struct number_table locations; /* of struct location or struct placed_location */
+	struct number_table inlined;   /* of struct location: lines that are not the outermost */
 	struct stack_address *places;
 	unsigned places_log2;
 	uint32_t n; /* addresses */
@@ -58,7 +68,11 @@ int stack_locations_new(struct stack_locations **ret, const struct frame_resolve
 	l->resolver = *resolver;
 	l->max_bytes = max_bytes;
 	number_table_init(&l->functions, sizeof(struct function), max_bytes);
-	number_table_init(&l->locations, sizeof(struct location), max_bytes);
+	number_table_init(&l->locations,
+			  resolver->has_places ? sizeof(struct placed_location)
+					       : sizeof(struct location),
+			  max_bytes);
+	number_table_init(&l->inlined, sizeof(struct location), max_bytes);
 	l->places_log2 = FIRST_PLACES_LOG2;
 	l->places = calloc((size_t)1 << l->places_log2, sizeof(*l->places));
 	if (!l->places)
@@ -73,6 +87,7 @@ void stack_locations_free(struct stack_locations *l)
 		return;
 	number_table_fini(&l->functions);
 	number_table_fini(&l->locations);
+	number_table_fini(&l->inlined);
 	free(l->places);
 	plain_locations_fini(&l->plain[false]);
 	plain_locations_fini(&l->plain[true]);
@@ -82,16 +97,29 @@ void stack_locations_free(struct stack_locations *l)
 
 /* ---- functions and locations ---- */
 
-int stack_locations_add(struct stack_locations *l, const struct frame *f, uint32_t *ret)
+static int add_line(struct stack_locations *l, struct number_table *to, const struct frame *f,
+		    uint32_t inlined, uint32_t *ret)
 {
 	const struct function function = {f->function, f->file};
-	struct location location = {.line = f->line};
+	struct placed_location p = {.line = {.line = f->line, .inlined = inlined}};
 	int r;
 
-	if (l->locations.n == LIMIT_PPROF_LOCATIONS)
+	if (to->n == LIMIT_PPROF_LOCATIONS)
 		return -ENOBUFS;
-	r = number_table_add(&l->functions, &function, &location.function);
-	return r == 0 ? number_table_add(&l->locations, &location, ret) : r;
+	if (l->resolver.has_places) {
+		p.mapping = l->list.mapping;
+		p.address[0] = (uint32_t)l->list.code_address;
+		p.address[1] = (uint32_t)(l->list.code_address >> 32);
+	}
+	r = number_table_add(&l->functions, &function, &p.line.function);
+	return r == 0 ? number_table_add(to, &p, ret) : r;
+}
+
+int stack_locations_add(struct stack_locations *l, const struct frame *f, uint32_t *ret)
+{
+	l->list.mapping = 0;
+	l->list.code_address = 0;
+	return add_line(l, &l->locations, f, 0, ret);
 }
 
 /* ---- addresses ---- */
@@ -161,6 +189,7 @@ static int add_address(struct stack_locations *l, uint64_t address, uint8_t kind
 {
 	struct stack_address a = {
 		.address = address, .first = l->n_frames, .kind = kind, .is_runtime = -1};
+	uint32_t inlined = 0;
 	int r;
 
 	r = l->resolver.resolve(l->resolver.ctx, address, kind == ALL, &l->list);
@@ -170,8 +199,14 @@ static int add_address(struct stack_locations *l, uint64_t address, uint8_t kind
 		const struct frame *f = &l->list.frames[i];
 		struct stack_frame *to = &l->frames[a.first + a.n];
 
+		if (f->inlined && i + 1 < l->list.n) {
+			r = add_line(l, &l->inlined, f, inlined, &inlined);
+			inlined++;
+			continue;
+		}
 		*to = (struct stack_frame){.address = f->address, .role = f->role};
-		r = stack_locations_add(l, f, &to->location);
+		r = add_line(l, &l->locations, f, inlined, &to->location);
+		inlined = 0;
 		a.n++;
 	}
 	if (r < 0)
@@ -237,23 +272,52 @@ uint32_t stack_locations_count(const struct stack_locations *l)
 	return l->locations.n;
 }
 
+/* The line that is inlined into this one, or NULL. */
+static const struct location *inlined_into(const struct stack_locations *l,
+					   const struct location *line)
+{
+	return line->inlined ? number_table_get(&l->inlined, line->inlined - 1) : NULL;
+}
+
 size_t stack_locations_text_bytes(const struct stack_locations *l, uint32_t location)
 {
-	const struct location *e = number_table_get(&l->locations, location);
-	const struct function *f = number_table_get(&l->functions, e->function);
+	size_t n = 0;
 
-	return strlen(f->name) + strlen(" :4294967295") + strlen(f->file);
+	for (const struct location *e = number_table_get(&l->locations, location); e;
+	     e = inlined_into(l, e)) {
+		const struct function *f = number_table_get(&l->functions, e->function);
+
+		n += strlen(f->name) + strlen(" :4294967295:inlined") + strlen(f->file);
+	}
+	return n;
+}
+
+static void write_location(const struct stack_locations *l, uint32_t number, struct pprof_writer *w)
+{
+	struct profile_line lines[FRAMES_PER_ADDRESS_MAX];
+	struct profile_location location = {.lines = lines + ARRAY_SIZE(lines)};
+	const struct placed_location *placed =
+		l->resolver.has_places ? number_table_get(&l->locations, number) : NULL;
+
+	/* from the outermost one to the innermost, which is written first */
+	for (const struct location *e = number_table_get(&l->locations, number); e;
+	     e = inlined_into(l, e)) {
+		location.n_lines++;
+		location.lines = lines + ARRAY_SIZE(lines) - location.n_lines;
+		lines[ARRAY_SIZE(lines) - location.n_lines] =
+			(struct profile_line){e->function, e->line};
+	}
+	if (placed) {
+		location.mapping = placed->mapping;
+		location.address = (uint64_t)placed->address[1] << 32 | placed->address[0];
+	}
+	pprof_writer_put_location(w, &location);
 }
 
 void stack_locations_write(const struct stack_locations *l, struct pprof_writer *w)
 {
-	for (uint32_t i = 0; i < l->locations.n; i++) {
-		const struct location *e = number_table_get(&l->locations, i);
-		const struct profile_line line = {e->function, e->line};
-		const struct profile_location location = {.lines = &line, .n_lines = 1};
-
-		pprof_writer_put_location(w, &location);
-	}
+	for (uint32_t i = 0; i < l->locations.n; i++)
+		write_location(l, i, w);
 	for (uint32_t i = 0; i < l->functions.n; i++) {
 		const struct function *e = number_table_get(&l->functions, i);
 		const struct profile_function f = {view(e->name), view(e->file)};

@@ -1,5 +1,6 @@
 /*
- * Addresses → locations of a pprof: a function, a file and a line each, once. Pure.
+ * Addresses → locations of a pprof, each once: a function, a file and a line, or several if calls
+ * were inlined. Pure.
  *
  * It has a hash table of addresses of its own beside common/data/table.h, because every frame
  * of every stack is looked up: by "make bench-go BENCH=heap", a heap of 131,000 records takes
@@ -61,7 +62,7 @@ bool stack_locations_is_runtime(struct stack_locations *l, struct stack_address 
 /* Adds a frame that has no address, or finds it. Results as of stack_locations_find(). */
 int stack_locations_add(struct stack_locations *l, const struct frame *f, uint32_t *ret) MUST_CHECK;
 
-/* Number of locations, and the bytes of one as text: function, file and line. */
+/* Number of locations, and the bytes of one as text: functions, files and lines. */
 uint32_t stack_locations_count(const struct stack_locations *l);
 size_t stack_locations_text_bytes(const struct stack_locations *l, uint32_t location);
 

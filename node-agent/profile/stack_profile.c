@@ -52,6 +52,8 @@ struct stack_profile {
 	uint64_t n_part_text;
 	uint32_t *text; /* bytes of each location as text */
 	uint32_t n_text, max_text;
+	const struct profile_mapping *mappings; /* borrowed */
+	size_t n_mappings;
 	int error; /* samples are lost, so the profile is of no use */
 	uint8_t packed[STACK_PROFILE_DEPTH_MAX * PPROF_PACKED_LOCATION_MAX_BYTES];
 };
@@ -76,6 +78,8 @@ int stack_profile_new(struct stack_profile **ret, const struct stack_profile_con
 	p->n_samples = 0;
 	p->text = NULL;
 	p->n_text = p->max_text = 0;
+	p->mappings = NULL;
+	p->n_mappings = 0;
 	p->error = 0;
 	p->parts = calloc(STACK_PROFILE_MAX_PARTS, sizeof(*p->parts));
 	if (!p->parts)
@@ -365,11 +369,36 @@ int stack_profile_forget(struct stack_profile *p, size_t first, size_t last)
 	return r;
 }
 
+void stack_profile_set_comments(struct stack_profile *p, const char *const *comments, size_t n)
+{
+	p->cfg.comments = comments;
+	p->cfg.n_comments = n;
+}
+
+void stack_profile_set_mappings(struct stack_profile *p, const struct profile_mapping *mappings,
+				size_t n)
+{
+	p->mappings = mappings;
+	p->n_mappings = n;
+}
+
+/* The program before its libraries. */
+static void put_mappings(const struct stack_profile *p, struct pprof_writer *w)
+{
+	for (int pass = 0; pass < 2; pass++) {
+		for (size_t i = 0; i < p->n_mappings; i++) {
+			if (p->mappings[i].is_main == (pass == 0))
+				pprof_writer_put_mapping(w, (uint32_t)i, &p->mappings[i]);
+		}
+	}
+}
+
 static int finish_part(const struct stack_profile *p, const struct part *part,
 		       const struct pprof_times *times)
 {
 	int r;
 
+	put_mappings(p, part->w);
 	stack_locations_write(p->locations, part->w);
 	for (size_t i = 0; i < p->cfg.n_comments; i++) {
 		const struct profile_string comment = view(p->cfg.comments[i]);

@@ -95,6 +95,16 @@ int stack_profile_add(struct stack_profile *p, const struct stack_profile_stack 
  */
 int stack_profile_forget(struct stack_profile *p, size_t first, size_t last) MUST_CHECK;
 
+/*
+ * Replaces the comments of the configuration, for texts that depend on the stacks. Borrowed until
+ * stack_profile_finish().
+ */
+void stack_profile_set_comments(struct stack_profile *p, const char *const *comments, size_t n);
+
+/* What the resolver's places refer to. Likewise. */
+void stack_profile_set_mappings(struct stack_profile *p, const struct profile_mapping *mappings,
+				size_t n);
+
 struct stack_profile_times {
 	int64_t end_ns; /* since the Unix epoch */
 	int64_t duration_ns;

@@ -1,7 +1,9 @@
 /*
  * The kernel answers EACCES or EPERM and no more, and "grant CAP_SYS_PTRACE" is no help to an
  * agent that has it. So check what the kernel checks (ptrace_may_access()): the capability
- * must be held in the user namespace of the process, and no security module may object.
+ * must be held in the user namespace of the process, and no security module may object. Files in
+ * /proc/<pid> belong to the user of the process besides, and its memory can be opened by that
+ * user only, or with CAP_DAC_READ_SEARCH (for reading) or CAP_DAC_OVERRIDE.
  *
  * Which user namespace a process is in cannot be asked directly, as /proc/<pid>/ns needs the
  * very right that is missing. But everybody may read /proc/<pid>/uid_map, which shows ids as
@@ -19,8 +21,20 @@
 
 #define UID_MAP_MAX_BYTES ((size_t)64 * 1024) /* the kernel has at most 340 lines */
 
+static const char *reason_for_write(const struct access_facts *f)
+{
+	return f->has_override ? "the kernel refuses it although the agent has CAP_DAC_OVERRIDE; a "
+				 "security module (SELinux, AppArmor, Landlock) or a read-only "
+				 "/proc is likely"
+			       : "the agent lacks CAP_DAC_OVERRIDE";
+}
+
 const char *access_denial_reason(const struct access_facts *f)
 {
+	if (f->wish == ACCESS_WRITE)
+		return reason_for_write(f);
+	if (f->wish == ACCESS_READ && !f->has_read_search && !f->has_override)
+		return "the agent lacks CAP_DAC_READ_SEARCH";
 	if (!f->has_ptrace && f->is_hidden)
 		return "/proc is mounted with hidepid and the agent lacks CAP_SYS_PTRACE";
 	if (!f->has_ptrace)
@@ -58,10 +72,15 @@ static bool have_same_uid_map(int root_fd, int proc_fd)
 	       (ours.len == 0 || memcmp(ours.data, theirs.data, ours.len) == 0);
 }
 
-void access_denial_explain(struct access_denial *ret, int root_fd, pid_t pid)
+void access_denial_explain(struct access_denial *ret, int root_fd, pid_t pid, enum access_wish wish)
 {
 	AUTO_CLOSE int fd = procfs_open_process(root_fd, pid);
-	struct access_facts facts = {.has_ptrace = has_capability(CAP_SYS_PTRACE)};
+	struct access_facts facts = {
+		.wish = wish,
+		.has_ptrace = has_capability(CAP_SYS_PTRACE),
+		.has_read_search = has_capability(CAP_DAC_READ_SEARCH),
+		.has_override = has_capability(CAP_DAC_OVERRIDE),
+	};
 	struct proc_stat st = {0};
 
 	if (fd == -EACCES || fd == -EPERM)

@@ -1,4 +1,4 @@
-/* Why the agent may not see what a process executes, in words for the operator. */
+/* Why the agent may not examine a process, or write to it, in words for the operator. */
 #ifndef NODE_AGENT_RUNTIME_ACCESS_DENIAL_H
 #define NODE_AGENT_RUNTIME_ACCESS_DENIAL_H
 
@@ -13,9 +13,19 @@ struct access_denial {
 	const char *reason;            /* static text */
 };
 
+enum access_wish {
+	ACCESS_SEE,   /* what it executes */
+	ACCESS_READ,  /* its memory, when it is known what it executes */
+	ACCESS_WRITE, /* to its memory, which can be read */
+};
+
 /* What the reason depends on. */
 struct access_facts {
-	bool has_ptrace;    /* the agent has CAP_SYS_PTRACE, in its own user namespace */
+	enum access_wish wish;
+	/* the agent has CAP_SYS_PTRACE, and so on, in its own user namespace */
+	bool has_ptrace;
+	bool has_read_search;
+	bool has_override;
 	bool other_user_ns; /* the process is in another user namespace */
 	bool is_hidden;     /* not even its folder in /proc can be opened */
 };
@@ -24,6 +34,7 @@ struct access_facts {
 const char *access_denial_reason(const struct access_facts *facts);
 
 /* root_fd: of /proc. Call it soon after the denial, while the process exists. */
-void access_denial_explain(struct access_denial *ret, int root_fd, pid_t pid);
+void access_denial_explain(struct access_denial *ret, int root_fd, pid_t pid,
+			   enum access_wish wish);
 
 #endif /* NODE_AGENT_RUNTIME_ACCESS_DENIAL_H */

@@ -21,6 +21,7 @@
 
 #include "common/data/table.h"
 #include "common/text/kube_names.h"
+#include "node-agent/runtime/container_series.h"
 
 struct container {
 	UT_hash_handle hh;    /* by id */
@@ -43,6 +44,7 @@ struct container_share {
 	uint64_t generation;
 	uint32_t known; /* counters: reported before; gauges: added to the sum */
 	uint64_t v[CONTAINER_VALUES_MAX];
+	struct series_list series;
 };
 
 struct runtime_containers {
@@ -161,12 +163,13 @@ static void rename_containers(struct runtime_containers *cs)
 
 static int write_value(struct buf *out, const struct metric_def *def, uint64_t v)
 {
-	return def->scale != 0 ? buf_addf(out, "\"} %.15g\n", (double)v * def->scale)
-			       : buf_addf(out, "\"} %" PRIu64 "\n", v);
+	return def->scale != 0 ? buf_addf(out, "} %.15g\n", (double)v * def->scale)
+			       : buf_addf(out, "} %" PRIu64 "\n", v);
 }
 
+/* labels: further ones, or "". */
 static int write_line(struct buf *out, const struct metric_def *def, const struct container *c,
-		      uint64_t v)
+		      const char *labels, uint64_t v)
 {
 	int r = buf_addf(out, "%s{container_id=\"", def->name);
 
@@ -176,6 +179,8 @@ static int write_line(struct buf *out, const struct metric_def *def, const struc
 		r = buf_addf(out, "\",app_id=\"");
 	if (r == 0)
 		r = metrics_add_label_value(out, c->app_id);
+	if (r == 0)
+		r = buf_addf(out, "\"%s%s", *labels ? "," : "", labels);
 	return r == 0 ? write_value(out, def, v) : r;
 }
 
@@ -189,7 +194,49 @@ static int write_family(void *ctx, size_t family, struct buf *out)
 		rename_containers(cs);
 	for (const struct container *c = cs->table; c && r == 0; c = c->hh.next) {
 		if (c->n_known[family] > 0 && !c->is_pending)
-			r = write_line(out, &cs->cfg.values->defs[family], c, c->v[family]);
+			r = write_line(out, &cs->cfg.values->defs[family], c, "", c->v[family]);
+	}
+	pthread_mutex_unlock(&cs->lock);
+	return r;
+}
+
+struct series_writer {
+	struct buf *out;
+	const struct metric_def *def;
+	const struct container *c;
+};
+
+static int write_sum(void *ctx, const char *labels, uint64_t value)
+{
+	const struct series_writer *w = ctx;
+
+	return write_line(w->out, w->def, w->c, labels, value);
+}
+
+static int write_series_of(const struct container *c, const struct metric_def *def, size_t family,
+			   struct buf *out)
+{
+	struct series_writer w = {out, def, c};
+	struct series_sums sums = {0};
+	int r = 0;
+
+	for (const struct container_share *s = c->shares; s && r == 0; s = s->next)
+		r = series_sums_add(&sums, &s->series, (unsigned)family);
+	if (r == 0)
+		r = series_sums_each(&sums, write_sum, &w);
+	series_sums_clear(&sums);
+	return r;
+}
+
+static int write_series_family(void *ctx, size_t family, struct buf *out)
+{
+	struct runtime_containers *cs = ctx;
+	int r = 0;
+
+	pthread_mutex_lock(&cs->lock);
+	for (const struct container *c = cs->table; c && r == 0; c = c->hh.next) {
+		if (!c->is_pending)
+			r = write_series_of(c, &cs->cfg.series->defs[family], family, out);
 	}
 	pthread_mutex_unlock(&cs->lock);
 	return r;
@@ -203,7 +250,7 @@ int runtime_containers_new(struct runtime_containers **ret, struct metrics *ms,
 	struct runtime_containers *cs;
 	int r;
 
-	if (cfg->values->n > CONTAINER_VALUES_MAX)
+	if (cfg->values->n > CONTAINER_VALUES_MAX || (cfg->series && cfg->series->n > 32))
 		return -EINVAL;
 	cs = calloc(1, sizeof(*cs));
 	if (!cs)
@@ -211,6 +258,8 @@ int runtime_containers_new(struct runtime_containers **ret, struct metrics *ms,
 	cs->cfg = *cfg;
 	pthread_mutex_init(&cs->lock, NULL);
 	r = metrics_register_families(ms, "", cfg->values, write_family, cs);
+	if (r == 0 && cfg->series)
+		r = metrics_register_families(ms, "", cfg->series, write_series_family, cs);
 	if (r < 0) {
 		runtime_containers_free(cs);
 		return r;
@@ -353,6 +402,7 @@ void container_share_free(struct container_share *s)
 		s->of->n_shares--;
 	}
 	pthread_mutex_unlock(&cs->lock);
+	series_list_clear(&s->series);
 	free(s);
 }
 
@@ -409,6 +459,17 @@ void container_share_add(struct container_share *s, const struct container_value
 		s->of->v[i] += increments->v[i];
 	}
 	pthread_mutex_unlock(&cs->lock);
+}
+
+int container_share_series(struct container_share *s, uint32_t families,
+			   const struct container_series *series, size_t n)
+{
+	int r;
+
+	pthread_mutex_lock(&s->containers->lock);
+	r = series_list_replace(&s->series, families, series, n);
+	pthread_mutex_unlock(&s->containers->lock);
+	return r;
 }
 
 void container_share_restart(struct container_share *s)

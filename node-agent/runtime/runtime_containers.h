@@ -19,6 +19,7 @@
 #define RUNTIME_CONTAINERS_MAX 1000u
 #define RUNTIME_CONTAINERS_IDLE_NS ((uint64_t)600 * 1000 * 1000 * 1000)
 #define CONTAINER_VALUES_MAX 32u
+#define CONTAINER_SERIES_MAX 64u /* of one process */
 
 struct runtime_containers;
 struct container_share;
@@ -28,6 +29,17 @@ struct container_values {
 	uint32_t known;  /* a bit for each value that is */
 	uint32_t unread; /* could not be read this time: the previous value stays */
 	uint64_t v[CONTAINER_VALUES_MAX];
+};
+
+/*
+ * One line of a family that has labels besides the container's. A line lasts as long as its process
+ * reports it, counters too: they count from the start of the process.
+ */
+struct container_series {
+	unsigned family;    /* index in runtime_containers_config.series */
+	bool is_flag;       /* 0 or 1, also if several processes of a container have it */
+	const char *labels; /* `gc="Copy",jvm="Main"`: values by metrics_add_label_value() */
+	uint64_t value;
 };
 
 struct container_labels {
@@ -43,6 +55,8 @@ struct container_labels container_labels_of(struct workload *w);
 struct runtime_containers_config {
 	/* counters and gauges that processes have; at most CONTAINER_VALUES_MAX */
 	const struct metric_table *values;
+	/* families for container_share_series(): at most 32; NULL: none */
+	const struct metric_table *series;
 	/* the caller's, who has registered them */
 	struct metric *n_containers;
 	struct metric *overflow;  /* readings that were dropped: too many containers */
@@ -92,6 +106,13 @@ DEFINE_CLEANUP(struct container_share *, container_share_free);
 void container_share_report(struct container_share *s, const struct container_values *values);
 /* Adds to counters that are never reported as above. */
 void container_share_add(struct container_share *s, const struct container_values *increments);
+/*
+ * Replaces the series of these families (a bit each) of the process. Series of several processes of
+ * a container that have equal labels are added up. Returns 0, -E2BIG if the process would have
+ * more than CONTAINER_SERIES_MAX, -EINVAL if one is of another family, or -ENOMEM.
+ */
+int container_share_series(struct container_share *s, uint32_t families,
+			   const struct container_series *series, size_t n) MUST_CHECK;
 /* The process has executed something: its counters begin at 0 again. */
 void container_share_restart(struct container_share *s);
 

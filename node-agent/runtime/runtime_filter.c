@@ -24,7 +24,7 @@ int runtime_subject_read(struct runtime_subject *ret, int root_fd, const struct 
 	if (r < 0)
 		return r;
 	r = profile_filter_read_environ(fd);
-	if (r == -ENOMEM || r == -ESRCH) {
+	if (r == -ENOMEM || r == -ESRCH || r == -EAGAIN) {
 		runtime_subject_fini(ret);
 		return r;
 	}

@@ -36,8 +36,8 @@ struct runtime_subject {
 
 /*
  * Reads it from /proc, whose descriptor is root_fd; namer is the thread's, or NULL. May wait as
- * long as the process likes. Returns 0, -ESRCH if it is another process by now, -ENOMEM, or
- * another -errno.
+ * long as the process likes. Returns 0, -ESRCH if it is another process by now, -EAGAIN if it is in
+ * the middle of execve(2), -ENOMEM, or another -errno.
  */
 int runtime_subject_read(struct runtime_subject *ret, int root_fd, const struct program_id *id,
 			 struct process_namer *namer) MUST_CHECK;

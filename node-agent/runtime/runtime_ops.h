@@ -102,6 +102,8 @@ struct runtime_ops {
 	const struct metric_table *profiles; /* a RUNTIME_PROFILE_DEF() for each kind of profile */
 	/* Shown per container, with the values of its processes added up. */
 	const struct metric_table *values;
+	/* Likewise, with labels besides the container's: at most 32 families. NULL: none. */
+	const struct metric_table *series;
 
 	/*
 	 * Creates what all threads share, on the loop thread. config is
@@ -159,6 +161,12 @@ struct runtime_ops {
 	/* An earlier thread of this agent may have changed it, and left no record. */
 	void (*claim)(void *reader, void *session);
 	int (*restore)(void *reader, struct runtime_turn *t);
+	/*
+	 * Whether an agent that was killed may have changed that process, which is excluded: it is
+	 * then opened, claimed and restored. May read nothing but what /proc says of every process.
+	 * NULL: nothing outlasts an agent.
+	 */
+	bool (*has_leftovers)(void *reader, const struct program_id *id);
 };
 
 /* ---- for runtime_turn_def.run ---- */
@@ -173,6 +181,12 @@ int runtime_turn_emit(struct runtime_turn *t, unsigned profile, struct buf *ppro
 /* Counts a failure that is not to be returned, because the rest of the turn is fine. */
 void runtime_turn_count_failure(struct runtime_turn *t, int error);
 
+/*
+ * Whether the thread is to end, so that waiting is to be cut short. In restore(), too, where it
+ * always is.
+ */
+bool runtime_turn_must_end(const struct runtime_turn *t);
+
 /* The next turn of this program comes at that time, instead of after an interval. */
 void runtime_turn_repeat_at(struct runtime_turn *t, uint64_t due_ns);
 
@@ -182,7 +196,23 @@ void runtime_turn_repeat_at(struct runtime_turn *t, uint64_t due_ns);
  */
 int runtime_turn_report(struct runtime_turn *t, const struct container_values *values) MUST_CHECK;
 
+/*
+ * Replaces the program's series of these families (a bit each): runtime_ops.series. Returns 0, also
+ * if there are too many containers or series, which is counted; -EINVAL if one is of another
+ * family; -ENOMEM; -ESRCH.
+ */
+int runtime_turn_series(struct runtime_turn *t, uint32_t families,
+			const struct container_series *series, size_t n) MUST_CHECK;
+
 /* Adds to counters for which only increments are known. Results as above. */
 int runtime_turn_add(struct runtime_turn *t, const struct container_values *increments) MUST_CHECK;
+
+/*
+ * Sets the program's state (runtime_states.h), which lasts until it is set again, or the program
+ * has exited. state is a static text of lower case letters and underscores, NULL: none. Returns 0,
+ * -ENOMEM, -ESRCH, -EBADF if the program has no state yet and could not be opened, or -ECANCELED if
+ * the thread is abandoned.
+ */
+int runtime_turn_set_state(struct runtime_turn *t, const char *state) MUST_CHECK;
 
 #endif /* NODE_AGENT_RUNTIME_RUNTIME_OPS_H */

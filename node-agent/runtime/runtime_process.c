@@ -1,5 +1,7 @@
 #include "node-agent/runtime/runtime_process.h"
 
+#include "node-agent/runtime/runtime_states.h"
+
 int runtime_process_init(struct runtime_process *p, const struct runtime_ops *ops,
 			 enum runtime_baseline baseline, uint64_t now_ns)
 {
@@ -14,6 +16,7 @@ void runtime_process_fini(struct runtime_process *p)
 	if (p->session)
 		p->ops->session_free(TAKE_PTR(p->session));
 	container_share_free(TAKE_PTR(p->share));
+	runtime_state_free(TAKE_PTR(p->state));
 }
 
 size_t runtime_process_bytes(const struct runtime_process *p)

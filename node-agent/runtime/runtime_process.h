@@ -11,6 +11,7 @@ struct runtime_process {
 	void *session; /* of ops->session_new() */
 	enum runtime_baseline baseline;
 	struct container_share *share; /* NULL: none yet */
+	struct runtime_state *state;   /* NULL: none */
 	uint64_t due_ns;               /* its next turn, on clock_monotonic_ns() */
 	uint64_t image;                /* runtime_open.image of its last turn; 0: none yet */
 	unsigned n_failures;           /* in a row */

@@ -347,13 +347,20 @@ static bool leave(struct runtime_processes *ps, struct entry *host)
 	return all;
 }
 
+/* By somebody before us. */
+static bool may_be_changed(const struct runtime_processes *ps, const struct program_id *id)
+{
+	return ps->cfg.leave_unknown ||
+	       (ps->cfg.has_leftovers && ps->cfg.has_leftovers(ps->cfg.ctx, id));
+}
+
 /* The first verdict about the process excludes it. e may be dropped, if it cannot be examined. */
 static int exclude_first(struct runtime_processes *ps, struct entry *e, uint64_t now_ns)
 {
 	const struct program_id id = e->program.id;
 	int r;
 
-	if (!ps->cfg.leave_unknown || e->baseline != RUNTIME_BASELINE_NOW) {
+	if (e->baseline != RUNTIME_BASELINE_NOW || !may_be_changed(ps, &id)) {
 		e->baseline = RUNTIME_BASELINE_NOW;
 		return 0;
 	}
@@ -459,7 +466,7 @@ static int find_owner(const struct runtime_processes *ps, pid_t pid, const struc
 static void add_denied(struct runtime_processes *ps, pid_t pid)
 {
 	if (ps->n_denied++ == 0)
-		access_denial_explain(&ps->denied, ps->cfg.root_fd, pid);
+		access_denial_explain(&ps->denied, ps->cfg.root_fd, pid, ACCESS_SEE);
 }
 
 /* e may be dropped. */

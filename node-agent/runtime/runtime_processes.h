@@ -45,6 +45,8 @@ struct runtime_processes_config {
 	 * are examined all the same, and left.
 	 */
 	bool leave_unknown;
+	/* The same for those of which this says so. NULL: none. */
+	bool (*has_leftovers)(void *ctx, const struct program_id *id);
 	/* Called before a process is examined, which may hang. NULL is allowed. */
 	void (*at)(void *ctx, pid_t pid);
 	void *ctx;

@@ -17,6 +17,7 @@
 #include "common/system/clock.h"
 #include "common/telemetry/log.h"
 #include "node-agent/process/process_namer.h"
+#include "node-agent/runtime/runtime_states.h"
 
 #define SCANS_PER_INTERVAL 4
 #define SCAN_MIN_NS (1 * NS_PER_S)
@@ -25,7 +26,6 @@
 struct runtime_profiler {
 	struct runtime_profiler_config cfg;
 	struct runtime_past past;
-	int root_fd;
 	struct turn_runner runner;
 	uint64_t next_scan_ns;
 	bool is_denied; /* the last scan could not examine all processes */
@@ -62,10 +62,11 @@ void runtime_profiler_position(struct runtime_profiler *p, struct runtime_positi
 
 /* ---- restore ---- */
 
-/* A predecessor may have changed a process that this one has not read yet. */
+/* A predecessor, or an agent before, may have changed a process that was not read yet. */
 static void claim(struct runtime_profiler *p, struct runtime_process *process)
 {
-	if (p->past.any && process->image == 0 && process->baseline == RUNTIME_BASELINE_NOW)
+	if ((p->past.any || p->cfg.ops->has_leftovers) && process->image == 0 &&
+	    process->baseline == RUNTIME_BASELINE_NOW)
 		p->cfg.ops->claim(p->runner.reader, process->session);
 }
 
@@ -96,7 +97,7 @@ static int read_subject(void *ctx, const struct program_id *id, struct runtime_s
 
 	if (worker_thread_is_abandoned(p->runner.thread))
 		return -ECANCELED;
-	return runtime_subject_read(ret, p->root_fd, id, p->runner.namer);
+	return runtime_subject_read(ret, p->runner.root_fd, id, p->runner.namer);
 }
 
 /* What the filter uses may be gone when a thread was abandoned, so that one decides nothing. */
@@ -155,6 +156,14 @@ static int libraries(void *ctx, const struct program_id *id, struct file_id *fil
 	metric_add(&p->cfg.shared->metrics[RUNTIME_METRIC_LIBRARIES_FAILED],
 		   (n < 0 && n != -ESRCH) || n == (int)max);
 	return n;
+}
+
+static bool has_leftovers(void *ctx, const struct program_id *id)
+{
+	struct runtime_profiler *p = ctx;
+
+	return !worker_thread_is_abandoned(p->runner.thread) &&
+	       p->cfg.ops->has_leftovers(p->runner.reader, id);
 }
 
 static void set_gauge(struct runtime_profiler *p, enum runtime_metric gauge, uint64_t v)
@@ -273,7 +282,7 @@ void runtime_profiler_recovered(struct runtime_profiler *p)
 static int make_processes(struct runtime_profiler *p)
 {
 	const struct runtime_processes_config cfg = {
-		.root_fd = p->root_fd,
+		.root_fd = p->runner.root_fd,
 		.interval_ns = p->cfg.interval_ns,
 		.ops = p->cfg.ops,
 		.detect = detect,
@@ -282,6 +291,7 @@ static int make_processes(struct runtime_profiler *p)
 		.decide = p->cfg.filter.filter ? decide : NULL,
 		.leave = p->cfg.filter.filter ? leave : NULL,
 		.leave_unknown = p->past.any && p->cfg.ops->restore,
+		.has_leftovers = p->cfg.ops->has_leftovers ? has_leftovers : NULL,
 		.at = at_process,
 		.ctx = p,
 		.left_out = &p->past.left_out,
@@ -296,8 +306,8 @@ static int make_parts(struct runtime_profiler *p, struct err *err)
 	const char *root = p->cfg.proc_root;
 	int r = 0;
 
-	p->root_fd = open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (p->root_fd < 0)
+	p->runner.root_fd = open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (p->runner.root_fd < 0)
 		r = -errno;
 	if (r == 0)
 		r = p->cfg.ops->reader_new(&p->runner.reader, p->cfg.shared->runtime, root);
@@ -318,13 +328,14 @@ int runtime_profiler_new(struct runtime_profiler **ret, const struct runtime_pro
 		return -ENOMEM;
 	p->cfg = *cfg;
 	p->past = *past;
-	p->root_fd = -1;
 	p->runner = (struct turn_runner){
+		.root_fd = -1,
 		.ops = cfg->ops,
 		.shared = runtime_shared_ref(cfg->shared),
 		.take = cfg->take,
 		.take_ctx = cfg->take_ctx,
 		.history_max_bytes = cfg->history_max_bytes,
+		.states = cfg->states ? runtime_states_ref(cfg->states) : NULL,
 	};
 	pthread_mutex_init(&p->position_lock, NULL);
 	r = make_parts(p, err);
@@ -342,8 +353,9 @@ void runtime_profiler_free(struct runtime_profiler *p)
 	process_namer_free(p->runner.namer);
 	if (p->runner.reader)
 		p->cfg.ops->reader_free(p->runner.reader);
+	runtime_states_unref(p->runner.states);
 	runtime_shared_unref(p->runner.shared);
-	closep(&p->root_fd);
+	closep(&p->runner.root_fd);
 	pthread_mutex_destroy(&p->position_lock);
 	free(p);
 }

@@ -26,9 +26,11 @@ struct runtime_profiler_config {
 	runtime_take_fn *take;         /* on its thread, unless that is abandoned */
 	void *take_ctx;
 	struct name_rules *name_rules; /* borrowed; NULL: none */
+	struct runtime_states *states; /* NULL: states are not collected */
 };
 
 struct name_rules;
+struct runtime_states;
 
 /* What its predecessors, all abandoned, leave to it. */
 struct runtime_past {

@@ -29,6 +29,7 @@ int runtime_shared_new(struct runtime_shared **ret, const struct runtime_ops *op
 
 	const struct runtime_containers_config containers = {
 		.values = ops->values,
+		.series = ops->series,
 		.n_containers = &s->metrics[RUNTIME_METRIC_CONTAINERS],
 		.overflow = &s->metrics[RUNTIME_METRIC_CONTAINERS_OVERFLOW],
 		.backwards = &s->metrics[RUNTIME_METRIC_COUNTERS_BACKWARDS],

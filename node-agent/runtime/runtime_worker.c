@@ -21,6 +21,7 @@
 #include "node-agent/process/procfs.h"
 #include "node-agent/runtime/runtime_profiler.h"
 #include "node-agent/runtime/runtime_shared.h"
+#include "node-agent/runtime/runtime_states.h"
 
 #define MAX_RESULTS 4096
 #define POLLS_PER_HANG 30
@@ -28,7 +29,6 @@
  * From runtime_worker_stop() on; at least the minimum is left when runtime_worker_free() is
  * called.
  */
-#define END_NS (5 * NS_PER_S)
 #define END_MIN_NS (1 * NS_PER_S)
 
 struct runtime_worker {
@@ -103,6 +103,7 @@ static int start_thread(struct runtime_worker *w, struct err *err)
 		.take = take_result,
 		.take_ctx = w,
 		.name_rules = w->cfg.name_rules,
+		.states = w->cfg.states,
 	};
 	struct worker_thread_config thread = {
 		.name = w->cfg.ops->thread_name,
@@ -178,6 +179,8 @@ static void abandon(struct runtime_worker *w, struct runtime_position *at)
 	metric_add(&w->shared->metrics[RUNTIME_METRIC_LEFT_OUT], at->id.pid != 0);
 	metric_set(&w->shared->metrics[RUNTIME_METRIC_PROCESSES], 0);
 	runtime_containers_disown(w->shared->containers);
+	if (w->cfg.states)
+		runtime_states_disown(w->cfg.states, w->cfg.ops->name);
 }
 
 static void restart(struct runtime_worker *w)
@@ -240,6 +243,8 @@ static void set_defaults(struct runtime_worker_config *cfg)
 		cfg->history_max_bytes = RUNTIME_WORKER_HISTORY_BYTES;
 	if (cfg->hang_ns == 0)
 		cfg->hang_ns = RUNTIME_WORKER_HANG_NS;
+	if (cfg->end_ns == 0)
+		cfg->end_ns = RUNTIME_WORKER_END_NS;
 }
 
 int runtime_worker_new(struct runtime_worker **ret, struct loop *l, struct metrics *ms,
@@ -281,7 +286,8 @@ void runtime_worker_stop(struct runtime_worker *w)
 static void end_thread(struct runtime_worker *w)
 {
 	uint64_t passed_ns = clock_monotonic_ns() - w->stop_ns;
-	uint64_t wait_ns = passed_ns < END_NS - END_MIN_NS ? END_NS - passed_ns : END_MIN_NS;
+	uint64_t end_ns = w->cfg.end_ns;
+	uint64_t wait_ns = passed_ns + END_MIN_NS < end_ns ? end_ns - passed_ns : END_MIN_NS;
 	struct runtime_position at;
 
 	if (!w->thread || worker_thread_join(w->thread, wait_ns) == 0)

@@ -28,10 +28,12 @@
 #define RUNTIME_WORKER_MAX_STUCK 4u
 /* Without using any CPU time: every wait that is intended has a far lower limit. */
 #define RUNTIME_WORKER_HANG_NS ((uint64_t)30 * 1000 * 1000 * 1000)
+#define RUNTIME_WORKER_END_NS ((uint64_t)5 * 1000 * 1000 * 1000)
 /* What all sessions of a runtime may use: ten million records of a Go profiler. */
 #define RUNTIME_WORKER_HISTORY_BYTES ((size_t)256 * 1024 * 1024)
 
 struct name_rules;
+struct runtime_states;
 struct runtime_worker;
 
 /* A finished profile of one process. Borrowed; the content of pprof may be taken (buf_take). */
@@ -48,8 +50,10 @@ struct runtime_worker_config {
 	uint64_t interval_ns;
 	struct runtime_filter filter;  /* outlives the worker; names containers in metrics, too */
 	struct name_rules *name_rules; /* for bare processes; borrowed; NULL: none */
+	struct runtime_states *states; /* borrowed; NULL: states are not collected */
 	size_t history_max_bytes;      /* 0: RUNTIME_WORKER_HISTORY_BYTES */
 	uint64_t hang_ns;              /* how long a thread may stall; 0: RUNTIME_WORKER_HANG_NS */
+	uint64_t end_ns; /* how long the end waits for a thread; 0: RUNTIME_WORKER_END_NS */
 	void (*on_profile)(void *ctx, const struct runtime_upload *u); /* on the loop thread */
 	void *ctx;
 };

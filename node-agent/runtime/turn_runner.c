@@ -15,6 +15,8 @@
 #include "common/limits.h"
 #include "common/system/clock.h"
 #include "common/telemetry/log.h"
+#include "node-agent/runtime/access_denial.h"
+#include "node-agent/runtime/runtime_states.h"
 
 void runtime_result_free(struct runtime_result *r)
 {
@@ -69,6 +71,11 @@ void runtime_turn_count_failure(struct runtime_turn *t, int error)
 	runtime_shared_count_failure(t->runner->shared, error);
 }
 
+bool runtime_turn_must_end(const struct runtime_turn *t)
+{
+	return worker_thread_must_end(t->runner->thread);
+}
+
 void runtime_turn_repeat_at(struct runtime_turn *t, uint64_t due_ns)
 {
 	t->process->due_ns = due_ns;
@@ -102,6 +109,18 @@ int runtime_turn_report(struct runtime_turn *t, const struct container_values *v
 	return r < 0 ? r : 0;
 }
 
+int runtime_turn_series(struct runtime_turn *t, uint32_t families,
+			const struct container_series *series, size_t n)
+{
+	int r = n > 0 ? require_share(t) : 0;
+
+	if (r == 0 && t->process->share)
+		r = container_share_series(t->process->share, families, series, n);
+	if (r == -E2BIG)
+		metric_add(&t->runner->shared->metrics[RUNTIME_METRIC_CONTAINERS_OVERFLOW], 1);
+	return r < 0 && r != -E2BIG ? r : 0;
+}
+
 int runtime_turn_add(struct runtime_turn *t, const struct container_values *increments)
 {
 	int r = increments->known != 0 ? require_share(t) : 0;
@@ -109,6 +128,36 @@ int runtime_turn_add(struct runtime_turn *t, const struct container_values *incr
 	if (r == 0 && increments->known != 0)
 		container_share_add(t->process->share, increments);
 	return r < 0 ? r : 0;
+}
+
+/* Between worker_thread_enter() and _leave(): what an abandoned thread adds would stay. */
+static int add_state(struct runtime_turn *t, struct workload *w, const char *state)
+{
+	int r;
+
+	if (!worker_thread_enter(t->runner->thread))
+		return -ECANCELED;
+	r = runtime_state_new(&t->process->state, t->runner->states, t->runner->ops->name, w,
+			      state);
+	worker_thread_leave(t->runner->thread);
+	return r;
+}
+
+int runtime_turn_set_state(struct runtime_turn *t, const char *state)
+{
+	CLEANUP(workload_unrefp) struct workload *workload = NULL;
+	int r;
+
+	if (!state || !t->runner->states) {
+		runtime_state_free(TAKE_PTR(t->process->state));
+		return 0;
+	}
+	if (t->process->state) {
+		runtime_state_set(t->process->state, state);
+		return 0;
+	}
+	r = t->handle ? read_workload(t, &workload) : -EBADF;
+	return r < 0 ? r : add_state(t, workload, state);
 }
 
 /* ---- open ---- */
@@ -215,13 +264,17 @@ static int run_own(struct turn_runner *tr, struct runtime_turn *t,
 /* The first failure of several in a row. */
 static void log_failure(const struct turn_runner *tr, const struct runtime_process *p, int error)
 {
-	if (error == -EACCES || error == -EPERM)
-		log_warn_limited("no permission to read a process",
-				 "runtime=%s pid=%d error=\"%s\"", tr->ops->name, (int)p->id.pid,
-				 strerror(-error));
-	else
+	struct access_denial why;
+
+	if (error != -EACCES && error != -EPERM) {
 		log_debug("cannot read a process", "runtime=%s pid=%d error=\"%s\"", tr->ops->name,
 			  (int)p->id.pid, strerror(-error));
+		return;
+	}
+	access_denial_explain(&why, tr->root_fd, p->id.pid, ACCESS_READ);
+	log_warn_limited("no permission to read a process, so it is not profiled",
+			 "runtime=%s pid=%d name=%s reason=\"%s\"", tr->ops->name, (int)why.pid,
+			 LOG_QUOTED(why.name), why.reason);
 }
 
 void turn_runner_run(struct turn_runner *tr, struct runtime_process *p)

@@ -31,10 +31,12 @@ struct turn_runner {
 	void *reader; /* of ops->reader_new() */
 	struct runtime_shared *shared;
 	struct runtime_processes *processes;
-	struct worker_thread *thread; /* the calling one */
-	runtime_take_fn *take;        /* called unless the thread is abandoned */
+	struct runtime_states *states; /* a reference; NULL: states are not collected */
+	struct worker_thread *thread;  /* the calling one */
+	runtime_take_fn *take;         /* called unless the thread is abandoned */
 	void *take_ctx;
 	struct process_namer *namer;
+	int root_fd;              /* of /proc */
 	size_t history_max_bytes; /* of all sessions */
 };
 

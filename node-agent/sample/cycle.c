@@ -88,6 +88,7 @@ static bool is_stack_of(const struct cycle_stack *s, uint64_t hash,
 {
 	return s->hash == hash && s->process->snapshot == snapshot && s->n_kernel == e->n_kernel &&
 	       s->n_user == e->n_user && s->end == e->end && s->flags == e->flags &&
+	       s->root_at == e->root_at &&
 	       memcmp(s->stack_switch, e->stack_switch, sizeof(s->stack_switch)) == 0 &&
 	       memcmp(s->addrs, sample_event_addrs(e), n_addrs(e) * sizeof(uint64_t)) == 0;
 }
@@ -195,6 +196,7 @@ static int add_stack(struct cycle *c, struct cycle_stack **slot, uint64_t hash,
 		.n_user = e->n_user,
 		.end = e->end,
 		.flags = e->flags,
+		.root_at = e->root_at,
 	};
 	memcpy(s->stack_switch, e->stack_switch, sizeof(s->stack_switch));
 	memcpy(s->addrs, sample_event_addrs(e), n_addrs(e) * sizeof(uint64_t));

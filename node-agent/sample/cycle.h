@@ -51,6 +51,7 @@ struct cycle_stack {
 	uint16_t n_user;
 	uint8_t end;                                   /* enum walk_end */
 	uint8_t flags;                                 /* enum sample_flag */
+	uint16_t root_at;                              /* as in struct sample_event */
 	uint16_t stack_switch[SAMPLER_STACK_SWITCHES]; /* as in struct sample_event */
 	uint64_t addrs[];
 };

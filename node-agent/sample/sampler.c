@@ -26,6 +26,7 @@
 #include "common/system/fs.h"
 #include "node-agent/sample/bpf_log.h"
 #include "node-agent/sample/cpu_online.h"
+#include "node-agent/sample/known_kernels.h"
 #include "node-agent/sample/privileges.h"
 
 #define ONLINE_PATH "/sys/devices/system/cpu/online"
@@ -320,6 +321,9 @@ int sampler_new(struct sampler **ret, const struct sampler_config *cfg, struct e
 	if (cfg->hz < 1 || cfg->hz > MAX_HZ)
 		return err_set(err, -EINVAL, "sample rate %u Hz is not within 1 … %d", cfg->hz,
 			       MAX_HZ);
+	r = cfg->allow_known_bad_kernel ? 0 : known_kernels_check(err);
+	if (r < 0)
+		return r;
 	s = calloc(1, sizeof(*s));
 	if (!s)
 		return -ENOMEM;

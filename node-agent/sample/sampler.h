@@ -27,6 +27,7 @@ struct sampler;
 struct sampler_config {
 	unsigned hz; /* ticks per second of each CPU, 1 … 10000 */
 	bool kernel_stacks;
+	bool allow_known_bad_kernel;  /* known_kernels.h */
 	enum sampler_cgroups cgroups; /* the hierarchy of cgroup ids */
 	size_t ring_bytes; /* power of two, multiple of the page size; 0: chosen by hz and CPUs */
 	const char *online_path; /* NULL: /sys/devices/system/cpu/online */

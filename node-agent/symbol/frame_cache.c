@@ -1,14 +1,15 @@
 /*
- * Two structures for two questions. Texts and frames are interned in tables whose elements lie
+ * Two structures for two questions. Texts and locations are interned in tables whose elements lie
  * in an arena: nothing in it moves or goes while a profile points to it, and all of it goes at
  * once.
  *
- * Which frame an address has is only a cache, so it has a fixed size and evicts: sets of four
+ * Which location an address has is only a cache, so it has a fixed size and evicts: sets of four
  * addresses, as processors have them. It makes no difference to a profile what it has
  * forgotten.
  *
- * When the arena is full, names are refused and the symbolizer falls back to shorter frames,
- * one for each function at most. These still need a place, hence the spare arena.
+ * When the arena is nearly full, the symbolizer leaves out lines, of which a function has many.
+ * When it is full, names are refused and the symbolizer falls back to shorter frames, one for each
+ * function at most. These still need a place, hence the spare arena.
  */
 #include "node-agent/symbol/frame_cache.h"
 
@@ -25,22 +26,22 @@ struct text {
 	char s[];
 };
 
-struct frame_node {
-	struct symbol_frame frame; /* the key: two pointers of interned texts */
+struct location_node {
 	UT_hash_handle hh;
+	struct symbol_location location; /* the key: pointers of interned texts, and lines */
 };
 
 struct slot {
 	uint64_t address;
-	const struct symbol_frame *frame; /* NULL: free */
+	const struct symbol_location *location; /* NULL: free */
 	uint32_t object;
 };
 
 struct frame_cache {
-	struct arena arena; /* texts and frames */
-	struct arena spare; /* the same, of frames that must fit when arena is full */
+	struct arena arena; /* texts and locations */
+	struct arena spare; /* the same, of locations that must fit when arena is full */
 	struct text *texts;
-	struct frame_node *frames;
+	struct location_node *locations;
 	struct slot *slots; /* sets of WAYS, the last used first */
 	size_t n_slots;
 };
@@ -66,7 +67,7 @@ int frame_cache_new(struct frame_cache **ret, size_t limit_bytes, size_t n_addre
 static void forget(struct frame_cache *c)
 {
 	HASH_CLEAR(hh, c->texts);
-	HASH_CLEAR(hh, c->frames);
+	HASH_CLEAR(hh, c->locations);
 	arena_fini(&c->arena);
 	arena_fini(&c->spare);
 	memset(c->slots, 0, c->n_slots * sizeof(*c->slots));
@@ -114,42 +115,57 @@ static int intern_text(struct frame_cache *c, const char *s, bool spare, const c
 	return 0;
 }
 
-static int intern(struct frame_cache *c, const char *function, const char *file, bool spare,
-		  const struct symbol_frame **ret)
+int frame_cache_text(struct frame_cache *c, const char *text, const char **ret)
 {
-	struct frame_node *node = NULL;
-	struct symbol_frame frame;
-	int r;
+	return intern_text(c, text, false, ret);
+}
 
-	r = intern_text(c, function, spare, &frame.function);
-	if (r == 0)
-		r = intern_text(c, file, spare, &frame.file);
+static int intern(struct frame_cache *c, const struct symbol_frame *frames, size_t n, bool spare,
+		  const struct symbol_location **ret)
+{
+	struct symbol_frame key[SYMBOL_LOCATION_FRAMES_MAX] = {0};
+	struct location_node *node = NULL;
+	size_t key_len = n * sizeof(*key);
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < n; i++) {
+		key[i].line = frames[i].line;
+		r = intern_text(c, frames[i].function, spare, &key[i].function);
+		if (r == 0)
+			r = intern_text(c, frames[i].file, spare, &key[i].file);
+	}
 	if (r < 0)
 		return r;
-	HASH_FIND(hh, c->frames, &frame, sizeof(frame), node);
+	HASH_FIND(hh, c->locations, key, key_len, node);
 	if (!node) {
-		node = take(c, sizeof(*node), spare, &r);
+		node = take(c, sizeof(*node) + key_len, spare, &r);
 		if (!node)
 			return r;
-		node->frame = frame;
-		HASH_ADD(hh, c->frames, frame, sizeof(frame), node);
+		node->location.n = n;
+		memcpy(node->location.frames, key, key_len);
+		HASH_ADD_KEYPTR(hh, c->locations, node->location.frames, key_len, node);
 		if (!TABLE_ADDED(hh, node))
 			return -ENOMEM;
 	}
-	*ret = &node->frame;
+	*ret = &node->location;
 	return 0;
 }
 
-int frame_cache_intern(struct frame_cache *c, const char *function, const char *file,
-		       const struct symbol_frame **ret)
+int frame_cache_intern(struct frame_cache *c, const struct symbol_frame *frames, size_t n,
+		       const struct symbol_location **ret)
 {
-	return intern(c, function, file, false, ret);
+	return intern(c, frames, n, false, ret);
 }
 
-int frame_cache_intern_spare(struct frame_cache *c, const char *function, const char *file,
-			     const struct symbol_frame **ret)
+int frame_cache_intern_spare(struct frame_cache *c, const struct symbol_frame *frame,
+			     const struct symbol_location **ret)
 {
-	return intern(c, function, file, true, ret);
+	return intern(c, frame, 1, true, ret);
+}
+
+bool frame_cache_is_filling(const struct frame_cache *c)
+{
+	return c->arena.used_bytes > c->arena.limit_bytes / 8 * 7;
 }
 
 static struct slot *set_of(struct frame_cache *c, uint32_t object, uint64_t address)
@@ -165,24 +181,25 @@ static void put_first(struct slot *set, size_t way, struct slot s)
 	set[0] = s;
 }
 
-const struct symbol_frame *frame_cache_get(struct frame_cache *c, uint32_t object, uint64_t address)
+const struct symbol_location *frame_cache_get(struct frame_cache *c, uint32_t object,
+					      uint64_t address)
 {
 	struct slot *set = set_of(c, object, address);
 
-	for (size_t way = 0; way < WAYS && set[way].frame; way++) {
+	for (size_t way = 0; way < WAYS && set[way].location; way++) {
 		if (set[way].address == address && set[way].object == object) {
 			put_first(set, way, set[way]);
-			return set[0].frame;
+			return set[0].location;
 		}
 	}
 	return NULL;
 }
 
 void frame_cache_put(struct frame_cache *c, uint32_t object, uint64_t address,
-		     const struct symbol_frame *frame)
+		     const struct symbol_location *location)
 {
 	put_first(set_of(c, object, address), WAYS - 1,
-		  (struct slot){.address = address, .object = object, .frame = frame});
+		  (struct slot){.address = address, .object = object, .location = location});
 }
 
 void frame_cache_end_profile(struct frame_cache *c)

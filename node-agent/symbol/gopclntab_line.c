@@ -2,6 +2,7 @@
 
 #include <errno.h>
 
+#include "common/text/utf8.h"
 #include "node-agent/symbol/gopclntab_record.h"
 
 #define PCDATA_INL_TREE_INDEX 2u
@@ -123,27 +124,42 @@ static int find_inlined(const struct gopclntab_record *l, const struct gopclntab
 	return 0;
 }
 
+int gopclntab_line_of_record(const struct gopclntab_record *r, const struct gopclntab_trees *trees,
+			     uint64_t address, struct gopclntab_line *ret)
+{
+	uint64_t name_offset;
+	int32_t line = -1;
+	int e = find_inlined(r, trees, address, ret, &name_offset);
+
+	if (e == 0)
+		e = read_text(r, name_offset, ret->name);
+	if (e == 0)
+		e = read_file(r, address, ret->file);
+	if (e == 0)
+		e = gopclntab_record_value(r, gopclntab_record_field(r, r->format->lines), address,
+					   &line);
+	if (e < 0)
+		return e;
+	ret->line = line > 0 ? (uint32_t)line : 0;
+	return ret->name[0] ? 0 : -ENOENT;
+}
+
 int gopclntab_find_line(const struct gopclntab *t, const struct byte_source *src,
 			const struct gopclntab_trees *trees, uint64_t address,
 			struct gopclntab_line *ret)
 {
 	struct gopclntab_record l;
-	uint64_t name_offset;
-	int32_t line = -1;
-	int r;
+	int r = gopclntab_record_find(&l, t, src, address);
 
-	r = gopclntab_record_find(&l, t, src, address);
-	if (r == 0)
-		r = find_inlined(&l, trees, address, ret, &name_offset);
-	if (r == 0)
-		r = read_text(&l, name_offset, ret->name);
-	if (r == 0)
-		r = read_file(&l, address, ret->file);
-	if (r == 0)
-		r = gopclntab_record_value(&l, gopclntab_record_field(&l, l.format->lines), address,
-					   &line);
-	if (r < 0)
-		return r;
-	ret->line = line > 0 ? (uint32_t)line : 0;
-	return ret->name[0] ? 0 : -ENOENT;
+	return r == 0 ? gopclntab_line_of_record(&l, trees, address, ret) : r;
+}
+
+void gopclntab_line_clean(struct gopclntab_line *line)
+{
+	line->name[utf8_make_printable(line->name, strlen(line->name))] = '\0';
+	line->file[utf8_make_printable(line->file, strlen(line->file))] = '\0';
+	for (char *p = line->file; *p; p++) {
+		if (*p == ' ')
+			*p = '_';
+	}
 }

@@ -38,4 +38,16 @@ int gopclntab_find_line(const struct gopclntab *t, const struct byte_source *src
 			const struct gopclntab_trees *trees, uint64_t address,
 			struct gopclntab_line *ret) MUST_CHECK;
 
+/*
+ * Makes the texts, which the program chooses, fit for a profile and a terminal: printable, and with
+ * '_' for blanks in the file.
+ */
+void gopclntab_line_clean(struct gopclntab_line *line);
+
+struct gopclntab_record;
+
+/* The same for an address of a function that has been found (gopclntab_record.h). */
+int gopclntab_line_of_record(const struct gopclntab_record *r, const struct gopclntab_trees *trees,
+			     uint64_t address, struct gopclntab_line *ret) MUST_CHECK;
+
 #endif /* NODE_AGENT_SYMBOL_GOPCLNTAB_LINE_H */

@@ -13,14 +13,13 @@
  * Anybody can write a small file whose headers claim much: holes take no room, and segments may
  * overlap. So the bytes that are read of one file are limited as a whole.
  */
-#include <elf.h>
 #include <errno.h>
 
 #include "node-agent/elf/elf_symbols.h"
 #include "node-agent/symbol/gopclntab.h"
+#include "node-agent/symbol/gopclntab_module.h"
 #include "node-agent/symbol/gopclntab_parse.h"
 
-#define POINTER_BYTES UINT64_C(8)
 #define SCAN_STEP_BYTES 65536u
 /* Linkers put the table on a multiple of 16 or 32, since 1.27 of this. */
 #define TABLE_ALIGN_BYTES 8u
@@ -30,12 +29,8 @@
 #define HEADERS_MAX 64u
 #define CANDIDATES_MAX 16u
 
-/* Words of struct moduledata in runtime/symtab.go; since 1.16, before they are ten words less. */
-#define MODULE_WORD_PCHEADER 0u
-#define MODULE_WORD_MINPC 20u /* followed by maxpc, text and etext */
-#define MODULE_WORD_TEXT 22u
-#define MODULE_WORD_MINPC_BEFORE_1_16 10u
 #define MODULE_WORDS 24u
+#define MODULE_MIN_PC_BEFORE_1_16 10u
 
 /* The search for the table of one file. */
 struct search {
@@ -45,6 +40,7 @@ struct search {
 	unsigned left_headers; /* may still be parsed */
 	unsigned n;
 	struct gopclntab candidates[CANDIDATES_MAX];
+	struct gopclntab *found; /* the one whose module data were found */
 };
 
 /* Parses the table that begins at this offset of a section and ends with the section. */
@@ -107,12 +103,12 @@ static int scan_section(struct search *s, const struct elf_section *section, uns
 /* Whether these are the first words of the module data of this table; sets its text start. */
 static bool is_module_of(struct gopclntab *t, const uint64_t *words)
 {
-	const uint64_t *w = words + (t->version == GOPCLNTAB_1_2 ? MODULE_WORD_MINPC_BEFORE_1_16
-								 : MODULE_WORD_MINPC);
+	const uint64_t *w = words + (t->version == GOPCLNTAB_1_2 ? MODULE_MIN_PC_BEFORE_1_16
+								 : GOPCLNTAB_MODULE_MIN_PC);
 	bool is_relative = t->version >= GOPCLNTAB_1_18 && t->text_start == 0;
 	uint64_t base = is_relative ? w[2] : 0;
 
-	if (words[MODULE_WORD_PCHEADER] != t->vaddr || w[2] == 0 || w[0] != t->first + base ||
+	if (words[GOPCLNTAB_MODULE_HEADER] != t->vaddr || w[2] == 0 || w[0] != t->first + base ||
 	    w[1] != t->end + base || w[2] > w[0] || w[3] < w[1] ||
 	    (t->version >= GOPCLNTAB_1_18 && !is_relative && w[2] != t->text_start))
 		return false;
@@ -124,48 +120,20 @@ static bool is_module_of(struct gopclntab *t, const uint64_t *words)
 	return true;
 }
 
-/* The candidate that these words belong to, or NULL. */
-static struct gopclntab *find_candidate(struct search *s, const uint64_t *words)
+/* Whether the words belong to one of the candidates; it is then s->found. */
+static bool find_candidate(void *ctx, const uint64_t *words)
 {
-	if (words[MODULE_WORD_PCHEADER] == 0)
-		return NULL;
+	struct search *s = ctx;
+
+	if (words[GOPCLNTAB_MODULE_HEADER] == 0)
+		return false;
 	for (unsigned i = 0; i < s->n; i++) {
-		if (is_module_of(&s->candidates[i], words))
-			return &s->candidates[i];
-	}
-	return NULL;
-}
-
-/* Sets *ret to the candidate whose module data are in this segment. */
-static int find_module_in(struct search *s, const struct elf_segment *segment,
-			  struct gopclntab *ret)
-{
-	const size_t overlap = (MODULE_WORDS - 1) * POINTER_BYTES;
-	AUTO_FREE uint64_t *words = malloc(SCAN_STEP_BYTES);
-	uint64_t end = segment->file_bytes;
-
-	if (!words)
-		return -ENOMEM;
-	if (end > GOPCLNTAB_SCAN_MAX_BYTES)
-		end = GOPCLNTAB_SCAN_MAX_BYTES;
-	for (uint64_t at = -segment->vaddr & (POINTER_BYTES - 1);
-	     at + MODULE_WORDS * POINTER_BYTES <= end; at += SCAN_STEP_BYTES - overlap) {
-		size_t len = end - at < SCAN_STEP_BYTES ? (size_t)(end - at) : SCAN_STEP_BYTES;
-		int r;
-
-		r = byte_source_read(s->src, segment->offset + at, words, len);
-		if (r < 0)
-			return r;
-		for (size_t i = 0; i + MODULE_WORDS <= len / POINTER_BYTES; i++) {
-			const struct gopclntab *t = find_candidate(s, words + i);
-
-			if (!t)
-				continue;
-			*ret = *t;
-			return 0;
+		if (is_module_of(&s->candidates[i], words)) {
+			s->found = &s->candidates[i];
+			return true;
 		}
 	}
-	return -ENOENT;
+	return false;
 }
 
 /*
@@ -191,8 +159,11 @@ static int search_segments(struct search *s, bool executable, struct gopclntab *
 	r = -ENOENT;
 	for (uint32_t i = 0; s->n > 0 && r == -ENOENT && i < l->n_segments; i++) {
 		if (l->segments[i].writable)
-			r = find_module_in(s, &l->segments[i], ret);
+			r = gopclntab_module_scan(s->src, &l->segments[i], MODULE_WORDS,
+						  find_candidate, s);
 	}
+	if (r == 0)
+		*ret = *s->found;
 	return r;
 }
 
@@ -256,49 +227,6 @@ static int locate(struct gopclntab *t, const struct elf_layout *l, const struct 
 	return l->n_texts > 0 ? locate_in_sections(s, t) : locate_in_segments(s, t);
 }
 
-/* Reads the number that the dynamic linker stores at vaddr, without the load address it adds. */
-static int read_relocation(const struct elf_layout *l, const struct byte_source *src,
-			   uint64_t vaddr, uint64_t *ret)
-{
-	const struct elf_section *s = &l->sections[ELF_SECTION_RELA_DYN];
-	uint32_t relative = l->machine == EM_AARCH64 ? R_AARCH64_RELATIVE : R_X86_64_RELATIVE;
-	uint64_t n = s->size_bytes / sizeof(Elf64_Rela);
-	Elf64_Rela relas[128];
-
-	for (uint64_t i = 0; i < n; i += ARRAY_SIZE(relas)) {
-		uint64_t count = n - i < ARRAY_SIZE(relas) ? n - i : ARRAY_SIZE(relas);
-		int r;
-
-		r = byte_source_read(src, s->offset + i * sizeof(*relas), relas,
-				     (size_t)count * sizeof(*relas));
-		if (r < 0)
-			return r;
-		for (uint64_t j = 0; j < count; j++) {
-			if (relas[j].r_offset == vaddr &&
-			    ELF64_R_TYPE(relas[j].r_info) == relative) {
-				*ret = (uint64_t)relas[j].r_addend;
-				return 0;
-			}
-		}
-	}
-	return -ENOENT;
-}
-
-/* Reads a pointer in the file's data, as it would be at run time with the load address 0. */
-static int read_pointer(const struct elf_layout *l, const struct byte_source *src, uint64_t vaddr,
-			uint64_t *ret)
-{
-	uint64_t offset;
-	int r;
-
-	r = elf_layout_offset(l, vaddr, &offset);
-	if (r == 0)
-		r = byte_source_read(src, offset, ret, sizeof(*ret));
-	if (r < 0)
-		return r;
-	return *ret != 0 ? 0 : read_relocation(l, src, vaddr, ret);
-}
-
 /* moduledata.text, if the fields around it agree with the table. */
 static int text_start_of_module(const struct gopclntab *t, const struct elf_layout *l,
 				const struct byte_source *src, uint64_t *ret)
@@ -307,16 +235,20 @@ static int text_start_of_module(const struct gopclntab *t, const struct elf_layo
 	uint64_t header = 0, header_offset = 0, min_pc = 0, text = 0;
 	int r;
 
-	if (module->size_bytes < (MODULE_WORD_TEXT + 1) * POINTER_BYTES)
+	if (module->size_bytes < (GOPCLNTAB_MODULE_TEXT + 1) * GOPCLNTAB_POINTER_BYTES)
 		return -ENOENT;
-	r = read_pointer(l, src, module->vaddr + MODULE_WORD_PCHEADER * POINTER_BYTES, &header);
+	r = gopclntab_read_pointer(
+		l, src, module->vaddr + GOPCLNTAB_MODULE_HEADER * GOPCLNTAB_POINTER_BYTES, &header);
 	if (r == 0)
 		r = elf_layout_offset(l, header, &header_offset);
 	if (r == 0)
-		r = read_pointer(l, src, module->vaddr + MODULE_WORD_MINPC * POINTER_BYTES,
-				 &min_pc);
+		r = gopclntab_read_pointer(
+			l, src, module->vaddr + GOPCLNTAB_MODULE_MIN_PC * GOPCLNTAB_POINTER_BYTES,
+			&min_pc);
 	if (r == 0)
-		r = read_pointer(l, src, module->vaddr + MODULE_WORD_TEXT * POINTER_BYTES, &text);
+		r = gopclntab_read_pointer(
+			l, src, module->vaddr + GOPCLNTAB_MODULE_TEXT * GOPCLNTAB_POINTER_BYTES,
+			&text);
 	if (r < 0)
 		return r;
 	if (header_offset != t->offset || min_pc - text != t->first)
@@ -345,10 +277,10 @@ static int find_text_start(struct gopclntab *t, const struct elf_layout *l,
 
 	if (t->version < GOPCLNTAB_1_18 || t->text_start != 0)
 		return 0;
-	r = read_relocation(l, src,
-			    t->vaddr + GOPCLNTAB_HEADER_BYTES +
-				    GOPCLNTAB_HEADER_WORD_TEXT * POINTER_BYTES,
-			    &t->text_start);
+	r = gopclntab_read_relocation(l, src,
+				      t->vaddr + GOPCLNTAB_HEADER_BYTES +
+					      GOPCLNTAB_HEADER_WORD_TEXT * GOPCLNTAB_POINTER_BYTES,
+				      &t->text_start);
 	if (r == -ENOENT)
 		r = elf_symbol_address(l, src, "runtime.text", &t->text_start);
 	if (r == -ENOENT)

@@ -3,14 +3,21 @@
  * address that never has a name. What changes the kernel's functions is loading modules, which
  * /proc/modules shows cheaply, and loading BPF programs, which nothing shows. Hence two
  * periods: a short one if the list of modules is different, a long one regardless.
+ *
+ * Whether addresses are shown is decided when the file is opened: by kernel.kptr_restrict, the
+ * capability, and with 0 also by kernel.perf_event_paranoid. So what is missing is looked for only
+ * once they are known to be hidden.
  */
 #include "node-agent/symbol/kernel_symbols.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/capability.h>
 
 #include "common/data/hash.h"
+#include "common/privilege/capabilities.h"
 #include "common/system/clock.h"
+#include "common/telemetry/log.h"
 #include "node-agent/symbol/kallsyms.h"
 #include "node-agent/symbol/symbol_metrics.h"
 
@@ -25,6 +32,7 @@ struct kernel_symbols {
 	uint64_t tried_ns; /* when the last load began; 0: never */
 	uint64_t modules;  /* hash of /proc/modules at that time */
 	uint32_t generation;
+	bool has_warned; /* that no function has a name */
 };
 
 int kernel_symbols_new(struct kernel_symbols **ret, const char *proc_root)
@@ -102,6 +110,40 @@ static int load(struct kernel_symbols *ks)
 	return 0;
 }
 
+static int first_byte(void *ctx, const char *data, size_t len)
+{
+	char *first = ctx;
+
+	if (*first == '\0' && len > 0)
+		*first = data[0];
+	return 0;
+}
+
+/* In words for the operator. error: of the load, or 0 if all addresses were zero. */
+static const char *hidden_reason(const struct kernel_symbols *ks, int error)
+{
+	char restriction = '\0';
+
+	if (error < 0)
+		return strerror(-error);
+	(void)!read_pieces(ks->proc_root, "sys/kernel/kptr_restrict", first_byte, &restriction);
+	if (restriction == '2')
+		return "kernel.kptr_restrict is 2";
+	return capabilities_held() & CAPABILITY(CAP_SYSLOG)
+		       ? "the kernel hides them although the agent has CAP_SYSLOG"
+		       : "the agent lacks CAP_SYSLOG";
+}
+
+static void warn_if_hidden(struct kernel_symbols *ks, int error)
+{
+	if (ks->has_warned || (ks->table && ks->outcome != KALLSYMS_HIDDEN))
+		return;
+	ks->has_warned = true;
+	log_warn("functions of the kernel have no names in profiles: /proc/kallsyms shows no "
+		 "addresses",
+		 "reason=\"%s\"", hidden_reason(ks, error));
+}
+
 /*
  * "nf_tables 274432 1 - Live 0xffffffffc0d3b000": the use count and the users (columns 2 and
  * 3) change all the time; name, size and address identify the module.
@@ -151,6 +193,7 @@ enum kernel_symbols_outcome kernel_symbols_find(struct kernel_symbols *ks, uint6
 						uint64_t now_ns, const char **ret_name)
 {
 	const char *name = find(ks, address);
+	int r;
 
 	if (!name && (ks->tried_ns == 0 || now_ns - ks->tried_ns >= RELOAD_AFTER_NS)) {
 		uint64_t modules = modules_now(ks);
@@ -159,8 +202,10 @@ enum kernel_symbols_outcome kernel_symbols_find(struct kernel_symbols *ks, uint6
 			ks->tried_ns = now_ns;
 			ks->modules = modules;
 			/* if this fails, the old table stays */
-			if (load(ks) == 0)
+			r = load(ks);
+			if (r == 0)
 				name = find(ks, address);
+			warn_if_hidden(ks, r);
 		}
 	}
 	if (name) {

@@ -1,7 +1,7 @@
 /*
  * The running kernel's functions: /proc/kallsyms, read for the first kernel frame. It is read
  * again when an address is not in it and modules have changed since, at most once a minute, or
- * BPF programs may have, at most every ten minutes.
+ * BPF programs may have, at most every ten minutes. If it hides addresses, one warning says why.
  */
 #ifndef NODE_AGENT_SYMBOL_KERNEL_SYMBOLS_H
 #define NODE_AGENT_SYMBOL_KERNEL_SYMBOLS_H

@@ -34,6 +34,7 @@ int object_cache_new(struct object_cache **ret)
 
 static void object_free(struct object *o)
 {
+	debug_companion_fini(&o->debug);
 	free(o->layout);
 	free(o->name);
 	free(o->label);
@@ -55,12 +56,19 @@ void object_cache_free(struct object_cache *c)
 	free(c);
 }
 
+static void use(const struct object_cache *c, struct object *o)
+{
+	if (o->last_cycle != c->cycle)
+		o->lines_bytes = OBJECT_LINES_BYTES;
+	o->last_cycle = c->cycle;
+}
+
 struct object *object_cache_get(struct object_cache *c, const struct file_id *id)
 {
 	if (!c->last || !file_id_equal(&c->last->id, id))
 		HASH_FIND(hh, c->objects, id, sizeof(*id), c->last);
 	if (c->last)
-		c->last->last_cycle = c->cycle;
+		use(c, c->last);
 	return c->last;
 }
 
@@ -81,12 +89,17 @@ static void evict(struct object_cache *c)
 
 char *object_name_of_path(const char *path)
 {
-	static const char deleted[] = " (deleted)";
+	static const char deleted[] = " (deleted)", memory[] = "/memfd:";
 	const char *slash = strrchr(path, '/');
 	const char *base = slash && slash[1] ? slash + 1 : path;
 	size_t len = strlen(base), tail = sizeof(deleted) - 1;
 	char *name;
 
+	/* runc runs from "/memfd:runc_cloned:/proc/self/exe" */
+	if (strncmp(path, memory, strlen(memory)) == 0) {
+		base = path + 1;
+		len = strlen("memfd:") + strcspn(path + strlen(memory), ":/");
+	}
 	if (len > tail && strcmp(base + len - tail, deleted) == 0)
 		len -= tail;
 	if (len > OBJECT_NAME_MAX_BYTES)
@@ -164,6 +177,7 @@ int object_cache_add(struct object_cache *c, const struct file_id *id, const cha
 		return -ENOMEM;
 	o->id = *id;
 	o->last_cycle = c->cycle;
+	o->lines_bytes = OBJECT_LINES_BYTES;
 	r = set_names(o, path);
 	if (r < 0)
 		return r;
@@ -192,6 +206,8 @@ int object_cache_add(struct object_cache *c, const struct file_id *id, const cha
 
 void object_cache_end_cycle(struct object_cache *c)
 {
+	for (struct object *o = c->objects; o; o = o->hh.next)
+		debug_companion_end_cycle(&o->debug);
 	c->cycle++;
 }
 

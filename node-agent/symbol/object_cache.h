@@ -11,11 +11,13 @@
 #include "common/data/table.h"
 #include "node-agent/elf/elf_layout.h"
 #include "node-agent/process/file_id.h"
+#include "node-agent/symbol/debug_symbols.h"
 #include "node-agent/symbol/gopclntab.h"
 #include "node-agent/symbol/table_cache.h"
 
 #define OBJECT_CACHE_MAX 1024u
 #define OBJECT_NAME_MAX_BYTES 255u /* as file systems have it */
+#define OBJECT_LINES_BYTES UINT64_C(33554432)
 
 struct object {
 	struct file_id id;
@@ -23,12 +25,16 @@ struct object {
 	uint32_t last_cycle;
 	int status;           /* 0: layout is valid; else the error of elf_layout_parse() */
 	bool symbols_failed;  /* its symbols cannot be read; no further try */
+	bool lines_failed;    /* its DWARF cannot be read; no further try */
 	bool go_tried;        /* go is valid if go.n_functions > 0 */
+	uint64_t lines_bytes; /* left to be read in this cycle for lines that cost much */
 	char *name;           /* base name of its path, without blanks */
 	char *label;          /* "[name]" */
 	struct table_key key; /* of its symbol tables */
 	struct elf_layout *layout;
 	struct gopclntab go;
+	uint64_t gofunc; /* of go; 0: unknown */
+	struct debug_companion debug;
 	UT_hash_handle hh;
 };
 

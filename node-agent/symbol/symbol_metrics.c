@@ -7,6 +7,27 @@
 		.help = "Addresses looked up for a function name, by result", \
 		.kind = METRIC_COUNTER                                        \
 	}
+#define PERF_MAP(result)                                                                      \
+	{                                                                                     \
+		.name = "coroot_node_agent_perf_map_polls_total",                             \
+		.labels = "result=\"" result "\"",                                            \
+		.help = "Polls of /tmp/perf-<pid>.map of processes with JIT code, by result", \
+		.kind = METRIC_COUNTER                                                        \
+	}
+#define DEBUG_FILE(result)                                                               \
+	{                                                                                \
+		.name = "coroot_node_agent_debug_file_searches_total",                   \
+		.labels = "result=\"" result "\"",                                       \
+		.help = "Searches for separate debug files of stripped executables and " \
+			"libraries, by result",                                          \
+		.kind = METRIC_COUNTER                                                   \
+	}
+#define LINES(result)                                                                              \
+	{                                                                                          \
+		.name = "coroot_node_agent_line_lookups_total", .labels = "result=\"" result "\"", \
+		.help = "Addresses looked up in DWARF for a source line, by result",               \
+		.kind = METRIC_COUNTER                                                             \
+	}
 #define MEMORY(of)                                                                          \
 	{                                                                                   \
 		.name = "coroot_node_agent_symbol_memory_bytes", .labels = "of=\"" of "\"", \
@@ -16,6 +37,7 @@
 static const struct metric_def metric_defs[SYMBOL_METRIC_MAX] = {
 	[SYMBOL_METRIC_CACHED] = LOOKUP("cached"),
 	[SYMBOL_METRIC_RESOLVED] = LOOKUP("resolved"),
+	[SYMBOL_METRIC_JIT] = LOOKUP("perf_map"),
 	[SYMBOL_METRIC_NO_MAPPING] = LOOKUP("no_mapping"),
 	[SYMBOL_METRIC_NO_FILE] = LOOKUP("no_file"),
 	[SYMBOL_METRIC_BAD_ELF] = LOOKUP("bad_elf"),
@@ -38,9 +60,31 @@ static const struct metric_def metric_defs[SYMBOL_METRIC_MAX] = {
 	[SYMBOL_METRIC_TABLE_BYTES] = MEMORY("tables"),
 	[SYMBOL_METRIC_KERNEL_BYTES] = MEMORY("kernel"),
 	[SYMBOL_METRIC_FRAME_BYTES] = MEMORY("frames"),
+	[SYMBOL_METRIC_PERF_MAP_BYTES] = MEMORY("perf_maps"),
+	[SYMBOL_METRIC_PERF_MAPS] = {.name = "coroot_node_agent_perf_maps",
+				     .help = "Processes whose perf map is in memory",
+				     .kind = METRIC_GAUGE},
+	[SYMBOL_METRIC_PERF_MAP_READ] = PERF_MAP("read"),
+	[SYMBOL_METRIC_PERF_MAP_NONE] = PERF_MAP("no_file"),
+	[SYMBOL_METRIC_PERF_MAP_EXITED] = PERF_MAP("exited"),
+	[SYMBOL_METRIC_PERF_MAP_NOT_REGULAR] = PERF_MAP("not_regular"),
+	[SYMBOL_METRIC_PERF_MAP_OWNER] = PERF_MAP("owner"),
+	[SYMBOL_METRIC_PERF_MAP_HANGS] = PERF_MAP("hangs"),
+	[SYMBOL_METRIC_PERF_MAP_FAILED] = PERF_MAP("failed"),
 	[SYMBOL_METRIC_FILES] = {.name = "coroot_node_agent_symbol_files",
 				 .help = "ELF files whose layout is cached",
 				 .kind = METRIC_GAUGE},
+	[SYMBOL_METRIC_DEBUG_DATA_BYTES] = MEMORY("debug_data"),
+	[SYMBOL_METRIC_DEBUG_FILE_FOUND] = DEBUG_FILE("found"),
+	[SYMBOL_METRIC_DEBUG_FILE_NONE] = DEBUG_FILE("none"),
+	[SYMBOL_METRIC_DEBUG_FILE_EXITED] = DEBUG_FILE("exited"),
+	[SYMBOL_METRIC_DEBUG_FILE_HANGS] = DEBUG_FILE("hangs"),
+	[SYMBOL_METRIC_DEBUG_FILE_FAILED] = DEBUG_FILE("failed"),
+	[SYMBOL_METRIC_LINES_FOUND] = LINES("found"),
+	[SYMBOL_METRIC_LINES_NONE] = LINES("none"),
+	[SYMBOL_METRIC_LINES_LATE] = LINES("late"),
+	[SYMBOL_METRIC_LINES_TOO_BIG] = LINES("too_big"),
+	[SYMBOL_METRIC_LINES_FAILED] = LINES("failed"),
 };
 METRIC_TABLE(metric_table, metric_defs);
 

@@ -8,6 +8,7 @@ enum symbol_metric {
 	/* addresses looked up: those found in the frame cache, then the others by outcome */
 	SYMBOL_METRIC_CACHED,
 	SYMBOL_METRIC_RESOLVED,
+	SYMBOL_METRIC_JIT,            /* by a perf map */
 	SYMBOL_METRIC_NO_MAPPING,     /* no mapping, or one without a file: JIT code */
 	SYMBOL_METRIC_NO_FILE,        /* the file cannot be opened or read */
 	SYMBOL_METRIC_BAD_ELF,        /* not an ELF file of ours, or no segment has the address */
@@ -23,7 +24,30 @@ enum symbol_metric {
 	SYMBOL_METRIC_TABLE_BYTES,
 	SYMBOL_METRIC_KERNEL_BYTES,
 	SYMBOL_METRIC_FRAME_BYTES,
+	SYMBOL_METRIC_PERF_MAP_BYTES,
+	SYMBOL_METRIC_DEBUG_DATA_BYTES,
+	SYMBOL_METRIC_PERF_MAPS,
+	/* polls of perf maps, by result */
+	SYMBOL_METRIC_PERF_MAP_READ,
+	SYMBOL_METRIC_PERF_MAP_NONE,
+	SYMBOL_METRIC_PERF_MAP_EXITED,
+	SYMBOL_METRIC_PERF_MAP_NOT_REGULAR, /* or behind a link */
+	SYMBOL_METRIC_PERF_MAP_OWNER,
+	SYMBOL_METRIC_PERF_MAP_HANGS,
+	SYMBOL_METRIC_PERF_MAP_FAILED,
 	SYMBOL_METRIC_FILES,
+	/* searches for separate debug files, by result */
+	SYMBOL_METRIC_DEBUG_FILE_FOUND,
+	SYMBOL_METRIC_DEBUG_FILE_NONE,
+	SYMBOL_METRIC_DEBUG_FILE_EXITED,
+	SYMBOL_METRIC_DEBUG_FILE_HANGS,
+	SYMBOL_METRIC_DEBUG_FILE_FAILED,
+	/* addresses looked up in DWARF, by result */
+	SYMBOL_METRIC_LINES_FOUND,
+	SYMBOL_METRIC_LINES_NONE,
+	SYMBOL_METRIC_LINES_LATE, /* no time left in the cycle */
+	SYMBOL_METRIC_LINES_TOO_BIG,
+	SYMBOL_METRIC_LINES_FAILED,
 	SYMBOL_METRIC_MAX,
 };
 

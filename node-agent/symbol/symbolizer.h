@@ -1,5 +1,5 @@
 /*
- * Addresses → frames: the names of functions and of the files they are in.
+ * Addresses → locations: names of functions, the files they are in, and lines if they are known.
  *
  * The entry to this folder. One thread owns a symbolizer and makes all calls. Everything read
  * from a target (its ELF files) is untrusted: it is read piecewise from a descriptor, never
@@ -7,17 +7,20 @@
  * its own addresses. Calls never fail: what cannot be resolved gets the frame that says so,
  * and a count by reason in symbol_metrics.h.
  *
- * Texts of frames are those of the frame contract: file "[libc.so.6]" or "[kernel]", without
- * blanks; unresolved "libc.so.6+0x2a3b0" with the ELF virtual address at which the function
- * begins, if exception tables say so, else of the instruction (of a file that cannot be read:
- * the offset in the file), "[unknown]" with file "" where no file is mapped, and "[unknown]" or,
- * when addresses are hidden from us, "[kernel]" for the kernel. A profile with more names than
- * frame_limit_bytes has room for shows further functions as unresolved.
+ * Texts of frames are those of the frame contract, files without blanks: the source file and line
+ * of Go code, of JIT code whose perf map has them (perf_map_name.h) and of code with DWARF, else
+ * "[libc.so.6]" or "[kernel]" and line 0; unresolved "libc.so.6+0x2a3b0" with the ELF virtual
+ * address at which the function begins, if exception tables say so, else of the instruction (of a
+ * file that cannot be read: the offset in the file), "[unknown]" with file "" where no file is
+ * mapped and no perf map has the address, and "[unknown]" or, when addresses are hidden from us,
+ * "[kernel]" for the kernel. A profile with more lines than frame_limit_bytes has room for shows
+ * further functions without, and one with more names shows them as unresolved.
  */
 #ifndef NODE_AGENT_SYMBOL_SYMBOLIZER_H
 #define NODE_AGENT_SYMBOL_SYMBOLIZER_H
 
 #include "common/base.h"
+#include "node-agent/elf/elf_layout.h"
 #include "node-agent/process/file_id.h"
 #include "node-agent/symbol/frame_cache.h"
 
@@ -32,6 +35,9 @@ struct symbol_mapping {
 	struct file_id id;
 	uint64_t start;       /* address of the mapping's first byte */
 	uint64_t file_offset; /* of that byte */
+	/* of the process, whose perf map names anonymous memory; pid 0: unknown */
+	pid_t pid;
+	uint64_t start_time; /* clock ticks since boot */
 };
 
 enum symbol_address_kind {
@@ -39,21 +45,19 @@ enum symbol_address_kind {
 	SYMBOL_ADDRESS_RETURN, /* behind a call; that may be the function's last instruction */
 };
 
-/* The frames of one address, innermost inlined function first; at least one. */
-struct symbol_frame_list {
-	const struct symbol_frame *frames;
-	size_t n;
-};
-
 /* Zero means the default. */
 struct symbolizer_config {
 	size_t table_budget_bytes; /* symbol tables; default 8 MiB; at least 64 KiB */
-	size_t frame_limit_bytes;  /* frames and strings of a profile; default 8 MiB */
+	size_t frame_limit_bytes;  /* locations and strings of a profile; default 6 MiB */
 	size_t n_addresses;        /* remembered; 24 bytes each; default 16384 */
+	bool line_numbers;         /* of C, C++ and Rust: starts a process (line_reader.h) */
 	const char *proc_root;     /* "/proc" but in tests; borrowed, outlives the symbolizer */
 };
 
-/* -ENOMEM is the only failure. Nothing is read yet. */
+/*
+ * Nothing is read yet. Returns 0 or -ENOMEM; without the process for line numbers there are none,
+ * which is logged.
+ */
 int symbolizer_new(struct symbolizer **ret, const struct symbolizer_config *cfg) MUST_CHECK;
 void symbolizer_free(struct symbolizer *s);
 DEFINE_CLEANUP(struct symbolizer *, symbolizer_free);
@@ -62,29 +66,56 @@ DEFINE_CLEANUP(struct symbolizer *, symbolizer_free);
 int symbolizer_register_metrics(struct metrics *ms) MUST_CHECK;
 
 /*
- * What *ret refers to is valid until symbolizer_end_profile(), symbolizer_end_cycle() or
- * symbolizer_free(), whatever is resolved in between, and until then equal strings are the same
- * pointer. mapping NULL: the address lies in no known mapping.
+ * What is returned is valid until symbolizer_end_profile(), symbolizer_end_cycle() or
+ * symbolizer_free(), whatever is resolved in between, and until then equal locations are the same
+ * pointer, and equal strings. mapping NULL: the address lies in no known mapping.
  */
-void symbolizer_resolve_user(struct symbolizer *s, const struct symbol_mapping *mapping,
-			     uint64_t address, enum symbol_address_kind kind,
-			     struct symbol_frame_list *ret);
-void symbolizer_resolve_kernel(struct symbolizer *s, uint64_t address,
-			       enum symbol_address_kind kind, struct symbol_frame_list *ret);
+const struct symbol_location *symbolizer_resolve_user(struct symbolizer *s,
+						      const struct symbol_mapping *mapping,
+						      uint64_t address,
+						      enum symbol_address_kind kind);
+const struct symbol_location *symbolizer_resolve_kernel(struct symbolizer *s, uint64_t address,
+							enum symbol_address_kind kind);
+
+/* The file behind a mapping, as a pprof describes it. */
+struct symbol_file {
+	uint32_t number;  /* equal numbers: the same file */
+	const char *path; /* borrowed from the mapping */
+	const char *name; /* base name, as unresolved functions begin with; valid as locations */
+	char build_id[2 * ELF_BUILD_ID_MAX_BYTES + 1]; /* GNU's, in hexadecimal; "": none */
+	uint64_t start;      /* virtual addresses of the executable segment, in whole pages */
+	uint64_t end;        /* exclusive */
+	uint64_t offset;     /* of start in the file */
+	uint64_t to_address; /* to be added to an address of the process for one of the file */
+	bool relocatable;
+};
 
 /*
- * A frame with these texts: the process at the root, "[truncated]". Blanks and control
+ * Fills *ret for a mapping in which an address was resolved. Returns 0, or -ENOENT if its file is
+ * not known, or no ELF file.
+ */
+int symbolizer_find_file(struct symbolizer *s, const struct symbol_mapping *m,
+			 struct symbol_file *ret) MUST_CHECK;
+/* The instruction that a location of this address and kind stands for. */
+static inline uint64_t symbol_code_address(uint64_t address, enum symbol_address_kind kind)
+{
+	/* a return address may belong to the next function; the byte before is the call's last */
+	return kind == SYMBOL_ADDRESS_RETURN && address > 0 ? address - 1 : address;
+}
+
+/*
+ * A location with these texts: the process at the root, "[truncated]". Blanks and control
  * characters in file become '_' and '?'. Valid as above.
  */
-const struct symbol_frame *symbolizer_frame(struct symbolizer *s, const char *function,
-					    const char *file);
+const struct symbol_location *symbolizer_frame(struct symbolizer *s, const char *function,
+					       const char *file);
 
 /*
- * No frame is in use, but the cycle continues: makes room for the next profile if there is
+ * No location is in use, but the cycle continues: makes room for the next profile if there is
  * little.
  */
 void symbolizer_end_profile(struct symbolizer *s);
-/* No frame is in use any more. */
+/* No location is in use any more. */
 void symbolizer_end_cycle(struct symbolizer *s);
 
 #endif /* NODE_AGENT_SYMBOL_SYMBOLIZER_H */

@@ -90,6 +90,12 @@ void table_cache_adopt(struct table_cache *c, struct table_key key, struct elf_s
 	metric_set(&symbol_metrics[SYMBOL_METRIC_TABLE_BYTES], c->used_bytes);
 }
 
+void table_cache_shrink(struct table_cache *c, size_t keep_bytes)
+{
+	while (c->used_bytes > keep_bytes)
+		evict_oldest(c);
+}
+
 size_t table_cache_bytes(const struct table_cache *c)
 {
 	return c->used_bytes;

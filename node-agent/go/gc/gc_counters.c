@@ -6,8 +6,12 @@
  * the process advances the ring, then merges the old sum into the previous one and clears it.
  * We have none of its locks, so we check for that: if the third sum is not empty, a merge is
  * in progress and some allocations would be counted twice; if the previous sum differs in a
- * second copy read afterwards, a merge happened while the first copy was read. Both cases are
- * retried.
+ * second copy read afterwards, a merge happened while the first copy was read; and if the sum
+ * that is written to is less in the second copy, it was the previous one when it was copied first,
+ * and the ring has advanced twice since. All three cases are retried. If the ring has advanced
+ * three times, the sum that was copied first is an older one, but not greater than in the second
+ * copy; so the result still lies between what had been counted when the reading began and when it
+ * ended.
  *
  * The goal of the pacer is not a variable since 1.19 but computed from several, so that
  * computation (heapGoalInternal() and memoryLimitHeapGoal()) is repeated here.
@@ -109,6 +113,18 @@ static bool is_empty(const uint8_t *memory, size_t len)
 	return memory[0] == 0 && memcmp(memory, memory + 1, len - 1) == 0;
 }
 
+/* Whether no count of allocations in `after` is less than in `before`, an earlier copy. */
+static bool has_grown(const struct gc_delta_layout *l, const uint8_t *before, const uint8_t *after)
+{
+	for (size_t i = 0; i < GC_SIZE_CLASSES + 2; i++) {
+		size_t at = l->large_bytes + i * 8;
+
+		if ((int64_t)word_at(after, at) < (int64_t)word_at(before, at))
+			return false;
+	}
+	return true;
+}
+
 static void add_delta(const struct gc_delta_layout *l, const uint8_t *delta, const uint32_t *sizes,
 		      uint64_t *bytes, uint64_t *objects)
 {
@@ -144,7 +160,8 @@ static int add_allocations(struct gc_counters *c, const struct gc_layout *l, con
 	if (!is_empty(delta_at(l, memory, writing + 1), l->delta.n_bytes) ||
 	    half_at(again, writing_at) != writing ||
 	    memcmp(delta_at(l, memory, writing + 2), delta_at(l, again, writing + 2),
-		   l->delta.n_bytes) != 0)
+		   l->delta.n_bytes) != 0 ||
+	    !has_grown(&l->delta, delta_at(l, memory, writing), delta_at(l, again, writing)))
 		return -EAGAIN;
 	for (uint32_t i = 0; i < GC_DELTAS; i++)
 		add_delta(&l->delta, delta_at(l, memory, i), sizes, &bytes, &objects);

@@ -1,7 +1,7 @@
 /*
  * Two caches serve one scan. The table here has the frame of each address and lives as long
  * as the scan: thousands of goroutines usually share some dozens of addresses, and a lookup
- * in the pclntab costs microseconds. The notes of the file (go_file_cache.h) outlive it, and
+ * in the pclntab costs microseconds. The notes of the file (program_file_cache.h) outlive it, and
  * are shared by all processes of an executable, for the one question that is asked about
  * every goroutine, also when they are only counted: who owns it. A note must not carry what
  * one process wrote into its own memory to another, so they are used only for tables that

@@ -82,8 +82,9 @@ static int switch_on(struct go_runtime *rt, const struct program_id *id,
 		r = heap_force(rt, id, HEAP_FORCE_ON);
 		ret->forced = r == 1;
 		ret->is_ours = r >= 0;
+		ret->write_refused = r == -EROFS;
 		/* if the profiler cannot be forced on, the program is read as it is */
-		if (r == 1 || (r < 0 && r != -ENOTSUP && r != -EALREADY))
+		if (r == 1 || (r < 0 && r != -ENOTSUP && r != -EALREADY && r != -EROFS))
 			return r < 0 ? r : 0;
 	}
 	r = heap_variables_rate(rt, &address);

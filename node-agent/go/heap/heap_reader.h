@@ -30,6 +30,7 @@ struct heap_reading {
 	bool off;           /* the profiler is off: switched off by the program, or never on */
 	bool forced;        /* this reading switched the profiler on; start over in a second */
 	bool is_ours;       /* the profiler is on because we switched it on */
+	bool write_refused; /* it would have been switched on, but the agent may not write */
 	struct bucket_round_result round;
 };
 

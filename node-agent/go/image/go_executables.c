@@ -56,7 +56,7 @@ void go_executables_free(struct go_executables *x)
 	free(x);
 }
 
-static void key_of(const struct go_target *t, uint64_t ret[2])
+static void key_of(const struct program_target *t, uint64_t ret[2])
 {
 	const struct elf_layout *l = &t->layout;
 	XXH128_hash_t h;
@@ -81,7 +81,7 @@ static void key_of(const struct go_target *t, uint64_t ret[2])
 	ret[1] = h.high64;
 }
 
-static int examine(const struct go_target *t, struct go_executable *ret)
+static int examine(const struct program_target *t, struct go_executable *ret)
 {
 	struct go_image image = {
 		.layout = &t->layout,
@@ -137,7 +137,7 @@ static int add(struct go_executables *x, const uint64_t key[2], const struct go_
 	return 0;
 }
 
-int go_executables_get(struct go_executables *x, const struct go_target *t,
+int go_executables_get(struct go_executables *x, const struct program_target *t,
 		       struct go_executable **ret)
 {
 	struct go_executable found = {0};

@@ -9,7 +9,7 @@
 
 #include "common/base.h"
 #include "node-agent/go/pclntab/go_frames.h"
-#include "node-agent/go/target/go_target.h"
+#include "node-agent/target/program_target.h"
 
 #define GO_EXECUTABLES_MAX 256u
 #define GO_EXECUTABLES_MAX_BYTES ((size_t)16 * 1024 * 1024) /* for the frames of all of them */
@@ -55,7 +55,7 @@ DEFINE_CLEANUP(struct go_executables *, go_executables_free);
  * -ENOENT if it is not a Go program or has no module data, -ENOTSUP for a release before
  * 1.13, -ENOMEM, or an error of byte_source_read().
  */
-int go_executables_get(struct go_executables *x, const struct go_target *t,
+int go_executables_get(struct go_executables *x, const struct program_target *t,
 		       struct go_executable **ret) MUST_CHECK;
 
 #endif /* NODE_AGENT_GO_IMAGE_GO_EXECUTABLES_H */

@@ -13,7 +13,7 @@
 
 struct go_reader {
 	int root_fd;
-	struct go_target_files files; /* owned */
+	struct program_target_files files; /* owned */
 	struct go_executables *executables;
 	struct memory_windows *windows;
 };
@@ -30,7 +30,7 @@ int go_reader_new(struct go_reader **ret, const char *proc_root)
 		return -errno;
 	e = deadline_caller_new(&r->files.caller, READ_TIMEOUT_NS, HUNG_PAUSE_NS);
 	if (e == 0)
-		e = go_file_cache_new(&r->files.cache);
+		e = program_file_cache_new(&r->files.cache);
 	if (e == 0)
 		e = go_executables_new(&r->executables);
 	if (e == 0)
@@ -47,7 +47,7 @@ void go_reader_free(struct go_reader *r)
 		return;
 	memory_windows_free(r->windows);
 	go_executables_free(r->executables);
-	go_file_cache_free(r->files.cache);
+	program_file_cache_free(r->files.cache);
 	deadline_caller_free(r->files.caller);
 	closep(&r->root_fd);
 	free(r);
@@ -75,16 +75,16 @@ int go_reader_identify(const struct go_reader *r, pid_t pid, struct program_id *
 
 int go_reader_detect(struct go_reader *r, const struct program_id *id)
 {
-	struct go_target t;
+	struct program_target t;
 	int e;
 
-	e = go_target_open_file(&t, r->root_fd, id, &r->files);
+	e = program_target_open_file(&t, r->root_fd, id, &r->files);
 	if (e == -ENOEXEC || e == -EBADMSG)
 		return 0;
 	if (e < 0)
 		return e;
 	e = go_release_detect(&t.layout, &t.file);
-	go_target_close(&t);
+	program_target_close(&t);
 	return e;
 }
 
@@ -126,10 +126,10 @@ int go_reader_open(struct go_reader *r, const struct program_id *id, struct go_o
 
 	if (!o)
 		return -ENOMEM;
-	e = go_target_open(&o->target, r->root_fd, id, &r->files);
+	e = program_target_open(&o->target, r->root_fd, id, &r->files);
 	if (e == 0) {
 		e = go_runtime_open(&o->runtime, &o->target, r->executables, r->windows);
-		e = e < 0 ? go_target_reason(&o->target, id, e) : e;
+		e = e < 0 ? program_target_reason(&o->target, id, e) : e;
 	}
 	if (e < 0) {
 		go_opened_close(o);
@@ -144,6 +144,6 @@ void go_opened_close(struct go_opened *o)
 	if (!o)
 		return;
 	go_runtime_close(o->runtime);
-	go_target_close(&o->target);
+	program_target_close(&o->target);
 	free(o);
 }

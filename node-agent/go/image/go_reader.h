@@ -26,7 +26,7 @@ int go_reader_identify(const struct go_reader *r, pid_t pid, struct program_id *
 
 /*
  * Returns 1 if the library of id, or if it has none its executable, was built by Go, 0 if
- * not, or an error of go_target_open_file().
+ * not, or an error of program_target_open_file().
  */
 int go_reader_detect(struct go_reader *r, const struct program_id *id) MUST_CHECK;
 
@@ -48,13 +48,13 @@ int go_reader_find(struct go_reader *r, pid_t pid, struct program_id *ret) MUST_
 
 /* An open process. */
 struct go_opened {
-	struct go_target target;
+	struct program_target target;
 	struct go_runtime *runtime;
 };
 
 /*
  * Opens a process; close it with go_opened_close() before the next is opened. Returns 0,
- * -EBADMSG if pointers in it lead to unmapped memory, or an error of go_target_open() or
+ * -EBADMSG if pointers in it lead to unmapped memory, or an error of program_target_open() or
  * go_runtime_open().
  */
 int go_reader_open(struct go_reader *r, const struct program_id *id,

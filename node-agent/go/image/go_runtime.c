@@ -20,7 +20,7 @@
 #include "node-agent/elf/elf_symbols.h"
 #include "node-agent/go/pclntab/go_frames.h"
 
-static int open_sources(struct go_runtime *rt, const struct go_target *t)
+static int open_sources(struct go_runtime *rt, const struct program_target *t)
 {
 	int r;
 
@@ -82,8 +82,8 @@ static int find_modules(struct go_runtime *rt)
 	return 0;
 }
 
-int go_runtime_open(struct go_runtime **ret, const struct go_target *t, struct go_executables *x,
-		    struct memory_windows *w)
+int go_runtime_open(struct go_runtime **ret, const struct program_target *t,
+		    struct go_executables *x, struct memory_windows *w)
 {
 	CLEANUP(go_runtime_closep) struct go_runtime *rt = calloc(1, sizeof(*rt));
 	int r;

@@ -8,17 +8,17 @@
 #include "common/base.h"
 #include "node-agent/go/image/go_executables.h"
 #include "node-agent/go/image/go_image.h"
-#include "node-agent/go/target/go_target.h"
-#include "node-agent/go/target/memory_windows.h"
-#include "node-agent/go/target/page_cache.h"
 #include "node-agent/profile/frame_resolver.h"
+#include "node-agent/target/memory_windows.h"
+#include "node-agent/target/page_cache.h"
+#include "node-agent/target/program_target.h"
 
 /* Time for naming code, for all profiles of a process together. */
 #define GO_RUNTIME_NAMES_MAX_NS ((uint64_t)10 * 1000 * 1000 * 1000)
 #define GO_RUNTIME_MAX_BYTES ((uint64_t)1024 * 1024 * 1024) /* read through windows per opening */
 
 struct go_runtime {
-	const struct go_target *target; /* borrowed */
+	const struct program_target *target; /* borrowed */
 	struct go_image image;
 	struct go_executable *executable; /* borrowed */
 	struct memory_windows *windows;   /* borrowed */
@@ -43,8 +43,8 @@ typedef int go_find_fn(struct go_runtime *rt, uint64_t *ret);
  * Go program or has no valid module data, -ENOTSUP for a release before 1.13, -ENOMEM, or an
  * error of byte_source_read().
  */
-int go_runtime_open(struct go_runtime **ret, const struct go_target *t, struct go_executables *x,
-		    struct memory_windows *w) MUST_CHECK;
+int go_runtime_open(struct go_runtime **ret, const struct program_target *t,
+		    struct go_executables *x, struct memory_windows *w) MUST_CHECK;
 void go_runtime_close(struct go_runtime *rt);
 DEFINE_CLEANUP(struct go_runtime *, go_runtime_close);
 

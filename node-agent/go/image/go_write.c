@@ -3,17 +3,25 @@
 #include <errno.h>
 #include <fcntl.h>
 
+static bool is_refusal(int error)
+{
+	return error == -EACCES || error == -EPERM || error == -EROFS;
+}
+
 /*
  * Opens the memory for writing. It may be that of another process than t's, or of another
  * image, so that is checked afterwards.
  */
-static int open_memory(const struct go_target *t, const struct program_id *id)
+static int open_memory(const struct program_target *t, const struct program_id *id)
 {
 	AUTO_CLOSE int fd = openat(t->proc_fd, "mem", O_RDWR | O_CLOEXEC);
+	int r = fd < 0 ? -errno : 0;
 
-	if (fd < 0)
-		return -errno;
-	return go_target_is_current(t, id) ? TAKE_FD(fd) : -ESRCH;
+	if (r < 0 && !is_refusal(r))
+		return r;
+	if (!program_target_is_current(t, id))
+		return -ESRCH;
+	return r < 0 ? -EROFS : TAKE_FD(fd);
 }
 
 /* Returns 1 if the word has to be written, or what go_write_word() returns. */
@@ -93,6 +101,9 @@ int go_write_word(const struct go_runtime *rt, const struct program_id *id,
 		return -ENOTSUP;
 	if (w->guard_address != 0 && !go_runtime_is_data(rt, w->guard_address, 1))
 		return -ENOTSUP;
+	r = check_values(rt->image.memory, w);
+	if (r == 0 || r == -EALREADY)
+		return r;
 	fd = open_memory(rt->target, id);
 	if (fd < 0)
 		return fd;

@@ -1,10 +1,11 @@
 /*
- * Writes one byte of a variable of a Go process. This is all that the agent ever writes to
- * another process, and only if an option asks for it.
+ * Writes one byte of a variable of a Go process. This is all that the agent ever writes to Go
+ * processes, and only if an option asks for it.
  *
  * The word is switched between 0 and a value with a single byte that is not 0, so the program
  * never sees a third value. Before that, everything is checked through the very descriptor
- * that is written to, which stays bound to the memory it was opened for.
+ * that is written to, which stays bound to the memory it was opened for. It is opened only if
+ * the values say that a write is due, as not every agent that may read a process may write to it.
  *
  * The process keeps running, and no system call compares and swaps a word of another process.
  * Between the check and the write, two consecutive system calls, the program may store a value of
@@ -42,6 +43,7 @@ struct go_write {
  *   -ENOTSUP   the release is unknown, or the address is not that of a variable
  *   -EINVAL    `from` and `to` do not differ in a single byte as described
  *   -ESRCH     the process has exited or called execve(2)
+ *   -EROFS     the agent may read the process's memory but not write to it
  *   another error of open(2), pread(2) or pwrite(2)
  */
 int go_write_word(const struct go_runtime *rt, const struct program_id *id,

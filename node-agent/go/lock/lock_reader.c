@@ -170,9 +170,10 @@ static void switch_on(struct lock_session *s, const struct lock_turn *t, struct 
 	int r = lock_rate_switch(t->runtime, t->id, s->kind, LOCK_RATE_ON);
 
 	ret->switched_on = r == 1;
+	ret->write_refused = r == -EROFS;
 	s->is_ours = r >= 0;
 	/* -EALREADY: the program just chose a rate itself, which is fine */
-	if (r < 0 && r != -EALREADY)
+	if (r < 0 && r != -EALREADY && r != -EROFS)
 		ret->switch_error = r;
 }
 
@@ -209,7 +210,8 @@ int lock_session_read(struct lock_session *s, const struct lock_turn *t, struct 
 		ret->switch_error = e < 0 ? e : 0;
 	}
 	r = report(s, t, rate, out, ret);
-	if (r == 0 && is_turn && rate == 0 && (s->kind == LOCK_BLOCK || !s->was_read))
+	if (r == 0 && is_turn && !t->read_only && rate == 0 &&
+	    (s->kind == LOCK_BLOCK || !s->was_read))
 		switch_on(s, t, ret);
 	if (r == 0 && ret->switch_error == 0)
 		s->was_read = true;

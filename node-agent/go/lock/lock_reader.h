@@ -46,6 +46,7 @@ struct lock_turn {
 	struct tick_clock *clock;
 	uint64_t now_ns; /* clock_monotonic_ns() */
 	enum lock_reading_when when;
+	bool read_only;                   /* the profiler is not switched on */
 	struct stack_profile_parts *more; /* borrowed; as in struct stack_profile_config */
 };
 
@@ -53,9 +54,10 @@ struct lock_reading {
 	size_t n_samples;   /* 0 if there is no profile */
 	size_t n_backwards; /* records with a counter that fell; reported as no increase */
 	struct bucket_round_result round;
-	bool switched_on; /* by this reading */
-	bool restored;    /* switched off again by this reading */
-	int switch_error; /* -errno of switching on or off; 0 if it succeeded or was not needed */
+	bool switched_on;   /* by this reading */
+	bool restored;      /* switched off again by this reading */
+	int switch_error;   /* -errno of switching on or off; 0 if it succeeded or was not needed */
+	bool write_refused; /* not switched on because the agent may not write; no switch_error */
 };
 
 /*

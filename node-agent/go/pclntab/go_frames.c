@@ -21,7 +21,6 @@
 #include "common/data/intern.h"
 #include "common/data/table.h"
 #include "common/system/clock.h"
-#include "common/text/utf8.h"
 #include "node-agent/symbol/gopclntab_line.h"
 
 #define UNKNOWN "[unknown]"
@@ -175,12 +174,6 @@ static bool is_late(const struct go_frames *f)
 	       clock_monotonic_ns() > f->process.deadline_ns;
 }
 
-/* The process chooses these texts, and they may be printed on a terminal. */
-static void make_printable(char *text)
-{
-	text[utf8_make_printable(text, strlen(text))] = '\0';
-}
-
 /* Finds the function and line of the instruction at this address; the result is in f->line. */
 static int find_line(struct go_frames *f, uint64_t address)
 {
@@ -194,8 +187,7 @@ static int find_line(struct go_frames *f, uint64_t address)
 	r = gopclntab_find_line(&m->table, m->source, &trees, address, &f->line);
 	if (r < 0)
 		return r;
-	make_printable(f->line.name);
-	make_printable(f->line.file);
+	gopclntab_line_clean(&f->line);
 	return 0;
 }
 

@@ -84,6 +84,7 @@ int go_locks_read(struct go_locks *l, enum lock_kind kind, const struct runtime_
 		.clock = &l->clock,
 		.now_ns = t->now_ns,
 		.when = is_end ? LOCK_READING_BURST_END : LOCK_READING_TURN,
+		.read_only = s->read_only,
 		.more = more,
 	};
 	struct lock_reading reading;
@@ -93,6 +94,7 @@ int go_locks_read(struct go_locks *l, enum lock_kind kind, const struct runtime_
 		return 0;
 	r = lock_session_read(&s->locks[kind], &turn, out, &reading);
 	count(l, kind, &reading);
+	s->read_only |= reading.write_refused;
 	if (is_end) {
 		metric_add(&l->metrics[RESTORE_FAILED + kind], reading.switch_error != 0);
 		s->burst_end_ns = 0;

@@ -5,12 +5,13 @@
  * A profiler of the program that cannot be read must not make the whole program one that
  * cannot be read, as that is then tried less and less often: a list of goroutines that this
  * release of the agent does not understand is no reason to miss heap profiles. So such
- * failures are counted and not returned. Every error passes go_target_reason() first: most of
+ * failures are counted and not returned. Every error passes program_target_reason() first: most of
  * them only mean that the process has exited meanwhile.
  */
 #include "node-agent/go/profile/go_profiler.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 
 #include "common/limits.h"
 #include "common/system/clock.h"
@@ -20,6 +21,7 @@
 #include "node-agent/go/profile/go_counters.h"
 #include "node-agent/go/profile/go_metrics.h"
 #include "node-agent/profile/stack_profile.h"
+#include "node-agent/runtime/access_denial.h"
 
 #define FORCED_WAIT_NS (1 * NS_PER_S) /* each processor counts one sample too much at the switch */
 
@@ -32,6 +34,7 @@ struct go_shared {
 	struct metric metrics[GO_METRICS];
 	struct metric locks[GO_LOCKS_METRICS];
 	struct metric unread[GO_COUNTERS_UNREAD_MAX];
+	atomic_bool has_warned; /* that it may not write to some process */
 };
 
 struct go_thread {
@@ -149,7 +152,7 @@ static int open_program(void *reader, const struct program_id *id, bool is_first
 
 	if (r < 0)
 		return r;
-	if (is_first && go_target_is_copy(&o->target, go_reader_root(g->reader)))
+	if (is_first && program_target_is_copy(&o->target, go_reader_root(g->reader)))
 		return -ECHILD;
 	*ret = (struct runtime_open){
 		.proc_fd = o->target.proc_fd,
@@ -169,10 +172,23 @@ static int reason(const struct runtime_turn *t, int error)
 {
 	const struct go_opened *o = t->handle;
 
-	return error < 0 ? go_target_reason(&o->target, t->id, error) : error;
+	return error < 0 ? program_target_reason(&o->target, t->id, error) : error;
 }
 
 /* ---- turns ---- */
+
+/* Once, with the first process that is read only. */
+static void warn_of_read_only(const struct go_thread *g, const struct runtime_turn *t)
+{
+	const struct go_session *s = t->session;
+	struct access_denial why;
+
+	if (!s->read_only || atomic_exchange(&g->shared->has_warned, true))
+		return;
+	access_denial_explain(&why, go_reader_root(g->reader), t->id->pid, ACCESS_WRITE);
+	log_warn("cannot switch on the profilers of some Go processes; those that are on are read",
+		 "pid=%d name=%s reason=\"%s\"", (int)why.pid, LOG_QUOTED(why.name), why.reason);
+}
 
 /* What read has made: the first pprof, and those behind it if one was not enough. */
 struct made {
@@ -245,11 +261,14 @@ static int read_heap(void *reader, struct runtime_turn *t)
 	if (!made)
 		return -ENOMEM;
 	cfg.more = &made->more;
+	cfg.force = cfg.force && !s->read_only;
 	r = heap_reader_read(o->runtime, &subject, &cfg, &made->pprof, &reading);
 	count(g, GO_METRIC_HEAP_RECORDS, reading.round.n_buckets);
 	count(g, GO_METRIC_HEAP_TORN, reading.round.n_torn);
 	count(g, GO_METRIC_HEAP_BACKWARDS, reading.n_backwards);
 	count(g, GO_METRIC_HEAP_OFF, reading.off);
+	s->read_only |= reading.write_refused;
+	warn_of_read_only(g, t);
 	if (r < 0)
 		return reason(t, r);
 	s->heap_reported_ns = t->now_ns;
@@ -313,6 +332,7 @@ static int read_lock(struct go_thread *g, struct runtime_turn *t, enum lock_kind
 	if (!made)
 		return -ENOMEM;
 	r = reason(t, go_locks_read(&g->locks, kind, t, &made->pprof, &made->more));
+	warn_of_read_only(g, t);
 	if (r == -ESRCH)
 		return r;
 	if (r < 0)

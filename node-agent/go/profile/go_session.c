@@ -76,9 +76,12 @@ int go_session_reset(struct go_session *s, enum runtime_baseline baseline)
 {
 	int r = reset_heap(s, start_of(baseline));
 
-	if (r == 0)
-		reset_locks(s, start_of(baseline));
-	return r;
+	if (r < 0)
+		return r;
+	reset_locks(s, start_of(baseline));
+	if (baseline == RUNTIME_BASELINE_ZERO)
+		s->read_only = false;
+	return 0;
 }
 
 int go_session_restart_heap(struct go_session *s)

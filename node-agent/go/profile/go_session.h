@@ -13,6 +13,7 @@ struct go_session {
 	bool is_heap_ours;         /* the memory profiler is on because we switched it on */
 	struct lock_session locks[LOCK_KINDS];
 	uint64_t burst_end_ns; /* when the block profiler is to be switched off; 0: no burst */
+	bool read_only; /* the agent may not write to it, so its profilers are read as they are */
 };
 
 /* Returns 0 or -ENOMEM. */

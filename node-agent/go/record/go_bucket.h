@@ -13,7 +13,7 @@
 
 #include "common/base.h"
 #include "node-agent/go/pclntab/go_module.h"
-#include "node-agent/go/target/memory_windows.h"
+#include "node-agent/target/memory_windows.h"
 
 /* GODEBUG=profstackdepth allows at most 1024 frames; the runtime adds a few that it skips later. */
 #define GO_BUCKET_STACK_MAX 1030u

@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * Finding the rule that holds at an address (unwind_table.h).
+ *
+ * Both searches, for the mapping and for the row, stay inside one block and have no branches: the
+ * verifier follows every combination of branches, and a search that branches at each step has too
+ * many. Where the row is, is a matter of arithmetic on what was read, which it does not follow.
+ *
+ * User space may be writing what is read here, or have given it up: a result can be wrong, and is
+ * checked like everything that was read from the process. Nothing here is written, but for the
+ * note of when a table was used.
+ */
+#ifndef BPF_UNWIND_LOOKUP_BPF_H
+#define BPF_UNWIND_LOOKUP_BPF_H
+
+#include <bpf/bpf_helpers.h>
+#include <stdbool.h>
+
+#include "unwind_table.h"
+
+#define UNWIND_MMAPABLE 1024 /* BPF_F_MMAPABLE, which libbpf's syntax needs as a plain number */
+
+/* A slab; user space makes maps of this kind and puts them into unwind_slabs. */
+struct unwind_slab {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(key_size, sizeof(__u32));
+	__uint(value_size, UNWIND_BLOCK_BYTES);
+	__uint(max_entries, UNWIND_SLAB_BLOCKS);
+	__uint(map_flags, UNWIND_MMAPABLE);
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+	__type(key, __u32);
+	__type(value, __u32);
+	__uint(max_entries, UNWIND_SLABS);
+	__array(values, struct unwind_slab);
+} unwind_slabs SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__type(key, __u32);
+	__type(value, struct unwind_table);
+	__uint(max_entries, UNWIND_TABLES);
+	__uint(map_flags, UNWIND_MMAPABLE);
+} unwind_tables SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__type(key, __u32);
+	__type(value, __u64);
+	__uint(max_entries, UNWIND_TABLES);
+	__uint(map_flags, UNWIND_MMAPABLE);
+} unwind_used SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__type(key, __u32); /* tgid */
+	__type(value, struct unwind_ref);
+	__uint(max_entries, UNWIND_PROCESSES);
+} unwind_processes SEC(".maps");
+
+/*
+ * An index, masked where the verifier sees it: clang would leave out a mask that it can prove
+ * unnecessary, while verifiers before 6.12 cannot.
+ */
+static __always_inline __u64 unwind_masked(__u64 index, __u64 n)
+{
+	barrier_var(index);
+	return index & (n - 1);
+}
+
+/* Returns all ones if x is not negative, else 0; without a branch. */
+static __always_inline __u64 unwind_if_positive(__s64 x)
+{
+	barrier_var(x); /* keeps clang from making it a branch */
+	return ~(__u64)(x >> 63);
+}
+
+static __always_inline const union unwind_block *unwind_block_at(__u32 number)
+{
+	__u32 slab = number / UNWIND_SLAB_BLOCKS, block = number % UNWIND_SLAB_BLOCKS;
+	void *blocks;
+
+	if (number == 0)
+		return NULL;
+	blocks = bpf_map_lookup_elem(&unwind_slabs, &slab);
+	if (!blocks)
+		return NULL;
+	return bpf_map_lookup_elem(blocks, &block);
+}
+
+/* Returns the number of the last one of n starts, from first on, that is not behind the address. */
+static __always_inline __u64 unwind_find_start(const union unwind_block *b, __u64 first, __u64 n,
+					       __u64 address)
+{
+	__u64 i = first, left = n;
+
+#pragma clang loop unroll(full)
+	for (__u32 size = UNWIND_BLOCK_STARTS; size > 1; size /= 2) {
+		__u64 half = left / 2;
+		__u64 start = b->starts[unwind_masked(i + half, UNWIND_BLOCK_STARTS)];
+
+		i += half & unwind_if_positive((__s64)(address - start));
+		left -= half;
+	}
+	return i - first;
+}
+
+/* The same for rows; returns the rule. */
+static __always_inline __u32 unwind_find_row(const union unwind_block *b, __u64 first, __u64 n,
+					     __u64 address)
+{
+	__u64 i = first, left = n;
+
+#pragma clang loop unroll(full)
+	for (__u32 size = UNWIND_BLOCK_ROWS; size > 1; size /= 2) {
+		__u64 half = left / 2;
+		__u64 row = b->rows[unwind_masked(i + half, UNWIND_BLOCK_ROWS)].address;
+
+		i += half & unwind_if_positive((__s64)(address - row));
+		left -= half;
+	}
+	return b->rows[unwind_masked(i, UNWIND_BLOCK_ROWS)].rule;
+}
+
+/* The rule at a virtual address of the table's file; NULL if there is none. */
+static __always_inline const struct unwind_rule *unwind_find_rule(const struct unwind_table *t,
+								  __u64 address)
+{
+	__u64 number = (address >> UNWIND_PAGE_SHIFT) - t->first_page;
+	__u64 piece = number / UNWIND_BLOCK_PAGES;
+	const union unwind_block *b;
+	struct unwind_page page;
+	struct unwind_ref ref;
+	__u32 rule;
+
+	if (number >= t->n_pages || piece >= UNWIND_TABLE_PIECES)
+		return NULL;
+	ref = t->pages[unwind_masked(piece, UNWIND_TABLE_PIECES)];
+	b = unwind_block_at(ref.block);
+	if (!b)
+		return NULL;
+	page = b->pages[unwind_masked(ref.first + number % UNWIND_BLOCK_PAGES, UNWIND_BLOCK_PAGES)];
+	b = unwind_block_at(page.rows.block);
+	if (!b || page.n == 0)
+		return NULL;
+	rule = unwind_find_row(b, page.rows.first, page.n, address % UNWIND_PAGE_BYTES);
+	ref = t->rules[unwind_masked(rule / UNWIND_BLOCK_RULES, 2)];
+	b = unwind_block_at(ref.block);
+	if (!b)
+		return NULL;
+	return &b->rules[unwind_masked(ref.first + rule % UNWIND_BLOCK_RULES, UNWIND_BLOCK_RULES)];
+}
+
+/* The mappings of the process that a walk is in, and the one that was found last. */
+struct unwind_mappings {
+	struct unwind_ref starts;
+	struct unwind_ref mappings[2];
+	__u32 n;
+	__u32 flags; /* enum unwind_process_flag */
+	__u64 start; /* of the one found last */
+	__u64 bytes; /* 0: none was found */
+	__u64 bias;
+	__u64 used_at; /* for unwind_used */
+	__u32 table;
+};
+
+/* Returns whether user space has reported the mappings of this process. */
+static __always_inline bool unwind_find_process(struct unwind_mappings *m, __u32 tgid,
+						__u64 start_boottime_ns)
+{
+	const struct unwind_ref *ref = bpf_map_lookup_elem(&unwind_processes, &tgid);
+	const struct unwind_process *p;
+	const union unwind_block *b;
+
+	if (!ref)
+		return false;
+	b = unwind_block_at(ref->block);
+	if (!b)
+		return false;
+	p = &b->processes[unwind_masked(ref->first, UNWIND_BLOCK_PROCESSES)];
+	if (p->tgid != tgid || p->start_boottime_ns != start_boottime_ns)
+		return false;
+	m->starts = p->starts;
+	m->mappings[0] = p->mappings[0];
+	m->mappings[1] = p->mappings[1];
+	m->n = p->n_mappings;
+	m->flags = p->flags;
+	m->bytes = 0;
+	return true;
+}
+
+static __always_inline void unwind_note_use(const struct unwind_mappings *m)
+{
+	__u64 *used = bpf_map_lookup_elem(&unwind_used, &m->table);
+
+	if (used && *used != m->used_at)
+		*used = m->used_at;
+}
+
+/*
+ * Finds the mapping of an address, which mostly is that of the previous one. Returns whether there
+ * is one.
+ */
+static __always_inline bool unwind_enter(struct unwind_mappings *m, __u64 address)
+{
+	const struct unwind_mapping *found;
+	const union unwind_block *b;
+	struct unwind_ref ref;
+	__u64 i;
+
+	if (address - m->start < m->bytes)
+		return true;
+	m->bytes = 0;
+	b = unwind_block_at(m->starts.block);
+	if (!b || m->n == 0)
+		return false;
+	i = unwind_find_start(b, m->starts.first, m->n, address);
+	m->start = b->starts[unwind_masked(m->starts.first + i, UNWIND_BLOCK_STARTS)];
+	ref = m->mappings[unwind_masked(i / UNWIND_BLOCK_MAPPINGS, 2)];
+	b = unwind_block_at(ref.block);
+	if (!b)
+		return false;
+	found = &b->mappings[unwind_masked(ref.first + i % UNWIND_BLOCK_MAPPINGS,
+					   UNWIND_BLOCK_MAPPINGS)];
+	m->bias = found->bias;
+	m->table = found->table;
+	m->bytes = (__u64)found->n_pages << UNWIND_MAPPING_SHIFT;
+	if (address - m->start >= m->bytes) {
+		m->bytes = 0;
+		return false;
+	}
+	unwind_note_use(m);
+	return true;
+}
+
+#endif /* BPF_UNWIND_LOOKUP_BPF_H */

@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * One step of a walk: the registers of a frame → those of its caller.
+ *
+ * With tables, each address has a rule (unwind_table.h). Where there is none (generated code, a
+ * file whose table is not built, assembly without CFI), the step goes by frame pointer, and is
+ * believed only if it leads up the stack and to executable memory. A process that user space has
+ * not reported yet is walked by frame pointers alone.
+ *
+ * What is known of a frame is its stack pointer and frame pointer. The other registers are known
+ * at the tick, and where a signal handler was called: its frame has all of them. A leaf in assembly
+ * may leave a register alone that its caller has its CFA in: then they are used once more.
+ */
+#ifndef BPF_UNWIND_RULES_BPF_H
+#define BPF_UNWIND_RULES_BPF_H
+
+#include "sample_event.h"
+#include "unwind_lookup.bpf.h"
+
+#define WALK_REGISTERS 32 /* by DWARF number; a power of two */
+
+/* The registers at a signal are in the frame that the kernel made on the handler's stack. */
+#if defined(__TARGET_ARCH_x86)
+#define SIGNAL_REGISTERS 17
+#define SAVED_REGISTERS 21          /* at the entry into the kernel: struct pt_regs */
+#define SIGNAL_OFFSET 40            /* from the stack pointer after the handler's return */
+#define USER_SPACE_END (1ULL << 56) /* five-level page tables */
+#elif defined(__TARGET_ARCH_arm64)
+#define SIGNAL_REGISTERS 33
+#define SAVED_REGISTERS 34 /* struct user_pt_regs */
+#define SIGNAL_OFFSET 312
+#define USER_SPACE_END (1ULL << 52)
+#else
+#error "registers of this architecture are not known"
+#endif
+
+#define PAGE_ZERO_END 4096
+
+struct walk {
+	__u64 ip; /* of the current frame: the leaf's address, then return addresses */
+	__u64 sp;
+	__u64 fp;
+	__u64 registers[WALK_REGISTERS]; /* known if exact */
+	__u64 saved[SAVED_REGISTERS];    /* room to read them */
+	struct unwind_mappings mappings; /* if by_tables */
+	bool exact;      /* ip is where the code was interrupted, not a return address */
+	bool was_exact;  /* the frame below was exact */
+	bool by_tables;  /* user space has reported the mappings of the process */
+	bool guessed;    /* a step went by frame pointer, in code that may not keep it */
+	bool descended;  /* the last step went to a lower address: another stack */
+	bool descending; /* the next one will, if it goes by frame pointer */
+	bool compat;     /* 32-bit code */
+};
+
+/* Returned by a step if there is a caller; otherwise it returns an enum walk_end. */
+#define WALK_CONTINUES (-1)
+
+/*
+ * Return addresses of arm64 may be signed: the signature is in the bits above the address. 48 bits
+ * are what user space gets unless it asks mmap() for more.
+ */
+static __always_inline __u64 walk_code_address(__u64 address)
+{
+#if defined(__TARGET_ARCH_arm64)
+	address &= (1ULL << 48) - 1;
+#endif
+	return address;
+}
+
+static __always_inline bool walk_read_word(__u64 *ret, __u64 at)
+{
+	return bpf_probe_read_user(ret, sizeof(*ret), (void *)at) == 0;
+}
+
+/* Goes to the caller. A return address of 0: the trampoline of a thread has no caller. */
+static __always_inline int walk_to(struct walk *w, __u64 ip, __u64 sp, __u64 fp)
+{
+	if (ip == 0)
+		return WALK_END_BOTTOM;
+	ip = walk_code_address(ip);
+	if (ip < PAGE_ZERO_END || ip >= USER_SPACE_END)
+		return WALK_END_BAD_ADDRESS;
+	if (sp == w->sp && !w->exact)
+		return WALK_END_NOT_ASCENDING;
+	w->descended = sp < w->sp;
+	w->was_exact = w->exact;
+	w->exact = false;
+	w->ip = ip;
+	w->sp = sp;
+	w->fp = fp;
+	return WALK_CONTINUES;
+}
+
+/* A frame begins with the caller's frame pointer and the return address into the caller. */
+static __always_inline int walk_by_frame_pointer(struct walk *w)
+{
+	__u64 fp = w->fp, frame[2];
+
+	if (fp == 0)
+		return WALK_END_BOTTOM;
+	if (bpf_probe_read_user(frame, sizeof(frame), (void *)fp))
+		return WALK_END_UNREADABLE;
+	if (frame[0] == fp)
+		return WALK_END_NOT_ASCENDING;
+	w->descending = frame[0] != 0 && frame[0] < fp;
+	return walk_to(w, frame[1], fp + sizeof(frame), frame[0]);
+}
+
+/*
+ * The same where nothing says that the code keeps frame pointers. Returns why if they lead
+ * nowhere.
+ */
+static __always_inline int walk_by_guess(struct walk *w, enum walk_end why)
+{
+	__u64 fp = w->fp, frame[2];
+
+	if (fp == 0 && !w->exact) {
+		w->guessed = true; /* it may be anything, also in generated code */
+		return WALK_END_BOTTOM;
+	}
+	if (fp < w->sp || bpf_probe_read_user(frame, sizeof(frame), (void *)fp))
+		return why;
+	frame[1] = walk_code_address(frame[1]);
+	if (frame[1] != 0 && !unwind_enter(&w->mappings, frame[1] - 1) &&
+	    (!(w->mappings.flags & UNWIND_PROCESS_OPEN) || why != WALK_END_JIT))
+		return why;
+	w->guessed |= why != WALK_END_JIT;
+	return walk_to(w, frame[1], fp + sizeof(frame), frame[0]) == WALK_CONTINUES ? WALK_CONTINUES
+										    : (int)why;
+}
+
+/* ---- signals ---- */
+
+static __always_inline int walk_from_signal(struct walk *w)
+{
+	__u64 *r = w->registers, *saved = w->saved;
+
+	if (bpf_probe_read_user(saved, SIGNAL_REGISTERS * 8, (void *)(w->sp + SIGNAL_OFFSET)))
+		return WALK_END_UNREADABLE;
+#if defined(__TARGET_ARCH_x86)
+		/* r8 … r15, rdi, rsi, rbp, rbx, rdx, rax, rcx, rsp, rip */
+#pragma clang loop unroll(full)
+	for (int i = 0; i < 8; i++)
+		r[8 + i] = saved[i];
+	r[5] = saved[8];
+	r[4] = saved[9];
+	r[6] = saved[10];
+	r[3] = saved[11];
+	r[1] = saved[12];
+	r[0] = saved[13];
+	r[2] = saved[14];
+	r[7] = saved[15];
+	w->fp = r[6];
+	w->sp = r[7];
+	w->ip = saved[16];
+#else
+#pragma clang loop unroll(full)
+	for (int i = 0; i < WALK_REGISTERS; i++)
+		r[i] = saved[i];
+	w->fp = r[29];
+	w->sp = r[31];
+	w->ip = saved[32];
+#endif
+	w->exact = true;
+	w->was_exact = false;
+	w->descended = w->descending = false; /* a signal stack may be anywhere */
+	return w->ip < PAGE_ZERO_END || w->ip >= USER_SPACE_END ? WALK_END_BAD_ADDRESS
+								: WALK_CONTINUES;
+}
+
+/* ---- rules ---- */
+
+static __always_inline __u64 walk_words(__s64 n)
+{
+	return (__u64)n * UNWIND_WORD_BYTES;
+}
+
+/* Returns false if the rule needs a register that is not known. */
+static __always_inline bool walk_register(const struct walk *w, __u32 number, __u64 *ret)
+{
+	*ret = w->registers[unwind_masked(number, WALK_REGISTERS)];
+	return w->exact;
+}
+
+/* The offset of a CFA from its base. */
+static __always_inline __u64 walk_cfa_offset(const struct unwind_rule *r)
+{
+	__u32 words = r->cfa;
+
+	if ((r->how & UNWIND_RA_MASK) == UNWIND_RA_BELOW_CFA)
+		words |= (__u32)(__u16)r->aux << 16;
+	return walk_words(words);
+}
+
+#define WALK_LIKELY_FRAME 65536 /* bytes */
+
+static __always_inline int walk_cfa_by_register(struct walk *w, const struct unwind_rule *r,
+						__u64 *ret)
+{
+	bool known = walk_register(w, r->base, ret);
+
+	if (r->base < UNWIND_CFA_REGISTER)
+		return WALK_END_NO_UNWIND_INFO;
+	if (r->base < UNWIND_CFA_AT_INDEXED) {
+		*ret += walk_words(r->cfa);
+		if (!known && !(w->was_exact && *ret > w->sp && *ret - w->sp < WALK_LIKELY_FRAME &&
+				*ret % UNWIND_WORD_BYTES == 0))
+			return WALK_END_NO_UNWIND_INFO;
+		return WALK_CONTINUES;
+	}
+	if (!known)
+		return WALK_END_NO_UNWIND_INFO;
+	if (!walk_read_word(ret, w->sp + walk_words((__s16)r->cfa) + *ret * UNWIND_WORD_BYTES))
+		return WALK_END_UNREADABLE;
+	*ret += walk_words(r->aux);
+	return WALK_CONTINUES;
+}
+
+/* Returns WALK_CONTINUES with the CFA, or the enum walk_end. */
+static __always_inline int walk_cfa(struct walk *w, const struct unwind_rule *r, __u64 *ret)
+{
+	__u64 at;
+
+	switch (r->base) {
+	case UNWIND_CFA_SP:
+		*ret = w->sp + walk_cfa_offset(r);
+		return WALK_CONTINUES;
+	case UNWIND_CFA_FP:
+		*ret = w->fp + walk_cfa_offset(r);
+		return WALK_CONTINUES;
+	case UNWIND_CFA_AT_SP:
+	case UNWIND_CFA_AT_FP:
+		at = r->base == UNWIND_CFA_AT_SP ? w->sp : w->fp;
+		if (!walk_read_word(ret, at + walk_words((__s16)r->cfa)))
+			return WALK_END_UNREADABLE;
+		*ret += walk_words(r->aux);
+		return WALK_CONTINUES;
+	case UNWIND_CFA_PLT:
+		*ret = w->sp + walk_words((w->ip & 15) >= r->cfa ? 2 : 1);
+		return WALK_CONTINUES;
+	default:
+		return walk_cfa_by_register(w, r, ret);
+	}
+}
+
+/* Where the caller's frame pointer is; 0: in its register. */
+static __always_inline __u64 walk_fp_slot(const struct walk *w, const struct unwind_rule *r,
+					  __u64 cfa)
+{
+	switch (r->how & UNWIND_FP_MASK) {
+	case UNWIND_FP_AT_CFA:
+		return cfa + walk_words(r->fp);
+	case UNWIND_FP_AT_FP:
+		return w->fp + walk_words(r->fp);
+	case UNWIND_FP_AT_SP:
+		return w->sp + walk_words(r->fp);
+	default:
+		return 0;
+	}
+}
+
+/* Where the return address is; 0: in the register ret. */
+static __always_inline __u64 walk_ra_slot(const struct unwind_rule *r, __u64 cfa)
+{
+	switch (r->how & UNWIND_RA_MASK) {
+	case UNWIND_RA_BELOW_CFA:
+		return cfa - UNWIND_WORD_BYTES;
+	case UNWIND_RA_AT_CFA:
+		return cfa + walk_words(r->aux);
+	default:
+		return 0;
+	}
+}
+
+static __always_inline int walk_by_cfa(struct walk *w, const struct unwind_rule *r)
+{
+	__u64 frame[2], cfa, fp_slot, ra_slot;
+	int end = walk_cfa(w, r, &cfa);
+
+	if (end != WALK_CONTINUES)
+		return end;
+	fp_slot = walk_fp_slot(w, r, cfa);
+	ra_slot = walk_ra_slot(r, cfa);
+	frame[0] = w->fp;
+	if (fp_slot && ra_slot == fp_slot + UNWIND_WORD_BYTES && r->base < UNWIND_CFA_REGISTER) {
+		if (bpf_probe_read_user(frame, sizeof(frame), (void *)fp_slot))
+			return WALK_END_UNREADABLE;
+		return walk_to(w, frame[1], cfa, frame[0]);
+	}
+	if (fp_slot && !walk_read_word(&frame[0], fp_slot))
+		return WALK_END_UNREADABLE;
+	if (!ra_slot && !walk_register(w, (__u32)r->aux, &frame[1]))
+		return WALK_END_NO_UNWIND_INFO;
+	if (ra_slot && !walk_read_word(&frame[1], ra_slot))
+		return WALK_END_UNREADABLE;
+	if (r->base >= UNWIND_CFA_REGISTER && !w->exact &&
+	    !unwind_enter(&w->mappings, walk_code_address(frame[1]) - 1))
+		return WALK_END_NO_UNWIND_INFO;
+	return walk_to(w, frame[1], cfa, frame[0]);
+}
+
+static __always_inline int walk_by_rule(struct walk *w, const struct unwind_rule *rule)
+{
+	struct unwind_rule r = *rule;
+
+	switch (r.base) {
+	case UNWIND_CFA_END:
+		return WALK_END_BOTTOM;
+	case UNWIND_CFA_SIGNAL:
+		return walk_from_signal(w);
+	case UNWIND_CFA_FRAME_POINTER:
+		return walk_by_frame_pointer(w);
+	default:
+		return walk_by_cfa(w, &r);
+	}
+}
+
+/* The rule that holds in the frame; NULL, and why, if there is none that is to be followed. */
+static __always_inline const struct unwind_rule *walk_rule(struct walk *w, enum walk_end *why)
+{
+	struct unwind_mappings *m = &w->mappings;
+	__u64 address = w->exact ? w->ip : w->ip - 1; /* in the call, which may end its function */
+	const struct unwind_table *t;
+	const struct unwind_rule *rule;
+
+	*why = m->flags & UNWIND_PROCESS_OPEN ? WALK_END_JIT : WALK_END_NO_MAPPING;
+	if (!unwind_enter(m, address))
+		return NULL;
+	*why = m->table == UNWIND_TABLE_ANONYMOUS ? WALK_END_JIT : WALK_END_NO_TABLE;
+	t = bpf_map_lookup_elem(&unwind_tables, &m->table);
+	if (!t || t->n_pages == 0)
+		return NULL;
+	*why = WALK_END_NO_UNWIND_INFO;
+	rule = unwind_find_rule(t, address - m->bias);
+	return rule && rule->base != UNWIND_CFA_UNKNOWN ? rule : NULL;
+}
+
+/* Steps from a frame of a process with tables to its caller. */
+static __always_inline int walk_by_table(struct walk *w)
+{
+	enum walk_end why;
+	const struct unwind_rule *rule = walk_rule(w, &why);
+
+	return rule ? walk_by_rule(w, rule) : walk_by_guess(w, why);
+}
+
+#endif /* BPF_UNWIND_RULES_BPF_H */

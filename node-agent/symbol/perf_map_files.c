@@ -1,0 +1,470 @@
+/*
+ * The file belongs to the process that is profiled, so it may be anything. It is opened below the
+ * process's root without following a link, first as a path only, because opening a pipe or a device
+ * has effects; it must be a regular file of the process's user or of root. Its file system may be a
+ * FUSE server that never answers: all of that runs on a thread with a deadline (deadline_call.h),
+ * and a process whose file hangs is not asked again. All files have one key there, so at most one
+ * thread is stuck at a time.
+ *
+ * Compilers append to the file, so the next poll reads from where the previous one ended. jcmd
+ * writes the file anew: then its inode, its size, or the bytes before that place are others, and it
+ * is read from the beginning. Of a file larger than FILE_MAX_BYTES the newest part is read.
+ *
+ * Addresses are named when the cycle has ended. Code that has moved since its samples were taken
+ * has the name of what is there now; perf(1) does the same.
+ */
+#include "node-agent/symbol/perf_map_files.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+
+#include "common/data/buf.h"
+#include "common/data/table.h"
+#include "common/system/clock.h"
+#include "common/system/fs.h"
+#include "common/thread/deadline_call.h"
+#include "node-agent/process/process_status.h"
+#include "node-agent/process/procfs.h"
+#include "node-agent/symbol/perf_map.h"
+#include "node-agent/symbol/symbol_metrics.h"
+
+#define FILE_MAX_BYTES ((uint64_t)32 * 1024 * 1024)
+#define PIECE_BYTES ((size_t)1024 * 1024)
+#define TAIL_BYTES 64u /* before the place where the next poll reads, to recognise the file */
+#define STATUS_MAX_BYTES ((size_t)16 * 1024)
+#define PROCESSES_MAX 1024u
+#define POLL_MIN_NS (5 * NS_PER_S)
+#define MISSING_MAX_NS (600 * NS_PER_S) /* a process without a map is polled once in so long */
+#define CALL_KEY (UINT64_C(1) << 62)    /* no device and no pid */
+
+struct process_key {
+	uint64_t start_time;
+	uint64_t pid;
+};
+
+/* Where a file was read to. */
+struct place {
+	uint64_t dev, ino;
+	uint64_t offset;
+	size_t tail_len;
+	char tail[TAIL_BYTES]; /* the bytes before offset */
+};
+
+struct process_map {
+	UT_hash_handle hh; /* by key, in the order of use */
+	struct process_key key;
+	struct perf_map *map; /* NULL: none was read */
+	struct place place;
+	uint64_t cycle;     /* of its last lookup */
+	uint64_t poll_ns;   /* not polled before */
+	unsigned n_missing; /* polls in a row that found none */
+	bool hangs;
+};
+
+struct perf_map_files {
+	const char *proc_root;
+	struct deadline_caller *caller;
+	size_t max_bytes;
+	struct process_map *table;
+	uint64_t cycle;
+};
+
+int perf_map_files_new(struct perf_map_files **ret, const char *proc_root,
+		       struct deadline_caller *caller, size_t max_bytes)
+{
+	struct perf_map_files *f = calloc(1, sizeof(*f));
+
+	if (!f)
+		return -ENOMEM;
+	f->proc_root = proc_root;
+	f->caller = caller;
+	f->max_bytes = max_bytes;
+	f->cycle = 1;
+	*ret = f;
+	return 0;
+}
+
+static void forget_map(struct process_map *p)
+{
+	perf_map_free(p->map);
+	p->map = NULL;
+	p->place = (struct place){0};
+}
+
+static void drop(struct perf_map_files *f, struct process_map *p)
+{
+	HASH_DEL(f->table, p);
+	perf_map_free(p->map);
+	table_free(p);
+}
+
+void perf_map_files_free(struct perf_map_files *f)
+{
+	if (!f)
+		return;
+	for (struct process_map *p = f->table, *next; p; p = next) {
+		next = p->hh.next;
+		drop(f, p);
+	}
+	free(f);
+}
+
+size_t perf_map_files_bytes(const struct perf_map_files *f)
+{
+	size_t n = 0;
+
+	for (const struct process_map *p = f->table; p; p = p->hh.next)
+		n += sizeof(*p) + (p->map ? perf_map_bytes(p->map) : 0);
+	return n;
+}
+
+size_t perf_map_files_count(const struct perf_map_files *f)
+{
+	size_t n = 0;
+
+	for (const struct process_map *p = f->table; p; p = p->hh.next)
+		n += p->map != NULL;
+	return n;
+}
+
+/* ---- reading a piece, on the thread with the deadline ---- */
+
+struct read_job {
+	struct deadline_job job;
+	int root_fd; /* of /proc; its own */
+	struct process_key key;
+	struct place place; /* where to begin; afterwards, where it ended */
+	int result;
+	bool is_anew;   /* text is not what follows the place, but the beginning of the file */
+	bool is_inside; /* text begins in the middle of a line */
+	bool has_more;
+	size_t len; /* of text */
+	char text[PIECE_BYTES];
+};
+
+static void free_job(struct deadline_job *j)
+{
+	struct read_job *job = (struct read_job *)j;
+
+	closep(&job->root_fd);
+	free(job);
+}
+
+/* Returns the descriptor of /proc/<pid> if it is still that process, or -ESRCH. */
+static int open_process(int root_fd, const struct process_key *key)
+{
+	struct proc_stat stat;
+	int fd = procfs_open_process(root_fd, (pid_t)key->pid);
+
+	if (fd >= 0 && procfs_read_stat(fd, &stat) == 0 && !stat.ended &&
+	    stat.start_time == key->start_time)
+		return fd;
+	if (fd >= 0)
+		close(fd);
+	return -ESRCH;
+}
+
+static int read_status(int proc_fd, struct process_status *ret)
+{
+	CLEANUP(buf_fini) struct buf text;
+	int r;
+
+	buf_init(&text, STATUS_MAX_BYTES);
+	r = fs_read_at(proc_fd, "status", &text);
+	return r < 0 ? r : process_status_parse(text.data, text.len, ret);
+}
+
+/* Opens the file as a path. Returns a descriptor, -ENOENT, -ELOOP for a link, or -errno. */
+static int find_file(int proc_fd, pid_t nspid)
+{
+	struct open_how how = {.flags = O_PATH | O_CLOEXEC,
+			       .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS};
+	AUTO_CLOSE int root = openat(proc_fd, "root", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	char path[48];
+	int fd;
+
+	if (root < 0)
+		return -errno;
+	snprintf(path, sizeof(path), "tmp/perf-%d.map", (int)nspid);
+	fd = (int)syscall(SYS_openat2, root, path, &how, sizeof(how));
+	return fd < 0 ? -errno : fd;
+}
+
+/* Returns a descriptor, -EMEDIUMTYPE if it is no regular file, -EPERM if it is another user's. */
+static int open_file(int proc_fd, struct stat *st)
+{
+	AUTO_CLOSE int path_fd = -1;
+	struct process_status status;
+	char path[32];
+	int r = read_status(proc_fd, &status);
+
+	if (r < 0)
+		return r;
+	path_fd = find_file(proc_fd, status.nspid);
+	if (path_fd < 0)
+		return path_fd;
+	if (fstat(path_fd, st) < 0)
+		return -errno;
+	if (!S_ISREG(st->st_mode))
+		return -EMEDIUMTYPE;
+	if (st->st_uid != status.uid && st->st_uid != 0)
+		return -EPERM;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", path_fd);
+	r = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	return r < 0 ? -errno : r;
+}
+
+/* Whether the file is the one that was read to that place, and only longer now. */
+static bool is_continued(const struct place *place, const struct stat *st, int fd)
+{
+	char tail[TAIL_BYTES];
+
+	return place->dev == st->st_dev && place->ino == st->st_ino &&
+	       place->offset <= (uint64_t)st->st_size &&
+	       pread(fd, tail, place->tail_len, (off_t)(place->offset - place->tail_len)) ==
+		       (ssize_t)place->tail_len &&
+	       memcmp(tail, place->tail, place->tail_len) == 0;
+}
+
+static int read_piece(struct read_job *job, int fd, uint64_t size)
+{
+	struct place *place = &job->place;
+	ssize_t n;
+
+	if (size - place->offset > FILE_MAX_BYTES) {
+		place->offset = size - FILE_MAX_BYTES;
+		job->is_inside = true;
+	}
+	n = pread(fd, job->text, PIECE_BYTES, (off_t)place->offset);
+	if (n < 0)
+		return -errno;
+	job->len = (size_t)n;
+	place->offset += job->len;
+	job->has_more = n > 0 && place->offset < size;
+	if (job->len >= TAIL_BYTES) {
+		place->tail_len = TAIL_BYTES;
+		memcpy(place->tail, job->text + job->len - TAIL_BYTES, TAIL_BYTES);
+	} else if (job->len > 0) {
+		place->tail_len = job->len;
+		memcpy(place->tail, job->text, job->len);
+	}
+	return 0;
+}
+
+static int read_map(struct read_job *job)
+{
+	AUTO_CLOSE int proc_fd = open_process(job->root_fd, &job->key);
+	AUTO_CLOSE int fd = -1;
+	struct stat st;
+
+	if (proc_fd < 0)
+		return proc_fd;
+	fd = open_file(proc_fd, &st);
+	if (fd < 0)
+		return fd;
+	if (!is_continued(&job->place, &st, fd)) {
+		job->is_anew = true;
+		job->place = (struct place){.dev = st.st_dev, .ino = st.st_ino};
+	}
+	return read_piece(job, fd, (uint64_t)st.st_size);
+}
+
+static void run_job(struct deadline_job *j)
+{
+	struct read_job *job = (struct read_job *)j;
+
+	job->result = read_map(job);
+}
+
+/* ---- polling ---- */
+
+static enum symbol_metric outcome_of(int r)
+{
+	switch (r) {
+	case 0:
+		return SYMBOL_METRIC_PERF_MAP_READ;
+	case -ENOENT:
+	case -ENOTDIR:
+		return SYMBOL_METRIC_PERF_MAP_NONE;
+	case -ESRCH:
+		return SYMBOL_METRIC_PERF_MAP_EXITED;
+	case -ELOOP:
+	case -EXDEV:
+	case -EMEDIUMTYPE:
+		return SYMBOL_METRIC_PERF_MAP_NOT_REGULAR;
+	case -EPERM:
+		return SYMBOL_METRIC_PERF_MAP_OWNER;
+	case -ETIMEDOUT:
+	case -EBUSY:
+		return SYMBOL_METRIC_PERF_MAP_HANGS;
+	default:
+		return SYMBOL_METRIC_PERF_MAP_FAILED;
+	}
+}
+
+static struct read_job *new_job(const struct perf_map_files *f, const struct process_map *p)
+{
+	struct read_job *job = calloc(1, sizeof(*job));
+
+	if (!job)
+		return NULL;
+	job->job = (struct deadline_job){.run = run_job, .free = free_job, .key = CALL_KEY};
+	job->root_fd = open(f->proc_root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	job->key = p->key;
+	job->place = p->place;
+	return job;
+}
+
+static int take_text(const struct perf_map_files *f, struct process_map *p,
+		     const struct read_job *job)
+{
+	int r = 0;
+
+	if (job->is_anew)
+		forget_map(p);
+	if (!p->map)
+		r = perf_map_new(&p->map, f->max_bytes / 2);
+	if (r < 0)
+		return r;
+	if (job->is_inside)
+		perf_map_skip_line(p->map);
+	r = perf_map_add(p->map, job->text, job->len);
+	p->place = job->place;
+	return r;
+}
+
+/* Returns 1 if there is more, 0, or why nothing could be read. */
+static int poll_piece(const struct perf_map_files *f, struct process_map *p)
+{
+	struct read_job *job = new_job(f, p);
+	int r;
+
+	if (!job)
+		return -ENOMEM;
+	/* a cast: gcc's analyzer takes a job for lost of which only a member is passed on */
+	r = deadline_call(f->caller, (struct deadline_job *)job);
+	if (r < 0) /* job is freed */
+		return r;
+	r = job->result;
+	if (r == 0)
+		r = take_text(f, p, job);
+	if (r == 0)
+		r = job->has_more;
+	free_job(&job->job);
+	return r;
+}
+
+/* Evicts the maps that were not used for the longest time, but not p's. */
+static void keep_budget(struct perf_map_files *f, const struct process_map *p)
+{
+	size_t n = perf_map_files_bytes(f);
+
+	for (struct process_map *old = f->table; old && n > f->max_bytes; old = old->hh.next) {
+		if (old == p || !old->map)
+			continue;
+		n -= perf_map_bytes(old->map);
+		forget_map(old);
+	}
+}
+
+static void poll_file(struct perf_map_files *f, struct process_map *p, uint64_t now_ns)
+{
+	uint64_t pause_ns = POLL_MIN_NS;
+	int r = 1;
+
+	for (uint64_t n = 0; r == 1 && n <= FILE_MAX_BYTES / PIECE_BYTES; n++)
+		r = poll_piece(f, p);
+	r = r < 0 ? r : 0;
+	metric_add(&symbol_metrics[outcome_of(r)], 1);
+	p->hangs |= r == -ETIMEDOUT;
+	p->n_missing = r < 0 ? p->n_missing + 1 : 0;
+	for (unsigned i = 0; i < p->n_missing && pause_ns < MISSING_MAX_NS; i++)
+		pause_ns *= 2;
+	p->poll_ns = now_ns + pause_ns;
+	keep_budget(f, p);
+}
+
+/* ---- lookup ---- */
+
+static int add_process(struct perf_map_files *f, const struct process_key *key,
+		       struct process_map **ret)
+{
+	struct process_map *p = table_malloc(sizeof(*p));
+
+	if (!p)
+		return -ENOMEM;
+	*p = (struct process_map){.key = *key};
+	if (HASH_COUNT(f->table) >= PROCESSES_MAX)
+		drop(f, f->table);
+	HASH_ADD(hh, f->table, key, sizeof(p->key), p);
+	if (!TABLE_ADDED(hh, p)) {
+		table_free(p);
+		return -ENOMEM;
+	}
+	*ret = p;
+	return 0;
+}
+
+/* The process, polled if that is due. */
+static int get_process(struct perf_map_files *f, const struct process_key *key, uint64_t now_ns,
+		       struct process_map **ret)
+{
+	struct process_map *p;
+	int r = 0;
+
+	HASH_FIND(hh, f->table, key, sizeof(*key), p);
+	if (!p)
+		r = add_process(f, key, &p);
+	if (r < 0)
+		return r;
+	if (p->cycle != f->cycle) {
+		p->cycle = f->cycle;
+		/* the order of the table is that of use */
+		HASH_DEL(f->table, p);
+		HASH_ADD(hh, f->table, key, sizeof(p->key), p);
+		if (!TABLE_ADDED(hh, p)) {
+			perf_map_free(p->map);
+			table_free(p);
+			return -ENOMEM;
+		}
+		if (!p->hangs && now_ns >= p->poll_ns)
+			poll_file(f, p, now_ns);
+	}
+	*ret = p;
+	return 0;
+}
+
+int perf_map_files_find(struct perf_map_files *f, pid_t pid, uint64_t start_time, uint64_t address,
+			uint64_t now_ns, struct perf_map_name *ret)
+{
+	const struct process_key key = {start_time, (uint64_t)pid};
+	struct process_map *p;
+	const char *name;
+	size_t len;
+	int r = get_process(f, &key, now_ns, &p);
+
+	if (r == 0)
+		r = p->map ? perf_map_find(p->map, address, &name, &len) : -ENOENT;
+	if (r == 0)
+		perf_map_name_parse(ret, name, len);
+	return r;
+}
+
+void perf_map_files_end_cycle(struct perf_map_files *f)
+{
+	AUTO_CLOSE int root_fd = open(f->proc_root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	for (struct process_map *p = f->table, *next; p; p = next) {
+		int fd = root_fd < 0 ? -EMFILE : open_process(root_fd, &p->key);
+
+		next = p->hh.next;
+		if (fd == -ESRCH)
+			drop(f, p);
+		else if (fd >= 0)
+			close(fd);
+	}
+	f->cycle++;
+}

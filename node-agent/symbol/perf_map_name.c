@@ -1,0 +1,237 @@
+#include "node-agent/symbol/perf_map_name.h"
+
+#include "common/jfr/java_names.h"
+#include "common/text/parse.h"
+#include "common/text/utf8.h"
+
+/* A part of the name; not NUL-terminated. */
+struct part {
+	const char *text;
+	size_t len;
+};
+
+static struct part part_of(const char *from, const char *to)
+{
+	return (struct part){from, (size_t)(to - from)};
+}
+
+static const char *end_of(struct part p)
+{
+	return p.text + p.len;
+}
+
+static const char *find(struct part p, const char *needle)
+{
+	return memmem(p.text, p.len, needle, strlen(needle));
+}
+
+static bool begins_with(struct part p, const char *prefix)
+{
+	return p.len >= strlen(prefix) && memcmp(p.text, prefix, strlen(prefix)) == 0;
+}
+
+static const char *last_of(struct part p, char c)
+{
+	return p.len > 0 ? memrchr(p.text, c, p.len) : NULL;
+}
+
+static void copy_printable(char *to, size_t cap, struct part p)
+{
+	size_t len = p.len < cap - 1 ? p.len : cap - 1;
+
+	if (len > 0)
+		memcpy(to, p.text, len);
+	to[utf8_make_printable(to, len)] = '\0';
+}
+
+/* Both parts; an empty one is replaced. */
+static void set(struct perf_map_name *ret, struct part function, struct part file)
+{
+	copy_printable(ret->function, sizeof(ret->function), function);
+	copy_printable(ret->file, sizeof(ret->file), file);
+	if (ret->function[0] == '\0')
+		snprintf(ret->function, sizeof(ret->function), "(anonymous)");
+	if (ret->file[0] == '\0')
+		snprintf(ret->file, sizeof(ret->file), PERF_MAP_NO_FILE);
+	for (char *c = ret->file; *c; c++) {
+		if (*c == ' ')
+			*c = '_';
+	}
+}
+
+/* ---- V8 ---- */
+
+/* Cuts ":12" off and returns true; false: there is no number behind the last colon. */
+static bool cut_number(struct part *p, uint64_t *ret)
+{
+	const char *colon = last_of(*p, ':');
+
+	if (!colon ||
+	    parse_u64(colon + 1, (size_t)(end_of(*p) - colon - 1), 0, UINT32_MAX, ret) < 0)
+		return false;
+	p->len = (size_t)(colon - p->text);
+	return true;
+}
+
+/* Where " <file>" begins; names such as "get size" have blanks, and files may. */
+static const char *find_script(struct part p)
+{
+	static const char *const beginnings[] = {" /", " file://", " node:", " webpack"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(beginnings); i++) {
+		const char *found = find(p, beginnings[i]);
+
+		if (found)
+			return found;
+	}
+	return last_of(p, ' ');
+}
+
+static bool parse_script(struct perf_map_name *ret, struct part p)
+{
+	static const char *const kinds[] = {"LazyCompile:", "JS:", "Function:", "Eval:", "Script:"};
+	uint64_t column = 0, line = 0;
+	struct part file, shorter;
+	const char *blank;
+	size_t kind = 0;
+
+	while (kind < ARRAY_SIZE(kinds) && !begins_with(p, kinds[kind]))
+		kind++;
+	if (kind == ARRAY_SIZE(kinds))
+		return false;
+	p = part_of(p.text + strlen(kinds[kind]), end_of(p));
+	if (p.len > 0 && p.text[0] != '\0' && strchr("~*^+'", p.text[0]))
+		p = part_of(p.text + 1, end_of(p));
+	blank = find_script(p);
+	if (!blank) {
+		set(ret, p, (struct part){0});
+		return true;
+	}
+	file = part_of(blank + 1, end_of(p));
+	/* "<line>:<column>", or "<line>" alone */
+	if (cut_number(&file, &line)) {
+		shorter = file;
+		if (cut_number(&shorter, &column)) {
+			line = column;
+			file = shorter;
+		}
+	}
+	if (begins_with(file, "file://"))
+		file = part_of(file.text + strlen("file://"), end_of(file));
+	set(ret, part_of(p.text, blank), file);
+	ret->line = (uint32_t)line;
+	return true;
+}
+
+/* ---- Java ---- */
+
+static void set_java(struct perf_map_name *ret, struct part class, struct part method)
+{
+	struct java_name name, file;
+
+	java_name_of_class(&name, class.text, class.len);
+	java_name_of_file(&file, class.text, class.len);
+	set(ret, (struct part){name.text, name.len}, (struct part){file.text, file.len});
+	name.len = strlen(ret->function);
+	if (name.len + 1 < sizeof(ret->function)) {
+		ret->function[name.len] = '.';
+		copy_printable(ret->function + name.len + 1, sizeof(ret->function) - name.len - 1,
+			       method);
+	}
+}
+
+/* perf-map-agent: "Ljava/util/HashMap;::put", perhaps with a signature behind it. */
+static bool parse_descriptor(struct perf_map_name *ret, struct part p)
+{
+	const char *separator = find(p, ";::"), *method, *parameters;
+
+	if (!separator || p.text[0] != 'L' || separator == p.text + 1)
+		return false;
+	method = separator + 3;
+	parameters = memchr(method, '(', (size_t)(end_of(p) - method));
+	p = part_of(p.text, parameters ?: end_of(p));
+	if (method == end_of(p))
+		return false;
+	set_java(ret, part_of(p.text + 1, separator), part_of(method, end_of(p)));
+	return true;
+}
+
+/* The JVM's own: "long java.util.HashMap.put(int, java.lang.Object)", the result's type first. */
+static bool parse_method(struct perf_map_name *ret, struct part p)
+{
+	const char *open = p.len > 0 ? memchr(p.text, '(', p.len) : NULL, *blank, *dot;
+	struct part name;
+
+	if (!open || p.text[p.len - 1] != ')')
+		return false;
+	blank = memchr(p.text, ' ', (size_t)(open - p.text));
+	if (!blank)
+		return false;
+	name = part_of(blank + 1, open);
+	dot = last_of(name, '.');
+	if (!dot || dot == name.text || dot + 1 == open || memchr(name.text, ' ', name.len) ||
+	    memchr(name.text, ':', name.len))
+		return false;
+	set_java(ret, part_of(name.text, dot), part_of(dot + 1, open));
+	return true;
+}
+
+/* ---- .NET ---- */
+
+/* "instance void [App] App.Main::Run(string)[Tier0]" */
+static bool parse_dotnet(struct perf_map_name *ret, struct part p)
+{
+	const char *tier = last_of(p, '['), *open, *close, *colons, *from, *parameters;
+	struct part type;
+	size_t len;
+
+	if (!tier || tier == p.text || p.text[p.len - 1] != ']' || tier[-1] != ')')
+		return false;
+	p = part_of(p.text, tier);
+	parameters = memchr(p.text, '(', p.len);
+	colons = find(p, "::");
+	open = memchr(p.text, '[', p.len);
+	close = open ? find(part_of(open, end_of(p)), "] ") : NULL;
+	if (!parameters || !colons || !close || close > colons || colons > parameters)
+		return false;
+	from = close + 2;
+	type = part_of(from, colons);
+	set(ret, type, part_of(open, close + 1));
+	len = strlen(ret->function);
+	if (len + 1 < sizeof(ret->function)) {
+		ret->function[len] = '.';
+		copy_printable(ret->function + len + 1, sizeof(ret->function) - len - 1,
+			       part_of(colons + 2, parameters));
+	}
+	return true;
+}
+
+/* ---- Python ---- */
+
+/* "py::run:/app/a.py", since 3.12; "py::<module>:<string>" */
+static bool parse_python(struct perf_map_name *ret, struct part p)
+{
+	const char *colon;
+
+	if (!begins_with(p, "py::"))
+		return false;
+	p = part_of(p.text + 4, end_of(p));
+	colon = p.len > 0 ? memchr(p.text, ':', p.len) : NULL;
+	if (!colon || colon == p.text)
+		return false;
+	set(ret, part_of(p.text, colon), part_of(colon + 1, end_of(p)));
+	return true;
+}
+
+void perf_map_name_parse(struct perf_map_name *ret, const char *text, size_t len)
+{
+	const struct part p = {text, len};
+
+	ret->line = 0;
+	if (len > 0 && (parse_script(ret, p) || parse_python(ret, p) || parse_descriptor(ret, p) ||
+			parse_dotnet(ret, p) || parse_method(ret, p)))
+		return;
+	set(ret, p, (struct part){0});
+	if (len == 0)
+		snprintf(ret->function, sizeof(ret->function), "[unknown]");
+}

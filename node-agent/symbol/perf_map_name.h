@@ -1,0 +1,32 @@
+/*
+ * Names of JIT code as their compilers write them into perf maps → functions as a reader knows
+ * them. Pure.
+ *
+ * | compiler | name | becomes |
+ * |---|---|---|
+ * | V8 | LazyCompile:*foo /app/a.js:3:8, JS:~ /app/a.js:1:1 | foo, (anonymous) in /app/a.js:3 |
+ * | JVM | long app.Main$Job.run(int), Lapp/Main$Job;::run | app.Main$Job.run in app/Main |
+ * | .NET | void [App] App.Main::Run(string)[Tier0] | App.Main.Run in [App] |
+ * | Python | py::run:/app/a.py | run in /app/a.py |
+ *
+ * Any other name stays as it is, in [jit]. Java's are folded like those of Java profiles
+ * (java_names.h), so that both look alike.
+ */
+#ifndef NODE_AGENT_SYMBOL_PERF_MAP_NAME_H
+#define NODE_AGENT_SYMBOL_PERF_MAP_NAME_H
+
+#include "common/base.h"
+#include "common/limits.h"
+
+#define PERF_MAP_FILE_BYTES 512u
+#define PERF_MAP_NO_FILE "[jit]"
+
+struct perf_map_name {
+	char function[LIMIT_SYMBOL_NAME_BYTES + 1]; /* printable UTF-8, not empty */
+	char file[PERF_MAP_FILE_BYTES + 1];         /* likewise, without blanks */
+	uint32_t line;                              /* where the function begins; 0: unknown */
+};
+
+void perf_map_name_parse(struct perf_map_name *ret, const char *text, size_t len);
+
+#endif /* NODE_AGENT_SYMBOL_PERF_MAP_NAME_H */

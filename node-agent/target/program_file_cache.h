@@ -1,0 +1,39 @@
+/*
+ * What was learned about executables and libraries, so that they need not be parsed again for
+ * each process and each round: ELF headers, and whether their file system answers. Keyed by
+ * what changes whenever a file's content does. No file is kept open. Bounded: a full cache is
+ * emptied as a whole. For one thread.
+ */
+#ifndef NODE_AGENT_TARGET_PROGRAM_FILE_CACHE_H
+#define NODE_AGENT_TARGET_PROGRAM_FILE_CACHE_H
+
+#include "common/base.h"
+#include "node-agent/elf/elf_layout.h"
+#include "node-agent/process/file_id.h"
+#include "node-agent/target/file_notes.h"
+
+#define PROGRAM_FILE_CACHE_MAX 256u
+
+struct program_file_cache;
+
+/* What is cached of a file. */
+struct program_file_facts {
+	bool may_hang; /* its file system may not answer, so it is opened with a deadline */
+	struct elf_layout layout;
+	struct file_notes notes; /* owned by the cache */
+};
+
+/* Returns 0 or -ENOMEM. */
+int program_file_cache_new(struct program_file_cache **ret) MUST_CHECK;
+void program_file_cache_free(struct program_file_cache *c);
+DEFINE_CLEANUP(struct program_file_cache *, program_file_cache_free);
+
+/* Returns NULL if the file is not cached. Borrowed until the next program_file_cache_add(). */
+struct program_file_facts *program_file_cache_find(const struct program_file_cache *c,
+						   const struct file_version *file);
+
+/* Adds a file that is not cached. facts->notes must be empty. Returns 0 or -ENOMEM. */
+int program_file_cache_add(struct program_file_cache *c, const struct file_version *file,
+			   const struct program_file_facts *facts) MUST_CHECK;
+
+#endif /* NODE_AGENT_TARGET_PROGRAM_FILE_CACHE_H */

@@ -1,0 +1,47 @@
+/*
+ * Writes one table into slabs, page by page, and publishes it to walks.
+ */
+#ifndef NODE_AGENT_UNWIND_BUILT_TABLE_H
+#define NODE_AGENT_UNWIND_BUILT_TABLE_H
+
+#include "common/base.h"
+#include "node-agent/unwind/cfi/cfi_table.h"
+#include "node-agent/unwind/unwind_slabs.h"
+
+#define BUILT_TABLE_PAGES_MAX (UNWIND_TABLE_PIECES * UNWIND_BLOCK_PAGES)
+
+/* What a table occupies. */
+struct built_table {
+	struct cfi_extent extent;
+	struct unwind_extent pages[UNWIND_TABLE_PIECES];
+	struct unwind_extent rules[2];
+	uint64_t bytes;
+	uint64_t n_rows;
+};
+
+/*
+ * Reserves the page directory. Returns 0, -EFBIG if there are more pages than BUILT_TABLE_PAGES_MAX
+ * or addresses have more than 47 bits, or an error of unwind_slabs_get(). After a failure of this
+ * or the next two functions, what there is must be given to built_table_discard().
+ */
+int built_table_begin(struct built_table *b, struct unwind_slabs *slabs,
+		      const struct cfi_extent *extent) MUST_CHECK;
+
+/* Adds the rows of a page; a page without rows has n == 0. The same errors. */
+int built_table_add_page(struct built_table *b, struct unwind_slabs *slabs, uint32_t page,
+			 const struct unwind_row *rows, uint32_t n) MUST_CHECK;
+
+int built_table_add_rules(struct built_table *b, struct unwind_slabs *slabs,
+			  const struct unwind_rule *rules, uint32_t n) MUST_CHECK;
+
+/* Shows it to walks; ret is an element of unwind_tables. */
+void built_table_publish(const struct built_table *b, struct unwind_table *ret);
+
+/* Hides it from walks and frees what it occupies. */
+void built_table_withdraw(struct built_table *b, struct unwind_slabs *slabs,
+			  struct unwind_table *published, uint64_t now_ns);
+
+/* Frees what one occupies that was never published. */
+void built_table_discard(struct built_table *b, struct unwind_slabs *slabs);
+
+#endif /* NODE_AGENT_UNWIND_BUILT_TABLE_H */

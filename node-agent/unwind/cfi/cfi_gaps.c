@@ -1,0 +1,203 @@
+/*
+ * GNU's linker describes the PLT, others do not. Facts about stubs are those of the linkers
+ * (binutils bfd/elfxx-x86.c, LLVM's lld/ELF/Arch): on x86-64, each but the first has 16 bytes and
+ * pushes its number before it jumps to the first one; on arm64, none but the first one moves the
+ * stack pointer.
+ */
+#include "node-agent/unwind/cfi/cfi_gaps.h"
+
+#include <elf.h>
+#include <errno.h>
+
+#include "node-agent/unwind/cfi/cfi_signal.h"
+#include "node-agent/unwind/cfi/cfi_state.h"
+
+/* _start of all C libraries is shorter; what follows in a gap is other code. */
+#define ENTRY_BYTES 32u
+
+#define STUB_BYTES 16u
+/* The instruction after the push: of [jmp *slot; push; jmp], and of [endbr64; push; jmp] */
+#define PUSHED_AT 11u
+#define PUSHED_AT_AFTER_ENDBR 9u
+static const uint8_t endbr64[] = {0xf3, 0x0f, 0x1e, 0xfa};
+/* The first stub: push, then jmp */
+#define FIRST_PUSHED_AT 6u
+
+static const struct unwind_rule unknown = {.base = UNWIND_CFA_UNKNOWN};
+static const struct unwind_rule end_of_stack = {.base = UNWIND_CFA_END};
+
+/* Keeps what is before those that are there already. */
+static void add_special(struct cfi_gaps *g, enum cfi_special_kind kind, uint64_t start,
+			uint64_t end)
+{
+	size_t i = g->n_specials;
+
+	for (size_t j = 0; j < g->n_specials; j++) {
+		const struct cfi_special *s = &g->specials[j];
+
+		if (start >= s->start && start < s->end)
+			return;
+		if (start < s->start && end > s->start)
+			end = s->start;
+	}
+	if (start >= end)
+		return;
+	for (; i > 0 && g->specials[i - 1].start > start; i--)
+		g->specials[i] = g->specials[i - 1];
+	g->specials[i] = (struct cfi_special){.start = start, .end = end, .kind = kind};
+	g->n_specials++;
+}
+
+void cfi_gaps_init(struct cfi_gaps *g, const struct elf_layout *layout,
+		   struct file_windows *windows, const struct cfi_go *go, struct cfi_rows *rows)
+{
+	const struct elf_section *plt = &layout->sections[ELF_SECTION_PLT];
+
+	*g = (struct cfi_gaps){
+		.layout = layout,
+		.windows = windows,
+		.rows = rows,
+		.go = go,
+		.left_bytes = CFI_GAPS_READ_MAX_BYTES,
+	};
+	if (go)
+		add_special(g, CFI_SPECIAL_GO, go->table.first, go->table.end);
+	if (plt->size_bytes > STUB_BYTES)
+		add_special(g, CFI_SPECIAL_PLT, plt->vaddr, plt->vaddr + plt->size_bytes);
+	if (elf_layout_is_text(layout, layout->entry) && layout->entry < UINT64_MAX - ENTRY_BYTES)
+		add_special(g, CFI_SPECIAL_ENTRY, layout->entry, layout->entry + ENTRY_BYTES);
+}
+
+/* ---- PLT ---- */
+
+static int fill_x86_plt(struct cfi_gaps *g, const struct cfi_special *s)
+{
+	static const struct unwind_rule first[] = {
+		{.base = UNWIND_CFA_SP, .cfa = 2},
+		{.base = UNWIND_CFA_SP, .cfa = 3},
+	};
+	struct unwind_rule others = {.base = UNWIND_CFA_PLT, .cfa = PUSHED_AT};
+	uint64_t offset = 0;
+	const uint8_t *code;
+	int r;
+
+	if (elf_layout_offset(g->layout, s->start + STUB_BYTES, &offset) == 0 &&
+	    file_windows_get(g->windows, offset, sizeof(endbr64), &code) == 0 &&
+	    memcmp(code, endbr64, sizeof(endbr64)) == 0)
+		others.cfa = PUSHED_AT_AFTER_ENDBR;
+	r = cfi_rows_add(g->rows, s->start, &first[0]);
+	if (r == 0)
+		r = cfi_rows_add(g->rows, s->start + FIRST_PUSHED_AT, &first[1]);
+	return r == 0 ? cfi_rows_add(g->rows, s->start + STUB_BYTES, &others) : r;
+}
+
+static int fill_plt(struct cfi_gaps *g, const struct cfi_special *s)
+{
+	static const struct unwind_rule arm64 = {
+		.base = UNWIND_CFA_SP,
+		.how = UNWIND_RA_REGISTER,
+		.aux = CFI_ARM64_LR,
+	};
+
+	return g->layout->machine == EM_X86_64 ? fill_x86_plt(g, s)
+					       : cfi_rows_add(g->rows, s->start, &arm64);
+}
+
+/* ---- other code ---- */
+
+/* Looks for returns from signal handlers in code that is in the file; offset is in it. */
+static int fill_code(struct cfi_gaps *g, uint64_t from, uint64_t to, uint64_t offset)
+{
+	int r = cfi_rows_add(g->rows, from, &unknown);
+
+	while (r == 0 && from < to && g->left_bytes > 0) {
+		uint64_t n =
+			to - from < FILE_WINDOWS_LENGTH_MAX ? to - from : FILE_WINDOWS_LENGTH_MAX;
+		const uint8_t *code;
+		int at;
+
+		r = file_windows_get(g->windows, offset, (size_t)n, &code);
+		if (r < 0)
+			return r;
+		at = cfi_signal_find(g->layout->machine, code, (size_t)n);
+		if (at >= 0) {
+			uint64_t start = from + (uint64_t)at;
+
+			n = (uint64_t)at + CFI_SIGNAL_CODE_MAX_BYTES;
+			r = cfi_rows_add(g->rows, start > 0 ? start - 1 : 0, &cfi_signal_rule);
+			if (r == 0)
+				r = cfi_rows_add(g->rows, from + n, &unknown);
+		} else if (n == FILE_WINDOWS_LENGTH_MAX) {
+			n -= CFI_SIGNAL_CODE_MAX_BYTES; /* it may begin there */
+		}
+		g->left_bytes -= n < g->left_bytes ? n : g->left_bytes;
+		from += n < to - from ? n : to - from;
+		offset += n;
+	}
+	return r;
+}
+
+/* Only the parts within executable segments are code. */
+static int fill_plain(struct cfi_gaps *g, uint64_t from, uint64_t to)
+{
+	int r = cfi_rows_add(g->rows, from, &unknown);
+
+	while (r == 0 && from < to) {
+		const struct elf_segment *best = NULL;
+		uint64_t start, end;
+
+		for (uint32_t i = 0; i < g->layout->n_segments; i++) {
+			const struct elf_segment *s = &g->layout->segments[i];
+
+			if (s->executable && s->vaddr + s->file_bytes > from &&
+			    (!best || s->vaddr < best->vaddr))
+				best = s;
+		}
+		if (!best || best->vaddr >= to)
+			return 0;
+		start = best->vaddr > from ? best->vaddr : from;
+		end = best->vaddr + best->file_bytes < to ? best->vaddr + best->file_bytes : to;
+		r = fill_code(g, start, end, best->offset + (start - best->vaddr));
+		from = end;
+	}
+	return r;
+}
+
+static int fill_special(struct cfi_gaps *g, const struct cfi_special *s)
+{
+	switch (s->kind) {
+	case CFI_SPECIAL_GO:
+		return cfi_go_add(g->go, g->rows);
+	case CFI_SPECIAL_PLT:
+		return fill_plt(g, s);
+	case CFI_SPECIAL_ENTRY:
+		return cfi_rows_add(g->rows, s->start, &end_of_stack);
+	case CFI_SPECIAL_MAX:
+		break;
+	}
+	return 0;
+}
+
+int cfi_gaps_fill(struct cfi_gaps *g, uint64_t from, uint64_t to)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < g->n_specials && from < to; i++) {
+		struct cfi_special s = g->specials[i];
+
+		if (s.end <= from)
+			continue;
+		if (s.start >= to)
+			break;
+		if (s.start > from)
+			r = fill_plain(g, from, s.start);
+		else
+			s.start = from;
+		if (r == 0)
+			r = fill_special(g, &s);
+		from = s.end;
+	}
+	if (r == 0 && from < to)
+		r = fill_plain(g, from, to);
+	return r;
+}

@@ -1,0 +1,269 @@
+/*
+ * Descriptions are taken in the order of their code, and what lies between them is a gap. A
+ * description that begins before the previous one ends overlaps it, which happens in broken files
+ * only, except that identical functions which a linker folded may have several: the first one
+ * counts.
+ *
+ * Between functions there is padding. It is never executed, so a gap that is too short for code
+ * keeps the rule before it, which saves a fifth of all rows. A call that does not return may be the
+ * last instruction of a function, but walks look return addresses up one byte before.
+ */
+#include "node-agent/unwind/cfi/cfi_table.h"
+
+#include <errno.h>
+
+#include "node-agent/unwind/cfi/cfi_gaps.h"
+#include "node-agent/unwind/cfi/cfi_go.h"
+#include "node-agent/unwind/cfi/cfi_index.h"
+#include "node-agent/unwind/cfi/cfi_rows.h"
+#include "node-agent/unwind/cfi/cfi_rule.h"
+#include "node-agent/unwind/cfi/file_windows.h"
+
+#define PADDING_MAX_BYTES 15u
+/* .eh_frame, .debug_frame, and that of the debug file */
+#define INDEXES_MAX 3u
+
+struct builder {
+	struct cfi_table table;
+	const struct elf_layout *layout;
+	struct byte_source src, debug_src; /* both within the budget */
+	struct file_windows *windows, *debug_windows;
+	struct cfi_rows *rows;
+	struct cfi_index indexes[INDEXES_MAX];
+	uint64_t next[INDEXES_MAX];  /* description that comes next */
+	uint64_t start[INDEXES_MAX]; /* of its function; UINT64_MAX: there is none */
+	size_t n_indexes;
+	struct cfi_go go;
+	struct cfi_gaps gaps;
+	uint64_t left_bytes; /* of instructions */
+	uint64_t at;         /* all code before has its rows */
+	uint64_t end;
+
+	/* of the function whose instructions are executed */
+	const struct cfi_cie *cie;
+	int error;
+};
+
+int cfi_table_extent(const struct elf_layout *layout, struct cfi_extent *ret)
+{
+	uint64_t first, last;
+
+	if (layout->text_end <= layout->text_start)
+		return -ENOENT;
+	first = layout->text_start >> UNWIND_PAGE_SHIFT;
+	last = (layout->text_end - 1) >> UNWIND_PAGE_SHIFT;
+	if (last - first >= CFI_TABLE_PAGES_MAX)
+		return -EFBIG;
+	ret->first_page = first;
+	ret->n_pages = (uint32_t)(last - first + 1);
+	return 0;
+}
+
+/* ---- functions ---- */
+
+/* Errors are kept apart from those of the instructions. */
+static int on_state(void *ctx, uint64_t start, uint64_t end, const struct cfi_state *s)
+{
+	struct builder *b = ctx;
+	struct unwind_rule rule;
+
+	if (end <= b->at)
+		return 0;
+	if (!cfi_rule_of(&rule, s, &b->cie->coding.registers, b->cie->is_signal))
+		b->table.n_unknown_rows++;
+	b->error = cfi_rows_add(b->rows, start > b->at ? start : b->at, &rule);
+	b->at = end;
+	return b->error;
+}
+
+static int add_function(struct builder *b, const struct cfi_function *f, const struct cfi_cie *cie)
+{
+	static const struct unwind_rule unknown = {.base = UNWIND_CFA_UNKNOWN};
+	int r = 0;
+
+	if (f->start >= f->end || f->end <= b->layout->text_start || f->start >= b->end)
+		return 0; /* removed by the linker */
+	b->table.n_functions++;
+	b->table.n_bad_functions += f->start < b->at;
+	if (f->end <= b->at)
+		return 0;
+	if (f->start > b->at) {
+		if (f->start - b->at > PADDING_MAX_BYTES) {
+			r = cfi_gaps_fill(&b->gaps, b->at, f->start);
+			if (r < 0)
+				return r;
+		}
+		b->at = f->start;
+	}
+	b->cie = cie;
+	b->error = 0;
+	if (f->len > b->left_bytes)
+		r = -EBADMSG;
+	else
+		b->left_bytes -= f->len;
+	if (r == 0)
+		r = cfi_program_run(f, &cie->coding, &cie->initial, on_state, b);
+	if (b->error == 0 && r == -EBADMSG) {
+		b->table.n_bad_functions++;
+		r = cfi_rows_add(b->rows, b->at, &unknown);
+		b->at = f->end;
+	}
+	return b->error != 0 ? b->error : r;
+}
+
+/* ---- what the file has ---- */
+
+/* Moves on to description i of this index. */
+static int seek(struct builder *b, size_t index, uint64_t i)
+{
+	b->next[index] = i;
+	if (i < b->indexes[index].n)
+		return cfi_index_start(&b->indexes[index], i, &b->start[index]);
+	b->start[index] = UINT64_MAX;
+	return 0;
+}
+
+/* The index whose next function comes first, INDEXES_MAX if there are no more. */
+static size_t first_index(const struct builder *b)
+{
+	size_t first = INDEXES_MAX;
+
+	for (size_t i = 0; i < b->n_indexes; i++) {
+		if (b->next[i] < b->indexes[i].n &&
+		    (first == INDEXES_MAX || b->start[i] < b->start[first]))
+			first = i;
+	}
+	return first;
+}
+
+static int add_functions(struct builder *b)
+{
+	size_t index;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < b->n_indexes; i++)
+		r = seek(b, i, 0);
+	while (r == 0 && (index = first_index(b)) < INDEXES_MAX) {
+		const struct cfi_cie *cie;
+		struct cfi_function f;
+
+		r = cfi_index_function(&b->indexes[index], b->next[index], &f, &cie);
+		if (r == 0) {
+			r = add_function(b, &f, cie);
+		} else if (r == -EBADMSG || r == -ENODATA) {
+			b->table.n_bad_functions++;
+			r = 0;
+		}
+		if (r == 0)
+			r = seek(b, index, b->next[index] + 1);
+	}
+	if (r == 0 && b->at < b->end)
+		r = cfi_gaps_fill(&b->gaps, b->at, b->end);
+	return r == 0 ? cfi_rows_finish(b->rows) : r;
+}
+
+/* Keeps the index that was opened with result r. Returns 0, or an error that ends the build. */
+static int keep_index(struct builder *b, int r, enum cfi_origin origin)
+{
+	if (r == -ENOENT)
+		return 0;
+	if (r == 0 && b->n_indexes++ == 0)
+		b->table.origin = origin;
+	return r;
+}
+
+/*
+ * Programs that are compiled without .eh_frame nevertheless have that of the files that each
+ * program is linked with, so .debug_frame is always read. It describes what .eh_frame does not,
+ * except for Go's linker, which describes all of Go's code there.
+ */
+static int find_descriptions(struct builder *b, const struct cfi_input *in, bool is_go)
+{
+	struct cfi_index *x = b->indexes;
+	int r;
+
+	r = keep_index(b, cfi_index_open(x, in->layout, b->windows), CFI_ORIGIN_EH_FRAME);
+	if (r < 0 || is_go)
+		return r;
+	r = keep_index(b, cfi_index_open_debug(&x[b->n_indexes], in->layout, &b->src, b->windows),
+		       CFI_ORIGIN_DEBUG_FRAME);
+	if (r < 0 || !in->debug_layout || in->debug_layout->machine != in->layout->machine)
+		return r;
+	r = file_windows_new(&b->debug_windows, &b->debug_src);
+	if (r < 0)
+		return r;
+	return keep_index(b,
+			  cfi_index_open_debug(&x[b->n_indexes], in->debug_layout, &b->debug_src,
+					       b->debug_windows),
+			  CFI_ORIGIN_DEBUG_FILE);
+}
+
+static int build(struct builder *b, const struct cfi_input *in, cfi_page_fn *on_page, void *ctx)
+{
+	const struct cfi_extent *extent = &b->table.extent;
+	struct cfi_registers registers;
+	bool is_go = false;
+	int r;
+
+	r = cfi_rows_new(&b->rows, &b->table, on_page, ctx);
+	if (r < 0)
+		return r;
+	b->at = extent->first_page << UNWIND_PAGE_SHIFT;
+	b->end = b->at + ((uint64_t)extent->n_pages << UNWIND_PAGE_SHIFT);
+	if (!cfi_registers_of(in->layout->machine, &registers))
+		return cfi_rows_finish(b->rows);
+	r = file_windows_new(&b->windows, &b->src);
+	if (r == 0)
+		r = cfi_go_open(&b->go, in->layout, b->windows, b->src.size_bytes);
+	is_go = r == 0;
+	if (r == 0 || r == -ENOENT)
+		r = find_descriptions(b, in, is_go);
+	if (r < 0)
+		return r;
+	if (is_go && b->table.origin == CFI_ORIGIN_NONE)
+		b->table.origin = CFI_ORIGIN_GO;
+	cfi_gaps_init(&b->gaps, in->layout, b->windows, is_go ? &b->go : NULL, b->rows);
+	return add_functions(b);
+}
+
+int cfi_table_build(struct cfi_table *ret, const struct cfi_input *in, cfi_page_fn *on_page,
+		    void *ctx)
+{
+	AUTO_FREE struct builder *b = calloc(1, sizeof(*b));
+	struct byte_budget budget = {.src = in->src, .left_bytes = CFI_TABLE_READ_MAX_BYTES};
+	struct byte_budget debug_budget = {
+		.src = in->debug_src,
+		.left_bytes = CFI_TABLE_READ_MAX_BYTES,
+	};
+	int r;
+
+	if (!b)
+		return -ENOMEM;
+	b->layout = in->layout;
+	b->left_bytes = CFI_TABLE_CODE_MAX_BYTES;
+	r = cfi_table_extent(in->layout, &b->table.extent);
+	if (r < 0)
+		return r;
+	byte_source_with_budget(&b->src, &budget);
+	if (in->debug_src)
+		byte_source_with_budget(&b->debug_src, &debug_budget);
+	r = build(b, in, on_page, ctx);
+	for (size_t i = 0; i < INDEXES_MAX; i++)
+		cfi_index_fini(&b->indexes[i]);
+	cfi_rows_free(b->rows);
+	file_windows_free(b->debug_windows);
+	file_windows_free(b->windows);
+	if (r != 0)
+		cfi_table_fini(&b->table);
+	else
+		*ret = b->table;
+	return r;
+}
+
+void cfi_table_fini(struct cfi_table *t)
+{
+	if (!t)
+		return;
+	free(t->rules);
+	t->rules = NULL;
+}

@@ -1,0 +1,97 @@
+/*
+ * An ELF file → the table by which the walk in BPF finds callers in it (bpf/unwind_table.h). Pure.
+ *
+ * The rules come from the call frame information of the file (.eh_frame, or .debug_frame, which may
+ * be in a separate debug file), and for Go's part of the code from .gopclntab. Code that neither
+ * describes is covered too: PLT stubs and the entry point by rules of their own, the rest by the
+ * rule "unknown".
+ *
+ * The table is produced in the order of addresses and handed on page by page, so that the caller
+ * can write rows straight to where BPF reads them. What is in memory at any time is one page of
+ * rows, the dictionary of rules, and windows of the file; files without a sorted index
+ * (.eh_frame_hdr) need a list of their functions besides.
+ */
+#ifndef NODE_AGENT_UNWIND_CFI_CFI_TABLE_H
+#define NODE_AGENT_UNWIND_CFI_CFI_TABLE_H
+
+#include <linux/types.h>
+
+#include "common/base.h"
+#include "node-agent/elf/byte_source.h"
+#include "node-agent/elf/elf_layout.h"
+
+#include "bpf/unwind_table.h"
+
+/* Pages of a table: 2 GiB of text. */
+#define CFI_TABLE_PAGES_MAX 65536u
+/* All reads together, as byte_source_with_budget() counts them. */
+#define CFI_TABLE_READ_MAX_BYTES UINT64_C(2147483648)
+/*
+ * Instructions of all descriptions together; what lies behind is unknown. The largest programs have
+ * a tenth of it, but descriptions may share their instructions.
+ */
+#define CFI_TABLE_CODE_MAX_BYTES (UINT64_C(256) << 20)
+
+struct cfi_input {
+	const struct elf_layout *layout;
+	const struct byte_source *src;
+	/* A separate debug file of the same build; NULL: none. Only .debug_frame of it is read. */
+	const struct elf_layout *debug_layout;
+	const struct byte_source *debug_src;
+};
+
+/* What a table covers: pages of UNWIND_PAGE_BYTES of the file's addresses (not file offsets). */
+struct cfi_extent {
+	uint64_t first_page; /* address of its first byte / UNWIND_PAGE_BYTES */
+	uint32_t n_pages;
+};
+
+/*
+ * The extent of a file's table: all of its executable segments. Returns 0, -ENOENT if there are
+ * none, or -EFBIG if they lie further apart than CFI_TABLE_PAGES_MAX.
+ */
+int cfi_table_extent(const struct elf_layout *layout, struct cfi_extent *ret) MUST_CHECK;
+
+/*
+ * Called once per page of the extent, in order, page counted from 0. rows are the page's: at least
+ * one and at most UNWIND_BLOCK_ROWS, ascending, and the first is for the page's first byte, so
+ * that a search never has to look into another page. Rules are indexes of the dictionary; the
+ * dictionary only grows, so that rows may be stored at once. rows is valid during the call. A
+ * result other than 0 ends the build, which returns it.
+ */
+typedef int cfi_page_fn(void *ctx, uint32_t page, const struct unwind_row *rows, uint32_t n);
+
+/* The first of these that describes code of the file; there may be more. */
+enum cfi_origin {
+	CFI_ORIGIN_NONE, /* nothing describes the code: frame pointers everywhere */
+	CFI_ORIGIN_EH_FRAME,
+	CFI_ORIGIN_DEBUG_FRAME, /* of the file itself */
+	CFI_ORIGIN_DEBUG_FILE,  /* .debug_frame of the separate file */
+	CFI_ORIGIN_GO,          /* .gopclntab */
+	CFI_ORIGIN_MAX,
+};
+
+struct cfi_table {
+	struct cfi_extent extent;
+	enum cfi_origin origin;
+	struct unwind_rule *rules; /* the dictionary; owned. The first one is "unknown". */
+	uint32_t n_rules;          /* at most UNWIND_TABLE_RULES */
+	uint64_t n_rows;           /* that were passed on */
+	uint64_t n_functions;      /* descriptions that were read */
+	/* What the table cannot express or could not read; such code has the rule "unknown". */
+	uint64_t n_bad_functions; /* descriptions that are broken or overlap others */
+	uint64_t n_unknown_rows;  /* rules that the walk does not have */
+	uint64_t n_dropped_rows;  /* for lack of room in a page or in the dictionary */
+};
+
+/*
+ * Builds the table. Returns 0; an error of cfi_table_extent(); -ENOMEM; -EFBIG if more than
+ * CFI_TABLE_READ_MAX_BYTES would be read; the result of on_page; or -ENODATA, -EIO and others if
+ * the file cannot be read. Broken or missing descriptions are not an error. *ret is written on
+ * success only.
+ */
+int cfi_table_build(struct cfi_table *ret, const struct cfi_input *in, cfi_page_fn *on_page,
+		    void *ctx) MUST_CHECK;
+void cfi_table_fini(struct cfi_table *t);
+
+#endif /* NODE_AGENT_UNWIND_CFI_CFI_TABLE_H */

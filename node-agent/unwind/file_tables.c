@@ -1,0 +1,615 @@
+/*
+ * Two tables of ours: files, by identity, with where their code is mapped from, and tables, by
+ * build id where there is one. The files of two containers with the same image layer are two, and
+ * share a table. Files are only a cache; a table stays as long as mappings refer to its index, and
+ * longer if there is room.
+ *
+ * Walks write when they last used a table, also while it is not built. Of all libraries that a
+ * process maps, most never appear in its stacks, so a table is built when a walk has asked for it,
+ * which costs that walk its callers. Only that of a process's executable is built at once.
+ *
+ * When the budget is spent, tables are evicted that have not been used for EVICT_IDLE_S, those
+ * without processes first; a table in use never makes room for another one, because they would
+ * evict each other in turns. A table that finds no room is tried again as long as walks ask for it.
+ *
+ * The memory of an evicted table can be used only after the grace period, so what needed the room
+ * waits for that long, and for its turn. An index is reused after the grace period, too.
+ */
+#include "node-agent/unwind/file_tables.h"
+
+#include <errno.h>
+
+#include "common/data/table.h"
+#include "common/system/clock.h"
+#include "node-agent/elf/elf_layout.h"
+#include "node-agent/symbol/vdso_image.h"
+#include "node-agent/unwind/table_builder.h"
+
+#define FILES_MAX 8192u
+#define SEGMENTS_MAX 4u /* linkers make one or two */
+#define EVICT_IDLE_S 60u
+#define RETRY_MIN_NS (60 * NS_PER_S) /* twice as long each time that it fails */
+#define RETRY_MAX_NS (3600 * NS_PER_S)
+#define WANTED_S 60u /* a table that walks asked for so lately is built again */
+
+/* The build of a program: what it is, wherever it lies. */
+struct table_key {
+	uint64_t id[2];      /* build id; without one, device and inode */
+	uint64_t version[2]; /* likewise, size and time of change */
+	uint64_t text_bounds[2];
+};
+
+#define KEY_OF_BUILD_ID UINT64_MAX /* version[0]; no file is that long */
+
+enum table_state {
+	TABLE_UNWANTED, /* no walk has come to its code yet */
+	TABLE_PENDING,  /* in the list */
+	TABLE_BUILT,
+	TABLE_WAITING,   /* for retry_ns */
+	TABLE_IMPOSSIBLE /* its code is unwound by frame pointers */
+};
+
+struct table {
+	UT_hash_handle hh; /* by key */
+	struct table_key key;
+	uint32_t index;
+	enum table_state state;
+	uint64_t n_refs;
+	bool vdso;
+	struct mapped_file *source; /* a reference, while it is pending; NULL: the vDSO */
+	struct table *next;         /* in the list of pending ones */
+	uint64_t retry_ns;
+	uint64_t retry_delay_ns; /* after the next failure */
+	uint64_t born;           /* as in unwind_used */
+	struct built_table built;
+};
+
+struct file {
+	UT_hash_handle hh; /* in the order of last use */
+	struct file_id id;
+	bool has_code;
+	struct table_key key;
+	struct elf_segment segments[SEGMENTS_MAX]; /* executable ones */
+	size_t n_segments;
+};
+
+struct file_tables {
+	struct file_tables_config cfg;
+	struct table *tables;
+	struct file *files;
+	struct file vdso;
+	void *vdso_image;
+	size_t vdso_bytes;
+	struct table *first_pending, **end_pending;
+	struct table *by_index[UNWIND_TABLES];
+	uint64_t index_free_ns[UNWIND_TABLES]; /* when the grace period of its last use ends */
+	uint32_t next_index;
+	struct file_tables_stats stats;
+};
+
+static uint64_t used_clock(uint64_t now_ns)
+{
+	return now_ns >> UNWIND_USED_SHIFT;
+}
+
+/* ---- tables ---- */
+
+static void append_pending(struct file_tables *t, struct table *e)
+{
+	e->state = TABLE_PENDING;
+	e->next = NULL;
+	*t->end_pending = e;
+	t->end_pending = &e->next;
+	t->stats.n_waiting++;
+}
+
+static struct table *take_pending(struct file_tables *t)
+{
+	struct table *e = t->first_pending;
+
+	if (!e)
+		return NULL;
+	t->first_pending = e->next;
+	if (!e->next)
+		t->end_pending = &t->first_pending;
+	t->stats.n_waiting--;
+	return e;
+}
+
+static void unlink_pending(struct file_tables *t, const struct table *e)
+{
+	for (struct table **p = &t->first_pending; *p; p = &(*p)->next) {
+		if (*p != e)
+			continue;
+		*p = e->next;
+		if (!*p)
+			t->end_pending = p;
+		t->stats.n_waiting--;
+		return;
+	}
+}
+
+static void drop_source(struct table *e)
+{
+	mapped_file_unref(e->source);
+	e->source = NULL;
+}
+
+static void withdraw(struct file_tables *t, struct table *e, uint64_t now_ns)
+{
+	t->stats.n_tables--;
+	t->stats.n_rows -= e->built.n_rows;
+	t->stats.bytes -= e->built.bytes;
+	built_table_withdraw(&e->built, t->cfg.slabs, &t->cfg.memory->tables[e->index], now_ns);
+}
+
+static void free_table(struct file_tables *t, struct table *e, uint64_t now_ns)
+{
+	if (e->state == TABLE_PENDING)
+		unlink_pending(t, e);
+	if (e->state == TABLE_BUILT)
+		withdraw(t, e, now_ns);
+	drop_source(e);
+	t->by_index[e->index] = NULL;
+	t->index_free_ns[e->index] = now_ns + t->cfg.grace_ns;
+	HASH_DEL(t->tables, e);
+	table_free(e);
+}
+
+/* When walks last used the table, or asked for it. */
+static uint64_t last_used(const struct file_tables *t, const struct table *e)
+{
+	uint64_t used = __atomic_load_n(&t->cfg.memory->used[e->index], __ATOMIC_RELAXED);
+
+	return used > e->born ? used : e->born;
+}
+
+/*
+ * The table to evict first: without processes before others, then by last use. NULL if all are in
+ * use. unreferenced: it must be one without processes.
+ */
+static struct table *find_idle(const struct file_tables *t, uint64_t now_ns, bool unreferenced)
+{
+	uint64_t now = used_clock(now_ns), longest = 0;
+	struct table *found = NULL;
+
+	for (struct table *e = t->tables; e; e = e->hh.next) {
+		uint64_t used = last_used(t, e), idle = now > used ? now - used : 0;
+
+		if (unreferenced ? e->n_refs > 0 : e->state != TABLE_BUILT)
+			continue;
+		if (e->n_refs > 0 && idle < EVICT_IDLE_S)
+			continue;
+		if (found && (!found->n_refs != !e->n_refs ? e->n_refs > 0 : idle <= longest))
+			continue;
+		found = e;
+		longest = idle;
+	}
+	return found;
+}
+
+/* Evicts tables until that many bytes are freed. Returns how many bytes were. */
+static uint64_t evict(struct file_tables *t, uint64_t bytes, uint64_t now_ns)
+{
+	uint64_t freed = 0;
+
+	while (freed < bytes) {
+		struct table *e = find_idle(t, now_ns, false);
+
+		if (!e)
+			break;
+		freed += e->built.bytes;
+		t->stats.evicted++;
+		if (e->n_refs == 0) {
+			free_table(t, e, now_ns);
+			continue;
+		}
+		withdraw(t, e, now_ns);
+		e->state = TABLE_WAITING;
+		e->retry_ns = now_ns + RETRY_MIN_NS;
+	}
+	return freed;
+}
+
+/* Returns 0 if there is none. */
+static uint32_t take_index(struct file_tables *t, uint64_t now_ns)
+{
+	struct table *idle;
+
+	for (unsigned i = 0; i < UNWIND_TABLES; i++) {
+		uint32_t index = t->next_index;
+
+		t->next_index = index + 1 < UNWIND_TABLES ? index + 1 : UNWIND_TABLE_FIRST;
+		if (!t->by_index[index] && now_ns >= t->index_free_ns[index])
+			return index;
+	}
+	/* for the next file */
+	idle = find_idle(t, now_ns, true);
+	if (idle)
+		free_table(t, idle, now_ns);
+	return UNWIND_TABLE_NONE;
+}
+
+static struct table *add_table(struct file_tables *t, const struct table_key *key, bool vdso)
+{
+	uint64_t now_ns = clock_monotonic_ns();
+	uint32_t index = take_index(t, now_ns);
+	struct table *e;
+
+	if (index == UNWIND_TABLE_NONE) {
+		t->stats.lost_indexes++;
+		return NULL;
+	}
+	e = table_malloc(sizeof(*e));
+	if (!e)
+		return NULL;
+	*e = (struct table){
+		.key = *key,
+		.index = index,
+		.born = used_clock(now_ns),
+		.vdso = vdso,
+		.retry_delay_ns = RETRY_MIN_NS,
+	};
+	HASH_ADD(hh, t->tables, key, sizeof(e->key), e);
+	if (!TABLE_ADDED(hh, e)) {
+		table_free(e);
+		return NULL;
+	}
+	__atomic_store_n(&t->cfg.memory->used[index], 0, __ATOMIC_RELAXED);
+	t->by_index[index] = e;
+	return e;
+}
+
+static uint32_t index_of(struct file_tables *t, const struct table_key *key, bool vdso)
+{
+	struct table *e;
+
+	HASH_FIND(hh, t->tables, key, sizeof(*key), e);
+	if (!e)
+		e = add_table(t, key, vdso);
+	return e ? e->index : UNWIND_TABLE_NONE;
+}
+
+/* Returns false if there is no file to build it from. */
+static bool queue_build(struct file_tables *t, struct table *e, struct mapped_file *source)
+{
+	if (!e->vdso) {
+		if (!source || source->fd < 0)
+			return false;
+		e->source = mapped_file_ref(source);
+	}
+	append_pending(t, e);
+	return true;
+}
+
+void file_tables_want(struct file_tables *t, uint32_t table, struct mapped_file *source)
+{
+	struct table *e = table < UNWIND_TABLES ? t->by_index[table] : NULL;
+
+	if (e && e->state == TABLE_UNWANTED)
+		(void)queue_build(t, e, source);
+}
+
+static bool is_wanted(const struct file_tables *t, const struct table *e)
+{
+	return __atomic_load_n(&t->cfg.memory->used[e->index], __ATOMIC_RELAXED) != 0;
+}
+
+/* The file of a table that some process has mapped, or NULL. */
+static struct mapped_file *source_of(const struct file_tables *t, const struct table *e)
+{
+	return e->vdso || e->n_refs == 0 ? NULL : t->cfg.find_file(t->cfg.ctx, e->index);
+}
+
+void file_tables_find_wanted(struct file_tables *t)
+{
+	uint64_t now_ns = clock_monotonic_ns();
+
+	for (struct table *e = t->tables; e; e = e->hh.next) {
+		if (e->state != TABLE_UNWANTED || !is_wanted(t, e) || now_ns < e->retry_ns)
+			continue;
+		/* the search for an open file takes too long to repeat it each time */
+		if (!queue_build(t, e, source_of(t, e)) && e->n_refs > 0)
+			e->retry_ns = now_ns + RETRY_MIN_NS;
+	}
+}
+
+void file_tables_ref(struct file_tables *t, uint32_t table)
+{
+	if (table < UNWIND_TABLES && t->by_index[table])
+		t->by_index[table]->n_refs++;
+}
+
+void file_tables_unref(struct file_tables *t, uint32_t table)
+{
+	if (table < UNWIND_TABLES && t->by_index[table])
+		t->by_index[table]->n_refs--;
+}
+
+/* ---- files ---- */
+
+static void open_source(const struct file_tables *t, const struct mapped_file *m,
+			struct byte_source *ret)
+{
+	if (!m)
+		byte_source_from_memory(ret, t->vdso_image, t->vdso_bytes);
+	else if (m->may_hang)
+		byte_source_from_slow_fd(ret, m->fd, m->id.size_bytes, t->cfg.caller, m->id.dev);
+	else
+		byte_source_from_fd(ret, m->fd, m->id.size_bytes);
+}
+
+static void make_key(struct file *f, const struct elf_layout *layout)
+{
+	f->key = (struct table_key){
+		.id = {f->id.dev, f->id.ino},
+		.version = {f->id.size_bytes, f->id.mtime_ns},
+		.text_bounds = {layout->text_start, layout->text_end},
+	};
+	if (!layout->has_build_id)
+		return;
+	memcpy(f->key.id, layout->build_id, sizeof(f->key.id));
+	f->key.version[0] = KEY_OF_BUILD_ID;
+	f->key.version[1] = 0;
+}
+
+/* Returns 0, also if the file has no code, or -errno if it cannot be read. */
+static int examine(const struct file_tables *t, const struct mapped_file *m, struct file *f)
+{
+	AUTO_FREE struct elf_layout *layout = malloc(sizeof(*layout));
+	struct byte_source src;
+	int r;
+
+	if (!layout)
+		return -ENOMEM;
+	open_source(t, m, &src);
+	r = elf_layout_parse(layout, &src);
+	if (r < 0)
+		return r == -ENOEXEC || r == -EBADMSG ? 0 : r;
+	for (uint32_t i = 0; i < layout->n_segments; i++) {
+		if (layout->segments[i].executable && f->n_segments < SEGMENTS_MAX)
+			f->segments[f->n_segments++] = layout->segments[i];
+	}
+	f->has_code = f->n_segments > 0;
+	make_key(f, layout);
+	return 0;
+}
+
+static void forget_file(struct file_tables *t, struct file *f)
+{
+	HASH_DEL(t->files, f);
+	table_free(f);
+}
+
+/* Puts it at the end of the list, which is in the order of use. On failure it is freed. */
+static struct file *put_file(struct file_tables *t, struct file *f)
+{
+	HASH_ADD(hh, t->files, id, sizeof(f->id), f);
+	if (TABLE_ADDED(hh, f))
+		return f;
+	table_free(f);
+	return NULL;
+}
+
+static struct file *get_file(struct file_tables *t, const struct mapped_file *m)
+{
+	struct file *f;
+
+	HASH_FIND(hh, t->files, &m->id, sizeof(m->id), f);
+	if (f) {
+		HASH_DEL(t->files, f);
+		return put_file(t, f);
+	}
+	if (m->fd < 0)
+		return NULL;
+	f = table_malloc(sizeof(*f));
+	if (!f)
+		return NULL;
+	*f = (struct file){.id = m->id};
+	if (examine(t, m, f) < 0) {
+		t->stats.lost_unreadable++;
+		table_free(f);
+		return NULL;
+	}
+	if (HASH_COUNT(t->files) >= FILES_MAX)
+		forget_file(t, t->files);
+	return put_file(t, f);
+}
+
+/* The address in the file of what is mapped from this offset on. */
+static bool address_of(const struct file *f, uint64_t offset, uint64_t *ret)
+{
+	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+
+	for (size_t i = 0; i < f->n_segments; i++) {
+		const struct elf_segment *s = &f->segments[i];
+
+		/* whole pages are mapped */
+		if (offset + page <= s->offset || offset >= s->offset + s->file_bytes)
+			continue;
+		*ret = s->vaddr + (offset - s->offset);
+		return true;
+	}
+	return false;
+}
+
+uint32_t file_tables_get(struct file_tables *t, const struct process_mapping *m, uint64_t *ret_bias)
+{
+	struct file *f = NULL;
+	uint64_t address;
+
+	*ret_bias = 0;
+	if (m->kind == PROCESS_MAPPING_ANONYMOUS)
+		return UNWIND_TABLE_ANONYMOUS;
+	if (m->kind == PROCESS_MAPPING_VDSO)
+		f = &t->vdso;
+	else if (m->file)
+		f = get_file(t, m->file);
+	if (!f || !f->has_code)
+		return UNWIND_TABLE_NONE;
+	/* the kernel gives the vDSO's mapping no offset */
+	if (!address_of(f, m->kind == PROCESS_MAPPING_VDSO ? 0 : m->file_offset, &address))
+		return UNWIND_TABLE_NONE;
+	*ret_bias = m->start - address;
+	return index_of(t, &f->key, m->kind == PROCESS_MAPPING_VDSO);
+}
+
+/* ---- build ---- */
+
+static void wait_long(struct table *e, uint64_t now_ns)
+{
+	e->state = TABLE_WAITING;
+	e->retry_ns = now_ns + e->retry_delay_ns;
+	if (e->retry_delay_ns < RETRY_MAX_NS)
+		e->retry_delay_ns *= 2;
+}
+
+/* What could be built of it says how much room all of it needs, roughly. */
+static void wait_for_room(struct file_tables *t, struct table *e, uint64_t needed, uint64_t now_ns)
+{
+	bool evicted = evict(t, needed, now_ns) > 0;
+
+	t->stats.lost_budget += !evicted;
+	wait_long(e, now_ns);
+	if (evicted)
+		e->retry_ns = now_ns + 2 * t->cfg.grace_ns;
+}
+
+static void note_failure(struct file_tables *t, struct table *e, int error, uint64_t built_bytes,
+			 uint64_t now_ns)
+{
+	switch (error) {
+	case -ECANCELED:
+		e->state = TABLE_WAITING;
+		e->retry_ns = now_ns;
+		break;
+	case -ENOSPC:
+		wait_for_room(t, e, 2 * built_bytes, now_ns);
+		break;
+	case -EFBIG:
+		t->stats.lost_too_large++;
+		e->state = TABLE_IMPOSSIBLE;
+		break;
+	case -ENOENT:
+	case -ENOEXEC:
+	case -EBADMSG:
+		e->state = TABLE_IMPOSSIBLE;
+		break;
+	default:
+		t->stats.lost_unreadable++;
+		wait_long(e, now_ns);
+	}
+}
+
+static int build(const struct file_tables *t, const struct table *e, struct built_table *ret)
+{
+	const struct table_builder builder = {
+		.slabs = t->cfg.slabs,
+		.cache = t->cfg.cache,
+		.max_table_bytes = t->cfg.max_table_bytes,
+		.on_pause = t->cfg.on_pause,
+		.ctx = t->cfg.ctx,
+	};
+	struct table_file_key key;
+	struct byte_source src;
+
+	_Static_assert(sizeof(key) == sizeof(e->key), "the same words");
+	memcpy(&key, &e->key, sizeof(key));
+	open_source(t, e->source, &src);
+	return table_builder_build(&builder, &src,
+				   e->key.version[0] == KEY_OF_BUILD_ID && !e->vdso ? &key : NULL,
+				   ret);
+}
+
+static void note_built(struct file_tables *t, struct table *e, uint64_t now_ns)
+{
+	e->state = TABLE_BUILT;
+	e->retry_delay_ns = RETRY_MIN_NS;
+	e->born = used_clock(now_ns);
+	t->stats.built++;
+	t->stats.n_tables++;
+	t->stats.n_rows += e->built.n_rows;
+	t->stats.bytes += e->built.bytes;
+	built_table_publish(&e->built, &t->cfg.memory->tables[e->index]);
+}
+
+bool file_tables_build_next(struct file_tables *t, uint64_t now_ns)
+{
+	struct table *e = take_pending(t);
+	uint64_t begin_ns = clock_thread_cpu_ns();
+	int r;
+
+	if (!e)
+		return false;
+	e->state = TABLE_WAITING; /* so that on_pause() leaves it alone */
+	e->retry_ns = UINT64_MAX;
+	e->n_refs++;
+	r = build(t, e, &e->built);
+	t->stats.build_ns += clock_thread_cpu_ns() - begin_ns;
+	e->n_refs--;
+	drop_source(e);
+	if (r < 0)
+		note_failure(t, e, r, e->built.bytes, now_ns);
+	else
+		note_built(t, e, now_ns);
+	return true;
+}
+
+void file_tables_tick(struct file_tables *t, uint64_t now_ns)
+{
+	uint64_t now = used_clock(now_ns);
+
+	for (struct table *e = t->tables; e; e = e->hh.next) {
+		if (e->state != TABLE_WAITING || now_ns < e->retry_ns)
+			continue;
+		e->retry_ns = now_ns + RETRY_MIN_NS;
+		if (last_used(t, e) + WANTED_S >= now)
+			(void)queue_build(t, e, source_of(t, e));
+	}
+	file_tables_find_wanted(t);
+}
+
+/* ---- create and destroy ---- */
+
+static int read_vdso(struct file_tables *t)
+{
+	int r = vdso_image_copy(&t->vdso_image, &t->vdso_bytes);
+
+	if (r < 0)
+		return r == -ENOENT ? 0 : r;
+	return examine(t, NULL, &t->vdso);
+}
+
+int file_tables_new(struct file_tables **ret, const struct file_tables_config *cfg)
+{
+	CLEANUP(file_tables_freep) struct file_tables *t = calloc(1, sizeof(*t));
+	int r;
+
+	if (!t)
+		return -ENOMEM;
+	t->cfg = *cfg;
+	t->end_pending = &t->first_pending;
+	t->next_index = UNWIND_TABLE_FIRST;
+	r = read_vdso(t);
+	if (r < 0)
+		return r;
+	*ret = TAKE_PTR(t);
+	return 0;
+}
+
+void file_tables_free(struct file_tables *t)
+{
+	if (!t)
+		return;
+	while (t->tables)
+		free_table(t, t->tables, 0);
+	while (t->files)
+		forget_file(t, t->files);
+	free(t->vdso_image);
+	free(t);
+}
+
+void file_tables_read_stats(const struct file_tables *t, struct file_tables_stats *ret)
+{
+	*ret = t->stats;
+}

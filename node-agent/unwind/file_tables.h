@@ -1,0 +1,83 @@
+/*
+ * The unwinding tables of executables and libraries, one for all processes that map the same code,
+ * in memory that the walk in BPF reads.
+ *
+ * A table has its index from the moment its file is first seen. It is built when it is wanted, by
+ * file_tables_build_next(). All tables share a budget. One that does not fit waits
+ * until others are evicted that walks have not used for a while; until then its code is unwound by
+ * frame pointers.
+ *
+ * One thread uses it.
+ */
+#ifndef NODE_AGENT_UNWIND_FILE_TABLES_H
+#define NODE_AGENT_UNWIND_FILE_TABLES_H
+
+#include "common/base.h"
+#include "common/thread/deadline_call.h"
+#include "node-agent/process/process_snapshot.h"
+#include "node-agent/unwind/unwind_memory.h"
+#include "node-agent/unwind/unwind_slabs.h"
+
+struct file_tables;
+struct unwind_cache;
+
+struct file_tables_config {
+	const struct unwind_memory *memory; /* borrowed, as the next two */
+	struct unwind_slabs *slabs;
+	struct unwind_cache *cache;     /* of those with a build id; NULL: none; borrowed */
+	struct deadline_caller *caller; /* for files whose file system may not answer */
+	uint64_t max_table_bytes;
+	uint64_t grace_ns;
+	/* Called every now and then while a table is built. Not 0: stop building. */
+	int (*on_pause)(void *ctx);
+	/* A file with the code of this table, borrowed until the next call, or NULL. */
+	struct mapped_file *(*find_file)(void *ctx, uint32_t table);
+	void *ctx;
+};
+
+struct file_tables_stats {
+	uint64_t n_tables; /* built; so are the next two */
+	uint64_t n_rows;
+	uint64_t bytes;
+	uint64_t n_waiting; /* for room, or for their turn */
+	/* totals */
+	uint64_t built;
+	uint64_t evicted;
+	uint64_t build_ns;        /* CPU time */
+	uint64_t lost_budget;     /* tables that had no room */
+	uint64_t lost_too_large;  /* tables above max_table_bytes */
+	uint64_t lost_unreadable; /* files */
+	uint64_t lost_indexes;    /* files without an index */
+};
+
+int file_tables_new(struct file_tables **ret, const struct file_tables_config *cfg) MUST_CHECK;
+void file_tables_free(struct file_tables *t);
+DEFINE_CLEANUP(struct file_tables *, file_tables_free);
+
+/*
+ * The table for a mapping: *ret_bias is the difference of its addresses to those in the file.
+ * Returns an index for struct unwind_mapping. The table stays as long as it is referred to by
+ * file_tables_ref(), which must come before the next call with t.
+ */
+uint32_t file_tables_get(struct file_tables *t, const struct process_mapping *m,
+			 uint64_t *ret_bias);
+
+/* How many mappings refer to the table. Indexes that are not of a table are allowed. */
+void file_tables_ref(struct file_tables *t, uint32_t table);
+void file_tables_unref(struct file_tables *t, uint32_t table);
+
+/* The table is built without waiting for a walk to ask for it. source: its file. */
+void file_tables_want(struct file_tables *t, uint32_t table, struct mapped_file *source);
+
+/* Finds tables that walks have asked for. */
+void file_tables_find_wanted(struct file_tables *t);
+
+/* Builds the table whose turn it is. Returns false if there is none to build. */
+bool file_tables_build_next(struct file_tables *t, uint64_t now_ns);
+
+/* Call it every second or so: gives tables another turn that had no room. */
+void file_tables_tick(struct file_tables *t, uint64_t now_ns);
+
+void file_tables_read_stats(const struct file_tables *t, struct file_tables_stats *ret);
+
+#endif /* NODE_AGENT_UNWIND_FILE_TABLES_H */

@@ -1,0 +1,60 @@
+/*
+ * Which table holds where in each process, in memory that the walk in BPF reads.
+ *
+ * Each change of a process's mappings makes a new record, which replaces the old one in the hash
+ * map of processes. The BPF programs remove a process from it that executes another program or
+ * exits.
+ *
+ * One thread uses it.
+ */
+#ifndef NODE_AGENT_UNWIND_PROCESS_MAPPINGS_H
+#define NODE_AGENT_UNWIND_PROCESS_MAPPINGS_H
+
+#include "common/base.h"
+#include "node-agent/process/process_snapshot.h"
+#include "node-agent/unwind/file_tables.h"
+
+struct process_mappings;
+
+struct process_mappings_config {
+	const struct unwind_memory *memory; /* borrowed, as the next two */
+	struct unwind_slabs *slabs;
+	struct file_tables *tables;
+	int proc_fd; /* of /proc; borrowed */
+};
+
+struct process_mappings_stats {
+	uint64_t n_processes;
+	uint64_t bytes; /* of their records */
+	/* totals */
+	uint64_t lost_processes; /* processes for which the hash map had no room */
+	uint64_t lost_budget;    /* processes for which slabs had no room */
+	uint64_t lost_mappings;  /* mappings of files beyond UNWIND_MAPPINGS of a process */
+};
+
+int process_mappings_new(struct process_mappings **ret,
+			 const struct process_mappings_config *cfg) MUST_CHECK;
+/* Before the tables. NULL is allowed. */
+void process_mappings_free(struct process_mappings *p);
+DEFINE_CLEANUP(struct process_mappings *, process_mappings_free);
+
+/* The process has these mappings. Without memory or room, it has no entry. */
+void process_mappings_put(struct process_mappings *p, struct process_snapshot *s, uint64_t now_ns);
+
+/* The process has exited. */
+void process_mappings_remove(struct process_mappings *p, pid_t pid, uint64_t start_time,
+			     uint64_t now_ns);
+
+/* Drops processes that the BPF programs have removed from the hash map. */
+void process_mappings_sweep(struct process_mappings *p, uint64_t now_ns);
+
+/*
+ * An open file that a process has mapped with this table, borrowed until the next call, or NULL.
+ * Scans all mappings.
+ */
+struct mapped_file *process_mappings_find_file(const struct process_mappings *p, uint32_t table);
+
+void process_mappings_read_stats(const struct process_mappings *p,
+				 struct process_mappings_stats *ret);
+
+#endif /* NODE_AGENT_UNWIND_PROCESS_MAPPINGS_H */

@@ -1,0 +1,109 @@
+#include "node-agent/unwind/table_builder.h"
+
+#include <errno.h>
+
+#include "node-agent/elf/elf_layout.h"
+
+struct build {
+	const struct table_builder *builder;
+	struct built_table *table;
+	struct unwind_cache_file *file; /* that is written; NULL: none */
+};
+
+static int add_page(void *ctx, uint32_t page, const struct unwind_row *rows, uint32_t n)
+{
+	struct build *b = ctx;
+
+	if (b->builder->on_pause && b->builder->on_pause(b->builder->ctx))
+		return -ECANCELED;
+	if (b->table->bytes > b->builder->max_table_bytes)
+		return -EFBIG;
+	unwind_cache_page(b->file, rows, n);
+	return built_table_add_page(b->table, b->builder->slabs, page, rows, n);
+}
+
+static int load(struct build *b, const struct table_file_key *key, const struct cfi_extent *extent,
+		struct cfi_table *ret)
+{
+	int r = built_table_begin(b->table, b->builder->slabs, extent);
+
+	if (r == 0)
+		r = unwind_cache_load(b->builder->cache, key, ret, add_page, b);
+	if (r < 0 || (ret->extent.first_page == extent->first_page &&
+		      ret->extent.n_pages == extent->n_pages))
+		return r;
+	cfi_table_fini(ret);
+	return -ENOENT;
+}
+
+static int parse(struct build *b, const struct table_file_key *key, const struct cfi_input *in,
+		 const struct cfi_extent *extent, struct cfi_table *ret)
+{
+	int r = built_table_begin(b->table, b->builder->slabs, extent);
+
+	if (r < 0)
+		return r;
+	if (key && unwind_cache_begin(b->builder->cache, &b->file) < 0)
+		b->file = NULL;
+	r = cfi_table_build(ret, in, add_page, b);
+	if (r == 0)
+		unwind_cache_finish(b->file, key, ret);
+	else
+		unwind_cache_file_free(b->file);
+	b->file = NULL;
+	return r;
+}
+
+/* Whether parsing the file would fail as loading its table has. */
+static bool is_final(int error)
+{
+	return error == -ENOSPC || error == -EFBIG || error == -ECANCELED || error == -ENOMEM;
+}
+
+static int make(struct build *b, const struct table_file_key *key, const struct cfi_input *in)
+{
+	struct unwind_slabs *slabs = b->builder->slabs;
+	struct cfi_extent extent;
+	struct cfi_table table = {0};
+	int r = cfi_table_extent(in->layout, &extent);
+
+	if (r < 0)
+		return r;
+	r = -ENOENT;
+	if (key)
+		r = load(b, key, &extent, &table);
+	if (is_final(r))
+		return r;
+	if (r < 0) {
+		built_table_discard(b->table, slabs);
+		r = parse(b, key, in, &extent, &table);
+	}
+	if (r < 0)
+		return r;
+	r = built_table_add_rules(b->table, slabs, table.rules, table.n_rules);
+	cfi_table_fini(&table);
+	return r;
+}
+
+int table_builder_build(const struct table_builder *b, const struct byte_source *src,
+			const struct table_file_key *key, struct built_table *ret)
+{
+	AUTO_FREE struct elf_layout *layout = malloc(sizeof(*layout));
+	const struct cfi_input in = {.layout = layout, .src = src};
+	struct build build = {.builder = b, .table = ret};
+	uint64_t bytes;
+	int r;
+
+	*ret = (struct built_table){0};
+	if (!layout)
+		return -ENOMEM;
+	r = elf_layout_parse(layout, src);
+	if (r == 0)
+		r = make(&build, b->cache ? key : NULL, &in);
+	if (r == 0)
+		return 0;
+	bytes = ret->bytes;
+	built_table_discard(ret, b->slabs);
+	ret->bytes = bytes;
+	return r;
+}

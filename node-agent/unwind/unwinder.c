@@ -1,0 +1,437 @@
+/*
+ * The thread does two things: it writes the mappings of processes, which takes microseconds and
+ * should happen soon after a process's first sample, and it builds tables, which takes up to a
+ * second for the largest files. So between two pages of a table it looks for processes. Its
+ * priority is that of other threads: the work is bounded, and where a node is busy, a thread of
+ * lower priority would come to each process only after it has exited. (Measured at a load of 70 on
+ * four cores: with a nice value of 5, it waited 116 s for 2 s of CPU time.)
+ *
+ * What the loop thread passes on is a reference to a snapshot. If the queue is full, the process is
+ * walked by frame pointers until its mappings change.
+ */
+#include "node-agent/unwind/unwinder.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdatomic.h>
+
+#include "common/system/clock.h"
+#include "common/thread/queue.h"
+#include "common/thread/worker_thread.h"
+#include "node-agent/unwind/file_tables.h"
+#include "node-agent/unwind/process_mappings.h"
+#include "node-agent/unwind/unwind_cache.h"
+#include "node-agent/unwind/unwind_slabs.h"
+
+#define QUEUE_JOBS 8192u
+#define READ_TIMEOUT_NS NS_PER_S
+#define HUNG_PAUSE_NS (60 * NS_PER_S)
+#define TICK_NS NS_PER_S
+#define SWEEP_NS (30 * NS_PER_S) /* exit events can be lost */
+#define GRACE_MIN_NS NS_PER_S    /* a virtual CPU may be stopped in the middle of a walk */
+
+enum unwinder_metric {
+	TABLES,
+	ROWS,
+	TABLE_BYTES,
+	PROCESS_BYTES,
+	WAITING_BYTES,
+	SLAB_BYTES,
+	PROCESSES,
+	WAITING_TABLES,
+	BUILT,
+	EVICTED,
+	CACHE_HITS,
+	CACHE_MISSES,
+	CACHE_DAMAGED,
+	CACHE_FAILED,
+	CACHE_BYTES,
+	BUILD_NS,
+	LOST_QUEUE_FULL,
+	LOST_PROCESSES,
+	LOST_MAPPINGS,
+	LOST_BUDGET,
+	LOST_TOO_LARGE,
+	LOST_INDEXES,
+	LOST_UNREADABLE,
+	METRICS,
+};
+
+#define LOST(reason)                                                                              \
+	{                                                                                         \
+		.name = "coroot_node_agent_unwind_lost_total", .labels = "reason=\"" reason "\"", \
+		.help = "Processes, mappings and files that were left without unwinding "         \
+			"tables, by reason; their code is unwound by frame pointers",             \
+		.kind = METRIC_COUNTER                                                            \
+	}
+#define CACHE(result)                                                                              \
+	{                                                                                          \
+		.name = "coroot_node_agent_unwind_cache_total", .labels = "result=\"" result "\"", \
+		.help = "Unwinding tables that were found on disk, that were not, that were "      \
+			"damaged there, and that could not be written",                            \
+		.kind = METRIC_COUNTER                                                             \
+	}
+#define BYTES(use)                                                                     \
+	{                                                                              \
+		.name = "coroot_node_agent_unwind_bytes", .labels = "use=\"" use "\"", \
+		.help = "Memory for unwinding tables: rows and rules of files, "       \
+			"mappings of processes, what was freed lately, and all that "  \
+			"was allocated",                                               \
+		.kind = METRIC_GAUGE                                                   \
+	}
+
+static const struct metric_def metric_defs[METRICS] = {
+	[TABLES] = {.name = "coroot_node_agent_unwind_tables",
+		    .help = "Executables and libraries with an unwinding table",
+		    .kind = METRIC_GAUGE},
+	[ROWS] = {.name = "coroot_node_agent_unwind_rows",
+		  .help = "Rows in these tables",
+		  .kind = METRIC_GAUGE},
+	[TABLE_BYTES] = BYTES("tables"),
+	[PROCESS_BYTES] = BYTES("processes"),
+	[WAITING_BYTES] = BYTES("freed"),
+	[SLAB_BYTES] = BYTES("allocated"),
+	[PROCESSES] = {.name = "coroot_node_agent_unwind_processes",
+		       .help = "Processes that are unwound by tables",
+		       .kind = METRIC_GAUGE},
+	[WAITING_TABLES] = {.name = "coroot_node_agent_unwind_tables_waiting",
+			    .help = "Files whose table is yet to be built",
+			    .kind = METRIC_GAUGE},
+	[BUILT] = {.name = "coroot_node_agent_unwind_tables_built_total",
+		   .help = "Unwinding tables that were built",
+		   .kind = METRIC_COUNTER},
+	[EVICTED] = {.name = "coroot_node_agent_unwind_tables_evicted_total",
+		     .help = "Unwinding tables that made room for others",
+		     .kind = METRIC_COUNTER},
+	[CACHE_HITS] = CACHE("hit"),
+	[CACHE_MISSES] = CACHE("miss"),
+	[CACHE_DAMAGED] = CACHE("damaged"),
+	[CACHE_FAILED] = CACHE("failed"),
+	[CACHE_BYTES] = {.name = "coroot_node_agent_unwind_cache_bytes",
+			 .help = "Size of the unwinding tables on disk",
+			 .kind = METRIC_GAUGE},
+	[BUILD_NS] = {.name = "coroot_node_agent_unwind_build_seconds_total",
+		      .help = "CPU time for building unwinding tables",
+		      .kind = METRIC_COUNTER,
+		      .scale = 1e-9},
+	[LOST_QUEUE_FULL] = LOST("queue_full"),
+	[LOST_PROCESSES] = LOST("processes_full"),
+	[LOST_MAPPINGS] = LOST("mappings"),
+	[LOST_BUDGET] = LOST("budget"),
+	[LOST_TOO_LARGE] = LOST("too_large"),
+	[LOST_INDEXES] = LOST("tables_full"),
+	[LOST_UNREADABLE] = LOST("unreadable"),
+};
+METRIC_TABLE(metric_table, metric_defs);
+
+enum job_kind {
+	JOB_SNAPSHOT,
+	JOB_EXITED,
+	JOB_WANTED,
+};
+
+struct job {
+	enum job_kind kind;
+	struct process_snapshot *snapshot; /* a reference; only of JOB_SNAPSHOT */
+	pid_t pid;                         /* that exited */
+	uint64_t start_time;
+};
+
+struct unwinder {
+	struct process_listener listener;
+	struct queue *jobs;
+	atomic_bool wanted; /* JOB_WANTED is in the queue */
+	struct worker_thread *thread;
+	struct metric metrics[METRICS];
+	/* the thread's, while it runs */
+	struct deadline_caller *caller;
+	struct unwind_cache *cache;
+	struct unwind_slabs *slabs;
+	struct file_tables *tables;
+	struct process_mappings *processes;
+	int proc_fd;
+	struct worker_thread *self;
+	uint64_t sweep_ns; /* when to do so next */
+};
+
+/* ---- on the thread ---- */
+
+static void free_job(struct job *j)
+{
+	process_snapshot_unref(j->snapshot);
+	free(j);
+}
+
+static void run_job(struct unwinder *u, struct job *j)
+{
+	uint64_t now_ns = clock_monotonic_ns();
+
+	switch (j->kind) {
+	case JOB_SNAPSHOT:
+		process_mappings_put(u->processes, j->snapshot, now_ns);
+		break;
+	case JOB_EXITED:
+		process_mappings_remove(u->processes, j->pid, j->start_time, now_ns);
+		break;
+	case JOB_WANTED:
+		atomic_store(&u->wanted, false);
+		file_tables_find_wanted(u->tables);
+		break;
+	}
+	free_job(j);
+}
+
+/* Between two pages of a table. */
+static int pause_build(void *ctx)
+{
+	struct unwinder *u = ctx;
+	struct job *j;
+
+	while ((j = queue_pop_timeout(u->jobs, 0)))
+		run_job(u, j);
+	return worker_thread_must_end(u->self);
+}
+
+static struct mapped_file *find_file(void *ctx, uint32_t table)
+{
+	const struct unwinder *u = ctx;
+
+	return process_mappings_find_file(u->processes, table);
+}
+
+static void set_cache_metrics(struct unwinder *u)
+{
+	struct unwind_cache_stats stats;
+
+	if (!u->cache)
+		return;
+	unwind_cache_read_stats(u->cache, &stats);
+	metric_set(&u->metrics[CACHE_HITS], stats.hits);
+	metric_set(&u->metrics[CACHE_MISSES], stats.misses);
+	metric_set(&u->metrics[CACHE_DAMAGED], stats.damaged);
+	metric_set(&u->metrics[CACHE_FAILED], stats.failed);
+	metric_set(&u->metrics[CACHE_BYTES], stats.bytes);
+}
+
+static void set_metrics(struct unwinder *u)
+{
+	struct process_mappings_stats processes;
+	struct unwind_slabs_stats slabs;
+	struct file_tables_stats tables;
+
+	process_mappings_read_stats(u->processes, &processes);
+	unwind_slabs_read_stats(u->slabs, &slabs);
+	file_tables_read_stats(u->tables, &tables);
+	metric_set(&u->metrics[TABLES], tables.n_tables);
+	metric_set(&u->metrics[ROWS], tables.n_rows);
+	metric_set(&u->metrics[TABLE_BYTES], tables.bytes);
+	metric_set(&u->metrics[PROCESS_BYTES], processes.bytes);
+	metric_set(&u->metrics[WAITING_BYTES], slabs.waiting_bytes);
+	metric_set(&u->metrics[SLAB_BYTES], slabs.n_slabs * UNWIND_SLAB_BYTES);
+	metric_set(&u->metrics[PROCESSES], processes.n_processes);
+	metric_set(&u->metrics[WAITING_TABLES], tables.n_waiting);
+	metric_set(&u->metrics[BUILT], tables.built);
+	metric_set(&u->metrics[EVICTED], tables.evicted);
+	metric_set(&u->metrics[BUILD_NS], tables.build_ns);
+	metric_set(&u->metrics[LOST_PROCESSES], processes.lost_processes);
+	metric_set(&u->metrics[LOST_MAPPINGS], processes.lost_mappings);
+	metric_set(&u->metrics[LOST_BUDGET], processes.lost_budget + tables.lost_budget);
+	metric_set(&u->metrics[LOST_TOO_LARGE], tables.lost_too_large);
+	metric_set(&u->metrics[LOST_INDEXES], tables.lost_indexes);
+	metric_set(&u->metrics[LOST_UNREADABLE], tables.lost_unreadable);
+}
+
+static void tick(struct unwinder *u, uint64_t now_ns)
+{
+	unwind_slabs_tick(u->slabs, now_ns);
+	file_tables_tick(u->tables, now_ns);
+	if (now_ns >= u->sweep_ns) {
+		process_mappings_sweep(u->processes, now_ns);
+		u->sweep_ns = now_ns + SWEEP_NS;
+	}
+	unwind_slabs_unmap_idle(u->slabs);
+	set_metrics(u);
+	set_cache_metrics(u);
+}
+
+/* Returns false if there is no table to build. */
+static bool build_next(struct unwinder *u)
+{
+	if (!file_tables_build_next(u->tables, clock_monotonic_ns()))
+		return false;
+	/* after the start, tables are built faster than a tick would unmap what they filled */
+	unwind_slabs_unmap_idle(u->slabs);
+	return true;
+}
+
+static void run(void *ctx, struct worker_thread *t)
+{
+	struct unwinder *u = ctx;
+	uint64_t now_ns = clock_monotonic_ns(), tick_ns = now_ns + TICK_NS;
+	bool builds = false;
+	struct job *j;
+
+	u->self = t;
+	while (!worker_thread_must_end(t)) {
+		j = queue_pop_timeout(u->jobs, builds ? 0 : tick_ns - now_ns);
+		if (j)
+			run_job(u, j);
+		builds = j || build_next(u);
+		now_ns = clock_monotonic_ns();
+		if (now_ns >= tick_ns) {
+			tick(u, now_ns);
+			tick_ns = now_ns + TICK_NS;
+		}
+	}
+}
+
+/* ---- on the loop thread ---- */
+
+/* Takes over what the job has. Returns whether the thread will see it. */
+static bool submit(struct unwinder *u, const struct job *job)
+{
+	struct job *j = malloc(sizeof(*j));
+
+	if (j) {
+		*j = *job;
+		if (queue_push(u->jobs, j) == 0)
+			return true;
+		free(j);
+	}
+	process_snapshot_unref(job->snapshot);
+	return false;
+}
+
+static void on_snapshot(void *ctx, struct process_snapshot *s)
+{
+	struct job job = {.kind = JOB_SNAPSHOT};
+	struct unwinder *u = ctx;
+
+	if (s->kernel_thread || s->unreadable || s->n_mappings == 0)
+		return;
+	job.snapshot = process_snapshot_ref(s);
+	if (!submit(u, &job))
+		metric_add(&u->metrics[LOST_QUEUE_FULL], 1);
+}
+
+/* If the queue is full, the next sweep finds that it has exited. */
+static void on_exited(void *ctx, const struct process_snapshot *last)
+{
+	const struct job job = {
+		.kind = JOB_EXITED, .pid = last->pid, .start_time = last->start_time};
+
+	if (!last->kernel_thread && !last->unreadable)
+		(void)submit(ctx, &job);
+}
+
+void unwinder_want(struct unwinder *u)
+{
+	const struct job job = {.kind = JOB_WANTED};
+
+	if (!atomic_exchange(&u->wanted, true) && !submit(u, &job))
+		atomic_store(&u->wanted, false);
+}
+
+/* ---- create and destroy ---- */
+
+static int make_tables(struct unwinder *u, const struct unwinder_config *cfg)
+{
+	uint64_t grace_ns = GRACE_MIN_NS + 2 * NS_PER_S / cfg->hz;
+	const struct unwind_slabs_config slabs = {
+		.max_bytes = cfg->max_bytes,
+		.grace_ns = grace_ns,
+		.make_slab = cfg->memory->make_slab,
+		.free_slab = cfg->memory->free_slab,
+		.map_slab = cfg->memory->map_slab,
+		.unmap_slab = cfg->memory->unmap_slab,
+		.ctx = cfg->memory->ctx,
+	};
+	struct file_tables_config tables = {
+		.memory = cfg->memory,
+		.max_table_bytes = cfg->max_bytes / 2,
+		.grace_ns = grace_ns,
+		.cache = cfg->cache,
+		.on_pause = pause_build,
+		.find_file = find_file,
+		.ctx = u,
+	};
+	struct process_mappings_config processes = {.memory = cfg->memory, .proc_fd = u->proc_fd};
+	int r = unwind_slabs_new(&u->slabs, &slabs);
+
+	if (r == 0)
+		r = deadline_caller_new(&u->caller, READ_TIMEOUT_NS, HUNG_PAUSE_NS);
+	if (r < 0)
+		return r;
+	tables.slabs = processes.slabs = u->slabs;
+	tables.caller = u->caller;
+	r = file_tables_new(&u->tables, &tables);
+	if (r < 0)
+		return r;
+	processes.tables = u->tables;
+	return process_mappings_new(&u->processes, &processes);
+}
+
+int unwinder_new(struct unwinder **ret, const struct unwinder_config *cfg)
+{
+	CLEANUP(unwinder_freep) struct unwinder *u = calloc(1, sizeof(*u));
+	struct worker_thread_config thread = {
+		.name = "unwind-tables",
+		.run = run,
+	};
+	int r;
+
+	if (!u)
+		return -ENOMEM;
+	u->listener = (struct process_listener){on_snapshot, on_exited, u, NULL};
+	u->proc_fd =
+		open(cfg->proc_root ? cfg->proc_root : "/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (u->proc_fd < 0)
+		return -errno;
+	r = queue_new(&u->jobs, QUEUE_JOBS);
+	if (r == 0)
+		r = make_tables(u, cfg);
+	if (r < 0)
+		return r;
+	thread.ctx = u;
+	u->cache = cfg->cache;
+	r = worker_thread_start(&u->thread, &thread);
+	if (r < 0) {
+		u->cache = NULL;
+		return r;
+	}
+	*ret = TAKE_PTR(u);
+	return 0;
+}
+
+void unwinder_free(struct unwinder *u)
+{
+	struct job *j;
+
+	if (!u)
+		return;
+	if (u->thread) {
+		worker_thread_stop(u->thread);
+		queue_close(u->jobs);
+		(void)worker_thread_join(u->thread, UINT64_MAX);
+	}
+	while (u->jobs && (j = queue_pop_timeout(u->jobs, 0)))
+		free_job(j);
+	queue_free(u->jobs);
+	process_mappings_free(u->processes);
+	file_tables_free(u->tables);
+	unwind_slabs_free(u->slabs);
+	deadline_caller_free(u->caller);
+	unwind_cache_free(u->cache);
+	closep(&u->proc_fd);
+	free(u);
+}
+
+struct process_listener *unwinder_listener(struct unwinder *u)
+{
+	return &u->listener;
+}
+
+int unwinder_register_metrics(struct unwinder *u, struct metrics *ms)
+{
+	return metrics_register(ms, &metric_table, u->metrics, u);
+}

@@ -1,0 +1,41 @@
+/*
+ * Tells the walk in BPF how to unwind code without frame pointers: follows processes, builds a
+ * table for each executable and library that they map, on a thread of its own, and writes both to
+ * where the walk reads them (bpf/unwind_table.h). Samples that arrive before are unwound by frame
+ * pointers.
+ */
+#ifndef NODE_AGENT_UNWIND_UNWINDER_H
+#define NODE_AGENT_UNWIND_UNWINDER_H
+
+#include "common/base.h"
+#include "common/telemetry/metrics.h"
+#include "node-agent/process/process_table.h"
+#include "node-agent/unwind/unwind_memory.h"
+
+struct unwinder;
+struct unwind_cache;
+
+struct unwinder_config {
+	const struct unwind_memory *memory; /* borrowed */
+	uint64_t max_bytes;                 /* of all tables */
+	unsigned hz;                        /* samples per second of each CPU */
+	struct unwind_cache *cache;         /* owned on success; NULL: none */
+	const char *proc_root;              /* NULL: "/proc" */
+};
+
+/* Starts the thread. Returns 0, -ENOMEM, or another -errno. */
+int unwinder_new(struct unwinder **ret, const struct unwinder_config *cfg) MUST_CHECK;
+/* After process_table_free(). NULL is allowed. */
+void unwinder_free(struct unwinder *u);
+DEFINE_CLEANUP(struct unwinder *, unwinder_free);
+
+/* For process_table_subscribe(). */
+struct process_listener *unwinder_listener(struct unwinder *u);
+
+/* A walk has come to code whose table is not built (WALK_END_NO_TABLE). Loop thread. */
+void unwinder_want(struct unwinder *u);
+
+/* As metrics_register(). */
+int unwinder_register_metrics(struct unwinder *u, struct metrics *ms) MUST_CHECK;
+
+#endif /* NODE_AGENT_UNWIND_UNWINDER_H */
