@@ -123,6 +123,7 @@ static int make_access(struct cluster_agent *a, struct err *err)
 		.write_key_file = sends_on ? NULL : o->api_key_file,
 		.read_key = o->read_api_key,
 		.read_key_file = o->read_api_key_file,
+		.anonymous_read = o->anonymous_read,
 		.allowed_hosts = o->allowed_hosts,
 	};
 	int r = access_new(&a->access, &cfg, err);
@@ -174,6 +175,15 @@ static void on_refused(void *ctx)
 	ingest_forget_stacks(a->ingest);
 }
 
+/* What became of a scraped profile. */
+static void on_receipt(void *ctx, uint64_t number, const char *refusal)
+{
+	struct cluster_agent *a = ctx;
+
+	if (a->scraping)
+		pod_scraping_take_receipt(a->scraping, number, refusal);
+}
+
 static int make_storing(struct cluster_agent *a)
 {
 	int r = ingest_new(&a->ingest,
@@ -187,7 +197,9 @@ static int make_storing(struct cluster_agent *a)
 									.ctx = a});
 	if (r == 0)
 		r = ingest_feed_new(&a->feed, &(struct ingest_feed_config){.loop = a->base.loop,
-									   .ingest = a->ingest});
+									   .ingest = a->ingest,
+									   .on_receipt = on_receipt,
+									   .receipt_ctx = a});
 	if (r == 0)
 		r = profile_handler_new(&a->handler,
 					&(struct profile_handler_config){.ingest = a->ingest});
@@ -284,14 +296,15 @@ static int start_forwarding(struct cluster_agent *a, struct err *err)
 	return agent_start_uploads(&a->base, &cfg, err);
 }
 
-static void put_scraped(void *ctx, const struct upload_label *labels, struct buf *body)
+static void put_scraped(void *ctx, uint64_t number, const struct upload_label *labels,
+			struct buf *body)
 {
 	struct cluster_agent *a = ctx;
 
 	/* the uploader counts profiles that it cannot queue */
 	if (a->feed)
-		ingest_feed_put(a->feed, labels, body);
-	else if (uploader_add(a->base.uploader, labels, body) < 0)
+		ingest_feed_put(a->feed, number, labels, body);
+	else if (uploader_add_numbered(a->base.uploader, number, labels, body) < 0)
 		log_warn_limited("cannot queue a scraped profile", "waiting=%zu",
 				 uploader_pending(a->base.uploader));
 }
@@ -308,6 +321,8 @@ static int start_scraping(struct cluster_agent *a, struct err *err)
 				       "nothing to forward: not in a pod, and no --kubeconfig");
 		return 0;
 	}
+	if (a->base.uploader)
+		uploader_on_receipt(a->base.uploader, on_receipt, a);
 	r = pod_scraping_new(&a->scraping, &cfg, err);
 	return r < 0 ? r : pod_scraping_register(a->scraping, a->base.metrics);
 }
@@ -503,6 +518,7 @@ static int listen_on(struct cluster_agent *a, struct err *err)
 		.max_body_memory_bytes = LIMIT_UPLOADS_MEMORY_BYTES,
 		.max_answer_memory_bytes = LIMIT_ANSWERS_MEMORY_BYTES,
 		.routes = routes,
+		.base_path = a->opts->url_base_path,
 		.access = a->access,
 		.metrics = a->base.metrics,
 	};
@@ -571,7 +587,8 @@ int cluster_agent_run(struct cluster_agent *a)
 			 cluster_storage_names[cluster_options_storage(o)],
 			 LOG_QUOTED(o->data_dir));
 	}
-	if (!access_needs_key(a->access, ACCESS_READ) && !http_listen_is_loopback(o->listen))
+	if (!cluster_options_forward(o) && !access_needs_key(a->access, ACCESS_READ) &&
+	    !http_listen_is_loopback(o->listen))
 		log_warn("everybody who reaches this address can read all profiles: set "
 			 "--read-api-key or --api-key",
 			 "listen=%s", LOG_QUOTED(o->listen));
@@ -604,7 +621,7 @@ void cluster_agent_free(struct cluster_agent *a)
 		web_api_stop(a->web);
 	agent_close_server(&a->base);
 	receiver_probe_free(a->probe);
-	pod_scraping_free(a->scraping);
+	pod_scraping_free(TAKE_PTR(a->scraping));
 	clickhouse_port_free(a->sql);
 	web_api_free(a->web);
 	profile_handler_free(a->handler);

@@ -3,6 +3,7 @@
 #include <errno.h>
 
 #include "cluster-agent/discover/scrape_target.h"
+#include "common/http/http_base_path.h"
 #include "common/limits.h"
 #include "common/system/clock.h"
 
@@ -23,6 +24,12 @@ const struct option_def cluster_option_defs[] = {
 	 .def = "127.0.0.1:10301",
 	 .value = "ADDR:PORT",
 	 .help = "address on which uploads, the page, /metrics and /healthz are served"},
+	{.name = "url-base-path",
+	 .type = OPTION_STRING,
+	 .offset = FIELD(url_base_path),
+	 .value = "PATH",
+	 .help = "path below which everything on --listen can be reached as well as at the root, "
+		 "as /coroot; for an Ingress or a proxy that passes paths on as they are"},
 	{.name = "tls-cert",
 	 .type = OPTION_STRING,
 	 .offset = FIELD(tls_cert),
@@ -45,8 +52,9 @@ const struct option_def cluster_option_defs[] = {
 	 .type = OPTION_STRING,
 	 .offset = FIELD(api_key_file),
 	 .value = "FILE",
-	 .help = "file of such keys, one per line, all valid; read again when it changes; with "
-		 "--coroot-url, the next one is sent when the receiver refuses the first"},
+	 .help = "file of such keys, one per line, all valid, or a directory of such files; read "
+		 "again when one changes; with --coroot-url, the next key is sent when the "
+		 "receiver refuses the first"},
 	{.name = "read-api-key",
 	 .type = OPTION_SECRET,
 	 .offset = FIELD(read_api_key),
@@ -56,7 +64,14 @@ const struct option_def cluster_option_defs[] = {
 	 .type = OPTION_STRING,
 	 .offset = FIELD(read_api_key_file),
 	 .value = "FILE",
-	 .help = "file of such keys, one per line, all valid; read again when it changes"},
+	 .help = "file of such keys, one per line, all valid, or a directory of such files; read "
+		 "again when one changes"},
+	{.name = "anonymous-read",
+	 .type = OPTION_BOOL,
+	 .offset = FIELD(anonymous_read),
+	 .def = "false",
+	 .help = "the page, API and SQL need no key, although uploads need one; SQL is then for "
+		 "loopback addresses only"},
 	{.name = "allowed-hosts",
 	 .type = OPTION_LIST,
 	 .offset = FIELD(allowed_hosts),
@@ -481,15 +496,21 @@ static int check_keys(const struct cluster_options *o, struct err *err)
 	if (o->read_api_key && o->read_api_key_file)
 		return err_set(err, -EINVAL,
 			       "--read-api-key and --read-api-key-file contradict each other");
+	if (o->anonymous_read && (o->read_api_key || o->read_api_key_file))
+		return err_set(err, -EINVAL,
+			       "--anonymous-read and --read-api-key contradict each other");
 	return 0;
 }
 
 int cluster_options_check(const struct cluster_options *o, struct err *err)
 {
+	char base_path[HTTP_BASE_PATH_BYTES];
 	int r = check_scraping(o, err);
 
 	if (r == 0)
 		r = check_keys(o, err);
+	if (r == 0 && http_base_path_parse(base_path, o->url_base_path, err) < 0)
+		r = err_wrap(err, -EINVAL, "--url-base-path");
 	if (r == 0 && cluster_options_forward(o))
 		r = check_forwarding(o, err);
 	if (r < 0)

@@ -20,6 +20,7 @@ extern const char *const cluster_storage_names[];
 
 struct cluster_options {
 	char *listen;
+	char *url_base_path;
 	char *tls_cert;
 	char *tls_key;
 	char *allowed_hosts;
@@ -71,6 +72,7 @@ struct cluster_options {
 	enum cluster_storage storage;
 	enum syscall_filter_mode seccomp;
 	enum log_level log_level;
+	bool anonymous_read;
 	bool clickhouse_tls;
 	bool clickhouse_tls_skip_verify;
 	bool insecure_skip_verify;

@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 
 #include "cluster-agent/store/chdb_api.h"
+#include "common/access/key_sources.h"
 #include "common/kubernetes/kube_config_load.h"
 #include "common/privilege/capabilities.h"
 #include "common/privilege/syscall_filter.h"
@@ -37,6 +38,19 @@ static bool may(const char *path, int mode)
 static bool can_read(const void *arg)
 {
 	return may(arg, R_OK);
+}
+
+/* The path may be a directory of files of keys. */
+static bool can_read_keys(const void *arg)
+{
+	struct key_sources s;
+	int r = key_sources_list(&s, arg, NULL);
+	bool can = r != -EACCES && r != -EPERM;
+
+	for (size_t i = 0; can && i < s.n; i++)
+		can = may(s.paths[i], R_OK);
+	key_sources_fini(&s);
+	return can;
 }
 
 /* If it does not exist, it is made. */
@@ -83,8 +97,6 @@ static uint64_t capabilities_for_engine(const struct cluster_options *o, uint64_
 static uint64_t capabilities_for_files(const struct cluster_options *o)
 {
 	const char *const files[] = {
-		o->api_key_file,
-		o->read_api_key_file,
 		o->kubeconfig,
 		o->ca_file,
 		o->tls_cert,
@@ -103,6 +115,8 @@ static uint64_t capabilities_for_files(const struct cluster_options *o)
 
 	kept |= keep_for(held, OWNER_CAPABILITIES, can_use_directory, o->data_dir);
 	kept |= capabilities_for_engine(o, held);
+	kept |= keep_for(held, READ_CAPABILITIES, can_read_keys, o->api_key_file);
+	kept |= keep_for(held, READ_CAPABILITIES, can_read_keys, o->read_api_key_file);
 	for (size_t i = 0; i < ARRAY_SIZE(files); i++)
 		kept |= keep_for(held, READ_CAPABILITIES, can_read, files[i]);
 	return kept;

@@ -2,6 +2,8 @@
 #include "cluster-agent/cluster_options.h"
 #include "cluster-agent/cluster_privileges.h"
 #include "cluster-agent/cluster_store.h"
+#include "cluster-agent/operator/operator_command.h"
+#include "cluster-agent/wait_command.h"
 #include "common/agent/agent_main.h"
 #include "version.h"
 
@@ -23,7 +25,7 @@ static int serve(const void *opts, struct err *err)
 
 int main(int argc, char **argv)
 {
-	static const struct agent_command commands[] = {{0}};
+	const struct agent_command commands[] = {operator_command, wait_command, {0}};
 	struct cluster_options opts = {0};
 	const struct agent_program program = {
 		.name = "coroot-cluster-agent",

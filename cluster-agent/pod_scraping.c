@@ -54,11 +54,11 @@ static bool owns(void *ctx, const char *uid)
 	return !p->replicas || replica_set_owns(p->replicas, uid);
 }
 
-static void put(void *ctx, const struct upload_label *labels, struct buf *body)
+static void put(void *ctx, uint64_t number, const struct upload_label *labels, struct buf *body)
 {
 	struct pod_scraping *p = ctx;
 
-	p->cfg.put(p->cfg.ctx, labels, body);
+	p->cfg.put(p->cfg.ctx, number, labels, body);
 }
 
 static void ownership_changed(void *ctx)
@@ -245,6 +245,13 @@ void pod_scraping_leave(struct pod_scraping *p, loop_fn done, void *ctx)
 		replica_set_leave(p->replicas, done, ctx);
 	else
 		done(ctx);
+}
+
+void pod_scraping_take_receipt(void *ctx, uint64_t number, const char *refusal)
+{
+	struct pod_scraping *p = ctx;
+
+	scraper_take_receipt(p->scraper, number, refusal);
 }
 
 void pod_scraping_set_wishes(struct pod_scraping *p, const struct receiver_wishes *w)

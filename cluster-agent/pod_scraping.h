@@ -22,7 +22,8 @@ struct pod_scraping_config {
 	struct loop *loop;
 	void *ctx;
 	/* as in struct scraper_config */
-	void (*put)(void *ctx, const struct upload_label *labels, struct buf *body);
+	void (*put)(void *ctx, uint64_t number, const struct upload_label *labels,
+		    struct buf *body);
 };
 
 /* Whether there is an API server and scraping is not switched off. */
@@ -44,6 +45,9 @@ int pod_scraping_register(struct pod_scraping *p, struct metrics *ms) MUST_CHECK
 
 /* Stops scraping and hands the pods over to the other replicas. done is called within seconds. */
 void pod_scraping_leave(struct pod_scraping *p, loop_fn done, void *ctx);
+
+/* As scraper_take_receipt(). */
+void pod_scraping_take_receipt(void *ctx, uint64_t number, const char *refusal);
 
 /* What the receiver of forwarded profiles wishes: from the next profile on. */
 void pod_scraping_set_wishes(struct pod_scraping *p, const struct receiver_wishes *w);

@@ -52,6 +52,8 @@ struct item {
 	struct ingest_upload upload;
 	struct row_label labels[INGEST_FEED_MAX_LABELS];
 	enum ingest_outcome outcome;
+	char *refusal; /* why ingest refused it for good; NULL if it did not, or without memory */
+	uint64_t receipt;
 	size_t body_len;
 	char *body;
 	char texts[]; /* of labels and service */
@@ -68,6 +70,8 @@ struct ingest_feed {
 	size_t n_submitted;
 	bool paused;
 	bool failing; /* logged already */
+	upload_receipt_fn *on_receipt;
+	void *receipt_ctx;
 	/* waiting, oldest first: a ring */
 	struct item **ring;
 	size_t capacity;
@@ -97,6 +101,7 @@ METRIC_TABLE(metric_table, metric_defs);
 
 static void item_free(struct item *it)
 {
+	free(it->refusal);
 	free(it->body);
 	free(it);
 }
@@ -116,8 +121,24 @@ static struct item *take_oldest(struct ingest_feed *f)
 	return it;
 }
 
+static void give_receipt(const struct ingest_feed *f, const struct item *it,
+			 enum feed_metric reason)
+{
+	if (it->receipt == 0 || !f->on_receipt)
+		return;
+	if (reason == STORED)
+		f->on_receipt(f->receipt_ctx, it->receipt, NULL);
+	else if (reason == DROPPED_REFUSED)
+		f->on_receipt(f->receipt_ctx, it->receipt,
+			      it->refusal ?: "the store refused the profile");
+	else if (reason == DROPPED_QUEUE_FULL)
+		f->on_receipt(f->receipt_ctx, it->receipt,
+			      "dropped: the store takes nothing, and too many profiles wait");
+}
+
 static void drop(struct ingest_feed *f, struct item *it, enum feed_metric reason)
 {
+	give_receipt(f, it, reason);
 	metric_add(&f->metrics[reason], 1);
 	f->n_bytes -= it->body_len;
 	item_free(it);
@@ -138,10 +159,14 @@ static void on_answer(void *ctx, enum ingest_outcome outcome, const char *reason
 	struct ingest_feed *f = it->feed;
 
 	it->outcome = outcome;
-	if (outcome == INGEST_BAD_PROFILE || outcome == INGEST_TOO_LARGE)
+	if (outcome == INGEST_BAD_PROFILE || outcome == INGEST_TOO_LARGE) {
 		log_warn_limited("dropping a scraped profile", "service=%.*s reason=%s",
 				 (int)it->upload.service.len, it->upload.service.data,
 				 LOG_QUOTED(reason));
+		free(it->refusal);
+		if (asprintf(&it->refusal, "the store refused the profile: %s", reason) < 0)
+			it->refusal = NULL;
+	}
 	if (queue_push(f->answered, it) < 0)
 		abort();
 	loop_wake(f->wake);
@@ -256,7 +281,8 @@ static struct item *item_new(struct ingest_feed *f, const struct upload_label *l
 	return it;
 }
 
-void ingest_feed_put(struct ingest_feed *f, const struct upload_label *labels, struct buf *body)
+void ingest_feed_put(struct ingest_feed *f, uint64_t number, const struct upload_label *labels,
+		     struct buf *body)
 {
 	struct item *it = item_new(f, labels);
 
@@ -265,6 +291,7 @@ void ingest_feed_put(struct ingest_feed *f, const struct upload_label *labels, s
 		buf_fini(body);
 		return;
 	}
+	it->receipt = number;
 	it->body = buf_take(body, &it->body_len);
 	it->upload.body = it->body;
 	it->upload.len = it->body_len;
@@ -294,6 +321,8 @@ int ingest_feed_new(struct ingest_feed **ret, const struct ingest_feed_config *c
 	if (!f)
 		return -ENOMEM;
 	f->ingest = cfg->ingest;
+	f->on_receipt = cfg->on_receipt;
+	f->receipt_ctx = cfg->receipt_ctx;
 	f->capacity = cfg->max_items ? cfg->max_items : DEFAULT_MAX_ITEMS;
 	f->max_bytes = cfg->max_bytes ? cfg->max_bytes : DEFAULT_MAX_BYTES;
 	f->backoff = (struct backoff){

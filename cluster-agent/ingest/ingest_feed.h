@@ -14,6 +14,7 @@
 #include "common/data/buf.h"
 #include "common/system/loop.h"
 #include "common/telemetry/metrics.h"
+#include "common/upload/upload_receipt.h"
 #include "common/upload/upload_url.h"
 
 #define INGEST_FEED_MAX_LABELS 16u
@@ -22,11 +23,13 @@ struct ingest_feed;
 
 struct ingest_feed_config {
 	struct loop *loop;
-	struct ingest *ingest; /* borrowed; stopped before the feed is freed */
-	size_t max_items;      /* 0: 8192 */
-	size_t max_bytes;      /* 0: 64 MiB */
-	uint64_t retry_min_ns; /* 0: 500 ms */
-	uint64_t retry_max_ns; /* 0: 10 s */
+	struct ingest *ingest;         /* borrowed; stopped before the feed is freed */
+	size_t max_items;              /* 0: 8192 */
+	size_t max_bytes;              /* 0: 64 MiB */
+	uint64_t retry_min_ns;         /* 0: 500 ms */
+	uint64_t retry_max_ns;         /* 0: 10 s */
+	upload_receipt_fn *on_receipt; /* may be NULL */
+	void *receipt_ctx;
 };
 
 int ingest_feed_new(struct ingest_feed **ret, const struct ingest_feed_config *cfg) MUST_CHECK;
@@ -41,9 +44,11 @@ int ingest_feed_register(struct ingest_feed *f, struct metrics *ms) MUST_CHECK;
 
 /*
  * Takes the content of body (a pprof, gzipped or not), also if it has to drop it. labels are
- * those of upload_url_make(), "service.name" among them, which end with a NULL name.
+ * those of upload_url_make(), "service.name" among them, which end with a NULL name. number: under
+ * which on_receipt hears of it, or 0.
  */
-void ingest_feed_put(struct ingest_feed *f, const struct upload_label *labels, struct buf *body);
+void ingest_feed_put(struct ingest_feed *f, uint64_t number, const struct upload_label *labels,
+		     struct buf *body);
 
 /*
  * Submits what waits to ingest, and drops what ingest does not take. Call it before

@@ -2,7 +2,8 @@
  * Decoded profile → stacks and values in the shape of the tables.
  *
  * A pprof says per sample which locations, a location says which lines (several if calls were
- * inlined), a line says which function. The tables want a text per frame and a hash per stack.
+ * inlined, the innermost first), a line says which function. The tables want a text per frame and
+ * a hash per stack. All lines of a location but the last are marked as inlined in their text.
  * A profile has far more samples than locations, so each location is formatted once, and a
  * stack is then the concatenation of its locations' frames: never copied, only walked, by
  * stack_hash.h and by profile_rows_frames().
@@ -10,7 +11,7 @@
  * The hash that is stored, FNV-1a over kilobytes of text, takes longer than all else. So each
  * location has an XXH3 of its frames, the XXH3 of these is the stack's key, and seen_stacks.h
  * knows the stored hash by that key. Only stacks that it does not know are hashed. Two keys may
- * belong to one stored hash: the same frames can be distributed over locations in several ways.
+ * belong to one stored hash: a stack may have locations without a frame.
  *
  * Foreign data is checked in the order of what it costs: types and times first, then the amount
  * of text to hash, and only then the hashing. A few long names that a million stacks repeat
@@ -30,6 +31,9 @@
 
 #define TRUNCATED "[truncated]"
 #define LOST "lost:"
+#define RUNTIME "runtime:"
+#define UNWIND "unwind:"
+#define INLINED ":inlined"
 
 /* The sender may repeat the upload later if there was no memory, but not if it is too large. */
 static int memory_error(int r, struct err *err)
@@ -80,13 +84,17 @@ static size_t decimal(char *end, int64_t v)
 	return (size_t)(end - p);
 }
 
+/* Marks a frame that is inlined into the next one. */
+static const struct profile_string inlined_mark = {INLINED, sizeof(INLINED) - 1};
+
 static int format_frame(struct row_text *ret, const struct profile *p,
-			const struct profile_line *line, struct err *err)
+			const struct profile_line *line, bool inlined, struct err *err)
 {
 	const struct profile_function *f = &p->functions[line->function];
 	char digits[24];
 	size_t n_digits = decimal(digits + sizeof(digits), line->line);
-	size_t len = f->name.len + 1 + f->file.len + 1 + n_digits;
+	size_t mark_len = inlined ? inlined_mark.len : 0;
+	size_t len = f->name.len + 1 + f->file.len + 1 + n_digits + mark_len;
 	char *text = arena_alloc(p->arena, len), *at = text;
 
 	if (!text)
@@ -99,6 +107,7 @@ static int format_frame(struct row_text *ret, const struct profile *p,
 	at += f->file.len;
 	*at++ = ':';
 	memcpy(at, digits + sizeof(digits) - n_digits, n_digits);
+	memcpy(at + n_digits, inlined_mark.data, mark_len);
 	return 0;
 }
 
@@ -128,7 +137,7 @@ static int format_location(struct profile_rows_location *ret, const struct profi
 		.truncated = has_truncated(p, l),
 	};
 	for (uint32_t i = 0; i < l->n_lines; i++) {
-		int e = format_frame(&frames[i], p, &l->lines[i], err);
+		int e = format_frame(&frames[i], p, &l->lines[i], i + 1 < l->n_lines, err);
 
 		if (e < 0)
 			return e;
@@ -387,18 +396,19 @@ static int check_types(const struct profile *p, struct err *err)
 	return n_named > 0 ? 0 : err_set(err, -EBADMSG, "no sample type has a name");
 }
 
-/* Parses "lost:<reason>=<count>". Other comments are free text and ignored. */
-static bool parse_lost(const struct profile_string *comment, struct row_count *ret)
+/* Parses "<prefix><name>=<count>". Other comments are free text and ignored. */
+static bool parse_count(const struct profile_string *comment, const char *prefix,
+			struct row_count *ret)
 {
-	size_t prefix = strlen(LOST);
+	size_t len = strlen(prefix);
 	const char *equals;
 
-	if (comment->len <= prefix || memcmp(comment->data, LOST, prefix) != 0)
+	if (comment->len <= len || memcmp(comment->data, prefix, len) != 0)
 		return false;
 	equals = memchr(comment->data, '=', comment->len);
-	if (!equals || equals == comment->data + prefix)
+	if (!equals || equals == comment->data + len)
 		return false;
-	ret->name.data = comment->data + prefix;
+	ret->name.data = comment->data + len;
 	ret->name.len = (size_t)(equals - ret->name.data);
 	return parse_u64(equals + 1, (size_t)(comment->data + comment->len - equals - 1), 0,
 			 INT64_MAX, &ret->count) == 0;
@@ -414,12 +424,92 @@ static int read_lost(struct profile_rows *r, struct err *err)
 	for (uint32_t i = 0; i < p->n_comments; i++) {
 		struct row_count lost;
 
-		if (!parse_lost(&p->comments[i], &lost))
+		if (!parse_count(&p->comments[i], LOST, &lost))
 			continue;
 		if (r->n_lost == PROFILE_ROWS_MAX_LOST)
 			return err_set(err, -EBADMSG, "more than %u reasons of loss",
 				       PROFILE_ROWS_MAX_LOST);
 		r->lost[r->n_lost++] = lost;
+	}
+	return 0;
+}
+
+/* Whether it is "<runtime>:<state>", both of lower case letters, digits and underscores. */
+static bool is_state(const struct row_text *name)
+{
+	size_t n_colons = 0;
+
+	if (name->len > PROFILE_ROWS_STATE_BYTES || name->data[0] == ':' ||
+	    name->data[name->len - 1] == ':')
+		return false;
+	for (size_t i = 0; i < name->len; i++) {
+		char c = name->data[i];
+
+		n_colons += c == ':';
+		if (c != ':' && c != '_' && !(c >= 'a' && c <= 'z') && !(c >= '0' && c <= '9'))
+			return false;
+	}
+	return n_colons == 1;
+}
+
+static bool has_count(const struct row_count *counts, size_t n, const struct row_text *name)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (counts[i].name.len == name->len &&
+		    memcmp(counts[i].name.data, name->data, name->len) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* What is wrong or too much is left out: it is not worth the profile. */
+static int read_runtimes(struct profile_rows *r, struct err *err)
+{
+	const struct profile *p = r->profile;
+
+	r->runtimes = arena_calloc(p->arena, PROFILE_ROWS_MAX_RUNTIMES, sizeof(*r->runtimes));
+	if (!r->runtimes)
+		return no_room(p, PROFILE_ROWS_MAX_RUNTIMES * sizeof(*r->runtimes), err);
+	for (uint32_t i = 0; i < p->n_comments; i++) {
+		struct row_count c;
+
+		if (parse_count(&p->comments[i], RUNTIME, &c) && is_state(&c.name) && c.count > 0 &&
+		    c.count <= PROFILE_ROWS_MAX_PROGRAMS &&
+		    r->n_runtimes < PROFILE_ROWS_MAX_RUNTIMES &&
+		    !has_count(r->runtimes, r->n_runtimes, &c.name))
+			r->runtimes[r->n_runtimes++] = c;
+	}
+	return 0;
+}
+
+/* Whether it is "<end>" or "<end>:<binary>", with an end of lower case letters and underscores. */
+static bool is_unwinding(const struct row_text *name)
+{
+	size_t n = 0;
+
+	while (n < name->len &&
+	       (name->data[n] == '_' || (name->data[n] >= 'a' && name->data[n] <= 'z')))
+		n++;
+	if (n == 0 || name->len > PROFILE_ROWS_UNWINDING_BYTES)
+		return false;
+	return n == name->len || (name->data[n] == ':' && n + 1 < name->len);
+}
+
+/* Likewise. */
+static int read_unwinding(struct profile_rows *r, struct err *err)
+{
+	const struct profile *p = r->profile;
+
+	r->unwinding = arena_calloc(p->arena, PROFILE_ROWS_MAX_UNWINDING, sizeof(*r->unwinding));
+	if (!r->unwinding)
+		return no_room(p, PROFILE_ROWS_MAX_UNWINDING * sizeof(*r->unwinding), err);
+	for (uint32_t i = 0; i < p->n_comments; i++) {
+		struct row_count c;
+
+		if (parse_count(&p->comments[i], UNWIND, &c) && is_unwinding(&c.name) &&
+		    c.count > 0 && r->n_unwinding < PROFILE_ROWS_MAX_UNWINDING &&
+		    !has_count(r->unwinding, r->n_unwinding, &c.name))
+			r->unwinding[r->n_unwinding++] = c;
 	}
 	return 0;
 }
@@ -439,6 +529,10 @@ static int make_all(struct profile_rows *r, const struct profile_rows_limits *li
 		e = format_locations(r, err);
 	if (e == 0)
 		e = read_lost(r, err);
+	if (e == 0)
+		e = read_runtimes(r, err);
+	if (e == 0)
+		e = read_unwinding(r, err);
 	if (e == 0)
 		e = sample_stacks_init(&s, p, err);
 	if (e == 0)

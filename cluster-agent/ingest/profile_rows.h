@@ -20,6 +20,11 @@
 #include "common/pprof/profile.h"
 
 #define PROFILE_ROWS_MAX_LOST 64u
+#define PROFILE_ROWS_MAX_RUNTIMES 32u
+#define PROFILE_ROWS_STATE_BYTES 64u /* of "<runtime>:<state>" */
+#define PROFILE_ROWS_MAX_UNWINDING 96u
+#define PROFILE_ROWS_UNWINDING_BYTES 63u   /* of "<end>:<binary>" */
+#define PROFILE_ROWS_MAX_PROGRAMS 1000000u /* in one state */
 
 struct profile_rows_limits {
 	int64_t now_ns;        /* time of a profile that has none */
@@ -72,6 +77,19 @@ struct profile_rows {
 	uint32_t n_types;
 	struct row_count *lost; /* from the comments "lost:<reason>=<count>" */
 	size_t n_lost;
+	/*
+	 * From the comments "runtime:<runtime>:<state>=<count>", as "<runtime>:<state>": so many
+	 * programs of the workload are in that state.
+	 */
+	struct row_count *runtimes;
+	size_t n_runtimes;
+	/*
+	 * From the comments "unwind:<end>=<count>" and "unwind:<end>:<binary>=<count>", without the
+	 * first word: so many samples whose walk ended so, in that binary. Of end "seen": samples
+	 * with a frame of the binary.
+	 */
+	struct row_count *unwinding;
+	size_t n_unwinding;
 };
 
 /*

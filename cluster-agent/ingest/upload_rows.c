@@ -146,6 +146,10 @@ static int add_quality(struct layout *l, const struct profile_rows_type *t)
 		.value = t->sum,
 		.lost = r->lost,
 		.n_lost = r->n_lost,
+		.runtimes = r->runtimes,
+		.n_runtimes = r->n_runtimes,
+		.unwinding = r->unwinding,
+		.n_unwinding = r->n_unwinding,
 		.instance = instance_of(l->upload),
 		.upload = l->cfg->upload,
 	};

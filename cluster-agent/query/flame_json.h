@@ -2,14 +2,29 @@
 #ifndef CLUSTER_AGENT_QUERY_FLAME_JSON_H
 #define CLUSTER_AGENT_QUERY_FLAME_JSON_H
 
-#include "cluster-agent/query/flame_tree.h"
-#include "cluster-agent/query/query_filter.h"
-#include "cluster-agent/query/stack_query.h"
+#include "cluster-agent/query/read/query_filter.h"
+#include "cluster-agent/query/read/stack_query.h"
+#include "cluster-agent/query/read/timeline_query.h"
+#include "cluster-agent/query/tree/flame_tree.h"
 #include "common/base.h"
 #include "common/data/buf.h"
+#include "common/text/json_writer.h"
+
+/*
+ * Writes the columns of a tree, "names", "files", "nodes" and "other", into the object that is
+ * open; with_base: those of the base, too.
+ */
+void flame_json_put_tree(struct json_writer *w, const struct flame_view *v, bool with_base);
+
+struct flame_json_sides {
+	const struct query_filter *filter;
+	const struct query_filter *base;      /* NULL: none, and no rates are written */
+	struct timeline_rate rate, base_rate; /* so that ranges of different length compare */
+};
 
 /* Appends to out. Returns 0, -ENOMEM, or -EFBIG over the limit of out. */
-int flame_json_write(struct buf *out, const struct query_filter *f, const struct flame_view *v,
+int flame_json_write(struct buf *out, const struct flame_json_sides *sides,
+		     const struct flame_view *v,
 		     const struct stack_query_result *stacks) MUST_CHECK;
 
 #endif /* CLUSTER_AGENT_QUERY_FLAME_JSON_H */

@@ -2,22 +2,15 @@
 
 #include <errno.h>
 
-#include "cluster-agent/query/application_query.h"
 #include "cluster-agent/query/flame_json.h"
-#include "cluster-agent/query/pprof_export.h"
-#include "cluster-agent/query/profile_types.h"
-#include "cluster-agent/query/stack_query.h"
-#include "cluster-agent/query/timeline_query.h"
+#include "cluster-agent/query/read/profile_types.h"
+#include "cluster-agent/query/read/stack_query.h"
+#include "cluster-agent/query/read/timeline_groups.h"
+#include "cluster-agent/query/read/timeline_query.h"
 #include "common/system/clock.h"
 #include "common/text/json_writer.h"
 
-#define MAX_FUNCTIONS 2000u
-
-static void put_text(struct json_writer *w, const char *key, const char *s)
-{
-	json_key(w, key);
-	json_put_string(w, s, strlen(s));
-}
+#define MAX_FUNCTIONS 50000u
 
 int profile_query_types(struct store *store, const struct query_request *p, struct buf *out,
 			struct err *err)
@@ -37,11 +30,12 @@ int profile_query_types(struct store *store, const struct query_request *p, stru
 		bool sum = types[i].aggregation == PROFILE_AGGREGATION_SUM;
 
 		json_open(&w, '{');
-		put_text(&w, "type", types[i].type);
-		put_text(&w, "title", types[i].title);
-		put_text(&w, "category", types[i].category);
-		put_text(&w, "aggregation", sum ? "sum" : "avg");
-		put_text(&w, "unit", profile_type_unit(types[i].type));
+		json_member_text(&w, "type", types[i].type);
+		json_member_text(&w, "title", types[i].title);
+		json_member_text(&w, "category", types[i].category);
+		json_member_text(&w, "aggregation", sum ? "sum" : "avg");
+		json_member_text(&w, "unit", profile_type_unit(types[i].type));
+		json_member_text(&w, "language", profile_type_language(types[i].type));
 		json_key(&w, "featured");
 		json_put_bool(&w, types[i].featured);
 		json_key(&w, "nodeAgent");
@@ -50,52 +44,6 @@ int profile_query_types(struct store *store, const struct query_request *p, stru
 	}
 	json_close(&w, ']');
 	json_close(&w, '}');
-	return json_writer_finish(&w);
-}
-
-static void put_application(struct json_writer *w, const struct application *a)
-{
-	json_open(w, '{');
-	json_key(w, "service");
-	json_put_string(w, a->types->service, a->types->service_len);
-	json_key(w, "types");
-	json_open(w, '[');
-	for (size_t i = 0; i < a->n_types; i++)
-		json_put_string(w, a->types[i].type, a->types[i].type_len);
-	json_close(w, ']');
-	json_key(w, "lastSeen");
-	json_put_int(w, a->last_seen_ns / (int64_t)NS_PER_MS);
-	json_key(w, "cores");
-	if (a->has_cores)
-		json_put_double(w, a->cores);
-	else
-		json_put_null(w);
-	json_close(w, '}');
-}
-
-int profile_query_applications(struct store *store, const struct query_request *p, struct buf *out,
-			       struct err *err)
-{
-	struct application_list list;
-	struct json_writer w;
-	int r = application_query(store, &p->filter, &list, err);
-
-	if (r < 0)
-		return r;
-	json_writer_init(&w, out);
-	json_open(&w, '{');
-	json_key(&w, "applications");
-	json_open(&w, '[');
-	for (size_t i = 0; i < list.n_items; i++)
-		put_application(&w, &list.items[i]);
-	json_close(&w, ']');
-	json_key(&w, "lastSeen");
-	if (list.last_seen_ns > 0)
-		json_put_int(&w, list.last_seen_ns / (int64_t)NS_PER_MS);
-	else
-		json_put_null(&w);
-	json_close(&w, '}');
-	application_list_fini(&list);
 	return json_writer_finish(&w);
 }
 
@@ -155,8 +103,9 @@ static int put_instance(struct json_writer *w, const struct timeline_instance *i
 	return 0;
 }
 
+/* Finds out, too, how instances are called. */
 static int put_instances(struct json_writer *w, struct store *store, const struct query_filter *f,
-			 double divisor, struct err *err)
+			 struct timeline_by *by, struct err *err)
 {
 	struct timeline_instances is;
 	int r = timeline_query_instances(store, f, &is, err);
@@ -166,9 +115,22 @@ static int put_instances(struct json_writer *w, struct store *store, const struc
 	json_key(w, "instances");
 	json_open(w, '[');
 	for (size_t i = 0; r == 0 && i < is.n_items; i++)
-		r = put_instance(w, &is.items[i], is.has_hosts, divisor);
+		r = put_instance(w, &is.items[i], is.has_hosts, by->divisor);
 	json_close(w, ']');
+	by->with_host = is.has_hosts;
 	timeline_instances_fini(&is);
+	return r;
+}
+
+static int put_series(struct json_writer *w, struct store *store, const struct query_filter *f,
+		      const struct timeline_by *by, struct err *err)
+{
+	int r;
+
+	json_key(w, "series");
+	json_open(w, '[');
+	r = timeline_groups_write(w, store, f, by, err);
+	json_close(w, ']');
 	return r;
 }
 
@@ -188,6 +150,7 @@ int profile_query_timeline(struct store *store, const struct query_request *p, s
 		.steps = steps,
 	};
 	struct rate rate = rate_of(f->type);
+	struct timeline_by by = {.label = p->label, .all = &t, .divisor = rate.divisor};
 	struct json_writer w;
 	int r = steps ? timeline_query(store, f, &t, err) : -ENOMEM;
 
@@ -196,13 +159,16 @@ int profile_query_timeline(struct store *store, const struct query_request *p, s
 	json_writer_init(&w, out);
 	json_open(&w, '{');
 	put_steps(&w, &t, rate.divisor);
-	put_text(&w, "unit", rate.unit);
-	r = put_instances(&w, store, f, rate.divisor, err);
+	json_member_text(&w, "unit", rate.unit);
+	r = put_instances(&w, store, f, &by, err);
+	if (r == 0 && p->label && p->label[0])
+		r = put_series(&w, store, f, &by, err);
 	json_close(&w, '}');
 	return r < 0 ? r : json_writer_finish(&w);
 }
 
-static int add_to_tree(void *ctx, const struct flame_frame *frames, size_t n_frames, int64_t value)
+static int add_to_tree(void *ctx, const struct flame_frame *frames, size_t n_frames,
+		       struct stack_value value)
 {
 	return flame_tree_add(ctx, frames, n_frames, value);
 }
@@ -212,38 +178,25 @@ int profile_query_flamegraph(struct store *store, const struct query_request *p,
 {
 	CLEANUP(flame_tree_freep) struct flame_tree *tree = NULL;
 	CLEANUP(flame_view_fini) struct flame_view view = {0};
-	const struct flame_view_limits limits = {.max_nodes = p->max_nodes,
-						 .max_functions = MAX_FUNCTIONS};
+	const struct flame_view_limits limits = {
+		.max_nodes = p->max_nodes, .max_functions = MAX_FUNCTIONS, .zoom = p->zoom};
+	const struct query_filter *base = p->has_base ? &p->base : NULL;
+	struct flame_json_sides sides = {.filter = &p->filter, .base = base};
 	struct stack_query_result stacks = {0};
 	int r = flame_tree_new(&tree, NULL);
 
 	if (r == 0)
-		r = stack_query(store, &p->filter, add_to_tree, tree, &stacks, err);
+		r = stack_query(store, (struct query_sides){&p->filter, base}, add_to_tree, tree,
+				&stacks, err);
+	if (r == 0 && base)
+		r = timeline_query_rate(store, &p->filter, &sides.rate, err);
+	if (r == 0 && base)
+		r = timeline_query_rate(store, base, &sides.base_rate, err);
 	if (r < 0)
 		return r;
-	flame_tree_add_other(tree, stacks.n_stacks_cut, stacks.value_cut);
+	flame_tree_add_other(tree, stacks.n_stacks_cut, stacks.cut);
 	r = flame_tree_view(tree, &limits, &view);
-	return r == 0 ? flame_json_write(out, &p->filter, &view, &stacks) : r;
-}
-
-static int add_to_pprof(void *ctx, const struct flame_frame *frames, size_t n_frames, int64_t value)
-{
-	return pprof_export_add(ctx, frames, n_frames, value);
-}
-
-int profile_query_pprof(struct store *store, const struct query_request *p, struct buf *out,
-			struct err *err)
-{
-	static const struct flame_frame other = {"other :0", sizeof("other :0") - 1};
-	CLEANUP(pprof_export_fini) struct pprof_export e = {0};
-	struct stack_query_result stacks = {0};
-	int r = pprof_export_init(&e, STACK_QUERY_MAX_STACKS + 1);
-
-	if (r == 0)
-		r = stack_query(store, &p->filter, add_to_pprof, &e, &stacks, err);
-	if (r == 0 && stacks.value_cut > 0)
-		r = pprof_export_add(&e, &other, 1, stacks.value_cut);
-	return r == 0 ? pprof_export_write(&e, &p->filter, out) : r;
+	return r == 0 ? flame_json_write(out, &sides, &view, &stacks) : r;
 }
 
 int profile_query_ready(struct store *store, const struct query_request *p, struct buf *out,

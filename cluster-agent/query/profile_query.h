@@ -6,33 +6,73 @@
 #ifndef CLUSTER_AGENT_QUERY_PROFILE_QUERY_H
 #define CLUSTER_AGENT_QUERY_PROFILE_QUERY_H
 
-#include "cluster-agent/query/query_filter.h"
+#include "cluster-agent/query/read/label_matchers.h"
+#include "cluster-agent/query/read/query_filter.h"
 #include "common/base.h"
 #include "common/data/buf.h"
 #include "common/err.h"
 
 struct store;
 
+enum query_sort {
+	QUERY_SORT_SELF,
+	QUERY_SORT_TOTAL,
+	QUERY_SORT_DIFF, /* by the amount of the change between base and selection */
+};
+
+/* Texts are borrowed; each question reads what it needs, 0 or NULL is "not given". */
 struct query_request {
 	struct query_filter filter;
+	struct query_filter base; /* the selection to compare with; unused unless has_base */
+	bool has_base;
 	uint32_t n_points;  /* of a timeline, at most; not 0 */
 	uint32_t max_nodes; /* of a flame graph; the rest becomes "other" */
+	uint64_t zoom;      /* path key of a node (path_key.h); 0: the whole tree */
+	const char *name;   /* of a function */
+	const char *file;   /* of that function */
+	const char *search;
+	const char *label; /* by which to group, or whose values to list */
+	uint32_t limit;    /* number of elements of a list */
+	enum query_sort sort;
+	/*
+	 * Storage of filter.where and base.where, which point here; a request that has matchers
+	 * must not be copied.
+	 */
+	struct label_matchers where;
+	struct label_matchers base_where;
 };
 
 /*
  * Each appends to out. Returns 0, -EREMOTEIO or -EBADMSG if the store's answer is an error, another
- * error of store_query(), -EFBIG if the answer is too large, or -ENOMEM.
+ * error of store_query(), -EFBIG if the answer is too large, -EINVAL if an argument is wrong
+ * that only the store can check (a regular expression), or -ENOMEM.
  */
 int profile_query_types(struct store *store, const struct query_request *p, struct buf *out,
 			struct err *err) MUST_CHECK;
 int profile_query_applications(struct store *store, const struct query_request *p, struct buf *out,
 			       struct err *err) MUST_CHECK;
+int profile_query_movers(struct store *store, const struct query_request *p, struct buf *out,
+			 struct err *err) MUST_CHECK;
+int profile_query_labels(struct store *store, const struct query_request *p, struct buf *out,
+			 struct err *err) MUST_CHECK;
 int profile_query_timeline(struct store *store, const struct query_request *p, struct buf *out,
 			   struct err *err) MUST_CHECK;
 int profile_query_flamegraph(struct store *store, const struct query_request *p, struct buf *out,
 			     struct err *err) MUST_CHECK;
 int profile_query_pprof(struct store *store, const struct query_request *p, struct buf *out,
 			struct err *err) MUST_CHECK;
+int profile_query_functions(struct store *store, const struct query_request *p, struct buf *out,
+			    struct err *err) MUST_CHECK;
+int profile_query_function(struct store *store, const struct query_request *p, struct buf *out,
+			   struct err *err) MUST_CHECK;
+int profile_query_matches(struct store *store, const struct query_request *p, struct buf *out,
+			  struct err *err) MUST_CHECK;
+int profile_query_stacks(struct store *store, const struct query_request *p, struct buf *out,
+			 struct err *err) MUST_CHECK;
+int profile_query_folded(struct store *store, const struct query_request *p, struct buf *out,
+			 struct err *err) MUST_CHECK;
+int profile_query_speedscope(struct store *store, const struct query_request *p, struct buf *out,
+			     struct err *err) MUST_CHECK;
 /* Returns -EIO if the store does not answer. */
 int profile_query_ready(struct store *store, const struct query_request *p, struct buf *out,
 			struct err *err) MUST_CHECK;

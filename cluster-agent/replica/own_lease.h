@@ -10,8 +10,8 @@
 #ifndef CLUSTER_AGENT_REPLICA_OWN_LEASE_H
 #define CLUSTER_AGENT_REPLICA_OWN_LEASE_H
 
-#include "cluster-agent/replica/lease_json.h"
 #include "common/base.h"
+#include "common/kubernetes/lease_json.h"
 
 #define OWN_LEASE_HOLDER_BYTES (LEASE_NAME_BYTES + 20)
 

@@ -19,9 +19,9 @@
 #ifndef CLUSTER_AGENT_REPLICA_REPLICA_MEMBERS_H
 #define CLUSTER_AGENT_REPLICA_REPLICA_MEMBERS_H
 
-#include "cluster-agent/replica/lease_json.h"
 #include "cluster-agent/replica/replica_times.h"
 #include "common/base.h"
+#include "common/kubernetes/lease_json.h"
 
 /* A Lease that has not changed for this long belongs to a dead member and is deleted. */
 #define REPLICA_STALE_NS (10 * REPLICA_EXPIRY_NS)

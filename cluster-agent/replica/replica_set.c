@@ -19,9 +19,9 @@
 #include <errno.h>
 #include <sys/random.h>
 
-#include "cluster-agent/replica/lease_requests.h"
 #include "cluster-agent/replica/own_lease.h"
 #include "cluster-agent/replica/replica_members.h"
+#include "common/kubernetes/lease_requests.h"
 #include "common/telemetry/log.h"
 
 /* Delay after a request that fails immediately. */
@@ -462,8 +462,17 @@ static int make_own(struct replica_set *rs, const struct replica_set_config *cfg
 	return 0;
 }
 
+_Static_assert(LEASE_LIST_MAX == REPLICA_MAX_MEMBERS + 1, "a list shows when there are too many");
+
 int replica_set_new(struct replica_set **ret, const struct replica_set_config *cfg)
 {
+	const struct lease_requests_config requests = {
+		.client = cfg->client,
+		.namespace = cfg->namespace,
+		.group = cfg->group,
+		.duration_s = REPLICA_EXPIRY_NS / NS_PER_S,
+		.timeout_ns = REPLICA_TIMEOUT_NS,
+	};
 	CLEANUP(replica_set_freep) struct replica_set *rs = NULL;
 	int r;
 
@@ -476,7 +485,7 @@ int replica_set_new(struct replica_set **ret, const struct replica_set_config *c
 	rs->renew_ns = cfg->renew_ns ? cfg->renew_ns : REPLICA_RENEW_NS;
 	r = make_own(rs, cfg);
 	if (r == 0)
-		r = lease_requests_init(&rs->requests, cfg->client, cfg->namespace, cfg->group);
+		r = lease_requests_init(&rs->requests, &requests);
 	if (r == 0)
 		r = loop_add_timer(cfg->loop, on_timer, rs, &rs->timer);
 	if (r < 0)

@@ -58,6 +58,7 @@ static const struct metric_def metric_defs[SCRAPE_METRIC_MAX] = {
 	TARGETS(TARGET_PENDING, "pending"),
 	TARGETS(TARGET_UP, "up"),
 	TARGETS(TARGET_DOWN, "down"),
+	TARGETS(TARGET_REFUSED, "refused"),
 	TARGETS(TARGET_INVALID, "invalid"),
 	TARGETS(TARGET_ELSEWHERE, "elsewhere"),
 };

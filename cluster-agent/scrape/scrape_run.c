@@ -41,6 +41,9 @@
  */
 #define N_CLIENTS 16u
 
+/* Profiles of which it is not known yet whether they were taken; more than wait anywhere. */
+#define N_RECEIPTS 16384u
+
 struct scrape_job {
 	struct scrape_conversion conversion; /* first */
 	struct scrape_run *run;
@@ -66,6 +69,9 @@ struct scrape_run {
 	unsigned n_converting;
 	size_t memory_bytes; /* of all bodies */
 	size_t baseline_bytes;
+	/* whose profile has that number, modulo N_RECEIPTS; a newer one replaces an older one */
+	struct target_endpoint **receipts;
+	uint64_t n_receipts; /* the last number */
 };
 
 static void count(struct scrape_run *run, unsigned metric, uint64_t n)
@@ -122,6 +128,43 @@ static struct scrape_job *job_new(struct scrape_run *run, struct target_endpoint
 	buf_init(&job->conversion.body, run->scraper->max_body_bytes);
 	e->job = job;
 	return job;
+}
+
+/* ---- receipts ---- */
+
+static void forget_receipt(struct scrape_run *run, struct target_endpoint *e)
+{
+	struct target_endpoint **at = &run->receipts[e->receipt % N_RECEIPTS];
+
+	if (e->receipt != 0 && *at == e)
+		*at = NULL;
+	e->receipt = 0;
+}
+
+/* NULL: the last profile was taken. */
+static void set_refusal(struct target_endpoint *e, const char *refusal)
+{
+	free(e->refusal);
+	e->refusal = refusal ? strdup(refusal) : NULL;
+}
+
+static uint64_t new_receipt(struct scrape_run *run, struct target_endpoint *e)
+{
+	forget_receipt(run, e);
+	e->receipt = ++run->n_receipts;
+	run->receipts[e->receipt % N_RECEIPTS] = e;
+	return e->receipt;
+}
+
+void scrape_run_take_receipt(struct scrape_run *run, uint64_t number, const char *refusal)
+{
+	struct target_endpoint *e = run->receipts[number % N_RECEIPTS];
+
+	if (!e || e->receipt != number)
+		return; /* a newer profile was put since, or the pod is not scraped any more */
+	forget_receipt(run, e);
+	set_refusal(e, refusal);
+	run->cfg.changed(run->cfg.ctx, e->target);
 }
 
 /* ---- end of a scrape ---- */
@@ -192,8 +235,7 @@ static void end_scrape(struct scrape_run *run, struct target_endpoint *e,
 
 /* ---- answers and conversions ---- */
 
-static void pass_on(struct scrape_run *run, const struct target_endpoint *e,
-		    struct scrape_conversion *c)
+static void pass_on(struct scrape_run *run, struct target_endpoint *e, struct scrape_conversion *c)
 {
 	const struct receiver_wishes *w = &run->scraper->wishes;
 	const struct target *t = e->target;
@@ -209,12 +251,15 @@ static void pass_on(struct scrape_run *run, const struct target_endpoint *e,
 		{0},
 	};
 
-	if (c->upload.len == 0)
+	if (c->upload.len == 0) {
+		/* nothing that can be refused, maybe for hours */
+		set_refusal(e, NULL);
 		return;
+	}
 	if (t->several_ports)
 		snprintf(port, sizeof(port), "%u", e->port);
 	count(run, SCRAPE_METRIC_PROFILES + (unsigned)e->kind, 1);
-	run->scraper->put(run->scraper->ctx, labels, &c->upload);
+	run->scraper->put(run->scraper->ctx, new_receipt(run, e), labels, &c->upload);
 }
 
 static void finish_conversion(struct scrape_run *run, struct scrape_job *job)
@@ -519,6 +564,8 @@ void scrape_run_stop(struct scrape_run *run, struct target *target)
 		run->baseline_bytes -= profile_baseline_bytes(&e->baseline);
 		profile_baseline_fini(&e->baseline);
 		set_error(e, NULL);
+		forget_receipt(run, e);
+		set_refusal(e, NULL);
 		e->state = TARGET_PENDING;
 		e->previous_at_ns = 0;
 		e->last_at_ns = e->last_took_ns = e->last_bytes = 0;
@@ -566,6 +613,9 @@ int scrape_run_new(struct scrape_run **ret, const struct scrape_run_config *cfg)
 	run->scraper = scraper;
 	scrape_schedule_init(&run->schedule, scraper->interval_ns);
 	scrape_credentials_init(&run->credentials, &scraper->auth);
+	run->receipts = calloc(N_RECEIPTS, sizeof(struct target_endpoint *));
+	if (!run->receipts)
+		return -ENOMEM;
 	r = make_clients(run);
 	if (r == 0)
 		r = loop_add_timer(scraper->loop, on_timer, run, &run->timer);
@@ -590,5 +640,6 @@ void scrape_run_free(struct scrape_run *run)
 	loop_remove(run->timer);
 	scrape_schedule_fini(&run->schedule);
 	scrape_credentials_fini(&run->credentials);
+	free(run->receipts);
 	free(run);
 }

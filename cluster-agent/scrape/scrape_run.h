@@ -44,4 +44,7 @@ void scrape_run_stop(struct scrape_run *run, struct target *target);
 
 void scrape_run_take_results(struct scrape_run *run);
 
+/* What became of a profile that was passed on: upload_receipt.h. */
+void scrape_run_take_receipt(struct scrape_run *run, uint64_t number, const char *refusal);
+
 #endif /* CLUSTER_AGENT_SCRAPE_SCRAPE_RUN_H */

@@ -163,6 +163,13 @@ int scraper_set_forwarding(struct scraper *s, const char *url)
 	return 0;
 }
 
+void scraper_take_receipt(void *ctx, uint64_t number, const char *refusal)
+{
+	struct scraper *s = ctx;
+
+	scrape_run_take_receipt(s->run, number, refusal);
+}
+
 void scraper_set_wishes(struct scraper *s, const struct receiver_wishes *w)
 {
 	s->cfg.wishes = *w;

@@ -50,8 +50,8 @@ void scraper_ownership_changed(struct scraper *s);
  * An http_handler_fn for GET /targets as JSON, from any thread; ctx is the scraper:
  * {"now":ms,"intervalMs":…,"discovery":{"synced":bool,"problem":""},"forwarding":"<url>",
  *  "targets":[{"namespace","pod","node","service","ip",
- *    "state":"up|down|pending|invalid|elsewhere","problem",
- *    "endpoints":[{"type","url","state":"up|down|pending","lastScrape":ms|null,
+ *    "state":"up|refused|down|pending|invalid|elsewhere","problem",
+ *    "endpoints":[{"type","url","state":"up|refused|down|pending","lastScrape":ms|null,
  *      "lastDurationMs","lastBytes","lastError","nextScrape":ms|null}]}]}
  */
 void scraper_serve_targets(void *ctx, struct http_exchange *x);
@@ -62,6 +62,12 @@ void scraper_set_discovery(struct scraper *s, bool synced, const char *problem);
  * password. Returns 0 or -ENOMEM.
  */
 int scraper_set_forwarding(struct scraper *s, const char *url) MUST_CHECK;
+
+/*
+ * What became of the profile that was put under that number: an upload_receipt_fn, whose ctx is the
+ * scraper. Shown until a later profile of the same endpoint is taken, or has nothing in it.
+ */
+void scraper_take_receipt(void *ctx, uint64_t number, const char *refusal);
 
 /* Replaces those of the configuration, from the next profile on. */
 void scraper_set_wishes(struct scraper *s, const struct receiver_wishes *w);

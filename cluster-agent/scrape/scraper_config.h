@@ -38,9 +38,10 @@ struct scraper_config {
 	bool (*owns)(void *ctx, const char *uid);
 	/*
 	 * Takes the content of body (a gzipped pprof) in any case. labels are those of
-	 * upload_url_make().
+	 * upload_url_make(). scraper_take_receipt() may be called with the number later on.
 	 */
-	void (*put)(void *ctx, const struct upload_label *labels, struct buf *body);
+	void (*put)(void *ctx, uint64_t number, const struct upload_label *labels,
+		    struct buf *body);
 };
 
 #endif /* CLUSTER_AGENT_SCRAPE_SCRAPER_CONFIG_H */

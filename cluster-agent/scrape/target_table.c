@@ -21,9 +21,9 @@ struct target_table {
 const char *target_state_name(enum target_state s)
 {
 	static const char *const names[TARGET_STATE_MAX] = {
-		[TARGET_PENDING] = "pending",     [TARGET_UP] = "up",
-		[TARGET_DOWN] = "down",           [TARGET_INVALID] = "invalid",
-		[TARGET_ELSEWHERE] = "elsewhere",
+		[TARGET_PENDING] = "pending", [TARGET_UP] = "up",
+		[TARGET_DOWN] = "down",       [TARGET_REFUSED] = "refused",
+		[TARGET_INVALID] = "invalid", [TARGET_ELSEWHERE] = "elsewhere",
 	};
 
 	assert(s < TARGET_STATE_MAX);
@@ -222,6 +222,7 @@ static void endpoint_free(struct target_endpoint *e)
 	assert(!e->job && e->item.position == 0);
 	profile_baseline_fini(&e->baseline);
 	free(e->error);
+	free(e->refusal);
 	free(e);
 }
 
@@ -276,6 +277,23 @@ void target_inherit(struct target *fresh, struct target *old)
 		inherit(&fresh->endpoints[i], old, restarted);
 }
 
+enum target_state target_endpoint_state(const struct target_endpoint *e)
+{
+	return e->state == TARGET_UP && e->refusal ? TARGET_REFUSED : e->state;
+}
+
+const char *target_endpoint_error(const struct target_endpoint *e)
+{
+	switch (target_endpoint_state(e)) {
+	case TARGET_DOWN:
+		return e->error ?: "failed";
+	case TARGET_REFUSED:
+		return e->refusal;
+	default:
+		return "";
+	}
+}
+
 enum target_state target_state_of(const struct target *target)
 {
 	enum target_state state = TARGET_PENDING;
@@ -285,10 +303,12 @@ enum target_state target_state_of(const struct target *target)
 	if (!target->owned)
 		return TARGET_ELSEWHERE;
 	for (size_t i = 0; i < target->n_endpoints; i++) {
-		if (target->endpoints[i]->state == TARGET_UP)
+		enum target_state of_one = target_endpoint_state(target->endpoints[i]);
+
+		if (of_one == TARGET_UP)
 			return TARGET_UP;
-		if (target->endpoints[i]->state == TARGET_DOWN)
-			state = TARGET_DOWN;
+		if (state == TARGET_PENDING || of_one == TARGET_REFUSED)
+			state = of_one;
 	}
 	return state;
 }

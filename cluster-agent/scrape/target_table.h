@@ -14,11 +14,12 @@
 
 struct scrape_job; /* a running scrape, see scrape_run.c */
 
-/* The state shown for a pod or an endpoint. Endpoints only have the first three. */
+/* The state shown for a pod or an endpoint. Endpoints only have the first four. */
 enum target_state {
 	TARGET_PENDING, /* not scraped yet */
 	TARGET_UP,      /* the last scrape succeeded; of a pod: that of at least one endpoint */
 	TARGET_DOWN,
+	TARGET_REFUSED,   /* it succeeded, but the store or the receiver refused the profile */
 	TARGET_INVALID,   /* no endpoints: has a problem, or nothing to scrape */
 	TARGET_ELSEWHERE, /* scraped by another replica */
 	TARGET_STATE_MAX,
@@ -36,7 +37,7 @@ struct target_endpoint {
 	struct profile_baseline baseline;
 	int64_t previous_at_ns; /* time of the last valid profile; 0 if none */
 	enum profile_kind kind;
-	enum target_state state;
+	enum target_state state; /* of the scrape; see target_endpoint_state() */
 	uint16_t port;
 	bool https;
 	bool restarted;      /* a container has restarted since the last profile */
@@ -45,7 +46,9 @@ struct target_endpoint {
 		last_at_ns; /* when the last answer was complete, since the Unix epoch; 0 if none */
 	uint64_t last_took_ns;
 	size_t last_bytes;
-	char *error; /* of the last scrape; NULL if it succeeded */
+	char *error;      /* of the last scrape; NULL if it succeeded */
+	uint64_t receipt; /* under which the last profile was put, if nothing is known of it yet */
+	char *refusal;    /* why a profile was refused; NULL once one was taken */
 	char path[];
 };
 
@@ -106,6 +109,10 @@ void target_inherit(struct target *fresh, struct target *old);
 int target_table_adopt(struct target_table *t, struct target *target) MUST_CHECK;
 /* Removes target from the table; the caller owns it again. */
 void target_table_remove(struct target_table *t, struct target *target);
+
+/* The state to show for an endpoint, and its error, "" if there is none. */
+enum target_state target_endpoint_state(const struct target_endpoint *e);
+const char *target_endpoint_error(const struct target_endpoint *e);
 
 /* The state to show for the target, derived from its endpoints. */
 enum target_state target_state_of(const struct target *target);

@@ -18,12 +18,6 @@ struct targets_page {
 	struct loop_source *wake;
 };
 
-static void put_text(struct json_writer *w, const char *key, const char *text)
-{
-	json_key(w, key);
-	json_put_string(w, text, strlen(text));
-}
-
 /* 0 becomes null. */
 static void put_ms(struct json_writer *w, const char *key, uint64_t ns)
 {
@@ -44,7 +38,7 @@ static void put_url(struct json_writer *w, const struct target_endpoint *e,
 
 	if (r < 0 && w->error == 0)
 		w->error = r;
-	put_text(w, "url", url ? url : "");
+	json_member_text(w, "url", url ? url : "");
 }
 
 static void put_endpoint(struct json_writer *w, const struct target_endpoint *e,
@@ -57,15 +51,15 @@ static void put_endpoint(struct json_writer *w, const struct target_endpoint *e,
 		next_ns = v->now_ns +
 			  (e->item.due_ns > v->monotonic_ns ? e->item.due_ns - v->monotonic_ns : 0);
 	json_open(w, '{');
-	put_text(w, "type", profile_kind_name(e->kind));
+	json_member_text(w, "type", profile_kind_name(e->kind));
 	put_url(w, e, v);
-	put_text(w, "state", target_state_name(e->state));
+	json_member_text(w, "state", target_state_name(target_endpoint_state(e)));
 	put_ms(w, "lastScrape", e->last_at_ns);
 	json_key(w, "lastDurationMs");
 	json_put_double(w, (double)e->last_took_ns / (double)NS_PER_MS);
 	json_key(w, "lastBytes");
 	json_put_int(w, (int64_t)e->last_bytes);
-	put_text(w, "lastError", e->error ? e->error : e->state == TARGET_DOWN ? "failed" : "");
+	json_member_text(w, "lastError", target_endpoint_error(e));
 	put_ms(w, "nextScrape", next_ns);
 	json_close(w, '}');
 }
@@ -73,13 +67,13 @@ static void put_endpoint(struct json_writer *w, const struct target_endpoint *e,
 static void put_target(struct json_writer *w, const struct target *t, const struct targets_view *v)
 {
 	json_open(w, '{');
-	put_text(w, "namespace", t->namespace);
-	put_text(w, "pod", t->pod);
-	put_text(w, "node", t->node);
-	put_text(w, "service", target_service(t, v->naming));
-	put_text(w, "ip", t->ip);
-	put_text(w, "state", target_state_name(target_state_of(t)));
-	put_text(w, "problem", t->problem);
+	json_member_text(w, "namespace", t->namespace);
+	json_member_text(w, "pod", t->pod);
+	json_member_text(w, "node", t->node);
+	json_member_text(w, "service", target_service(t, v->naming));
+	json_member_text(w, "ip", t->ip);
+	json_member_text(w, "state", target_state_name(target_state_of(t)));
+	json_member_text(w, "problem", t->problem);
 	json_key(w, "endpoints");
 	json_open(w, '[');
 	for (size_t i = 0; i < t->n_endpoints; i++)
@@ -100,10 +94,10 @@ int targets_json_write(struct buf *out, const struct targets_view *v)
 	json_open(&w, '{');
 	json_key(&w, "synced");
 	json_put_bool(&w, v->discovery_synced);
-	put_text(&w, "problem", v->discovery_problem);
+	json_member_text(&w, "problem", v->discovery_problem);
 	json_close(&w, '}');
 	if (v->forwarding)
-		put_text(&w, "forwarding", v->forwarding);
+		json_member_text(&w, "forwarding", v->forwarding);
 	json_key(&w, "targets");
 	json_open(&w, '[');
 	for (const struct target *t = target_table_first(v->table); t; t = target_table_next(t))

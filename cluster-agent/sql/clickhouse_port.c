@@ -25,6 +25,7 @@
 #include "common/http/http_server.h"
 #include "common/limits.h"
 #include "common/system/clock.h"
+#include "common/system/memory_limit.h"
 #include "common/telemetry/metrics.h"
 #include "common/thread/fair_pool.h"
 
@@ -34,6 +35,9 @@
 #define MAX_WAIT_NS (STORE_QUERY_TIMEOUT_S * NS_PER_S)
 #define MAX_CONNECTIONS 64
 #define IDLE_TIMEOUT_S 60
+/* Parts of memory: of one answer while it is made, and of all that clients have not read. */
+#define ANSWER_PARTS 32
+#define UNREAD_PARTS 8
 
 enum {
 	ANSWERED,
@@ -49,6 +53,7 @@ enum {
 
 struct clickhouse_port {
 	struct store *store;
+	uint64_t memory_bytes; /* that the process may use */
 	struct sql_server identity;
 	const struct access *access; /* borrowed */
 	struct http_server *server;
@@ -208,6 +213,16 @@ static void handle_ping(void *ctx, struct http_exchange *x)
 	http_respond_text(x, 200, "Ok.");
 }
 
+/* ---- memory ---- */
+
+/* A part of the process's memory, but not more than most. */
+static uint64_t share(const struct clickhouse_port *p, uint64_t parts, uint64_t most)
+{
+	uint64_t bytes = p->memory_bytes / parts;
+
+	return bytes < most ? bytes : most;
+}
+
 /* ---- queries, on the pool's threads ---- */
 
 static enum clickhouse_code code_of(int r)
@@ -271,7 +286,7 @@ static void answer(struct job *j)
 	struct err err = {0};
 	int r;
 
-	buf_init(&out, CLICKHOUSE_PORT_MAX_ANSWER_BYTES);
+	buf_init(&out, share(p, ANSWER_PARTS, CLICKHOUSE_PORT_MAX_ANSWER_BYTES));
 	r = ask_store(j, &cost, &out, &err);
 	count_end(p, r, &out);
 	code = code_of(r);
@@ -337,7 +352,7 @@ static int start_server(struct clickhouse_port *p, const struct clickhouse_port_
 		.max_connections = MAX_CONNECTIONS,
 		.timeout_s = IDLE_TIMEOUT_S,
 		.max_body_memory_bytes = 16 * SQL_GUARD_MAX_BYTES,
-		.max_answer_memory_bytes = LIMIT_ANSWERS_MEMORY_BYTES,
+		.max_answer_memory_bytes = share(p, UNREAD_PARTS, LIMIT_ANSWERS_MEMORY_BYTES),
 		.routes = routes,
 		.access = p->access,
 	};
@@ -354,8 +369,8 @@ int clickhouse_port_new(struct clickhouse_port **ret, const struct clickhouse_po
 	if (!access_needs_key(cfg->access, ACCESS_READ) && !http_listen_is_loopback(cfg->listen))
 		return err_set(
 			err, -EPERM,
-			"SQL on %s needs --read-api-key or --api-key; only loopback addresses do "
-			"without",
+			"SQL on %s needs --read-api-key, or --api-key without --anonymous-read; "
+			"only loopback addresses do without",
 			cfg->listen);
 	p = calloc(1, sizeof(*p));
 	if (!p)
@@ -363,6 +378,7 @@ int clickhouse_port_new(struct clickhouse_port **ret, const struct clickhouse_po
 	sql_running_init(&p->running);
 	p->store = cfg->store;
 	p->access = cfg->access;
+	p->memory_bytes = cfg->memory_bytes ? cfg->memory_bytes : memory_limit_read();
 	r = sql_server_read(&p->identity, p->store, err);
 	if (r < 0)
 		return err_wrap(err, r, "SQL");

@@ -6,7 +6,8 @@
  * GET /?query=… or POST / with the query as body (if both, they are joined by a newline) or as
  * field of a form; param_<name>=…; settings (sql_settings.h); default_format or
  * X-ClickHouse-Format, unless the query has a FORMAT clause; /ping. Sessions are accepted and
- * ignored. Answers are buffered whole, up to CLICKHOUSE_PORT_MAX_ANSWER_BYTES.
+ * ignored. Answers are buffered whole, up to CLICKHOUSE_PORT_MAX_ANSWER_BYTES or, with
+ * little memory, up to a 32nd of it: STORE_MAX_QUERIES at a time, each copied when it is encoded.
  *
  * Queries run on threads of the port's own, STORE_MAX_QUERIES at a time and half as many of one
  * client (http_exchange_client()). A query ends when its client leaves, or asks so by KILL QUERY.
@@ -30,6 +31,7 @@ struct clickhouse_port_config {
 	/* Borrowed. Reading must need a key unless listen is loopback; NULL is for tests. */
 	const struct access *access;
 	struct server_tls *tls; /* borrowed; NULL: plain HTTP */
+	uint64_t memory_bytes;  /* that the process may use; 0: what memory_limit_read() returns */
 };
 
 /*

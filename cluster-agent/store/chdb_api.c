@@ -7,24 +7,9 @@
 
 #include "common/limits.h"
 #include "common/system/memory_limit.h"
+#include "common/system/program_dir.h"
 
 #define LIBRARY "libchdb.so"
-
-/* Directory of the running binary, without a slash at its end. */
-static int find_own_dir(char *ret, size_t size)
-{
-	ssize_t n = readlink("/proc/self/exe", ret, size - 1);
-	char *slash;
-
-	if (n < 0)
-		return -errno;
-	ret[n] = '\0';
-	slash = strrchr(ret, '/');
-	if (!slash)
-		return -ENOENT;
-	*slash = '\0';
-	return 0;
-}
 
 /*
  * The engine's allocator, which reads this when the library is loaded, keeps freed memory for
@@ -66,18 +51,7 @@ static int open_library(void **ret, const char *path, struct err *err)
 
 int chdb_api_find(char *ret, size_t size)
 {
-	static const char *const below[] = {"", "/../lib/coroot"};
-	char dir[PATH_MAX];
-	int r = find_own_dir(dir, sizeof(dir));
-
-	if (r < 0)
-		return r;
-	for (size_t i = 0; i < ARRAY_SIZE(below); i++) {
-		if ((size_t)snprintf(ret, size, "%s%s/" LIBRARY, dir, below[i]) < size &&
-		    access(ret, F_OK) == 0)
-			return 0;
-	}
-	return -ENOENT;
+	return program_dir_find("coroot", LIBRARY, ret, size);
 }
 
 static int open_any(void **ret, struct err *err)
@@ -88,7 +62,7 @@ static int open_any(void **ret, struct err *err)
 		return open_library(ret, path, err);
 	if (open_library(ret, LIBRARY, NULL) == 0)
 		return 0;
-	if (find_own_dir(dir, sizeof(dir)) < 0)
+	if (program_dir(dir, sizeof(dir)) < 0)
 		dir[0] = '\0';
 	return err_set(err, -ENOENT,
 		       LIBRARY " not found in %s, %s/../lib/coroot and the library path; "

@@ -4,7 +4,7 @@
 
 #include "common/system/clock.h"
 
-#define MAX_PARAMS 64
+#define MAX_PARAMS 128
 
 static void note_cost(const struct chdb_api *api, struct chdb_result *result,
 		      struct store_query_cost *ret)

@@ -299,6 +299,15 @@ int row_batch_add_samples(struct row_batch *b, const struct sample_row *row,
 	return r;
 }
 
+static void put_counts(struct rowbinary_writer *w, const struct row_count *counts, size_t n)
+{
+	rowbinary_put_count(w, n);
+	for (size_t i = 0; i < n; i++) {
+		put_text(w, counts[i].name);
+		rowbinary_put_u64(w, counts[i].count);
+	}
+}
+
 int row_batch_add_quality(struct row_batch *b, const struct quality_row *row)
 {
 	struct row out;
@@ -312,11 +321,9 @@ int row_batch_add_quality(struct row_batch *b, const struct quality_row *row)
 	rowbinary_put_u64(&out.w, row->n_truncated);
 	rowbinary_put_i64(&out.w, row->value);
 	rowbinary_put_u64(&out.w, row->instance);
-	rowbinary_put_count(&out.w, row->n_lost);
-	for (size_t i = 0; i < row->n_lost; i++) {
-		put_text(&out.w, row->lost[i].name);
-		rowbinary_put_u64(&out.w, row->lost[i].count);
-	}
+	put_counts(&out.w, row->lost, row->n_lost);
 	rowbinary_put_u64(&out.w, row->upload);
+	put_counts(&out.w, row->runtimes, row->n_runtimes);
+	put_counts(&out.w, row->unwinding, row->n_unwinding);
 	return end_row(&out);
 }

@@ -74,6 +74,11 @@ struct quality_row {
 	size_t n_lost;
 	uint64_t instance; /* hash that identifies an instance of the service; 0: unknown */
 	uint64_t upload;   /* identifies the upload: see upload_id.h */
+	const struct row_count *runtimes; /* programs by runtime and state: "java:profiled" */
+	size_t n_runtimes;
+	/* samples by end of the walk over their stack, and by binary: "no_table:libc.so.6" */
+	const struct row_count *unwinding;
+	size_t n_unwinding;
 };
 
 struct row_batch_table {

@@ -61,7 +61,16 @@ static const char *const insert_columns[] = {
 	[STORE_STACKS] = "(ServiceName, Hash, LastSeen, Stack)",
 	[STORE_SAMPLES] = "(ServiceName, Type, Start, End, Labels, StackHash, Value)",
 	[STORE_QUALITY] = ("(ServiceName, Type, Start, End, Host, Samples, Truncated, Value, "
-			   "Instance, Lost, Upload)"),
+			   "Instance, Lost, Upload, Runtimes, Unwinding)"),
+};
+
+/* Of frames that an earlier release has made. */
+static const char *const earlier_quality_columns[] = {
+	[STORE_MISSING_UNWINDING] =
+		("(ServiceName, Type, Start, End, Host, Samples, Truncated, Value, Instance, Lost, "
+		 "Upload, Runtimes)"),
+	[STORE_MISSING_RUNTIMES] = ("(ServiceName, Type, Start, End, Host, Samples, Truncated, "
+				    "Value, Instance, Lost, Upload)"),
 };
 
 /* ---- statements that may have to be repeated ---- */
@@ -362,10 +371,11 @@ static int add_columns(struct schema *s, const char *suffix, struct err *err)
 	buf_init(&sql, SQL_BYTES);
 	snprintf(count, sizeof(count),
 		 "SELECT count() FROM system.columns WHERE database = currentDatabase() AND "
-		 "table = 'profiling_quality%s' AND name IN ('Value', 'Instance', 'Upload')",
+		 "table = 'profiling_quality%s' AND name IN ('Value', 'Instance', 'Upload', "
+		 "'Runtimes', 'Unwinding')",
 		 suffix);
 	r = ask_number(s->run, s->ctx, count, &n, err);
-	if (r < 0 || n == 3)
+	if (r < 0 || n == 5)
 		return r;
 	r = schema_text_alter(&sql, STORE_QUALITY, suffix, s->topology);
 	if (r == 0)
@@ -578,7 +588,9 @@ const char *schema_table_name(enum store_table table, const struct schema_topolo
 	return t->cluster[0] ? distributed[table] : schema_text_name(table);
 }
 
-const char *schema_columns(enum store_table table)
+const char *schema_columns(enum store_table table, const struct store_frame *frame)
 {
-	return insert_columns[table];
+	return table == STORE_QUALITY && frame->n_missing > 0
+		       ? earlier_quality_columns[frame->n_missing]
+		       : insert_columns[table];
 }

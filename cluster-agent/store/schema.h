@@ -78,6 +78,7 @@ int schema_restore_types(schema_run_fn run, void *ctx, const struct schema_topol
  * in the order of row_batch.h.
  */
 const char *schema_table_name(enum store_table table, const struct schema_topology *t);
-const char *schema_columns(enum store_table table);
+/* Those that the rows of the frame have. */
+const char *schema_columns(enum store_table table, const struct store_frame *frame);
 
 #endif /* CLUSTER_AGENT_STORE_SCHEMA_H */

@@ -31,6 +31,9 @@
 #define TOTAL "Value Int64 CODEC(ZSTD(1))"
 #define INSTANCE "Instance UInt64 CODEC(ZSTD(1))"
 #define UPLOAD "Upload UInt64 CODEC(ZSTD(1))"
+#define COUNTS "Map(LowCardinality(String), UInt64) CODEC(ZSTD(1))"
+#define RUNTIMES "Runtimes " COUNTS
+#define UNWINDING "Unwinding " COUNTS
 #define TIME "DateTime64(9) CODEC(Delta, ZSTD(1))"
 
 #define PATH "'/clickhouse/tables/{shard}/{database}/{table}', '{replica}'"
@@ -82,8 +85,7 @@ static const struct table tables[SCHEMA_TABLE_MAX] = {
 			"profiling_quality",
 			"ServiceName " TEXT ", Type " TEXT ", Start " TIME ", End " TIME
 			", Host " TEXT ", Samples " NUMBER ", Truncated " NUMBER ", " TOTAL
-			", " INSTANCE
-			", Lost Map(LowCardinality(String), UInt64) CODEC(ZSTD(1)), " UPLOAD,
+			", " INSTANCE ", Lost " COUNTS ", " UPLOAD ", " RUNTIMES ", " UNWINDING,
 			false,
 			"ORDER BY (ServiceName, Type, toUnixTimestamp(Start))",
 			"Start",
@@ -102,7 +104,8 @@ static const struct table tables[SCHEMA_TABLE_MAX] = {
 
 const char schema_text_quality_columns[] =
 	" ADD COLUMN IF NOT EXISTS " TOTAL ", ADD COLUMN IF NOT EXISTS " INSTANCE
-	", ADD COLUMN IF NOT EXISTS " UPLOAD;
+	", ADD COLUMN IF NOT EXISTS " UPLOAD ", ADD COLUMN IF NOT EXISTS " RUNTIMES
+	", ADD COLUMN IF NOT EXISTS " UNWINDING;
 
 bool schema_name_is_plain(const char *name)
 {

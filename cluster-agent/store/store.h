@@ -73,7 +73,13 @@ struct store_frame {
 	uint32_t n_rows;
 	uint32_t n_bytes; /* of the rows, inflated */
 	uint32_t quarter; /* quarters of an hour since the epoch, see below */
+	/* Columns at the end of profiling_quality that rows of an earlier release lack. */
+	uint8_t n_missing;
 };
+
+/* n_missing: since when which columns are there. */
+#define STORE_MISSING_UNWINDING 1u
+#define STORE_MISSING_RUNTIMES 2u
 
 /*
  * All rows of a frame are of the same partition, which is a day. When a day begins depends on
@@ -143,10 +149,10 @@ void store_close(struct store *s);
 DEFINE_CLEANUP(struct store *, store_close);
 
 /*
- * Adds the rows of all frames, all or none of one day if they are at most STORE_INSERT_ROWS
- * and STORE_INSERT_BYTES (inflated): beyond that the engine may divide them. After 0 they are
- * durable. token, up to STORE_TOKEN_BYTES of [0-9a-f], makes a repetition of the same insert
- * do nothing, also after a restart, as long as it is among the table's last
+ * Adds the rows of all frames, which have the same columns: all or none of one day if they are at
+ * most STORE_INSERT_ROWS and STORE_INSERT_BYTES (inflated), beyond that the engine may divide them.
+ * After 0 they are durable. token, up to STORE_TOKEN_BYTES of [0-9a-f], makes a repetition of the
+ * same insert do nothing, also after a restart, as long as it is among the table's last
  * STORE_TOKENS_KEPT; NULL turns that off. Returns 0, -EREMOTEIO, -ENOMEM, -EAGAIN, or -EINVAL
  * for a bad token.
  *

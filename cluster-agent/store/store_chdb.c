@@ -130,7 +130,7 @@ static int chdb_insert(struct store *store, enum store_table table, const char *
 	snprintf(sql, sizeof(sql),
 		 "INSERT INTO %s %s FROM INFILE '/proc/self/fd/%d' COMPRESSION 'zstd' "
 		 "SETTINGS insert_deduplication_token = '%s' FORMAT RowBinary",
-		 schema_table_name(table, &topology), schema_columns(table), fd, token);
+		 schema_table_name(table, &topology), schema_columns(table, frames), fd, token);
 	r = run_sql(s, s->writer, sql, err);
 	give_memory_back(s);
 	return r < 0 ? classify_failed_insert(err) : 0;

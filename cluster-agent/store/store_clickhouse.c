@@ -324,7 +324,7 @@ static int clickhouse_insert(struct store *store, enum store_table table, const 
 	if (!is_ready(s, &why))
 		return not_yet(&why, err);
 	snprintf(sql, sizeof(sql), "INSERT INTO %s %s FORMAT RowBinary",
-		 schema_table_name(table, &s->topology), schema_columns(table));
+		 schema_table_name(table, &s->topology), schema_columns(table, frames));
 	why = (struct err){0};
 	r = run(s, &request, &answer, &failure, &why);
 	if (r == 0)

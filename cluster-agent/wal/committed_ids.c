@@ -71,7 +71,7 @@ static int begin_file(struct committed_ids *c)
 	int r;
 
 	log_file_name(name, number, LOG_FILE_IDS);
-	r = record_file_create(&f, c->cfg.dir_fd, name, IDS_FILE_TYPE, LOG_FILE_VERSION);
+	r = record_file_create(&f, c->cfg.dir_fd, name, IDS_FILE_TYPE, IDS_FILE_VERSION);
 	if (r < 0)
 		return r;
 	r = add_file(c, number);
@@ -111,7 +111,7 @@ static int read_file(struct committed_ids *c, const char *data, size_t len, uint
 
 	if (record_cursor_init(&cursor, data, len) < 0 || cursor.file.type != IDS_FILE_TYPE)
 		return -EBADMSG;
-	if (cursor.file.version > LOG_FILE_VERSION)
+	if (cursor.file.version > IDS_FILE_VERSION)
 		return -EPROTONOSUPPORT;
 	for (;;) {
 		switch (record_cursor_next(&cursor, &rec)) {
@@ -164,7 +164,7 @@ static void reopen(struct committed_ids *c, uint64_t end)
 	if (end == 0 || end >= FILE_BYTES)
 		return;
 	log_file_name(name, c->files[c->n_files - 1].number, LOG_FILE_IDS);
-	if (record_file_open(&f, c->cfg.dir_fd, name, IDS_FILE_TYPE, LOG_FILE_VERSION) == 0 &&
+	if (record_file_open(&f, c->cfg.dir_fd, name, IDS_FILE_TYPE, IDS_FILE_VERSION) == 0 &&
 	    (f.end == end || record_file_cut(&f, end) == 0)) {
 		reserve(&f);
 		c->file = f;

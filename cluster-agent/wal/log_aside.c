@@ -101,7 +101,7 @@ static int write_refused(struct upload_log *l, const struct log_segment *s, cons
 	if (r < 0)
 		return r;
 	log_file_name(name, s->number, LOG_FILE_REFUSED);
-	r = record_file_create(&f, l->dir_fd, name, SEGMENT_FILE_TYPE, LOG_FILE_VERSION);
+	r = record_file_create(&f, l->dir_fd, name, SEGMENT_FILE_TYPE, s->version);
 	for (size_t i = 0; r == 0 && i < s->content.n_records; i++) {
 		if (refused[i])
 			r = add_record(&f, s, i, &first);

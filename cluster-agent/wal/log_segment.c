@@ -160,6 +160,13 @@ static struct totals count(const struct log_segment *s, struct record_cursor c)
 	return t;
 }
 
+static uint8_t missing_columns(uint32_t version)
+{
+	if (version < LOG_FILE_VERSION_RUNTIMES)
+		return STORE_MISSING_RUNTIMES;
+	return version < LOG_FILE_VERSION_UNWINDING ? STORE_MISSING_UNWINDING : 0;
+}
+
 static void fill(struct log_segment *s, struct record_cursor c)
 {
 	struct log_segment_content *t = &s->content;
@@ -169,11 +176,13 @@ static void fill(struct log_segment *s, struct record_cursor c)
 	for (uint32_t i = 0; next_upload(&c, &u, &n_damaged); i++) {
 		if (is_repeated(s, i))
 			continue;
-		while (u.n_frames > 0)
-			s->frames[t->n_frames++] = (struct log_frame){
-				.data = upload_record_take_frame(&u),
-				.record = (uint32_t)t->n_records,
-			};
+		while (u.n_frames > 0) {
+			struct log_frame *f = &s->frames[t->n_frames++];
+
+			f->data = upload_record_take_frame(&u);
+			f->data.frame.n_missing = missing_columns(s->version);
+			f->record = (uint32_t)t->n_records;
+		}
 		s->ids[t->n_records++] = u.id;
 	}
 	/* the file has become shorter, or its end has become zeros */
@@ -182,7 +191,7 @@ static void fill(struct log_segment *s, struct record_cursor c)
 
 static int read_content(struct log_segment *s)
 {
-	struct record_cursor c;
+	struct record_cursor c = {0};
 	struct totals totals;
 	size_t len;
 	int r;
@@ -194,6 +203,7 @@ static int read_content(struct log_segment *s)
 		r = -EBADMSG;
 	if (r < 0)
 		return r;
+	s->version = c.file.version;
 	totals = count(s, c);
 	s->ids = calloc(totals.n_records + 1, sizeof(*s->ids));
 	s->frames = calloc(totals.n_frames + 1, sizeof(*s->frames));

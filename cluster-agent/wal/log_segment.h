@@ -31,6 +31,7 @@ struct log_segment {
 	size_t n_repeated;
 
 	/* what log_segment_read() returned */
+	uint32_t version; /* of the file */
 	char *bytes;
 	struct upload_id *ids;
 	struct log_frame *frames;

@@ -1,16 +1,9 @@
 #include "cluster-agent/web/web_page.h"
 
+#include "cluster-agent/web/web_answer.h"
 #include "cluster-agent/web/web_assets.h"
 #include "common/base.h"
 #include "common/http/http_server.h"
-#include "common/telemetry/log.h"
-
-static void set_header(struct http_exchange *x, const char *name, const char *value)
-{
-	/* the page works without the header */
-	if (http_exchange_set_header(x, name, value) < 0)
-		log_debug("answering without a header", "name=%s", name);
-}
 
 static const struct web_asset *find_asset(const char *path)
 {
@@ -18,17 +11,6 @@ static const struct web_asset *find_asset(const char *path)
 		if (strcmp(web_assets[i].path, path) == 0)
 			return &web_assets[i];
 	return NULL;
-}
-
-/*
- * If-None-Match may list several tags, and proxies prefix them with W/. Ours are quoted hex, so a
- * substring match is exact.
- */
-static bool is_cached(const struct http_exchange *x, const char *etag)
-{
-	const char *known = http_exchange_header(x, "If-None-Match");
-
-	return known && strstr(known, etag);
 }
 
 void web_page_serve(void *ctx, struct http_exchange *x)
@@ -41,11 +23,11 @@ void web_page_serve(void *ctx, struct http_exchange *x)
 		http_respond_text(x, 404, "not found");
 		return;
 	}
-	set_header(x, "ETag", a->etag);
-	set_header(x, "Vary", "Accept"); /* /targets is also served as JSON */
-	set_header(x, "Cache-Control",
-		   a->immutable ? "public, max-age=31536000, immutable" : "no-cache");
-	if (is_cached(x, a->etag))
+	web_answer_header(x, "ETag", a->etag);
+	web_answer_header(x, "Vary", "Accept"); /* /targets is also served as JSON */
+	web_answer_header(x, "Cache-Control",
+			  a->immutable ? "public, max-age=31536000, immutable" : "no-cache");
+	if (web_answer_is_known(x, a->etag))
 		http_respond(x, 304, NULL, NULL, 0);
 	else
 		http_respond_static(x, a->content_type, a->gzip, a->len, true);

@@ -1,6 +1,7 @@
 #include "cluster-agent/web/web_params.h"
 
 #include <errno.h>
+#include <stddef.h>
 
 #include "common/system/clock.h"
 #include "common/text/parse.h"
@@ -9,75 +10,319 @@
 #define MAX_MS UINT64_C(7258118400000)
 #define MAX_RANGE_MS (INT64_C(366) * 86400 * 1000)
 #define DEFAULT_RANGE_MS (INT64_C(3600) * 1000)
+#define MAX_TEXT_BYTES 4096u
+#define MAX_NAME_BYTES 16384u /* functions of C++ have long names */
+#define MAX_SEARCH_BYTES 1000u
 
-struct number {
-	const char *name;
-	const char *text;
-	uint64_t min;
-	uint64_t max;
-	uint64_t def;
+enum time_id {
+	TIME_FROM,
+	TIME_TO,
+	TIME_BASE_FROM,
+	TIME_BASE_TO,
+	TIME_SECONDS,
+	TIME_MAX,
 };
 
-static int parse_number(const struct number *n, uint64_t *ret, struct err *err)
+#define BIT(name) WEB_ENDPOINT_BIT(WEB_##name)
+#define COMPARED                                                                         \
+	(BIT(FLAMEGRAPH) | BIT(FUNCTIONS) | BIT(FUNCTION) | BIT(MATCHES) | BIT(STACKS) | \
+	 BIT(PPROF) | BIT(FOLDED) | BIT(SPEEDSCOPE))
+#define SELECTION (COMPARED | BIT(TIMELINE) | BIT(LABELS))
+#define OVERVIEW (BIT(APPLICATIONS) | BIT(MOVERS))
+#define RANGED (SELECTION | OVERVIEW)
+#define AT(member) offsetof(struct query_request, member)
+
+static const struct web_param params[] = {
+	{"service", WEB_PARAM_TEXT, SELECTION, SELECTION, 0, MAX_TEXT_BYTES, 0, AT(filter.service),
+	 "Name of the application"},
+	{"service", WEB_PARAM_TEXT, OVERVIEW, 0, 0, MAX_TEXT_BYTES, 0, AT(filter.service),
+	 "Name of the only application to look at; if absent or empty, all"},
+	{"type", WEB_PARAM_TEXT, SELECTION, SELECTION, 0, MAX_TEXT_BYTES, 0, AT(filter.type),
+	 "Profile type, source:name:unit"},
+	{"from", WEB_PARAM_TIME, RANGED, 0, 0, MAX_MS, 0, TIME_FROM,
+	 "Start of the range, in ms since the epoch; if absent, an hour before its end"},
+	{"to", WEB_PARAM_TIME, RANGED, 0, 1, MAX_MS, 0, TIME_TO,
+	 "End of the range, exclusive; if absent, the present. A range has at most 366 days"},
+	{"seconds", WEB_PARAM_TIME, BIT(PPROF), 0, 1, MAX_RANGE_MS / 1000, 0, TIME_SECONDS,
+	 "Length of the range, in place of \"from\"; what \"go tool pprof -seconds\" sends"},
+	{"instance", WEB_PARAM_TEXT, SELECTION, 0, 0, MAX_TEXT_BYTES, 0, AT(filter.instance),
+	 "One instance, as the timeline names it: container id, namespace/pod, or either with "
+	 "@host; if absent or empty, all"},
+	{"where", WEB_PARAM_MATCHERS, SELECTION, 0, 0, LABEL_MATCHERS_MAX_BYTES - 1, 0, AT(where),
+	 "Conditions on labels as in Prometheus; regular expressions are RE2 and match the whole "
+	 "value"},
+	{"baseFrom", WEB_PARAM_TIME, COMPARED, 0, 0, MAX_MS, 0, TIME_BASE_FROM,
+	 "Start of the range to compare with; if absent, that of the selection"},
+	{"baseTo", WEB_PARAM_TIME, COMPARED, 0, 1, MAX_MS, 0, TIME_BASE_TO,
+	 "End of the range to compare with; if absent, that of the selection"},
+	{"baseFrom", WEB_PARAM_TIME, BIT(MOVERS), 0, 0, MAX_MS, 0, TIME_BASE_FROM,
+	 "Start of the range to compare with; without both, the same range a day before"},
+	{"baseTo", WEB_PARAM_TIME, BIT(MOVERS), 0, 1, MAX_MS, 0, TIME_BASE_TO,
+	 "End of the range to compare with; without both, the same range a day before"},
+	{"baseService", WEB_PARAM_TEXT, COMPARED, 0, 0, MAX_TEXT_BYTES, 0, AT(base.service),
+	 "Application to compare with; if absent, that of the selection"},
+	{"baseInstance", WEB_PARAM_TEXT, COMPARED, 0, 0, MAX_TEXT_BYTES, 0, AT(base.instance),
+	 "Instance to compare with; if absent, that of the selection; empty: all"},
+	{"baseWhere", WEB_PARAM_MATCHERS, COMPARED, 0, 0, LABEL_MATCHERS_MAX_BYTES - 1, 0,
+	 AT(base_where),
+	 "Conditions on labels of the side to compare with; if absent, those of the selection; "
+	 "empty: none"},
+	{"points", WEB_PARAM_COUNT, BIT(TIMELINE), 0, 1, 5000, 300, AT(n_points),
+	 "Most steps of the timeline; steps have round lengths of a second or more"},
+	{"points", WEB_PARAM_COUNT, BIT(APPLICATIONS), 0, 1, 100, 0, AT(n_points),
+	 "Steps of the sparkline of each application; if absent, there are none"},
+	{"by", WEB_PARAM_TEXT, BIT(TIMELINE), 0, 0, MAX_TEXT_BYTES, 0, AT(label),
+	 "Name of a label, or \"instance\": a series for each of its ten largest values"},
+	{"label", WEB_PARAM_TEXT, BIT(LABELS), 0, 0, MAX_TEXT_BYTES, 0, AT(label),
+	 "Name of the only label to list, with up to 1000 values in place of 100"},
+	{"name", WEB_PARAM_TEXT, BIT(FUNCTION), BIT(FUNCTION), 0, MAX_NAME_BYTES, 0, AT(name),
+	 "Name of the function"},
+	{"file", WEB_PARAM_TEXT, BIT(FUNCTION), 0, 0, MAX_NAME_BYTES, 0, AT(file),
+	 "Its file; functions without one have \"\", which is the default"},
+	{"search", WEB_PARAM_TEXT, BIT(FUNCTIONS) | BIT(MATCHES), BIT(MATCHES), 0, MAX_SEARCH_BYTES,
+	 0, AT(search),
+	 "Text in a name or file, in any case; \"an exact name\" in quotes; or a /regular "
+	 "expression/ (PCRE2, in any case)"},
+	{"search", WEB_PARAM_TEXT, BIT(APPLICATIONS), 0, 0, MAX_SEARCH_BYTES, 0, AT(search),
+	 "Words in any case; names that have them all are listed"},
+	{"limit", WEB_PARAM_COUNT, BIT(APPLICATIONS), 0, 1, 100000, 0, AT(limit),
+	 "Most applications; if absent, all"},
+	{"limit", WEB_PARAM_COUNT, BIT(MOVERS), 0, 1, 100, 20, AT(limit), "Most functions"},
+	{"sort", WEB_PARAM_SORT, BIT(FUNCTIONS), 0, 0, 0, 0, AT(sort),
+	 "What the largest are listed by: self (the default), total, or diff, the amount by which "
+	 "self has changed"},
+	{"limit", WEB_PARAM_COUNT, BIT(FUNCTIONS), 0, 1, 50000, 1000, AT(limit), "Most functions"},
+	{"limit", WEB_PARAM_COUNT, BIT(STACKS), 0, 1, 200000, 1000, AT(limit), "Most stacks"},
+	{"maxNodes", WEB_PARAM_COUNT, BIT(FLAMEGRAPH), 0, 1, 1000000, 200000, AT(max_nodes),
+	 "Most nodes of the tree; the smallest beyond become \"other\""},
+	{"maxNodes", WEB_PARAM_COUNT, BIT(FUNCTION), 0, 1, 200000, 20000, AT(max_nodes),
+	 "Most nodes of callers and of callees; the smallest beyond become \"other\""},
+	{"zoom", WEB_PARAM_KEY, BIT(FLAMEGRAPH), 0, 0, 16, 0, AT(zoom),
+	 "Path key of a node: the tree has its ancestors and what is below it, cut less"},
+};
+_Static_assert(ARRAY_SIZE(params) <= 64, "a bit per row says that it was given");
+
+const struct web_param *web_params(size_t *ret_n)
 {
-	if (!n->text) {
-		*ret = n->def;
-		return 0;
-	}
-	if (parse_u64(n->text, strlen(n->text), n->min, n->max, ret) < 0)
-		return err_set(err, -EINVAL, "%s is not a number from %llu to %llu", n->name,
-			       (unsigned long long)n->min, (unsigned long long)n->max);
+	*ret_n = ARRAY_SIZE(params);
+	return params;
+}
+
+struct parser {
+	struct query_request *p;
+	enum web_endpoint_id endpoint;
+	uint64_t given; /* bits of rows */
+	uint64_t times[TIME_MAX];
+	bool has_time[TIME_MAX];
+};
+
+static bool takes(const struct parser *ps, const struct web_param *row)
+{
+	return row->endpoints & WEB_ENDPOINT_BIT(ps->endpoint);
+}
+
+static int parse_number(const struct web_param *row, const char *text, uint64_t *ret,
+			struct err *err)
+{
+	if (parse_u64(text, strlen(text), row->min, row->max, ret) < 0)
+		return err_set(err, -EINVAL, "%s is not a number from %llu to %llu", row->name,
+			       (unsigned long long)row->min, (unsigned long long)row->max);
 	return 0;
 }
 
-static int parse_range(struct query_request *p, const struct web_params_text *text, int64_t now_ms,
+static int parse_key(const struct web_param *row, const char *text, uint64_t *ret, struct err *err)
+{
+	static const char digits[] = "0123456789abcdef";
+	uint64_t key = 0;
+
+	if (strlen(text) != row->max || strspn(text, digits) != row->max)
+		return err_set(err, -EINVAL, "%s is not 16 hexadecimal digits", row->name);
+	for (; *text; text++)
+		key = key << 4 | (uint64_t)(strchr(digits, *text) - digits);
+	*ret = key;
+	return 0;
+}
+
+static int parse_sort(const struct web_param *row, const char *text, enum query_sort *ret,
+		      struct err *err)
+{
+	if (strcmp(text, "self") == 0)
+		*ret = QUERY_SORT_SELF;
+	else if (strcmp(text, "total") == 0)
+		*ret = QUERY_SORT_TOTAL;
+	else if (strcmp(text, "diff") == 0)
+		*ret = QUERY_SORT_DIFF;
+	else
+		return err_set(err, -EINVAL, "%s is not self, total or diff", row->name);
+	return 0;
+}
+
+static int parse_matchers(const struct web_param *row, const char *text, struct label_matchers *ret,
+			  struct err *err)
+{
+	return label_matchers_parse(ret, text, err) < 0 ? err_wrap(err, -EINVAL, "%s", row->name)
+							: 0;
+}
+
+static int parse_value(struct parser *ps, const struct web_param *row, const char *text,
 		       struct err *err)
 {
-	uint64_t from, to;
-	int r = parse_number(&(struct number){"to", text->to, 1, MAX_MS, (uint64_t)now_ms}, &to,
-			     err);
+	void *at = (char *)ps->p + row->at;
+	uint64_t number = 0;
+	int r = 0;
 
-	if (r < 0)
+	switch (row->kind) {
+	case WEB_PARAM_TIME:
+		ps->has_time[row->at] = true;
+		return parse_number(row, text, &ps->times[row->at], err);
+	case WEB_PARAM_COUNT:
+		r = parse_number(row, text, &number, err);
+		*(uint32_t *)at = (uint32_t)number;
 		return r;
-	r = parse_number(&(struct number){"from", text->from, 0, MAX_MS,
-					  to > DEFAULT_RANGE_MS ? to - DEFAULT_RANGE_MS : 0},
-			 &from, err);
-	if (r < 0)
-		return r;
-	if (from >= to)
-		return err_set(err, -EINVAL, "from is not before to");
-	if ((int64_t)(to - from) > MAX_RANGE_MS)
-		return err_set(err, -EINVAL, "the range is longer than 366 days");
-	p->filter.from_ns = (int64_t)from * (int64_t)NS_PER_MS;
-	p->filter.to_ns = (int64_t)to * (int64_t)NS_PER_MS;
+	case WEB_PARAM_KEY:
+		return parse_key(row, text, at, err);
+	case WEB_PARAM_SORT:
+		return parse_sort(row, text, at, err);
+	case WEB_PARAM_MATCHERS:
+		return parse_matchers(row, text, at, err);
+	case WEB_PARAM_TEXT:
+		break;
+	}
+	if (strlen(text) > row->max)
+		return err_set(err, -EINVAL, "%s is longer than %llu bytes", row->name,
+			       (unsigned long long)row->max);
+	*(const char **)at = text;
 	return 0;
 }
 
-int web_params_parse(struct query_request *ret, const struct web_params_text *text,
-		     enum web_params_need need, int64_t now_ms, struct err *err)
+/* Names what the endpoint takes, as far as the sentence has room. */
+static int refuse_unknown(const struct parser *ps, const char *name, struct err *err)
 {
-	struct query_request p = {
-		.filter = {.service = text->service,
-			   .type = text->type,
-			   .instance = text->instance},
-	};
-	uint64_t n_points = 0, max_nodes = 0;
-	int r = parse_range(&p, text, now_ms, err);
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				    "0123456789._-";
+	int name_len = (int)strspn(name, plain);
+	char list[170] = "none";
+	size_t len = 0;
 
-	if (r == 0 && need == WEB_PARAMS_SERVICE_TYPE && (!text->service || !text->service[0]))
-		return err_set(err, -EINVAL, "service is missing");
-	if (r == 0 && need == WEB_PARAMS_SERVICE_TYPE && (!text->type || !text->type[0]))
-		return err_set(err, -EINVAL, "type is missing");
-	if (r == 0)
-		r = parse_number(&(struct number){"points", text->points, 1, 5000, 300}, &n_points,
-				 err);
-	if (r == 0)
-		r = parse_number(&(struct number){"maxNodes", text->max_nodes, 1, 200000, 20000},
-				 &max_nodes, err);
+	for (size_t i = 0; i < ARRAY_SIZE(params); i++) {
+		size_t left = sizeof(list) - len;
+		int n;
+
+		if (!takes(ps, &params[i]))
+			continue;
+		n = snprintf(list + len, left, "%s%s", len > 0 ? ", " : "", params[i].name);
+		len += n > 0 && (size_t)n < left ? (size_t)n : 0;
+	}
+	return err_set(err, -EINVAL, "%.*s is not a parameter here; there are %s",
+		       name_len < 32 ? name_len : 32, name, list);
+}
+
+static int parse_text(struct parser *ps, const struct web_param_text *t, struct err *err)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(params); i++) {
+		if (!takes(ps, &params[i]) || strcmp(params[i].name, t->name) != 0)
+			continue;
+		if (ps->given & UINT64_C(1) << i)
+			return err_set(err, -EINVAL, "%s is given twice", t->name);
+		ps->given |= UINT64_C(1) << i;
+		return parse_value(ps, &params[i], t->value, err);
+	}
+	return refuse_unknown(ps, t->name, err);
+}
+
+static bool is_given(const struct parser *ps, const char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(params); i++)
+		if (ps->given & UINT64_C(1) << i && strcmp(params[i].name, name) == 0)
+			return true;
+	return false;
+}
+
+static int check_required(const struct parser *ps, struct err *err)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(params); i++) {
+		const struct web_param *row = &params[i];
+		const char *const *text = (const void *)((const char *)ps->p + row->at);
+
+		if (!(row->required & WEB_ENDPOINT_BIT(ps->endpoint)))
+			continue;
+		if (!*text || !**text)
+			return err_set(err, -EINVAL, "%s is missing", row->name);
+	}
+	return 0;
+}
+
+static int set_range(struct query_filter *f, uint64_t from, uint64_t to, const char *from_name,
+		     const char *to_name, struct err *err)
+{
+	if (from >= to)
+		return err_set(err, -EINVAL, "%s is not before %s", from_name, to_name);
+	if ((int64_t)(to - from) > MAX_RANGE_MS)
+		return err_set(err, -EINVAL, "the range is longer than 366 days");
+	f->from_ns = (int64_t)from * (int64_t)NS_PER_MS;
+	f->to_ns = (int64_t)to * (int64_t)NS_PER_MS;
+	return 0;
+}
+
+static int set_ranges(struct parser *ps, int64_t now_ms, struct err *err)
+{
+	uint64_t to = ps->has_time[TIME_TO] ? ps->times[TIME_TO] : (uint64_t)now_ms;
+	uint64_t length = ps->has_time[TIME_SECONDS] ? ps->times[TIME_SECONDS] * 1000
+						     : (uint64_t)DEFAULT_RANGE_MS;
+	uint64_t from = ps->has_time[TIME_FROM] ? ps->times[TIME_FROM]
+			: to > length           ? to - length
+						: 0;
+	int r;
+
+	if (ps->has_time[TIME_FROM] && ps->has_time[TIME_SECONDS])
+		return err_set(err, -EINVAL, "from and seconds exclude each other");
+	r = set_range(&ps->p->filter, from, to, "from", "to", err);
 	if (r < 0)
 		return r;
-	p.n_points = (uint32_t)n_points;
-	p.max_nodes = (uint32_t)max_nodes;
-	*ret = p;
-	return 0;
+	return set_range(&ps->p->base,
+			 ps->has_time[TIME_BASE_FROM] ? ps->times[TIME_BASE_FROM] : from,
+			 ps->has_time[TIME_BASE_TO] ? ps->times[TIME_BASE_TO] : to, "baseFrom",
+			 "baseTo", err);
+}
+
+/* What is not given of the base is as in the selection. */
+static void complete_sides(struct parser *ps)
+{
+	struct query_request *p = ps->p;
+	bool has_base_where = is_given(ps, "baseWhere");
+
+	p->has_base = ps->has_time[TIME_BASE_FROM] || ps->has_time[TIME_BASE_TO] ||
+		      p->base.service || p->base.instance || has_base_where;
+	p->filter.where = p->where.n_items > 0 ? &p->where : NULL;
+	p->base.type = p->filter.type;
+	p->base.where = !has_base_where             ? p->filter.where
+			: p->base_where.n_items > 0 ? &p->base_where
+						    : NULL;
+	if (!p->base.service || !p->base.service[0])
+		p->base.service = p->filter.service;
+	if (!p->base.instance)
+		p->base.instance = p->filter.instance;
+}
+
+int web_params_parse(struct query_request *ret, enum web_endpoint_id endpoint,
+		     const struct web_param_text *texts, size_t n_texts, int64_t now_ms,
+		     struct err *err)
+{
+	struct parser ps = {.p = ret, .endpoint = endpoint};
+	int r = 0;
+
+	memset(ret, 0, sizeof(*ret));
+	for (size_t i = 0; i < ARRAY_SIZE(params); i++)
+		if (params[i].kind == WEB_PARAM_COUNT && takes(&ps, &params[i]))
+			*(uint32_t *)((char *)ret + params[i].at) = (uint32_t)params[i].def;
+	for (size_t i = 0; r == 0 && i < n_texts; i++)
+		if (texts[i].name[0] != '_')
+			r = parse_text(&ps, &texts[i], err);
+	if (r == 0)
+		r = check_required(&ps, err);
+	if (r == 0)
+		r = set_ranges(&ps, now_ms, err);
+	if (r == 0)
+		complete_sides(&ps);
+	return r;
 }

@@ -1,34 +1,60 @@
 /*
- * Query parameters of the JSON API → numbers and texts within their ranges. Pure; foreign data.
+ * Query parameters of the JSON API → a question with numbers and texts within their ranges. Pure;
+ * foreign data.
+ *
+ * One table says which endpoint takes which parameter, what it may be and what it is for; the
+ * parser, its sentences, and docs/openapi.json are made of it. A parameter that an endpoint does
+ * not take is refused: a figure for all pods, when the reader misspelled "instance", looks as right
+ * as the one that he asked for. Names that begin with '_' are ignored, for who must defeat a cache.
  */
 #ifndef CLUSTER_AGENT_WEB_WEB_PARAMS_H
 #define CLUSTER_AGENT_WEB_WEB_PARAMS_H
 
 #include "cluster-agent/query/profile_query.h"
+#include "cluster-agent/web/web_endpoints.h"
 #include "common/base.h"
 #include "common/err.h"
 
-/* As received; NULL if not given. */
-struct web_params_text {
-	const char *service;
-	const char *type;
-	const char *instance;
-	const char *from; /* ms since the epoch */
-	const char *to;
-	const char *points;
-	const char *max_nodes;
+/* as many as an endpoint could take, with some to ignore */
+#define WEB_PARAMS_MAX 32u
+
+enum web_param_kind {
+	WEB_PARAM_TIME,     /* ms since the epoch */
+	WEB_PARAM_COUNT,    /* a number that the question has as uint32_t */
+	WEB_PARAM_TEXT,     /* any text */
+	WEB_PARAM_MATCHERS, /* conditions on labels (label_matchers.h) */
+	WEB_PARAM_KEY,      /* the path key of a node: 16 hexadecimal digits */
+	WEB_PARAM_SORT,     /* self, total or diff */
 };
 
-enum web_params_need {
-	WEB_PARAMS_RANGE,        /* from, to */
-	WEB_PARAMS_SERVICE_TYPE, /* from, to, service and type */
+/* A parameter of some endpoints. Others may take the same name in another way: another row. */
+struct web_param {
+	const char *name;
+	enum web_param_kind kind;
+	uint32_t endpoints; /* those that take it: WEB_ENDPOINT_BIT() */
+	uint32_t required;  /* those of them that need it */
+	uint64_t min;       /* of a number */
+	uint64_t max;       /* of a number; of a text: bytes */
+	uint64_t def;       /* of a count that is not given; 0: not given */
+	size_t at;          /* offset in struct query_request; of a time: an internal number */
+	const char *help;
+};
+
+/* Returns the table, *ret_n rows, which is static. */
+const struct web_param *web_params(size_t *ret_n);
+
+/* As received and decoded. */
+struct web_param_text {
+	const char *name;
+	const char *value;
 };
 
 /*
- * Without "to" the range ends at now_ms; without "from" it begins an hour before its end.
- * Returns 0, or -EINVAL with one line in err.
+ * Fills ret, which borrows the texts and must not be moved. Without "to" the range ends at now_ms;
+ * without "from" it begins an hour before its end. Returns 0, or -EINVAL with one line in err.
  */
-int web_params_parse(struct query_request *ret, const struct web_params_text *text,
-		     enum web_params_need need, int64_t now_ms, struct err *err) MUST_CHECK;
+int web_params_parse(struct query_request *ret, enum web_endpoint_id endpoint,
+		     const struct web_param_text *texts, size_t n_texts, int64_t now_ms,
+		     struct err *err) MUST_CHECK;
 
 #endif /* CLUSTER_AGENT_WEB_WEB_PARAMS_H */

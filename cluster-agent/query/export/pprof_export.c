@@ -1,0 +1,199 @@
+/*
+ * Rows have one text per frame, pprof has one location per address, with a line for each call that
+ * is inlined there. So frames marked as inlined and the frame behind them become one location
+ * again: its key is the sequence of their texts' ids.
+ */
+#include "cluster-agent/query/export/pprof_export.h"
+
+#include <errno.h>
+
+#include "cluster-agent/query/read/profile_types.h"
+#include "cluster-agent/query/tree/frame_text.h"
+#include "common/limits.h"
+#include "common/pprof/pprof_encode.h"
+
+#define MAX_TEXT_BYTES ((size_t)64 << 20)
+#define MAX_LOCATION_BYTES ((size_t)32 << 20)
+
+int pprof_export_init(struct pprof_export *e, uint32_t max_samples)
+{
+	*e = (struct pprof_export){.max_samples = max_samples};
+	arena_init(&e->arena, LIMIT_PPROF_ARENA_BYTES);
+	e->samples = arena_calloc(&e->arena, max_samples + 1, sizeof(*e->samples));
+	if (!e->samples)
+		return -ENOMEM;
+	if (intern_new(&e->texts, MAX_TEXT_BYTES) < 0)
+		return -ENOMEM;
+	return intern_new(&e->locations, MAX_LOCATION_BYTES);
+}
+
+void pprof_export_fini(struct pprof_export *e)
+{
+	intern_free(e->texts);
+	intern_free(e->locations);
+	e->texts = e->locations = NULL;
+	arena_fini(&e->arena);
+}
+
+static bool is_inlined(const struct flame_frame *f)
+{
+	struct frame_text parts;
+
+	frame_text_split(&parts, f->text, f->len);
+	return parts.inlined;
+}
+
+/*
+ * Stores the locations of a stack and their number. There are no more of them than frames, so the
+ * ids of the texts of a location stand in the same array behind the locations before it.
+ */
+static int make_locations(struct pprof_export *e, const struct flame_frame *frames, size_t n_frames,
+			  uint32_t *locations, uint32_t *ret_n)
+{
+	size_t first = 0;
+	uint32_t n = 0, id = 0;
+
+	for (size_t i = 0; i < n_frames; i++) {
+		int r = intern_add(e->texts, frames[i].text, frames[i].len, &locations[i]);
+
+		if (r == 0 && (i + 1 == n_frames || !is_inlined(&frames[i]))) {
+			r = intern_add(e->locations, (const char *)&locations[first],
+				       (i + 1 - first) * sizeof(*locations), &id);
+			locations[n++] = id;
+			first = i + 1;
+		}
+		if (r < 0)
+			return r;
+	}
+	*ret_n = n;
+	return 0;
+}
+
+static int add_sample(struct pprof_export *e, const uint32_t *locations, uint32_t n, int64_t value,
+		      bool is_base)
+{
+	int64_t *v;
+
+	if (e->n_samples == e->max_samples)
+		return -EFBIG;
+	v = arena_alloc(&e->arena, sizeof(*v));
+	if (!v)
+		return arena_error(&e->arena, sizeof(*v));
+	*v = value;
+	e->samples[e->n_samples++] = (struct profile_sample){
+		.locations = locations, .n_locations = n, .values = v, .is_base = is_base};
+	return 0;
+}
+
+int pprof_export_add(struct pprof_export *e, const struct flame_frame *frames, size_t n_frames,
+		     struct stack_value value)
+{
+	uint32_t *locations, n = 0;
+	int r;
+
+	locations = arena_calloc(&e->arena, n_frames + 1, sizeof(*locations));
+	if (!locations)
+		return arena_error(&e->arena, (n_frames + 1) * sizeof(*locations));
+	r = make_locations(e, frames, n_frames, locations, &n);
+	if (r == 0 && n > LIMIT_PPROF_STACK_DEPTH)
+		r = -EFBIG;
+	if (r == 0 && value.value != 0)
+		r = add_sample(e, locations, n, value.value, false);
+	if (r == 0 && value.base != 0)
+		r = add_sample(e, locations, n, -value.base, true);
+	return r;
+}
+
+static struct profile_string text_of(const char *s)
+{
+	return (struct profile_string){.data = s, .len = strlen(s)};
+}
+
+/* Makes one function of each frame text, with the text's id; stores the texts' lines. */
+static int add_functions(struct pprof_export *e, struct profile *p, int64_t *lines)
+{
+	uint32_t n = p->n_functions;
+
+	p->functions = arena_calloc(&e->arena, n, sizeof(*p->functions));
+	if (!p->functions)
+		return arena_error(&e->arena, n * sizeof(*p->functions));
+	for (uint32_t id = 0; id < n; id++) {
+		struct frame_text parts;
+		size_t len;
+		const char *text = intern_get(e->texts, id, &len);
+		char *name, *file;
+
+		frame_text_split(&parts, text, len);
+		name = arena_strndup(&e->arena, parts.name, parts.name_len);
+		if (!name)
+			return arena_error(&e->arena, parts.name_len + 1);
+		file = arena_strndup(&e->arena, parts.file, parts.file_len);
+		if (!file)
+			return arena_error(&e->arena, parts.file_len + 1);
+		p->functions[id].name = (struct profile_string){name, parts.name_len};
+		p->functions[id].file = (struct profile_string){file, parts.file_len};
+		lines[id] = parts.line;
+	}
+	return 0;
+}
+
+static int add_location(struct pprof_export *e, struct profile *p, const int64_t *lines,
+			uint32_t location)
+{
+	size_t len;
+	const char *key = intern_get(e->locations, location, &len);
+	uint32_t n = (uint32_t)(len / sizeof(location));
+	struct profile_line *to = arena_calloc(&e->arena, n, sizeof(*to));
+
+	if (!to)
+		return arena_error(&e->arena, n * sizeof(*to));
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t id;
+
+		memcpy(&id, key + i * sizeof(id), sizeof(id));
+		to[i] = (struct profile_line){.function = id, .line = lines[id]};
+	}
+	p->locations[location] = (struct profile_location){.lines = to, .n_lines = n};
+	return 0;
+}
+
+static int add_locations(struct pprof_export *e, struct profile *p)
+{
+	uint32_t n = intern_count(e->locations);
+	int64_t *lines;
+	int r;
+
+	p->n_functions = intern_count(e->texts);
+	lines = arena_calloc(&e->arena, p->n_functions, sizeof(*lines));
+	if (!lines)
+		return arena_error(&e->arena, p->n_functions * sizeof(*lines));
+	p->locations = arena_calloc(&e->arena, n, sizeof(*p->locations));
+	if (!p->locations)
+		return arena_error(&e->arena, n * sizeof(*p->locations));
+	p->n_locations = n;
+	r = add_functions(e, p, lines);
+	for (uint32_t i = 0; i < n && r == 0; i++)
+		r = add_location(e, p, lines, i);
+	return r;
+}
+
+int pprof_export_write(struct pprof_export *e, const struct query_filter *f, struct buf *out)
+{
+	struct profile_value_type type = {.type = text_of(f->type),
+					  .unit = text_of(profile_type_unit(f->type))};
+	struct profile_string service = text_of(f->service);
+	struct profile p = {
+		.arena = &e->arena,
+		.types = &type,
+		.n_types = 1,
+		.samples = e->samples,
+		.n_samples = e->n_samples,
+		.comments = &service,
+		.n_comments = 1,
+		.time_ns = f->to_ns,
+		.duration_ns = f->to_ns - f->from_ns,
+	};
+	int r = add_locations(e, &p);
+
+	return r == 0 ? pprof_encode(&p, out) : r;
+}

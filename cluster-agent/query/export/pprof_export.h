@@ -1,0 +1,43 @@
+/*
+ * Stacks of a query → pprof, for a download that other tools read. Pure.
+ *
+ * Memory is bounded by LIMIT_PPROF_ARENA_BYTES: stacks that do not fit are -EFBIG, so that the
+ * reader asks for a shorter range; -ENOMEM is left for a machine that has no memory.
+ */
+#ifndef CLUSTER_AGENT_QUERY_EXPORT_PPROF_EXPORT_H
+#define CLUSTER_AGENT_QUERY_EXPORT_PPROF_EXPORT_H
+
+#include "cluster-agent/query/read/query_filter.h"
+#include "cluster-agent/query/tree/flame_tree.h"
+#include "common/base.h"
+#include "common/data/arena.h"
+#include "common/data/buf.h"
+#include "common/data/intern.h"
+#include "common/pprof/profile.h"
+
+struct pprof_export {
+	struct arena arena;
+	struct intern *texts;     /* frames; ids are function indexes */
+	struct intern *locations; /* ids of texts, innermost first; ids are location indexes */
+	struct profile_sample *samples;
+	uint32_t n_samples;
+	uint32_t max_samples;
+};
+
+/* For max_samples at most. Returns 0 or -ENOMEM; released with fini in both cases. */
+int pprof_export_init(struct pprof_export *e, uint32_t max_samples) MUST_CHECK;
+void pprof_export_fini(struct pprof_export *e);
+
+/*
+ * Adds a sample of what is not 0. The base, which is subtracted, is a sample with a negative value
+ * and a label, as "go tool pprof -diff_base" makes them. Returns 0, -EFBIG if there are more than
+ * max_samples or they do not fit, or -ENOMEM.
+ */
+int pprof_export_add(struct pprof_export *e, const struct flame_frame *frames, size_t n_frames,
+		     struct stack_value value) MUST_CHECK;
+
+/* Appends a gzipped pprof of the stacks. Returns 0, -EFBIG if it does not fit, or -ENOMEM. */
+int pprof_export_write(struct pprof_export *e, const struct query_filter *f,
+		       struct buf *out) MUST_CHECK;
+
+#endif /* CLUSTER_AGENT_QUERY_EXPORT_PPROF_EXPORT_H */

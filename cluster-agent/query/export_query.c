@@ -1,0 +1,190 @@
+/*
+ * All stacks of a selection in the formats of others, and the largest of them as JSON. What the
+ * store cut is a stack "other", so that the sum of a file is that of the selection.
+ */
+#include <errno.h>
+
+#include "cluster-agent/query/export/folded_text.h"
+#include "cluster-agent/query/export/pprof_export.h"
+#include "cluster-agent/query/export/speedscope_json.h"
+#include "cluster-agent/query/profile_query.h"
+#include "cluster-agent/query/read/profile_types.h"
+#include "cluster-agent/query/read/stack_query.h"
+#include "cluster-agent/query/tree/frame_text.h"
+#include "common/text/json_writer.h"
+
+static const struct flame_frame other = {"other :0", sizeof("other :0") - 1};
+
+static const struct query_filter *base_of(const struct query_request *p)
+{
+	return p->has_base ? &p->base : NULL;
+}
+
+/* Gives fn all stacks, and then, as one, what was cut of them. */
+static int each_stack(struct store *store, const struct query_request *p, stack_query_fn fn,
+		      void *ctx, struct err *err)
+{
+	struct stack_query_result stacks;
+	int r = stack_query(store, (struct query_sides){&p->filter, base_of(p)}, fn, ctx, &stacks,
+			    err);
+
+	if (r < 0 || (stacks.cut.value <= 0 && stacks.cut.base <= 0))
+		return r;
+	return fn(ctx, &other, 1, stacks.cut);
+}
+
+/* ---- pprof ---- */
+
+static int add_to_pprof(void *ctx, const struct flame_frame *frames, size_t n_frames,
+			struct stack_value value)
+{
+	return pprof_export_add(ctx, frames, n_frames, value);
+}
+
+int profile_query_pprof(struct store *store, const struct query_request *p, struct buf *out,
+			struct err *err)
+{
+	CLEANUP(pprof_export_fini) struct pprof_export e = {0};
+	/* a stack is a sample of each side */
+	int r = pprof_export_init(&e, 2 * (STACK_QUERY_MAX_STACKS + 1));
+
+	if (r == 0)
+		r = each_stack(store, p, add_to_pprof, &e, err);
+	return r == 0 ? pprof_export_write(&e, &p->filter, out) : r;
+}
+
+/* ---- folded ---- */
+
+struct folded {
+	struct buf *out;
+	bool has_base;
+};
+
+static int add_to_folded(void *ctx, const struct flame_frame *frames, size_t n_frames,
+			 struct stack_value value)
+{
+	struct folded *f = ctx;
+
+	return folded_text_add(f->out, frames, n_frames, value, f->has_base);
+}
+
+int profile_query_folded(struct store *store, const struct query_request *p, struct buf *out,
+			 struct err *err)
+{
+	struct folded f = {out, p->has_base};
+
+	return each_stack(store, p, add_to_folded, &f, err);
+}
+
+/* ---- speedscope ---- */
+
+static int add_to_speedscope(void *ctx, const struct flame_frame *frames, size_t n_frames,
+			     struct stack_value value)
+{
+	return speedscope_json_add(ctx, frames, n_frames, value);
+}
+
+int profile_query_speedscope(struct store *store, const struct query_request *p, struct buf *out,
+			     struct err *err)
+{
+	CLEANUP(speedscope_json_fini) struct speedscope_json s = {0};
+	int r = speedscope_json_init(&s, STACK_QUERY_MAX_STACKS + 1);
+
+	if (r == 0)
+		r = each_stack(store, p, add_to_speedscope, &s, err);
+	return r == 0 ? speedscope_json_write(&s, &p->filter, base_of(p), out) : r;
+}
+
+/* ---- stacks ---- */
+
+struct stack_list {
+	struct json_writer w;
+	bool has_base;
+	uint32_t n;
+	uint32_t max;
+	struct stack_value beyond; /* of stacks after the first max */
+	uint64_t n_beyond;
+};
+
+static void put_frame(struct json_writer *w, const struct flame_frame *frame)
+{
+	struct frame_text parts;
+
+	frame_text_split(&parts, frame->text, frame->len);
+	json_open(w, '{');
+	json_key(w, "name");
+	json_put_string(w, parts.name, parts.name_len);
+	json_key(w, "file");
+	json_put_string(w, parts.file, parts.file_len);
+	json_member_int(w, "line", parts.line);
+	json_key(w, "inlined");
+	json_put_bool(w, parts.inlined);
+	json_close(w, '}');
+}
+
+/* Saturates. */
+static void add(int64_t *sum, int64_t value)
+{
+	if (__builtin_add_overflow(*sum, value, sum))
+		*sum = INT64_MAX;
+}
+
+static int add_to_list(void *ctx, const struct flame_frame *frames, size_t n_frames,
+		       struct stack_value value)
+{
+	struct stack_list *l = ctx;
+	struct json_writer *w = &l->w;
+
+	if (l->n == l->max) {
+		add(&l->beyond.value, value.value);
+		add(&l->beyond.base, value.base);
+		l->n_beyond++;
+		return 0;
+	}
+	l->n++;
+	json_open(w, '{');
+	json_member_int(w, "value", value.value);
+	if (l->has_base)
+		json_member_int(w, "base", value.base);
+	json_key(w, "frames");
+	json_open(w, '[');
+	for (size_t i = 0; i < n_frames; i++)
+		put_frame(w, &frames[i]);
+	json_close(w, ']');
+	json_close(w, '}');
+	return w->error;
+}
+
+int profile_query_stacks(struct store *store, const struct query_request *p, struct buf *out,
+			 struct err *err)
+{
+	struct stack_list l = {.has_base = p->has_base, .max = p->limit};
+	const char *unit = profile_type_unit(p->filter.type);
+	struct stack_query_result stacks = {0};
+	struct json_writer *w = &l.w;
+	int r;
+
+	json_writer_init(w, out);
+	json_open(w, '{');
+	json_key(w, "unit");
+	json_put_string(w, unit, strlen(unit));
+	json_key(w, "stacks");
+	json_open(w, '[');
+	r = stack_query(store, (struct query_sides){&p->filter, base_of(p)}, add_to_list, &l,
+			&stacks, err);
+	if (r < 0)
+		return r;
+	json_close(w, ']');
+	add(&l.beyond.value, stacks.cut.value);
+	add(&l.beyond.base, stacks.cut.base);
+	json_member_int(w, "total", stacks.total.value);
+	json_member_int(w, "n", (int64_t)stacks.n_stacks);
+	json_member_int(w, "stacksCut", (int64_t)(stacks.n_stacks_cut + l.n_beyond));
+	json_member_int(w, "valueCut", l.beyond.value);
+	if (p->has_base) {
+		json_member_int(w, "baseTotal", stacks.total.base);
+		json_member_int(w, "baseCut", l.beyond.base);
+	}
+	json_close(w, '}');
+	return json_writer_finish(w);
+}

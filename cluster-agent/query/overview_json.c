@@ -1,0 +1,169 @@
+/* Answers of the start page: all applications, and the functions that moved. */
+#include <errno.h>
+#include <math.h>
+
+#include "cluster-agent/query/profile_query.h"
+#include "cluster-agent/query/read/application_query.h"
+#include "cluster-agent/query/read/mover_query.h"
+#include "common/system/clock.h"
+#include "common/text/json_writer.h"
+
+#define DEFAULT_MOVERS 20u
+#define DAY_NS (INT64_C(86400) * (int64_t)NS_PER_S)
+
+static void put_ms(struct json_writer *w, const char *key, int64_t ns)
+{
+	json_key(w, key);
+	json_put_int(w, ns / (int64_t)NS_PER_MS);
+}
+
+static void put_types(struct json_writer *w, const struct application *a)
+{
+	json_key(w, "types");
+	json_open(w, '[');
+	for (size_t i = 0; i < a->n_types; i++) {
+		json_open(w, '{');
+		json_key(w, "type");
+		json_put_string(w, a->types[i].type, a->types[i].type_len);
+		put_ms(w, "lastSeen", a->types[i].last_seen_ns);
+		json_close(w, '}');
+	}
+	json_close(w, ']');
+}
+
+/* Four digits after the point are more than a sparkline shows, and a third of the bytes. */
+static void put_spark(struct json_writer *w, const struct application *a, uint32_t n)
+{
+	json_key(w, "spark");
+	json_open(w, '[');
+	for (uint32_t i = 0; i < n; i++)
+		json_put_double(w, a->spark ? round(a->spark[i] * 1e4) / 1e4 : NAN);
+	json_close(w, ']');
+}
+
+static void put_application(struct json_writer *w, const struct application *a, uint32_t n_points)
+{
+	size_t len;
+	const char *namespace =
+		application_namespace(a->types->service, a->types->service_len, &len);
+
+	json_open(w, '{');
+	json_key(w, "service");
+	json_put_string(w, a->types->service, a->types->service_len);
+	json_key(w, "namespace");
+	json_put_string(w, namespace, len);
+	put_types(w, a);
+	put_ms(w, "firstSeen", a->first_seen_ns);
+	put_ms(w, "lastSeen", a->last_seen_ns);
+	json_key(w, "cores");
+	if (a->has_cores)
+		json_put_double(w, a->cores);
+	else
+		json_put_null(w);
+	if (n_points > 0)
+		put_spark(w, a, n_points);
+	json_close(w, '}');
+}
+
+int profile_query_applications(struct store *store, const struct query_request *p, struct buf *out,
+			       struct err *err)
+{
+	const struct application_question question = {&p->filter, p->search, p->n_points};
+	struct application_list list;
+	struct json_writer w;
+	size_t n;
+	int r = application_query(store, &question, &list, err);
+
+	if (r < 0)
+		return r;
+	n = p->limit > 0 && p->limit < list.n_items ? p->limit : list.n_items;
+	json_writer_init(&w, out);
+	json_open(&w, '{');
+	json_key(&w, "applications");
+	json_open(&w, '[');
+	for (size_t i = 0; i < n; i++)
+		put_application(&w, &list.items[i], list.n_points);
+	json_close(&w, ']');
+	json_key(&w, "n");
+	json_put_int(&w, (int64_t)list.n_items);
+	json_key(&w, "lastSeen");
+	if (list.last_seen_ns > 0)
+		json_put_int(&w, list.last_seen_ns / (int64_t)NS_PER_MS);
+	else
+		json_put_null(&w);
+	json_close(&w, '}');
+	application_list_fini(&list);
+	return json_writer_finish(&w);
+}
+
+static void put_mover(struct json_writer *w, const struct mover *m)
+{
+	json_open(w, '{');
+	json_member_text(w, "service", m->service);
+	json_member_text(w, "type", m->type);
+	json_member_text(w, "name", m->name);
+	json_member_text(w, "file", m->file);
+	json_key(w, "self");
+	json_put_int(w, m->self);
+	json_key(w, "baseSelf");
+	json_put_int(w, m->base_self);
+	json_key(w, "cores");
+	json_put_double(w, m->cores);
+	json_key(w, "baseCores");
+	json_put_double(w, m->base_cores);
+	json_close(w, '}');
+}
+
+static void put_side(struct json_writer *w, const char *key, const struct mover_list *l, int side)
+{
+	json_key(w, key);
+	if (l->has_data[side])
+		json_put_double(w, l->cores[side]);
+	else
+		json_put_null(w);
+}
+
+static void put_movers(struct json_writer *w, const struct mover_list *l,
+		       const struct query_filter *range, const struct query_filter *base)
+{
+	json_open(w, '{');
+	put_ms(w, "from", range->from_ns);
+	put_ms(w, "to", range->to_ns);
+	put_ms(w, "baseFrom", base->from_ns);
+	put_ms(w, "baseTo", base->to_ns);
+	put_side(w, "cores", l, 0);
+	put_side(w, "baseCores", l, 1);
+	json_key(w, "movers");
+	json_open(w, '[');
+	for (size_t i = 0; i < l->n_items; i++)
+		put_mover(w, &l->items[i]);
+	json_close(w, ']');
+	json_key(w, "services");
+	json_put_int(w, (int64_t)l->n_services);
+	json_key(w, "servicesCut");
+	json_put_int(w, (int64_t)l->n_services_cut);
+	json_key(w, "coresCut");
+	json_put_double(w, l->cut_cores);
+	json_close(w, '}');
+}
+
+int profile_query_movers(struct store *store, const struct query_request *p, struct buf *out,
+			 struct err *err)
+{
+	const struct query_filter day_before = {
+		.from_ns = p->filter.from_ns > DAY_NS ? p->filter.from_ns - DAY_NS : 0,
+		.to_ns = p->filter.to_ns > DAY_NS ? p->filter.to_ns - DAY_NS : 1,
+	};
+	const struct query_filter *base = p->has_base ? &p->base : &day_before;
+	struct mover_list list;
+	struct json_writer w;
+	int r = mover_query(store, &p->filter, base, p->limit > 0 ? p->limit : DEFAULT_MOVERS,
+			    &list, err);
+
+	if (r < 0)
+		return r;
+	json_writer_init(&w, out);
+	put_movers(&w, &list, &p->filter, base);
+	mover_list_fini(&list);
+	return json_writer_finish(&w);
+}

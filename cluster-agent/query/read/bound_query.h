@@ -1,0 +1,88 @@
+/*
+ * A query on its way to the store: SQL from templates, the filter as bound parameters, the
+ * answer.
+ *
+ * Nothing that comes from outside is pasted into SQL. Templates contain {name:Type}, which the
+ * engine binds, and ${name}, which stands for SQL that several queries share (bound_query.c has
+ * the table).
+ *
+ * A query of two sides binds the second filter under names that begin with "base_", and adds the
+ * same templates for either.
+ */
+#ifndef CLUSTER_AGENT_QUERY_READ_BOUND_QUERY_H
+#define CLUSTER_AGENT_QUERY_READ_BOUND_QUERY_H
+
+#include "cluster-agent/query/read/query_filter.h"
+#include "cluster-agent/store/rowbinary.h"
+#include "cluster-agent/store/store.h"
+#include "common/base.h"
+#include "common/data/arena.h"
+#include "common/data/buf.h"
+
+/* two filters with their matchers, and what the templates name */
+#define BOUND_QUERY_MAX_PARAMS 96u
+
+struct bound_query {
+	struct store *store;               /* borrowed */
+	const struct store_ticket *ticket; /* likewise; may be NULL */
+	struct arena arena;                /* texts of params */
+	struct store_param params[BOUND_QUERY_MAX_PARAMS];
+	size_t n_params;
+	const char *side; /* what names of parameters begin with: "" or "base_" */
+	struct buf sql;
+	struct buf answer; /* RowBinary, once it has run */
+};
+
+/*
+ * Binds what f says. Returns 0 or -ENOMEM; released with bound_query_fini() in both cases. The
+ * store, which must outlive q, says what its tables are called.
+ */
+int bound_query_init(struct bound_query *q, struct store *store, const struct query_filter *f,
+		     size_t max_answer_bytes) MUST_CHECK;
+void bound_query_fini(struct bound_query *q);
+
+/*
+ * What is bound and added next is the base's, or again the selection's. The first change to the
+ * base is followed by bound_query_bind() of its filter.
+ */
+void bound_query_use_side(struct bound_query *q, bool base);
+/* Binds what f says, for the side that is in use. bound_query_init() has done so for the first. */
+int bound_query_bind(struct bound_query *q, const struct query_filter *f) MUST_CHECK;
+
+/* Appends to the SQL. f chooses the shared pieces, and is what was bound for this side. */
+int bound_query_add_sql(struct bound_query *q, const struct query_filter *f,
+			const char *template) MUST_CHECK;
+
+/* Binds {name:UInt64}. */
+int bound_query_add_uint(struct bound_query *q, const char *name, uint64_t value) MUST_CHECK;
+/* Binds {name:Array(UInt64)}. */
+int bound_query_add_uints(struct bound_query *q, const char *name, const uint64_t *values,
+			  size_t n) MUST_CHECK;
+
+/* Binds {name:String}. */
+int bound_query_add_text(struct bound_query *q, const char *name, const char *value) MUST_CHECK;
+
+/* Bind {name:Array(String)} and {name:Array(Float64)}. */
+int bound_query_add_texts(struct bound_query *q, const char *name, const char *const *values,
+			  size_t n) MUST_CHECK;
+int bound_query_add_doubles(struct bound_query *q, const char *name, const double *values,
+			    size_t n) MUST_CHECK;
+
+/*
+ * Runs the SQL and fills answer. Errors are those of store_query(), where -EFBIG is also that the
+ * engine may not use as much memory, and -ENOMEM that others use it at present; and -EINVAL if a
+ * regular expression of the filter's matchers is invalid.
+ */
+int bound_query_run(struct bound_query *q, struct err *err) MUST_CHECK;
+
+/*
+ * All of the above for a query that is one template: init, add_sql, run. Released with
+ * bound_query_fini() in every case.
+ */
+int bound_query_ask(struct bound_query *q, struct store *store, const struct query_filter *f,
+		    size_t max_answer_bytes, const char *template, struct err *err) MUST_CHECK;
+
+/* After the answer was read: returns 0, or -EBADMSG with a sentence in err if it was malformed. */
+int bound_query_check(const struct rowbinary_reader *r, struct err *err) MUST_CHECK;
+
+#endif /* CLUSTER_AGENT_QUERY_READ_BOUND_QUERY_H */

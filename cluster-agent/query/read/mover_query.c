@@ -1,0 +1,517 @@
+/*
+ * A function is a leaf frame of a service; its own CPU time is the sum over the stacks that end
+ * in it. To add that up for thousands of services would read every sample and every stack of two
+ * ranges. Three queries, each over what the one before has left, need a fraction of that:
+ *
+ * 1. Services. profiling_quality has the CPU time of each in both ranges. No function can change by
+ *    more than its service used in either range, so the services with the most CPU time are looked
+ *    at, MAX_SERVICES and MAX_SAMPLES of them, and the answer says how large a change may be that
+ *    is missing.
+ * 2. Stacks. Those of these services are compared; the MAX_STACKS that changed most name the
+ *    functions that are candidates.
+ * 3. Candidates are added up over all of their stacks, so that the values are those that the flame
+ *    graph shows, and the order is right.
+ *
+ * A service that is measured twice, by the node-agent and by scraping, counts once, by the type
+ * that has data on both sides; the eBPF profile if both do.
+ *
+ * Cores are comparable if the agent was away in one of the ranges, as they are CPU time divided by
+ * the time from the first to the last profile. That is the time of all services, also if the
+ * question is about one: a service that has profiles in one of the ranges only is new or gone.
+ * Scraped profiles stand for the gaps between them as in application_query.c. Both are in one
+ * factor per service and side (rate).
+ */
+#include "cluster-agent/query/read/mover_query.h"
+
+#include <errno.h>
+#include <math.h>
+
+#include "cluster-agent/query/read/bound_query.h"
+#include "cluster-agent/query/read/profile_types.h"
+#include "cluster-agent/query/read/timeline_query.h"
+#include "cluster-agent/query/tree/frame_text.h"
+#include "common/system/clock.h"
+
+#define MAX_ANSWER_BYTES ((size_t)64 << 20)
+#define MAX_LIST_BYTES ((size_t)8 << 20)
+#define MIN_ROW_BYTES 82u /* two empty strings and ten numbers of 8 bytes */
+#define MAX_SERVICES 200u
+/* Each row of a profile is at least one sample. Twice ten minutes of 200 busy cores, say. */
+#define MAX_SAMPLES UINT64_C(50000000)
+#define MAX_STACKS 20000u
+#define MAX_CANDIDATES_PER_MOVER 4u
+#define MAX_CANDIDATE_BYTES ((size_t)96 * 1024)
+
+#define SIDE_RANGE                                         \
+	"Start < fromUnixTimestamp64Nano({to:Int64}) AND " \
+	"End > fromUnixTimestamp64Nano({from:Int64})"
+#define SIDE_BASE                                                         \
+	"Start < fromUnixTimestamp64Nano(toInt64({base_to:UInt64})) AND " \
+	"End > fromUnixTimestamp64Nano(toInt64({base_from:UInt64}))"
+#define EITHER_SIDE "((" SIDE_RANGE ") OR (" SIDE_BASE "))"
+
+/* As SQL_TYPES of application_query.c, for two ranges. */
+#define SQL_PROFILES(side, from, to, where)                                                \
+	"SELECT " side " AS side, ServiceName, Type, Host, Instance, Samples, "            \
+	"toFloat64(Value) AS value, toUnixTimestamp64Nano(Start) AS begin, "               \
+	"toUnixTimestamp64Nano(End) AS stop, "                                             \
+	"toFloat64(greatest(least(stop, " to ") - greatest(begin, " from "), 1)) AS own, " \
+	"value * own / toFloat64(greatest(stop - begin, 1)) AS within "                    \
+	"FROM ${quality} WHERE Type IN (${cpu_types}) AND " where
+#define SQL_SERVICES                                                                       \
+	"), instances AS (SELECT side, ServiceName, Type, sum(Samples) AS samples, "       \
+	"sum(value) AS v, sum(within) AS w, sum(own) AS covered, count() AS n, "           \
+	"min(begin) AS b, max(stop) AS e, "                                                \
+	"toFloat64(max(begin) - b) * n / greatest(n - 1, 1) AS reach "                     \
+	"FROM profiles GROUP BY side, ServiceName, Type, Host, Instance), "                \
+	"held AS (SELECT side, ServiceName, Type, samples, v, w, "                         \
+	"if(side = 0, {from:Int64}, toInt64({base_from:UInt64})) AS first, "               \
+	"if(side = 0, {to:Int64}, toInt64({base_to:UInt64})) AS last, "                    \
+	"toFloat64(least(max(e) OVER (PARTITION BY side), last) - "                        \
+	"greatest(min(b) OVER (PARTITION BY side), first)) AS span, "                      \
+	"w * greatest(least(reach, covered + n * {hold:UInt64}, span) / covered, 1) AS h " \
+	"FROM instances), "                                                                \
+	"spans AS (SELECT *, max(if(side = 0, span, 0)) OVER () AS now, "                  \
+	"max(if(side = 1, span, 0)) OVER () AS then FROM held) "                           \
+	"SELECT ServiceName, Type, sum(samples), sumIf(v, side = 0), sumIf(w, side = 0), " \
+	"sumIf(h, side = 0), any(now), sumIf(v, side = 1), sumIf(w, side = 1), "           \
+	"sumIf(h, side = 1), any(then) FROM spans"
+#define SQL_SERVICES_GROUPED " GROUP BY ServiceName, Type ORDER BY ServiceName, Type"
+#define SQL_OF_SERVICE " WHERE ServiceName = {service:String}"
+
+/* The leaf without its line. */
+#define LEAF "replaceRegexpOne(Stack[1], ':-?[0-9]+(:inlined)?$', ':0')"
+#define CHOSEN                                               \
+	"(ServiceName, Type) IN (SELECT arrayJoin(arrayZip(" \
+	"{services:Array(String)}, {types:Array(String)}))) AND " EITHER_SIDE
+#define CHOSEN_STACKS                                                                 \
+	"ServiceName IN (SELECT arrayJoin({services:Array(String)})) AND LastSeen > " \
+	"fromUnixTimestamp64Nano(least({from:Int64}, toInt64({base_from:UInt64})))"
+#define SQL_CHANGED                                                                     \
+	"WITH changed AS (SELECT ServiceName, StackHash, "                              \
+	"sumIf(toFloat64(Value), " SIDE_RANGE ") * transform(ServiceName, "             \
+	"{services:Array(String)}, {rates:Array(Float64)}, 0.) - "                      \
+	"sumIf(toFloat64(Value), " SIDE_BASE ") * transform(ServiceName, "              \
+	"{services:Array(String)}, {base_rates:Array(Float64)}, 0.) AS change "         \
+	"FROM ${samples} WHERE " CHOSEN " GROUP BY ServiceName, StackHash "             \
+	"HAVING change != 0 ORDER BY abs(change) DESC LIMIT {max:UInt64}) "             \
+	"SELECT ServiceName, leaf, toFloat64(0), toFloat64(0) FROM changed ${join} "    \
+	"(SELECT ServiceName, Hash, any(" LEAF ") AS leaf FROM ${stacks} "              \
+	"WHERE " CHOSEN_STACKS " AND notEmpty(Stack) "                                  \
+	"AND (ServiceName, Hash) ${in} (SELECT ServiceName, StackHash FROM changed) "   \
+	"GROUP BY ServiceName, Hash) AS s "                                             \
+	"ON changed.ServiceName = s.ServiceName AND changed.StackHash = s.Hash "        \
+	"GROUP BY ServiceName, leaf ORDER BY abs(sum(change)) DESC, ServiceName, leaf " \
+	"LIMIT {candidates:UInt64}"
+#define SQL_EXACT                                                                           \
+	"SELECT ServiceName, leaf, sumIf(toFloat64(Value), " SIDE_RANGE "), "               \
+	"sumIf(toFloat64(Value), " SIDE_BASE ") FROM ${samples} AS v ${join} "              \
+	"(SELECT ServiceName, Hash, any(" LEAF ") AS leaf FROM ${stacks} "                  \
+	"WHERE " CHOSEN_STACKS " AND notEmpty(Stack) GROUP BY ServiceName, Hash "           \
+	"HAVING (ServiceName, leaf) IN (SELECT arrayJoin(arrayZip({owners:Array(String)}, " \
+	"{leaves:Array(String)})))) AS s "                                                  \
+	"ON v.ServiceName = s.ServiceName AND v.StackHash = s.Hash "                        \
+	"WHERE " CHOSEN " GROUP BY ServiceName, leaf"
+
+struct service {
+	const char *name; /* of the list's arena */
+	const char *type;
+	uint64_t n_samples;
+	double cores[2];
+	double rate[2]; /* cores per ns of CPU time in the samples */
+	int rank;       /* of its type, where there are several */
+};
+
+struct moves {
+	struct store *store;
+	const struct query_filter *f;
+	const struct query_filter *base;
+	struct mover_list *list;
+	struct service *services; /* most CPU time first */
+	size_t n_services;
+	const char **leaves; /* of each item of the list, as stored; in its arena */
+};
+
+/* ---- 1 · services ---- */
+
+static int rank_of(const struct service *s)
+{
+	const struct profile_type *t = profile_type_get(s->type);
+	bool both = s->cores[0] > 0 && s->cores[1] > 0;
+
+	return 4 * both + 2 * (strncmp(s->type, "ebpf:", 5) == 0) + t->node_agent;
+}
+
+static int read_service(struct rowbinary_reader *r, struct mover_list *l, struct service *s)
+{
+	size_t name_len, type_len;
+	const char *name = rowbinary_get_string(r, &name_len);
+	const char *type = rowbinary_get_string(r, &type_len);
+	bool gaps;
+
+	s->name = arena_strndup(&l->arena, name ? name : "", name_len);
+	s->type = arena_strndup(&l->arena, type ? type : "", type_len);
+	if (!s->name || !s->type)
+		return -ENOMEM;
+	gaps = !profile_type_get(s->type)->node_agent;
+	s->n_samples = rowbinary_get_u64(r);
+	for (int side = 0; side < 2; side++) {
+		double all = rowbinary_get_f64(r), within = rowbinary_get_f64(r);
+		double held = rowbinary_get_f64(r), span = rowbinary_get_f64(r);
+
+		if (span <= 0)
+			continue;
+		l->has_data[side] = true;
+		s->cores[side] = (gaps ? held : within) / span;
+		s->rate[side] = all > 0 ? s->cores[side] / all : 0;
+	}
+	s->rank = rank_of(s);
+	return 0;
+}
+
+/* Rows are sorted by service; of those of one service the best type stays. */
+static void keep_best(struct moves *m, const struct service *s)
+{
+	struct service *last = m->n_services > 0 ? &m->services[m->n_services - 1] : NULL;
+
+	if (!last || strcmp(last->name, s->name) != 0)
+		m->services[m->n_services++] = *s;
+	else if (s->rank > last->rank)
+		*last = *s;
+}
+
+static double most(const struct service *s)
+{
+	return s->cores[0] > s->cores[1] ? s->cores[0] : s->cores[1];
+}
+
+static int most_cores_first(const void *a, const void *b)
+{
+	double x = most(a), y = most(b);
+
+	return (x < y) - (x > y);
+}
+
+/* Leaves the services whose samples are read, and adds up what all of them used. */
+static void choose_services(struct moves *m)
+{
+	struct mover_list *l = m->list;
+	uint64_t n_samples = 0;
+	size_t n = 0;
+
+	qsort(m->services, m->n_services, sizeof(*m->services), most_cores_first);
+	for (size_t i = 0; i < m->n_services; i++)
+		for (int side = 0; side < 2; side++)
+			l->cores[side] += m->services[i].cores[side];
+	l->n_services = m->n_services;
+	for (; n < m->n_services && n < MAX_SERVICES; n++) {
+		n_samples += m->services[n].n_samples;
+		if (n > 0 && n_samples > MAX_SAMPLES)
+			break;
+	}
+	l->n_services_cut = m->n_services - n;
+	l->cut_cores = n < m->n_services ? most(&m->services[n]) : 0;
+	m->n_services = n;
+}
+
+static int read_services(struct moves *m, struct bound_query *q, struct err *err)
+{
+	size_t max = q->answer.len / MIN_ROW_BYTES + 1, n = 0;
+	struct rowbinary_reader r;
+	int e = 0;
+
+	m->services = calloc(max, sizeof(*m->services));
+	if (!m->services)
+		return -ENOMEM;
+	rowbinary_reader_init(&r, q->answer.data, q->answer.len);
+	while (e == 0 && rowbinary_has_more(&r) && n++ < max) {
+		struct service s = {0};
+
+		e = read_service(&r, m->list, &s);
+		if (e == 0)
+			keep_best(m, &s);
+	}
+	return e < 0 ? e : bound_query_check(&r, err);
+}
+
+static int add_sides(struct bound_query *q, const struct moves *m)
+{
+	int r = bound_query_add_uint(q, "base_from", (uint64_t)m->base->from_ns);
+
+	return r == 0 ? bound_query_add_uint(q, "base_to", (uint64_t)m->base->to_ns) : r;
+}
+
+static int query_services(struct moves *m, struct err *err)
+{
+	CLEANUP(bound_query_fini) struct bound_query q;
+	const struct query_filter *f = m->f;
+	int r = bound_query_init(&q, m->store, f, MAX_ANSWER_BYTES);
+
+	if (r == 0)
+		r = add_sides(&q, m);
+	if (r == 0)
+		r = bound_query_add_uint(&q, "hold", TIMELINE_HOLD_NS);
+	if (r == 0)
+		r = bound_query_add_sql(&q, f,
+					"WITH profiles AS (" SQL_PROFILES(
+						"0", "{from:Int64}", "{to:Int64}", SIDE_RANGE));
+	if (r == 0)
+		r = bound_query_add_sql(
+			&q, f,
+			" UNION ALL " SQL_PROFILES("1", "toInt64({base_from:UInt64})",
+						   "toInt64({base_to:UInt64})", SIDE_BASE));
+	if (r == 0)
+		r = bound_query_add_sql(&q, f, SQL_SERVICES);
+	if (r == 0 && f->service)
+		r = bound_query_add_sql(&q, f, SQL_OF_SERVICE);
+	if (r == 0)
+		r = bound_query_add_sql(&q, f, SQL_SERVICES_GROUPED);
+	if (r == 0)
+		r = bound_query_run(&q, err);
+	if (r == 0)
+		r = read_services(m, &q, err);
+	if (r == 0)
+		choose_services(m);
+	return r;
+}
+
+/* ---- 2 · stacks that changed, 3 · their functions ---- */
+
+static const struct service *find_service(const struct moves *m, const char *name, size_t len)
+{
+	for (size_t i = 0; i < m->n_services; i++)
+		if (strlen(m->services[i].name) == len &&
+		    memcmp(m->services[i].name, name, len) == 0)
+			return &m->services[i];
+	return NULL;
+}
+
+static int add_services(struct bound_query *q, const struct moves *m)
+{
+	AUTO_FREE const char **names = calloc(m->n_services + 1, sizeof(*names));
+	AUTO_FREE const char **types = calloc(m->n_services + 1, sizeof(*types));
+	int r;
+
+	if (!names || !types)
+		return -ENOMEM;
+	for (size_t i = 0; i < m->n_services; i++) {
+		names[i] = m->services[i].name;
+		types[i] = m->services[i].type;
+	}
+	r = bound_query_add_texts(q, "services", names, m->n_services);
+	return r == 0 ? bound_query_add_texts(q, "types", types, m->n_services) : r;
+}
+
+static int add_rates(struct bound_query *q, const struct moves *m)
+{
+	AUTO_FREE double *rates = calloc(m->n_services + 1, sizeof(*rates));
+	int r = 0;
+
+	if (!rates)
+		return -ENOMEM;
+	for (int side = 0; r == 0 && side < 2; side++) {
+		for (size_t i = 0; i < m->n_services; i++)
+			rates[i] = m->services[i].rate[side];
+		r = bound_query_add_doubles(q, side == 0 ? "rates" : "base_rates", rates,
+					    m->n_services);
+	}
+	return r;
+}
+
+/* Values of uploads may be anything. */
+static int64_t to_int(double v)
+{
+	return v >= 0x1p63 ? INT64_MAX : v <= -0x1p63 ? INT64_MIN : isnan(v) ? 0 : (int64_t)v;
+}
+
+static int read_mover(struct rowbinary_reader *r, const struct moves *m, struct mover *ret,
+		      const char **ret_leaf)
+{
+	struct arena *a = &m->list->arena;
+	size_t service_len, leaf_len;
+	const char *service = rowbinary_get_string(r, &service_len);
+	const char *leaf = rowbinary_get_string(r, &leaf_len);
+	double self = rowbinary_get_f64(r), base_self = rowbinary_get_f64(r);
+	const struct service *s = service ? find_service(m, service, service_len) : NULL;
+	struct frame_text text;
+
+	if (!s || !leaf)
+		return -EBADMSG;
+	frame_text_split(&text, leaf, leaf_len);
+	*ret = (struct mover){
+		.service = s->name,
+		.type = s->type,
+		.name = arena_strndup(a, text.name, text.name_len),
+		.file = arena_strndup(a, text.file, text.file_len),
+		.self = to_int(self),
+		.base_self = to_int(base_self),
+		.cores = self * s->rate[0],
+		.base_cores = base_self * s->rate[1],
+	};
+	*ret_leaf = arena_strndup(a, leaf, leaf_len);
+	return ret->name && ret->file && *ret_leaf ? 0 : -ENOMEM;
+}
+
+static double change(const struct mover *m)
+{
+	return fabs(m->cores - m->base_cores);
+}
+
+static int largest_change_first(const void *a, const void *b)
+{
+	const struct mover *x = a, *y = b;
+	int c;
+
+	if (change(x) > change(y) || change(x) < change(y))
+		return change(x) > change(y) ? -1 : 1;
+	c = strcmp(x->service, y->service);
+	return c ? c : strcmp(x->name, y->name);
+}
+
+/* Takes the rows (service, leaf, self, base self) of an answer; at most max of them. */
+static int read_movers(struct moves *m, const struct bound_query *q, size_t max, struct err *err)
+{
+	struct mover_list *l = m->list;
+	struct rowbinary_reader r;
+	int e = 0;
+
+	l->n_items = 0;
+	rowbinary_reader_init(&r, q->answer.data, q->answer.len);
+	while (e == 0 && rowbinary_has_more(&r) && l->n_items < max) {
+		e = read_mover(&r, m, &l->items[l->n_items], &m->leaves[l->n_items]);
+		l->n_items += e == 0;
+	}
+	if (e < 0 && e != -EBADMSG)
+		return e;
+	return e < 0 ? err_set(err, e, "unexpected answer of the store")
+		     : bound_query_check(&r, err);
+}
+
+static int ask(struct moves *m, struct bound_query *q, const char *sql, struct err *err)
+{
+	int r = add_sides(q, m);
+
+	if (r == 0)
+		r = add_services(q, m);
+	if (r == 0)
+		r = bound_query_add_sql(q, m->f, sql);
+	return r == 0 ? bound_query_run(q, err) : r;
+}
+
+static int query_candidates(struct moves *m, size_t max, struct err *err)
+{
+	CLEANUP(bound_query_fini) struct bound_query q;
+	int r = bound_query_init(&q, m->store, m->f, MAX_ANSWER_BYTES);
+
+	if (r == 0)
+		r = add_rates(&q, m);
+	if (r == 0)
+		r = bound_query_add_uint(&q, "max", MAX_STACKS);
+	if (r == 0)
+		r = bound_query_add_uint(&q, "candidates", max);
+	if (r == 0)
+		r = ask(m, &q, SQL_CHANGED, err);
+	return r == 0 ? read_movers(m, &q, max, err) : r;
+}
+
+/* Leaves the services that have candidates. */
+static void drop_services(struct moves *m)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < m->n_services; i++) {
+		bool has = false;
+
+		for (size_t k = 0; !has && k < m->list->n_items; k++)
+			has = m->list->items[k].service == m->services[i].name;
+		if (has)
+			m->services[n++] = m->services[i];
+	}
+	m->n_services = n;
+}
+
+/* Parameters may travel in an address: candidates beyond that many bytes are left out. */
+static int add_candidates(struct bound_query *q, const struct moves *m)
+{
+	const struct mover_list *l = m->list;
+	AUTO_FREE const char **owners = calloc(l->n_items + 1, sizeof(*owners));
+	size_t n_bytes = 0, n = 0;
+	int r;
+
+	if (!owners)
+		return -ENOMEM;
+	for (; n < l->n_items && n_bytes < MAX_CANDIDATE_BYTES; n++) {
+		owners[n] = l->items[n].service;
+		n_bytes += strlen(owners[n]) + strlen(m->leaves[n]);
+	}
+	r = bound_query_add_texts(q, "owners", owners, n);
+	return r == 0 ? bound_query_add_texts(q, "leaves", m->leaves, n) : r;
+}
+
+static int query_exact(struct moves *m, size_t max, struct err *err)
+{
+	CLEANUP(bound_query_fini) struct bound_query q;
+	int r = bound_query_init(&q, m->store, m->f, MAX_ANSWER_BYTES);
+
+	drop_services(m);
+	if (r == 0)
+		r = add_candidates(&q, m);
+	if (r == 0)
+		r = ask(m, &q, SQL_EXACT, err);
+	return r == 0 ? read_movers(m, &q, max, err) : r;
+}
+
+static int find_movers(struct moves *m, uint32_t limit, struct err *err)
+{
+	struct mover_list *l = m->list;
+	size_t max = (size_t)limit * MAX_CANDIDATES_PER_MOVER;
+	int r = query_services(m, err);
+
+	if (r < 0 || !l->has_data[0] || !l->has_data[1])
+		return r;
+	l->items = calloc(max + 1, sizeof(*l->items));
+	m->leaves = calloc(max + 1, sizeof(*m->leaves));
+	if (!l->items || !m->leaves)
+		return -ENOMEM;
+	r = query_candidates(m, max, err);
+	if (r == 0 && l->n_items > 0)
+		r = query_exact(m, max, err);
+	if (r < 0)
+		return r;
+	qsort(l->items, l->n_items, sizeof(*l->items), largest_change_first);
+	l->n_items = l->n_items < limit ? l->n_items : limit;
+	return 0;
+}
+
+int mover_query(struct store *store, const struct query_filter *range,
+		const struct query_filter *base, uint32_t limit, struct mover_list *ret,
+		struct err *err)
+{
+	const struct query_filter f = {
+		.service = range->service && range->service[0] ? range->service : NULL,
+		.from_ns = range->from_ns,
+		.to_ns = range->to_ns,
+		.ticket = range->ticket,
+	};
+	struct mover_list l = {0};
+	struct moves m = {.store = store, .f = &f, .base = base, .list = &l};
+	int r;
+
+	arena_init(&l.arena, MAX_LIST_BYTES);
+	r = find_movers(&m, limit < MOVER_QUERY_MAX ? limit : MOVER_QUERY_MAX, err);
+	free(m.services);
+	free(m.leaves);
+	if (r < 0) {
+		mover_list_fini(&l);
+		return r;
+	}
+	*ret = l;
+	return 0;
+}
+
+void mover_list_fini(struct mover_list *l)
+{
+	free(l->items);
+	l->items = NULL;
+	arena_fini(&l->arena);
+}

@@ -1,0 +1,39 @@
+/*
+ * What a reader asks about: service, type, range, instance and labels.
+ *
+ * An instance is a container of a service: its container.id for types that the node-agent makes,
+ * "namespace/pod" for the others. "id@host" names it where the same id exists on several hosts, as
+ * systemd units do.
+ *
+ * A reader who has chosen an instance of one type keeps it when he looks at another, so each of
+ * the two forms also selects profiles of the other: "/k8s/<namespace>/<pod>/<container>" those
+ * of the pod, and "<namespace>/<pod>" those of all its containers.
+ */
+#ifndef CLUSTER_AGENT_QUERY_READ_QUERY_FILTER_H
+#define CLUSTER_AGENT_QUERY_READ_QUERY_FILTER_H
+
+#include "common/base.h"
+
+struct label_matchers;
+struct stack_cache;
+struct store_ticket;
+
+/* Strings are borrowed. Times in ns since the epoch; [from, to). */
+struct query_filter {
+	const char *service;
+	const char *type;
+	const char *instance;               /* NULL or "": all */
+	const struct label_matchers *where; /* which the labels must match; NULL: no condition */
+	int64_t from_ns;
+	int64_t to_ns;
+	const struct store_ticket *ticket; /* by which queries are cancelled; may be NULL */
+	struct stack_cache *stacks;        /* where to look for frames first; may be NULL */
+};
+
+/* What is looked at, and what that is compared with. */
+struct query_sides {
+	const struct query_filter *selection;
+	const struct query_filter *base; /* of the same type; NULL: no comparison */
+};
+
+#endif /* CLUSTER_AGENT_QUERY_READ_QUERY_FILTER_H */

@@ -1,0 +1,208 @@
+/*
+ * Most of the work is to find a frame among the texts that are known, a million times per query.
+ * Texts are found by 64 bits of a hash with a random seed alone, as in hash_index.h: nobody can
+ * make two of them collide, and for a million texts the chance that any two do is one in thirty
+ * million. That is one probe into a table of 12 bytes per text; comparing texts, or an intern,
+ * would add cache misses that cost more than everything else here.
+ */
+#include "cluster-agent/query/read/stack_dictionary.h"
+
+#include <errno.h>
+
+#include "cluster-agent/query/tree/pair_table.h"
+#include "common/data/arena.h"
+#include "common/data/table.h"
+
+#define DEFAULT_MAX_STACKS 1000000u
+#define DEFAULT_MAX_FRAMES ((size_t)32 << 20)
+#define DEFAULT_MAX_TEXT_BYTES ((size_t)64 << 20)
+
+struct text {
+	const char *s;
+	size_t len;
+};
+
+struct stack {
+	size_t first; /* index into frames */
+	uint32_t n;
+};
+
+struct stack_dictionary {
+	struct stack_dictionary_limits limits;
+	struct arena arena; /* texts */
+	struct text *texts;
+	size_t n_texts;
+	size_t max_texts;
+	struct pair_table by_text; /* halves of the text's hash → texts */
+	struct pair_table by_hash; /* halves of the stack's hash → stacks */
+	struct stack *stacks;
+	uint32_t n_stacks;
+	uint32_t max_stacks;
+	uint32_t *frames; /* indexes into texts */
+	size_t n_frames;
+	size_t max_frames;
+	struct flame_frame *out; /* what get() returns */
+	size_t max_out;
+};
+
+int stack_dictionary_new(struct stack_dictionary **ret,
+			 const struct stack_dictionary_limits *limits)
+{
+	CLEANUP(stack_dictionary_freep) struct stack_dictionary *d = calloc(1, sizeof(*d));
+
+	if (!d)
+		return -ENOMEM;
+	if (limits)
+		d->limits = *limits;
+	if (d->limits.max_stacks == 0)
+		d->limits.max_stacks = DEFAULT_MAX_STACKS;
+	if (d->limits.max_frames == 0)
+		d->limits.max_frames = DEFAULT_MAX_FRAMES;
+	if (d->limits.max_text_bytes == 0)
+		d->limits.max_text_bytes = DEFAULT_MAX_TEXT_BYTES;
+	arena_init(&d->arena, d->limits.max_text_bytes);
+	*ret = TAKE_PTR(d);
+	return 0;
+}
+
+void stack_dictionary_free(struct stack_dictionary *d)
+{
+	if (!d)
+		return;
+	arena_fini(&d->arena);
+	free(d->texts);
+	pair_table_fini(&d->by_text);
+	pair_table_fini(&d->by_hash);
+	free(d->stacks);
+	free(d->frames);
+	free(d->out);
+	free(d);
+}
+
+static uint32_t find(const struct stack_dictionary *d, uint64_t hash)
+{
+	return pair_table_find(&d->by_hash, (uint32_t)(hash >> 32), (uint32_t)hash);
+}
+
+bool stack_dictionary_has(const struct stack_dictionary *d, uint64_t hash)
+{
+	return find(d, hash) != PAIR_TABLE_ABSENT;
+}
+
+/* Makes room for n elements, by doubling the storage. */
+static int reserve(void **array, size_t n, size_t *max, size_t size)
+{
+	size_t bigger = *max ? *max : 1024;
+	void *moved;
+
+	if (n <= *max)
+		return 0;
+	while (bigger < n)
+		bigger *= 2;
+	moved = reallocarray(*array, bigger, size);
+	if (!moved)
+		return -ENOMEM;
+	*array = moved;
+	*max = bigger;
+	return 0;
+}
+
+static int reserve_stack(struct stack_dictionary *d, size_t n_frames)
+{
+	size_t max_stacks = d->max_stacks;
+	void *stacks = d->stacks, *frames = d->frames;
+	int r = reserve(&stacks, (size_t)d->n_stacks + 1, &max_stacks, sizeof(*d->stacks));
+
+	d->stacks = stacks;
+	d->max_stacks = (uint32_t)max_stacks;
+	if (r < 0)
+		return r;
+	r = reserve(&frames, d->n_frames + n_frames, &d->max_frames, sizeof(*d->frames));
+	d->frames = frames;
+	return r;
+}
+
+/* Sets *ret to the index of the text. Returns 0, -EFBIG, or -ENOMEM. */
+static int add_text(struct stack_dictionary *d, const char *s, size_t len, uint32_t *ret)
+{
+	uint64_t hash = XXH3_64bits_withSeed(s, len, table_seed);
+	uint32_t high = (uint32_t)(hash >> 32), low = (uint32_t)hash;
+	void *texts = d->texts;
+	const char *copy;
+	int r;
+
+	*ret = pair_table_find(&d->by_text, high, low);
+	if (*ret != PAIR_TABLE_ABSENT)
+		return 0;
+	r = reserve(&texts, d->n_texts + 1, &d->max_texts, sizeof(*d->texts));
+	d->texts = texts;
+	if (r < 0)
+		return r;
+	copy = arena_strndup(&d->arena, s, len);
+	if (!copy)
+		return arena_error(&d->arena, len + 1);
+	*ret = (uint32_t)d->n_texts;
+	r = pair_table_add(&d->by_text, high, low, *ret);
+	if (r == 0)
+		d->texts[d->n_texts++] = (struct text){copy, len};
+	return r;
+}
+
+/* Nothing refers to the frames of a stack before it is in by_hash, so a failure undoes itself. */
+int stack_dictionary_add(struct stack_dictionary *d, uint64_t hash,
+			 const struct flame_frame *frames, size_t n_frames)
+{
+	int r;
+
+	if (stack_dictionary_has(d, hash))
+		return 0;
+	if (d->n_stacks >= d->limits.max_stacks || n_frames > d->limits.max_frames - d->n_frames)
+		return -EFBIG;
+	r = reserve_stack(d, n_frames);
+	for (size_t i = 0; i < n_frames && r == 0; i++)
+		r = add_text(d, frames[i].text, frames[i].len, &d->frames[d->n_frames + i]);
+	if (r == 0)
+		r = pair_table_add(&d->by_hash, (uint32_t)(hash >> 32), (uint32_t)hash,
+				   d->n_stacks);
+	if (r < 0)
+		return r;
+	d->stacks[d->n_stacks++] = (struct stack){d->n_frames, (uint32_t)n_frames};
+	d->n_frames += n_frames;
+	return 0;
+}
+
+int stack_dictionary_get(struct stack_dictionary *d, uint64_t hash, const struct flame_frame **ret,
+			 size_t *ret_n)
+{
+	uint32_t id = find(d, hash);
+	void *out = d->out;
+	int r;
+
+	if (id == PAIR_TABLE_ABSENT)
+		return -ENOENT;
+	r = reserve(&out, d->stacks[id].n, &d->max_out, sizeof(*d->out));
+	d->out = out;
+	if (r < 0)
+		return r;
+	for (uint32_t i = 0; i < d->stacks[id].n; i++) {
+		uint32_t text = d->frames[d->stacks[id].first + i];
+
+		d->out[i] = (struct flame_frame){d->texts[text].s, d->texts[text].len, text + 1};
+	}
+	*ret = d->out;
+	*ret_n = d->stacks[id].n;
+	return 0;
+}
+
+uint32_t stack_dictionary_count(const struct stack_dictionary *d)
+{
+	return d->n_stacks;
+}
+
+size_t stack_dictionary_bytes(const struct stack_dictionary *d)
+{
+	return d->arena.used_bytes + d->max_texts * sizeof(*d->texts) +
+	       d->max_stacks * sizeof(*d->stacks) + d->max_frames * sizeof(*d->frames) +
+	       d->max_out * sizeof(*d->out) +
+	       (d->by_text.n_slots + d->by_hash.n_slots) * sizeof(struct pair_slot);
+}

@@ -1,0 +1,465 @@
+/*
+ * The stacks of a service with their values: first the largest STACK_QUERY_MAX_STACKS with the
+ * values of both sides, in one statement, so that totals and cut are consistent; then the frames
+ * of those, in batches by hash. Frames are nearly all of the bytes, and what a hash stands for
+ * never changes, so they need not be of the same statement. They pass through memory one batch at
+ * a time and stay in a stack_dictionary.h, where 200,000 stacks need some 50 MiB, not the gigabyte
+ * of their texts. A stack_cache.h keeps that for the next query.
+ *
+ * Two kinds of values. What adds up (CPU time, allocations) is summed over the profiles that
+ * overlap the range. A level (memory in use, goroutines) is averaged over time: each value
+ * counts for as long as its window overlaps the range, and the sum is divided by the time that
+ * is covered by any profile of its side, which a query of its own finds out first.
+ *
+ * The sides are read by a SELECT each and added up by stack. One SELECT with a condition on either
+ * side would read what is between two distant ranges, too, and could not count a profile of both
+ * twice.
+ *
+ * A last query per side reads how much is missing (profiling_quality), so that a flame graph says
+ * how much of the truth it is.
+ */
+#include "cluster-agent/query/read/stack_query.h"
+
+#include <errno.h>
+
+#include "cluster-agent/query/read/profile_types.h"
+#include "cluster-agent/query/read/stack_cache.h"
+#include "cluster-agent/query/read/stack_dictionary.h"
+#include "cluster-agent/query/read/timeline_query.h"
+#include "cluster-agent/store/rowbinary.h"
+#include "common/data/hash.h"
+
+#define MAX_VALUES_BYTES ((size_t)16 << 20)
+#define MAX_FRAMES_BYTES ((size_t)96 << 20)
+#define MAX_QUALITY_BYTES ((size_t)1 << 20)
+/* servers take parameters of up to 128 KiB, and a hash has up to 21 characters */
+#define PARAM_HASHES 5000u
+#define N_PARAMS 5u
+#define BATCH_HASHES (N_PARAMS * PARAM_HASHES)
+#define MIN_BATCH_HASHES 64u
+
+/*
+ * Every row carries the number and the sums of all stacks beside its own values, so that the cut is
+ * consistent with the rows: rows that arrive between two queries would falsify it.
+ */
+#define SQL_SIDE_SUM "SELECT StackHash, sum(Value) AS v"
+#define SQL_SIDE_AVG                                                               \
+	"SELECT StackHash, toInt64(round(sum(toFloat64(Value) * ${overlap_ns}) / " \
+	"{covered:UInt64})) AS v"
+#define SQL_SIDE " FROM ${samples} WHERE ${which} GROUP BY StackHash HAVING v > 0"
+#define SQL_ONE "SELECT StackHash AS h, v, toInt64(0) AS b FROM ("
+#define SQL_TWO                                                                    \
+	"SELECT h, sum(x) AS v, sum(y) AS b FROM (SELECT StackHash AS h, v AS x, " \
+	"toInt64(0) AS y FROM ("
+#define SQL_AND_BASE ") UNION ALL SELECT StackHash AS h, toInt64(0) AS x, v AS y FROM ("
+#define SQL_TWO_END ")) GROUP BY h"
+#define SQL_TOP_OF                                                            \
+	"SELECT h, v, b, count() OVER () AS n, countIf(b > 0) OVER () AS m, " \
+	"sum(v) OVER () AS total, sum(b) OVER () AS base FROM ("
+#define SQL_TOP                                                                               \
+	") ORDER BY greatest(v / greatest(total, 1), b / greatest(base, 1)) DESC, v DESC, h " \
+	"LIMIT {max:UInt64}"
+
+/* A stack is stored again on each day on which it was seen. */
+#define SQL_FRAMES "SELECT Hash, Stack FROM ${stacks} WHERE "
+#define SQL_FRAMES_OF_ONE                 \
+	"ServiceName = {service:String} " \
+	"AND LastSeen > fromUnixTimestamp64Nano({from:Int64})"
+#define SQL_FRAMES_OF_TWO                                           \
+	"ServiceName IN ({service:String}, {base_service:String}) " \
+	"AND LastSeen > fromUnixTimestamp64Nano(least({from:Int64}, {base_from:Int64}))"
+#define SQL_FRAMES_WHICH                                                                         \
+	" AND Hash ${in} (SELECT arrayJoin(arrayConcat({a:Array(UInt64)}, "                      \
+	"{b:Array(UInt64)}, {c:Array(UInt64)}, {d:Array(UInt64)}, {e:Array(UInt64)}))) LIMIT 1 " \
+	"BY Hash"
+
+/*
+ * A row of observations with what is lost, a row of states, and a row of ends of walks, in any
+ * order.
+ *
+ * A node reports its lost samples in each of its profiles of an interval, so of the rows of one
+ * host and window only one counts.
+ *
+ * Ends travel with each part of a profile, so of the rows of one instance and window only one
+ * counts.
+ *
+ * States travel with the node-agent's CPU profiles. An instance whose last profile is several
+ * intervals older than the newest of all has ended, and its programs with it.
+ */
+enum quality_kind {
+	QUALITY_SAMPLES,
+	QUALITY_RUNTIMES,
+	QUALITY_UNWINDING,
+	QUALITY_MAX,
+};
+
+#define SQL_QUALITY                                                                        \
+	"SELECT toUInt8(0), sum(samples), sum(truncated), "                                \
+	"sumMap(mapKeys(lost), mapValues(lost)) FROM "                                     \
+	"(SELECT sum(Samples) AS samples, sum(Truncated) AS truncated, any(Lost) AS lost " \
+	"FROM ${quality} WHERE ServiceName = {service:String} "                            \
+	"AND Type = {type:String} AND ${range} GROUP BY Host, Start, End) UNION ALL "      \
+	"SELECT toUInt8(1), toUInt64(0), toUInt64(0), "                                    \
+	"sumMap(mapKeys(states), mapValues(states)) FROM (SELECT states, stop, len, "      \
+	"max(stop) OVER () AS newest FROM (SELECT argMax(Runtimes, End) AS states, "       \
+	"toUnixTimestamp64Nano(max(End)) AS stop, "                                        \
+	"max(toUnixTimestamp64Nano(End) - toUnixTimestamp64Nano(Start)) AS len "           \
+	"FROM ${quality} WHERE ServiceName = {service:String} "                            \
+	"AND Type = 'ebpf:cpu:nanoseconds' AND ${range} GROUP BY Host, Instance)) "        \
+	"WHERE stop + 3 * len >= newest UNION ALL "                                        \
+	"SELECT toUInt8(2), toUInt64(0), toUInt64(0), tuple(largest.1, largest.2) FROM "   \
+	"(SELECT arraySlice(arrayReverseSort(x -> x.2, arrayZip(sums.1, sums.2)), 1, 96) " \
+	"AS largest FROM (SELECT sumMap(mapKeys(ends), mapValues(ends)) AS sums FROM "     \
+	"(SELECT any(Unwinding) AS ends FROM ${quality} WHERE "                            \
+	"ServiceName = {service:String} AND Type = {type:String} AND ${range} "            \
+	"GROUP BY Host, Instance, Start, End)))"
+
+struct entry {
+	uint64_t hash;
+	struct stack_value value;
+};
+
+/* A query under way. */
+struct stack_work {
+	struct store *store;
+	const struct query_filter *f;
+	const struct query_filter *base; /* or NULL */
+	struct stack_dictionary *stacks;
+	struct entry *entries; /* largest first */
+	size_t n_entries;
+	bool full;                  /* stacks has no room for the frames of all */
+	struct flame_frame *frames; /* scratch */
+	size_t max_frames;
+};
+
+static const char *base_service(const struct stack_work *w)
+{
+	return w->base && strcmp(w->base->service, w->f->service) != 0 ? w->base->service : "";
+}
+
+static void stack_work_fini(struct stack_work *w)
+{
+	if (w->full)
+		stack_dictionary_free(w->stacks);
+	else
+		stack_cache_put(w->f->stacks, w->f->service, base_service(w), w->stacks);
+	free(w->entries);
+	free(w->frames);
+}
+
+static bool is_sum(const struct stack_work *w)
+{
+	return profile_type_get(w->f->type)->aggregation == PROFILE_AGGREGATION_SUM;
+}
+
+/* ---- values ---- */
+
+static int add_side(struct stack_work *w, struct bound_query *q, bool base, struct err *err)
+{
+	const struct query_filter *f = base ? w->base : w->f;
+	double covered_ns = 0;
+	int r = 0;
+
+	bound_query_use_side(q, base);
+	if (base)
+		r = bound_query_bind(q, f);
+	if (r == 0 && !is_sum(w)) {
+		r = timeline_query_covered(w->store, f, &covered_ns, err);
+		if (r == 0)
+			r = bound_query_add_uint(q, "covered",
+						 covered_ns > 1 ? (uint64_t)covered_ns : 1);
+	}
+	if (r == 0)
+		r = bound_query_add_sql(q, f, is_sum(w) ? SQL_SIDE_SUM : SQL_SIDE_AVG);
+	if (r == 0)
+		r = bound_query_add_sql(q, f, SQL_SIDE);
+	bound_query_use_side(q, false);
+	return r;
+}
+
+static int add_values(struct stack_work *w, struct bound_query *q, struct err *err)
+{
+	int r = bound_query_add_uint(q, "max", STACK_QUERY_MAX_STACKS);
+
+	if (r == 0)
+		r = bound_query_add_sql(q, w->f, w->base ? SQL_TOP_OF SQL_TWO : SQL_TOP_OF SQL_ONE);
+	if (r == 0)
+		r = add_side(w, q, false, err);
+	if (r == 0 && w->base)
+		r = bound_query_add_sql(q, w->f, SQL_AND_BASE);
+	if (r == 0 && w->base)
+		r = add_side(w, q, true, err);
+	return r == 0 ? bound_query_add_sql(q, w->f, w->base ? SQL_TWO_END SQL_TOP : ")" SQL_TOP)
+		      : r;
+}
+
+static int read_values(struct stack_work *w, const struct bound_query *q,
+		       struct stack_query_result *ret, struct err *err)
+{
+	struct rowbinary_reader r;
+
+	w->entries = calloc(STACK_QUERY_MAX_STACKS, sizeof(*w->entries));
+	if (!w->entries)
+		return -ENOMEM;
+	rowbinary_reader_init(&r, q->answer.data, q->answer.len);
+	while (rowbinary_has_more(&r) && w->n_entries < STACK_QUERY_MAX_STACKS) {
+		struct entry *e = &w->entries[w->n_entries++];
+
+		e->hash = rowbinary_get_u64(&r);
+		e->value.value = rowbinary_get_i64(&r);
+		e->value.base = rowbinary_get_i64(&r);
+		ret->n_stacks = rowbinary_get_u64(&r);
+		ret->n_base_stacks = rowbinary_get_u64(&r);
+		ret->total.value = rowbinary_get_i64(&r);
+		ret->total.base = rowbinary_get_i64(&r);
+	}
+	return bound_query_check(&r, err);
+}
+
+static int query_values(struct stack_work *w, struct stack_query_result *ret, struct err *err)
+{
+	CLEANUP(bound_query_fini) struct bound_query q;
+	int r = bound_query_init(&q, w->store, w->f, MAX_VALUES_BYTES);
+
+	if (r == 0)
+		r = add_values(w, &q, err);
+	if (r == 0)
+		r = bound_query_run(&q, err);
+	return r == 0 ? read_values(w, &q, ret, err) : r;
+}
+
+/* ---- frames ---- */
+
+static int read_frames(struct stack_work *w, struct rowbinary_reader *r, size_t *ret_n)
+{
+	uint64_t n = rowbinary_get_count(r);
+
+	if (n > w->max_frames) {
+		void *moved = realloc(w->frames, n * sizeof(*w->frames));
+
+		if (!moved)
+			return -ENOMEM;
+		w->frames = moved;
+		w->max_frames = n;
+	}
+	for (uint64_t i = 0; i < n; i++)
+		w->frames[i].text = rowbinary_get_string(r, &w->frames[i].len);
+	*ret_n = n;
+	return 0;
+}
+
+static int read_batch(struct stack_work *w, const struct bound_query *q, struct err *err)
+{
+	struct rowbinary_reader r;
+
+	rowbinary_reader_init(&r, q->answer.data, q->answer.len);
+	while (rowbinary_has_more(&r)) {
+		uint64_t hash = rowbinary_get_u64(&r);
+		size_t n = 0;
+		int e = read_frames(w, &r, &n);
+
+		if (e == 0 && rowbinary_reader_finish(&r) < 0)
+			break;
+		if (e == 0)
+			e = stack_dictionary_add(w->stacks, hash, w->frames, n);
+		if (e == -EFBIG)
+			w->full = true;
+		else if (e < 0)
+			return e;
+	}
+	return bound_query_check(&r, err);
+}
+
+static int query_batch(struct stack_work *w, const uint64_t *hashes, size_t n, struct err *err)
+{
+	CLEANUP(bound_query_fini) struct bound_query q;
+	static const char *const names[N_PARAMS] = {"a", "b", "c", "d", "e"};
+	int r = bound_query_init(&q, w->store, w->f, MAX_FRAMES_BYTES);
+
+	if (r == 0 && w->base) {
+		bound_query_use_side(&q, true);
+		r = bound_query_bind(&q, w->base);
+		bound_query_use_side(&q, false);
+	}
+	for (size_t i = 0, at = 0; i < N_PARAMS && r == 0; i++) {
+		size_t n_now = n - at < PARAM_HASHES ? n - at : PARAM_HASHES;
+
+		r = bound_query_add_uints(&q, names[i], hashes + at, n_now);
+		at += n_now;
+	}
+	if (r == 0)
+		r = bound_query_add_sql(&q, w->f,
+					w->base ? SQL_FRAMES SQL_FRAMES_OF_TWO SQL_FRAMES_WHICH
+						: SQL_FRAMES SQL_FRAMES_OF_ONE SQL_FRAMES_WHICH);
+	if (r == 0)
+		r = bound_query_run(&q, err);
+	return r == 0 ? read_batch(w, &q, err) : r;
+}
+
+static int by_number(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+/*
+ * Adds the frames that the dictionary lacks. A batch whose frames exceed the memory for an answer,
+ * ours or that of an engine in a small container, is asked for in smaller ones.
+ */
+static int add_frames(struct stack_work *w, struct err *err)
+{
+	AUTO_FREE uint64_t *hashes = calloc(w->n_entries + 1, sizeof(*hashes));
+	size_t n = 0, n_batch = BATCH_HASHES;
+
+	if (!hashes)
+		return -ENOMEM;
+	for (size_t i = 0; i < w->n_entries; i++)
+		if (!stack_dictionary_has(w->stacks, w->entries[i].hash))
+			hashes[n++] = w->entries[i].hash;
+	/* the table is in this order, so that a batch reads one piece of it */
+	qsort(hashes, n, sizeof(*hashes), by_number);
+	for (size_t at = 0; at < n && !w->full;) {
+		size_t n_now = n - at < n_batch ? n - at : n_batch;
+		int r = query_batch(w, hashes + at, n_now, err);
+
+		if ((r == -EFBIG || r == -ENOMEM) && n_now > MIN_BATCH_HASHES) {
+			n_batch = n_now / 2;
+			continue;
+		}
+		if (r < 0)
+			return r;
+		at += n_now;
+	}
+	return 0;
+}
+
+/*
+ * The dictionary of earlier queries may be full of stacks that this one does not need. If they
+ * exceed an empty one, too, the larger half of them is tried: frames arrive in the order of hashes,
+ * so that what has fitted is no better than what has not.
+ */
+static int query_frames(struct stack_work *w, struct err *err)
+{
+	bool had_some;
+	int r = stack_cache_take(w->f->stacks, w->f->service, base_service(w), &w->stacks);
+
+	if (r < 0)
+		return r;
+	had_some = stack_dictionary_count(w->stacks) > 0;
+	r = add_frames(w, err);
+	while (r == 0 && w->full && (had_some || w->n_entries > 1)) {
+		w->n_entries = had_some ? w->n_entries : w->n_entries / 2;
+		had_some = false;
+		stack_dictionary_free(TAKE_PTR(w->stacks));
+		w->full = false;
+		r = stack_dictionary_new(&w->stacks, NULL);
+		if (r == 0)
+			r = add_frames(w, err);
+	}
+	return r;
+}
+
+/* ---- delivery ---- */
+
+static int deliver(struct stack_work *w, stack_query_fn fn, void *ctx,
+		   struct stack_query_result *ret)
+{
+	static const struct flame_frame missing = {.text = STACK_QUERY_MISSING,
+						   .len = sizeof(STACK_QUERY_MISSING) - 1};
+	uint64_t n_delivered = 0;
+
+	ret->cut = ret->total;
+	for (size_t i = 0; i < w->n_entries; i++) {
+		const struct entry *e = &w->entries[i];
+		const struct flame_frame *frames = NULL;
+		size_t n = 0;
+		int r = stack_dictionary_get(w->stacks, e->hash, &frames, &n);
+		bool absent = n == 0 && e->hash != FNV1A64_INIT;
+
+		if (r < 0 && r != -ENOENT)
+			return r;
+		if (absent && w->full)
+			continue;
+		r = fn(ctx, absent ? &missing : frames, absent ? 1 : n, e->value);
+		if (r < 0)
+			return r;
+		n_delivered++;
+		ret->cut.value -= e->value.value;
+		ret->cut.base -= e->value.base;
+	}
+	ret->n_stacks_cut = ret->n_stacks - n_delivered;
+	return 0;
+}
+
+/* A pair of arrays: names, then as many counts. */
+static void read_counts(struct rowbinary_reader *r, struct stack_query_counts *ret)
+{
+	uint64_t n = rowbinary_get_count(r);
+
+	*ret = (struct stack_query_counts){0};
+	for (uint64_t i = 0; i < n; i++) {
+		size_t len;
+		const char *name = rowbinary_get_string(r, &len);
+		struct stack_query_count *item = &ret->items[ret->n];
+
+		if (i >= STACK_QUERY_MAX_COUNTS)
+			continue;
+		len = len < sizeof(item->name) ? len : sizeof(item->name) - 1;
+		memcpy(item->name, name, len);
+		item->name[len] = '\0';
+		ret->n++;
+	}
+	if (rowbinary_get_count(r) != n && r->error == 0)
+		r->error = -EBADMSG;
+	for (uint64_t i = 0; i < n; i++) {
+		uint64_t count = rowbinary_get_u64(r);
+
+		ret->total += count;
+		if (i < ret->n)
+			ret->items[i].count = count;
+	}
+}
+
+static int query_quality(struct store *store, const struct query_filter *f,
+			 struct stack_query_quality *ret, struct err *err)
+{
+	struct stack_query_counts *const counts[QUALITY_MAX] = {
+		[QUALITY_SAMPLES] = &ret->lost,
+		[QUALITY_RUNTIMES] = &ret->runtimes,
+		[QUALITY_UNWINDING] = &ret->unwinding,
+	};
+	CLEANUP(bound_query_fini) struct bound_query q;
+	struct rowbinary_reader reader;
+	int r = bound_query_ask(&q, store, f, MAX_QUALITY_BYTES, SQL_QUALITY, err);
+
+	if (r < 0)
+		return r;
+	rowbinary_reader_init(&reader, q.answer.data, q.answer.len);
+	while (rowbinary_has_more(&reader)) {
+		uint8_t kind = rowbinary_get_u8(&reader);
+
+		ret->n_samples += rowbinary_get_u64(&reader);
+		ret->n_truncated += rowbinary_get_u64(&reader);
+		read_counts(&reader, counts[kind < QUALITY_MAX ? kind : QUALITY_SAMPLES]);
+	}
+	return bound_query_check(&reader, err);
+}
+
+int stack_query(struct store *store, struct query_sides sides, stack_query_fn fn, void *ctx,
+		struct stack_query_result *ret, struct err *err)
+{
+	CLEANUP(stack_work_fini)
+	struct stack_work w = {.store = store, .f = sides.selection, .base = sides.base};
+	int r;
+
+	*ret = (struct stack_query_result){0};
+	r = query_values(&w, ret, err);
+	if (r == 0)
+		r = query_frames(&w, err);
+	if (r == 0)
+		r = query_quality(store, w.f, &ret->quality, err);
+	if (r == 0 && w.base)
+		r = query_quality(store, w.base, &ret->base_quality, err);
+	return r == 0 ? deliver(&w, fn, ctx, ret) : r;
+}

@@ -1,0 +1,46 @@
+/*
+ * Profile windows → one value per step of a time range. Pure.
+ *
+ * A profile says how much happened between its start and its end, but not when. So its value is
+ * spread evenly over that window, and each step receives the part that overlaps it. A step's
+ * value is then divided by the time within it that any profile covers: a step of which half
+ * lies in the future is not half as busy. Steps that no profile covers have no value (NAN).
+ */
+#ifndef CLUSTER_AGENT_QUERY_READ_TIMELINE_H
+#define CLUSTER_AGENT_QUERY_READ_TIMELINE_H
+
+#include "cluster-agent/query/read/profile_types.h"
+#include "common/base.h"
+
+/*
+ * Times in ns since the Unix epoch. A window that does not end after its start comes from a
+ * sender that gives no duration. A summed value is then spread over the second before its end,
+ * as within 1 ns it would be millions of cores; a level counts for 1 ns.
+ */
+struct timeline_window {
+	int64_t start_ns;
+	int64_t end_ns;
+	int64_t value;
+};
+
+struct timeline_step {
+	/* of sums: per second (CPU time: ns per s); of levels: their mean */
+	double value;
+	double covered_ns;
+};
+
+struct timeline {
+	int64_t from_ns;
+	int64_t step_ns; /* above 0; n_steps of them must not overflow int64_t */
+	uint32_t n_steps;
+	enum profile_aggregation aggregation;
+	struct timeline_step *steps; /* the caller's, n_steps */
+};
+
+/* Fills t->steps. Sorts windows by start. */
+void timeline_fill(struct timeline *t, struct timeline_window *windows, size_t n_windows);
+
+/* Returns a round step of at least 1 s, so that the range has at most n_points of them. */
+int64_t timeline_step_ms(int64_t range_ms, uint32_t n_points);
+
+#endif /* CLUSTER_AGENT_QUERY_READ_TIMELINE_H */

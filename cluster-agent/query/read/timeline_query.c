@@ -1,0 +1,295 @@
+/*
+ * The engine turns profiles into windows (start, end, value); timeline.c spreads these over the
+ * steps.
+ *
+ * Windows that are equal are added up by the engine, and on long ranges those that begin in one
+ * cell of a grid and end in another one are merged to what they span together, so that the answer
+ * has thousands of rows where there are millions of profiles. Their ends are not rounded: a job
+ * that ran for a minute in a month would count for a multiple of its time, or for none.
+ *
+ * Profiles of the node-agent cover all of the time, and their windows are taken as they are:
+ * SQL_PLAIN. Scraped profiles are samples of time; each is extended to the next one of its
+ * instance, or "held", by window functions: SQL_OWN or SQL_OWN_OF_SOME, then SQL_HELD. When
+ * a pod ends or several scrapes fail, the gap is longer than {hold} and stays a gap.
+ *
+ * The list of instances cannot afford window functions, as it has to read the labels of all
+ * samples; it estimates the same from sums, by instance.
+ */
+#include "cluster-agent/query/read/timeline_query.h"
+
+#include <errno.h>
+
+#include "cluster-agent/query/read/label_matchers.h"
+#include "cluster-agent/query/read/timeline_sql.h"
+#include "cluster-agent/store/rowbinary.h"
+#include "common/system/clock.h"
+
+#define MAX_ANSWER_BYTES ((size_t)64 << 20)
+#define WINDOW_BYTES 24u /* Int64 start, end, value */
+
+/* Windows (s, e) and their values (x), for profiles that leave no gaps. */
+#define SQL_PLAIN                                                     \
+	"WITH windows AS (SELECT toUnixTimestamp64Nano(Start) AS s, " \
+	"toUnixTimestamp64Nano(End) AS e, Value AS x FROM ${samples} WHERE ${which}) "
+
+/*
+ * Profiles (s, stop, v) by instance (key). profiling_quality has one row per profile and is
+ * read if it can be; but a filter by instance or labels needs the labels of profiling_samples,
+ * which has one per stack.
+ */
+#define SQL_OWN                                                                       \
+	"WITH own AS (SELECT tuple(Host, Instance) AS key, "                          \
+	"toUnixTimestamp64Nano(End) AS stop, toUnixTimestamp64Nano(Start) AS begin, " \
+	"if(stop > begin, begin, stop - {least:UInt64}) AS s, toFloat64(Value) AS v " \
+	"FROM ${quality} WHERE ${which_hold}), "
+#define SQL_OWN_OF_SOME                                                                       \
+	"WITH own AS (SELECT tuple(${host}, Labels['port'], Labels['container.id']) AS key, " \
+	"toUnixTimestamp64Nano(End) AS stop, toUnixTimestamp64Nano(Start) AS begin, "         \
+	"if(stop > begin, begin, stop - {least:UInt64}) AS s, "                               \
+	"sum(toFloat64(Value)) AS v FROM ${samples} WHERE ${which_hold} "                     \
+	"GROUP BY key, stop, begin), "
+
+#define SQL_TIMELINE         \
+	"SELECT " SQL_MERGED \
+	" FROM windows GROUP BY intDiv(s, {grid:UInt64}), intDiv(e, {grid:UInt64})"
+
+/* How much of the range the windows cover; those without a length get one as in timeline.h. */
+#define SQL_COVERED                                                                     \
+	"SELECT toFloat64(intervalLengthSum(a, b)) FROM (SELECT "                       \
+	"greatest(min(if(e > s, s, s - toInt64({least:UInt64}))), {from:Int64}) AS a, " \
+	"least(max(e), {to:Int64}) AS b FROM windows "                                  \
+	"GROUP BY intDiv(s, {grid:UInt64}), intDiv(e, {grid:UInt64}))"
+
+/*
+ * held is v as if the profiles had the windows above, estimated as in application_query.c: the n
+ * profiles of an instance are taken to begin at equal distances.
+ */
+#define SQL_INSTANCES                                        \
+	"WITH own AS (SELECT ${id} AS id, ${host} AS host, " \
+	"sum(toFloat64(Value) * ${overlap_ns} / if({sum:UInt8}, ${window_ns}, 1)) AS v"
+#define SQL_INSTANCES_PLAIN ", v AS held FROM ${samples} WHERE ${which} GROUP BY id, host) "
+#define SQL_INSTANCES_HELD                                                                  \
+	", uniq(Start) AS n, avg(${overlap_ns}) * n AS covered, "                           \
+	"toFloat64(toUnixTimestamp64Nano(max(Start)) - toUnixTimestamp64Nano(min(Start))) " \
+	"* n / greatest(n - 1, 1) AS reach, "                                               \
+	"v * greatest(least(reach, covered + n * {hold:UInt64}, "                           \
+	"toFloat64({to:Int64} - {from:Int64})) / covered, 1) AS held "                      \
+	"FROM ${samples} WHERE ${which} GROUP BY id, host, Labels['port'], "                \
+	"Labels['container.id']) "
+#define SQL_INSTANCES_TOP                               \
+	"SELECT id, host, sum(held) AS value FROM own " \
+	"GROUP BY id, host ORDER BY value DESC, id, host LIMIT {max:UInt64}"
+
+static int read_windows(struct bound_query *q, struct timeline_window **ret, size_t *ret_n,
+			struct err *err)
+{
+	size_t max = q->answer.len / WINDOW_BYTES, n = 0;
+	AUTO_FREE struct timeline_window *windows = calloc(max + 1, sizeof(*windows));
+	struct rowbinary_reader r;
+	int e;
+
+	if (!windows)
+		return -ENOMEM;
+	rowbinary_reader_init(&r, q->answer.data, q->answer.len);
+	/* a row that is cut off is one more than max: it ends in an error of the reader */
+	while (rowbinary_has_more(&r) && n <= max) {
+		windows[n].start_ns = rowbinary_get_i64(&r);
+		windows[n].end_ns = rowbinary_get_i64(&r);
+		windows[n].value = rowbinary_get_i64(&r);
+		n++;
+	}
+	e = bound_query_check(&r, err);
+	if (e < 0)
+		return e;
+	*ret = TAKE_PTR(windows);
+	*ret_n = n;
+	return 0;
+}
+
+/*
+ * The node-agent's profiles cover all of the time. Their instances do not matter, and the
+ * labels, which are most of the work, need not be read.
+ */
+static bool leaves_gaps(const struct query_filter *f)
+{
+	return !profile_type_get(f->type)->node_agent;
+}
+
+static int add_hold(struct bound_query *q, const struct query_filter *f)
+{
+	bool sum = profile_type_get(f->type)->aggregation == PROFILE_AGGREGATION_SUM;
+	int r = bound_query_add_uint(q, "sum", sum);
+
+	return r == 0 ? bound_query_add_uint(q, "hold", TIMELINE_HOLD_NS) : r;
+}
+
+static int add_windows(struct bound_query *q, const struct query_filter *f, bool held)
+{
+	bool sum = profile_type_get(f->type)->aggregation == PROFILE_AGGREGATION_SUM;
+	bool some = (f->instance && f->instance[0]) || (f->where && f->where->n_items > 0);
+	int r = add_hold(q, f);
+
+	if (r == 0)
+		r = bound_query_add_uint(q, "least", sum ? NS_PER_S : 1);
+	if (r == 0 && !held)
+		return bound_query_add_sql(q, f, SQL_PLAIN);
+	if (r == 0)
+		r = bound_query_add_sql(q, f, some ? SQL_OWN_OF_SOME : SQL_OWN);
+	return r == 0 ? bound_query_add_sql(q, f, SQL_HELD("")) : r;
+}
+
+/* template is what to ask of the windows. */
+static int ask_windows(struct bound_query *q, const struct query_filter *f, bool held,
+		       int64_t grid_ns, const char *template, struct err *err)
+{
+	int r = bound_query_add_uint(q, "grid", (uint64_t)grid_ns);
+
+	if (r == 0)
+		r = add_windows(q, f, held);
+	if (r == 0)
+		r = bound_query_add_sql(q, f, template);
+	return r == 0 ? bound_query_run(q, err) : r;
+}
+
+int timeline_query(struct store *store, const struct query_filter *f, struct timeline *t,
+		   struct err *err)
+{
+	AUTO_FREE struct timeline_window *windows = NULL;
+	CLEANUP(bound_query_fini) struct bound_query q;
+	size_t n_windows = 0;
+	int64_t grid_ns = timeline_grid_ns(f->to_ns - f->from_ns, t->step_ns);
+	int r = bound_query_init(&q, store, f, MAX_ANSWER_BYTES);
+
+	if (r == 0)
+		r = ask_windows(&q, f, leaves_gaps(f), grid_ns, SQL_TIMELINE, err);
+	if (r == 0)
+		r = read_windows(&q, &windows, &n_windows, err);
+	if (r < 0)
+		return r;
+	timeline_fill(t, windows, n_windows);
+	return 0;
+}
+
+int timeline_query_rate(struct store *store, const struct query_filter *f,
+			struct timeline_rate *ret, struct err *err)
+{
+	struct timeline_step step = {0};
+	struct timeline t = {
+		.from_ns = f->from_ns,
+		.step_ns = f->to_ns - f->from_ns,
+		.n_steps = 1,
+		.aggregation = profile_type_get(f->type)->aggregation,
+		.steps = &step,
+	};
+	int r = timeline_query(store, f, &t, err);
+
+	if (r < 0)
+		return r;
+	*ret = (struct timeline_rate){
+		.value = step.covered_ns > 0 ? step.value : 0,
+		.covered_ns = step.covered_ns,
+	};
+	return 0;
+}
+
+/* A level is divided by this, so windows are only merged where gaps are of no account. */
+static int64_t covered_grid_ns(const struct query_filter *f)
+{
+	int64_t range_ns = f->to_ns - f->from_ns;
+
+	return range_ns > EXACT_RANGE_NS ? range_ns / 500000 : 1;
+}
+
+static int query_covered(struct store *store, const struct query_filter *f, bool held,
+			 double *ret_ns, struct err *err)
+{
+	CLEANUP(bound_query_fini) struct bound_query q;
+	struct rowbinary_reader reader;
+	int r = bound_query_init(&q, store, f, MAX_ANSWER_BYTES);
+
+	if (r == 0)
+		r = ask_windows(&q, f, held, covered_grid_ns(f), SQL_COVERED, err);
+	if (r < 0)
+		return r;
+	rowbinary_reader_init(&reader, q.answer.data, q.answer.len);
+	*ret_ns = rowbinary_get_f64(&reader);
+	return bound_query_check(&reader, err);
+}
+
+int timeline_query_covered(struct store *store, const struct query_filter *f, double *ret_ns,
+			   struct err *err)
+{
+	return query_covered(store, f, false, ret_ns, err);
+}
+
+static int read_instances(struct timeline_instances *is, double scale, struct err *err)
+{
+	struct rowbinary_reader r;
+
+	is->items = calloc(TIMELINE_QUERY_MAX_INSTANCES, sizeof(*is->items));
+	if (!is->items)
+		return -ENOMEM;
+	rowbinary_reader_init(&r, is->query.answer.data, is->query.answer.len);
+	while (rowbinary_has_more(&r) && is->n_items < TIMELINE_QUERY_MAX_INSTANCES) {
+		struct timeline_instance *i = &is->items[is->n_items++];
+		const struct timeline_instance *first = &is->items[0];
+
+		i->id = rowbinary_get_string(&r, &i->id_len);
+		i->host = rowbinary_get_string(&r, &i->host_len);
+		i->value = rowbinary_get_f64(&r) * scale;
+		if (i->host_len != first->host_len ||
+		    memcmp(i->host, first->host, i->host_len) != 0)
+			is->has_hosts = true;
+	}
+	return bound_query_check(&r, err);
+}
+
+static int add_instances(struct bound_query *q, const struct query_filter *f)
+{
+	int r = bound_query_add_uint(q, "max", TIMELINE_QUERY_MAX_INSTANCES);
+
+	if (r == 0)
+		r = add_hold(q, f);
+	if (r == 0)
+		r = bound_query_add_sql(q, f, SQL_INSTANCES);
+	if (r == 0)
+		r = bound_query_add_sql(q, f,
+					leaves_gaps(f) ? SQL_INSTANCES_HELD : SQL_INSTANCES_PLAIN);
+	return r == 0 ? bound_query_add_sql(q, f, SQL_INSTANCES_TOP) : r;
+}
+
+int timeline_query_instances(struct store *store, const struct query_filter *f,
+			     struct timeline_instances *ret, struct err *err)
+{
+	struct query_filter all = *f;
+	bool sum = profile_type_get(f->type)->aggregation == PROFILE_AGGREGATION_SUM;
+	struct timeline_instances is = {0};
+	double covered_ns = 0;
+	int r;
+
+	all.instance = NULL;
+	r = query_covered(store, &all, leaves_gaps(f), &covered_ns, err);
+	if (r < 0)
+		return r;
+	r = bound_query_init(&is.query, store, &all, MAX_ANSWER_BYTES);
+	if (r == 0)
+		r = add_instances(&is.query, &all);
+	if (r == 0)
+		r = bound_query_run(&is.query, err);
+	if (r == 0)
+		r = read_instances(
+			&is, covered_ns > 0 ? (sum ? (double)NS_PER_S : 1) / covered_ns : 0, err);
+	if (r < 0) {
+		timeline_instances_fini(&is);
+		return r;
+	}
+	*ret = is;
+	return 0;
+}
+
+void timeline_instances_fini(struct timeline_instances *i)
+{
+	free(i->items);
+	bound_query_fini(&i->query);
+	i->items = NULL;
+}

@@ -1,0 +1,54 @@
+// Which colour is which package, largest first. A click dims all the others.
+
+import type { Palette } from "../model/colors";
+import type { Coloring, LegendEntry } from "../model/hues";
+import { clip, KERNEL, visible } from "../model/names";
+import { percent } from "../model/units";
+
+const MOST = 24;
+
+/** The end of a path, "ssagen", unless another package of the legend ends alike. */
+function shortKey(key: string, all: readonly LegendEntry[]): string {
+  const end = key.slice(key.lastIndexOf("/") + 1);
+  if (end === "" || all.some((e) => e.key !== key && e.key.endsWith(`/${end}`))) return key;
+  return all.some((e) => e.key === end && e.key !== key) ? key : end;
+}
+
+interface Props {
+  coloring: Coloring;
+  palette: Palette;
+  picked: string;
+  onPick: (key: string) => void;
+}
+
+export function Legend({ coloring, palette, picked, onPick }: Props) {
+  const entries = coloring.legend.slice(0, MOST);
+  // one that was picked elsewhere can be let go here
+  const far = coloring.legend.slice(MOST).find((e) => e.key === picked);
+  if (far) entries.unshift(far);
+  if (entries.length === 0) return null;
+  return (
+    <div
+      class="packages"
+      role="group"
+      aria-label={`Colours of ${coloring.by}s`}
+      data-testid="legend"
+    >
+      {entries.map((e) => (
+        <button
+          type="button"
+          key={e.key}
+          class="package"
+          aria-pressed={e.key === picked}
+          title={`${visible(e.key)}\nself ${percent(e.share, 1)}; a click dims all others`}
+          data-testid="legend-entry"
+          data-package={e.key}
+          onClick={() => onPick(e.key === picked ? "" : e.key)}
+        >
+          <span class="swatch" style={{ background: palette.fill[e.hue] }} />
+          {e.key === KERNEL ? "kernel" : clip(visible(shortKey(e.key, entries)), 32)}
+        </button>
+      ))}
+    </div>
+  );
+}

@@ -1,0 +1,40 @@
+// How far a profile can be trusted.
+
+import { grouped, percentComplete, value } from "./units";
+
+export interface QualityFigures {
+  samples: number;
+  truncated: number;
+  lost: number;
+}
+
+export type QualityLevel = "good" | "fair" | "bad";
+
+/** By the shares of incomplete stacks and of samples that were lost. */
+export function qualityLevel(q: QualityFigures): QualityLevel {
+  const complete = q.samples > 0 ? (q.samples - q.truncated) / q.samples : 1;
+  const lost = q.samples > 0 ? q.lost / (q.samples + q.lost) : 0;
+  if (complete < 0.9 || lost > 0.02) return "bad";
+  return complete < 0.99 || lost > 0.001 ? "fair" : "good";
+}
+
+/** Whether a profiler took samples: other profiles have a record per stack, which is no measure. */
+export const isSampled = (type: string): boolean => /cpu[^:]*:nanoseconds$/.test(type);
+
+/**
+ * How much was observed, in its own words: "6,000 samples", "1.2 M objects", "310 goroutines"; ""
+ * where there is no such number (bytes, waiting time). `unit` names what the type counts.
+ */
+export function observed(
+  q: QualityFigures,
+  p: { type: string; unit: string; total: number },
+): string {
+  if (isSampled(p.type)) return `${grouped(q.samples)} samples`;
+  return ["objects", "goroutines", "contentions"].includes(p.unit) ? value(p.total, p.unit) : "";
+}
+
+/** The same in one line. */
+export const qualityText = (q: QualityFigures, sampled: boolean): string =>
+  sampled
+    ? `${grouped(q.samples)} samples, ${grouped(q.truncated)} truncated, ${grouped(q.lost)} lost`
+    : `${percentComplete(q.samples - q.truncated, q.samples)} complete stacks`;

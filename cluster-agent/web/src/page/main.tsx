@@ -1,0 +1,36 @@
+import { Component, render, type ComponentChildren } from "preact";
+import { App } from "./app";
+import "./style.css";
+import "./compare.css";
+import "./start.css";
+import "./lines.css";
+import "./narrow.css";
+
+/** A mistake of ours must not leave an empty window. */
+class Guard extends Component<{ children: ComponentChildren }, { error: string }> {
+  state = { error: "" };
+  componentDidCatch(e: Error): void {
+    this.setState({ error: e.message || String(e) });
+  }
+  render() {
+    if (!this.state.error) return this.props.children;
+    return (
+      <main class="empty">
+        <h1>The page failed</h1>
+        <p>{this.state.error}</p>
+        <a class="button primary" href={location.pathname}>
+          Start again
+        </a>
+      </main>
+    );
+  }
+}
+
+const root = document.getElementById("app");
+if (root)
+  render(
+    <Guard>
+      <App />
+    </Guard>,
+    root,
+  );

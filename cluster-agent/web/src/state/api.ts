@@ -1,0 +1,420 @@
+// The JSON API of cluster-agent as the page uses it.
+
+import type { Application } from "../model/applications";
+import { useEffect, useRef, useState } from "preact/hooks";
+import type { ProfileType } from "../model/profile_types";
+import type { Runtimes } from "../model/runtimes";
+import type { Unwinding } from "../model/unwinding";
+import { isRefusal, noteAnswer, pending, refusals } from "./connection";
+import { access } from "./session";
+import type { TreeColumns } from "../model/tree";
+import type { Span } from "../model/time_range";
+
+export interface Applications {
+  applications: Application[];
+  n: number; // how many there are before the limit
+  lastSeen: number | null;
+}
+
+export interface Series {
+  name: string;
+  values: (number | null)[];
+  other?: boolean; // the sum of what has no series of its own
+}
+
+export interface Timeline {
+  startMs: number;
+  stepMs: number;
+  values: (number | null)[];
+  unit: string;
+  instances: { id: string; value: number }[];
+  series?: Series[]; // largest first; with `by`
+}
+
+export interface Label {
+  name: string;
+  n: number; // values that there are
+  values: { value: string; share: number }[]; // largest first
+}
+
+export interface Labels {
+  labels: Label[];
+}
+
+export interface Quality {
+  samples: number;
+  truncated: number;
+  lost: number;
+  lostReasons: Record<string, number>;
+  runtimes?: Runtimes; // of the whole application, whatever the type
+  unwinding?: Unwinding;
+}
+
+export interface Functions {
+  name: number[];
+  file: number[];
+  self: number[];
+  total: number[];
+  baseSelf?: number[];
+  baseTotal?: number[];
+}
+
+/** What an answer says about the side that it compares with. */
+export interface BaseInfo {
+  service: string;
+  from: number;
+  to: number;
+  total: number;
+  quality: Quality;
+  stacks: number;
+  rate: number; // of the total: per second, or the mean of a level
+  covered: number; // ms that profiles stand for
+}
+
+export interface FlameGraph extends TreeColumns {
+  service: string;
+  type: string;
+  unit: string;
+  from: number;
+  to: number;
+  total: number;
+  quality: Quality;
+  other: { nodes: number; value: number };
+  functions: Functions;
+  functionsCut?: number;
+  stacks: number;
+  stacksCut: number;
+  valueCut: number;
+  rate?: number; // these two as in base, and only with one
+  covered?: number;
+  base?: BaseInfo;
+}
+
+/** A value on both sides; `base…` only with a baseline. */
+export interface Figures {
+  self: number;
+  total: number;
+  baseSelf?: number;
+  baseTotal?: number;
+}
+
+export interface FunctionRow extends Figures {
+  name: string;
+  file: string;
+}
+
+export interface FunctionList {
+  total: number;
+  baseTotal?: number;
+  unit: string;
+  n: number;
+  functions: FunctionRow[];
+}
+
+export interface FunctionView extends FunctionRow {
+  lines: (Figures & { line: number; inlined: boolean })[];
+  callers: TreeColumns; // the root is the function, its children are its callers
+  callees: TreeColumns;
+}
+
+export interface MatchTotals {
+  total: number;
+  baseTotal?: number;
+  functions: number;
+  stacks: number;
+}
+
+export interface Stacks {
+  unit: string;
+  total: number;
+  stacks: {
+    value: number;
+    base?: number;
+    frames: { name: string; file: string; line: number; inlined: boolean }[]; // leaf first
+  }[];
+  stacksCut: number;
+  valueCut: number;
+}
+
+export interface Mover {
+  service: string;
+  type: string;
+  name: string;
+  file: string;
+  self: number;
+  baseSelf: number;
+  cores: number;
+  baseCores: number;
+}
+
+export interface Movers {
+  movers: Mover[]; // by the amount of the change of cores
+  cores: number | null; // of all applications; null: there is no profile in this range
+  baseCores: number | null;
+  servicesCut: number; // too small to be looked at
+}
+
+export interface TypesAnswer {
+  types: ProfileType[];
+}
+
+/** Which samples: of one service and type, in one range. */
+export interface Selection {
+  service: string;
+  type: string;
+  instance: string;
+  where: string;
+}
+
+/** The baseline. What is null is as in the selection; "" means all. */
+export interface BaseSide extends Span {
+  service: string | null;
+  instance: string | null;
+  where: string | null;
+}
+
+type Params = Record<string, string | number | null | undefined>;
+
+function query(path: string, params: Params, asGiven: Params = {}): string {
+  const p = new URLSearchParams();
+  for (const [name, v] of Object.entries(params)) if (v || v === 0) p.set(name, String(v));
+  for (const [name, v] of Object.entries(asGiven))
+    if (v !== null && v !== undefined) p.set(name, String(v));
+  return `${path}?${p}`;
+}
+
+const ms = (s: Span): { from: number; to: number } => ({
+  from: Math.round(s.from),
+  to: Math.round(s.to),
+});
+
+// "" is sent: it means all, where nothing would mean "as in the selection"
+const baseParams = (b: BaseSide | null): Params =>
+  b
+    ? {
+        baseFrom: Math.round(b.from),
+        baseTo: Math.round(b.to),
+        baseService: b.service,
+        baseInstance: b.instance,
+        baseWhere: b.where,
+      }
+    : {};
+
+const selectionQuery = (
+  path: string,
+  w: Selection,
+  s: Span,
+  base: BaseSide | null,
+  more: Params = {},
+): string => query(path, { ...w, ...ms(s), ...more }, baseParams(base));
+
+export const applicationsUrl = (
+  s: Span,
+  more: { service?: string; search?: string; points?: number; limit?: number } = {},
+): string => query("api/applications", { ...ms(s), ...more });
+export const moversUrl = (
+  s: Span,
+  base: Span | null,
+  more: { service?: string; limit?: number } = {},
+): string =>
+  query("api/movers", {
+    ...ms(s),
+    ...(base && { baseFrom: Math.round(base.from), baseTo: Math.round(base.to) }),
+    ...more,
+  });
+export const labelsUrl = (w: Selection, s: Span, label = ""): string =>
+  selectionQuery("api/labels", w, s, null, { label });
+export const timelineUrl = (w: Selection, s: Span, points: number, by = ""): string =>
+  selectionQuery("api/timeline", w, s, null, { points, by });
+export const flamegraphUrl = (
+  w: Selection,
+  s: Span,
+  base: BaseSide | null = null,
+  more: { zoom?: string; maxNodes?: number } = {},
+): string => selectionQuery("api/flamegraph", w, s, base, more);
+export const functionsUrl = (
+  w: Selection,
+  s: Span,
+  base: BaseSide | null = null,
+  more: { sort?: "self" | "total" | "diff"; search?: string; limit?: number } = {},
+): string => selectionQuery("api/functions", w, s, base, more);
+export const functionUrl = (
+  w: Selection,
+  s: Span,
+  f: { name: string; file: string },
+  base: BaseSide | null = null,
+): string =>
+  query("api/function", { ...w, ...ms(s) }, { name: f.name, file: f.file, ...baseParams(base) });
+export const matchesUrl = (
+  w: Selection,
+  s: Span,
+  search: string,
+  base: BaseSide | null = null,
+): string => selectionQuery("api/matches", w, s, base, { search });
+export const stacksUrl = (
+  w: Selection,
+  s: Span,
+  base: BaseSide | null = null,
+  limit?: number,
+): string => selectionQuery("api/stacks", w, s, base, { limit });
+
+export type ExportFormat = "pprof" | "folded" | "speedscope";
+/** The whole selection as a file. */
+export const exportUrl = (
+  format: ExportFormat,
+  w: Selection,
+  s: Span,
+  base: BaseSide | null = null,
+): string => selectionQuery(`api/${format}`, w, s, base);
+export const pprofUrl = (w: Selection, s: Span, base: BaseSide | null = null): string =>
+  exportUrl("pprof", w, s, base);
+
+/** Why there is no answer, in one line. */
+export class ApiError extends Error {
+  constructor(
+    message: string,
+    readonly status: number, // of HTTP; 0 if there was no answer
+  ) {
+    super(message);
+  }
+}
+
+type Check = (body: unknown) => string;
+
+/** What an answer lacks to be a flame graph, "" if nothing. buildTree() checks its nodes. */
+export function lacksOfFlameGraph(body: unknown): string {
+  const g = body as Partial<Record<keyof FlameGraph, unknown>> | null;
+  if (typeof g?.total !== "number") return "there is no total";
+  const f = g.functions as Partial<Functions> | undefined;
+  const columns = [f?.name, f?.file, f?.self, f?.total];
+  if (!columns.every((c) => Array.isArray(c) && c.length === f?.name?.length))
+    return "its functions are missing";
+  for (const part of ["nodes", "other", "quality"] as const)
+    if (typeof g[part] !== "object" || g[part] === null) return `“${part}” is missing`;
+  return "";
+}
+
+/** One answer, or an ApiError. `check` says what is wrong with an answer, "" if nothing. */
+export async function fetchJson<T>(
+  url: string,
+  signal?: AbortSignal,
+  check?: Check,
+): Promise<T> {
+  let res: Response;
+  try {
+    res = await fetch(url, { signal, headers: { Accept: "application/json" } });
+  } catch (e) {
+    if ((e as Error).name === "AbortError") throw e;
+    noteAnswer(0);
+    throw new ApiError("The cluster-agent does not answer", 0);
+  }
+  noteAnswer(res.status);
+  const text = await res.text();
+  if (res.status === 401) {
+    access.set("locked");
+    throw new ApiError("A key is needed", 401);
+  }
+  let body: unknown = null;
+  try {
+    body = JSON.parse(text);
+  } catch {
+    // what the server refuses before it looks at the path is one line of text
+    const line = /^[^\n<]{1,250}\n?$/.test(text) ? text.trim() : `HTTP ${res.status}`;
+    throw new ApiError(res.ok ? "The answer is no JSON" : line, res.status);
+  }
+  if (!res.ok) {
+    const why = (body as { error?: unknown } | null)?.error;
+    throw new ApiError(
+      typeof why === "string" && why !== "" ? why : `HTTP ${res.status}`,
+      res.status,
+    );
+  }
+  const wrong = check?.(body);
+  if (wrong) throw new ApiError(`The cluster-agent's answer is incomplete: ${wrong}`, res.status);
+  return body as T;
+}
+
+export interface Loaded<T> {
+  data: T | null; // of the newest answer; kept while the next one is under way
+  error: string;
+  status: number; // of HTTP, when error
+  loading: boolean;
+}
+
+interface Held<T> {
+  data: T | null;
+  error: string;
+  status: number;
+  subject: string;
+  done: string;
+}
+
+/**
+ * Loads `url` whenever it or `attempt` changes. What was loaded stays visible while the next answer
+ * is under way, unless `subject` (what the data is about) changed: then it would be wrong.
+ *
+ * A request that nobody waits for any more is aborted, so that the server ends its query. A refresh
+ * never causes that, as it waits for requests under way (useNow); `background` ones, which do
+ * not change with every refresh, do not hold it up. `check` as in fetchJson().
+ */
+export function useApi<T>(
+  url: string | null,
+  subject: string,
+  attempt = 0,
+  background = false,
+  check?: Check,
+): Loaded<T> {
+  const [state, setState] = useState<Held<T>>({
+    data: null,
+    error: "",
+    status: 0,
+    subject: "",
+    done: "",
+  });
+  const latest = useRef("");
+  const want = url === null ? "" : `${attempt} ${url}`;
+  useEffect(() => {
+    latest.current = want;
+    if (url === null) return;
+    const abort = new AbortController();
+    let under = background ? 0 : 1;
+    let refused = 0;
+    const end = (): void => {
+      pending.set(pending.value - under);
+      under = 0;
+    };
+    pending.set(pending.value + under);
+    fetchJson<T>(url, abort.signal, check)
+      .then(
+        (data) =>
+          latest.current === want && setState({ data, error: "", status: 0, subject, done: want }),
+        (e: Error) => {
+          if (abort.signal.aborted || latest.current !== want) return;
+          const status = e instanceof ApiError ? e.status : 0;
+          refused = under > 0 && isRefusal(status) ? 1 : 0;
+          refusals.set(refusals.value + refused);
+          setState((old) => ({
+            data: old.subject === subject ? old.data : null,
+            error: e.message,
+            status,
+            subject,
+            done: want,
+          }));
+        },
+      )
+      .finally(end);
+    return () => {
+      abort.abort();
+      end();
+      refusals.set(refusals.value - refused);
+      refused = 0;
+    };
+  }, [want]);
+  const same = url !== null && state.subject === subject;
+  return {
+    data: same ? state.data : null,
+    error: same ? state.error : "",
+    status: same ? state.status : 0,
+    loading: url !== null && state.done !== want,
+  };
+}

@@ -1,0 +1,165 @@
+// State that outlives one component: address, theme, the clock of the live mode.
+
+import { useCallback, useEffect, useLayoutEffect, useState } from "preact/hooks";
+import { Cell } from "./cell";
+import { outage, pending, refusals } from "./connection";
+import { parseState, printAddress, type UrlState } from "../model/url_state";
+
+export { Cell };
+
+export type Navigate = (patch: Partial<UrlState>, how?: "push" | "replace") => void;
+
+export function useUrlState(): [UrlState, Navigate] {
+  const [state, setState] = useState<UrlState>(() =>
+    parseState(location.search, location.pathname),
+  );
+  useEffect(() => {
+    const onPop = (): void => setState(parseState(location.search, location.pathname));
+    addEventListener("popstate", onPop);
+    return () => removeEventListener("popstate", onPop);
+  }, []);
+  const navigate = useCallback<Navigate>((patch, how = "push") => {
+    setState((old) => {
+      const next = { ...old, ...patch };
+      const address = printAddress(next, location.pathname);
+      if (address !== location.pathname + location.search) {
+        if (how === "push") history.pushState(null, "", address);
+        else history.replaceState(null, "", address);
+      }
+      return next;
+    });
+  }, []);
+  return [state, navigate];
+}
+
+export type Theme = "auto" | "light" | "dark";
+const THEME_KEY = "theme";
+
+function storedTheme(): Theme {
+  try {
+    const t = localStorage.getItem(THEME_KEY);
+    return t === "light" || t === "dark" ? t : "auto";
+  } catch {
+    return "auto"; // storage may be forbidden
+  }
+}
+
+export function useTheme(): { theme: Theme; dark: boolean; setTheme: (t: Theme) => void } {
+  const [theme, set] = useState<Theme>(storedTheme);
+  const systemDark = useMedia("(prefers-color-scheme: dark)");
+  const dark = theme === "dark" || (theme === "auto" && systemDark);
+  document.documentElement.dataset.theme = dark ? "dark" : "light";
+  const setTheme = (t: Theme): void => {
+    try {
+      localStorage.setItem(THEME_KEY, t);
+    } catch {
+      // the choice lasts until the page is left
+    }
+    set(t);
+  };
+  return { theme, dark, setTheme };
+}
+
+export const REFRESH_MS = 10_000;
+
+/**
+ * Time of the newest refresh; advances every 10 s while `running`, and at once when it runs again
+ * after a pause. A refresh is skipped while requests are under way: it would abort them, so if each
+ * took longer than 10 s, neither data nor an error would ever be shown. It is also skipped while
+ * an answer is a refusal. While nothing answers, useRetry() decides when to ask.
+ */
+export function useNow(running: boolean): [number, () => void] {
+  const [now, setNow] = useState(() => Date.now());
+  useEffect(() => {
+    if (!running) return;
+    const tick = (least: number): void => {
+      if (pending.value === 0 && outage.value === null && refusals.value === 0)
+        setNow((old) => (Date.now() - old >= least ? Date.now() : old));
+    };
+    tick(REFRESH_MS);
+    const timer = setInterval(() => tick(0), REFRESH_MS);
+    return () => clearInterval(timer);
+  }, [running]);
+  return [now, () => setNow((old) => (pending.value === 0 ? Date.now() : old))];
+}
+
+export function useHidden(): boolean {
+  const [hidden, setHidden] = useState(document.hidden);
+  useEffect(() => {
+    const onChange = (): void => setHidden(document.hidden);
+    document.addEventListener("visibilitychange", onChange);
+    return () => document.removeEventListener("visibilitychange", onChange);
+  }, []);
+  return hidden;
+}
+
+/** Whether a media query holds. */
+export function useMedia(query: string): boolean {
+  const [holds, set] = useState(() => matchMedia(query).matches);
+  useEffect(() => {
+    const media = matchMedia(query);
+    const onChange = (): void => set(media.matches);
+    onChange();
+    media.addEventListener("change", onChange);
+    return () => media.removeEventListener("change", onChange);
+  }, [query]);
+  return holds;
+}
+
+/** Whether there is room for one pane only; style.css has the same limit. */
+export const useNarrow = (): boolean => useMedia("(max-width: 719px)");
+
+/** Size of an element, measured again whenever it changes. */
+export function useSize(ref: { current: HTMLElement | null }): { width: number; height: number } {
+  const [size, setSize] = useState({ width: 0, height: 0 });
+  // before the browser paints: what is drawn by its size is in the first frame, too
+  useLayoutEffect(() => {
+    const el = ref.current;
+    if (!el) return;
+    const measure = (): void => {
+      const width = el.clientWidth;
+      const height = el.clientHeight;
+      setSize((old) => (old.width === width && old.height === height ? old : { width, height }));
+    };
+    const observer = new ResizeObserver(measure);
+    observer.observe(el);
+    measure();
+    return () => observer.disconnect();
+  }, []);
+  return size;
+}
+
+const PAINTED_MS = 200; // at the latest, as a page that is hidden does not paint
+
+/**
+ * The value, but one frame after it changed: what can wait until the rest of the page is painted.
+ * Null at first.
+ */
+export function useAfterPaint<T>(value: T): T | null {
+  const [late, set] = useState<{ value: T } | null>(null);
+  useEffect(() => {
+    const done = (): void => {
+      stop();
+      set({ value });
+    };
+    let task = 0;
+    const frame = requestAnimationFrame(() => (task = window.setTimeout(done)));
+    const limit = window.setTimeout(done, PAINTED_MS);
+    const stop = (): void => {
+      cancelAnimationFrame(frame);
+      clearTimeout(task);
+      clearTimeout(limit);
+    };
+    return stop;
+  }, [value]);
+  return late && late.value;
+}
+
+export function useCell<T>(cell: Cell<T>): T {
+  const [v, set] = useState(cell.value);
+  useEffect(() => {
+    set(cell.value);
+    return cell.watch(set);
+  }, [cell]);
+  return v;
+}

@@ -1,0 +1,48 @@
+/*
+ * The table of endpoints of the JSON API: paths, what answers them, and in which form.
+ */
+#ifndef CLUSTER_AGENT_WEB_WEB_ENDPOINTS_H
+#define CLUSTER_AGENT_WEB_WEB_ENDPOINTS_H
+
+#include "cluster-agent/query/profile_query.h"
+#include "common/base.h"
+
+enum web_endpoint_id {
+	WEB_READY,
+	WEB_TYPES,
+	WEB_APPLICATIONS,
+	WEB_MOVERS,
+	WEB_LABELS,
+	WEB_TIMELINE,
+	WEB_FLAMEGRAPH,
+	WEB_FUNCTIONS,
+	WEB_FUNCTION,
+	WEB_MATCHES,
+	WEB_STACKS,
+	WEB_PPROF,
+	WEB_FOLDED,
+	WEB_SPEEDSCOPE,
+	WEB_ENDPOINT_MAX,
+};
+
+#define WEB_ENDPOINT_BIT(id) (UINT32_C(1) << (id))
+
+typedef int (*web_answer_fn)(struct store *store, const struct query_request *p, struct buf *out,
+			     struct err *err);
+
+struct web_endpoint {
+	const char *path; /* below "/api/"; /readyz has none: "" */
+	web_answer_fn answer;
+	const char *content_type;
+	const char *suffix; /* of the file that the answer is offered as; NULL: none */
+	bool is_large;      /* holds much memory, so that only one at a time is made */
+	bool has_stacks;    /* is made of all stacks of a selection, which takes memory */
+	bool is_constant;   /* depends on nothing that is stored */
+	const char *schema; /* what docs/openapi.json calls the answer; NULL: not JSON */
+	const char *summary;
+};
+
+/* Rows by enum web_endpoint_id. */
+extern const struct web_endpoint web_endpoints[WEB_ENDPOINT_MAX];
+
+#endif /* CLUSTER_AGENT_WEB_WEB_ENDPOINTS_H */
