@@ -1,0 +1,46 @@
+{{/* The spec: all values but those of the chart itself, without what is null. As YAML. */}}
+{{- define "coroot-ce.spec" -}}
+{{- include "coroot-ce.withoutNulls" (omit .Values "chart" "global") -}}
+{{- end -}}
+
+{{/* A map without the members that are null, also in maps inside it. As YAML. */}}
+{{- define "coroot-ce.withoutNulls" -}}
+{{- $left := dict -}}
+{{- range $name, $value := . -}}
+{{- if kindIs "map" $value -}}
+{{- $_ := set $left $name (include "coroot-ce.withoutNulls" $value | fromYaml) -}}
+{{- else if not (kindIs "invalid" $value) -}}
+{{- $_ := set $left $name $value -}}
+{{- end -}}
+{{- end -}}
+{{- toYaml $left -}}
+{{- end -}}
+
+{{- define "coroot-ce.labels" -}}
+app.kubernetes.io/name: {{ .Chart.Name }}
+app.kubernetes.io/instance: {{ .Release.Name | quote }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/part-of: coroot
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
+{{- end -}}
+
+{{/* Level that Pod Security enforces in the namespace; empty if it is not labelled, or not there. */}}
+{{- define "coroot-ce.podSecurity" -}}
+{{- if .Values.chart.podSecurityCheck -}}
+{{- $namespace := lookup "v1" "Namespace" "" .Release.Namespace | default dict -}}
+{{- dig "metadata" "labels" "pod-security.kubernetes.io/enforce" "" $namespace -}}
+{{- end -}}
+{{- end -}}
+
+{{/*
+How long the name of a release can be, by what the operator calls StatefulSets: with more than 52
+characters their pods cannot be made. Without a server, as long as Helm likes.
+*/}}
+{{- define "coroot-ce.longestName" -}}
+{{- $suffix := "-coroot" -}}
+{{- if and .Values.clickhouse (not .Values.externalClickhouse) -}}
+{{- $suffix = printf "-clickhouse-shard-%d" (sub (int (.Values.clickhouse.shards | default 1)) 1) -}}
+{{- end -}}
+{{- .Values.agentsOnly | empty | ternary (sub 52 (len $suffix)) 53 -}}
+{{- end -}}

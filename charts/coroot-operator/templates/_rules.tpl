@@ -1,0 +1,55 @@
+{{/* The rights of docs/operator.md. */}}
+
+{{- define "coroot-operator.subjects" -}}
+subjects:
+  - kind: ServiceAccount
+    name: {{ include "coroot-operator.serviceAccount" . | quote }}
+    namespace: {{ .Release.Namespace | quote }}
+{{- end -}}
+
+{{/* What cannot be had by a Role. */}}
+{{- define "coroot-operator.clusterRules" -}}
+# roles of the agents, which see pods of all namespaces
+- apiGroups: [rbac.authorization.k8s.io]
+  resources: [clusterroles, clusterrolebindings]
+  verbs: [get, list, watch, create, patch, delete]
+# held, because it is granted to the agents
+- apiGroups: [""]
+  resources: [pods]
+  verbs: [get, list, watch]
+{{- end -}}
+
+{{- define "coroot-operator.namespacedRules" -}}
+- apiGroups: [coroot.com]
+  resources: [coroots]
+  verbs: [get, list, watch, patch]
+- apiGroups: [coroot.com]
+  resources: [coroots/status]
+  verbs: [patch]
+- apiGroups: [coroot.com]
+  resources: [coroots/finalizers]
+  verbs: [update]
+# storage is never deleted
+- apiGroups: [""]
+  resources: [persistentvolumeclaims]
+  verbs: [get, list, watch, create, patch]
+- apiGroups: [""]
+  resources: [configmaps, serviceaccounts, services]
+  verbs: [get, list, watch, create, patch, delete]
+- apiGroups: [apps]
+  resources: [daemonsets, deployments, statefulsets]
+  verbs: [get, list, watch, create, patch, delete]
+- apiGroups: [networking.k8s.io]
+  resources: [ingresses]
+  verbs: [get, list, watch, create, patch, delete]
+- apiGroups: [policy]
+  resources: [poddisruptionbudgets]
+  verbs: [get, list, watch, create, patch, delete]
+{{- end -}}
+
+{{/* Neither listed nor watched nor deleted. */}}
+{{- define "coroot-operator.secretRules" -}}
+- apiGroups: [""]
+  resources: [secrets]
+  verbs: [get, create, patch]
+{{- end -}}
