@@ -4,8 +4,9 @@
 set -u
 bad=0
 
-# a test of the page stands beside what it tests; the rest is called what their tools want
-dup=$(git ls-files | grep -vE '^test/fuzz/corpus/' | sed 's|.*/||' | sort | uniq -d |
+# a test of the page stands beside what it tests; the rest is called what their tools want, as is
+# all of a Helm chart and of manifests for kustomize
+dup=$(git ls-files | grep -vE '^(test/fuzz/corpus|charts/(coroot-operator|coroot-ce|profiling|manifests))/' | sed 's|.*/||' | sort | uniq -d |
 	grep -vE '^(main\.c|go\.(mod|sum)|README\.md|LICENSE|package(-lock)?\.json|tsconfig\.json|\.gitignore)$')
 if [ -n "$dup" ]; then
 	echo "names that more than one file has: $dup"
@@ -19,7 +20,7 @@ for doc in ARCHITECTURE.md README.md CONTRIBUTING.md BENCHMARKS.md docs/*.md tes
 	for name in $(sed -E 's/([A-Za-z0-9_./-]+)\.\{(h,c|c,h)\}/\1.h \1.c/g' "$doc" |
 		grep -oE '(^|[ `(|])[A-Za-z0-9_./-]*[A-Za-z0-9_-]+\.(c|h|sh|ts|tsx|css|proto|md|png|bpf\.c|test\.js)([`),.:;| ]|$)' |
 		tr -d '`(),:;| ' | sed 's/\.$//' | sort -u); do
-		git ls-files | grep -qE "(^|/)$(printf '%s' "${name#./}" | sed 's/\./\\./g')\$" || {
+		git ls-files | grep -qE "(^|/)$(printf '%s' "$name" | sed -E 's|^(\.\.?/)+||; s/\./\\./g')\$" || {
 			echo "$doc names $name, which does not exist"
 			bad=1
 		}

@@ -242,23 +242,26 @@ fi
 # every Go process of the machine, and some of its tests count what could not be read: it runs
 # without the programs of the Go matrix beside it.
 stage check-go-matrix wait 60 build
-stage check-bpf clock 15 build
-stage check-pipeline clock 20 build
-stage check-containers clock 15 build
-stage check-sql-clients clock 20 build
-stage check-kubernetes clock 60 "build kubernetes-build"
+stage check-bpf clock 30 build
+stage check-pipeline clock 30 build
+stage check-containers clock 30 build
+stage check-sql-clients clock 30 build
+stage check-kubernetes clock 60 "build kubernetes-build images"
 stage check-e2e clock 45 "build ~check-go-matrix"
+stage images cpu 20 build "IMAGE_TAG=test images"
 stage kubernetes-build cpu 60 build
+stage check-charts cpu 30 kubernetes-build
 stage check-asan cpu 45 build
 stage check-fuzz cpu 20 "build ~check-asan"
 stage check-runner wait 20 "build ~check-asan" "BUILD=asan check-runner"
 stage check-tsan cpu 45 build
-stage check-kernels cpu 30 build
+stage check-kernels cpu 45 build
 stage check-go-arm64 cpu 45 build
 stage lint cpu 45 build
-stage check-store cpu 20 build
+stage check-store cpu 30 build
 stage check-go-symbols cpu 30 build
 stage build-clang cpu 30 build "O=build/clang CC=clang all"
-stage check-page cpu 20 build
+stage check-page cpu 45 build
+stage check-images cpu 30 "images ~check-kernels"
 run_stages
 finish

@@ -10,7 +10,7 @@
 
 #include "common/data/table.h"
 #include "common/system/clock.h"
-#include "node-agent/go/target/page_cache.h"
+#include "node-agent/target/page_cache.h"
 
 #define ROUNDS 11
 #define FUNCTIONS 60000u

@@ -107,12 +107,13 @@ static struct cost frames_special(uint32_t n)
 {
 	size_t before = allocated();
 	uint64_t start = clock_thread_cpu_ns();
-	const struct symbol_frame *frame;
+	static const struct symbol_frame main_frame = {.function = "main", .file = "[a]"};
+	const struct symbol_location *frame;
 	struct frame_cache *f;
 	struct cost c;
 
 	require(frame_cache_new(&f, 1 << 20, 2 * n) == 0);
-	require(frame_cache_intern(f, "main", "[a]", &frame) == 0);
+	require(frame_cache_intern(f, &main_frame, 1, &frame) == 0);
 	for (uint32_t i = 0; i < LOOKUPS * n; i++) {
 		uint64_t address = UINT64_C(0x400000) + i % n * 23;
 
@@ -133,7 +134,7 @@ struct place {
 /* The place added first is evicted when there are too many. */
 static struct cost frames_table(uint32_t n)
 {
-	static const struct symbol_frame frame = {"main", "[a]"};
+	static const struct symbol_frame frame = {.function = "main", .file = "[a]"};
 	size_t before = allocated();
 	uint64_t start = clock_thread_cpu_ns();
 	struct place *table = NULL, *p, *next;

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 
 #include "common/data/buf.h"
@@ -27,11 +28,10 @@ static char short_ids[2][13];
 static int make_ids(void **state)
 {
 	char head[32];
-	int len;
 
 	(void)state;
 	for (int i = 0; i < 2; i++) {
-		len = snprintf(head, sizeof(head), "%d%010d", i + 1, (int)getpid());
+		int len = snprintf(head, sizeof(head), "%d%010d", i + 1, (int)getpid());
 		memset(ids[i], '0', sizeof(ids[i]) - 1);
 		memcpy(ids[i], head, (size_t)len);
 		snprintf(short_ids[i], sizeof(short_ids[i]), "%.12s", ids[i]);
@@ -193,6 +193,7 @@ static struct busy *start(struct fixture *f, const struct test_cgroup *c, const 
 	b->pid = fork();
 	assert_true(b->pid >= 0);
 	if (b->pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		if (c)
 			test_cgroup_enter(c);
 		/* as runtimes do it with v2: what the process sees is not what we see */
@@ -240,7 +241,6 @@ static void on_sample(void *ctx, const struct sample_event *e)
 static void on_fork(void *ctx, const struct fork_event *e)
 {
 	struct fixture *f = ctx;
-
 	const struct process_fork fork = {
 		.pid = (pid_t)e->header.tgid,
 		.parent = (pid_t)e->parent_tgid,
@@ -749,6 +749,7 @@ static void check_children(const char *variable, const char *child, bool is_drop
 	b = &f.busy[f.n_busy++];
 	b->pid = fork();
 	if (b->pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		test_cgroup_enter(c);
 		execle("/bin/sh", "sh", "-c", script, (char *)NULL, env);
 		_exit(1);

@@ -104,9 +104,10 @@ static void burn_on_first_cpu(void)
 	f30();
 }
 
-static void burn_too_deep(void)
+static void __attribute__((noinline)) burn_too_deep(void)
 {
 	recurse(SAMPLER_USER_FRAMES + 50);
+	__asm__ volatile("");
 }
 
 static void __attribute__((noinline)) read_zeros(void)
@@ -132,9 +133,10 @@ struct seen {
 	unsigned n_user;        /* without kernel frames */
 	unsigned n_chain;       /* of n_user, with exactly f1 … f30 above burn() */
 	unsigned n_depth_limit; /* of SAMPLER_USER_FRAMES frames */
-	unsigned n_kernel;      /* with kernel frames */
-	unsigned n_both;        /* of n_kernel, with call_reader() among the user frames */
-	unsigned n_idle;        /* of pid 0 */
+	unsigned n_root;   /* of n_depth_limit, with burn() at one end and recurse()'s caller */
+	unsigned n_kernel; /* with kernel frames */
+	unsigned n_both;   /* of n_kernel, with call_reader() among the user frames */
+	unsigned n_idle;   /* of pid 0 */
 	unsigned n_fork;
 	unsigned n_exec;
 	unsigned n_exit;
@@ -171,6 +173,18 @@ static bool has_reader(const uint64_t *user, unsigned n)
 	return false;
 }
 
+/* Whether both ends of a stack are there that is too deep: user addresses. */
+static bool has_ends(const struct sample_event *e, const uint64_t *user)
+{
+	bool caller = false;
+
+	for (unsigned i = e->root_at; i < e->n_user; i++)
+		caller |= is_in(user[i], (const void *)(uintptr_t)burn_too_deep, FUNCTION_BYTES);
+	return e->root_at == SAMPLER_ROOT_AT && caller &&
+	       is_in(user[1], (const void *)(uintptr_t)recurse, FUNCTION_BYTES) &&
+	       is_in(user[e->root_at], (const void *)(uintptr_t)recurse, FUNCTION_BYTES);
+}
+
 static void on_sample(void *ctx, const struct sample_event *e)
 {
 	struct seen *s = ctx;
@@ -183,6 +197,7 @@ static void on_sample(void *ctx, const struct sample_event *e)
 	s->n_user += e->n_kernel == 0;
 	s->n_chain += e->n_kernel == 0 && has_chain(addrs, e->n_user);
 	s->n_depth_limit += e->end == WALK_END_DEPTH_LIMIT && e->n_user == SAMPLER_USER_FRAMES;
+	s->n_root += e->n_user == SAMPLER_USER_FRAMES && has_ends(e, addrs + e->n_kernel);
 	s->n_kernel +=
 		e->n_kernel > 0 && e->flags & SAMPLE_IN_KERNEL && addrs[0] >= UINT64_C(1) << 63;
 	s->n_both += e->n_kernel > 0 && has_reader(addrs + e->n_kernel, e->n_user);
@@ -310,7 +325,7 @@ static unsigned verified_insns(const char *log)
 
 static void every_program_loads_within_its_instruction_budget(void **state)
 {
-	enum { BPF_LOG_STATS = 4, MAX_PROGRAMS = 8, LOG_BYTES = 16384 };
+	enum { BPF_LOG_STATS = 4, MAX_PROGRAMS = 8, LOG_BYTES = 1 << 20 };
 	static char logs[MAX_PROGRAMS][LOG_BYTES];
 	struct sampler_bpf *skel = sampler_bpf__open();
 	struct bpf_program *prog;
@@ -359,7 +374,7 @@ static void a_chain_of_thirty_frames_arrives_whole(void **state)
 	assert_string_equal(s.comm, "test_sampler");
 }
 
-static void a_stack_beyond_the_limit_is_marked(void **state)
+static void a_stack_beyond_the_limit_is_marked_and_keeps_both_ends(void **state)
 {
 	CLEANUP(sampler_freep) struct sampler *sampler = new_default_sampler();
 	struct seen s = {.pid = start_child(burn_too_deep)};
@@ -368,6 +383,7 @@ static void a_stack_beyond_the_limit_is_marked(void **state)
 	watch(sampler, &s, &s.n_depth_limit, 10);
 	stop_child(s.pid);
 	assert_true(s.n_depth_limit >= 10);
+	assert_true(s.n_root >= s.n_depth_limit);
 }
 
 static void a_tick_in_the_kernel_gives_both_halves_of_the_stack(void **state)
@@ -734,7 +750,7 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_program_loads_within_its_instruction_budget),
 		cmocka_unit_test(a_chain_of_thirty_frames_arrives_whole),
-		cmocka_unit_test(a_stack_beyond_the_limit_is_marked),
+		cmocka_unit_test(a_stack_beyond_the_limit_is_marked_and_keeps_both_ends),
 		cmocka_unit_test(a_tick_in_the_kernel_gives_both_halves_of_the_stack),
 		cmocka_unit_test(kernel_stacks_can_be_switched_off),
 		cmocka_unit_test(the_start_time_is_that_of_proc),

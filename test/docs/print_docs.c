@@ -6,6 +6,11 @@
  * program links all objects of both agents, so a metric that exists is on the page.
  */
 #include "cluster-agent/cluster_options.h"
+#include "cluster-agent/operator/coroot_crd.h"
+#include "cluster-agent/operator/coroot_fields.h"
+#include "cluster-agent/operator/operator_command.h"
+#include "cluster-agent/wait_command.h"
+#include "common/limits.h"
 #include "common/options/option_value.h"
 #include "common/telemetry/metrics.h"
 #include "node-agent/goroutines_command.h"
@@ -64,7 +69,7 @@ static void print_option(const struct option_def *d)
 }
 
 static void print_options(const char *program, const struct option_def *defs,
-			  const struct agent_command *command)
+			  const struct agent_command *commands)
 {
 	char title[64];
 
@@ -82,9 +87,16 @@ static void print_options(const char *program, const struct option_def *defs,
 		print_option(d);
 	printf("\nOn their own: `--config=FILE` (or `CONFIG`), `--print-config` prints the\n"
 	       "configuration in effect as YAML with secrets masked, `--version`, `--help`.\n");
-	if (command)
-		printf("\n## Commands\n\n`%s %s %s`: %s.\n", program, command->name,
-		       command->arguments, command->help);
+	if (commands->name)
+		printf("\n## Commands\n\n");
+	for (const struct agent_command *c = commands; c->name; c++) {
+		if (c->program)
+			printf("* `%s %s`: %s ([its options](options-%s.md)).\n", program, c->name,
+			       c->help, c->name);
+		else
+			printf("* `%s %s%s%s`: %s.\n", program, c->name, c->arguments[0] ? " " : "",
+			       c->arguments, c->help);
+	}
 }
 
 /* ---- metrics ------------------------------------------------------------------------------- */
@@ -201,7 +213,7 @@ static void print_labels(const struct shown_metric *m)
 
 static void print_metric(const struct shown_metric *m)
 {
-	printf("| `%s` | %s | ", m->name, m->defs->kind == METRIC_COUNTER ? "counter" : "gauge");
+	printf("| `%s` | %s | ", m->name, metric_kind_counts(m->defs->kind) ? "counter" : "gauge");
 	print_labels(m);
 	printf(" | ");
 	print_cell(m->defs->help);
@@ -231,19 +243,141 @@ static void print_metrics(void)
 	}
 }
 
+/* ---- the Coroot resource ------------------------------------------------------------------- */
+
+static void print_crd(void)
+{
+	struct buf out;
+
+	buf_init(&out, MIB);
+	if (coroot_crd_write(&out) < 0)
+		abort();
+	fwrite(out.data, 1, out.len, stdout);
+	buf_fini(&out);
+}
+
+/* "spec.", apart from fields of lists. */
+static void print_field_type(const struct coroot_field *f)
+{
+	printf(" | ");
+	if (f->choices) {
+		for (size_t i = 0; f->choices[i]; i++)
+			printf("%s`%s`", i ? ", " : "", f->choices[i]);
+	} else if (f->type == FIELD_INTEGER && f->max > 0) {
+		printf("%lld to %lld", (long long)f->min, (long long)f->max);
+	} else {
+		print_cell(f->rule ? f->rule->what : coroot_field_type_text(f->type));
+	}
+	printf(" | ");
+}
+
+static void print_field(const struct coroot_field *f)
+{
+	printf("| `%s`", f->path + strlen("spec."));
+	print_field_type(f);
+	if (f->def)
+		print_code(f->def);
+	printf(" | ");
+	print_cell(f->help);
+	printf(" |\n");
+}
+
+/* The table of fields is in this order. */
+static const struct {
+	const char *first, *title;
+} field_sections[] = {
+	{"spec.metricsRefreshInterval", "All components"},
+	{"spec.nodeAgent", "Node agent"},
+	{"spec.clusterAgent", "Cluster agent"},
+	{"spec.nodeSelector", "Server"},
+	{"spec.clickhouse", "ClickHouse"},
+	{"spec.externalClickhouse", "A ClickHouse that is there already"},
+};
+
+static void print_field_section(const struct coroot_field *f)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(field_sections); i++) {
+		if (strcmp(f->path, field_sections[i].first) == 0)
+			printf("\n### %s\n\n| field | value | default | meaning |\n"
+			       "|---|---|---|---|\n",
+			       field_sections[i].title);
+	}
+}
+
+static const char resource_head[] =
+	"A `Coroot` resource (`coroot.com/v1`) says what the operator installs in its namespace. "
+	"Everything\nhas a default; this one reads heap profiles of Go programs that nobody "
+	"prepared for it:\n\n"
+	"```yaml\n"
+	"apiVersion: coroot.com/v1\n"
+	"kind: Coroot\n"
+	"metadata:\n"
+	"  name: coroot\n"
+	"  namespace: coroot\n"
+	"spec:\n"
+	"  nodeAgent:\n"
+	"    env:\n"
+	"      - name: GO_HEAP_PROFILER\n"
+	"        value: force\n"
+	"```\n\n"
+	"The fields are those of Coroot's operator (v1.9), so an existing resource is accepted as "
+	"it is. Those\nthat are not about profiles are listed in its status as not used. A field "
+	"that is wrong or unknown\ncounts as not given and is in `status.errors` with its path; "
+	"the rest of the resource is applied:\n\n"
+	"```sh\n"
+	"kubectl get coroots -A\n"
+	"kubectl describe coroot -n coroot coroot\n"
+	"kubectl explain coroot.spec.clickhouse\n"
+	"```\n\n"
+	"Where profiles are stored: with `externalClickhouse` there; with `clickhouse` in servers "
+	"that the\noperator runs; with `agentsOnly` nowhere, they are sent to another server; "
+	"otherwise in the server's\nown pod, on its volume.\n\n"
+	"## Fields\n\n"
+	"All paths begin with `spec.`; `[]` stands for each item of a list.\n";
+
+static void print_resource(void)
+{
+	print_generated("The Coroot resource");
+	fputs(resource_head, stdout);
+	for (size_t i = 0; i < n_coroot_fields; i++) {
+		print_field_section(&coroot_fields[i]);
+		if (!coroot_fields[i].unused)
+			print_field(&coroot_fields[i]);
+	}
+	printf("\n## Accepted, not used\n\n| field | what it is about |\n|---|---|\n");
+	for (size_t i = 0; i < n_coroot_fields; i++) {
+		const struct coroot_field *f = &coroot_fields[i];
+
+		if (!f->unused)
+			continue;
+		printf("| `%s` | ", f->path + strlen("spec."));
+		print_cell(f->help);
+		printf(" |\n");
+	}
+}
+
 int main(int argc, char **argv)
 {
+	const struct agent_command node_commands[] = {goroutines_command, {0}};
+	const struct agent_command cluster_commands[] = {operator_command, wait_command, {0}};
 	const char *page = argc == 2 ? argv[1] : "";
 
 	if (strcmp(page, "options-node-agent") == 0) {
-		print_options("coroot-node-agent", node_option_defs, &goroutines_command);
+		print_options("coroot-node-agent", node_option_defs, node_commands);
 	} else if (strcmp(page, "options-cluster-agent") == 0) {
-		print_options("coroot-cluster-agent", cluster_option_defs, NULL);
+		print_options("coroot-cluster-agent", cluster_option_defs, cluster_commands);
+	} else if (strcmp(page, "options-operator") == 0) {
+		print_options(operator_program.name, operator_program.options,
+			      operator_program.commands);
 	} else if (strcmp(page, "metrics") == 0) {
 		print_metrics();
+	} else if (strcmp(page, "custom-resource") == 0) {
+		print_resource();
+	} else if (strcmp(page, "crd") == 0) {
+		print_crd();
 	} else {
-		fprintf(stderr,
-			"usage: print_docs options-node-agent|options-cluster-agent|metrics\n");
+		fprintf(stderr, "usage: print_docs options-node-agent|options-cluster-agent|"
+				"options-operator|metrics|custom-resource|crd\n");
 		return EXIT_FAILURE;
 	}
 	return fflush(stdout) == 0 ? EXIT_SUCCESS : EXIT_FAILURE;

@@ -2,6 +2,7 @@
 "use strict";
 
 const assert = require("node:assert");
+const { execFileSync } = require("node:child_process");
 const fs = require("node:fs");
 const http = require("node:http");
 const zlib = require("node:zlib");
@@ -273,14 +274,46 @@ test("keys are exchanged by their files, and no profile is lost", async (t) => {
   assert.ok(!/lost profiles/.test(node.log()));
 });
 
+test("a directory of keys is followed as Kubernetes exchanges it", async (t) => {
+  const dir = scratch("keys-dir");
+  const put = (generation, keys) => {
+    fs.mkdirSync(`${dir}/..${generation}`);
+    for (const [name, key] of Object.entries(keys))
+      fs.writeFileSync(`${dir}/..${generation}/${name}`, key);
+    fs.symlinkSync(`..${generation}`, `${dir}/..data_tmp`);
+    fs.renameSync(`${dir}/..data_tmp`, `${dir}/..data`);
+  };
+  fs.mkdirSync(dir);
+  put(1, { one: "first", two: "second" });
+  fs.symlinkSync("..data/one", `${dir}/one`);
+  fs.symlinkSync("..data/two", `${dir}/two`);
+  const cluster = await startCluster({ args: [`--api-key-file=${dir}`] });
+  t.after(() => cluster.stop());
+  const status = async (key) =>
+    (await upload(cluster, "/dir", undefined, { "X-Api-Key": key })).status;
+  assert.deepStrictEqual(
+    [await status("first"), await status("second"), await status("third")],
+    [200, 200, 401],
+  );
+  put(2, { one: "third", two: "second" });
+  await eventually("the new key", async () => (await status("third")) === 200);
+  assert.deepStrictEqual([await status("first"), await status("second")], [401, 200]);
+  fs.unlinkSync(`${dir}/two`);
+  await eventually("the end of a key", async () => (await status("second")) === 401);
+  assert.strictEqual(await status("third"), 200);
+});
+
 test("contradictory, missing and empty keys are errors of one line", async () => {
   const empty = scratch("empty");
   fs.writeFileSync(empty, "\n");
+  const fifo = scratch("fifo");
+  execFileSync("mkfifo", [fifo]); // nobody writes it: reading would wait
   const listen = [`--listen=127.0.0.1:${await freePort()}`, `--data-dir=${scratch("data")}`];
   for (const [args, what] of [
     [["--api-key=a", `--api-key-file=${empty}`], /--api-key and --api-key-file contradict/],
     [["--read-api-key=a", `--read-api-key-file=${empty}`], /--read-api-key-file contradict/],
     [[`--api-key-file=${empty}`], /--api-key-file: .*no key in it/],
+    [[`--api-key-file=${fifo}`], /--api-key-file: .*neither a file nor a directory/],
     [["--read-api-key-file=/nonexistent"], /--read-api-key-file: \/nonexistent: No such file/],
     [["--allowed-hosts=http://a"], /--allowed-hosts: "http:\/\/a" is not a name/],
   ]) {

@@ -29,9 +29,9 @@ before(async () => {
   });
 });
 after(async () => {
-  asked.stop();
-  await node.stop();
-  await cluster.stop();
+  asked?.stop();
+  await node?.stop();
+  await cluster?.stop();
 });
 
 test("what a process did before the agent started is not counted", async () => {

@@ -34,9 +34,9 @@ before(async () => {
   });
 });
 after(async () => {
-  workload.stop();
-  await node.stop();
-  await cluster.stop();
+  workload?.stop();
+  await node?.stop();
+  await cluster?.stop();
 });
 
 const service = async () =>

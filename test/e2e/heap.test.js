@@ -39,9 +39,9 @@ before(async () => {
   ran = await workload.ask("8");
 });
 after(async () => {
-  workload.stop();
-  await node.stop();
-  await cluster.stop();
+  workload?.stop();
+  await node?.stop();
+  await cluster?.stop();
 });
 
 const service = async () =>

@@ -4,6 +4,9 @@
 "use strict";
 
 const assert = require("node:assert");
+const fs = require("node:fs");
+const os = require("node:os");
+const path = require("node:path");
 const { test, before, after } = require("node:test");
 const { startCluster, startNode } = require("./lib/daemon");
 const { program, AskedWorkload } = require("./lib/workload");
@@ -26,8 +29,8 @@ before(async () => {
   assert.strictEqual(await workload.line(), "ready");
 });
 after(async () => {
-  workload.stop();
-  await cluster.stop();
+  workload?.stop();
+  await cluster?.stop();
 });
 
 const start = (args) =>
@@ -118,4 +121,53 @@ test("without the option to restore, it stays on", async () => {
   await node.stop();
   await workload.ask("allocate");
   assert.strictEqual(await isOn(), true);
+});
+
+const NOBODY = 65534;
+
+// As in a pod that does not have the capability by which root may write to files of others.
+test("without the right to write, what is on is read, and one warning says why", async (t) => {
+  const off = new AskedWorkload("goforce", { uid: NOBODY });
+  t.after(() => off.stop());
+  const on = new AskedWorkload("goheap", { uid: NOBODY });
+  t.after(() => on.stop());
+  for (const w of [off, on]) assert.strictEqual(await w.line(), "ready");
+  const walDir = fs.mkdtempSync(path.join(os.tmpdir(), "spool-"));
+  t.after(() => fs.rmSync(walDir, { recursive: true }));
+  const node = await startNode({
+    cluster,
+    interval: "2s",
+    pids: [off.pid, on.pid],
+    within: ["setpriv", "--inh-caps=-dac_override", "--bounding-set=-dac_override"],
+    walDir,
+    args: [
+      ...FORCE,
+      "--go-heap-interval=1s",
+      "--go-mutex-profiler=on",
+      "--go-block-profiler=burst",
+      "--go-block-burst=500ms",
+    ],
+  });
+  t.after(() => node.stop());
+
+  const inUse = async () => {
+    const [row] = await sql(
+      cluster,
+      `SELECT max(Value) AS bytes FROM profiling_samples
+       WHERE ServiceName LIKE '%${program("goheap")}' AND Type = '${IN_USE}'`,
+    );
+    return row.bytes;
+  };
+  await eventually("what the program keeps", async () => (await inUse()) > 0);
+  await eventually("turns of the other", async () => (await offs(node)) > 2);
+  assert.strictEqual(await forced(node), 0);
+  assert.strictEqual(await node.metric("node_agent_go_lock_switched_on_total"), 0);
+  // nothing of all this is a failure
+  assert.strictEqual(await node.metric("node_agent_go_readings_failed_total"), 0);
+  const warnings = node.log().match(/^.*cannot switch on the profilers.*$/gm);
+  assert.strictEqual(warnings.length, 1);
+  assert.match(warnings[0], /reason="the agent lacks CAP_DAC_OVERRIDE"/);
+  const pid = Number(/ pid=(\d+) /.exec(warnings[0])[1]);
+  assert.ok([off.pid, on.pid].includes(pid), warnings[0]);
+  assert.strictEqual((await node.stop()).code, 0);
 });

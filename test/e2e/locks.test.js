@@ -93,9 +93,9 @@ before(async () => {
   await eventually("waits", async () => (asked[1] = await workload.ask()).waits > enough, 240000);
 });
 after(async () => {
-  workload.stop();
-  if (node.running) await node.stop();
-  await cluster.stop();
+  workload?.stop();
+  if (node.running) await node?.stop();
+  await cluster?.stop();
 });
 
 const service = async () =>

@@ -11,7 +11,7 @@ const { Authority, ServerFiles, fetchTrusting } = require("./lib/certificates");
 const { clusterAgent, failToStart, scratch, startCluster, startNode } = require("./lib/daemon");
 const { upload } = require("./lib/pprof");
 const { sampledNs, sql, application } = require("./lib/query");
-const { program, runWorkload } = require("./lib/workload");
+const { assertOnce, program, runWorkload } = require("./lib/workload");
 const { eventually, sleep } = require("./lib/wait");
 
 const authority = new Authority("ca");
@@ -20,9 +20,8 @@ const stranger = new Authority("other-ca");
 globalThis.fetch = fetchTrusting(authority.file, stranger.file);
 
 const scheme = "https";
-// of what is sampled, as in spool.test.js
-const ALL = 0.88;
-const TWICE = 1.12;
+// A pair that is half replaced for longer is looked at twice, and then reported.
+const SLOW_MS = 500;
 
 test("nothing is lost while certificates, and then their authority, are replaced", async (t) => {
   const files = new ServerFiles();
@@ -32,7 +31,7 @@ test("nothing is lost while certificates, and then their authority, are replaced
   let cluster = await startCluster({ scheme, args: files.args });
   t.after(() => cluster.stop());
   const node = await startNode({
-    ...{ scheme, cluster, interval: "1s" },
+    ...{ scheme, cluster, interval: "2s" },
     args: [...files.args, `--ca-file=${trusted}`],
   });
   t.after(() => node.stop());
@@ -40,9 +39,13 @@ test("nothing is lost while certificates, and then their authority, are replaced
   const serials = new Set();
   const answered = [];
   let busy = true;
+  let slow = 0;
   const replacing = (async () => {
     for (let i = 0; busy; i++) {
-      files.replace(authority.make(i % 2 ? "ec" : "rsa"));
+      const made = authority.make(i % 2 ? "ec" : "rsa");
+      const began = Date.now();
+      files.replace(made);
+      if (Date.now() - began > SLOW_MS) slow++;
       await sleep(700);
     }
   })();
@@ -54,11 +57,12 @@ test("nothing is lost while certificates, and then their authority, are replaced
       serials.add((await fetch(`${cluster.url}/healthz`)).serial);
     }
   })();
-  const ran = await runWorkload("share", 4);
+  const ran = await runWorkload("share", 12);
   await eventually("several certificates were served", () => serials.size >= 3);
   busy = false;
   await Promise.all([replacing, uploading]);
-  assert.strictEqual(await cluster.metric("cluster_agent_tls_certificate_load_failures_total"), 0);
+  const failed = await cluster.metric("cluster_agent_tls_certificate_load_failures_total");
+  assert.ok(failed <= slow, `${failed} failed, ${slow} were written slowly`);
 
   // an authority that the node agent does not know yet
   files.replace(stranger.make());
@@ -73,9 +77,7 @@ test("nothing is lost while certificates, and then their authority, are replaced
   await eventually("an empty spool", async () => (await spooled()) === 0);
 
   const app = await eventually("the workload", () => application(cluster, program("share")));
-  const ns = await sampledNs(cluster, app.service);
-  assert.ok(ns > ALL * ran.cpuNs, `${ns} of ${ran.cpuNs} ns`);
-  assert.ok(ns < TWICE * ran.cpuNs, `${ns} of ${ran.cpuNs} ns`);
+  assertOnce(await sampledNs(cluster, app.service), ran);
   assert.strictEqual(await node.metric("node_agent_profiles_dropped_total"), 0);
   const [{ n }] = await sql(
     cluster,

@@ -25,9 +25,9 @@ before(async () => {
   await silent.line();
 });
 after(async () => {
-  waits.stop();
-  silent.stop();
-  await cluster.stop();
+  waits?.stop();
+  silent?.stop();
+  await cluster?.stop();
 });
 
 const start = (...workloads) =>

@@ -1,6 +1,6 @@
 #include <assert.h>
 
-#include "cluster-agent/query/flame_tree.h"
+#include "cluster-agent/query/tree/flame_tree.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -16,7 +16,7 @@ static int64_t add_stacks(struct flame_tree *t, const char *s, size_t size)
 	int64_t sum = 0;
 
 	while (size > 0) {
-		struct flame_frame frames[MAX_FRAMES];
+		struct flame_frame frames[MAX_FRAMES] = {0};
 		const char *nl = memchr(s, '\n', size);
 		size_t len = nl ? (size_t)(nl - s) : size, n = 0;
 		int64_t value = (int64_t)len + 1;
@@ -28,7 +28,7 @@ static int64_t add_stacks(struct flame_tree *t, const char *s, size_t size)
 			frames[n].len = sep ? (size_t)(sep - s) - at : len - at;
 			at += frames[n].len + 1;
 		}
-		assert(flame_tree_add(t, frames, n, value) == 0);
+		assert(flame_tree_add(t, frames, n, (struct stack_value){value, 0}) == 0);
 		sum += value;
 		s += len + (nl ? 1 : 0);
 		size -= len + (nl ? 1 : 0);
@@ -65,7 +65,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	CLEANUP(flame_tree_freep) struct flame_tree *t = NULL;
 	CLEANUP(flame_view_fini) struct flame_view v = {0};
 	struct flame_tree_limits limits = {0};
-	struct flame_view_limits shown = {UINT32_MAX, UINT32_MAX};
+	struct flame_view_limits shown = {UINT32_MAX, UINT32_MAX, 0};
 	int64_t total;
 
 	if (size < 4)
@@ -76,7 +76,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	shown.max_functions = data[3] ? data[3] : UINT32_MAX;
 	assert(flame_tree_new(&t, &limits) == 0);
 	total = add_stacks(t, (const char *)data + 4, size - 4);
-	flame_tree_add_other(t, 1, data[3]);
+	flame_tree_add_other(t, 1, (struct stack_value){data[3], 0});
 	assert(flame_tree_view(t, &shown, &v) == 0);
 	check_view(&v, total + data[3]);
 	return 0;

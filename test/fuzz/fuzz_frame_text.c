@@ -1,6 +1,6 @@
 #include <assert.h>
 
-#include "cluster-agent/query/frame_text.h"
+#include "cluster-agent/query/tree/frame_text.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -14,7 +14,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	assert(t.name == text && t.name_len <= size && t.line >= 0);
 	assert(t.file >= text + t.name_len && t.file_len <= (size_t)(text + size - t.file));
 	if (t.file == text + size) {
-		assert(t.name_len == size && t.file_len == 0);
+		assert(t.name_len == size && t.file_len == 0 && !t.inlined);
 	} else {
 		assert(text[t.name_len] == ' ' && t.file == text + t.name_len + 1);
 		assert(t.file[t.file_len] == ':' && !memchr(t.file, ' ', t.file_len));

@@ -1,10 +1,12 @@
 /*
- * Any bytes as an ELF file of Go: the table is found and searched within its bounds, and so is its
- * assembly.
+ * Any bytes as an ELF file of Go: the table is found and searched within its bounds, and so are its
+ * assembly, and the lines and inlined calls of addresses.
  */
 #include <assert.h>
 
-#include "node-agent/unwind/assembly_table.h"
+#include "node-agent/symbol/go_location.h"
+#include "node-agent/symbol/gopclntab_assembly.h"
+#include "node-agent/symbol/gopclntab_module.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -12,7 +14,6 @@ static void find_assembly(const struct gopclntab *go, const struct elf_layout *l
 			  const struct byte_source *src)
 {
 	static struct gopclntab_assembly ranges[64];
-	static struct go_frame_table table;
 	int n = gopclntab_assembly(go, l, src, ranges, ARRAY_SIZE(ranges));
 
 	for (int i = 0; i < n; i++) {
@@ -20,11 +21,40 @@ static void find_assembly(const struct gopclntab *go, const struct elf_layout *l
 		assert(i == 0 || ranges[i].start >= ranges[i - 1].end);
 		assert(ranges[i].frame_bytes <= GOPCLNTAB_ASSEMBLY_FRAME_MAX);
 	}
-	if (n < 0)
+}
+
+/* Texts are clean, and a location has at least one frame. */
+static void find_lines(const struct gopclntab *go, const struct elf_layout *l,
+		       const struct byte_source *src)
+{
+	static struct gopclntab_line line;
+	uint64_t extra_bytes = GO_LOCATION_MAX_BYTES;
+	struct go_location_file f = {
+		.table = go,
+		.layout = l,
+		.src = src,
+		.label = "[x]",
+		.extra_bytes = &extra_bytes,
+	};
+	struct frame_cache *cache;
+
+	if (frame_cache_new(&cache, 1 << 16, 64) < 0)
 		return;
-	(void)assembly_table_fill(&table, ranges, (size_t)n, go->first);
-	for (size_t i = 1; i < GO_ASSEMBLY_RANGES; i++)
-		assert(table.start[i] >= table.start[i - 1]);
+	if (gopclntab_find_gofunc(go, l, src, &f.gofunc) < 0)
+		f.gofunc = 0;
+	for (uint64_t i = 0; i < 32; i++) {
+		const struct symbol_location *found;
+
+		if (go_location_find(cache, &f, go->first + (go->end - go->first) / 32 * i, &line,
+				     &found) < 0)
+			continue;
+		assert(found->n >= 1 && found->n <= SYMBOL_LOCATION_FRAMES_MAX);
+		for (size_t k = 0; k < found->n; k++) {
+			assert(found->frames[k].function[0] && found->frames[k].file[0]);
+			assert(!strchr(found->frames[k].file, ' '));
+		}
+	}
+	frame_cache_free(cache);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -46,5 +76,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			assert(strlen(name) > 0 && strlen(name) < sizeof(name));
 	}
 	find_assembly(&go, &l, &src);
+	find_lines(&go, &l, &src);
 	return 0;
 }

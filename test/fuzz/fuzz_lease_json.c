@@ -4,7 +4,7 @@
  */
 #include <assert.h>
 
-#include "cluster-agent/replica/lease_json.h"
+#include "common/kubernetes/lease_json.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

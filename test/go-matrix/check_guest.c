@@ -53,7 +53,7 @@ static uint64_t first_segment(const struct elf_layout *l)
 	return first & ~PAGE_MASK;
 }
 
-static int open_guest(struct go_target *t, const char *pid, const char *file)
+static int open_guest(struct program_target *t, const char *pid, const char *file)
 {
 	char path[64];
 	uint64_t base = 0;
@@ -61,7 +61,7 @@ static int open_guest(struct go_target *t, const char *pid, const char *file)
 	int r;
 
 	snprintf(path, sizeof(path), "/proc/%s/mem", pid);
-	*t = (struct go_target){.proc_fd = -1};
+	*t = (struct program_target){.proc_fd = -1};
 	t->mem_fd = open(path, O_RDONLY | O_CLOEXEC);
 	t->exe_fd = open(file, O_RDONLY | O_CLOEXEC);
 	if (t->mem_fd < 0 || t->exe_fd < 0 || fstat(t->exe_fd, &st) < 0)
@@ -146,7 +146,7 @@ static int read_locks(struct go_runtime *rt, enum lock_kind kind, struct buf *ou
 	return r == 0 && kind == LOCK_MUTEX && rate != GUEST_MUTEX_RATE ? -EPROTO : r;
 }
 
-static int read_guest(const struct go_target *t, const char *kind, struct buf *out)
+static int read_guest(const struct program_target *t, const char *kind, struct buf *out)
 {
 	CLEANUP(go_executables_freep) struct go_executables *executables = NULL;
 	CLEANUP(memory_windows_freep) struct memory_windows *windows = NULL;
@@ -172,7 +172,7 @@ static int read_guest(const struct go_target *t, const char *kind, struct buf *o
 int main(int argc, char **argv)
 {
 	CLEANUP(buf_fini) struct buf out;
-	struct go_target t;
+	struct program_target t;
 	FILE *f;
 	int r;
 
@@ -182,7 +182,7 @@ int main(int argc, char **argv)
 	r = open_guest(&t, argv[2], argv[3]);
 	if (r == 0)
 		r = read_guest(&t, argv[1], &out);
-	go_target_close(&t);
+	program_target_close(&t);
 	if (r < 0) {
 		fprintf(stderr, "cannot read %s of %s: %s\n", argv[1], argv[3], strerror(-r));
 		return 1;

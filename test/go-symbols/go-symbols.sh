@@ -1,7 +1,8 @@
 #!/bin/bash
-# go-symbols.sh CHECK_SYMBOLS GO: compares names of Go functions with those of nm, for every layout
-# of .gopclntab that the Go command can still fetch a toolchain for, and every way of linking. The
-# targets are kept below $DEPS/go-targets, the toolchains where Go keeps its modules.
+# go-symbols.sh CHECK_SYMBOLS GO: compares names of Go functions with those of nm, and lines with
+# those of the runtime, for every layout of .gopclntab that the Go command can still fetch a
+# toolchain for, and every way of linking. The targets are kept below $DEPS/go-targets, the
+# toolchains where Go keeps its modules.
 set -u
 check=$1 go=$2
 # shellcheck source=test/go-matrix/matrix.sh
@@ -35,6 +36,17 @@ compare() {
 	nm -S --defined-only "$out/$1" >"$work/nm" && "$check" "$work/nm" "$out/$2" "$3"
 }
 
+# lines TRUTH FILE: lines of FILE, which has the .text of TRUTH, against what the runtime of TRUTH
+# says of two addresses of each function
+lines() {
+	{
+		nm -S --defined-only "$out/$1" | grep ' [tT] main\.main$'
+		nm -S --defined-only "$out/$1"
+	} | sed -n 's/^\([0-9a-f]*\) \([0-9a-f]*\) [tT] .*/\1 \2/p' >"$work/functions"
+	"$out/$1" lines <"$work/functions" >"$work/lines" &&
+		"$check" lines "$work/lines" "$out/$2"
+}
+
 # headerless TRUTH FILE MIN: FILE, which has the .text of TRUTH, without section headers: e_shoff is
 # at 40, their size, number and names from 58 on
 headerless() {
@@ -48,14 +60,18 @@ check_version() {
 	try 1 compare plain plain 100
 	try 1 compare plain plain-s 100
 	try 1 headerless plain plain-s 100
+	try 1 lines plain plain-s
 	try 1 headerless pie pie-s 100
 	try 1 compare pie pie 100
 	try 1 compare pie pie-s 100
+	try 1 lines pie pie-s
 	try 1 compare cgo cgo 100
 	# without .symtab the C part has no names
 	try 1 compare cgo cgo-s 95
+	try 1 lines cgo cgo-s
 	try 1 compare cgo-pie cgo-pie 100
 	try 1 compare cgo-pie cgo-pie-s 95
+	try 1 lines cgo-pie cgo-pie-s
 }
 
 each_release "$(nproc)" "go symbols"

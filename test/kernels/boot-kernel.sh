@@ -3,7 +3,7 @@
 # one line with the results in its log, and the whole log if something failed.
 set -u
 name=$1 arch=$2 dir=$3 initramfs=$4 log=$5
-seconds=${BOOT_TIMEOUT:-600}
+seconds=${BOOT_TIMEOUT:-2400}
 image=$(ls "$dir"/boot/vmlinuz-*)
 release=${image##*/vmlinuz-}
 from=$(date +%s)

@@ -1,7 +1,8 @@
 #!/bin/sh
 # fetch-packages.sh these|needs SUITE ARCH DIR PACKAGE...: unpacks Debian packages of any suite and
 # architecture below DIR without installing them: only these, or also their dependencies. A meta
-# package stands for the kernel image that it depends on; modules and documents are left out. Does
+# package stands for the kernel image that it depends on; modules and documents other than licences
+# are left out. "dpkg-query --admindir=DIR/var/lib/dpkg" knows the packages and their files. Does
 # nothing if DIR exists; remove it to get newer versions.
 #
 # Uses package lists of its own and leaves the machine's as they are. Mirror, proxies and
@@ -54,9 +55,24 @@ case $with in
 these) (cd "$apt/archives" && apt-get download -q $wanted) ;;
 needs) apt-get install -q -y --download-only --no-install-recommends $wanted ;;
 esac >"$apt/log" 2>&1 || { cat "$apt/log" >&2; exit 1; }
+info=$new/var/lib/dpkg/info
+mkdir -p "$info"
+# a package that several architectures may have is known by both names
+echo 1 >"$info/format"
 for deb in "$apt"/archives/*.deb; do
 	dpkg-deb --fsys-tarfile "$deb" |
 		tar -x -C "$new" --exclude=./lib/modules --exclude=./usr/share
+	# the folder of a package's licence may be a link to another's
+	dpkg-deb --fsys-tarfile "$deb" | tar -x -C "$new" --no-recursion --wildcards \
+		--no-wildcards-match-slash './usr/share/doc/*' './usr/share/doc/*/copyright' 2>/dev/null || true
+	name=$(dpkg-deb -f "$deb" Package)
+	[ "$(dpkg-deb -f "$deb" Multi-Arch)" != same ] || name=$name:$arch
+	dpkg-deb --fsys-tarfile "$deb" | tar -t | sed 's|^\.||; s|^/$|/.|; s|\(.\)/$|\1|' >"$info/$name.list"
+	{
+		dpkg-deb -f "$deb"
+		echo 'Status: install ok installed'
+		echo
+	} >>"$new/var/lib/dpkg/status"
 done
 chmod 755 "$new"
 # another checkout may have fetched the same meanwhile

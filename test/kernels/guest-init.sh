@@ -89,6 +89,8 @@ esac
 httpd -p 127.0.0.1:8080 -h /www
 share 600 >/dev/null &
 busy=$!
+chain 600 &
+busy="$busy $!"
 dd if=/dev/zero of=/dev/null bs=1M 2>/dev/null &
 busy="$busy $!"
 coroot-node-agent --profiles-endpoint=http://127.0.0.1:8080/cgi-bin/upload --profile-interval=3s \
@@ -110,6 +112,10 @@ soon()
 }
 check "functions of a busy process arrive by name" soon names_arrive spend_seventy
 check "functions of the kernel arrive by name" soon names_arrive vfs_read
+
+# of code without frame pointers, by tables made of its .eh_frame
+stacks_are_whole() { whole_stacks chain /tmp/profile.*; }
+check "stacks of code without frame pointers are whole" soon stacks_are_whole
 
 # metric_is_positive SERIES: its beginning; labels included
 metric_is_positive()

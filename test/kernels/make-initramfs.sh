@@ -21,7 +21,7 @@ shared_libraries()
 {
 	if [ "$sysroot" = / ]; then
 		for bin in "$@"; do
-			ldd "$bin" | sed -nE 's|.*[[:space:]](/[^ ]+) \(0x.*|\1|p'
+			ldd "$bin" 2>/dev/null | sed -nE 's|.*[[:space:]](/[^ ]+) \(0x.*|\1|p'
 		done | sort -u
 	else
 		(cd "$sysroot" && find lib usr/lib -name '*.so.*' -printf '/%p\n')
@@ -29,8 +29,9 @@ shared_libraries()
 }
 
 for bin in "$@"; do
-	# symbols stay: the agent reads them
-	"${LLVM_STRIP:-llvm-strip}" -g -o "$root/bin/${bin##*/}" "$bin"
+	# symbols stay: the agent reads them; llvm-strip cannot read static programs of glibc
+	"${LLVM_STRIP:-llvm-strip}" -g -o "$root/bin/${bin##*/}" "$bin" 2>/dev/null ||
+		cp "$bin" "$root/bin/${bin##*/}"
 done
 shared_libraries "$@" | while read -r lib; do
 	mkdir -p "$root${lib%/*}"

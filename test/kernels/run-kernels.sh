@@ -24,14 +24,7 @@ done
 for arch in amd64 arm64; do
 	$fetch these bookworm "$arch" "$deps/tools-$arch" busybox-static
 done
-arm64_packages="libc6-dev libbpf-dev libelf-dev zlib1g-dev libyaml-dev libcurl4-openssl-dev
-libmicrohttpd-dev libgnutls28-dev libprotobuf-c-dev libjansson-dev libdeflate-dev libxxhash-dev
-libzstd-dev liblz4-dev libiberty-dev uthash-dev libseccomp-dev libcmocka-dev"
-# another list of packages is another sysroot
-sysroot=$deps/sysroot-arm64-$(echo "$arm64_packages" | sha256sum | cut -c 1-12)
-# shellcheck disable=SC2086 # a list of words
-$fetch needs bookworm arm64 "$sysroot" $arm64_packages
-
+sysroot=$(test/setup/arm64-sysroot.sh)
 test/kernels/build-arm64.sh "$sysroot" build/arm64
 # runc is for this machine's architecture only
 test/kernels/make-initramfs.sh "$out/amd64.cpio" "$deps/tools-amd64/bin/busybox" / "$@" \

@@ -2,20 +2,19 @@
 # A throw-away Kubernetes for the tests: cluster.sh COMMAND. Needs root.
 #
 #   up                    etcd and kube-apiserver on 127.0.0.1. No controllers, so whatever is
-#   written
-#                         stays as it is: pods may name nodes that do not exist. KN_CONTROLLERS=1
-#                         adds kube-controller-manager and kube-scheduler.
-#   up-node               a node that runs pods: all of these, containerd, kubelet and kube-proxy,
-#   in
-#                         a network namespace of its own
+#                         written stays as it is: pods may name nodes that do not exist.
+#                         KN_CONTROLLERS=1 adds kube-controller-manager and kube-scheduler.
+#   up-node               a node that runs pods: all of these, containerd, kubelet, kube-proxy and
+#                         CoreDNS, in a network namespace of its own
 #   kubectl ARG...        as administrator
 #   exec COMMAND...       in the cluster's network namespace; KN_DIR and KUBECONFIG are set,
-#   kubectl is in PATH import FILE           makes an image archive (make-image.sh) known to the
-#   node stop NAME [SIGNAL]    ends one daemon, by SIGTERM or what is given: kube-apiserver, etcd,
-#   … start NAME            starts it again and waits until it works signal NAME SIGNAL    STOP
-#   makes it hang, CONT go on compact               resource versions of the past expire (410),
-#   except what kube-apiserver still
-#                         has in memory; prints the newest revision of etcd
+#                         kubectl is in PATH
+#   import FILE           makes an image archive (make-image.sh) known to the node
+#   stop NAME [SIGNAL]    ends one daemon, by SIGTERM or what is given: kube-apiserver, etcd, …
+#   start NAME            starts it again and waits until it works
+#   signal NAME SIGNAL    STOP makes it hang, CONT go on
+#   compact               resource versions of the past expire (410), except what kube-apiserver
+#                         still has in memory; prints the newest revision of etcd
 #   status                what runs, with its memory
 #   down                  ends everything and removes all of it but the logs
 #
@@ -26,13 +25,12 @@
 #
 #   KN_PORT=6443 KN_ETCD_PORT=2379   on 127.0.0.1; in a node's own namespace they are always free
 #   KN_APISERVER_FLAGS               more flags of kube-apiserver, split at blanks; "start" takes
-#   new ones.
-#       --watch-cache=false              watches come from etcd, so that "compact" ends those of
-#       the past with 410
-#       --min-request-timeout=1          a watch that does not say timeoutSeconds ends after 1 to
-#       2 s
-#       --token-auth-file=F --anonymous-auth=false   bearer tokens of F; without one 401 instead
-#       of 403
+#                                    new ones.
+#       --watch-cache=false          watches come from etcd, so that "compact" ends those of the
+#                                    past with 410
+#       --min-request-timeout=1      a watch without timeoutSeconds ends after 1 to 2 s
+#       --token-auth-file=F --anonymous-auth=false
+#                                    bearer tokens of F; without one 401 instead of 403
 #   KN_BIN                           the folder of build.sh's programs
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
@@ -211,10 +209,11 @@ start_kube-apiserver()
 	wait_for kube-apiserver get /api/v1/namespaces/default
 }
 
+# Neither serves: in the machine's own namespace, several clusters would want the same port.
 start_kube-controller-manager()
 {
 	spawn_inside kube-controller-manager kubenode kube-controller-manager \
-		--kubeconfig="$dir/kubeconfig/kube-controller-manager" --leader-elect=false --bind-address=127.0.0.1 \
+		--kubeconfig="$dir/kubeconfig/kube-controller-manager" --leader-elect=false --secure-port=0 \
 		--use-service-account-credentials=true --profiling=false \
 		--root-ca-file="$dir/pki/ca.crt" --service-account-private-key-file="$dir/pki/service-account.key" \
 		--cluster-signing-cert-file="$dir/pki/ca.crt" --cluster-signing-key-file="$dir/pki/ca.key"
@@ -224,7 +223,7 @@ start_kube-controller-manager()
 start_kube-scheduler()
 {
 	spawn_inside kube-scheduler kubenode kube-scheduler --kubeconfig="$dir/kubeconfig/kube-scheduler" \
-		--leader-elect=false --bind-address=127.0.0.1 --profiling=false
+		--leader-elect=false --secure-port=0 --profiling=false
 }
 
 start_containerd()
@@ -250,6 +249,13 @@ start_kube-proxy()
 {
 	spawn_inside kube-proxy kubenode kube-proxy --config="$dir/node/kube-proxy.yaml"
 	wait_for kube-proxy inside curl -sSf -m 5 "http://127.0.0.1:10249/healthz"
+}
+
+# Resolves services for pods. It may read what the controllers may read.
+start_coredns()
+{
+	spawn_inside coredns kubenode coredns "$dir/node/Corefile"
+	wait_for coredns inside curl -sSf -m 5 http://127.0.0.1:8181/ready
 }
 
 start()
@@ -333,6 +339,8 @@ up_node()
 	import "$dir/node/pause.tar"
 	start kubelet
 	start kube-proxy
+	inside kubectl --kubeconfig="$dir/kubeconfig/admin" apply -f "$dir/node/dns.yaml" >/dev/null
+	start coredns
 }
 
 # up KIND

@@ -11,6 +11,7 @@ const { KubeCluster } = require("./lib/kube_cluster");
 const {
   nothingWaits,
   scrapedSince,
+  startForwarder,
   startScraper,
   stored,
   target,
@@ -184,4 +185,46 @@ test("mistakes in annotations are reported as the pod's problem, not in the log"
   const states = Object.fromEntries((await targets(agent)).targets.map((t) => [t.pod, t.state]));
   assert.deepStrictEqual([states["no-port"], states["no-scheme"]], ["invalid", "invalid"]);
   assert.ok(!agent.log().includes("eighty"));
+});
+
+// Scraped well, but refused where they are sent: by a receiver with limits of its own.
+test("profiles that the receiver refuses are shown with its answer, by type", async (t) => {
+  let isRefused = (query) => query.get("pod") === "refused";
+  const receiver = http.createServer((request, answer) => {
+    const query = new URL(request.url, "http://receiver").searchParams;
+    request.resume().on("end", () => {
+      const refuse = request.method === "POST" && isRefused(query);
+      answer.writeHead(refuse ? 413 : 200).end(refuse ? "more than 10 samples" : "");
+    });
+  });
+  await new Promise((resolve) => receiver.listen(0, "127.0.0.1", resolve));
+  t.after(() => receiver.close());
+  const forwarder = await startForwarder({
+    kubeconfig: cluster.kubeconfigFile("admin"),
+    to: { url: `http://127.0.0.1:${receiver.address().port}` },
+  });
+  t.after(() => forwarder.stop());
+  await createPods(
+    cluster,
+    ["refused", "taken"].map((name, i) =>
+      scrapedPod({ name, ip: `127.0.5.${i + 1}`, port: workload.port, types: "goroutine,heap" }),
+    ),
+  );
+  const shows = (name, state, error) =>
+    eventually(`${name} is ${state}`, async () => {
+      const now = await target(forwarder, name);
+      const seen = now?.endpoints.map((e) => [e.type, e.state, e.lastError]);
+      assert.deepStrictEqual([now?.state, seen?.sort()], [
+        state,
+        ["goroutine", "heap"].map((type) => [type, state, error]),
+      ]);
+      return true;
+    });
+  const answer = "the receiver refused the profile: HTTP 413: more than 10 samples";
+  await shows("refused", "refused", answer);
+  await shows("taken", "up", "");
+  assert.ok((await forwarder.metric("cluster_agent_scrape_targets", 'state="refused"')) === 1);
+  // until it takes them
+  isRefused = () => false;
+  await shows("refused", "up", "");
 });

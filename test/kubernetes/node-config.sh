@@ -86,3 +86,30 @@ hostnameOverride: "$node"
 clientConnection: {kubeconfig: "$dir/kubeconfig/kube-proxy"}
 conntrack: {maxPerCore: 0, min: 0, tcpEstablishedTimeout: 0s, tcpCloseWaitTimeout: 0s}
 END
+
+cat >"$state/Corefile" <<END
+.:53 {
+	errors
+	ready 127.0.0.1:8181
+	kubernetes cluster.local in-addr.arpa {
+		kubeconfig $dir/kubeconfig/kube-controller-manager
+	}
+}
+END
+
+# at the kubelet's clusterDNS; no pods, so the endpoints are written by hand
+cat >"$state/dns.yaml" <<END
+apiVersion: v1
+kind: Service
+metadata: {name: kube-dns, namespace: kube-system}
+spec:
+  clusterIP: 10.96.0.10
+  ports: [{name: dns, port: 53, protocol: UDP}, {name: dns-tcp, port: 53}]
+---
+apiVersion: discovery.k8s.io/v1
+kind: EndpointSlice
+metadata: {name: kube-dns, namespace: kube-system, labels: {kubernetes.io/service-name: kube-dns}}
+addressType: IPv4
+endpoints: [{addresses: [$ip]}]
+ports: [{name: dns, port: 53, protocol: UDP}, {name: dns-tcp, port: 53}]
+END

@@ -18,9 +18,9 @@
 struct go_child {
 	pid_t pid;
 	int root_fd;
-	struct go_target_files files;
+	struct program_target_files files;
 	struct program_id id;
-	struct go_target target;
+	struct program_target target;
 	struct go_executable executable;
 	struct go_runtime runtime;
 };
@@ -56,7 +56,7 @@ static inline void go_child_begin(struct go_child *c, const void *data, const vo
 	assert_int_equal(procfs_read_stat(proc_fd, &st), 0);
 	c->id = (struct program_id){.pid = c->pid, .start_time = st.start_time};
 	assert_int_equal(procfs_read_exe_id(proc_fd, &c->id.exe), 0);
-	assert_int_equal(go_target_open(&c->target, c->root_fd, &c->id, &c->files), 0);
+	assert_int_equal(program_target_open(&c->target, c->root_fd, &c->id, &c->files), 0);
 	c->runtime = (struct go_runtime){
 		.target = &c->target,
 		.image = {.layout = &c->target.layout,
@@ -92,7 +92,7 @@ static inline void go_child_kill(struct go_child *c)
 static inline void go_child_end(struct go_child *c)
 {
 	go_child_kill(c);
-	go_target_close(&c->target);
+	program_target_close(&c->target);
 	deadline_caller_free(c->files.caller);
 	close(c->root_fd);
 }

@@ -30,6 +30,7 @@ struct put {
 	int64_t first, last; /* sums of the first and the last type */
 	int64_t end_ns, duration_ns;
 	int64_t contentions; /* of the server then, as an endpoint has one request at most */
+	uint64_t number;
 };
 
 struct fixture {
@@ -50,6 +51,7 @@ struct fixture {
 	pthread_mutex_t lock;
 	int64_t contentions; /* grows with each scrape of the mutex profile */
 	bool restarts;       /* the next scrape finds a restarted process */
+	bool stands_still;   /* they do not grow */
 	const char *answer;  /* of /text */
 	unsigned answer_status;
 	unsigned n_requests;
@@ -98,7 +100,8 @@ static inline void serve_mutex(void *ctx, struct http_exchange *x)
 
 	pthread_mutex_lock(&f->lock);
 	note_request(f, x);
-	f->contentions = f->restarts ? 2 : f->contentions + 10;
+	if (!f->stands_still)
+		f->contentions = f->restarts ? 2 : f->contentions + 10;
 	f->restarts = false;
 	/* spread over two samples of the same stack */
 	samples[0].values[0] = f->contentions - 1;
@@ -190,7 +193,8 @@ static inline const char *label(const struct upload_label *labels, const char *n
 	return "?";
 }
 
-static inline void put(void *ctx, const struct upload_label *labels, struct buf *body)
+static inline void put(void *ctx, uint64_t number, const struct upload_label *labels,
+		       struct buf *body)
 {
 	CLEANUP(arena_fini) struct arena arena;
 	struct fixture *f = ctx;
@@ -201,6 +205,7 @@ static inline void put(void *ctx, const struct upload_label *labels, struct buf 
 	arena_init(&arena, 16 * MIB);
 	assert_int_equal(pprof_decode(&p, &arena, body->data, body->len, NULL), 0);
 	buf_fini(body);
+	put->number = number;
 	snprintf(put->service, sizeof(put->service), "%s", label(labels, "service.name"));
 	snprintf(put->pod, sizeof(put->pod), "%s", label(labels, "pod"));
 	snprintf(put->port, sizeof(put->port), "%s", label(labels, "port"));

@@ -153,14 +153,14 @@ struct truth_check {
 static inline void truth_ask(struct truth_check *c, uint64_t vaddr)
 {
 	bool in_function = truth_allows(c->truth, vaddr, NULL, 0);
-	struct symbol_frame_list list;
+	const struct symbol_location *l;
 	char shown[1025];
 	uint64_t offset;
 
 	if (elf_layout_offset(&c->layout, vaddr, &offset) < 0)
 		return;
-	symbolizer_resolve_user(c->symbolizer, &c->mapping, offset, SYMBOL_ADDRESS_EXACT, &list);
-	snprintf(shown, sizeof(shown), "%s", list.frames->function);
+	l = symbolizer_resolve_user(c->symbolizer, &c->mapping, offset, SYMBOL_ADDRESS_EXACT);
+	snprintf(shown, sizeof(shown), "%s", symbol_location_outermost(l)->function);
 	truth_normalize(shown);
 	if (strstr(shown, "+0x") || strstr(shown, "@plt")) {
 		c->result.unresolved += in_function;
@@ -177,39 +177,52 @@ static inline void truth_ask(struct truth_check *c, uint64_t vaddr)
 	}
 }
 
-static inline int truth_check(const struct truth *t, const char *path, struct truth_result *ret)
+/* Returns 0 or -1; truth_check_close() releases it in both cases. */
+static inline int truth_check_open(struct truth_check *c, const char *path)
 {
 	const struct symbolizer_config cfg = {.n_addresses = 64};
-	struct truth_check c = {.truth = t, .mapping = {.path = path}};
 	struct byte_source src;
 	struct file_version version;
-	int r = -1;
 
-	c.mapping.fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (c.mapping.fd < 0 || file_version_read(c.mapping.fd, "", &version, NULL) < 0)
+	c->mapping = (struct symbol_mapping){.path = path};
+	c->mapping.fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (c->mapping.fd < 0 || file_version_read(c->mapping.fd, "", &version, NULL) < 0)
 		return -1;
-	c.mapping.id = version.id;
-	byte_source_from_fd(&src, c.mapping.fd, version.id.size_bytes);
-	if (elf_layout_parse(&c.layout, &src) == 0 && symbolizer_new(&c.symbolizer, &cfg) == 0) {
-		/* .gopclntab has the starts of functions, not their ends */
-		c.padding = c.layout.is_go ? TRUTH_GO_PADDING_BYTES : 0;
-		for (size_t i = 0; i < t->n; i++) {
-			const struct truth_symbol *s = &t->symbols[i];
+	c->mapping.id = version.id;
+	byte_source_from_fd(&src, c->mapping.fd, version.id.size_bytes);
+	if (elf_layout_parse(&c->layout, &src) < 0 || symbolizer_new(&c->symbolizer, &cfg) < 0)
+		return -1;
+	/* .gopclntab has the starts of functions, not their ends */
+	c->padding = c->layout.is_go ? TRUTH_GO_PADDING_BYTES : 0;
+	return 0;
+}
 
-			if (s->size == 0)
-				continue;
-			truth_ask(&c, s->start);
-			truth_ask(&c, s->start + s->size / 2);
-			truth_ask(&c, s->start + s->size - 1);
-			if (!truth_allows(t, s->start + s->size, NULL, 0))
-				truth_ask(&c, s->start + s->size);
-			if (i % 1000 == 999)
-				symbolizer_end_cycle(c.symbolizer);
-		}
-		r = 0;
+static inline void truth_check_close(struct truth_check *c)
+{
+	symbolizer_free(c->symbolizer);
+	if (c->mapping.fd >= 0)
+		close(c->mapping.fd);
+}
+
+static inline int truth_check(const struct truth *t, const char *path, struct truth_result *ret)
+{
+	struct truth_check c = {.truth = t};
+	int r = truth_check_open(&c, path);
+
+	for (size_t i = 0; r == 0 && i < t->n; i++) {
+		const struct truth_symbol *s = &t->symbols[i];
+
+		if (s->size == 0)
+			continue;
+		truth_ask(&c, s->start);
+		truth_ask(&c, s->start + s->size / 2);
+		truth_ask(&c, s->start + s->size - 1);
+		if (!truth_allows(t, s->start + s->size, NULL, 0))
+			truth_ask(&c, s->start + s->size);
+		if (i % 1000 == 999)
+			symbolizer_end_cycle(c.symbolizer);
 	}
-	symbolizer_free(c.symbolizer);
-	close(c.mapping.fd);
+	truth_check_close(&c);
 	*ret = c.result;
 	return r;
 }

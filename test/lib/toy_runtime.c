@@ -170,11 +170,15 @@ static int run_steps(void *reader, struct runtime_turn *t)
 {
 	const struct toy_reader *r = reader;
 	struct toy_session *s = t->session;
+	int error;
 
 	s->n_turns++;
 	s->is_changed = true;
 	if (r->toy->turn_error != 0)
 		return r->toy->turn_error;
+	error = runtime_turn_set_state(t, s->n_turns == 1 ? "first" : "stepping");
+	if (error < 0)
+		return error;
 	if (s->burst_ns == 0)
 		s->burst_ns = t->now_ns + BURST_NS;
 	return emit(t, TOY_PROFILE_STEPS, "steps");

@@ -7,8 +7,12 @@ build/bench/%: test/bench/%.c Makefile
 build/bench/%.bpf.o: test/bench/%.bpf.c
 	@mkdir -p $(@D)
 	$(Q)$(CLANG) -target bpf -mcpu=v3 -g -O2 -Wall -Wextra -Werror $(bpf_sysinc) -c -o $@ $<
-bench-node: all build/bench/paths build/bench/bpf_floor build/bench/empty.bpf.o ## cost of the node-agent (SECONDS=60)
-	$(Q)$(SUDO) node test/bench/bench.js
+$(O)/test/bench/walk_cost: $(O)/obj/test/bench/walk_cost.o $(O)/libnode.a $(O)/libcommon.a
+	$(call say,LINK)
+	$(Q)mkdir -p $(@D) && $(CC) $(LDFLAGS_ALL) -o $@ $^ $(libs_node)
+bench-node: all build/bench/paths build/bench/bpf_floor build/bench/empty.bpf.o build/bench/fork_storm $(O)/test/bench/walk_cost ## cost of the node-agent (SECONDS=60 PROCESSES=300)
+	$(Q)$(SUDO) WALK_COST=$(O)/test/bench/walk_cost node test/bench/bench.js
+	$(Q)$(SUDO) node test/bench/unwinding.js
 
 build/bench/simulation: $(wildcard test/bench/simulation/*)
 	@mkdir -p $(@D)
@@ -47,6 +51,13 @@ bench_node_tables := $(patsubst %,$(O)/test/bench/%,count_stacks read_caches)
 $(bench_node_tables): $(O)/test/bench/%: $(O)/obj/test/bench/%.o $(O)/libnode.a $(O)/libcommon.a
 	$(call say,LINK)
 	$(Q)mkdir -p $(@D) && $(CC) $(LDFLAGS_ALL) -o $@ $^ $(libs_node)
+$(O)/test/bench/cfi_cost: $(O)/obj/test/bench/cfi_cost.o $(O)/libnode.a $(O)/libcommon.a
+	$(call say,LINK)
+	$(Q)mkdir -p $(@D) && $(CC) $(LDFLAGS_ALL) -o $@ $^ $(libs_node)
+cfi_libraries = $(shell ldconfig -p | awk '/lib(c|crypto)[.]so[.][0-9]+ .libc6,/ {print $$NF}')
+cfi_programs  = $(wildcard $(O)/libchdb.so) $(O)/coroot-node-agent $(shell command -v node)
+bench-cfi: all $(O)/test/bench/cfi_cost ## cost of building the unwinding tables of files (FILES=...)
+	$(Q)for f in $(or $(FILES),$(cfi_programs) $(cfi_libraries)); do $(O)/test/bench/cfi_cost "$$f"; done
 bench-tables: $(bench_tables) $(bench_node_tables) ## tables made for one use against common/data/table.h
 	$(Q)for b in $^; do $$b; done
 $(O)/test/bench/log_append: $(O)/obj/test/bench/log_append.o $(O)/libcluster.a $(O)/libcommon.a
@@ -54,6 +65,11 @@ $(O)/test/bench/log_append: $(O)/obj/test/bench/log_append.o $(O)/libcluster.a $
 	$(Q)mkdir -p $(@D) && $(CC) $(LDFLAGS_ALL) -o $@ $^ $(libs_cluster)
 bench-log: $(O)/test/bench/log_append ## appends to the write-ahead log on a disk (LOG_DIR=/tmp)
 	$(Q)$< $(or $(LOG_DIR),/tmp)
+$(O)/test/bench/query_cost: $(O)/obj/test/bench/query_cost.o $(O)/libcluster.a $(O)/libcommon.a
+	$(call say,LINK)
+	$(Q)mkdir -p $(@D) && $(CC) $(LDFLAGS_ALL) -o $@ $^ $(libs_cluster)
+bench-query: all $(O)/test/bench/query_cost ## cost of flame graphs of 10 million samples, beside their SQL and over HTTP (ROUNDS=5)
+	$(Q)CHDB_LIBRARY=$(abspath $(O))/libchdb.so node test/bench/flame_queries.js
 build/bench/go_locks: $(wildcard test/bench/locks/*)
 	@mkdir -p $(@D)
 	$(Q)cd $(<D) && "$$($(CURDIR)/test/setup/go.sh)" build -o $(CURDIR)/$@ .
@@ -64,10 +80,31 @@ bench_go := $(patsubst %,build/bench/go_%,service locks goroutines) $(O)/test/be
             $(call go_check,stress goroutines locks)
 bench-go: $(bench_go) ## cost of reading Go processes (BENCH="heap service")
 	$(Q)$(SUDO) node test/bench/go.js $(O) $(BENCH)
+bench-java: all $(java_workload) ## cost of profiling a JVM, for the JVM and the agent (ROUNDS=5 SECONDS=20)
+	$(Q)RUN_DIR=build/bench/run $(SUDO) node test/bench/java.js
+
+$(O)/test/bench/jfr_cost: $(O)/obj/test/bench/jfr_cost.o $(O)/libcommon.a
+	$(call say,LINK)
+	$(Q)mkdir -p $(@D) && $(CC) $(LDFLAGS_ALL) -o $@ $^ -lm
+bench-recordings: $(O)/test/bench/jfr_cost $(O)/libasyncProfiler.so ## cost of reading recordings of JVMs, beside two other readers (SECONDS=10 MIB=128)
+	$(Q)node test/bench/recordings.js $(O)
+
+# The page beside speedscope and d3-flame-graph; their packages are for this bench only.
+ui_deps    := $(DEPS)/bench-ui-$(shell sha256sum test/bench/ui/package-lock.json | cut -c1-16)
+ui_modules := $(ui_deps)/node_modules/.package-lock.json
+$(ui_modules):
+	@echo "bench-ui: npm packages of test/bench/ui"
+	$(Q)rm -rf $(ui_deps).$$$$ && mkdir -p $(ui_deps).$$$$ && cd $(ui_deps).$$$$ && \
+	    cp $(addprefix $(CURDIR)/test/bench/ui/,package.json package-lock.json) . && \
+	    npm ci --ignore-scripts --no-audit --no-fund --loglevel=error >/dev/null && cd .. && \
+	    { mv -T $(ui_deps).$$$$ $(ui_deps) 2>/dev/null || rm -rf $(ui_deps).$$$$; }
+bench-ui: $(web_page) $(ui_modules) | $(web_modules) ## the page with a large profile beside speedscope and d3-flame-graph (NODES=100000 ROUNDS=5)
+	$(Q)DEPS_WEB=$(web_deps) node test/bench/ui.mjs $(dir $(web_page)) $(ui_deps)
 
 bench: bench-node ## all of them, one after the other
 	$(Q)$(MAKE) bench-scrapes
 	$(Q)$(MAKE) bench-go
-	$(Q)$(MAKE) bench-tables bench-log bench-ingest bench-scale
+	$(Q)$(MAKE) bench-java bench-recordings
+	$(Q)$(MAKE) bench-tables bench-log bench-ingest bench-query bench-scale bench-ui
 
-.PHONY: bench bench-node bench-scrapes bench-go bench-tables bench-log bench-ingest bench-scale
+.PHONY: bench bench-node bench-java bench-recordings bench-ui bench-scrapes bench-go bench-tables bench-log bench-ingest bench-query bench-scale

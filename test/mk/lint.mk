@@ -27,17 +27,31 @@ lint-files: # names are unique, and those in the documents exist
 	$(Q)test/lint-files.sh
 lint-size: # clang-tidy does not see BPF programs and tests
 	$(Q)test/lint-size.sh $(formatted)
-# Pages of docs/ that are generated: options and metrics, from the tables of the code.
-doc_pages := options-node-agent options-cluster-agent metrics
+# What is generated from the tables of the code: options, metrics and the Coroot resource.
+doc_pages := options-node-agent options-cluster-agent options-operator metrics custom-resource
+crd_file  := charts/coroot-operator/files/crd.yaml
 $(O)/test/docs/print_docs: $(call obj,test/docs/print_docs.c) $(O)/libcluster.a $(O)/libnode.a $(O)/libcommon.a
 	$(call say,LINK)
 	$(Q)mkdir -p $(@D) && $(CC) $(LDFLAGS_ALL) -o $@ -Wl,--whole-archive $^ -Wl,--no-whole-archive \
 	    $(libs_node) $(libs_cluster)
-docs: $(O)/test/docs/print_docs ## rewrite the generated pages of docs/
+$(O)/test/docs/print_openapi: $(call obj,test/docs/print_openapi.c) $(O)/libcluster.a $(O)/libcommon.a
+	$(call say,LINK)
+	$(Q)mkdir -p $(@D) && $(CC) $(LDFLAGS_ALL) -o $@ $^ $(libs_cluster)
+# paths and parameters of the API; the schemas beside them are written by hand
+$(O)/test/docs/api_paths.json: $(O)/test/docs/print_openapi
+	$(Q)$< >$@
+docs: $(O)/test/docs/print_docs $(O)/test/docs/api_paths.json ## rewrite the generated pages of docs/ and the CRD
+	$(Q)node test/docs/openapi.js $(O)/test/docs/api_paths.json
 	$(Q)for page in $(doc_pages); do $< $$page >docs/$$page.md || exit 1; done
-lint-docs: $(O)/test/docs/print_docs # the generated pages are what the code says
+	$(Q)$< crd >$(crd_file)
+	$(Q)$(MAKE) chart-files # which have the fields and the names of the options
+lint-docs: $(O)/test/docs/print_docs $(O)/test/docs/api_paths.json # the generated pages are what the code says
+	$(Q)node test/docs/openapi.js $(O)/test/docs/api_paths.json --check
 	$(Q)for page in $(doc_pages); do $< $$page | diff -u docs/$$page.md - || \
 	    { echo "docs/$$page.md: differs from the code; run \"make docs\""; exit 1; }; done
+	$(Q)$< crd | diff -u $(crd_file) - || \
+	    { echo "$(crd_file): differs from the code; run \"make docs\""; exit 1; }
+	$(Q)node test/docs/lint_messages.js
 lint-shell:
 	$(Q)git ls-files -z '*.sh' .ci/run | xargs -0 shellcheck
 lint-units: # the systemd units
@@ -50,7 +64,7 @@ lint-hardening: all # what the compiler and the linker were to do is in the bina
 once = test/lint-once.sh $(O)/obj/$*.d
 lint-analyze: $(analyzed) # gcc's analyzer understands __attribute__((cleanup)); clang-tidy 14's does not
 $(O)/lint/%.analyzed: %.c $(O)/obj/%.o
-	$(Q)$(once) test/lint-errno.h -- gcc $(CPPFLAGS_ALL) $(filter-out $(var_init),$(CFLAGS_ALL)) -O2 -include test/lint-errno.h -fanalyzer \
+	$(Q)$(once) test/lint-errno.h -- gcc $(CPPFLAGS_ALL) $(filter-out $(var_init) $(relative),$(CFLAGS_ALL)) -O2 -include test/lint-errno.h -fanalyzer \
 	    -c -o /dev/null $<
 	@touch $@
 lint-tidy: $(tidied)

@@ -4,8 +4,9 @@ src_lib     := $(filter-out test/lib/fuzz_main.c,$(sort $(wildcard test/lib/*.c)
 hdrs        := $(filter %.h,$(src_all)) $(sort $(wildcard test/lib/*.h))
 # what the formatter and the size check look at
 src_test_all := $(sort $(wildcard \
-                $(patsubst %,test/%/*.c,unit bpf store pipeline soak lib runner fuzz docs go-symbols go-matrix containers))) \
-                $(wildcard test/bench/senders/*.[ch] test/bench/ingest/*.[ch]) test/bench/go_cost.c test/bench/count_stacks.c
+                $(patsubst %,test/%/*.c,unit bpf store pipeline soak lib runner fuzz docs go-symbols go-matrix containers kernels))) \
+                $(wildcard test/bench/senders/*.[ch] test/bench/ingest/*.[ch] test/accuracy/workloads/*.[ch]) test/bench/go_cost.c test/bench/count_stacks.c test/bench/walk_cost.c \
+                test/bench/query_cost.c test/bench/jfr_cost.c
 # those that take longest begin first
 slow_tests  := $(wildcard $(patsubst %,test/unit/test_%.c,go_hang runtime_processes symbol_truth scraper \
                                          replica_simulation go_worker go_reader))
@@ -20,7 +21,7 @@ wrap_malloc := -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=strdup
 wrap_sync   := -Wl,--wrap=fdatasync
 
 deps: ## install what is missing for everything; quick when nothing is
-	$(Q)test/setup/deps.sh build test lint
+	$(Q)test/setup/deps.sh build test lint images arm64
 	$(Q)$(MAKE) -s deps-build $(e2e_modules)
 test: ## install, build and run every check there is
 	$(Q)test/run-all.sh
@@ -34,6 +35,8 @@ check-clean-machine: ## try both README commands, each in a fresh Debian 12 (roo
 $(O)/test/unit/%: $(O)/obj/test/unit/%.o $(call obj,$(src_lib)) $(O)/libcluster.a $(O)/libnode.a $(O)/libcommon.a
 	$(call say,LINK)
 	$(Q)$(CC) $(LDFLAGS_ALL) $(wrap_malloc) $(wrap_sync) -o $@ $^ $(libs_node) $(libs_cluster) -lcmocka -lnghttp2
+# what it loads into JVMs
+$(O)/test/unit/test_jvm_attach_java $(O)/test/unit/test_java_runtime_java: | $(java_library)
 check: $(unit_tests) ## unit tests of the current BUILD
 	$(Q)JOBS=$(JOBS) test/run-unit.sh $(unit_tests)
 check-asan: ## unit tests under ASan + UBSan
@@ -64,6 +67,16 @@ $(O)/test/fuzz/%: $(O)/obj/test/fuzz/%.o $(O)/obj/test/lib/fuzz_main.o $(O)/libc
 	$(call say,LINK)
 	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $^ $(libs_node) $(libs_cluster)
 
+# ---- Java programs: classes that every JDK from 8 on runs --------------------------
+java_workload := build/java/workload.jar
+$(java_workload): $(wildcard test/java/workload/*.java) Makefile
+	$(call say,JAVAC)
+	$(Q)rm -rf build/java && mkdir -p build/java && \
+	    javac --release 8 -Xlint:all,-options -Werror -d build/java test/java/workload/*.java && \
+	    jar --create --file build/java/workload.jar --main-class workload.Workload -C build/java workload
+java-jdks: ## fetch the JDKs that Java tests run on, once (120 MB, kept in $DEPS)
+	$(Q)test/java/jdks.sh >/dev/null
+
 # ---- the sampler on real kernels --------------------------------------------
 # As root; without the cluster-agent, whose libraries the guests do not have.
 $(O)/test/bpf/%: $(O)/obj/test/bpf/%.o $(call obj,test/lib/oom.c test/lib/own_process.c test/lib/fake_proc.c \
@@ -73,7 +86,14 @@ $(O)/test/bpf/%: $(O)/obj/test/bpf/%.o $(call obj,test/lib/oom.c test/lib/own_pr
 check-bpf: $(bpf_tests) ## the sampler on this kernel (needs root)
 	$(Q)$(SUDO) test/run-unit.sh $(bpf_tests)
 # the same, and the node-agent, on Debian's kernels in qemu
-check-kernels: $(O)/coroot-node-agent $(bpf_tests) build/e2e/share ## the sampler and the node-agent on Debian's kernels
+$(O)/test/kernels/whole_stacks: $(call obj,test/kernels/whole_stacks.c test/go-matrix/profile_stacks.c) $(O)/libcommon.a
+	$(call say,LINK)
+	$(Q)mkdir -p $(@D) && $(CC) $(LDFLAGS_ALL) -o $@ $^ $(libs_node)
+# code without frame pointers, in which all functions have names, those of the C library too
+build/kernels/chain: $(wildcard test/accuracy/workloads/chain*)
+	@mkdir -p $(@D)
+	$(Q)test/kernels/build-chain.sh $(CC) $@
+check-kernels: $(O)/coroot-node-agent $(bpf_tests) build/e2e/share build/kernels/chain $(O)/test/kernels/whole_stacks ## the sampler and the node-agent on Debian's kernels
 	$(Q)test/kernels/run-kernels.sh $^
 
 # ---- Go programs of many releases --------------------------------------------
@@ -81,7 +101,7 @@ go_check = $(patsubst %,$(O)/test/go-matrix/check_%,$(1))
 $(O)/test/go-symbols/check_symbols: $(call obj,test/go-symbols/check_symbols.c) $(O)/libnode.a $(O)/libcommon.a
 	$(call say,LINK)
 	$(Q)mkdir -p $(@D) && $(CC) $(LDFLAGS_ALL) -o $@ $^ $(libs_node)
-check-go-symbols: $(O)/test/go-symbols/check_symbols ## names of Go functions, for every Go from 1.18 on (GO_VERSIONS=)
+check-go-symbols: $(O)/test/go-symbols/check_symbols ## names and lines of Go functions, for every Go from 1.18 on (GO_VERSIONS=)
 	$(Q)test/go-symbols/go-symbols.sh $< "$$(test/setup/go.sh)"
 
 $(O)/test/go-matrix/check_%: $(call obj,test/go-matrix/check_%.c test/go-matrix/profile_stacks.c \
@@ -141,7 +161,7 @@ $(pipeline_tests): $(O)/test/pipeline/%: $(O)/obj/test/pipeline/%.o $(O)/obj/tes
 	$(call say,LINK)
 	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $(filter %.o %.a,$^) $(libs_cluster) -lcmocka
 $(O)/test/pipeline/test_siege: $(call obj,test/lib/raw_client.c test/lib/made_profile.c)
-check-pipeline: $(pipeline_tests) $(clickhouse_server) build/soak/clock_step.so ## uploads through the real agents and stores, with kills
+check-pipeline: $(java_workload) $(pipeline_tests) $(clickhouse_server) build/soak/clock_step.so ## uploads through the real agents and stores, with kills
 	$(Q)CHDB_LIBRARY=$(abspath $(O))/libchdb.so CLUSTER_AGENT=$(abspath $(O))/coroot-cluster-agent \
 	    CLICKHOUSE_SERVER=$(abspath $(clickhouse_server)) TEST_DATA=test/data test/run-unit.sh $(pipeline_tests)
 	$(Q)$(SUDO) test/soak/run-soak.sh
@@ -150,7 +170,7 @@ check-pipeline: $(pipeline_tests) $(clickhouse_server) build/soak/clock_step.so 
 build/soak/clock_step.so: test/soak/clock_step.c Makefile
 	@mkdir -p $(@D)
 	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE -g -O1 -Wall -Wextra -Werror -shared -fPIC -o $@ $<
-soak: all build/soak/clock_step.so $(O)/test/store/test_insert_kill $(O)/test/unit/test_upload_log_kill ## kill -9, outages, full disks and clock steps at length, with a ledger (SOAK_FILES="kills")
+soak: all $(java_workload) build/soak/clock_step.so $(O)/test/store/test_insert_kill $(O)/test/unit/test_upload_log_kill ## kill -9, outages, full disks and clock steps at length, with a ledger (SOAK_FILES="kills")
 	$(Q)SOAK=long CHDB_LIBRARY=$(abspath $(O))/libchdb.so test/run-unit.sh $(O)/test/store/test_insert_kill \
 	    $(O)/test/unit/test_upload_log_kill
 	$(Q)SOAK=long $(SUDO) test/soak/run-soak.sh $(SOAK_FILES)
@@ -163,8 +183,8 @@ check-page: $(web_page) | $(web_modules) ## types and tests of the page
 	$(Q)node $(web)/build.mjs test $(web_deps) build/web/unit $(web_tests)
 	$(Q)DEPS_WEB=$(web_deps) PAGE_DIST=$(dir $(web_page)) node --test --test-reporter=spec \
 	    $(web_tests:test/page/unit/%.ts=build/web/unit/%.mjs) $(sort $(wildcard test/page/*.test.mjs))
-page-server: $(web_page) ## the page on generated answers, to work on it (PORT=8099)
-	$(Q)node test/page/page_server.mjs $(dir $(web_page)) $(or $(PORT),8099)
+page-server: $(web_page) ## the page on generated answers, to work on it (PORT=8099 OPTIONS='{"nodes": 100000}')
+	$(Q)node test/page/page_server.mjs $(dir $(web_page)) $(or $(PORT),8099) '$(or $(OPTIONS),{})'
 
 # ---- both agents on real workloads; the browser is Debian's, driven from Node.js ----
 e2e_modules   := test/e2e/node_modules/.package-lock.json
@@ -175,14 +195,15 @@ $(e2e_modules): test/e2e/package-lock.json
 	$(Q)npm ci --prefix test/e2e --no-audit --no-fund --loglevel=error
 	@touch $@
 # -O0: gcc gives leaf functions no frame pointer otherwise, and their callers cannot be seen
-build/e2e/%: test/e2e/workloads/%.c Makefile
+build/e2e/%: test/e2e/workloads/%.c $(wildcard test/e2e/workloads/*.h) Makefile
 	@mkdir -p $(@D)
 	$(Q)$(CC) -std=gnu11 -g -O0 -Wall -Wextra -Werror -fno-omit-frame-pointer -o $@ $<
-build/e2e/goforce build/e2e/gocounters: go_flags := -ldflags='-s -w'
+build/e2e/goforce build/e2e/gocounters build/e2e/golines: go_flags := -ldflags='-s -w'
 build/e2e/%: test/e2e/workloads/%.go Makefile
 	@mkdir -p $(@D)
 	$(Q)"$$(test/setup/go.sh)" build $(go_flags) -o $@ $<
-check-e2e: all $(e2e_modules) $(e2e_workloads) ## both agents on real workloads, up to the page (E2E="shares page")
+
+check-e2e: all $(e2e_modules) $(e2e_workloads) $(java_workload) java-jdks ## both agents on real workloads, up to the page (E2E="shares page")
 	$(Q)test/e2e/run-e2e.sh $(E2E)
 
 # ---- clients of ClickHouse against the SQL port; what they are made of is kept in $(DEPS) ----
@@ -202,18 +223,27 @@ build/containers/pause.tar: build/containers/burn test/kubernetes/make-image.sh
 	$(call say,IMAGE)
 	$(Q)test/kubernetes/make-image.sh $@ localhost/pause:1 $(abspath $<) 0 rest
 container_images := build/containers/burn.tar build/containers/pause.tar
-check-containers: all $(container_programs) $(container_images) ## names of real containers: runc, containerd, podman (CONTAINERS="names")
+check-containers: all $(container_programs) $(container_images) $(java_workload) ## names of real containers: runc, containerd, podman (CONTAINERS="names")
 	$(Q)test/containers/run-containers.sh $(CONTAINERS)
 
 # Everything that stages of "make test" share, so that they need not build it at the same time.
-test-programs: all $(bpf_tests) $(store_tests) $(pipeline_tests) $(e2e_workloads) $(O)/test/go-symbols/check_symbols \
+test-programs: all $(bpf_tests) $(store_tests) $(pipeline_tests) $(e2e_workloads) $(java_workload) java-jdks $(O)/test/go-symbols/check_symbols \
                $(call go_check,heap between stress locks goroutines gc containers guest) \
                $(O)/test/containers/cri_names $(container_programs) $(container_images)
+
+# ---- container images: what "make images" builds, by itself ------------------
+build/images/registry: $(wildcard test/images/registry/*)
+	@mkdir -p $(@D)
+	$(Q)go=$$(test/setup/go.sh) && cd test/images/registry && "$$go" build -o $(CURDIR)/$@ .
+check-images: export IMAGE_TAG := test
+check-images: images build/images/registry ## the images: contents, the same twice, and the agents on nothing else
+	$(Q)$(MAKE) IMAGE_ARCH=arm64 images
+	$(Q)IMAGE_DIR=$(IMAGE_DIR) test/images/run-images.sh
 
 # ---- on a Kubernetes of our own -----------------------------------------------
 # Built once, by the hash of its sources; images of a workload, one per release of Go.
 kubernetes_go := 1.21.13 1.23.4 1.26.8
-kubernetes-build: ## build the Kubernetes that the tests run on, once (about 8 minutes of CPU time)
+kubernetes-build: ## build the Kubernetes that the tests run on, helm and kubeconform, once (about 15 minutes of CPU time)
 	$(Q)test/kubernetes/build.sh "$$(test/setup/go.sh)"
 build/kubernetes/workload-%.tar: $(wildcard test/kubernetes/workload/*) test/kubernetes/make-image.sh
 	$(call say,IMAGE)
@@ -225,12 +255,24 @@ build/kubernetes/workload-%.tar: $(wildcard test/kubernetes/workload/*) test/kub
 build/kubernetes/cluster-agent.tar: $(O)/coroot-cluster-agent test/kubernetes/make-image.sh
 	$(call say,IMAGE)
 	$(Q)mkdir -p $(@D) && test/kubernetes/make-image.sh $@ localhost/cluster-agent:1 $(abspath $<)
-kubernetes_images := build/kubernetes/cluster-agent.tar $(kubernetes_go:%=build/kubernetes/workload-%.tar)
-check-kubernetes: all $(e2e_modules) $(kubernetes_images) ## discovery and scraping on a Kubernetes (KUBERNETES="api cluster.node")
+build/kubernetes/goforce.tar: build/e2e/goforce test/kubernetes/make-image.sh
+	$(call say,IMAGE)
+	$(Q)mkdir -p $(@D) && test/kubernetes/make-image.sh $@ localhost/goforce:1 $(abspath $<)
+# a JVM of the newest release on nothing but its libraries
+build/kubernetes/java.tar: $(java_workload) test/java/jdk-wheels.txt test/kubernetes/make-image.sh
+	$(call say,IMAGE)
+	$(Q)mkdir -p $(@D) && jdks=$$(test/java/jdks.sh) && \
+	    TREES="$$jdks/25:/jdk $(CURDIR)/build/java:/program" test/kubernetes/make-image.sh $@ \
+	        localhost/java:1 /jdk/bin/java -cp /program workload.Workload
+kubernetes_images := build/kubernetes/cluster-agent.tar build/kubernetes/goforce.tar build/kubernetes/java.tar $(kubernetes_go:%=build/kubernetes/workload-%.tar)
+# of the charts; "make images" makes them
+chart_images = $(image_names:%=$(IMAGE_DIR)/coroot-%.tar)
+check-kubernetes: export IMAGE_TAG := test
+check-kubernetes: all images $(e2e_modules) $(kubernetes_images) $(clickhouse_server) ## discovery, scraping, operator and charts on a Kubernetes (KUBERNETES="api cluster.node")
 	$(Q)KN_BIN=$$(test/kubernetes/build.sh "$$(test/setup/go.sh)") && export KN_BIN && \
-	    KN_GO_VERSIONS="$(kubernetes_go)" KN_IMAGES="$(kubernetes_images)" test/kubernetes/run-kubernetes.sh $(KUBERNETES)
+	    KN_GO_VERSIONS="$(kubernetes_go)" KN_IMAGES="$(kubernetes_images) $(chart_images)" test/kubernetes/run-kubernetes.sh $(KUBERNETES)
 
 .PHONY: deps test test-quick test-programs check-clean-machine check check-runner check-asan check-tsan \
         check-valgrind check-fuzz replay check-bpf check-kernels check-go-symbols check-go-matrix \
-        check-go-arm64 check-store check-pipeline check-page page-server check-e2e kubernetes-build \
-        check-kubernetes check-containers check-sql-clients soak
+        check-go-arm64 check-store check-pipeline check-page page-server java-jdks check-e2e kubernetes-build \
+        check-kubernetes check-containers check-images check-sql-clients soak

@@ -318,7 +318,7 @@ pageTest("types, instances, ranges and colours reach the server and the address"
   });
 });
 
-pageTest("quality is always in sight, and shows why samples were lost", {}, async () => {
+pageTest("quality is in sight, and says why samples are lost or stacks end", {}, async () => {
   await open(`?service=${APP}`);
   await eventually(async () =>
     assert.match(
@@ -330,9 +330,12 @@ pageTest("quality is always in sight, and shows why samples were lost", {}, asyn
   await eventually(async () =>
     assert.match(await page.locator(".quality-panel").innerText(), /ring full\s+9/),
   );
+  const ends = await id("walk-ends").innerText();
+  assert.match(ends, /2 of 6,000 stacks .* because: code without unwind info/);
+  assert.match(ends, /libfoo\.so\.1\s+2\s+11\.1 %/);
 });
 
-pageTest("exports are a pprof from the server and folded text from the page", {}, async () => {
+pageTest("exports are a pprof and folded text of what is shown", {}, async () => {
   await open(`?service=${APP}`);
   await drawn();
   await id("export").click();
@@ -393,7 +396,12 @@ pageTest(
     const held = [];
     await open();
     await id("application").first().waitFor();
-    await page.route("**/api/applications*", (route) => held.push(route));
+    // sparklines and yesterday's list have times of their own
+    await page.route("**/api/applications*", (route) => {
+      const { searchParams: p } = new URL(route.request().url());
+      const isList = !p.has("points") && Number(p.get("to")) > Date.now() - 3_600_000;
+      return isList ? held.push(route) : route.continue();
+    });
     await eventually(async () => assert.equal(held.length, 1));
     // the time of one more refresh, and a little
     await page.waitForTimeout(12_000);
@@ -487,4 +495,20 @@ pageTest("an answer that is no tree is reported and does not break the page", {}
     assert.match(await page.locator(".error-strip").innerText(), /no tree/),
   );
   await eventually(async () => assert.equal(await id("timeline").count(), 1));
+});
+
+pageTest("an answer that lacks a part is an error that says which part", {}, async () => {
+  const { flamegraph } = fixture;
+  const failed = (what) =>
+    eventually(async () => assert.match(await id("failed").innerText(), what));
+  fixture.flamegraph = (p) => ({ ...flamegraph(p), functions: undefined });
+  await open(`?service=${APP}`);
+  await failed(/incomplete: its functions are missing/);
+  fixture.flamegraph = (p) => ({ ...flamegraph(p), quality: null });
+  await id("retry").click();
+  await failed(/incomplete: “quality” is missing/);
+  fixture.flamegraph = flamegraph;
+  await id("retry").click();
+  await drawn();
+  assert.equal(await id("failed").count(), 0);
 });

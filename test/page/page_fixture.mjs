@@ -1,258 +1,39 @@
-// Answers of the JSON API as cluster-agent would give them, made up but shaped like real ones: Go,
-// Python, C++, Rust, kernel, unresolved and truncated stacks. The same seed gives the same answers.
+// Answers of the JSON API as cluster-agent would give them, all computed from the stacks of
+// page_stacks.mjs: a total, a line, a label or a series is the same wherever it is asked for.
 
-function random(seed) {
-  let s = seed >>> 0;
-  return () => {
-    s = (s + 0x6d2b79f5) >>> 0;
-    let t = Math.imul(s ^ (s >>> 15), s | 1);
-    t ^= t + Math.imul(t ^ (t >>> 7), t | 61);
-    return ((t ^ (t >>> 14)) >>> 0) / 4294967296;
-  };
-}
+import {
+  Refusal,
+  foldedOf,
+  functionOf,
+  functionsOf,
+  matchesOf,
+  parseWhere,
+  speedscopeOf,
+  treeOf,
+} from "./page_answers.mjs";
+import { growLarge, growStacks, random, splitTimes } from "./page_stacks.mjs";
+import { makeTarget } from "./page_targets.mjs";
 
-const libraries = {
-  "[compile]": [
-    "runtime.goexit",
-    "runtime.main",
-    "main.main",
-    "cmd/compile/internal/gc.Main",
-    "cmd/compile/internal/gc.compileFunctions.func3.1",
-    "cmd/compile/internal/ssagen.Compile",
-    "cmd/compile/internal/ssagen.buildssa",
-    "cmd/compile/internal/ssa.Compile",
-    "cmd/compile/internal/ssa.applyRewrite",
-    "cmd/compile/internal/ssa.(*regAllocState).regalloc",
-    "cmd/compile/internal/ssa.cse",
-    "cmd/compile/internal/noder.LoadPackage",
-    "cmd/compile/internal/noder.unified",
-    "cmd/compile/internal/noder.(*pkgWriter).funcBody",
-    "cmd/compile/internal/types2.(*Checker).funcBody",
-    "cmd/compile/internal/types2.(*Checker).stmt",
-    "runtime.mallocgc",
-    "runtime.mallocgcSmallScanNoHeader",
-    "runtime.gcBgMarkWorker",
-    "runtime.gcDrain",
-    "runtime.scanobject",
-    "runtime.scanObjectsSmall",
-    "runtime.tryDeferToSpanScan",
-    "runtime.memmove",
-    "runtime.mapaccess2_faststr",
-    "cmd/internal/obj.(*Link).LookupInit",
-    "cmd/internal/obj/x86.span6",
-    "sort.insertionSort",
-    "slices.SortFunc[go.shape.[]*cmd/compile/internal/ssa.Value]",
-    "internal/runtime/maps.(*Map).getWithKeySmall",
-    "encoding/json.(*decodeState).object",
-    "encoding/json.checkValid",
-  ],
-  "[python3.11]": [
-    "Py_BytesMain",
-    "Py_RunMain",
-    "_PyEval_EvalFrameDefault",
-    "_PyFunction_Vectorcall",
-    "_PyObject_Malloc",
-    "_PyObject_Free",
-    "PyLong_FromString",
-    "_PyUnicode_JoinArray",
-    "sre_ucs1_match",
-    "sre_ucs1_count",
-    "long_to_decimal_string_internal",
-    "scan_once_unicode",
-    "encoder_listencode_obj.isra.0",
-    "PyList_Append",
-    "list_traverse",
-    "gc_collect_main",
-    "PyDict_SetItem",
-    "_PyDict_LoadGlobal",
-    "unicode_hash",
-    "PyObject_GetAttr",
-  ],
-  "[cc1plus]": [
-    "main",
-    "toplev::main(int, char**)",
-    "c_parser::parse_declaration(bool)",
-    "cgraph_node::expand()",
-    "execute_pass_list(function*, opt_pass*)",
-    "ira_color(void)",
-    "std::vector<tree_node*, std::allocator<tree_node*> >::push_back(tree_node* const&)",
-    "hash_table<ggc_cache_hasher<tree_node*>, false, xcallocator>::find_slot_with_hash" +
-      "(tree_node* const&, unsigned int, insert_option)",
-    "df_analyze()",
-    "rtx_cost(rtx_def*, machine_mode, rtx_code, int, bool)",
-    "et_splay(et_occ*)",
-  ],
-  "[indexer]": [
-    "<alloc::vec::Vec<T> as core::ops::drop::Drop>::drop",
-    "tokio::runtime::task::harness::poll_future",
-    "indexer::merge::run",
-    "core::slice::sort::merge_sort",
-    "hashbrown::raw::RawTable<T,A>::reserve_rehash",
-    "indexer::posting::encode",
-    "serde_json::de::from_slice",
-  ],
-  "[libc.so.6]": [
-    "__libc_start_main",
-    "__memmove_avx512_unaligned_erms",
-    "malloc",
-    "_int_malloc",
-    "_int_free",
-    "read",
-    "write",
-    "clock_gettime",
-    "cfree",
-  ],
-  "[kernel]": [
-    "entry_SYSCALL_64_after_hwframe",
-    "do_syscall_64",
-    "exc_page_fault",
-    "handle_mm_fault",
-    "__handle_mm_fault",
-    "clear_page_erms",
-    "_raw_spin_unlock_irqrestore",
-    "unmap_page_range",
-    "smp_call_function_many_cond",
-    "__list_del_entry_valid_or_report",
-    "vfs_read",
-    "ksys_read",
-    "ext4_file_read_iter",
-    "copy_page_to_iter",
-    "tcp_sendmsg",
-    "native_queued_spin_lock_slowpath",
-    "schedule",
-    "asm_exc_page_fault",
-  ],
-};
+export { known } from "./page_stacks.mjs";
 
-const roots = [
-  ["compile", "[compile]", 46],
-  ["python3", "[python3.11]", 26],
-  ["cc1plus", "[cc1plus]", 14],
-  ["indexer", "[indexer]", 9],
-  ["kworker/0:2", "[kernel]", 3],
-  ["sh", "[libc.so.6]", 2],
-];
-
-/** Merged stacks as nested maps; value in nanoseconds at 99 Hz. */
-function growStacks(seed, samples) {
-  const rnd = random(seed);
-  const root = { children: new Map(), self: 0, total: 0 };
-  const period = 10_101_010;
-  const weight = roots.reduce((s, r) => s + r[2], 0);
-  const pick = (list, skew) => list[Math.floor(Math.pow(rnd(), skew) * list.length)];
-  const add = (frames, value) => {
-    let at = root;
-    at.total += value;
-    for (const [name, file] of frames) {
-      const key = `${name}\n${file}`;
-      let next = at.children.get(key);
-      if (!next)
-        at.children.set(key, (next = { name, file, children: new Map(), self: 0, total: 0 }));
-      next.total += value;
-      at = next;
-    }
-    at.self += value;
-  };
-  // real programs repeat themselves: a few thousand stacks, the more common ones much more common
-  const distinct = Math.min(2200, samples);
-  let left = samples;
-  for (let i = 0; i < distinct; i++) {
-    let w = rnd() * weight;
-    const [comm, lib] = roots.find((r) => (w -= r[2]) < 0) ?? roots[0];
-    const own = libraries[lib];
-    const frames = [[comm, ""]];
-    if (rnd() < 0.004) frames.push(["[truncated]", ""]);
-    const depth = 3 + Math.floor(Math.pow(rnd(), 2) * (lib === "[compile]" ? 34 : 16));
-    let level = 0;
-    for (let d = 0; d < depth; d++) {
-      // neighbours in the list call one another; deeper frames vary more
-      level = Math.min(own.length - 1, level + (rnd() < 0.75 ? 1 : Math.floor(rnd() * 5)));
-      if (level >= own.length - 1) level = Math.floor(own.length * 0.4 * rnd());
-      frames.push([own[level], lib]);
-    }
-    if (rnd() < 0.03)
-      frames.push([
-        `${lib.slice(1, -1)}+0x${(0x4000 + Math.floor(rnd() * 40) * 64).toString(16)}`,
-        lib,
-      ]);
-    if (rnd() < 0.02) frames.push(["[unknown]", ""]);
-    if (lib !== "[kernel]" && rnd() < 0.25)
-      frames.push([pick(libraries["[libc.so.6]"], 1.5), "[libc.so.6]"]);
-    if (rnd() < 0.2)
-      for (let k = 0; k < 2 + rnd() * 5; k++)
-        frames.push([libraries["[kernel]"][Math.floor(k * 2 + rnd() * 4)], "[kernel]"]);
-    const share = 1 / (i + 4) / Math.log(distinct / 4);
-    const times =
-      i === distinct - 1
-        ? left
-        : Math.max(1, Math.min(left - (distinct - i), Math.round(samples * share * (0.4 + rnd()))));
-    left -= times;
-    add(frames, period * times);
-  }
-  return root;
-}
-
-/** Tree → the columns of /api/flamegraph. */
-function columnsOf(root) {
-  const names = ["total"];
-  const files = ["", "[kernel]"];
-  const ids = new Map([["total", 0]]);
-  const fileIds = new Map(files.map((f, i) => [f, i]));
-  const id = (list, map, text) => {
-    let i = map.get(text);
-    if (i === undefined) map.set(text, (i = list.push(text) - 1));
-    return i;
-  };
-  const nodes = { name: [], file: [], depth: [], total: [], self: [] };
-  const functions = new Map();
-  const walk = (n, depth, open) => {
-    const name = depth === 0 ? 0 : id(names, ids, n.name);
-    const file = depth === 0 ? 0 : id(files, fileIds, n.file);
-    nodes.name.push(name);
-    nodes.file.push(file);
-    nodes.depth.push(depth);
-    nodes.total.push(n.total);
-    nodes.self.push(n.self);
-    const key = `${name} ${file}`;
-    const counted = open.has(key);
-    if (depth > 0) {
-      const f = functions.get(key) ?? { name, file, self: 0, total: 0 };
-      f.self += n.self;
-      if (!counted) f.total += n.total;
-      functions.set(key, f);
-      open.add(key);
-    }
-    for (const c of [...n.children.values()].sort((a, b) =>
-      a.name < b.name ? -1 : a.name > b.name ? 1 : 0,
-    ))
-      walk(c, depth + 1, open);
-    if (depth > 0 && !counted) open.delete(key);
-  };
-  walk(root, 0, new Set());
-  const top = [...functions.values()]
-    .sort((a, b) => b.self - a.self || b.total - a.total)
-    .slice(0, 2000);
-  return {
-    names,
-    files,
-    nodes,
-    functions: {
-      name: top.map((f) => f.name),
-      file: top.map((f) => f.file),
-      self: top.map((f) => f.self),
-      total: top.map((f) => f.total),
-    },
-  };
-}
+const DAY = 86_400_000;
 
 const types = [
-  ["ebpf:cpu:nanoseconds", "CPU (eBPF)", "cpu", "sum", false, true],
-  ["go:profile_cpu:nanoseconds", "CPU", "cpu", "sum", true, false],
-  ["go:heap_inuse_space:bytes", "Memory (inuse_space)", "memory", "avg", true, false],
-  ["go_runtime:heap_alloc_space:bytes", "Go Memory (alloc_space)", "memory", "sum", true, true],
-  ["go:goroutine_goroutine:count", "Golang (goroutines)", "", "avg", false, false],
-  ["java:lock_delay:nanoseconds", "Java Lock (delay)", "lock", "sum", true, true],
-].map(([type, title, category, aggregation, featured, nodeAgent]) => ({
+  ["ebpf:cpu:nanoseconds", "CPU (eBPF)", "cpu", "sum", false, true, ""],
+  ["go:profile_cpu:nanoseconds", "CPU", "cpu", "sum", true, false, "go"],
+  ["go:heap_inuse_space:bytes", "Memory (inuse_space)", "memory", "avg", true, false, "go"],
+  [
+    "go_runtime:heap_alloc_space:bytes",
+    "Go Memory (alloc_space)",
+    "memory",
+    "sum",
+    true,
+    true,
+    "go",
+  ],
+  ["go:goroutine_goroutine:count", "Golang (goroutines)", "", "avg", false, false, "go"],
+  ["java:lock_delay:nanoseconds", "Java Lock (delay)", "lock", "sum", true, true, "java"],
+].map(([type, title, category, aggregation, featured, nodeAgent, language]) => ({
   type,
   title,
   category,
@@ -260,7 +41,12 @@ const types = [
   unit: type.slice(type.lastIndexOf(":") + 1),
   featured,
   nodeAgent,
+  language,
 }));
+
+// of one sample
+const SCALE = { nanoseconds: 10_101_010, bytes: 524_288, count: 1 };
+const unitOf = (type) => type.slice(type.lastIndexOf(":") + 1);
 
 const services = [
   ["/docker/4f1d2c9ab310", 1.31],
@@ -273,135 +59,408 @@ const services = [
   ["/system.slice/ssh.service", 0.0004],
 ];
 
-const kinds = ["cpu", "heap", "goroutine", "mutex", "block"];
-const deployments = ["catalog", "checkout", "frontend", "payments", "search-indexer"];
+/** Service i of a large cluster: deployments of 12 namespaces, and commands that ran once. */
+function moreService(i) {
+  const word = ["cart", "search", "mail", "stock", "price", "media", "login", "feed"][i % 8];
+  if (i % 3 === 0) return [`/process/${word}-job-${(i * 7919).toString(36)}.sh`, 0.0002, true];
+  const namespace = `team-${String.fromCharCode(97 + (i % 12))}`;
+  const cores = Math.round(40_000 / (i + 3)) / 10_000;
+  return [`/k8s/${namespace}/${word}-${i % 2 ? "api" : "worker"}-${i}`, cores, false];
+}
 
-/**
- * Pod i. Every 13th does not answer, every 17th has a wrong annotation, every 29th is new, and
- * every 31st belongs to another replica.
- */
-function makeTarget(i) {
-  const rnd = random(i + 1);
-  const name = deployments[i % deployments.length];
-  const namespace = i % 3 ? "shop" : "platform";
-  const replicaSet = (0x5c9f7 + i * 7919).toString(16);
-  const pod = `${name}-${replicaSet}-${(i * 104729 + 1e6).toString(36).slice(-5)}`;
-  const ip = `10.42.${i >> 8}.${i & 255}`;
-  const state =
-    i % 31 === 30
-      ? "elsewhere"
-      : i % 29 === 28
-        ? "pending"
-        : i % 17 === 16
-          ? "invalid"
-          : i % 13 === 12
-            ? "down"
-            : "up";
-  const scraped = state === "up" || state === "down";
-  const since = Math.floor(rnd() * 60_000);
-  const fails = (k) => state === "down" && (i % 2 === 0 || k === 0);
-  return {
-    namespace,
-    pod,
-    node: `node-${i % 7}`,
-    service: `/k8s/${namespace}/${name}`,
-    ip,
-    state,
-    problem: state === "invalid" ? 'coroot.com/profile-port: "eighty" is not a port' : "",
-    endpoints:
-      state === "invalid" || state === "elsewhere"
-        ? []
-        : kinds.map((type, k) => ({
-            type,
-            url: `http://${ip}:8080/debug/pprof/${type === "cpu" ? "profile?seconds=10" : type}`,
-            state: !scraped ? "pending" : fails(k) ? "down" : "up",
-            lastScrape: scraped ? Date.now() - since : null,
-            lastDurationMs: scraped ? (type === "cpu" ? 10_004 : 3 + rnd() * 40) : 0,
-            lastBytes: scraped && !fails(k) ? Math.floor(900 + rnd() * 120_000) : 0,
-            lastError: fails(k) ? "connection refused" : "",
-            nextScrape: Date.now() + 60_000 - since,
-          })),
-  };
+const namespaceOf = (service) => /^\/k8s\/([^/]+)\//.exec(service)?.[1] ?? "";
+
+/** The replicas of a service: what its samples are labelled with. */
+function replicasOf(service, n) {
+  const id = service.split("/").pop();
+  return Array.from({ length: n }, (_, i) => {
+    const node = `node-${String.fromCharCode(97 + (i % 26))}`;
+    return {
+      instance: `${id} · ${node}${i < 26 ? "" : i}`,
+      pod: `${id}-7d9f6c5b8-${(i * 104_729 + 1e6).toString(36).slice(-5)}`,
+      "host.name": node,
+      version: i === 0 ? "1.4.2" : "1.5.0",
+      "k8s.namespace.name": namespaceOf(service),
+    };
+  });
 }
 
 /**
- * One made-up cluster. `options.samples` sets how wide the trees grow; `options.lastSeen` (ms since
- * the epoch) is when the newest profile ended; `options.more` are services, [name, cores], beside
- * the usual ones.
+ * One made-up cluster. Options:
+ *   samples     of the first application in 15 minutes; the others have fewer, by their cores
+ *   nodes       the first application is one large Go program whose tree has that many nodes
+ *   replicas    instances of each application (3)
+ *   maxNodes    limit of the server: larger trees are cut
+ *   lastSeen    when the newest profile ended (ms); lastSeenOf: the same by type
+ *   more        services, [name, cores], beside the usual ones
+ *   applications  how many there are in all; made-up ones fill up
+ *   names       functions that the first application has besides, in stacks of one frame
+ *   runtimes    programs by runtime and state, of every application
+ *   empty       nothing was ever stored
+ * and those of page_server.mjs: delay, faults, down, login.
  */
 export function createFixture(options = {}) {
   const samples = options.samples ?? 42_000;
-  const trees = new Map();
-  const treeOf = (service) => {
-    if (!trees.has(service))
-      trees.set(service, columnsOf(growStacks(service.length * 7919 + 3, samples)));
-    return trees.get(service);
+  const memo = new Map();
+  const cached = (key, make) => {
+    if (!memo.has(key)) {
+      if (memo.size > 400) memo.clear();
+      memo.set(key, make());
+    }
+    return memo.get(key);
   };
-  const lastSeen = () => options.lastSeen ?? Date.now() - 4000;
-  const covered = (from, to) => from < lastSeen() && to > lastSeen() - 7 * 86_400_000;
+  const lastSeen = (type) => options.lastSeenOf?.[type] ?? options.lastSeen ?? Date.now() - 4000;
+  const covered = ({ from, to, type }) =>
+    !options.empty && from < lastSeen(type) && to > lastSeen(type) - 7 * DAY;
 
-  const applications = ({ from, to }) => ({
-    applications:
-      !options.empty && covered(from, to)
-        ? [...services, ...(options.more ?? [])].map(([service, cores], i) => ({
-            service,
-            types: i === 0 ? types.map((t) => t.type) : ["ebpf:cpu:nanoseconds"],
-            lastSeen: lastSeen() - i * 700,
-            cores,
-          }))
-        : [],
-    lastSeen: options.empty ? null : lastSeen(),
+  const everything = () =>
+    cached("services", () => {
+      const some = [...services, ...(options.more ?? [])];
+      for (let i = 0; some.length < (options.applications ?? 0); i++) some.push(moreService(i));
+      return some;
+    });
+  const nReplicas = options.replicas ?? 3;
+  const usual = nReplicas === 3 ? [5, 3, 2] : new Array(nReplicas).fill(1);
+
+  const stacksOf = (service) =>
+    cached(`stacks ${service}`, () => {
+      const seed = service.length * 7919 + 3;
+      const share = (everything().find((s) => s[0] === service)?.[1] ?? 0) / services[0][1];
+      const own = Math.max(200, Math.round(samples * share));
+      const grown =
+        options.nodes && service === services[0][0]
+          ? growLarge(seed, options.nodes, own)
+          : growStacks(seed, own);
+      const split = (s, times, i) =>
+        splitTimes(times, nReplicas === 3 && s.weights ? s.weights : usual, i);
+      const times = Math.round(own / 10);
+      const first = service === services[0][0];
+      const named = (first ? (options.names ?? []) : []).map((name) => ({
+        frames: [{ name, file: "[app]", line: 0, inlined: false }],
+        times,
+        before: times,
+        weights: null,
+      }));
+      return [...grown, ...named].map((s, i) => ({
+        frames: s.frames,
+        times: split(s, s.times, i),
+        before: split({ weights: null }, s.before, i),
+      }));
+    });
+
+  /** Samples per stack and replica of one side, as [stack, times]. */
+  const sideOf = (side, older) => {
+    if (!covered(side)) return new Map();
+    const matches = parseWhere(side.where ?? "");
+    const replicas = replicasOf(side.service, nReplicas).map(
+      (r) => (!side.instance || r.instance === side.instance) && matches(r),
+    );
+    const scale = (side.to - side.from) / 900_000;
+    const go = side.type.startsWith("go") && !side.type.endsWith("nanoseconds");
+    const found = new Map();
+    for (const s of stacksOf(side.service)) {
+      // of processes that are no Go programs there are no heaps
+      if (go && !s.frames.slice(1).every((f) => f.line > 0)) continue;
+      const times = older ? s.before : s.times;
+      const sum = times.reduce((n, v, k) => n + (replicas[k] ? Math.round(v * scale) : 0), 0);
+      if (sum > 0) found.set(s, sum);
+    }
+    return found;
+  };
+
+  const hasBase = (p) =>
+    ["baseFrom", "baseTo", "baseService", "baseInstance", "baseWhere"].some(
+      (name) => p[name] !== undefined,
+    );
+  const baseOf = (p) => ({
+    service: p.baseService ?? p.service,
+    type: p.type,
+    from: p.baseFrom ?? p.from,
+    to: p.baseTo ?? p.to,
+    instance: p.baseInstance ?? p.instance,
+    where: p.baseWhere ?? p.where,
   });
 
-  const timeline = ({ from, to, points = 120, type, instance }) => {
+  /**
+   * The stacks of a selection and its base: [{frames, value, base}], root first. The older of the
+   * two sides has the stacks from before the change; without a base they are those after it.
+   */
+  const select = (p) => {
+    if (!p.service || !p.type) throw new Refusal(400, "service and type are needed");
+    if (!(p.from < p.to)) throw new Refusal(400, "from and to are milliseconds, from before to");
+    const two = hasBase(p);
+    const base = baseOf(p);
+    const shift = two ? p.from + p.to - base.from - base.to : 0;
+    const own = (side) => [side.service, side.type, side.from, side.to, side.instance, side.where];
+    const key = JSON.stringify([own(p), two && own(base), covered(p), covered(base)]);
+    return cached(key, () => {
+      const values = sideOf(p, shift < 0);
+      const bases = two ? sideOf(base, shift > 0) : new Map();
+      const scale = SCALE[unitOf(p.type)] ?? 1;
+      return [...new Set([...values.keys(), ...bases.keys()])].map((s) => ({
+        frames: s.frames,
+        value: (values.get(s) ?? 0) * scale,
+        base: (bases.get(s) ?? 0) * scale,
+      }));
+    });
+  };
+
+  const sum = (stacks, side = "value") => stacks.reduce((n, s) => n + s[side], 0);
+  const runtimes = options.runtimes ?? {};
+  const unwindingOf = (n) => {
+    const cut = Math.round(n * 0.0003);
+    if (cut === 0) return { complete: n };
+    return {
+      complete: n - cut,
+      no_unwind_info: cut,
+      "no_unwind_info:libfoo.so.1": cut,
+      "seen:libfoo.so.1": cut * 9,
+      "seen:libc.so.6": n,
+    };
+  };
+  const qualityOf = (n) =>
+    n === 0
+      ? { samples: 0, truncated: 0, lost: 0, lostReasons: {}, runtimes, unwinding: {} }
+      : {
+          samples: n,
+          truncated: Math.round(n * 0.0003),
+          lost: 12,
+          lostReasons: { ring_full: 9, stack_unreadable: 3 },
+          runtimes,
+          unwinding: unwindingOf(n),
+        };
+  const basic = (p, stacks) => ({
+    unit: unitOf(p.type),
+    total: sum(stacks),
+    ...(hasBase(p) && { baseTotal: sum(stacks, "base") }),
+  });
+  const pair = (p, f) => {
+    if (hasBase(p)) return f;
+    const { baseSelf: _s, baseTotal: _t, ...rest } = f;
+    return rest;
+  };
+
+  const applications = ({ from, to, search = "", points, limit }) => {
+    if (options.empty) return { applications: [], n: 0, lastSeen: null };
+    const words = search.toLowerCase().split(/\s+/);
+    const all = everything()
+      .map(([service, cores, once], i) => {
+        const seen = (type) => lastSeen(type) - (once ? (i % 600) * 1000 : (i % 60) * 700);
+        const own = (i === 0 ? types.map((t) => t.type) : [types[0].type])
+          .map((type) => ({ type, lastSeen: seen(type) }))
+          .filter((t) => from < t.lastSeen && to > t.lastSeen - 7 * DAY);
+        const wave = (k) => cores * (0.8 + 0.4 * random(i * 97 + k)());
+        return {
+          service,
+          namespace: namespaceOf(service),
+          types: own,
+          firstSeen: once
+            ? Math.max(...own.map((t) => t.lastSeen)) - 5000
+            : Date.now() - 3 * DAY - (i % 9) * DAY,
+          lastSeen: Math.max(...own.map((t) => t.lastSeen)),
+          cores,
+          ...(points && {
+            spark: Array.from({ length: points }, (_, k) =>
+              once && k !== i % points ? null : wave(k),
+            ),
+          }),
+        };
+      })
+      .filter((a) => a.types.length > 0)
+      .filter((a) => words.every((w) => a.service.toLowerCase().includes(w)))
+      .sort((a, b) => b.cores - a.cores);
+    return {
+      applications: limit ? all.slice(0, limit) : all,
+      n: all.length,
+      lastSeen: Math.max(...types.map((t) => lastSeen(t.type))),
+    };
+  };
+
+  const labelShares = (p, name) => {
+    const values = new Map();
+    for (const r of replicasOf(p.service, nReplicas)) {
+      if (p.instance && r.instance !== p.instance) continue;
+      const { instance, ...labels } = r;
+      const value = name === "instance" ? instance : labels[name];
+      if (!value || !parseWhere(p.where ?? "")(r)) continue;
+      const total = sum(select({ ...noBase(p), instance }));
+      values.set(value, (values.get(value) ?? 0) + total);
+    }
+    return [...values].filter((v) => v[1] > 0).sort((a, b) => b[1] - a[1]);
+  };
+  const noBase = ({ service, type, from, to, instance, where }) => ({
+    service,
+    type,
+    from,
+    to,
+    instance,
+    where,
+  });
+
+  const labels = (p) => {
+    const total = sum(select(noBase(p)));
+    const names = Object.keys(replicasOf(p.service, 1)[0]).filter((n) => n !== "instance");
+    return {
+      labels: (p.label ? [p.label] : names)
+        .map((name) => {
+          const values = labelShares(p, name);
+          return {
+            name,
+            n: values.length,
+            values: values
+              .slice(0, p.label ? 1000 : 100)
+              .map(([value, v]) => ({ value, share: total > 0 ? v / total : 0 })),
+          };
+        })
+        .filter((l) => l.n > 0),
+    };
+  };
+
+  const timeline = (p) => {
+    const { from, to, points = 120, type } = p;
     const stepMs = Math.max(1000, Math.round((to - from) / points));
     const startMs = Math.floor(from / stepMs) * stepMs;
-    const values = [];
-    const scale = type?.endsWith("bytes") ? 4e8 : type?.endsWith("count") ? 900 : 1;
+    const waves = [];
     for (let t = startMs; t < to; t += stepMs) {
       const k = (t - from) / (to - from);
       const busy = k > 0.62 && k < 0.83 ? 1.15 : 0;
       const wave = 1.1 + 0.22 * Math.sin(k * 23) + 0.16 * random(Math.floor(t / stepMs))() + busy;
-      values.push(
-        t > lastSeen() || (k > 0.2 && k < 0.22) ? null : wave * scale * (instance ? 0.4 : 1),
-      );
+      waves.push(t > lastSeen(type) || (k > 0.2 && k < 0.22) ? null : wave);
     }
-    const unit = type?.endsWith("bytes") ? "bytes" : type?.endsWith("count") ? "count" : "cores";
+    const unit = unitOf(type);
+    const total = sum(select(noBase(p)));
+    // what is summed up over the range is the total of the flame graph
+    const area = waves.reduce((n, v) => n + (v ?? 0), 0) * (stepMs / 1000);
+    const scale = unit === "nanoseconds" ? 1e-9 / area : waves.length / ((area * 1000) / stepMs);
+    const times = (v) => waves.map((w) => (w === null || total === 0 ? null : w * scale * v));
+    const shares = (name) => labelShares(noBase(p), name);
+    const mean = (v) => (unit === "nanoseconds" ? v / 1e6 / (to - from) : v);
+    const series = (name) => {
+      const all = shares(name);
+      const list = all.slice(0, 10).map(([value, v]) => ({ name: value, values: times(v) }));
+      const rest = all.slice(10).reduce((n, v) => n + v[1], 0);
+      return rest > 0 ? [...list, { name: "other", values: times(rest), other: true }] : list;
+    };
     return {
       startMs,
       stepMs,
-      values,
-      unit,
-      instances: [
-        { id: "4f1d2c9ab310 · node-a", value: 1.2 * scale },
-        { id: "4f1d2c9ab310 · node-b", value: 0.3 * scale },
-      ],
+      values: times(total),
+      unit: unit === "nanoseconds" ? "cores" : unit,
+      instances: shares("instance").map(([id, v]) => ({ id, value: mean(v) })),
+      ...(p.by && { series: series(p.by) }),
     };
   };
 
-  const flamegraph = ({ service, type, from, to }) => {
-    const some = !options.empty && covered(from, to);
-    const tree = some ? treeOf(service) : columnsOf({ children: new Map(), self: 0, total: 0 });
+  const columnsOf = (p) => {
+    const all = functionsOf(select(p));
+    const two = hasBase(p);
+    const maxNodes = Math.min(p.maxNodes ?? 200_000, options.maxNodes ?? Infinity);
+    const functions = all.slice(0, 50_000);
     return {
-      service,
-      type,
-      unit: type.slice(type.lastIndexOf(":") + 1),
-      from,
-      to,
-      total: tree.nodes.total[0],
-      quality: some
-        ? {
-            samples: samples,
-            truncated: Math.round(samples * 0.0003),
-            lost: 12,
-            lostReasons: { ring_full: 9, stack_unreadable: 3 },
-          }
-        : { samples: 0, truncated: 0, lost: 0, lostReasons: {} },
-      ...tree,
-      other: { nodes: 0, value: 0 },
-      stacks: 7120,
+      ...treeOf(select(p), { maxNodes, zoom: p.zoom, two, functions }),
+      functionsCut: all.length - functions.length,
+    };
+  };
+
+  const rateOf = ({ from, to }, type, total) => {
+    const covered = Math.max(0, Math.min(to, lastSeen(type)) - from);
+    const { aggregation } = types.find((t) => t.type === type) ?? {};
+    const rate = aggregation === "avg" ? total : covered > 0 ? (total / covered) * 1000 : 0;
+    return { rate, covered };
+  };
+
+  const flamegraph = (p) => {
+    const stacks = select(p);
+    const scale = SCALE[unitOf(p.type)] ?? 1;
+    const side = (q, name) => ({
+      service: q.service,
+      from: q.from,
+      to: q.to,
+      total: sum(stacks, name),
+      ...(hasBase(p) && rateOf(q, p.type, sum(stacks, name))),
+      quality: qualityOf(sum(stacks, name) / scale),
+      stacks: stacks.filter((s) => s[name] > 0).length,
+    });
+    return {
+      ...side(p, "value"),
+      type: p.type,
+      unit: unitOf(p.type),
+      ...columnsOf(p),
+      ...(hasBase(p) && { base: side(baseOf(p), "base") }),
       stacksCut: 0,
       valueCut: 0,
+    };
+  };
+
+  const functions = (p) => {
+    const stacks = select(p);
+    const words = (p.search ?? "").toLowerCase();
+    const by = {
+      total: (a, b) => b.total - a.total,
+      diff: (a, b) => Math.abs(b.self - b.baseSelf) - Math.abs(a.self - a.baseSelf),
+    };
+    const all = functionsOf(stacks).filter((f) => f.name.toLowerCase().includes(words));
+    if (by[p.sort]) all.sort(by[p.sort]);
+    const list = all.slice(0, p.limit ?? 1000).map((f) => pair(p, f));
+    return { ...basic(p, stacks), n: all.length, functions: list };
+  };
+
+  const oneFunction = (p) => {
+    if (!p.name) throw new Refusal(400, "name is needed");
+    const found = functionOf(select(p), p.name, p.file, hasBase(p));
+    return { ...basic(p, []), ...pair(p, found), lines: found.lines.map((l) => pair(p, l)) };
+  };
+
+  const matches = (p) => {
+    const stacks = select(p);
+    const found = matchesOf(stacks, p.search ?? "");
+    if (!hasBase(p)) delete found.baseTotal;
+    return found;
+  };
+
+  const stacks = (p) => {
+    const all = select(p).slice();
+    all.sort((a, b) => b.value + b.base - a.value - a.base);
+    const limit = p.limit ?? 1000;
+    return {
+      ...basic(p, all),
+      stacks: all.slice(0, limit).map((s) => ({
+        value: s.value,
+        ...(hasBase(p) && { base: s.base }),
+        frames: s.frames.slice().reverse(),
+      })),
+      stacksCut: Math.max(0, all.length - limit),
+      valueCut: sum(all.slice(limit)),
+    };
+  };
+
+  const movers = (p) => {
+    const { from, to, baseFrom = from - DAY, baseTo = to - DAY, limit = 20 } = p;
+    const type = types[0].type;
+    const all = everything()
+      .filter(([service]) => !p.service || p.service === service)
+      .slice(0, 12)
+      .flatMap(([service]) =>
+        functionsOf(select({ service, type, from, to, baseFrom, baseTo })).map((f) => ({
+          service,
+          type,
+          name: f.name,
+          file: f.file,
+          self: f.self,
+          baseSelf: f.baseSelf,
+          cores: f.self / 1e6 / (to - from),
+          baseCores: f.baseSelf / 1e6 / (baseTo - baseFrom),
+        })),
+      )
+      .filter((m) => m.self !== m.baseSelf);
+    all.sort((a, b) => Math.abs(b.cores - b.baseCores) - Math.abs(a.cores - a.baseCores));
+    return {
+      cores: covered({ from, to, type }) ? 3 : null,
+      baseCores: covered({ from: baseFrom, to: baseTo, type }) ? 3 : null,
+      movers: all.slice(0, limit),
+      services: all.length,
+      servicesCut: 0,
+      coresCut: 0,
     };
   };
 
@@ -413,5 +472,21 @@ export function createFixture(options = {}) {
     targets: Array.from({ length: options.pods ?? 40 }, (_, i) => makeTarget(i)),
   });
 
-  return { types: () => ({ types }), targets, applications, timeline, flamegraph, options };
+  return {
+    options,
+    targets,
+    select, // the stacks of a selection: what a test compares the page with
+    types: () => ({ types }),
+    applications,
+    labels,
+    timeline,
+    flamegraph,
+    functions,
+    function: oneFunction,
+    matches,
+    stacks,
+    movers,
+    speedscope: (p) => speedscopeOf(select(p), `${p.service} ${p.type}`, unitOf(p.type)),
+    folded: (p) => foldedOf(select(p), hasBase(p)), // text
+  };
 }

@@ -23,15 +23,23 @@ async function start(options = {}) {
   server = await servePage(process.env.PAGE_DIST, fixture);
 }
 
-export async function open(query = "", { width = 1440, height = 860, colorScheme = "light" } = {}) {
-  page = await browser.newPage({ viewport: { width, height }, colorScheme });
-  page.setDefaultTimeout(60_000);
+/**
+ * `touch`: a phone or a tablet, whose fingers cannot hover. `clock`: page.clock can skip time,
+ * which passes as usual otherwise.
+ */
+export async function open(query = "", options = {}) {
+  const { width = 1440, height = 860, colorScheme = "light", touch = false } = options;
+  const viewport = { width, height };
+  page = await browser.newPage({ viewport, colorScheme, hasTouch: touch, isMobile: touch });
+  page.setDefaultTimeout(180_000);
+  if (options.clock) await page.clock.install();
   page.on("pageerror", (e) => complaints.push(e.message));
   page.on(
     "console",
     (m) =>
       m.type() === "error" &&
-      !/status of (401|404|503)/.test(m.text()) &&
+      !(fixture.options.refusals && /status of 400/.test(m.text())) &&
+      !/status of (401|404|503)|net::ERR_/.test(m.text()) &&
       complaints.push(m.text()),
   );
   await page.goto(server.url + query);
@@ -39,10 +47,10 @@ export async function open(query = "", { width = 1440, height = 860, colorScheme
 
 /**
  * A test with a server and a page of its own. Fails on any error in the console, violations of the
- * content security policy included.
+ * content security policy included; with `refusals` the server may refuse requests.
  */
 export function pageTest(name, options, run) {
-  test(name, { timeout: 240_000 }, async () => {
+  test(name, { timeout: 600_000 }, async () => {
     complaints = [];
     await start(options);
     try {
@@ -74,7 +82,7 @@ export async function frame(name) {
 }
 
 export async function eventually(check) {
-  const end = Date.now() + 30_000;
+  const end = Date.now() + 120_000;
   for (;;) {
     try {
       return await check();

@@ -1,10 +1,12 @@
 // The built page with made-up answers: to work on the page without agents, and for its tests.
-//   node page_server.mjs DIST [PORT]
+//   node page_server.mjs DIST [PORT] ['{"delay": 3000, "nodes": 100000}']
+// The options are those of createFixture() and of servePage().
 
 import * as fs from "node:fs";
 import * as http from "node:http";
 import * as path from "node:path";
 import { pathToFileURL } from "node:url";
+import { Refusal } from "./page_answers.mjs";
 import { createFixture } from "./page_fixture.mjs";
 
 const types = {
@@ -14,12 +16,35 @@ const types = {
   ".svg": "image/svg+xml",
 };
 // the policy under which cluster-agent serves the page
-const policy = "default-src 'self'; style-src 'self' 'unsafe-inline'";
+const policy =
+  "default-src 'self'; style-src 'self' 'unsafe-inline'; object-src 'none'; base-uri 'none'";
 
-/** Starts a server; `requests` collects the API requests that came. */
+const endpoints = new Set(
+  ("types applications labels timeline flamegraph functions function matches stacks movers " +
+    "pprof folded speedscope").split(" "),
+);
+const numbers = ["from", "to", "baseFrom", "baseTo", "points", "limit", "maxNodes"];
+
+/** Of an answer that a browser saves. */
+const saved = {
+  pprof: ["application/octet-stream", "pb.gz"],
+  folded: ["text/plain; charset=utf-8", "folded.txt"],
+  speedscope: ["application/json", "speedscope.json"],
+};
+
+/**
+ * Starts a server; `requests` collects the API requests that came, as { name, params, aborted };
+ * open() says how many of them are under way.
+ * Of the fixture's options it looks at these, which may change at any time:
+ *   delay   ms before an answer; { flamegraph: 3000 }: only of these endpoints
+ *   hold    ["flamegraph"]: these endpoints answer when they are no more in the list
+ *   faults  { timeline: "store is busy" } answers 503 with this error, or the status faultStatus
+ *   down    the server does not answer at all
+ *   login   { key, loggedIn }: what --read-api-key does; given at the start
+ */
 export async function servePage(dist, fixture, port = 0) {
   const requests = [];
-  // what --read-api-key does: { key, loggedIn }
+  let underWay = 0;
   const { login } = fixture.options;
   const answerLogin = (name, req, res) => {
     const json = (status, body) => {
@@ -48,35 +73,45 @@ export async function servePage(dist, fixture, port = 0) {
     res.end("wrong or missing key\n");
     return true;
   };
-  const answer = (url, req, res) => {
+  const answer = async (url, req, res) => {
     const params = Object.fromEntries(url.searchParams);
-    for (const name of ["from", "to", "points"])
-      if (params[name]) params[name] = Number(params[name]);
+    for (const name of numbers) if (params[name]) params[name] = Number(params[name]);
     const name = url.pathname.slice("/api/".length);
+    const json = (status, body) => {
+      res.writeHead(status, { "content-type": "application/json" });
+      res.end(JSON.stringify(body));
+    };
     if (answerLogin(name, req, res)) return;
-    requests.push({ name, params });
-    const fault = fixture.options.faults?.[name];
-    if (fixture.options.forwarding) {
-      res.writeHead(404, { "content-type": "application/json" });
-      return res.end(JSON.stringify({ error: "profiles are forwarded, nothing is stored here" }));
-    }
-    if (fault) {
-      res.writeHead(503, { "content-type": "application/json" });
-      return res.end(JSON.stringify({ error: fault }));
-    }
-    if (name === "pprof") {
+    const { options } = fixture;
+    const request = { name, params, aborted: false };
+    requests.push(request);
+    underWay++;
+    res.on("close", () => {
+      underWay--;
+      request.aborted = !res.writableFinished;
+    });
+    const delay = typeof options.delay === "object" ? options.delay[name] : options.delay;
+    if (delay) await new Promise((done) => setTimeout(done, delay));
+    while (options.hold?.includes(name) && !res.destroyed)
+      await new Promise((done) => setTimeout(done, 20));
+    if (res.destroyed) return;
+    if (options.forwarding)
+      return json(404, { error: "profiles are forwarded, nothing is stored here" });
+    if (options.faults?.[name])
+      return json(options.faultStatus ?? 503, { error: options.faults[name] });
+    if (!endpoints.has(name)) return json(404, { error: "no such endpoint" });
+    try {
+      if (!saved[name]) return json(200, fixture[name](params));
+      const body = name === "pprof" ? "made up" : fixture[name](params);
+      const [type, ending] = saved[name];
       res.writeHead(200, {
-        "content-type": "application/octet-stream",
-        "content-disposition": 'attachment; filename="cpu.pb.gz"',
+        "content-type": type,
+        "content-disposition": `attachment; filename="cpu.${ending}"`,
       });
-      return res.end("made up");
+      res.end(typeof body === "string" ? body : JSON.stringify(body));
+    } catch (e) {
+      json(e instanceof Refusal ? e.status : 500, { error: e.message });
     }
-    if (!(name in fixture)) {
-      res.writeHead(404, { "content-type": "application/json" });
-      return res.end(JSON.stringify({ error: "no such endpoint" }));
-    }
-    res.writeHead(200, { "content-type": "application/json" });
-    res.end(JSON.stringify(fixture[name](params)));
   };
   const answerTargets = (res) => {
     const off = fixture.options.scrapingOff;
@@ -84,6 +119,7 @@ export async function servePage(dist, fixture, port = 0) {
     res.end(JSON.stringify(off ? { error: off } : fixture.targets()));
   };
   const server = http.createServer((req, res) => {
+    if (fixture.options.down) return req.socket.destroy();
     const url = new URL(req.url, "http://localhost");
     if (url.pathname.startsWith("/api/")) return answer(url, req, res);
     const page = url.pathname === "/" || url.pathname === "/targets";
@@ -105,12 +141,15 @@ export async function servePage(dist, fixture, port = 0) {
   return {
     url: `http://127.0.0.1:${actual}/`,
     requests,
+    open: () => underWay,
     close: () => new Promise((done) => (server.closeAllConnections(), server.close(done))),
   };
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) {
-  const [dist, port] = process.argv.slice(2);
-  const { url } = await servePage(dist, createFixture(), Number(port ?? 8099));
+  const [dist, port, options] = process.argv.slice(2);
+  // as many samples as the cores of the first application make at 99 Hz
+  const fixture = createFixture({ samples: 116_700, ...JSON.parse(options ?? "{}") });
+  const { url } = await servePage(dist, fixture, Number(port ?? 8099));
   console.log(`the page on made-up data: ${url}`);
 }

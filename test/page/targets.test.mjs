@@ -141,6 +141,46 @@ pageTest("targets count down by themselves and are loaded anew", {}, async () =>
   );
 });
 
+pageTest("a profile that was refused is shown with the answer to it", {}, async () => {
+  await open("targets");
+  const refusal = "the receiver refused the profile: HTTP 413: too large";
+  const endpoint = (type, state, lastError) => ({
+    type,
+    url: `http://10.42.0.1:8080/debug/pprof/${type}`,
+    state,
+    lastScrape: Date.now(),
+    lastDurationMs: 3,
+    lastBytes: 900,
+    lastError,
+    nextScrape: Date.now() + 60_000,
+  });
+  fixture.targets = () => ({
+    now: Date.now(),
+    intervalMs: 60000,
+    discovery: { synced: true, problem: "" },
+    targets: [
+      {
+        namespace: "shop",
+        pod: "catalog-1",
+        node: "node-1",
+        service: "/k8s/shop/catalog",
+        ip: "10.42.0.1",
+        state: "up",
+        problem: "",
+        endpoints: [endpoint("goroutine", "up", ""), endpoint("heap", "refused", refusal)],
+      },
+    ],
+  });
+  await id("live").click();
+  await eventually(async () =>
+    assert.match(await id("target").first().innerText(), /Refused[\s\S]*HTTP 413: too large/),
+  );
+  await eventually(async () => assert.match(await id("state-refused").innerText(), /Refused\s*1/));
+  await id("target").first().click();
+  const note = id("note").first();
+  await eventually(async () => assert.equal((await note.innerText()).trim(), refusal));
+});
+
 pageTest(
   "what keeps pods from being found is said",
   { discoveryProblem: "HTTP 403: pods is forbidden", synced: false, pods: 0 },

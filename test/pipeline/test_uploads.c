@@ -54,12 +54,14 @@ static void make_profile(struct buf *out, uint32_t n_stacks, uint32_t depth)
 		.duration_ns = 10 * S,
 	};
 	struct profile_value_type type = {{type_name, strlen(type_name)}, TEXT("nanoseconds")};
-	struct profile_string lost = TEXT("lost:ring_full=3");
+	struct profile_string comments[] = {TEXT("lost:ring_full=3"), TEXT("runtime:java:off=2"),
+					    TEXT("unwind:complete=2"),
+					    TEXT("unwind:no_table:lib.so=1")};
 
 	arena_init(&arena, (size_t)256 << 20);
 	p.types = &type;
-	p.comments = &lost;
-	p.n_comments = 1;
+	p.comments = comments;
+	p.n_comments = ARRAY_SIZE(comments);
 	p.functions = arena_calloc(&arena, p.n_functions, sizeof(*p.functions));
 	p.locations = arena_calloc(&arena, p.n_locations, sizeof(*p.locations));
 	p.samples = arena_calloc(&arena, p.n_samples, sizeof(*p.samples));
@@ -152,10 +154,11 @@ static void a_profile_comes_out_of_the_api_as_it_went_in(void **state)
 	assert_json(flame, "nodes",
 		    "{\"name\":[0,1,2,3,4],\"file\":[0,0,0,1,2],\"depth\":[0,1,2,3,3],"
 		    "\"total\":[30000000,30000000,30000000,10000000,20000000],"
-		    "\"self\":[0,0,0,10000000,20000000]}");
+		    "\"self\":[0,0,0,10000000,20000000],\"inlined\":[]}");
 	assert_json(flame, "quality",
 		    "{\"samples\":3,\"truncated\":0,\"lost\":3,"
-		    "\"lostReasons\":{\"ring_full\":3}}");
+		    "\"lostReasons\":{\"ring_full\":3},\"runtimes\":{\"java:off\":2},"
+		    "\"unwinding\":{\"complete\":2,\"no_table:lib.so\":1}}");
 	assert_json(flame, "other", "{\"nodes\":0,\"value\":0}");
 	assert_json(flame, "stacks", "2");
 	json_decref(flame);
@@ -472,7 +475,12 @@ static void bad_questions_are_answered_with_a_sentence(void **state)
 		{"/api/timeline?service=x&type=y&points=0", 400,
 		 "{\"error\":\"points is not a number from 1 to 5000\"}"},
 		{"/api/applications?from=9&to=3", 400, "{\"error\":\"from is not before to\"}"},
-		{"/api/nothing", 404, "{\"error\":\"no such path\"}"},
+		{"/api/types?typo=1", 400,
+		 "{\"error\":\"typo is not a parameter here; there are none\"}"},
+		{"/api/nothing", 404,
+		 "{\"error\":\"no such path; there are /api/types /api/applications /api/movers "
+		 "/api/labels /api/timeline /api/flamegraph /api/functions /api/function "
+		 "/api/matches /api/stacks /api/pprof /api/folded /api/speedscope\"}"},
 	};
 
 	(void)state;
@@ -500,14 +508,15 @@ static const json_t *application_of(const json_t *list, const char *service)
 
 static void applications_are_listed_with_their_types_and_cores(void **state)
 {
-	char path[128];
+	char path[128], types[128];
 	long long end_ms = (long long)(t0_ns / (int64_t)NS_PER_MS);
 	json_t *list;
 
 	(void)state;
 	snprintf(path, sizeof(path), "/api/applications?from=%lld&to=%lld", end_ms - 10000, end_ms);
 	list = agent_get_json(&agent, path);
-	assert_json(application_of(list, "exact"), "types", "[\"" CPU "\"]");
+	snprintf(types, sizeof(types), "[{\"type\":\"" CPU "\",\"lastSeen\":%lld}]", end_ms);
+	assert_json(application_of(list, "exact"), "types", types);
 	assert_json(application_of(list, "exact"), "cores", "0.003");
 	assert_json(application_of(list, "level"), "cores", "null");
 	assert_true(int_at(list, "lastSeen") == end_ms + 10000);

@@ -1,25 +1,32 @@
 #!/bin/sh
-# deps.sh build [test] [lint]: installs the Debian packages that are missing for that; nothing is
-# ever upgraded or removed.
+# deps.sh LIST…: installs the Debian packages of these lists that are missing; nothing is ever
+# upgraded or removed.
 # Runs as root, or through sudo. Fast when everything is there: one dpkg-query.
 #
 # What is newer than Debian 12 comes from elsewhere: libchdb by
-# cluster-agent/store/install-chdb.sh, npm packages by the lock files, Go by test/setup/go.sh.
+# cluster-agent/store/install-chdb.sh, libasyncProfiler.so by
+# node-agent/java/install-async-profiler.sh, npm packages by the lock files, Go by test/setup/go.sh.
 set -eu
 
-build='gcc libc6-dev make git ca-certificates pkg-config clang llvm bpftool libbpf-dev libelf-dev
+# curl, unzip: the jar of async-profiler
+build='gcc libc6-dev make git ca-certificates pkg-config clang llvm bpftool libbpf-dev libelf-dev libdw-dev liblzma-dev
 libcurl4-openssl-dev libprotobuf-c-dev protobuf-c-compiler libjansson-dev libyaml-dev
 libmicrohttpd-dev libgnutls28-dev libseccomp-dev libdeflate-dev libxxhash-dev libzstd-dev liblz4-dev
-libiberty-dev uthash-dev zlib1g-dev xz-utils'
-# curl, jq: the scripts; g++, golang: programs that the profiler is tried on; gdb: stacks of tests
+libiberty-dev libpcre2-dev uthash-dev zlib1g-dev xz-utils curl unzip'
+# jq: the scripts; g++, golang: programs that the profiler is tried on; gdb: stacks of tests
 # that hang; ccache: sources that were compiled before; clickhouse-common: libraries of the server
 # that test_clickhouse_transport.c starts; containerd … openssl: a
-# Kubernetes node; podman: containers; openjdk, pip: clients of the SQL port;
-# libnss3-tools: a browser that trusts an authority of ours
-test='libcmocka-dev libnghttp2-dev gdb ccache libclang-rt-14-dev chromium fonts-dejavu-core curl jq
-g++ util-linux procps qemu-system-x86 qemu-system-arm qemu-user gcc-aarch64-linux-gnu libc6-arm64-cross cpio
-debian-archive-keyring clickhouse-common containerd runc podman containernetworking-plugins iptables iproute2 openssl
-openjdk-17-jdk-headless libnss3-tools python3-pip'
+# Kubernetes node; podman: containers; openjdk, pip: Java tests, and clients of the SQL port;
+# tomcat10: a Java application; libnss3-tools: a browser that trusts an authority of ours;
+# time: memory of other programs in benchmarks
+test='libcmocka-dev libnghttp2-dev gdb ccache libclang-rt-14-dev chromium fonts-dejavu-core jq
+g++ util-linux procps qemu-system-x86 qemu-system-arm qemu-user cpio
+clickhouse-common containerd runc podman containernetworking-plugins iptables iproute2 openssl
+openjdk-17-jdk-headless tomcat10-user tomcat10-examples libnss3-tools python3-pip time'
+# of container images; binutils: reads which libraries our programs need
+images='buildah binutils'
+# what builds programs for arm64
+arm64='gcc-aarch64-linux-gnu libc6-arm64-cross debian-archive-keyring'
 # systemd: checks our units; nothing is started
 lint='clang-format clang-tidy cppcheck universal-ctags shellcheck systemd'
 
@@ -53,7 +60,9 @@ for list in "$@"; do
 	build) wanted="$wanted $build" ;;
 	test) wanted="$wanted $test" ;;
 	lint) wanted="$wanted $lint" ;;
-	*) echo "deps.sh: '$list' is none of: build test lint" >&2; exit 2 ;;
+	images) wanted="$wanted $images" ;;
+	arm64) wanted="$wanted $arm64" ;;
+	*) echo "deps.sh: '$list' is none of: build test lint images arm64" >&2; exit 2 ;;
 	esac
 done
 # shellcheck disable=SC2086 # lists of words

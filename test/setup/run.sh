@@ -5,6 +5,7 @@
 #   NODE_PORT=10300   metrics of the node-agent, on 127.0.0.1
 #   RUN_DIR=build/run profiles (data/) and logs
 #   INTERVAL=10s      how often the node-agent sends
+#   ENABLE_JAVA_ASYNC_PROFILER=true   Java profiles, too; all options have such a variable
 #
 # The node-agent needs root, so all of this runs through sudo when it is not; the cluster-agent
 # then goes back to the user who called.
@@ -18,7 +19,7 @@ if [ "$(id -u)" -ne 0 ]; then
 		echo "run: the node-agent needs root, and there is no sudo" >&2
 		exit 1
 	}
-	exec sudo --preserve-env=PORT,NODE_PORT,RUN_DIR,INTERVAL,DEPS,BIN "$0" "$@"
+	exec sudo --preserve-env=PORT,NODE_PORT,RUN_DIR,INTERVAL,ENABLE_JAVA_ASYNC_PROFILER,DEPS,BIN "$0" "$@"
 fi
 
 # this machine is what is profiled, not the pods of whatever cluster its user works with

@@ -64,7 +64,13 @@ void ask(struct answer *a, const char *target, const char *body, const char *hea
 
 int sql_port_open(const char *key)
 {
-	struct clickhouse_port_config cfg = {sql_store, "127.0.0.1:0", NULL};
+	return sql_port_open_within(key, 0);
+}
+
+int sql_port_open_within(const char *key, uint64_t memory_bytes)
+{
+	struct clickhouse_port_config cfg = {
+		.store = sql_store, .listen = "127.0.0.1:0", .memory_bytes = memory_bytes};
 	struct err err = {0};
 	int r;
 

@@ -19,6 +19,8 @@ int sql_fixture_stop(void **state);
 
 /* After clickhouse_port_free(): with another key, or NULL for none. Returns 0 or an error. */
 int sql_port_open(const char *key);
+/* With so much memory for the process; 0: what there is. */
+int sql_port_open_within(const char *key, uint64_t memory_bytes);
 
 struct answer {
 	long status;

@@ -214,6 +214,29 @@ static void answers_that_are_too_large_are_exceptions(void **state)
 	}
 }
 
+static void with_little_memory_answers_are_smaller(void **state)
+{
+	static const char query[] = "SELECT repeat('x', 1000000) FROM numbers(%u)";
+	char sql[100];
+
+	(void)state;
+	clickhouse_port_free(sql_port);
+	assert_int_equal(sql_port_open_within(NULL, UINT64_C(512) << 20), 0);
+	for (unsigned rows = 15; rows <= 18; rows += 3) {
+		CLEANUP(answer_fini) struct answer a;
+		CLEANUP(buf_fini) struct buf text;
+
+		snprintf(sql, sizeof(sql), query, rows);
+		ask(&a, "/?compress=1", sql, NULL);
+		buf_init(&text, CLICKHOUSE_PORT_MAX_ANSWER_BYTES);
+		assert_int_equal(clickhouse_frames_decode(a.body.data, a.body.len, &text), 0);
+		assert_int_equal(a.status, rows == 15 ? 200 : 500);
+		assert_int_equal(strncmp(text.data, "Code: 396. ", 11) == 0, rows != 15);
+	}
+	clickhouse_port_free(sql_port);
+	assert_int_equal(sql_port_open(NULL), 0);
+}
+
 static void answers_say_what_clients_read_in_headers(void **state)
 {
 	static const struct {
@@ -367,6 +390,7 @@ int main(void)
 		cmocka_unit_test(queries_may_come_in_frames),
 		cmocka_unit_test(answers_are_compressed_by_http_on_demand),
 		cmocka_unit_test(answers_that_are_too_large_are_exceptions),
+		cmocka_unit_test(with_little_memory_answers_are_smaller),
 		cmocka_unit_test(answers_say_what_clients_read_in_headers),
 		cmocka_unit_test(codes_have_the_names_of_the_engine),
 		cmocka_unit_test(wants_the_key_in_one_of_its_places),

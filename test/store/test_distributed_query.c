@@ -45,7 +45,7 @@ static void fill(void)
 	    "toDateTime64('2026-01-10 12:00:00', 9, 'UTC') + p * 5 AS t FROM numbers(12000))");
 	run("INSERT INTO profiling_quality SELECT '" SERVICE "', "
 	    "['" CPU "', '" HEAP "'][1 + number % 2], t - 10, t, ['a', 'b'][1 + number % 2], 20, "
-	    "1, 20000000, number % 3, map('ring_full', 2), number "
+	    "1, 20000000, number % 3, map('ring_full', 2), number, map('java:off', 1), map() "
 	    "FROM (SELECT number, toDateTime64('2026-01-10 12:00:00', 9, 'UTC') + number * 5 AS t "
 	    "FROM numbers(600))");
 }
@@ -96,7 +96,9 @@ static void use_servers(const char *servers)
 typedef int (*query_fn)(struct store *, const struct query_request *, struct buf *, struct err *);
 
 static const query_fn queries[] = {profile_query_applications, profile_query_timeline,
-				   profile_query_flamegraph};
+				   profile_query_flamegraph,   profile_query_labels,
+				   profile_query_functions,    profile_query_stacks,
+				   profile_query_movers};
 
 static void ask(query_fn fn, const char *type, const char *instance, struct buf *out)
 {
@@ -107,8 +109,14 @@ static void ask(query_fn fn, const char *type, const char *instance, struct buf 
 			   .instance = instance,
 			   .from_ns = noon_s * (int64_t)NS_PER_S,
 			   .to_ns = (noon_s + 3600) * (int64_t)NS_PER_S},
+		/* of movers only: the others do not compare */
+		.base = {.from_ns = noon_s * (int64_t)NS_PER_S,
+			 .to_ns = (noon_s + 1200) * (int64_t)NS_PER_S},
+		.has_base = fn == profile_query_movers,
 		.n_points = 60,
 		.max_nodes = 5000,
+		.label = "pod",
+		.limit = 10,
 	};
 	struct err err = {0};
 
@@ -150,6 +158,36 @@ static json_int_t total_of_flamegraph(void)
 	total = json_integer_value(json_object_get(json, "total"));
 	json_decref(json);
 	return total;
+}
+
+/* Of the function that moved most. */
+static json_int_t value_of_mover(void)
+{
+	CLEANUP(buf_fini) struct buf out;
+	json_int_t value;
+	json_t *json;
+
+	ask(profile_query_movers, CPU, NULL, &out);
+	json = json_loads(out.data, 0, NULL);
+	assert_non_null(json);
+	value = json_integer_value(
+		json_object_get(json_array_get(json_object_get(json, "movers"), 0), "self"));
+	json_decref(json);
+	return value;
+}
+
+/* Subqueries reach all shards, too, or a function would have the stacks of one of them. */
+static void movers_of_shards_are_added(void **state)
+{
+	json_int_t one;
+
+	(void)state;
+	use_servers(NULL);
+	one = value_of_mover();
+	assert_true(one > 0);
+	use_servers("127.0.0.1,127.0.0.1");
+	assert_int_equal(value_of_mover(), 2 * one);
+	use_servers(NULL);
 }
 
 static void the_values_of_shards_are_added(void **state)
@@ -223,7 +261,9 @@ static void the_queries_may_be_distributed(void **state)
 	const struct query_request request = {
 		.filter = {.service = SERVICE, .type = CPU, .to_ns = 3600 * (int64_t)NS_PER_S},
 		.n_points = 60,
-		.max_nodes = 5000};
+		.max_nodes = 5000,
+		.label = "pod",
+		.limit = 10};
 
 	(void)state;
 	start_server_with_cluster();
@@ -256,6 +296,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(one_shard_answers_as_plain_tables_do),
 		cmocka_unit_test(the_values_of_shards_are_added),
+		cmocka_unit_test(movers_of_shards_are_added),
 		cmocka_unit_test(the_queries_may_be_distributed),
 	};
 

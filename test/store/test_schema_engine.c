@@ -237,7 +237,8 @@ static void tables_of_an_earlier_agent_are_extended(void **state)
 	sql("earlier", "INSERT INTO profiling_quality VALUES ('/svc', 'a:b:c', now64(9), now64(9), "
 		       "'h', 5, 0, map())");
 	apply("earlier", &week);
-	assert_int_equal(number("earlier", "SELECT Samples + Value + Instance + Upload "
+	assert_int_equal(number("earlier", "SELECT Samples + Value + Instance + Upload + "
+					   "length(Runtimes) + length(Unwinding) "
 					   "FROM profiling_quality"),
 			 5);
 	assert_int_equal(tables_with("earlier", "TTL toDateTime(Start) + toIntervalSecond(604800)"),

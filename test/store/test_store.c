@@ -121,12 +121,14 @@ static void fill(struct row_batch *b, uint64_t hash)
 	const int64_t now = (int64_t)clock_realtime_ns();
 	const struct row_text frames[] = {T("leaf a.c:1"), T(NOISE), T("")};
 	const struct row_label labels[] = {{T("host.name"), T(NOISE)}};
-	const struct row_count lost[] = {{T("ring_full"), 12}};
+	const struct row_count lost[] = {{T("ring_full"), 12}}, states[] = {{T("java:off"), 2}};
+	const struct row_count ends[] = {{T("jit"), 3}};
 	const struct stack_row stack = {T("/svc"), hash, now, frames, 3};
 	const struct sample_row sample = {T("/svc"), T("a:b:count"), now - 10, now, labels,
 					  1,         hash,           -7};
 	const struct quality_row quality = {
-		T("/svc"), T("a:b:count"), now - 10, now, T("host"), 100, 3, -7, lost, 1, 99, 77};
+		T("/svc"), T("a:b:count"), now - 10, now,  T("host"), 100, 3, -7, lost, 1, 99,
+		77,        states,         1,        ends, 1};
 
 	assert_int_equal(row_batch_add_stack(b, &stack), 0);
 	assert_int_equal(row_batch_add_sample(b, &sample), 0);
@@ -212,7 +214,9 @@ static void keeps_every_column_of_every_row(void **state)
 	assert_int_equal(query_u64(s, "SELECT count() FROM profiling_quality WHERE Host = 'host' "
 				      "AND Samples = 100 AND Truncated = 3 AND Value = -7 "
 				      "AND Instance = 99 AND Upload = 77 "
-				      "AND Lost['ring_full'] = 12"),
+				      "AND Lost['ring_full'] = 12 "
+				      "AND Runtimes = map('java:off', 2) "
+				      "AND Unwinding = map('jit', 3)"),
 			 2);
 	assert_int_equal(query_u64(s, "SELECT count() FROM profiling_profiles FINAL WHERE "
 				      "ServiceName = '/svc' AND Type = 'a:b:count'"),

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <sys/wait.h>
+#include <zstd.h>
 
 #include "cluster-agent/store/row_batch.h"
 #include "cluster-agent/store/rowbinary.h"
@@ -230,11 +231,59 @@ static void what_was_answered_is_stored_once_after_a_kill(void **state)
 	}
 }
 
+static void insert_without(struct store *s, uint8_t n_missing)
+{
+	CLEANUP(buf_fini) struct buf rows;
+	const int64_t now = (int64_t)clock_realtime_ns();
+	struct rowbinary_writer w;
+	char packed[512];
+	struct store_frame f = {.data = packed, .n_rows = 1, .n_missing = n_missing};
+	struct err err = {0};
+
+	buf_init(&rows, 1000);
+	rowbinary_writer_init(&w, &rows);
+	rowbinary_put_string(&w, "/old", 4);
+	rowbinary_put_string(&w, "a:b:count", 9);
+	rowbinary_put_i64(&w, now - 10);
+	rowbinary_put_i64(&w, now);
+	rowbinary_put_string(&w, "host", 4);
+	rowbinary_put_u64(&w, 5);
+	rowbinary_put_u64(&w, 0);
+	rowbinary_put_i64(&w, 6);
+	rowbinary_put_u64(&w, 7);
+	rowbinary_put_count(&w, 0);
+	rowbinary_put_u64(&w, 8);
+	if (n_missing < STORE_MISSING_RUNTIMES)
+		rowbinary_put_count(&w, 0);
+	assert_int_equal(rowbinary_writer_finish(&w), 0);
+	f.n_bytes = (uint32_t)rows.len;
+	f.quarter = (uint32_t)((uint64_t)now / NS_PER_S / STORE_QUARTER_S);
+	f.len = ZSTD_compress(packed, sizeof(packed), rows.data, rows.len, 1);
+	if (store_insert(s, STORE_QUALITY, NULL, &f, 1, &err) < 0)
+		fail_msg("insert: %s", err.msg);
+}
+
+/* The log of uploads may have rows of a release before the last columns. */
+static void rows_of_an_earlier_release_are_taken(void **state)
+{
+	CLEANUP(store_closep) struct store *s = open_store();
+
+	(void)state;
+	insert_without(s, STORE_MISSING_RUNTIMES);
+	insert_without(s, STORE_MISSING_UNWINDING);
+	assert_int_equal(query_u64(s, "SELECT sum(Samples + Value + Instance + Upload + "
+				      "length(Runtimes) + length(Unwinding)) "
+				      "FROM profiling_quality WHERE ServiceName = '/old'"),
+			 52);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(what_was_answered_is_stored_once_after_a_kill,
 						make_dir, remove_dir),
+		cmocka_unit_test_setup_teardown(rows_of_an_earlier_release_are_taken, make_dir,
+						remove_dir),
 	};
 
 	if (!getenv("CHDB_LIBRARY")) {

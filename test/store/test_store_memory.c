@@ -1,6 +1,7 @@
 /*
  * The embedded store in a container of 512 MiB: queries that want all memory fail with a sentence,
- * inserts succeed or are to be repeated, and the process is not killed. Root only, for the cgroup.
+ * inserts succeed or are to be repeated, stacks whose frames are larger than one answer may be are
+ * read in several, and the process is not killed. Root only, for the cgroup.
  * The environment names libchdb.so as CHDB_LIBRARY.
  */
 #include <errno.h>
@@ -9,6 +10,7 @@
 #include <stdatomic.h>
 #include <sys/wait.h>
 
+#include "cluster-agent/query/read/stack_query.h"
 #include "cluster-agent/store/row_batch.h"
 #include "cluster-agent/store/store_chdb.h"
 #include "common/system/clock.h"
@@ -130,6 +132,68 @@ static void *keep_inserting(void *arg)
 	return NULL;
 }
 
+#define N_STACKS 24000u
+#define N_FRAMES 40u
+
+static void maintain(struct store *s, const char *sql)
+{
+	struct err err = {0};
+	int r = store_maintain(s, sql, NULL, &err);
+
+	if (r < 0) {
+		print_error("%s: %s\n", sql, err.msg);
+		_exit(20);
+	}
+}
+
+static int count_stack(void *ctx, const struct flame_frame *frames, size_t n_frames,
+		       struct stack_value value)
+{
+	size_t *n = ctx;
+
+	(void)frames;
+	*n += n_frames == N_FRAMES && value.value == 1;
+	return 0;
+}
+
+/* All frames are twice as large as an answer of the engine may be. */
+static void read_deep_stacks(struct store *s)
+{
+	const int64_t now = (int64_t)clock_realtime_ns(), hour = INT64_C(3600) * (int64_t)NS_PER_S;
+	const struct query_filter f = {.service = "deep",
+				       .type = "ebpf:cpu:nanoseconds",
+				       .from_ns = now - hour,
+				       .to_ns = now + hour};
+	struct stack_query_result result;
+	struct err err = {0};
+	size_t n = 0;
+	char sql[512];
+	int r;
+
+	for (unsigned first = 0; first < N_STACKS; first += 2000) {
+		snprintf(
+			sql, sizeof(sql),
+			"INSERT INTO profiling_stacks SELECT 'deep', number + 1, now64(9) + 86400, "
+			"arrayMap(x -> concat('a_function_that_has_a_rather_long_name_', "
+			"toString(number), '_', toString(x), ' file.go:1'), range(%u)) "
+			"FROM numbers(%u, 2000)",
+			N_FRAMES, first);
+		maintain(s, sql);
+	}
+	snprintf(sql, sizeof(sql),
+		 "INSERT INTO profiling_samples SELECT 'deep', 'ebpf:cpu:nanoseconds', "
+		 "now64(9) - 60, now64(9) - 50, map(), number + 1, 1 FROM numbers(%u)",
+		 N_STACKS);
+	maintain(s, sql);
+	r = stack_query(s, (struct query_sides){&f, NULL}, count_stack, &n, &result, &err);
+	if (r < 0) {
+		print_error("%d: %s\n", r, err.msg);
+		_exit(21);
+	}
+	if (n != N_STACKS || result.n_stacks_cut != 0)
+		_exit(22);
+}
+
 static void use_memory(void)
 {
 	const struct store_chdb_config cfg = {dir, UINT64_C(86400) * NS_PER_S,
@@ -156,6 +220,7 @@ static void use_memory(void)
 	pthread_join(writer, NULL);
 	if (store_ping(inserter.store) < 0)
 		_exit(5);
+	read_deep_stacks(inserter.store);
 	store_close(inserter.store);
 	_exit(atomic_load(&n_refused) > 0 ? 0 : 6);
 }

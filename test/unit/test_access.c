@@ -91,6 +91,20 @@ static void two_keys_open_one_thing_each(void **state)
 	assert_int_equal(ask(a, ACCESS_WRITE, WRITES(.api_key = "r")), ACCESS_REFUSED_KEY);
 }
 
+static void anonymous_reading_leaves_uploads_closed(void **state)
+{
+	CLEANUP(access_freep)
+	struct access *a = make(&(struct access_config){.write_key = "w", .anonymous_read = true});
+
+	(void)state;
+	assert_int_equal(ask(a, ACCESS_READ, READS()), ACCESS_GRANTED);
+	assert_false(access_needs_key(a, ACCESS_READ));
+	/* without a key, names are checked */
+	assert_int_equal(ask(a, ACCESS_READ, READS_AT("evil.example")), ACCESS_REFUSED_NAME);
+	assert_int_equal(ask(a, ACCESS_WRITE, WRITES()), ACCESS_REFUSED_KEY);
+	assert_int_equal(ask(a, ACCESS_WRITE, WRITES(.api_key = "w")), ACCESS_GRANTED);
+}
+
 static void a_read_key_alone_leaves_uploads_open(void **state)
 {
 	CLEANUP(access_freep)
@@ -251,6 +265,31 @@ static void a_changed_key_ends_sessions_and_a_restart_does_not(void **state)
 	assert_true(access_has_session(b, READS(.cookie = cookie)));
 	assert_false(access_has_session(c, READS(.cookie = cookie)));
 	assert_false(access_has_session(open, READS(.cookie = cookie)));
+}
+
+static void a_cookie_belongs_to_the_path_of_its_page(void **state)
+{
+	CLEANUP(access_freep) struct access *a = make(&(struct access_config){.read_key = "k"});
+	char cookie[ACCESS_COOKIE_BYTES], longest[129];
+
+	(void)state;
+	assert_int_equal(access_login(a, READS(), "k", cookie), ACCESS_LOGIN_RIGHT);
+	assert_non_null(strstr(cookie, "; Path=/; "));
+	assert_int_equal(access_login(a, READS(.base_path = "/x"), "k", cookie),
+			 ACCESS_LOGIN_RIGHT);
+	assert_non_null(strstr(cookie, "; Path=/x; "));
+	access_logout(READS(.base_path = "/x"), cookie);
+	assert_non_null(strstr(cookie, "; Path=/x; "));
+	memset(longest, 'a', sizeof(longest) - 1);
+	longest[0] = '/';
+	longest[sizeof(longest) - 1] = '\0';
+	assert_int_equal(
+		access_login(a,
+			     READS_AT("[1234:1234:1234:1234:1234:1234:1234:1234]:65535",
+				      .base_path = longest, .origin = "https://127.0.0.1:10301"),
+			     "k", cookie),
+		ACCESS_LOGIN_RIGHT);
+	assert_non_null(strstr(cookie, "; SameSite=Strict; Secure"));
 }
 
 static void a_cookie_of_a_page_over_tls_is_sent_over_tls_only(void **state)
@@ -499,6 +538,7 @@ int main(void)
 		cmocka_unit_test(without_keys_everybody_at_our_name_comes_in),
 		cmocka_unit_test(one_key_opens_both),
 		cmocka_unit_test(two_keys_open_one_thing_each),
+		cmocka_unit_test(anonymous_reading_leaves_uploads_closed),
 		cmocka_unit_test(a_read_key_alone_leaves_uploads_open),
 		cmocka_unit_test(a_foreign_name_reads_nothing_without_a_key),
 		cmocka_unit_test(senders_may_use_any_name_and_browsers_may_not),
@@ -507,6 +547,7 @@ int main(void)
 		cmocka_unit_test(pages_of_other_sites_load_nothing_but_may_link),
 		cmocka_unit_test(a_session_opens_reading_and_nothing_else),
 		cmocka_unit_test(a_changed_key_ends_sessions_and_a_restart_does_not),
+		cmocka_unit_test(a_cookie_belongs_to_the_path_of_its_page),
 		cmocka_unit_test(a_cookie_of_a_page_over_tls_is_sent_over_tls_only),
 		cmocka_unit_test(guessing_is_slowed_down),
 		cmocka_unit_test(who_guesses_locks_nobody_else_out),

@@ -25,6 +25,22 @@ static void test_the_reason_is_what_an_operator_can_change(void **state)
 			       "user namespace"));
 	assert_non_null(strstr(access_denial_reason(&(struct access_facts){.has_ptrace = true}),
 			       "security module"));
+	/* memory belongs to the process's user, besides */
+	assert_non_null(strstr(access_denial_reason(&(struct access_facts){.wish = ACCESS_READ,
+									   .has_ptrace = true}),
+			       "CAP_DAC_READ_SEARCH"));
+	assert_non_null(
+		strstr(access_denial_reason(&(struct access_facts){
+			       .wish = ACCESS_READ, .has_ptrace = true, .has_read_search = true}),
+		       "security module"));
+	assert_non_null(
+		strstr(access_denial_reason(&(struct access_facts){
+			       .wish = ACCESS_WRITE, .has_ptrace = true, .has_read_search = true}),
+		       "lacks CAP_DAC_OVERRIDE"));
+	assert_non_null(
+		strstr(access_denial_reason(&(struct access_facts){
+			       .wish = ACCESS_WRITE, .has_ptrace = true, .has_override = true}),
+		       "security module"));
 }
 
 /* Nobody without rights may see what it executes. */
@@ -62,7 +78,7 @@ static int check_denied(pid_t pid, const char *reason)
 
 	if (r != -EACCES && r != -EPERM)
 		return __LINE__;
-	access_denial_explain(&d, root_fd, pid);
+	access_denial_explain(&d, root_fd, pid, ACCESS_SEE);
 	if (d.pid != pid || strcmp(d.name, "guarded") != 0)
 		return __LINE__;
 	return strstr(d.reason, reason) ? 0 : __LINE__;

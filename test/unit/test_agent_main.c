@@ -42,8 +42,24 @@ static int serve(const void *opts, struct err *err)
 	return o->listen ? 0 : err_set(err, -EINVAL, "--listen is missing");
 }
 
+static int count_bees(char **args, struct err *err)
+{
+	(void)err;
+	snprintf(said, sizeof(said), "bees %s", args[0] ? args[0] : "-");
+	return 0;
+}
+
+static const struct agent_command hive_commands[] = {
+	{"bees", "", "count the bees", count_bees},
+	{0},
+};
+static struct opts hive_opts;
+static const struct agent_program hive = {
+	"agent hive", "v2", hive_commands, defs, &hive_opts, &hive_opts.log_level, serve};
+
 static const struct agent_command commands[] = {
 	{"goats", "FIELD [--brown]", "count the goats of a field", count_goats},
+	{.name = "hive", .arguments = "[OPTION]...", .help = "keep bees", .program = &hive},
 	{0},
 };
 
@@ -143,10 +159,13 @@ static void help_lists_commands_and_options(void **state)
 	assert_int_equal(run("--help", NULL), EXIT_SUCCESS);
 	assert_non_null(strstr(out.text, "Usage: agent [OPTION]...\n"
 					 "       agent goats FIELD [--brown]\n"
+					 "       agent hive [OPTION]...\n"
 					 "\n"
 					 "Commands:\n"
 					 "  goats FIELD [--brown]\n"
 					 "        count the goats of a field\n"
+					 "  hive [OPTION]...\n"
+					 "        keep bees\n"
 					 "\n"
 					 "Options:\n"
 					 "  --listen=ADDR\n"));
@@ -161,6 +180,28 @@ static void a_command_has_help_of_its_own(void **state)
 	assert_string_equal(out.text,
 			    "Usage: agent goats FIELD [--brown]\n\ncount the goats of a field\n");
 	assert_string_equal(said, "");
+}
+
+static void a_command_may_be_a_program_with_options_and_commands(void **state)
+{
+	(void)state;
+	assert_int_equal(run("hive", "--listen=h"), EXIT_SUCCESS);
+	assert_string_equal(said, "serving on h");
+	assert_null(hive_opts.listen);
+	assert_int_equal(run("hive", "bees"), EXIT_SUCCESS);
+	assert_string_equal(said, "bees -");
+	assert_int_equal(run("hive", NULL), EXIT_FAILURE);
+	assert_string_equal(errors.text, "agent hive: --listen is missing\n");
+	assert_int_equal(run("hive", "wasps"), EXIT_FAILURE);
+	assert_string_equal(errors.text,
+			    "agent hive: unknown command \"wasps\"; see agent hive --help\n");
+	assert_int_equal(run("hive", "--version"), EXIT_SUCCESS);
+	assert_string_equal(out.text, "agent hive v2\n");
+	assert_int_equal(run("hive", "--help"), EXIT_SUCCESS);
+	assert_non_null(strstr(out.text, "Usage: agent hive [OPTION]...\n"
+					 "       agent hive bees \n"
+					 "\n"));
+	assert_non_null(strstr(out.text, "  --listen=ADDR\n"));
 }
 
 static void the_version_is_one_line(void **state)
@@ -179,6 +220,7 @@ int main(void)
 		cmocka_unit_test(an_unknown_command_is_one_line),
 		cmocka_unit_test(help_lists_commands_and_options),
 		cmocka_unit_test(a_command_has_help_of_its_own),
+		cmocka_unit_test(a_command_may_be_a_program_with_options_and_commands),
 		cmocka_unit_test(the_version_is_one_line),
 	};
 

@@ -8,6 +8,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 
 #include "cluster-agent/cluster_privileges.h"
@@ -15,6 +16,7 @@
 #include "common/privilege/process_hardening.h"
 #include "common/system/fs.h"
 #include "common/telemetry/log.h"
+#include "node-agent/java/attach/as_user.h"
 #include "node-agent/node_privileges.h"
 #include "test/lib/unit.h"
 
@@ -262,11 +264,13 @@ static int node_names_what_is_missing(void)
 
 	log_fd = open("/tmp", O_TMPFILE | O_RDWR, 0600);
 	log_set_fd(log_fd);
-	CHECK(capabilities_keep(~(CAPABILITY(CAP_SYSLOG) | CAPABILITY(CAP_CHECKPOINT_RESTORE))) ==
-	      0);
+	CHECK(capabilities_keep(~(CAPABILITY(CAP_SYSLOG) | CAPABILITY(CAP_CHECKPOINT_RESTORE) |
+				  CAPABILITY(CAP_SYS_PTRACE) | CAPABILITY(CAP_DAC_OVERRIDE))) == 0);
 	CHECK(node_privileges_drop(&o, &err) == 0);
-	CHECK(log_has("CAP_SYSLOG: functions of the kernel have no names"));
-	CHECK(!log_has("CAP_CHECKPOINT_RESTORE") && !log_has("CAP_SYS_PTRACE"));
+	CHECK(log_has("CAP_SYS_PTRACE: processes of other users have no symbols"));
+	CHECK(!log_has("CAP_CHECKPOINT_RESTORE") && !log_has("CAP_DAC_READ_SEARCH"));
+	/* what is not asked for is not missing, and names of the kernel may not need theirs */
+	CHECK(!log_has("CAP_DAC_OVERRIDE") && !log_has("CAP_SYSLOG"));
 	CHECK(capabilities_held() & CAPABILITY(CAP_NET_BIND_SERVICE));
 	CHECK(!(capabilities_held() & CAPABILITY(CAP_KILL)));
 	/* it stands for CAP_CHECKPOINT_RESTORE, so it stays */
@@ -274,6 +278,90 @@ static int node_names_what_is_missing(void)
 	CHECK(capabilities_held() & CAPABILITY(CAP_SYS_ADMIN));
 	CHECK(!(read_set("self", "CapBnd") & CAPABILITY(CAP_SETPCAP)));
 	return 0;
+}
+
+static int node_names_what_options_need(void)
+{
+	struct node_options o = {.listen = strdup("127.0.0.1:1"),
+				 .go_heap_profiler = GO_HEAP_FORCE};
+	struct err err;
+
+	log_fd = open("/tmp", O_TMPFILE | O_RDWR, 0600);
+	log_set_fd(log_fd);
+	CHECK(capabilities_keep(~CAPABILITY(CAP_DAC_OVERRIDE)) == 0);
+	CHECK(node_privileges_drop(&o, &err) == 0);
+	CHECK(log_has("CAP_DAC_OVERRIDE: profilers of Go processes of other users"));
+	return 0;
+}
+
+static int node_keeps_what_java_needs(void)
+{
+	const uint64_t java = CAPABILITY(CAP_SETUID) | CAPABILITY(CAP_SETGID);
+	struct node_options o = {.listen = strdup("127.0.0.1:10300"), .java_async_profiler = true};
+	struct err err;
+
+	log_fd = open("/tmp", O_TMPFILE | O_RDWR, 0600);
+	log_set_fd(log_fd);
+	CHECK(node_privileges_drop(&o, &err) == 0);
+	CHECK((capabilities_held() & java) == java);
+	CHECK(!log_has("CAP_SETUID"));
+	o.java_async_profiler = false;
+	CHECK(node_privileges_drop(&o, &err) == 0);
+	CHECK((capabilities_held() & java) == 0);
+	CHECK(!log_has("CAP_SETUID"));
+	o.java_async_profiler = true;
+	CHECK(node_privileges_drop(&o, &err) == 0);
+	CHECK(log_has("CAP_SETUID: no Java profiles of JVMs of other users"));
+	CHECK(log_has("CAP_SETGID: no Java profiles of JVMs of other groups"));
+	return 0;
+}
+
+static long set_ids(uid_t real)
+{
+	return syscall(SYS_setresuid, real, 1, -1);
+}
+
+/* It can act as another user, and cannot become one. */
+static int node_acts_as_others(void)
+{
+	struct node_options o = {.listen = strdup("127.0.0.1:10300"), .java_async_profiler = true};
+	struct as_user user;
+	struct err err;
+
+	CHECK(node_privileges_filter(&o, &err) == 0);
+	CHECK(as_user_begin(&user, NOBODY, NOBODY) == 0);
+	CHECK(geteuid() == NOBODY && getegid() == NOBODY && capabilities_held() == 0);
+	as_user_end(&user);
+	CHECK(geteuid() == 0 && getegid() == 0 && capabilities_held() != 0);
+	CHECK(set_ids(1) < 0 && set_ids(NOBODY) < 0);
+	CHECK(getuid() == 0 && geteuid() == 0);
+	return 0;
+}
+
+static int node_without_java_is_killed(void)
+{
+	struct node_options o = {.listen = strdup("127.0.0.1:10300")};
+	struct err err;
+
+	(void)prctl(PR_SET_DUMPABLE, 0);
+	CHECK(node_privileges_filter(&o, &err) == 0);
+	(void)set_ids((uid_t)-1);
+	return __LINE__;
+}
+
+static void test_the_node_agent_may_act_as_others_only_for_java(void **state)
+{
+	pid_t pid;
+	int status;
+
+	(void)state;
+	in_child(node_keeps_what_java_needs);
+	in_child(node_acts_as_others);
+	pid = fork();
+	if (pid == 0)
+		_exit(node_without_java_is_killed() & 255);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGSYS);
 }
 
 static int node_without_admin(void)
@@ -294,6 +382,7 @@ static void test_the_node_agent_names_what_it_lacks_and_ends_without_sys_admin(v
 {
 	(void)state;
 	in_child(node_names_what_is_missing);
+	in_child(node_names_what_options_need);
 	in_child(node_without_admin);
 }
 
@@ -308,6 +397,7 @@ int main(void)
 		cmocka_unit_test(test_the_cluster_agent_keeps_nothing_but_what_its_files_need),
 		cmocka_unit_test(
 			test_the_node_agent_names_what_it_lacks_and_ends_without_sys_admin),
+		cmocka_unit_test(test_the_node_agent_may_act_as_others_only_for_java),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

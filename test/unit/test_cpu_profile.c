@@ -1,9 +1,11 @@
 /* Stacks of the test's own process through the real symbolizer, read back as pprof. */
+#include "common/data/gzip.h"
 #include "common/limits.h"
 #include "common/pprof/pprof_decode.h"
 #include "node-agent/profile/cpu_profile.h"
 #include "node-agent/sample/cycle.h"
 #include "node-agent/symbol/symbolizer.h"
+#include "proto/profile.pb-c.h"
 #include "test/lib/own_process.h"
 #include "test/lib/unit.h"
 
@@ -17,7 +19,10 @@ struct fixture {
 	struct cpu_profile_result result;
 	unsigned n_profiles;
 	uint16_t stack_switch; /* of the next sample */
+	uint16_t root_at;      /* likewise */
 	uint8_t flags;         /* of the next sample */
+	bool addresses;
+	Perftools__Profiles__Profile *raw; /* with the parts that we do not decode */
 };
 
 __attribute__((noinline)) void known_leaf(void);
@@ -56,6 +61,8 @@ static int tear_down(void **state)
 {
 	struct fixture *f = *state;
 
+	if (f->raw)
+		perftools__profiles__profile__free_unpacked(f->raw, NULL);
 	arena_fini(&f->arena);
 	cycle_free(f->cycle);
 	process_snapshot_unref(f->self);
@@ -76,9 +83,20 @@ static void add(struct fixture *f, enum walk_end end, const uint64_t *addrs, uin
 	sample.e.n_user = n;
 	sample.e.end = (uint8_t)end;
 	sample.e.stack_switch[0] = f->stack_switch;
+	sample.e.root_at = f->root_at;
 	sample.e.flags = f->flags;
 	memcpy(sample.addrs, addrs, n * sizeof(*addrs));
 	assert_int_equal(cycle_add_sample(f->cycle, f->self, &sample.e), 0);
+}
+
+static void keep_raw(struct fixture *f, const struct buf *pprof)
+{
+	CLEANUP(buf_fini) struct buf raw;
+
+	buf_init(&raw, 16 * MIB);
+	assert_int_equal(gzip_inflate(pprof->data, pprof->len, &raw), 0);
+	f->raw = perftools__profiles__profile__unpack(NULL, raw.len, (const uint8_t *)raw.data);
+	assert_non_null(f->raw);
 }
 
 static void keep(void *ctx, const struct workload_profile *p)
@@ -90,11 +108,28 @@ static void keep(void *ctx, const struct workload_profile *p)
 	assert_string_equal(p->workload->service, f->self->workload->service);
 	assert_int_equal(pprof_decode(&f->profile, &f->arena, p->pprof->data, p->pprof->len, &err),
 			 0);
+	keep_raw(f, p->pprof);
+}
+
+static void comment(void *ctx, const struct workload *w, struct cpu_profile_comments *ret)
+{
+	const struct fixture *f = ctx;
+
+	assert_string_equal(w->service, f->self->workload->service);
+	ret->n = 1;
+	(void)snprintf(ret->texts[0], sizeof(ret->texts[0]), "runtime:java:off=2");
 }
 
 static void build(struct fixture *f)
 {
-	const struct cpu_profile_config cfg = {100, 5000000000, 1000000000};
+	const struct cpu_profile_config cfg = {
+		.hz = 100,
+		.addresses = f->addresses,
+		.end_ns = 5000000000,
+		.duration_ns = 1000000000,
+		.comments = comment,
+		.comments_ctx = f,
+	};
 
 	cpu_profile_build(f->cycle, f->symbolizer, &cfg, keep, f, &f->result);
 	assert_int_equal(f->n_profiles, 1);
@@ -121,6 +156,21 @@ static const char *folded(struct fixture *f, uint32_t i)
 static uint64_t inside(void (*function)(void))
 {
 	return (uint64_t)(uintptr_t)function + 1;
+}
+
+static void a_stack_without_its_middle_keeps_both_ends_and_is_marked(void **state)
+{
+	struct fixture *f = *state;
+	const uint64_t addrs[] = {inside(known_leaf), inside(known_caller),
+				  (uint64_t)(uintptr_t)main + 1};
+
+	f->root_at = 2;
+	add(f, WALK_END_DEPTH_LIMIT, addrs, 3);
+	build(f);
+	assert_int_equal(f->profile.n_samples, 1);
+	assert_string_equal(folded(f, 0),
+			    "known_leaf;known_caller;[truncated];main;" OWN_PROCESS_COMM);
+	assert_int_equal(f->result.n_truncated, 1);
 }
 
 static void a_stack_that_ends_in_main_is_whole(void **state)
@@ -217,7 +267,7 @@ static void a_stack_of_an_exited_process_without_mappings_is_marked(void **state
 	assert_int_equal(f->result.n_truncated, 1);
 }
 
-static void losses_travel_as_comments(void **state)
+static void losses_and_texts_about_the_workload_travel_as_comments(void **state)
 {
 	struct fixture *f = *state;
 	const uint64_t addrs[] = {inside(known_leaf)};
@@ -225,13 +275,126 @@ static void losses_travel_as_comments(void **state)
 	add(f, WALK_END_BOTTOM, addrs, 1);
 	cycle_add_lost(f->cycle, CYCLE_LOST_RING_FULL, 12);
 	build(f);
-	assert_int_equal(f->profile.n_comments, 1);
+	assert_int_equal(f->profile.n_comments, 5);
 	assert_string_equal(f->profile.comments[0].data, "lost:ring_full=12");
+	assert_string_equal(f->profile.comments[1].data, "runtime:java:off=2");
+	assert_string_equal(f->profile.comments[2].data, "unwind:unproven=1");
+	assert_string_equal(f->profile.comments[3].data, "unwind:seen:test_cpu_profile=1");
+	assert_string_equal(f->profile.comments[4].data, "unwind:unproven:test_cpu_profile=1");
+}
+
+static bool has_comment(const struct fixture *f, const char *text)
+{
+	for (uint32_t i = 0; i < f->profile.n_comments; i++) {
+		if (strcmp(f->profile.comments[i].data, text) == 0)
+			return true;
+	}
+	return false;
+}
+
+static void how_walks_ended_is_counted_and_where(void **state)
+{
+	struct fixture *f = *state;
+	const uint64_t whole[] = {inside(known_leaf), (uint64_t)(uintptr_t)main + 1};
+	const uint64_t cut[] = {inside(known_leaf), inside(known_caller)};
+	const uint64_t astray[] = {inside(known_leaf), 0x1234};
+
+	add(f, WALK_END_BOTTOM, whole, 2); /* by frame pointers alone */
+	f->flags = SAMPLE_BY_TABLES | SAMPLE_GUESSED;
+	add(f, WALK_END_BOTTOM, whole, 2);
+	f->flags = SAMPLE_BY_TABLES;
+	for (int i = 0; i < 3; i++)
+		add(f, WALK_END_NO_TABLE, whole, 2);
+	add(f, WALK_END_NO_TABLE, cut, 2);
+	add(f, WALK_END_JIT, cut, 2);
+	add(f, WALK_END_JIT, cut, 2);
+	add(f, WALK_END_BOTTOM, astray, 2);
+	build(f);
+	assert_true(has_comment(f, "unwind:complete=3"));
+	assert_true(has_comment(f, "unwind:no_table=1"));
+	assert_true(has_comment(f, "unwind:jit=2"));
+	assert_true(has_comment(f, "unwind:implausible=1"));
+	assert_true(has_comment(f, "unwind:guessed=2"));
+	assert_true(has_comment(f, "unwind:seen:test_cpu_profile=9"));
+	assert_true(has_comment(f, "unwind:no_table:test_cpu_profile=1"));
+	assert_true(has_comment(f, "unwind:jit:test_cpu_profile=2"));
+	assert_true(has_comment(f, "unwind:implausible:test_cpu_profile=1"));
+	assert_int_equal(f->result.n_truncated, 4);
+	assert_int_equal(f->result.n_by_outcome[UNWIND_COMPLETE], 3);
+	assert_int_equal(f->result.n_by_outcome[UNWIND_JIT], 2);
+}
+
+/* Where the code is in the file, by the address in the pprof. */
+static uint64_t file_offset(const struct fixture *f, size_t location)
+{
+	const Perftools__Profiles__Location *l = f->raw->location[location];
+	const Perftools__Profiles__Mapping *m = NULL;
+
+	for (size_t i = 0; i < f->raw->n_mapping; i++) {
+		if (f->raw->mapping[i]->id == l->mapping_id)
+			m = f->raw->mapping[i];
+	}
+	assert_non_null(m);
+	assert_in_range(l->address, m->memory_start, m->memory_limit - 1);
+	return l->address - m->memory_start + m->file_offset;
+}
+
+static uint64_t offset_of(const struct fixture *f, uint64_t address)
+{
+	const struct process_mapping *m = process_snapshot_find(f->self, address);
+
+	assert_non_null(m);
+	return address - m->start + m->file_offset;
+}
+
+static void locations_have_the_addresses_of_their_code_in_its_file(void **state)
+{
+	struct fixture *f = *state;
+	const uint64_t a[] = {inside(known_leaf), inside(known_caller) + 1};
+	const uint64_t b[] = {inside(known_leaf) + 1, inside(known_caller) + 1};
+	const Perftools__Profiles__Mapping *m;
+
+	f->addresses = true;
+	add(f, WALK_END_BOTTOM, a, 2);
+	add(f, WALK_END_BOTTOM, b, 2);
+	build(f);
+	/* two instructions of a function are two locations, in different samples */
+	assert_int_equal(f->profile.n_samples, 2);
+	assert_int_equal(f->raw->n_location, 4);
+	assert_int_equal(file_offset(f, 0) + file_offset(f, 3),
+			 offset_of(f, a[0]) + offset_of(f, b[0]));
+	assert_int_not_equal(file_offset(f, 0), file_offset(f, 3));
+	assert_int_equal(file_offset(f, 1), offset_of(f, a[1] - 1));
+	assert_int_equal(f->raw->n_mapping, 2);
+	m = f->raw->mapping[0];
+	assert_non_null(strstr(f->raw->string_table[m->filename], "/test_cpu_profile"));
+	assert_int_equal(strlen(f->raw->string_table[m->build_id]), 40);
+	assert_true(m->has_functions);
+	/* what is in no file has no address that would tell where this process is */
+	assert_int_equal(f->raw->location[2]->mapping_id, 1);
+	assert_int_equal(f->raw->location[2]->address, 0);
+}
+
+static void without_addresses_instructions_of_a_function_are_one(void **state)
+{
+	struct fixture *f = *state;
+	const uint64_t a[] = {inside(known_leaf), inside(known_caller)};
+	const uint64_t b[] = {inside(known_leaf) + 1, inside(known_caller)};
+
+	add(f, WALK_END_BOTTOM, a, 2);
+	add(f, WALK_END_BOTTOM, b, 2);
+	build(f);
+	assert_int_equal(f->profile.n_samples, 1);
+	assert_int_equal(f->raw->n_mapping, 1);
+	assert_int_equal(f->raw->location[0]->address, 0);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(
+			a_stack_without_its_middle_keeps_both_ends_and_is_marked, set_up,
+			tear_down),
 		cmocka_unit_test_setup_teardown(a_stack_that_ends_in_main_is_whole, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(a_stack_that_just_stops_is_marked, set_up,
@@ -246,7 +409,14 @@ int main(void)
 			a_kernel_stack_that_is_cut_is_marked_where_it_is_cut, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(
 			a_stack_of_an_exited_process_without_mappings_is_marked, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(losses_travel_as_comments, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(
+			losses_and_texts_about_the_workload_travel_as_comments, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(
+			locations_have_the_addresses_of_their_code_in_its_file, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(
+			without_addresses_instructions_of_a_function_are_one, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(how_walks_ended_is_counted_and_where, set_up,
+						tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -101,10 +101,12 @@ static void stacks_differ_by_all_that_is_shown(void **state)
 	assert_int_equal(cycle_add_sample(c, p, &r.e), 0);
 	r.e.stack_switch[1] = 3;
 	assert_int_equal(cycle_add_sample(c, p, &r.e), 0);
-	assert_int_equal(cycle_n_stacks(c), 6);
+	r.e.root_at = 4;
+	assert_int_equal(cycle_add_sample(c, p, &r.e), 0);
+	assert_int_equal(cycle_n_stacks(c), 7);
 	all = cycle_processes(c, &n);
 	assert_int_equal(n, 2);
-	assert_int_equal(all[0]->n_stacks, 5);
+	assert_int_equal(all[0]->n_stacks, 6);
 	assert_int_equal(all[1]->n_stacks, 1);
 }
 

@@ -156,6 +156,30 @@ static void a_job_in_time_stays_the_callers(void **state)
 		assert_int_equal(call_quick(c, 1), 0);
 }
 
+static void compute(struct deadline_job *j)
+{
+	struct slow_job *s = (struct slow_job *)j;
+	uint64_t until_ns = clock_monotonic_ns() + 3 * LIMIT_NS;
+
+	while (clock_monotonic_ns() < until_ns)
+		;
+	s->answer = 42;
+}
+
+/* As one that has no CPU to run on. */
+static void a_job_that_waits_for_nothing_has_more_time(void **state)
+{
+	struct deadline_caller *c = caller(LIMIT_NS, HOUR_NS);
+	struct slow_job *s = job(NULL, 1);
+
+	(void)state;
+	s->job.run = compute;
+	assert_int_equal(deadline_call(c, &s->job), 0);
+	assert_int_equal(s->answer, 42);
+	job_free(&s->job);
+	deadline_caller_free(c);
+}
+
 static void a_job_that_hangs_is_left_alone_and_its_key_refused(void **state)
 {
 	CLEANUP(deadline_caller_freep) struct deadline_caller *c = caller(LIMIT_NS, HOUR_NS);
@@ -233,6 +257,7 @@ int main(void)
 		/* the first one, as it forks: there must be no threads yet */
 		cmocka_unit_test(a_stopped_process_has_the_rest_of_the_time_when_it_continues),
 		cmocka_unit_test(a_job_in_time_stays_the_callers),
+		cmocka_unit_test(a_job_that_waits_for_nothing_has_more_time),
 		cmocka_unit_test(a_job_that_hangs_is_left_alone_and_its_key_refused),
 		cmocka_unit_test(a_key_is_refused_for_a_while),
 		cmocka_unit_test(no_more_threads_than_the_maximum_get_stuck),

@@ -106,6 +106,38 @@ static void a_sizeless_symbol_ends_at_the_next_or_with_its_section(void **state)
 	end(&f);
 }
 
+static void a_symbol_ends_with_its_section_whatever_its_size(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	begin(&f);
+	symbol(&f, "swallows", STB_GLOBAL, 0x1100, 0x7fffffff);
+	elf_builder_symbol_table(&f.elf, SHT_SYMTAB);
+	load(&f, TEXT, 4096);
+	expect(&f, 0x2fff, "swallows");
+	expect(&f, 0x3000, NULL);
+	end(&f);
+}
+
+static void a_symbol_without_a_size_is_a_guess(void **state)
+{
+	struct fixture f;
+	uint64_t start = 0;
+
+	(void)state;
+	begin(&f);
+	symbol(&f, "sized", STB_GLOBAL, 0x1100, 0x10);
+	symbol(&f, "label", STB_GLOBAL, 0x1180, 0);
+	elf_builder_symbol_table(&f.elf, SHT_SYMTAB);
+	load(&f, TEXT, 4096);
+	assert_false(elf_symbol_table_guesses(f.table, 0x1108, &start));
+	assert_false(elf_symbol_table_guesses(f.table, 0x1110, &start));
+	assert_true(elf_symbol_table_guesses(f.table, 0x1188, &start));
+	assert_int_equal(start, 0x1180);
+	end(&f);
+}
+
 static void a_sizeless_symbol_of_a_stripped_file_is_its_address_alone(void **state)
 {
 	struct fixture f;
@@ -316,6 +348,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_sized_symbol_ends_where_it_ends),
 		cmocka_unit_test(a_sizeless_symbol_ends_at_the_next_or_with_its_section),
+		cmocka_unit_test(a_symbol_ends_with_its_section_whatever_its_size),
+		cmocka_unit_test(a_symbol_without_a_size_is_a_guess),
 		cmocka_unit_test(a_sizeless_symbol_of_a_stripped_file_is_its_address_alone),
 		cmocka_unit_test(an_inner_function_wins_and_a_label_does_not),
 		cmocka_unit_test(the_best_of_several_names_is_chosen),

@@ -52,6 +52,9 @@ static void whatever_does_not_add_up_is_refused(void **state)
 	r.e.end = WALK_END_MAX;
 	check_bad(&r, sizeof(r));
 	r = good();
+	r.e.root_at = r.e.n_user;
+	check_bad(&r, sizeof(r));
+	r = good();
 	memset(r.e.comm, 'x', sizeof(r.e.comm)); /* not terminated */
 	check_bad(&r, sizeof(r));
 	r = good();

@@ -1,12 +1,12 @@
 #include <errno.h>
 
 #include "cluster-agent/query/flame_json.h"
-#include "cluster-agent/query/flame_tree.h"
+#include "cluster-agent/query/tree/flame_tree.h"
 #include "test/lib/unit.h"
 
 #define MAX_FRAMES 16
 
-static const struct flame_view_limits no_limits = {UINT32_MAX, UINT32_MAX};
+static const struct flame_view_limits no_limits = {UINT32_MAX, UINT32_MAX, 0};
 
 /* frames are root first, separated by ';'. */
 static int add(struct flame_tree *t, const char *stack, int64_t value)
@@ -18,10 +18,10 @@ static int add(struct flame_tree *t, const char *stack, int64_t value)
 		size_t len = strcspn(s, ";");
 
 		n++;
-		frames[MAX_FRAMES - n] = (struct flame_frame){s, len};
+		frames[MAX_FRAMES - n] = (struct flame_frame){s, len, 0};
 		s += len + (s[len] == ';');
 	}
-	return flame_tree_add(t, &frames[MAX_FRAMES - n], n, value);
+	return flame_tree_add(t, &frames[MAX_FRAMES - n], n, (struct stack_value){value, 0});
 }
 
 /* expected has "depth name/file total self" per line. */
@@ -120,7 +120,7 @@ static void what_is_cut_is_called_other_and_not_lost(void **state)
 	assert_int_equal(add(t, "main :0;cold :0;deep :0", 7), 0);
 	assert_int_equal(add(t, "main :0;cool :0", 5), 0);
 	assert_int_equal(add(t, "rare :0", 1), 0);
-	flame_tree_add_other(t, 40, 12);
+	flame_tree_add_other(t, 40, (struct stack_value){12, 0});
 	assert_int_equal(flame_tree_view(t, &limits, &v), 0);
 	assert_tree(&v, "0 total/ 125 0\n"
 			"1 main/ 112 0\n"
@@ -187,30 +187,32 @@ static void json_has_the_columns_of_the_contract(void **state)
 				       .to_ns = INT64_C(7000000000)};
 	const struct stack_query_result r = {.n_stacks = 9,
 					     .n_stacks_cut = 8,
-					     .value_cut = 3,
-					     .n_samples = 10,
-					     .n_lost = 4,
-					     .reasons = {{"ring_full", 4}},
-					     .n_reasons = 1};
+					     .cut = {3, 0},
+					     .quality = {.n_samples = 10,
+							 .lost = {{{"ring_full", 4}}, 1, 4},
+							 .runtimes = {{{"java:off", 2}}, 1, 2},
+							 .unwinding = {{{"jit", 3}}, 1, 3}}};
 
 	(void)state;
 	buf_init(&b, 10000);
 	assert_int_equal(flame_tree_new(&t, NULL), 0);
 	assert_int_equal(add(t, "m\xff x.c:1", 2), 0);
-	flame_tree_add_other(t, 8, 3);
+	flame_tree_add_other(t, 8, (struct stack_value){3, 0});
 	assert_int_equal(flame_tree_view(t, &no_limits, &v), 0);
-	assert_int_equal(flame_json_write(&b, &f, &v, &r), 0);
+	assert_int_equal(flame_json_write(&b, &(struct flame_json_sides){.filter = &f}, &v, &r), 0);
 	assert_string_equal(
 		b.data,
 		"{\"service\":\"/k8s/a/b\",\"type\":\"ebpf:cpu:nanoseconds\","
 		"\"unit\":\"nanoseconds\",\"from\":5000,\"to\":7000,\"total\":5,"
 		"\"quality\":{\"samples\":10,\"truncated\":0,\"lost\":4,"
-		"\"lostReasons\":{\"ring_full\":4}},"
+		"\"lostReasons\":{\"ring_full\":4},\"runtimes\":{\"java:off\":2},"
+		"\"unwinding\":{\"jit\":3}},"
 		"\"names\":[\"total\",\"m\xef\xbf\xbd\",\"other\"],\"files\":[\"\",\"x.c\"],"
 		"\"nodes\":{\"name\":[0,1,2],\"file\":[0,1,0],\"depth\":[0,1,1],"
-		"\"total\":[5,2,3],\"self\":[0,2,3]},\"other\":{\"nodes\":8,\"value\":3},"
+		"\"total\":[5,2,3],\"self\":[0,2,3],\"inlined\":[]},\"other\":{\"nodes\":8,"
+		"\"value\":3},"
 		"\"functions\":{\"name\":[1],\"file\":[1],\"self\":[2],\"total\":[2]},"
-		"\"stacks\":9,\"stacksCut\":8,\"valueCut\":3}");
+		"\"functionsCut\":0,\"zoomed\":false,\"stacks\":9,\"stacksCut\":8,\"valueCut\":3}");
 }
 
 static int build_and_view(void *arg)

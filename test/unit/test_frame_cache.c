@@ -3,31 +3,73 @@
 #include "node-agent/symbol/frame_cache.h"
 #include "test/lib/unit.h"
 
-static void equal_texts_are_one_frame(void **state)
+/* The location of a function alone. */
+static int intern(struct frame_cache *c, const char *function, const char *file,
+		  const struct symbol_location **ret)
+{
+	const struct symbol_frame frame = {.function = function, .file = file};
+
+	return frame_cache_intern(c, &frame, 1, ret);
+}
+
+static int intern_spare(struct frame_cache *c, const char *function, const char *file,
+			const struct symbol_location **ret)
+{
+	const struct symbol_frame frame = {.function = function, .file = file};
+
+	return frame_cache_intern_spare(c, &frame, ret);
+}
+
+static void equal_frames_are_one_location(void **state)
 {
 	CLEANUP(frame_cache_freep) struct frame_cache *c = NULL;
-	const struct symbol_frame *a, *b, *other;
+	struct symbol_frame frames[] = {{"inlined", "b.go", 7}, {"outer", "a.go", 8}};
+	const struct symbol_location *both, *again, *outer, *other_line;
+	const char *text;
 
 	(void)state;
 	assert_int_equal(frame_cache_new(&c, 65536, 64), 0);
-	assert_int_equal(frame_cache_intern(c, "main", "[a]", &a), 0);
-	assert_int_equal(frame_cache_intern(c, "main", "[a]", &b), 0);
-	assert_int_equal(frame_cache_intern(c, "main", "[b]", &other), 0);
+	assert_int_equal(frame_cache_intern(c, frames, 2, &both), 0);
+	assert_int_equal(frame_cache_intern(c, frames, 2, &again), 0);
+	assert_int_equal(frame_cache_intern(c, frames + 1, 1, &outer), 0);
+	frames[0].line = 9;
+	assert_int_equal(frame_cache_intern(c, frames, 2, &other_line), 0);
+	assert_ptr_equal(both, again);
+	assert_ptr_not_equal(both, outer);
+	assert_ptr_not_equal(both, other_line);
+	assert_int_equal(both->n, 2);
+	assert_int_equal(both->frames[0].line, 7);
+	assert_string_equal(symbol_location_outermost(both)->function, "outer");
+	assert_ptr_equal(both->frames[1].function, outer->frames[0].function);
+	assert_int_equal(frame_cache_text(c, "outer", &text), 0);
+	assert_ptr_equal(text, outer->frames[0].function);
+}
+
+static void equal_texts_are_one_location(void **state)
+{
+	CLEANUP(frame_cache_freep) struct frame_cache *c = NULL;
+	const struct symbol_location *a, *b, *other;
+
+	(void)state;
+	assert_int_equal(frame_cache_new(&c, 65536, 64), 0);
+	assert_int_equal(intern(c, "main", "[a]", &a), 0);
+	assert_int_equal(intern(c, "main", "[a]", &b), 0);
+	assert_int_equal(intern(c, "main", "[b]", &other), 0);
 	assert_ptr_equal(a, b);
 	assert_ptr_not_equal(a, other);
-	assert_ptr_equal(a->function, other->function);
-	assert_string_equal(other->file, "[b]");
+	assert_ptr_equal(a->frames[0].function, other->frames[0].function);
+	assert_string_equal(other->frames[0].file, "[b]");
 }
 
 static void an_address_belongs_to_its_object(void **state)
 {
 	CLEANUP(frame_cache_freep) struct frame_cache *c = NULL;
-	const struct symbol_frame *a, *b;
+	const struct symbol_location *a, *b;
 
 	(void)state;
 	assert_int_equal(frame_cache_new(&c, 65536, 64), 0);
-	assert_int_equal(frame_cache_intern(c, "a", "", &a), 0);
-	assert_int_equal(frame_cache_intern(c, "b", "", &b), 0);
+	assert_int_equal(intern(c, "a", "", &a), 0);
+	assert_int_equal(intern(c, "b", "", &b), 0);
 	frame_cache_put(c, 1, 0x1000, a);
 	frame_cache_put(c, 2, 0x1000, b);
 	assert_ptr_equal(frame_cache_get(c, 1, 0x1000), a);
@@ -40,7 +82,7 @@ static void an_address_belongs_to_its_object(void **state)
 static void addresses_are_forgotten_but_never_mixed_up(void **state)
 {
 	CLEANUP(frame_cache_freep) struct frame_cache *c = NULL;
-	const struct symbol_frame *frames[100];
+	const struct symbol_location *frames[100];
 	size_t found = 0;
 
 	(void)state;
@@ -49,12 +91,12 @@ static void addresses_are_forgotten_but_never_mixed_up(void **state)
 		char name[8];
 
 		snprintf(name, sizeof(name), "f%zu", i);
-		assert_int_equal(frame_cache_intern(c, name, "", &frames[i]), 0);
+		assert_int_equal(intern(c, name, "", &frames[i]), 0);
 	}
 	for (uint64_t a = 0; a < 10000; a++)
 		frame_cache_put(c, 1, a, frames[a % ARRAY_SIZE(frames)]);
 	for (uint64_t a = 0; a < 10000; a++) {
-		const struct symbol_frame *f = frame_cache_get(c, 1, a);
+		const struct symbol_location *f = frame_cache_get(c, 1, a);
 
 		assert_true(!f || f == frames[a % ARRAY_SIZE(frames)]);
 		found += f != NULL;
@@ -65,16 +107,16 @@ static void addresses_are_forgotten_but_never_mixed_up(void **state)
 
 /* Interns texts until one does not fit, and returns its error. */
 static int fill(struct frame_cache *c,
-		int (*intern)(struct frame_cache *c, const char *function, const char *file,
-			      const struct symbol_frame **ret))
+		int (*fn)(struct frame_cache *c, const char *function, const char *file,
+			  const struct symbol_location **ret))
 {
-	const struct symbol_frame *f;
+	const struct symbol_location *f;
 	char name[16];
 	int r = 0;
 
 	for (int i = 0; r == 0 && i < 10000; i++) {
 		snprintf(name, sizeof(name), "%d", i);
-		r = intern(c, name, "", &f);
+		r = fn(c, name, "", &f);
 	}
 	return r;
 }
@@ -82,46 +124,49 @@ static int fill(struct frame_cache *c,
 static void the_limit_holds_until_the_cycle_ends(void **state)
 {
 	CLEANUP(frame_cache_freep) struct frame_cache *c = NULL;
-	const struct symbol_frame *f;
+	const struct symbol_location *f;
 
 	(void)state;
 	assert_int_equal(frame_cache_new(&c, 32768, 64), 0);
-	assert_int_equal(frame_cache_intern(c, "a", "", &f), 0);
-	assert_int_equal(fill(c, frame_cache_intern), -EFBIG);
+	assert_int_equal(intern(c, "a", "", &f), 0);
+	assert_int_equal(fill(c, intern), -EFBIG);
 	assert_true(frame_cache_bytes(c) < 32768 + 64 * 64);
 	frame_cache_put(c, 1, 1, f);
 	frame_cache_end_cycle(c);
 	assert_null(frame_cache_get(c, 1, 1));
-	assert_int_equal(frame_cache_intern(c, "again", "", &f), 0);
+	assert_int_equal(intern(c, "again", "", &f), 0);
 }
 
 static void a_full_cache_has_spare_memory_until_the_profile_ends(void **state)
 {
 	CLEANUP(frame_cache_freep) struct frame_cache *c = NULL;
-	const struct symbol_frame *f, *spare;
+	const struct symbol_location *f, *spare;
 
 	(void)state;
 	assert_int_equal(frame_cache_new(&c, 32768, 64), 0);
-	assert_int_equal(fill(c, frame_cache_intern), -EFBIG);
-	assert_int_equal(frame_cache_intern(c, "one more", "", &f), -EFBIG);
-	assert_int_equal(frame_cache_intern_spare(c, "one more", "", &spare), 0);
-	assert_int_equal(frame_cache_intern(c, "one more", "", &f), 0);
+	assert_false(frame_cache_is_filling(c));
+	assert_int_equal(fill(c, intern), -EFBIG);
+	assert_true(frame_cache_is_filling(c));
+	assert_int_equal(intern(c, "one more", "", &f), -EFBIG);
+	assert_int_equal(intern_spare(c, "one more", "", &spare), 0);
+	assert_int_equal(intern(c, "one more", "", &f), 0);
 	assert_ptr_equal(f, spare);
-	assert_int_equal(fill(c, frame_cache_intern_spare), -EFBIG);
+	assert_int_equal(fill(c, intern_spare), -EFBIG);
 	assert_true(frame_cache_bytes(c) < 32768 * 3 / 2 + 64 * 64);
 	frame_cache_end_profile(c);
-	assert_int_equal(frame_cache_intern(c, "again", "", &f), 0);
+	assert_false(frame_cache_is_filling(c));
+	assert_int_equal(intern(c, "again", "", &f), 0);
 	assert_true(frame_cache_bytes(c) < 32768);
 }
 
 static void little_use_is_kept_over_the_end_of_a_cycle(void **state)
 {
 	CLEANUP(frame_cache_freep) struct frame_cache *c = NULL;
-	const struct symbol_frame *f;
+	const struct symbol_location *f;
 
 	(void)state;
 	assert_int_equal(frame_cache_new(&c, 1 << 20, 64), 0);
-	assert_int_equal(frame_cache_intern(c, "kept", "", &f), 0);
+	assert_int_equal(intern(c, "kept", "", &f), 0);
 	frame_cache_put(c, 1, 1, f);
 	frame_cache_end_profile(c);
 	frame_cache_end_cycle(c);
@@ -131,12 +176,12 @@ static void little_use_is_kept_over_the_end_of_a_cycle(void **state)
 static int new_and_intern(void *arg)
 {
 	CLEANUP(frame_cache_freep) struct frame_cache *c = NULL;
-	const struct symbol_frame *f;
+	const struct symbol_location *f;
 	int r;
 
 	(void)arg;
 	r = frame_cache_new(&c, 65536, 64);
-	return r < 0 ? r : frame_cache_intern(c, "function", "file", &f);
+	return r < 0 ? r : intern(c, "function", "file", &f);
 }
 
 static void survives_every_failed_allocation(void **state)
@@ -148,7 +193,8 @@ static void survives_every_failed_allocation(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(equal_texts_are_one_frame),
+		cmocka_unit_test(equal_frames_are_one_location),
+		cmocka_unit_test(equal_texts_are_one_location),
 		cmocka_unit_test(an_address_belongs_to_its_object),
 		cmocka_unit_test(addresses_are_forgotten_but_never_mixed_up),
 		cmocka_unit_test(the_limit_holds_until_the_cycle_ends),

@@ -1,4 +1,4 @@
-#include "cluster-agent/query/frame_text.h"
+#include "cluster-agent/query/tree/frame_text.h"
 #include "test/lib/unit.h"
 
 struct sample {
@@ -6,6 +6,7 @@ struct sample {
 	const char *name;
 	const char *file;
 	int64_t line;
+	bool inlined;
 };
 
 static const struct sample samples[] = {
@@ -33,6 +34,14 @@ static const struct sample samples[] = {
 	{"name file:-1", "name", "file", 0},
 	{" :0", "", "", 0},
 	{" file:3", "", "file", 3},
+	{"main.add /src/app/main.go:7:inlined", "main.add", "/src/app/main.go", 7, true},
+	{"add :0:inlined", "add", "", 0, true},
+	/* the mark belongs to a line */
+	{":inlined", ":inlined", "", 0},
+	{"name:inlined", "name:inlined", "", 0},
+	{"two words:inlined", "two words:inlined", "", 0},
+	{"name file:7:inlined:inlined", "name file:7:inlined:inlined", "", 0},
+	{"name file:7:inline", "name file:7:inline", "", 0},
 };
 
 static void is_split_from_the_right(void **state)
@@ -48,6 +57,7 @@ static void is_split_from_the_right(void **state)
 		assert_int_equal(t.file_len, strlen(s->file));
 		assert_memory_equal(t.file, s->file, t.file_len);
 		assert_int_equal(t.line, s->line);
+		assert_int_equal(t.inlined, s->inlined);
 	}
 }
 

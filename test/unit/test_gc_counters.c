@@ -211,6 +211,10 @@ static void sums_that_are_being_merged_are_retried(void **state)
 		gc_image_allocate(&later, GC_IMAGE_WRITING, 5, 1);
 		assert_int_equal(gc_counters_add_memstats(&c, &im.l, im.memstats, later.memstats),
 				 0);
+		/* … which was the older one when it was read: the ring has been turned twice */
+		gc_image_allocate(&im, GC_IMAGE_WRITING, 5, 900);
+		assert_int_equal(gc_counters_add_memstats(&c, &im.l, im.memstats, later.memstats),
+				 -EAGAIN);
 		/* the last one is not empty yet */
 		gc_image_allocate(&im, GC_IMAGE_WRITING + 1, 5, 1);
 		assert_int_equal(count(&im, &c), -EAGAIN);

@@ -10,7 +10,7 @@ static const char *const names[] = {"main.a", "main.b", "main.c"};
 struct fixture {
 	struct elf_builder elf;
 	struct go_image_builder image;
-	struct go_target target;
+	struct program_target target;
 	struct go_executables *x;
 	struct go_executable *found; /* the last */
 };

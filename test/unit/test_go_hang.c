@@ -221,7 +221,8 @@ static struct fixture *begin(void)
 	return f;
 }
 
-static void begin_work(struct fixture *f, uint64_t interval_ns)
+/* end_ns: see runtime_worker_config. */
+static void begin_work_until(struct fixture *f, uint64_t interval_ns, uint64_t end_ns)
 {
 	const struct go_profiler_config profiler = {
 		.heap = true,
@@ -234,6 +235,7 @@ static void begin_work(struct fixture *f, uint64_t interval_ns)
 		.proc_root = f->base.root,
 		.interval_ns = interval_ns,
 		.hang_ns = HANG_NS,
+		.end_ns = end_ns,
 		.on_profile = on_profile,
 		.ctx = f,
 	};
@@ -241,6 +243,11 @@ static void begin_work(struct fixture *f, uint64_t interval_ns)
 
 	assert_int_equal(runtime_fixture_start(&f->base), 0);
 	assert_int_equal(runtime_worker_new(&f->worker, f->base.loop, f->base.ms, &cfg, &err), 0);
+}
+
+static void begin_work(struct fixture *f, uint64_t interval_ns)
+{
+	begin_work_until(f, interval_ns, 0);
 }
 
 /* The worker has been freed already. */
@@ -436,7 +443,7 @@ static void test_what_an_abandoned_thread_switched_on_is_switched_off_by_the_nex
 	hung = add_child(f, false);
 	for (int i = 0; i < 4; i++)
 		(void)add_child(f, true);
-	begin_work(f, LONG_INTERVAL_NS);
+	begin_work_until(f, LONG_INTERVAL_NS, 300 * NS_PER_S);
 	assert_true(work(f, has_forced_all));
 	silent_file_silence(f->silent);
 	signal_child(hung);

@@ -101,7 +101,7 @@ static void test_constant_data_is_read_from_the_file(void **state)
 
 struct process {
 	struct go_image_builder image;
-	struct go_target target;
+	struct program_target target;
 };
 
 struct fixture {

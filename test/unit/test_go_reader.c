@@ -105,7 +105,7 @@ static int read_heap(struct fixture *f)
 	subject = (struct heap_subject){&f->id, h, 1};
 	if (r == 0)
 		r = heap_reader_read(o->runtime, &subject, &cfg, &f->out, &f->reading);
-	return r < 0 && o ? go_target_reason(&o->target, &f->id, r) : r;
+	return r < 0 && o ? program_target_reason(&o->target, &f->id, r) : r;
 }
 
 /* The profile of one image: all its records with the same count, which is returned. */
@@ -466,7 +466,7 @@ static int reuse_id(int proc_fd)
 	/* what is open belongs to the exited process; what is opened belongs to another one */
 	if (go_write_word(o->runtime, &f.id, &w) != -ESRCH ||
 	    byte_source_read(&o->target.memory, w.address, &word, sizeof(word)) != -ENODATA ||
-	    go_target_reason(&o->target, &f.id, -EIO) != -ESRCH)
+	    program_target_reason(&o->target, &f.id, -EIO) != -ESRCH)
 		return __LINE__;
 	go_opened_close(o);
 	if (go_reader_open(f.reader, &f.id, &o) != -ESRCH ||

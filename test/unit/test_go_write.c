@@ -1,11 +1,14 @@
 /* Writes to a child that looks like a Go program. A refused write must leave it unchanged. */
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
+#include <linux/capability.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
+#include "common/privilege/capabilities.h"
 #include "node-agent/go/image/go_reader.h"
 #include "node-agent/go/image/go_write.h"
 #include "test/lib/go_lookalike.h"
@@ -347,6 +350,80 @@ static void test_a_process_that_exited_is_not_written_to(void **state)
 	end(&f);
 }
 
+static int write_as_told(void *arg)
+{
+	return write_it(arg);
+}
+
+/* Runs fn without the capabilities of root that let it write to files of others. */
+struct without_rights {
+	int (*fn)(void *arg);
+	void *arg;
+	int result;
+};
+
+static bool run_without_rights(const void *arg)
+{
+	struct without_rights *w = *(struct without_rights *const *)arg;
+
+	w->result = w->fn(w->arg);
+	return true;
+}
+
+static int without_rights(int (*fn)(void *arg), void *arg)
+{
+	struct without_rights w = {fn, arg, 0}, *p = &w;
+
+	assert_true(capabilities_try_without(CAPABILITY(CAP_DAC_OVERRIDE), run_without_rights, &p));
+	return w.result;
+}
+
+/* Its user is another one, and so may read its memory but not write to it. */
+static void begin_as_another_user(struct fixture *f, uint64_t value)
+{
+	begin(f, value);
+	go_opened_close(f->o);
+	kill(f->child, SIGKILL);
+	waitpid(f->child, NULL, 0);
+	f->child = fork();
+	if (f->child == 0) {
+		(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (setgroups(0, NULL) < 0 || setgid(65534) < 0 || setuid(65534) < 0)
+			_exit(1);
+		(void)prctl(PR_SET_DUMPABLE, 1); /* its files in /proc are the user's again */
+		(void)raise(SIGSTOP);
+		for (;;)
+			pause();
+	}
+	assert_int_equal(waitpid(f->child, NULL, WUNTRACED), f->child);
+	assert_int_equal(go_reader_identify(f->reader, f->child, &f->id), 0);
+	assert_int_equal(go_reader_open(f->reader, &f->id, &f->o), 0);
+}
+
+static void test_a_refused_write_says_so_and_one_that_is_not_due_is_not_tried(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	if (geteuid() != 0)
+		skip();
+	begin_as_another_user(&f, 0);
+	assert_int_equal(without_rights(write_as_told, &f), -EROFS);
+	expect(&f, 0);
+	f.w.to = 0;
+	f.w.from = ON;
+	assert_int_equal(without_rights(write_as_told, &f), 0);
+	end(&f);
+	begin_as_another_user(&f, 4096); /* the program's own choice */
+	assert_int_equal(without_rights(write_as_told, &f), -EALREADY);
+	/* another process than the one that is meant is not "refused" */
+	f.w.from = 4096;
+	f.w.to = 0;
+	f.id.start_time--;
+	assert_int_equal(without_rights(write_as_told, &f), -ESRCH);
+	end(&f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -362,6 +439,7 @@ int main(void)
 		cmocka_unit_test(test_a_newer_release_is_not_written_to),
 		cmocka_unit_test(test_only_the_process_that_is_meant_is_written_to),
 		cmocka_unit_test(test_a_process_that_exited_is_not_written_to),
+		cmocka_unit_test(test_a_refused_write_says_so_and_one_that_is_not_due_is_not_tried),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -22,7 +22,7 @@ static struct goroutine_image im;
 static const enum image_function parked[] = {IMAGE_PARK, IMAGE_CALLEE, IMAGE_WORKER, IMAGE_GOEXIT};
 
 struct fixture {
-	struct go_target target;
+	struct program_target target;
 	struct byte_source file; /* without symbols */
 	struct go_runtime rt;
 	struct go_executable executable;

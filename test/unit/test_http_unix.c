@@ -21,6 +21,7 @@ struct fixture {
 	struct loop_source *stopper;
 	struct h2_server h2;
 	struct h2_reply reply; /* of the next request; the fault of later ones is H2_OK */
+	pthread_mutex_t reply_lock;
 	size_t body_len;
 	struct raw_server raw;
 
@@ -43,6 +44,7 @@ static int set_up(void **state)
 	struct fixture *f = calloc(1, sizeof(*f));
 
 	*state = f;
+	pthread_mutex_init(&f->reply_lock, NULL);
 	snprintf(f->folder, sizeof(f->folder), "/tmp/http-unix-XXXXXX");
 	assert_non_null(mkdtemp(f->folder));
 	snprintf(f->path, sizeof(f->path), "%s/s.sock", f->folder);
@@ -60,6 +62,7 @@ static int tear_down(void **state)
 	loop_free(f->loop);
 	unlink(f->path);
 	assert_int_equal(rmdir(f->folder), 0);
+	pthread_mutex_destroy(&f->reply_lock);
 	free(f);
 	return 0;
 }
@@ -259,8 +262,11 @@ static void handle(void *ctx, const char *url_path, const char *body, size_t len
 {
 	struct fixture *f = ctx;
 
+	/* each connection has a thread of its own */
+	pthread_mutex_lock(&f->reply_lock);
 	*reply = f->reply;
 	f->reply.fault = H2_OK;
+	pthread_mutex_unlock(&f->reply_lock);
 	if (strcmp(url_path, "/package.Service/Method") != 0 || len != 8 ||
 	    memcmp(body, "question", 8) != 0)
 		reply->status = "400";
@@ -268,6 +274,13 @@ static void handle(void *ctx, const char *url_path, const char *body, size_t len
 	reply->body = malloc(f->body_len + 1);
 	for (size_t i = 0; i < f->body_len; i++)
 		reply->body[i] = (char)(i % 251);
+}
+
+static void set_fault(struct fixture *f, enum h2_fault fault)
+{
+	pthread_mutex_lock(&f->reply_lock);
+	f->reply.fault = fault;
+	pthread_mutex_unlock(&f->reply_lock);
 }
 
 static void start_h2(struct fixture *f, size_t body_len)
@@ -391,7 +404,7 @@ static void each_fault_ends_its_request_and_no_other(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		bool hangs = cases[i].error[0] == -ETIMEDOUT;
 
-		f->reply.fault = cases[i].fault;
+		set_fault(f, cases[i].fault);
 		ask(f, (struct http_request){.timeout_ns = hangs ? 2 * NS_PER_S : 0});
 		if (f->error != cases[i].error[0] && f->error != cases[i].error[1])
 			fail_msg("fault %d: %d: %s", cases[i].fault, f->error, f->msg);
@@ -407,7 +420,7 @@ static void a_goaway_after_the_answer_spoils_no_other_request(void **state)
 
 	start_h2(f, 10);
 	for (int i = 0; i < 5; i++) {
-		f->reply.fault = H2_GOAWAY_AFTER;
+		set_fault(f, H2_GOAWAY_AFTER);
 		ask(f, (struct http_request){0});
 		assert_true(f->error == 0 || f->error == -EPROTO || f->error == -ECONNRESET);
 		assert_true(f->len == 0 || f->len == 10);

@@ -33,7 +33,18 @@ struct fixture {
 	struct loop_source *end;
 	struct ingest_feed *feed;
 	struct metrics *metrics;
+	uint64_t n_put;
+	char receipts[512]; /* "1: taken; 2: why" */
 };
+
+static void on_receipt(void *ctx, uint64_t number, const char *refusal)
+{
+	struct fixture *f = ctx;
+	size_t len = strlen(f->receipts);
+
+	snprintf(f->receipts + len, sizeof(f->receipts) - len, "%llu: %s; ",
+		 (unsigned long long)number, refusal ?: "taken");
+}
 
 static void stop(void *loop)
 {
@@ -80,6 +91,8 @@ static void set_up(struct fixture *f, size_t max_items, size_t max_bytes)
 						 .max_bytes = max_bytes,
 						 .retry_min_ns = NS_PER_MS,
 						 .retry_max_ns = 2 * NS_PER_MS,
+						 .on_receipt = on_receipt,
+						 .receipt_ctx = f,
 					 }),
 			 0);
 	assert_int_equal(ingest_feed_register(f->feed, f->metrics), 0);
@@ -106,7 +119,7 @@ static void put(struct fixture *f, const char *text)
 
 	buf_init(&body, 1024);
 	assert_int_equal(buf_add(&body, text, strlen(text)), 0);
-	ingest_feed_put(f->feed, labels, &body);
+	ingest_feed_put(f->feed, ++f->n_put, labels, &body);
 }
 
 static void shows(struct fixture *f, const char *line)
@@ -195,6 +208,29 @@ static void a_refused_profile_is_dropped_and_counted(void **state)
 	turn(&f, 5);
 	assert_int_equal(fake.n_total, 1);
 	shows(&f, "dropped_total{reason=\"refused\"} 1\n");
+	tear_down(&f);
+}
+
+static void the_sender_hears_what_became_of_each_profile(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	set_up(&f, 2, 0);
+	put(&f, "one");
+	answer_all(INGEST_BUSY);
+	turn_until_taken(&f, 1);
+	assert_string_equal(f.receipts, "");
+	answer_all(INGEST_STORED);
+	turn(&f, 5);
+	put(&f, "two");
+	answer_all(INGEST_TOO_LARGE);
+	turn(&f, 5);
+	assert_string_equal(f.receipts, "1: taken; 2: the store refused the profile: because; ");
+	fake.room = 0;
+	for (int i = 0; i < 3; i++)
+		put(&f, "x");
+	assert_non_null(strstr(f.receipts, "3: dropped: the store takes nothing"));
 	tear_down(&f);
 }
 
@@ -288,6 +324,7 @@ int main(void)
 		cmocka_unit_test(what_the_store_cannot_take_is_submitted_again),
 		cmocka_unit_test(a_full_ingest_is_retried),
 		cmocka_unit_test(a_refused_profile_is_dropped_and_counted),
+		cmocka_unit_test(the_sender_hears_what_became_of_each_profile),
 		cmocka_unit_test(the_oldest_is_dropped_beyond_the_bounds_on_number_and_bytes),
 		cmocka_unit_test(what_waits_at_the_end_is_flushed_or_counted),
 		cmocka_unit_test(a_backlog_is_submitted_in_parts),

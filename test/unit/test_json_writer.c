@@ -35,10 +35,12 @@ static void commas_are_put_where_they_belong(void **state)
 	json_put_bool(&w, true);
 	json_key(&w, "c");
 	json_put_bool(&w, false);
+	json_member_text(&w, "d", "e");
+	json_member_int(&w, "f", -7);
 	json_close(&w, '}');
 	assert_int_equal(json_writer_finish(&w), 0);
-	assert_string_equal(b.data,
-			    "{\"a\":[1,-9223372036854775808,null,{}],\"b\":true,\"c\":false}");
+	assert_string_equal(b.data, "{\"a\":[1,-9223372036854775808,null,{}],\"b\":true,"
+				    "\"c\":false,\"d\":\"e\",\"f\":-7}");
 }
 
 static void numbers_are_short_and_finite(void **state)

@@ -1,6 +1,13 @@
 #include "node-agent/symbol/kernel_symbols.h"
 
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#include "common/privilege/capabilities.h"
 #include "common/system/clock.h"
+#include "common/telemetry/log.h"
 #include "test/lib/unit.h"
 
 #define NEW_MODULE UINT64_C(0xffffffffc0100010)
@@ -113,6 +120,73 @@ static void what_cannot_be_read_is_hidden(void **state)
 	kernel_symbols_free(ks);
 }
 
+/* What the log has gained since. */
+static void expect_log(int fd, const char *want)
+{
+	char text[1024] = "";
+
+	assert_true(pread(fd, text, sizeof(text) - 1, 0) >= 0);
+	assert_non_null(strstr(text, want));
+	/* once */
+	assert_null(strstr(strchr(text, '\n'), "level=warn"));
+}
+
+static void hidden_addresses_are_warned_of_once(void **state)
+{
+	int fd = open("/tmp", O_TMPFILE | O_RDWR, 0600);
+	struct fixture f;
+	char path[128];
+
+	(void)state;
+	assert_true(fd >= 0);
+	log_set_fd(fd);
+	begin(&f);
+	snprintf(path, sizeof(path), "%s/sys", f.root);
+	assert_int_equal(mkdir(path, 0700), 0);
+	snprintf(path, sizeof(path), "%s/sys/kernel", f.root);
+	assert_int_equal(mkdir(path, 0700), 0);
+	write_file(&f, "sys/kernel/kptr_restrict", "2\n");
+	write_file(&f, "kallsyms", "0000000000000000 T _stext\n0000000000000000 T _etext\n");
+	assert_int_equal(find(&f, NEW_MODULE, 1), KERNEL_SYMBOLS_HIDDEN);
+	assert_int_equal(find(&f, NEW_MODULE, 1200 * NS_PER_S), KERNEL_SYMBOLS_HIDDEN);
+	log_set_fd(STDERR_FILENO);
+	expect_log(fd, "reason=\"kernel.kptr_restrict is 2\"");
+	snprintf(path, sizeof(path), "%s/sys/kernel/kptr_restrict", f.root);
+	assert_int_equal(unlink(path), 0);
+	snprintf(path, sizeof(path), "%s/sys/kernel", f.root);
+	assert_int_equal(rmdir(path), 0);
+	snprintf(path, sizeof(path), "%s/sys", f.root);
+	assert_int_equal(rmdir(path), 0);
+	end(&f);
+	close(fd);
+}
+
+/* In a process of its own, which gives the capability up. */
+static void without_the_capability_that_is_the_reason(void **state)
+{
+	int fd = open("/tmp", O_TMPFILE | O_RDWR, 0600);
+	struct fixture f;
+	pid_t child;
+	int status;
+
+	(void)state;
+	assert_true(fd >= 0);
+	begin(&f);
+	write_file(&f, "kallsyms", "0000000000000000 T _stext\n0000000000000000 T _etext\n");
+	child = fork();
+	if (child == 0) {
+		log_set_fd(fd);
+		if (capabilities_keep(~CAPABILITY(CAP_SYSLOG)) < 0)
+			_exit(1);
+		_exit(find(&f, NEW_MODULE, 1) == KERNEL_SYMBOLS_HIDDEN ? 0 : 2);
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+	expect_log(fd, "reason=\"the agent lacks CAP_SYSLOG\"");
+	end(&f);
+	close(fd);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -120,6 +194,8 @@ int main(void)
 		cmocka_unit_test(a_module_used_more_often_is_no_reason_to_read_again),
 		cmocka_unit_test(without_modules_it_is_read_again_after_ten_minutes),
 		cmocka_unit_test(what_cannot_be_read_is_hidden),
+		cmocka_unit_test(hidden_addresses_are_warned_of_once),
+		cmocka_unit_test(without_the_capability_that_is_the_reason),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

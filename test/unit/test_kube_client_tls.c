@@ -142,12 +142,6 @@ static void a_client_certificate_is_shown_and_followed(void **state)
 	kube_fixture_assert_ok(f);
 }
 
-static void put_text(struct json_writer *w, const char *key, const char *text)
-{
-	json_key(w, key);
-	json_put_string(w, text, strlen(text));
-}
-
 static void a_plugin_may_give_a_certificate(void **state)
 {
 	static char version[] = "client.authentication.k8s.io/v1beta1";
@@ -158,12 +152,12 @@ static void a_plugin_may_give_a_certificate(void **state)
 	buf_init(&out, 10000);
 	json_writer_init(&w, &out);
 	json_open(&w, '{');
-	put_text(&w, "kind", "ExecCredential");
-	put_text(&w, "apiVersion", version);
+	json_member_text(&w, "kind", "ExecCredential");
+	json_member_text(&w, "apiVersion", version);
 	json_key(&w, "status");
 	json_open(&w, '{');
-	put_text(&w, "clientCertificateData", tls_cert);
-	put_text(&w, "clientKeyData", tls_key);
+	json_member_text(&w, "clientCertificateData", tls_cert);
+	json_member_text(&w, "clientKeyData", tls_key);
 	json_close(&w, '}');
 	json_close(&w, '}');
 	assert_int_equal(json_writer_finish(&w), 0);

@@ -1,4 +1,4 @@
-#include "cluster-agent/replica/lease_json.h"
+#include "common/kubernetes/lease_json.h"
 
 #include <errno.h>
 
@@ -201,6 +201,24 @@ static void survives_every_failed_allocation(void **state)
 	check_oom(read_and_write, NULL);
 }
 
+static void a_lease_that_is_given_up_has_no_holder_and_one_without_group_no_labels(void **state)
+{
+	const struct lease_text t = {
+		.namespace = "n",
+		.duration_s = 15,
+		.lease = {.name = "a", .version = "7", .uid = "u", .holder = "", .acquired = ""},
+	};
+	struct buf b;
+
+	(void)state;
+	buf_init(&b, 4096);
+	assert_int_equal(lease_write(&b, &t), 0);
+	assert_null(strstr(b.data, "holderIdentity"));
+	assert_null(strstr(b.data, "labels"));
+	assert_non_null(strstr(b.data, "\"leaseDurationSeconds\":15"));
+	buf_fini(&b);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -214,6 +232,8 @@ int main(void)
 		cmocka_unit_test(a_new_lease_has_neither_uid_nor_version),
 		cmocka_unit_test(deletes_that_version_only),
 		cmocka_unit_test(survives_every_failed_allocation),
+		cmocka_unit_test(
+			a_lease_that_is_given_up_has_no_holder_and_one_without_group_no_labels),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

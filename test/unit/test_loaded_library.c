@@ -22,7 +22,7 @@ struct fixture {
 	char root[64]; /* a /proc with that process only */
 	int root_fd;
 	int proc_fd;
-	struct go_target_files files;
+	struct program_target_files files;
 	struct program_id id;
 	struct file_id libc;
 	uint64_t libc_start;
@@ -121,40 +121,40 @@ static void test_a_library_is_opened_with_where_it_lies(void **state)
 {
 	CLEANUP(workload_unrefp) struct workload *workload = NULL;
 	char magic[4] = "";
-	struct go_target t;
+	struct program_target t;
 	struct fixture f;
 
 	(void)state;
 	begin(&f);
 	f.id.library = f.libc;
-	assert_int_equal(go_target_open(&t, f.root_fd, &f.id, &f.files), 0);
+	assert_int_equal(program_target_open(&t, f.root_fd, &f.id, &f.files), 0);
 	assert_int_equal(t.bias, f.libc_start);
 	assert_int_equal(byte_source_read(&t.memory, t.bias, magic, sizeof(magic)), 0);
 	assert_memory_equal(magic, "\177ELF", sizeof(magic));
 	assert_true(
 		elf_layout_is_text(&t.layout, (uint64_t)(uintptr_t)gnu_get_libc_version - t.bias));
-	assert_int_equal(go_target_reason(&t, &f.id, -ENODATA), -EBADMSG);
+	assert_int_equal(program_target_reason(&t, &f.id, -ENODATA), -EBADMSG);
 	assert_int_equal(workload_read(&workload, t.proc_fd, &(struct workload_facts){0}), 0);
 	assert_non_null(strstr(workload->service,
 			       "test_loaded_library")); /* it is the program's all the same */
-	go_target_close(&t);
+	program_target_close(&t);
 	end(&f);
 }
 
 static void test_what_is_not_mapped_is_not_opened(void **state)
 {
-	struct go_target t;
+	struct program_target t;
 	struct fixture f;
 
 	(void)state;
 	begin(&f);
 	f.id.library = f.libc;
 	f.id.library.ino++;
-	assert_int_equal(go_target_open(&t, f.root_fd, &f.id, &f.files), -ESRCH);
-	assert_int_equal(go_target_open_file(&t, f.root_fd, &f.id, &f.files), -ESRCH);
+	assert_int_equal(program_target_open(&t, f.root_fd, &f.id, &f.files), -ESRCH);
+	assert_int_equal(program_target_open_file(&t, f.root_fd, &f.id, &f.files), -ESRCH);
 	f.id.library = f.libc;
 	f.id.exe.ino++; /* another program, which has loaded the same library */
-	assert_int_equal(go_target_open(&t, f.root_fd, &f.id, &f.files), -ESRCH);
+	assert_int_equal(program_target_open(&t, f.root_fd, &f.id, &f.files), -ESRCH);
 	end(&f);
 }
 

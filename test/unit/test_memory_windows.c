@@ -1,6 +1,6 @@
 #include <errno.h>
 
-#include "node-agent/go/target/memory_windows.h"
+#include "node-agent/target/memory_windows.h"
 #include "test/lib/unit.h"
 
 #define WORDS (MEMORY_WINDOW_BYTES / sizeof(uint64_t))

@@ -1,5 +1,8 @@
 #include <errno.h>
+#include <limits.h>
+#include <unistd.h>
 
+#include "common/system/program_dir.h"
 #include "node-agent/node_options.h"
 #include "test/lib/unit.h"
 
@@ -100,6 +103,50 @@ static void a_burst_as_long_as_the_interval_is_refused(void **state)
 	assert_non_null(strstr(err.msg, "--go-block-burst"));
 }
 
+static void java_samples_have_limits(void **state)
+{
+	char *argv[] = {(char[]){"x"}, (char[]){"--collector-endpoint=http://h:1"},
+			(char[]){"--java-alloc-interval=0"}, NULL};
+	struct err err = {""};
+
+	(void)state;
+	assert_int_equal(parse(argv, &err), 0);
+	argv[2] = (char[]){"--java-alloc-interval=999"};
+	assert_int_equal(parse(argv, &err), -EINVAL);
+	assert_non_null(strstr(err.msg, "--java-alloc-interval"));
+	argv[2] = (char[]){"--java-cpu-interval=999us"};
+	assert_true(parse(argv, &err) < 0);
+	assert_non_null(strstr(err.msg, "--java-cpu-interval"));
+}
+
+static void the_java_library_is_found_next_to_the_program_unless_named(void **state)
+{
+	struct node_options o = {.java_async_profiler_lib = (char[]){"/no/such.so"}};
+	char path[PATH_MAX], expected[PATH_MAX + 32];
+	char *argv[] = {(char[]){"x"}, (char[]){"--collector-endpoint=http://h:1"},
+			(char[]){"--java-async-profiler-lib=lib.so"}, NULL};
+	struct err err = {""};
+	FILE *f;
+
+	(void)state;
+	assert_int_equal(parse(argv, &err), -EINVAL);
+	assert_non_null(strstr(err.msg, "--java-async-profiler-lib: \"lib.so\""));
+	assert_int_equal(node_options_java_library(&o, path, sizeof(path)), 0);
+	assert_string_equal(path, "/no/such.so");
+	assert_int_equal(node_options_java_library(&o, path, 4), -ENAMETOOLONG);
+
+	o.java_async_profiler_lib = NULL;
+	assert_int_equal(node_options_java_library(&o, path, sizeof(path)), -ENOENT);
+	assert_int_equal(program_dir(path, sizeof(path)), 0);
+	snprintf(expected, sizeof(expected), "%s/libasyncProfiler.so", path);
+	f = fopen(expected, "w");
+	assert_non_null(f);
+	fclose(f);
+	assert_int_equal(node_options_java_library(&o, path, sizeof(path)), 0);
+	assert_string_equal(path, expected);
+	unlink(expected);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -110,6 +157,8 @@ int main(void)
 		cmocka_unit_test(a_frequency_out_of_range_is_refused),
 		cmocka_unit_test(a_bad_expression_in_a_list_is_named),
 		cmocka_unit_test(a_burst_as_long_as_the_interval_is_refused),
+		cmocka_unit_test(java_samples_have_limits),
+		cmocka_unit_test(the_java_library_is_found_next_to_the_program_unless_named),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -27,6 +27,9 @@ static void names_are_base_names_without_blanks(void **state)
 		{"/a/b\nc", "b?c"},
 		{"/", "/"},
 		{"plain", "plain"},
+		{"/memfd:jit (deleted)", "memfd:jit"},
+		{"/memfd:runc_cloned:/proc/self/exe (deleted)", "memfd:runc_cloned"},
+		{"/dev/shm/tool", "tool"},
 	};
 
 	(void)state;

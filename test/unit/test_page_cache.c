@@ -1,6 +1,6 @@
 #include <errno.h>
 
-#include "node-agent/go/target/page_cache.h"
+#include "node-agent/target/page_cache.h"
 #include "test/lib/unit.h"
 
 #define PAGES 600u /* more than there are places */

@@ -1,4 +1,4 @@
-#include "cluster-agent/query/pair_table.h"
+#include "cluster-agent/query/tree/pair_table.h"
 #include "test/lib/unit.h"
 
 static void finds_what_was_added_and_nothing_else(void **state)
@@ -13,6 +13,21 @@ static void finds_what_was_added_and_nothing_else(void **state)
 		assert_int_equal(pair_table_find(&t, i % 100, i / 100), i);
 	assert_int_equal(pair_table_find(&t, 100, 0), PAIR_TABLE_ABSENT);
 	assert_int_equal(pair_table_find(&t, 0, 100), PAIR_TABLE_ABSENT);
+}
+
+/* With a constant factor for a hash, these keys would share one slot and take minutes. */
+static void chosen_keys_do_not_share_a_slot(void **state)
+{
+	CLEANUP(pair_table_fini) struct pair_table t = {0};
+	const uint64_t inverse = UINT64_C(0xf1de83e19937733d); /* of 0x9e3779b97f4a7c15 */
+
+	(void)state;
+	for (uint64_t i = 0; i < 400000; i++) {
+		uint64_t key = ((i & 0xfff) << 52 | i >> 12) * inverse;
+
+		assert_int_equal(
+			pair_table_add(&t, (uint32_t)(key >> 32), (uint32_t)key, (uint32_t)i), 0);
+	}
 }
 
 static int fill(void *arg)
@@ -39,6 +54,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(finds_what_was_added_and_nothing_else),
+		cmocka_unit_test(chosen_keys_do_not_share_a_slot),
 		cmocka_unit_test(survives_every_failed_allocation),
 	};
 

@@ -1,6 +1,7 @@
 #include <errno.h>
 
-#include "cluster-agent/query/pprof_export.h"
+#include "cluster-agent/query/export/pprof_export.h"
+#include "common/data/gzip.h"
 #include "common/pprof/pprof_decode.h"
 #include "test/lib/unit.h"
 
@@ -8,6 +9,8 @@
 	{                          \
 		(s), sizeof(s) - 1 \
 	}
+
+#define VALUE(v) ((struct stack_value){.value = (v)})
 
 static const struct query_filter filter = {.service = "/k8s/a/b",
 					   .type = "ebpf:cpu:nanoseconds",
@@ -27,8 +30,8 @@ static void stacks_come_back_from_the_pprof(void **state)
 	buf_init(&out, 1 << 20);
 	arena_init(&arena, 1 << 20);
 	assert_int_equal(pprof_export_init(&e, 10), 0);
-	assert_int_equal(pprof_export_add(&e, a, 2, 30), 0);
-	assert_int_equal(pprof_export_add(&e, b, 2, 12), 0);
+	assert_int_equal(pprof_export_add(&e, a, 2, VALUE(30)), 0);
+	assert_int_equal(pprof_export_add(&e, b, 2, VALUE(12)), 0);
 	assert_int_equal(pprof_export_write(&e, &filter, &out), 0);
 	assert_int_equal(pprof_decode(&p, &arena, out.data, out.len, NULL), 0);
 	assert_int_equal(p.n_samples, 2);
@@ -46,6 +49,96 @@ static void stacks_come_back_from_the_pprof(void **state)
 	assert_true(p.time_ns == filter.to_ns && p.duration_ns == INT64_C(10000000000));
 }
 
+/* The base is subtracted: its samples are negative, and come behind those of the selection. */
+static void a_base_makes_negative_samples(void **state)
+{
+	static const struct flame_frame a[] = {F("work [x]:0")};
+	CLEANUP(pprof_export_fini) struct pprof_export e;
+	CLEANUP(buf_fini) struct buf out;
+	CLEANUP(buf_fini) struct buf raw;
+	CLEANUP(arena_fini) struct arena arena;
+	struct profile p;
+
+	(void)state;
+	buf_init(&out, 1 << 20);
+	buf_init(&raw, 1 << 20);
+	arena_init(&arena, 1 << 20);
+	assert_int_equal(pprof_export_init(&e, 10), 0);
+	assert_int_equal(pprof_export_add(&e, a, 1, (struct stack_value){30, 12}), 0);
+	assert_int_equal(pprof_export_add(&e, a, 1, (struct stack_value){0, 5}), 0);
+	assert_int_equal(pprof_export_add(&e, a, 1, (struct stack_value){4, 0}), 0);
+	assert_int_equal(pprof_export_write(&e, &filter, &out), 0);
+	assert_int_equal(pprof_decode(&p, &arena, out.data, out.len, NULL), 0);
+	assert_int_equal(p.n_samples, 4);
+	assert_int_equal(p.samples[0].values[0], 30);
+	assert_int_equal(p.samples[1].values[0], -12);
+	assert_int_equal(p.samples[2].values[0], -5);
+	assert_int_equal(p.samples[3].values[0], 4);
+	assert_int_equal(gzip_inflate(out.data, out.len, &raw), 0);
+	assert_non_null(memmem(raw.data, raw.len, "\x32\x0bpprof::base", 13));
+}
+
+/* Frames that are inlined into another one are lines of its location. */
+static void inlined_frames_are_lines_of_one_location(void **state)
+{
+	static const struct flame_frame a[] = {F("leaf a.go:1:inlined"), F("mid a.go:2:inlined"),
+					       F("outer b.go:3"), F("root c.go:4")};
+	static const struct flame_frame b[] = {F("mid a.go:2:inlined"), F("outer b.go:3"),
+					       F("root c.go:4:inlined")};
+	static const char *const names[] = {"leaf", "mid", "outer"};
+	CLEANUP(pprof_export_fini) struct pprof_export e;
+	CLEANUP(buf_fini) struct buf out;
+	CLEANUP(arena_fini) struct arena arena;
+	const struct profile_location *l;
+	struct profile p;
+
+	(void)state;
+	buf_init(&out, 1 << 20);
+	arena_init(&arena, 1 << 20);
+	assert_int_equal(pprof_export_init(&e, 10), 0);
+	assert_int_equal(pprof_export_add(&e, a, 4, VALUE(30)), 0);
+	assert_int_equal(pprof_export_add(&e, b, 3, VALUE(12)), 0);
+	assert_int_equal(pprof_export_write(&e, &filter, &out), 0);
+	assert_int_equal(pprof_decode(&p, &arena, out.data, out.len, NULL), 0);
+	assert_int_equal(p.samples[0].n_locations, 2);
+	l = &p.locations[p.samples[0].locations[0]];
+	assert_int_equal(l->n_lines, 3);
+	for (uint32_t i = 0; i < 3; i++) {
+		assert_string_equal(p.functions[l->lines[i].function].name.data, names[i]);
+		assert_int_equal(l->lines[i].line, i + 1);
+	}
+	/* another chain is another location; a mark at the root has nothing to be inlined into */
+	assert_int_equal(p.samples[1].n_locations, 2);
+	assert_int_equal(p.locations[p.samples[1].locations[0]].n_lines, 2);
+	assert_int_equal(p.locations[p.samples[1].locations[1]].n_lines, 1);
+}
+
+/* The limit of a profile's depth is one of locations, which may have many frames. */
+static void a_deep_stack_may_have_inlined_frames(void **state)
+{
+	enum { LOCATIONS = 3000, INLINED = 2 };
+	static struct flame_frame frames[LOCATIONS * (INLINED + 1)];
+	static const struct flame_frame inlined = F("leaf a.go:1:inlined"), outer = F("f b.go:3");
+	CLEANUP(pprof_export_fini) struct pprof_export e;
+	CLEANUP(buf_fini) struct buf out;
+	CLEANUP(arena_fini) struct arena arena;
+	struct profile p;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(frames); i++)
+		frames[i] = i % (INLINED + 1) == INLINED ? outer : inlined;
+	buf_init(&out, 1 << 20);
+	arena_init(&arena, 1 << 20);
+	assert_int_equal(pprof_export_init(&e, 10), 0);
+	assert_int_equal(pprof_export_add(&e, frames, ARRAY_SIZE(frames), VALUE(30)), 0);
+	assert_int_equal(pprof_export_write(&e, &filter, &out), 0);
+	assert_int_equal(pprof_decode(&p, &arena, out.data, out.len, NULL), 0);
+	assert_int_equal(p.samples[0].n_locations, LOCATIONS);
+	for (uint32_t i = 0; i < LOCATIONS; i++)
+		assert_int_equal(p.samples[0].locations[i], p.samples[0].locations[0]);
+	assert_int_equal(p.locations[p.samples[0].locations[0]].n_lines, INLINED + 1);
+}
+
 static void takes_no_more_than_announced(void **state)
 {
 	static const struct flame_frame f[] = {F("a :0")};
@@ -53,8 +146,8 @@ static void takes_no_more_than_announced(void **state)
 
 	(void)state;
 	assert_int_equal(pprof_export_init(&e, 1), 0);
-	assert_int_equal(pprof_export_add(&e, f, 1, 1), 0);
-	assert_int_equal(pprof_export_add(&e, f, 1, 1), -EFBIG);
+	assert_int_equal(pprof_export_add(&e, f, 1, VALUE(1)), 0);
+	assert_int_equal(pprof_export_add(&e, f, 1, VALUE(1)), -EFBIG);
 }
 
 /* Leaves the arena no more than its last chunk has. */
@@ -73,7 +166,7 @@ static void stacks_beyond_the_limit_are_too_large_and_not_out_of_memory(void **s
 	assert_int_equal(pprof_export_init(&e, 1000000), 0);
 	forbid_more(&e);
 	for (unsigned i = 0; i < 1000000 && r == 0; i++)
-		r = pprof_export_add(&e, f, 1, 1);
+		r = pprof_export_add(&e, f, 1, VALUE(1));
 	assert_int_equal(r, -EFBIG);
 }
 
@@ -90,7 +183,7 @@ static void texts_beyond_the_limit_are_too_large_and_not_out_of_memory(void **st
 		const struct flame_frame f = {text, sizeof(text) - i};
 
 		memset(text, 'a', sizeof(text));
-		assert_int_equal(pprof_export_add(&e, &f, 1, 1), 0);
+		assert_int_equal(pprof_export_add(&e, &f, 1, VALUE(1)), 0);
 	}
 	forbid_more(&e);
 	assert_int_equal(pprof_export_write(&e, &filter, &out), -EFBIG);
@@ -103,7 +196,7 @@ static int export_some(void *arg)
 	int r = pprof_export_init(&e, 4);
 
 	(void)arg;
-	return r == 0 ? pprof_export_add(&e, f, 2, 1) : r;
+	return r == 0 ? pprof_export_add(&e, f, 2, VALUE(1)) : r;
 }
 
 static void survives_every_failed_allocation(void **state)
@@ -116,6 +209,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(stacks_come_back_from_the_pprof),
+		cmocka_unit_test(a_base_makes_negative_samples),
+		cmocka_unit_test(inlined_frames_are_lines_of_one_location),
+		cmocka_unit_test(a_deep_stack_may_have_inlined_frames),
 		cmocka_unit_test(takes_no_more_than_announced),
 		cmocka_unit_test(stacks_beyond_the_limit_are_too_large_and_not_out_of_memory),
 		cmocka_unit_test(texts_beyond_the_limit_are_too_large_and_not_out_of_memory),

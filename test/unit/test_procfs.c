@@ -32,6 +32,22 @@ static void a_name_may_contain_anything(void **state)
 	assert_true(s.kernel_thread);
 }
 
+static void the_place_of_the_environment_is_known(void **state)
+{
+	static const char text[] =
+		"1 (x) S 6 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 7 1000 10"
+		" 0 512 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 1024 4096 0\n";
+	struct proc_stat s;
+
+	(void)state;
+	assert_int_equal(proc_stat_parse(text, strlen(text), &s), 0);
+	assert_int_equal(s.start_code, 512);
+	assert_int_equal(s.environ_start, 1024);
+	assert_int_equal(s.environ_end, 4096);
+	assert_int_equal(parse("1 (x)", "0", "1", &s), 0);
+	assert_int_equal(s.environ_end, UINT64_MAX);
+}
+
 static void a_zombie_is_recognised(void **state)
 {
 	static const char zombie[] = "1 (x) Z 1 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 7 1";
@@ -180,6 +196,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_name_may_contain_anything),
+		cmocka_unit_test(the_place_of_the_environment_is_known),
 		cmocka_unit_test(a_zombie_is_recognised),
 		cmocka_unit_test(what_is_no_stat_is_refused),
 		cmocka_unit_test(each_process_is_listed_until_the_callback_stops),

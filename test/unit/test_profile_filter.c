@@ -180,6 +180,41 @@ static void the_environment_of_a_process_is_read(void **state)
 	close(fd);
 }
 
+/*
+ * In the middle of execve(2) a process has memory without an environment. What a reader sees then
+ * must not count as an environment without the variable.
+ */
+static void a_process_that_is_executing_a_program_is_not_judged(void **state)
+{
+	char *const env[] = {(char[]){"COROOT_EBPF_PROFILING=disabled"}, NULL};
+	unsigned n_judged = 0;
+
+	(void)state;
+	for (int i = 0; i < 100; i++) {
+		char path[64];
+		pid_t pid = fork();
+		int fd, r;
+
+		if (pid == 0) {
+			/* a program that does so again, so that all have the variable */
+			execle("/bin/sh", "sh", "-c", "exec sh -c 'exec true'", (char *)NULL, env);
+			_exit(1);
+		}
+		snprintf(path, sizeof(path), "/proc/%d", (int)pid);
+		fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		assert_true(fd >= 0);
+		while (profile_filter_read_environ(fd) == 0) /* ours */
+			;
+		while (waitpid(pid, NULL, WNOHANG) == 0) {
+			r = profile_filter_read_environ(fd);
+			assert_int_not_equal(r, 0);
+			n_judged += r == 1;
+		}
+		close(fd);
+	}
+	assert_true(n_judged > 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -194,6 +229,7 @@ int main(void)
 		cmocka_unit_test(it_survives_a_lack_of_memory),
 		cmocka_unit_test(the_variable_in_the_environment_counts),
 		cmocka_unit_test(the_environment_of_a_process_is_read),
+		cmocka_unit_test(a_process_that_is_executing_a_program_is_not_judged),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

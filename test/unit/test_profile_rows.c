@@ -108,10 +108,10 @@ static void frames_are_leaf_first_and_hash_as_coroot_does(void **state)
 	assert_int_equal(profile_rows_make(&r, &f.profile, &limits, NULL, NULL), 0);
 	assert_int_equal(r.n_stacks, 3);
 	assert_frames(&r, 0, "work w.c:7;main loop :0;");
-	assert_frames(&r, 1, "work w.c:-1;main loop :12;");
+	assert_frames(&r, 1, "work w.c:-1:inlined;main loop :12;");
 	assert_frames(&r, 2, "");
 	assert_true(r.stacks[0].hash == hash_of("work w.c:7main loop :0"));
-	assert_true(r.stacks[1].hash == hash_of("work w.c:-1main loop :12"));
+	assert_true(r.stacks[1].hash == hash_of("work w.c:-1:inlinedmain loop :12"));
 	assert_true(r.stacks[2].hash == UINT64_C(14695981039346656037));
 	assert_true(r.end_ns == NOW - S && r.start_ns == NOW - 11 * S);
 }
@@ -153,13 +153,12 @@ static void a_known_stack_has_its_hash_and_need_not_be_sent(void **state)
 	assert_true(again.stacks[1].hash == 42);
 }
 
-/* The same frames as one location with an inlined call, and as two locations. */
+/* The same frames, once with a location in between that has none. */
 static void a_stack_is_known_however_its_frames_are_distributed(void **state)
 {
-	static struct profile_line inlined_lines[] = {{0, 7}, {1, 0}};
 	static struct profile_location two_ways[] = {
-		{&lines[0], 1, 0}, {&lines[1], 1, 0}, {inlined_lines, 2, 0}};
-	static const uint32_t one[] = {2};
+		{&lines[0], 1, 0}, {&lines[1], 1, 0}, {NULL, 0, 0}};
+	static const uint32_t with_empty[] = {0, 2, 1};
 	CLEANUP(seen_stacks_freep) struct seen_stacks *seen = NULL;
 	CLEANUP(teardown) struct fixture f;
 	struct profile_rows_known known = {.service = TEXT("/a")};
@@ -173,7 +172,7 @@ static void a_stack_is_known_however_its_frames_are_distributed(void **state)
 	f.profile.locations = two_ways;
 	f.profile.n_locations = ARRAY_SIZE(two_ways);
 	sample(&f, plain, 2, 5, 0);
-	sample(&f, one, 1, 6, 1);
+	sample(&f, with_empty, 3, 6, 1);
 	for (int i = 0; i < 2; i++) {
 		assert_int_equal(profile_rows_make(&r, &f.profile, &limits, &known, NULL), 0);
 		assert_int_equal(r.n_stacks, 1);
@@ -182,6 +181,27 @@ static void a_stack_is_known_however_its_frames_are_distributed(void **state)
 		stack = (struct seen_stack){r.stacks[0].key, r.stacks[0].hash};
 		seen_stacks_add(seen, &stack, 1, NOW);
 	}
+}
+
+static void a_call_that_is_inlined_makes_another_stack(void **state)
+{
+	static struct profile_line inlined_lines[] = {{0, 7}, {0, 8}, {1, 0}};
+	static struct profile_location two_ways[] = {
+		{&lines[0], 1, 0}, {&lines[1], 1, 0}, {inlined_lines, 3, 0}};
+	static const uint32_t one[] = {2};
+	CLEANUP(teardown) struct fixture f;
+	struct profile_rows r;
+
+	(void)state;
+	setup(&f);
+	f.profile.locations = two_ways;
+	f.profile.n_locations = ARRAY_SIZE(two_ways);
+	sample(&f, plain, 2, 5, 0);
+	sample(&f, one, 1, 6, 1);
+	assert_int_equal(profile_rows_make(&r, &f.profile, &limits, NULL, NULL), 0);
+	assert_int_equal(r.n_stacks, 2);
+	assert_frames(&r, 0, "work w.c:7;main loop :0;");
+	assert_frames(&r, 1, "work w.c:7:inlined;work w.c:8:inlined;main loop :0;");
 }
 
 static void equal_stacks_are_merged_per_type(void **state)
@@ -278,6 +298,76 @@ static void losses_come_from_the_comments(void **state)
 	assert_memory_equal(r.lost[0].name.data, "ring_full", r.lost[0].name.len);
 	assert_int_equal(r.lost[0].count, 12);
 	assert_int_equal(r.lost[1].count, 0);
+}
+
+static void states_of_programs_come_from_the_comments(void **state)
+{
+	CLEANUP(teardown) struct fixture f;
+	struct profile_string comments[50] = {
+		TEXT("runtime:java:profiled=3"),
+		TEXT("runtime:java:off=0"),
+		TEXT("runtime:java=1"),
+		TEXT("runtime:java:<b>=1"),
+		TEXT("runtime:java:a:b=1"),
+		TEXT("runtime:java:=1"),
+		TEXT("runtime::off=1"),
+		TEXT("runtime:java:profiled=4"),
+		TEXT("runtime:java:off=1000001"),
+		TEXT("runtime:java:aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa=1"),
+	};
+	char many[40][32];
+	struct profile_rows r;
+
+	(void)state;
+	setup(&f);
+	for (size_t i = 0; i < ARRAY_SIZE(many); i++)
+		comments[10 + i] =
+			(struct profile_string){many[i], (size_t)snprintf(many[i], sizeof(many[i]),
+									  "runtime:toy:s%zu=1", i)};
+	f.profile.comments = comments;
+	f.profile.n_comments = ARRAY_SIZE(comments);
+	assert_int_equal(profile_rows_make(&r, &f.profile, &limits, NULL, NULL), 0);
+	assert_int_equal(r.n_runtimes, PROFILE_ROWS_MAX_RUNTIMES);
+	assert_int_equal(r.runtimes[0].name.len, strlen("java:profiled"));
+	assert_memory_equal(r.runtimes[0].name.data, "java:profiled", r.runtimes[0].name.len);
+	assert_int_equal(r.runtimes[0].count, 3);
+	assert_memory_equal(r.runtimes[1].name.data, "toy:s0", 6);
+}
+
+static void ends_of_walks_come_from_the_comments(void **state)
+{
+	CLEANUP(teardown) struct fixture f;
+	struct profile_string comments[110] = {
+		TEXT("unwind:no_table:lib:foo.so=3"),
+		TEXT("unwind:complete=7"),
+		TEXT("unwind:complete=8"),
+		TEXT("unwind:none=0"),
+		TEXT("unwind:Upper=1"),
+		TEXT("unwind::a=1"),
+		TEXT("unwind:jit:=1"),
+		TEXT("unwind:=1"),
+		TEXT("unwind:jit"),
+		TEXT("unwind:seen:aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa=1"),
+	};
+	char many[100][32];
+	struct profile_rows r;
+
+	(void)state;
+	setup(&f);
+	for (size_t i = 0; i < ARRAY_SIZE(many); i++)
+		comments[10 + i] =
+			(struct profile_string){many[i], (size_t)snprintf(many[i], sizeof(many[i]),
+									  "unwind:seen:s%zu=1", i)};
+	f.profile.comments = comments;
+	f.profile.n_comments = ARRAY_SIZE(comments);
+	assert_int_equal(profile_rows_make(&r, &f.profile, &limits, NULL, NULL), 0);
+	assert_int_equal(r.n_unwinding, PROFILE_ROWS_MAX_UNWINDING);
+	assert_memory_equal(r.unwinding[0].name.data, "no_table:lib:foo.so", 19);
+	assert_int_equal(r.unwinding[0].name.len, 19);
+	assert_int_equal(r.unwinding[0].count, 3);
+	assert_memory_equal(r.unwinding[1].name.data, "complete", r.unwinding[1].name.len);
+	assert_int_equal(r.unwinding[1].count, 7);
+	assert_memory_equal(r.unwinding[2].name.data, "seen:s0", r.unwinding[2].name.len);
 }
 
 static void refuses(const struct profile *p, const char *reason)
@@ -416,6 +506,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(frames_are_leaf_first_and_hash_as_coroot_does),
+		cmocka_unit_test(a_call_that_is_inlined_makes_another_stack),
 		cmocka_unit_test(equal_stacks_are_merged_per_type),
 		cmocka_unit_test(a_known_stack_has_its_hash_and_need_not_be_sent),
 		cmocka_unit_test(a_stack_is_known_however_its_frames_are_distributed),
@@ -423,6 +514,8 @@ int main(void)
 		cmocka_unit_test(a_nameless_type_is_skipped),
 		cmocka_unit_test(observations_are_values_by_period),
 		cmocka_unit_test(losses_come_from_the_comments),
+		cmocka_unit_test(states_of_programs_come_from_the_comments),
+		cmocka_unit_test(ends_of_walks_come_from_the_comments),
 		cmocka_unit_test(
 			a_profile_that_exceeds_the_arena_is_never_taken_for_a_lack_of_memory),
 		cmocka_unit_test(bad_types_are_refused),

@@ -6,8 +6,8 @@
 #include <pthread.h>
 #include <sys/socket.h>
 
-#include "cluster-agent/replica/lease_json.h"
 #include "common/http/http_server.h"
+#include "common/kubernetes/lease_json.h"
 #include "test/lib/unit.h"
 
 #define LEASES "/apis/coordination.k8s.io/v1/namespaces/ns/leases"

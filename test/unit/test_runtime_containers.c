@@ -39,6 +39,19 @@ static const struct metric_def value_defs[VALUES] = {
 };
 METRIC_TABLE(value_table, value_defs);
 
+enum series {
+	SERIES_INFO,
+	SERIES_GC_NS,
+	SERIES,
+};
+
+static const struct metric_def series_defs[SERIES] = {
+	[SERIES_INFO] = {"container_toy_info", LABELS ", toy", "Toys", METRIC_GAUGE},
+	[SERIES_GC_NS] = {"container_toy_gc_seconds", LABELS ", toy, gc", "Collections",
+			  METRIC_COUNTER_NAMED, .scale = 1e-9},
+};
+METRIC_TABLE(series_table, series_defs);
+
 static const struct metric_def own_defs[RUNTIME_METRICS] = {
 	RUNTIME_METRIC_DEFS("toy", "toy"),
 };
@@ -61,6 +74,7 @@ static int make(struct runtime_containers **ret, struct metrics *ms, struct metr
 {
 	const struct runtime_containers_config cfg = {
 		.values = &value_table,
+		.series = &series_table,
 		.n_containers = &own[RUNTIME_METRIC_CONTAINERS],
 		.overflow = &own[RUNTIME_METRIC_CONTAINERS_OVERFLOW],
 		.backwards = &own[RUNTIME_METRIC_COUNTERS_BACKWARDS],
@@ -551,6 +565,99 @@ static void construction_survives_lack_of_memory(void **state)
 
 #define with_containers(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 
+static int set_series(struct container_share *s, uint32_t families, unsigned family,
+		      const char *labels, uint64_t value)
+{
+	const struct container_series one = {family, family == SERIES_INFO, labels, value};
+
+	return container_share_series(s, families, &one, 1);
+}
+
+/* Those of a process replace its earlier ones of that family, and end with it. */
+static void series_last_as_long_as_they_are_reported(void **state)
+{
+	struct fixture *f = *state;
+	struct container_share *s = join(f, &labels_a, true);
+	const char *gc = "container_toy_gc_seconds{container_id=\"/k8s/shop/cart-1/cart\","
+			 "app_id=\"/k8s/shop/cart\",toy=\"x\",gc=\"Copy\"} 1.5\n";
+
+	assert_int_equal(set_series(s, BIT(SERIES_INFO), SERIES_INFO, "toy=\"x\"", 1), 0);
+	assert_int_equal(
+		set_series(s, BIT(SERIES_GC_NS), SERIES_GC_NS, "toy=\"x\",gc=\"Copy\"", 1500000000),
+		0);
+	assert_true(shows(f, gc));
+	assert_true(shows(f, "/cart\",toy=\"x\"} 1\n"));
+	assert_int_equal(set_series(s, BIT(SERIES_INFO), SERIES_INFO, "toy=\"y\"", 1), 0);
+	assert_false(shows(f, "/cart\",toy=\"x\"} 1\n"));
+	assert_true(shows(f, "/cart\",toy=\"y\"} 1\n"));
+	assert_true(shows(f, gc));
+	container_share_free(s);
+	assert_false(shows(f, "toy=\""));
+}
+
+static void equal_series_of_a_container_are_one(void **state)
+{
+	struct container_share *shares[3];
+	struct fixture *f = *state;
+
+	for (size_t i = 0; i < ARRAY_SIZE(shares); i++) {
+		shares[i] = join(f, &labels_b, true);
+		assert_int_equal(set_series(shares[i], BIT(SERIES_INFO), SERIES_INFO,
+					    i == 2 ? "toy=\"b\"" : "toy=\"a\"", 1),
+				 0);
+		assert_int_equal(set_series(shares[i], BIT(SERIES_GC_NS), SERIES_GC_NS,
+					    i == 2 ? "toy=\"b\"" : "toy=\"a\"",
+					    (i + 1) * 1000000000),
+				 0);
+	}
+	assert_true(shows(f, "container_toy_info{container_id=\"/docker/b\",app_id=\"\","
+			     "toy=\"a\"} 1\n"));
+	assert_true(shows(f, "seconds{container_id=\"/docker/b\",app_id=\"\",toy=\"a\"} 3\n"));
+	assert_true(shows(f, "seconds{container_id=\"/docker/b\",app_id=\"\",toy=\"b\"} 3\n"));
+	runtime_containers_disown(f->cs);
+	assert_false(shows(f, "toy=\""));
+	for (size_t i = 0; i < ARRAY_SIZE(shares); i++)
+		container_share_free(shares[i]);
+}
+
+static void series_are_limited(void **state)
+{
+	struct container_series many[CONTAINER_SERIES_MAX + 1];
+	struct fixture *f = *state;
+	struct container_share *s = join(f, &labels_b, true);
+
+	for (size_t i = 0; i < ARRAY_SIZE(many); i++)
+		many[i] = (struct container_series){SERIES_GC_NS, false, "toy=\"x\"", 1000000000};
+	assert_int_equal(container_share_series(s, BIT(SERIES_GC_NS), many, ARRAY_SIZE(many)),
+			 -E2BIG);
+	assert_int_equal(container_share_series(s, BIT(SERIES_GC_NS), many, CONTAINER_SERIES_MAX),
+			 0);
+	assert_int_equal(set_series(s, BIT(SERIES_INFO), SERIES_INFO, "", 1), -E2BIG);
+	assert_int_equal(set_series(s, BIT(SERIES_GC_NS), SERIES_INFO, "", 1), -EINVAL);
+	assert_true(shows(f, "toy=\"x\"} 64\n"));
+	assert_int_equal(container_share_series(s, BIT(SERIES_GC_NS), NULL, 0), 0);
+	assert_false(shows(f, "toy=\""));
+	container_share_free(s);
+}
+
+static int set_series_oom(void *arg)
+{
+	return set_series(arg, BIT(SERIES_INFO), SERIES_INFO, "toy=\"new\"", 1);
+}
+
+static void series_survive_lack_of_memory(void **state)
+{
+	struct fixture *f = *state;
+	struct container_share *s = join(f, &labels_b, true);
+
+	assert_int_equal(set_series(s, BIT(SERIES_INFO), SERIES_INFO, "toy=\"old\"", 1), 0);
+	assert_int_equal(call_without_memory(set_series_oom, s), -ENOMEM);
+	assert_true(shows(f, "toy=\"old\"} 1\n"));
+	check_oom(set_series_oom, s);
+	assert_true(shows(f, "toy=\"new\"} 1\n"));
+	container_share_free(s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -571,6 +678,10 @@ int main(void)
 		with_containers(a_container_is_shown_when_its_name_is_known),
 		with_containers(a_restarted_container_continues_its_counters),
 		with_containers(shares_disowned_before_a_rename_stay_out),
+		with_containers(series_last_as_long_as_they_are_reported),
+		with_containers(equal_series_of_a_container_are_one),
+		with_containers(series_are_limited),
+		with_containers(series_survive_lack_of_memory),
 		cmocka_unit_test(construction_survives_lack_of_memory),
 	};
 

@@ -21,7 +21,8 @@ struct fixture {
 	unsigned n_left;
 	unsigned n_subjects;
 	int leave_error;
-	bool may_wait; /* as decide() was asked last */
+	bool has_leftovers; /* of an agent before */
+	bool may_wait;      /* as decide() was asked last */
 };
 
 static int detect(void *ctx, const struct program_id *id)
@@ -65,8 +66,21 @@ static int leave(void *ctx, struct runtime_process *p)
 	return f->leave_error;
 }
 
-/* has_past: there was a thread before that saw the process. */
-static void begin_with(struct fixture *f, enum runtime_verdict verdict, bool has_past)
+static bool has_leftovers(void *ctx, const struct program_id *id)
+{
+	const struct fixture *f = ctx;
+
+	assert_int_equal(id->pid, PID);
+	return f->has_leftovers;
+}
+
+enum past {
+	PAST_NONE,   /* what is found is new */
+	PAST_THREAD, /* there was a thread before that saw the process */
+	PAST_AGENT,  /* the process is older than the agent */
+};
+
+static void begin_with(struct fixture *f, enum runtime_verdict verdict, enum past past)
 {
 	struct runtime_processes_config cfg;
 
@@ -81,9 +95,9 @@ static void begin_with(struct fixture *f, enum runtime_verdict verdict, bool has
 		.decide = decide,
 		.leave = leave,
 		.ctx = f,
-		.leave_unknown = has_past,
-		.seen_ticks =
-			has_past ? 2000 : 1, /* of the earlier scan; 1: what is found is new */
+		.leave_unknown = past == PAST_THREAD,
+		.has_leftovers = has_leftovers,
+		.seen_ticks = past == PAST_NONE ? 1 : 2000, /* of the earlier scan */
 	};
 	assert_int_equal(runtime_processes_new(&f->p, &cfg), 0);
 	fake_proc_start(&f->proc, PID, 1000, "a");
@@ -91,7 +105,7 @@ static void begin_with(struct fixture *f, enum runtime_verdict verdict, bool has
 
 static void begin(struct fixture *f, enum runtime_verdict verdict)
 {
-	begin_with(f, verdict, false);
+	begin_with(f, verdict, PAST_NONE);
 }
 
 static void end(struct fixture *f)
@@ -113,6 +127,26 @@ static enum runtime_baseline baseline(struct fixture *f)
 
 	assert_non_null(p);
 	return p->baseline;
+}
+
+/* As of an agent that was killed, before its successor was told to exclude the process. */
+static void what_an_earlier_agent_left_in_an_excluded_process_is_undone(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	begin_with(&f, RUNTIME_EXCLUDED, PAST_AGENT);
+	assert_int_equal(scan(&f, 10), 0);
+	assert_int_equal(f.n_left, 0);
+	end(&f);
+	begin_with(&f, RUNTIME_EXCLUDED, PAST_AGENT);
+	f.has_leftovers = true;
+	assert_int_equal(scan(&f, 10), 0);
+	assert_int_equal(f.n_left, 1);
+	assert_int_equal(scan(&f, 20), 0);
+	assert_int_equal(f.n_left, 1);
+	assert_int_equal(f.n_detected, 1);
+	end(&f);
 }
 
 static void an_excluded_process_is_not_examined(void **state)
@@ -222,7 +256,7 @@ static void one_that_a_predecessor_may_have_changed_is_left_at_once(void **state
 	struct fixture f;
 
 	(void)state;
-	begin_with(&f, RUNTIME_UNDECIDED, true);
+	begin_with(&f, RUNTIME_UNDECIDED, PAST_THREAD);
 	assert_int_equal(scan(&f, 10), 0);
 	assert_int_equal(f.n_detected, 0);
 	f.verdict = RUNTIME_EXCLUDED;
@@ -304,6 +338,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_excluded_process_is_not_examined),
+		cmocka_unit_test(what_an_earlier_agent_left_in_an_excluded_process_is_undone),
 		cmocka_unit_test(one_that_waited_for_its_name_reports_from_its_start),
 		cmocka_unit_test(it_waits_for_a_few_seconds_at_most),
 		cmocka_unit_test(one_that_becomes_excluded_is_left_and_may_come_back),

@@ -12,6 +12,9 @@
 #include "common/system/clock.h"
 #include "common/telemetry/log.h"
 #include "node-agent/go/profile/go_profiler.h"
+#include "node-agent/process/process_namer.h"
+#include "node-agent/process/procfs.h"
+#include "node-agent/runtime/runtime_states.h"
 #include "node-agent/runtime/runtime_worker.h"
 #include "test/lib/runtime_fixture.h"
 #include "test/lib/toy_runtime.h"
@@ -31,6 +34,7 @@ struct fixture {
 	pid_t children[MAX_CHILDREN];
 	size_t n_children;
 	int log_fd;
+	struct runtime_states *states;
 	struct runtime_worker *worker, *go;
 	/* what came */
 	unsigned n_steps, n_bursts;
@@ -76,6 +80,7 @@ static void begin(struct fixture *f)
 	assert_true(f->log_fd >= 0);
 	log_set_fd(f->log_fd);
 	assert_int_equal(runtime_fixture_start(&f->base), 0);
+	assert_int_equal(runtime_states_new(&f->states), 0);
 }
 
 /* Returns once it executes what it shall. */
@@ -111,6 +116,7 @@ static void begin_work_with(struct fixture *f, const struct profile_filter *filt
 		.proc_root = f->base.root,
 		.interval_ns = INTERVAL_NS,
 		.filter = {filter, NULL},
+		.states = f->states,
 		.hang_ns = HANG_NS,
 		.on_profile = on_profile,
 		.ctx = f,
@@ -148,6 +154,7 @@ static void end(struct fixture *f)
 	close(f->toy.hang_fd);
 	close(f->answer_fd);
 	(void)unlink(f->program);
+	runtime_states_unref(f->states);
 	assert_int_equal(f->toy.n_readers, 0);
 }
 
@@ -169,6 +176,40 @@ static void await_profiles(struct fixture *f, unsigned n)
 	assert_true(runtime_fixture_work(&f->base, has_profiles, f));
 }
 
+/*
+ * How many programs of the children's workload step along. It is read as the runtime does that:
+ * without a container their name depends on their ancestors.
+ */
+static unsigned n_stepping(const struct fixture *f)
+{
+	CLEANUP(process_namer_freep) struct process_namer *namer = NULL;
+	struct workload_facts facts = {.comm = "toy"};
+	CLEANUP(workload_unrefp) struct workload *w = NULL;
+	struct runtime_state_count counts[RUNTIME_STATE_COUNTS_MAX];
+	char path[32];
+	AUTO_CLOSE int fd = -1;
+	size_t n;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d", (int)f->children[0]);
+	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	assert_true(fd >= 0);
+	assert_int_equal(process_namer_new(&namer, NULL), 0);
+	facts.namer = namer;
+	assert_int_equal(workload_read(&w, fd, &facts), 0);
+	n = runtime_states_count(f->states, w, counts);
+	for (size_t i = 0; i < n; i++) {
+		assert_string_equal(counts[i].runtime, "toy");
+		if (strcmp(counts[i].state, "stepping") == 0)
+			return counts[i].n;
+	}
+	return 0;
+}
+
+static bool is_one_stepping(void *ctx)
+{
+	return n_stepping(ctx) == 1;
+}
+
 /* ---- tests ---- */
 
 static void test_programs_of_any_runtime_are_found_read_and_restored(void **state)
@@ -187,11 +228,13 @@ static void test_programs_of_any_runtime_are_found_read_and_restored(void **stat
 	assert_in_range(metric(&f, "toy_profiles_total{profile=\"burst\"}"), 10, 10000);
 	assert_int_equal(metric(&f, "toy_readings_failed_total"), 0);
 	assert_int_equal(metric(&f, "container_toy_depth"), 14);
+	assert_int_equal(n_stepping(&f), 2);
 	assert_true(metric(&f, "container_toy_steps_total") > 0);
 	/* the other runtime has nothing to do with them */
 	assert_int_equal(metric(&f, "coroot_node_agent_go_processes "), 0);
 	assert_int_equal(metric(&f, "coroot_node_agent_go_readings_failed_total"), 0);
 	end_work(&f);
+	assert_int_equal(n_stepping(&f), 0);
 	assert_int_equal(f.toy.n_restored, 2);
 	assert_int_equal(f.toy.n_readers, 0);
 	end(&f);
@@ -258,6 +301,7 @@ static void test_a_turn_that_hangs_costs_one_process_and_no_other_runtime(void *
 	assert_true(runtime_fixture_work(&f.base, is_abandoned, &f));
 	assert_true(f.toy.is_hanging);
 	await_profiles(&f, 3);
+	assert_true(runtime_fixture_work(&f.base, is_one_stepping, &f));
 	assert_int_equal(metric(&f, "toy_processes "), 1);
 	assert_int_equal(metric(&f, "toy_stuck_threads "), 1);
 	assert_int_equal(f.toy.n_readers, 2);
@@ -269,6 +313,7 @@ static void test_a_turn_that_hangs_costs_one_process_and_no_other_runtime(void *
 	assert_int_equal(write(f.answer_fd, "", 1), 1);
 	assert_true(runtime_fixture_work(&f.base, has_recovered, &f));
 	await_profiles(&f, 3);
+	assert_int_equal(n_stepping(&f), 1);
 	assert_int_equal(metric(&f, "toy_processes "), 1);
 	assert_int_equal(runtime_fixture_count(f.log_fd, "level=warn"), 1);
 	end(&f);

@@ -176,6 +176,75 @@ static void the_page_shows_what_is_scraped_and_when(void **state)
 	json_decref(json);
 }
 
+/* The state and the error of the only endpoint, and the state of its pod. */
+static void expect_shown(struct fixture *f, const char *state, const char *error)
+{
+	json_t *json = fetch_targets(f);
+	const json_t *target = json_array_get(json_object_get(json, "targets"), 0);
+	const json_t *e = json_array_get(json_object_get(target, "endpoints"), 0);
+	char line[64];
+
+	assert_string_equal(text(target, "state"), state);
+	assert_string_equal(text(e, "state"), state);
+	assert_string_equal(text(e, "lastError"), error);
+	json_decref(json);
+	snprintf(line, sizeof(line), "scrape_targets{state=\"%s\"}", state);
+	assert_int_equal(metric(f, line), 1);
+}
+
+static void the_page_shows_what_was_refused_until_a_profile_is_taken(void **state)
+{
+	CLEANUP(teardown) struct fixture f;
+
+	(void)state;
+	setup(&f);
+	upsert(&f, "pod-1", endpoint(&f, PROFILE_KIND_MUTEX, "/debug/pprof/mutex"));
+	run_until(&f, one_put);
+	expect_shown(&f, "up", "");
+	/* not a number of ours */
+	scraper_take_receipt(f.scraper, f.puts[0].number + 1, "no");
+	expect_shown(&f, "up", "");
+	scraper_take_receipt(f.scraper, f.puts[0].number, "HTTP 413: too large");
+	expect_shown(&f, "refused", "HTTP 413: too large");
+	/* another scrape alone changes nothing */
+	f.n_before = f.n_puts;
+	run_until(&f, one_more_put);
+	expect_shown(&f, "refused", "HTTP 413: too large");
+	/* what is said of a profile late is not said of its successor */
+	scraper_take_receipt(f.scraper, f.puts[0].number, NULL);
+	expect_shown(&f, "refused", "HTTP 413: too large");
+	scraper_take_receipt(f.scraper, f.puts[f.n_puts - 1].number, NULL);
+	expect_shown(&f, "up", "");
+	/* of a pod that is gone nothing is remembered */
+	f.n_before = f.n_puts;
+	run_until(&f, one_more_put);
+	scraper_remove(f.scraper, "pod-1");
+	scraper_take_receipt(f.scraper, f.puts[f.n_puts - 1].number, "late");
+}
+
+static bool scraped_twice_more(struct fixture *f)
+{
+	return outcomes(f, "ok") >= f->n_before + 2;
+}
+
+static void a_refusal_is_forgotten_when_there_is_nothing_to_refuse(void **state)
+{
+	CLEANUP(teardown) struct fixture f;
+
+	(void)state;
+	setup(&f);
+	upsert(&f, "pod-1", endpoint(&f, PROFILE_KIND_MUTEX, "/debug/pprof/mutex"));
+	run_until(&f, one_put);
+	scraper_take_receipt(f.scraper, f.puts[f.n_puts - 1].number, "HTTP 413: too large");
+	expect_shown(&f, "refused", "HTTP 413: too large");
+	pthread_mutex_lock(&f.lock);
+	f.stands_still = true;
+	pthread_mutex_unlock(&f.lock);
+	f.n_before = outcomes(&f, "ok");
+	run_until(&f, scraped_twice_more);
+	expect_shown(&f, "up", "");
+}
+
 /* ---- pods that come and go ---- */
 
 static bool is_asked(struct fixture *f)
@@ -453,6 +522,8 @@ int main(void)
 		cmocka_unit_test(an_empty_profile_is_a_success_with_nothing_to_upload),
 		cmocka_unit_test(pods_with_several_ports_have_them_in_their_labels),
 		cmocka_unit_test(the_page_shows_what_is_scraped_and_when),
+		cmocka_unit_test(the_page_shows_what_was_refused_until_a_profile_is_taken),
+		cmocka_unit_test(a_refusal_is_forgotten_when_there_is_nothing_to_refuse),
 		cmocka_unit_test(a_removed_pod_is_left_at_once),
 		cmocka_unit_test(a_pod_at_another_address_starts_without_a_baseline),
 		cmocka_unit_test(other_labels_keep_the_state_of_a_pod),

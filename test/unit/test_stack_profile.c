@@ -11,7 +11,7 @@
  * The program of these tests; the line of a frame is its address: at 523, "leaf" is inlined
  * into "middle", whose call is listed as 500, and that into "outer", listed as 501; 300 is a
  * wrapper, into which "leaf" is inlined at 623; 400 is what a wrapper calls when it panics;
- * 900 has no frame.
+ * 900 has no frame. At 723, "leaf" is inlined into "middle" and that into "outer", in one location.
  */
 static int resolve(void *ctx, uint64_t address, bool all, struct frame_list *ret)
 {
@@ -37,6 +37,12 @@ static int resolve(void *ctx, uint64_t address, bool all, struct frame_list *ret
 	if (address == 623 && all) {
 		ret->frames[1] = (struct frame){names[0], "a.go", 300, 300, FRAME_WRAPPER};
 		ret->n = 2;
+	}
+	for (size_t i = 0; address == 723 && i < 3; i++) {
+		ret->frames[i] = (struct frame){.function = names[i], .file = "a.go"};
+		ret->frames[i].line = 723 + (uint32_t)i;
+		ret->frames[i].inlined = i < 2;
+		ret->n = i + 1;
 	}
 	return 0;
 }
@@ -146,6 +152,29 @@ static void test_frames_that_are_listed_as_well_are_shown_once(void **state)
 	expect_lines(&f, 1, all_lines, 4);
 	expect_lines(&f, 1, second_lines, 4);
 	assert_int_equal(f.profile.samples[1].values[0], 2);
+	end(&f);
+}
+
+static void test_inlined_frames_are_lines_of_one_location(void **state)
+{
+	static const char *const names[] = {"leaf", "middle", "outer"};
+	const uint64_t stack[] = {723, 110};
+	const struct profile_location *l;
+	struct fixture f;
+
+	(void)state;
+	begin(&f);
+	assert_int_equal(add(&f, stack, 2, STACK_PROFILE_LOGICAL), 0);
+	assert_int_equal(add(&f, stack, 2, STACK_PROFILE_PHYSICAL), 0);
+	finish(&f);
+	assert_int_equal(f.n_samples, 1);
+	assert_int_equal(f.profile.samples[0].n_locations, 2);
+	l = &f.profile.locations[f.profile.samples[0].locations[0]];
+	assert_int_equal(l->n_lines, 3);
+	for (uint32_t i = 0; i < 3; i++) {
+		assert_string_equal(f.profile.functions[l->lines[i].function].name.data, names[i]);
+		assert_int_equal(l->lines[i].line, 723 + i);
+	}
 	end(&f);
 }
 
@@ -262,6 +291,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_each_physical_address_stands_for_what_it_is_inlined_into),
 		cmocka_unit_test(test_frames_that_are_listed_as_well_are_shown_once),
+		cmocka_unit_test(test_inlined_frames_are_lines_of_one_location),
 		cmocka_unit_test(test_logical_addresses_are_one_frame_each),
 		cmocka_unit_test(test_wrappers_are_shown_where_they_panicked_or_were_listed),
 		cmocka_unit_test(test_a_reason_is_the_leaf),

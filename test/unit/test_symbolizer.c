@@ -65,11 +65,10 @@ static int stop(void **state)
 static const struct symbol_frame *resolve(struct symbolizer *s, const struct symbol_mapping *m,
 					  uint64_t address, enum symbol_address_kind kind)
 {
-	struct symbol_frame_list list;
+	const struct symbol_location *l = symbolizer_resolve_user(s, m, address, kind);
 
-	symbolizer_resolve_user(s, m, address, kind, &list);
-	assert_int_equal(list.n, 1);
-	return list.frames;
+	assert_int_equal(l->n, 1);
+	return l->frames;
 }
 
 static uint64_t counted(enum symbol_metric m)
@@ -130,7 +129,7 @@ static void equal_strings_are_the_same_pointer(void **state)
 	a = resolve(*state, &m, (uintptr_t)getpid, SYMBOL_ADDRESS_EXACT);
 	b = resolve(*state, &m, (uintptr_t)getppid, SYMBOL_ADDRESS_EXACT);
 	assert_ptr_equal(a->file, b->file);
-	assert_ptr_equal(symbolizer_frame(*state, "getpid", "[libc.so.6]"), a);
+	assert_ptr_equal(symbolizer_frame(*state, "getpid", "[libc.so.6]")->frames, a);
 	drop_mapping(&m);
 }
 
@@ -228,7 +227,7 @@ static void kernel_addresses_have_names(void **state)
 	struct symbolizer *s = *state;
 	uint64_t address = 0;
 	char line[512], name[256] = "";
-	struct symbol_frame_list list;
+	const struct symbol_location *l;
 	FILE *f = fopen("/proc/kallsyms", "re");
 
 	assert_non_null(f);
@@ -240,16 +239,16 @@ static void kernel_addresses_have_names(void **state)
 	fclose(f);
 	if (address == 0) {
 		/* kernel addresses are hidden */
-		symbolizer_resolve_kernel(s, UINT64_C(0xffffffff81000000), SYMBOL_ADDRESS_EXACT,
-					  &list);
-		assert_string_equal(list.frames->function, "[kernel]");
+		l = symbolizer_resolve_kernel(s, UINT64_C(0xffffffff81000000),
+					      SYMBOL_ADDRESS_EXACT);
+		assert_string_equal(l->frames->function, "[kernel]");
 	} else {
-		symbolizer_resolve_kernel(s, address + 8, SYMBOL_ADDRESS_RETURN, &list);
-		assert_string_equal(list.frames->function, name);
-		symbolizer_resolve_kernel(s, 0x8000000000000000, SYMBOL_ADDRESS_EXACT, &list);
-		assert_string_equal(list.frames->function, "[unknown]");
+		l = symbolizer_resolve_kernel(s, address + 8, SYMBOL_ADDRESS_RETURN);
+		assert_string_equal(l->frames->function, name);
+		l = symbolizer_resolve_kernel(s, 0x8000000000000000, SYMBOL_ADDRESS_EXACT);
+		assert_string_equal(l->frames->function, "[unknown]");
 	}
-	assert_string_equal(list.frames->file, "[kernel]");
+	assert_string_equal(l->frames->file, "[kernel]");
 }
 
 static void hidden_kernel_symbols_say_so(void **state)
@@ -257,7 +256,7 @@ static void hidden_kernel_symbols_say_so(void **state)
 	char root[] = "/tmp/symbolizer-proc-XXXXXX", path[64];
 	struct symbolizer_config cfg = {.proc_root = root};
 	CLEANUP(symbolizer_freep) struct symbolizer *s = NULL;
-	struct symbol_frame_list list;
+	const struct symbol_location *l;
 	FILE *f;
 
 	(void)state;
@@ -268,20 +267,20 @@ static void hidden_kernel_symbols_say_so(void **state)
 	fputs("0000000000000000 T _stext\n", f);
 	fclose(f);
 	assert_int_equal(symbolizer_new(&s, &cfg), 0);
-	symbolizer_resolve_kernel(s, 0xffffffff81000000, SYMBOL_ADDRESS_EXACT, &list);
-	assert_string_equal(list.frames->function, "[kernel]");
-	assert_string_equal(list.frames->file, "[kernel]");
+	l = symbolizer_resolve_kernel(s, 0xffffffff81000000, SYMBOL_ADDRESS_EXACT);
+	assert_string_equal(l->frames->function, "[kernel]");
+	assert_string_equal(l->frames->file, "[kernel]");
 	unlink(path);
 	rmdir(root);
 }
 
 static void frames_of_our_own_have_clean_texts(void **state)
 {
-	const struct symbol_frame *f = symbolizer_frame(*state, "my\nname", "a file");
+	const struct symbol_frame *f = symbolizer_frame(*state, "my\nname", "a file")->frames;
 
 	assert_string_equal(f->function, "my?name");
 	assert_string_equal(f->file, "a_file");
-	assert_ptr_equal(symbolizer_frame(*state, "my\nname", "a file"), f);
+	assert_ptr_equal(symbolizer_frame(*state, "my\nname", "a file")->frames, f);
 }
 
 /* Adds frames until no more fits. */
@@ -337,9 +336,9 @@ static void frames_without_any_room_are_unknown_until_the_cycle_ends(void **stat
 	(void)state;
 	assert_int_equal(symbolizer_new(&s, &cfg), 0);
 	fill_frames(s, "[file]");
-	assert_string_equal(symbolizer_frame(s, "one more", "x")->function, "[unknown]");
+	assert_string_equal(symbolizer_frame(s, "one more", "x")->frames->function, "[unknown]");
 	symbolizer_end_cycle(s);
-	assert_string_equal(symbolizer_frame(s, "one more", "x")->function, "one more");
+	assert_string_equal(symbolizer_frame(s, "one more", "x")->frames->function, "one more");
 }
 
 static int new_and_free(void *arg)

@@ -76,12 +76,34 @@ static void the_number_of_tables_is_bounded(void **state)
 	assert_int_equal(n, TABLE_CACHE_TABLES_MAX);
 }
 
+static void shrinking_keeps_what_was_used_last(void **state)
+{
+	CLEANUP(table_cache_freep) struct table_cache *c = NULL;
+	struct elf_symbol_table *t = make_table();
+	size_t bytes = elf_symbol_table_bytes(t);
+
+	(void)state;
+	assert_int_equal(table_cache_new(&c, 65536), 0);
+	table_cache_adopt(c, (struct table_key){1, 1}, t);
+	table_cache_adopt(c, (struct table_key){2, 1}, make_table());
+	table_cache_adopt(c, (struct table_key){3, 1}, make_table());
+	assert_non_null(table_cache_get(c, (struct table_key){1, 1}, TEXT));
+	table_cache_shrink(c, 3 * bytes);
+	assert_int_equal(table_cache_bytes(c), 3 * bytes);
+	table_cache_shrink(c, 2 * bytes - 1);
+	assert_int_equal(table_cache_bytes(c), bytes);
+	assert_non_null(table_cache_get(c, (struct table_key){1, 1}, TEXT));
+	table_cache_shrink(c, 0);
+	assert_int_equal(table_cache_bytes(c), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_least_recently_used_goes_first),
 		cmocka_unit_test(a_table_answers_for_its_key_and_its_addresses),
 		cmocka_unit_test(the_number_of_tables_is_bounded),
+		cmocka_unit_test(shrinking_keeps_what_was_used_last),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

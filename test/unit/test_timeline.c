@@ -1,6 +1,6 @@
 #include <math.h>
 
-#include "cluster-agent/query/timeline.h"
+#include "cluster-agent/query/read/timeline.h"
 #include "common/system/clock.h"
 #include "test/lib/unit.h"
 

@@ -190,6 +190,35 @@ static void test_a_log_of_a_newer_release_is_not_touched(void **state)
 	assert_int_equal(log_fixture_files(f, ".segment", NULL), 1);
 }
 
+/* Their rows lack a column, which whoever inserts them has to know. */
+static void test_uploads_of_an_earlier_release_are_marked(void **state)
+{
+	struct log_fixture *f = *state;
+	struct log_segment_content c;
+	struct record_file_header h;
+	struct log_segment *s;
+	struct file file;
+
+	for (uint32_t version = 1; version <= LOG_FILE_VERSION; version++) {
+		make_segment(f, &file);
+		assert_int_equal(record_file_header_parse(&h, file.bytes, file.len), 0);
+		assert_int_equal(h.version, LOG_FILE_VERSION);
+		h.version = version;
+		record_file_header_encode(file.bytes, &h);
+		log_fixture_empty(f);
+		log_fixture_put(f, file.name, file.bytes, file.len);
+		log_fixture_open(f, NULL);
+		s = log_fixture_next(f, &c);
+		assert_int_equal(c.n_records, N_UPLOADS);
+		for (size_t i = 0; i < c.n_frames; i++)
+			assert_int_equal(c.frames[i].data.frame.n_missing,
+					 LOG_FILE_VERSION - version);
+		log_fixture_commit(f, s, NULL);
+		log_fixture_close(f);
+		log_fixture_empty(f);
+	}
+}
+
 /* ---- ids ---- */
 
 /* A log in which uploads 0..n-1 are committed, each by itself. */
@@ -362,6 +391,7 @@ int main(void)
 		TEST(test_a_segment_that_is_cut_while_the_log_is_open_is_damaged),
 		TEST(test_a_segment_of_which_nothing_can_be_read_is_kept_aside),
 		TEST(test_a_log_of_a_newer_release_is_not_touched),
+		TEST(test_uploads_of_an_earlier_release_are_marked),
 		TEST(test_a_file_of_ids_cut_anywhere_keeps_the_older_ones),
 		TEST(test_a_flipped_byte_loses_the_ids_of_one_commit),
 		TEST(test_a_file_of_ids_without_a_header_is_kept_aside),

@@ -21,8 +21,8 @@ struct fixture {
 	_Atomic unsigned n_requests;
 	_Atomic unsigned n_refusals; /* answer this many with refusal first */
 	unsigned refusal;
-	uint64_t fault_every_ns; /* 0: 1 */
-	bool fails_on_poison;    /* always answer 500 to a body that begins with 'p' */
+	uint64_t fault_every_ns;      /* 0: 1 */
+	_Atomic bool fails_on_poison; /* always answer 500 to a body that begins with 'p' */
 	bool timed_out;
 	char keys[16][64]; /* of the first requests, in order */
 	unsigned n_keys;
@@ -203,6 +203,39 @@ static void a_receiver_that_is_full_is_tried_again(void **state)
 	tear_down(&f);
 }
 
+static void note_receipt(void *ctx, uint64_t number, const char *refusal)
+{
+	char *all = ctx;
+	size_t len = strlen(all);
+
+	snprintf(all + len, 200 - len, "%llu: %s; ", (unsigned long long)number,
+		 refusal ?: "taken");
+}
+
+static void the_sender_hears_what_became_of_each_profile(void **state)
+{
+	const struct upload_label labels[] = {{"service.name", "a"}, {}};
+	struct fixture f = {.n_refusals = 1, .refusal = 413};
+	char receipts[200] = "";
+
+	(void)state;
+	set_up(&f, true, 1, 100);
+	uploader_on_receipt(f.uploader, note_receipt, receipts);
+	for (uint64_t number = 7; number <= 8; number++) {
+		CLEANUP(buf_fini) struct buf b;
+
+		buf_init(&b, 100);
+		assert_int_equal(buf_add(&b, "one", 3), 0);
+		assert_int_equal(uploader_add_numbered(f.uploader, number, labels, &b), 0);
+	}
+	add(&f, "nobody asks");
+	assert_int_equal(loop_run(f.loop), 0);
+	assert_false(f.timed_out);
+	assert_string_equal(receipts,
+			    "7: the receiver refused the profile: HTTP 413: not now; 8: taken; ");
+	tear_down(&f);
+}
+
 static void every_attempt_of_a_profile_has_its_key(void **state)
 {
 	struct fixture f = {.n_refusals = 2, .refusal = 503};
@@ -330,6 +363,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(all_are_sent),
 		cmocka_unit_test(a_receiver_that_is_full_is_tried_again),
+		cmocka_unit_test(the_sender_hears_what_became_of_each_profile),
 		cmocka_unit_test(every_attempt_of_a_profile_has_its_key),
 		cmocka_unit_test(a_refused_profile_does_not_hold_up_the_next),
 		cmocka_unit_test(what_can_be_mended_drops_nothing),

@@ -427,6 +427,7 @@ static void what_waits_at_the_end_is_written_however_much_it_is(void **state)
 	f->store_after_ns = PATIENCE_NS;
 	script_server_start(&silent);
 	start_sender(f, (unsigned)strtoul(strrchr(silent.url, ':') + 1, NULL, 10), NULL, 2);
+	uploader_set_close_time(f->uploader, PATIENCE_NS);
 	wait_for_metric(f, "test_upload_spool_usable", 1);
 	for (unsigned i = 0; i < 24; i++) {
 		CLEANUP(buf_fini) struct buf b;

@@ -5,73 +5,207 @@
 
 #define NOW INT64_C(1700000000000)
 #define MS INT64_C(1000000)
+#define MAX_TEXTS 8
+
+#define SERVICE                \
+	{                      \
+		"service", "s" \
+	}
+#define TYPE                    \
+	{                       \
+		"type", "a:b:c" \
+	}
+
+static size_t count(const struct web_param_text *texts)
+{
+	size_t n = 0;
+
+	while (n < MAX_TEXTS && texts[n].name)
+		n++;
+	return n;
+}
+
+static int parse(struct query_request *p, enum web_endpoint_id endpoint,
+		 const struct web_param_text texts[MAX_TEXTS], struct err *err)
+{
+	return web_params_parse(p, endpoint, texts, count(texts), NOW, err);
+}
 
 static void times_become_ns(void **state)
 {
-	const struct web_params_text text = {.from = "1699999990000", .to = "1700000000000"};
+	const struct web_param_text texts[MAX_TEXTS] = {{"from", "1699999990000"},
+							{"to", "1700000000000"}};
 	struct query_request p;
 
 	(void)state;
-	assert_int_equal(web_params_parse(&p, &text, WEB_PARAMS_RANGE, NOW, NULL), 0);
+	assert_int_equal(parse(&p, WEB_APPLICATIONS, texts, NULL), 0);
 	assert_true(p.filter.from_ns == (NOW - 10000) * MS && p.filter.to_ns == NOW * MS);
+	assert_false(p.has_base);
 }
 
 static void what_is_not_given_has_a_default(void **state)
 {
-	const struct web_params_text text = {0};
+	const struct web_param_text texts[MAX_TEXTS] = {SERVICE, TYPE};
 	struct query_request p;
 
 	(void)state;
-	assert_int_equal(web_params_parse(&p, &text, WEB_PARAMS_RANGE, NOW, NULL), 0);
+	assert_int_equal(parse(&p, WEB_TIMELINE, texts, NULL), 0);
 	assert_true(p.filter.from_ns == (NOW - 3600000) * MS && p.filter.to_ns == NOW * MS);
 	assert_int_equal(p.n_points, 300);
-	assert_int_equal(p.max_nodes, 20000);
+	assert_null(p.filter.where);
+	assert_int_equal(parse(&p, WEB_FLAMEGRAPH, texts, NULL), 0);
+	assert_int_equal(p.max_nodes, 200000);
+	assert_true(p.zoom == 0);
 }
 
 static void nonsense_is_refused_with_a_sentence(void **state)
 {
 	static const struct {
-		struct web_params_text text;
+		struct web_param_text texts[MAX_TEXTS];
 		const char *reason;
 	} cases[] = {
-		{{.from = "x"}, "from is not a number from 0 to 7258118400000"},
-		{{.from = "-1"}, "from is not a number from 0 to 7258118400000"},
-		{{.to = "0"}, "to is not a number from 1 to 7258118400000"},
-		{{.to = "7258118400001"}, "to is not a number from 1 to 7258118400000"},
-		{{.from = "5", .to = "5"}, "from is not before to"},
-		{{.from = "5", .to = "4"}, "from is not before to"},
-		{{.from = "0"}, "the range is longer than 366 days"},
-		{{.points = "0"}, "points is not a number from 1 to 5000"},
-		{{.points = ""}, "points is not a number from 1 to 5000"},
-		{{.max_nodes = "200001"}, "maxNodes is not a number from 1 to 200000"},
-		{{.type = "a:b:c"}, "service is missing"},
-		{{.service = "a", .type = ""}, "type is missing"},
+		{{{"from", "x"}}, "from is not a number from 0 to 7258118400000"},
+		{{{"from", "-1"}}, "from is not a number from 0 to 7258118400000"},
+		{{{"to", "0"}}, "to is not a number from 1 to 7258118400000"},
+		{{{"to", "7258118400001"}}, "to is not a number from 1 to 7258118400000"},
+		{{SERVICE, TYPE, {"from", "5"}, {"to", "5"}}, "from is not before to"},
+		{{SERVICE, TYPE, {"from", "5"}, {"to", "4"}}, "from is not before to"},
+		{{SERVICE, TYPE, {"from", "0"}}, "the range is longer than 366 days"},
+		{{SERVICE, TYPE, {"baseFrom", "1700000000000"}}, "baseFrom is not before baseTo"},
+		{{SERVICE, TYPE, {"baseFrom", "0"}}, "the range is longer than 366 days"},
+		{{SERVICE, TYPE, {"zoom", "123"}}, "zoom is not 16 hexadecimal digits"},
+		{{SERVICE, TYPE, {"zoom", "0123456789ABCDEF"}},
+		 "zoom is not 16 hexadecimal digits"},
+		{{{"maxNodes", "0"}}, "maxNodes is not a number from 1 to 1000000"},
+		{{{"maxNodes", ""}}, "maxNodes is not a number from 1 to 1000000"},
+		{{{"maxNodes", "1000001"}}, "maxNodes is not a number from 1 to 1000000"},
+		{{TYPE}, "service is missing"},
+		{{SERVICE}, "type is missing"},
+		{{SERVICE, {"type", ""}}, "type is missing"},
+		{{SERVICE, SERVICE}, "service is given twice"},
+		{{SERVICE, TYPE, {"points", "5"}},
+		 "points is not a parameter here; there are service, type, from, to, instance, "
+		 "where, baseFrom, baseTo, baseService, baseInstance, baseWhere, maxNodes, zoom"},
 	};
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		struct web_params_text text = cases[i].text;
 		struct query_request p;
 		struct err err = {""};
 
-		if (!text.service && !text.type)
-			text.service = text.type = "x";
-		assert_int_equal(web_params_parse(&p, &text, WEB_PARAMS_SERVICE_TYPE, NOW, &err),
-				 -EINVAL);
+		assert_int_equal(parse(&p, WEB_FLAMEGRAPH, cases[i].texts, &err), -EINVAL);
 		assert_string_equal(err.msg, cases[i].reason);
 	}
 }
 
+static void wrong_matchers_are_refused_by_the_name_of_the_parameter(void **state)
+{
+	const struct web_param_text texts[MAX_TEXTS] = {SERVICE, TYPE, {"baseWhere", "pod"}};
+	struct query_request p;
+	struct err err = {""};
+
+	(void)state;
+	assert_int_equal(parse(&p, WEB_FLAMEGRAPH, texts, &err), -EINVAL);
+	assert_memory_equal(err.msg, "baseWhere: ", 11);
+}
+
+static void texts_that_are_too_long_are_refused(void **state)
+{
+	char *text = malloc(5000);
+	const struct web_param_text texts[MAX_TEXTS] = {{"service", text}};
+	struct query_request p;
+	struct err err = {""};
+
+	(void)state;
+	memset(text, 'x', 4999);
+	text[4999] = '\0';
+	assert_int_equal(parse(&p, WEB_FLAMEGRAPH, texts, &err), -EINVAL);
+	assert_string_equal(err.msg, "service is longer than 4096 bytes");
+	free(text);
+}
+
 static void texts_are_passed_on(void **state)
 {
-	const struct web_params_text text = {.service = "s", .type = "t", .instance = "i"};
+	const struct web_param_text texts[MAX_TEXTS] = {SERVICE,
+							TYPE,
+							{"instance", "i"},
+							{"where", "pod=\"a\""},
+							{"zoom", "00000000000000ff"}};
 	struct query_request p;
 
 	(void)state;
-	assert_int_equal(web_params_parse(&p, &text, WEB_PARAMS_SERVICE_TYPE, NOW, NULL), 0);
+	assert_int_equal(parse(&p, WEB_FLAMEGRAPH, texts, NULL), 0);
 	assert_string_equal(p.filter.service, "s");
-	assert_string_equal(p.filter.type, "t");
+	assert_string_equal(p.filter.type, "a:b:c");
 	assert_string_equal(p.filter.instance, "i");
+	assert_ptr_equal(p.filter.where, &p.where);
+	assert_string_equal(p.where.items[0].value, "a");
+	assert_true(p.zoom == 255);
+}
+
+static void what_is_not_given_of_the_base_is_as_in_the_selection(void **state)
+{
+	const struct web_param_text range[MAX_TEXTS] = {
+		SERVICE,          TYPE,           {"instance", "i"},   {"where", "pod=\"a\""},
+		{"from", "1000"}, {"to", "2000"}, {"baseFrom", "500"}, {"baseTo", "1000"}};
+	const struct web_param_text labels[MAX_TEXTS] = {
+		SERVICE,          TYPE,           {"instance", "i"},    {"where", "pod=\"a\""},
+		{"from", "1000"}, {"to", "2000"}, {"baseInstance", ""}, {"baseWhere", ""}};
+	struct query_request p;
+
+	(void)state;
+	assert_int_equal(parse(&p, WEB_FLAMEGRAPH, range, NULL), 0);
+	assert_true(p.has_base && p.base.from_ns == 500 * MS && p.base.to_ns == 1000 * MS);
+	assert_string_equal(p.base.service, "s");
+	assert_string_equal(p.base.type, "a:b:c");
+	assert_string_equal(p.base.instance, "i");
+	assert_ptr_equal(p.base.where, &p.where);
+
+	assert_int_equal(parse(&p, WEB_FLAMEGRAPH, labels, NULL), 0);
+	assert_true(p.has_base && p.base.from_ns == 1000 * MS && p.base.to_ns == 2000 * MS);
+	assert_string_equal(p.base.instance, "");
+	assert_null(p.base.where);
+}
+
+static void names_that_begin_with_an_underscore_are_ignored(void **state)
+{
+	const struct web_param_text texts[MAX_TEXTS] = {{"_", "1"}, {"_t", ""}, {"_", "2"}};
+	struct query_request p;
+
+	(void)state;
+	assert_int_equal(parse(&p, WEB_TYPES, texts, NULL), 0);
+}
+
+static void seconds_are_the_length_of_the_range(void **state)
+{
+	const struct web_param_text texts[MAX_TEXTS] = {SERVICE, TYPE, {"seconds", "30"}};
+	const struct web_param_text both[MAX_TEXTS] = {
+		SERVICE, TYPE, {"seconds", "30"}, {"from", "1000"}};
+	struct query_request p;
+	struct err err = {""};
+
+	(void)state;
+	assert_int_equal(parse(&p, WEB_PPROF, texts, NULL), 0);
+	assert_true(p.filter.from_ns == (NOW - 30000) * MS && p.filter.to_ns == NOW * MS);
+	assert_int_equal(parse(&p, WEB_PPROF, both, &err), -EINVAL);
+	assert_string_equal(err.msg, "from and seconds exclude each other");
+}
+
+/* A row that no endpoint takes is forgotten, and a second one of a name would never be read. */
+static void every_row_belongs_to_endpoints_and_is_found(void **state)
+{
+	size_t n;
+	const struct web_param *rows = web_params(&n);
+
+	(void)state;
+	for (size_t i = 0; i < n; i++) {
+		assert_true(rows[i].endpoints != 0);
+		assert_true((rows[i].required & ~rows[i].endpoints) == 0);
+		assert_true(rows[i].help[0] && rows[i].name[0] != '_');
+		for (size_t k = 0; k < i; k++)
+			if (strcmp(rows[k].name, rows[i].name) == 0)
+				assert_true((rows[k].endpoints & rows[i].endpoints) == 0);
+	}
 }
 
 int main(void)
@@ -80,7 +214,13 @@ int main(void)
 		cmocka_unit_test(times_become_ns),
 		cmocka_unit_test(what_is_not_given_has_a_default),
 		cmocka_unit_test(nonsense_is_refused_with_a_sentence),
+		cmocka_unit_test(wrong_matchers_are_refused_by_the_name_of_the_parameter),
+		cmocka_unit_test(texts_that_are_too_long_are_refused),
 		cmocka_unit_test(texts_are_passed_on),
+		cmocka_unit_test(what_is_not_given_of_the_base_is_as_in_the_selection),
+		cmocka_unit_test(names_that_begin_with_an_underscore_are_ignored),
+		cmocka_unit_test(seconds_are_the_length_of_the_range),
+		cmocka_unit_test(every_row_belongs_to_endpoints_and_is_found),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -166,8 +166,9 @@ class ContainerNode {
     });
   }
 
-  // Runs a program as runc does for the runtimes: a bundle with this cgroup.
-  async runc(cgroup, args, id = newId()) {
+  // Runs a program as runc does for the runtimes: a bundle with this cgroup. change(config, rootfs)
+  // may make it another container than one of "burn".
+  async runc(cgroup, args, id = newId(), change = () => {}) {
     const bundle = path.join(this.dir, "bundles", id);
     const rootfs = path.join(bundle, "rootfs");
     fs.mkdirSync(rootfs, { recursive: true });
@@ -182,6 +183,7 @@ class ContainerNode {
     config.linux.namespaces = config.linux.namespaces.filter(
       (n) => n.type !== "network" && n.type !== "cgroup",
     );
+    change(config, rootfs);
     fs.writeFileSync(file, JSON.stringify(config));
     // its output is the container's too
     const command = 'runc run --detach --bundle "$0" "$1" >"$0/log" 2>&1';

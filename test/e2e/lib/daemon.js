@@ -150,6 +150,7 @@ class Daemon {
 // scheme: "https" if args have a certificate
 async function startCluster({
   scheme = "http",
+  host = "127.0.0.1",
   storage = "embedded",
   dataDir = scratch("data"),
   port,
@@ -166,13 +167,13 @@ async function startCluster({
     command,
     [
       ...first,
-      `--listen=127.0.0.1:${port}`,
+      `--listen=${host}:${port}`,
       ...(storage === "embedded" ? ["--storage=embedded"] : storage),
       `--data-dir=${dataDir}`,
       ...(storage === "embedded" ? [`--clickhouse-listen=127.0.0.1:${sqlPort}`] : []),
       ...args,
     ],
-    { url: `${scheme}://127.0.0.1:${port}`, env, name: path.basename(clusterAgent) },
+    { url: `${scheme}://${host}:${port}`, env, name: path.basename(clusterAgent) },
   );
   Object.assign(d, { dataDir, port, sqlPort });
   return wait ? d.ready("/readyz") : d;
@@ -181,7 +182,8 @@ async function startCluster({
 // The tests run below make, and would be builds: processes are called by their executables.
 const BY_EXECUTABLE = "--name-rule=^([^ ]*/)?([^/ ]+)( .*)?$=\\2";
 
-// pids: the only processes that it sees in /proc, for an agent that writes to those it finds
+// pids: the only processes that it sees in /proc, for an agent that writes to those it finds;
+// within: a command that runs it
 async function startNode({
   scheme = "http",
   cluster,
@@ -190,13 +192,14 @@ async function startNode({
   port,
   args = [],
   wait = true,
+  within = [],
   pids,
   // what one agent leaves there is not another's
   walDir = scratch("spool"),
 } = {}) {
   port = port || (await freePort());
   const view = pids ? [path.join(root, "test/e2e/private-proc.sh"), pids.join(" ")] : [];
-  const [command, ...first] = [...view, nodeAgent];
+  const [command, ...first] = [...view, ...within, nodeAgent];
   const d = new Daemon(
     command,
     [

@@ -16,7 +16,8 @@ function bytes(field, value) {
   return Buffer.concat([varint((field << 3) | 2), varint(body.length), body]);
 }
 
-// stacks: [{ frames: ["leaf", …, "root"], value }]; a function per name, a location per function
+// stacks: [{ frames: ["leaf", …, "root"], value }]; a function per name, a location per function.
+// A frame may also be { name, file, line }, then it has a function and a location of its own.
 function encode({
   type = "ebpf:cpu:nanoseconds",
   unit = "nanoseconds",
@@ -27,17 +28,25 @@ function encode({
 } = {}) {
   const strings = new Map([["", 0]]);
   const str = (s) => strings.get(s) ?? (strings.set(s, strings.size), strings.size - 1);
-  const functions = new Map();
-  const fn = (name) =>
-    functions.get(name) ?? (functions.set(name, functions.size + 1), functions.size);
+  const functions = new Map(); // by name, or by a frame's JSON
+  const fn = (frame) => {
+    const key = typeof frame === "string" ? frame : JSON.stringify(frame);
+    if (!functions.has(key)) {
+      const whole = typeof frame === "string" ? { name: frame, file: "", line: 0 } : frame;
+      functions.set(key, { id: functions.size + 1, ...whole });
+    }
+    return functions.get(key).id;
+  };
   const parts = [bytes(1, Buffer.concat([number(1, str(type)), number(2, str(unit))]))];
   for (const { frames, value } of stacks) {
     const ids = Buffer.concat(frames.map((f) => varint(fn(f) + locationShift)));
     parts.push(bytes(2, Buffer.concat([bytes(1, ids), bytes(2, varint(value))])));
   }
-  for (const [name, id] of functions) {
-    parts.push(bytes(4, Buffer.concat([number(1, id), bytes(4, number(1, id))])));
-    parts.push(bytes(5, Buffer.concat([number(1, id), number(2, str(name))])));
+  for (const { id, name, file, line } of functions.values()) {
+    const at = Buffer.concat([number(1, id), number(2, line)]);
+    parts.push(bytes(4, Buffer.concat([number(1, id), bytes(4, at)])));
+    const named = [number(1, id), number(2, str(name)), number(4, str(file))];
+    parts.push(bytes(5, Buffer.concat(named)));
   }
   for (const s of strings.keys()) parts.push(bytes(6, s));
   parts.push(number(9, BigInt(endMs) * 1000000n), number(10, BigInt(durationMs) * 1000000n));
@@ -94,11 +103,52 @@ function summary(body) {
   };
 }
 
-async function upload(cluster, service, body = zlib.gzipSync(encode()), headers = {}) {
-  const labels = new URLSearchParams({ "host.name": "e2e" });
+// What a gzipped profile of the node-agent says: when it began, and its stacks with observations
+// of each. Frames are in the order of a chain of calls, the root first, an inlined call after the
+// one that it is in.
+function contents(body) {
+  const p = fields(zlib.gunzipSync(body));
+  const strings = p[6].map(String);
+  const first = (message, field) => message[field]?.[0] ?? 0;
+  const byId = (field) => new Map((p[field] ?? []).map(fields).map((m) => [first(m, 1), m]));
+  const [mappings, locations, functions] = [3, 4, 5].map(byId);
+  const framesAt = (id) => {
+    const location = locations.get(id);
+    const mapping = mappings.get(first(location, 2));
+    const file = mapping ? strings[first(mapping, 5)] : "";
+    const frames = (location[4] ?? []).map(fields).map((line) => {
+      const f = functions.get(first(line, 1));
+      return {
+        name: strings[first(f, 2)],
+        file: strings[first(f, 4)],
+        line: first(line, 2),
+        object: file,
+        address: first(location, 3),
+      };
+    });
+    return frames.reverse();
+  };
+  const period = first(p, 12);
+  return {
+    startMs: first(p, 9) / 1e6,
+    stacks: (p[2] ?? []).map(fields).map((sample) => ({
+      frames: numbers(sample[1]).reverse().flatMap(framesAt),
+      count: Math.round(numbers(sample[2])[0] / period),
+    })),
+  };
+}
+
+async function upload(
+  cluster,
+  service,
+  body = zlib.gzipSync(encode()),
+  headers = {},
+  moreLabels = {},
+) {
+  const labels = new URLSearchParams({ "host.name": "e2e", ...moreLabels });
   if (service) labels.set("service.name", service);
   const r = await fetch(`${cluster.url}/v1/profiles?${labels}`, { method: "POST", body, headers });
   return { status: r.status, text: await r.text(), retryAfter: r.headers.get("retry-after") };
 }
 
-module.exports = { encode, summary, upload };
+module.exports = { encode, summary, contents, upload };

@@ -1,5 +1,6 @@
 // Queries to a cluster-agent: SQL, and the JSON API with its flame graph. An upload is answered
 // before it can be queried, so each query first waits for what the agent has answered until then.
+// An agent that asks for a key gets it in cluster.headers.
 "use strict";
 
 const { eventually } = require("./wait");
@@ -9,7 +10,7 @@ const CPU = "ebpf:cpu:nanoseconds";
 // Of the agent's write-ahead log: uploads that came in, those of them that are in the store, and
 // the bytes of the others. NULL if the agent has no log, or does not answer.
 async function logCounts(cluster) {
-  const text = await fetch(`${cluster.url}/metrics`)
+  const text = await fetch(`${cluster.url}/metrics`, { headers: cluster.headers })
     .then((r) => r.text())
     .catch(() => "");
   const sum = (name) =>
@@ -43,6 +44,7 @@ async function sql(cluster, query) {
   const scheme = cluster.url?.startsWith("https:") ? "https" : "http";
   const r = await fetch(`${scheme}://127.0.0.1:${cluster.sqlPort}/?${params}`, {
     method: "POST",
+    headers: cluster.headers,
     body: `${query} FORMAT JSON`,
   });
   const text = await r.text();
@@ -62,7 +64,9 @@ async function sampledNs(cluster, service) {
 
 async function api(cluster, path, params) {
   await settled(cluster);
-  const r = await fetch(`${cluster.url}/api/${path}?${new URLSearchParams(params)}`);
+  const r = await fetch(`${cluster.url}/api/${path}?${new URLSearchParams(params)}`, {
+    headers: cluster.headers,
+  });
   const text = await r.text();
   if (!r.ok) throw new Error(`/api/${path}: ${r.status} ${text}`);
   return JSON.parse(text);

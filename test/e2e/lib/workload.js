@@ -1,8 +1,10 @@
 // Programs that know what a correct profile of them shows (test/e2e/workloads).
 "use strict";
 
+const assert = require("node:assert");
 const { execFile, spawn } = require("node:child_process");
 const fs = require("node:fs");
+const os = require("node:os");
 const path = require("node:path");
 const readline = require("node:readline");
 const { promisify } = require("node:util");
@@ -13,20 +15,56 @@ const { LIMIT_MS } = require("./wait");
 // running these tests on the machine too. Within the kernel's 15 characters.
 const program = (name) => `${name}${process.pid % 10000}`;
 
-// Runs it until it has used that much CPU; returns its own report.
-async function runWorkload(name, cpuSeconds) {
-  const file = path.join(runDir, program(name));
-  fs.copyFileSync(path.join(root, "build/e2e", name), file);
-  const { stdout } = await promisify(execFile)(file, [String(cpuSeconds)], { timeout: LIMIT_MS });
-  return { name, ...JSON.parse(stdout) };
+// What the host took from this virtual machine, as [stolen, busy] in jiffies: the clock that
+// samples goes on meanwhile, the program's does not.
+function jiffies() {
+  const [user, nice, system, , , irq, softirq, steal] = fs
+    .readFileSync("/proc/stat", "utf8")
+    .split("\n")[0]
+    .split(/ +/)
+    .slice(1)
+    .map(Number);
+  return [steal, user + nice + system + irq + softirq + steal];
 }
 
-// A program that does something for each line of input, and answers with a line.
+// Runs it until it has used that much CPU; returns its own report. stolen is the most by which
+// stolen time can raise what is sampled, as a part of what it used: twice the machine's average,
+// because the host does not take the same part of each program's time.
+async function runWorkload(name, cpuSeconds, ...more) {
+  const first = jiffies();
+  const file = path.join(runDir, program(name));
+  fs.copyFileSync(path.join(root, "build/e2e", name), file);
+  const { stdout } = await promisify(execFile)(file, [String(cpuSeconds), ...more], {
+    timeout: LIMIT_MS,
+  });
+  const [stolen, busy] = jiffies().map((v, i) => v - first[i]);
+  return { name, ...JSON.parse(stdout), stolen: (2 * stolen) / busy };
+}
+
+// A program that used twelve seconds of CPU, in profiles of two seconds: a lost one leaves less
+// than ALL of its time, and one that is stored twice makes it more than TWICE. On a busy machine,
+// where a program runs for a few milliseconds at a stretch, both are five standard deviations of
+// what is sampled.
+const ALL = 0.88;
+const TWICE = 1.12;
+
+const isAll = (ns, ran) => ns > ALL * ran.cpuNs;
+
+// Neither lost nor stored twice.
+function assertOnce(ns, ran) {
+  assert.ok(isAll(ns, ran), `${ns} of ${ran.cpuNs} ns`);
+  assert.ok(ns < (TWICE + ran.stolen) * ran.cpuNs, `${ns} of ${ran.cpuNs} ns, ${ran.stolen}`);
+}
+
+// A program that does something for each line of input, and answers with a line. uid: whose
+// process it is, if not ours.
 class AskedWorkload {
-  constructor(name) {
-    const file = path.join(runDir, program(name));
+  constructor(name, { uid } = {}) {
+    this.dir = uid ? fs.mkdtempSync(path.join(os.tmpdir(), "workload-")) : runDir;
+    if (uid) fs.chmodSync(this.dir, 0o755);
+    const file = path.join(this.dir, program(name));
     fs.copyFileSync(path.join(root, "build/e2e", name), file);
-    this.child = spawn(file, [], { stdio: ["pipe", "pipe", "inherit"] });
+    this.child = spawn(file, [], { stdio: ["pipe", "pipe", "inherit"], uid, gid: uid });
     process.on("exit", () => this.stop());
     this.lines = readline.createInterface({ input: this.child.stdout })[Symbol.asyncIterator]();
   }
@@ -44,7 +82,8 @@ class AskedWorkload {
   }
   stop() {
     this.child.kill("SIGKILL");
+    if (this.dir !== runDir) fs.rmSync(this.dir, { recursive: true, force: true });
   }
 }
 
-module.exports = { program, runWorkload, AskedWorkload };
+module.exports = { program, runWorkload, isAll, assertOnce, AskedWorkload };

@@ -2,34 +2,12 @@
  * Spends CPU in two functions, 70 to 30, as its own thread CPU clock says, and
  * prints what it spent: share SECONDS
  */
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
-/*
- * A quantum is so long that reading the clock (a system call) does not show. Its length is random:
- * equal ones would alternate at a fixed rate, with which a sampler of a fixed rate can synchronize.
- */
-enum { QUANTUM_MIN = 500000, QUANTUM_MASK = 0x3fffff };
+#include "quantum.h"
 
 static volatile uint64_t sink;
-
-static int next_quantum(void)
-{
-	static uint64_t state = 88172645463325252u;
-
-	state = state * 6364136223846793005u + 1442695040888963407u;
-	return QUANTUM_MIN + (int)(state >> 33 & QUANTUM_MASK);
-}
-
-static uint64_t cpu_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 __attribute__((noinline)) static void spend_seventy(int quantum)
 {

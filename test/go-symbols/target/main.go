@@ -3,6 +3,7 @@ package main
 
 import (
 	"fmt"
+	"os"
 	"sort"
 	"strings"
 )
@@ -28,6 +29,10 @@ type square struct{ side float64 }
 func (s square) area() float64 { return s.side * s.side }
 
 func main() {
+	if len(os.Args) > 1 && os.Args[1] == "lines" {
+		printLines()
+		return
+	}
 	var a stack[int]
 	var b stack[float64]
 	done := make(chan shape)

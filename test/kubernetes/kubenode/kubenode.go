@@ -1,8 +1,9 @@
-// kubenode is a whole Kubernetes in one program: etcd, the control plane, a kubelet, kube-proxy
-// and kubectl. One program, because they share nearly all of their packages, and compiling those
-// is what the build costs.
+// kubenode is a whole Kubernetes in one program: etcd, the control plane, a kubelet, kube-proxy,
+// CoreDNS and kubectl. One program, because they share nearly all of their packages, and compiling
+// those is what the build costs.
 //
 //	kubenode COMPONENT [FLAG...]    or under a link named like the component
+//	kubenode coredns COREFILE
 //	kubenode compact ENDPOINT       what "etcdctl compact --physical" does to the newest revision
 package main
 
@@ -13,6 +14,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/coredns/caddy"
 	"github.com/spf13/cobra"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.etcd.io/etcd/server/v3/etcdmain"
@@ -24,6 +26,12 @@ import (
 	proxy "k8s.io/kubernetes/cmd/kube-proxy/app"
 	scheduler "k8s.io/kubernetes/cmd/kube-scheduler/app"
 	kubelet "k8s.io/kubernetes/cmd/kubelet/app"
+
+	// what a cluster's Corefile names
+	"github.com/coredns/coredns/core/dnsserver"
+	_ "github.com/coredns/coredns/plugin/errors"
+	_ "github.com/coredns/coredns/plugin/kubernetes"
+	_ "github.com/coredns/coredns/plugin/ready"
 
 	// as the components' own main packages do: metrics of clients and of the build
 	_ "k8s.io/component-base/metrics/prometheus/clientgo"
@@ -49,6 +57,7 @@ var programs = map[string]func(args []string) int{
 	"kubectl": runKubectl,
 	"etcd":    func(args []string) int { etcdmain.Main(args); return 0 },
 	"compact": compact,
+	"coredns": runCoreDNS,
 }
 
 // runKubectl prints errors as kubectl users know them, and ends with its exit statuses.
@@ -57,6 +66,27 @@ func runKubectl([]string) int {
 		kubectlutil.CheckErr(err)
 	}
 	return 0
+}
+
+// runCoreDNS serves what a Corefile says, until it is killed.
+func runCoreDNS(args []string) int {
+	if len(args) != 2 {
+		fmt.Fprintln(os.Stderr, "usage: kubenode coredns COREFILE")
+		return 2
+	}
+	contents, err := os.ReadFile(args[1])
+	if err == nil {
+		dnsserver.Quiet = true
+		caddy.Quiet = true
+		var server *caddy.Instance
+		server, err = caddy.Start(caddy.CaddyfileInput{Contents: contents, Filepath: args[1], ServerTypeName: "dns"})
+		if err == nil {
+			server.Wait()
+			return 0
+		}
+	}
+	fmt.Fprintln(os.Stderr, "kubenode coredns:", err)
+	return 1
 }
 
 // compact drops everything that etcd remembers of the past, so that any resource version
@@ -104,7 +134,7 @@ func main() {
 	}
 	if run == nil {
 		fmt.Fprintln(os.Stderr, "usage: kubenode etcd|kube-apiserver|kube-controller-manager|kube-scheduler|"+
-			"kube-proxy|kubelet|kubectl|compact [flags]")
+			"kube-proxy|kubelet|kubectl|coredns|compact [flags]")
 		os.Exit(2)
 	}
 	os.Args = args

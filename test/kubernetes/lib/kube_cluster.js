@@ -177,6 +177,12 @@ class KubeCluster {
     if (rules.length > 0)
       await this.isGranted(`system:serviceaccount:${namespace}:${name}`, rules[0]);
   }
+  // What an account may do outlives its namespace.
+  async revoke(namespace, name) {
+    const rbac = "/apis/rbac.authorization.k8s.io/v1";
+    for (const kind of ["clusterrolebindings", "clusterroles"])
+      await this.delete(`${rbac}/${kind}/${namespace}-${name}`);
+  }
   // The authorizer learns of roles by a watch, some time after they were written.
   isGranted(user, { apiGroups: [group], resources: [resource], verbs: [verb] }) {
     const spec = { user, resourceAttributes: { group, resource, verb } };
@@ -219,4 +225,4 @@ class KubeCluster {
   }
 }
 
-module.exports = { KubeCluster };
+module.exports = { KubeCluster, run };

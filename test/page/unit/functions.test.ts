@@ -1,6 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { sortFunctions } from "../../../cluster-agent/web/src/functions";
+import {
+  comparedSort,
+  functionChanges,
+  hasChanged,
+  plainSort,
+  sortChanges,
+  sortFunctions,
+} from "../../../cluster-agent/web/src/model/functions";
+import type { SortBy } from "../../../cluster-agent/web/src/model/url_state";
 
 const names = ["b", "x/a.c", "B2"];
 const f = { name: [0, 1, 2], self: [5, 5, 1], total: [5, 9, 20] };
@@ -17,4 +25,46 @@ test("rows sort by each column in both directions", () => {
 test("names sort as they are shown: without path and case", () => {
   assert.deepEqual(sortFunctions([2, 0, 1], f, names, "name", true), [1, 0, 2]);
   assert.deepEqual(sortFunctions([2, 0, 1], f, names, "name", false), [2, 0, 1]);
+});
+
+const both = {
+  name: [0, 1, 2, 0],
+  self: [30, 0, 5, 60],
+  total: [30, 0, 5, 95],
+  baseSelf: [10, 40, 0, 50],
+  baseTotal: [10, 40, 0, 50],
+};
+const whole = { value: 100, base: 50 };
+
+test("a comparison sorts by either side and by the signed change of its mode", () => {
+  const rows = (by: "base" | "now" | "change", mode: "share" | "absolute", up = false) => {
+    const changes = functionChanges(both, "self", whole, mode);
+    return sortChanges([0, 1, 2, 3], both, names, changes, by, up, "self", mode);
+  };
+  assert.deepEqual(rows("now", "share"), [3, 0, 2, 1]);
+  assert.deepEqual(rows("base", "share"), [3, 1, 0, 2]);
+  // shares: +10, −80, +5, −40 points
+  assert.deepEqual(rows("change", "share"), [0, 2, 3, 1]);
+  assert.deepEqual(rows("change", "share", true), [1, 3, 2, 0]);
+  // values: +20, −40, +5, +10
+  assert.deepEqual(rows("change", "absolute"), [0, 3, 2, 1]);
+});
+
+test("new and gone are what one side lacks altogether", () => {
+  const kinds = [0, 1, 2, 3].map((i) =>
+    hasChanged(both, i, "new") ? "new" : hasChanged(both, i, "gone") ? "gone" : "",
+  );
+  assert.deepEqual(kinds, ["", "gone", "new", ""]);
+  assert.ok([0, 1, 2, 3].every((i) => hasChanged(both, i, "")));
+});
+
+test("columns of a comparison mean the default where there is none, and vice versa", () => {
+  assert.deepEqual(
+    ["self", "total", "name", "now"].map((s) => comparedSort(s as SortBy)),
+    ["change", "change", "name", "now"],
+  );
+  assert.deepEqual(
+    ["change", "base", "now", "total"].map((s) => plainSort(s as SortBy)),
+    ["self", "self", "self", "total"],
+  );
 });

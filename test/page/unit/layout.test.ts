@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { moveCursor } from "../../../cluster-agent/web/src/cursor";
-import { Layout } from "../../../cluster-agent/web/src/layout";
-import { buildTree } from "../../../cluster-agent/web/src/tree";
+import { moveCursor } from "../../../cluster-agent/web/src/model/cursor";
+import { Layout } from "../../../cluster-agent/web/src/model/layout";
+import { buildTree } from "../../../cluster-agent/web/src/model/tree";
 import { smallTree } from "./small_tree";
 
 function boxes(l: Layout): string[] {

@@ -1,6 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { describe, tabsOf, type ProfileType } from "../../../cluster-agent/web/src/profile_types";
+import {
+  describe,
+  tabsOf,
+  type ProfileType,
+} from "../../../cluster-agent/web/src/model/profile_types";
 
 const type = (type: string, category: string, featured = false): ProfileType => ({
   type,
@@ -45,6 +49,24 @@ test("a tab opens its featured type, else one with a unit", () => {
   assert.equal(
     first(["go:heap_alloc_objects:count", "go:heap_alloc_space:bytes"]),
     "go:heap_alloc_space:bytes",
+  );
+});
+
+test("memory of two languages has a tab for each, the featured type first", () => {
+  const two = [
+    { ...type("go:heap_alloc_objects:count", "memory"), language: "go" },
+    { ...type("go:heap_alloc_space:bytes", "memory"), language: "go" },
+    { ...type("java:heap_alloc_objects:count", "memory"), language: "java" },
+    { ...type("java:heap_alloc_space:bytes", "memory", true), language: "java" },
+  ];
+  const names = two.map((t) => t.type);
+  assert.deepEqual(tabsOf(names, two), [
+    { title: "Allocations · Go", type: names[1], types: [names[1], names[0]] },
+    { title: "Allocations · Java", type: names[3], types: [names[3], names[2]] },
+  ]);
+  assert.deepEqual(
+    tabsOf(names.slice(0, 2), two).map((t) => t.title),
+    ["Allocations"],
   );
 });
 

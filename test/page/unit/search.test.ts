@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { compileQuery, exactQuery, matchTree } from "../../../cluster-agent/web/src/search";
+import { compileQuery, exactQuery, matchTree } from "../../../cluster-agent/web/src/model/search";
+import { treeOfStacks } from "./random_tree";
 import { smallTree } from "./small_tree";
 
 function hits(text: string, name: string, file = ""): boolean {
@@ -63,4 +64,17 @@ test("sums of hits show whether a range holds any", () => {
   const m = matchTree(smallTree(), q);
   assert.equal(m.before[8] - m.before[5], 2);
   assert.equal(m.before[5], 0);
+});
+
+test("both sides of a comparison and the functions are counted", () => {
+  const t = treeOfStacks([
+    { frames: ["a", "b", "a"], value: 3, base: 5 },
+    { frames: ["a"], value: 1, base: 0 },
+    { frames: ["c", "b"], value: 2, base: 7 },
+    { frames: ["c"], value: 50, base: 0 },
+  ]);
+  const q = compileQuery("/^[ab]$/");
+  assert.ok(q);
+  const m = matchTree(t, q);
+  assert.deepEqual([m.total, m.baseTotal, m.functions, m.frames], [6, 12, 2, 4]);
 });

@@ -8,7 +8,7 @@
 //   └─ d 40 (self 39.8)
 //      ├─ e 0.1  ├─ f 0.1        narrow ones
 
-import { buildTree, type Tree } from "../../../cluster-agent/web/src/tree";
+import { buildTree, type Tree } from "../../../cluster-agent/web/src/model/tree";
 
 export const columns = {
   names: ["total", "a", "b", "c", "d", "e", "f"],

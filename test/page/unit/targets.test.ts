@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import * as t from "../../../cluster-agent/web/src/targets";
+import * as t from "../../../cluster-agent/web/src/model/targets";
 
 const endpoint = (more: Partial<t.Endpoint> = {}): t.Endpoint => ({
   type: "heap",
@@ -76,6 +76,23 @@ test("a pod with one failing endpoint is down and says why", () => {
   ]);
 });
 
+test("a pod whose profile was refused says so, unless another cannot even be scraped", () => {
+  const refused = endpoint({ type: "heap", state: "refused", lastError: "HTTP 413: too large" });
+  const some = t.podOf(target("a", "up", [endpoint({ type: "cpu" }), refused]));
+  assert.deepEqual([some.state, some.error, some.failing], ["refused", "HTTP 413: too large", 1]);
+  assert.deepEqual(some.types, [
+    { type: "cpu", state: "up" },
+    { type: "heap", state: "refused" },
+  ]);
+  const down = endpoint({ type: "mutex", state: "down", lastError: "HTTP 500" });
+  const both = t.podOf(target("b", "refused", [refused, down]));
+  assert.deepEqual([both.state, both.error, both.failing], ["down", "HTTP 500", 2]);
+  assert.deepEqual(
+    t.podsOf([target("c", "up"), target("a", "up", [refused])]).map((p) => p.state),
+    ["refused", "up"],
+  );
+});
+
 test("problems come first, then names", () => {
   const states: t.PodState[] = ["elsewhere", "up", "pending", "invalid", "down", "up"];
   const pods = t.podsOf(states.map((s, i) => target(`p${9 - i}`, s)));
@@ -86,6 +103,7 @@ test("problems come first, then names", () => {
   assert.deepEqual(t.countStates(pods), {
     all: 6,
     up: 2,
+    refused: 0,
     down: 1,
     pending: 1,
     invalid: 1,

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { TextFitter } from "../../../cluster-agent/web/src/text_fit";
+import { TextFitter } from "../../../cluster-agent/web/src/model/text_fit";
 
 test("text that fits is left alone, other text ends with an ellipsis inside the width", () => {
   const f = new TextFitter((s) => s.length * 7);

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import * as t from "../../../cluster-agent/web/src/time_range";
+import * as t from "../../../cluster-agent/web/src/model/time_range";
 
 test("every range survives its text", () => {
   for (const text of ["5m", "15m", "1h", "3h", "1d", "7d", "90s", "1700000000000-1700000360000"]) {

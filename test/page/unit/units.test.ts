@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import * as u from "../../../cluster-agent/web/src/units";
+import * as u from "../../../cluster-agent/web/src/model/units";
 
 test("times are read in the unit that a person would choose", () => {
   const cases: [number, string][] = [
@@ -89,4 +89,12 @@ test("what is counted has a name, once", () => {
 test("waiting is shown in seconds per second, not in cores", () => {
   assert.equal(u.rate(2.5, "seconds per second", true), "2.50 s waiting/s");
   assert.equal(u.tick(2.5, "seconds per second", true), "2.5 s/s");
+});
+
+test("totals per second are in the unit of the timeline, averages as they are", () => {
+  assert.equal(u.sideRate(1.5e9, "nanoseconds", "cores", true), "1.50 cores");
+  assert.equal(u.sideRate(2e9, "nanoseconds", "seconds per second", true), "2.00 s waiting/s");
+  assert.equal(u.sideRate(2048, "bytes", "bytes", true), "2.0 KiB/s");
+  assert.equal(u.sideRate(2048, "bytes", "bytes", false), "2.0 KiB");
+  assert.equal(u.sideRate(1e6, "nanoseconds", "nanoseconds", false), "1.0 ms");
 });

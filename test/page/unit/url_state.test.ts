@@ -1,12 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
+  comparing,
   emptyState,
+  noBase,
   parseState,
   printAddress,
   printState,
   type UrlState,
-} from "../../../cluster-agent/web/src/url_state";
+} from "../../../cluster-agent/web/src/model/url_state";
 
 test("the default page has no query", () => {
   assert.equal(printState(emptyState), "");
@@ -27,6 +29,28 @@ test("every part of the state survives the address", () => {
     color: "module",
     sort: "name",
     ascending: true,
+    where: 'pod="a",host.name!="b",version=~"1\\..*"',
+    base: { shift: 86400 },
+    baseService: "/process/other",
+    baseInstance: "",
+    baseWhere: 'version="1.4.1"',
+    diff: "absolute",
+    changed: "new",
+    measure: "total",
+    by: "host.name",
+    direction: "flame",
+    invert: true,
+    edit: [
+      { kind: "hide", name: "memcpy@GLIBC_2.14", file: "/lib/libc.so" },
+      { kind: "library", name: "", file: "C:\\x@y" },
+      { kind: "focus", name: "std::map<int, a>::operator[]", file: "" },
+      { kind: "recursion", name: "walk&go+on", file: "/a b.go" },
+    ],
+    fn: { name: "main.(*T).work", file: "/app/main.go" },
+    panel: "sandwich",
+    filter: "check out",
+    order: "-cores",
+    namespace: "prod",
     pods: "down",
   };
   assert.deepEqual(parseState(printState(full)), full);
@@ -46,6 +70,32 @@ test("addresses stay readable", () => {
     }),
     "?service=/process/burn&type=ebpf:cpu:nanoseconds&range=1h",
   );
+});
+
+test("functions stay readable in the address", () => {
+  const one = { ...emptyState, fn: { name: "main.work", file: "/app/main.go" } };
+  assert.equal(printState(one), "?fn=main.work@/app/main.go");
+  const edited = { ...emptyState, edit: [{ kind: "hide" as const, name: "a::b", file: "" }] };
+  assert.equal(printState(edited), "?edit=hide:a::b@");
+});
+
+test("an empty part of the baseline is all, a missing one is as in the selection", () => {
+  assert.equal(printState({ ...emptyState, baseInstance: "" }), "?baseInstance=");
+  assert.equal(parseState("?baseInstance=").baseInstance, "");
+  assert.equal(parseState("").baseInstance, null);
+  assert.ok(comparing(parseState("?baseWhere=")));
+  assert.ok(comparing(parseState("?base=same")));
+  assert.ok(!comparing(emptyState));
+  assert.ok(!comparing({ ...parseState("?base=previous&baseInstance=a"), ...noBase }));
+});
+
+test("no edit, function or baseline is made of nonsense", () => {
+  const s = parseState(
+    "?edit=hide&edit=paint:a@b&edit=focus:@&fn=a@b@c&panel=x&base=-x&base=5m&diff=1&by=&order=A-",
+  );
+  assert.deepEqual(s, emptyState);
+  const many = "?" + Array.from({ length: 200 }, (_, i) => `edit=hide:f${i}@`).join("&");
+  assert.equal(parseState(many).edit.length, 50);
 });
 
 test("nonsense in the address falls back to the default", () => {

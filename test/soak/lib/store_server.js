@@ -8,9 +8,15 @@ const bin = process.env.BIN || path.join(root, "build/release");
 const program = path.join(bin, "test/store/clickhouse-test-server");
 
 // sql() of query.js can ask it.
-async function startStore({ dataDir = scratch("store"), port, wait = true } = {}) {
+async function startStore({
+  dataDir = scratch("store"),
+  listen = "127.0.0.1",
+  port,
+  args = [],
+  wait = true,
+} = {}) {
   port = port || (await freePort());
-  const d = new Daemon(program, [`--data=${dataDir}`, `--listen=127.0.0.1:${port}`], {
+  const d = new Daemon(program, [`--data=${dataDir}`, `--listen=${listen}:${port}`, ...args], {
     url: `http://127.0.0.1:${port}`,
   });
   Object.assign(d, { dataDir, port, sqlPort: port, database: "coroot" });

@@ -3,8 +3,8 @@
 # clickhouse-go: RELEASE.mod and RELEASE.sum pin it and all that it needs.
 set -euo pipefail
 cd "$(dirname "$0")"
-# shellcheck source=test/sql-clients/kept.sh
-. ../kept.sh
+# shellcheck source=test/setup/kept.sh
+. ../../setup/kept.sh
 release=$1
 
 build()
@@ -14,4 +14,4 @@ build()
 	CGO_ENABLED=0 GOTOOLCHAIN=auto GOFLAGS=-buildvcs=false "$go" build -trimpath -mod=readonly \
 		-modfile="$release.mod" -ldflags='-s -w' -o "$1/client" .
 }
-kept "clickhouse-go-$release" build "$release.mod" "$release.sum" ./*.go
+kept "sql-clients/clickhouse-go-$release" build "$release.mod" "$release.sum" ./*.go

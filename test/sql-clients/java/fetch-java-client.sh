@@ -2,8 +2,8 @@
 # Prints the folder with the JDBC driver and our client, compiled.
 set -eu
 cd "$(dirname "$0")"
-# shellcheck source=test/sql-clients/kept.sh
-. ../kept.sh
+# shellcheck source=test/setup/kept.sh
+. ../../setup/kept.sh
 
 build()
 {
@@ -17,4 +17,4 @@ build()
 	javac -Xlint:all,-path -Werror -cp "$dir/*" -d "$dir" ./*.java
 }
 
-kept jdbc build fetch-java-client.sh jars ./*.java
+kept sql-clients/jdbc build fetch-java-client.sh jars ./*.java

@@ -2,8 +2,8 @@
 # Prints the folder with ClickHouse's client for Node.js.
 set -eu
 cd "$(dirname "$0")"
-# shellcheck source=test/sql-clients/kept.sh
-. ../kept.sh
+# shellcheck source=test/setup/kept.sh
+. ../../setup/kept.sh
 
 build()
 {
@@ -11,4 +11,4 @@ build()
 	npm ci --prefix "$1" --no-audit --no-fund --loglevel=error
 }
 
-kept node build fetch-node-client.sh package.json package-lock.json
+kept sql-clients/node build fetch-node-client.sh package.json package-lock.json

@@ -1,0 +1,3 @@
+module going
+
+go 1.16

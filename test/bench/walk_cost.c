@@ -1,0 +1,219 @@
+/*
+ * What the walk over one stack costs, by frame pointers and by tables: prints two medians of what
+ * the sampler reports for each of its samples, in nanoseconds, in this order. The stack is the
+ * same: 33 frames of code that keeps frame pointers. The tables are as large as those of a usual
+ * library, and the process has as many mappings as a usual one.
+ *   walk_cost HZ SAMPLES
+ */
+#include <signal.h>
+#include <sys/wait.h>
+
+#include "test/lib/unwind_maps.h"
+
+#define FRAMES 33
+#define MAPPINGS 60u
+#define ROWS 1000u /* of a page, in front of those of our functions */
+#define TEXT_OFFSET 16384u
+#define SPACING 0x100000u
+#define MAX_SAMPLES 10000u
+
+/* The root calls the recursion, which calls itself and at last the leaf. Each keeps a frame. */
+void walk_root(void);
+void walk_recursion(void);
+void walk_leaf(void);
+void walk_end(void);
+
+#if defined(__x86_64__)
+__asm__(".text\n"
+	".globl walk_root, walk_recursion, walk_leaf, walk_end\n"
+	".hidden walk_root, walk_recursion, walk_leaf, walk_end\n"
+	".p2align 4\n"
+	"walk_root:\n"
+	"	movl $31, %edi\n"
+	"	xorl %ebp, %ebp\n"
+	"	call walk_recursion\n"
+	"	ud2\n"
+	"walk_recursion:\n"
+	"	pushq %rbp\n"
+	"	movq %rsp, %rbp\n"
+	"	subq $32, %rsp\n"
+	"	decl %edi\n"
+	"	jz 1f\n"
+	"	call walk_recursion\n"
+	"	ud2\n"
+	"1:	call walk_leaf\n"
+	"	ud2\n"
+	"walk_leaf:\n"
+	"	pushq %rbp\n"
+	"	movq %rsp, %rbp\n"
+	"2:	jmp 2b\n"
+	"walk_end:\n"
+	"	ud2\n");
+static const struct unwind_rule rules[] = {
+	{.base = UNWIND_CFA_UNKNOWN},
+	{.base = UNWIND_CFA_END},
+	{.base = UNWIND_CFA_SP, .how = UNWIND_FP_AT_CFA, .cfa = 6, .fp = -2},
+	{.base = UNWIND_CFA_SP, .how = UNWIND_FP_AT_CFA, .cfa = 2, .fp = -2},
+};
+#else
+__asm__(".text\n"
+	".globl walk_root, walk_recursion, walk_leaf, walk_end\n"
+	".hidden walk_root, walk_recursion, walk_leaf, walk_end\n"
+	".p2align 4\n"
+	"walk_root:\n"
+	"	mov w0, #31\n"
+	"	mov x29, #0\n"
+	"	bl walk_recursion\n"
+	"	udf #0\n"
+	"walk_recursion:\n"
+	"	stp x29, x30, [sp, #-48]!\n"
+	"	mov x29, sp\n"
+	"	subs w0, w0, #1\n"
+	"	b.eq 1f\n"
+	"	bl walk_recursion\n"
+	"	udf #0\n"
+	"1:	bl walk_leaf\n"
+	"	udf #0\n"
+	"walk_leaf:\n"
+	"	stp x29, x30, [sp, #-16]!\n"
+	"	mov x29, sp\n"
+	"2:	b 2b\n"
+	"walk_end:\n"
+	"	udf #0\n");
+#define PAIR(words)                                                                              \
+	{                                                                                        \
+		UNWIND_CFA_SP, UNWIND_FP_AT_CFA | UNWIND_RA_AT_CFA, words, -(words), 1 - (words) \
+	}
+static const struct unwind_rule rules[] = {
+	{.base = UNWIND_CFA_UNKNOWN}, {.base = UNWIND_CFA_END}, PAIR(6), PAIR(2)};
+#endif
+
+struct bench {
+	struct sampler *sampler;
+	struct unwind_blocks blocks;
+	pid_t pid;
+	unsigned n; /* samples */
+	unsigned wanted;
+	uint32_t cost_ns[MAX_SAMPLES];
+	struct event_header process;
+	uint8_t flags; /* that samples must have */
+};
+
+static uint64_t address_of(void (*f)(void))
+{
+	return (uint64_t)(uintptr_t)f;
+}
+
+static void on_sample(void *ctx, const struct sample_event *e)
+{
+	struct bench *b = ctx;
+
+	if ((pid_t)e->header.tgid != b->pid || e->n_kernel > 0)
+		return;
+	b->process = e->header;
+	if (e->n_user == FRAMES && e->end == WALK_END_BOTTOM &&
+	    (e->flags & SAMPLE_BY_TABLES) == b->flags && b->n < b->wanted)
+		b->cost_ns[b->n++] = e->cost_ns;
+}
+
+static void ignore_fork(void *ctx, const struct fork_event *e)
+{
+	(void)ctx;
+	(void)e;
+}
+
+static void ignore_exec(void *ctx, const struct exec_event *e)
+{
+	(void)ctx;
+	(void)e;
+}
+
+static void ignore_exit(void *ctx, const struct event_header *e)
+{
+	(void)ctx;
+	(void)e;
+}
+
+static void ignore_map(void *ctx, const struct map_event *e)
+{
+	(void)ctx;
+	(void)e;
+}
+
+static int compare(const void *a, const void *b)
+{
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+static uint32_t median_cost(struct bench *b, uint8_t flags)
+{
+	const struct sampler_handlers h = {on_sample,   ignore_fork, ignore_exec,
+					   ignore_exit, ignore_map,  b};
+
+	b->n = 0;
+	b->flags = flags;
+	while (b->n < b->wanted) {
+		usleep(50000);
+		unwind_maps_require(sampler_drain(b->sampler, &h) >= 0, "sampler_drain");
+	}
+	qsort(b->cost_ns, b->n, sizeof(b->cost_ns[0]), compare);
+	return b->cost_ns[b->n / 2];
+}
+
+static void report(struct bench *b)
+{
+	static struct unwind_blocks_row rows[ROWS + 4];
+	static struct unwind_blocks_mapping m[MAPPINGS];
+	const uint64_t text = address_of(walk_root), bias = text - TEXT_OFFSET;
+	const struct unwind_blocks_row last[] = {
+		{TEXT_OFFSET, 1},
+		{address_of(walk_recursion) - bias, 2},
+		{address_of(walk_leaf) - bias, 3},
+		{address_of(walk_end) - bias, 0},
+	};
+
+	for (uint32_t i = 0; i < ROWS; i++)
+		rows[i] = (struct unwind_blocks_row){i * 8, (uint16_t)(i % 4)};
+	memcpy(&rows[ROWS], last, sizeof(last));
+	unwind_blocks_table(&b->blocks, UNWIND_TABLE_FIRST, rules, sizeof(rules) / sizeof(rules[0]),
+			    rows, ROWS + 4);
+	for (uint32_t i = 0; i < MAPPINGS; i++) {
+		uint64_t start = text / 4096 * 4096 + i * SPACING - MAPPINGS / 2 * SPACING;
+
+		m[i] = (struct unwind_blocks_mapping){start, start + 8192, bias,
+						      i == MAPPINGS / 2 ? UNWIND_TABLE_FIRST
+									: UNWIND_TABLE_NONE};
+	}
+	unwind_maps_report(b->sampler, &b->blocks, &b->process, m, MAPPINGS);
+}
+
+int main(int argc, char **argv)
+{
+	static struct bench b;
+	struct sampler_config cfg = {.ring_bytes = 1 << 22};
+	struct err err = {0};
+	uint32_t by_frame_pointer, by_table;
+
+	if (argc != 3)
+		return 2;
+	cfg.hz = (unsigned)strtoul(argv[1], NULL, 10);
+	b.wanted = (unsigned)strtoul(argv[2], NULL, 10);
+	if (b.wanted > MAX_SAMPLES || sampler_new(&b.sampler, &cfg, &err) < 0) {
+		fprintf(stderr, "walk_cost: %s\n", err.msg);
+		return 1;
+	}
+	unwind_maps_make(b.sampler, &b.blocks);
+	b.pid = fork();
+	if (b.pid == 0)
+		walk_root();
+	by_frame_pointer = median_cost(&b, 0);
+	report(&b);
+	by_table = median_cost(&b, SAMPLE_BY_TABLES);
+	kill(b.pid, SIGKILL);
+	waitpid(b.pid, NULL, 0);
+	sampler_free(b.sampler);
+	printf("%u %u\n", by_frame_pointer, by_table);
+	return 0;
+}

@@ -1,0 +1,236 @@
+/*
+ * From the unwinding information of real files to whole stacks: a child of this program runs in a
+ * function that the C library calls, whose code has no frame pointers, and is sampled while tables
+ * are made for it. Needs root.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+
+#include "common/system/clock.h"
+#include "node-agent/process/process_table.h"
+#include "node-agent/sample/sampler.h"
+#include "node-agent/unwind/unwinder.h"
+#include "test/lib/unit.h"
+
+#define HZ 499
+#define ENOUGH 50u /* whole stacks */
+
+struct fixture {
+	struct process_table *processes;
+	struct sampler *sampler;
+	struct unwind_maps *maps;
+	struct unwinder *unwinder;
+	struct metrics *metrics;
+	pid_t child;
+	unsigned n_by_tables, n_whole;
+};
+
+static volatile unsigned sink;
+
+/* Called by qsort(3) for different elements: it does not return. */
+__attribute__((noinline)) static int spin(const void *a, const void *b)
+{
+	while (a != b)
+		sink++;
+	return 0;
+}
+
+/* The result is used, so that the call is none of a tail. */
+__attribute__((noinline)) static unsigned run_child(void)
+{
+	int numbers[] = {2, 1, 3};
+
+	qsort(numbers, ARRAY_SIZE(numbers), sizeof(numbers[0]), spin);
+	return sink + 1;
+}
+
+static bool is_in(uint64_t address, uintptr_t function, size_t bytes)
+{
+	return address > function && address < function + bytes;
+}
+
+/* Its frames: spin(), some of the C library, run_child(), and those that began this program. */
+static bool is_whole(const struct sample_event *e, const uint64_t *user)
+{
+	if (e->end != WALK_END_BOTTOM || !is_in(user[0], (uintptr_t)spin - 1, 64))
+		return false;
+	for (unsigned i = 2; i + 3 < e->n_user; i++) {
+		if (is_in(user[i], (uintptr_t)run_child, 128))
+			return true;
+	}
+	return false;
+}
+
+static void on_sample(void *ctx, const struct sample_event *e)
+{
+	const uint64_t *user = (const uint64_t *)(e + 1) + e->n_kernel;
+	struct fixture *f = ctx;
+	char comm[SAMPLER_COMM_BYTES + 1] = "";
+	struct process_snapshot *s;
+	const struct process_seen seen = {
+		.pid = (pid_t)e->header.tgid,
+		.start_boottime_ns = e->header.start_boottime_ns,
+		.comm = comm,
+		.kernel_thread = e->flags & SAMPLE_KERNEL_THREAD,
+		.addrs = user,
+		.n_addrs = e->n_user,
+	};
+
+	memcpy(comm, e->comm, sizeof(e->comm));
+	if ((pid_t)e->header.tgid != f->child)
+		return;
+	assert_int_equal(process_table_get(f->processes, &seen, clock_monotonic_ns(), &s), 0);
+	if (e->end == WALK_END_NO_TABLE)
+		unwinder_want(f->unwinder);
+	if (!(e->flags & SAMPLE_BY_TABLES) || e->n_user == 0)
+		return;
+	f->n_by_tables++;
+	f->n_whole += is_whole(e, user);
+}
+
+static void start_child(struct fixture *f)
+{
+	f->child = fork();
+	if (f->child == 0) {
+		(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+		_exit((int)run_child());
+	}
+	assert_true(f->child > 0);
+}
+
+static void begin(struct fixture *f)
+{
+	const struct process_table_config processes = {0};
+	const struct sampler_config sampler = {.hz = HZ};
+	struct unwinder_config cfg = {.max_bytes = 64 << 20, .hz = HZ};
+	struct unwind_map_fds fds;
+	struct err err = {""};
+
+	*f = (struct fixture){0};
+	assert_int_equal(process_table_new(&f->processes, &processes, &err), 0);
+	if (sampler_new(&f->sampler, &sampler, &err) < 0)
+		fail_msg("%s", err.msg);
+	fds = (struct unwind_map_fds){
+		.slabs = sampler_map_fd(f->sampler, "unwind_slabs"),
+		.tables = sampler_map_fd(f->sampler, "unwind_tables"),
+		.used = sampler_map_fd(f->sampler, "unwind_used"),
+		.processes = sampler_map_fd(f->sampler, "unwind_processes"),
+	};
+	assert_int_equal(unwind_maps_new(&f->maps, &fds), 0);
+	cfg.memory = unwind_maps_memory(f->maps);
+	assert_int_equal(unwinder_new(&f->unwinder, &cfg), 0);
+	process_table_subscribe(f->processes, unwinder_listener(f->unwinder));
+	assert_int_equal(metrics_new(&f->metrics), 0);
+	assert_int_equal(unwinder_register_metrics(f->unwinder, f->metrics), 0);
+}
+
+static void end(struct fixture *f)
+{
+	metrics_free(f->metrics);
+	process_table_free(f->processes);
+	unwinder_free(f->unwinder);
+	unwind_maps_free(f->maps);
+	sampler_free(f->sampler);
+}
+
+static void on_fork(void *ctx, const struct fork_event *e)
+{
+	(void)ctx;
+	(void)e;
+}
+
+static void on_exec(void *ctx, const struct exec_event *e)
+{
+	(void)ctx;
+	(void)e;
+}
+
+static void on_exit_event(void *ctx, const struct event_header *e)
+{
+	struct fixture *f = ctx;
+
+	process_table_exit(f->processes, (pid_t)e->tgid, e->start_boottime_ns,
+			   clock_monotonic_ns());
+}
+
+static void on_map(void *ctx, const struct map_event *e)
+{
+	(void)ctx;
+	(void)e;
+}
+
+static void drain(struct fixture *f)
+{
+	const struct sampler_handlers handlers = {on_sample,     on_fork, on_exec,
+						  on_exit_event, on_map,  f};
+
+	assert_true(sampler_drain(f->sampler, &handlers) >= 0);
+	(void)usleep(10000);
+}
+
+static void test_frames_of_the_c_library_are_unwound(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	begin(&f);
+	start_child(&f);
+	while (f.n_whole < ENOUGH)
+		drain(&f);
+	/* from the first whole one on, all are: the child does nothing else */
+	f.n_by_tables = f.n_whole = 0;
+	while (f.n_whole < ENOUGH)
+		drain(&f);
+	assert_int_equal(f.n_by_tables, f.n_whole);
+	(void)kill(f.child, SIGKILL);
+	assert_int_equal(waitpid(f.child, NULL, 0), f.child);
+	end(&f);
+}
+
+static double metric(struct fixture *f, const char *name)
+{
+	CLEANUP(buf_fini) struct buf text;
+	const char *p;
+
+	buf_init(&text, 1 << 20);
+	assert_int_equal(metrics_write(f->metrics, &text), 0);
+	assert_int_equal(buf_add(&text, "", 1), 0);
+	p = strstr(text.data, name);
+	assert_non_null(p);
+	return strtod(p + strlen(name), NULL);
+}
+
+static void test_nothing_is_left_of_processes_that_exited(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	begin(&f);
+	for (unsigned i = 0; i < 3; i++) {
+		start_child(&f);
+		f.n_by_tables = 0;
+		while (f.n_by_tables == 0)
+			drain(&f);
+		(void)kill(f.child, SIGKILL);
+		assert_int_equal(waitpid(f.child, NULL, 0), f.child);
+	}
+	/* as if its exit event had come and lingered */
+	process_table_sweep(f.processes, clock_monotonic_ns() + 3600 * NS_PER_S);
+	/* metrics are set once a second */
+	while (metric(&f, "\ncoroot_node_agent_unwind_tables_built_total ") == 0 ||
+	       metric(&f, "\ncoroot_node_agent_unwind_processes ") > 0)
+		(void)usleep(10000);
+	end(&f);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_frames_of_the_c_library_are_unwound),
+		cmocka_unit_test(test_nothing_is_left_of_processes_that_exited),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

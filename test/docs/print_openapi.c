@@ -1,0 +1,150 @@
+/*
+ * Prints the paths of docs/openapi.json, with the parameters that the server's own tables have.
+ * openapi.js puts them beside the schemas of the answers, which are written by hand.
+ */
+#include "cluster-agent/web/web_params.h"
+#include "common/text/json_writer.h"
+
+#define MAX_BYTES ((size_t)1 << 20)
+
+static void put_int(struct json_writer *w, const char *key, uint64_t v)
+{
+	json_key(w, key);
+	json_put_int(w, (int64_t)v);
+}
+
+static void put_number_schema(struct json_writer *w, const struct web_param *p)
+{
+	json_member_text(w, "type", "integer");
+	put_int(w, "minimum", p->min);
+	put_int(w, "maximum", p->max);
+	if (p->def > 0)
+		put_int(w, "default", p->def);
+}
+
+static void put_schema(struct json_writer *w, const struct web_param *p)
+{
+	json_key(w, "schema");
+	json_open(w, '{');
+	switch (p->kind) {
+	case WEB_PARAM_TIME:
+	case WEB_PARAM_COUNT:
+		put_number_schema(w, p);
+		break;
+	case WEB_PARAM_TEXT:
+	case WEB_PARAM_MATCHERS:
+		json_member_text(w, "type", "string");
+		put_int(w, "maxLength", p->max);
+		break;
+	case WEB_PARAM_KEY:
+		json_member_text(w, "type", "string");
+		json_member_text(w, "pattern", "^[0-9a-f]{16}$");
+		break;
+	case WEB_PARAM_SORT:
+		json_member_text(w, "type", "string");
+		json_key(w, "enum");
+		json_open(w, '[');
+		json_put_string(w, "self", 4);
+		json_put_string(w, "total", 5);
+		json_put_string(w, "diff", 4);
+		json_close(w, ']');
+		json_member_text(w, "default", "self");
+		break;
+	}
+	json_close(w, '}');
+}
+
+static void put_params(struct json_writer *w, enum web_endpoint_id endpoint)
+{
+	size_t n;
+	const struct web_param *params = web_params(&n);
+
+	json_key(w, "parameters");
+	json_open(w, '[');
+	for (size_t i = 0; i < n; i++) {
+		if (!(params[i].endpoints & WEB_ENDPOINT_BIT(endpoint)))
+			continue;
+		json_open(w, '{');
+		json_member_text(w, "name", params[i].name);
+		json_member_text(w, "in", "query");
+		if (params[i].required & WEB_ENDPOINT_BIT(endpoint)) {
+			json_key(w, "required");
+			json_put_bool(w, true);
+		}
+		json_member_text(w, "description", params[i].help);
+		put_schema(w, &params[i]);
+		json_close(w, '}');
+	}
+	json_close(w, ']');
+}
+
+static void put_reference(struct json_writer *w, const char *key, const char *kind,
+			  const char *name)
+{
+	char reference[100];
+
+	snprintf(reference, sizeof(reference), "#/components/%s/%s", kind, name);
+	json_key(w, key);
+	json_open(w, '{');
+	json_member_text(w, "$ref", reference);
+	json_close(w, '}');
+}
+
+static void put_responses(struct json_writer *w, const struct web_endpoint *e)
+{
+	json_key(w, "responses");
+	json_open(w, '{');
+	json_key(w, "200");
+	json_open(w, '{');
+	json_member_text(w, "description", e->summary);
+	json_key(w, "content");
+	json_open(w, '{');
+	json_key(w, e->content_type);
+	json_open(w, '{');
+	if (e->schema)
+		put_reference(w, "schema", "schemas", e->schema);
+	json_close(w, '}');
+	json_close(w, '}');
+	json_close(w, '}');
+	put_reference(w, "304", "responses", "NotModified");
+	put_reference(w, "400", "responses", "BadRequest");
+	put_reference(w, "401", "responses", "Unauthorized");
+	put_reference(w, "503", "responses", "Unavailable");
+	json_close(w, '}');
+}
+
+static void put_path(struct json_writer *w, enum web_endpoint_id id)
+{
+	const struct web_endpoint *e = &web_endpoints[id];
+	char path[100];
+
+	snprintf(path, sizeof(path), "/api/%s", e->path);
+	json_key(w, path);
+	json_open(w, '{');
+	json_key(w, "get");
+	json_open(w, '{');
+	json_member_text(w, "operationId", e->path);
+	json_member_text(w, "summary", e->summary);
+	put_params(w, id);
+	put_responses(w, e);
+	json_close(w, '}');
+	json_close(w, '}');
+}
+
+int main(void)
+{
+	CLEANUP(buf_fini) struct buf out;
+	struct json_writer w;
+
+	buf_init(&out, MAX_BYTES);
+	json_writer_init(&w, &out);
+	json_open(&w, '{');
+	for (unsigned id = 0; id < WEB_ENDPOINT_MAX; id++)
+		if (web_endpoints[id].path[0])
+			put_path(&w, id);
+	json_close(&w, '}');
+	if (json_writer_finish(&w) < 0)
+		return 1;
+	puts(out.data);
+	return 0;
+}

@@ -1,0 +1,15 @@
+/* The text of /proc/<pid>/status. */
+#include <assert.h>
+
+#include "node-agent/process/process_status.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct process_status s;
+
+	if (process_status_parse((const char *)data, size, &s) == 0)
+		assert(s.nspid > 0);
+	return 0;
+}

@@ -1,0 +1,400 @@
+// The operator on a real API server: what it makes of Coroot resources, what it repairs, removes
+// and leaves alone. There are controllers, so objects have their status and are garbage collected,
+// but no node, so no pod ever runs.
+"use strict";
+
+const assert = require("node:assert");
+const { after, before, test } = require("node:test");
+const { eventually } = require("../e2e/lib/wait");
+const { KubeCluster } = require("./lib/kube_cluster");
+const {
+  OPERATOR,
+  appears,
+  apps,
+  condition,
+  core,
+  coroots,
+  create,
+  exists,
+  installCrd,
+  operatorKubeconfig,
+  rbac,
+  settles,
+  startOperator,
+  vanishes,
+} = require("./lib/operators");
+
+let cluster, operator;
+before(async () => {
+  cluster = await KubeCluster.start({ controllers: true });
+});
+after(async () => {
+  await operator?.stop();
+  await cluster?.down();
+});
+
+const linesAbout = (text) =>
+  operator
+    .log()
+    .split("\n")
+    .filter((line) => line.includes(text));
+const readiness = async () => {
+  const r = await fetch(`${operator.url}/readyz`);
+  return `${r.status} ${await r.text()}`;
+};
+
+test("without the definition one line says so, and with it the operator is ready", async () => {
+  const kubeconfig = await operatorKubeconfig(cluster);
+  operator = await startOperator({ kubeconfig, path: "/healthz" });
+  const missing = /503 cannot list coroots\.coroot\.com: .*404.*serves coroots\.coroot\.com/s;
+  await eventually("it says what is missing", async () => missing.test(await readiness()));
+  for (const kind of ["serviceaccounts", "daemonsets", "clusterroles", "ingresses"])
+    await eventually(`${kind} are watched`, () => linesAbout(`what=${kind} n=0`).length === 1);
+  assert.strictEqual(linesAbout("level=warn").length, 1, operator.log());
+
+  await installCrd(cluster);
+  await operator.ready("/readyz");
+  assert.match(await readiness(), /^200 ok: 0 Coroot resources$/m);
+});
+
+test("a resource becomes objects, a finalizer, a key and a status", async () => {
+  await create(cluster, "one", {
+    cacheTTL: "30d",
+    projects: [{ name: "p", apiKeys: [{ keySecret: { name: "agent-key", key: "key" } }] }],
+  });
+  const r = await settles(cluster, "one", (c) => condition(c, "Progressing")?.status === "True");
+  assert.deepStrictEqual(r.metadata.finalizers, ["coroot.com/operator"]);
+  assert.strictEqual(r.status.status, "OK");
+  assert.deepStrictEqual(r.status.errors, []);
+  assert.strictEqual(condition(r, "Degraded").status, "False");
+  const ready = condition(r, "Ready");
+  assert.deepStrictEqual([ready.status, ready.reason], ["False", "PodsNotReady"]);
+  assert.match(ready.message, /StatefulSet one-coroot: .*0 of 1 pods ready|controller/);
+  assert.strictEqual(ready.observedGeneration, r.metadata.generation);
+  assert.strictEqual(condition(r, "FieldsNotUsed").message, "spec.cacheTTL");
+
+  for (const path of [
+    apps("daemonsets", "one-node-agent"),
+    apps("deployments", "one-cluster-agent"),
+    apps("statefulsets", "one-coroot"),
+    core("services", "one-coroot"),
+    core("persistentvolumeclaims", "data-one-coroot-0"),
+    rbac("clusterroles", "default-one-node-agent"),
+    rbac("clusterrolebindings", "default-one-cluster-agent"),
+  ]) {
+    const object = await cluster.get(path);
+    assert.strictEqual(object.metadata.labels["coroot.com/owner-uid"], r.metadata.uid, path);
+  }
+  const secret = await cluster.get(core("secrets", "agent-key"));
+  assert.match(Buffer.from(secret.data.key, "base64").toString(), /^[A-Za-z0-9]{32}$/);
+  assert.strictEqual(secret.metadata.ownerReferences, undefined);
+});
+
+const version = async (path) => (await cluster.get(path)).metadata.resourceVersion;
+
+test("a change that means nothing for an object leaves it as it is", async () => {
+  const paths = [
+    core("services", "one-coroot"),
+    core("secrets", "agent-key"),
+    rbac("clusterroles", "default-one-node-agent"),
+  ];
+  const earlier = await Promise.all(paths.map(version));
+  await cluster.patch(`${coroots()}/one`, { spec: { cacheTTL: "31d" } });
+  await settles(cluster, "one");
+  assert.deepStrictEqual(await Promise.all(paths.map(version)), earlier);
+});
+
+test("what somebody deletes or changes is repaired", async () => {
+  const role = rbac("clusterroles", "default-one-node-agent");
+  const { rules } = await cluster.get(role);
+  await cluster.delete(apps("daemonsets", "one-node-agent"));
+  await cluster.patch(role, { rules: [] });
+  await cluster.patch(apps("deployments", "one-cluster-agent"), {
+    spec: { template: { spec: { serviceAccountName: "another" } } },
+  });
+  await cluster.patch(core("services", "one-coroot"), {
+    metadata: { labels: { "app.kubernetes.io/managed-by": "me" } },
+  });
+  await appears(cluster, apps("daemonsets", "one-node-agent"));
+  await eventually("the rules", async () => (await cluster.get(role)).rules?.length > 0);
+  assert.deepStrictEqual((await cluster.get(role)).rules, rules);
+  await eventually("the account", async () => {
+    const d = await cluster.get(apps("deployments", "one-cluster-agent"));
+    return d.spec.template.spec.serviceAccountName === "one-cluster-agent";
+  });
+  await eventually("the label", async () => {
+    const s = await cluster.get(core("services", "one-coroot"));
+    return s.metadata.labels["app.kubernetes.io/managed-by"] === "coroot-operator";
+  });
+  assert.ok((await operator.metric(`${OPERATOR}drifts_total`)) >= 4);
+});
+
+test("a value that is refused is in the status with its path, and nothing is deleted", async () => {
+  const tolerations = [{ operator: "Maybe", key: "a" }];
+  const agentsOnly = { corootURL: "http://elsewhere" };
+  await cluster.patch(`${coroots()}/one`, { spec: { nodeAgent: { tolerations }, agentsOnly } });
+  const r = await settles(cluster, "one", (c) => condition(c, "Degraded").status === "True");
+  assert.match(condition(r, "Degraded").message, /^DaemonSet one-node-agent: .*tolerations\[0\]/);
+  assert.strictEqual(r.status.status, "Misconfigured");
+  assert.strictEqual(r.status.errors.length, 1);
+  assert.strictEqual(condition(r, "Ready").status, "False");
+  // nothing is deleted while something is wrong
+  assert.ok(await exists(cluster, apps("statefulsets", "one-coroot")));
+  await cluster.patch(`${coroots()}/one`, { spec: { nodeAgent: null, agentsOnly: null } });
+  const fine = await settles(cluster, "one");
+  assert.strictEqual(condition(fine, "Degraded").status, "False");
+});
+
+test("a workload with fields that cannot change is made again", async () => {
+  const path = apps("statefulsets", "one-coroot");
+  const { uid } = (await cluster.get(path)).metadata;
+  const pod = await appears(cluster, core("pods", "one-coroot-0"));
+  const recreated = await operator.metric(`${OPERATOR}objects_recreated_total`);
+  // the claim itself cannot grow without a storage class, which is one more thing to say
+  await cluster.patch(`${coroots()}/one`, { spec: { storage: { size: "33Gi" } } });
+  const s = await eventually("another StatefulSet", async () => {
+    const found = await exists(cluster, path);
+    return found && found.metadata.uid !== uid && !found.metadata.deletionTimestamp && found;
+  });
+  const [claim] = s.spec.volumeClaimTemplates;
+  assert.strictEqual(claim.spec.resources.requests.storage, "33Gi");
+  assert.ok((await operator.metric(`${OPERATOR}objects_recreated_total`)) > recreated);
+  const isAdopted = async () => {
+    const { metadata } = await cluster.get(core("pods", "one-coroot-0"));
+    assert.strictEqual(metadata.uid, pod.metadata.uid, "it is another pod");
+    return metadata.ownerReferences?.some((o) => o.uid === s.metadata.uid);
+  };
+  await eventually("the pod is the new set's", isAdopted);
+  await cluster.patch(`${coroots()}/one`, { spec: { storage: null } });
+  await settles(cluster, "one");
+});
+
+test("a mode that is left takes its objects along, but not its claim", async () => {
+  await cluster.patch(`${coroots()}/one`, {
+    spec: { agentsOnly: { corootURL: "http://elsewhere" } },
+  });
+  for (const path of [
+    apps("statefulsets", "one-coroot"),
+    core("services", "one-coroot"),
+    core("serviceaccounts", "one-coroot"),
+  ])
+    await vanishes(cluster, path);
+  await settles(cluster, "one");
+  assert.ok(await exists(cluster, core("persistentvolumeclaims", "data-one-coroot-0")));
+  assert.ok(await exists(cluster, apps("daemonsets", "one-node-agent")));
+  await cluster.patch(`${coroots()}/one`, { spec: { agentsOnly: null } });
+  await appears(cluster, apps("statefulsets", "one-coroot"));
+});
+
+test("an object of somebody else is left alone until it is gone", async () => {
+  const path = core("services", "two-coroot");
+  const spec = { ports: [{ port: 1234 }] };
+  await cluster.post(core("services", ""), { metadata: { name: "two-coroot" }, spec });
+  const earlier = await version(path);
+  await create(cluster, "two");
+  const r = await settles(cluster, "two", (c) => c.status.status === "Misconfigured");
+  assert.match(
+    condition(r, "Degraded").message,
+    /^Service two-coroot: exists and is not managed by coroot-operator/,
+  );
+  assert.ok(await exists(cluster, apps("statefulsets", "two-coroot")));
+  assert.strictEqual(await version(path), earlier);
+  await cluster.delete(path);
+  const service = await appears(cluster, path);
+  assert.strictEqual(service.metadata.labels["coroot.com/owner-uid"], r.metadata.uid);
+  await settles(cluster, "two");
+});
+
+// default/a-b and default-a/b want the same cluster roles.
+test("an object of another resource is left to it", async () => {
+  await create(cluster, "a-b", { agentsOnly: { corootURL: "http://elsewhere" } });
+  const { metadata } = await settles(cluster, "a-b");
+  await cluster.post("/api/v1/namespaces", { metadata: { name: "default-a" } });
+  const spec = { agentsOnly: { corootURL: "http://elsewhere" } };
+  const other = { apiVersion: "coroot.com/v1", kind: "Coroot", metadata: { name: "b" }, spec };
+  await cluster.post(coroots("default-a"), other);
+  await eventually("it is said", async () => {
+    const r = await cluster.get(`${coroots("default-a")}/b`);
+    return /belongs to another Coroot resource/.test(condition(r, "Degraded")?.message);
+  });
+  const role = await cluster.get(rbac("clusterroles", "default-a-b-node-agent"));
+  assert.strictEqual(role.metadata.labels["coroot.com/owner-uid"], metadata.uid);
+});
+
+test("a Secret of somebody else gets no key", async () => {
+  const path = core("secrets", "theirs");
+  const data = { other: Buffer.from("x").toString("base64") };
+  await cluster.post(core("secrets", ""), { metadata: { name: "theirs" }, data });
+  const earlier = await version(path);
+  const projects = [{ name: "p", apiKeys: [{ keySecret: { name: "theirs", key: "key" } }] }];
+  await cluster.patch(`${coroots()}/two`, { spec: { projects } });
+  const r = await settles(cluster, "two", (c) => c.status.status === "Misconfigured");
+  assert.match(
+    condition(r, "Degraded").message,
+    /^Secret theirs: has no key "key" and was not made by coroot-operator/,
+  );
+  assert.strictEqual(await version(path), earlier);
+  data.key = data.other;
+  await cluster.patch(path, { data });
+  const changed = await version(path);
+  await settles(cluster, "two", (c) => c.status.status === "OK");
+  assert.strictEqual(await version(path), changed);
+  await cluster.patch(`${coroots()}/two`, { spec: { projects: null } });
+  await settles(cluster, "two");
+});
+
+test("what Coroot's operator made is taken over with all its fields", async () => {
+  const name = "three-node-agent";
+  const labels = {
+    "app.kubernetes.io/managed-by": "coroot-operator",
+    "app.kubernetes.io/part-of": "three",
+    "app.kubernetes.io/component": "coroot-node-agent",
+  };
+  const volumes = [{ name: "cgroupfs", hostPath: { path: "/sys/fs/cgroup" } }];
+  const container = {
+    name: "node-agent",
+    image: "coroot/coroot-node-agent",
+    args: ["--cgroupfs-root=/host/sys/fs/cgroup"],
+    securityContext: { privileged: true },
+    volumeMounts: [{ name: "cgroupfs", mountPath: "/host/sys/fs/cgroup" }],
+  };
+  const template = { metadata: { labels }, spec: { containers: [container], volumes } };
+  const { metadata } = await cluster.post(`${apps("daemonsets", "")}?fieldManager=manager`, {
+    metadata: { name, labels },
+    spec: { selector: { matchLabels: labels }, template },
+  });
+  await create(cluster, "three", { agentsOnly: { corootURL: "http://elsewhere" } });
+  await settles(cluster, "three");
+  const now = await cluster.get(apps("daemonsets", name));
+  assert.strictEqual(now.metadata.uid, metadata.uid);
+  const pod = now.spec.template.spec;
+  assert.strictEqual(pod.containers.length, 1);
+  assert.strictEqual(pod.containers[0].image, "example.com/node-agent:1");
+  assert.notStrictEqual(pod.containers[0].securityContext.privileged, true);
+  assert.ok(!pod.volumes.some((v) => v.name === "cgroupfs"), JSON.stringify(pod.volumes));
+});
+
+test("ClickHouse that Coroot's operator made stays in use whatever happens", async () => {
+  const labels = (component) => ({
+    "app.kubernetes.io/managed-by": "coroot-operator",
+    "app.kubernetes.io/part-of": "four",
+    "app.kubernetes.io/component": component,
+  });
+  const upstreams = (path, name, component, spec, ownerReferences) =>
+    cluster.post(`${path}?fieldManager=manager`, {
+      metadata: { name, labels: labels(component), ownerReferences },
+      spec,
+    });
+  const set = apps("statefulsets", "four-clickhouse-shard-0");
+  const workload = (component) => ({
+    selector: { matchLabels: labels(component) },
+    template: {
+      metadata: { labels: labels(component) },
+      spec: { containers: [{ name: "a", image: "example.com/a" }] },
+    },
+  });
+  const claim = (size) => ({
+    accessModes: ["ReadWriteOnce"],
+    resources: { requests: { storage: size } },
+  });
+  // Pods in the order of their numbers, which cannot be changed: the set has to be made again.
+  await upstreams(core("persistentvolumeclaims", ""), "data-four-clickhouse-shard-0-0",
+    "clickhouse", claim("123Gi"));
+  const made = await upstreams(apps("statefulsets", ""), "four-clickhouse-shard-0", "clickhouse", {
+    ...workload("clickhouse"),
+    podManagementPolicy: "OrderedReady",
+    serviceName: "four-clickhouse-headless",
+  });
+  const { uid } = (await create(cluster, "four")).metadata;
+  const owner = { apiVersion: "coroot.com/v1", kind: "Coroot", name: "four", uid };
+  const prometheus = workload("prometheus");
+  await upstreams(apps("deployments", ""), "four-prometheus", "prometheus", prometheus, [owner]);
+
+  const again = () =>
+    eventually("another StatefulSet of ClickHouse", async () => {
+      const s = await exists(cluster, set);
+      return s && s.metadata.uid !== made.metadata.uid && !s.metadata.deletionTimestamp && s;
+    });
+  const { metadata } = await again();
+  await settles(cluster, "four");
+  const server = await cluster.get(apps("statefulsets", "four-coroot"));
+  assert.strictEqual(server.spec.template.spec.containers[0].image, "example.com/cluster-agent:1");
+
+  // Nor does deleting it, or saying what it is like and no longer saying it.
+  await cluster.delete(set);
+  await eventually("it is made again", async () => {
+    const s = await exists(cluster, set);
+    return s && s.metadata.uid !== metadata.uid;
+  });
+  for (const clickhouse of [{ logLevel: "debug" }, null]) {
+    await cluster.patch(`${coroots()}/four`, { spec: { clickhouse } });
+    await settles(cluster, "four");
+  }
+  await cluster.patch(`${coroots()}/four`, { spec: { agentsOnly: { corootURL: "http://a" } } });
+  await vanishes(cluster, set);
+  await cluster.patch(`${coroots()}/four`, { spec: { agentsOnly: null } });
+  await appears(cluster, set);
+  await settles(cluster, "four");
+
+  const volume = await cluster.get(
+    core("persistentvolumeclaims", "data-four-clickhouse-shard-0-0"),
+  );
+  assert.strictEqual(volume.spec.resources.requests.storage, "123Gi");
+  assert.ok(await exists(cluster, apps("deployments", "four-prometheus")), "was not ours");
+});
+
+test("a name that is too long for any object is in the status", async () => {
+  const name = "n".repeat(250);
+  await create(cluster, name);
+  const r = await settles(cluster, name, (c) => c.status.status === "Misconfigured");
+  assert.match(r.status.errors.join("; "), /metadata\.name: must have at most \d+ characters/);
+  assert.match(r.status.errors.join("; "), /DaemonSet n+\S*: this is not a valid name/);
+  await cluster.delete(`${coroots()}/${name}`);
+  await vanishes(cluster, `${coroots()}/${name}`);
+});
+
+test("a claim to be kept is kept, also if that is said in the last moment", async () => {
+  const claim = core("persistentvolumeclaims", "data-five-coroot-0");
+  await create(cluster, "five");
+  await appears(cluster, claim);
+  await settles(cluster, "five");
+  // As if no operator had run until the deletion.
+  operator.child.kill("SIGSTOP");
+  await cluster.patch(`${coroots()}/five`, { spec: { storage: { reclaimPolicy: "Retain" } } });
+  await cluster.delete(`${coroots()}/five`);
+  operator.child.kill("SIGCONT");
+  await vanishes(cluster, `${coroots()}/five`);
+  await vanishes(cluster, apps("statefulsets", "five-coroot"));
+  const { metadata } = await cluster.get(claim);
+  assert.strictEqual(metadata.ownerReferences, undefined);
+  assert.strictEqual(metadata.deletionTimestamp, undefined);
+});
+
+test("a resource that is deleted takes all but the key along", async () => {
+  await cluster.delete(`${coroots()}/one`);
+  await vanishes(cluster, `${coroots()}/one`);
+  for (const kind of ["clusterroles", "clusterrolebindings"])
+    for (const suffix of ["node-agent", "cluster-agent"])
+      assert.strictEqual(await exists(cluster, rbac(kind, `default-one-${suffix}`)), null);
+  for (const path of [
+    apps("daemonsets", "one-node-agent"),
+    apps("statefulsets", "one-coroot"),
+    core("services", "one-coroot"),
+  ])
+    await vanishes(cluster, path);
+  assert.ok(await exists(cluster, core("secrets", "agent-key")));
+  assert.ok(await exists(cluster, rbac("clusterroles", "default-two-node-agent")));
+});
+
+test("one that is made again under its name becomes objects again", async () => {
+  const key = (await cluster.get(core("secrets", "agent-key"))).data.key;
+  await create(cluster, "one", {
+    apiKeySecret: { name: "agent-key", key: "key" },
+    projects: [{ name: "p", apiKeys: [{ keySecret: { name: "agent-key", key: "more" } }] }],
+  });
+  await settles(cluster, "one");
+  const secret = await cluster.get(core("secrets", "agent-key"));
+  assert.strictEqual(secret.data.key, key);
+  assert.match(Buffer.from(secret.data.more, "base64").toString(), /^[A-Za-z0-9]{32}$/);
+  await appears(cluster, apps("daemonsets", "one-node-agent"));
+});

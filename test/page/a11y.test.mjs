@@ -1,0 +1,142 @@
+// What axe finds on every screen in both themes: nothing.
+
+import assert from "node:assert/strict";
+import * as fs from "node:fs";
+import * as path from "node:path";
+import { drawn, eventually, fixture, id, open, page, pageTest, server } from "./page_harness.mjs";
+
+const APP = "/docker/4f1d2c9ab310";
+const axe = fs.readFileSync(
+  path.join(process.env.DEPS_WEB, "node_modules/axe-core/axe.min.js"),
+  "utf8",
+);
+
+/** Everything that axe objects to on what is shown, as "rule: element"; by all rules or some. */
+const findings = (rules) =>
+  page.evaluate(async (runOnly) => {
+    const options = { resultTypes: ["violations"], ...(runOnly && { runOnly }) };
+    const { violations } = await window.axe.run(document, options);
+    return violations.flatMap((v) =>
+      v.nodes.map((n) => `${v.id}: ${n.html.slice(0, 160)} ${n.failureSummary.split("\n")[1]}`),
+    );
+  }, rules);
+
+/** Goes to another address as the back button does: without loading the page again. */
+async function visit(address) {
+  await page.keyboard.press("Escape"); // closes what a screen has opened
+  await page.evaluate((url) => {
+    history.pushState(null, "", url);
+    dispatchEvent(new PopStateEvent("popstate"));
+    return new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+  }, server.url + address);
+}
+
+const answered = () =>
+  eventually(async () => {
+    assert.equal(server.open(), 0);
+    assert.equal(await page.locator(".progress").count(), 0);
+  });
+
+/** Screens of one server; ready() is called when all answers are there. */
+async function check(screens, options = {}) {
+  const all = [];
+  const note = (what, list) => all.push(...list.map((found) => `${what}: ${found}`));
+  const theme = async (name) => {
+    await page.emulateMedia({ colorScheme: name });
+    await page.locator(`html[data-theme=${name}]`).waitFor();
+  };
+  await open(screens[0][1], options);
+  await page.evaluate(axe);
+  for (const [what, address, ready] of screens) {
+    await visit(address);
+    await theme("light");
+    await answered();
+    await ready();
+    note(what, await findings());
+    assert.equal(await page.locator("h1").count(), 1, `headings of the page: ${what}`);
+    // the other theme has other colours, and nothing else
+    await theme("dark");
+    note(`${what}, dark`, await findings(["color-contrast"]));
+  }
+  await page.close();
+  assert.deepEqual(all, []);
+}
+
+const sees = (testId) => async () => id(testId).first().waitFor();
+const after = (testId, ...more) => async () => {
+  await drawn();
+  await id(testId).click();
+  for (const next of more) await sees(next)();
+};
+const MALLOC = "fn=runtime.mallocgc@/usr/local/go/src/runtime/table.go";
+
+pageTest("axe: the profile and what opens on it", {}, () =>
+  check([
+    ["profile", `?service=${APP}`, drawn],
+    ["search", `?service=${APP}&search=malloc`, drawn],
+    ["invalid search", `?service=${APP}&search=/(/`, sees("matched")],
+    ["comparison", `?service=${APP}&base=previous`, drawn],
+    ["lines", `?service=${APP}&panel=lines&${MALLOC}`, sees("line")],
+    ["compared lines", `?service=${APP}&base=previous&panel=lines&${MALLOC}`, sees("line")],
+    ["sandwich", `?service=${APP}&panel=sandwich&${MALLOC}`, sees("sandwich")],
+    ["series", `?service=${APP}&by=version`, drawn],
+  ]),
+);
+
+pageTest("axe: menus and dialogs", {}, () =>
+  check([
+    ["picker", `?service=${APP}`, after("picker", "picker-item")],
+    ["types", `?service=${APP}`, after("all-types")],
+    ["range", `?service=${APP}`, after("range", "range-from")],
+    ["export", `?service=${APP}`, after("export", "export-svg")],
+    ["quality", `?service=${APP}`, after("quality")],
+    [
+      "keys",
+      `?service=${APP}`,
+      async () => {
+        await drawn();
+        await page.keyboard.press("?");
+        await id("keys").waitFor();
+      },
+    ],
+  ]),
+);
+
+pageTest("axe: applications and targets", {}, () =>
+  check([
+    ["start", "", sees("application")],
+    ["targets", "targets", sees("target")],
+    [
+      "open target",
+      "targets",
+      async () => {
+        await id("target").first().click();
+        await id("endpoint").first().waitFor();
+      },
+    ],
+    ["nothing in range", `?service=${APP}&range=1600000000000-1600003600000`, sees("empty")],
+  ]),
+);
+
+pageTest("axe: nothing stored, and errors", { empty: true }, async () => {
+  await check([["empty", "", sees("empty")]]);
+  fixture.options.faults = { applications: "the store is busy", flamegraph: "the store is busy" };
+  await check([["error", `?service=${APP}&type=ebpf:cpu:nanoseconds`, sees("failed")]]);
+});
+
+pageTest("axe: login", { login: { key: "key", loggedIn: false } }, () =>
+  check([["login", "", sees("login")]]),
+);
+
+pageTest("axe: a phone", {}, () =>
+  check(
+    [
+      ["profile", `?service=${APP}`, drawn],
+      ["comparison", `?service=${APP}&base=previous`, drawn],
+      ["start", "", sees("application")],
+      ["table", `?service=${APP}`, after("pane-table", "function")],
+      ["compared table", `?service=${APP}&base=previous`, sees("function")],
+    ],
+    { width: 390, height: 844, touch: true },
+  ),
+);

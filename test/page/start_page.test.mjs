@@ -1,0 +1,243 @@
+// The start page with few and with very many applications.
+
+import assert from "node:assert/strict";
+import {
+  drawn,
+  eventually,
+  fixture,
+  id,
+  open,
+  page,
+  pageTest,
+  query,
+  server,
+} from "./page_harness.mjs";
+import { Refusal } from "./page_answers.mjs";
+
+const names = () => id("application").evaluateAll((rows) => rows.map((r) => r.dataset.service));
+const nodes = () => page.evaluate(() => document.querySelectorAll("*").length);
+
+/** The fixture's list, changed by `change`, for requests of the present. */
+function changeList(change) {
+  const { applications } = fixture;
+  fixture.applications = (p) => {
+    const answer = applications(p);
+    return p.to < Date.now() - 3_600_000 ? answer : change(answer);
+  };
+}
+
+pageTest(
+  "10,000 applications are all there, and few of them are drawn",
+  { applications: 10_000 },
+  async () => {
+    await open("", { width: 1440, height: 860 });
+    await id("application").first().waitFor();
+    await eventually(async () =>
+      assert.match(await id("application-count").innerText(), /^10,000 applications/),
+    );
+    assert.ok((await nodes()) < 1500, `${await nodes()}`);
+    assert.ok((await id("application").count()) < 60);
+    const rows = Number(await id("applications").getAttribute("aria-rowcount"));
+    assert.ok(rows > 6000, "one-off commands are folded");
+    await page.locator(".start-scroll").evaluate((e) => (e.scrollTop = e.scrollHeight));
+    await eventually(async () =>
+      assert.equal(
+        Number(
+          await page
+            .locator(".applications tbody tr:not(.spacer)")
+            .last()
+            .getAttribute("aria-rowindex"),
+        ),
+        rows,
+      ),
+    );
+    assert.ok((await nodes()) < 1500);
+    // a filter looks at all of them, also at those in groups
+    await id("application-filter").fill("job mail");
+    await eventually(async () =>
+      assert.match(await id("application-count").innerText(), /^\d+ of 10,000/),
+    );
+    await eventually(async () => {
+      const found = await names();
+      assert.ok(found.length > 5 && found.every((n) => /mail-job/.test(n)), found[0]);
+    });
+    await id("application-filter").fill("");
+
+    await id("picker").click();
+    await eventually(async () => assert.ok((await id("picker-item").count()) > 5));
+    assert.ok((await nodes()) < 1700, `${await nodes()}`);
+    await page.keyboard.type("team-c mail");
+    await eventually(async () => {
+      const all = await id("picker-item").evaluateAll((list) => list.map((e) => e.title));
+      assert.ok(all.length > 0 && all.every((t) => t.startsWith("/k8s/team-c/mail")), all[0]);
+    });
+    const first = await id("picker-item").first().getAttribute("title");
+    await page.keyboard.press("Enter");
+    await eventually(() => assert.equal(query().get("service"), first));
+  },
+);
+
+pageTest(
+  "one-off commands fold into groups with sums, which open",
+  { applications: 60 },
+  async () => {
+    await open("", { width: 1440, height: 2400 });
+    const groups = id("application-group");
+    await groups.first().waitFor();
+    const all = fixture.applications({ from: Date.now() - 900_000, to: Date.now() }).applications;
+    const mine = all.filter((a) => a.service.startsWith("/process/cart-job"));
+    const group = page.locator('[data-testid=application-group][data-service^="cart-job-"]');
+    await eventually(async () =>
+      assert.match(
+        await group.innerText(),
+        new RegExp(`process / cart-job-… ${mine.length} commands`),
+      ),
+    );
+    const sum = mine.reduce((s, a) => s + a.cores, 0);
+    assert.equal(await group.locator(".a-cores").innerText(), sum.toFixed(3));
+    assert.ok(!(await names()).some((n) => n.includes("cart-job")));
+    await group.getByRole("button").click();
+    assert.equal(await group.getByRole("button").getAttribute("aria-expanded"), "true");
+    await eventually(async () =>
+      assert.equal((await names()).filter((n) => n.includes("cart-job")).length, mine.length),
+    );
+    // what has run all the time is no such command
+    assert.ok((await names()).includes("/process/burn"));
+  },
+);
+
+pageTest(
+  "columns sort by click and by keyboard, and filter and order are in the address",
+  { applications: 40 },
+  async () => {
+    await open();
+    await id("application").first().waitFor();
+    await id("order-name").click();
+    await eventually(() => assert.equal(query().get("order"), "name"));
+    await eventually(async () => {
+      const shown = await names();
+      assert.deepEqual(shown, [...shown].sort());
+    });
+    const head = page.locator("th", { has: id("order-name") });
+    assert.equal(await head.getAttribute("aria-sort"), "ascending");
+    await id("order-name").press("Enter");
+    await eventually(async () => assert.equal(await head.getAttribute("aria-sort"), "descending"));
+    await id("order-seen").click();
+    await eventually(() => assert.equal(query().get("order"), "-seen"));
+
+    await id("namespaces").click();
+    await id("namespace-team-b").click();
+    await eventually(() => assert.equal(query().get("namespace"), "team-b"));
+    await eventually(async () => {
+      const shown = await names();
+      assert.ok(shown.length > 0 && shown.every((n) => n.startsWith("/k8s/team-b/")), shown.join());
+    });
+    await id("application-filter").fill("search");
+    await eventually(() => assert.equal(query().get("filter"), "search"));
+    const before = await eventually(async () => {
+      const shown = await names();
+      assert.ok(shown.length > 0 && shown.every((n) => n.includes("search")));
+      return shown;
+    });
+    await page.reload();
+    await eventually(async () => assert.deepEqual(await names(), before));
+    assert.equal(await id("application-filter").inputValue(), "search");
+  },
+);
+
+pageTest("the change since yesterday is a column", {}, async () => {
+  changeList((a) => ({
+    ...a,
+    applications: a.applications.map((x) =>
+      x.service === "/process/burn" ? { ...x, cores: x.cores + 0.25 } : x,
+    ),
+  }));
+  await open("?order=-change");
+  await eventually(async () => assert.equal((await names())[0], "/process/burn"));
+  await eventually(async () =>
+    assert.equal(await id("application").first().locator(".a-change").innerText(), "+0.250"),
+  );
+});
+
+pageTest("only what was there for long and then fell silent is amber", {}, async () => {
+  const silent = 6 * 60_000;
+  changeList((a) => {
+    const [first] = a.applications;
+    const lastSeen = Date.now() - silent;
+    const spark = first.spark?.map((v, i) => (i < 14 ? 0.5 : null));
+    const one = { ...first, types: [{ type: first.types[0].type, lastSeen }], lastSeen };
+    const day = 86_400_000;
+    const rare = spark?.map((v, i) => (i % 7 === 0 ? 0.5 : null));
+    return {
+      ...a,
+      applications: [
+        ...a.applications,
+        { ...one, service: "/k8s/shop/gone", firstSeen: lastSeen - day, spark },
+        { ...one, service: "/k8s/shop/cron", firstSeen: lastSeen - day, spark: rare },
+        { ...one, service: "/k8s/shop/tried", firstSeen: lastSeen - 60_000, spark },
+        { ...one, service: "/process/once", firstSeen: lastSeen - 700_000, spark },
+      ],
+    };
+  });
+  await open();
+  const late = () =>
+    page
+      .locator("[data-testid=application]:has(.late)")
+      .evaluateAll((rows) => rows.map((r) => r.dataset.service));
+  await eventually(async () => assert.deepEqual(await late(), ["/k8s/shop/gone"]));
+  assert.ok((await names()).includes("/process/once"));
+  // a range of the past is not compared with the present
+  await page.goto(`${server.url}?range=${Date.now() - 7_200_000}-${Date.now() - 3_700_000}`);
+  await id("application").first().waitFor();
+  assert.deepEqual(await late(), []);
+});
+
+pageTest("sparklines are not requested with every refresh", {}, async () => {
+  const lists = (points) =>
+    server.requests.filter(
+      (r) => r.name === "applications" && r.params.points === points && isRecent(r),
+    );
+  const isRecent = ({ params }) => params.to > Date.now() - 3_600_000; // not yesterday's
+  await open("", { clock: true });
+  await page.locator(".spark").first().waitFor();
+  for (let n = 2; n <= 4; n++) {
+    await page.clock.runFor(10_000);
+    await eventually(() => assert.ok(lists(undefined).length >= n));
+  }
+  // the clock may have passed a whole minute once
+  assert.ok(lists(24).length <= 2, `${lists(24).length}`);
+  assert.equal(lists(24)[0].params.to % 60_000, 0);
+});
+
+pageTest("without sparklines the applications are listed, and the error is shown", {}, async () => {
+  const { applications } = fixture;
+  fixture.applications = (p) => {
+    if (p.points) throw new Refusal(503, "sparklines took too long");
+    return applications(p);
+  };
+  await open();
+  await id("application").first().waitFor();
+  await eventually(async () => assert.match(await id("error").innerText(), /took too long/));
+  assert.equal(await page.locator(".spark").count(), 0);
+});
+
+pageTest("top movers lead to the comparison of their function with yesterday", {}, async () => {
+  await open("", { width: 1440, height: 860 });
+  const mover = id("mover").first();
+  await mover.waitFor();
+  const name = await mover.getAttribute("data-name");
+  assert.match(await mover.innerText(), /[+−]\d.*[\s\S]*→/);
+  // "app" alone would be many; the whole name says which
+  const service = new URL(await mover.evaluate((a) => a.href)).searchParams.get("service");
+  const shown = await mover.locator(".service-name").innerText();
+  assert.equal(`/${shown.split(" / ").join("/")}`, service);
+  const { params } = server.requests.find((r) => r.name === "movers");
+  assert.equal(params.baseFrom, undefined);
+  assert.ok(params.to <= Date.now() && params.to > Date.now() - 600_000);
+  await mover.click();
+  await drawn();
+  await eventually(() => assert.equal(query().get("base"), "-1d"));
+  await eventually(() => assert.equal(query().get("search"), `"${name}"`));
+  await eventually(() => assert.ok(query().get("fn").length > 1));
+  await eventually(() => assert.ok(query().get("service")));
+});

@@ -1,0 +1,398 @@
+/*
+ * The start page's questions, through the real agent on the real engine: which applications there
+ * are, how busy they were, step by step, and whose functions moved.
+ */
+#include <math.h>
+#include <signal.h>
+
+#include "common/pprof/pprof_encode.h"
+#include "common/system/clock.h"
+#include "test/lib/unit.h"
+#include "test/pipeline/agent_process.h"
+
+#define S ((int64_t)NS_PER_S)
+#define MINUTES 10
+#define DAY_S 86400
+#define EBPF "ebpf:cpu:nanoseconds"
+#define SCRAPED "go:profile_cpu:nanoseconds"
+#define HEAP "go:heap_inuse_space:bytes"
+/* quotes, backslashes and what SQL might mistake for something else */
+#define ODD_NAME "std::map<int, char const*>::operator[]('\\\\n', \"{x:String}\")"
+
+static struct agent_process agent;
+static int64_t t0_ns; /* start of the ten minutes that the tests ask about */
+
+struct upload {
+	const char *type;
+	const char *labels;
+	int from_s, to_s; /* after t0 */
+	const char *leaf;
+	int64_t value;
+	int line; /* of the leaf */
+};
+
+static void post(const struct upload *u)
+{
+	CLEANUP(arena_fini) struct arena arena;
+	CLEANUP(buf_fini) struct buf body;
+	CLEANUP(reply_fini) struct reply reply;
+	struct profile_value_type type = {{u->type, strlen(u->type)}, {"count", 5}};
+	struct profile_function functions[] = {{{u->leaf, strlen(u->leaf)}, {"leaf.go", 7}},
+					       {{"main", 4}, {"main.go", 7}}};
+	struct profile_line lines[] = {{.line = u->line}, {.function = 1, .line = 1}};
+	struct profile_location locations[] = {{.lines = &lines[0], .n_lines = 1},
+					       {.lines = &lines[1], .n_lines = 1}};
+	uint32_t stack[] = {0, 1};
+	int64_t value = u->value;
+	struct profile_sample sample = {stack, 2, &value};
+	const struct profile p = {
+		.arena = &arena,
+		.types = &type,
+		.n_types = 1,
+		.functions = functions,
+		.n_functions = 2,
+		.locations = locations,
+		.n_locations = 2,
+		.samples = &sample,
+		.n_samples = 1,
+		.time_ns = t0_ns + u->to_s * S,
+		.duration_ns = (u->to_s - u->from_s) * S,
+	};
+
+	arena_init(&arena, 1 << 20);
+	buf_init(&body, 1 << 20);
+	assert_int_equal(pprof_encode(&p, &body), 0);
+	agent_post(&agent, u->labels, NULL, body.data, body.len, &reply);
+	if (reply.status != 200)
+		fail_msg("%ld %s", reply.status, reply.body.data ? reply.body.data : "");
+}
+
+/* A profile per minute for n minutes. */
+static void post_minutely(struct upload u, int n)
+{
+	for (int i = 0; i < n; i++, u.from_s += 60, u.to_s += 60)
+		post(&u);
+}
+
+/* from_s, to_s: after t0 */
+static json_t *ask_range(const char *endpoint, int from_s, int to_s, const char *more)
+{
+	long long t0_ms = (long long)(t0_ns / (int64_t)NS_PER_MS);
+	char path[512];
+
+	snprintf(path, sizeof(path), "/api/%s?from=%lld&to=%lld%s", endpoint,
+		 t0_ms + from_s * 1000LL, t0_ms + to_s * 1000LL, more);
+	return agent_get_json(&agent, path);
+}
+
+static json_t *ask(const char *endpoint, const char *more)
+{
+	return ask_range(endpoint, 0, MINUTES * 60, more);
+}
+
+static void assert_json(const json_t *object, const char *key, const char *expected)
+{
+	AUTO_FREE char *text = json_dumps(json_object_get(object, key),
+					  JSON_COMPACT | JSON_ENCODE_ANY | JSON_REAL_PRECISION(6));
+
+	assert_non_null(text);
+	assert_string_equal(text, expected);
+}
+
+static const json_t *row_of(const json_t *list, const char *key, const char *service)
+{
+	size_t i;
+	json_t *row;
+
+	json_array_foreach (json_object_get(list, key), i, row)
+		if (strcmp(json_string_value(json_object_get(row, "service")), service) == 0)
+			return row;
+	fail_msg("no %s", service);
+	return NULL;
+}
+
+static int64_t seconds_at(const json_t *object, const char *key)
+{
+	int64_t ms = json_integer_value(json_object_get(object, key));
+
+	return ms / 1000 - t0_ns / S;
+}
+
+static void an_application_says_when_each_type_was_last_seen(void **state)
+{
+	json_t *list;
+	const json_t *types, *shop;
+
+	(void)state;
+	post_minutely((struct upload){EBPF, "service.name=/k8s/shop/web&container.id=/k8s/shop/w/w",
+				      0, 60, "serve", 30 * S, 1},
+		      MINUTES);
+	post_minutely((struct upload){HEAP, "service.name=/k8s/shop/web&namespace=shop&pod=w", 0, 0,
+				      "make", 1000, 1},
+		      3);
+	list = ask("applications", "");
+	shop = row_of(list, "applications", "/k8s/shop/web");
+	assert_json(shop, "namespace", "\"shop\"");
+	assert_json(shop, "cores", "0.5");
+	assert_null(json_object_get(shop, "spark"));
+	types = json_object_get(shop, "types");
+	assert_int_equal(json_array_size(types), 2);
+	assert_json(json_array_get(types, 0), "type", "\"" EBPF "\"");
+	assert_int_equal(seconds_at(json_array_get(types, 0), "lastSeen"), 600);
+	assert_json(json_array_get(types, 1), "type", "\"" HEAP "\"");
+	assert_int_equal(seconds_at(json_array_get(types, 1), "lastSeen"), 120);
+	assert_int_equal(seconds_at(shop, "lastSeen"), 600);
+	assert_int_equal(seconds_at(shop, "firstSeen"), 0);
+	json_decref(list);
+}
+
+static void sparklines_have_cores_per_step_and_gaps(void **state)
+{
+	json_t *list;
+
+	(void)state;
+	/* two instances of half a core; the second starts late, neither fits the steps */
+	post_minutely(
+		(struct upload){EBPF, "service.name=steps&container.id=a", 30, 90, "f", 30 * S, 1},
+		3);
+	post_minutely(
+		(struct upload){EBPF, "service.name=steps&container.id=b", 90, 150, "f", 30 * S, 1},
+		2);
+	/* 10 s of each minute, one scrape failed */
+	post(&(struct upload){SCRAPED, "service.name=held&pod=a", 70, 80, "f", 10 * S, 1});
+	post(&(struct upload){SCRAPED, "service.name=held&pod=a", 190, 200, "f", 20 * S, 1});
+	list = ask("applications", "&points=10");
+	assert_json(row_of(list, "applications", "steps"), "spark",
+		    "[0.5,0.75,1,1,null,null,null,null,null,null]");
+	assert_json(row_of(list, "applications", "held"), "spark",
+		    "[null,1,1,2,null,null,null,null,null,null]");
+	json_decref(list);
+}
+
+/* Steps shorter than the scrape interval: each instance stands for the time until its next one. */
+static void a_sparkline_adds_instances_that_are_scraped_in_turn(void **state)
+{
+	json_t *list;
+
+	(void)state;
+	post_minutely((struct upload){SCRAPED, "service.name=turns&pod=a", 0, 10, "f", 1 * S, 1},
+		      4);
+	post_minutely((struct upload){SCRAPED, "service.name=turns&pod=b", 30, 40, "f", 2 * S, 1},
+		      4);
+	list = ask("applications", "&points=20");
+	assert_json(row_of(list, "applications", "turns"), "spark",
+		    "[0.1,0.3,0.3,0.3,0.3,0.3,0.3,0.3,null,null,null,null,null,null,null,null,null,"
+		    "null,null,null]");
+	json_decref(list);
+}
+
+static void a_search_finds_all_words_in_any_case(void **state)
+{
+	json_t *list, *all;
+	double cores;
+
+	(void)state;
+	all = ask("applications", "");
+	cores = json_number_value(
+		json_object_get(row_of(all, "applications", "/k8s/shop/web"), "cores"));
+	list = ask("applications", "&search=WEB%20shop&points=2");
+	assert_json(list, "n", "1");
+	/* that others are not listed changes nothing */
+	assert_true(fabs(json_number_value(json_object_get(
+				 row_of(list, "applications", "/k8s/shop/web"), "cores")) -
+			 cores) < 1e-9);
+	json_decref(list);
+	list = ask("applications", "&search=web%20nothing");
+	assert_json(list, "applications", "[]");
+	assert_json(list, "n", "0");
+	json_decref(list);
+	list = ask("applications", "&limit=1");
+	assert_int_equal(json_array_size(json_object_get(list, "applications")), 1);
+	assert_int_equal(json_integer_value(json_object_get(list, "n")),
+			 json_array_size(json_object_get(all, "applications")));
+	json_decref(list);
+	list = ask("applications", "&service=held");
+	assert_json(list, "n", "1");
+	assert_non_null(row_of(list, "applications", "held"));
+	json_decref(list);
+	json_decref(all);
+}
+
+static void assert_mover(const json_t *m, const char *service, const char *name, double base,
+			 double cores)
+{
+	assert_string_equal(json_string_value(json_object_get(m, "service")), service);
+	assert_string_equal(json_string_value(json_object_get(m, "name")), name);
+	assert_true(fabs(json_number_value(json_object_get(m, "baseCores")) - base) < 1e-6);
+	assert_true(fabs(json_number_value(json_object_get(m, "cores")) - cores) < 1e-6);
+}
+
+/* A minute's profile of today or of yesterday. */
+static void post_day(int day, const char *service, const char *type, const char *leaf,
+		     int64_t cpu_s, int line)
+{
+	char labels[128];
+	struct upload u = {type, labels, -day * DAY_S, -day * DAY_S + 60, leaf, cpu_s * S / MINUTES,
+			   line};
+
+	snprintf(labels, sizeof(labels), "service.name=%s", service);
+	post_minutely(u, MINUTES);
+}
+
+static void movers_are_functions_with_the_largest_change(void **state)
+{
+	json_t *list;
+	const json_t *movers;
+
+	(void)state;
+	list = ask("movers", "");
+	assert_json(list, "movers", "[]");
+	assert_json(list, "baseCores", "null");
+	json_decref(list);
+
+	/* the service uses as much as yesterday, but elsewhere; lines move without a meaning */
+	post_day(1, "shift", EBPF, "old", 600, 10);
+	post_day(0, "shift", EBPF, ODD_NAME, 480, 20);
+	post_day(0, "shift", EBPF, "old", 60, 11);
+	/* a service that is measured twice */
+	post_day(1, "twice", EBPF, "grow", 60, 1);
+	post_day(0, "twice", EBPF, "grow", 180, 1);
+	post_day(1, "twice", SCRAPED, "grow", 60, 1);
+	post_day(0, "twice", SCRAPED, "grow", 180, 1);
+	/* yesterday's eBPF profile is missing: the scraped one has both sides */
+	post_day(1, "other", SCRAPED, "same", 120, 1);
+	post_day(0, "other", SCRAPED, "same", 60, 1);
+	post_day(0, "other", EBPF, "same", 600, 1);
+
+	/* only yesterday */
+	post_day(1, "gone", EBPF, "left", 120, 1);
+
+	list = ask("movers", "&limit=100");
+	assert_mover(row_of(list, "movers", "gone"), "gone", "left", 0.2, 0);
+	json_decref(list);
+
+	list = ask("movers", "&limit=4");
+	movers = json_object_get(list, "movers");
+	assert_int_equal(json_array_size(movers), 4);
+	assert_mover(json_array_get(movers, 0), "shift", "old", 1, 0.1);
+	assert_json(json_array_get(movers, 0), "file", "\"leaf.go\"");
+	assert_json(json_array_get(movers, 0), "self", "60000000000");
+	assert_json(json_array_get(movers, 0), "baseSelf", "600000000000");
+	assert_mover(json_array_get(movers, 1), "shift", ODD_NAME, 0, 0.8);
+	/* profiles of today only: all that they have is new */
+	assert_mover(json_array_get(movers, 2), "held", "f", 0, 0.6);
+	assert_mover(json_array_get(movers, 3), "/k8s/shop/web", "serve", 0, 0.5);
+	json_decref(list);
+
+	list = ask("movers", "&service=twice");
+	movers = json_object_get(list, "movers");
+	assert_int_equal(json_array_size(movers), 1);
+	assert_mover(json_array_get(movers, 0), "twice", "grow", 0.1, 0.3);
+	assert_json(json_array_get(movers, 0), "type", "\"" EBPF "\"");
+	json_decref(list);
+
+	list = ask("movers", "&service=other");
+	movers = json_object_get(list, "movers");
+	assert_int_equal(json_array_size(movers), 1);
+	assert_mover(json_array_get(movers, 0), "other", "same", 0.2, 0.1);
+	assert_json(json_array_get(movers, 0), "type", "\"" SCRAPED "\"");
+	json_decref(list);
+}
+
+/* Each question is about one service, which has profiles in one of the two ranges only. */
+static void a_service_that_is_new_or_gone_moves(void **state)
+{
+	json_t *list;
+
+	(void)state;
+	list = ask("movers", "&service=gone");
+	assert_int_equal(json_array_size(json_object_get(list, "movers")), 1);
+	assert_mover(row_of(list, "movers", "gone"), "gone", "left", 0.2, 0);
+	assert_json(list, "cores", "0");
+	assert_json(list, "baseCores", "0.2");
+	json_decref(list);
+	list = ask("movers", "&service=held");
+	assert_int_equal(json_array_size(json_object_get(list, "movers")), 1);
+	assert_mover(row_of(list, "movers", "held"), "held", "f", 0, 0.6);
+	json_decref(list);
+	list = ask("movers", "&service=none");
+	assert_json(list, "movers", "[]");
+	assert_json(list, "cores", "null");
+	json_decref(list);
+}
+
+static double cores_of(const json_t *row)
+{
+	return json_number_value(json_object_get(row, "cores"));
+}
+
+/* Profiles begin before the range and end within it: only the time that both share counts. */
+static void movers_have_the_cores_of_the_applications(void **state)
+{
+	json_t *list, *movers;
+	double cores;
+
+	(void)state;
+	list = ask_range("applications", 90, 2 * MINUTES * 60, "");
+	cores = cores_of(row_of(list, "applications", "/k8s/shop/web"));
+	assert_true(fabs(cores - 0.5) < 1e-9);
+	movers = ask_range("movers", 90, 2 * MINUTES * 60, "&limit=100");
+	assert_true(fabs(cores_of(row_of(movers, "movers", "/k8s/shop/web")) - cores) < 1e-9);
+	json_decref(movers);
+	json_decref(list);
+}
+
+/* A year in the range, and ten minutes of yesterday as its base. */
+static void movers_of_ranges_of_any_length(void **state)
+{
+	long long from_ms = (long long)(t0_ns / (int64_t)NS_PER_MS) - DAY_S * 1000LL;
+	char base[128];
+	json_t *list;
+	const json_t *m;
+
+	(void)state;
+	snprintf(base, sizeof(base), "&baseFrom=%lld&baseTo=%lld&limit=100", from_ms,
+		 from_ms + MINUTES * 60000LL);
+	list = ask_range("movers", -365 * DAY_S, DAY_S, base);
+	m = row_of(list, "movers", "gone");
+	/* a day and ten minutes of profiles */
+	assert_mover(m, "gone", "left", 0.2, 120.0 / (DAY_S + MINUTES * 60));
+	json_decref(list);
+	list = ask_range("movers", -365 * DAY_S, -364 * DAY_S, base);
+	assert_json(list, "cores", "null");
+	assert_json(list, "movers", "[]");
+	json_decref(list);
+}
+
+static int start(void **state)
+{
+	(void)state;
+	t0_ns = (int64_t)clock_realtime_ns() / S * S - 3600 * S;
+	agent_process_init(&agent);
+	agent_process_start(&agent, NULL);
+	return 0;
+}
+
+static int finish(void **state)
+{
+	(void)state;
+	assert_int_equal(agent_process_stop(&agent, SIGTERM), 0);
+	agent_process_fini(&agent);
+	return 0;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(an_application_says_when_each_type_was_last_seen),
+		cmocka_unit_test(sparklines_have_cores_per_step_and_gaps),
+		cmocka_unit_test(a_sparkline_adds_instances_that_are_scraped_in_turn),
+		cmocka_unit_test(a_search_finds_all_words_in_any_case),
+		cmocka_unit_test(movers_are_functions_with_the_largest_change),
+		cmocka_unit_test(a_service_that_is_new_or_gone_moves),
+		cmocka_unit_test(movers_have_the_cores_of_the_applications),
+		cmocka_unit_test(movers_of_ranges_of_any_length),
+	};
+
+	return cmocka_run_group_tests(tests, start, finish);
+}

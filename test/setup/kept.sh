@@ -1,0 +1,27 @@
+# shellcheck shell=bash
+# What tests fetch or build from pinned sources is kept in $DEPS by the hash of all that decides
+# about the result. Sourced by bash.
+
+# kept FOLDER/NAME BUILD FILE...: prints the folder $DEPS/FOLDER/NAME-HASH, where HASH is that of
+# the files. If it is not there, the function BUILD makes it: it is called with an empty folder,
+# which gets its name when BUILD has succeeded. Several at a time wait for the first.
+kept()
+{
+	local base=${DEPS:?}/$1 build=$2 dir new
+	shift 2
+	dir=$base-$(cat "$@" | sha256sum | cut -c1-12)
+	if [ ! -d "$dir" ]; then
+		mkdir -p "${base%/*}"
+		exec 9>"$base.lock"
+		flock 9
+	fi
+	if [ ! -d "$dir" ]; then
+		new=$dir.new
+		rm -rf "$new"
+		mkdir "$new"
+		echo "deps: ${base##*/}, for tests (${base%/*})" >&2
+		"$build" "$new" >&2 || return 1
+		mv -T "$new" "$dir"
+	fi
+	echo "$dir"
+}

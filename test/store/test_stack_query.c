@@ -1,0 +1,478 @@
+/*
+ * stack_query() on the embedded engine: two sides, labels, levels, and what is missing. Frames of
+ * one query are found in the cache by the next. The environment names libchdb.so as CHDB_LIBRARY.
+ */
+#include <errno.h>
+
+#include "cluster-agent/query/read/label_matchers.h"
+#include "cluster-agent/query/read/stack_cache.h"
+#include "cluster-agent/query/read/stack_query.h"
+#include "cluster-agent/query/read/timeline_query.h"
+#include "cluster-agent/store/store_chdb.h"
+#include "common/data/buf.h"
+#include "common/system/clock.h"
+#include "test/lib/remove_tree.h"
+#include "test/lib/unit.h"
+
+#define CPU "ebpf:cpu:nanoseconds"
+#define HEAP "go:heap_inuse_space:bytes"
+#define NOON INT64_C(1768046400) /* 2026-01-10 12:00 UTC */
+
+static char dir[64];
+static struct store *store;
+static struct stack_cache *cache;
+
+static void run(const char *sql)
+{
+	struct err err = {""};
+
+	if (store_maintain(store, sql, NULL, &err) < 0)
+		fail_msg("%s: %s", sql, err.msg);
+}
+
+/*
+ * Service a has a profile of 10 s each minute of an hour: stack 1 with value 100, stack 2 with
+ * 10 × the minute in version 1.0 (the first half hour) and 1 in 2.0, stack 3 without frames
+ * once. Its heap has stack 1 with 600. Service b has stacks 1 and 4. Stack 1 is stored twice.
+ * The heap of service c was read once, at a point in time.
+ */
+static void fill(void)
+{
+	run("INSERT INTO profiling_stacks SELECT s.1, s.2, toDateTime64('2026-01-10 13:00:00', 9, "
+	    "'UTC') + s.4, s.3 FROM (SELECT arrayJoin([('a', 1, ['leaf a.c:1', 'main a.c:3'], 0), "
+	    "('a', 1, ['leaf a.c:1', 'main a.c:3'], 86400), ('a', 2, ['odd a.c:2', 'main a.c:3'], "
+	    "0), ('b', 1, ['leaf a.c:1', 'main a.c:3'], 0), ('b', 4, ['only_b b.c:1'], 0)]) AS s)");
+	run("INSERT INTO profiling_samples SELECT 'a', '" CPU "', t, t + 10, "
+	    "map('host.name', 'n', 'version', if(m < 30, '1.0', '2.0'), 'pod', 'it''s \\\\'), s, "
+	    "if(s = 1, 100, if(m < 30, 10, 1)) FROM (SELECT number % 2 + 1 AS s, "
+	    "intDiv(number, 2) AS m, toDateTime64('2026-01-10 12:00:00', 9, 'UTC') + m * 60 AS t "
+	    "FROM numbers(120))");
+	run("INSERT INTO profiling_samples SELECT 'a', '" CPU "', t, t + 10, map(), 3, 7 FROM "
+	    "(SELECT toDateTime64('2026-01-10 12:59:00', 9, 'UTC') AS t)");
+	run("INSERT INTO profiling_samples SELECT 'a', '" HEAP "', t, t + 30, "
+	    "map('host.name', 'n', 'pod', 'p'), 1, 600 * (1 + m) FROM (SELECT number AS m, "
+	    "toDateTime64('2026-01-10 12:00:00', 9, 'UTC') + m * 1800 AS t FROM numbers(2))");
+	run("INSERT INTO profiling_samples SELECT 'b', '" CPU "', t, t + 10, map('version', '3'), "
+	    "s, s * 5 FROM (SELECT arrayJoin([1, 4]) AS s, "
+	    "toDateTime64('2026-01-10 12:00:00', 9, 'UTC') AS t)");
+	run("INSERT INTO profiling_samples SELECT 'c', '" HEAP "', t, t, map(), 4, 700 FROM "
+	    "(SELECT toDateTime64('2026-01-10 12:10:00', 9, 'UTC') AS t)");
+	run("INSERT INTO profiling_quality SELECT 'a', '" CPU "', t, t + 10, 'n', 20, 1, 100, 0, "
+	    "map('ring_full', 2), 1, map(), map('complete', 19, 'jit', 1, 'seen:a', 7) FROM "
+	    "(SELECT toDateTime64('2026-01-10 12:00:00', 9, 'UTC') + number * 1800 AS t "
+	    "FROM numbers(2))");
+	/* a minute each: three instances, of which the first ends after 20 minutes */
+	run("INSERT INTO profiling_quality SELECT 'jvms', '" CPU "', t, t + 60, 'n', 20, 0, 1, i, "
+	    "map(), 1, multiIf(i = 1, map('java:off', 5), i = 3, map('java:profiled', 1), "
+	    "m < 55, map('java:waiting', 2), map('java:profiled', 1, 'java:off', 1)), map() "
+	    "FROM (SELECT arrayJoin([1, 2, 3]) AS i, number AS m, "
+	    "toDateTime64('2026-01-10 12:00:00', 9, 'UTC') + m * 60 AS t FROM numbers(60)) "
+	    "WHERE i != 1 OR m < 20");
+	run("INSERT INTO profiling_quality SELECT 'jvms', '" HEAP "', t, t + 60, 'n', 1, 0, 1, 9, "
+	    "map(), 1, map('java:failed', 7), map() "
+	    "FROM (SELECT toDateTime64('2026-01-10 12:59:30', 9, 'UTC') AS t)");
+}
+
+static int start(void **state)
+{
+	struct store_chdb_config cfg = {dir, UINT64_C(3650) * 86400 * NS_PER_S,
+					getenv("CHDB_LIBRARY")};
+	struct err err = {""};
+
+	(void)state;
+	snprintf(dir, sizeof(dir), "/tmp/test_stacks.XXXXXX");
+	if (!mkdtemp(dir) || stack_cache_new(&cache, 64 << 20) < 0 ||
+	    store_chdb_open(&store, &cfg, &err) < 0) {
+		fprintf(stderr, "%s\n", err.msg);
+		return -1;
+	}
+	fill();
+	return 0;
+}
+
+static int stop(void **state)
+{
+	(void)state;
+	store_close(store);
+	stack_cache_free(cache);
+	return remove_tree(dir);
+}
+
+static struct query_filter filter(const char *service, const char *type, int from_min, int to_min)
+{
+	return (struct query_filter){
+		.service = service,
+		.type = type,
+		.from_ns = (NOON + from_min * 60) * (int64_t)NS_PER_S,
+		.to_ns = (NOON + to_min * 60) * (int64_t)NS_PER_S,
+		.stacks = cache,
+	};
+}
+
+static int print(void *ctx, const struct flame_frame *frames, size_t n_frames, struct stack_value v)
+{
+	int r = buf_addf(ctx, "%lld|%lld", (long long)v.value, (long long)v.base);
+
+	for (size_t i = 0; i < n_frames && r == 0; i++)
+		r = buf_addf(ctx, "|%.*s", (int)frames[i].len, frames[i].text);
+	return r == 0 ? buf_addf(ctx, "\n") : r;
+}
+
+/* expected has "value|base|leaf|…|root" per stack, largest first. */
+static struct stack_query_result
+assert_stacks(const struct query_filter *f, const struct query_filter *base, const char *expected)
+{
+	CLEANUP(buf_fini) struct buf b;
+	struct stack_query_result ret;
+	struct err err = {""};
+
+	buf_init(&b, 100000);
+	if (stack_query(store, (struct query_sides){f, base}, print, &b, &ret, &err) < 0)
+		fail_msg("%s", err.msg);
+	assert_string_equal(b.data ? b.data : "", expected);
+	assert_int_equal(ret.n_stacks_cut, 0);
+	assert_int_equal(ret.cut.value, 0);
+	assert_int_equal(ret.cut.base, 0);
+	return ret;
+}
+
+static void one_side_has_frames_totals_and_quality(void **state)
+{
+	const struct query_filter f = filter("a", CPU, 0, 60);
+	struct stack_query_result r;
+
+	(void)state;
+	r = assert_stacks(&f, NULL,
+			  "6000|0|leaf a.c:1|main a.c:3\n"
+			  "330|0|odd a.c:2|main a.c:3\n"
+			  "7|0|" STACK_QUERY_MISSING "\n");
+	assert_int_equal(r.n_stacks, 3);
+	assert_int_equal(r.total.value, 6337);
+	assert_int_equal(r.quality.n_samples, 40);
+	assert_int_equal(r.quality.lost.total, 4);
+	assert_string_equal(r.quality.lost.items[0].name, "ring_full");
+	assert_int_equal(r.base_quality.n_samples, 0);
+	/* the largest first */
+	assert_int_equal(r.quality.unwinding.n, 3);
+	assert_string_equal(r.quality.unwinding.items[0].name, "complete");
+	assert_int_equal(r.quality.unwinding.items[0].count, 38);
+	assert_string_equal(r.quality.unwinding.items[1].name, "seen:a");
+	assert_int_equal(r.quality.unwinding.items[2].count, 2);
+	assert_int_equal(r.base_quality.unwinding.n, 0);
+}
+
+static uint64_t count_of(const struct stack_query_counts *c, const char *name)
+{
+	for (size_t i = 0; i < c->n; i++) {
+		if (strcmp(c->items[i].name, name) == 0)
+			return c->items[i].count;
+	}
+	return 0;
+}
+
+static void states_are_those_of_the_instances_at_the_end(void **state)
+{
+	struct query_filter all = filter("jvms", HEAP, 0, 60), early = filter("jvms", CPU, 0, 18);
+	struct stack_query_result r = assert_stacks(&all, &early, "");
+	const struct query_filter none = filter("a", CPU, 0, 60);
+
+	(void)state;
+	assert_int_equal(r.quality.runtimes.n, 2);
+	assert_int_equal(count_of(&r.quality.runtimes, "java:profiled"), 2);
+	assert_int_equal(count_of(&r.quality.runtimes, "java:off"), 1);
+	assert_int_equal(r.base_quality.runtimes.n, 3);
+	assert_int_equal(count_of(&r.base_quality.runtimes, "java:profiled"), 1);
+	assert_int_equal(count_of(&r.base_quality.runtimes, "java:waiting"), 2);
+	assert_int_equal(count_of(&r.base_quality.runtimes, "java:off"), 5);
+	r = assert_stacks(&none, NULL,
+			  "6000|0|leaf a.c:1|main a.c:3\n"
+			  "330|0|odd a.c:2|main a.c:3\n"
+			  "7|0|" STACK_QUERY_MISSING "\n");
+	assert_int_equal(r.quality.runtimes.n, 0);
+}
+
+static void two_ranges_may_be_apart_or_overlap(void **state)
+{
+	const struct query_filter late = filter("a", CPU, 30, 60), early = filter("a", CPU, 0, 30);
+	const struct query_filter all = filter("a", CPU, 0, 60), none = filter("a", CPU, 90, 99);
+	struct stack_query_result r;
+
+	(void)state;
+	r = assert_stacks(&late, &early,
+			  "3000|3000|leaf a.c:1|main a.c:3\n"
+			  "30|300|odd a.c:2|main a.c:3\n"
+			  "7|0|" STACK_QUERY_MISSING "\n");
+	assert_int_equal(r.total.value, 3037);
+	assert_int_equal(r.total.base, 3300);
+	assert_int_equal(r.quality.n_samples, 20);
+	assert_int_equal(r.base_quality.n_samples, 20);
+	assert_stacks(&late, &all,
+		      "3000|6000|leaf a.c:1|main a.c:3\n"
+		      "30|330|odd a.c:2|main a.c:3\n"
+		      "7|7|" STACK_QUERY_MISSING "\n");
+	assert_stacks(&none, &early,
+		      "0|3000|leaf a.c:1|main a.c:3\n"
+		      "0|300|odd a.c:2|main a.c:3\n");
+	assert_stacks(&none, &none, "");
+}
+
+static void another_service_may_be_the_base(void **state)
+{
+	const struct query_filter f = filter("a", CPU, 0, 1), base = filter("b", CPU, 0, 60);
+
+	(void)state;
+	assert_stacks(&f, &base,
+		      "100|5|leaf a.c:1|main a.c:3\n"
+		      "0|20|only_b b.c:1\n"
+		      "10|0|odd a.c:2|main a.c:3\n");
+}
+
+static void a_level_is_averaged_over_the_time_of_its_side(void **state)
+{
+	const struct query_filter f = filter("a", HEAP, 0, 60), base = filter("a", HEAP, 0, 30);
+
+	(void)state;
+	/* profiles of 600 and 1200 cover 30 s each */
+	assert_stacks(&f, &base, "900|600|leaf a.c:1|main a.c:3\n");
+}
+
+#define FORTNIGHT (14 * 24 * 60)
+
+static void little_in_a_long_range_keeps_its_value(void **state)
+{
+	struct query_filter f = filter("a", HEAP, -FORTNIGHT, FORTNIGHT);
+	struct timeline_step steps[300];
+	struct timeline t = {.from_ns = f.from_ns,
+			     .step_ns = (f.to_ns - f.from_ns) / 300,
+			     .n_steps = 300,
+			     .aggregation = PROFILE_AGGREGATION_SUM,
+			     .steps = steps};
+	struct timeline_instances instances;
+	struct err err = {""};
+	double most = 0;
+
+	(void)state;
+	assert_stacks(&f, NULL, "900|0|leaf a.c:1|main a.c:3\n");
+	f.service = "c";
+	assert_stacks(&f, NULL, "700|0|" STACK_QUERY_MISSING "\n");
+	/* 25 in 10 s */
+	f.service = "b";
+	f.type = CPU;
+	assert_int_equal(timeline_query(store, &f, &t, &err), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(steps); i++)
+		most = steps[i].value > most ? steps[i].value : most;
+	assert_float_equal(most, 2.5, 1e-9);
+	assert_int_equal(timeline_query_instances(store, &f, &instances, &err), 0);
+	assert_int_equal(instances.n_items, 1);
+	assert_float_equal(instances.items[0].value, 2.5, 1e-9);
+	timeline_instances_fini(&instances);
+}
+
+static void assert_odd_value(const char *where, const char *base_where, int64_t value, int64_t base)
+{
+	struct query_filter f = filter("a", CPU, 0, 60), b = f;
+	struct stack_query_result r;
+	CLEANUP(buf_fini) struct buf out;
+	struct label_matchers m, base_m;
+	struct err err = {""};
+
+	buf_init(&out, 10000);
+	assert_int_equal(label_matchers_parse(&m, where, &err), 0);
+	assert_int_equal(label_matchers_parse(&base_m, base_where, &err), 0);
+	f.where = &m;
+	b.where = &base_m;
+	if (stack_query(store, (struct query_sides){&f, &b}, print, &out, &r, &err) < 0)
+		fail_msg("%s: %s", where, err.msg);
+	assert_int_equal(r.total.value, value);
+	assert_int_equal(r.total.base, base);
+}
+
+static void labels_select_on_each_side(void **state)
+{
+	(void)state;
+	assert_odd_value("version=\"1.0\"", "version=\"2.0\"", 3300, 3030);
+	assert_odd_value("version!=\"1.0\"", "version=\"\"", 3037, 7);
+	assert_odd_value("version=~\"[12]\\\\.0\"", "version=~\"1\"", 6330, 0);
+	assert_odd_value("version!~\"1.*\"", "version!~\".*|x\"", 3037, 0);
+	assert_odd_value("version=~\"1.*\",host.name=\"n\"", "version=~\"1.*\",host.name!=\"n\"",
+			 3300, 0);
+	/* text of the reader is neither SQL nor an escape */
+	assert_odd_value("pod=\"it's \\\\\"", "pod=~\"it's .\"", 6330, 6330);
+	assert_odd_value("\"x'] = '' OR 1 OR '{to:Int64}\"=\"1\"", "", 0, 6337);
+}
+
+static void assert_wrong_expression(const char *where, const char *why)
+{
+	struct query_filter f = filter("a", CPU, 0, 60);
+	CLEANUP(buf_fini) struct buf out;
+	struct stack_query_result r;
+	struct label_matchers m;
+	struct err err = {""};
+	char expected[200];
+
+	buf_init(&out, 10000);
+	assert_int_equal(label_matchers_parse(&m, where, &err), 0);
+	f.where = &m;
+	assert_int_equal(stack_query(store, (struct query_sides){&f, NULL}, print, &out, &r, &err),
+			 -EINVAL);
+	snprintf(expected, sizeof(expected),
+		 "a regular expression of the label matchers is invalid: %s", why);
+	assert_string_equal(err.msg, expected);
+}
+
+static void an_invalid_expression_is_the_readers_fault(void **state)
+{
+	(void)state;
+	assert_wrong_expression("version=~\"1(\"", "missing ): ^1(");
+	/* in parentheses two of these would be valid, and match anything */
+	assert_wrong_expression("version=~\"x)|(.*\"", "unexpected ): ^x)|(.*");
+	assert_wrong_expression("version=~\"x)\"", "unexpected ): ^x)");
+	assert_wrong_expression("version!~\"x)|(?:.*\"", "unexpected ): ^x)|(?:.*");
+}
+
+static void frames_that_come_late_are_found(void **state)
+{
+	const struct query_filter f = filter("late", CPU, 0, 60);
+
+	(void)state;
+	run("INSERT INTO profiling_samples SELECT 'late', '" CPU "', t, t + 10, map(), 9, 7 FROM "
+	    "(SELECT toDateTime64('2026-01-10 12:00:00', 9, 'UTC') AS t)");
+	assert_stacks(&f, NULL, "7|0|" STACK_QUERY_MISSING "\n");
+	run("INSERT INTO profiling_stacks SELECT 'late', 9, "
+	    "toDateTime64('2026-01-10 13:00:00', 9, 'UTC'), ['leaf a.c:1', 'main a.c:3']");
+	assert_stacks(&f, NULL, "7|0|leaf a.c:1|main a.c:3\n");
+}
+
+#define MANY INT64_C(210000)
+#define BEYOND (MANY - STACK_QUERY_MAX_STACKS)
+#define SUM_TO(n) ((n) * ((n) + 1) / 2)
+
+/* Stack i of 1 to MANY has the frame "f<i> a.c:1" and value i; the first 1000 have base 5. */
+static void fill_many(void)
+{
+	run("INSERT INTO profiling_stacks SELECT 'many', cityHash64(number), "
+	    "toDateTime64('2026-01-10 13:00:00', 9, 'UTC'), "
+	    "[concat('f', toString(number), ' a.c:1'), 'main a.c:3'] FROM numbers(1, 210000)");
+	run("INSERT INTO profiling_samples SELECT 'many', '" CPU "', t, t + 10, map(), "
+	    "cityHash64(number), number FROM (SELECT number, "
+	    "toDateTime64('2026-01-10 12:00:00', 9, 'UTC') AS t FROM numbers(1, 210000))");
+	run("INSERT INTO profiling_samples SELECT 'many', '" CPU "', t, t + 10, map(), "
+	    "cityHash64(number), 5 FROM (SELECT number, "
+	    "toDateTime64('2026-01-10 12:30:00', 9, 'UTC') AS t FROM numbers(1, 1000))");
+}
+
+struct many {
+	size_t n;
+	struct stack_value sum;
+};
+
+static int count(void *ctx, const struct flame_frame *frames, size_t n_frames, struct stack_value v)
+{
+	struct many *m = ctx;
+	char expected[64];
+	int len = snprintf(expected, sizeof(expected), "f%lld a.c:1", (long long)v.value);
+
+	if (n_frames != 2 || frames[0].len != (size_t)len ||
+	    memcmp(frames[0].text, expected, (size_t)len) != 0)
+		fail_msg("value %s has the frames of another: %.*s", expected, (int)frames[0].len,
+			 frames[0].text);
+	m->n++;
+	m->sum.value += v.value;
+	m->sum.base += v.base;
+	return 0;
+}
+
+static struct stack_query_result assert_many(const struct query_filter *base)
+{
+	const struct query_filter f = filter("many", CPU, 0, 10);
+	struct stack_query_result r;
+	struct many m = {0};
+	struct err err = {""};
+
+	if (stack_query(store, (struct query_sides){&f, base}, count, &m, &r, &err) < 0)
+		fail_msg("%s", err.msg);
+	assert_int_equal(r.n_stacks, MANY);
+	assert_int_equal(r.n_stacks_cut, BEYOND);
+	assert_int_equal(m.n, STACK_QUERY_MAX_STACKS);
+	assert_int_equal(r.total.value, SUM_TO(MANY));
+	assert_int_equal(m.sum.value, r.total.value - r.cut.value);
+	assert_int_equal(m.sum.base, r.total.base - r.cut.base);
+	return r;
+}
+
+static void what_is_beyond_the_largest_is_cut_and_counted(void **state)
+{
+	const struct query_filter base = filter("many", CPU, 30, 40);
+	struct stack_query_result r;
+
+	(void)state;
+	fill_many();
+	r = assert_many(NULL);
+	assert_int_equal(r.cut.value, SUM_TO(BEYOND));
+	/* the first of the base are large there, so those after them are cut */
+	r = assert_many(&base);
+	assert_int_equal(r.n_base_stacks, 1000);
+	assert_int_equal(r.total.base, 5000);
+	assert_int_equal(r.cut.value, SUM_TO(BEYOND + 1000) - SUM_TO(INT64_C(1000)));
+	assert_int_equal(r.cut.base, 0);
+}
+
+struct smallest {
+	size_t n;
+	int64_t value;
+};
+
+static int find_smallest(void *ctx, const struct flame_frame *frames, size_t n_frames,
+			 struct stack_value v)
+{
+	struct smallest *m = ctx;
+
+	assert_int_equal(n_frames, 1);
+	assert_true(frames[0].len > 1000000);
+	m->n++;
+	m->value = v.value < m->value ? v.value : m->value;
+	return 0;
+}
+
+/* 100 stacks of values 1 to 100, whose texts of a megabyte each exceed the memory for texts. */
+static void of_stacks_too_large_for_memory_the_largest_stay(void **state)
+{
+	const struct query_filter f = filter("huge", CPU, 0, 10);
+	struct stack_query_result r;
+	struct smallest m = {.value = INT64_MAX};
+	struct err err = {""};
+
+	(void)state;
+	run("INSERT INTO profiling_stacks SELECT 'huge', cityHash64(number), "
+	    "toDateTime64('2026-01-10 13:00:00', 9, 'UTC'), "
+	    "[concat(toString(number), repeat('x', 1000000))] FROM numbers(1, 100)");
+	run("INSERT INTO profiling_samples SELECT 'huge', '" CPU "', t, t + 10, map(), "
+	    "cityHash64(number), number FROM (SELECT number, "
+	    "toDateTime64('2026-01-10 12:00:00', 9, 'UTC') AS t FROM numbers(1, 100))");
+	if (stack_query(store, (struct query_sides){&f, NULL}, find_smallest, &m, &r, &err) < 0)
+		fail_msg("%s", err.msg);
+	assert_int_equal(r.total.value, SUM_TO(INT64_C(100)));
+	assert_in_range(m.n, 32, 67);
+	assert_int_equal(m.value, 101 - (int64_t)m.n);
+	assert_int_equal(r.n_stacks_cut, 100 - m.n);
+	assert_int_equal(r.cut.value, SUM_TO(INT64_C(100) - (int64_t)m.n));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(one_side_has_frames_totals_and_quality),
+		cmocka_unit_test(states_are_those_of_the_instances_at_the_end),
+		cmocka_unit_test(two_ranges_may_be_apart_or_overlap),
+		cmocka_unit_test(another_service_may_be_the_base),
+		cmocka_unit_test(a_level_is_averaged_over_the_time_of_its_side),
+		cmocka_unit_test(little_in_a_long_range_keeps_its_value),
+		cmocka_unit_test(labels_select_on_each_side),
+		cmocka_unit_test(an_invalid_expression_is_the_readers_fault),
+		cmocka_unit_test(frames_that_come_late_are_found),
+		cmocka_unit_test(what_is_beyond_the_largest_is_cut_and_counted),
+		cmocka_unit_test(of_stacks_too_large_for_memory_the_largest_stay),
+	};
+
+	return cmocka_run_group_tests(tests, start, stop);
+}

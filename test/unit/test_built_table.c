@@ -1,0 +1,154 @@
+/* Tables in slabs of plain memory: what a walk would find, and that nothing is left behind. */
+#include "node-agent/unwind/built_table.h"
+
+#include <errno.h>
+
+#include "common/limits.h"
+#include "test/lib/unit.h"
+#include "test/lib/unwind_plain.h"
+
+struct fixture {
+	struct unwind_plain plain;
+	struct unwind_slabs *slabs;
+};
+
+static void begin(struct fixture *f, uint64_t max_bytes)
+{
+	struct unwind_slabs_config cfg = {.max_bytes = max_bytes, .grace_ns = 1};
+
+	unwind_plain_init(&f->plain);
+	cfg.make_slab = f->plain.memory.make_slab;
+	cfg.free_slab = f->plain.memory.free_slab;
+	cfg.ctx = f->plain.memory.ctx;
+	assert_int_equal(unwind_slabs_new(&f->slabs, &cfg), 0);
+}
+
+static void end(struct fixture *f)
+{
+	struct unwind_slabs_stats stats;
+
+	unwind_slabs_read_stats(f->slabs, &stats);
+	assert_int_equal(stats.used_bytes, 0);
+	unwind_slabs_free(f->slabs);
+}
+
+/* A process whose only mapping is of this table, at address 0. */
+static void map_table(struct fixture *f, uint32_t table)
+{
+	static const uint64_t starts[8] = {0};
+	const struct unwind_mapping mapping = {.n_pages = UINT32_MAX, .table = table};
+	struct unwind_extent e[3];
+	struct unwind_process process = {.n_mappings = 1};
+	struct unwind_ref ref;
+
+	for (size_t i = 0; i < ARRAY_SIZE(e); i++)
+		assert_int_equal(unwind_slabs_get(f->slabs, UNWIND_UNIT_BYTES, &e[i]), 0);
+	process.starts = (struct unwind_ref){e[0].block, (uint16_t)(e[0].unit * 8)};
+	process.mappings[0] = (struct unwind_ref){e[1].block, (uint16_t)(e[1].unit * 4)};
+	memcpy(unwind_slabs_at(f->slabs, &e[0]), starts, sizeof(starts));
+	memcpy(unwind_slabs_at(f->slabs, &e[1]), &mapping, sizeof(mapping));
+	memcpy(unwind_slabs_at(f->slabs, &e[2]), &process, sizeof(process));
+	ref = (struct unwind_ref){e[2].block, e[2].unit};
+	assert_int_equal(f->plain.memory.put_process(&f->plain, 1, &ref), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(e); i++) /* only to have none left: nothing reuses it */
+		unwind_slabs_put(f->slabs, &e[i], 0);
+}
+
+/* Pages of n rows each, every 8 bytes; rules count through all of them. */
+static int build(struct fixture *f, struct built_table *b, uint32_t n_pages, uint32_t n)
+{
+	static struct unwind_row rows[UNWIND_BLOCK_ROWS];
+	static struct unwind_rule rules[UNWIND_TABLE_RULES];
+	const struct cfi_extent extent = {.first_page = 2, .n_pages = n_pages};
+	int r = built_table_begin(b, f->slabs, &extent);
+
+	for (uint32_t page = 0; r == 0 && page < n_pages; page++) {
+		for (uint32_t i = 0; i < n; i++)
+			rows[i] = (struct unwind_row){
+				(uint16_t)(8 * i),
+				(uint16_t)((page * (n + 1) + i) % UNWIND_TABLE_RULES)};
+		r = built_table_add_page(b, f->slabs, page, rows, n);
+	}
+	for (uint32_t i = 0; i < UNWIND_TABLE_RULES; i++)
+		rules[i].cfa = (uint16_t)i;
+	return r ?: built_table_add_rules(b, f->slabs, rules, UNWIND_TABLE_RULES);
+}
+
+static void test_every_address_finds_its_rule(void **state)
+{
+	static struct fixture f;
+	struct built_table b;
+
+	(void)state;
+	begin(&f, 64 * MIB);
+	assert_int_equal(build(&f, &b, 2 * UNWIND_BLOCK_PAGES + 5, 6), 0);
+	assert_int_equal(b.n_rows, 6 * (2 * UNWIND_BLOCK_PAGES + 5));
+	built_table_publish(&b, &f.plain.tables[2]);
+	map_table(&f, 2);
+	for (uint32_t page = 0; page < b.extent.n_pages; page++) {
+		for (uint32_t i = 0; i < 7; i++) {
+			uint64_t address = (uint64_t)(2 + page) * UNWIND_PAGE_BYTES + 8 * i + 3;
+			const struct unwind_rule *rule = unwind_plain_rule(&f.plain, 1, address);
+
+			assert_non_null(rule);
+			assert_int_equal(rule->cfa,
+					 (page * 7 + (i < 6 ? i : 5)) % UNWIND_TABLE_RULES);
+		}
+	}
+	assert_null(unwind_plain_rule(&f.plain, 1, 2 * UNWIND_PAGE_BYTES - 1));
+	built_table_withdraw(&b, f.slabs, &f.plain.tables[2], 0);
+	assert_int_equal(f.plain.tables[2].n_pages, 0);
+	for (size_t i = 0; i < ARRAY_SIZE(f.plain.tables[2].pages); i++)
+		assert_int_equal(f.plain.tables[2].pages[i].block, 0);
+	for (size_t i = 0; i < ARRAY_SIZE(f.plain.tables[2].rules); i++)
+		assert_int_equal(f.plain.tables[2].rules[i].block, 0);
+	end(&f);
+}
+
+static void test_pages_of_the_same_rule_share_a_row(void **state)
+{
+	const struct unwind_row one = {0, 1}, other = {0, 2};
+	const struct cfi_extent extent = {.n_pages = 1000};
+	static struct fixture f;
+	struct built_table b;
+
+	(void)state;
+	begin(&f, MIB);
+	assert_int_equal(built_table_begin(&b, f.slabs, &extent), 0);
+	for (uint32_t i = 0; i < 1000; i++)
+		assert_int_equal(built_table_add_page(&b, f.slabs, i, i < 500 ? &one : &other, 1),
+				 0);
+	/* 8,000 bytes of pages, and two units of rows */
+	assert_int_equal(b.bytes, 8000 + 2 * UNWIND_UNIT_BYTES);
+	built_table_discard(&b, f.slabs);
+	end(&f);
+}
+
+static void test_what_finds_no_room_leaves_nothing_behind(void **state)
+{
+	static struct fixture f;
+	struct built_table b;
+
+	(void)state;
+	begin(&f, MIB);
+	assert_int_equal(build(&f, &b, 100, UNWIND_BLOCK_ROWS), -ENOSPC);
+	built_table_discard(&b, f.slabs);
+	assert_int_equal(build(&f, &b, BUILT_TABLE_PAGES_MAX, 1), -ENOSPC);
+	built_table_discard(&b, f.slabs);
+	assert_int_equal(build(&f, &b, BUILT_TABLE_PAGES_MAX + 1, 1), -EFBIG);
+	built_table_discard(&b, f.slabs);
+	assert_int_equal(build(&f, &b, 50, 512), 0);
+	built_table_discard(&b, f.slabs);
+	end(&f);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_every_address_finds_its_rule),
+		cmocka_unit_test(test_pages_of_the_same_rule_share_a_row),
+		cmocka_unit_test(test_what_finds_no_room_leaves_nothing_behind),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,600 @@
+#include <errno.h>
+
+#include "node-agent/unwind/cfi/cfi_table.h"
+#include "test/lib/elf_builder.h"
+#include "test/lib/unit.h"
+
+/* Half a page before the end of the first page of the table. */
+#define TEXT 0x404000u
+#define TEXT_BYTES 0x8000u
+#define FRAMES 0x500000u
+#define FRAMES_MAX 0x6000u
+#define ROWS 16384u
+
+struct fixture {
+	struct elf_builder elf;
+	struct elf_layout layout;
+	struct byte_source src;
+	uint8_t code[TEXT_BYTES];
+	uint8_t frames[FRAMES_MAX];
+	size_t frames_len;
+	uint8_t hdr[256];
+	size_t hdr_len;
+	bool is_debug_frame;
+	uint64_t plt_bytes;
+	struct cfi_table table;
+	int result;
+
+	struct {
+		uint64_t address;
+		uint16_t rule;
+	} rows[ROWS];
+	size_t n;
+	uint32_t next_page;
+	int stop; /* what on_page returns */
+};
+
+static int on_page(void *ctx, uint32_t page, const struct unwind_row *rows, uint32_t n)
+{
+	struct fixture *f = ctx;
+
+	assert_int_equal(page, f->next_page++);
+	assert_in_range(n, 1, UNWIND_BLOCK_ROWS);
+	assert_int_equal(rows[0].address, 0);
+	for (uint32_t i = 0; i < n; i++) {
+		assert_true(i == 0 || rows[i].address > rows[i - 1].address);
+		assert_true(f->n < ROWS);
+		f->rows[f->n].address = (TEXT & ~(UNWIND_PAGE_BYTES - 1u)) +
+					page * UNWIND_PAGE_BYTES + rows[i].address;
+		f->rows[f->n++].rule = rows[i].rule;
+	}
+	return f->stop;
+}
+
+/* ---- what the file has ---- */
+
+static struct fixture *new_fixture(void)
+{
+	struct fixture *f = calloc(1, sizeof(*f));
+
+	assert_non_null(f);
+	memset(f->code, 0x90, sizeof(f->code));
+	return f;
+}
+
+static void free_fixture(struct fixture *f)
+{
+	cfi_table_fini(&f->table);
+	free(f);
+}
+
+static void put(struct fixture *f, uint64_t value, size_t bytes)
+{
+	assert_true(f->frames_len + bytes <= FRAMES_MAX);
+	memcpy(f->frames + f->frames_len, &value, bytes);
+	f->frames_len += bytes;
+}
+
+/* Pads and completes the entry that begins here. */
+static void end_entry(struct fixture *f, size_t begin)
+{
+	uint32_t length;
+
+	while (f->frames_len % 8 != 0)
+		put(f, 0, 1);
+	length = (uint32_t)(f->frames_len - begin - 4);
+	memcpy(f->frames + begin, &length, sizeof(length));
+}
+
+/* Returns its position. Addresses of its functions are relative to themselves, or plain. */
+static size_t put_cie(struct fixture *f, const char *augmentation)
+{
+	static const uint8_t code[] = {0x0c, 7, 8, 0x80 | 16, 1};
+	size_t begin = f->frames_len;
+
+	put(f, 0, 4);
+	put(f, f->is_debug_frame ? UINT32_MAX : 0, 4);
+	put(f, f->is_debug_frame ? 3 : 1, 1);
+	for (const char *p = augmentation; *p; p++)
+		put(f, (uint8_t)*p, 1);
+	put(f, 0, 1);
+	put(f, 1, 1);    /* code alignment */
+	put(f, 0x78, 1); /* data alignment: -8 */
+	put(f, 16, 1);   /* return address */
+	if (augmentation[0] == 'z') {
+		put(f, 1, 1);
+		put(f, 0x1b, 1); /* R */
+	}
+	for (size_t i = 0; i < sizeof(code); i++)
+		put(f, code[i], 1);
+	end_entry(f, begin);
+	return begin;
+}
+
+static size_t put_fde(struct fixture *f, size_t cie, uint64_t start, uint64_t bytes,
+		      const uint8_t *code, size_t len)
+{
+	size_t begin = f->frames_len;
+
+	put(f, 0, 4);
+	put(f, f->is_debug_frame ? cie : begin + 4 - cie, 4);
+	if (f->is_debug_frame) {
+		put(f, start, 8);
+		put(f, bytes, 8);
+	} else {
+		put(f, start - (FRAMES + f->frames_len), 4);
+		put(f, bytes, 4);
+		put(f, 0, 1); /* no data */
+	}
+	for (size_t i = 0; i < len; i++)
+		put(f, code[i], 1);
+	end_entry(f, begin);
+	return begin;
+}
+
+#define CODE(...) (const uint8_t[]){__VA_ARGS__}, sizeof((const uint8_t[]){__VA_ARGS__})
+/* push %rbp after 1 byte */
+#define PUSHES CODE(0x41, 0x0e, 16, 0x86, 2)
+
+/* The linker's index of these functions, at its address. */
+#define HDR 0x480000u
+static void put_hdr(struct fixture *f, const uint64_t (*functions)[2], uint32_t n)
+{
+	int32_t eh_frame = (int32_t)(FRAMES - (HDR + 4));
+
+	memcpy(f->hdr, (const uint8_t[]){1, 0x1b, 0x03, 0x3b}, 4);
+	memcpy(f->hdr + 4, &eh_frame, 4);
+	memcpy(f->hdr + 8, &n, 4);
+	f->hdr_len = 12;
+	for (uint32_t i = 0; i < n; i++) {
+		int32_t pair[2] = {(int32_t)((int64_t)functions[i][0] - HDR),
+				   (int32_t)((int64_t)(FRAMES + functions[i][1]) - HDR)};
+
+		memcpy(f->hdr + f->hdr_len, pair, sizeof(pair));
+		f->hdr_len += sizeof(pair);
+	}
+}
+
+static void build_file(struct fixture *f)
+{
+	uint64_t flags = SHF_ALLOC | SHF_EXECINSTR;
+	Elf64_Shdr *s;
+
+	elf_builder_init(&f->elf, EM_X86_64);
+	s = elf_builder_section(&f->elf, f->plt_bytes > 0 ? ".plt" : ".text", SHT_PROGBITS, flags,
+				TEXT, f->code, sizeof(f->code));
+	elf_builder_segment(&f->elf, PT_LOAD, PF_R | PF_X, s->sh_offset, TEXT, TEXT_BYTES);
+	if (f->plt_bytes > 0)
+		s->sh_size = f->plt_bytes;
+	if (f->hdr_len > 0) {
+		s = elf_builder_section(&f->elf, ".eh_frame_hdr", SHT_PROGBITS, SHF_ALLOC, HDR,
+					f->hdr, f->hdr_len);
+		elf_builder_segment(&f->elf, PT_LOAD, PF_R, s->sh_offset, HDR, f->hdr_len);
+		elf_builder_segment(&f->elf, PT_GNU_EH_FRAME, PF_R, s->sh_offset, HDR, f->hdr_len);
+	}
+	if (f->frames_len > 0) {
+		s = elf_builder_section(&f->elf, f->is_debug_frame ? ".debug_frame" : ".eh_frame",
+					SHT_PROGBITS, f->is_debug_frame ? 0 : SHF_ALLOC,
+					f->is_debug_frame ? 0 : FRAMES, f->frames, f->frames_len);
+		if (!f->is_debug_frame)
+			elf_builder_segment(&f->elf, PT_LOAD, PF_R, s->sh_offset, FRAMES,
+					    f->frames_len);
+	}
+	elf_builder_finish(&f->elf);
+	byte_source_from_memory(&f->src, f->elf.data, f->elf.len);
+	assert_int_equal(elf_layout_parse(&f->layout, &f->src), 0);
+}
+
+static int build(struct fixture *f)
+{
+	const struct cfi_input in = {.layout = &f->layout, .src = &f->src};
+
+	f->n = 0;
+	f->next_page = 0;
+	f->result = cfi_table_build(&f->table, &in, on_page, f);
+	return f->result;
+}
+
+static void build_table(struct fixture *f)
+{
+	build_file(f);
+	assert_int_equal(build(f), 0);
+	assert_int_equal(f->next_page, 2);
+	assert_int_equal(f->table.n_rows, f->n);
+}
+
+/* ---- what the table says ---- */
+
+static const struct unwind_rule *rule_at(const struct fixture *f, uint64_t address)
+{
+	size_t i = f->n;
+
+	while (i > 0 && f->rows[i - 1].address > address)
+		i--;
+	assert_true(i > 0);
+	assert_true(f->rows[i - 1].rule < f->table.n_rules);
+	return &f->table.rules[f->rows[i - 1].rule];
+}
+
+static void expect(const struct fixture *f, uint64_t address, unsigned base, unsigned cfa)
+{
+	const struct unwind_rule *rule = rule_at(f, address);
+
+	assert_int_equal(rule->base, base);
+	assert_int_equal(rule->cfa, cfa);
+}
+
+static void rows_follow_the_instructions(void **state)
+{
+	struct fixture *f = new_fixture();
+	size_t cie = put_cie(f, "zR");
+
+	(void)state;
+	put_fde(f, cie, TEXT + 0x100, 0x40, PUSHES);
+	build_table(f);
+	expect(f, TEXT, UNWIND_CFA_UNKNOWN, 0);
+	expect(f, TEXT + 0xff, UNWIND_CFA_UNKNOWN, 0);
+	expect(f, TEXT + 0x100, UNWIND_CFA_SP, 1);
+	expect(f, TEXT + 0x101, UNWIND_CFA_SP, 2);
+	assert_int_equal(rule_at(f, TEXT + 0x101)->how, UNWIND_FP_AT_CFA);
+	expect(f, TEXT + 0x13f, UNWIND_CFA_SP, 2);
+	expect(f, TEXT + 0x140, UNWIND_CFA_UNKNOWN, 0);
+	assert_int_equal(f->table.origin, CFI_ORIGIN_EH_FRAME);
+	assert_int_equal(f->table.n_functions, 1);
+	/* two pages begin with a row, the function has two, and one ends it */
+	assert_int_equal(f->n, 5);
+	free_fixture(f);
+}
+
+static void functions_are_sorted_if_the_linker_has_not(void **state)
+{
+	struct fixture *f = new_fixture();
+	size_t cie = put_cie(f, "zR");
+
+	(void)state;
+	put_fde(f, cie, TEXT + 0x5000, 0x10, PUSHES);
+	put(f, 0, 4); /* the end of one input of the linker */
+	put(f, 0, 4);
+	put_fde(f, cie, TEXT + 0x200, 0x10, PUSHES);
+	put_fde(f, cie, TEXT + 0x100, 0x10, PUSHES);
+	build_table(f);
+	expect(f, TEXT + 0x108, UNWIND_CFA_SP, 2);
+	expect(f, TEXT + 0x208, UNWIND_CFA_SP, 2);
+	expect(f, TEXT + 0x5008, UNWIND_CFA_SP, 2);
+	assert_int_equal(f->table.n_functions, 3);
+	assert_int_equal(f->table.n_bad_functions, 0);
+	free_fixture(f);
+}
+
+static void the_linkers_index_is_followed(void **state)
+{
+	struct fixture *f = new_fixture();
+	size_t cie = put_cie(f, "zR"), first, second;
+
+	(void)state;
+	second = put_fde(f, cie, TEXT + 0x200, 0x10, PUSHES);
+	first = put_fde(f, cie, TEXT + 0x100, 0x10, PUSHES);
+	put_fde(f, cie, TEXT + 0x300, 0x10, PUSHES); /* the index has no entry for it */
+	put_hdr(f, (const uint64_t[][2]){{TEXT + 0x100, first}, {TEXT + 0x200, second}}, 2);
+	build_table(f);
+	expect(f, TEXT + 0x108, UNWIND_CFA_SP, 2);
+	expect(f, TEXT + 0x208, UNWIND_CFA_SP, 2);
+	expect(f, TEXT + 0x308, UNWIND_CFA_UNKNOWN, 0);
+	free_fixture(f);
+}
+
+static void an_index_that_lies_costs_only_what_it_lies_about(void **state)
+{
+	struct fixture *f = new_fixture();
+	size_t cie = put_cie(f, "zR"), first, second;
+
+	(void)state;
+	first = put_fde(f, cie, TEXT + 0x100, 0x10, PUSHES);
+	second = put_fde(f, cie, TEXT + 0x200, 0x10, PUSHES);
+	put_hdr(f,
+		(const uint64_t[][2]){{TEXT + 0x100, first},
+				      {TEXT + 0x180, FRAMES_MAX},
+				      {TEXT + 0x190, cie},
+				      {TEXT + 0x1a0, second + 4},
+				      {TEXT + 0x200, second},
+				      {TEXT + 0x100, first}},
+		6);
+	build_table(f);
+	expect(f, TEXT + 0x108, UNWIND_CFA_SP, 2);
+	expect(f, TEXT + 0x208, UNWIND_CFA_SP, 2);
+	assert_true(f->table.n_bad_functions >= 3);
+	free_fixture(f);
+}
+
+static void debug_frame_is_read_likewise(void **state)
+{
+	struct fixture *f = new_fixture();
+	size_t cie;
+
+	(void)state;
+	f->is_debug_frame = true;
+	cie = put_cie(f, "");
+	put_fde(f, cie, TEXT + 0x200, 0x10, PUSHES);
+	put_fde(f, cie, 0, 0x10, PUSHES); /* of a function that the linker left out */
+	build_table(f);
+	expect(f, TEXT + 0x208, UNWIND_CFA_SP, 2);
+	assert_int_equal(f->table.origin, CFI_ORIGIN_DEBUG_FRAME);
+	assert_int_equal(f->table.n_functions, 1);
+	free_fixture(f);
+}
+
+static void a_debug_file_supplies_what_the_file_lacks(void **state)
+{
+	struct fixture *f = new_fixture(), *debug = new_fixture();
+	const struct cfi_input in = {
+		.layout = &f->layout,
+		.src = &f->src,
+		.debug_layout = &debug->layout,
+		.debug_src = &debug->src,
+	};
+
+	(void)state;
+	put_fde(f, put_cie(f, "zR"), TEXT + 0x100, 0x10, PUSHES);
+	build_file(f);
+	debug->is_debug_frame = true;
+	put_fde(debug, put_cie(debug, ""), TEXT + 0x80, 0x10, PUSHES);
+	put_fde(debug, 0, TEXT + 0x200, 0x10, PUSHES);
+	build_file(debug);
+	assert_int_equal(cfi_table_build(&f->table, &in, on_page, f), 0);
+	expect(f, TEXT + 0x88, UNWIND_CFA_SP, 2);
+	expect(f, TEXT + 0x108, UNWIND_CFA_SP, 2);
+	expect(f, TEXT + 0x208, UNWIND_CFA_SP, 2);
+	assert_int_equal(f->table.origin, CFI_ORIGIN_EH_FRAME);
+	free_fixture(debug);
+	free_fixture(f);
+}
+
+static void padding_keeps_the_rule_before_it(void **state)
+{
+	struct fixture *f = new_fixture();
+	size_t cie = put_cie(f, "zR");
+
+	(void)state;
+	put_fde(f, cie, TEXT + 0x101, 0x10, PUSHES);
+	put_fde(f, cie, TEXT + 0x120, 0x10, PUSHES);
+	put_fde(f, cie, TEXT + 0x140, 0x10, PUSHES);
+	build_table(f);
+	expect(f, TEXT + 0x111, UNWIND_CFA_SP, 2); /* 15 bytes up to the next function */
+	expect(f, TEXT + 0x130, UNWIND_CFA_UNKNOWN, 0);
+	free_fixture(f);
+}
+
+static void a_row_across_pages_is_in_both(void **state)
+{
+	struct fixture *f = new_fixture();
+	size_t cie = put_cie(f, "zR");
+
+	(void)state;
+	put_fde(f, cie, TEXT + 0x3000, 0x2000, PUSHES);
+	build_table(f);
+	expect(f, TEXT + 0x3fff, UNWIND_CFA_SP, 2);
+	assert_int_equal(f->rows[f->n - 2].address, TEXT + 0x4000);
+	expect(f, TEXT + 0x4000, UNWIND_CFA_SP, 2);
+	free_fixture(f);
+}
+
+static void broken_instructions_make_the_rest_of_a_function_unknown(void **state)
+{
+	struct fixture *f = new_fixture();
+	size_t cie = put_cie(f, "zR");
+
+	(void)state;
+	put_fde(f, cie, TEXT + 0x100, 0x40, CODE(0x41, 0x0e, 16, 0x48, 0x3f));
+	put_fde(f, cie, TEXT + 0x140, 0x40, PUSHES);
+	build_table(f);
+	expect(f, TEXT + 0x101, UNWIND_CFA_SP, 2);
+	expect(f, TEXT + 0x109, UNWIND_CFA_UNKNOWN, 0);
+	expect(f, TEXT + 0x140, UNWIND_CFA_SP, 1);
+	assert_int_equal(f->table.n_bad_functions, 1);
+	free_fixture(f);
+}
+
+static void of_functions_that_overlap_the_first_one_counts(void **state)
+{
+	struct fixture *f = new_fixture();
+	size_t cie = put_cie(f, "zR");
+
+	(void)state;
+	put_fde(f, cie, TEXT + 0x100, 0x40, PUSHES);
+	put_fde(f, cie, TEXT + 0x120, 0x40, CODE(0x0e, 80));
+	build_table(f);
+	expect(f, TEXT + 0x13f, UNWIND_CFA_SP, 2);
+	expect(f, TEXT + 0x140, UNWIND_CFA_SP, 10);
+	assert_int_equal(f->table.n_bad_functions, 1);
+	free_fixture(f);
+}
+
+/* A description whose every byte of code has another rule. */
+static void put_long_function(struct fixture *f, uint64_t start, unsigned n)
+{
+	static uint8_t code[FRAMES_MAX];
+	size_t len = 0;
+
+	for (unsigned i = 0; i < n; i++) {
+		code[len++] = 0x0e;
+		code[len++] = (uint8_t)(0x80 | (i * 8 & 0x7f));
+		code[len++] = (uint8_t)(0x80 | (i * 8 >> 7 & 0x7f));
+		code[len++] = (uint8_t)(i * 8 >> 14);
+		code[len++] = 0x41;
+	}
+	put_fde(f, put_cie(f, "zR"), start, n, code, len);
+}
+
+static void what_does_not_fit_is_unknown_and_counted(void **state)
+{
+	struct fixture *f = new_fixture();
+
+	(void)state;
+	put_long_function(f, TEXT, 4200);
+	build_table(f);
+	expect(f, TEXT + 4000, UNWIND_CFA_SP, 4000);
+	expect(f, TEXT + 4199, UNWIND_CFA_UNKNOWN, 0);
+	assert_int_equal(f->table.n_rules, UNWIND_TABLE_RULES);
+	assert_true(f->table.n_dropped_rows >= 100);
+	free_fixture(f);
+}
+
+static void code_without_descriptions_is_unknown(void **state)
+{
+	struct fixture *f = new_fixture();
+
+	(void)state;
+	build_table(f);
+	assert_int_equal(f->table.origin, CFI_ORIGIN_NONE);
+	assert_int_equal(f->n, 2);
+	expect(f, TEXT + 0x3000, UNWIND_CFA_UNKNOWN, 0);
+	free_fixture(f);
+}
+
+static void the_entry_point_is_the_end_of_the_stack(void **state)
+{
+	struct fixture *f = new_fixture();
+
+	(void)state;
+	put_fde(f, put_cie(f, "zR"), TEXT + 0x200, 0x40, PUSHES);
+	build_file(f);
+	f->layout.entry = TEXT + 0x100;
+	assert_int_equal(build(f), 0);
+	expect(f, TEXT + 0xff, UNWIND_CFA_UNKNOWN, 0);
+	expect(f, TEXT + 0x100, UNWIND_CFA_END, 0);
+	expect(f, TEXT + 0x11f, UNWIND_CFA_END, 0);
+	expect(f, TEXT + 0x120, UNWIND_CFA_UNKNOWN, 0);
+	cfi_table_fini(&f->table);
+	f->layout.entry = TEXT + 0x210; /* its description is better */
+	assert_int_equal(build(f), 0);
+	expect(f, TEXT + 0x210, UNWIND_CFA_SP, 2);
+	free_fixture(f);
+}
+
+static void stubs_of_a_plt_have_a_rule_without_a_description(void **state)
+{
+	static const uint8_t endbr64[] = {0xf3, 0x0f, 0x1e, 0xfa};
+	struct fixture *f = new_fixture();
+
+	(void)state;
+	f->plt_bytes = 0x40;
+	build_table(f);
+	expect(f, TEXT, UNWIND_CFA_SP, 2);
+	expect(f, TEXT + 6, UNWIND_CFA_SP, 3);
+	expect(f, TEXT + 0x10, UNWIND_CFA_PLT, 11);
+	expect(f, TEXT + 0x3f, UNWIND_CFA_PLT, 11);
+	expect(f, TEXT + 0x40, UNWIND_CFA_UNKNOWN, 0);
+	cfi_table_fini(&f->table);
+	memcpy(f->code + 0x10, endbr64, sizeof(endbr64));
+	build_table(f);
+	expect(f, TEXT + 0x10, UNWIND_CFA_PLT, 9);
+	free_fixture(f);
+}
+
+static void returns_from_signal_handlers_are_recognized(void **state)
+{
+	static const uint8_t code[] = {0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05};
+	struct fixture *f = new_fixture();
+
+	(void)state;
+	memcpy(f->code + 0x3ffc, code, sizeof(code));
+	memcpy(f->code + 0x6000, code, sizeof(code));
+	build_table(f);
+	expect(f, TEXT + 0x3ffa, UNWIND_CFA_UNKNOWN, 0);
+	expect(f, TEXT + 0x3ffb, UNWIND_CFA_SIGNAL, 0); /* walks look one byte before it */
+	expect(f, TEXT + 0x3ffc + 8, UNWIND_CFA_SIGNAL, 0);
+	expect(f, TEXT + 0x3ffc + 9, UNWIND_CFA_UNKNOWN, 0);
+	expect(f, TEXT + 0x6000, UNWIND_CFA_SIGNAL, 0);
+	free_fixture(f);
+}
+
+static void files_of_other_machines_are_unknown(void **state)
+{
+	struct fixture *f = new_fixture();
+
+	(void)state;
+	put_fde(f, put_cie(f, "zR"), TEXT + 0x100, 0x40, PUSHES);
+	build_file(f);
+	f->layout.machine = EM_RISCV;
+	assert_int_equal(build(f), 0);
+	assert_int_equal(f->n, 2);
+	expect(f, TEXT + 0x110, UNWIND_CFA_UNKNOWN, 0);
+	free_fixture(f);
+}
+
+static void the_caller_can_end_a_build(void **state)
+{
+	struct fixture *f = new_fixture();
+
+	(void)state;
+	f->stop = -ENOSPC;
+	build_file(f);
+	assert_int_equal(build(f), -ENOSPC);
+	assert_int_equal(f->next_page, 1);
+	f->stop = 7;
+	assert_int_equal(build(f), 7);
+	free_fixture(f);
+}
+
+static void the_extent_is_that_of_all_code(void **state)
+{
+	struct elf_layout l = {.text_start = 0x7fff, .text_end = 0x10001};
+	struct cfi_extent e;
+
+	(void)state;
+	assert_int_equal(cfi_table_extent(&l, &e), 0);
+	assert_int_equal(e.first_page, 0);
+	assert_int_equal(e.n_pages, 3);
+	l.text_end = 0x7fff + (UINT64_C(1) << 32);
+	assert_int_equal(cfi_table_extent(&l, &e), -EFBIG);
+	l.text_end = l.text_start;
+	assert_int_equal(cfi_table_extent(&l, &e), -ENOENT);
+}
+
+static int build_without_memory(void *arg)
+{
+	struct fixture *f = arg;
+	int r = build(f);
+
+	if (r == 0)
+		cfi_table_fini(&f->table);
+	return r;
+}
+
+static void every_allocation_may_fail(void **state)
+{
+	struct fixture *f = new_fixture();
+
+	(void)state;
+	put_fde(f, put_cie(f, "zR"), TEXT + 0x100, 0x40, PUSHES);
+	build_file(f);
+	check_oom(build_without_memory, f);
+	free_fixture(f);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(rows_follow_the_instructions),
+		cmocka_unit_test(functions_are_sorted_if_the_linker_has_not),
+		cmocka_unit_test(the_linkers_index_is_followed),
+		cmocka_unit_test(an_index_that_lies_costs_only_what_it_lies_about),
+		cmocka_unit_test(debug_frame_is_read_likewise),
+		cmocka_unit_test(a_debug_file_supplies_what_the_file_lacks),
+		cmocka_unit_test(padding_keeps_the_rule_before_it),
+		cmocka_unit_test(a_row_across_pages_is_in_both),
+		cmocka_unit_test(broken_instructions_make_the_rest_of_a_function_unknown),
+		cmocka_unit_test(of_functions_that_overlap_the_first_one_counts),
+		cmocka_unit_test(what_does_not_fit_is_unknown_and_counted),
+		cmocka_unit_test(code_without_descriptions_is_unknown),
+		cmocka_unit_test(the_entry_point_is_the_end_of_the_stack),
+		cmocka_unit_test(stubs_of_a_plt_have_a_rule_without_a_description),
+		cmocka_unit_test(returns_from_signal_handlers_are_recognized),
+		cmocka_unit_test(files_of_other_machines_are_unknown),
+		cmocka_unit_test(the_caller_can_end_a_build),
+		cmocka_unit_test(the_extent_is_that_of_all_code),
+		cmocka_unit_test(every_allocation_may_fail),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

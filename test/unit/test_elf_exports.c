@@ -1,0 +1,145 @@
+#include <elf.h>
+#include <errno.h>
+
+#include "node-agent/elf/elf_exports.h"
+#include "test/lib/unit.h"
+
+#define STRINGS_BYTES 100000u /* several pieces */
+#define SYMBOLS 700u          /* likewise */
+#define VADDR 0x1000u
+
+/* A file of strings and symbols, of which each is exported as its address says. */
+struct file {
+	char strings[STRINGS_BYTES];
+	Elf64_Sym symbols[SYMBOLS];
+};
+
+static struct file file;
+static struct elf_layout layout;
+static struct byte_source src;
+
+static void add(unsigned symbol, const char *name, uint32_t string, uint64_t vaddr,
+		uint16_t section)
+{
+	memcpy(file.strings + string, name, strlen(name) + 1);
+	file.symbols[symbol] = (Elf64_Sym){
+		.st_name = string,
+		.st_value = vaddr,
+		.st_shndx = section,
+	};
+}
+
+static int set_up(void **state)
+{
+	(void)state;
+	memset(&file, 0, sizeof(file));
+	layout = (struct elf_layout){0};
+	layout.sections[ELF_SECTION_DYNSYM] = (struct elf_section){
+		.offset = offsetof(struct file, symbols),
+		.size_bytes = sizeof(file.symbols),
+	};
+	layout.sections[ELF_SECTION_DYNSYM_STRINGS] = (struct elf_section){
+		.offset = offsetof(struct file, strings),
+		.size_bytes = sizeof(file.strings),
+	};
+	byte_source_from_memory(&src, &file, sizeof(file));
+	return 0;
+}
+
+static int find(const char *name, uint64_t *vaddr)
+{
+	return elf_exports_find(&layout, &src, &name, vaddr, 1);
+}
+
+/* Wherever its string is, also across the pieces in which strings are read. */
+static void finds_a_name_at_any_offset(void **state)
+{
+	uint64_t vaddr;
+
+	(void)state;
+	for (uint32_t at = 32600; at < 32800; at++) {
+		assert_int_equal(set_up(NULL), 0);
+		add(SYMBOLS - 1, "an_exported_name", at, VADDR, 1);
+		assert_int_equal(find("an_exported_name", &vaddr), 1);
+		assert_int_equal(vaddr, VADDR);
+	}
+}
+
+static void finds_several_names(void **state)
+{
+	static const char *const names[] = {"first", "absent", "second"};
+	uint64_t vaddrs[ARRAY_SIZE(names)] = {7, 7, 7};
+
+	(void)state;
+	add(3, "second", 99000, 2 * VADDR, 1);
+	add(600, "first", 10, VADDR, 1);
+	assert_int_equal(elf_exports_find(&layout, &src, names, vaddrs, ARRAY_SIZE(names)), 2);
+	assert_int_equal(vaddrs[0], VADDR);
+	assert_int_equal(vaddrs[1], 0);
+	assert_int_equal(vaddrs[2], 2 * VADDR);
+}
+
+static void ignores_what_is_not_exported(void **state)
+{
+	uint64_t vaddr;
+
+	(void)state;
+	add(1, "imported", 10, VADDR, SHN_UNDEF);
+	add(2, "longer_name", 100, VADDR, 1);
+	add(3, "shortened", 200, VADDR, 1);
+	assert_int_equal(find("imported", &vaddr), 0);
+	assert_int_equal(find("longer", &vaddr), 0);
+	assert_int_equal(find("shortened_name", &vaddr), 0);
+	assert_int_equal(find("name", &vaddr),
+			 0); /* the end of a string, of which there is no symbol */
+	assert_int_equal(vaddr, 0);
+}
+
+static void refuses_what_is_too_much(void **state)
+{
+	const char *names[ELF_EXPORTS_NAMES_MAX + 1] = {0};
+	char name[ELF_EXPORTS_NAME_MAX + 2] = {0};
+	uint64_t vaddrs[ARRAY_SIZE(names)], vaddr;
+
+	(void)state;
+	assert_int_equal(elf_exports_find(&layout, &src, names, vaddrs, ARRAY_SIZE(names)),
+			 -EINVAL);
+	memset(name, 'x', sizeof(name) - 1);
+	assert_int_equal(find(name, &vaddr), -EINVAL);
+	add(1, "name", 10, VADDR, 1);
+	layout.sections[ELF_SECTION_DYNSYM].size_bytes = UINT64_C(1) << 40;
+	assert_int_equal(find("name", &vaddr), -EFBIG);
+	layout.sections[ELF_SECTION_DYNSYM].size_bytes = sizeof(file);
+	assert_int_equal(find("name", &vaddr), -ENODATA); /* the file is shorter */
+	layout.sections[ELF_SECTION_DYNSYM_STRINGS].size_bytes = ELF_EXPORTS_STRINGS_MAX + 1;
+	assert_int_equal(find("name", &vaddr), -EFBIG);
+	layout.sections[ELF_SECTION_DYNSYM_STRINGS].size_bytes = 0;
+	assert_int_equal(find("name", &vaddr), 0);
+}
+
+static int find_oom(void *arg)
+{
+	uint64_t vaddr;
+	int r = find(arg, &vaddr);
+
+	return r < 0 ? r : 0;
+}
+
+static void survives_lack_of_memory(void **state)
+{
+	(void)state;
+	check_oom(find_oom, (char[]){"name"});
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(finds_a_name_at_any_offset, set_up),
+		cmocka_unit_test_setup(finds_several_names, set_up),
+		cmocka_unit_test_setup(ignores_what_is_not_exported, set_up),
+		cmocka_unit_test_setup(refuses_what_is_too_much, set_up),
+		cmocka_unit_test_setup(survives_lack_of_memory, set_up),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

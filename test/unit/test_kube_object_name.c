@@ -1,0 +1,54 @@
+#include "common/text/kube_object_name.h"
+#include "test/lib/unit.h"
+
+static void a_label_has_letters_digits_and_dashes_inside(void **state)
+{
+	char longest[65];
+
+	(void)state;
+	assert_true(kube_name_is_label("a"));
+	assert_true(kube_name_is_label("0-a9"));
+	assert_false(kube_name_is_label(""));
+	assert_false(kube_name_is_label("-a"));
+	assert_false(kube_name_is_label("a-"));
+	assert_false(kube_name_is_label("A"));
+	assert_false(kube_name_is_label("a.b"));
+	assert_false(kube_name_is_label("a/b"));
+	assert_false(kube_name_is_label("a%2f"));
+	memset(longest, 'x', 64);
+	longest[64] = '\0';
+	assert_false(kube_name_is_label(longest));
+	longest[63] = '\0';
+	assert_true(kube_name_is_label(longest));
+}
+
+static void a_subdomain_is_labels_joined_by_dots(void **state)
+{
+	char longest[256];
+
+	(void)state;
+	assert_true(kube_name_is_subdomain("a"));
+	assert_true(kube_name_is_subdomain("a.b-c.d"));
+	assert_false(kube_name_is_subdomain(""));
+	assert_false(kube_name_is_subdomain("."));
+	assert_false(kube_name_is_subdomain("a..b"));
+	assert_false(kube_name_is_subdomain("a."));
+	assert_false(kube_name_is_subdomain("a.-b"));
+	assert_false(kube_name_is_subdomain("../a"));
+	assert_false(kube_name_is_subdomain("a?b"));
+	memset(longest, 'x', 254);
+	longest[254] = '\0';
+	assert_false(kube_name_is_subdomain(longest));
+	longest[253] = '\0';
+	assert_true(kube_name_is_subdomain(longest));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_label_has_letters_digits_and_dashes_inside),
+		cmocka_unit_test(a_subdomain_is_labels_joined_by_dots),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

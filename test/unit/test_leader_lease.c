@@ -1,0 +1,141 @@
+#include "cluster-agent/operator/leader_lease.h"
+
+#include "test/lib/unit.h"
+
+#define S NS_PER_S
+
+static struct lease held_by(const char *holder, const char *version)
+{
+	return (struct lease){.name = "l",
+			      .version = version,
+			      .uid = "u",
+			      .holder = holder,
+			      .acquired = "then",
+			      .transitions = 3};
+}
+
+static void without_a_lease_it_is_created_and_renewed(void **state)
+{
+	struct leader_lease l;
+	struct lease got = held_by("me", "1");
+
+	(void)state;
+	leader_lease_init(&l, "l", "me");
+	assert_int_equal(l.step, LEADER_READ);
+	assert_false(leader_lease_leads(&l, 0));
+	assert_true(leader_lease_read(&l, NULL, 0, 1 * S));
+	assert_int_equal(l.step, LEADER_CREATE);
+	assert_false(leader_lease_leads(&l, 1 * S));
+	leader_lease_written(&l, &got, 2 * S);
+	assert_int_equal(l.step, LEADER_WRITE);
+	assert_true(leader_lease_leads(&l, 3 * S));
+	leader_lease_text(&l, &got);
+	assert_string_equal(got.holder, "me");
+	assert_string_equal(got.version, "1");
+	assert_string_equal(got.acquired, "then");
+}
+
+/* The time counts from when the renewal was sent: the server may have stored it then. */
+static void a_leader_that_cannot_renew_stops_before_others_may_start(void **state)
+{
+	struct leader_lease l, other;
+	struct lease got = held_by("me", "1");
+
+	(void)state;
+	leader_lease_init(&l, "l", "me");
+	leader_lease_init(&other, "l", "you");
+	leader_lease_written(&l, &got, 100 * S);
+	/* the other sees the write at once */
+	assert_false(leader_lease_read(&other, &got, 100 * S, 100 * S));
+
+	leader_lease_unknown(&l);
+	assert_true(leader_lease_leads(&l, 100 * S + LEADER_DEADLINE_NS - 1));
+	assert_false(leader_lease_leads(&l, 100 * S + LEADER_DEADLINE_NS));
+	assert_false(leader_lease_read(&other, &got, 100 * S + LEADER_EXPIRY_NS - 1,
+				       100 * S + LEADER_EXPIRY_NS + S));
+	assert_true(leader_lease_read(&other, &got, 100 * S + LEADER_EXPIRY_NS,
+				      100 * S + LEADER_EXPIRY_NS + S));
+	assert_int_equal(other.step, LEADER_WRITE);
+	leader_lease_text(&other, &got);
+	assert_string_equal(got.holder, "you");
+	assert_string_equal(got.version, "1");
+	assert_string_equal(got.acquired, "");
+	assert_int_equal(got.transitions, 4);
+	assert_false(leader_lease_leads(&other, 200 * S));
+}
+
+static void a_lease_that_is_renewed_is_never_taken(void **state)
+{
+	struct leader_lease l;
+	char version[16];
+
+	(void)state;
+	leader_lease_init(&l, "l", "me");
+	for (unsigned i = 0; i < 60; i++) {
+		struct lease got = held_by("you", version);
+
+		snprintf(version, sizeof(version), "%u", i / 2);
+		assert_false(leader_lease_read(&l, &got, i * 7 * S, i * 7 * S + 1));
+		assert_int_equal(l.step, LEADER_READ);
+	}
+}
+
+static void a_lease_that_was_given_up_is_taken_at_once(void **state)
+{
+	struct leader_lease l;
+	struct lease got = held_by("", "5");
+
+	(void)state;
+	leader_lease_init(&l, "l", "me");
+	assert_true(leader_lease_read(&l, &got, 0, 0));
+	assert_int_equal(l.step, LEADER_WRITE);
+}
+
+/* A write whose answer was lost: the Lease says whether it happened. */
+static void after_an_unknown_result_the_lease_decides(void **state)
+{
+	struct leader_lease l;
+	struct lease mine = held_by("me", "2"), yours = held_by("you", "3");
+
+	(void)state;
+	leader_lease_init(&l, "l", "me");
+	leader_lease_written(&l, &mine, 10 * S);
+	leader_lease_unknown(&l);
+	assert_int_equal(l.step, LEADER_READ);
+	assert_true(leader_lease_read(&l, &mine, 12 * S, 12 * S));
+	assert_int_equal(l.step, LEADER_WRITE);
+	assert_true(leader_lease_leads(&l, 12 * S));
+
+	leader_lease_unknown(&l);
+	assert_false(leader_lease_read(&l, &yours, 14 * S, 14 * S));
+	assert_false(leader_lease_leads(&l, 14 * S));
+}
+
+static void a_deleted_lease_ends_the_leadership(void **state)
+{
+	struct leader_lease l;
+	struct lease mine = held_by("me", "2");
+
+	(void)state;
+	leader_lease_init(&l, "l", "me");
+	leader_lease_written(&l, &mine, 10 * S);
+	assert_true(leader_lease_read(&l, NULL, 11 * S, 11 * S));
+	assert_false(leader_lease_leads(&l, 11 * S));
+	leader_lease_text(&l, &mine);
+	assert_string_equal(mine.version, "");
+	assert_int_equal(mine.transitions, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(without_a_lease_it_is_created_and_renewed),
+		cmocka_unit_test(a_leader_that_cannot_renew_stops_before_others_may_start),
+		cmocka_unit_test(a_lease_that_is_renewed_is_never_taken),
+		cmocka_unit_test(a_lease_that_was_given_up_is_taken_at_once),
+		cmocka_unit_test(after_an_unknown_result_the_lease_decides),
+		cmocka_unit_test(a_deleted_lease_ends_the_leadership),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

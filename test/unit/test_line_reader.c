@@ -1,0 +1,261 @@
+/* On the DWARF of this program, and on copies of it that are broken on purpose. */
+#include "node-agent/lines/line_reader.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <link.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "node-agent/elf/elf_layout.h"
+#include "node-agent/symbol/symbol_metrics.h"
+#include "node-agent/symbol/symbolizer.h"
+#include "test/lib/unit.h"
+
+static volatile unsigned sink;
+
+/* The lines of the three functions below. */
+static unsigned inner_line, middle_line, outer_line;
+static uintptr_t inner_address;
+
+/* An address within the line that reads it. */
+#if defined(__x86_64__)
+#define READ_ADDRESS(to) __asm__ volatile("lea 0(%%rip), %0" : "=r"(to))
+#define INSTRUCTION_END 1u
+#else
+#define INSTRUCTION_END 0u
+#define READ_ADDRESS(to) __asm__ volatile("adr %0, ." : "=r"(to))
+#endif
+
+static inline __attribute__((always_inline)) void inner(unsigned n)
+{
+	sink += n;
+	inner_line = __LINE__ + 1;
+	READ_ADDRESS(inner_address);
+}
+
+static inline __attribute__((always_inline)) void middle(unsigned n)
+{
+	middle_line = __LINE__ + 1;
+	inner(n);
+}
+
+static __attribute__((noinline)) void outer(unsigned n)
+{
+	outer_line = __LINE__ + 1;
+	middle(n);
+	sink++;
+}
+
+/* Not known to the compiler, which would make another function for the only call. */
+static void (*volatile call_outer)(unsigned n) = outer;
+
+/* The address that this program is loaded at. */
+static int note_base(struct dl_phdr_info *info, size_t size, void *ctx)
+{
+	(void)size;
+	*(uintptr_t *)ctx = info->dlpi_addr;
+	return 1;
+}
+
+static uintptr_t base(void)
+{
+	uintptr_t at = 0;
+
+	dl_iterate_phdr(note_base, &at);
+	return at;
+}
+
+/* The last byte of the instruction that reads its address; the address itself may be behind it. */
+static uint64_t vaddr(void)
+{
+	return inner_address - base() - INSTRUCTION_END;
+}
+
+static uint64_t size_of(int fd)
+{
+	struct stat st;
+
+	assert_int_equal(fstat(fd, &st), 0);
+	return (uint64_t)st.st_size;
+}
+
+static int find(struct line_reader *r, uint32_t number, const char *path, uint64_t vaddr,
+		struct line_answer *ret)
+{
+	AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	assert_true(fd >= 0);
+	line_reader_end_cycle(r); /* as much time as a slow machine needs */
+	return line_reader_find(r, number, fd, size_of(fd), vaddr, ret);
+}
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+static void expect_frame(const struct line_frame *f, const char *function, unsigned line)
+{
+	assert_string_equal(f->function, function);
+	assert_string_equal(base_name(f->file), "test_line_reader.c");
+	assert_int_equal(f->line, line);
+}
+
+static void inlined_calls_have_lines(void **state)
+{
+	CLEANUP(line_reader_freep) struct line_reader *r = NULL;
+	struct line_answer a;
+
+	(void)state;
+	call_outer(1);
+	assert_int_equal(line_reader_new(&r), 0);
+	for (int i = 0; i < 3; i++) {
+		assert_int_equal(find(r, 1, "/proc/self/exe", vaddr(), &a), 0);
+		assert_int_equal(a.n, 3);
+		expect_frame(&a.frames[0], "inner", inner_line);
+		expect_frame(&a.frames[1], "middle", middle_line);
+		expect_frame(&a.frames[2], "outer", outer_line);
+	}
+	assert_int_equal(find(r, 1, "/proc/self/exe", 1, &a), -ENOENT);
+}
+
+static void a_file_without_dwarf_is_no_error(void **state)
+{
+	CLEANUP(line_reader_freep) struct line_reader *r = NULL;
+	struct line_answer a;
+
+	(void)state;
+	assert_int_equal(line_reader_new(&r), 0);
+	assert_int_equal(find(r, 1, "/bin/cat", 0x4000, &a), -ENOENT);
+	assert_int_equal(find(r, 2, "/etc/passwd", 0x4000, &a), -ENOENT);
+	assert_int_equal(find(r, 3, "/proc/self/exe", vaddr(), &a), 0);
+	assert_int_equal(line_reader_find(r, 4, 0, LINE_READER_FILE_MAX_BYTES + 1, 1, &a), -EFBIG);
+}
+
+static void a_file_that_is_truncated_costs_the_process_that_reads_it(void **state)
+{
+	CLEANUP(line_reader_freep) struct line_reader *r = NULL;
+	AUTO_CLOSE int from = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	AUTO_CLOSE int to = -1;
+	char path[] = "/tmp/test_line_reader_XXXXXX";
+	struct line_answer a;
+	char chunk[65536];
+	ssize_t n;
+
+	(void)state;
+	to = mkostemp(path, O_CLOEXEC);
+	while ((n = read(from, chunk, sizeof(chunk))) > 0)
+		assert_int_equal(write(to, chunk, (size_t)n), n);
+	assert_int_equal(line_reader_new(&r), 0);
+	assert_int_equal(find(r, 1, path, vaddr(), &a), 0);
+	/* what it has mapped is gone: SIGBUS */
+	assert_int_equal(ftruncate(to, 4096), 0);
+	assert_int_equal(find(r, 1, path, (uintptr_t)base_name - base(), &a), -EIO);
+	assert_int_equal(find(r, 2, "/proc/self/exe", vaddr(), &a), 0);
+	unlink(path);
+}
+
+/* The only child of this process. */
+static pid_t child(void)
+{
+	AUTO_CLOSE int fd = -1;
+	char path[64], text[64] = "";
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/children", getpid());
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	assert_true(read(fd, text, sizeof(text) - 1) > 0);
+	return (pid_t)strtol(text, NULL, 10);
+}
+
+static void the_end_of_the_process_is_noticed(void **state)
+{
+	CLEANUP(line_reader_freep) struct line_reader *r = NULL;
+	struct line_answer a;
+	int result;
+
+	(void)state;
+	assert_int_equal(line_reader_new(&r), 0);
+	assert_int_equal(kill(child(), SIGKILL), 0);
+	do {
+		result = find(r, 1, "/proc/self/exe", vaddr(), &a);
+	} while (result == 0 || result == -EAGAIN); /* until the socket is closed */
+	assert_int_equal(result, -EPIPE);
+	assert_int_equal(find(r, 1, "/proc/self/exe", 1, &a), -EPIPE);
+}
+
+/* The whole way: the name of the symbol table, and lines of DWARF. */
+static void the_symbolizer_has_lines(void **state)
+{
+	const struct symbolizer_config cfg = {.line_numbers = true};
+	CLEANUP(symbolizer_freep) struct symbolizer *s = NULL;
+	AUTO_CLOSE int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	struct symbol_mapping m = {.path = "/x/test_line_reader", .fd = fd, .pid = getpid()};
+	const struct symbol_location *l;
+	struct file_version version;
+	struct elf_layout layout;
+	struct byte_source src;
+
+	(void)state;
+	assert_int_equal(file_version_read(fd, "", &version, NULL), 0);
+	m.id = version.id;
+	byte_source_from_fd(&src, fd, m.id.size_bytes);
+	assert_int_equal(elf_layout_parse(&layout, &src), 0);
+	assert_int_equal(elf_layout_offset(&layout, vaddr(), &m.file_offset), 0);
+	m.start = base() + vaddr();
+	assert_int_equal(symbolizer_new(&s, &cfg), 0);
+	l = symbolizer_resolve_user(s, &m, m.start, SYMBOL_ADDRESS_EXACT);
+	assert_int_equal(l->n, 3);
+	assert_string_equal(l->frames[0].function, "inner");
+	assert_int_equal(l->frames[0].line, inner_line);
+	assert_string_equal(l->frames[2].function, "outer");
+	assert_int_equal(l->frames[2].line, outer_line);
+	assert_string_equal(base_name(l->frames[1].file), "test_line_reader.c");
+	assert_true(metric_get(&symbol_metrics[SYMBOL_METRIC_LINES_FOUND]) > 0);
+}
+
+static void answers_survive_the_message_and_garbage_does_not(void **state)
+{
+	static uint8_t message[LINE_ANSWER_MESSAGE_MAX_BYTES];
+	static struct line_answer a, b;
+	char longest[LINE_ANSWER_TEXT_BYTES];
+	size_t len;
+
+	(void)state;
+	line_answer_clear(&a);
+	assert_true(line_answer_add(&a, "f", "/a/b.c", 7));
+	assert_true(line_answer_add(&a, NULL, NULL, 0));
+	len = line_answer_encode(&a, message);
+	assert_int_equal(line_answer_parse(&b, message, len), 0);
+	assert_int_equal(b.n, 2);
+	assert_string_equal(b.frames[0].function, "f");
+	assert_string_equal(b.frames[0].file, "/a/b.c");
+	assert_int_equal(b.frames[0].line, 7);
+	assert_string_equal(b.frames[1].function, "");
+	assert_int_equal(line_answer_parse(&b, message, len - 1), -EBADMSG);
+	message[4] = 0xff; /* a text beyond the end */
+	assert_int_equal(line_answer_parse(&b, message, len), -EBADMSG);
+	memset(longest, 'x', sizeof(longest) - 1);
+	longest[sizeof(longest) - 1] = '\0';
+	assert_false(line_answer_add(&a, longest, "", 1));
+	for (unsigned i = 0; i < 2 * LINE_ANSWER_FRAMES_MAX; i++)
+		(void)line_answer_add(&a, "g", "h", i);
+	assert_int_equal(a.n, LINE_ANSWER_FRAMES_MAX);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(inlined_calls_have_lines),
+		cmocka_unit_test(a_file_without_dwarf_is_no_error),
+		cmocka_unit_test(a_file_that_is_truncated_costs_the_process_that_reads_it),
+		cmocka_unit_test(the_end_of_the_process_is_noticed),
+		cmocka_unit_test(the_symbolizer_has_lines),
+		cmocka_unit_test(answers_survive_the_message_and_garbage_does_not),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,251 @@
+/* Perf maps of processes that the test makes up, in a folder that looks like /proc. */
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/system/clock.h"
+#include "common/thread/deadline_call.h"
+#include "node-agent/symbol/perf_map_files.h"
+#include "node-agent/symbol/symbol_metrics.h"
+#include "test/lib/fake_proc.h"
+#include "test/lib/own_mounts.h"
+#include "test/lib/silent_file.h"
+#include "test/lib/unit.h"
+
+#define PID 70u
+#define START 123456u
+#define MAP "70/root/tmp/perf-7.map"
+#define USER 12345u
+#define MAX_BYTES ((size_t)1024 * 1024)
+
+struct fixture {
+	struct fake_proc proc;
+	struct deadline_caller *caller;
+	struct perf_map_files *files;
+	uint64_t now_ns;
+};
+
+static void put_status(struct fake_proc *p, const char *name, unsigned uid)
+{
+	char text[256];
+
+	(void)snprintf(text, sizeof(text),
+		       "Name:\tx\nState:\tS (sleeping)\nUid:\t%u\t%u\t%u\t%u\nGid:\t0\t0\t0\t0\n"
+		       "NSpid:\t70\t7\nShdPnd:\t0000000000000000\nSigIgn:\t0000000000000000\n"
+		       "SigCgt:\t0000000000000000\n",
+		       uid, uid, uid, uid);
+	fake_proc_put_file(p, name, text);
+}
+
+static int set_up(void **state)
+{
+	struct fixture *f = calloc(1, sizeof(*f));
+
+	assert_non_null(f);
+	fake_proc_begin(&f->proc);
+	fake_proc_start(&f->proc, PID, START, "exe");
+	assert_int_equal(mkdirat(f->proc.root_fd, "70/root", 0755), 0);
+	assert_int_equal(mkdirat(f->proc.root_fd, "70/root/tmp", 0755), 0);
+	put_status(&f->proc, "70/status", geteuid());
+	assert_int_equal(deadline_caller_new(&f->caller, 2 * NS_PER_S, 60 * NS_PER_S), 0);
+	assert_int_equal(perf_map_files_new(&f->files, f->proc.root, f->caller, MAX_BYTES), 0);
+	f->now_ns = NS_PER_S;
+	*state = f;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	struct fixture *f = *state;
+
+	perf_map_files_free(f->files);
+	deadline_caller_free(f->caller);
+	fake_proc_end(&f->proc);
+	free(f);
+	return 0;
+}
+
+static void next_cycle(struct fixture *f)
+{
+	perf_map_files_end_cycle(f->files);
+	f->now_ns += 3600 * NS_PER_S;
+}
+
+/* name NULL: none. */
+static void expect(struct fixture *f, uint64_t address, const char *name)
+{
+	struct perf_map_name found;
+	int r = perf_map_files_find(f->files, PID, START, address, f->now_ns, &found);
+
+	assert_int_equal(r, name ? 0 : -ENOENT);
+	if (name)
+		assert_string_equal(found.function, name);
+}
+
+static void append(struct fixture *f, const char *text)
+{
+	int fd = openat(f->proc.root_fd, MAP, O_WRONLY | O_APPEND | O_CLOEXEC);
+
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+	close(fd);
+}
+
+/* What the metric grows by in a lookup of the next cycle, which finds nothing. */
+static void expect_refused(struct fixture *f, enum symbol_metric reason)
+{
+	uint64_t before = metric_get(&symbol_metrics[reason]);
+
+	next_cycle(f);
+	expect(f, 0x1000, NULL);
+	assert_int_equal(metric_get(&symbol_metrics[reason]), before + 1);
+	assert_int_equal(unlinkat(f->proc.root_fd, MAP, 0), 0);
+}
+
+static void a_file_is_followed_as_it_grows(void **state)
+{
+	struct fixture *f = *state;
+
+	expect(f, 0x1000, NULL);
+	fake_proc_put_file(&f->proc, MAP, "1000 10 first\n2000 10 sec");
+	expect(f, 0x1000, NULL); /* polled once in a cycle */
+	next_cycle(f);
+	expect(f, 0x1000, "first");
+	expect(f, 0x2000, NULL);
+	append(f, "ond\n3000 10 third\n");
+	next_cycle(f);
+	expect(f, 0x1000, "first");
+	expect(f, 0x2000, "second");
+	expect(f, 0x3000, "third");
+	assert_int_equal(perf_map_files_count(f->files), 1);
+	assert_in_range(perf_map_files_bytes(f->files), 1, MAX_BYTES);
+}
+
+static void a_file_that_is_written_anew_is_read_anew(void **state)
+{
+	struct fixture *f = *state;
+
+	fake_proc_put_file(&f->proc, MAP, "1000 10 old\n");
+	expect(f, 0x1000, "old");
+	/* the same inode, longer than before */
+	fake_proc_put_file(&f->proc, MAP, "2000 10 longer\n3000 10 text\n");
+	next_cycle(f);
+	expect(f, 0x1000, NULL);
+	expect(f, 0x2000, "longer");
+	fake_proc_put_file(&f->proc, MAP, "4000 10 short\n");
+	next_cycle(f);
+	expect(f, 0x2000, NULL);
+	expect(f, 0x4000, "short");
+	assert_int_equal(unlinkat(f->proc.root_fd, MAP, 0), 0);
+	next_cycle(f);
+	expect(f, 0x4000, "short"); /* deleted: what is known stays true */
+}
+
+static void of_a_large_file_the_newest_part_is_read(void **state)
+{
+	enum { LINES = 1200000 };
+	struct fixture *f = *state;
+	FILE *file;
+	int fd = openat(f->proc.root_fd, MAP, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+
+	assert_true(fd >= 0);
+	file = fdopen(fd, "w");
+	assert_non_null(file);
+	for (unsigned i = 0; i < LINES; i++)
+		(void)fprintf(file, "%x 10 function_with_a_long_name_%u\n", 0x1000 + 16 * i, i);
+	assert_int_equal(fclose(file), 0);
+	expect(f, 0x1000 + 16 * (LINES - 1), "function_with_a_long_name_1199999");
+	expect(f, 0x1000, NULL);
+	assert_in_range(perf_map_files_bytes(f->files), 1, 2 * MAX_BYTES);
+}
+
+static void what_is_no_file_of_the_process_is_refused(void **state)
+{
+	struct fixture *f = *state;
+
+	fake_proc_put_file(&f->proc, "70/root/tmp/other", "1000 10 a\n");
+	assert_int_equal(symlinkat("other", f->proc.root_fd, MAP), 0);
+	expect_refused(f, SYMBOL_METRIC_PERF_MAP_NOT_REGULAR);
+	assert_int_equal(mkfifoat(f->proc.root_fd, MAP, 0666), 0);
+	expect_refused(f, SYMBOL_METRIC_PERF_MAP_NOT_REGULAR);
+	fake_proc_put_file(&f->proc, MAP, "1000 10 a\n");
+	put_status(&f->proc, "70/status", USER);
+	if (geteuid() == 0) {
+		assert_int_equal(fchownat(f->proc.root_fd, MAP, USER + 1, 0, 0), 0);
+		expect_refused(f, SYMBOL_METRIC_PERF_MAP_OWNER);
+		fake_proc_put_file(&f->proc, MAP, "1000 10 of root\n");
+		next_cycle(f);
+		expect(f, 0x1000, "of root");
+		assert_int_equal(fchownat(f->proc.root_fd, MAP, USER, 0, 0), 0);
+		append(f, "2000 10 of the user\n");
+		next_cycle(f);
+		expect(f, 0x2000, "of the user");
+		assert_int_equal(unlinkat(f->proc.root_fd, MAP, 0), 0);
+	}
+	/* the folder is a link, to one that has such a file */
+	assert_int_equal(renameat(f->proc.root_fd, "70/root/tmp", f->proc.root_fd, "70/root/real"),
+			 0);
+	fake_proc_put_file(&f->proc, "70/root/real/perf-7.map", "5000 10 a\n");
+	assert_int_equal(symlinkat("real", f->proc.root_fd, "70/root/tmp"), 0);
+	next_cycle(f);
+	expect(f, 0x5000, NULL);
+}
+
+static void a_process_that_has_ended_is_forgotten(void **state)
+{
+	struct fixture *f = *state;
+
+	fake_proc_put_file(&f->proc, MAP, "1000 10 a\n");
+	expect(f, 0x1000, "a");
+	/* its pid is another process's */
+	fake_proc_put_stat(&f->proc, PID, START + 1, 0);
+	expect(f, 0x1000, "a");
+	next_cycle(f);
+	assert_int_equal(perf_map_files_count(f->files), 0);
+	expect(f, 0x1000, NULL);
+}
+
+static void a_file_that_hangs_is_not_asked_again(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t before = metric_get(&symbol_metrics[SYMBOL_METRIC_PERF_MAP_HANGS]);
+	struct silent_file *silent = silent_file_new();
+	char dir[128], file[136], map[128];
+
+	if (!silent)
+		skip();
+	assert_true(own_mounts_enter());
+	(void)snprintf(dir, sizeof(dir), "%s/fuse", f->proc.root);
+	(void)snprintf(map, sizeof(map), "%s/" MAP, f->proc.root);
+	assert_int_equal(mkdir(dir, 0700), 0);
+	assert_int_equal(move_mount(silent->mount, "", AT_FDCWD, dir, MOVE_MOUNT_F_EMPTY_PATH), 0);
+	fake_proc_put_file(&f->proc, MAP, "");
+	(void)snprintf(file, sizeof(file), "%s/file", dir);
+	assert_int_equal(mount(file, map, NULL, MS_BIND, NULL), 0);
+	silent_file_silence(silent);
+	expect(f, 0x1000, NULL);
+	assert_int_equal(metric_get(&symbol_metrics[SYMBOL_METRIC_PERF_MAP_HANGS]), before + 1);
+	next_cycle(f);
+	expect(f, 0x1000, NULL);
+	assert_int_equal(metric_get(&symbol_metrics[SYMBOL_METRIC_PERF_MAP_HANGS]), before + 1);
+	silent_file_free(silent);
+	assert_int_equal(umount2(map, MNT_DETACH), 0);
+	assert_int_equal(umount2(dir, MNT_DETACH), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+#define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+		TEST(a_file_is_followed_as_it_grows),
+		TEST(a_file_that_is_written_anew_is_read_anew),
+		TEST(of_a_large_file_the_newest_part_is_read),
+		TEST(what_is_no_file_of_the_process_is_refused),
+		TEST(a_process_that_has_ended_is_forgotten),
+		TEST(a_file_that_hangs_is_not_asked_again),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,430 @@
+/*
+ * Mappings of real processes, this test and children of it, with tables of the real files, in
+ * memory that is read as a walk would.
+ */
+#include "node-agent/unwind/process_mappings.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+
+#include "common/limits.h"
+#include "common/system/clock.h"
+#include "node-agent/process/process_table.h"
+#include "test/lib/unit.h"
+#include "test/lib/unwind_plain.h"
+
+#define GRACE_NS 10u
+
+struct fixture {
+	struct unwind_plain plain;
+	struct unwind_slabs *slabs;
+	struct deadline_caller *caller;
+	struct file_tables *tables;
+	struct process_mappings *processes;
+	struct process_table *table;
+	int proc_fd;
+	uint64_t now_ns;
+};
+
+static struct mapped_file *find_file(void *ctx, uint32_t table)
+{
+	const struct fixture *f = ctx;
+
+	return process_mappings_find_file(f->processes, table);
+}
+
+static void begin(struct fixture *f, uint64_t max_bytes)
+{
+	struct process_table_config none = {0};
+	struct unwind_slabs_config slabs = {.max_bytes = max_bytes, .grace_ns = GRACE_NS};
+	struct file_tables_config tables = {
+		.max_table_bytes = max_bytes, .grace_ns = GRACE_NS, .find_file = find_file};
+	struct process_mappings_config processes = {0};
+
+	*f = (struct fixture){.now_ns = clock_monotonic_ns()};
+	unwind_plain_init(&f->plain);
+	f->proc_fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	assert_true(f->proc_fd >= 0);
+	slabs.make_slab = f->plain.memory.make_slab;
+	slabs.free_slab = f->plain.memory.free_slab;
+	slabs.ctx = f->plain.memory.ctx;
+	assert_int_equal(unwind_slabs_new(&f->slabs, &slabs), 0);
+	assert_int_equal(deadline_caller_new(&f->caller, 10 * NS_PER_S, NS_PER_S), 0);
+	tables.memory = processes.memory = &f->plain.memory;
+	tables.slabs = processes.slabs = f->slabs;
+	tables.caller = f->caller;
+	tables.ctx = f;
+	assert_int_equal(file_tables_new(&f->tables, &tables), 0);
+	processes.tables = f->tables;
+	processes.proc_fd = f->proc_fd;
+	assert_int_equal(process_mappings_new(&f->processes, &processes), 0);
+	assert_int_equal(process_table_new(&f->table, &none, NULL), 0);
+}
+
+static void end(struct fixture *f)
+{
+	struct unwind_slabs_stats stats;
+
+	process_mappings_free(f->processes);
+	file_tables_free(f->tables);
+	unwind_slabs_read_stats(f->slabs, &stats);
+	assert_int_equal(stats.used_bytes, 0);
+	unwind_slabs_free(f->slabs);
+	deadline_caller_free(f->caller);
+	process_table_free(f->table);
+	close(f->proc_fd);
+}
+
+/* As if walks had come to code of all tables that are not built. */
+static void want_missing_tables(struct fixture *f)
+{
+	for (uint32_t i = UNWIND_TABLE_FIRST; i < UNWIND_TABLES; i++) {
+		if (f->plain.tables[i].n_pages == 0)
+			f->plain.used[i] = f->now_ns >> UNWIND_USED_SHIFT;
+	}
+}
+
+static void build_wanted(struct fixture *f)
+{
+	file_tables_find_wanted(f->tables);
+	while (file_tables_build_next(f->tables, f->now_ns))
+		;
+}
+
+static void build_all(struct fixture *f)
+{
+	want_missing_tables(f);
+	build_wanted(f);
+}
+
+static struct proc_stat stat_of(const struct fixture *f, pid_t pid)
+{
+	AUTO_CLOSE int fd = procfs_open_process(f->proc_fd, pid);
+	struct proc_stat st;
+
+	assert_int_equal(procfs_read_stat(fd, &st), 0);
+	return st;
+}
+
+static uint64_t start_ns(const struct fixture *f, pid_t pid)
+{
+	return stat_of(f, pid).start_time * (NS_PER_S / (uint64_t)sysconf(_SC_CLK_TCK));
+}
+
+/* As after a sample. The reference is the table's. */
+static struct process_snapshot *read_process(struct fixture *f, pid_t pid)
+{
+	const struct proc_stat st = stat_of(f, pid);
+	const struct process_seen seen = {
+		.pid = pid, .start_boottime_ns = start_ns(f, pid), .comm = st.comm};
+	struct process_snapshot *s;
+
+	process_table_reread(f->table, pid);
+	f->now_ns += NS_PER_S;
+	assert_int_equal(process_table_get(f->table, &seen, f->now_ns, &s), 0);
+	assert_true(s->n_mappings > 0);
+	return s;
+}
+
+static void put(struct fixture *f, pid_t pid)
+{
+	process_mappings_put(f->processes, read_process(f, pid), f->now_ns);
+}
+
+static struct process_mappings_stats stats_of(const struct fixture *f)
+{
+	struct process_mappings_stats stats;
+
+	process_mappings_read_stats(f->processes, &stats);
+	return stats;
+}
+
+static struct file_tables_stats table_stats(const struct fixture *f)
+{
+	struct file_tables_stats stats;
+
+	file_tables_read_stats(f->tables, &stats);
+	return stats;
+}
+
+/* The addresses of some functions that are in this program and in libraries, where they begin. */
+static const void *const functions[] = {(const void *)clock_monotonic_ns, (const void *)dlopen};
+
+static void test_functions_of_this_program_have_rules(void **state)
+{
+	static struct fixture f;
+	const struct unwind_process *p;
+	uint64_t here = (uintptr_t)functions[0];
+
+	(void)state;
+	begin(&f, 64 * MIB);
+	put(&f, getpid());
+	assert_null(unwind_plain_rule(&f.plain, getpid(), here));
+	build_wanted(&f); /* that of the executable */
+	assert_non_null(unwind_plain_rule(&f.plain, getpid(), here));
+	assert_int_equal(table_stats(&f).built, 1);
+	build_all(&f);
+	p = unwind_plain_process(&f.plain, getpid());
+	assert_non_null(p);
+	assert_int_equal(p->tgid, getpid());
+	assert_int_equal(p->start_boottime_ns, start_ns(&f, getpid()));
+	assert_int_equal(p->flags, 0);
+	assert_non_null(unwind_plain_rule(&f.plain, getpid(), here));
+	for (size_t i = 0; i < ARRAY_SIZE(functions); i++) {
+		const struct unwind_rule *rule =
+			unwind_plain_rule(&f.plain, getpid(), (uintptr_t)functions[i]);
+
+		assert_non_null(rule);
+#ifdef __x86_64__
+		assert_int_equal(rule->base, UNWIND_CFA_SP);
+		assert_int_equal(rule->cfa, 1);
+#endif
+	}
+	end(&f);
+}
+
+static void test_memory_without_a_file_is_anonymous(void **state)
+{
+	static struct fixture f;
+	const struct unwind_mapping *m;
+	void *code =
+		mmap(NULL, 3 * 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	(void)state;
+	assert_true(code != MAP_FAILED);
+	begin(&f, 64 * MIB);
+	put(&f, getpid());
+	m = unwind_plain_mapping(&f.plain, getpid(), (uintptr_t)code + 4096);
+	assert_non_null(m);
+	assert_int_equal(m->table, UNWIND_TABLE_ANONYMOUS);
+	assert_null(unwind_plain_mapping(&f.plain, getpid(), (uintptr_t)&f)); /* not executable */
+	/* [vsyscall], whose address the search in BPF takes for a negative one */
+	assert_null(unwind_plain_mapping(&f.plain, getpid(), 0xffffffffff600000));
+	end(&f);
+	(void)munmap(code, 3 * 4096);
+}
+
+/* Each a mapping of its own, because what lies between them is not executable. */
+static void *map_code(size_t n)
+{
+	char *p = mmap(NULL, n * 8192, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	assert_true(p != MAP_FAILED);
+	for (size_t i = 0; i < n; i++)
+		assert_int_equal(mprotect(p + i * 8192, 4096, PROT_READ | PROT_EXEC), 0);
+	return p;
+}
+
+static void test_files_have_room_beside_generated_code(void **state)
+{
+	const size_t n = UNWIND_MAPPINGS + 100;
+	const struct unwind_mapping *m;
+	static struct fixture f;
+	void *code = map_code(n);
+
+	(void)state;
+	begin(&f, 64 * MIB);
+	put(&f, getpid());
+	assert_int_equal(unwind_plain_process(&f.plain, getpid())->flags, UNWIND_PROCESS_OPEN);
+	for (size_t i = 0; i < ARRAY_SIZE(functions); i++) {
+		m = unwind_plain_mapping(&f.plain, getpid(), (uintptr_t)functions[i]);
+		assert_non_null(m);
+		assert_true(m->table >= UNWIND_TABLE_FIRST);
+	}
+	assert_int_equal(stats_of(&f).lost_mappings, 0);
+	(void)munmap(code, n * 8192);
+	put(&f, getpid());
+	assert_int_equal(unwind_plain_process(&f.plain, getpid())->flags, 0);
+	end(&f);
+}
+
+static void test_a_change_replaces_the_record(void **state)
+{
+	static struct fixture f;
+	struct process_mappings_stats before;
+	void *code;
+
+	(void)state;
+	begin(&f, 64 * MIB);
+	put(&f, getpid());
+	before = stats_of(&f);
+	code = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	assert_null(unwind_plain_mapping(&f.plain, getpid(), (uintptr_t)code));
+	for (unsigned i = 0; i < 100; i++)
+		put(&f, getpid());
+	assert_non_null(unwind_plain_mapping(&f.plain, getpid(), (uintptr_t)code));
+	assert_int_equal(stats_of(&f).n_processes, 1);
+	assert_true(stats_of(&f).bytes <= before.bytes + 3 * UNWIND_UNIT_BYTES);
+	(void)munmap(code, 4096);
+	end(&f);
+}
+
+static pid_t start_child(void)
+{
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		pause();
+		_exit(0);
+	}
+	assert_true(pid > 0);
+	return pid;
+}
+
+static void stop_child(pid_t pid)
+{
+	(void)kill(pid, SIGKILL);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+}
+
+static void test_processes_share_tables_which_outlive_them(void **state)
+{
+	static struct fixture f;
+	uint64_t here = (uintptr_t)__builtin_return_address(0), built;
+	pid_t child = start_child();
+
+	(void)state;
+	begin(&f, 64 * MIB);
+	put(&f, getpid());
+	build_all(&f);
+	built = table_stats(&f).built;
+	put(&f, child);
+	build_all(&f);
+	assert_int_equal(table_stats(&f).built, built);
+	assert_non_null(unwind_plain_rule(&f.plain, child, here));
+	assert_int_equal(unwind_plain_mapping(&f.plain, child, here)->table,
+			 unwind_plain_mapping(&f.plain, getpid(), here)->table);
+	process_mappings_remove(f.processes, getpid(), read_process(&f, getpid())->start_time,
+				f.now_ns);
+	process_mappings_remove(f.processes, child, 0, f.now_ns); /* another process */
+	assert_null(unwind_plain_process(&f.plain, getpid()));
+	assert_non_null(unwind_plain_process(&f.plain, child));
+	assert_int_equal(stats_of(&f).n_processes, 1);
+	process_mappings_remove(f.processes, child, read_process(&f, child)->start_time, f.now_ns);
+	assert_int_equal(stats_of(&f).n_processes, 0);
+	assert_int_equal(stats_of(&f).bytes, 0);
+	assert_int_equal(table_stats(&f).n_tables, built);
+	stop_child(child);
+	end(&f);
+}
+
+static void test_a_process_that_has_exited_gets_no_record(void **state)
+{
+	static struct fixture f;
+	pid_t child = start_child();
+	struct process_snapshot *s;
+
+	(void)state;
+	begin(&f, 64 * MIB);
+	s = read_process(&f, child);
+	stop_child(child);
+	process_mappings_put(f.processes, s, f.now_ns);
+	assert_null(unwind_plain_process(&f.plain, child));
+	assert_int_equal(stats_of(&f).n_processes, 0);
+	end(&f);
+}
+
+static void test_a_sweep_drops_what_the_kernel_removed(void **state)
+{
+	static struct fixture f;
+
+	(void)state;
+	begin(&f, 64 * MIB);
+	put(&f, getpid());
+	process_mappings_sweep(f.processes, f.now_ns);
+	assert_int_equal(stats_of(&f).n_processes, 1);
+	assert_int_equal(f.plain.memory.remove_process(&f.plain, getpid()), 0);
+	process_mappings_sweep(f.processes, f.now_ns);
+	assert_int_equal(stats_of(&f).n_processes, 0);
+	end(&f);
+}
+
+static void test_a_process_without_room_in_the_map_is_counted(void **state)
+{
+	static struct fixture f;
+
+	(void)state;
+	begin(&f, 64 * MIB);
+	f.plain.max_processes = 0;
+	put(&f, getpid());
+	assert_int_equal(stats_of(&f).lost_processes, 1);
+	assert_int_equal(stats_of(&f).n_processes, 0);
+	assert_int_equal(stats_of(&f).bytes, 0);
+	end(&f);
+}
+
+static void run_for(struct fixture *f, uint64_t seconds)
+{
+	for (uint64_t i = 0; i < seconds; i++) {
+		f->now_ns += NS_PER_S;
+		unwind_slabs_tick(f->slabs, f->now_ns);
+		file_tables_tick(f->tables, f->now_ns);
+		build_wanted(f);
+	}
+}
+
+/* The tables of this program and its libraries exceed the least budget. */
+static void test_unused_tables_make_room_for_wanted_ones(void **state)
+{
+	static struct fixture f;
+	uint64_t built;
+
+	(void)state;
+	begin(&f, MIB);
+	put(&f, getpid());
+	build_all(&f);
+	built = table_stats(&f).n_tables;
+	assert_true(built > 0);
+	assert_true(table_stats(&f).lost_budget > 0);
+	run_for(&f, 200);
+	assert_int_equal(table_stats(&f).evicted, 0);
+	/* a table may fit at the second attempt, which begins to search for room elsewhere */
+	assert_true(table_stats(&f).n_tables >= built);
+	built = table_stats(&f).built;
+	want_missing_tables(&f);
+	run_for(&f, 70);
+	assert_true(table_stats(&f).evicted > 0);
+	assert_true(table_stats(&f).built > built);
+	end(&f);
+}
+
+/* Whether it has been used lately decides which ones go. */
+static void test_a_table_in_use_is_not_evicted(void **state)
+{
+	static struct fixture f;
+
+	(void)state;
+	begin(&f, MIB);
+	put(&f, getpid());
+	build_all(&f);
+	for (unsigned i = 0; i < 200; i++) {
+		for (uint32_t t = UNWIND_TABLE_FIRST; t < UNWIND_TABLES; t++)
+			f.plain.used[t] = f.now_ns >> UNWIND_USED_SHIFT;
+		run_for(&f, 1);
+	}
+	assert_true(table_stats(&f).lost_budget > 1);
+	assert_int_equal(table_stats(&f).evicted, 0);
+	end(&f);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_functions_of_this_program_have_rules),
+		cmocka_unit_test(test_memory_without_a_file_is_anonymous),
+		cmocka_unit_test(test_files_have_room_beside_generated_code),
+		cmocka_unit_test(test_a_change_replaces_the_record),
+		cmocka_unit_test(test_processes_share_tables_which_outlive_them),
+		cmocka_unit_test(test_a_process_that_has_exited_gets_no_record),
+		cmocka_unit_test(test_a_sweep_drops_what_the_kernel_removed),
+		cmocka_unit_test(test_a_process_without_room_in_the_map_is_counted),
+		cmocka_unit_test(test_unused_tables_make_room_for_wanted_ones),
+		cmocka_unit_test(test_a_table_in_use_is_not_evicted),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,262 @@
+#include "cluster-agent/operator/reconcile_status.h"
+
+#include <errno.h>
+
+#include "test/lib/json_oom.h"
+#include "test/lib/unit.h"
+
+/* 2026-11-23T02:30:00Z */
+#define NOW_NS (INT64_C(1795401000) * 1000000000)
+
+static struct spec_problems problems, failed;
+static struct workload_state workloads[] = {
+	{OBJECT_DAEMON_SET, "coroot-node-agent", 5, 5, 5, true},
+	{OBJECT_STATEFUL_SET, "coroot-coroot", 1, 1, 1, true},
+};
+
+static int tear_down(void **state)
+{
+	(void)state;
+	spec_problems_fini(&problems);
+	spec_problems_fini(&failed);
+	problems = failed = (struct spec_problems){0};
+	workloads[0] =
+		(struct workload_state){OBJECT_DAEMON_SET, "coroot-node-agent", 5, 5, 5, true};
+	return 0;
+}
+
+/* Takes the status over, which may be NULL. */
+static json_t *resource(int generation, json_t *status)
+{
+	json_t *r =
+		json_pack("{s:{s:i} s:o*}", "metadata", "generation", generation, "status", status);
+
+	assert_non_null(r);
+	return r;
+}
+
+/* The new status, or NULL if it is as before. */
+static json_t *make(const json_t *of, int64_t now_ns)
+{
+	const struct reconcile_status_input in = {
+		.resource = of,
+		.wrong = &problems.wrong,
+		.unused = &problems.unused,
+		.failed = &failed.wrong,
+		.workloads = workloads,
+		.n_workloads = ARRAY_SIZE(workloads),
+		.now_ns = now_ns,
+	};
+	json_t *status;
+
+	assert_int_equal(reconcile_status_make(&status, &in), 0);
+	return status;
+}
+
+static const char *of_condition(const json_t *status, const char *type, const char *key)
+{
+	const json_t *c;
+	size_t i;
+
+	json_array_foreach (json_object_get(status, "conditions"), i, c)
+		if (strcmp(json_string_value(json_object_get(c, "type")), type) == 0)
+			return json_string_value(json_object_get(c, key));
+	fail_msg("there is no condition %s", type);
+	return NULL;
+}
+
+static void assert_condition(const json_t *status, const char *type, const char *value,
+			     const char *reason, const char *message)
+{
+	assert_string_equal(of_condition(status, type, "status"), value);
+	assert_string_equal(of_condition(status, type, "reason"), reason);
+	assert_string_equal(of_condition(status, type, "message"), message);
+}
+
+static void all_is_well(void **state)
+{
+	json_t *r = resource(7, NULL), *status = make(r, NOW_NS);
+
+	(void)state;
+	assert_condition(status, "Ready", "True", "PodsReady", "all pods are ready");
+	assert_condition(status, "Progressing", "False", "PodsUpToDate",
+			 "all pods are of the latest version");
+	assert_condition(status, "Degraded", "False", "AsExpected", "all objects are applied");
+	assert_condition(status, "FieldsNotUsed", "False", "AllUsed", "all fields have an effect");
+	assert_string_equal(of_condition(status, "Ready", "lastTransitionTime"),
+			    "2026-11-23T02:30:00Z");
+	assert_int_equal(json_integer_value(json_object_get(status, "observedGeneration")), 7);
+	assert_string_equal(json_string_value(json_object_get(status, "status")), "OK");
+	assert_int_equal(json_array_size(json_object_get(status, "errors")), 0);
+	json_decref(r);
+	json_decref(status);
+}
+
+static void pods_that_start_are_counted(void **state)
+{
+	json_t *r = resource(1, NULL), *status;
+
+	(void)state;
+	workloads[0].ready = 3;
+	workloads[0].updated = 4;
+	status = make(r, NOW_NS);
+	assert_condition(status, "Ready", "False", "PodsNotReady",
+			 "DaemonSet coroot-node-agent: 3 of 5 pods ready");
+	assert_condition(status, "Progressing", "True", "PodsStarting",
+			 "DaemonSet coroot-node-agent: 3 of 5 pods ready");
+	assert_condition(status, "Degraded", "False", "AsExpected", "all objects are applied");
+	json_decref(status);
+
+	workloads[0].ready = 5;
+	status = make(r, NOW_NS);
+	assert_condition(status, "Ready", "True", "PodsReady", "all pods are ready");
+	assert_condition(status, "Progressing", "True", "PodsStarting",
+			 "DaemonSet coroot-node-agent: 4 of 5 pods are of the latest version");
+	json_decref(status);
+
+	workloads[0].observed = false;
+	status = make(r, NOW_NS);
+	assert_condition(
+		status, "Ready", "False", "PodsNotReady",
+		"DaemonSet coroot-node-agent: its controller has not seen the last change");
+	json_decref(status);
+	json_decref(r);
+}
+
+static void problems_are_told_with_their_paths(void **state)
+{
+	json_t *r = resource(1, NULL), *status;
+
+	(void)state;
+	assert_int_equal(spec_problems_wrong(&problems, "spec.clickhouse.shards",
+					     "must be a whole number from 1; 1 is used"),
+			 0);
+	assert_int_equal(spec_problems_unused(&problems, "spec.cacheTTL"), 0);
+	assert_int_equal(spec_problems_unused(&problems, "spec.prometheus"), 0);
+	status = make(r, NOW_NS);
+	assert_condition(status, "Degraded", "True", "FieldsWrong",
+			 "spec.clickhouse.shards: must be a whole number from 1; 1 is used");
+	assert_condition(status, "FieldsNotUsed", "True", "NotAboutProfiling",
+			 "spec.cacheTTL; spec.prometheus");
+	assert_condition(status, "Ready", "True", "PodsReady", "all pods are ready");
+	assert_string_equal(json_string_value(json_object_get(status, "status")), "Misconfigured");
+	assert_string_equal(json_string_value(json_array_get(json_object_get(status, "errors"), 0)),
+			    "spec.clickhouse.shards: must be a whole number from 1; 1 is used");
+	json_decref(status);
+
+	assert_int_equal(spec_problems_wrong(&failed, "Service coroot-coroot", "is foreign"), 0);
+	status = make(r, NOW_NS);
+	assert_condition(status, "Degraded", "True", "ObjectsNotApplied",
+			 "spec.clickhouse.shards: must be a whole number from 1; 1 is used; "
+			 "Service coroot-coroot: is foreign");
+	assert_condition(status, "Ready", "False", "ObjectsNotApplied",
+			 "some objects are not applied: see Degraded");
+	assert_int_equal(json_array_size(json_object_get(status, "errors")), 2);
+	json_decref(status);
+	json_decref(r);
+}
+
+static void what_stays_keeps_its_time_and_is_not_written(void **state)
+{
+	json_t *r = resource(1, NULL), *first = make(r, NOW_NS), *second;
+
+	(void)state;
+	json_decref(r);
+	r = resource(1, json_deep_copy(first));
+	assert_null(make(r, NOW_NS + INT64_C(60000000000)));
+
+	workloads[0].ready = 0;
+	second = make(r, NOW_NS + INT64_C(60000000000));
+	assert_string_equal(of_condition(second, "Ready", "lastTransitionTime"),
+			    "2026-11-23T02:31:00Z");
+	assert_string_equal(of_condition(second, "Degraded", "lastTransitionTime"),
+			    "2026-11-23T02:30:00Z");
+	json_decref(second);
+	json_decref(r);
+
+	/* a new generation is one that we have seen */
+	workloads[0].ready = 5;
+	r = resource(2, first);
+	second = make(r, NOW_NS + INT64_C(60000000000));
+	assert_non_null(second);
+	assert_string_equal(of_condition(second, "Ready", "lastTransitionTime"),
+			    "2026-11-23T02:30:00Z");
+	json_decref(second);
+	json_decref(r);
+}
+
+static void a_status_of_any_form_is_replaced(void **state)
+{
+	json_t *r = resource(1, json_pack("{s:[i {s:i} {s:s s:i}]}", "conditions", 7, "type", 1,
+					  "type", "Ready", "status", 2));
+	json_t *status = make(r, NOW_NS);
+
+	(void)state;
+	assert_condition(status, "Ready", "True", "PodsReady", "all pods are ready");
+	json_decref(status);
+	json_decref(r);
+}
+
+static void a_long_message_is_cut_between_characters(void **state)
+{
+	json_t *r = resource(1, NULL), *status;
+	char path[32], text[256] = "";
+	const char *message;
+
+	(void)state;
+	for (unsigned i = 0; i < 80; i++)
+		snprintf(text + strlen(text), sizeof(text) - strlen(text), "\xe2\x82\xac");
+	for (unsigned i = 0; i < 70; i++) {
+		snprintf(path, sizeof(path), "spec.a%u", i);
+		assert_int_equal(spec_problems_wrong(&problems, path, "%s", text), 0);
+	}
+	status = make(r, NOW_NS);
+	message = of_condition(status, "Degraded", "message");
+	assert_true(strlen(message) > 4000 && strlen(message) < 4096);
+	assert_string_equal(message + strlen(message) - 3, "...");
+	json_decref(status);
+	json_decref(r);
+}
+
+static int make_without_memory(void *arg)
+{
+	const struct reconcile_status_input in = {
+		.resource = arg,
+		.wrong = &problems.wrong,
+		.unused = &problems.unused,
+		.failed = &failed.wrong,
+		.workloads = workloads,
+		.n_workloads = ARRAY_SIZE(workloads),
+		.now_ns = NOW_NS,
+	};
+	json_t *status;
+	int r = reconcile_status_make(&status, &in);
+
+	json_decref(status);
+	return r;
+}
+
+static void memory_may_be_short(void **state)
+{
+	(void)state;
+	assert_int_equal(spec_problems_wrong(&problems, "spec.a", "is wrong"), 0);
+	workloads[0].ready = 0;
+	json_oom_begin();
+	check_oom(make_without_memory, NULL);
+	json_oom_end();
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_teardown(all_is_well, tear_down),
+		cmocka_unit_test_teardown(pods_that_start_are_counted, tear_down),
+		cmocka_unit_test_teardown(problems_are_told_with_their_paths, tear_down),
+		cmocka_unit_test_teardown(what_stays_keeps_its_time_and_is_not_written, tear_down),
+		cmocka_unit_test_teardown(a_status_of_any_form_is_replaced, tear_down),
+		cmocka_unit_test_teardown(a_long_message_is_cut_between_characters, tear_down),
+		cmocka_unit_test_teardown(memory_may_be_short, tear_down),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

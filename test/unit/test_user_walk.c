@@ -1,0 +1,496 @@
+/*
+ * The walk of x86-64 over stacks and by tables that are written by hand. The text of the made-up
+ * file begins at virtual address 0x1000, and is mapped with a bias; each function has 256 bytes and
+ * one rule.
+ */
+#include "test/lib/host_bpf.h"
+
+#include "test/lib/unit.h"
+
+#define BIAS 0x400000000u
+#define TEXT_AT 0x1000u
+#define FUNCTION_BYTES 256u
+#define MAX_FUNCTIONS 32u
+#define TABLE UNWIND_TABLE_FIRST
+
+static struct unwind_blocks blocks;
+static struct walk *const w = &host.scratch.walk;
+
+/* An address in the function with this number, behind a call. */
+static uint64_t in_function(unsigned i)
+{
+	return BIAS + TEXT_AT + i * FUNCTION_BYTES + 100;
+}
+
+static uint64_t stack_at(unsigned word)
+{
+	return HOST_STACK_AT + word * 8;
+}
+
+/* The function with number i has rule i. */
+static void make_program(const struct unwind_rule *rules, unsigned n)
+{
+	struct unwind_blocks_row rows[MAX_FUNCTIONS + 1];
+	const struct unwind_blocks_mapping m = {BIAS + TEXT_AT, BIAS + 0x10000, BIAS, TABLE};
+
+	memset(&host, 0, sizeof(host));
+	unwind_blocks_init(&blocks, host.slab, host.tables);
+	for (unsigned i = 0; i <= n; i++)
+		rows[i] = (struct unwind_blocks_row){TEXT_AT + i * FUNCTION_BYTES,
+						     (uint16_t)(i < n ? i : 0)};
+	unwind_blocks_table(&blocks, TABLE, rules, n, rows, n + 1);
+	host.process = unwind_blocks_process(&blocks, HOST_TGID, HOST_START_TIME, &m, 1, 0);
+	w->ip = in_function(1);
+	w->sp = stack_at(10);
+	w->fp = 0x1234;
+}
+
+static const struct unwind_rule unknown = {.base = UNWIND_CFA_UNKNOWN};
+static const struct unwind_rule end = {.base = UNWIND_CFA_END};
+
+/* A walk from function 1, whose caller is the last function, with the rule end. */
+static void check_one_step(uint64_t sp, uint64_t fp)
+{
+	assert_int_equal(host_walk(), WALK_END_BOTTOM);
+	assert_int_equal(host.scratch.n_user, 2);
+	assert_int_equal(host.scratch.addrs[1], in_function(2));
+	assert_int_equal(w->sp, sp);
+	assert_int_equal(w->fp, fp);
+	assert_false(w->guessed);
+}
+
+static void the_cfa_is_above_the_stack_pointer(void **state)
+{
+	const struct unwind_rule rule = {.base = UNWIND_CFA_SP, .cfa = 4};
+
+	(void)state;
+	make_program((struct unwind_rule[]){unknown, rule, end}, 3);
+	host.stack[13] = in_function(2);
+	check_one_step(stack_at(14), 0x1234);
+}
+
+static void the_frame_pointer_is_restored_from_below_the_cfa(void **state)
+{
+	const struct unwind_rule beside = {UNWIND_CFA_SP, UNWIND_FP_AT_CFA, 4, -2, 0};
+	const struct unwind_rule apart = {UNWIND_CFA_SP, UNWIND_FP_AT_CFA, 4, -4, 0};
+
+	(void)state;
+	make_program((struct unwind_rule[]){unknown, beside, end}, 3);
+	host.stack[12] = 0x5678;
+	host.stack[13] = in_function(2);
+	check_one_step(stack_at(14), 0x5678);
+	make_program((struct unwind_rule[]){unknown, apart, end}, 3);
+	host.stack[10] = 0x9abc;
+	host.stack[13] = in_function(2);
+	check_one_step(stack_at(14), 0x9abc);
+}
+
+static void the_cfa_is_above_the_frame_pointer(void **state)
+{
+	const struct unwind_rule rule = {UNWIND_CFA_FP, UNWIND_FP_AT_CFA, 2, -2, 0};
+
+	(void)state;
+	make_program((struct unwind_rule[]){unknown, rule, end}, 3);
+	w->fp = stack_at(20);
+	host.stack[20] = 0x5678;
+	host.stack[21] = in_function(2);
+	check_one_step(stack_at(22), 0x5678);
+}
+
+static void a_frame_may_be_larger_than_half_a_megabyte(void **state)
+{
+	const uint32_t words = 70000;
+	const struct unwind_rule rule = {UNWIND_CFA_SP, 0, words & 0xffff, 0, words >> 16};
+
+	(void)state;
+	make_program((struct unwind_rule[]){unknown, rule, end}, 3);
+	host.stack[100] = in_function(2);
+	w->sp = stack_at(101) - words * 8;
+	check_one_step(stack_at(101), 0x1234);
+}
+
+/* Stacks that a function has aligned: the CFA is in the frame. */
+static void the_cfa_is_read_from_the_stack(void **state)
+{
+	const struct unwind_rule at_fp = {UNWIND_CFA_AT_FP, UNWIND_FP_AT_FP, (uint16_t)-1, 0, 0};
+	const struct unwind_rule at_sp = {UNWIND_CFA_AT_SP, UNWIND_FP_AT_SP, 3, 1, 1};
+
+	(void)state;
+	make_program((struct unwind_rule[]){unknown, at_fp, end}, 3);
+	w->fp = stack_at(20);
+	host.stack[19] = stack_at(30);
+	host.stack[20] = 0x5678;
+	host.stack[29] = in_function(2);
+	check_one_step(stack_at(30), 0x5678);
+	make_program((struct unwind_rule[]){unknown, at_sp, end}, 3);
+	host.stack[13] = stack_at(40);
+	host.stack[11] = 0x9abc;
+	host.stack[40] = in_function(2);
+	check_one_step(stack_at(41), 0x9abc);
+}
+
+static void the_plt_pushes_within_an_entry(void **state)
+{
+	const struct unwind_rule rule = {.base = UNWIND_CFA_PLT, .cfa = 11};
+
+	(void)state;
+	make_program((struct unwind_rule[]){unknown, rule, end}, 3);
+	host.stack[10] = host.stack[11] = in_function(2);
+	w->ip = BIAS + TEXT_AT + FUNCTION_BYTES + 16 + 10;
+	check_one_step(stack_at(11), 0x1234);
+	w->ip = BIAS + TEXT_AT + FUNCTION_BYTES + 16 + 11;
+	w->sp = stack_at(10);
+	w->fp = 0x1234;
+	check_one_step(stack_at(12), 0x1234);
+}
+
+static void registers_are_known_at_the_tick_only(void **state)
+{
+	const struct unwind_rule by_rbx = {.base = UNWIND_CFA_REGISTER + 3, .cfa = 2};
+	const struct unwind_rule vfork = {
+		.base = UNWIND_CFA_SP, .how = UNWIND_RA_REGISTER, .aux = 5};
+
+	(void)state;
+	make_program((struct unwind_rule[]){unknown, by_rbx, end}, 3);
+	w->registers[3] = stack_at(50);
+	host.stack[51] = in_function(2);
+	check_one_step(stack_at(52), 0x1234);
+
+	make_program((struct unwind_rule[]){unknown, vfork, end}, 3);
+	w->registers[5] = in_function(2);
+	check_one_step(stack_at(10), 0x1234);
+
+	make_program((struct unwind_rule[]){unknown, by_rbx, end}, 3);
+	w->registers[3] = stack_at(50);
+	host.stack[51] = in_function(1); /* where rbx is another one */
+	assert_int_equal(host_walk(), WALK_END_NO_UNWIND_INFO);
+	assert_int_equal(host.scratch.n_user, 2);
+}
+
+/* The frame after that of the tick has its CFA in rax, which the leaf has left alone. */
+static void registers_are_used_once_more_if_they_are_likely(void **state)
+{
+	const struct unwind_rule leaf = {.base = UNWIND_CFA_SP, .cfa = 1};
+	const struct unwind_rule by_rax = {.base = UNWIND_CFA_REGISTER + 0, .cfa = 1};
+	const struct unwind_rule rules[] = {unknown, leaf, end, by_rax, leaf};
+
+	(void)state;
+	make_program(rules, 5);
+	host.stack[10] = in_function(3);
+	w->registers[0] = stack_at(20);
+	host.stack[20] = in_function(2);
+	assert_int_equal(host_walk(), WALK_END_BOTTOM);
+	assert_int_equal(host.scratch.n_user, 3);
+
+	host.stack[20] = 0x12345678; /* not code */
+	w->ip = in_function(1);
+	w->sp = stack_at(10);
+	assert_int_equal(host_walk(), WALK_END_NO_UNWIND_INFO);
+	host.stack[20] = in_function(2);
+	w->registers[0] = stack_at(20) + 4; /* not aligned */
+	w->ip = in_function(1);
+	w->sp = stack_at(10);
+	assert_int_equal(host_walk(), WALK_END_NO_UNWIND_INFO);
+
+	w->registers[0] = stack_at(20); /* but not in the frame after the next one */
+	w->ip = in_function(1);
+	w->sp = stack_at(9);
+	host.stack[9] = in_function(4);
+	assert_int_equal(host_walk(), WALK_END_NO_UNWIND_INFO);
+	assert_int_equal(host.scratch.n_user, 3);
+}
+
+static void the_cfa_is_read_from_an_indexed_place(void **state)
+{
+	const struct unwind_rule rule = {UNWIND_CFA_AT_INDEXED + 9, 0, (uint16_t)-1, 0, 2};
+
+	(void)state;
+	make_program((struct unwind_rule[]){unknown, rule, end}, 3);
+	w->registers[9] = 5;
+	host.stack[14] = stack_at(30);
+	host.stack[31] = in_function(2);
+	check_one_step(stack_at(32), 0x1234);
+}
+
+/* The code that a signal has interrupted: at any address, with all its registers. */
+static void a_signal_frame_has_all_registers(void **state)
+{
+	const struct unwind_rule handler = {.base = UNWIND_CFA_SP, .cfa = 1};
+	const struct unwind_rule restorer = {.base = UNWIND_CFA_SIGNAL};
+	const struct unwind_rule by_r10 = {.base = UNWIND_CFA_REGISTER + 10, .cfa = 1};
+	uint64_t *saved;
+
+	(void)state;
+	make_program((struct unwind_rule[]){unknown, handler, restorer, by_r10, end}, 5);
+	host.stack[10] = in_function(2);
+	saved = &host.stack[11] + SIGNAL_OFFSET / 8;
+	saved[2] = stack_at(5);  /* r10: the stack of the interrupted code is below */
+	saved[10] = 0x5678;      /* rbp */
+	saved[15] = stack_at(3); /* rsp */
+	saved[16] = BIAS + TEXT_AT + 3 * FUNCTION_BYTES; /* rip: the first instruction */
+	host.stack[5] = in_function(4);
+	assert_int_equal(host_walk(), WALK_END_BOTTOM);
+	assert_int_equal(host.scratch.n_user, 4);
+	assert_int_equal(host.scratch.addrs[3], in_function(4));
+	assert_int_equal(w->fp, 0x5678);
+	assert_int_equal(host.scratch.n_switches, 0);
+}
+
+/* A call that does not return may be the last instruction of its function. */
+static void a_return_address_belongs_to_the_call_before_it(void **state)
+{
+	const struct unwind_rule rule = {.base = UNWIND_CFA_SP, .cfa = 1};
+
+	(void)state;
+	make_program((struct unwind_rule[]){unknown, rule, end, unknown}, 4);
+	host.stack[10] = BIAS + TEXT_AT + 3 * FUNCTION_BYTES;
+	assert_int_equal(host_walk(), WALK_END_BOTTOM);
+	w->ip = BIAS + TEXT_AT + 3 * FUNCTION_BYTES; /* as the address of the tick: function 3 */
+	w->sp = stack_at(10);
+	assert_int_equal(host_walk(), WALK_END_NO_UNWIND_INFO);
+}
+
+static void a_walk_says_why_it_ended(void **state)
+{
+	const struct unwind_rule rule = {.base = UNWIND_CFA_SP, .cfa = 1};
+
+	(void)state;
+	make_program((struct unwind_rule[]){unknown, rule}, 2);
+	assert_int_equal(host_walk(), WALK_END_BOTTOM); /* a return address of 0 */
+	host.stack[10] = 5;
+	assert_int_equal((w->sp = stack_at(10), host_walk()), WALK_END_BAD_ADDRESS);
+	w->ip = in_function(1);
+	w->sp = 64;
+	assert_int_equal(host_walk(), WALK_END_UNREADABLE);
+	w->sp = stack_at(10);
+	host.stack[10] = 0x12345678;
+	assert_int_equal(host_walk(), WALK_END_NO_MAPPING);
+	assert_int_equal(host.scratch.n_user, 2);
+	w->ip = in_function(1);
+	w->sp = stack_at(10);
+	host.tables[TABLE].n_pages = 0;
+	assert_int_equal(host_walk(), WALK_END_NO_TABLE);
+	host.process.block = 0;
+	assert_int_equal(host_walk(), WALK_END_UNREADABLE); /* by frame pointer */
+}
+
+static void a_guess_must_lead_up_and_to_code(void **state)
+{
+	(void)state;
+	make_program((struct unwind_rule[]){unknown, unknown, end}, 3);
+	w->fp = stack_at(20);
+	host.stack[20] = 0x5678;
+	host.stack[21] = in_function(2);
+	assert_int_equal(host_walk(), WALK_END_BOTTOM);
+	assert_int_equal(host.scratch.n_user, 2);
+	assert_true(w->guessed);
+
+	w->ip = in_function(1);
+	w->sp = stack_at(10);
+	w->fp = stack_at(9); /* below the stack pointer */
+	host.stack[10] = in_function(2);
+	assert_int_equal(host_walk(), WALK_END_NO_UNWIND_INFO);
+
+	w->fp = stack_at(20);
+	host.stack[21] = 0x12345678; /* not executable */
+	assert_int_equal(host_walk(), WALK_END_NO_UNWIND_INFO);
+	assert_int_equal(host.scratch.n_user, 1);
+}
+
+static void an_end_by_a_frame_pointer_of_0_is_a_guess(void **state)
+{
+	const struct unwind_rule rule = {.base = UNWIND_CFA_SP, .cfa = 4};
+
+	(void)state;
+	make_program((struct unwind_rule[]){unknown, rule, unknown}, 3);
+	host.stack[13] = in_function(2);
+	w->fp = 0;
+	assert_int_equal(host_walk(), WALK_END_BOTTOM);
+	assert_int_equal(host.scratch.n_user, 2);
+	assert_true(w->guessed);
+}
+
+static void a_record_of_another_process_is_not_used(void **state)
+{
+	struct unwind_process *p;
+
+	(void)state;
+	make_program((struct unwind_rule[]){unknown, end}, 2);
+	p = host.slab[host.process.block].processes;
+	assert_int_equal(host_walk(), WALK_END_BOTTOM);
+	p->start_boottime_ns++;
+	assert_int_equal(host_walk(), WALK_END_UNREADABLE);
+	p->start_boottime_ns--;
+	p->tgid++;
+	assert_int_equal(host_walk(), WALK_END_UNREADABLE);
+}
+
+/* ---- depth ---- */
+
+/* A recursion: function 1 calls itself; the outermost call is by function 2. */
+static enum walk_end walk_recursion(unsigned depth)
+{
+	const struct unwind_rule rule = {.base = UNWIND_CFA_SP, .cfa = 2};
+
+	make_program((struct unwind_rule[]){unknown, rule, end}, 3);
+	for (unsigned i = 0; i + 1 < depth; i++)
+		host.stack[11 + 2 * i] = in_function(1);
+	host.stack[11 + 2 * (depth - 1)] = in_function(2);
+	return host_walk();
+}
+
+static void a_deep_stack_keeps_its_leaf_and_its_root(void **state)
+{
+	struct scratch *s = &host.scratch;
+
+	(void)state;
+	assert_int_equal(walk_recursion(SAMPLER_USER_FRAMES - 1), WALK_END_BOTTOM);
+	assert_int_equal(s->n_user, SAMPLER_USER_FRAMES);
+	assert_int_equal(s->event.root_at, 0);
+	assert_int_equal(s->addrs[SAMPLER_USER_FRAMES - 1], in_function(2));
+
+	for (unsigned depth = SAMPLER_USER_FRAMES; depth < WALK_MAX_FRAMES; depth += 511) {
+		assert_int_equal(walk_recursion(depth), WALK_END_DEPTH_LIMIT);
+		assert_int_equal(s->n_user, SAMPLER_USER_FRAMES);
+		assert_int_equal(s->event.root_at, SAMPLER_ROOT_AT);
+		for (unsigned i = 0; i < SAMPLER_USER_FRAMES - 1; i++)
+			assert_int_equal(s->addrs[i], in_function(1));
+		assert_int_equal(s->addrs[SAMPLER_USER_FRAMES - 1], in_function(2));
+	}
+
+	assert_int_equal(walk_recursion(WALK_MAX_FRAMES + 1), WALK_END_DEPTH_LIMIT);
+	assert_int_equal(s->n_user, SAMPLER_USER_FRAMES);
+	assert_int_equal(s->event.root_at, 0);
+}
+
+static void few_changes_of_the_stack_are_believed(void **state)
+{
+	const struct unwind_rule rule = {UNWIND_CFA_FP, UNWIND_FP_AT_CFA, 2, -2, 0};
+	const unsigned frames[] = {500, 400, 410, 300, 310, 200};
+
+	(void)state;
+	make_program((struct unwind_rule[]){unknown, rule, end}, 3);
+	w->fp = stack_at(frames[0]);
+	for (size_t i = 0; i < ARRAY_SIZE(frames); i++) {
+		host.stack[frames[i]] = i + 1 < ARRAY_SIZE(frames) ? stack_at(frames[i + 1]) : 0;
+		host.stack[frames[i] + 1] = in_function(1);
+	}
+	assert_int_equal(host_walk(), WALK_END_NOT_ASCENDING);
+	assert_int_equal(host.scratch.event.stack_switch[0], 1);
+	assert_int_equal(host.scratch.event.stack_switch[1], 3);
+	assert_int_equal(host.scratch.n_user, 6);
+}
+
+/* ---- searches ---- */
+
+static uint64_t next_random(uint64_t *seed)
+{
+	*seed = *seed * 6364136223846793005u + 1442695040888963407u;
+	return *seed >> 33;
+}
+
+static void every_row_is_found(void **state)
+{
+	static const unsigned sizes[] = {1, 2, 3, 5, 100, 1023, 1024, 1025, 4000, 4095, 4096};
+	union unwind_block *b = &host.slab[1];
+	uint64_t seed = 1;
+
+	(void)state;
+	for (size_t k = 0; k < ARRAY_SIZE(sizes); k++) {
+		unsigned n = sizes[k], first = (unsigned)next_random(&seed) % (4097 - n);
+		unsigned address = 0, i = 0;
+
+		for (i = 0; i < n; i++) {
+			b->rows[first + i] = (struct unwind_row){(uint16_t)address, (uint16_t)i};
+			address += 1 + (unsigned)next_random(&seed) % 7;
+		}
+		for (address = 0, i = 0; address < UNWIND_PAGE_BYTES; address++) {
+			while (i + 1 < n && b->rows[first + i + 1].address <= address)
+				i++;
+			assert_int_equal(unwind_find_row(b, first, n, address), i);
+		}
+	}
+}
+
+static void every_mapping_is_found(void **state)
+{
+	static struct unwind_blocks_mapping m[UNWIND_MAPPINGS];
+	struct unwind_mappings found = {0};
+	uint64_t at = 0x1000;
+
+	(void)state;
+	memset(&host, 0, sizeof(host));
+	unwind_blocks_init(&blocks, host.slab, host.tables);
+	for (uint32_t i = 0; i < UNWIND_MAPPINGS; i++) {
+		m[i] = (struct unwind_blocks_mapping){at, at + 0x1000 * (1 + i % 3), i, i};
+		at = m[i].end + 0x1000 * (i % 2);
+	}
+	for (uint32_t n = 1; n <= UNWIND_MAPPINGS; n += 97) {
+		blocks.n_used = 1;
+		host.process = unwind_blocks_process(&blocks, HOST_TGID, HOST_START_TIME, m, n, 0);
+		assert_true(unwind_find_process(&found, HOST_TGID, HOST_START_TIME));
+		assert_false(unwind_enter(&found, 0xfff));
+		for (uint32_t i = 0; i < n; i++) {
+			assert_true(unwind_enter(&found, m[i].start));
+			assert_int_equal(found.table, i);
+			assert_int_equal(found.bias, i);
+			assert_true(unwind_enter(&found, m[i].end - 1));
+			assert_int_equal(found.table, i);
+			if (i % 2)
+				assert_false(unwind_enter(&found, m[i].end));
+		}
+		assert_false(unwind_enter(&found, m[n - 1].end));
+	}
+}
+
+static void a_table_may_have_several_pieces(void **state)
+{
+	const uint32_t page = 2 * UNWIND_BLOCK_PAGES + 7;
+	struct unwind_table *t = &host.tables[TABLE];
+	const uint64_t address = (uint64_t)(5 + page) << UNWIND_PAGE_SHIFT;
+	const struct unwind_rule *rule;
+
+	(void)state;
+	memset(&host, 0, sizeof(host));
+	*t = (struct unwind_table){.first_page = 5,
+				   .n_pages = page + 1,
+				   .rules = {{1, 0}, {2, 0}},
+				   .pages[2] = {3, 9}};
+	host.slab[3].pages[9 + 7] = (struct unwind_page){.rows = {4, 17}, .n = 2};
+	host.slab[4].rows[18] = (struct unwind_row){100, UNWIND_BLOCK_RULES + 3};
+	rule = unwind_find_rule(t, address + 99);
+	assert_ptr_equal(rule, &host.slab[1].rules[0]);
+	rule = unwind_find_rule(t, address + 100);
+	assert_ptr_equal(rule, &host.slab[2].rules[3]);
+	assert_null(unwind_find_rule(t, address - UNWIND_PAGE_BYTES)); /* a page without rows */
+	assert_null(unwind_find_rule(t, address + UNWIND_PAGE_BYTES));
+	assert_null(unwind_find_rule(t, 0));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_cfa_is_above_the_stack_pointer),
+		cmocka_unit_test(the_frame_pointer_is_restored_from_below_the_cfa),
+		cmocka_unit_test(the_cfa_is_above_the_frame_pointer),
+		cmocka_unit_test(a_frame_may_be_larger_than_half_a_megabyte),
+		cmocka_unit_test(the_cfa_is_read_from_the_stack),
+		cmocka_unit_test(the_plt_pushes_within_an_entry),
+		cmocka_unit_test(registers_are_known_at_the_tick_only),
+		cmocka_unit_test(registers_are_used_once_more_if_they_are_likely),
+		cmocka_unit_test(the_cfa_is_read_from_an_indexed_place),
+		cmocka_unit_test(a_signal_frame_has_all_registers),
+		cmocka_unit_test(a_return_address_belongs_to_the_call_before_it),
+		cmocka_unit_test(a_walk_says_why_it_ended),
+		cmocka_unit_test(a_guess_must_lead_up_and_to_code),
+		cmocka_unit_test(an_end_by_a_frame_pointer_of_0_is_a_guess),
+		cmocka_unit_test(a_record_of_another_process_is_not_used),
+		cmocka_unit_test(a_deep_stack_keeps_its_leaf_and_its_root),
+		cmocka_unit_test(few_changes_of_the_stack_are_believed),
+		cmocka_unit_test(every_row_is_found),
+		cmocka_unit_test(every_mapping_is_found),
+		cmocka_unit_test(a_table_may_have_several_pieces),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
