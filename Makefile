@@ -22,6 +22,7 @@ INSTALL    ?= install
 prefix     ?= /usr/local
 bindir     ?= $(prefix)/bin
 unitdir    ?= $(prefix)/lib/systemd/system
+docdir     ?= $(prefix)/share/doc/coroot-node-agent
 # for what the kernel allows to root only: the tests that load BPF programs
 SUDO       ?= $(if $(filter 0,$(shell id -u)),,sudo -E)
 JOBS       ?= $(shell nproc)
@@ -56,22 +57,26 @@ clang_zero := -enable-trivial-auto-var-init-zero-knowing-it-will-be-removed-from
 has_flags = $(shell $(CC) -Werror $(1) -x c -c /dev/null -o /dev/null 2>/dev/null && echo yes)
 var_init := $(addprefix -ftrivial-auto-var-init=,$(init_$(BUILD)))
 var_init := $(if $(call has_flags,$(var_init)),$(var_init),$(var_init) $(clang_zero))
+target_machine := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine)))
 # addresses of indirect branches and of returns are checked by the CPU
 branches_x86_64 := -fcf-protection=full
 branches_aarch64 := -mbranch-protection=standard
 HARDEN_C  := -fPIE -fstack-protector-strong -fstack-clash-protection $(var_init) \
-             $(branches_$(firstword $(subst -, ,$(shell $(CC) -dumpmachine))))
+             $(branches_$(target_machine))
 HARDEN_LD := -pie -Wl,-z,relro,-z,now,-z,noexecstack,-z,separate-code
 
+# the same binaries in every checkout
+relative  := -ffile-prefix-map=$(CURDIR)=.
+
 CPPFLAGS_ALL = -I. -isystem $(O)/gen -D_GNU_SOURCE $(CPPFLAGS)
-CFLAGS_ALL   = -std=gnu11 -g -fno-common -fno-omit-frame-pointer $(HARDEN_C) \
+CFLAGS_ALL   = -std=gnu11 -g $(relative) -fno-common -fno-omit-frame-pointer $(HARDEN_C) \
                $(opt_$(BUILD)) $(san) $(WARN) $(pkg_cflags) $(CFLAGS)
 LDFLAGS_ALL  = $(san) $(if $(filter cov,$(BUILD)),--coverage) $(HARDEN_LD) $(LDFLAGS)
 
 # ---- libraries -------------------------------------------------------------
 pkgs_common  := libcurl libprotobuf-c libmicrohttpd gnutls yaml-0.1 jansson zlib libseccomp
-pkgs_node    := $(pkgs_common) libbpf libelf
-pkgs_cluster := $(pkgs_common) libzstd liblz4
+pkgs_node    := $(pkgs_common) libbpf libelf liblzma libdw
+pkgs_cluster := $(pkgs_common) libzstd liblz4 libpcre2-8
 pkgs         := $(sort $(pkgs_node) $(pkgs_cluster))
 # goals that work before anything is installed
 early_goals  := deps deps-build run test test-quick check-clean-machine help clean format
@@ -124,12 +129,16 @@ $(O)/gen/version.h: FORCE
 FORCE:
 
 # ---- rules -----------------------------------------------------------------
-all: $(O)/coroot-node-agent $(O)/coroot-cluster-agent $(O)/.chdb ## build both agents (default)
-
-# the embedded engine next to the binary, where the cluster-agent looks first
+# the embedded engine next to the binary, where the cluster-agent looks first; there is none for arm64
+engine := $(if $(filter x86_64,$(shell uname -m)),$(O)/.chdb)
+# what the node-agent loads into JVMs, next to it likewise
+java_library := $(if $(filter x86_64 aarch64,$(target_machine)),$(O)/libasyncProfiler.so)
+all: $(O)/coroot-node-agent $(O)/coroot-cluster-agent $(engine) $(java_library) ## build both agents (default)
 $(O)/.chdb: cluster-agent/store/package-lock.json cluster-agent/store/install-chdb.sh
 	$(Q)ln -sfn "$$(cluster-agent/store/install-chdb.sh --print)" $(O)/libchdb.so
 	$(Q)touch $@
+$(O)/libasyncProfiler.so: node-agent/java/async-profiler.sha256 node-agent/java/install-async-profiler.sh
+	$(Q)$(INSTALL) -m 0644 "$$(node-agent/java/install-async-profiler.sh --print $(target_machine))" $@
 
 $(O)/coroot-node-agent: $(call obj,node-agent/main.c) $(O)/libnode.a $(O)/libcommon.a
 	$(call say,LINK)
@@ -164,10 +173,10 @@ $(O)/gen/proto/%.pb-c.c $(O)/gen/proto/%.pb-c.h &: proto/%.proto
 # -target bpf drops the multiarch include folder; take it from the host clang
 bpf_sysinc = $(shell $(CLANG) -v -E - </dev/null 2>&1 | \
     sed -n '/<...> search starts here:/,/End of search list/{ s| \(/.*\)|-idirafter \1|p }')
-$(O)/obj/bpf/%.bpf.o: bpf/%.bpf.c
+$(O)/obj/bpf/%.bpf.o: bpf/%.bpf.c $(O)/.flags
 	$(call say,BPF)
 	$(Q)$(CLANG) -target bpf -mcpu=v3 -g -O2 -Wall -Wextra -Werror -D__TARGET_ARCH_$(BPF_ARCH) \
-	    -Ibpf $(bpf_sysinc) -MMD -MP -c -o $@ $<
+	    $(relative) -Ibpf $(bpf_sysinc) -MMD -MP -c -o $@ $<
 	$(Q)$(LLVM_STRIP) -g $@
 $(O)/gen/bpf/%.skel.h: $(O)/obj/bpf/%.bpf.o
 	$(call say,SKEL)
@@ -177,9 +186,10 @@ gen: $(skels) $(pbc) $(O)/gen/version.h
 
 # ---- from nothing to running -----------------------------------------------
 # Sub-makes, because what the first lines of this file look up may be installed meanwhile.
-deps-build: ## install what building and running needs (Debian packages, libchdb, the page's npm packages)
+deps-build: ## install what building and running needs (Debian packages, libchdb, async-profiler, npm packages)
 	$(Q)test/setup/deps.sh build
-	$(Q)cluster-agent/store/install-chdb.sh
+	$(if $(engine),$(Q)cluster-agent/store/install-chdb.sh)
+	$(Q)node-agent/java/install-async-profiler.sh
 	$(Q)$(MAKE) -s $(web_modules)
 run: ## install, build and run both agents here until Ctrl-C (PORT=10301 RUN_DIR=build/run)
 	$(Q)$(MAKE) deps-build
@@ -190,8 +200,11 @@ run: ## install, build and run both agents here until Ctrl-C (PORT=10301 RUN_DIR
 install: all ## install into $(DESTDIR)$(prefix)
 	$(Q)$(INSTALL) -d $(DESTDIR)$(bindir)
 	$(Q)$(INSTALL) -m 0755 $(O)/coroot-node-agent $(O)/coroot-cluster-agent $(DESTDIR)$(bindir)/
-	$(Q)$(INSTALL) -d $(DESTDIR)$(prefix)/lib/coroot
-	$(Q)$(INSTALL) -m 0644 $(O)/libchdb.so $(DESTDIR)$(prefix)/lib/coroot/
+	$(if $(engine),$(Q)$(INSTALL) -d $(DESTDIR)$(prefix)/lib/coroot)
+	$(if $(engine),$(Q)$(INSTALL) -m 0644 $(O)/libchdb.so $(DESTDIR)$(prefix)/lib/coroot/)
+	$(Q)$(INSTALL) -d $(DESTDIR)$(prefix)/lib/coroot-node-agent $(DESTDIR)$(docdir)
+	$(if $(java_library),$(Q)$(INSTALL) -m 0644 $(java_library) $(DESTDIR)$(prefix)/lib/coroot-node-agent/)
+	$(Q)$(INSTALL) -m 0644 LICENSE node-agent/java/async-profiler.copyright $(DESTDIR)$(docdir)/
 	$(Q)$(INSTALL) -d $(DESTDIR)$(unitdir)
 	$(Q)for unit in coroot-node-agent coroot-cluster-agent; do \
 	    sed 's|^ExecStart=/usr/local/bin/|ExecStart=$(bindir)/|' charts/systemd/$$unit.service >$(O)/$$unit.service && \
@@ -204,7 +217,8 @@ help: ## this text
 
 .PHONY: all gen deps-build run install clean help FORCE
 
-include test/mk/test.mk test/mk/bench.mk test/mk/lint.mk
+include test/mk/test.mk test/mk/accuracy.mk test/mk/bench.mk test/mk/lint.mk charts/images/images.mk \
+        charts/charts.mk
 
 # All directories at once, so that rules need no mkdir of their own.
 ifneq ($(filter-out $(early_goals),$(or $(MAKECMDGOALS),all)),)
