@@ -15,8 +15,12 @@
 # test runner does ("# pass N" …); a stage that counts nothing is one test. A stage that is late
 # is killed with its stacks shown, and has failed (limit.sh). Whole output:
 # build/test/<stage>.log. The summary has the time and the CPU time of each stage, the ten slowest
-# tests, the skips, and as its last line "N passed, N failed, N skipped". With CI set in the
-# environment, a skip fails the run.
+# tests, the skips, and as its last line "N passed, N failed, N skipped".
+#
+# With CI set in the environment, a skip fails the run. And a stage that has failed runs once more,
+# alone, when all others have ended: what fails only beside others on a busy machine is shown, with
+# its first log kept in build/test/<stage>.log.first, and does not hold up everything else. Not if
+# more than three have failed or it is late already: then that would only cost time.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 unset MAKEFLAGS MAKELEVEL MFLAGS
@@ -95,7 +99,7 @@ run()
 # ---- the graph ----
 
 declare -A kind=() needs=() limit=() command=() stage_of=() passed=()
-stages=() pending=() running_cpu=0 running_clock=0 running=0
+stages=() pending=() again=() running_cpu=0 running_clock=0 running=0
 
 # stage NAME KIND MINUTES "NEEDS" [COMMAND]: earlier ones begin first when several could. It needs
 # that others have passed, or, with a ~ before the name, only ended. The default command is the
@@ -172,8 +176,14 @@ start_some()
 
 run_stages()
 {
-	local ended before result
 	pending=("${stages[@]}")
+	run_pending
+	[ -z "${CI:-}" ] || run_again
+}
+
+run_pending()
+{
+	local ended before result
 	while [ ${#pending[@]} -gt 0 ] || [ "$running" -gt 0 ]; do
 		before=${#pending[@]}
 		start_some
@@ -185,6 +195,35 @@ run_stages()
 		passed[${stage_of[$ended]}]=$result
 		take "${stage_of[$ended]}" -1
 	done
+}
+
+failed_stages()
+{
+	local name
+	for name in "${stages[@]}"; do
+		[ "${passed[$name]}" = yes ] || [ ! -e "$out/$name.log" ] || echo "$name"
+	done
+}
+
+# Runs what has failed once more, and then what could not run because of it.
+run_again()
+{
+	local name failed
+	mapfile -t failed < <(failed_stages)
+	[ ${#failed[@]} -gt 0 ] && [ ${#failed[@]} -le 3 ] && [ $(($(date +%s) - started)) -lt 3000 ] || return
+	again=("${failed[@]}")
+	for name in "${failed[@]}"; do
+		echo "again: $name"
+		mv "$out/$name.log" "$out/$name.log.first"
+		passed[$name]=no
+		# shellcheck disable=SC2086 # a target and its variables
+		! run "$name" "$MAKE" -j"$jobs" JOBS="$jobs" ${command[$name]} || passed[$name]=yes
+	done
+	mapfile -t pending < <(for name in "${stages[@]}"; do [ -e "$out/$name.log" ] || echo "$name"; done)
+	for name in "${pending[@]}"; do
+		unset "passed[$name]"
+	done
+	run_pending
 }
 
 # ---- the summary ----
@@ -210,10 +249,15 @@ all_times()
 
 finish()
 {
-	local skips
+	local skips name
 	all_times >"$out/times"
 	echo "the slowest tests:"
 	sort -rn "$out/times" | head -n 10 | awk '{ printf "  %6.1f s  %-16s ", $1, $2; $1 = $2 = ""; sub(/^ +/, ""); print }'
+	for name in "${again[@]}"; do
+		if [ "${passed[$name]}" = yes ]; then
+			echo "$name has passed only when it ran again; it failed with $out/$name.log.first"
+		fi
+	done
 	skips=$(grep -hE '^ *(skip|SKIP)\b|# (SKIP|TODO)\b|﹣ .*# ' "$out"/*.log 2>/dev/null)
 	[ -z "$skips" ] || printf 'skipped:\n%s\n' "$skips"
 	echo "make test took $(($(date +%s) - started)) s, and $(cat "$out"/*.times | awk '{ n += $2 } END { printf "%d", n }') s of CPU time"
