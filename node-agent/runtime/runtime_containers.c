@@ -234,6 +234,9 @@ static int write_series_family(void *ctx, size_t family, struct buf *out)
 	int r = 0;
 
 	pthread_mutex_lock(&cs->lock);
+	/* a runtime without values has no other family that is written first */
+	if (family == 0 && cs->cfg.values->n == 0)
+		rename_containers(cs);
 	for (const struct container *c = cs->table; c && r == 0; c = c->hh.next) {
 		if (!c->is_pending)
 			r = write_series_of(c, &cs->cfg.series->defs[family], family, out);

@@ -69,11 +69,11 @@ struct fixture {
 	struct container_directory *directory;
 };
 
-static int make(struct runtime_containers **ret, struct metrics *ms, struct metric *own,
-		struct container_directory *directory)
+static int make_with(struct runtime_containers **ret, struct metrics *ms, struct metric *own,
+		     struct container_directory *directory, const struct metric_table *values)
 {
 	const struct runtime_containers_config cfg = {
-		.values = &value_table,
+		.values = values,
 		.series = &series_table,
 		.n_containers = &own[RUNTIME_METRIC_CONTAINERS],
 		.overflow = &own[RUNTIME_METRIC_CONTAINERS_OVERFLOW],
@@ -83,6 +83,12 @@ static int make(struct runtime_containers **ret, struct metrics *ms, struct metr
 	int r = metrics_register(ms, &own_table, own, NULL);
 
 	return r == 0 ? runtime_containers_new(ret, ms, &cfg) : r;
+}
+
+static int make(struct runtime_containers **ret, struct metrics *ms, struct metric *own,
+		struct container_directory *directory)
+{
+	return make_with(ret, ms, own, directory, &value_table);
 }
 
 static void add(struct container_share *s, uint64_t n)
@@ -640,6 +646,31 @@ static void series_are_limited(void **state)
 	container_share_free(s);
 }
 
+/* As Java, which has no values: their first family is not there to have containers renamed. */
+static void series_without_values_have_names_of_containers(void **state)
+{
+	static const struct metric_table no_values = {NULL, 0, __FILE__};
+	CLEANUP(workload_unrefp) struct workload *raw = raw_of("aaaa");
+	const struct container_labels labels = container_labels_of(raw);
+	struct fixture *f = *state;
+	const struct container_sink *sink = add_source(f);
+	struct container_share *s;
+
+	/* another one in place of the fixture's */
+	runtime_containers_free(f->cs);
+	metrics_free(f->ms);
+	assert_int_equal(metrics_new(&f->ms), 0);
+	assert_int_equal(make_with(&f->cs, f->ms, f->own, f->directory, &no_values), 0);
+	s = join(f, &labels, true);
+	assert_int_equal(set_series(s, BIT(SERIES_INFO), SERIES_INFO, "toy=\"x\"", 1), 0);
+	assert_false(shows(f, "toy=\"x\""));
+	name_as_cart(sink, "aaaa");
+	assert_true(shows(f, "\ncontainer_toy_info{container_id=\"/k8s/shop/cart-1/cart\","
+			     "app_id=\"/k8s/shop/cart\",toy=\"x\"} 1\n"));
+	assert_false(shows(f, "aaaa"));
+	container_share_free(s);
+}
+
 static int set_series_oom(void *arg)
 {
 	return set_series(arg, BIT(SERIES_INFO), SERIES_INFO, "toy=\"new\"", 1);
@@ -681,6 +712,7 @@ int main(void)
 		with_containers(series_last_as_long_as_they_are_reported),
 		with_containers(equal_series_of_a_container_are_one),
 		with_containers(series_are_limited),
+		with_containers(series_without_values_have_names_of_containers),
 		with_containers(series_survive_lack_of_memory),
 		cmocka_unit_test(construction_survives_lack_of_memory),
 	};
