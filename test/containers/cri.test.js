@@ -80,7 +80,7 @@ before(async () => {
     return true;
   });
   cri = new CriClient(socket);
-  await eventually("its CRI plugin", () => cri.version());
+  await cri.ready();
 });
 
 after(async () => {

@@ -31,6 +31,7 @@ before(async () => {
   containerd = await node.startContainerd();
   await node.importImagesToContainerd();
   cri = new CriClient(node.containerd);
+  await cri.ready();
   cluster = await startCluster();
   agent = await startNode({
     cluster,
@@ -288,6 +289,7 @@ test("containerd restarts: pods that it has afterwards have their names", async 
   cri.close();
   containerd = await node.startContainerd();
   cri = new CriClient(node.containerd);
+  await cri.ready();
   const pod = await makePod("back-6b4f9c7d5-bcdfg");
   await cri.runContainer(pod, container);
   await used("/k8s/shop/back", 0.1);

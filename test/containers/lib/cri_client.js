@@ -5,7 +5,7 @@
 const crypto = require("node:crypto");
 const http2 = require("node:http2");
 const net = require("node:net");
-const { LIMIT_MS } = require("../../e2e/lib/wait");
+const { LIMIT_MS, eventually } = require("../../e2e/lib/wait");
 
 const NODE = 2; // enum NamespaceMode: the host's network needs no CNI
 
@@ -103,6 +103,14 @@ class CriClient {
         else reject(new Error(`${method}: the answer has no status`));
       });
       stream.end(Buffer.concat([head, body]));
+    });
+  }
+
+  // containerd listens, and tells its version, before its CRI plugin has read what there is.
+  async ready() {
+    await eventually("the CRI plugin", async () => {
+      await this.call("ListPodSandbox");
+      return true;
     });
   }
 
