@@ -12,13 +12,14 @@
 #include "common/base.h"
 
 enum java_state {
-	JAVA_STATE_PROFILED,         /* async-profiler runs in it, started by this agent */
-	JAVA_STATE_OFF,              /* --enable-java-async-profiler is not set */
-	JAVA_STATE_WAITING,          /* younger than the delay, or still starting */
+	JAVA_STATE_PROFILED, /* async-profiler runs in it, started by this agent */
+	JAVA_STATE_OFF,      /* --enable-java-async-profiler is not set */
+	JAVA_STATE_WAITING,  /* younger than the delay, or still starting */
+	JAVA_STATE_OPENJ9,   /* not HotSpot; nothing is attempted */
+	/* those that a failed attempt may lead to */
 	JAVA_STATE_ATTACH_DISABLED,  /* -XX:+DisableAttachMechanism */
 	JAVA_STATE_LOADING_DISABLED, /* -XX:-EnableDynamicAgentLoading */
 	JAVA_STATE_SIGNALS_REDUCED,  /* -Xrs: SIGQUIT would kill it */
-	JAVA_STATE_OPENJ9,           /* not HotSpot */
 	JAVA_STATE_UNSUPPORTED,      /* a HotSpot JVM that the agent does not understand */
 	JAVA_STATE_FOREIGN_PROFILER, /* somebody else loaded a profiler into it */
 	JAVA_STATE_OTHER_AGENT,      /* another node agent profiles it */
@@ -30,6 +31,8 @@ enum java_state {
 	JAVA_STATE_START_FAILED,     /* async-profiler was loaded, but could not start */
 	JAVA_STATE_FAILED,           /* anything else, many times: not tried again */
 	JAVA_STATES,
+
+	JAVA_STATE_FAILURES = JAVA_STATE_ATTACH_DISABLED, /* the first of them */
 };
 
 /* Returns static text such as "attach_disabled". */

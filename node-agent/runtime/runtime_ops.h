@@ -182,8 +182,8 @@ int runtime_turn_emit(struct runtime_turn *t, unsigned profile, struct buf *ppro
 void runtime_turn_count_failure(struct runtime_turn *t, int error);
 
 /*
- * Whether the thread is to end, so that waiting is to be cut short. In restore(), too, where it
- * always is.
+ * Whether the thread is to end, so that waiting is to be cut short. In restore() it says whether
+ * the agent ends, or only this process is excluded.
  */
 bool runtime_turn_must_end(const struct runtime_turn *t);
 

@@ -7,6 +7,7 @@
 #include "node-agent/java/profile/java_commands.h"
 #include "node-agent/java/profile/java_plan.h"
 #include "node-agent/java/profile/java_recording.h"
+#include "node-agent/runtime/runtime_worker.h"
 #include "test/lib/unit.h"
 
 #define CHUNK_BYTES 100u
@@ -96,8 +97,7 @@ static void test_what_stays_is_not_tried_again(void **state)
 {
 	static const enum java_state final[] = {
 		JAVA_STATE_ATTACH_DISABLED, JAVA_STATE_LOADING_DISABLED, JAVA_STATE_SIGNALS_REDUCED,
-		JAVA_STATE_OPENJ9,          JAVA_STATE_UNSUPPORTED,      JAVA_STATE_NO_LIBRARY,
-		JAVA_STATE_FOREIGN_PROFILER};
+		JAVA_STATE_OPENJ9,          JAVA_STATE_UNSUPPORTED,      JAVA_STATE_NO_LIBRARY};
 	struct java_plan p;
 
 	(void)state;
@@ -120,6 +120,40 @@ static void test_other_agent_is_asked_about_without_end(void **state)
 		assert_false(java_plan_failed(&p, JAVA_STATE_OTHER_AGENT, i));
 		assert_true(p.attempt_ns > i);
 	}
+}
+
+/* Likewise; but that one is worth a line in the log, once. */
+static void test_another_profiler_is_looked_for_without_end(void **state)
+{
+	struct java_plan p;
+	uint64_t now = 1;
+
+	(void)state;
+	java_plan_init(&p, &enabled, now, 0);
+	for (unsigned i = 0; i < 3 * JAVA_PLAN_FAILURES_MAX; i++) {
+		assert_int_equal(java_plan_failed(&p, JAVA_STATE_FOREIGN_PROFILER, now), i == 0);
+		assert_int_equal(p.state, JAVA_STATE_FOREIGN_PROFILER);
+		assert_true(p.attempt_ns >= now + 60 * NS_PER_S);
+		now = p.attempt_ns;
+	}
+	java_plan_started(&p, now);
+	assert_true(java_plan_failed(&p, JAVA_STATE_FOREIGN_PROFILER, now));
+}
+
+/* However many JVMs do not answer, the agent is gone in time, and the first ones are waited for. */
+static void test_jvms_are_left_together(void **state)
+{
+	uint64_t waited_ns = 0;
+
+	(void)state;
+	assert_true(java_plan_leave_ns(0) >= 1 * NS_PER_S);
+	for (unsigned i = 0; i < 40; i++) {
+		uint64_t ns = java_plan_leave_ns(waited_ns);
+
+		assert_true(ns > 0);
+		waited_ns += ns;
+	}
+	assert_true(waited_ns < RUNTIME_WORKER_END_NS);
 }
 
 /* Each recording is replaced before it ends by itself, whatever the interval. */
@@ -346,6 +380,8 @@ int main(void)
 		cmocka_unit_test(test_success_forgets_failures),
 		cmocka_unit_test(test_what_stays_is_not_tried_again),
 		cmocka_unit_test(test_other_agent_is_asked_about_without_end),
+		cmocka_unit_test(test_jvms_are_left_together),
+		cmocka_unit_test(test_another_profiler_is_looked_for_without_end),
 		cmocka_unit_test(test_replaced_in_time),
 		cmocka_unit_test(test_replaced_when_large),
 		cmocka_unit_test(test_watched_while_it_runs),

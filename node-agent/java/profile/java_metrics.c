@@ -4,7 +4,7 @@
 #define TITLE "Java"
 
 #define FAILED(state, reason)                                                          \
-	[JAVA_METRIC_FAILED + (state)] = {PREFIX "_attempts_failed_total",             \
+	[JAVA_METRIC_FAILED_BY(state)] = {PREFIX "_attempts_failed_total",             \
 					  "reason=\"" reason "\"",                     \
 					  "Attempts to profile a JVM that failed, by " \
 					  "reason"}
@@ -46,13 +46,9 @@ static const struct metric_def metric_defs[JAVA_METRICS] = {
 				 "Recordings that were removed by somebody else"},
 	[JAVA_METRIC_UNANSWERED] = {PREFIX "_commands_unanswered_total", NULL,
 				    "Commands that a JVM did not answer in time"},
-	FAILED(JAVA_STATE_PROFILED, "profiled"),
-	FAILED(JAVA_STATE_OFF, "off"),
-	FAILED(JAVA_STATE_WAITING, "waiting"),
 	FAILED(JAVA_STATE_ATTACH_DISABLED, "attach_disabled"),
 	FAILED(JAVA_STATE_LOADING_DISABLED, "loading_disabled"),
 	FAILED(JAVA_STATE_SIGNALS_REDUCED, "signals_reduced"),
-	FAILED(JAVA_STATE_OPENJ9, "openj9"),
 	FAILED(JAVA_STATE_UNSUPPORTED, "unsupported"),
 	FAILED(JAVA_STATE_FOREIGN_PROFILER, "foreign_profiler"),
 	FAILED(JAVA_STATE_OTHER_AGENT, "other_agent"),

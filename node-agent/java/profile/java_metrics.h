@@ -20,13 +20,16 @@ enum java_metric {
 	JAVA_METRIC_BROKEN,       /* recordings that could not be read to their end */
 	JAVA_METRIC_MISSING,      /* recordings that somebody removed */
 	JAVA_METRIC_UNANSWERED,   /* commands */
-	/* attempts that failed, by state */
+	/* attempts that failed: JAVA_METRIC_FAILED_BY() */
 	JAVA_METRIC_FAILED,
 	/* events that are not in the profiles, by reason */
-	JAVA_METRIC_LOST = JAVA_METRIC_FAILED + JAVA_STATES,
+	JAVA_METRIC_LOST = JAVA_METRIC_FAILED + JAVA_STATES - JAVA_STATE_FAILURES,
 	JAVA_METRIC_LOST_PROFILE_FULL = JAVA_METRIC_LOST + JFR_LOSS_MAX,
 	JAVA_METRICS,
 };
+
+/* Of attempts that failed with this state, which is JAVA_STATE_FAILURES or behind it. */
+#define JAVA_METRIC_FAILED_BY(state) (JAVA_METRIC_FAILED + (state)-JAVA_STATE_FAILURES)
 
 extern const struct metric_def java_metrics_runtime[RUNTIME_METRICS];
 extern const struct metric_def java_metrics_profiles[JAVA_PROFILES];

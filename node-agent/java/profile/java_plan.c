@@ -5,7 +5,12 @@
 
 #define BACKOFF_NS (30 * NS_PER_S) /* doubled with each failure */
 #define OTHER_AGENT_NS (60 * NS_PER_S)
+#define OTHER_PROFILER_NS (600 * NS_PER_S)
 #define WATCH_NS (15 * NS_PER_S)
+/* At the end of the agent, for which the worker has RUNTIME_WORKER_END_NS. */
+#define LEAVE_NS (1 * NS_PER_S)       /* for a JVM: it may be at a safepoint */
+#define LEAVE_ALL_NS (2 * NS_PER_S)   /* for all that do not answer */
+#define LEAVE_MIN_NS (50 * NS_PER_MS) /* beyond that; an answer takes some milliseconds */
 #define LIFE_INTERVALS 2u
 #define MARGIN_NS (60 * NS_PER_S) /* an interval may begin so much later than it should */
 #define FILE_MAX_BYTES (16 * MIB)
@@ -14,14 +19,14 @@
 enum retry {
 	RETRY_NEVER,   /* the reason stays as long as the JVM runs */
 	RETRY_LATER,   /* with back-off, and not without end */
-	RETRY_FOREVER, /* costs the JVM nothing */
+	RETRY_FOREVER, /* somebody else may leave the JVM, and looking costs it nothing */
 };
 
 static const enum retry retries[JAVA_STATES] = {
-	[JAVA_STATE_WAITING] = RETRY_FOREVER,    [JAVA_STATE_OTHER_AGENT] = RETRY_FOREVER,
-	[JAVA_STATE_NO_PLACE] = RETRY_LATER,     [JAVA_STATE_NO_PERMISSION] = RETRY_LATER,
-	[JAVA_STATE_UNRESPONSIVE] = RETRY_LATER, [JAVA_STATE_LOAD_FAILED] = RETRY_LATER,
-	[JAVA_STATE_START_FAILED] = RETRY_LATER, [JAVA_STATE_FAILED] = RETRY_LATER,
+	[JAVA_STATE_FOREIGN_PROFILER] = RETRY_FOREVER, [JAVA_STATE_OTHER_AGENT] = RETRY_FOREVER,
+	[JAVA_STATE_NO_PLACE] = RETRY_LATER,           [JAVA_STATE_NO_PERMISSION] = RETRY_LATER,
+	[JAVA_STATE_UNRESPONSIVE] = RETRY_LATER,       [JAVA_STATE_LOAD_FAILED] = RETRY_LATER,
+	[JAVA_STATE_START_FAILED] = RETRY_LATER,       [JAVA_STATE_FAILED] = RETRY_LATER,
 };
 
 void java_plan_init(struct java_plan *p, const struct java_plan_config *cfg, uint64_t now_ns,
@@ -53,7 +58,7 @@ void java_plan_ended(struct java_plan *p, uint64_t now_ns)
 
 bool java_plan_failed(struct java_plan *p, enum java_state state, uint64_t now_ns)
 {
-	bool is_first = p->n_failures == 0, is_last = false;
+	bool is_first = p->n_failures == 0, is_last = false, is_change = p->state != state;
 
 	java_plan_ended(p, 0);
 	p->n_misses = 0;
@@ -62,8 +67,12 @@ bool java_plan_failed(struct java_plan *p, enum java_state state, uint64_t now_n
 	case RETRY_NEVER:
 		break;
 	case RETRY_FOREVER:
-		p->attempt_ns = now_ns + OTHER_AGENT_NS;
-		return false;
+		if (state == JAVA_STATE_OTHER_AGENT) {
+			p->attempt_ns = now_ns + OTHER_AGENT_NS;
+			return false;
+		}
+		p->attempt_ns = now_ns + OTHER_PROFILER_NS;
+		return is_change;
 	case RETRY_LATER:
 		is_last = ++p->n_failures >= JAVA_PLAN_FAILURES_MAX;
 		p->attempt_ns = is_last ? 0 : now_ns + (BACKOFF_NS << (p->n_failures - 1));
@@ -120,4 +129,11 @@ bool java_plan_must_replace(const struct java_plan *p, const struct java_plan_co
 bool java_plan_must_leave(const struct java_plan_config *cfg, uint64_t free_bytes)
 {
 	return free_bytes < (cfg->free_min_bytes > 0 ? cfg->free_min_bytes : FREE_MIN_BYTES);
+}
+
+uint64_t java_plan_leave_ns(uint64_t waited_ns)
+{
+	if (waited_ns + LEAVE_NS <= LEAVE_ALL_NS)
+		return LEAVE_NS;
+	return waited_ns + LEAVE_MIN_NS <= LEAVE_ALL_NS ? LEAVE_ALL_NS - waited_ns : LEAVE_MIN_NS;
 }

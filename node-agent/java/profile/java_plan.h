@@ -73,4 +73,10 @@ bool java_plan_must_leave(const struct java_plan_config *cfg, uint64_t free_byte
 /* After that time without us, a recording ends by itself. */
 unsigned java_plan_life_s(const struct java_plan_config *cfg);
 
+/*
+ * How long a JVM has to answer when the agent leaves it, of those that have not answered together
+ * taking waited_ns. One that is late obeys all the same, as the command waits in its socket.
+ */
+uint64_t java_plan_leave_ns(uint64_t waited_ns);
+
 #endif /* NODE_AGENT_JAVA_PROFILE_JAVA_PLAN_H */

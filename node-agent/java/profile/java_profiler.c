@@ -27,7 +27,6 @@
 #define ATTEMPTS_APART_NS (500 * NS_PER_MS)
 #define LISTEN_NS (1 * NS_PER_S) /* in one turn; the next ones continue to wait */
 #define ANSWER_NS (10 * NS_PER_S)
-#define LEAVE_NS (1 * NS_PER_S) /* all JVMs are to be left in RUNTIME_WORKER_END_NS */
 
 enum java_series {
 	SERIES_STATUS = JVM_COUNTERS,
@@ -75,6 +74,7 @@ struct java_thread {
 	struct java_shared *shared; /* borrowed */
 	struct jvm_reader *reader;
 	uint64_t next_attempt_ns; /* of any JVM */
+	uint64_t left_in_vain_ns; /* java_plan_leave_ns() */
 };
 
 /* ---- shared and per thread ---- */
@@ -261,6 +261,7 @@ static int do_step(struct java_thread *j, struct runtime_turn *t, step_fn *fn, b
 {
 	struct java_session *s = t->session;
 	struct java_shared *shared = j->shared;
+	uint64_t leave_ns = java_plan_leave_ns(j->left_in_vain_ns);
 	struct java_jvm_port port = {
 		.proc_root_fd = jvm_reader_root(j->reader),
 		.id = t->id,
@@ -270,8 +271,8 @@ static int do_step(struct java_thread *j, struct runtime_turn *t, step_fn *fn, b
 		.reopens_socket = &s->reopens_socket,
 		/* one that is stopped is to stop recording when it continues */
 		.must_run = !is_leaving,
-		.listen_ns = LISTEN_NS,
-		.answer_ns = is_leaving ? LEAVE_NS : ANSWER_NS,
+		.listen_ns = is_leaving ? leave_ns : LISTEN_NS,
+		.answer_ns = is_leaving ? leave_ns : ANSWER_NS,
 		.must_end = is_leaving ? NULL : must_end,
 		.must_end_ctx = t,
 	};
@@ -464,9 +465,16 @@ static bool has_leftovers(void *reader, const struct program_id *id)
 	       procfs_each_map(fd, LOADED_LIBRARY_MAPS_MAX_BYTES, is_our_mapping, NULL) == 1;
 }
 
+/* At the end of the agent the JVMs that do not answer share what time there is. */
 static int restore(void *reader, struct runtime_turn *t)
 {
-	return do_step(reader, t, java_session_leave, true);
+	struct java_thread *j = reader;
+	uint64_t begin_ns = clock_monotonic_ns();
+	int r = do_step(j, t, java_session_leave, true);
+
+	if (r < 0 && r != -ESRCH && runtime_turn_must_end(t))
+		j->left_in_vain_ns += clock_monotonic_ns() - begin_ns;
+	return r;
 }
 
 const struct runtime_ops java_runtime_ops = {

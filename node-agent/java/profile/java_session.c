@@ -52,7 +52,8 @@ static void log_failure(const struct java_session *s, const struct java_step *st
 static int fail(struct java_session *s, const struct java_step *step, const struct jvm_failure *why)
 {
 	s->err = why->err;
-	count(step, JAVA_METRIC_FAILED + why->state, 1);
+	if (why->state >= JAVA_STATE_FAILURES)
+		count(step, JAVA_METRIC_FAILED_BY(why->state), 1);
 	if (java_plan_failed(&s->plan, why->state, step->now_ns))
 		log_failure(s, step);
 	return 0;
