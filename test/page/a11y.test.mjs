@@ -11,13 +11,16 @@ const axe = fs.readFileSync(
   "utf8",
 );
 
-/** Everything that axe objects to on what is shown, as "rule: element"; by all rules or some. */
+/** All that axe objects to on the screen, as "rule: place: element: why"; by all rules or some. */
 const findings = (rules) =>
   page.evaluate(async (runOnly) => {
     const options = { resultTypes: ["violations"], ...(runOnly && { runOnly }) };
     const { violations } = await window.axe.run(document, options);
     return violations.flatMap((v) =>
-      v.nodes.map((n) => `${v.id}: ${n.html.slice(0, 160)} ${n.failureSummary.split("\n")[1]}`),
+      v.nodes.map((n) => {
+        const why = n.failureSummary.replace(/\s+/g, " ");
+        return `${v.id}: ${n.target.join(" ")}: ${n.html.slice(0, 300)}: ${why}`;
+      }),
     );
   }, rules);
 
@@ -40,7 +43,12 @@ const answered = () =>
 /** Screens of one server; ready() is called when all answers are there. */
 async function check(screens, options = {}) {
   const all = [];
-  const note = (what, list) => all.push(...list.map((found) => `${what}: ${found}`));
+  const note = (what, list) => {
+    if (list.length === 0) return;
+    const open = server.requests.filter((r) => !r.ended).map((r) => r.name);
+    const place = `${what}, ${page.url().slice(server.url.length)}, under way: ${open.join(" ")}`;
+    all.push(...list.map((found) => `${place}: ${found}`));
+  };
   const theme = async (name) => {
     await page.emulateMedia({ colorScheme: name });
     await page.locator(`html[data-theme=${name}]`).waitFor();
@@ -48,18 +56,23 @@ async function check(screens, options = {}) {
   await open(screens[0][1], options);
   await page.evaluate(axe);
   for (const [what, address, ready] of screens) {
-    await visit(address);
-    await theme("light");
-    await answered();
-    await ready();
-    note(what, await findings());
-    assert.equal(await page.locator("h1").count(), 1, `headings of the page: ${what}`);
-    // the other theme has other colours, and nothing else
-    await theme("dark");
-    note(`${what}, dark`, await findings(["color-contrast"]));
+    try {
+      await visit(address);
+      await theme("light");
+      await answered();
+      await ready();
+      note(what, await findings());
+      assert.equal(await page.locator("h1").count(), 1, "headings of the page");
+      // the other theme has other colours, and nothing else
+      await theme("dark");
+      note(`${what}, dark`, await findings(["color-contrast"]));
+    } catch (e) {
+      e.stack = `on the screen “${what}”: ${e.stack}`;
+      throw e;
+    }
   }
-  await page.close();
   assert.deepEqual(all, []);
+  await page.close();
 }
 
 const sees = (testId) => async () => id(testId).first().waitFor();
@@ -82,6 +95,26 @@ pageTest("axe: the profile and what opens on it", {}, () =>
     ["series", `?service=${APP}&by=version`, drawn],
   ]),
 );
+
+pageTest("axe: while answers are under way", {}, async () => {
+  const asking = (...names) => async () => {
+    await sees("live")();
+    fixture.options.hold = names;
+    await id("live").click();
+    await page.locator(".progress").waitFor({ state: "attached" });
+    await eventually(() => assert.ok(server.requests.some((r) => !r.ended)));
+  };
+  // what is held would keep the next screen waiting
+  const refreshed = (address, ...names) => check([["refresh", address, asking(...names)]]);
+  await refreshed(`?service=${APP}`, "flamegraph");
+  fixture.options.hold = [];
+  await refreshed("", "applications");
+  fixture.options.hold = ["flamegraph"];
+  await open(`?service=${APP}`);
+  await page.evaluate(axe);
+  await id("waiting").locator("[role=status]").waitFor(); // which says what is loading
+  assert.deepEqual(await findings(), []);
+});
 
 pageTest("axe: menus and dialogs", {}, () =>
   check([

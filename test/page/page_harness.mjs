@@ -45,6 +45,28 @@ export async function open(query = "", options = {}) {
   await page.goto(server.url + query);
 }
 
+/** What the page and its server are doing, for the message of a test that failed. */
+async function situation() {
+  const requests = (list) => list.map((r) => r.name).join(" ") || "none";
+  const lines = [
+    `  requests under way: ${requests(server.requests.filter((r) => !r.ended))}`,
+    `  requests before: ${requests(server.requests.filter((r) => r.ended).slice(-12))}`,
+    `  complaints: ${complaints.join(" | ") || "none"}`,
+  ];
+  if (page && !page.isClosed()) {
+    const shown = page.evaluate(() => ({
+      url: location.href,
+      theme: document.documentElement.dataset.theme,
+      text: document.body.innerText.replace(/\s+/g, " ").slice(0, 600),
+      frames: window.__flame?.frames().length,
+    }));
+    const late = new Promise((done) => setTimeout(done, 20_000, "the page does not answer"));
+    const state = await Promise.race([shown, late]).catch((e) => e.message);
+    lines.push(`  page: ${JSON.stringify(state)}`);
+  }
+  return lines.join("\n");
+}
+
 /**
  * A test with a server and a page of its own. Fails on any error in the console, violations of the
  * content security policy included; with `refusals` the server may refuse requests.
@@ -56,6 +78,10 @@ export function pageTest(name, options, run) {
     try {
       await run();
       assert.deepEqual(complaints, []);
+    } catch (e) {
+      // the stack is what the reporter prints
+      if (e instanceof Error) e.stack += `\n\nwhen it failed:\n${await situation()}\n`;
+      throw e;
     } finally {
       await page?.close();
       await server.close();

@@ -33,7 +33,8 @@ const saved = {
 };
 
 /**
- * Starts a server; `requests` collects the API requests that came, as { name, params, aborted };
+ * Starts a server; `requests` collects the API requests that came, as
+ * { name, params, ended, aborted };
  * open() says how many of them are under way.
  * Of the fixture's options it looks at these, which may change at any time:
  *   delay   ms before an answer; { flamegraph: 3000 }: only of these endpoints
@@ -83,11 +84,12 @@ export async function servePage(dist, fixture, port = 0) {
     };
     if (answerLogin(name, req, res)) return;
     const { options } = fixture;
-    const request = { name, params, aborted: false };
+    const request = { name, params, ended: false, aborted: false };
     requests.push(request);
     underWay++;
     res.on("close", () => {
       underWay--;
+      request.ended = true;
       request.aborted = !res.writableFinished;
     });
     const delay = typeof options.delay === "object" ? options.delay[name] : options.delay;

@@ -174,22 +174,22 @@ export function App() {
 function Targeting(p: PageProps) {
   const hidden = useHidden();
   const [now, refresh] = useNow(!hidden);
-  const [forwarding, setForwarding] = useState(false);
+  const targets = useApi<Targets>("targets", "", now);
   useRetry(refresh, !hidden);
   return (
     <>
       <TargetsHeader
         {...p}
-        forwarding={forwarding}
+        forwarding={targets.data?.forwarding !== undefined}
         live={pauseReason(p.state, hidden, false) || "live"}
+        loading={targets.loading && !targets.data}
         onRefresh={refresh}
       />
       <TargetsPage
         state={p.state}
         navigate={p.navigate}
-        now={now}
+        loaded={targets}
         onRetry={refresh}
-        onLoaded={setForwarding}
       />
     </>
   );
@@ -327,7 +327,6 @@ function Profiles({ state, navigate, theme, dark, setTheme }: PageProps) {
 
   return (
     <>
-      {loading && <div class="progress" role="progressbar" aria-label="Loading" />}
       <Header
         state={state}
         type={type}
@@ -338,6 +337,7 @@ function Profiles({ state, navigate, theme, dark, setTheme }: PageProps) {
         perSecond={perSecond}
         now={now}
         live={relative ? paused || "live" : ""}
+        loading={loading}
         failing={problems.map((p) => `${p.what}: ${p.error}`).join(" · ")}
         onRefresh={outage.value === null ? refresh : retry}
         theme={theme}

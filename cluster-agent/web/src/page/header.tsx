@@ -25,10 +25,16 @@ interface Props {
   perSecond: boolean;
   now: number;
   live: string; // "": absolute range; "live"; otherwise why it is paused
+  loading: boolean;
   failing?: string; // what the server answers in place of data
   onRefresh: () => void;
   theme: Theme;
   setTheme: (t: Theme) => void;
+}
+
+/** In the header, because all of a page has to be in a landmark. */
+function Progress({ loading }: Pick<Props, "loading">) {
+  return loading ? <div class="progress" role="progressbar" aria-label="Loading" /> : null;
 }
 
 function ServiceLabel({ service }: { service: string }) {
@@ -224,7 +230,7 @@ function ThemeButton({ theme, setTheme }: Pick<Props, "theme" | "setTheme">) {
 
 type TargetsProps = Pick<
   Props,
-  "navigate" | "live" | "failing" | "onRefresh" | "theme" | "setTheme"
+  "navigate" | "live" | "loading" | "failing" | "onRefresh" | "theme" | "setTheme"
 > & {
   forwarding: boolean; // there is nothing but targets
 };
@@ -232,6 +238,7 @@ type TargetsProps = Pick<
 export function TargetsHeader(p: TargetsProps) {
   return (
     <header class="header">
+      <Progress loading={p.loading} />
       <h1 class="title">Targets</h1>
       <span class="types">
         {!p.forwarding && (
@@ -253,6 +260,7 @@ export function Header(p: Props) {
   const { service } = p.state;
   return (
     <header class="header">
+      <Progress loading={p.loading} />
       <h1 class="sr">{service ? `Profiles of ${splitService(service).name}` : "Applications"}</h1>
       <Popover
         label={<ServiceLabel service={p.state.service} />}

@@ -2,7 +2,7 @@
 
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { Waiting } from "./waiting";
-import { useApi } from "../state/api";
+import type { Loaded } from "../state/api";
 import { AnnotateCommands } from "./empty";
 import { useHidden, type Navigate } from "../state/hooks";
 import { useVirtual } from "../state/virtual";
@@ -421,24 +421,18 @@ function Notes({ targets, error }: { targets: Targets | null; error: string }) {
 interface PageProps {
   state: UrlState;
   navigate: Navigate;
-  now: number; // of the newest refresh
+  loaded: Loaded<Targets>;
   onRetry: () => void;
-  onLoaded: (forwarding: boolean) => void;
 }
 
-export function TargetsPage({ state, navigate, now, onRetry, onLoaded }: PageProps) {
-  const loaded = useApi<Targets>("targets", "", now);
+export function TargetsPage({ state, navigate, loaded, onRetry }: PageProps) {
   const targets = loaded.data;
   const skew = useMemo(() => (targets ? targets.now - Date.now() : 0), [targets]);
   useEffect(() => {
     document.title = "Targets · profiles";
-    if (targets) onLoaded(targets.forwarding !== undefined);
-  }, [targets]);
+  }, []);
   return (
     <>
-      {loaded.loading && !targets && (
-        <div class="progress" role="progressbar" aria-label="Loading" />
-      )}
       <Notes targets={targets} error={loaded.status === 404 || !targets ? "" : loaded.error} />
       {loaded.status === 404 ? (
         <ScrapingOff why={loaded.error} />
