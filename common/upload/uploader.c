@@ -36,56 +36,6 @@
 /* Longest Retry-After that is followed: a longer one would look as if the agent had died. */
 #define MAX_RETRY_AFTER_NS (300 * NS_PER_S)
 
-#define DROPPED(reason)                                     \
-	"_profiles_dropped_total", "reason=\"" reason "\"", \
-		"Profiles lost after they were made, by reason"
-
-/* 0 if the clock was set back. */
-static uint64_t read_oldest_age(void *ctx)
-{
-	struct uploader *u = ctx;
-	uint64_t created_ns = atomic_load(&u->oldest_created_ns), now_ns = clock_realtime_ns();
-
-	return created_ns > 0 && now_ns > created_ns ? now_ns - created_ns : 0;
-}
-
-static const struct metric_def metric_defs[UPLOADER_METRIC_MAX] = {
-	[UPLOADED] = {"_profiles_uploaded_total", NULL, "Profiles that the receiver accepted"},
-	[UPLOADED_BYTES] = {"_profiles_uploaded_bytes_total", NULL,
-			    "Compressed bytes of the profiles that the receiver accepted"},
-	[RETRIES] = {"_profile_upload_retries_total", NULL,
-		     "Uploads that failed and are retried later"},
-	[DROPPED_QUEUE_FULL] = {DROPPED("queue_full")},
-	[DROPPED_REJECTED] = {DROPPED("rejected")},
-	[DROPPED_SHUTDOWN] = {DROPPED("shutdown")},
-	[DROPPED_UNQUEUED] = {DROPPED("unqueued")},
-	[DROPPED_SPOOL_FULL] = {DROPPED("spool_full")},
-	[DROPPED_SPOOL_DAMAGED] = {DROPPED("spool_damaged")},
-	[QUEUE_ITEMS] = {"_upload_queue_profiles", NULL, "Profiles waiting for the receiver",
-			 METRIC_GAUGE},
-	[QUEUE_BYTES] = {"_upload_queue_bytes", NULL,
-			 "Compressed bytes of the profiles waiting for the receiver", METRIC_GAUGE},
-	[SPOOL_USABLE] = {"_upload_spool_usable", NULL,
-			  "1 if profiles can wait on disk, 0 if in memory only", METRIC_GAUGE},
-	[SPOOL_BYTES] = {"_upload_spool_bytes", NULL, "Bytes of the spool's files", METRIC_GAUGE},
-	[SPOOL_MAX_BYTES] = {"_upload_spool_max_bytes", NULL,
-			     "Bytes above which the spool drops its oldest profiles", METRIC_GAUGE},
-	[SPOOL_PROFILES] = {"_upload_spool_profiles", NULL, "Profiles waiting on disk",
-			    METRIC_GAUGE},
-	[SPOOL_OLDEST] = {"_upload_spool_oldest_age_seconds", NULL,
-			  "Age of the oldest profile waiting on disk", METRIC_GAUGE, 1e-9,
-			  read_oldest_age},
-	[SPOOL_ERRORS] = {"_upload_spool_errors_total", NULL,
-			  "Reads and writes of the spool's files that failed"},
-};
-METRIC_TABLE(metric_table, metric_defs);
-
-static void show_queue(struct uploader *u)
-{
-	metric_set(&u->metrics[QUEUE_ITEMS], u->queue.n_items);
-	metric_set(&u->metrics[QUEUE_BYTES], u->queue.n_bytes);
-}
-
 static size_t n_waiting(const struct uploader *u)
 {
 	return u->queue.n_items + u->spool_state.n_profiles;
@@ -177,12 +127,6 @@ static void widen(struct uploader *u, const struct upload *up)
 	u->backlog_window += u->backlog_window < (u->max_sending + 1) / 2;
 }
 
-void uploader_forget(struct uploader *u, struct upload *up)
-{
-	upload_queue_remove(up->is_backlog ? &u->backlog : &u->queue, up);
-	show_queue(u);
-}
-
 /* The receiver works: it took the profile, or said why it does not. */
 static void finish(struct uploader *u, struct upload *up, const struct http_result *res)
 {
@@ -250,7 +194,7 @@ static void on_done(void *ctx, const struct http_result *res)
 		retry_later(u, res);
 		uploader_keep(u, up);
 	}
-	uploader_go_on(u);
+	u->go_on(u);
 }
 
 static int send_upload(struct uploader *u, struct upload *up)
@@ -333,7 +277,7 @@ static void wait_for_due(struct uploader *u)
 		loop_set_timer(u->retry_timer, 0); /* it became due a moment ago */
 }
 
-void uploader_send_more(struct uploader *u)
+static void send_more(struct uploader *u)
 {
 	struct upload *up;
 
@@ -354,9 +298,9 @@ void uploader_send_more(struct uploader *u)
 	}
 }
 
-void uploader_go_on(struct uploader *u)
+static void go_on(struct uploader *u)
 {
-	uploader_send_more(u);
+	send_more(u);
 	if (u->client && uploader_pending(u) == 0 && u->idle)
 		u->idle(u->idle_ctx);
 }
@@ -366,7 +310,7 @@ static void on_retry(void *ctx)
 	struct uploader *u = ctx;
 
 	u->waiting = false;
-	uploader_send_more(u);
+	send_more(u);
 }
 
 int uploader_new(struct uploader **ret, struct loop *l, struct http_client *client,
@@ -380,6 +324,7 @@ int uploader_new(struct uploader **ret, struct loop *l, struct http_client *clie
 		return -ENOMEM;
 
 	u->client = client;
+	u->go_on = go_on;
 	upload_queue_init(&u->queue, cfg->max_items, cfg->max_bytes);
 	u->max_sending = cfg->max_sending;
 	u->window = cfg->max_sending;
@@ -427,11 +372,6 @@ void uploader_free(struct uploader *u)
 void uploader_set_close_time(struct uploader *u, uint64_t ns)
 {
 	u->close_ns = ns;
-}
-
-int uploader_register_metrics(struct uploader *u, const char *prefix, struct metrics *ms)
-{
-	return metrics_register_as(ms, prefix, &metric_table, u->metrics, u);
 }
 
 static int make_item(struct upload_item **ret, const struct upload_label *labels, struct buf *body)
@@ -487,8 +427,8 @@ int uploader_add_numbered(struct uploader *u, uint64_t number, const struct uplo
 	}
 	if (r == 0)
 		uploader_store_added(u, up);
-	show_queue(u);
-	uploader_send_more(u);
+	uploader_show_queue(u);
+	send_more(u);
 	return r;
 }
 

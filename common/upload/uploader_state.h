@@ -34,6 +34,8 @@ enum uploader_metric {
 
 struct uploader {
 	struct http_client *client; /* borrowed; NULL: nothing is sent any more */
+	/* of uploader.c: sends more, and tells the owner if nothing is left */
+	void (*go_on)(struct uploader *u);
 	struct loop_source *retry_timer;
 	char *endpoint;
 	struct sent_key *key; /* borrowed; NULL if there is none */
@@ -84,13 +86,11 @@ struct uploader {
 	struct metric metrics[UPLOADER_METRIC_MAX];
 };
 
-/* ---- uploader.c ---- */
+/* ---- uploader_state.c ---- */
 
-void uploader_send_more(struct uploader *u);
-/* Sends, and tells the owner if nothing is left. */
-void uploader_go_on(struct uploader *u);
 /* Takes up out of memory. */
 void uploader_forget(struct uploader *u, struct upload *up);
+void uploader_show_queue(struct uploader *u);
 
 /* ---- uploader_store.c ---- */
 

@@ -124,7 +124,7 @@ static void on_stored(void *ctx, void *tag, int result, const struct spool_place
 	/* at the end, too, what had to wait for its turn */
 	if (u->down || !u->client)
 		uploader_store_waiting(u, 0);
-	uploader_go_on(u);
+	u->go_on(u);
 }
 
 void uploader_retire(struct uploader *u, struct upload *up)
@@ -216,7 +216,7 @@ static void on_load_end(void *ctx, int result)
 		log_warn_limited("cannot read a profile from the spool; retrying", "error=\"%s\"",
 				 strerror(-result));
 	}
-	uploader_go_on(u);
+	u->go_on(u);
 }
 
 /* ---- the spool ---- */
