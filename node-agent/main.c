@@ -5,6 +5,7 @@
 #include "common/telemetry/log.h"
 #include "node-agent/allocator.h"
 #include "node-agent/goroutines_command.h"
+#include "node-agent/lines/line_helper.h"
 #include "node-agent/node_agent.h"
 #include "node-agent/node_options.h"
 #include "node-agent/node_privileges.h"
@@ -59,9 +60,21 @@ static int serve(const void *opts, struct err *err)
 	return r == 0 ? node_agent_run(a) : r;
 }
 
+/* What line_reader.h starts. */
+static int read_lines(char **args, struct err *err)
+{
+	(void)args;
+	return line_helper_run(err);
+}
+
 int main(int argc, char **argv)
 {
-	const struct agent_command commands[] = {goroutines_command, {0}};
+	const struct agent_command commands[] = {
+		goroutines_command,
+		{LINE_HELPER_COMMAND, "", "read source lines for the node agent", read_lines,
+		 .hidden = true},
+		{0},
+	};
 	struct node_options opts = {0};
 	const struct agent_program program = {
 		.name = "coroot-node-agent",

@@ -199,9 +199,9 @@ const struct option_def node_option_defs[] = {
 	{.name = "line-numbers",
 	 .type = OPTION_BOOL,
 	 .offset = FIELD(line_numbers),
-	 .def = "false",
+	 .def = "true",
 	 .help = "show source lines and inlined calls of C, C++ and Rust where the file or its "
-		 "separate debug file has DWARF; a process of its own without any right reads it"},
+		 "separate debug file has DWARF; a program of its own without any right reads it"},
 	{.name = "go-heap-profiler",
 	 .type = OPTION_ENUM,
 	 .offset = FIELD(go_heap_profiler),

@@ -12,14 +12,24 @@ static bool is_help(const char *arg)
 	return strcmp(arg, "--help") == 0 || strcmp(arg, "-h") == 0;
 }
 
+/* The first command from c on that --help shows, or the end of the table. */
+static const struct agent_command *next_shown(const struct agent_command *c)
+{
+	while (c->name && c->hidden)
+		c++;
+	return c;
+}
+
 static int print_help(const struct agent_program *p)
 {
+	const struct agent_command *shown = next_shown(p->commands);
+
 	printf("Usage: %s [OPTION]...\n", p->name);
-	for (const struct agent_command *c = p->commands; c->name; c++)
+	for (const struct agent_command *c = shown; c->name; c = next_shown(c + 1))
 		printf("       %s %s %s\n", p->name, c->name, c->arguments);
-	if (p->commands->name)
+	if (shown->name)
 		printf("\nCommands:\n");
-	for (const struct agent_command *c = p->commands; c->name; c++)
+	for (const struct agent_command *c = shown; c->name; c = next_shown(c + 1))
 		printf("  %s %s\n        %s\n", c->name, c->arguments, c->help);
 	printf("\nOptions:\n");
 	return options_print_help(p->options);

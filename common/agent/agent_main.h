@@ -24,6 +24,7 @@ struct agent_command {
 	/* args: what follows the name, up to NULL. Returns 0, or -errno with one line in err. */
 	int (*run)(char **args, struct err *err);
 	const struct agent_program *program; /* run instead of it; NULL: none */
+	bool hidden;                         /* not in --help: for the agent itself */
 };
 
 struct agent_program {

@@ -109,6 +109,16 @@ void queue_close(struct queue *q)
 	pthread_mutex_unlock(&q->lock);
 }
 
+bool queue_is_closed(struct queue *q)
+{
+	bool closed;
+
+	pthread_mutex_lock(&q->lock);
+	closed = q->closed;
+	pthread_mutex_unlock(&q->lock);
+	return closed;
+}
+
 size_t queue_count(struct queue *q)
 {
 	size_t n;

@@ -28,6 +28,7 @@ void *queue_pop_timeout(struct queue *q, uint64_t timeout_ns);
 
 /* Refuses further pushes. Poppers drain what is left and then get NULL. */
 void queue_close(struct queue *q);
+bool queue_is_closed(struct queue *q);
 size_t queue_count(struct queue *q);
 
 #endif /* COMMON_THREAD_QUEUE_H */

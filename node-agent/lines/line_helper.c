@@ -1,243 +1,45 @@
 /*
- * Two processes. The first one is forked when the agent starts, gives up all rights and waits. When
- * there is a request, it forks the second one, which serves it and those that follow, and exits
- * when none has come for a while, or when its files have used much memory: nothing of what libdw
- * has allocated remains. If it ends in another way, by a signal or because memory or time is up,
- * the first one answers the request that did it.
+ * Two processes. The first one is the agent's binary, executed anew when the agent starts: it gives
+ * up all rights, and waits. When there is a request, it forks the second one (line_server.h), which
+ * serves it and those that follow, and exits when none has come for a while, or when its files have
+ * used much memory: nothing of what libdw has allocated remains. If it ends in another way, by a
+ * signal or because memory or time is up, the first one answers the request that did it.
  *
- * The second one has limits of memory and CPU time, and a filter that leaves it little more than
- * mapping what it was given, and answering.
+ * The first one reads nothing but how the second one ended, so no file can make it crash.
  */
 #include "node-agent/lines/line_helper.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <malloc.h>
-#include <poll.h>
-#include <seccomp.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
-#include <sys/time.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "common/privilege/capabilities.h"
-#include "node-agent/lines/dwarf_lines.h"
+#include "common/privilege/process_hardening.h"
+#include "node-agent/lines/line_server.h"
 
-#define FILES_MAX 4u
-/* Above this, all files are closed before the next request. */
-#define HEAP_KEPT_BYTES ((size_t)12 * 1024 * 1024)
 #define NICE 10
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define LIMITS_MEMORY false /* sanitizers reserve terabytes of addresses */
-#else
-#define LIMITS_MEMORY true
-#endif
-
-struct open_file {
-	uint32_t number;
-	int fd;
-	struct dwarf_lines *lines; /* NULL: there is no DWARF */
-	uint64_t used;             /* 0: the place is free */
-};
-
-struct server {
-	int socket;
-	uint32_t *serving; /* number of the request; shared with the first process */
-	struct open_file files[FILES_MAX];
-	uint64_t uses;
-	struct line_answer answer;
-	uint8_t message[sizeof(struct line_reply) + LINE_ANSWER_MESSAGE_MAX_BYTES];
-};
-
-/* ---- the second process ---- */
-
-static void close_file(struct open_file *f)
+static int error_of_end(int status)
 {
-	dwarf_lines_free(f->lines);
-	closep(&f->fd);
-	*f = (struct open_file){.fd = -1};
+	bool late =
+		WIFSIGNALED(status) && (WTERMSIG(status) == SIGPROF || WTERMSIG(status) == SIGALRM);
+
+	return late ? -ETIMEDOUT : -EIO;
 }
 
-/* Takes over fd. */
-static struct open_file *get_file(struct server *s, uint32_t number, int fd)
+static void answer_for_the_dead(int socket, struct line_serving *serving, int status)
 {
-	struct open_file *f = &s->files[0];
+	const struct line_reply reply = {.number = serving->number, .result = error_of_end(status)};
 
-	for (size_t i = 0; i < FILES_MAX; i++) {
-		if (s->files[i].used && s->files[i].number == number) {
-			close(fd);
-			return &s->files[i];
-		}
-		if (s->files[i].used < f->used)
-			f = &s->files[i];
-	}
-	close_file(f);
-	*f = (struct open_file){.number = number, .fd = fd};
-	if (dwarf_lines_new(&f->lines, fd) < 0)
-		f->lines = NULL;
-	return f;
-}
-
-static void limit_memory_kept(struct server *s)
-{
-	struct mallinfo2 m = mallinfo2();
-
-	for (size_t i = 0; m.uordblks + m.hblkhd > HEAP_KEPT_BYTES && i < FILES_MAX; i++)
-		close_file(&s->files[i]);
-}
-
-static void set_cpu_time(unsigned seconds)
-{
-	const struct itimerval limit = {.it_value.tv_sec = seconds};
-
-	(void)setitimer(ITIMER_PROF, &limit, NULL); /* SIGPROF ends the process */
-}
-
-static void serve(struct server *s, const struct line_request *q, int fd)
-{
-	struct line_reply reply = {.number = q->number};
-	size_t len = sizeof(reply);
-	struct open_file *f;
-
-	*s->serving = q->number;
-	set_cpu_time(LINE_HELPER_CPU_S);
-	f = get_file(s, q->file, fd);
-	f->used = ++s->uses;
-	reply.result = f->lines ? dwarf_lines_find(f->lines, q->vaddr, &s->answer) : -ENOENT;
-	if (reply.result == 0)
-		len += line_answer_encode(&s->answer, s->message + sizeof(reply));
-	set_cpu_time(0);
-	memcpy(s->message, &reply, sizeof(reply));
-	*s->serving = 0;
-	(void)!send(s->socket, s->message, len, MSG_NOSIGNAL);
-	limit_memory_kept(s);
-}
-
-/* Returns a descriptor, or -1 if the other end is closed or what came is no request. */
-static int receive(int socket, struct line_request *ret)
-{
-	union {
-		struct cmsghdr head;
-		char bytes[CMSG_SPACE(sizeof(int))];
-	} control;
-	struct iovec data = {ret, sizeof(*ret)};
-	struct msghdr m = {
-		.msg_iov = &data,
-		.msg_iovlen = 1,
-		.msg_control = &control,
-		.msg_controllen = sizeof(control),
-	};
-	const struct cmsghdr *c;
-	int fd = -1;
-
-	if (recvmsg(socket, &m, MSG_CMSG_CLOEXEC) != (ssize_t)sizeof(*ret))
-		return -1;
-	c = CMSG_FIRSTHDR(&m);
-	if (c && c->cmsg_type == SCM_RIGHTS && c->cmsg_len == CMSG_LEN(sizeof(fd)))
-		memcpy(&fd, CMSG_DATA(c), sizeof(fd));
-	return fd;
-}
-
-/* Whether there is a request, or the end of them, within this time. */
-static bool has_request(int socket, int timeout_ms)
-{
-	struct pollfd p = {.fd = socket, .events = POLLIN};
-
-	return poll(&p, 1, timeout_ms) > 0;
-}
-
-static void set_limit(int which, uint64_t max)
-{
-	const struct rlimit limit = {max, max};
-
-	if (setrlimit((__rlimit_resource_t)which, &limit) < 0)
-		_exit(EXIT_FAILURE);
-}
-
-/*
- * What is not in the list fails with EPERM; libdw looks for further files and does without. If the
- * kernel has no seccomp, no DWARF is read: a process of root can open root's files even without
- * capabilities.
- */
-static void install_filter(void)
-{
-	static const int calls[] = {
-		SCMP_SYS(read),
-		SCMP_SYS(pread64),
-		SCMP_SYS(lseek),
-		SCMP_SYS(fstat),
-		SCMP_SYS(newfstatat),
-		SCMP_SYS(mmap),
-		SCMP_SYS(munmap),
-		SCMP_SYS(mremap),
-		SCMP_SYS(mprotect),
-		SCMP_SYS(madvise),
-		SCMP_SYS(brk),
-		SCMP_SYS(recvmsg),
-		SCMP_SYS(sendto),
-		SCMP_SYS(sendmsg),
-		SCMP_SYS(poll),
-		SCMP_SYS(ppoll),
-		SCMP_SYS(close),
-		SCMP_SYS(exit),
-		SCMP_SYS(exit_group),
-		SCMP_SYS(rt_sigreturn),
-		SCMP_SYS(rt_sigprocmask),
-		SCMP_SYS(setitimer),
-		SCMP_SYS(futex),
-		SCMP_SYS(getrandom),
-		SCMP_SYS(clock_gettime),
-		SCMP_SYS(restart_syscall),
-		SCMP_SYS(fcntl),
-	};
-	scmp_filter_ctx f = seccomp_init(SCMP_ACT_ERRNO(EPERM));
-
-	for (size_t i = 0; f && i < ARRAY_SIZE(calls); i++)
-		(void)seccomp_rule_add(f, SCMP_ACT_ALLOW, calls[i], 0);
-	if (!f || seccomp_load(f) < 0)
-		_exit(EXIT_FAILURE);
-	seccomp_release(f);
-}
-
-_Noreturn static void run_server(int socket, uint32_t *serving)
-{
-	static struct server s;
-	struct line_request q;
-	int fd;
-
-	s.socket = socket;
-	s.serving = serving;
-	for (size_t i = 0; i < FILES_MAX; i++)
-		s.files[i].fd = -1;
-	(void)signal(SIGPROF, SIG_DFL);
-	set_limit(RLIMIT_FSIZE, 0);
-	if (LIMITS_MEMORY) {
-		set_limit(RLIMIT_DATA, LINE_HELPER_HEAP_MAX_BYTES);
-		set_limit(RLIMIT_AS, LINE_HELPER_MAPPED_MAX_BYTES);
-	}
-	install_filter();
-	while (has_request(socket, LINE_HELPER_IDLE_MS)) {
-		fd = receive(socket, &q);
-		if (fd < 0)
-			break;
-		serve(&s, &q, fd);
-	}
-	_exit(EXIT_SUCCESS);
-}
-
-/* ---- the first process ---- */
-
-static void answer_for_the_dead(int socket, uint32_t *serving)
-{
-	const struct line_reply reply = {.number = *serving, .result = -EIO};
-
-	if (*serving != 0)
+	if (serving->number != 0)
 		(void)!send(socket, &reply, sizeof(reply), MSG_NOSIGNAL);
-	*serving = 0;
+	serving->number = 0;
 }
 
 /* Where memory runs out, this process ends and not the agent. */
@@ -248,17 +50,10 @@ static void offer_to_oom_killer(void)
 	(void)!write(fd, "1000", 4);
 }
 
-/* Leaves the process with the socket, and nothing else that is the agent's. */
-static int strip(int socket)
+static int give_up_rights(void)
 {
-	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-
 	offer_to_oom_killer();
-	for (int fd = 0; fd <= 2; fd++)
-		(void)dup2(null, fd);
-	socket = dup2(socket, 3);
-	if (socket < 0 || close_range(4, ~0U, 0) < 0)
-		_exit(EXIT_FAILURE);
+	process_harden();
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
 	(void)prctl(PR_SET_NAME, "line-reader");
 	(void)setpriority(PRIO_PROCESS, 0, NICE);
@@ -266,9 +61,7 @@ static int strip(int socket)
 	(void)signal(SIGTERM, SIG_IGN);
 	(void)signal(SIGINT, SIG_IGN);
 	(void)signal(SIGHUP, SIG_IGN);
-	if (capabilities_keep(0) < 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
-		_exit(EXIT_FAILURE);
-	return socket;
+	return capabilities_keep(0);
 }
 
 static bool is_closed(int socket)
@@ -278,25 +71,39 @@ static bool is_closed(int socket)
 	return recv(socket, &c, sizeof(c), MSG_PEEK | MSG_DONTWAIT) == 0;
 }
 
-_Noreturn void line_helper_run(int socket)
+static bool is_our_socket(int fd)
 {
-	const int flags = MAP_SHARED | MAP_ANONYMOUS;
-	/* cppcheck-suppress invalidFunctionArg */
-	uint32_t *serving = mmap(NULL, sizeof(*serving), PROT_READ | PROT_WRITE, flags, -1, 0);
+	socklen_t len = sizeof(int);
+	int type = 0;
 
-	socket = strip(socket);
+	return getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &len) == 0 && type == SOCK_SEQPACKET;
+}
+
+int line_helper_run(struct err *err)
+{
+	const int socket = LINE_HELPER_SOCKET, flags = MAP_SHARED | MAP_ANONYMOUS;
+	struct line_serving *serving;
+	int r;
+
+	if (!is_our_socket(socket))
+		return err_set(err, -ENOTSOCK, "the node agent starts this command by itself");
+	r = give_up_rights();
+	if (r < 0)
+		return err_set(err, r, "cannot give up capabilities: %s", strerror(-r));
+	/* cppcheck-suppress invalidFunctionArg */
+	serving = mmap(NULL, sizeof(*serving), PROT_READ | PROT_WRITE, flags, -1, 0);
 	if (serving == MAP_FAILED)
-		_exit(EXIT_FAILURE);
-	while (has_request(socket, -1) && !is_closed(socket)) {
+		return -errno;
+	while (line_server_has_request(socket, -1) && !is_closed(socket)) {
 		int status = 0;
 		pid_t pid = fork();
 
 		if (pid == 0)
-			run_server(socket, serving);
+			line_server_run(socket, serving);
 		if (pid < 0 || waitpid(pid, &status, 0) < 0)
-			break;
+			return -errno;
 		if (!WIFEXITED(status) || WEXITSTATUS(status) != EXIT_SUCCESS)
-			answer_for_the_dead(socket, serving);
+			answer_for_the_dead(socket, serving, status);
 	}
-	_exit(EXIT_SUCCESS);
+	return 0;
 }

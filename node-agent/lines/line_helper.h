@@ -1,29 +1,41 @@
-/* The other end of line_reader.h: a process that reads DWARF. */
+/*
+ * The other end of line_reader.h: a program that reads DWARF. It is the agent's binary, executed
+ * anew with LINE_HELPER_COMMAND, so that nothing of the agent's memory is in it.
+ */
 #ifndef NODE_AGENT_LINES_LINE_HELPER_H
 #define NODE_AGENT_LINES_LINE_HELPER_H
 
+#include "common/err.h"
 #include "node-agent/lines/line_answer.h"
+
+#define LINE_HELPER_COMMAND "internal-line-reader"
+/* The descriptor of its end of the socket (AF_UNIX, SOCK_SEQPACKET). */
+#define LINE_HELPER_SOCKET 3
 
 /* A message to the helper; the file's descriptor goes with it. */
 struct line_request {
-	uint32_t number; /* counts requests */
+	uint32_t number; /* counts requests; not 0 */
 	uint32_t file;   /* equal numbers are equal files */
 	uint64_t vaddr;
+	uint32_t cpu_ms; /* CPU time that it may take; the first one of a file reads its units */
 };
 
 /* Begins each message from the helper; frames follow (line_answer_encode()). */
 struct line_reply {
 	uint32_t number;
-	int32_t result; /* 0, -ENOENT, or -EIO if reading the file crashed or took too long */
+	int32_t result; /* 0, -ENOENT, -ETIMEDOUT, or -EIO if reading the file crashed */
 };
 
-/* CPU time of one request. The first one of a file reads its units. */
-#define LINE_HELPER_CPU_S 2
+/* Of a request, as disks may be slow. */
+#define LINE_HELPER_WALL_S 30
 #define LINE_HELPER_IDLE_MS 10000
 #define LINE_HELPER_HEAP_MAX_BYTES ((uint64_t)48 * 1024 * 1024)
 #define LINE_HELPER_MAPPED_MAX_BYTES ((uint64_t)2 * 1024 * 1024 * 1024)
 
-/* Serves requests from the socket until its other end is closed. For a process made by fork(2). */
-_Noreturn void line_helper_run(int socket);
+/*
+ * Serves requests from LINE_HELPER_SOCKET until its other end is closed. Returns 0, or -errno with
+ * a sentence in err if that is no such socket or rights cannot be given up.
+ */
+int line_helper_run(struct err *err) MUST_CHECK;
 
 #endif /* NODE_AGENT_LINES_LINE_HELPER_H */

@@ -1,8 +1,10 @@
 #include "node-agent/lines/line_reader.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <spawn.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -10,43 +12,98 @@
 #include "common/system/clock.h"
 #include "node-agent/lines/line_helper.h"
 
-#define REPLY_TIMEOUT_NS (3 * NS_PER_S)
+#define OWN_PROGRAM "/proc/self/exe"
+#define LIBRARY_PATH "LD_LIBRARY_PATH="
 
 struct line_reader {
 	pid_t pid;
 	int socket;
-	uint32_t n_requests;
-	uint64_t left_ns; /* of the cycle */
+	uint32_t number; /* of the last question */
+	bool waiting;    /* for its answer */
 	bool ended;
 	uint8_t message[sizeof(struct line_reply) + LINE_ANSWER_MESSAGE_MAX_BYTES];
 };
 
-static pid_t start_helper(int socket)
+/* Leaves the program the socket, and nothing else that is the agent's. Returns an errno. */
+static int set_files(posix_spawn_file_actions_t *a, int socket)
 {
-	pid_t pid = fork();
+	int r = posix_spawn_file_actions_adddup2(a, socket, LINE_HELPER_SOCKET);
 
-	if (pid == 0)
-		line_helper_run(socket);
-	return pid;
+	for (int fd = 0; r == 0 && fd < LINE_HELPER_SOCKET; fd++)
+		r = posix_spawn_file_actions_addopen(a, fd, "/dev/null", O_RDWR, 0);
+	if (r == 0)
+		r = posix_spawn_file_actions_addclosefrom_np(a, LINE_HELPER_SOCKET + 1);
+	return r;
 }
 
-int line_reader_new(struct line_reader **ret)
+/* The agent blocks signals that it waits for otherwise, and ignores some. */
+static int set_signals(posix_spawnattr_t *a)
+{
+	sigset_t none, all;
+	int r;
+
+	sigemptyset(&none);
+	sigfillset(&all);
+	r = posix_spawnattr_setsigmask(a, &none);
+	if (r == 0)
+		r = posix_spawnattr_setsigdefault(a, &all);
+	if (r == 0)
+		r = posix_spawnattr_setflags(a, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+	return r;
+}
+
+/* Of the environment, which may have keys, only where libraries are. */
+static char *library_path(void)
+{
+	for (char **e = environ; *e; e++) {
+		if (strncmp(*e, LIBRARY_PATH, sizeof(LIBRARY_PATH) - 1) == 0)
+			return *e;
+	}
+	return NULL;
+}
+
+static int spawn(pid_t *ret, const char *program, int socket)
+{
+	char name[] = "coroot-node-agent", command[] = LINE_HELPER_COMMAND;
+	char *const args[] = {name, command, NULL}, *const env[] = {library_path(), NULL};
+	posix_spawn_file_actions_t files;
+	posix_spawnattr_t signals;
+	int r;
+
+	r = posix_spawn_file_actions_init(&files);
+	if (r != 0)
+		return -r;
+	r = posix_spawnattr_init(&signals);
+	if (r == 0) {
+		r = set_files(&files, socket);
+		if (r == 0)
+			r = set_signals(&signals);
+		if (r == 0)
+			r = posix_spawn(ret, program, &files, &signals, args, env);
+		posix_spawnattr_destroy(&signals);
+	}
+	posix_spawn_file_actions_destroy(&files);
+	return -r;
+}
+
+int line_reader_new(struct line_reader **ret, const char *program)
 {
 	CLEANUP(line_reader_freep) struct line_reader *r = calloc(1, sizeof(*r));
 	AUTO_CLOSE int other = -1;
-	int ends[2];
+	int ends[2], result;
 
 	if (!r)
 		return -ENOMEM;
 	r->socket = -1;
-	r->left_ns = LINE_READER_CYCLE_NS;
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
 		return -errno;
 	r->socket = ends[0];
 	other = ends[1];
-	r->pid = start_helper(other);
-	if (r->pid < 0)
-		return -errno;
+	result = spawn(&r->pid, program ?: OWN_PROGRAM, other);
+	if (result < 0) {
+		r->pid = 0;
+		return result;
+	}
 	*ret = TAKE_PTR(r);
 	return 0;
 }
@@ -56,7 +113,7 @@ void line_reader_free(struct line_reader *r)
 	if (!r)
 		return;
 	closep(&r->socket);
-	/* it may be at work on a request; that is limited, but nobody waits for the answer */
+	/* it may be at work on a question; that is limited, but nobody waits for the answer */
 	if (r->pid > 0) {
 		(void)kill(r->pid, SIGKILL);
 		(void)waitpid(r->pid, NULL, 0);
@@ -64,7 +121,7 @@ void line_reader_free(struct line_reader *r)
 	free(r);
 }
 
-static int send_request(struct line_reader *r, const struct line_request *q, int fd)
+static int send_request(struct line_reader *r, struct line_request *q, int fd)
 {
 	union {
 		struct cmsghdr head;
@@ -74,8 +131,7 @@ static int send_request(struct line_reader *r, const struct line_request *q, int
 			     .cmsg_level = SOL_SOCKET,
 			     .cmsg_type = SCM_RIGHTS,
 		     }};
-	struct line_request copy = *q;
-	struct iovec data = {&copy, sizeof(copy)};
+	struct iovec data = {q, sizeof(*q)};
 	const struct msghdr m = {
 		.msg_iov = &data,
 		.msg_iovlen = 1,
@@ -87,7 +143,27 @@ static int send_request(struct line_reader *r, const struct line_request *q, int
 	return sendmsg(r->socket, &m, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ? -errno : 0;
 }
 
-/* Receives one message. Returns its length, 0 if the process has ended, or -EAGAIN. */
+int line_reader_ask(struct line_reader *r, const struct line_question *q)
+{
+	struct line_request request = {.file = q->file, .vaddr = q->vaddr, .cpu_ms = q->cpu_ms};
+	int result;
+
+	if (r->ended)
+		return -EPIPE;
+	if (q->size_bytes > LINE_READER_FILE_MAX_BYTES)
+		return -EFBIG;
+	if (r->waiting)
+		return -EBUSY;
+	if (++r->number == 0) /* means none */
+		r->number = 1;
+	request.number = r->number;
+	result = send_request(r, &request, q->fd);
+	r->ended = result == -EPIPE || result == -ECONNRESET;
+	r->waiting = result == 0;
+	return r->ended ? -EPIPE : result;
+}
+
+/* Receives one message. Returns its length, 0 if the program has ended, or -EAGAIN. */
 static ssize_t receive(struct line_reader *r, uint64_t until_ns)
 {
 	struct pollfd p = {.fd = r->socket, .events = POLLIN};
@@ -98,60 +174,40 @@ static ssize_t receive(struct line_reader *r, uint64_t until_ns)
 	if (poll(&p, 1, ms) <= 0)
 		return -EAGAIN;
 	n = recv(r->socket, r->message, sizeof(r->message), MSG_DONTWAIT);
-	return n < 0 ? -EAGAIN : n;
+	if (n < 0)
+		return errno == ECONNRESET ? 0 : -EAGAIN;
+	return n;
 }
 
-/* Waits for the reply to the last request; earlier ones that came too late are dropped. */
-static int wait_for_reply(struct line_reader *r, struct line_answer *ret)
+static int parse_reply(const struct line_reader *r, const struct line_reply *reply, size_t len,
+		       struct line_answer *ret)
 {
-	uint64_t until_ns = clock_monotonic_ns() + REPLY_TIMEOUT_NS;
-	struct line_reply reply;
+	const uint8_t *frames = r->message + sizeof(*reply);
+
+	if (reply->result < 0)
+		return reply->result == -ENOENT || reply->result == -ETIMEDOUT ? reply->result
+									       : -EIO;
+	return line_answer_parse(ret, frames, len - sizeof(*reply)) < 0 ? -EIO : 0;
+}
+
+int line_reader_wait(struct line_reader *r, uint64_t timeout_ns, struct line_answer *ret)
+{
+	uint64_t until_ns = clock_monotonic_ns() + timeout_ns;
+	struct line_reply reply = {0};
 	ssize_t n;
 
+	if (r->ended)
+		return -EPIPE;
 	do {
 		n = receive(r, until_ns);
 		if (n < 0)
 			return -EAGAIN;
-		if (n < (ssize_t)sizeof(reply))
+		if (n < (ssize_t)sizeof(reply)) {
+			r->ended = true;
 			return -EPIPE;
+		}
 		memcpy(&reply, r->message, sizeof(reply));
-	} while (reply.number != r->n_requests);
-	if (reply.result < 0)
-		return reply.result == -ENOENT ? -ENOENT : -EIO;
-	return line_answer_parse(ret, r->message + sizeof(reply), (size_t)n - sizeof(reply)) < 0
-		       ? -EIO
-		       : 0;
-}
-
-int line_reader_find(struct line_reader *r, uint32_t file, int fd, uint64_t size_bytes,
-		     uint64_t vaddr, struct line_answer *ret)
-{
-	struct line_request q = {.file = file, .vaddr = vaddr};
-	uint64_t begin_ns = clock_monotonic_ns(), spent_ns;
-	int result;
-
-	if (r->ended)
-		return -EPIPE;
-	if (size_bytes > LINE_READER_FILE_MAX_BYTES)
-		return -EFBIG;
-	if (r->left_ns == 0)
-		return -EAGAIN;
-	q.number = ++r->n_requests;
-	if (q.number == 0) /* means none */
-		q.number = r->n_requests = 1;
-	result = send_request(r, &q, fd);
-	if (result == 0)
-		result = wait_for_reply(r, ret);
-	r->ended = result == -EPIPE || result == -ECONNRESET;
-	spent_ns = clock_monotonic_ns() - begin_ns;
-	r->left_ns -= spent_ns < r->left_ns ? spent_ns : r->left_ns;
-	/* an answer that did not come in time is for a later cycle */
-	if (result == -EAGAIN)
-		r->left_ns = 0;
-	return result;
-}
-
-void line_reader_end_cycle(struct line_reader *r)
-{
-	r->left_ns = LINE_READER_CYCLE_NS;
+	} while (reply.number != r->number);
+	r->waiting = false;
+	return parse_reply(r, &reply, (size_t)n, ret);
 }

@@ -26,6 +26,8 @@
 #define MAX_RESULTS 16384
 /* For the cycle being profiled when the agent ends; it has had most of the shutdown until then. */
 #define END_NS (500 * NS_PER_MS)
+/* A cycle waits so long at most for what is done between two. */
+#define WORK_NS (100 * NS_PER_MS)
 
 struct job {
 	struct cycle *cycle;
@@ -233,13 +235,26 @@ static void do_job(struct work *k, struct job *j)
 	report(k, &res, n_samples, cpu_ns);
 }
 
+/* The next cycle; NULL at the end. Until it comes, the symbolizer does what the last one left. */
+static struct job *next_job(struct work *k)
+{
+	struct job *j = queue_pop_timeout(k->jobs, 0);
+	bool more = true;
+
+	while (!j && more && !queue_is_closed(k->jobs)) {
+		more = symbolizer_work(k->symbolizer, WORK_NS);
+		j = queue_pop_timeout(k->jobs, 0);
+	}
+	return j ?: queue_pop(k->jobs);
+}
+
 static void run(void *ctx, struct worker_thread *t)
 {
 	struct work *k = ctx;
 	struct job *j;
 
 	k->thread = t;
-	while ((j = queue_pop(k->jobs)))
+	while ((j = next_job(k)))
 		do_job(k, j);
 }
 
@@ -276,6 +291,7 @@ static int make_work(struct profile_worker *w)
 	const struct symbolizer_config symbols = {
 		.proc_root = w->cfg.proc_root,
 		.line_numbers = w->cfg.line_numbers,
+		.line_program = w->cfg.line_program,
 	};
 	CLEANUP(work_freep) struct work *k = calloc(1, sizeof(*k));
 	int r;

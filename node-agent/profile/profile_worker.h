@@ -19,7 +19,8 @@ struct profile_worker;
 struct profile_worker_config {
 	unsigned hz;
 	bool addresses;                    /* cpu_profile_config.addresses */
-	bool line_numbers;                 /* of C, C++ and Rust; starts a process */
+	bool line_numbers;                 /* of C, C++ and Rust; starts a program */
+	const char *line_program;          /* as in symbolizer_config */
 	const char *proc_root;             /* NULL: "/proc"; borrowed, outlives the thread */
 	cpu_profile_fn on_profile;         /* on the loop thread */
 	void (*on_cycle_done)(void *ctx);  /* likewise, after the last profile of a cycle */

@@ -21,44 +21,37 @@ static const char *clean_path(struct dwarf_location_memory *m, const char *path)
 	return m->path;
 }
 
-static int add_frame(struct frame_cache *cache, const struct dwarf_location_file *f,
-		     struct dwarf_location_memory *m, const struct line_frame *from,
-		     const char *function, struct symbol_frame *ret)
+static int add_frame(struct frame_cache *cache, const char *label, struct dwarf_location_memory *m,
+		     const struct line_frame *from, const char *function, struct symbol_frame *ret)
 {
+	const char *file = from->file[0] ? clean_path(m, from->file) : label;
 	int r;
 
 	if (!function) {
 		demangle(from->function, m->name, sizeof(m->name));
 		function = m->name;
 	}
-	r = frame_cache_text(cache, function, &ret->function);
-	if (r == 0)
-		r = frame_cache_text(cache, from->file[0] ? clean_path(m, from->file) : f->label,
-				     &ret->file);
 	ret->line = from->file[0] ? from->line : 0;
-	return r;
+	r = frame_cache_text(cache, function, &ret->function);
+	return r == 0 ? frame_cache_text(cache, file, &ret->file) : r;
 }
 
-int dwarf_location_find(struct frame_cache *cache, const struct dwarf_location_file *f,
-			uint64_t vaddr, const char *function, struct dwarf_location_memory *memory,
-			const struct symbol_location **ret)
+int dwarf_location_store(struct frame_cache *cache, const struct line_answer *a, const char *label,
+			 const char *function, struct dwarf_location_memory *memory,
+			 const struct symbol_location **ret)
 {
 	struct symbol_frame frames[LINE_ANSWER_FRAMES_MAX];
-	const struct line_answer *a = &memory->answer;
-	int r = line_reader_find(f->reader, f->number, f->fd, f->size_bytes, vaddr,
-				 &memory->answer);
+	int r = a->n > 0 ? 0 : -ENOENT;
 
-	if (r < 0)
-		return r;
 	for (uint32_t i = 0; r == 0 && i < a->n; i++) {
 		/* the name is the same whether there is DWARF or not */
 		const char *name = i + 1 == a->n ? function : NULL;
 
 		if (!name && a->frames[i].function[0] == '\0')
 			return -ENOENT;
-		r = add_frame(cache, f, memory, &a->frames[i], name, &frames[i]);
+		r = add_frame(cache, label, memory, &a->frames[i], name, &frames[i]);
 	}
 	if (r == 0)
-		r = a->n > 0 ? frame_cache_intern(cache, frames, a->n, ret) : -ENOENT;
+		r = frame_cache_intern(cache, frames, a->n, ret);
 	return r == -EFBIG ? -ENOSPC : r; /* -EFBIG is said of the file */
 }

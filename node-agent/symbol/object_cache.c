@@ -58,8 +58,10 @@ void object_cache_free(struct object_cache *c)
 
 static void use(const struct object_cache *c, struct object *o)
 {
-	if (o->last_cycle != c->cycle)
+	if (o->last_cycle != c->cycle) {
 		o->lines_bytes = OBJECT_LINES_BYTES;
+		o->lines_ns = OBJECT_LINES_NS;
+	}
 	o->last_cycle = c->cycle;
 }
 
@@ -178,6 +180,7 @@ int object_cache_add(struct object_cache *c, const struct file_id *id, const cha
 	o->id = *id;
 	o->last_cycle = c->cycle;
 	o->lines_bytes = OBJECT_LINES_BYTES;
+	o->lines_ns = OBJECT_LINES_NS;
 	r = set_names(o, path);
 	if (r < 0)
 		return r;

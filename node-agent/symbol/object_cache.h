@@ -18,6 +18,7 @@
 #define OBJECT_CACHE_MAX 1024u
 #define OBJECT_NAME_MAX_BYTES 255u /* as file systems have it */
 #define OBJECT_LINES_BYTES UINT64_C(33554432)
+#define OBJECT_LINES_NS UINT64_C(300000000)
 
 struct object {
 	struct file_id id;
@@ -28,6 +29,7 @@ struct object {
 	bool lines_failed;    /* its DWARF cannot be read; no further try */
 	bool go_tried;        /* go is valid if go.n_functions > 0 */
 	uint64_t lines_bytes; /* left to be read in this cycle for lines that cost much */
+	uint64_t lines_ns;    /* that profiles may wait for its lines in this cycle */
 	char *name;           /* base name of its path, without blanks */
 	char *label;          /* "[name]" */
 	struct table_key key; /* of its symbol tables */

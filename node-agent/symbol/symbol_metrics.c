@@ -83,8 +83,14 @@ static const struct metric_def metric_defs[SYMBOL_METRIC_MAX] = {
 	[SYMBOL_METRIC_LINES_FOUND] = LINES("found"),
 	[SYMBOL_METRIC_LINES_NONE] = LINES("none"),
 	[SYMBOL_METRIC_LINES_LATE] = LINES("late"),
+	[SYMBOL_METRIC_LINES_NO_ROOM] = LINES("no_room"),
 	[SYMBOL_METRIC_LINES_TOO_BIG] = LINES("too_big"),
+	[SYMBOL_METRIC_LINES_SLOW] = LINES("slow"),
 	[SYMBOL_METRIC_LINES_FAILED] = LINES("failed"),
+	[SYMBOL_METRIC_LINES_WAITING] =
+		{.name = "coroot_node_agent_line_lookups_waiting",
+		 .help = "Addresses that wait for a lookup in DWARF between two profiles",
+		 .kind = METRIC_GAUGE},
 };
 METRIC_TABLE(metric_table, metric_defs);
 

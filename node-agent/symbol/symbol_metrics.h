@@ -45,9 +45,12 @@ enum symbol_metric {
 	/* addresses looked up in DWARF, by result */
 	SYMBOL_METRIC_LINES_FOUND,
 	SYMBOL_METRIC_LINES_NONE,
-	SYMBOL_METRIC_LINES_LATE, /* no time left in the cycle */
+	SYMBOL_METRIC_LINES_LATE,    /* put off until after the profile */
+	SYMBOL_METRIC_LINES_NO_ROOM, /* too much is put off */
 	SYMBOL_METRIC_LINES_TOO_BIG,
+	SYMBOL_METRIC_LINES_SLOW, /* took too long even then */
 	SYMBOL_METRIC_LINES_FAILED,
+	SYMBOL_METRIC_LINES_WAITING,
 	SYMBOL_METRIC_MAX,
 };
 

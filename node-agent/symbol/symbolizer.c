@@ -1,18 +1,16 @@
 /*
  * Names are asked for millions of times and found out rarely. So an address goes through
  * layers, the cheapest first: the location of this address of this file (frame_cache.h); what is
- * known about the file (object_cache.h); Go's own table of functions and lines (go_location.h)
- * before ELF's symbols, because Go programs are often stripped of those; ELF's symbols, one part
- * of the file at a time (table_cache.h); for a stripped file, symbols that are kept elsewhere
- * (debug_symbols.h); the PLT; and if nothing has a name, the exception tables at least say where
- * the function begins. They also decide how far a symbol without a size reaches.
+ * known about the file (object_cache.h); Go's functions and lines (go_location.h); the names of
+ * the file's functions (object_names.h), with the lines of DWARF (native_lines.h); and if nothing
+ * has a name, the exception tables at least say where the function begins.
  *
  * Every layer has a limit of its own, and what does not fit is evicted and read again. Most symbol
  * tables go at the end of a cycle: they serve addresses that are sampled for the first time, and a
- * build machine runs hundreds of programs once. The
- * exception is locations: a profile that is being built points to them. When they are too many,
- * further functions are shown as "<file>+0x<start>", which is short enough for some spare memory
- * and still tells them apart in a flame graph. The reasons are counted, one per address.
+ * build machine runs hundreds of programs once. The exception is locations: a profile that is
+ * being built points to them. When they are too many, further functions are shown as
+ * "<file>+0x<start>", which is short enough for some spare memory and still tells them apart in a
+ * flame graph. The reasons are counted, one per address.
  *
  * Files belong to other people: they are read with pread(2) and a size limit, and if their
  * file system may hang, on a thread with a deadline.
@@ -28,15 +26,13 @@
 #include "common/text/utf8.h"
 #include "common/thread/deadline_call.h"
 #include "node-agent/elf/eh_function.h"
-#include "node-agent/elf/elf_plt.h"
-#include "node-agent/elf/elf_symbols.h"
 #include "node-agent/symbol/debug_symbols.h"
 #include "node-agent/symbol/demangle.h"
-#include "node-agent/symbol/dwarf_location.h"
 #include "node-agent/symbol/go_location.h"
-#include "node-agent/symbol/gopclntab_module.h"
 #include "node-agent/symbol/kernel_symbols.h"
+#include "node-agent/symbol/native_lines.h"
 #include "node-agent/symbol/object_cache.h"
+#include "node-agent/symbol/object_names.h"
 #include "node-agent/symbol/perf_map_files.h"
 #include "node-agent/symbol/symbol_metrics.h"
 #include "node-agent/symbol/table_cache.h"
@@ -57,39 +53,36 @@ struct symbolizer {
 	struct kernel_symbols *kernel;
 	struct perf_map_files *perf_maps;
 	struct debug_symbols *debug;
-	struct line_reader *lines;      /* NULL: without line numbers of native code */
+	struct native_lines *lines;     /* NULL: without line numbers of native code */
 	struct deadline_caller *caller; /* for files that may hang */
 	enum symbol_metric outcome;     /* of the address being resolved */
-	size_t table_max_bytes; /* of one table, so that a big file does not push out all others */
 	size_t kept_tables_bytes;
 	void *vdso; /* our copy of it; NULL: not needed yet, or there is none */
 	size_t vdso_bytes;
 	bool vdso_tried;
-	char raw[DEMANGLE_INPUT_MAX_BYTES + 1]; /* name as in the file */
-	char name[LIMIT_SYMBOL_NAME_BYTES + 1]; /* name as shown */
+	struct object_names names;
 	struct perf_map_name jit_name;
 	struct gopclntab_line go_line;
-	struct dwarf_location_memory line_memory;
 };
 
 /* If no other can be stored. */
 static const struct symbol_location location_of_last_resort = {
 	.n = 1, .frames = {{.function = "[unknown]", .file = ""}}};
 
-static void start_line_reader(struct symbolizer *s)
+static void start_lines(struct symbolizer *s, const char *program)
 {
-	int r = line_reader_new(&s->lines);
+	int r = native_lines_new(&s->lines, s->frames, program);
 
 	if (r < 0)
 		log_warn("cannot start the process that reads line numbers; native code has none",
 			 "error=\"%s\"", strerror(-r));
 }
 
-static void stop_line_reader(struct symbolizer *s)
+static void stop_lines(struct symbolizer *s)
 {
 	log_warn("the process that reads line numbers has ended; native code has none from here on",
 		 NULL);
-	line_reader_free(TAKE_PTR(s->lines));
+	native_lines_free(TAKE_PTR(s->lines));
 }
 
 int symbolizer_new(struct symbolizer **ret, const struct symbolizer_config *cfg)
@@ -104,7 +97,7 @@ int symbolizer_new(struct symbolizer **ret, const struct symbolizer_config *cfg)
 		return -ENOMEM;
 	if (budget < TABLE_BUDGET_MIN_BYTES)
 		budget = TABLE_BUDGET_MIN_BYTES;
-	s->table_max_bytes = budget / 2;
+	s->names.table_max_bytes = budget / 2;
 	s->kept_tables_bytes = budget / KEPT_TABLES_PART;
 	r = frame_cache_new(&s->frames,
 			    cfg->frame_limit_bytes ? cfg->frame_limit_bytes
@@ -124,8 +117,10 @@ int symbolizer_new(struct symbolizer **ret, const struct symbolizer_config *cfg)
 		r = perf_map_files_new(&s->perf_maps, proc_root, s->caller, budget);
 	if (r < 0)
 		return r;
+	s->names.tables = s->tables;
+	s->names.debug = s->debug;
 	if (cfg->line_numbers)
-		start_line_reader(s);
+		start_lines(s, cfg->line_program);
 	*ret = TAKE_PTR(s);
 	return 0;
 }
@@ -140,7 +135,7 @@ void symbolizer_free(struct symbolizer *s)
 	table_cache_free(s->tables);
 	kernel_symbols_free(s->kernel);
 	perf_map_files_free(s->perf_maps);
-	line_reader_free(s->lines);
+	native_lines_free(s->lines);
 	deadline_caller_free(s->caller);
 	free(s->vdso);
 	free(s);
@@ -177,8 +172,8 @@ static const struct symbol_location *intern(struct symbolizer *s, const char *fu
 static const struct symbol_location *unresolved(struct symbolizer *s, const struct object *o,
 						uint64_t address)
 {
-	snprintf(s->name, sizeof(s->name), "%s+0x%" PRIx64, o->name, address);
-	return intern(s, s->name, o->label);
+	snprintf(s->names.name, sizeof(s->names.name), "%s+0x%" PRIx64, o->name, address);
+	return intern(s, s->names.name, o->label);
 }
 
 static const struct symbol_location *unknown(struct symbolizer *s)
@@ -187,135 +182,21 @@ static const struct symbol_location *unknown(struct symbolizer *s)
 	return intern(s, "[unknown]", "");
 }
 
-/* Whether another try later may do better. */
-static bool is_passing(int error)
-{
-	return error == -ENOMEM || error == -ETIMEDOUT || error == -EBUSY;
-}
-
-/* Where the symbols of the file itself are. */
-static struct symbol_place own_place(struct object *o, const struct byte_source *src)
-{
-	return (struct symbol_place){
-		.layout = o->layout, .src = *src, .key = o->key, .failed = &o->symbols_failed};
-}
-
-static const struct elf_symbol_table *get_table(struct symbolizer *s, const struct symbol_place *p,
-						uint64_t vaddr, int *ret_error)
-{
-	const struct elf_symbol_table *t = table_cache_get(s->tables, p->key, vaddr);
-	struct elf_symbol_table *fresh;
-	int r;
-
-	if (t)
-		return t;
-	if (*p->failed || !elf_layout_is_text(p->layout, vaddr)) {
-		*ret_error = -ENOENT;
-		return NULL;
-	}
-	r = elf_symbol_table_new(&fresh, p->layout, &p->src, vaddr, s->table_max_bytes);
-	if (r < 0) {
-		*p->failed = !is_passing(r);
-		*ret_error = r;
-		return NULL;
-	}
-	table_cache_adopt(s->tables, p->key, fresh);
-	return fresh;
-}
-
-/*
- * Whether an address belongs to the symbol without a size that starts before it: no function that
- * the exception tables know begins or ends in between.
- */
-static bool is_reached(const struct object *o, const struct byte_source *src, uint64_t start,
-		       uint64_t vaddr)
-{
-	uint64_t function, end;
-
-	if (eh_function_before(o->layout, src, vaddr, &function, &end) < 0)
-		return true;
-	return function <= start && (vaddr < end || start >= end);
-}
-
-/* Stores the name that a place has for the address in s->raw. As find_name(). */
-static int find_symbol(struct symbolizer *s, const struct object *o, const struct byte_source *src,
-		       const struct symbol_place *p, uint64_t vaddr)
-{
-	int r = -ENOENT;
-	const struct elf_symbol_table *t = get_table(s, p, vaddr, &r);
-	uint64_t start;
-
-	if (!t)
-		return r;
-	if (elf_symbol_table_guesses(t, vaddr, &start) && !is_reached(o, src, start, vaddr))
-		return -ENOENT;
-	return elf_symbol_table_find(t, p->layout, &p->src, vaddr, s->raw, sizeof(s->raw));
-}
-
-static struct debug_symbols_user user_of(const struct object *o, const struct byte_source *src,
-					 const struct symbol_mapping *m)
-{
-	return (struct debug_symbols_user){
-		.layout = o->layout,
-		.src = src,
-		.key = o->key,
-		.path = m->path,
-		.pid = m->pid,
-		.start_time = m->start_time,
-	};
-}
-
-/* The same in what belongs to a stripped file. Returns -EAGAIN if a later cycle may know more. */
-static int find_debug_symbol(struct symbolizer *s, struct object *o, const struct byte_source *src,
-			     const struct symbol_mapping *m, uint64_t vaddr)
-{
-	const struct debug_symbols_user user = user_of(o, src, m);
-	int result = -ENOENT;
-
-	for (unsigned kind = 0; kind < DEBUG_SYMBOLS_KINDS; kind++) {
-		struct symbol_place place;
-		int r = debug_symbols_get(s->debug, &o->debug, &user, (enum debug_symbols_kind)kind,
-					  &place);
-
-		if (r == 0)
-			r = find_symbol(s, o, src, &place, vaddr);
-		if (r == 0)
-			return 0;
-		if (r == -EAGAIN || is_passing(r))
-			result = -EAGAIN;
-	}
-	return result;
-}
-
-static const struct gopclntab *get_go(struct object *o, const struct byte_source *src)
-{
-	if (!o->go_tried) {
-		int r = gopclntab_open(&o->go, o->layout, src);
-
-		if (r == 0)
-			r = gopclntab_find_gofunc(&o->go, o->layout, src, &o->gofunc);
-		else
-			o->go.n_functions = 0;
-		o->go_tried = !is_passing(r);
-	}
-	return o->go.n_functions > 0 ? &o->go : NULL;
-}
-
 /*
  * The location of an address of Go code. Returns 0, -ENOENT if it is none or lines cannot be found,
  * or why the file cannot be read.
  */
-static int find_go(struct symbolizer *s, struct object *o, const struct byte_source *src,
-		   uint64_t vaddr, const struct symbol_location **ret)
+static int find_go(struct symbolizer *s, const struct object_use *u, uint64_t vaddr,
+		   const struct symbol_location **ret)
 {
-	const struct gopclntab *go = get_go(o, src);
+	const struct gopclntab *go = object_names_go(u);
 	const struct go_location_file f = {
 		.table = go,
-		.layout = o->layout,
-		.src = src,
-		.gofunc = o->gofunc,
-		.label = o->label,
-		.extra_bytes = &o->lines_bytes,
+		.layout = u->object->layout,
+		.src = u->src,
+		.gofunc = u->object->gofunc,
+		.label = u->object->label,
+		.extra_bytes = &u->object->lines_bytes,
 	};
 
 	if (!go || !gopclntab_covers(go, vaddr) || frame_cache_is_filling(s->frames))
@@ -323,120 +204,39 @@ static int find_go(struct symbolizer *s, struct object *o, const struct byte_sou
 	return go_location_find(s->frames, &f, vaddr, &s->go_line, ret);
 }
 
-static bool is_stripped(const struct object *o)
-{
-	return o->layout->sections[ELF_SECTION_SYMTAB].size_bytes == 0;
-}
-
-/*
- * Stores the readable name in s->name. Returns 0, -ENOENT if there is none, -EAGAIN if there is
- * none yet, or why it cannot be found out.
- */
-static int find_name(struct symbolizer *s, struct object *o, const struct byte_source *src,
-		     const struct symbol_mapping *m, uint64_t vaddr)
-{
-	const struct symbol_place own = own_place(o, src);
-	const struct gopclntab *go = get_go(o, src);
-	int r, later = -ENOENT;
-
-	if (go && gopclntab_covers(go, vaddr) &&
-	    gopclntab_find(go, src, vaddr, s->raw, sizeof(s->raw)) == 0) {
-		/* not mangled, and "@" is no version */
-		size_t len = strnlen(s->raw, sizeof(s->name) - 1);
-
-		memcpy(s->name, s->raw, len);
-		s->name[utf8_make_printable(s->name, len)] = '\0';
-		return 0;
-	}
-	r = find_symbol(s, o, src, &own, vaddr);
-	if (r == -ENOENT && is_stripped(o))
-		r = later = find_debug_symbol(s, o, src, m, vaddr);
-	if (r == 0) {
-		demangle(s->raw, s->name, sizeof(s->name));
-		return 0;
-	}
-	if (r == -ENOENT || r == -EAGAIN) {
-		r = elf_plt_find(o->layout, src, vaddr, s->raw, sizeof(s->raw));
-		if (r == 0) {
-			size_t len = demangle(s->raw, s->name, sizeof(s->name) - 4);
-
-			memcpy(s->name + len, "@plt", 5);
-		}
-	}
-	return r == -ENOENT ? later : r;
-}
-
 /* So that the samples of a function without a name are together; the address itself if unknown. */
-static uint64_t function_start(const struct object *o, const struct byte_source *src,
-			       uint64_t address)
+static uint64_t function_start(const struct object_use *u, uint64_t address)
 {
 	uint64_t start;
 
-	return eh_function_start(o->layout, src, address, &start) == 0 ? start : address;
-}
-
-/* Finds the file that has the DWARF. Returns as debug_symbols_get(). */
-static int find_dwarf(struct symbolizer *s, struct object *o, const struct byte_source *src,
-		      const struct symbol_mapping *m, struct dwarf_location_file *ret)
-{
-	const struct debug_symbols_user user = user_of(o, src, m);
-	struct debug_file file = {
-		.fd = m->fd, .may_hang = m->may_hang, .id.size_bytes = m->id.size_bytes};
-	int r = 0;
-
-	if (o->layout->sections[ELF_SECTION_DEBUG_INFO].size_bytes == 0)
-		r = debug_symbols_get_dwarf(s->debug, &o->debug, &user, &file);
-	/* a process that waits for a file system could not be ended */
-	if (r < 0 || file.may_hang || file.fd < 0)
-		return r < 0 ? r : -ENOENT;
-	*ret = (struct dwarf_location_file){
-		.reader = s->lines,
-		.number = o->number,
-		.fd = file.fd,
-		.size_bytes = file.id.size_bytes,
-		.label = o->label,
-	};
-	return 0;
-}
-
-static enum symbol_metric outcome_of_lines(int r)
-{
-	switch (r) {
-	case 0:
-		return SYMBOL_METRIC_LINES_FOUND;
-	case -ENOENT:
-		return SYMBOL_METRIC_LINES_NONE;
-	case -EAGAIN:
-		return SYMBOL_METRIC_LINES_LATE;
-	case -EFBIG:
-		return SYMBOL_METRIC_LINES_TOO_BIG;
-	default:
-		return SYMBOL_METRIC_LINES_FAILED;
-	}
+	return eh_function_start(u->object->layout, u->src, address, &start) == 0 ? start : address;
 }
 
 /*
- * The location of an address of native code with DWARF, whose name is in s->name or is "". Returns
- * 0, -EAGAIN if a later cycle may know it, or another error.
+ * The location of an address of native code with DWARF, whose name is in s->names.name or is "".
+ * Returns 0, -EAGAIN if a later cycle may know it, -EINPROGRESS if it will replace the one in the
+ * cache, or another error.
  */
-static int find_lines(struct symbolizer *s, struct object *o, const struct byte_source *src,
-		      const struct symbol_mapping *m, uint64_t vaddr,
+static int find_lines(struct symbolizer *s, const struct object_use *u, uint64_t vaddr,
 		      const struct symbol_location **ret)
 {
-	struct dwarf_location_file file;
+	struct object *o = u->object;
+	struct native_lines_file file = {
+		.number = o->number, .label = o->label, .left_ns = &o->lines_ns};
+	struct debug_file dwarf;
 	int r;
 
 	if (!s->lines || o->lines_failed || frame_cache_is_filling(s->frames))
 		return -ENOENT;
-	r = find_dwarf(s, o, src, m, &file);
+	r = object_names_find_dwarf(&s->names, u, &dwarf);
 	if (r < 0)
 		return r;
-	r = dwarf_location_find(s->frames, &file, vaddr, *s->name ? s->name : NULL, &s->line_memory,
-				ret);
-	count(outcome_of_lines(r));
+	file.fd = dwarf.fd;
+	file.size_bytes = dwarf.id.size_bytes;
+	r = native_lines_find(s->lines, &file, vaddr, *s->names.name ? s->names.name : NULL, ret);
 	o->lines_failed = r == -EFBIG || r == -EIO;
 	if (r == -EPIPE)
-		stop_line_reader(s);
+		stop_lines(s);
 	return r;
 }
 
@@ -458,31 +258,28 @@ static enum symbol_metric outcome_of_name(int r)
 }
 
 /* Looks for what an address stands for. *ret_final: another try would have the same result. */
-static const struct symbol_location *name_address(struct symbolizer *s, struct object *o,
-						  const struct byte_source *src,
-						  const struct symbol_mapping *m, uint64_t address,
-						  bool *ret_final)
+static const struct symbol_location *name_address(struct symbolizer *s, const struct object_use *u,
+						  uint64_t address, bool *ret_final)
 {
 	const struct symbol_location *location;
-	int r = find_go(s, o, src, address, &location), lines;
+	int r = find_go(s, u, address, &location), lines;
 
 	*ret_final = true;
 	s->outcome = SYMBOL_METRIC_RESOLVED;
 	if (r == 0)
 		return location;
-	r = find_name(s, o, src, m, address);
-	*ret_final = !is_passing(r) && r != -EAGAIN;
+	r = object_names_find(&s->names, u, address);
+	*ret_final = !object_names_may_change(r);
 	s->outcome = outcome_of_name(r);
-	if (r < 0)
-		*s->name = '\0';
-	lines = find_lines(s, o, src, m, address, &location);
+	lines = find_lines(s, u, address, &location);
 	if (lines == 0) {
 		s->outcome = SYMBOL_METRIC_RESOLVED;
 		return location;
 	}
 	*ret_final &= lines != -EAGAIN;
 	if (r == 0) {
-		const struct symbol_frame frame = {.function = s->name, .file = o->label};
+		const struct symbol_frame frame = {.function = s->names.name,
+						   .file = u->object->label};
 
 		r = frame_cache_intern(s->frames, &frame, 1, &location);
 		if (r == 0)
@@ -490,15 +287,14 @@ static const struct symbol_location *name_address(struct symbolizer *s, struct o
 		s->outcome = outcome_of_full(r);
 		r = -ENOENT;
 	}
-	return unresolved(s, o,
-			  r == -ENOENT || r == -EAGAIN ? function_start(o, src, address) : address);
+	return unresolved(s, u->object,
+			  r == -ENOENT || r == -EAGAIN ? function_start(u, address) : address);
 }
 
-static const struct symbol_location *resolve_in_object(struct symbolizer *s, struct object *o,
-						       const struct byte_source *src,
-						       const struct symbol_mapping *m,
-						       uint64_t file_offset)
+static const struct symbol_location *
+resolve_in_object(struct symbolizer *s, const struct object_use *u, uint64_t file_offset)
 {
+	const struct object *o = u->object;
 	const struct symbol_location *location;
 	uint64_t address = file_offset;
 	bool final = true;
@@ -514,12 +310,12 @@ static const struct symbol_location *resolve_in_object(struct symbolizer *s, str
 	if (r < 0) {
 		s->outcome = SYMBOL_METRIC_BAD_ELF;
 		location = unresolved(s, o, address);
-	} else if (!src->data && src->fd < 0) {
+	} else if (!u->src->data && u->src->fd < 0) {
 		s->outcome = SYMBOL_METRIC_NO_FILE;
 		final = false; /* next time it may be possible to open the file */
 		location = unresolved(s, o, address);
 	} else {
-		location = name_address(s, o, src, m, address, &final);
+		location = name_address(s, u, address, &final);
 	}
 	if (final && location != &location_of_last_resort)
 		frame_cache_put(s->frames, o->number, address, location);
@@ -549,8 +345,8 @@ static const struct symbol_location *resolve_unreadable(struct symbolizer *s, co
 	if (!name)
 		return &location_of_last_resort;
 	snprintf(file, sizeof(file), name[0] == '[' ? "%s" : "[%s]", name);
-	snprintf(s->name, sizeof(s->name), "%s+0x%" PRIx64, name, file_offset);
-	return intern(s, s->name, file);
+	snprintf(s->names.name, sizeof(s->names.name), "%s+0x%" PRIx64, name, file_offset);
+	return intern(s, s->names.name, file);
 }
 
 /*
@@ -580,6 +376,7 @@ static const struct symbol_location *resolve_user(struct symbolizer *s,
 	struct file_id id;
 	uint64_t file_offset;
 	struct byte_source src;
+	struct object_use use;
 	struct object *o;
 
 	if (!m || address < m->start)
@@ -603,7 +400,8 @@ static const struct symbol_location *resolve_user(struct symbolizer *s,
 	if (!o &&
 	    ((!src.data && src.fd < 0) || object_cache_add(s->objects, &id, m->path, &src, &o) < 0))
 		return resolve_unreadable(s, m->path, file_offset);
-	return resolve_in_object(s, o, &src, m, file_offset);
+	use = (struct object_use){o, &src, m};
+	return resolve_in_object(s, &use, file_offset);
 }
 
 const struct symbol_location *symbolizer_resolve_user(struct symbolizer *s,
@@ -645,12 +443,12 @@ static const struct symbol_location *resolve_kernel(struct symbolizer *s, uint64
 		return intern(s, "[unknown]", "[kernel]");
 	}
 	s->outcome = SYMBOL_METRIC_RESOLVED;
-	demangle(name, s->name, sizeof(s->name));
+	demangle(name, s->names.name, sizeof(s->names.name));
 	/*
 	 * there is no shorter text for a function of the kernel; its addresses stay in the
 	 * kernel
 	 */
-	location = intern(s, s->name, "[kernel]");
+	location = intern(s, s->names.name, "[kernel]");
 	if (location != &location_of_last_resort)
 		frame_cache_put(s->frames, kernel_number(s), address, location);
 	return location;
@@ -728,6 +526,15 @@ const struct symbol_location *symbolizer_frame(struct symbolizer *s, const char 
 	return intern(s, safe_function, safe_file);
 }
 
+bool symbolizer_work(struct symbolizer *s, uint64_t timeout_ns)
+{
+	int r = s->lines ? native_lines_work(s->lines, timeout_ns) : 0;
+
+	if (r == -EPIPE)
+		stop_lines(s);
+	return r > 0;
+}
+
 void symbolizer_end_profile(struct symbolizer *s)
 {
 	frame_cache_end_profile(s->frames);
@@ -746,7 +553,7 @@ void symbolizer_end_cycle(struct symbolizer *s)
 	metric_set(&symbol_metrics[SYMBOL_METRIC_DEBUG_DATA_BYTES], debug_symbols_bytes(s->debug));
 	perf_map_files_end_cycle(s->perf_maps);
 	if (s->lines)
-		line_reader_end_cycle(s->lines);
+		native_lines_end_cycle(s->lines);
 	metric_set(&symbol_metrics[SYMBOL_METRIC_PERF_MAP_BYTES],
 		   perf_map_files_bytes(s->perf_maps));
 	metric_set(&symbol_metrics[SYMBOL_METRIC_PERF_MAPS], perf_map_files_count(s->perf_maps));

@@ -50,7 +50,8 @@ struct symbolizer_config {
 	size_t table_budget_bytes; /* symbol tables; default 8 MiB; at least 64 KiB */
 	size_t frame_limit_bytes;  /* locations and strings of a profile; default 6 MiB */
 	size_t n_addresses;        /* remembered; 24 bytes each; default 16384 */
-	bool line_numbers;         /* of C, C++ and Rust: starts a process (line_reader.h) */
+	bool line_numbers;         /* of C, C++ and Rust: starts a program (line_reader.h) */
+	const char *line_program;  /* NULL: this one */
 	const char *proc_root;     /* "/proc" but in tests; borrowed, outlives the symbolizer */
 };
 
@@ -109,6 +110,12 @@ static inline uint64_t symbol_code_address(uint64_t address, enum symbol_address
  */
 const struct symbol_location *symbolizer_frame(struct symbolizer *s, const char *function,
 					       const char *file);
+
+/*
+ * No location is in use, and no profile is being built: looks lines up that the last one did
+ * without (native_lines.h), for timeout_ns at most. Returns whether there is more to do now.
+ */
+bool symbolizer_work(struct symbolizer *s, uint64_t timeout_ns) MUST_CHECK;
 
 /*
  * No location is in use, but the cycle continues: makes room for the next profile if there is

@@ -189,6 +189,7 @@ page-server: $(web_page) ## the page on generated answers, to work on it (PORT=8
 # ---- both agents on real workloads; the browser is Debian's, driven from Node.js ----
 e2e_modules   := test/e2e/node_modules/.package-lock.json
 e2e_workloads := $(patsubst test/e2e/workloads/%.c,build/e2e/%,$(wildcard test/e2e/workloads/*.c)) \
+                 $(patsubst test/e2e/workloads/%.cc,build/e2e/%,$(wildcard test/e2e/workloads/*.cc)) \
                  $(patsubst test/e2e/workloads/%.go,build/e2e/%,$(wildcard test/e2e/workloads/*.go))
 $(e2e_modules): test/e2e/package-lock.json
 	@echo "deps: npm packages of test/e2e"
@@ -198,6 +199,9 @@ $(e2e_modules): test/e2e/package-lock.json
 build/e2e/%: test/e2e/workloads/%.c $(wildcard test/e2e/workloads/*.h) Makefile
 	@mkdir -p $(@D)
 	$(Q)$(CC) -std=gnu11 -g -O0 -Wall -Wextra -Werror -fno-omit-frame-pointer -o $@ $<
+build/e2e/%: test/e2e/workloads/%.cc Makefile
+	@mkdir -p $(@D)
+	$(Q)g++ -std=c++17 -g -O2 -Wall -Wextra -Werror -fno-omit-frame-pointer -o $@ $<
 build/e2e/goforce build/e2e/gocounters build/e2e/golines: go_flags := -ldflags='-s -w'
 build/e2e/%: test/e2e/workloads/%.go Makefile
 	@mkdir -p $(@D)

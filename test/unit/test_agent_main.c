@@ -59,6 +59,7 @@ static const struct agent_program hive = {
 
 static const struct agent_command commands[] = {
 	{"goats", "FIELD [--brown]", "count the goats of a field", count_goats},
+	{"inner", "", "do what only the agent asks for", count_bees, .hidden = true},
 	{.name = "hive", .arguments = "[OPTION]...", .help = "keep bees", .program = &hive},
 	{0},
 };

@@ -1,19 +1,32 @@
-/* On the DWARF of this program, and on copies of it that are broken on purpose. */
+/*
+ * On the DWARF of this program, and on copies of it that are broken on purpose. The program that
+ * reads it is this one, executed with the agent's command.
+ */
 #include "node-agent/lines/line_reader.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <link.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/system/clock.h"
 #include "node-agent/elf/elf_layout.h"
+#include "node-agent/lines/line_helper.h"
 #include "node-agent/symbol/symbol_metrics.h"
 #include "node-agent/symbol/symbolizer.h"
+#include "test/lib/elf_builder.h"
 #include "test/lib/unit.h"
 
+#define CPU_MS 10000u
+/* As much time as a slow machine needs. */
+#define PATIENCE_NS (60 * NS_PER_S)
+
 static volatile unsigned sink;
+static char own_path[PATH_MAX]; /* /proc/self/exe would be valgrind's */
 
 /* The lines of the three functions below. */
 static unsigned inner_line, middle_line, outer_line;
@@ -81,14 +94,29 @@ static uint64_t size_of(int fd)
 	return (uint64_t)st.st_size;
 }
 
+static struct line_reader *new_reader(void)
+{
+	struct line_reader *r = NULL;
+
+	assert_int_equal(line_reader_new(&r, own_path), 0);
+	return r;
+}
+
+static int ask(struct line_reader *r, uint32_t number, const char *path, uint64_t vaddr,
+	       uint32_t cpu_ms)
+{
+	AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
+	const struct line_question q = {number, fd, size_of(fd), vaddr, cpu_ms};
+
+	return line_reader_ask(r, &q);
+}
+
 static int find(struct line_reader *r, uint32_t number, const char *path, uint64_t vaddr,
 		struct line_answer *ret)
 {
-	AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
+	int result = ask(r, number, path, vaddr, CPU_MS);
 
-	assert_true(fd >= 0);
-	line_reader_end_cycle(r); /* as much time as a slow machine needs */
-	return line_reader_find(r, number, fd, size_of(fd), vaddr, ret);
+	return result == 0 ? line_reader_wait(r, PATIENCE_NS, ret) : result;
 }
 
 static const char *base_name(const char *path)
@@ -107,38 +135,38 @@ static void expect_frame(const struct line_frame *f, const char *function, unsig
 
 static void inlined_calls_have_lines(void **state)
 {
-	CLEANUP(line_reader_freep) struct line_reader *r = NULL;
+	CLEANUP(line_reader_freep) struct line_reader *r = new_reader();
 	struct line_answer a;
 
 	(void)state;
 	call_outer(1);
-	assert_int_equal(line_reader_new(&r), 0);
 	for (int i = 0; i < 3; i++) {
-		assert_int_equal(find(r, 1, "/proc/self/exe", vaddr(), &a), 0);
+		assert_int_equal(find(r, 1, own_path, vaddr(), &a), 0);
 		assert_int_equal(a.n, 3);
 		expect_frame(&a.frames[0], "inner", inner_line);
 		expect_frame(&a.frames[1], "middle", middle_line);
 		expect_frame(&a.frames[2], "outer", outer_line);
 	}
-	assert_int_equal(find(r, 1, "/proc/self/exe", 1, &a), -ENOENT);
+	assert_int_equal(find(r, 1, own_path, 1, &a), -ENOENT);
 }
 
 static void a_file_without_dwarf_is_no_error(void **state)
 {
-	CLEANUP(line_reader_freep) struct line_reader *r = NULL;
+	CLEANUP(line_reader_freep) struct line_reader *r = new_reader();
+	const struct line_question large = {
+		.file = 4, .size_bytes = LINE_READER_FILE_MAX_BYTES + 1, .vaddr = 1};
 	struct line_answer a;
 
 	(void)state;
-	assert_int_equal(line_reader_new(&r), 0);
 	assert_int_equal(find(r, 1, "/bin/cat", 0x4000, &a), -ENOENT);
 	assert_int_equal(find(r, 2, "/etc/passwd", 0x4000, &a), -ENOENT);
-	assert_int_equal(find(r, 3, "/proc/self/exe", vaddr(), &a), 0);
-	assert_int_equal(line_reader_find(r, 4, 0, LINE_READER_FILE_MAX_BYTES + 1, 1, &a), -EFBIG);
+	assert_int_equal(find(r, 3, own_path, vaddr(), &a), 0);
+	assert_int_equal(line_reader_ask(r, &large), -EFBIG);
 }
 
 static void a_file_that_is_truncated_costs_the_process_that_reads_it(void **state)
 {
-	CLEANUP(line_reader_freep) struct line_reader *r = NULL;
+	CLEANUP(line_reader_freep) struct line_reader *r = new_reader();
 	AUTO_CLOSE int from = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
 	AUTO_CLOSE int to = -1;
 	char path[] = "/tmp/test_line_reader_XXXXXX";
@@ -150,12 +178,11 @@ static void a_file_that_is_truncated_costs_the_process_that_reads_it(void **stat
 	to = mkostemp(path, O_CLOEXEC);
 	while ((n = read(from, chunk, sizeof(chunk))) > 0)
 		assert_int_equal(write(to, chunk, (size_t)n), n);
-	assert_int_equal(line_reader_new(&r), 0);
 	assert_int_equal(find(r, 1, path, vaddr(), &a), 0);
 	/* what it has mapped is gone: SIGBUS */
 	assert_int_equal(ftruncate(to, 4096), 0);
 	assert_int_equal(find(r, 1, path, (uintptr_t)base_name - base(), &a), -EIO);
-	assert_int_equal(find(r, 2, "/proc/self/exe", vaddr(), &a), 0);
+	assert_int_equal(find(r, 2, own_path, vaddr(), &a), 0);
 	unlink(path);
 }
 
@@ -171,26 +198,118 @@ static pid_t child(void)
 	return (pid_t)strtol(text, NULL, 10);
 }
 
-static void the_end_of_the_process_is_noticed(void **state)
+static size_t read_proc(pid_t pid, const char *name, char *to, size_t size)
+{
+	AUTO_CLOSE int fd = -1;
+	char path[64];
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	n = read(fd, to, size - 1);
+	assert_true(n >= 0);
+	to[n] = '\0';
+	return (size_t)n;
+}
+
+/* The value of a line of /proc/<pid>/status. */
+static const char *status_of(pid_t pid, const char *name)
+{
+	static char text[16384];
+	const char *line;
+
+	(void)read_proc(pid, "status", text, sizeof(text));
+	line = strstr(text, name);
+	assert_non_null(line);
+	return line + strlen(name) + 1;
+}
+
+static void the_program_has_nothing_of_the_agent(void **state)
 {
 	CLEANUP(line_reader_freep) struct line_reader *r = NULL;
 	struct line_answer a;
-	int result;
+	char text[4096];
+	pid_t pid;
 
 	(void)state;
-	assert_int_equal(line_reader_new(&r), 0);
+	assert_int_equal(setenv("API_KEY", "a secret", 1), 0);
+	r = new_reader();
+	/* it answers, so it has given up all that it gives up */
+	assert_int_equal(find(r, 1, own_path, vaddr(), &a), 0);
+	pid = child();
+	(void)read_proc(pid, "environ", text, sizeof(text));
+	assert_null(strstr(text, "API_KEY"));
+	(void)read_proc(pid, "cmdline", text, sizeof(text));
+	assert_string_equal(text, "coroot-node-agent");
+	assert_string_equal(text + strlen(text) + 1, LINE_HELPER_COMMAND);
+	assert_int_equal(strtoull(status_of(pid, "CapEff:"), NULL, 16), 0);
+	assert_int_equal(strtoull(status_of(pid, "CapPrm:"), NULL, 16), 0);
+	assert_int_equal(strtoull(status_of(pid, "NoNewPrivs:"), NULL, 10), 1);
+	assert_int_equal(unsetenv("API_KEY"), 0);
+}
+
+/* A file of 60 KiB with 3 million ranges: each unit has the same long list of empty ones. */
+static int slow_file(void)
+{
+	static const uint8_t abbreviations[] = {1, 0x11, 0, 0x55, 0x17, 0, 0, 0};
+	static const uint8_t unit[] = {12, 0, 0, 0, 4, 0, 0, 0, 0, 0, 8, 1, 0, 0, 0, 0};
+	static uint8_t units[1500][sizeof(unit)];
+	static uint64_t ranges[2048][2];
+	static struct elf_builder b;
+	int fd = memfd_create("slow", MFD_CLOEXEC);
+
+	for (size_t i = 0; i < ARRAY_SIZE(units); i++)
+		memcpy(units[i], unit, sizeof(unit));
+	for (size_t i = 0; i < ARRAY_SIZE(ranges) - 1; i++)
+		ranges[i][0] = ranges[i][1] = 1;
+	elf_builder_init(&b, EM_X86_64);
+	b.data[EI_VERSION] = EV_CURRENT;
+	elf_builder_section(&b, ".debug_abbrev", SHT_PROGBITS, 0, 0, abbreviations,
+			    sizeof(abbreviations));
+	elf_builder_section(&b, ".debug_info", SHT_PROGBITS, 0, 0, units, sizeof(units));
+	elf_builder_section(&b, ".debug_ranges", SHT_PROGBITS, 0, 0, ranges, sizeof(ranges));
+	elf_builder_finish(&b);
+	assert_int_equal(write(fd, b.data, b.len), (ssize_t)b.len);
+	return fd;
+}
+
+static void a_file_that_takes_too_long_costs_one_answer(void **state)
+{
+	CLEANUP(line_reader_freep) struct line_reader *r = new_reader();
+	AUTO_CLOSE int fd = slow_file();
+	struct line_question q = {1, fd, size_of(fd), 1, 1};
+	struct line_answer a;
+
+	(void)state;
+	assert_int_equal(line_reader_ask(r, &q), 0);
+	assert_int_equal(line_reader_wait(r, PATIENCE_NS, &a), -ETIMEDOUT);
+	assert_int_equal(find(r, 2, own_path, vaddr(), &a), 0);
+	/* with time enough, it has nothing to say */
+	q.cpu_ms = 60000;
+	assert_int_equal(line_reader_ask(r, &q), 0);
+	assert_int_equal(line_reader_ask(r, &q), -EBUSY);
+	assert_int_equal(line_reader_wait(r, PATIENCE_NS, &a), -ENOENT);
+}
+
+static void the_end_of_the_process_is_noticed(void **state)
+{
+	CLEANUP(line_reader_freep) struct line_reader *r = new_reader();
+	struct line_answer a;
+	int result, tries = 0;
+
+	(void)state;
 	assert_int_equal(kill(child(), SIGKILL), 0);
 	do {
-		result = find(r, 1, "/proc/self/exe", vaddr(), &a);
-	} while (result == 0 || result == -EAGAIN); /* until the socket is closed */
+		result = find(r, 1, own_path, vaddr(), &a);
+	} while (result == 0 && ++tries < 1000); /* until the socket is closed */
 	assert_int_equal(result, -EPIPE);
-	assert_int_equal(find(r, 1, "/proc/self/exe", 1, &a), -EPIPE);
+	assert_int_equal(find(r, 1, own_path, 1, &a), -EPIPE);
 }
 
 /* The whole way: the name of the symbol table, and lines of DWARF. */
 static void the_symbolizer_has_lines(void **state)
 {
-	const struct symbolizer_config cfg = {.line_numbers = true};
+	const struct symbolizer_config cfg = {.line_numbers = true, .line_program = own_path};
 	CLEANUP(symbolizer_freep) struct symbolizer *s = NULL;
 	AUTO_CLOSE int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
 	struct symbol_mapping m = {.path = "/x/test_line_reader", .fd = fd, .pid = getpid()};
@@ -207,6 +326,13 @@ static void the_symbolizer_has_lines(void **state)
 	assert_int_equal(elf_layout_offset(&layout, vaddr(), &m.file_offset), 0);
 	m.start = base() + vaddr();
 	assert_int_equal(symbolizer_new(&s, &cfg), 0);
+	/* a slow machine has them when the first profile is done */
+	l = symbolizer_resolve_user(s, &m, m.start, SYMBOL_ADDRESS_EXACT);
+	assert_string_equal(symbol_location_outermost(l)->function, "outer");
+	symbolizer_end_profile(s);
+	symbolizer_end_cycle(s);
+	while (symbolizer_work(s, PATIENCE_NS))
+		;
 	l = symbolizer_resolve_user(s, &m, m.start, SYMBOL_ADDRESS_EXACT);
 	assert_int_equal(l->n, 3);
 	assert_string_equal(l->frames[0].function, "inner");
@@ -246,16 +372,23 @@ static void answers_survive_the_message_and_garbage_does_not(void **state)
 	assert_int_equal(a.n, LINE_ANSWER_FRAMES_MAX);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(inlined_calls_have_lines),
 		cmocka_unit_test(a_file_without_dwarf_is_no_error),
 		cmocka_unit_test(a_file_that_is_truncated_costs_the_process_that_reads_it),
+		cmocka_unit_test(the_program_has_nothing_of_the_agent),
+		cmocka_unit_test(a_file_that_takes_too_long_costs_one_answer),
 		cmocka_unit_test(the_end_of_the_process_is_noticed),
 		cmocka_unit_test(the_symbolizer_has_lines),
 		cmocka_unit_test(answers_survive_the_message_and_garbage_does_not),
 	};
 
+	ssize_t n = readlink("/proc/self/exe", own_path, sizeof(own_path) - 1);
+
+	if (argc == 2 && strcmp(argv[1], LINE_HELPER_COMMAND) == 0)
+		return line_helper_run(NULL) == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	assert_true(n > 0);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
