@@ -78,6 +78,7 @@ struct build {
 	size_t n_locations;
 	int error;            /* a place could not be added */
 	uint32_t last_binary; /* that of the outermost user frame */
+	bool interrupted;     /* the next user frame was not in a call, but had a signal */
 };
 
 static const struct symbol_location *location_at(const struct build *b, uint64_t number)
@@ -215,13 +216,17 @@ static bool push_user_frame(struct build *b, const struct process_snapshot *p,
 			    const struct cycle_stack *stack, size_t i,
 			    const struct process_mapping *m)
 {
-	const enum symbol_address_kind kind = i == 0 ? SYMBOL_ADDRESS_EXACT : SYMBOL_ADDRESS_RETURN;
+	enum symbol_address_kind kind =
+		i == 0 || b->interrupted ? SYMBOL_ADDRESS_EXACT : SYMBOL_ADDRESS_RETURN;
 	const uint64_t address = stack->addrs[stack->n_kernel + i];
 	const struct symbol_mapping sm = m ? symbol_mapping_of(p, m) : (struct symbol_mapping){0};
 	const struct symbol_location *l =
 		symbolizer_resolve_user(b->symbolizer, m ? &sm : NULL, address, kind);
 	const struct place *place = m ? find_place(b, p, m) : NULL;
 
+	b->interrupted = stack_is_signal_return(symbol_location_outermost(l)->function);
+	if (b->interrupted)
+		kind = SYMBOL_ADDRESS_EXACT;
 	if (is_switch_index(stack, i) && !stack_is_switch(symbol_location_outermost(l)->function))
 		return false;
 	if (i > 0 && i == stack->root_at)
@@ -244,6 +249,7 @@ static enum unwind_outcome push_user_frames(struct build *b, const struct proces
 	enum unwind_outcome outcome = UNWIND_COMPLETE;
 
 	b->last_binary = 0;
+	b->interrupted = false;
 	for (size_t i = 0; i < stack->n_user; i++) {
 		const struct process_mapping *m = process_snapshot_find(p, addrs[i]);
 

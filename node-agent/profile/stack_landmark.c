@@ -31,6 +31,15 @@ static const char *const switches[] = {
 	"runtime.cgocallback.abi0", "runtime.sigtramp",         "runtime.sigtramp.abi0",
 };
 
+static const char *const signal_returns[] = {
+	"__restore_rt",
+	"__kernel_rt_sigreturn",
+	"runtime.sigreturn__sigaction",
+	"runtime.sigreturn__sigaction.abi0",
+	"runtime.sigreturn",
+	"runtime.sigreturn.abi0",
+};
+
 static bool is_one_of(const char *function, const char *const *names, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
@@ -48,4 +57,9 @@ bool stack_is_root(const char *function)
 bool stack_is_switch(const char *function)
 {
 	return is_one_of(function, switches, ARRAY_SIZE(switches));
+}
+
+bool stack_is_signal_return(const char *function)
+{
+	return is_one_of(function, signal_returns, ARRAY_SIZE(signal_returns));
 }

@@ -16,4 +16,10 @@ bool stack_is_root(const char *function);
  */
 bool stack_is_switch(const char *function);
 
+/*
+ * Signal handlers return to this function, so its caller has not called it, but was interrupted:
+ * C libraries, arm64's vDSO, Go.
+ */
+bool stack_is_signal_return(const char *function);
+
 #endif /* NODE_AGENT_PROFILE_STACK_LANDMARK_H */

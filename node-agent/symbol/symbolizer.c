@@ -26,6 +26,7 @@
 #include "common/text/utf8.h"
 #include "common/thread/deadline_call.h"
 #include "node-agent/elf/eh_function.h"
+#include "node-agent/elf/signal_return.h"
 #include "node-agent/symbol/debug_symbols.h"
 #include "node-agent/symbol/demangle.h"
 #include "node-agent/symbol/go_location.h"
@@ -291,8 +292,30 @@ static const struct symbol_location *name_address(struct symbolizer *s, const st
 			  r == -ENOENT || r == -EAGAIN ? function_start(u, address) : address);
 }
 
-static const struct symbol_location *
-resolve_in_object(struct symbolizer *s, const struct object_use *u, uint64_t file_offset)
+/*
+ * The same for a return address, or rather the byte before it. If a signal handler returns to it,
+ * that byte is not of the code that it stands for, which only some files have a symbol for.
+ */
+static const struct symbol_location *name_caller(struct symbolizer *s, const struct object_use *u,
+						 uint64_t address, bool *ret_final)
+{
+	const struct symbol_location *location;
+	const struct symbol_frame signal_return = {.function = SYMBOL_SIGNAL_RETURN,
+						   .file = u->object->label};
+
+	if (!signal_return_is_at(u->object->layout, u->src, address + 1))
+		return name_address(s, u, address, ret_final);
+	location = name_address(s, u, address + 1, ret_final);
+	if (s->outcome == SYMBOL_METRIC_NO_SYMBOL &&
+	    frame_cache_intern_spare(s->frames, &signal_return, &location) == 0)
+		s->outcome = SYMBOL_METRIC_RESOLVED;
+	return location;
+}
+
+static const struct symbol_location *resolve_in_object(struct symbolizer *s,
+						       const struct object_use *u,
+						       uint64_t file_offset,
+						       enum symbol_address_kind kind)
 {
 	const struct object *o = u->object;
 	const struct symbol_location *location;
@@ -314,6 +337,8 @@ resolve_in_object(struct symbolizer *s, const struct object_use *u, uint64_t fil
 		s->outcome = SYMBOL_METRIC_NO_FILE;
 		final = false; /* next time it may be possible to open the file */
 		location = unresolved(s, o, address);
+	} else if (kind == SYMBOL_ADDRESS_RETURN) {
+		location = name_caller(s, u, address, &final);
 	} else {
 		location = name_address(s, u, address, &final);
 	}
@@ -371,7 +396,8 @@ static const struct symbol_location *resolve_jit(struct symbolizer *s,
 }
 
 static const struct symbol_location *resolve_user(struct symbolizer *s,
-						  const struct symbol_mapping *m, uint64_t address)
+						  const struct symbol_mapping *m, uint64_t address,
+						  enum symbol_address_kind kind)
 {
 	struct file_id id;
 	uint64_t file_offset;
@@ -401,7 +427,7 @@ static const struct symbol_location *resolve_user(struct symbolizer *s,
 	    ((!src.data && src.fd < 0) || object_cache_add(s->objects, &id, m->path, &src, &o) < 0))
 		return resolve_unreadable(s, m->path, file_offset);
 	use = (struct object_use){o, &src, m};
-	return resolve_in_object(s, &use, file_offset);
+	return resolve_in_object(s, &use, file_offset, kind);
 }
 
 const struct symbol_location *symbolizer_resolve_user(struct symbolizer *s,
@@ -410,7 +436,7 @@ const struct symbol_location *symbolizer_resolve_user(struct symbolizer *s,
 						      enum symbol_address_kind kind)
 {
 	const struct symbol_location *l =
-		resolve_user(s, mapping, symbol_code_address(address, kind));
+		resolve_user(s, mapping, symbol_code_address(address, kind), kind);
 
 	count(s->outcome);
 	return l;

@@ -13,7 +13,8 @@
  * address at which the function begins, if exception tables say so, else of the instruction (of a
  * file that cannot be read: the offset in the file), "[unknown]" with file "" where no file is
  * mapped and no perf map has the address, and "[unknown]" or, when addresses are hidden from us,
- * "[kernel]" for the kernel. A profile with more lines than frame_limit_bytes has room for shows
+ * "[kernel]" for the kernel. Code that signal handlers return to is SYMBOL_SIGNAL_RETURN if its
+ * file has no name for it. A profile with more lines than frame_limit_bytes has room for shows
  * further functions without, and one with more names shows them as unresolved.
  */
 #ifndef NODE_AGENT_SYMBOL_SYMBOLIZER_H
@@ -39,6 +40,9 @@ struct symbol_mapping {
 	pid_t pid;
 	uint64_t start_time; /* clock ticks since boot */
 };
+
+/* The function that signal handlers return to, as glibc and musl call it. */
+#define SYMBOL_SIGNAL_RETURN "__restore_rt"
 
 enum symbol_address_kind {
 	SYMBOL_ADDRESS_EXACT,  /* of the instruction that runs: a leaf, a signal frame's caller */

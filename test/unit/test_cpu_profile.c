@@ -1,4 +1,6 @@
 /* Stacks of the test's own process through the real symbolizer, read back as pprof. */
+#include <signal.h>
+
 #include "common/data/gzip.h"
 #include "common/limits.h"
 #include "common/pprof/pprof_decode.h"
@@ -8,6 +10,12 @@
 #include "proto/profile.pb-c.h"
 #include "test/lib/own_process.h"
 #include "test/lib/unit.h"
+
+#ifdef __aarch64__
+#define SIGNAL_RETURN "__kernel_rt_sigreturn" /* of the vDSO */
+#else
+#define SIGNAL_RETURN SYMBOL_SIGNAL_RETURN
+#endif
 
 struct fixture {
 	struct process_table *table;
@@ -347,6 +355,35 @@ static uint64_t offset_of(const struct fixture *f, uint64_t address)
 	return address - m->start + m->file_offset;
 }
 
+static uint64_t signal_return;
+
+static void on_signal(int number)
+{
+	(void)number;
+	signal_return = (uintptr_t)__builtin_return_address(0);
+}
+
+/* A signal may come at the first byte of a function; a return address is never of that one. */
+static void what_a_signal_interrupted_is_named_by_its_own_byte(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t addrs[] = {inside(known_leaf), 0, (uintptr_t)known_caller,
+			    (uint64_t)(uintptr_t)main + 1};
+	uint64_t entry = offset_of(f, addrs[2]);
+	char expected[256];
+
+	(void)signal(SIGUSR1, on_signal);
+	raise(SIGUSR1);
+	addrs[1] = signal_return;
+	f->addresses = true;
+	add(f, WALK_END_BOTTOM, addrs, 4);
+	build(f);
+	(void)snprintf(expected, sizeof(expected), "known_leaf;%s;known_caller;main;%s",
+		       SIGNAL_RETURN, OWN_PROCESS_COMM);
+	assert_string_equal(folded(f, 0), expected);
+	assert_int_equal(file_offset(f, 2), entry);
+}
+
 static void locations_have_the_addresses_of_their_code_in_its_file(void **state)
 {
 	struct fixture *f = *state;
@@ -397,6 +434,8 @@ int main(void)
 			tear_down),
 		cmocka_unit_test_setup_teardown(a_stack_that_ends_in_main_is_whole, set_up,
 						tear_down),
+		cmocka_unit_test_setup_teardown(what_a_signal_interrupted_is_named_by_its_own_byte,
+						set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_stack_that_just_stops_is_marked, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(

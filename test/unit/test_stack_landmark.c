@@ -21,6 +21,14 @@ static void what_somebody_calls_is_not(void **state)
 		assert_false(stack_is_root(others[i]));
 }
 
+static void what_handlers_return_to_is_known(void **state)
+{
+	(void)state;
+	assert_true(stack_is_signal_return("__restore_rt"));
+	assert_true(stack_is_signal_return("runtime.sigreturn__sigaction.abi0"));
+	assert_false(stack_is_signal_return("restore_rt"));
+}
+
 static void what_changes_stacks_is_known(void **state)
 {
 	(void)state;
@@ -35,6 +43,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(start_up_code_is_a_root),
 		cmocka_unit_test(what_somebody_calls_is_not),
+		cmocka_unit_test(what_handlers_return_to_is_known),
 		cmocka_unit_test(what_changes_stacks_is_known),
 	};
 

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <sys/auxv.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -92,6 +93,61 @@ static void our_own_functions_have_their_names(void **state)
 				"symbolizer_new");
 	assert_ptr_equal(resolve(*state, &m, address + 1, SYMBOL_ADDRESS_RETURN), f);
 	assert_true(counted(SYMBOL_METRIC_CACHED) > cached);
+	drop_mapping(&m);
+}
+
+/* Two functions without a byte in between, the first of which ends with a call. */
+__asm__(".text\n"
+	".globl ends_with_a_call, begins_behind\n"
+	".type ends_with_a_call, %function\n"
+	"ends_with_a_call:\n"
+	"	nop\n"
+	"	nop\n"
+	".size ends_with_a_call, . - ends_with_a_call\n"
+	".type begins_behind, %function\n"
+	"begins_behind:\n"
+	"	nop\n"
+	"	ret\n"
+	".size begins_behind, . - begins_behind\n");
+void ends_with_a_call(void);
+void begins_behind(void);
+
+static void the_first_byte_is_the_functions_unless_a_call_returns_there(void **state)
+{
+	uint64_t address = (uintptr_t)begins_behind;
+	struct symbol_mapping m;
+
+	find_mapping(address, &m);
+	assert_string_equal(resolve(*state, &m, address, SYMBOL_ADDRESS_EXACT)->function,
+			    "begins_behind");
+	assert_string_equal(resolve(*state, &m, address, SYMBOL_ADDRESS_RETURN)->function,
+			    "ends_with_a_call");
+	assert_string_equal(
+		resolve(*state, &m, (uintptr_t)ends_with_a_call, SYMBOL_ADDRESS_EXACT)->function,
+		"ends_with_a_call");
+	drop_mapping(&m);
+}
+
+static uint64_t signal_return;
+
+static void on_signal(int number)
+{
+	(void)number;
+	signal_return = (uintptr_t)__builtin_return_address(0);
+}
+
+static void what_a_signal_handler_returns_to_has_a_name(void **state)
+{
+	struct symbol_mapping m;
+	const char *name;
+
+	(void)signal(SIGUSR1, on_signal);
+	raise(SIGUSR1);
+	assert_true(signal_return > 0);
+	find_mapping(signal_return, &m);
+	name = resolve(*state, &m, signal_return, SYMBOL_ADDRESS_RETURN)->function;
+	assert_true(strcmp(name, SYMBOL_SIGNAL_RETURN) == 0 ||
+		    strcmp(name, "__kernel_rt_sigreturn") == 0);
 	drop_mapping(&m);
 }
 
@@ -360,6 +416,10 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(our_own_functions_have_their_names, start, stop),
+		cmocka_unit_test_setup_teardown(
+			the_first_byte_is_the_functions_unless_a_call_returns_there, start, stop),
+		cmocka_unit_test_setup_teardown(what_a_signal_handler_returns_to_has_a_name, start,
+						stop),
 		cmocka_unit_test_setup_teardown(a_file_that_may_hang_is_read_all_the_same, start,
 						stop),
 		cmocka_unit_test_setup_teardown(a_library_function_has_its_exported_name, start,

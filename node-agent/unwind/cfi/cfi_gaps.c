@@ -9,6 +9,7 @@
 #include <elf.h>
 #include <errno.h>
 
+#include "node-agent/elf/signal_return.h"
 #include "node-agent/unwind/cfi/cfi_signal.h"
 #include "node-agent/unwind/cfi/cfi_state.h"
 
@@ -119,16 +120,16 @@ static int fill_code(struct cfi_gaps *g, uint64_t from, uint64_t to, uint64_t of
 		r = file_windows_get(g->windows, offset, (size_t)n, &code);
 		if (r < 0)
 			return r;
-		at = cfi_signal_find(g->layout->machine, code, (size_t)n);
+		at = signal_return_find(g->layout->machine, code, (size_t)n);
 		if (at >= 0) {
 			uint64_t start = from + (uint64_t)at;
 
-			n = (uint64_t)at + CFI_SIGNAL_CODE_MAX_BYTES;
+			n = (uint64_t)at + SIGNAL_RETURN_CODE_MAX_BYTES;
 			r = cfi_rows_add(g->rows, start > 0 ? start - 1 : 0, &cfi_signal_rule);
 			if (r == 0)
 				r = cfi_rows_add(g->rows, from + n, &unknown);
 		} else if (n == FILE_WINDOWS_LENGTH_MAX) {
-			n -= CFI_SIGNAL_CODE_MAX_BYTES; /* it may begin there */
+			n -= SIGNAL_RETURN_CODE_MAX_BYTES; /* it may begin there */
 		}
 		g->left_bytes -= n < g->left_bytes ? n : g->left_bytes;
 		from += n < to - from ? n : to - from;

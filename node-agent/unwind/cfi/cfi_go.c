@@ -20,6 +20,7 @@
 #include <elf.h>
 #include <errno.h>
 
+#include "node-agent/elf/signal_return.h"
 #include "node-agent/symbol/gopclntab_assembly.h"
 #include "node-agent/symbol/gopclntab_frame.h"
 #include "node-agent/symbol/gopclntab_record.h"
@@ -174,7 +175,7 @@ static bool is_signal_return(const struct adder *a, const struct gopclntab_funct
 	return f->end - f->start <= CFI_SIGNAL_FUNCTION_MAX_BYTES &&
 	       elf_layout_offset(a->go->layout, f->start, &offset) == 0 &&
 	       file_windows_get(a->go->windows, offset, (size_t)(f->end - f->start), &code) == 0 &&
-	       cfi_signal_find(a->go->layout->machine, code, (size_t)(f->end - f->start)) == 0;
+	       signal_return_find(a->go->layout->machine, code, (size_t)(f->end - f->start)) == 0;
 }
 
 /*
