@@ -4,7 +4,9 @@
 
 # kept FOLDER/NAME BUILD FILE...: prints the folder $DEPS/FOLDER/NAME-HASH, where HASH is that of
 # the files. If it is not there, the function BUILD makes it: it is called with an empty folder,
-# which gets its name when BUILD has succeeded. Several at a time wait for the first.
+# which gets its name when BUILD has succeeded. Several at a time wait for the first. The script has
+# "set -e" and calls this by itself, not as part of a condition, where bash would go on after a
+# command of BUILD that has failed, and keep half of it.
 kept()
 {
 	local base=${DEPS:?}/$1 build=$2 dir new
@@ -20,7 +22,7 @@ kept()
 		rm -rf "$new"
 		mkdir "$new"
 		echo "deps: ${base##*/}, for tests (${base%/*})" >&2
-		"$build" "$new" >&2 || return 1
+		"$build" "$new" >&2
 		mv -T "$new" "$dir"
 	fi
 	echo "$dir"
