@@ -36,7 +36,6 @@ build()
 	done
 	# where its runner mounts what a process needs
 	mkdir -p "$dir/8/proc" "$dir/8/dev" "$dir/8/tmp" "$dir/8/program"
-	[ -x "$dir/8/usr/lib/jvm/java-8-openjdk-amd64/jre/bin/java" ]
 }
 
 kept java/jdks build jdks.sh jdk-wheels.txt
