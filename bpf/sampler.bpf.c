@@ -20,10 +20,12 @@
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>
 
+#include "file_identity.bpf.h"
 #include "kernel_types.h"
 #include "sample_event.h"
 #include "user_registers.bpf.h"
 #include "user_walk.bpf.h"
+#include "vma_lookup.bpf.h"
 
 #define SEEN_SLOTS 1024 /* a power of two */
 #define EARLY_WAKEUP_NS 50000000ULL
@@ -189,7 +191,8 @@ static enum walk_end take_user_stack(struct scratch *s, struct task_struct *task
 	w->was_exact = false;
 	w->guessed = false;
 	w->mappings.used_at = h->ktime_ns >> UNWIND_USED_SHIFT;
-	w->by_tables = unwind_find_process(&w->mappings, h->tgid, h->start_boottime_ns);
+	w->by_tables = unwind_find_process(&w->mappings, h->tgid, h->start_boottime_ns) ||
+		       vma_lookup_is_possible();
 	end = walk_user(s);
 	if (w->by_tables)
 		s->event.flags |= SAMPLE_BY_TABLES;
@@ -300,52 +303,6 @@ static void include_process(const struct event_header *h)
 	bpf_map_delete_elem(&excl_processes, &key);
 }
 
-/* ---- files ---- */
-
-#define NS_PER_S 1000000000ULL
-#define NSEC_MASK ((1U << 30) - 1) /* 6.13 and later keep a flag in the highest bit */
-
-static __u64 mtime_ns(struct inode *inode)
-{
-	struct inode___pre611 *pre611 = (void *)inode;
-	struct inode___pre67 *pre67 = (void *)inode;
-
-	if (bpf_core_field_exists(inode->i_mtime_sec))
-		return BPF_CORE_READ(inode, i_mtime_sec) * NS_PER_S +
-		       (BPF_CORE_READ(inode, i_mtime_nsec) & NSEC_MASK);
-	if (bpf_core_field_exists(pre611->__i_mtime))
-		return BPF_CORE_READ(pre611, __i_mtime.tv_sec) * NS_PER_S +
-		       BPF_CORE_READ(pre611, __i_mtime.tv_nsec);
-	return BPF_CORE_READ(pre67, i_mtime.tv_sec) * NS_PER_S +
-	       BPF_CORE_READ(pre67, i_mtime.tv_nsec);
-}
-
-static __u64 ctime_ns(struct inode *inode)
-{
-	struct inode___pre611 *pre611 = (void *)inode;
-	struct inode___pre66 *pre66 = (void *)inode;
-
-	if (bpf_core_field_exists(inode->i_ctime_sec))
-		return BPF_CORE_READ(inode, i_ctime_sec) * NS_PER_S +
-		       (BPF_CORE_READ(inode, i_ctime_nsec) & NSEC_MASK);
-	if (bpf_core_field_exists(pre611->__i_ctime))
-		return BPF_CORE_READ(pre611, __i_ctime.tv_sec) * NS_PER_S +
-		       BPF_CORE_READ(pre611, __i_ctime.tv_nsec);
-	return BPF_CORE_READ(pre66, i_ctime.tv_sec) * NS_PER_S +
-	       BPF_CORE_READ(pre66, i_ctime.tv_nsec);
-}
-
-static void read_file(struct event_file *ret, struct file *file)
-{
-	struct inode *inode = BPF_CORE_READ(file, f_inode);
-
-	ret->dev = BPF_CORE_READ(inode, i_sb, s_dev);
-	ret->ino = BPF_CORE_READ(inode, i_ino);
-	ret->size_bytes = BPF_CORE_READ(inode, i_size);
-	ret->mtime_ns = mtime_ns(inode);
-	ret->ctime_ns = ctime_ns(inode);
-}
-
 /* ---- mappings ---- */
 
 static void send_event(void *event, __u64 size)
@@ -374,7 +331,7 @@ static long send_map(struct task_struct *task, struct vm_area_struct *vma, void 
 	e.header = *h;
 	e.header.type = EVENT_MAP;
 	e.header.size = sizeof(e);
-	read_file(&e.file, file);
+	read_inode(&e.file, BPF_CORE_READ(file, f_inode));
 	e.start = BPF_CORE_READ(vma, vm_start);
 	e.end = BPF_CORE_READ(vma, vm_end);
 	e.page_offset = BPF_CORE_READ(vma, vm_pgoff);
@@ -518,7 +475,7 @@ int on_exec(struct bpf_raw_tracepoint_args *ctx)
 	e = &s->event;
 	fill_header(&e->header, EVENT_EXEC, BPF_CORE_READ(task, group_leader), bpf_ktime_get_ns());
 	e->cgroup_id = cgroup_id(task);
-	read_file(&e->file, BPF_CORE_READ(mm, exe_file));
+	read_inode(&e->file, BPF_CORE_READ(mm, exe_file, f_inode));
 	e->start_code = BPF_CORE_READ(mm, start_code);
 	e->end_code = BPF_CORE_READ(mm, end_code);
 	e->vdso = (__u64)BPF_CORE_READ(mm, context.vdso);

@@ -166,7 +166,15 @@ struct unwind_mappings {
 	__u32 table;
 };
 
-/* Returns whether user space has reported the mappings of this process. */
+/*
+ * Asks the kernel for the mapping of an address, into the walk's struct unwind_mappings
+ * (vma_lookup.bpf.h). Returns whether there is one.
+ */
+int find_vma_of(__u64 address);
+
+/*
+ * Returns whether user space has reported the mappings of this process. If not, it has none here.
+ */
 static __always_inline bool unwind_find_process(struct unwind_mappings *m, __u32 tgid,
 						__u64 start_boottime_ns)
 {
@@ -174,6 +182,9 @@ static __always_inline bool unwind_find_process(struct unwind_mappings *m, __u32
 	const struct unwind_process *p;
 	const union unwind_block *b;
 
+	m->n = 0;
+	m->flags = 0;
+	m->bytes = 0;
 	if (!ref)
 		return false;
 	b = unwind_block_at(ref->block);
@@ -187,7 +198,6 @@ static __always_inline bool unwind_find_process(struct unwind_mappings *m, __u32
 	m->mappings[1] = p->mappings[1];
 	m->n = p->n_mappings;
 	m->flags = p->flags;
-	m->bytes = 0;
 	return true;
 }
 
@@ -199,22 +209,19 @@ static __always_inline void unwind_note_use(const struct unwind_mappings *m)
 		*used = m->used_at;
 }
 
-/*
- * Finds the mapping of an address, which mostly is that of the previous one. Returns whether there
- * is one.
- */
-static __always_inline bool unwind_enter(struct unwind_mappings *m, __u64 address)
+/* Finds the mapping of an address among those that user space has reported. */
+static __always_inline bool unwind_find_reported(struct unwind_mappings *m, __u64 address)
 {
 	const struct unwind_mapping *found;
 	const union unwind_block *b;
 	struct unwind_ref ref;
 	__u64 i;
 
-	if (address - m->start < m->bytes)
-		return true;
 	m->bytes = 0;
+	if (m->n == 0)
+		return false;
 	b = unwind_block_at(m->starts.block);
-	if (!b || m->n == 0)
+	if (!b)
 		return false;
 	i = unwind_find_start(b, m->starts.first, m->n, address);
 	m->start = b->starts[unwind_masked(m->starts.first + i, UNWIND_BLOCK_STARTS)];
@@ -227,10 +234,23 @@ static __always_inline bool unwind_enter(struct unwind_mappings *m, __u64 addres
 	m->bias = found->bias;
 	m->table = found->table;
 	m->bytes = (__u64)found->n_pages << UNWIND_MAPPING_SHIFT;
-	if (address - m->start >= m->bytes) {
-		m->bytes = 0;
+	if (address - m->start < m->bytes)
+		return true;
+	m->bytes = 0;
+	return false;
+}
+
+/*
+ * Finds the mapping of an address, which mostly is that of the previous one. Returns whether there
+ * is one. Libraries that were loaded lately, and all mappings of a process that is not reported,
+ * are known to the kernel only.
+ */
+static __always_inline bool unwind_enter(struct unwind_mappings *m, __u64 address)
+{
+	if (address - m->start < m->bytes)
+		return true;
+	if (!unwind_find_reported(m, address) && !find_vma_of(address))
 		return false;
-	}
 	unwind_note_use(m);
 	return true;
 }

@@ -199,6 +199,37 @@ struct unwind_process {
 };
 _Static_assert(sizeof(struct unwind_process) == 64, "unwind_process layout");
 
+/* ---- files ---- */
+
+/*
+ * The hash map unwind_files has one of these for each file whose table has an index, by struct
+ * event_file (sample_event.h): what the kernel says of the inode that a process has mapped. A file
+ * that is changed in place has another ctime, so it is not found any more. By this map, a process
+ * is walked whose mappings are not reported yet; it is used where the kernel's tree of mappings
+ * can be read (vma_lookup.bpf.h).
+ *
+ * The key of zeros is for the vDSO. It is there as long as user space fills the map.
+ */
+#define UNWIND_FILES 4096
+#define UNWIND_FILE_SEGMENTS 2 /* linkers make one or two; a file with more is not in the map */
+
+/* What is mapped from these offsets on is code; a segment of zeros is none. */
+struct unwind_segment {
+	__u64 from; /* offset in the file, of a page */
+	__u64 end;
+	__u64 ahead; /* virtual address in the file - offset */
+};
+
+struct unwind_file {
+	/* Of the key: an element may be reused for another file while it is read. */
+	__u64 ino;
+	__u64 ctime_ns;
+	__u32 table;      /* index */
+	__u32 page_shift; /* of the kernel */
+	struct unwind_segment segments[UNWIND_FILE_SEGMENTS];
+};
+_Static_assert(sizeof(struct unwind_file) == 72, "unwind_file layout");
+
 union unwind_block {
 	struct unwind_row rows[UNWIND_BLOCK_ROWS];
 	struct unwind_rule rules[UNWIND_BLOCK_RULES];

@@ -27,6 +27,8 @@
 /* Frames at most: the walk costs some 80 ns for each, with interrupts off. */
 #define WALK_MAX_FRAMES 2048
 
+#define VMA_NODE_WORDS 32 /* of struct maple_node */
+
 /* Too large for the stack of a BPF program. */
 struct scratch {
 	__u64 early_wakeup_ns; /* time of this CPU's last one */
@@ -36,6 +38,8 @@ struct scratch {
 	__u32 last_switch;
 	int end; /* of the walk: an enum walk_end, or WALK_CONTINUES */
 	struct walk walk;
+	__u64 vma; /* while a mapping is looked up: an entry of the kernel's tree */
+	__u64 node[VMA_NODE_WORDS];      /* room to read a node of that tree */
 	__u64 root[SAMPLER_ROOT_FRAMES]; /* the last frames: a ring */
 	struct sample_event event;       /* addrs must follow: they are sent as one piece */
 	__u64 addrs[SAMPLER_MAX_ADDRS];

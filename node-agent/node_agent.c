@@ -521,6 +521,7 @@ static int make_unwinder(struct node_agent *a)
 		.tables = sampler_map_fd(a->sampler, "unwind_tables"),
 		.used = sampler_map_fd(a->sampler, "unwind_used"),
 		.processes = sampler_map_fd(a->sampler, "unwind_processes"),
+		.files = sampler_map_fd(a->sampler, "unwind_files"),
 	};
 	struct unwinder_config cfg = {
 		.max_bytes = a->o->unwind_table_bytes,

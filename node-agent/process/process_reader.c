@@ -17,6 +17,7 @@
 
 #include <errno.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 
 #include "node-agent/process/file_registry.h"
 #include "node-agent/process/proc_maps.h"
@@ -109,6 +110,8 @@ static int add_mapping(void *ctx, const char *line, size_t len)
 	p = (struct process_mapping){
 		.start = m.start, .end = m.end, .file_offset = m.file_offset, .kind = kind_of(&m)};
 	if (p.kind == PROCESS_MAPPING_FILE) {
+		p.map_dev = makedev(m.dev_major, m.dev_minor);
+		p.map_ino = m.ino;
 		r = get_file(c, &m, &p.file);
 		if (r < 0)
 			return r;

@@ -29,6 +29,12 @@ struct process_mapping {
 	uint64_t file_offset;
 	enum process_mapping_kind kind;
 	struct mapped_file *file; /* NULL unless PROCESS_MAPPING_FILE */
+	/*
+	 * Its device (as makedev(3) encodes it) and inode as maps shows them. They are the inode's
+	 * in the kernel, which can differ from file->id; see file_id.h. 0: unknown.
+	 */
+	uint64_t map_dev;
+	uint64_t map_ino;
 };
 
 struct process_snapshot {

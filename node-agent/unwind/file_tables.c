@@ -1,7 +1,6 @@
 /*
- * Two tables of ours: files, by identity, with where their code is mapped from, and tables, by
- * build id where there is one. The files of two containers with the same image layer are two, and
- * share a table. Files are only a cache; a table stays as long as mappings refer to its index, and
+ * Tables are known by build id where there is one: the files of two containers with the same image
+ * layer are two, and share a table. A table stays as long as mappings refer to its index, and
  * longer if there is room.
  *
  * Walks write when they last used a table, also while it is not built. Of all libraries that a
@@ -21,25 +20,13 @@
 
 #include "common/data/table.h"
 #include "common/system/clock.h"
-#include "node-agent/elf/elf_layout.h"
-#include "node-agent/symbol/vdso_image.h"
+#include "node-agent/unwind/code_files.h"
 #include "node-agent/unwind/table_builder.h"
 
-#define FILES_MAX 8192u
-#define SEGMENTS_MAX 4u /* linkers make one or two */
 #define EVICT_IDLE_S 60u
 #define RETRY_MIN_NS (60 * NS_PER_S) /* twice as long each time that it fails */
 #define RETRY_MAX_NS (3600 * NS_PER_S)
 #define WANTED_S 60u /* a table that walks asked for so lately is built again */
-
-/* The build of a program: what it is, wherever it lies. */
-struct table_key {
-	uint64_t id[2];      /* build id; without one, device and inode */
-	uint64_t version[2]; /* likewise, size and time of change */
-	uint64_t text_bounds[2];
-};
-
-#define KEY_OF_BUILD_ID UINT64_MAX /* version[0]; no file is that long */
 
 enum table_state {
 	TABLE_UNWANTED, /* no walk has come to its code yet */
@@ -64,22 +51,10 @@ struct table {
 	struct built_table built;
 };
 
-struct file {
-	UT_hash_handle hh; /* in the order of last use */
-	struct file_id id;
-	bool has_code;
-	struct table_key key;
-	struct elf_segment segments[SEGMENTS_MAX]; /* executable ones */
-	size_t n_segments;
-};
-
 struct file_tables {
 	struct file_tables_config cfg;
 	struct table *tables;
-	struct file *files;
-	struct file vdso;
-	void *vdso_image;
-	size_t vdso_bytes;
+	struct code_files *files;
 	struct table *first_pending, **end_pending;
 	struct table *by_index[UNWIND_TABLES];
 	uint64_t index_free_ns[UNWIND_TABLES]; /* when the grace period of its last use ends */
@@ -150,6 +125,7 @@ static void free_table(struct file_tables *t, struct table *e, uint64_t now_ns)
 	if (e->state == TABLE_BUILT)
 		withdraw(t, e, now_ns);
 	drop_source(e);
+	code_files_hide(t->files, e->index);
 	t->by_index[e->index] = NULL;
 	t->index_free_ns[e->index] = now_ns + t->cfg.grace_ns;
 	HASH_DEL(t->tables, e);
@@ -326,132 +302,23 @@ void file_tables_unref(struct file_tables *t, uint32_t table)
 		t->by_index[table]->n_refs--;
 }
 
-/* ---- files ---- */
-
-static void open_source(const struct file_tables *t, const struct mapped_file *m,
-			struct byte_source *ret)
-{
-	if (!m)
-		byte_source_from_memory(ret, t->vdso_image, t->vdso_bytes);
-	else if (m->may_hang)
-		byte_source_from_slow_fd(ret, m->fd, m->id.size_bytes, t->cfg.caller, m->id.dev);
-	else
-		byte_source_from_fd(ret, m->fd, m->id.size_bytes);
-}
-
-static void make_key(struct file *f, const struct elf_layout *layout)
-{
-	f->key = (struct table_key){
-		.id = {f->id.dev, f->id.ino},
-		.version = {f->id.size_bytes, f->id.mtime_ns},
-		.text_bounds = {layout->text_start, layout->text_end},
-	};
-	if (!layout->has_build_id)
-		return;
-	memcpy(f->key.id, layout->build_id, sizeof(f->key.id));
-	f->key.version[0] = KEY_OF_BUILD_ID;
-	f->key.version[1] = 0;
-}
-
-/* Returns 0, also if the file has no code, or -errno if it cannot be read. */
-static int examine(const struct file_tables *t, const struct mapped_file *m, struct file *f)
-{
-	AUTO_FREE struct elf_layout *layout = malloc(sizeof(*layout));
-	struct byte_source src;
-	int r;
-
-	if (!layout)
-		return -ENOMEM;
-	open_source(t, m, &src);
-	r = elf_layout_parse(layout, &src);
-	if (r < 0)
-		return r == -ENOEXEC || r == -EBADMSG ? 0 : r;
-	for (uint32_t i = 0; i < layout->n_segments; i++) {
-		if (layout->segments[i].executable && f->n_segments < SEGMENTS_MAX)
-			f->segments[f->n_segments++] = layout->segments[i];
-	}
-	f->has_code = f->n_segments > 0;
-	make_key(f, layout);
-	return 0;
-}
-
-static void forget_file(struct file_tables *t, struct file *f)
-{
-	HASH_DEL(t->files, f);
-	table_free(f);
-}
-
-/* Puts it at the end of the list, which is in the order of use. On failure it is freed. */
-static struct file *put_file(struct file_tables *t, struct file *f)
-{
-	HASH_ADD(hh, t->files, id, sizeof(f->id), f);
-	if (TABLE_ADDED(hh, f))
-		return f;
-	table_free(f);
-	return NULL;
-}
-
-static struct file *get_file(struct file_tables *t, const struct mapped_file *m)
-{
-	struct file *f;
-
-	HASH_FIND(hh, t->files, &m->id, sizeof(m->id), f);
-	if (f) {
-		HASH_DEL(t->files, f);
-		return put_file(t, f);
-	}
-	if (m->fd < 0)
-		return NULL;
-	f = table_malloc(sizeof(*f));
-	if (!f)
-		return NULL;
-	*f = (struct file){.id = m->id};
-	if (examine(t, m, f) < 0) {
-		t->stats.lost_unreadable++;
-		table_free(f);
-		return NULL;
-	}
-	if (HASH_COUNT(t->files) >= FILES_MAX)
-		forget_file(t, t->files);
-	return put_file(t, f);
-}
-
-/* The address in the file of what is mapped from this offset on. */
-static bool address_of(const struct file *f, uint64_t offset, uint64_t *ret)
-{
-	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
-
-	for (size_t i = 0; i < f->n_segments; i++) {
-		const struct elf_segment *s = &f->segments[i];
-
-		/* whole pages are mapped */
-		if (offset + page <= s->offset || offset >= s->offset + s->file_bytes)
-			continue;
-		*ret = s->vaddr + (offset - s->offset);
-		return true;
-	}
-	return false;
-}
+/* ---- get ---- */
 
 uint32_t file_tables_get(struct file_tables *t, const struct process_mapping *m, uint64_t *ret_bias)
 {
-	struct file *f = NULL;
-	uint64_t address;
+	struct code_file *f;
+	uint32_t index;
 
 	*ret_bias = 0;
 	if (m->kind == PROCESS_MAPPING_ANONYMOUS)
 		return UNWIND_TABLE_ANONYMOUS;
-	if (m->kind == PROCESS_MAPPING_VDSO)
-		f = &t->vdso;
-	else if (m->file)
-		f = get_file(t, m->file);
-	if (!f || !f->has_code)
+	f = code_files_get(t->files, m, ret_bias);
+	if (!f)
 		return UNWIND_TABLE_NONE;
-	/* the kernel gives the vDSO's mapping no offset */
-	if (!address_of(f, m->kind == PROCESS_MAPPING_VDSO ? 0 : m->file_offset, &address))
-		return UNWIND_TABLE_NONE;
-	*ret_bias = m->start - address;
-	return index_of(t, &f->key, m->kind == PROCESS_MAPPING_VDSO);
+	index = index_of(t, code_file_key(f), m->kind == PROCESS_MAPPING_VDSO);
+	if (index != UNWIND_TABLE_NONE)
+		code_files_show(t->files, f, m, index);
+	return index;
 }
 
 /* ---- build ---- */
@@ -515,10 +382,9 @@ static int build(const struct file_tables *t, const struct table *e, struct buil
 
 	_Static_assert(sizeof(key) == sizeof(e->key), "the same words");
 	memcpy(&key, &e->key, sizeof(key));
-	open_source(t, e->source, &src);
+	code_files_open(t->files, e->source, &src);
 	return table_builder_build(&builder, &src,
-				   e->key.version[0] == KEY_OF_BUILD_ID && !e->vdso ? &key : NULL,
-				   ret);
+				   table_key_is_of_build(&e->key) && !e->vdso ? &key : NULL, ret);
 }
 
 static void note_built(struct file_tables *t, struct table *e, uint64_t now_ns)
@@ -571,18 +437,10 @@ void file_tables_tick(struct file_tables *t, uint64_t now_ns)
 
 /* ---- create and destroy ---- */
 
-static int read_vdso(struct file_tables *t)
-{
-	int r = vdso_image_copy(&t->vdso_image, &t->vdso_bytes);
-
-	if (r < 0)
-		return r == -ENOENT ? 0 : r;
-	return examine(t, NULL, &t->vdso);
-}
-
 int file_tables_new(struct file_tables **ret, const struct file_tables_config *cfg)
 {
 	CLEANUP(file_tables_freep) struct file_tables *t = calloc(1, sizeof(*t));
+	const struct code_files_config files = {.memory = cfg->memory, .caller = cfg->caller};
 	int r;
 
 	if (!t)
@@ -590,7 +448,7 @@ int file_tables_new(struct file_tables **ret, const struct file_tables_config *c
 	t->cfg = *cfg;
 	t->end_pending = &t->first_pending;
 	t->next_index = UNWIND_TABLE_FIRST;
-	r = read_vdso(t);
+	r = code_files_new(&t->files, &files);
 	if (r < 0)
 		return r;
 	*ret = TAKE_PTR(t);
@@ -603,13 +461,15 @@ void file_tables_free(struct file_tables *t)
 		return;
 	while (t->tables)
 		free_table(t, t->tables, 0);
-	while (t->files)
-		forget_file(t, t->files);
-	free(t->vdso_image);
+	code_files_free(t->files);
 	free(t);
 }
 
 void file_tables_read_stats(const struct file_tables *t, struct file_tables_stats *ret)
 {
+	struct code_files_stats files;
+
+	code_files_read_stats(t->files, &files);
 	*ret = t->stats;
+	ret->lost_unreadable += files.unreadable;
 }

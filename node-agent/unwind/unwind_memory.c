@@ -11,7 +11,7 @@
 
 struct unwind_maps {
 	struct unwind_memory memory;
-	int slabs_fd, processes_fd;
+	int slabs_fd, processes_fd, files_fd;
 	int slab_fds[UNWIND_SLABS]; /* of each that was made */
 };
 
@@ -100,6 +100,20 @@ static int remove_process(void *ctx, pid_t pid)
 	return bpf_map_delete_elem(m->processes_fd, &key) < 0 ? -errno : 0;
 }
 
+static int put_file(void *ctx, const struct event_file *key, const struct unwind_file *file)
+{
+	const struct unwind_maps *m = ctx;
+
+	return bpf_map_update_elem(m->files_fd, key, file, BPF_ANY) < 0 ? -errno : 0;
+}
+
+static int remove_file(void *ctx, const struct event_file *key)
+{
+	const struct unwind_maps *m = ctx;
+
+	return bpf_map_delete_elem(m->files_fd, key) < 0 ? -errno : 0;
+}
+
 int unwind_maps_new(struct unwind_maps **ret, const struct unwind_map_fds *fds)
 {
 	CLEANUP(unwind_maps_freep) struct unwind_maps *m = calloc(1, sizeof(*m));
@@ -116,13 +130,17 @@ int unwind_maps_new(struct unwind_maps **ret, const struct unwind_map_fds *fds)
 		.put_process = put_process,
 		.get_process = get_process,
 		.remove_process = remove_process,
+		.put_file = put_file,
+		.remove_file = remove_file,
 		.ctx = m,
 	};
-	m->processes_fd = -1;
+	m->processes_fd = m->files_fd = -1;
 	m->slabs_fd = fcntl(fds->slabs, F_DUPFD_CLOEXEC, 0);
 	if (m->slabs_fd >= 0)
 		m->processes_fd = fcntl(fds->processes, F_DUPFD_CLOEXEC, 0);
-	if (m->processes_fd < 0)
+	if (m->processes_fd >= 0)
+		m->files_fd = fcntl(fds->files, F_DUPFD_CLOEXEC, 0);
+	if (m->files_fd < 0)
 		return -errno;
 	r = map_array(fds->tables, TABLES_BYTES, &tables);
 	if (r < 0)
@@ -146,6 +164,7 @@ void unwind_maps_free(struct unwind_maps *m)
 		(void)munmap(m->memory.used, USED_BYTES);
 	closep(&m->slabs_fd);
 	closep(&m->processes_fd);
+	closep(&m->files_fd);
 	free(m);
 }
 

@@ -1,7 +1,7 @@
 /*
  * The memory and the maps that the walk in BPF reads (bpf/unwind_table.h), as user space writes
- * them: arrays by plain stores, the hash map of processes by bpf(2). Tests use plain memory
- * instead of maps.
+ * them: arrays by plain stores, the hash maps of processes and files by bpf(2). Tests use plain
+ * memory instead of maps.
  */
 #ifndef NODE_AGENT_UNWIND_UNWIND_MEMORY_H
 #define NODE_AGENT_UNWIND_UNWIND_MEMORY_H
@@ -11,6 +11,7 @@
 
 #include "common/base.h"
 
+#include "bpf/sample_event.h"
 #include "bpf/unwind_table.h"
 
 struct unwind_memory {
@@ -25,6 +26,9 @@ struct unwind_memory {
 	int (*put_process)(void *ctx, pid_t pid, const struct unwind_ref *ref);
 	int (*get_process)(void *ctx, pid_t pid, struct unwind_ref *ret); /* -ENOENT: none */
 	int (*remove_process)(void *ctx, pid_t pid);
+	/* The element of unwind_files with this key. Return 0 or -errno. */
+	int (*put_file)(void *ctx, const struct event_file *key, const struct unwind_file *file);
+	int (*remove_file)(void *ctx, const struct event_file *key);
 	void *ctx;
 };
 
@@ -36,6 +40,7 @@ struct unwind_map_fds {
 	int tables;
 	int used;
 	int processes;
+	int files;
 };
 
 /* Returns 0, -ENOMEM, or another -errno if the arrays cannot be mapped. */

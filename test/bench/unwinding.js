@@ -16,6 +16,7 @@ const { eventually, sleep } = require("../e2e/lib/wait");
 const { ProfileReceiver } = require("../accuracy/profile_receiver");
 
 const PROCESSES = Number(process.env.PROCESSES || 300);
+const COMPILERS = Number(process.env.COMPILERS || 3);
 const WINDOW = Number(process.env.WINDOW || 60);
 const MIB = 1 << 20;
 const built = (name) => path.join(root, "build/bench", name);
@@ -150,6 +151,44 @@ async function stormCost(receiver, cacheDir) {
   ];
 }
 
+// Processes of a compiler driver live for some hundredths of a second.
+function startCompilers() {
+  const source = path.join(runDir, "storm.c");
+  const lines = Array.from({ length: 200 }, (_, i) => `int f${i}(int x) { return x * ${i} + 1; }`);
+  fs.writeFileSync(source, `#include <stdio.h>\n#include <stdlib.h>\n${lines.join("\n")}\n`);
+  const loop = `while :; do gcc -O1 -c -o /dev/null ${source}; done`;
+  return Array.from({ length: COMPILERS }, () =>
+    spawn("/bin/sh", ["-c", loop], { stdio: "ignore", detached: true }),
+  );
+}
+
+async function unwound(node) {
+  return {
+    whole: await node.metric("coroot_node_agent_samples_unwound_total", 'end="complete"'),
+    all: await node.metric("coroot_node_agent_samples_profiled_total"),
+    cpu: cpuSeconds(node.pid),
+  };
+}
+
+async function compilersCost(receiver, cacheDir) {
+  const node = await startAgent(receiver, "tables", cacheDir);
+  const compilers = startCompilers();
+  await sleep(35000); // tables, and the first profile
+  const before = await unwound(node);
+  await sleep(WINDOW * 1000);
+  const after = await unwound(node);
+  const rss = residentMiB(node.pid);
+  for (const c of compilers) process.kill(-c.pid, "SIGKILL");
+  await node.stop();
+  const [whole, all] = [after.whole - before.whole, after.all - before.all];
+  return [
+    `${COMPILERS} compilers that run one after the other`,
+    `${((100 * (after.cpu - before.cpu)) / WINDOW).toFixed(2)} % of one core`,
+    `${rss.toFixed(1)} MiB resident`,
+    `${((100 * whole) / all).toFixed(1)} % of ${all} samples whole`,
+  ];
+}
+
 async function main() {
   const statsFile = "/proc/sys/kernel/bpf_stats_enabled";
   const statsBefore = fs.readFileSync(statsFile, "utf8");
@@ -170,6 +209,7 @@ async function main() {
     await perfCost(["-g"]),
     await perfCost(["--call-graph", "dwarf,16384"]),
     await stormCost(receiver, cacheDir),
+    await compilersCost(receiver, cacheDir),
   ];
   receiver.stop();
   console.log(

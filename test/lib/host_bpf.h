@@ -84,6 +84,13 @@ static inline long host_read_user(void *ret, uint32_t size, const void *at)
 	return 0;
 }
 
+/* There is no kernel whose mappings could be looked up. */
+int find_vma_of(__u64 address)
+{
+	(void)address;
+	return 0;
+}
+
 /* Walks from the registers in host.scratch.walk, as the sampler does. */
 static inline enum walk_end host_walk(void)
 {

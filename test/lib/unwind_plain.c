@@ -64,6 +64,47 @@ static int remove_process(void *ctx, pid_t pid)
 	return 0;
 }
 
+static unsigned find_file(const struct unwind_plain *p, const struct event_file *key)
+{
+	unsigned i = 0;
+
+	while (i < p->n_files && memcmp(&p->files[i].key, key, sizeof(*key)) != 0)
+		i++;
+	return i;
+}
+
+static int put_file(void *ctx, const struct event_file *key, const struct unwind_file *file)
+{
+	struct unwind_plain *p = ctx;
+	unsigned i = find_file(p, key);
+
+	if (i == UNWIND_PLAIN_FILES)
+		return -E2BIG;
+	p->files[i].key = *key;
+	p->files[i].file = *file;
+	p->n_files += i == p->n_files;
+	return 0;
+}
+
+static int remove_file(void *ctx, const struct event_file *key)
+{
+	struct unwind_plain *p = ctx;
+	unsigned i = find_file(p, key);
+
+	if (i == p->n_files)
+		return -ENOENT;
+	p->files[i] = p->files[--p->n_files];
+	return 0;
+}
+
+const struct unwind_file *unwind_plain_file(const struct unwind_plain *p,
+					    const struct event_file *key)
+{
+	unsigned i = find_file(p, key);
+
+	return i < p->n_files ? &p->files[i].file : NULL;
+}
+
 void unwind_plain_init(struct unwind_plain *p)
 {
 	*p = (struct unwind_plain){.max_processes = UNWIND_PLAIN_PROCESSES};
@@ -75,6 +116,8 @@ void unwind_plain_init(struct unwind_plain *p)
 		.put_process = put_process,
 		.get_process = get_process,
 		.remove_process = remove_process,
+		.put_file = put_file,
+		.remove_file = remove_file,
 		.ctx = p,
 	};
 }

@@ -5,6 +5,7 @@
 #include "node-agent/unwind/unwind_memory.h"
 
 #define UNWIND_PLAIN_PROCESSES 64
+#define UNWIND_PLAIN_FILES 256
 
 struct unwind_plain {
 	struct unwind_memory memory;
@@ -16,9 +17,18 @@ struct unwind_plain {
 		pid_t pid; /* 0: free */
 		struct unwind_ref ref;
 	} processes[UNWIND_PLAIN_PROCESSES];
+	struct {
+		struct event_file key;
+		struct unwind_file file;
+	} files[UNWIND_PLAIN_FILES];
+	unsigned n_files;
 };
 
 void unwind_plain_init(struct unwind_plain *p);
+
+/* The file with this key, or NULL. */
+const struct unwind_file *unwind_plain_file(const struct unwind_plain *p,
+					    const struct event_file *key);
 
 /* The record of a process, or NULL. */
 const struct unwind_process *unwind_plain_process(const struct unwind_plain *p, pid_t pid);

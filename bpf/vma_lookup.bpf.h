@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * Finding the mapping of an address in the kernel's own tree, for processes whose mappings user
+ * space has not reported: most of those that a compiler driver starts exit before that.
+ *
+ * bpf_find_vma() needs the lock of the memory map, which the interrupted code may hold, and can be
+ * called once per tick. So the tree is read without a lock, a node at a time: a maple tree, since
+ * Linux 6.1 (include/linux/maple_tree.h). It may change meanwhile. What is found is believed only
+ * if it is a mapping of this process that contains the address; a mapping that is missed costs a
+ * frame of one sample.
+ *
+ * The table comes from the map unwind_files, by what the inode says.
+ */
+#ifndef BPF_VMA_LOOKUP_BPF_H
+#define BPF_VMA_LOOKUP_BPF_H
+
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+
+#include "file_identity.bpf.h"
+#include "kernel_types.h"
+#include "user_walk.bpf.h"
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__type(key, struct event_file);
+	__type(value, struct unwind_file);
+	__uint(max_entries, UNWIND_FILES);
+} unwind_files SEC(".maps");
+
+/*
+ * Levels of the tree at most: nodes have room for 10 children, leaves for 16 mappings, and both
+ * are mostly half full, which makes 6 levels of 65,530 mappings.
+ */
+#define VMA_LEVELS 8
+
+/* An entry that leads to a node has its type in bits 3 to 6, and the node is aligned. */
+#define MAPLE_NODE_MASK 255ULL
+#define MAPLE_TYPE_SHIFT 3
+#define MAPLE_TYPE_MASK 15
+
+/* Whether mappings of processes that are not reported can be found. */
+static __always_inline bool vma_lookup_is_possible(void)
+{
+	const struct event_file vdso = {};
+
+	return bpf_core_field_exists(struct mm_struct, mm_mt) &&
+	       bpf_map_lookup_elem(&unwind_files, &vdso) != NULL;
+}
+
+/*
+ * The child whose range has the address. Pivots are the last address of each child, except of the
+ * last one; words that are not used are 0. Behind the nine pivots of an inner node, its slots are
+ * compared too: those are addresses of the kernel or 0, above all others. All pivots end a page.
+ */
+static __always_inline __u64 maple_child(const __u64 *node, __u64 pivots, __u64 address)
+{
+	__u64 page = address >> UNWIND_MAPPING_SHIFT, n = 0;
+
+#pragma clang loop unroll(full)
+	for (__u32 i = 0; i < 15; i++) {
+		__u64 pivot = node[unwind_masked(pivots + i, VMA_NODE_WORDS)];
+
+		n += (((pivot - 1) >> UNWIND_MAPPING_SHIFT) - page) >> 63;
+	}
+	return n;
+}
+
+int descend_vma_tree(__u64 address);
+
+/*
+ * Goes from the entry in s->vma to the one below it that has the address. Returns whether that one
+ * leads to a node; if not, it is a mapping, or 0. A global function, like walk_frame().
+ */
+__noinline int descend_vma_tree(__u64 address)
+{
+	struct scratch *s = get_scratch();
+	__u64 entry, type, slot;
+
+	if (!s || !bpf_core_field_exists(struct mm_struct, mm_mt))
+		return false;
+	entry = s->vma;
+	s->vma = 0;
+	type = entry >> MAPLE_TYPE_SHIFT & MAPLE_TYPE_MASK;
+	if (bpf_probe_read_kernel(s->node, sizeof(s->node), (void *)(entry & ~MAPLE_NODE_MASK)))
+		return false;
+	slot = type == bpf_core_enum_value(enum maple_type, maple_arange_64)
+		       ? bpf_core_field_offset(struct maple_arange_64, slot) / 8
+		       : bpf_core_field_offset(struct maple_range_64, slot) / 8;
+	slot += maple_child(s->node, bpf_core_field_offset(struct maple_range_64, pivot) / 8,
+			    address);
+	s->vma = s->node[unwind_masked(slot, VMA_NODE_WORDS)];
+	return type != bpf_core_enum_value(enum maple_type, maple_leaf_64);
+}
+
+static __always_inline struct vm_area_struct *vma_at(struct scratch *s, struct mm_struct *mm,
+						     __u64 address)
+{
+	s->vma = (__u64)BPF_CORE_READ(mm, mm_mt.ma_root);
+#pragma clang loop unroll(disable)
+	for (int level = 0; level < VMA_LEVELS; level++) {
+		if (!descend_vma_tree(address))
+			break;
+	}
+	barrier(); /* from here on, it does not matter in which round the loop ended */
+	return (void *)s->vma;
+}
+
+/* Returns whether user space knows the file. */
+static __always_inline bool use_inode(struct unwind_mappings *m, const struct event_file *key,
+				      __u64 page_offset)
+{
+	const struct unwind_file *f = bpf_map_lookup_elem(&unwind_files, key);
+	struct unwind_file file;
+	__u64 offset;
+
+	m->table = UNWIND_TABLE_NONE;
+	if (!f)
+		return false;
+	file = *f;
+	if (file.ino != key->ino || file.ctime_ns != key->ctime_ns)
+		return false;
+	offset = page_offset << (file.page_shift & 31);
+#pragma clang loop unroll(full)
+	for (int i = 0; i < UNWIND_FILE_SEGMENTS; i++) {
+		const struct unwind_segment *segment = &file.segments[i];
+
+		if (m->table != UNWIND_TABLE_NONE || offset < segment->from ||
+		    offset >= segment->end)
+			continue;
+		m->table = file.table;
+		m->bias = m->start - offset - segment->ahead;
+	}
+	return true;
+}
+
+/*
+ * User space knows the inode that /proc/<pid>/maps shows. Of a file of overlayfs, that is the
+ * mapped one, of the layer, before 6.7; since then that of the overlay, in what surrounds the
+ * mapped file. The flag that says whether something surrounds it has another value in each
+ * kernel, so it is not asked: what lies behind other files is the inode of no file.
+ */
+static __always_inline void use_file(struct unwind_mappings *m, struct file *file,
+				     __u64 page_offset)
+{
+	struct backing_file *backing = (void *)file;
+	struct event_file key = {};
+
+	read_inode(&key, BPF_CORE_READ(file, f_inode));
+	if (use_inode(m, &key, page_offset) || !bpf_core_field_exists(backing->user_path))
+		return;
+	read_inode(&key, BPF_CORE_READ(backing, user_path.dentry, d_inode));
+	use_inode(m, &key, page_offset);
+}
+
+static __always_inline bool use_vma(struct unwind_mappings *m, struct mm_struct *mm,
+				    struct vm_area_struct *vma, __u64 address)
+{
+	__u64 start = BPF_CORE_READ(vma, vm_start), end = BPF_CORE_READ(vma, vm_end);
+	const struct event_file vdso = {};
+	struct file *file;
+
+	if (address < start || address >= end || BPF_CORE_READ(vma, vm_mm) != mm ||
+	    !(BPF_CORE_READ(vma, vm_flags) & VM_EXEC))
+		return false;
+	m->start = start;
+	m->bytes = end - start;
+	m->bias = 0;
+	file = BPF_CORE_READ(vma, vm_file);
+	if (file)
+		use_file(m, file, BPF_CORE_READ(vma, vm_pgoff));
+	else if ((__u64)BPF_CORE_READ(mm, context.vdso) == start)
+		use_inode(m, &vdso, 0);
+	else
+		m->table = UNWIND_TABLE_ANONYMOUS;
+	return true;
+}
+
+/* A global function, like walk_frame(): it is verified once. */
+__noinline int find_vma_of(__u64 address)
+{
+	struct task_struct *task = (void *)bpf_get_current_task();
+	struct scratch *s = get_scratch();
+	struct vm_area_struct *vma;
+	struct mm_struct *mm;
+
+	if (!s || !vma_lookup_is_possible())
+		return false;
+	mm = BPF_CORE_READ(task, mm);
+	vma = mm ? vma_at(s, mm, address) : NULL;
+	return vma && use_vma(&s->walk.mappings, mm, vma, address);
+}
+
+#endif /* BPF_VMA_LOOKUP_BPF_H */
