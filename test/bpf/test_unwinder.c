@@ -31,7 +31,7 @@ struct fixture {
 	pid_t child;
 	bool unreported; /* the process table is not told of the child */
 	bool elsewhere;  /* the child executes this program, so functions are elsewhere */
-	bool executed;   /* it has done so */
+	uint64_t start_code, end_code; /* then */
 	unsigned n_samples, n_by_tables, n_whole;
 };
 
@@ -89,7 +89,9 @@ static void on_sample(void *ctx, const struct sample_event *e)
 	};
 
 	memcpy(comm, e->comm, sizeof(e->comm));
-	if ((pid_t)e->header.tgid != f->child || (f->elsewhere && !f->executed))
+	if ((pid_t)e->header.tgid != f->child)
+		return;
+	if (f->elsewhere && (e->n_user == 0 || user[0] < f->start_code || user[0] >= f->end_code))
 		return;
 	f->n_samples++;
 	if (!f->unreported)
@@ -159,7 +161,10 @@ static void on_exec(void *ctx, const struct exec_event *e)
 {
 	struct fixture *f = ctx;
 
-	f->executed |= (pid_t)e->header.tgid == f->child;
+	if ((pid_t)e->header.tgid != f->child)
+		return;
+	f->start_code = e->start_code;
+	f->end_code = e->end_code;
 }
 
 static void on_exit_event(void *ctx, const struct event_header *e)
@@ -256,7 +261,7 @@ static void copy_program(char path[32])
 
 static void execute(struct fixture *f, const char *path)
 {
-	f->executed = false;
+	f->start_code = f->end_code = 0;
 	f->child = fork();
 	if (f->child == 0) {
 		(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
