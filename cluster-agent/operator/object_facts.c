@@ -137,3 +137,13 @@ bool workload_state_read(struct workload_state *ret, enum object_kind kind, cons
 		ret->wanted = number_of(status, "desiredNumberScheduled");
 	return true;
 }
+
+bool workload_lacks_pods(const struct workload_state *w)
+{
+	return w->observed && w->ready < w->wanted;
+}
+
+bool workload_is_ready(const struct workload_state *w)
+{
+	return w->observed && w->ready >= w->wanted;
+}

@@ -39,9 +39,17 @@ struct workload_state {
 	int64_t ready;
 	int64_t updated;
 	bool observed; /* its controller has seen the last change */
+	/* set by others */
+	const json_t *labels; /* of its pods; borrowed */
+	char *why;            /* pods are not ready; owned by who set it; NULL: unknown */
 };
 
 /* Returns false if objects of this kind have no pods. */
 bool workload_state_read(struct workload_state *ret, enum object_kind kind, const json_t *object);
+
+/* Whether as many pods are ready as it wants. */
+bool workload_is_ready(const struct workload_state *w);
+/* Whether it is known to lack pods, so that one can be looked for that says why. */
+bool workload_lacks_pods(const struct workload_state *w);
 
 #endif /* CLUSTER_AGENT_OPERATOR_OBJECT_FACTS_H */

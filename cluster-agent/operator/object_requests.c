@@ -3,12 +3,15 @@
 #include <errno.h>
 
 #include "cluster-agent/operator/object_parts.h"
+#include "common/http/http_text.h"
 #include "common/kubernetes/kube_watch.h"
 #include "common/system/clock.h"
 #include "common/text/kube_object_name.h"
 
 #define TIMEOUT_NS (15 * NS_PER_S)
 #define MAX_PATH_BYTES ((size_t)4096)
+#define PAGE_PODS 50u /* of some 10 KiB each */
+#define MAX_EVENTS 500u
 
 static int send_body(struct kube_client *c, struct kube_request *req, const json_t *body,
 		     const struct object_reply *reply)
@@ -105,6 +108,75 @@ int object_request_list_owned(struct kube_client *c, const struct object_ref *co
 		return -EINVAL;
 	snprintf(query, sizeof(query), "?labelSelector=coroot.com%%2Fowner-uid%%3D%s", uid);
 	return send_about(c, &req, collection, query, NULL, reply);
+}
+
+/* "a=b,c=d" */
+static int add_selector(struct buf *path, const json_t *labels)
+{
+	json_t *shared = json_pack("O", labels), *value; /* one that can be iterated */
+	const char *key;
+	bool is_first = true;
+	int r = json_object_size(labels) > 0 ? 0 : -EINVAL;
+
+	json_object_foreach (shared, key, value) {
+		if (r == 0 && !json_is_string(value))
+			r = -EINVAL;
+		if (r == 0 && !is_first)
+			r = buf_addf(path, "%%2C");
+		if (r == 0)
+			r = http_percent_encode(path, key);
+		if (r == 0)
+			r = buf_addf(path, "%%3D");
+		if (r == 0)
+			r = http_percent_encode(path, json_string_value(value));
+		is_first = false;
+	}
+	json_decref(shared);
+	return r;
+}
+
+int object_request_pods(struct kube_client *c, const struct object_pods *pods,
+			const struct object_reply *reply)
+{
+	struct kube_request req = {.method = "GET"};
+	CLEANUP(buf_fini) struct buf path;
+	int r;
+
+	buf_init(&path, MAX_PATH_BYTES);
+	if (!kube_name_is_label(pods->namespace))
+		return -EINVAL;
+	r = buf_addf(&path, "/api/v1/namespaces/%s/pods?limit=%u&labelSelector=", pods->namespace,
+		     PAGE_PODS);
+	if (r == 0)
+		r = add_selector(&path, pods->labels);
+	if (r == 0 && pods->more)
+		r = buf_addf(&path, "&continue=");
+	if (r == 0 && pods->more)
+		r = http_percent_encode(&path, pods->more);
+	if (r < 0)
+		return r;
+	req.path = path.data;
+	return send_body(c, &req, NULL, reply);
+}
+
+int object_request_failed_creates(struct kube_client *c, const char *namespace, const char *kind,
+				  const struct object_reply *reply)
+{
+	struct kube_request req = {.method = "GET"};
+	CLEANUP(buf_fini) struct buf path;
+	int r;
+
+	buf_init(&path, MAX_PATH_BYTES);
+	if (!kube_name_is_label(namespace))
+		return -EINVAL;
+	r = buf_addf(&path,
+		     "/api/v1/namespaces/%s/events?limit=%u&fieldSelector="
+		     "reason%%3DFailedCreate%%2CinvolvedObject.kind%%3D%s",
+		     namespace, MAX_EVENTS, kind);
+	if (r < 0)
+		return r;
+	req.path = path.data;
+	return send_body(c, &req, NULL, reply);
 }
 
 /* end: what follows the name, "/status?…". */

@@ -41,6 +41,19 @@ int object_request_delete(struct kube_client *c, const struct object_ref *o, con
 int object_request_list_owned(struct kube_client *c, const struct object_ref *collection,
 			      const char *uid, const struct object_reply *reply) MUST_CHECK;
 
+/* A page of the pods that have all of these labels. */
+struct object_pods {
+	const char *namespace;
+	const json_t *labels; /* {name: value}; not empty */
+	const char *more;     /* "continue" of the page before; NULL: the first page */
+};
+
+int object_request_pods(struct kube_client *c, const struct object_pods *pods,
+			const struct object_reply *reply) MUST_CHECK;
+/* Events of a namespace that say why objects of that kind ("DaemonSet") cannot create pods. */
+int object_request_failed_creates(struct kube_client *c, const char *namespace, const char *kind,
+				  const struct object_reply *reply) MUST_CHECK;
+
 /* A Coroot resource, or its status. */
 struct coroot_ref {
 	const char *namespace;

@@ -66,24 +66,12 @@ static bool is_workload(enum object_kind kind)
 	       kind == OBJECT_DAEMON_SET;
 }
 
-static void add_workload(struct object_work *w, const json_t *object)
-{
-	struct reconcile *rc = w->rc;
-	const struct rendered_object *o = object_of(w);
-	struct workload_state *state = &rc->workloads[rc->n_workloads];
-
-	if (!workload_state_read(state, o->kind, object))
-		return;
-	state->name = o->name;
-	rc->n_workloads++;
-}
-
 static void take_applied(struct object_work *w, const json_t *object)
 {
 	const struct rendered_object *o = object_of(w);
 	struct reconcile *rc = w->rc;
 
-	add_workload(w, object);
+	w->has_pods = workload_state_read(&w->pods, o->kind, object);
 	/* Secrets are not watched, so the table would not learn that one is deleted */
 	if (o->kind == OBJECT_SECRET)
 		return;

@@ -20,6 +20,8 @@ void reconcile_cancel(struct reconcile *rc)
 		kube_call_cancel(rc->works[i].call);
 	free(rc->pruned);
 	free(rc->works);
+	for (size_t i = 0; i < rc->n_workloads; i++)
+		free(rc->workloads[i].why);
 	free(rc->workloads);
 	rendered_fini(&rc->rendered);
 	coroot_spec_fini(&rc->spec);
@@ -34,6 +36,7 @@ void reconcile_finish(struct reconcile *rc, enum reconcile_outcome outcome)
 {
 	static const enum operator_metric metric_of[RECONCILE_OUTCOME_MAX] = {
 		[RECONCILE_DONE] = OPERATOR_DONE,
+		[RECONCILE_WAITS] = OPERATOR_DONE,
 		[RECONCILE_RETRY] = OPERATOR_RETRIED,
 		[RECONCILE_GONE] = OPERATOR_GONE,
 	};
@@ -101,6 +104,16 @@ bool reconcile_object_failed(struct reconcile *rc, enum object_kind kind, const 
 
 /* ---- status ---- */
 
+static enum reconcile_outcome outcome_of(const struct reconcile *rc)
+{
+	if (rc->retry)
+		return RECONCILE_RETRY;
+	for (size_t i = 0; i < rc->n_workloads; i++)
+		if (workload_lacks_pods(&rc->workloads[i]))
+			return RECONCILE_WAITS;
+	return RECONCILE_DONE;
+}
+
 static void on_status_written(void *ctx, const struct kube_result *result)
 {
 	struct reconcile *rc = ctx;
@@ -108,7 +121,7 @@ static void on_status_written(void *ctx, const struct kube_result *result)
 
 	rc->call = NULL;
 	if (a == OBJECT_ANSWER_OK)
-		reconcile_finish(rc, rc->retry ? RECONCILE_RETRY : RECONCILE_DONE);
+		reconcile_finish(rc, outcome_of(rc));
 	else if (a == OBJECT_ANSWER_NONE)
 		reconcile_finish(rc, RECONCILE_GONE);
 	else
@@ -124,6 +137,7 @@ void reconcile_write_status(struct reconcile *rc)
 		.failed = &rc->failed.wrong,
 		.workloads = rc->workloads,
 		.n_workloads = rc->n_workloads,
+		.n_kept = rc->n_kept,
 		.now_ns = (int64_t)clock_realtime_ns(),
 	};
 	const struct object_reply reply = {on_status_written, rc, &rc->call};
@@ -136,10 +150,9 @@ void reconcile_write_status(struct reconcile *rc)
 		return;
 	}
 	if (!status || !rc->cfg->may_write(rc->cfg->ctx)) {
-		bool retry = rc->retry || status;
-
+		rc->retry |= status != NULL;
 		json_decref(status);
-		reconcile_finish(rc, retry ? RECONCILE_RETRY : RECONCILE_DONE);
+		reconcile_finish(rc, outcome_of(rc));
 		return;
 	}
 	body = json_pack("{s:o}", "status", status);

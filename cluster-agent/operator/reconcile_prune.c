@@ -129,7 +129,7 @@ static void delete_next(struct reconcile *rc)
 		if (rc->is_deleting)
 			look_for_more(rc);
 		else
-			reconcile_write_status(rc);
+			reconcile_pods(rc);
 		return;
 	}
 	if (!rc->cfg->may_write(rc->cfg->ctx)) {
@@ -148,10 +148,12 @@ static void delete_next(struct reconcile *rc)
 
 void reconcile_prune(struct reconcile *rc)
 {
-	int r = 0;
+	int r = collect(rc);
 
-	if (rc->problems.wrong.n == 0 && rc->failed.wrong.n == 0)
-		r = collect(rc);
+	if (rc->problems.wrong.n > 0 || rc->failed.wrong.n > 0) {
+		rc->n_kept = rc->n_pruned;
+		rc->n_pruned = 0;
+	}
 	if (r < 0)
 		reconcile_give_up_errno(rc, "delete objects", r);
 	else

@@ -8,6 +8,7 @@
 #include "cluster-agent/operator/object_answer.h"
 #include "cluster-agent/operator/object_facts.h"
 #include "cluster-agent/operator/object_requests.h"
+#include "cluster-agent/operator/pod_status.h"
 #include "cluster-agent/operator/reconcile.h"
 #include "cluster-agent/operator/rendered.h"
 #include "cluster-agent/operator/spec_problems.h"
@@ -20,6 +21,8 @@ struct object_work {
 	size_t index; /* in rendered.objects */
 	unsigned n_tries;
 	bool started;
+	bool has_pods; /* it was applied, and is a workload */
+	struct workload_state pods;
 };
 
 /* An object that nobody asks for any more. */
@@ -47,10 +50,14 @@ struct reconcile {
 	struct object_work *works; /* one per rendered object */
 	enum object_kind kind;     /* that is being applied */
 	unsigned n_busy;
-	struct workload_state *workloads; /* names are borrowed from rendered */
-	size_t n_workloads;
 	struct pruned_object *pruned;
 	size_t n_pruned, next_pruned;
+	size_t n_kept;                    /* objects that would be pruned if nothing were wrong */
+	struct workload_state *workloads; /* names and labels are borrowed from rendered */
+	size_t n_workloads, next_workload;
+	enum pod_status worst_pod; /* of the workload whose pods are being listed */
+	size_t n_pods;
+	unsigned n_pages;
 	bool is_deleting;              /* the resource itself */
 	json_t *claims;                /* a list of them, then */
 	size_t next_claim;             /* in its items */
@@ -79,6 +86,7 @@ int reconcile_note(struct reconcile *rc, enum object_kind kind, const char *name
 void reconcile_secrets(struct reconcile *rc);      /* reconcile_secrets.c */
 void reconcile_apply(struct reconcile *rc);        /* reconcile_apply.c */
 void reconcile_prune(struct reconcile *rc);        /* reconcile_prune.c */
+void reconcile_pods(struct reconcile *rc);         /* reconcile_pods.c */
 void reconcile_write_status(struct reconcile *rc); /* reconcile_end.c */
 /* The resource is being deleted: keeps claims that are to be kept. */
 void reconcile_delete(struct reconcile *rc); /* reconcile_claims.c */

@@ -38,10 +38,9 @@ static int add_problems(struct buf *b, const struct spec_problem_list *l)
 	return r;
 }
 
-/* Fewer than it wants are ready. */
 static bool is_unready(const struct workload_state *w)
 {
-	return !w->observed || w->ready < w->wanted;
+	return !workload_is_ready(w);
 }
 
 static bool is_progressing(const struct workload_state *w)
@@ -60,8 +59,9 @@ static int add_workload(struct buf *b, const struct workload_state *w)
 		return buf_addf(b, "%s %s: its controller has not seen the last change", kind,
 				w->name);
 	if (w->ready < w->wanted)
-		return buf_addf(b, "%s %s: %lld of %lld pods ready", kind, w->name,
-				(long long)w->ready, (long long)w->wanted);
+		return buf_addf(b, "%s %s: %lld of %lld pods ready%s%s", kind, w->name,
+				(long long)w->ready, (long long)w->wanted, w->why ? ": " : "",
+				w->why ? w->why : "");
 	return buf_addf(b, "%s %s: %lld of %lld pods are of the latest version", kind, w->name,
 			(long long)w->updated, (long long)w->wanted);
 }
@@ -134,6 +134,14 @@ static int append_condition(json_t *conditions, const struct reconcile_status_in
 	return json_array_append_new(conditions, make_condition(in, c)) < 0 ? -ENOMEM : 0;
 }
 
+/* Objects that nobody asks for, and that stay because something is wrong. */
+static int add_kept(struct buf *b, size_t n)
+{
+	return buf_addf(b, "; until this is corrected, %zu %s that %s no longer asked for %s", n,
+			n == 1 ? "object" : "objects", n == 1 ? "is" : "are",
+			n == 1 ? "stays" : "stay");
+}
+
 static int add_degraded(json_t *conditions, const struct reconcile_status_input *in, struct buf *b)
 {
 	bool wrong = in->wrong->n > 0, failed = in->failed->n > 0;
@@ -141,6 +149,8 @@ static int add_degraded(json_t *conditions, const struct reconcile_status_input 
 
 	if (r == 0)
 		r = add_problems(b, in->failed);
+	if (r == 0 && in->n_kept > 0)
+		r = add_kept(b, in->n_kept);
 	if (r == 0)
 		r = finish_message(b, "all objects are applied");
 	if (r < 0)

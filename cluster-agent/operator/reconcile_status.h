@@ -24,6 +24,7 @@ struct reconcile_status_input {
 	const struct spec_problem_list *failed; /* path: "DaemonSet coroot-node-agent" */
 	const struct workload_state *workloads;
 	size_t n_workloads;
+	size_t n_kept;  /* objects that are not asked for, but stay while something is wrong */
 	int64_t now_ns; /* since the Unix epoch */
 };
 

@@ -73,6 +73,7 @@ static int fill(struct resource_queue *q, struct resource *r, const char *namesp
 	r->again_ns = UINT64_MAX;
 	r->retries = (struct backoff){RESOURCE_RETRY_NS, RESOURCE_RETRY_MAX_NS, 0, next_seed(q)};
 	r->drifts = (struct backoff){RESOURCE_CHANGE_NS, RESOURCE_DRIFT_MAX_NS, 0, next_seed(q)};
+	r->waits = (struct backoff){RESOURCE_WAIT_NS, RESOURCE_WAIT_MAX_NS, 0, next_seed(q)};
 	return 0;
 }
 
@@ -152,6 +153,7 @@ int resource_queue_put(struct resource_queue *q, const char *namespace, const ch
 	r->listed = true;
 	r->digest = digest;
 	backoff_reset(&r->retries);
+	backoff_reset(&r->waits);
 	r->failing = false;
 	set_due(r, now_ns + RESOURCE_CHANGE_NS);
 	return 0;
@@ -247,6 +249,18 @@ static void take_next_uid(struct resource_queue *q, struct resource *r)
 	r->unlinked = !TABLE_ADDED(by_uid, r);
 }
 
+/* Until the next reconcile, if nothing happens. */
+static uint64_t wait_after(struct resource *r, enum reconcile_outcome outcome)
+{
+	if (outcome == RECONCILE_RETRY)
+		return backoff_next_ns(&r->retries);
+	backoff_reset(&r->retries);
+	if (outcome == RECONCILE_WAITS)
+		return backoff_next_ns(&r->waits);
+	backoff_reset(&r->waits);
+	return RESOURCE_RESYNC_NS;
+}
+
 void resource_queue_done(struct resource_queue *q, struct resource *r,
 			 enum reconcile_outcome outcome, uint64_t now_ns)
 {
@@ -259,12 +273,8 @@ void resource_queue_done(struct resource_queue *q, struct resource *r,
 	if (r->next_uid[0])
 		take_next_uid(q, r);
 	r->failing = outcome == RECONCILE_RETRY;
-	if (r->failing) {
-		r->due_ns = now_ns + backoff_next_ns(&r->retries);
-	} else {
-		backoff_reset(&r->retries);
-		r->due_ns = r->again_ns < now_ns + RESOURCE_RESYNC_NS ? r->again_ns
-								      : now_ns + RESOURCE_RESYNC_NS;
-	}
+	r->due_ns = now_ns + wait_after(r, outcome);
+	if (!r->failing && r->again_ns < r->due_ns)
+		r->due_ns = r->again_ns;
 	r->again_ns = UINT64_MAX;
 }

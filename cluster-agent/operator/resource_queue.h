@@ -4,8 +4,9 @@
  *
  * A resource is due shortly after it has changed, so that several changes are one reconcile; later
  * after each failure; soon after an object of it has drifted, and ever later if that repeats, so
- * that two programs that undo each other's changes do not keep the API server busy; and every
- * RESOURCE_RESYNC_NS, for what no event tells. While one is being reconciled, it is not due.
+ * that two programs that undo each other's changes do not keep the API server busy; while its pods
+ * are not ready, less and less often; and every RESOURCE_RESYNC_NS, for what no event tells. While
+ * one is being reconciled, it is not due.
  */
 #ifndef CLUSTER_AGENT_OPERATOR_RESOURCE_QUEUE_H
 #define CLUSTER_AGENT_OPERATOR_RESOURCE_QUEUE_H
@@ -24,6 +25,8 @@
 #define RESOURCE_CALM_NS (300 * NS_PER_S) /* without drift: the next is repaired soon again */
 #define RESOURCE_RETRY_NS (2 * NS_PER_S)
 #define RESOURCE_RETRY_MAX_NS (300 * NS_PER_S)
+#define RESOURCE_WAIT_NS (10 * NS_PER_S) /* while pods are not ready */
+#define RESOURCE_WAIT_MAX_NS (120 * NS_PER_S)
 #define RESOURCE_RESYNC_NS (600 * NS_PER_S)
 
 struct resource {
@@ -39,6 +42,7 @@ struct resource {
 	uint64_t drifted_ns;
 	struct backoff retries;
 	struct backoff drifts;
+	struct backoff waits;
 	bool failing; /* the last reconcile failed */
 	bool running;
 	bool drifted;                      /* it is due because of a drift */
@@ -85,6 +89,7 @@ uint64_t resource_queue_next_ns(const struct resource_queue *q);
 
 enum reconcile_outcome {
 	RECONCILE_DONE,
+	RECONCILE_WAITS, /* the same, but pods are not ready, and why may change without an event */
 	RECONCILE_RETRY, /* something failed, or the answer is not known */
 	RECONCILE_GONE,  /* the resource does not exist */
 	RECONCILE_OUTCOME_MAX,

@@ -7,9 +7,11 @@
 
 #include "cluster-agent/operator/object_answer.h"
 #include "cluster-agent/operator/object_table.h"
+#include "cluster-agent/operator/pod_status.h"
 #include "cluster-agent/operator/reconcile_patch.h"
 #include "cluster-agent/operator/reconcile_status.h"
 #include "cluster-agent/operator/secret_maker.h"
+#include "common/text/utf8.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -25,8 +27,8 @@ static void check_json(json_t *v)
 static void check_patches(const json_t *o)
 {
 	const struct spec_problem_list none = {0};
-	struct workload_state w = {OBJECT_DAEMON_SET, "a", 0, 0, 0, false};
-	const struct reconcile_status_input in = {o, &none, &none, &none, &w, 1, 0};
+	struct workload_state w = {OBJECT_DAEMON_SET, "a", 0, 0, 0, false, NULL, NULL};
+	const struct reconcile_status_input in = {o, &none, &none, &none, &w, 1, 0, 0};
 	json_t *status;
 
 	(void)secret_maker_has(o, "key");
@@ -56,6 +58,19 @@ static void check_table(const json_t *o)
 	object_table_fini(&t);
 }
 
+/* As a pod and as an event: what is said of it fits, and is one line of UTF-8. */
+static void check_pod(const json_t *o)
+{
+	char text[POD_STATUS_BYTES];
+
+	if (pod_status_read(text, o) == POD_READY)
+		assert(text[0] == '\0');
+	else
+		assert(text[0] && utf8_is_valid(text, strlen(text)) && !strchr(text, '\n'));
+	(void)pod_status_of_event(text, o);
+	assert(utf8_is_valid(text, strlen(text)));
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	const struct kube_result result = {
@@ -65,6 +80,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	(void)object_answer_read(&result);
 	if (o) {
 		check_table(o);
+		check_pod(o);
 		check_patches(o);
 	}
 	json_decref(o);

@@ -9,9 +9,10 @@
 #define NOW_NS (INT64_C(1795401000) * 1000000000)
 
 static struct spec_problems problems, failed;
+static size_t n_kept;
 static struct workload_state workloads[] = {
-	{OBJECT_DAEMON_SET, "coroot-node-agent", 5, 5, 5, true},
-	{OBJECT_STATEFUL_SET, "coroot-coroot", 1, 1, 1, true},
+	{OBJECT_DAEMON_SET, "coroot-node-agent", 5, 5, 5, true, NULL, NULL},
+	{OBJECT_STATEFUL_SET, "coroot-coroot", 1, 1, 1, true, NULL, NULL},
 };
 
 static int tear_down(void **state)
@@ -20,8 +21,9 @@ static int tear_down(void **state)
 	spec_problems_fini(&problems);
 	spec_problems_fini(&failed);
 	problems = failed = (struct spec_problems){0};
-	workloads[0] =
-		(struct workload_state){OBJECT_DAEMON_SET, "coroot-node-agent", 5, 5, 5, true};
+	n_kept = 0;
+	workloads[0] = (struct workload_state){
+		OBJECT_DAEMON_SET, "coroot-node-agent", 5, 5, 5, true, NULL, NULL};
 	return 0;
 }
 
@@ -45,6 +47,7 @@ static json_t *make(const json_t *of, int64_t now_ns)
 		.failed = &failed.wrong,
 		.workloads = workloads,
 		.n_workloads = ARRAY_SIZE(workloads),
+		.n_kept = n_kept,
 		.now_ns = now_ns,
 	};
 	json_t *status;
@@ -156,6 +159,43 @@ static void problems_are_told_with_their_paths(void **state)
 	json_decref(r);
 }
 
+static void a_workload_says_why_its_pods_are_not_ready(void **state)
+{
+	char why[] = "pod coroot-node-agent-x: container node-agent: ImagePullBackOff";
+	json_t *r = resource(1, NULL), *status;
+
+	(void)state;
+	workloads[0].ready = 4;
+	workloads[0].why = why;
+	status = make(r, NOW_NS);
+	assert_condition(status, "Ready", "False", "PodsNotReady",
+			 "DaemonSet coroot-node-agent: 4 of 5 pods ready: pod "
+			 "coroot-node-agent-x: container node-agent: ImagePullBackOff");
+	json_decref(status);
+	json_decref(r);
+}
+
+static void what_is_not_deleted_because_of_an_error_is_counted(void **state)
+{
+	json_t *r = resource(1, NULL), *status;
+
+	(void)state;
+	assert_int_equal(spec_problems_wrong(&problems, "spec.a", "unknown field"), 0);
+	n_kept = 1;
+	status = make(r, NOW_NS);
+	assert_condition(status, "Degraded", "True", "FieldsWrong",
+			 "spec.a: unknown field; until this is corrected, 1 object that is no "
+			 "longer asked for stays");
+	json_decref(status);
+	n_kept = 3;
+	status = make(r, NOW_NS);
+	assert_condition(status, "Degraded", "True", "FieldsWrong",
+			 "spec.a: unknown field; until this is corrected, 3 objects that are no "
+			 "longer asked for stay");
+	json_decref(status);
+	json_decref(r);
+}
+
 static void what_stays_keeps_its_time_and_is_not_written(void **state)
 {
 	json_t *r = resource(1, NULL), *first = make(r, NOW_NS), *second;
@@ -227,6 +267,7 @@ static int make_without_memory(void *arg)
 		.failed = &failed.wrong,
 		.workloads = workloads,
 		.n_workloads = ARRAY_SIZE(workloads),
+		.n_kept = n_kept,
 		.now_ns = NOW_NS,
 	};
 	json_t *status;
@@ -252,6 +293,9 @@ int main(void)
 		cmocka_unit_test_teardown(all_is_well, tear_down),
 		cmocka_unit_test_teardown(pods_that_start_are_counted, tear_down),
 		cmocka_unit_test_teardown(problems_are_told_with_their_paths, tear_down),
+		cmocka_unit_test_teardown(a_workload_says_why_its_pods_are_not_ready, tear_down),
+		cmocka_unit_test_teardown(what_is_not_deleted_because_of_an_error_is_counted,
+					  tear_down),
 		cmocka_unit_test_teardown(what_stays_keeps_its_time_and_is_not_written, tear_down),
 		cmocka_unit_test_teardown(a_status_of_any_form_is_replaced, tear_down),
 		cmocka_unit_test_teardown(a_long_message_is_cut_between_characters, tear_down),

@@ -131,6 +131,29 @@ static void a_change_while_it_runs_brings_another_run(void **state)
 	assert_true(resource_queue_next_ns(&q) == 2 * S + RESOURCE_CHANGE_NS);
 }
 
+/* Why pods are not ready may change without an event. */
+static void one_whose_pods_are_not_ready_is_due_again_soon(void **state)
+{
+	uint64_t now_ns = 1 * S, wait_ns = 0;
+
+	(void)state;
+	put("a", "u1", 1, now_ns);
+	now_ns = resource_queue_next_ns(&q);
+	for (unsigned i = 0; i < 10; i++) {
+		run(now_ns, RECONCILE_WAITS);
+		wait_ns = resource_queue_next_ns(&q) - now_ns;
+		assert_true(i > 0 || wait_ns <= RESOURCE_WAIT_NS);
+		now_ns += wait_ns;
+	}
+	assert_true(wait_ns >= RESOURCE_WAIT_MAX_NS / 2 && wait_ns <= RESOURCE_WAIT_MAX_NS);
+	assert_false(resource_queue_find_uid(&q, "u1")->failing);
+	run(now_ns, RECONCILE_DONE);
+	assert_true(resource_queue_next_ns(&q) == now_ns + RESOURCE_RESYNC_NS);
+	now_ns += RESOURCE_RESYNC_NS;
+	run(now_ns, RECONCILE_WAITS);
+	assert_true(resource_queue_next_ns(&q) <= now_ns + RESOURCE_WAIT_NS);
+}
+
 static void two_programs_that_undo_each_other_slow_down(void **state)
 {
 	uint64_t now_ns = 1 * S, first_ns, wait_ns = 0;
@@ -271,6 +294,8 @@ int main(void)
 			tear_down),
 		cmocka_unit_test_setup_teardown(a_change_while_it_runs_brings_another_run, set_up,
 						tear_down),
+		cmocka_unit_test_setup_teardown(one_whose_pods_are_not_ready_is_due_again_soon,
+						set_up, tear_down),
 		cmocka_unit_test_setup_teardown(two_programs_that_undo_each_other_slow_down, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(what_a_list_does_not_name_is_forgotten, set_up,

@@ -36,6 +36,10 @@ subjects:
 - apiGroups: [""]
   resources: [configmaps, serviceaccounts, services]
   verbs: [get, list, watch, create, patch, delete]
+# why pods cannot be created, for the status
+- apiGroups: [""]
+  resources: [events]
+  verbs: [list]
 - apiGroups: [apps]
   resources: [daemonsets, deployments, statefulsets]
   verbs: [get, list, watch, create, patch, delete]
