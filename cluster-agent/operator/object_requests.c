@@ -110,6 +110,19 @@ int object_request_list_owned(struct kube_client *c, const struct object_ref *co
 	return send_about(c, &req, collection, query, NULL, reply);
 }
 
+int object_request_namespace(struct kube_client *c, const char *name,
+			     const struct object_reply *reply)
+{
+	struct kube_request req = {.method = "GET"};
+	char path[128];
+
+	if (!kube_name_is_label(name))
+		return -EINVAL;
+	snprintf(path, sizeof(path), "/api/v1/namespaces/%s", name);
+	req.path = path;
+	return send_body(c, &req, NULL, reply);
+}
+
 /* "a=b,c=d" */
 static int add_selector(struct buf *path, const json_t *labels)
 {

@@ -41,6 +41,9 @@ int object_request_delete(struct kube_client *c, const struct object_ref *o, con
 int object_request_list_owned(struct kube_client *c, const struct object_ref *collection,
 			      const char *uid, const struct object_reply *reply) MUST_CHECK;
 
+int object_request_namespace(struct kube_client *c, const char *name,
+			     const struct object_reply *reply) MUST_CHECK;
+
 /* A page of the pods that have all of these labels. */
 struct object_pods {
 	const char *namespace;

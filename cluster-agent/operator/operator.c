@@ -15,6 +15,8 @@
 #include <sys/random.h>
 
 #include "cluster-agent/operator/leader.h"
+#include "cluster-agent/operator/object_answer.h"
+#include "cluster-agent/operator/object_requests.h"
 #include "cluster-agent/operator/object_watches.h"
 #include "cluster-agent/operator/operator_metrics.h"
 #include "cluster-agent/operator/operator_privileges.h"
@@ -31,6 +33,8 @@
 #define RUNNING_AT_ONCE 4u
 #define MAX_CONNECTIONS 64u
 #define REQUEST_TIMEOUT_S 10u
+/* With the time to release the Lease, what an agent has to exit. */
+#define LEAVE_NS (4 * NS_PER_S)
 
 struct readiness {
 	pthread_mutex_t lock;
@@ -50,6 +54,9 @@ struct operator_agent {
 	struct loop_source *timer; /* when the next resource is due */
 	struct leader *leader;     /* NULL without --leader-elect */
 	bool has_left;             /* the Lease is given up: the loop may end */
+	struct kube_call *call;    /* about the operator's own namespace */
+	struct loop_source *leave_timer;
+	bool is_leaving; /* resources of that namespace are given up */
 
 	/* of a leader */
 	bool working;
@@ -65,6 +72,8 @@ static const char *given(const char *s)
 {
 	return s && s[0] ? s : NULL;
 }
+
+static void release(struct operator_agent *o);
 
 /* ---- what is due ---- */
 
@@ -105,7 +114,10 @@ static void on_reconciled(void *ctx, struct resource *r, enum reconcile_outcome 
 	if (object_table_settle(&o->objects, r->uid))
 		note_drift(o, r);
 	resource_queue_done(&o->queue, r, outcome, clock_monotonic_ns());
-	start_due(o);
+	if (o->is_leaving && !resource_queue_is_leaving(&o->queue))
+		release(o);
+	else
+		start_due(o);
 }
 
 static bool may_write(void *ctx)
@@ -332,7 +344,7 @@ static void serve_ready(void *ctx, struct http_exchange *x)
 	http_respond_text(x, ready ? 200 : 503, "%s", text);
 }
 
-/* ---- start and stop ---- */
+/* ---- stop ---- */
 
 static void on_released(void *ctx)
 {
@@ -342,16 +354,72 @@ static void on_released(void *ctx)
 	agent_stop_if_done(&o->base);
 }
 
-static void stop(void *ctx)
+/* Lets another operator work. */
+static void release(struct operator_agent *o)
 {
-	struct operator_agent *o = ctx;
-
+	o->is_leaving = false;
+	kube_call_cancel(TAKE_PTR(o->call));
+	loop_set_timer(o->leave_timer, UINT64_MAX);
 	if (o->leader) {
 		leader_release(o->leader, on_released, o);
 		return;
 	}
 	end_work(o);
-	o->has_left = true;
+	on_released(o);
+}
+
+static void on_leave_timeout(void *ctx)
+{
+	struct operator_agent *o = ctx;
+
+	if (o->is_leaving)
+		log_warn("the operator's namespace is being deleted, and finalizers of Coroot "
+			 "resources in it could not be removed in time",
+			 "namespace=%s", kube_client_namespace(o->client));
+	release(o);
+}
+
+static void on_own_namespace(void *ctx, const struct kube_result *result)
+{
+	struct operator_agent *o = ctx;
+	const char *namespace = kube_client_namespace(o->client);
+	struct object_facts f = {.deleting = false};
+	json_t *object = NULL;
+
+	o->call = NULL;
+	if (object_answer_read(result) == OBJECT_ANSWER_OK)
+		object = json_loadb(result->body, result->body_len, JSON_ALLOW_NUL, NULL);
+	object_facts_read(&f, object);
+	if (f.deleting)
+		resource_queue_leave(&o->queue, namespace, clock_monotonic_ns());
+	json_decref(object);
+	if (!resource_queue_is_leaving(&o->queue)) {
+		release(o);
+		return;
+	}
+	log_info("the operator's namespace is being deleted; giving up Coroot resources in it",
+		 "namespace=%s", namespace);
+	o->is_leaving = true;
+	start_due(o);
+}
+
+/*
+ * Who deletes the namespace of both the operator and Coroot resources deletes the operator's pod,
+ * too, perhaps before it has seen that the resources are being deleted; and a resource with a
+ * finalizer that nobody removes keeps its namespace for good. So before it ends, the operator looks
+ * whether that is why.
+ */
+static void stop(void *ctx)
+{
+	struct operator_agent *o = ctx;
+	const char *namespace = kube_client_namespace(o->client);
+	const struct object_reply reply = {on_own_namespace, o, &o->call};
+
+	if (!o->working || !may_write(o) ||
+	    object_request_namespace(o->client, namespace, &reply) < 0)
+		release(o);
+	else
+		loop_set_timer(o->leave_timer, LEAVE_NS);
 }
 
 static bool is_done(void *ctx)
@@ -360,6 +428,8 @@ static bool is_done(void *ctx)
 
 	return o->has_left;
 }
+
+/* ---- start ---- */
 
 static int start_base(struct operator_agent *o)
 {
@@ -378,6 +448,8 @@ static int start_base(struct operator_agent *o)
 		r = operator_metrics_register(&o->metrics, o->base.metrics);
 	if (r == 0)
 		r = loop_add_timer(o->base.loop, start_due, o, &o->timer);
+	if (r == 0)
+		r = loop_add_timer(o->base.loop, on_leave_timeout, o, &o->leave_timer);
 	return r;
 }
 
@@ -495,6 +567,7 @@ void operator_free(struct operator_agent *o)
 	if (!o)
 		return;
 	agent_close_server(&o->base);
+	kube_call_cancel(o->call);
 	end_work(o);
 	leader_free(o->leader);
 	kube_client_free(o->client);

@@ -4,8 +4,8 @@
  *   read the resource → (finalizer) → parse → (is ClickHouse there?) → render → secrets →
  *   apply the objects → prune → status
  *
- * or, if it is being deleted: read the resource → parse → keep claims → delete its cluster-scoped
- * objects → finalizer.
+ * or, if it is being deleted, or its namespace with the operator in it: read the resource → parse →
+ * keep claims → delete its cluster-scoped objects → finalizer.
  *
  * Each step sends a request, and the answer begins the next step; a step that ends the reconcile
  * frees it, so it is the last thing that a function does. Nothing is remembered between two
@@ -184,9 +184,9 @@ static void on_resource(void *ctx, const struct kube_result *result)
 		reconcile_finish(rc, RECONCILE_GONE);
 	else if (!rc->cfg->may_write(rc->cfg->ctx))
 		reconcile_finish(rc, RECONCILE_RETRY);
-	else if (f.deleting && finalizer)
+	else if ((f.deleting || rc->resource->leaves) && finalizer)
 		reconcile_delete(rc);
-	else if (f.deleting)
+	else if (f.deleting || rc->resource->leaves)
 		reconcile_finish(rc, RECONCILE_DONE);
 	else if (finalizer)
 		parse(rc);

@@ -184,8 +184,8 @@ static void remove_finalizer(struct reconcile *rc)
 	json_t *body;
 	int r;
 
-	/* or nobody would see why the resource stays */
-	if (rc->failed.wrong.n > 0) {
+	/* or nobody would see why the resource stays; without an operator it would stay for good */
+	if (rc->failed.wrong.n > 0 && !rc->resource->leaves) {
 		reconcile_write_status(rc);
 		return;
 	}

@@ -58,7 +58,7 @@ struct reconcile {
 	enum pod_status worst_pod; /* of the workload whose pods are being listed */
 	size_t n_pods;
 	unsigned n_pages;
-	bool is_deleting;              /* the resource itself */
+	bool is_deleting;              /* the resource itself, or its namespace with us in it */
 	json_t *claims;                /* a list of them, then */
 	size_t next_claim;             /* in its items */
 	enum object_kind deleted_kind; /* whose objects are looked for next */

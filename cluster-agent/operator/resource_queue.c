@@ -222,11 +222,30 @@ struct resource *resource_queue_next(struct resource_queue *q, uint64_t now_ns)
 			best = r;
 	if (best) {
 		best->running = true;
+		best->leaves = best->must_leave;
 		best->drifted = false;
 		best->again_ns = UINT64_MAX;
 		best->due_ns = UINT64_MAX;
 	}
 	return best;
+}
+
+void resource_queue_leave(struct resource_queue *q, const char *namespace, uint64_t now_ns)
+{
+	for (struct resource *r = q->by_key; r; r = r->hh.next) {
+		if (strcmp(r->namespace, namespace) != 0)
+			continue;
+		r->must_leave = true;
+		set_due(r, now_ns);
+	}
+}
+
+bool resource_queue_is_leaving(const struct resource_queue *q)
+{
+	for (const struct resource *r = q->by_key; r; r = r->hh.next)
+		if (r->must_leave && !r->has_left && !r->gone)
+			return true;
+	return false;
 }
 
 uint64_t resource_queue_next_ns(const struct resource_queue *q)
@@ -270,6 +289,8 @@ void resource_queue_done(struct resource_queue *q, struct resource *r,
 		free_resource(q, r);
 		return;
 	}
+	if (r->leaves && outcome != RECONCILE_RETRY)
+		r->has_left = true;
 	if (r->next_uid[0])
 		take_next_uid(q, r);
 	r->failing = outcome == RECONCILE_RETRY;

@@ -50,6 +50,9 @@ struct resource {
 	bool listed;                       /* in the current list */
 	char next_uid[RESOURCE_UID_BYTES]; /* made again while it was running; "": it was not */
 	bool unlinked;                     /* memory was short: not in the table by uid */
+	bool must_leave;                   /* resource_queue_leave() */
+	bool leaves;                       /* the present reconcile began after that */
+	bool has_left;                     /* such a reconcile has succeeded */
 	void *work;                        /* of the caller, while it is running */
 };
 
@@ -86,6 +89,14 @@ void resource_queue_progressed(struct resource *r, uint64_t now_ns);
 struct resource *resource_queue_next(struct resource_queue *q, uint64_t now_ns);
 /* When one becomes due, or UINT64_MAX. */
 uint64_t resource_queue_next_ns(const struct resource_queue *q);
+
+/*
+ * The namespace is being deleted, and its resources are to be given up: each becomes due, and
+ * leaves with the first reconcile that begins after this and does not have to be repeated.
+ */
+void resource_queue_leave(struct resource_queue *q, const char *namespace, uint64_t now_ns);
+/* Whether one has not left yet. */
+bool resource_queue_is_leaving(const struct resource_queue *q);
 
 enum reconcile_outcome {
 	RECONCILE_DONE,

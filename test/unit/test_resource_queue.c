@@ -154,6 +154,41 @@ static void one_whose_pods_are_not_ready_is_due_again_soon(void **state)
 	assert_true(resource_queue_next_ns(&q) <= now_ns + RESOURCE_WAIT_NS);
 }
 
+/* One that is running when its namespace ends has to run again: it did not know. */
+static void resources_of_a_namespace_leave_once(void **state)
+{
+	struct resource *running, *idle;
+
+	(void)state;
+	put("a", "u1", 1, 0);
+	put("b", "u2", 1, 0);
+	running = resource_queue_next(&q, S);
+	assert_false(running->leaves);
+	resource_queue_leave(&q, "elsewhere", S);
+	assert_false(resource_queue_is_leaving(&q));
+	resource_queue_leave(&q, "ns", S);
+	assert_true(resource_queue_is_leaving(&q));
+	idle = resource_queue_next(&q, S);
+	assert_true(idle && idle != running && idle->leaves);
+	resource_queue_done(&q, idle, RECONCILE_DONE, 2 * S);
+	resource_queue_done(&q, running, RECONCILE_DONE, 2 * S);
+	assert_true(resource_queue_is_leaving(&q));
+	/* whatever happens to it now, it does not come back */
+	resource_queue_drifted(idle, 2 * S);
+	idle->due_ns = 0;
+	assert_ptr_equal(resource_queue_next(&q, 2 * S), idle);
+	assert_true(idle->leaves);
+	resource_queue_done(&q, idle, RECONCILE_DONE, 2 * S);
+	assert_ptr_equal(resource_queue_next(&q, 2 * S), running);
+	assert_true(running->leaves);
+	/* what failed is tried again */
+	resource_queue_done(&q, running, RECONCILE_RETRY, 3 * S);
+	assert_true(resource_queue_is_leaving(&q));
+	assert_ptr_equal(resource_queue_next(&q, 3 * S + RESOURCE_RETRY_NS), running);
+	resource_queue_done(&q, running, RECONCILE_GONE, 6 * S);
+	assert_false(resource_queue_is_leaving(&q));
+}
+
 static void two_programs_that_undo_each_other_slow_down(void **state)
 {
 	uint64_t now_ns = 1 * S, first_ns, wait_ns = 0;
@@ -296,6 +331,8 @@ int main(void)
 						tear_down),
 		cmocka_unit_test_setup_teardown(one_whose_pods_are_not_ready_is_due_again_soon,
 						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(resources_of_a_namespace_leave_once, set_up,
+						tear_down),
 		cmocka_unit_test_setup_teardown(two_programs_that_undo_each_other_slow_down, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(what_a_list_does_not_name_is_forgotten, set_up,

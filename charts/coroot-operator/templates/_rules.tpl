@@ -7,8 +7,12 @@ subjects:
     namespace: {{ .Release.Namespace | quote }}
 {{- end -}}
 
-{{/* What cannot be had by a Role. */}}
+{{/* What cannot be had by a Role, or must outlive the namespace. */}}
 {{- define "coroot-operator.clusterRules" -}}
+# whether its own is being deleted
+- apiGroups: [""]
+  resources: [namespaces]
+  verbs: [get]
 # roles of the agents, which see pods of all namespaces
 - apiGroups: [rbac.authorization.k8s.io]
   resources: [clusterroles, clusterrolebindings]
