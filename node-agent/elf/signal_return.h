@@ -1,8 +1,8 @@
 /*
  * Code that signal handlers return to, which makes the kernel restore all registers. Pure.
  *
- * Its caller did not call it: it was interrupted, at an instruction that may be the first one of its
- * function. The C libraries' have no symbol in stripped files, so it is recognized by its
+ * Its caller did not call it: it was interrupted, at an instruction that may be the first one of
+ * its function. The C libraries' have no symbol in stripped files, so it is recognized by its
  * instructions, as debuggers do.
  */
 #ifndef NODE_AGENT_ELF_SIGNAL_RETURN_H
