@@ -85,7 +85,8 @@ static bool belongs(const struct search *s, int fd, uint64_t size_bytes)
 		return false;
 	/* the stripped file itself has the same build id, and may have the name in the link */
 	if (layout.sections[ELF_SECTION_SYMTAB].size_bytes == 0 &&
-	    layout.sections[ELF_SECTION_DEBUG_INFO].size_bytes == 0)
+	    layout.sections[ELF_SECTION_DEBUG_INFO].size_bytes == 0 &&
+	    layout.sections[ELF_SECTION_DEBUG_FRAME].size_bytes == 0)
 		return false;
 	if (s->build_id_bytes > 0)
 		return layout.gnu_build_id_bytes == s->build_id_bytes &&

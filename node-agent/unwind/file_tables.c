@@ -368,12 +368,28 @@ static void note_failure(struct file_tables *t, struct table *e, int error, uint
 	}
 }
 
+static struct debug_cfi_query debug_query(const struct file_tables *t, const struct table *e)
+{
+	const struct process_snapshot *user =
+		t->cfg.find_process ? t->cfg.find_process(t->cfg.ctx, e->index) : NULL;
+
+	return (struct debug_cfi_query){
+		.caller = t->cfg.caller,
+		.proc_root = t->cfg.proc_root,
+		.path = e->source ? e->source->path : "",
+		.pid = user ? user->pid : 0,
+		.start_time = user ? user->start_time : 0,
+	};
+}
+
 static int build(const struct file_tables *t, const struct table *e, struct built_table *ret)
 {
+	const struct debug_cfi_query debug = debug_query(t, e);
 	const struct table_builder builder = {
 		.slabs = t->cfg.slabs,
 		.cache = t->cfg.cache,
 		.max_table_bytes = t->cfg.max_table_bytes,
+		.debug = t->cfg.proc_root && e->source ? &debug : NULL,
 		.on_pause = t->cfg.on_pause,
 		.ctx = t->cfg.ctx,
 	};

@@ -32,7 +32,10 @@ struct file_tables_config {
 	int (*on_pause)(void *ctx);
 	/* A file with the code of this table, borrowed until the next call, or NULL. */
 	struct mapped_file *(*find_file)(void *ctx, uint32_t table);
+	/* A process that has code of this table mapped, likewise, or NULL. */
+	const struct process_snapshot *(*find_process)(void *ctx, uint32_t table);
 	void *ctx;
+	const char *proc_root; /* where debug files are searched; NULL: nowhere; borrowed */
 };
 
 struct file_tables_stats {

@@ -362,6 +362,18 @@ struct mapped_file *process_mappings_find_file(const struct process_mappings *p,
 	return NULL;
 }
 
+const struct process_snapshot *process_mappings_find_process(const struct process_mappings *p,
+							     uint32_t table)
+{
+	for (const struct record *c = p->records; c; c = c->hh.next) {
+		for (uint32_t i = 0; i < c->n; i++) {
+			if (c->parts[i].table == table)
+				return c->snapshot;
+		}
+	}
+	return NULL;
+}
+
 int process_mappings_new(struct process_mappings **ret, const struct process_mappings_config *cfg)
 {
 	struct process_mappings *p = calloc(1, sizeof(*p));

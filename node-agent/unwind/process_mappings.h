@@ -54,6 +54,10 @@ void process_mappings_sweep(struct process_mappings *p, uint64_t now_ns);
  */
 struct mapped_file *process_mappings_find_file(const struct process_mappings *p, uint32_t table);
 
+/* A process that has the table mapped, borrowed likewise, or NULL. Scans all mappings. */
+const struct process_snapshot *process_mappings_find_process(const struct process_mappings *p,
+							     uint32_t table);
+
 void process_mappings_read_stats(const struct process_mappings *p,
 				 struct process_mappings_stats *ret);
 

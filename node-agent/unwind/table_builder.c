@@ -36,8 +36,15 @@ static int load(struct build *b, const struct table_file_key *key, const struct 
 	return -ENOENT;
 }
 
-static int parse(struct build *b, const struct table_file_key *key, const struct cfi_input *in,
-		 const struct cfi_extent *extent, struct cfi_table *ret)
+/* Whether a sixteenth of the code is not described: more than start-up code, a PLT and stubs. */
+static bool lacks_descriptions(const struct elf_layout *l, const struct cfi_table *t)
+{
+	return t->bare_bytes > (l->text_end - l->text_start) / 16;
+}
+
+/* A table that a debug file could complete is not kept on disk: the next search may find it. */
+static int parse_once(struct build *b, const struct table_file_key *key, const struct cfi_input *in,
+		      const struct cfi_extent *extent, struct cfi_table *ret)
 {
 	int r = built_table_begin(b->table, b->builder->slabs, extent);
 
@@ -46,12 +53,30 @@ static int parse(struct build *b, const struct table_file_key *key, const struct
 	if (key && unwind_cache_begin(b->builder->cache, &b->file) < 0)
 		b->file = NULL;
 	r = cfi_table_build(ret, in, add_page, b);
-	if (r == 0)
+	if (r == 0 && (in->debug_layout || !lacks_descriptions(in->layout, ret)))
 		unwind_cache_finish(b->file, key, ret);
 	else
 		unwind_cache_file_free(b->file);
 	b->file = NULL;
 	return r;
+}
+
+/* The file, and if it lacks descriptions, once more with its debug file. */
+static int parse(struct build *b, const struct table_file_key *key, const struct cfi_input *in,
+		 const struct cfi_extent *extent, struct cfi_table *ret)
+{
+	CLEANUP(debug_cfi_freep) struct debug_cfi *debug = NULL;
+	struct cfi_input both = *in;
+	int r = parse_once(b, key, in, extent, ret);
+
+	if (r < 0 || !b->builder->debug || !lacks_descriptions(in->layout, ret) ||
+	    debug_cfi_open(&debug, b->builder->debug, in->layout, in->src) < 0)
+		return r;
+	both.debug_layout = &debug->layout;
+	both.debug_src = &debug->src;
+	built_table_discard(b->table, b->builder->slabs);
+	cfi_table_fini(ret);
+	return parse_once(b, key, &both, extent, ret);
 }
 
 /* Whether parsing the file would fail as loading its table has. */

@@ -1,17 +1,20 @@
 /*
- * A file's table, from disk if it is there, else from the file, into slabs.
+ * A file's table, from disk if it is there, else from the file, into slabs. If much of the file's
+ * code is not described there, its separate debug file is asked for, and read as well.
  */
 #ifndef NODE_AGENT_UNWIND_TABLE_BUILDER_H
 #define NODE_AGENT_UNWIND_TABLE_BUILDER_H
 
 #include "common/base.h"
 #include "node-agent/unwind/built_table.h"
+#include "node-agent/unwind/debug_cfi.h"
 #include "node-agent/unwind/unwind_cache.h"
 
 struct table_builder {
 	struct unwind_slabs *slabs;
 	struct unwind_cache *cache; /* NULL: none */
 	uint64_t max_table_bytes;
+	const struct debug_cfi_query *debug; /* NULL: no search for separate debug files */
 	/* As in struct file_tables_config. */
 	int (*on_pause)(void *ctx);
 	void *ctx;

@@ -199,6 +199,13 @@ static struct mapped_file *find_file(void *ctx, uint32_t table)
 	return process_mappings_find_file(u->processes, table);
 }
 
+static const struct process_snapshot *find_process(void *ctx, uint32_t table)
+{
+	const struct unwinder *u = ctx;
+
+	return process_mappings_find_process(u->processes, table);
+}
+
 static void set_cache_metrics(struct unwinder *u)
 {
 	struct unwind_cache_stats stats;
@@ -353,6 +360,8 @@ static int make_tables(struct unwinder *u, const struct unwinder_config *cfg)
 		.cache = cfg->cache,
 		.on_pause = pause_build,
 		.find_file = find_file,
+		.find_process = find_process,
+		.proc_root = cfg->proc_root ? cfg->proc_root : "/proc",
 		.ctx = u,
 	};
 	struct process_mappings_config processes = {.memory = cfg->memory, .proc_fd = u->proc_fd};

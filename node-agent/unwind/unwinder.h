@@ -20,7 +20,7 @@ struct unwinder_config {
 	uint64_t max_bytes;                 /* of all tables */
 	unsigned hz;                        /* samples per second of each CPU */
 	struct unwind_cache *cache;         /* owned on success; NULL: none */
-	const char *proc_root;              /* NULL: "/proc" */
+	const char *proc_root;              /* NULL: "/proc"; borrowed, outlives it */
 };
 
 /* Starts the thread. Returns 0, -ENOMEM, or another -errno. */

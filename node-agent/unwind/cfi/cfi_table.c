@@ -34,6 +34,7 @@ struct builder {
 	uint64_t start[INDEXES_MAX]; /* of its function; UINT64_MAX: there is none */
 	size_t n_indexes;
 	struct cfi_go go;
+	bool is_go;
 	struct cfi_gaps gaps;
 	uint64_t left_bytes; /* of instructions */
 	uint64_t at;         /* all code before has its rows */
@@ -60,6 +61,18 @@ int cfi_table_extent(const struct elf_layout *layout, struct cfi_extent *ret)
 }
 
 /* ---- functions ---- */
+
+/* Code that nothing describes. What is behind the segments on their pages is none. */
+static int fill_gap(struct builder *b, uint64_t start, uint64_t end)
+{
+	const struct elf_layout *l = b->layout;
+	uint64_t from = start > l->text_start ? start : l->text_start;
+	uint64_t to = end < l->text_end ? end : l->text_end;
+
+	if (from < to && !b->is_go)
+		b->table.bare_bytes += to - from;
+	return cfi_gaps_fill(&b->gaps, start, end);
+}
 
 /* Errors are kept apart from those of the instructions. */
 static int on_state(void *ctx, uint64_t start, uint64_t end, const struct cfi_state *s)
@@ -89,7 +102,7 @@ static int add_function(struct builder *b, const struct cfi_function *f, const s
 		return 0;
 	if (f->start > b->at) {
 		if (f->start - b->at > PADDING_MAX_BYTES) {
-			r = cfi_gaps_fill(&b->gaps, b->at, f->start);
+			r = fill_gap(b, b->at, f->start);
 			if (r < 0)
 				return r;
 		}
@@ -158,7 +171,7 @@ static int add_functions(struct builder *b)
 			r = seek(b, index, b->next[index] + 1);
 	}
 	if (r == 0 && b->at < b->end)
-		r = cfi_gaps_fill(&b->gaps, b->at, b->end);
+		r = fill_gap(b, b->at, b->end);
 	return r == 0 ? cfi_rows_finish(b->rows) : r;
 }
 
@@ -177,13 +190,13 @@ static int keep_index(struct builder *b, int r, enum cfi_origin origin)
  * program is linked with, so .debug_frame is always read. It describes what .eh_frame does not,
  * except for Go's linker, which describes all of Go's code there.
  */
-static int find_descriptions(struct builder *b, const struct cfi_input *in, bool is_go)
+static int find_descriptions(struct builder *b, const struct cfi_input *in)
 {
 	struct cfi_index *x = b->indexes;
 	int r;
 
 	r = keep_index(b, cfi_index_open(x, in->layout, b->windows), CFI_ORIGIN_EH_FRAME);
-	if (r < 0 || is_go)
+	if (r < 0 || b->is_go)
 		return r;
 	r = keep_index(b, cfi_index_open_debug(&x[b->n_indexes], in->layout, &b->src, b->windows),
 		       CFI_ORIGIN_DEBUG_FRAME);
@@ -202,7 +215,6 @@ static int build(struct builder *b, const struct cfi_input *in, cfi_page_fn *on_
 {
 	const struct cfi_extent *extent = &b->table.extent;
 	struct cfi_registers registers;
-	bool is_go = false;
 	int r;
 
 	r = cfi_rows_new(&b->rows, &b->table, on_page, ctx);
@@ -215,14 +227,14 @@ static int build(struct builder *b, const struct cfi_input *in, cfi_page_fn *on_
 	r = file_windows_new(&b->windows, &b->src);
 	if (r == 0)
 		r = cfi_go_open(&b->go, in->layout, b->windows, b->src.size_bytes);
-	is_go = r == 0;
+	b->is_go = r == 0;
 	if (r == 0 || r == -ENOENT)
-		r = find_descriptions(b, in, is_go);
+		r = find_descriptions(b, in);
 	if (r < 0)
 		return r;
-	if (is_go && b->table.origin == CFI_ORIGIN_NONE)
+	if (b->is_go && b->table.origin == CFI_ORIGIN_NONE)
 		b->table.origin = CFI_ORIGIN_GO;
-	cfi_gaps_init(&b->gaps, in->layout, b->windows, is_go ? &b->go : NULL, b->rows);
+	cfi_gaps_init(&b->gaps, in->layout, b->windows, b->is_go ? &b->go : NULL, b->rows);
 	return add_functions(b);
 }
 

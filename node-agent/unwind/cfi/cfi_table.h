@@ -78,6 +78,8 @@ struct cfi_table {
 	uint32_t n_rules;          /* at most UNWIND_TABLE_RULES */
 	uint64_t n_rows;           /* that were passed on */
 	uint64_t n_functions;      /* descriptions that were read */
+	/* Of code that nothing describes, PLT and entry point included; 0 of a program in Go. */
+	uint64_t bare_bytes;
 	/* What the table cannot express or could not read; such code has the rule "unknown". */
 	uint64_t n_bad_functions; /* descriptions that are broken or overlap others */
 	uint64_t n_unknown_rows;  /* rules that the walk does not have */

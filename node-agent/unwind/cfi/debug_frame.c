@@ -3,7 +3,11 @@
 #include <elf.h>
 #include <errno.h>
 #include <zlib.h>
+#include <zstd.h>
 
+#ifndef ELFCOMPRESS_ZSTD /* glibc before 2.37 */
+#define ELFCOMPRESS_ZSTD 2
+#endif
 #define CHUNK_BYTES 65536u
 
 struct inflater {
@@ -32,12 +36,51 @@ static int inflate_all(struct inflater *f)
 	return status == Z_STREAM_END && f->z.avail_out == 0 ? 0 : -ENOENT;
 }
 
+static int inflate_zlib(const struct byte_source *src, uint64_t offset, uint64_t len, uint8_t *out,
+			uint64_t out_len)
+{
+	AUTO_FREE struct inflater *f = calloc(1, sizeof(*f));
+	int r;
+
+	if (!f)
+		return -ENOMEM;
+	f->src = src;
+	f->offset = offset;
+	f->left = len;
+	f->z.next_out = out;
+	f->z.avail_out = (unsigned)out_len;
+	if (inflateInit(&f->z) != Z_OK)
+		return -ENOMEM;
+	r = inflate_all(f);
+	inflateEnd(&f->z);
+	return r;
+}
+
+/* At once: in pieces, the decoder would need a window of up to the whole size besides. */
+static int inflate_zstd(const struct byte_source *src, uint64_t offset, uint64_t len, uint8_t *out,
+			uint64_t out_len)
+{
+	AUTO_FREE uint8_t *packed = NULL;
+	int r;
+
+	if (len == 0 || len > DEBUG_FRAME_MAX_BYTES)
+		return -ENOENT;
+	packed = malloc(len);
+	if (!packed)
+		return -ENOMEM;
+	r = byte_source_read(src, offset, packed, len);
+	if (r < 0)
+		return r;
+	return ZSTD_decompress(out, out_len, packed, len) == out_len ? 0 : -ENOENT;
+}
+
 int debug_frame_inflate(const struct elf_section *section, const struct byte_source *src,
 			uint8_t **ret, uint64_t *ret_len)
 {
-	AUTO_FREE struct inflater *f = NULL;
+	const uint64_t offset = section->offset + sizeof(Elf64_Chdr);
 	AUTO_FREE uint8_t *out = NULL;
 	Elf64_Chdr head;
+	uint64_t len;
 	int r;
 
 	if (!section->compressed || section->size_bytes < sizeof(head))
@@ -45,22 +88,17 @@ int debug_frame_inflate(const struct elf_section *section, const struct byte_sou
 	r = byte_source_read(src, section->offset, &head, sizeof(head));
 	if (r < 0)
 		return r;
-	if (head.ch_type != ELFCOMPRESS_ZLIB || head.ch_size == 0 ||
-	    head.ch_size > DEBUG_FRAME_MAX_BYTES)
+	if ((head.ch_type != ELFCOMPRESS_ZLIB && head.ch_type != ELFCOMPRESS_ZSTD) ||
+	    head.ch_size == 0 || head.ch_size > DEBUG_FRAME_MAX_BYTES)
 		return -ENOENT;
-	f = calloc(1, sizeof(*f));
 	out = malloc(head.ch_size);
-	if (!f || !out)
+	if (!out)
 		return -ENOMEM;
-	f->src = src;
-	f->offset = section->offset + sizeof(head);
-	f->left = section->size_bytes - sizeof(head);
-	f->z.next_out = out;
-	f->z.avail_out = (unsigned)head.ch_size;
-	if (inflateInit(&f->z) != Z_OK)
-		return -ENOMEM;
-	r = inflate_all(f);
-	inflateEnd(&f->z);
+	len = section->size_bytes - sizeof(head);
+	if (head.ch_type == ELFCOMPRESS_ZLIB)
+		r = inflate_zlib(src, offset, len, out, head.ch_size);
+	else
+		r = inflate_zstd(src, offset, len, out, head.ch_size);
 	if (r < 0)
 		return r;
 	*ret = TAKE_PTR(out);

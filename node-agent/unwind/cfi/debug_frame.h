@@ -11,7 +11,7 @@
 
 /*
  * Inflates a section. The caller frees *ret. Returns 0; -ENOENT if it is not compressed, not by
- * zlib, too large or broken; -ENOMEM; or an error of byte_source_read().
+ * zlib or zstd, too large or broken; -ENOMEM; or an error of byte_source_read().
  */
 int debug_frame_inflate(const struct elf_section *section, const struct byte_source *src,
 			uint8_t **ret, uint64_t *ret_len) MUST_CHECK;
