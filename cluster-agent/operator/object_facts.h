@@ -8,6 +8,7 @@
 #include <jansson.h>
 
 #include "cluster-agent/operator/object_kinds.h"
+#include "cluster-agent/operator/pod_status.h"
 #include "common/base.h"
 
 struct object_facts {
@@ -40,8 +41,8 @@ struct workload_state {
 	int64_t updated;
 	bool observed; /* its controller has seen the last change */
 	/* set by others */
-	const json_t *labels; /* of its pods; borrowed */
-	char *why;            /* pods are not ready; owned by who set it; NULL: unknown */
+	const json_t *labels;       /* of its pods; borrowed */
+	char why[POD_STATUS_BYTES]; /* pods are not ready; "": unknown */
 };
 
 /* Returns false if objects of this kind have no pods. */

@@ -20,8 +20,6 @@ void reconcile_cancel(struct reconcile *rc)
 		kube_call_cancel(rc->works[i].call);
 	free(rc->pruned);
 	free(rc->works);
-	for (size_t i = 0; i < rc->n_workloads; i++)
-		free(rc->workloads[i].why);
 	free(rc->workloads);
 	rendered_fini(&rc->rendered);
 	coroot_spec_fini(&rc->spec);

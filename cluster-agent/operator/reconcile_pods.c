@@ -22,12 +22,11 @@ static struct workload_state *current(const struct reconcile *rc)
 	return &rc->workloads[rc->next_workload];
 }
 
-static void keep(struct reconcile *rc, const char *text)
+static void keep(const struct reconcile *rc, const char *text)
 {
 	struct workload_state *w = current(rc);
 
-	free(w->why);
-	w->why = strdup(text); /* or none */
+	snprintf(w->why, sizeof(w->why), "%s", text);
 }
 
 static void end_workload(struct reconcile *rc)

@@ -60,8 +60,8 @@ static int add_workload(struct buf *b, const struct workload_state *w)
 				w->name);
 	if (w->ready < w->wanted)
 		return buf_addf(b, "%s %s: %lld of %lld pods ready%s%s", kind, w->name,
-				(long long)w->ready, (long long)w->wanted, w->why ? ": " : "",
-				w->why ? w->why : "");
+				(long long)w->ready, (long long)w->wanted, *w->why ? ": " : "",
+				w->why);
 	return buf_addf(b, "%s %s: %lld of %lld pods are of the latest version", kind, w->name,
 			(long long)w->updated, (long long)w->wanted);
 }

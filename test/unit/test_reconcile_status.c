@@ -11,8 +11,8 @@
 static struct spec_problems problems, failed;
 static size_t n_kept;
 static struct workload_state workloads[] = {
-	{OBJECT_DAEMON_SET, "coroot-node-agent", 5, 5, 5, true, NULL, NULL},
-	{OBJECT_STATEFUL_SET, "coroot-coroot", 1, 1, 1, true, NULL, NULL},
+	{OBJECT_DAEMON_SET, "coroot-node-agent", 5, 5, 5, true, NULL, ""},
+	{OBJECT_STATEFUL_SET, "coroot-coroot", 1, 1, 1, true, NULL, ""},
 };
 
 static int tear_down(void **state)
@@ -23,7 +23,7 @@ static int tear_down(void **state)
 	problems = failed = (struct spec_problems){0};
 	n_kept = 0;
 	workloads[0] = (struct workload_state){
-		OBJECT_DAEMON_SET, "coroot-node-agent", 5, 5, 5, true, NULL, NULL};
+		OBJECT_DAEMON_SET, "coroot-node-agent", 5, 5, 5, true, NULL, ""};
 	return 0;
 }
 
@@ -161,12 +161,12 @@ static void problems_are_told_with_their_paths(void **state)
 
 static void a_workload_says_why_its_pods_are_not_ready(void **state)
 {
-	char why[] = "pod coroot-node-agent-x: container node-agent: ImagePullBackOff";
 	json_t *r = resource(1, NULL), *status;
 
 	(void)state;
 	workloads[0].ready = 4;
-	workloads[0].why = why;
+	snprintf(workloads[0].why, sizeof(workloads[0].why),
+		 "pod coroot-node-agent-x: container node-agent: ImagePullBackOff");
 	status = make(r, NOW_NS);
 	assert_condition(status, "Ready", "False", "PodsNotReady",
 			 "DaemonSet coroot-node-agent: 4 of 5 pods ready: pod "
