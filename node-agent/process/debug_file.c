@@ -1,9 +1,12 @@
 /*
- * The names come from the file, and the folders belong to a container, so anything may be there: a
- * link to /etc/shadow of the host, a pipe, a file of another program, or a file system whose
- * server never answers. Hence openat2(2) below the root with RESOLVE_IN_ROOT, as a path only until
- * it is known to be a regular file; the whole search runs on a thread with a deadline
- * (deadline_call.h); and what is found must prove that it belongs to the stripped file.
+ * The stripped file chooses the names to search for, and the container has the folders, so a
+ * hostile one can put anything there: a link to /etc/shadow of the host, a pipe, a file of another
+ * program, or a file system whose server never answers. Against that:
+ *
+ * Paths are resolved by openat2(2) with RESOLVE_IN_ROOT, so that no link leads out of the root.
+ * They are opened with O_PATH first, and for reading only if they are regular files. The whole
+ * search runs on a thread with a deadline (deadline_call.h). What is found is used only if it has
+ * the build id, or the checksum, that the stripped file names.
  */
 #include "node-agent/process/debug_file.h"
 
@@ -24,7 +27,7 @@
 #define CALL_KEY (UINT64_C(3) << 61) /* no device */
 #define HOST_PID 1
 
-/* A copy of all that the search needs: it may outlive the call. */
+/* A copy of everything that the search needs, because it may outlive the call. */
 struct search {
 	struct deadline_job job; /* first */
 	int root_fd;             /* of /proc; owned */
@@ -73,7 +76,7 @@ static int crc_of(int fd, uint64_t size_bytes, uint32_t *ret)
 	return 0;
 }
 
-/* Whether the file at fd is the debug file that is looked for. */
+/* Whether the file at fd is the debug file of the stripped one. */
 static bool belongs(const struct search *s, int fd, uint64_t size_bytes)
 {
 	struct elf_layout layout;
@@ -83,7 +86,7 @@ static bool belongs(const struct search *s, int fd, uint64_t size_bytes)
 	byte_source_from_fd(&src, fd, size_bytes);
 	if (elf_layout_parse_debug(&layout, &src) < 0)
 		return false;
-	/* the stripped file itself has the same build id, and may have the name in the link */
+	/* the stripped file has the same build id and may have the name in the link, too */
 	if (layout.sections[ELF_SECTION_SYMTAB].size_bytes == 0 &&
 	    layout.sections[ELF_SECTION_DEBUG_INFO].size_bytes == 0 &&
 	    layout.sections[ELF_SECTION_DEBUG_FRAME].size_bytes == 0)
@@ -139,8 +142,9 @@ static int try_build_id(struct search *s, int root)
 }
 
 /*
- * beside: also beside the stripped file. Its folder is a name that a container chose, which below
- * another root than its own may be any folder: one that the automounter makes, for instance.
+ * Tries the name in .gnu_debuglink below DEBUG_ROOT and, if beside is set, next to the stripped
+ * file. The path of that file is meaningful in the root of its own process only. Below the host's
+ * root it could name any folder, for instance one that the automounter mounts when it is opened.
  */
 static int try_link(struct search *s, int root, bool beside)
 {

@@ -25,6 +25,8 @@ clickhouse-common containerd runc podman containernetworking-plugins iptables ip
 openjdk-17-jdk-headless tomcat10-user tomcat10-examples libnss3-tools python3-pip time'
 # of container images; binutils: reads which libraries our programs need
 images='buildah binutils'
+# what "make accuracy" profiles, and profiles beside us
+accuracy='linux-perf rustc musl-tools g++ clang openjdk-17-jdk-headless'
 # what builds programs for arm64
 arm64='gcc-aarch64-linux-gnu libc6-arm64-cross debian-archive-keyring'
 # systemd: checks our units; nothing is started
@@ -61,8 +63,9 @@ for list in "$@"; do
 	test) wanted="$wanted $test" ;;
 	lint) wanted="$wanted $lint" ;;
 	images) wanted="$wanted $images" ;;
+	accuracy) wanted="$wanted $accuracy" ;;
 	arm64) wanted="$wanted $arm64" ;;
-	*) echo "deps.sh: '$list' is none of: build test lint images arm64" >&2; exit 2 ;;
+	*) echo "deps.sh: '$list' is none of: build test lint images accuracy arm64" >&2; exit 2 ;;
 	esac
 done
 # shellcheck disable=SC2086 # lists of words
