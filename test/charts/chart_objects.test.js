@@ -188,6 +188,7 @@ test("the operator has the documented rights, in whatever roles", async () => {
   const narrow = one(watching, "Role", "release-coroot-operator");
   assert.deepStrictEqual({ ...wide, ...rights(narrow.rules) }, documented.cluster);
   assert.deepStrictEqual(Object.keys(wide).sort(), [
+    " namespaces",
     " pods",
     "rbac.authorization.k8s.io clusterrolebindings",
     "rbac.authorization.k8s.io clusterroles",
