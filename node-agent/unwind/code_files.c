@@ -15,13 +15,19 @@
 #include "common/data/table.h"
 #include "common/system/clock.h"
 #include "node-agent/symbol/vdso_image.h"
+#include "node-agent/unwind/cfi/cfi_digest.h"
 
 /* One element of unwind_files is for the vDSO. */
 #define FILES_MAX (UNWIND_FILES - 1u)
 #define CHECK_NS (10 * NS_PER_S) /* how long a time of change is believed */
 #define KERNEL_DEV_MINOR_BITS 20 /* of dev_t in the kernel */
 
-#define KEY_OF_BUILD_ID UINT64_MAX /* version[0]; no file is that long */
+/*
+ * A file that changed so lately has no digest: what is read of it may change once more without
+ * another time of change, which is as fine as a tick.
+ */
+#define SETTLED_NS (50 * NS_PER_MS)
+#define NO_DIGEST UINT64_MAX /* sum[0] */
 
 struct code_file {
 	UT_hash_handle hh; /* in the order of last use */
@@ -54,7 +60,7 @@ const struct table_key *code_file_key(const struct code_file *f)
 
 bool table_key_is_of_build(const struct table_key *key)
 {
-	return key->version[0] == KEY_OF_BUILD_ID;
+	return key->sum[0] != NO_DIGEST;
 }
 
 void code_files_open(const struct code_files *c, const struct mapped_file *m,
@@ -70,18 +76,29 @@ void code_files_open(const struct code_files *c, const struct mapped_file *m,
 
 /* ---- examine ---- */
 
-static void make_key(struct code_file *f, const struct elf_layout *layout)
+static bool is_settled(const struct code_file *f)
 {
+	uint64_t now_ns = clock_realtime_ns();
+
+	return f->ctime_ns != 0 && f->ctime_ns < now_ns && now_ns - f->ctime_ns > SETTLED_NS;
+}
+
+/* Without a digest, no other file has its key. */
+static void make_key(struct code_file *f, const struct mapped_file *m,
+		     const struct elf_layout *layout, const struct byte_source *src)
+{
+	uint64_t sum[4];
+
 	f->key = (struct table_key){
 		.id = {f->id.dev, f->id.ino},
-		.version = {f->id.size_bytes, f->ctime_ns},
-		.text_bounds = {layout->text_start, layout->text_end},
+		.sum = {NO_DIGEST, f->id.size_bytes, f->id.mtime_ns, f->ctime_ns},
 	};
-	if (!layout->has_build_id)
+	if (!m || m->may_hang || !layout->has_build_id || !is_settled(f))
+		return;
+	if (cfi_digest(layout, src, sum) < 0)
 		return;
 	memcpy(f->key.id, layout->build_id, sizeof(f->key.id));
-	f->key.version[0] = KEY_OF_BUILD_ID;
-	f->key.version[1] = 0;
+	memcpy(f->key.sum, sum, sizeof(sum));
 }
 
 /* Returns 0, also if the file has no code, or -errno if it cannot be read. */
@@ -102,7 +119,7 @@ static int examine(const struct code_files *c, const struct mapped_file *m, stru
 			f->segments[f->n_segments++] = layout->segments[i];
 	}
 	f->has_code = f->n_segments > 0;
-	make_key(f, layout);
+	make_key(f, m, layout, &src);
 	return 0;
 }
 
@@ -272,6 +289,24 @@ static struct code_file *get(struct code_files *c, const struct mapped_file *m)
 	if (f)
 		forget(c, f);
 	return m->fd < 0 ? NULL : add(c, m);
+}
+
+bool code_files_is_current(struct code_files *c, const struct mapped_file *m,
+			   const struct table_key *key)
+{
+	struct code_file *f;
+	uint64_t ctime_ns;
+
+	if (!m || !table_key_is_of_build(key))
+		return true;
+	f = get(c, m);
+	if (!f || read_ctime(m, &ctime_ns) < 0)
+		return false;
+	if (ctime_ns != f->ctime_ns) {
+		forget(c, f);
+		f = add(c, m);
+	}
+	return f && memcmp(&f->key, key, sizeof(*key)) == 0;
 }
 
 /* The address in the file of what is mapped from this offset on. */

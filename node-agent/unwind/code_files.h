@@ -20,11 +20,15 @@ struct code_files;
 
 #define CODE_FILE_SEGMENTS_MAX 4u /* linkers make one or two */
 
-/* What a table is of, wherever it lies: the key of tables. */
+/*
+ * What a table is of: the key of tables. A build id alone is what anybody can write into a file,
+ * so a digest of what the table is made from is part of it.
+ */
 struct table_key {
-	uint64_t id[2];      /* build id; without one, device and inode */
-	uint64_t version[2]; /* likewise, size and time of change */
-	uint64_t text_bounds[2];
+	uint64_t id
+		[2]; /* XXH3-128 of the build id; of a file that shares nothing, device and inode */
+	uint64_t sum
+		[4]; /* SHA-256; likewise, UINT64_MAX, size, time of modification and of change */
 };
 
 struct code_file;
@@ -51,8 +55,14 @@ struct code_file *code_files_get(struct code_files *c, const struct process_mapp
 				 uint64_t *ret_bias);
 
 const struct table_key *code_file_key(const struct code_file *f);
-/* Whether a table may serve other files with the same key, and be kept on disk. */
+/* Whether the key is of a build, so that other files may have the same, also after a restart. */
 bool table_key_is_of_build(const struct table_key *key);
+/*
+ * Whether the file still is what its key says. Files whose key is of no build always are, as nobody
+ * else has their table; and the vDSO, for which m is NULL.
+ */
+bool code_files_is_current(struct code_files *c, const struct mapped_file *m,
+			   const struct table_key *key);
 
 /* Shows the file of the mapping to walks, with the index of its table. */
 void code_files_show(struct code_files *c, struct code_file *f, const struct process_mapping *m,

@@ -382,9 +382,22 @@ static struct debug_cfi_query debug_query(const struct file_tables *t, const str
 	};
 }
 
-static int build(const struct file_tables *t, const struct table *e, struct built_table *ret)
+struct build {
+	struct file_tables *tables;
+	const struct table *table;
+};
+
+static bool is_current(void *ctx)
+{
+	const struct build *b = ctx;
+
+	return code_files_is_current(b->tables->files, b->table->source, &b->table->key);
+}
+
+static int build(struct file_tables *t, const struct table *e, struct built_table *ret)
 {
 	const struct debug_cfi_query debug = debug_query(t, e);
+	struct build build = {t, e};
 	const struct table_builder builder = {
 		.slabs = t->cfg.slabs,
 		.cache = t->cfg.cache,
@@ -392,6 +405,8 @@ static int build(const struct file_tables *t, const struct table *e, struct buil
 		.debug = t->cfg.proc_root && e->source ? &debug : NULL,
 		.on_pause = t->cfg.on_pause,
 		.ctx = t->cfg.ctx,
+		.is_current = is_current,
+		.check_ctx = &build,
 	};
 	struct table_file_key key;
 	struct byte_source src;
@@ -399,8 +414,8 @@ static int build(const struct file_tables *t, const struct table *e, struct buil
 	_Static_assert(sizeof(key) == sizeof(e->key), "the same words");
 	memcpy(&key, &e->key, sizeof(key));
 	code_files_open(t->files, e->source, &src);
-	return table_builder_build(&builder, &src,
-				   table_key_is_of_build(&e->key) && !e->vdso ? &key : NULL, ret);
+	return table_builder_build(&builder, &src, table_key_is_of_build(&e->key) ? &key : NULL,
+				   ret);
 }
 
 static void note_built(struct file_tables *t, struct table *e, uint64_t now_ns)

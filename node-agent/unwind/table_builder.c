@@ -53,7 +53,12 @@ static int parse_once(struct build *b, const struct table_file_key *key, const s
 	if (key && unwind_cache_begin(b->builder->cache, &b->file) < 0)
 		b->file = NULL;
 	r = cfi_table_build(ret, in, add_page, b);
-	if (r == 0 && (in->debug_layout || !lacks_descriptions(in->layout, ret)))
+	if (r == 0 && b->builder->is_current && !b->builder->is_current(b->builder->check_ctx)) {
+		cfi_table_fini(ret);
+		r = -ESTALE;
+	}
+	/* a debug file is no part of the key */
+	if (r == 0 && !in->debug_layout && !lacks_descriptions(in->layout, ret))
 		unwind_cache_finish(b->file, key, ret);
 	else
 		unwind_cache_file_free(b->file);

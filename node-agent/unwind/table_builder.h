@@ -1,6 +1,7 @@
 /*
- * A file's table, from disk if it is there, else from the file, into slabs. If much of the file's
- * code is not described there, its separate debug file is asked for, and read as well.
+ * Makes the table of a file in slabs: reads it from disk, if it was kept there, or makes it of the
+ * file and keeps it. If much of the file's code is not described there, its separate debug file is
+ * asked for, and read as well; such a table is not kept.
  */
 #ifndef NODE_AGENT_UNWIND_TABLE_BUILDER_H
 #define NODE_AGENT_UNWIND_TABLE_BUILDER_H
@@ -18,11 +19,18 @@ struct table_builder {
 	/* As in struct file_tables_config. */
 	int (*on_pause)(void *ctx);
 	void *ctx;
+	/*
+	 * Called when the file has been read: whether it is still the one of the key. If not, its
+	 * table is none, and is not kept on disk. NULL: it is.
+	 */
+	bool (*is_current)(void *check_ctx);
+	void *check_ctx;
 };
 
 /*
  * key is the table's name on disk, or NULL if it is not to be kept there. Returns 0; -ENOSPC
- * without room; -EFBIG if the table is too large; -ECANCELED; -ENOENT, -ENOEXEC or -EBADMSG if the
+ * without room; -EFBIG if the table is too large; -ECANCELED; -ESTALE if the file is not
+ * current; -ENOENT, -ENOEXEC or -EBADMSG if the
  * file has no code or is none of ELF; or another -errno. After a failure, ret->bytes is how much of
  * the table there was room for, and nothing else of *ret is to be used.
  */
