@@ -15,12 +15,12 @@
 #include <sys/random.h>
 
 #include "cluster-agent/operator/leader.h"
-#include "cluster-agent/operator/object_answer.h"
-#include "cluster-agent/operator/object_requests.h"
-#include "cluster-agent/operator/object_watches.h"
-#include "cluster-agent/operator/operator_metrics.h"
+#include "cluster-agent/operator/objects/object_answer.h"
+#include "cluster-agent/operator/objects/object_requests.h"
+#include "cluster-agent/operator/objects/object_watches.h"
 #include "cluster-agent/operator/operator_privileges.h"
-#include "cluster-agent/operator/reconcile.h"
+#include "cluster-agent/operator/reconcile/operator_metrics.h"
+#include "cluster-agent/operator/reconcile/reconcile.h"
 #include "common/agent/agent.h"
 #include "common/kubernetes/kube_config_load.h"
 #include "common/kubernetes/kube_watch.h"

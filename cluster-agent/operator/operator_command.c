@@ -2,11 +2,11 @@
 
 #include <errno.h>
 
-#include "cluster-agent/operator/coroot_crd.h"
 #include "cluster-agent/operator/operator.h"
 #include "cluster-agent/operator/operator_options.h"
 #include "cluster-agent/operator/operator_privileges.h"
 #include "cluster-agent/operator/render_command.h"
+#include "cluster-agent/operator/spec/coroot_crd.h"
 #include "common/limits.h"
 #include "version.h"
 

@@ -12,9 +12,9 @@
 #include <fcntl.h>
 #include <jansson.h>
 
-#include "cluster-agent/operator/coroot_spec.h"
 #include "cluster-agent/operator/operator_options.h"
-#include "cluster-agent/operator/render.h"
+#include "cluster-agent/operator/render/render.h"
+#include "cluster-agent/operator/spec/coroot_spec.h"
 #include "common/kubernetes/kube_config_yaml.h"
 #include "common/limits.h"
 #include "common/system/fs.h"

@@ -6,9 +6,9 @@
  * program links all objects of both agents, so a metric that exists is on the page.
  */
 #include "cluster-agent/cluster_options.h"
-#include "cluster-agent/operator/coroot_crd.h"
-#include "cluster-agent/operator/coroot_fields.h"
 #include "cluster-agent/operator/operator_command.h"
+#include "cluster-agent/operator/spec/coroot_crd.h"
+#include "cluster-agent/operator/spec/coroot_fields.h"
 #include "cluster-agent/wait_command.h"
 #include "common/limits.h"
 #include "common/options/option_value.h"

@@ -5,9 +5,9 @@
 #include <errno.h>
 #include <jansson.h>
 
-#include "cluster-agent/operator/coroot_spec.h"
-#include "cluster-agent/operator/render.h"
-#include "cluster-agent/operator/spec_values.h"
+#include "cluster-agent/operator/render/render.h"
+#include "cluster-agent/operator/spec/coroot_spec.h"
+#include "cluster-agent/operator/spec/spec_values.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -5,12 +5,12 @@
  */
 #include <assert.h>
 
-#include "cluster-agent/operator/object_answer.h"
-#include "cluster-agent/operator/object_table.h"
-#include "cluster-agent/operator/pod_status.h"
-#include "cluster-agent/operator/reconcile_patch.h"
-#include "cluster-agent/operator/reconcile_status.h"
-#include "cluster-agent/operator/secret_maker.h"
+#include "cluster-agent/operator/objects/object_answer.h"
+#include "cluster-agent/operator/objects/object_table.h"
+#include "cluster-agent/operator/objects/pod_status.h"
+#include "cluster-agent/operator/reconcile/reconcile_patch.h"
+#include "cluster-agent/operator/reconcile/reconcile_status.h"
+#include "cluster-agent/operator/reconcile/secret_maker.h"
 #include "common/text/utf8.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -10,7 +10,7 @@
 #include <spawn.h>
 #include <sys/wait.h>
 
-#include "cluster-agent/operator/clickhouse_config_xml.h"
+#include "cluster-agent/operator/render/clickhouse_config_xml.h"
 #include "cluster-agent/store/chdb_api.h"
 #include "cluster-agent/store/clickhouse_client.h"
 #include "common/system/clock.h"

@@ -1,7 +1,7 @@
 #include <jansson.h>
 
-#include "cluster-agent/operator/coroot_crd.h"
-#include "cluster-agent/operator/coroot_fields.h"
+#include "cluster-agent/operator/spec/coroot_crd.h"
+#include "cluster-agent/operator/spec/coroot_fields.h"
 #include "common/limits.h"
 #include "test/lib/unit.h"
 

@@ -1,4 +1,4 @@
-#include "cluster-agent/operator/object_answer.h"
+#include "cluster-agent/operator/objects/object_answer.h"
 
 #include <errno.h>
 

@@ -1,8 +1,8 @@
-#include "cluster-agent/operator/object_parts.h"
+#include "cluster-agent/operator/render/object_parts.h"
 
 #include <errno.h>
 
-#include "cluster-agent/operator/rendered.h"
+#include "cluster-agent/operator/render/rendered.h"
 #include "test/lib/json_oom.h"
 #include "test/lib/unit.h"
 

@@ -1,4 +1,4 @@
-#include "cluster-agent/operator/object_table.h"
+#include "cluster-agent/operator/objects/object_table.h"
 
 #include <errno.h>
 

@@ -1,4 +1,4 @@
-#include "cluster-agent/operator/pod_status.h"
+#include "cluster-agent/operator/objects/pod_status.h"
 
 #include "test/lib/unit.h"
 

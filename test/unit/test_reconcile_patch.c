@@ -1,8 +1,8 @@
-#include "cluster-agent/operator/reconcile_patch.h"
+#include "cluster-agent/operator/reconcile/reconcile_patch.h"
 
 #include <errno.h>
 
-#include "cluster-agent/operator/secret_maker.h"
+#include "cluster-agent/operator/reconcile/secret_maker.h"
 #include "test/lib/json_oom.h"
 #include "test/lib/unit.h"
 

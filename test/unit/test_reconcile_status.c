@@ -1,4 +1,4 @@
-#include "cluster-agent/operator/reconcile_status.h"
+#include "cluster-agent/operator/reconcile/reconcile_status.h"
 
 #include <errno.h>
 

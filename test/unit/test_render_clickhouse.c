@@ -1,6 +1,6 @@
-#include "cluster-agent/operator/clickhouse_config_xml.h"
-#include "cluster-agent/operator/clickhouse_parts.h"
-#include "cluster-agent/operator/render.h"
+#include "cluster-agent/operator/render/clickhouse_config_xml.h"
+#include "cluster-agent/operator/render/clickhouse_parts.h"
+#include "cluster-agent/operator/render/render.h"
 
 #include <errno.h>
 

@@ -7,9 +7,9 @@
 #include <errno.h>
 #include <jansson.h>
 
-#include "cluster-agent/operator/coroot_fields.h"
-#include "cluster-agent/operator/coroot_spec.h"
-#include "cluster-agent/operator/render.h"
+#include "cluster-agent/operator/render/render.h"
+#include "cluster-agent/operator/spec/coroot_fields.h"
+#include "cluster-agent/operator/spec/coroot_spec.h"
 #include "common/data/buf.h"
 #include "common/limits.h"
 #include "common/system/fs.h"

@@ -1,4 +1,4 @@
-#include "cluster-agent/operator/resource_queue.h"
+#include "cluster-agent/operator/reconcile/resource_queue.h"
 
 #include <errno.h>
 

@@ -1,6 +1,6 @@
 #include <errno.h>
 
-#include "cluster-agent/operator/spec_problems.h"
+#include "cluster-agent/operator/spec/spec_problems.h"
 #include "test/lib/unit.h"
 
 static void texts_are_made_fit_for_a_status(void **state)

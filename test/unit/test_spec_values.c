@@ -2,7 +2,7 @@
 #include <math.h>
 #include <regex.h>
 
-#include "cluster-agent/operator/spec_values.h"
+#include "cluster-agent/operator/spec/spec_values.h"
 #include "test/lib/unit.h"
 
 static void quantities_have_the_units_of_kubernetes(void **state)

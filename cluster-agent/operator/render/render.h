@@ -1,0 +1,65 @@
+/*
+ * Makes the objects that a Coroot resource stands for. Pure: the same input gives the same objects,
+ * byte for byte, so that applying them again changes nothing.
+ *
+ * Names, labels, ports and generated environment are those of Coroot's operator (v1.9), so that an
+ * existing resource goes on working.
+ */
+#ifndef CLUSTER_AGENT_OPERATOR_RENDER_RENDER_H
+#define CLUSTER_AGENT_OPERATOR_RENDER_RENDER_H
+
+#include "cluster-agent/operator/render/rendered.h"
+#include "cluster-agent/operator/spec/coroot_spec.h"
+#include "common/base.h"
+
+/* Default images: whole references. */
+struct operator_images {
+	const char *node_agent;
+	const char *cluster_agent;
+	const char *store; /* the cluster-agent with the embedded engine */
+	const char *clickhouse;
+	const char *keeper;
+	const char *pull_secret; /* NULL: none */
+};
+
+struct render_input {
+	const struct coroot_spec *spec;
+	const struct operator_images *images;
+	/*
+	 * There is a ClickHouse that Coroot's operator made: it stays in use if the resource does
+	 * not say where profiles go.
+	 */
+	bool clickhouse_is_there;
+};
+
+/* Where profiles are stored. */
+enum render_store {
+	RENDER_STORE_NONE, /* agentsOnly: elsewhere */
+	RENDER_STORE_EMBEDDED,
+	RENDER_STORE_CLICKHOUSE, /* by objects of ours */
+	RENDER_STORE_EXTERNAL,
+};
+
+enum render_store render_store(const struct render_input *in);
+
+/* Reports what the spec asks for and its store does not allow. Returns 0 or -ENOMEM. */
+int render_check(const struct render_input *in, struct spec_problems *problems) MUST_CHECK;
+
+/* Appends to out, which the caller frees in every case. Returns 0 or -ENOMEM. */
+int render_coroot(struct rendered *out, const struct render_input *in) MUST_CHECK;
+
+/* The parts of it; the same results. */
+int render_node_agent(struct rendered *out, const struct render_input *in) MUST_CHECK;
+int render_cluster_agent(struct rendered *out, const struct render_input *in) MUST_CHECK;
+int render_server(struct rendered *out, const struct render_input *in) MUST_CHECK;
+/* ClickHouse and its keeper, if the store is theirs. */
+int render_clickhouse(struct rendered *out, const struct render_input *in) MUST_CHECK;
+int render_keeper(struct rendered *out, const struct render_input *in) MUST_CHECK;
+
+/*
+ * Appends to env, an array, by which variables the server finds ClickHouse: ours, or the user's.
+ * Nothing for other stores. The server reads the password from a file. Returns 0 or -ENOMEM.
+ */
+int render_clickhouse_env(json_t *env, const struct render_input *in) MUST_CHECK;
+
+#endif /* CLUSTER_AGENT_OPERATOR_RENDER_RENDER_H */
