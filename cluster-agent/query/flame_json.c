@@ -1,24 +1,39 @@
 #include "cluster-agent/query/flame_json.h"
 
+#include <stddef.h>
+
+#include "cluster-agent/query/column_block.h"
 #include "cluster-agent/query/read/profile_types.h"
 #include "common/system/clock.h"
 
-static void put_u32s(struct json_writer *w, const char *key, const uint32_t *v, uint32_t n)
+/* block: where the numbers go instead; NULL: they are an array here. */
+static void put_column(struct json_writer *w, struct column_block *block, const char *key,
+		       const struct column *c)
 {
+	const char *at = c->first;
+
 	json_key(w, key);
+	if (block) {
+		column_block_put(block, w, c);
+		return;
+	}
 	json_open(w, '[');
-	for (uint32_t i = 0; i < n; i++)
-		json_put_int(w, v[i]);
+	for (uint32_t i = 0; i < c->n; i++, at += c->stride)
+		json_put_int(w, c->is_wide ? *(const int64_t *)(const void *)at
+					   : *(const uint32_t *)(const void *)at);
 	json_close(w, ']');
 }
 
-static void put_i64s(struct json_writer *w, const char *key, const int64_t *v, uint32_t n)
+static void put_u32s(struct json_writer *w, struct column_block *block, const char *key,
+		     const uint32_t *v, uint32_t n)
 {
-	json_key(w, key);
-	json_open(w, '[');
-	for (uint32_t i = 0; i < n; i++)
-		json_put_int(w, v[i]);
-	json_close(w, ']');
+	put_column(w, block, key, &(struct column){v, sizeof(*v), n, false});
+}
+
+static void put_i64s(struct json_writer *w, struct column_block *block, const char *key,
+		     const int64_t *v, uint32_t n)
+{
+	put_column(w, block, key, &(struct column){v, sizeof(*v), n, true});
 }
 
 static void put_texts(struct json_writer *w, const char *key, const char *const *texts,
@@ -53,21 +68,39 @@ static void put_quality(struct json_writer *w, const struct stack_query_quality 
 	json_close(w, '}');
 }
 
-static void put_nodes(struct json_writer *w, const struct flame_view *v, bool base)
+static void put_nodes(struct json_writer *w, struct column_block *block, const struct flame_view *v,
+		      bool base)
 {
 	json_key(w, "nodes");
 	json_open(w, '{');
-	put_u32s(w, "name", v->node_name, v->n_nodes);
-	put_u32s(w, "file", v->node_file, v->n_nodes);
-	put_u32s(w, "depth", v->node_depth, v->n_nodes);
-	put_i64s(w, "total", v->node_total, v->n_nodes);
-	put_i64s(w, "self", v->node_self, v->n_nodes);
-	if (base) {
-		put_i64s(w, "baseTotal", v->node_base_total, v->n_nodes);
-		put_i64s(w, "baseSelf", v->node_base_self, v->n_nodes);
+	if (block) {
+		put_u32s(w, block, "function", v->node_pair, v->n_nodes);
+	} else {
+		put_u32s(w, block, "name", v->node_name, v->n_nodes);
+		put_u32s(w, block, "file", v->node_file, v->n_nodes);
 	}
-	put_u32s(w, "inlined", v->node_inlined, v->n_inlined);
+	put_u32s(w, block, "depth", v->node_depth, v->n_nodes);
+	put_i64s(w, block, "total", v->node_total, v->n_nodes);
+	put_i64s(w, block, "self", v->node_self, v->n_nodes);
+	if (base) {
+		put_i64s(w, block, "baseTotal", v->node_base_total, v->n_nodes);
+		put_i64s(w, block, "baseSelf", v->node_base_self, v->n_nodes);
+	}
+	put_u32s(w, block, "inlined", v->node_inlined, v->n_inlined);
 	json_close(w, '}');
+}
+
+static void put_pairs(struct json_writer *w, struct column_block *block, const struct flame_view *v)
+{
+	json_key(w, "pairs");
+	json_open(w, '{');
+	put_u32s(w, block, "name", v->pair_name, v->n_pairs);
+	put_u32s(w, block, "file", v->pair_file, v->n_pairs);
+	json_close(w, '}');
+}
+
+static void put_other(struct json_writer *w, const struct flame_view *v, bool base)
+{
 	json_key(w, "other");
 	json_open(w, '{');
 	json_member_int(w, "nodes", (int64_t)v->other_nodes);
@@ -77,56 +110,46 @@ static void put_nodes(struct json_writer *w, const struct flame_view *v, bool ba
 	json_close(w, '}');
 }
 
-void flame_json_put_tree(struct json_writer *w, const struct flame_view *v, bool with_base)
+static void put_tree(struct json_writer *w, struct column_block *block, const struct flame_view *v,
+		     bool with_base)
 {
 	put_texts(w, "names", v->names, v->name_lens, v->n_names);
 	put_texts(w, "files", v->files, v->file_lens, v->n_files);
-	put_nodes(w, v, with_base);
+	if (block)
+		put_pairs(w, block, v);
+	put_nodes(w, block, v, with_base);
+	put_other(w, v, with_base);
 }
 
-enum function_column {
-	COLUMN_NAME,
-	COLUMN_FILE,
-	COLUMN_SELF,
-	COLUMN_TOTAL,
-	COLUMN_BASE_SELF,
-	COLUMN_BASE_TOTAL,
-	COLUMN_MAX,
-};
-
-static int64_t column_value(const struct flame_function *f, enum function_column column)
+void flame_json_put_tree(struct json_writer *w, const struct flame_view *v, bool with_base)
 {
-	switch (column) {
-	case COLUMN_NAME:
-		return f->name;
-	case COLUMN_FILE:
-		return f->file;
-	case COLUMN_SELF:
-		return f->self;
-	case COLUMN_BASE_SELF:
-		return f->base_self;
-	case COLUMN_BASE_TOTAL:
-		return f->base_total;
-	default:
-		return f->total;
-	}
+	put_tree(w, NULL, v, with_base);
 }
 
-static void put_functions(struct json_writer *w, const struct flame_view *v, bool base)
+static void put_functions(struct json_writer *w, struct column_block *block,
+			  const struct flame_view *v, bool base)
 {
-	static const char *const names[COLUMN_MAX] = {"name",  "file",     "self",
-						      "total", "baseSelf", "baseTotal"};
-	const enum function_column n = base ? COLUMN_MAX : COLUMN_BASE_SELF;
+	static const struct {
+		const char *name;
+		size_t at;
+		bool is_wide;
+	} members[] = {
+		{"name", offsetof(struct flame_function, name), false},
+		{"file", offsetof(struct flame_function, file), false},
+		{"self", offsetof(struct flame_function, self), true},
+		{"total", offsetof(struct flame_function, total), true},
+		{"baseSelf", offsetof(struct flame_function, base_self), true},
+		{"baseTotal", offsetof(struct flame_function, base_total), true},
+	};
+	const size_t n = base ? ARRAY_SIZE(members) : ARRAY_SIZE(members) - 2;
 
 	json_key(w, "functions");
 	json_open(w, '{');
-	for (enum function_column c = 0; c < n; c++) {
-		json_key(w, names[c]);
-		json_open(w, '[');
-		for (uint32_t i = 0; i < v->n_functions; i++)
-			json_put_int(w, column_value(&v->functions[i], c));
-		json_close(w, ']');
-	}
+	for (size_t i = 0; i < n; i++)
+		put_column(w, block, members[i].name,
+			   &(struct column){(const char *)v->functions + members[i].at,
+					    sizeof(*v->functions), v->n_functions,
+					    members[i].is_wide});
 	json_close(w, '}');
 }
 
@@ -159,8 +182,13 @@ int flame_json_write(struct buf *out, const struct flame_json_sides *sides,
 {
 	const struct query_filter *f = sides->filter;
 	const bool base = sides->base != NULL;
+	struct column_block columns;
+	struct column_block *block = sides->columns ? &columns : NULL;
 	struct json_writer w;
+	int r = block ? column_block_begin(block, out) : 0;
 
+	if (r < 0)
+		return r;
 	json_writer_init(&w, out);
 	json_open(&w, '{');
 	json_member_text(&w, "service", f->service);
@@ -174,8 +202,8 @@ int flame_json_write(struct buf *out, const struct flame_json_sides *sides,
 		put_rate(&w, &sides->rate);
 	if (base)
 		put_base(&w, sides, stacks);
-	flame_json_put_tree(&w, v, base);
-	put_functions(&w, v, base);
+	put_tree(&w, block, v, base);
+	put_functions(&w, block, v, base);
 	json_member_int(&w, "functionsCut", v->functions_cut);
 	json_key(&w, "zoomed");
 	json_put_bool(&w, v->zoomed);
@@ -185,5 +213,6 @@ int flame_json_write(struct buf *out, const struct flame_json_sides *sides,
 	if (base)
 		json_member_int(&w, "baseCut", stacks->cut.base);
 	json_close(&w, '}');
-	return json_writer_finish(&w);
+	r = json_writer_finish(&w);
+	return r == 0 && block ? column_block_finish(block, out) : r;
 }

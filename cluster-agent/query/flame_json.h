@@ -1,4 +1,7 @@
-/* A flame graph as the JSON that the page reads: columns, not objects. Pure. */
+/*
+ * A flame graph as JSON: columns, not objects. For the page, which has to draw 100,000 nodes at
+ * once, the numbers can be bytes behind the JSON (column_block.h). Pure.
+ */
 #ifndef CLUSTER_AGENT_QUERY_FLAME_JSON_H
 #define CLUSTER_AGENT_QUERY_FLAME_JSON_H
 
@@ -20,6 +23,7 @@ struct flame_json_sides {
 	const struct query_filter *filter;
 	const struct query_filter *base;      /* NULL: none, and no rates are written */
 	struct timeline_rate rate, base_rate; /* so that ranges of different length compare */
+	bool columns;                         /* numbers as bytes behind the JSON */
 };
 
 /* Appends to out. Returns 0, -ENOMEM, or -EFBIG over the limit of out. */

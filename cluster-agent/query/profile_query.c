@@ -181,7 +181,8 @@ int profile_query_flamegraph(struct store *store, const struct query_request *p,
 	const struct flame_view_limits limits = {
 		.max_nodes = p->max_nodes, .max_functions = MAX_FUNCTIONS, .zoom = p->zoom};
 	const struct query_filter *base = p->has_base ? &p->base : NULL;
-	struct flame_json_sides sides = {.filter = &p->filter, .base = base};
+	struct flame_json_sides sides = {
+		.filter = &p->filter, .base = base, .columns = p->format == QUERY_FORMAT_COLUMNS};
 	struct stack_query_result stacks = {0};
 	int r = flame_tree_new(&tree, NULL);
 

@@ -20,6 +20,11 @@ enum query_sort {
 	QUERY_SORT_DIFF, /* by the amount of the change between base and selection */
 };
 
+enum query_format {
+	QUERY_FORMAT_JSON,
+	QUERY_FORMAT_COLUMNS, /* JSON with numbers as bytes behind it (column_block.h) */
+};
+
 /* Texts are borrowed; each question reads what it needs, 0 or NULL is "not given". */
 struct query_request {
 	struct query_filter filter;
@@ -34,6 +39,7 @@ struct query_request {
 	const char *label; /* by which to group, or whose values to list */
 	uint32_t limit;    /* number of elements of a list */
 	enum query_sort sort;
+	enum query_format format;
 	/*
 	 * Storage of filter.where and base.where, which point here; a request that has matchers
 	 * must not be copied.

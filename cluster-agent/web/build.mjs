@@ -1,6 +1,6 @@
 // Builds the page, and turns it into C.
 //   node build.mjs page DEPS OUT            bundle into OUT: index.html, app-HASH.js,
-//                                           app-HASH.css, icon-HASH.svg
+//                                           app-HASH.css, icon-HASH.png
 //   node build.mjs embed DIST FILE.c        write the files of DIST to FILE.c, compressed, as an
 //                                           array of struct web_asset
 //   node build.mjs test DEPS OUT FILE...    bundle unit tests for "node --test"
@@ -53,12 +53,13 @@ async function page(deps, out) {
     put(`${name}-${digest(data).slice(0, 8)}${ext}`, data);
   };
   for (const f of result.outputFiles) putHashed(f.path, f.contents);
-  putHashed("icon.svg", fs.readFileSync(path.join(here, "icon.svg")));
+  // no SVG: Chromium draws the icon again, as a document of its own, each time the address changes
+  putHashed("icon.png", fs.readFileSync(path.join(here, "icon.png")));
   const html = fs
     .readFileSync(path.join(here, "index.html"), "utf8")
     .replace("__JS__", names[".js"])
     .replace("__CSS__", names[".css"])
-    .replace("__ICON__", names[".svg"]);
+    .replace("__ICON__", names[".png"]);
   fs.writeFileSync(path.join(out, "index.html"), html);
   const size = gzipSync(fs.readFileSync(path.join(out, names[".js"])), { level: 9 }).length;
   if (size > MAX_SCRIPT)
@@ -69,7 +70,7 @@ const types = {
   ".html": "text/html; charset=utf-8",
   ".js": "text/javascript; charset=utf-8",
   ".css": "text/css; charset=utf-8",
-  ".svg": "image/svg+xml",
+  ".png": "image/png",
 };
 
 function embed(dist, file) {

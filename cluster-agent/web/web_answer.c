@@ -111,5 +111,6 @@ void web_answer_send(struct http_exchange *x, const struct web_endpoint *e,
 		snprintf(header, sizeof(header), "attachment; filename=\"%s\"", name);
 		web_answer_header(x, "Content-Disposition", header);
 	}
-	http_respond(x, 200, e->content_type, body_adopt, len);
+	http_respond(x, 200, p->format == QUERY_FORMAT_COLUMNS ? WEB_COLUMNS_TYPE : e->content_type,
+		     body_adopt, len);
 }

@@ -18,7 +18,7 @@ const struct web_endpoint web_endpoints[WEB_ENDPOINT_MAX] = {
 	[WEB_TIMELINE] = {"timeline", profile_query_timeline, JSON, .schema = "Timeline",
 			  .summary = "How much of a profile type an application uses over time"},
 	[WEB_FLAMEGRAPH] = {"flamegraph", profile_query_flamegraph, JSON, .has_stacks = true,
-			    .schema = "Flamegraph",
+			    .has_columns = true, .schema = "Flamegraph",
 			    .summary = "The merged tree of all stacks, and totals per function"},
 	[WEB_FUNCTIONS] = {"functions", profile_query_functions, JSON, .has_stacks = true,
 			   .schema = "Functions",

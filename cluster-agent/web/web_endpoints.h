@@ -25,6 +25,9 @@ enum web_endpoint_id {
 	WEB_ENDPOINT_MAX,
 };
 
+/* Of an answer with "format=columns" (column_block.h). */
+#define WEB_COLUMNS_TYPE "application/vnd.coroot.columns"
+
 #define WEB_ENDPOINT_BIT(id) (UINT32_C(1) << (id))
 
 typedef int (*web_answer_fn)(struct store *store, const struct query_request *p, struct buf *out,
@@ -38,6 +41,7 @@ struct web_endpoint {
 	bool is_large;      /* holds much memory, so that only one at a time is made */
 	bool has_stacks;    /* is made of all stacks of a selection, which takes memory */
 	bool is_constant;   /* depends on nothing that is stored */
+	bool has_columns;   /* takes "format=columns" */
 	const char *schema; /* what docs/openapi.json calls the answer; NULL: not JSON */
 	const char *summary;
 };

@@ -99,6 +99,8 @@ static const struct web_param params[] = {
 	 "Most nodes of callers and of callees; the smallest beyond become \"other\""},
 	{"zoom", WEB_PARAM_KEY, BIT(FLAMEGRAPH), 0, 0, 16, 0, AT(zoom),
 	 "Path key of a node: the tree has its ancestors and what is below it, cut less"},
+	{"format", WEB_PARAM_FORMAT, BIT(FLAMEGRAPH), 0, 0, 0, 0, AT(format),
+	 "json (the default), or columns: numbers as bytes behind the JSON"},
 };
 _Static_assert(ARRAY_SIZE(params) <= 64, "a bit per row says that it was given");
 
@@ -157,6 +159,18 @@ static int parse_sort(const struct web_param *row, const char *text, enum query_
 	return 0;
 }
 
+static int parse_format(const struct web_param *row, const char *text, enum query_format *ret,
+			struct err *err)
+{
+	if (strcmp(text, "json") == 0)
+		*ret = QUERY_FORMAT_JSON;
+	else if (strcmp(text, "columns") == 0)
+		*ret = QUERY_FORMAT_COLUMNS;
+	else
+		return err_set(err, -EINVAL, "%s is not json or columns", row->name);
+	return 0;
+}
+
 static int parse_matchers(const struct web_param *row, const char *text, struct label_matchers *ret,
 			  struct err *err)
 {
@@ -183,6 +197,8 @@ static int parse_value(struct parser *ps, const struct web_param *row, const cha
 		return parse_key(row, text, at, err);
 	case WEB_PARAM_SORT:
 		return parse_sort(row, text, at, err);
+	case WEB_PARAM_FORMAT:
+		return parse_format(row, text, at, err);
 	case WEB_PARAM_MATCHERS:
 		return parse_matchers(row, text, at, err);
 	case WEB_PARAM_TEXT:

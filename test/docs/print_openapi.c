@@ -50,6 +50,15 @@ static void put_schema(struct json_writer *w, const struct web_param *p)
 		json_close(w, ']');
 		json_member_text(w, "default", "self");
 		break;
+	case WEB_PARAM_FORMAT:
+		json_member_text(w, "type", "string");
+		json_key(w, "enum");
+		json_open(w, '[');
+		json_put_string(w, "json", 4);
+		json_put_string(w, "columns", 7);
+		json_close(w, ']');
+		json_member_text(w, "default", "json");
+		break;
 	}
 	json_close(w, '}');
 }
@@ -90,6 +99,18 @@ static void put_reference(struct json_writer *w, const char *key, const char *ki
 	json_close(w, '}');
 }
 
+static void put_columns(struct json_writer *w)
+{
+	json_key(w, WEB_COLUMNS_TYPE);
+	json_open(w, '{');
+	json_key(w, "schema");
+	json_open(w, '{');
+	json_member_text(w, "type", "string");
+	json_member_text(w, "format", "binary");
+	json_close(w, '}');
+	json_close(w, '}');
+}
+
 static void put_responses(struct json_writer *w, const struct web_endpoint *e)
 {
 	json_key(w, "responses");
@@ -104,6 +125,8 @@ static void put_responses(struct json_writer *w, const struct web_endpoint *e)
 	if (e->schema)
 		put_reference(w, "schema", "schemas", e->schema);
 	json_close(w, '}');
+	if (e->has_columns)
+		put_columns(w);
 	json_close(w, '}');
 	json_close(w, '}');
 	put_reference(w, "304", "responses", "NotModified");

@@ -236,6 +236,34 @@ test("totals are those of SQL, with labels, a base, and whatever is cut", async 
   assert.strictEqual(elsewhere.total, flame.total);
 });
 
+test("columns as bytes are the same answer as JSON", async () => {
+  for (const more of [{}, BASE, { ...BASE, maxNodes: 3 }]) {
+    const r = await get("flamegraph", { ...NEW, ...more, format: "columns" });
+    assert.strictEqual(r.headers.get("content-type"), "application/vnd.coroot.columns");
+    const body = Buffer.from(await r.arrayBuffer());
+    assert.strictEqual(body.toString("latin1", 0, 8), "columns1");
+    const end = 16 + body.readUInt32LE(8);
+    const answer = JSON.parse(body.toString("utf8", 16, end));
+    const begin = Math.ceil(end / 8) * 8;
+    const column = ({ at, type, n }) =>
+      Array.from({ length: n }, (_, i) =>
+        type === "i32"
+          ? body.readInt32LE(begin + at + 4 * i)
+          : body.readDoubleLE(begin + at + 8 * i),
+      );
+    const columns = (o) => Object.fromEntries(Object.entries(o).map(([k, c]) => [k, column(c)]));
+    const { function: fn, ...nodes } = columns(answer.nodes);
+    const pairs = columns(answer.pairs);
+    const functions = columns(answer.functions);
+    const distinct = new Set(pairs.name.map((name, i) => `${name} ${pairs.file[i]}`));
+    assert.strictEqual(distinct.size, pairs.name.length);
+    delete answer.pairs;
+    const [name, file] = ["name", "file"].map((key) => fn.map((i) => pairs[key][i]));
+    const asJson = await json("flamegraph", { ...NEW, ...more });
+    assert.deepStrictEqual({ ...answer, functions, nodes: { name, file, ...nodes } }, asJson);
+  }
+});
+
 test("levels are averaged over the time that profiles cover", async () => {
   const p = { ...OLD, type: HEAP };
   const value = await stored({ ...p, from: START, to: NEW.to }, "1", "sum(Value) / 2");
@@ -410,6 +438,7 @@ test("a wrong question is a 400 that names what is wrong", async () => {
     ["flamegraph", { ...p, baseFrom: 9e12 }, /^baseFrom is not a number/],
     ["flamegraph", { ...p, maxNodes: 0 }, "maxNodes is not a number from 1 to 1000000"],
     ["flamegraph", { ...p, zoom: "xyz" }, "zoom is not 16 hexadecimal digits"],
+    ["flamegraph", { ...p, format: "xml" }, "format is not json or columns"],
     ["flamegraph", { ...p, where: "pod" }, /^where: /],
     ["flamegraph", { ...p, baseWhere: 'pod="' }, /^baseWhere: /],
     ["flamegraph", { ...p, where: 'pod=~"("' }, /regular expression/],

@@ -46,6 +46,9 @@ static void check_view(const struct flame_view *v, int64_t total)
 
 		self += v->node_self[i];
 		assert(v->node_name[i] < v->n_names && v->node_file[i] < v->n_files);
+		assert(v->node_pair[i] < v->n_pairs);
+		assert(v->pair_name[v->node_pair[i]] == v->node_name[i]);
+		assert(v->pair_file[v->node_pair[i]] == v->node_file[i]);
 		assert(i == 0 ||
 		       (v->node_depth[i] > 0 && v->node_depth[i] <= v->node_depth[i - 1] + 1));
 		for (uint32_t c = i + 1; c < v->n_nodes && v->node_depth[c] > v->node_depth[i]; c++)

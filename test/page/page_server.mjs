@@ -7,13 +7,14 @@ import * as http from "node:http";
 import * as path from "node:path";
 import { pathToFileURL } from "node:url";
 import { Refusal } from "./page_answers.mjs";
+import { columnsOf } from "./page_columns.mjs";
 import { createFixture } from "./page_fixture.mjs";
 
 const types = {
   ".html": "text/html",
   ".js": "text/javascript",
   ".css": "text/css",
-  ".svg": "image/svg+xml",
+  ".png": "image/png",
 };
 // the policy under which cluster-agent serves the page
 const policy =
@@ -103,7 +104,12 @@ export async function servePage(dist, fixture, port = 0) {
       return json(options.faultStatus ?? 503, { error: options.faults[name] });
     if (!endpoints.has(name)) return json(404, { error: "no such endpoint" });
     try {
-      if (!saved[name]) return json(200, fixture[name](params));
+      if (!saved[name]) {
+        const body = fixture[name](params);
+        if (params.format !== "columns" || !body.functions) return json(200, body);
+        res.writeHead(200, { "content-type": "application/vnd.coroot.columns" });
+        return res.end(columnsOf(body));
+      }
       const body = name === "pprof" ? "made up" : fixture[name](params);
       const [type, ending] = saved[name];
       res.writeHead(200, {

@@ -215,6 +215,54 @@ static void json_has_the_columns_of_the_contract(void **state)
 		"\"functionsCut\":0,\"zoomed\":false,\"stacks\":9,\"stacksCut\":8,\"valueCut\":3}");
 }
 
+/* The number at a place in the columns of a block whose JSON ends at json_end. */
+static double f64_at(const struct buf *b, size_t json_end, size_t at)
+{
+	double v;
+
+	memcpy(&v, b->data + (json_end + 7) / 8 * 8 + at, sizeof(v));
+	return v;
+}
+
+static void columns_are_bytes_behind_the_json(void **state)
+{
+	CLEANUP(buf_fini) struct buf b;
+	CLEANUP(flame_tree_freep) struct flame_tree *t = NULL;
+	CLEANUP(flame_view_fini) struct flame_view v = {0};
+	const struct query_filter f = {.service = "s", .type = "a:b:count", .to_ns = 1};
+	const struct flame_json_sides sides = {.filter = &f, .columns = true};
+	const struct stack_query_result r = {.n_stacks = 3};
+	const char *found;
+	uint32_t json_len;
+	size_t end;
+
+	(void)state;
+	buf_init(&b, 10000);
+	assert_int_equal(flame_tree_new(&t, NULL), 0);
+	assert_int_equal(add(t, "m x.c:1;n x.c:2;m x.c:3", 5), 0);
+	flame_tree_add_other(t, 1, (struct stack_value){INT64_C(1) << 40, 0});
+	assert_int_equal(flame_tree_view(t, &no_limits, &v), 0);
+	assert_int_equal(flame_json_write(&b, &sides, &v, &r), 0);
+	assert_memory_equal(b.data, "columns1", 8);
+	memcpy(&json_len, b.data + 8, sizeof(json_len));
+	end = 16 + json_len;
+	assert_int_equal(b.data[end - 1], '}');
+	assert_int_equal(b.data[b.len], '\0');
+	/* total, m, n, m again, other: four functions */
+	found = strstr(b.data + 16, "\"pairs\":{\"name\":{\"at\":0,\"type\":\"i32\",\"n\":4}");
+	assert_non_null(found);
+	found = strstr(b.data + 16, "\"total\":{\"at\":");
+	assert_non_null(found);
+	assert_true(f64_at(&b, end, strtoul(found + strlen("\"total\":{\"at\":"), NULL, 10)) ==
+		    (double)v.node_total[0]);
+	assert_int_equal(v.node_pair[1], v.node_pair[3]);
+	assert_int_not_equal(v.node_pair[0], v.node_pair[4]);
+	assert_int_equal((b.len - (end + 7) / 8 * 8) % 8, 0);
+	buf_fini(&b);
+	buf_init(&b, end + 10); /* room for the JSON alone */
+	assert_int_equal(flame_json_write(&b, &sides, &v, &r), -EFBIG);
+}
+
 static int build_and_view(void *arg)
 {
 	CLEANUP(flame_tree_freep) struct flame_tree *t = NULL;
@@ -247,6 +295,7 @@ int main(void)
 		cmocka_unit_test(a_full_tree_keeps_its_total),
 		cmocka_unit_test(sums_stop_at_their_maximum),
 		cmocka_unit_test(json_has_the_columns_of_the_contract),
+		cmocka_unit_test(columns_are_bytes_behind_the_json),
 		cmocka_unit_test(survives_every_failed_allocation),
 	};
 

@@ -76,6 +76,10 @@ struct flame_view {
 
 	uint32_t *node_name;
 	uint32_t *node_file;
+	uint32_t *node_pair; /* index of both, which nodes of the same function share */
+	uint32_t *pair_name;
+	uint32_t *pair_file;
+	uint32_t n_pairs;
 	uint32_t *node_depth; /* root: 0 */
 	int64_t *node_total;
 	int64_t *node_self;

@@ -40,6 +40,7 @@ struct view_work {
 	uint32_t n_shown;
 	uint32_t *name_ids; /* id in tree->functions.names → index in the view + 1 */
 	uint32_t *file_ids;
+	uint32_t *pair_ids; /* by function: index in the view + 1 */
 	struct stack_value other;
 };
 
@@ -54,6 +55,7 @@ static void view_work_fini(struct view_work *w)
 	free(w->shown);
 	free(w->name_ids);
 	free(w->file_ids);
+	free(w->pair_ids);
 }
 
 static int view_work_init(struct view_work *w, const struct flame_tree *t)
@@ -70,8 +72,9 @@ static int view_work_init(struct view_work *w, const struct flame_tree *t)
 	w->shown = calloc(2 * n, sizeof(*w->shown));
 	w->name_ids = calloc(intern_count(t->functions.names), sizeof(*w->name_ids));
 	w->file_ids = calloc(intern_count(t->functions.files), sizeof(*w->file_ids));
+	w->pair_ids = calloc(t->functions.n_items, sizeof(*w->pair_ids));
 	if (!w->order || !w->rank || !w->first || !w->depth || !w->pending || !w->shown ||
-	    !w->name_ids || !w->file_ids)
+	    !w->name_ids || !w->file_ids || !w->pair_ids)
 		return -ENOMEM;
 	return 0;
 }
@@ -153,6 +156,13 @@ static uint32_t view_text(uint32_t *ids, uint32_t id, uint32_t *n)
 	return ids[id] - 1;
 }
 
+static void emit_pair(struct flame_view *v, uint32_t node, uint32_t pair)
+{
+	v->node_pair[node] = pair;
+	v->pair_name[pair] = v->node_name[node];
+	v->pair_file[pair] = v->node_file[node];
+}
+
 static void emit_values(struct flame_view *v, uint32_t i, struct stack_value total,
 			struct stack_value self)
 {
@@ -171,6 +181,7 @@ static void emit(struct view_work *w, struct flame_view *v, const struct shown *
 
 	v->node_name[i] = view_text(w->name_ids, t->functions.items[function].name, &v->n_names);
 	v->node_file[i] = view_text(w->file_ids, t->functions.items[function].file, &v->n_files);
+	emit_pair(v, i, view_text(w->pair_ids, function, &v->n_pairs));
 	if (other) {
 		v->node_depth[i] = w->depth[s->parent] + 1;
 		emit_values(v, i, w->cut.cut[s->parent], w->cut.cut[s->parent]);
@@ -204,6 +215,12 @@ static void walk(struct view_work *w, struct flame_view *v)
 	view_text(w->file_ids, 0, &v->n_files);
 	if (root != FRAME_FUNCTION_OTHER)
 		v->node_file[0] = view_text(w->file_ids, functions->items[root].file, &v->n_files);
+	/* "total" is another function than the "other" whose number it has in the tree */
+	if (root == FRAME_FUNCTION_OTHER)
+		v->n_pairs = 1;
+	else
+		view_text(w->pair_ids, root, &v->n_pairs);
+	emit_pair(v, 0, 0);
 	emit_values(v, 0, w->tree->nodes[0].total, w->tree->nodes[0].self);
 	v->n_nodes = 1;
 	while (n_pending > 0) {
@@ -281,6 +298,9 @@ static int view_alloc(struct flame_view *v, const struct view_work *w, uint32_t 
 
 	v->node_name = calloc(n_nodes, sizeof(*v->node_name));
 	v->node_file = calloc(n_nodes, sizeof(*v->node_file));
+	v->node_pair = calloc(n_nodes, sizeof(*v->node_pair));
+	v->pair_name = calloc((size_t)n_functions + 1, sizeof(*v->pair_name));
+	v->pair_file = calloc((size_t)n_functions + 1, sizeof(*v->pair_file));
 	v->node_depth = calloc(n_nodes, sizeof(*v->node_depth));
 	v->node_total = calloc(n_nodes, sizeof(*v->node_total));
 	v->node_self = calloc(n_nodes, sizeof(*v->node_self));
@@ -295,7 +315,8 @@ static int view_alloc(struct flame_view *v, const struct view_work *w, uint32_t 
 	v->file_lens = calloc(n_files, sizeof(*v->file_lens));
 	if (!v->node_name || !v->node_file || !v->node_depth || !v->node_total || !v->node_self ||
 	    !v->node_base_total || !v->node_inlined || !v->node_base_self || !v->functions ||
-	    !v->names || !v->name_lens || !v->files || !v->file_lens)
+	    !v->names || !v->name_lens || !v->files || !v->file_lens || !v->node_pair ||
+	    !v->pair_name || !v->pair_file)
 		return -ENOMEM;
 	return 0;
 }
@@ -340,6 +361,9 @@ void flame_view_fini(struct flame_view *v)
 	free(v->file_lens);
 	free(v->node_name);
 	free(v->node_file);
+	free(v->node_pair);
+	free(v->pair_name);
+	free(v->pair_file);
 	free(v->node_depth);
 	free(v->node_total);
 	free(v->node_self);

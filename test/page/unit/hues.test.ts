@@ -9,7 +9,12 @@ import {
   palettes,
 } from "../../../cluster-agent/web/src/model/colors";
 import { contrast } from "../../../cluster-agent/web/src/model/contrast";
-import { assignHues, classesOf, classOf } from "../../../cluster-agent/web/src/model/hues";
+import {
+  assignHues,
+  classOf,
+  FunctionClasses,
+  selfShares,
+} from "../../../cluster-agent/web/src/model/hues";
 import { applyEdits } from "../../../cluster-agent/web/src/model/transform";
 import { buildTree, nodeName, type Tree } from "../../../cluster-agent/web/src/model/tree";
 import { randomSource } from "./random_tree";
@@ -47,12 +52,12 @@ test("neighbours that are wide enough to be seen differ", () => {
   let alike = 0;
   for (let seed = 1; seed <= 50; seed++) {
     const t = program(seed, 30);
-    const classes = classesOf(assignHues(t, "package"), t);
+    const classes = new FunctionClasses(assignHues(t, "package"), t);
     for (let i = 1; i < t.n; i++) {
       const p = t.parent[i];
       if (p === 0 || t.fn[i] === t.fn[p] || t.width[i] < t.width[0] / 100) continue;
       pairs++;
-      if (classes[t.fn[i]] === classes[t.fn[p]]) alike++;
+      if (classes.of(t.fn[i]) === classes.of(t.fn[p])) alike++;
     }
   }
   assert.ok(pairs > 1000);
@@ -74,6 +79,16 @@ test("hues are the same for the same tree, and kept between views of one applica
     if (large.includes(e.key)) assert.equal(e.hue, first.hues.get(e.key));
 });
 
+test("own values of packages are shares of the whole, each counted once", () => {
+  const t = program(5, 20);
+  const shares = selfShares(t, "package");
+  const sum = [...shares.values()].reduce((a, b) => a + b, 0);
+  assert.ok(Math.abs(sum - 1) < 1e-9, `${sum}`);
+  const first = [...t.self].filter((_, i) => nodeName(t, i) === "example.com/p5x0.F");
+  const own = first.reduce((a, b) => a + b, 0) / t.total[0];
+  assert.ok(Math.abs((shares.get("example.com/p5x0") ?? 0) - own) < 1e-9);
+});
+
 test("the kernel, what has no name and the total are grey", () => {
   const c = assignHues(program(1, 5), "package");
   assert.equal(classOf(c, "do_syscall_64", "[kernel]"), CLASS_KERNEL);
@@ -82,7 +97,7 @@ test("the kernel, what has no name and the total are grey", () => {
   assert.ok(classOf(c, "never/seen.F", "[app]") < HUES);
   assert.equal(colorKey("malloc", "[libc.so.6]", "module"), "libc.so.6");
   const t = program(1, 5);
-  assert.equal(classesOf(c, t)[t.fn[0]], CLASS_ROOT);
+  assert.equal(new FunctionClasses(c, t).of(t.fn[0]), CLASS_ROOT);
   assert.equal(
     assignHues(
       buildTree({

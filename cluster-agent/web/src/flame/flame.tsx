@@ -5,7 +5,7 @@ import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/ho
 import type { Palette } from "../model/colors";
 import { moveCursor, type Move } from "../model/cursor";
 import type { DiffPalette } from "../model/diff";
-import { classesOf, keyOfFunctions, type Coloring } from "../model/hues";
+import { FunctionClasses, keysOfFunctions, type Coloring } from "../model/hues";
 import type { Matches } from "../model/search";
 import type { Tree } from "../model/tree";
 import type { Direction } from "../model/url_state";
@@ -94,7 +94,7 @@ export function Flame(p: FlameProps) {
   const [hover, setHover] = useState<Hover | null>(null);
   const [rows, setRows] = useState(1);
   const size = useSize(scroller);
-  const classes = useMemo(() => classesOf(p.coloring, tree), [p.coloring, tree]);
+  const classes = useMemo(() => new FunctionClasses(p.coloring, tree), [p.coloring, tree]);
   const lit = useMemo(() => litFunctions(p.coloring, tree, p.lit), [p.coloring, tree, p.lit]);
 
   const placeOutline = (): void => {
@@ -144,6 +144,7 @@ export function Flame(p: FlameProps) {
     const v = view.current;
     if (!el || !v) return;
     const away = Math.max(0, (tree.depth[zoom] - 8) * ROW);
+    if (direction === "icicle" && v.scrollTop === away) return; // and nothing has to be laid out
     el.scrollTop = direction === "icicle" ? away : el.scrollHeight - el.clientHeight - away;
     if (v.scrollTop === el.scrollTop) return;
     v.scrollTop = el.scrollTop;
@@ -318,7 +319,7 @@ export function Flame(p: FlameProps) {
 
 /** Per function: whether it is of the package that the legend picked; null for all. */
 function litFunctions(c: Coloring, t: Tree, picked: string): Uint8Array | null {
-  return picked === ""
-    ? null
-    : Uint8Array.from(keyOfFunctions(t, c.by), (key) => Number(key === picked));
+  if (picked === "") return null;
+  const keys = keysOfFunctions(t, c.by);
+  return new Uint8Array(t.fns.n).map((_, fn) => Number(keys.key(fn) === picked));
 }

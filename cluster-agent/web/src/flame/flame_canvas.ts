@@ -4,11 +4,12 @@
 
 import { CLASS_UNKNOWN, type Palette } from "../model/colors";
 import { changeColor, changeScore, LEVELS, levelOf, type DiffPalette } from "../model/diff";
+import type { FunctionClasses } from "../model/hues";
 import { Layout } from "../model/layout";
 import { label } from "../model/names";
 import type { Matches } from "../model/search";
 import { TextFitter } from "../model/text_fit";
-import type { Tree } from "../model/tree";
+import { functionOf, type Tree } from "../model/tree";
 import type { Direction } from "../model/url_state";
 import { ThinFrames } from "./thin_frames";
 
@@ -21,7 +22,7 @@ const THIN = 3; // px; narrower frames are drawn by pixels
 /** How frames are coloured. */
 export interface Look {
   palette: Palette;
-  classes: Uint8Array; // by function
+  classes: FunctionClasses;
   diff: DiffPalette | null; // colours by change instead of class
   lit: Uint8Array | null; // by function: 0 is dimmed
 }
@@ -37,7 +38,7 @@ export class FlameCanvas {
   private width = 0;
   private height = 0;
   private labels: (string | undefined)[] = []; // by name
-  private others = new Uint8Array(0); // by function: 1 stands for what was left out
+  private other = -1; // the function that stands for what was left out
   private fitter: TextFitter | null = null;
   private thin = new ThinFrames();
   private hatch: CanvasPattern | null = null;
@@ -54,10 +55,7 @@ export class FlameCanvas {
   show(tree: Tree, zoom: number, look: Look, matches: Matches | null, direction: Direction): void {
     if (tree !== this.tree) {
       if (tree.names !== this.tree?.names) this.labels = [];
-      this.others = new Uint8Array(tree.fns.n);
-      for (let fn = 0; fn < tree.fns.n; fn++)
-        if (tree.names[tree.fns.name[fn]] === "other" && tree.files[tree.fns.file[fn]] === "")
-          this.others[fn] = 1;
+      this.other = functionOf(tree, "other", "");
     }
     if (tree !== this.tree || zoom !== this.zoom) this.layout.compute(tree, zoom, this.width);
     this.tree = tree;
@@ -166,13 +164,13 @@ export class FlameCanvas {
     }
     if (tree.depth[node] < tree.depth[this.zoom]) return p.ancestor;
     const fn = tree.fn[node];
-    if (this.others[fn]) return this.hatching(p);
+    if (fn === this.other) return this.hatching(p);
     const dim = this.isDim(tree, look, node);
     if (look.diff) {
       const score = this.changeAt(tree, node);
       return dim ? look.diff.dim[LEVELS + levelOf(score)] : changeColor(score, look.diff);
     }
-    return (dim ? p.dim : p.fill)[look.classes[fn]];
+    return (dim ? p.dim : p.fill)[look.classes.of(fn)];
   }
 
   /** Diagonal lines: what is below was left out of the answer. */
@@ -270,7 +268,7 @@ export class FlameCanvas {
         const dim =
           tree.depth[node] < tree.depth[this.zoom] ||
           this.isDim(tree, look, node) ||
-          (!look.diff && look.classes[tree.fn[node]] === CLASS_UNKNOWN);
+          (!look.diff && look.classes.of(tree.fn[node]) === CLASS_UNKNOWN);
         const next = dim ? palette.dimText : palette.text;
         if (next !== color) ctx.fillStyle = color = next;
         ctx.fillText(text, layout.x[i] + PAD, y);

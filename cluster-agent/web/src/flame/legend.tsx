@@ -1,9 +1,13 @@
 // Which colour is which package, largest first. A click dims all the others.
 
 import type { Palette } from "../model/colors";
-import type { Coloring, LegendEntry } from "../model/hues";
+import { useMemo } from "preact/hooks";
+import { selfShares, type Coloring, type LegendEntry } from "../model/hues";
 import { clip, KERNEL, visible } from "../model/names";
+import type { Tree } from "../model/tree";
 import { percent } from "../model/units";
+import { useAfterPaint } from "../state/hooks";
+import { memo } from "../state/memo";
 
 const MOST = 24;
 
@@ -16,12 +20,27 @@ function shortKey(key: string, all: readonly LegendEntry[]): string {
 
 interface Props {
   coloring: Coloring;
+  tree: Tree | null; // the whole
   palette: Palette;
   picked: string;
   onPick: (key: string) => void;
 }
 
-export function Legend({ coloring, palette, picked, onPick }: Props) {
+/** Titles of entries; what each package used is added up once the graph is drawn. */
+function useTitles(tree: Tree | null, coloring: Coloring): (key: string) => string {
+  const drawn = useAfterPaint(tree);
+  const shares = useMemo(
+    () => (drawn && drawn === tree ? selfShares(drawn, coloring.by) : null),
+    [drawn, tree, coloring.by],
+  );
+  return (key) => {
+    const self = shares ? `self ${percent(shares.get(key) ?? 0, 1)}; ` : "";
+    return `${visible(key)}\n${self}a click dims all others`;
+  };
+}
+
+function Entries({ coloring, tree, palette, picked, onPick }: Props) {
+  const titleOf = useTitles(tree, coloring);
   const entries = coloring.legend.slice(0, MOST);
   // one that was picked elsewhere can be let go here
   const far = coloring.legend.slice(MOST).find((e) => e.key === picked);
@@ -40,7 +59,7 @@ export function Legend({ coloring, palette, picked, onPick }: Props) {
           key={e.key}
           class="package"
           aria-pressed={e.key === picked}
-          title={`${visible(e.key)}\nself ${percent(e.share, 1)}; a click dims all others`}
+          title={titleOf(e.key)}
           data-testid="legend-entry"
           data-package={e.key}
           onClick={() => onPick(e.key === picked ? "" : e.key)}
@@ -52,3 +71,5 @@ export function Legend({ coloring, palette, picked, onPick }: Props) {
     </div>
   );
 }
+
+export const Legend = memo(Entries);

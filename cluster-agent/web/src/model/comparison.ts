@@ -2,6 +2,7 @@
 // the same measure. Side A is the selection, side B the baseline.
 
 import { followsRange, resolveBase, type BaseRange } from "./base_range";
+import type { NumberColumn } from "./columns";
 import { onlyIn, parseMatchers, printMatcher } from "./matchers";
 import { splitService } from "./names";
 import { duration, spanLabel, type Span } from "./time_range";
@@ -152,7 +153,7 @@ export function secondLine(c: Comparison, chart: Span): { shift: number } | null
 }
 
 interface BaseColumns {
-  nodes: { baseTotal?: number[]; baseSelf?: number[] };
+  nodes: { baseTotal?: NumberColumn; baseSelf?: NumberColumn };
   functions: { baseTotal?: number[]; baseSelf?: number[] };
   base?: { total: number };
 }
@@ -160,7 +161,11 @@ interface BaseColumns {
 /** Columns or figures with the values of the baseline multiplied. */
 function times<T extends { baseTotal?: unknown; baseSelf?: unknown }>(c: T, factor: number): T {
   const scaled = (v: unknown): unknown =>
-    Array.isArray(v) ? v.map((x) => x * factor) : typeof v === "number" ? v * factor : v;
+    Array.isArray(v) || v instanceof Float64Array
+      ? v.map((x: number) => x * factor)
+      : typeof v === "number"
+        ? v * factor
+        : v;
   return { ...c, baseTotal: scaled(c.baseTotal), baseSelf: scaled(c.baseSelf) };
 }
 

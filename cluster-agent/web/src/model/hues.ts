@@ -15,7 +15,6 @@ import type { ColorBy } from "./url_state";
 export interface LegendEntry {
   key: string;
   hue: number; // colour class; the kernel's is a grey
-  share: number; // of the own value of the whole profile
 }
 
 export interface Coloring {
@@ -27,90 +26,125 @@ export interface Coloring {
 // frames below this share of the width are too narrow for anybody to see what is beside them
 const SEEN = 0.001;
 
-const MAX_TABLE = 700; // packages of which each may be beside each in a plain table
+const MAX_KEYS = 1 << 15; // so that the numbers of two packages make one small integer
 
 /** What packages, by their numbers, cover. */
 interface Uses {
   list: string[]; // names of the packages
-  area: Float64Array; // sum of the widths of all frames
-  self: Float64Array;
+  area: number[]; // sum of the widths of frames; none of those that are not drawn
   beside: number[][]; // neighbours
   shared: number[][]; // the width that each of them shares
 }
 
-const keyCache = new WeakMap<FunctionPairs, Partial<Record<ColorBy, string[]>>>();
+/**
+ * The keys of the functions of a tree, see colorKey(), and numbers of them; the kernel, which is
+ * grey, is one as well. A key is made when it is asked for: a large profile has thousands of
+ * functions, of which few are wide enough to be drawn.
+ */
+class FunctionKeys {
+  readonly list: string[] = []; // keys by their numbers
+  private ids: Int32Array; // by function
+  private numbers = new Map<string, number>();
+  private files: FilePackages[] = []; // by the numbers of the files, which are few
 
-/** Keys of all functions, see colorKey(); the kernel, which is grey, is one as well. */
-export function keyOfFunctions(t: Tree, by: ColorBy): string[] {
+  constructor(
+    private tree: Tree,
+    private by: ColorBy,
+  ) {
+    this.ids = new Int32Array(tree.fns.n).fill(UNASKED);
+  }
+
+  /** Number of the key of a function, KEYLESS for those that are always grey. */
+  id(fn: number): number {
+    const known = this.ids[fn];
+    return known === UNASKED ? (this.ids[fn] = this.number(this.make(fn))) : known;
+  }
+
+  key(fn: number): string {
+    const id = this.id(fn);
+    return id === KEYLESS ? "" : this.list[id];
+  }
+
+  private make(fn: number): string {
+    const { fns, names, files } = this.tree;
+    const number = fns.file[fn];
+    const file = files[number];
+    if (file === KERNEL) return KERNEL;
+    const packages = (this.files[number] ??= filePackages(file));
+    return colorKey(names[fns.name[fn]], file, this.by, packages);
+  }
+
+  private number(key: string): number {
+    if (key === "") return KEYLESS;
+    let id = this.numbers.get(key);
+    if (id === undefined) this.numbers.set(key, (id = this.list.push(key) - 1));
+    return id;
+  }
+}
+
+const KEYLESS = -1;
+const UNASKED = -2;
+
+const keyCache = new WeakMap<FunctionPairs, Partial<Record<ColorBy, FunctionKeys>>>();
+
+/** The same for all trees that share their functions. */
+export function keysOfFunctions(t: Tree, by: ColorBy): FunctionKeys {
   const known = keyCache.get(t.fns) ?? {};
   keyCache.set(t.fns, known);
-  const files: FilePackages[] = []; // by the numbers of the files, which are few
-  return (known[by] ??= Array.from({ length: t.fns.n }, (_, fn) => {
-    const number = t.fns.file[fn];
-    const file = t.files[number];
-    if (file === KERNEL) return KERNEL;
-    return colorKey(t.names[t.fns.name[fn]], file, by, (files[number] ??= filePackages(file)));
-  }));
+  return (known[by] ??= new FunctionKeys(t, by));
 }
 
-/** Numbers instead of texts, because there is one look-up for each frame that can be seen. */
-function numbered(keys: string[]): { id: Int32Array; list: string[] } {
-  const ids = new Map<string, number>();
-  const list: string[] = [];
-  const id = Int32Array.from(keys, (key) => {
-    if (key === "") return -1;
-    let n = ids.get(key);
-    if (n === undefined) ids.set(key, (n = list.push(key) - 1));
-    return n;
-  });
-  return { id, list };
-}
-
+/** Nodes that can be seen, and in place of what is below a narrow one, that alone. */
 function usesOf(t: Tree, by: ColorBy): Uses {
-  const { id, list } = numbered(keyOfFunctions(t, by));
-  const n = list.length;
-  const area = new Float64Array(n);
-  const selfs = new Float64Array(n);
-  const near = n <= MAX_TABLE ? new Float64Array(n * n) : null;
-  const far = new Map<number, number>(); // instead of it
-  const pairs: number[] = [];
+  const keys = keysOfFunctions(t, by);
+  const area: number[] = [];
+  const near = new Map<number, number>(); // widths by pair
   const least = t.n > 0 ? t.width[0] * SEEN : 0;
   const meet = (a: number, b: number, width: number): void => {
-    if (a === b || a < 0 || b < 0) return;
-    const pair = a < b ? a * n + b : b * n + a;
-    const old = near ? near[pair] : (far.get(pair) ?? 0);
-    if (old === 0) pairs.push(pair);
-    if (near) near[pair] = old + width;
-    else far.set(pair, old + width);
+    if (a === b || a < 0 || b < 0 || a >= MAX_KEYS || b >= MAX_KEYS) return;
+    const pair = a < b ? a * MAX_KEYS + b : b * MAX_KEYS + a;
+    near.set(pair, (near.get(pair) ?? 0) + width);
   };
-  const { fn, width, self, parent, end } = t;
-  for (let i = 1; i < t.n; i++) {
-    const key = id[fn[i]];
-    if (key < 0) continue;
-    area[key] += width[i];
-    if (self[i] !== 0) selfs[key] += self[i]; // few have any
-  }
-  for (let i = 1; i < t.n; i = width[i] < least ? end[i] : i + 1) {
+  const { fn, width, parent, end } = t;
+  for (let i = 1; i < t.n; ) {
     const w = width[i];
-    if (w < least) continue;
-    const key = id[fn[i]];
+    const key = keys.id(fn[i]);
+    if (key >= 0) area[key] = (area[key] ?? 0) + w;
+    if (w < least) {
+      i = end[i];
+      continue;
+    }
     const p = parent[i];
-    if (p > 0) meet(key, id[fn[p]], w);
+    if (p > 0) meet(key, keys.id(fn[p]), w);
     const next = end[i];
-    if (next < t.n && parent[next] === p) meet(key, id[fn[next]], Math.min(w, width[next]));
+    if (next < t.n && parent[next] === p) meet(key, keys.id(fn[next]), Math.min(w, width[next]));
+    i++;
   }
+  const { list } = keys;
   const beside = list.map((): number[] => []);
   const shared = list.map((): number[] => []);
-  for (const pair of pairs.sort((a, b) => a - b)) {
-    const w = near ? near[pair] : (far.get(pair) as number);
-    const a = Math.floor(pair / n);
-    const b = pair % n;
+  for (const [pair, w] of [...near].sort((x, y) => x[0] - y[0])) {
+    const a = Math.floor(pair / MAX_KEYS);
+    const b = pair % MAX_KEYS;
     beside[a].push(b);
     shared[a].push(w);
     beside[b].push(a);
     shared[b].push(w);
   }
-  return { list, area, self: selfs, beside, shared };
+  return { list, area, beside, shared };
+}
+
+/** Shares of the whole that are the own value of each package, by key. */
+export function selfShares(t: Tree, by: ColorBy): Map<string, number> {
+  const keys = keysOfFunctions(t, by);
+  const whole = t.whole.value > 0 ? t.whole.value : 1;
+  const shares = new Map<string, number>();
+  for (let i = 0; i < t.n; i++) {
+    if (t.self[i] === 0) continue; // most nodes
+    const key = keys.key(t.fn[i]);
+    shares.set(key, (shares.get(key) ?? 0) + t.self[i] / whole);
+  }
+  return shares;
 }
 
 /** How far two hues are apart on the circle. */
@@ -160,7 +194,7 @@ export function assignHues(t: Tree, by: ColorBy, memory?: ReadonlyMap<string, nu
   const uses = usesOf(t, by);
   const { list, area, beside } = uses;
   const listed: number[] = [];
-  list.forEach((_, k) => area[k] !== 0 && listed.push(k));
+  list.forEach((_, k) => area[k] > 0 && listed.push(k));
   listed.sort((a, b) => area[b] - area[a] || (list[a] < list[b] ? -1 : 1));
   const ranked = listed.filter((k) => list[k] !== KERNEL);
   const given = new Int32Array(list.length).fill(NONE);
@@ -184,14 +218,12 @@ export function assignHues(t: Tree, by: ColorBy, memory?: ReadonlyMap<string, nu
     const used = beside[k].some((other) => given[other] === preferred);
     given[k] = used ? leastDisturbing(all, preferred, uses, k, given) : preferred;
   }
-  const whole = t.whole.value > 0 ? t.whole.value : 1;
   return {
     by,
     hues: new Map(ranked.map((k) => [list[k], given[k]])),
     legend: listed.map((k) => ({
       key: list[k],
       hue: given[k] === NONE ? CLASS_KERNEL : given[k],
-      share: uses.self[k] / whole,
     })),
   };
 }
@@ -202,21 +234,37 @@ export function classOf(c: Coloring, name: string, file: string): number {
   return key === "" ? greyClass(file) : (c.hues.get(key) ?? hash(key) % HUES);
 }
 
-/** Colour classes by function, for a tree and for what edits made of it. */
-export function classesOf(c: Coloring, t: Tree): Uint8Array {
-  const classes = new Uint8Array(t.fns.n);
-  const { fns } = t;
-  const keys = keyOfFunctions(t, c.by);
-  for (let fn = 0; fn < fns.n; fn++) {
-    const key = keys[fn];
-    classes[fn] =
-      key === "" || key === KERNEL
-        ? greyClass(t.files[fns.file[fn]])
-        : (c.hues.get(key) ?? hash(key) % HUES);
+/** Colour classes of the functions of a tree, or of what edits made of it; made when asked for. */
+export class FunctionClasses {
+  private known: Uint8Array; // by function
+  private keys: FunctionKeys;
+
+  constructor(
+    private coloring: Coloring,
+    private tree: Tree,
+  ) {
+    const { fns } = tree;
+    this.known = new Uint8Array(fns.n).fill(UNKNOWN);
+    this.keys = keysOfFunctions(tree, coloring.by);
+    if (tree.n > 0 && tree.depth[0] === 0 && isTotal(tree, fns))
+      this.known[tree.fn[0]] = CLASS_ROOT;
   }
-  if (t.n > 0 && t.depth[0] === 0 && isTotal(t, fns)) classes[t.fn[0]] = CLASS_ROOT;
-  return classes;
+
+  of(fn: number): number {
+    const known = this.known[fn];
+    return known === UNKNOWN ? (this.known[fn] = this.make(fn)) : known;
+  }
+
+  private make(fn: number): number {
+    const { tree, coloring } = this;
+    const key = this.keys.key(fn);
+    return key === "" || key === KERNEL
+      ? greyClass(tree.files[tree.fns.file[fn]])
+      : (coloring.hues.get(key) ?? hash(key) % HUES);
+  }
 }
+
+const UNKNOWN = 255;
 
 // the root of a sandwich is a function and has that function's colour
 const isTotal = (t: Tree, fns: FunctionPairs): boolean =>

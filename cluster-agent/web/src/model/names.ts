@@ -46,7 +46,9 @@ const UNSEEN =
  * direction: a name must not pass for another one.
  */
 export const visible = (text: string): string =>
-  text.replace(UNSEEN, (c) => `\\u{${(c.codePointAt(0) as number).toString(16)}}`);
+  /^[ -~]*$/.test(text) // nearly all names; the other expression takes long to compile
+    ? text
+    : text.replace(UNSEEN, (c) => `\\u{${(c.codePointAt(0) as number).toString(16)}}`);
 
 /** The name as a frame, a row or a button shows it. */
 export const label = (name: string): string => visible(shortName(name));
@@ -102,6 +104,20 @@ export function filePackages(file: string): FilePackages {
   return { script: scriptPackage(file), javaClass, ofClass: javaClass.slice(0, slash) };
 }
 
+/**
+ * The package of a Go function by its import path, which has a host in front; "" for other names.
+ * packageOf() says the same, but has to rule out all other languages first.
+ */
+function importPath(name: string): string {
+  const host = name.indexOf(".");
+  if (host <= 0 || name.indexOf("/") < host || name.includes("::") || name.includes("+0x"))
+    return "";
+  const args = name.search(/[[(<]/);
+  const stem = args > 0 ? name.slice(0, args) : name;
+  const dot = stem.indexOf(".", stem.lastIndexOf("/") + 1);
+  return dot > host ? stem.slice(0, dot) : "";
+}
+
 /** The package a frame belongs to, "" if it is unknown. `known` is filePackages(file). */
 export function packageOf(name: string, file: string, known?: FilePackages): string {
   if (file === KERNEL) return KERNEL;
@@ -111,6 +127,8 @@ export function packageOf(name: string, file: string, known?: FilePackages): str
   const { script, javaClass, ofClass } = known ?? filePackages(file);
   if (script) return script;
   if (javaClass && name.startsWith(javaClass)) return ofClass;
+  const imported = importPath(name);
+  if (imported) return imported;
   if (isNative(name)) {
     const path = nativePath(name);
     const head = path.length > 1 ? path[0].replace(/<…>$/, "") : "";

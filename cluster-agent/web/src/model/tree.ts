@@ -7,23 +7,26 @@
 // parent, and a frame that did not change is as wide as without a comparison. By the value of one
 // side alone, vanished frames or new ones would have no width; the larger of both does not add up.
 
+import type { NumberColumn } from "./columns";
 import type { DiffMode, Sides } from "./diff";
 
 export interface NodeColumns {
-  name: number[];
-  file: number[];
-  depth: number[];
-  total: number[];
-  self: number[];
-  baseTotal?: number[]; // only in a comparison, as is baseSelf
-  baseSelf?: number[];
-  inlined?: number[]; // indexes of nodes that are inlined into their caller in all stacks
+  name?: number[]; // as is file, unless there is "function"
+  file?: number[];
+  function?: Int32Array; // index into the pairs
+  depth: NumberColumn;
+  total: NumberColumn;
+  self: NumberColumn;
+  baseTotal?: NumberColumn; // only in a comparison, as is baseSelf
+  baseSelf?: NumberColumn;
+  inlined?: NumberColumn; // indexes of nodes that are inlined into their caller in all stacks
 }
 
 export interface TreeColumns {
   names: string[];
   files: string[];
   nodes: NodeColumns;
+  pairs?: { name: Int32Array; file: Int32Array }; // functions of nodes, each once
 }
 
 /** Functions, numbered: a pair of name and file has one number, whatever nodes it is in. */
@@ -105,6 +108,8 @@ function widths(t: Tree): Float64Array {
   return width;
 }
 
+const noFunction = (i: number): Error => new Error(`node ${i} has no name or file`);
+
 /** Throws if the columns are not a tree. */
 export function assembleTree(c: TreeParts, mode: DiffMode, whole?: Sides): Tree {
   const n = c.fn.length;
@@ -119,7 +124,8 @@ export function assembleTree(c: TreeParts, mode: DiffMode, whole?: Sides): Tree 
     whole: whole ?? { value: c.total[0] ?? 0, base: c.baseTotal?.[0] ?? 0 },
     mode,
   };
-  const { parent, end } = t;
+  const { parent, end, fn } = t;
+  const nFunctions = c.fns.n;
   const path = new Int32Array(n + 1); // path[d] = latest node of depth d
   let open = 0; // depths in path
   let deepest = 0;
@@ -130,6 +136,7 @@ export function assembleTree(c: TreeParts, mode: DiffMode, whole?: Sides): Tree 
     path[open++] = i;
     if (d > deepest) deepest = d;
     if (d > 0) parent[i] = path[d - 1];
+    if (fn[i] < 0 || fn[i] >= nFunctions) throw noFunction(i);
   }
   t.maxDepth = deepest;
   t.width = widths(t);
@@ -138,21 +145,48 @@ export function assembleTree(c: TreeParts, mode: DiffMode, whole?: Sides): Tree 
 
 const isSize = (v: number): boolean => v >= 0 && v < Infinity;
 
-/** The column as numbers; throws if one is no size. */
-function sizes(column: number[]): Float64Array {
-  const out = new Float64Array(column);
-  for (let i = 0; i < out.length; i++)
-    if (!isSize(out[i])) throw new Error(`node ${i} has no value`);
+const floats = (column: NumberColumn): Float64Array =>
+  column instanceof Float64Array ? column : new Float64Array(column);
+
+const integers = (column: NumberColumn): Int32Array =>
+  column instanceof Int32Array ? column : new Int32Array(column);
+
+const noSize = (i: number): Error => new Error(`node ${i} has no value`);
+
+/**
+ * The column as numbers; throws if one is no size. Looks at the upper bits of each: a negative
+ * number has the first one, and what is not finite all of the exponent. A loop over small integers
+ * is fast before the browser has compiled it; each fraction in it would be an object.
+ */
+function sizes(column: NumberColumn): Float64Array {
+  const out = floats(column);
+  const words = new Uint16Array(out.buffer, out.byteOffset, 4 * out.length);
+  for (let i = 3; i < words.length; i += 4)
+    if (words[i] >= NOT_FINITE && !isSize(out[i >> 2])) throw noSize(i >> 2);
   return out;
 }
 
-/** Numbers the functions of the nodes, and checks all that is not checked elsewhere. */
-function numberFunctions(
-  c: TreeColumns,
-  total: Float64Array,
-  self: Float64Array,
-): { fn: Int32Array; fns: FunctionPairs } {
-  const { name, file } = c.nodes;
+const NOT_FINITE = 0x7ff0; // and what is negative is larger
+
+interface Numbered {
+  fn: Int32Array;
+  fns: FunctionPairs;
+}
+
+/** The functions as the server numbered them; assembleTree() checks those numbers. */
+function numberedFunctions(c: TreeColumns, fn: Int32Array): Numbered {
+  const { name, file } = c.pairs ?? {};
+  if (!(name instanceof Int32Array && file instanceof Int32Array && name.length === file.length))
+    throw new Error("columns are missing");
+  const n = name.length;
+  for (let i = 0; i < n; i++)
+    if (!(name[i] >= 0 && name[i] < c.names.length && file[i] >= 0 && file[i] < c.files.length))
+      throw new Error(`function ${i} has no name or file`);
+  return { fn, fns: { n, name, file } };
+}
+
+/** Numbers the functions of the nodes. */
+function numberFunctions(c: TreeColumns, name: number[], file: number[]): Numbered {
   const nNames = c.names.length;
   const nFiles = c.files.length;
   const fn = new Int32Array(name.length);
@@ -165,9 +199,7 @@ function numberFunctions(
   for (let i = 0; i < fn.length; i++) {
     const a = name[i];
     const b = file[i];
-    if (!(a >= 0 && a < nNames && b >= 0 && b < nFiles))
-      throw new Error(`node ${i} has no name or file`);
-    if (!isSize(total[i]) || !isSize(self[i])) throw new Error(`node ${i} has no value`);
+    if (!(a >= 0 && a < nNames && b >= 0 && b < nFiles)) throw noFunction(i);
     let id = first[a];
     if (id < 0) id = first[a] = add(a, b);
     else if (files[id] !== b) {
@@ -183,11 +215,14 @@ function numberFunctions(
 }
 
 const isText = (v: unknown): boolean => typeof v === "string";
+const isColumn = (v: unknown): boolean => Array.isArray(v) || ArrayBuffer.isView(v);
 
 /** Throws if the columns are not a tree. `whole`: unless the root has the totals of everything. */
 export function buildTree(c: TreeColumns, mode: DiffMode = "share", whole?: Sides): Tree {
-  const { name, file, depth, total, self, baseTotal, baseSelf } = c.nodes ?? {};
-  if (![c.names, c.files, name, file, depth, total, self].every(Array.isArray))
+  const { function: fn, depth, total, self, baseTotal, baseSelf } = c.nodes ?? {};
+  const name = fn ?? c.nodes?.name;
+  const file = fn ?? c.nodes?.file;
+  if (![c.names, c.files, name, file, depth, total, self].every(isColumn) || !name || !file)
     throw new Error("columns are missing");
   const n = name.length;
   if ([file, depth, total, self].some((col) => col.length !== n))
@@ -197,16 +232,14 @@ export function buildTree(c: TreeColumns, mode: DiffMode = "share", whole?: Side
     throw new Error("columns of the base of different length");
   const inlined = new Uint8Array(n);
   for (const i of c.nodes.inlined ?? []) inlined[i] = 1;
-  const totals = new Float64Array(total);
-  const selfs = new Float64Array(self);
   return assembleTree(
     {
       names: c.names,
       files: c.files,
-      ...numberFunctions(c, totals, selfs),
-      depth: new Int32Array(depth),
-      total: totals,
-      self: selfs,
+      ...(fn ? numberedFunctions(c, fn) : numberFunctions(c, name as number[], file as number[])),
+      depth: integers(depth),
+      total: sizes(total),
+      self: sizes(self),
       baseTotal: baseTotal ? sizes(baseTotal) : null,
       baseSelf: baseSelf ? sizes(baseSelf) : null,
       inlined,
@@ -228,36 +261,79 @@ export function compareBy(t: Tree, mode: DiffMode): Tree {
 export const shownShare = (t: Tree): number =>
   t.n > 0 && t.whole.value > 0 ? t.total[0] / t.whole.value : 1;
 
+/** The number of a function, -1 if the tree has none of this name and file. */
+export function functionOf(t: Tree, name: string, file: string): number {
+  const inName = t.names.indexOf(name);
+  const inFile = t.files.indexOf(file);
+  if (inName < 0 || inFile < 0) return -1;
+  const { name: names, file: files } = t.fns;
+  for (let fn = names.indexOf(inName); fn >= 0; fn = names.indexOf(inName, fn + 1))
+    if (files[fn] === inFile) return fn;
+  return -1;
+}
+
 export const nodeName = (t: Tree, node: number): string => t.names[t.fns.name[t.fn[node]]];
 export const nodeFile = (t: Tree, node: number): string => t.files[t.fns.file[t.fn[node]]];
 
-interface PathKeys {
-  high: Uint32Array;
-  low: Uint32Array;
+/** Path keys of nodes, made when asked for; of all nodes only to find one by a key from outside. */
+class PathKeys {
+  private node = new Map<string, number>(); // by key
+  private parts = new Map<number, [number, number]>(); // hashes by function
+
+  constructor(private tree: Tree) {}
+
+  of(node: number): string {
+    let high = 17;
+    let low = 29;
+    for (const i of ancestry(this.tree, node)) [high, low] = this.step(high, low, i);
+    const key = word(high) + word(low);
+    this.node.set(key, node);
+    return key;
+  }
+
+  find(key: string): number {
+    const known = this.node.get(key);
+    if (known !== undefined) return known;
+    const { n, parent } = this.tree;
+    const wanted = [parseInt(key.slice(0, 8), 16), parseInt(key.slice(8), 16)];
+    const highs = new Uint32Array(n);
+    const lows = new Uint32Array(n);
+    let found = -1;
+    for (let i = 0; i < n && found < 0; i++) {
+      const p = parent[i];
+      [highs[i], lows[i]] = this.step(p < 0 ? 17 : highs[p], p < 0 ? 29 : lows[p], i);
+      if (i > 0 && highs[i] === wanted[0] && lows[i] === wanted[1]) found = i;
+    }
+    this.node.set(key, found);
+    return found;
+  }
+
+  private step(high: number, low: number, node: number): [number, number] {
+    const [name, place] = this.partsOf(this.tree.fn[node]);
+    return [step(high, name, 0x01000193), step(low, place, 0xc2b2ae35)];
+  }
+
+  private partsOf(fn: number): [number, number] {
+    const known = this.parts.get(fn);
+    if (known) return known;
+    const { names, files, fns } = this.tree;
+    const name = names[fns.name[fn]];
+    const file = textHash(files[fns.file[fn]], 0x9e3779b9);
+    const parts: [number, number] = [
+      textHash(name, 0x811c9dc5),
+      textHash(name, 0x1234567) ^ file,
+    ];
+    this.parts.set(fn, parts);
+    return parts;
+  }
 }
 
 // by the column of functions, which all trees of the same nodes share
 const keyCache = new WeakMap<Int32Array, PathKeys>();
 
-/** Path keys of all nodes; computed when the first one is asked for, as most trees need none. */
 function keysOf(t: Tree): PathKeys {
-  const known = keyCache.get(t.fn);
-  if (known) return known;
-  const { n, fn, fns, parent } = t;
-  const high = new Uint32Array(n);
-  const low = new Uint32Array(n);
-  const nameHigh = Uint32Array.from(t.names, (s) => textHash(s, 0x811c9dc5));
-  const nameLow = Uint32Array.from(t.names, (s) => textHash(s, 0x1234567));
-  const fileHash = Uint32Array.from(t.files, (s) => textHash(s, 0x9e3779b9));
-  for (let i = 0; i < n; i++) {
-    const p = parent[i];
-    const name = fns.name[fn[i]];
-    const file = fns.file[fn[i]];
-    high[i] = step(p < 0 ? 17 : high[p], nameHigh[name], 0x01000193);
-    low[i] = step(p < 0 ? 29 : low[p], nameLow[name] ^ fileHash[file], 0xc2b2ae35);
-  }
-  const keys = { high, low };
-  keyCache.set(t.fn, keys);
+  let keys = keyCache.get(t.fn);
+  if (!keys) keyCache.set(t.fn, (keys = new PathKeys(t)));
   return keys;
 }
 
@@ -267,21 +343,10 @@ const word = (v: number): string => v.toString(16).padStart(8, "0");
  * Address of a node that survives a new answer: 16 hex digits; "" for the root. The server computes
  * the same key over names and files as it sends them; test/data/path_keys.tsv has examples.
  */
-export function pathKey(t: Tree, node: number): string {
-  if (node <= 0) return "";
-  const { high, low } = keysOf(t);
-  return word(high[node]) + word(low[node]);
-}
+export const pathKey = (t: Tree, node: number): string => (node <= 0 ? "" : keysOf(t).of(node));
 
 /** The node with this key, 0 for "", -1 when this tree has none. */
-export function findByKey(t: Tree, key: string): number {
-  if (key === "") return 0;
-  const keys = keysOf(t);
-  const high = parseInt(key.slice(0, 8), 16);
-  const low = parseInt(key.slice(8), 16);
-  for (let i = 1; i < t.n; i++) if (keys.high[i] === high && keys.low[i] === low) return i;
-  return -1;
-}
+export const findByKey = (t: Tree, key: string): number => (key === "" ? 0 : keysOf(t).find(key));
 
 /** From the root to the node. */
 export function ancestry(t: Tree, node: number): number[] {

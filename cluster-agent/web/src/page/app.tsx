@@ -46,6 +46,7 @@ import {
   type Navigate,
   type Theme,
 } from "../state/hooks";
+import { warmUp } from "../flame/warm_up";
 import { KeysHelp } from "./keys_help";
 import { Login } from "./login";
 import { splitService } from "../model/names";
@@ -269,6 +270,8 @@ function Profiles({ state, navigate, theme, dark, setTheme }: PageProps) {
     false,
     lacksOfFlameGraph,
   );
+  const waits = known && flame.data === null;
+  useEffect(() => (waits ? warmUp() : undefined), [waits]);
   const timelineData = useNamed(timeline.data, type);
   const named = useNamed(flame.data, type);
   // without a store all of the above fail, and only the targets can be shown

@@ -274,7 +274,13 @@ export function Profile(p: Props) {
               />
             )}
             {!diff && (
-              <Legend coloring={coloring} palette={p.palette} picked={lit} onPick={setLit} />
+              <Legend
+                coloring={coloring}
+                tree={v.whole}
+                palette={p.palette}
+                picked={lit}
+                onPick={setLit}
+              />
             )}
           </div>
         )}

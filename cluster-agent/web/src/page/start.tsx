@@ -1,6 +1,6 @@
 // The start page: all applications, and what changed since yesterday.
 
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useMemo, useState } from "preact/hooks";
 import {
   choose,
   filterWords,
@@ -14,7 +14,7 @@ import {
 } from "../model/applications";
 import { applicationsUrl, useApi, type Applications } from "../state/api";
 import type { Application } from "../model/applications";
-import type { Navigate } from "../state/hooks";
+import { useTypedText, type Navigate } from "../state/hooks";
 import type { ProfileType } from "../model/profile_types";
 import type { Span } from "../model/time_range";
 import { digits, grouped } from "../model/units";
@@ -51,17 +51,10 @@ function useYesterday(span: Span, attempt: number): Map<string, number | null> |
 
 /** Text of the field, which is ahead of the address while it is typed. */
 function useFilterText(state: UrlState, navigate: Navigate): [string, (s: string) => void] {
-  const [text, setText] = useState(state.filter);
-  const sent = useRef(state.filter);
-  useEffect(() => {
-    if (state.filter === sent.current) return;
-    sent.current = state.filter;
-    setText(state.filter); // changed elsewhere: the back button
-  }, [state.filter]);
+  const [text, setText] = useTypedText(state.filter);
   return [
     text,
     (s) => {
-      sent.current = s;
       setText(s);
       navigate({ filter: s }, "replace");
     },

@@ -1,8 +1,8 @@
 // Second line: search, view, colours, zoom, quality of the data, export.
 
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useRef } from "preact/hooks";
 import type { BaseInfo, BaseSide, FlameGraph, Selection } from "../state/api";
-import type { Navigate } from "../state/hooks";
+import { useTypedText, type Navigate } from "../state/hooks";
 import { Export } from "./exports";
 import { clip, label } from "../model/names";
 import { MenuItem, Popover, Segments } from "./popover";
@@ -31,19 +31,11 @@ interface Props {
 }
 
 function Search({ state, navigate, found, tree }: Props) {
-  const [text, setText] = useState(state.search);
-  const typed = useRef<string[]>([]); // typed here, not yet back from the address
-  useEffect(() => {
-    const known = typed.current.indexOf(state.search);
-    typed.current.splice(0, known + 1);
-    if (known < 0) setText(state.search); // changed elsewhere: a row of the table, the back button
-  }, [state.search]);
+  const [text, setText] = useTypedText(state.search);
   // the back button undoes a search as a whole, not letter by letter
   const begun = useRef(false);
   const set = (s: string): void => {
     setText(s);
-    if (s === state.search) typed.current = [];
-    else typed.current.push(s);
     navigate({ search: s }, begun.current ? "replace" : "push");
     begun.current = s !== "";
   };

@@ -1,6 +1,7 @@
 // The JSON API of cluster-agent as the page uses it.
 
 import type { Application } from "../model/applications";
+import { COLUMNS_TYPE, readColumns } from "../model/columns";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { ProfileType } from "../model/profile_types";
 import type { Runtimes } from "../model/runtimes";
@@ -231,7 +232,7 @@ export const flamegraphUrl = (
   s: Span,
   base: BaseSide | null = null,
   more: { zoom?: string; maxNodes?: number } = {},
-): string => selectionQuery("api/flamegraph", w, s, base, more);
+): string => selectionQuery("api/flamegraph", w, s, base, { ...more, format: "columns" });
 export const functionsUrl = (
   w: Selection,
   s: Span,
@@ -294,8 +295,26 @@ export function lacksOfFlameGraph(body: unknown): string {
   return "";
 }
 
+/** The body of an answer in either form; null if it has another one, whose text is `text`. */
+async function readBody(res: Response): Promise<{ body: unknown; text: string }> {
+  if (res.headers.get("Content-Type") === COLUMNS_TYPE) {
+    const bytes = await res.arrayBuffer();
+    try {
+      return { body: readColumns(bytes), text: "" };
+    } catch {
+      return { body: null, text: "" };
+    }
+  }
+  const text = await res.text();
+  try {
+    return { body: JSON.parse(text), text };
+  } catch {
+    return { body: null, text };
+  }
+}
+
 /** One answer, or an ApiError. `check` says what is wrong with an answer, "" if nothing. */
-export async function fetchJson<T>(
+export async function fetchAnswer<T>(
   url: string,
   signal?: AbortSignal,
   check?: Check,
@@ -309,18 +328,15 @@ export async function fetchJson<T>(
     throw new ApiError("The cluster-agent does not answer", 0);
   }
   noteAnswer(res.status);
-  const text = await res.text();
+  const { body, text } = await readBody(res);
   if (res.status === 401) {
     access.set("locked");
     throw new ApiError("A key is needed", 401);
   }
-  let body: unknown = null;
-  try {
-    body = JSON.parse(text);
-  } catch {
+  if (body === null) {
     // what the server refuses before it looks at the path is one line of text
     const line = /^[^\n<]{1,250}\n?$/.test(text) ? text.trim() : `HTTP ${res.status}`;
-    throw new ApiError(res.ok ? "The answer is no JSON" : line, res.status);
+    throw new ApiError(res.ok ? "The answer cannot be read" : line, res.status);
   }
   if (!res.ok) {
     const why = (body as { error?: unknown } | null)?.error;
@@ -355,7 +371,7 @@ interface Held<T> {
  *
  * A request that nobody waits for any more is aborted, so that the server ends its query. A refresh
  * never causes that, as it waits for requests under way (useNow); `background` ones, which do
- * not change with every refresh, do not hold it up. `check` as in fetchJson().
+ * not change with every refresh, do not hold it up. `check` as in fetchAnswer().
  */
 export function useApi<T>(
   url: string | null,
@@ -384,7 +400,7 @@ export function useApi<T>(
       under = 0;
     };
     pending.set(pending.value + under);
-    fetchJson<T>(url, abort.signal, check)
+    fetchAnswer<T>(url, abort.signal, check)
       .then(
         (data) =>
           latest.current === want && setState({ data, error: "", status: 0, subject, done: want }),

@@ -1,6 +1,6 @@
 // State that outlives one component: address, theme, the clock of the live mode.
 
-import { useCallback, useEffect, useLayoutEffect, useState } from "preact/hooks";
+import { useCallback, useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { Cell } from "./cell";
 import { outage, pending, refusals } from "./connection";
 import { parseState, printAddress, type UrlState } from "../model/url_state";
@@ -48,7 +48,9 @@ export function useTheme(): { theme: Theme; dark: boolean; setTheme: (t: Theme) 
   const [theme, set] = useState<Theme>(storedTheme);
   const systemDark = useMedia("(prefers-color-scheme: dark)");
   const dark = theme === "dark" || (theme === "auto" && systemDark);
-  document.documentElement.dataset.theme = dark ? "dark" : "light";
+  const { dataset } = document.documentElement;
+  const shown = dark ? "dark" : "light";
+  if (dataset.theme !== shown) dataset.theme = shown; // even the same one would restyle the page
   const setTheme = (t: Theme): void => {
     try {
       localStorage.setItem(THEME_KEY, t);
@@ -153,6 +155,30 @@ export function useAfterPaint<T>(value: T): T | null {
     return stop;
   }, [value]);
   return late && late.value;
+}
+
+/**
+ * The text of a field that is a part of the address, which changes a moment later; also elsewhere,
+ * by the back button say, and then the field follows.
+ */
+export function useTypedText(address: string): [string, (s: string) => void] {
+  const [text, setText] = useState(address);
+  const typed = useRef<string[]>([]); // typed here, not yet back from the address
+  const last = useRef(address);
+  useEffect(() => {
+    // of a field that has just appeared, this may run after its first letter was typed
+    if (address === last.current) return;
+    last.current = address;
+    const known = typed.current.indexOf(address);
+    typed.current.splice(0, known + 1);
+    if (known < 0) setText(address);
+  }, [address]);
+  const set = (s: string): void => {
+    setText(s);
+    if (s === address) typed.current = [];
+    else typed.current.push(s);
+  };
+  return [text, set];
 }
 
 export function useCell<T>(cell: Cell<T>): T {
