@@ -129,6 +129,50 @@ test("what somebody deletes or changes is repaired", async () => {
   assert.ok((await operator.metric(`${OPERATOR}drifts_total`)) >= 4);
 });
 
+test("the status says why pods are not ready", async () => {
+  const ready = (c) => condition(c, "Ready").message;
+  await appears(cluster, core("pods", "one-coroot-0"));
+  await settles(cluster, "one", (c) => /one-coroot-0: Unschedulable: .*nodes/.test(ready(c)));
+
+  // a pod that the scheduler does not touch, and whose kubelet is played; it is listed first
+  const { spec } = await cluster.get(apps("statefulsets", "one-coroot"));
+  const pod = core("pods", "one-coroot--a");
+  await cluster.post("/api/v1/namespaces/default/pods", {
+    metadata: { name: "one-coroot--a", labels: spec.template.metadata.labels },
+    spec: { nodeName: "nowhere", containers: [{ name: "coroot", image: "i" }] },
+  });
+  const waiting = { reason: "ImagePullBackOff", message: "no such image" };
+  const container = { name: "coroot", image: "i", imageID: "", ready: false, restartCount: 0 };
+  await cluster.patch(`${pod}/status`, {
+    status: {
+      conditions: [{ type: "PodScheduled", status: "True" }],
+      containerStatuses: [{ ...container, state: { waiting } }],
+    },
+  });
+  await cluster.patch(`${coroots()}/one`, { spec: { cacheTTL: "32d" } });
+  await settles(cluster, "one", (c) =>
+    /one-coroot--a: container coroot: ImagePullBackOff: no such image/.test(ready(c)),
+  );
+  await cluster.delete(pod);
+
+  // pods that cannot even be made: their controller says so in an event
+  await cluster.post("/api/v1/namespaces", { metadata: { name: "full" } });
+  await cluster.post("/api/v1/namespaces/full/resourcequotas", {
+    metadata: { name: "none" },
+    spec: { hard: { pods: "0" } },
+  });
+  const coroot = { apiVersion: "coroot.com/v1", kind: "Coroot", metadata: { name: "six" } };
+  await cluster.post(coroots("full"), coroot);
+  await eventually("the quota in the status", async () => {
+    const message = ready(await cluster.get(`${coroots("full")}/six`));
+    const why = "no pod can be created: .*exceeded quota: none";
+    if (!RegExp(`StatefulSet six-coroot: 0 of 1 pods ready: ${why}`).test(message))
+      throw new Error(message);
+    return RegExp(`Deployment six-cluster-agent: 0 of 1 pods ready: ${why}`).test(message);
+  });
+  await cluster.delete(`${coroots("full")}/six`);
+});
+
 test("a value that is refused is in the status with its path, and nothing is deleted", async () => {
   const tolerations = [{ operator: "Maybe", key: "a" }];
   const agentsOnly = { corootURL: "http://elsewhere" };
@@ -138,8 +182,9 @@ test("a value that is refused is in the status with its path, and nothing is del
   assert.strictEqual(r.status.status, "Misconfigured");
   assert.strictEqual(r.status.errors.length, 1);
   assert.strictEqual(condition(r, "Ready").status, "False");
-  // nothing is deleted while something is wrong
+  // nothing is deleted while something is wrong, and the status says so
   assert.ok(await exists(cluster, apps("statefulsets", "one-coroot")));
+  assert.match(condition(r, "Degraded").message, /\d objects that are no longer asked for stay$/);
   await cluster.patch(`${coroots()}/one`, { spec: { nodeAgent: null, agentsOnly: null } });
   const fine = await settles(cluster, "one");
   assert.strictEqual(condition(fine, "Degraded").status, "False");
@@ -397,4 +442,37 @@ test("one that is made again under its name becomes objects again", async () => 
   assert.strictEqual(secret.data.key, key);
   assert.match(Buffer.from(secret.data.more, "base64").toString(), /^[A-Za-z0-9]{32}$/);
   await appears(cluster, apps("daemonsets", "one-node-agent"));
+});
+
+test("a namespace that is deleted with its operator goes", async (t) => {
+  await operator.stop();
+  await cluster.post("/api/v1/namespaces", { metadata: { name: "both" } });
+  const kubeconfig = cluster.writeKubeconfig(
+    { token: await cluster.token("default", "operator") },
+    { namespace: "both" },
+  );
+  const inside = await startOperator({ kubeconfig, args: ["--leader-elect=false"] });
+  t.after(() => inside.stop());
+  for (const name of ["a", "b"])
+    await cluster.post(coroots("both"), {
+      apiVersion: "coroot.com/v1",
+      kind: "Coroot",
+      metadata: { name },
+    });
+  for (const name of ["a", "b"])
+    await appears(cluster, rbac("clusterrolebindings", `both-${name}-cluster-agent`));
+
+  // It is told to end before it has seen that the resources are being deleted.
+  inside.child.kill("SIGSTOP");
+  await cluster.delete("/api/v1/namespaces/both");
+  await eventually("the resources are being deleted", async () => {
+    const { items } = await cluster.get(coroots("both"));
+    return items.length === 2 && items.every((r) => r.metadata.deletionTimestamp);
+  });
+  inside.child.kill("SIGTERM");
+  inside.child.kill("SIGCONT");
+  assert.strictEqual((await inside.exited).code, 0);
+  await vanishes(cluster, "/api/v1/namespaces/both");
+  for (const name of ["a", "b"])
+    await vanishes(cluster, rbac("clusterroles", `both-${name}-node-agent`));
 });
