@@ -85,7 +85,9 @@ static void nonsense_is_refused_with_a_sentence(void **state)
 		{{SERVICE, SERVICE}, "service is given twice"},
 		{{SERVICE, TYPE, {"points", "5"}},
 		 "points is not a parameter here; there are service, type, from, to, instance, "
-		 "where, baseFrom, baseTo, baseService, baseInstance, baseWhere, maxNodes, zoom"},
+		 "where, baseFrom, baseTo, baseService, baseInstance, baseWhere, maxNodes, zoom, "
+		 "format"},
+		{{SERVICE, TYPE, {"format", "xml"}}, "format is not json or columns"},
 	};
 
 	(void)state;
