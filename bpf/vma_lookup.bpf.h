@@ -34,10 +34,19 @@ struct {
  */
 #define VMA_LEVELS 8
 
-/* An entry that leads to a node has its type in bits 3 to 6, and the node is aligned. */
+/*
+ * An entry that leads to a node has its type in bits 3 to 6, and the node is aligned. These are
+ * numbers and not looked up in the kernel's BTF, because kernels before 6.1 do not have the types
+ * (kernel_types.h): enum maple_type, and words of struct maple_range_64 and maple_arange_64.
+ */
 #define MAPLE_NODE_MASK 255ULL
 #define MAPLE_TYPE_SHIFT 3
 #define MAPLE_TYPE_MASK 15
+#define MAPLE_LEAF_64 1
+#define MAPLE_ARANGE_64 3
+#define MAPLE_PIVOTS 1 /* of both; the parent is before them */
+#define MAPLE_LEAF_SLOTS 16
+#define MAPLE_ARANGE_SLOTS 10
 
 /* Whether mappings of processes that are not reported can be found. */
 static __always_inline bool vma_lookup_is_possible(void)
@@ -53,15 +62,16 @@ static __always_inline bool vma_lookup_is_possible(void)
  * last one; words that are not used are 0. Behind the nine pivots of an inner node, its slots are
  * compared too: those are addresses of the kernel or 0, above all others. All pivots end a page.
  */
-static __always_inline __u64 maple_child(const __u64 *node, __u64 pivots, __u64 address)
+static __always_inline __u64 maple_child(const __u64 *node, __u64 address)
 {
 	__u64 page = address >> UNWIND_MAPPING_SHIFT, n = 0;
 
 #pragma clang loop unroll(full)
 	for (__u32 i = 0; i < 15; i++) {
-		__u64 pivot = node[unwind_masked(pivots + i, VMA_NODE_WORDS)];
+		__u64 above = ((node[MAPLE_PIVOTS + i] - 1) >> UNWIND_MAPPING_SHIFT) - page;
 
-		n += (((pivot - 1) >> UNWIND_MAPPING_SHIFT) - page) >> 63;
+		barrier_var(above); /* keeps clang from making it a branch */
+		n += above >> 63;
 	}
 	return n;
 }
@@ -84,13 +94,10 @@ __noinline int descend_vma_tree(__u64 address)
 	type = entry >> MAPLE_TYPE_SHIFT & MAPLE_TYPE_MASK;
 	if (bpf_probe_read_kernel(s->node, sizeof(s->node), (void *)(entry & ~MAPLE_NODE_MASK)))
 		return false;
-	slot = type == bpf_core_enum_value(enum maple_type, maple_arange_64)
-		       ? bpf_core_field_offset(struct maple_arange_64, slot) / 8
-		       : bpf_core_field_offset(struct maple_range_64, slot) / 8;
-	slot += maple_child(s->node, bpf_core_field_offset(struct maple_range_64, pivot) / 8,
-			    address);
+	slot = type == MAPLE_ARANGE_64 ? MAPLE_ARANGE_SLOTS : MAPLE_LEAF_SLOTS;
+	slot += maple_child(s->node, address);
 	s->vma = s->node[unwind_masked(slot, VMA_NODE_WORDS)];
-	return type != bpf_core_enum_value(enum maple_type, maple_leaf_64);
+	return type != MAPLE_LEAF_64;
 }
 
 static __always_inline struct vm_area_struct *vma_at(struct scratch *s, struct mm_struct *mm,
@@ -136,20 +143,22 @@ static __always_inline bool use_inode(struct unwind_mappings *m, const struct ev
 
 /*
  * User space knows the inode that /proc/<pid>/maps shows. Of a file of overlayfs, that is the
- * mapped one, of the layer, before 6.7; since then that of the overlay, in what surrounds the
- * mapped file. The flag that says whether something surrounds it has another value in each
- * kernel, so it is not asked: what lies behind other files is the inode of no file.
+ * mapped one, of the layer, before 6.7; since then that of the overlay, whose path lies behind the
+ * mapped file (struct backing_file in fs/file_table.c). The flag that says whether there is such a
+ * path has another value in each kernel, so it is not asked: what lies behind other files is the
+ * inode of no file.
  */
 static __always_inline void use_file(struct unwind_mappings *m, struct file *file,
 				     __u64 page_offset)
 {
-	struct backing_file *backing = (void *)file;
+	__u64 file_bytes = (bpf_core_type_size(struct file) + 7) & ~7ULL;
+	struct path *user_path = (void *)file + file_bytes;
 	struct event_file key = {};
 
 	read_inode(&key, BPF_CORE_READ(file, f_inode));
-	if (use_inode(m, &key, page_offset) || !bpf_core_field_exists(backing->user_path))
+	if (use_inode(m, &key, page_offset))
 		return;
-	read_inode(&key, BPF_CORE_READ(backing, user_path.dentry, d_inode));
+	read_inode(&key, BPF_CORE_READ(user_path, dentry, d_inode));
 	use_inode(m, &key, page_offset);
 }
 
