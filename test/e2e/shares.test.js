@@ -145,18 +145,24 @@ for (const [name, functions] of [
 
 test("assembly of Go that uses BP, or has no frame, stands on its callers", async () => {
   const app = await application(cluster, program("gohash"));
+  const list = (tree) =>
+    tree.list.filter((n) =>
+      /^(crypto\/.*\.block|runtime\.memmove|math\/big\.addMul)/.test(n.name) && n.self > 0,
+    );
   const tree = await flame(cluster, { service: app.service, ...range });
-  const assembly = tree.list.filter((n) =>
-    /^(crypto\/.*\.block|runtime\.memmove|math\/big\.addMul)/.test(n.name) && n.self > 0,
-  );
+  const assembly = list(tree);
   const sum = (nodes) => nodes.reduce((s, n) => s + n.self, 0);
   const spender = (n) => n && (n.name.startsWith("main.spend") ? n : spender(n.parent));
   // of the time of its thread: those of the garbage collector take more when the machine is busy
   const share = sum(assembly) / ran.gohash.cpuNs;
   assert.ok(share > 0.58, `assembly is ${share}: ${assembly.map((n) => `${n.name} ${n.self}`)}`);
+  // since the table of the program was made, which takes a while on a busy machine
+  const { from, to } = ran.gohash;
+  const later = list(await flame(cluster, { service: app.service, ...range, from: Math.round((from + to) / 2) }));
+  assert.ok(sum(later) > 0.2 * ran.gohash.cpuNs);
   assert.ok(
-    sum(assembly.filter(spender)) >= 0.95 * sum(assembly),
-    `without callers: ${assembly.filter((n) => !spender(n)).map((n) => `${n.name} ${n.self}`)}`,
+    sum(later.filter(spender)) >= 0.95 * sum(later),
+    `without callers: ${later.filter((n) => !spender(n)).map((n) => `${n.name} ${n.self}`)}`,
   );
   for (const f of ["MD5", "SHA1", "SHA256", "SHA512", "Big", "Copy"].map((n) => `main.spend${n}`))
     near(tree.share(f) * tree.total, ran.gohash[f], POINTS * ran.gohash.cpuNs, f);

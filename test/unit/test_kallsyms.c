@@ -147,6 +147,7 @@ static void the_running_kernel_is_read_whole(void **state)
 	char line[1024], name[512], type;
 	unsigned long long address;
 	size_t n = 0, n_same = 0;
+	const char *found;
 	int outcome;
 
 	(void)state;
@@ -161,9 +162,13 @@ static void the_running_kernel_is_read_whole(void **state)
 		assert_int_equal(sscanf(line, "%llx %c %511s", &address, &type, name), 3);
 		if (!strchr("tT", type) || address < (UINT64_C(1) << 63))
 			continue;
+		found = kallsyms_find(k, address);
+		/* BPF programs and what the kernel generates come and go meanwhile */
+		if (!found && (strstr(line, "[bpf]") || strstr(line, "[__builtin__")))
+			continue;
 		n++;
-		assert_non_null(kallsyms_find(k, address));
-		n_same += strcmp(kallsyms_find(k, address), name) == 0;
+		assert_non_null(found);
+		n_same += strcmp(found, name) == 0;
 	}
 	fclose(f);
 	/* the others are aliases */

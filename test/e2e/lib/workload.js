@@ -27,18 +27,18 @@ function jiffies() {
   return [steal, user + nice + system + irq + softirq + steal];
 }
 
-// Runs it until it has used that much CPU; returns its own report. stolen is the most by which
+// Runs it until it has used that much CPU; returns its own report, and when it ran. stolen is the most by which
 // stolen time can raise what is sampled, as a part of what it used: twice the machine's average,
 // because the host does not take the same part of each program's time.
 async function runWorkload(name, cpuSeconds, ...more) {
-  const first = jiffies();
+  const [first, from] = [jiffies(), Date.now()];
   const file = path.join(runDir, program(name));
   fs.copyFileSync(path.join(root, "build/e2e", name), file);
   const { stdout } = await promisify(execFile)(file, [String(cpuSeconds), ...more], {
     timeout: LIMIT_MS,
   });
   const [stolen, busy] = jiffies().map((v, i) => v - first[i]);
-  return { name, ...JSON.parse(stdout), stolen: (2 * stolen) / busy };
+  return { name, ...JSON.parse(stdout), from, to: Date.now(), stolen: (2 * stolen) / busy };
 }
 
 // A program that used twelve seconds of CPU, in profiles of two seconds: a lost one leaves less
