@@ -9,6 +9,8 @@
 #include <elfutils/libdw.h>
 #include <errno.h>
 
+#include "node-agent/lines/zstd_sections.h"
+
 #define RANGES_MAX (1u << 19) /* 12 MiB; a browser has some 10,000 units */
 #define OVERLAPS_MAX 16u
 
@@ -21,6 +23,7 @@ struct range {
 struct dwarf_lines {
 	Elf *elf;
 	Dwarf *dwarf;
+	struct zstd_sections zstd;
 	struct range *ranges; /* by start */
 	size_t n, cap;
 };
@@ -31,6 +34,7 @@ void dwarf_lines_free(struct dwarf_lines *d)
 		return;
 	dwarf_end(d->dwarf);
 	elf_end(d->elf);
+	zstd_sections_fini(&d->zstd);
 	free(d->ranges);
 	free(d);
 }
@@ -92,6 +96,18 @@ static int read_units(struct dwarf_lines *d)
 	return r;
 }
 
+/* A file whose DWARF is compressed with zstd is read into memory in place of being mapped. */
+static void open_elf(struct dwarf_lines *d, int fd)
+{
+	d->elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
+	if (!d->elf || !zstd_sections_has(d->elf))
+		return;
+	elf_end(d->elf);
+	d->elf = elf_begin(fd, ELF_C_READ, NULL);
+	if (d->elf)
+		zstd_sections_unpack(&d->zstd, d->elf);
+}
+
 int dwarf_lines_new(struct dwarf_lines **ret, int fd)
 {
 	CLEANUP(dwarf_lines_freep) struct dwarf_lines *d = calloc(1, sizeof(*d));
@@ -100,7 +116,7 @@ int dwarf_lines_new(struct dwarf_lines **ret, int fd)
 	if (!d)
 		return -ENOMEM;
 	(void)elf_version(EV_CURRENT);
-	d->elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
+	open_elf(d, fd);
 	if (d->elf)
 		d->dwarf = dwarf_begin_elf(d->elf, DWARF_C_READ, NULL);
 	if (!d->dwarf)

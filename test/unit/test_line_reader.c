@@ -12,7 +12,9 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <zstd.h>
 
+#include "common/data/buf.h"
 #include "common/system/clock.h"
 #include "node-agent/elf/elf_layout.h"
 #include "node-agent/lines/line_helper.h"
@@ -162,6 +164,73 @@ static void a_file_without_dwarf_is_no_error(void **state)
 	assert_int_equal(find(r, 2, "/etc/passwd", 0x4000, &a), -ENOENT);
 	assert_int_equal(find(r, 3, own_path, vaddr(), &a), 0);
 	assert_int_equal(line_reader_ask(r, &large), -EFBIG);
+}
+
+/* Appends the bytes of a section to the file as zstd packs them, and changes its header. */
+static void pack_section(struct buf *file, size_t header_at)
+{
+	Elf64_Chdr packed = {.ch_type = 2, .ch_addralign = 1};
+	Elf64_Shdr h;
+	size_t room, n;
+
+	memcpy(&h, file->data + header_at, sizeof(h));
+	packed.ch_size = h.sh_size;
+	room = ZSTD_compressBound(h.sh_size);
+	assert_int_equal(buf_reserve(file, sizeof(packed) + room), 0);
+	memcpy(file->data + file->len, &packed, sizeof(packed));
+	n = ZSTD_compress(file->data + file->len + sizeof(packed), room, file->data + h.sh_offset,
+			  h.sh_size, 1);
+	assert_false(ZSTD_isError(n));
+	memset(file->data + h.sh_offset, 0, h.sh_size);
+	h.sh_offset = file->len;
+	h.sh_size = sizeof(packed) + n;
+	h.sh_flags |= SHF_COMPRESSED;
+	memcpy(file->data + header_at, &h, sizeof(h));
+	file->len += h.sh_size;
+}
+
+/* Returns a copy of this program whose DWARF is compressed. */
+static int packed_file(void)
+{
+	AUTO_CLOSE int own = open(own_path, O_RDONLY | O_CLOEXEC);
+	int fd = memfd_create("packed", MFD_CLOEXEC);
+	CLEANUP(buf_fini) struct buf file;
+	Elf64_Shdr names, h;
+	unsigned n_packed = 0;
+	Elf64_Ehdr eh;
+
+	buf_init(&file, SIZE_MAX / 2);
+	assert_int_equal(buf_reserve(&file, size_of(own)), 0);
+	file.len = size_of(own);
+	assert_int_equal(pread(own, file.data, file.len, 0), (ssize_t)file.len);
+	memcpy(&eh, file.data, sizeof(eh));
+	memcpy(&names, file.data + eh.e_shoff + eh.e_shstrndx * sizeof(names), sizeof(names));
+	for (size_t i = 0; i < eh.e_shnum; i++) {
+		memcpy(&h, file.data + eh.e_shoff + i * sizeof(h), sizeof(h));
+		if (strncmp(file.data + names.sh_offset + h.sh_name, ".debug_", 7) == 0) {
+			pack_section(&file, eh.e_shoff + i * sizeof(h));
+			n_packed++;
+		}
+	}
+	assert_true(n_packed > 3);
+	assert_int_equal(write(fd, file.data, file.len), (ssize_t)file.len);
+	return fd;
+}
+
+static void dwarf_that_zstd_has_compressed_is_read(void **state)
+{
+	CLEANUP(line_reader_freep) struct line_reader *r = new_reader();
+	AUTO_CLOSE int fd = packed_file();
+	const struct line_question q = {1, fd, size_of(fd), vaddr(), CPU_MS};
+	struct line_answer a;
+
+	(void)state;
+	call_outer(1);
+	assert_int_equal(line_reader_ask(r, &q), 0);
+	assert_int_equal(line_reader_wait(r, PATIENCE_NS, &a), 0);
+	assert_int_equal(a.n, 3);
+	expect_frame(&a.frames[0], "inner", inner_line);
+	expect_frame(&a.frames[2], "outer", outer_line);
 }
 
 static void a_file_that_is_truncated_costs_the_process_that_reads_it(void **state)
@@ -377,6 +446,7 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(inlined_calls_have_lines),
 		cmocka_unit_test(a_file_without_dwarf_is_no_error),
+		cmocka_unit_test(dwarf_that_zstd_has_compressed_is_read),
 		cmocka_unit_test(a_file_that_is_truncated_costs_the_process_that_reads_it),
 		cmocka_unit_test(the_program_has_nothing_of_the_agent),
 		cmocka_unit_test(a_file_that_takes_too_long_costs_one_answer),
