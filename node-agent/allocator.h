@@ -7,7 +7,7 @@
 
 #include <malloc.h>
 
-#define ALLOCATOR_OWN_PAGES_BYTES (640 * 1024)
+#define ALLOCATOR_OWN_PAGES_BYTES (128 * 1024)
 #define ALLOCATOR_KEPT_BYTES (2 * 1024 * 1024)
 
 /* Call it before any other thread starts. */
@@ -19,9 +19,10 @@ static inline void allocator_setup(void)
 	 */
 	mallopt(M_ARENA_MAX, 1);
 	/*
-	 * Large blocks are mapped, so that they return to the kernel when freed and grow without
-	 * a copy. Setting the threshold also stops glibc from raising it after each such free.
-	 * The end of the heap is kept for the next job.
+	 * Large blocks are mapped, so that they return to the kernel when freed, grow without a
+	 * copy, and leave no holes in the heap that small blocks which live long then occupy.
+	 * Setting the threshold also stops glibc from raising it after each such free. The end of
+	 * the heap is kept for the next job.
 	 */
 	mallopt(M_MMAP_THRESHOLD, ALLOCATOR_OWN_PAGES_BYTES);
 	mallopt(M_TRIM_THRESHOLD, ALLOCATOR_KEPT_BYTES);

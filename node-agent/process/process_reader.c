@@ -122,6 +122,20 @@ static int add_mapping(void *ctx, const char *line, size_t len)
 	return 0;
 }
 
+/* Snapshots live as long as their processes, and there are many. */
+static int drop_room(struct process_snapshot *s)
+{
+	struct process_mapping *m;
+
+	if (s->n_mappings == 0)
+		return 0;
+	m = realloc(s->mappings, s->n_mappings * sizeof(*m));
+	if (!m)
+		return -ENOMEM;
+	s->mappings = m;
+	return 0;
+}
+
 static int read_mappings(struct process_snapshot *s, struct file_registry *files, int proc_fd,
 			 bool *ret_cut)
 {
@@ -129,7 +143,7 @@ static int read_mappings(struct process_snapshot *s, struct file_registry *files
 	int r = procfs_each_map(proc_fd, PROCESS_MAX_MAPS_BYTES, add_mapping, &c);
 
 	*ret_cut = r == -EFBIG;
-	return r == -ENOMEM ? r : 0; /* unreadable: no mappings */
+	return r == -ENOMEM ? r : drop_room(s); /* unreadable: no mappings */
 }
 
 /*

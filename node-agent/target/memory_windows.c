@@ -12,6 +12,7 @@
 #include "node-agent/target/memory_windows.h"
 
 #include <errno.h>
+#include <sys/mman.h>
 
 #include "common/data/table.h"
 
@@ -64,6 +65,17 @@ void memory_windows_begin(struct memory_windows *w, const struct byte_source *me
 	clear(w);
 	w->memory = memory;
 	w->left_bytes = max_bytes;
+}
+
+void memory_windows_end(struct memory_windows *w)
+{
+	char *data = (char *)w->data;
+	size_t page = (size_t)sysconf(_SC_PAGESIZE), used = w->n_used * sizeof(w->data[0]);
+	size_t lead = -(uintptr_t)data & (page - 1);
+
+	if (used > lead)
+		(void)madvise(data + lead, (used - lead) & ~(page - 1), MADV_DONTNEED);
+	clear(w);
 }
 
 int memory_windows_read_now(struct memory_windows *w, uint64_t address, void *to, size_t len)

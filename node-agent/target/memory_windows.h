@@ -16,7 +16,7 @@
 
 struct memory_windows;
 
-/* Takes 1 MiB. Returns 0 or -ENOMEM. */
+/* Takes 1 MiB, of which windows that are in use are resident. Returns 0 or -ENOMEM. */
 int memory_windows_new(struct memory_windows **ret) MUST_CHECK;
 void memory_windows_free(struct memory_windows *w);
 DEFINE_CLEANUP(struct memory_windows *, memory_windows_free);
@@ -27,6 +27,9 @@ DEFINE_CLEANUP(struct memory_windows *, memory_windows_free);
  */
 void memory_windows_begin(struct memory_windows *w, const struct byte_source *memory,
 			  uint64_t max_bytes);
+
+/* Drops all copies, and gives the memory that they were in back to the kernel. */
+void memory_windows_end(struct memory_windows *w);
 
 /*
  * Reads all len bytes. Returns 0, -EFBIG after max_bytes, -ENODATA, -EIO … if they cannot be

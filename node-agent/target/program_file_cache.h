@@ -12,7 +12,7 @@
 #include "node-agent/process/file_id.h"
 #include "node-agent/target/file_notes.h"
 
-#define PROGRAM_FILE_CACHE_MAX 256u
+#define PROGRAM_FILE_CACHE_MAX 128u
 
 struct program_file_cache;
 

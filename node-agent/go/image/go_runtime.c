@@ -109,6 +109,8 @@ void go_runtime_close(struct go_runtime *rt)
 {
 	if (!rt)
 		return;
+	if (rt->windows)
+		memory_windows_end(rt->windows);
 	page_cache_free(rt->constants_pages);
 	page_cache_free(rt->memory_pages);
 	free(rt);
