@@ -754,8 +754,8 @@ void node_agent_free(struct node_agent *a)
 	sampler_free(a->sampler);
 	cycle_free(a->cycle);
 	process_table_free(a->processes);
-	unwinder_free(a->unwinder);
-	unwind_maps_free(a->unwind_maps);
+	if (unwinder_end(a->unwinder))
+		unwind_maps_free(a->unwind_maps);
 	name_rules_unref(a->name_rules);
 	naming_free(a->naming);
 	container_cost_free(a->cost);

@@ -306,6 +306,7 @@ int process_read(const struct process_reader *reader, const struct process_ident
 
 	if (!id->kernel_thread)
 		fd = open_same(reader->root_fd, id, &st);
+	s->start_stack = fd >= 0 && st.start_stack != UINT64_MAX ? st.start_stack : 0;
 	if (fd >= 0)
 		r = read_program(s, reader->files, id, fd, strcmp(st.comm, id->comm) != 0,
 				 &reading);

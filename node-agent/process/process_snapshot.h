@@ -42,8 +42,10 @@ struct process_snapshot {
 	pid_t pid; /* in the initial PID namespace */
 	bool kernel_thread;
 	bool unreadable; /* exited before it was read, and nothing else says what it had mapped */
-	uint64_t start_time;              /* clock ticks since boot, as in /proc/<pid>/stat */
-	uint64_t start_boottime_ns;       /* the same, as the kernel's events have it; 0: unknown */
+	uint64_t start_time;        /* clock ticks since boot, as in /proc/<pid>/stat */
+	uint64_t start_boottime_ns; /* the same, as the kernel's events have it; 0: unknown */
+	uint64_t
+		start_stack; /* as in struct proc_stat, before the mappings were read; 0: unknown */
 	char comm[PROCESS_COMM_BYTES];    /* of the thread-group leader */
 	char *exe;                        /* path in the process's mount namespace; "" if unknown */
 	struct workload *workload;        /* a reference; never NULL */

@@ -14,6 +14,7 @@
 #define FIELD_FLAGS 9
 #define FIELD_START_TIME 22
 #define FIELD_START_CODE 26
+#define FIELD_START_STACK 28
 #define FIELD_ENVIRON_START 50
 #define FIELD_ENVIRON_END 51
 #define FIRST_FIELD_AFTER_COMM 3
@@ -60,9 +61,10 @@ int proc_stat_parse(const char *text, size_t len, struct proc_stat *ret)
 	/* the number of a device: negative if it is large */
 	s.terminal = take_field(close + 2, end, FIELD_TERMINAL, &terminal) < 0 || terminal != 0;
 	if (take_field(close + 2, end, FIELD_START_CODE, &s.start_code) < 0 ||
+	    take_field(close + 2, end, FIELD_START_STACK, &s.start_stack) < 0 ||
 	    take_field(close + 2, end, FIELD_ENVIRON_START, &s.environ_start) < 0 ||
 	    take_field(close + 2, end, FIELD_ENVIRON_END, &s.environ_end) < 0)
-		s.start_code = s.environ_start = s.environ_end = UINT64_MAX;
+		s.start_code = s.start_stack = s.environ_start = s.environ_end = UINT64_MAX;
 	s.kernel_thread = flags & PF_KTHREAD;
 	s.ended = close[2] == 'Z' || close[2] == 'X';
 	s.exiting = s.ended || (flags & PF_EXITING);

@@ -25,6 +25,8 @@ struct proc_stat {
 	 * then the end, then start_code (create_elf_tables() in fs/binfmt_elf.c and its caller).
 	 */
 	uint64_t environ_start, environ_end, start_code;
+	/* Likewise. Where the stack began at execve(2), which is another place each time. */
+	uint64_t start_stack;
 	bool kernel_thread;
 	bool terminal; /* has a controlling one */
 	bool ended;    /* a zombie; if it is the leader, other threads may still run */

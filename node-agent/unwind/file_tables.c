@@ -8,8 +8,9 @@
  * which costs that walk its callers. Only that of a process's executable is built at once.
  *
  * When the budget is spent, tables are evicted that have not been used for EVICT_IDLE_S, those
- * without processes first; a table in use never makes room for another one, because they would
- * evict each other in turns. A table that finds no room is tried again as long as walks ask for it.
+ * without processes first; a table in use makes room for another one only if its owner has
+ * more than a share of the room and that of the other one would not, because else they would evict
+ * each other in turns. A table that finds no room is tried again as long as walks ask for it.
  *
  * The memory of an evicted table can be used only after the grace period, so what needed the room
  * waits for that long, and for its turn. An index is reused after the grace period, too.
@@ -22,6 +23,7 @@
 #include "common/system/clock.h"
 #include "node-agent/unwind/code_files.h"
 #include "node-agent/unwind/table_builder.h"
+#include "node-agent/unwind/table_owners.h"
 
 #define EVICT_IDLE_S 60u
 #define RETRY_MIN_NS (60 * NS_PER_S) /* twice as long each time that it fails */
@@ -42,7 +44,9 @@ struct table {
 	uint32_t index;
 	enum table_state state;
 	uint64_t n_refs;
+	uint32_t owner; /* who it was made for first */
 	bool vdso;
+	bool postponed;             /* counted as such */
 	struct mapped_file *source; /* a reference, while it is pending; NULL: the vDSO */
 	struct table *next;         /* in the list of pending ones */
 	uint64_t retry_ns;
@@ -59,6 +63,7 @@ struct file_tables {
 	struct table *by_index[UNWIND_TABLES];
 	uint64_t index_free_ns[UNWIND_TABLES]; /* when the grace period of its last use ends */
 	uint32_t next_index;
+	struct table_owners owners;
 	struct file_tables_stats stats;
 };
 
@@ -78,19 +83,6 @@ static void append_pending(struct file_tables *t, struct table *e)
 	t->stats.n_waiting++;
 }
 
-static struct table *take_pending(struct file_tables *t)
-{
-	struct table *e = t->first_pending;
-
-	if (!e)
-		return NULL;
-	t->first_pending = e->next;
-	if (!e->next)
-		t->end_pending = &t->first_pending;
-	t->stats.n_waiting--;
-	return e;
-}
-
 static void unlink_pending(struct file_tables *t, const struct table *e)
 {
 	for (struct table **p = &t->first_pending; *p; p = &(*p)->next) {
@@ -104,6 +96,21 @@ static void unlink_pending(struct file_tables *t, const struct table *e)
 	}
 }
 
+/* The next one whose owner may have a table built; NULL: none. */
+static struct table *take_pending(struct file_tables *t)
+{
+	struct table *e = t->first_pending;
+
+	while (e && !table_owners_may_build(&t->owners, e->owner)) {
+		t->stats.postponed += !e->postponed;
+		e->postponed = true;
+		e = e->next;
+	}
+	if (e)
+		unlink_pending(t, e);
+	return e;
+}
+
 static void drop_source(struct table *e)
 {
 	mapped_file_unref(e->source);
@@ -115,6 +122,7 @@ static void withdraw(struct file_tables *t, struct table *e, uint64_t now_ns)
 	t->stats.n_tables--;
 	t->stats.n_rows -= e->built.n_rows;
 	t->stats.bytes -= e->built.bytes;
+	t->owners.owners[e->owner].bytes -= e->built.bytes;
 	built_table_withdraw(&e->built, t->cfg.slabs, &t->cfg.memory->tables[e->index], now_ns);
 }
 
@@ -127,6 +135,7 @@ static void free_table(struct file_tables *t, struct table *e, uint64_t now_ns)
 	drop_source(e);
 	code_files_hide(t->files, e->index);
 	t->by_index[e->index] = NULL;
+	t->owners.owners[e->owner].n_tables--;
 	t->index_free_ns[e->index] = now_ns + t->cfg.grace_ns;
 	HASH_DEL(t->tables, e);
 	table_free(e);
@@ -164,13 +173,39 @@ static struct table *find_idle(const struct file_tables *t, uint64_t now_ns, boo
 	return found;
 }
 
-/* Evicts tables until that many bytes are freed. Returns how many bytes were. */
-static uint64_t evict(struct file_tables *t, uint64_t bytes, uint64_t now_ns)
+/* The table of this owner that was used longest ago; NULL: none is built. */
+static struct table *find_oldest(const struct file_tables *t, uint32_t owner)
+{
+	struct table *found = NULL;
+
+	for (struct table *e = t->tables; e; e = e->hh.next) {
+		if (e->state == TABLE_BUILT && e->owner == owner &&
+		    (!found || last_used(t, e) < last_used(t, found)))
+			found = e;
+	}
+	return found;
+}
+
+/* If no table is idle, one of an owner who has more than a share, for one who has less. */
+static struct table *find_victim(const struct file_tables *t, uint32_t owner, uint64_t bytes,
+				 uint64_t now_ns)
+{
+	struct table *e = find_idle(t, now_ns, false);
+	int debtor;
+
+	if (e)
+		return e;
+	debtor = table_owners_find_debtor(&t->owners, owner, bytes, 2 * t->cfg.max_table_bytes);
+	return debtor < 0 ? NULL : find_oldest(t, (uint32_t)debtor);
+}
+
+/* Evicts tables until that many bytes are freed for an owner. Returns how many bytes were. */
+static uint64_t evict(struct file_tables *t, uint32_t owner, uint64_t bytes, uint64_t now_ns)
 {
 	uint64_t freed = 0;
 
 	while (freed < bytes) {
-		struct table *e = find_idle(t, now_ns, false);
+		struct table *e = find_victim(t, owner, bytes, now_ns);
 
 		if (!e)
 			break;
@@ -206,12 +241,15 @@ static uint32_t take_index(struct file_tables *t, uint64_t now_ns)
 	return UNWIND_TABLE_NONE;
 }
 
-static struct table *add_table(struct file_tables *t, const struct table_key *key, bool vdso)
+static struct table *add_table(struct file_tables *t, const struct table_key *key, uint32_t owner,
+			       bool vdso)
 {
 	uint64_t now_ns = clock_monotonic_ns();
-	uint32_t index = take_index(t, now_ns);
+	uint32_t index = UNWIND_TABLE_NONE;
 	struct table *e;
 
+	if (table_owners_may_add(&t->owners, owner, UNWIND_TABLES))
+		index = take_index(t, now_ns);
 	if (index == UNWIND_TABLE_NONE) {
 		t->stats.lost_indexes++;
 		return NULL;
@@ -223,6 +261,7 @@ static struct table *add_table(struct file_tables *t, const struct table_key *ke
 		.key = *key,
 		.index = index,
 		.born = used_clock(now_ns),
+		.owner = owner,
 		.vdso = vdso,
 		.retry_delay_ns = RETRY_MIN_NS,
 	};
@@ -233,16 +272,18 @@ static struct table *add_table(struct file_tables *t, const struct table_key *ke
 	}
 	__atomic_store_n(&t->cfg.memory->used[index], 0, __ATOMIC_RELAXED);
 	t->by_index[index] = e;
+	t->owners.owners[owner].n_tables++;
 	return e;
 }
 
-static uint32_t index_of(struct file_tables *t, const struct table_key *key, bool vdso)
+static uint32_t index_of(struct file_tables *t, const struct table_key *key, uint32_t owner,
+			 bool vdso)
 {
 	struct table *e;
 
 	HASH_FIND(hh, t->tables, key, sizeof(*key), e);
 	if (!e)
-		e = add_table(t, key, vdso);
+		e = add_table(t, key, owner, vdso);
 	return e ? e->index : UNWIND_TABLE_NONE;
 }
 
@@ -304,7 +345,8 @@ void file_tables_unref(struct file_tables *t, uint32_t table)
 
 /* ---- get ---- */
 
-uint32_t file_tables_get(struct file_tables *t, const struct process_mapping *m, uint64_t *ret_bias)
+uint32_t file_tables_get(struct file_tables *t, const struct process_mapping *m, uint32_t owner,
+			 uint64_t *ret_bias)
 {
 	struct code_file *f;
 	uint32_t index;
@@ -315,7 +357,7 @@ uint32_t file_tables_get(struct file_tables *t, const struct process_mapping *m,
 	f = code_files_get(t->files, m, ret_bias);
 	if (!f)
 		return UNWIND_TABLE_NONE;
-	index = index_of(t, code_file_key(f), m->kind == PROCESS_MAPPING_VDSO);
+	index = index_of(t, code_file_key(f), owner, m->kind == PROCESS_MAPPING_VDSO);
 	if (index != UNWIND_TABLE_NONE)
 		code_files_show(t->files, f, m, index);
 	return index;
@@ -334,7 +376,7 @@ static void wait_long(struct table *e, uint64_t now_ns)
 /* What could be built of it says how much room all of it needs, roughly. */
 static void wait_for_room(struct file_tables *t, struct table *e, uint64_t needed, uint64_t now_ns)
 {
-	bool evicted = evict(t, needed, now_ns) > 0;
+	bool evicted = evict(t, e->owner, needed, now_ns) > 0;
 
 	t->stats.lost_budget += !evicted;
 	wait_long(e, now_ns);
@@ -427,22 +469,28 @@ static void note_built(struct file_tables *t, struct table *e, uint64_t now_ns)
 	t->stats.n_tables++;
 	t->stats.n_rows += e->built.n_rows;
 	t->stats.bytes += e->built.bytes;
+	t->owners.owners[e->owner].bytes += e->built.bytes;
 	built_table_publish(&e->built, &t->cfg.memory->tables[e->index]);
 }
 
 bool file_tables_build_next(struct file_tables *t, uint64_t now_ns)
 {
-	struct table *e = take_pending(t);
-	uint64_t begin_ns = clock_thread_cpu_ns();
+	uint64_t begin_ns = clock_thread_cpu_ns(), cpu_ns;
+	struct table *e;
 	int r;
 
+	table_owners_tick(&t->owners, now_ns);
+	e = take_pending(t);
 	if (!e)
 		return false;
+	e->postponed = false;
 	e->state = TABLE_WAITING; /* so that on_pause() leaves it alone */
 	e->retry_ns = UINT64_MAX;
 	e->n_refs++;
 	r = build(t, e, &e->built);
-	t->stats.build_ns += clock_thread_cpu_ns() - begin_ns;
+	cpu_ns = clock_thread_cpu_ns() - begin_ns;
+	t->stats.build_ns += cpu_ns;
+	table_owners_charge(&t->owners, e->owner, cpu_ns);
 	e->n_refs--;
 	drop_source(e);
 	if (r < 0)

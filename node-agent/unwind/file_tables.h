@@ -46,6 +46,7 @@ struct file_tables_stats {
 	/* totals */
 	uint64_t built;
 	uint64_t evicted;
+	uint64_t postponed;       /* tables that waited because enough was built lately */
 	uint64_t build_ns;        /* CPU time */
 	uint64_t lost_budget;     /* tables that had no room */
 	uint64_t lost_too_large;  /* tables above max_table_bytes */
@@ -58,11 +59,11 @@ void file_tables_free(struct file_tables *t);
 DEFINE_CLEANUP(struct file_tables *, file_tables_free);
 
 /*
- * The table for a mapping: *ret_bias is the difference of its addresses to those in the file.
- * Returns an index for struct unwind_mapping. The table stays as long as it is referred to by
- * file_tables_ref(), which must come before the next call with t.
+ * The table for a mapping: *ret_bias is the difference of its addresses to those in the file. owner
+ * is who it is for (table_owners.h). Returns an index for struct unwind_mapping. The table stays as
+ * long as it is referred to by file_tables_ref(), which must come before the next call with t.
  */
-uint32_t file_tables_get(struct file_tables *t, const struct process_mapping *m,
+uint32_t file_tables_get(struct file_tables *t, const struct process_mapping *m, uint32_t owner,
 			 uint64_t *ret_bias);
 
 /* How many mappings refer to the table. Indexes that are not of a table are allowed. */
@@ -75,7 +76,10 @@ void file_tables_want(struct file_tables *t, uint32_t table, struct mapped_file 
 /* Finds tables that walks have asked for. */
 void file_tables_find_wanted(struct file_tables *t);
 
-/* Builds the table whose turn it is. Returns false if there is none to build. */
+/*
+ * Builds the table whose turn it is. Returns false if there is none to build, or enough was built
+ * lately for those that wait.
+ */
 bool file_tables_build_next(struct file_tables *t, uint64_t now_ns);
 
 /* Call it every second or so: gives tables another turn that had no room. */

@@ -4,15 +4,15 @@
  *
  * The process may execute another program while its record is made. The BPF program has then
  * removed what was there before, and not what is put there after. So once the record is there, the
- * process is looked at again, and the record is withdrawn if it has another executable by then. A
- * process that executes the same file again is not detected; its first samples have addresses
- * outside these mappings until they are read again, because each execution places them elsewhere.
+ * process is looked at again, and the record is withdrawn if it has another executable by then, or
+ * its stack begins elsewhere: each execution places it anew, also that of the same file.
  */
 #include "node-agent/unwind/process_mappings.h"
 
 #include <errno.h>
 
 #include "common/data/table.h"
+#include "node-agent/unwind/table_owners.h"
 
 #define EXTENTS 4 /* process, starts, mappings, mappings */
 
@@ -41,6 +41,7 @@ struct process_mappings {
 	struct unwind_mapping mappings[UNWIND_MAPPINGS];
 	struct part parts[UNWIND_MAPPINGS];
 	uint32_t n;
+	uint32_t owner;
 };
 
 static struct unwind_ref ref_to(const struct unwind_extent *e, size_t element_bytes)
@@ -156,7 +157,7 @@ static bool add(struct process_mappings *p, const struct process_snapshot *s, si
 {
 	const struct process_mapping *m = &s->mappings[i];
 	uint64_t bias, pages = (m->end - m->start) >> UNWIND_MAPPING_SHIFT;
-	uint32_t table = file_tables_get(p->cfg.tables, m, &bias);
+	uint32_t table = file_tables_get(p->cfg.tables, m, p->owner, &bias);
 
 	if (extend(p, m, table, bias))
 		return true;
@@ -183,6 +184,7 @@ static bool collect(struct process_mappings *p, const struct process_snapshot *s
 		n_files += s->mappings[i].kind != PROCESS_MAPPING_ANONYMOUS;
 	room = n_files < UNWIND_MAPPINGS ? UNWIND_MAPPINGS - n_files : 0;
 	p->n = 0;
+	p->owner = table_owner_of(s->workload->container_id);
 	for (size_t i = 0; i < s->n_mappings; i++) {
 		const struct process_mapping *m = &s->mappings[i];
 		bool file = m->kind != PROCESS_MAPPING_ANONYMOUS;
@@ -248,6 +250,9 @@ static bool is_same_program(const struct process_mappings *p, const struct proce
 	if (fd < 0 || procfs_read_stat(fd, &st) < 0 || st.start_time != s->start_time)
 		return false;
 	if (procfs_read_exe_id(fd, &exe) < 0)
+		return false;
+	/* the same file, executed again */
+	if (s->start_stack != 0 && st.start_stack != 0 && st.start_stack != s->start_stack)
 		return false;
 	for (size_t i = 0; i < s->n_mappings; i++) {
 		if (s->mappings[i].file && file_id_equal(&s->mappings[i].file->id, &exe))

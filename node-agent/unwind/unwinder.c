@@ -27,8 +27,9 @@
 #define READ_TIMEOUT_NS NS_PER_S
 #define HUNG_PAUSE_NS (60 * NS_PER_S)
 #define TICK_NS NS_PER_S
-#define SWEEP_NS (30 * NS_PER_S) /* exit events can be lost */
-#define GRACE_MIN_NS NS_PER_S    /* a virtual CPU may be stopped in the middle of a walk */
+#define END_TIMEOUT_NS (10 * NS_PER_S) /* a thread that waits for a CPU has that long */
+#define SWEEP_NS (30 * NS_PER_S)       /* exit events can be lost */
+#define GRACE_MIN_NS NS_PER_S          /* a virtual CPU may be stopped in the middle of a walk */
 
 enum unwinder_metric {
 	TABLES,
@@ -41,6 +42,7 @@ enum unwinder_metric {
 	WAITING_TABLES,
 	BUILT,
 	EVICTED,
+	POSTPONED,
 	CACHE_HITS,
 	CACHE_MISSES,
 	CACHE_DAMAGED,
@@ -103,6 +105,11 @@ static const struct metric_def metric_defs[METRICS] = {
 	[EVICTED] = {.name = "coroot_node_agent_unwind_tables_evicted_total",
 		     .help = "Unwinding tables that made room for others",
 		     .kind = METRIC_COUNTER},
+	[POSTPONED] =
+		{.name = "coroot_node_agent_unwind_tables_postponed_total",
+		 .help = "Unwinding tables that waited because building them would have taken "
+			 "too much CPU time, in all or for their container",
+		 .kind = METRIC_COUNTER},
 	[CACHE_HITS] = CACHE("hit"),
 	[CACHE_MISSES] = CACHE("miss"),
 	[CACHE_DAMAGED] = CACHE("damaged"),
@@ -239,6 +246,7 @@ static void set_metrics(struct unwinder *u)
 	metric_set(&u->metrics[WAITING_TABLES], tables.n_waiting);
 	metric_set(&u->metrics[BUILT], tables.built);
 	metric_set(&u->metrics[EVICTED], tables.evicted);
+	metric_set(&u->metrics[POSTPONED], tables.postponed);
 	metric_set(&u->metrics[BUILD_NS], tables.build_ns);
 	metric_set(&u->metrics[LOST_PROCESSES], processes.lost_processes);
 	metric_set(&u->metrics[LOST_MAPPINGS], processes.lost_mappings);
@@ -380,6 +388,25 @@ static int make_tables(struct unwinder *u, const struct unwinder_config *cfg)
 	return process_mappings_new(&u->processes, &processes);
 }
 
+/* On the owner's thread, or on ours if it was left alone. */
+static void free_all(void *ctx, bool abandoned)
+{
+	struct unwinder *u = ctx;
+	struct job *j;
+
+	(void)abandoned;
+	while (u->jobs && (j = queue_pop_timeout(u->jobs, 0)))
+		free_job(j);
+	queue_free(u->jobs);
+	process_mappings_free(u->processes);
+	file_tables_free(u->tables);
+	unwind_slabs_free(u->slabs);
+	deadline_caller_free(u->caller);
+	unwind_cache_free(u->cache);
+	closep(&u->proc_fd);
+	free(u);
+}
+
 int unwinder_new(struct unwinder **ret, const struct unwinder_config *cfg)
 {
 	CLEANUP(unwinder_freep) struct unwinder *u = calloc(1, sizeof(*u));
@@ -402,6 +429,7 @@ int unwinder_new(struct unwinder **ret, const struct unwinder_config *cfg)
 	if (r < 0)
 		return r;
 	thread.ctx = u;
+	thread.free = free_all;
 	u->cache = cfg->cache;
 	r = worker_thread_start(&u->thread, &thread);
 	if (r < 0) {
@@ -412,27 +440,24 @@ int unwinder_new(struct unwinder **ret, const struct unwinder_config *cfg)
 	return 0;
 }
 
-void unwinder_free(struct unwinder *u)
+bool unwinder_end(struct unwinder *u)
 {
-	struct job *j;
+	struct worker_thread *t = u ? u->thread : NULL;
 
 	if (!u)
-		return;
-	if (u->thread) {
-		worker_thread_stop(u->thread);
-		queue_close(u->jobs);
-		(void)worker_thread_join(u->thread, UINT64_MAX);
+		return true;
+	if (!t) {
+		free_all(u, false);
+		return true;
 	}
-	while (u->jobs && (j = queue_pop_timeout(u->jobs, 0)))
-		free_job(j);
-	queue_free(u->jobs);
-	process_mappings_free(u->processes);
-	file_tables_free(u->tables);
-	unwind_slabs_free(u->slabs);
-	deadline_caller_free(u->caller);
-	unwind_cache_free(u->cache);
-	closep(&u->proc_fd);
-	free(u);
+	worker_thread_stop(t);
+	queue_close(u->jobs);
+	return worker_thread_join(t, END_TIMEOUT_NS) == 0 || !worker_thread_abandon(t);
+}
+
+void unwinder_free(struct unwinder *u)
+{
+	(void)unwinder_end(u);
 }
 
 struct process_listener *unwinder_listener(struct unwinder *u)

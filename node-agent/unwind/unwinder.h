@@ -25,7 +25,13 @@ struct unwinder_config {
 
 /* Starts the thread. Returns 0, -ENOMEM, or another -errno. */
 int unwinder_new(struct unwinder **ret, const struct unwinder_config *cfg) MUST_CHECK;
-/* After process_table_free(). NULL is allowed. */
+/*
+ * After process_table_free(). NULL is allowed. The thread has some seconds to end. If it does not,
+ * because a file system does not answer, it is left alone, with the memory that it uses: then
+ * unwinder_end() returns false, and cfg->memory must stay until the program ends.
+ */
+bool unwinder_end(struct unwinder *u);
+/* The same, for tests and failures at the start. */
 void unwinder_free(struct unwinder *u);
 DEFINE_CLEANUP(struct unwinder *, unwinder_free);
 

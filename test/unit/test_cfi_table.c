@@ -1,5 +1,6 @@
 #include <errno.h>
 
+#include "node-agent/unwind/cfi/cfi_index.h"
 #include "node-agent/unwind/cfi/cfi_table.h"
 #include "test/lib/elf_builder.h"
 #include "test/lib/unit.h"
@@ -572,6 +573,48 @@ static void every_allocation_may_fail(void **state)
 	free_fixture(f);
 }
 
+/* Entries of 4 bytes cost a hostile file nothing. */
+static int index_behind_terminators(uint64_t n_terminators, uint64_t *ret_n)
+{
+	static const uint8_t entries[] = {
+		/* CIE: length, id, version, no letters, factors 1 and -8, register 16, padding */
+		12, 0, 0, 0, 0xff, 0xff, 0xff, 0xff, 1, 0, 1, 0x78, 16, 0, 0, 0,
+		/* FDE: length, position of the CIE, start, size */
+		20, 0, 0, 0, 0, 0, 0, 0, 0, 0x10, 0, 0, 0, 0, 0, 0, 8, 0, 0, 0, 0, 0, 0, 0};
+	const uint64_t at = n_terminators * 4, bytes = at + sizeof(entries);
+	AUTO_FREE struct elf_layout *layout = calloc(1, sizeof(*layout));
+	AUTO_FREE uint8_t *section = calloc(1, bytes);
+	struct file_windows *windows;
+	struct cfi_index index;
+	struct byte_source src;
+	uint32_t cie = (uint32_t)at;
+	int r;
+
+	assert_true(layout && section);
+	memcpy(section + at, entries, sizeof(entries));
+	memcpy(section + at + 20, &cie, sizeof(cie));
+	layout->machine = EM_X86_64;
+	layout->sections[ELF_SECTION_DEBUG_FRAME].size_bytes = bytes;
+	byte_source_from_memory(&src, section, bytes);
+	assert_int_equal(file_windows_new(&windows, &src), 0);
+	r = cfi_index_open_debug(&index, layout, &src, windows);
+	*ret_n = r == 0 ? index.n : 0;
+	if (r == 0)
+		cfi_index_fini(&index);
+	file_windows_free(windows);
+	return r;
+}
+
+static void the_number_of_entries_that_are_searched_is_limited(void **state)
+{
+	uint64_t n;
+
+	(void)state;
+	assert_int_equal(index_behind_terminators(CFI_INDEX_SCANNED_MAX - 2, &n), 0);
+	assert_int_equal(n, 1);
+	assert_int_equal(index_behind_terminators(CFI_INDEX_SCANNED_MAX - 1, &n), -ENOENT);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -594,6 +637,7 @@ int main(void)
 		cmocka_unit_test(the_caller_can_end_a_build),
 		cmocka_unit_test(the_extent_is_that_of_all_code),
 		cmocka_unit_test(every_allocation_may_fail),
+		cmocka_unit_test(the_number_of_entries_that_are_searched_is_limited),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -328,6 +328,61 @@ static void test_a_process_that_has_exited_gets_no_record(void **state)
 	end(&f);
 }
 
+/* A shell that executes itself when it is told to. */
+static pid_t start_shell(int *ret_input)
+{
+	int fds[2];
+	pid_t pid;
+
+	assert_int_equal(pipe(fds), 0);
+	pid = fork();
+	if (pid == 0) {
+		(void)dup2(fds[0], STDIN_FILENO);
+		close(fds[0]);
+		close(fds[1]);
+		(void)execl("/bin/sh", "sh", "-c", "read x; exec /bin/sh -c 'read y'",
+			    (char *)NULL);
+		_exit(1);
+	}
+	assert_true(pid > 0);
+	close(fds[0]);
+	*ret_input = fds[1];
+	return pid;
+}
+
+static uint64_t wait_for_stack(const struct fixture *f, pid_t pid, uint64_t other_than)
+{
+	uint64_t stack;
+
+	while ((stack = stat_of(f, pid).start_stack) == other_than || stack == 0)
+		usleep(1000);
+	return stack;
+}
+
+static void test_a_program_that_executes_itself_loses_its_record(void **state)
+{
+	static struct fixture f;
+	struct process_snapshot *s;
+	uint64_t stack;
+	pid_t child;
+	int input;
+
+	(void)state;
+	begin(&f, 64 * MIB);
+	child = start_shell(&input);
+	stack = wait_for_stack(&f, child, stat_of(&f, getpid()).start_stack);
+	s = read_process(&f, child);
+	process_mappings_put(f.processes, s, f.now_ns);
+	assert_non_null(unwind_plain_process(&f.plain, child));
+	assert_int_equal(write(input, "\n", 1), 1);
+	(void)wait_for_stack(&f, child, stack);
+	process_mappings_put(f.processes, s, f.now_ns);
+	assert_null(unwind_plain_process(&f.plain, child));
+	stop_child(child);
+	close(input);
+	end(&f);
+}
+
 static void test_a_sweep_drops_what_the_kernel_removed(void **state)
 {
 	static struct fixture f;
@@ -420,6 +475,7 @@ int main(void)
 		cmocka_unit_test(test_a_change_replaces_the_record),
 		cmocka_unit_test(test_processes_share_tables_which_outlive_them),
 		cmocka_unit_test(test_a_process_that_has_exited_gets_no_record),
+		cmocka_unit_test(test_a_program_that_executes_itself_loses_its_record),
 		cmocka_unit_test(test_a_sweep_drops_what_the_kernel_removed),
 		cmocka_unit_test(test_a_process_without_room_in_the_map_is_counted),
 		cmocka_unit_test(test_unused_tables_make_room_for_wanted_ones),

@@ -101,12 +101,16 @@ static bool find_eh_frame(struct cfi_section *ret, const struct elf_layout *l,
 
 /* ---- without the linker's index ---- */
 
-/* Stores the functions from `at` on, unless it is NULL, and counts them. */
+/*
+ * Stores the functions from `at` on, unless it is NULL, and counts them. A file can have a gigabyte
+ * of entries that are 4 bytes long and nothing on disk, so entries of all kinds are counted.
+ */
 static int scan(struct cfi_index *x, uint64_t *at, uint64_t max, uint64_t *ret_n)
 {
-	uint64_t n = 0;
+	uint64_t n = 0, position = 0;
 
-	for (uint64_t position = 0; position < x->section.size_bytes && n < max;) {
+	for (uint32_t i = 0;
+	     i < CFI_INDEX_SCANNED_MAX && position < x->section.size_bytes && n < max; i++) {
 		struct cfi_function f;
 		const struct cfi_cie *cie;
 		struct cfi_entry e;
