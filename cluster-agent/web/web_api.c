@@ -49,6 +49,8 @@
 #define API_PATH "/api/"
 /* In less, an answer that is made of stacks may need half of what the engine leaves. */
 #define SMALL_BYTES (2048 * MIB)
+/* The engine needs half of a small container, and an answer may be there gzipped as well. */
+#define ANSWER_MEMORY_SHARE 6u
 
 enum {
 	METRIC_ANSWERED,
@@ -97,6 +99,8 @@ struct web_api {
 	struct stack_cache *stacks;
 	pthread_mutex_t large; /* held while a large answer is made */
 	bool is_small;         /* of memory: answers made of stacks are large, too */
+	size_t max_answer_bytes;
+	size_t max_large_bytes;
 	atomic_bool stopping;
 	struct metric metrics[METRIC_MAX];
 };
@@ -198,7 +202,7 @@ static void answer(struct web_api *api, const struct request *r)
 	char *body;
 	int e;
 
-	buf_init(&out, r->endpoint->is_large ? MAX_LARGE_BYTES : MAX_ANSWER_BYTES);
+	buf_init(&out, r->endpoint->is_large ? api->max_large_bytes : api->max_answer_bytes);
 	e = ask(api, r, &out, &err);
 	if (e < 0) {
 		fail(api, r, e, err.msg);
@@ -343,6 +347,11 @@ void web_api_serve(void *ctx, struct http_exchange *x)
 	refuse_busy(api, x, "too many queries are waiting");
 }
 
+static size_t limit_to(size_t bytes, uint64_t most)
+{
+	return bytes < most ? bytes : (size_t)most;
+}
+
 int web_api_new(struct web_api **ret, const struct web_api_config *cfg)
 {
 	CLEANUP(web_api_freep) struct web_api *api = calloc(1, sizeof(*api));
@@ -352,13 +361,16 @@ int web_api_new(struct web_api **ret, const struct web_api_config *cfg)
 		.run = run,
 		.ctx = api,
 	};
+	uint64_t memory = memory_limit_read();
 	int r;
 
 	if (!api)
 		return -ENOMEM;
 	api->store = cfg->store;
 	pthread_mutex_init(&api->large, NULL);
-	api->is_small = memory_limit_read() < SMALL_BYTES;
+	api->is_small = memory < SMALL_BYTES;
+	api->max_answer_bytes = limit_to(MAX_ANSWER_BYTES, memory / ANSWER_MEMORY_SHARE);
+	api->max_large_bytes = limit_to(MAX_LARGE_BYTES, memory / ANSWER_MEMORY_SHARE);
 	r = stack_cache_new(&api->stacks, LIMIT_STACK_CACHE_BYTES);
 	if (r < 0)
 		return r;

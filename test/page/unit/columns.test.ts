@@ -1,7 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { readColumns } from "../../../cluster-agent/web/src/model/columns";
-import { buildTree, nodeFile, nodeName, type TreeColumns } from "../../../cluster-agent/web/src/model/tree";
+import {
+  buildTree,
+  nodeFile,
+  nodeName,
+  type TreeColumns,
+} from "../../../cluster-agent/web/src/model/tree";
 
 const place = (at: number, type: "i32" | "f64", n: number): object => ({ at, type, n });
 

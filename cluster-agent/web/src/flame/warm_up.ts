@@ -15,9 +15,12 @@ const LATEST_MS = 2000; // a page that is busy until then has no profile of this
 
 /** A few wide frames and many narrow ones, with names of several languages. */
 function madeUp(): Tree {
-  const names = Array.from({ length: FUNCTIONS }, (_, i) =>
-    i % 3 === 0 ? `example.com/p${i % 40}/q.(*T).F${i}` : i % 3 === 1 ? `r${i % 20}.f${i}` : `s_${i}`,
-  );
+  const kinds = [
+    (i: number): string => `example.com/p${i % 40}/q.(*T).F${i}`,
+    (i: number): string => `r${i % 20}.f${i}`,
+    (i: number): string => `s_${i}`,
+  ];
+  const names = Array.from({ length: FUNCTIONS }, (_, i) => kinds[i % kinds.length](i));
   const fn = new Int32Array(NODES);
   const depth = new Int32Array(NODES);
   const total = new Float64Array(NODES);
@@ -53,6 +56,7 @@ function drawOnce(): void {
 
 /** Does so whenever the browser has nothing else to do; the answer stops it. */
 export function warmUp(): () => void {
+  if (!("requestIdleCallback" in window)) return () => {}; // of Safari
   let left = ROUNDS;
   let next = 0;
   const run = (): void => {
