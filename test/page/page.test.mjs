@@ -173,6 +173,25 @@ pageTest(
   },
 );
 
+pageTest("what is typed in the moment in which the search appears is not lost", {}, async () => {
+  await open();
+  await id("application").first().waitFor();
+  await page.evaluate(() => {
+    new MutationObserver((_, observer) => {
+      const input = document.querySelector("[data-testid=search]");
+      if (!input) return;
+      observer.disconnect();
+      Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, "value").set.call(input, "malloc");
+      input.dispatchEvent(new Event("input", { bubbles: true }));
+    }).observe(document, { childList: true, subtree: true });
+  });
+  await id("application").first().click();
+  await drawn();
+  await eventually(() => assert.equal(query().get("search"), "malloc"));
+  await eventually(async () => assert.match(await id("matched").innerText(), /matched [1-9]/));
+  assert.equal(await id("search").inputValue(), "malloc");
+});
+
 pageTest("a row of the table marks its function and frees it again", {}, async () => {
   await open(`?service=${APP}`);
   const row = page.locator('[data-testid=function][data-name="PyLong_FromString"]');
