@@ -181,7 +181,7 @@ pageTest("what is typed in the moment in which the search appears is not lost", 
       const input = document.querySelector("[data-testid=search]");
       if (!input) return;
       observer.disconnect();
-      Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, "value").set.call(input, "malloc");
+      input.value = "malloc";
       input.dispatchEvent(new Event("input", { bubbles: true }));
     }).observe(document, { childList: true, subtree: true });
   });
