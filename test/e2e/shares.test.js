@@ -158,7 +158,8 @@ test("assembly of Go that uses BP, or has no frame, stands on its callers", asyn
   assert.ok(share > 0.58, `assembly is ${share}: ${assembly.map((n) => `${n.name} ${n.self}`)}`);
   // since the table of the program was made, which takes a while on a busy machine
   const { from, to } = ran.gohash;
-  const later = list(await flame(cluster, { service: app.service, ...range, from: Math.round((from + to) / 2) }));
+  const half = { ...range, from: Math.round((from + to) / 2) };
+  const later = list(await flame(cluster, { service: app.service, ...half }));
   assert.ok(sum(later) > 0.2 * ran.gohash.cpuNs);
   assert.ok(
     sum(later.filter(spender)) >= 0.95 * sum(later),
