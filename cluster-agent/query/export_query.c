@@ -4,13 +4,13 @@
  */
 #include <errno.h>
 
-#include "cluster-agent/query/export/folded_text.h"
 #include "cluster-agent/query/export/pprof_export.h"
-#include "cluster-agent/query/export/speedscope_json.h"
 #include "cluster-agent/query/profile_query.h"
 #include "cluster-agent/query/read/profile_types.h"
 #include "cluster-agent/query/read/stack_query.h"
-#include "cluster-agent/query/tree/frame_text.h"
+#include "common/flame/folded_text.h"
+#include "common/flame/frame_text.h"
+#include "common/flame/speedscope_json.h"
 #include "common/text/json_writer.h"
 
 static const struct flame_frame other = {"other :0", sizeof("other :0") - 1};
@@ -88,11 +88,18 @@ int profile_query_speedscope(struct store *store, const struct query_request *p,
 			     struct err *err)
 {
 	CLEANUP(speedscope_json_fini) struct speedscope_json s = {0};
+	const struct speedscope_texts texts = {
+		.exporter = "coroot-cluster-agent",
+		.title = p->filter.type,
+		.unit = profile_type_unit(p->filter.type),
+		.name = p->filter.service,
+		.base = p->has_base ? p->base.service : NULL,
+	};
 	int r = speedscope_json_init(&s, STACK_QUERY_MAX_STACKS + 1);
 
 	if (r == 0)
 		r = each_stack(store, p, add_to_speedscope, &s, err);
-	return r == 0 ? speedscope_json_write(&s, &p->filter, base_of(p), out) : r;
+	return r == 0 ? speedscope_json_write(&s, &texts, out) : r;
 }
 
 /* ---- stacks ---- */

@@ -8,7 +8,7 @@
 #include <errno.h>
 
 #include "cluster-agent/query/read/profile_types.h"
-#include "cluster-agent/query/tree/frame_text.h"
+#include "common/flame/frame_text.h"
 #include "common/limits.h"
 #include "common/pprof/pprof_encode.h"
 

@@ -8,11 +8,11 @@
 #define CLUSTER_AGENT_QUERY_EXPORT_PPROF_EXPORT_H
 
 #include "cluster-agent/query/read/query_filter.h"
-#include "cluster-agent/query/tree/flame_tree.h"
 #include "common/base.h"
 #include "common/data/arena.h"
 #include "common/data/buf.h"
 #include "common/data/intern.h"
+#include "common/flame/flame_tree.h"
 #include "common/pprof/profile.h"
 
 struct pprof_export {

@@ -1,9 +1,8 @@
-#include "cluster-agent/query/export/speedscope_json.h"
+#include "common/flame/speedscope_json.h"
 
 #include <errno.h>
 
-#include "cluster-agent/query/read/profile_types.h"
-#include "cluster-agent/query/tree/frame_text.h"
+#include "common/flame/frame_text.h"
 #include "common/text/json_writer.h"
 
 #define MAX_ARENA_BYTES ((size_t)256 << 20)
@@ -48,10 +47,8 @@ int speedscope_json_add(struct speedscope_json *s, const struct flame_frame *fra
 }
 
 /* speedscope knows only some units. */
-static const char *unit_of(const struct query_filter *f)
+static const char *unit_of(const char *unit)
 {
-	const char *unit = profile_type_unit(f->type);
-
 	return strcmp(unit, "nanoseconds") == 0 || strcmp(unit, "bytes") == 0 ? unit : "none";
 }
 
@@ -125,35 +122,35 @@ static int64_t put_weights(struct json_writer *w, const struct speedscope_json *
 }
 
 static void put_profile(struct json_writer *w, const struct speedscope_json *s,
-			const struct query_filter *f, bool is_base)
+			const struct speedscope_texts *texts, bool is_base)
 {
 	json_open(w, '{');
 	json_member_text(w, "type", "sampled");
-	json_member_text(w, "name", f->service);
-	json_member_text(w, "unit", unit_of(f));
+	json_member_text(w, "name", is_base ? texts->base : texts->name);
+	json_member_text(w, "unit", unit_of(texts->unit));
 	json_member_int(w, "startValue", 0);
 	put_samples(w, s, is_base);
 	json_member_int(w, "endValue", put_weights(w, s, is_base));
 	json_close(w, '}');
 }
 
-int speedscope_json_write(const struct speedscope_json *s, const struct query_filter *f,
-			  const struct query_filter *base, struct buf *out)
+int speedscope_json_write(const struct speedscope_json *s, const struct speedscope_texts *texts,
+			  struct buf *out)
 {
 	struct json_writer w;
 
 	json_writer_init(&w, out);
 	json_open(&w, '{');
 	json_member_text(&w, "$schema", SCHEMA);
-	json_member_text(&w, "name", f->type);
-	json_member_text(&w, "exporter", "coroot-cluster-agent");
+	json_member_text(&w, "name", texts->title);
+	json_member_text(&w, "exporter", texts->exporter);
 	json_member_int(&w, "activeProfileIndex", 0);
 	put_frames(&w, s);
 	json_key(&w, "profiles");
 	json_open(&w, '[');
-	put_profile(&w, s, f, false);
-	if (base)
-		put_profile(&w, s, base, true);
+	put_profile(&w, s, texts, false);
+	if (texts->base)
+		put_profile(&w, s, texts, true);
 	json_close(&w, ']');
 	json_close(&w, '}');
 	return json_writer_finish(&w);

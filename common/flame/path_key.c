@@ -1,4 +1,4 @@
-#include "cluster-agent/query/tree/path_key.h"
+#include "common/flame/path_key.h"
 
 #include "common/text/utf8.h"
 

@@ -7,8 +7,8 @@
  *
  * Not thread-safe.
  */
-#ifndef CLUSTER_AGENT_QUERY_TREE_FLAME_TREE_H
-#define CLUSTER_AGENT_QUERY_TREE_FLAME_TREE_H
+#ifndef COMMON_FLAME_FLAME_TREE_H
+#define COMMON_FLAME_FLAME_TREE_H
 
 #include "common/base.h"
 
@@ -112,4 +112,4 @@ int flame_tree_view(struct flame_tree *t, const struct flame_view_limits *limits
 		    struct flame_view *ret) MUST_CHECK;
 void flame_view_fini(struct flame_view *v);
 
-#endif /* CLUSTER_AGENT_QUERY_TREE_FLAME_TREE_H */
+#endif /* COMMON_FLAME_FLAME_TREE_H */

@@ -4,13 +4,13 @@
  *
  * All frames of an object either come from one query, whose ids they have, or have none.
  */
-#ifndef CLUSTER_AGENT_QUERY_TREE_FRAME_FUNCTIONS_H
-#define CLUSTER_AGENT_QUERY_TREE_FRAME_FUNCTIONS_H
+#ifndef COMMON_FLAME_FRAME_FUNCTIONS_H
+#define COMMON_FLAME_FRAME_FUNCTIONS_H
 
-#include "cluster-agent/query/tree/flame_tree.h"
-#include "cluster-agent/query/tree/pair_table.h"
 #include "common/base.h"
 #include "common/data/intern.h"
+#include "common/flame/flame_tree.h"
+#include "common/flame/pair_table.h"
 
 /* A function that always exists: stands for what does not fit. */
 #define FRAME_FUNCTION_OTHER 0u
@@ -55,4 +55,4 @@ int frame_functions_add(struct frame_functions *f, const char *name, const char 
 int frame_functions_find(struct frame_functions *f, const struct flame_frame *frame,
 			 struct frame_place *ret) MUST_CHECK;
 
-#endif /* CLUSTER_AGENT_QUERY_TREE_FRAME_FUNCTIONS_H */
+#endif /* COMMON_FLAME_FRAME_FUNCTIONS_H */

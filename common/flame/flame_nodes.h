@@ -2,13 +2,13 @@
  * The inside of struct flame_tree, for what builds and views it only, and sums for what adds up
  * stacks in other ways.
  */
-#ifndef CLUSTER_AGENT_QUERY_TREE_FLAME_NODES_H
-#define CLUSTER_AGENT_QUERY_TREE_FLAME_NODES_H
+#ifndef COMMON_FLAME_FLAME_NODES_H
+#define COMMON_FLAME_FLAME_NODES_H
 
-#include "cluster-agent/query/tree/flame_tree.h"
-#include "cluster-agent/query/tree/frame_functions.h"
-#include "cluster-agent/query/tree/pair_table.h"
 #include "common/base.h"
+#include "common/flame/flame_tree.h"
+#include "common/flame/frame_functions.h"
+#include "common/flame/pair_table.h"
 
 /* A parent always has a smaller index than its children. Node 0 is the root. */
 struct flame_node {
@@ -60,4 +60,4 @@ static inline void flame_sum(struct stack_value *sum, struct stack_value value)
 		sum->base = INT64_MAX;
 }
 
-#endif /* CLUSTER_AGENT_QUERY_TREE_FLAME_NODES_H */
+#endif /* COMMON_FLAME_FLAME_NODES_H */

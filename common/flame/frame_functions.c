@@ -1,8 +1,8 @@
-#include "cluster-agent/query/tree/frame_functions.h"
+#include "common/flame/frame_functions.h"
 
 #include <errno.h>
 
-#include "cluster-agent/query/tree/frame_text.h"
+#include "common/flame/frame_text.h"
 
 /* Makes room for index i, by doubling the storage; new elements are zero. */
 static int reserve(void **array, size_t i, size_t *max, size_t size)

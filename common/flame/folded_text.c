@@ -1,8 +1,8 @@
-#include "cluster-agent/query/export/folded_text.h"
+#include "common/flame/folded_text.h"
 
 #include <inttypes.h>
 
-#include "cluster-agent/query/tree/frame_text.h"
+#include "common/flame/frame_text.h"
 
 #define NO_FRAMES "[no frames]"
 

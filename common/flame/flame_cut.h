@@ -1,9 +1,9 @@
 /* Which nodes of a tree are shown: those within limits and in a zoom. For flame_view.c. Pure. */
-#ifndef CLUSTER_AGENT_QUERY_TREE_FLAME_CUT_H
-#define CLUSTER_AGENT_QUERY_TREE_FLAME_CUT_H
+#ifndef COMMON_FLAME_FLAME_CUT_H
+#define COMMON_FLAME_FLAME_CUT_H
 
-#include "cluster-agent/query/tree/flame_nodes.h"
 #include "common/base.h"
+#include "common/flame/flame_nodes.h"
 
 struct flame_cut {
 	bool *kept;              /* by node; the root always is */
@@ -18,4 +18,4 @@ int flame_cut_init(struct flame_cut *ret, const struct flame_tree *t,
 		   const struct flame_view_limits *limits) MUST_CHECK;
 void flame_cut_fini(struct flame_cut *c);
 
-#endif /* CLUSTER_AGENT_QUERY_TREE_FLAME_CUT_H */
+#endif /* COMMON_FLAME_FLAME_CUT_H */

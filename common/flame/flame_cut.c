@@ -7,11 +7,11 @@
  * A zoom leaves the limit to one subtree and its ancestors. What is beside them becomes "other",
  * too, so that totals remain, but is not counted as such: it is not missing from what was asked.
  */
-#include "cluster-agent/query/tree/flame_cut.h"
+#include "common/flame/flame_cut.h"
 
 #include <errno.h>
 
-#include "cluster-agent/query/tree/path_key.h"
+#include "common/flame/path_key.h"
 
 struct share {
 	double share; /* the larger one of both sides */

@@ -13,11 +13,11 @@
  * A parent is always added before its children, so index order is a topological order, which
  * flame_view.c relies on.
  */
-#include "cluster-agent/query/tree/flame_tree.h"
+#include "common/flame/flame_tree.h"
 
 #include <errno.h>
 
-#include "cluster-agent/query/tree/flame_nodes.h"
+#include "common/flame/flame_nodes.h"
 
 #define DEFAULT_MAX_NODES 2000000u
 #define DEFAULT_MAX_TEXT_BYTES ((size_t)64 << 20)

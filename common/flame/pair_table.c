@@ -1,4 +1,4 @@
-#include "cluster-agent/query/tree/pair_table.h"
+#include "common/flame/pair_table.h"
 
 #include <errno.h>
 

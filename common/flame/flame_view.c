@@ -14,9 +14,9 @@
  */
 #include <errno.h>
 
-#include "cluster-agent/query/tree/flame_cut.h"
-#include "cluster-agent/query/tree/flame_nodes.h"
-#include "cluster-agent/query/tree/flame_tree.h"
+#include "common/flame/flame_cut.h"
+#include "common/flame/flame_nodes.h"
+#include "common/flame/flame_tree.h"
 
 /* A node that is shown: one of the tree, or the "other" below one. */
 struct shown {

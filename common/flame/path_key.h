@@ -3,8 +3,8 @@
  * The page computes the same (pathKey in web/src/model/tree.ts), so both tests have the same
  * vectors. Not for anything that an attacker gains from. Pure.
  */
-#ifndef CLUSTER_AGENT_QUERY_TREE_PATH_KEY_H
-#define CLUSTER_AGENT_QUERY_TREE_PATH_KEY_H
+#ifndef COMMON_FLAME_PATH_KEY_H
+#define COMMON_FLAME_PATH_KEY_H
 
 #include "common/base.h"
 
@@ -27,4 +27,4 @@ static inline uint64_t path_key_number(struct path_key k)
 	return (uint64_t)k.high << 32 | k.low;
 }
 
-#endif /* CLUSTER_AGENT_QUERY_TREE_PATH_KEY_H */
+#endif /* COMMON_FLAME_PATH_KEY_H */

@@ -6,8 +6,8 @@
  * and files do not. Rows of other writers are tolerated: "name :0" has an empty file, and a
  * text that does not end in "file:line" is all name.
  */
-#ifndef CLUSTER_AGENT_QUERY_TREE_FRAME_TEXT_H
-#define CLUSTER_AGENT_QUERY_TREE_FRAME_TEXT_H
+#ifndef COMMON_FLAME_FRAME_TEXT_H
+#define COMMON_FLAME_FRAME_TEXT_H
 
 #include "common/base.h"
 
@@ -24,4 +24,4 @@ struct frame_text {
 /* Cannot fail: every byte of text except separators, line and mark is in name or file. */
 void frame_text_split(struct frame_text *ret, const char *text, size_t len);
 
-#endif /* CLUSTER_AGENT_QUERY_TREE_FRAME_TEXT_H */
+#endif /* COMMON_FLAME_FRAME_TEXT_H */

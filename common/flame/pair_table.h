@@ -7,8 +7,8 @@
  * waits: by "make bench-tables", line pair_table, adding a node of 200,000 and finding it ten
  * times costs 300 ns and 32 bytes, against 1,500 ns and 107 bytes in a table.h.
  */
-#ifndef CLUSTER_AGENT_QUERY_TREE_PAIR_TABLE_H
-#define CLUSTER_AGENT_QUERY_TREE_PAIR_TABLE_H
+#ifndef COMMON_FLAME_PAIR_TABLE_H
+#define COMMON_FLAME_PAIR_TABLE_H
 
 #include "common/base.h"
 
@@ -35,4 +35,4 @@ uint32_t pair_table_find(const struct pair_table *t, uint32_t a, uint32_t b);
 /* Adds (a, b), which must be absent. value is below PAIR_TABLE_ABSENT. Returns 0 or -ENOMEM. */
 int pair_table_add(struct pair_table *t, uint32_t a, uint32_t b, uint32_t value) MUST_CHECK;
 
-#endif /* CLUSTER_AGENT_QUERY_TREE_PAIR_TABLE_H */
+#endif /* COMMON_FLAME_PAIR_TABLE_H */

@@ -4,15 +4,14 @@
  * A frame is shared by all stacks that have it, and a comparison has two profiles in the file.
  * Memory is bounded; stacks that do not fit are -EFBIG.
  */
-#ifndef CLUSTER_AGENT_QUERY_EXPORT_SPEEDSCOPE_JSON_H
-#define CLUSTER_AGENT_QUERY_EXPORT_SPEEDSCOPE_JSON_H
+#ifndef COMMON_FLAME_SPEEDSCOPE_JSON_H
+#define COMMON_FLAME_SPEEDSCOPE_JSON_H
 
-#include "cluster-agent/query/read/query_filter.h"
-#include "cluster-agent/query/tree/flame_tree.h"
 #include "common/base.h"
 #include "common/data/arena.h"
 #include "common/data/buf.h"
 #include "common/data/intern.h"
+#include "common/flame/flame_tree.h"
 
 struct speedscope_stack {
 	uint32_t *frames; /* ids in texts, leaf first */
@@ -36,8 +35,17 @@ void speedscope_json_fini(struct speedscope_json *s);
 int speedscope_json_add(struct speedscope_json *s, const struct flame_frame *frames,
 			size_t n_frames, struct stack_value value) MUST_CHECK;
 
-/* Appends the file. base may be NULL. Returns 0, -EFBIG or -ENOMEM. */
-int speedscope_json_write(const struct speedscope_json *s, const struct query_filter *f,
-			  const struct query_filter *base, struct buf *out) MUST_CHECK;
+/* What the file says about its stacks. */
+struct speedscope_texts {
+	const char *exporter; /* the program that writes it */
+	const char *title;
+	const char *unit; /* "nanoseconds", "bytes"; others become "none" */
+	const char *name; /* of the profile */
+	const char *base; /* of the profile that it is compared with; NULL: none */
+};
 
-#endif /* CLUSTER_AGENT_QUERY_EXPORT_SPEEDSCOPE_JSON_H */
+/* Appends the file. Returns 0, -EFBIG or -ENOMEM. */
+int speedscope_json_write(const struct speedscope_json *s, const struct speedscope_texts *texts,
+			  struct buf *out) MUST_CHECK;
+
+#endif /* COMMON_FLAME_SPEEDSCOPE_JSON_H */
