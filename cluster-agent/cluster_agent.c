@@ -22,6 +22,7 @@
 #include "cluster-agent/pod_scraping.h"
 #include "cluster-agent/receive/ignored_uploads.h"
 #include "cluster-agent/receive/profile_handler.h"
+#include "cluster-agent/receive/upload_answer.h"
 #include "cluster-agent/sql/clickhouse_port.h"
 #include "cluster-agent/store/space_guard.h"
 #include "cluster-agent/store/store.h"
@@ -71,6 +72,7 @@ struct cluster_agent {
 	struct ingest *ingest;
 	struct log_drain *drain;
 	struct ingest_feed *feed;
+	struct upload_counters uploads;
 	struct profile_handler *handler;
 	struct ignored_uploads ignored;
 	struct web_api *web;
@@ -202,7 +204,8 @@ static int make_storing(struct cluster_agent *a)
 									   .receipt_ctx = a});
 	if (r == 0)
 		r = profile_handler_new(&a->handler,
-					&(struct profile_handler_config){.ingest = a->ingest});
+					&(struct profile_handler_config){
+						.ingest = a->ingest, .counters = &a->uploads});
 	if (r == 0)
 		r = web_api_new(&a->web, &(struct web_api_config){.store = a->store});
 	return r;
@@ -210,7 +213,7 @@ static int make_storing(struct cluster_agent *a)
 
 static int register_storing(struct cluster_agent *a)
 {
-	int r = profile_handler_register(a->handler, a->base.metrics);
+	int r = upload_counters_register(&a->uploads, a->base.metrics);
 
 	if (r == 0)
 		r = ignored_uploads_register(&a->ignored, a->base.metrics);
