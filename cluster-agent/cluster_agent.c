@@ -204,8 +204,8 @@ static int make_storing(struct cluster_agent *a)
 									   .receipt_ctx = a});
 	if (r == 0)
 		r = profile_handler_new(&a->handler,
-					&(struct profile_handler_config){
-						.ingest = a->ingest, .counters = &a->uploads});
+					&(struct profile_handler_config){.ingest = a->ingest,
+									 .counters = &a->uploads});
 	if (r == 0)
 		r = web_api_new(&a->web, &(struct web_api_config){.store = a->store});
 	return r;

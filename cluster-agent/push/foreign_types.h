@@ -53,7 +53,7 @@ struct foreign_hints {
 	 * apart types of the same name. Without it, contentions of Go are told apart by their stacks.
 	 */
 	const char *metric;
-	/* Of one sample, for types that count samples; 0: the profile's period, or 10 ms */
+	/* of one sample, for types that count samples; 0: the profile's period, or 10 ms */
 	int64_t period_ns;
 };
 
@@ -63,11 +63,12 @@ bool foreign_types_present(const struct profile *p);
 /*
  * Replaces the types of p, which are other tools', by ours, in p->arena: units become
  * nanoseconds, bytes or count, and values are converted with them. Samples that are merely
- * counted become time, or are skipped if the profile has their time as well. Of two dimensions
- * that become the same type, the second is skipped.
+ * counted become time, or are dropped if the profile has a time as well. Types that become the
+ * same are added. p->types has at most as many elements as before, and may have none if they were
+ * all "". p->samples must be writable.
  *
- * Returns 0, -EBADMSG if a type has no name or characters that no type may have, or if values
- * exceed 63 bits (both with one line in err), -EFBIG if the arena's limit is exceeded, or -ENOMEM.
+ * Returns 0, -EBADMSG if values exceed 63 bits, -EFBIG if the arena's limit is exceeded (both with
+ * one line in err), or -ENOMEM; p is then not to be used.
  */
 int foreign_types_apply(struct profile *p, const struct foreign_hints *hints,
 			struct err *err) MUST_CHECK;
@@ -81,10 +82,10 @@ void foreign_times_set(struct profile *p, int64_t now_ns);
 /* ---- the table, for docs/push.md ---- */
 
 struct foreign_type {
-	enum foreign_source source; /* FOREIGN_ANY: for sources without a row of their own */
+	enum foreign_source source; /* FOREIGN_ANY: every source without a row of its own */
 	const char *metric;         /* required metric, or "": any */
 	const char *name;           /* of the sample type */
-	const char *type;           /* ours: "go:profile_cpu:nanoseconds" */
+	const char *type;           /* ours without the source: "profile_cpu:nanoseconds" */
 };
 
 /* Returns the table, *ret_n elements, which is static. */

@@ -40,8 +40,8 @@ static void answer(struct profile_handler *h, struct http_exchange *x, enum uplo
 {
 	unsigned status = upload_result_status(result);
 
-	upload_result_note(h->cfg.counters, x, result,
-			   http_exchange_param(x, "service.name") ?: "", reason);
+	upload_result_note(h->cfg.counters, x, result, http_exchange_param(x, "service.name") ?: "",
+			   reason);
 	if (result == UPLOAD_STORED)
 		http_respond(x, status, "text/plain", NULL, 0);
 	else
