@@ -4,7 +4,8 @@
  * at last all samples get new values, the sum of what goes into each column.
  *
  * Most profilers write a column that merely counts samples beside one with their time. It is left
- * out then. If it is all there is, as in stacks of py-spy or rbspy, each sample stands for a period.
+ * out then. If it is all there is, as in stacks of py-spy or rbspy, each sample stands for a
+ * period.
  */
 #include "cluster-agent/push/foreign_types.h"
 

@@ -49,8 +49,8 @@ enum foreign_source foreign_source_guess(const struct profile *p);
 struct foreign_hints {
 	enum foreign_source source; /* FOREIGN_ANY: guessed from the files */
 	/*
-	 * Pyroscope's __name__ ("process_cpu", "memory", "mutex", "block", "off_cpu") or "": tells
-	 * apart types of the same name. Without it, contentions of Go are told apart by their stacks.
+	 * Pyroscope's __name__ ("process_cpu", "memory", "mutex", "block", …) or "". It separates
+	 * types of the same name; without it, the stacks of Go's contentions do.
 	 */
 	const char *metric;
 	/* of one sample, for types that count samples; 0: the profile's period, or 10 ms */
