@@ -54,6 +54,8 @@ int pprof_read_function(const uint8_t *data, size_t len, struct pprof_function *
 			ret->name = (int64_t)f.value;
 		else if (f.number == FILENAME)
 			ret->file = (int64_t)f.value;
+		else if (f.number == START_LINE)
+			ret->start_line = (int64_t)f.value;
 	}
 	return e;
 }

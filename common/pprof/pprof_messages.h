@@ -24,6 +24,7 @@ struct pprof_function {
 	uint64_t id;
 	int64_t name;
 	int64_t file;
+	int64_t start_line;
 };
 
 struct pprof_line {

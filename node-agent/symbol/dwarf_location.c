@@ -36,6 +36,7 @@ static int add_frame(struct frame_cache *cache, const struct dwarf_location_file
 		r = frame_cache_text(cache, from->file[0] ? clean_path(m, from->file) : f->label,
 				     &ret->file);
 	ret->line = from->file[0] ? from->line : 0;
+	ret->start_line = 0;
 	return r;
 }
 
