@@ -148,7 +148,7 @@ $(O)/coroot-cluster-agent: $(call obj,cluster-agent/main.c) $(O)/libcluster.a $(
 	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $^ $(libs_cluster)
 
 $(O)/libcommon.a:  $(call obj,$(src_common)) $(pbo)
-$(O)/libnode.a:    $(call obj,$(src_node))
+$(O)/libnode.a:    $(call obj,$(src_node)) $(O)/obj/gen/web/record_page.gen.o
 $(O)/libcluster.a: $(call obj,$(src_cluster)) $(O)/obj/gen/web/web_assets.gen.o
 $(O)/lib%.a:
 	$(call say,AR)
@@ -222,7 +222,7 @@ include test/mk/test.mk test/mk/accuracy.mk test/mk/bench.mk test/mk/lint.mk cha
 
 # All directories at once, so that rules need no mkdir of their own.
 ifneq ($(filter-out $(early_goals),$(or $(MAKECMDGOALS),all)),)
-$(shell mkdir -p $(sort $(dir $(call obj,$(src_all) $(src_test_all)) $(pbo) $(pbc) $(skels) $(test_programs) $(web_c) \
+$(shell mkdir -p $(sort $(dir $(call obj,$(src_all) $(src_test_all)) $(pbo) $(pbc) $(skels) $(test_programs) $(web_c) $(record_c) \
     $(O)/obj/gen/web/ build/web/ $(O)/obj/bpf/ $(O)/test/fuzz/ $(tidied) $(analyzed))))
 endif
 -include $(shell find $(O)/obj -name '*.d' 2>/dev/null)

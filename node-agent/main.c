@@ -8,6 +8,7 @@
 #include "node-agent/node_agent.h"
 #include "node-agent/node_options.h"
 #include "node-agent/node_privileges.h"
+#include "node-agent/record_command.h"
 #include "version.h"
 
 /*
@@ -61,7 +62,7 @@ static int serve(const void *opts, struct err *err)
 
 int main(int argc, char **argv)
 {
-	const struct agent_command commands[] = {goroutines_command, {0}};
+	const struct agent_command commands[] = {goroutines_command, record_command, {0}};
 	struct node_options opts = {0};
 	const struct agent_program program = {
 		.name = "coroot-node-agent",

@@ -57,6 +57,7 @@ struct work {
 	struct worker_thread *thread; /* itself */
 	unsigned hz;
 	bool addresses;
+	bool whole;
 	struct symbolizer *symbolizer;
 	struct queue *jobs; /* struct job; pushed by the owner */
 };
@@ -217,6 +218,7 @@ static void do_job(struct work *k, struct job *j)
 	const struct cpu_profile_config cfg = {
 		.hz = k->hz,
 		.addresses = k->addresses,
+		.whole = k->whole,
 		.end_ns = j->end_ns,
 		.duration_ns = j->duration_ns,
 		.comments = add_comments,
@@ -285,6 +287,7 @@ static int make_work(struct profile_worker *w)
 	k->owner = w;
 	k->hz = w->cfg.hz;
 	k->addresses = w->cfg.addresses;
+	k->whole = w->cfg.whole;
 	r = symbolizer_new(&k->symbolizer, &symbols);
 	if (r == 0)
 		r = queue_new(&k->jobs, MAX_JOBS);

@@ -2,8 +2,8 @@
  * Removes functions and locations that no sample refers to: a profile of Go covers everything
  * since the start of the process, while little of it happened in the last minute. Pure.
  */
-#ifndef CLUSTER_AGENT_SCRAPE_UNUSED_PARTS_H
-#define CLUSTER_AGENT_SCRAPE_UNUSED_PARTS_H
+#ifndef COMMON_PPROF_UNUSED_PARTS_H
+#define COMMON_PPROF_UNUSED_PARTS_H
 
 #include "common/base.h"
 #include "common/pprof/profile.h"
@@ -14,4 +14,4 @@
  */
 int unused_parts_remove(struct profile *p) MUST_CHECK;
 
-#endif /* CLUSTER_AGENT_SCRAPE_UNUSED_PARTS_H */
+#endif /* COMMON_PPROF_UNUSED_PARTS_H */

@@ -1,4 +1,4 @@
-#include "cluster-agent/scrape/unused_parts.h"
+#include "common/pprof/unused_parts.h"
 
 #include <errno.h>
 
