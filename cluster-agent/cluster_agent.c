@@ -22,6 +22,7 @@
 #include "cluster-agent/pod_scraping.h"
 #include "cluster-agent/receive/ignored_uploads.h"
 #include "cluster-agent/receive/profile_handler.h"
+#include "cluster-agent/receive/push_handler.h"
 #include "cluster-agent/receive/upload_answer.h"
 #include "cluster-agent/sql/clickhouse_port.h"
 #include "cluster-agent/store/space_guard.h"
@@ -74,6 +75,7 @@ struct cluster_agent {
 	struct ingest_feed *feed;
 	struct upload_counters uploads;
 	struct profile_handler *handler;
+	struct push_handler push;
 	struct ignored_uploads ignored;
 	struct web_api *web;
 	struct clickhouse_port *sql; /* NULL without --clickhouse-listen */
@@ -206,6 +208,7 @@ static int make_storing(struct cluster_agent *a)
 		r = profile_handler_new(&a->handler,
 					&(struct profile_handler_config){.ingest = a->ingest,
 									 .counters = &a->uploads});
+	a->push = (struct push_handler){.ingest = a->ingest, .counters = &a->uploads};
 	if (r == 0)
 		r = web_api_new(&a->web, &(struct web_api_config){.store = a->store});
 	return r;
@@ -436,6 +439,26 @@ static void serve_upload(void *ctx, struct http_exchange *x)
 				  "this agent keeps no profiles: send them to its --coroot-url");
 }
 
+static void serve_ingest(void *ctx, struct http_exchange *x)
+{
+	struct cluster_agent *a = ctx;
+
+	if (a->handler)
+		push_handler_serve_ingest(&a->push, x);
+	else
+		serve_upload(a, x);
+}
+
+static void serve_push(void *ctx, struct http_exchange *x)
+{
+	struct cluster_agent *a = ctx;
+
+	if (a->handler)
+		push_handler_serve_push(&a->push, x);
+	else
+		serve_upload(a, x);
+}
+
 static void serve_ignored(struct cluster_agent *a, struct http_exchange *x, http_handler_fn fn)
 {
 	if (a->handler)
@@ -493,6 +516,11 @@ static int listen_on(struct cluster_agent *a, struct err *err)
 	size_t most = open_files_share(open_files_raise());
 	const struct http_route routes[] = {
 		{"POST", "/v1/profiles", LIMIT_UPLOAD_BYTES, serve_upload, a,
+		 .scope = ACCESS_WRITE},
+		{"POST", "/ingest", LIMIT_UPLOAD_BYTES, serve_ingest, a, .scope = ACCESS_WRITE},
+		{"POST", "/pyroscope/ingest", LIMIT_UPLOAD_BYTES, serve_ingest, a,
+		 .scope = ACCESS_WRITE},
+		{"POST", "/push.v1.PusherService/Push", LIMIT_UPLOAD_BYTES, serve_push, a,
 		 .scope = ACCESS_WRITE},
 		{"GET", "/v1/profiles", 0, serve_wishes, a, .scope = ACCESS_ANYONE},
 		{"POST", "/v1/metrics", LIMIT_UPLOAD_BYTES, serve_metrics_upload, a, ACCESS_WRITE,

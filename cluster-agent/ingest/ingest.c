@@ -171,8 +171,8 @@ static struct upload_id id_of(const struct ingest_upload *u)
 	if (u->key)
 		return id_of_key(u->key);
 	XXH3_128bits_reset(&state);
-	/* every upload has one or the other */
-	hash_text(&state, u->decode ? &u->source : &u->service);
+	hash_text(&state, &u->service);
+	hash_text(&state, &u->source);
 	for (size_t i = 0; i < u->n_labels; i++) {
 		hash_text(&state, &u->labels[i].name);
 		hash_text(&state, &u->labels[i].value);

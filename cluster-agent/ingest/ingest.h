@@ -35,7 +35,7 @@ typedef void (*ingest_done_fn)(void *ctx, enum ingest_outcome outcome, const cha
 struct ingest_upload {
 	const void *body; /* pprof, gzipped or not; or what decode reads */
 	size_t len;
-	struct row_text service; /* unused with decode, as are host and labels */
+	struct row_text service; /* of a pprof; with decode, as source */
 	struct row_text host;    /* "" if unknown */
 	const struct row_label *labels;
 	size_t n_labels;
@@ -43,8 +43,8 @@ struct ingest_upload {
 	upload_decode_fn *decode;
 	const void *decode_ctx;
 	/*
-	 * With decode: what besides the body decides about the result, such as the query string.
-	 * Equal bodies of an equal source are one upload that is repeated.
+	 * What else decides about the result, such as the query string, or "". Equal bodies of an
+	 * equal service, labels and source are one upload that is repeated.
 	 */
 	struct row_text source;
 	const char *key; /* what the sender says identifies it: "Idempotency-Key"; may be NULL */

@@ -1,6 +1,6 @@
 /*
- * The request is walked twice: to count the profiles, so that the parts are one array, and to decode
- * them, series by series. JSON becomes protobuf first.
+ * The request is walked twice: to count the profiles, so that the parts are one array, and to
+ * decode them, series by series. JSON becomes protobuf first.
  */
 #include "cluster-agent/push/push_request.h"
 

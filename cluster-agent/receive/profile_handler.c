@@ -3,14 +3,13 @@
 #include <errno.h>
 
 #include "cluster-agent/ingest/ingest.h"
+#include "cluster-agent/push/pprof_upload.h"
 #include "cluster-agent/receive/upload_params.h"
 #include "common/data/arena.h"
+#include "common/system/clock.h"
 #include "common/text/utf8.h"
 #include "common/upload/receiver_wishes.h"
 
-/* Our agents send 32 hex digits; a UUID has 36 characters. */
-#define MIN_KEY_BYTES 16u
-#define MAX_KEY_BYTES 128u
 /* more than a whole request line may have */
 #define MAX_REPAIRED_BYTES ((size_t)64 * 1024)
 
@@ -25,6 +24,7 @@ struct request {
 	struct upload_params params;
 	struct arena repaired; /* copies of params that were not UTF-8 */
 	bool out_of_memory;
+	struct pprof_upload pprof;
 	struct ingest_upload upload;
 };
 
@@ -82,18 +82,6 @@ static void add_param(void *ctx, const char *name, const char *value)
 	upload_params_add(&r->params, repair(r, name), repair(r, value));
 }
 
-/*
- * The key of the request, or NULL without one that is fit to identify an upload: a short one would
- * soon be used again, and its upload be taken for a repetition.
- */
-static const char *idempotency_key(const struct http_exchange *x)
-{
-	const char *key = http_exchange_header(x, "Idempotency-Key");
-	size_t len = key ? strlen(key) : 0;
-
-	return len >= MIN_KEY_BYTES && len <= MAX_KEY_BYTES ? key : NULL;
-}
-
 void profile_handler_serve(void *ctx, struct http_exchange *x)
 {
 	struct profile_handler *h = ctx;
@@ -117,12 +105,21 @@ void profile_handler_serve(void *ctx, struct http_exchange *x)
 		answer(h, x, UPLOAD_BAD_PARAMS, err.msg);
 		return;
 	}
+	r->pprof = (struct pprof_upload){
+		.service = r->params.service,
+		.host = r->params.host,
+		.labels = r->params.labels,
+		.n_labels = r->params.n_labels,
+		.now_ns = (int64_t)clock_realtime_ns(),
+	};
 	r->upload = (struct ingest_upload){
 		.service = r->params.service,
 		.host = r->params.host,
 		.labels = r->params.labels,
 		.n_labels = r->params.n_labels,
-		.key = idempotency_key(x),
+		.decode = pprof_upload_decode,
+		.decode_ctx = &r->pprof,
+		.key = upload_key_of(x),
 		.done = upload_done,
 		.ctx = r,
 	};

@@ -3,6 +3,9 @@
 #include "common/telemetry/log.h"
 
 #define RETRY_AFTER_S "5"
+/* Our agents send 32 hex digits; a UUID has 36 characters. */
+#define MIN_KEY_BYTES 16u
+#define MAX_KEY_BYTES 128u
 
 static const unsigned statuses[UPLOAD_RESULT_MAX] = {
 	[UPLOAD_STORED] = 200,    [UPLOAD_BAD_PARAMS] = 400, [UPLOAD_BAD_PROFILE] = 400,
@@ -62,4 +65,12 @@ void upload_result_note(struct upload_counters *c, struct http_exchange *x,
 	/* without the header the sender chooses its own delay */
 	if (status == 503 && http_exchange_set_header(x, "Retry-After", RETRY_AFTER_S) < 0)
 		log_debug("answering without Retry-After", "status=%u", status);
+}
+
+const char *upload_key_of(const struct http_exchange *x)
+{
+	const char *key = http_exchange_header(x, "Idempotency-Key");
+	size_t len = key ? strlen(key) : 0;
+
+	return len >= MIN_KEY_BYTES && len <= MAX_KEY_BYTES ? key : NULL;
 }

@@ -45,4 +45,10 @@ unsigned upload_result_status(enum upload_result result);
 void upload_result_note(struct upload_counters *c, struct http_exchange *x,
 			enum upload_result result, const char *service, const char *reason);
 
+/*
+ * The header "Idempotency-Key" of the request, or NULL without one that is fit to identify an
+ * upload: a short one would soon be used again, and its upload be taken for a repetition.
+ */
+const char *upload_key_of(const struct http_exchange *x);
+
 #endif /* CLUSTER_AGENT_RECEIVE_UPLOAD_ANSWER_H */

@@ -1,4 +1,4 @@
-/* Any body of multipart/form-data, after a line with its Content-Type: parts lie within the body. */
+/* Any body of multipart/form-data, after a line with its Content-Type: parts lie within it. */
 #include <assert.h>
 
 #include "cluster-agent/push/multipart_body.h"

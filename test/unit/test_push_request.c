@@ -211,7 +211,7 @@ static void pad(struct fixture *f, size_t n)
 	assert_int_equal(gzip_deflate(raw.data, raw.len, 1, &f->pprof), 0);
 }
 
-/* Thousands of small bodies, each of which inflates to 100 MB, would keep a CPU busy for minutes. */
+/* Thousands of small bodies that inflate to 100 MB each would keep a CPU busy for minutes. */
 static void all_profiles_share_a_limit(void **state)
 {
 	CLEANUP(teardown) struct fixture f;
