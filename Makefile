@@ -76,7 +76,7 @@ LDFLAGS_ALL  = $(san) $(if $(filter cov,$(BUILD)),--coverage) $(HARDEN_LD) $(LDF
 # ---- libraries -------------------------------------------------------------
 pkgs_common  := libcurl libprotobuf-c libmicrohttpd gnutls yaml-0.1 jansson zlib libseccomp
 pkgs_node    := $(pkgs_common) libbpf libelf liblzma libdw
-pkgs_cluster := $(pkgs_common) libzstd liblz4 libpcre2-8
+pkgs_cluster := $(pkgs_common) libzstd liblz4 libpcre2-8 libnghttp2
 pkgs         := $(sort $(pkgs_node) $(pkgs_cluster))
 # goals that work before anything is installed
 early_goals  := deps deps-build run test test-quick check-clean-machine help clean format

@@ -114,6 +114,7 @@ static const struct {
 	enum section section;
 	const char *prefix;
 } special[] = {
+	{"common/http/grpc_server.c", SECTION_CLUSTER, ""},
 	{"common/http/http_server.c", SECTION_CLUSTER, ""},
 	{"common/kubernetes/kube_watch_metrics.c", SECTION_CLUSTER,
 	 "coroot_cluster_agent_kubernetes_pods"},

@@ -34,7 +34,7 @@ check-clean-machine: ## try both README commands, each in a fresh Debian 12 (roo
 # ---- unit tests and fuzz targets -------------------------------------------
 $(O)/test/unit/%: $(O)/obj/test/unit/%.o $(call obj,$(src_lib)) $(O)/libcluster.a $(O)/libnode.a $(O)/libcommon.a
 	$(call say,LINK)
-	$(Q)$(CC) $(LDFLAGS_ALL) $(wrap_malloc) $(wrap_sync) -o $@ $^ $(libs_node) $(libs_cluster) -lcmocka -lnghttp2
+	$(Q)$(CC) $(LDFLAGS_ALL) $(wrap_malloc) $(wrap_sync) -o $@ $^ $(libs_node) $(libs_cluster) -lcmocka
 # what it loads into JVMs
 $(O)/test/unit/test_jvm_attach_java $(O)/test/unit/test_java_runtime_java: | $(java_library)
 check: $(unit_tests) ## unit tests of the current BUILD
