@@ -19,6 +19,8 @@
 #include "cluster-agent/cluster_store.h"
 #include "cluster-agent/ingest/ingest.h"
 #include "cluster-agent/ingest/ingest_feed.h"
+#include "cluster-agent/otlp/otlp_grpc.h"
+#include "cluster-agent/otlp/otlp_handler.h"
 #include "cluster-agent/pod_scraping.h"
 #include "cluster-agent/receive/ignored_uploads.h"
 #include "cluster-agent/receive/profile_handler.h"
@@ -76,6 +78,8 @@ struct cluster_agent {
 	struct upload_counters uploads;
 	struct profile_handler *handler;
 	struct push_handler push;
+	struct otlp_handler *otlp;
+	struct otlp_grpc *otlp_grpc; /* NULL without --otlp-grpc-listen */
 	struct ignored_uploads ignored;
 	struct web_api *web;
 	struct clickhouse_port *sql; /* NULL without --clickhouse-listen */
@@ -188,6 +192,15 @@ static void on_receipt(void *ctx, uint64_t number, const char *refusal)
 		pod_scraping_take_receipt(a->scraping, number, refusal);
 }
 
+static struct otlp_handler_config otlp_config(struct cluster_agent *a)
+{
+	return (struct otlp_handler_config){
+		.ingest = a->ingest,
+		.counters = &a->uploads,
+		.profiles_ttl_ns = a->opts->profiles_ttl_ns,
+	};
+}
+
 static int make_storing(struct cluster_agent *a)
 {
 	int r = ingest_new(&a->ingest,
@@ -209,6 +222,11 @@ static int make_storing(struct cluster_agent *a)
 					&(struct profile_handler_config){.ingest = a->ingest,
 									 .counters = &a->uploads});
 	a->push = (struct push_handler){.ingest = a->ingest, .counters = &a->uploads};
+	if (r == 0) {
+		const struct otlp_handler_config otlp = otlp_config(a);
+
+		r = otlp_handler_new(&a->otlp, &otlp);
+	}
 	if (r == 0)
 		r = web_api_new(&a->web, &(struct web_api_config){.store = a->store});
 	return r;
@@ -247,6 +265,22 @@ static int open_sql_port(struct cluster_agent *a, struct err *err)
 		return 0;
 	r = clickhouse_port_new(&a->sql, &cfg, err);
 	return r < 0 ? r : clickhouse_port_register(a->sql, a->base.metrics);
+}
+
+static int open_otlp_port(struct cluster_agent *a, struct err *err)
+{
+	const struct otlp_grpc_config cfg = {
+		.handler = otlp_config(a),
+		.listen = a->opts->otlp_grpc_listen,
+		.access = a->access,
+		.tls = a->base.tls,
+	};
+	int r;
+
+	if (!cfg.listen)
+		return 0;
+	r = otlp_grpc_new(&a->otlp_grpc, &cfg, err);
+	return r < 0 ? r : otlp_grpc_register(a->otlp_grpc, a->base.metrics);
 }
 
 static int start_space_guard(struct cluster_agent *a)
@@ -459,6 +493,16 @@ static void serve_push(void *ctx, struct http_exchange *x)
 		serve_upload(a, x);
 }
 
+static void serve_otlp(void *ctx, struct http_exchange *x)
+{
+	struct cluster_agent *a = ctx;
+
+	if (a->otlp)
+		otlp_handler_serve(a->otlp, x);
+	else
+		serve_upload(a, x);
+}
+
 static void serve_ignored(struct cluster_agent *a, struct http_exchange *x, http_handler_fn fn)
 {
 	if (a->handler)
@@ -522,6 +566,8 @@ static int listen_on(struct cluster_agent *a, struct err *err)
 		 .scope = ACCESS_WRITE},
 		{"POST", "/push.v1.PusherService/Push", LIMIT_UPLOAD_BYTES, serve_push, a,
 		 .scope = ACCESS_WRITE},
+		{"POST", "/v1development/profiles", LIMIT_UPLOAD_BYTES, serve_otlp, a,
+		 .scope = ACCESS_WRITE},
 		{"GET", "/v1/profiles", 0, serve_wishes, a, .scope = ACCESS_ANYONE},
 		{"POST", "/v1/metrics", LIMIT_UPLOAD_BYTES, serve_metrics_upload, a, ACCESS_WRITE,
 		 true},
@@ -580,6 +626,8 @@ static int start(struct cluster_agent *a, struct err *err)
 		r = cluster_privileges_filter(a->opts, err);
 	if (r == 0 && a->store)
 		r = open_sql_port(a, err);
+	if (r == 0 && a->store)
+		r = open_otlp_port(a, err);
 	return r < 0 ? r : listen_on(a, err);
 }
 
@@ -637,6 +685,8 @@ void cluster_agent_free(struct cluster_agent *a)
 		return;
 	if (a->base.server)
 		http_server_quiesce(a->base.server);
+	if (a->otlp_grpc)
+		otlp_grpc_quiesce(a->otlp_grpc);
 	if (a->store)
 		store_stop_queries(a->store);
 	if (a->scraping)
@@ -650,11 +700,13 @@ void cluster_agent_free(struct cluster_agent *a)
 	log_drain_stop(a->drain, agent_time_left_ns(&a->base));
 	if (a->web)
 		web_api_stop(a->web);
+	otlp_grpc_free(a->otlp_grpc);
 	agent_close_server(&a->base);
 	receiver_probe_free(a->probe);
 	pod_scraping_free(TAKE_PTR(a->scraping));
 	clickhouse_port_free(a->sql);
 	web_api_free(a->web);
+	otlp_handler_free(a->otlp);
 	profile_handler_free(a->handler);
 	ingest_feed_free(a->feed);
 	log_drain_free(a->drain);

@@ -63,7 +63,7 @@ void upload_result_note(struct upload_counters *c, struct http_exchange *x,
 	log_warn_limited("refusing an upload", "status=%u service=%s reason=%s", status,
 			 LOG_QUOTED(service), LOG_QUOTED(reason));
 	/* without the header the sender chooses its own delay */
-	if (status == 503 && http_exchange_set_header(x, "Retry-After", RETRY_AFTER_S) < 0)
+	if (x && status == 503 && http_exchange_set_header(x, "Retry-After", RETRY_AFTER_S) < 0)
 		log_debug("answering without Retry-After", "status=%u", status);
 }
 

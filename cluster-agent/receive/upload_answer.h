@@ -40,7 +40,7 @@ unsigned upload_result_status(enum upload_result result);
 /*
  * Counts the result; logs a refusal (at most so often) with the service and the reason, both of
  * which are quoted; and sets Retry-After for a 503. Then the handler responds, with
- * upload_result_status().
+ * upload_result_status(). x is NULL if the upload did not come over HTTP/1.1.
  */
 void upload_result_note(struct upload_counters *c, struct http_exchange *x,
 			enum upload_result result, const char *service, const char *reason);
