@@ -243,9 +243,12 @@ static void say_losses(const struct recorder *c)
 	if (stacks.n_cut > 0)
 		fprintf(stderr,
 			"%" PRIu64 " of %" PRIu64
-			" stacks are not known to be whole and end in [truncated]; %" PRIu64
-			" of these were taken before the unwinding table of a file was there\n",
-			stacks.n_cut, stacks.n, stacks.n_no_tables);
+			" stacks are not known to be whole: they have a frame [truncated]\n",
+			stacks.n_cut, stacks.n);
+	if (r->n_early > 0)
+		fprintf(stderr,
+			"%" PRIu64 " %s before the unwinding tables of the process were there\n",
+			r->n_early, r->n_early == 1 ? "stack was taken" : "stacks were taken");
 	if (r->tables_late)
 		fprintf(stderr, "unwinding tables were still being built when this began; a longer "
 				"recording has more whole stacks\n");

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 
+#include "cluster-agent/ingest/function_starts.h"
 #include "cluster-agent/ingest/profile_rows.h"
 #include "common/data/table.h"
 #include "common/limits.h"
@@ -138,7 +139,9 @@ static uint64_t instance_of(const struct upload_part *u)
 	return hash;
 }
 
-static int add_quality(struct layout *l, const struct profile_rows_type *t)
+/* starts: with the first type of a profile only. */
+static int add_quality(struct layout *l, const struct profile_rows_type *t,
+		       const struct row_count *starts, size_t n_starts)
 {
 	const struct profile_rows *r = &l->rows;
 	const struct quality_row row = {
@@ -156,6 +159,8 @@ static int add_quality(struct layout *l, const struct profile_rows_type *t)
 		.n_runtimes = r->n_runtimes,
 		.unwinding = r->unwinding,
 		.n_unwinding = r->n_unwinding,
+		.starts = starts,
+		.n_starts = n_starts,
 		.instance = instance_of(l->part),
 		.upload = l->upload,
 	};
@@ -165,12 +170,17 @@ static int add_quality(struct layout *l, const struct profile_rows_type *t)
 
 static int add_rows(struct layout *l)
 {
+	struct row_count *starts = NULL;
+	size_t n_starts = 0;
 	int e = add_stacks(l);
+
+	if (e == 0)
+		e = function_starts_list(&l->rows, &starts, &n_starts);
 
 	for (uint32_t i = 0; e == 0 && i < l->rows.n_types; i++) {
 		e = add_samples(l, &l->rows.types[i]);
 		if (e == 0)
-			e = add_quality(l, &l->rows.types[i]);
+			e = add_quality(l, &l->rows.types[i], starts, i == 0 ? n_starts : 0);
 	}
 	return e;
 }

@@ -20,6 +20,12 @@ enum query_sort {
 	QUERY_SORT_DIFF, /* by the amount of the change between base and selection */
 };
 
+/* What a pprof is for. */
+enum query_purpose {
+	QUERY_FOR_READING,
+	QUERY_FOR_GO_PGO, /* "go build -pgo" */
+};
+
 /* Texts are borrowed; each question reads what it needs, 0 or NULL is "not given". */
 struct query_request {
 	struct query_filter filter;
@@ -34,6 +40,7 @@ struct query_request {
 	const char *label; /* by which to group, or whose values to list */
 	uint32_t limit;    /* number of elements of a list */
 	enum query_sort sort;
+	enum query_purpose purpose;
 	/*
 	 * Storage of filter.where and base.where, which point here; a request that has matchers
 	 * must not be copied.

@@ -25,6 +25,7 @@ enum web_param_kind {
 	WEB_PARAM_MATCHERS, /* conditions on labels (label_matchers.h) */
 	WEB_PARAM_KEY,      /* the path key of a node: 16 hexadecimal digits */
 	WEB_PARAM_SORT,     /* self, total or diff */
+	WEB_PARAM_PURPOSE,  /* go-pgo */
 };
 
 /* A parameter of some endpoints. Others may take the same name in another way: another row. */

@@ -1,5 +1,6 @@
 #include "node-agent/record/record_report.h"
 
+#include <errno.h>
 #include <inttypes.h>
 
 #include "common/system/clock.h"
@@ -41,11 +42,12 @@ static const struct {
 	const char *type; /* in the pprof */
 	struct record_type shown;
 } known[] = {
-	{"cpu", {0, true, "ebpf:cpu:nanoseconds", "nanoseconds", "CPU time", format_time}},
+	{"cpu", {0, true, false, "ebpf:cpu:nanoseconds", "nanoseconds", "CPU time", format_time}},
 	{"go_runtime:heap_inuse_space:bytes",
-	 {0, false, "go_runtime:heap_inuse_space:bytes", "bytes", "memory in use", format_bytes}},
+	 {0, false, false, "go_runtime:heap_inuse_space:bytes", "bytes", "memory in use",
+	  format_bytes}},
 	{"go:goroutine_goroutine:count",
-	 {0, false, "go:goroutine_goroutine:count", "count", "goroutines", format_count}},
+	 {0, false, true, "go:goroutine_goroutine:count", "count", "goroutines", format_count}},
 };
 
 static bool is_text(const struct profile_string *s, const char *text)
@@ -99,8 +101,6 @@ void record_stacks_count(const struct profile *p, struct record_stacks *ret)
 			ret->n_guessed += n;
 		else if (!is_text(&name, "complete"))
 			ret->n_cut += n;
-		if (is_text(&name, "no_table") || is_text(&name, "no_mapping"))
-			ret->n_no_tables += n;
 	}
 }
 
@@ -150,17 +150,41 @@ static int put_function(struct buf *out, const struct flame_view *v, const struc
 	return r == 0 ? buf_add(out, "\n", 1) : r;
 }
 
+static int by_total(const void *a, const void *b, void *functions)
+{
+	const struct flame_function *f = functions;
+	const struct flame_function *x = &f[*(const uint32_t *)a], *y = &f[*(const uint32_t *)b];
+
+	return (x->total < y->total) - (x->total > y->total);
+}
+
+/* The functions in the order of the table, as numbers; NULL: no memory. */
+static uint32_t *order_of(const struct flame_view *v, const struct record_type *type)
+{
+	uint32_t *order = calloc((size_t)v->n_functions + 1, sizeof(*order));
+
+	for (uint32_t i = 0; order && i < v->n_functions; i++)
+		order[i] = i;
+	if (order && type->by_total)
+		qsort_r(order, v->n_functions, sizeof(*order), by_total, v->functions);
+	return order;
+}
+
 int record_report_write(struct buf *out, const struct flame_view *v, const struct record_type *type,
 			unsigned width)
 {
 	size_t room = width > FIGURES_WIDTH + NAME_MIN ? width - FIGURES_WIDTH : NAME_MIN;
+	AUTO_FREE uint32_t *order = order_of(v, type);
 	uint32_t n = 0;
-	int r = buf_addf(out, "%10s %7s  %10s %7s  function\n", "self", "", "total", "");
+	int r = !order ? -ENOMEM
+		       : buf_addf(out, "%10s %7s  %10s %7s  function\n", "self", "", "total", "");
 
 	for (uint32_t i = 0; r == 0 && i < v->n_functions && n < RECORD_REPORT_FUNCTIONS; i++) {
-		if (v->functions[i].self <= 0)
+		const struct flame_function *f = &v->functions[order[i]];
+
+		if ((type->by_total ? f->total : f->self) <= 0)
 			continue;
-		r = put_function(out, v, &v->functions[i], type, room);
+		r = put_function(out, v, f, type, room);
 		n++;
 	}
 	return r;

@@ -15,6 +15,7 @@
 struct record_type {
 	uint32_t index;
 	bool is_cpu;      /* type 0 is then the number of samples */
+	bool by_total;    /* functions that have most below them come first */
 	const char *name; /* of the profile: "ebpf:cpu:nanoseconds", as the page knows it */
 	const char *unit; /* "nanoseconds", "bytes" or "count" */
 	const char *what; /* "CPU time", "memory in use", "goroutines" */
@@ -26,10 +27,9 @@ void record_type_find(const struct profile *p, struct record_type *ret);
 
 /* Stacks that may lack frames. */
 struct record_stacks {
-	uint64_t n;           /* samples */
-	uint64_t n_cut;       /* whose stack is not known to be whole */
-	uint64_t n_no_tables; /* of these: the unwinding table was not built yet, or has no room */
-	uint64_t n_guessed;   /* whole, but callers may be missing in between */
+	uint64_t n;         /* samples */
+	uint64_t n_cut;     /* whose stack is not known to be whole */
+	uint64_t n_guessed; /* whole, but callers may be missing in between */
 };
 
 /* From the comments "unwind:<end>=<count>" (unwind_report.h). */

@@ -35,8 +35,9 @@
 #define CYCLE_MAX_STACKS 1000000u
 #define CYCLE_MAX_BYTES (256 * MIB)
 #define UNWIND_TABLE_BYTES (256 * MIB)
-#define PREPARE_MIN_NS (60 * NS_PER_MS) /* a process that runs is sampled within */
+#define FIRST_SAMPLE_NS (300 * NS_PER_MS) /* a process that runs is sampled within */
 #define PREPARE_MAX_NS (5 * NS_PER_S)
+#define PREPARE_ALL_NS (3 * NS_PER_S) /* with all processes: tables are built as walks need them */
 #define PREPARE_TICK_NS (5 * NS_PER_MS)
 #define PROGRESS_NS (200 * NS_PER_MS)
 #define SECOND_NS NS_PER_S
@@ -119,6 +120,15 @@ static struct process_snapshot *find_wanted(struct record_session *s, const stru
 	return s->exclusions && exclusions_drop(s->exclusions, e) ? NULL : snapshot;
 }
 
+/* Whether the walk had no table for the process, or for a file that it came to. */
+static bool is_early(const struct sample_event *e)
+{
+	if (e->n_user == 0)
+		return false;
+	return !(e->flags & SAMPLE_BY_TABLES) || e->end == WALK_END_NO_TABLE ||
+	       e->end == WALK_END_NO_MAPPING;
+}
+
 static void on_sample(void *ctx, const struct sample_event *e)
 {
 	struct record_session *s = ctx;
@@ -130,11 +140,13 @@ static void on_sample(void *ctx, const struct sample_event *e)
 	snapshot = find_wanted(s, e);
 	if (!snapshot)
 		return;
+	if (e->end == WALK_END_NO_TABLE)
+		unwinder_want(s->unwinder);
 	s->result->target_seen = true;
 	if (s->phase == RECORD_PREPARING || e->header.ktime_ns < s->recorded_ns)
 		s->result->n_prepared++;
-	else
-		(void)cycle_add_sample(s->cycle, snapshot, e); /* counts what it drops */
+	else if (cycle_add_sample(s->cycle, snapshot, e) == 0) /* counts what it drops */
+		s->result->n_early += is_early(e);
 }
 
 static void on_fork(void *ctx, const struct fork_event *e)
@@ -281,9 +293,13 @@ static bool is_prepared(const struct record_session *s)
 {
 	uint64_t ns = clock_monotonic_ns() - s->prepare_ns;
 
-	if (ns >= PREPARE_MAX_NS)
+	if (ns >= (record_options_is_whole_machine(s->o) ? PREPARE_ALL_NS : PREPARE_MAX_NS))
 		return true;
-	return unwinder_is_idle(s->unwinder) && (s->o->command || ns >= PREPARE_MIN_NS);
+	if (!unwinder_is_idle(s->unwinder))
+		return false;
+	/* that sample says when exactly the process started: now it is walked by tables */
+	return s->o->command || ns >= FIRST_SAMPLE_NS ||
+	       (s->o->n_pids == 1 && s->result->n_prepared > 0);
 }
 
 /* Whether there is nothing left that could be sampled. */
@@ -482,7 +498,10 @@ static int make_unwinder(struct record_session *s)
 {
 	const struct unwind_map_fds fds = SAMPLER_UNWIND_MAPS(s->sampler);
 	struct unwinder_config cfg = {
-		.max_bytes = UNWIND_TABLE_BYTES, .hz = s->o->hz, .eager = true};
+		.max_bytes = UNWIND_TABLE_BYTES,
+		.hz = s->o->hz,
+		.eager = !record_options_is_whole_machine(s->o),
+	};
 	int r = unwind_maps_new(&s->unwind_maps, &fds);
 
 	if (r < 0)

@@ -46,6 +46,7 @@ struct record_result {
 	uint64_t n_samples;
 	uint64_t n_lost;     /* in the kernel or for lack of memory */
 	uint64_t n_prepared; /* samples taken, and left out, while it prepared */
+	uint64_t n_early;    /* in the profile; walked before the unwinding tables were there */
 	uint64_t duration_ns;
 	uint64_t end_ns; /* since the Unix epoch */
 	bool interrupted;

@@ -195,9 +195,11 @@ $(e2e_modules): test/e2e/package-lock.json
 	$(Q)npm ci --prefix test/e2e --no-audit --no-fund --loglevel=error
 	@touch $@
 # -O0: gcc gives leaf functions no frame pointer otherwise, and their callers cannot be seen
+e2e_cflags := -O0 -fno-omit-frame-pointer
+build/e2e/chain: e2e_cflags := -O2 -fomit-frame-pointer -fno-optimize-sibling-calls -pthread
 build/e2e/%: test/e2e/workloads/%.c $(wildcard test/e2e/workloads/*.h) Makefile
 	@mkdir -p $(@D)
-	$(Q)$(CC) -std=gnu11 -g -O0 -Wall -Wextra -Werror -fno-omit-frame-pointer -o $@ $<
+	$(Q)$(CC) -std=gnu11 -g -Wall -Wextra -Werror $(e2e_cflags) -o $@ $<
 build/e2e/goforce build/e2e/gocounters build/e2e/golines: go_flags := -ldflags='-s -w'
 build/e2e/%: test/e2e/workloads/%.go Makefile
 	@mkdir -p $(@D)
