@@ -225,7 +225,7 @@ static int add_locations(struct pprof_export *e, struct profile *p)
 int pprof_export_write(struct pprof_export *e, const struct query_filter *f, struct buf *out,
 		       struct err *err)
 {
-	struct profile_value_type type = {.type = text_of(f->type),
+	struct profile_value_type type = {.type = text_of(e->type_name ? e->type_name : f->type),
 					  .unit = text_of(profile_type_unit(f->type))};
 	struct profile_string service = text_of(f->service);
 	struct profile p = {

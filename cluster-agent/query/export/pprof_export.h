@@ -23,6 +23,7 @@ struct pprof_export {
 	struct profile_sample *samples;
 	uint32_t n_samples;
 	uint32_t max_samples;
+	const char *type_name; /* of values; borrowed; NULL: the filter's type */
 	/* lines at which functions start, for "go build -pgo"; NULL: a pprof for other tools */
 	struct intern *starts; /* "<name> <file>" */
 	uint64_t *lines;       /* by id of these */
