@@ -22,6 +22,7 @@
 #include "cluster-agent/otlp/otlp_grpc.h"
 #include "cluster-agent/otlp/otlp_handler.h"
 #include "cluster-agent/pod_scraping.h"
+#include "cluster-agent/pyroscope/pyroscope_api.h"
 #include "cluster-agent/receive/ignored_uploads.h"
 #include "cluster-agent/receive/profile_handler.h"
 #include "cluster-agent/receive/push_handler.h"
@@ -81,7 +82,7 @@ struct cluster_agent {
 	struct otlp_handler *otlp;
 	struct otlp_grpc *otlp_grpc; /* NULL without --otlp-grpc-listen */
 	struct ignored_uploads ignored;
-	struct web_api *web;
+	struct query_jobs *queries;
 	struct clickhouse_port *sql; /* NULL without --clickhouse-listen */
 
 	struct pod_scraping *scraping; /* NULL if nothing is scraped */
@@ -228,7 +229,7 @@ static int make_storing(struct cluster_agent *a)
 		r = otlp_handler_new(&a->otlp, &otlp);
 	}
 	if (r == 0)
-		r = web_api_new(&a->web, &(struct web_api_config){.store = a->store});
+		r = query_jobs_new(&a->queries, &(struct query_jobs_config){.store = a->store});
 	return r;
 }
 
@@ -247,7 +248,7 @@ static int register_storing(struct cluster_agent *a)
 	if (r == 0)
 		r = log_drain_register(a->drain, a->base.metrics);
 	if (r == 0)
-		r = web_api_register(a->web, a->base.metrics);
+		r = query_jobs_register(a->queries, a->base.metrics);
 	return r;
 }
 
@@ -455,11 +456,21 @@ static void serve_api(void *ctx, struct http_exchange *x)
 {
 	struct cluster_agent *a = ctx;
 
-	if (a->web)
-		web_api_serve(a->web, x);
+	if (a->queries)
+		web_api_serve(a->queries, x);
 	else
 		respond_error(x, 404,
 			      "this agent keeps no profiles: it sends them to --coroot-url");
+}
+
+static void serve_pyroscope(void *ctx, struct http_exchange *x)
+{
+	struct cluster_agent *a = ctx;
+
+	if (a->queries)
+		pyroscope_api_serve(a->queries, x);
+	else
+		serve_api(ctx, x);
 }
 
 static void serve_upload(void *ctx, struct http_exchange *x)
@@ -581,6 +592,13 @@ static int listen_on(struct cluster_agent *a, struct err *err)
 		{"GET", "/api/session", 0, web_login_serve_session, &a->login,
 		 .scope = ACCESS_BEFORE_KEY},
 		{"GET", "/api/*", 0, serve_api, a, .scope = ACCESS_READ},
+		{"POST", "/querier.v1.QuerierService/*", PYROSCOPE_API_MAX_BODY_BYTES,
+		 serve_pyroscope, a, .scope = ACCESS_READ},
+		{"POST", "/settings.v1.SettingsService/*", PYROSCOPE_API_MAX_BODY_BYTES,
+		 serve_pyroscope, a, .scope = ACCESS_READ},
+		{"POST", "/capabilities.v1.FeatureFlagsService/*", PYROSCOPE_API_MAX_BODY_BYTES,
+		 serve_pyroscope, a, .scope = ACCESS_READ},
+		{"GET", "/pyroscope/*", 0, serve_pyroscope, a, .scope = ACCESS_READ},
 		{"GET", "/readyz", 0, serve_ready, a, .scope = ACCESS_ANYONE, .essential = true},
 		{"GET", "/targets", 0, serve_targets, a, .scope = ACCESS_BEFORE_KEY},
 		{"GET", "/", 0, web_page_serve, NULL, .scope = ACCESS_BEFORE_KEY},
@@ -698,14 +716,14 @@ void cluster_agent_free(struct cluster_agent *a)
 	if (a->log)
 		upload_log_stop(a->log);
 	log_drain_stop(a->drain, agent_time_left_ns(&a->base));
-	if (a->web)
-		web_api_stop(a->web);
+	if (a->queries)
+		query_jobs_stop(a->queries);
 	otlp_grpc_free(a->otlp_grpc);
 	agent_close_server(&a->base);
 	receiver_probe_free(a->probe);
 	pod_scraping_free(TAKE_PTR(a->scraping));
 	clickhouse_port_free(a->sql);
-	web_api_free(a->web);
+	query_jobs_free(a->queries);
 	otlp_handler_free(a->otlp);
 	profile_handler_free(a->handler);
 	ingest_feed_free(a->feed);
