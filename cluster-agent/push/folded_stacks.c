@@ -141,18 +141,28 @@ static int add_stack(struct reader *r, const struct span *stack, int64_t value)
 	return profile_builder_add_sample(&r->builder, locations, n, &value);
 }
 
+/* py-spy writes messages to the same stream: "py-spy> Stopped sampling because process exited". */
+static bool is_message(const struct span *line)
+{
+	static const char prompt[] = "py-spy> ";
+
+	return (size_t)(line->end - line->p) >= strlen(prompt) &&
+	       memcmp(line->p, prompt, strlen(prompt)) == 0;
+}
+
 static int read_line(struct reader *r, struct span line, enum folded_form form)
 {
 	uint64_t value = 1;
 
 	while (line.end > line.p && (line.end[-1] == '\r' || line.end[-1] == ' '))
 		line.end--;
-	if (line.end == line.p)
+	if (line.end == line.p || is_message(&line))
 		return 0;
 	if (form == FOLDED_VALUES) {
 		const char *space = memrchr(line.p, ' ', (size_t)(line.end - line.p));
 
-		if (!space || space == line.p ||
+		/* py-spy writes samples without Python frames as a value alone, after a space */
+		if (!space ||
 		    parse_u64(space + 1, (size_t)(line.end - space - 1), 0, INT64_MAX, &value) < 0)
 			return err_set(r->err, -EBADMSG,
 				       "line %u is not \"frame;frame value\", folded stacks, which "

@@ -3,7 +3,8 @@
  * write them → struct profile. Pure; foreign data.
  *
  * Frames may say where they are: "leaf (file.py:12)" (py-spy), "leaf - file.rb:12" (rbspy),
- * "leaf (libfoo.so)", and "leaf_[k]" (perf) for the kernel. Empty lines are skipped.
+ * "leaf (libfoo.so)", and "leaf_[k]" (perf) for the kernel. Empty lines are skipped, and what
+ * py-spy says between them.
  */
 #ifndef CLUSTER_AGENT_PUSH_FOLDED_STACKS_H
 #define CLUSTER_AGENT_PUSH_FOLDED_STACKS_H

@@ -212,6 +212,10 @@ check-e2e: all $(e2e_modules) $(e2e_workloads) $(java_workload) java-jdks ## bot
 check-sql-clients: all ## unmodified clients of ClickHouse against the SQL port (SQL_CLIENTS="curl go")
 	$(Q)test/sql-clients/run-sql-clients.sh $(SQL_CLIENTS)
 
+# ---- profilers of others that push; what they are made of is kept in $(DEPS) ----
+check-push: all ## unmodified profilers that push to the cluster-agent (PUSH_CLIENTS="go java")
+	$(Q)test/push/run-push.sh $(PUSH_CLIENTS)
+
 # ---- both agents and real containers ---------------------------------------------
 container_programs := $(patsubst test/containers/workload/%.c,build/containers/%,$(wildcard test/containers/workload/*.c))
 build/containers/%: test/containers/workload/%.c Makefile
@@ -277,4 +281,4 @@ check-kubernetes: all images $(e2e_modules) $(kubernetes_images) $(clickhouse_se
 .PHONY: deps test test-quick test-programs check-clean-machine check check-runner check-asan check-tsan \
         check-valgrind check-fuzz replay check-bpf check-kernels check-go-symbols check-go-matrix \
         check-go-arm64 check-store check-pipeline check-page page-server java-jdks check-e2e kubernetes-build \
-        check-kubernetes check-containers check-images check-sql-clients soak
+        check-kubernetes check-containers check-images check-sql-clients check-push soak

@@ -116,11 +116,14 @@ static void stacks_of_py_spy_have_files_and_lines(void **state)
 
 	(void)state;
 	setup(&f);
-	add(&f, "<module> (prog.py:6);leaf (a (b)/prog.py:5) 181\r\n\n<module> (prog.py:6) 19\n");
+	add(&f, "py-spy> Sampling process 100 times a second. Press Control-C to exit.\n\n"
+		"<module> (prog.py:6);leaf (a (b)/prog.py:5) 181\r\n\n"
+		"<module> (prog.py:6) 14\n 5\n");
 	decodes(&f, 1);
 	type_is(&f, 0, "python:cpu:nanoseconds", INT64_C(200) * 10000000);
 	assert_int_equal(profile(&f)->n_types, 1);
 	assert_int_equal(profile(&f)->n_locations, 2);
+	assert_int_equal(profile(&f)->n_samples, 3);
 	frame_is(&f, 0, "leaf", "a (b)/prog.py", 5);
 	frame_is(&f, 1, "<module>", "prog.py", 6);
 	assert_int_equal(profile(&f)->time_ns, 0);
