@@ -304,7 +304,8 @@ static int start(struct profile_worker *w)
 		.run = run,
 		.free = free_work,
 		.ctx = w->work,
-		.nice = WORKER_THREAD_NICE_BACKGROUND,
+		/* somebody waits for a recording */
+		.nice = w->cfg.whole ? 0 : WORKER_THREAD_NICE_BACKGROUND,
 	};
 
 	return worker_thread_start(&w->thread, &thread);

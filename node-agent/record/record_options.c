@@ -11,7 +11,7 @@
 #define DEFAULT_HZ 99u
 #define MAX_HZ 10000u
 
-static int set_pids(struct record_options *o, char *value, struct err *err)
+static int set_pids(struct record_options *o, const char *value, struct err *err)
 {
 	for (const char *p = value;; p++) {
 		size_t len = strcspn(p, ",");
@@ -29,13 +29,13 @@ static int set_pids(struct record_options *o, char *value, struct err *err)
 	}
 }
 
-static int set_comm(struct record_options *o, char *value, struct err *err)
+static int set_comm(struct record_options *o, const char *value, struct err *err)
 {
 	o->comm = value;
 	return value[0] ? 0 : err_set(err, -EINVAL, "--comm: the name is empty");
 }
 
-static int set_container(struct record_options *o, char *value, struct err *err)
+static int set_container(struct record_options *o, const char *value, struct err *err)
 {
 	o->container = value;
 	if (strlen(value) >= 4)
@@ -45,7 +45,7 @@ static int set_container(struct record_options *o, char *value, struct err *err)
 }
 
 /* "10s", "1m30s", or a number of seconds. */
-static int set_duration(struct record_options *o, char *value, struct err *err)
+static int set_duration(struct record_options *o, const char *value, struct err *err)
 {
 	uint64_t seconds;
 
@@ -58,7 +58,7 @@ static int set_duration(struct record_options *o, char *value, struct err *err)
 	return err_set(err, -EINVAL, "-d: \"%s\" is not a time between 10ms and 24h", value);
 }
 
-static int set_hz(struct record_options *o, char *value, struct err *err)
+static int set_hz(struct record_options *o, const char *value, struct err *err)
 {
 	uint64_t hz;
 
@@ -69,13 +69,13 @@ static int set_hz(struct record_options *o, char *value, struct err *err)
 	return 0;
 }
 
-static int set_output(struct record_options *o, char *value, struct err *err)
+static int set_output(struct record_options *o, const char *value, struct err *err)
 {
 	o->output = value;
 	return value[0] ? 0 : err_set(err, -EINVAL, "-o: the name of the file is empty");
 }
 
-static int set_format(struct record_options *o, char *value, struct err *err)
+static int set_format(struct record_options *o, const char *value, struct err *err)
 {
 	o->format = recording_format_named(value);
 	if (o->format != RECORDING_FORMAT_NONE)
@@ -83,7 +83,7 @@ static int set_format(struct record_options *o, char *value, struct err *err)
 	return err_set(err, -EINVAL, "--format: \"%s\" is not " RECORDING_FORMAT_NAMES, value);
 }
 
-static int set_purpose(struct record_options *o, char *value, struct err *err)
+static int set_purpose(struct record_options *o, const char *value, struct err *err)
 {
 	o->for_go_pgo = true;
 	return strcmp(value, "go-pgo") == 0
@@ -91,7 +91,7 @@ static int set_purpose(struct record_options *o, char *value, struct err *err)
 		       : err_set(err, -EINVAL, "--for: \"%s\" is not go-pgo", value);
 }
 
-static int set_heap(struct record_options *o, char *value, struct err *err)
+static int set_heap(struct record_options *o, const char *value, struct err *err)
 {
 	(void)value;
 	if (o->kind == RECORD_GOROUTINE)
@@ -100,7 +100,7 @@ static int set_heap(struct record_options *o, char *value, struct err *err)
 	return 0;
 }
 
-static int set_goroutine(struct record_options *o, char *value, struct err *err)
+static int set_goroutine(struct record_options *o, const char *value, struct err *err)
 {
 	(void)value;
 	if (o->kind == RECORD_HEAP)
@@ -109,7 +109,7 @@ static int set_goroutine(struct record_options *o, char *value, struct err *err)
 	return 0;
 }
 
-static int set_include_excluded(struct record_options *o, char *value, struct err *err)
+static int set_include_excluded(struct record_options *o, const char *value, struct err *err)
 {
 	(void)value;
 	(void)err;
@@ -121,7 +121,7 @@ static const struct flag {
 	const char *name;
 	const char *alias; /* NULL: none */
 	bool has_value;
-	int (*set)(struct record_options *o, char *value, struct err *err);
+	int (*set)(struct record_options *o, const char *value, struct err *err);
 } flags[] = {
 	{"-p", "--pid", true, set_pids},
 	{"--comm", NULL, true, set_comm},

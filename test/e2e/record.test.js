@@ -61,7 +61,7 @@ const hasChain = ({ stack }) => {
 let app; // a process that runs for as long as these tests
 
 test("a running process has whole stacks from the first sample on, without frame pointers", () => {
-  app = start(named("chain"), ["600"]);
+  app = start(named("nofp"), ["600"]);
   const r = record("-p", String(app.pid), "-d", "500ms", "-F", "199", "-o", "-", "--format=folded");
   assert.strictEqual(r.status, 0, r.stderr);
   const stacks = folded(r.stdout);
@@ -96,7 +96,7 @@ test("the pprof has counts, CPU time, lines, and mappings with the build id", ()
   const { n, body } = formats["pb.gz"];
   const p = contents(body);
   const leaf = p.stacks.find((s) => s.frames.at(-1).name === "chain_leaf").frames.at(-1);
-  assert.match(leaf.file, /workloads\/chain\.c$/);
+  assert.match(leaf.file, /workloads\/nofp\.c$/);
   assert.ok(leaf.line > 0 && leaf.address > 0);
   assert.strictEqual(leaf.object, app.spawnfile);
   const go = execFileSync("test/setup/go.sh", { cwd: root, encoding: "utf8" }).trim();
@@ -191,7 +191,7 @@ test("the HTML file is the page's flame graph, and asks nobody for anything", as
 
 test("a command's children and threads are included, and its output is its own", () => {
   const to = file("children.folded");
-  const r = record("-F", "199", "-o", to, "--", "sh", "-c", `${named("chain")} 0.4 more; echo end`);
+  const r = record("-F", "199", "-o", to, "--", "sh", "-c", `${named("nofp")} 0.4 more; echo end`);
   assert.strictEqual(r.status, 0, r.stderr);
   assert.match(r.stdout, /^\S+\nend\n$/);
   assert.match(r.stderr, /self +total +function\n/);
@@ -200,7 +200,7 @@ test("a command's children and threads are included, and its output is its own",
     assert.ok(sum(stacks, (s) => s.stack.includes(name) && hasChain(s)) > 0, name);
   assert.ok(sum(stacks, hasChain) > 0.8 * sum(stacks, (s) => s.stack.includes("chain_leaf")));
   // nobody else's
-  const own = new Set(["sh", path.basename(named("chain"))]);
+  const own = new Set(["sh", path.basename(named("nofp"))]);
   for (const s of stacks) assert.ok(own.has(s.stack[0]), s.stack.join(";"));
 });
 
@@ -227,7 +227,7 @@ test("--comm finds processes that begin later, and says if there were none", asy
   assert.match(none.stderr, /no process named no-such-name was running/);
 
   const later = file(`late${process.pid % 10000}`);
-  fs.copyFileSync(workload("chain"), later);
+  fs.copyFileSync(workload("nofp"), later);
   const to = file("late.folded");
   const r = start(nodeAgent, ["record", "--comm", path.basename(later), "-d", "60s", "-o", to]);
   // it is recording when the other, which runs, is seen
@@ -251,7 +251,7 @@ test("--comm finds processes that begin later, and says if there were none", asy
 const ended = (child) =>
   new Promise((resolve) => child.once("exit", (code, signal) => resolve({ code, signal })));
 
-test("Ctrl-C in a terminal keeps what was taken; a line shows the progress until then", async () => {
+test("Ctrl-C in a terminal keeps what was taken; a line shows progress until then", async () => {
   const to = file("tty.folded");
   const command = `${nodeAgent} record -p ${app.pid} -d 60s -o ${to}`;
   const terminal = start("script", ["-qec", command, "/dev/null"]);
@@ -266,7 +266,7 @@ test("Ctrl-C in a terminal keeps what was taken; a line shows the progress until
 
 test("Ctrl-C ends a command too, and its status is that of the signal", async () => {
   const to = file("tty-command.folded");
-  const command = `${nodeAgent} record -o ${to} -- ${named("chain")} 600`;
+  const command = `${nodeAgent} record -o ${to} -- ${named("nofp")} 600`;
   const terminal = start("script", ["-qec", command, "/dev/null"]);
   let screen = "";
   terminal.stdout.on("data", (d) => (screen += d));
@@ -279,7 +279,7 @@ test("Ctrl-C ends a command too, and its status is that of the signal", async ()
 test("what excludes itself is recorded when it is named, or asked for", async () => {
   const env = { ...process.env, COROOT_EBPF_PROFILING: "disabled" };
   const secret = file(`secret${process.pid % 10000}`);
-  fs.copyFileSync(workload("chain"), secret);
+  fs.copyFileSync(workload("nofp"), secret);
   const child = start(secret, ["600"], { env });
   const n = (...args) => {
     const r = record(...args, "-d", "300ms", "-o", "-", "--format", "folded");

@@ -196,7 +196,7 @@ $(e2e_modules): test/e2e/package-lock.json
 	@touch $@
 # -O0: gcc gives leaf functions no frame pointer otherwise, and their callers cannot be seen
 e2e_cflags := -O0 -fno-omit-frame-pointer
-build/e2e/chain: e2e_cflags := -O2 -fomit-frame-pointer -fno-optimize-sibling-calls -pthread
+build/e2e/nofp: e2e_cflags := -O2 -fomit-frame-pointer -fno-optimize-sibling-calls -pthread
 build/e2e/%: test/e2e/workloads/%.c $(wildcard test/e2e/workloads/*.h) Makefile
 	@mkdir -p $(@D)
 	$(Q)$(CC) -std=gnu11 -g -Wall -Wextra -Werror $(e2e_cflags) -o $@ $<

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// own starts runtime/pprof's profile and returns what ends it (own.go).
+// own starts runtime/pprof's profile and returns what ends it (own_profile.go).
 var own = func() func() { return func() {} }
 
 type shape interface{ area(x uint64) uint64 }
