@@ -4,7 +4,7 @@
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 words=$*
-files=(test/push/clients.test.js test/push/bodies.test.js)
-[ -z "$words" ] || files=(test/push/clients.test.js)
+files=(test/push/push_clients.test.js test/push/push_bodies.test.js)
+[ -z "$words" ] || files=(test/push/push_clients.test.js)
 PUSH_CLIENTS=$words RUN_DIR=build/push/run exec test/limit.sh 1200 \
 	node --test-reporter=spec --test "${files[@]}"

@@ -13,8 +13,8 @@ build()
 		curl -sSf --retry 5 --retry-all-errors --max-time 300 -o "$dir/agent.jar" \
 			"https://repo1.maven.org/maven2/$path"
 		echo "$sum  $dir/agent.jar" | sha256sum --check --quiet
-	done <jars
+	done <agent-jar
 	javac -Xlint:all -Werror -d "$dir" ./*.java
 }
 
-kept push/java build fetch-java-agent.sh jars ./*.java
+kept push/java build fetch-java-agent.sh agent-jar ./*.java

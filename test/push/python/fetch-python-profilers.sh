@@ -1,5 +1,5 @@
 #!/bin/bash
-# Prints the folder with the Python packages of requirements.txt, for PYTHONPATH; bin/ has py-spy.
+# Prints the folder with the Python packages of profilers.txt, for PYTHONPATH; bin/ has py-spy.
 set -euo pipefail
 cd "$(dirname "$0")"
 # shellcheck source=test/setup/kept.sh
@@ -8,6 +8,6 @@ cd "$(dirname "$0")"
 build()
 {
 	python3 -m pip install --quiet --disable-pip-version-check --root-user-action=ignore \
-		--only-binary=:all: --no-deps --require-hashes --target="$1" -r requirements.txt
+		--only-binary=:all: --no-deps --require-hashes --target="$1" -r profilers.txt
 }
-kept push/python build requirements.txt
+kept push/python build profilers.txt

@@ -1,5 +1,5 @@
 /** Burns CPU and allocates in leaf() until its input ends. */
-public class Client {
+public class Burner {
 	static Object kept;
 
 	static void leaf(long untilMs) {
@@ -17,7 +17,7 @@ public class Client {
 	}
 
 	public static void main(String[] args) throws Exception {
-		Thread input = new Thread(Client::readInput);
+		Thread input = new Thread(Burner::readInput);
 		input.start();
 		while (input.isAlive()) {
 			leaf(System.currentTimeMillis() + 50);

@@ -2,9 +2,9 @@
 //
 // Each profiles a program that burns CPU in "leaf", under the service push.<name> with the label
 // region=eu, until what it should push is in the store and its input is closed, or for a second of
-// CPU time. They get PUSH_URL and PUSH_KEY. What they need beside Debian's packages is fetched by a
-// script that prints the folder in which that is kept (kept.sh), so that only the first run is slow.
-// All run at the same time, since they mostly wait.
+// CPU time. They get PUSH_URL and PUSH_KEY. What they need beside Debian's packages is fetched by
+// a script that prints the folder in which that is kept (kept.sh), so that only the first run is
+// slow. All run at the same time, since they mostly wait.
 "use strict";
 
 const assert = require("node:assert");
@@ -72,7 +72,7 @@ const clients = [
     fetch: "java/fetch-java-agent.sh",
     command: (dir) => [
       ...["java", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"],
-      ...[`-javaagent:${dir}/agent.jar`, "-cp", dir, "Client"],
+      ...[`-javaagent:${dir}/agent.jar`, "-cp", dir, "Burner"],
     ],
     env: {
       PYROSCOPE_APPLICATION_NAME: "push.java",
