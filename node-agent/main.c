@@ -22,7 +22,7 @@ static bool is_switched_off(const struct node_options *o)
 
 	for (size_t i = 0; i < ARRAY_SIZE(others); i++) {
 		if (getenv(others[i]))
-			return !o->collector_endpoint && !o->profiles_endpoint;
+			return !o->collector_endpoint && !o->profiles_endpoint && !o->otlp_endpoint;
 	}
 	return false;
 }

@@ -365,6 +365,8 @@ static int start_uploads(struct node_agent *a, struct err *err)
 	const struct agent_upload_config cfg = {
 		.endpoint = a->o->profiles_endpoint,
 		.collector = a->o->collector_endpoint,
+		.otlp_endpoint = a->o->otlp_endpoint,
+		.otlp_headers = a->o->otlp_headers,
 		.api_key = a->o->api_key,
 		.api_key_file = a->o->api_key_file,
 		.ca_file = a->o->ca_file,

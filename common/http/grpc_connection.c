@@ -150,9 +150,6 @@ static void submit(struct grpc_call *call)
 			n += make_trailers(call, nv + n, digits);
 	}
 	r = nghttp2_submit_response(session, call->stream, nv, n, has_message ? &data : NULL);
-	if (r == 0 && !call->complete)
-		r = nghttp2_submit_rst_stream(session, NGHTTP2_FLAG_NONE, call->stream,
-					      NGHTTP2_NO_ERROR);
 	if (r < 0)
 		(void)nghttp2_submit_rst_stream(session, NGHTTP2_FLAG_NONE, call->stream,
 						NGHTTP2_INTERNAL_ERROR);
@@ -346,6 +343,20 @@ static int on_frame(nghttp2_session *session, const nghttp2_frame *frame, void *
 	return 0;
 }
 
+/* Once an answer has been sent, its client need not send the rest of the request. */
+static int on_frame_sent(nghttp2_session *session, const nghttp2_frame *frame, void *ctx)
+{
+	const struct grpc_call *call =
+		nghttp2_session_get_stream_user_data(session, frame->hd.stream_id);
+
+	(void)ctx;
+	if (call && !call->complete && frame->hd.type == NGHTTP2_HEADERS &&
+	    (frame->hd.flags & NGHTTP2_FLAG_END_STREAM))
+		(void)nghttp2_submit_rst_stream(session, NGHTTP2_FLAG_NONE, call->stream,
+						NGHTTP2_NO_ERROR);
+	return 0;
+}
+
 static int on_stream_close(nghttp2_session *session, int32_t stream, uint32_t error, void *ctx)
 {
 	struct grpc_call *call = nghttp2_session_get_stream_user_data(session, stream);
@@ -490,6 +501,7 @@ static int make_session(struct grpc_connection *c)
 	nghttp2_session_callbacks_set_on_header_callback(callbacks, on_header);
 	nghttp2_session_callbacks_set_on_data_chunk_recv_callback(callbacks, on_data);
 	nghttp2_session_callbacks_set_on_frame_recv_callback(callbacks, on_frame);
+	nghttp2_session_callbacks_set_on_frame_send_callback(callbacks, on_frame_sent);
 	nghttp2_session_callbacks_set_on_stream_close_callback(callbacks, on_stream_close);
 	r = nghttp2_session_server_new(&c->session, callbacks, c);
 	nghttp2_session_callbacks_del(callbacks);

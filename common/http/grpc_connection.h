@@ -24,8 +24,9 @@ enum grpc_header {
 };
 
 struct grpc_call {
-	struct grpc_call *prev, *next; /* of its connection, or of those that are answered */
-	struct grpc_connection *conn;  /* NULL once the client has left */
+	struct grpc_call *prev, *next;   /* of its connection */
+	struct grpc_call *next_answered; /* under the server's lock */
+	struct grpc_connection *conn;    /* NULL once the client has left */
 	struct grpc_host *host;
 	int32_t stream;
 	char *headers[GRPC_HEADER_MAX]; /* NULL if absent */

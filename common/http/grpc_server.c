@@ -246,7 +246,7 @@ void grpc_respond(struct grpc_call *c, enum grpc_status status, const char *text
 		grpc_frame_put_text(text, &c->text);
 	c->status = r < 0 ? GRPC_UNAVAILABLE : status;
 	pthread_mutex_lock(&s->lock);
-	LL_APPEND(s->answered, c);
+	LL_APPEND2(s->answered, c, next_answered);
 	pthread_mutex_unlock(&s->lock);
 	loop_wake(s->woken);
 }
@@ -297,11 +297,11 @@ static void quiesce(struct grpc_server *s)
 static void on_woken(void *ctx)
 {
 	struct grpc_server *s = ctx;
-	struct grpc_call *call, *next, *calls = take_answered(s);
+	struct grpc_call *call = take_answered(s), *next;
 	bool must_quiesce, must_stop;
 
-	LL_FOREACH_SAFE(calls, call, next)
-	{
+	for (; call; call = next) {
+		next = call->next_answered;
 		s->n_calls--;
 		if (call->conn)
 			grpc_connection_answer(call);

@@ -36,7 +36,8 @@ struct uploader {
 	struct http_client *client; /* borrowed; NULL: nothing is sent any more */
 	struct loop_source *retry_timer;
 	char *endpoint;
-	struct sent_key *key; /* borrowed; NULL if there is none */
+	struct sent_key *key;               /* borrowed; NULL if there is none */
+	const struct upload_format *format; /* borrowed; NULL: pprof */
 	unsigned max_sending;
 	uint64_t timeout_ns;
 	struct backoff backoff;
