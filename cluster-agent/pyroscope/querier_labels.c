@@ -54,13 +54,17 @@ static int ask_one(struct querier_call *c, const struct question *q, const char 
 		   struct rows *rows, struct err *err)
 {
 	AUTO_FREE struct series_selector *selector = calloc(1, sizeof(*selector));
+	const struct series_question question = {
+		.range = &q->range,
+		.selector = selector,
+		.labels = q->labels,
+		.n_labels = q->n_labels,
+		.fn = add_row,
+		.ctx = rows,
+	};
 	int r = selector ? series_selector_parse(selector, text, err) : -ENOMEM;
 
-	if (r < 0)
-		return r;
-	return q->labels ? series_query(c->store, &q->range, selector, q->labels, q->n_labels,
-					add_row, rows, err)
-			 : series_query_names(c->store, &q->range, selector, add_row, rows, err);
+	return r == 0 ? series_query(c->store, &question, err) : r;
 }
 
 static void rows_fini(struct rows *rows)

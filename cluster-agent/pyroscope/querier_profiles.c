@@ -194,19 +194,20 @@ static int set_type_name(struct querier_call *c, struct pprof_export *e, const c
 }
 
 static int read_pprof(struct querier_call *c, const struct querier_selection_request *request,
-		      struct sink *sink, struct buf *out, struct err *err)
+		      const Querier__V1__StackTraceSelector *call_site, struct buf *out,
+		      struct err *err)
 {
 	CLEANUP(pprof_export_fini) struct pprof_export e = {0};
+	struct sink sink = {.pprof = &e, .call_site = call_site_of(call_site)};
 	AUTO_FREE struct querier_selection *s = calloc(1, sizeof(*s));
 	int r = s ? pprof_export_init(&e, STACK_QUERY_MAX_STACKS + PROFILE_ID_MAX_TYPES) : -ENOMEM;
 
-	sink->pprof = &e;
 	if (r == 0)
 		r = set_type_name(c, &e, request->type_id);
 	if (r == 0)
 		r = querier_select(c, request, s, err);
 	if (r == 0)
-		r = add_selection(c, s, sink, err);
+		r = add_selection(c, s, &sink, err);
 	if (r == 0) {
 		struct query_filter f = s->range;
 
@@ -226,12 +227,11 @@ static int make_pprof(struct querier_call *c, const struct querier_selection_req
 {
 	CLEANUP(buf_fini) struct buf zipped;
 	CLEANUP(buf_fini) struct buf plain;
-	struct sink sink = {.call_site = call_site_of(call_site)};
 	int r;
 
 	buf_init(&zipped, MAX_PPROF_BYTES);
 	buf_init(&plain, MAX_PPROF_BYTES);
-	r = read_pprof(c, request, &sink, &zipped, err);
+	r = read_pprof(c, request, call_site, &zipped, err);
 	if (r == 0)
 		r = gzip_inflate(zipped.data, zipped.len, &plain);
 	if (r < 0)
@@ -322,7 +322,8 @@ int querier_diff(struct querier_call *c, const ProtobufCMessage *request, Protob
 	Querier__V1__DiffResponse *out;
 	int r = 0;
 
-	if (!in->left || !in->right || strcmp(in->left->profile_typeid, in->right->profile_typeid))
+	if (!in->left || !in->right ||
+	    strcmp(in->left->profile_typeid, in->right->profile_typeid) != 0)
 		return err_set(err, -EINVAL, "both sides must be of the same profile type");
 	out = querier_alloc(c, 1, sizeof(*out), &r);
 	if (!out)

@@ -181,7 +181,6 @@ static int ask_series(struct querier_call *c, const struct side *s,
 	ProtobufCMessage *answer = NULL;
 	int r;
 
-	querier__v1__select_series_request__init(in);
 	in->profile_typeid = s->request.profile_typeid;
 	in->label_selector = s->request.label_selector;
 	in->start = s->request.start;
@@ -199,7 +198,7 @@ static int render(struct querier_call *c, render_param_fn param, void *ctx, stru
 	struct side s = {.query = "query", .from = "from", .until = "until"};
 	const char *format = param(ctx, "format");
 	Querier__V1__FlameGraph none = QUERIER__V1__FLAME_GRAPH__INIT, *graph;
-	Querier__V1__SelectSeriesRequest in;
+	Querier__V1__SelectSeriesRequest in = QUERIER__V1__SELECT_SERIES_REQUEST__INIT;
 	Querier__V1__SelectSeriesResponse *series = NULL;
 	ProtobufCMessage *answer = NULL;
 	struct json_writer w;
@@ -211,7 +210,7 @@ static int render(struct querier_call *c, render_param_fn param, void *ctx, stru
 		r = querier_select_stacktraces(c, &s.request.base, &answer, err);
 	if (r == 0)
 		r = ask_series(c, &s, &in, &series, err);
-	if (r < 0)
+	if (r < 0 || !answer || !series)
 		return r;
 	graph = ((Querier__V1__SelectMergeStacktracesResponse *)answer)->flamegraph;
 	json_writer_init(&w, out);
@@ -242,7 +241,7 @@ static int render_diff(struct querier_call *c, render_param_fn param, void *ctx,
 	in.left = &left.request;
 	in.right = &right.request;
 	r = querier_diff(c, &in.base, &answer, err);
-	if (r < 0)
+	if (r < 0 || !answer)
 		return r;
 	diff = ((Querier__V1__DiffResponse *)answer)->flamegraph;
 	graph.names = diff->names;
@@ -273,7 +272,7 @@ static int label_values(struct querier_call *c, render_param_fn param, void *ctx
 
 	set_text(&in.name, strcmp(label, "__name__") == 0 ? LABEL_SQL_PROFILE_TYPE : label);
 	r = querier_label_values(c, &in.base, &answer, err);
-	if (r < 0)
+	if (r < 0 || !answer)
 		return r;
 	names = (const Querier__V1__NamesResponse *)answer;
 	json_writer_init(&w, out);

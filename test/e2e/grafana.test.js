@@ -159,7 +159,7 @@ const points = (series) => (series.points ?? []).map((p) => [Number(p.timestamp)
 
 for (const codec of ["proto", "json"]) {
   test(`the data source lists types and labels (${codec})`, async () => {
-    const [types, untimed, labels, all, pods, services, hosts] = await calls(
+    const [types, untimed, labels, all, pods, services, hosts, variable] = await calls(
       [
         ["ProfileTypes", range],
         ["ProfileTypes", {}], // "Save & test" of older releases
@@ -168,6 +168,8 @@ for (const codec of ["proto", "json"]) {
         ["LabelValues", { ...range, name: "pod", matchers: [`{__profile_type__="${CPU}"}`] }],
         ["LabelValues", { ...range, name: "service_name" }],
         ["LabelValues", { ...range, name: "host_name", matchers: [`{pod="cart-b"}`] }],
+        // as a variable of a dashboard asks
+        ["LabelValues", { ...range, name: "service_name", matchers: [`${INUSE}{}`] }],
       ],
       { codec },
     ).then((list) => list.map((a) => a.answer));
@@ -184,6 +186,7 @@ for (const codec of ["proto", "json"]) {
     assert.deepStrictEqual(names(pods), ["both-x", "cart-a", "cart-b", "jobs-1"]);
     assert.deepStrictEqual(names(services), [JOBS, BOTH, CART]);
     assert.deepStrictEqual(names(hosts), ["node-b"]);
+    assert.deepStrictEqual(names(variable), [JOBS]);
   });
 }
 

@@ -20,9 +20,10 @@ static void check_selector(const char *text)
 	}
 	assert(s.labels.n_items + s.series.n_items <= LABEL_MATCHERS_MAX);
 	for (size_t i = 0; i < s.series.n_items; i++) {
-		const char *name = s.series.items[i].name;
+		const char *value = s.series.items[i].value;
 
-		assert(name >= s.labels.texts && name < s.labels.texts + sizeof(s.labels.texts));
+		assert(value == s.type || (value >= s.labels.texts &&
+					   value < s.labels.texts + sizeof(s.labels.texts)));
 	}
 }
 

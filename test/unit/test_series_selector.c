@@ -34,6 +34,22 @@ static void an_empty_selector_has_no_conditions(void **state)
 	assert_int_equal(series_selector_parse(&selector, "{pod}", NULL), -EINVAL);
 }
 
+static void a_type_may_stand_in_front(void **state)
+{
+	(void)state;
+	assert_int_equal(series_selector_parse(&selector, "a:b:c:d:e{pod=\"x\"}", NULL), 0);
+	assert_int_equal(selector.labels.n_items, 1);
+	assert_int_equal(selector.series.n_items, 1);
+	assert_string_equal(selector.series.items[0].name, "__profile_type__");
+	assert_string_equal(selector.series.items[0].value, "a:b:c:d:e");
+	assert_int_equal(series_selector_parse(&selector, "process_cpu", NULL), 0);
+	assert_string_equal(selector.series.items[0].name, "__name__");
+	/* no braces are needed around conditions, either */
+	assert_int_equal(series_selector_parse(&selector, "pod=\"x\"", NULL), 0);
+	assert_int_equal(selector.series.n_items, 0);
+	assert_int_equal(series_selector_parse(&selector, "a b{}", NULL), -EINVAL);
+}
+
 static void names_become_what_prometheus_allows(void **state)
 {
 	char name[] = "k8s.pod-name/\xc3\xa9_1";
@@ -55,6 +71,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(conditions_are_parted_by_what_decides_them),
 		cmocka_unit_test(an_empty_selector_has_no_conditions),
+		cmocka_unit_test(a_type_may_stand_in_front),
 		cmocka_unit_test(names_become_what_prometheus_allows),
 	};
 

@@ -16,15 +16,36 @@
 #define MAX_ANSWER_BYTES ((size_t)32 << 20)
 #define MAX_SELECTION_BYTES ((size_t)32 << 20)
 
+/* Takes what stands in front of a selector, "name{…}" or "name", and returns what is behind it. */
+static const char *take_type(struct series_selector *s, const char *text)
+{
+	size_t len = strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+				  "_:.-");
+
+	s->series.n_items = 0;
+	if (len == 0 || len >= sizeof(s->type) || (text[len] && text[len] != '{'))
+		return text;
+	memcpy(s->type, text, len);
+	s->type[len] = '\0';
+	s->series.items[s->series.n_items++] = (struct label_matcher){
+		.name = strchr(s->type, ':') ? LABEL_SQL_PROFILE_TYPE : "__name__",
+		.value = s->type,
+		.op = LABEL_EQUAL,
+	};
+	return text + len;
+}
+
 int series_selector_parse(struct series_selector *ret, const char *text, struct err *err)
 {
 	struct label_matchers *l = &ret->labels;
 	size_t n = 0;
-	int r = label_matchers_parse(l, text, err);
+	int r = label_matchers_parse(l, take_type(ret, text + strspn(text, " ")), err);
 
 	if (r < 0)
 		return r;
-	ret->series.n_items = 0;
+	if (l->n_items + ret->series.n_items > LABEL_MATCHERS_MAX)
+		return err_set(err, -EINVAL, "label matchers: more than %u of them",
+			       LABEL_MATCHERS_MAX);
 	for (size_t i = 0; i < l->n_items; i++) {
 		bool series;
 
@@ -130,6 +151,14 @@ static int add_distinct(struct bound_query *q, const struct query_filter *range,
 	return r == 0 ? add_source(q, range, selector, needs_labels(selector, labels, n)) : r;
 }
 
+static int add_names(struct bound_query *q, const struct query_filter *range,
+		     const struct series_selector *selector)
+{
+	int r = bound_query_add_sql(q, range, "SELECT DISTINCT arrayJoin(mapKeys(Labels)) AS c0");
+
+	return r == 0 ? add_source(q, range, selector, true) : r;
+}
+
 static int run(struct bound_query *q, size_t n_columns, struct err *err)
 {
 	int r = buf_addf(&q->sql, " ORDER BY ");
@@ -141,38 +170,21 @@ static int run(struct bound_query *q, size_t n_columns, struct err *err)
 	return r == 0 ? bound_query_run(q, err) : r;
 }
 
-int series_query(struct store *store, const struct query_filter *range,
-		 const struct series_selector *selector, const char *const *labels, size_t n_labels,
-		 series_fn fn, void *ctx, struct err *err)
+int series_query(struct store *store, const struct series_question *question, struct err *err)
 {
 	CLEANUP(bound_query_fini) struct bound_query q;
-	int r = init(&q, store, range);
+	size_t n = question->labels ? question->n_labels : 1;
+	int r = init(&q, store, question->range);
 
-	if (r == 0 && (n_labels == 0 || n_labels > SERIES_MAX_LABELS))
+	if (r == 0 && (n == 0 || n > SERIES_MAX_LABELS))
 		r = err_set(err, -EINVAL, "the number of labels is not 1 to %u", SERIES_MAX_LABELS);
+	if (r == 0 && question->labels)
+		r = add_distinct(&q, question->range, question->selector, question->labels, n);
+	else if (r == 0)
+		r = add_names(&q, question->range, question->selector);
 	if (r == 0)
-		r = add_distinct(&q, range, selector, labels, n_labels);
-	if (r == 0)
-		r = run(&q, n_labels, err);
-	return r == 0 ? read_rows(&q, n_labels, fn, ctx, err) : r;
-}
-
-int series_query_names(struct store *store, const struct query_filter *range,
-		       const struct series_selector *selector, series_fn fn, void *ctx,
-		       struct err *err)
-{
-	CLEANUP(bound_query_fini) struct bound_query q;
-	int r = init(&q, store, range);
-
-	if (r == 0)
-		r = bound_query_add_sql(&q, range,
-					"SELECT DISTINCT arrayJoin(mapKeys(Labels)) "
-					"AS c0");
-	if (r == 0)
-		r = add_source(&q, range, selector, true);
-	if (r == 0)
-		r = run(&q, 1, err);
-	return r == 0 ? read_rows(&q, 1, fn, ctx, err) : r;
+		r = run(&q, n, err);
+	return r == 0 ? read_rows(&q, n, question->fn, question->ctx, err) : r;
 }
 
 /* ---- selections ---- */

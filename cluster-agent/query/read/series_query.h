@@ -20,10 +20,17 @@ struct store;
 #define SERIES_MAX_LABELS 8u
 #define SERIES_MAX_ROWS 100000u
 
-/* A selector, "{service_name=\"a\", pod=~\"b.*\"}". Its texts are its own: must not be moved. */
+#define SERIES_TYPE_BYTES 256u
+
+/*
+ * A selector, "{service_name=\"a\", pod=~\"b.*\"}". In front of it may stand an id of a profile type,
+ * or the first part of one, as in what Grafana's variables ask. Its texts are its own: must not be
+ * moved.
+ */
 struct series_selector {
 	struct label_matchers labels; /* those that need the labels of samples */
 	struct label_matchers series; /* those that service and type decide; texts are in labels */
+	char type[SERIES_TYPE_BYTES]; /* what stood in front */
 };
 
 /* As label_matchers_parse(); names are those of label_sql.h. "" selects everything. */
@@ -39,19 +46,21 @@ struct series_value {
 /* A negative result ends the query, which then returns it. */
 typedef int (*series_fn)(void *ctx, const struct series_value *values);
 
-/*
- * Calls fn for each different combination of values of these labels (1 to SERIES_MAX_LABELS) that a
- * profile has which overlaps the range, in their order; SERIES_MAX_ROWS at most. Of range, times
- * and ticket are read. Errors are those of stack_query().
- */
-int series_query(struct store *store, const struct query_filter *range,
-		 const struct series_selector *selector, const char *const *labels, size_t n_labels,
-		 series_fn fn, void *ctx, struct err *err) MUST_CHECK;
+struct series_question {
+	const struct query_filter *range; /* times and ticket */
+	const struct series_selector *selector;
+	const char *const *labels; /* NULL: the names of stored labels are asked for */
+	size_t n_labels;           /* 1 to SERIES_MAX_LABELS */
+	series_fn fn;
+	void *ctx;
+};
 
-/* Likewise, for the names of stored labels, as they are stored. */
-int series_query_names(struct store *store, const struct query_filter *range,
-		       const struct series_selector *selector, series_fn fn, void *ctx,
-		       struct err *err) MUST_CHECK;
+/*
+ * Calls fn for each different combination of values of the labels, in their order, that a profile
+ * has which overlaps the range; SERIES_MAX_ROWS times at most. Errors are those of stack_query().
+ */
+int series_query(struct store *store, const struct series_question *question,
+		 struct err *err) MUST_CHECK;
 
 /* Services that have profiles of one type, as filters of the other queries. */
 struct series_selection {
