@@ -23,9 +23,9 @@ struct store;
 #define SERIES_TYPE_BYTES 256u
 
 /*
- * A selector, "{service_name=\"a\", pod=~\"b.*\"}". In front of it may stand an id of a profile type,
- * or the first part of one, as in what Grafana's variables ask. Its texts are its own: must not be
- * moved.
+ * A selector, "{service_name=\"a\", pod=~\"b.*\"}". An id of a profile type, or the first part of
+ * one, may stand in front of it, as in what Grafana's variables ask. Its texts are its own: must
+ * not be moved.
  */
 struct series_selector {
 	struct label_matchers labels; /* those that need the labels of samples */
