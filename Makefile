@@ -76,7 +76,7 @@ LDFLAGS_ALL  = $(san) $(if $(filter cov,$(BUILD)),--coverage) $(HARDEN_LD) $(LDF
 # ---- libraries -------------------------------------------------------------
 pkgs_common  := libcurl libprotobuf-c libmicrohttpd gnutls yaml-0.1 jansson zlib libseccomp
 pkgs_node    := $(pkgs_common) libbpf libelf liblzma libzstd libdw
-pkgs_cluster := $(pkgs_common) libzstd liblz4 libpcre2-8
+pkgs_cluster := $(pkgs_common) libzstd liblz4 libpcre2-8 libnghttp2
 pkgs         := $(sort $(pkgs_node) $(pkgs_cluster))
 # goals that work before anything is installed
 early_goals  := deps deps-build run test test-quick check-clean-machine help clean format
@@ -148,7 +148,7 @@ $(O)/coroot-cluster-agent: $(call obj,cluster-agent/main.c) $(O)/libcluster.a $(
 	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $^ $(libs_cluster)
 
 $(O)/libcommon.a:  $(call obj,$(src_common)) $(pbo)
-$(O)/libnode.a:    $(call obj,$(src_node))
+$(O)/libnode.a:    $(call obj,$(src_node)) $(O)/obj/gen/web/record_page.gen.o
 $(O)/libcluster.a: $(call obj,$(src_cluster)) $(O)/obj/gen/web/web_assets.gen.o
 $(O)/lib%.a:
 	$(call say,AR)
@@ -222,7 +222,7 @@ include test/mk/test.mk test/mk/accuracy.mk test/mk/bench.mk test/mk/lint.mk cha
 
 # All directories at once, so that rules need no mkdir of their own.
 ifneq ($(filter-out $(early_goals),$(or $(MAKECMDGOALS),all)),)
-$(shell mkdir -p $(sort $(dir $(call obj,$(src_all) $(src_test_all)) $(pbo) $(pbc) $(skels) $(test_programs) $(web_c) \
+$(shell mkdir -p $(sort $(dir $(call obj,$(src_all) $(src_test_all)) $(pbo) $(pbc) $(skels) $(test_programs) $(web_c) $(record_c) \
     $(O)/obj/gen/web/ build/web/ $(O)/obj/bpf/ $(O)/test/fuzz/ $(tidied) $(analyzed))))
 endif
 -include $(shell find $(O)/obj -name '*.d' 2>/dev/null)

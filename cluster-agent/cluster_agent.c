@@ -19,9 +19,14 @@
 #include "cluster-agent/cluster_store.h"
 #include "cluster-agent/ingest/ingest.h"
 #include "cluster-agent/ingest/ingest_feed.h"
+#include "cluster-agent/otlp/otlp_grpc.h"
+#include "cluster-agent/otlp/otlp_handler.h"
 #include "cluster-agent/pod_scraping.h"
+#include "cluster-agent/pyroscope/pyroscope_api.h"
 #include "cluster-agent/receive/ignored_uploads.h"
 #include "cluster-agent/receive/profile_handler.h"
+#include "cluster-agent/receive/push_handler.h"
+#include "cluster-agent/receive/upload_answer.h"
 #include "cluster-agent/sql/clickhouse_port.h"
 #include "cluster-agent/store/space_guard.h"
 #include "cluster-agent/store/store.h"
@@ -71,9 +76,13 @@ struct cluster_agent {
 	struct ingest *ingest;
 	struct log_drain *drain;
 	struct ingest_feed *feed;
+	struct upload_counters uploads;
 	struct profile_handler *handler;
+	struct push_handler push;
+	struct otlp_handler *otlp;
+	struct otlp_grpc *otlp_grpc; /* NULL without --otlp-grpc-listen */
 	struct ignored_uploads ignored;
-	struct web_api *web;
+	struct query_jobs *queries;
 	struct clickhouse_port *sql; /* NULL without --clickhouse-listen */
 
 	struct pod_scraping *scraping; /* NULL if nothing is scraped */
@@ -184,6 +193,15 @@ static void on_receipt(void *ctx, uint64_t number, const char *refusal)
 		pod_scraping_take_receipt(a->scraping, number, refusal);
 }
 
+static struct otlp_handler_config otlp_config(struct cluster_agent *a)
+{
+	return (struct otlp_handler_config){
+		.ingest = a->ingest,
+		.counters = &a->uploads,
+		.profiles_ttl_ns = a->opts->profiles_ttl_ns,
+	};
+}
+
 static int make_storing(struct cluster_agent *a)
 {
 	int r = ingest_new(&a->ingest,
@@ -202,15 +220,22 @@ static int make_storing(struct cluster_agent *a)
 									   .receipt_ctx = a});
 	if (r == 0)
 		r = profile_handler_new(&a->handler,
-					&(struct profile_handler_config){.ingest = a->ingest});
+					&(struct profile_handler_config){.ingest = a->ingest,
+									 .counters = &a->uploads});
+	a->push = (struct push_handler){.ingest = a->ingest, .counters = &a->uploads};
+	if (r == 0) {
+		const struct otlp_handler_config otlp = otlp_config(a);
+
+		r = otlp_handler_new(&a->otlp, &otlp);
+	}
 	if (r == 0)
-		r = web_api_new(&a->web, &(struct web_api_config){.store = a->store});
+		r = query_jobs_new(&a->queries, &(struct query_jobs_config){.store = a->store});
 	return r;
 }
 
 static int register_storing(struct cluster_agent *a)
 {
-	int r = profile_handler_register(a->handler, a->base.metrics);
+	int r = upload_counters_register(&a->uploads, a->base.metrics);
 
 	if (r == 0)
 		r = ignored_uploads_register(&a->ignored, a->base.metrics);
@@ -223,7 +248,7 @@ static int register_storing(struct cluster_agent *a)
 	if (r == 0)
 		r = log_drain_register(a->drain, a->base.metrics);
 	if (r == 0)
-		r = web_api_register(a->web, a->base.metrics);
+		r = query_jobs_register(a->queries, a->base.metrics);
 	return r;
 }
 
@@ -241,6 +266,22 @@ static int open_sql_port(struct cluster_agent *a, struct err *err)
 		return 0;
 	r = clickhouse_port_new(&a->sql, &cfg, err);
 	return r < 0 ? r : clickhouse_port_register(a->sql, a->base.metrics);
+}
+
+static int open_otlp_port(struct cluster_agent *a, struct err *err)
+{
+	const struct otlp_grpc_config cfg = {
+		.handler = otlp_config(a),
+		.listen = a->opts->otlp_grpc_listen,
+		.access = a->access,
+		.tls = a->base.tls,
+	};
+	int r;
+
+	if (!cfg.listen)
+		return 0;
+	r = otlp_grpc_new(&a->otlp_grpc, &cfg, err);
+	return r < 0 ? r : otlp_grpc_register(a->otlp_grpc, a->base.metrics);
 }
 
 static int start_space_guard(struct cluster_agent *a)
@@ -415,11 +456,21 @@ static void serve_api(void *ctx, struct http_exchange *x)
 {
 	struct cluster_agent *a = ctx;
 
-	if (a->web)
-		web_api_serve(a->web, x);
+	if (a->queries)
+		web_api_serve(a->queries, x);
 	else
 		respond_error(x, 404,
 			      "this agent keeps no profiles: it sends them to --coroot-url");
+}
+
+static void serve_pyroscope(void *ctx, struct http_exchange *x)
+{
+	struct cluster_agent *a = ctx;
+
+	if (a->queries)
+		pyroscope_api_serve(a->queries, x);
+	else
+		serve_api(ctx, x);
 }
 
 static void serve_upload(void *ctx, struct http_exchange *x)
@@ -431,6 +482,36 @@ static void serve_upload(void *ctx, struct http_exchange *x)
 	else
 		http_respond_text(x, 404,
 				  "this agent keeps no profiles: send them to its --coroot-url");
+}
+
+static void serve_ingest(void *ctx, struct http_exchange *x)
+{
+	struct cluster_agent *a = ctx;
+
+	if (a->handler)
+		push_handler_serve_ingest(&a->push, x);
+	else
+		serve_upload(a, x);
+}
+
+static void serve_push(void *ctx, struct http_exchange *x)
+{
+	struct cluster_agent *a = ctx;
+
+	if (a->handler)
+		push_handler_serve_push(&a->push, x);
+	else
+		serve_upload(a, x);
+}
+
+static void serve_otlp(void *ctx, struct http_exchange *x)
+{
+	struct cluster_agent *a = ctx;
+
+	if (a->otlp)
+		otlp_handler_serve(a->otlp, x);
+	else
+		serve_upload(a, x);
 }
 
 static void serve_ignored(struct cluster_agent *a, struct http_exchange *x, http_handler_fn fn)
@@ -491,6 +572,13 @@ static int listen_on(struct cluster_agent *a, struct err *err)
 	const struct http_route routes[] = {
 		{"POST", "/v1/profiles", LIMIT_UPLOAD_BYTES, serve_upload, a,
 		 .scope = ACCESS_WRITE},
+		{"POST", "/ingest", LIMIT_UPLOAD_BYTES, serve_ingest, a, .scope = ACCESS_WRITE},
+		{"POST", "/pyroscope/ingest", LIMIT_UPLOAD_BYTES, serve_ingest, a,
+		 .scope = ACCESS_WRITE},
+		{"POST", "/push.v1.PusherService/Push", LIMIT_UPLOAD_BYTES, serve_push, a,
+		 .scope = ACCESS_WRITE},
+		{"POST", "/v1development/profiles", LIMIT_UPLOAD_BYTES, serve_otlp, a,
+		 .scope = ACCESS_WRITE},
 		{"GET", "/v1/profiles", 0, serve_wishes, a, .scope = ACCESS_ANYONE},
 		{"POST", "/v1/metrics", LIMIT_UPLOAD_BYTES, serve_metrics_upload, a, ACCESS_WRITE,
 		 true},
@@ -504,6 +592,13 @@ static int listen_on(struct cluster_agent *a, struct err *err)
 		{"GET", "/api/session", 0, web_login_serve_session, &a->login,
 		 .scope = ACCESS_BEFORE_KEY},
 		{"GET", "/api/*", 0, serve_api, a, .scope = ACCESS_READ},
+		{"POST", "/querier.v1.QuerierService/*", PYROSCOPE_API_MAX_BODY_BYTES,
+		 serve_pyroscope, a, .scope = ACCESS_READ},
+		{"POST", "/settings.v1.SettingsService/*", PYROSCOPE_API_MAX_BODY_BYTES,
+		 serve_pyroscope, a, .scope = ACCESS_READ},
+		{"POST", "/capabilities.v1.FeatureFlagsService/*", PYROSCOPE_API_MAX_BODY_BYTES,
+		 serve_pyroscope, a, .scope = ACCESS_READ},
+		{"GET", "/pyroscope/*", 0, serve_pyroscope, a, .scope = ACCESS_READ},
 		{"GET", "/readyz", 0, serve_ready, a, .scope = ACCESS_ANYONE, .essential = true},
 		{"GET", "/targets", 0, serve_targets, a, .scope = ACCESS_BEFORE_KEY},
 		{"GET", "/", 0, web_page_serve, NULL, .scope = ACCESS_BEFORE_KEY},
@@ -549,6 +644,8 @@ static int start(struct cluster_agent *a, struct err *err)
 		r = cluster_privileges_filter(a->opts, err);
 	if (r == 0 && a->store)
 		r = open_sql_port(a, err);
+	if (r == 0 && a->store)
+		r = open_otlp_port(a, err);
 	return r < 0 ? r : listen_on(a, err);
 }
 
@@ -606,6 +703,8 @@ void cluster_agent_free(struct cluster_agent *a)
 		return;
 	if (a->base.server)
 		http_server_quiesce(a->base.server);
+	if (a->otlp_grpc)
+		otlp_grpc_quiesce(a->otlp_grpc);
 	if (a->store)
 		store_stop_queries(a->store);
 	if (a->scraping)
@@ -617,13 +716,15 @@ void cluster_agent_free(struct cluster_agent *a)
 	if (a->log)
 		upload_log_stop(a->log);
 	log_drain_stop(a->drain, agent_time_left_ns(&a->base));
-	if (a->web)
-		web_api_stop(a->web);
+	if (a->queries)
+		query_jobs_stop(a->queries);
+	otlp_grpc_free(a->otlp_grpc);
 	agent_close_server(&a->base);
 	receiver_probe_free(a->probe);
 	pod_scraping_free(TAKE_PTR(a->scraping));
 	clickhouse_port_free(a->sql);
-	web_api_free(a->web);
+	query_jobs_free(a->queries);
+	otlp_handler_free(a->otlp);
 	profile_handler_free(a->handler);
 	ingest_feed_free(a->feed);
 	log_drain_free(a->drain);

@@ -208,6 +208,12 @@ const struct option_def cluster_option_defs[] = {
 	 .value = "ADDR:PORT",
 	 .help = "address on which SQL queries to the embedded engine are answered over "
 		 "ClickHouse's HTTP interface; unset: none"},
+	{.name = "otlp-grpc-listen",
+	 .type = OPTION_STRING,
+	 .offset = FIELD(otlp_grpc_listen),
+	 .value = "ADDR:PORT",
+	 .help = "address on which profiles are taken as OTLP over gRPC, as 127.0.0.1:4317; OTLP "
+		 "over HTTP is taken on --listen at /v1development/profiles; unset: none"},
 	{.name = "chdb-library",
 	 .type = OPTION_STRING,
 	 .offset = FIELD(chdb_library),
@@ -486,6 +492,9 @@ static int check_forwarding(const struct cluster_options *o, struct err *err)
 		return err_set(
 			err, -EINVAL,
 			"--clickhouse-listen needs a store, which --coroot-url does without");
+	if (o->otlp_grpc_listen)
+		return err_set(err, -EINVAL,
+			       "--otlp-grpc-listen needs a store, which --coroot-url does without");
 	return 0;
 }
 

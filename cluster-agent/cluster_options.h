@@ -45,6 +45,7 @@ struct cluster_options {
 	char *clickhouse_move_volume;
 	uint64_t max_disk_usage_percent;
 	char *clickhouse_listen;
+	char *otlp_grpc_listen;
 	char *chdb_library;
 	char *coroot_url;
 	uint64_t max_spool_bytes;

@@ -125,7 +125,8 @@ static uint64_t capabilities_for_files(const struct cluster_options *o)
 int cluster_privileges_drop(const struct cluster_options *o, struct err *err)
 {
 	uint64_t keep = capabilities_for_files(o) | capabilities_to_listen(o->listen) |
-			capabilities_to_listen(o->clickhouse_listen);
+			capabilities_to_listen(o->clickhouse_listen) |
+			capabilities_to_listen(o->otlp_grpc_listen);
 	int r = capabilities_keep(keep);
 	char text[128];
 

@@ -32,6 +32,10 @@
 #define LIMIT_PPROF_STRING_BYTES 65536u /* of one string */
 #define LIMIT_PPROF_ARENA_BYTES (256 * MIB)
 
+/* An OTLP request: one for each file of a node, and as many attributes as it has threads. */
+#define LIMIT_OTLP_MAPPINGS 262144u
+#define LIMIT_OTLP_ATTRIBUTES 1000000u
+
 /*
  * Text of all stacks of one profile, frame by frame. It is hashed: without a limit, a small
  * upload in which a million stacks repeat a few long names would keep a CPU busy for hours.

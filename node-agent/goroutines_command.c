@@ -17,6 +17,7 @@
 #include "common/text/parse.h"
 #include "node-agent/go/goroutine/goroutine_reader.h"
 #include "node-agent/go/image/go_reader.h"
+#include "node-agent/go/image/go_reader_errors.h"
 #include "node-agent/process/proc_maps.h"
 #include "node-agent/process/procfs.h"
 
@@ -57,33 +58,6 @@ static int parse(char **args, struct command *ret, struct err *err)
 
 /* ---- messages ---- */
 
-static const struct {
-	int error;
-	const char *text;
-} reasons[] = {
-	{-ESRCH, "no such process"},
-	{-ENODATA, "the process exited while it was read"},
-	{-EACCES, "permission denied: this needs the same user or CAP_SYS_PTRACE"},
-	{-EPERM, "permission denied: this needs the same user or CAP_SYS_PTRACE"},
-	{-ENOENT, "not a Go program, or its Go runtime was not found"},
-	{-ENOEXEC, "not a Go program, and no Go library is loaded"},
-	{-ENOTSUP, "unsupported release of Go: 1.13 to 1.27 are supported"},
-	{-EBADMSG, "unexpected content in the memory of the process"},
-	{-E2BIG, "more than 1,000,000 goroutines"},
-	{-ETIME, "timed out while reading the process"},
-	{-ENOBUFS, "too many different stacks"},
-	{-EFBIG, "too many different stacks"},
-};
-
-static const char *reason_of(int error)
-{
-	for (size_t i = 0; i < ARRAY_SIZE(reasons); i++) {
-		if (reasons[i].error == error)
-			return reasons[i].text;
-	}
-	return strerror(-error);
-}
-
 struct naming {
 	uint64_t ino;
 	char *to; /* NAME_BYTES */
@@ -123,7 +97,7 @@ static void print_failure(struct search *s, const struct program_id *id, int err
 	char name[NAME_BYTES];
 
 	name_file(s, id, name);
-	fprintf(stderr, "process %d, %s: %s\n", (int)id->pid, name, reason_of(error));
+	fprintf(stderr, "process %d, %s: %s\n", (int)id->pid, name, go_reader_error(error));
 }
 
 static void add_failed(struct search *s, int error)
@@ -245,7 +219,7 @@ static int read_libraries(struct search *s, struct err *err)
 	if (ids)
 		n = go_reader_libraries(s->reader, &s->id, ids, GO_READER_LIBRARIES_MAX);
 	if (n < 0)
-		return err_set(err, n, "process %d: %s", (int)s->id.pid, reason_of(n));
+		return err_set(err, n, "process %d: %s", (int)s->id.pid, go_reader_error(n));
 	for (int i = 0; r == 0 && i < n; i++) {
 		s->id.library = ids[i];
 		/* a pprof is of one runtime: the first that can be read */
@@ -266,14 +240,14 @@ static int conclude(struct search *s, struct err *err)
 		return 0;
 	}
 	if (s->n_failed == 0)
-		return err_set(err, -ENOEXEC, "process %d: %s", pid, reason_of(-ENOEXEC));
+		return err_set(err, -ENOEXEC, "process %d: %s", pid, go_reader_error(-ENOEXEC));
 	if (s->n_failed > 1)
 		return err_set(err, s->error, "process %d: none of its Go runtimes can be read",
 			       pid);
 	if (s->failed.library.ino == 0)
-		return err_set(err, s->error, "process %d: %s", pid, reason_of(s->error));
+		return err_set(err, s->error, "process %d: %s", pid, go_reader_error(s->error));
 	name_file(s, &s->failed, name);
-	return err_set(err, s->error, "process %d, %s: %s", pid, name, reason_of(s->error));
+	return err_set(err, s->error, "process %d, %s: %s", pid, name, go_reader_error(s->error));
 }
 
 static int run(char **args, struct err *err)
@@ -289,7 +263,7 @@ static int run(char **args, struct err *err)
 	if (r == 0)
 		r = go_reader_identify(reader, c.pid, &s.id);
 	if (r < 0)
-		return err_set(err, r, "process %d: %s", (int)c.pid, reason_of(r));
+		return err_set(err, r, "process %d: %s", (int)c.pid, go_reader_error(r));
 	s.reader = reader;
 	r = read_file(&s, err);
 	if (r == 0 && s.n_read == 0)

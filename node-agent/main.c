@@ -9,6 +9,7 @@
 #include "node-agent/node_agent.h"
 #include "node-agent/node_options.h"
 #include "node-agent/node_privileges.h"
+#include "node-agent/record_command.h"
 #include "version.h"
 
 /*
@@ -22,7 +23,7 @@ static bool is_switched_off(const struct node_options *o)
 
 	for (size_t i = 0; i < ARRAY_SIZE(others); i++) {
 		if (getenv(others[i]))
-			return !o->collector_endpoint && !o->profiles_endpoint;
+			return !o->collector_endpoint && !o->profiles_endpoint && !o->otlp_endpoint;
 	}
 	return false;
 }
@@ -71,6 +72,7 @@ int main(int argc, char **argv)
 {
 	const struct agent_command commands[] = {
 		goroutines_command,
+		record_command,
 		{LINE_HELPER_COMMAND, "", "read source lines for the node agent", read_lines,
 		 .hidden = true},
 		{0},

@@ -113,7 +113,10 @@ int naming_new(struct naming **ret, struct agent *base, const struct node_option
 		r = make_sources(n, o, cfg->host);
 	if (r == 0)
 		r = make_uploads(n, o, cfg);
-	if (r == 0)
+	/* OTLP has no way to ask */
+	if (r == 0 && o->otlp_endpoint)
+		named_uploads_set_wishes(n->uploads, &RECEIVER_WISHES_OWN);
+	else if (r == 0)
 		r = make_probe(n);
 	if (r < 0)
 		return r;

@@ -40,6 +40,7 @@
 #include "node-agent/runtime/runtime_states.h"
 #include "node-agent/runtime/runtime_worker.h"
 #include "node-agent/sample/cycle.h"
+#include "node-agent/sample/event_processes.h"
 #include "node-agent/sample/exclusions.h"
 #include "node-agent/sample/sampler.h"
 #include "node-agent/unwind/unwind_cache.h"
@@ -111,23 +112,10 @@ static void on_sample(void *ctx, const struct sample_event *e)
 {
 	struct node_agent *a = ctx;
 	struct process_snapshot *snapshot;
-	char comm[SAMPLER_COMM_BYTES];
-	const struct process_seen seen = {
-		.pid = (pid_t)e->header.tgid,
-		.tid = (pid_t)e->header.tid,
-		.start_boottime_ns = e->header.start_boottime_ns,
-		.cgroup_id = e->cgroup_id,
-		.comm = comm,
-		.kernel_thread = e->flags & SAMPLE_KERNEL_THREAD,
-		.addrs = (const uint64_t *)(e + 1) + e->n_kernel,
-		.n_addrs = e->n_user,
-	};
 
 	if (e->end == WALK_END_NO_TABLE && a->unwinder)
 		unwinder_want(a->unwinder);
-	memcpy(comm, e->comm, sizeof(comm));
-	comm[sizeof(comm) - 1] = '\0';
-	if (process_table_get(a->processes, &seen, clock_monotonic_ns(), &snapshot) < 0)
+	if (event_processes_get(a->processes, e, &snapshot) < 0)
 		cycle_add_lost(a->cycle, CYCLE_LOST_NO_MEMORY, 1);
 	else if (!exclusions_drop(a->exclusions, e))
 		(void)cycle_add_sample(a->cycle, snapshot, e); /* counts what it drops */
@@ -135,59 +123,31 @@ static void on_sample(void *ctx, const struct sample_event *e)
 
 static void on_process_fork(void *ctx, const struct fork_event *e)
 {
-	struct node_agent *a = ctx;
+	const struct node_agent *a = ctx;
 
-	const struct process_fork fork = {
-		.pid = (pid_t)e->header.tgid,
-		.parent = (pid_t)e->parent_tgid,
-		.start_boottime_ns = e->header.start_boottime_ns,
-		.parent_start_boottime_ns = e->parent_start_boottime_ns,
-		.cgroup_id = e->cgroup_id,
-	};
-
-	(void)process_table_fork(a->processes, &fork); /* without memory, names may be missing */
+	event_processes_fork(a->processes, e);
 }
 
 static void on_process_exec(void *ctx, const struct exec_event *e)
 {
-	struct node_agent *a = ctx;
-	struct process_exec exec = {
-		.pid = (pid_t)e->header.tgid,
-		.start_boottime_ns = e->header.start_boottime_ns,
-		.cgroup_id = e->cgroup_id,
-		.end_code = e->end_code,
-		.vdso = e->vdso,
-		.path = e->path,
-	};
+	const struct node_agent *a = ctx;
 
-	event_file_version(&e->file, &exec.file);
-	(void)process_table_exec(a->processes, &exec); /* likewise */
-	exclusions_exec(a->exclusions, exec.pid);
+	event_processes_exec(a->processes, e);
+	exclusions_exec(a->exclusions, (pid_t)e->header.tgid);
 }
 
 static void on_process_map(void *ctx, const struct map_event *e)
 {
-	struct node_agent *a = ctx;
-	struct process_map map = {
-		.pid = (pid_t)e->header.tgid,
-		.start_boottime_ns = e->header.start_boottime_ns,
-		.start = e->start,
-		.end = e->end,
-		.file_offset = e->page_offset * (uint64_t)sysconf(_SC_PAGESIZE),
-	};
-	struct file_version file;
+	const struct node_agent *a = ctx;
 
-	event_file_version(&e->file, &file);
-	map.file = file.id;
-	(void)process_table_map(a->processes, &map); /* likewise */
+	event_processes_map(a->processes, e);
 }
 
 static void on_process_exit(void *ctx, const struct event_header *e)
 {
-	struct node_agent *a = ctx;
+	const struct node_agent *a = ctx;
 
-	process_table_exit(a->processes, (pid_t)e->tgid, e->start_boottime_ns,
-			   clock_monotonic_ns());
+	event_processes_exit(a->processes, e);
 }
 
 static void drain(struct node_agent *a)
@@ -405,6 +365,8 @@ static int start_uploads(struct node_agent *a, struct err *err)
 	const struct agent_upload_config cfg = {
 		.endpoint = a->o->profiles_endpoint,
 		.collector = a->o->collector_endpoint,
+		.otlp_endpoint = a->o->otlp_endpoint,
+		.otlp_headers = a->o->otlp_headers,
 		.api_key = a->o->api_key,
 		.api_key_file = a->o->api_key_file,
 		.ca_file = a->o->ca_file,
@@ -419,19 +381,6 @@ static int start_uploads(struct node_agent *a, struct err *err)
 	};
 
 	return agent_start_uploads(&a->base, &cfg, err);
-}
-
-static enum sampler_cgroups sampler_cgroups(const struct cgroup_hierarchy *h)
-{
-	switch (cgroup_hierarchy_kind(h)) {
-	case CGROUP_HIERARCHY_V1_MEMORY:
-		return SAMPLER_CGROUPS_V1_MEMORY;
-	case CGROUP_HIERARCHY_V1_CPU:
-		return SAMPLER_CGROUPS_V1_CPU;
-	case CGROUP_HIERARCHY_V2:
-		break;
-	}
-	return SAMPLER_CGROUPS_V2;
 }
 
 static int make_filter(struct node_agent *a, struct err *err)
@@ -516,13 +465,6 @@ static struct unwind_cache *open_unwind_cache(const struct node_agent *a)
 
 static int make_unwinder(struct node_agent *a)
 {
-	const struct unwind_map_fds fds = {
-		.slabs = sampler_map_fd(a->sampler, "unwind_slabs"),
-		.tables = sampler_map_fd(a->sampler, "unwind_tables"),
-		.used = sampler_map_fd(a->sampler, "unwind_used"),
-		.processes = sampler_map_fd(a->sampler, "unwind_processes"),
-		.files = sampler_map_fd(a->sampler, "unwind_files"),
-	};
 	struct unwinder_config cfg = {
 		.max_bytes = a->o->unwind_table_bytes,
 		.hz = (unsigned)a->o->profile_frequency_hz,
@@ -531,7 +473,8 @@ static int make_unwinder(struct node_agent *a)
 
 	if (a->o->unwinding == UNWINDING_FRAME_POINTERS)
 		return 0;
-	r = unwind_maps_new(&a->unwind_maps, &fds);
+	r = unwind_maps_new(&a->unwind_maps,
+			    &(struct unwind_map_fds)SAMPLER_UNWIND_MAPS(a->sampler));
 	if (r < 0)
 		return r;
 	cfg.memory = unwind_maps_memory(a->unwind_maps);
@@ -552,7 +495,7 @@ static int make_sampling(struct node_agent *a, struct err *err)
 		.hz = (unsigned)a->o->profile_frequency_hz,
 		.kernel_stacks = true,
 		.allow_known_bad_kernel = a->o->allow_known_bad_kernel,
-		.cgroups = sampler_cgroups(a->hierarchy),
+		.cgroups = sampler_cgroups_of(a->hierarchy),
 	};
 	int r;
 

@@ -100,6 +100,17 @@ const struct option_def node_option_defs[] = {
 	 .offset = FIELD(profiles_endpoint),
 	 .value = "URL",
 	 .help = "full URL to which profiles are sent; overrides --collector-endpoint"},
+	{.name = "otlp-endpoint",
+	 .type = OPTION_STRING,
+	 .offset = FIELD(otlp_endpoint),
+	 .value = "URL",
+	 .help = "base URL of an OTLP receiver, as http://collector:4318: profiles are sent to "
+		 "<URL>/v1development/profiles as OTLP, instead of to --collector-endpoint"},
+	{.name = "otlp-headers",
+	 .type = OPTION_SECRET,
+	 .offset = FIELD(otlp_headers),
+	 .value = "LIST",
+	 .help = "headers sent to --otlp-endpoint, as authorization=Bearer%20abc,x-tenant=1"},
 	{.name = "api-key",
 	 .type = OPTION_SECRET,
 	 .offset = FIELD(api_key),
@@ -495,13 +506,29 @@ static int check_java(const struct node_options *o, struct err *err)
 	return 0;
 }
 
+static int check_otlp(const struct node_options *o, struct err *err)
+{
+	if (o->otlp_endpoint && !is_http_url(o->otlp_endpoint))
+		return err_set(err, -EINVAL,
+			       "--otlp-endpoint: \"%s\" is not an http:// or https:// URL",
+			       o->otlp_endpoint);
+	if (o->otlp_endpoint && (o->collector_endpoint || o->profiles_endpoint))
+		return err_set(err, -EINVAL,
+			       "--otlp-endpoint and --collector-endpoint contradict each other");
+	return o->otlp_headers && !o->otlp_endpoint
+		       ? err_set(err, -EINVAL, "--otlp-headers needs --otlp-endpoint")
+		       : 0;
+}
+
 int node_options_check(const struct node_options *o, struct err *err)
 {
 	if (o->api_key && o->api_key_file)
 		return err_set(err, -EINVAL, "--api-key and --api-key-file contradict each other");
-	if (!o->collector_endpoint && !o->profiles_endpoint)
+	if (!o->collector_endpoint && !o->profiles_endpoint && !o->otlp_endpoint)
 		return err_set(err, -EINVAL,
 			       "--collector-endpoint is missing: nowhere to send profiles to");
+	if (check_otlp(o, err) < 0)
+		return -EINVAL;
 	if (o->profiles_endpoint && !is_http_url(o->profiles_endpoint))
 		return err_set(err, -EINVAL,
 			       "--profiles-endpoint: \"%s\" is not an http:// or https:// URL",

@@ -54,6 +54,8 @@ struct node_options {
 	char *tls_key;
 	char *collector_endpoint;
 	char *profiles_endpoint;
+	char *otlp_endpoint;
+	char *otlp_headers;
 	char *allowed_hosts;
 	char *api_key;
 	char *api_key_file;

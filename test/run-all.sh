@@ -290,6 +290,7 @@ stage check-bpf clock 30 build
 stage check-pipeline clock 30 build
 stage check-containers clock 30 build
 stage check-sql-clients clock 30 build
+stage check-push wait 30 build
 stage check-kubernetes clock 60 "build kubernetes-build images"
 stage check-e2e clock 45 "build ~check-go-matrix"
 stage images cpu 20 build "IMAGE_TAG=test images"

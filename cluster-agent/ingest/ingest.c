@@ -172,6 +172,7 @@ static struct upload_id id_of(const struct ingest_upload *u)
 		return id_of_key(u->key);
 	XXH3_128bits_reset(&state);
 	hash_text(&state, &u->service);
+	hash_text(&state, &u->source);
 	for (size_t i = 0; i < u->n_labels; i++) {
 		hash_text(&state, &u->labels[i].name);
 		hash_text(&state, &u->labels[i].value);
@@ -209,7 +210,12 @@ static int append(struct ingest *in, struct upload_id id, const struct row_batch
 		(void)row_batch_frames(batch, (enum store_table)t, &n);
 		n_all += n;
 	}
-	all = calloc(n_all + 1, sizeof(*all));
+	if (n_all == 0) {
+		/* an upload without profiles */
+		rows_done(pending, 0);
+		return 0;
+	}
+	all = calloc(n_all, sizeof(*all));
 	if (!all)
 		return -ENOMEM;
 	n_all = 0;
@@ -235,6 +241,8 @@ static int process(struct ingest *in, struct ingest_upload *u, struct upload_id 
 		.host = u->host,
 		.labels = u->labels,
 		.n_labels = u->n_labels,
+		.decode = u->decode,
+		.decode_ctx = u->decode_ctx,
 	};
 	const struct upload_rows_config cfg = {
 		.now_ns = (int64_t)clock_realtime_ns(),

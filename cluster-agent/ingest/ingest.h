@@ -9,6 +9,7 @@
 #ifndef CLUSTER_AGENT_INGEST_INGEST_H
 #define CLUSTER_AGENT_INGEST_INGEST_H
 
+#include "cluster-agent/ingest/upload_parts.h"
 #include "cluster-agent/store/row_batch.h"
 #include "common/base.h"
 
@@ -32,12 +33,20 @@ typedef void (*ingest_done_fn)(void *ctx, enum ingest_outcome outcome, const cha
 
 /* Everything in it is borrowed until done is called. */
 struct ingest_upload {
-	const void *body; /* pprof, gzipped or not */
+	const void *body; /* pprof, gzipped or not; or what decode reads */
 	size_t len;
-	struct row_text service;
-	struct row_text host; /* "" if unknown */
+	struct row_text service; /* of a pprof; with decode, as source */
+	struct row_text host;    /* "" if unknown */
 	const struct row_label *labels;
 	size_t n_labels;
+	/* NULL: the body is a pprof with types of ours */
+	upload_decode_fn *decode;
+	const void *decode_ctx;
+	/*
+	 * What else decides about the result, such as the query string, or "". Equal bodies of an
+	 * equal service, labels and source are one upload that is repeated.
+	 */
+	struct row_text source;
 	const char *key; /* what the sender says identifies it: "Idempotency-Key"; may be NULL */
 	ingest_done_fn done;
 	void *ctx;

@@ -231,6 +231,7 @@ static int read_stacks(struct profile_rows *r, struct sample_stacks *s, uint64_t
 			return err_set(err, -EFBIG, "stacks are more than %llu bytes of text",
 				       (unsigned long long)max_bytes);
 	}
+	r->text_bytes = n_bytes;
 	return 0;
 }
 

@@ -73,6 +73,7 @@ struct profile_rows {
 	struct profile_rows_stack *stacks;       /* at least one */
 	uint32_t n_stacks;
 	uint32_t max_frames; /* of any stack */
+	uint64_t text_bytes; /* of all stacks, see max_hash_bytes */
 	struct profile_rows_type *types;
 	uint32_t n_types;
 	struct row_count *lost; /* from the comments "lost:<reason>=<count>" */

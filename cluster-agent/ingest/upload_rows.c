@@ -2,6 +2,7 @@
 
 #include <errno.h>
 
+#include "cluster-agent/ingest/function_starts.h"
 #include "cluster-agent/ingest/profile_rows.h"
 #include "common/data/table.h"
 #include "common/limits.h"
@@ -13,12 +14,16 @@
 
 /* One upload while its rows are made. */
 struct layout {
-	const struct upload *upload;
 	const struct upload_rows_config *cfg;
-	struct profile_rows rows;
+	struct profile_rows_limits limits; /* what is left for the parts to come */
 	struct row_batch *batch;
 	struct arena *arena;
 	struct upload_rows ret;
+	uint64_t upload; /* number of the part that is made */
+	/* of that part */
+	const struct upload_part *part;
+	struct profile_rows rows;
+	int64_t last_seen_ns;
 };
 
 static void layout_fini(struct layout *l)
@@ -47,9 +52,9 @@ static int add_stack(struct layout *l, uint32_t i, struct row_text *frames)
 {
 	const struct profile_rows_stack *stack = &l->rows.stacks[i];
 	const struct stack_row row = {
-		.service = l->upload->service,
+		.service = l->part->service,
 		.hash = stack->hash,
-		.last_seen_ns = l->ret.last_seen_ns,
+		.last_seen_ns = l->last_seen_ns,
 		.frames = frames,
 		.n_frames = profile_rows_frames(&l->rows, i, frames),
 	};
@@ -65,14 +70,16 @@ static int add_stacks(struct layout *l)
 	const struct profile_rows *r = &l->rows;
 	size_t n_unknown = count_unknown(r);
 	struct row_text *frames = arena_alloc(l->arena, r->max_frames * sizeof(*frames));
+	struct seen_stack *stacks;
 	int e = 0;
 
 	if (!frames)
 		return arena_error(l->arena, r->max_frames * sizeof(*frames));
-	l->ret.stacks = calloc(n_unknown + 1, sizeof(*l->ret.stacks));
-	if (!l->ret.stacks)
+	stacks = reallocarray(l->ret.stacks, l->ret.n_stacks + n_unknown + 1, sizeof(*stacks));
+	if (!stacks)
 		return -ENOMEM;
-	l->ret.n_known = r->n_stacks - n_unknown;
+	l->ret.stacks = stacks;
+	l->ret.n_known += r->n_stacks - n_unknown;
 	for (uint32_t i = 0; i < r->n_stacks && e == 0; i++)
 		if (!r->stacks[i].known && is_used(r, i))
 			e = add_stack(l, i, frames);
@@ -83,12 +90,12 @@ static int add_samples(struct layout *l, const struct profile_rows_type *t)
 {
 	const struct profile_rows *r = &l->rows;
 	struct sample_row row = {
-		.service = l->upload->service,
+		.service = l->part->service,
 		.type = {.data = t->type.data, .len = t->type.len},
 		.start_ns = r->start_ns,
 		.end_ns = r->end_ns,
-		.labels = l->upload->labels,
-		.n_labels = l->upload->n_labels,
+		.labels = l->part->labels,
+		.n_labels = l->part->n_labels,
 	};
 	struct sample_value *values = arena_alloc(l->arena, r->n_stacks * sizeof(*values));
 	size_t n = 0;
@@ -102,7 +109,7 @@ static int add_samples(struct layout *l, const struct profile_rows_type *t)
 	return row_batch_add_samples(l->batch, &row, values, n);
 }
 
-static const struct row_text *find_label(const struct upload *u, const char *name)
+static const struct row_text *find_label(const struct upload_part *u, const char *name)
 {
 	for (size_t i = 0; i < u->n_labels; i++) {
 		const struct row_label *l = &u->labels[i];
@@ -117,7 +124,7 @@ static const struct row_text *find_label(const struct upload *u, const char *nam
  * An instance is a container, or a pod and the port at which it is scraped. The container alone
  * counts if there is one: its pod may become known between two of its profiles.
  */
-static uint64_t instance_of(const struct upload *u)
+static uint64_t instance_of(const struct upload_part *u)
 {
 	static const char *const names[] = {"container.id", "namespace", "pod", "port"};
 	size_t n = find_label(u, names[0]) ? 1 : ARRAY_SIZE(names);
@@ -132,15 +139,17 @@ static uint64_t instance_of(const struct upload *u)
 	return hash;
 }
 
-static int add_quality(struct layout *l, const struct profile_rows_type *t)
+/* starts: with the first type of a profile only. */
+static int add_quality(struct layout *l, const struct profile_rows_type *t,
+		       const struct row_count *starts, size_t n_starts)
 {
 	const struct profile_rows *r = &l->rows;
 	const struct quality_row row = {
-		.service = l->upload->service,
+		.service = l->part->service,
 		.type = {.data = t->type.data, .len = t->type.len},
 		.start_ns = r->start_ns,
 		.end_ns = r->end_ns,
-		.host = l->upload->host,
+		.host = l->part->host,
 		.n_samples = t->n_samples,
 		.n_truncated = t->n_truncated,
 		.value = t->sum,
@@ -150,8 +159,10 @@ static int add_quality(struct layout *l, const struct profile_rows_type *t)
 		.n_runtimes = r->n_runtimes,
 		.unwinding = r->unwinding,
 		.n_unwinding = r->n_unwinding,
-		.instance = instance_of(l->upload),
-		.upload = l->cfg->upload,
+		.starts = starts,
+		.n_starts = n_starts,
+		.instance = instance_of(l->part),
+		.upload = l->upload,
 	};
 
 	return row_batch_add_quality(l->batch, &row);
@@ -159,14 +170,37 @@ static int add_quality(struct layout *l, const struct profile_rows_type *t)
 
 static int add_rows(struct layout *l)
 {
+	struct row_count *starts = NULL;
+	size_t n_starts = 0;
 	int e = add_stacks(l);
+
+	if (e == 0)
+		e = function_starts_list(&l->rows, &starts, &n_starts);
 
 	for (uint32_t i = 0; e == 0 && i < l->rows.n_types; i++) {
 		e = add_samples(l, &l->rows.types[i]);
 		if (e == 0)
-			e = add_quality(l, &l->rows.types[i]);
+			e = add_quality(l, &l->rows.types[i], starts, i == 0 ? n_starts : 0);
 	}
-	return e < 0 ? e : row_batch_finish(l->batch);
+	return e;
+}
+
+/* The text of all parts together has the limit of one profile, as has the work of hashing it. */
+static int add_part(struct layout *l, const struct upload_part *part, struct err *err)
+{
+	const struct profile_rows_known known = {l->cfg->seen, part->service};
+	int e;
+
+	l->part = part;
+	e = profile_rows_make(&l->rows, &part->profile, &l->limits, l->cfg->seen ? &known : NULL,
+			      err);
+	if (e < 0)
+		return e;
+	l->limits.max_hash_bytes -= l->rows.text_bytes;
+	l->last_seen_ns = l->rows.end_ns + KEEP_STACK_NS;
+	if (l->ret.last_seen_ns == 0 || l->ret.last_seen_ns > l->last_seen_ns)
+		l->ret.last_seen_ns = l->last_seen_ns;
+	return add_rows(l);
 }
 
 static int too_many_rows(struct err *err)
@@ -177,29 +211,59 @@ static int too_many_rows(struct err *err)
 		       (unsigned long long)(LIMIT_PROFILE_PACKED_BYTES / MIB));
 }
 
+/* A pprof with types of ours, of the service that the upload names. */
+static int decode_own(struct upload_parts *ret, struct arena *arena, const struct upload *u,
+		      struct err *err)
+{
+	struct upload_part *part = arena_calloc(arena, 1, sizeof(*part));
+
+	if (!part)
+		return arena_error(arena, sizeof(*part));
+	*part = (struct upload_part){
+		.service = u->service,
+		.host = u->host,
+		.labels = u->labels,
+		.n_labels = u->n_labels,
+	};
+	*ret = (struct upload_parts){part, 1};
+	return pprof_decode(&part->profile, arena, u->body, u->len, err);
+}
+
+static int decode(struct upload_parts *ret, struct arena *arena, const struct upload *u,
+		  struct err *err)
+{
+	int e = u->decode ? u->decode(ret, arena, u->decode_ctx, u->body, u->len, err)
+			  : decode_own(ret, arena, u, err);
+
+	if (e == -EFBIG && err && !err->msg[0])
+		return err_set(err, e, "the upload needs more memory than allowed");
+	return e;
+}
+
 int upload_rows_make(struct upload_rows *ret, struct row_batch *batch, const struct upload *u,
 		     const struct upload_rows_config *cfg, struct arena *arena, struct err *err)
 {
-	const struct profile_rows_limits limits = {
-		.now_ns = cfg->now_ns,
-		.max_future_ns = MAX_FUTURE_NS,
-		.max_age_ns = cfg->max_age_ns,
-		.max_hash_bytes = LIMIT_PROFILE_STACK_TEXT_BYTES,
-	};
-	const struct profile_rows_known known = {cfg->seen, u->service};
 	CLEANUP(layout_fini)
-	struct layout l = {.upload = u, .cfg = cfg, .batch = batch, .arena = arena};
-	struct profile profile;
-	int e = pprof_decode(&profile, arena, u->body, u->len, err);
+	struct layout l = {
+		.cfg = cfg,
+		.limits = {.now_ns = cfg->now_ns,
+			   .max_future_ns = MAX_FUTURE_NS,
+			   .max_age_ns = cfg->max_age_ns,
+			   .max_hash_bytes = LIMIT_PROFILE_STACK_TEXT_BYTES},
+		.batch = batch,
+		.arena = arena,
+	};
+	struct upload_parts parts = {0};
+	int e = decode(&parts, arena, u, err);
 
+	for (size_t i = 0; e == 0 && i < parts.n; i++) {
+		l.upload = cfg->upload + i;
+		e = add_part(&l, &parts.items[i], err);
+	}
 	if (e == 0)
-		e = profile_rows_make(&l.rows, &profile, &limits, cfg->seen ? &known : NULL, err);
+		e = row_batch_finish(batch);
 	if (e < 0)
-		return e;
-	l.ret.last_seen_ns = l.rows.end_ns + KEEP_STACK_NS;
-	e = add_rows(&l);
-	if (e < 0)
-		return e == -EFBIG ? too_many_rows(err) : e;
+		return e == -EFBIG && !(err && err->msg[0]) ? too_many_rows(err) : e;
 	*ret = l.ret;
 	l.ret.stacks = NULL;
 	return 0;

@@ -9,6 +9,7 @@
 #define CLUSTER_AGENT_INGEST_UPLOAD_ROWS_H
 
 #include "cluster-agent/ingest/seen_stacks.h"
+#include "cluster-agent/ingest/upload_parts.h"
 #include "cluster-agent/store/row_batch.h"
 #include "common/base.h"
 #include "common/data/arena.h"
@@ -22,6 +23,8 @@ struct upload {
 	struct row_text host; /* "" if unknown */
 	const struct row_label *labels;
 	size_t n_labels;
+	upload_decode_fn *decode; /* NULL: body is a pprof of the service above */
+	const void *decode_ctx;
 };
 
 struct upload_rows_config {
@@ -36,7 +39,7 @@ struct upload_rows {
 	size_t n_stacks;
 	size_t n_known; /* stacks without a row */
 	uint64_t n_samples;
-	int64_t last_seen_ns; /* of the rows of stacks */
+	int64_t last_seen_ns; /* of the rows of stacks; of several parts, the earliest */
 };
 
 /*

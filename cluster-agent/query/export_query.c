@@ -4,13 +4,14 @@
  */
 #include <errno.h>
 
-#include "cluster-agent/query/export/folded_text.h"
 #include "cluster-agent/query/export/pprof_export.h"
-#include "cluster-agent/query/export/speedscope_json.h"
 #include "cluster-agent/query/profile_query.h"
 #include "cluster-agent/query/read/profile_types.h"
 #include "cluster-agent/query/read/stack_query.h"
-#include "cluster-agent/query/tree/frame_text.h"
+#include "cluster-agent/query/read/start_query.h"
+#include "common/flame/folded_text.h"
+#include "common/flame/frame_text.h"
+#include "common/flame/speedscope_json.h"
 #include "common/text/json_writer.h"
 
 static const struct flame_frame other = {"other :0", sizeof("other :0") - 1};
@@ -41,16 +42,40 @@ static int add_to_pprof(void *ctx, const struct flame_frame *frames, size_t n_fr
 	return pprof_export_add(ctx, frames, n_frames, value);
 }
 
+static int add_start(void *ctx, const char *key, size_t len, uint64_t line)
+{
+	return pprof_export_add_start(ctx, key, len, line);
+}
+
+static int check_purpose(const struct query_request *p, struct err *err)
+{
+	if (p->purpose != QUERY_FOR_GO_PGO)
+		return 0;
+	if (p->has_base)
+		return err_set(err, -EINVAL, "for=go-pgo: a comparison cannot be built with");
+	if (strcmp(profile_type_unit(p->filter.type), "nanoseconds") != 0 ||
+	    !strstr(p->filter.type, "cpu"))
+		return err_set(err, -EINVAL, "for=go-pgo: type must be one of CPU time");
+	return 0;
+}
+
 int profile_query_pprof(struct store *store, const struct query_request *p, struct buf *out,
 			struct err *err)
 {
 	CLEANUP(pprof_export_fini) struct pprof_export e = {0};
 	/* a stack is a sample of each side */
-	int r = pprof_export_init(&e, 2 * (STACK_QUERY_MAX_STACKS + 1));
+	int r = check_purpose(p, err);
+
+	if (r == 0)
+		r = pprof_export_init(&e, 2 * (STACK_QUERY_MAX_STACKS + 1));
 
 	if (r == 0)
 		r = each_stack(store, p, add_to_pprof, &e, err);
-	return r == 0 ? pprof_export_write(&e, &p->filter, out) : r;
+	if (r == 0 && p->purpose == QUERY_FOR_GO_PGO)
+		r = pprof_export_begin_starts(&e);
+	if (r == 0 && p->purpose == QUERY_FOR_GO_PGO)
+		r = start_query(store, &p->filter, add_start, &e, err);
+	return r == 0 ? pprof_export_write(&e, &p->filter, out, err) : r;
 }
 
 /* ---- folded ---- */
@@ -88,11 +113,18 @@ int profile_query_speedscope(struct store *store, const struct query_request *p,
 			     struct err *err)
 {
 	CLEANUP(speedscope_json_fini) struct speedscope_json s = {0};
+	const struct speedscope_texts texts = {
+		.exporter = "coroot-cluster-agent",
+		.title = p->filter.type,
+		.unit = profile_type_unit(p->filter.type),
+		.name = p->filter.service,
+		.base = p->has_base ? p->base.service : NULL,
+	};
 	int r = speedscope_json_init(&s, STACK_QUERY_MAX_STACKS + 1);
 
 	if (r == 0)
 		r = each_stack(store, p, add_to_speedscope, &s, err);
-	return r == 0 ? speedscope_json_write(&s, &p->filter, base_of(p), out) : r;
+	return r == 0 ? speedscope_json_write(&s, &texts, out) : r;
 }
 
 /* ---- stacks ---- */

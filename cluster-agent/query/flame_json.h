@@ -8,16 +8,10 @@
 #include "cluster-agent/query/read/query_filter.h"
 #include "cluster-agent/query/read/stack_query.h"
 #include "cluster-agent/query/read/timeline_query.h"
-#include "cluster-agent/query/tree/flame_tree.h"
 #include "common/base.h"
 #include "common/data/buf.h"
+#include "common/flame/flame_tree.h"
 #include "common/text/json_writer.h"
-
-/*
- * Writes the columns of a tree, "names", "files", "nodes" and "other", into the object that is
- * open; with_base: those of the base, too.
- */
-void flame_json_put_tree(struct json_writer *w, const struct flame_view *v, bool with_base);
 
 struct flame_json_sides {
 	const struct query_filter *filter;

@@ -7,8 +7,8 @@
 #include "cluster-agent/query/profile_query.h"
 #include "cluster-agent/query/read/profile_types.h"
 #include "cluster-agent/query/read/stack_query.h"
-#include "cluster-agent/query/tree/flame_tree.h"
 #include "cluster-agent/query/tree/function_search.h"
+#include "common/flame/flame_tree.h"
 #include "common/text/json_writer.h"
 
 static int add_to_tree(void *ctx, const struct flame_frame *frames, size_t n_frames,

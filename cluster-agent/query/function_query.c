@@ -5,6 +5,7 @@
 #include "cluster-agent/query/read/stack_query.h"
 #include "cluster-agent/query/tree/function_view.h"
 #include "cluster-agent/query/tree/stack_matches.h"
+#include "common/flame/flame_columns.h"
 #include "common/text/json_writer.h"
 
 static void put_figures(struct json_writer *w, struct stack_value self, struct stack_value total,
@@ -64,7 +65,7 @@ static int put_tree(struct json_writer *w, const char *key, struct flame_tree *t
 		return r;
 	json_key(w, key);
 	json_open(w, '{');
-	flame_json_put_tree(w, &view, p->has_base);
+	flame_columns_put(w, NULL, &view, p->has_base);
 	json_close(w, '}');
 	return 0;
 }

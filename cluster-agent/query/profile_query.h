@@ -25,6 +25,12 @@ enum query_format {
 	QUERY_FORMAT_COLUMNS, /* JSON with numbers as bytes behind it (column_block.h) */
 };
 
+/* What a pprof is for. */
+enum query_purpose {
+	QUERY_FOR_READING,
+	QUERY_FOR_GO_PGO, /* "go build -pgo" */
+};
+
 /* Texts are borrowed; each question reads what it needs, 0 or NULL is "not given". */
 struct query_request {
 	struct query_filter filter;
@@ -40,6 +46,7 @@ struct query_request {
 	uint32_t limit;    /* number of elements of a list */
 	enum query_sort sort;
 	enum query_format format;
+	enum query_purpose purpose;
 	/*
 	 * Storage of filter.where and base.where, which point here; a request that has matchers
 	 * must not be copied.

@@ -3,58 +3,18 @@
 #include <errno.h>
 
 #include "cluster-agent/ingest/ingest.h"
+#include "cluster-agent/push/pprof_upload.h"
 #include "cluster-agent/receive/upload_params.h"
 #include "common/data/arena.h"
-#include "common/telemetry/log.h"
-#include "common/telemetry/metrics.h"
+#include "common/system/clock.h"
 #include "common/text/utf8.h"
 #include "common/upload/receiver_wishes.h"
 
-#define RETRY_AFTER_S "5"
-/* Our agents send 32 hex digits; a UUID has 36 characters. */
-#define MIN_KEY_BYTES 16u
-#define MAX_KEY_BYTES 128u
 /* more than a whole request line may have */
 #define MAX_REPAIRED_BYTES ((size_t)64 * 1024)
 
-enum upload_result {
-	UPLOAD_STORED,
-	UPLOAD_BAD_PARAMS,
-	UPLOAD_BAD_PROFILE,
-	UPLOAD_TOO_LARGE,
-	UPLOAD_BUSY,
-	UPLOAD_LOG_FULL,
-	UPLOAD_DISK_FULL,
-	UPLOAD_FAILED,
-	UPLOAD_RESULT_MAX,
-};
-
-static const unsigned statuses[UPLOAD_RESULT_MAX] = {
-	[UPLOAD_STORED] = 200,    [UPLOAD_BAD_PARAMS] = 400, [UPLOAD_BAD_PROFILE] = 400,
-	[UPLOAD_TOO_LARGE] = 413, [UPLOAD_BUSY] = 503,       [UPLOAD_LOG_FULL] = 503,
-	[UPLOAD_DISK_FULL] = 503, [UPLOAD_FAILED] = 503,
-};
-
-#define REFUSED(reason)                                                        \
-	"coroot_cluster_agent_uploads_refused_total", "reason=\"" reason "\"", \
-		"Uploads that were not stored, by reason"
-
-static const struct metric_def metric_defs[UPLOAD_RESULT_MAX] = {
-	[UPLOAD_STORED] = {"coroot_cluster_agent_uploads_stored_total", NULL,
-			   "Uploads that are durable and were answered with 200"},
-	[UPLOAD_BAD_PARAMS] = {REFUSED("bad_parameters")},
-	[UPLOAD_BAD_PROFILE] = {REFUSED("bad_profile")},
-	[UPLOAD_TOO_LARGE] = {REFUSED("too_large")},
-	[UPLOAD_BUSY] = {REFUSED("busy")},
-	[UPLOAD_LOG_FULL] = {REFUSED("log_full")},
-	[UPLOAD_DISK_FULL] = {REFUSED("disk_full")},
-	[UPLOAD_FAILED] = {REFUSED("failed")},
-};
-METRIC_TABLE(metric_table, metric_defs);
-
 struct profile_handler {
 	struct profile_handler_config cfg;
-	struct metric metrics[UPLOAD_RESULT_MAX];
 };
 
 /* One request while ingest works on it. */
@@ -64,6 +24,7 @@ struct request {
 	struct upload_params params;
 	struct arena repaired; /* copies of params that were not UTF-8 */
 	bool out_of_memory;
+	struct pprof_upload pprof;
 	struct ingest_upload upload;
 };
 
@@ -77,33 +38,21 @@ DEFINE_CLEANUP(struct request *, request_free);
 static void answer(struct profile_handler *h, struct http_exchange *x, enum upload_result result,
 		   const char *reason)
 {
-	unsigned status = statuses[result];
+	unsigned status = upload_result_status(result);
 
-	metric_add(&h->metrics[result], 1);
-	if (result == UPLOAD_STORED) {
+	upload_result_note(h->cfg.counters, x, result, http_exchange_param(x, "service.name") ?: "",
+			   reason);
+	if (result == UPLOAD_STORED)
 		http_respond(x, status, "text/plain", NULL, 0);
-		return;
-	}
-	log_warn_limited("refusing an upload", "status=%u service=%s reason=%s", status,
-			 LOG_QUOTED(http_exchange_param(x, "service.name") ?: ""),
-			 LOG_QUOTED(reason));
-	/* without the header the sender chooses its own delay */
-	if (status == 503 && http_exchange_set_header(x, "Retry-After", RETRY_AFTER_S) < 0)
-		log_debug("answering without Retry-After", "status=%u", status);
-	http_respond_text(x, status, "%s", reason);
+	else
+		http_respond_text(x, status, "%s", reason);
 }
 
 static void upload_done(void *ctx, enum ingest_outcome outcome, const char *reason)
 {
-	static const enum upload_result by_outcome[INGEST_OUTCOME_MAX] = {
-		[INGEST_STORED] = UPLOAD_STORED,       [INGEST_BAD_PROFILE] = UPLOAD_BAD_PROFILE,
-		[INGEST_TOO_LARGE] = UPLOAD_TOO_LARGE, [INGEST_BUSY] = UPLOAD_BUSY,
-		[INGEST_LOG_FULL] = UPLOAD_LOG_FULL,   [INGEST_DISK_FULL] = UPLOAD_DISK_FULL,
-		[INGEST_FAILED] = UPLOAD_FAILED,
-	};
 	CLEANUP(request_freep) struct request *r = ctx;
 
-	answer(r->handler, r->exchange, by_outcome[outcome], reason);
+	answer(r->handler, r->exchange, upload_result_of(outcome), reason);
 }
 
 /*
@@ -133,18 +82,6 @@ static void add_param(void *ctx, const char *name, const char *value)
 	upload_params_add(&r->params, repair(r, name), repair(r, value));
 }
 
-/*
- * The key of the request, or NULL without one that is fit to identify an upload: a short one would
- * soon be used again, and its upload be taken for a repetition.
- */
-static const char *idempotency_key(const struct http_exchange *x)
-{
-	const char *key = http_exchange_header(x, "Idempotency-Key");
-	size_t len = key ? strlen(key) : 0;
-
-	return len >= MIN_KEY_BYTES && len <= MAX_KEY_BYTES ? key : NULL;
-}
-
 void profile_handler_serve(void *ctx, struct http_exchange *x)
 {
 	struct profile_handler *h = ctx;
@@ -168,12 +105,21 @@ void profile_handler_serve(void *ctx, struct http_exchange *x)
 		answer(h, x, UPLOAD_BAD_PARAMS, err.msg);
 		return;
 	}
+	r->pprof = (struct pprof_upload){
+		.service = r->params.service,
+		.host = r->params.host,
+		.labels = r->params.labels,
+		.n_labels = r->params.n_labels,
+		.now_ns = (int64_t)clock_realtime_ns(),
+	};
 	r->upload = (struct ingest_upload){
 		.service = r->params.service,
 		.host = r->params.host,
 		.labels = r->params.labels,
 		.n_labels = r->params.n_labels,
-		.key = idempotency_key(x),
+		.decode = pprof_upload_decode,
+		.decode_ctx = &r->pprof,
+		.key = upload_key_of(x),
 		.done = upload_done,
 		.ctx = r,
 	};
@@ -208,9 +154,4 @@ int profile_handler_new(struct profile_handler **ret, const struct profile_handl
 void profile_handler_free(struct profile_handler *h)
 {
 	free(h);
-}
-
-int profile_handler_register(struct profile_handler *h, struct metrics *ms)
-{
-	return metrics_register(ms, &metric_table, h->metrics, NULL);
 }

@@ -11,15 +11,15 @@
 #ifndef CLUSTER_AGENT_RECEIVE_PROFILE_HANDLER_H
 #define CLUSTER_AGENT_RECEIVE_PROFILE_HANDLER_H
 
+#include "cluster-agent/receive/upload_answer.h"
 #include "common/base.h"
 #include "common/http/http_server.h"
 
-struct ingest;
-struct metrics;
 struct profile_handler;
 
 struct profile_handler_config {
-	struct ingest *ingest; /* borrowed; outlives the handler */
+	struct ingest *ingest;            /* borrowed; outlives the handler */
+	struct upload_counters *counters; /* likewise */
 };
 
 int profile_handler_new(struct profile_handler **ret,
@@ -27,9 +27,6 @@ int profile_handler_new(struct profile_handler **ret,
 /* Every upload must have been answered. */
 void profile_handler_free(struct profile_handler *h);
 DEFINE_CLEANUP(struct profile_handler *, profile_handler_free);
-
-/* Counters coroot_cluster_agent_uploads_*; the handler must outlive ms. */
-int profile_handler_register(struct profile_handler *h, struct metrics *ms) MUST_CHECK;
 
 /* An http_handler_fn; ctx is the handler. */
 void profile_handler_serve(void *ctx, struct http_exchange *x);

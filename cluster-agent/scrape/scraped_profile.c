@@ -12,9 +12,9 @@
 #include <errno.h>
 
 #include "cluster-agent/scrape/merged_stacks.h"
-#include "cluster-agent/scrape/unused_parts.h"
 #include "common/data/table.h"
 #include "common/limits.h"
+#include "common/pprof/unused_parts.h"
 #include "common/system/clock.h"
 
 #define MAX_NAME_BYTES 64u

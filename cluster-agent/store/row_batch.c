@@ -325,5 +325,6 @@ int row_batch_add_quality(struct row_batch *b, const struct quality_row *row)
 	rowbinary_put_u64(&out.w, row->upload);
 	put_counts(&out.w, row->runtimes, row->n_runtimes);
 	put_counts(&out.w, row->unwinding, row->n_unwinding);
+	put_counts(&out.w, row->starts, row->n_starts);
 	return end_row(&out);
 }

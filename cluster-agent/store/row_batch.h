@@ -79,6 +79,9 @@ struct quality_row {
 	/* samples by end of the walk over their stack, and by binary: "no_table:libc.so.6" */
 	const struct row_count *unwinding;
 	size_t n_unwinding;
+	/* lines at which functions start, by "<name> <file>" */
+	const struct row_count *starts;
+	size_t n_starts;
 };
 
 struct row_batch_table {

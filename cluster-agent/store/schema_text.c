@@ -34,6 +34,7 @@
 #define COUNTS "Map(LowCardinality(String), UInt64) CODEC(ZSTD(1))"
 #define RUNTIMES "Runtimes " COUNTS
 #define UNWINDING "Unwinding " COUNTS
+#define STARTS "Starts Map(String, UInt64) CODEC(ZSTD(1))"
 #define TIME "DateTime64(9) CODEC(Delta, ZSTD(1))"
 
 #define PATH "'/clickhouse/tables/{shard}/{database}/{table}', '{replica}'"
@@ -85,7 +86,8 @@ static const struct table tables[SCHEMA_TABLE_MAX] = {
 			"profiling_quality",
 			"ServiceName " TEXT ", Type " TEXT ", Start " TIME ", End " TIME
 			", Host " TEXT ", Samples " NUMBER ", Truncated " NUMBER ", " TOTAL
-			", " INSTANCE ", Lost " COUNTS ", " UPLOAD ", " RUNTIMES ", " UNWINDING,
+			", " INSTANCE ", Lost " COUNTS ", " UPLOAD ", " RUNTIMES ", " UNWINDING
+			", " STARTS,
 			false,
 			"ORDER BY (ServiceName, Type, toUnixTimestamp(Start))",
 			"Start",
@@ -105,7 +107,7 @@ static const struct table tables[SCHEMA_TABLE_MAX] = {
 const char schema_text_quality_columns[] =
 	" ADD COLUMN IF NOT EXISTS " TOTAL ", ADD COLUMN IF NOT EXISTS " INSTANCE
 	", ADD COLUMN IF NOT EXISTS " UPLOAD ", ADD COLUMN IF NOT EXISTS " RUNTIMES
-	", ADD COLUMN IF NOT EXISTS " UNWINDING;
+	", ADD COLUMN IF NOT EXISTS " UNWINDING ", ADD COLUMN IF NOT EXISTS " STARTS;
 
 bool schema_name_is_plain(const char *name)
 {

@@ -78,8 +78,9 @@ struct store_frame {
 };
 
 /* n_missing: since when which columns are there. */
-#define STORE_MISSING_UNWINDING 1u
-#define STORE_MISSING_RUNTIMES 2u
+#define STORE_MISSING_STARTS 1u
+#define STORE_MISSING_UNWINDING 2u
+#define STORE_MISSING_RUNTIMES 3u
 
 /*
  * All rows of a frame are of the same partition, which is a day. When a day begins depends on

@@ -164,7 +164,9 @@ static uint8_t missing_columns(uint32_t version)
 {
 	if (version < LOG_FILE_VERSION_RUNTIMES)
 		return STORE_MISSING_RUNTIMES;
-	return version < LOG_FILE_VERSION_UNWINDING ? STORE_MISSING_UNWINDING : 0;
+	if (version < LOG_FILE_VERSION_UNWINDING)
+		return STORE_MISSING_UNWINDING;
+	return version < LOG_FILE_VERSION_STARTS ? STORE_MISSING_STARTS : 0;
 }
 
 static void fill(struct log_segment *s, struct record_cursor c)

@@ -3,6 +3,8 @@
 //                                           app-HASH.css, icon-HASH.png
 //   node build.mjs embed DIST FILE.c        write the files of DIST to FILE.c, compressed, as an
 //                                           array of struct web_asset
+//   node build.mjs file DEPS FILE.c         the flame graph as one file, compressed, as the array
+//                                           that node-agent/record/record_page.h declares
 //   node build.mjs test DEPS OUT FILE...    bundle unit tests for "node --test"
 //   node build.mjs tsconfig DEPS FILE       write a tsconfig.json that finds its packages in DEPS
 
@@ -15,6 +17,7 @@ import { gzipSync } from "node:zlib";
 
 const here = path.dirname(fileURLToPath(import.meta.url));
 const MAX_SCRIPT = 130 * 1024; // gzipped; the page must be quick over a port-forward
+const MAX_FILE = 40 * 1024; // gzipped; it is part of the node-agent and of each recording
 
 const digest = (data) => createHash("sha256").update(data).digest("hex");
 const esbuildOf = (deps) => createRequire(path.resolve(deps, "package.json"))("esbuild");
@@ -73,6 +76,14 @@ const types = {
   ".png": "image/png",
 };
 
+/** Lines of the elements of an array in C. */
+function bytesOf(data) {
+  const lines = [];
+  for (let k = 0; k < data.length; k += 24)
+    lines.push(`${[...data.subarray(k, k + 24)].join(",")},`);
+  return lines;
+}
+
 function embed(dist, file) {
   const found = fs
     .readdirSync(path.join(dist, "assets"))
@@ -92,9 +103,7 @@ function embed(dist, file) {
   const lines = ['#include "cluster-agent/web/web_assets.h"', ""];
   list.forEach((a, i) => {
     lines.push(`static const unsigned char data_${i}[] = {`);
-    for (let k = 0; k < a.data.length; k += 24)
-      lines.push(`${[...a.data.subarray(k, k + 24)].join(",")},`);
-    lines.push("};");
+    lines.push(...bytesOf(a.data), "};");
   });
   lines.push("const struct web_asset web_assets[] = {");
   list.forEach((a, i) =>
@@ -105,6 +114,36 @@ function embed(dist, file) {
   );
   lines.push("};", "const size_t n_web_assets = sizeof(web_assets) / sizeof(web_assets[0]);", "");
   fs.writeFileSync(file, lines.join("\n"));
+}
+
+/** A file without requests: styles and script are in it, each allowed by its hash. */
+async function file(deps, out) {
+  const result = await esbuildOf(deps).build({
+    ...common(deps),
+    entryPoints: { recording: path.join(here, "src/file/recording.tsx") },
+    outdir: path.dirname(out),
+    format: "iife",
+    target: ["es2020"],
+    minify: true,
+    legalComments: "none",
+    write: false,
+  });
+  const textOf = (ext) => result.outputFiles.find((f) => f.path.endsWith(ext)).text.trim();
+  const hashOf = (text) => createHash("sha256").update(text).digest("base64");
+  const js = textOf(".js").replaceAll("</script", "<\\/script");
+  const css = textOf(".css");
+  const parts = { JS_HASH: hashOf(js), CSS_HASH: hashOf(css), JS: js, CSS: css };
+  const html = fs
+    .readFileSync(path.join(here, "file.html"), "utf8")
+    .replace(/__(JS_HASH|CSS_HASH|JS|CSS)__/g, (_, name) => parts[name]);
+  const data = gzipSync(html, { level: 9 });
+  data[9] = 255;
+  if (data.length > MAX_FILE)
+    throw new Error(`the file has ${data.length} bytes compressed, more than ${MAX_FILE}`);
+  const lines = ['#include "node-agent/record/record_page.h"', ""];
+  lines.push("const unsigned char record_page_gzip[] = {", ...bytesOf(data), "};");
+  lines.push("const size_t record_page_len = sizeof(record_page_gzip);", "");
+  fs.writeFileSync(out, lines.join("\n"));
 }
 
 async function test(deps, out, files) {
@@ -140,6 +179,12 @@ function tsconfig(deps, file) {
 }
 
 const [what, ...args] = process.argv.slice(2);
-const commands = { page, embed, test: (deps, out, ...files) => test(deps, out, files), tsconfig };
+const commands = {
+  page,
+  embed,
+  file,
+  test: (deps, out, ...files) => test(deps, out, files),
+  tsconfig,
+};
 if (!commands[what]) throw new Error(`no such command: ${what}`);
 await commands[what](...args);

@@ -8,6 +8,8 @@ web_src     := $(sort $(wildcard $(web)/src/*/* $(web)/*.html $(web)/icon.png $(
                                  $(web)/tsconfig.json))
 web_page    := build/web/dist/index.html
 web_c       := $(O)/gen/web/web_assets.gen.c
+# the same flame graph as one file, embedded in the node-agent
+record_c    := $(O)/gen/web/record_page.gen.c
 
 $(web_modules):
 	@echo "deps: npm packages of the page"
@@ -21,4 +23,6 @@ $(web_page): $(web_src) $(web)/package-lock.json | $(web_modules)
 $(web_c): $(web_page)
 	$(call say,EMBED)
 	$(Q)node $(web)/build.mjs embed $(dir $(web_page)) $@
-
+$(record_c): $(web_src) $(web)/package-lock.json | $(web_modules)
+	$(call say,EMBED)
+	$(Q)node $(web)/build.mjs file $(web_deps) $@

@@ -91,6 +91,8 @@ static const struct web_param params[] = {
 	{"sort", WEB_PARAM_SORT, BIT(FUNCTIONS), 0, 0, 0, 0, AT(sort),
 	 "What the largest are listed by: self (the default), total, or diff, the amount by which "
 	 "self has changed"},
+	{"for", WEB_PARAM_PURPOSE, BIT(PPROF), 0, 0, 0, 0, AT(purpose),
+	 "go-pgo: a CPU profile of Go functions for \"go build -pgo\""},
 	{"limit", WEB_PARAM_COUNT, BIT(FUNCTIONS), 0, 1, 50000, 1000, AT(limit), "Most functions"},
 	{"limit", WEB_PARAM_COUNT, BIT(STACKS), 0, 1, 200000, 1000, AT(limit), "Most stacks"},
 	{"maxNodes", WEB_PARAM_COUNT, BIT(FLAMEGRAPH), 0, 1, 1000000, 200000, AT(max_nodes),
@@ -199,6 +201,11 @@ static int parse_value(struct parser *ps, const struct web_param *row, const cha
 		return parse_sort(row, text, at, err);
 	case WEB_PARAM_FORMAT:
 		return parse_format(row, text, at, err);
+	case WEB_PARAM_PURPOSE:
+		*(enum query_purpose *)at = QUERY_FOR_GO_PGO;
+		return strcmp(text, "go-pgo") == 0
+			       ? 0
+			       : err_set(err, -EINVAL, "%s is not go-pgo", row->name);
 	case WEB_PARAM_MATCHERS:
 		return parse_matchers(row, text, at, err);
 	case WEB_PARAM_TEXT:

@@ -26,6 +26,7 @@ enum web_param_kind {
 	WEB_PARAM_KEY,      /* the path key of a node: 16 hexadecimal digits */
 	WEB_PARAM_SORT,     /* self, total or diff */
 	WEB_PARAM_FORMAT,   /* json or columns */
+	WEB_PARAM_PURPOSE,  /* go-pgo */
 };
 
 /* A parameter of some endpoints. Others may take the same name in another way: another row. */

@@ -18,6 +18,7 @@
 #include "common/system/clock.h"
 #include "common/telemetry/log.h"
 #include "common/telemetry/process_metrics.h"
+#include "common/upload/upload_format.h"
 
 #define BEAT_NS (1 * NS_PER_S)
 /* Kubernetes and systemd kill after 30 and 90 s; ten is what we promise. */
@@ -115,6 +116,7 @@ void agent_fini(struct agent *a)
 	uploader_free(a->uploader);
 	sent_key_free(a->key);
 	free(a->upload_endpoint);
+	upload_format_free(a->format);
 	metrics_free(a->metrics);
 	loop_free(a->loop);
 }
@@ -156,7 +158,15 @@ int agent_start_uploads(struct agent *a, const struct agent_upload_config *cfg, 
 		return err_wrap(err, r,
 				cfg->api_key && *cfg->api_key ? "--api-key" : "--api-key-file");
 	uploads.key = a->key;
-	if (!cfg->endpoint)
+	if (cfg->otlp_endpoint)
+		r = upload_format_new_otlp(&a->format, cfg->otlp_headers, a->cfg.program,
+					   a->cfg.version, err);
+	if (r < 0)
+		return r;
+	uploads.format = a->format;
+	if (cfg->otlp_endpoint)
+		r = upload_format_otlp_url(&a->upload_endpoint, cfg->otlp_endpoint);
+	else if (!cfg->endpoint)
 		r = upload_url_from_collector(&a->upload_endpoint, cfg->collector);
 	else if (!(a->upload_endpoint = strdup(cfg->endpoint)))
 		r = -ENOMEM;

@@ -23,6 +23,7 @@
 #include "common/upload/uploader.h"
 
 struct sent_key;
+struct upload_format;
 
 struct agent_config {
 	const char *program;        /* "coroot-node-agent" */
@@ -41,7 +42,10 @@ struct agent_config {
 struct agent_upload_config {
 	const char *endpoint;  /* full URL; if NULL, <collector>/v1/profiles */
 	const char *collector; /* base URL */
-	const char *api_key;   /* NULL if there is none */
+	/* base URL of an OTLP receiver, to which profiles are sent as OTLP, instead of the two */
+	const char *otlp_endpoint;
+	const char *otlp_headers; /* "name=value,…"; NULL: none */
+	const char *api_key;      /* NULL if there is none */
 	const char *api_key_file;
 	const char *ca_file; /* NULL: the system's */
 	bool insecure_skip_verify;
@@ -66,6 +70,7 @@ struct agent {
 	struct http_client *client; /* of the uploader; others may use it until agent_fini() */
 	char *upload_endpoint;      /* where it sends to */
 	struct sent_key *key;       /* of uploads */
+	struct upload_format *format;
 	/* of agent.c */
 	struct agent_status status;
 	struct loop_source *beat_timer;

@@ -94,11 +94,12 @@ static int run(const struct agent_program *p, char **argv, struct err *err)
 	if (r == OPTIONS_HELP)
 		return print_help(p);
 	if (r != OPTIONS_OK)
-		return r;
+		return r < 0 ? r : 0;
 	/* a peer that closes its connection is an error of write(2), not the end of the agent */
 	signal(SIGPIPE, SIG_IGN);
 	process_harden();
-	return p->serve(p->opts, err);
+	r = p->serve(p->opts, err);
+	return r < 0 ? r : 0;
 }
 
 int agent_main(const struct agent_program *p, char **argv)
@@ -113,5 +114,5 @@ int agent_main(const struct agent_program *p, char **argv)
 	options_fini(p->options, p->opts);
 	if (r < 0)
 		fprintf(stderr, "%s: %s\n", p->name, err.msg[0] ? err.msg : strerror(-r));
-	return r < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
+	return r < 0 ? EXIT_FAILURE : r;
 }

@@ -21,7 +21,10 @@ struct agent_command {
 	const char *name;      /* NULL ends the table */
 	const char *arguments; /* as --help shows them: "PID [--pprof FILE]" */
 	const char *help;      /* one sentence without a full stop */
-	/* args: what follows the name, up to NULL. Returns 0, or -errno with one line in err. */
+	/*
+	 * args: what follows the name, up to NULL. Returns the exit status, or -errno with one line
+	 * in err.
+	 */
 	int (*run)(char **args, struct err *err);
 	const struct agent_program *program; /* run instead of it; NULL: none */
 	bool hidden;                         /* not in --help: for the agent itself */

@@ -18,6 +18,7 @@
 #include "common/data/hash.h"
 #include "common/http/http_connections.h"
 #include "common/http/http_exchange_state.h"
+#include "common/http/http_listen.h"
 #include "common/http/http_route.h"
 #include "common/http/http_text.h"
 #include "common/telemetry/metrics.h"
@@ -139,17 +140,8 @@ uint64_t http_exchange_client(const struct http_exchange *x)
 {
 	const union MHD_ConnectionInfo *info =
 		MHD_get_connection_info(x->conn, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
-	const struct sockaddr *addr = info ? info->client_addr : NULL;
-	const struct sockaddr_in6 *in6 = (const void *)addr;
-	const struct sockaddr_in *in = (const void *)addr;
 
-	if (addr && addr->sa_family == AF_INET)
-		return fnv1a64(FNV1A64_INIT, &in->sin_addr, sizeof(in->sin_addr));
-	if (!addr || addr->sa_family != AF_INET6)
-		return 0;
-	if (IN6_IS_ADDR_V4MAPPED(&in6->sin6_addr))
-		return fnv1a64(FNV1A64_INIT, &in6->sin6_addr.s6_addr[12], 4);
-	return fnv1a64(FNV1A64_INIT, &in6->sin6_addr, 8);
+	return http_client_number(info ? info->client_addr : NULL);
 }
 
 void http_exchange_on_left(struct http_exchange *x, void (*left)(void *ctx), void *ctx)

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <netinet/in.h>
 
+#include "common/data/hash.h"
 #include "common/text/parse.h"
 
 #define BACKLOG 512
@@ -122,4 +123,18 @@ int http_listen(const char *text, unsigned *ret_port, struct err *err)
 			       fd == -EACCES ? "; ports below 1024 need CAP_NET_BIND_SERVICE" : "");
 	*ret_port = port_of(fd);
 	return fd;
+}
+
+uint64_t http_client_number(const struct sockaddr *addr)
+{
+	const struct sockaddr_in6 *in6 = (const void *)addr;
+	const struct sockaddr_in *in = (const void *)addr;
+
+	if (addr && addr->sa_family == AF_INET)
+		return fnv1a64(FNV1A64_INIT, &in->sin_addr, sizeof(in->sin_addr));
+	if (!addr || addr->sa_family != AF_INET6)
+		return 0;
+	if (IN6_IS_ADDR_V4MAPPED(&in6->sin6_addr))
+		return fnv1a64(FNV1A64_INIT, &in6->sin6_addr.s6_addr[12], 4);
+	return fnv1a64(FNV1A64_INIT, &in6->sin6_addr, 8);
 }

@@ -24,4 +24,10 @@ bool http_listen_is_loopback(const char *text);
  */
 int http_listen(const char *text, unsigned *ret_port, struct err *err) MUST_CHECK;
 
+/*
+ * A number for who has this address, the network (/64) of IPv6. addr may be NULL. Pure; see
+ * http_exchange_client().
+ */
+uint64_t http_client_number(const struct sockaddr *addr);
+
 #endif /* COMMON_HTTP_HTTP_LISTEN_H */

@@ -317,6 +317,7 @@ static int load_function(struct decoder *d, const struct wire_field *f)
 	if (pprof_read_function(f->data, f->len, &fn) < 0)
 		return fail(d, "broken function");
 	pprof_ids_add(&d->functions, fn.id);
+	ret->start_line = fn.start_line;
 	r = get_string(d, fn.name, &ret->name);
 	return r < 0 ? r : get_string(d, fn.file, &ret->file);
 }

@@ -39,6 +39,31 @@ int pprof_read_value_type(const uint8_t *data, size_t len, struct pprof_value_ty
 	return e;
 }
 
+int pprof_read_mapping(const uint8_t *data, size_t len, struct pprof_mapping *ret)
+{
+	enum { ID = 1, START, LIMIT, OFFSET, FILENAME, BUILD_ID, MAX = 10 };
+	struct wire_reader r = {data, data + len};
+	struct wire_field f;
+	int e;
+
+	*ret = (struct pprof_mapping){0};
+	while ((e = next_field(&r, MAX, 0, &f)) > 0) {
+		if (f.number == ID)
+			ret->id = f.value;
+		else if (f.number == START)
+			ret->start = f.value;
+		else if (f.number == LIMIT)
+			ret->limit = f.value;
+		else if (f.number == OFFSET)
+			ret->offset = f.value;
+		else if (f.number == FILENAME)
+			ret->file = (int64_t)f.value;
+		else if (f.number == BUILD_ID)
+			ret->build_id = (int64_t)f.value;
+	}
+	return e;
+}
+
 int pprof_read_function(const uint8_t *data, size_t len, struct pprof_function *ret)
 {
 	enum { ID = 1, NAME, SYSTEM_NAME, FILENAME, START_LINE, MAX = START_LINE };
@@ -54,6 +79,8 @@ int pprof_read_function(const uint8_t *data, size_t len, struct pprof_function *
 			ret->name = (int64_t)f.value;
 		else if (f.number == FILENAME)
 			ret->file = (int64_t)f.value;
+		else if (f.number == START_LINE)
+			ret->start_line = (int64_t)f.value;
 	}
 	return e;
 }
@@ -86,11 +113,14 @@ int pprof_read_location(const uint8_t *data, size_t len, struct pprof_location *
 	int e;
 
 	ret->id = 0;
+	ret->mapping_id = 0;
 	ret->address = 0;
 	ret->lines.n = 0;
 	while ((e = next_field(&r, MAX, BYTES(LINE), &f)) > 0) {
 		if (f.number == ID)
 			ret->id = f.value;
+		else if (f.number == MAPPING_ID)
+			ret->mapping_id = f.value;
 		else if (f.number == ADDRESS)
 			ret->address = f.value;
 		else if (f.number == LINE && read_line(&f, &ret->lines) < 0)

@@ -24,6 +24,7 @@ struct pprof_function {
 	uint64_t id;
 	int64_t name;
 	int64_t file;
+	int64_t start_line;
 };
 
 struct pprof_line {
@@ -39,6 +40,7 @@ struct pprof_lines {
 
 struct pprof_location {
 	uint64_t id;
+	uint64_t mapping_id; /* 0: none */
 	uint64_t address;
 	struct pprof_lines lines;
 };
@@ -54,6 +56,16 @@ struct pprof_sample {
 	struct pprof_numbers values;
 };
 
+struct pprof_mapping {
+	uint64_t id;
+	uint64_t start;
+	uint64_t limit;
+	uint64_t offset;
+	int64_t file;
+	int64_t build_id;
+};
+
+int pprof_read_mapping(const uint8_t *data, size_t len, struct pprof_mapping *ret) MUST_CHECK;
 int pprof_read_value_type(const uint8_t *data, size_t len, struct pprof_value_type *ret) MUST_CHECK;
 int pprof_read_function(const uint8_t *data, size_t len, struct pprof_function *ret) MUST_CHECK;
 /* The caller sets items and max before these. */

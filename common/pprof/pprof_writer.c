@@ -320,9 +320,9 @@ void pprof_writer_put_location(struct pprof_writer *w, const struct profile_loca
 
 void pprof_writer_put_function(struct pprof_writer *w, const struct profile_function *f)
 {
-	enum { FUNCTION_ID = 1, NAME = 2, FILE_NAME = 4 };
+	enum { FUNCTION_ID = 1, NAME = 2, FILE_NAME = 4, START_LINE = 5 };
 	uint32_t name = intern_string(w, &f->name), file = intern_string(w, &f->file);
-	uint8_t message[3 * NUMBER_MAX_BYTES];
+	uint8_t message[4 * NUMBER_MAX_BYTES];
 	size_t len = 0;
 
 	/*
@@ -332,6 +332,7 @@ void pprof_writer_put_function(struct pprof_writer *w, const struct profile_func
 	len += pack_number(message, FUNCTION_ID, ++w->n_functions);
 	len += pack_number(message + len, NAME, name);
 	len += pack_number(message + len, FILE_NAME, file);
+	len += pack_number(message + len, START_LINE, (uint64_t)f->start_line);
 	put_small(w, PPROF_FUNCTION, message, len);
 }
 

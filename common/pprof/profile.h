@@ -26,6 +26,7 @@ struct profile_value_type {
 struct profile_function {
 	struct profile_string name;
 	struct profile_string file; /* source file, or "[module]" if only the module is known */
+	int64_t start_line;         /* of the declaration; 0: unknown */
 };
 
 struct profile_line {

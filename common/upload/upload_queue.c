@@ -54,6 +54,7 @@ void upload_queue_remove(struct upload_queue *q, struct upload *up)
 	q->n_items--;
 	q->n_bytes -= upload_item_bytes(up->item);
 	upload_item_unref(up->item);
+	free(up->sent);
 	free(up);
 }
 

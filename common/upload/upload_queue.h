@@ -31,6 +31,7 @@ struct upload {
 	unsigned n_faults;
 	uint64_t fault_ns;
 	uint64_t n_accepted;
+	char *sent; /* what is being sent instead of the item's body; owned */
 	void *context;
 };
 

@@ -23,8 +23,10 @@
 #include <errno.h>
 
 #include "common/access/sent_key.h"
+#include "common/limits.h"
 #include "common/system/clock.h"
 #include "common/telemetry/log.h"
+#include "common/upload/upload_format.h"
 #include "common/upload/uploader_state.h"
 
 /* Answers of 500 that count, until a profile is dropped. */
@@ -135,7 +137,8 @@ static void finish(struct uploader *u, struct upload *up, const struct http_resu
 		log_info("uploads recovered", "waiting=%zu", n_waiting(u));
 	u->down = false;
 	widen(u, up);
-	if (upload_verdict(res->error, res->status) == UPLOAD_ACCEPTED) {
+	if (upload_verdict(res->error, res->status) == UPLOAD_ACCEPTED &&
+	    (!u->format || u->format->is_stored(res->body, res->body_len))) {
 		metric_add(&u->metrics[UPLOADED], 1);
 		metric_add(&u->metrics[UPLOADED_BYTES], up->item->body_len);
 	} else {
@@ -182,6 +185,8 @@ static void on_done(void *ctx, const struct http_result *res)
 	enum upload_verdict verdict = upload_verdict(res->error, res->status);
 
 	up->sending = false;
+	free(up->sent);
+	up->sent = NULL;
 	u->n_sending--;
 	u->n_sending_backlog -= up->is_backlog;
 	if (!res->error && res->status == 401)
@@ -197,26 +202,80 @@ static void on_done(void *ctx, const struct http_result *res)
 	u->go_on(u);
 }
 
+/* Headers of a request: the key that identifies it, the receiver's key, those of the format. */
+struct headers {
+	const char *all[UPLOAD_FORMAT_MAX_HEADERS + 3];
+	char key[sizeof("Idempotency-Key: ") + UPLOAD_KEY_DIGITS];
+};
+
+static void make_headers(const struct uploader *u, struct upload *up, struct headers *h)
+{
+	const char *key = sent_key_header(u->key, &up->key_no);
+	size_t n = 0;
+
+	*h = (struct headers){{NULL}, ""};
+	snprintf(h->key, sizeof(h->key), "Idempotency-Key: %s", up->item->key.text);
+	h->all[n++] = h->key;
+	for (size_t i = 0; u->format && i < u->format->n_headers; i++)
+		h->all[n++] = u->format->headers[i];
+	h->all[n] = key;
+}
+
+/* Sets the body of the request, and the query of its URL. */
+static int make_body(const struct uploader *u, struct upload *up, struct http_request *req,
+		     const char **ret_query)
+{
+	CLEANUP(buf_fini) struct buf body;
+	int r;
+
+	*ret_query = up->item->query;
+	req->body = up->item->body;
+	req->body_len = up->item->body_len;
+	if (!u->format)
+		return 0;
+	buf_init(&body, LIMIT_UPLOAD_INFLATED_BYTES);
+	r = u->format->encode(u->format, up->item, &body);
+	if (r < 0)
+		return r;
+	*ret_query = "";
+	free(up->sent);
+	up->sent = buf_take(&body, &req->body_len);
+	req->body = up->sent;
+	return 0;
+}
+
 static int send_upload(struct uploader *u, struct upload *up)
 {
-	char key[sizeof("Idempotency-Key: ") + UPLOAD_KEY_DIGITS];
-	const char *const headers[] = {key, sent_key_header(u->key, &up->key_no), NULL};
+	struct headers headers;
 	AUTO_FREE char *url = NULL;
+	const char *query;
 	struct http_request req = {
 		.method = "POST",
-		.headers = headers,
-		.body = up->item->body,
-		.body_len = up->item->body_len,
+		.headers = headers.all,
 		.timeout_ns = u->timeout_ns,
 		.max_response_bytes = 64 * 1024,
 	};
-	int r = upload_url_join(&url, u->endpoint, up->item->query);
+	int r = make_body(u, up, &req, &query);
 
+	if (r == 0)
+		r = upload_url_join(&url, u->endpoint, query);
 	if (r < 0)
 		return r;
 	req.url = url;
-	snprintf(key, sizeof(key), "Idempotency-Key: %s", up->item->key.text);
+	make_headers(u, up, &headers);
 	return http_send(u->client, &req, on_done, up);
+}
+
+/* A profile that cannot be written in the receiver's format, damaged on disk as a rule. */
+static void drop_unusable(struct uploader *u, struct upload *up)
+{
+	char service[UPLOAD_SERVICE_BYTES];
+
+	upload_item_service(up->item, service);
+	metric_add(&u->metrics[DROPPED_UNQUEUED], 1);
+	log_warn_limited("dropped a profile that cannot be sent in the receiver's format",
+			 "service=%s bytes=%zu", LOG_QUOTED(service), up->item->body_len);
+	uploader_retire(u, up);
 }
 
 /* If nothing is due while the receiver is down, the one that has failed least probes it. */
@@ -284,6 +343,10 @@ static void send_more(struct uploader *u)
 	while (u->client && !u->waiting && (up = next_upload(u))) {
 		int r = send_upload(u, up);
 
+		if (r == -EBADMSG || (r == -EFBIG && u->format)) {
+			drop_unusable(u, up);
+			continue;
+		}
 		if (r < 0) {
 			retry_later(u, &(struct http_result){.error = r, .msg = strerror(-r)});
 			return;
@@ -339,6 +402,7 @@ int uploader_new(struct uploader **ret, struct loop *l, struct http_client *clie
 		.random = clock_monotonic_ns() ^ ((uint64_t)getpid() << 32),
 	};
 	u->key = cfg->key;
+	u->format = cfg->format;
 	u->endpoint = strdup(cfg->endpoint);
 	if (!u->endpoint)
 		return -ENOMEM;

@@ -28,11 +28,13 @@
 #include "common/upload/upload_url.h"
 
 struct sent_key;
+struct upload_format;
 struct uploader;
 
 struct uploader_config {
-	const char *endpoint; /* full URL of the receiver's /v1/profiles */
-	struct sent_key *key; /* borrowed; NULL if there is none */
+	const char *endpoint;               /* full URL of the receiver's /v1/profiles */
+	struct sent_key *key;               /* borrowed; NULL if there is none */
+	const struct upload_format *format; /* borrowed; NULL: pprofs are sent as they are */
 	size_t max_items;
 	size_t max_bytes; /* of all waiting bodies */
 	/*

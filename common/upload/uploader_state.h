@@ -38,7 +38,8 @@ struct uploader {
 	void (*go_on)(struct uploader *u);
 	struct loop_source *retry_timer;
 	char *endpoint;
-	struct sent_key *key; /* borrowed; NULL if there is none */
+	struct sent_key *key;               /* borrowed; NULL if there is none */
+	const struct upload_format *format; /* borrowed; NULL: pprof */
 	unsigned max_sending;
 	uint64_t timeout_ns;
 	struct backoff backoff;

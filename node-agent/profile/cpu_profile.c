@@ -98,7 +98,8 @@ static int resolve(void *ctx, uint64_t number, bool all, struct frame_list *ret)
 		ret->frames[i] = (struct frame){
 			.function = l->frames[i].function,
 			.file = l->frames[i].file,
-			.line = (uint32_t)l->frames[i].line,
+			.line = l->frames[i].line,
+			.start_line = l->frames[i].start_line,
 			.inlined = i + 1 < l->n,
 		};
 	ret->n = l->n;
@@ -339,11 +340,17 @@ static enum unwind_outcome outcome_of_whole(const struct cycle_stack *stack, boo
 	return is_guess(stack) ? UNWIND_GUESSED : UNWIND_COMPLETE;
 }
 
+static struct stack_values values_of(const struct build *b, const struct cycle_stack *stack)
+{
+	int64_t n = (int64_t)stack->n_samples, cpu_ns = n * (int64_t)(NS_PER_S / b->cfg->hz);
+
+	return b->cfg->whole ? (struct stack_values){{n, cpu_ns}} : (struct stack_values){{cpu_ns}};
+}
+
 static void add_stack(struct build *b, const struct process_snapshot *p,
 		      const struct symbol_location *root, const struct cycle_stack *stack)
 {
-	int64_t period = (int64_t)(NS_PER_S / b->cfg->hz);
-	const struct stack_values values = {{(int64_t)stack->n_samples * period}};
+	const struct stack_values values = values_of(b, stack);
 	struct stack_profile_stack s = {.addresses = b->locations};
 	size_t first_user;
 	enum unwind_outcome outcome;
@@ -443,7 +450,7 @@ static void add_unwind_comments(struct build *b)
 
 static int begin_profile(struct build *b, struct buf *out)
 {
-	const struct stack_profile_config cfg = {
+	struct stack_profile_config cfg = {
 		.resolver = {.resolve = resolve, .has_places = b->cfg->addresses, .ctx = b},
 		.types = {"ebpf:cpu:nanoseconds"},
 		.units = {"nanoseconds"},
@@ -456,6 +463,14 @@ static int begin_profile(struct build *b, struct buf *out)
 		.more = &b->parts,
 	};
 
+	if (b->cfg->whole) {
+		cfg.types[0] = "samples";
+		cfg.units[0] = "count";
+		cfg.types[1] = "cpu";
+		cfg.units[1] = "nanoseconds";
+		cfg.n_types = 2;
+		cfg.more = NULL;
+	}
 	b->n_samples = 0;
 	b->truncated = symbolizer_frame(b->symbolizer, "[truncated]", "");
 	return stack_profile_new(&b->profile, &cfg);
@@ -564,7 +579,7 @@ void cpu_profile_build(struct cycle *c, struct symbolizer *s, const struct cpu_p
 		uint64_t lost_before = ret->n_lost;
 		int r;
 
-		for (end = first; end < all_end && is_same_workload(*end, *first);)
+		for (end = first; end < all_end && (cfg->whole || is_same_workload(*end, *first));)
 			end++;
 		r = build_workload(b, first, end, emit, ctx);
 		if (r < 0) {

@@ -34,6 +34,11 @@ typedef void cpu_profile_comments_fn(void *ctx, const struct workload *w,
 struct cpu_profile_config {
 	unsigned hz;
 	bool addresses; /* locations with the address of each instruction, and mappings */
+	/*
+	 * One pprof of all workloads, of the types samples/count and cpu/nanoseconds, as
+	 * runtime/pprof has them: a recording.
+	 */
+	bool whole;
 	int64_t end_ns; /* since the Unix epoch */
 	int64_t duration_ns;
 	cpu_profile_comments_fn *comments; /* NULL: none */

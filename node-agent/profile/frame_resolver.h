@@ -29,7 +29,8 @@ struct frame {
 	uint32_t line;    /* 0: unknown */
 	uint64_t address; /* of this frame in a list that has one address for each inlined call */
 	enum frame_role role;
-	bool inlined; /* into the next one of the list: they are lines of one location */
+	bool inlined;        /* into the next one of the list: they are lines of one location */
+	uint32_t start_line; /* of the function; 0: unknown */
 };
 
 struct frame_list {

@@ -59,6 +59,7 @@ struct work {
 	struct worker_thread *thread; /* itself */
 	unsigned hz;
 	bool addresses;
+	bool whole;
 	struct symbolizer *symbolizer;
 	struct queue *jobs; /* struct job; pushed by the owner */
 };
@@ -219,6 +220,7 @@ static void do_job(struct work *k, struct job *j)
 	const struct cpu_profile_config cfg = {
 		.hz = k->hz,
 		.addresses = k->addresses,
+		.whole = k->whole,
 		.end_ns = j->end_ns,
 		.duration_ns = j->duration_ns,
 		.comments = add_comments,
@@ -301,6 +303,7 @@ static int make_work(struct profile_worker *w)
 	k->owner = w;
 	k->hz = w->cfg.hz;
 	k->addresses = w->cfg.addresses;
+	k->whole = w->cfg.whole;
 	r = symbolizer_new(&k->symbolizer, &symbols);
 	if (r == 0)
 		r = queue_new(&k->jobs, MAX_JOBS);
@@ -317,7 +320,8 @@ static int start(struct profile_worker *w)
 		.run = run,
 		.free = free_work,
 		.ctx = w->work,
-		.nice = WORKER_THREAD_NICE_BACKGROUND,
+		/* somebody waits for a recording */
+		.nice = w->cfg.whole ? 0 : WORKER_THREAD_NICE_BACKGROUND,
 	};
 
 	return worker_thread_start(&w->thread, &thread);

@@ -19,6 +19,7 @@ struct profile_worker;
 struct profile_worker_config {
 	unsigned hz;
 	bool addresses;                    /* cpu_profile_config.addresses */
+	bool whole;                        /* cpu_profile_config.whole */
 	bool line_numbers;                 /* of C, C++ and Rust; starts a program */
 	const char *line_program;          /* as in symbolizer_config */
 	const char *proc_root;             /* NULL: "/proc"; borrowed, outlives the thread */

@@ -25,6 +25,7 @@ enum { EMPTY, INNERMOST, ALL }; /* stack_address.kind */
 struct function {
 	const char *name;
 	const char *file;
+	uint64_t start_line; /* wide: no padding */
 };
 
 /* A line of a location; the outermost one stands for all of it. */
@@ -100,7 +101,7 @@ void stack_locations_free(struct stack_locations *l)
 static int add_line(struct stack_locations *l, struct number_table *to, const struct frame *f,
 		    uint32_t inlined, uint32_t *ret)
 {
-	const struct function function = {f->function, f->file};
+	const struct function function = {f->function, f->file, f->start_line};
 	struct placed_location p = {.line = {.line = f->line, .inlined = inlined}};
 	int r;
 
@@ -320,7 +321,8 @@ void stack_locations_write(const struct stack_locations *l, struct pprof_writer 
 		write_location(l, i, w);
 	for (uint32_t i = 0; i < l->functions.n; i++) {
 		const struct function *e = number_table_get(&l->functions, i);
-		const struct profile_function f = {view(e->name), view(e->file)};
+		const struct profile_function f = {view(e->name), view(e->file),
+						   (int64_t)e->start_line};
 
 		pprof_writer_put_function(w, &f);
 	}

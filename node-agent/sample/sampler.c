@@ -24,6 +24,7 @@
 
 #include "bpf/sampler.skel.h"
 #include "common/system/fs.h"
+#include "node-agent/process/cgroup_hierarchy.h"
 #include "node-agent/sample/bpf_log.h"
 #include "node-agent/sample/cpu_online.h"
 #include "node-agent/sample/known_kernels.h"
@@ -68,6 +69,19 @@ size_t sampler_ring_bytes(unsigned hz, unsigned n_cpus)
 	while (bytes < want && bytes < SAMPLER_RING_MAX_BYTES)
 		bytes *= 2;
 	return bytes;
+}
+
+enum sampler_cgroups sampler_cgroups_of(const struct cgroup_hierarchy *h)
+{
+	switch (cgroup_hierarchy_kind(h)) {
+	case CGROUP_HIERARCHY_V1_MEMORY:
+		return SAMPLER_CGROUPS_V1_MEMORY;
+	case CGROUP_HIERARCHY_V1_CPU:
+		return SAMPLER_CGROUPS_V1_CPU;
+	case CGROUP_HIERARCHY_V2:
+		break;
+	}
+	return SAMPLER_CGROUPS_V2;
 }
 
 static int explain(enum privileges_step step, int code, struct err *err)

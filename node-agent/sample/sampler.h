@@ -19,6 +19,7 @@
 
 #include "bpf/sample_event.h"
 
+struct cgroup_hierarchy;
 struct sampler;
 
 #define SAMPLER_RING_MIN_BYTES ((size_t)256 * 1024)
@@ -32,6 +33,9 @@ struct sampler_config {
 	size_t ring_bytes; /* power of two, multiple of the page size; 0: chosen by hz and CPUs */
 	const char *online_path; /* NULL: /sys/devices/system/cpu/online */
 };
+
+/* The hierarchy whose ids h knows. */
+enum sampler_cgroups sampler_cgroups_of(const struct cgroup_hierarchy *h);
 
 /* The records are valid during the call only. */
 struct sampler_handlers {
@@ -86,6 +90,16 @@ int sampler_update_cpus(struct sampler *s, struct err *err) MUST_CHECK;
  * thread. It is how a stage fills a map that the walk reads, as bpf/user_walk.bpf.h describes.
  */
 int sampler_map_fd(const struct sampler *s, const char *name) MUST_CHECK;
+
+/* The maps of unwinding tables, as an initializer of struct unwind_map_fds. */
+#define SAMPLER_UNWIND_MAPS(s)                                      \
+	{                                                           \
+		.slabs = sampler_map_fd(s, "unwind_slabs"),         \
+		.tables = sampler_map_fd(s, "unwind_tables"),       \
+		.used = sampler_map_fd(s, "unwind_used"),           \
+		.processes = sampler_map_fd(s, "unwind_processes"), \
+		.files = sampler_map_fd(s, "unwind_files"),         \
+	}
 
 /*
  * Samples of tasks in the cgroup with this id are no longer taken, or taken again. Takes effect

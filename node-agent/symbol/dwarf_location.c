@@ -32,6 +32,7 @@ static int add_frame(struct frame_cache *cache, const char *label, struct dwarf_
 		function = m->name;
 	}
 	ret->line = from->file[0] ? from->line : 0;
+	ret->start_line = 0;
 	r = frame_cache_text(cache, function, &ret->function);
 	return r == 0 ? frame_cache_text(cache, file, &ret->file) : r;
 }

@@ -130,6 +130,7 @@ static int intern(struct frame_cache *c, const struct symbol_frame *frames, size
 
 	for (size_t i = 0; r == 0 && i < n; i++) {
 		key[i].line = frames[i].line;
+		key[i].start_line = frames[i].start_line;
 		r = intern_text(c, frames[i].function, spare, &key[i].function);
 		if (r == 0)
 			r = intern_text(c, frames[i].file, spare, &key[i].file);

@@ -18,7 +18,8 @@
 struct symbol_frame {
 	const char *function; /* borrowed, as file */
 	const char *file;
-	uint64_t line; /* 0: unknown */
+	uint32_t line;       /* 0: unknown */
+	uint32_t start_line; /* of the function; 0: unknown */
 };
 
 /* What an address stands for: a function, and in front of it those that are inlined there. */

@@ -39,6 +39,7 @@ static int add_frame(struct frame_cache *cache, const struct go_location_file *f
 	if (r == 0)
 		r = frame_cache_text(cache, line->file[0] ? line->file : f->label, &ret->file);
 	ret->line = line->file[0] ? line->line : 0;
+	ret->start_line = line->start_line;
 	return r == -EFBIG ? -ENOSPC : r;
 }
 

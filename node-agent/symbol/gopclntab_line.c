@@ -93,7 +93,17 @@ static int find_tree_index(const struct gopclntab_record *l, uint64_t address, i
 	return r < 0 ? r : gopclntab_record_value(l, offset, address, ret);
 }
 
-/* Finds the innermost function: its name's offset in the table, ret->caller and ret->id. */
+/* The line at an offset of the record or a node of the tree; 0: the format has none there. */
+static uint32_t start_line_at(const uint8_t *bytes, uint8_t offset)
+{
+	int32_t line = 0;
+
+	if (offset != 0)
+		memcpy(&line, bytes + offset, sizeof(line));
+	return line > 0 ? (uint32_t)line : 0;
+}
+
+/* Finds the innermost function: its name's offset in the table, and all of ret but texts, line. */
 static int find_inlined(const struct gopclntab_record *l, const struct gopclntab_trees *trees,
 			uint64_t address, struct gopclntab_line *ret, uint64_t *name_offset)
 {
@@ -105,6 +115,7 @@ static int find_inlined(const struct gopclntab_record *l, const struct gopclntab
 	*name_offset = l->function.name_offset;
 	ret->caller = 0;
 	ret->id = l->bytes[l->format->id];
+	ret->start_line = start_line_at(l->bytes, l->format->start_line);
 	r = find_tree(l, trees, &tree);
 	if (r == 0 && tree != 0)
 		r = find_tree_index(l, address, &index);
@@ -121,6 +132,7 @@ static int find_inlined(const struct gopclntab_record *l, const struct gopclntab
 	*name_offset = l->table->names_offset + (uint64_t)name;
 	ret->caller = l->function.start + (uint64_t)caller;
 	ret->id = node[l->format->tree_id];
+	ret->start_line = start_line_at(node, l->format->tree_start_line);
 	return 0;
 }
 

@@ -25,8 +25,9 @@ struct gopclntab_line {
 	char name[GOPCLNTAB_TEXT_BYTES]; /* the innermost function, inlined or not */
 	char file[GOPCLNTAB_TEXT_BYTES]; /* "": unknown */
 	uint32_t line;                   /* 0: unknown */
-	uint8_t id;      /* funcID: marks functions that the runtime treats specially */
-	uint64_t caller; /* address of the call that was inlined; 0: not inlined */
+	uint32_t start_line; /* of the function's declaration; 0: unknown, as before Go 1.20 */
+	uint8_t id;          /* funcID: marks functions that the runtime treats specially */
+	uint64_t caller;     /* address of the call that was inlined; 0: not inlined */
 };
 
 /*

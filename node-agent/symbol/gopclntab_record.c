@@ -15,7 +15,7 @@ static const struct gopclntab_format formats[] = {
 	[GOPCLNTAB_1_2] = {20, 24, 28, 32, 0, 36, 0, 39, 40, 4, 8, 20, 2, 12, 16},
 	[GOPCLNTAB_1_16] = {20, 24, 28, 32, 36, 40, 41, 43, 44, 3, 8, 20, 2, 12, 16},
 	[GOPCLNTAB_1_18] = {16, 20, 24, 28, 32, 36, 37, 39, 40, 3, 4, 20, 2, 12, 16},
-	[GOPCLNTAB_1_20] = {16, 20, 24, 28, 32, 40, 41, 43, 44, 3, 4, 16, 0, 4, 8},
+	[GOPCLNTAB_1_20] = {16, 20, 24, 28, 32, 40, 41, 43, 44, 3, 4, 16, 0, 4, 8, 36, 12},
 };
 
 const struct gopclntab_format *gopclntab_format_of(const struct gopclntab *t)

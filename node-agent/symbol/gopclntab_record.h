@@ -29,6 +29,8 @@ struct gopclntab_format {
 	uint8_t tree_id;
 	uint8_t tree_name;
 	uint8_t tree_caller;
+	uint8_t start_line;      /* of the record; 0: there is none */
+	uint8_t tree_start_line; /* of a node, likewise */
 };
 
 /* One function of one table. */

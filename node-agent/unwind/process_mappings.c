@@ -274,6 +274,13 @@ static void want_executable(struct process_mappings *p, const struct process_sna
 	}
 }
 
+static void want_all(struct process_mappings *p, const struct process_snapshot *s)
+{
+	for (uint32_t i = 0; i < p->n; i++)
+		file_tables_want(p->cfg.tables, p->parts[i].table,
+				 s->mappings[p->parts[i].mapping].file);
+}
+
 static void discard_extents(struct process_mappings *p, const struct unwind_extent extents[EXTENTS])
 {
 	for (size_t i = 0; i < EXTENTS; i++) {
@@ -309,7 +316,10 @@ static struct record *make_record(struct process_mappings *p, struct process_sna
 		discard_extents(p, extents);
 		return NULL;
 	}
-	want_executable(p, s);
+	if (p->cfg.want_all)
+		want_all(p, s);
+	else
+		want_executable(p, s);
 	memcpy(c->extents, extents, sizeof(extents));
 	c->ref = ref_to(&extents[0], sizeof(struct unwind_process));
 	return c;

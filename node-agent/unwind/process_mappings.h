@@ -20,7 +20,8 @@ struct process_mappings_config {
 	const struct unwind_memory *memory; /* borrowed, as the next two */
 	struct unwind_slabs *slabs;
 	struct file_tables *tables;
-	int proc_fd; /* of /proc; borrowed */
+	int proc_fd;   /* of /proc; borrowed */
+	bool want_all; /* tables of all mappings, not only of the executable, before a walk asks */
 };
 
 struct process_mappings_stats {

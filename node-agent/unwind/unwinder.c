@@ -148,6 +148,8 @@ struct unwinder {
 	struct process_listener listener;
 	struct queue *jobs;
 	atomic_bool wanted; /* JOB_WANTED is in the queue */
+	atomic_uint n_submitted,
+		n_idle; /* jobs; as many as there were when all tables were built */
 	struct worker_thread *thread;
 	struct metric metrics[METRICS];
 	/* the thread's, while it runs */
@@ -159,6 +161,7 @@ struct unwinder {
 	int proc_fd;
 	struct worker_thread *self;
 	uint64_t sweep_ns; /* when to do so next */
+	unsigned n_run;    /* jobs */
 };
 
 /* ---- on the thread ---- */
@@ -173,6 +176,7 @@ static void run_job(struct unwinder *u, struct job *j)
 {
 	uint64_t now_ns = clock_monotonic_ns();
 
+	u->n_run++;
 	switch (j->kind) {
 	case JOB_SNAPSHOT:
 		process_mappings_put(u->processes, j->snapshot, now_ns);
@@ -292,6 +296,8 @@ static void run(void *ctx, struct worker_thread *t)
 		if (j)
 			run_job(u, j);
 		builds = j || build_next(u);
+		if (!builds)
+			atomic_store(&u->n_idle, u->n_run);
 		now_ns = clock_monotonic_ns();
 		if (now_ns >= tick_ns) {
 			tick(u, now_ns);
@@ -309,8 +315,10 @@ static bool submit(struct unwinder *u, const struct job *job)
 
 	if (j) {
 		*j = *job;
+		atomic_fetch_add(&u->n_submitted, 1);
 		if (queue_push(u->jobs, j) == 0)
 			return true;
+		atomic_fetch_sub(&u->n_submitted, 1);
 		free(j);
 	}
 	process_snapshot_unref(job->snapshot);
@@ -372,7 +380,8 @@ static int make_tables(struct unwinder *u, const struct unwinder_config *cfg)
 		.proc_root = cfg->proc_root ? cfg->proc_root : "/proc",
 		.ctx = u,
 	};
-	struct process_mappings_config processes = {.memory = cfg->memory, .proc_fd = u->proc_fd};
+	struct process_mappings_config processes = {
+		.memory = cfg->memory, .proc_fd = u->proc_fd, .want_all = cfg->eager};
 	int r = unwind_slabs_new(&u->slabs, &slabs);
 
 	if (r == 0)
@@ -458,6 +467,11 @@ bool unwinder_end(struct unwinder *u)
 void unwinder_free(struct unwinder *u)
 {
 	(void)unwinder_end(u);
+}
+
+bool unwinder_is_idle(const struct unwinder *u)
+{
+	return atomic_load(&u->n_idle) == atomic_load(&u->n_submitted);
 }
 
 struct process_listener *unwinder_listener(struct unwinder *u)

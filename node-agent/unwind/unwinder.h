@@ -21,6 +21,7 @@ struct unwinder_config {
 	unsigned hz;                        /* samples per second of each CPU */
 	struct unwind_cache *cache;         /* owned on success; NULL: none */
 	const char *proc_root;              /* NULL: "/proc"; borrowed, outlives it */
+	bool eager; /* tables of all that a process has mapped, not only of what is walked */
 };
 
 /* Starts the thread. Returns 0, -ENOMEM, or another -errno. */
@@ -40,6 +41,11 @@ struct process_listener *unwinder_listener(struct unwinder *u);
 
 /* A walk has come to code whose table is not built (WALK_END_NO_TABLE). Loop thread. */
 void unwinder_want(struct unwinder *u);
+
+/*
+ * Whether everything that was reported so far has its table, or can have none. Loop thread.
+ */
+bool unwinder_is_idle(const struct unwinder *u);
 
 /* As metrics_register(). */
 int unwinder_register_metrics(struct unwinder *u, struct metrics *ms) MUST_CHECK;

@@ -11,7 +11,7 @@
 #include <malloc.h>
 
 #include "cluster-agent/ingest/seen_stacks.h"
-#include "cluster-agent/query/tree/pair_table.h"
+#include "common/flame/pair_table.h"
 #include "cluster-agent/wal/id_set.h"
 #include "common/data/hash_index.h"
 #include "common/data/table.h"

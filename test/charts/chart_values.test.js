@@ -200,7 +200,7 @@ const REFUSED = [
   ["profiling", "clusterAgent.enabled=false", /the node agents would have nowhere to send/],
   ["profiling", "ingress.enabled=true", /ingress\.host is not set/],
   ["profiling", "tls.certManager.enabled=true", /tls\.certManager\.issuerRef\.name is not set/],
-  ["profiling", "grafana.datasource.enabled=true", /needs clusterAgent\.sql\.enabled/],
+  ["profiling", "grafana.datasource.enabled=true,receiver.url=http://b", /keeps no profiles/],
   ["profiling", "clusterAgent.sql.enabled=true,keys.anonymousRead=true", /SQL needs a key/],
   ["profiling", "clusterAgent.scrape=false,receiver.url=http://b", /leaves nothing to do/],
   ["profiling", "clusterAgent.sql.enabled=true,keys.create=false", /sql\.enabled needs keys/],

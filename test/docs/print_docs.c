@@ -1,5 +1,6 @@
 /*
- * print_docs PAGE: a page of docs/ that is made of the code's own tables, on standard output.
+ * print_docs PAGE: a page of docs/ that is made of the code's own tables, on standard output;
+ * "push-types" is a section of docs/push.md.
  *
  * Options come from the tables that both agents parse their command lines with. Metrics come from
  * the section "metric_tables", in which METRIC_TABLE() lists every table of the program. This
@@ -9,6 +10,7 @@
 #include "cluster-agent/operator/operator_command.h"
 #include "cluster-agent/operator/spec/coroot_crd.h"
 #include "cluster-agent/operator/spec/coroot_fields.h"
+#include "cluster-agent/push/foreign_types.h"
 #include "cluster-agent/wait_command.h"
 #include "common/limits.h"
 #include "common/options/option_value.h"
@@ -114,6 +116,7 @@ static const struct {
 	enum section section;
 	const char *prefix;
 } special[] = {
+	{"common/http/grpc_server.c", SECTION_CLUSTER, ""},
 	{"common/http/http_server.c", SECTION_CLUSTER, ""},
 	{"common/kubernetes/kube_watch_metrics.c", SECTION_CLUSTER,
 	 "coroot_cluster_agent_kubernetes_pods"},
@@ -356,6 +359,42 @@ static void print_resource(void)
 	}
 }
 
+/* ---- sample types of other profilers ------------------------------------------------------- */
+
+static bool same_target(const struct foreign_type *a, const struct foreign_type *b)
+{
+	return a->source == b->source && strcmp(a->metric, b->metric) == 0 &&
+	       strcmp(a->type, b->type) == 0;
+}
+
+/* A row per profile type, with all sample types that become it. */
+static void print_push_types(void)
+{
+	size_t n;
+	const struct foreign_type *t = foreign_types(&n);
+
+	printf("| from | sample type | profile type |\n|---|---|---|\n");
+	for (size_t i = 0; i < n; i++) {
+		bool any = t[i].source == FOREIGN_ANY, first = true;
+
+		for (size_t j = 0; j < i; j++)
+			first &= !same_target(&t[i], &t[j]);
+		if (!first)
+			continue;
+		printf("| %s%s%s | ", any ? "all others" : foreign_source_name(t[i].source),
+		       t[i].metric[0] ? ", " : "", t[i].metric);
+		for (size_t j = i; j < n; j++)
+			if (same_target(&t[i], &t[j]))
+				printf("%s`%s`", j > i ? ", " : "", t[j].name);
+		printf(" | `%s:%s` |\n", any ? "<source>" : foreign_source_name(t[i].source),
+		       t[i].type);
+	}
+	printf("\n`<source>` is one of");
+	for (int s = 0; s < FOREIGN_SOURCE_MAX; s++)
+		printf("%s `%s`", s > 0 ? "," : "", foreign_source_name((enum foreign_source)s));
+	printf(".\n");
+}
+
 int main(int argc, char **argv)
 {
 	const struct agent_command node_commands[] = {goroutines_command, {0}};
@@ -373,11 +412,13 @@ int main(int argc, char **argv)
 		print_metrics();
 	} else if (strcmp(page, "custom-resource") == 0) {
 		print_resource();
+	} else if (strcmp(page, "push-types") == 0) {
+		print_push_types();
 	} else if (strcmp(page, "crd") == 0) {
 		print_crd();
 	} else {
 		fprintf(stderr, "usage: print_docs options-node-agent|options-cluster-agent|"
-				"options-operator|metrics|custom-resource|crd\n");
+				"options-operator|metrics|custom-resource|push-types|crd\n");
 		return EXIT_FAILURE;
 	}
 	return fflush(stdout) == 0 ? EXIT_SUCCESS : EXIT_FAILURE;

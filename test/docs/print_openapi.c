@@ -40,6 +40,13 @@ static void put_schema(struct json_writer *w, const struct web_param *p)
 		json_member_text(w, "type", "string");
 		json_member_text(w, "pattern", "^[0-9a-f]{16}$");
 		break;
+	case WEB_PARAM_PURPOSE:
+		json_member_text(w, "type", "string");
+		json_key(w, "enum");
+		json_open(w, '[');
+		json_put_string(w, "go-pgo", 6);
+		json_close(w, ']');
+		break;
 	case WEB_PARAM_SORT:
 		json_member_text(w, "type", "string");
 		json_key(w, "enum");

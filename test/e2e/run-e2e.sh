@@ -19,6 +19,11 @@ for f in "$@"; do
 done
 [ $# -gt 0 ] || files=(test/e2e/*.test.js)
 
+# built before any test has a time limit
+case " ${files[*]} " in
+*/otlp.test.js*) test/otlp/build-collector.sh >/dev/null || exit 1 ;;
+esac
+
 failed=0
 for f in "${files[@]}"; do
 	echo "== $f"

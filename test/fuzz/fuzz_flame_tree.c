@@ -1,6 +1,6 @@
 #include <assert.h>
 
-#include "cluster-agent/query/tree/flame_tree.h"
+#include "common/flame/flame_tree.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -1,6 +1,6 @@
 #include <assert.h>
 
-#include "cluster-agent/query/tree/frame_text.h"
+#include "common/flame/frame_text.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -43,7 +43,8 @@ static bool check_function(const uint8_t *data, size_t size, const ProtobufCMess
 
 	if (pprof_read_function(data, size, &ours) < 0)
 		return false;
-	require(m && ours.id == m->id && ours.name == m->name && ours.file == m->filename);
+	require(m && ours.id == m->id && ours.name == m->name && ours.file == m->filename &&
+		ours.start_line == m->start_line);
 	return true;
 }
 

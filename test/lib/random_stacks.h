@@ -4,8 +4,8 @@
 
 #include <stdio.h>
 
-#include "cluster-agent/query/tree/flame_tree.h"
 #include "common/base.h"
+#include "common/flame/flame_tree.h"
 
 #define RANDOM_STACKS_MAX 300
 #define RANDOM_STACKS_DEPTH 12

@@ -101,10 +101,14 @@ $(ui_modules):
 bench-ui: $(web_page) $(ui_modules) | $(web_modules) ## the page with a large profile beside speedscope and d3-flame-graph (NODES=100000 ROUNDS=5)
 	$(Q)DEPS_WEB=$(web_deps) node test/bench/ui.mjs $(dir $(web_page)) $(ui_deps)
 
+bench-record: all build/e2e/nofp ## from Enter to a flame graph, beside perf (SECONDS=5 ROUNDS=3)
+	@command -v perf >/dev/null || { echo "bench-record: perf is missing: apt-get install linux-perf" >&2; exit 1; }
+	$(Q)$(SUDO) node test/bench/record.js
+
 bench: bench-node ## all of them, one after the other
 	$(Q)$(MAKE) bench-scrapes
 	$(Q)$(MAKE) bench-go
 	$(Q)$(MAKE) bench-java bench-recordings
-	$(Q)$(MAKE) bench-tables bench-log bench-ingest bench-query bench-scale bench-ui
+	$(Q)$(MAKE) bench-tables bench-log bench-ingest bench-query bench-scale bench-ui bench-record
 
-.PHONY: bench bench-node bench-java bench-recordings bench-ui bench-scrapes bench-go bench-tables bench-log bench-ingest bench-query bench-scale
+.PHONY: bench bench-record bench-node bench-java bench-recordings bench-ui bench-scrapes bench-go bench-tables bench-log bench-ingest bench-query bench-scale

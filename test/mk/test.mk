@@ -34,7 +34,7 @@ check-clean-machine: ## try both README commands, each in a fresh Debian 12 (roo
 # ---- unit tests and fuzz targets -------------------------------------------
 $(O)/test/unit/%: $(O)/obj/test/unit/%.o $(call obj,$(src_lib)) $(O)/libcluster.a $(O)/libnode.a $(O)/libcommon.a
 	$(call say,LINK)
-	$(Q)$(CC) $(LDFLAGS_ALL) $(wrap_malloc) $(wrap_sync) -o $@ $^ $(libs_node) $(libs_cluster) -lcmocka -lnghttp2
+	$(Q)$(CC) $(LDFLAGS_ALL) $(wrap_malloc) $(wrap_sync) -o $@ $^ $(libs_node) $(libs_cluster) -lcmocka
 # what it loads into JVMs
 $(O)/test/unit/test_jvm_attach_java $(O)/test/unit/test_java_runtime_java: | $(java_library)
 check: $(unit_tests) ## unit tests of the current BUILD
@@ -53,10 +53,10 @@ check-valgrind: ## unit tests under valgrind (uninitialised reads, fds)
 
 # libFuzzer binaries are self-contained: sources are compiled with coverage.
 FUZZ_TIME ?= 30
-fuzz-%: gen $(web_c) ## run one fuzzer for FUZZ_TIME seconds (fuzz-maps, ...)
+fuzz-%: gen $(web_c) $(record_c) ## run one fuzzer for FUZZ_TIME seconds (fuzz-maps, ...)
 	@mkdir -p build/fuzz build/fuzz/corpus/$*
 	$(Q)$(CLANG) $(CPPFLAGS_ALL) -std=gnu11 -g -O1 -fsanitize=fuzzer,address,undefined $(pkg_cflags) \
-	    test/fuzz/fuzz_$*.c $(src_common) $(src_node) $(src_cluster) $(pbc) $(web_c) -o build/fuzz/$* \
+	    test/fuzz/fuzz_$*.c $(src_common) $(src_node) $(src_cluster) $(pbc) $(web_c) $(record_c) -o build/fuzz/$* \
 	    $(libs_node) $(libs_cluster)
 	$(Q)build/fuzz/$* -max_total_time=$(FUZZ_TIME) -print_final_stats=1 build/fuzz/corpus/$* test/fuzz/corpus/$*
 check-fuzz: ## replay every corpus with the plain compiler + ASan
@@ -196,9 +196,11 @@ $(e2e_modules): test/e2e/package-lock.json
 	$(Q)npm ci --prefix test/e2e --no-audit --no-fund --loglevel=error
 	@touch $@
 # -O0: gcc gives leaf functions no frame pointer otherwise, and their callers cannot be seen
+e2e_cflags := -O0 -fno-omit-frame-pointer
+build/e2e/nofp: e2e_cflags := -O2 -fomit-frame-pointer -fno-optimize-sibling-calls -pthread
 build/e2e/%: test/e2e/workloads/%.c $(wildcard test/e2e/workloads/*.h) Makefile
 	@mkdir -p $(@D)
-	$(Q)$(CC) -std=gnu11 -g -O0 -Wall -Wextra -Werror -fno-omit-frame-pointer -o $@ $<
+	$(Q)$(CC) -std=gnu11 -g -Wall -Wextra -Werror $(e2e_cflags) -o $@ $<
 build/e2e/%: test/e2e/workloads/%.cc Makefile
 	@mkdir -p $(@D)
 	$(Q)g++ -std=c++17 -g -O2 -Wall -Wextra -Werror -fno-omit-frame-pointer -o $@ $<
@@ -213,6 +215,10 @@ check-e2e: all $(e2e_modules) $(e2e_workloads) $(java_workload) java-jdks ## bot
 # ---- clients of ClickHouse against the SQL port; what they are made of is kept in $(DEPS) ----
 check-sql-clients: all ## unmodified clients of ClickHouse against the SQL port (SQL_CLIENTS="curl go")
 	$(Q)test/sql-clients/run-sql-clients.sh $(SQL_CLIENTS)
+
+# ---- profilers of others that push; what they are made of is kept in $(DEPS) ----
+check-push: all ## unmodified profilers that push to the cluster-agent (PUSH_CLIENTS="go java")
+	$(Q)test/push/run-push.sh $(PUSH_CLIENTS)
 
 # ---- both agents and real containers ---------------------------------------------
 container_programs := $(patsubst test/containers/workload/%.c,build/containers/%,$(wildcard test/containers/workload/*.c))
@@ -279,4 +285,4 @@ check-kubernetes: all images $(e2e_modules) $(kubernetes_images) $(clickhouse_se
 .PHONY: deps test test-quick test-programs check-clean-machine check check-runner check-asan check-tsan \
         check-valgrind check-fuzz replay check-bpf check-kernels check-go-symbols check-go-matrix \
         check-go-arm64 check-store check-pipeline check-page page-server java-jdks check-e2e kubernetes-build \
-        check-kubernetes check-containers check-images check-sql-clients soak
+        check-kubernetes check-containers check-images check-sql-clients check-push soak

@@ -11,7 +11,7 @@ set -eu
 # curl, unzip: the jar of async-profiler
 build='gcc libc6-dev make git ca-certificates pkg-config clang llvm bpftool libbpf-dev libelf-dev libdw-dev liblzma-dev
 libcurl4-openssl-dev libprotobuf-c-dev protobuf-c-compiler libjansson-dev libyaml-dev
-libmicrohttpd-dev libgnutls28-dev libseccomp-dev libdeflate-dev libxxhash-dev libzstd-dev liblz4-dev
+libmicrohttpd-dev libnghttp2-dev libgnutls28-dev libseccomp-dev libdeflate-dev libxxhash-dev libzstd-dev liblz4-dev
 libiberty-dev libpcre2-dev uthash-dev zlib1g-dev xz-utils curl unzip'
 # jq: the scripts; g++, golang: programs that the profiler is tried on; gdb: stacks of tests
 # that hang; ccache: sources that were compiled before; clickhouse-common: libraries of the server
@@ -19,7 +19,7 @@ libiberty-dev libpcre2-dev uthash-dev zlib1g-dev xz-utils curl unzip'
 # Kubernetes node; podman: containers; openjdk, pip: Java tests, and clients of the SQL port;
 # tomcat10: a Java application; libnss3-tools: a browser that trusts an authority of ours;
 # time: memory of other programs in benchmarks
-test='libcmocka-dev libnghttp2-dev gdb ccache libclang-rt-14-dev chromium fonts-dejavu-core jq
+test='libcmocka-dev gdb ccache libclang-rt-14-dev chromium fonts-dejavu-core jq
 g++ util-linux procps qemu-system-x86 qemu-system-arm qemu-user cpio
 clickhouse-common containerd runc podman containernetworking-plugins iptables iproute2 openssl
 openjdk-17-jdk-headless tomcat10-user tomcat10-examples libnss3-tools python3-pip time'

@@ -253,7 +253,7 @@ static void insert_without(struct store *s, uint8_t n_missing)
 	rowbinary_put_u64(&w, 7);
 	rowbinary_put_count(&w, 0);
 	rowbinary_put_u64(&w, 8);
-	if (n_missing < STORE_MISSING_RUNTIMES)
+	for (; n_missing < STORE_MISSING_RUNTIMES; n_missing++)
 		rowbinary_put_count(&w, 0);
 	assert_int_equal(rowbinary_writer_finish(&w), 0);
 	f.n_bytes = (uint32_t)rows.len;
@@ -271,10 +271,11 @@ static void rows_of_an_earlier_release_are_taken(void **state)
 	(void)state;
 	insert_without(s, STORE_MISSING_RUNTIMES);
 	insert_without(s, STORE_MISSING_UNWINDING);
+	insert_without(s, STORE_MISSING_STARTS);
 	assert_int_equal(query_u64(s, "SELECT sum(Samples + Value + Instance + Upload + "
-				      "length(Runtimes) + length(Unwinding)) "
+				      "length(Runtimes) + length(Unwinding) + length(Starts)) "
 				      "FROM profiling_quality WHERE ServiceName = '/old'"),
-			 52);
+			 78);
 }
 
 int main(void)

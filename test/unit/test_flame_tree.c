@@ -1,7 +1,7 @@
 #include <errno.h>
 
 #include "cluster-agent/query/flame_json.h"
-#include "cluster-agent/query/tree/flame_tree.h"
+#include "common/flame/flame_tree.h"
 #include "test/lib/unit.h"
 
 #define MAX_FRAMES 16

@@ -1,6 +1,6 @@
 /* Views of trees with two sides, against naive sums over the stacks that they were made of. */
-#include "cluster-agent/query/tree/flame_tree.h"
-#include "cluster-agent/query/tree/path_key.h"
+#include "common/flame/flame_tree.h"
+#include "common/flame/path_key.h"
 #include "test/lib/random_stacks.h"
 #include "test/lib/unit.h"
 

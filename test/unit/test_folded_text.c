@@ -1,6 +1,6 @@
 #include <errno.h>
 
-#include "cluster-agent/query/export/folded_text.h"
+#include "common/flame/folded_text.h"
 #include "test/lib/unit.h"
 
 #define F(s)                       \

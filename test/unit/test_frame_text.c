@@ -1,4 +1,4 @@
-#include "cluster-agent/query/tree/frame_text.h"
+#include "common/flame/frame_text.h"
 #include "test/lib/unit.h"
 
 struct sample {

@@ -1,4 +1,4 @@
-#include "cluster-agent/query/tree/pair_table.h"
+#include "common/flame/pair_table.h"
 #include "test/lib/unit.h"
 
 static void finds_what_was_added_and_nothing_else(void **state)

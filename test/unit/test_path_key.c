@@ -1,6 +1,6 @@
 #include <stdio.h>
 
-#include "cluster-agent/query/tree/path_key.h"
+#include "common/flame/path_key.h"
 #include "test/lib/unit.h"
 
 /* Lines of a key, and name and file of each frame from the root down. */

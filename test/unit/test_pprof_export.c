@@ -32,7 +32,7 @@ static void stacks_come_back_from_the_pprof(void **state)
 	assert_int_equal(pprof_export_init(&e, 10), 0);
 	assert_int_equal(pprof_export_add(&e, a, 2, VALUE(30)), 0);
 	assert_int_equal(pprof_export_add(&e, b, 2, VALUE(12)), 0);
-	assert_int_equal(pprof_export_write(&e, &filter, &out), 0);
+	assert_int_equal(pprof_export_write(&e, &filter, &out, NULL), 0);
 	assert_int_equal(pprof_decode(&p, &arena, out.data, out.len, NULL), 0);
 	assert_int_equal(p.n_samples, 2);
 	assert_int_equal(p.samples[0].values[0], 30);
@@ -67,7 +67,7 @@ static void a_base_makes_negative_samples(void **state)
 	assert_int_equal(pprof_export_add(&e, a, 1, (struct stack_value){30, 12}), 0);
 	assert_int_equal(pprof_export_add(&e, a, 1, (struct stack_value){0, 5}), 0);
 	assert_int_equal(pprof_export_add(&e, a, 1, (struct stack_value){4, 0}), 0);
-	assert_int_equal(pprof_export_write(&e, &filter, &out), 0);
+	assert_int_equal(pprof_export_write(&e, &filter, &out, NULL), 0);
 	assert_int_equal(pprof_decode(&p, &arena, out.data, out.len, NULL), 0);
 	assert_int_equal(p.n_samples, 4);
 	assert_int_equal(p.samples[0].values[0], 30);
@@ -98,7 +98,7 @@ static void inlined_frames_are_lines_of_one_location(void **state)
 	assert_int_equal(pprof_export_init(&e, 10), 0);
 	assert_int_equal(pprof_export_add(&e, a, 4, VALUE(30)), 0);
 	assert_int_equal(pprof_export_add(&e, b, 3, VALUE(12)), 0);
-	assert_int_equal(pprof_export_write(&e, &filter, &out), 0);
+	assert_int_equal(pprof_export_write(&e, &filter, &out, NULL), 0);
 	assert_int_equal(pprof_decode(&p, &arena, out.data, out.len, NULL), 0);
 	assert_int_equal(p.samples[0].n_locations, 2);
 	l = &p.locations[p.samples[0].locations[0]];
@@ -131,7 +131,7 @@ static void a_deep_stack_may_have_inlined_frames(void **state)
 	arena_init(&arena, 1 << 20);
 	assert_int_equal(pprof_export_init(&e, 10), 0);
 	assert_int_equal(pprof_export_add(&e, frames, ARRAY_SIZE(frames), VALUE(30)), 0);
-	assert_int_equal(pprof_export_write(&e, &filter, &out), 0);
+	assert_int_equal(pprof_export_write(&e, &filter, &out, NULL), 0);
 	assert_int_equal(pprof_decode(&p, &arena, out.data, out.len, NULL), 0);
 	assert_int_equal(p.samples[0].n_locations, LOCATIONS);
 	for (uint32_t i = 0; i < LOCATIONS; i++)
@@ -186,7 +186,7 @@ static void texts_beyond_the_limit_are_too_large_and_not_out_of_memory(void **st
 		assert_int_equal(pprof_export_add(&e, &f, 1, VALUE(1)), 0);
 	}
 	forbid_more(&e);
-	assert_int_equal(pprof_export_write(&e, &filter, &out), -EFBIG);
+	assert_int_equal(pprof_export_write(&e, &filter, &out, NULL), -EFBIG);
 }
 
 static int export_some(void *arg)

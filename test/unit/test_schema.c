@@ -55,7 +55,8 @@ static void tables_of_a_server_have_these_statements(void **state)
 		"Lost Map(LowCardinality(String), UInt64) CODEC(ZSTD(1)), "
 		"Upload UInt64 CODEC(ZSTD(1)), "
 		"Runtimes Map(LowCardinality(String), UInt64) CODEC(ZSTD(1)), "
-		"Unwinding Map(LowCardinality(String), UInt64) CODEC(ZSTD(1))) "
+		"Unwinding Map(LowCardinality(String), UInt64) CODEC(ZSTD(1)), "
+		"Starts Map(String, UInt64) CODEC(ZSTD(1))) "
 		"ENGINE = MergeTree() PARTITION BY toDate(Start) "
 		"ORDER BY (ServiceName, Type, toUnixTimestamp(Start)) "
 		"TTL toDateTime(Start) + toIntervalSecond(604800) "
@@ -332,7 +333,7 @@ static void an_empty_cluster_gets_all_tables_and_their_distributed_ones(void **s
 
 	(void)state;
 	server_init(&s);
-	s.rules[0] = (struct rule){"SELECT count() FROM system.columns", "5\n", 0, 0};
+	s.rules[0] = (struct rule){"SELECT count() FROM system.columns", "6\n", 0, 0};
 	assert_int_equal(schema_create_database(run, &s, &cluster, "coroot", &err), 0);
 	assert_int_equal(schema_apply(run, &s, &cluster, &config, &err), 0);
 	assert_string_equal(s.log.data,
@@ -355,7 +356,7 @@ static void older_tables_get_the_new_columns_in_front_of_the_shards_too(void **s
 
 	(void)state;
 	server_init(&s);
-	s.rules[0] = (struct rule){"SELECT count() FROM system.columns", "4\n", 0, 0};
+	s.rules[0] = (struct rule){"SELECT count() FROM system.columns", "5\n", 0, 0};
 	assert_int_equal(schema_apply(run, &s, &cluster, &config, &err), 0);
 	assert_non_null(strstr(s.log.data, "\nALTER TABLE profiling_quality ON CLUSTER `main` "));
 	assert_non_null(strstr(s.log.data,
@@ -375,7 +376,7 @@ static void what_passes_is_repeated(void **state)
 		s.rules[0] = (struct rule){"CREATE TABLE IF NOT EXISTS profiling_samples", NULL,
 					   codes[i], 2};
 		s.rules[1] = (struct rule){"CREATE MATERIALIZED VIEW", NULL, codes[i], 1};
-		s.rules[2] = (struct rule){"SELECT count() FROM system.columns", "5\n", 0, 0};
+		s.rules[2] = (struct rule){"SELECT count() FROM system.columns", "6\n", 0, 0};
 		assert_int_equal(schema_apply(run, &s, &single, &config, &err), 0);
 	}
 }
@@ -412,7 +413,7 @@ static void a_server_that_is_down_does_not_hold_up_the_others(void **state)
 	server_init(&s);
 	s.rules[0] = (struct rule){"CREATE TABLE", NULL, 159, 0};
 	s.rules[1] = (struct rule){"EXISTS TABLE profiling_", "1\n", 0, 0};
-	s.rules[2] = (struct rule){"SELECT count() FROM system.columns", "5\n", 0, 0};
+	s.rules[2] = (struct rule){"SELECT count() FROM system.columns", "6\n", 0, 0};
 	log_set_level(LOG_LEVEL_ERROR);
 	assert_int_equal(schema_apply(run, &s, &cluster, &config, &err), 0);
 	/* but if the table is not even here, there is nothing to begin with */
@@ -435,7 +436,7 @@ static void tables_that_exist_are_changed_only_where_they_differ(void **state)
 
 	(void)state;
 	server_init(&s);
-	s.rules[0] = (struct rule){"SELECT count() FROM system.columns", "5\n", 0, 0};
+	s.rules[0] = (struct rule){"SELECT count() FROM system.columns", "6\n", 0, 0};
 	s.rules[1] = (struct rule){
 		"SELECT name, engine_full",
 		EXISTING("toDateTime(Start) + toIntervalSecond(60)", "index_granularity = 8192"), 0,
@@ -459,7 +460,7 @@ static void agents_with_different_settings_do_not_take_turns(void **state)
 
 	(void)state;
 	server_init(&s);
-	s.rules[0] = (struct rule){"SELECT count() FROM system.columns", "5\n", 0, 0};
+	s.rules[0] = (struct rule){"SELECT count() FROM system.columns", "6\n", 0, 0};
 	s.rules[1] = (struct rule){"SELECT name, engine_full",
 				   EXISTING("toDateTime(Start) + toIntervalSecond(60)",
 					    "non_replicated_deduplication_window = 1000"),
@@ -475,7 +476,7 @@ static void tables_that_another_creates_meanwhile_are_changed_too(void **state)
 
 	(void)state;
 	server_init(&s);
-	s.rules[0] = (struct rule){"SELECT count() FROM system.columns", "5\n", 0, 0};
+	s.rules[0] = (struct rule){"SELECT count() FROM system.columns", "6\n", 0, 0};
 	s.rules[1] = (struct rule){"SELECT name, engine_full", "", 0, 1};
 	s.rules[2] = (struct rule){"SELECT name, engine_full", EXISTING("a", "b"), 0, 0};
 	assert_int_equal(schema_apply(run, &s, &single, &config, &err), 0);
@@ -492,7 +493,7 @@ static void a_change_does_not_wait_for_a_server_that_is_down(void **state)
 
 	(void)state;
 	server_init(&s);
-	s.rules[0] = (struct rule){"SELECT count() FROM system.columns", "5\n", 0, 0};
+	s.rules[0] = (struct rule){"SELECT count() FROM system.columns", "6\n", 0, 0};
 	s.rules[1] = (struct rule){"SELECT name, engine_full", EXISTING("a", "b"), 0, 0};
 	s.rules[2] = (struct rule){"ALTER", NULL, 159, 0};
 	log_set_level(LOG_LEVEL_ERROR);
@@ -509,7 +510,7 @@ static void an_account_that_may_not_alter_is_enough(void **state)
 
 	(void)state;
 	server_init(&s);
-	s.rules[0] = (struct rule){"SELECT count() FROM system.columns", "5\n", 0, 0};
+	s.rules[0] = (struct rule){"SELECT count() FROM system.columns", "6\n", 0, 0};
 	s.rules[1] = (struct rule){"SELECT name, engine_full", EXISTING("a", "b"), 0, 0};
 	s.rules[2] = (struct rule){"ALTER", NULL, 497, 0};
 	log_set_level(LOG_LEVEL_ERROR);
@@ -526,7 +527,7 @@ static void a_storage_policy_that_cannot_be_had_is_an_error(void **state)
 
 	(void)state;
 	server_init(&s);
-	s.rules[0] = (struct rule){"SELECT count() FROM system.columns", "5\n", 0, 0};
+	s.rules[0] = (struct rule){"SELECT count() FROM system.columns", "6\n", 0, 0};
 	s.rules[1] = (struct rule){"SELECT name, engine_full", EXISTING("a", "b"), 0, 0};
 	s.rules[2] = (struct rule){"ALTER TABLE profiling_samples MODIFY SETTING storage_policy",
 				   NULL, 36, 0};

@@ -1,6 +1,6 @@
 #include <errno.h>
 
-#include "cluster-agent/query/export/speedscope_json.h"
+#include "common/flame/speedscope_json.h"
 #include "test/lib/unit.h"
 
 #define F(s)                       \
@@ -9,21 +9,25 @@
 	}
 
 static const struct flame_frame stack[] = {F("leaf a.c:3"), F("main :0")};
-static const struct query_filter filter = {.service = "svc", .type = "a:b:bytes"};
+static const struct speedscope_texts texts = {"coroot-cluster-agent", "a:b:bytes", "bytes", "svc",
+					      NULL};
 
 static void a_frame_is_shared_and_values_are_weights(void **state)
 {
 	CLEANUP(speedscope_json_fini) struct speedscope_json s;
 	CLEANUP(buf_fini) struct buf out;
 
+	struct speedscope_texts compared = texts;
+
 	(void)state;
+	compared.base = "svc";
 	buf_init(&out, 1 << 20);
 	assert_int_equal(speedscope_json_init(&s, 3), 0);
 	assert_int_equal(speedscope_json_add(&s, stack, 2, (struct stack_value){7, 0}), 0);
 	assert_int_equal(speedscope_json_add(&s, stack + 1, 1, (struct stack_value){0, 5}), 0);
 	assert_int_equal(speedscope_json_add(&s, stack, 0, (struct stack_value){1, 2}), 0);
 	assert_int_equal(speedscope_json_add(&s, stack, 2, (struct stack_value){1, 0}), -EFBIG);
-	assert_int_equal(speedscope_json_write(&s, &filter, &filter, &out), 0);
+	assert_int_equal(speedscope_json_write(&s, &compared, &out), 0);
 	assert_string_equal(
 		out.data,
 		"{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\","
@@ -47,7 +51,7 @@ static int make(void *arg)
 	r = speedscope_json_init(&s, 3);
 	if (r == 0)
 		r = speedscope_json_add(&s, stack, 2, (struct stack_value){7, 0});
-	return r == 0 ? speedscope_json_write(&s, &filter, NULL, &out) : r;
+	return r == 0 ? speedscope_json_write(&s, &texts, &out) : r;
 }
 
 static void every_failed_allocation_is_reported(void **state)

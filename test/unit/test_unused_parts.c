@@ -1,6 +1,6 @@
 #include <errno.h>
 
-#include "cluster-agent/scrape/unused_parts.h"
+#include "common/pprof/unused_parts.h"
 #include "test/lib/made_profile.h"
 #include "test/lib/unit.h"
 

@@ -61,12 +61,18 @@ struct stages {
 	struct upload_log *log;
 	struct log_drain *drain;
 	struct ingest *ingest;
+	struct upload_counters uploads;
 	struct profile_handler *handler;
-	struct web_api *web;
+	struct query_jobs *queries;
 	struct http_server *server;
 	struct buf body;
 	atomic_uint n_stored, n_refused, n_answered;
 };
+
+static void serve_api(void *ctx, struct http_exchange *x)
+{
+	web_api_serve(ctx, x);
+}
 
 static void make_profile(struct buf *out)
 {
@@ -118,18 +124,20 @@ static void start(struct stages *s)
 							       .max_queued = 4}),
 		0);
 	assert_int_equal(profile_handler_new(&s->handler,
-					     &(struct profile_handler_config){.ingest = s->ingest}),
+					     &(struct profile_handler_config){
+						     .ingest = s->ingest, .counters = &s->uploads}),
 			 0);
-	assert_int_equal(
-		web_api_new(&s->web, &(struct web_api_config){.store = &store, .n_threads = 3}), 0);
-	assert_int_equal(profile_handler_register(s->handler, s->metrics), 0);
+	assert_int_equal(query_jobs_new(&s->queries, &(struct query_jobs_config){.store = &store,
+										 .n_threads = 3}),
+			 0);
+	assert_int_equal(upload_counters_register(&s->uploads, s->metrics), 0);
 	assert_int_equal(ingest_register(s->ingest, s->metrics), 0);
 	assert_int_equal(upload_log_register(s->log, s->metrics), 0);
 	assert_int_equal(log_drain_register(s->drain, s->metrics), 0);
-	assert_int_equal(web_api_register(s->web, s->metrics), 0);
+	assert_int_equal(query_jobs_register(s->queries, s->metrics), 0);
 	const struct http_route routes[] = {
 		{"POST", "/v1/profiles", 10000, profile_handler_serve, s->handler},
-		{"GET", "/api/*", 0, web_api_serve, s->web},
+		{"GET", "/api/*", 0, serve_api, s->queries},
 		{},
 	};
 	assert_int_equal(
@@ -152,9 +160,9 @@ static void stop(struct stages *s)
 	ingest_stop(s->ingest, NS_PER_S);
 	upload_log_stop(s->log);
 	log_drain_stop(s->drain, 600 * NS_PER_S);
-	web_api_stop(s->web);
+	query_jobs_stop(s->queries);
 	http_server_free(s->server);
-	web_api_free(s->web);
+	query_jobs_free(s->queries);
 	profile_handler_free(s->handler);
 	log_drain_free(s->drain);
 	ingest_free(s->ingest);

@@ -8,8 +8,9 @@
 #include <errno.h>
 
 #include "cluster-agent/query/read/profile_types.h"
-#include "cluster-agent/query/tree/frame_text.h"
+#include "common/flame/frame_text.h"
 #include "common/limits.h"
+#include "common/pprof/go_pgo.h"
 #include "common/pprof/pprof_encode.h"
 
 #define MAX_TEXT_BYTES ((size_t)64 << 20)
@@ -31,7 +32,10 @@ void pprof_export_fini(struct pprof_export *e)
 {
 	intern_free(e->texts);
 	intern_free(e->locations);
-	e->texts = e->locations = NULL;
+	intern_free(e->starts);
+	free(e->lines);
+	e->texts = e->locations = e->starts = NULL;
+	e->lines = NULL;
 	arena_fini(&e->arena);
 }
 
@@ -109,6 +113,46 @@ static struct profile_string text_of(const char *s)
 	return (struct profile_string){.data = s, .len = strlen(s)};
 }
 
+int pprof_export_begin_starts(struct pprof_export *e)
+{
+	return e->starts ? 0 : intern_new(&e->starts, MAX_TEXT_BYTES);
+}
+
+int pprof_export_add_start(struct pprof_export *e, const char *key, size_t len, uint64_t line)
+{
+	uint32_t id = 0;
+	int r = pprof_export_begin_starts(e);
+
+	if (r == 0)
+		r = intern_add(e->starts, key, len, &id);
+	if (r < 0)
+		return r;
+	if (id >= e->max_lines) { /* ids follow each other, from 1 on */
+		uint32_t n = e->max_lines ? 2 * e->max_lines : 1024;
+		uint64_t *lines = reallocarray(e->lines, n, sizeof(*lines));
+
+		if (!lines)
+			return -ENOMEM;
+		e->lines = lines;
+		e->max_lines = n;
+	}
+	e->lines[id] = line;
+	e->n_lines = intern_count(e->starts);
+	return 0;
+}
+
+/* The line at which the function of these texts starts; 0: unknown. */
+static int64_t find_start(struct pprof_export *e, const struct frame_text *parts)
+{
+	uint32_t id = 0;
+
+	/* name and file stand side by side in the text of a frame */
+	if (!e->starts || parts->file_len == 0 ||
+	    intern_add(e->starts, parts->name, parts->name_len + 1 + parts->file_len, &id) < 0)
+		return 0;
+	return id < e->n_lines ? (int64_t)e->lines[id] : 0;
+}
+
 /* Makes one function of each frame text, with the text's id; stores the texts' lines. */
 static int add_functions(struct pprof_export *e, struct profile *p, int64_t *lines)
 {
@@ -132,6 +176,7 @@ static int add_functions(struct pprof_export *e, struct profile *p, int64_t *lin
 			return arena_error(&e->arena, parts.file_len + 1);
 		p->functions[id].name = (struct profile_string){name, parts.name_len};
 		p->functions[id].file = (struct profile_string){file, parts.file_len};
+		p->functions[id].start_line = find_start(e, &parts);
 		lines[id] = parts.line;
 	}
 	return 0;
@@ -177,9 +222,10 @@ static int add_locations(struct pprof_export *e, struct profile *p)
 	return r;
 }
 
-int pprof_export_write(struct pprof_export *e, const struct query_filter *f, struct buf *out)
+int pprof_export_write(struct pprof_export *e, const struct query_filter *f, struct buf *out,
+		       struct err *err)
 {
-	struct profile_value_type type = {.type = text_of(f->type),
+	struct profile_value_type type = {.type = text_of(e->type_name ? e->type_name : f->type),
 					  .unit = text_of(profile_type_unit(f->type))};
 	struct profile_string service = text_of(f->service);
 	struct profile p = {
@@ -194,6 +240,9 @@ int pprof_export_write(struct pprof_export *e, const struct query_filter *f, str
 		.duration_ns = f->to_ns - f->from_ns,
 	};
 	int r = add_locations(e, &p);
+
+	if (r == 0 && e->starts)
+		r = go_pgo_make(&p, 0, err);
 
 	return r == 0 ? pprof_encode(&p, out) : r;
 }

@@ -15,11 +15,14 @@
 #include <errno.h>
 
 #include "cluster-agent/query/read/label_matchers.h"
+#include "cluster-agent/query/read/label_sql.h"
+#include "cluster-agent/query/read/profile_ids.h"
 #include "cluster-agent/query/read/profile_types.h"
 #include "cluster-agent/store/clickhouse_error.h"
 #include "common/text/kube_names.h"
 
 #define PARAM_BYTES ((size_t)1024 * 1024)
+#define MAX_SERVICES_BYTES ((size_t)100 * 1024)
 #define SQL_BYTES ((size_t)64 * 1024)
 #define BASE "base_"
 /* CANNOT_COMPILE_REGEXP of ClickHouse */
@@ -241,7 +244,7 @@ static bool is_regex(const struct label_matcher *m)
 }
 
 /* Binds name and value of each matcher as {name<i>} and {value<i>}. */
-static int add_matchers(struct bound_query *q, const struct label_matchers *where)
+int bound_query_bind_matchers(struct bound_query *q, const struct label_matchers *where)
 {
 	for (size_t i = 0; i < where->n_items; i++) {
 		const struct label_matcher *m = &where->items[i];
@@ -260,6 +263,34 @@ static int add_matchers(struct bound_query *q, const struct label_matchers *wher
 	return 0;
 }
 
+/* Binds the two columns of profile_ids.h. */
+static int add_ids(struct bound_query *q)
+{
+	const char *types[PROFILE_IDS_MAX], *texts[PROFILE_IDS_MAX];
+	size_t n;
+	const struct profile_id *ids = profile_ids(&n);
+	int r;
+
+	for (size_t i = 0; i < n && i < PROFILE_IDS_MAX; i++) {
+		types[i] = ids[i].type;
+		texts[i] = ids[i].id;
+	}
+	r = bound_query_add_texts(q, "types", types, n);
+	return r == 0 ? bound_query_add_texts(q, "ids", texts, n) : r;
+}
+
+/* Servers take parameters of up to 128 KiB. */
+static int add_services(struct bound_query *q, const struct query_filter *f)
+{
+	size_t bytes = 0;
+
+	for (size_t i = 0; i < f->n_services; i++)
+		bytes += strlen(f->services[i]) + sizeof("'',");
+	return bytes > MAX_SERVICES_BYTES
+		       ? -EFBIG
+		       : bound_query_add_texts(q, "services", f->services, f->n_services);
+}
+
 int bound_query_bind(struct bound_query *q, const struct query_filter *f)
 {
 	int r = add_int(q, "from", f->from_ns);
@@ -268,12 +299,14 @@ int bound_query_bind(struct bound_query *q, const struct query_filter *f)
 		r = add_int(q, "to", f->to_ns);
 	if (r == 0 && f->service)
 		r = add_string(q, "service", f->service);
+	else if (r == 0 && f->services)
+		r = add_services(q, f);
 	if (r == 0 && f->type)
 		r = add_string(q, "type", f->type);
 	if (r == 0 && f->instance && f->instance[0])
 		r = add_instance(q, f);
 	if (r == 0 && f->where)
-		r = add_matchers(q, f->where);
+		r = bound_query_bind_matchers(q, f->where);
 	return r;
 }
 
@@ -284,6 +317,8 @@ int bound_query_init(struct bound_query *q, struct store *store, const struct qu
 	q->ticket = f->ticket;
 	q->n_params = 0;
 	q->side = "";
+	q->by = NULL;
+	q->has_ids = false;
 	arena_init(&q->arena, PARAM_BYTES);
 	buf_init(&q->sql, SQL_BYTES);
 	buf_init(&q->answer, max_answer_bytes);
@@ -333,35 +368,83 @@ static int add_which_instance(struct bound_query *q, const struct query_filter *
  * "a)|(.*" is wrong, but would be valid between them and match everything. The engine compiles
  * an expression only if it is more than plain text to it; "^" makes sure that it does.
  */
-static int add_which_labels(struct bound_query *q, const struct label_matchers *where)
+/* The expression of a matcher's label. */
+static int add_matched(struct bound_query *q, const struct label_matchers *where, size_t i,
+		       bool plain)
+{
+	char param[32];
+
+	snprintf(param, sizeof(param), "name%zu", i);
+	return plain ? bound_query_add_label(q, where->items[i].name, param)
+		     : buf_addf(&q->sql, "Labels[{%s:String}]", param);
+}
+
+int bound_query_add_matchers(struct bound_query *q, const struct label_matchers *where, bool plain)
 {
 	int r = 0;
 
 	for (size_t i = 0; i < where->n_items && r == 0; i++) {
 		enum label_match op = where->items[i].op;
+		bool regex = is_regex(&where->items[i]);
 
-		if (is_regex(&where->items[i]))
+		if (regex)
 			r = buf_addf(&q->sql,
 				     " AND (match('', concat('^', {value%zu:String})) OR true)"
-				     " AND (match('', " WHOLE ") OR true)"
-				     " AND %smatch(Labels[{name%zu:String}], " WHOLE ")",
-				     i, i, op == LABEL_NOT_MATCHES ? "NOT " : "", i, i);
+				     " AND (match('', " WHOLE ") OR true) AND %smatch(",
+				     i, i, op == LABEL_NOT_MATCHES ? "NOT " : "");
 		else
-			r = buf_addf(&q->sql, " AND Labels[{name%zu:String}] %s {value%zu:String}",
-				     i, op == LABEL_NOT_EQUAL ? "!=" : "=", i);
+			r = buf_addf(&q->sql, " AND ");
+		if (r == 0)
+			r = add_matched(q, where, i, plain);
+		if (r == 0 && regex)
+			r = buf_addf(&q->sql, ", " WHOLE ")", i);
+		else if (r == 0)
+			r = buf_addf(&q->sql, " %s {value%zu:String}",
+				     op == LABEL_NOT_EQUAL ? "!=" : "=", i);
 	}
 	return r;
 }
 
+int bound_query_add_label(struct bound_query *q, const char *name, const char *param)
+{
+	bool series;
+	const char *sql = label_sql(name, &series);
+
+	if (strstr(sql, "{ids:") && !q->has_ids) {
+		int r = add_ids(q);
+
+		if (r < 0)
+			return r;
+		q->has_ids = true;
+	}
+	for (;;) {
+		const char *mark = strchr(sql, '@');
+		int r = buf_add(&q->sql, sql, mark ? (size_t)(mark - sql) : strlen(sql));
+
+		if (r < 0 || !mark)
+			return r;
+		r = buf_add(&q->sql, param, strlen(param));
+		if (r < 0)
+			return r;
+		sql = mark + 1;
+	}
+}
+
+static const char *services_of(const struct query_filter *f)
+{
+	return f->service    ? "ServiceName = {service:String}"
+	       : f->services ? "ServiceName IN {services:Array(String)}"
+			     : "1";
+}
+
 static int add_which(struct bound_query *q, const struct query_filter *f, const char *range)
 {
-	int r = buf_addf(&q->sql, "ServiceName = {service:String} AND Type = {type:String} AND %s",
-			 range);
+	int r = buf_addf(&q->sql, "%s AND Type = {type:String} AND %s", services_of(f), range);
 
 	if (r == 0 && f->instance && f->instance[0])
 		r = add_which_instance(q, f);
 	if (r == 0 && f->where)
-		r = add_which_labels(q, f->where);
+		r = bound_query_add_matchers(q, f->where, f->plain_labels);
 	return r;
 }
 
@@ -389,6 +472,10 @@ static int add_piece(struct bound_query *q, const struct query_filter *f, const 
 		return add_cpu_types(q);
 	if (len == 2 && memcmp(name, "id", 2) == 0)
 		return buf_add(&q->sql, id_of(f), strlen(id_of(f)));
+	if (len == 8 && memcmp(name, "services", 8) == 0)
+		return buf_add(&q->sql, services_of(f), strlen(services_of(f)));
+	if (len == 2 && memcmp(name, "by", 2) == 0)
+		return buf_addf(&q->sql, "%s", q->by ? q->by : "Labels[{by:String}]");
 	for (size_t i = 0; i < ARRAY_SIZE(pieces); i++) {
 		const struct piece *p = &pieces[i];
 		const char *sql = p->sql;

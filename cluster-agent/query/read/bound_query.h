@@ -29,6 +29,8 @@ struct bound_query {
 	struct store_param params[BOUND_QUERY_MAX_PARAMS];
 	size_t n_params;
 	const char *side; /* what names of parameters begin with: "" or "base_" */
+	bool has_ids;     /* {types} and {ids} are bound */
+	const char *by;   /* SQL that ${by} stands for; NULL: Labels[{by:String}] */
 	struct buf sql;
 	struct buf answer; /* RowBinary, once it has run */
 };
@@ -67,6 +69,17 @@ int bound_query_add_texts(struct bound_query *q, const char *name, const char *c
 			  size_t n) MUST_CHECK;
 int bound_query_add_doubles(struct bound_query *q, const char *name, const double *values,
 			    size_t n) MUST_CHECK;
+
+/*
+ * Appends the expression of a label of label_sql.h, and binds what it needs; param is the name of
+ * its parameter, if it has one.
+ */
+int bound_query_add_label(struct bound_query *q, const char *name, const char *param) MUST_CHECK;
+/* Appends " AND <condition>" for each matcher; plain says that names are those of label_sql.h. */
+int bound_query_add_matchers(struct bound_query *q, const struct label_matchers *where,
+			     bool plain) MUST_CHECK;
+/* Binds the names and values of these conditions. */
+int bound_query_bind_matchers(struct bound_query *q, const struct label_matchers *where) MUST_CHECK;
 
 /*
  * Runs the SQL and fills answer. Errors are those of store_query(), where -EFBIG is also that the

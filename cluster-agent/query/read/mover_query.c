@@ -29,7 +29,7 @@
 #include "cluster-agent/query/read/bound_query.h"
 #include "cluster-agent/query/read/profile_types.h"
 #include "cluster-agent/query/read/timeline_query.h"
-#include "cluster-agent/query/tree/frame_text.h"
+#include "common/flame/frame_text.h"
 #include "common/system/clock.h"
 
 #define MAX_ANSWER_BYTES ((size_t)64 << 20)

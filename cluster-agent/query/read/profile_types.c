@@ -3,6 +3,27 @@
 #define SUM PROFILE_AGGREGATION_SUM
 #define AVG PROFILE_AGGREGATION_AVG
 
+#define ROW(type, title, category, aggregation, featured)           \
+	{                                                           \
+		type, title, category, aggregation, featured, false \
+	}
+/* What profilers of a language push, under names that are the same for all (docs/push.md). */
+#define PUSHED(of, title)                                                                       \
+	ROW(of ":cpu:nanoseconds", title " CPU", "cpu", SUM, true),                             \
+		ROW(of ":wall:nanoseconds", title " Wall", "", SUM, false),                     \
+		ROW(of ":off_cpu:nanoseconds", title " Off-CPU", "", SUM, false),               \
+		ROW(of ":heap_alloc_objects:count", title " Memory (alloc_objects)", "memory",  \
+		    SUM, false),                                                                \
+		ROW(of ":heap_alloc_space:bytes", title " Memory (alloc_space)", "memory", SUM, \
+		    false),                                                                     \
+		ROW(of ":heap_inuse_objects:count", title " Memory (inuse_objects)", "memory",  \
+		    AVG, false),                                                                \
+		ROW(of ":heap_inuse_space:bytes", title " Memory (inuse_space)", "memory", AVG, \
+		    true),                                                                      \
+		ROW(of ":lock_contentions:count", title " Lock (contentions)", "lock", SUM,     \
+		    false),                                                                     \
+		ROW(of ":lock_delay:nanoseconds", title " Lock (delay)", "lock", SUM, true)
+
 static const struct profile_type types[] = {
 	{"ebpf:cpu:nanoseconds", "CPU (eBPF)", "cpu", SUM, false, true},
 	{"go:profile_cpu:nanoseconds", "CPU", "cpu", SUM, true, false},
@@ -28,6 +49,18 @@ static const struct profile_type types[] = {
 	{"java:heap_alloc_space:bytes", "Java Memory (alloc_space)", "memory", SUM, true, true},
 	{"java:lock_contentions:count", "Java Lock (contentions)", "lock", SUM, false, true},
 	{"java:lock_delay:nanoseconds", "Java Lock (delay)", "lock", SUM, true, true},
+	{"java:heap_inuse_objects:count", "Java Memory (inuse_objects)", "memory", AVG, false,
+	 true},
+	{"java:heap_inuse_space:bytes", "Java Memory (inuse_space)", "memory", AVG, false, true},
+	{"ebpf:off_cpu:nanoseconds", "Off-CPU (eBPF)", "", SUM, false, true},
+	PUSHED("nodejs", "Node.js"),
+	PUSHED("python", "Python"),
+	PUSHED("ruby", "Ruby"),
+	PUSHED("rust", "Rust"),
+	PUSHED("dotnet", ".NET"),
+	PUSHED("php", "PHP"),
+	PUSHED("pprof", "pprof"),
+	{"go:wall:nanoseconds", "Go Wall", "", SUM, false, false},
 };
 
 static const struct profile_type unknown = {.category = "", .aggregation = SUM};
@@ -69,9 +102,12 @@ bool profile_type_is_cpu_time(const struct profile_type *t)
 
 const char *profile_type_language(const char *type)
 {
+	static const char *const languages[] = {"go",   "java", "nodejs", "python",
+						"ruby", "rust", "dotnet", "php"};
 	size_t len = strcspn(type, ":_");
 
-	return len == 2 && memcmp(type, "go", 2) == 0     ? "go"
-	       : len == 4 && memcmp(type, "java", 4) == 0 ? "java"
-							  : "";
+	for (size_t i = 0; i < ARRAY_SIZE(languages); i++)
+		if (strlen(languages[i]) == len && memcmp(type, languages[i], len) == 0)
+			return languages[i];
+	return "";
 }

@@ -36,7 +36,7 @@ const struct profile_type *profile_type_get(const char *type);
 /* Whether its values are CPU time, so that values divided by time are cores. */
 bool profile_type_is_cpu_time(const struct profile_type *t);
 
-/* Returns the language whose runtime makes the type: "go", "java", or "" if it is none's. */
+/* Returns the language whose programs have the type: "go", "java", …, or "" if it is none's. */
 const char *profile_type_language(const char *type);
 
 /* Returns the third part of a type, within that string; "" if there is none. */

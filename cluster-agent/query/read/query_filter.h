@@ -20,10 +20,13 @@ struct store_ticket;
 
 /* Strings are borrowed. Times in ns since the epoch; [from, to). */
 struct query_filter {
-	const char *service;
+	const char *service;         /* NULL: all in `services` */
+	const char *const *services; /* NULL: all that there are */
+	size_t n_services;
 	const char *type;
 	const char *instance;               /* NULL or "": all */
 	const struct label_matchers *where; /* which the labels must match; NULL: no condition */
+	bool plain_labels;                  /* names in `where` are those of label_sql.h */
 	int64_t from_ns;
 	int64_t to_ns;
 	const struct store_ticket *ticket; /* by which queries are cancelled; may be NULL */

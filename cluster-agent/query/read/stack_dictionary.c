@@ -9,9 +9,9 @@
 
 #include <errno.h>
 
-#include "cluster-agent/query/tree/pair_table.h"
 #include "common/data/arena.h"
 #include "common/data/table.h"
+#include "common/flame/pair_table.h"
 
 #define DEFAULT_MAX_STACKS 1000000u
 #define DEFAULT_MAX_FRAMES ((size_t)32 << 20)

@@ -7,8 +7,8 @@
 #ifndef CLUSTER_AGENT_QUERY_READ_STACK_DICTIONARY_H
 #define CLUSTER_AGENT_QUERY_READ_STACK_DICTIONARY_H
 
-#include "cluster-agent/query/tree/flame_tree.h"
 #include "common/base.h"
+#include "common/flame/flame_tree.h"
 
 struct stack_dictionary;
 

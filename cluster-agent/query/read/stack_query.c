@@ -62,8 +62,8 @@
 
 /* A stack is stored again on each day on which it was seen. */
 #define SQL_FRAMES "SELECT Hash, Stack FROM ${stacks} WHERE "
-#define SQL_FRAMES_OF_ONE                 \
-	"ServiceName = {service:String} " \
+#define SQL_FRAMES_OF_ONE \
+	"${services} "    \
 	"AND LastSeen > fromUnixTimestamp64Nano({from:Int64})"
 #define SQL_FRAMES_OF_TWO                                           \
 	"ServiceName IN ({service:String}, {base_service:String}) " \
@@ -97,21 +97,21 @@ enum quality_kind {
 	"SELECT toUInt8(0), sum(samples), sum(truncated), "                                \
 	"sumMap(mapKeys(lost), mapValues(lost)) FROM "                                     \
 	"(SELECT sum(Samples) AS samples, sum(Truncated) AS truncated, any(Lost) AS lost " \
-	"FROM ${quality} WHERE ServiceName = {service:String} "                            \
+	"FROM ${quality} WHERE ${services} "                                               \
 	"AND Type = {type:String} AND ${range} GROUP BY Host, Start, End) UNION ALL "      \
 	"SELECT toUInt8(1), toUInt64(0), toUInt64(0), "                                    \
 	"sumMap(mapKeys(states), mapValues(states)) FROM (SELECT states, stop, len, "      \
 	"max(stop) OVER () AS newest FROM (SELECT argMax(Runtimes, End) AS states, "       \
 	"toUnixTimestamp64Nano(max(End)) AS stop, "                                        \
 	"max(toUnixTimestamp64Nano(End) - toUnixTimestamp64Nano(Start)) AS len "           \
-	"FROM ${quality} WHERE ServiceName = {service:String} "                            \
+	"FROM ${quality} WHERE ${services} "                                               \
 	"AND Type = 'ebpf:cpu:nanoseconds' AND ${range} GROUP BY Host, Instance)) "        \
 	"WHERE stop + 3 * len >= newest UNION ALL "                                        \
 	"SELECT toUInt8(2), toUInt64(0), toUInt64(0), tuple(largest.1, largest.2) FROM "   \
 	"(SELECT arraySlice(arrayReverseSort(x -> x.2, arrayZip(sums.1, sums.2)), 1, 96) " \
 	"AS largest FROM (SELECT sumMap(mapKeys(ends), mapValues(ends)) AS sums FROM "     \
 	"(SELECT any(Unwinding) AS ends FROM ${quality} WHERE "                            \
-	"ServiceName = {service:String} AND Type = {type:String} AND ${range} "            \
+	"${services} AND Type = {type:String} AND ${range} "                               \
 	"GROUP BY Host, Instance, Start, End)))"
 
 struct entry {

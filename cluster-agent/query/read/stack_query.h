@@ -7,9 +7,9 @@
 #define CLUSTER_AGENT_QUERY_READ_STACK_QUERY_H
 
 #include "cluster-agent/query/read/query_filter.h"
-#include "cluster-agent/query/tree/flame_tree.h"
 #include "common/base.h"
 #include "common/err.h"
+#include "common/flame/flame_tree.h"
 
 struct store;
 

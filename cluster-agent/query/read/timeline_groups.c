@@ -16,7 +16,7 @@
 #define WINDOW_BYTES 32u /* UInt64 series, Int64 start, end, value */
 #define NAMES_BYTES ((size_t)256 << 10)
 
-#define BY_LABEL "Labels[{by:String}]"
+#define BY_LABEL "${by}"
 #define BY_ID "${id}"
 #define BY_ID_AND_HOST "concat(${id}, '@', ${host})"
 
@@ -70,8 +70,9 @@ struct groups {
 	const struct timeline_by *what;
 	enum by by;
 	struct arena arena;
-	const char *names[TIMELINE_MAX_GROUPS];
+	const char *names[TIMELINE_MOST_GROUPS];
 	size_t n_names;
+	size_t max_names;
 	struct bound_query query; /* of the windows */
 };
 
@@ -85,7 +86,7 @@ static int read_names(struct bound_query *q, struct groups *g, struct err *err)
 	struct rowbinary_reader r;
 
 	rowbinary_reader_init(&r, q->answer.data, q->answer.len);
-	while (rowbinary_has_more(&r) && g->n_names < TIMELINE_MAX_GROUPS) {
+	while (rowbinary_has_more(&r) && g->n_names < g->max_names) {
 		size_t len;
 		const char *name = rowbinary_get_string(&r, &len);
 
@@ -100,6 +101,34 @@ static int read_names(struct bound_query *q, struct groups *g, struct err *err)
 	return bound_query_check(&r, err);
 }
 
+/*
+ * Binds what series are made by. Of several labels, ${by} is their values in one text: the
+ * expression is built where SQL is, and taken from there.
+ */
+static int add_by(struct bound_query *q, const struct timeline_by *what)
+{
+	char param[32];
+	int r = 0;
+
+	if (what->n_labels == 0)
+		return bound_query_add_text(q, "by", what->label);
+	for (size_t i = 0; r == 0 && i < what->n_labels; i++) {
+		snprintf(param, sizeof(param), "by%zu", i);
+		r = bound_query_add_text(q, param, what->labels[i]);
+		if (r == 0)
+			r = buf_addf(&q->sql, i > 0 ? ", " : "arrayStringConcat([");
+		if (r == 0)
+			r = bound_query_add_label(q, what->labels[i], param);
+	}
+	if (r == 0)
+		r = buf_addf(&q->sql, "], '\\x01')");
+	if (r < 0)
+		return r;
+	q->by = arena_strndup(&q->arena, q->sql.data, q->sql.len);
+	buf_truncate(&q->sql, 0);
+	return q->by ? 0 : -ENOMEM;
+}
+
 static int find_names(struct groups *g, struct err *err)
 {
 	static const char *const sums[BY_MAX] = FOR_EACH_BY(SQL_TOP_SUM);
@@ -109,9 +138,9 @@ static int find_names(struct groups *g, struct err *err)
 	int r = bound_query_init(&q, g->store, f, NAMES_BYTES);
 
 	if (r == 0)
-		r = bound_query_add_text(&q, "by", g->what->label);
+		r = add_by(&q, g->what);
 	if (r == 0)
-		r = bound_query_add_uint(&q, "max", TIMELINE_MAX_GROUPS);
+		r = bound_query_add_uint(&q, "max", g->max_names);
 	if (r == 0)
 		r = bound_query_add_sql(&q, f, is_sum(f) ? sums[g->by] : levels[g->by]);
 	if (r == 0)
@@ -143,7 +172,7 @@ static int ask_windows(struct groups *g, struct err *err)
 	const struct query_filter *f = g->filter;
 	int64_t grid_ns = timeline_grid_ns(f->to_ns - f->from_ns, g->what->all->step_ns);
 	struct bound_query *q = &g->query;
-	int r = bound_query_add_text(q, "by", g->what->label);
+	int r = add_by(q, g->what);
 
 	if (r == 0)
 		r = bound_query_add_texts(q, "names", g->names, g->n_names);
@@ -156,35 +185,9 @@ static int ask_windows(struct groups *g, struct err *err)
 	return r == 0 ? bound_query_run(q, err) : r;
 }
 
-/* name is NULL for "other". */
-static void put_series(struct json_writer *w, const char *name, const struct timeline_by *what,
-		       const struct timeline *t)
-{
-	const char *shown = name ? name : "other";
-
-	json_open(w, '{');
-	json_key(w, "name");
-	json_put_string(w, shown, strlen(shown));
-	if (!name) {
-		json_key(w, "other");
-		json_put_bool(w, true);
-	}
-	json_key(w, "values");
-	json_open(w, '[');
-	for (uint32_t i = 0; i < t->n_steps; i++) {
-		const struct timeline_step *s = &t->steps[i];
-		double covered_ns = what->all->steps[i].covered_ns;
-		double sum = s->covered_ns > 0 ? s->value * s->covered_ns : 0;
-
-		json_put_double(w, covered_ns > 0 ? sum / covered_ns / what->divisor : NAN);
-	}
-	json_close(w, ']');
-	json_close(w, '}');
-}
-
 /* Rows are sorted by series. n gets the number of windows of each; windows has room for all. */
-static int read_windows(const struct groups *g, struct timeline_window *windows,
-			size_t n[static TIMELINE_MAX_GROUPS + 1], struct err *err)
+static int read_windows(const struct groups *g, struct timeline_window *windows, size_t *n,
+			struct err *err)
 {
 	struct rowbinary_reader r;
 
@@ -202,55 +205,127 @@ static int read_windows(const struct groups *g, struct timeline_window *windows,
 	return 0;
 }
 
-static int write_series(struct json_writer *w, const struct groups *g, struct err *err)
+/* Where series go, with what is needed for one at a time. */
+struct delivery {
+	timeline_group_fn fn;
+	void *ctx;
+	struct timeline one;
+	double *values;
+};
+
+/* name is NULL for all others. */
+static int deliver(const struct groups *g, struct delivery *d, const char *name,
+		   struct timeline_window *windows, size_t n)
 {
-	size_t n[TIMELINE_MAX_GROUPS + 1] = {0}, max = g->query.answer.len / WINDOW_BYTES + 1;
+	const struct timeline *all = g->what->all;
+
+	timeline_fill(&d->one, windows, n);
+	for (uint32_t i = 0; i < all->n_steps; i++) {
+		const struct timeline_step *s = &d->one.steps[i];
+		double covered_ns = all->steps[i].covered_ns;
+		double sum = s->covered_ns > 0 ? s->value * s->covered_ns : 0;
+
+		d->values[i] = covered_ns > 0 ? sum / covered_ns / g->what->divisor : NAN;
+	}
+	return d->fn(d->ctx, &(struct timeline_group){name, d->values});
+}
+
+static int deliver_all(const struct groups *g, timeline_group_fn fn, void *ctx, struct err *err)
+{
+	size_t max = g->query.answer.len / WINDOW_BYTES + 1;
 	AUTO_FREE struct timeline_window *windows = calloc(max, sizeof(*windows));
-	struct timeline one = *g->what->all;
-	AUTO_FREE struct timeline_step *steps = calloc(one.n_steps, sizeof(*steps));
+	AUTO_FREE size_t *n = calloc(g->n_names + 1, sizeof(*n));
+	uint32_t n_steps = g->what->all->n_steps;
+	AUTO_FREE struct timeline_step *steps = calloc(n_steps, sizeof(*steps));
+	AUTO_FREE double *values = calloc(n_steps, sizeof(*values));
+	struct delivery d = {.fn = fn, .ctx = ctx, .one = *g->what->all, .values = values};
 	size_t first;
 	int r;
 
-	if (!windows || !steps)
+	if (!windows || !n || !steps || !values)
 		return -ENOMEM;
 	r = read_windows(g, windows, n, err);
-	if (r < 0)
-		return r;
-	one.steps = steps;
+	d.one.steps = steps;
 	first = n[0];
-	for (size_t k = 1; k <= g->n_names; k++) {
-		timeline_fill(&one, windows + first, n[k]);
-		put_series(w, g->names[k - 1], g->what, &one);
+	for (size_t k = 1; r == 0 && k <= g->n_names; k++) {
+		r = deliver(g, &d, g->names[k - 1], windows + first, n[k]);
 		first += n[k];
 	}
-	if (n[0] > 0) {
-		timeline_fill(&one, windows, n[0]);
-		put_series(w, NULL, g->what, &one);
+	return r == 0 && n[0] > 0 ? deliver(g, &d, NULL, windows, n[0]) : r;
+}
+
+static int query(struct groups *g, timeline_group_fn fn, void *ctx, struct err *err)
+{
+	int r = bound_query_init(&g->query, g->store, g->filter, MAX_ANSWER_BYTES);
+
+	if (r == 0)
+		r = find_names(g, err);
+	if (r == 0)
+		r = ask_windows(g, err);
+	return r == 0 ? deliver_all(g, fn, ctx, err) : r;
+}
+
+int timeline_groups_query(struct store *store, const struct query_filter *f,
+			  const struct timeline_by *by, timeline_group_fn fn, void *ctx,
+			  struct err *err)
+{
+	AUTO_FREE struct groups *g = calloc(1, sizeof(*g));
+	int r;
+
+	if (!g)
+		return -ENOMEM;
+	if (by->n_labels > TIMELINE_MOST_LABELS)
+		return err_set(err, -EINVAL, "more than %u labels to group by",
+			       TIMELINE_MOST_LABELS);
+	g->store = store;
+	g->filter = f;
+	g->what = by;
+	g->by = by->n_labels > 0 || strcmp(by->label, TIMELINE_BY_INSTANCE) != 0 ? BY_OF_LABEL
+		: by->with_host                                                  ? BY_OF_ID_AND_HOST
+										 : BY_OF_ID;
+	g->max_names = by->max_groups > TIMELINE_MOST_GROUPS ? TIMELINE_MOST_GROUPS
+		       : by->max_groups > 0                  ? by->max_groups
+							     : TIMELINE_MAX_GROUPS;
+	arena_init(&g->arena, NAMES_BYTES);
+	r = query(g, fn, ctx, err);
+	arena_fini(&g->arena);
+	bound_query_fini(&g->query);
+	return r;
+}
+
+/* ---- JSON ---- */
+
+struct writing {
+	struct json_writer *w;
+	uint32_t n_steps;
+};
+
+static int put_series(void *ctx, const struct timeline_group *g)
+{
+	const struct writing *to = ctx;
+	const char *shown = g->name ? g->name : "other";
+	struct json_writer *w = to->w;
+
+	json_open(w, '{');
+	json_key(w, "name");
+	json_put_string(w, shown, strlen(shown));
+	if (!g->name) {
+		json_key(w, "other");
+		json_put_bool(w, true);
 	}
+	json_key(w, "values");
+	json_open(w, '[');
+	for (uint32_t i = 0; i < to->n_steps; i++)
+		json_put_double(w, g->values[i]);
+	json_close(w, ']');
+	json_close(w, '}');
 	return 0;
 }
 
 int timeline_groups_write(struct json_writer *w, struct store *store, const struct query_filter *f,
 			  const struct timeline_by *by, struct err *err)
 {
-	struct groups g = {
-		.store = store,
-		.filter = f,
-		.what = by,
-		.by = strcmp(by->label, TIMELINE_BY_INSTANCE) != 0 ? BY_OF_LABEL
-		      : by->with_host                              ? BY_OF_ID_AND_HOST
-								   : BY_OF_ID,
-	};
-	int r = bound_query_init(&g.query, store, f, MAX_ANSWER_BYTES);
+	struct writing to = {w, by->all->n_steps};
 
-	arena_init(&g.arena, NAMES_BYTES);
-	if (r == 0)
-		r = find_names(&g, err);
-	if (r == 0)
-		r = ask_windows(&g, err);
-	if (r == 0)
-		r = write_series(w, &g, err);
-	arena_fini(&g.arena);
-	bound_query_fini(&g.query);
-	return r;
+	return timeline_groups_query(store, f, by, put_series, &to, err);
 }

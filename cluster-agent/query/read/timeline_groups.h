@@ -16,20 +16,40 @@
 struct store;
 
 #define TIMELINE_MAX_GROUPS 10u
+#define TIMELINE_MOST_GROUPS 1000u
+#define TIMELINE_MOST_LABELS 8u
 #define TIMELINE_BY_INSTANCE "instance"
+/* between the values of several labels, in the name of a series */
+#define TIMELINE_SEPARATOR '\x01'
 
 struct timeline_by {
-	const char *label;          /* or TIMELINE_BY_INSTANCE */
+	const char *label;         /* or TIMELINE_BY_INSTANCE; ignored if there are `labels` */
+	const char *const *labels; /* names of label_sql.h, TIMELINE_MOST_LABELS at most */
+	size_t n_labels;
+	uint32_t max_groups;        /* TIMELINE_MOST_GROUPS at most; 0: TIMELINE_MAX_GROUPS */
 	bool with_host;             /* instances are called id@host, as ids repeat on hosts */
 	const struct timeline *all; /* the timeline of all of them, filled */
 	double divisor;             /* of values */
 };
 
+struct timeline_group {
+	const char *name;     /* NULL: all others */
+	const double *values; /* as many as all has steps; NAN where that covers nothing */
+};
+
+/* A negative result ends the query, which then returns it. */
+typedef int (*timeline_group_fn)(void *ctx, const struct timeline_group *group);
+
 /*
- * Writes {"name", "values"} per series, the largest first, as elements of an array. A series has
- * the steps of the timeline of all, and its share of what that covers, so that the series add up
- * to it. Errors are those of stack_query().
+ * Calls fn per series, the largest first, "all others" last. A series has the steps of the timeline
+ * of all, and its share of what that covers, so that the series add up to it. Errors are those of
+ * stack_query().
  */
+int timeline_groups_query(struct store *store, const struct query_filter *f,
+			  const struct timeline_by *by, timeline_group_fn fn, void *ctx,
+			  struct err *err) MUST_CHECK;
+
+/* Writes {"name", "values"} per series, likewise, as elements of an array. */
 int timeline_groups_write(struct json_writer *w, struct store *store, const struct query_filter *f,
 			  const struct timeline_by *by, struct err *err) MUST_CHECK;
 

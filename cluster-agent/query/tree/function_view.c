@@ -2,8 +2,8 @@
 
 #include <errno.h>
 
-#include "cluster-agent/query/tree/flame_nodes.h"
-#include "cluster-agent/query/tree/frame_functions.h"
+#include "common/flame/flame_nodes.h"
+#include "common/flame/frame_functions.h"
 
 #define MAX_TEXT_BYTES ((size_t)64 << 20)
 #define NOT_FOUND SIZE_MAX

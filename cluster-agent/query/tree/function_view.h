@@ -11,8 +11,8 @@
 #ifndef CLUSTER_AGENT_QUERY_TREE_FUNCTION_VIEW_H
 #define CLUSTER_AGENT_QUERY_TREE_FUNCTION_VIEW_H
 
-#include "cluster-agent/query/tree/flame_tree.h"
 #include "common/base.h"
+#include "common/flame/flame_tree.h"
 
 struct function_view;
 

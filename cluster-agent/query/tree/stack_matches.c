@@ -2,9 +2,9 @@
 
 #include <errno.h>
 
-#include "cluster-agent/query/tree/flame_nodes.h"
-#include "cluster-agent/query/tree/frame_functions.h"
 #include "cluster-agent/query/tree/function_search.h"
+#include "common/flame/flame_nodes.h"
+#include "common/flame/frame_functions.h"
 
 #define MAX_TEXT_BYTES ((size_t)64 << 20)
 

@@ -6,9 +6,9 @@
 #ifndef CLUSTER_AGENT_QUERY_TREE_STACK_MATCHES_H
 #define CLUSTER_AGENT_QUERY_TREE_STACK_MATCHES_H
 
-#include "cluster-agent/query/tree/flame_tree.h"
 #include "common/base.h"
 #include "common/err.h"
+#include "common/flame/flame_tree.h"
 
 struct stack_matches;
 

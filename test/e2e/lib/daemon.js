@@ -188,6 +188,7 @@ async function startNode({
   scheme = "http",
   cluster,
   collector,
+  otlp, // base URL to which it sends OTLP instead
   interval = "5s",
   port,
   args = [],
@@ -205,7 +206,7 @@ async function startNode({
     [
       ...first,
       `--listen=127.0.0.1:${port}`,
-      `--collector-endpoint=${collector || cluster.url}`,
+      otlp ? `--otlp-endpoint=${otlp}` : `--collector-endpoint=${collector || cluster.url}`,
       `--profile-interval=${interval}`,
       `--wal-dir=${walDir}`,
       ...args,

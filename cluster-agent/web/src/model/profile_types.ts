@@ -8,7 +8,7 @@ export interface ProfileType {
   unit: string;
   featured: boolean;
   nodeAgent: boolean;
-  language?: string; // "go", "java", or "" for any
+  language?: string; // "go", "java", …, or "" for any
 }
 
 export interface Tab {
@@ -22,6 +22,7 @@ const groups: { title: string; has: (t: ProfileType) => boolean }[] = [
   { title: "Memory", has: (t) => t.category === "memory" && t.type.includes("inuse") },
   { title: "Allocations", has: (t) => t.category === "memory" && !t.type.includes("inuse") },
   { title: "Locks", has: (t) => t.category === "lock" || /:(mutex|block)_/.test(t.type) },
+  { title: "Wall clock", has: (t) => /:(wall|off_cpu):/.test(t.type) },
   { title: "Goroutines", has: (t) => t.type.includes("goroutine") },
 ];
 
@@ -44,13 +45,13 @@ export function describe(type: string, registry: ProfileType[]): ProfileType {
   };
 }
 
-// What the values of a type mean where its title does not say so.
+// What the values of a type mean where its title does not say so. One without a source is of all.
 const explanations: Record<string, string> = {
   "java:cpu:nanoseconds":
     "CPU time of the JVM's threads, sampled by async-profiler inside it: interpreted and inlined " +
     "code has its Java names, too. CPU (eBPF) covers the same time from outside, with functions " +
     "of the kernel, and the other processes of the container.",
-  "java:wall:nanoseconds":
+  ":wall:nanoseconds":
     "Where threads spend their time, running or waiting. Threads that wait at once add up.",
   "java:heap_alloc_space:bytes":
     "What was allocated, estimated from samples; most of it may be freed again. A place that " +
@@ -61,14 +62,25 @@ const explanations: Record<string, string> = {
   "java:lock_delay:nanoseconds":
     "How long threads waited for locks that others held: synchronized and java.util.concurrent. " +
     "Threads that wait at the same time add up.",
+  ":off_cpu:nanoseconds":
+    "How long threads waited off the CPU, by where they waited. Threads that wait at once add up.",
   "java:lock_contentions:count": "How often threads had to wait for a lock that another one held.",
 };
 
 /** A sentence or two, "" if the title is enough. */
 export const explain = (type: string): string =>
-  Object.hasOwn(explanations, type) ? explanations[type] : "";
+  [type, type.slice(type.indexOf(":"))].map((t) => explanations[t]).find(Boolean) ?? "";
 
-const languageNames: Record<string, string> = { go: "Go", java: "Java" };
+const languageNames: Record<string, string> = {
+  go: "Go",
+  java: "Java",
+  nodejs: "Node.js",
+  python: "Python",
+  ruby: "Ruby",
+  rust: "Rust",
+  dotnet: ".NET",
+  php: "PHP",
+};
 
 /** A tab opens its featured type; otherwise one with a unit rather than a number of objects. */
 function tabOf(title: string, members: ProfileType[]): Tab {

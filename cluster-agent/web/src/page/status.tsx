@@ -25,6 +25,7 @@ interface Props {
   diff: DiffPalette | null;
   atLeast: boolean;
   leafFirst: boolean;
+  isFile?: boolean; // a recording: without menus and help
 }
 
 function Change({ tree, node, unit, diff }: Props & { tree: Tree; node: number }) {
@@ -103,9 +104,15 @@ export function Status(p: Props) {
           Zoom
         </button>
       )}
-      <span class="keys dim">
-        Click zoom · <kbd>M</kbd> menu · <kbd>/</kbd> search · <kbd>?</kbd> all keys
-      </span>
+      {p.isFile ? (
+        <span class="keys dim">
+          Click zoom · <kbd>/</kbd> search · <kbd>Esc</kbd> back
+        </span>
+      ) : (
+        <span class="keys dim">
+          Click zoom · <kbd>M</kbd> menu · <kbd>/</kbd> search · <kbd>?</kbd> all keys
+        </span>
+      )}
     </footer>
   );
 }

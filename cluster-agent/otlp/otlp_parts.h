@@ -1,0 +1,41 @@
+/*
+ * An OTLP request of profiles → parts of an upload (upload_parts.h). Pure; foreign data.
+ *
+ * A request is ExportProfilesServiceRequest of opentelemetry-proto 1.11 in protobuf
+ * (proto/otlp_profiles.proto). Each of its profiles has one type of values and becomes a part; if
+ * its resource has no name, it becomes one part for each name that its samples have
+ * (otlp_resource.h).
+ * Samples without values count their timestamps. Types are mapped by foreign_types.h, unless the
+ * profile says what it is called here (attribute coroot.profile.type), as those of our node agent
+ * do.
+ *
+ * A broken request, or one in which something refers to what does not exist, is invalid as a whole.
+ * A profile that cannot be stored, because of its times, its type or its values, is left out and
+ * counted; a request that has no other profiles is invalid, too.
+ */
+#ifndef CLUSTER_AGENT_OTLP_OTLP_PARTS_H
+#define CLUSTER_AGENT_OTLP_OTLP_PARTS_H
+
+#include "cluster-agent/ingest/upload_parts.h"
+#include "common/base.h"
+
+struct otlp_parts_config {
+	int64_t now_ns;
+	int64_t max_age_ns; /* older profiles are left out */
+};
+
+struct otlp_parts_report {
+	uint64_t n_profiles; /* in the request */
+	uint64_t n_rejected; /* of these, left out */
+	struct err reason;   /* why the first of them was; "" if none was */
+};
+
+/*
+ * data outlives *ret. Returns 0, -EBADMSG or -EFBIG with one line in err, or -ENOMEM. *report is
+ * written in every case.
+ */
+int otlp_parts_decode(struct upload_parts *ret, struct otlp_parts_report *report,
+		      struct arena *arena, const struct otlp_parts_config *cfg, const void *data,
+		      size_t len, struct err *err) MUST_CHECK;
+
+#endif /* CLUSTER_AGENT_OTLP_OTLP_PARTS_H */

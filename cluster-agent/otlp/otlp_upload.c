@@ -1,0 +1,96 @@
+#include "cluster-agent/otlp/otlp_upload.h"
+
+#include <errno.h>
+#include <strings.h>
+
+#include "cluster-agent/otlp/otlp_inflate.h"
+#include "common/limits.h"
+#include "common/protobuf/json_message.h"
+#include "common/system/clock.h"
+#include "proto/otlp_profiles.pb-c.h"
+
+static const char *const encoding_names[] = {
+	[OTLP_IDENTITY] = "identity",
+	[OTLP_GZIP] = "gzip",
+	[OTLP_ZSTD] = "zstd",
+};
+
+bool otlp_encoding_find(enum otlp_encoding *ret, const char *name)
+{
+	if (!name || !name[0])
+		name = encoding_names[OTLP_IDENTITY];
+	for (size_t i = 0; i < ARRAY_SIZE(encoding_names); i++) {
+		if (strcasecmp(name, encoding_names[i]) == 0) {
+			*ret = (enum otlp_encoding)i;
+			return true;
+		}
+	}
+	return false;
+}
+
+void otlp_upload_init(struct otlp_upload *u)
+{
+	*u = (struct otlp_upload){.body = NULL};
+	buf_init(&u->inflated, LIMIT_UPLOAD_INFLATED_BYTES);
+	buf_init(&u->message, LIMIT_UPLOAD_INFLATED_BYTES);
+}
+
+void otlp_upload_fini(struct otlp_upload *u)
+{
+	buf_fini(&u->inflated);
+	buf_fini(&u->message);
+}
+
+int otlp_upload_decode(struct upload_parts *ret, struct arena *arena, const void *ctx,
+		       const void *body, size_t len, struct err *err)
+{
+	/* ingest passes the context on as it got it; one upload is decoded once, by one thread */
+	struct otlp_upload *u = (struct otlp_upload *)(uintptr_t)ctx;
+	const struct otlp_parts_config cfg = {
+		.now_ns = (int64_t)clock_realtime_ns(),
+		.max_age_ns = u->max_age_ns,
+	};
+	int e = 0;
+
+	if (u->encoding != OTLP_IDENTITY) {
+		e = u->encoding == OTLP_GZIP ? otlp_inflate_gzip(body, len, &u->inflated, err)
+					     : otlp_inflate_zstd(body, len, &u->inflated, err);
+		body = u->inflated.data;
+		len = u->inflated.len;
+	}
+	if (e == 0 && u->is_json) {
+		e = json_message_encode(&otlp__export_profiles_service_request__descriptor,
+					body ? body : "", len, &u->message, err);
+		body = u->message.data;
+		len = u->message.len;
+	}
+	return e < 0 ? e : otlp_parts_decode(ret, &u->report, arena, &cfg, body, len, err);
+}
+
+static void on_done(void *ctx, enum ingest_outcome outcome, const char *reason)
+{
+	struct otlp_upload *u = ctx;
+
+	u->done(u->ctx, outcome, reason);
+}
+
+int otlp_upload_submit(struct otlp_upload *u, struct ingest *in)
+{
+	static const char *const sources[2][3] = {
+		{"otlp", "otlp gzip", "otlp zstd"},
+		{"otlp json", "otlp json gzip", "otlp json zstd"},
+	};
+	const char *source = sources[u->is_json][u->encoding];
+
+	u->upload = (struct ingest_upload){
+		.body = u->body,
+		.len = u->len,
+		.decode = otlp_upload_decode,
+		.decode_ctx = u,
+		.source = {source, strlen(source)},
+		.key = u->key,
+		.done = on_done,
+		.ctx = u,
+	};
+	return ingest_submit(in, &u->upload);
+}

@@ -1,0 +1,87 @@
+#include "cluster-agent/push/foreign_part.h"
+
+#include <errno.h>
+
+#include "common/data/gzip.h"
+#include "common/limits.h"
+#include "common/pprof/pprof_decode.h"
+
+#define UNSPECIFIED "unspecified"
+
+void foreign_body_init(struct foreign_body *b, const void *data, size_t len, uint64_t *left_bytes)
+{
+	*b = (struct foreign_body){.data = data, .len = len, .left_bytes = left_bytes};
+	buf_init(&b->storage, LIMIT_UPLOAD_INFLATED_BYTES);
+}
+
+void foreign_body_fini(struct foreign_body *b)
+{
+	buf_fini(&b->storage);
+}
+
+int foreign_body_inflate(struct foreign_body *b, struct err *err)
+{
+	struct buf out;
+	int r;
+
+	if (!gzip_detect(b->data, b->len))
+		return 0;
+	buf_init(&out, *b->left_bytes);
+	r = gzip_inflate(b->data, b->len, &out);
+	if (r < 0) {
+		buf_fini(&out);
+		if (r == -EFBIG)
+			return err_set(err, r, "inflates to more than %llu bytes",
+				       (unsigned long long)LIMIT_UPLOAD_INFLATED_BYTES);
+		return r == -EBADMSG ? err_set(err, r, "not valid gzip") : r;
+	}
+	buf_fini(&b->storage);
+	b->storage = out;
+	b->data = out.data ? out.data : "";
+	b->len = out.len;
+	*b->left_bytes -= out.len;
+	/* each level would multiply the work that a small body makes */
+	return gzip_detect(b->data, b->len) ? err_set(err, -EBADMSG, "gzip within gzip") : 0;
+}
+
+int foreign_pprof_decode(struct profile *ret, struct arena *arena, const void *data, size_t len,
+			 uint64_t *left_bytes, struct err *err)
+{
+	CLEANUP(foreign_body_fini) struct foreign_body b;
+	int r;
+
+	foreign_body_init(&b, data, len, left_bytes);
+	r = foreign_body_inflate(&b, err);
+	return r < 0 ? r : pprof_decode(ret, arena, b.data, b.len, err);
+}
+
+int foreign_part_make(struct upload_part *ret, const struct profile *p,
+		      const struct foreign_context *c, struct err *err)
+{
+	const struct series_labels *l = c->labels;
+	const struct foreign_hints hints = {
+		.source = l->source,
+		.metric = c->metric ? c->metric : l->metric,
+		.period_ns = c->period_ns,
+	};
+	int r = 0;
+
+	*ret = (struct upload_part){
+		.service = l->service,
+		.host = l->host,
+		.labels = l->items,
+		.n_labels = l->n,
+		.profile = *p,
+	};
+	if (l->service.len == 0)
+		ret->service = (struct row_text){UNSPECIFIED, sizeof(UNSPECIFIED) - 1};
+	if (foreign_types_present(&ret->profile)) {
+		r = foreign_types_apply(&ret->profile, &hints, err);
+		foreign_times_set(&ret->profile, c->now_ns);
+	}
+	if (c->end_ns > 0) {
+		ret->profile.time_ns = c->end_ns;
+		ret->profile.duration_ns = c->end_ns - c->start_ns;
+	}
+	return r;
+}

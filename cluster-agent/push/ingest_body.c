@@ -1,0 +1,233 @@
+/*
+ * What a body is does not depend on "format" alone: several clients send multipart/form-data
+ * without it, or a pprof. A pprof has control characters within its first bytes (lengths of
+ * fields), text has none, and a recording begins with "FLR".
+ */
+#include "cluster-agent/push/ingest_body.h"
+
+#include <errno.h>
+
+#include "cluster-agent/push/folded_stacks.h"
+#include "cluster-agent/push/foreign_part.h"
+#include "cluster-agent/push/jfr_recording.h"
+#include "cluster-agent/push/multipart_body.h"
+#include "cluster-agent/push/previous_profile.h"
+#include "cluster-agent/push/sample_type_config.h"
+#include "common/limits.h"
+
+struct decoding {
+	struct upload_parts *ret;
+	struct arena *arena;
+	struct ingest_params *params; /* in the arena: parts borrow its labels */
+	struct foreign_context context;
+	uint64_t left_bytes; /* to be inflated */
+	struct err *err;
+};
+
+struct text {
+	const char *data;
+	size_t len;
+};
+
+static int add_part(struct decoding *d, const struct profile *p)
+{
+	return foreign_part_make(&d->ret->items[d->ret->n++], p, &d->context, d->err);
+}
+
+/* ---- formats ---- */
+
+static int read_jfr(struct decoding *d, const struct text *body)
+{
+	struct jfr_profiles profiles = {.n = 0};
+	CLEANUP(foreign_body_fini) struct foreign_body b;
+	int r;
+
+	foreign_body_init(&b, body->data, body->len, &d->left_bytes);
+	r = foreign_body_inflate(&b, d->err);
+	if (r == 0)
+		r = jfr_recording_read(&profiles, d->arena, b.data, b.len, d->params->period_ns,
+				       d->err);
+	for (size_t i = 0; r == 0 && i < profiles.n; i++)
+		r = add_part(d, &profiles.items[i]);
+	return r;
+}
+
+static int read_folded(struct decoding *d, const struct text *body)
+{
+	const struct ingest_params *p = d->params;
+	enum folded_form form = p->format == INGEST_FORMAT_LINES ? FOLDED_LINES : FOLDED_VALUES;
+	struct profile profile;
+	int r = folded_stacks_read(&profile, d->arena, body->data, body->len, form, d->err);
+
+	if (r < 0)
+		return r;
+	profile.types[0] =
+		(struct profile_value_type){{p->type, strlen(p->type)}, {p->unit, strlen(p->unit)}};
+	d->context.period_ns = p->period_ns;
+	return add_part(d, &profile);
+}
+
+static int read_config(struct decoding *d, const struct text *json, struct sample_type_config *ret)
+{
+	CLEANUP(foreign_body_fini) struct foreign_body b;
+	int r;
+
+	*ret = (struct sample_type_config){.metric = ""};
+	foreign_body_init(&b, json ? json->data : "", json ? json->len : 0, &d->left_bytes);
+	if (!json)
+		return 0;
+	r = foreign_body_inflate(&b, d->err);
+	if (r == 0)
+		r = sample_type_config_parse(ret, b.data, b.len, d->err);
+	if (r == 0 && ret->metric[0])
+		d->context.metric = ret->metric;
+	return r;
+}
+
+static int read_pprof(struct decoding *d, const struct text *body, const struct text *previous,
+		      const struct text *config_json)
+{
+	struct sample_type_config config;
+	struct profile profile, before;
+	int r = read_config(d, config_json, &config);
+
+	if (r == 0)
+		r = foreign_pprof_decode(&profile, d->arena, body->data, body->len, &d->left_bytes,
+					 d->err);
+	if (r == 0 && previous) {
+		r = foreign_pprof_decode(&before, d->arena, previous->data, previous->len,
+					 &d->left_bytes, d->err);
+		if (r < 0)
+			return err_wrap(d->err, r, "prev_profile");
+		r = previous_profile_subtract(&profile, &before, &config, d->err);
+	}
+	if (r < 0)
+		return r;
+	/* a pprof that merely counts samples says of which period, or the client does */
+	if (profile.period <= 0)
+		d->context.period_ns = d->params->period_ns;
+	return add_part(d, &profile);
+}
+
+/* ---- the body ---- */
+
+static bool begins_with(const struct text *t, const char *magic, size_t len)
+{
+	return t->len >= len && memcmp(t->data, magic, len) == 0;
+}
+
+static bool is_binary(const struct text *t)
+{
+	size_t n = t->len < 4096 ? t->len : 4096;
+
+	for (size_t i = 0; i < n; i++) {
+		unsigned char c = (unsigned char)t->data[i];
+
+		if (c < ' ' && c != '\n' && c != '\r' && c != '\t')
+			return true;
+	}
+	return false;
+}
+
+static enum ingest_format format_of(const struct text *body)
+{
+	if (begins_with(body, "FLR\0", 4))
+		return INGEST_FORMAT_JFR;
+	return is_binary(body) ? INGEST_FORMAT_PPROF : INGEST_FORMAT_FOLDED;
+}
+
+static int read_plain(struct decoding *d, const struct text *body)
+{
+	enum ingest_format format = d->params->format;
+
+	if (format == INGEST_FORMAT_NONE)
+		format = format_of(body);
+	switch (format) {
+	case INGEST_FORMAT_JFR:
+		return read_jfr(d, body);
+	case INGEST_FORMAT_PPROF:
+		return read_pprof(d, body, NULL, NULL);
+	default:
+		return read_folded(d, body);
+	}
+}
+
+/* Returns the part of that name, in *to, or NULL. */
+static const struct text *find_part(const struct multipart_body *m, const char *name,
+				    struct text *to)
+{
+	const struct multipart_part *part = multipart_find(m, name);
+
+	if (!part)
+		return NULL;
+	*to = (struct text){part->data, part->len};
+	return to;
+}
+
+static int read_form(struct decoding *d, const struct text *body, const char *boundary,
+		     size_t boundary_len)
+{
+	struct text jfr, profile, previous, config;
+	struct multipart_body m;
+	int r = multipart_body_parse(&m, boundary, boundary_len, body->data, body->len, d->err);
+
+	if (r < 0)
+		return r;
+	if (find_part(&m, "jfr", &jfr))
+		return read_jfr(d, &jfr);
+	if (!find_part(&m, "profile", &profile))
+		return err_set(d->err, -EBADMSG,
+			       "multipart/form-data has neither \"profile\" nor \"jfr\"");
+	if (d->params->format == INGEST_FORMAT_JFR)
+		return read_jfr(d, &profile);
+	return read_pprof(d, &profile, find_part(&m, "prev_profile", &previous),
+			  find_part(&m, "sample_type_config", &config));
+}
+
+static int read_body(struct decoding *d, const struct ingest_request *req, const void *data,
+		     size_t len)
+{
+	CLEANUP(foreign_body_fini) struct foreign_body b;
+	const char *boundary = NULL;
+	struct text body;
+	int boundary_len = multipart_boundary(req->content_type, &boundary);
+	int r;
+
+	foreign_body_init(&b, data, len, &d->left_bytes);
+	if (boundary_len < 0)
+		return err_set(d->err, boundary_len, "Content-Type has no valid boundary");
+	r = foreign_body_inflate(&b, d->err);
+	if (r < 0)
+		return r;
+	body = (struct text){b.data, b.len};
+	if (body.len == 0)
+		return err_set(d->err, -EBADMSG, "the body is empty");
+	return boundary ? read_form(d, &body, boundary, (size_t)boundary_len)
+			: read_plain(d, &body);
+}
+
+int ingest_body_decode(struct upload_parts *ret, struct arena *arena, const void *ctx,
+		       const void *body, size_t len, struct err *err)
+{
+	const struct ingest_request *req = ctx;
+	struct decoding d = {.ret = ret,
+			     .arena = arena,
+			     .params = arena_calloc(arena, 1, sizeof(*d.params)),
+			     .left_bytes = LIMIT_UPLOAD_INFLATED_BYTES,
+			     .err = err};
+	int r;
+
+	*ret = (struct upload_parts){.items = arena_calloc(arena, JFR_GROUPS, sizeof(*ret->items))};
+	if (!d.params || !ret->items)
+		return arena_error(arena, sizeof(*d.params));
+	r = ingest_params_parse(d.params, arena, &req->query, req->now_ns, err);
+	if (r < 0)
+		return r;
+	d.context = (struct foreign_context){
+		.labels = &d.params->labels,
+		.start_ns = d.params->start_ns,
+		.end_ns = d.params->end_ns,
+		.now_ns = req->now_ns,
+	};
+	return read_body(&d, req, body, len);
+}

@@ -1,0 +1,120 @@
+#include "cluster-agent/push/previous_profile.h"
+
+#include <errno.h>
+
+#include "cluster-agent/scrape/merged_stacks.h"
+#include "common/data/hash_index.h"
+#include "common/limits.h"
+
+struct difference {
+	struct profile *p;
+	struct merged_stacks now;
+	struct merged_stacks before;
+	struct hash_index by_hash; /* of before */
+	bool cumulative[LIMIT_PPROF_TYPES];
+};
+
+static bool same(const struct profile_string *a, const struct profile_string *b)
+{
+	return a->len == b->len && memcmp(a->data, b->data, a->len) == 0;
+}
+
+static bool same_types(const struct profile *a, const struct profile *b)
+{
+	if (a->n_types != b->n_types)
+		return false;
+	for (uint32_t i = 0; i < a->n_types; i++)
+		if (!same(&a->types[i].type, &b->types[i].type) ||
+		    !same(&a->types[i].unit, &b->types[i].unit))
+			return false;
+	return true;
+}
+
+static bool is_cumulative(const struct sample_type_config *config, const struct profile_string *t)
+{
+	static const char *const go_types[] = {"alloc_objects", "alloc_space", "contentions",
+					       "delay"};
+
+	if (config->n > 0)
+		return sample_type_is_cumulative(config, t->data, t->len);
+	for (size_t i = 0; i < ARRAY_SIZE(go_types); i++)
+		if (t->len == strlen(go_types[i]) && memcmp(t->data, go_types[i], t->len) == 0)
+			return true;
+	return false;
+}
+
+/* The values of a stack before, or NULL if it is new. */
+static const int64_t *values_before(const struct difference *d, uint32_t row)
+{
+	uint32_t at = *hash_index_slot(&d->by_hash, d->now.stacks[row].hash);
+
+	return at > 0 ? d->before.values + (size_t)(at - 1) * d->before.n_columns : NULL;
+}
+
+static bool has_restarted(const struct difference *d)
+{
+	for (uint32_t row = 0; row < d->now.n; row++) {
+		const int64_t *before = values_before(d, row);
+		const int64_t *now = d->now.values + (size_t)row * d->now.n_columns;
+
+		for (uint32_t t = 0; before && t < d->now.n_columns; t++)
+			if (d->cumulative[t] && now[t] < before[t])
+				return true;
+	}
+	return false;
+}
+
+static void subtract(struct difference *d)
+{
+	struct profile *p = d->p;
+	uint32_t n = 0;
+
+	for (uint32_t row = 0; row < d->now.n; row++) {
+		const int64_t *before = values_before(d, row);
+		int64_t *now = d->now.values + (size_t)row * d->now.n_columns;
+		struct profile_sample s = p->samples[d->now.stacks[row].sample];
+
+		for (uint32_t t = 0; before && t < d->now.n_columns; t++)
+			if (d->cumulative[t])
+				now[t] -= before[t];
+		s.values = now;
+		/* rows are in the order of samples, and no more than these */
+		p->samples[n++] = s;
+	}
+	p->n_samples = n;
+}
+
+static int merge(struct difference *d, const struct profile *prev, struct err *err)
+{
+	uint32_t columns[LIMIT_PPROF_TYPES];
+	struct arena *a = d->p->arena;
+	int r;
+
+	for (uint32_t i = 0; i < d->p->n_types; i++)
+		columns[i] = i;
+	r = merged_stacks_make(&d->now, d->p, columns, d->p->n_types, err);
+	if (r == 0)
+		r = merged_stacks_make(&d->before, prev, columns, prev->n_types, err);
+	if (r == 0)
+		r = hash_index_init(&d->by_hash, a, d->before.n + d->now.n, d->before.stacks,
+				    sizeof(*d->before.stacks));
+	for (uint32_t i = 0; r == 0 && i < d->before.n; i++)
+		*hash_index_slot(&d->by_hash, d->before.stacks[i].hash) = i + 1;
+	return r;
+}
+
+int previous_profile_subtract(struct profile *p, const struct profile *prev,
+			      const struct sample_type_config *config, struct err *err)
+{
+	struct difference d = {.p = p};
+	int r;
+
+	if (!same_types(p, prev))
+		return err_set(err, -EBADMSG, "profile and prev_profile have different types");
+	for (uint32_t i = 0; i < p->n_types; i++)
+		d.cumulative[i] = is_cumulative(config, &p->types[i].type);
+	r = merge(&d, prev, err);
+	if (r == 0 && !has_restarted(&d))
+		subtract(&d);
+	return r;
+}

@@ -1,0 +1,207 @@
+// The flame graph of one recording as a file of its own (coroot-node-agent record -o x.html). The
+// data is in the file; nothing is loaded, and nothing is stored.
+
+import { render } from "preact";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { Flame } from "../flame/flame";
+import { Legend } from "../flame/legend";
+import { palettes } from "../model/colors";
+import { assignHues } from "../model/hues";
+import { label, clip } from "../model/names";
+import { compileQuery, exactQuery, matchTree } from "../model/search";
+import { invert } from "../model/transform";
+import { buildTree, nodeName, type Pointed, type Tree } from "../model/tree";
+import { percent, value } from "../model/units";
+import type { Direction, SortBy } from "../model/url_state";
+import { Status } from "../page/status";
+import { Table } from "../page/table";
+import type { FlameGraph } from "../state/api";
+import { Cell } from "../state/cell";
+import "../page/style.css";
+import "../page/narrow.css";
+import "./recording.css";
+
+interface Recording extends FlameGraph {
+  subtitle: string;
+}
+
+/** Zooms, the last one shown; a step back goes to the one before. */
+function useZoom(tree: Tree): [number, (node: number) => void, () => boolean, () => void] {
+  const [trail, setTrail] = useState<number[]>([]);
+  useEffect(() => setTrail([]), [tree]);
+  const back = (): boolean => {
+    setTrail((t) => t.slice(0, -1));
+    return trail.length > 0;
+  };
+  const zoom = trail.length > 0 && trail[trail.length - 1] < tree.n ? trail[trail.length - 1] : 0;
+  return [
+    zoom,
+    (node) => setTrail((t) => (node === 0 ? [] : [...t, node])),
+    back,
+    () => setTrail([]),
+  ];
+}
+
+function useDark(): boolean {
+  const query = useMemo(() => matchMedia("(prefers-color-scheme: dark)"), []);
+  const [dark, setDark] = useState(query.matches);
+  useEffect(() => {
+    const onChange = (): void => setDark(query.matches);
+    query.addEventListener("change", onChange);
+    return () => query.removeEventListener("change", onChange);
+  }, []);
+  document.documentElement.dataset.theme = dark ? "dark" : "light";
+  return dark;
+}
+
+function App({ graph, whole }: { graph: Recording; whole: Tree }) {
+  const dark = useDark();
+  const palette = dark ? palettes.dark : palettes.light;
+  const [search, setSearch] = useState("");
+  const [leafFirst, setLeafFirst] = useState(false);
+  const [direction, setDirection] = useState<Direction>("icicle");
+  const [lit, setLit] = useState("");
+  const [sort, setSort] = useState<{ by: SortBy; ascending: boolean }>({
+    by: "self",
+    ascending: false,
+  });
+  const tree = useMemo(() => (leafFirst ? invert(whole) : whole), [whole, leafFirst]);
+  const [zoom, zoomTo, back, reset] = useZoom(tree);
+  const coloring = useMemo(() => assignHues(whole, "package"), [whole]);
+  const query = useMemo(() => compileQuery(search), [search]);
+  const matches = useMemo(
+    () => (query && !query.error ? matchTree(tree, query) : null),
+    [query, tree],
+  );
+  const cursor = useMemo(() => new Cell(-1), []);
+  const pointed = useMemo(() => new Cell<Pointed | null>(null), []);
+  const input = useRef<HTMLInputElement>(null);
+
+  const stepBack = (): void => {
+    if (!back()) setSearch("");
+  };
+  useEffect(() => {
+    const onKey = (e: KeyboardEvent): void => {
+      if (e.defaultPrevented) return;
+      if (e.key === "Escape") stepBack();
+      else if (e.key === "/" && document.activeElement !== input.current) {
+        e.preventDefault();
+        input.current?.focus();
+      }
+    };
+    addEventListener("keydown", onKey);
+    return () => removeEventListener("keydown", onKey);
+  });
+
+  return (
+    <>
+      <header class="toolbar">
+        <h1 class="file-title one-line" title={graph.subtitle}>
+          {graph.service} <span class="dim">{graph.subtitle}</span>
+        </h1>
+        <div class={query?.error ? "search bad" : "search"}>
+          <input
+            ref={input}
+            type="search"
+            placeholder="Search: text, /expression/ or a name in quotes"
+            aria-label="Search functions"
+            data-testid="search"
+            value={search}
+            onInput={(e) => setSearch(e.currentTarget.value)}
+          />
+          {matches && (
+            <span class="matched num" data-testid="matched">
+              {percent(matches.total, graph.total)}
+            </span>
+          )}
+        </div>
+        {zoom > 0 && (
+          <button type="button" class="button zoom-chip" data-testid="zoom" onClick={reset}>
+            <span class="mono">{clip(label(nodeName(tree, zoom)), 60)}</span> ✕
+          </button>
+        )}
+        <div class="toolbar-right">
+          <button
+            type="button"
+            class="button"
+            aria-pressed={direction === "flame"}
+            onClick={() => setDirection(direction === "flame" ? "icicle" : "flame")}
+          >
+            {direction === "flame" ? "Root at the bottom" : "Root at the top"}
+          </button>
+          <button
+            type="button"
+            class="button"
+            aria-pressed={leafFirst}
+            data-testid="invert"
+            onClick={() => setLeafFirst(!leafFirst)}
+          >
+            {leafFirst ? "Leaf first" : "Root first"}
+          </button>
+        </div>
+      </header>
+      {graph.total === 0 ? (
+        <main class="empty">
+          <h1>No samples</h1>
+          <p>{graph.subtitle}</p>
+        </main>
+      ) : (
+        <main class="profile both">
+          <Table
+            graph={graph}
+            search={search}
+            atLeast={false}
+            coloring={coloring}
+            palette={palette}
+            sort={sort.by}
+            ascending={sort.ascending}
+            onSort={(by, ascending) => setSort({ by, ascending })}
+            onPick={setSearch}
+            onMenu={(f) => setSearch(exactQuery(f.name))}
+          />
+          <div class="graph">
+            <Flame
+              id="flame"
+              tree={tree}
+              unit={graph.unit}
+              zoom={zoom}
+              matches={matches}
+              coloring={coloring}
+              lit={lit}
+              palette={palette}
+              diff={null}
+              direction={direction}
+              atLeast={false}
+              leafFirst={leafFirst}
+              cursor={cursor}
+              onPick={zoomTo}
+              onBack={stepBack}
+              onMenu={(node) => setSearch(exactQuery(nodeName(tree, node)))}
+            />
+            <Legend coloring={coloring} palette={palette} picked={lit} onPick={setLit} />
+          </div>
+        </main>
+      )}
+      <Status
+        tree={graph.total > 0 ? tree : null}
+        unit={graph.unit}
+        cursor={cursor}
+        pointed={pointed}
+        zoom={zoom}
+        onZoom={zoomTo}
+        diff={null}
+        atLeast={false}
+        leafFirst={leafFirst}
+        isFile
+      />
+    </>
+  );
+}
+
+const root = document.getElementById("app");
+const data = document.getElementById("data")?.textContent;
+if (root && data) {
+  const graph = JSON.parse(data) as Recording;
+  document.title = `${graph.service}: ${value(graph.total, graph.unit)}`;
+  render(<App graph={graph} whole={buildTree(graph)} />, root);
+}

@@ -1,0 +1,50 @@
+#include "common/flame/frame_text.h"
+
+#include "common/text/parse.h"
+
+#define INLINED ":inlined"
+
+/* Index after the last c, or 0 when there is none. */
+static size_t after_last(const char *s, size_t len, char c)
+{
+	while (len > 0 && s[len - 1] != c)
+		len--;
+	return len;
+}
+
+/* Some compilers' debug information yields negative lines; they mean "unknown". */
+static bool parse_line(const char *s, size_t len, int64_t *ret)
+{
+	bool negative = len > 0 && s[0] == '-';
+	uint64_t line;
+
+	if (parse_u64(s + negative, len - negative, 0, INT64_MAX, &line) < 0)
+		return false;
+	*ret = negative ? 0 : (int64_t)line;
+	return true;
+}
+
+/* Returns the length without the mark of an inlined frame. */
+static size_t without_mark(const char *s, size_t len)
+{
+	size_t mark = strlen(INLINED);
+
+	return len > mark && memcmp(s + len - mark, INLINED, mark) == 0 ? len - mark : len;
+}
+
+void frame_text_split(struct frame_text *ret, const char *text, size_t len)
+{
+	size_t end = without_mark(text, len);
+	size_t file = after_last(text, end, ' ');
+	size_t line = after_last(text, end, ':');
+
+	*ret = (struct frame_text){.name = text, .name_len = len, .file = text + len};
+	if (file == 0 || line <= file)
+		return;
+	if (!parse_line(text + line, end - line, &ret->line))
+		return;
+	ret->name_len = file - 1;
+	ret->file = text + file;
+	ret->file_len = line - 1 - file;
+	ret->inlined = end < len;
+}

@@ -1,0 +1,10 @@
+#!/bin/bash
+# Runs the tests here; with words, only the clients whose name has one of them:
+# run-push.sh go java
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+words=$*
+files=(test/push/push_clients.test.js test/push/push_bodies.test.js)
+[ -z "$words" ] || files=(test/push/push_clients.test.js)
+PUSH_CLIENTS=$words RUN_DIR=build/push/run exec test/limit.sh 1200 \
+	node --test-reporter=spec --test "${files[@]}"

@@ -1,0 +1,314 @@
+/* Types of other profilers → ours. */
+#include <errno.h>
+
+#include "cluster-agent/push/foreign_types.h"
+#include "cluster-agent/query/read/profile_types.h"
+#include "common/limits.h"
+#include "test/lib/unit.h"
+
+#define S(text) ((struct profile_string){(text), strlen(text)})
+
+struct fixture {
+	struct arena arena;
+	struct profile profile;
+	struct profile_value_type types[4];
+	struct profile_sample samples[2];
+	int64_t values[2][4];
+	struct profile_function functions[2];
+	struct profile_line lines[2];
+	struct profile_location locations[2];
+	uint32_t stacks[2][1];
+	struct err err;
+};
+
+/* Two samples of one frame each, with values 1, 2, 3, 4 and 10, 20, 30, 40. */
+static void setup(struct fixture *f)
+{
+	*f = (struct fixture){.values = {{1, 2, 3, 4}, {10, 20, 30, 40}}};
+	arena_init(&f->arena, LIMIT_PPROF_ARENA_BYTES);
+	for (uint32_t i = 0; i < 2; i++) {
+		f->functions[i] = (struct profile_function){S("main.leaf"), S("")};
+		f->lines[i] = (struct profile_line){.function = i};
+		f->locations[i] = (struct profile_location){.lines = &f->lines[i], .n_lines = 1};
+		f->stacks[i][0] = i;
+		f->samples[i] = (struct profile_sample){
+			.locations = f->stacks[i], .n_locations = 1, .values = f->values[i]};
+	}
+	f->profile = (struct profile){
+		.arena = &f->arena,
+		.types = f->types,
+		.functions = f->functions,
+		.n_functions = 2,
+		.locations = f->locations,
+		.n_locations = 2,
+		.samples = f->samples,
+		.n_samples = 2,
+		.period_type = {S(""), S("")},
+	};
+}
+
+static void teardown(struct fixture *f)
+{
+	arena_fini(&f->arena);
+}
+
+static void add_type(struct fixture *f, const char *type, const char *unit)
+{
+	f->types[f->profile.n_types++] = (struct profile_value_type){S(type), S(unit)};
+}
+
+static void apply(struct fixture *f, const struct foreign_hints *hints)
+{
+	assert_true(foreign_types_present(&f->profile));
+	if (foreign_types_apply(&f->profile, hints, &f->err) < 0)
+		fail_msg("%s", f->err.msg);
+}
+
+static void expect(const struct fixture *f, uint32_t i, const char *type, int64_t second)
+{
+	assert_true(i < f->profile.n_types);
+	assert_string_equal(f->profile.types[i].type.data, type);
+	assert_string_equal(f->profile.types[i].unit.data, profile_type_unit(type));
+	assert_int_equal(f->profile.samples[1].values[i], second);
+}
+
+static void counts_are_dropped_beside_a_time(void **state)
+{
+	CLEANUP(teardown) struct fixture f;
+
+	(void)state;
+	setup(&f);
+	add_type(&f, "samples", "count");
+	add_type(&f, "wall", "microseconds");
+	add_type(&f, "cpu", "nanoseconds");
+	apply(&f, &(struct foreign_hints){.source = FOREIGN_NODEJS});
+	assert_int_equal(f.profile.n_types, 2);
+	expect(&f, 0, "nodejs:wall:nanoseconds", 20000);
+	expect(&f, 1, "nodejs:cpu:nanoseconds", 30);
+	assert_int_equal(f.profile.samples[0].values[0], 2000);
+}
+
+static void counts_alone_become_time(void **state)
+{
+	CLEANUP(teardown) struct fixture f;
+
+	(void)state;
+	setup(&f);
+	add_type(&f, "samples", "count");
+	apply(&f, &(struct foreign_hints){.source = FOREIGN_RUBY, .period_ns = 7});
+	assert_int_equal(f.profile.n_types, 1);
+	expect(&f, 0, "ruby:cpu:nanoseconds", 70);
+	assert_int_equal(f.profile.period, 7);
+}
+
+static void the_profile_says_of_what_time_samples_are(void **state)
+{
+	CLEANUP(teardown) struct fixture f;
+
+	(void)state;
+	setup(&f);
+	add_type(&f, "samples", "count");
+	f.profile.period_type = (struct profile_value_type){S("off_cpu"), S("microseconds")};
+	f.profile.period = 3;
+	apply(&f, &(struct foreign_hints){.source = FOREIGN_EBPF});
+	expect(&f, 0, "ebpf:off_cpu:nanoseconds", 30000);
+}
+
+static void heaps_have_four_types(void **state)
+{
+	CLEANUP(teardown) struct fixture f;
+
+	(void)state;
+	setup(&f);
+	f.functions[0].file = S("/src/main.go");
+	f.functions[1].file = S("lib.c");
+	add_type(&f, "alloc_objects", "count");
+	add_type(&f, "alloc_space", "bytes");
+	add_type(&f, "inuse_objects", "count");
+	add_type(&f, "inuse_space", "bytes");
+	f.profile.period_type = (struct profile_value_type){S("space"), S("bytes")};
+	f.profile.period = 524288;
+	apply(&f, &(struct foreign_hints){0});
+	expect(&f, 0, "go:heap_alloc_objects:count", 10);
+	expect(&f, 1, "go:heap_alloc_space:bytes", 20);
+	expect(&f, 2, "go:heap_inuse_objects:count", 30);
+	expect(&f, 3, "go:heap_inuse_space:bytes", 40);
+	assert_string_equal(f.profile.period_type.unit.data, "bytes");
+	assert_int_equal(f.profile.period, 524288);
+}
+
+static void check_contention(const char *leaf, const char *metric, const char *type)
+{
+	CLEANUP(teardown) struct fixture f;
+
+	setup(&f);
+	f.functions[0].name = f.functions[1].name = S(leaf);
+	f.functions[0].file = S("a.go");
+	add_type(&f, "contentions", "count");
+	add_type(&f, "delay", "nanoseconds");
+	apply(&f, &(struct foreign_hints){.metric = metric});
+	expect(&f, 1, type, 20);
+}
+
+static void mutexes_are_told_from_blocking(void **state)
+{
+	(void)state;
+	check_contention("sync.(*Mutex).Unlock", NULL, "go:mutex_delay:nanoseconds");
+	check_contention("sync.(*Mutex).Lock", NULL, "go:block_delay:nanoseconds");
+	check_contention("runtime.unlock", "", "go:mutex_delay:nanoseconds");
+	check_contention("sync.(*Mutex).Lock", "mutex", "go:mutex_delay:nanoseconds");
+	check_contention("sync.(*Mutex).Unlock", "block", "go:block_delay:nanoseconds");
+}
+
+static void equal_types_are_added(void **state)
+{
+	CLEANUP(teardown) struct fixture f;
+
+	(void)state;
+	setup(&f);
+	add_type(&f, "alloc_in_new_tlab_bytes", "bytes");
+	add_type(&f, "alloc_outside_tlab_bytes", "bytes");
+	apply(&f, &(struct foreign_hints){.source = FOREIGN_JAVA});
+	assert_int_equal(f.profile.n_types, 1);
+	expect(&f, 0, "java:heap_alloc_space:bytes", 30);
+}
+
+static void nothing_is_lost_that_the_table_lacks(void **state)
+{
+	CLEANUP(teardown) struct fixture f;
+
+	(void)state;
+	setup(&f);
+	add_type(&f, "page faults", "count");
+	add_type(&f, "cpu", "furlongs/s");
+	add_type(&f, "java:lock_delay:nanoseconds", "nanoseconds");
+	add_type(&f, "", "");
+	apply(&f, &(struct foreign_hints){0});
+	assert_int_equal(f.profile.n_types, 3);
+	expect(&f, 0, "pprof:page_faults:count", 10);
+	expect(&f, 1, "pprof:cpu:furlongs_s", 20);
+	expect(&f, 2, "java:lock_delay:nanoseconds", 30);
+}
+
+static void values_beyond_63_bits_are_refused(void **state)
+{
+	CLEANUP(teardown) struct fixture f;
+
+	(void)state;
+	setup(&f);
+	f.values[1][0] = INT64_MAX / 2;
+	add_type(&f, "cpu", "microseconds");
+	assert_int_equal(foreign_types_apply(&f.profile, &(struct foreign_hints){0}, &f.err),
+			 -EBADMSG);
+	assert_string_equal(f.err.msg, "the values of a sample exceed 63 bits");
+}
+
+static void own_types_are_not_foreign(void **state)
+{
+	CLEANUP(teardown) struct fixture f;
+
+	(void)state;
+	setup(&f);
+	add_type(&f, "", "count");
+	add_type(&f, "ebpf:cpu:nanoseconds", "nanoseconds");
+	assert_false(foreign_types_present(&f.profile));
+}
+
+static void sources_have_many_names(void **state)
+{
+	(void)state;
+	assert_int_equal(foreign_source_find("gospy", 5), FOREIGN_GO);
+	assert_int_equal(foreign_source_find("cpython", 7), FOREIGN_PYTHON);
+	assert_int_equal(foreign_source_find("nodejs", 6), FOREIGN_NODEJS);
+	assert_int_equal(foreign_source_find("nodejs", 4), FOREIGN_NODEJS);
+	assert_int_equal(foreign_source_find("cobol", 5), FOREIGN_ANY);
+	assert_int_equal(foreign_source_find("", 0), FOREIGN_ANY);
+}
+
+static void check_guess(const char *a, const char *b, enum foreign_source expected)
+{
+	CLEANUP(teardown) struct fixture f;
+
+	setup(&f);
+	f.functions[0].file = S(a);
+	f.functions[1].file = S(b);
+	assert_int_equal(foreign_source_guess(&f.profile), expected);
+}
+
+static void files_tell_the_language(void **state)
+{
+	(void)state;
+	check_guess("/usr/lib/libc.c", "src/main.rs", FOREIGN_RUST);
+	check_guess("node:internal/timers", "", FOREIGN_NODEJS);
+	check_guess("app.py", "app.py", FOREIGN_PYTHON);
+	check_guess("app.rb", ".rb", FOREIGN_RUBY);
+	check_guess("", "vmlinux", FOREIGN_ANY);
+}
+
+static void times_are_the_end(void **state)
+{
+	struct profile p = {.time_ns = 100, .duration_ns = 10};
+
+	(void)state;
+	foreign_times_set(&p, 1000);
+	assert_int_equal(p.time_ns, 110);
+	p.time_ns = 995;
+	foreign_times_set(&p, 1000);
+	assert_int_equal(p.time_ns, 1000);
+	p.time_ns = 2000;
+	foreign_times_set(&p, 1000);
+	assert_int_equal(p.time_ns, 2000);
+	p = (struct profile){.time_ns = INT64_MAX, .duration_ns = 10};
+	foreign_times_set(&p, 1000);
+	assert_int_equal(p.time_ns, INT64_MAX);
+}
+
+/* What the page has a title for, and what it says of it, must be the types that are made. */
+static void the_registry_has_every_type_of_the_table(void **state)
+{
+	size_t n;
+	const struct foreign_type *table = foreign_types(&n);
+
+	(void)state;
+	for (size_t i = 0; i < n; i++) {
+		for (int s = 0; s < FOREIGN_SOURCE_MAX; s++) {
+			char type[128];
+
+			if (table[i].source != FOREIGN_ANY && (int)table[i].source != s)
+				continue;
+			/* Go's own names; and nobody samples a whole machine's heaps */
+			if (table[i].source == FOREIGN_ANY && s == FOREIGN_GO &&
+			    !strstr(table[i].type, "heap_"))
+				continue;
+			if (s == FOREIGN_EBPF && !strstr(table[i].type, "cpu"))
+				continue;
+			if (s == FOREIGN_JAVA && strstr(table[i].type, "off_cpu"))
+				continue;
+			snprintf(type, sizeof(type), "%s:%s",
+				 foreign_source_name((enum foreign_source)s), table[i].type);
+			if (!profile_type_find(type))
+				fail_msg("%s is not registered", type);
+		}
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(counts_are_dropped_beside_a_time),
+		cmocka_unit_test(counts_alone_become_time),
+		cmocka_unit_test(the_profile_says_of_what_time_samples_are),
+		cmocka_unit_test(heaps_have_four_types),
+		cmocka_unit_test(mutexes_are_told_from_blocking),
+		cmocka_unit_test(equal_types_are_added),
+		cmocka_unit_test(nothing_is_lost_that_the_table_lacks),
+		cmocka_unit_test(values_beyond_63_bits_are_refused),
+		cmocka_unit_test(own_types_are_not_foreign),
+		cmocka_unit_test(sources_have_many_names),
+		cmocka_unit_test(files_tell_the_language),
+		cmocka_unit_test(times_are_the_end),
+		cmocka_unit_test(the_registry_has_every_type_of_the_table),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
