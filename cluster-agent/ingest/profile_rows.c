@@ -87,6 +87,13 @@ static size_t decimal(char *end, int64_t v)
 /* Marks a frame that is inlined into the next one. */
 static const struct profile_string inlined_mark = {INLINED, sizeof(INLINED) - 1};
 
+/* The last space of a text ends the name, so a file must have none: "<frozen_importlib>". */
+static void copy_file(char *to, const struct profile_string *file)
+{
+	for (size_t i = 0; i < file->len; i++)
+		to[i] = file->data[i] == ' ' ? '_' : file->data[i];
+}
+
 static int format_frame(struct row_text *ret, const struct profile *p,
 			const struct profile_line *line, bool inlined, struct err *err)
 {
@@ -103,7 +110,7 @@ static int format_frame(struct row_text *ret, const struct profile *p,
 	memcpy(at, f->name.data, f->name.len);
 	at += f->name.len;
 	*at++ = ' ';
-	memcpy(at, f->file.data, f->file.len);
+	copy_file(at, &f->file);
 	at += f->file.len;
 	*at++ = ':';
 	memcpy(at, digits + sizeof(digits) - n_digits, n_digits);

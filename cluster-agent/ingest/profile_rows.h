@@ -2,7 +2,8 @@
  * struct profile → what becomes rows: distinct stacks with their hashes, and a value per stack
  * and sample type. Pure, but for the cache of known stacks.
  *
- * Frames are "name file:line", leaf first, inlined calls before their caller; the hash of a
+ * Frames are "name file:line", leaf first, inlined calls before their caller; spaces of files are
+ * underscores, since readers take the last space for the end of the name. The hash of a
  * stack is FNV-1a 64 over its frames without separator, as Coroot writes it. A sample type with
  * an empty name is skipped.
  *

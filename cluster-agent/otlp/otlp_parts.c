@@ -665,15 +665,15 @@ static int read_request(struct decoder *d, struct otlp_bytes request)
 }
 
 int otlp_parts_decode(struct upload_parts *ret, struct otlp_parts_report *report,
-		      struct arena *arena, const struct otlp_parts_config *cfg, const void *data,
-		      size_t len, struct err *err)
+		      struct arena *arena, const struct otlp_parts_config *cfg,
+		      struct otlp_bytes request, struct err *err)
 {
 	struct decoder d = {.cfg = cfg, .report = report, .arena = arena, .err = err};
 	int e;
 
 	*report = (struct otlp_parts_report){.n_profiles = 0};
 	err->msg[0] = '\0';
-	e = read_request(&d, (struct otlp_bytes){data, len});
+	e = read_request(&d, request);
 	if (e < 0)
 		return e == -EBADMSG && err->msg[0] == '\0' ? invalid(&d, "broken field") : e;
 	if (report->n_rejected > 0 && d.parts.n == 0)

@@ -18,6 +18,7 @@
 
 #include "cluster-agent/ingest/upload_parts.h"
 #include "common/base.h"
+#include "common/otlp/otlp_messages.h"
 
 struct otlp_parts_config {
 	int64_t now_ns;
@@ -31,11 +32,11 @@ struct otlp_parts_report {
 };
 
 /*
- * data outlives *ret. Returns 0, -EBADMSG or -EFBIG with one line in err, or -ENOMEM. *report is
+ * The request's bytes outlive *ret. Returns 0, -EBADMSG or -EFBIG with one line in err, or -ENOMEM. *report is
  * written in every case.
  */
 int otlp_parts_decode(struct upload_parts *ret, struct otlp_parts_report *report,
-		      struct arena *arena, const struct otlp_parts_config *cfg, const void *data,
-		      size_t len, struct err *err) MUST_CHECK;
+		      struct arena *arena, const struct otlp_parts_config *cfg,
+		      struct otlp_bytes request, struct err *err) MUST_CHECK;
 
 #endif /* CLUSTER_AGENT_OTLP_OTLP_PARTS_H */

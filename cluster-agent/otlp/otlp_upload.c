@@ -64,7 +64,9 @@ int otlp_upload_decode(struct upload_parts *ret, struct arena *arena, const void
 		body = u->message.data;
 		len = u->message.len;
 	}
-	return e < 0 ? e : otlp_parts_decode(ret, &u->report, arena, &cfg, body, len, err);
+	return e < 0 ? e
+		     : otlp_parts_decode(ret, &u->report, arena, &cfg,
+					 (struct otlp_bytes){body, len}, err);
 }
 
 static void on_done(void *ctx, enum ingest_outcome outcome, const char *reason)

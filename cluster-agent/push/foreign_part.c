@@ -2,6 +2,7 @@
 
 #include <errno.h>
 
+#include "cluster-agent/push/node_names.h"
 #include "common/data/gzip.h"
 #include "common/limits.h"
 #include "common/pprof/pprof_decode.h"
@@ -55,6 +56,15 @@ int foreign_pprof_decode(struct profile *ret, struct arena *arena, const void *d
 	return r < 0 ? r : pprof_decode(ret, arena, b.data, b.len, err);
 }
 
+static int shorten_names(const struct profile *p)
+{
+	int r = 0;
+
+	for (uint32_t i = 0; i < p->n_functions && r == 0; i++)
+		r = node_name_shorten(&p->functions[i], p->arena);
+	return r;
+}
+
 int foreign_part_make(struct upload_part *ret, const struct profile *p,
 		      const struct foreign_context *c, struct err *err)
 {
@@ -76,7 +86,10 @@ int foreign_part_make(struct upload_part *ret, const struct profile *p,
 	if (l->service.len == 0)
 		ret->service = (struct row_text){UNSPECIFIED, sizeof(UNSPECIFIED) - 1};
 	if (foreign_types_present(&ret->profile)) {
-		r = foreign_types_apply(&ret->profile, &hints, err);
+		if (l->source == FOREIGN_NODEJS)
+			r = shorten_names(p);
+		if (r == 0)
+			r = foreign_types_apply(&ret->profile, &hints, err);
 		foreign_times_set(&ret->profile, c->now_ns);
 	}
 	if (c->end_ns > 0) {

@@ -236,10 +236,9 @@ static int put_bytes(struct encoder *e, const ProtobufCFieldDescriptor *f, const
 
 /* ---- messages ---- */
 
-static int put_message(struct encoder *e, const ProtobufCMessageDescriptor *type,
-		       const json_t *object);
+static int put_message(struct encoder *e, const ProtobufCMessageDescriptor *type, json_t *object);
 
-static int put_nested(struct encoder *e, const ProtobufCFieldDescriptor *f, const json_t *value)
+static int put_nested(struct encoder *e, const ProtobufCFieldDescriptor *f, json_t *value)
 {
 	size_t at, len;
 	int r;
@@ -269,7 +268,7 @@ static int put_nested(struct encoder *e, const ProtobufCFieldDescriptor *f, cons
 	return 0;
 }
 
-static int put_value(struct encoder *e, const ProtobufCFieldDescriptor *f, const json_t *value)
+static int put_value(struct encoder *e, const ProtobufCFieldDescriptor *f, json_t *value)
 {
 	switch (f->type) {
 	case PROTOBUF_C_TYPE_INT32:
@@ -303,9 +302,9 @@ static int put_value(struct encoder *e, const ProtobufCFieldDescriptor *f, const
 	return 0;
 }
 
-static int put_field(struct encoder *e, const ProtobufCFieldDescriptor *f, const json_t *value)
+static int put_field(struct encoder *e, const ProtobufCFieldDescriptor *f, json_t *value)
 {
-	const json_t *item;
+	json_t *item;
 	size_t i;
 	int r = 0;
 
@@ -352,12 +351,11 @@ static const ProtobufCFieldDescriptor *find_field(const ProtobufCMessageDescript
 	return NULL;
 }
 
-static int put_message(struct encoder *e, const ProtobufCMessageDescriptor *type,
-		       const json_t *object)
+static int put_message(struct encoder *e, const ProtobufCMessageDescriptor *type, json_t *object)
 {
-	void *it = json_object_iter((json_t *)(uintptr_t)object);
+	void *it = json_object_iter(object);
 
-	for (; it; it = json_object_iter_next((json_t *)(uintptr_t)object, it)) {
+	for (; it; it = json_object_iter_next(object, it)) {
 		const ProtobufCFieldDescriptor *f = find_field(type, json_object_iter_key(it));
 		int r = f ? put_field(e, f, json_object_iter_value(it)) : 0;
 

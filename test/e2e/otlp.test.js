@@ -170,7 +170,7 @@ test("OTLP over HTTP becomes rows: services, labels, frames", async (t) => {
   await eventually("the pod's", async () => (await stored(cluster, "/k8s/shop/cart")).length === 1);
 });
 
-test("hostile requests are refused and change nothing; some profiles may be left out", async (t) => {
+test("hostile requests change nothing; single profiles may be left out", async (t) => {
   const cluster = await startCluster();
   t.after(() => cluster.stop());
   const bad = {
@@ -253,7 +253,8 @@ test("the node agent's OTLP is what it uploads otherwise, and survives an outage
   const otlp = `http://127.0.0.1:${port}`;
   const node = await startNode({ otlp, args: ["--otlp-headers=x-tenant=a%20b"] });
   t.after(() => node.stop());
-  await eventually("uploads fail", async () => (await node.metric("node_agent_profile_upload_retries_total")) > 0);
+  const retries = () => node.metric("node_agent_profile_upload_retries_total");
+  await eventually("uploads fail", async () => (await retries()) > 0);
   const cluster = await startCluster({ port, dataDir });
   t.after(() => cluster.stop());
   await eventually("profiles arrive", async () => (await stored(cluster, "/process/node")).length);

@@ -33,8 +33,9 @@ static void check_request(const struct buf *request)
 	protobuf_c_message_free_unpacked(m, NULL);
 	arena_init(&arena, 64 * MIB);
 	/* it may be too large or have only values that are rejected, but is never invalid */
-	if (otlp_parts_decode(&parts, &report, &arena, &cfg, request->data, request->len, &err) ==
-	    -EBADMSG)
+	if (otlp_parts_decode(&parts, &report, &arena, &cfg,
+			      (struct otlp_bytes){(const uint8_t *)request->data, request->len},
+			      &err) == -EBADMSG)
 		require(report.n_rejected > 0);
 }
 

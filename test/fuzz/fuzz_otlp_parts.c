@@ -71,7 +71,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	int e;
 
 	arena_init(&arena, 64 * MIB);
-	e = otlp_parts_decode(&parts, &report, &arena, &cfg, data, size, &err);
+	e = otlp_parts_decode(&parts, &report, &arena, &cfg, (struct otlp_bytes){data, size}, &err);
 	require(e == 0 || e == -ENOMEM || err.msg[0] != '\0');
 	require(report.n_rejected <= report.n_profiles);
 	if (e < 0)

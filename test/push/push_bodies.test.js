@@ -84,7 +84,7 @@ test("folded stacks have their window, labels and files in the store", async () 
     spyName: "pyspy",
     sampleRate: "50",
   };
-  const text = "<module> (app.py:1);leaf (lib/a.py:7) 3\n<module> (app.py:1) 2\n";
+  const text = "<module> (app.py:1);leaf (lib/a b.py:7) 3\n<module> (app.py:1) 2\n";
   assert.strictEqual((await ingest(query, text)).status, 200);
   assert.strictEqual((await ingest(query, text)).status, 200, "again");
   assert.deepStrictEqual(await totals("folded"), [["python:cpu:nanoseconds", 5 * 2e7, 2]]);
@@ -101,7 +101,7 @@ test("folded stacks have their window, labels and files in the store", async () 
       from,
       until: from + 10,
       labels: { region: "eu", hostname: "h1" },
-      stack: ["leaf lib/a.py:7", "<module> app.py:1"],
+      stack: ["leaf lib/a_b.py:7", "<module> app.py:1"],
     },
   ]);
 });

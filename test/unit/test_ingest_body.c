@@ -2,6 +2,7 @@
 #include <errno.h>
 
 #include "cluster-agent/push/ingest_body.h"
+#include "cluster-agent/push/node_names.h"
 #include "common/data/buf.h"
 #include "common/data/gzip.h"
 #include "common/limits.h"
@@ -215,6 +216,34 @@ static void what_is_no_stack_is_refused(void **state)
 	f.body.len = 0;
 	add(&f, "main 1.5");
 	assert_int_equal(decode(&f), -EBADMSG);
+}
+
+static void names_of_node_are_without_file_and_line(void **state)
+{
+	CLEANUP(teardown) struct fixture f;
+	static const struct {
+		const char *name, *file, *expected;
+	} names[] = {
+		{"./app.js:leaf:4", "/srv/app.js", "leaf"},
+		{"./app.js:(anonymous:L#6:C#21):6", "/srv/app.js", "(anonymous:L#6:C#21)"},
+		{"node:internal/timers:processTimers:504", "node:internal/timers", "processTimers"},
+		{":(garbage collector):0", "", "(garbage collector)"},
+		{"other.js:leaf:4", "/srv/app.js", "other.js:leaf:4"},
+		{"./app.js:leaf", "/srv/app.js", "./app.js:leaf"},
+		{"./app.js::4", "/srv/app.js", "./app.js::4"},
+		{"leaf", "/srv/app.js", "leaf"},
+	};
+
+	(void)state;
+	setup(&f);
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		struct profile_function fn = {{names[i].name, strlen(names[i].name)},
+					      {names[i].file, strlen(names[i].file)}};
+
+		assert_int_equal(node_name_shorten(&fn, &f.arena), 0);
+		assert_int_equal(fn.name.len, strlen(names[i].expected));
+		assert_string_equal(fn.name.data, names[i].expected);
+	}
 }
 
 /* ---- parameters ---- */
@@ -451,6 +480,7 @@ int main(void)
 		cmocka_unit_test(lines_are_a_sample_each),
 		cmocka_unit_test(units_say_what_values_are),
 		cmocka_unit_test(what_is_no_stack_is_refused),
+		cmocka_unit_test(names_of_node_are_without_file_and_line),
 		cmocka_unit_test(a_name_has_labels),
 		cmocka_unit_test(times_have_any_unit),
 		cmocka_unit_test(parameters_are_checked),

@@ -75,7 +75,8 @@ static int decode_bytes(const void *data, size_t len)
 	const struct otlp_parts_config cfg = {.now_ns = NOW_NS, .max_age_ns = WEEK_NS};
 
 	arena_fini(&fx.arena);
-	return otlp_parts_decode(&fx.parts, &fx.report, &fx.arena, &cfg, data, len, &fx.err);
+	return otlp_parts_decode(&fx.parts, &fx.report, &fx.arena, &cfg,
+				 (struct otlp_bytes){data, len}, &fx.err);
 }
 
 static int decode(const char *json)
