@@ -84,8 +84,8 @@ static void put_other(struct json_writer *w, const struct flame_view *v, bool ba
 	json_close(w, '}');
 }
 
-void flame_columns_put(struct json_writer *w, struct column_block *block, const struct flame_view *v,
-		       bool with_base)
+void flame_columns_put(struct json_writer *w, struct column_block *block,
+		       const struct flame_view *v, bool with_base)
 {
 	put_texts(w, "names", v->names, v->name_lens, v->n_names);
 	put_texts(w, "files", v->files, v->file_lens, v->n_files);

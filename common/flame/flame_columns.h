@@ -14,8 +14,8 @@
  * open; with_base: those of the base, too. block: where the numbers go instead, whose nodes have
  * the index of a pair of name and file ("pairs"); NULL: they are arrays.
  */
-void flame_columns_put(struct json_writer *w, struct column_block *block, const struct flame_view *v,
-		       bool with_base);
+void flame_columns_put(struct json_writer *w, struct column_block *block,
+		       const struct flame_view *v, bool with_base);
 
 /* Writes "functions" and "functionsCut" likewise. */
 void flame_columns_put_functions(struct json_writer *w, struct column_block *block,

@@ -591,8 +591,8 @@ void record_session_free(struct record_session *s)
 	sampler_free(s->sampler);
 	cycle_free(s->cycle);
 	process_table_free(s->processes);
-	unwinder_free(s->unwinder);
-	unwind_maps_free(s->unwind_maps);
+	if (unwinder_end(s->unwinder))
+		unwind_maps_free(s->unwind_maps);
 	record_targets_free(s->targets);
 	profile_filter_free(s->filter);
 	cgroup_hierarchy_free(s->hierarchy);
