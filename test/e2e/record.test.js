@@ -285,7 +285,7 @@ test("a container is found by its id, or the first digits of it", async () => {
   const inside = start(workload("nofp"), ["600"]);
   fs.writeFileSync(path.join(cgroup, "cgroup.procs"), String(inside.pid));
   try {
-    for (const name of [id.slice(0, 12), id, `/docker/${id.slice(0, 12)}`]) {
+    for (const name of [id.slice(0, 12), `/docker/${id.slice(0, 12)}`]) {
       const r = record("--container", name, "-d", "1s", "-F", "499", "-o", "-", "--format=folded");
       assert.strictEqual(r.status, 0, r.stderr);
       const stacks = folded(r.stdout);
