@@ -32,8 +32,8 @@ struct otlp_parts_report {
 };
 
 /*
- * The request's bytes outlive *ret. Returns 0, -EBADMSG or -EFBIG with one line in err, or -ENOMEM. *report is
- * written in every case.
+ * The request's bytes outlive *ret. Returns 0, -EBADMSG or -EFBIG with one line in err, or
+ * -ENOMEM. *report is written in every case.
  */
 int otlp_parts_decode(struct upload_parts *ret, struct otlp_parts_report *report,
 		      struct arena *arena, const struct otlp_parts_config *cfg,

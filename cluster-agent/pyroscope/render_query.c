@@ -198,12 +198,13 @@ static int render(struct querier_call *c, render_param_fn param, void *ctx, stru
 	struct side s = {.query = "query", .from = "from", .until = "until"};
 	const char *format = param(ctx, "format");
 	Querier__V1__FlameGraph none = QUERIER__V1__FLAME_GRAPH__INIT, *graph;
-	Querier__V1__SelectSeriesRequest in = QUERIER__V1__SELECT_SERIES_REQUEST__INIT;
+	Querier__V1__SelectSeriesRequest in;
 	Querier__V1__SelectSeriesResponse *series = NULL;
 	ProtobufCMessage *answer = NULL;
 	struct json_writer w;
 	int r = parse_side(&p, &s, err);
 
+	querier__v1__select_series_request__init(&in);
 	if (r == 0 && format[0] && strcmp(format, "json") != 0)
 		r = err_set(err, -EINVAL, "format is not json");
 	if (r == 0)
@@ -263,13 +264,14 @@ static int render_diff(struct querier_call *c, render_param_fn param, void *ctx,
 static int label_values(struct querier_call *c, render_param_fn param, void *ctx, struct buf *out,
 			struct err *err)
 {
-	Querier__V1__LabelValuesRequest in = QUERIER__V1__LABEL_VALUES_REQUEST__INIT;
+	Querier__V1__LabelValuesRequest in;
 	const Querier__V1__NamesResponse *names;
 	const char *label = param(ctx, "label");
 	ProtobufCMessage *answer = NULL;
 	struct json_writer w;
 	int r;
 
+	querier__v1__label_values_request__init(&in);
 	set_text(&in.name, strcmp(label, "__name__") == 0 ? LABEL_SQL_PROFILE_TYPE : label);
 	r = querier_label_values(c, &in.base, &answer, err);
 	if (r < 0 || !answer)

@@ -97,15 +97,40 @@ static void ask_again(struct record_session *s)
 		sampler_include_process(s->sampler, &s->left_out[--s->n_left_out]);
 }
 
-/* Returns the process of the sample if that is wanted, or NULL. */
-static struct process_snapshot *find_wanted(struct record_session *s, const struct sample_event *e)
+/* Whether the process is in another container than the one that is asked for. */
+static bool is_elsewhere(const struct record_session *s, int proc_fd)
 {
-	struct process_snapshot *snapshot = NULL;
+	struct workload_cgroup cgroup;
+
+	return s->o->container && proc_fd >= 0 &&
+	       workload_read_cgroup(&cgroup, proc_fd, NULL) == 0 &&
+	       !record_targets_may_want_cgroup(s->targets, &cgroup.path);
+}
+
+/* Whether it need not even be read to say that it is not wanted. */
+static bool is_unwanted(const struct record_session *s, const struct sample_event *e)
+{
+	const pid_t pid = (pid_t)e->header.tgid;
 	char comm[SAMPLER_COMM_BYTES];
 
 	memcpy(comm, e->comm, sizeof(comm));
 	comm[sizeof(comm) - 1] = '\0';
-	if (!record_targets_may_want(s->targets, (pid_t)e->header.tgid, comm)) {
+	if (!record_targets_may_want(s->targets, pid, comm))
+		return true;
+	if (s->o->container) {
+		AUTO_CLOSE int fd = procfs_open_process(s->proc_fd, pid);
+
+		return is_elsewhere(s, fd);
+	}
+	return false;
+}
+
+/* Returns the process of the sample if that is wanted, or NULL. */
+static struct process_snapshot *find_wanted(struct record_session *s, const struct sample_event *e)
+{
+	struct process_snapshot *snapshot = NULL;
+
+	if (is_unwanted(s, e)) {
 		leave_out(s, &e->header);
 		return NULL;
 	}
@@ -219,7 +244,8 @@ static int read_process(struct record_session *s, pid_t pid)
 
 	if (r < 0 || st.ended)
 		return r == -ENOMEM ? r : -ESRCH;
-	if (pid != getpid() && !record_targets_may_want(s->targets, pid, st.comm))
+	if (pid != getpid() &&
+	    (!record_targets_may_want(s->targets, pid, st.comm) || is_elsewhere(s, fd)))
 		return 0;
 	seen.comm = st.comm;
 	seen.kernel_thread = st.kernel_thread;

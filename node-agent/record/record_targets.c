@@ -99,6 +99,15 @@ static bool is_named(const char *name, const char *asked)
 	return strncmp(name, asked, strlen(asked)) == 0;
 }
 
+bool record_targets_may_want_cgroup(const struct record_targets *t, const struct cgroup_path *c)
+{
+	const char *asked = t->cfg.container, *last = asked ? strrchr(asked, '/') : NULL;
+
+	if (!asked)
+		return true;
+	return is_named(c->id, asked) || (last && is_named(c->id, last + 1));
+}
+
 bool record_targets_want_workload(const struct record_targets *t, const struct workload *w)
 {
 	const char *asked = t->cfg.container;

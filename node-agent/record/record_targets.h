@@ -40,6 +40,8 @@ size_t record_targets_count(const struct record_targets *t);
 
 /* Whether its container is not needed to say that this process is not wanted. */
 bool record_targets_may_want(const struct record_targets *t, pid_t pid, const char *comm);
+/* Likewise of its cgroup: true unless that is of another container, or none. */
+bool record_targets_may_want_cgroup(const struct record_targets *t, const struct cgroup_path *c);
 /* Whether processes of this workload are wanted: always true unless a container is asked for. */
 bool record_targets_want_workload(const struct record_targets *t, const struct workload *w);
 

@@ -108,7 +108,7 @@ async function startCollector(cluster, grpcPort, { headers = {} } = {}) {
   const bin = execFileSync(path.join(root, "test/otlp/build-collector.sh"), { encoding: "utf8" });
   const dir = scratch("collector");
   const [grpc, http] = [await freePort(), await freePort()];
-  const exporter = { headers, sending_queue: { enabled: false }, retry_on_failure: { enabled: true } };
+  const exporter = { headers, sending_queue: { enabled: false } };
   const config = {
     receivers: {
       otlp: {

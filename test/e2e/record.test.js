@@ -4,6 +4,7 @@
 
 const assert = require("node:assert");
 const { execFileSync, spawn, spawnSync } = require("node:child_process");
+const crypto = require("node:crypto");
 const fs = require("node:fs");
 const os = require("node:os");
 const path = require("node:path");
@@ -274,6 +275,33 @@ test("Ctrl-C ends a command too, and its status is that of the signal", async ()
   terminal.stdin.write("\x03");
   assert.strictEqual((await ended(terminal)).code, 128 + 2, screen);
   assert.ok(sum(folded(fs.readFileSync(to, "utf8")), hasChain) > 0);
+});
+
+test("a container is found by its id, or the first digits of it", async () => {
+  const id = crypto.createHash("sha256").update(String(process.pid)).digest("hex");
+  const roots = ["/sys/fs/cgroup/memory", "/sys/fs/cgroup"];
+  const cgroup = path.join(roots.find((r) => fs.existsSync(r)), "docker", id);
+  fs.mkdirSync(cgroup, { recursive: true });
+  const inside = start(workload("nofp"), ["600"]);
+  fs.writeFileSync(path.join(cgroup, "cgroup.procs"), String(inside.pid));
+  try {
+    for (const name of [id.slice(0, 12), `/docker/${id.slice(0, 12)}`]) {
+      const r = record("--container", name, "-d", "1s", "-F", "499", "-o", "-", "--format=folded");
+      assert.strictEqual(r.status, 0, r.stderr);
+      const stacks = folded(r.stdout);
+      assert.ok(sum(stacks, hasChain) > 0, r.stderr);
+      for (const s of stacks) assert.strictEqual(s.stack[0], "nofp");
+    }
+    const other = record("--container", "0123456789ab", "-d", "50ms");
+    assert.strictEqual(other.status, 1);
+    assert.match(other.stderr, /no process of container 0123456789ab was running/);
+  } finally {
+    inside.kill("SIGKILL");
+    await eventually("the container is gone", () => {
+      fs.rmdirSync(cgroup);
+      return true;
+    });
+  }
 });
 
 test("what excludes itself is recorded when it is named, or asked for", async () => {

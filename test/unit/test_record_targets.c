@@ -50,6 +50,8 @@ static void a_container_is_named_by_the_beginning_of_its_id_or_its_whole_name(vo
 	};
 	static const struct workload bare = {
 		.service = "/process/x", .container_id = "/process/x", .runtime_id = ""};
+	static const struct cgroup_path inside = {CGROUP_DOCKER, "0123456789abcdef", "", false, 0};
+	static const struct cgroup_path other = {CGROUP_DOCKER, "1123456789abcdef", "", false, 0};
 	static const char *const names[] = {"0123", "0123456789abcdef", "/docker/0123456789ab"};
 
 	(void)state;
@@ -58,6 +60,9 @@ static void a_container_is_named_by_the_beginning_of_its_id_or_its_whole_name(vo
 		struct record_targets *t = make(NULL, names[i], false);
 
 		assert_true(record_targets_may_want(t, 1, "any"));
+		assert_true(record_targets_may_want_cgroup(t, &inside));
+		assert_false(record_targets_may_want_cgroup(t, &other));
+		assert_false(record_targets_may_want_cgroup(t, &(struct cgroup_path){0}));
 		assert_true(record_targets_want_workload(t, &docker));
 		assert_false(record_targets_want_workload(t, &bare));
 	}
