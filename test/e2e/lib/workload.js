@@ -27,9 +27,9 @@ function jiffies() {
   return [steal, user + nice + system + irq + softirq + steal];
 }
 
-// Runs it until it has used that much CPU; returns its own report, and when it ran. stolen is the most by which
-// stolen time can raise what is sampled, as a part of what it used: twice the machine's average,
-// because the host does not take the same part of each program's time.
+// Runs it until it has used that much CPU; returns its own report, and when it ran. stolen is the
+// most by which stolen time can raise what is sampled, as a part of what it used: twice the
+// machine's average, because the host does not take the same part of each program's time.
 async function runWorkload(name, cpuSeconds, ...more) {
   const [first, from] = [jiffies(), Date.now()];
   const file = path.join(runDir, program(name));
