@@ -1,6 +1,4 @@
 /* Stacks of the test's own process through the real symbolizer, read back as pprof. */
-#include <signal.h>
-
 #include "common/data/gzip.h"
 #include "common/limits.h"
 #include "common/pprof/pprof_decode.h"
@@ -9,6 +7,7 @@
 #include "node-agent/symbol/symbolizer.h"
 #include "proto/profile.pb-c.h"
 #include "test/lib/own_process.h"
+#include "test/lib/signal_return.h"
 #include "test/lib/unit.h"
 
 #ifdef __aarch64__
@@ -355,26 +354,15 @@ static uint64_t offset_of(const struct fixture *f, uint64_t address)
 	return address - m->start + m->file_offset;
 }
 
-static uint64_t signal_return;
-
-static void on_signal(int number)
-{
-	(void)number;
-	signal_return = (uintptr_t)__builtin_return_address(0);
-}
-
 /* A signal may come at the first byte of a function; a return address is never of that one. */
 static void what_a_signal_interrupted_is_named_by_its_own_byte(void **state)
 {
 	struct fixture *f = *state;
-	uint64_t addrs[] = {inside(known_leaf), 0, (uintptr_t)known_caller,
+	uint64_t addrs[] = {inside(known_leaf), signal_return_address(), (uintptr_t)known_caller,
 			    (uint64_t)(uintptr_t)main + 1};
 	uint64_t entry = offset_of(f, addrs[2]);
 	char expected[256];
 
-	(void)signal(SIGUSR1, on_signal);
-	raise(SIGUSR1);
-	addrs[1] = signal_return;
 	f->addresses = true;
 	add(f, WALK_END_BOTTOM, addrs, 4);
 	build(f);

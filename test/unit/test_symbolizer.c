@@ -4,12 +4,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <signal.h>
 #include <sys/auxv.h>
 #include <sys/stat.h>
 #include <time.h>
 
 #include "node-agent/symbol/symbol_metrics.h"
+#include "test/lib/signal_return.h"
 #include "test/lib/unit.h"
 
 /* The mapping of /proc/self/maps that has the address; its path is the caller's to free. */
@@ -128,21 +128,12 @@ static void the_first_byte_is_the_functions_unless_a_call_returns_there(void **s
 	drop_mapping(&m);
 }
 
-static uint64_t signal_return;
-
-static void on_signal(int number)
-{
-	(void)number;
-	signal_return = (uintptr_t)__builtin_return_address(0);
-}
-
 static void what_a_signal_handler_returns_to_has_a_name(void **state)
 {
+	uint64_t signal_return = signal_return_address();
 	struct symbol_mapping m;
 	const char *name;
 
-	(void)signal(SIGUSR1, on_signal);
-	raise(SIGUSR1);
 	assert_true(signal_return > 0);
 	find_mapping(signal_return, &m);
 	name = resolve(*state, &m, signal_return, SYMBOL_ADDRESS_RETURN)->function;
