@@ -96,19 +96,26 @@ static void unlink_pending(struct file_tables *t, const struct table *e)
 	}
 }
 
-/* The next one whose owner may have a table built; NULL: none. */
+/*
+ * The next one whose owner may have a table built; of several owners, that of the one for whom
+ * least was built lately. NULL: none.
+ */
 static struct table *take_pending(struct file_tables *t)
 {
-	struct table *e = t->first_pending;
+	const struct table_owner *owners = t->owners.owners;
+	struct table *found = NULL;
 
-	while (e && !table_owners_may_build(&t->owners, e->owner)) {
-		t->stats.postponed += !e->postponed;
-		e->postponed = true;
-		e = e->next;
+	for (struct table *e = t->first_pending; e; e = e->next) {
+		if (!table_owners_may_build(&t->owners, e->owner)) {
+			t->stats.postponed += !e->postponed;
+			e->postponed = true;
+		} else if (!found || owners[e->owner].build_ns < owners[found->owner].build_ns) {
+			found = e;
+		}
 	}
-	if (e)
-		unlink_pending(t, e);
-	return e;
+	if (found)
+		unlink_pending(t, found);
+	return found;
 }
 
 static void drop_source(struct table *e)
@@ -204,7 +211,7 @@ static uint64_t evict(struct file_tables *t, uint32_t owner, uint64_t bytes, uin
 {
 	uint64_t freed = 0;
 
-	while (freed < bytes) {
+	while (freed < bytes && t->tables) {
 		struct table *e = find_victim(t, owner, bytes, now_ns);
 
 		if (!e)

@@ -4,24 +4,30 @@
 
 #include "common/data/table.h"
 
+#define TICK_NS (100 * NS_PER_MS) /* to pay off for */
+
 uint32_t table_owner_of(const char *workload)
 {
 	return (uint32_t)(table_hash(workload, strlen(workload)) % TABLE_OWNERS);
 }
 
+static void pay(uint64_t *debt_ns, uint64_t paid_ns)
+{
+	*debt_ns -= *debt_ns < paid_ns ? *debt_ns : paid_ns;
+}
+
 void table_owners_tick(struct table_owners *o, uint64_t now_ns)
 {
-	if (o->halve_ns == 0)
-		o->halve_ns = now_ns + TABLE_OWNERS_HALF_LIFE_NS;
-	for (; now_ns >= o->halve_ns && o->build_ns > 0; o->halve_ns += TABLE_OWNERS_HALF_LIFE_NS) {
-		o->build_ns = 0;
-		for (size_t i = 0; i < TABLE_OWNERS; i++) {
-			o->owners[i].build_ns /= 2;
-			o->build_ns += o->owners[i].build_ns;
-		}
+	uint64_t passed_ns = now_ns - o->tick_ns;
+
+	if (o->tick_ns != 0 && passed_ns < TICK_NS)
+		return;
+	if (o->tick_ns != 0) {
+		pay(&o->build_ns, passed_ns / TABLE_OWNERS_BUILD_PART);
+		for (size_t i = 0; i < TABLE_OWNERS; i++)
+			pay(&o->owners[i].build_ns, passed_ns / TABLE_OWNERS_BUILD_PART);
 	}
-	if (now_ns >= o->halve_ns)
-		o->halve_ns = now_ns + TABLE_OWNERS_HALF_LIFE_NS;
+	o->tick_ns = now_ns;
 }
 
 void table_owners_charge(struct table_owners *o, uint32_t owner, uint64_t build_ns)
@@ -33,7 +39,7 @@ void table_owners_charge(struct table_owners *o, uint32_t owner, uint64_t build_
 bool table_owners_may_build(const struct table_owners *o, uint32_t owner)
 {
 	return o->build_ns < TABLE_OWNERS_BUILD_NS &&
-	       o->owners[owner].build_ns < TABLE_OWNERS_BUILD_NS / 2;
+	       o->owners[owner].build_ns < TABLE_OWNER_BUILD_NS;
 }
 
 bool table_owners_may_add(const struct table_owners *o, uint32_t owner, uint32_t max_tables)

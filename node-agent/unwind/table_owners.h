@@ -9,36 +9,38 @@
 #define NODE_AGENT_UNWIND_TABLE_OWNERS_H
 
 #include "common/base.h"
+#include "common/system/clock.h"
 
 #define TABLE_OWNERS 1024u
 
-/* The builder's CPU time counts by half each time that this has passed. */
-#define TABLE_OWNERS_HALF_LIFE_NS UINT64_C(60000000000)
 /*
- * What may count at once: tables of a whole node after the start, and some 10 % of a CPU in the
- * long run. One owner has half of it.
+ * CPU time of the builder is a debt, which a part of the time that passes pays off. A large debt is
+ * allowed, so that after a start without a cache only a flood of different files has to wait. What
+ * is left when one owner owes as much as it may is for those who come later.
  */
-#define TABLE_OWNERS_BUILD_NS UINT64_C(8000000000)
+#define TABLE_OWNERS_BUILD_PART 10u /* a tenth of one CPU */
+#define TABLE_OWNERS_BUILD_NS (40 * NS_PER_S)
+#define TABLE_OWNER_BUILD_NS (30 * NS_PER_S)
 
 struct table_owner {
-	uint64_t build_ns; /* of CPU time, that count */
+	uint64_t build_ns; /* its debt */
 	uint64_t bytes;    /* of its tables that are built */
 	uint32_t n_tables; /* that have an index */
 };
 
 struct table_owners {
 	struct table_owner owners[TABLE_OWNERS];
-	uint64_t build_ns; /* of all */
-	uint64_t halve_ns; /* when to do so next; 0: at the first call of table_owners_tick() */
+	uint64_t build_ns; /* the debt of all */
+	uint64_t tick_ns;  /* until when it is paid off; 0: never yet */
 };
 
 /* The index of an owner. */
 uint32_t table_owner_of(const char *workload);
 
-/* Lets CPU time fade. Times are of the same clock. */
+/* Pays off. Times are of the same clock. */
 void table_owners_tick(struct table_owners *o, uint64_t now_ns);
 void table_owners_charge(struct table_owners *o, uint32_t owner, uint64_t build_ns);
-/* Whether a table may be built for this owner now. */
+/* Whether a table may be built for this owner now. Of several, who owes least is first. */
 bool table_owners_may_build(const struct table_owners *o, uint32_t owner);
 
 /* Whether the owner may have another table; no one has more than half of max_tables. */

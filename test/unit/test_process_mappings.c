@@ -466,6 +466,39 @@ static void test_a_table_in_use_is_not_evicted(void **state)
 	end(&f);
 }
 
+/* However many tables somebody else wants who came first. */
+static void test_who_had_nothing_built_is_next(void **state)
+{
+	static struct fixture f;
+	const struct process_snapshot *s;
+	uint32_t tables[3], n = 0;
+	uint64_t bias;
+
+	(void)state;
+	begin(&f, 64 * MIB);
+	s = read_process(&f, getpid());
+	for (size_t i = 0; i < s->n_mappings && n < ARRAY_SIZE(tables); i++) {
+		uint32_t owner = n + 1 < ARRAY_SIZE(tables) ? 1 : 2;
+
+		if (!s->mappings[i].file)
+			continue;
+		tables[n] = file_tables_get(f.tables, &s->mappings[i], owner, &bias);
+		if (tables[n] < UNWIND_TABLE_FIRST)
+			continue;
+		file_tables_want(f.tables, tables[n++], s->mappings[i].file);
+	}
+	assert_int_equal(n, ARRAY_SIZE(tables));
+	assert_int_equal(table_stats(&f).n_waiting, n);
+	assert_true(file_tables_build_next(f.tables, f.now_ns));
+	assert_true(file_tables_build_next(f.tables, f.now_ns));
+	assert_true(f.plain.tables[tables[0]].n_pages > 0);
+	assert_int_equal(f.plain.tables[tables[1]].n_pages, 0);
+	assert_true(f.plain.tables[tables[2]].n_pages > 0);
+	assert_true(file_tables_build_next(f.tables, f.now_ns));
+	assert_true(f.plain.tables[tables[1]].n_pages > 0);
+	end(&f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -480,6 +513,7 @@ int main(void)
 		cmocka_unit_test(test_a_process_without_room_in_the_map_is_counted),
 		cmocka_unit_test(test_unused_tables_make_room_for_wanted_ones),
 		cmocka_unit_test(test_a_table_in_use_is_not_evicted),
+		cmocka_unit_test(test_who_had_nothing_built_is_next),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -6,6 +6,7 @@
 #include "test/lib/unit.h"
 
 #define BUDGET 1200u
+#define STEP_NS (100 * NS_PER_MS) /* to build a table */
 
 static struct table_owners owners;
 
@@ -16,6 +17,36 @@ static int forget_all(void **state)
 	return 0;
 }
 
+/* Builds for owners 0 to n - 1 each second, as long as they may. Returns the CPU time. */
+static uint64_t build_for(uint32_t n, uint64_t seconds, uint64_t *now_ns)
+{
+	uint64_t used_ns = 0;
+
+	for (uint64_t i = 0; i < seconds; i++, *now_ns += NS_PER_S) {
+		table_owners_tick(&owners, *now_ns);
+		for (uint32_t o = 0; o < n; o++) {
+			if (!table_owners_may_build(&owners, o))
+				continue;
+			table_owners_charge(&owners, o, STEP_NS);
+			used_ns += STEP_NS;
+		}
+	}
+	return used_ns;
+}
+
+/* Many programs that are new at once, each of 100 ms, all of the host itself. */
+static void nothing_waits_after_a_start(void **state)
+{
+	const uint32_t host = table_owner_of("");
+
+	(void)state;
+	for (unsigned i = 0; i < 250; i++) {
+		table_owners_tick(&owners, NS_PER_S);
+		assert_true(table_owners_may_build(&owners, host));
+		table_owners_charge(&owners, host, STEP_NS);
+	}
+}
+
 static void one_owner_leaves_the_builder_to_others(void **state)
 {
 	const uint32_t a = table_owner_of("/docker/a"), b = table_owner_of("/docker/b");
@@ -24,34 +55,53 @@ static void one_owner_leaves_the_builder_to_others(void **state)
 	(void)state;
 	assert_int_not_equal(a, b);
 	table_owners_tick(&owners, NS_PER_S);
-	for (; table_owners_may_build(&owners, a); used += NS_PER_S / 10)
-		table_owners_charge(&owners, a, NS_PER_S / 10);
-	assert_int_equal(used, TABLE_OWNERS_BUILD_NS / 2);
+	for (; table_owners_may_build(&owners, a); used += STEP_NS)
+		table_owners_charge(&owners, a, STEP_NS);
+	assert_int_equal(used, TABLE_OWNER_BUILD_NS);
 	assert_true(table_owners_may_build(&owners, b));
 }
 
-static void all_owners_together_have_a_limit_over_time(void **state)
+/* However many they are, and a single one too. */
+static void owners_have_a_limit_over_time(void **state)
 {
-	const uint64_t hours = 3, step_ns = NS_PER_S / 10;
-	uint64_t used_ns = 0, now_ns = NS_PER_S;
+	const uint64_t hour = 3600;
+	uint64_t now_ns = NS_PER_S;
 
 	(void)state;
-	for (uint64_t i = 0; i < hours * 3600; i++, now_ns += NS_PER_S) {
-		table_owners_tick(&owners, now_ns);
-		for (uint32_t o = 0; o < TABLE_OWNERS; o++) {
-			if (!table_owners_may_build(&owners, o))
-				continue;
-			table_owners_charge(&owners, o, step_ns);
-			used_ns += step_ns;
-		}
+	assert_true(build_for(TABLE_OWNERS, hour, &now_ns) >= TABLE_OWNERS_BUILD_NS);
+	for (uint32_t n = TABLE_OWNERS; n > 0; n /= 1024) {
+		uint64_t used_ns = build_for(n, hour, &now_ns);
+
+		/* the last one of each second may go beyond */
+		assert_in_range(used_ns, hour * NS_PER_S / 10 - STEP_NS,
+				hour * NS_PER_S / 10 + STEP_NS);
 	}
-	assert_true(used_ns > 0);
-	assert_true(used_ns < hours * 3600 * NS_PER_S / 10);
-	/* and after a pause, however long, it is as it was */
-	now_ns += 1000 * TABLE_OWNERS_HALF_LIFE_NS;
+}
+
+static void a_pause_pays_everything_off(void **state)
+{
+	uint64_t now_ns = NS_PER_S;
+
+	(void)state;
+	(void)build_for(TABLE_OWNERS, 600, &now_ns);
+	assert_false(table_owners_may_build(&owners, 0));
+	now_ns += 3600 * NS_PER_S;
 	table_owners_tick(&owners, now_ns);
 	assert_int_equal(owners.build_ns, 0);
-	assert_true(table_owners_may_build(&owners, 0));
+	assert_int_equal(owners.owners[0].build_ns, 0);
+}
+
+/* Time is not lost between calls that are close to each other. */
+static void calls_may_be_frequent(void **state)
+{
+	uint64_t now_ns = NS_PER_S;
+
+	(void)state;
+	table_owners_tick(&owners, now_ns);
+	table_owners_charge(&owners, 0, 2 * NS_PER_S);
+	for (unsigned i = 0; i < 10000; i++, now_ns += NS_PER_MS)
+		table_owners_tick(&owners, now_ns);
+	assert_in_range(owners.build_ns, NS_PER_S, NS_PER_S + 10 * NS_PER_MS);
 }
 
 static void an_owner_has_half_of_the_indexes(void **state)
@@ -83,8 +133,11 @@ static void who_has_more_than_a_share_makes_room(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(nothing_waits_after_a_start, forget_all),
 		cmocka_unit_test_setup(one_owner_leaves_the_builder_to_others, forget_all),
-		cmocka_unit_test_setup(all_owners_together_have_a_limit_over_time, forget_all),
+		cmocka_unit_test_setup(owners_have_a_limit_over_time, forget_all),
+		cmocka_unit_test_setup(a_pause_pays_everything_off, forget_all),
+		cmocka_unit_test_setup(calls_may_be_frequent, forget_all),
 		cmocka_unit_test_setup(an_owner_has_half_of_the_indexes, forget_all),
 		cmocka_unit_test_setup(who_has_more_than_a_share_makes_room, forget_all),
 	};
