@@ -285,9 +285,23 @@ test("the programs know the options and variables that they are given", async ()
   assert.ok(n > files.length / 2);
 });
 
+test("profiling: who may send reaches OTLP over gRPC, who may read does not", async () => {
+  const peer = (name) => ({ podSelector: { matchLabels: { name } } });
+  const file = path.join(charts.scratch, "senders.json");
+  const networkPolicy = { enabled: true, senders: [peer("s")], readers: [peer("r")] };
+  fs.writeFileSync(file, JSON.stringify({ networkPolicy }));
+  const set = "--set=clusterAgent.otlpGrpc.enabled=true";
+  const all = await objects("profiling", REGISTRY, `--values=${file}`, set);
+  const policies = all.filter((o) => o.kind === "NetworkPolicy");
+  const rules = policies
+    .flatMap((o) => o.spec.ingress)
+    .filter((r) => r.ports.some((p) => p.port === "otlp-grpc"));
+  assert.deepStrictEqual(rules, [{ ports: [{ port: "otlp-grpc" }], from: [peer("s")] }]);
+});
+
 // As kubelets of clusters with IPv6 alone probe.
 test("all listeners take both families of addresses", async () => {
-  const set = "--set=clusterAgent.sql.enabled=true";
+  const set = "--set=clusterAgent.sql.enabled=true,clusterAgent.otlpGrpc.enabled=true";
   const workloads = [
     one(await objects("coroot-operator", REGISTRY), "Deployment"),
     one(await objects("profiling", REGISTRY, set), "StatefulSet"),
@@ -295,7 +309,8 @@ test("all listeners take both families of addresses", async () => {
   ];
   const listeners = workloads.flatMap((w) => container(w).args.filter((a) => /listen=/.test(a)));
   assert.deepStrictEqual(listeners, [
-    ...["--listen=:8081", "--listen=:8080", "--clickhouse-listen=:8123", "--listen=:10300"],
+    ...["--listen=:8081", "--listen=:8080", "--clickhouse-listen=:8123"],
+    ...["--otlp-grpc-listen=:4317", "--listen=:10300"],
   ]);
 });
 

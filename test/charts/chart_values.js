@@ -80,7 +80,7 @@ const NOT_OPTIONS = new Set(
     "ca-file insecure-skip-verify collector-endpoint wal-dir kubernetes-api data-dir " +
     "storage profiles-ttl clickhouse-address clickhouse-user clickhouse-password " +
     "clickhouse-password-file clickhouse-database clickhouse-tls " +
-    "clickhouse-tls-skip-verify clickhouse-listen coroot-url replica-group"
+    "clickhouse-tls-skip-verify clickhouse-listen coroot-url replica-group otlp-grpc-listen"
   ).split(" "),
 );
 

@@ -66,11 +66,12 @@ const SAMPLES = {
   "clusterAgent.service.nodePort": 30090,
 };
 const EMBEDDED_OFF = ["clusterAgent.sql.enabled=false", "grafana.datasource.enabled=false"];
+const FORWARDING = [...EMBEDDED_OFF, "clusterAgent.otlpGrpc.enabled=false"];
 const NEEDS = {
-  "receiver.url": EMBEDDED_OFF,
-  "receiver.insecureSkipVerify": [...EMBEDDED_OFF, "receiver.url=https://other"],
+  "receiver.url": FORWARDING,
+  "receiver.insecureSkipVerify": [...FORWARDING, "receiver.url=https://other"],
   "clickhouse.address": EMBEDDED_OFF,
-  "clusterAgent.enabled": [...EMBEDDED_OFF, "receiver.url=https://other"],
+  "clusterAgent.enabled": [...FORWARDING, "receiver.url=https://other"],
   "clusterAgent.replicas": [...EMBEDDED_OFF, "clickhouse.address=ch"],
   "clusterAgent.podDisruptionBudget.enabled": [
     ...[...EMBEDDED_OFF, "clickhouse.address=ch"],
@@ -205,6 +206,8 @@ const REFUSED = [
   ["profiling", "clusterAgent.scrape=false,receiver.url=http://b", /leaves nothing to do/],
   ["profiling", "clusterAgent.sql.enabled=true,keys.create=false", /sql\.enabled needs keys/],
   ["profiling", "clusterAgent.sql.enabled=true,clickhouse.address=a", /ask your servers/],
+  ["profiling", "clusterAgent.otlpGrpc.enabled=true,receiver.url=http://a", /takes no uploads/],
+  ["profiling", "clusterAgent.otlpGrpc.enabled=true,clusterAgent.otlpGrpc.port=8080", /something/],
 ];
 test("values that cannot work are refused with the reason", async () => {
   await each(REFUSED, ([name, set, expected]) =>

@@ -517,19 +517,19 @@ static void fields_that_contradict_each_other_are_reported(void **state)
 		 "must be given; a server is installed"},
 		{"{'agentsOnly': {'corootURL': 'a'}}", "spec.agentsOnly.corootURL",
 		 "must be a URL that begins with http:// or https://"},
+		{"{'service': {'grpcPort': 8080}}", "spec.service.grpcPort", "must not be spec"},
 		{"{'externalClickhouse': {'user': 'a', 'tlsEnabled': true}}",
 		 "spec.externalClickhouse.address", "must be given; externalClickhouse is ignored"},
 		{"{'clickhouse': {'s3': {'region': 'a'}}}", "spec.clickhouse.s3.endpoint",
 		 "must be given; nothing is kept in S3"},
 		{"{'clickhouse': {'s3': {'endpoint': 'http://a/b/', 'cacheSize': '100Gi'}}}",
 		 "spec.clickhouse.s3.cacheSize",
-		 "100Gi must be less than spec.clickhouse.storage.size, 100Gi; nothing is kept in "
-		 "S3"},
+		 "100Gi must be less than spec.clickhouse.storage.size, 100Gi; nothing is kept"},
 		{"{'clickhouse': {'s3': {'endpoint': 'http://a/b/', 'credentials':"
 		 " {'accessKeyId': {'name': 'a', 'key': 'b'}}}}}",
 		 "spec.clickhouse.s3.credentials.secretAccessKey", "must be given; without it"},
-		{"{'service': {'nodePort': 30080}}", "spec.service.nodePort",
-		 "needs the type NodePort or LoadBalancer; it is ignored"},
+		{"{'service': {'nodePort': 1}}", "spec.service.nodePort", "needs the type"},
+		{"{'service': {'grpcNodePort': 1}}", "spec.service.grpcNodePort", "needs the type"},
 		{"{'nodeAgent': {'update_strategy': {'type': 'OnDelete'},"
 		 " 'updateStrategy': {'type': 'RollingUpdate'}}}",
 		 "spec.nodeAgent.updateStrategy", "is given together with update_strategy"},

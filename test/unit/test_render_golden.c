@@ -547,7 +547,7 @@ static const struct coroot_spec rich = {
 	.n_project_keys = 1,
 	.server_replicas = 2,
 	.server_storage = {.size = "1Gi", .class_name = "fast"},
-	.service = {.type = "NodePort", .port = 8080, .node_port = 30080},
+	.service = {.type = "NodePort", .port = 8080, .node_port = 30080, .grpc_port = 4317},
 	.ingress = {.wanted = true, .host = "h", .path = "/p", .class_name = "c"},
 	.external_clickhouse = {.address = "ch", .password = "inline"},
 };

@@ -11,9 +11,10 @@
 #include "cluster-agent/operator/render/render.h"
 #include "common/base.h"
 
-/* The Service that the agents send to, "<resource>-coroot", and its port's name. */
+/* The Service that the agents send to, "<resource>-coroot", and the names of its ports. */
 #define RENDER_SERVER "coroot"
 #define RENDER_PORT "http"
+#define RENDER_GRPC_PORT "grpc"
 /* Where the agents find the server's certificate. */
 #define RENDER_CA_DIR "/config/ca"
 

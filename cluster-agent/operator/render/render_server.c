@@ -18,6 +18,7 @@
 #define COMPONENT "coroot"
 #define SUFFIX RENDER_SERVER
 #define LISTEN_PORT 8080
+#define GRPC_LISTEN_PORT 4317
 #define VOLUME_DIR "/data"
 /*
  * Not the volume's root: that of some provisioners may be written by everybody, which the agent
@@ -219,6 +220,8 @@ static int fill(struct server *v)
 		r = add_arg(v, "--listen=:8080");
 	if (r == 0)
 		r = add_arg(v, "--data-dir=" DATA_DIR);
+	if (r == 0 && v->in->spec->service.grpc_port)
+		r = add_arg(v, "--otlp-grpc-listen=:4317");
 	if (r == 0)
 		r = add_dirs(v);
 	if (r == 0)
@@ -230,14 +233,27 @@ static int fill(struct server *v)
 	return r == 0 ? add_env(v) : r;
 }
 
+static json_t *container_port(const char *name, int number)
+{
+	return json_pack("{s:s s:i s:s}", "name", name, "containerPort", number, "protocol", "TCP");
+}
+
+static json_t *container_ports(const struct coroot_service *service)
+{
+	if (service->grpc_port)
+		return json_pack("[o o]", container_port(RENDER_PORT, LISTEN_PORT),
+				 container_port(RENDER_GRPC_PORT, GRPC_LISTEN_PORT));
+	return json_pack("[o]", container_port(RENDER_PORT, LISTEN_PORT));
+}
+
 static json_t *container(const struct server *v)
 {
 	const struct coroot_pod *pod = &v->in->spec->server;
 	const struct operator_images *images = v->in->images;
 	bool embedded = render_store(v->in) == RENDER_STORE_EMBEDDED;
-	json_t *c = json_pack("{s:s s:O s:O s:O s:[{s:s s:i s:s}]}", "name", SUFFIX, "args",
-			      v->args, "env", v->env, "volumeMounts", v->mounts, "ports", "name",
-			      RENDER_PORT, "containerPort", LISTEN_PORT, "protocol", "TCP");
+	json_t *c = json_pack("{s:s s:O s:O s:O s:o}", "name", SUFFIX, "args", v->args, "env",
+			      v->env, "volumeMounts", v->mounts, "ports",
+			      container_ports(&v->in->spec->service));
 
 	if (!c ||
 	    render_image(c, &pod->image, embedded ? images->store : images->cluster_agent) < 0 ||

@@ -7,21 +7,38 @@
 
 #define COMPONENT "coroot"
 
-int render_service(struct rendered *out, const struct coroot_spec *s)
+static int add_port(json_t *ports, const char *name, int64_t number, int64_t node_port)
 {
-	const struct coroot_service *v = &s->service;
-	json_t *port = json_pack("{s:s s:s s:I s:s}", "name", RENDER_PORT, "protocol", "TCP",
-				 "port", (json_int_t)v->port, "targetPort", RENDER_PORT);
-	json_t *spec;
+	json_t *port = json_pack("{s:s s:s s:I s:s}", "name", name, "protocol", "TCP", "port",
+				 (json_int_t)number, "targetPort", name);
 
-	/* the API server refuses it for other types */
-	if (!port || (strcmp(v->type, "ClusterIP") != 0 &&
-		      object_set_number(port, "nodePort", v->node_port) < 0)) {
+	if (!port || object_set_number(port, "nodePort", node_port) < 0) {
 		json_decref(port);
 		return -ENOMEM;
 	}
-	spec = json_pack("{s:o s:[o]}", "selector", object_selector_labels(s, COMPONENT), "ports",
-			 port);
+	return json_array_append_new(ports, port) < 0 ? -ENOMEM : 0;
+}
+
+static json_t *service_ports(const struct coroot_service *v)
+{
+	json_t *ports = json_array();
+	int r = ports ? add_port(ports, RENDER_PORT, v->port, v->node_port) : -ENOMEM;
+
+	if (r == 0 && v->grpc_port)
+		r = add_port(ports, RENDER_GRPC_PORT, v->grpc_port, v->grpc_node_port);
+	if (r < 0) {
+		json_decref(ports);
+		return NULL;
+	}
+	return ports;
+}
+
+int render_service(struct rendered *out, const struct coroot_spec *s)
+{
+	const struct coroot_service *v = &s->service;
+	json_t *spec = json_pack("{s:o s:o}", "selector", object_selector_labels(s, COMPONENT),
+				 "ports", service_ports(v));
+
 	if (!spec || object_set_text(spec, "type", v->type) < 0) {
 		json_decref(spec);
 		return -ENOMEM;

@@ -211,13 +211,35 @@ static int check_node_agent(struct coroot_spec *s, const json_t *spec,
 	return 0;
 }
 
-static int check_service(struct coroot_spec *s, struct spec_problems *problems)
+static int check_node_port(int64_t *port, const char *path, const struct coroot_service *v,
+			   struct spec_problems *problems)
 {
-	if (s->service.node_port == 0 || strcmp(s->service.type, "ClusterIP") != 0)
+	if (*port == 0 || strcmp(v->type, "ClusterIP") != 0)
 		return 0;
-	s->service.node_port = 0;
-	return spec_problems_wrong(problems, "spec.service.nodePort",
+	*port = 0;
+	return spec_problems_wrong(problems, path,
 				   "needs the type NodePort or LoadBalancer; it is ignored");
+}
+
+/* The API server refuses a Service that has a port twice. */
+static int check_grpc_port(struct coroot_service *v, struct spec_problems *problems)
+{
+	if (v->grpc_disabled)
+		v->grpc_port = 0;
+	if (v->grpc_port != v->port)
+		return 0;
+	v->grpc_port = 0;
+	return spec_problems_wrong(problems, "spec.service.grpcPort",
+				   "must not be spec.service.port; it is ignored");
+}
+
+static int check_service(struct coroot_service *v, struct spec_problems *problems)
+{
+	int r = check_node_port(&v->node_port, "spec.service.nodePort", v, problems);
+
+	if (r == 0)
+		r = check_node_port(&v->grpc_node_port, "spec.service.grpcNodePort", v, problems);
+	return r == 0 ? check_grpc_port(v, problems) : r;
 }
 
 static int check_secrets(struct coroot_spec *s, const json_t *spec, struct spec_problems *problems)
@@ -249,7 +271,7 @@ static int check_together(struct coroot_spec *s, const json_t *spec, struct spec
 	if (r == 0)
 		r = check_s3(s, spec, problems);
 	if (r == 0)
-		r = check_service(s, problems);
+		r = check_service(&s->service, problems);
 	if (r == 0 && !s->coroot_url)
 		r = report_missing(spec, "agentsOnly", "corootURL", "a server is installed",
 				   problems);

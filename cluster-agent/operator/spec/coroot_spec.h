@@ -100,7 +100,10 @@ struct coroot_external_clickhouse {
 struct coroot_service {
 	const char *type;
 	int64_t port;
-	int64_t node_port; /* 0: none */
+	int64_t node_port;      /* 0: none */
+	int64_t grpc_port;      /* of OTLP over gRPC; 0: not taken */
+	int64_t grpc_node_port; /* 0: none */
+	bool grpc_disabled;
 	const json_t *annotations;
 };
 
