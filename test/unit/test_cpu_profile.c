@@ -6,8 +6,8 @@
 #include "node-agent/sample/cycle.h"
 #include "node-agent/symbol/symbolizer.h"
 #include "proto/profile.pb-c.h"
+#include "test/lib/handler_return.h"
 #include "test/lib/own_process.h"
-#include "test/lib/signal_return.h"
 #include "test/lib/unit.h"
 
 #ifdef __aarch64__
@@ -358,7 +358,7 @@ static uint64_t offset_of(const struct fixture *f, uint64_t address)
 static void what_a_signal_interrupted_is_named_by_its_own_byte(void **state)
 {
 	struct fixture *f = *state;
-	uint64_t addrs[] = {inside(known_leaf), signal_return_address(), (uintptr_t)known_caller,
+	uint64_t addrs[] = {inside(known_leaf), handler_return_address(), (uintptr_t)known_caller,
 			    (uint64_t)(uintptr_t)main + 1};
 	uint64_t entry = offset_of(f, addrs[2]);
 	char expected[256];

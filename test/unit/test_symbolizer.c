@@ -9,7 +9,7 @@
 #include <time.h>
 
 #include "node-agent/symbol/symbol_metrics.h"
-#include "test/lib/signal_return.h"
+#include "test/lib/handler_return.h"
 #include "test/lib/unit.h"
 
 /* The mapping of /proc/self/maps that has the address; its path is the caller's to free. */
@@ -130,7 +130,7 @@ static void the_first_byte_is_the_functions_unless_a_call_returns_there(void **s
 
 static void what_a_signal_handler_returns_to_has_a_name(void **state)
 {
-	uint64_t signal_return = signal_return_address();
+	uint64_t signal_return = handler_return_address();
 	struct symbol_mapping m;
 	const char *name;
 

@@ -2,24 +2,24 @@
  * The address that a signal handler returns to. Sanitizers put a function of their own between the
  * kernel and a handler, so where the kernel is told the address, it is asked for it.
  */
-#ifndef TEST_LIB_SIGNAL_RETURN_H
-#define TEST_LIB_SIGNAL_RETURN_H
+#ifndef TEST_LIB_HANDLER_RETURN_H
+#define TEST_LIB_HANDLER_RETURN_H
 
 #include <signal.h>
 #include <stdint.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-static uint64_t signal_return_seen;
+static uint64_t handler_return_seen;
 
-static inline void signal_return_note(int number)
+static inline void handler_return_note(int number)
 {
 	(void)number;
-	signal_return_seen = (uintptr_t)__builtin_return_address(0);
+	handler_return_seen = (uintptr_t)__builtin_return_address(0);
 }
 
 /* 0 on failure. */
-static inline uint64_t signal_return_address(void)
+static inline uint64_t handler_return_address(void)
 {
 #ifdef __x86_64__
 	struct {
@@ -27,15 +27,15 @@ static inline uint64_t signal_return_address(void)
 	} action = {0};
 #endif
 
-	(void)signal(SIGUSR1, signal_return_note);
+	(void)signal(SIGUSR1, handler_return_note);
 #ifdef __x86_64__
 	if (syscall(SYS_rt_sigaction, SIGUSR1, NULL, &action, sizeof(action.mask)) < 0)
 		return 0;
 	return action.restorer;
 #else
 	raise(SIGUSR1);
-	return signal_return_seen;
+	return handler_return_seen;
 #endif
 }
 
-#endif /* TEST_LIB_SIGNAL_RETURN_H */
+#endif /* TEST_LIB_HANDLER_RETURN_H */
