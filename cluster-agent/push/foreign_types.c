@@ -19,6 +19,13 @@
 #define NANOSECONDS "nanoseconds"
 #define BYTES "bytes"
 #define COUNT "count"
+/* Longer than any extension of a file. */
+#define MAX_EXTENSION_BYTES 16u
+/*
+ * Names are shared by any number of functions, and functions by any number of samples: without
+ * limits, a small upload could have hours of work searched.
+ */
+#define MAX_LEAVES 1000u
 
 /* ---- the table ---- */
 
@@ -112,8 +119,9 @@ enum foreign_source foreign_source_find(const char *name, size_t len)
 
 static enum foreign_source source_of_file(const struct profile_string *file)
 {
-	const char *dot = memrchr(file->data, '.', file->len);
-	size_t len = dot ? (size_t)(file->data + file->len - dot) : 0;
+	size_t n = file->len < MAX_EXTENSION_BYTES ? file->len : MAX_EXTENSION_BYTES;
+	const char *end = file->data + file->len, *dot = memrchr(end - n, '.', n);
+	size_t len = dot ? (size_t)(end - dot) : 0;
 
 	if (file->len > 5 && memcmp(file->data, "node:", 5) == 0)
 		return FOREIGN_NODEJS;
@@ -342,21 +350,24 @@ static bool ends_in_unlock(const struct profile *p, const struct profile_sample 
 	for (uint32_t i = 0; i < leaf->n_lines; i++) {
 		const struct profile_string *name = &p->functions[leaf->lines[i].function].name;
 
-		if (memmem(name->data, name->len, "nlock", 5) ||
+		size_t len =
+			name->len < LIMIT_SYMBOL_NAME_BYTES ? name->len : LIMIT_SYMBOL_NAME_BYTES;
+
+		if (memmem(name->data, len, "nlock", 5) ||
 		    is(name, "runtime._LostContendedRuntimeLock"))
 			return true;
 	}
 	return false;
 }
 
-/* Go's profiles of mutexes and of blocking have the same types. */
+/* Go's profiles of mutexes and of blocking have the same types. The first stacks tell. */
 static const char *contention_metric(const struct profile *p)
 {
-	uint32_t n_unlock = 0;
+	uint32_t n = p->n_samples < MAX_LEAVES ? p->n_samples : MAX_LEAVES, n_unlock = 0;
 
-	for (uint32_t i = 0; i < p->n_samples; i++)
+	for (uint32_t i = 0; i < n; i++)
 		n_unlock += ends_in_unlock(p, &p->samples[i]);
-	return n_unlock > p->n_samples / 2 ? "mutex" : "block";
+	return n_unlock > n / 2 ? "mutex" : "block";
 }
 
 static int64_t period_ns(const struct profile *p, const struct foreign_hints *hints)

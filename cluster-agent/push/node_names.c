@@ -1,5 +1,10 @@
 #include "cluster-agent/push/node_names.h"
 
+#include "common/limits.h"
+
+/* Of a path; each costs a comparison with the file. */
+#define MAX_COLONS 16u
+
 /* Whether the file ends with the path that the name begins with; both are empty for natives. */
 static bool is_of_file(const char *path, size_t len, const struct profile_string *file)
 {
@@ -22,19 +27,23 @@ static const char *find_line(const struct profile_string *name)
 static const char *find_name(const struct profile_function *f, const char *end)
 {
 	const char *p = f->name.data, *colon;
+	unsigned n = 0;
 
 	if (end - p >= 2 && memcmp(p, "./", 2) == 0)
 		p += 2;
 	/* paths have colons, too: "node:internal/timers" */
-	for (colon = p; (colon = memchr(colon, ':', (size_t)(end - colon))); colon++)
+	for (colon = p; (colon = memchr(colon, ':', (size_t)(end - colon))); colon++) {
 		if (is_of_file(p, (size_t)(colon - p), &f->file))
 			return colon;
+		if (++n == MAX_COLONS)
+			break;
+	}
 	return NULL;
 }
 
 int node_name_shorten(struct profile_function *f, struct arena *arena)
 {
-	const char *end = find_line(&f->name);
+	const char *end = f->name.len <= LIMIT_SYMBOL_NAME_BYTES ? find_line(&f->name) : NULL;
 	const char *colon = end ? find_name(f, end) : NULL;
 	size_t len;
 	char *copy;

@@ -2,6 +2,7 @@
 #include <errno.h>
 
 #include "cluster-agent/push/foreign_types.h"
+#include "cluster-agent/push/node_names.h"
 #include "cluster-agent/query/read/profile_types.h"
 #include "common/limits.h"
 #include "test/lib/unit.h"
@@ -160,6 +161,66 @@ static void mutexes_are_told_from_blocking(void **state)
 	check_contention("sync.(*Mutex).Unlock", "block", "go:block_delay:nanoseconds");
 }
 
+/*
+ * A small upload: all samples share one location, all of its lines one function, and that a long
+ * name. Looking through all of it would take an hour.
+ */
+static void long_names_are_not_searched_for_each_sample(void **state)
+{
+	enum { N_SAMPLES = 200000, N_LINES = 256, N_NAME = 65536 };
+	static const uint32_t stack[] = {0};
+	static char name[N_NAME];
+	static struct profile_line lines[N_LINES];
+	static int64_t values[] = {1, 2};
+	CLEANUP(teardown) struct fixture f;
+
+	(void)state;
+	setup(&f);
+	memset(name, 'n', sizeof(name));
+	f.functions[0] = (struct profile_function){{name, N_NAME}, S("a.go")};
+	f.locations[0] = (struct profile_location){.lines = lines, .n_lines = N_LINES};
+	f.profile.samples = arena_alloc(&f.arena, N_SAMPLES * sizeof(*f.profile.samples));
+	assert_non_null(f.profile.samples);
+	f.profile.n_samples = N_SAMPLES;
+	for (uint32_t i = 0; i < N_SAMPLES; i++)
+		f.profile.samples[i] = (struct profile_sample){
+			.locations = stack, .n_locations = 1, .values = values};
+	add_type(&f, "contentions", "count");
+	add_type(&f, "delay", "nanoseconds");
+	apply(&f, &(struct foreign_hints){0});
+	expect(&f, 1, "go:block_delay:nanoseconds", 2);
+}
+
+static void check_node_name(const struct profile_string *name, const struct profile_string *file,
+			    size_t len)
+{
+	CLEANUP(teardown) struct fixture f;
+	struct profile_function function = {*name, *file};
+
+	setup(&f);
+	assert_int_equal(node_name_shorten(&function, &f.arena), 0);
+	assert_int_equal(function.name.len, len);
+}
+
+static void long_names_of_node_are_left(void **state)
+{
+	enum { N_NAME = 65536 };
+	static char name[N_NAME], file[N_NAME];
+	const struct profile_string short_file = S("/app/a.js");
+
+	(void)state;
+	check_node_name(&S("./app/a.js:run:12"), &short_file, strlen("run"));
+	check_node_name(&S("node:internal/timers:listOnTimeout:569"), &S("node:internal/timers"),
+			strlen("listOnTimeout"));
+	memset(name, ':', sizeof(name));
+	memset(file, ':', sizeof(file));
+	name[N_NAME - 1] = '1';
+	file[N_NAME - 1] = 'x';
+	for (int i = 0; i < 1000; i++)
+		check_node_name(&(struct profile_string){name, N_NAME},
+				&(struct profile_string){file, N_NAME}, N_NAME);
+}
+
 static void equal_types_are_added(void **state)
 {
 	CLEANUP(teardown) struct fixture f;
@@ -300,6 +361,8 @@ int main(void)
 		cmocka_unit_test(the_profile_says_of_what_time_samples_are),
 		cmocka_unit_test(heaps_have_four_types),
 		cmocka_unit_test(mutexes_are_told_from_blocking),
+		cmocka_unit_test(long_names_are_not_searched_for_each_sample),
+		cmocka_unit_test(long_names_of_node_are_left),
 		cmocka_unit_test(equal_types_are_added),
 		cmocka_unit_test(nothing_is_lost_that_the_table_lacks),
 		cmocka_unit_test(values_beyond_63_bits_are_refused),
