@@ -56,18 +56,28 @@ struct grpc_connection {
 
 /* ---- calls ---- */
 
-static void release_memory(struct grpc_call *call)
+static void release_body(struct grpc_call *call)
 {
 	call->host->memory_bytes -= call->charged;
 	call->charged = 0;
+	buf_fini(&call->body);
+}
+
+static void release_headers(struct grpc_call *call)
+{
+	for (int i = 0; i < GRPC_HEADER_MAX; i++) {
+		if (i == GRPC_HEADER_ENCODING)
+			continue;
+		free(call->headers[i]);
+		call->headers[i] = NULL;
+	}
 }
 
 void grpc_call_free(struct grpc_call *call)
 {
-	release_memory(call);
-	for (int i = 0; i < GRPC_HEADER_MAX; i++)
-		free(call->headers[i]);
-	buf_fini(&call->body);
+	release_body(call);
+	release_headers(call);
+	free(call->headers[GRPC_HEADER_ENCODING]);
 	buf_fini(&call->text);
 	buf_fini(&call->message);
 	free(call);
@@ -134,6 +144,7 @@ static ssize_t next_piece(nghttp2_session *session, int32_t stream, uint8_t *out
 		       : NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
 }
 
+/* While an answer waits for its client to read it, the request takes no memory. */
 static void submit(struct grpc_call *call)
 {
 	nghttp2_session *session = call->conn->session;
@@ -145,6 +156,8 @@ static void submit(struct grpc_call *call)
 	int r;
 
 	call->answered = true;
+	call->since_ns = clock_monotonic_ns();
+	release_body(call);
 	snprintf(status, sizeof(status), "%u", call->http_status ? call->http_status : 200);
 	nv[n++] = header(":status", status);
 	if (call->http_status == 0) {
@@ -238,6 +251,13 @@ static void check_head(struct grpc_call *call)
 		(void)check_access(call);
 }
 
+/* Of many calls at once, at most one has its headers in memory. */
+static void end_head(struct grpc_call *call)
+{
+	check_head(call);
+	release_headers(call);
+}
+
 static void dispatch(struct grpc_call *call)
 {
 	struct err err = {""};
@@ -267,7 +287,7 @@ static int on_begin_headers(nghttp2_session *session, const nghttp2_frame *frame
 	call->conn = c;
 	call->host = c->host;
 	call->stream = frame->hd.stream_id;
-	call->begin_ns = clock_monotonic_ns();
+	call->since_ns = clock_monotonic_ns();
 	buf_init(&call->body, c->host->cfg->max_message_bytes + GRPC_FRAME_HEAD_BYTES);
 	buf_init(&call->text, MAX_HEADER_BYTES);
 	buf_init(&call->message, SIZE_MAX / 2);
@@ -327,8 +347,6 @@ static int on_data(nghttp2_session *session, uint8_t flags, int32_t stream, cons
 		refuse(call, GRPC_RESOURCE_EXHAUSTED, "the message is too large");
 	else if (r < 0)
 		refuse(call, GRPC_UNAVAILABLE, "too many messages are being received");
-	if (r < 0)
-		release_memory(call);
 	return 0;
 }
 
@@ -341,7 +359,7 @@ static int on_frame(nghttp2_session *session, const nghttp2_frame *frame, void *
 		return 0;
 	call->complete |= (frame->hd.flags & NGHTTP2_FLAG_END_STREAM) != 0;
 	if (frame->hd.type == NGHTTP2_HEADERS && frame->headers.cat == NGHTTP2_HCAT_REQUEST)
-		check_head(call);
+		end_head(call);
 	if (call->complete)
 		dispatch(call);
 	return 0;
@@ -589,11 +607,11 @@ bool grpc_connection_is_late(const struct grpc_connection *c, uint64_t now_ns)
 	if (!c->had_call)
 		return now_ns > c->since_ns + FIRST_REQUEST_NS;
 	DL_FOREACH (c->calls, call) {
-		uint64_t allowed = REQUEST_NS + call->body.len / MIN_BYTES_PER_S * NS_PER_S;
+		uint64_t allowed = (c->host->cfg->request_ns ?: REQUEST_NS) +
+				   call->body.len / MIN_BYTES_PER_S * NS_PER_S;
 
-		/* a client that does not read its answer is as late as one that does not send */
-		if ((!call->complete || (call->answered && c->n_unsent > 0)) &&
-		    now_ns > call->begin_ns + allowed)
+		/* a client that does not read its answer, or allows none, is late as well */
+		if ((!call->complete || call->answered) && now_ns > call->since_ns + allowed)
 			return true;
 	}
 	return false;

@@ -33,7 +33,7 @@ struct grpc_call {
 	const struct grpc_method *method;
 	struct buf body;
 	size_t charged;    /* to grpc_host.memory_bytes */
-	uint64_t begin_ns; /* monotonic */
+	uint64_t since_ns; /* monotonic: of the request, then of its answer */
 	bool complete;     /* the request is */
 	bool dispatched;   /* the handler has it, or had */
 	bool answered;
@@ -74,7 +74,7 @@ void grpc_call_free(struct grpc_call *call);
 void grpc_connection_goaway(struct grpc_connection *c);
 /* Since when it has had no call; 0: it has one. */
 uint64_t grpc_connection_idle_since_ns(const struct grpc_connection *c);
-/* Whether it takes too long for a request, or has never sent one. */
+/* Whether it takes too long for a request or to read an answer, or has never sent a request. */
 bool grpc_connection_is_late(const struct grpc_connection *c, uint64_t now_ns);
 /* Whether it has calls, or bytes that are not sent. */
 bool grpc_connection_is_busy(const struct grpc_connection *c);

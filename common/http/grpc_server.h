@@ -7,8 +7,9 @@
  * Messages are passed on as they came, compressed or not.
  *
  * With max_connections open, a new one takes the place of the one that has had no call for longest;
- * if all have calls, it is refused. A connection that sends no request within 10 s of its start, or
- * that takes longer for one than 30 s plus 1 s per 16 KiB, is closed.
+ * if all have calls, it is refused. A connection that sends no request within 10 s of its start,
+ * that takes longer for one than 30 s plus 1 s per 16 KiB, or that does not read an answer within
+ * 30 s, is closed.
  *
  * HTTP/2 with TLS, or without by prior knowledge. Sources: RFC 9113; grpc/doc/PROTOCOL-HTTP2.md.
  */
@@ -51,6 +52,7 @@ struct grpc_server_config {
 	const struct grpc_method *methods; /* borrowed */
 	const struct access *access;       /* borrowed; NULL: everybody may call everything */
 	struct server_tls *tls;            /* borrowed; NULL: without TLS */
+	uint64_t request_ns;               /* for a request, or its answer; 0: 30 s */
 };
 
 /* Returns 0, or -EADDRINUSE, -EACCES, -EINVAL (bad address) and the like with a sentence in err. */

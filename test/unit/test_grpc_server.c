@@ -1,8 +1,11 @@
 /* The client is libcurl's HTTP/2, which is nghttp2's other side. */
 #include <curl/curl.h>
 #include <errno.h>
+#include <netinet/in.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <sys/socket.h>
 
 #include "common/http/grpc_frame.h"
 #include "common/http/grpc_server.h"
@@ -33,6 +36,7 @@ struct fixture {
 	struct grpc_call *kept[64];
 	unsigned n_kept;
 	_Atomic unsigned n_calls;
+	uint64_t request_ns; /* of the configuration */
 };
 
 static struct fixture fx = {.lock = PTHREAD_MUTEX_INITIALIZER};
@@ -104,6 +108,7 @@ static void start_with(unsigned max_connections)
 		.methods = methods,
 		.access = fx.access,
 		.tls = fx.tls,
+		.request_ns = fx.request_ns,
 	};
 	struct err err = {""};
 
@@ -382,11 +387,64 @@ static void tls_is_spoken_with_the_listeners_certificate(void **state)
 	check_echo(&a, ":x");
 }
 
+/* Sends bytes as they are on a new connection. */
+static int send_raw(const void *data, size_t len)
+{
+	const struct sockaddr_in to = {
+		.sin_family = AF_INET,
+		.sin_addr = {htonl(INADDR_LOOPBACK)},
+		.sin_port = htons((uint16_t)grpc_server_port(fx.server)),
+	};
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	assert_true(fd >= 0);
+	assert_int_equal(connect(fd, (const struct sockaddr *)&to, sizeof(to)), 0);
+	assert_int_equal(send(fd, data, len, MSG_NOSIGNAL), len);
+	return fd;
+}
+
+static void wait_for_end(int fd)
+{
+	char data[4096];
+	ssize_t n = 1;
+
+	while (n > 0) {
+		struct pollfd p = {.fd = fd, .events = POLLIN};
+
+		if (poll(&p, 1, 120000) != 1)
+			fail_msg("the server keeps the connection");
+		n = recv(fd, data, sizeof(data), 0);
+	}
+}
+
+/* Its initial window is 0: the answer's headers can be sent, its message never. */
+static void a_client_that_allows_no_answer_is_closed(void **state)
+{
+	static const char request[] = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
+				      "\0\0\6\4\0\0\0\0\0"
+				      "\0\4\0\0\0\0"
+				      "\0\0\x2b\1\4\0\0\0\1"
+				      "\x83\x86\x04\x09/t.T/Echo\x01\x09localhost"
+				      "\x0f\x10\x10"
+				      "application/grpc"
+				      "\0\0\5\0\1\0\0\0\1"
+				      "\0\0\0\0\0";
+	AUTO_CLOSE int fd = -1;
+
+	(void)state;
+	fx.request_ns = 1000000000;
+	start_with(16);
+	fd = send_raw(request, sizeof(request) - 1);
+	wait_for_end(fd);
+	assert_int_equal(fx.n_calls, 1);
+}
+
 static int set_up(void **state)
 {
 	(void)state;
 	fx.n_kept = 0;
 	fx.n_calls = 0;
+	fx.request_ns = 0;
 	return 0;
 }
 
@@ -415,6 +473,7 @@ int main(void)
 		TEST(a_call_whose_client_has_left_is_answered_to_nobody),
 		TEST(a_new_connection_takes_the_place_of_an_idle_one),
 		TEST(tls_is_spoken_with_the_listeners_certificate),
+		TEST(a_client_that_allows_no_answer_is_closed),
 	};
 
 	curl_global_init(CURL_GLOBAL_DEFAULT);
