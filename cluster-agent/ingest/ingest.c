@@ -257,6 +257,8 @@ static int process(struct ingest *in, struct ingest_upload *u, struct upload_id 
 	pending->in = in;
 	pending->upload = u;
 	e = upload_rows_make(&pending->rows, batch, &upload, &cfg, arena, err);
+	if (u->release)
+		u->release(u->ctx);
 	if (e < 0)
 		return e;
 	metric_add(&in->metrics[METRIC_STACKS], pending->rows.n_stacks);

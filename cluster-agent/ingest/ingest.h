@@ -43,6 +43,11 @@ struct ingest_upload {
 	upload_decode_fn *decode;
 	const void *decode_ctx;
 	/*
+	 * Called with ctx once nothing that decode returned is in use, before done, which may come
+	 * much later. NULL: not wanted.
+	 */
+	void (*release)(void *ctx);
+	/*
 	 * What else decides about the result, such as the query string, or "". Equal bodies of an
 	 * equal service, labels and source are one upload that is repeated.
 	 */

@@ -21,6 +21,7 @@ struct reader {
 	/* of the attribute list or stack that is being read */
 	struct otlp_file *file;
 	bool *is_kernel;
+	uint64_t *text_bytes; /* of each location */
 	uint32_t *stack;
 	uint32_t n_stack;
 };
@@ -383,20 +384,25 @@ static int add_to_stack(void *ctx, uint64_t location)
 	return 0;
 }
 
-static uint64_t text_bytes(const struct otlp_dictionary *d, const struct otlp_stack *s)
+/*
+ * Counted once for each location: stacks may have a million times one that has hundreds of lines.
+ */
+static int count_text(struct reader *r)
 {
-	uint64_t n = 0;
+	const struct otlp_dictionary *d = r->d;
+	int e = 0;
 
-	for (uint32_t i = 0; i < s->n; i++) {
-		const struct profile_location *l = &d->locations[s->locations[i]];
+	r->text_bytes = alloc(r, d->n_locations, sizeof(*r->text_bytes), &e);
+	for (uint32_t i = 0; i < d->n_locations && e == 0; i++) {
+		const struct profile_location *l = &d->locations[i];
 
 		for (uint32_t j = 0; j < l->n_lines; j++) {
 			const struct profile_function *f = &d->functions[l->lines[j].function];
 
-			n += f->name.len + f->file.len + 3; /* " :0" */
+			r->text_bytes[i] += f->name.len + f->file.len + 3; /* " :0" */
 		}
 	}
-	return n;
+	return e;
 }
 
 static int read_stack(struct reader *r, uint32_t i)
@@ -422,7 +428,8 @@ static int read_stack(struct reader *r, uint32_t i)
 		return e;
 	memcpy(locations, r->stack, r->n_stack * sizeof(*locations));
 	*s = (struct otlp_stack){.locations = locations, .n = r->n_stack};
-	s->text_bytes = text_bytes(r->d, s);
+	for (uint32_t j = 0; j < s->n; j++)
+		s->text_bytes += r->text_bytes[locations[j]];
 	return 0;
 }
 
@@ -454,6 +461,8 @@ int otlp_dictionary_read(struct otlp_dictionary *ret, struct arena *arena,
 		e = read_attributes(&r);
 	if (e == 0)
 		e = read_locations(&r);
+	if (e == 0)
+		e = count_text(&r);
 	if (e == 0)
 		e = read_stacks(&r);
 	if (e == 0)

@@ -40,14 +40,15 @@ static struct profile_string module(struct otlp_frames *f, const struct otlp_fra
 				    bool with_build_id)
 {
 	const struct otlp_file *file = &f->files[s->file];
-	struct otlp_bytes name = base_name(file->path);
 	struct otlp_bytes id = with_build_id ? file->build_id : (struct otlp_bytes){.len = 0};
+	struct otlp_bytes name;
 	struct profile_string ret = {"", 0};
 	char *text;
 	int len;
 
 	if (s->is_kernel)
 		return copy(f, KERNEL, strlen(KERNEL));
+	name = base_name(file->path);
 	if (name.len == 0 && id.len == 0)
 		return ret;
 	if (id.len > BUILD_ID_MAX_BYTES)
@@ -77,13 +78,16 @@ static uint64_t address_in_file(const struct otlp_file *file, uint64_t address)
 static struct profile_string unnamed(struct otlp_frames *f, const struct otlp_frame_source *s)
 {
 	const struct otlp_file *file = &f->files[s->file];
-	struct otlp_bytes name = base_name(file->path);
-	size_t size = name.len + sizeof("+0x0123456789abcdef");
+	struct otlp_bytes name = {.len = 0};
+	size_t size;
 	char *text;
 	int len;
 
-	if (s->is_kernel || name.len == 0)
+	if (!s->is_kernel)
+		name = base_name(file->path);
+	if (name.len == 0)
 		return copy(f, UNKNOWN, strlen(UNKNOWN));
+	size = name.len + sizeof("+0x0123456789abcdef");
 	text = arena_alloc(f->arena, size);
 	if (!text)
 		return (struct profile_string){.len = 0};

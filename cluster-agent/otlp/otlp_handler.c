@@ -10,9 +10,6 @@
 #define PROTOBUF "application/x-protobuf"
 #define JSON "application/json"
 
-/* A UUID has 36 characters; shorter ones would soon be used again. */
-#define MIN_KEY_BYTES 16u
-#define MAX_KEY_BYTES 128u
 #define MAX_ANSWER_BYTES 4096u
 
 struct otlp_handler {
@@ -148,14 +145,6 @@ static bool read_content_type(const struct http_exchange *x, bool *ret_is_json)
 		strncasecmp(type, "application/protobuf", len) == 0);
 }
 
-static const char *idempotency_key(const struct http_exchange *x)
-{
-	const char *key = http_exchange_header(x, "Idempotency-Key");
-	size_t len = key ? strlen(key) : 0;
-
-	return len >= MIN_KEY_BYTES && len <= MAX_KEY_BYTES ? key : NULL;
-}
-
 void otlp_handler_serve(void *ctx, struct http_exchange *x)
 {
 	struct otlp_handler *h = ctx;
@@ -181,7 +170,7 @@ void otlp_handler_serve(void *ctx, struct http_exchange *x)
 	r->exchange = x;
 	r->upload.body = http_exchange_body(x, &r->upload.len);
 	r->upload.is_json = is_json;
-	r->upload.key = idempotency_key(x);
+	r->upload.key = upload_key_of(x);
 	r->upload.max_age_ns = (int64_t)h->cfg.profiles_ttl_ns;
 	r->upload.done = upload_done;
 	r->upload.ctx = r;

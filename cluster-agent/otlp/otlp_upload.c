@@ -61,12 +61,22 @@ int otlp_upload_decode(struct upload_parts *ret, struct arena *arena, const void
 	if (e == 0 && u->is_json) {
 		e = json_message_encode(&otlp__export_profiles_service_request__descriptor,
 					body ? body : "", len, &u->message, err);
+		buf_fini(&u->inflated);
 		body = u->message.data;
 		len = u->message.len;
 	}
 	return e < 0 ? e
 		     : otlp_parts_decode(ret, &u->report, arena, &cfg,
 					 (struct otlp_bytes){body, len}, err);
+}
+
+/* An upload waits for the disk without what it was inflated to. */
+static void release(void *ctx)
+{
+	struct otlp_upload *u = ctx;
+
+	buf_fini(&u->inflated);
+	buf_fini(&u->message);
 }
 
 static void on_done(void *ctx, enum ingest_outcome outcome, const char *reason)
@@ -89,6 +99,7 @@ int otlp_upload_submit(struct otlp_upload *u, struct ingest *in)
 		.len = u->len,
 		.decode = otlp_upload_decode,
 		.decode_ctx = u,
+		.release = release,
 		.source = {source, strlen(source)},
 		.key = u->key,
 		.done = on_done,
