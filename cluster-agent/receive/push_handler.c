@@ -201,9 +201,11 @@ void push_handler_serve_push(void *ctx, struct http_exchange *x)
 	struct request *r;
 
 	if (!is_json && !is_type(type, PROTOBUF)) {
-		respond_error(x, 415, "unknown",
-			      "Content-Type is neither " PROTOBUF " nor " JSON
-			      " (Connect over HTTP/1.1)");
+		static const char reason[] =
+			"Content-Type is neither " PROTOBUF " nor " JSON " (Connect over HTTP/1.1)";
+
+		upload_result_note(h->counters, x, UPLOAD_BAD_PARAMS, "", reason);
+		respond_error(x, 415, "unknown", reason);
 		return;
 	}
 	r = request_new(h, x);

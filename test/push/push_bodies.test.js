@@ -212,7 +212,11 @@ test("what is bad is refused with a reason and changes nothing", async () => {
     assert.strictEqual(JSON.parse(r.text).code, "invalid_argument");
     assert.ok(JSON.parse(r.text).message.length > 0, r.text);
   }
+  const badParameters = () =>
+    cluster.metric("coroot_cluster_agent_uploads_refused_total", 'reason="bad_parameters"');
+  const refused = await badParameters();
   assert.strictEqual((await push("x", { "Content-Type": "application/grpc" })).status, 415);
+  assert.strictEqual(await badParameters(), refused + 1);
   const bomb = zlib.gzipSync(Buffer.alloc(129 << 20));
   assert.strictEqual((await ingest({ name: "bad" }, bomb)).status, 413);
   assert.strictEqual((await ingest({ name: "bad" }, Buffer.alloc(33 << 20))).status, 413);
