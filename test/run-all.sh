@@ -292,7 +292,8 @@ stage check-containers clock 30 build
 stage check-sql-clients clock 30 build
 stage check-push wait 30 build
 stage check-kubernetes clock 60 "build kubernetes-build images"
-stage check-e2e clock 45 "build ~check-go-matrix"
+stage otlp-collector wait 30 deps
+stage check-e2e clock 45 "build ~otlp-collector ~check-go-matrix"
 stage images cpu 20 build "IMAGE_TAG=test images"
 stage kubernetes-build cpu 60 build
 stage check-charts cpu 30 kubernetes-build

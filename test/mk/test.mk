@@ -212,6 +212,9 @@ build/e2e/%: test/e2e/workloads/%.go Makefile
 check-e2e: all $(e2e_modules) $(e2e_workloads) $(java_workload) java-jdks ## both agents on real workloads, up to the page (E2E="shares page")
 	$(Q)test/e2e/run-e2e.sh $(E2E)
 
+otlp-collector: ## build the OpenTelemetry Collector of check-e2e; nothing if it is there
+	$(Q)test/otlp/build-collector.sh
+
 # ---- clients of ClickHouse against the SQL port; what they are made of is kept in $(DEPS) ----
 check-sql-clients: all ## unmodified clients of ClickHouse against the SQL port (SQL_CLIENTS="curl go")
 	$(Q)test/sql-clients/run-sql-clients.sh $(SQL_CLIENTS)
@@ -284,5 +287,5 @@ check-kubernetes: all images $(e2e_modules) $(kubernetes_images) $(clickhouse_se
 
 .PHONY: deps test test-quick test-programs check-clean-machine check check-runner check-asan check-tsan \
         check-valgrind check-fuzz replay check-bpf check-kernels check-go-symbols check-go-matrix \
-        check-go-arm64 check-store check-pipeline check-page page-server java-jdks check-e2e kubernetes-build \
+        check-go-arm64 check-store check-pipeline check-page page-server java-jdks check-e2e otlp-collector kubernetes-build \
         check-kubernetes check-containers check-images check-sql-clients check-push soak

@@ -16,6 +16,8 @@ build()
 	export GOFLAGS='-trimpath -buildvcs=false -mod=readonly -modcacherw'
 	"$go" -C test/otlp/collector build -ldflags '-s -w' -o "$1/otlp-collector" . || status=$?
 	rm -rf "$1.caches"
+	[ "$status" -eq 0 ] ||
+		echo "build-collector.sh: the Collector's Go modules could not be fetched or compiled" >&2
 	return "$status"
 }
 

@@ -9,7 +9,7 @@
 # command of BUILD that has failed, and keep half of it.
 kept()
 {
-	local base=${DEPS:?}/$1 build=$2 dir new
+	local base=${DEPS:?}/$1 build=$2 dir new status
 	shift 2
 	dir=$base-$(cat "$@" | sha256sum | cut -c1-12)
 	if [ ! -d "$dir" ]; then
@@ -22,7 +22,13 @@ kept()
 		rm -rf "$new"
 		mkdir "$new"
 		echo "deps: ${base##*/}, for tests (${base%/*})" >&2
-		"$build" "$new" >&2
+		# "$(kept …)" clears -e, which BUILD must have
+		(
+			set -e
+			"$build" "$new"
+		) >&2
+		status=$?
+		[ "$status" -eq 0 ] || return "$status"
 		mv -T "$new" "$dir"
 	fi
 	echo "$dir"
