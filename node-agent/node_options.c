@@ -210,7 +210,7 @@ const struct option_def node_option_defs[] = {
 	{.name = "line-numbers",
 	 .type = OPTION_BOOL,
 	 .offset = FIELD(line_numbers),
-	 .def = "true",
+	 .def = "false",
 	 .help = "show source lines and inlined calls of C, C++ and Rust where the file or its "
 		 "separate debug file has DWARF; a program of its own without any right reads it"},
 	{.name = "go-heap-profiler",

@@ -43,7 +43,7 @@ const childrenOf = (pid) =>
 
 before(async () => {
   cluster = await startCluster();
-  node = await startNode({ cluster, interval: "2s" });
+  node = await startNode({ cluster, interval: "2s", args: ["--line-numbers"] });
   range.from = node.startedAt;
   await runWorkload("nativelines", CPU_S);
   helpers = childrenOf(node.pid);
