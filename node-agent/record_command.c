@@ -9,8 +9,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <signal.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/flame/flame_tree.h"
@@ -185,6 +187,26 @@ static int read_recording(struct recorder *c, struct err *err)
 
 /* ---- output ---- */
 
+/*
+ * Whether a file of this name could be written, without opening or making it: what the name stands
+ * for may be a FIFO, and the recording may fail.
+ */
+static int check_writable(const char *path, struct err *err)
+{
+	const char *slash = strrchr(path, '/');
+	char folder[PATH_MAX] = ".";
+	struct stat st;
+	int r = 0;
+
+	if (slash)
+		snprintf(folder, sizeof(folder), "%.*s", (int)(slash - path + 1), path);
+	if (stat(path, &st) == 0)
+		r = S_ISDIR(st.st_mode) ? -EISDIR : access(path, W_OK) < 0 ? -errno : 0;
+	else if (errno != ENOENT || access(folder, W_OK | X_OK) < 0)
+		r = -errno;
+	return r < 0 ? err_set(err, r, "open %s: %s", path, strerror(-r)) : 0;
+}
+
 static int write_all(int fd, const struct buf *b)
 {
 	for (size_t at = 0; at < b->len;) {
@@ -209,6 +231,8 @@ static int write_output(const struct recorder *c, const struct buf *b, struct er
 	r = write_all(fd, b);
 	if (!is_stdout && close(fd) < 0 && r == 0)
 		r = -errno;
+	if (is_stdout && r == -EPIPE)
+		return 0; /* "| head" has seen enough */
 	return r < 0 ? err_set(err, r, "write %s: %s", is_stdout ? "standard output" : c->o.output,
 			       strerror(-r))
 		     : 0;
@@ -292,13 +316,15 @@ static int finish(struct recorder *c, struct err *err)
 	clear_progress(c);
 	r = print_table(c);
 	if (r == -EPIPE)
-		r = 0; /* "| head" has seen enough */
+		r = 0; /* as in write_output() */
 	if (c->view.node_total[0] == 0)
 		say_empty(c);
 	say_losses(c);
 	/* last: what it needs of the profile it may change */
 	e = c->o.output ? write_file(c, err) : 0;
-	return e < 0 ? e : r;
+	if (e < 0 || r == 0)
+		return e;
+	return err_set(err, r, "write the table: %s", strerror(-r));
 }
 
 /* ---- run ---- */
@@ -352,10 +378,14 @@ static int run(char **args, struct err *err)
 	CLEANUP(recorder_fini) struct recorder c = {.child = {.go_fd = -1}};
 	int r = record_options_parse(args, &c.o, err);
 
+	if (r == 0 && c.o.output && strcmp(c.o.output, "-") != 0)
+		r = check_writable(c.o.output, err);
 	if (r < 0)
 		return r;
 	log_set_level(LOG_LEVEL_ERROR);
 	signal(SIGPIPE, SIG_IGN);
+	/* if the parent ignored it, waitpid(2) would know nothing of a command that has ended */
+	signal(SIGCHLD, SIG_DFL);
 	arena_init(&c.arena, ARENA_MAX_BYTES);
 	buf_init(&c.result.pprof, LIMIT_UPLOAD_BYTES);
 	c.columns = columns_of(STDERR_FILENO);

@@ -27,13 +27,15 @@ static bool may_trace(void)
 }
 
 /* In the child, which may only do what is safe in a signal handler. Exits with errno. */
-static _Noreturn void be_child(char **command, const sigset_t *signals, int go, bool trace)
+static _Noreturn void be_child(char **command, const sigset_t *signals, const int go[2], bool trace)
 {
 	char byte;
 
+	/* else it would never see that the recorder has closed its end */
+	(void)close(go[1]);
 	if (trace)
 		(void)ptrace(PTRACE_TRACEME, 0, NULL, NULL);
-	if (read(go, &byte, 1) != 1)
+	if (read(go[0], &byte, 1) != 1)
 		_exit(0); /* the recorder is gone */
 	(void)signal(SIGPIPE, SIG_DFL);
 	(void)sigprocmask(SIG_SETMASK, signals, NULL);
@@ -52,7 +54,7 @@ int record_child_start(struct record_child *c, char **command, const sigset_t *s
 		return err_set(err, -errno, "pipe: %m");
 	c->pid = fork();
 	if (c->pid == 0)
-		be_child(command, signals, go[0], trace);
+		be_child(command, signals, go, trace);
 	close(go[0]);
 	c->go_fd = go[1];
 	c->held = trace;
