@@ -23,14 +23,16 @@ static const char *const host_names[] = {"hostname", "host.name", "node", NULL};
 static const char *const source_names[] = {"pyroscope_spy", "spyName", "telemetry.sdk.language",
 					   "process.runtime.name", NULL};
 
-/* Returns a copy in the arena that is valid UTF-8, or NULL. */
-static char *copy(struct series_labels *l, const struct row_text *t)
+/* Makes *t a copy in the arena that is UTF-8 without control characters. False without memory. */
+static bool copy(struct series_labels *l, struct row_text *t)
 {
 	char *text = arena_strndup(l->arena, t->len > 0 ? t->data : "", t->len);
 
-	if (text && !utf8_is_valid(text, t->len))
-		utf8_repair(text, t->len);
-	return text;
+	if (!text)
+		return false;
+	*t = (struct row_text){text, utf8_make_printable(text, t->len)};
+	text[t->len] = '\0';
+	return true;
 }
 
 static bool has(const struct series_labels *l, const struct row_text *name)
@@ -76,22 +78,20 @@ static int add_label(struct series_labels *l, const struct row_label *label, str
 int series_labels_add(struct series_labels *l, struct row_text name, struct row_text value,
 		      struct err *err)
 {
+	size_t size = name.len + value.len;
 	struct row_label label;
-	char *n, *v;
 
 	if (name.len == 0)
 		return err_set(err, -EBADMSG, "a label has no name");
 	if (name.len > SERIES_TEXT_MAX_BYTES || value.len > SERIES_TEXT_MAX_BYTES)
 		return err_set(err, -EBADMSG, "a label is longer than %u bytes",
 			       SERIES_TEXT_MAX_BYTES);
-	n = copy(l, &name);
-	v = n ? copy(l, &value) : NULL;
-	if (!v)
-		return arena_error(l->arena, name.len + value.len);
-	label = (struct row_label){{n, name.len}, {v, value.len}};
+	if (!copy(l, &name) || !copy(l, &value))
+		return arena_error(l->arena, size);
+	label = (struct row_label){name, value};
 	if (is(&label.name, "__name__"))
-		l->metric = v;
-	if (value.len == 0 || strncmp(n, "__", 2) == 0)
+		l->metric = value.data;
+	if (name.len == 0 || value.len == 0 || strncmp(name.data, "__", 2) == 0)
 		return 0;
 	if (is_one_of(&label.name, service_names)) {
 		if (l->service.len == 0)

@@ -17,7 +17,7 @@
 #define SERIES_LABELS_MAX 64u
 #define SERIES_TEXT_MAX_BYTES 4096u /* of a name or a value */
 
-/* Zeroed, but for arena, it is empty. Texts are UTF-8 and live in the arena. */
+/* Zeroed, but for arena, it is empty. Texts are UTF-8, printable, and live in the arena. */
 struct series_labels {
 	struct arena *arena; /* borrowed */
 	struct row_text service;
