@@ -45,7 +45,8 @@ static void fill(void)
 	    "toDateTime64('2026-01-10 12:00:00', 9, 'UTC') + p * 5 AS t FROM numbers(12000))");
 	run("INSERT INTO profiling_quality SELECT '" SERVICE "', "
 	    "['" CPU "', '" HEAP "'][1 + number % 2], t - 10, t, ['a', 'b'][1 + number % 2], 20, "
-	    "1, 20000000, number % 3, map('ring_full', 2), number, map('java:off', 1), map() "
+	    "1, 20000000, number % 3, map('ring_full', 2), number, map('java:off', 1), map(), "
+	    "map() "
 	    "FROM (SELECT number, toDateTime64('2026-01-10 12:00:00', 9, 'UTC') + number * 5 AS t "
 	    "FROM numbers(600))");
 }

@@ -58,18 +58,18 @@ static void fill(void)
 	run("INSERT INTO profiling_samples SELECT 'c', '" HEAP "', t, t, map(), 4, 700 FROM "
 	    "(SELECT toDateTime64('2026-01-10 12:10:00', 9, 'UTC') AS t)");
 	run("INSERT INTO profiling_quality SELECT 'a', '" CPU "', t, t + 10, 'n', 20, 1, 100, 0, "
-	    "map('ring_full', 2), 1, map(), map('complete', 19, 'jit', 1, 'seen:a', 7) FROM "
+	    "map('ring_full', 2), 1, map(), map('complete', 19, 'jit', 1, 'seen:a', 7), map() FROM "
 	    "(SELECT toDateTime64('2026-01-10 12:00:00', 9, 'UTC') + number * 1800 AS t "
 	    "FROM numbers(2))");
 	/* a minute each: three instances, of which the first ends after 20 minutes */
 	run("INSERT INTO profiling_quality SELECT 'jvms', '" CPU "', t, t + 60, 'n', 20, 0, 1, i, "
 	    "map(), 1, multiIf(i = 1, map('java:off', 5), i = 3, map('java:profiled', 1), "
-	    "m < 55, map('java:waiting', 2), map('java:profiled', 1, 'java:off', 1)), map() "
+	    "m < 55, map('java:waiting', 2), map('java:profiled', 1, 'java:off', 1)), map(), map() "
 	    "FROM (SELECT arrayJoin([1, 2, 3]) AS i, number AS m, "
 	    "toDateTime64('2026-01-10 12:00:00', 9, 'UTC') + m * 60 AS t FROM numbers(60)) "
 	    "WHERE i != 1 OR m < 20");
 	run("INSERT INTO profiling_quality SELECT 'jvms', '" HEAP "', t, t + 60, 'n', 1, 0, 1, 9, "
-	    "map(), 1, map('java:failed', 7), map() "
+	    "map(), 1, map('java:failed', 7), map(), map() "
 	    "FROM (SELECT toDateTime64('2026-01-10 12:59:30', 9, 'UTC') AS t)");
 }
 
