@@ -222,7 +222,8 @@ test("profiles pass through the OpenTelemetry Collector, over gRPC and HTTP", as
     return found.length === 1 && Number(found[0].n) === 2 && found;
   });
   assert.strictEqual(Number(rows[0].value), 14e9);
-  assert.strictEqual(await cluster.metric("grpc_server_calls_total"), 1);
+  // more than one if the exporter has repeated it: it is stored once
+  assert.ok((await cluster.metric("grpc_server_calls_total")) >= 1);
 
   // our node agent → the Collector → our cluster agent
   const node = await startNode({ otlp: collector.url, args: ["--log-level=debug"] });

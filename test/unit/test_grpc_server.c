@@ -284,12 +284,53 @@ static void answers_of_many_threads_reach_their_calls(void **state)
 	_Atomic bool failed = false;
 
 	(void)state;
-	start_with(N_CLIENTS);
+	/* libcurl leaves without the trailers, and its calls stay until that is noticed */
+	start_with(8 * N_CLIENTS);
 	for (int i = 0; i < N_CLIENTS; i++)
 		assert_int_equal(pthread_create(&threads[i], NULL, call_often, &failed), 0);
 	for (int i = 0; i < N_CLIENTS; i++)
 		pthread_join(threads[i], NULL);
 	assert_false(failed);
+}
+
+/* HTTP/2 as bytes: settings, headers of 43 bytes without compression, a message "x". */
+#define RAW_CALL(settings, path)                                           \
+	"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" settings "\0\0\x2b\1\4\0\0\0\1" \
+	"\x83\x86\x04\x09" path "\x01\x09localhost\x0f\x10\x10"            \
+	"application/grpc"                                                 \
+	"\0\0\6\0\1\0\0\0\1\0\0\0\0\1x"
+
+/* Sends bytes as they are on a new connection. */
+static int send_raw(const void *data, size_t len)
+{
+	const struct sockaddr_in to = {
+		.sin_family = AF_INET,
+		.sin_addr = {htonl(INADDR_LOOPBACK)},
+		.sin_port = htons((uint16_t)grpc_server_port(fx.server)),
+	};
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	assert_true(fd >= 0);
+	assert_int_equal(connect(fd, (const struct sockaddr *)&to, sizeof(to)), 0);
+	assert_int_equal(send(fd, data, len, MSG_NOSIGNAL), len);
+	return fd;
+}
+
+/* What the server sends until it closes the connection. */
+static size_t read_all(int fd, char *ret, size_t size)
+{
+	size_t len = 0;
+	ssize_t n = 1;
+
+	while (n > 0 && len < size) {
+		struct pollfd p = {.fd = fd, .events = POLLIN};
+
+		if (poll(&p, 1, 120000) != 1)
+			fail_msg("the server keeps the connection");
+		n = recv(fd, ret + len, size - len, 0);
+		len += n > 0 ? (size_t)n : 0;
+	}
+	return len;
 }
 
 static void wait_for_kept(unsigned n)
@@ -306,12 +347,6 @@ static void wait_for_kept(unsigned n)
 	fail_msg("no call arrived");
 }
 
-static void *call_keep(void *answer)
-{
-	*(struct answer *)answer = call("/t.T/Keep", "X: 1", "\0\0\0\0\1x", 6);
-	return NULL;
-}
-
 static void *free_server(void *ctx)
 {
 	(void)ctx;
@@ -319,22 +354,25 @@ static void *free_server(void *ctx)
 	return NULL;
 }
 
+/* Without libcurl 7.88, which loses what comes behind GOAWAY. */
 static void the_end_waits_for_answers(void **state)
 {
-	struct answer a;
-	pthread_t client, end;
+	static const char request[] = RAW_CALL("\0\0\0\4\0\0\0\0\0", "/t.T/Keep");
+	AUTO_CLOSE int fd = -1;
+	char answer[4096];
+	pthread_t end;
+	size_t len;
 
 	(void)state;
 	start_with(16);
-	assert_int_equal(pthread_create(&client, NULL, call_keep, &a), 0);
+	fd = send_raw(request, sizeof(request) - 1);
 	wait_for_kept(1);
 	assert_int_equal(pthread_create(&end, NULL, free_server, NULL), 0);
 	usleep(50000);
 	echo(fx.kept[0]);
-	pthread_join(client, NULL);
+	len = read_all(fd, answer, sizeof(answer));
 	pthread_join(end, NULL);
-	/* behind GOAWAY, libcurl 7.88 loses trailers */
-	check_message(&a, ":x");
+	assert_non_null(memmem(answer, len, "\0\0\0\0\2:x", 7));
 }
 
 static void a_call_whose_client_has_left_is_answered_to_nobody(void **state)
@@ -387,55 +425,18 @@ static void tls_is_spoken_with_the_listeners_certificate(void **state)
 	check_echo(&a, ":x");
 }
 
-/* Sends bytes as they are on a new connection. */
-static int send_raw(const void *data, size_t len)
-{
-	const struct sockaddr_in to = {
-		.sin_family = AF_INET,
-		.sin_addr = {htonl(INADDR_LOOPBACK)},
-		.sin_port = htons((uint16_t)grpc_server_port(fx.server)),
-	};
-	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-
-	assert_true(fd >= 0);
-	assert_int_equal(connect(fd, (const struct sockaddr *)&to, sizeof(to)), 0);
-	assert_int_equal(send(fd, data, len, MSG_NOSIGNAL), len);
-	return fd;
-}
-
-static void wait_for_end(int fd)
-{
-	char data[4096];
-	ssize_t n = 1;
-
-	while (n > 0) {
-		struct pollfd p = {.fd = fd, .events = POLLIN};
-
-		if (poll(&p, 1, 120000) != 1)
-			fail_msg("the server keeps the connection");
-		n = recv(fd, data, sizeof(data), 0);
-	}
-}
-
 /* Its initial window is 0: the answer's headers can be sent, its message never. */
 static void a_client_that_allows_no_answer_is_closed(void **state)
 {
-	static const char request[] = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
-				      "\0\0\6\4\0\0\0\0\0"
-				      "\0\4\0\0\0\0"
-				      "\0\0\x2b\1\4\0\0\0\1"
-				      "\x83\x86\x04\x09/t.T/Echo\x01\x09localhost"
-				      "\x0f\x10\x10"
-				      "application/grpc"
-				      "\0\0\5\0\1\0\0\0\1"
-				      "\0\0\0\0\0";
+	static const char request[] = RAW_CALL("\0\0\6\4\0\0\0\0\0\0\4\0\0\0\0", "/t.T/Echo");
 	AUTO_CLOSE int fd = -1;
+	char answer[4096];
 
 	(void)state;
 	fx.request_ns = 1000000000;
 	start_with(16);
 	fd = send_raw(request, sizeof(request) - 1);
-	wait_for_end(fd);
+	(void)read_all(fd, answer, sizeof(answer));
 	assert_int_equal(fx.n_calls, 1);
 }
 
