@@ -17,13 +17,13 @@ static struct profile_string copy(struct otlp_frames *f, const void *text, size_
 /* Of a frame, the file is what is behind the last blank, so it must not have one. */
 static struct profile_string copy_file(struct otlp_frames *f, struct otlp_bytes file)
 {
-	struct profile_string s = copy(f, file.data ? (const char *)file.data : "", file.len);
-	char *p = (char *)(uintptr_t)s.data;
+	char *s = arena_strndup(f->arena, file.data ? (const char *)file.data : "", file.len);
+	size_t len = s ? file.len : 0;
 
-	for (size_t i = 0; i < s.len; i++)
-		if ((unsigned char)p[i] <= ' ' || p[i] == 0x7f)
-			p[i] = '_';
-	return s;
+	for (size_t i = 0; i < len; i++)
+		if ((unsigned char)s[i] <= ' ' || s[i] == 0x7f)
+			s[i] = '_';
+	return (struct profile_string){.data = s, .len = len};
 }
 
 static struct otlp_bytes base_name(struct otlp_bytes path)

@@ -45,6 +45,7 @@ int otlp_upload_decode(struct upload_parts *ret, struct arena *arena, const void
 		       const void *body, size_t len, struct err *err)
 {
 	/* ingest passes the context on as it got it; one upload is decoded once, by one thread */
+	/* NOLINTNEXTLINE(performance-no-int-to-ptr) */
 	struct otlp_upload *u = (struct otlp_upload *)(uintptr_t)ctx;
 	const struct otlp_parts_config cfg = {
 		.now_ns = (int64_t)clock_realtime_ns(),

@@ -7,7 +7,8 @@
 
 static int begin_tls(struct grpc_transport *t)
 {
-	static const gnutls_datum_t h2 = {(unsigned char *)(uintptr_t) "h2", 2};
+	static unsigned char name[] = {'h', '2'};
+	static const gnutls_datum_t h2 = {name, sizeof(name)};
 	int r;
 
 	t->cert = server_tls_certificate(t->tls);

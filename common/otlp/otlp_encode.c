@@ -87,20 +87,16 @@ static void encoder_free(struct encoder *e)
 }
 DEFINE_CLEANUP(struct encoder *, encoder_free);
 
-static struct encoder *encoder_new(void)
+static void init_buffers(struct encoder *e)
 {
-	struct encoder *e = calloc(1, sizeof(*e));
 	struct buf *const bufs[] = {&e->raw,        &e->dictionary, &e->mappings,
 				    &e->attributes, &e->strings,    &e->message,
 				    &e->inner,      &e->numbers,    &e->comments};
 
-	if (!e)
-		return NULL;
 	for (size_t i = 0; i < ARRAY_SIZE(bufs); i++)
 		buf_init(bufs[i], LIMIT_UPLOAD_INFLATED_BYTES);
 	for (size_t i = 0; i < LIMIT_PPROF_TYPES; i++)
 		buf_init(&e->profiles[i], LIMIT_UPLOAD_INFLATED_BYTES);
-	return e;
 }
 
 /* ---- writing ---- */
@@ -677,11 +673,12 @@ static int encode(struct encoder *e, const struct otlp_encode_config *cfg, struc
 int otlp_encode(const void *pprof, size_t len, const struct otlp_encode_config *cfg,
 		struct buf *out)
 {
-	CLEANUP(encoder_freep) struct encoder *e = encoder_new();
+	CLEANUP(encoder_freep) struct encoder *e = calloc(1, sizeof(*e));
 	int r = 0;
 
 	if (!e)
 		return -ENOMEM;
+	init_buffers(e);
 	e->data = pprof;
 	e->len = len;
 	if (gzip_detect(pprof, len)) {
