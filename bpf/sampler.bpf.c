@@ -189,6 +189,7 @@ static enum walk_end take_user_stack(struct scratch *s, struct task_struct *task
 	}
 	w->exact = true;
 	w->was_exact = false;
+	w->sp_is_low = false;
 	w->guessed = false;
 	w->mappings.used_at = h->ktime_ns >> UNWIND_USED_SHIFT;
 	w->by_tables = unwind_find_process(&w->mappings, h->tgid, h->start_boottime_ns) ||

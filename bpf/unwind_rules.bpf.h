@@ -25,11 +25,13 @@
 #define SAVED_REGISTERS 21          /* at the entry into the kernel: struct pt_regs */
 #define SIGNAL_OFFSET 40            /* from the stack pointer after the handler's return */
 #define USER_SPACE_END (1ULL << 56) /* five-level page tables */
+#define RECORD_ENDS_FRAME 1         /* the CFA is above frame pointer and return address */
 #elif defined(__TARGET_ARCH_arm64)
 #define SIGNAL_REGISTERS 33
 #define SAVED_REGISTERS 34 /* struct user_pt_regs */
 #define SIGNAL_OFFSET 312
 #define USER_SPACE_END (1ULL << 52)
+#define RECORD_ENDS_FRAME 0 /* compilers put the two below what the function keeps */
 #else
 #error "registers of this architecture are not known"
 #endif
@@ -43,6 +45,7 @@ struct walk {
 	__u64 registers[WALK_REGISTERS]; /* known if exact */
 	__u64 saved[SAVED_REGISTERS];    /* room to read them */
 	struct unwind_mappings mappings; /* if by_tables */
+	bool sp_is_low;  /* sp may be below that of the current frame, which fp tells */
 	bool exact;      /* ip is where the code was interrupted, not a return address */
 	bool was_exact;  /* the frame below was exact */
 	bool by_tables;  /* user space has reported the mappings of the process */
@@ -85,10 +88,20 @@ static __always_inline int walk_to(struct walk *w, __u64 ip, __u64 sp, __u64 fp)
 	w->descended = sp < w->sp;
 	w->was_exact = w->exact;
 	w->exact = false;
+	w->sp_is_low = false;
 	w->ip = ip;
 	w->sp = sp;
 	w->fp = fp;
 	return WALK_CONTINUES;
+}
+
+/* Goes to the caller of a frame of which nothing but this record is known. */
+static __always_inline int walk_to_next_record(struct walk *w, const __u64 frame[2])
+{
+	int end = walk_to(w, frame[1], w->fp + 2 * sizeof(frame[0]), frame[0]);
+
+	w->sp_is_low = !RECORD_ENDS_FRAME;
+	return end;
 }
 
 /* A frame begins with the caller's frame pointer and the return address into the caller. */
@@ -103,7 +116,7 @@ static __always_inline int walk_by_frame_pointer(struct walk *w)
 	if (frame[0] == fp)
 		return WALK_END_NOT_ASCENDING;
 	w->descending = frame[0] != 0 && frame[0] < fp;
-	return walk_to(w, frame[1], fp + sizeof(frame), frame[0]);
+	return walk_to_next_record(w, frame);
 }
 
 /*
@@ -125,8 +138,7 @@ static __always_inline int walk_by_guess(struct walk *w, enum walk_end why)
 	    (!(w->mappings.flags & UNWIND_PROCESS_OPEN) || why != WALK_END_JIT))
 		return why;
 	w->guessed |= why != WALK_END_JIT;
-	return walk_to(w, frame[1], fp + sizeof(frame), frame[0]) == WALK_CONTINUES ? WALK_CONTINUES
-										    : (int)why;
+	return walk_to_next_record(w, frame) == WALK_CONTINUES ? WALK_CONTINUES : (int)why;
 }
 
 /* ---- signals ---- */
@@ -162,7 +174,7 @@ static __always_inline int walk_from_signal(struct walk *w)
 	w->ip = saved[32];
 #endif
 	w->exact = true;
-	w->was_exact = false;
+	w->was_exact = w->sp_is_low = false;
 	w->descended = w->descending = false; /* a signal stack may be anywhere */
 	return w->ip < PAGE_ZERO_END || w->ip >= USER_SPACE_END ? WALK_END_BAD_ADDRESS
 								: WALK_CONTINUES;
@@ -216,6 +228,18 @@ static __always_inline int walk_cfa_by_register(struct walk *w, const struct unw
 	return WALK_CONTINUES;
 }
 
+/*
+ * The CFA of a function that has saved the caller's frame pointer: by arm64's standard of procedure
+ * calls, its own frame pointer is where it has saved that.
+ */
+static __always_inline int walk_cfa_by_record(const struct walk *w, const struct unwind_rule *r,
+					      __u64 *ret)
+{
+	*ret = w->fp - walk_words(r->fp);
+	return (r->how & UNWIND_FP_MASK) == UNWIND_FP_AT_CFA ? WALK_CONTINUES
+							     : WALK_END_NO_UNWIND_INFO;
+}
+
 /* Returns WALK_CONTINUES with the CFA, or the enum walk_end. */
 static __always_inline int walk_cfa(struct walk *w, const struct unwind_rule *r, __u64 *ret)
 {
@@ -223,6 +247,8 @@ static __always_inline int walk_cfa(struct walk *w, const struct unwind_rule *r,
 
 	switch (r->base) {
 	case UNWIND_CFA_SP:
+		if (!RECORD_ENDS_FRAME && w->sp_is_low)
+			return walk_cfa_by_record(w, r, ret);
 		*ret = w->sp + walk_cfa_offset(r);
 		return WALK_CONTINUES;
 	case UNWIND_CFA_FP:

@@ -102,12 +102,47 @@ static void a_signal_frame_has_the_link_register(void **state)
 	assert_int_equal(w->sp, stack_at(100));
 }
 
+/* Code whose table is not built, called by code that has one: its record is not below the CFA. */
+static void a_table_is_of_use_after_a_guess(void **state)
+{
+	(void)state;
+	w->ip = in_function(NONE);
+	w->fp = stack_at(12);
+	host.stack[12] = stack_at(20);
+	host.stack[13] = SIGNATURE | in_function(PAIR);
+	host.stack[20] = stack_at(40);
+	host.stack[21] = SIGNATURE | in_function(PAIR);
+	host.stack[28] = stack_at(40); /* the next frame is known by its stack pointer */
+	host.stack[29] = in_function(END);
+	assert_int_equal(host_walk(), WALK_END_BOTTOM);
+	assert_int_equal(host.scratch.n_user, 4);
+	assert_int_equal(host.scratch.addrs[1], in_function(PAIR));
+	assert_int_equal(host.scratch.addrs[2], in_function(PAIR));
+	assert_int_equal(host.scratch.addrs[3], in_function(END));
+	assert_int_equal(w->sp, stack_at(36));
+}
+
+/* It has no record, so it is not known where its frame ends. */
+static void a_function_without_a_record_ends_a_guess(void **state)
+{
+	(void)state;
+	w->ip = in_function(NONE);
+	w->fp = stack_at(12);
+	host.stack[12] = stack_at(20);
+	host.stack[13] = in_function(ALONE);
+	host.stack[14] = host.stack[15] = in_function(PAIR); /* of an earlier call */
+	assert_int_equal(host_walk(), WALK_END_NO_UNWIND_INFO);
+	assert_int_equal(host.scratch.n_user, 2);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(a_leaf_returns_to_the_link_register, set_up),
 		cmocka_unit_test_setup(only_a_leaf_does, set_up),
 		cmocka_unit_test_setup(a_signal_frame_has_the_link_register, set_up),
+		cmocka_unit_test_setup(a_table_is_of_use_after_a_guess, set_up),
+		cmocka_unit_test_setup(a_function_without_a_record_ends_a_guess, set_up),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
