@@ -293,6 +293,7 @@ static int make_work(struct profile_worker *w)
 	const struct symbolizer_config symbols = {
 		.proc_root = w->cfg.proc_root,
 		.line_numbers = w->cfg.line_numbers,
+		.line_patience = w->cfg.line_patience,
 		.line_program = w->cfg.line_program,
 	};
 	CLEANUP(work_freep) struct work *k = calloc(1, sizeof(*k));

@@ -21,6 +21,7 @@ struct profile_worker_config {
 	bool addresses;                    /* cpu_profile_config.addresses */
 	bool whole;                        /* cpu_profile_config.whole */
 	bool line_numbers;                 /* of C, C++ and Rust; starts a program */
+	unsigned line_patience;            /* as in symbolizer_config */
 	const char *line_program;          /* as in symbolizer_config */
 	const char *proc_root;             /* NULL: "/proc"; borrowed, outlives the thread */
 	cpu_profile_fn on_profile;         /* on the loop thread */

@@ -41,6 +41,8 @@
 #define PREPARE_TICK_NS (5 * NS_PER_MS)
 #define PROGRESS_NS (200 * NS_PER_MS)
 #define SECOND_NS NS_PER_S
+/* the daemon has lines a cycle later: here is none, so they are waited for up to 20 s */
+#define LINE_PATIENCE 20u
 #define LEFT_OUT_MAX ((size_t)SAMPLER_EXCLUDE_MAX)
 
 struct record_session {
@@ -546,6 +548,7 @@ static int make_worker(struct record_session *s)
 		.addresses = true,
 		.whole = true,
 		.line_numbers = true,
+		.line_patience = LINE_PATIENCE,
 		.on_profile = on_profile,
 		.on_cycle_done = on_cycle_done,
 		.ctx = s,

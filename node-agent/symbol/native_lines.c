@@ -44,6 +44,7 @@ struct native_lines {
 	struct line_reader *reader;
 	struct frame_cache *cache;
 	uint64_t left_ns; /* of this cycle, for profiles */
+	unsigned patience;
 	struct later_file later[NATIVE_LINES_FILES_MAX];
 	struct address addresses[NATIVE_LINES_ADDRESSES_MAX];
 	size_t n_touched;     /* of these, that were ever used */
@@ -90,6 +91,7 @@ int native_lines_new(struct native_lines **ret, struct frame_cache *cache, const
 		n->later[i].fd = -1;
 	n->cache = cache;
 	n->left_ns = CYCLE_NS;
+	n->patience = 1;
 	r = line_reader_new(&n->reader, program);
 	if (r < 0)
 		return r;
@@ -105,6 +107,11 @@ void native_lines_free(struct native_lines *n)
 		clear_file(&n->later[i]);
 	line_reader_free(n->reader);
 	free(n);
+}
+
+void native_lines_set_patience(struct native_lines *n, unsigned times)
+{
+	n->patience = times;
 }
 
 static void count(enum symbol_metric m)
@@ -301,11 +308,12 @@ static int ask_at_once(struct native_lines *n, const struct native_lines_file *f
 	const struct later_file file = {
 		.number = f->number, .fd = f->fd, .size_bytes = f->size_bytes};
 	uint64_t begin_ns = clock_monotonic_ns(), spent_ns;
-	int r = ask(n, &file, a, CPU_AT_ONCE_MS);
+	int r = ask(n, &file, a, n->patience > 1 ? CPU_LATER_MS : CPU_AT_ONCE_MS);
 
 	if (r == 0)
-		r = line_reader_wait(n->reader, least(n->left_ns, *f->left_ns), &n->answer);
-	spent_ns = clock_monotonic_ns() - begin_ns;
+		r = line_reader_wait(n->reader, least(n->left_ns, *f->left_ns) * n->patience,
+				     &n->answer);
+	spent_ns = (clock_monotonic_ns() - begin_ns) / n->patience;
 	n->left_ns -= least(spent_ns, n->left_ns);
 	*f->left_ns -= least(spent_ns, *f->left_ns);
 	if (r == -EAGAIN)

@@ -40,6 +40,9 @@ int native_lines_new(struct native_lines **ret, struct frame_cache *cache,
 void native_lines_free(struct native_lines *n);
 DEFINE_CLEANUP(struct native_lines *, native_lines_free);
 
+/* Profiles wait this many times as long, 1 or more, for each file and in all: no other follows. */
+void native_lines_set_patience(struct native_lines *n, unsigned times);
+
 /*
  * Finds the location of vaddr, and stores it in the cache, without its address. function is the
  * readable name of the function that has the address, as symbol tables have it; NULL: they have

@@ -70,10 +70,12 @@ struct symbolizer {
 static const struct symbol_location location_of_last_resort = {
 	.n = 1, .frames = {{.function = "[unknown]", .file = ""}}};
 
-static void start_lines(struct symbolizer *s, const char *program)
+static void start_lines(struct symbolizer *s, const struct symbolizer_config *cfg)
 {
-	int r = native_lines_new(&s->lines, s->frames, program);
+	int r = native_lines_new(&s->lines, s->frames, cfg->line_program);
 
+	if (r == 0 && cfg->line_patience > 0)
+		native_lines_set_patience(s->lines, cfg->line_patience);
 	if (r < 0)
 		log_warn("cannot start the process that reads line numbers; native code has none",
 			 "error=\"%s\"", strerror(-r));
@@ -121,7 +123,7 @@ int symbolizer_new(struct symbolizer **ret, const struct symbolizer_config *cfg)
 	s->names.tables = s->tables;
 	s->names.debug = s->debug;
 	if (cfg->line_numbers)
-		start_lines(s, cfg->line_program);
+		start_lines(s, cfg);
 	*ret = TAKE_PTR(s);
 	return 0;
 }

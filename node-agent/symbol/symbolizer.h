@@ -55,6 +55,7 @@ struct symbolizer_config {
 	size_t frame_limit_bytes;  /* locations and strings of a profile; default 6 MiB */
 	size_t n_addresses;        /* remembered; 24 bytes each; default 16384 */
 	bool line_numbers;         /* of C, C++ and Rust: starts a program (line_reader.h) */
+	unsigned line_patience;    /* native_lines_set_patience(); default 1 */
 	const char *line_program;  /* NULL: this one */
 	const char *proc_root;     /* "/proc" but in tests; borrowed, outlives the symbolizer */
 };

@@ -134,6 +134,17 @@ static void a_profile_that_has_time_has_lines_at_once(void **state)
 	assert_true(f->left_ns < PATIENCE_NS);
 }
 
+static void a_patient_profile_has_many_times_the_time(void **state)
+{
+	struct fixture *f = *state;
+	const struct symbol_location *l = NULL;
+
+	f->left_ns = 1000; /* too little for an answer */
+	native_lines_set_patience(f->lines, PATIENCE_NS / 1000);
+	assert_int_equal(native_lines_find(f->lines, &f->file, known_address(), NULL, &l), 0);
+	assert_true(symbol_location_outermost(l)->line > 0);
+}
+
 static void a_large_file_waits_for_the_end_of_the_profile(void **state)
 {
 	struct fixture *f = *state;
@@ -223,6 +234,7 @@ int main(int argc, char **argv)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 		TEST(what_a_profile_has_no_time_for_is_there_for_the_next_one),
 		TEST(a_profile_that_has_time_has_lines_at_once),
+		TEST(a_patient_profile_has_many_times_the_time),
 		TEST(a_large_file_waits_for_the_end_of_the_profile),
 		TEST(a_file_that_crashes_the_reader_is_given_up_and_others_are_not),
 		TEST(what_waits_has_a_limit),
