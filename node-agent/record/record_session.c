@@ -43,6 +43,7 @@
 #define SECOND_NS NS_PER_S
 /* the daemon has lines a cycle later: here is none, so they are waited for up to 20 s */
 #define LINE_PATIENCE 20u
+#define LINE_PATIENCE_ALL 2u /* with all processes */
 #define LEFT_OUT_MAX ((size_t)SAMPLER_EXCLUDE_MAX)
 
 struct record_session {
@@ -548,7 +549,8 @@ static int make_worker(struct record_session *s)
 		.addresses = true,
 		.whole = true,
 		.line_numbers = true,
-		.line_patience = LINE_PATIENCE,
+		.line_patience = record_options_is_whole_machine(s->o) ? LINE_PATIENCE_ALL
+								       : LINE_PATIENCE,
 		.on_profile = on_profile,
 		.on_cycle_done = on_cycle_done,
 		.ctx = s,
