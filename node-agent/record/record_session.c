@@ -549,8 +549,8 @@ static int make_worker(struct record_session *s)
 		.addresses = true,
 		.whole = true,
 		.line_numbers = true,
-		.line_patience = record_options_is_whole_machine(s->o) ? LINE_PATIENCE_ALL
-								       : LINE_PATIENCE,
+		.line_patience =
+			record_options_is_whole_machine(s->o) ? LINE_PATIENCE_ALL : LINE_PATIENCE,
 		.on_profile = on_profile,
 		.on_cycle_done = on_cycle_done,
 		.ctx = s,
