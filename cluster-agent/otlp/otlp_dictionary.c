@@ -20,7 +20,7 @@ struct reader {
 	struct table tables[OTLP_DICTIONARY_MAX + 1]; /* by field number */
 	/* of the attribute list or stack that is being read */
 	struct otlp_file *file;
-	bool *is_kernel;
+	bool is_kernel;
 	uint64_t *text_bytes; /* of each location */
 	uint32_t *stack;
 	uint32_t n_stack;
@@ -238,8 +238,8 @@ static int add_location_attribute(void *ctx, uint64_t index)
 	if (!a)
 		return -ENOENT;
 	if (a->key == OTLP_KEY_FRAME_TYPE && a->value.kind == OTLP_VALUE_STRING)
-		*r->is_kernel = a->value.bytes.len == strlen("kernel") &&
-				memcmp(a->value.bytes.data, "kernel", strlen("kernel")) == 0;
+		r->is_kernel = a->value.bytes.len == strlen("kernel") &&
+			       memcmp(a->value.bytes.data, "kernel", strlen("kernel")) == 0;
 	return 0;
 }
 
@@ -324,10 +324,11 @@ static int read_location(struct reader *r, uint32_t i, struct otlp_frames *frame
 			       ? invalid(r, OTLP_DICTIONARY_LOCATIONS,
 					 "does not begin with an empty element")
 			       : 0;
-	r->is_kernel = &source.is_kernel;
+	r->is_kernel = false;
 	e = otlp_each_number(message, OTLP_LOCATION_ATTRIBUTES, add_location_attribute, r);
 	if (e < 0)
 		return attribute_error(r, OTLP_DICTIONARY_LOCATIONS, e);
+	source.is_kernel = r->is_kernel;
 	source.file = (uint32_t)l.mapping_index;
 	source.address = l.address;
 	source.n_lines = (uint32_t)l.n_lines;

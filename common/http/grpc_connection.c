@@ -569,7 +569,9 @@ void grpc_connection_free(struct grpc_connection *c)
 
 	loop_remove(c->source);
 	DL_FOREACH_SAFE(c->calls, call, next)
-	detach(call);
+	{
+		detach(call);
+	}
 	nghttp2_session_del(c->session);
 	grpc_transport_fini(&c->transport);
 	free(c);

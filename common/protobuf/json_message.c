@@ -103,7 +103,7 @@ static bool read_unsigned(const json_t *value, uint64_t *ret)
 
 static uint64_t zigzag(int64_t v)
 {
-	return (uint64_t)v << 1 ^ (uint64_t)(v >> 63);
+	return (uint64_t)v << 1 ^ (v < 0 ? UINT64_MAX : 0);
 }
 
 static int put_signed(struct encoder *e, const ProtobufCFieldDescriptor *f, const json_t *value)
