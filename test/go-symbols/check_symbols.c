@@ -38,7 +38,7 @@ static void check_line(struct line_check *c, char *text)
 	c->n++;
 	c->n_inlined += l->n > 1;
 	if (strcmp(shown, name + 1) == 0) {
-		snprintf(shown, sizeof(shown), "%s:%" PRIu64, l->frames[0].file, l->frames[0].line);
+		snprintf(shown, sizeof(shown), "%s:%" PRIu32, l->frames[0].file, l->frames[0].line);
 		if (strcmp(shown, file) == 0)
 			return;
 	}
