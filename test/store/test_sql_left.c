@@ -14,6 +14,7 @@
 #define MARK "sipHash64"
 #define ENDLESS "SELECT count() FROM numbers(1000000000000) WHERE " MARK "(number) = 1"
 #define LARGE "SELECT repeat('x', 1000000) FROM numbers(32)"
+#define IDLE_NS (60 * NS_PER_S) /* IDLE_TIMEOUT_S of clickhouse_port.c */
 #define T(s) ((struct row_text){s, sizeof(s) - 1})
 
 static struct metrics *metrics;
@@ -244,7 +245,7 @@ static void answers_that_nobody_reads_take_a_limited_memory(void **state)
 {
 	int readers[40];
 	unsigned refused_before, n_answered = 0;
-	uint64_t memory_before;
+	uint64_t memory_before, start_ns = clock_monotonic_ns();
 	int i, fd;
 
 	(void)state;
@@ -257,7 +258,10 @@ static void answers_that_nobody_reads_take_a_limited_memory(void **state)
 		readers[i] = send_query("127.0.0.2", LARGE);
 		n_answered += is_answered(readers[i]);
 	}
-	assert_in_range(n_answered, 7, 8);
+	assert_true(n_answered >= 7);
+	/* if this takes longer, the first ones are given up, and there is room again */
+	if (clock_monotonic_ns() - start_ns < IDLE_NS)
+		assert_true(n_answered <= 8);
 	assert_int_equal(metric(REFUSED), refused_before + 40 - n_answered);
 	assert_true(own_memory() < memory_before + 2 * LIMIT_ANSWERS_MEMORY_BYTES);
 	expect_answer(send_query("127.0.0.3", "SELECT 4"), "4\n");

@@ -543,12 +543,15 @@ static void greedy_queries_end_without_ending_us(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		CLEANUP(buf_fini) struct buf out;
 		const struct store_query q = {.sql = cases[i].sql, .format = "RowBinary"};
-		int r;
+		int r, code;
 
 		buf_init(&out, 10000);
 		r = store_query(s, &q, &out, NULL);
 		assert_int_equal(r, cases[i].error);
-		assert_int_equal(store_exception_code(out.data, out.len), cases[i].code);
+		code = store_exception_code(out.data, out.len);
+		/* 159: on a busy machine the limit of time may come first */
+		if (cases[i].code == 0 || code != 159)
+			assert_int_equal(code, cases[i].code);
 	}
 	assert_int_equal(store_ping(s), 0);
 }
