@@ -228,12 +228,12 @@ static int make_body(const struct uploader *u, struct upload *up, struct http_re
 	CLEANUP(buf_fini) struct buf body;
 	int r;
 
+	buf_init(&body, LIMIT_UPLOAD_INFLATED_BYTES);
 	*ret_query = up->item->query;
 	req->body = up->item->body;
 	req->body_len = up->item->body_len;
 	if (!u->format)
 		return 0;
-	buf_init(&body, LIMIT_UPLOAD_INFLATED_BYTES);
 	r = u->format->encode(u->format, up->item, &body);
 	if (r < 0)
 		return r;
