@@ -84,8 +84,10 @@ static int alloc_levels(struct work *w)
 			w->n_levels = v->node_depth[i] + 1;
 	/* one more, as each bar says where those above it begin */
 	w->levels = arena_calloc(w->arena, w->n_levels + 1, sizeof(*w->levels));
+	if (!w->levels)
+		return arena_error(w->arena, (w->n_levels + 1) * sizeof(*w->levels));
 	n_bars = calloc((size_t)w->n_levels + 1, sizeof(*n_bars));
-	if (!w->levels || !n_bars)
+	if (!n_bars)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < v->n_nodes; i++)
 		n_bars[v->node_depth[i]]++;

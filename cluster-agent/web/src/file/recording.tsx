@@ -178,7 +178,13 @@ function App({ graph, whole }: { graph: Recording; whole: Tree }) {
               onBack={stepBack}
               onMenu={(node) => setSearch(exactQuery(nodeName(tree, node)))}
             />
-            <Legend coloring={coloring} palette={palette} picked={lit} onPick={setLit} />
+            <Legend
+              coloring={coloring}
+              tree={tree}
+              palette={palette}
+              picked={lit}
+              onPick={setLit}
+            />
           </div>
         </main>
       )}
