@@ -276,7 +276,7 @@ const ended = (child) =>
 
 test("Ctrl-C in a terminal keeps what was taken; a line shows progress until then", async () => {
   const to = file("tty.folded");
-  const command = `${nodeAgent} record -p ${app.pid} -d 10m -o ${to}`;
+  const command = `exec ${nodeAgent} record -p ${app.pid} -d 10m -o ${to}`;
   const terminal = start("script", ["-qec", command, "/dev/null"]);
   let screen = "";
   terminal.stdout.on("data", (d) => (screen += d));
@@ -291,7 +291,7 @@ test("Ctrl-C in a terminal keeps what was taken; a line shows progress until the
 
 test("Ctrl-C ends a command too, and its status is that of the signal", async () => {
   const to = file("tty-command.folded");
-  const command = `${nodeAgent} record -o ${to} -- ${named("nofp")} 600`;
+  const command = `exec ${nodeAgent} record -o ${to} -- ${named("nofp")} 600`;
   const terminal = start("script", ["-qec", command, "/dev/null"]);
   let screen = "";
   terminal.stdout.on("data", (d) => (screen += d));
