@@ -25,9 +25,10 @@ let half; // length of each side
 
 const sumOf = (phase) => FUNCTIONS.reduce((sum, f) => sum + phase[f], 0);
 const shareOf = (phase, f) => phase[f] / sumOf(phase);
-// Tolerance of a share: five standard deviations of the smaller side, which a busy machine gives
-// less than its 800 samples, and those in a prologue.
-const points = () => 0.01 + 5 * Math.sqrt(0.25 / (99e-9 * Math.min(...phases.map(sumOf))));
+// Tolerance of a share: 5 points for the 800 samples that each side has, and as many standard
+// deviations for the smaller side when a busy machine gives it less.
+const samples = () => 99e-9 * Math.min(...phases.map(sumOf));
+const points = () => 0.05 * Math.sqrt(Math.max(1, 800 / samples()));
 const near = (a, b, what) =>
   assert.ok(Math.abs(a - b) < points(), `${what}: ${a}, truth ${b} ± ${points()}`);
 

@@ -30,7 +30,7 @@ test("truncated and hostile profiles are answered 400, and not written", async (
     "a length past the end": Buffer.from([0x32, 0xff, 0xff, 0xff, 0xff, 0x0f]),
     "an endless varint": Buffer.alloc(64, 0xff),
     "locations that do not exist": encode({ locationShift: 1000000 }),
-    "types that are none": encode({ type: "", unit: "" }),
+    "a type without a name": encode({ type: "", unit: "" }),
   };
   for (const [what, body] of Object.entries(bad)) {
     const r = await upload(cluster, "/bad", body);
@@ -45,6 +45,18 @@ test("truncated and hostile profiles are answered 400, and not written", async (
   await sleep(1500);
   assert.strictEqual(await rows(cluster), before);
   assert.strictEqual((await upload(cluster, "/good")).status, 200);
+  // other tools have types that we do not know; what addresses do not like is not in their names
+  const odd = encode({ type: "nonsense with spaces" });
+  assert.strictEqual((await upload(cluster, "/odd", odd)).status, 200);
+  await eventually("its type", async () => {
+    const types = await sql(
+      cluster,
+      "SELECT DISTINCT Type AS t FROM profiling_samples WHERE ServiceName = '/odd'",
+    );
+    assert.strictEqual(types.length, 1);
+    assert.match(types[0].t, /^[a-z]+:nonsense_with_spaces:nanoseconds$/);
+    return true;
+  });
   assert.ok(cluster.running);
 });
 
