@@ -530,9 +530,11 @@ static void gives_the_text_and_code_of_an_exception(void **state)
 static int greedy_query(struct store *s, const char *sql, int error)
 {
 	CLEANUP(buf_fini) struct buf out;
-	const struct store_query q = {.sql = sql, .format = "RowBinary"};
+
 	buf_init(&out, 10000);
-	assert_int_equal(store_query(s, &q, &out, NULL), error);
+	assert_int_equal(store_query(s, &(struct store_query){.sql = sql, .format = "RowBinary"},
+				     &out, NULL),
+			 error);
 	return store_exception_code(out.data, out.len);
 }
 
@@ -551,8 +553,7 @@ static void greedy_queries_end_without_ending_us(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		int code = 159;
-		/* on a busy machine the limit of time may come first, but not always */
+		int code = 159; /* on a busy machine the limit of time may come first, at times */
 		for (int k = 0; k < 5 && code == 159; k++)
 			code = greedy_query(s, cases[i].sql, cases[i].error);
 		assert_int_equal(code, cases[i].code);
