@@ -141,7 +141,8 @@ struct seen {
 	unsigned n_exec;
 	unsigned n_exit;
 	unsigned n_map;
-	struct map_event map;   /* the last one */
+	uintptr_t in_map;       /* an address, set by the test */
+	struct map_event map;   /* the last one that has it */
 	struct fork_event fork; /* the last one whose parent is pid */
 	struct exec_event exec; /* the last one */
 	uint64_t start_ns;
@@ -239,7 +240,8 @@ static void on_map(void *ctx, const struct map_event *e)
 	if ((pid_t)e->header.tgid != s->pid)
 		return;
 	s->n_map++;
-	s->map = *e;
+	if (e->start <= s->in_map && s->in_map < e->end)
+		s->map = *e;
 }
 
 static struct sampler_handlers handlers(struct seen *s)
@@ -601,12 +603,14 @@ static void an_exec_event_identifies_the_executable_and_its_addresses(void **sta
 	stop_child(s.pid);
 }
 
-/* The code of this file is in the executable, that of libc is not. */
+/*
+ * The code of this file is in the executable, that of libc is not. A sample outside read() names
+ * the library that called the test.
+ */
 static void the_first_samples_name_a_mapping_outside_the_executable(void **state)
 {
 	CLEANUP(sampler_freep) struct sampler *sampler = new_default_sampler();
-	struct seen s = {.pid = start_child(call_reader)};
-	uintptr_t in_libc = (uintptr_t)&read;
+	struct seen s = {.pid = start_child(call_reader), .in_map = (uintptr_t)&read};
 
 	(void)state;
 	watch(sampler, &s, &s.n_samples, 30);
@@ -617,7 +621,7 @@ static void the_first_samples_name_a_mapping_outside_the_executable(void **state
 		return;
 	}
 	assert_in_range(s.n_map, 1, 8);
-	assert_true(s.map.start <= in_libc && in_libc < s.map.end);
+	assert_true(s.map.end != 0);
 	assert_true(s.map.file.ino != 0 && s.map.file.size_bytes > 0);
 }
 

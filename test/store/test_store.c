@@ -529,12 +529,11 @@ static void gives_the_text_and_code_of_an_exception(void **state)
 /* Returns the exception's code; 159 is that of a query that took too long. */
 static int greedy_query(struct store *s, const char *sql, int error)
 {
+	const struct store_query q = {.sql = sql, .format = "RowBinary"};
 	CLEANUP(buf_fini) struct buf out;
 
 	buf_init(&out, 10000);
-	assert_int_equal(store_query(s, &(struct store_query){.sql = sql, .format = "RowBinary"},
-				     &out, NULL),
-			 error);
+	assert_int_equal(store_query(s, &q, &out, NULL), error);
 	return store_exception_code(out.data, out.len);
 }
 
@@ -542,8 +541,7 @@ static void greedy_queries_end_without_ending_us(void **state)
 {
 	static const struct {
 		const char *sql;
-		int error;
-		int code;
+		int error, code;
 	} cases[] = {
 		{"SELECT groupArray(toString(number)) FROM numbers(100000000)", -EREMOTEIO, 241},
 		{"SELECT number FROM numbers(100000000)", -EREMOTEIO, 396},
