@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 
 #include "common/limits.h"
@@ -328,58 +329,55 @@ static void test_a_process_that_has_exited_gets_no_record(void **state)
 	end(&f);
 }
 
-/* A shell that executes itself when it is told to. */
-static pid_t start_shell(int *ret_input)
+/* A shell that writes a byte and executes itself when it is told to; that one writes a byte too. */
+static pid_t start_shell(int *ret_socket)
 {
 	int fds[2];
 	pid_t pid;
 
-	assert_int_equal(pipe(fds), 0);
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds), 0);
 	pid = fork();
 	if (pid == 0) {
 		(void)dup2(fds[0], STDIN_FILENO);
-		close(fds[0]);
-		close(fds[1]);
-		(void)execl("/bin/sh", "sh", "-c", "read x; exec /bin/sh -c 'read y'",
-			    (char *)NULL);
+		(void)dup2(fds[0], STDOUT_FILENO);
+		(void)execl("/bin/sh", "sh", "-c",
+			    "printf 1; read x; exec /bin/sh -c 'printf 2; read y'", (char *)NULL);
 		_exit(1);
 	}
 	assert_true(pid > 0);
 	close(fds[0]);
-	*ret_input = fds[1];
+	*ret_socket = fds[1];
 	return pid;
 }
 
-static uint64_t wait_for_stack(const struct fixture *f, pid_t pid, uint64_t other_than)
+static void wait_for_shell(int socket, char want)
 {
-	uint64_t stack;
+	char byte = 0;
 
-	while ((stack = stat_of(f, pid).start_stack) == other_than || stack == 0)
-		usleep(1000);
-	return stack;
+	assert_int_equal(read(socket, &byte, 1), 1);
+	assert_int_equal(byte, want);
 }
 
 static void test_a_program_that_executes_itself_loses_its_record(void **state)
 {
 	static struct fixture f;
 	struct process_snapshot *s;
-	uint64_t stack;
 	pid_t child;
-	int input;
+	int socket;
 
 	(void)state;
 	begin(&f, 64 * MIB);
-	child = start_shell(&input);
-	stack = wait_for_stack(&f, child, stat_of(&f, getpid()).start_stack);
+	child = start_shell(&socket);
+	wait_for_shell(socket, '1');
 	s = read_process(&f, child);
 	process_mappings_put(f.processes, s, f.now_ns);
 	assert_non_null(unwind_plain_process(&f.plain, child));
-	assert_int_equal(write(input, "\n", 1), 1);
-	(void)wait_for_stack(&f, child, stack);
+	assert_int_equal(write(socket, "\n", 1), 1);
+	wait_for_shell(socket, '2');
 	process_mappings_put(f.processes, s, f.now_ns);
 	assert_null(unwind_plain_process(&f.plain, child));
 	stop_child(child);
-	close(input);
+	close(socket);
 	end(&f);
 }
 
