@@ -20,7 +20,7 @@
 # With CI set in the environment, a skip fails the run. And a stage that has failed runs once more,
 # alone, when all others have ended: what fails only beside others on a busy machine is shown, with
 # its first log kept in build/test/<stage>.log.first, and does not hold up everything else. Not if
-# more than three have failed or it is late already: then that would only cost time.
+# more than five have failed, or if the run would then take longer than 75 minutes.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 unset MAKEFLAGS MAKELEVEL MFLAGS
@@ -205,12 +205,20 @@ failed_stages()
 	done
 }
 
+# whole_seconds NAME...: how long these took
+whole_seconds()
+{
+	local name
+	for name; do cat "$out/$name.times"; done | awk '{ n += $1 } END { printf "%d\n", n }'
+}
+
 # Runs what has failed once more, and then what could not run because of it.
 run_again()
 {
 	local name failed
 	mapfile -t failed < <(failed_stages)
-	[ ${#failed[@]} -gt 0 ] && [ ${#failed[@]} -le 3 ] && [ $(($(date +%s) - started)) -lt 3000 ] || return
+	[ ${#failed[@]} -gt 0 ] && [ ${#failed[@]} -le 5 ] || return
+	[ $(($(date +%s) - started + $(whole_seconds "${failed[@]}"))) -lt 4500 ] || return
 	again=("${failed[@]}")
 	for name in "${failed[@]}"; do
 		echo "again: $name"
