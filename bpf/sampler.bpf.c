@@ -26,6 +26,7 @@
 #include "user_registers.bpf.h"
 #include "user_walk.bpf.h"
 #include "vma_lookup.bpf.h"
+#include "walk_state.bpf.h"
 
 #define SEEN_SLOTS 1024 /* a power of two */
 #define EARLY_WAKEUP_NS 50000000ULL

@@ -17,6 +17,7 @@
 #include <stdbool.h>
 
 #include "unwind_table.h"
+#include "walk_state.bpf.h"
 
 #define UNWIND_MMAPABLE 1024 /* BPF_F_MMAPABLE, which libbpf's syntax needs as a plain number */
 
@@ -59,16 +60,6 @@ struct {
 	__type(value, struct unwind_ref);
 	__uint(max_entries, UNWIND_PROCESSES);
 } unwind_processes SEC(".maps");
-
-/*
- * An index, masked where the verifier sees it: clang would leave out a mask that it can prove
- * unnecessary, while verifiers before 6.12 cannot.
- */
-static __always_inline __u64 unwind_masked(__u64 index, __u64 n)
-{
-	barrier_var(index);
-	return index & (n - 1);
-}
 
 /* Returns all ones if x is not negative, else 0; without a branch. */
 static __always_inline __u64 unwind_if_positive(__s64 x)
@@ -152,25 +143,6 @@ static __always_inline const struct unwind_rule *unwind_find_rule(const struct u
 		return NULL;
 	return &b->rules[unwind_masked(ref.first + rule % UNWIND_BLOCK_RULES, UNWIND_BLOCK_RULES)];
 }
-
-/* The mappings of the process that a walk is in, and the one that was found last. */
-struct unwind_mappings {
-	struct unwind_ref starts;
-	struct unwind_ref mappings[2];
-	__u32 n;
-	__u32 flags; /* enum unwind_process_flag */
-	__u64 start; /* of the one found last */
-	__u64 bytes; /* 0: none was found */
-	__u64 bias;
-	__u64 used_at; /* for unwind_used */
-	__u32 table;
-};
-
-/*
- * Asks the kernel for the mapping of an address, into the walk's struct unwind_mappings
- * (vma_lookup.bpf.h). Returns whether there is one.
- */
-int find_vma_of(__u64 address);
 
 /*
  * Returns whether user space has reported the mappings of this process. If not, it has none here.

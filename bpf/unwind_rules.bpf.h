@@ -16,19 +16,16 @@
 
 #include "sample_event.h"
 #include "unwind_lookup.bpf.h"
-
-#define WALK_REGISTERS 32 /* by DWARF number; a power of two */
+#include "walk_state.bpf.h"
 
 /* The registers at a signal are in the frame that the kernel made on the handler's stack. */
 #if defined(__TARGET_ARCH_x86)
 #define SIGNAL_REGISTERS 17
-#define SAVED_REGISTERS 21          /* at the entry into the kernel: struct pt_regs */
 #define SIGNAL_OFFSET 40            /* from the stack pointer after the handler's return */
 #define USER_SPACE_END (1ULL << 56) /* five-level page tables */
 #define RECORD_ENDS_FRAME 1         /* the CFA is above frame pointer and return address */
 #elif defined(__TARGET_ARCH_arm64)
 #define SIGNAL_REGISTERS 33
-#define SAVED_REGISTERS 34 /* struct user_pt_regs */
 #define SIGNAL_OFFSET 312
 #define USER_SPACE_END (1ULL << 52)
 #define RECORD_ENDS_FRAME 0 /* compilers put the two below what the function keeps */
@@ -37,23 +34,6 @@
 #endif
 
 #define PAGE_ZERO_END 4096
-
-struct walk {
-	__u64 ip; /* of the current frame: the leaf's address, then return addresses */
-	__u64 sp;
-	__u64 fp;
-	__u64 registers[WALK_REGISTERS]; /* known if exact */
-	__u64 saved[SAVED_REGISTERS];    /* room to read them */
-	struct unwind_mappings mappings; /* if by_tables */
-	bool sp_is_low;  /* sp may be below that of the current frame, which fp tells */
-	bool exact;      /* ip is where the code was interrupted, not a return address */
-	bool was_exact;  /* the frame below was exact */
-	bool by_tables;  /* user space has reported the mappings of the process */
-	bool guessed;    /* a step went by frame pointer, in code that may not keep it */
-	bool descended;  /* the last step went to a lower address: another stack */
-	bool descending; /* the next one will, if it goes by frame pointer */
-	bool compat;     /* 32-bit code */
-};
 
 /* Returned by a step if there is a caller; otherwise it returns an enum walk_end. */
 #define WALK_CONTINUES (-1)

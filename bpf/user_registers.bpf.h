@@ -11,7 +11,7 @@
 #include <stdbool.h>
 
 #include "kernel_types.h"
-#include "unwind_rules.bpf.h"
+#include "walk_state.bpf.h"
 
 /* Size of a kernel stack, at whose end the user registers are saved; set by user space. */
 const volatile __u32 cfg_kernel_stack_bytes = 16384;

@@ -18,46 +18,14 @@
 #ifndef BPF_USER_WALK_BPF_H
 #define BPF_USER_WALK_BPF_H
 
-#include <bpf/bpf_helpers.h>
 #include <stdbool.h>
 
 #include "sample_event.h"
 #include "unwind_rules.bpf.h"
+#include "walk_state.bpf.h"
 
 /* Frames at most: the walk costs some 80 ns for each, with interrupts off. */
 #define WALK_MAX_FRAMES 2048
-
-#define VMA_NODE_WORDS 32 /* of struct maple_node */
-
-/* Too large for the stack of a BPF program. */
-struct scratch {
-	__u64 early_wakeup_ns; /* time of this CPU's last one */
-	__u32 n_addrs;
-	__u32 n_user; /* frames that were found; more than were kept if there are very many */
-	__u32 n_switches;
-	__u32 last_switch;
-	int end; /* of the walk: an enum walk_end, or WALK_CONTINUES */
-	struct walk walk;
-	__u64 vma; /* while a mapping is looked up: an entry of the kernel's tree */
-	__u64 node[VMA_NODE_WORDS];      /* room to read a node of that tree */
-	__u64 root[SAMPLER_ROOT_FRAMES]; /* the last frames: a ring */
-	struct sample_event event;       /* addrs must follow: they are sent as one piece */
-	__u64 addrs[SAMPLER_MAX_ADDRS];
-};
-
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__type(key, __u32);
-	__type(value, struct scratch);
-	__uint(max_entries, 1);
-} scratch SEC(".maps");
-
-static __always_inline struct scratch *get_scratch(void)
-{
-	__u32 zero = 0;
-
-	return bpf_map_lookup_elem(&scratch, &zero);
-}
 
 /*
  * Keeps the first frames and, in a ring, the last ones. The index is masked, so that old verifiers

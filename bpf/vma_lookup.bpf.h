@@ -19,7 +19,8 @@
 
 #include "file_identity.bpf.h"
 #include "kernel_types.h"
-#include "user_walk.bpf.h"
+#include "unwind_table.h"
+#include "walk_state.bpf.h"
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * What a walk over a user stack keeps from one step to the next, in a map: it is too large for the
+ * stack of a BPF program, and global functions, which the verifier checks by themselves, take no
+ * pointers to it.
+ */
+#ifndef BPF_WALK_STATE_BPF_H
+#define BPF_WALK_STATE_BPF_H
+
+#include <bpf/bpf_helpers.h>
+#include <stdbool.h>
+
+#include "sample_event.h"
+#include "unwind_table.h"
+
+#define WALK_REGISTERS 32 /* by DWARF number; a power of two */
+
+#if defined(__TARGET_ARCH_x86)
+#define SAVED_REGISTERS 21 /* at the entry into the kernel: struct pt_regs */
+#elif defined(__TARGET_ARCH_arm64)
+#define SAVED_REGISTERS 34 /* struct user_pt_regs */
+#else
+#error "registers of this architecture are not known"
+#endif
+
+#define VMA_NODE_WORDS 32 /* of struct maple_node */
+
+/* The mappings of the process, and the one that was found last. */
+struct unwind_mappings {
+	struct unwind_ref starts;
+	struct unwind_ref mappings[2];
+	__u32 n;
+	__u32 flags; /* enum unwind_process_flag */
+	__u64 start; /* of the one found last */
+	__u64 bytes; /* 0: none was found */
+	__u64 bias;
+	__u64 used_at; /* for unwind_used */
+	__u32 table;
+};
+
+struct walk {
+	__u64 ip; /* of the current frame: the leaf's address, then return addresses */
+	__u64 sp;
+	__u64 fp;
+	__u64 registers[WALK_REGISTERS]; /* known if exact */
+	__u64 saved[SAVED_REGISTERS];    /* room to read them */
+	struct unwind_mappings mappings; /* if by_tables */
+	bool sp_is_low;  /* sp may be below that of the current frame, which fp tells */
+	bool exact;      /* ip is where the code was interrupted, not a return address */
+	bool was_exact;  /* the frame below was exact */
+	bool by_tables;  /* user space has reported the mappings of the process */
+	bool guessed;    /* a step went by frame pointer, in code that may not keep it */
+	bool descended;  /* the last step went to a lower address: another stack */
+	bool descending; /* the next one will, if it goes by frame pointer */
+	bool compat;     /* 32-bit code */
+};
+
+struct scratch {
+	__u64 early_wakeup_ns; /* time of this CPU's last one */
+	__u32 n_addrs;
+	__u32 n_user; /* frames that were found; more than were kept if there are very many */
+	__u32 n_switches;
+	__u32 last_switch;
+	int end; /* of the walk: an enum walk_end, or WALK_CONTINUES */
+	struct walk walk;
+	__u64 vma; /* while a mapping is looked up: an entry of the kernel's tree */
+	__u64 node[VMA_NODE_WORDS];      /* room to read a node of that tree */
+	__u64 root[SAMPLER_ROOT_FRAMES]; /* the last frames: a ring */
+	struct sample_event event;       /* addrs must follow: they are sent as one piece */
+	__u64 addrs[SAMPLER_MAX_ADDRS];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__type(key, __u32);
+	__type(value, struct scratch);
+	__uint(max_entries, 1);
+} scratch SEC(".maps");
+
+static __always_inline struct scratch *get_scratch(void)
+{
+	__u32 zero = 0;
+
+	return bpf_map_lookup_elem(&scratch, &zero);
+}
+
+/*
+ * An index, masked where the verifier sees it: clang would leave out a mask that it can prove
+ * unnecessary, while verifiers before 6.12 cannot.
+ */
+static __always_inline __u64 unwind_masked(__u64 index, __u64 n)
+{
+	barrier_var(index);
+	return index & (n - 1);
+}
+
+/*
+ * Asks the kernel for the mapping of an address, into the walk's struct unwind_mappings. Returns
+ * whether there is one. In vma_lookup.bpf.h, which cannot be compiled for the host.
+ */
+int find_vma_of(__u64 address);
+
+#endif /* BPF_WALK_STATE_BPF_H */
