@@ -1,5 +1,6 @@
 /* The private directory in a JVM's file system, and what others do to it. */
 #include "node-agent/java/attach/jvm_place.h"
+#include "node-agent/java/attach/place_sweep.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -570,6 +571,7 @@ static void test_what_dead_jvms_left_is_removed(void **state)
 	put_dir(fake_jvm_path(&f.jvm, "/tmp/" JVM_PLACE_PREFIX "2147483646-9/sub"), FAKE_JVM_UID,
 		0700);
 	assert_prepared(&f, JVM_PLACE_TMP);
+	place_sweep(&f.place, &f.target);
 	snprintf(path, sizeof(path), "/tmp/" JVM_PLACE_PREFIX "%d-1", (int)f.jvm.pid);
 	assert_false(exists(fake_jvm_path(&f.jvm, path)));
 	assert_false(exists(fake_jvm_path(&f.jvm, "/tmp/" JVM_PLACE_PREFIX "2147483646-5")));

@@ -7,7 +7,6 @@
 #include "node-agent/java/attach/as_user.h"
 #include "node-agent/java/attach/place_dir.h"
 #include "node-agent/java/attach/place_files.h"
-#include "node-agent/java/attach/place_sweep.h"
 
 static void close_fd(int *fd)
 {
@@ -137,8 +136,6 @@ int jvm_place_prepare(struct jvm_place *ret, const struct jvm_target *t,
 	else
 		r = no_permission(t, why);
 	as_user_end(&user);
-	if (r == 0)
-		place_sweep(ret, t);
 	return r;
 }
 

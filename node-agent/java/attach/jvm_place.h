@@ -53,9 +53,9 @@ struct jvm_place {
 };
 
 /*
- * Finds or makes the directory and a verified copy of the library, and removes what dead JVMs left
- * in the same place. Places whose bit is in `skip` (1 << JVM_PLACE_TMP) are not used: one from
- * which the JVM could not map the library. Returns 0, and jvm_place_close() must be called; or
+ * Finds or makes the directory and a verified copy of the library. Places whose bit is in `skip`
+ * (1 << JVM_PLACE_TMP) are not used: one from which the JVM could not map the library. Returns 0,
+ * and jvm_place_close() must be called; or
  *   -ENOENT       no place is suitable (JAVA_STATE_NO_PLACE); the sentence says why for each
  *   -EBUSY        another agent uses it (JAVA_STATE_OTHER_AGENT)
  *   -EPERM        not permitted (JAVA_STATE_NO_PERMISSION)

@@ -3,6 +3,7 @@
 #include <errno.h>
 
 #include "node-agent/java/attach/agent_warning.h"
+#include "node-agent/java/attach/place_sweep.h"
 #include "node-agent/java/profile/java_check.h"
 #include "node-agent/process/procfs.h"
 
@@ -89,6 +90,8 @@ static int prepare(void *ctx, unsigned skip, struct jvm_failure *why)
 	close_place(p);
 	r = jvm_place_prepare(&p->place, &p->target, p->library, skip, why);
 	p->has_place = r == 0;
+	if (p->has_place)
+		place_sweep(&p->place, &p->target);
 	return r;
 }
 
