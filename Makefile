@@ -191,7 +191,8 @@ deps-build: ## install what building and running needs (Debian packages, libchdb
 	$(if $(engine),$(Q)cluster-agent/store/install-chdb.sh)
 	$(Q)node-agent/java/install-async-profiler.sh
 	$(Q)$(MAKE) -s $(web_modules)
-run: ## install, build and run both agents here until Ctrl-C (PORT=10301 RUN_DIR=build/run)
+run: ## install, build and run both agents here until Ctrl-C (PORT=10301 NODE_PORT=10300 RUN_DIR=build/run)
+	$(Q)test/setup/run.sh --check
 	$(Q)$(MAKE) deps-build
 	$(Q)$(MAKE) -j$(JOBS) all
 	$(Q)test/setup/run.sh

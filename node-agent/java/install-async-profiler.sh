@@ -25,7 +25,7 @@ if [ ! -d "$dir" ]; then
 	new=$(mktemp -d "$DEPS/async-profiler.XXXXXX")
 	trap 'rm -rf "$new"' EXIT
 	curl -sSfL --retry 5 --max-time 300 -o "$new/jar" "$repository/$path" ||
-		fail "cannot fetch $repository/$path"
+		fail "cannot fetch $repository/$path; MAVEN_REPOSITORY=https://… names a mirror"
 	actual=$(sha256sum <"$new/jar" | cut -d ' ' -f 1)
 	[ "$actual" = "$sum" ] ||
 		fail "$repository/$path has the SHA-256 $actual, not $sum as pinned"

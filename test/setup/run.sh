@@ -8,28 +8,44 @@
 #   ENABLE_JAVA_ASYNC_PROFILER=true   Java profiles, too; all options have such a variable
 #
 # The node-agent needs root, so all of this runs through sudo when it is not; the cluster-agent
-# then goes back to the user who called.
+# then goes back to the user who called. With --check, only says whether it could start.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 # shellcheck source=test/setup/http-get.sh
 . test/setup/http-get.sh
 
+port=${PORT:-10301}
+node_port=${NODE_PORT:-10300}
+
+# Before anything is installed, built or started: an agent that is there already would answer in
+# place of ours.
+for variable in PORT NODE_PORT; do
+	number=$port
+	[ $variable = PORT ] || number=$node_port
+	(exec 3<>"/dev/tcp/127.0.0.1/$number") 2>/dev/null || continue
+	echo "run: port $number is in use; stop what listens there or choose another one," \
+		"as in: $variable=$((number + 1000)) make run" >&2
+	exit 1
+done
 if [ "$(id -u)" -ne 0 ]; then
 	command -v sudo >/dev/null || {
-		echo "run: the node-agent needs root, and there is no sudo" >&2
+		echo "run: the node-agent needs root, and there is no sudo; run it as root" >&2
 		exit 1
 	}
+fi
+[ "${1:-}" != --check ] || exit 0
+if [ "$(id -u)" -ne 0 ]; then
 	exec sudo --preserve-env=PORT,NODE_PORT,RUN_DIR,INTERVAL,ENABLE_JAVA_ASYNC_PROFILER,DEPS,BIN "$0" "$@"
 fi
 
 # this machine is what is profiled, not the pods of whatever cluster its user works with
 unset KUBECONFIG
 
-port=${PORT:-10301}
-node_port=${NODE_PORT:-10300}
 dir=${RUN_DIR:-build/run}
 bin=${BIN:-build/release}
 url=http://127.0.0.1:$port
+# both agents end if this script is killed
+agent=(setpriv --pdeathsig TERM)
 as_user=()
 if [ -n "${SUDO_UID:-}" ] && [ "$SUDO_UID" -ne 0 ]; then
 	as_user=(setpriv "--reuid=$SUDO_UID" "--regid=$SUDO_GID" --init-groups)
@@ -76,7 +92,7 @@ died()
 }
 
 # Both in their own sessions, so that Ctrl-C reaches only this script, which knows the order.
-setsid "${as_user[@]}" "$bin/coroot-cluster-agent" --listen="127.0.0.1:$port" \
+setsid "${as_user[@]}" "${agent[@]}" "$bin/coroot-cluster-agent" --listen="127.0.0.1:$port" \
 	--storage=embedded --data-dir="$dir/data" "$@" >>"$cluster_log" 2>&1 </dev/null &
 cluster_pid=$!
 tail -n +1 --pid=$$ -f "$cluster_log" 2>/dev/null | sed -u 's/^/cluster-agent: /' &
@@ -102,7 +118,7 @@ wait_for()
 wait_for "$port" /readyz
 
 # no spool: root's files would be in the way of who removes the folder later
-setsid "$bin/coroot-node-agent" --listen="127.0.0.1:$node_port" --collector-endpoint="$url" \
+setsid "${agent[@]}" "$bin/coroot-node-agent" --listen="127.0.0.1:$node_port" --collector-endpoint="$url" \
 	--profile-interval="${INTERVAL:-10s}" --wal-dir= >>"$node_log" 2>&1 </dev/null &
 node_pid=$!
 wait_for "$node_port" /healthz
