@@ -1,6 +1,5 @@
 #include "cluster-agent/store/store_dir.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
@@ -9,47 +8,19 @@
 
 #include "common/system/clock.h"
 #include "common/system/dir_lock.h"
+#include "common/system/fs.h"
 #include "common/telemetry/log.h"
 
 #define LOCK_FILE "LOCK"
 
-static void closedirp(DIR **dir)
-{
-	if (*dir)
-		closedir(*dir);
-}
-
 /*
- * What an empty directory may have: lost+found at the root of a new file system, and the
+ * An empty directory may have these two: lost+found at the root of a new file system, and the
  * write-ahead log, which may be on a volume of its own that was mounted before the first start.
  */
-static bool may_be_there(const char *name)
+static int see_name(void *ctx, const char *name)
 {
-	static const char *const names[] = {".", "..", "lost+found", "wal"};
-
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
-		if (strcmp(name, names[i]) == 0)
-			return true;
-	return false;
-}
-
-static int is_empty(int dir_fd)
-{
-	AUTO_CLOSE int fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	CLEANUP(closedirp) DIR *dir = NULL;
-	const struct dirent *e;
-
-	if (fd < 0)
-		return -errno;
-	dir = fdopendir(fd);
-	if (!dir)
-		return -errno;
-	fd = -1; /* closedir() closes it */
-	while ((e = readdir(dir)) != NULL) {
-		if (!may_be_there(e->d_name))
-			return 0;
-	}
-	return 1;
+	(void)ctx;
+	return strcmp(name, "lost+found") != 0 && strcmp(name, "wal") != 0 ? -ENOTEMPTY : 0;
 }
 
 static int open_lock_file(int dir_fd, const char *path, struct err *err)
@@ -61,12 +32,12 @@ static int open_lock_file(int dir_fd, const char *path, struct err *err)
 	if (errno != ENOENT)
 		return err_set(err, -errno, "open %s/" LOCK_FILE ": %m", path);
 
-	r = is_empty(dir_fd);
+	r = fs_each_name(dir_fd, see_name, NULL);
+	if (r == -ENOTEMPTY)
+		return err_set(err, r, "data directory %s holds other files; give an empty one",
+			       path);
 	if (r < 0)
 		return err_set(err, r, "read %s: %s", path, strerror(-r));
-	if (r == 0)
-		return err_set(err, -ENOTEMPTY,
-			       "data directory %s holds other files; give an empty one", path);
 	fd = openat(dir_fd, LOCK_FILE, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (fd < 0)
 		return err_set(err, -errno, "create %s/" LOCK_FILE ": %m", path);

@@ -1,10 +1,11 @@
 #include "cluster-agent/wal/log_dir.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <sys/stat.h>
+
+#include "common/system/fs.h"
 
 #define NUMBER_DIGITS 16
 
@@ -53,6 +54,7 @@ struct file_list {
 	struct log_file *files;
 	size_t n;
 	size_t room;
+	int dir_fd;
 };
 
 static int add_file(struct file_list *list, const struct log_file *f)
@@ -70,43 +72,24 @@ static int add_file(struct file_list *list, const struct log_file *f)
 	return 0;
 }
 
-static int list_files(DIR *dir, struct file_list *list)
+static int see_name(void *ctx, const char *name)
 {
-	const struct dirent *e;
+	struct file_list *list = ctx;
+	struct log_file f;
+	struct stat st;
 
-	while (errno = 0, (e = readdir(dir)) != NULL) {
-		struct log_file f;
-		struct stat st;
-		int r;
-
-		if (!log_file_parse(&f, e->d_name) ||
-		    fstatat(dirfd(dir), e->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
-		    !S_ISREG(st.st_mode))
-			continue;
-		f.n_bytes = (uint64_t)st.st_size;
-		r = add_file(list, &f);
-		if (r < 0)
-			return r;
-	}
-	return -errno;
+	if (!log_file_parse(&f, name) ||
+	    fstatat(list->dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISREG(st.st_mode))
+		return 0;
+	f.n_bytes = (uint64_t)st.st_size;
+	return add_file(list, &f);
 }
 
 int log_dir_list(int dir_fd, struct log_file **ret, size_t *ret_n)
 {
-	struct file_list list = {0};
-	DIR *dir;
-	int r, fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct file_list list = {.dir_fd = dir_fd};
+	int r = fs_each_name(dir_fd, see_name, &list);
 
-	if (fd < 0)
-		return -errno;
-	dir = fdopendir(fd);
-	if (!dir) {
-		r = -errno;
-		close(fd);
-		return r;
-	}
-	r = list_files(dir, &list);
-	closedir(dir);
 	if (r < 0) {
 		free(list.files);
 		return r;

@@ -1,5 +1,6 @@
 #include "common/system/fs.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 
@@ -58,4 +59,30 @@ int fs_open_regular(int dir_fd, const char *path, int flags, struct stat *ret)
 	snprintf(opened, sizeof(opened), "/proc/self/fd/%d", path_fd);
 	fd = open(opened, flags | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	return fd < 0 ? -errno : fd;
+}
+
+static void closedirp(DIR **dir)
+{
+	if (*dir)
+		closedir(*dir);
+}
+
+int fs_each_name(int dir_fd, int (*fn)(void *ctx, const char *name), void *ctx)
+{
+	AUTO_CLOSE int fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	CLEANUP(closedirp) DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
+	const struct dirent *e;
+
+	if (!dir)
+		return -errno;
+	(void)TAKE_FD(fd); /* closed by closedir() */
+	while (errno = 0, (e = readdir(dir)) != NULL) {
+		int r = 0;
+
+		if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0)
+			r = fn(ctx, e->d_name);
+		if (r != 0)
+			return r;
+	}
+	return -errno;
 }

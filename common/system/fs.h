@@ -1,4 +1,7 @@
-/* Files: whole small ones, with a limit; and those that somebody else may have put there. */
+/*
+ * Files: whole small ones, with a limit; those that somebody else may have put there; the names in
+ * a directory.
+ */
 #ifndef COMMON_SYSTEM_FS_H
 #define COMMON_SYSTEM_FS_H
 
@@ -24,5 +27,11 @@ int fs_read_file(const char *path, struct buf *out) MUST_CHECK;
  * anything else, or -errno.
  */
 int fs_open_regular(int dir_fd, const char *path, int flags, struct stat *ret) MUST_CHECK;
+
+/*
+ * Calls fn with each name in a directory except "." and "..", until it returns other than 0. dir_fd
+ * may be O_PATH. Returns 0, what fn returned, or -errno of reading the directory.
+ */
+int fs_each_name(int dir_fd, int (*fn)(void *ctx, const char *name), void *ctx);
 
 #endif /* COMMON_SYSTEM_FS_H */

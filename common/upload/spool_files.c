@@ -16,13 +16,13 @@
  */
 #include "common/upload/spool_files.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <utlist.h>
 
 #include "common/data/buf.h"
 #include "common/limits.h"
+#include "common/system/fs.h"
 #include "common/upload/spool_dir.h"
 #include "common/upload/spool_record.h"
 #include "common/upload/spool_segment.h"
@@ -128,26 +128,20 @@ static int compare_numbers(const void *a, const void *b)
 	return (*x > *y) - (*x < *y);
 }
 
+static int add_number(void *ctx, const char *name)
+{
+	uint64_t number;
+
+	return spool_segment_parse_name(&number, name) ? buf_add(ctx, &number, sizeof(number)) : 0;
+}
+
 /* The numbers of all segments, appended as they are in memory, then ascending. */
 static int list_segments(const struct spool_files *f, struct buf *numbers)
 {
-	AUTO_CLOSE int fd = openat(f->dir.fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	struct dirent *entry;
-	uint64_t number;
-	DIR *dir;
-	int r = 0;
+	int r = fs_each_name(f->dir.fd, add_number, numbers);
 
-	dir = fd >= 0 ? fdopendir(fd) : NULL;
-	if (!dir)
-		return -errno;
-	(void)TAKE_FD(fd);
-	while (r == 0 && (entry = readdir(dir))) {
-		if (spool_segment_parse_name(&number, entry->d_name))
-			r = buf_add(numbers, &number, sizeof(number));
-	}
-	closedir(dir);
 	if (r == 0 && numbers->len > 0)
-		qsort(numbers->data, numbers->len / sizeof(number), sizeof(number),
+		qsort(numbers->data, numbers->len / sizeof(uint64_t), sizeof(uint64_t),
 		      compare_numbers);
 	return r;
 }

@@ -16,7 +16,6 @@
  */
 #include "node-agent/container/runtime_sockets.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
@@ -25,6 +24,7 @@
 #include <sys/syscall.h>
 
 #include "common/system/clock.h"
+#include "common/system/fs.h"
 #include "common/telemetry/log.h"
 #include "common/text/parse.h"
 #include "common/thread/deadline_call.h"
@@ -225,29 +225,29 @@ static void scan_user(struct scan *s, int users_fd, const char *uid_text)
 	}
 }
 
+struct user_scan {
+	struct scan *scan;
+	int users_fd;
+	int n;
+};
+
+static int see_user(void *ctx, const char *name)
+{
+	struct user_scan *u = ctx;
+
+	if (name[0] == '.')
+		return 0;
+	scan_user(u->scan, u->users_fd, name);
+	return ++u->n == MAX_USERS;
+}
+
 static void scan_users(struct scan *s, int root_fd)
 {
 	AUTO_CLOSE int users_fd = open_path(root_fd, "/run/user", O_DIRECTORY, RESOLVE_IN_ROOT);
-	int list_fd;
-	const struct dirent *e;
-	DIR *dir;
+	struct user_scan u = {.scan = s, .users_fd = users_fd};
 
-	if (users_fd < 0)
-		return;
-	list_fd = openat(users_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (list_fd < 0)
-		return;
-	dir = fdopendir(list_fd);
-	if (!dir) {
-		close(list_fd);
-		return;
-	}
-	for (int n = 0; n < MAX_USERS && (e = readdir(dir));)
-		if (e->d_name[0] != '.') {
-			scan_user(s, users_fd, e->d_name);
-			n++;
-		}
-	closedir(dir);
+	if (users_fd >= 0)
+		(void)fs_each_name(users_fd, see_user, &u);
 }
 
 /* --cri-socket: below the host's root, or as the agent itself sees it. */

@@ -1,6 +1,5 @@
 #include "node-agent/process/procfs.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -72,27 +71,26 @@ int proc_stat_parse(const char *text, size_t len, struct proc_stat *ret)
 	return 0;
 }
 
+struct each_pid {
+	int (*fn)(void *ctx, pid_t pid);
+	void *ctx;
+};
+
+static int see_name(void *ctx, const char *name)
+{
+	const struct each_pid *e = ctx;
+	uint64_t pid;
+
+	if (parse_u64(name, strlen(name), 1, INT32_MAX, &pid) < 0)
+		return 0;
+	return e->fn(e->ctx, (pid_t)pid);
+}
+
 int procfs_each_pid(int root_fd, int (*fn)(void *ctx, pid_t pid), void *ctx)
 {
-	AUTO_CLOSE int fd = openat(root_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	struct dirent *d;
-	DIR *dir;
-	int r = 0;
+	struct each_pid e = {.fn = fn, .ctx = ctx};
 
-	if (fd < 0)
-		return -errno;
-	dir = fdopendir(fd);
-	if (!dir)
-		return -ENOMEM;
-	(void)TAKE_FD(fd); /* closed by closedir() */
-	while (r == 0 && (d = readdir(dir)) != NULL) {
-		uint64_t pid;
-
-		if (parse_u64(d->d_name, strlen(d->d_name), 1, INT32_MAX, &pid) == 0)
-			r = fn(ctx, (pid_t)pid);
-	}
-	closedir(dir);
-	return r;
+	return fs_each_name(root_fd, see_name, &e);
 }
 
 int procfs_open_process(int root_fd, pid_t pid)

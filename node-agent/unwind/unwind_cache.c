@@ -8,12 +8,12 @@
  */
 #include "node-agent/unwind/unwind_cache.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 
 #include "common/data/word_sort.h"
+#include "common/system/fs.h"
 #include "node-agent/elf/byte_source.h"
 
 #define XXH_INLINE_ALL
@@ -57,30 +57,28 @@ struct item {
 
 typedef void item_fn(void *ctx, const char *name, const struct stat *st);
 
+struct each_file {
+	int dir_fd;
+	item_fn *fn;
+	void *ctx;
+};
+
+static int see_name(void *ctx, const char *name)
+{
+	const struct each_file *e = ctx;
+	struct stat st;
+
+	if (fstatat(e->dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode))
+		e->fn(e->ctx, name, &st);
+	return 0;
+}
+
 /* Calls fn for every regular file. */
 static int each_file(const struct unwind_cache *c, item_fn *fn, void *ctx)
 {
-	int fd = openat(c->dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	const struct dirent *e;
-	struct stat st;
-	DIR *dir;
+	struct each_file e = {.dir_fd = c->dir_fd, .fn = fn, .ctx = ctx};
 
-	if (fd < 0)
-		return -errno;
-	dir = fdopendir(fd);
-	if (!dir) {
-		int r = -errno;
-
-		close(fd);
-		return r;
-	}
-	while ((e = readdir(dir))) {
-		if (fstatat(c->dir_fd, e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-		    S_ISREG(st.st_mode))
-			fn(ctx, e->d_name, &st);
-	}
-	closedir(dir);
-	return 0;
+	return fs_each_name(c->dir_fd, see_name, &e);
 }
 
 static bool is_table(const char *name)

@@ -8,7 +8,7 @@ const path = require("node:path");
 const { test, before, after } = require("node:test");
 const { root, scratch, startCluster, startNode } = require("./lib/daemon");
 const { program, runWorkload } = require("./lib/workload");
-const { CPU, sql, application } = require("./lib/query");
+const { CPU, application, cpuStacks } = require("./lib/query");
 
 const CPU_S = 4;
 const SOURCE = path.join(root, "test/e2e/workloads/golines.go");
@@ -37,14 +37,7 @@ before(async () => {
 });
 after(() => cluster?.stop());
 
-const stacks = () =>
-  sql(
-    cluster,
-    `SELECT s.Stack AS stack, sum(Value) AS ns FROM profiling_samples
-     INNER JOIN (SELECT Hash, any(Stack) AS Stack FROM profiling_stacks
-                 WHERE ServiceName = '${app.service}' GROUP BY Hash) AS s ON StackHash = s.Hash
-     WHERE ServiceName = '${app.service}' AND Type = '${CPU}' GROUP BY stack ORDER BY ns DESC`,
-  );
+const stacks = () => cpuStacks(cluster, app.service);
 
 test("most of the time is in one line, below the lines that it is inlined into", async () => {
   const all = await stacks();

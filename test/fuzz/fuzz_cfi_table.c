@@ -1,38 +1,14 @@
 /* Any bytes as an ELF file: pages are whole, in order, and their rules are in the dictionary. */
-#include <assert.h>
-
-#include "node-agent/unwind/cfi/cfi_table.h"
+#include "test/lib/seen_pages.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-struct seen {
-	uint32_t n_pages;
-	uint64_t n_rows;
-	uint32_t last_rule;
-};
-
-static int on_page(void *ctx, uint32_t page, const struct unwind_row *rows, uint32_t n)
-{
-	struct seen *s = ctx;
-
-	assert(page == s->n_pages++);
-	assert(n > 0 && n <= UNWIND_BLOCK_ROWS && rows[0].address == 0);
-	for (uint32_t i = 0; i < n; i++) {
-		assert(i == 0 || rows[i].address > rows[i - 1].address);
-		assert(rows[i].address < UNWIND_PAGE_BYTES);
-		if (rows[i].rule > s->last_rule)
-			s->last_rule = rows[i].rule;
-	}
-	s->n_rows += n;
-	return 0;
-}
-
 static void check(const struct cfi_input *in)
 {
-	struct seen seen = {.n_pages = 0};
+	struct seen_pages seen = {.n_pages = 0};
 	struct cfi_table table;
 
-	if (cfi_table_build(&table, in, on_page, &seen) < 0)
+	if (cfi_table_build(&table, in, see_page, &seen) < 0)
 		return;
 	assert(seen.n_pages == table.extent.n_pages);
 	assert(seen.n_rows == table.n_rows);

@@ -2,12 +2,11 @@
  * Any bytes as a file of a table, whose checksums are made right first: pages are whole and in
  * order, and their rules are in the dictionary.
  */
-#include <assert.h>
-
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
 #include "node-agent/unwind/cfi/table_file.h"
+#include "test/lib/seen_pages.h"
 
 /* Of the header: see struct header in table_file.c. */
 #define KEY_AT 16u
@@ -17,28 +16,6 @@
 #define HEADER_BYTES 152u
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-struct seen {
-	uint32_t n_pages;
-	uint64_t n_rows;
-	uint32_t last_rule;
-};
-
-static int on_page(void *ctx, uint32_t page, const struct unwind_row *rows, uint32_t n)
-{
-	struct seen *s = ctx;
-
-	assert(page == s->n_pages++);
-	assert(n > 0 && n <= UNWIND_BLOCK_ROWS && rows[0].address == 0);
-	for (uint32_t i = 0; i < n; i++) {
-		assert(i == 0 || rows[i].address > rows[i - 1].address);
-		assert(rows[i].address < UNWIND_PAGE_BYTES);
-		if (rows[i].rule > s->last_rule)
-			s->last_rule = rows[i].rule;
-	}
-	s->n_rows += n;
-	return 0;
-}
 
 static void put_sums(uint8_t *file, size_t size)
 {
@@ -54,7 +31,7 @@ static void put_sums(uint8_t *file, size_t size)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	AUTO_FREE uint8_t *file = malloc(size + 1);
-	struct seen seen = {.n_pages = 0};
+	struct seen_pages seen = {.n_pages = 0};
 	struct table_file_key key = {{0}};
 	struct cfi_table table;
 	struct byte_source src;
@@ -66,7 +43,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		memcpy(&key, file + KEY_AT, sizeof(key));
 	}
 	byte_source_from_memory(&src, file, size);
-	if (table_file_read(&table, &src, &key, on_page, &seen) < 0)
+	if (table_file_read(&table, &src, &key, see_page, &seen) < 0)
 		return 0;
 	assert(seen.n_pages == table.extent.n_pages);
 	assert(seen.n_rows == table.n_rows);

@@ -1,6 +1,5 @@
 #include "node-agent/java/attach/place_files.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 
@@ -93,27 +92,25 @@ int place_files_copy(int dir_fd, const struct jvm_library *lib, uid_t uid, struc
 	return place_files_verify(dir_fd, lib, uid, ret);
 }
 
+struct each {
+	int (*fn)(void *ctx, int dir_fd, const char *name);
+	void *ctx;
+	int dir_fd;
+	unsigned n_seen;
+};
+
+static int see_name(void *ctx, const char *name)
+{
+	struct each *e = ctx;
+
+	return ++e->n_seen > PLACE_FILES_MAX ? -E2BIG : e->fn(e->ctx, e->dir_fd, name);
+}
+
 int place_files_each(int dir_fd, int (*fn)(void *ctx, int dir_fd, const char *name), void *ctx)
 {
-	AUTO_CLOSE int fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	unsigned n_seen = 0;
-	struct dirent *d;
-	DIR *dir;
-	int r = 0;
+	struct each e = {.fn = fn, .ctx = ctx, .dir_fd = dir_fd};
 
-	if (fd < 0)
-		return -errno;
-	dir = fdopendir(fd);
-	if (!dir)
-		return -ENOMEM;
-	(void)TAKE_FD(fd); /* closed by closedir() */
-	while (r == 0 && (d = readdir(dir)) != NULL) {
-		if (strcmp(d->d_name, ".") == 0 || strcmp(d->d_name, "..") == 0)
-			continue;
-		r = ++n_seen > PLACE_FILES_MAX ? -E2BIG : fn(ctx, dir_fd, d->d_name);
-	}
-	closedir(dir);
-	return r;
+	return fs_each_name(dir_fd, see_name, &e);
 }
 
 static int remove_file(void *ctx, int dir_fd, const char *name)

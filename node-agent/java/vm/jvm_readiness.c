@@ -5,7 +5,6 @@
  */
 #include "node-agent/java/vm/jvm_readiness.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -78,49 +77,44 @@ static int read_status(int dir_fd, const char *path, struct task_status *ret)
 
 /* What the threads are like. */
 struct threads {
+	int tasks_fd;
+	size_t n_seen;
 	bool has_dispatcher;
 	bool has_receiver; /* one that does not block SIGQUIT */
 };
 
-static int look_at_thread(int tasks_fd, const char *tid, struct threads *found)
+/* Returns 1 if no more threads are to be read. */
+static int see_thread(void *ctx, const char *tid)
 {
+	struct threads *found = ctx;
 	struct task_status status = {0};
 	char path[sizeof("4294967295/status")];
 	int r;
 
 	(void)snprintf(path, sizeof(path), "%.10s/status", tid);
-	r = read_status(tasks_fd, path, &status);
-	if (r < 0)
-		return r == -ESRCH ? 0 : r; /* it has ended */
-	found->has_dispatcher |= status.is_dispatcher;
-	found->has_receiver |= !(status.blocked & BIT_OF(SIGQUIT));
-	return 0;
+	r = read_status(found->tasks_fd, path, &status);
+	if (r < 0 && r != -ESRCH)
+		return r;
+	if (r == 0) { /* otherwise it has exited */
+		found->has_dispatcher |= status.is_dispatcher;
+		found->has_receiver |= !(status.blocked & BIT_OF(SIGQUIT));
+	}
+	return ++found->n_seen == JVM_READINESS_TASKS_MAX ||
+	       (found->has_dispatcher && found->has_receiver);
 }
 
-static int look_at_threads(int proc_fd, struct threads *found)
+static int read_threads(int proc_fd, struct threads *found)
 {
-	int fd = openat(proc_fd, "task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	const struct dirent *e;
-	size_t n = 0;
-	int r = 0;
-	DIR *dir;
+	AUTO_CLOSE int fd = openat(proc_fd, "task", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	int r;
 
 	if (fd < 0)
 		return errno == ENOENT ? -ESRCH : -errno;
-	dir = fdopendir(fd);
-	if (!dir) {
-		close(fd);
-		return -ENOMEM;
-	}
-	while (r == 0 && n < JVM_READINESS_TASKS_MAX &&
-	       !(found->has_dispatcher && found->has_receiver) && (e = readdir(dir)) != NULL) {
-		if (e->d_name[0] == '.')
-			continue;
-		r = look_at_thread(fd, e->d_name, found);
-		n++;
-	}
-	closedir(dir);
-	return r;
+	found->tasks_fd = fd;
+	r = fs_each_name(fd, see_thread, found);
+	if (r == -ENOENT)
+		return -ESRCH;
+	return r < 0 ? r : 0;
 }
 
 int jvm_readiness_check(int proc_fd, bool is_initialized)
@@ -138,7 +132,7 @@ int jvm_readiness_check(int proc_fd, bool is_initialized)
 		return JVM_STARTING;
 	if (status.state == 'T' || status.state == 't')
 		return JVM_STOPPED;
-	r = look_at_threads(proc_fd, &found);
+	r = read_threads(proc_fd, &found);
 	if (r < 0)
 		return r;
 	if (!found.has_dispatcher)

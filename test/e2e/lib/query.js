@@ -52,6 +52,16 @@ async function sql(cluster, query) {
   return JSON.parse(text).data;
 }
 
+// The CPU profiles of a service as [{ stack, ns }], the most expensive first; stacks from the leaf.
+const cpuStacks = (cluster, service) =>
+  sql(
+    cluster,
+    `SELECT s.Stack AS stack, sum(Value) AS ns FROM profiling_samples
+     INNER JOIN (SELECT Hash, any(Stack) AS Stack FROM profiling_stacks
+                 WHERE ServiceName = '${service}' GROUP BY Hash) AS s ON StackHash = s.Hash
+     WHERE ServiceName = '${service}' AND Type = '${CPU}' GROUP BY stack ORDER BY ns DESC`,
+  );
+
 // CPU time of a service's profiles
 async function sampledNs(cluster, service) {
   const [row] = await sql(
@@ -123,4 +133,4 @@ async function application(
   return applications.find((a) => a.service.endsWith(`/${name}`));
 }
 
-module.exports = { CPU, settled, sampledNs, sql, api, flame, application };
+module.exports = { CPU, cpuStacks, settled, sampledNs, sql, api, flame, application };
