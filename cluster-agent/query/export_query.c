@@ -1,6 +1,7 @@
 /*
- * All stacks of a selection in the formats of others, and the largest of them as JSON. What the
- * store cut is a stack "other", so that the sum of a file is that of the selection.
+ * All stacks of a selection in the formats of other tools, and the largest of them as JSON. Stacks
+ * beyond the limit of the query are one stack "other", so that the sum of a file is that of the
+ * selection.
  */
 #include <errno.h>
 

@@ -19,7 +19,7 @@ static void put_figures(struct json_writer *w, struct stack_value self, struct s
 	json_member_int(w, "baseTotal", total.base);
 }
 
-/* What the store left out of every figure here. */
+/* The value of the stacks beyond the limit of the query, which no figure here includes. */
 static void put_cut(struct json_writer *w, const struct stack_query_result *stacks, bool has_base)
 {
 	json_member_int(w, "stacksCut", (int64_t)stacks->n_stacks_cut);

@@ -1,7 +1,7 @@
 /*
- * Labels of a selection and their values, by how much of the selection's value they have: what a
- * reader can filter or compare by. Sets of labels are few beside the samples that have them, so
- * they are added up first.
+ * Labels of a selection and their values, which a reader can filter or compare by, ordered by their
+ * share of the selection's value. There are far fewer sets of labels than samples, so samples are
+ * added up by set first.
  */
 #include <errno.h>
 
@@ -98,7 +98,7 @@ static void put_value(struct json_writer *w, const struct row *row)
 	json_close(w, '}');
 }
 
-/* Rows of one label are neighbours. */
+/* The rows of one label are consecutive. */
 static int write_labels(struct json_writer *w, const struct bound_query *q, struct err *err)
 {
 	struct row last = {.name = NULL};

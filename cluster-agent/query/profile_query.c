@@ -103,7 +103,7 @@ static int put_instance(struct json_writer *w, const struct timeline_instance *i
 	return 0;
 }
 
-/* Finds out, too, how instances are called. */
+/* Also determines the form of the ids of instances. */
 static int put_instances(struct json_writer *w, struct store *store, const struct query_filter *f,
 			 struct timeline_by *by, struct err *err)
 {

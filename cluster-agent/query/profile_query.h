@@ -1,5 +1,5 @@
 /*
- * Questions about stored profiles, and their answers as JSON for the page or pprof for other tools.
+ * Queries of stored profiles, with answers as JSON for the page or pprof for other tools.
  *
  * Blocks on the store: call it from a worker.
  */
@@ -31,7 +31,7 @@ enum query_purpose {
 	QUERY_FOR_GO_PGO, /* "go build -pgo" */
 };
 
-/* Texts are borrowed; each question reads what it needs, 0 or NULL is "not given". */
+/* Texts are borrowed. Each query reads the fields that it needs; 0 or NULL means "not given". */
 struct query_request {
 	struct query_filter filter;
 	struct query_filter base; /* the selection to compare with; unused unless has_base */

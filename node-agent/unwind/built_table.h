@@ -1,5 +1,5 @@
 /*
- * Writes one table into slabs, page by page, and publishes it to walks.
+ * Writes one unwind table into slabs, page by page, and makes it visible to the BPF stack walk.
  */
 #ifndef NODE_AGENT_UNWIND_BUILT_TABLE_H
 #define NODE_AGENT_UNWIND_BUILT_TABLE_H
@@ -10,7 +10,7 @@
 
 #define BUILT_TABLE_PAGES_MAX (UNWIND_TABLE_PIECES * UNWIND_BLOCK_PAGES)
 
-/* What a table occupies. */
+/* The memory of one table. */
 struct built_table {
 	struct cfi_extent extent;
 	struct unwind_extent pages[UNWIND_TABLE_PIECES];
@@ -21,8 +21,8 @@ struct built_table {
 
 /*
  * Reserves the page directory. Returns 0, -EFBIG if there are more pages than BUILT_TABLE_PAGES_MAX
- * or addresses have more than 47 bits, or an error of unwind_slabs_get(). After a failure of this
- * or the next two functions, what there is must be given to built_table_discard().
+ * or addresses have more than 47 bits, or an error of unwind_slabs_get(). If this or one of the
+ * next two functions fails, the caller must call built_table_discard().
  */
 int built_table_begin(struct built_table *b, struct unwind_slabs *slabs,
 		      const struct cfi_extent *extent) MUST_CHECK;
@@ -34,14 +34,14 @@ int built_table_add_page(struct built_table *b, struct unwind_slabs *slabs, uint
 int built_table_add_rules(struct built_table *b, struct unwind_slabs *slabs,
 			  const struct unwind_rule *rules, uint32_t n) MUST_CHECK;
 
-/* Shows it to walks; ret is an element of unwind_tables. */
+/* Makes the table visible to walks; ret is an element of unwind_tables. */
 void built_table_publish(const struct built_table *b, struct unwind_table *ret);
 
-/* Hides it from walks and frees what it occupies. */
+/* Hides a published table from walks and frees its memory. */
 void built_table_withdraw(struct built_table *b, struct unwind_slabs *slabs,
 			  struct unwind_table *published, uint64_t now_ns);
 
-/* Frees what one occupies that was never published. */
+/* Frees the memory of a table that was never published. */
 void built_table_discard(struct built_table *b, struct unwind_slabs *slabs);
 
 #endif /* NODE_AGENT_UNWIND_BUILT_TABLE_H */

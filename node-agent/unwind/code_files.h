@@ -1,11 +1,11 @@
 /*
- * The files with code that processes have mapped: which table is theirs, and where their code is
- * mapped from. A cache, by identity, of limited size; the least recently used is dropped.
+ * The executables and libraries that processes have mapped: the key of the unwind table of each, and
+ * its segments with code. A cache of limited size, by file identity, with LRU eviction.
  *
  * A file whose table has an index can be shown to walks, which then find it by its inode, in
  * processes whose mappings are not reported (bpf/unwind_table.h: unwind_files).
  *
- * One thread uses it.
+ * Not thread-safe.
  */
 #ifndef NODE_AGENT_UNWIND_CODE_FILES_H
 #define NODE_AGENT_UNWIND_CODE_FILES_H
@@ -21,14 +21,12 @@ struct code_files;
 #define CODE_FILE_SEGMENTS_MAX 4u /* linkers make one or two */
 
 /*
- * What a table is of: the key of tables. A build id alone is what anybody can write into a file,
- * so a digest of what the table is made from is part of it.
+ * Identifies the content of a table, so that equal files share one. A build id alone is not enough:
+ * anybody can write any build id into a file. So the key also has a digest of the unwind information.
  */
 struct table_key {
-	uint64_t id
-		[2]; /* XXH3-128 of the build id; of a file that shares nothing, device and inode */
-	uint64_t sum
-		[4]; /* SHA-256; likewise, UINT64_MAX, size, time of modification and of change */
+	uint64_t id[2];  /* XXH3-128 of the build id; device and inode of a file without one */
+	uint64_t sum[4]; /* SHA-256; of such a file, UINT64_MAX, size, mtime and ctime */
 };
 
 struct code_file;
@@ -58,8 +56,8 @@ const struct table_key *code_file_key(const struct code_file *f);
 /* Whether the key is of a build, so that other files may have the same, also after a restart. */
 bool table_key_is_of_build(const struct table_key *key);
 /*
- * Whether the file still is what its key says. Files whose key is of no build always are, as nobody
- * else has their table; and the vDSO, for which m is NULL.
+ * Whether the content of the file still matches its key. Always true for files whose key is not of a
+ * build, because their table is not shared, and for the vDSO, for which m is NULL.
  */
 bool code_files_is_current(struct code_files *c, const struct mapped_file *m,
 			   const struct table_key *key);
@@ -67,7 +65,7 @@ bool code_files_is_current(struct code_files *c, const struct mapped_file *m,
 /* Shows the file of the mapping to walks, with the index of its table. */
 void code_files_show(struct code_files *c, struct code_file *f, const struct process_mapping *m,
 		     uint32_t table);
-/* The index is no longer that of their table: hides all files that were shown with it. */
+/* Hides all files that were shown with this index, which is about to belong to another table. */
 void code_files_hide(struct code_files *c, uint32_t table);
 
 /* Reads the file; m is NULL for the vDSO. */

@@ -2,10 +2,10 @@
  * The unwinding tables of executables and libraries, one for all processes that map the same code,
  * in memory that the walk in BPF reads.
  *
- * A table has its index from the moment its file is first seen. It is built when it is wanted, by
- * file_tables_build_next(). All tables share a budget. One that does not fit waits
- * until others are evicted that walks have not used for a while; until then its code is unwound by
- * frame pointers.
+ * A table gets an index when its file is first seen and is built on demand by
+ * file_tables_build_next(). All tables share a budget. A table that does not fit waits until tables
+ * that walks have not used for a while are evicted; until then its code is unwound by frame
+ * pointers.
  *
  * One thread uses it.
  */
@@ -28,11 +28,11 @@ struct file_tables_config {
 	struct deadline_caller *caller; /* for files whose file system may not answer */
 	uint64_t max_table_bytes;
 	uint64_t grace_ns;
-	/* Called every now and then while a table is built. Not 0: stop building. */
+	/* Called periodically while a table is built; a result other than 0 cancels that. */
 	int (*on_pause)(void *ctx);
-	/* A file with the code of this table, borrowed until the next call, or NULL. */
+	/* Returns a file with the code of this table, borrowed until the next call, or NULL. */
 	struct mapped_file *(*find_file)(void *ctx, uint32_t table);
-	/* A process that has code of this table mapped, likewise, or NULL. */
+	/* Returns a process that has mapped code of this table, likewise, or NULL. */
 	const struct process_snapshot *(*find_process)(void *ctx, uint32_t table);
 	void *ctx;
 	const char *proc_root; /* where debug files are searched; NULL: nowhere; borrowed */
@@ -66,11 +66,11 @@ DEFINE_CLEANUP(struct file_tables *, file_tables_free);
 uint32_t file_tables_get(struct file_tables *t, const struct process_mapping *m, uint32_t owner,
 			 uint64_t *ret_bias);
 
-/* How many mappings refer to the table. Indexes that are not of a table are allowed. */
+/* Count the mappings that refer to the table. Indexes without a table are allowed. */
 void file_tables_ref(struct file_tables *t, uint32_t table);
 void file_tables_unref(struct file_tables *t, uint32_t table);
 
-/* The table is built without waiting for a walk to ask for it. source: its file. */
+/* Requests the table of the file `source` before any walk asks for it. */
 void file_tables_want(struct file_tables *t, uint32_t table, struct mapped_file *source);
 
 /* Finds tables that walks have asked for. */
@@ -82,7 +82,7 @@ void file_tables_find_wanted(struct file_tables *t);
  */
 bool file_tables_build_next(struct file_tables *t, uint64_t now_ns);
 
-/* Call it every second or so: gives tables another turn that had no room. */
+/* Retries tables that had no room. To be called about once a second. */
 void file_tables_tick(struct file_tables *t, uint64_t now_ns);
 
 void file_tables_read_stats(const struct file_tables *t, struct file_tables_stats *ret);

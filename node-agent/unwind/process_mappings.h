@@ -1,5 +1,5 @@
 /*
- * Which table holds where in each process, in memory that the walk in BPF reads.
+ * For each process, the unwind table of each mapping, in memory that the BPF stack walk reads.
  *
  * Each change of a process's mappings makes a new record, which replaces the old one in the hash
  * map of processes. The BPF programs remove a process from it that executes another program or
@@ -35,11 +35,11 @@ struct process_mappings_stats {
 
 int process_mappings_new(struct process_mappings **ret,
 			 const struct process_mappings_config *cfg) MUST_CHECK;
-/* Before the tables. NULL is allowed. */
+/* To be called before file_tables_free(). NULL is allowed. */
 void process_mappings_free(struct process_mappings *p);
 DEFINE_CLEANUP(struct process_mappings *, process_mappings_free);
 
-/* The process has these mappings. Without memory or room, it has no entry. */
+/* Replaces the mappings of a process. Without memory or room, the process has no entry. */
 void process_mappings_put(struct process_mappings *p, struct process_snapshot *s, uint64_t now_ns);
 
 /* The process has exited. */

@@ -1,7 +1,7 @@
 /*
- * Makes the table of a file in slabs: reads it from disk, if it was kept there, or makes it of the
- * file and keeps it. If much of the file's code is not described there, its separate debug file is
- * asked for, and read as well; such a table is not kept.
+ * Builds the unwind table of a file in slabs: loads it from the cache on disk, or parses the file and
+ * adds the table to the cache. If the file describes only a part of its code, its separate debug
+ * file is searched and parsed as well; such a table is not cached.
  */
 #ifndef NODE_AGENT_UNWIND_TABLE_BUILDER_H
 #define NODE_AGENT_UNWIND_TABLE_BUILDER_H
@@ -20,19 +20,19 @@ struct table_builder {
 	int (*on_pause)(void *ctx);
 	void *ctx;
 	/*
-	 * Called when the file has been read: whether it is still the one of the key. If not, its
-	 * table is none, and is not kept on disk. NULL: it is.
+	 * Called after the file was read: whether its content still matches the key. If not, the
+	 * table is discarded. NULL: it always does.
 	 */
 	bool (*is_current)(void *check_ctx);
 	void *check_ctx;
 };
 
 /*
- * key is the table's name on disk, or NULL if it is not to be kept there. Returns 0; -ENOSPC
- * without room; -EFBIG if the table is too large; -ECANCELED; -ESTALE if the file is not
- * current; -ENOENT, -ENOEXEC or -EBADMSG if the
- * file has no code or is none of ELF; or another -errno. After a failure, ret->bytes is how much of
- * the table there was room for, and nothing else of *ret is to be used.
+ * key is the table's key in the cache, or NULL not to cache it. Returns 0; -ENOSPC without room;
+ * -EFBIG if the table is too large; -ECANCELED if on_pause() says so; -ESTALE if the file is not
+ * current; -ENOENT, -ENOEXEC or -EBADMSG if the file has no code or is not an ELF file; or another
+ * -errno. After a failure, ret->bytes is the size of the part that had room, and the rest of *ret is
+ * undefined.
  */
 int table_builder_build(const struct table_builder *b, const struct byte_source *src,
 			const struct table_file_key *key, struct built_table *ret) MUST_CHECK;

@@ -14,30 +14,31 @@
 #define TABLE_OWNERS 1024u
 
 /*
- * CPU time of the builder is a debt, which a part of the time that passes pays off. A large debt is
- * allowed, so that after a start without a cache only a flood of different files has to wait. What
- * is left when one owner owes as much as it may is for those who come later.
+ * A leaky bucket of the builder's CPU time, per owner and for all: building a table adds to it, and
+ * a fraction of the elapsed time drains it. Buckets are large, so that after a start without a
+ * cache only a flood of different files has to wait. The bucket of one owner is smaller than that of all,
+ * so that one owner cannot use up the time of the others.
  */
 #define TABLE_OWNERS_BUILD_PART 10u /* a tenth of one CPU */
 #define TABLE_OWNERS_BUILD_NS (40 * NS_PER_S)
 #define TABLE_OWNER_BUILD_NS (30 * NS_PER_S)
 
 struct table_owner {
-	uint64_t build_ns; /* its debt */
+	uint64_t build_ns; /* fill level of its bucket */
 	uint64_t bytes;    /* of its tables that are built */
 	uint32_t n_tables; /* that have an index */
 };
 
 struct table_owners {
 	struct table_owner owners[TABLE_OWNERS];
-	uint64_t build_ns; /* the debt of all */
-	uint64_t tick_ns;  /* until when it is paid off; 0: never yet */
+	uint64_t build_ns; /* fill level of the common bucket */
+	uint64_t tick_ns;  /* time of the last drain; 0: none yet */
 };
 
 /* The index of an owner. */
 uint32_t table_owner_of(const char *workload);
 
-/* Pays off. Times are of the same clock. */
+/* Drains all buckets. Times are of the same clock. */
 void table_owners_tick(struct table_owners *o, uint64_t now_ns);
 void table_owners_charge(struct table_owners *o, uint32_t owner, uint64_t build_ns);
 /* Whether a table may be built for this owner now. Of several, who owes least is first. */

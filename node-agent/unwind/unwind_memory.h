@@ -34,7 +34,7 @@ struct unwind_memory {
 
 struct unwind_maps;
 
-/* Descriptors of the maps of these names; duplicated. */
+/* Descriptors of the maps unwind_slabs, unwind_tables and so on. */
 struct unwind_map_fds {
 	int slabs;
 	int tables;
@@ -45,7 +45,7 @@ struct unwind_map_fds {
 
 /* Returns 0, -ENOMEM, or another -errno if the arrays cannot be mapped. */
 int unwind_maps_new(struct unwind_maps **ret, const struct unwind_map_fds *fds) MUST_CHECK;
-/* After all slabs were given to free_slab(). NULL is allowed. */
+/* To be called after free_slab() was called for all slabs. NULL is allowed. */
 void unwind_maps_free(struct unwind_maps *m);
 DEFINE_CLEANUP(struct unwind_maps *, unwind_maps_free);
 

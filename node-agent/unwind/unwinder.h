@@ -1,8 +1,8 @@
 /*
- * Tells the walk in BPF how to unwind code without frame pointers: follows processes, builds a
- * table for each executable and library that they map, on a thread of its own, and writes both to
- * where the walk reads them (bpf/unwind_table.h). Samples that arrive before are unwound by frame
- * pointers.
+ * Lets the BPF stack walk unwind code without frame pointers: follows processes, builds an unwind
+ * table for each executable and library that they map, on a thread of its own, and writes mappings
+ * and tables to the memory that the walk reads (bpf/unwind_table.h). Until then, stacks are unwound
+ * by frame pointers.
  */
 #ifndef NODE_AGENT_UNWIND_UNWINDER_H
 #define NODE_AGENT_UNWIND_UNWINDER_H
@@ -39,7 +39,7 @@ DEFINE_CLEANUP(struct unwinder *, unwinder_free);
 /* For process_table_subscribe(). */
 struct process_listener *unwinder_listener(struct unwinder *u);
 
-/* A walk has come to code whose table is not built (WALK_END_NO_TABLE). Loop thread. */
+/* Reports that a walk ended at code without a table (WALK_END_NO_TABLE). Loop thread. */
 void unwinder_want(struct unwinder *u);
 
 /*

@@ -1,5 +1,5 @@
 /*
- * Which services have profiles in a time range, of which types, and how busy they are.
+ * The services that have profiles in a time range, the types of these, and the CPU time in cores.
  *
  * Blocks on the store: call it from a worker.
  */

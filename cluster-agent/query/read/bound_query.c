@@ -204,7 +204,7 @@ static size_t pod_len(const char *text, size_t len)
 }
 
 /*
- * What the instance is called in the types of the other agent: the beginning of the ids of a pod's
+ * The same instance in the types of the other agent: the beginning of the ids of a pod's
  * containers, or the pod of a container. False if it has nothing to do with a pod.
  */
 static bool other_name(char ret[static KUBE_NAME_BYTES], const struct query_filter *f)
@@ -507,7 +507,7 @@ static int expand(struct bound_query *q, const struct query_filter *f, const cha
 	}
 }
 
-/* Gives the parameters in what was appended since `start` the names of the side in use. */
+/* Renames the parameters in the SQL appended since `start` for the side in use. */
 static int rename_params(struct bound_query *q, size_t start)
 {
 	CLEANUP(buf_fini) struct buf added;
@@ -536,7 +536,7 @@ int bound_query_add_sql(struct bound_query *q, const struct query_filter *f, con
 	return r == 0 && q->side[0] ? rename_params(q, start) : r;
 }
 
-/* Makes the engine's opinion of a regular expression a sentence for who wrote it. */
+/* Extracts what is wrong with a regular expression from the engine's exception. */
 static int refuse_regex(const char *text, struct err *err)
 {
 	static const char mark[] = "error: ";
@@ -549,7 +549,7 @@ static int refuse_regex(const char *text, struct err *err)
 		       (int)(end ? (size_t)(end - why) : strcspn(why, ".\n")), why);
 }
 
-/* What an exception of the engine means to who asks. r and err are those of store_query(). */
+/* Translates an exception of the engine for the client. r and err are those of store_query(). */
 static int explain(const struct bound_query *q, int r, struct err *err)
 {
 	int code = store_exception_code(q->answer.data, q->answer.len);

@@ -1,5 +1,5 @@
 /*
- * What a reader asks about: service, type, range, instance and labels.
+ * The selection of a query: service, type, range, instance and labels.
  *
  * An instance is a container of a service: its container.id for types that the node-agent makes,
  * "namespace/pod" for the others. "id@host" names it where the same id exists on several hosts, as
@@ -33,7 +33,7 @@ struct query_filter {
 	struct stack_cache *stacks;        /* where to look for frames first; may be NULL */
 };
 
-/* What is looked at, and what that is compared with. */
+/* The selection and the baseline that it is compared with. */
 struct query_sides {
 	const struct query_filter *selection;
 	const struct query_filter *base; /* of the same type; NULL: no comparison */

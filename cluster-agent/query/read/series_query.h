@@ -1,5 +1,5 @@
 /*
- * What there is, as Prometheus and Grafana ask for it: series, which are services with a type of
+ * Metadata as Prometheus and Grafana request it: series, which are services with a type of
  * profile, by selectors on labels; values and names of labels; and which types of which services an
  * id of a profile type stands for.
  *

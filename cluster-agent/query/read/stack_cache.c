@@ -5,7 +5,7 @@
 
 #include "common/data/table.h"
 
-/* Few, as each is of a service that somebody looks at: found by looking at all. */
+/* One per service that is being viewed: few enough for a linear search. */
 #define MAX_ENTRIES 32u
 
 struct entry {

@@ -1,10 +1,10 @@
 /*
- * Keeps the dictionaries of the services that were asked about last, so that a reader who zooms,
+ * Keeps the dictionaries of the most recently queried services, so that a reader who zooms,
  * compares or watches waits for the values only: frames are most of what the store would read and
  * send again, and what a hash stands for never changes.
  *
- * A query takes the dictionary of its service out, adds to it what it lacks, and puts it back. Who
- * comes meanwhile makes another one, and the one that knows more stacks is kept. So nothing is
+ * A query takes the dictionary of its service out, adds to it what it lacks, and puts it back. A
+ * concurrent query of the same service creates another one; the one with more stacks is kept. So nothing is
  * locked while a query runs, and the memory is bounded: by max_bytes here, and by the limits of a
  * dictionary per query.
  *

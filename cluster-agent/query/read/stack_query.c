@@ -15,8 +15,8 @@
  * side would read what is between two distant ranges, too, and could not count a profile of both
  * twice.
  *
- * A last query per side reads how much is missing (profiling_quality), so that a flame graph says
- * how much of the truth it is.
+ * A last query per side reads how much is missing (profiling_quality), so that a flame graph shows
+ * how complete it is.
  */
 #include "cluster-agent/query/read/stack_query.h"
 
@@ -119,7 +119,7 @@ struct entry {
 	struct stack_value value;
 };
 
-/* A query under way. */
+/* The state of one query. */
 struct stack_work {
 	struct store *store;
 	const struct query_filter *f;

@@ -30,7 +30,7 @@ struct stack_query_counts {
 	uint64_t total; /* of all, also of those beyond the last item */
 };
 
-/* How much of the truth one side is. */
+/* How complete the data of one side is. */
 struct stack_query_quality {
 	uint64_t n_samples;   /* observations */
 	uint64_t n_truncated; /* observations whose stack does not reach its root */

@@ -20,7 +20,7 @@
 #define BY_ID "${id}"
 #define BY_ID_AND_HOST "concat(${id}, '@', ${host})"
 
-/* What series are made by. */
+/* What the series are grouped by. */
 enum by {
 	BY_OF_LABEL,
 	BY_OF_ID,

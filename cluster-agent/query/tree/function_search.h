@@ -1,5 +1,5 @@
 /*
- * What a reader searches for, in the words of the page (web/src/model/search.ts): text in any case
+ * A search for functions, in the syntax of the page (web/src/model/search.ts): text in any case
  * in a name or a file, "an exact name", or /a regular expression/ in any case. Foreign data: what a
  * regular expression may cost is bounded.
  *

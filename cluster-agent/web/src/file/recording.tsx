@@ -25,7 +25,7 @@ interface Recording extends FlameGraph {
   subtitle: string;
 }
 
-/** Zooms, the last one shown; a step back goes to the one before. */
+/** The zoom history; its last entry is on show. */
 function useZoom(tree: Tree): [number, (node: number) => void, () => boolean, () => void] {
   const [trail, setTrail] = useState<number[]>([]);
   useEffect(() => setTrail([]), [tree]);

@@ -53,7 +53,7 @@ const mirrored: Record<Move, Move> = { up: "down", down: "up", left: "left", rig
 const LONG_PRESS_MS = 500;
 const LONG_PRESS_SLACK = 8; // px that a finger may move
 
-/** Calls `run` when a finger rests; the click that follows is not one. */
+/** Calls `run` on a long press; `wasLong` says whether the click that follows belongs to it. */
 function useLongPress(run: (e: PointerEvent) => void) {
   const timer = useRef(0);
   const from = useRef<PointerEvent | null>(null);
@@ -124,7 +124,7 @@ export function Flame(p: FlameProps) {
     const empty = v.resize(size.width, size.height);
     v.show(tree, zoom, look, p.matches, direction);
     setRows(v.layout.rows);
-    // the latter draws once, whatever else changes before the next frame
+    // the latter draws once per animation frame, however many changes there are
     if (empty) v.draw();
     else redraw();
     placeOutline();
@@ -139,12 +139,12 @@ export function Flame(p: FlameProps) {
     forget();
   }, [tree, zoom, direction]);
   useLayoutEffect(() => {
-    // some ancestors stay in view; a mere refresh does not scroll
+    // keeps some ancestors in view; a refresh of the data does not scroll
     const el = scroller.current;
     const v = view.current;
     if (!el || !v) return;
     const away = Math.max(0, (tree.depth[zoom] - 8) * ROW);
-    if (direction === "icicle" && v.scrollTop === away) return; // and nothing has to be laid out
+    if (direction === "icicle" && v.scrollTop === away) return; // avoids a layout
     el.scrollTop = direction === "icicle" ? away : el.scrollHeight - el.clientHeight - away;
     if (v.scrollTop === el.scrollTop) return;
     v.scrollTop = el.scrollTop;
@@ -161,7 +161,7 @@ export function Flame(p: FlameProps) {
     const box = canvas.current?.getBoundingClientRect();
     return view.current && box ? view.current.hit(e.clientX - box.left, e.clientY - box.top) : -1;
   };
-  // a sliver is too narrow to tell its frames apart: what holds it is meant
+  // the frames of a sliver cannot be told apart, so the action applies to their parent
   const nodeOf = (v: FlameCanvas, i: number): number =>
     v.layout.isSliver(i) ? tree.parent[v.layout.node[i]] : v.layout.node[i];
 

@@ -1,4 +1,4 @@
-// Draws a layout on a canvas. Knows pixels and colours, no events and no components. The frame
+// Draws a layout on a canvas: pixels and colours, no events and no components. The frame
 // under the cursor is not drawn here: an outline of its own moves over the canvas, so that a move
 // of the mouse draws nothing again.
 
@@ -17,7 +17,7 @@ export const ROW = 19; // px, of which one is the gap
 export const FONT = '12px system-ui, -apple-system, "Segoe UI", Roboto, "DejaVu Sans", sans-serif';
 const MIN_LABEL = 22;
 const PAD = 5;
-const THIN = 3; // px; narrower frames are drawn by pixels
+const THIN = 3; // px; narrower frames are drawn by ThinFrames
 
 /** How frames are coloured. */
 export interface Look {
@@ -38,7 +38,7 @@ export class FlameCanvas {
   private width = 0;
   private height = 0;
   private labels: (string | undefined)[] = []; // by name
-  private other = -1; // the function that stands for what was left out
+  private other = -1; // the function "other", for frames that the answer left out
   private fitter: TextFitter | null = null;
   private thin = new ThinFrames();
   private hatch: CanvasPattern | null = null;
@@ -65,7 +65,7 @@ export class FlameCanvas {
     this.direction = direction;
   }
 
-  /** Whether the canvas has another size, and so nothing on it until it is drawn. */
+  /** Resizes the canvas, which clears it; returns whether the size has changed. */
   resize(width: number, height: number): boolean {
     const ratio = devicePixelRatio || 1;
     const w = Math.round(width * ratio);
@@ -173,7 +173,7 @@ export class FlameCanvas {
     return (dim ? p.dim : p.fill)[look.classes.of(fn)];
   }
 
-  /** Diagonal lines: what is below was left out of the answer. */
+  /** Diagonal lines: the answer left out the frames below. */
   private hatching(p: Palette): CanvasPattern | string {
     if (this.hatch && this.hatchOf === p) return this.hatch;
     const tile = document.createElement("canvas");
@@ -195,7 +195,7 @@ export class FlameCanvas {
     return this.hatch ?? p.sliver;
   }
 
-  /** thin: what narrow frames are drawn by; null: images in which each is a box of its own. */
+  /** thin: the renderer of narrow frames; null for images, which have a box for each frame. */
   private drawBoxes(
     tree: Tree,
     look: Look,

@@ -32,7 +32,7 @@ declare global {
   }
 }
 
-/** Installs the hook; the answer removes it. */
+/** Installs the hook; the returned function removes it. */
 export function flameHook(
   id: FlameId,
   view: FlameCanvas,

@@ -1,4 +1,4 @@
-// Which colour is which package, largest first. A click dims all the others.
+// The legend: packages and their colours, the largest first. A click dims all others.
 
 import type { Palette } from "../model/colors";
 import { useMemo } from "preact/hooks";
@@ -42,7 +42,7 @@ function useTitles(tree: Tree | null, coloring: Coloring): (key: string) => stri
 function Entries({ coloring, tree, palette, picked, onPick }: Props) {
   const titleOf = useTitles(tree, coloring);
   const entries = coloring.legend.slice(0, MOST);
-  // one that was picked elsewhere can be let go here
+  // a package that was picked elsewhere can be unpicked here
   const far = coloring.legend.slice(MOST).find((e) => e.key === picked);
   if (far) entries.unshift(far);
   if (entries.length === 0) return null;

@@ -1,5 +1,5 @@
-// A function between its callers and what it calls, of all its stacks together. A click on another
-// function goes on from there; Back returns.
+// The sandwich view: a function between its callers and its callees, over all its stacks. A click on
+// another function shows that one in the same way; Back returns.
 
 import { useEffect, useMemo } from "preact/hooks";
 import { scaleFunction } from "../model/comparison";
@@ -71,7 +71,7 @@ function fillingFrom(a: FunctionView, t: Tree): Filling | null {
       exact: true,
     };
   } catch {
-    return null; // no tree; that of the browser is shown
+    return null; // the answer has no tree; the one computed in the browser is shown
   }
 }
 

@@ -1,5 +1,5 @@
-// A canvas context that writes SVG: what draws the flame graph on the screen draws the exported
-// file as well, so that both show the same. It knows what that drawing uses, no more.
+// A canvas context that writes SVG, so that the same code draws the flame graph on the screen and
+// in exported files. It implements only the methods that this code uses.
 
 const digits = (v: number): string => String(Math.round(v * 100) / 100);
 

@@ -29,7 +29,7 @@ interface Props {
   zoom: number;
   diff: DiffPalette | null;
   atLeast: boolean; // figures of a tree that was made of a cut one
-  leafFirst: boolean; // own values are those of stacks that begin here: of no use to anybody
+  leafFirst: boolean; // hides own values: they would be those of stacks that begin here
 }
 
 /** The line below the name: where the function is from. */

@@ -1,6 +1,6 @@
-// Draws a made-up profile where nobody sees it, while the first real one is under way. A browser
-// compiles code when it runs, and runs it slowly until it has run often; so the first graph takes
-// half the time if another one was drawn before it.
+// Draws an invented profile off screen while the first real one is being loaded. Browsers optimize
+// code only after it has run many times, so the first graph takes half the time if another one was
+// drawn before it.
 
 import { palettes } from "../model/colors";
 import { assignHues, FunctionClasses } from "../model/hues";
@@ -54,7 +54,7 @@ function drawOnce(): void {
   view.draw();
 }
 
-/** Does so whenever the browser has nothing else to do; the answer stops it. */
+/** Warms up while the browser is idle; the returned function stops it. */
 export function warmUp(): () => void {
   if (!("requestIdleCallback" in window)) return () => {}; // of Safari
   let left = ROUNDS;

@@ -1,4 +1,4 @@
-// The list of applications: what is folded, in which order, and which of them are missed.
+// The list of applications: order, grouping, and which applications have stopped sending profiles.
 
 import type { Span } from "./time_range";
 
@@ -11,7 +11,7 @@ export interface Application {
   service: string;
   namespace: string; // "" = not of Kubernetes
   types: ApplicationType[];
-  firstSeen: number; // as far as is known
+  firstSeen: number; // start of the first known profile
   lastSeen: number;
   cores: number | null;
   spark?: (number | null)[]; // cores
@@ -116,8 +116,8 @@ const SILENT_MS = 180_000; // three upload intervals
 const LONG_MS = 600_000;
 
 /**
- * Whether somebody should look where it is: it was there for long and without a break, and then
- * fell silent while others did not. `newest` is the last profile of anything.
+ * Whether the application is missing: it had profiles for long and without a break, and then none,
+ * while others still had some. `newest` is the last profile of anything.
  */
 export function isMissed(
   a: Application,
@@ -144,7 +144,7 @@ function sumSparks(apps: Application[]): (number | null)[] | undefined {
   return Array.from({ length: n }, (_, i) => sum(apps.map((a) => a.spark?.[i] ?? null)));
 }
 
-/** The letters that a command's name begins with: `cc1plus` → `cc`, `job-7.sh` → `job`. */
+/** The leading letters of a command's name: `cc1plus` → `cc`, `job-7.sh` → `job`. */
 const stemOf = (service: string): string =>
   /^[a-z_]*/i.exec(service.slice(COMMAND.length))?.[0].toLowerCase() ?? "";
 
@@ -157,7 +157,7 @@ function commonStart(names: string[]): string {
 const NOTABLE = 0.05; // share of all cores
 const FEWEST = 3; // fewer are no group
 
-/** One-off commands by the beginning of their names; those that are like no others together. */
+/** Groups one-off commands by the leading letters of their names; the rest are one group. */
 function groupsOf(commands: Application[]): { title: string; apps: Application[] }[] {
   const byStem = new Map<string, Application[]>();
   for (const a of commands) {
@@ -202,12 +202,12 @@ function compare(a: Row, b: Row, { by, ascending }: Order): number {
 
 const FOLD_AFTER_MS = 300_000;
 
-/** Whether profiles go back far enough to tell a command that ran for a while from what stays. */
+/** Whether profiles go back far enough to tell one-off commands from permanent ones. */
 const isEstablished = (apps: Application[]): boolean =>
   Math.max(...apps.map((a) => a.lastSeen)) - Math.min(...apps.map((a) => a.firstSeen)) >=
   FOLD_AFTER_MS;
 
-export const FOLD_FROM = 20; // fewer applications are seen at a glance
+export const FOLD_FROM = 20; // shorter lists are not grouped
 
 /** What the list shows, from top to bottom. */
 export function rowsOf(apps: Application[], f: Folding): Row[] {
@@ -233,7 +233,7 @@ export function rowsOf(apps: Application[], f: Folding): Row[] {
   const inside = new Map<string, Application[]>();
   const commands: Application[] = [];
   const fold = f.fold && isEstablished(apps);
-  // what uses much is shown by its own name, however short it runs
+  // a command with a large share of CPU is listed by itself, even if it ran briefly
   const much = NOTABLE * apps.reduce((s, a) => s + (a.cores ?? 0), 0);
   for (const a of apps)
     if (fold && (a.cores ?? 0) <= much && isOneOff(a, f.first)) commands.push(a);

@@ -1,4 +1,4 @@
-// What the chart library does not know: round binary values, and points without neighbours.
+// What the chart library lacks: axis steps that are powers of two, and points without neighbours.
 
 const round = (v: number): number => Number(v.toPrecision(12));
 

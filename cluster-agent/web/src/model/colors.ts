@@ -1,5 +1,5 @@
-// Colours of frames. One lightness and one chroma for all packages, so that none shouts. hues.ts
-// decides which package has which hue.
+// Colours of frames. All packages have the same lightness and chroma, so that none stands out.
+// hues.ts decides which package has which hue.
 
 import { KERNEL, moduleOf, packageOf, type FilePackages } from "./names";
 import type { ColorBy } from "./url_state";

@@ -43,7 +43,7 @@ export const sameSubject = (c: Comparison): boolean =>
 const short = (text: string): string =>
   text.length > 40 ? `${text.slice(0, 20)}…${text.slice(-16)}` : text;
 
-/** What the side has that the other has not, most telling first. */
+/** What only this side has, the most significant first. */
 function parts(own: Side, other: Side, nowMs: number): string[] {
   const out: string[] = [];
   if (own.service !== other.service) out.push(splitService(own.service).name);

@@ -1,4 +1,4 @@
-// Where an arrow key leads in the flame graph.
+// Moves the keyboard cursor through the flame graph.
 
 import type { Layout } from "./layout";
 import type { Tree } from "./tree";

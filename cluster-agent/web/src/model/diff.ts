@@ -4,9 +4,9 @@
 // Two ways to compare: "share" compares each side's share of its own total, so two ranges of
 // different load or length can be compared; "absolute" compares the values as they are.
 //
-// The colour shows the change relative to the larger side, (value - base) / max(value, base). That
-// is bounded and symmetric: twice as much is +0.5, half as much is -0.5, new is +1, vanished is -1.
-// The plain ratio is not: it has no upper end, and the largest one would fade all the others.
+// The colour shows the change relative to the larger side, (value - base) / max(value, base). It is
+// bounded and symmetric: twice as much is +0.5, half as much is -0.5, new is +1, vanished is -1.
+// The plain ratio has no upper bound, so the largest one would make all others look unchanged.
 
 import { hex, oklch } from "./colors";
 import { percent, value as valueText } from "./units";

@@ -1,5 +1,5 @@
-// Grows a tree out of pieces of another one: stacks are added, equal ones merge, and the result has
-// its nodes in the order that every tree has. All edits of a flame graph and both halves of a
+// Builds a tree from stacks of another one: equal stacks merge, and the nodes of the result are in
+// preorder, siblings by name, as in every tree. All edits of a flame graph and both halves of a
 // sandwich are made this way.
 //
 // Children are found by a hash of (parent, function) in one open-addressing table of integers: a

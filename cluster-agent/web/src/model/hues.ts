@@ -23,12 +23,12 @@ export interface Coloring {
   legend: LegendEntry[]; // largest first
 }
 
-// frames below this share of the width are too narrow for anybody to see what is beside them
+// the neighbours of frames below this share of the width cannot be seen
 const SEEN = 0.001;
 
 const MAX_KEYS = 1 << 15; // so that the numbers of two packages make one small integer
 
-/** What packages, by their numbers, cover. */
+/** The area of each package in the graph, and its neighbours, by package number. */
 interface Uses {
   list: string[]; // names of the packages
   area: number[]; // sum of the widths of frames; none of those that are not drawn
@@ -199,7 +199,7 @@ export function assignHues(t: Tree, by: ColorBy, memory?: ReadonlyMap<string, nu
   const ranked = listed.filter((k) => list[k] !== KERNEL);
   const given = new Int32Array(list.length).fill(NONE);
   const taken = new Uint8Array(HUES);
-  // what a large package had before it keeps, whatever a larger new one would like
+  // a large package keeps its earlier hue, even if a larger new one would get the same
   const large = ranked.slice(0, HUES);
   for (const k of large) {
     const hue = memory?.get(list[k]);

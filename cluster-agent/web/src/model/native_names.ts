@@ -142,7 +142,7 @@ export function nativePath(name: string): string[] {
   return path;
 }
 
-// parts that say nothing without the one before
+// parts that mean nothing without the one before them
 const CLOSURE = /^(?:\{.*\}|'lambda.*'|\$_\d+)$/;
 
 /** The last two parts, and closures beside them: "Core<…>::poll::{{closure}}". */

@@ -89,7 +89,7 @@ function tabOf(title: string, members: ProfileType[]): Tab {
   return { title, type: sorted[0].type, types: sorted.map((t) => t.type) };
 }
 
-/** Memory of a Java and of a Go program in one service is not one thing: a tab for each. */
+/** A service with programs in Java and in Go has a tab for the memory of each. */
 function tabsOfGroup(title: string, members: ProfileType[]): Tab[] {
   const languages = [...new Set(members.map((t) => t.language ?? ""))].sort();
   if (languages.length < 2 || members[0].category !== "memory") return [tabOf(title, members)];

@@ -1,4 +1,4 @@
-// How far a profile can be trusted.
+// The quality of a profile: incomplete stacks and lost samples.
 
 import { grouped, percentComplete, value } from "./units";
 

@@ -35,7 +35,7 @@ const jvms = (n: number): string => `${grouped(n)} ${n === 1 ? "JVM" : "JVMs"}`;
 
 export interface JvmNote {
   text: string;
-  expected: boolean; // nobody has to do anything
+  expected: boolean; // no action is needed
 }
 
 /** Null if there are no JVMs, or all have Java profiles. */

@@ -18,7 +18,7 @@ export interface BinaryEnds {
 }
 
 export interface WalkEnds {
-  total: number; // samples of which it is known
+  total: number; // samples whose end is known
   complete: number;
   guessed: number; // likewise whole, but a step was a guess
   ends: Ends[]; // all others, most frequent first

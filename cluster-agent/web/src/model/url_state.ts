@@ -96,7 +96,7 @@ export const emptyState: UrlState = {
 export const comparing = (s: UrlState): boolean =>
   s.base !== "" || s.baseService !== null || s.baseInstance !== null || s.baseWhere !== null;
 
-/** What ends a comparison. */
+/** The changes that end a comparison. */
 export const noBase = {
   base: "",
   baseService: null,
@@ -105,7 +105,7 @@ export const noBase = {
   changed: "",
 } as const satisfies Partial<UrlState>;
 
-/** Another application: what was picked within the old one means nothing there. */
+/** The state for another application, without what was selected within the old one. */
 export const otherService = (service: string): Partial<UrlState> => ({
   service,
   type: "",

@@ -1,4 +1,4 @@
-// What can be taken along: images of what is seen, files of the whole selection, and links.
+// Exports: images of the graph, files of the whole selection, and links.
 
 import { useState } from "preact/hooks";
 import { exportUrl, type BaseSide, type ExportFormat, type Selection } from "../state/api";
@@ -25,13 +25,13 @@ const files: { format: ExportFormat; title: string; hint: string }[] = [
   { format: "speedscope", title: "Speedscope", hint: "its JSON" },
 ];
 
-/** The address of what is shown, with times that do not move along with the clock. */
+/** The address of the present view with absolute times. */
 export const shareLink = (state: UrlState, range: Span): string =>
   location.origin + printAddress({ ...state, range }, location.pathname);
 
 const two = (n: number): string => String(n).padStart(2, "0");
 
-/** "catalog-cpu-20260102-0304": where the file is from, without what file systems mind. */
+/** "catalog-cpu-20260102-0304", without characters that file systems do not allow. */
 function fileName({ subject, span }: Props): string {
   const d = new Date(span.to);
   const date = `${d.getFullYear()}${two(d.getMonth() + 1)}${two(d.getDate())}`;

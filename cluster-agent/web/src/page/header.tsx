@@ -32,7 +32,7 @@ interface Props {
   setTheme: (t: Theme) => void;
 }
 
-/** In the header, because all of a page has to be in a landmark. */
+/** In the header, because accessibility rules want all content in a landmark. */
 function Progress({ loading }: Pick<Props, "loading">) {
   return loading ? <div class="progress" role="progressbar" aria-label="Loading" /> : null;
 }
@@ -187,7 +187,7 @@ function Live({ live, failing, onRefresh }: Pick<Props, "live" | "failing" | "on
 const themeNames: Record<Theme, string> = { auto: "as the system", light: "light", dark: "dark" };
 const nextTheme: Record<Theme, Theme> = { auto: "light", light: "dark", dark: "auto" };
 
-/** A link to the other page; what is chosen here means nothing there. */
+/** A link to the other page, without the selection of this one. */
 function PageLink({ to, children, navigate, className }: PageLinkProps) {
   const there = { ...emptyState, page: to };
   return (

@@ -1,4 +1,4 @@
-// The source lines of the selected function, hottest first: which line is it?
+// The source lines of the selected function, the most expensive first.
 
 import { useMemo, useState } from "preact/hooks";
 import {

@@ -1,4 +1,4 @@
-// What stands in front of the page when reading needs a key, and the way out.
+// The login form when reading needs a key, and the logout button.
 
 import { useState } from "preact/hooks";
 import { useCell } from "../state/hooks";

@@ -6,7 +6,7 @@ import "./start.css";
 import "./lines.css";
 import "./narrow.css";
 
-/** A mistake of ours must not leave an empty window. */
+/** Shows an error that a component has thrown, instead of an empty page. */
 class Guard extends Component<{ children: ComponentChildren }, { error: string }> {
   state = { error: "" };
   componentDidCatch(e: Error): void {

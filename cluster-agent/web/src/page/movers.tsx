@@ -10,11 +10,11 @@ import { otherService, printState, type UrlState } from "../model/url_state";
 import { ServiceName } from "./service_name";
 
 const DAY_S = 86_400;
-const ROUND_MS = 300_000; // not with every refresh: the question is an expensive one
+const ROUND_MS = 300_000; // the query is too expensive for every refresh
 const LIMIT = 20;
-const LEAST = 0.0005; // cores; less is nothing
+const LEAST = 0.0005; // cores; smaller changes are not listed
 
-/** The same for some minutes; at most a day, as the day before must not overlap it. */
+/** The range, rounded so that it stays the same for minutes, and at most a day long. */
 export function steadySpan(span: Span): Span {
   const to = Math.max(span.from + 1, Math.floor(span.to / ROUND_MS) * ROUND_MS);
   return { from: to - Math.min(span.to - span.from, DAY_S * 1000), to };

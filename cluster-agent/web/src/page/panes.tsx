@@ -1,4 +1,4 @@
-// Where there is room for one part of the page only, tabs choose which: on phones.
+// On narrow screens such as phones, tabs choose the one part of the page that is shown.
 
 import { useEffect, useState } from "preact/hooks";
 import { useNarrow } from "../state/hooks";
@@ -12,7 +12,7 @@ const panelTitles: Record<Panel, string> = { "": "", sandwich: "Sandwich", lines
 export function usePane(state: UrlState): [Pane, (p: Pane) => void] {
   const narrow = useNarrow();
   const [pane, setPane] = useState<Pane>(state.view === "table" ? "table" : "flame");
-  // what has just been opened is what one wants to see
+  // opening a panel also selects its pane
   useEffect(() => {
     if (state.panel) setPane("panel");
     else setPane((old) => (old === "panel" ? "flame" : old));

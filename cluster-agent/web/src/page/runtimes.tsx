@@ -1,5 +1,5 @@
-// One line about JVMs that have no Java profiles. Hidden once, the same line stays away as long as
-// the browser's tab is open.
+// One line about JVMs that have no Java profiles. Once dismissed, the same line stays hidden as
+// long as the browser's tab is open.
 
 import { useState } from "preact/hooks";
 import { jvmNote, type Runtimes } from "../model/runtimes";
@@ -11,7 +11,7 @@ function hidden(): string[] {
     const stored: unknown = JSON.parse(sessionStorage.getItem(KEY) ?? "[]");
     return Array.isArray(stored) ? stored.map(String) : [];
   } catch {
-    return []; // storage may be forbidden, or somebody else's text be in it
+    return []; // storage may be forbidden, or hold other text
   }
 }
 

@@ -32,7 +32,7 @@ interface Props {
 
 function Search({ state, navigate, found, tree }: Props) {
   const [text, setText] = useTypedText(state.search);
-  // the back button undoes a search as a whole, not letter by letter
+  // the back button undoes a search as a whole, not character by character
   const begun = useRef(false);
   const set = (s: string): void => {
     setText(s);

@@ -3,7 +3,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { isAway, isRefusal, useLasting } from "../state/connection";
 
-const SAY_MS = 1000; // what takes less needs no words
+const SAY_MS = 1000; // shorter waits show no text
 const COUNT_MS = 5000;
 
 /** Seconds since it was first drawn. */

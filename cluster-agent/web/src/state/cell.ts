@@ -1,4 +1,5 @@
-// A value that many may watch without drawing the whole page again: the frame under the cursor.
+// An observable value, such as the frame under the cursor, whose changes do not render the whole
+// page again.
 
 export class Cell<T> {
   private watchers = new Set<(v: T) => void>();

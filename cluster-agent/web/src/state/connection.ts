@@ -9,17 +9,17 @@ export const outage = new Cell<number | null>(null);
 /** Requests under way that a refresh would send again. */
 export const pending = new Cell(0);
 
-/** Requests whose last answer was a refusal: the same would come of a refresh. */
+/** Requests that were refused; repeating them would give the same answer. */
 export const refusals = new Cell(0);
 
-/** What may be answered later: the agent starts again with other options, or is less busy. */
+/** Statuses after which a later attempt may succeed: with other options, or under less load. */
 const TEMPORARY = [404, 408, 429];
 
 /** Whether a status of HTTP says that the request is wrong, which waiting does not change. */
 export const isRefusal = (status: number): boolean =>
   status >= 400 && status < 500 && !TEMPORARY.includes(status);
 
-/** What a gateway says of a server behind it that does not answer. */
+/** Statuses of a gateway whose upstream server does not answer. */
 const GATEWAY = [502, 504];
 
 /** Whether a status of HTTP means that the cluster-agent did not answer; 0: nobody did. */

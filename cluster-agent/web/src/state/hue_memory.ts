@@ -21,7 +21,7 @@ function recall(key: string): Map<string, number> {
     for (const [name, hue] of Object.entries(stored as object))
       if (Number.isInteger(hue) && hue >= 0) found.set(name, hue as number);
   } catch {
-    // storage may be forbidden, or somebody else's text be in it
+    // storage may be forbidden, or hold other text
   }
   known.set(key, found);
   return found;
