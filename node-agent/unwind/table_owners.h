@@ -16,8 +16,8 @@
 /*
  * A leaky bucket of the builder's CPU time, per owner and for all: building a table adds to it, and
  * a fraction of the elapsed time drains it. Buckets are large, so that after a start without a
- * cache only a flood of different files has to wait. The bucket of one owner is smaller than that of all,
- * so that one owner cannot use up the time of the others.
+ * cache only a flood of different files has to wait. The bucket of one owner is smaller than that
+ * of all, so that one owner cannot use up the time of the others.
  */
 #define TABLE_OWNERS_BUILD_PART 10u /* a tenth of one CPU */
 #define TABLE_OWNERS_BUILD_NS (40 * NS_PER_S)

@@ -1,5 +1,5 @@
-// The sandwich view: a function between its callers and its callees, over all its stacks. A click on
-// another function shows that one in the same way; Back returns.
+// The sandwich view: a function between its callers and its callees, over all its stacks. A click
+// on another function shows that one in the same way; Back returns.
 
 import { useEffect, useMemo } from "preact/hooks";
 import { scaleFunction } from "../model/comparison";
