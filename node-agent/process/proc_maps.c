@@ -82,9 +82,20 @@ static bool take_numbers(struct cursor *c, struct proc_map *m)
 	return c->p == c->end || *c->p == ' ';
 }
 
-int proc_map_parse(const char *line, size_t len, struct proc_map *ret)
+void proc_map_set_path(struct proc_map *m, const char *text, size_t len)
 {
 	const size_t deleted_len = strlen(DELETED);
+
+	m->path = text;
+	m->path_len = len;
+	m->deleted =
+		len > deleted_len && memcmp(text + len - deleted_len, DELETED, deleted_len) == 0;
+	if (m->deleted)
+		m->path_len -= deleted_len;
+}
+
+int proc_map_parse(const char *line, size_t len, struct proc_map *ret)
+{
 	struct cursor c = {line, line + len};
 	struct proc_map m = {0};
 
@@ -93,12 +104,7 @@ int proc_map_parse(const char *line, size_t len, struct proc_map *ret)
 
 	while (take_char(&c, ' '))
 		;
-	m.path = c.p;
-	m.path_len = (size_t)(c.end - c.p);
-	if (m.path_len > deleted_len && memcmp(c.end - deleted_len, DELETED, deleted_len) == 0) {
-		m.deleted = true;
-		m.path_len -= deleted_len;
-	}
+	proc_map_set_path(&m, c.p, (size_t)(c.end - c.p));
 	*ret = m;
 	return 0;
 }

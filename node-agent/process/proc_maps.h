@@ -31,4 +31,7 @@ struct proc_map {
  */
 int proc_map_parse(const char *line, size_t len, struct proc_map *ret) MUST_CHECK;
 
+/* Sets path and deleted from the text at the end of a line, which ends in " (deleted)" then. */
+void proc_map_set_path(struct proc_map *m, const char *text, size_t len);
+
 #endif /* NODE_AGENT_PROCESS_PROC_MAPS_H */

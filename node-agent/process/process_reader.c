@@ -8,143 +8,15 @@
  *
  * If the leader thread has exited, its folder has no maps and no exe, but those of the other
  * threads have.
- *
- * The text of maps is not a consistent picture either: the kernel produces it page by page,
- * and mappings can change in between. Lines that overlap earlier ones are dropped, so that a
- * snapshot is always sorted and disjoint.
  */
 #include "node-agent/process/process_reader.h"
 
 #include <errno.h>
 #include <sys/stat.h>
-#include <sys/sysmacros.h>
 
 #include "node-agent/process/file_registry.h"
-#include "node-agent/process/proc_maps.h"
 #include "node-agent/process/process_image.h"
 #include "node-agent/process/procfs.h"
-
-#define FIRST_MAPPINGS 16
-
-/* State of reading maps, line by line. */
-struct collector {
-	struct process_snapshot *snapshot;
-	struct file_registry *files;
-	int proc_fd;
-	size_t cap;
-	bool cut;
-};
-
-static bool path_is(const struct proc_map *m, const char *prefix)
-{
-	return m->path_len >= strlen(prefix) && memcmp(m->path, prefix, strlen(prefix)) == 0;
-}
-
-static enum process_mapping_kind kind_of(const struct proc_map *m)
-{
-	if (path_is(m, "[vdso]"))
-		return PROCESS_MAPPING_VDSO;
-	return m->ino == 0 || !path_is(m, "/") ? PROCESS_MAPPING_ANONYMOUS : PROCESS_MAPPING_FILE;
-}
-
-/* Memory that has the attributes of a file. Mostly it holds JIT code, but programs run from it. */
-static bool is_memory(const struct proc_map *m)
-{
-	return path_is(m, "/memfd:") || path_is(m, "/SYSV") || path_is(m, "/dev/") ||
-	       path_is(m, "/anon_hugepage");
-}
-
-/* Stores the mapping's file, or NULL if there is none that could have names. */
-static int get_file(const struct collector *c, const struct proc_map *m, struct mapped_file **ret)
-{
-	struct mapped_file *file;
-	int r = file_registry_get(c->files, c->proc_fd, m, &file);
-
-	if (r < 0)
-		return r;
-	if (file && is_memory(m) && !file_registry_keep_program(c->files, file)) {
-		mapped_file_unref(file);
-		file = NULL;
-	}
-	*ret = file;
-	return 0;
-}
-
-static int make_room(struct collector *c)
-{
-	struct process_snapshot *s = c->snapshot;
-	struct process_mapping *m;
-	size_t cap;
-
-	if (s->n_mappings < c->cap)
-		return 0;
-	cap = c->cap ? c->cap * 2 : FIRST_MAPPINGS;
-	m = realloc(s->mappings, cap * sizeof(*m));
-	if (!m)
-		return -ENOMEM;
-	s->mappings = m;
-	c->cap = cap;
-	return 0;
-}
-
-static int add_mapping(void *ctx, const char *line, size_t len)
-{
-	struct collector *c = ctx;
-	struct process_snapshot *s = c->snapshot;
-	struct process_mapping p;
-	struct proc_map m;
-	int r;
-
-	if (proc_map_parse(line, len, &m) < 0 || !m.exec)
-		return 0;
-	/* mappings can change while we read */
-	if (s->n_mappings > 0 && m.start < s->mappings[s->n_mappings - 1].end)
-		return 0;
-	if (s->n_mappings == PROCESS_MAX_MAPPINGS) {
-		c->cut = true;
-		return -EFBIG;
-	}
-	r = make_room(c);
-	if (r < 0)
-		return r;
-	p = (struct process_mapping){
-		.start = m.start, .end = m.end, .file_offset = m.file_offset, .kind = kind_of(&m)};
-	if (p.kind == PROCESS_MAPPING_FILE) {
-		p.map_dev = makedev(m.dev_major, m.dev_minor);
-		p.map_ino = m.ino;
-		r = get_file(c, &m, &p.file);
-		if (r < 0)
-			return r;
-		if (!p.file)
-			p.kind = PROCESS_MAPPING_ANONYMOUS;
-	}
-	s->mappings[s->n_mappings++] = p;
-	return 0;
-}
-
-/* Snapshots live as long as their processes, and there are many. */
-static int drop_room(struct process_snapshot *s)
-{
-	struct process_mapping *m;
-
-	if (s->n_mappings == 0)
-		return 0;
-	m = realloc(s->mappings, s->n_mappings * sizeof(*m));
-	if (!m)
-		return -ENOMEM;
-	s->mappings = m;
-	return 0;
-}
-
-static int read_mappings(struct process_snapshot *s, struct file_registry *files, int proc_fd,
-			 bool *ret_cut)
-{
-	struct collector c = {.snapshot = s, .files = files, .proc_fd = proc_fd};
-	int r = procfs_each_map(proc_fd, PROCESS_MAX_MAPS_BYTES, add_mapping, &c);
-
-	*ret_cut = r == -EFBIG;
-	return r == -ENOMEM ? r : drop_room(s); /* unreadable: no mappings */
-}
 
 /*
  * Fills in the executable and the workload. proc_fd is -1 if the process has exited, which
@@ -269,15 +141,13 @@ static int read_program(struct process_snapshot *s, struct file_registry *files,
 			const struct process_identity *id, int proc_fd, bool renamed,
 			struct process_reading *ret)
 {
-	int r = read_mappings(s, files, proc_fd, &ret->cut);
+	int r = mapping_reader_read(s, files, proc_fd, &id->known, &ret->mappings);
 
 	if (r < 0)
 		return r;
 	ret->changed = is_another_program(s, files, id, renamed, proc_fd);
 	if (ret->changed) {
-		for (size_t i = 0; i < s->n_mappings; i++)
-			mapped_file_unref(s->mappings[i].file);
-		s->n_mappings = 0;
+		process_snapshot_drop_mappings(s);
 		return 0;
 	}
 	if (id->image)

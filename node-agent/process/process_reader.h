@@ -6,15 +6,13 @@
 #define NODE_AGENT_PROCESS_PROCESS_READER_H
 
 #include "common/base.h"
+#include "node-agent/process/mapping_reader.h"
 #include "node-agent/process/process_snapshot.h"
 #include "node-agent/process/workload.h"
 
 struct file_registry;
 struct process_namer;
 struct process_image;
-
-#define PROCESS_MAX_MAPPINGS 16384 /* executable ones; JIT compilers make some thousands */
-#define PROCESS_MAX_MAPS_BYTES ((size_t)64 * 1024 * 1024) /* some 700,000 lines: half a second */
 
 /* What processes are read with; borrowed. */
 struct process_reader {
@@ -33,12 +31,13 @@ struct process_identity {
 	char comm[PROCESS_COMM_BYTES];
 	bool kernel_thread;
 	const struct process_image *image; /* what it executes; NULL: unknown */
+	struct known_mappings known;
 };
 
 struct process_reading {
 	struct process_snapshot *snapshot; /* one reference */
-	bool cut;                          /* mappings beyond a limit are missing */
-	bool has_cgroup;                   /* else the snapshot's workload is a guess */
+	struct mappings_reading mappings;
+	bool has_cgroup; /* else the snapshot's workload is a guess */
 	struct workload_cgroup cgroup;
 	bool changed; /* does not execute what id says: it has executed another program since */
 };

@@ -6,14 +6,21 @@ struct process_snapshot *process_snapshot_ref(struct process_snapshot *s)
 	return s;
 }
 
+void process_snapshot_drop_mappings(struct process_snapshot *s)
+{
+	for (size_t i = 0; i < s->n_mappings; i++)
+		mapped_file_unref(s->mappings[i].file);
+	s->n_mappings = 0;
+}
+
 void process_snapshot_unref(struct process_snapshot *s)
 {
 	if (!s || atomic_fetch_sub_explicit(&s->refs, 1, memory_order_acq_rel) > 1)
 		return;
-	for (size_t i = 0; !s->mappings_of && i < s->n_mappings; i++)
-		mapped_file_unref(s->mappings[i].file);
-	if (!s->mappings_of)
+	if (!s->mappings_of) {
+		process_snapshot_drop_mappings(s);
 		free(s->mappings);
+	}
 	process_snapshot_unref(s->mappings_of); /* which never has one itself */
 	free(s->exe);
 	workload_unref(s->workload);

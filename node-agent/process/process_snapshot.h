@@ -51,6 +51,7 @@ struct process_snapshot {
 	struct workload *workload;        /* a reference; never NULL */
 	struct process_mapping *mappings; /* executable ones, ascending, disjoint */
 	size_t n_mappings;
+	size_t n_maps; /* mappings of any kind, when all were read last; 0: they were not */
 	struct process_snapshot *mappings_of; /* a reference: the owner of mappings; NULL: this */
 };
 
@@ -60,6 +61,9 @@ struct process_snapshot *process_snapshot_ref(struct process_snapshot *s);
 /* Frees s and releases its files with the last reference. NULL is allowed. */
 void process_snapshot_unref(struct process_snapshot *s);
 DEFINE_CLEANUP(struct process_snapshot *, process_snapshot_unref);
+
+/* For a snapshot that is being made, with mappings of its own. */
+void process_snapshot_drop_mappings(struct process_snapshot *s);
 
 /* Returns the mapping that contains addr, borrowed from s, or NULL. */
 const struct process_mapping *process_snapshot_find(const struct process_snapshot *s,

@@ -13,7 +13,8 @@
  *            shows. So mappings are also read again every AUDIT_SAMPLES samples; the process
  *            has used a third of a second of CPU time by then, which dwarfs the cost.
  *
- * Each is limited to 1/RECHECK_COST of the time, as processes with 10,000 mappings exist. A
+ * Each is limited to 1/RECHECK_COST of the time, as processes with 10,000 mappings exist. Of these,
+ * only what matters is read again if the kernel can be asked about it (mapping_reader.c). A
  * snapshot with the same content is discarded, so that samples of one program share one
  * snapshot.
  *
@@ -386,8 +387,10 @@ static bool covers(const struct process_snapshot *s, const uint64_t *addrs, size
 	return true;
 }
 
+/* known: what was read of it before, if that is all that is to be read again; else NULL. */
 static int read_process(struct process_table *t, const struct process *p,
-			const struct process_seen *seen, struct process_reading *ret)
+			const struct process_seen *seen, const struct process_snapshot *known,
+			struct process_reading *ret)
 {
 	const struct process_reader reader = {t->root_fd, t->files, t->namer, t->hierarchy};
 	struct process_identity id = {
@@ -397,6 +400,7 @@ static int read_process(struct process_table *t, const struct process *p,
 		.start_boottime_ns = p->pid == seen->pid ? seen->start_boottime_ns : 0,
 		.kernel_thread = seen->kernel_thread,
 		.image = p->image,
+		.known = {.snapshot = known, .addrs = seen->addrs, .n_addrs = seen->n_addrs},
 	};
 	int r;
 
@@ -407,7 +411,8 @@ static int read_process(struct process_table *t, const struct process *p,
 	if (!ret->snapshot->unreadable)
 		process_image_learn(p->image, ret->snapshot);
 	t->stats.snapshots++;
-	t->stats.maps_cut += ret->cut;
+	t->stats.maps_cut += ret->mappings.cut;
+	t->stats.asked += ret->mappings.asked;
 	return 0;
 }
 
@@ -480,7 +485,7 @@ static int read_owner_of_image(struct process_table *t, const struct process *p,
 	    owner->exited)
 		return 0;
 	image->owner_tried = true;
-	r = read_process(t, owner, seen, &reading);
+	r = read_process(t, owner, seen, NULL, &reading);
 	if (r == 0)
 		process_snapshot_unref(reading.snapshot); /* the image has a reference */
 	return r;
@@ -534,7 +539,7 @@ static int read_new(struct process_table *t, struct process *p, const struct pro
 {
 	struct process_reading reading;
 	bool restored;
-	int r = read_process(t, p, seen, &reading);
+	int r = read_process(t, p, seen, NULL, &reading);
 
 	if (r < 0)
 		return r;
@@ -579,7 +584,7 @@ static int recheck(struct process_table *t, struct process *p, const struct proc
 {
 	uint64_t begin_ns = clock_monotonic_ns(), pause_ns;
 	struct process_reading reading;
-	int r = read_process(t, p, seen, &reading);
+	int r = read_process(t, p, seen, p->snapshot, &reading);
 
 	if (r < 0)
 		return r;
@@ -589,7 +594,8 @@ static int recheck(struct process_table *t, struct process *p, const struct proc
 	if (reading.snapshot->unreadable || !reading.has_cgroup ||
 	    process_snapshots_equal(p->snapshot, reading.snapshot)) {
 		process_snapshot_unref(reading.snapshot);
-		if (missed && p->recheck_delay_ns < RECHECK_MAX_NS)
+		/* to ask about a few addresses costs little, and shows less than reading all */
+		if (missed && !reading.mappings.asked && p->recheck_delay_ns < RECHECK_MAX_NS)
 			p->recheck_delay_ns *= 2;
 	} else {
 		p->recheck_delay_ns = RECHECK_MIN_NS;

@@ -58,6 +58,7 @@ struct process_table_stats {
 	uint64_t unreadable;     /* total: sampled processes of which nothing is known but a name */
 	uint64_t restored;       /* total: likewise, but their events say what they had mapped */
 	uint64_t snapshots;      /* total: readings of a process */
+	uint64_t asked;          /* of these: that asked about what was known of it before */
 	uint64_t maps_cut;       /* total: readings that hit a limit */
 	uint64_t files_unopened; /* total: executables that could not be opened */
 	uint64_t files_over_limit; /* total: executables not opened because of max_open_files */

@@ -2,10 +2,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 
 #include "common/system/fs.h"
 #include "common/text/parse.h"
+#include "node-agent/process/procmap_query.h"
 
 #define STAT_MAX_BYTES 4096
 #define FIELD_PARENT 4 /* as proc(5) counts them */
@@ -190,4 +190,54 @@ int procfs_each_map(int proc_fd, size_t max_bytes,
 			return -EFBIG;
 		memmove(text, text + len - rest, rest);
 	}
+}
+
+/* As in maps: a newline becomes \012. name has room for four times its length. */
+static size_t escape_newlines(char *name, size_t len)
+{
+	static const char newline[4] = {'\\', '0', '1', '2'};
+	size_t n = 0, to, escaped;
+
+	for (size_t i = 0; i < len; i++)
+		n += name[i] == '\n';
+	to = escaped = len + (sizeof(newline) - 1) * n;
+	for (size_t from = len; n > 0; from--) {
+		if (name[from - 1] != '\n') {
+			name[--to] = name[from - 1];
+			continue;
+		}
+		to -= sizeof(newline);
+		memcpy(name + to, newline, sizeof(newline));
+		n--;
+	}
+	return escaped;
+}
+
+int procfs_query_map(int maps_fd, uint64_t addr, char *name, struct proc_map *ret)
+{
+	struct procmap_request request = {
+		.size = sizeof(request),
+		.flags = PROCMAP_REQUEST_EXECUTABLE,
+		.address = addr,
+		.name_bytes = PATH_MAX,
+		.name = (uintptr_t)name,
+	};
+	struct proc_map m;
+	size_t len;
+
+	if (ioctl(maps_fd, PROCMAP_REQUEST, &request) < 0)
+		return -errno;
+	m = (struct proc_map){
+		.start = request.start,
+		.end = request.end,
+		.file_offset = request.file_offset,
+		.dev_major = request.dev_major,
+		.dev_minor = request.dev_minor,
+		.ino = request.ino,
+		.exec = true,
+	};
+	len = request.name_bytes > 0 ? request.name_bytes - 1 : 0;
+	proc_map_set_path(&m, name, escape_newlines(name, len));
+	*ret = m;
+	return 0;
 }

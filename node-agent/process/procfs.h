@@ -8,10 +8,12 @@
 #ifndef NODE_AGENT_PROCESS_PROCFS_H
 #define NODE_AGENT_PROCESS_PROCFS_H
 
+#include <limits.h>
 #include <sys/types.h>
 
 #include "common/base.h"
 #include "node-agent/process/file_id.h"
+#include "node-agent/process/proc_maps.h"
 
 #define PROCESS_COMM_BYTES 16 /* of a process's name in the kernel, with its NUL */
 
@@ -66,5 +68,14 @@ int procfs_read_link(int proc_fd, const char *name, char **ret) MUST_CHECK;
  */
 int procfs_each_map(int proc_fd, size_t max_bytes,
 		    int (*fn)(void *ctx, const char *line, size_t len), void *ctx) MUST_CHECK;
+
+#define PROCFS_MAP_NAME_BYTES (4 * PATH_MAX) /* of a path in which each byte is escaped */
+
+/*
+ * Asks the kernel for the executable mapping at that address; maps_fd is an open maps. *ret is as
+ * if it was read from there; its path lies in name, of PROCFS_MAP_NAME_BYTES. Returns 0; -ENOENT if
+ * there is none; -ENOTTY if the kernel cannot be asked (before Linux 6.11), or another -errno.
+ */
+int procfs_query_map(int maps_fd, uint64_t addr, char *name, struct proc_map *ret) MUST_CHECK;
 
 #endif /* NODE_AGENT_PROCESS_PROCFS_H */
