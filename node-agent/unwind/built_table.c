@@ -25,6 +25,9 @@ int built_table_begin(struct built_table *b, struct unwind_slabs *slabs,
 	*b = (struct built_table){.extent = *extent};
 	if (extent->n_pages > BUILT_TABLE_PAGES_MAX || extent->first_page > UINT32_MAX)
 		return -EFBIG;
+	b->directory = calloc(extent->n_pages ?: 1, sizeof(*b->directory));
+	if (!b->directory)
+		return -ENOMEM;
 	for (uint32_t done = 0; done < extent->n_pages; done += UNWIND_BLOCK_PAGES) {
 		struct unwind_extent *piece = &b->pages[done / UNWIND_BLOCK_PAGES];
 		uint32_t n = extent->n_pages - done;
@@ -76,7 +79,8 @@ static bool same_rows(struct unwind_slabs *slabs, const struct unwind_page *befo
 int built_table_add_page(struct built_table *b, struct unwind_slabs *slabs, uint32_t page,
 			 const struct unwind_row *rows, uint32_t n)
 {
-	struct unwind_page *p, *before = NULL;
+	const struct unwind_page *before;
+	struct unwind_page *p;
 	struct unwind_extent e;
 	int r;
 
@@ -88,16 +92,16 @@ int built_table_add_page(struct built_table *b, struct unwind_slabs *slabs, uint
 	if (!p)
 		return -ENOMEM;
 	b->n_rows += n;
-	if (page > 0)
-		before = page_at(b, slabs, page - 1);
+	before = page > 0 ? &b->directory[page - 1] : NULL;
 	if (same_rows(slabs, before, rows, n)) {
-		*p = *before;
+		*p = b->directory[page] = *before;
 		return 0;
 	}
 	r = write_extent(b, slabs, rows, n * sizeof(*rows), &e);
 	if (r < 0)
 		return r;
-	*p = (struct unwind_page){.rows = ref_to(&e, sizeof(*rows)), .n = (uint16_t)n};
+	*p = b->directory[page] =
+		(struct unwind_page){.rows = ref_to(&e, sizeof(*rows)), .n = (uint16_t)n};
 	return 0;
 }
 
@@ -163,21 +167,15 @@ static void put_unseen(struct unwind_slabs *slabs, const struct unwind_extent *e
 static void put_rows(const struct built_table *b, struct unwind_slabs *slabs, put_fn *put,
 		     uint64_t now_ns)
 {
-	struct unwind_page before = {.n = 0};
+	const struct unwind_page none = {.n = 0}, *before = &none;
 
 	for (uint32_t i = 0; i < b->extent.n_pages; i++) {
-		const struct unwind_extent *piece = &b->pages[i / UNWIND_BLOCK_PAGES];
-		const struct unwind_page *p;
+		const struct unwind_page *p = &b->directory[i];
 		struct unwind_extent e;
 
-		if (piece->n_units == 0) /* it could not be reserved */
-			return;
-		p = page_at(b, slabs, i);
-		if (!p) /* out of memory: the rows stay occupied */
-			return;
-		if (p->n == 0 || memcmp(p, &before, sizeof(before)) == 0)
+		if (p->n == 0 || memcmp(p, before, sizeof(*before)) == 0)
 			continue;
-		before = *p;
+		before = p;
 		e = rows_of(p);
 		put(slabs, &e, now_ns);
 	}
@@ -185,12 +183,13 @@ static void put_rows(const struct built_table *b, struct unwind_slabs *slabs, pu
 
 static void put_all(struct built_table *b, struct unwind_slabs *slabs, put_fn *put, uint64_t now_ns)
 {
-	if (b->extent.n_pages <= BUILT_TABLE_PAGES_MAX)
+	if (b->directory)
 		put_rows(b, slabs, put, now_ns);
 	for (size_t i = 0; i < ARRAY_SIZE(b->pages); i++)
 		put(slabs, &b->pages[i], now_ns);
 	for (size_t i = 0; i < ARRAY_SIZE(b->rules); i++)
 		put(slabs, &b->rules[i], now_ns);
+	free(b->directory);
 	*b = (struct built_table){0};
 }
 

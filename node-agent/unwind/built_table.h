@@ -15,14 +15,15 @@ struct built_table {
 	struct cfi_extent extent;
 	struct unwind_extent pages[UNWIND_TABLE_PIECES];
 	struct unwind_extent rules[2];
+	struct unwind_page *directory; /* a copy, so that nothing need be mapped to free the rows */
 	uint64_t bytes;
 	uint64_t n_rows;
 };
 
 /*
- * Reserves the page directory. Returns 0, -EFBIG if there are more pages than BUILT_TABLE_PAGES_MAX
- * or addresses have more than 47 bits, or an error of unwind_slabs_get(). If this or one of the
- * next two functions fails, the caller must call built_table_discard().
+ * Reserves the page directory. Returns 0, -ENOMEM, -EFBIG if there are more pages than
+ * BUILT_TABLE_PAGES_MAX or addresses have more than 47 bits, or an error of unwind_slabs_get(). If
+ * this or one of the next two functions fails, the caller must call built_table_discard().
  */
 int built_table_begin(struct built_table *b, struct unwind_slabs *slabs,
 		      const struct cfi_extent *extent) MUST_CHECK;
@@ -37,7 +38,7 @@ int built_table_add_rules(struct built_table *b, struct unwind_slabs *slabs,
 /* Makes the table visible to walks; ret is an element of unwind_tables. */
 void built_table_publish(const struct built_table *b, struct unwind_table *ret);
 
-/* Hides a published table from walks and frees its memory. */
+/* Hides a published table from walks and frees its memory; cannot fail. */
 void built_table_withdraw(struct built_table *b, struct unwind_slabs *slabs,
 			  struct unwind_table *published, uint64_t now_ns);
 

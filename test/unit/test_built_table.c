@@ -142,12 +142,128 @@ static void test_what_finds_no_room_leaves_nothing_behind(void **state)
 	end(&f);
 }
 
+/* ---- slabs that are mapped only while they are used ---- */
+
+struct mapped_fixture {
+	uint8_t *slabs[UNWIND_SLABS];
+	bool fails;
+};
+
+/* Allocates, so that it fails like mmap(2) does without memory. */
+static int map_slab(void *ctx, unsigned slab, void **ret)
+{
+	struct mapped_fixture *f = ctx;
+	AUTO_FREE void *room = f->fails ? NULL : malloc(64);
+
+	if (!room)
+		return -ENOMEM;
+	*ret = f->slabs[slab];
+	return 0;
+}
+
+static int make_slab(void *ctx, unsigned slab, void **ret)
+{
+	struct mapped_fixture *f = ctx;
+
+	if (!f->slabs[slab])
+		f->slabs[slab] = calloc(1, UNWIND_SLAB_BYTES);
+	return f->slabs[slab] ? map_slab(ctx, slab, ret) : -ENOMEM;
+}
+
+static void unmap_slab(void *ctx, void *memory)
+{
+	(void)ctx;
+	(void)memory;
+}
+
+static void free_slab(void *ctx, unsigned slab, void *memory)
+{
+	struct mapped_fixture *f = ctx;
+
+	(void)memory;
+	free(f->slabs[slab]);
+	f->slabs[slab] = NULL;
+}
+
+static int begin_mapped(struct fixture *f, struct mapped_fixture *m)
+{
+	const struct unwind_slabs_config cfg = {.max_bytes = 8 * MIB,
+						.grace_ns = 1,
+						.make_slab = make_slab,
+						.free_slab = free_slab,
+						.map_slab = map_slab,
+						.unmap_slab = unmap_slab,
+						.ctx = m};
+
+	return unwind_slabs_new(&f->slabs, &cfg);
+}
+
+/* The first call says that nothing was used since, the second one finds that. */
+static void unmap_all(struct fixture *f)
+{
+	unwind_slabs_unmap_idle(f->slabs);
+	unwind_slabs_unmap_idle(f->slabs);
+}
+
+static void test_a_table_is_freed_also_while_no_slab_can_be_mapped(void **state)
+{
+	struct mapped_fixture m = {.fails = false};
+	static struct fixture f;
+	struct unwind_table published = {.n_pages = 0};
+	struct built_table b;
+
+	(void)state;
+	assert_int_equal(begin_mapped(&f, &m), 0);
+	assert_int_equal(build(&f, &b, 300, 1000), 0);
+	built_table_publish(&b, &published);
+	unmap_all(&f);
+	m.fails = true;
+	built_table_withdraw(&b, f.slabs, &published, 0);
+	m.fails = false;
+
+	assert_int_equal(build(&f, &b, 300, 1000), 0);
+	unmap_all(&f);
+	m.fails = true;
+	built_table_discard(&b, f.slabs);
+	end(&f);
+	for (size_t i = 0; i < ARRAY_SIZE(m.slabs); i++)
+		free(m.slabs[i]); /* that could not be mapped when they were made */
+}
+
+static int build_and_discard(void *arg)
+{
+	struct mapped_fixture *m = arg;
+	static struct fixture f;
+	struct built_table b;
+	int r = begin_mapped(&f, m);
+
+	if (r < 0)
+		return r;
+	r = build(&f, &b, 300, 1000);
+	unmap_all(&f);
+	built_table_discard(&b, f.slabs);
+	end(&f);
+	for (size_t i = 0; i < ARRAY_SIZE(m->slabs); i++)
+		free_slab(m, (unsigned)i, NULL);
+	return r;
+}
+
+static void test_survives_every_failed_allocation(void **state)
+{
+	struct mapped_fixture m = {.fails = false};
+
+	(void)state;
+	check_oom(build_and_discard, &m);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_every_address_finds_its_rule),
 		cmocka_unit_test(test_pages_of_the_same_rule_share_a_row),
 		cmocka_unit_test(test_what_finds_no_room_leaves_nothing_behind),
+		cmocka_unit_test(test_a_table_is_freed_also_while_no_slab_can_be_mapped),
+		cmocka_unit_test(test_survives_every_failed_allocation),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
