@@ -307,6 +307,7 @@ stage kubernetes-build cpu 60 build
 stage check-charts cpu 30 kubernetes-build
 stage check-asan cpu 45 build
 stage check-fuzz cpu 20 "build ~check-asan"
+stage check-judge wait 5 deps
 stage check-runner wait 20 "build ~check-asan" "BUILD=asan check-runner"
 stage check-tsan cpu 45 build
 stage check-kernels cpu 45 build

@@ -6,5 +6,7 @@ accuracy: all ## stacks of all kinds of native code, judged by known call chains
 	$(Q)for c in $(accuracy_commands); do command -v $$c >/dev/null || \
 	    { test/setup/deps.sh accuracy && break; }; done
 	$(Q)go=$$(test/setup/go.sh) && $(SUDO) env GO="$$go" node test/accuracy/accuracy.js
+check-judge: ## the judge of "make accuracy", with stacks that are broken in each way that it judges
+	$(Q)node --test --test-reporter=spec test/accuracy/judge.test.js
 
-.PHONY: accuracy
+.PHONY: accuracy check-judge
