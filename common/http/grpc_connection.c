@@ -9,6 +9,12 @@
  * tells the client to stop (RFC 9113, section 8.1).
  *
  * A call that a handler has outlives its stream and its connection.
+ *
+ * What nghttp2 does for a client costs next to nothing each time, and a client may ask for it a
+ * million times a second, or with a few bytes for the headers of megabytes (HPACK repeats what it
+ * has seen). So what brings no call forward has a price (grpc_budget.h), headers have a limit, and
+ * whoever exceeds these is told so by GOAWAY and closed. A connection is read a little at a time:
+ * the others are served in turn, whatever is sent on it.
  */
 #include "common/http/grpc_connection.h"
 
@@ -18,26 +24,25 @@
 #include <sys/socket.h>
 #include <utlist.h>
 
+#include "common/http/grpc_answer.h"
+#include "common/http/grpc_budget.h"
 #include "common/http/grpc_transport.h"
 #include "common/system/clock.h"
 
 #define MAX_CALLS 32
-#define MAX_HEADER_BYTES 4096u
+/* Of headers beyond this, the rest is not read. */
+#define MAX_HEADERS_READ_BYTES (4 * GRPC_HEAD_BYTES)
+#define MAX_TEXT_BYTES 4096u
 #define STREAM_WINDOW_BYTES (1 << 20)
 #define CONNECTION_WINDOW_BYTES (4 << 20)
 #define READ_BYTES ((size_t)16 * 1024)
 /* Reads in a row, so that other connections have their turn. */
-#define MAX_READS 64
+#define MAX_READS 8
 #define FIRST_REQUEST_NS (10 * NS_PER_S)
 #define REQUEST_NS (30 * NS_PER_S)
 #define MIN_BYTES_PER_S 16384u
-
-static const char *const header_names[GRPC_HEADER_MAX] = {
-	[GRPC_HEADER_METHOD] = ":method",         [GRPC_HEADER_PATH] = ":path",
-	[GRPC_HEADER_AUTHORITY] = ":authority",   [GRPC_HEADER_TYPE] = "content-type",
-	[GRPC_HEADER_ENCODING] = "grpc-encoding", [GRPC_HEADER_ORIGIN] = "origin",
-	[GRPC_HEADER_API_KEY] = "x-api-key",      [GRPC_HEADER_AUTHORIZATION] = "authorization",
-};
+/* At least so much of an incomplete message must arrive within REQUEST_NS. */
+#define MIN_PROGRESS_BYTES ((size_t)64 * 1024)
 
 struct grpc_connection {
 	struct grpc_host *host;
@@ -48,7 +53,12 @@ struct grpc_connection {
 	struct grpc_call *calls;
 	uint64_t client;
 	uint64_t since_ns; /* of the start, or of the end of the last call */
+	struct grpc_budget budget;
+	size_t headers_bytes; /* of the headers that are being received */
+	size_t other_bytes;   /* received beside messages, and not paid for */
 	bool had_call;
+	bool excessive; /* the client asks for more than it may */
+	bool counted;   /* in a reason for which it is closed */
 	bool ended;
 	const uint8_t *unsent; /* of nghttp2; borrowed until the next nghttp2_session_mem_send() */
 	size_t n_unsent;
@@ -63,21 +73,10 @@ static void release_body(struct grpc_call *call)
 	buf_fini(&call->body);
 }
 
-static void release_headers(struct grpc_call *call)
-{
-	for (int i = 0; i < GRPC_HEADER_MAX; i++) {
-		if (i == GRPC_HEADER_ENCODING)
-			continue;
-		free(call->headers[i]);
-		call->headers[i] = NULL;
-	}
-}
-
 void grpc_call_free(struct grpc_call *call)
 {
 	release_body(call);
-	release_headers(call);
-	free(call->headers[GRPC_HEADER_ENCODING]);
+	grpc_head_fini(&call->head);
 	buf_fini(&call->text);
 	buf_fini(&call->message);
 	free(call);
@@ -96,166 +95,53 @@ static void detach(struct grpc_call *call)
 		grpc_call_free(call);
 }
 
-static nghttp2_nv header(const char *name, const char *value)
-{
-	/* nghttp2's members are not const */
-	/* NOLINTBEGIN(performance-no-int-to-ptr) */
-	return (nghttp2_nv){.name = (uint8_t *)(uintptr_t)name,
-			    .value = (uint8_t *)(uintptr_t)value,
-			    .namelen = strlen(name),
-			    .valuelen = strlen(value)};
-	/* NOLINTEND(performance-no-int-to-ptr) */
-}
-
-/* Returns the number of trailers; digits is their storage. */
-static size_t make_trailers(const struct grpc_call *call, nghttp2_nv nv[static 2],
-			    char digits[static 12])
-{
-	size_t n = 0;
-
-	snprintf(digits, 12, "%d", (int)call->status);
-	nv[n++] = header("grpc-status", digits);
-	if (call->text.len > 0)
-		nv[n++] = header("grpc-message", call->text.data);
-	return n;
-}
-
-/* NOLINTNEXTLINE(readability-function-size): the parameters are nghttp2's */
-static ssize_t next_piece(nghttp2_session *session, int32_t stream, uint8_t *out, size_t len,
-			  uint32_t *flags, nghttp2_data_source *source, void *ctx)
-{
-	struct grpc_call *call = source->ptr;
-	size_t left = call->message.len - call->n_sent;
-	nghttp2_nv trailers[2];
-	char digits[12];
-	size_t n;
-
-	(void)ctx;
-	if (len > left)
-		len = left;
-	memcpy(out, call->message.data + call->n_sent, len);
-	call->n_sent += len;
-	if (call->n_sent < call->message.len)
-		return (ssize_t)len;
-	*flags |= NGHTTP2_DATA_FLAG_EOF | NGHTTP2_DATA_FLAG_NO_END_STREAM;
-	n = make_trailers(call, trailers, digits);
-	return nghttp2_submit_trailer(session, stream, trailers, n) == 0
-		       ? (ssize_t)len
-		       : NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
-}
-
 /* While an answer waits for its client to read it, the request takes no memory. */
 static void submit(struct grpc_call *call)
 {
-	nghttp2_session *session = call->conn->session;
-	nghttp2_data_provider data = {.source = {.ptr = call}, .read_callback = next_piece};
-	bool has_message = call->status == GRPC_OK && call->http_status == 0;
-	char status[12], digits[12];
-	nghttp2_nv nv[5];
-	size_t n = 0;
-	int r;
-
 	call->answered = true;
 	call->since_ns = clock_monotonic_ns();
 	release_body(call);
-	snprintf(status, sizeof(status), "%u", call->http_status ? call->http_status : 200);
-	nv[n++] = header(":status", status);
-	if (call->http_status == 0) {
-		nv[n++] = header("content-type", "application/grpc");
-		nv[n++] = header("grpc-accept-encoding", "identity,gzip,zstd");
-		if (!has_message)
-			n += make_trailers(call, nv + n, digits);
-	}
-	r = nghttp2_submit_response(session, call->stream, nv, n, has_message ? &data : NULL);
-	if (r < 0)
-		(void)nghttp2_submit_rst_stream(session, NGHTTP2_FLAG_NONE, call->stream,
-						NGHTTP2_INTERNAL_ERROR);
+	grpc_answer_submit(call->conn->session, call);
+}
+
+static void spend(struct grpc_connection *c, unsigned price)
+{
+	if (price > 0 && !grpc_budget_spend(&c->budget, price, clock_monotonic_ns()))
+		c->excessive = true;
+}
+
+static void count_end(struct grpc_connection *c, enum grpc_end why)
+{
+	if (!c->counted)
+		c->host->gave_up(c->host->ctx, why);
+	c->counted = true;
 }
 
 static void refuse(struct grpc_call *call, enum grpc_status status, const char *text)
 {
+	/* that we have no room is not the client's fault */
+	if (status != GRPC_UNAVAILABLE)
+		spend(call->conn, GRPC_PRICE_REFUSED);
 	call->status = status;
 	grpc_frame_put_text(text, &call->text);
 	call->host->refused(call->host->ctx, status);
 	submit(call);
 }
 
-static void refuse_http(struct grpc_call *call, unsigned http_status)
-{
-	call->http_status = http_status;
-	call->host->refused(call->host->ctx, GRPC_UNIMPLEMENTED);
-	submit(call);
-}
-
 /* ---- requests ---- */
 
-static const char *get(const struct grpc_call *call, enum grpc_header h)
-{
-	return call->headers[h];
-}
-
-static bool is_grpc(const char *type)
-{
-	static const char grpc[] = "application/grpc";
-
-	return type && strncmp(type, grpc, strlen(grpc)) == 0 &&
-	       (type[strlen(grpc)] == '\0' || strchr(";+", type[strlen(grpc)]));
-}
-
-static const struct grpc_method *find_method(const struct grpc_server_config *cfg, const char *path)
-{
-	for (const struct grpc_method *m = cfg->methods; m->path; m++)
-		if (path && strcmp(m->path, path) == 0)
-			return m;
-	return NULL;
-}
-
-static bool check_access(struct grpc_call *call)
-{
-	const struct access_request req = {
-		.is_write = true,
-		.host = get(call, GRPC_HEADER_AUTHORITY),
-		.origin = get(call, GRPC_HEADER_ORIGIN),
-		.api_key = get(call, GRPC_HEADER_API_KEY),
-		.authorization = get(call, GRPC_HEADER_AUTHORIZATION),
-		.client = call->conn->client,
-	};
-	struct err err = {""};
-	enum access_verdict v =
-		access_check(call->host->cfg->access, &req, call->method->scope, &err);
-
-	if (v == ACCESS_GRANTED)
-		return true;
-	refuse(call, v == ACCESS_REFUSED_KEY ? GRPC_UNAUTHENTICATED : GRPC_PERMISSION_DENIED,
-	       err.msg);
-	return false;
-}
-
-/* The headers are complete. */
-static void check_head(struct grpc_call *call)
-{
-	const char *method = get(call, GRPC_HEADER_METHOD);
-
-	if (!method || strcmp(method, "POST") != 0) {
-		refuse_http(call, 405);
-		return;
-	}
-	if (!is_grpc(get(call, GRPC_HEADER_TYPE))) {
-		refuse_http(call, 415);
-		return;
-	}
-	call->method = find_method(call->host->cfg, get(call, GRPC_HEADER_PATH));
-	if (!call->method)
-		refuse(call, GRPC_UNIMPLEMENTED, "this server has no such method");
-	else
-		(void)check_access(call);
-}
-
-/* Of many calls at once, at most one has its headers in memory. */
+/* The headers are complete. Of many calls at once, at most one has its headers in memory. */
 static void end_head(struct grpc_call *call)
 {
-	check_head(call);
-	release_headers(call);
+	struct grpc_refusal refusal;
+
+	call->head.too_large = call->conn->headers_bytes > GRPC_HEAD_BYTES;
+	call->method = grpc_head_check(&call->head, call->host->cfg, call->conn->client, &refusal);
+	if (!call->method) {
+		call->http_status = refusal.http_status;
+		refuse(call, refusal.status, refusal.err.msg);
+	}
+	grpc_head_release(&call->head);
 }
 
 static void dispatch(struct grpc_call *call)
@@ -271,7 +157,28 @@ static void dispatch(struct grpc_call *call)
 		return;
 	}
 	call->dispatched = true;
+	grpc_budget_earn(&call->conn->budget);
 	call->host->dispatch(call->host->ctx, call);
+}
+
+static int on_begin_frame(nghttp2_session *session, const nghttp2_frame_hd *hd, void *ctx)
+{
+	struct grpc_connection *c = ctx;
+
+	(void)session;
+	spend(c, grpc_budget_price(hd->type, hd->flags, hd->length));
+	return c->excessive ? NGHTTP2_ERR_CALLBACK_FAILURE : 0;
+}
+
+/* One that nghttp2 answers with RST_STREAM: more calls at once than it may begin, for example. */
+static int on_invalid_frame(nghttp2_session *session, const nghttp2_frame *frame, int error,
+			    void *ctx)
+{
+	(void)session;
+	(void)frame;
+	(void)error;
+	spend(ctx, GRPC_PRICE_REFUSED);
+	return 0;
 }
 
 static int on_begin_headers(nghttp2_session *session, const nghttp2_frame *frame, void *ctx)
@@ -279,6 +186,7 @@ static int on_begin_headers(nghttp2_session *session, const nghttp2_frame *frame
 	struct grpc_connection *c = ctx;
 	struct grpc_call *call;
 
+	c->headers_bytes = 0;
 	if (frame->hd.type != NGHTTP2_HEADERS || frame->headers.cat != NGHTTP2_HCAT_REQUEST)
 		return 0;
 	call = calloc(1, sizeof(*call));
@@ -287,9 +195,9 @@ static int on_begin_headers(nghttp2_session *session, const nghttp2_frame *frame
 	call->conn = c;
 	call->host = c->host;
 	call->stream = frame->hd.stream_id;
-	call->since_ns = clock_monotonic_ns();
+	call->since_ns = call->progress_ns = clock_monotonic_ns();
 	buf_init(&call->body, c->host->cfg->max_message_bytes + GRPC_FRAME_HEAD_BYTES);
-	buf_init(&call->text, MAX_HEADER_BYTES);
+	buf_init(&call->text, MAX_TEXT_BYTES);
 	buf_init(&call->message, SIZE_MAX / 2);
 	DL_APPEND(c->calls, call);
 	c->had_call = true;
@@ -303,32 +211,48 @@ static int on_header(nghttp2_session *session, const nghttp2_frame *frame, const
 		     void *ctx)
 {
 	struct grpc_call *call = nghttp2_session_get_stream_user_data(session, frame->hd.stream_id);
+	struct grpc_connection *c = ctx;
 
 	(void)flags;
-	(void)ctx;
-	if (!call || frame->headers.cat != NGHTTP2_HCAT_REQUEST)
-		return 0;
-	for (int i = 0; i < GRPC_HEADER_MAX; i++) {
-		if (strlen(header_names[i]) != name_len ||
-		    memcmp(header_names[i], name, name_len) != 0)
-			continue;
-		if (call->headers[i] || value_len > MAX_HEADER_BYTES)
-			return 0;
-		call->headers[i] = strndup((const char *)value, value_len);
-		return call->headers[i] ? 0 : NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
+	c->headers_bytes += name_len + value_len + GRPC_HEAD_COST_BYTES;
+	if (c->headers_bytes > MAX_HEADERS_READ_BYTES) {
+		c->excessive = true;
+		return NGHTTP2_ERR_CALLBACK_FAILURE;
 	}
-	return 0;
+	if (!call || frame->headers.cat != NGHTTP2_HCAT_REQUEST ||
+	    c->headers_bytes > GRPC_HEAD_BYTES)
+		return 0;
+	return grpc_head_add(&call->head, name, name_len, value, value_len) < 0
+		       ? NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE
+		       : 0;
 }
 
 static int add_body(struct grpc_call *call, const void *data, size_t len)
 {
 	struct grpc_host *host = call->host;
 
-	if (host->memory_bytes + len > host->cfg->max_memory_bytes)
-		return -EAGAIN;
+	while (host->memory_bytes + len > host->cfg->max_memory_bytes)
+		if (!host->make_memory(host->ctx, call->conn))
+			return -EAGAIN;
 	host->memory_bytes += len;
 	call->charged += len;
 	return buf_add(&call->body, data, len);
+}
+
+/* A message that is too large is refused before it has arrived, and so is a second one. */
+static int check_body(struct grpc_call *call, struct err *err)
+{
+	const struct buf *body = &call->body;
+	size_t announced;
+
+	if (body->len < GRPC_FRAME_HEAD_BYTES)
+		return 0;
+	announced = grpc_frame_announced((const uint8_t *)body->data);
+	if (announced > call->host->cfg->max_message_bytes)
+		return -EFBIG;
+	if (body->len - GRPC_FRAME_HEAD_BYTES <= announced)
+		return 0;
+	return grpc_frame_read(&call->frame, body->data, body->len, err);
 }
 
 /* NOLINTNEXTLINE(readability-function-size): the parameters are nghttp2's */
@@ -336,14 +260,20 @@ static int on_data(nghttp2_session *session, uint8_t flags, int32_t stream, cons
 		   size_t len, void *ctx)
 {
 	struct grpc_call *call = nghttp2_session_get_stream_user_data(session, stream);
+	struct grpc_connection *c = ctx;
+	struct err err = {""};
 	int r;
 
 	(void)flags;
-	(void)ctx;
+	c->other_bytes = c->other_bytes > len ? c->other_bytes - len : 0;
 	if (!call || call->answered)
 		return 0;
 	r = add_body(call, data, len);
-	if (r == -EFBIG)
+	if (r == 0)
+		r = check_body(call, &err);
+	if (r == -EBADMSG)
+		refuse(call, GRPC_INVALID_ARGUMENT, err.msg);
+	else if (r == -EFBIG)
 		refuse(call, GRPC_RESOURCE_EXHAUSTED, "the message is too large");
 	else if (r < 0)
 		refuse(call, GRPC_UNAVAILABLE, "too many messages are being received");
@@ -365,13 +295,20 @@ static int on_frame(nghttp2_session *session, const nghttp2_frame *frame, void *
 	return 0;
 }
 
-/* Once an answer has been sent, its client need not send the rest of the request. */
+/*
+ * Once an answer has been sent, its client need not send the rest of the request. With GOAWAY,
+ * nghttp2 has found something wrong, and will end the connection; that it calls an internal error
+ * is a limit of its own, such as that of calls which are begun and cancelled.
+ */
 static int on_frame_sent(nghttp2_session *session, const nghttp2_frame *frame, void *ctx)
 {
 	const struct grpc_call *call =
 		nghttp2_session_get_stream_user_data(session, frame->hd.stream_id);
 
-	(void)ctx;
+	if (frame->hd.type == NGHTTP2_GOAWAY && frame->goaway.error_code != NGHTTP2_NO_ERROR)
+		count_end(ctx, frame->goaway.error_code == NGHTTP2_INTERNAL_ERROR
+				       ? GRPC_END_EXCESSIVE
+				       : GRPC_END_INVALID);
 	if (call && !call->complete && frame->hd.type == NGHTTP2_HEADERS &&
 	    (frame->hd.flags & NGHTTP2_FLAG_END_STREAM))
 		(void)nghttp2_submit_rst_stream(session, NGHTTP2_FLAG_NONE, call->stream,
@@ -469,6 +406,21 @@ static void answer_http1(struct grpc_connection *c)
 		(void)shutdown(c->transport.fd, SHUT_WR);
 }
 
+/* nghttp2 cannot go on with what was received. */
+static void give_up(struct grpc_connection *c, ssize_t error)
+{
+	if (error == NGHTTP2_ERR_NOMEM)
+		return;
+	if (error == NGHTTP2_ERR_BAD_CLIENT_MAGIC) {
+		count_end(c, GRPC_END_INVALID);
+		answer_http1(c);
+		return;
+	}
+	count_end(c, GRPC_END_EXCESSIVE);
+	if (nghttp2_session_terminate_session(c->session, NGHTTP2_ENHANCE_YOUR_CALM) == 0)
+		(void)send_all(c);
+}
+
 /* Returns whether the connection can go on. */
 static bool receive(struct grpc_connection *c)
 {
@@ -481,11 +433,19 @@ static bool receive(struct grpc_connection *c)
 			return true;
 		if (n <= 0)
 			return false;
+		c->other_bytes += (size_t)n;
 		n = nghttp2_session_mem_recv(c->session, data, (size_t)n);
-		if (n == NGHTTP2_ERR_BAD_CLIENT_MAGIC)
-			answer_http1(c);
-		if (n < 0)
+		if (n < 0) {
+			give_up(c, n);
 			return false;
+		}
+		/* frames of unknown types, of which nghttp2 does not tell */
+		for (; c->other_bytes >= READ_BYTES; c->other_bytes -= READ_BYTES)
+			spend(c, 1);
+		if (c->excessive) {
+			give_up(c, NGHTTP2_ERR_FLOODED);
+			return false;
+		}
 		/* what is in GnuTLS already is not reported by epoll */
 		if (i + 1 == MAX_READS && c->transport.session &&
 		    gnutls_record_check_pending(c->transport.session) > 0)
@@ -512,13 +472,15 @@ static int make_session(struct grpc_connection *c)
 	const nghttp2_settings_entry settings[] = {
 		{NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, MAX_CALLS},
 		{NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, STREAM_WINDOW_BYTES},
-		{NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE, 4 * MAX_HEADER_BYTES},
+		{NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE, GRPC_HEAD_BYTES},
 	};
 	nghttp2_session_callbacks *callbacks;
 	int r;
 
 	if (nghttp2_session_callbacks_new(&callbacks) < 0)
 		return -ENOMEM;
+	nghttp2_session_callbacks_set_on_begin_frame_callback(callbacks, on_begin_frame);
+	nghttp2_session_callbacks_set_on_invalid_frame_recv_callback(callbacks, on_invalid_frame);
 	nghttp2_session_callbacks_set_on_begin_headers_callback(callbacks, on_begin_headers);
 	nghttp2_session_callbacks_set_on_header_callback(callbacks, on_header);
 	nghttp2_session_callbacks_set_on_data_chunk_recv_callback(callbacks, on_data);
@@ -547,6 +509,7 @@ int grpc_connection_new(struct grpc_connection **ret, struct grpc_host *host, in
 	c->host = host;
 	c->client = client;
 	c->since_ns = clock_monotonic_ns();
+	grpc_budget_init(&c->budget, c->since_ns);
 	c->events = EPOLLIN;
 	c->transport.fd = -1;
 	r = make_session(c);
@@ -559,7 +522,7 @@ int grpc_connection_new(struct grpc_connection **ret, struct grpc_host *host, in
 		return r;
 	}
 	*ret = c;
-	flush(c);
+	/* nothing is sent before the client has spoken: it may speak HTTP/1.1 */
 	return 0;
 }
 
@@ -602,20 +565,63 @@ uint64_t grpc_connection_idle_since_ns(const struct grpc_connection *c)
 	return c->calls ? 0 : c->since_ns;
 }
 
-bool grpc_connection_is_late(const struct grpc_connection *c, uint64_t now_ns)
+/* Whether it is the client's turn to send or to read. */
+static bool waits(const struct grpc_call *call)
+{
+	return !call->complete || call->answered;
+}
+
+uint64_t grpc_connection_waits_since_ns(const struct grpc_connection *c)
 {
 	const struct grpc_call *call;
+	uint64_t since_ns = UINT64_MAX;
+
+	DL_FOREACH (c->calls, call) {
+		if (!waits(call))
+			return 0;
+		if (call->since_ns < since_ns)
+			since_ns = call->since_ns;
+	}
+	return c->calls ? since_ns : 0;
+}
+
+size_t grpc_connection_incomplete_bytes(const struct grpc_connection *c)
+{
+	const struct grpc_call *call;
+	size_t n = 0;
+
+	DL_FOREACH (c->calls, call)
+		n += call->complete ? 0 : call->charged;
+	return n;
+}
+
+/* A client that does not read its answer, or allows none, is late as well. */
+static bool is_late(struct grpc_call *call, uint64_t now_ns)
+{
+	uint64_t allowed_ns = call->host->cfg->request_ns ?: REQUEST_NS;
+
+	if (!waits(call))
+		return false;
+	if (now_ns > call->since_ns + allowed_ns + call->body.len / MIN_BYTES_PER_S * NS_PER_S)
+		return true;
+	if (call->answered)
+		return false;
+	if (call->body.len >= call->progress_len + MIN_PROGRESS_BYTES) {
+		call->progress_len = call->body.len;
+		call->progress_ns = now_ns;
+	}
+	return now_ns > call->progress_ns + allowed_ns;
+}
+
+bool grpc_connection_is_late(struct grpc_connection *c, uint64_t now_ns)
+{
+	struct grpc_call *call;
 
 	if (!c->had_call)
 		return now_ns > c->since_ns + FIRST_REQUEST_NS;
-	DL_FOREACH (c->calls, call) {
-		uint64_t allowed = (c->host->cfg->request_ns ?: REQUEST_NS) +
-				   call->body.len / MIN_BYTES_PER_S * NS_PER_S;
-
-		/* a client that does not read its answer, or allows none, is late as well */
-		if ((!call->complete || call->answered) && now_ns > call->since_ns + allowed)
+	DL_FOREACH (c->calls, call)
+		if (is_late(call, now_ns))
 			return true;
-	}
 	return false;
 }
 

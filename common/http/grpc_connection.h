@@ -5,23 +5,11 @@
 #include "common/base.h"
 #include "common/data/buf.h"
 #include "common/http/grpc_frame.h"
+#include "common/http/grpc_head.h"
 #include "common/http/grpc_server.h"
 #include "common/system/loop.h"
 
 struct grpc_connection;
-
-/* Headers of a request that are kept. */
-enum grpc_header {
-	GRPC_HEADER_METHOD,
-	GRPC_HEADER_PATH,
-	GRPC_HEADER_AUTHORITY,
-	GRPC_HEADER_TYPE,
-	GRPC_HEADER_ENCODING,
-	GRPC_HEADER_ORIGIN,
-	GRPC_HEADER_API_KEY,
-	GRPC_HEADER_AUTHORIZATION,
-	GRPC_HEADER_MAX,
-};
 
 struct grpc_call {
 	struct grpc_call *prev, *next;   /* of its connection */
@@ -29,13 +17,15 @@ struct grpc_call {
 	struct grpc_connection *conn;    /* NULL once the client has left */
 	struct grpc_host *host;
 	int32_t stream;
-	char *headers[GRPC_HEADER_MAX]; /* NULL if absent */
+	struct grpc_head head;
 	const struct grpc_method *method;
 	struct buf body;
-	size_t charged;    /* to grpc_host.memory_bytes */
-	uint64_t since_ns; /* monotonic: of the request, then of its answer */
-	bool complete;     /* the request is */
-	bool dispatched;   /* the handler has it, or had */
+	size_t charged;      /* to grpc_host.memory_bytes */
+	uint64_t since_ns;   /* monotonic: of the request, then of its answer */
+	size_t progress_len; /* of the body at progress_ns; grpc_connection_is_late()'s */
+	uint64_t progress_ns;
+	bool complete;   /* the request is */
+	bool dispatched; /* the handler has it, or had */
 	bool answered;
 	struct grpc_frame frame;
 	/* the answer */
@@ -44,6 +34,12 @@ struct grpc_call {
 	struct buf text;
 	struct buf message; /* with its head */
 	size_t n_sent;
+};
+
+/* Why a connection ends, if that is the client's fault. */
+enum grpc_end {
+	GRPC_END_INVALID,   /* it does not speak HTTP/2, or not rightly */
+	GRPC_END_EXCESSIVE, /* it asks for more than grpc_budget.h allows, or has huge headers */
 };
 
 /* What a connection needs of its server. */
@@ -57,6 +53,10 @@ struct grpc_host {
 	void (*ended)(void *ctx, struct grpc_connection *c);
 	/* a request is refused before its handler sees it */
 	void (*refused)(void *ctx, enum grpc_status status);
+	/* counts why the connection ends */
+	void (*gave_up)(void *ctx, enum grpc_end why);
+	/* releases memory of bodies of a connection other than c; false if there is none */
+	bool (*make_memory)(void *ctx, const struct grpc_connection *c);
 	void *ctx;
 };
 
@@ -74,8 +74,15 @@ void grpc_call_free(struct grpc_call *call);
 void grpc_connection_goaway(struct grpc_connection *c);
 /* Since when it has had no call; 0: it has one. */
 uint64_t grpc_connection_idle_since_ns(const struct grpc_connection *c);
-/* Whether it takes too long for a request or to read an answer, or has never sent a request. */
-bool grpc_connection_is_late(const struct grpc_connection *c, uint64_t now_ns);
+/* Since when its client owes us part of a request, or has an answer to read; 0: it does not. */
+uint64_t grpc_connection_waits_since_ns(const struct grpc_connection *c);
+/* What has arrived of messages that are incomplete. */
+size_t grpc_connection_incomplete_bytes(const struct grpc_connection *c);
+/*
+ * Whether it takes too long for a request or to read an answer, or has never sent a request. To be
+ * called every second.
+ */
+bool grpc_connection_is_late(struct grpc_connection *c, uint64_t now_ns);
 /* Whether it has calls, or bytes that are not sent. */
 bool grpc_connection_is_busy(const struct grpc_connection *c);
 bool grpc_connection_has_ended(const struct grpc_connection *c);

@@ -2,6 +2,11 @@
 
 #include <errno.h>
 
+size_t grpc_frame_announced(const uint8_t head[static GRPC_FRAME_HEAD_BYTES])
+{
+	return (size_t)head[1] << 24 | (size_t)head[2] << 16 | (size_t)head[3] << 8 | head[4];
+}
+
 int grpc_frame_read(struct grpc_frame *ret, const void *data, size_t len, struct err *err)
 {
 	const uint8_t *p = data;
@@ -11,7 +16,7 @@ int grpc_frame_read(struct grpc_frame *ret, const void *data, size_t len, struct
 		return err_set(err, -EBADMSG, "the request has no message");
 	if (p[0] > 1)
 		return err_set(err, -EBADMSG, "the message has unknown flags");
-	message_len = (size_t)p[1] << 24 | (size_t)p[2] << 16 | (size_t)p[3] << 8 | p[4];
+	message_len = grpc_frame_announced(p);
 	if (message_len > len - GRPC_FRAME_HEAD_BYTES)
 		return err_set(err, -EBADMSG, "the message is incomplete");
 	if (message_len < len - GRPC_FRAME_HEAD_BYTES)

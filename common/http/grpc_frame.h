@@ -21,6 +21,9 @@ struct grpc_frame {
 int grpc_frame_read(struct grpc_frame *ret, const void *data, size_t len,
 		    struct err *err) MUST_CHECK;
 
+/* The length of the message that begins so. */
+size_t grpc_frame_announced(const uint8_t head[static GRPC_FRAME_HEAD_BYTES]);
+
 /* The head of an uncompressed message of len bytes. */
 void grpc_frame_head(uint8_t ret[static GRPC_FRAME_HEAD_BYTES], size_t len);
 

@@ -16,6 +16,7 @@
 
 #include "common/http/grpc_connection.h"
 #include "common/http/http_listen.h"
+#include "common/http/http_peers.h"
 #include "common/system/clock.h"
 #include "common/telemetry/log.h"
 #include "common/thread/condition.h"
@@ -24,6 +25,8 @@
 #define LINGER_NS NS_PER_S
 /* Accepted in one go, before others have their turn. */
 #define MAX_AT_ONCE 64
+/* A client that makes us wait for less is not slow. */
+#define SLOW_NS NS_PER_S
 
 enum grpc_metric {
 	CALLS,
@@ -33,6 +36,8 @@ enum grpc_metric {
 	CLOSED_IDLE,
 	CLOSED_LATE,
 	REFUSED_CONNECTIONS,
+	CLOSED_EXCESSIVE,
+	CLOSED_INVALID,
 	N_GRPC_METRICS,
 };
 
@@ -51,8 +56,16 @@ static const struct metric_def metric_defs[N_GRPC_METRICS] = {
 	[CLOSED_IDLE] = {CLOSED("idle")},
 	[CLOSED_LATE] = {CLOSED("slow")},
 	[REFUSED_CONNECTIONS] = {CLOSED("full")},
+	[CLOSED_EXCESSIVE] = {CLOSED("excessive")},
+	[CLOSED_INVALID] = {CLOSED("invalid")},
 };
 METRIC_TABLE(metric_table, metric_defs);
+
+/* A place for a connection. */
+struct place {
+	struct grpc_connection *connection;
+	struct http_peer *peer; /* NULL if there was no memory for it */
+};
 
 struct grpc_server {
 	struct grpc_server_config cfg;
@@ -64,8 +77,9 @@ struct grpc_server {
 	struct loop_source *listening, *woken, *check, *stop_timer;
 	/* of the thread */
 	struct grpc_host host;
-	struct grpc_connection **connections;
+	struct place *places; /* the first n_connections are taken */
 	unsigned n_connections;
+	struct http_peer *peers;
 	bool any_ended;
 	unsigned n_calls; /* that handlers have */
 	uint64_t stop_by_ns;
@@ -77,10 +91,18 @@ struct grpc_server {
 
 /* ---- connections ---- */
 
+static void unref_peer(struct grpc_server *s, struct http_peer *p)
+{
+	if (p)
+		p->n--;
+	http_peer_unref(&s->peers, p);
+}
+
 static void remove_connection(struct grpc_server *s, unsigned i)
 {
-	grpc_connection_free(s->connections[i]);
-	s->connections[i] = s->connections[--s->n_connections];
+	grpc_connection_free(s->places[i].connection);
+	unref_peer(s, s->places[i].peer);
+	s->places[i] = s->places[--s->n_connections];
 	metric_set(&s->metrics[CONNECTIONS], s->n_connections);
 }
 
@@ -88,30 +110,105 @@ static void remove_ended(struct grpc_server *s)
 {
 	s->any_ended = false;
 	for (unsigned i = s->n_connections; i-- > 0;)
-		if (grpc_connection_has_ended(s->connections[i]))
+		if (grpc_connection_has_ended(s->places[i].connection))
 			remove_connection(s, i);
 }
 
-/* Makes room by closing the connection that has been idle for longest. */
-static bool make_room(struct grpc_server *s)
+/*
+ * Closes one connection whose state lasts since before before_ns, at an address that has more than
+ * heavier_than of them: of the address that has most, the one that has been in its state for
+ * longest. since_ns() is of grpc_connection.h.
+ */
+static bool close_one(struct grpc_server *s, uint64_t (*since_ns)(const struct grpc_connection *c),
+		      unsigned heavier_than, uint64_t before_ns, enum grpc_metric why)
 {
 	uint64_t since, oldest = UINT64_MAX;
+	unsigned weight, heaviest = 0, at = 0;
+
+	for (unsigned i = 0; i < s->n_connections; i++) {
+		since = since_ns(s->places[i].connection);
+		weight = http_peer_weight(s->places[i].peer);
+		if (since == 0 || since > before_ns || weight <= heavier_than)
+			continue;
+		if (weight < heaviest || (weight == heaviest && since >= oldest))
+			continue;
+		heaviest = weight;
+		oldest = since;
+		at = i;
+	}
+	if (heaviest == 0)
+		return false;
+	metric_add(&s->metrics[why], 1);
+	remove_connection(s, at);
+	return true;
+}
+
+/*
+ * The same rules as of http_connections.h: whoever opens many connections displaces his own; those
+ * of others only if they are idle for a while; and if none is idle, a slow one of whoever has more
+ * than half of all.
+ */
+static bool make_room(struct grpc_server *s, const struct http_peer *newcomer)
+{
+	const uint64_t young_ns = clock_monotonic_ns() - SLOW_NS;
+	const unsigned half = s->cfg.max_connections / 2;
+
+	if (s->n_connections < s->cfg.max_connections ||
+	    close_one(s, grpc_connection_idle_since_ns, http_peer_weight(newcomer) - 1, UINT64_MAX,
+		      CLOSED_IDLE) ||
+	    close_one(s, grpc_connection_idle_since_ns, 0, young_ns, CLOSED_IDLE))
+		return true;
+	if (http_peer_weight(newcomer) <= half &&
+	    close_one(s, grpc_connection_waits_since_ns, half, young_ns, CLOSED_LATE))
+		return true;
+	metric_add(&s->metrics[REFUSED_CONNECTIONS], 1);
+	return false;
+}
+
+/* What has arrived for an address and is incomplete. */
+static size_t incomplete_bytes(const struct grpc_server *s, const struct http_peer *p)
+{
+	size_t n = 0;
+
+	for (unsigned i = 0; i < s->n_connections; i++)
+		if (s->places[i].peer == p)
+			n += grpc_connection_incomplete_bytes(s->places[i].connection);
+	return n;
+}
+
+static const struct http_peer *peer_of(const struct grpc_server *s, const struct grpc_connection *c)
+{
+	for (unsigned i = 0; i < s->n_connections; i++)
+		if (s->places[i].connection == c)
+			return s->places[i].peer;
+	return NULL;
+}
+
+/*
+ * Closes the connection that keeps most of messages that do not end, if its address keeps more than
+ * half of all memory so. Everybody else would be refused until it is late.
+ */
+static bool make_memory(void *ctx, const struct grpc_connection *c)
+{
+	struct grpc_server *s = ctx;
+	const uint64_t young_ns = clock_monotonic_ns() - SLOW_NS;
+	const struct http_peer *own = peer_of(s, c);
+	size_t n, most = 0;
 	unsigned at = 0;
 
-	if (s->n_connections < s->cfg.max_connections)
-		return true;
 	for (unsigned i = 0; i < s->n_connections; i++) {
-		since = grpc_connection_idle_since_ns(s->connections[i]);
-		if (since > 0 && since < oldest) {
-			oldest = since;
-			at = i;
-		}
+		const struct place *p = &s->places[i];
+		uint64_t since_ns = grpc_connection_waits_since_ns(p->connection);
+
+		n = grpc_connection_incomplete_bytes(p->connection);
+		if (p->peer == own || since_ns == 0 || since_ns > young_ns || n <= most)
+			continue;
+		most = n;
+		at = i;
 	}
-	if (oldest == UINT64_MAX) {
-		metric_add(&s->metrics[REFUSED_CONNECTIONS], 1);
+	if (most == 0 || incomplete_bytes(s, s->places[at].peer) <= s->cfg.max_memory_bytes / 2)
 		return false;
-	}
-	metric_add(&s->metrics[CLOSED_IDLE], 1);
+	metric_add(&s->metrics[CLOSED_LATE], 1);
 	remove_connection(s, at);
 	return true;
 }
@@ -120,6 +217,24 @@ static void wait_for_connections(struct grpc_server *s, uint32_t events)
 {
 	if (loop_modify_fd(s->listening, events) < 0)
 		log_warn_limited("gRPC server", "detail=\"epoll failed\"");
+}
+
+/* Takes fd if it returns true. */
+static bool add_connection(struct grpc_server *s, int fd, const struct sockaddr *from)
+{
+	struct http_peer *peer = http_peer_ref(&s->peers, from);
+	struct grpc_connection *c;
+
+	if (peer)
+		peer->n++;
+	if (!make_room(s, peer) ||
+	    grpc_connection_new(&c, &s->host, fd, http_client_number(from)) < 0) {
+		unref_peer(s, peer);
+		return false;
+	}
+	s->places[s->n_connections] = (struct place){c, peer};
+	metric_set(&s->metrics[CONNECTIONS], ++s->n_connections);
+	return true;
 }
 
 /* Returns whether there may be more to accept. */
@@ -142,13 +257,8 @@ static bool accept_one(struct grpc_server *s)
 		}
 		return true;
 	}
-	if (!make_room(s))
-		return true;
-	if (grpc_connection_new(&s->connections[s->n_connections], &s->host, fd,
-				http_client_number(&from.any)) < 0)
-		return true;
-	(void)TAKE_FD(fd);
-	metric_set(&s->metrics[CONNECTIONS], ++s->n_connections);
+	if (add_connection(s, fd, &from.any))
+		(void)TAKE_FD(fd);
 	return true;
 }
 
@@ -178,7 +288,7 @@ static void on_check(void *ctx)
 
 	remove_ended(s);
 	for (unsigned i = s->n_connections; i-- > 0;) {
-		if (!grpc_connection_is_late(s->connections[i], now))
+		if (!grpc_connection_is_late(s->places[i].connection, now))
 			continue;
 		metric_add(&s->metrics[CLOSED_LATE], 1);
 		remove_connection(s, i);
@@ -207,6 +317,13 @@ static void on_refused(void *ctx, enum grpc_status status)
 	metric_add(&s->metrics[is_key ? REFUSED_KEY : REFUSED_OTHER], 1);
 }
 
+static void on_gave_up(void *ctx, enum grpc_end why)
+{
+	struct grpc_server *s = ctx;
+
+	metric_add(&s->metrics[why == GRPC_END_EXCESSIVE ? CLOSED_EXCESSIVE : CLOSED_INVALID], 1);
+}
+
 static void on_ended(void *ctx, struct grpc_connection *c)
 {
 	struct grpc_server *s = ctx;
@@ -225,7 +342,7 @@ const void *grpc_call_message(const struct grpc_call *c, size_t *ret_len)
 
 const char *grpc_call_encoding(const struct grpc_call *c)
 {
-	const char *encoding = c->headers[GRPC_HEADER_ENCODING];
+	const char *encoding = c->head.values[GRPC_HEADER_ENCODING];
 
 	return c->frame.compressed && encoding ? encoding : "";
 }
@@ -276,7 +393,7 @@ static void stop_if_done(struct grpc_server *s)
 		loop_set_timer(s->stop_timer, LINGER_NS);
 	}
 	for (unsigned i = 0; i < s->n_connections; i++)
-		busy |= grpc_connection_is_busy(s->connections[i]);
+		busy |= grpc_connection_is_busy(s->places[i].connection);
 	if (!busy || clock_monotonic_ns() >= s->stop_by_ns)
 		loop_stop(s->host.loop);
 	else
@@ -291,7 +408,7 @@ static void quiesce(struct grpc_server *s)
 	/* those that wait to be accepted are refused */
 	(void)shutdown(s->listen_fd, SHUT_RDWR);
 	for (unsigned i = 0; i < s->n_connections; i++)
-		grpc_connection_goaway(s->connections[i]);
+		grpc_connection_goaway(s->places[i].connection);
 }
 
 static void on_woken(void *ctx)
@@ -351,8 +468,8 @@ static int start(struct grpc_server *s, struct err *err)
 {
 	int r;
 
-	s->connections = calloc(s->cfg.max_connections, sizeof(struct grpc_connection *));
-	if (!s->connections)
+	s->places = calloc(s->cfg.max_connections, sizeof(struct place));
+	if (!s->places)
 		return -ENOMEM;
 	s->listen_fd = http_listen(s->cfg.listen, &s->port, err);
 	if (s->listen_fd < 0)
@@ -381,6 +498,8 @@ int grpc_server_new(struct grpc_server **ret, const struct grpc_server_config *c
 				     .dispatch = dispatch,
 				     .ended = on_ended,
 				     .refused = on_refused,
+				     .gave_up = on_gave_up,
+				     .make_memory = make_memory,
 				     .ctx = s};
 	pthread_mutex_init(&s->lock, NULL);
 	r = start(s, err);
@@ -416,7 +535,7 @@ void grpc_server_free(struct grpc_server *s)
 	if (s->listen_fd >= 0)
 		close(s->listen_fd);
 	pthread_mutex_destroy(&s->lock);
-	free(s->connections);
+	free(s->places);
 	free(s);
 }
 

@@ -6,10 +6,14 @@
  * block: they respond at once, or keep the call and respond later from any thread, exactly once.
  * Messages are passed on as they came, compressed or not.
  *
- * With max_connections open, a new one takes the place of the one that has had no call for longest;
- * if all have calls, it is refused. A connection that sends no request within 10 s of its start,
- * that takes longer for one than 30 s plus 1 s per 16 KiB, or that does not read an answer within
- * 30 s, is closed.
+ * With max_connections open, a new one takes the place of one without calls: at the address that
+ * has most connections, the one that has been so for longest. If all have calls, it takes that of a
+ * slow one if one other address has more than half of all, and is refused otherwise. Memory for
+ * messages is had in the same way.
+ *
+ * A connection is closed that sends no request within 10 s of its start, that takes longer for one
+ * than 30 s plus 1 s per 16 KiB, that sends less than 64 KiB of one in 30 s, that does not read an
+ * answer within 30 s, or that asks for more than grpc_budget.h allows.
  *
  * HTTP/2 with TLS, or without by prior knowledge. Sources: RFC 9113; grpc/doc/PROTOCOL-HTTP2.md.
  */

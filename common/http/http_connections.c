@@ -10,7 +10,7 @@
 #include <linux/tcp.h>
 #include <netinet/in.h>
 
-#include "common/data/table.h"
+#include "common/http/http_peers.h"
 #include "common/system/clock.h"
 
 /* Places for essential routes while the server is full. */
@@ -23,17 +23,6 @@
 #define MIN_ANSWER_BYTES_PER_S (16 * UINT64_C(1024))
 /* A client that makes us wait for less is not slow. */
 #define SLOW_NS (1 * NS_PER_S)
-
-/* Whoever shares a network of this size counts as one: IPv6 hosts have a /64 for themselves. */
-#define PEER_BYTES 16
-#define PEER_V6_NETWORK_BYTES 8
-
-struct http_peer {
-	uint8_t address[PEER_BYTES];
-	unsigned n; /* connections that are not closing */
-	unsigned n_refs;
-	UT_hash_handle hh;
-};
 
 int http_connections_init(struct http_connections *cs, unsigned max, unsigned timeout_s,
 			  struct metric *closed)
@@ -51,21 +40,13 @@ int http_connections_init(struct http_connections *cs, unsigned max, unsigned ti
 	return 0;
 }
 
-static void unref_peer(struct http_connections *cs, struct http_peer *p)
-{
-	if (!p || --p->n_refs > 0 || !cs->peers)
-		return;
-	HASH_DEL(cs->peers, p);
-	free(p);
-}
-
 void http_connections_fini(struct http_connections *cs)
 {
 	if (!cs->slots)
 		return;
 	for (unsigned i = 0; i < cs->n_slots; i++) {
 		if (cs->slots[i].state != CONNECTION_UNUSED)
-			unref_peer(cs, cs->slots[i].peer);
+			http_peer_unref(&cs->peers, cs->slots[i].peer);
 	}
 	pthread_mutex_destroy(&cs->lock);
 	free(cs->slots);
@@ -84,53 +65,6 @@ unsigned http_connections_count(struct http_connections *cs)
 	n = cs->n;
 	pthread_mutex_unlock(&cs->lock);
 	return n;
-}
-
-/* ---- addresses ------------------------------------------------------------- */
-
-static void address_of(const struct sockaddr *from, uint8_t address[PEER_BYTES])
-{
-	union {
-		const struct sockaddr *any;
-		const struct sockaddr_in *v4;
-		const struct sockaddr_in6 *v6;
-	} a = {.any = from};
-
-	memset(address, 0, PEER_BYTES);
-	if (from->sa_family == AF_INET)
-		memcpy(address + 12, &a.v4->sin_addr, 4);
-	else if (from->sa_family == AF_INET6 && IN6_IS_ADDR_V4MAPPED(&a.v6->sin6_addr))
-		memcpy(address + 12, a.v6->sin6_addr.s6_addr + 12, 4);
-	else if (from->sa_family == AF_INET6)
-		memcpy(address, &a.v6->sin6_addr, PEER_V6_NETWORK_BYTES);
-}
-
-/* Returns NULL without memory; such connections count as those of an address with only one. */
-static struct http_peer *ref_peer(struct http_connections *cs, const struct sockaddr *from)
-{
-	uint8_t address[PEER_BYTES];
-	struct http_peer *p;
-
-	address_of(from, address);
-	HASH_FIND(hh, cs->peers, address, PEER_BYTES, p);
-	if (!p) {
-		p = calloc(1, sizeof(*p));
-		if (!p)
-			return NULL;
-		memcpy(p->address, address, PEER_BYTES);
-		HASH_ADD(hh, cs->peers, address, PEER_BYTES, p);
-		if (!TABLE_ADDED(hh, p)) {
-			free(p);
-			return NULL;
-		}
-	}
-	p->n_refs++;
-	return p;
-}
-
-static unsigned weight_of(const struct http_connection *c)
-{
-	return c->peer ? c->peer->n : 1;
 }
 
 /* ---- states ------------------------------------------------------------------ */
@@ -222,15 +156,15 @@ static bool matches(const struct choice *choice, const struct http_connection *c
 	return !c->closing && waits(c) && (!choice->idle || is_idle(c)) &&
 	       (!choice->counted || !c->spare) && (!choice->spare || c->spare) &&
 	       (!choice->answering || c->state == CONNECTION_ANSWERING) &&
-	       weight_of(c) > choice->heavier_than &&
+	       http_peer_weight(c->peer) > choice->heavier_than &&
 	       (!choice->not_of || c->peer != choice->not_of) && c->since_ns <= choice->before_ns;
 }
 
 /* The address with most connections pays, and of these the one that waits for longest. */
 static bool before(const struct http_connection *a, const struct http_connection *b)
 {
-	if (!b || weight_of(a) != weight_of(b))
-		return !b || weight_of(a) > weight_of(b);
+	if (!b || http_peer_weight(a->peer) != http_peer_weight(b->peer))
+		return !b || http_peer_weight(a->peer) > http_peer_weight(b->peer);
 	return a->since_ns < b->since_ns;
 }
 
@@ -276,7 +210,7 @@ static void take_place(struct http_connections *cs, struct http_connection *c)
 	const struct choice idle = {
 		.idle = true,
 		.counted = true,
-		.heavier_than = weight_of(c) - 1,
+		.heavier_than = http_peer_weight(c->peer) - 1,
 		.before_ns = UINT64_MAX,
 	};
 	const struct choice long_idle = {.idle = true, .counted = true, .before_ns = young_ns};
@@ -347,7 +281,7 @@ static void forget(struct http_connections *cs, struct http_connection *c)
 {
 	if (!c->closing)
 		leave_place(cs, c);
-	unref_peer(cs, c->peer);
+	http_peer_unref(&cs->peers, c->peer);
 	cs->n--;
 	*c = (struct http_connection){0};
 }
@@ -364,7 +298,7 @@ bool http_connections_accept(struct http_connections *cs, int fd, const struct s
 	c = find(cs, CONNECTION_UNUSED, -1);
 	if (c) {
 		c->fd = fd;
-		c->peer = ref_peer(cs, from);
+		c->peer = http_peer_ref(&cs->peers, from);
 		if (c->peer)
 			c->peer->n++;
 		take_place(cs, c);

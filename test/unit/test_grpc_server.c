@@ -10,6 +10,7 @@
 #include "common/http/grpc_frame.h"
 #include "common/http/grpc_server.h"
 #include "common/http/server_tls.h"
+#include "test/lib/raw_client.h"
 #include "test/lib/tls_files.h"
 #include "test/lib/unit.h"
 
@@ -440,6 +441,54 @@ static void a_client_that_allows_no_answer_is_closed(void **state)
 	assert_int_equal(fx.n_calls, 1);
 }
 
+/* 1,100 frames of PRIORITY, which ask for nothing, and cost as much as others. */
+static void a_flood_is_ended_with_goaway(void **state)
+{
+	static const uint8_t priority[14] = {0, 0, 5, 2, 0, 0, 0, 0, 1};
+	static const char hello[] = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\4\0\0\0\0";
+	static const uint8_t goaway[] = {0, 0, 8, 7, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 11};
+	AUTO_CLOSE int fd = -1;
+	uint8_t flood[1100][sizeof(priority)];
+	char answer[4096];
+	size_t len;
+	struct answer a;
+
+	(void)state;
+	start_with(16);
+	for (size_t i = 0; i < ARRAY_SIZE(flood); i++)
+		memcpy(flood[i], priority, sizeof(priority));
+	fd = send_raw(hello, sizeof(hello));
+	assert_int_equal(send(fd, flood, sizeof(flood), MSG_NOSIGNAL), sizeof(flood));
+	len = read_all(fd, answer, sizeof(answer));
+	assert_true(len > sizeof(goaway));
+	assert_memory_equal(answer + len - sizeof(goaway), goaway, sizeof(goaway));
+	a = call("/t.T/Echo", "X: 1", "\0\0\0\0\1x", 6);
+	check_echo(&a, ":x");
+}
+
+/* Two calls of another address that do not end hold both places. */
+static void slow_calls_of_one_address_make_room(void **state)
+{
+	static const char request[] = RAW_CALL("\0\0\0\4\0\0\0\0\0", "/t.T/Echo");
+	const size_t all_but_one = sizeof(request) - 2;
+	int slow[2];
+	struct answer a = {0};
+
+	(void)state;
+	start_with(2);
+	for (size_t i = 0; i < ARRAY_SIZE(slow); i++) {
+		slow[i] = raw_client_connect_from("127.0.0.2", grpc_server_port(fx.server));
+		assert_int_equal(send(slow[i], request, all_but_one, MSG_NOSIGNAL), all_but_one);
+	}
+	for (int i = 0; i < 1000 && strcmp(a.grpc_status, "0") != 0; i++) {
+		usleep(10000);
+		a = call("/t.T/Echo", "X: 1", "\0\0\0\0\1x", 6);
+	}
+	check_echo(&a, ":x");
+	for (size_t i = 0; i < ARRAY_SIZE(slow); i++)
+		close(slow[i]);
+}
+
 static int set_up(void **state)
 {
 	(void)state;
@@ -475,6 +524,8 @@ int main(void)
 		TEST(a_new_connection_takes_the_place_of_an_idle_one),
 		TEST(tls_is_spoken_with_the_listeners_certificate),
 		TEST(a_client_that_allows_no_answer_is_closed),
+		TEST(a_flood_is_ended_with_goaway),
+		TEST(slow_calls_of_one_address_make_room),
 	};
 
 	curl_global_init(CURL_GLOBAL_DEFAULT);
