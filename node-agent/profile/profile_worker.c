@@ -14,6 +14,7 @@
 #include <malloc.h>
 
 #include "common/system/clock.h"
+#include "common/system/code_pages.h"
 #include "common/telemetry/log.h"
 #include "common/thread/queue.h"
 #include "common/thread/worker_thread.h"
@@ -233,7 +234,9 @@ static void do_job(struct work *k, struct job *j)
 	symbolizer_end_cycle(k->symbolizer);
 	cpu_ns = clock_thread_cpu_ns() - started_ns;
 	job_free(j);
-	malloc_trim(0); /* a cycle is large and the next one is an interval away */
+	/* a cycle is large and the next one is an interval away */
+	malloc_trim(0);
+	code_pages_release();
 	report(k, &res, n_samples, cpu_ns);
 }
 
