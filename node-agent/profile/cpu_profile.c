@@ -74,6 +74,7 @@ struct build {
 	size_t max_places;
 
 	/* of the stack being completed */
+	uint64_t addrs[SAMPLER_MAX_ADDRS];           /* kernel frames, then user frames */
 	uint64_t locations[STACK_PROFILE_DEPTH_MAX]; /* numbers of code places */
 	size_t n_locations;
 	int error;            /* a place could not be added */
@@ -145,7 +146,7 @@ static bool push_kernel_frames(struct build *b, const struct cycle_stack *stack)
 
 	for (size_t i = 0; i < stack->n_kernel; i++)
 		push_code(b,
-			  symbolizer_resolve_kernel(b->symbolizer, stack->addrs[i],
+			  symbolizer_resolve_kernel(b->symbolizer, b->addrs[i],
 						    i == 0 ? SYMBOL_ADDRESS_EXACT
 							   : SYMBOL_ADDRESS_RETURN),
 			  NULL, 0);
@@ -219,7 +220,7 @@ static bool push_user_frame(struct build *b, const struct process_snapshot *p,
 {
 	enum symbol_address_kind kind =
 		i == 0 || b->interrupted ? SYMBOL_ADDRESS_EXACT : SYMBOL_ADDRESS_RETURN;
-	const uint64_t address = stack->addrs[stack->n_kernel + i];
+	const uint64_t address = b->addrs[stack->n_kernel + i];
 	const struct symbol_mapping sm = m ? symbol_mapping_of(p, m) : (struct symbol_mapping){0};
 	const struct symbol_location *l =
 		symbolizer_resolve_user(b->symbolizer, m ? &sm : NULL, address, kind);
@@ -246,7 +247,7 @@ static bool push_user_frame(struct build *b, const struct process_snapshot *p,
 static enum unwind_outcome push_user_frames(struct build *b, const struct process_snapshot *p,
 					    const struct cycle_stack *stack)
 {
-	const uint64_t *addrs = stack->addrs + stack->n_kernel;
+	const uint64_t *addrs = b->addrs + stack->n_kernel;
 	enum unwind_outcome outcome = UNWIND_COMPLETE;
 
 	b->last_binary = 0;
@@ -356,6 +357,7 @@ static void add_stack(struct build *b, const struct process_snapshot *p,
 	enum unwind_outcome outcome;
 	bool kernel_whole;
 
+	cycle_stack_addrs(stack, b->addrs);
 	b->n_locations = 0;
 	b->error = 0;
 	kernel_whole = push_kernel_frames(b, stack);

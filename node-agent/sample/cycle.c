@@ -4,9 +4,12 @@
  * Most samples repeat a stack that the interval already has, so the kernel could count them in
  * a BPF hash map. It does not (bpf/sampler.bpf.c says why); counting happens here instead. A
  * stack is looked up by a hash of its process and addresses in an open-addressed table of
- * pointers, with linear probing and a load of at most 1/2: a repeated sample costs one hash
- * over its addresses, one or two probes and one comparison. The hash is stored with the stack,
- * so that probing rarely touches addresses of another stack and growing never hashes again.
+ * pointers, with linear probing and a load of at most 1/2: a repeated sample costs packing its
+ * addresses, one hash over them, one or two probes and one comparison. The hash is stored with the
+ * stack, so that probing rarely touches addresses of another stack and growing never hashes again.
+ *
+ * Where programs are short-lived most stacks are new, and an interval has a hundred thousand of
+ * them; so they are kept packed, and unpacked one by one when profiles are built.
  *
  * Stacks and processes live in an arena that is freed with the cycle. Nothing is ever removed,
  * which is what keeps the table this simple.
@@ -17,8 +20,12 @@
 
 #include "common/data/arena.h"
 #include "common/data/table.h"
+#include "node-agent/sample/packed_addrs.h"
 
 #define FIRST_SLOTS 1024 /* a power of two */
+
+_Static_assert(PACKED_ADDRS_MAX_BYTES(SAMPLER_KERNEL_FRAMES + SAMPLER_USER_FRAMES) <= UINT16_MAX,
+	       "cycle_stack.packed_bytes");
 
 struct process_entry {
 	UT_hash_handle hh; /* by process.snapshot */
@@ -37,6 +44,9 @@ struct cycle {
 	size_t n_processes;
 	size_t cap_processes;
 	struct cycle_losses lost;
+	/* of the sample being added */
+	size_t packed_bytes;
+	uint8_t packed[PACKED_ADDRS_MAX_BYTES(SAMPLER_KERNEL_FRAMES + SAMPLER_USER_FRAMES)];
 };
 
 int cycle_new(struct cycle **ret, const struct cycle_config *cfg)
@@ -71,36 +81,43 @@ void cycle_free(struct cycle *c)
 
 /* ---- stacks ---- */
 
-static size_t n_addrs(const struct sample_event *e)
+void cycle_stack_addrs(const struct cycle_stack *s, uint64_t to[SAMPLER_MAX_ADDRS])
 {
-	return (size_t)e->n_kernel + e->n_user;
+	(void)!packed_addrs_unpack(s->packed, s->packed_bytes, to, SAMPLER_MAX_ADDRS);
 }
 
-static uint64_t hash_sample(const struct process_snapshot *snapshot, const struct sample_event *e)
+static void pack(struct cycle *c, const struct sample_event *e)
+{
+	c->packed_bytes = packed_addrs_pack(sample_event_addrs(e), (size_t)e->n_kernel + e->n_user,
+					    c->packed);
+}
+
+static uint32_t hash_packed(const struct cycle *c, const struct process_snapshot *snapshot)
 {
 	uint64_t seed = table_seed ^ (uintptr_t)snapshot;
 
-	return XXH3_64bits_withSeed(sample_event_addrs(e), n_addrs(e) * sizeof(uint64_t), seed);
+	return (uint32_t)XXH3_64bits_withSeed(c->packed, c->packed_bytes, seed);
 }
 
-static bool is_stack_of(const struct cycle_stack *s, uint64_t hash,
+/* s is the stack that is packed. */
+static bool is_stack_of(const struct cycle *c, const struct cycle_stack *s, uint32_t hash,
 			const struct process_snapshot *snapshot, const struct sample_event *e)
 {
 	return s->hash == hash && s->process->snapshot == snapshot && s->n_kernel == e->n_kernel &&
 	       s->n_user == e->n_user && s->end == e->end && s->flags == e->flags &&
-	       s->root_at == e->root_at &&
+	       s->root_at == e->root_at && s->packed_bytes == c->packed_bytes &&
 	       memcmp(s->stack_switch, e->stack_switch, sizeof(s->stack_switch)) == 0 &&
-	       memcmp(s->addrs, sample_event_addrs(e), n_addrs(e) * sizeof(uint64_t)) == 0;
+	       memcmp(s->packed, c->packed, c->packed_bytes) == 0;
 }
 
-/* The slot of this stack, or the free slot where it belongs. */
-static struct cycle_stack **find_slot(const struct cycle *c, uint64_t hash,
+/* The slot of the stack that is packed, or the free slot where it belongs. */
+static struct cycle_stack **find_slot(const struct cycle *c, uint32_t hash,
 				      const struct process_snapshot *snapshot,
 				      const struct sample_event *e)
 {
 	size_t i = hash & (c->n_slots - 1);
 
-	while (c->slots[i] && !is_stack_of(c->slots[i], hash, snapshot, e))
+	while (c->slots[i] && !is_stack_of(c, c->slots[i], hash, snapshot, e))
 		i = (i + 1) & (c->n_slots - 1);
 	return &c->slots[i];
 }
@@ -174,10 +191,10 @@ static int require_process(struct cycle *c, struct process_snapshot *snapshot,
 
 /* ---- samples ---- */
 
-static int add_stack(struct cycle *c, struct cycle_stack **slot, uint64_t hash,
+static int add_stack(struct cycle *c, struct cycle_stack **slot, uint32_t hash,
 		     struct process_snapshot *snapshot, const struct sample_event *e)
 {
-	size_t size = sizeof(struct cycle_stack) + n_addrs(e) * sizeof(uint64_t);
+	size_t size = offsetof(struct cycle_stack, packed) + c->packed_bytes;
 	struct cycle_process *process = NULL;
 	struct cycle_stack *s;
 	int r;
@@ -188,18 +205,19 @@ static int add_stack(struct cycle *c, struct cycle_stack **slot, uint64_t hash,
 	s = arena_alloc(&c->arena, size);
 	if (!s)
 		return arena_error(&c->arena, size);
-	*s = (struct cycle_stack){
-		.next = process->stacks,
-		.process = process,
-		.hash = hash,
-		.n_kernel = e->n_kernel,
-		.n_user = e->n_user,
-		.end = e->end,
-		.flags = e->flags,
-		.root_at = e->root_at,
-	};
+	/* member by member: what sizeof(*s) has behind the last is not ours */
+	s->next = process->stacks;
+	s->process = process;
+	s->n_samples = 0;
+	s->hash = hash;
+	s->n_kernel = e->n_kernel;
+	s->n_user = e->n_user;
+	s->root_at = e->root_at;
 	memcpy(s->stack_switch, e->stack_switch, sizeof(s->stack_switch));
-	memcpy(s->addrs, sample_event_addrs(e), n_addrs(e) * sizeof(uint64_t));
+	s->packed_bytes = (uint16_t)c->packed_bytes;
+	s->end = e->end;
+	s->flags = e->flags;
+	memcpy(s->packed, c->packed, c->packed_bytes);
 	process->stacks = s;
 	process->n_stacks++;
 	c->n_stacks++;
@@ -216,10 +234,13 @@ static int lose(struct cycle *c, enum cycle_lost why, int r)
 int cycle_add_sample(struct cycle *c, struct process_snapshot *snapshot,
 		     const struct sample_event *e)
 {
-	uint64_t hash = hash_sample(snapshot, e);
-	struct cycle_stack **slot = find_slot(c, hash, snapshot, e);
+	struct cycle_stack **slot;
+	uint32_t hash;
 	int r = 0;
 
+	pack(c, e);
+	hash = hash_packed(c, snapshot);
+	slot = find_slot(c, hash, snapshot, e);
 	if (!*slot) {
 		if (c->n_stacks >= c->cfg.max_stacks)
 			return lose(c, CYCLE_LOST_STACKS_FULL, -EFBIG);
