@@ -1,7 +1,7 @@
 /*
- * Two structures for two questions. Texts and locations are interned in tables whose elements lie
- * in an arena: nothing in it moves or goes while a profile points to it, and all of it goes at
- * once.
+ * Two structures for two questions. Texts and locations are interned: they lie in an arena, where
+ * nothing moves or goes while a profile points to it and all of it goes at once, and are found by
+ * their hash in open-addressed tables of pointers.
  *
  * Which location an address has is only a cache, so it has a fixed size and evicts: sets of four
  * addresses, as processors have them. It makes no difference to a profile what it has
@@ -21,15 +21,23 @@
 #define WAYS 4u
 #define ADDRESSES_MIN 64u
 
+#define SET_SLOTS_MIN 64u /* a power of two */
+
+_Static_assert(offsetof(struct symbol_location, hash) == 0, "as struct text");
+
 struct text {
-	UT_hash_handle hh;
+	uint32_t hash;
 	char s[];
 };
 
-struct location_node {
-	UT_hash_handle hh;
-	struct symbol_location location; /* the key: pointers of interned texts, and lines */
+/* Texts or locations, which both begin with their hash. */
+struct set {
+	const uint32_t **slots; /* NULL: free; at most three quarters are used */
+	size_t n_slots;         /* 0 or a power of two */
+	size_t n;
 };
+
+typedef bool equal_fn(const uint32_t *element, const void *key, size_t len);
 
 struct slot {
 	uint64_t address;
@@ -40,9 +48,9 @@ struct slot {
 struct frame_cache {
 	struct arena arena; /* texts and locations */
 	struct arena spare; /* the same, of locations that must fit when arena is full */
-	struct text *texts;
-	struct location_node *locations;
-	struct slot *slots; /* sets of WAYS, the last used first */
+	struct set texts;
+	struct set locations; /* the key: pointers of interned texts, and lines */
+	struct slot *slots;   /* sets of WAYS, the last used first */
 	size_t n_slots;
 };
 
@@ -64,10 +72,82 @@ int frame_cache_new(struct frame_cache **ret, size_t limit_bytes, size_t n_addre
 	return 0;
 }
 
+/* ---- sets ---- */
+
+static void set_clear(struct set *s)
+{
+	free(s->slots);
+	*s = (struct set){0};
+}
+
+static const uint32_t **free_slot(const struct set *s, uint32_t hash)
+{
+	size_t i = hash & (s->n_slots - 1);
+
+	while (s->slots[i])
+		i = (i + 1) & (s->n_slots - 1);
+	return &s->slots[i];
+}
+
+static const void *set_find(const struct set *s, uint32_t hash, equal_fn *equal, const void *key,
+			    size_t len)
+{
+	if (s->n_slots == 0)
+		return NULL;
+	for (size_t i = hash & (s->n_slots - 1); s->slots[i]; i = (i + 1) & (s->n_slots - 1)) {
+		if (*s->slots[i] == hash && equal(s->slots[i], key, len))
+			return s->slots[i];
+	}
+	return NULL;
+}
+
+/* Makes room for one more. */
+static int set_reserve(struct set *s)
+{
+	struct set larger = {.n_slots = s->n_slots ? 2 * s->n_slots : SET_SLOTS_MIN, .n = s->n};
+
+	if ((s->n + 1) * 4 <= s->n_slots * 3)
+		return 0;
+	larger.slots = calloc(larger.n_slots, sizeof(*larger.slots));
+	if (!larger.slots)
+		return -ENOMEM;
+	for (size_t i = 0; i < s->n_slots; i++) {
+		if (s->slots[i])
+			*free_slot(&larger, *s->slots[i]) = s->slots[i];
+	}
+	free(s->slots);
+	*s = larger;
+	return 0;
+}
+
+/* After set_reserve(). */
+static void set_add(struct set *s, const uint32_t *element)
+{
+	*free_slot(s, *element) = element;
+	s->n++;
+}
+
+static bool is_text(const uint32_t *element, const void *key, size_t len)
+{
+	const struct text *t = (const void *)element;
+
+	(void)len;
+	return strcmp(t->s, key) == 0;
+}
+
+static bool is_location(const uint32_t *element, const void *key, size_t len)
+{
+	const struct symbol_location *l = (const void *)element;
+
+	return l->n * sizeof(*l->frames) == len && memcmp(l->frames, key, len) == 0;
+}
+
+/* ---- texts and locations ---- */
+
 static void forget(struct frame_cache *c)
 {
-	HASH_CLEAR(hh, c->texts);
-	HASH_CLEAR(hh, c->locations);
+	set_clear(&c->texts);
+	set_clear(&c->locations);
 	arena_fini(&c->arena);
 	arena_fini(&c->spare);
 	memset(c->slots, 0, c->n_slots * sizeof(*c->slots));
@@ -98,20 +178,22 @@ static void *take(struct frame_cache *c, size_t size, bool spare, int *ret_error
 static int intern_text(struct frame_cache *c, const char *s, bool spare, const char **ret)
 {
 	size_t len = strlen(s);
-	struct text *t = NULL;
+	uint32_t hash = table_hash(s, len);
+	const struct text *found = set_find(&c->texts, hash, is_text, s, len);
+	struct text *t;
 	int r = 0;
 
-	HASH_FIND(hh, c->texts, s, len, t);
-	if (!t) {
-		t = take(c, sizeof(*t) + len + 1, spare, &r);
+	if (!found) {
+		r = set_reserve(&c->texts);
+		t = r == 0 ? take(c, offsetof(struct text, s) + len + 1, spare, &r) : NULL;
 		if (!t)
 			return r;
+		t->hash = hash;
 		memcpy(t->s, s, len + 1);
-		HASH_ADD_KEYPTR(hh, c->texts, t->s, len, t);
-		if (!TABLE_ADDED(hh, t))
-			return -ENOMEM;
+		set_add(&c->texts, &t->hash);
+		found = t;
 	}
-	*ret = t->s;
+	*ret = found->s;
 	return 0;
 }
 
@@ -124,8 +206,10 @@ static int intern(struct frame_cache *c, const struct symbol_frame *frames, size
 		  const struct symbol_location **ret)
 {
 	struct symbol_frame key[SYMBOL_LOCATION_FRAMES_MAX] = {0};
-	struct location_node *node = NULL;
+	const struct symbol_location *found;
+	struct symbol_location *l;
 	size_t key_len = n * sizeof(*key);
+	uint32_t hash;
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < n; i++) {
@@ -137,18 +221,20 @@ static int intern(struct frame_cache *c, const struct symbol_frame *frames, size
 	}
 	if (r < 0)
 		return r;
-	HASH_FIND(hh, c->locations, key, key_len, node);
-	if (!node) {
-		node = take(c, sizeof(*node) + key_len, spare, &r);
-		if (!node)
+	hash = table_hash(key, key_len);
+	found = set_find(&c->locations, hash, is_location, key, key_len);
+	if (!found) {
+		r = set_reserve(&c->locations);
+		l = r == 0 ? take(c, sizeof(*l) + key_len, spare, &r) : NULL;
+		if (!l)
 			return r;
-		node->location.n = n;
-		memcpy(node->location.frames, key, key_len);
-		HASH_ADD_KEYPTR(hh, c->locations, node->location.frames, key_len, node);
-		if (!TABLE_ADDED(hh, node))
-			return -ENOMEM;
+		l->hash = hash;
+		l->n = (uint32_t)n;
+		memcpy(l->frames, key, key_len);
+		set_add(&c->locations, &l->hash);
+		found = l;
 	}
-	*ret = &node->location;
+	*ret = found;
 	return 0;
 }
 
@@ -217,5 +303,6 @@ void frame_cache_end_cycle(struct frame_cache *c)
 
 size_t frame_cache_bytes(const struct frame_cache *c)
 {
-	return c->arena.used_bytes + c->spare.used_bytes + c->n_slots * sizeof(*c->slots);
+	return c->arena.used_bytes + c->spare.used_bytes + c->n_slots * sizeof(*c->slots) +
+	       (c->texts.n_slots + c->locations.n_slots) * sizeof(*c->texts.slots);
 }

@@ -40,7 +40,7 @@
 #include "node-agent/symbol/vdso_image.h"
 
 #define DEFAULT_TABLE_BUDGET_BYTES (8 * MIB)
-#define DEFAULT_FRAME_LIMIT_BYTES (6 * MIB)
+#define DEFAULT_FRAME_LIMIT_BYTES (3 * MIB)
 #define KEPT_TABLES_PART 8u /* of the budget; what tables may have between two cycles */
 #define DEFAULT_ADDRESSES 16384u
 #define TABLE_BUDGET_MIN_BYTES 65536u

@@ -52,7 +52,7 @@ enum symbol_address_kind {
 /* Zero means the default. */
 struct symbolizer_config {
 	size_t table_budget_bytes; /* symbol tables; default 8 MiB; at least 64 KiB */
-	size_t frame_limit_bytes;  /* locations and strings of a profile; default 6 MiB */
+	size_t frame_limit_bytes;  /* locations and strings of a profile; default 3 MiB */
 	size_t n_addresses;        /* remembered; 24 bytes each; default 16384 */
 	bool line_numbers;         /* of C, C++ and Rust: starts a program (line_reader.h) */
 	unsigned line_patience;    /* native_lines_set_patience(); default 1 */

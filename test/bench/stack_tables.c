@@ -5,6 +5,7 @@
  * per element of each, and the bytes per element that each allocates:
  *   stack_table  adding the stacks of one profile, each twice
  *   frame_cache  the frames of a cycle's addresses, each looked up twenty times
+ *   frame_names  functions of a file, each interned twice
  */
 #include <malloc.h>
 
@@ -166,6 +167,90 @@ static struct cost frames_table(uint32_t n)
 	return c;
 }
 
+/* ---- frame_names ---- */
+
+static void make_name(uint32_t i, char name[32])
+{
+	snprintf(name, 32, "function_of_a_file_%u", i);
+}
+
+static struct cost names_special(uint32_t n)
+{
+	size_t before = allocated();
+	uint64_t start = clock_thread_cpu_ns();
+	const struct symbol_location *location;
+	struct frame_cache *f;
+	struct cost c;
+	char name[32];
+
+	require(frame_cache_new(&f, (size_t)1 << 28, 64) == 0);
+	for (uint32_t i = 0; i < 2 * n; i++) {
+		const struct symbol_frame frame = {.function = name, .file = "[a]"};
+
+		make_name(i % n, name);
+		require(frame_cache_intern(f, &frame, 1, &location) == 0);
+	}
+	c = (struct cost){clock_thread_cpu_ns() - start, allocated() - before};
+	frame_cache_free(f);
+	return c;
+}
+
+struct text {
+	UT_hash_handle hh;
+	char s[];
+};
+
+struct location {
+	UT_hash_handle hh;
+	struct symbol_frame frame;
+};
+
+static const char *intern_text(struct arena *arena, struct text **table, const char *s)
+{
+	size_t len = strlen(s);
+	struct text *t;
+
+	HASH_FIND(hh, *table, s, len, t);
+	if (!t) {
+		t = arena_alloc(arena, sizeof(*t) + len + 1);
+		require(t);
+		memcpy(t->s, s, len + 1);
+		HASH_ADD_KEYPTR(hh, *table, t->s, len, t);
+	}
+	return t->s;
+}
+
+static struct cost names_table(uint32_t n)
+{
+	CLEANUP(arena_fini) struct arena arena;
+	size_t before = allocated();
+	uint64_t start = clock_thread_cpu_ns();
+	struct text *texts = NULL;
+	struct location *locations = NULL, *l;
+	struct cost c;
+	char name[32];
+
+	arena_init(&arena, SIZE_MAX);
+	for (uint32_t i = 0; i < 2 * n; i++) {
+		struct symbol_frame frame = {0};
+
+		make_name(i % n, name);
+		frame.function = intern_text(&arena, &texts, name);
+		frame.file = intern_text(&arena, &texts, "[a]");
+		HASH_FIND(hh, locations, &frame, sizeof(frame), l);
+		if (l)
+			continue;
+		l = arena_alloc(&arena, sizeof(*l));
+		require(l);
+		l->frame = frame;
+		HASH_ADD(hh, locations, frame, sizeof(frame), l);
+	}
+	c = (struct cost){clock_thread_cpu_ns() - start, allocated() - before};
+	HASH_CLEAR(hh, texts);
+	HASH_CLEAR(hh, locations);
+	return c;
+}
+
 /* ---- results ---- */
 
 static int compare(const void *a, const void *b)
@@ -202,5 +287,7 @@ int main(void)
 	run("stack_table", 30000, stacks_special, stacks_table);
 	run("frame_cache", 2000, frames_special, frames_table);
 	run("frame_cache", 10000, frames_special, frames_table);
+	run("frame_names", 2000, names_special, names_table);
+	run("frame_names", 20000, names_special, names_table);
 	return 0;
 }

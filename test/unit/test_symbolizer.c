@@ -343,7 +343,7 @@ static void fill_frames(struct symbolizer *s, const char *file)
 
 static void a_profile_of_too_many_names_shows_where_functions_begin(void **state)
 {
-	const struct symbolizer_config cfg = {.frame_limit_bytes = 64u * 1024};
+	const struct symbolizer_config cfg = {.frame_limit_bytes = 24u * 1024};
 	const uint64_t address = (uintptr_t)symbolizer_new;
 	CLEANUP(symbolizer_freep) struct symbolizer *s = NULL;
 	uint64_t full, resolved, no_memory;
