@@ -13,6 +13,8 @@ $(O)/test/bench/walk_cost: $(O)/obj/test/bench/walk_cost.o $(O)/libnode.a $(O)/l
 bench-node: all build/bench/paths build/bench/bpf_floor build/bench/empty.bpf.o build/bench/fork_storm $(O)/test/bench/walk_cost ## cost of the node-agent (SECONDS=60 PROCESSES=300)
 	$(Q)$(SUDO) WALK_COST=$(O)/test/bench/walk_cost node test/bench/bench.js
 	$(Q)$(SUDO) node test/bench/unwinding.js
+bench-memory: all ## resident memory of the node-agent beside compilations (AGENTS="old new" SECONDS=240 COMPILERS=2)
+	$(Q)$(SUDO) node test/bench/memory.js
 
 build/bench/simulation: $(wildcard test/bench/simulation/*)
 	@mkdir -p $(@D)
@@ -106,9 +108,9 @@ bench-record: all build/e2e/nofp ## from Enter to a flame graph, beside perf (SE
 	$(Q)$(SUDO) node test/bench/record.js
 
 bench: bench-node ## all of them, one after the other
-	$(Q)$(MAKE) bench-scrapes
+	$(Q)$(MAKE) bench-memory bench-scrapes
 	$(Q)$(MAKE) bench-go
 	$(Q)$(MAKE) bench-java bench-recordings
 	$(Q)$(MAKE) bench-tables bench-log bench-ingest bench-query bench-scale bench-ui bench-record
 
-.PHONY: bench bench-record bench-node bench-java bench-recordings bench-ui bench-scrapes bench-go bench-tables bench-log bench-ingest bench-query bench-scale
+.PHONY: bench bench-memory bench-record bench-node bench-java bench-recordings bench-ui bench-scrapes bench-go bench-tables bench-log bench-ingest bench-query bench-scale
