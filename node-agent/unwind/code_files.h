@@ -1,6 +1,6 @@
 /*
- * The executables and libraries that processes have mapped: the key of the unwind table of each, and
- * its segments with code. A cache of limited size, by file identity, with LRU eviction.
+ * The executables and libraries that processes have mapped: the key of the unwind table of each,
+ * and its segments with code. A cache of limited size, by file identity, with LRU eviction.
  *
  * A file whose table has an index can be shown to walks, which then find it by its inode, in
  * processes whose mappings are not reported (bpf/unwind_table.h: unwind_files).
@@ -22,7 +22,7 @@ struct code_files;
 
 /*
  * Identifies the content of a table, so that equal files share one. A build id alone is not enough:
- * anybody can write any build id into a file. So the key also has a digest of the unwind information.
+ * anybody can write any build id into a file. So the key also has a digest of the unwind data.
  */
 struct table_key {
 	uint64_t id[2];  /* XXH3-128 of the build id; device and inode of a file without one */
@@ -56,8 +56,8 @@ const struct table_key *code_file_key(const struct code_file *f);
 /* Whether the key is of a build, so that other files may have the same, also after a restart. */
 bool table_key_is_of_build(const struct table_key *key);
 /*
- * Whether the content of the file still matches its key. Always true for files whose key is not of a
- * build, because their table is not shared, and for the vDSO, for which m is NULL.
+ * Whether the content of the file still matches its key. Always true for files whose key is not of
+ * a build, because their table is not shared, and for the vDSO, for which m is NULL.
  */
 bool code_files_is_current(struct code_files *c, const struct mapped_file *m,
 			   const struct table_key *key);

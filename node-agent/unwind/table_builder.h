@@ -1,7 +1,7 @@
 /*
- * Builds the unwind table of a file in slabs: loads it from the cache on disk, or parses the file and
- * adds the table to the cache. If the file describes only a part of its code, its separate debug
- * file is searched and parsed as well; such a table is not cached.
+ * Builds the unwind table of a file in slabs: loads it from the cache on disk, or parses the file
+ * and adds the table to the cache. If the file describes only a part of its code, its separate
+ * debug file is searched and parsed as well; such a table is not cached.
  */
 #ifndef NODE_AGENT_UNWIND_TABLE_BUILDER_H
 #define NODE_AGENT_UNWIND_TABLE_BUILDER_H
@@ -31,8 +31,8 @@ struct table_builder {
  * key is the table's key in the cache, or NULL not to cache it. Returns 0; -ENOSPC without room;
  * -EFBIG if the table is too large; -ECANCELED if on_pause() says so; -ESTALE if the file is not
  * current; -ENOENT, -ENOEXEC or -EBADMSG if the file has no code or is not an ELF file; or another
- * -errno. After a failure, ret->bytes is the size of the part that had room, and the rest of *ret is
- * undefined.
+ * -errno. After a failure, ret->bytes is the size of the part that had room, and the rest of *ret
+ * is undefined.
  */
 int table_builder_build(const struct table_builder *b, const struct byte_source *src,
 			const struct table_file_key *key, struct built_table *ret) MUST_CHECK;

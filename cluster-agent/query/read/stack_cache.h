@@ -4,9 +4,9 @@
  * send again, and what a hash stands for never changes.
  *
  * A query takes the dictionary of its service out, adds to it what it lacks, and puts it back. A
- * concurrent query of the same service creates another one; the one with more stacks is kept. So nothing is
- * locked while a query runs, and the memory is bounded: by max_bytes here, and by the limits of a
- * dictionary per query.
+ * concurrent query of the same service creates another one; the one with more stacks is kept. So
+ * nothing is locked while a query runs, and the memory is bounded: by max_bytes here, and by the
+ * limits of a dictionary per query.
  *
  * Thread-safe.
  */
