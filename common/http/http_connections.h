@@ -1,6 +1,6 @@
 /*
- * The connections of one server: what each of them does and since when. Used by http_server.c and
- * http_acceptor.c only; from any thread.
+ * The connections of one server: what each of them does and since when. Private to
+ * common/http/; from any thread.
  *
  * A server has room for so many connections, and everybody may open one and say nothing. So a new
  * connection is not refused while another one is idle: that one is closed. Of the idle ones it is

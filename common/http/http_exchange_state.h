@@ -1,4 +1,4 @@
-/* What http_server.c and http_exchange.c know of an exchange. Not for handlers. */
+/* What http_request.c and http_exchange.c know of an exchange. Not for handlers. */
 #ifndef COMMON_HTTP_HTTP_EXCHANGE_STATE_H
 #define COMMON_HTTP_HTTP_EXCHANGE_STATE_H
 

@@ -1,6 +1,6 @@
 /*
- * Notices that the client of a kept exchange has left. Used by http_exchange.c and http_server.c
- * only; http_exchange_on_left() is what handlers see.
+ * Notices that the client of a kept exchange has left. Private to common/http/;
+ * handlers use http_exchange_on_left().
  *
  * A client that closes its connection, and one that only says that it will send nothing more
  * (shutdown(2), "nc -N"), both send a FIN. Two things tell them apart: the kernel of a client that
