@@ -91,13 +91,13 @@ function optionNames(agent) {
   return names.filter((name) => !NOT_OPTIONS.has(name));
 }
 
+// A pattern, because a refusal by propertyNames does not say where in the values the name is.
 function options(agent) {
+  const value = { anyOf: [{ type: ["string", "number", "boolean", "null"] }, TEXTS] };
   return {
     type: "object",
-    propertyNames: { enum: optionNames(agent) },
-    additionalProperties: {
-      anyOf: [{ type: ["string", "number", "boolean", "null"] }, TEXTS],
-    },
+    patternProperties: { [`^(${optionNames(agent).join("|")})$`]: value },
+    additionalProperties: false,
   };
 }
 
