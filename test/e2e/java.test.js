@@ -188,6 +188,12 @@ test("the API lists the types of the application", async () => {
     assert.ok(types.includes(t), `${t}: ${types}`);
 });
 
+test("the page opens the Java profile rather than CPU (eBPF)", async () => {
+  const { types } = await api(cluster, "types", {});
+  const featured = (type) => types.find((t) => t.type === type).featured;
+  assert.deepStrictEqual([featured(JAVA_CPU), featured(CPU)], [true, false]);
+});
+
 test("at its end, the agent leaves the JVM as it was", async () => {
   await node.stop();
   await jvm.ask();

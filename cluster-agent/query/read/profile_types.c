@@ -27,7 +27,7 @@
 static const struct profile_type types[] = {
 	{"ebpf:cpu:nanoseconds", "CPU (eBPF)", "cpu", SUM, false, true},
 	{"go:profile_cpu:nanoseconds", "CPU", "cpu", SUM, true, false},
-	{"java:cpu:nanoseconds", "Java CPU (async-profiler)", "cpu", SUM, false, true},
+	{"java:cpu:nanoseconds", "Java CPU (async-profiler)", "cpu", SUM, true, true},
 	{"java:wall:nanoseconds", "Java Wall (async-profiler)", "", SUM, false, true},
 	{"go:heap_alloc_objects:count", "Memory (alloc_objects)", "memory", SUM, false, false},
 	{"go:heap_alloc_space:bytes", "Memory (alloc_space)", "memory", SUM, false, false},

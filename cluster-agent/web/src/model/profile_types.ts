@@ -49,8 +49,10 @@ export function describe(type: string, registry: ProfileType[]): ProfileType {
 const explanations: Record<string, string> = {
   "java:cpu:nanoseconds":
     "CPU time of the JVM's threads, sampled by async-profiler inside it: interpreted and inlined " +
-    "code has its Java names, too. CPU (eBPF) covers the same time from outside, with functions " +
-    "of the kernel, and the other processes of the container.",
+    "code has its Java names, too. In methods that were compiled before it was loaded, the " +
+    "innermost frames may be a neighbouring call (docs/java.md, Limits). CPU (eBPF) covers the " +
+    "same time from outside, with functions of the kernel, and the other processes of the " +
+    "container.",
   ":wall:nanoseconds":
     "Where threads spend their time, running or waiting. Threads that wait at once add up.",
   "java:heap_alloc_space:bytes":
