@@ -1,9 +1,9 @@
 /*
  * Stacks with values → one merged tree, and totals per function. Pure.
  *
- * Frames merge by (name, file); lines are dropped. Stacks are foreign data, so a tree has
- * limits on nodes and bytes of text. What exceeds them is shown as "other" below the last frame
- * that fits, and so is what the reader's max_nodes cuts. The total of the tree is never cut.
+ * Frames merge by function (frame_functions.h); lines are dropped. Stacks are foreign data, so a
+ * tree has limits on nodes and bytes of text. What exceeds them is shown as "other" below the last
+ * frame that fits, and so is what the reader's max_nodes cuts. The total of the tree is never cut.
  *
  * Not thread-safe.
  */

@@ -23,26 +23,48 @@ static int reserve(void **array, size_t i, size_t *max, size_t size)
 	return 0;
 }
 
+/* The first one in the order of bytes, so that it does not depend on the order of stacks. */
+static void keep_first_file(struct frame_functions *f, struct frame_function *item, uint32_t file)
+{
+	size_t a_len, b_len;
+	const char *a = intern_get(f->files, item->file, &a_len);
+	const char *b = intern_get(f->files, file, &b_len);
+	int c;
+
+	if (item->file == file)
+		return;
+	c = memcmp(b, a, a_len < b_len ? a_len : b_len);
+	if (c < 0 || (c == 0 && b_len < a_len))
+		item->file = file;
+}
+
 /* Returns 0, -EFBIG if the texts exceed their limit, or -ENOMEM. */
 static int add_function(struct frame_functions *f, const struct frame_text *text, uint32_t *ret)
 {
-	uint32_t name = 0, file = 0;
+	uint32_t name = 0, file = 0, key = 0;
 	size_t max_items = f->max_items;
+	char buf[FRAME_FILE_KEY_MAX];
 	void *items = f->items;
+	const char *key_text;
+	size_t key_len = frame_file_key(text->file, text->file_len, buf, &key_text);
 	int r = intern_add(f->names, text->name, text->name_len, &name);
 
 	if (r == 0)
 		r = intern_add(f->files, text->file, text->file_len, &file);
+	if (r == 0)
+		r = intern_add(f->files, key_text, key_len, &key);
 	if (r < 0)
 		return r;
-	*ret = pair_table_find(&f->by_pair, name, file);
-	if (*ret != PAIR_TABLE_ABSENT)
+	*ret = pair_table_find(&f->by_pair, name, key);
+	if (*ret != PAIR_TABLE_ABSENT) {
+		keep_first_file(f, &f->items[*ret], file);
 		return 0;
+	}
 	r = reserve(&items, f->n_items, &max_items, sizeof(*f->items));
 	f->items = items;
 	f->max_items = (uint32_t)max_items;
 	if (r == 0)
-		r = pair_table_add(&f->by_pair, name, file, f->n_items);
+		r = pair_table_add(&f->by_pair, name, key, f->n_items);
 	if (r < 0)
 		return r;
 	f->items[f->n_items] = (struct frame_function){.name = name, .file = file};

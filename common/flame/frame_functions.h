@@ -1,6 +1,8 @@
 /*
- * Frames → functions, which are pairs of name and file, with small numbers. Each frame text is
- * split once; what comes with an id is not even compared again. Pure.
+ * Frames → functions, with small numbers. A function is a name and what frame_file_key() leaves of
+ * its file, so that those of two releases are the same one and can be compared; it has the first of
+ * its files. Each frame text is split once; what comes with an id is not even compared again.
+ * Pure.
  *
  * All frames of an object either come from one query, whose ids they have, or have none.
  */
@@ -34,7 +36,7 @@ struct frame_functions {
 	struct frame_function *items;
 	uint32_t n_items;
 	uint32_t max_items;
-	struct pair_table by_pair; /* (name, file) → items */
+	struct pair_table by_pair; /* (name, key of the file, both interned) → items */
 
 	struct intern *texts;       /* frames without an id */
 	struct frame_place *places; /* by number in texts */

@@ -48,3 +48,32 @@ void frame_text_split(struct frame_text *ret, const char *text, size_t len)
 	ret->file_len = line - 1 - file;
 	ret->inlined = end < len;
 }
+
+/* "yaml@v1.2.3" → "yaml", "python3.11" → "python", "serde-1.0.200" → "serde" */
+static size_t without_version(const char *folder, size_t len)
+{
+	const char *at = len > 1 ? memchr(folder + 1, '@', len - 1) : NULL;
+
+	if (at)
+		len = (size_t)(at - folder);
+	while (len > 0 && strchr("0123456789.-_", folder[len - 1]))
+		len--;
+	return len;
+}
+
+size_t frame_file_key(const char *file, size_t len, char buf[FRAME_FILE_KEY_MAX], const char **ret)
+{
+	size_t name = after_last(file, len, '/');
+	size_t folder = name > 0 ? after_last(file, name - 1, '/') : 0;
+	size_t n_folder, n_rest;
+
+	*ret = file;
+	if (name == 0 || len >= FRAME_FILE_KEY_MAX)
+		return len;
+	n_folder = without_version(file + folder, name - 1 - folder);
+	n_rest = len - (name - 1); /* "/", then the name */
+	memcpy(buf, file + folder, n_folder);
+	memcpy(buf + n_folder, file + name - 1, n_rest);
+	*ret = buf;
+	return n_folder + n_rest;
+}

@@ -24,4 +24,19 @@ struct frame_text {
 /* Cannot fail: every byte of text except separators, line and mark is in name or file. */
 void frame_text_split(struct frame_text *ret, const char *text, size_t len);
 
+/* Longer files than this are not shortened. */
+#define FRAME_FILE_KEY_MAX ((size_t)512)
+
+/*
+ * What of a file says which function of several of one name it is, wherever and from whichever
+ * release it was built: its name and the last folder, without the folder's version.
+ *
+ *   /root/go/pkg/mod/github.com/x/yaml@v1.2.3/scan.go → yaml/scan.go
+ *   /usr/lib/go-1.19/src/runtime/proc.go, runtime/proc.go → runtime/proc.go
+ *   /usr/lib/python3.11/threading.py → python/threading.py
+ *
+ * A file without a folder is its own key. Returns the length; the key is in buf or is the file.
+ */
+size_t frame_file_key(const char *file, size_t len, char buf[FRAME_FILE_KEY_MAX], const char **ret);
+
 #endif /* COMMON_FLAME_FRAME_TEXT_H */

@@ -74,6 +74,33 @@ static void stacks_merge_by_name_and_file(void **state)
 	assert_int_equal(v.other_nodes, 0);
 }
 
+/* A deployment with a newer library and toolchain is not a new program. */
+static void functions_of_two_releases_are_the_same(void **state)
+{
+	static const char *const stacks[] = {
+		"main.main /build/7/app/main.go:9;yaml.scan /mod/yaml@v1.3.0/scan.go:7;"
+		"runtime.lock /go1.27/src/runtime/lock.go:1",
+		"main.main /build/6/app/main.go:8;yaml.scan /mod/yaml@v1.2.9/scan.go:5;"
+		"runtime.lock /go1.26/src/runtime/lock.go:3",
+	};
+
+	(void)state;
+	for (size_t first = 0; first < 2; first++) {
+		CLEANUP(flame_tree_freep) struct flame_tree *t = NULL;
+		CLEANUP(flame_view_fini) struct flame_view v = {0};
+
+		assert_int_equal(flame_tree_new(&t, NULL), 0);
+		assert_int_equal(add(t, stacks[first], 4), 0);
+		assert_int_equal(add(t, stacks[1 - first], 6), 0);
+		assert_int_equal(flame_tree_view(t, &no_limits, &v), 0);
+		/* the same file, whichever comes first */
+		assert_tree(&v, "0 total/ 10 0\n"
+				"1 main.main//build/6/app/main.go 10 0\n"
+				"2 yaml.scan//mod/yaml@v1.2.9/scan.go 10 0\n"
+				"3 runtime.lock//go1.26/src/runtime/lock.go 10 10\n");
+	}
+}
+
 static void children_are_sorted_by_name(void **state)
 {
 	CLEANUP(flame_tree_freep) struct flame_tree *t = NULL;
@@ -289,6 +316,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(stacks_merge_by_name_and_file),
+		cmocka_unit_test(functions_of_two_releases_are_the_same),
 		cmocka_unit_test(children_are_sorted_by_name),
 		cmocka_unit_test(recursion_counts_once_in_a_function),
 		cmocka_unit_test(what_is_cut_is_called_other_and_not_lost),

@@ -73,11 +73,46 @@ static void does_not_read_beyond_its_length(void **state)
 	assert_int_equal(t.file_len, 0);
 }
 
+static void files_of_two_releases_have_one_key(void **state)
+{
+	static const char *const keys[][2] = {
+		{"", ""},
+		{"main.go", "main.go"},
+		{"[libc.so.6]", "[libc.so.6]"},
+		{"/main.go", "/main.go"},
+		{"runtime/proc.go", "runtime/proc.go"},
+		{"/usr/lib/go-1.19/src/runtime/proc.go", "runtime/proc.go"},
+		{"/root/go/pkg/mod/example.com/yaml@v1.2.3/scan.go", "yaml/scan.go"},
+		{"example.com/yaml@v1.3.0-rc.1/scan.go", "yaml/scan.go"},
+		{"/c/registry/src/index-6f17d22bba15001f/serde-1.0.200/lib.rs", "serde/lib.rs"},
+		{"/usr/lib/python3.11/threading.py", "python/threading.py"},
+		{"/app/node_modules/@scope/index.js", "@scope/index.js"},
+		{"/2024/a2.c", "/a2.c"},
+		{"//a.c", "/a.c"},
+		{"a/", "a/"},
+	};
+	char long_file[FRAME_FILE_KEY_MAX + 1], buf[FRAME_FILE_KEY_MAX];
+	const char *key;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
+		size_t len = frame_file_key(keys[i][0], strlen(keys[i][0]), buf, &key);
+
+		assert_int_equal(len, strlen(keys[i][1]));
+		assert_memory_equal(key, keys[i][1], len);
+	}
+	memset(long_file, '/', sizeof(long_file));
+	assert_int_equal(frame_file_key(long_file, sizeof(long_file), buf, &key),
+			 sizeof(long_file));
+	assert_ptr_equal(key, long_file);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(is_split_from_the_right),
 		cmocka_unit_test(does_not_read_beyond_its_length),
+		cmocka_unit_test(files_of_two_releases_have_one_key),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
