@@ -32,7 +32,7 @@ int foreign_body_inflate(struct foreign_body *b, struct err *err)
 	if (r < 0) {
 		buf_fini(&out);
 		if (r == -EFBIG)
-			return err_set(err, r, "inflates to more than %llu bytes",
+			return err_set(err, r, "the profile inflates to more than %llu bytes",
 				       (unsigned long long)LIMIT_UPLOAD_INFLATED_BYTES);
 		return r == -EBADMSG ? err_set(err, r, "not valid gzip") : r;
 	}

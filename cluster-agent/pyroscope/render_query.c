@@ -33,6 +33,9 @@ static int parse_time(const struct params *p, const char *name, const char *if_a
 
 	if (render_time_parse(text[0] ? text : if_absent, p->now_ms, ret) < 0)
 		return err_set(err, -EINVAL, "%s is not a time", name);
+	/* in the message, 0 stands for a time that is absent; here it is 1970 */
+	if (*ret == 0)
+		*ret = 1;
 	return 0;
 }
 

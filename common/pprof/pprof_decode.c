@@ -467,7 +467,7 @@ int pprof_decode(struct profile *ret, struct arena *arena, const void *data, siz
 	if (gzip_detect(data, len)) {
 		r = gzip_inflate(data, len, &inflated);
 		if (r == -EFBIG)
-			return err_set(err, r, "inflates to more than %llu bytes",
+			return err_set(err, r, "the profile inflates to more than %llu bytes",
 				       (unsigned long long)LIMIT_UPLOAD_INFLATED_BYTES);
 		if (r == -EBADMSG)
 			return err_set(err, r, "not valid gzip");

@@ -438,6 +438,13 @@ test("errors are those of the protocol", async () => {
   }
   const [{ code }] = await calls([["AnalyzeQuery", range]]);
   assert.strictEqual(code, "unimplemented");
+  // the whole past, and what is not a range or a query
+  const badRenders = [
+    ...[`${CPU}{}&from=0`, `${CPU}{}&from=now-10y`, `${CPU}{}&from=now&until=now-1h`],
+    ...[`${CPU}{}&from=now-1h&until=0`, `${CPU}{}&from=99999999999999999999`, "nope{}", ""],
+    ...["x".repeat(10000), `${CPU}{a="${"x".repeat(10000)}"}`],
+  ];
+  const render = (q) => fetch(`${cluster.url}/pyroscope/render?query=${q}`, { headers: basic });
   const statuses = [
     [await post("Nothing", {}), 501],
     [await post("ProfileTypes", "{"), 400],
@@ -446,6 +453,7 @@ test("errors are those of the protocol", async () => {
     [await post("ProfileTypes", {}, { "connect-protocol-version": "2" }), 400],
     [await post("ProfileTypes", {}, { "content-encoding": "br" }), 501],
     [await fetch(`${cluster.url}/pyroscope/render?query=${CPU}&from=x`, { headers: basic }), 400],
+    ...(await Promise.all(badRenders.map(async (q) => [await render(q), 400]))),
     [await fetch(`${cluster.url}/pyroscope/nothing`, { headers: basic }), 501],
   ];
   for (const [r, status] of statuses) {

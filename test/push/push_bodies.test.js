@@ -218,7 +218,19 @@ test("what is bad is refused with a reason and changes nothing", async () => {
   assert.strictEqual((await push("x", { "Content-Type": "application/grpc" })).status, 415);
   assert.strictEqual(await badParameters(), refused + 1);
   const bomb = zlib.gzipSync(Buffer.alloc(129 << 20));
-  assert.strictEqual((await ingest({ name: "bad" }, bomb)).status, 413);
+  const inner = JSON.stringify({ series: [series("bad", bomb)] });
+  const zipped = { ...JSON_TYPE, "Content-Encoding": "gzip" };
+  const bombs = [
+    ingest({ name: "bad" }, bomb),
+    ingest({ name: "bad", format: "jfr" }, bomb),
+    push(bomb, zipped),
+    push(inner),
+    post("/v1/profiles?service.name=bad", bomb),
+  ];
+  for (const r of await Promise.all(bombs)) {
+    assert.strictEqual(r.status, 413);
+    assert.match(r.text, /inflates to more than 134217728 bytes/);
+  }
   assert.strictEqual((await ingest({ name: "bad" }, Buffer.alloc(33 << 20))).status, 413);
   assert.strictEqual(await countRows(), before);
   assert.deepStrictEqual(await totals("bad"), []);

@@ -446,7 +446,7 @@ static void what_inflates_without_end_is_refused(void **state)
 	assert_int_equal(gzip_deflate(zeros, len, 1, &f.body), 0);
 	free(zeros);
 	assert_int_equal(decode(&f), -EFBIG);
-	assert_string_equal(f.err.msg, "inflates to more than 134217728 bytes");
+	assert_string_equal(f.err.msg, "the profile inflates to more than 134217728 bytes");
 }
 
 static int decode_once(void *arg)

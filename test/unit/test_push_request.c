@@ -223,7 +223,7 @@ static void all_profiles_share_a_limit(void **state)
 	decodes(&f, PUSH_PROTOBUF, 1);
 	pack(&f, 2, 1, true);
 	assert_int_equal(decode(&f, PUSH_PROTOBUF), -EFBIG);
-	assert_string_equal(f.err.msg, "inflates to more than 134217728 bytes");
+	assert_string_equal(f.err.msg, "the profile inflates to more than 134217728 bytes");
 }
 
 int main(void)
