@@ -103,7 +103,7 @@ static int keep_items(struct reader *r, struct otlp_bytes dictionary)
 	return e;
 }
 
-/* A message may come in pieces, which are joined: so says protobuf. */
+/* A message may be sent in several pieces, which protobuf requires to be merged. */
 static int each_dictionary(struct reader *r, struct otlp_bytes request,
 			   int (*fn)(struct reader *r, struct otlp_bytes dictionary))
 {

@@ -27,7 +27,7 @@
 #include "common/otlp/otlp_messages.h"
 #include "common/pprof/profile.h"
 
-/* Attributes that mean something to us. */
+/* The attributes that are read. */
 enum otlp_key {
 	OTLP_KEY_OTHER,
 	OTLP_KEY_SERVICE,      /* service.name, of a sample */
@@ -35,7 +35,7 @@ enum otlp_key {
 	OTLP_KEY_FRAME_TYPE,   /* profile.frame.type, of a location */
 	OTLP_KEY_BUILD_ID,     /* process.executable.build_id.gnu or .go, of a mapping */
 	OTLP_KEY_BUILD_HASH,   /* process.executable.build_id.htlhash, of a mapping */
-	OTLP_KEY_PROFILE_TYPE, /* coroot.profile.type: our name of the profile's type */
+	OTLP_KEY_PROFILE_TYPE, /* coroot.profile.type: the type as stored */
 	OTLP_KEY_COMMENT,      /* pprof.profile.comment */
 };
 

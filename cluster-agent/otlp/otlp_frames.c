@@ -56,7 +56,7 @@ static struct profile_string module(struct otlp_frames *f, const struct otlp_fra
 	text = arena_alloc(f->arena, name.len + id.len + 4);
 	if (!text)
 		return (struct profile_string){.len = 0};
-	/* a path that begins with '[', as "[vdso]", is a name already */
+	/* a path that begins with '[', such as "[vdso]", is used as it is */
 	if (name.len > 2 && name.data[0] == '[' && name.data[name.len - 1] == ']')
 		len = snprintf(text, name.len + id.len + 4, "%.*s", (int)name.len,
 			       (const char *)name.data);

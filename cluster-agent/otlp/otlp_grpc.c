@@ -60,7 +60,7 @@ static void upload_done(void *ctx, enum ingest_outcome outcome, const char *reas
 	}
 	upload_result_note(r->grpc->cfg.counters, NULL, result, "", "");
 	buf_init(&answer, MAX_ANSWER_BYTES);
-	/* an empty answer says that all is well, which is nearly true without memory for more */
+	/* without memory, an empty answer: success without the number of rejected profiles */
 	if (otlp_answer_write(&r->upload.report, false, &answer) < 0)
 		buf_truncate(&answer, 0);
 	grpc_respond(r->call, GRPC_OK, "", answer.data, answer.len);

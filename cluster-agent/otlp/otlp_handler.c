@@ -70,7 +70,7 @@ int otlp_answer_write(const struct otlp_parts_report *report, bool is_json, stru
 {
 	if (is_json)
 		return write_json(report, out);
-	/* without anything to say, the message is empty: so is its body */
+	/* a message without fields has an empty body */
 	return report->n_rejected > 0 ? write_partial_protobuf(report, out) : 0;
 }
 

@@ -87,7 +87,7 @@ static void *alloc(struct decoder *d, size_t n, size_t size, int *ret_error)
 	return p;
 }
 
-/* The profile is left out. Returns 1. */
+/* Counts the profile as rejected. Returns 1. */
 static int reject(struct decoder *d, const char *reason)
 {
 	if (d->report->n_rejected++ == 0)
@@ -155,7 +155,7 @@ static int add_comments(struct decoder *d, struct otlp_bytes array)
 	return e;
 }
 
-/* "source:name:unit", as profile_rows.h wants it: another text would spoil the whole request. */
+/* Whether it is "source:name:unit": profile_rows.h would refuse the whole upload otherwise. */
 static bool is_own_type(struct otlp_bytes text)
 {
 	size_t n_chars = 0;
@@ -440,7 +440,7 @@ static int set_types(struct decoder *d, struct profile *p)
 	return e < 0 ? e : copy_string(d, &p->period_type.unit);
 }
 
-/* What the store cannot add up would spoil the other profiles as well. */
+/* Values that the store cannot add up would make the whole upload fail. */
 static int check_sum(struct decoder *d, const struct profile *p)
 {
 	int64_t sum = 0;

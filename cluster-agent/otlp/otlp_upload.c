@@ -71,7 +71,7 @@ int otlp_upload_decode(struct upload_parts *ret, struct arena *arena, const void
 					 (struct otlp_bytes){body, len}, err);
 }
 
-/* An upload waits for the disk without what it was inflated to. */
+/* The inflated body is freed before the upload waits for the disk. */
 static void release(void *ctx)
 {
 	struct otlp_upload *u = ctx;

@@ -41,7 +41,7 @@ int foreign_body_inflate(struct foreign_body *b, struct err *err)
 	b->data = out.data ? out.data : "";
 	b->len = out.len;
 	*b->left_bytes -= out.len;
-	/* each level would multiply the work that a small body makes */
+	/* nested gzip would multiply the work that a small body causes */
 	return gzip_detect(b->data, b->len) ? err_set(err, -EBADMSG, "gzip within gzip") : 0;
 }
 

@@ -1,6 +1,6 @@
 /*
- * What formats of other tools have in common: bodies within bodies, and profiles with types and
- * times of theirs, which become parts of an upload. Pure; foreign data.
+ * Shared by the decoders of other tools' formats: nested and compressed bodies, and profiles with
+ * types and times of other tools, which become parts of an upload. Pure; foreign data.
  */
 #ifndef CLUSTER_AGENT_PUSH_FOREIGN_PART_H
 #define CLUSTER_AGENT_PUSH_FOREIGN_PART_H
@@ -15,7 +15,7 @@ struct foreign_body {
 	const char *data; /* borrowed, or in storage */
 	size_t len;
 	struct buf storage;
-	/* what gzip may still make of one upload, all its bodies together; borrowed */
+	/* bytes that all bodies of the upload together may still inflate to; borrowed */
 	uint64_t *left_bytes;
 };
 

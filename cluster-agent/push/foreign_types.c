@@ -23,7 +23,7 @@
 #define MAX_EXTENSION_BYTES 16u
 /*
  * Names are shared by any number of functions, and functions by any number of samples: without
- * limits, a small upload could have hours of work searched.
+ * limits, searching a small upload could take hours.
  */
 #define MAX_LEAVES 1000u
 
@@ -360,7 +360,7 @@ static bool ends_in_unlock(const struct profile *p, const struct profile_sample 
 	return false;
 }
 
-/* Go's profiles of mutexes and of blocking have the same types. The first stacks tell. */
+/* Go's mutex and block profiles have the same types; the first stacks distinguish them. */
 static const char *contention_metric(const struct profile *p)
 {
 	uint32_t n = p->n_samples < MAX_LEAVES ? p->n_samples : MAX_LEAVES, n_unlock = 0;

@@ -14,7 +14,7 @@
 #include "common/err.h"
 #include "common/pprof/profile.h"
 
-/* What made a profile. */
+/* The language or kind of profiler that a profile is from. */
 enum foreign_source {
 	FOREIGN_ANY, /* unknown, or of no language */
 	FOREIGN_GO,

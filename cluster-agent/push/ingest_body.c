@@ -1,5 +1,5 @@
 /*
- * What a body is does not depend on "format" alone: several clients send multipart/form-data
+ * "format" does not always tell the type of the body: several clients send multipart/form-data
  * without it, or a pprof. A pprof has control characters within its first bytes (lengths of
  * fields), text has none, and a recording begins with "FLR".
  */
@@ -103,7 +103,7 @@ static int read_pprof(struct decoding *d, const struct text *body, const struct 
 	}
 	if (r < 0)
 		return r;
-	/* a pprof that merely counts samples says of which period, or the client does */
+	/* a pprof that only counts samples needs a period: its own or the one of the request */
 	if (profile.period <= 0)
 		d->context.period_ns = d->params->period_ns;
 	return add_part(d, &profile);

@@ -160,7 +160,7 @@ static int finish(struct jfr_profiles *ret, const struct reading *reading,
 		memcpy(p->types, groups[g].types, size);
 		p->period_type = groups[g].period_type;
 		p->period = period_of(g, settings);
-		/* what is out of range is refused by whoever checks times */
+		/* times out of range are refused by the later check of all times */
 		p->time_ns = (int64_t)result->end_ns;
 		p->duration_ns = (int64_t)(result->end_ns - result->start_ns);
 		ret->n++;

@@ -1,7 +1,7 @@
 /*
  * A recording of JDK Flight Recorder → profiles with types of Java. Pure; foreign data.
  *
- * A recording that is broken gives nothing.
+ * A broken recording is refused as a whole.
  */
 #ifndef CLUSTER_AGENT_PUSH_JFR_RECORDING_H
 #define CLUSTER_AGENT_PUSH_JFR_RECORDING_H

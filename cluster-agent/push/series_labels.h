@@ -25,7 +25,7 @@ struct series_labels {
 	struct row_label items[SERIES_LABELS_MAX];
 	size_t n;
 	const char *metric;         /* "__name__", NUL-terminated; NULL without */
-	enum foreign_source source; /* what the labels say about it */
+	enum foreign_source source; /* as far as the labels tell */
 };
 
 /*

@@ -46,13 +46,13 @@ ProtobufCMessage *connect_unpack(const ProtobufCMessageDescriptor *type, struct 
 /* Appends a message to out. Returns 0, -EFBIG over the limit of out, or -ENOMEM. */
 int connect_encode(const ProtobufCMessage *m, enum connect_codec codec, struct buf *out) MUST_CHECK;
 
-/* An error code of the protocol, and the status that it says. */
+/* An error code of the protocol and its HTTP status. */
 struct connect_error {
 	const char *code;
 	unsigned status;
 };
 
-/* What a negative errno of a query means. */
+/* The error for a negative errno of a query. */
 struct connect_error connect_error_of(int error);
 
 /* Appends {"code", "message"}. Returns 0 or -ENOMEM. */

@@ -1,6 +1,6 @@
 /*
- * What is wrong with the envelope of a call, its method, types and encodings, is refused at once;
- * its message is read on the thread that answers it.
+ * A call with a wrong method, content type or encoding is refused at once; its message is decoded
+ * on the thread that answers it.
  *
  * Answers to GET are gzipped by the server. Calls are POST, so theirs are gzipped here.
  */

@@ -1,5 +1,5 @@
 /*
- * The query API of Pyroscope, by which Grafana reads from us with the data source that it has
+ * The query API of Pyroscope, which Grafana's built-in Pyroscope data source uses
  * (docs/grafana.md): unary calls of the Connect protocol over HTTP/1.1, and older GET endpoints.
  *
  * Requests are untrusted. As those of the JSON API they are jobs of query_jobs.h.

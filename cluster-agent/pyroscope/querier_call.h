@@ -18,7 +18,7 @@
 
 struct store;
 
-/* What the answer of one call may take. */
+/* Limits of the answer to one call. */
 #define QUERIER_ARENA_BYTES ((size_t)256 << 20)
 
 struct querier_call {
@@ -48,7 +48,7 @@ struct Querier__V1__LabelPair;
 int querier_label(struct querier_call *c, const char *name, const struct series_value *value,
 		  struct Querier__V1__LabelPair **ret) MUST_CHECK;
 
-/* A type id with a selector and a range, and what they stand for. */
+/* A type id with a selector and a range, resolved to types and services. */
 struct querier_selection {
 	struct series_selector selector;
 	struct profile_id_types types;

@@ -362,7 +362,7 @@ int querier_profile_stats(struct querier_call *c, const ProtobufCMessage *reques
 	return r;
 }
 
-/* Settings and feature flags: there are none. */
+/* Settings and feature flags: always empty. */
 int querier_empty(struct querier_call *c, const ProtobufCMessage *request, ProtobufCMessage **ret,
 		  struct err *err)
 {

@@ -22,7 +22,7 @@
 
 static const struct flame_frame other = {.text = "other :0", .len = sizeof("other :0") - 1};
 
-/* Where stacks go: into a tree or a pprof. */
+/* The destination of stacks: a tree or a pprof. */
 struct sink {
 	struct flame_tree *tree;
 	struct pprof_export *pprof; /* NULL: the tree */
@@ -67,7 +67,7 @@ static int add_stack(void *ctx, const struct flame_frame *frames, size_t n_frame
 			: flame_tree_add(s->tree, frames, n_frames, v);
 }
 
-/* Of stacks that the store has cut nobody knows the call site. */
+/* The call site of stacks beyond the limit of the query is unknown. */
 static int add_cut(struct sink *s, const struct stack_query_result *stacks)
 {
 	struct stack_value v =
@@ -98,7 +98,7 @@ static int add_selection(struct querier_call *c, const struct querier_selection 
 	return r;
 }
 
-/* Selects, and gives all stacks to the sink. */
+/* Runs the queries and passes all stacks to the sink. */
 static int read_stacks(struct querier_call *c, const struct querier_selection_request *request,
 		       struct sink *sink, struct err *err)
 {

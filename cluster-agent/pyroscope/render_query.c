@@ -19,7 +19,7 @@ struct params {
 	int64_t now_ms;
 };
 
-/* One side of what is asked for, with the names of its parameters. */
+/* One side of a request, with the names of its parameters. */
 struct side {
 	const char *query, *from, *until;
 	struct render_query parsed;
@@ -75,7 +75,7 @@ static int parse_side(const struct params *p, struct side *s, struct err *err)
 
 /* ---- JSON ---- */
 
-/* What Pyroscope calls the unit of a type, and by what values are divided for seconds. */
+/* Pyroscope's name of a type's unit, and the divisor that converts values to seconds. */
 struct units {
 	const char *name;
 	int64_t rate;
