@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import * as fs from "node:fs";
 import { test } from "node:test";
 import { jvmNote } from "../../../cluster-agent/web/src/model/runtimes";
 
@@ -43,4 +44,17 @@ test("only what somebody can mend is a warning", () => {
   assert.equal(jvmNote({ "java:off": 2, "java:no_place": 1 })?.expected, false);
   const unknown = jvmNote({ "java:constructor": 2 });
   assert.equal(unknown?.text, "2 JVMs without Java profiles: constructor");
+});
+
+test("agent, documentation and page have the same states", () => {
+  const all = (file: string, pattern: RegExp): string[] =>
+    [...fs.readFileSync(file, "utf8").matchAll(pattern)].map((m) => m[1]).sort();
+  const states = all("node-agent/java/java_state.c", /\[JAVA_STATE_\w+\] =\s*\{"(\w+)"/g);
+  assert.ok(states.length > 10, states.join(" "));
+  assert.deepEqual(all("docs/java.md", /^\| `(?!container_)(\w+)` \|/gm), states);
+  for (const state of states.filter((name) => name !== "profiled")) {
+    const text = jvmNote({ [`java:${state}`]: 1 })?.text ?? "";
+    const name = state.replaceAll("_", " "); // what a state without a sentence is shown as
+    assert.notEqual(text, `1 JVM without Java profiles: ${name}`);
+  }
 });
