@@ -17,4 +17,10 @@ struct program_id {
 	struct file_id library; /* the mapped file that is meant; ino 0 if it is the executable */
 };
 
+/*
+ * Identifies the executable of the process that has this pid at the moment. Returns 0, -ESRCH if
+ * there is none, -ENOENT if it is a kernel thread, or another -errno. root_fd is of /proc.
+ */
+int program_id_read(int root_fd, pid_t pid, struct program_id *ret) MUST_CHECK;
+
 #endif /* NODE_AGENT_PROCESS_PROGRAM_ID_H */

@@ -60,17 +60,7 @@ int go_reader_root(const struct go_reader *r)
 
 int go_reader_identify(const struct go_reader *r, pid_t pid, struct program_id *ret)
 {
-	AUTO_CLOSE int fd = procfs_open_process(r->root_fd, pid);
-	struct proc_stat st;
-	int e;
-
-	if (fd < 0)
-		return fd == -ENOENT ? -ESRCH : fd;
-	e = procfs_read_stat(fd, &st);
-	if (e < 0)
-		return e;
-	*ret = (struct program_id){.pid = pid, .start_time = st.start_time};
-	return st.kernel_thread ? -ENOENT : procfs_read_exe_id(fd, &ret->exe);
+	return program_id_read(r->root_fd, pid, ret);
 }
 
 int go_reader_detect(struct go_reader *r, const struct program_id *id)

@@ -18,10 +18,7 @@ DEFINE_CLEANUP(struct go_reader *, go_reader_free);
 /* The descriptor of proc_root; borrowed. */
 int go_reader_root(const struct go_reader *r);
 
-/*
- * Identifies the process that has this pid at the moment. Returns 0, -ESRCH if there is none,
- * -ENOENT if it is a kernel thread, or another -errno.
- */
+/* As program_id_read(). */
 int go_reader_identify(const struct go_reader *r, pid_t pid, struct program_id *ret) MUST_CHECK;
 
 /*

@@ -12,7 +12,6 @@
 
 #define READ_TIMEOUT_NS (500 * NS_PER_MS)
 #define HUNG_PAUSE_NS (60 * NS_PER_S)
-#define LIBRARIES_MAX 1024u
 /* What only the library of OpenJ9 exports that has the VM in it (libj9vm*.so). */
 #define OPENJ9_EXPORT "J9_CreateJavaVM"
 
@@ -96,42 +95,6 @@ int jvm_reader_libraries(struct jvm_reader *r, const struct program_id *id, stru
 	if (fd < 0)
 		return fd == -ENOENT ? -ESRCH : fd;
 	return loaded_library_list(fd, &id->exe, r->files.caller, ids, max);
-}
-
-static int identify(const struct jvm_reader *r, pid_t pid, struct program_id *ret)
-{
-	AUTO_CLOSE int fd = procfs_open_process(r->root_fd, pid);
-	struct proc_stat st;
-	int e;
-
-	if (fd < 0)
-		return fd == -ENOENT ? -ESRCH : fd;
-	e = procfs_read_stat(fd, &st);
-	if (e < 0)
-		return e;
-	*ret = (struct program_id){.pid = pid, .start_time = st.start_time};
-	return st.kernel_thread ? -ENOEXEC : procfs_read_exe_id(fd, &ret->exe);
-}
-
-int jvm_reader_find(struct jvm_reader *r, pid_t pid, struct program_id *ret)
-{
-	AUTO_FREE struct file_id *ids = calloc(LIBRARIES_MAX, sizeof(*ids));
-	int e, n = 0;
-
-	if (!ids)
-		return -ENOMEM;
-	e = identify(r, pid, ret);
-	if (e == 0)
-		e = jvm_reader_detect(r, ret);
-	if (e == 0)
-		n = jvm_reader_libraries(r, ret, ids, LIBRARIES_MAX);
-	for (int i = 0; e == 0 && i < n; i++) {
-		ret->library = ids[i];
-		e = jvm_reader_detect(r, ret);
-	}
-	if (e != 0)
-		return e < 0 ? e : 0;
-	return n < 0 ? n : -ENOEXEC;
 }
 
 int jvm_reader_open(struct jvm_reader *r, const struct program_id *id, struct jvm_opened **ret)

@@ -42,12 +42,6 @@ int jvm_reader_detect(struct jvm_reader *r, const struct program_id *id) MUST_CH
 int jvm_reader_libraries(struct jvm_reader *r, const struct program_id *id, struct file_id *ids,
 			 size_t max) MUST_CHECK;
 
-/*
- * Identifies the process that has this pid, and its JVM. Returns 0, -ENOEXEC if it has none,
- * -ESRCH if there is no such process, or an error of the functions above.
- */
-int jvm_reader_find(struct jvm_reader *r, pid_t pid, struct program_id *ret) MUST_CHECK;
-
 /* An open JVM. */
 struct jvm_opened {
 	struct program_id id;
