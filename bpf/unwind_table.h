@@ -211,6 +211,12 @@ _Static_assert(sizeof(struct unwind_process) == 64, "unwind_process layout");
  * The key of zeros is for the vDSO. It is there as long as user space fills the map.
  */
 #define UNWIND_FILES 4096
+/*
+ * Instead of the device, for files of overlayfs. The inode is that of the layer, so that a file of
+ * an image is known in each container of the image, also in the first process of a new one. What
+ * else is in the key, the time of change most of all, tells files of several layers apart.
+ */
+#define UNWIND_FILE_OF_LAYER 0
 #define UNWIND_FILE_SEGMENTS 2 /* linkers make one or two; a file with more is not in the map */
 
 /* What is mapped from these offsets on is code; a segment of zeros is none. */

@@ -142,25 +142,34 @@ static __always_inline bool use_inode(struct unwind_mappings *m, const struct ev
 	return true;
 }
 
+static __always_inline bool use_file_of(struct unwind_mappings *m, struct inode *inode,
+					__u64 page_offset)
+{
+	struct event_file key = {};
+
+	read_inode(&key, inode);
+	if (use_inode(m, &key, page_offset))
+		return true;
+	key.dev = UNWIND_FILE_OF_LAYER;
+	return use_inode(m, &key, page_offset);
+}
+
 /*
- * User space knows the inode that /proc/<pid>/maps shows. Of a file of overlayfs, that is the
- * mapped one, of the layer, before 6.7; since then that of the overlay, whose path lies behind the
- * mapped file (struct backing_file in fs/file_table.c). The flag that says whether there is such a
- * path has another value in each kernel, so it is not asked: what lies behind other files is the
- * inode of no file.
+ * A file of overlayfs is mapped with the inode of its layer, and is mostly known by that. User
+ * space knows the number of the inode that /proc/<pid>/maps shows: before Linux 6.7 the same, since
+ * then that of the overlay, whose path lies behind the mapped file (struct backing_file in
+ * fs/file_table.c). Its number is another one once the container has changed the file, or where
+ * layers are of several file systems. The flag that says whether there is such a path has another
+ * value in each kernel, so it is not asked: what lies behind other files is the inode of no file.
  */
 static __always_inline void use_file(struct unwind_mappings *m, struct file *file,
 				     __u64 page_offset)
 {
 	__u64 file_bytes = (bpf_core_type_size(struct file) + 7) & ~7ULL;
 	struct path *user_path = (void *)file + file_bytes;
-	struct event_file key = {};
 
-	read_inode(&key, BPF_CORE_READ(file, f_inode));
-	if (use_inode(m, &key, page_offset))
-		return;
-	read_inode(&key, BPF_CORE_READ(user_path, dentry, d_inode));
-	use_inode(m, &key, page_offset);
+	if (!use_file_of(m, BPF_CORE_READ(file, f_inode), page_offset))
+		use_file_of(m, BPF_CORE_READ(user_path, dentry, d_inode), page_offset);
 }
 
 static __always_inline bool use_vma(struct unwind_mappings *m, struct mm_struct *mm,

@@ -44,7 +44,7 @@ struct file_job {
 	int fd; /* the resulting descriptor */
 	struct file_version version;
 	bool regular;
-	bool may_hang;
+	enum fs_kind fs;
 	char path[PATH_BYTES];
 };
 
@@ -209,7 +209,7 @@ static void open_file(struct deadline_job *j)
 	job->fd = openat(job->at_fd, job->path, flags);
 	job->result = job->fd < 0 ? -errno : file_version_read(job->fd, "", &job->version, NULL);
 	if (job->result == 0)
-		job->may_hang = !local_fs_has(job->fd);
+		job->fs = local_fs_kind(job->fd);
 }
 
 int file_finder_open(struct file_finder *f, int proc_fd, const struct found_file *found,
@@ -235,7 +235,8 @@ int file_finder_open(struct file_finder *f, int proc_fd, const struct found_file
 		r = -ESTALE;
 	if (r == 0) {
 		ret->fd = TAKE_FD(job->fd);
-		ret->may_hang = job->may_hang;
+		ret->may_hang = job->fs != FS_LOCAL;
+		ret->layered = job->fs == FS_LAYERED;
 	}
 	job_free(&job->job);
 	return r;

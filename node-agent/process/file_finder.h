@@ -27,6 +27,7 @@ struct found_file {
 struct opened_file {
 	int fd;        /* owned by the caller */
 	bool may_hang; /* reading may wait for another machine or program */
+	bool layered;  /* on overlayfs */
 };
 
 /* The deadlines of all that f does, for reading the files that it opened. */

@@ -140,6 +140,7 @@ static int add_found(struct file_registry *r, const struct proc_map *m,
 	if (result < 0)
 		return result;
 	(*ret)->file->may_hang = opened->may_hang;
+	(*ret)->file->layered = opened->layered;
 	(*ret)->over_limit = open_error == -EMFILE;
 	(*ret)->hung = open_error == -ETIMEDOUT || open_error == -EBUSY;
 	r->stats.over_limit += (*ret)->over_limit;

@@ -12,6 +12,7 @@ int mapped_file_new(struct mapped_file **ret, const struct file_id *id, int fd, 
 	atomic_init(&f->refs, 1);
 	f->fd = fd;
 	f->may_hang = false;
+	f->layered = false;
 	f->id = *id;
 	if (path_len > 0)
 		memcpy(f->path, path, path_len);

@@ -17,6 +17,7 @@ struct mapped_file {
 	atomic_uint refs;
 	int fd;        /* regular file, read-only; -1 if it could not be opened */
 	bool may_hang; /* reading may wait for another machine or program indefinitely */
+	bool layered;  /* of overlayfs, which may hang as the file system of a layer does */
 	struct file_id id;
 	char path[]; /* in the mount namespace of the process; for names only */
 };

@@ -21,6 +21,7 @@
 #define FILES_MAX (UNWIND_FILES - 1u)
 #define CHECK_NS (10 * NS_PER_S) /* how long a time of change is believed */
 #define KERNEL_DEV_MINOR_BITS 20 /* of dev_t in the kernel */
+#define LAYER_INO_BITS 54        /* of inode numbers in a layer */
 
 /*
  * A file that changed so lately has no digest: what is read of it may change once more without
@@ -35,6 +36,7 @@ struct code_file {
 	uint64_t ctime_ns;
 	uint64_t checked_ns; /* when ctime_ns was read */
 	bool has_code;
+	bool layered; /* a file of overlayfs */
 	struct table_key key;
 	struct elf_segment segments[CODE_FILE_SEGMENTS_MAX]; /* executable ones */
 	size_t n_segments;
@@ -83,7 +85,11 @@ static bool is_settled(const struct code_file *f)
 	return f->ctime_ns != 0 && f->ctime_ns < now_ns && now_ns - f->ctime_ns > SETTLED_NS;
 }
 
-/* Without a digest, no other file has its key. */
+/*
+ * Without a digest, no other file has its key. Files of other machines can change without another
+ * time of change here; those of overlayfs change through it alone, so a container has the tables of
+ * other containers with its image, and those on disk.
+ */
 static void make_key(struct code_file *f, const struct mapped_file *m,
 		     const struct elf_layout *layout, const struct byte_source *src)
 {
@@ -93,7 +99,7 @@ static void make_key(struct code_file *f, const struct mapped_file *m,
 		.id = {f->id.dev, f->id.ino},
 		.sum = {NO_DIGEST, f->id.size_bytes, f->id.mtime_ns, f->ctime_ns},
 	};
-	if (!m || m->may_hang || !layout->has_build_id || !is_settled(f))
+	if (!m || (m->may_hang && !m->layered) || !layout->has_build_id || !is_settled(f))
 		return;
 	if (cfi_digest(layout, src, sum) < 0)
 		return;
@@ -125,15 +131,6 @@ static int examine(const struct code_files *c, const struct mapped_file *m, stru
 
 /* ---- show ---- */
 
-static void hide(const struct code_files *c, struct code_file *f)
-{
-	const struct unwind_memory *memory = c->cfg.memory;
-
-	if (f->shown)
-		(void)memory->remove_file(memory->ctx, &f->shown_as);
-	f->shown = false;
-}
-
 static uint64_t kernel_dev(uint64_t dev)
 {
 	return (uint64_t)major(dev) << KERNEL_DEV_MINOR_BITS | minor(dev);
@@ -161,13 +158,38 @@ static void describe(const struct code_files *c, const struct code_file *f,
 	}
 }
 
+static bool is_shown_as(const struct code_file *f, const struct event_file *key)
+{
+	return f->shown && memcmp(&f->shown_as, key, sizeof(*key)) == 0;
+}
+
+/* The same file of a layer is a file of each container with this layer, under the same key. */
+static void hide(const struct code_files *c, struct code_file *f)
+{
+	const struct unwind_memory *memory = c->cfg.memory;
+	const struct code_file *other = f->layered ? c->files : NULL;
+	struct unwind_file file;
+
+	if (!f->shown)
+		return;
+	f->shown = false;
+	while (other && !is_shown_as(other, &f->shown_as))
+		other = other->hh.next;
+	if (!other) {
+		(void)memory->remove_file(memory->ctx, &f->shown_as);
+		return;
+	}
+	describe(c, other, &other->shown_as, other->table, &file);
+	(void)memory->put_file(memory->ctx, &other->shown_as, &file);
+}
+
 static void show_as(const struct code_files *c, struct code_file *f, const struct event_file *key,
 		    uint32_t table)
 {
 	const struct unwind_memory *memory = c->cfg.memory;
 	struct unwind_file file;
 
-	if (f->shown && f->table == table && memcmp(&f->shown_as, key, sizeof(*key)) == 0)
+	if (is_shown_as(f, key) && f->table == table)
 		return;
 	hide(c, f);
 	describe(c, f, key, table, &file);
@@ -184,11 +206,23 @@ static void show_vdso(struct code_files *c, uint32_t table)
 	show_as(c, &c->vdso, &(struct event_file){.ino = 0}, table);
 }
 
+/*
+ * A file of overlayfs has an inode of its own in each mount. Walks find it by that of the layer,
+ * which has the same number. Only where layers are of several file systems, the highest bits may
+ * say which (ovl_map_ino() in fs/overlayfs/inode.c); such a file is known in its own mount only.
+ */
+static uint64_t shown_dev(const struct code_file *f, const struct process_mapping *m)
+{
+	if (f->layered && m->map_ino >> LAYER_INO_BITS == 0)
+		return UNWIND_FILE_OF_LAYER;
+	return kernel_dev(m->map_dev);
+}
+
 void code_files_show(struct code_files *c, struct code_file *f, const struct process_mapping *m,
 		     uint32_t table)
 {
 	struct event_file key = {
-		.dev = kernel_dev(m->map_dev),
+		.dev = shown_dev(f, m),
 		.ino = m->map_ino,
 		.size_bytes = f->id.size_bytes,
 		.mtime_ns = f->id.mtime_ns,
@@ -267,6 +301,7 @@ static struct code_file *add(struct code_files *c, const struct mapped_file *m)
 	/* without it, the file is not shown: no inode has changed at 0 */
 	if (read_ctime(m, &f->ctime_ns) < 0)
 		f->ctime_ns = 0;
+	f->layered = m->layered;
 	if (examine(c, m, f) < 0) {
 		c->stats.unreadable++;
 		table_free(f);

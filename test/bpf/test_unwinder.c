@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/sendfile.h>
 #include <sys/stat.h>
@@ -16,6 +17,7 @@
 #include "node-agent/process/process_table.h"
 #include "node-agent/sample/sampler.h"
 #include "node-agent/unwind/unwinder.h"
+#include "test/lib/own_mounts.h"
 #include "test/lib/unit.h"
 
 #define HZ 499
@@ -254,18 +256,23 @@ static void test_nothing_is_left_of_processes_that_exited(void **state)
 	end(&f);
 }
 
-/* A copy of this program, which may be changed. */
-static void copy_program(char path[32])
+static void copy_program_to(int to)
 {
-	AUTO_CLOSE int from = open("/proc/self/exe", O_RDONLY | O_CLOEXEC), to = -1;
+	AUTO_CLOSE int from = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
 	struct stat st;
 
-	memcpy(path, "/tmp/test_unwinder.XXXXXX", 26);
-	to = mkostemp(path, O_CLOEXEC);
 	assert_true(from >= 0 && to >= 0 && fstat(from, &st) == 0);
 	for (off_t done = 0; done < st.st_size;)
 		assert_true(sendfile(to, from, &done, (size_t)(st.st_size - done)) > 0);
 	assert_int_equal(fchmod(to, 0700), 0);
+	close(to); /* what is open for writing cannot be executed */
+}
+
+/* A copy of this program, which may be changed. */
+static void copy_program(char path[32])
+{
+	memcpy(path, "/tmp/test_unwinder.XXXXXX", 26);
+	copy_program_to(mkostemp(path, O_CLOEXEC));
 }
 
 static void execute(struct fixture *f, const char *path)
@@ -297,6 +304,15 @@ static bool kernel_has_maple_trees(void)
 	return major > 6 || (major == 6 && minor >= 1);
 }
 
+/* Runs a program, which is not reported, until it has enough whole stacks, if it can have any. */
+static void expect_known(struct fixture *f, const char *path)
+{
+	execute(f, path);
+	while (f->n_samples < 2 * ENOUGH || (kernel_has_maple_trees() && f->n_whole < ENOUGH))
+		drain(f);
+	stop_child(f);
+}
+
 /* What most processes of a compiler driver are: gone before they can be read. */
 static void test_processes_that_are_not_reported_use_tables_of_known_files(void **state)
 {
@@ -313,12 +329,9 @@ static void test_processes_that_are_not_reported_use_tables_of_known_files(void 
 	stop_child(&f);
 
 	f.unreported = true;
-	execute(&f, path);
-	while (f.n_samples < 2 * ENOUGH || (kernel_has_maple_trees() && f.n_whole < ENOUGH))
-		drain(&f);
+	expect_known(&f, path);
 	if (!kernel_has_maple_trees())
 		assert_int_equal(f.n_by_tables, 0);
-	stop_child(&f);
 
 	/* changed, as far as anybody can tell: only ctime differs */
 	assert_int_equal(chmod(path, 0755), 0);
@@ -331,12 +344,74 @@ static void test_processes_that_are_not_reported_use_tables_of_known_files(void 
 	(void)unlink(path);
 }
 
+/* ---- layers ---- */
+
+#define LAYERS "/tmp/layers"
+
+/* The root of a container: the image's layer below one of its own. Returns 0 or -errno. */
+static int mount_container(const char *name)
+{
+	char at[64], options[256];
+
+	snprintf(at, sizeof(at), LAYERS "/%s", name);
+	if (mkdir(at, 0700) < 0)
+		return -errno;
+	for (const char *const *p = (const char *const[]){"up", "work", "root", NULL}; *p; p++) {
+		snprintf(at, sizeof(at), LAYERS "/%s/%s", name, *p);
+		if (mkdir(at, 0700) < 0)
+			return -errno;
+	}
+	snprintf(options, sizeof(options),
+		 "lowerdir=" LAYERS "/image,upperdir=" LAYERS "/%s/up,workdir=" LAYERS "/%s/work",
+		 name, name);
+	return mount("overlay", at, "overlay", 0, options) < 0 ? -errno : 0;
+}
+
+static void test_files_of_an_image_are_known_in_each_container(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	assert_true(own_mounts_enter());
+	assert_true(mkdir(LAYERS, 0700) == 0 || errno == EEXIST);
+	assert_int_equal(mount("layers", LAYERS, "tmpfs", 0, NULL), 0);
+	assert_int_equal(mkdir(LAYERS "/image", 0700), 0);
+	copy_program_to(open(LAYERS "/image/program", O_WRONLY | O_CREAT | O_CLOEXEC, 0700));
+	if (mount_container("one") == -ENODEV)
+		return; /* a kernel without overlayfs */
+	assert_int_equal(mount_container("two"), 0);
+	begin(&f);
+	f.elsewhere = true;
+	execute(&f, LAYERS "/one/root/program");
+	while (f.n_whole < ENOUGH)
+		drain(&f);
+	stop_child(&f);
+
+	f.unreported = true;
+	expect_known(&f, LAYERS "/one/root/program");
+	expect_known(&f, LAYERS "/two/root/program");
+
+	/* a container that changes a file gets one of its own, with the same number */
+	assert_int_equal(chmod(LAYERS "/two/root/program", 0755), 0);
+	f.unreported = false;
+	execute(&f, LAYERS "/two/root/program");
+	while (f.n_whole < ENOUGH)
+		drain(&f);
+	stop_child(&f);
+	f.unreported = true;
+	expect_known(&f, LAYERS "/two/root/program");
+	end(&f);
+	(void)umount2(LAYERS, MNT_DETACH);
+	(void)rmdir(LAYERS);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_frames_of_the_c_library_are_unwound),
 		cmocka_unit_test(test_nothing_is_left_of_processes_that_exited),
 		cmocka_unit_test(test_processes_that_are_not_reported_use_tables_of_known_files),
+		cmocka_unit_test(test_files_of_an_image_are_known_in_each_container),
 	};
 
 	if (argc == 2 && strcmp(argv[1], SPIN) == 0)

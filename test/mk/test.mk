@@ -80,7 +80,7 @@ java-jdks: ## fetch the JDKs that Java tests run on, once (120 MB, kept in $DEPS
 # ---- the sampler on real kernels --------------------------------------------
 # As root; without the cluster-agent, whose libraries the guests do not have.
 $(O)/test/bpf/%: $(O)/obj/test/bpf/%.o $(call obj,test/lib/oom.c test/lib/own_process.c test/lib/fake_proc.c \
-                           test/lib/test_cgroup.c) $(O)/libnode.a $(O)/libcommon.a
+                           test/lib/own_mounts.c test/lib/test_cgroup.c) $(O)/libnode.a $(O)/libcommon.a
 	$(call say,LINK)
 	$(Q)$(CC) $(LDFLAGS_ALL) $(wrap_malloc) -o $@ $^ $(libs_node) -lcmocka
 check-bpf: $(bpf_tests) ## the sampler on this kernel (needs root)

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
+#include "common/system/clock.h"
 #include "test/lib/unit.h"
 #include "test/lib/unwind_plain.h"
 
@@ -17,6 +18,7 @@
 
 struct fixture {
 	struct unwind_plain plain;
+	struct deadline_caller *caller;
 	struct code_files *files;
 	struct elf_layout layout; /* of this program */
 };
@@ -31,12 +33,14 @@ struct copy {
 static struct fixture *begin(void)
 {
 	static struct fixture f;
-	const struct code_files_config cfg = {.memory = &f.plain.memory};
+	struct code_files_config cfg = {.memory = &f.plain.memory};
 	AUTO_CLOSE int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
 	struct byte_source src;
 	struct stat st;
 
 	unwind_plain_init(&f.plain);
+	assert_int_equal(deadline_caller_new(&f.caller, 60 * NS_PER_S, NS_PER_S), 0);
+	cfg.caller = f.caller;
 	assert_int_equal(code_files_new(&f.files, &cfg), 0);
 	assert_int_equal(fstat(fd, &st), 0);
 	byte_source_from_fd(&src, fd, (uint64_t)st.st_size);
@@ -49,6 +53,7 @@ static void end(struct fixture *f)
 {
 	code_files_free(f->files);
 	assert_int_equal(f->plain.n_files, 0);
+	deadline_caller_free(f->caller);
 }
 
 static void make_copy(const struct fixture *f, struct copy *ret)
@@ -119,7 +124,7 @@ static struct code_file *get(struct fixture *f, const struct copy *c)
 /* Forgets all files. */
 static void renew(struct fixture *f)
 {
-	const struct code_files_config cfg = {.memory = &f->plain.memory};
+	const struct code_files_config cfg = {.memory = &f->plain.memory, .caller = f->caller};
 
 	code_files_free(f->files);
 	assert_int_equal(code_files_new(&f->files, &cfg), 0);
@@ -275,6 +280,92 @@ static void walks_find_a_file_until_its_table_has_no_index(void **state)
 	end(f);
 }
 
+/* As the registry has a file of overlayfs. */
+static void register_layered(struct copy *c)
+{
+	register_copy(c);
+	c->file->may_hang = true;
+	c->file->layered = true;
+}
+
+static void files_of_overlayfs_share_a_table_and_others_that_may_hang_do_not(void **state)
+{
+	struct fixture *f = begin();
+	struct table_key key, other;
+	struct copy a, b;
+
+	(void)state;
+	make_copy(f, &a);
+	register_layered(&a);
+	key = settled_key(f, &a);
+	make_copy(f, &b);
+	register_layered(&b);
+	other = settled_key(f, &b);
+	assert_memory_equal(&key, &other, sizeof(key));
+	b.file->layered = false;
+	renew(f);
+	assert_false(table_key_is_of_build(code_file_key(get(f, &b))));
+	free_copy(&a);
+	free_copy(&b);
+	end(f);
+}
+
+/* The file as a container has it, with another device than others: its ctime cannot be read. */
+static struct process_mapping map_in_container(const struct copy *c, unsigned container)
+{
+	struct process_mapping m = c->mapping;
+	struct file_id id = c->file->id;
+
+	id.dev += container;
+	assert_int_equal(mapped_file_new(&m.file, &id, dup(c->fd), "", 0), 0);
+	m.file->may_hang = m.file->layered = true;
+	m.map_dev = id.dev;
+	return m;
+}
+
+static void show(struct fixture *f, const struct process_mapping *m, uint32_t table)
+{
+	uint64_t bias;
+
+	code_files_show(f->files, code_files_get(f->files, m, &bias), m, table);
+}
+
+static void a_file_of_a_layer_is_found_as_long_as_one_container_shows_it(void **state)
+{
+	struct fixture *f = begin();
+	struct event_file key;
+	struct process_mapping one, two;
+	struct copy c;
+
+	(void)state;
+	make_copy(f, &c);
+	register_copy(&c);
+	one = map_in_container(&c, 1);
+	two = map_in_container(&c, 2);
+	key = inode_of(&c);
+	key.ctime_ns = 0;
+	key.dev = UNWIND_FILE_OF_LAYER;
+	show(f, &one, TABLE);
+	show(f, &two, TABLE + 1);
+	assert_int_equal(unwind_plain_file(&f->plain, &key)->table, TABLE + 1);
+	code_files_hide(f->files, TABLE + 1);
+	assert_int_equal(unwind_plain_file(&f->plain, &key)->table, TABLE);
+	code_files_hide(f->files, TABLE);
+	assert_null(unwind_plain_file(&f->plain, &key));
+
+	/* the highest bits of the number say which file system the layer is on */
+	one.map_ino |= UINT64_C(1) << 62;
+	key.ino = one.map_ino;
+	show(f, &one, TABLE);
+	assert_null(unwind_plain_file(&f->plain, &key));
+	key.dev = (uint64_t)major(one.map_dev) << 20 | minor(one.map_dev);
+	assert_non_null(unwind_plain_file(&f->plain, &key));
+	mapped_file_unref(one.file);
+	mapped_file_unref(two.file);
+	free_copy(&c);
+	end(f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -282,6 +373,8 @@ int main(void)
 		cmocka_unit_test(a_file_that_changed_just_now_shares_nothing),
 		cmocka_unit_test(a_change_in_secret_is_noticed),
 		cmocka_unit_test(walks_find_a_file_until_its_table_has_no_index),
+		cmocka_unit_test(files_of_overlayfs_share_a_table_and_others_that_may_hang_do_not),
+		cmocka_unit_test(a_file_of_a_layer_is_found_as_long_as_one_container_shows_it),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
