@@ -435,6 +435,16 @@ static void on_signal(void *ctx)
 	s->n_signals++;
 }
 
+/* Unlike Ctrl-C, which a terminal gives to both, it reaches only us; the command ends as well. */
+static void on_terminate(void *ctx)
+{
+	const struct record_session *s = ctx;
+
+	if (s->o->command && s->cfg.child->pid > 0 && !record_child_has_ended(s->cfg.child, false))
+		(void)kill(s->cfg.child->pid, SIGTERM);
+	on_signal(ctx);
+}
+
 static void on_child(void *ctx)
 {
 	struct record_session *s = ctx;
@@ -469,7 +479,7 @@ static int make_loop(struct record_session *s)
 	if (r == 0)
 		r = loop_add_signal(s->loop, SIGINT, on_signal, s);
 	if (r == 0)
-		r = loop_add_signal(s->loop, SIGTERM, on_signal, s);
+		r = loop_add_signal(s->loop, SIGTERM, on_terminate, s);
 	if (r == 0)
 		r = loop_add_signal(s->loop, SIGCHLD, on_child, s);
 	if (r == 0)

@@ -301,6 +301,19 @@ test("Ctrl-C ends a command too, and its status is that of the signal", async ()
   assert.ok(sum(folded(fs.readFileSync(to, "utf8")), hasChain) > 0);
 });
 
+test("SIGTERM ends a command too, and keeps what was taken", async () => {
+  const to = file("terminated.folded");
+  const r = start(nodeAgent, ["record", "-o", to, "--", named("nofp"), "600"]);
+  await eventually("the command runs", () => {
+    const children = fs.readFileSync(`/proc/${r.pid}/task/${r.pid}/children`, "utf8").trim();
+    const ticks = (pid) => Number(fs.readFileSync(`/proc/${pid}/stat`, "utf8").split(" ")[13]);
+    return children.split(" ").some((pid) => pid && ticks(pid) > 20);
+  });
+  r.kill("SIGTERM");
+  assert.deepStrictEqual(await ended(r), { code: 128 + 15, signal: null });
+  assert.ok(sum(folded(fs.readFileSync(to, "utf8")), hasChain) > 0);
+});
+
 test("a container is found by its id, or the first digits of it", async () => {
   const id = crypto.createHash("sha256").update(String(process.pid)).digest("hex");
   const roots = ["/sys/fs/cgroup/memory", "/sys/fs/cgroup"];
