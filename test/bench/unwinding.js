@@ -71,10 +71,9 @@ async function agentCost(receiver, mode, cacheDir) {
   const after = await bpfUse(node);
   const wall = (after.at - before.at) / 1000;
   const bpf = after.seconds - before.seconds;
-  const maps =
-    ((await node.metric("coroot_node_agent_bpf_map_bytes")) +
-      (await node.metric("coroot_node_agent_unwind_bytes", 'use="allocated"'))) /
-    MIB;
+  const tables =
+    mode === "tables" ? await node.metric("coroot_node_agent_unwind_bytes", 'use="allocated"') : 0;
+  const maps = ((await node.metric("coroot_node_agent_bpf_map_bytes")) + tables) / MIB;
   const rss = residentMiB(node.pid);
   const whole = await node.metric("coroot_node_agent_samples_unwound_total", 'end="complete"');
   const all = await node.metric("coroot_node_agent_samples_profiled_total");
