@@ -12,6 +12,7 @@
 #include "node-agent/process/process_reader.h"
 #include "node-agent/process/process_table.h"
 #include "test/lib/remove_tree.h"
+#include "test/lib/start_time.h"
 #include "test/lib/unit.h"
 
 #define MANY 60000 /* the kernel allows 65,530 unless it is told otherwise */
@@ -69,16 +70,6 @@ static uint64_t tell(struct child *c, char command)
 {
 	assert_int_equal(write(c->to, &command, 1), 1);
 	return read_address(c);
-}
-
-static uint64_t start_boottime_ns(pid_t pid)
-{
-	AUTO_CLOSE int root = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	AUTO_CLOSE int fd = procfs_open_process(root, pid);
-	struct proc_stat s;
-
-	assert_int_equal(procfs_read_stat(fd, &s), 0);
-	return s.start_time * (NS_PER_S / (uint64_t)sysconf(_SC_CLK_TCK));
 }
 
 static void start_child(struct child *c, unsigned n)

@@ -15,17 +15,8 @@
 #include "common/thread/queue.h"
 #include "node-agent/process/process_table.h"
 #include "node-agent/process/procfs.h"
+#include "test/lib/start_time.h"
 #include "test/lib/unit.h"
-
-static uint64_t start_boottime_ns(pid_t pid)
-{
-	AUTO_CLOSE int root = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	AUTO_CLOSE int fd = procfs_open_process(root, pid);
-	struct proc_stat s;
-
-	assert_int_equal(procfs_read_stat(fd, &s), 0);
-	return s.start_time * (NS_PER_S / (uint64_t)sysconf(_SC_CLK_TCK));
-}
 
 static struct process_seen seen_of(pid_t pid, const char *comm)
 {
