@@ -161,16 +161,25 @@ $(pipeline_tests): $(O)/test/pipeline/%: $(O)/obj/test/pipeline/%.o $(O)/obj/tes
 	$(call say,LINK)
 	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $(filter %.o %.a,$^) $(libs_cluster) -lcmocka
 $(O)/test/pipeline/test_siege: $(call obj,test/lib/raw_client.c test/lib/made_profile.c)
-check-pipeline: $(java_workload) $(pipeline_tests) $(clickhouse_server) build/soak/clock_step.so ## uploads through the real agents and stores, with kills
+soak_programs := $(addprefix build/soak/,clock_step.so libchurn.so churn) build/e2e/nofp
+soak_cflags := -std=gnu11 -D_GNU_SOURCE -g -Wall -Wextra -Werror -fPIC
+soak_nofp   := -O2 -fomit-frame-pointer -fno-optimize-sibling-calls
+build/soak/clock_step.so: test/soak/clock_step.c Makefile
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(soak_cflags) -O1 -shared -o $@ $<
+build/soak/libchurn.so: test/soak/churn_library.c Makefile
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(soak_cflags) $(soak_nofp) -shared -o $@ $<
+build/soak/churn: test/soak/churn.c Makefile
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(soak_cflags) $(soak_nofp) -pthread -o $@ $<
+check-pipeline: $(java_workload) $(pipeline_tests) $(clickhouse_server) $(soak_programs) ## uploads through the real agents and stores, with kills
 	$(Q)CHDB_LIBRARY=$(abspath $(O))/libchdb.so CLUSTER_AGENT=$(abspath $(O))/coroot-cluster-agent \
 	    CLICKHOUSE_SERVER=$(abspath $(clickhouse_server)) TEST_DATA=test/data test/run-unit.sh $(pipeline_tests)
 	$(Q)$(SUDO) test/soak/run-soak.sh
 
 # ---- what is answered with 200 is stored exactly once, whatever dies ---------------
-build/soak/clock_step.so: test/soak/clock_step.c Makefile
-	@mkdir -p $(@D)
-	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE -g -O1 -Wall -Wextra -Werror -shared -fPIC -o $@ $<
-soak: all $(java_workload) build/soak/clock_step.so $(O)/test/store/test_insert_kill $(O)/test/unit/test_upload_log_kill ## kill -9, outages, full disks and clock steps at length, with a ledger (SOAK_FILES="kills")
+soak: all $(java_workload) $(soak_programs) $(O)/test/store/test_insert_kill $(O)/test/unit/test_upload_log_kill ## kill -9, outages, full disks and clock steps at length, with a ledger, and sampling beside perf (SOAK_FILES="kills")
 	$(Q)SOAK=long CHDB_LIBRARY=$(abspath $(O))/libchdb.so test/run-unit.sh $(O)/test/store/test_insert_kill \
 	    $(O)/test/unit/test_upload_log_kill
 	$(Q)SOAK=long $(SUDO) test/soak/run-soak.sh $(SOAK_FILES)
