@@ -145,6 +145,7 @@ test(`${SECONDS} s at ${HZ} Hz while everything changes`, async (t) => {
     interval: "5s",
     args: agentArgs("kept", "4MiB"),
   });
+  t.after(() => node.running && node.stop("SIGKILL"));
   await eventually("its first profile", () => receiver.stacksOf("nofp").length > 0);
   const rssFirst = rssMib(node.pid);
   const turnsFirst = { ...churn.turns };
