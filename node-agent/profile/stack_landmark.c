@@ -25,10 +25,28 @@ static const char *const roots[] = {
 };
 
 static const char *const switches[] = {
-	"runtime.systemstack",      "runtime.systemstack.abi0", "runtime.mcall",
-	"runtime.mcall.abi0",       "runtime.morestack",        "runtime.morestack.abi0",
-	"runtime.asmcgocall",       "runtime.asmcgocall.abi0",  "runtime.cgocallback",
-	"runtime.cgocallback.abi0", "runtime.sigtramp",         "runtime.sigtramp.abi0",
+	"runtime.systemstack",
+	"runtime.systemstack.abi0",
+	"runtime.mcall",
+	"runtime.mcall.abi0",
+	"runtime.morestack",
+	"runtime.morestack.abi0",
+	"runtime.asmcgocall",
+	"runtime.asmcgocall.abi0",
+	"runtime.cgocallback",
+	"runtime.cgocallback.abi0",
+	"runtime.sigtramp",
+	"runtime.sigtramp.abi0",
+	/* they call the vDSO; of both architectures and of all releases since Go 1.13 */
+	"runtime.nanotime1",
+	"runtime.nanotime1.abi0",
+	"time.now",
+	"time.now.abi0",
+	"runtime.walltime",
+	"runtime.walltime.abi0",
+	"runtime.walltime1",
+	"runtime.walltime1.abi0",
+	"runtime.nanotime",
 };
 
 static const char *const signal_returns[] = {

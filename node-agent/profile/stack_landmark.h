@@ -12,7 +12,7 @@ bool stack_is_root(const char *function);
 
 /*
  * This function runs its callee on another stack: parts of Go's runtime (asm_amd64.s,
- * asm_arm64.s).
+ * sys_linux_amd64.s, time_linux_amd64.s, and the same for arm64).
  */
 bool stack_is_switch(const char *function);
 

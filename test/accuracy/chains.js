@@ -66,6 +66,7 @@ const going = [
   "main accTurn accHash",
   "main accTurn accSort accSpin",
   "main accTurn accAllocate",
+  "main accTurn accClock",
   "main accTurn accSpin",
   "main accTurn accMore acc_c_recurse*6 acc_c_spin",
   "main accTurn accMore acc_c_back accCalledBack accCalledBack accSpin",

@@ -34,6 +34,8 @@ static void what_changes_stacks_is_known(void **state)
 	(void)state;
 	assert_true(stack_is_switch("runtime.systemstack"));
 	assert_true(stack_is_switch("runtime.systemstack.abi0"));
+	assert_true(stack_is_switch("runtime.nanotime1.abi0"));
+	assert_true(stack_is_switch("time.now"));
 	assert_false(stack_is_switch("runtime.goexit"));
 	assert_false(stack_is_switch("main.main"));
 }

@@ -1,5 +1,5 @@
 // Known call chains of Go: closures, interfaces, deferred calls, goroutines, assembly of the
-// standard library, garbage collection:
+// standard library, garbage collection, the vDSO on the stack of the thread:
 //
 //	going SECONDS
 package main
@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"sync/atomic"
 	"syscall"
+	"time"
 )
 
 const spins = 200000
@@ -97,6 +98,15 @@ func accAllocate() {
 }
 
 //go:noinline
+func accClock() {
+	var passed time.Duration
+	for i := 0; i < 1000; i++ {
+		passed += time.Since(time.Now())
+	}
+	atomic.AddUint32(&sink, uint32(passed))
+}
+
+//go:noinline
 func accTurn(s accShape) {
 	accRecurse(20)
 	accDynamic(s)
@@ -104,6 +114,7 @@ func accTurn(s accShape) {
 	accHash()
 	accSort()
 	accAllocate()
+	accClock()
 	accMore()
 	accSpin(1)
 }
