@@ -17,8 +17,10 @@ const STARTS = new RegExp(
   ].join("|")})$`,
 );
 const MARK = /^\[(?!kernel|vdso|unknown)[a-z].*\]$/;
-// Functions of the kernel that give up the memory of a process.
+// Functions of the kernel that give up the memory of a process, and those that have done so when
+// there is nothing left of its stack.
 const ENDING = /^(exit_mmap|exit_mm|begin_new_exec|exec_mmap)$/;
+const ENDED = /^(do_exit|load_elf_binary)$/;
 
 // A name without what compilers and libraries add: parameters, templates, suffixes of clones.
 function bareName(name) {
@@ -72,7 +74,8 @@ function seenBy(stacks, program, calls) {
 function verdict(frames, { beginnings, calls, names, program, starts = STARTS }) {
   const user = frames.filter((f) => !isKernel(f));
   const mark = user.find((f) => MARK.test(f.name));
-  if (frames.some((f) => isKernel(f) && ENDING.test(f.name))) return "none";
+  const within = (functions) => frames.some((f) => isKernel(f) && functions.test(f.name));
+  if (within(ENDING) || (mark && user.length === 2 && within(ENDED))) return "none";
   if (mark) return mark.name;
   if (user.length === 0) return "no user stack";
   const outermost = names?.get(user[0].name) ?? user[0].name;

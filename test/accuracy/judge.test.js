@@ -87,6 +87,14 @@ test("a process that ends has no stack, whatever is left of it", () => {
     says([kernel("do_syscall_64"), kernel(name)], "none");
     says([{ name: "[truncated]", file: "" }, kernel(name)], "none");
   }
+  const gone = { name: "[truncated]", file: "" };
+  for (const name of ["do_exit", "load_elf_binary"]) {
+    says([gone, libc("_exit"), kernel("do_syscall_64"), kernel(name), kernel("exit_fs")], "none");
+    // before, it is there
+    says([gone, own("acc_turn"), libc("_exit"), kernel(name)], "[truncated]");
+    says([...start, own("acc_turn"), libc("_exit"), kernel(name)], "");
+  }
+  says([gone, libc("_exit"), kernel("do_syscall_64")], "[truncated]");
   // only the kernel gives up memory
   says([own("exit_mmap")], "no start");
 });
