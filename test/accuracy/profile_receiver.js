@@ -13,14 +13,15 @@ class ProfileReceiver {
       request.on("data", (chunk) => chunks.push(chunk));
       request.on("end", () => {
         // the agent first asks who the receiver is
-        if (request.method === "POST" && chunks.length > 0)
-          this.profiles.push(this.wanted(contents(Buffer.concat(chunks)), processes));
+        if (request.method === "POST" && chunks.length > 0) {
+          const service = new URL(request.url, this.url).searchParams.get("service.name");
+          const { stacks, ...rest } = contents(Buffer.concat(chunks));
+          const isWanted = ({ frames }) => processes.includes(frames[0]?.name);
+          this.profiles.push({ service, ...rest, stacks: stacks.filter(isWanted) });
+        }
         response.end();
       });
     });
-  }
-  wanted({ startMs, stacks }, processes) {
-    return { startMs, stacks: stacks.filter(({ frames }) => processes.includes(frames[0]?.name)) };
   }
   async start() {
     await new Promise((resolve) => this.server.listen(0, "127.0.0.1", resolve));
@@ -32,8 +33,8 @@ class ProfileReceiver {
     this.server.closeAllConnections();
   }
   // [{ frames, count, startMs }]; frames without the name of the process
-  stacksOf(process) {
-    return this.profiles.flatMap(({ startMs, stacks }) =>
+  stacksOf(process, profiles = this.profiles) {
+    return profiles.flatMap(({ startMs, stacks }) =>
       stacks
         .filter(({ frames }) => frames[0]?.name === process)
         .map(({ frames, count }) => ({ frames: frames.slice(1), count, startMs })),

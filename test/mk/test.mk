@@ -245,13 +245,13 @@ build/containers/pause.tar: build/containers/burn test/kubernetes/make-image.sh
 	$(call say,IMAGE)
 	$(Q)test/kubernetes/make-image.sh $@ localhost/pause:1 $(abspath $<) 0 rest
 container_images := build/containers/burn.tar build/containers/pause.tar
-check-containers: all $(container_programs) $(container_images) $(java_workload) ## names of real containers: runc, containerd, podman (CONTAINERS="names")
+check-containers: all $(container_programs) $(container_images) $(java_workload) build/kernels/chain ## names of real containers: runc, containerd, podman (CONTAINERS="names")
 	$(Q)test/containers/run-containers.sh $(CONTAINERS)
 
 # Everything that stages of "make test" share, so that they need not build it at the same time.
 test-programs: all $(bpf_tests) $(store_tests) $(pipeline_tests) $(e2e_workloads) $(java_workload) java-jdks $(O)/test/go-symbols/check_symbols \
                $(call go_check,heap between stress locks goroutines gc containers guest) \
-               $(O)/test/containers/cri_names $(container_programs) $(container_images)
+               $(O)/test/containers/cri_names $(container_programs) $(container_images) build/kernels/chain
 
 # ---- container images: what "make images" builds, by itself ------------------
 build/images/registry: $(wildcard test/images/registry/*)

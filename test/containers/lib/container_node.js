@@ -191,6 +191,17 @@ class ContainerNode {
     return id;
   }
 
+  // The root of a container as runtimes make it: the folder of an image, which others share, below
+  // one of its own. For runc().
+  async overlay(image, id) {
+    const own = path.join(this.dir, "overlays", id);
+    const [upper, work, merged] = ["upper", "work", "merged"].map((d) => path.join(own, d));
+    for (const dir of [upper, work, merged]) fs.mkdirSync(dir, { recursive: true });
+    const options = `lowerdir=${image},upperdir=${upper},workdir=${work}`;
+    await this.run("mount", "-t", "overlay", "-o", options, "overlay", merged);
+    return merged;
+  }
+
   async runcKill(id) {
     await this.run("runc", "kill", id, "KILL");
   }

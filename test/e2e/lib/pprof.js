@@ -103,9 +103,9 @@ function summary(body) {
   };
 }
 
-// What a gzipped profile of the node-agent says: when it began, and its stacks with observations
-// of each. Frames are in the order of a chain of calls, the root first, an inlined call after the
-// one that it is in.
+// What a gzipped profile of the node-agent says: when it began, its comments, and its stacks with
+// observations of each. Frames are in the order of a chain of calls, the root first, an inlined
+// call after the one that it is in.
 function contents(body) {
   const p = fields(zlib.gunzipSync(body));
   const strings = p[6].map(String);
@@ -131,6 +131,7 @@ function contents(body) {
   const period = first(p, 12);
   return {
     startMs: first(p, 9) / 1e6,
+    comments: numbers(p[13]).map((c) => strings[c]),
     stacks: (p[2] ?? []).map(fields).map((sample) => ({
       frames: numbers(sample[1]).reverse().flatMap(framesAt),
       count: Math.round(numbers(sample[2])[0] / period),
