@@ -61,7 +61,7 @@ static int on_line(void *ctx, const char *line, size_t len)
 	struct proc_map m;
 	int r = 0;
 
-	if (proc_map_parse(line, len, &m) < 0 || !m.exec || m.ino == 0)
+	if (!proc_map_is_executable(line, len) || proc_map_parse(line, len, &m) < 0 || m.ino == 0)
 		return 0;
 	if (m.ino == w->ino && makedev(m.dev_major, m.dev_minor) == w->dev)
 		return 0;

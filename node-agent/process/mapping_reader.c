@@ -140,7 +140,7 @@ static int add_line(void *ctx, const char *line, size_t len)
 	struct proc_map m;
 
 	c->n_maps++;
-	if (proc_map_parse(line, len, &m) < 0 || !m.exec)
+	if (!proc_map_is_executable(line, len) || proc_map_parse(line, len, &m) < 0)
 		return 0;
 	/* mappings can change while we read */
 	return is_behind_all(c, m.start) ? add_mapping(c, &m) : 0;

@@ -3,7 +3,8 @@
 #include <errno.h>
 
 #define DELETED " (deleted)"
-#define PERMS_LEN 4
+#define PERMS_LEN 4 /* "r-xp" */
+#define EXEC 2
 
 struct cursor {
 	const char *p;
@@ -57,11 +58,10 @@ static bool take_char(struct cursor *c, char ch)
 	return true;
 }
 
-static bool take_permissions(struct cursor *c, struct proc_map *m)
+static bool take_permissions(struct cursor *c)
 {
 	if (c->end - c->p < PERMS_LEN)
 		return false;
-	m->exec = c->p[2] == 'x';
 	c->p += PERMS_LEN;
 	return true;
 }
@@ -72,7 +72,7 @@ static bool take_numbers(struct cursor *c, struct proc_map *m)
 
 	if (!take_hex(c, UINT64_MAX, &m->start) || !take_char(c, '-') ||
 	    !take_hex(c, UINT64_MAX, &m->end) || !take_char(c, ' ') || m->start >= m->end ||
-	    !take_permissions(c, m) || !take_char(c, ' ') ||
+	    !take_permissions(c) || !take_char(c, ' ') ||
 	    !take_hex(c, UINT64_MAX, &m->file_offset) || !take_char(c, ' ') ||
 	    !take_hex(c, UINT32_MAX, &dev_major) || !take_char(c, ':') ||
 	    !take_hex(c, UINT32_MAX, &dev_minor) || !take_char(c, ' ') || !take_decimal(c, &m->ino))
@@ -92,6 +92,13 @@ void proc_map_set_path(struct proc_map *m, const char *text, size_t len)
 		len > deleted_len && memcmp(text + len - deleted_len, DELETED, deleted_len) == 0;
 	if (m->deleted)
 		m->path_len -= deleted_len;
+}
+
+bool proc_map_is_executable(const char *line, size_t len)
+{
+	const char *permissions = memchr(line, ' ', len);
+
+	return permissions && line + len - permissions > PERMS_LEN && permissions[1 + EXEC] == 'x';
 }
 
 int proc_map_parse(const char *line, size_t len, struct proc_map *ret)

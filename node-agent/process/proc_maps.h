@@ -15,7 +15,6 @@ struct proc_map {
 	uint32_t dev_major;
 	uint32_t dev_minor;
 	uint64_t ino; /* 0 if there is no file */
-	bool exec;
 	bool deleted; /* the file was deleted or replaced */
 	/*
 	 * Points into the parsed line, without " (deleted)"; not NUL-terminated; "" if
@@ -30,6 +29,12 @@ struct proc_map {
  * only.
  */
 int proc_map_parse(const char *line, size_t len, struct proc_map *ret) MUST_CHECK;
+
+/*
+ * Whether the line may be of an executable mapping; false: it is of another one, or malformed. Most
+ * lines are of others, and need not be parsed.
+ */
+bool proc_map_is_executable(const char *line, size_t len);
 
 /* Sets path and deleted from the text at the end of a line, which ends in " (deleted)" then. */
 void proc_map_set_path(struct proc_map *m, const char *text, size_t len);

@@ -278,6 +278,7 @@ int process_table_scan(struct process_table *t)
 	struct scan s = {.table = t};
 	int r = procfs_each_pid(t->root_fd, scan_one, &s);
 
+	t->next_exit_check_ns = clock_monotonic_ns() + CHECK_EXITS_NS; /* all have just been seen */
 	return r < 0 ? r : s.n;
 }
 

@@ -8,6 +8,9 @@
 #include "node-agent/process/procmap_query.h"
 
 #define STAT_MAX_BYTES 4096
+#define STATM_MAX_BYTES 256
+#define STATM_ALL 0 /* as proc(5) orders them */
+#define STATM_DATA 5
 #define FIELD_PARENT 4 /* as proc(5) counts them */
 #define FIELD_TERMINAL 7
 #define FIELD_FLAGS 9
@@ -20,12 +23,12 @@
 #define PF_EXITING 0x00000004
 #define PF_KTHREAD 0x00200000
 
-/* Parses a numeric field; text starts at the first field after the name. */
-static int take_field(const char *text, const char *end, int field, uint64_t *ret)
+/* Parses the number that n others and a blank each come before, and a blank after. */
+static int take_number(const char *text, const char *end, int n, uint64_t *ret)
 {
 	const char *p = text, *stop;
 
-	for (int i = FIRST_FIELD_AFTER_COMM; i < field; i++) {
+	for (int i = 0; i < n; i++) {
 		p = memchr(p, ' ', (size_t)(end - p));
 		if (!p)
 			return -EBADMSG;
@@ -35,6 +38,12 @@ static int take_field(const char *text, const char *end, int field, uint64_t *re
 	if (!stop)
 		return -EBADMSG;
 	return parse_u64(p, (size_t)(stop - p), 0, UINT64_MAX, ret) < 0 ? -EBADMSG : 0;
+}
+
+/* Parses a numeric field; text starts at the first field after the name. */
+static int take_field(const char *text, const char *end, int field, uint64_t *ret)
+{
+	return take_number(text, end, field - FIRST_FIELD_AFTER_COMM, ret);
 }
 
 int proc_stat_parse(const char *text, size_t len, struct proc_stat *ret)
@@ -116,6 +125,27 @@ int procfs_read_stat(int proc_fd, struct proc_stat *ret)
 	if (n < 0)
 		return -errno;
 	return proc_stat_parse(text, (size_t)n, ret);
+}
+
+int procfs_read_library_pages(int root_fd, pid_t pid, uint64_t *ret)
+{
+	char name[32], text[STATM_MAX_BYTES];
+	uint64_t all, data;
+	AUTO_CLOSE int fd = -1;
+	ssize_t n;
+
+	snprintf(name, sizeof(name), "%d/statm", (int)pid);
+	fd = openat(root_fd, name, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	n = read(fd, text, sizeof(text));
+	if (n < 0)
+		return -errno;
+	if (take_number(text, text + n, STATM_ALL, &all) < 0 ||
+	    take_number(text, text + n, STATM_DATA, &data) < 0 || data > all)
+		return -EBADMSG;
+	*ret = all - data;
+	return 0;
 }
 
 int procfs_read_exe_id(int proc_fd, struct file_id *ret)
@@ -234,7 +264,6 @@ int procfs_query_map(int maps_fd, uint64_t addr, char *name, struct proc_map *re
 		.dev_major = request.dev_major,
 		.dev_minor = request.dev_minor,
 		.ino = request.ino,
-		.exec = true,
 	};
 	len = request.name_bytes > 0 ? request.name_bytes - 1 : 0;
 	proc_map_set_path(&m, name, escape_newlines(name, len));

@@ -1,5 +1,5 @@
 /*
- * The only reader of /proc and of /proc/<pid>/{stat,exe,maps}.
+ * The only reader of /proc and of /proc/<pid>/{stat,statm,exe,maps}.
  *
  * A process is read through a descriptor of its folder. Once that is open, everything read
  * through it is of that very process, or fails, even if its pid is reused. Everything has a
@@ -51,6 +51,15 @@ int procfs_each_pid(int root_fd, int (*fn)(void *ctx, pid_t pid), void *ctx) MUS
 int procfs_open_process(int root_fd, pid_t pid) MUST_CHECK;
 
 int procfs_read_stat(int proc_fd, struct proc_stat *ret) MUST_CHECK;
+
+/*
+ * Pages of address space that are not private and writable: code, constants, what is shared or
+ * reserved. Mapping or unmapping a library changes the number, as all of them have such pages;
+ * memory for data does not. It costs a tenth of reading maps. root_fd is an open /proc. Returns 0,
+ * or -errno if that is not known. 0 pages: the process has no address space (any more).
+ * (task_statm() in the kernel's fs/proc/task_mmu.c, vm_stat_account() in mm/.)
+ */
+int procfs_read_library_pages(int root_fd, pid_t pid, uint64_t *ret) MUST_CHECK;
 
 /*
  * The file that the process executes, without asking its file system. Returns 0, -ENOENT for a

@@ -1,7 +1,7 @@
 /*
  * Whether the processes of a runtime are to be profiled. One that is excluded is never opened,
- * neither its memory nor its files: only what /proc says of every process is read, and its
- * environment.
+ * neither its memory nor its files: only what /proc says of every process is read, such as which
+ * files it has mapped, and its environment.
  */
 #ifndef NODE_AGENT_RUNTIME_RUNTIME_FILTER_H
 #define NODE_AGENT_RUNTIME_RUNTIME_FILTER_H

@@ -57,8 +57,10 @@ struct entry {
 
 	enum runtime_baseline baseline; /* of the process, and of libraries found next */
 	/* of a process whose executable does not have the runtime */
-	uint64_t libraries_ns; /* when its libraries are examined next */
-	unsigned n_examined;   /* times that they were */
+	uint64_t libraries_ns;  /* when its libraries are examined next */
+	unsigned n_examined;    /* times that they were */
+	uint64_t listed_ns;     /* when all of them were, the last time … */
+	uint64_t library_pages; /* … and procfs_read_library_pages() before; 0: unknown */
 };
 
 struct runtime_processes {
@@ -218,6 +220,12 @@ static int begin_runtime(struct runtime_processes *ps, struct entry *e, uint64_t
 	return 0;
 }
 
+/* There is a filter, and it was not asked about the process yet. */
+static bool is_unasked(const struct runtime_processes *ps, const struct entry *e)
+{
+	return ps->cfg.decide && !e->subject.raw;
+}
+
 /* ---- libraries ---- */
 
 /* Returns 0, 1 if that cannot be decided now, or -ENOMEM. */
@@ -258,30 +266,75 @@ static uint64_t libraries_pause_ns(const struct runtime_processes *ps, unsigned 
 }
 
 /*
- * A library that was loaded after its process was examined for the first time is new, and
- * reports all that it counted; but only if that first time saw everything.
+ * Whether the process has the libraries that it had when they were last examined. They are listed
+ * again at times, as one may have taken the place of another one of the same size.
  */
+static bool has_same_libraries(const struct entry *e, uint64_t library_pages, uint64_t now_ns)
+{
+	return e->n_examined > 0 && library_pages != 0 && library_pages == e->library_pages &&
+	       now_ns - e->listed_ns < RUNTIME_PROCESSES_LIBRARIES_MAX_NS;
+}
+
+/* Whether one of the n that are listed has the runtime, or may have it. */
+static bool may_have_runtime(const struct runtime_processes *ps, int n)
+{
+	for (int i = 0; i < n; i++) {
+		if (file_verdicts_find(ps->verdicts, &ps->libraries[i]) != 0)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Examines the n that are listed; an error if they could not be. A library that was loaded after
+ * its process was examined for the first time is new, and reports all that it counted; but only
+ * if that first time saw everything.
+ */
+static int examine_listed(struct runtime_processes *ps, struct entry *e, int n, uint64_t now_ns)
+{
+	bool complete = n >= 0;
+	int r = 0;
+
+	for (int i = 0; r >= 0 && i < n; i++) {
+		r = examine_library(ps, e, &ps->libraries[i], now_ns);
+		complete &= r == 0;
+	}
+	if (complete) {
+		e->baseline = RUNTIME_BASELINE_ZERO;
+		e->listed_ns = now_ns;
+	} else {
+		e->library_pages = 0;
+	}
+	return r < 0 ? r : 0;
+}
+
+static int ask(struct runtime_processes *ps, struct entry *e, uint64_t now_ns);
+
+/* e may be dropped. */
 static int examine_libraries(struct runtime_processes *ps, struct entry *e, uint64_t now_ns)
 {
-	bool complete = true;
+	uint64_t library_pages;
 	int n, r = 0;
 
 	e->libraries_ns = UINT64_MAX;
 	if (!ps->cfg.libraries)
 		return 0;
-	n = ps->cfg.libraries(ps->cfg.ctx, &e->program.id, ps->libraries, RUNTIME_LIBRARIES_MAX);
-	if (n == -ENOMEM)
-		return n;
-	complete = n >= 0;
-	for (int i = 0; r >= 0 && i < n; i++) {
-		r = examine_library(ps, e, &ps->libraries[i], now_ns);
-		complete &= r == 0;
+	/* before they are listed, so that what is loaded meanwhile shows the next time */
+	if (procfs_read_library_pages(ps->cfg.root_fd, e->program.id.pid, &library_pages) < 0)
+		library_pages = 0;
+	if (!has_same_libraries(e, library_pages, now_ns)) {
+		n = ps->cfg.libraries(ps->cfg.ctx, &e->program.id, ps->libraries,
+				      RUNTIME_LIBRARIES_MAX);
+		if (n == -ENOMEM)
+			return n;
+		if (is_unasked(ps, e) && may_have_runtime(ps, n))
+			return ask(ps, e, now_ns);
+		e->library_pages = library_pages;
+		r = examine_listed(ps, e, n, now_ns);
 	}
-	if (complete)
-		e->baseline = RUNTIME_BASELINE_ZERO;
 	e->n_examined++;
 	e->libraries_ns = now_ns + libraries_pause_ns(ps, e->n_examined);
-	return r < 0 ? r : 0;
+	return r;
 }
 
 /* ---- scan ---- */
@@ -375,7 +428,7 @@ static int decide(struct runtime_processes *ps, struct entry *e, uint64_t now_ns
 {
 	enum runtime_verdict before = e->verdict;
 
-	if (!e->subject.raw) /* there is no filter */
+	if (!e->subject.raw) /* no filter, or no need to ask it */
 		return 0;
 	e->verdict = ps->cfg.decide(ps->cfg.ctx, &e->subject,
 				    before != RUNTIME_UNDECIDED || now_ns < e->decide_by_ns);
@@ -395,6 +448,21 @@ static int decide(struct runtime_processes *ps, struct entry *e, uint64_t now_ns
 		return exclude_first(ps, e, now_ns);
 	(void)leave(ps, e);
 	return 0;
+}
+
+/* Reads what the filter decides by, and asks it. e may be dropped. */
+static int ask(struct runtime_processes *ps, struct entry *e, uint64_t now_ns)
+{
+	int r = ps->cfg.subject(ps->cfg.ctx, &e->program.id, &e->subject);
+
+	if (r < 0) {
+		drop(ps, e);
+		return r == -ENOMEM ? r : 0;
+	}
+	e->subject_ns = now_ns;
+	e->verdict = RUNTIME_UNDECIDED;
+	e->decide_by_ns = now_ns + RUNTIME_FILTER_WAIT_NS;
+	return decide(ps, e, now_ns);
 }
 
 /* The program may have another environment after an exec, and a process can be moved. */
@@ -433,17 +501,10 @@ static int add_new(struct runtime_processes *ps, const struct pid_owner *owner, 
 	e->baseline = replaces || id->start_time >= ps->scan_ticks ? RUNTIME_BASELINE_ZERO
 								   : RUNTIME_BASELINE_NOW;
 	e->libraries_ns = UINT64_MAX;
-	if (!ps->cfg.decide)
-		return examine(ps, e, now_ns);
-	r = ps->cfg.subject(ps->cfg.ctx, id, &e->subject);
-	if (r < 0) {
-		drop(ps, e);
-		return r == -ENOMEM ? r : 0;
-	}
-	e->subject_ns = now_ns;
-	e->verdict = RUNTIME_UNDECIDED;
-	e->decide_by_ns = now_ns + RUNTIME_FILTER_WAIT_NS;
-	return decide(ps, e, now_ns);
+	/* nothing is opened of a process whose files are known, so the filter need not be asked */
+	return is_unasked(ps, e) && file_verdicts_find(ps->verdicts, &id->exe) != 0
+		       ? ask(ps, e, now_ns)
+		       : examine(ps, e, now_ns);
 }
 
 /* Who has this pid; e is who had it before, or NULL. Results as of pid_owner_read(). */

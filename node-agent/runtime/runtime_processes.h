@@ -4,12 +4,15 @@
  *
  * If a process's executable does not have the runtime, one of its libraries may. They are
  * examined when the process is found, at the next scan, then an interval later and after twice
- * the time each time, up to RUNTIME_PROCESSES_LIBRARIES_MAX_NS. Each runtime found so is a
+ * the time each time, up to RUNTIME_PROCESSES_LIBRARIES_MAX_NS; where the size of the process says
+ * that it has mapped none since, only if the last time is as long ago. Each runtime found so is a
  * program of its own. Libraries of executables that have the runtime are not examined: they
  * share the executable's.
  *
- * A process that is excluded is not examined. It stays in the table, and is examined when it is
- * excluded no longer; then it reports what it counts from there on.
+ * A process that is excluded is not examined: none of its files is opened. So the filter is not
+ * asked about one whose files are all known to have no runtime. An excluded process stays in the
+ * table, and is examined when it is excluded no longer; then it reports what it counts from there
+ * on.
  */
 #ifndef NODE_AGENT_RUNTIME_RUNTIME_PROCESSES_H
 #define NODE_AGENT_RUNTIME_RUNTIME_PROCESSES_H

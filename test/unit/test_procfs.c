@@ -1,7 +1,9 @@
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/mman.h>
 
 #include "node-agent/process/procfs.h"
+#include "test/lib/fake_proc.h"
 #include "test/lib/unit.h"
 
 #define REST " S 6 1 1 0 -1 %s 0 0 0 0 0 0 0 0 20 0 1 0 %s 1000 10\n"
@@ -127,6 +129,61 @@ static void reads_this_very_process(void **state)
 	assert_int_equal(procfs_open_process(root, 0), -ENOENT);
 }
 
+static uint64_t library_pages(int root_fd)
+{
+	uint64_t n = 0;
+
+	assert_int_equal(procfs_read_library_pages(root_fd, getpid(), &n), 0);
+	return n;
+}
+
+/* By which it is decided whether a process may have loaded another library. */
+static void a_mapped_library_shows_in_the_size_of_a_process_and_data_does_not(void **state)
+{
+	AUTO_CLOSE int root = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	AUTO_CLOSE int exe = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	uint64_t before = library_pages(root), n;
+	void *code, *data;
+
+	(void)state;
+	assert_true(before > 0);
+	data = mmap(NULL, 64 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	assert_ptr_not_equal(data, MAP_FAILED);
+	assert_int_equal(library_pages(root), before);
+	code = mmap(NULL, page, PROT_READ | PROT_EXEC, MAP_PRIVATE, exe, 0);
+	assert_ptr_not_equal(code, MAP_FAILED);
+	assert_int_equal(library_pages(root), before + 1);
+	/* as much as the library needed */
+	assert_int_equal(munmap(data, page), 0);
+	assert_int_equal(library_pages(root), before + 1);
+	assert_int_equal(munmap(code, page), 0);
+	assert_int_equal(munmap((char *)data + page, 63 * page), 0);
+	assert_int_equal(library_pages(root), before);
+	assert_int_equal(procfs_read_library_pages(root, 0, &n), -ENOENT);
+}
+
+static void what_is_no_statm_is_refused(void **state)
+{
+	static const char *const bad[] = {"", "1000 500 300 10 0 1001 0\n", "1000 500 300 10 0 100",
+					  "x 500 300 10 0 100 0\n", "1000\n"};
+	struct fake_proc proc;
+	uint64_t n;
+
+	(void)state;
+	fake_proc_begin(&proc);
+	fake_proc_start(&proc, 5, FAKE_PROC_BEFORE, "a");
+	assert_int_equal(procfs_read_library_pages(proc.root_fd, 5, &n), -ENOENT);
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
+		fake_proc_put_file(&proc, "5/statm", bad[i]);
+		assert_int_equal(procfs_read_library_pages(proc.root_fd, 5, &n), -EBADMSG);
+	}
+	fake_proc_put_file(&proc, "5/statm", "1000 500 300 10 0 100 0\n");
+	assert_int_equal(procfs_read_library_pages(proc.root_fd, 5, &n), 0);
+	assert_int_equal(n, 900);
+	fake_proc_end(&proc);
+}
+
 struct lines {
 	unsigned n;
 	unsigned stop_at;
@@ -201,6 +258,9 @@ int main(void)
 		cmocka_unit_test(what_is_no_stat_is_refused),
 		cmocka_unit_test(each_process_is_listed_until_the_callback_stops),
 		cmocka_unit_test(reads_this_very_process),
+		cmocka_unit_test(
+			a_mapped_library_shows_in_the_size_of_a_process_and_data_does_not),
+		cmocka_unit_test(what_is_no_statm_is_refused),
 		cmocka_unit_test(lines_come_whole_however_the_text_is_read),
 		cmocka_unit_test(a_line_without_end_is_too_big),
 	};

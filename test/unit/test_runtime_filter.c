@@ -17,6 +17,9 @@ struct fixture {
 	struct runtime_processes *p;
 	enum runtime_verdict verdict;
 	int subject_error;
+	bool has_none; /* executables do not have the runtime */
+	struct file_id libraries[2];
+	int n_libraries;
 	unsigned n_detected;
 	unsigned n_left;
 	unsigned n_subjects;
@@ -29,9 +32,18 @@ static int detect(void *ctx, const struct program_id *id)
 {
 	struct fixture *f = ctx;
 
-	(void)id;
 	f->n_detected++;
-	return 1;
+	return id->library.ino != 0 || !f->has_none;
+}
+
+static int libraries(void *ctx, const struct program_id *id, struct file_id *files, size_t max)
+{
+	const struct fixture *f = ctx;
+
+	(void)id;
+	assert_true(max >= ARRAY_SIZE(f->libraries));
+	memcpy(files, f->libraries, sizeof(f->libraries));
+	return f->n_libraries;
 }
 
 static int read_subject(void *ctx, const struct program_id *id, struct runtime_subject *ret)
@@ -84,13 +96,17 @@ static void begin_with(struct fixture *f, enum runtime_verdict verdict, enum pas
 {
 	struct runtime_processes_config cfg;
 
-	*f = (struct fixture){.verdict = verdict};
+	*f = (struct fixture){
+		.verdict = verdict,
+		.libraries = {{1, 100, 4096, 1}, {1, 101, 4096, 1}},
+	};
 	fake_proc_begin(&f->proc);
 	cfg = (struct runtime_processes_config){
 		.root_fd = f->proc.root_fd,
 		.interval_ns = INTERVAL_NS,
 		.ops = &toy_runtime_ops,
 		.detect = detect,
+		.libraries = libraries,
 		.subject = read_subject,
 		.decide = decide,
 		.leave = leave,
@@ -160,6 +176,98 @@ static void an_excluded_process_is_not_examined(void **state)
 	assert_int_equal(f.n_detected, 0);
 	assert_int_equal(runtime_processes_excluded(f.p), 1);
 	assert_null(runtime_processes_next(f.p));
+	end(&f);
+}
+
+/* A shell, say, of which there are many: its name and its environment are not read. */
+static void begin_with_plain_processes(struct fixture *f)
+{
+	begin(f, RUNTIME_PROFILED);
+	f->has_none = true;
+	assert_int_equal(scan(f, 10), 0);
+	assert_int_equal(f->n_detected, 1);
+	assert_int_equal(f->n_subjects, 1);
+	fake_proc_start(&f->proc, PID + 1, 1000, "a");
+	f->verdict = RUNTIME_EXCLUDED;
+	assert_int_equal(runtime_processes_scan(f->p, 20), 0);
+}
+
+static void the_filter_is_not_asked_where_nothing_would_be_opened(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	begin_with_plain_processes(&f);
+	f.verdict = RUNTIME_PROFILED;
+	assert_int_equal(scan(&f, 30), 0);
+	assert_int_equal(f.n_subjects, 1);
+	assert_int_equal(f.n_detected, 1);
+	assert_int_equal(runtime_processes_excluded(f.p), 0);
+	assert_int_equal(runtime_processes_undecided(f.p), 0);
+	/* one of them executes what is not known */
+	fake_proc_execute(&f.proc, PID + 1, "b");
+	f.has_none = false;
+	assert_int_equal(scan(&f, 40), 1);
+	assert_int_equal(f.n_subjects, 2);
+	end(&f);
+}
+
+static void it_is_asked_before_a_library_is_opened(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	begin_with_plain_processes(&f);
+	f.n_libraries = 1;
+	assert_int_equal(scan(&f, 20 + INTERVAL_NS), 0);
+	assert_int_equal(f.n_subjects, 2);
+	assert_int_equal(f.n_detected, 1);
+	assert_true(runtime_processes_excluded(f.p) >= 1);
+	/* it may be profiled later, and reports what it counts from then on */
+	f.verdict = RUNTIME_PROFILED;
+	assert_int_equal(scan(&f, 30 + INTERVAL_NS), 2);
+	assert_int_equal(f.n_detected, 2);
+	for (struct runtime_process *p = runtime_processes_each(f.p, NULL); p;
+	     p = runtime_processes_each(f.p, p))
+		assert_int_equal(p->baseline, RUNTIME_BASELINE_NOW);
+	end(&f);
+}
+
+static void one_that_loads_a_library_waits_for_its_name_first(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	begin_with_plain_processes(&f);
+	fake_proc_stop(&f.proc, PID);
+	f.n_libraries = 1;
+	f.verdict = RUNTIME_UNDECIDED;
+	assert_int_equal(scan(&f, 20 + INTERVAL_NS), 0);
+	assert_int_equal(runtime_processes_undecided(f.p), 1);
+	assert_int_equal(f.n_detected, 1);
+	f.verdict = RUNTIME_PROFILED;
+	assert_int_equal(scan(&f, 30 + INTERVAL_NS), 1);
+	assert_int_equal(baseline(&f), RUNTIME_BASELINE_ZERO);
+	end(&f);
+}
+
+/* It is in the middle of execve(2), or has just exited. */
+static void one_that_cannot_be_asked_about_is_found_again(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	begin_with_plain_processes(&f);
+	fake_proc_stop(&f.proc, PID);
+	f.n_libraries = 1;
+	f.subject_error = -EAGAIN;
+	assert_int_equal(scan(&f, 20 + INTERVAL_NS), 0);
+	f.subject_error = 0;
+	f.verdict = RUNTIME_PROFILED;
+	assert_int_equal(scan(&f, 30 + INTERVAL_NS), 1);
+	f.subject_error = -ENOMEM;
+	fake_proc_start(&f.proc, PID + 2, 1000, "a");
+	assert_int_equal(runtime_processes_scan(f.p, 40 + INTERVAL_NS), -ENOMEM);
 	end(&f);
 }
 
@@ -339,6 +447,10 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_excluded_process_is_not_examined),
 		cmocka_unit_test(what_an_earlier_agent_left_in_an_excluded_process_is_undone),
+		cmocka_unit_test(the_filter_is_not_asked_where_nothing_would_be_opened),
+		cmocka_unit_test(it_is_asked_before_a_library_is_opened),
+		cmocka_unit_test(one_that_loads_a_library_waits_for_its_name_first),
+		cmocka_unit_test(one_that_cannot_be_asked_about_is_found_again),
 		cmocka_unit_test(one_that_waited_for_its_name_reports_from_its_start),
 		cmocka_unit_test(it_waits_for_a_few_seconds_at_most),
 		cmocka_unit_test(one_that_becomes_excluded_is_left_and_may_come_back),

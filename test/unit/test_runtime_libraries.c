@@ -142,6 +142,69 @@ static void test_libraries_are_examined_less_and_less_often(void **state)
 	end(&f, p);
 }
 
+static void set_library_pages(struct fixture *f, unsigned n)
+{
+	char text[64];
+
+	(void)snprintf(text, sizeof(text), "%u 500 300 10 0 1000 0\n", 1000 + n);
+	fake_proc_put_file(&f->proc, "7/statm", text);
+}
+
+static void test_libraries_are_not_listed_again_while_none_was_mapped(void **state)
+{
+	struct runtime_processes *p;
+	struct fixture f;
+
+	(void)state;
+	begin(&f, &p);
+	set_library_pages(&f, 70);
+	assert_int_equal(scan(p, 1), 0);
+	assert_int_equal(scan(p, 2), 0);
+	assert_int_equal(scan(p, 3 + MINUTES(1)), 0);
+	assert_int_equal(f.n_examined, 1);
+	/* one is loaded: it is found when it would have been */
+	set_library_pages(&f, 80);
+	f.n_libraries = 1;
+	assert_int_equal(scan(p, 4 + MINUTES(2)), 0);
+	assert_int_equal(scan(p, 4 + MINUTES(3)), 1);
+	assert_int_equal(f.n_examined, 2);
+	assert_true(is_from_zero(find(p, 100)));
+	assert_int_equal(scan(p, 5 + MINUTES(7)), 1);
+	assert_int_equal(f.n_examined, 2);
+	/* at times they are listed in any case */
+	assert_int_equal(scan(p, 6 + MINUTES(15)), 1);
+	assert_int_equal(f.n_examined, 3);
+	/* one that is gone may be back, in a process of the same size */
+	runtime_processes_remove(p, find(p, 100));
+	assert_int_equal(scan(p, 7 + MINUTES(15)), 1);
+	assert_int_equal(f.n_examined, 4);
+	/* another program, in a process of the same size */
+	fake_proc_execute(&f.proc, PID, "another");
+	assert_int_equal(scan(p, 8 + MINUTES(15)), 1);
+	assert_int_equal(f.n_examined, 5);
+	end(&f, p);
+}
+
+static void test_libraries_that_may_have_been_missed_are_listed_again(void **state)
+{
+	struct runtime_processes *p;
+	struct fixture f;
+
+	(void)state;
+	begin(&f, &p);
+	set_library_pages(&f, 70);
+	f.n_libraries = -EACCES;
+	assert_int_equal(scan(p, 1), 0);
+	f.n_libraries = 1;
+	f.answer = -EBUSY;
+	assert_int_equal(scan(p, 2), 0);
+	assert_int_equal(f.n_examined, 2);
+	f.answer = 1;
+	assert_int_equal(scan(p, 3 + MINUTES(1)), 1);
+	assert_int_equal(f.n_examined, 3);
+	end(&f, p);
+}
+
 static void test_a_library_that_is_loaded_later_reports_all(void **state)
 {
 	struct runtime_processes *p;
@@ -219,6 +282,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_each_runtime_of_a_process_is_read_by_itself),
 		cmocka_unit_test(test_libraries_are_examined_less_and_less_often),
+		cmocka_unit_test(test_libraries_are_not_listed_again_while_none_was_mapped),
+		cmocka_unit_test(test_libraries_that_may_have_been_missed_are_listed_again),
 		cmocka_unit_test(test_a_library_that_is_loaded_later_reports_all),
 		cmocka_unit_test(test_a_library_that_may_have_been_missed_reports_from_now_on),
 		cmocka_unit_test(test_libraries_without_the_runtime_are_no_programs),

@@ -14,6 +14,7 @@
 #define HUNG_PAUSE_NS (60 * NS_PER_S)
 /* What only the library of OpenJ9 exports that has the VM in it (libj9vm*.so). */
 #define OPENJ9_EXPORT "J9_CreateJavaVM"
+#define HOTSPOT_EXPORT vm_variable_names[VM_STRUCTS]
 
 struct jvm_reader {
 	int root_fd;
@@ -54,25 +55,28 @@ int jvm_reader_root(const struct jvm_reader *r)
 	return r->root_fd;
 }
 
-/* Addresses are as in the file. Returns an enum jvm_kind or -errno. */
-static int find_kind(const struct program_target *t, struct vm_variables *ret)
+/* Of most files that is all that is asked. Returns an enum jvm_kind or -errno. */
+static int find_kind(const struct program_target *t)
 {
-	static const char *const openj9[] = {OPENJ9_EXPORT};
-	uint64_t address;
-	int r;
+	const char *const exports[] = {HOTSPOT_EXPORT, OPENJ9_EXPORT};
+	uint64_t addresses[ARRAY_SIZE(exports)];
+	int r = elf_exports_find(&t->layout, &t->file, exports, addresses, ARRAY_SIZE(exports));
 
-	r = elf_exports_find(&t->layout, &t->file, vm_variable_names, ret->at, VM_VARIABLES);
 	if (r < 0)
 		return r;
-	if (ret->at[VM_STRUCTS] != 0)
-		return JVM_HOTSPOT;
-	r = elf_exports_find(&t->layout, &t->file, openj9, &address, 1);
-	return r < 0 ? r : r > 0 ? JVM_OPENJ9 : JVM_NONE;
+	return addresses[0] != 0 ? JVM_HOTSPOT : addresses[1] != 0 ? JVM_OPENJ9 : JVM_NONE;
+}
+
+/* Addresses are as in the file. Returns 0 or -errno. */
+static int find_variables(const struct program_target *t, struct vm_variables *ret)
+{
+	int r = elf_exports_find(&t->layout, &t->file, vm_variable_names, ret->at, VM_VARIABLES);
+
+	return r < 0 ? r : 0;
 }
 
 int jvm_reader_detect(struct jvm_reader *r, const struct program_id *id)
 {
-	struct vm_variables variables;
 	struct program_target t;
 	int e;
 
@@ -81,7 +85,7 @@ int jvm_reader_detect(struct jvm_reader *r, const struct program_id *id)
 		return JVM_NONE;
 	if (e < 0)
 		return e;
-	e = find_kind(&t, &variables);
+	e = find_kind(&t);
 	program_target_close(&t);
 	/* a file that is cut, or has more symbols than any library */
 	return e == -ENODATA || e == -EFBIG ? JVM_NONE : e;
@@ -109,13 +113,17 @@ int jvm_reader_open(struct jvm_reader *r, const struct program_id *id, struct jv
 		free(o);
 		return e;
 	}
-	e = find_kind(&o->target, &o->variables);
-	if (e <= 0) {
+	e = find_kind(&o->target);
+	o->kind = e > 0 ? (enum jvm_kind)e : JVM_NONE;
+	if (e == JVM_NONE)
+		e = -ENOEXEC;
+	if (e > 0)
+		e = find_variables(&o->target, &o->variables);
+	if (e < 0) {
 		jvm_opened_close(o);
-		return e < 0 ? e : -ENOEXEC;
+		return e;
 	}
 	o->id = *id;
-	o->kind = (enum jvm_kind)e;
 	for (size_t i = 0; i < VM_VARIABLES; i++) {
 		if (o->variables.at[i] != 0)
 			o->variables.at[i] += o->target.bias;
