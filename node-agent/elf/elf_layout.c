@@ -20,6 +20,7 @@
 /* Build ids have 8 to 83 bytes and come first; the rest of a note segment is not read. */
 #define NOTES_READ_BYTES 2048u
 #define SECTION_NAME_BYTES 32u
+#define NAMES_BYTES 1024u /* of all sections; mostly they have some 300 */
 
 static int read_ehdr(Elf64_Ehdr *eh, const struct byte_source *src)
 {
@@ -122,31 +123,46 @@ static void add_segment(struct elf_layout *l, const Elf64_Phdr *ph)
 		l->text_end = end;
 }
 
+static int read_segment(struct elf_layout *l, const struct byte_source *src, const Elf64_Phdr *ph)
+{
+	switch (ph->p_type) {
+	case PT_LOAD:
+		add_segment(l, ph);
+		break;
+	case PT_NOTE:
+		return read_notes(l, src, ph->p_offset, ph->p_filesz);
+	case PT_GNU_EH_FRAME:
+		l->eh_frame_hdr = ph->p_vaddr;
+		l->eh_frame_hdr_bytes = ph->p_filesz;
+		break;
+	case PT_GNU_RELRO:
+		if (!__builtin_add_overflow(ph->p_vaddr, ph->p_memsz, &l->relro_end))
+			l->relro_start = ph->p_vaddr;
+		break;
+	default:
+		break;
+	}
+	return 0;
+}
+
 static int read_segments(struct elf_layout *l, const struct byte_source *src, const Elf64_Ehdr *eh)
 {
-	if (eh->e_phnum > 0 && eh->e_phentsize != sizeof(Elf64_Phdr))
+	Elf64_Phdr ph[HEADERS_AT_ONCE];
+
+	if (eh->e_phnum > 0 && eh->e_phentsize != sizeof(*ph))
 		return -EBADMSG;
-	for (uint32_t i = 0; i < eh->e_phnum; i++) {
-		Elf64_Phdr ph;
+	for (uint32_t i = 0; i < eh->e_phnum; i += HEADERS_AT_ONCE) {
+		uint32_t n = eh->e_phnum - i < HEADERS_AT_ONCE ? eh->e_phnum - i : HEADERS_AT_ONCE;
 		uint64_t at;
 		int r;
 
-		if (__builtin_add_overflow(eh->e_phoff, (uint64_t)i * sizeof(ph), &at))
+		if (__builtin_add_overflow(eh->e_phoff, (uint64_t)i * sizeof(*ph), &at))
 			return -EBADMSG;
-		r = byte_source_read(src, at, &ph, sizeof(ph));
+		r = byte_source_read(src, at, ph, n * sizeof(*ph));
 		if (r < 0)
 			return r == -ENODATA ? -EBADMSG : r;
-		if (ph.p_type == PT_LOAD) {
-			add_segment(l, &ph);
-		} else if (ph.p_type == PT_NOTE) {
-			r = read_notes(l, src, ph.p_offset, ph.p_filesz);
-		} else if (ph.p_type == PT_GNU_EH_FRAME) {
-			l->eh_frame_hdr = ph.p_vaddr;
-			l->eh_frame_hdr_bytes = ph.p_filesz;
-		} else if (ph.p_type == PT_GNU_RELRO &&
-			   !__builtin_add_overflow(ph.p_vaddr, ph.p_memsz, &l->relro_end)) {
-			l->relro_start = ph.p_vaddr;
-		}
+		for (uint32_t j = 0; r == 0 && j < n; j++)
+			r = read_segment(l, src, &ph[j]);
 		if (r < 0)
 			return r;
 	}
@@ -180,9 +196,11 @@ static const struct {
 struct section_table {
 	const struct byte_source *src;
 	uint64_t offset;
-	uint64_t names_offset;
-	uint64_t names_end;
 	uint32_t n;
+	struct byte_source names; /* text, or src if there are more … */
+	uint64_t names_offset;    /* … where they lie in it */
+	uint64_t names_end;
+	char text[NAMES_BYTES];
 };
 
 static bool within_file(const struct byte_source *src, const Elf64_Shdr *sh)
@@ -230,7 +248,7 @@ static void add_named(struct elf_layout *l, const struct section_table *t, const
 	bool loaded = sh->sh_flags & SHF_ALLOC;
 	char name[SECTION_NAME_BYTES];
 
-	if (byte_source_read_string(t->src, t->names_offset + sh->sh_name, t->names_end, name,
+	if (byte_source_read_string(&t->names, t->names_offset + sh->sh_name, t->names_end, name,
 				    sizeof(name)) < 0)
 		return;
 	/* the first two can be left out or removed; .noptrdata is there however a file is linked */
@@ -263,6 +281,20 @@ static void add_section(struct elf_layout *l, const struct section_table *t, con
 	add_named(l, t, sh, index);
 }
 
+/* A read of a slow file costs as much as the whole parsing, so there is one for all names. */
+static void set_names(struct section_table *t, const Elf64_Shdr *names)
+{
+	t->names = *t->src;
+	t->names_offset = names->sh_offset;
+	t->names_end = names->sh_offset + names->sh_size;
+	if (names->sh_size > sizeof(t->text) ||
+	    byte_source_read(t->src, names->sh_offset, t->text, (size_t)names->sh_size) < 0)
+		return;
+	byte_source_from_memory(&t->names, t->text, (size_t)names->sh_size);
+	t->names_offset = 0;
+	t->names_end = names->sh_size;
+}
+
 /* Numbers that do not fit into the header, of sections and of their names, are in section 0. */
 static int open_sections(struct section_table *t, const struct byte_source *src,
 			 const Elf64_Ehdr *eh)
@@ -272,7 +304,9 @@ static int open_sections(struct section_table *t, const struct byte_source *src,
 	uint64_t n = eh->e_shnum;
 	int r;
 
-	*t = (struct section_table){.src = src, .offset = eh->e_shoff, .n = 1};
+	t->src = src;
+	t->offset = eh->e_shoff;
+	t->n = 1;
 	if (eh->e_shentsize != sizeof(Elf64_Shdr) || eh->e_shoff > src->size_bytes)
 		return -EBADMSG;
 	r = read_shdr(t, 0, &first);
@@ -290,8 +324,7 @@ static int open_sections(struct section_table *t, const struct byte_source *src,
 		return r;
 	if (!within_file(src, &names))
 		return -EBADMSG;
-	t->names_offset = names.sh_offset;
-	t->names_end = names.sh_offset + names.sh_size;
+	set_names(t, &names);
 	return 0;
 }
 

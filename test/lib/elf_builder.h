@@ -20,7 +20,7 @@ struct elf_builder {
 	Elf64_Shdr sections[ELF_BUILDER_SECTIONS];
 	uint32_t n_sections;
 	uint32_t n_segments;
-	char names[512];
+	char names[2048];
 	size_t names_len;
 	char strings[4096]; /* of symbols */
 	size_t strings_len;

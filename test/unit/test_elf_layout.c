@@ -134,6 +134,62 @@ static void a_file_without_section_headers_still_has_addresses(void **state)
 	assert_int_equal(v, 0x1020);
 }
 
+struct counted {
+	const struct elf_builder *elf;
+	unsigned n_reads;
+};
+
+static int read_counted(void *ctx, uint64_t offset, void *to, size_t len)
+{
+	struct counted *c = ctx;
+
+	c->n_reads++;
+	assert_true(len <= c->elf->len - offset);
+	memcpy(to, c->elf->data + offset, len);
+	return 0;
+}
+
+/* Each read of a file of overlayfs is made on another thread. */
+static unsigned parse_counted(struct fixture *f)
+{
+	struct counted c = {.elf = &f->elf};
+	struct byte_source src;
+
+	byte_source_from_reader(&src, read_counted, &c, f->elf.len);
+	assert_int_equal(elf_layout_parse(&f->layout, &src), 0);
+	assert_int_equal(f->layout.sections[ELF_SECTION_TEXT].size_bytes, 64);
+	assert_int_equal(f->layout.sections[ELF_SECTION_EH_FRAME].size_bytes, 32);
+	return c.n_reads;
+}
+
+static void sections_are_found_with_few_reads_unless_their_names_are_long(void **state)
+{
+	char name[100];
+	struct fixture f;
+
+	(void)state;
+	for (size_t len = 4; len < sizeof(name); len *= 24) {
+		unsigned n_reads;
+
+		memset(name, 'x', len);
+		name[len] = '\0';
+		elf_builder_init(&f.elf, EM_X86_64);
+		elf_builder_segment(&f.elf, PT_LOAD, PF_R | PF_X, 0, 0x1000, 64);
+		elf_builder_segment(&f.elf, PT_LOAD, PF_R, 0, 0x2000, 64);
+		for (unsigned i = 0; i < 12; i++)
+			elf_builder_section(&f.elf, name, SHT_PROGBITS, SHF_ALLOC, 0x1000, NULL, 4);
+		elf_builder_section(&f.elf, ".text", SHT_PROGBITS, SHF_ALLOC | SHF_EXECINSTR,
+				    0x1000, NULL, 64);
+		elf_builder_section(&f.elf, ".eh_frame", SHT_PROGBITS, SHF_ALLOC, 0x1100, NULL, 32);
+		elf_builder_finish(&f.elf);
+		n_reads = parse_counted(&f);
+		if (len == 4)
+			assert_in_range(n_reads, 1, 6);
+		else
+			assert_true(n_reads > 14);
+	}
+}
+
 static void add_note(struct fixture *f, uint32_t type, const char name[4], const char *id)
 {
 	uint8_t note[128];
@@ -207,6 +263,7 @@ int main(void)
 		cmocka_unit_test(other_files_are_refused),
 		cmocka_unit_test(a_file_cut_anywhere_has_no_offsets_behind_its_end),
 		cmocka_unit_test(a_file_without_section_headers_still_has_addresses),
+		cmocka_unit_test(sections_are_found_with_few_reads_unless_their_names_are_long),
 		cmocka_unit_test(the_build_id_is_gnus_before_gos),
 		cmocka_unit_test(a_linkage_stub_has_the_name_of_its_import),
 	};

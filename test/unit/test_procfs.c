@@ -258,8 +258,7 @@ int main(void)
 		cmocka_unit_test(what_is_no_stat_is_refused),
 		cmocka_unit_test(each_process_is_listed_until_the_callback_stops),
 		cmocka_unit_test(reads_this_very_process),
-		cmocka_unit_test(
-			a_mapped_library_shows_in_the_size_of_a_process_and_data_does_not),
+		cmocka_unit_test(a_mapped_library_shows_in_the_size_of_a_process_and_data_does_not),
 		cmocka_unit_test(what_is_no_statm_is_refused),
 		cmocka_unit_test(lines_come_whole_however_the_text_is_read),
 		cmocka_unit_test(a_line_without_end_is_too_big),
