@@ -37,6 +37,7 @@
 #include "node-agent/process/process_table.h"
 #include "node-agent/process/profile_filter.h"
 #include "node-agent/profile/profile_worker.h"
+#include "node-agent/runtime/library_lists.h"
 #include "node-agent/runtime/runtime_states.h"
 #include "node-agent/runtime/runtime_worker.h"
 #include "node-agent/sample/cycle.h"
@@ -49,6 +50,7 @@
 #include "version.h"
 
 #define HOUSEKEEPING_EVERY_NS (5 * NS_PER_S)
+#define JAVA_DELAY_NS (1 * NS_PER_S)   /* behind Go: library_lists.h */
 #define FIRST_CYCLE_NS (10 * NS_PER_S) /* shorter, so that a new node shows profiles soon */
 
 #define CYCLE_MAX_STACKS 200000u
@@ -80,6 +82,7 @@ struct node_agent {
 	struct unwinder *unwinder; /* NULL: frame pointers only */
 	struct profile_worker *worker;
 	struct runtime_states *runtime_states;
+	struct library_lists *library_lists;
 	struct runtime_worker *go; /* NULL: disabled */
 	struct runtime_worker *java;
 
@@ -555,6 +558,8 @@ static int make_java(struct node_agent *a, struct err *err)
 		.filter = {a->filter, naming_directory(a->naming)},
 		.name_rules = a->name_rules,
 		.states = a->runtime_states,
+		.library_lists = a->library_lists,
+		.delay_ns = a->go ? JAVA_DELAY_NS : 0,
 		.on_profile = on_java_profile,
 		.ctx = a,
 	};
@@ -597,6 +602,7 @@ static int make_workers(struct node_agent *a, struct err *err)
 		.filter = {a->filter, naming_directory(a->naming)},
 		.name_rules = a->name_rules,
 		.states = a->runtime_states,
+		.library_lists = a->library_lists,
 		.on_profile = on_go_profile,
 		.ctx = a,
 	};
@@ -667,6 +673,8 @@ int node_agent_new(struct node_agent **ret, const struct node_options *o, struct
 	if (r == 0)
 		r = runtime_states_new(&a->runtime_states);
 	if (r == 0)
+		r = library_lists_new(&a->library_lists);
+	if (r == 0)
 		r = make_workers(a, err);
 	if (r == 0)
 		r = make_java(a, err);
@@ -692,6 +700,7 @@ void node_agent_free(struct node_agent *a)
 	runtime_worker_free(a->java);
 	profile_worker_free(a->worker);
 	runtime_states_unref(a->runtime_states);
+	library_lists_unref(a->library_lists);
 	loop_remove(a->ring);
 	exclusions_free(a->exclusions);
 	sampler_free(a->sampler);

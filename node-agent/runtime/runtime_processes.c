@@ -323,7 +323,7 @@ static int examine_libraries(struct runtime_processes *ps, struct entry *e, uint
 	if (procfs_read_library_pages(ps->cfg.root_fd, e->program.id.pid, &library_pages) < 0)
 		library_pages = 0;
 	if (!has_same_libraries(e, library_pages, now_ns)) {
-		n = ps->cfg.libraries(ps->cfg.ctx, &e->program.id, ps->libraries,
+		n = ps->cfg.libraries(ps->cfg.ctx, &e->program.id, library_pages, ps->libraries,
 				      RUNTIME_LIBRARIES_MAX);
 		if (n == -ENOMEM)
 			return n;

@@ -31,9 +31,14 @@ struct runtime_processes_config {
 	int root_fd; /* of /proc; borrowed */
 	uint64_t interval_ns;
 	const struct runtime_ops *ops;
-	/* ops->detect and ops->libraries of the reader, with ctx; libraries may be NULL */
+	/* ops->detect of the reader, with ctx */
 	int (*detect)(void *ctx, const struct program_id *id);
-	int (*libraries)(void *ctx, const struct program_id *id, struct file_id *files, size_t max);
+	/*
+	 * ops->libraries of the reader, likewise. library_pages is what
+	 * procfs_read_library_pages() said before, 0 if that is unknown. May be NULL.
+	 */
+	int (*libraries)(void *ctx, const struct program_id *id, uint64_t library_pages,
+			 struct file_id *files, size_t max);
 	/*
 	 * Whether a process is profiled: subject() reads what decide() needs, which is asked again
 	 * at each scan; leave() is called for a program that no longer is, and again at each scan

@@ -17,6 +17,7 @@
 #include "common/system/clock.h"
 #include "common/telemetry/log.h"
 #include "node-agent/process/process_namer.h"
+#include "node-agent/runtime/library_lists.h"
 #include "node-agent/runtime/runtime_states.h"
 
 #define SCANS_PER_INTERVAL 4
@@ -27,6 +28,7 @@ struct runtime_profiler {
 	struct runtime_profiler_config cfg;
 	struct runtime_past past;
 	struct turn_runner runner;
+	struct library_lists *library_lists; /* a reference; NULL: none */
 	uint64_t next_scan_ns;
 	bool is_denied; /* the last scan could not examine all processes */
 	pid_t last_pid; /* of position */
@@ -145,16 +147,24 @@ static int detect(void *ctx, const struct program_id *id)
 	return p->cfg.ops->detect(p->runner.reader, id);
 }
 
-static int libraries(void *ctx, const struct program_id *id, struct file_id *files, size_t max)
+static int libraries(void *ctx, const struct program_id *id, uint64_t library_pages,
+		     struct file_id *files, size_t max)
 {
 	struct runtime_profiler *p = ctx;
+	const struct library_list of = {id, library_pages, p->cfg.ops->name, clock_monotonic_ns()};
+	bool shared = p->library_lists && library_pages != 0;
 	int n;
 
 	if (worker_thread_is_abandoned(p->runner.thread))
 		return -ECANCELED;
+	n = shared ? library_lists_take(p->library_lists, &of, files, max) : -ENOENT;
+	if (n >= 0)
+		return n;
 	n = p->cfg.ops->libraries(p->runner.reader, id, files, max);
 	metric_add(&p->cfg.shared->metrics[RUNTIME_METRIC_LIBRARIES_FAILED],
 		   (n < 0 && n != -ESRCH) || n == (int)max);
+	if (shared && n >= 0)
+		library_lists_put(p->library_lists, &of, files, (size_t)n);
 	return n;
 }
 
@@ -258,6 +268,7 @@ void runtime_profiler_run(struct runtime_profiler *p, struct worker_thread *t)
 	uint64_t counted_ns = 0;
 
 	p->runner.thread = t;
+	worker_thread_wait(t, p->cfg.delay_ns);
 	while (!worker_thread_must_end(t)) {
 		uint64_t wait_ns = work_once(p);
 		uint64_t cpu_ns = clock_thread_cpu_ns();
@@ -337,6 +348,7 @@ int runtime_profiler_new(struct runtime_profiler **ret, const struct runtime_pro
 		.history_max_bytes = cfg->history_max_bytes,
 		.states = cfg->states ? runtime_states_ref(cfg->states) : NULL,
 	};
+	p->library_lists = cfg->library_lists ? library_lists_ref(cfg->library_lists) : NULL;
 	pthread_mutex_init(&p->position_lock, NULL);
 	r = make_parts(p, err);
 	if (r < 0)
@@ -354,6 +366,7 @@ void runtime_profiler_free(struct runtime_profiler *p)
 	if (p->runner.reader)
 		p->cfg.ops->reader_free(p->runner.reader);
 	runtime_states_unref(p->runner.states);
+	library_lists_unref(p->library_lists);
 	runtime_shared_unref(p->runner.shared);
 	closep(&p->runner.root_fd);
 	pthread_mutex_destroy(&p->position_lock);

@@ -25,10 +25,13 @@ struct runtime_profiler_config {
 	struct runtime_shared *shared; /* it takes a reference */
 	runtime_take_fn *take;         /* on its thread, unless that is abandoned */
 	void *take_ctx;
-	struct name_rules *name_rules; /* borrowed; NULL: none */
-	struct runtime_states *states; /* NULL: states are not collected */
+	struct name_rules *name_rules;       /* borrowed; NULL: none */
+	struct runtime_states *states;       /* NULL: states are not collected */
+	struct library_lists *library_lists; /* it takes a reference; NULL: none */
+	uint64_t delay_ns;                   /* before its first scan */
 };
 
+struct library_lists;
 struct name_rules;
 struct runtime_states;
 

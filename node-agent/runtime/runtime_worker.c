@@ -104,6 +104,8 @@ static int start_thread(struct runtime_worker *w, struct err *err)
 		.take_ctx = w,
 		.name_rules = w->cfg.name_rules,
 		.states = w->cfg.states,
+		.library_lists = w->cfg.library_lists,
+		.delay_ns = w->cfg.delay_ns,
 	};
 	struct worker_thread_config thread = {
 		.name = w->cfg.ops->thread_name,

@@ -32,6 +32,7 @@
 /* What all sessions of a runtime may use: ten million records of a Go profiler. */
 #define RUNTIME_WORKER_HISTORY_BYTES ((size_t)256 * 1024 * 1024)
 
+struct library_lists;
 struct name_rules;
 struct runtime_states;
 struct runtime_worker;
@@ -51,8 +52,14 @@ struct runtime_worker_config {
 	struct runtime_filter filter;  /* outlives the worker; names containers in metrics, too */
 	struct name_rules *name_rules; /* for bare processes; borrowed; NULL: none */
 	struct runtime_states *states; /* borrowed; NULL: states are not collected */
-	size_t history_max_bytes;      /* 0: RUNTIME_WORKER_HISTORY_BYTES */
-	uint64_t hang_ns;              /* how long a thread may stall; 0: RUNTIME_WORKER_HANG_NS */
+	/*
+	 * Shared with another runtime; borrowed; NULL: none. The one that begins later profits: at
+	 * the same time, both would look at the same process.
+	 */
+	struct library_lists *library_lists;
+	uint64_t delay_ns;        /* before processes are looked for */
+	size_t history_max_bytes; /* 0: RUNTIME_WORKER_HISTORY_BYTES */
+	uint64_t hang_ns;         /* how long a thread may stall; 0: RUNTIME_WORKER_HANG_NS */
 	uint64_t end_ns; /* how long the end waits for a thread; 0: RUNTIME_WORKER_END_NS */
 	void (*on_profile)(void *ctx, const struct runtime_upload *u); /* on the loop thread */
 	void *ctx;

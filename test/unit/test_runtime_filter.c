@@ -36,11 +36,13 @@ static int detect(void *ctx, const struct program_id *id)
 	return id->library.ino != 0 || !f->has_none;
 }
 
-static int libraries(void *ctx, const struct program_id *id, struct file_id *files, size_t max)
+static int libraries(void *ctx, const struct program_id *id, uint64_t library_pages,
+		     struct file_id *files, size_t max)
 {
 	const struct fixture *f = ctx;
 
 	(void)id;
+	(void)library_pages;
 	assert_true(max >= ARRAY_SIZE(f->libraries));
 	memcpy(files, f->libraries, sizeof(f->libraries));
 	return f->n_libraries;

@@ -14,7 +14,8 @@ struct fixture {
 	struct fake_proc proc;
 	struct file_id libraries[4]; /* of the process */
 	int n_libraries;             /* or an error */
-	int answer;                  /* to whether a library has the runtime */
+	uint64_t library_pages;
+	int answer; /* to whether a library has the runtime */
 	unsigned n_examined;
 };
 
@@ -25,10 +26,12 @@ static int detect(void *ctx, const struct program_id *id)
 	return id->library.ino == 0 ? 0 : f->answer;
 }
 
-static int libraries(void *ctx, const struct program_id *id, struct file_id *files, size_t max)
+static int libraries(void *ctx, const struct program_id *id, uint64_t library_pages,
+		     struct file_id *files, size_t max)
 {
 	struct fixture *f = ctx;
 
+	assert_true(library_pages == 0 || library_pages == f->library_pages);
 	f->n_examined++;
 	assert_int_equal(id->library.ino, 0);
 	assert_int_equal(max, RUNTIME_LIBRARIES_MAX);
@@ -147,6 +150,7 @@ static void set_library_pages(struct fixture *f, unsigned n)
 	char text[64];
 
 	(void)snprintf(text, sizeof(text), "%u 500 300 10 0 1000 0\n", 1000 + n);
+	f->library_pages = n;
 	fake_proc_put_file(&f->proc, "7/statm", text);
 }
 
