@@ -315,7 +315,6 @@ static void a_name_is_the_same_as_in_the_text(void **state)
 	assert_int_equal(m.path_len, strlen(escaped));
 	assert_memory_equal(m.path, escaped, m.path_len);
 	assert_true(m.deleted);
-	assert_true(m.exec);
 	assert_int_equal(m.start, (uintptr_t)at);
 	assert_int_equal(m.end, (uintptr_t)at + 4096);
 	assert_int_equal(mprotect(at, 4096, PROT_READ), 0);
