@@ -5,6 +5,7 @@
 #include <math.h>
 #include <signal.h>
 
+#include "common/flame/frame_text.h"
 #include "common/pprof/pprof_encode.h"
 #include "common/system/clock.h"
 #include "test/lib/unit.h"
@@ -28,7 +29,8 @@ struct upload {
 	int from_s, to_s; /* after t0 */
 	const char *leaf;
 	int64_t value;
-	int line; /* of the leaf */
+	int line;         /* of the leaf */
+	const char *file; /* likewise; NULL: leaf.go */
 };
 
 static void post(const struct upload *u)
@@ -37,7 +39,8 @@ static void post(const struct upload *u)
 	CLEANUP(buf_fini) struct buf body;
 	CLEANUP(reply_fini) struct reply reply;
 	struct profile_value_type type = {{u->type, strlen(u->type)}, {"count", 5}};
-	struct profile_function functions[] = {{{u->leaf, strlen(u->leaf)}, {"leaf.go", 7}},
+	const char *file = u->file ? u->file : "leaf.go";
+	struct profile_function functions[] = {{{u->leaf, strlen(u->leaf)}, {file, strlen(file)}},
 					       {{"main", 4}, {"main.go", 7}}};
 	struct profile_line lines[] = {{.line = u->line}, {.function = 1, .line = 1}};
 	struct profile_location locations[] = {{.lines = &lines[0], .n_lines = 1},
@@ -381,6 +384,104 @@ static int finish(void **state)
 	return 0;
 }
 
+/* Files of functions that are all called alike. */
+static const char *const files[] = {
+	"",
+	"main.go",
+	"/main.go",
+	"//main.go",
+	"[libc.so.6]",
+	"runtime/proc.go",
+	"/usr/lib/go-1.19/src/runtime/proc.go",
+	"/root/go/pkg/mod/example.com/yaml@v1.2.3/scan.go",
+	"example.com/yaml@v1.3.0-rc.1/scan.go",
+	"example.com/yaml@v1.3.0/print.go",
+	"/c/registry/src/index-6f17d22bba15001f/serde-1.0.200/lib.rs",
+	"/c/registry/src/index-6f17d22bba15001f/serde-1.0.201/lib.rs",
+	"/usr/lib/python3.11/threading.py",
+	"/usr/lib/python3.12/threading.py",
+	"/app/node_modules/@scope/index.js",
+	"/app/node_modules/@scope@2.0/index.js",
+	"/app/node_modules/scope/index.js",
+	"/2024/a2.c",
+	"/2025/a2.c",
+	"/2025/a3.c",
+	"a/",
+	"b:7/c:8.c",
+	"/x/b:7-1/c:8.c",
+	"größe-2/straße.c",
+	"/größe/größe/straße.c",
+};
+
+static size_t key_of(size_t i, char buf[FRAME_FILE_KEY_MAX], const char **ret)
+{
+	return frame_file_key(files[i], strlen(files[i]), buf, ret);
+}
+
+static bool are_one(size_t a, size_t b)
+{
+	char a_buf[FRAME_FILE_KEY_MAX], b_buf[FRAME_FILE_KEY_MAX];
+	const char *a_key, *b_key;
+	size_t len = key_of(a, a_buf, &a_key);
+
+	return key_of(b, b_buf, &b_key) == len && memcmp(a_key, b_key, len) == 0;
+}
+
+/* The first of all files that are one with file i. */
+static size_t first_of(size_t i)
+{
+	size_t first = i;
+
+	for (size_t k = 0; k < ARRAY_SIZE(files); k++)
+		if (are_one(i, k) && strcmp(files[k], files[first]) < 0)
+			first = k;
+	return first;
+}
+
+static void movers_are_one_function_in_all_releases(void **state)
+{
+	int64_t expected[ARRAY_SIZE(files)] = {0};
+	const json_t *movers, *m;
+	size_t n = 0, i;
+	json_t *list;
+
+	(void)state;
+	for (i = 0; i < ARRAY_SIZE(files); i++) {
+		expected[first_of(i)] += (int64_t)(1 + i) * S;
+		post(&(struct upload){EBPF, "service.name=releases", 0, 60, "f",
+				      (int64_t)(1 + i) * S, 1 + (int)i, files[i]});
+	}
+	/* the same amount of CPU time as today, in another release and another folder */
+	post(&(struct upload){EBPF, "service.name=releases", -DAY_S, 60 - DAY_S, "f",
+			      expected[first_of(7)], 7, "/build/yaml@v0.9/scan.go"});
+	list = ask("movers", "&service=releases&limit=100");
+	movers = json_object_get(list, "movers");
+	json_array_foreach (movers, i, m) {
+		const char *file = json_string_value(json_object_get(m, "file"));
+		size_t k = 0;
+
+		while (k < ARRAY_SIZE(files) && strcmp(files[k], file) != 0)
+			k++;
+		if (k < ARRAY_SIZE(files)) {
+			assert_int_equal(json_integer_value(json_object_get(m, "self")),
+					 expected[k]);
+			assert_json(m, "baseSelf", "0");
+			expected[k] = 0;
+			continue;
+		}
+		assert_string_equal(file, "/build/yaml@v0.9/scan.go");
+		assert_int_equal(json_integer_value(json_object_get(m, "self")),
+				 expected[first_of(7)]);
+		assert_int_equal(json_integer_value(json_object_get(m, "baseSelf")),
+				 expected[first_of(7)]);
+		expected[first_of(7)] = 0;
+	}
+	for (i = 0; i < ARRAY_SIZE(files); i++)
+		n += expected[i] != 0;
+	assert_int_equal(n, 0);
+	json_decref(list);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -392,6 +493,7 @@ int main(void)
 		cmocka_unit_test(a_service_that_is_new_or_gone_moves),
 		cmocka_unit_test(movers_have_the_cores_of_the_applications),
 		cmocka_unit_test(movers_of_ranges_of_any_length),
+		cmocka_unit_test(movers_are_one_function_in_all_releases),
 	};
 
 	return cmocka_run_group_tests(tests, start, finish);

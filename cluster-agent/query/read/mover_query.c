@@ -79,39 +79,49 @@
 #define SQL_SERVICES_GROUPED " GROUP BY ServiceName, Type ORDER BY ServiceName, Type"
 #define SQL_OF_SERVICE " WHERE ServiceName = {service:String}"
 
-/* The leaf without its line. */
-#define LEAF "replaceRegexpOne(Stack[1], ':-?[0-9]+(:inlined)?$', ':0')"
+/*
+ * What a leaf is compared by, as frame_file_key() has it, with the line 0: its name, the last
+ * folder of its file without a version, and the file's name.
+ */
+#define KEY                                                                                      \
+	"replaceRegexpOne(frame, ' (?:(?:[^ ]*/)?(@?[^/@ ]*?)[0-9._-]*(?:@[^/ ]*)?(/))?([^/ ]*)" \
+	":-?[0-9]+(?::inlined)?$', ' \\\\1\\\\2\\\\3:0')"
 #define CHOSEN                                               \
 	"(ServiceName, Type) IN (SELECT arrayJoin(arrayZip(" \
 	"{services:Array(String)}, {types:Array(String)}))) AND " EITHER_SIDE
 #define CHOSEN_STACKS                                                                 \
 	"ServiceName IN (SELECT arrayJoin({services:Array(String)})) AND LastSeen > " \
 	"fromUnixTimestamp64Nano(least({from:Int64}, toInt64({base_from:UInt64})))"
-#define SQL_CHANGED                                                                     \
-	"WITH changed AS (SELECT ServiceName, StackHash, "                              \
-	"sumIf(toFloat64(Value), " SIDE_RANGE ") * transform(ServiceName, "             \
-	"{services:Array(String)}, {rates:Array(Float64)}, 0.) - "                      \
-	"sumIf(toFloat64(Value), " SIDE_BASE ") * transform(ServiceName, "              \
-	"{services:Array(String)}, {base_rates:Array(Float64)}, 0.) AS change "         \
-	"FROM ${samples} WHERE " CHOSEN " GROUP BY ServiceName, StackHash "             \
-	"HAVING change != 0 ORDER BY abs(change) DESC LIMIT {max:UInt64}) "             \
-	"SELECT ServiceName, leaf, toFloat64(0), toFloat64(0) FROM changed ${join} "    \
-	"(SELECT ServiceName, Hash, any(" LEAF ") AS leaf FROM ${stacks} "              \
-	"WHERE " CHOSEN_STACKS " AND notEmpty(Stack) "                                  \
-	"AND (ServiceName, Hash) ${in} (SELECT ServiceName, StackHash FROM changed) "   \
-	"GROUP BY ServiceName, Hash) AS s "                                             \
-	"ON changed.ServiceName = s.ServiceName AND changed.StackHash = s.Hash "        \
-	"GROUP BY ServiceName, leaf ORDER BY abs(sum(change)) DESC, ServiceName, leaf " \
+/* Stacks by leaf: there are few leaves, and what makes a key of one is slow. */
+#define LEAVES                                                                                  \
+	"(SELECT ServiceName, frame, key, arrayJoin(hashes) AS Hash FROM (SELECT ServiceName, " \
+	"Stack[1] AS frame, " KEY " AS key, groupUniqArray(Hash) AS hashes FROM ${stacks} "     \
+	"WHERE " CHOSEN_STACKS " AND notEmpty(Stack)"
+#define BY_LEAF " GROUP BY ServiceName, frame"
+#define LEAVES_END ")) AS s "
+#define SQL_CHANGED                                                                   \
+	"WITH changed AS (SELECT ServiceName, StackHash, "                            \
+	"sumIf(toFloat64(Value), " SIDE_RANGE ") * transform(ServiceName, "           \
+	"{services:Array(String)}, {rates:Array(Float64)}, 0.) - "                    \
+	"sumIf(toFloat64(Value), " SIDE_BASE ") * transform(ServiceName, "            \
+	"{services:Array(String)}, {base_rates:Array(Float64)}, 0.) AS change "       \
+	"FROM ${samples} WHERE " CHOSEN " GROUP BY ServiceName, StackHash "           \
+	"HAVING change != 0 ORDER BY abs(change) DESC LIMIT {max:UInt64}) "           \
+	"SELECT ServiceName, key, toFloat64(0), toFloat64(0), '' "                    \
+	"FROM changed ${join} " LEAVES " AND (ServiceName, Hash) ${in} "              \
+	"(SELECT ServiceName, StackHash FROM changed)" BY_LEAF LEAVES_END             \
+	"ON changed.ServiceName = s.ServiceName AND changed.StackHash = s.Hash "      \
+	"GROUP BY ServiceName, key ORDER BY abs(sum(change)) DESC, ServiceName, key " \
 	"LIMIT {candidates:UInt64}"
+/* The first of its files is that of the function, as in frame_functions.h. */
 #define SQL_EXACT                                                                           \
-	"SELECT ServiceName, leaf, sumIf(toFloat64(Value), " SIDE_RANGE "), "               \
-	"sumIf(toFloat64(Value), " SIDE_BASE ") FROM ${samples} AS v ${join} "              \
-	"(SELECT ServiceName, Hash, any(" LEAF ") AS leaf FROM ${stacks} "                  \
-	"WHERE " CHOSEN_STACKS " AND notEmpty(Stack) GROUP BY ServiceName, Hash "           \
-	"HAVING (ServiceName, leaf) IN (SELECT arrayJoin(arrayZip({owners:Array(String)}, " \
-	"{leaves:Array(String)})))) AS s "                                                  \
+	"SELECT ServiceName, key, sumIf(toFloat64(Value), " SIDE_RANGE "), "                \
+	"sumIf(toFloat64(Value), " SIDE_BASE "), min(frame) "                               \
+	"FROM ${samples} AS v ${join} " LEAVES BY_LEAF                                      \
+	" HAVING (ServiceName, key) IN (SELECT arrayJoin(arrayZip({owners:Array(String)}, " \
+	"{keys:Array(String)})))" LEAVES_END                                                \
 	"ON v.ServiceName = s.ServiceName AND v.StackHash = s.Hash "                        \
-	"WHERE " CHOSEN " GROUP BY ServiceName, leaf"
+	"WHERE " CHOSEN " GROUP BY ServiceName, key"
 
 struct service {
 	const char *name; /* of the list's arena */
@@ -129,7 +139,7 @@ struct moves {
 	struct mover_list *list;
 	struct service *services; /* most CPU time first */
 	size_t n_services;
-	const char **leaves; /* of each item of the list, as stored; in its arena */
+	const char **keys; /* of each item of the list; in its arena */
 };
 
 /* ---- 1 · services ---- */
@@ -325,19 +335,20 @@ static int64_t to_int(double v)
 }
 
 static int read_mover(struct rowbinary_reader *r, const struct moves *m, struct mover *ret,
-		      const char **ret_leaf)
+		      const char **ret_key)
 {
 	struct arena *a = &m->list->arena;
-	size_t service_len, leaf_len;
+	size_t service_len, key_len, frame_len;
 	const char *service = rowbinary_get_string(r, &service_len);
-	const char *leaf = rowbinary_get_string(r, &leaf_len);
+	const char *key = rowbinary_get_string(r, &key_len);
 	double self = rowbinary_get_f64(r), base_self = rowbinary_get_f64(r);
+	const char *frame = rowbinary_get_string(r, &frame_len);
 	const struct service *s = service ? find_service(m, service, service_len) : NULL;
 	struct frame_text text;
 
-	if (!s || !leaf)
+	if (!s || !key || !frame)
 		return -EBADMSG;
-	frame_text_split(&text, leaf, leaf_len);
+	frame_text_split(&text, frame, frame_len);
 	*ret = (struct mover){
 		.service = s->name,
 		.type = s->type,
@@ -348,8 +359,8 @@ static int read_mover(struct rowbinary_reader *r, const struct moves *m, struct 
 		.cores = self * s->rate[0],
 		.base_cores = base_self * s->rate[1],
 	};
-	*ret_leaf = arena_strndup(a, leaf, leaf_len);
-	return ret->name && ret->file && *ret_leaf ? 0 : -ENOMEM;
+	*ret_key = arena_strndup(a, key, key_len);
+	return ret->name && ret->file && *ret_key ? 0 : -ENOMEM;
 }
 
 static double change(const struct mover *m)
@@ -368,7 +379,7 @@ static int largest_change_first(const void *a, const void *b)
 	return c ? c : strcmp(x->name, y->name);
 }
 
-/* Takes the rows (service, leaf, self, base self) of an answer; at most max of them. */
+/* Takes the rows (service, key, self, base self, frame) of an answer; at most max of them. */
 static int read_movers(struct moves *m, const struct bound_query *q, size_t max, struct err *err)
 {
 	struct mover_list *l = m->list;
@@ -378,7 +389,7 @@ static int read_movers(struct moves *m, const struct bound_query *q, size_t max,
 	l->n_items = 0;
 	rowbinary_reader_init(&r, q->answer.data, q->answer.len);
 	while (e == 0 && rowbinary_has_more(&r) && l->n_items < max) {
-		e = read_mover(&r, m, &l->items[l->n_items], &m->leaves[l->n_items]);
+		e = read_mover(&r, m, &l->items[l->n_items], &m->keys[l->n_items]);
 		l->n_items += e == 0;
 	}
 	if (e < 0 && e != -EBADMSG)
@@ -442,10 +453,10 @@ static int add_candidates(struct bound_query *q, const struct moves *m)
 		return -ENOMEM;
 	for (; n < l->n_items && n_bytes < MAX_CANDIDATE_BYTES; n++) {
 		owners[n] = l->items[n].service;
-		n_bytes += strlen(owners[n]) + strlen(m->leaves[n]);
+		n_bytes += strlen(owners[n]) + strlen(m->keys[n]);
 	}
 	r = bound_query_add_texts(q, "owners", owners, n);
-	return r == 0 ? bound_query_add_texts(q, "leaves", m->leaves, n) : r;
+	return r == 0 ? bound_query_add_texts(q, "keys", m->keys, n) : r;
 }
 
 static int query_exact(struct moves *m, size_t max, struct err *err)
@@ -470,8 +481,8 @@ static int find_movers(struct moves *m, uint32_t limit, struct err *err)
 	if (r < 0 || !l->has_data[0] || !l->has_data[1])
 		return r;
 	l->items = calloc(max + 1, sizeof(*l->items));
-	m->leaves = calloc(max + 1, sizeof(*m->leaves));
-	if (!l->items || !m->leaves)
+	m->keys = calloc(max + 1, sizeof(*m->keys));
+	if (!l->items || !m->keys)
 		return -ENOMEM;
 	r = query_candidates(m, max, err);
 	if (r == 0 && l->n_items > 0)
@@ -500,7 +511,7 @@ int mover_query(struct store *store, const struct query_filter *range,
 	arena_init(&l.arena, MAX_LIST_BYTES);
 	r = find_movers(&m, limit < MOVER_QUERY_MAX ? limit : MOVER_QUERY_MAX, err);
 	free(m.services);
-	free(m.leaves);
+	free(m.keys);
 	if (r < 0) {
 		mover_list_fini(&l);
 		return r;
