@@ -1,5 +1,6 @@
 #include "common/flame/path_key.h"
 
+#include "common/flame/frame_text.h"
 #include "common/text/utf8.h"
 
 #define FNV_PRIME UINT32_C(0x01000193)
@@ -43,7 +44,11 @@ struct path_key path_key_of_name(const char *name, size_t len)
 
 uint32_t path_key_of_file(const char *file, size_t len)
 {
-	return text_hash(file, len, SEED_FILE);
+	char buf[FRAME_FILE_KEY_MAX];
+	const char *key;
+
+	len = frame_file_key(file, len, buf, &key);
+	return text_hash(key, len, SEED_FILE);
 }
 
 struct path_key path_key_child(struct path_key parent, struct path_key name, uint32_t file)

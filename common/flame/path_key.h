@@ -1,5 +1,6 @@
 /*
- * Addresses of nodes that survive a new answer: a hash of the names and files from the root down.
+ * Addresses of nodes that survive a new answer: a hash of the functions from the root down, each by
+ * its name and what frame_file_key() leaves of its file, so that another release has the same ones.
  * The page computes the same (pathKey in web/src/model/tree.ts), so both tests have the same
  * vectors. Not for anything that an attacker gains from. Pure.
  */
@@ -16,6 +17,7 @@ struct path_key {
 
 /* Bytes that are not UTF-8 count as U+FFFD, as which JSON has them. */
 struct path_key path_key_of_name(const char *name, size_t len);
+/* Any file of a function has the same. */
 uint32_t path_key_of_file(const char *file, size_t len);
 
 /* The root's name is "total", its file is "". */

@@ -12,6 +12,7 @@ import {
   touchesPath,
 } from "../../../cluster-agent/web/src/model/transform";
 import {
+  buildTree,
   nodeFile,
   nodeName,
   shownShare,
@@ -123,6 +124,25 @@ test("edits of what the tree does not have change nothing, a focus on it leaves 
   assert.deepEqual([none.n, none.total[0], none.baseTotal?.[0], shownShare(none)], [1, 0, 0, 0]);
   assert.equal(applyEdits(none, [edit("hide", "a")]).n, 1);
   assert.equal(invert(none).n, 1);
+});
+
+test("a link of another release finds the functions of this one", () => {
+  const t = buildTree({
+    names: ["total", "main", "scan"],
+    files: ["", "main.go", "/go/yaml@v1.2.3/scan.go", "/go/json@v1.2.3/scan.go"],
+    nodes: {
+      name: [0, 1, 2, 2],
+      file: [0, 1, 2, 3],
+      depth: [0, 1, 2, 2],
+      total: [9, 9, 5, 4],
+      self: [0, 0, 5, 4],
+    },
+  });
+  const file = "/build/yaml@v1.3.0/scan.go";
+  assert.equal(nodeFile(t, t.fn.indexOf(findFunction(t, "scan", file))), t.files[2]);
+  assert.equal(findFunction(t, "scan", "/go/toml@v1.2.3/scan.go"), -1);
+  assert.equal(applyEdits(t, [edit("hide", "scan", file)]).n, 3);
+  assert.equal(applyEdits(t, [edit("focus", "scan", file)]).total[0], 5);
 });
 
 test("both halves of a sandwich count each stack once, by the outermost call", () => {

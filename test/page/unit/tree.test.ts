@@ -9,6 +9,7 @@ import {
   pathKey,
   type Tree,
 } from "../../../cluster-agent/web/src/model/tree";
+import { fileKey } from "../../../cluster-agent/web/src/model/file_key";
 import { Layout } from "../../../cluster-agent/web/src/model/layout";
 import { columns, smallTree } from "./small_tree";
 
@@ -121,6 +122,16 @@ test("path keys are those that the server computes", () => {
     const frames: [string, string][] = [];
     for (let i = 0; i < texts.length; i += 2) frames.push([texts[i], texts[i + 1]]);
     assert.equal(pathKey(stackTree(frames), frames.length), key, line);
+  }
+});
+
+// the server's test reads the same file
+test("files of two releases have one key", () => {
+  const lines = fs.readFileSync("test/data/file_keys.tsv", "utf8").trimEnd().split("\n");
+  assert.ok(lines.length > 10);
+  for (const line of lines) {
+    const [file, key] = line.split("\t");
+    assert.equal(fileKey(file), key);
   }
 });
 

@@ -11,6 +11,7 @@
 // Only focus drops values. An edit of something that the tree does not have changes nothing, but a
 // focus on it leaves nothing.
 
+import { fileKey } from "./file_key";
 import { Grove } from "./grove";
 import { moduleOf, packageOf } from "./names";
 import { assembleTree, type Tree } from "./tree";
@@ -34,10 +35,14 @@ function inLibrary(name: string, file: string, library: string): boolean {
 /** Per function: whether the edit is about it. */
 function targets(t: Tree, e: Transform): Uint8Array {
   const hit = new Uint8Array(t.fns.n);
+  const wanted = fileKey(e.file); // the edit may be of another release
   for (let fn = 0; fn < t.fns.n; fn++) {
     const name = t.names[t.fns.name[fn]];
     const file = t.files[t.fns.file[fn]];
-    const on = e.name === "" ? inLibrary(name, file, e.file) : name === e.name && file === e.file;
+    const on =
+      e.name === ""
+        ? inLibrary(name, file, e.file)
+        : name === e.name && fileKey(file) === wanted;
     if (on || (e.kind === "recursion" && e.name === EVERY)) hit[fn] = 1;
   }
   if (t.n > 0) hit[t.fn[0]] = 0; // the root is no function
@@ -224,10 +229,11 @@ function applyOne(t: Tree, e: Transform): Tree {
 export const applyEdits = (t: Tree, edits: readonly Transform[]): Tree =>
   t.n === 0 ? t : edits.reduce(applyOne, t);
 
-/** The number of a function in this tree, -1 if it has none. */
+/** The number of a function in this tree, whatever its release; -1 if it has none. */
 export function findFunction(t: Tree, name: string, file: string): number {
+  const key = fileKey(file);
   for (let fn = 0; fn < t.fns.n; fn++)
-    if (t.names[t.fns.name[fn]] === name && t.files[t.fns.file[fn]] === file) return fn;
+    if (t.names[t.fns.name[fn]] === name && fileKey(t.files[t.fns.file[fn]]) === key) return fn;
   return -1;
 }
 

@@ -9,6 +9,7 @@
 
 import type { NumberColumn } from "./columns";
 import type { DiffMode, Sides } from "./diff";
+import { fileKey } from "./file_key";
 
 export interface NodeColumns {
   name?: number[]; // as is file, unless there is "function"
@@ -318,7 +319,7 @@ class PathKeys {
     if (known) return known;
     const { names, files, fns } = this.tree;
     const name = names[fns.name[fn]];
-    const file = textHash(files[fns.file[fn]], 0x9e3779b9);
+    const file = textHash(fileKey(files[fns.file[fn]]), 0x9e3779b9);
     const parts: [number, number] = [
       textHash(name, 0x811c9dc5),
       textHash(name, 0x1234567) ^ file,
@@ -341,7 +342,7 @@ const word = (v: number): string => v.toString(16).padStart(8, "0");
 
 /**
  * Address of a node that survives a new answer: 16 hex digits; "" for the root. The server computes
- * the same key over names and files as it sends them; test/data/path_keys.tsv has examples.
+ * the same one; test/data/path_keys.tsv has examples. Functions of two releases have one key.
  */
 export const pathKey = (t: Tree, node: number): string => (node <= 0 ? "" : keysOf(t).of(node));
 
