@@ -153,10 +153,17 @@ test("the table says by how much each function changed, and which one is new", a
 });
 
 test("the tooltip has both sides of a frame", async () => {
-  const f = await eventually("the frame", () => frame("spend_first"));
-  await page.mouse.move(f.x + f.w / 2, f.y + f.h / 2);
-  const text = await id("tooltip").innerText();
-  const shares = [...text.matchAll(/([\d.]+) %/g)].map((m) => Number(m[1]) / 100);
+  // an answer that arrives late moves frames, and closes the tooltip
+  const shares = await eventually("a tooltip with both sides", async () => {
+    const f = await frame("spend_first");
+    if (!f) return null;
+    await page.mouse.move(f.x + f.w / 2, f.y + f.h / 2 - 1);
+    await page.mouse.move(f.x + f.w / 2, f.y + f.h / 2);
+    if (!(await id("tooltip").isVisible())) return null;
+    const text = await id("tooltip").innerText({ timeout: 1000 });
+    const found = [...text.matchAll(/([\d.]+) %/g)].map((m) => Number(m[1]) / 100);
+    return text.includes("spend_first") && found.length > 1 && found;
+  });
   near(shares[0], shareOf(phases[1], "spend_first"), "now");
   near(shares[1], shareOf(phases[0], "spend_first"), "baseline");
   await page.mouse.move(5, 5);
