@@ -147,7 +147,10 @@ static __always_inline bool use_file_of(struct unwind_mappings *m, struct inode 
 {
 	struct event_file key = {};
 
+	m->table = UNWIND_TABLE_NONE;
 	read_inode(&key, inode);
+	if (key.ino == 0) /* no file: that would be the key of the vDSO */
+		return false;
 	if (use_inode(m, &key, page_offset))
 		return true;
 	key.dev = UNWIND_FILE_OF_LAYER;
