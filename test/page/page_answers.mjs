@@ -54,6 +54,9 @@ function step(parent, item, prime) {
   return Math.imul(h, 0x85ebca6b) >>> 0;
 }
 
+// as model/file_key.ts, for the files of these stacks
+const fileKey = (file) => file.replace(/^(?:.*\/)?(@?[^/@]*?)[0-9._-]*(?:@[^/]*)?(\/[^/]*)$/, "$1$2");
+
 /** The node with this path key and its ancestors, root first; null if there is none. */
 function pathTo(root, key) {
   const find = (n, high, low, path) => {
@@ -61,7 +64,7 @@ function pathTo(root, key) {
     if (n !== root && word(high) + word(low) === key) return path;
     for (const c of n.children.values()) {
       const h = step(high, hash(c.name, 0x811c9dc5), 0x01000193);
-      const l = step(low, hash(c.name, 0x1234567) ^ hash(c.file, 0x9e3779b9), 0xc2b2ae35);
+      const l = step(low, hash(c.name, 0x1234567) ^ hash(fileKey(c.file), 0x9e3779b9), 0xc2b2ae35);
       const found = find(c, h, l, [...path, c]);
       if (found) return found;
     }
