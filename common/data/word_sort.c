@@ -3,47 +3,69 @@
  * items belong into each of 256 ranges and swaps every item into its range, then sorts the
  * ranges by the next byte. It needs no second array, as other radix sorts do, and no
  * comparisons. It starts at the highest byte in which the items differ, because addresses share
- * their upper ones. Ranges of a few items are sorted by insertion.
+ * their upper ones. Ranges of a few items are sorted by insertion, and input that is sorted is left
+ * alone.
  */
 #include "common/data/word_sort.h"
+
+#include <assert.h>
 
 #define BYTE_BITS 8u
 #define BYTES 256u
 #define FEW_ITEMS 16u
 
 struct items {
-	uint64_t *words;
-	size_t n_words; /* per item */
+	char *base;
+	size_t size; /* of an item */
 };
 
-static uint64_t *item_at(const struct items *s, size_t i)
+static char *item_at(const struct items *s, size_t i)
 {
-	return s->words + i * s->n_words;
+	return s->base + i * s->size;
+}
+
+static uint64_t key_at(const struct items *s, size_t i)
+{
+	uint64_t key;
+
+	memcpy(&key, item_at(s, i), sizeof(key));
+	return key;
 }
 
 static void swap_items(const struct items *s, size_t a, size_t b)
 {
-	uint64_t *x = item_at(s, a), *y = item_at(s, b);
+	char *x = item_at(s, a), *y = item_at(s, b);
+	size_t at = 0;
 
-	for (size_t i = 0; i < s->n_words; i++) {
-		uint64_t word = x[i];
+	for (; at + sizeof(uint64_t) <= s->size; at += sizeof(uint64_t)) {
+		uint64_t from_x, from_y;
 
-		x[i] = y[i];
-		y[i] = word;
+		memcpy(&from_x, x + at, sizeof(from_x));
+		memcpy(&from_y, y + at, sizeof(from_y));
+		memcpy(x + at, &from_y, sizeof(from_y));
+		memcpy(y + at, &from_x, sizeof(from_x));
+	}
+	if (at < s->size) {
+		uint32_t from_x, from_y;
+
+		memcpy(&from_x, x + at, sizeof(from_x));
+		memcpy(&from_y, y + at, sizeof(from_y));
+		memcpy(x + at, &from_y, sizeof(from_y));
+		memcpy(y + at, &from_x, sizeof(from_x));
 	}
 }
 
 static void sort_few(const struct items *s, size_t begin, size_t end)
 {
 	for (size_t i = begin; i < end; i++) {
-		for (size_t k = i; k > begin && *item_at(s, k - 1) > *item_at(s, k); k--)
+		for (size_t k = i; k > begin && key_at(s, k - 1) > key_at(s, k); k--)
 			swap_items(s, k - 1, k);
 	}
 }
 
 static unsigned byte_at(const struct items *s, size_t i, unsigned shift)
 {
-	return *item_at(s, i) >> shift & (BYTES - 1);
+	return key_at(s, i) >> shift & (BYTES - 1);
 }
 
 /* Sorts items that are equal in the bytes above the one at shift. */
@@ -80,14 +102,18 @@ static void sort_range(const struct items *s, size_t begin, size_t end, unsigned
 	}
 }
 
-void word_sort(uint64_t *items, size_t n, size_t n_words)
+void word_sort(void *items, size_t n, size_t item_bytes)
 {
-	const struct items s = {items, n_words};
+	const struct items s = {items, item_bytes};
 	uint64_t differs = 0;
+	bool is_sorted = true;
 
-	for (size_t i = 1; i < n; i++)
-		differs |= *item_at(&s, i) ^ items[0];
-	if (differs != 0)
+	assert(item_bytes >= sizeof(uint64_t) && item_bytes % sizeof(uint32_t) == 0);
+	for (size_t i = 1; i < n; i++) {
+		differs |= key_at(&s, i) ^ key_at(&s, 0);
+		is_sorted &= key_at(&s, i - 1) <= key_at(&s, i);
+	}
+	if (!is_sorted)
 		sort_range(&s, 0, n,
 			   (63u - (unsigned)__builtin_clzll(differs)) / BYTE_BITS * BYTE_BITS);
 }

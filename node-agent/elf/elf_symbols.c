@@ -18,8 +18,9 @@
 #include <errno.h>
 
 #include "common/data/heap_sort.h"
+#include "common/data/word_sort.h"
 
-#define SYMBOLS_AT_ONCE 256u
+#define SYMBOLS_AT_ONCE 1024u
 #define SLICES 512u
 /* Entries before an address that are checked whether they contain it. */
 #define BACK_MAX 256u
@@ -34,10 +35,12 @@
 #define SYMBOLS_MAX 8000000u
 
 struct entry {
-	uint32_t start; /* relative to the table's base */
 	uint32_t size;
-	uint32_t ref; /* index of the symbol, REF_… */
+	uint32_t start; /* relative to the table's base */
+	uint32_t ref;   /* index of the symbol, REF_… */
 };
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ && offsetof(struct entry, start) == 4,
+	       "the first eight bytes order entries by start, then by size");
 
 struct elf_symbol_table {
 	uint64_t base; /* the starts of entries are relative to this */
@@ -195,15 +198,31 @@ static int add_symbol(void *ctx, const Elf64_Sym *sym, uint32_t ref)
 	return 0;
 }
 
-static int compare_entries(const void *a, const void *b)
+static bool is_alias(const struct entry *a, const struct entry *b)
+{
+	return a->start == b->start && a->size == b->size;
+}
+
+static int compare_refs(const void *a, const void *b)
 {
 	const struct entry *x = a, *y = b;
 
-	if (x->start != y->start)
-		return x->start < y->start ? -1 : 1;
-	if (x->size != y->size)
-		return x->size < y->size ? -1 : 1;
 	return x->ref < y->ref ? -1 : x->ref > y->ref;
+}
+
+/* By start, then by size, then by reference. */
+static void sort_entries(struct elf_symbol_table *t)
+{
+	uint32_t end;
+
+	word_sort(t->entries, t->n, sizeof(struct entry));
+	for (uint32_t i = 0; i < t->n; i = end) {
+		end = i + 1;
+		while (end < t->n && is_alias(&t->entries[i], &t->entries[end]))
+			end++;
+		if (end - i > 1)
+			heap_sort(&t->entries[i], end - i, sizeof(struct entry), compare_refs);
+	}
 }
 
 /* Drops the .dynsym entry of an exported function, which .symtab has as well. */
@@ -215,7 +234,7 @@ static void drop_doubles(struct elf_symbol_table *t)
 		struct entry *e = &t->entries[i], *before = n > 0 ? &t->entries[n - 1] : NULL;
 
 		if (before && e->ref & REF_DYNSYM && !(before->ref & REF_DYNSYM) &&
-		    before->start == e->start && before->size == e->size)
+		    is_alias(before, e))
 			continue;
 		t->entries[n++] = *e;
 	}
@@ -294,7 +313,7 @@ int elf_symbol_table_new(struct elf_symbol_table **ret, const struct elf_layout 
 	r = walk_symbols(layout, src, add_symbol, &filling);
 	if (r < 0)
 		return r;
-	heap_sort(t->entries, t->n, sizeof(struct entry), compare_entries);
+	sort_entries(t);
 	limit_reach(t, layout);
 	drop_doubles(t);
 	fitting = realloc(t, elf_symbol_table_bytes(t));

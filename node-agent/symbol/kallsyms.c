@@ -16,7 +16,7 @@
 
 #include <errno.h>
 
-#include "common/data/heap_sort.h"
+#include "common/data/word_sort.h"
 #include "node-agent/symbol/packed_text.h"
 
 #define LINE_MAX_BYTES 1024u /* KSYM_NAME_LEN is 512 */
@@ -233,13 +233,6 @@ static uint64_t address_of(const struct kallsyms *k, uint64_t entry)
 	return k->base + (entry >> 32);
 }
 
-static int compare_entries(const void *a, const void *b)
-{
-	const uint64_t *x = a, *y = b;
-
-	return *x < *y ? -1 : *x > *y;
-}
-
 /* Drops entries without a name that do not end a function. */
 static void drop_idle_ends(struct kallsyms *k)
 {
@@ -284,7 +277,7 @@ int kallsyms_finish(struct kallsyms *k)
 	r = finish_line(k);
 	if (r < 0)
 		return r;
-	heap_sort(k->entries, k->n, sizeof(*k->entries), compare_entries);
+	word_sort(k->entries, k->n, sizeof(*k->entries));
 	drop_idle_ends(k);
 	r = shrink(k);
 	if (r < 0)

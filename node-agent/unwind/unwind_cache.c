@@ -149,7 +149,7 @@ static void evict(struct unwind_cache *c)
 	e.items = items;
 	if (each_file(c, collect, &e) < 0)
 		return;
-	word_sort((uint64_t *)items, e.n, sizeof(*items) / sizeof(uint64_t));
+	word_sort(items, e.n, sizeof(*items));
 	for (uint64_t i = 0; i < e.n; i++) {
 		if (bytes <= c->max_bytes / 4 * 3 && n <= UNWIND_CACHE_FILES_MAX / 4 * 3)
 			break;

@@ -185,7 +185,7 @@ static int sort_fresh(struct bucket_history *h, size_t n_before)
 	       old = n_before;
 	AUTO_FREE uint64_t *fresh = NULL;
 
-	word_sort(item_at(h, n_before), n, h->n_words);
+	word_sort(item_at(h, n_before), n, size);
 	if (n == 0 || n_before == 0 || *item_at(h, n_before - 1) < *item_at(h, n_before))
 		return 0;
 	fresh = malloc(n * size);

@@ -151,7 +151,7 @@ static int make_index(struct cfi_index *x)
 		return -ENOMEM;
 	r = scan(x, x->functions, x->n, &x->n);
 	if (r == 0)
-		word_sort(x->functions, x->n, 2);
+		word_sort(x->functions, x->n, 2 * sizeof(*x->functions));
 	return r;
 }
 
