@@ -55,7 +55,8 @@ function step(parent, item, prime) {
 }
 
 // as model/file_key.ts, for the files of these stacks
-const fileKey = (file) => file.replace(/^(?:.*\/)?(@?[^/@]*?)[0-9._-]*(?:@[^/]*)?(\/[^/]*)$/, "$1$2");
+const FOLDER_AND_NAME = /^(?:.*\/)?(@?[^/@]*?)[0-9._-]*(?:@[^/]*)?(\/[^/]*)$/;
+const fileKey = (file) => file.replace(FOLDER_AND_NAME, "$1$2");
 
 /** The node with this path key and its ancestors, root first; null if there is none. */
 function pathTo(root, key) {
