@@ -7,8 +7,12 @@
  * many. Where the row is, is a matter of arithmetic on what was read, which it does not follow.
  *
  * User space may be writing what is read here, or have given it up: a result can be wrong, and is
- * checked like everything that was read from the process. Nothing here is written, but for the
- * note of when a table was used.
+ * checked like everything that was read from the process. Nothing that user space reads is written
+ * here, but for the note of when a table was used.
+ *
+ * The same addresses come again and again: callers near the root are in most stacks of a program.
+ * So each CPU keeps the rules that it found last. One of them is one line of the cache, where a
+ * search reads some eight.
  */
 #ifndef BPF_UNWIND_LOOKUP_BPF_H
 #define BPF_UNWIND_LOOKUP_BPF_H
@@ -64,8 +68,9 @@ struct {
 /* Returns all ones if x is not negative, else 0; without a branch. */
 static __always_inline __u64 unwind_if_positive(__s64 x)
 {
+	x >>= 63;
 	barrier_var(x); /* keeps clang from making it a branch */
-	return ~(__u64)(x >> 63);
+	return ~(__u64)x;
 }
 
 static __always_inline const union unwind_block *unwind_block_at(__u32 number)
@@ -145,6 +150,79 @@ static __always_inline const struct unwind_rule *unwind_find_rule(const struct u
 }
 
 /*
+ * What the rule at an address of a table's file is remembered by: 22 bits of the generation, 12 of
+ * the index, and 30 of the address, which must be in the table. It has to be made before n_pages
+ * and the references are read: if the table is published meanwhile, its rule is remembered as that
+ * of the one before, and not the other way round.
+ */
+static __always_inline __u64 unwind_key(const struct unwind_table *t, __u32 index, __u64 address)
+{
+	__u64 generation = t->generation;
+
+	barrier();
+	return generation << 42 | (__u64)index << 30 |
+	       (address - ((__u64)t->first_page << UNWIND_PAGE_SHIFT));
+}
+
+static __always_inline bool unwind_has_address(const struct unwind_table *t, __u64 address)
+{
+	__u64 number = (address >> UNWIND_PAGE_SHIFT) - t->first_page;
+
+	return number < t->n_pages && number < UNWIND_TABLE_PIECES * UNWIND_BLOCK_PAGES;
+}
+
+static __always_inline struct unwind_recent *unwind_recent_of(struct scratch *s, __u64 key)
+{
+	return &s->recent[unwind_masked(key * 0x9e3779b97f4a7c15 >> 54, UNWIND_RECENT)];
+}
+
+int unwind_search(__u64 address);
+
+/*
+ * Searches the rule at an address of the file whose mapping was found last, and remembers it. A
+ * global function, like walk_frame(): it is verified once, and most steps do without it.
+ */
+__noinline int unwind_search(__u64 address)
+{
+	struct scratch *s = get_scratch();
+	struct unwind_recent *recent;
+	const struct unwind_table *t;
+	const struct unwind_rule *rule;
+	__u64 key;
+
+	if (!s)
+		return false;
+	t = bpf_map_lookup_elem(&unwind_tables, &s->walk.mappings.table);
+	if (!t)
+		return false;
+	key = unwind_key(t, s->walk.mappings.table, address);
+	rule = unwind_find_rule(t, address);
+	if (!rule)
+		return false;
+	recent = unwind_recent_of(s, key);
+	recent->key = key;
+	recent->rule = *rule;
+	return true;
+}
+
+/*
+ * The rule at an address of the file whose mapping was found last, and whose table this is; NULL if
+ * there is none.
+ */
+static __always_inline const struct unwind_rule *
+unwind_rule_at(struct scratch *s, const struct unwind_table *t, __u64 address)
+{
+	__u64 key = unwind_key(t, s->walk.mappings.table, address);
+	struct unwind_recent *recent = unwind_recent_of(s, key);
+
+	if (!unwind_has_address(t, address))
+		return NULL;
+	if (recent->key != key && (!unwind_search(address) || recent->key != key))
+		return NULL;
+	return &recent->rule;
+}
+
+/*
  * Returns whether user space has reported the mappings of this process. If not, it has none here.
  */
 static __always_inline bool unwind_find_process(struct unwind_mappings *m, __u32 tgid,
@@ -212,19 +290,29 @@ static __always_inline bool unwind_find_reported(struct unwind_mappings *m, __u6
 	return false;
 }
 
+int unwind_enter_other(__u64 address);
+
+/* A global function, like unwind_search(). */
+__noinline int unwind_enter_other(__u64 address)
+{
+	struct scratch *s = get_scratch();
+
+	if (!s || (!unwind_find_reported(&s->walk.mappings, address) && !find_vma_of(address)))
+		return false;
+	unwind_note_use(&s->walk.mappings);
+	return true;
+}
+
 /*
  * Finds the mapping of an address, which mostly is that of the previous one. Returns whether there
  * is one. Libraries that were loaded lately, and all mappings of a process that is not reported,
  * are known to the kernel only.
  */
-static __always_inline bool unwind_enter(struct unwind_mappings *m, __u64 address)
+static __always_inline bool unwind_enter(struct scratch *s, __u64 address)
 {
-	if (address - m->start < m->bytes)
-		return true;
-	if (!unwind_find_reported(m, address) && !find_vma_of(address))
-		return false;
-	unwind_note_use(m);
-	return true;
+	const struct unwind_mappings *m = &s->walk.mappings;
+
+	return address - m->start < m->bytes || unwind_enter_other(address);
 }
 
 #endif /* BPF_UNWIND_LOOKUP_BPF_H */

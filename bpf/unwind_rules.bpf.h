@@ -16,6 +16,7 @@
 
 #include "sample_event.h"
 #include "unwind_lookup.bpf.h"
+#include "user_memory.bpf.h"
 #include "walk_state.bpf.h"
 
 /* The registers at a signal are in the frame that the kernel made on the handler's stack. */
@@ -48,11 +49,6 @@ static __always_inline __u64 walk_code_address(__u64 address)
 	address &= (1ULL << 48) - 1;
 #endif
 	return address;
-}
-
-static __always_inline bool walk_read_word(__u64 *ret, __u64 at)
-{
-	return bpf_probe_read_user(ret, sizeof(*ret), (void *)at) == 0;
 }
 
 /* Goes to the caller. A return address of 0: the trampoline of a thread has no caller. */
@@ -91,7 +87,7 @@ static __always_inline int walk_by_frame_pointer(struct walk *w)
 
 	if (fp == 0)
 		return WALK_END_BOTTOM;
-	if (bpf_probe_read_user(frame, sizeof(frame), (void *)fp))
+	if (!user_read_pair(&w->stack, frame, fp))
 		return WALK_END_UNREADABLE;
 	if (frame[0] == fp)
 		return WALK_END_NOT_ASCENDING;
@@ -103,18 +99,19 @@ static __always_inline int walk_by_frame_pointer(struct walk *w)
  * The same where nothing says that the code keeps frame pointers. Returns why if they lead
  * nowhere.
  */
-static __always_inline int walk_by_guess(struct walk *w, enum walk_end why)
+static __always_inline int walk_by_guess(struct scratch *s, enum walk_end why)
 {
+	struct walk *w = &s->walk;
 	__u64 fp = w->fp, frame[2];
 
 	if (fp == 0 && !w->exact) {
 		w->guessed = true; /* it may be anything, also in generated code */
 		return WALK_END_BOTTOM;
 	}
-	if (fp < w->sp || bpf_probe_read_user(frame, sizeof(frame), (void *)fp))
+	if (fp < w->sp || !user_read_pair(&w->stack, frame, fp))
 		return why;
 	frame[1] = walk_code_address(frame[1]);
-	if (frame[1] != 0 && !unwind_enter(&w->mappings, frame[1] - 1) &&
+	if (frame[1] != 0 && !unwind_enter(s, frame[1] - 1) &&
 	    (!(w->mappings.flags & UNWIND_PROCESS_OPEN) || why != WALK_END_JIT))
 		return why;
 	w->guessed |= why != WALK_END_JIT;
@@ -202,7 +199,8 @@ static __always_inline int walk_cfa_by_register(struct walk *w, const struct unw
 	}
 	if (!known)
 		return WALK_END_NO_UNWIND_INFO;
-	if (!walk_read_word(ret, w->sp + walk_words((__s16)r->cfa) + *ret * UNWIND_WORD_BYTES))
+	if (!user_read_word(&w->stack, ret,
+			    w->sp + walk_words((__s16)r->cfa) + *ret * UNWIND_WORD_BYTES))
 		return WALK_END_UNREADABLE;
 	*ret += walk_words(r->aux);
 	return WALK_CONTINUES;
@@ -237,7 +235,7 @@ static __always_inline int walk_cfa(struct walk *w, const struct unwind_rule *r,
 	case UNWIND_CFA_AT_SP:
 	case UNWIND_CFA_AT_FP:
 		at = r->base == UNWIND_CFA_AT_SP ? w->sp : w->fp;
-		if (!walk_read_word(ret, at + walk_words((__s16)r->cfa)))
+		if (!user_read_word(&w->stack, ret, at + walk_words((__s16)r->cfa)))
 			return WALK_END_UNREADABLE;
 		*ret += walk_words(r->aux);
 		return WALK_CONTINUES;
@@ -278,8 +276,9 @@ static __always_inline __u64 walk_ra_slot(const struct unwind_rule *r, __u64 cfa
 	}
 }
 
-static __always_inline int walk_by_cfa(struct walk *w, const struct unwind_rule *r)
+static __always_inline int walk_by_cfa(struct scratch *s, const struct unwind_rule *r)
 {
+	struct walk *w = &s->walk;
 	__u64 frame[2], cfa, fp_slot, ra_slot;
 	int end = walk_cfa(w, r, &cfa);
 
@@ -289,23 +288,23 @@ static __always_inline int walk_by_cfa(struct walk *w, const struct unwind_rule 
 	ra_slot = walk_ra_slot(r, cfa);
 	frame[0] = w->fp;
 	if (fp_slot && ra_slot == fp_slot + UNWIND_WORD_BYTES && r->base < UNWIND_CFA_REGISTER) {
-		if (bpf_probe_read_user(frame, sizeof(frame), (void *)fp_slot))
+		if (!user_read_pair(&w->stack, frame, fp_slot))
 			return WALK_END_UNREADABLE;
 		return walk_to(w, frame[1], cfa, frame[0]);
 	}
-	if (fp_slot && !walk_read_word(&frame[0], fp_slot))
+	if (fp_slot && !user_read_word(&w->stack, &frame[0], fp_slot))
 		return WALK_END_UNREADABLE;
 	if (!ra_slot && !walk_register(w, (__u32)r->aux, &frame[1]))
 		return WALK_END_NO_UNWIND_INFO;
-	if (ra_slot && !walk_read_word(&frame[1], ra_slot))
+	if (ra_slot && !user_read_word(&w->stack, &frame[1], ra_slot))
 		return WALK_END_UNREADABLE;
 	if (r->base >= UNWIND_CFA_REGISTER && !w->exact &&
-	    !unwind_enter(&w->mappings, walk_code_address(frame[1]) - 1))
+	    !unwind_enter(s, walk_code_address(frame[1]) - 1))
 		return WALK_END_NO_UNWIND_INFO;
 	return walk_to(w, frame[1], cfa, frame[0]);
 }
 
-static __always_inline int walk_by_rule(struct walk *w, const struct unwind_rule *rule)
+static __always_inline int walk_by_rule(struct scratch *s, const struct unwind_rule *rule)
 {
 	struct unwind_rule r = *rule;
 
@@ -313,41 +312,42 @@ static __always_inline int walk_by_rule(struct walk *w, const struct unwind_rule
 	case UNWIND_CFA_END:
 		return WALK_END_BOTTOM;
 	case UNWIND_CFA_SIGNAL:
-		return walk_from_signal(w);
+		return walk_from_signal(&s->walk);
 	case UNWIND_CFA_FRAME_POINTER:
-		return walk_by_frame_pointer(w);
+		return walk_by_frame_pointer(&s->walk);
 	default:
-		return walk_by_cfa(w, &r);
+		return walk_by_cfa(s, &r);
 	}
 }
 
 /* The rule that holds in the frame; NULL, and why, if there is none that is to be followed. */
-static __always_inline const struct unwind_rule *walk_rule(struct walk *w, enum walk_end *why)
+static __always_inline const struct unwind_rule *walk_rule(struct scratch *s, enum walk_end *why)
 {
-	struct unwind_mappings *m = &w->mappings;
+	const struct walk *w = &s->walk;
+	const struct unwind_mappings *m = &w->mappings;
 	__u64 address = w->exact ? w->ip : w->ip - 1; /* in the call, which may end its function */
 	const struct unwind_table *t;
 	const struct unwind_rule *rule;
 
 	*why = m->flags & UNWIND_PROCESS_OPEN ? WALK_END_JIT : WALK_END_NO_MAPPING;
-	if (!unwind_enter(m, address))
+	if (!unwind_enter(s, address))
 		return NULL;
 	*why = m->table == UNWIND_TABLE_ANONYMOUS ? WALK_END_JIT : WALK_END_NO_TABLE;
 	t = bpf_map_lookup_elem(&unwind_tables, &m->table);
 	if (!t || t->n_pages == 0)
 		return NULL;
 	*why = WALK_END_NO_UNWIND_INFO;
-	rule = unwind_find_rule(t, address - m->bias);
+	rule = unwind_rule_at(s, t, address - m->bias);
 	return rule && rule->base != UNWIND_CFA_UNKNOWN ? rule : NULL;
 }
 
 /* Steps from a frame of a process with tables to its caller. */
-static __always_inline int walk_by_table(struct walk *w)
+static __always_inline int walk_by_table(struct scratch *s)
 {
 	enum walk_end why;
-	const struct unwind_rule *rule = walk_rule(w, &why);
+	const struct unwind_rule *rule = walk_rule(s, &why);
 
-	return rule ? walk_by_rule(w, rule) : walk_by_guess(w, why);
+	return rule ? walk_by_rule(s, rule) : walk_by_guess(s, why);
 }
 
 #endif /* BPF_UNWIND_RULES_BPF_H */

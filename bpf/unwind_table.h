@@ -142,17 +142,21 @@ _Static_assert(sizeof(struct unwind_page) == 8, "unwind_page layout");
 
 /*
  * An element of unwind_tables (BPF_F_MMAPABLE). n_pages is written last, and 0 first of all when
- * the table is given up; an element of zeros is a table that is not built.
+ * the table is given up; an element of zeros is a table that is not built. Walks remember rules
+ * that they have found. So each table that is built has another generation than those that had its
+ * index before.
  */
 struct unwind_table {
 	__u32 first_page; /* virtual address of the file >> UNWIND_PAGE_SHIFT */
 	__u32 n_pages;
+	__u32 generation;
+	__u32 pad;
 	/* The rules from 0 on, and those from UNWIND_BLOCK_RULES on, if there are so many. */
 	struct unwind_ref rules[2];
 	/* UNWIND_BLOCK_PAGES pages each, the last one fewer. */
 	struct unwind_ref pages[UNWIND_TABLE_PIECES];
 };
-_Static_assert(sizeof(struct unwind_table) == 80, "unwind_table layout");
+_Static_assert(sizeof(struct unwind_table) == 88, "unwind_table layout");
 
 /*
  * The array unwind_used (BPF_F_MMAPABLE) has a __u64 for each table: when a walk last came by its

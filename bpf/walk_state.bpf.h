@@ -38,6 +38,24 @@ struct unwind_mappings {
 	__u32 table;
 };
 
+#define USER_WORDS 32 /* a power of two */
+
+/* Memory of the process, from an address on (user_memory.bpf.h). */
+struct user_words {
+	__u64 at;
+	__u64 bytes; /* 0: none was read */
+	__u64 words[USER_WORDS];
+};
+
+#define UNWIND_RECENT 1024 /* a power of two */
+
+/* A rule that was found lately, on this CPU (unwind_lookup.bpf.h). */
+struct unwind_recent {
+	__u64 key; /* 0: none */
+	struct unwind_rule rule;
+};
+_Static_assert(sizeof(struct unwind_recent) == 16, "unwind_recent layout");
+
 struct walk {
 	__u64 ip; /* of the current frame: the leaf's address, then return addresses */
 	__u64 sp;
@@ -45,6 +63,7 @@ struct walk {
 	__u64 registers[WALK_REGISTERS]; /* known if exact */
 	__u64 saved[SAVED_REGISTERS];    /* room to read them */
 	struct unwind_mappings mappings; /* if by_tables */
+	struct user_words stack;
 	bool sp_is_low;  /* sp may be below that of the current frame, which fp tells */
 	bool exact;      /* ip is where the code was interrupted, not a return address */
 	bool was_exact;  /* the frame below was exact */
@@ -63,12 +82,14 @@ struct scratch {
 	__u32 last_switch;
 	int end; /* of the walk: an enum walk_end, or WALK_CONTINUES */
 	struct walk walk;
+	struct unwind_recent recent[UNWIND_RECENT]; /* kept from walk to walk */
 	__u64 vma; /* while a mapping is looked up: an entry of the kernel's tree */
 	__u64 node[VMA_NODE_WORDS];      /* room to read a node of that tree */
 	__u64 root[SAMPLER_ROOT_FRAMES]; /* the last frames: a ring */
 	struct sample_event event;       /* addrs must follow: they are sent as one piece */
 	__u64 addrs[SAMPLER_MAX_ADDRS];
 };
+_Static_assert(sizeof(struct scratch) <= 32768, "the most that the kernel allocates for each CPU");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);

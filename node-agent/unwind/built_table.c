@@ -147,11 +147,13 @@ static void write_refs(struct unwind_table *to, const struct built_table *b)
 /*
  * BPF has no acquiring loads, so on arm64 a walk may see n_pages and not yet the references. Those
  * are zero before, which means "none". What a reference leads to is visible before it is, because
- * the walk gets the address from it.
+ * the walk gets the address from it. The generation is written before the references: a walk that
+ * has read the one before remembers nothing for this table.
  */
 void built_table_publish(const struct built_table *b, struct unwind_table *ret)
 {
 	ret->first_page = (uint32_t)b->extent.first_page;
+	__atomic_store_n(&ret->generation, ret->generation + 1, __ATOMIC_RELEASE);
 	write_refs(ret, b);
 	__atomic_store_n(&ret->n_pages, b->extent.n_pages, __ATOMIC_RELEASE);
 }

@@ -43,6 +43,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct scratch *s = &host.scratch;
 	enum walk_end end;
 
+	memset(s->recent, 0, sizeof(s->recent));
 	take(&in, s->walk.registers, sizeof(s->walk.registers));
 	s->walk.ip = s->walk.registers[0];
 	s->walk.sp = s->walk.registers[1];

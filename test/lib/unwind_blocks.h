@@ -74,7 +74,10 @@ static inline void unwind_blocks_table(struct unwind_blocks *b, uint32_t table,
 		page->rows = rows;
 		rows.first = (uint16_t)(rows.first + page->n);
 	}
-	*t = (struct unwind_table){.first_page = first, .rules = {rule_ref}, .pages = {pages}};
+	*t = (struct unwind_table){.first_page = first,
+				   .generation = t->generation + 1,
+				   .rules = {rule_ref},
+				   .pages = {pages}};
 	__atomic_store_n(&t->n_pages, last - first + 1, __ATOMIC_RELEASE);
 }
 

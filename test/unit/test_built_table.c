@@ -105,6 +105,24 @@ static void test_every_address_finds_its_rule(void **state)
 	end(&f);
 }
 
+/* Walks remember rules by it. */
+static void test_each_table_of_an_index_has_a_generation(void **state)
+{
+	static struct fixture f;
+	struct built_table b;
+
+	(void)state;
+	begin(&f, MIB);
+	for (uint32_t before = 0; before < 3; before++) {
+		assert_int_equal(build(&f, &b, 1, 1), 0);
+		assert_int_equal(f.plain.tables[2].generation, before);
+		built_table_publish(&b, &f.plain.tables[2]);
+		assert_int_equal(f.plain.tables[2].generation, before + 1);
+		built_table_withdraw(&b, f.slabs, &f.plain.tables[2], 0);
+	}
+	end(&f);
+}
+
 static void test_pages_of_the_same_rule_share_a_row(void **state)
 {
 	const struct unwind_row one = {0, 1}, other = {0, 2};
@@ -260,6 +278,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_every_address_finds_its_rule),
+		cmocka_unit_test(test_each_table_of_an_index_has_a_generation),
 		cmocka_unit_test(test_pages_of_the_same_rule_share_a_row),
 		cmocka_unit_test(test_what_finds_no_room_leaves_nothing_behind),
 		cmocka_unit_test(test_a_table_is_freed_also_while_no_slab_can_be_mapped),

@@ -412,10 +412,128 @@ static void every_row_is_found(void **state)
 	}
 }
 
+/* Frames of any size, up to the end of readable memory. */
+static void frames_are_read_to_the_end_of_the_stack(void **state)
+{
+	const unsigned depth = 6;
+
+	(void)state;
+	for (uint16_t words = 2; words < 2 * USER_WORDS; words++) {
+		const struct unwind_rule rules[] = {
+			unknown,
+			{.base = UNWIND_CFA_SP, .how = UNWIND_FP_AT_CFA, .cfa = words, .fp = -2},
+			end,
+		};
+
+		make_program(rules, ARRAY_SIZE(rules));
+		for (unsigned from_end = 0; from_end < 2 * USER_WORDS; from_end++) {
+			const unsigned top = HOST_STACK_WORDS - from_end;
+
+			memset(host.stack, 0, sizeof(host.stack));
+			for (unsigned i = 0; i < depth; i++) {
+				host.stack[top - i * words - 2] = 0xfade + i;
+				host.stack[top - i * words - 1] = in_function(i > 0 ? 1 : 2);
+			}
+			w->ip = in_function(1);
+			w->sp = stack_at(top - depth * words);
+			assert_int_equal(host_walk(), WALK_END_BOTTOM);
+			assert_int_equal(host.scratch.n_user, depth + 1);
+			assert_int_equal(w->fp, 0xfade);
+		}
+	}
+}
+
+/* One word of a pair is on this page, the other one on the next. */
+static void a_frame_may_cross_pages(void **state)
+{
+	const struct unwind_rule rules[] = {
+		unknown,
+		{.base = UNWIND_CFA_SP, .how = UNWIND_FP_AT_CFA, .cfa = 2, .fp = -2},
+		end,
+	};
+	const unsigned last = USER_PAGE_BYTES / 8 - 1;
+
+	(void)state;
+	make_program(rules, ARRAY_SIZE(rules));
+	w->sp = stack_at(last);
+	host.stack[last] = 0xfade;
+	host.stack[last + 1] = in_function(2);
+	check_one_step(stack_at(last + 2), 0xfade);
+}
+
+/* What a walk has read is not what the next one finds. */
+static void memory_may_change_between_walks(void **state)
+{
+	const struct unwind_rule rules[] = {
+		unknown,
+		{.base = UNWIND_CFA_SP, .how = UNWIND_FP_AT_CFA, .cfa = 2, .fp = -2},
+		end,
+	};
+
+	(void)state;
+	make_program(rules, ARRAY_SIZE(rules));
+	for (uint64_t fp = 1; fp < 4; fp++) {
+		w->ip = in_function(1);
+		w->sp = stack_at(10);
+		host.stack[10] = fp;
+		host.stack[11] = in_function(2);
+		check_one_step(stack_at(12), fp);
+	}
+}
+
+/* Rules are remembered, but those of a table that had the same index before are not. */
+static void a_table_may_follow_another_one(void **state)
+{
+	const struct unwind_blocks_row rows[] = {
+		{TEXT_AT, 0}, {TEXT_AT + FUNCTION_BYTES, 1}, {TEXT_AT + 2 * FUNCTION_BYTES, 0}};
+	struct unwind_rule rules[] = {
+		unknown, {.base = UNWIND_CFA_SP, .how = UNWIND_FP_AT_CFA, .fp = -2}, end};
+
+	(void)state;
+	make_program(rules, ARRAY_SIZE(rules));
+	host.stack[HOST_STACK_WORDS - 1] = in_function(2);
+	for (uint16_t words = 2; words < 10; words++) {
+		host.stack[10 + words - 2] = words;
+		host.stack[10 + words - 1] = in_function(2);
+		rules[1].cfa = words;
+		unwind_blocks_table(&blocks, TABLE, rules, 2, rows, ARRAY_SIZE(rows));
+		for (unsigned i = 0; i < 3; i++) {
+			w->ip = in_function(1);
+			w->sp = stack_at(10);
+			w->fp = 0;
+			assert_int_equal(host_walk(), WALK_END_NO_UNWIND_INFO);
+			assert_int_equal(host.scratch.n_user, 2);
+			assert_int_equal(w->sp, stack_at(10 + words));
+			assert_int_equal(w->fp, words);
+		}
+	}
+	host.tables[TABLE].n_pages = 0;
+	w->ip = in_function(1);
+	w->sp = stack_at(10);
+	assert_int_equal(host_walk(), WALK_END_NO_TABLE);
+}
+
+/* What lies behind a table is not taken for an address in it whose rule is remembered. */
+static void nothing_is_remembered_outside_a_table(void **state)
+{
+	const struct unwind_rule rules[] = {unknown, end};
+	struct unwind_blocks_mapping m = {BIAS, BIAS + (UINT64_C(1) << 42), BIAS, TABLE};
+
+	(void)state;
+	make_program(rules, ARRAY_SIZE(rules));
+	host.process = unwind_blocks_process(&blocks, HOST_TGID, HOST_START_TIME, &m, 1, 0);
+	assert_int_equal(host_walk(), WALK_END_BOTTOM);
+	for (unsigned bit = UNWIND_PAGE_SHIFT; bit < 42; bit++) {
+		w->ip = in_function(1) + (UINT64_C(1) << bit);
+		assert_int_equal(host_walk(), WALK_END_NO_UNWIND_INFO);
+	}
+}
+
 static void every_mapping_is_found(void **state)
 {
 	static struct unwind_blocks_mapping m[UNWIND_MAPPINGS];
-	struct unwind_mappings found = {0};
+	struct scratch *s = &host.scratch;
+	struct unwind_mappings *found = &s->walk.mappings;
 	uint64_t at = 0x1000;
 
 	(void)state;
@@ -428,18 +546,18 @@ static void every_mapping_is_found(void **state)
 	for (uint32_t n = 1; n <= UNWIND_MAPPINGS; n += 97) {
 		blocks.n_used = 1;
 		host.process = unwind_blocks_process(&blocks, HOST_TGID, HOST_START_TIME, m, n, 0);
-		assert_true(unwind_find_process(&found, HOST_TGID, HOST_START_TIME));
-		assert_false(unwind_enter(&found, 0xfff));
+		assert_true(unwind_find_process(found, HOST_TGID, HOST_START_TIME));
+		assert_false(unwind_enter(s, 0xfff));
 		for (uint32_t i = 0; i < n; i++) {
-			assert_true(unwind_enter(&found, m[i].start));
-			assert_int_equal(found.table, i);
-			assert_int_equal(found.bias, i);
-			assert_true(unwind_enter(&found, m[i].end - 1));
-			assert_int_equal(found.table, i);
+			assert_true(unwind_enter(s, m[i].start));
+			assert_int_equal(found->table, i);
+			assert_int_equal(found->bias, i);
+			assert_true(unwind_enter(s, m[i].end - 1));
+			assert_int_equal(found->table, i);
 			if (i % 2)
-				assert_false(unwind_enter(&found, m[i].end));
+				assert_false(unwind_enter(s, m[i].end));
 		}
-		assert_false(unwind_enter(&found, m[n - 1].end));
+		assert_false(unwind_enter(s, m[n - 1].end));
 	}
 }
 
@@ -488,6 +606,11 @@ int main(void)
 		cmocka_unit_test(a_deep_stack_keeps_its_leaf_and_its_root),
 		cmocka_unit_test(few_changes_of_the_stack_are_believed),
 		cmocka_unit_test(every_row_is_found),
+		cmocka_unit_test(frames_are_read_to_the_end_of_the_stack),
+		cmocka_unit_test(a_frame_may_cross_pages),
+		cmocka_unit_test(memory_may_change_between_walks),
+		cmocka_unit_test(a_table_may_follow_another_one),
+		cmocka_unit_test(nothing_is_remembered_outside_a_table),
 		cmocka_unit_test(every_mapping_is_found),
 		cmocka_unit_test(a_table_may_have_several_pieces),
 	};
