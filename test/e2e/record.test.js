@@ -239,7 +239,7 @@ test("the exit status is the command's", () => {
 });
 
 test("a command that ends at once has an empty file that tools can read", () => {
-  const r = record("-o", file("empty.pb.gz"), "--", "true");
+  const r = record("-F", "1", "-o", file("empty.pb.gz"), "--", "true");
   assert.match(r.stderr, /no samples: what was recorded used no CPU in this time/);
   assert.deepStrictEqual(contents(fs.readFileSync(file("empty.pb.gz"))).stacks, []);
 });
