@@ -41,7 +41,7 @@
 
 #define DEFAULT_TABLE_BUDGET_BYTES (8 * MIB)
 #define DEFAULT_FRAME_LIMIT_BYTES (3 * MIB)
-#define KEPT_TABLES_PART 8u /* of the budget; what tables may have between two cycles */
+#define KEPT_TABLES_PART 4u /* of the budget; what tables may have between two cycles */
 #define DEFAULT_ADDRESSES 16384u
 #define TABLE_BUDGET_MIN_BYTES 65536u
 #define READ_TIMEOUT_NS NS_PER_S

@@ -59,6 +59,14 @@ const struct elf_symbol_table *table_cache_get(struct table_cache *c, struct tab
 	return NULL;
 }
 
+static void evict(struct table_cache *c, size_t i)
+{
+	c->used_bytes -= elf_symbol_table_bytes(c->tables[i].table);
+	elf_symbol_table_free(c->tables[i].table);
+	c->tables[i] = c->tables[--c->n];
+	metric_add(&symbol_metrics[SYMBOL_METRIC_TABLES_EVICTED], 1);
+}
+
 static void evict_oldest(struct table_cache *c)
 {
 	size_t oldest = 0;
@@ -67,10 +75,7 @@ static void evict_oldest(struct table_cache *c)
 		if (c->tables[i].last_use < c->tables[oldest].last_use)
 			oldest = i;
 	}
-	c->used_bytes -= elf_symbol_table_bytes(c->tables[oldest].table);
-	elf_symbol_table_free(c->tables[oldest].table);
-	c->tables[oldest] = c->tables[--c->n];
-	metric_add(&symbol_metrics[SYMBOL_METRIC_TABLES_EVICTED], 1);
+	evict(c, oldest);
 }
 
 void table_cache_adopt(struct table_cache *c, struct table_key key, struct elf_symbol_table *t)
@@ -92,6 +97,10 @@ void table_cache_adopt(struct table_cache *c, struct table_key key, struct elf_s
 
 void table_cache_shrink(struct table_cache *c, size_t keep_bytes)
 {
+	for (size_t i = c->n; i > 0; i--) {
+		if (elf_symbol_table_bytes(c->tables[i - 1].table) > keep_bytes)
+			evict(c, i - 1);
+	}
 	while (c->used_bytes > keep_bytes)
 		evict_oldest(c);
 }

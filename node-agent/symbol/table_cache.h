@@ -29,7 +29,10 @@ const struct elf_symbol_table *table_cache_get(struct table_cache *c, struct tab
 
 /* Takes t, whose size is at most the budget. */
 void table_cache_adopt(struct table_cache *c, struct table_key key, struct elf_symbol_table *t);
-/* Evicts the least recently used tables until the others have at most keep_bytes. */
+/*
+ * Evicts the least recently used tables until the others have at most keep_bytes. One that alone
+ * has more goes first, so that it does not push the others out.
+ */
 void table_cache_shrink(struct table_cache *c, size_t keep_bytes);
 size_t table_cache_bytes(const struct table_cache *c);
 

@@ -7,7 +7,7 @@
 #define TEXT 0x1000u
 #define SYMBOLS 50u
 
-static struct elf_symbol_table *make_table(void)
+static struct elf_symbol_table *make_table_of(unsigned n_symbols)
 {
 	struct elf_builder elf;
 	struct elf_symbol_table *t;
@@ -18,7 +18,7 @@ static struct elf_symbol_table *make_table(void)
 	elf_builder_section(&elf, ".text", SHT_PROGBITS, SHF_ALLOC | SHF_EXECINSTR, TEXT, NULL,
 			    0x1000);
 	elf_builder_segment(&elf, PT_LOAD, PF_R | PF_X, elf.sections[1].sh_offset, TEXT, 0x1000);
-	for (unsigned i = 0; i < SYMBOLS; i++)
+	for (unsigned i = 0; i < n_symbols; i++)
 		elf_builder_symbol(&elf, "f", STB_GLOBAL, STT_FUNC, TEXT + i * 16, 16);
 	elf_builder_symbol_table(&elf, SHT_SYMTAB);
 	elf_builder_finish(&elf);
@@ -26,6 +26,11 @@ static struct elf_symbol_table *make_table(void)
 	assert_int_equal(elf_layout_parse(&layout, &src), 0);
 	assert_int_equal(elf_symbol_table_new(&t, &layout, &src, TEXT, 65536), 0);
 	return t;
+}
+
+static struct elf_symbol_table *make_table(void)
+{
+	return make_table_of(SYMBOLS);
 }
 
 static void the_least_recently_used_goes_first(void **state)
@@ -97,6 +102,24 @@ static void shrinking_keeps_what_was_used_last(void **state)
 	assert_int_equal(table_cache_bytes(c), 0);
 }
 
+static void one_large_table_does_not_push_out_all_others(void **state)
+{
+	CLEANUP(table_cache_freep) struct table_cache *c = NULL;
+	struct elf_symbol_table *t = make_table();
+	size_t bytes = elf_symbol_table_bytes(t);
+
+	(void)state;
+	assert_int_equal(table_cache_new(&c, 65536), 0);
+	table_cache_adopt(c, (struct table_key){1, 1}, t);
+	table_cache_adopt(c, (struct table_key){2, 1}, make_table_of(4 * SYMBOLS));
+	table_cache_adopt(c, (struct table_key){3, 1}, make_table());
+	table_cache_adopt(c, (struct table_key){4, 1}, make_table_of(4 * SYMBOLS));
+	table_cache_shrink(c, 2 * bytes);
+	assert_int_equal(table_cache_bytes(c), 2 * bytes);
+	assert_non_null(table_cache_get(c, (struct table_key){1, 1}, TEXT));
+	assert_non_null(table_cache_get(c, (struct table_key){3, 1}, TEXT));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -104,6 +127,7 @@ int main(void)
 		cmocka_unit_test(a_table_answers_for_its_key_and_its_addresses),
 		cmocka_unit_test(the_number_of_tables_is_bounded),
 		cmocka_unit_test(shrinking_keeps_what_was_used_last),
+		cmocka_unit_test(one_large_table_does_not_push_out_all_others),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
