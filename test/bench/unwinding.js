@@ -1,8 +1,10 @@
 // The second part of "make bench-node": a node with PROCESSES=300 processes without frame pointers
 // that all do a little, below the node-agent by tables and by frame pointers, and below "perf
 // record" by frame pointers and with copies of the stack; then what a start costs, without and
-// with tables on disk, and a storm of 6,000 processes in six seconds. WINDOW=60 seconds each. Needs
-// root. The processes use half of a core.
+// with tables on disk, and a storm of 6,000 processes in six seconds. WINDOW=60 seconds each. Each
+// of these processes is sampled about once a minute, and read when that is for the first time; so
+// there is another window when nearly all are known, WARM=240 seconds after the start. Needs root.
+// The processes use half of a core.
 "use strict";
 
 process.env.RUN_DIR ??= "build/bench/run";
@@ -18,6 +20,7 @@ const { ProfileReceiver } = require("../accuracy/profile_receiver");
 const PROCESSES = Number(process.env.PROCESSES || 300);
 const COMPILERS = Number(process.env.COMPILERS || 3);
 const WINDOW = Number(process.env.WINDOW || 60);
+const WARM = Number(process.env.WARM || 240);
 const MIB = 1 << 20;
 const built = (name) => path.join(root, "build/bench", name);
 
@@ -63,29 +66,43 @@ const startAgent = (receiver, mode, cacheDir) =>
     args: [`--unwinding=${mode}`, `--cache-dir=${cacheDir}`],
   });
 
-async function agentCost(receiver, mode, cacheDir) {
-  const node = await startAgent(receiver, mode, cacheDir);
-  await sleep(35000); // tables, and the first profile
+async function windowCost(node) {
   const before = await bpfUse(node);
   await sleep(WINDOW * 1000);
   const after = await bpfUse(node);
-  const wall = (after.at - before.at) / 1000;
   const bpf = after.seconds - before.seconds;
+  const percent = (seconds) => `${((1e5 * seconds) / (after.at - before.at)).toFixed(2)} %`;
+  return (
+    `${percent(after.cpu - before.cpu + bpf)} of one core, ${percent(bpf)} of that in BPF ` +
+    `(${Math.round((bpf * 1e9) / (after.runs - before.runs))} ns per sample)`
+  );
+}
+
+async function agentMemory(node, mode) {
   const tables =
     mode === "tables" ? await node.metric("coroot_node_agent_unwind_bytes", 'use="allocated"') : 0;
   const maps = ((await node.metric("coroot_node_agent_bpf_map_bytes")) + tables) / MIB;
-  const rss = residentMiB(node.pid);
-  const whole = await node.metric("coroot_node_agent_samples_unwound_total", 'end="complete"');
-  const all = await node.metric("coroot_node_agent_samples_profiled_total");
+  return `${residentMiB(node.pid).toFixed(1)} MiB resident, ${maps.toFixed(1)} MiB in maps`;
+}
+
+// Rows of 35 s after the start, when there are tables and the first profile, and of WARM seconds.
+async function agentCost(receiver, mode, cacheDir) {
+  const node = await startAgent(receiver, mode, cacheDir);
+  const rows = [];
+  for (const seconds of [35, WARM]) {
+    await sleep(Math.max(node.startedAt + seconds * 1000 - Date.now(), 0));
+    const cost = await windowCost(node);
+    const whole = await node.metric("coroot_node_agent_samples_unwound_total", 'end="complete"');
+    const all = await node.metric("coroot_node_agent_samples_profiled_total");
+    rows.push([
+      `node-agent, --unwinding=${mode}, from ${seconds} s after its start`,
+      cost,
+      await agentMemory(node, mode),
+      `${((100 * whole) / all).toFixed(1)} % of all samples whole`,
+    ]);
+  }
   await node.stop();
-  const percent = (s) => `${((100 * s) / wall).toFixed(2)} %`;
-  return [
-    `node-agent, --unwinding=${mode}`,
-    `${percent(after.cpu - before.cpu + bpf)} of one core, ${percent(bpf)} of that in BPF ` +
-      `(${Math.round((bpf * 1e9) / (after.runs - before.runs))} ns per sample)`,
-    `${rss.toFixed(1)} MiB resident, ${maps.toFixed(1)} MiB in maps`,
-    `${((100 * whole) / all).toFixed(1)} % of all samples whole`,
-  ];
+  return rows;
 }
 
 async function perfCost(graph) {
@@ -203,8 +220,8 @@ async function main() {
   const rows = [
     await startCost(receiver, "nothing on disk", cacheDir),
     await startCost(receiver, "tables on disk", cacheDir),
-    await agentCost(receiver, "tables", cacheDir),
-    await agentCost(receiver, "frame-pointers", cacheDir),
+    ...(await agentCost(receiver, "tables", cacheDir)),
+    ...(await agentCost(receiver, "frame-pointers", cacheDir)),
     await perfCost(["-g"]),
     await perfCost(["--call-graph", "dwarf,16384"]),
     await stormCost(receiver, cacheDir),
