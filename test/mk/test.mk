@@ -180,8 +180,8 @@ check-pipeline: $(java_workload) $(pipeline_tests) $(clickhouse_server) $(soak_p
 
 # ---- what is answered with 200 is stored exactly once, whatever dies ---------------
 soak: all $(java_workload) $(soak_programs) $(O)/test/store/test_insert_kill $(O)/test/unit/test_upload_log_kill ## kill -9, outages, full disks and clock steps at length, with a ledger, and sampling beside perf (SOAK_FILES="kills")
-	$(Q)SOAK=long CHDB_LIBRARY=$(abspath $(O))/libchdb.so test/run-unit.sh $(O)/test/store/test_insert_kill \
-	    $(O)/test/unit/test_upload_log_kill
+	$(if $(SOAK_FILES),,$(Q)SOAK=long CHDB_LIBRARY=$(abspath $(O))/libchdb.so test/run-unit.sh \
+	    $(O)/test/store/test_insert_kill $(O)/test/unit/test_upload_log_kill)
 	$(Q)SOAK=long $(SUDO) test/soak/run-soak.sh $(SOAK_FILES)
 
 # ---- the page alone: types, pure modules, the built page in a browser on generated answers ----
