@@ -190,6 +190,7 @@ static enum walk_end take_user_stack(struct scratch *s, struct task_struct *task
 	}
 	w->exact = true;
 	w->was_exact = false;
+	w->rbx_at = WALK_RBX_IN_REGISTER;
 	w->sp_is_low = false;
 	w->guessed = false;
 	w->mappings.used_at = h->ktime_ns >> UNWIND_USED_SHIFT;

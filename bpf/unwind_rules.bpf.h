@@ -10,6 +10,9 @@
  * What is known of a frame is its stack pointer and frame pointer. The other registers are known
  * at the tick, and where a signal handler was called: its frame has all of them. A leaf in assembly
  * may leave a register alone that its caller has its CFA in: then they are used once more.
+ *
+ * rbx is followed further, as callees save it, but it is hardly ever needed: what a walk keeps is
+ * where it is, and it is only read where a CFA is in it.
  */
 #ifndef BPF_UNWIND_RULES_BPF_H
 #define BPF_UNWIND_RULES_BPF_H
@@ -77,6 +80,7 @@ static __always_inline int walk_to_next_record(struct walk *w, const __u64 frame
 	int end = walk_to(w, frame[1], w->fp + 2 * sizeof(frame[0]), frame[0]);
 
 	w->sp_is_low = !RECORD_ENDS_FRAME;
+	w->rbx_at = WALK_RBX_LOST;
 	return end;
 }
 
@@ -152,6 +156,7 @@ static __always_inline int walk_from_signal(struct walk *w)
 #endif
 	w->exact = true;
 	w->was_exact = w->sp_is_low = false;
+	w->rbx_at = WALK_RBX_IN_REGISTER;
 	w->descended = w->descending = false; /* a signal stack may be anywhere */
 	return w->ip < PAGE_ZERO_END || w->ip >= USER_SPACE_END ? WALK_END_BAD_ADDRESS
 								: WALK_CONTINUES;
@@ -181,18 +186,47 @@ static __always_inline __u64 walk_cfa_offset(const struct unwind_rule *r)
 	return walk_words(words);
 }
 
+/* Goes from where rbx is in a frame to where it is in the caller's. */
+static __always_inline void walk_rbx_to_caller(struct walk *w, const struct unwind_rule *r,
+					       __u64 cfa)
+{
+	__u32 how = r->how & UNWIND_RBX_MASK;
+
+	if (how == UNWIND_RBX_LOST)
+		w->rbx_at = WALK_RBX_LOST;
+	else if (how != UNWIND_RBX_SAME)
+		w->rbx_at = cfa - walk_words(how / UNWIND_RBX_WORD);
+}
+
+/* Returns false if it is not known; then *ret stays as it was. */
+static __always_inline bool walk_rbx(const struct walk *w, __u64 *ret)
+{
+	__u64 value;
+
+	if (w->rbx_at == WALK_RBX_LOST)
+		return false;
+	if (w->rbx_at == WALK_RBX_IN_REGISTER)
+		value = w->registers[UNWIND_RBX];
+	else if (bpf_probe_read_user(&value, sizeof(value), (void *)w->rbx_at))
+		return false;
+	*ret = value;
+	return true;
+}
+
 #define WALK_LIKELY_FRAME 65536 /* bytes */
 
 static __always_inline int walk_cfa_by_register(struct walk *w, const struct unwind_rule *r,
 						__u64 *ret)
 {
-	bool known = walk_register(w, r->base, ret);
+	bool known = walk_register(w, r->base, ret), believed = w->was_exact;
 
 	if (r->base < UNWIND_CFA_REGISTER)
 		return WALK_END_NO_UNWIND_INFO;
 	if (r->base < UNWIND_CFA_AT_INDEXED) {
+		if (r->base == UNWIND_CFA_REGISTER + UNWIND_RBX && !known)
+			believed |= walk_rbx(w, ret);
 		*ret += walk_words(r->cfa);
-		if (!known && !(w->was_exact && *ret > w->sp && *ret - w->sp < WALK_LIKELY_FRAME &&
+		if (!known && !(believed && *ret > w->sp && *ret - w->sp < WALK_LIKELY_FRAME &&
 				*ret % UNWIND_WORD_BYTES == 0))
 			return WALK_END_NO_UNWIND_INFO;
 		return WALK_CONTINUES;
@@ -284,6 +318,7 @@ static __always_inline int walk_by_cfa(struct scratch *s, const struct unwind_ru
 
 	if (end != WALK_CONTINUES)
 		return end;
+	walk_rbx_to_caller(w, r, cfa);
 	fp_slot = walk_fp_slot(w, r, cfa);
 	ra_slot = walk_ra_slot(r, cfa);
 	frame[0] = w->fp;

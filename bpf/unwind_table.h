@@ -40,9 +40,9 @@ enum unwind_cfa {
 	 */
 	UNWIND_CFA_FRAME_POINTER,
 	/*
-	 * + DWARF number of a register: that register + cfa. Only registers of the tick, or of the
-	 * code that a signal interrupted, are known. They are believed in the next frame too, if
-	 * what comes of them is likely.
+	 * + DWARF number of a register: that register + cfa. Registers of the tick, or of the code
+	 * that a signal interrupted, are known. They are believed in the next frame too, if what
+	 * comes of them is likely. rbx is known as long as rules say where it is.
 	 */
 	UNWIND_CFA_REGISTER = 0x80,
 	/*
@@ -52,23 +52,36 @@ enum unwind_cfa {
 	UNWIND_CFA_AT_INDEXED = 0xc0,
 };
 
-/* Where the caller's frame pointer is; low half of unwind_rule.how. */
+/* Where the caller's frame pointer is; in unwind_rule.how. */
 enum unwind_fp {
 	UNWIND_FP_SAME,   /* in its register */
 	UNWIND_FP_AT_CFA, /* at CFA + fp */
 	UNWIND_FP_AT_FP,  /* at (frame pointer + fp) */
 	UNWIND_FP_AT_SP,  /* at (stack pointer + fp) */
-	UNWIND_FP_MASK = 0x0f,
+	UNWIND_FP_MASK = 0x03,
 };
 
-/* Where the return address is; high half of unwind_rule.how. */
+/* Where the return address is; in unwind_rule.how. */
 enum unwind_ra {
 	UNWIND_RA_BELOW_CFA = 0x00, /* in the word below the CFA; aux is the high half of cfa */
-	UNWIND_RA_AT_CFA = 0x10,    /* at CFA + aux */
+	UNWIND_RA_AT_CFA = 0x04,    /* at CFA + aux */
 	UNWIND_RA_REGISTER =
-		0x20, /* in the register aux, of those that UNWIND_CFA_REGISTER knows */
-	UNWIND_RA_MASK = 0xf0,
+		0x08, /* in the register aux, of those that UNWIND_CFA_REGISTER knows */
+	UNWIND_RA_MASK = 0x0c,
 };
+
+/*
+ * x86-64: where the caller's rbx is, in unwind_rule.how; 2 to 15: so many words below the CFA.
+ * Functions of the dynamic loader that align the stack by an amount that no table knows have their
+ * CFA in rbx, and call others, which save it.
+ */
+enum unwind_rbx {
+	UNWIND_RBX_LOST = 0x00, /* not known */
+	UNWIND_RBX_SAME = 0x10, /* in its register */
+	UNWIND_RBX_WORD = 0x10, /* unit */
+	UNWIND_RBX_MASK = 0xf0,
+};
+#define UNWIND_RBX 3 /* its DWARF number */
 
 /*
  * cfa, fp and aux are in words. With UNWIND_CFA_SP and UNWIND_CFA_FP, cfa is unsigned; it has 32
@@ -77,7 +90,7 @@ enum unwind_ra {
  */
 struct unwind_rule {
 	__u8 base; /* enum unwind_cfa */
-	__u8 how;  /* enum unwind_fp | enum unwind_ra */
+	__u8 how;  /* enum unwind_fp | enum unwind_ra | enum unwind_rbx */
 	__u16 cfa;
 	__s16 fp;
 	__s16 aux;

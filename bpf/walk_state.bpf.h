@@ -56,10 +56,15 @@ struct unwind_recent {
 };
 _Static_assert(sizeof(struct unwind_recent) == 16, "unwind_recent layout");
 
+/* Values of walk.rbx_at that are no address. */
+#define WALK_RBX_IN_REGISTER 0 /* it is that of registers */
+#define WALK_RBX_LOST 1
+
 struct walk {
 	__u64 ip; /* of the current frame: the leaf's address, then return addresses */
 	__u64 sp;
 	__u64 fp;
+	__u64 rbx_at;                    /* where a frame below has saved the current frame's rbx */
 	__u64 registers[WALK_REGISTERS]; /* known if exact */
 	__u64 saved[SAVED_REGISTERS];    /* room to read them */
 	struct unwind_mappings mappings; /* if by_tables */

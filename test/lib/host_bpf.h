@@ -102,6 +102,7 @@ static inline enum walk_end host_walk(void)
 	memset(s->event.stack_switch, 0, sizeof(s->event.stack_switch));
 	s->walk.exact = true;
 	s->walk.was_exact = false;
+	s->walk.rbx_at = WALK_RBX_IN_REGISTER;
 	s->walk.sp_is_low = false;
 	s->walk.guessed = false;
 	s->walk.mappings.used_at = 5;

@@ -317,28 +317,46 @@ static void expect_rule(struct unwind_rule rule, unsigned base, unsigned how, un
 static void states_become_rules_in_words(void **state)
 {
 	(void)state;
-	expect_rule(rule_after(BYTES(0)), UNWIND_CFA_SP, 0, 1, 0, 0);
-	expect_rule(rule_after(BYTES(0x0c, 6, 16, 0x86, 2)), UNWIND_CFA_FP, UNWIND_FP_AT_CFA, 2, -2,
-		    0);
+	expect_rule(rule_after(BYTES(0)), UNWIND_CFA_SP, UNWIND_RBX_SAME, 1, 0, 0);
+	expect_rule(rule_after(BYTES(0x0c, 6, 16, 0x86, 2)), UNWIND_CFA_FP,
+		    UNWIND_FP_AT_CFA | UNWIND_RBX_SAME, 2, -2, 0);
 	/* a frame of 512 KiB and 8 bytes */
-	expect_rule(rule_after(BYTES(0x0e, 0x88, 0x80, 0x20)), UNWIND_CFA_SP, 0, 1, 0, 1);
+	expect_rule(rule_after(BYTES(0x0e, 0x88, 0x80, 0x20)), UNWIND_CFA_SP, UNWIND_RBX_SAME, 1, 0,
+		    1);
 	/* the stack was realigned */
 	expect_rule(rule_after(BYTES(0x0f, 3, 0x76, 0x78, 0x06, 0x10, 6, 2, 0x76, 0)),
-		    UNWIND_CFA_AT_FP, UNWIND_FP_AT_FP, 0xffff, 0, 0);
-	expect_rule(rule_after(BYTES(0x0f, 5, 0x77, 16, 0x06, 0x23, 8)), UNWIND_CFA_AT_SP, 0, 2, 0,
-		    1);
+		    UNWIND_CFA_AT_FP, UNWIND_FP_AT_FP | UNWIND_RBX_SAME, 0xffff, 0, 0);
+	expect_rule(rule_after(BYTES(0x0f, 5, 0x77, 16, 0x06, 0x23, 8)), UNWIND_CFA_AT_SP,
+		    UNWIND_RBX_SAME, 2, 0, 1);
 	/* *(rsp + 8 + r9 * 8) + 8 */
 	expect_rule(rule_after(BYTES(0x0f, 10, 0x77, 8, 0x79, 0, 0x38, 0x1e, 0x22, 0x06, 0x23, 8)),
-		    UNWIND_CFA_AT_INDEXED + 9, 0, 1, 0, 1);
-	expect_rule(rule_after(BYTES(0x0c, 10, 0)), UNWIND_CFA_REGISTER + 10, 0, 0, 0, 0);
-	expect_rule(rule_after(BYTES(0x07, 16)), UNWIND_CFA_END, 0, 0, 0, 0);
-	expect_rule(rule_after(BYTES(0x0e, 0, 0x09, 16, 5)), UNWIND_CFA_SP, UNWIND_RA_REGISTER, 0,
-		    0, 5);
-	expect_rule(rule_after(BYTES(0x10, 6, 2, 0x77, 0x10)), UNWIND_CFA_SP, UNWIND_FP_AT_SP, 1, 2,
+		    UNWIND_CFA_AT_INDEXED + 9, UNWIND_RBX_SAME, 1, 0, 1);
+	expect_rule(rule_after(BYTES(0x0c, 10, 0)), UNWIND_CFA_REGISTER + 10, UNWIND_RBX_SAME, 0, 0,
 		    0);
+	expect_rule(rule_after(BYTES(0x07, 16)), UNWIND_CFA_END, 0, 0, 0, 0);
+	expect_rule(rule_after(BYTES(0x0e, 0, 0x09, 16, 5)), UNWIND_CFA_SP,
+		    UNWIND_RA_REGISTER | UNWIND_RBX_SAME, 0, 0, 5);
+	expect_rule(rule_after(BYTES(0x10, 6, 2, 0x77, 0x10)), UNWIND_CFA_SP,
+		    UNWIND_FP_AT_SP | UNWIND_RBX_SAME, 1, 2, 0);
 	expect_rule(rule_after(BYTES(0x0f, 11, 0x77, 8, 0x80, 0, 0x3f, 0x1a, 0x3a, 0x2a, 0x33, 0x24,
 				     0x22)),
-		    UNWIND_CFA_PLT, 0, 10, 0, 0);
+		    UNWIND_CFA_PLT, UNWIND_RBX_SAME, 10, 0, 0);
+}
+
+static void rules_say_where_rbx_is(void **state)
+{
+	(void)state;
+	/* pushed, as the last one of six registers; the CFA is 56 above */
+	expect_rule(rule_after(BYTES(0x0e, 56, 0x83, 7)), UNWIND_CFA_SP, 7 * UNWIND_RBX_WORD, 7, 0,
+		    0);
+	expect_rule(rule_after(BYTES(0x0c, 3, 24, 0x83, 3)), UNWIND_CFA_REGISTER + UNWIND_RBX,
+		    3 * UNWIND_RBX_WORD, 3, 0, 0);
+	expect_rule(rule_after(BYTES(0x83, 15)), UNWIND_CFA_SP, 15 * UNWIND_RBX_WORD, 1, 0, 0);
+	/* too far away, in another register, nowhere */
+	expect_rule(rule_after(BYTES(0x83, 16)), UNWIND_CFA_SP, UNWIND_RBX_LOST, 1, 0, 0);
+	expect_rule(rule_after(BYTES(0x83, 1)), UNWIND_CFA_SP, UNWIND_RBX_LOST, 1, 0, 0);
+	expect_rule(rule_after(BYTES(0x09, 3, 12)), UNWIND_CFA_SP, UNWIND_RBX_LOST, 1, 0, 0);
+	expect_rule(rule_after(BYTES(0x07, 3)), UNWIND_CFA_SP, UNWIND_RBX_LOST, 1, 0, 0);
 }
 
 static void states_without_a_rule_are_unknown(void **state)
@@ -405,6 +423,7 @@ int main(void)
 		cmocka_unit_test(expressions_of_compilers_and_linkers_are_understood),
 		cmocka_unit_test(other_expressions_are_unsupported),
 		cmocka_unit_test(states_become_rules_in_words),
+		cmocka_unit_test(rules_say_where_rbx_is),
 		cmocka_unit_test(states_without_a_rule_are_unknown),
 		cmocka_unit_test(only_the_kernels_frame_is_a_signal_frame),
 		cmocka_unit_test(on_arm64_the_return_address_begins_in_its_register),

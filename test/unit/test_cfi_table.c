@@ -237,7 +237,7 @@ static void rows_follow_the_instructions(void **state)
 	expect(f, TEXT + 0xff, UNWIND_CFA_UNKNOWN, 0);
 	expect(f, TEXT + 0x100, UNWIND_CFA_SP, 1);
 	expect(f, TEXT + 0x101, UNWIND_CFA_SP, 2);
-	assert_int_equal(rule_at(f, TEXT + 0x101)->how, UNWIND_FP_AT_CFA);
+	assert_int_equal(rule_at(f, TEXT + 0x101)->how, UNWIND_FP_AT_CFA | UNWIND_RBX_SAME);
 	expect(f, TEXT + 0x13f, UNWIND_CFA_SP, 2);
 	expect(f, TEXT + 0x140, UNWIND_CFA_UNKNOWN, 0);
 	assert_int_equal(f->table.origin, CFI_ORIGIN_EH_FRAME);
@@ -434,6 +434,9 @@ static void what_does_not_fit_is_unknown_and_counted(void **state)
 	put_long_function(f, TEXT, 4200);
 	build_table(f);
 	expect(f, TEXT + 4000, UNWIND_CFA_SP, 4000);
+	/* the last quarter of the rules has no room for what is hardly ever needed */
+	assert_int_equal(rule_at(f, TEXT + 3000)->how, UNWIND_RBX_SAME);
+	assert_int_equal(rule_at(f, TEXT + 4000)->how, UNWIND_RBX_LOST);
 	expect(f, TEXT + 4199, UNWIND_CFA_UNKNOWN, 0);
 	assert_int_equal(f->table.n_rules, UNWIND_TABLE_RULES);
 	assert_true(f->table.n_dropped_rows >= 100);

@@ -127,6 +127,20 @@ static void check_fp(const struct unwind_rule *rule, struct place fp)
 	}
 }
 
+static void check_rbx(const struct unwind_rule *rule, struct place rbx)
+{
+	unsigned how = rule->how & UNWIND_RBX_MASK;
+
+	if (how == UNWIND_RBX_SAME) {
+		assert_true(rbx.kind == SAME || rbx.kind == UNDEFINED);
+	} else if (how != UNWIND_RBX_LOST) {
+		assert_int_equal(rbx.kind, AT_CFA);
+		assert_int_equal(rbx.value, -8 * (int)(how / UNWIND_RBX_WORD));
+	} else {
+		assert_int_not_equal(rbx.kind, SAME);
+	}
+}
+
 static void check_ra(const struct unwind_rule *rule, struct place ra, uint16_t machine)
 {
 	switch (rule->how & UNWIND_RA_MASK) {
@@ -175,6 +189,8 @@ static void check_row(struct truth *t, uint64_t address, const struct unwind_rul
 		check_ra(rule, ra, t->machine);
 		check_cfa(rule, frame, &registers);
 		check_fp(rule, place_of(frame, registers.fp));
+		if (registers.rbx != CFI_NO_REGISTER)
+			check_rbx(rule, place_of(frame, registers.rbx));
 	}
 	t->n_same += rule->base != UNWIND_CFA_UNKNOWN;
 	free(frame);

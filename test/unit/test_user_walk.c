@@ -200,6 +200,79 @@ static void registers_are_used_once_more_if_they_are_likely(void **state)
 	assert_int_equal(host.scratch.n_user, 3);
 }
 
+/* Functions 3 and 5 have their CFA in rbx, and have saved the caller's; 1, 4 and 6 call others. */
+static const struct unwind_rule rbx_rules[] = {
+	{.base = UNWIND_CFA_UNKNOWN},
+	{.base = UNWIND_CFA_SP, .how = UNWIND_RBX_SAME, .cfa = 2},
+	{.base = UNWIND_CFA_END},
+	{.base = UNWIND_CFA_REGISTER + UNWIND_RBX, .how = 3 * UNWIND_RBX_WORD, .cfa = 3},
+	{.base = UNWIND_CFA_SP, .how = 15 * UNWIND_RBX_WORD, .cfa = 20},
+	{.base = UNWIND_CFA_REGISTER + UNWIND_RBX, .how = UNWIND_RBX_SAME, .cfa = 1},
+	{.base = UNWIND_CFA_SP, .how = UNWIND_RBX_LOST, .cfa = 1},
+};
+
+/*
+ * 1, which leaves rbx alone, called by 4, which has saved that of 3, which has saved that of 5,
+ * which has none of its own to save; that is called by 2.
+ */
+static void make_rbx_stack(void)
+{
+	make_program(rbx_rules, ARRAY_SIZE(rbx_rules));
+	w->registers[UNWIND_RBX] = 0x1234;
+	host.stack[11] = in_function(4);
+	host.stack[17] = stack_at(50); /* rbx of 3 */
+	host.stack[31] = in_function(3);
+	host.stack[50] = stack_at(80); /* rbx of 5 */
+	host.stack[52] = in_function(5);
+	host.stack[80] = in_function(2);
+}
+
+static void rbx_is_known_as_long_as_callees_have_saved_it(void **state)
+{
+	(void)state;
+	make_rbx_stack();
+	assert_int_equal(host_walk(), WALK_END_BOTTOM);
+	assert_int_equal(host.scratch.n_user, 5);
+	assert_int_equal(host.scratch.addrs[4], in_function(2));
+	assert_int_equal(w->sp, stack_at(81));
+
+	/* nobody has saved it */
+	make_rbx_stack();
+	host.stack[11] = in_function(1);
+	host.stack[13] = in_function(3);
+	w->registers[UNWIND_RBX] = stack_at(50);
+	assert_int_equal(host_walk(), WALK_END_BOTTOM);
+	assert_int_equal(host.scratch.n_user, 5);
+
+	make_rbx_stack();
+	host.stack[17] = 64; /* not above the stack pointer */
+	assert_int_equal(host_walk(), WALK_END_NO_UNWIND_INFO);
+	assert_int_equal(host.scratch.n_user, 3);
+
+	make_rbx_stack();
+	host.stack[52] = 0x12345678; /* not code */
+	assert_int_equal(host_walk(), WALK_END_NO_UNWIND_INFO);
+	assert_int_equal(host.scratch.n_user, 3);
+}
+
+/* By a rule that does not say where it is, and by a step that has no rule. */
+static void rbx_is_lost_where_nothing_says_where_it_is(void **state)
+{
+	(void)state;
+	make_rbx_stack();
+	host.stack[31] = in_function(6); /* between 4 and 3 */
+	host.stack[32] = in_function(3);
+	assert_int_equal(host_walk(), WALK_END_NO_UNWIND_INFO);
+	assert_int_equal(host.scratch.n_user, 4);
+
+	make_rbx_stack();
+	host.stack[31] = in_function(0);
+	w->fp = stack_at(40);
+	host.stack[41] = in_function(3);
+	assert_int_equal(host_walk(), WALK_END_NO_UNWIND_INFO);
+	assert_int_equal(host.scratch.n_user, 4);
+}
+
 static void the_cfa_is_read_from_an_indexed_place(void **state)
 {
 	const struct unwind_rule rule = {UNWIND_CFA_AT_INDEXED + 9, 0, (uint16_t)-1, 0, 2};
@@ -596,6 +669,8 @@ int main(void)
 		cmocka_unit_test(the_plt_pushes_within_an_entry),
 		cmocka_unit_test(registers_are_known_at_the_tick_only),
 		cmocka_unit_test(registers_are_used_once_more_if_they_are_likely),
+		cmocka_unit_test(rbx_is_known_as_long_as_callees_have_saved_it),
+		cmocka_unit_test(rbx_is_lost_where_nothing_says_where_it_is),
 		cmocka_unit_test(the_cfa_is_read_from_an_indexed_place),
 		cmocka_unit_test(a_signal_frame_has_all_registers),
 		cmocka_unit_test(a_return_address_belongs_to_the_call_before_it),

@@ -74,10 +74,11 @@ void cfi_gaps_init(struct cfi_gaps *g, const struct elf_layout *layout,
 static int fill_x86_plt(struct cfi_gaps *g, const struct cfi_special *s)
 {
 	static const struct unwind_rule first[] = {
-		{.base = UNWIND_CFA_SP, .cfa = 2},
-		{.base = UNWIND_CFA_SP, .cfa = 3},
+		{.base = UNWIND_CFA_SP, .how = UNWIND_RBX_SAME, .cfa = 2},
+		{.base = UNWIND_CFA_SP, .how = UNWIND_RBX_SAME, .cfa = 3},
 	};
-	struct unwind_rule others = {.base = UNWIND_CFA_PLT, .cfa = PUSHED_AT};
+	struct unwind_rule others = {
+		.base = UNWIND_CFA_PLT, .how = UNWIND_RBX_SAME, .cfa = PUSHED_AT};
 	uint64_t offset = 0;
 	const uint8_t *code;
 	int r;

@@ -77,6 +77,8 @@ static struct cfi_value *value_of(const struct vm *vm, struct cfi_state *s, uint
 		return &s->fp;
 	if (reg == r->sp)
 		return &s->sp;
+	if (reg == r->rbx)
+		return &s->rbx;
 	return NULL;
 }
 

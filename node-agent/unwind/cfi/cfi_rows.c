@@ -12,6 +12,11 @@
 #include "common/data/table.h"
 
 #define RECENT 256u
+/*
+ * Of large files, hundreds of rules differ only in where rbx is, which few walks need: with so many
+ * in the dictionary, new ones do not say it.
+ */
+#define RULES_WITH_RBX (UNWIND_TABLE_RULES / 4 * 3)
 
 struct known_rule {
 	struct unwind_rule rule; /* the key */
@@ -89,12 +94,27 @@ static int add_rule(struct cfi_rows *w, const struct unwind_rule *rule, uint16_t
 	return 0;
 }
 
+static int find_known(struct cfi_rows *w, const struct unwind_rule *rule, uint16_t *ret)
+{
+	struct unwind_rule plain = *rule;
+	struct known_rule *e;
+
+	HASH_FIND(hh, w->known, rule, sizeof(*rule), e);
+	if (!e && w->table->n_rules >= RULES_WITH_RBX) {
+		plain.how &= (__u8)~UNWIND_RBX_MASK;
+		HASH_FIND(hh, w->known, &plain, sizeof(plain), e);
+	}
+	if (!e)
+		return add_rule(w, &plain, ret);
+	*ret = e->index;
+	return 0;
+}
+
 static int find_rule(struct cfi_rows *w, const struct unwind_rule *rule, uint16_t *ret)
 {
-	struct known_rule *e;
 	uint64_t bits;
 	size_t i;
-	int r = 0;
+	int r;
 
 	memcpy(&bits, rule, sizeof(bits));
 	i = (size_t)(bits * UINT64_C(0x9e3779b97f4a7c15) >> 56) % RECENT;
@@ -102,11 +122,7 @@ static int find_rule(struct cfi_rows *w, const struct unwind_rule *rule, uint16_
 		*ret = w->recent[i].index;
 		return 0;
 	}
-	HASH_FIND(hh, w->known, rule, sizeof(*rule), e);
-	if (e)
-		*ret = e->index;
-	else
-		r = add_rule(w, rule, ret);
+	r = find_known(w, rule, ret);
 	if (r == 0) {
 		w->recent[i].rule = *rule;
 		w->recent[i].index = *ret;

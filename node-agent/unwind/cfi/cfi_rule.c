@@ -51,6 +51,20 @@ static bool set_fp(struct unwind_rule *rule, const struct cfi_value *fp,
 	return to_s16(fp->offset, &rule->fp);
 }
 
+/* The place of rbx, where compilers save it: not far below the CFA. */
+static void set_rbx(struct unwind_rule *rule, const struct cfi_value *rbx,
+		    const struct cfi_registers *registers)
+{
+	int64_t words;
+
+	if (registers->rbx == CFI_NO_REGISTER)
+		return;
+	if (rbx->kind == CFI_SAME)
+		rule->how |= UNWIND_RBX_SAME;
+	else if (rbx->kind == CFI_AT_CFA && to_words(rbx->offset, -15, -2, &words))
+		rule->how |= (__u8)(-words * UNWIND_RBX_WORD);
+}
+
 /* The place of the return address; uses aux, unless it is the usual one. */
 static bool set_ra(struct unwind_rule *rule, const struct cfi_value *ra,
 		   const struct cfi_registers *registers)
@@ -152,6 +166,7 @@ static bool set_rule(struct unwind_rule *rule, const struct cfi_state *s,
 	/* a caller whose stack pointer is not the CFA */
 	if (s->sp.kind != CFI_SAME && (s->sp.kind != CFI_IS_CFA || s->sp.offset != 0))
 		return false;
+	set_rbx(rule, &s->rbx, registers);
 	return set_ra(rule, &s->ra, registers) && set_cfa(rule, &s->cfa, registers) &&
 	       set_fp(rule, &s->fp, registers);
 }
@@ -171,10 +186,11 @@ bool cfi_registers_of(uint16_t machine, struct cfi_registers *ret)
 {
 	switch (machine) {
 	case EM_X86_64:
-		*ret = (struct cfi_registers){CFI_X86_RBP, CFI_X86_RIP, CFI_X86_RSP};
+		*ret = (struct cfi_registers){CFI_X86_RBP, CFI_X86_RIP, CFI_X86_RSP, CFI_X86_RBX};
 		return true;
 	case EM_AARCH64:
-		*ret = (struct cfi_registers){CFI_ARM64_FP, CFI_ARM64_LR, CFI_ARM64_SP};
+		*ret = (struct cfi_registers){CFI_ARM64_FP, CFI_ARM64_LR, CFI_ARM64_SP,
+					      CFI_NO_REGISTER};
 		return true;
 	default:
 		return false;

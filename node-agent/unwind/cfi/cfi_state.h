@@ -3,7 +3,8 @@
  * is, and where the caller's registers are. Facts are those of DWARF 5, section 6.4, and of the
  * processors' ABIs.
  *
- * Only the registers are kept that a walk needs: frame pointer, return address and stack pointer.
+ * Only the registers are kept that a walk needs: frame pointer, return address and stack pointer,
+ * and on x86-64 rbx.
  */
 #ifndef NODE_AGENT_UNWIND_CFI_CFI_STATE_H
 #define NODE_AGENT_UNWIND_CFI_CFI_STATE_H
@@ -11,6 +12,7 @@
 #include "common/base.h"
 
 /* Numbers of registers in DWARF. */
+#define CFI_X86_RBX 3u
 #define CFI_X86_RBP 6u
 #define CFI_X86_RSP 7u
 #define CFI_X86_RIP 16u
@@ -45,6 +47,7 @@ struct cfi_state {
 	struct cfi_value fp;
 	struct cfi_value ra;
 	struct cfi_value sp; /* CFI_SAME: the caller's stack pointer is the CFA */
+	struct cfi_value rbx;
 };
 
 /* Which registers of a machine are kept. */
@@ -52,6 +55,7 @@ struct cfi_registers {
 	uint8_t fp;
 	uint8_t ra; /* column of the return address; the link register on arm64 */
 	uint8_t sp;
+	uint8_t rbx; /* CFI_NO_REGISTER: the machine has none */
 };
 
 /* Returns false for a machine (EM_…) that is not supported. */
