@@ -32,6 +32,9 @@ chain.push(`${turn} acc_interrupted acc_spin`, `${turn} acc_interrupted ${tiny}`
 chain.interrupts = "acc_handler acc_handled acc_spin";
 chain.interrupted = chain.filter((text) => text.startsWith(turn) || text.startsWith("acc_routine"));
 
+// workloads/lazy.c
+const lazy = ["main acc_calls acc_wait", "main acc_rest"];
+
 // workloads/throwing.cc
 const guard = "acc_guard::~acc_guard acc_spin";
 const throwing = [
@@ -94,4 +97,4 @@ function beginnings(chains) {
   return all;
 }
 
-module.exports = { beginnings, chain, throwing, rusty, going, hashing };
+module.exports = { beginnings, chain, lazy, throwing, rusty, going, hashing };

@@ -43,6 +43,23 @@ function chain(name, compiler, flags, { library = true, inputs = [], strip, ...r
     ...rest,
   };
 }
+// The same for a program whose calls are bound when they are made.
+function lazy(name) {
+  const file = built(`${name}/${name}`);
+  const shared = built(`${name}/liblazy.so`);
+  return {
+    name,
+    file,
+    build: [
+      ["gcc", ...GCC, "-O2", "-fPIC", "-shared", "-o", shared, source("lazy_library.c")],
+      ["gcc", ...GCC, "-O2", "-Wl,-z,lazy", "-o", file, source("lazy.c")].concat([
+        ...["-L", path.dirname(shared), "-llazy", "-Wl,-rpath,$ORIGIN"],
+      ]),
+    ],
+    command: [file],
+    chains: chains.lazy,
+  };
+}
 const separate = (name) => [
   "sh",
   "-c",
@@ -116,6 +133,7 @@ const workloads = [
   ),
   chain("c-no-cfi", "gcc", ["-O2", "-fno-asynchronous-unwind-tables"], { hopeless: true }),
   chain("c-debuglink", "gcc", ["-O2", "-g"], { strip: separate() }),
+  lazy("c-lazy"),
   { group: "C, clang" },
   chain("c-clang", "clang", ["-O2"]),
   chain("c-clang-o3", "clang", ["-O3", "-march=native"]),
