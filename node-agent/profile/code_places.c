@@ -212,6 +212,11 @@ int code_places_add(struct code_places *c, const struct code_place *place, uint3
 	return r;
 }
 
+void code_places_seal(struct code_places *c)
+{
+	number_table_fini(&c->places);
+}
+
 const struct code_place *code_places_get(const struct code_places *c, uint32_t number)
 {
 	return number_table_get(&c->places, number);

@@ -44,6 +44,9 @@ int code_places_add(struct code_places *c, const struct code_place *place,
 /* Valid until the next code_places_add(). */
 const struct code_place *code_places_get(const struct code_places *c, uint32_t number);
 
+/* Frees the places and keeps the mappings. Afterwards no place may be added or got. */
+void code_places_seal(struct code_places *c);
+
 /* Borrowed until the next code_places_map(). */
 const struct profile_mapping *code_places_mappings(const struct code_places *c, size_t *ret_n);
 

@@ -453,7 +453,10 @@ static void add_unwind_comments(struct build *b)
 static int begin_profile(struct build *b, struct buf *out)
 {
 	struct stack_profile_config cfg = {
-		.resolver = {.resolve = resolve, .has_places = b->cfg->addresses, .ctx = b},
+		.resolver = {.resolve = resolve,
+			     .ctx = b,
+			     .has_places = b->cfg->addresses,
+			     .has_numbers = true},
 		.types = {"ebpf:cpu:nanoseconds"},
 		.units = {"nanoseconds"},
 		.n_types = 1,
@@ -490,6 +493,7 @@ static int finish_profile(struct build *b)
 	int r;
 
 	add_unwind_comments(b);
+	code_places_seal(b->code);
 	mappings = code_places_mappings(b->code, &n);
 	stack_profile_set_mappings(b->profile, mappings, n);
 	r = stack_profile_finish(b->profile, &times, &n);

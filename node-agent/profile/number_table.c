@@ -19,6 +19,11 @@ void number_table_fini(struct number_table *t)
 	*t = (struct number_table){0};
 }
 
+void number_table_seal(struct number_table *t)
+{
+	free(TAKE_PTR(t->slots));
+}
+
 /* Returns the slot of an element, or the free one where it belongs; one is always free. */
 static uint32_t *probe(const struct number_table *t, const void *element)
 {

@@ -24,6 +24,9 @@ struct number_table {
 void number_table_init(struct number_table *t, size_t element_bytes, size_t max_bytes);
 void number_table_fini(struct number_table *t);
 
+/* Frees what finds elements. Afterwards only number_table_get() and _fini() are allowed. */
+void number_table_seal(struct number_table *t);
+
 /*
  * Finds an element, or adds it, and stores its number. Returns 0, -ENOMEM, or -ENOBUFS if it
  * is full.

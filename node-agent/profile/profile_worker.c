@@ -230,6 +230,7 @@ static void do_job(struct work *k, struct job *j)
 	uint64_t started_ns = clock_thread_cpu_ns(), n_samples = cycle_n_samples(j->cycle), cpu_ns;
 	struct cpu_profile_result res;
 
+	cycle_seal(j->cycle);
 	cpu_profile_build(j->cycle, k->symbolizer, &cfg, pass_on, k, &res);
 	symbolizer_end_cycle(k->symbolizer);
 	cpu_ns = clock_thread_cpu_ns() - started_ns;

@@ -7,6 +7,8 @@
  *
  * That table costs more to fill than it saves in a small profile, so it is only filled once
  * many addresses have been found again.
+ *
+ * A resolver whose addresses are numbers needs neither: an array has the location of each.
  */
 #include "node-agent/profile/stack_locations.h"
 
@@ -19,6 +21,7 @@
 
 #define FIRST_PLACES_LOG2 8u
 #define FEW_FOUND 50000u /* frames of about two thousand stacks */
+#define FIRST_NUMBERS 256u
 
 enum { EMPTY, INNERMOST, ALL }; /* stack_address.kind */
 
@@ -54,6 +57,10 @@ struct stack_locations {
 	struct plain_locations
 		plain[2]; /* of addresses found often: [false] innermost, [true] all */
 	uint64_t n_found;
+	uint32_t *numbered; /* if addresses are numbers: 1 + the location of each; 0: unknown */
+	uint64_t cap_numbered;
+	struct stack_address number; /* the one found last, and its frame */
+	struct stack_frame number_frame;
 	struct stack_frame *frames;
 	uint32_t n_frames, cap_frames;
 	struct frame_list list;
@@ -92,6 +99,7 @@ void stack_locations_free(struct stack_locations *l)
 	free(l->places);
 	plain_locations_fini(&l->plain[false]);
 	plain_locations_fini(&l->plain[true]);
+	free(l->numbered);
 	free(l->frames);
 	free(l);
 }
@@ -229,12 +237,85 @@ static int put_plain(struct stack_locations *l, struct stack_address *a)
 	return plain_locations_add(&l->plain[a->kind == ALL], a->address, f->location);
 }
 
+/* ---- numbers ---- */
+
+static int grow_numbered(struct stack_locations *l, uint64_t number)
+{
+	uint64_t cap = l->cap_numbered ? 2 * l->cap_numbered : FIRST_NUMBERS;
+	uint32_t *numbered;
+
+	if (number >= cap)
+		cap = number + 1;
+	if (cap > l->max_bytes / sizeof(*numbered))
+		return -ENOBUFS;
+	numbered = reallocarray(l->numbered, cap, sizeof(*numbered));
+	if (!numbered)
+		return -ENOMEM;
+	memset(numbered + l->cap_numbered, 0, (cap - l->cap_numbered) * sizeof(*numbered));
+	l->numbered = numbered;
+	l->cap_numbered = cap;
+	return 0;
+}
+
+/* All frames are one location. */
+static int add_number(struct stack_locations *l, uint64_t number)
+{
+	uint32_t inlined = 0, location = 0;
+	int r;
+
+	r = l->resolver.resolve(l->resolver.ctx, number, true, &l->list);
+	if (r == 0 && number >= l->cap_numbered)
+		r = grow_numbered(l, number);
+	for (size_t i = 0; r == 0 && i + 1 < l->list.n; i++) {
+		r = add_line(l, &l->inlined, &l->list.frames[i], inlined, &inlined);
+		inlined++;
+	}
+	if (r == 0)
+		r = add_line(l, &l->locations, &l->list.frames[l->list.n - 1], inlined, &location);
+	if (r == 0)
+		l->numbered[number] = location + 1;
+	return r;
+}
+
+static bool is_known_number(const struct stack_locations *l, uint64_t number)
+{
+	return number < l->cap_numbered && l->numbered[number] != 0;
+}
+
+static int find_number(struct stack_locations *l, uint64_t number, struct stack_address **ret)
+{
+	int r = is_known_number(l, number) ? 0 : add_number(l, number);
+
+	if (r < 0)
+		return r;
+	l->number_frame = (struct stack_frame){.location = l->numbered[number] - 1};
+	l->number = (struct stack_address){.n = 1, .kind = ALL, .is_runtime = false};
+	*ret = &l->number;
+	return 0;
+}
+
+static size_t pack_numbers(const struct stack_locations *l, const uint64_t *numbers, size_t n,
+			   uint8_t *to, size_t *ret_len)
+{
+	size_t i, len = 0;
+
+	for (i = 0; i < n && is_known_number(l, numbers[i]); i++)
+		len += pprof_pack_location(to + len, l->numbered[numbers[i]] - 1);
+	*ret_len = len;
+	return i;
+}
+
+/* ---- lookups ---- */
+
 int stack_locations_find(struct stack_locations *l, uint64_t address, bool all,
 			 struct stack_address **ret)
 {
 	uint8_t kind = all ? ALL : INNERMOST;
-	struct stack_address *a = find_place(l->places, l->places_log2, address, kind);
+	struct stack_address *a;
 
+	if (l->resolver.has_numbers)
+		return find_number(l, address, ret);
+	a = find_place(l->places, l->places_log2, address, kind);
 	if (a->kind == EMPTY)
 		return add_address(l, address, kind, ret);
 	*ret = a;
@@ -244,13 +325,15 @@ int stack_locations_find(struct stack_locations *l, uint64_t address, bool all,
 size_t stack_locations_pack(const struct stack_locations *l, const uint64_t *addresses, size_t n,
 			    bool all, uint8_t *to, size_t *ret_len)
 {
+	if (l->resolver.has_numbers)
+		return pack_numbers(l, addresses, n, to, ret_len);
 	return plain_locations_pack(&l->plain[all], addresses, n, to, ret_len);
 }
 
 const struct stack_frame *stack_locations_frames(const struct stack_locations *l,
 						 const struct stack_address *a)
 {
-	return l->frames + a->first;
+	return a == &l->number ? &l->number_frame : l->frames + a->first;
 }
 
 bool stack_locations_is_runtime(struct stack_locations *l, struct stack_address *a)
@@ -259,6 +342,18 @@ bool stack_locations_is_runtime(struct stack_locations *l, struct stack_address 
 		a->is_runtime = l->resolver.is_runtime &&
 				l->resolver.is_runtime(l->resolver.ctx, a->address);
 	return a->is_runtime;
+}
+
+void stack_locations_seal(struct stack_locations *l)
+{
+	free(TAKE_PTR(l->places));
+	plain_locations_fini(&l->plain[false]);
+	plain_locations_fini(&l->plain[true]);
+	free(TAKE_PTR(l->numbered));
+	free(TAKE_PTR(l->frames));
+	number_table_seal(&l->functions);
+	number_table_seal(&l->locations);
+	number_table_seal(&l->inlined);
 }
 
 /* ---- the pprof ---- */

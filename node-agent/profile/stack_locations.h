@@ -62,6 +62,9 @@ bool stack_locations_is_runtime(struct stack_locations *l, struct stack_address 
 /* Adds a frame that has no address, or finds it. Results as of stack_locations_find(). */
 int stack_locations_add(struct stack_locations *l, const struct frame *f, uint32_t *ret) MUST_CHECK;
 
+/* Frees what finds addresses and frames. Afterwards only the calls below are allowed. */
+void stack_locations_seal(struct stack_locations *l);
+
 /* Number of locations, and the bytes of one as text: functions, files and lines. */
 uint32_t stack_locations_count(const struct stack_locations *l);
 size_t stack_locations_text_bytes(const struct stack_locations *l, uint32_t location);

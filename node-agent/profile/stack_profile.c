@@ -416,6 +416,10 @@ int stack_profile_finish(struct stack_profile *p, const struct stack_profile_tim
 	const struct pprof_times t = {&period, times->period, times->end_ns, times->duration_ns};
 	int r = p->error < 0 ? p->error : put_samples(p);
 
+	/* what follows needs as much memory, for texts */
+	stack_table_free(TAKE_PTR(p->stacks));
+	stack_locations_seal(p->locations);
+	free(TAKE_PTR(p->text));
 	*ret_samples = p->n_samples;
 	/* the first part last: without all the others it must not be there either */
 	for (size_t i = p->n_parts; r == 0 && i > 0; i--)

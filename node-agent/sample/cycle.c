@@ -305,6 +305,12 @@ uint32_t cycle_n_stacks(const struct cycle *c)
 	return c->n_stacks;
 }
 
+void cycle_seal(struct cycle *c)
+{
+	free(TAKE_PTR(c->slots));
+	HASH_CLEAR(hh, c->by_snapshot);
+}
+
 static int compare_processes(const void *a, const void *b)
 {
 	const struct process_snapshot *x = (*(struct cycle_process *const *)a)->snapshot;

@@ -92,6 +92,9 @@ void cycle_stack_addrs(const struct cycle_stack *s, uint64_t to[SAMPLER_MAX_ADDR
 uint64_t cycle_n_samples(const struct cycle *c);
 uint32_t cycle_n_stacks(const struct cycle *c);
 
+/* Frees what finds equal stacks: no sample will be added any more. */
+void cycle_seal(struct cycle *c);
+
 /* Sorted by workload, pid and start time. Borrowed until the next cycle_add_sample(). */
 struct cycle_process *const *cycle_processes(struct cycle *c, size_t *ret_n);
 

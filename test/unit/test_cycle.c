@@ -125,6 +125,7 @@ static void many_stacks_are_all_found_again(void **state)
 			assert_int_equal(add(c, p, i), 0);
 	}
 	assert_int_equal(cycle_n_stacks(c), 10000);
+	cycle_seal(c);
 	all = cycle_processes(c, &n_processes);
 	for (const struct cycle_stack *s = all[0]->stacks; s; s = s->next, n++)
 		assert_int_equal(s->n_samples, 3);
