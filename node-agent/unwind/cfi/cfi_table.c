@@ -89,25 +89,30 @@ static int on_state(void *ctx, uint64_t start, uint64_t end, const struct cfi_st
 	return b->error;
 }
 
+/* Code that the linker has removed has nothing to describe. */
+static bool is_in_text(const struct builder *b, const struct cfi_function *f)
+{
+	return f->start < f->end && f->end > b->layout->text_start && f->start < b->end;
+}
+
+static bool is_behind_gap(const struct builder *b, const struct cfi_function *f)
+{
+	return is_in_text(b, f) && f->start > b->at && f->start - b->at > PADDING_MAX_BYTES;
+}
+
 static int add_function(struct builder *b, const struct cfi_function *f, const struct cfi_cie *cie)
 {
 	static const struct unwind_rule unknown = {.base = UNWIND_CFA_UNKNOWN};
 	int r = 0;
 
-	if (f->start >= f->end || f->end <= b->layout->text_start || f->start >= b->end)
-		return 0; /* removed by the linker */
+	if (!is_in_text(b, f))
+		return 0;
 	b->table.n_functions++;
 	b->table.n_bad_functions += f->start < b->at;
 	if (f->end <= b->at)
 		return 0;
-	if (f->start > b->at) {
-		if (f->start - b->at > PADDING_MAX_BYTES) {
-			r = fill_gap(b, b->at, f->start);
-			if (r < 0)
-				return r;
-		}
+	if (f->start > b->at)
 		b->at = f->start;
-	}
 	b->cie = cie;
 	b->error = 0;
 	if (f->len > b->left_bytes)
@@ -136,6 +141,24 @@ static int seek(struct builder *b, size_t index, uint64_t i)
 	return 0;
 }
 
+/*
+ * Stores the next function of an index. The gap before it is filled: that reads other places of the
+ * file, so the function is read again.
+ */
+static int next_function(struct builder *b, size_t index, struct cfi_function *ret,
+			 const struct cfi_cie **ret_cie)
+{
+	int r = cfi_index_function(&b->indexes[index], b->next[index], ret, ret_cie);
+
+	if (r < 0 || !is_behind_gap(b, ret))
+		return r;
+	b->error = fill_gap(b, b->at, ret->start);
+	if (b->error < 0)
+		return b->error;
+	b->at = ret->start;
+	return cfi_index_function(&b->indexes[index], b->next[index], ret, ret_cie);
+}
+
 /* The index whose next function comes first, INDEXES_MAX if there are no more. */
 static size_t first_index(const struct builder *b)
 {
@@ -160,10 +183,11 @@ static int add_functions(struct builder *b)
 		const struct cfi_cie *cie;
 		struct cfi_function f;
 
-		r = cfi_index_function(&b->indexes[index], b->next[index], &f, &cie);
+		b->error = 0;
+		r = next_function(b, index, &f, &cie);
 		if (r == 0) {
 			r = add_function(b, &f, cie);
-		} else if (r == -EBADMSG || r == -ENODATA) {
+		} else if (b->error == 0 && (r == -EBADMSG || r == -ENODATA)) {
 			b->table.n_bad_functions++;
 			r = 0;
 		}

@@ -9,7 +9,7 @@
 
 #define STEP_BYTES UINT64_C(65536)
 #define WINDOW_BYTES (2 * STEP_BYTES)
-#define SETS 8u
+#define SETS 2u
 #define WAYS 4u
 _Static_assert(FILE_WINDOWS_LENGTH_MAX == STEP_BYTES, "a piece lies in the window it begins in");
 

@@ -15,7 +15,7 @@
 
 struct file_windows;
 
-/* src is borrowed. Takes up to 4 MiB as the file is read. Returns 0 or -ENOMEM. */
+/* src is borrowed. Takes up to 1 MiB as the file is read. Returns 0 or -ENOMEM. */
 int file_windows_new(struct file_windows **ret, const struct byte_source *src) MUST_CHECK;
 void file_windows_free(struct file_windows *w);
 DEFINE_CLEANUP(struct file_windows *, file_windows_free);
