@@ -1,5 +1,6 @@
 #include <errno.h>
 
+#include "node-agent/unwind/cfi/cfi_digest.h"
 #include "node-agent/unwind/cfi/cfi_index.h"
 #include "node-agent/unwind/cfi/cfi_table.h"
 #include "test/lib/elf_builder.h"
@@ -443,6 +444,59 @@ static void what_does_not_fit_is_unknown_and_counted(void **state)
 	free_fixture(f);
 }
 
+static void code_without_descriptions_has_the_rules_of_its_instructions(void **state)
+{
+	static const uint8_t code[] = {0x55, 0x53, 0x5b, 0x5d,
+				       0xc3}; /* push, push, pop, pop, ret */
+	struct fixture *f = new_fixture();
+
+	(void)state;
+	memcpy(f->code, code, sizeof(code));
+	memcpy(f->code + 0x5000, code, sizeof(code));
+	build_table(f);
+	assert_int_equal(f->table.origin, CFI_ORIGIN_CODE);
+	assert_int_equal(f->table.bare_bytes, TEXT_BYTES);
+	expect(f, TEXT, UNWIND_CFA_SP, 1);
+	expect(f, TEXT + 2, UNWIND_CFA_SP, 3);
+	expect(f, TEXT + 4, UNWIND_CFA_SP, 1);
+	expect(f, TEXT + 0x5001, UNWIND_CFA_SP, 2);
+	cfi_table_fini(&f->table);
+	f->layout.texts[0].vaddr += 0x1000; /* what is before the section is data */
+	f->layout.texts[0].size_bytes -= 0x1000;
+	assert_int_equal(build(f), 0);
+	expect(f, TEXT, UNWIND_CFA_UNKNOWN, 0);
+	expect(f, TEXT + 0x5001, UNWIND_CFA_SP, 2);
+	free_fixture(f);
+}
+
+/* The digest of the file with another byte of code. */
+static uint64_t digest_with(struct fixture *f, size_t at, uint8_t byte)
+{
+	uint8_t before = f->code[at];
+	uint64_t sum[4];
+
+	f->code[at] = byte;
+	build_file(f);
+	assert_int_equal(cfi_digest(&f->layout, &f->src, sum), 0);
+	f->code[at] = before;
+	return sum[0];
+}
+
+static void the_digest_is_that_of_all_a_table_is_made_from(void **state)
+{
+	struct fixture *f = new_fixture();
+	uint64_t sum;
+
+	(void)state;
+	put_fde(f, put_cie(f, "zR"), TEXT + 0x100, TEXT_BYTES - 0x100, PUSHES);
+	sum = digest_with(f, 0x110, 0x90);
+	assert_int_equal(digest_with(f, 0x110, 0x50), sum); /* described */
+	assert_int_not_equal(digest_with(f, 0x90, 0x50), sum);
+	put_fde(f, 0, TEXT + 0x40, 0x40, PUSHES);
+	assert_int_not_equal(digest_with(f, 0x110, 0x90), sum);
+	free_fixture(f);
+}
+
 static void code_without_descriptions_is_unknown(void **state)
 {
 	struct fixture *f = new_fixture();
@@ -461,13 +515,14 @@ static void the_entry_point_is_the_end_of_the_stack(void **state)
 
 	(void)state;
 	put_fde(f, put_cie(f, "zR"), TEXT + 0x200, 0x40, PUSHES);
+	f->code[0x120] = 0xf4; /* hlt */
 	build_file(f);
 	f->layout.entry = TEXT + 0x100;
 	assert_int_equal(build(f), 0);
 	expect(f, TEXT + 0xff, UNWIND_CFA_UNKNOWN, 0);
 	expect(f, TEXT + 0x100, UNWIND_CFA_END, 0);
-	expect(f, TEXT + 0x11f, UNWIND_CFA_END, 0);
-	expect(f, TEXT + 0x120, UNWIND_CFA_UNKNOWN, 0);
+	expect(f, TEXT + 0x120, UNWIND_CFA_END, 0);
+	expect(f, TEXT + 0x121, UNWIND_CFA_UNKNOWN, 0);
 	cfi_table_fini(&f->table);
 	f->layout.entry = TEXT + 0x210; /* its description is better */
 	assert_int_equal(build(f), 0);
@@ -632,6 +687,8 @@ int main(void)
 		cmocka_unit_test(broken_instructions_make_the_rest_of_a_function_unknown),
 		cmocka_unit_test(of_functions_that_overlap_the_first_one_counts),
 		cmocka_unit_test(what_does_not_fit_is_unknown_and_counted),
+		cmocka_unit_test(code_without_descriptions_has_the_rules_of_its_instructions),
+		cmocka_unit_test(the_digest_is_that_of_all_a_table_is_made_from),
 		cmocka_unit_test(code_without_descriptions_is_unknown),
 		cmocka_unit_test(the_entry_point_is_the_end_of_the_stack),
 		cmocka_unit_test(stubs_of_a_plt_have_a_rule_without_a_description),

@@ -6,9 +6,9 @@
 #define NODE_AGENT_UNWIND_CFI_CFI_ENTRY_H
 
 #include "common/base.h"
+#include "node-agent/elf/file_windows.h"
 #include "node-agent/unwind/cfi/cfi_program.h"
 #include "node-agent/unwind/cfi/cfi_state.h"
-#include "node-agent/unwind/cfi/file_windows.h"
 
 /* Where entries are; positions are relative to its start. */
 struct cfi_section {

@@ -15,6 +15,9 @@
 
 /* _start of all C libraries is shorter; what follows in a gap is other code. */
 #define ENTRY_BYTES 32u
+#define EMBEDDED_MIN_BYTES (1u << 20)
+/* Sections between which there is nothing but padding. */
+#define SECTIONS_APART_BYTES 64u
 
 #define STUB_BYTES 16u
 /* The instruction after the push: of [jmp *slot; push; jmp], and of [endbr64; push; jmp] */
@@ -49,8 +52,8 @@ static void add_special(struct cfi_gaps *g, enum cfi_special_kind kind, uint64_t
 	g->n_specials++;
 }
 
-void cfi_gaps_init(struct cfi_gaps *g, const struct elf_layout *layout,
-		   struct file_windows *windows, const struct cfi_go *go, struct cfi_rows *rows)
+int cfi_gaps_init(struct cfi_gaps *g, const struct elf_layout *layout, struct file_windows *windows,
+		  const struct cfi_go *go, struct cfi_rows *rows)
 {
 	const struct elf_section *plt = &layout->sections[ELF_SECTION_PLT];
 
@@ -60,13 +63,24 @@ void cfi_gaps_init(struct cfi_gaps *g, const struct elf_layout *layout,
 		.rows = rows,
 		.go = go,
 		.left_bytes = CFI_GAPS_READ_MAX_BYTES,
+		.left_analysed_bytes = CFI_GAPS_ANALYSED_MAX_BYTES,
 	};
 	if (go)
 		add_special(g, CFI_SPECIAL_GO, go->table.first, go->table.end);
 	if (plt->size_bytes > STUB_BYTES)
 		add_special(g, CFI_SPECIAL_PLT, plt->vaddr, plt->vaddr + plt->size_bytes);
+	/* its instructions say how long it is */
+	if (layout->machine == EM_X86_64)
+		return code_rules_new(&g->code, layout, windows);
 	if (elf_layout_is_text(layout, layout->entry) && layout->entry < UINT64_MAX - ENTRY_BYTES)
 		add_special(g, CFI_SPECIAL_ENTRY, layout->entry, layout->entry + ENTRY_BYTES);
+	return 0;
+}
+
+void cfi_gaps_fini(struct cfi_gaps *g)
+{
+	code_rules_free(g->code);
+	g->code = NULL;
 }
 
 /* ---- PLT ---- */
@@ -139,6 +153,94 @@ static int fill_code(struct cfi_gaps *g, uint64_t from, uint64_t to, uint64_t of
 	return r;
 }
 
+static int add_state(void *ctx, uint64_t address, const struct code_state *s)
+{
+	struct cfi_gaps *g = ctx;
+	struct unwind_rule rule = s ? code_state_rule(s) : unknown;
+
+	g->knows_code |= rule.base != UNWIND_CFA_UNKNOWN;
+	return cfi_rows_add(g->rows, address, &rule);
+}
+
+/* The executable section that comes first of those that do not end before this address. */
+static const struct elf_section *section_from(const struct elf_layout *l, uint64_t from)
+{
+	const struct elf_section *best = NULL;
+
+	for (uint32_t i = 0; i < l->n_texts; i++) {
+		const struct elf_section *s = &l->texts[i];
+
+		if (s->vaddr + s->size_bytes > from && (!best || s->vaddr < best->vaddr))
+			best = s;
+	}
+	return best;
+}
+
+/*
+ * A segment may have data among its code, sections do not. Returns where those end that begin at
+ * *from, or behind it, without other bytes between them but padding; then *from is their start.
+ */
+static uint64_t end_of_code(const struct elf_layout *l, uint64_t *from, uint64_t to)
+{
+	const struct elf_section *s = section_from(l, *from);
+	uint64_t end;
+
+	if (l->n_texts == 0 || l->n_texts == ELF_LAYOUT_TEXTS_MAX)
+		return to;
+	if (!s || s->vaddr >= to) {
+		*from = to;
+		return to;
+	}
+	if (s->vaddr > *from)
+		*from = s->vaddr;
+	do {
+		end = s->vaddr + s->size_bytes;
+		s = section_from(l, end);
+	} while (s && s->vaddr >= end && s->vaddr - end < SECTIONS_APART_BYTES && end < to);
+	return end < to ? end : to;
+}
+
+/*
+ * A file that describes most of its code, but not a large stretch of it: that was not made by its
+ * compiler. V8 embeds its interpreter in node; it keeps frame pointers.
+ */
+static bool is_embedded(const struct elf_layout *l, uint64_t bytes)
+{
+	return bytes > EMBEDDED_MIN_BYTES && bytes < (l->text_end - l->text_start) / 4;
+}
+
+static int run_code(struct cfi_gaps *g, uint64_t from, uint64_t to, uint64_t offset)
+{
+	if (is_embedded(g->layout, to - from))
+		return fill_code(g, from, to, offset);
+	if (g->on_code)
+		return g->on_code(g->ctx, offset, to - from);
+	return code_rules_run(g->code, from, to, offset, add_state, g);
+}
+
+/* Code that is in the file is analysed, as much as may be. */
+static int analyse(struct cfi_gaps *g, uint64_t from, uint64_t to, uint64_t offset)
+{
+	int r = 0;
+
+	while (r == 0 && from < to && g->left_analysed_bytes > 0) {
+		uint64_t start = from, end = end_of_code(g->layout, &start, to);
+
+		if (end - start > g->left_analysed_bytes)
+			end = start + g->left_analysed_bytes;
+		if (start > from)
+			r = cfi_rows_add(g->rows, from, &unknown);
+		if (r == 0 && start < end)
+			r = run_code(g, start, end, offset + (start - from));
+		g->left_analysed_bytes -= end - start;
+		offset += end - from;
+		from = end;
+	}
+	if (r == 0 && from < to)
+		r = fill_code(g, from, to, offset);
+	return r;
+}
+
 /* Only the parts within executable segments are code. */
 static int fill_plain(struct cfi_gaps *g, uint64_t from, uint64_t to)
 {
@@ -159,7 +261,8 @@ static int fill_plain(struct cfi_gaps *g, uint64_t from, uint64_t to)
 			return 0;
 		start = best->vaddr > from ? best->vaddr : from;
 		end = best->vaddr + best->file_bytes < to ? best->vaddr + best->file_bytes : to;
-		r = fill_code(g, start, end, best->offset + (start - best->vaddr));
+		r = g->code ? analyse(g, start, end, best->offset + (start - best->vaddr))
+			    : fill_code(g, start, end, best->offset + (start - best->vaddr));
 		from = end;
 	}
 	return r;

@@ -8,9 +8,9 @@
 #define NODE_AGENT_UNWIND_CFI_CFI_GO_H
 
 #include "common/base.h"
+#include "node-agent/elf/file_windows.h"
 #include "node-agent/symbol/gopclntab.h"
 #include "node-agent/unwind/cfi/cfi_rows.h"
-#include "node-agent/unwind/cfi/file_windows.h"
 
 struct cfi_go {
 	const struct elf_layout *layout; /* borrowed, as are windows */

@@ -12,12 +12,12 @@
 
 #include <errno.h>
 
+#include "node-agent/elf/file_windows.h"
 #include "node-agent/unwind/cfi/cfi_gaps.h"
 #include "node-agent/unwind/cfi/cfi_go.h"
 #include "node-agent/unwind/cfi/cfi_index.h"
 #include "node-agent/unwind/cfi/cfi_rows.h"
 #include "node-agent/unwind/cfi/cfi_rule.h"
-#include "node-agent/unwind/cfi/file_windows.h"
 
 #define PADDING_MAX_BYTES 15u
 /* .eh_frame, .debug_frame, and that of the debug file */
@@ -36,6 +36,8 @@ struct builder {
 	struct cfi_go go;
 	bool is_go;
 	struct cfi_gaps gaps;
+	cfi_code_fn *on_code; /* for which only code without description is looked for; or NULL */
+	void *code_ctx;
 	uint64_t left_bytes; /* of instructions */
 	uint64_t at;         /* all code before has its rows */
 	uint64_t end;
@@ -113,6 +115,10 @@ static int add_function(struct builder *b, const struct cfi_function *f, const s
 		return 0;
 	if (f->start > b->at)
 		b->at = f->start;
+	if (b->on_code) {
+		b->at = f->end;
+		return 0;
+	}
 	b->cie = cie;
 	b->error = 0;
 	if (f->len > b->left_bytes)
@@ -258,14 +264,18 @@ static int build(struct builder *b, const struct cfi_input *in, cfi_page_fn *on_
 		return r;
 	if (b->is_go && b->table.origin == CFI_ORIGIN_NONE)
 		b->table.origin = CFI_ORIGIN_GO;
-	cfi_gaps_init(&b->gaps, in->layout, b->windows, b->is_go ? &b->go : NULL, b->rows);
-	return add_functions(b);
+	r = cfi_gaps_init(&b->gaps, in->layout, b->windows, b->is_go ? &b->go : NULL, b->rows);
+	b->gaps.on_code = b->on_code;
+	b->gaps.ctx = b->code_ctx;
+	if (r == 0)
+		r = add_functions(b);
+	if (b->gaps.knows_code && b->table.origin == CFI_ORIGIN_NONE)
+		b->table.origin = CFI_ORIGIN_CODE;
+	return r;
 }
 
-int cfi_table_build(struct cfi_table *ret, const struct cfi_input *in, cfi_page_fn *on_page,
-		    void *ctx)
+static int run(struct builder *b, const struct cfi_input *in, cfi_page_fn *on_page, void *ctx)
 {
-	AUTO_FREE struct builder *b = calloc(1, sizeof(*b));
 	struct byte_budget budget = {.src = in->src, .left_bytes = CFI_TABLE_READ_MAX_BYTES};
 	struct byte_budget debug_budget = {
 		.src = in->debug_src,
@@ -273,8 +283,6 @@ int cfi_table_build(struct cfi_table *ret, const struct cfi_input *in, cfi_page_
 	};
 	int r;
 
-	if (!b)
-		return -ENOMEM;
 	b->layout = in->layout;
 	b->left_bytes = CFI_TABLE_CODE_MAX_BYTES;
 	r = cfi_table_extent(in->layout, &b->table.extent);
@@ -286,13 +294,50 @@ int cfi_table_build(struct cfi_table *ret, const struct cfi_input *in, cfi_page_
 	r = build(b, in, on_page, ctx);
 	for (size_t i = 0; i < INDEXES_MAX; i++)
 		cfi_index_fini(&b->indexes[i]);
+	cfi_gaps_fini(&b->gaps);
 	cfi_rows_free(b->rows);
 	file_windows_free(b->debug_windows);
 	file_windows_free(b->windows);
 	if (r != 0)
 		cfi_table_fini(&b->table);
-	else
+	return r;
+}
+
+int cfi_table_build(struct cfi_table *ret, const struct cfi_input *in, cfi_page_fn *on_page,
+		    void *ctx)
+{
+	AUTO_FREE struct builder *b = calloc(1, sizeof(*b));
+	int r;
+
+	if (!b)
+		return -ENOMEM;
+	r = run(b, in, on_page, ctx);
+	if (r == 0)
 		*ret = b->table;
+	return r;
+}
+
+static int ignore_page(void *ctx, uint32_t page, const struct unwind_row *rows, uint32_t n)
+{
+	(void)ctx;
+	(void)page;
+	(void)rows;
+	(void)n;
+	return 0;
+}
+
+int cfi_table_find_code(const struct cfi_input *in, cfi_code_fn *on_code, void *ctx)
+{
+	AUTO_FREE struct builder *b = calloc(1, sizeof(*b));
+	int r;
+
+	if (!b)
+		return -ENOMEM;
+	b->on_code = on_code;
+	b->code_ctx = ctx;
+	r = run(b, in, ignore_page, NULL);
+	if (r == 0)
+		cfi_table_fini(&b->table);
 	return r;
 }
 

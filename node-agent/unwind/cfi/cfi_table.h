@@ -3,8 +3,8 @@
  *
  * The rules come from the call frame information of the file (.eh_frame, or .debug_frame, which may
  * be in a separate debug file), and for Go's part of the code from .gopclntab. Code that neither
- * describes is covered too: PLT stubs and the entry point by rules of their own, the rest by the
- * rule "unknown".
+ * describes is covered too: PLT stubs by rules of their own, the rest by those that its
+ * instructions lead to (code/code_rules.h), or by the rule "unknown".
  *
  * The table is produced in the order of addresses and handed on page by page, so that the caller
  * can write rows straight to where BPF reads them. What is in memory at any time is one page of
@@ -68,6 +68,7 @@ enum cfi_origin {
 	CFI_ORIGIN_DEBUG_FRAME, /* of the file itself */
 	CFI_ORIGIN_DEBUG_FILE,  /* .debug_frame of the separate file */
 	CFI_ORIGIN_GO,          /* .gopclntab */
+	CFI_ORIGIN_CODE,        /* its instructions */
 	CFI_ORIGIN_MAX,
 };
 
@@ -78,7 +79,10 @@ struct cfi_table {
 	uint32_t n_rules;          /* at most UNWIND_TABLE_RULES */
 	uint64_t n_rows;           /* that were passed on */
 	uint64_t n_functions;      /* descriptions that were read */
-	/* Of code that nothing describes, PLT and entry point included; 0 of a program in Go. */
+	/*
+	 * Of code that nothing describes but its instructions, PLT and entry point included; 0 of
+	 * a program in Go.
+	 */
 	uint64_t bare_bytes;
 	/* What the table cannot express or could not read; such code has the rule "unknown". */
 	uint64_t n_bad_functions; /* descriptions that are broken or overlap others */
@@ -95,5 +99,14 @@ struct cfi_table {
 int cfi_table_build(struct cfi_table *ret, const struct cfi_input *in, cfi_page_fn *on_page,
 		    void *ctx) MUST_CHECK;
 void cfi_table_fini(struct cfi_table *t);
+
+/* Bytes of the file that are code. A result other than 0 ends the search, which returns it. */
+typedef int cfi_code_fn(void *ctx, uint64_t offset, uint64_t len);
+
+/*
+ * Finds the code whose instructions cfi_table_build() would analyse: that which nothing describes.
+ * Calls on_code in ascending order. Returns like cfi_table_build().
+ */
+int cfi_table_find_code(const struct cfi_input *in, cfi_code_fn *on_code, void *ctx) MUST_CHECK;
 
 #endif /* NODE_AGENT_UNWIND_CFI_CFI_TABLE_H */

@@ -1,0 +1,42 @@
+/*
+ * What a file's symbols say about its code: where functions begin, and which ones never return, of
+ * this file and of those that it is linked with. Pure.
+ */
+#ifndef NODE_AGENT_UNWIND_CODE_CODE_SYMBOLS_H
+#define NODE_AGENT_UNWIND_CODE_CODE_SYMBOLS_H
+
+#include "common/base.h"
+#include "node-agent/elf/elf_layout.h"
+#include "node-agent/elf/file_windows.h"
+
+/* Functions that are kept, in 1 MiB. */
+#define CODE_SYMBOLS_MAX 262144u
+/* Symbols that are read, of each of the two tables; and relocations likewise. */
+#define CODE_SYMBOLS_READ_MAX 2097152u
+/* Functions that never return, which there are few of. */
+#define CODE_SYMBOLS_NEVER_MAX 128u
+
+struct code_symbols {
+	/* Where functions begin: offsets from the start of the text; owned; ascending */
+	uint32_t *starts;
+	uint32_t n_starts, max_starts;
+	uint64_t never[CODE_SYMBOLS_NEVER_MAX]; /* addresses of functions */
+	uint32_t n_never;
+	/* Where the loader puts the addresses of such functions of other files. */
+	uint64_t slots[CODE_SYMBOLS_NEVER_MAX];
+	uint32_t n_slots;
+};
+
+/*
+ * Returns 0, -ENOMEM, or an error of file_windows_get(). A file without symbols has none.
+ */
+int code_symbols_read(struct code_symbols *ret, const struct elf_layout *layout,
+		      struct file_windows *windows) MUST_CHECK;
+void code_symbols_fini(struct code_symbols *s);
+
+/* The first start at or behind an offset; an index, n_starts if there is none. */
+uint32_t code_symbols_from(const struct code_symbols *s, uint64_t offset);
+
+bool code_symbols_have_slot(const struct code_symbols *s, uint64_t address);
+
+#endif /* NODE_AGENT_UNWIND_CODE_CODE_SYMBOLS_H */

@@ -1,0 +1,315 @@
+#include <elf.h>
+#include <errno.h>
+
+#include "node-agent/unwind/code/code_rules.h"
+#include "test/lib/unit.h"
+
+#define TEXT 0x401000u
+#define CODE_MAX 512u
+
+struct fixture {
+	uint8_t code[CODE_MAX];
+	size_t len;
+	uint64_t entry; /* offset; 0: none */
+	struct unwind_rule rules[CODE_MAX];
+	uint64_t last; /* offset + 1 of the last state */
+	int stop;
+};
+
+static int keep(void *ctx, uint64_t address, const struct code_state *s)
+{
+	static const struct unwind_rule unknown = {.base = UNWIND_CFA_UNKNOWN};
+	struct fixture *f = ctx;
+	uint64_t at = address - TEXT;
+
+	assert_true(at >= f->last && at < f->len);
+	f->last = at + 1;
+	for (; at < f->len; at++)
+		f->rules[at] = s ? code_state_rule(s) : unknown;
+	return f->stop;
+}
+
+static int run(struct fixture *f)
+{
+	struct elf_layout l = {.machine = EM_X86_64, .text_start = TEXT};
+	CLEANUP(file_windows_freep) struct file_windows *windows = NULL;
+	CLEANUP(code_rules_freep) struct code_rules *rules = NULL;
+	struct byte_source src;
+	int r;
+
+	l.text_end = TEXT + f->len;
+	l.entry = f->entry ? TEXT + f->entry : 0;
+	f->last = 0;
+	byte_source_from_memory(&src, f->code, f->len);
+	r = file_windows_new(&windows, &src);
+	if (r == 0)
+		r = code_rules_new(&rules, &l, windows);
+	return r == 0 ? code_rules_run(rules, TEXT, TEXT + f->len, 0, keep, f) : r;
+}
+
+static void analyse(struct fixture *f, const uint8_t *code, size_t len)
+{
+	*f = (struct fixture){.len = len};
+	assert_true(len <= CODE_MAX);
+	memcpy(f->code, code, len);
+	assert_int_equal(run(f), 0);
+}
+
+#define ANALYSE(f, ...) \
+	analyse((f), (const uint8_t[]){__VA_ARGS__}, sizeof((const uint8_t[]){__VA_ARGS__}))
+
+static void expect(const struct fixture *f, size_t at, unsigned base, unsigned cfa)
+{
+	if (f->rules[at].base != base || f->rules[at].cfa != cfa)
+		print_message("at %zu: base %u, cfa %u\n", at, f->rules[at].base, f->rules[at].cfa);
+	assert_int_equal(f->rules[at].base, base);
+	assert_int_equal(f->rules[at].cfa, cfa);
+}
+
+static void pushes_and_pops_move_the_frame(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	ANALYSE(&f, 0x55,             /* 0 push %rbp */
+		0x53,                 /* 1 push %rbx */
+		0x48, 0x83, 0xec, 24, /* 2 sub $24, %rsp */
+		0x31, 0xed,           /* 6 xor %ebp, %ebp */
+		0x48, 0x83, 0xc4, 24, /* 8 add $24, %rsp */
+		0x5b,                 /* 12 pop %rbx */
+		0x5d,                 /* 13 pop %rbp */
+		0xc3);                /* 14 ret */
+	expect(&f, 0, UNWIND_CFA_SP, 1);
+	expect(&f, 1, UNWIND_CFA_SP, 2);
+	expect(&f, 2, UNWIND_CFA_SP, 3);
+	expect(&f, 6, UNWIND_CFA_SP, 6);
+	assert_int_equal(f.rules[8].how, UNWIND_FP_AT_CFA);
+	assert_int_equal(f.rules[8].fp, -2);
+	expect(&f, 12, UNWIND_CFA_SP, 3);
+	expect(&f, 13, UNWIND_CFA_SP, 2);
+	expect(&f, 14, UNWIND_CFA_SP, 1);
+	assert_int_equal(f.rules[14].how, UNWIND_FP_SAME);
+}
+
+static void frame_pointers_serve_where_the_stack_pointer_is_lost(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	ANALYSE(&f, 0x55,               /* 0 push %rbp */
+		0x48, 0x89, 0xe5,       /* 1 mov %rsp, %rbp */
+		0x48, 0x29, 0xc4,       /* 4 sub %rax, %rsp */
+		0xe8, 0xf4, 0x01, 0, 0, /* 7 call elsewhere */
+		0xc9,                   /* 12 leave */
+		0xc3);                  /* 13 ret */
+	expect(&f, 1, UNWIND_CFA_SP, 2);
+	expect(&f, 4, UNWIND_CFA_FP, 2);
+	expect(&f, 7, UNWIND_CFA_FP, 2);
+	expect(&f, 12, UNWIND_CFA_FP, 2);
+	expect(&f, 13, UNWIND_CFA_SP, 1);
+}
+
+static void a_realigned_stack_keeps_the_frame_in_a_word(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	ANALYSE(&f, 0x4c, 0x8d, 0x54, 0x24, 8, /* 0 lea 8(%rsp), %r10 */
+		0x48, 0x83, 0xe4, 0xc0,        /* 5 and $-64, %rsp */
+		0x41, 0xff, 0x72, 0xf8,        /* 9 push -8(%r10) */
+		0x55,                          /* 13 push %rbp */
+		0x48, 0x89, 0xe5,              /* 14 mov %rsp, %rbp */
+		0x41, 0x52,                    /* 17 push %r10 */
+		0x48, 0x29, 0xc4,              /* 19 sub %rax, %rsp */
+		0xe8, 0xf4, 0x01, 0, 0,        /* 22 call elsewhere */
+		0x4c, 0x8b, 0x55, 0xf8,        /* 27 mov -8(%rbp), %r10 */
+		0xc9,                          /* 31 leave */
+		0x49, 0x8d, 0x62, 0xf8,        /* 32 lea -8(%r10), %rsp */
+		0xc3);                         /* 36 ret */
+	expect(&f, 5, UNWIND_CFA_SP, 1);
+	expect(&f, 9, UNWIND_CFA_REGISTER + 10, 0);
+	expect(&f, 19, UNWIND_CFA_AT_FP, (uint16_t)-1);
+	expect(&f, 22, UNWIND_CFA_AT_FP, (uint16_t)-1);
+	assert_int_equal(f.rules[22].how, UNWIND_FP_AT_FP);
+	assert_int_equal(f.rules[22].fp, 0);
+	expect(&f, 32, UNWIND_CFA_REGISTER + 10, 0);
+	expect(&f, 36, UNWIND_CFA_SP, 1);
+}
+
+static void ways_that_disagree_leave_nothing_known(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	ANALYSE(&f, 0x85, 0xff, /* 0 test %edi, %edi */
+		0x74, 1,        /* 2 je 5 */
+		0x50,           /* 4 push %rax */
+		0x90,           /* 5 nop */
+		0xeb, 0xfd);    /* 6 jmp 5 */
+	expect(&f, 4, UNWIND_CFA_SP, 1);
+	expect(&f, 5, UNWIND_CFA_UNKNOWN, 0);
+}
+
+static void a_call_that_does_not_return_is_found_out(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	ANALYSE(&f, 0x85, 0xff,         /* 0 test %edi, %edi */
+		0xe8, 0xf4, 0x01, 0, 0, /* 2 call */
+		0x74, 6,                /* 7 je 15 */
+		0x50,                   /* 9 push %rax */
+		0xe8, 0xf4, 0x01, 0, 0, /* 10 call abort */
+		0xc3);                  /* 15 ret */
+	expect(&f, 10, UNWIND_CFA_SP, 2);
+	expect(&f, 15, UNWIND_CFA_SP, 1);
+}
+
+static void a_loop_that_probes_the_stack_ends_at_its_register(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	ANALYSE(&f, 0x4c, 0x8d, 0x9c, 0x24, 0, 0xc0, 0xff, 0xff, /* 0 lea -0x4000(%rsp), %r11 */
+		0x48, 0x81, 0xec, 0, 0x10, 0, 0,                 /* 8 sub $0x1000, %rsp */
+		0x48, 0x83, 0x0c, 0x24, 0,                       /* 15 orq $0, (%rsp) */
+		0x4c, 0x39, 0xdc,                                /* 20 cmp %r11, %rsp */
+		0x75, 0xef,                                      /* 23 jne 8 */
+		0x90,                                            /* 25 nop */
+		0x48, 0x81, 0xc4, 0, 0x40, 0, 0,                 /* 26 add $0x4000, %rsp */
+		0xc3);                                           /* 33 ret */
+	expect(&f, 8, UNWIND_CFA_REGISTER + 11, 0x4008 / 8);
+	expect(&f, 15, UNWIND_CFA_REGISTER + 11, 0x4008 / 8);
+	expect(&f, 25, UNWIND_CFA_SP, 0x4008 / 8);
+	expect(&f, 33, UNWIND_CFA_SP, 1);
+}
+
+static void cases_of_a_switch_have_the_state_of_its_jump(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	ANALYSE(&f, 0x53,   /* 0 push %rbx */
+		0xff, 0xe0, /* 1 jmp *%rax */
+		0x5b,       /* 3 pop %rbx */
+		0xc3,       /* 4 ret */
+		0x90,       /* 5 nop */
+		0xeb, 0xfb, /* 6 jmp 3 */
+		0x5b,       /* 8 pop %rbx */
+		0x5b,       /* 9 pop %rbx */
+		0xc3);      /* 10 ret */
+	expect(&f, 3, UNWIND_CFA_SP, 2);
+	expect(&f, 4, UNWIND_CFA_SP, 1);
+	expect(&f, 6, UNWIND_CFA_SP, 2);
+	expect(&f, 8, UNWIND_CFA_UNKNOWN, 0); /* fits neither the jump nor a function */
+}
+
+static void outermost_functions_end_the_stack(void **state)
+{
+	static const uint8_t start[] = {
+		0xc3,                   /* 0 ret */
+		0x31, 0xed,             /* 1 xor %ebp, %ebp */
+		0x48, 0x89, 0xe7,       /* 3 mov %rsp, %rdi */
+		0xe8, 0xf4, 0x01, 0, 0, /* 6 call */
+		0xf4,                   /* 11 hlt */
+	};
+	static const uint8_t clone[] = {
+		0x0f, 0x05,       /* 0 syscall */
+		0x85, 0xc0,       /* 2 test %eax, %eax */
+		0x75, 6,          /* 4 jne 12 */
+		0x31, 0xed,       /* 6 xor %ebp, %ebp */
+		0x5f,             /* 8 pop %rdi */
+		0x41, 0xff, 0xd1, /* 9 call *%r9 */
+		0xc3,             /* 12 ret */
+	};
+	struct fixture f = {.len = sizeof(start), .entry = 1};
+
+	(void)state;
+	memcpy(f.code, start, sizeof(start));
+	assert_int_equal(run(&f), 0);
+	expect(&f, 0, UNWIND_CFA_SP, 1);
+	expect(&f, 1, UNWIND_CFA_END, 0);
+	expect(&f, 6, UNWIND_CFA_END, 0);
+	analyse(&f, clone, sizeof(clone));
+	expect(&f, 4, UNWIND_CFA_SP, 1);
+	expect(&f, 9, UNWIND_CFA_END, 0);
+	expect(&f, 12, UNWIND_CFA_SP, 1);
+}
+
+static void nothing_is_known_once_the_return_address_was_moved(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	ANALYSE(&f, 0xe8, 1, 0, 0, 0, /* 0 call 6 */
+		0xc3,                 /* 5 ret */
+		0x53,                 /* 6 push %rbx */
+		0x5b,                 /* 7 pop %rbx */
+		0x58,                 /* 8 pop %rax */
+		0x51,                 /* 9 push %rcx */
+		0x50,                 /* 10 push %rax */
+		0x48, 0x89, 0xe5,     /* 11 mov %rsp, %rbp */
+		0xc3);                /* 14 ret */
+	expect(&f, 8, UNWIND_CFA_SP, 1);
+	expect(&f, 9, UNWIND_CFA_UNKNOWN, 0);
+	expect(&f, 14, UNWIND_CFA_UNKNOWN, 0);
+	ANALYSE(&f, 0x48, 0x89, 0x04, 0x24, /* 0 mov %rax, (%rsp) */
+		0xc3);                      /* 4 ret */
+	expect(&f, 0, UNWIND_CFA_UNKNOWN, 0);
+}
+
+static void what_is_no_code_is_unknown(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	ANALYSE(&f, 0xc3, /* 0 ret */
+		0x06, 0x07, 0x06, 0x07, 0x06, 0x07, 0x06, 0x07, 0x06, 0x07, 0x06, 0x07, 0x06, 0x07,
+		0x06, 0x07, 0x06, 0x07);
+	expect(&f, 0, UNWIND_CFA_SP, 1);
+	expect(&f, 1, UNWIND_CFA_UNKNOWN, 0);
+}
+
+static void the_caller_can_end_an_analysis(void **state)
+{
+	struct fixture f = {.code = {0xc3}, .len = 1, .stop = -ENOSPC};
+
+	(void)state;
+	assert_int_equal(run(&f), -ENOSPC);
+}
+
+static int run_without_memory(void *arg)
+{
+	return run(arg);
+}
+
+static void every_allocation_may_fail(void **state)
+{
+	struct fixture f = {
+		.code = {0x53, 0xff, 0xe0, 0x74, 0, 0x5b, 0xc3, 0xe8, 0, 0, 0, 1, 0xc3},
+		.len = 13,
+	};
+
+	(void)state;
+	check_oom(run_without_memory, &f);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(pushes_and_pops_move_the_frame),
+		cmocka_unit_test(frame_pointers_serve_where_the_stack_pointer_is_lost),
+		cmocka_unit_test(a_realigned_stack_keeps_the_frame_in_a_word),
+		cmocka_unit_test(ways_that_disagree_leave_nothing_known),
+		cmocka_unit_test(a_call_that_does_not_return_is_found_out),
+		cmocka_unit_test(a_loop_that_probes_the_stack_ends_at_its_register),
+		cmocka_unit_test(cases_of_a_switch_have_the_state_of_its_jump),
+		cmocka_unit_test(outermost_functions_end_the_stack),
+		cmocka_unit_test(nothing_is_known_once_the_return_address_was_moved),
+		cmocka_unit_test(what_is_no_code_is_unknown),
+		cmocka_unit_test(the_caller_can_end_an_analysis),
+		cmocka_unit_test(every_allocation_may_fail),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
