@@ -9,10 +9,10 @@
 
 const path = require("node:path");
 
-// Where threads start: of musl, the functions that its assembly without unwinding tables calls.
+// Where threads start.
 const STARTS = new RegExp(
   `^(${[
-    "_start|_start_c|start|libc_start_main_stage2|__clone3?|clone3?|__start_context",
+    "_start|__clone3?|clone3?|__start_context",
     "_rt0_amd64.*|runtime\\.(rt0_go|goexit|mstart|morestack|mcall|systemstack|gogo)",
   ].join("|")})$`,
 );
