@@ -23,6 +23,8 @@
 /* Instructions that are looked at, per byte of code, in all rounds. */
 #define STEPS_PER_BYTE 24u
 #define STEPS_MIN 100000u
+/* Ways that are still to be followed: 2 MiB. */
+#define EDGES_MAX 262144u
 /* From where the outermost function clears rbp to its call. */
 #define OUTERMOST_INSTRUCTIONS 4u
 
@@ -115,6 +117,11 @@ uint32_t code_flow_skip_padding(const struct code_flow *f, uint32_t at)
 	return at;
 }
 
+void code_flow_count_steps(struct code_flow *f, uint32_t n)
+{
+	f->left_steps -= n < f->left_steps ? n : f->left_steps;
+}
+
 /* ---- edges ---- */
 
 static bool reserve(struct code_flow *f, struct code_edges *e)
@@ -124,6 +131,10 @@ static bool reserve(struct code_flow *f, struct code_edges *e)
 
 	if (e->n < e->max)
 		return true;
+	if (max > EDGES_MAX) {
+		f->left_steps = 0; /* no program has so many; the rest is not known */
+		return false;
+	}
 	items = realloc(e->items, max * sizeof(*items));
 	if (!items) {
 		f->failed = true;

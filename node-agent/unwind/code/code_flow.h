@@ -113,6 +113,8 @@ uint32_t code_flow_target(uint32_t next, const struct x86_instruction *i);
 /* Marks functions that never return. Returns whether there are new ones. */
 bool code_never_find(struct code_flow *f);
 
+/* What was looked at without executing it. */
+void code_flow_count_steps(struct code_flow *f, uint32_t n);
 void code_flow_follow(struct code_flow *f, uint32_t at, uint16_t number);
 bool code_flow_is_start(const struct code_flow *f, uint32_t at);
 /* Whether nearly all functions that are known begin at aligned addresses. */

@@ -190,6 +190,7 @@ bool code_guess_returns(struct code_flow *f, uint32_t next, uint16_t number)
 	uint32_t at = code_flow_skip_padding(f, next);
 	enum verdict v;
 
+	code_flow_count_steps(f, at - next);
 	if (!f->is_aligned || !is_aligned(f, at) || at >= f->len ||
 	    f->numbers[at] != CODE_UNREACHED || code_flow_is_start(f, at))
 		return true;

@@ -137,6 +137,7 @@ static void find_signal_returns(struct code_rules *c, uint32_t len)
 static void mark_signal_returns(struct code_flow *f)
 {
 	struct x86_instruction i;
+	size_t len;
 
 	for (uint32_t at = 0; at < f->len; at++) {
 		uint32_t end = at;
@@ -144,8 +145,9 @@ static void mark_signal_returns(struct code_flow *f)
 		if (!(f->flags[at] & CODE_HANDLER))
 			continue;
 		do {
-			end += (uint32_t)x86_decode(&i, f->code + end, f->len - end);
-		} while (i.kind == X86_OTHER && end < f->len);
+			len = x86_decode(&i, f->code + end, f->len - end);
+			end += (uint32_t)len;
+		} while (len > 0 && i.kind == X86_OTHER && end < f->len);
 		for (uint32_t p = at > 0 ? at - 1 : 0; p < end; p++)
 			f->numbers[p] = CODE_HANDLED;
 	}
