@@ -263,8 +263,10 @@ static void tables_of_this_programs_libraries_say_what_elfutils_says(void **stat
 /* Node has more than half a megabyte of code that nothing describes: V8's built-in functions. */
 static void a_function_behind_much_code_without_description_has_its_rows(void **state)
 {
+	static const char library[] = "/usr/lib/x86_64-linux-gnu/libnode.so.108"; /* Debian 12 */
+
 	(void)state;
-	assert_true(compare("/usr/bin/node") > 100000);
+	assert_true(compare(access(library, R_OK) == 0 ? library : "/usr/bin/node") > 100000);
 }
 
 static void a_table_of_arm64_says_what_elfutils_says(void **state)
