@@ -13,17 +13,32 @@ const { nothingIsUnsent, startForwarder, unsent } = require("./lib/scraping_agen
 
 const PODS = 20;
 
-let cluster, pods, receiver;
+let cluster, pods;
 let asked = 0;
-let accepts = false;
-const offered = new Set(); // keys of uploads
-const taken = new Set();
+const servers = [];
 
 const serve = (answer) =>
   new Promise((resolve) => {
     const server = http.createServer(answer);
     server.listen(0, "0.0.0.0", () => resolve(server));
+    servers.push(server);
   });
+
+// Each test has its own: one may still get requests of an agent that has exited. offered and taken
+// are keys of uploads.
+async function startReceiver() {
+  const receiver = { accepts: false, offered: new Set(), taken: new Set() };
+  const server = await serve((req, res) => {
+    const key = req.headers["idempotency-key"];
+    req.resume();
+    req.on("end", () => {
+      if (key) (receiver.accepts ? receiver.taken : receiver.offered).add(key);
+      res.writeHead(receiver.accepts ? 200 : 503).end();
+    });
+  });
+  receiver.to = { url: `http://127.0.0.1:${server.address().port}` };
+  return receiver;
+}
 
 before(async () => {
   cluster = await KubeCluster.start();
@@ -37,14 +52,6 @@ before(async () => {
       }),
     );
   });
-  receiver = await serve((req, res) => {
-    const key = req.headers["idempotency-key"];
-    req.resume();
-    req.on("end", () => {
-      if (key) (accepts ? taken : offered).add(key);
-      res.writeHead(accepts ? 200 : 503).end();
-    });
-  });
   const list = Array.from({ length: PODS }, (_, i) => ({
     name: `pod-${i}`,
     ips: [`127.5.0.${i + 1}`],
@@ -57,7 +64,7 @@ before(async () => {
   await createPods(cluster, list);
 });
 after(async () => {
-  for (const server of [pods, receiver]) {
+  for (const server of servers) {
     server.closeAllConnections();
     server.close();
   }
@@ -65,10 +72,11 @@ after(async () => {
 });
 
 test("without a spool it tries to send, and exits in time or at the second signal", async () => {
+  const { to } = await startReceiver();
   for (const twice of [false, true]) {
     const agent = await startForwarder({
       kubeconfig: cluster.kubeconfigFile("admin"),
-      to: { url: `http://127.0.0.1:${receiver.address().port}` },
+      to,
       interval: "1s",
       args: ["--max-spool-size=0"],
     });
@@ -93,10 +101,11 @@ test("without a spool it tries to send, and exits in time or at the second signa
 });
 
 test("what it cannot send is on disk when it exits, and sent after the next start", async () => {
-  offered.clear();
+  const receiver = await startReceiver();
+  const { to, offered, taken } = receiver;
   const options = {
     kubeconfig: cluster.kubeconfigFile("admin"),
-    to: { url: `http://127.0.0.1:${receiver.address().port}` },
+    to,
     dataDir: scratch("spool"),
     interval: "1s",
   };
@@ -105,7 +114,7 @@ test("what it cannot send is on disk when it exits, and sent after the next star
   const kept = await unsent(agent);
   await agent.stop("SIGTERM");
   assert.doesNotMatch(agent.log(), /lost profiles/);
-  accepts = true;
+  receiver.accepts = true;
   const next = await startForwarder(options);
   await nothingIsUnsent(next);
   await next.stop("SIGTERM");
