@@ -53,20 +53,23 @@ after(async () => {
   await cluster?.stop();
 });
 
-function assertSampled(f, name, want) {
-  const got = f.share(name) * f.total;
-  const tolerance = 5 / Math.sqrt(want / SAMPLE_NS) + 0.1;
-  assert.ok(Math.abs(got / want - 1) < tolerance, `${name}: ${got}, not ${want}`);
-}
-
+// What the JVM counts begins some time after its profile: only parts of the whole can be compared.
 test("with DebugNonSafepoints, time is under the methods that spent it", async () => {
   const f = await graphOf(jvms.exact);
-  METHODS.forEach((m, i) => assertSampled(f, `workload.Cpu.${m}`, jvms.exact.truth[i]));
+  const all = f.share("workload.Cpu.turn");
+  METHODS.forEach((method, i) => {
+    const want = jvms.exact.truth[i];
+    const part = f.share(`workload.Cpu.${method}`) / all;
+    const wanted = want / sum(jvms.exact.truth);
+    const tolerance = 5 / Math.sqrt(want / SAMPLE_NS) + 0.1;
+    assert.ok(Math.abs(part / wanted - 1) < tolerance, `${method}: ${part}, not ${wanted}`);
+  });
   const clock = f.share("sun.management.ThreadImpl.getCurrentThreadCpuTime");
   assert.ok(clock < 0.3, `${clock} of the time in reading the clock`);
 });
 
 test("without it, compiled methods and their callers are still right", async () => {
   const f = await graphOf(jvms.usual);
-  assertSampled(f, "workload.Cpu.turn", sum(jvms.usual.truth));
+  const turn = f.share("workload.Cpu.turn");
+  assert.ok(turn > 0.8, `${turn} of the time below the thread's method`);
 });
