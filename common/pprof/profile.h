@@ -11,6 +11,7 @@
 
 #include "common/base.h"
 #include "common/data/arena.h"
+#include "common/pprof/profile_losses.h"
 
 /* Bytes in the arena, NUL-terminated; len excludes the NUL and may include others. */
 struct profile_string {
@@ -79,6 +80,7 @@ struct profile {
 	int64_t period;
 	int64_t time_ns; /* end, since the Unix epoch */
 	int64_t duration_ns;
+	struct profile_losses losses; /* counted while the profile was decoded */
 };
 
 #endif /* COMMON_PPROF_PROFILE_H */
