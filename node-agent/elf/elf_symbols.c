@@ -394,6 +394,22 @@ static unsigned binding_of(const Elf64_Sym *sym)
 	}
 }
 
+/*
+ * "$x", "$d.12": marks where code and data begin (ELF for the Arm architectures, RISC-V's psABI,
+ * which has "$xrv64gc" as well). Swift's functions begin with "$s", and any name is a function's
+ * on other machines.
+ */
+static bool is_mapping_symbol(uint16_t machine, const char *name)
+{
+	bool riscv = machine == EM_RISCV;
+
+	if (machine != EM_ARM && machine != EM_AARCH64 && !riscv)
+		return false;
+	if (name[0] != '$' || name[1] == '\0' || !strchr(riscv ? "dx" : "adtx", name[1]))
+		return false;
+	return name[2] == '\0' || name[2] == '.' || (riscv && strncmp(name, "$xrv", 4) == 0);
+}
+
 /* A table and the file its names are in. */
 struct lookup {
 	const struct elf_symbol_table *table;
@@ -424,7 +440,7 @@ static int read_candidate(const struct lookup *in, const struct entry *e, struct
 				    strings->offset + strings->size_bytes, name, cap);
 	if (r < 0)
 		return r == -ENAMETOOLONG ? -ENOENT : r;
-	if (r == 0 || name[0] == '$')
+	if (r == 0 || is_mapping_symbol(in->layout->machine, name))
 		return -ENOENT;
 	*ret = (struct candidate){
 		.name = name,

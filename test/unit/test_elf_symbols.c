@@ -343,6 +343,43 @@ static void survives_every_failed_allocation(void **state)
 	end(&f);
 }
 
+/* The names at 0x1100, 0x1120 … of a file for that machine; NULL: none. */
+static void expect_names(uint16_t machine, unsigned type, const char *const *names,
+			 const char *const *found, size_t n)
+{
+	struct fixture f;
+
+	begin(&f);
+	((Elf64_Ehdr *)(void *)f.elf.data)->e_machine = machine;
+	for (size_t i = 0; i < n; i++)
+		elf_builder_symbol(&f.elf, names[i], STB_GLOBAL, type, 0x1100 + 0x20 * i, 0x20);
+	elf_builder_symbol_table(&f.elf, SHT_SYMTAB);
+	load(&f, TEXT, 4096);
+	for (size_t i = 0; i < n; i++)
+		expect(&f, 0x1110 + 0x20 * i, found[i]);
+	end(&f);
+}
+
+static void only_arms_marks_of_code_and_data_are_no_names(void **state)
+{
+	static const char *const swift[] = {"$s4shop5OrderV5totalSdvg", "$S4shop3runyyF", "$$", "$",
+					    "$x.y"};
+	static const char *const marks[] = {
+		"$x", "$d", "$d.12", "$a", "$t.3", "$xrv64gc", "$s4shop3runyyF", "$dup", "$"};
+	static const char *const arm[] = {
+		NULL, NULL, NULL, NULL, NULL, "$xrv64gc", "$s4shop3runyyF", "$dup", "$"};
+	static const char *const riscv[] = {
+		NULL, NULL, NULL, "$a", "$t.3", NULL, "$s4shop3runyyF", "$dup", "$"};
+
+	(void)state;
+	expect_names(EM_X86_64, STT_FUNC, swift, swift, ARRAY_SIZE(swift));
+	expect_names(EM_X86_64, STT_FUNC, marks, marks, ARRAY_SIZE(marks));
+	expect_names(EM_AARCH64, STT_NOTYPE, marks, arm, ARRAY_SIZE(marks));
+	expect_names(EM_AARCH64, STT_FUNC, swift, swift, 4);
+	expect_names(EM_ARM, STT_NOTYPE, marks, arm, ARRAY_SIZE(marks));
+	expect_names(EM_RISCV, STT_NOTYPE, marks, riscv, ARRAY_SIZE(marks));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -354,6 +391,7 @@ int main(void)
 		cmocka_unit_test(an_inner_function_wins_and_a_label_does_not),
 		cmocka_unit_test(the_best_of_several_names_is_chosen),
 		cmocka_unit_test(what_is_no_function_does_not_count),
+		cmocka_unit_test(only_arms_marks_of_code_and_data_are_no_names),
 		cmocka_unit_test(both_tables_count_and_doubles_once),
 		cmocka_unit_test(a_table_over_the_limit_covers_a_part),
 		cmocka_unit_test(a_part_that_cannot_fit_is_refused),
