@@ -39,6 +39,7 @@ struct perf_map {
 	bool is_cut;
 	bool is_skipping; /* the rest of the line is ignored */
 	size_t line_len;
+	size_t added_len; /* of the line, as much as has been added without its newline */
 	char line[PERF_MAP_LINE_BYTES];
 };
 
@@ -342,7 +343,7 @@ static int add_line(struct perf_map *m)
 
 void perf_map_skip_line(struct perf_map *m)
 {
-	m->line_len = 0;
+	m->line_len = m->added_len = 0;
 	m->is_skipping = true;
 }
 
@@ -367,10 +368,19 @@ int perf_map_add(struct perf_map *m, const char *text, size_t len)
 
 			first = first ?: r;
 		}
-		m->line_len = 0;
+		m->line_len = m->added_len = 0;
 		m->is_skipping = false;
 	}
 	return first;
+}
+
+int perf_map_add_rest(struct perf_map *m)
+{
+	int r = m->line_len > m->added_len ? add_line(m) : 0;
+
+	if (r == 0)
+		m->added_len = m->line_len;
+	return r;
 }
 
 /* ---- lookup ---- */

@@ -28,6 +28,12 @@ DEFINE_CLEANUP(struct perf_map *, perf_map_free);
  */
 int perf_map_add(struct perf_map *m, const char *text, size_t len) MUST_CHECK;
 
+/*
+ * Adds the beginning of a line that has no newline yet, as if it had one. Text that follows
+ * continues the line, which is then added again as a whole. Returns 0 or -ENOMEM.
+ */
+int perf_map_add_rest(struct perf_map *m) MUST_CHECK;
+
 /* Ignores the text up to the next newline: what follows begins in the middle of a line. */
 void perf_map_skip_line(struct perf_map *m);
 

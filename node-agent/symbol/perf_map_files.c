@@ -1,14 +1,19 @@
 /*
- * The file belongs to the process that is profiled, so it may be anything. It is opened below the
- * process's root without following a link, first as a path only, because opening a pipe or a device
- * has effects; it must be a regular file of the process's user or of root. Its file system may be a
- * FUSE server that never answers: all of that runs on a thread with a deadline (deadline_call.h),
- * and a process whose file hangs is not asked again. All files have one key there, so at most one
- * thread is stuck at a time.
+ * The file belongs to the process that is profiled, so it may be anything. Its /tmp may be a link,
+ * which is followed inside the process's root (root_dir.h); the file itself may not, and is opened
+ * as a path first, because opening a pipe or a device has effects. It must be a regular file of the
+ * process's user or of root. Its file system may be a FUSE server that never answers: all of that
+ * runs on a thread with a deadline (deadline_call.h), and a process whose file hangs is not asked
+ * again. All files have one key there, so at most one thread is stuck at a time.
  *
  * Compilers append to the file, so the next poll reads from where the previous one ended. jcmd
  * writes the file anew: then its inode, its size, or the bytes before that place are others, and it
  * is read from the beginning. Of a file larger than FILE_MAX_BYTES the newest part is read.
+ *
+ * A last line without a newline is either a file that ends so, or one that is being written: a
+ * writer with a buffer (stdio) has written whole blocks, and whatever else is incomplete does not
+ * stay so for long. So the line is taken if the file has not changed for SETTLED_NS and its size is
+ * no multiple of BLOCK_BYTES. Should the line be continued nonetheless, the whole line replaces it.
  *
  * Addresses are named when the cycle has ended. Code that has moved since its samples were taken
  * has the name of what is there now; perf(1) does the same.
@@ -17,9 +22,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/openat2.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 
 #include "common/data/buf.h"
 #include "common/data/table.h"
@@ -28,12 +31,15 @@
 #include "common/thread/deadline_call.h"
 #include "node-agent/process/process_status.h"
 #include "node-agent/process/procfs.h"
+#include "node-agent/process/root_dir.h"
 #include "node-agent/symbol/perf_map.h"
 #include "node-agent/symbol/symbol_metrics.h"
 
 #define FILE_MAX_BYTES ((uint64_t)32 * 1024 * 1024)
 #define PIECE_BYTES ((size_t)1024 * 1024)
-#define TAIL_BYTES 64u /* before the place where the next poll reads, to recognise the file */
+#define SETTLED_NS (2 * NS_PER_S)
+#define BLOCK_BYTES 4096 /* the smallest that stdio writes at once */
+#define TAIL_BYTES 64u   /* before the place where the next poll reads, to recognise the file */
 #define STATUS_MAX_BYTES ((size_t)16 * 1024)
 #define PROCESSES_MAX 1024u
 #define POLL_MIN_NS (5 * NS_PER_S)
@@ -141,7 +147,8 @@ struct read_job {
 	bool is_anew;   /* text is not what follows the place, but the beginning of the file */
 	bool is_inside; /* text begins in the middle of a line */
 	bool has_more;
-	size_t len; /* of text */
+	bool is_settled; /* text is the end of a file that nobody is writing */
+	size_t len;      /* of text */
 	char text[PIECE_BYTES];
 };
 
@@ -177,19 +184,21 @@ static int read_status(int proc_fd, struct process_status *ret)
 	return r < 0 ? r : process_status_parse(text.data, text.len, ret);
 }
 
-/* Opens the file as a path. Returns a descriptor, -ENOENT, -ELOOP for a link, or -errno. */
+/* Opens the file as a path, a link as the link itself. Returns a descriptor or -errno. */
 static int find_file(int proc_fd, pid_t nspid)
 {
-	struct open_how how = {.flags = O_PATH | O_CLOEXEC,
-			       .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS};
 	AUTO_CLOSE int root = openat(proc_fd, "root", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	char path[48];
+	AUTO_CLOSE int dir = -1;
+	char name[48];
 	int fd;
 
 	if (root < 0)
 		return -errno;
-	snprintf(path, sizeof(path), "tmp/perf-%d.map", (int)nspid);
-	fd = (int)syscall(SYS_openat2, root, path, &how, sizeof(how));
+	dir = root_dir_open(root, "tmp");
+	if (dir < 0)
+		return dir;
+	snprintf(name, sizeof(name), "perf-%d.map", (int)nspid);
+	fd = openat(dir, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 	return fd < 0 ? -errno : fd;
 }
 
@@ -254,11 +263,21 @@ static int read_piece(struct read_job *job, int fd, uint64_t size)
 	return 0;
 }
 
+/* The time of a file in the future, by another machine's clock, says nothing. */
+static bool is_settled(const struct stat *st)
+{
+	int64_t now_ns = (int64_t)clock_realtime_ns();
+	int64_t changed_ns = st->st_mtim.tv_sec * (int64_t)NS_PER_S + st->st_mtim.tv_nsec;
+
+	return st->st_size % BLOCK_BYTES != 0 && now_ns - changed_ns > (int64_t)SETTLED_NS;
+}
+
 static int read_map(struct read_job *job)
 {
 	AUTO_CLOSE int proc_fd = open_process(job->root_fd, &job->key);
 	AUTO_CLOSE int fd = -1;
 	struct stat st;
+	int r;
 
 	if (proc_fd < 0)
 		return proc_fd;
@@ -269,7 +288,9 @@ static int read_map(struct read_job *job)
 		job->is_anew = true;
 		job->place = (struct place){.dev = st.st_dev, .ino = st.st_ino};
 	}
-	return read_piece(job, fd, (uint64_t)st.st_size);
+	r = read_piece(job, fd, (uint64_t)st.st_size);
+	job->is_settled = job->place.offset == (uint64_t)st.st_size && is_settled(&st);
+	return r;
 }
 
 static void run_job(struct deadline_job *j)
@@ -332,6 +353,8 @@ static int take_text(const struct perf_map_files *f, struct process_map *p,
 	if (job->is_inside)
 		perf_map_skip_line(p->map);
 	r = perf_map_add(p->map, job->text, job->len);
+	if (r == 0 && job->is_settled)
+		r = perf_map_add_rest(p->map);
 	p->place = job->place;
 	return r;
 }

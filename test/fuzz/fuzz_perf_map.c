@@ -1,8 +1,14 @@
-/* Any text as a perf map: the same functions whatever the pieces it comes in, and safe names. */
+/*
+ * Any text as a perf map: the same functions whatever the pieces it comes in, even if beginnings of
+ * lines are taken for lines, and safe names.
+ */
 #include <assert.h>
 
 #include "node-agent/symbol/perf_map.h"
 #include "node-agent/symbol/perf_map_name.h"
+
+/* Memory is short for more text that is added twice. */
+#define RESTS_MAX 4096u
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -14,6 +20,8 @@ static struct perf_map *parse(const char *text, size_t len, size_t step)
 		return NULL;
 	for (size_t i = 0; i < len; i += step) {
 		if (perf_map_add(m, text + i, len - i < step ? len - i : step) < 0)
+			return NULL;
+		if (len <= RESTS_MAX && perf_map_add_rest(m) < 0)
 			return NULL;
 	}
 	return TAKE_PTR(m);

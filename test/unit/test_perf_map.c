@@ -65,6 +65,28 @@ static void what_is_no_function_is_ignored(void **state)
 	expect(m, 0x3000, "not yet");
 }
 
+static void the_beginning_of_a_line_counts_until_its_end_comes(void **state)
+{
+	CLEANUP(perf_map_freep) struct perf_map *m = map_of("1000 10 whole\n2000 20 beg");
+	size_t bytes;
+
+	(void)state;
+	expect(m, 0x2010, NULL);
+	assert_int_equal(perf_map_add_rest(m), 0);
+	expect(m, 0x1000, "whole");
+	expect(m, 0x2010, "beg");
+	bytes = perf_map_bytes(m);
+	assert_int_equal(perf_map_add_rest(m), 0);
+	assert_int_equal(perf_map_bytes(m), bytes);
+	assert_int_equal(perf_map_add(m, "inning\n3000 1", 13), 0);
+	assert_int_equal(perf_map_add_rest(m), 0);
+	expect(m, 0x2010, "beginning");
+	expect(m, 0x3000, NULL);
+	assert_int_equal(perf_map_add(m, "0 last", 6), 0);
+	assert_int_equal(perf_map_add_rest(m), 0);
+	expect(m, 0x300f, "last");
+}
+
 static void the_last_written_has_an_address(void **state)
 {
 	CLEANUP(perf_map_freep)
@@ -233,6 +255,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(lines_of_all_writers_are_read),
 		cmocka_unit_test(what_is_no_function_is_ignored),
+		cmocka_unit_test(the_beginning_of_a_line_counts_until_its_end_comes),
 		cmocka_unit_test(the_last_written_has_an_address),
 		cmocka_unit_test(pieces_may_end_anywhere_and_lines_be_long),
 		cmocka_unit_test(memory_is_bounded_and_the_newest_stay),

@@ -123,6 +123,45 @@ static void a_file_is_followed_as_it_grows(void **state)
 	assert_in_range(perf_map_files_bytes(f->files), 1, MAX_BYTES);
 }
 
+/* Nobody has written the file for that long. */
+static void age(struct fixture *f, int64_t ms)
+{
+	int64_t ns = (int64_t)clock_realtime_ns() - ms * (int64_t)NS_PER_MS;
+	const struct timespec then = {ns / (int64_t)NS_PER_S, ns % (int64_t)NS_PER_S};
+	const struct timespec times[] = {then, then};
+
+	assert_int_equal(utimensat(f->proc.root_fd, MAP, times, 0), 0);
+}
+
+static void a_last_line_needs_no_newline_once_the_file_has_settled(void **state)
+{
+	struct fixture *f = *state;
+	char padded[4096 + 1];
+
+	fake_proc_put_file(&f->proc, MAP, "1000 10 first\n2000 10 las");
+	age(f, -3600000);
+	expect(f, 0x1000, "first");
+	expect(f, 0x2000, NULL);
+	age(f, 60000);
+	next_cycle(f);
+	expect(f, 0x2000, "las");
+	/* it was not the last */
+	append(f, "t\n3000 10 next");
+	next_cycle(f);
+	expect(f, 0x2000, "last");
+	age(f, 60000);
+	next_cycle(f);
+	expect(f, 0x3000, "next");
+	/* whole blocks are what a buffer writes: the rest of the line is still in it */
+	memset(padded, 'x', sizeof(padded));
+	memcpy(padded, "4000 10 block", 13);
+	padded[sizeof(padded) - 1] = '\0';
+	fake_proc_put_file(&f->proc, MAP, padded);
+	age(f, 60000);
+	next_cycle(f);
+	expect(f, 0x4000, NULL);
+}
+
 static void a_file_that_is_written_anew_is_read_anew(void **state)
 {
 	struct fixture *f = *state;
@@ -184,13 +223,46 @@ static void what_is_no_file_of_the_process_is_refused(void **state)
 		expect(f, 0x2000, "of the user");
 		assert_int_equal(unlinkat(f->proc.root_fd, MAP, 0), 0);
 	}
-	/* the folder is a link, to one that has such a file */
-	assert_int_equal(renameat(f->proc.root_fd, "70/root/tmp", f->proc.root_fd, "70/root/real"),
-			 0);
-	fake_proc_put_file(&f->proc, "70/root/real/perf-7.map", "5000 10 a\n");
-	assert_int_equal(symlinkat("real", f->proc.root_fd, "70/root/tmp"), 0);
+}
+
+static void link_tmp(struct fixture *f, const char *to)
+{
+	(void)unlinkat(f->proc.root_fd, "70/root/tmp", 0);
+	assert_int_equal(symlinkat(to, f->proc.root_fd, "70/root/tmp"), 0);
 	next_cycle(f);
-	expect(f, 0x5000, NULL);
+}
+
+static void a_tmp_that_is_a_link_is_followed_inside_the_root(void **state)
+{
+	static const char *const inside[] = {"var/tmp", "/var/tmp", "/../../var/tmp", "/var/again"};
+	static const char map[] = "70/root/var/tmp/perf-7.map";
+	struct fixture *f = *state;
+	char outside[160];
+
+	assert_int_equal(mkdirat(f->proc.root_fd, "70/root/var", 0755), 0);
+	assert_int_equal(
+		renameat(f->proc.root_fd, "70/root/tmp", f->proc.root_fd, "70/root/var/tmp"), 0);
+	assert_int_equal(symlinkat("/var/tmp", f->proc.root_fd, "70/root/var/again"), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(inside); i++) {
+		char text[64];
+
+		(void)snprintf(text, sizeof(text), "5000 10 by_link_%zu\n", i);
+		fake_proc_put_file(&f->proc, map, text);
+		link_tmp(f, inside[i]);
+		text[strlen(text) - 1] = '\0';
+		expect(f, 0x5000, text + strlen("5000 10 "));
+		assert_int_equal(unlinkat(f->proc.root_fd, map, 0), 0);
+	}
+	/* a folder with such a file, but not in the root of the process */
+	assert_int_equal(mkdirat(f->proc.root_fd, "outside", 0755), 0);
+	fake_proc_put_file(&f->proc, "outside/perf-7.map", "6000 10 a\n");
+	(void)snprintf(outside, sizeof(outside), "%s/outside", f->proc.root);
+	link_tmp(f, outside);
+	expect(f, 0x6000, NULL);
+	link_tmp(f, "../../outside");
+	expect(f, 0x6000, NULL);
+	link_tmp(f, "/tmp");
+	expect(f, 0x6000, NULL);
 }
 
 static void a_process_that_has_ended_is_forgotten(void **state)
@@ -240,7 +312,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 		TEST(a_file_is_followed_as_it_grows),
+		TEST(a_last_line_needs_no_newline_once_the_file_has_settled),
 		TEST(a_file_that_is_written_anew_is_read_anew),
+		TEST(a_tmp_that_is_a_link_is_followed_inside_the_root),
 		TEST(of_a_large_file_the_newest_part_is_read),
 		TEST(what_is_no_file_of_the_process_is_refused),
 		TEST(a_process_that_has_ended_is_forgotten),

@@ -2,8 +2,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
-#include <linux/openat2.h>
 #include <poll.h>
 #include <stdarg.h>
 #include <sys/syscall.h>
@@ -11,9 +9,9 @@
 #include "common/system/fs.h"
 #include "node-agent/process/process_status.h"
 #include "node-agent/process/procfs.h"
+#include "node-agent/process/root_dir.h"
 
 #define STATUS_MAX_BYTES 65536u /* grows with the number of groups */
-#define RENAMES_MAX 16u         /* a lookup is repeated so often if somebody renames directories */
 
 int jvm_failure_set(struct jvm_failure *why, enum java_state state, int code, const char *fmt, ...)
 {
@@ -129,53 +127,12 @@ bool jvm_target_is_alive(const struct jvm_target *t)
 	return poll(&p, 1, 0) == 0 && check_identity(t->proc_fd, t->start_time) == 0;
 }
 
-/* Without openat2(2), name by name: then no component may be a link. */
-static int walk(int root_fd, const char *path)
-{
-	AUTO_CLOSE int fd = fcntl(root_fd, F_DUPFD_CLOEXEC, 0);
-
-	while (fd >= 0 && *path) {
-		size_t len = strcspn(path, "/");
-		char name[NAME_MAX + 1];
-		int next;
-
-		if (len > NAME_MAX)
-			return -ENAMETOOLONG;
-		memcpy(name, path, len);
-		name[len] = '\0';
-		path += len + (path[len] == '/');
-		if (len == 0)
-			continue;
-		if (strcmp(name, "..") == 0)
-			return -ELOOP;
-		next = openat(fd, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-		if (next < 0)
-			return -errno;
-		close(fd);
-		fd = next;
-	}
-	return fd < 0 ? -errno : TAKE_FD(fd);
-}
-
 int jvm_target_open_dir(const struct jvm_target *t, const char *path)
 {
-	struct open_how how = {
-		.flags = O_PATH | O_DIRECTORY | O_CLOEXEC,
-		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS,
-	};
-	long fd = -EAGAIN;
+	int fd;
 
-	if (strcmp(path, ".") == 0) {
-		fd = fcntl(t->cwd_fd, F_DUPFD_CLOEXEC, 0);
-		return fd < 0 ? -errno : (int)fd;
-	}
-	for (unsigned i = 0; fd == -EAGAIN && i < RENAMES_MAX; i++) {
-		fd = syscall(SYS_openat2, t->root_fd, path, &how, sizeof(how));
-		if (fd < 0)
-			fd = -errno;
-	}
-	/* refused by systemd's RestrictSUIDSGID=, or by filters that are older than it */
-	if (fd == -ENOSYS || fd == -EPERM)
-		return walk(t->root_fd, path);
-	return (int)fd;
+	if (strcmp(path, ".") != 0)
+		return root_dir_open(t->root_fd, path);
+	fd = fcntl(t->cwd_fd, F_DUPFD_CLOEXEC, 0);
+	return fd < 0 ? -errno : fd;
 }
