@@ -43,7 +43,8 @@ enum {
 	METRIC_SAMPLES,
 	METRIC_QUEUE,
 	METRIC_BYTES,
-	METRIC_MAX,
+	METRIC_LEFT_OUT, /* by enum profile_loss */
+	METRIC_MAX = METRIC_LEFT_OUT + PROFILE_LOSS_MAX,
 };
 
 struct ingest {
@@ -64,6 +65,10 @@ static uint64_t read_queue_length(void *ctx)
 #define STACKS(sent) \
 	PREFIX "stacks_total", "sent=\"" sent "\"", "Stacks of uploads, by whether a row was made"
 
+#define LEFT_OUT(loss, name)                                                          \
+	[METRIC_LEFT_OUT + (loss)] = {PREFIX "left_out_total", "reason=\"" name "\"", \
+				      "Elements of stored uploads that were left out or changed"}
+
 static const struct metric_def metric_defs[METRIC_MAX] = {
 	[METRIC_STORED] = {PREFIX "profiles_stored_total", NULL, "Uploads whose rows are durable"},
 	[METRIC_REPEATED] = {PREFIX "profiles_repeated_total", NULL,
@@ -74,6 +79,7 @@ static const struct metric_def metric_defs[METRIC_MAX] = {
 	[METRIC_QUEUE] = {PREFIX "queue_length", NULL, "Uploads that wait for a worker",
 			  METRIC_GAUGE, .read = read_queue_length},
 	[METRIC_BYTES] = {PREFIX "bytes_total", NULL, "Bytes of uploads as received"},
+	PROFILE_LOSSES(LEFT_OUT),
 };
 METRIC_TABLE(metric_table, metric_defs);
 
@@ -140,7 +146,9 @@ static void rows_done(void *ctx, int result)
 		seen_stacks_add(p->in->seen, p->rows.stacks, p->rows.n_stacks,
 				p->rows.last_seen_ns);
 	metric_add(&p->in->metrics[METRIC_STORED], 1);
-	p->upload->done(p->upload->ctx, INGEST_STORED, "");
+	for (size_t i = 0; i < PROFILE_LOSS_MAX && result != UPLOAD_LOG_REPEATED; i++)
+		metric_add(&p->in->metrics[METRIC_LEFT_OUT + i], p->rows.losses.n[i]);
+	p->upload->done(p->upload->ctx, INGEST_STORED, p->rows.left_out);
 }
 
 static void hash_text(XXH3_state_t *state, const struct row_text *t)

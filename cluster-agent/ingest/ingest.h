@@ -2,8 +2,9 @@
  * Uploads → rows in the write-ahead log: worker threads that inflate and decode uploads and make
  * rows of them, and answer each upload once its rows are durable in the log.
  *
- * Uploads are untrusted. A profile is stored whole or not at all; refusals are counted by
- * outcome. A full queue refuses at once. An upload that the log has already is answered without
+ * Uploads are untrusted. What decoders leave out of one is counted by reason and named in the
+ * answer (profile_losses.h); the rest is stored as a whole or not at all, and refusals are counted
+ * by outcome. A full queue refuses at once. An upload that the log has already is answered without
  * being decoded.
  */
 #ifndef CLUSTER_AGENT_INGEST_INGEST_H
@@ -28,7 +29,10 @@ enum ingest_outcome {
 	INGEST_OUTCOME_MAX,
 };
 
-/* Called on any thread. reason is one line, "" if stored, valid during the call. */
+/*
+ * Called on any thread. reason is one line, valid during the call: why the upload was refused, or
+ * of one that is stored what was left out of it, "" if nothing was.
+ */
 typedef void (*ingest_done_fn)(void *ctx, enum ingest_outcome outcome, const char *reason);
 
 /* Everything in it is borrowed until done is called. */

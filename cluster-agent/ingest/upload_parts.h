@@ -27,6 +27,9 @@ struct upload_part {
 struct upload_parts {
 	struct upload_part *items;
 	size_t n; /* at most UPLOAD_PARTS_MAX; without any, the upload is stored and has no rows */
+	struct profile_losses losses; /* of the whole upload, besides those of its profiles */
+	/* More about what was left out, such as names of events; one line, NULL without. */
+	const char *note;
 };
 
 /*

@@ -8,6 +8,7 @@
 #include "common/limits.h"
 #include "common/pprof/pprof_decode.h"
 #include "common/system/clock.h"
+#include "common/text/utf8.h"
 
 #define MAX_FUTURE_NS (INT64_C(3600) * (int64_t)NS_PER_S)
 #define KEEP_STACK_NS (INT64_C(3600) * (int64_t)NS_PER_S)
@@ -197,6 +198,7 @@ static int add_part(struct layout *l, const struct upload_part *part, struct err
 	if (e < 0)
 		return e;
 	l->limits.max_hash_bytes -= l->rows.text_bytes;
+	profile_losses_add(&l->ret.losses, &part->profile.losses);
 	l->last_seen_ns = l->rows.end_ns + KEEP_STACK_NS;
 	if (l->ret.last_seen_ns == 0 || l->ret.last_seen_ns > l->last_seen_ns)
 		l->ret.last_seen_ns = l->last_seen_ns;
@@ -225,7 +227,7 @@ static int decode_own(struct upload_parts *ret, struct arena *arena, const struc
 		.labels = u->labels,
 		.n_labels = u->n_labels,
 	};
-	*ret = (struct upload_parts){part, 1};
+	*ret = (struct upload_parts){.items = part, .n = 1};
 	return pprof_decode(&part->profile, arena, u->body, u->len, err);
 }
 
@@ -238,6 +240,21 @@ static int decode(struct upload_parts *ret, struct arena *arena, const struct up
 	if (e == -EFBIG && err && !err->msg[0])
 		return err_set(err, e, "the upload needs more memory than allowed");
 	return e;
+}
+
+/* The note has words of the sender's, and the line goes into logs and headers. */
+static void write_left_out(struct layout *l, const struct upload_parts *parts)
+{
+	char *text = l->ret.left_out;
+	size_t len;
+
+	profile_losses_add(&l->ret.losses, &parts->losses);
+	profile_losses_text(&l->ret.losses, text, UPLOAD_LEFT_OUT_BYTES);
+	len = strlen(text);
+	if (parts->note && parts->note[0])
+		snprintf(text + len, UPLOAD_LEFT_OUT_BYTES - len, "%s%s", len > 0 ? ": " : "",
+			 parts->note);
+	text[utf8_make_printable(text, strlen(text))] = '\0';
 }
 
 int upload_rows_make(struct upload_rows *ret, struct row_batch *batch, const struct upload *u,
@@ -264,6 +281,7 @@ int upload_rows_make(struct upload_rows *ret, struct row_batch *batch, const str
 		e = row_batch_finish(batch);
 	if (e < 0)
 		return e == -EFBIG && !(err && err->msg[0]) ? too_many_rows(err) : e;
+	write_left_out(&l, &parts);
 	*ret = l.ret;
 	l.ret.stacks = NULL;
 	return 0;

@@ -34,12 +34,18 @@ struct upload_rows_config {
 	uint64_t upload;          /* what column Upload of profiling_quality gets */
 };
 
+/* Of struct upload_rows.left_out. */
+#define UPLOAD_LEFT_OUT_BYTES 512u
+
 struct upload_rows {
 	struct seen_stack *stacks; /* those that have a row; freed with free(3) */
 	size_t n_stacks;
 	size_t n_known; /* stacks without a row */
 	uint64_t n_samples;
-	int64_t last_seen_ns; /* of the rows of stacks; of several parts, the earliest */
+	int64_t last_seen_ns;         /* of the rows of stacks; of several parts, the earliest */
+	struct profile_losses losses; /* of all parts and of the upload */
+	/* The losses in one line for people, with the upload's note; "" if nothing was lost. */
+	char left_out[UPLOAD_LEFT_OUT_BYTES];
 };
 
 /*

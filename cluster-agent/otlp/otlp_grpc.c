@@ -58,7 +58,7 @@ static void upload_done(void *ctx, enum ingest_outcome outcome, const char *reas
 		refuse(r->grpc, r->call, result, reason);
 		return;
 	}
-	upload_result_note(r->grpc->cfg.counters, NULL, result, "", "");
+	upload_result_note(r->grpc->cfg.counters, NULL, result, "", reason);
 	buf_init(&answer, MAX_ANSWER_BYTES);
 	/* without memory, an empty answer: success without the number of rejected profiles */
 	if (otlp_answer_write(&r->upload.report, false, &answer) < 0)

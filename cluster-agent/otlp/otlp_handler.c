@@ -54,7 +54,7 @@ static int write_json(const struct otlp_parts_report *report, struct buf *out)
 
 	json_writer_init(&w, out);
 	json_open(&w, '{');
-	if (report->n_rejected > 0) {
+	if (report->n_rejected > 0 || report->reason.msg[0]) {
 		snprintf(number, sizeof(number), "%llu", (unsigned long long)report->n_rejected);
 		json_key(&w, "partialSuccess");
 		json_open(&w, '{');
@@ -71,7 +71,8 @@ int otlp_answer_write(const struct otlp_parts_report *report, bool is_json, stru
 	if (is_json)
 		return write_json(report, out);
 	/* a message without fields has an empty body */
-	return report->n_rejected > 0 ? write_partial_protobuf(report, out) : 0;
+	return report->n_rejected > 0 || report->reason.msg[0] ? write_partial_protobuf(report, out)
+							       : 0;
 }
 
 /* google.rpc.Status. The code is the one that gRPC would answer with; readers use the message. */
@@ -126,7 +127,7 @@ static void upload_done(void *ctx, enum ingest_outcome outcome, const char *reas
 		return;
 	}
 	buf_init(&body, MAX_ANSWER_BYTES);
-	upload_result_note(r->handler->cfg.counters, r->exchange, result, "", "");
+	upload_result_note(r->handler->cfg.counters, r->exchange, result, "", reason);
 	respond(r->exchange, 200, is_json, &body,
 		otlp_answer_write(&r->upload.report, is_json, &body));
 }

@@ -28,7 +28,8 @@ struct otlp_parts_config {
 struct otlp_parts_report {
 	uint64_t n_profiles; /* in the request */
 	uint64_t n_rejected; /* of these, left out */
-	struct err reason;   /* why the first of them was; "" if none was */
+	/* Why the first of them was, and after ingest also what was left out of others. */
+	struct err reason;
 };
 
 /*

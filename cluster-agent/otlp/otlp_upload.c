@@ -83,7 +83,12 @@ static void release(void *ctx)
 static void on_done(void *ctx, enum ingest_outcome outcome, const char *reason)
 {
 	struct otlp_upload *u = ctx;
+	struct err *answer = &u->report.reason;
+	size_t len = strlen(answer->msg);
 
+	if (outcome == INGEST_STORED && reason[0])
+		snprintf(answer->msg + len, sizeof(answer->msg) - len, "%s%s", len > 0 ? "; " : "",
+			 reason);
 	u->done(u->ctx, outcome, reason);
 }
 

@@ -39,7 +39,7 @@ int pprof_upload_decode(struct upload_parts *ret, struct arena *arena, const voi
 		.labels = u->labels,
 		.n_labels = u->n_labels,
 	};
-	*ret = (struct upload_parts){part, 1};
+	*ret = (struct upload_parts){.items = part, .n = 1};
 	r = pprof_decode(&part->profile, arena, body, len, err);
 	return r == 0 && foreign_types_present(&part->profile)
 		       ? convert(&part->profile, arena, u, err)

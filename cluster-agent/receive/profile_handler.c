@@ -38,14 +38,9 @@ DEFINE_CLEANUP(struct request *, request_free);
 static void answer(struct profile_handler *h, struct http_exchange *x, enum upload_result result,
 		   const char *reason)
 {
-	unsigned status = upload_result_status(result);
-
 	upload_result_note(h->cfg.counters, x, result, http_exchange_param(x, "service.name") ?: "",
 			   reason);
-	if (result == UPLOAD_STORED)
-		http_respond(x, status, "text/plain", NULL, 0);
-	else
-		http_respond_text(x, status, "%s", reason);
+	upload_result_respond(x, result, reason);
 }
 
 static void upload_done(void *ctx, enum ingest_outcome outcome, const char *reason)

@@ -7,10 +7,12 @@
 #include "cluster-agent/push/push_request.h"
 #include "common/data/buf.h"
 #include "common/system/clock.h"
+#include "common/telemetry/log.h"
 #include "common/text/json_writer.h"
 
 #define JSON "application/json"
 #define PROTOBUF "application/proto"
+#define LEFT_OUT_HEADER "Coroot-Left-Out"
 /* more than a whole request line may have */
 #define MAX_SOURCE_BYTES ((size_t)64 * 1024)
 
@@ -73,14 +75,8 @@ static void submit(struct request *r)
 
 static void answer_ingest(struct request *r, enum upload_result result, const char *reason)
 {
-	struct http_exchange *x = r->exchange;
-	unsigned status = upload_result_status(result);
-
-	upload_result_note(r->handler->counters, x, result, r->service, reason);
-	if (result == UPLOAD_STORED)
-		http_respond(x, status, "text/plain", NULL, 0);
-	else
-		http_respond_text(x, status, "%s", reason);
+	upload_result_note(r->handler->counters, r->exchange, result, r->service, reason);
+	upload_result_respond(r->exchange, result, reason);
 }
 
 static void add_source(void *ctx, const char *name, const char *value)
@@ -177,6 +173,10 @@ static void answer_push(struct request *r, enum upload_result result, const char
 	unsigned status = upload_result_status(result);
 
 	upload_result_note(r->handler->counters, x, result, r->service, reason);
+	/* the protocol's answer has no place for it; without memory, the log has it */
+	if (result == UPLOAD_STORED && reason[0] &&
+	    http_exchange_set_header(x, LEFT_OUT_HEADER, reason) < 0)
+		log_debug("answering without a header", "name=%s", LEFT_OUT_HEADER);
 	if (result != UPLOAD_STORED)
 		respond_error(x, status, codes[result], reason);
 	else if (r->push.codec == PUSH_JSON)

@@ -58,13 +58,26 @@ void upload_result_note(struct upload_counters *c, struct http_exchange *x,
 	unsigned status = statuses[result];
 
 	metric_add(&c->metrics[result], 1);
-	if (result == UPLOAD_STORED)
+	if (result == UPLOAD_STORED) {
+		if (reason[0])
+			log_warn_limited("storing an upload without some of its elements",
+					 "service=%s left_out=%s", LOG_QUOTED(service),
+					 LOG_QUOTED(reason));
 		return;
+	}
 	log_warn_limited("refusing an upload", "status=%u service=%s reason=%s", status,
 			 LOG_QUOTED(service), LOG_QUOTED(reason));
 	/* without the header the sender chooses its own delay */
 	if (x && status == 503 && http_exchange_set_header(x, "Retry-After", RETRY_AFTER_S) < 0)
 		log_debug("answering without Retry-After", "status=%u", status);
+}
+
+void upload_result_respond(struct http_exchange *x, enum upload_result result, const char *reason)
+{
+	if (reason[0])
+		http_respond_text(x, statuses[result], "%s", reason);
+	else
+		http_respond(x, statuses[result], "text/plain", NULL, 0);
 }
 
 const char *upload_key_of(const struct http_exchange *x)

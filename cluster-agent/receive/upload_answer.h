@@ -38,12 +38,15 @@ enum upload_result upload_result_of(enum ingest_outcome outcome);
 unsigned upload_result_status(enum upload_result result);
 
 /*
- * Counts the result; logs a refusal (at most so often) with the service and the reason, both of
- * which are quoted; and sets Retry-After for a 503. Then the handler responds, with
- * upload_result_status(). x is NULL if the upload did not come over HTTP/1.1.
+ * Counts the result; logs a refusal, or what was left out (at most so often), with the service and
+ * the reason, both of which are quoted; and sets Retry-After for a 503. Then the handler responds,
+ * with upload_result_status(). x is NULL if the upload did not come over HTTP/1.1.
  */
 void upload_result_note(struct upload_counters *c, struct http_exchange *x,
 			enum upload_result result, const char *service, const char *reason);
+
+/* Responds with the status and, unless it is "", the reason; after upload_result_note(). */
+void upload_result_respond(struct http_exchange *x, enum upload_result result, const char *reason);
 
 /*
  * The header "Idempotency-Key" of the request, or NULL without one that is fit to identify an

@@ -15,6 +15,10 @@
 	[SCRAPE_METRIC_TARGETS + (state)] = {PREFIX "scrape_targets", "state=\"" label "\"", \
 					     "Pods that ask to be profiled, by state",       \
 					     METRIC_GAUGE}
+#define LEFT_OUT(loss, name)                                                      \
+	[SCRAPE_METRIC_LEFT_OUT +                                                 \
+		(loss)] = {PREFIX "scrape_left_out_total", "reason=\"" name "\"", \
+			   "Elements of scraped profiles that were left out or changed"}
 
 static const struct metric_def metric_defs[SCRAPE_METRIC_MAX] = {
 	ENDED(SCRAPE_OK, "ok"),
@@ -61,6 +65,7 @@ static const struct metric_def metric_defs[SCRAPE_METRIC_MAX] = {
 	TARGETS(TARGET_REFUSED, "refused"),
 	TARGETS(TARGET_INVALID, "invalid"),
 	TARGETS(TARGET_ELSEWHERE, "elsewhere"),
+	PROFILE_LOSSES(LEFT_OUT),
 };
 METRIC_TABLE(metric_table, metric_defs);
 

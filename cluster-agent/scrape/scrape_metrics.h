@@ -4,6 +4,7 @@
 
 #include "cluster-agent/scrape/target_table.h"
 #include "common/base.h"
+#include "common/pprof/profile_losses.h"
 #include "common/telemetry/metrics.h"
 
 /* The outcome of a scrape. */
@@ -35,7 +36,8 @@ enum scrape_metric {
 	SCRAPE_METRIC_BASELINE_BYTES,
 	SCRAPE_METRIC_PROFILES,                                            /* one per kind */
 	SCRAPE_METRIC_TARGETS = SCRAPE_METRIC_PROFILES + PROFILE_KIND_MAX, /* one per state */
-	SCRAPE_METRIC_MAX = SCRAPE_METRIC_TARGETS + TARGET_STATE_MAX,
+	SCRAPE_METRIC_LEFT_OUT = SCRAPE_METRIC_TARGETS + TARGET_STATE_MAX, /* by profile_loss */
+	SCRAPE_METRIC_MAX = SCRAPE_METRIC_LEFT_OUT + PROFILE_LOSS_MAX,
 };
 
 /* As metrics_register(). */

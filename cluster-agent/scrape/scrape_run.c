@@ -286,6 +286,8 @@ static void finish_conversion(struct scrape_run *run, struct scrape_job *job)
 	if (c->info.restarted)
 		e->restarted = false;
 	count(run, SCRAPE_METRIC_RESTARTS, c->restarted);
+	for (unsigned i = 0; i < PROFILE_LOSS_MAX; i++)
+		count(run, SCRAPE_METRIC_LEFT_OUT + i, c->losses.n[i]);
 	pass_on(run, e, c);
 	end_scrape(run, e, SCRAPE_OK, NULL);
 }

@@ -48,6 +48,8 @@ static int convert(struct scrape_conversion *c, struct arena *arena)
 	buf_fini(&c->body);
 	if (r == 0)
 		r = scraped_profile_convert(&p, &c->baseline, &c->info, &c->restarted, &c->err);
+	if (r == 0)
+		c->losses = p.losses;
 	if (r < 0 || p.n_types == 0 || p.n_samples == 0)
 		return r;
 	r = pprof_encode(&p, &c->upload);
@@ -61,6 +63,7 @@ void scrape_conversion_run(struct scrape_conversion *c, struct arena *arena)
 	arena_clear(arena);
 	buf_init(&c->upload, LIMIT_UPLOAD_BYTES);
 	c->restarted = false;
+	c->losses = (struct profile_losses){.n = {0}};
 	c->err.msg[0] = '\0';
 	c->error = atomic_load(&c->unwanted) ? -ECANCELED : convert(c, arena);
 	buf_fini(&c->body);

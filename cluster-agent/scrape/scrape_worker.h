@@ -29,6 +29,7 @@ struct scrape_conversion {
 	struct err err;
 	struct buf upload; /* gzipped pprof; empty if there is nothing to upload */
 	bool restarted;
+	struct profile_losses losses; /* what is not in upload */
 	uint64_t cpu_ns;
 };
 

@@ -1,37 +1,27 @@
 #include "common/pprof/profile_losses.h"
 
 static const struct {
-	const char *name, *one, *many;
+	const char *one, *many;
 } losses[PROFILE_LOSS_MAX] = {
 	[PROFILE_LOSS_BROKEN_SAMPLES] =
-		{"broken_samples", "sample left out: it refers to something that does not exist",
+		{"sample left out: it refers to something that does not exist",
 		 "samples left out: they refer to something that does not exist"},
-	[PROFILE_LOSS_CUT_STACKS] = {"cut_stacks", "stack cut: too many frames",
-				     "stacks cut: too many frames"},
-	[PROFILE_LOSS_CUT_LOCATIONS] = {"cut_locations", "location cut: too many inlined calls",
+	[PROFILE_LOSS_CUT_STACKS] = {"stack cut: too many frames", "stacks cut: too many frames"},
+	[PROFILE_LOSS_CUT_LOCATIONS] = {"location cut: too many inlined calls",
 					"locations cut: too many inlined calls"},
-	[PROFILE_LOSS_CUT_STRINGS] = {"cut_strings", "string cut: too long",
-				      "strings cut: too long"},
-	[PROFILE_LOSS_NEGATIVE_VALUES] = {"negative_values", "negative value counted as 0",
+	[PROFILE_LOSS_CUT_STRINGS] = {"string cut: too long", "strings cut: too long"},
+	[PROFILE_LOSS_NEGATIVE_VALUES] = {"negative value counted as 0",
 					  "negative values counted as 0"},
-	[PROFILE_LOSS_CLAMPED_VALUES] = {"clamped_values",
-					 "value beyond 63 bits counted as the largest one",
+	[PROFILE_LOSS_CLAMPED_VALUES] = {"value beyond 63 bits counted as the largest one",
 					 "values beyond 63 bits counted as the largest one"},
-	[PROFILE_LOSS_BAD_TIMES] = {"bad_times", "impossible time or duration ignored",
+	[PROFILE_LOSS_BAD_TIMES] = {"impossible time or duration ignored",
 				    "impossible times or durations ignored"},
-	[PROFILE_LOSS_BROKEN_LINES] = {"broken_lines", "line left out: it cannot be read",
+	[PROFILE_LOSS_BROKEN_LINES] = {"line left out: it cannot be read",
 				       "lines left out: they cannot be read"},
-	[PROFILE_LOSS_OTHER_EVENTS] = {"other_events",
-				       "event left out: events of its kind become no profile",
+	[PROFILE_LOSS_OTHER_EVENTS] = {"event left out: events of its kind become no profile",
 				       "events left out: events of their kinds become no profile"},
-	[PROFILE_LOSS_OTHER_TYPES] = {"other_types", "sample type left out",
-				      "sample types left out"},
+	[PROFILE_LOSS_OTHER_TYPES] = {"sample type left out", "sample types left out"},
 };
-
-const char *profile_loss_name(enum profile_loss loss)
-{
-	return losses[loss].name;
-}
 
 bool profile_losses_any(const struct profile_losses *l)
 {

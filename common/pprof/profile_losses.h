@@ -24,12 +24,22 @@ enum profile_loss {
 	PROFILE_LOSS_MAX,
 };
 
+/* X(loss, name) for each; the name is the label "reason" in /metrics. */
+#define PROFILE_LOSSES(X)                                           \
+	X(PROFILE_LOSS_BROKEN_SAMPLES, "broken_samples"),           \
+		X(PROFILE_LOSS_CUT_STACKS, "cut_stacks"),           \
+		X(PROFILE_LOSS_CUT_LOCATIONS, "cut_locations"),     \
+		X(PROFILE_LOSS_CUT_STRINGS, "cut_strings"),         \
+		X(PROFILE_LOSS_NEGATIVE_VALUES, "negative_values"), \
+		X(PROFILE_LOSS_CLAMPED_VALUES, "clamped_values"),   \
+		X(PROFILE_LOSS_BAD_TIMES, "bad_times"),             \
+		X(PROFILE_LOSS_BROKEN_LINES, "broken_lines"),       \
+		X(PROFILE_LOSS_OTHER_EVENTS, "other_events"),       \
+		X(PROFILE_LOSS_OTHER_TYPES, "other_types")
+
 struct profile_losses {
 	uint64_t n[PROFILE_LOSS_MAX];
 };
-
-/* The label "reason" in /metrics: "broken_samples", … */
-const char *profile_loss_name(enum profile_loss loss);
 
 bool profile_losses_any(const struct profile_losses *l);
 void profile_losses_add(struct profile_losses *l, const struct profile_losses *other);
