@@ -30,6 +30,13 @@
 #define MIN_BODY_BYTES_PER_S (16 * UINT64_C(1024))
 #define RETRY_AFTER_S "5"
 #define MAX_LOCATION_BYTES ((size_t)8 * 1024)
+/*
+ * What MHD keeps for each parameter beside its text. What it has read of the request, headers too,
+ * takes up to half of the connection's memory before parameters are kept.
+ */
+#define PARAMETER_BYTES 64u
+#define MAX_PARAMETERS 200u
+#define MAX_QUERY_BYTES ((size_t)24 * 1024)
 
 /* ---- counters and body memory ---- */
 
@@ -199,6 +206,8 @@ static void admit(struct http_exchange *x, const char *method)
 	uint64_t announced = announced_bytes(x);
 	bool essential_only = http_connections_receive(&s->connections, x->connection);
 
+	if (x->refusal)
+		return;
 	if (atomic_load(&s->stopping))
 		refuse(x, MHD_HTTP_SERVICE_UNAVAILABLE, REFUSED_STOPPING);
 	else
@@ -267,6 +276,35 @@ static bool client_waits_for_continue(const struct http_exchange *x)
 	return expect && strcasecmp(expect, "100-continue") == 0;
 }
 
+/*
+ * A request line with more parameters than the connection's memory has room for. MHD would lose the
+ * error, wait for the rest of a request that has been read already, and never answer.
+ */
+static char too_many_parameters;
+
+/* Returns whether MHD has room for all parameters of the request line. */
+static bool has_room_for_parameters(const char *query)
+{
+	size_t n = 0;
+
+	for (const char *at = query; *at; at++)
+		n += *at == '&' || at == query;
+	return n <= MAX_PARAMETERS && strlen(query) + n * PARAMETER_BYTES <= MAX_QUERY_BYTES;
+}
+
+void *http_request_see_line(void *server, const char *uri, struct MHD_Connection *conn)
+{
+	const char *query = strchr(uri, '?');
+
+	(void)server;
+	(void)conn;
+	if (!query || has_room_for_parameters(query + 1))
+		return NULL;
+	/* the text is in the connection's own buffer, and MHD reads parameters after this call */
+	*(char *)(uintptr_t)(query + 1) = '\0';
+	return &too_many_parameters;
+}
+
 static enum MHD_Result begin(struct http_server *s, struct MHD_Connection *conn, const char *url,
 			     const char *method, const char *version, void **ret_exchange)
 {
@@ -293,6 +331,8 @@ static enum MHD_Result begin(struct http_server *s, struct MHD_Connection *conn,
 	x->left = http_acceptor_left(s->acceptor);
 	x->begin_ns = clock_monotonic_ns();
 	count(s, &s->n_exchanges, 1);
+	if (*ret_exchange == &too_many_parameters)
+		refuse(x, MHD_HTTP_URI_TOO_LONG, REFUSED_MALFORMED);
 	*ret_exchange = x;
 
 	admit(x, method);
@@ -338,7 +378,7 @@ enum MHD_Result http_request_receive(void *server, struct MHD_Connection *conn, 
 				     const char *method, const char *version, const char *data,
 				     size_t *len, void **exchange)
 {
-	if (!*exchange)
+	if (!*exchange || *exchange == &too_many_parameters)
 		return begin(server, conn, url, method, version, exchange);
 	if (*len > 0) {
 		size_t n = *len;
@@ -357,7 +397,7 @@ void http_request_complete(void *server, struct MHD_Connection *conn, void **exc
 
 	(void)conn;
 	(void)code;
-	if (!x)
+	if (!x || *exchange == &too_many_parameters)
 		return;
 	http_connections_rest(&s->connections, x->connection);
 	release_body(x);

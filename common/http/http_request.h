@@ -6,6 +6,15 @@
 
 #include "common/http/http_exchange.h"
 
+/* Buffer of a connection: for request line and headers, then for pieces of the body. */
+#define HTTP_CONNECTION_MEMORY_BYTES ((size_t)32 * 1024)
+
+/*
+ * MHD_OPTION_URI_LOG_CALLBACK, for each request line before its parameters are read. What it
+ * returns is the first *exchange of http_request_receive().
+ */
+void *http_request_see_line(void *server, const char *uri, struct MHD_Connection *conn);
+
 /* MHD_AccessHandlerCallback; `server` is the struct http_server. */
 enum MHD_Result http_request_receive(void *server, struct MHD_Connection *conn, const char *url,
 				     const char *method, const char *version, const char *data,

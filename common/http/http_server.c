@@ -19,8 +19,6 @@
 #include "common/system/clock.h"
 #include "common/telemetry/log.h"
 
-/* Buffer of a connection: for request line and headers, then for pieces of the body. */
-#define CONNECTION_MEMORY_BYTES ((size_t)32 * 1024)
 /* Time for the last answers to be sent when the server is freed. */
 #define LINGER_S 1
 #define ANSWER_MEMORY_BYTES ((uint64_t)64 * 1024 * 1024)
@@ -206,10 +204,11 @@ static int start_daemon(struct http_server *s, unsigned n_threads, struct err *e
 	s->daemon = MHD_start_daemon(
 		daemon_flags(s), 0, NULL, NULL, http_request_receive, s, MHD_OPTION_EXTERNAL_LOGGER,
 		on_log, s, MHD_OPTION_CONNECTION_LIMIT, limit, MHD_OPTION_CONNECTION_TIMEOUT,
-		s->timeout_s, MHD_OPTION_CONNECTION_MEMORY_LIMIT, CONNECTION_MEMORY_BYTES,
-		MHD_OPTION_NOTIFY_COMPLETED, http_request_complete, s, MHD_OPTION_NOTIFY_CONNECTION,
-		on_connection, s, MHD_OPTION_UNESCAPE_CALLBACK, on_unescape, s, MHD_OPTION_ARRAY,
-		pool, MHD_OPTION_ARRAY, tls, MHD_OPTION_END);
+		s->timeout_s, MHD_OPTION_CONNECTION_MEMORY_LIMIT, HTTP_CONNECTION_MEMORY_BYTES,
+		MHD_OPTION_URI_LOG_CALLBACK, http_request_see_line, s, MHD_OPTION_NOTIFY_COMPLETED,
+		http_request_complete, s, MHD_OPTION_NOTIFY_CONNECTION, on_connection, s,
+		MHD_OPTION_UNESCAPE_CALLBACK, on_unescape, s, MHD_OPTION_ARRAY, pool,
+		MHD_OPTION_ARRAY, tls, MHD_OPTION_END);
 	if (!s->daemon)
 		return err_set(err, -ENOMEM, "cannot start the HTTP server's threads");
 	return 0;

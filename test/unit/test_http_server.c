@@ -276,6 +276,32 @@ static void a_parameter_of_8_kib_fits_and_endless_ones_are_refused(void **state)
 	free(request);
 }
 
+/* Each parameter costs the server memory beside its text. */
+static void a_request_with_too_many_parameters_gets_an_answer(void **state)
+{
+	static const struct {
+		unsigned n;
+		unsigned status;
+	} cases[] = {{150, 200}, {201, 414}, {500, 414}, {1000, 414}, {5000, 414}};
+	struct fixture *f = *state;
+
+	start(f, &(struct http_server_config){0});
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		CLEANUP(buf_fini) struct buf request;
+
+		buf_init(&request, 100000);
+		assert_int_equal(buf_addf(&request, "GET /echo?0"), 0);
+		for (unsigned k = 1; k < cases[i].n; k++)
+			assert_int_equal(buf_addf(&request, "&%u=1", k), 0);
+		assert_int_equal(buf_addf(&request, " HTTP/1.1\r\nHost: x\r\n"
+						    "Connection: close\r\n\r\n"),
+				 0);
+		assert_int_equal(status_of(ask(f, request.data)), cases[i].status);
+	}
+	/* nothing is left of them */
+	assert_has(get(f, "/echo?service=a", ""), "params=[service=a]");
+}
+
 static void prefix_routes_come_after_exact_ones(void **state)
 {
 	struct fixture *f = *state;
@@ -750,6 +776,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		with_fixture(a_handler_sees_path_parameters_headers_and_body),
 		with_fixture(a_parameter_of_8_kib_fits_and_endless_ones_are_refused),
+		with_fixture(a_request_with_too_many_parameters_gets_an_answer),
 		with_fixture(prefix_routes_come_after_exact_ones),
 		with_fixture(unknown_paths_and_methods_are_refused),
 		with_fixture(head_has_the_headers_of_get_without_its_body),
