@@ -3,18 +3,50 @@
 #include <inttypes.h>
 
 #include "common/flame/frame_text.h"
+#include "common/text/utf8.h"
 
 #define NO_FRAMES "[no frames]"
 
-/* Separators of frames, and all that ends a line for somebody, become spaces and colons. */
+/*
+ * Whether the sequence is more than a character: a control of Latin-1, which terminals obey as they
+ * obey ESC, a line or paragraph separator, or a change of the writing direction.
+ */
+static bool is_control(const unsigned char *s, size_t len)
+{
+	if (len == 1)
+		return *s < ' ' || *s == 0x7f;
+	if (len == 2)
+		return s[0] == 0xc2 && s[1] < 0xa0;
+	if (len != 3 || s[0] != 0xe2)
+		return false;
+	return (s[1] == 0x80 && s[2] >= 0xa8 && s[2] <= 0xae) ||
+	       (s[1] == 0x81 && s[2] >= 0xa6 && s[2] <= 0xa9);
+}
+
+/* Separators of frames become colons, and all that ends a line or moves a terminal's cursor spaces. */
 static void replace(char *s, size_t len)
 {
-	for (size_t i = 0; i < len; i++) {
+	size_t n;
+
+	utf8_repair(s, len);
+	for (size_t i = 0; i < len; i += n) {
+		n = utf8_len((const unsigned char *)s + i, len - i);
 		if (s[i] == ';')
 			s[i] = ':';
-		else if ((unsigned char)s[i] < ' ' || s[i] == 0x7f)
-			s[i] = ' ';
+		else if (is_control((const unsigned char *)s + i, n))
+			memset(s + i, ' ', n);
 	}
+}
+
+/*
+ * A spreadsheet takes a cell that begins so for a formula, and ";" separates its cells in half of
+ * the world. Methods of Objective-C, "-[Class method]", are no formulas.
+ */
+static bool begins_formula(const char *name, size_t len)
+{
+	if (len == 0 || !strchr("=+-@", name[0]))
+		return false;
+	return !(len > 1 && name[1] == '[' && name[0] != '=' && name[0] != '@');
 }
 
 /* A last word of digits would be read as a value. */
@@ -35,6 +67,8 @@ static int add_frame(struct buf *out, const struct flame_frame *frame, bool is_f
 	int r = is_first ? 0 : buf_add(out, ";", 1);
 
 	frame_text_split(&parts, frame->text, frame->len);
+	if (r == 0 && begins_formula(parts.name, parts.name_len))
+		r = buf_add(out, "'", 1);
 	start = out->len;
 	if (r == 0)
 		r = buf_add(out, parts.name, parts.name_len);

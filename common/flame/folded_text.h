@@ -2,7 +2,8 @@
  * Stacks as lines of text, "root;…;leaf value", which flame graph tools read. Pure.
  *
  * With a comparison a line has two values, that of the base first, as those of difffolded.pl. Names
- * stand alone, without files and lines. What would break a line in a name is replaced.
+ * stand alone, without files and lines. What would break a line in a name is replaced, as is what a
+ * terminal obeys; a name that a spreadsheet would take for a formula gets an apostrophe in front.
  */
 #ifndef COMMON_FLAME_FOLDED_TEXT_H
 #define COMMON_FLAME_FOLDED_TEXT_H

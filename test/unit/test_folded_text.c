@@ -33,6 +33,32 @@ static void names_cannot_break_a_line(void **state)
 	assert_string_equal(out.data, "a:b c 9 1  ;block_12 7\n");
 }
 
+static void names_cannot_command_a_terminal(void **state)
+{
+	static const struct flame_frame frames[] = {F("\xc2\x9b"
+						      "31m\xe2\x80\xae\xe2\x80\xa8 :0"),
+						    F("caf\xc3\xa9\xff :0"),
+						    F("\x1b[31mred\x1b[0m :0")};
+	CLEANUP(buf_fini) struct buf out;
+
+	(void)state;
+	buf_init(&out, 1 << 20);
+	assert_int_equal(folded_text_add(&out, frames, 3, (struct stack_value){7, 0}, false), 0);
+	assert_string_equal(out.data, " [31mred [0m;caf\xc3\xa9?;  31m       7\n");
+}
+
+static void names_cannot_be_formulas(void **state)
+{
+	static const struct flame_frame frames[] = {F("@objc f :0"), F("-[Foo bar] :0"), F("+x :0"),
+						    F("=cmd|' /C calc'!A0 :0")};
+	CLEANUP(buf_fini) struct buf out;
+
+	(void)state;
+	buf_init(&out, 1 << 20);
+	assert_int_equal(folded_text_add(&out, frames, 4, (struct stack_value){7, 0}, false), 0);
+	assert_string_equal(out.data, "'=cmd|' /C calc'!A0;'+x;-[Foo bar];'@objc f 7\n");
+}
+
 static void what_does_not_fit_is_an_error(void **state)
 {
 	static const struct flame_frame frames[] = {F("leaf a.c:3")};
@@ -49,6 +75,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_line_is_root_to_leaf_and_the_value),
 		cmocka_unit_test(names_cannot_break_a_line),
+		cmocka_unit_test(names_cannot_command_a_terminal),
+		cmocka_unit_test(names_cannot_be_formulas),
 		cmocka_unit_test(what_does_not_fit_is_an_error),
 	};
 
