@@ -23,7 +23,7 @@ static bool is_control(const unsigned char *s, size_t len)
 	       (s[1] == 0x81 && s[2] >= 0xa6 && s[2] <= 0xa9);
 }
 
-/* Separators of frames become colons, and all that ends a line or moves a terminal's cursor spaces. */
+/* Separators of frames become colons; what ends a line or moves a cursor becomes spaces. */
 static void replace(char *s, size_t len)
 {
 	size_t n;

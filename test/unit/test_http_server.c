@@ -276,30 +276,21 @@ static void a_parameter_of_8_kib_fits_and_endless_ones_are_refused(void **state)
 	free(request);
 }
 
-/* Each parameter costs the server memory beside its text. */
 static void a_request_with_too_many_parameters_gets_an_answer(void **state)
 {
-	static const struct {
-		unsigned n;
-		unsigned status;
-	} cases[] = {{150, 200}, {201, 414}, {500, 414}, {1000, 414}, {5000, 414}};
+	static const unsigned numbers[] = {150, 201, 500, 5000};
 	struct fixture *f = *state;
 
 	start(f, &(struct http_server_config){0});
-	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		CLEANUP(buf_fini) struct buf request;
+	for (size_t i = 0; i < ARRAY_SIZE(numbers); i++) {
+		char *request = calloc(1, 100000), *at = stpcpy(request, "GET /echo?0");
 
-		buf_init(&request, 100000);
-		assert_int_equal(buf_addf(&request, "GET /echo?0"), 0);
-		for (unsigned k = 1; k < cases[i].n; k++)
-			assert_int_equal(buf_addf(&request, "&%u=1", k), 0);
-		assert_int_equal(buf_addf(&request, " HTTP/1.1\r\nHost: x\r\n"
-						    "Connection: close\r\n\r\n"),
-				 0);
-		assert_int_equal(status_of(ask(f, request.data)), cases[i].status);
+		for (unsigned k = 1; k < numbers[i]; k++)
+			at += snprintf(at, 16, "&%u=1", k);
+		stpcpy(at, " HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+		assert_int_equal(status_of(ask(f, request)), numbers[i] <= 200 ? 200 : 414);
+		free(request);
 	}
-	/* nothing is left of them */
-	assert_has(get(f, "/echo?service=a", ""), "params=[service=a]");
 }
 
 static void prefix_routes_come_after_exact_ones(void **state)
