@@ -21,7 +21,8 @@ struct reader {
 	/* of the attribute list or stack that is being read */
 	struct otlp_file *file;
 	bool is_kernel;
-	uint64_t *text_bytes; /* of each location */
+	struct otlp_bytes frame_type; /* of the last location that has one */
+	uint64_t *text_bytes;         /* of each location */
 	uint32_t *stack;
 	uint32_t n_stack;
 };
@@ -230,6 +231,22 @@ static int add_file_attribute(void *ctx, uint64_t index)
 	return 0;
 }
 
+static bool is_text(struct otlp_bytes b, const char *text)
+{
+	return b.len == strlen(text) && memcmp(b.data, text, b.len) == 0;
+}
+
+static void set_frame_type(struct reader *r, struct otlp_bytes type)
+{
+	struct otlp_bytes last = r->frame_type;
+
+	r->is_kernel = is_text(type, "kernel");
+	if (r->is_kernel || is_text(type, "native") ||
+	    (last.data && (last.len != type.len || memcmp(last.data, type.data, type.len) != 0)))
+		r->d->crosses_languages = true;
+	r->frame_type = type;
+}
+
 static int add_location_attribute(void *ctx, uint64_t index)
 {
 	struct reader *r = ctx;
@@ -238,8 +255,7 @@ static int add_location_attribute(void *ctx, uint64_t index)
 	if (!a)
 		return -ENOENT;
 	if (a->key == OTLP_KEY_FRAME_TYPE && a->value.kind == OTLP_VALUE_STRING)
-		r->is_kernel = a->value.bytes.len == strlen("kernel") &&
-			       memcmp(a->value.bytes.data, "kernel", strlen("kernel")) == 0;
+		set_frame_type(r, a->value.bytes);
 	return 0;
 }
 

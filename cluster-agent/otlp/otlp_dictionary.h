@@ -62,6 +62,11 @@ struct otlp_dictionary {
 	uint32_t n_locations;
 	struct otlp_stack *stacks; /* number 0 is the empty stack */
 	uint32_t n_stacks;
+	/*
+	 * Locations have profile.frame.type, and it is "native" or "kernel", or differs: their
+	 * stacks cross languages, as only a profiler outside of the process sees them.
+	 */
+	bool crosses_languages;
 };
 
 /*

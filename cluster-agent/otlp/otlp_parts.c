@@ -23,7 +23,6 @@
 /* Comments "lost:<reason>=<count>", of which a profile may have a few: see profile_rows.h. */
 #define MAX_LOST 64u
 #define LOST "lost:"
-#define EBPF_SCOPE "ebpf-profiler"
 
 /* What a stack or location of the dictionary is called in the part with that number. */
 struct place {
@@ -451,14 +450,37 @@ static int check_sum(struct decoder *d, const struct profile *p)
 	return 0;
 }
 
+/* Whether it is one of the types that profilers of whole machines send. */
+static bool is_machine_type(const struct profile *p, bool has_language)
+{
+	const char *type = p->types[0].type.data;
+
+	if (strcmp(type, "off_cpu") == 0)
+		return true;
+	if (strcmp(type, "samples") == 0)
+		return strcmp(p->period_type.type.data, "cpu") == 0;
+	/* SDKs send these, too */
+	return !has_language && (strcmp(type, "cpu") == 0 || strcmp(type, "events") == 0);
+}
+
+/*
+ * A profiler of whole machines sends what it saw of a process in several profiles and requests.
+ * They must get the same type whatever language most of their frames are in, and although the
+ * resource may say the language of the process.
+ */
+static enum foreign_source source_of(const struct decoder *d, const struct profile *p)
+{
+	enum foreign_source s = d->resource.source;
+
+	if (d->is_ebpf)
+		return FOREIGN_EBPF;
+	return d->dict.crosses_languages && is_machine_type(p, s != FOREIGN_ANY) ? FOREIGN_EBPF : s;
+}
+
 /* A type that has a name here has the values of that type already. */
 static int map_types(struct decoder *d, struct profile *p)
 {
-	const struct foreign_hints hints = {
-		.source = d->resource.source != FOREIGN_ANY ? d->resource.source
-			  : d->is_ebpf                      ? FOREIGN_EBPF
-							    : FOREIGN_ANY,
-	};
+	const struct foreign_hints hints = {.source = source_of(d, p)};
 	struct err err = {""};
 	int e;
 
@@ -601,7 +623,7 @@ static int read_scope(struct decoder *d, struct otlp_bytes message)
 	int e;
 
 	while ((e = otlp_next(&w, OTLP_SCOPE_NAME, &f)) > 0)
-		d->is_ebpf = memmem(f.data, f.len, EBPF_SCOPE, strlen(EBPF_SCOPE)) != NULL;
+		d->is_ebpf |= foreign_source_find((const char *)f.data, f.len) == FOREIGN_EBPF;
 	return e < 0 ? invalid(d, "broken scope") : 0;
 }
 
@@ -611,8 +633,8 @@ static int read_scope_profiles(struct decoder *d, struct otlp_bytes message)
 	struct wire_field f;
 	int e;
 
-	/* the scope may come behind its profiles */
-	d->is_ebpf = false;
+	/* the scope may follow its profiles */
+	d->is_ebpf = d->resource.source == FOREIGN_EBPF;
 	while ((e = otlp_next(&w, OTLP_SCOPE_PROFILES_SCOPE, &f)) > 0) {
 		e = read_scope(d, (struct otlp_bytes){f.data, f.len});
 		if (e < 0)

@@ -24,6 +24,8 @@ enum known {
 	HOST,
 	CONTAINER_NAME,
 	EXECUTABLE,
+	SDK,
+	DISTRIBUTION,
 	LANGUAGE,
 	RUNTIME,
 	N_KNOWN,
@@ -43,6 +45,8 @@ static const char *const known_names[N_KNOWN] = {
 	[HOST] = "host.name",
 	[CONTAINER_NAME] = "container.name",
 	[EXECUTABLE] = "process.executable.name",
+	[SDK] = "telemetry.sdk.name",
+	[DISTRIBUTION] = "telemetry.distro.name",
 	[LANGUAGE] = "telemetry.sdk.language",
 	[RUNTIME] = "process.runtime.name",
 };
@@ -225,10 +229,14 @@ static enum foreign_source source_of(const struct reader *r)
 {
 	enum foreign_source s = FOREIGN_ANY;
 
-	if (r->known[LANGUAGE].data)
-		s = foreign_source_find(r->known[LANGUAGE].data, r->known[LANGUAGE].len);
-	if (s == FOREIGN_ANY && r->known[RUNTIME].data)
-		s = foreign_source_find(r->known[RUNTIME].data, r->known[RUNTIME].len);
+	/* the language of a process does not say who profiled it */
+	for (int i = SDK; i <= DISTRIBUTION; i++)
+		if (r->known[i].data &&
+		    foreign_source_find(r->known[i].data, r->known[i].len) == FOREIGN_EBPF)
+			return FOREIGN_EBPF;
+	for (int i = LANGUAGE; i <= RUNTIME && s == FOREIGN_ANY; i++)
+		if (r->known[i].data)
+			s = foreign_source_find(r->known[i].data, r->known[i].len);
 	return s;
 }
 

@@ -33,7 +33,7 @@ struct otlp_resource {
 	struct row_text host;    /* host.name or k8s.node.name; "" if unknown */
 	const struct row_label *labels;
 	size_t n_labels;
-	enum foreign_source source; /* by the language of its SDK */
+	enum foreign_source source; /* by the name or language of its SDK */
 };
 
 /*

@@ -10,6 +10,7 @@
 #include "cluster-agent/push/foreign_types.h"
 
 #include <errno.h>
+#include <strings.h>
 
 #include "common/limits.h"
 #include "common/system/clock.h"
@@ -92,7 +93,7 @@ static const struct {
 	[FOREIGN_RUST] = {"rust", {"pyroscope-rs", "pprof-rs"}, {".rs"}},
 	[FOREIGN_DOTNET] = {"dotnet", {"dotnetspy", ".net"}, {".cs", ".fs", ".vb"}},
 	[FOREIGN_PHP] = {"php", {"phpspy"}, {".php"}},
-	[FOREIGN_EBPF] = {"ebpf", {"ebpfspy"}, {NULL}},
+	[FOREIGN_EBPF] = {"ebpf", {"ebpfspy", "parca-agent"}, {NULL}},
 };
 
 const char *foreign_source_name(enum foreign_source s)
@@ -105,6 +106,17 @@ static bool same(const char *text, size_t len, const char *word)
 	return word && len == strlen(word) && memcmp(text, word, len) == 0;
 }
 
+/* "go.opentelemetry.io/ebpf-profiler", "./ebpf-profiler", "alloy.ebpf", "eBPF" */
+static bool has_ebpf(const char *name, size_t len)
+{
+	static const char word[] = "ebpf";
+
+	for (size_t i = 0; i + strlen(word) <= len; i++)
+		if (strncasecmp(name + i, word, strlen(word)) == 0)
+			return true;
+	return false;
+}
+
 enum foreign_source foreign_source_find(const char *name, size_t len)
 {
 	for (int s = FOREIGN_ANY + 1; s < FOREIGN_SOURCE_MAX; s++) {
@@ -114,7 +126,7 @@ enum foreign_source foreign_source_find(const char *name, size_t len)
 			if (same(name, len, sources[s].aliases[i]))
 				return (enum foreign_source)s;
 	}
-	return FOREIGN_ANY;
+	return has_ebpf(name, len) ? FOREIGN_EBPF : FOREIGN_ANY;
 }
 
 static enum foreign_source source_of_file(const struct profile_string *file)

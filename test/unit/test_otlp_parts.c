@@ -193,6 +193,129 @@ static void samples_without_values_count_their_timestamps(void **state)
 	assert_true(part(0)->duration_ns == INT64_C(4000000000));
 }
 
+/* Requests as the OpenTelemetry eBPF profiler builds them: reporter/internal/pdata/generate.go. */
+#define EBPF_STRINGS                                                                              \
+	"\"stringTable\":[\"\",\"cpu\",\"nanoseconds\",\"samples\",\"count\",\"off_cpu\","        \
+	"\"events\","                                                                             \
+	"\"profile.frame.type\",\"/usr/bin/python3.11\",\"handle\",\"/srv/app.py\",\"vfs_read\"," \
+	"\"process.executable.build_id.gnu\",\"thread.name\",\"thread.id\",\"alloc_space\","      \
+	"\"bytes\"]"
+#define EBPF_TEXT(key, value) "{\"keyStrindex\":" #key ",\"value\":{\"stringValue\":\"" value "\"}}"
+/* stacks: 1 native < Python, 2 kernel < native, 3 Python only; types are attributes 1 to 3 */
+#define EBPF_DICTIONARY(native, kernel)                                                            \
+	"\"dictionary\":{" EBPF_STRINGS                                                            \
+	",\"attributeTable\":[{}," EBPF_TEXT(7, native) "," EBPF_TEXT(7, "cpython") "," EBPF_TEXT( \
+		7,                                                                                 \
+		kernel) "," EBPF_TEXT(12,                                                          \
+				      "abc") "," EBPF_TEXT(13,                                     \
+							   "worker") ",{\"keyStrindex\":14,"       \
+								     "\"value\":{\"intValue\":"    \
+								     "\"17\"}}],"                  \
+								     "\"mappingTable\":[{},{"      \
+								     "\"memoryStart\":\"4096\","   \
+								     "\"memoryLimit\":\"8192\","   \
+								     "\"filenameStrindex\":8,"     \
+								     "\"attributeIndices\":[4]}]," \
+								     "\"functionTable\":[{},{"     \
+								     "\"nameStrindex\":9,"         \
+								     "\"filenameStrindex\":10},{"  \
+								     "\"nameStrindex\":11}],"      \
+								     "\"locationTable\":[{},{"     \
+								     "\"mappingIndex\":1,"         \
+								     "\"address\":\"5000\","       \
+								     "\"attributeIndices\":[1]},"  \
+								     "{\"address\":\"3\","         \
+								     "\"lines\":[{"                \
+								     "\"functionIndex\":1,"        \
+								     "\"line\":\"12\"}],"          \
+								     "\"attributeIndices\":[2]},"  \
+								     "{\"lines\":[{"               \
+								     "\"functionIndex\":2}],"      \
+								     "\"attributeIndices\":[3]}]," \
+								     "\"stackTable\":[{},{"        \
+								     "\"locationIndices\":[1,2]}," \
+								     "{\"locationIndices\":[3,1]}" \
+								     ","                           \
+								     "{\"locationIndices\":[2]}]," \
+								     "\"linkTable\":[{}]}"
+#define EBPF_SAMPLE(stack, rest)                                              \
+	"\"samples\":[{\"stackIndex\":" #stack ",\"attributeIndices\":[5,6]," \
+	"\"timestampsUnixNano\":[\"1799999990000000000\",\"1799999991000000000\"]" rest "}]"
+#define EBPF_CPU(stack)                                                \
+	"{\"sampleType\":{\"typeStrindex\":3,\"unitStrindex\":4},"     \
+	"\"periodType\":{\"typeStrindex\":1,\"unitStrindex\":2}," TIME \
+	",\"period\":\"50000000\"," EBPF_SAMPLE(stack, "") "}"
+#define EBPF_OTHER(type, unit, values)                                                  \
+	"{\"sampleType\":{\"typeStrindex\":" #type ",\"unitStrindex\":" #unit "}," TIME \
+	"," EBPF_SAMPLE(3, values) "}"
+#define EBPF_RESOURCE(attribute)                                                          \
+	"\"resource\":{\"attributes\":[{\"key\":\"process.pid\",\"value\":{\"intValue\":" \
+	"\"4242\"}},{\"key\":\"process.executable.name\",\"value\":{\"stringValue\":"     \
+	"\"python3.11\"}}" attribute "]}"
+#define EBPF_REQUEST(scope, attribute, dictionary, profiles)                                    \
+	"{\"resourceProfiles\":[{" EBPF_RESOURCE(                                               \
+		attribute) ",\"scopeProfiles\":[{\"scope\":{\"name\":\"" scope                  \
+			   "\",\"version\":\"v1\"},\"profiles\":[" profiles "]}]}]," dictionary \
+			   "}"
+#define ATTRIBUTE(key, value) ",{\"key\":\"" key "\",\"value\":{\"stringValue\":\"" value "\"}}"
+
+static void types_are(const char *json, size_t n, const char *const *types)
+{
+	accept(json);
+	assert_int_equal(fx.parts.n, n);
+	for (size_t i = 0; i < n; i++) {
+		check_service(i, "python3.11");
+		assert_int_equal(part(i)->n_types, 1);
+		assert_string_equal(part(i)->types[0].type.data, types[i]);
+	}
+}
+
+static void a_process_seen_by_an_ebpf_profiler_has_one_type(void **state)
+{
+	static const char *const types[] = {"ebpf:cpu:nanoseconds", "ebpf:cpu:nanoseconds",
+					    "ebpf:cpu:nanoseconds", "ebpf:off_cpu:nanoseconds",
+					    "ebpf:events:count"};
+#define ALL                                             \
+	EBPF_CPU(1)                                     \
+	"," EBPF_CPU(2) "," EBPF_CPU(3) "," EBPF_OTHER( \
+		5, 2, ",\"values\":[\"70\",\"7\"]") "," EBPF_OTHER(6, 4, "")
+#define MIXED EBPF_DICTIONARY("native", "kernel")
+	(void)state;
+	types_are(EBPF_REQUEST("go.opentelemetry.io/ebpf-profiler", "", MIXED, ALL), 5, types);
+	assert_int_equal(part(0)->samples[0].values[0], 2 * 50000000);
+	assert_int_equal(part(3)->samples[0].values[0], 77);
+	assert_int_equal(part(4)->samples[0].values[0], 2);
+	/* the stand-alone profiler names its scope as its program is called */
+	types_are(EBPF_REQUEST("/opt/profiler", "", MIXED, ALL), 5, types);
+	types_are(EBPF_REQUEST("", "", MIXED, ALL), 5, types);
+	types_are(EBPF_REQUEST("Grafana eBPF", "", EBPF_DICTIONARY("cpython", "cpython"), ALL), 5,
+		  types);
+	types_are(EBPF_REQUEST("", ATTRIBUTE("telemetry.distro.name", "opentelemetry-ebpf"),
+			       EBPF_DICTIONARY("cpython", "cpython"), ALL),
+		  5, types);
+	/* the language of the process is not that of the profiler */
+	types_are(EBPF_REQUEST("ebpf-profiler", ATTRIBUTE("telemetry.sdk.language", "python"),
+			       MIXED, ALL),
+		  5, types);
+	types_are(EBPF_REQUEST("/opt/profiler", ATTRIBUTE("telemetry.sdk.language", "python"),
+			       MIXED, EBPF_CPU(3)),
+		  1, types);
+}
+
+static void profiles_of_an_sdk_keep_their_language(void **state)
+{
+	static const char *const types[] = {"python:cpu:nanoseconds"};
+	static const char *const heap[] = {"python:heap_alloc_space:bytes"};
+
+	(void)state;
+	types_are(EBPF_REQUEST("sdk", "", EBPF_DICTIONARY("cpython", "cpython"), EBPF_CPU(3)), 1,
+		  types);
+	types_are(EBPF_REQUEST("sdk", ATTRIBUTE("telemetry.sdk.language", "python"), MIXED,
+			       EBPF_OTHER(1, 2, ",\"values\":[5]")),
+		  1, types);
+	types_are(EBPF_REQUEST("sdk", "", MIXED, EBPF_OTHER(15, 16, ",\"values\":[5]")), 1, heap);
+}
+
 static void profiles_of_our_agents_keep_their_type_and_comments(void **state)
 {
 	(void)state;
@@ -418,6 +541,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(frames_are_those_of_our_own_agent),
 		cmocka_unit_test(samples_without_values_count_their_timestamps),
+		cmocka_unit_test(a_process_seen_by_an_ebpf_profiler_has_one_type),
+		cmocka_unit_test(profiles_of_an_sdk_keep_their_language),
 		cmocka_unit_test(profiles_of_our_agents_keep_their_type_and_comments),
 		cmocka_unit_test(resources_become_services_and_labels),
 		cmocka_unit_test(without_a_name_of_the_resource_samples_say_it),
